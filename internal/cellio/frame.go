@@ -1,0 +1,181 @@
+package cellio
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// MaxFrame is the largest frame in bytes, header and buffers included. It bounds what a damaged length can make
+// the other side allocate; a 20 MB image is far below it.
+const MaxFrame = 256 << 20
+
+// ErrFrame reports bytes that are no frame. The connection is of no use afterwards: close it.
+var ErrFrame = errors.New("cellio: not a frame")
+
+// Kind tells what a frame carries.
+type Kind string
+
+// Frames from the kernel to the engine.
+const (
+	KindExecute    Kind = "execute"     // run a cell; ends with KindDone of the same cell
+	KindComplete   Kind = "complete"    // answered by KindAnswer of the same seq
+	KindInspect    Kind = "inspect"     // answered by KindAnswer of the same seq
+	KindIsComplete Kind = "is_complete" // answered by KindAnswer of the same seq
+	KindInterrupt  Kind = "interrupt"   // stop the running cell, keep its state
+	KindExit       Kind = "exit"        // end the process in order
+)
+
+// Frames from the engine to the kernel.
+const (
+	KindReady   Kind = "ready"   // the engine serves; body tells what it is
+	KindStream  Kind = "stream"  // body Stream
+	KindDisplay Kind = "display" // body Display
+	KindResult  Kind = "result"  // body Display: the value of the cell's last expression
+	KindClear   Kind = "clear"   // body Clear
+	KindError   Kind = "error"   // the cell failed
+	KindDone    Kind = "done"    // the cell has ended; nothing of its own text follows but its goroutines' output
+	KindAnswer  Kind = "answer"  // answer to a question with the same seq
+)
+
+// Frame is one unit of the hall. Cell is the serial number of the cell's execution (from 1), 0 where no cell is meant.
+// Seq pairs a question with its answer. Body is JSON; Buffers are raw bytes beside it.
+type Frame struct {
+	Kind    Kind
+	Cell    int64
+	Seq     uint64
+	Body    json.RawMessage
+	Buffers [][]byte
+}
+
+// Stream is output of a cell: Name is "stdout" or "stderr".
+type Stream struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// Display is one value in several MIME types, as in Jupyter's display_data: binary types as base64 text, JSON types
+// as JSON values. With Update set it replaces what ID showed before.
+type Display struct {
+	Data     map[string]any `json:"data"`
+	Metadata map[string]any `json:"metadata"`
+	ID       string         `json:"display_id,omitempty"`
+	Update   bool           `json:"update,omitempty"`
+}
+
+// Clear asks the front end to clear the cell's output, with Wait only when the next output arrives.
+type Clear struct {
+	Wait bool `json:"wait"`
+}
+
+type header struct {
+	Kind  Kind   `json:"kind"`
+	Cell  int64  `json:"cell,omitempty"`
+	Seq   uint64 `json:"seq,omitempty"`
+	Sizes []int  `json:"sizes"`
+}
+
+// Conn carries frames over a byte stream. Send may be called from any goroutine; Receive from one.
+type Conn struct {
+	rwc io.ReadWriteCloser
+	r   *bufio.Reader
+	mu  sync.Mutex // orders whole frames on the wire
+}
+
+// NewConn returns a Conn that owns rwc.
+func NewConn(rwc io.ReadWriteCloser) *Conn {
+	return &Conn{rwc: rwc, r: bufio.NewReaderSize(rwc, 64<<10)}
+}
+
+// Close closes the byte stream; a blocked Receive returns an error.
+func (c *Conn) Close() error { return c.rwc.Close() }
+
+// Send writes one frame whole. It blocks while the other side does not read. A frame above MaxFrame is refused and
+// nothing of it is written.
+func (c *Conn) Send(f Frame) error {
+	head, total, err := encodeHeader(f)
+	if err != nil {
+		return err
+	}
+	prefix := make([]byte, 8, 8+len(head)+len(f.Body))
+	binary.BigEndian.PutUint32(prefix, uint32(total))
+	binary.BigEndian.PutUint32(prefix[4:], uint32(len(head)))
+	first := append(append(prefix, head...), f.Body...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, part := range append([][]byte{first}, f.Buffers...) {
+		if _, err := c.rwc.Write(part); err != nil {
+			return fmt.Errorf("send %s frame: %w", f.Kind, err)
+		}
+	}
+	return nil
+}
+
+func encodeHeader(f Frame) (head []byte, total int, err error) {
+	h := header{Kind: f.Kind, Cell: f.Cell, Seq: f.Seq, Sizes: []int{len(f.Body)}}
+	total = 4 + len(f.Body)
+	for _, b := range f.Buffers {
+		h.Sizes = append(h.Sizes, len(b))
+		total += len(b)
+	}
+	head, err = json.Marshal(h)
+	if err != nil {
+		return nil, 0, fmt.Errorf("send %s frame: %w", f.Kind, err)
+	}
+	total += len(head)
+	if total > MaxFrame {
+		return nil, 0, fmt.Errorf("send %s frame: %d bytes are more than the %d that a frame may have", f.Kind, total, MaxFrame)
+	}
+	return head, total, nil
+}
+
+// Receive reads one frame. At the end of the stream, between frames, it returns io.EOF; inside a frame
+// io.ErrUnexpectedEOF; for bytes that are no frame ErrFrame.
+func (c *Conn) Receive() (Frame, error) {
+	var size [4]byte
+	if _, err := io.ReadFull(c.r, size[:]); err != nil {
+		return Frame{}, err
+	}
+	n := binary.BigEndian.Uint32(size[:])
+	if n < 4 || n > MaxFrame {
+		return Frame{}, fmt.Errorf("%w: length %d", ErrFrame, n)
+	}
+	raw := make([]byte, n)
+	if _, err := io.ReadFull(c.r, raw); err != nil {
+		return Frame{}, io.ErrUnexpectedEOF
+	}
+	return decode(raw)
+}
+
+func decode(raw []byte) (Frame, error) {
+	n := int64(binary.BigEndian.Uint32(raw))
+	raw = raw[4:]
+	if n > int64(len(raw)) {
+		return Frame{}, fmt.Errorf("%w: header of %d bytes in %d", ErrFrame, n, len(raw))
+	}
+	var h header
+	if err := json.Unmarshal(raw[:n], &h); err != nil {
+		return Frame{}, fmt.Errorf("%w: header: %v", ErrFrame, err)
+	}
+	f := Frame{Kind: h.Kind, Cell: h.Cell, Seq: h.Seq}
+	raw = raw[n:]
+	for i, size := range h.Sizes {
+		if size < 0 || size > len(raw) {
+			return Frame{}, fmt.Errorf("%w: part %d of %d bytes where %d are left", ErrFrame, i, size, len(raw))
+		}
+		if i == 0 {
+			f.Body = raw[:size:size]
+		} else {
+			f.Buffers = append(f.Buffers, raw[:size:size])
+		}
+		raw = raw[size:]
+	}
+	if len(raw) != 0 {
+		return Frame{}, fmt.Errorf("%w: %d bytes too many", ErrFrame, len(raw))
+	}
+	return f, nil
+}

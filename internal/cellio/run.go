@@ -1,0 +1,144 @@
+package cellio
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"runtime/pprof"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// ErrDetached reports that no outlet is attached: the program is not a cell but an ordinary Go program.
+var ErrDetached = errors.New("cellio: not in a cell")
+
+// ErrInterrupted is the cause of a run's context after an interrupt.
+var ErrInterrupted = errors.New("interrupted")
+
+// Run is one execution of a cell. Goroutines carry their run as a profiler label, which Go itself hands from a
+// goroutine to those it starts, in compiled code too; reading it costs 2 ns (measured), where parsing a goroutine id costs 1 µs.
+type Run struct {
+	Cell   int64
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	mu       sync.Mutex
+	handlers []context.CancelCauseFunc // innermost last
+}
+
+// attached is the process's outlet and its latest run. Like os.Stdout it is one for the process: a cell's text names no
+// writer, so what it prints can only go to the one that the process has.
+var attached struct {
+	outlet atomic.Pointer[Outlet]
+	latest atomic.Pointer[Run]
+	runs   sync.Map // label pointer → *Run
+}
+
+// Attach makes o the process's outlet; nil detaches.
+func Attach(o *Outlet) { attached.outlet.Store(o) }
+
+// NewRun returns the run of a cell; its context ends at [Run.Interrupt].
+func NewRun(cell int64) *Run {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	r := &Run{Cell: cell, ctx: ctx, cancel: cancel}
+	attached.latest.Store(r)
+	return r
+}
+
+// Do calls f with the calling goroutine, and all that it starts, bound to the run.
+func (r *Run) Do(f func()) {
+	ctx := pprof.WithLabels(context.Background(), pprof.Labels("cell", strconv.FormatInt(r.Cell, 10)))
+	pprof.SetGoroutineLabels(ctx)
+	attached.runs.Store(goroutineLabels(), r)
+	defer pprof.SetGoroutineLabels(context.Background())
+	f()
+}
+
+// Context ends, with cause ErrInterrupted, when the run is interrupted and nobody handles the interrupt.
+func (r *Run) Context() context.Context { return r.ctx }
+
+// Interrupt tells the innermost handler (see [NotifyInterrupt]) or, where there is none, ends the run's context.
+// It reports whether a handler took it.
+func (r *Run) Interrupt() (handled bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.handlers); n > 0 {
+		r.handlers[n-1](ErrInterrupted)
+		r.handlers = r.handlers[:n-1]
+		return true
+	}
+	r.cancel(ErrInterrupted)
+	return false
+}
+
+// CurrentRun returns the run that the calling goroutine belongs to, the latest run where it belongs to none
+// (a timer's goroutine, say), and nil outside an engine.
+func CurrentRun() *Run {
+	if p := goroutineLabels(); p != nil {
+		if r, ok := attached.runs.Load(p); ok {
+			return r.(*Run)
+		}
+	}
+	return attached.latest.Load()
+}
+
+// NotifyInterrupt returns a context that ends at the next interrupt of the current run, which then counts as handled: the
+// cell goes on and may end without an error. It is signal.NotifyContext for cells. Outside an engine it ends with parent.
+// Calling stop gives the interrupt back.
+func NotifyInterrupt(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	r := CurrentRun()
+	if r == nil {
+		return ctx, func() { cancel(context.Canceled) }
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.handlers = append(r.handlers, cancel)
+	at := len(r.handlers)
+	return ctx, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if len(r.handlers) >= at {
+			r.handlers = r.handlers[:at-1]
+		}
+		cancel(context.Canceled)
+	}
+}
+
+// Emit sends body as a frame of the current run's cell, or returns ErrDetached.
+func Emit(kind Kind, body any, buffers ...[]byte) error {
+	o, r := attached.outlet.Load(), CurrentRun()
+	if o == nil || r == nil {
+		return ErrDetached
+	}
+	return o.Emit(kind, r.Cell, body, buffers...)
+}
+
+// Stdout and Stderr write to the current run's cell, or to the process's own streams in an ordinary program.
+var (
+	Stdout io.Writer = stream{"stdout", os.Stdout}
+	Stderr io.Writer = stream{"stderr", os.Stderr}
+)
+
+type stream struct {
+	name     string
+	fallback *os.File
+}
+
+func (s stream) Write(p []byte) (int, error) {
+	o, r := attached.outlet.Load(), CurrentRun()
+	if o == nil || r == nil {
+		return s.fallback.Write(p)
+	}
+	o.Write(r.Cell, s.name, p)
+	return len(p), nil
+}
+
+// goroutineLabels is the pointer to the calling goroutine's profiler labels: nil without any. The runtime exports it by
+// this name to profilers and keeps its signature for them.
+//
+//go:linkname goroutineLabels runtime/pprof.runtime_getProfLabel
+func goroutineLabels() unsafe.Pointer
