@@ -58,8 +58,8 @@ type Point struct{ X, Y, Z float64 }
 type Event struct {
 	ID             string
 	MatchID        int64
-	Index          int // 1..n within the match
-	Period         int // 1, 2 halves; 3, 4 extra time; 5 shoot-out
+	Index          int           // 1..n within the match
+	Period         int           // 1, 2 halves; 3, 4 extra time; 5 shoot-out
 	Timestamp      time.Duration // since the start of the period
 	Minute, Second int
 	Type           Ref
@@ -78,7 +78,7 @@ type Event struct {
 	Pass         *Pass
 	Carry        *Carry
 	Shot         *Shot
-	Card         Ref // of foul_committed or bad_behaviour
+	Card         Ref  // of foul_committed or bad_behaviour
 	Penalty      bool // foul_committed.penalty
 	Substitution *Substitution
 

@@ -106,7 +106,7 @@ func (o *Outlet) flush(all bool) {
 	}
 	if n > 0 {
 		body, _ := json.Marshal(Stream{Name: o.name, Text: string(o.pending[:n])}) // strings always marshal
-		_ = o.send(Frame{Kind: KindStream, Cell: o.cell, Body: body})               // a dead kernel is seen by the reader
+		_ = o.send(Frame{Kind: KindStream, Cell: o.cell, Body: body})              // a dead kernel is seen by the reader
 	}
 	o.pending = append(o.pending[:0], o.pending[n:]...)
 	if len(o.pending) == 0 {
