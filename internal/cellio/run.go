@@ -33,12 +33,34 @@ type Run struct {
 // writer, so what it prints can only go to the one that the process has.
 var attached struct {
 	outlet atomic.Pointer[Outlet]
+	render atomic.Pointer[[]Renderer]
 	latest atomic.Pointer[Run]
 	runs   sync.Map // label pointer → *Run
 }
 
-// Attach makes o the process's outlet; nil detaches.
-func Attach(o *Outlet) { attached.outlet.Store(o) }
+// Renderer turns a value of a kind it knows into its display, and reports whether it knew it.
+type Renderer func(v any) (Display, bool)
+
+// Attach makes o the process's outlet, nil detaches, and sets who renders values that the display itself does not know
+// (plots, matrices, tables), so that the display need not import them.
+func Attach(o *Outlet, renderers ...Renderer) {
+	attached.outlet.Store(o)
+	attached.render.Store(&renderers)
+}
+
+// Render asks the attached renderers, in their order, for v's display.
+func Render(v any) (Display, bool) {
+	rs := attached.render.Load()
+	if rs == nil {
+		return Display{}, false
+	}
+	for _, r := range *rs {
+		if d, ok := r(v); ok {
+			return d, true
+		}
+	}
+	return Display{}, false
+}
 
 // NewRun returns the run of a cell; its context ends at [Run.Interrupt].
 func NewRun(cell int64) *Run {

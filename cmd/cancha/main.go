@@ -1,0 +1,66 @@
+// Command cancha is a Jupyter kernel for Go and the tools around it. This package is wiring only: it alone sees both wings
+// of the house, builds what each process needs and hands it over.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// command is one word after "cancha". run gets the arguments after that word.
+type command struct {
+	name     string
+	synopsis string
+	run      func(ctx context.Context, args []string) error
+}
+
+// commands lists what cancha can do, in the order of its help.
+func commands() []command {
+	return []command{
+		{"version", "print the version", runVersion},
+	}
+}
+
+func main() { os.Exit(Main(os.Args[1:])) }
+
+// Main runs one command and returns the process's exit code: 0 done, 1 failed, 2 wrong usage.
+func Main(args []string) int {
+	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
+		usage()
+		return 2
+	}
+	for _, c := range commands() {
+		if c.name == args[0] {
+			return exit(c, args[1:])
+		}
+	}
+	fmt.Fprintf(os.Stderr, "cancha: no command %q; \"cancha help\" lists them\n", args[0])
+	return 2
+}
+
+func exit(c command, args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	switch err := c.run(ctx, args); {
+	case err == nil:
+		return 0
+	case errors.Is(err, flag.ErrHelp):
+		return 2
+	default:
+		fmt.Fprintf(os.Stderr, "cancha %s: %v\n", c.name, err)
+		return 1
+	}
+}
+
+func usage() {
+	fmt.Fprint(os.Stderr, "Cancha: a Jupyter kernel for Go.\n\nusage: cancha COMMAND [arguments]\n\n")
+	for _, c := range commands() {
+		fmt.Fprintf(os.Stderr, "  %-10s %s\n", c.name, c.synopsis)
+	}
+	fmt.Fprint(os.Stderr, "\n\"cancha COMMAND -h\" tells what a command takes.\n")
+}
