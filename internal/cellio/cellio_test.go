@@ -1,0 +1,246 @@
+package cellio
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func pair(t *testing.T) (a, b *Conn) {
+	t.Helper()
+	x, y := net.Pipe()
+	a, b = NewConn(x), NewConn(y)
+	t.Cleanup(func() { a.Close(); b.Close() })
+	return a, b
+}
+
+func TestFramesArriveAsSent(t *testing.T) {
+	for name, want := range map[string]Frame{
+		"bare":    {Kind: KindExit},
+		"body":    {Kind: KindStream, Cell: 7, Body: json.RawMessage(`{"name":"stdout","text":"é"}`)},
+		"buffers": {Kind: KindDisplay, Seq: 1 << 60, Body: json.RawMessage(`{}`), Buffers: [][]byte{{0, 1}, {}, bytes.Repeat([]byte("x"), 1<<20)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := pair(t)
+			go func() { _ = a.Send(want) }()
+			got, err := b.Receive()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Kind != want.Kind || got.Cell != want.Cell || got.Seq != want.Seq || string(got.Body) != string(want.Body) || len(got.Buffers) != len(want.Buffers) {
+				t.Fatalf("got %+v, want %+v", got, want)
+			}
+			for i := range got.Buffers {
+				if !bytes.Equal(got.Buffers[i], want.Buffers[i]) {
+					t.Errorf("buffer %d differs", i)
+				}
+			}
+		})
+	}
+}
+
+func TestReceiveRefusesWhatIsNoFrame(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		in   string
+		want error
+	}{
+		{"end between frames", "", io.EOF},
+		{"end inside a frame", "\x00\x00\x00\x10abc", io.ErrUnexpectedEOF},
+		{"length beyond the maximum", "\xff\xff\xff\xffabc", ErrFrame},
+		{"header longer than the frame", "\x00\x00\x00\x06\x00\x00\x00\x09{}", ErrFrame},
+		{"header that is no JSON", "\x00\x00\x00\x06\x00\x00\x00\x02{]", ErrFrame},
+		{"sizes beyond the frame", frameOf(`{"kind":"x","sizes":[9]}`, ""), ErrFrame},
+		{"negative size", frameOf(`{"kind":"x","sizes":[-1]}`, ""), ErrFrame},
+		{"bytes too many", frameOf(`{"kind":"x","sizes":[1]}`, "ab"), ErrFrame},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			conn := NewConn(rwc{strings.NewReader(c.in)})
+			if _, err := conn.Receive(); !errors.Is(err, c.want) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+		})
+	}
+}
+
+func frameOf(head, rest string) string {
+	n := 4 + len(head) + len(rest)
+	return string([]byte{0, 0, 0, byte(n), 0, 0, 0, byte(len(head))}) + head + rest
+}
+
+type rwc struct{ io.Reader }
+
+func (rwc) Write(p []byte) (int, error) { return len(p), nil }
+func (rwc) Close() error                { return nil }
+
+func FuzzReceive(f *testing.F) {
+	f.Add([]byte(frameOf(`{"kind":"x","sizes":[1,1]}`, "ab")))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		conn := NewConn(rwc{bytes.NewReader(in)})
+		for {
+			if _, err := conn.Receive(); err != nil {
+				return
+			}
+		}
+	})
+}
+
+// log records what an outlet sends.
+type log struct {
+	mu  sync.Mutex
+	got []string
+}
+
+func (l *log) send(f Frame) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.got = append(l.got, string(f.Kind)+" "+string(f.Body))
+	return nil
+}
+
+func (l *log) all() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]string(nil), l.got...)
+}
+
+func TestOutletKeepsTheOrder(t *testing.T) {
+	var l log
+	o := NewOutlet(l.send)
+	defer o.Close()
+	o.Write(1, "stdout", []byte("a"))
+	o.Write(1, "stdout", []byte("b"))
+	o.Write(1, "stderr", []byte("c"))
+	if err := o.Emit(KindClear, 1, Clear{}); err != nil {
+		t.Fatal(err)
+	}
+	o.Write(2, "stdout", []byte("d"))
+	o.Flush()
+	want := []string{
+		`stream {"name":"stdout","text":"ab"}`, `stream {"name":"stderr","text":"c"}`,
+		`clear {"wait":false}`, `stream {"name":"stdout","text":"d"}`,
+	}
+	if got := l.all(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestOutletFlushesByItself(t *testing.T) {
+	arrived := make(chan string, 8)
+	o := NewOutlet(func(f Frame) error { arrived <- string(f.Body); return nil })
+	defer o.Close()
+	begin := time.Now()
+	o.Write(1, "stdout", []byte("no newline"))
+	if got := <-arrived; !strings.Contains(got, "no newline") {
+		t.Errorf("got %q", got)
+	}
+	if d := time.Since(begin); d < flushAfter/2 || d > 20*flushAfter {
+		t.Errorf("after %v, want about %v", d, flushAfter)
+	}
+	o.Write(1, "stdout", bytes.Repeat([]byte("x"), flushSize))
+	if got := <-arrived; len(got) < flushSize {
+		t.Errorf("a full buffer was held back: got %d bytes", len(got))
+	}
+}
+
+func TestOutletNeverBreaksARune(t *testing.T) {
+	var l log
+	o := NewOutlet(l.send)
+	text := strings.Repeat("é€😀", 3000)
+	for i := 0; i < len(text); i += 5 {
+		o.Write(1, "stdout", []byte(text[i:min(i+5, len(text))]))
+	}
+	o.Close()
+	var got strings.Builder
+	for _, s := range l.all() {
+		var st Stream
+		if err := json.Unmarshal([]byte(strings.TrimPrefix(s, "stream ")), &st); err != nil {
+			t.Fatal(err)
+		}
+		got.WriteString(st.Text)
+	}
+	if got.String() != text {
+		t.Errorf("got %d bytes that differ from the %d written", got.Len(), len(text))
+	}
+}
+
+func TestGoroutinesBelongToTheirRun(t *testing.T) {
+	var l log
+	o := NewOutlet(l.send)
+	Attach(o)
+	defer Attach(nil)
+	goOn, done := make(chan bool), make(chan bool)
+	first := NewRun(1)
+	first.Do(func() {
+		go func() {
+			go func() { // a goroutine's goroutine, after its cell has ended
+				<-goOn
+				io.WriteString(Stdout, "late")
+				close(done)
+			}()
+		}()
+	})
+	NewRun(2).Do(func() {
+		io.WriteString(Stdout, "second")
+		close(goOn)
+		<-done
+	})
+	o.Close()
+	if got := strings.Join(l.all(), ""); !strings.Contains(got, "late") || !strings.Contains(got, "second") {
+		t.Errorf("got %q", got)
+	}
+	if r := runOf(first); r != 1 {
+		t.Errorf("cell of the first run: got %d", r)
+	}
+}
+
+func runOf(r *Run) (cell int64) {
+	r.Do(func() {
+		c := make(chan int64)
+		go func() { c <- CurrentRun().Cell }()
+		cell = <-c
+	})
+	return cell
+}
+
+func TestInterruptHandled(t *testing.T) {
+	r := NewRun(3)
+	r.Do(func() {
+		ctx, stop := NotifyInterrupt(context.Background())
+		defer stop()
+		if !r.Interrupt() {
+			t.Error("an interrupt with a handler was not handled")
+		}
+		if context.Cause(ctx) != ErrInterrupted {
+			t.Errorf("cause: got %v", context.Cause(ctx))
+		}
+		if r.Context().Err() != nil {
+			t.Error("the run's own context ended")
+		}
+		if r.Interrupt() {
+			t.Error("the second interrupt was handled by nobody")
+		}
+		if context.Cause(r.Context()) != ErrInterrupted {
+			t.Errorf("cause: got %v", context.Cause(r.Context()))
+		}
+	})
+}
+
+func TestStoppedHandlerGivesTheInterruptBack(t *testing.T) {
+	r := NewRun(4)
+	r.Do(func() {
+		_, stop := NotifyInterrupt(context.Background())
+		stop()
+		if r.Interrupt() {
+			t.Error("a stopped handler took the interrupt")
+		}
+	})
+}

@@ -1,0 +1,214 @@
+// Package engine is the kernel's side of an engine process: it starts one, talks frames with it, stops what it runs and,
+// when it dies, says why and starts a fresh one. It ends at the frame: what a cell means is the engine's business, what a
+// client sees is the kernel's.
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os/exec"
+	"sync"
+	"time"
+
+	"cancha/internal/cellio"
+	"cancha/kernel/cell"
+)
+
+// Config tells how to run engines. Command and Sink are needed.
+type Config struct {
+	// Command returns a fresh command that runs an engine. The engine finds its end of the socket pair as file
+	// descriptor ConnFD; fd 1 and 2 become pipes.
+	Command func() *exec.Cmd
+	// Sink takes the output of cells, frame by frame, in order for each cell. It must not block for long: while it
+	// does, the engine's output waits.
+	Sink func(cellio.Frame)
+	// Logger takes what no cell should see; nil is silent.
+	Logger *slog.Logger
+}
+
+// ConnFD is the file descriptor on which an engine process finds its connection to the kernel.
+const ConnFD = 3
+
+// closeGrace is what an engine gets to leave in order before it is killed; protocol clients expect a shutdown within 2 s.
+const closeGrace = 500 * time.Millisecond
+
+// errClosed answers what is asked after Close.
+var errClosed = errors.New("the kernel is shutting down")
+
+// Engine supervises engine processes, one at a time. Execute may be called by one goroutine at a time, all other methods by any.
+type Engine struct {
+	config Config
+
+	mu      sync.Mutex
+	current *process    // nil only after a start that failed, or Close
+	lost    *cell.Error // how an engine died that no cell has told of yet
+	closed  bool
+}
+
+// New starts the first engine in the background and returns at once.
+func New(c Config) *Engine {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	e := &Engine{config: c}
+	if _, err := e.process(); err != nil {
+		c.Logger.Error("start engine", "error", err)
+	}
+	return e
+}
+
+// process returns the living process, starting a fresh one where there is none.
+func (e *Engine) process() (*process, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.closed:
+		return nil, errClosed
+	case e.current != nil && !e.current.gone():
+		return e.current, nil
+	}
+	if e.current != nil && !e.current.told {
+		e.lost = e.current.death()
+	}
+	p, err := start(e.config)
+	if err != nil {
+		e.current = nil
+		return nil, fmt.Errorf("start engine: %w", err)
+	}
+	e.current = p
+	return p, nil
+}
+
+// Execute runs a cell and returns when it has ended and all its output has been handed to the sink. A cell that ends its
+// engine gets an error that says how, and the next cell a fresh engine.
+func (e *Engine) Execute(ctx context.Context, r cell.Request) cell.Result {
+	p, err := e.ready(ctx)
+	if err != nil {
+		return failed("engine error", err.Error())
+	}
+	e.tellLoss(r.Cell)
+	result, err := p.execute(ctx, r)
+	if err == nil {
+		return result
+	}
+	if ctx.Err() != nil {
+		return failed("engine error", ctx.Err().Error())
+	}
+	death := p.death()
+	e.mu.Lock()
+	p.told = true
+	e.mu.Unlock()
+	if _, err := e.process(); err != nil && !errors.Is(err, errClosed) {
+		e.config.Logger.Error("start a fresh engine", "error", err)
+	}
+	return cell.Result{Status: cell.Failed, Err: death}
+}
+
+// tellLoss says, in the cell that runs next, that the engine died between cells and took the variables with it.
+func (e *Engine) tellLoss(cellID int64) {
+	e.mu.Lock()
+	lost := e.lost
+	e.lost = nil
+	e.mu.Unlock()
+	if lost == nil {
+		return
+	}
+	text := "The engine died since the last cell: " + lost.Value + ".\n"
+	body, _ := json.Marshal(cellio.Stream{Name: "stderr", Text: text}) // strings always marshal
+	e.config.Sink(cellio.Frame{Kind: cellio.KindStream, Cell: cellID, Body: body})
+}
+
+// Complete asks for the ways to complete code at a cursor; it may be called while a cell runs.
+func (e *Engine) Complete(ctx context.Context, q cell.Question) (c cell.Completion, err error) {
+	err = e.ask(ctx, cellio.KindComplete, q, &c)
+	return c, err
+}
+
+// Inspect asks what is known of the name at a cursor; it may be called while a cell runs.
+func (e *Engine) Inspect(ctx context.Context, q cell.Question) (i cell.Inspection, err error) {
+	err = e.ask(ctx, cellio.KindInspect, q, &i)
+	return i, err
+}
+
+// IsComplete asks whether code can run as it is; it may be called while a cell runs.
+func (e *Engine) IsComplete(ctx context.Context, code string) (c cell.Completeness, err error) {
+	err = e.ask(ctx, cellio.KindIsComplete, cell.Question{Code: code}, &c)
+	return c, err
+}
+
+// Interrupt asks the engine to stop the running cell and returns at once. Without a running cell nothing happens.
+func (e *Engine) Interrupt() {
+	e.mu.Lock()
+	p := e.current
+	e.mu.Unlock()
+	if p != nil && !p.gone() {
+		p.interrupt()
+	}
+}
+
+// Info is what the living engine said of itself; the zero value before it is ready.
+func (e *Engine) Info() cell.Ready {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.current == nil {
+		return cell.Ready{}
+	}
+	return e.current.info()
+}
+
+// Close ends the engine and all that it started, and returns when it is gone. Cells that still run end with an error.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	e.closed = true
+	p := e.current
+	e.mu.Unlock()
+	if p != nil {
+		p.close(closeGrace)
+	}
+	return nil
+}
+
+// ready returns a process that serves. One that dies before that is an error with its own last words.
+func (e *Engine) ready(ctx context.Context) (*process, error) {
+	p, err := e.process()
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-p.served:
+		return p, nil
+	case <-p.ended:
+		e.mu.Lock()
+		p.told = true
+		e.mu.Unlock()
+		return nil, fmt.Errorf("the engine ended before it served: %s", p.death().Value)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (e *Engine) ask(ctx context.Context, kind cellio.Kind, question, answer any) error {
+	p, err := e.ready(ctx)
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(question)
+	if err != nil {
+		return fmt.Errorf("ask engine to %s: %w", kind, err)
+	}
+	raw, err := p.ask(ctx, kind, body)
+	if err != nil {
+		return fmt.Errorf("ask engine to %s: %w", kind, err)
+	}
+	if err := json.Unmarshal(raw, answer); err != nil {
+		return fmt.Errorf("answer of engine to %s: %w", kind, err)
+	}
+	return nil
+}
+
+func failed(name, value string) cell.Result {
+	return cell.Result{Status: cell.Failed, Err: &cell.Error{Name: name, Value: value, Traceback: []string{name + ": " + value}}}
+}

@@ -1,0 +1,293 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"cancha/internal/cellio"
+	"cancha/kernel/cell"
+)
+
+// TestMain is also the engine of these tests: a small one that does what a cell's first word says.
+func TestMain(m *testing.M) {
+	if os.Getenv("CANCHA_TEST_ENGINE") != "" {
+		serveTestEngine()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func serveTestEngine() {
+	if os.Getenv("CANCHA_TEST_ENGINE") == "broken" {
+		fmt.Fprintln(os.Stderr, "no such library")
+		os.Exit(7)
+	}
+	c, err := net.FileConn(os.NewFile(ConnFD, "kernel"))
+	if err != nil {
+		panic(err)
+	}
+	conn := cellio.NewConn(c)
+	out := cellio.NewOutlet(conn.Send)
+	_ = out.Emit(cellio.KindReady, 0, cell.Ready{PID: os.Getpid(), GoVersion: "1.26", Engine: "test"})
+	stop := make(chan bool, 1)
+	for {
+		f, err := conn.Receive()
+		if err != nil || f.Kind == cellio.KindExit {
+			return
+		}
+		switch f.Kind {
+		case cellio.KindInterrupt:
+			stop <- true
+		case cellio.KindExecute:
+			go runTestCell(out, f, stop)
+		default:
+			_ = out.Send(cellio.Frame{Kind: cellio.KindAnswer, Seq: f.Seq, Body: json.RawMessage(`{"matches":[{"text":"Println"}]}`)})
+		}
+	}
+}
+
+func runTestCell(out *cellio.Outlet, f cellio.Frame, stop chan bool) {
+	var r cell.Request
+	_ = json.Unmarshal(f.Body, &r)
+	word, rest, _ := strings.Cut(r.Code, " ")
+	result := cell.Result{Status: cell.OK}
+	switch word {
+	case "print":
+		out.Write(r.Cell, "stdout", []byte(rest))
+	case "fd":
+		fmt.Print(rest)
+		fmt.Fprint(os.Stderr, "E"+rest)
+	case "child": // a child that keeps the pipes open beyond the cell
+		c := exec.Command("sh", "-c", "echo from child; sleep 60")
+		c.Stdout = os.Stdout
+		_ = c.Start()
+	case "exit":
+		os.Exit(3)
+	case "panic":
+		panic("boom")
+	case "overflow":
+		debug.SetMaxStack(16 << 20)
+		var f func(int) int
+		f = func(n int) int { return f(n+1) + 1 }
+		f(0)
+	case "likepanic":
+		fmt.Fprintln(os.Stderr, "panic: only words")
+	case "hang":
+		<-stop
+		result = cell.Result{Status: cell.Failed, Err: &cell.Error{Name: "interrupted"}}
+	}
+	_ = out.Emit(cellio.KindDone, r.Cell, result)
+}
+
+// recorder is a sink that remembers.
+type recorder struct {
+	mu   sync.Mutex
+	text map[int64]map[string]string
+}
+
+func (r *recorder) sink(f cellio.Frame) {
+	var s cellio.Stream
+	_ = json.Unmarshal(f.Body, &s)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.text[f.Cell] == nil {
+		r.text[f.Cell] = map[string]string{}
+	}
+	r.text[f.Cell][s.Name] += s.Text
+}
+
+func (r *recorder) get(cell int64, name string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text[cell][name]
+}
+
+func newTestEngine(t *testing.T, mode string) (*Engine, *recorder) {
+	t.Helper()
+	rec := &recorder{text: map[int64]map[string]string{}}
+	e := New(Config{Sink: rec.sink, Command: func() *exec.Cmd {
+		c := exec.Command(os.Args[0])
+		c.Env = append(os.Environ(), "CANCHA_TEST_ENGINE="+mode)
+		return c
+	}})
+	t.Cleanup(func() { e.Close() })
+	return e, rec
+}
+
+func run(t *testing.T, e *Engine, id int64, code string) cell.Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	return e.Execute(ctx, cell.Request{Cell: id, Code: code})
+}
+
+func TestExecuteHandsOverAllOutput(t *testing.T) {
+	e, rec := newTestEngine(t, "yes")
+	for i, c := range []struct{ name, code, stdout, stderr string }{
+		{"frames", "print héllo", "héllo", ""},
+		{"pipes, read until empty before the cell ends", "fd raw", "raw", "Eraw"},
+		{"much on a pipe", "fd " + strings.Repeat("x", 200_000), strings.Repeat("x", 200_000), "E" + strings.Repeat("x", 200_000)},
+		{"words that look like a crash", "likepanic", "", "panic: only words\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			id := int64(i + 1)
+			if r := run(t, e, id, c.code); r.Status != cell.OK {
+				t.Fatalf("status %v: %v", r.Status, r.Err)
+			}
+			if got := rec.get(id, "stdout"); got != c.stdout {
+				t.Errorf("stdout: got %.60q (%d bytes), want %.60q", got, len(got), c.stdout)
+			}
+			if got := rec.get(id, "stderr"); got != c.stderr {
+				t.Errorf("stderr: got %.60q (%d bytes), want %.60q", got, len(got), c.stderr)
+			}
+		})
+	}
+}
+
+func TestChildThatKeepsThePipeDoesNotHoldTheCell(t *testing.T) {
+	e, rec := newTestEngine(t, "yes")
+	begin := time.Now()
+	if r := run(t, e, 1, "child"); r.Status != cell.OK {
+		t.Fatal(r.Err)
+	}
+	all := func() string { return rec.get(1, "stdout") + rec.get(2, "stdout") }
+	for !strings.Contains(all(), "from child") && time.Since(begin) < 10*time.Second {
+		run(t, e, 2, "print x")
+	}
+	if got := all(); !strings.Contains(got, "from child") {
+		t.Errorf("child's output: got %q", got)
+	}
+	e.Close()
+	if d := time.Since(begin); d > 20*time.Second {
+		t.Errorf("took %v: the child's sleep was waited for", d)
+	}
+}
+
+func TestDeathIsAnErrorAndTheNextCellRuns(t *testing.T) {
+	e, _ := newTestEngine(t, "yes")
+	for i, c := range []struct{ code, want string }{
+		{"exit", "exit status 3"},
+		{"panic", "boom"},
+		{"overflow", "stack overflow"},
+	} {
+		t.Run(c.code, func(t *testing.T) {
+			r := run(t, e, int64(2*i+1), c.code)
+			if r.Status != cell.Failed || !strings.Contains(r.Err.Value, c.want) {
+				t.Fatalf("got %+v, want an error with %q", r, c.want)
+			}
+			if len(strings.Join(r.Err.Traceback, "\n")) > 8<<10 {
+				t.Error("the trace is longer than a person reads")
+			}
+			if r := run(t, e, int64(2*i+2), "print x"); r.Status != cell.OK {
+				t.Errorf("next cell: %v", r.Err)
+			}
+		})
+	}
+}
+
+func TestDeathBetweenCellsIsTold(t *testing.T) {
+	e, rec := newTestEngine(t, "yes")
+	run(t, e, 1, "print x")
+	pid := e.Info().PID
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	e.current.wait()
+	if r := run(t, e, 2, "print y"); r.Status != cell.OK {
+		t.Fatal(r.Err)
+	}
+	if got := rec.get(2, "stderr"); !strings.Contains(got, "killed (signal 9)") {
+		t.Errorf("stderr of the next cell: got %q", got)
+	}
+	if e.Info().PID == pid {
+		t.Error("the fresh engine has the pid of the dead one")
+	}
+}
+
+func TestKillDuringACell(t *testing.T) {
+	e, _ := newTestEngine(t, "yes")
+	run(t, e, 1, "print x")
+	go func() { _ = syscall.Kill(e.Info().PID, syscall.SIGKILL) }()
+	r := run(t, e, 2, "hang")
+	if r.Status != cell.Failed || !strings.Contains(r.Err.Value, "killed") {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestInterruptAndQuestionsWhileACellRuns(t *testing.T) {
+	e, _ := newTestEngine(t, "yes")
+	done := make(chan cell.Result)
+	go func() { done <- run(t, e, 1, "hang") }()
+	c, err := e.Complete(t.Context(), cell.Question{Code: "fmt.P", Cursor: 5})
+	if err != nil || len(c.Matches) != 1 {
+		t.Fatalf("complete: %v, %v", c, err)
+	}
+	e.Interrupt()
+	if r := <-done; r.Err == nil || r.Err.Name != "interrupted" {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestEngineThatCannotServe(t *testing.T) {
+	e, _ := newTestEngine(t, "broken")
+	if r := run(t, e, 1, "print x"); r.Status != cell.Failed || !strings.Contains(r.Err.Value, "before it served") {
+		t.Errorf("got %+v", r)
+	}
+	missing := New(Config{Sink: func(cellio.Frame) {}, Command: func() *exec.Cmd { return exec.Command("/nonexistent/engine") }})
+	if r := run(t, missing, 1, "print x"); r.Status != cell.Failed {
+		t.Errorf("got %+v", r)
+	}
+	missing.Close()
+}
+
+// groupAlive lists the living processes of a group; a zombie, which only its parent can bury, is dead.
+func groupAlive(pgid int) (alive []string) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		b, _ := os.ReadFile(path)
+		_, after, _ := strings.Cut(string(b), ") ")
+		f := strings.Fields(after) // state, ppid, pgrp
+		if len(f) > 2 && f[2] == strconv.Itoa(pgid) && f[0] != "Z" && f[0] != "X" {
+			alive = append(alive, path)
+		}
+	}
+	return alive
+}
+
+func TestCloseLeavesNothing(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for range 3 {
+		e, _ := newTestEngine(t, "yes")
+		run(t, e, 1, "child")
+		go e.Execute(t.Context(), cell.Request{Cell: 2, Code: "hang"})
+		begin := time.Now()
+		e.Close()
+		if d := time.Since(begin); d > 2*time.Second {
+			t.Errorf("close took %v", d)
+		}
+		if alive := groupAlive(e.current.cmd.Process.Pid); len(alive) > 0 {
+			t.Errorf("processes of the engine's group live on: %v", alive)
+		}
+	}
+	for range 200 { // the goroutines of Execute above end on their own now
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		runtime.Gosched()
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("goroutines: %d before, %d after", before, runtime.NumGoroutine())
+}

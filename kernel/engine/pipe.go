@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"time"
+)
+
+// pipe reads what an engine, its C code or its children write to fd 1 or 2.
+type pipe struct {
+	r     *os.File
+	out   func([]byte)
+	crash *crash        // on stderr: holds back what looks like a crash; nil elsewhere
+	asks  chan chan int // requests to read until empty; nil asks to end after that
+	ended chan struct{} // closed when the reader has ended
+}
+
+// newPipe returns a pipe and the end that the child writes to.
+func newPipe(out func([]byte)) (*pipe, *os.File, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	return &pipe{r: r, out: out, asks: make(chan chan int, 1), ended: make(chan struct{})}, w, nil
+}
+
+// run reads until the pipe's end, or until finish.
+func (p *pipe) run() {
+	defer close(p.ended)
+	defer p.r.Close()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := p.r.Read(buf)
+		p.take(buf[:n])
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			if !p.answer(buf) {
+				return
+			}
+		} else if err != nil {
+			return
+		}
+	}
+}
+
+func (p *pipe) take(b []byte) {
+	if len(b) > 0 && p.crash != nil {
+		b = p.crash.filter(b)
+	}
+	if len(b) > 0 {
+		p.out(b)
+	}
+}
+
+// drain returns when all that was in the pipe when it was called has been taken. It ends the reader's wait with a deadline
+// in the past; the reader then reads without waiting. A pipe that has ended is empty.
+func (p *pipe) drain() {
+	done := make(chan int)
+	p.ask(done)
+	select {
+	case <-done:
+	case <-p.ended:
+	}
+}
+
+// finish makes the reader take what is left and end, after the engine's death. Children that live on may hold the pipe
+// open for ever, so its end is not waited for.
+func (p *pipe) finish() { p.ask(nil) }
+
+func (p *pipe) ask(done chan int) {
+	select {
+	case p.asks <- done:
+		_ = p.r.SetReadDeadline(time.Unix(1, 0)) // fails only when the reader has ended
+	case <-p.ended:
+	}
+}
+
+// answer reads until the pipe is empty, for drain and finish; it reports false when the reader shall end.
+func (p *pipe) answer(buf []byte) (goOn bool) {
+	_ = p.r.SetReadDeadline(time.Time{})
+	select {
+	case done := <-p.asks:
+		p.readAvailable(buf)
+		if done == nil {
+			return false
+		}
+		if p.crash != nil {
+			p.out(p.crash.give()) // the engine lives: what looked like a crash was output
+		}
+		close(done)
+	default:
+	}
+	return true
+}
+
+func (p *pipe) readAvailable(buf []byte) {
+	raw, err := p.r.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = raw.Read(func(fd uintptr) bool {
+		for {
+			n, err := syscall.Read(int(fd), buf)
+			if err == syscall.EINTR {
+				continue
+			}
+			if n <= 0 || err != nil {
+				return true
+			}
+			p.take(buf[:n])
+		}
+	})
+}
+
+// close releases a pipe whose reader was never started.
+func (p *pipe) close() { p.r.Close() }

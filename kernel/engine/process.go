@@ -1,0 +1,287 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"cancha/internal/cellio"
+	"cancha/kernel/cell"
+)
+
+// errDead ends what was asked of an engine that died; process.death tells how.
+var errDead = errors.New("the engine died")
+
+// process is one engine process. Its goroutines (the frame reader, two pipe readers) end when it does.
+type process struct {
+	cmd    *exec.Cmd
+	conn   *cellio.Conn
+	logger *slog.Logger
+	sink   func(cellio.Frame)
+	pipes  [2]*pipe       // fd 1 and 2: what does not come by frames
+	caught *cellio.Outlet // orders and coalesces what the pipes bring
+
+	served chan struct{} // closed at the ready frame
+	ended  chan struct{} // closed when the process is gone and all its output handed over
+	told   bool          // its death has been reported; guarded by Engine.mu
+	latest atomic.Int64  // the cell to which output without a cell is given
+	seq    atomic.Uint64
+
+	mu      sync.Mutex
+	ready   cell.Ready
+	done    map[int64]chan cell.Result // by cell
+	answers map[uint64]chan json.RawMessage
+	exit    error // of Wait, valid after ended
+}
+
+func start(c Config) (*process, error) {
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return nil, fmt.Errorf("socket pair: %w", err)
+	}
+	defer theirs.Close()
+	p := &process{
+		cmd: c.Command(), conn: cellio.NewConn(ours), logger: c.Logger, sink: c.Sink,
+		served: make(chan struct{}), ended: make(chan struct{}),
+		done: map[int64]chan cell.Result{}, answers: map[uint64]chan json.RawMessage{},
+	}
+	p.caught = cellio.NewOutlet(func(f cellio.Frame) error { p.sink(f); return nil })
+	if err := p.launch(theirs); err != nil {
+		ours.Close()
+		return nil, err
+	}
+	go p.run()
+	return p, nil
+}
+
+// launch starts the command with its end of the connection and pipes for fd 1 and 2.
+func (p *process) launch(conn *os.File) error {
+	var ends [2]*os.File
+	for i, name := range []string{"stdout", "stderr"} {
+		pipe, end, err := newPipe(func(b []byte) { p.caught.Write(p.latest.Load(), name, b) })
+		if err != nil {
+			return fmt.Errorf("pipe for %s: %w", name, err)
+		}
+		defer end.Close()
+		p.pipes[i], ends[i] = pipe, end
+	}
+	p.pipes[1].crash = &crash{}
+	p.cmd.Stdout, p.cmd.Stderr = ends[0], ends[1]
+	p.cmd.ExtraFiles = []*os.File{conn} // becomes ConnFD
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := p.cmd.Start(); err != nil {
+		p.pipes[0].close()
+		p.pipes[1].close()
+		return err
+	}
+	return nil
+}
+
+// run reads frames until the engine is gone, then gathers what it left.
+func (p *process) run() {
+	var readers sync.WaitGroup
+	for _, pipe := range p.pipes {
+		readers.Go(pipe.run)
+	}
+	for {
+		f, err := p.conn.Receive()
+		if err != nil {
+			if !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
+				p.logger.Warn("read from engine", "error", err)
+			}
+			break
+		}
+		p.frame(f)
+	}
+	p.killGroup() // an engine that closed its connection is of no use, and children must not outlive it
+	err := p.cmd.Wait()
+	p.killGroup()
+	for _, pipe := range p.pipes {
+		pipe.finish()
+	}
+	readers.Wait()
+	p.caught.Close()
+	p.mu.Lock()
+	p.exit = err
+	p.mu.Unlock()
+	close(p.ended)
+	p.conn.Close()
+}
+
+// frame hands one frame of the engine to whom it is for.
+func (p *process) frame(f cellio.Frame) {
+	switch f.Kind {
+	case cellio.KindReady:
+		p.becomeReady(f.Body)
+	case cellio.KindStream, cellio.KindDisplay, cellio.KindResult, cellio.KindClear:
+		p.sink(f)
+	case cellio.KindDone:
+		p.finishCell(f)
+	case cellio.KindAnswer:
+		p.mu.Lock()
+		if c := p.answers[f.Seq]; c != nil {
+			c <- f.Body // room for one; each question is answered once
+			delete(p.answers, f.Seq)
+		}
+		p.mu.Unlock()
+	default:
+		p.logger.Warn("engine sent a frame that is not known", "kind", f.Kind)
+	}
+}
+
+func (p *process) becomeReady(body json.RawMessage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := json.Unmarshal(body, &p.ready); err != nil {
+		p.logger.Warn("engine's ready frame", "error", err)
+	}
+	select {
+	case <-p.served:
+	default:
+		close(p.served)
+	}
+}
+
+// finishCell ends a cell. The engine wrote all that the cell left in the pipes before it sent the frame, so reading the
+// pipes until they are empty brings it; waiting for their end would wait for the cell's children.
+func (p *process) finishCell(f cellio.Frame) {
+	for _, pipe := range p.pipes {
+		pipe.drain()
+	}
+	p.caught.Flush()
+	var r cell.Result
+	if err := json.Unmarshal(f.Body, &r); err != nil {
+		r = failed("engine error", "end of cell cannot be read: "+err.Error())
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.done[f.Cell]; c != nil {
+		c <- r // room for one; a cell ends once
+		delete(p.done, f.Cell)
+	}
+}
+
+func (p *process) execute(ctx context.Context, r cell.Request) (cell.Result, error) {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return cell.Result{}, err
+	}
+	p.latest.Store(r.Cell)
+	done := make(chan cell.Result, 1)
+	p.mu.Lock()
+	p.done[r.Cell] = done
+	p.mu.Unlock()
+	if err := p.conn.Send(cellio.Frame{Kind: cellio.KindExecute, Cell: r.Cell, Body: body}); err != nil {
+		<-p.ended
+		return cell.Result{}, errDead
+	}
+	select {
+	case result := <-done:
+		return result, nil
+	case <-p.ended:
+		return cell.Result{}, errDead
+	case <-ctx.Done():
+		return cell.Result{}, ctx.Err()
+	}
+}
+
+func (p *process) ask(ctx context.Context, kind cellio.Kind, body json.RawMessage) (json.RawMessage, error) {
+	seq := p.seq.Add(1)
+	answer := make(chan json.RawMessage, 1)
+	p.mu.Lock()
+	p.answers[seq] = answer
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		delete(p.answers, seq)
+		p.mu.Unlock()
+	}()
+	if err := p.conn.Send(cellio.Frame{Kind: kind, Seq: seq, Body: body}); err != nil {
+		return nil, errDead
+	}
+	select {
+	case raw := <-answer:
+		return raw, nil
+	case <-p.ended:
+		return nil, errDead
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (p *process) interrupt() {
+	if err := p.conn.Send(cellio.Frame{Kind: cellio.KindInterrupt, Cell: p.latest.Load()}); err != nil {
+		p.logger.Warn("interrupt", "error", err)
+	}
+}
+
+func (p *process) info() cell.Ready {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ready
+}
+
+func (p *process) gone() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+func (p *process) wait() { <-p.ended }
+
+// close asks the engine to leave, and kills it and its children after grace.
+func (p *process) close(grace time.Duration) {
+	asked := make(chan struct{})
+	go func() { // a wedged engine does not read: the send must not hold up the kill
+		defer close(asked)
+		_ = p.conn.Send(cellio.Frame{Kind: cellio.KindExit})
+	}()
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-p.ended:
+	case <-timer.C:
+		p.killGroup()
+		p.wait()
+	}
+	<-asked
+}
+
+// killGroup kills the engine and what it started; a group that is gone already is fine.
+func (p *process) killGroup() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
+
+// socketPair returns two ends of a stream: ours as a connection with deadlines, theirs as a file for the child.
+func socketPair() (ours net.Conn, theirs *os.File, err error) {
+	syscall.ForkLock.RLock()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err == nil {
+		syscall.CloseOnExec(fds[0])
+		syscall.CloseOnExec(fds[1])
+	}
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		return nil, nil, err
+	}
+	f := os.NewFile(uintptr(fds[0]), "engine")
+	defer f.Close() // FileConn duplicates it
+	theirs = os.NewFile(uintptr(fds[1]), "kernel")
+	ours, err = net.FileConn(f)
+	if err != nil {
+		theirs.Close()
+		return nil, nil, err
+	}
+	return ours, theirs, nil
+}

@@ -1,0 +1,102 @@
+package eval
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"cancha/internal/cellio"
+	"cancha/kernel/cell"
+)
+
+// Evaluator is what Serve drives; *Program fills it.
+type Evaluator interface {
+	Run(cell.Request) cell.Result
+	Interrupt()
+	Complete(cell.Question) cell.Completion
+	Inspect(cell.Question) cell.Inspection
+	IsComplete(code string) cell.Completeness
+}
+
+// Serve answers the kernel's frames until the kernel asks to exit or its connection ends; both return nil. Cells run one
+// after another; questions are answered beside them, interrupts at once. A cell that still runs when Serve returns is left
+// to the end of the process.
+func Serve(conn *cellio.Conn, out *cellio.Outlet, e Evaluator) error {
+	s := &server{out: out, eval: e, cells: make(chan cell.Request, 1), questions: make(chan cellio.Frame, 64)}
+	var workers sync.WaitGroup
+	workers.Go(s.answerQuestions)
+	go s.runCells() // not waited for: it may be inside a cell that never ends
+	defer workers.Wait()
+	defer close(s.questions)
+	defer close(s.cells)
+	for {
+		f, err := conn.Receive()
+		if errors.Is(err, io.EOF) || err == nil && f.Kind == cellio.KindExit {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read from kernel: %w", err)
+		}
+		if err := s.take(f); err != nil {
+			return err
+		}
+	}
+}
+
+type server struct {
+	out       *cellio.Outlet
+	eval      Evaluator
+	cells     chan cell.Request
+	questions chan cellio.Frame
+}
+
+func (s *server) take(f cellio.Frame) error {
+	switch f.Kind {
+	case cellio.KindInterrupt:
+		s.eval.Interrupt()
+	case cellio.KindExecute:
+		var r cell.Request
+		if err := json.Unmarshal(f.Body, &r); err != nil {
+			return fmt.Errorf("read cell: %w", err)
+		}
+		s.cells <- r
+	default:
+		s.questions <- f
+	}
+	return nil
+}
+
+func (s *server) runCells() {
+	for r := range s.cells {
+		result := s.eval.Run(r)
+		_ = s.out.Emit(cellio.KindDone, r.Cell, result) // a kernel that is gone is seen by Receive
+	}
+}
+
+func (s *server) answerQuestions() {
+	for f := range s.questions {
+		body, err := json.Marshal(s.answer(f))
+		if err != nil {
+			body = []byte("null")
+		}
+		_ = s.out.Send(cellio.Frame{Kind: cellio.KindAnswer, Seq: f.Seq, Body: body})
+	}
+}
+
+func (s *server) answer(f cellio.Frame) any {
+	var q cell.Question
+	if err := json.Unmarshal(f.Body, &q); err != nil {
+		return nil
+	}
+	switch f.Kind {
+	case cellio.KindComplete:
+		return s.eval.Complete(q)
+	case cellio.KindInspect:
+		return s.eval.Inspect(q)
+	case cellio.KindIsComplete:
+		return s.eval.IsComplete(q.Code)
+	}
+	return nil
+}
