@@ -1,0 +1,152 @@
+package notebook
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const sample = `{
+ "cells": [
+  {
+   "cell_type": "markdown",
+   "id": "a1",
+   "metadata": {},
+   "source": [
+    "# Title <b>\n",
+    "text"
+   ]
+  },
+  {
+   "cell_type": "code",
+   "execution_count": null,
+   "id": "a2",
+   "metadata": {
+    "tags": [
+     "parameters"
+    ]
+   },
+   "outputs": [],
+   "source": [
+    "data := \"\" // folder\n",
+    "events, rate := 2000, 1.5\n",
+    "var wait = 3 * time.Second"
+   ]
+  }
+ ],
+ "metadata": {
+  "unknown": 12345678901234567890
+ },
+ "nbformat": 4,
+ "nbformat_minor": 5
+}
+`
+
+func TestRoundTripIsExact(t *testing.T) {
+	n, err := Parse([]byte(sample))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "out", "n.ipynb")
+	if err := n.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != sample {
+		t.Errorf("got\n%s\nwant\n%s", got, sample)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for name, text := range map[string]string{
+		"no JSON":    "hello",
+		"old format": `{"nbformat":3,"worksheets":[]}`,
+		"no cells":   `{"nbformat":4}`,
+		"odd cell":   `{"nbformat":4,"cells":[3]}`,
+	} {
+		if _, err := Parse([]byte(text)); !errors.Is(err, ErrFormat) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestSetParameters(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		values map[string]string
+		want   string // source of the cell put in
+		fail   string // part of the error
+	}{
+		{"text is quoted", map[string]string{"data": `a "b"`}, "// Parameters\ndata = \"a \\\"b\\\"\"\n", ""},
+		{"others are expressions", map[string]string{"rate": "2.5", "events": "10", "wait": "time.Minute"}, "// Parameters\nevents = 10\nrate = 2.5\nwait = time.Minute\n", ""},
+		{"unknown name", map[string]string{"evnts": "1"}, "", "data, events, rate, wait"},
+		{"no expression", map[string]string{"events": "1 2"}, "", "not a Go expression"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n, err := Parse([]byte(sample))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // the second time replaces the first
+				err = n.SetParameters(c.values)
+			}
+			if c.fail != "" {
+				if err == nil || !strings.Contains(err.Error(), c.fail) {
+					t.Fatalf("got %v, want an error with %q", err, c.fail)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(n.Cells) != 3 || n.Cells[2].Source != c.want || !n.Cells[2].Tagged("injected-parameters") {
+				t.Errorf("got %d cells, %q", len(n.Cells), n.Cells[len(n.Cells)-1].Source)
+			}
+		})
+	}
+}
+
+func TestSetParametersWithoutTheCell(t *testing.T) {
+	n, _ := Parse([]byte(`{"nbformat":4,"cells":[]}`))
+	if err := n.SetParameters(map[string]string{"x": "1"}); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestRecorder(t *testing.T) {
+	n, _ := Parse([]byte(`{"nbformat":4,"cells":[{"cell_type":"code","source":"","metadata":{}},{"cell_type":"code","source":"","metadata":{}}]}`))
+	r := NewRecorder()
+	r.Begin(n.Cells[0])
+	r.Add("execute_input", map[string]any{"execution_count": 1})
+	r.Add("stream", map[string]any{"name": "stdout", "text": "a\nb"})
+	r.Add("stream", map[string]any{"name": "stdout", "text": "c\n"})
+	r.Add("display_data", map[string]any{
+		"data": map[string]any{"text/plain": "old", "image/png": "AA=="}, "metadata": map[string]any{},
+		"transient": map[string]any{"display_id": "d"},
+	})
+	r.Begin(n.Cells[1])
+	r.Add("stream", map[string]any{"name": "stderr", "text": "gone"})
+	r.Add("clear_output", map[string]any{"wait": true})
+	r.Add("execute_result", map[string]any{"execution_count": 2, "data": map[string]any{"text/plain": "6"}, "metadata": map[string]any{}})
+	r.Add("update_display_data", map[string]any{
+		"data": map[string]any{"text/plain": "new"}, "metadata": map[string]any{}, "transient": map[string]any{"display_id": "d"},
+	})
+	r.Add("error", map[string]any{"ename": "e", "evalue": "v", "traceback": []any{"t"}})
+	got, err := json.Marshal([]any{n.Cells[0].raw["outputs"], n.Cells[1].raw["outputs"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[[{"name":"stdout","output_type":"stream","text":["a\n","bc\n"]},` +
+		`{"data":{"text/plain":["new"]},"metadata":{},"output_type":"display_data"}],` +
+		`[{"data":{"text/plain":["6"]},"execution_count":2,"metadata":{},"output_type":"execute_result"},` +
+		`{"ename":"e","evalue":"v","output_type":"error","traceback":["t"]}]]`
+	if string(got) != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

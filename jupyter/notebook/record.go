@@ -1,0 +1,106 @@
+package notebook
+
+import "strings"
+
+// Recorder turns the messages of an execution into the outputs of cells, as Jupyter's own clients do. One Recorder serves a
+// whole run of a notebook: displays are updated across cells.
+type Recorder struct {
+	cell     *Cell
+	clear    bool // at the next output
+	displays map[string][]map[string]any
+}
+
+// NewRecorder returns an empty Recorder.
+func NewRecorder() *Recorder { return &Recorder{displays: map[string][]map[string]any{}} }
+
+// Begin starts a cell: its outputs and count are cleared.
+func (r *Recorder) Begin(c *Cell) {
+	r.cell, r.clear = c, false
+	c.raw["outputs"] = []any{}
+	c.raw["execution_count"] = nil
+}
+
+// Add takes one message from the kernel's iopub channel, by its type and content. Types without an output are ignored.
+func (r *Recorder) Add(kind string, content map[string]any) {
+	switch kind {
+	case "execute_input":
+		r.cell.raw["execution_count"] = content["execution_count"]
+	case "stream":
+		r.stream(content)
+	case "display_data":
+		r.append(bundle(kind, content), displayID(content))
+	case "execute_result":
+		out := bundle(kind, content)
+		out["execution_count"] = content["execution_count"]
+		r.append(out, displayID(content))
+	case "update_display_data":
+		for _, out := range r.displays[displayID(content)] {
+			out["data"], out["metadata"] = data(content), content["metadata"]
+		}
+	case "clear_output":
+		if wait, _ := content["wait"].(bool); wait {
+			r.clear = true
+		} else {
+			r.empty()
+		}
+	case "error":
+		r.append(map[string]any{
+			"output_type": kind, "ename": content["ename"], "evalue": content["evalue"], "traceback": content["traceback"],
+		}, "")
+	}
+}
+
+func (r *Recorder) empty() {
+	r.cell.raw["outputs"] = []any{}
+	r.clear = false
+}
+
+func (r *Recorder) append(out map[string]any, id string) {
+	if r.clear {
+		r.empty()
+	}
+	if id != "" {
+		r.displays[id] = append(r.displays[id], out)
+	}
+	outs, _ := r.cell.raw["outputs"].([]any)
+	r.cell.raw["outputs"] = append(outs, out)
+}
+
+func (r *Recorder) stream(content map[string]any) {
+	text, _ := content["text"].(string)
+	outs, _ := r.cell.raw["outputs"].([]any)
+	if n := len(outs); n > 0 && !r.clear {
+		last, _ := outs[n-1].(map[string]any)
+		if last["output_type"] == "stream" && last["name"] == content["name"] {
+			before, _ := last["text"].([]string)
+			last["text"] = lines(strings.Join(before, "") + text)
+			return
+		}
+	}
+	r.append(map[string]any{"output_type": "stream", "name": content["name"], "text": lines(text)}, "")
+}
+
+func bundle(kind string, content map[string]any) map[string]any {
+	return map[string]any{"output_type": kind, "data": data(content), "metadata": content["metadata"]}
+}
+
+// data is a message's MIME bundle with its texts as lists of lines, as nbformat stores them; base64 stays one string.
+func data(content map[string]any) map[string]any {
+	in, _ := content["data"].(map[string]any)
+	out := map[string]any{}
+	for mime, v := range in {
+		s, ok := v.(string)
+		if ok && (strings.HasPrefix(mime, "text/") || mime == "image/svg+xml") {
+			out[mime] = lines(s)
+		} else {
+			out[mime] = v
+		}
+	}
+	return out
+}
+
+func displayID(content map[string]any) string {
+	transient, _ := content["transient"].(map[string]any)
+	id, _ := transient["display_id"].(string)
+	return id
+}
