@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"reflect"
@@ -102,7 +103,7 @@ type log struct {
 func (l *log) send(f Frame) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.got = append(l.got, string(f.Kind)+" "+string(f.Body))
+	l.got = append(l.got, fmt.Sprintf("%s %d %s", f.Kind, f.Cell, f.Body))
 	return nil
 }
 
@@ -125,8 +126,8 @@ func TestOutletKeepsTheOrder(t *testing.T) {
 	o.Write(2, "stdout", []byte("d"))
 	o.Flush()
 	want := []string{
-		`stream {"name":"stdout","text":"ab"}`, `stream {"name":"stderr","text":"c"}`,
-		`clear {"wait":false}`, `stream {"name":"stdout","text":"d"}`,
+		`stream 1 {"name":"stdout","text":"ab"}`, `stream 1 {"name":"stderr","text":"c"}`,
+		`clear 1 {"wait":false}`, `stream 2 {"name":"stdout","text":"d"}`,
 	}
 	if got := l.all(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -162,7 +163,7 @@ func TestOutletNeverBreaksARune(t *testing.T) {
 	var got strings.Builder
 	for _, s := range l.all() {
 		var st Stream
-		if err := json.Unmarshal([]byte(strings.TrimPrefix(s, "stream ")), &st); err != nil {
+		if err := json.Unmarshal([]byte(strings.TrimPrefix(s, "stream 1 ")), &st); err != nil {
 			t.Fatal(err)
 		}
 		got.WriteString(st.Text)
@@ -194,7 +195,7 @@ func TestGoroutinesBelongToTheirRun(t *testing.T) {
 		<-done
 	})
 	o.Close()
-	if got := strings.Join(l.all(), ""); !strings.Contains(got, "late") || !strings.Contains(got, "second") {
+	if got := strings.Join(l.all(), ""); !strings.Contains(got, `stream 1 {"name":"stdout","text":"late"}`) || !strings.Contains(got, `stream 2 {"name":"stdout","text":"second"}`) {
 		t.Errorf("got %q", got)
 	}
 	if r := runOf(first); r != 1 {
