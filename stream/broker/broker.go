@@ -1,0 +1,182 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+)
+
+// Config says how a broker listens and what it keeps. The zero Config is a broker in memory on a free loopback port.
+type Config struct {
+	// Dir keeps topics, records, groups and offsets across restarts. Empty: in memory, gone with the process. One broker
+	// at a time uses a directory.
+	Dir string
+	// Addr is the address to listen on, default "127.0.0.1:0" (a free port). The broker has no passwords: an address that
+	// other machines reach is open to them.
+	Addr string
+	// Partitions of a topic that is created without a number of its own, default 4.
+	Partitions int
+	// RetentionBytes bounds each partition: the oldest batches beyond it are dropped. Default 64 MiB in memory, 1 GiB with
+	// Dir.
+	RetentionBytes int64
+	// Sync waits for the disk at each produced batch. About half the throughput; needed only where the machine itself
+	// may lose power.
+	Sync bool
+	// Logger gets faults, such as a full disk. nil is silent.
+	Logger *slog.Logger
+}
+
+// Limits and defaults of a Config.
+const (
+	DefaultPartitions      = 4
+	DefaultRetentionMemory = 64 << 20
+	DefaultRetentionDir    = 1 << 30
+	minSegment, maxSegment = 1 << 20, 64 << 20
+	retentionPeriod        = time.Second
+)
+
+// Broker is a running broker. Close it.
+type Broker struct {
+	cluster *kfake.Cluster
+	addr    string
+	lock    *dirLock
+
+	stop   chan struct{}
+	ended  sync.WaitGroup
+	closed sync.Once
+}
+
+// Start begins to listen and serve. It fails when the address is taken, when Dir cannot be written or is in use, and when
+// what Dir holds cannot be read; each error says what to do.
+func Start(cfg Config) (*Broker, error) {
+	cfg.fill()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	lock, err := lockDir(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := kfake.NewCluster(cfg.options()...)
+	if err != nil {
+		lock.release()
+		return nil, explain(cfg, err)
+	}
+	b := &Broker{cluster: cluster, addr: cluster.ListenAddrs()[0], lock: lock, stop: make(chan struct{})}
+	b.ended.Go(b.retain)
+	return b, nil
+}
+
+// Addr is the address that clients connect to, host:port.
+func (b *Broker) Addr() string { return b.addr }
+
+// Close stops listening, writes what Dir still lacks and waits. Clients see their connections end. It may be called twice.
+func (b *Broker) Close() error {
+	b.closed.Do(func() {
+		close(b.stop)
+		b.ended.Wait()
+		b.cluster.Close()
+		b.lock.release()
+	})
+	return nil
+}
+
+// retain applies retention once a second. kfake does it by itself only for topics that have a setting of their own, and
+// then once an hour: too late for a broker that lives in memory.
+func (b *Broker) retain() {
+	tick := time.NewTicker(retentionPeriod)
+	defer tick.Stop()
+	for {
+		select {
+		case <-b.stop:
+			return
+		case <-tick.C:
+			b.cluster.ApplyRetention()
+		}
+	}
+}
+
+func (c *Config) fill() {
+	if c.Addr == "" {
+		c.Addr = "127.0.0.1:0"
+	}
+	if c.Partitions == 0 {
+		c.Partitions = DefaultPartitions
+	}
+	if c.RetentionBytes == 0 {
+		c.RetentionBytes = DefaultRetentionMemory
+		if c.Dir != "" {
+			c.RetentionBytes = DefaultRetentionDir
+		}
+	}
+}
+
+func (c *Config) validate() error {
+	host, port, err := net.SplitHostPort(c.Addr)
+	if err != nil {
+		return fmt.Errorf("broker: address %q: want host:port, such as 127.0.0.1:9092", c.Addr)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("broker: address %q: the port must be a number from 0 to 65535", c.Addr)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		return fmt.Errorf("broker: address %q: clients are sent back to this very address, so name a host that they reach", c.Addr)
+	}
+	if c.Partitions < 1 {
+		return fmt.Errorf("broker: %d partitions: want at least one", c.Partitions)
+	}
+	if c.RetentionBytes < 0 {
+		return fmt.Errorf("broker: retention of %d bytes: want a positive number", c.RetentionBytes)
+	}
+	return nil
+}
+
+// options are kfake's. Segments are a small part of the retention, because a segment is freed as a whole.
+func (c *Config) options() []kfake.Opt {
+	segment := min(max(c.RetentionBytes/8, minSegment), maxSegment)
+	opts := []kfake.Opt{
+		kfake.NumBrokers(1),
+		kfake.ListenFn(func(network, _ string) (net.Listener, error) { return net.Listen(network, c.Addr) }),
+		kfake.AllowAutoTopicCreation(),
+		kfake.DefaultNumPartitions(c.Partitions),
+		kfake.BrokerConfigs(map[string]string{
+			"log.retention.bytes": strconv.FormatInt(c.RetentionBytes, 10),
+			"log.segment.bytes":   strconv.FormatInt(segment, 10),
+			"log.retention.ms":    "-1", // an old event is no less true
+		}),
+	}
+	if c.Dir != "" {
+		opts = append(opts, kfake.DataDir(c.Dir))
+	}
+	if c.Sync {
+		opts = append(opts, kfake.SyncWrites())
+	}
+	if c.Logger != nil {
+		opts = append(opts, kfake.WithLogger(faults{c.Logger}))
+	}
+	return opts
+}
+
+// explain adds the likely cause and what to do to an error of starting.
+func explain(cfg Config, err error) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("broker: %s is taken by another program, perhaps another broker: stop it or choose another address: %w", cfg.Addr, err)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("broker: %s is not an address of this machine: %w", cfg.Addr, err)
+	case errors.Is(err, syscall.EACCES) && cfg.Dir == "":
+		return fmt.Errorf("broker: not allowed to listen on %s (ports below 1024 need rights): %w", cfg.Addr, err)
+	case errors.Is(err, syscall.ENOSPC):
+		return fmt.Errorf("broker: no space left for %s: free some or choose another directory: %w", cfg.Dir, err)
+	case cfg.Dir != "":
+		return fmt.Errorf("broker: start on %s with data in %s: %w", cfg.Addr, cfg.Dir, err)
+	}
+	return fmt.Errorf("broker: start on %s: %w", cfg.Addr, err)
+}
