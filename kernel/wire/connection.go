@@ -1,0 +1,102 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+)
+
+// ErrConnection reports a connection file that a kernel cannot serve; the text tells why.
+var ErrConnection = errors.New("connection file")
+
+// Connection is what a Jupyter client writes into the connection file: where a kernel listens and how messages are signed.
+type Connection struct {
+	Transport   string `json:"transport"` // "tcp" or "ipc"; empty means tcp
+	IP          string `json:"ip"`        // address for tcp ("*": all), path prefix for ipc; empty means 127.0.0.1
+	ShellPort   int    `json:"shell_port"`
+	IOPubPort   int    `json:"iopub_port"`
+	StdinPort   int    `json:"stdin_port"`
+	ControlPort int    `json:"control_port"`
+	HBPort      int    `json:"hb_port"`
+	Key         string `json:"key"`              // empty: messages are not signed
+	Scheme      string `json:"signature_scheme"` // empty means hmac-sha256
+	KernelName  string `json:"kernel_name,omitempty"`
+}
+
+// ReadConnection reads and checks the connection file at path.
+func ReadConnection(path string) (Connection, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return Connection{}, fmt.Errorf("read connection file: %w", err)
+	}
+	c, err := ParseConnection(raw)
+	if err != nil {
+		return Connection{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// ParseConnection decodes a connection file and fills in what it may leave out. What this kernel cannot honour (another
+// transport, CURVE keys, an unknown signature scheme, a port that is none) is an error that wraps ErrConnection: a kernel
+// that ignored it would be less safe than its client believes.
+func ParseConnection(raw []byte) (Connection, error) {
+	var file struct {
+		Connection
+		CurvePublic string `json:"curve_publickey"`
+		CurveSecret string `json:"curve_secretkey"`
+	}
+	if err := json.Unmarshal(raw, &file); err != nil {
+		return Connection{}, fmt.Errorf("%w: %w", ErrConnection, err)
+	}
+	if file.CurvePublic != "" || file.CurveSecret != "" {
+		return Connection{}, fmt.Errorf("%w: it asks for CURVE encryption, which this kernel does not speak; start it without", ErrConnection)
+	}
+	c := file.Connection
+	if c.Transport == "" {
+		c.Transport = "tcp"
+	}
+	if c.IP == "" {
+		c.IP = "127.0.0.1"
+	}
+	if c.Scheme == "" {
+		c.Scheme = "hmac-sha256"
+	}
+	return c, c.validate()
+}
+
+func (c Connection) validate() error {
+	if c.Transport != "tcp" && c.Transport != "ipc" {
+		return fmt.Errorf("%w: transport %q is neither tcp nor ipc", ErrConnection, c.Transport)
+	}
+	if _, err := newHash(c.Scheme); err != nil {
+		return fmt.Errorf("%w: %w", ErrConnection, err)
+	}
+	ports := []struct {
+		name string
+		port int
+	}{
+		{"shell_port", c.ShellPort}, {"iopub_port", c.IOPubPort}, {"stdin_port", c.StdinPort},
+		{"control_port", c.ControlPort}, {"hb_port", c.HBPort},
+	}
+	for _, p := range ports {
+		if p.port < 1 || p.port > 65535 {
+			return fmt.Errorf("%w: %s is %d, not a port from 1 to 65535", ErrConnection, p.name, p.port)
+		}
+	}
+	return nil
+}
+
+// Address returns the network ("tcp" or "unix") and address, in package net's words, of the channel with the given port.
+func (c Connection) Address(port int) (network, address string) {
+	if c.Transport == "ipc" {
+		return "unix", c.IP + "-" + strconv.Itoa(port)
+	}
+	host := c.IP
+	if host == "*" {
+		host = ""
+	}
+	return "tcp", net.JoinHostPort(host, strconv.Itoa(port))
+}
