@@ -10,30 +10,41 @@ const (
 
 // Event types that the code names. The ids are StatsBomb's and never change; the names carry traps ("Ball Receipt*").
 const (
-	TypeBallRecovery   = 2
-	TypeDispossessed   = 3
-	TypeDuel           = 4
-	TypeBlock          = 6
-	TypeOffside        = 8
-	TypeClearance      = 9
-	TypeInterception   = 10
-	TypeDribble        = 14
-	TypeShot           = 16
-	TypePressure       = 17
-	TypeHalfStart      = 18
-	TypeSubstitution   = 19
-	TypeOwnGoalAgainst = 20
-	TypeFoulWon        = 21
-	TypeFoulCommitted  = 22
-	TypeGoalKeeper     = 23
-	TypeBadBehaviour   = 24
-	TypeOwnGoalFor     = 25
-	TypePass           = 30
-	TypeHalfEnd        = 34
-	TypeStartingXI     = 35
-	TypeMiscontrol     = 38
-	TypeBallReceipt    = 42
-	TypeCarry          = 43
+	TypeBallRecovery    = 2
+	TypeDispossessed    = 3
+	TypeDuel            = 4
+	TypeCameraOn        = 5
+	TypeBlock           = 6
+	TypeOffside         = 8
+	TypeClearance       = 9
+	TypeInterception    = 10
+	TypeDribble         = 14
+	TypeShot            = 16
+	TypePressure        = 17
+	TypeHalfStart       = 18
+	TypeSubstitution    = 19
+	TypeOwnGoalAgainst  = 20
+	TypeFoulWon         = 21
+	TypeFoulCommitted   = 22
+	TypeGoalKeeper      = 23
+	TypeBadBehaviour    = 24
+	TypeOwnGoalFor      = 25
+	TypePlayerOn        = 26
+	TypePlayerOff       = 27
+	TypeShield          = 28
+	TypeCameraOff       = 29
+	TypePass            = 30
+	TypeFiftyFifty      = 33
+	TypeHalfEnd         = 34
+	TypeStartingXI      = 35
+	TypeTacticalShift   = 36
+	TypeError           = 37
+	TypeMiscontrol      = 38
+	TypeDribbledPast    = 39
+	TypeInjuryStoppage  = 40
+	TypeRefereeBallDrop = 41
+	TypeBallReceipt     = 42
+	TypeCarry           = 43
 )
 
 // Outcomes and cards that decide a match.
@@ -72,15 +83,20 @@ type Event struct {
 	Location       *Point
 	Duration       float64 // seconds
 	UnderPressure  bool
+	OffCamera      bool
+	CounterPress   bool
 	Out            bool
 	RelatedEvents  []string
 
+	// Each is nil unless the event carries that part.
 	Pass         *Pass
 	Carry        *Carry
 	Shot         *Shot
 	Card         Ref  // of foul_committed or bad_behaviour
 	Penalty      bool // foul_committed.penalty
 	Substitution *Substitution
+	Tactics      *Tactics // of Starting XI and Tactical Shift
+	Detail       *Detail  // what the other types say of their own: see Detail
 
 	FreezeFrame []FramePlayer // 360: who the camera saw
 	VisibleArea []float64     // 360: polygon x1, y1, x2, y2, …
@@ -88,17 +104,22 @@ type Event struct {
 
 // Pass is a pass's own part of an event. The zero Outcome means complete.
 type Pass struct {
-	Recipient   Ref
-	Length      float64 // yards, as published
-	Angle       float64 // radians, 0 towards the opponent's goal
-	Height      Ref
-	End         *Point
-	Type        Ref // Corner 61, Free Kick 62, Goal Kick 63, Throw-in 67, Kick Off 65
-	Outcome     Ref // Incomplete 9, Out 75, Offside 76, Unknown 77, Injury Clearance 74
-	Cross       bool
-	ShotAssist  bool
-	GoalAssist  bool
-	ThroughBall bool
+	Recipient    Ref
+	Length       float64 // yards, as published
+	Angle        float64 // radians, 0 towards the opponent's goal
+	Height       Ref
+	End          *Point
+	BodyPart     Ref
+	Type         Ref // Corner 61, Free Kick 62, Goal Kick 63, Throw-in 67, Kick Off 65
+	Outcome      Ref // Incomplete 9, Out 75, Offside 76, Unknown 77, Injury Clearance 74
+	Technique    Ref
+	AssistedShot string // id of the shot that the pass made
+	Cross        bool
+	Switch       bool
+	ShotAssist   bool
+	GoalAssist   bool
+	ThroughBall  bool
+	Flags        Flags // the other yes-or-no qualifiers
 }
 
 // Carry is a carry's own part of an event.
@@ -112,8 +133,11 @@ type Shot struct {
 	Type        Ref // Open Play 87, Free Kick 62, Penalty 88, Corner 61
 	BodyPart    Ref
 	Technique   Ref
+	KeyPass     string // id of the pass that made the shot
 	FirstTime   bool
+	OneOnOne    bool
 	FreezeFrame []ShotPlayer
+	Flags       Flags // the other yes-or-no qualifiers
 }
 
 // ShotPlayer is a player in a shot's own freeze frame.
@@ -132,8 +156,20 @@ type FramePlayer struct {
 	Keeper   bool
 }
 
-// Substitution is a substitution's own part of an event.
+// Substitution is a substitution's own part of an event; the event's Player goes off.
 type Substitution struct{ Replacement, Outcome Ref }
+
+// Tactics is a side's formation and, where published, who plays where in it.
+type Tactics struct {
+	Formation int // such as 442
+	Lineup    []TacticsPlayer
+}
+
+// TacticsPlayer is a player's place in Tactics.
+type TacticsPlayer struct {
+	Player, Position Ref
+	Jersey           int
+}
 
 // Goal reports whether the event is a goal, and credits it to Team: a shot with outcome Goal in periods 1 to 4, or an own
 // goal for. A shoot-out never counts.
@@ -157,6 +193,9 @@ type Match struct {
 	Stage       Ref
 	Week        int
 	Home, Away  Ref
+	Managers    [2][]Ref // home, away; empty where not published
+	Stadium     Ref
+	Referee     Ref
 	// Final score after extra time, without the shoot-out.
 	HomeScore, AwayScore int
 	Status               string // "available"
