@@ -1,0 +1,13 @@
+// Package zmq is Jupyter's five channels over ZeroMQ: [Router] (shell, control, stdin), [Publisher] (iopub) and [Echo]
+// (heartbeat) for a kernel, [Conn] for a client. It carries lists of frames and ends there: what the frames mean is
+// kernel/wire's. It is the only door to github.com/go-zeromq/zmq4.
+//
+// Of that library it uses the wire alone: zmq4.Open does greeting and handshake on a connection that our listener accepted,
+// and its Conn frames messages. Its socket types are not used, because one silent peer stops their accept loop, one stalled
+// subscriber stops all others, and nine bytes end the process.
+//
+// What a peer can do to us is bounded by [Limits]: each connection has goroutines of its own, a [link] that refuses frames
+// over the limits before the library allocates them, and a write queue; a peer that is silent in the handshake, breaks the
+// protocol or does not read is dropped and delays nobody for longer than FullWait. A peer is dropped, never a message to a
+// healthy one.
+package zmq

@@ -1,0 +1,42 @@
+package zmq
+
+import "time"
+
+// Limits bounds what one peer can cost. The zero value means the defaults.
+type Limits struct {
+	Handshake   time.Duration // greeting and READY take longer: dropped (5 s)
+	Handshaking int           // peers in handshake at once; one more drops the oldest (64)
+	Peers       int           // peers after the handshake; one more is refused (1024)
+	Message     int64         // bytes in one message (256 MB); a frame can have no more
+	Parts       int           // frames in one message (1024)
+	Topics      int           // subscriptions of one peer (1024)
+	Queue       int           // bytes that wait to be written to one peer (16 MB); a larger message passes alone
+	FullWait    time.Duration // a full queue must make progress (Rate) within this time, or its peer is dropped (1 s)
+	Rate        int64         // bytes that count as progress in FullWait (1 MB)
+	Stall       time.Duration // nothing at all written for so long: dropped (30 s)
+	Linger      time.Duration // Close waits so long for what is queued (500 ms)
+}
+
+// maxCommand bounds ZMTP commands: READY with its metadata, PING, SUBSCRIBE.
+const maxCommand = 8 << 10
+
+func (l Limits) withDefaults() Limits {
+	fill(&l.Handshake, 5*time.Second)
+	fill(&l.Handshaking, 64)
+	fill(&l.Peers, 1024)
+	fill(&l.Message, 256<<20)
+	fill(&l.Parts, 1024)
+	fill(&l.Topics, 1024)
+	fill(&l.Queue, 16<<20)
+	fill(&l.FullWait, time.Second)
+	fill(&l.Rate, 1<<20)
+	fill(&l.Stall, 30*time.Second)
+	fill(&l.Linger, 500*time.Millisecond)
+	return l
+}
+
+func fill[T ~int | ~int64](v *T, otherwise T) {
+	if *v <= 0 {
+		*v = otherwise
+	}
+}

@@ -1,0 +1,186 @@
+package zmq
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+)
+
+// Errors of a peer that breaks ZMTP or a limit; its connection is closed.
+var (
+	errFrame   = errors.New("not a ZMTP frame")
+	errTooLong = errors.New("longer than the limit")
+)
+
+// Bits of a ZMTP frame's first byte (rfc.zeromq.org/spec:23).
+const (
+	flagMore    = 1
+	flagLong    = 2
+	flagCommand = 4
+)
+
+const (
+	greetingSize = 64
+	eagerFrame   = 1 << 20 // frames above this are read here, growing as their bytes arrive
+)
+
+// link is the connection as the library sees it. It reads frame headers before the library does, for three reasons: the
+// library allocates whatever length a header claims; it would answer a PING from the reading goroutine, into the middle of
+// a message that is being written; and it forgets the name of every other command. So a link refuses what is over the
+// limits, and once live it takes commands out of the stream and gives them to onCommand.
+//
+// Read is called by one goroutine. Write is the library's and goes through a buffer: the writing goroutine calls flush.
+type link struct {
+	net.Conn
+	in        *bufio.Reader
+	out       *bufio.Writer
+	lim       Limits
+	live      bool // the handshake is over
+	onCommand func(name string, body []byte) error
+
+	greeting int    // bytes of the greeting still to pass on
+	ahead    []byte // bytes to pass on before the body: a frame's header, or a large frame whole
+	body     uint64 // bytes of the frame's body still to pass on
+	size     int64  // of the message so far
+	parts    int    // frames of the message so far
+}
+
+// newLink returns the link over raw; its writes end in out.
+func newLink(raw net.Conn, out io.Writer, lim Limits) *link {
+	return &link{
+		Conn: raw, lim: lim, greeting: greetingSize,
+		in: bufio.NewReaderSize(raw, 32<<10), out: bufio.NewWriterSize(out, 64<<10),
+	}
+}
+
+// Write buffers p. Until the link is live it is sent at once: the peer waits for it.
+func (l *link) Write(p []byte) (int, error) {
+	n, err := l.out.Write(p)
+	if err == nil && !l.live {
+		err = l.out.Flush()
+	}
+	return n, err
+}
+
+func (l *link) flush() error { return l.out.Flush() }
+
+func (l *link) Read(p []byte) (int, error) {
+	if l.greeting > 0 {
+		n, err := l.in.Read(p[:min(len(p), l.greeting)])
+		l.greeting -= n
+		return n, err
+	}
+	if len(l.ahead) == 0 && l.body == 0 {
+		if err := l.nextFrame(); err != nil {
+			return 0, err
+		}
+	}
+	if len(l.ahead) > 0 {
+		n := copy(p, l.ahead)
+		l.ahead = l.ahead[n:]
+		return n, nil
+	}
+	n, err := l.in.Read(p[:min(uint64(len(p)), l.body)])
+	l.body -= uint64(n)
+	return n, err
+}
+
+// nextFrame reads headers up to that of a frame that the library is to see.
+func (l *link) nextFrame() error {
+	for {
+		head, err := l.readHeader()
+		if err != nil {
+			return err
+		}
+		command, size := head[0]&flagCommand != 0, frameSize(head)
+		switch {
+		case command && size > maxCommand:
+			return fmt.Errorf("command of %d bytes: %w", size, errTooLong)
+		case command && head[0]&flagMore != 0, !command && !l.live:
+			return fmt.Errorf("flags %#x: %w", head[0], errFrame)
+		case command && l.live:
+			if err := l.command(int(size)); err != nil {
+				return err
+			}
+			continue
+		case !command:
+			if err := l.count(head[0], size); err != nil {
+				return err
+			}
+		}
+		return l.passOn(head, size)
+	}
+}
+
+// readHeader returns the two or nine bytes before a frame's body.
+func (l *link) readHeader() ([]byte, error) {
+	head := make([]byte, 2, 9)
+	if _, err := io.ReadFull(l.in, head); err != nil {
+		return nil, err
+	}
+	if head[0]&^(flagMore|flagLong|flagCommand) != 0 {
+		return nil, fmt.Errorf("flags %#x: %w", head[0], errFrame)
+	}
+	if head[0]&flagLong != 0 {
+		head = head[:9]
+		if _, err := io.ReadFull(l.in, head[2:]); err != nil {
+			return nil, err
+		}
+	}
+	return head, nil
+}
+
+func frameSize(head []byte) uint64 {
+	if head[0]&flagLong != 0 {
+		return binary.BigEndian.Uint64(head[1:])
+	}
+	return uint64(head[1])
+}
+
+// count adds a frame to its message and refuses what is over the limits.
+func (l *link) count(flags byte, size uint64) error {
+	l.parts++
+	if size > uint64(l.lim.Message) || l.size+int64(size) > l.lim.Message {
+		return fmt.Errorf("message of %d bytes and more: %w", size, errTooLong)
+	}
+	if l.parts > l.lim.Parts {
+		return fmt.Errorf("message of more than %d frames: %w", l.lim.Parts, errTooLong)
+	}
+	l.size += int64(size)
+	if flags&flagMore == 0 {
+		l.size, l.parts = 0, 0
+	}
+	return nil
+}
+
+// passOn makes a frame ready for the library. A large one is read first, so that memory follows the bytes that arrive and
+// not the length that is claimed; that costs a copy (20 MB: some milliseconds).
+func (l *link) passOn(head []byte, size uint64) error {
+	if size <= eagerFrame {
+		l.ahead, l.body = head, size
+		return nil
+	}
+	whole := bytes.NewBuffer(head)
+	if _, err := io.CopyN(whole, l.in, int64(size)); err != nil {
+		return err
+	}
+	l.ahead = whole.Bytes()
+	return nil
+}
+
+// command reads a command's body and gives it to onCommand.
+func (l *link) command(size int) error {
+	raw := make([]byte, size)
+	if _, err := io.ReadFull(l.in, raw); err != nil {
+		return err
+	}
+	if size == 0 || int(raw[0]) > size-1 {
+		return fmt.Errorf("command without a name: %w", errFrame)
+	}
+	n := 1 + int(raw[0])
+	return l.onCommand(string(raw[1:n]), raw[n:])
+}

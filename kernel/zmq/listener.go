@@ -1,0 +1,212 @@
+package zmq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/go-zeromq/zmq4"
+)
+
+// acceptPause keeps a listener that cannot accept (no file descriptors left, say) from spinning.
+const acceptPause = 20 * time.Millisecond
+
+// listener accepts connections for one socket and owns their goroutines.
+type listener struct {
+	kind zmq4.SocketType
+	lim  Limits
+	log  *slog.Logger
+	sock socket
+	net  net.Listener
+	done chan struct{} // closed by close
+	wg   sync.WaitGroup
+
+	mu          sync.Mutex
+	closed      bool
+	handshaking []*peer // oldest first
+	live        map[*peer]struct{}
+}
+
+// bind binds; start then serves until close. network is "tcp" or "unix".
+func bind(network, address string, kind zmq4.SocketType, lim Limits, log *slog.Logger, s socket) (*listener, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	if network == "unix" {
+		if err := removeStale(address); err != nil {
+			return nil, err
+		}
+	}
+	ln, err := net.Listen(network, address)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	if network == "unix" {
+		if err := os.Chmod(address, 0o600); err != nil {
+			_ = ln.Close()
+			return nil, fmt.Errorf("listen: %w", err)
+		}
+	}
+	return &listener{
+		kind: kind, lim: lim.withDefaults(), sock: s, net: ln, done: make(chan struct{}), live: map[*peer]struct{}{},
+		log: log.With("socket", string(kind), "address", address),
+	}, nil
+}
+
+// start begins to accept. It is apart from bind so that the socket is whole before its first peer comes.
+func (l *listener) start() { l.wg.Go(l.accept) }
+
+// removeStale removes the socket file that a killed process has left; one that answers is an error.
+func removeStale(path string) error {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
+		_ = c.Close()
+		return fmt.Errorf("listen: %s is in use", path)
+	}
+	if err := os.Remove(path); err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	return nil
+}
+
+func (l *listener) accept() {
+	for {
+		raw, err := l.net.Accept()
+		if err == nil {
+			l.admit(raw)
+			continue
+		}
+		select {
+		case <-l.done:
+			return
+		case <-time.After(acceptPause):
+			l.log.Warn("accept failed", "error", err)
+		}
+	}
+}
+
+// admit starts a connection's goroutine. Where too many are in handshake the oldest goes: a client that speaks is through
+// in milliseconds, so the oldest is the one that says nothing.
+func (l *listener) admit(raw net.Conn) {
+	p := newPeer(raw, l.lim)
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		_ = raw.Close()
+		return
+	}
+	var oldest *peer
+	if len(l.handshaking) >= l.lim.Handshaking {
+		oldest = l.handshaking[0]
+		l.handshaking = l.handshaking[1:]
+	}
+	l.handshaking = append(l.handshaking, p)
+	l.wg.Go(func() { l.run(p) })
+	l.mu.Unlock()
+	if oldest != nil {
+		oldest.drop(errors.New("too many connections in handshake"))
+	}
+}
+
+// run is a peer's life: handshake, up, messages, down. A panic in it costs this connection only.
+func (l *listener) run(p *peer) {
+	defer func() {
+		if r := recover(); r != nil {
+			p.drop(fmt.Errorf("panic: %v", r))
+			l.log.Error("connection ended by a panic", "panic", r)
+		}
+		l.forget(p)
+	}()
+	err := p.handshake(l.kind)
+	if err == nil {
+		err = l.promote(p)
+	}
+	if err != nil {
+		p.drop(err)
+		l.log.Log(context.Background(), level(p.cause), "connection refused", "cause", p.cause)
+		return
+	}
+	l.serve(p)
+}
+
+// level is how loudly the end of a connection is told: a peer that just left is no news.
+func level(cause error) slog.Level {
+	for _, quiet := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(cause, quiet) {
+			return slog.LevelDebug
+		}
+	}
+	return slog.LevelWarn
+}
+
+func (l *listener) serve(p *peer) {
+	var writer sync.WaitGroup
+	writer.Go(p.write)
+	defer writer.Wait()
+	defer p.drop(io.EOF) // ends the writer, whatever happened
+	defer l.sock.down(p)
+	err := l.sock.up(p)
+	if err == nil {
+		err = p.serve(l.sock)
+	}
+	p.drop(err)
+	l.log.Log(context.Background(), level(p.cause), "connection ended", "cause", p.cause)
+}
+
+// promote moves a peer from those in handshake to the live ones.
+func (l *listener) promote(p *peer) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.handshaking = slices.DeleteFunc(l.handshaking, func(o *peer) bool { return o == p })
+	if l.closed {
+		return net.ErrClosed
+	}
+	if len(l.live) >= l.lim.Peers {
+		return fmt.Errorf("more than %d connections", l.lim.Peers)
+	}
+	l.live[p] = struct{}{}
+	return nil
+}
+
+func (l *listener) forget(p *peer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.live, p)
+	l.handshaking = slices.DeleteFunc(l.handshaking, func(o *peer) bool { return o == p })
+}
+
+// close stops accepting, gives every peer up to Linger in all to take what is queued, closes the connections and waits
+// for their goroutines. A second close waits for the first.
+func (l *listener) close() {
+	l.mu.Lock()
+	first := !l.closed
+	l.closed = true
+	peers := slices.Clone(l.handshaking)
+	for p := range l.live {
+		peers = append(peers, p)
+	}
+	l.mu.Unlock()
+	if first {
+		close(l.done)
+		_ = l.net.Close()
+	}
+	end := make(chan time.Time)
+	timer := time.AfterFunc(l.lim.Linger, func() { close(end) })
+	for _, p := range peers {
+		p.queue.close(false)
+		p.queue.drained(end)
+		p.drop(net.ErrClosed)
+	}
+	timer.Stop()
+	l.wg.Wait()
+}

@@ -1,0 +1,167 @@
+package zmq
+
+import (
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/go-zeromq/zmq4"
+	"github.com/go-zeromq/zmq4/security/null"
+)
+
+// socket is what the three kinds of socket do with their peers. up, received and command are called by the peer's own
+// reading goroutine, in the order of its bytes, and down after them; an error drops the peer.
+type socket interface {
+	up(p *peer) error
+	received(p *peer, frames [][]byte) error
+	command(p *peer, name string, body []byte) error
+	down(p *peer)
+}
+
+// peer is one accepted connection. Its reading goroutine is [peer.run]; its writing one lives from the handshake on.
+type peer struct {
+	raw      net.Conn
+	conn     *zmq4.Conn
+	link     *link
+	lim      Limits
+	identity string
+	queue    *queue
+
+	once  sync.Once
+	cause error // why it was dropped; set by once
+}
+
+func newPeer(raw net.Conn, lim Limits) *peer {
+	p := &peer{raw: raw, lim: lim, queue: newQueue(lim.Queue)}
+	p.link = newLink(raw, (*pacedWriter)(p), lim)
+	return p
+}
+
+// drop closes the connection; the first cause is kept.
+func (p *peer) drop(cause error) {
+	p.once.Do(func() {
+		p.cause = cause
+		p.queue.close(true)
+		_ = p.raw.Close()
+	})
+}
+
+// handshake opens the connection as a socket of the given type. The library panics on a cut READY and on an unknown socket
+// type: here that is an error as any other.
+func (p *peer) handshake(kind zmq4.SocketType) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("handshake: %v", r)
+		}
+	}()
+	if err := p.raw.SetDeadline(time.Now().Add(p.lim.Handshake)); err != nil {
+		return err
+	}
+	p.conn, err = zmq4.Open(p.link, null.Security(), kind, nil, true, nil)
+	if err != nil {
+		return err
+	}
+	p.identity = p.conn.Peer.Meta["Identity"]
+	if len(p.identity) > 255 || len(p.identity) > 0 && p.identity[0] == 0 {
+		return fmt.Errorf("identity %q is not allowed: %w", p.identity, errFrame)
+	}
+	p.link.live = true
+	return p.raw.SetDeadline(time.Time{})
+}
+
+// serve reads messages until the peer leaves, and returns why it did.
+func (p *peer) serve(s socket) error {
+	p.link.onCommand = func(name string, body []byte) error { return p.command(s, name, body) }
+	for {
+		m, err := p.conn.RecvMsg()
+		if err != nil {
+			return err
+		}
+		if err := s.received(p, m.Frames); err != nil {
+			return err
+		}
+	}
+}
+
+// command answers PING and hands other commands to the socket. A PING's body is a time to live in two bytes and a
+// context of at most sixteen, which the PONG repeats (rfc.zeromq.org/spec:37).
+func (p *peer) command(s socket, name string, body []byte) error {
+	switch name {
+	case zmq4.CmdPing:
+		if len(body) < 2 || len(body) > 18 {
+			return fmt.Errorf("PING of %d bytes: %w", len(body), errFrame)
+		}
+		ok, err := p.queue.offer(outgoing{command: zmq4.CmdPong, frames: [][]byte{body[2:]}})
+		if err == nil && !ok {
+			return errStalled // it asks and does not read the answers
+		}
+		return err
+	case zmq4.CmdPong:
+		return nil
+	case zmq4.CmdError:
+		return fmt.Errorf("the peer reports an error: %q", body)
+	default:
+		return s.command(p, name, body)
+	}
+}
+
+// write writes what is queued until the queue is closed.
+func (p *peer) write() {
+	for {
+		items, ok := p.queue.take()
+		if !ok {
+			return
+		}
+		for _, o := range items {
+			if err := p.writeOne(o); err != nil {
+				p.drop(err)
+				return
+			}
+		}
+		if err := p.link.flush(); err != nil {
+			p.drop(err)
+			return
+		}
+	}
+}
+
+func (p *peer) writeOne(o outgoing) error {
+	if o.command != "" {
+		return p.conn.SendCmd(o.command, o.frames[0])
+	}
+	return p.conn.SendMsg(zmq4.NewMsgFrom(o.frames...))
+}
+
+// put queues a message, waiting at most while the peer makes progress; a stalled peer is dropped.
+func (p *peer) put(frames [][]byte) error {
+	err := p.queue.put(outgoing{frames: frames}, p.lim.FullWait, p.lim.Rate)
+	if err != nil {
+		p.drop(err)
+	}
+	return err
+}
+
+// pacedWriter writes to the peer's connection in pieces, each with a deadline, and tells the queue of each.
+type pacedWriter peer
+
+func (w *pacedWriter) Write(b []byte) (written int, err error) {
+	const piece = 256 << 10
+	for len(b) > 0 {
+		if w.link.live {
+			if err := w.raw.SetWriteDeadline(time.Now().Add(w.lim.Stall)); err != nil {
+				return written, err
+			}
+		}
+		n, err := w.raw.Write(b[:min(len(b), piece)])
+		written += n
+		if w.link.live {
+			w.queue.wrote(n)
+		}
+		if err != nil {
+			return written, err
+		}
+		b = b[n:]
+	}
+	return written, nil
+}

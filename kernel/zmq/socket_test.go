@@ -1,0 +1,560 @@
+package zmq
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// quick are limits that let a test see a deadline.
+func quick() Limits {
+	return Limits{Handshake: 200 * time.Millisecond, FullWait: 200 * time.Millisecond, Queue: 1 << 20, Message: 8 << 20}
+}
+
+func text(words ...string) [][]byte {
+	frames := make([][]byte, len(words))
+	for i, w := range words {
+		frames[i] = []byte(w)
+	}
+	return frames
+}
+
+func newRouter(t *testing.T, lim Limits) (*Router, string) {
+	t.Helper()
+	r, err := NewRouter("tcp", "127.0.0.1:0", lim, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r, r.net.Addr().String()
+}
+
+// echo answers every message of r with itself until the test ends.
+func echo(t *testing.T, r *Router) {
+	go func() {
+		for {
+			m, err := r.Receive(t.Context())
+			if err != nil {
+				return
+			}
+			_ = r.Send(m)
+		}
+	}()
+}
+
+func newPublisher(t *testing.T, lim Limits) (*Publisher, string) {
+	t.Helper()
+	welcome := func(topic []byte) [][]byte { return [][]byte{[]byte("welcome"), topic} }
+	x, err := NewPublisher("tcp", "127.0.0.1:0", lim, welcome, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = x.Close() })
+	return x, x.net.Addr().String()
+}
+
+func dealer(t *testing.T, address, identity string) *Conn {
+	t.Helper()
+	c, err := DialDealer(t.Context(), "tcp", address, identity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func subscriber(t *testing.T, address, topic string) *Conn {
+	t.Helper()
+	c, err := DialSubscriber(t.Context(), "tcp", address, topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// receive returns the next message as words, or fails the test after five seconds.
+func receive(t *testing.T, c *Conn) string {
+	t.Helper()
+	_ = c.raw.SetReadDeadline(time.Now().Add(5 * time.Second))
+	m, err := c.Receive()
+	if err != nil {
+		t.Fatalf("receive: %v", err)
+	}
+	return string(bytes.Join(m, []byte(" ")))
+}
+
+// alive checks that a new client is served.
+func alive(t *testing.T, address string) {
+	t.Helper()
+	c := dealer(t, address, "")
+	if err := c.Send(text("ping")); err != nil {
+		t.Fatal(err)
+	}
+	if got := receive(t, c); got != "ping" {
+		t.Errorf("got %q back, want ping", got)
+	}
+}
+
+func TestRouterAnswersTheSender(t *testing.T) {
+	r, address := newRouter(t, Limits{})
+	echo(t, r)
+	a, b := dealer(t, address, "a"), dealer(t, address, "b")
+	for i := range 50 {
+		for _, c := range []*Conn{a, b} {
+			if err := c.Send(text("m", fmt.Sprint(i), "")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i := range 50 {
+		want := fmt.Sprintf("m %d ", i)
+		if got := receive(t, a); got != want {
+			t.Fatalf("a got %q, want %q", got, want)
+		}
+		if got := receive(t, b); got != want {
+			t.Fatalf("b got %q, want %q", got, want)
+		}
+	}
+	if err := r.Send(text("nobody", "x")); !errors.Is(err, ErrNoPeer) {
+		t.Errorf("send to nobody: %v, want ErrNoPeer", err)
+	}
+}
+
+func TestRouterCarriesLargeMessages(t *testing.T) {
+	r, address := newRouter(t, Limits{})
+	echo(t, r)
+	c := dealer(t, address, "")
+	big := bytes.Repeat([]byte("0123456789"), 2<<20)
+	if err := c.Send([][]byte{big, nil}); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.raw.SetReadDeadline(time.Now().Add(10 * time.Second))
+	m, err := c.Receive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(m) != 2 || !bytes.Equal(m[0], big) {
+		t.Errorf("20 MB came back as %d frames, the first of %d bytes", len(m), len(m[0]))
+	}
+}
+
+func TestNewestConnectionTakesTheIdentity(t *testing.T) {
+	r, address := newRouter(t, Limits{})
+	echo(t, r)
+	first := dealer(t, address, "same")
+	if err := first.Send(text("1")); err != nil {
+		t.Fatal(err)
+	}
+	receive(t, first)
+	second := dealer(t, address, "same")
+	if err := second.Send(text("2")); err != nil {
+		t.Fatal(err)
+	}
+	if got := receive(t, second); got != "2" {
+		t.Errorf("the newer got %q, want its answer", got)
+	}
+	_ = first.raw.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if m, err := first.Receive(); err == nil {
+		t.Errorf("the older got %q, want its connection closed", m)
+	}
+}
+
+func TestSilentPeersDelayNobody(t *testing.T) {
+	r, address := newRouter(t, quick())
+	echo(t, r)
+	var silent []net.Conn
+	for range 15 {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		silent = append(silent, c)
+	}
+	began := time.Now()
+	alive(t, address)
+	if took := time.Since(began); took > 150*time.Millisecond {
+		t.Errorf("a client beside silent peers waited %v", took)
+	}
+	for _, c := range silent {
+		_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+		if _, err := io.Copy(io.Discard, c); err != nil {
+			t.Fatalf("a silent peer was not cut off: %v", err)
+		}
+	}
+}
+
+func TestOldestHandshakeGoesFirst(t *testing.T) {
+	lim := Limits{Handshaking: 2, Handshake: time.Minute}
+	r, address := newRouter(t, lim)
+	echo(t, r)
+	oldest, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer oldest.Close()
+	_, _ = io.ReadFull(oldest, make([]byte, greetingSize)) // it has been admitted
+	for range 2 {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
+	_ = oldest.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if _, err := io.Copy(io.Discard, oldest); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the oldest silent peer is still there")
+	}
+	alive(t, address)
+}
+
+// greeting is what a libzmq peer says first.
+func greeting() []byte {
+	g := make([]byte, greetingSize)
+	g[0], g[8], g[9], g[10], g[11] = 0xff, 1, 0x7f, 3, 1
+	copy(g[12:], "NULL")
+	return g
+}
+
+func frame(flags byte, body []byte) []byte {
+	if len(body) > 255 {
+		return append(binary.BigEndian.AppendUint64([]byte{flags | flagLong}, uint64(len(body))), body...)
+	}
+	return append([]byte{flags, byte(len(body))}, body...)
+}
+
+func command(name string, body []byte) []byte {
+	return frame(flagCommand, append(append([]byte{byte(len(name))}, name...), body...))
+}
+
+func property(key, value string) []byte {
+	b := append([]byte{byte(len(key))}, key...)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(value)))
+	return append(b, value...)
+}
+
+func ready(kind string) []byte { return command("READY", property("Socket-Type", kind)) }
+
+func claim(flags byte, size uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{flags | flagLong}, size)
+}
+
+func TestGarbageEndsOnlyItsConnection(t *testing.T) {
+	r, address := newRouter(t, quick())
+	echo(t, r)
+	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+	for _, c := range []struct {
+		name string
+		sent []byte
+	}{
+		{"HTTP", []byte("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" + strings.Repeat("x", 100))},
+		{"zeros", make([]byte, 1000)},
+		{"PLAIN mechanism", append(append(greeting()[:12], "PLAIN"...), make([]byte, 47)...)},
+		{"READY cut in a property", join(greeting(), command("READY", []byte{200, 'S'}))},
+		{"READY with a value too long", join(greeting(), command("READY", append(property("Socket-Type", "DEALER")[:12], 255, 255, 255, 255)))},
+		{"READY of 2^62 bytes", join(greeting(), claim(flagCommand, 1<<62))},
+		{"unknown socket type", join(greeting(), ready("NONSENSE"))},
+		{"incompatible socket type", join(greeting(), ready("PUSH"))},
+		{"no READY but a message", join(greeting(), frame(0, []byte("hello")))},
+		{"identity with a leading zero", join(greeting(), command("READY", join(property("Socket-Type", "DEALER"), property("Identity", "\x00abc"))))},
+		{"frame of 2^33 bytes", join(greeting(), ready("DEALER"), claim(0, 1<<33))},
+		{"frame of 2^49 bytes", join(greeting(), ready("DEALER"), claim(0, 1<<49))},
+		{"frame of 2^63 bytes", join(greeting(), ready("DEALER"), claim(0, 1<<63))},
+		{"message over the limit in parts", join(greeting(), ready("DEALER"), frame(flagMore, make([]byte, 5<<20)), claim(0, 5<<20))},
+		{"too many frames", join(greeting(), ready("DEALER"), bytes.Repeat([]byte{flagMore, 0}, 2000))},
+		{"reserved flags", join(greeting(), ready("DEALER"), frame(0x80, []byte("x")))},
+		{"command with more", join(greeting(), ready("DEALER"), frame(flagCommand|flagMore, []byte("\x04PING")))},
+		{"command without a name", join(greeting(), ready("DEALER"), frame(flagCommand, nil))},
+		{"command with its name cut", join(greeting(), ready("DEALER"), frame(flagCommand, []byte{9, 'P'}))},
+		{"PING cut", join(greeting(), ready("DEALER"), command("PING", []byte{0}))},
+		{"ERROR", join(greeting(), ready("DEALER"), command("ERROR", []byte("\x02no")))},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			raw, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer raw.Close()
+			_, _ = raw.Write(c.sent) // the peer may have closed by then
+			_ = raw.SetReadDeadline(time.Now().Add(5 * time.Second))
+			if _, err := io.Copy(io.Discard, raw); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Error("the connection was not closed")
+			}
+			alive(t, address)
+		})
+	}
+}
+
+func TestPingIsAnsweredAndNoMessage(t *testing.T) {
+	r, address := newRouter(t, Limits{})
+	raw, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	_, _ = raw.Write(bytes.Join([][]byte{greeting(), ready("DEALER"), command("PING", []byte("\x00\x05ctx")), frame(0, []byte("after"))}, nil))
+	m, err := r.Receive(t.Context())
+	if err != nil || string(m[1]) != "after" {
+		t.Fatalf("received %q, %v; want the message after the PING", m, err)
+	}
+	_ = raw.SetReadDeadline(time.Now().Add(5 * time.Second))
+	var got []byte
+	for !bytes.Contains(got, []byte("\x04PONGctx")) {
+		b := make([]byte, 256)
+		n, err := raw.Read(b)
+		if err != nil {
+			t.Fatalf("no PONG with its context in %q: %v", got, err)
+		}
+		got = append(got, b[:n]...)
+	}
+}
+
+func TestWelcomeComesFirst(t *testing.T) {
+	x, address := newPublisher(t, Limits{})
+	stop := make(chan struct{})
+	published := make(chan struct{})
+	go func() { // a busy publisher: whatever the moment of the subscription, the welcome is first
+		defer close(published)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = x.Publish(text("topic", fmt.Sprint(i)))
+				runtime.Gosched()
+			}
+		}
+	}()
+	for range 20 {
+		c := subscriber(t, address, "")
+		if got := receive(t, c); got != "welcome " {
+			t.Errorf("first message %q, want the welcome", got)
+		}
+		receive(t, c)
+		_ = c.Close()
+	}
+	close(stop)
+	<-published
+	only := subscriber(t, address, "b")
+	if got := receive(t, only); got != "welcome b" {
+		t.Errorf("got %q, want the welcome with its topic", got)
+	}
+	_ = x.Publish(text("a", "1"))
+	_ = x.Publish(text("b", "2"))
+	if got := receive(t, only); got != "b 2" {
+		t.Errorf("a subscriber of b got %q", got)
+	}
+}
+
+func TestFirstSubscriberGetsTheFirstWords(t *testing.T) {
+	x, address := newPublisher(t, Limits{})
+	for i := range earlyMessages + 4 {
+		_ = x.Publish(text("t", fmt.Sprint(i)))
+	}
+	c := subscriber(t, address, "")
+	receive(t, c)
+	for i := range earlyMessages {
+		if got, want := receive(t, c), fmt.Sprintf("t %d", i+4); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	second := subscriber(t, address, "")
+	receive(t, second)
+	_ = x.Publish(text("t", "now"))
+	if got := receive(t, second); got != "t now" {
+		t.Errorf("the second subscriber got %q, want only what is new", got)
+	}
+}
+
+func TestStalledSubscriberIsDroppedAlone(t *testing.T) {
+	x, address := newPublisher(t, quick())
+	healthy, stalled := subscriber(t, address, ""), subscriber(t, address, "")
+	receive(t, healthy)
+	receive(t, stalled)
+	const messages = 400 // of 100 KB: more than the queue and the network's own buffers hold
+	body := bytes.Repeat([]byte("x"), 100<<10)
+	done := make(chan error, 1)
+	go func() {
+		for i := range messages {
+			_ = healthy.raw.SetReadDeadline(time.Now().Add(10 * time.Second))
+			m, err := healthy.Receive()
+			if err == nil && string(m[1]) != fmt.Sprint(i) {
+				err = fmt.Errorf("message %s where %d was due", m[1], i)
+			}
+			if err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	began := time.Now()
+	for i := range messages {
+		_ = x.Publish([][]byte{[]byte("t"), []byte(fmt.Sprint(i)), body})
+	}
+	if err := <-done; err != nil {
+		t.Errorf("the healthy subscriber: %v", err)
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("%d messages took %v beside a stalled subscriber", messages, took)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if n := len(x.topics); n != 1 {
+		t.Errorf("%d subscribers are left, want the healthy one", n)
+	}
+}
+
+func TestEchoOutlivesABadEnvelope(t *testing.T) {
+	e, err := NewEcho("tcp", "127.0.0.1:0", Limits{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	bad := dealer(t, e.net.Addr().String(), "")
+	if err := bad.Send(text("no", "envelope")); err != nil {
+		t.Fatal(err)
+	}
+	if err := bad.Send(text("id", "", "right")); err != nil {
+		t.Fatal(err)
+	}
+	if got := receive(t, bad); got != "id  right" {
+		t.Errorf("got %q, want the request with its envelope", got)
+	}
+	c, err := DialRequester(t.Context(), "tcp", e.net.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for range 3 {
+		if err := c.Send(text("ping")); err != nil {
+			t.Fatal(err)
+		}
+		if got := receive(t, c); got != "ping" {
+			t.Errorf("got %q, want ping", got)
+		}
+	}
+}
+
+func TestCloseDrainsAndLeavesNothing(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for range 10 {
+		x, err := NewPublisher("tcp", "127.0.0.1:0", Limits{}, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := DialSubscriber(t.Context(), "tcp", x.net.Addr().String(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		silent, err := net.Dial("tcp", x.net.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = x.Publish(text("t", "first"))
+		if got := receive(t, c); got != "t first" {
+			t.Fatalf("got %q", got)
+		}
+		for i := range 50 {
+			_ = x.Publish(text("t", fmt.Sprint(i)))
+		}
+		_ = x.Close()
+		for i := range 50 {
+			if got, want := receive(t, c), fmt.Sprintf("t %d", i); got != want {
+				t.Fatalf("got %q, want %q", got, want)
+			}
+		}
+		_, _ = c.Close(), silent.Close()
+	}
+	deadline := time.Now().Add(5 * time.Second)
+	for runtime.NumGoroutine() > before && time.Now().Before(deadline) {
+		runtime.Gosched()
+	}
+	if n := runtime.NumGoroutine(); n > before {
+		t.Errorf("%d goroutines, %d before", n, before)
+	}
+}
+
+func TestReceiveEnds(t *testing.T) {
+	r, _ := newRouter(t, Limits{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.Receive(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: got %v", err)
+	}
+	_ = r.Close()
+	if _, err := r.Receive(t.Context()); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("closed: got %v", err)
+	}
+}
+
+func TestIPC(t *testing.T) {
+	dir, err := os.MkdirTemp("", "cancha") // t.TempDir is too long for a socket's path on some systems
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "s-1")
+	stale, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale.(*net.UnixListener).SetUnlinkOnClose(false)
+	_ = stale.Close() // as a killed process leaves it
+	r, err := NewRouter("unix", path, Limits{}, nil)
+	if err != nil {
+		t.Fatalf("a stale file: %v", err)
+	}
+	defer r.Close()
+	echo(t, r)
+	if _, err := NewRouter("unix", path, Limits{}, nil); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("a path in use: got %v", err)
+	}
+	c, err := DialDealer(t.Context(), "unix", path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Send(text("hi")); err != nil {
+		t.Fatal(err)
+	}
+	if got := receive(t, c); got != "hi" {
+		t.Errorf("got %q, want hi", got)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v; want 0600", info.Mode(), err)
+	}
+}
+
+// FuzzLink reads arbitrary bytes as a live peer's and checks that what passes is within the limits.
+func FuzzLink(f *testing.F) {
+	f.Add(frame(0, []byte("x")))
+	f.Add(append(command("PING", []byte("\x00\x00")), frame(flagMore, nil)...))
+	f.Add(claim(flagLong, 1<<62))
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		client, server := net.Pipe()
+		go func() {
+			_, _ = client.Write(sent)
+			_ = client.Close()
+		}()
+		defer server.Close()
+		l := newLink(server, io.Discard, Limits{Message: 1 << 16, Parts: 4}.withDefaults())
+		l.greeting, l.live = 0, true
+		l.onCommand = func(string, []byte) error { return nil }
+		passed, err := io.Copy(io.Discard, l)
+		if passed > int64(len(sent)) {
+			t.Errorf("%d bytes of %d passed, %v", passed, len(sent), err)
+		}
+	})
+}
