@@ -6,6 +6,7 @@ import (
 	"compress/flate"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -28,13 +29,14 @@ type group struct {
 	name     string
 	patterns []string
 	keep     func(listed) bool
-	// perPlatform lists the packages whose names or constants differ from one platform to another.
+	// perPlatform lists the packages whose names or constants differ from one platform to another. It was found by
+	// comparing every exported name of the standard library on all platforms.
 	perPlatform []string
 }
 
 func groups() []group {
 	return []group{
-		{name: "std", patterns: []string{"std"}, keep: standard, perPlatform: []string{"os", "syscall"}},
+		{name: "std", patterns: []string{"std"}, keep: standard, perPlatform: []string{"os", "runtime", "syscall"}},
 		{name: "foreign", patterns: foreign(), keep: func(listed) bool { return true }},
 		{name: "wing", patterns: []string{"cancha/..."}, keep: wing},
 	}
@@ -177,13 +179,16 @@ func (g group) tables(files map[string][]byte, packages []listed, suffix, functi
 }
 
 // exports packs the packages' export data, each under its import path. The archive is a plain zip with dates of zero,
-// so that equal packages make equal bytes, and one package is unpacked without the others.
+// so that equal packages make equal bytes, and one package is unpacked without the others; its comment is the toolchain.
 func exports(packages []listed) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
 	w.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
 		return flate.NewWriter(w, flate.BestCompression)
 	})
+	if err := w.SetComment(runtime.Version()); err != nil {
+		return nil, err
+	}
 	for _, p := range packages {
 		if p.path == "unsafe" {
 			continue // the type checker has it built in

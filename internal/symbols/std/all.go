@@ -149,7 +149,6 @@ func All() []listing.Package {
 		table_reflect,
 		table_regexp,
 		table_regexp_syntax,
-		table_runtime,
 		table_runtime_debug,
 		table_runtime_metrics,
 		table_runtime_pprof,

@@ -11,6 +11,7 @@ import (
 func Platform() []listing.Package {
 	return []listing.Package{
 		table_os,
+		table_runtime,
 		table_syscall,
 	}
 }
