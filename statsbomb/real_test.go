@@ -222,7 +222,7 @@ func BenchmarkRealDecode(b *testing.B) {
 	for _, kind := range []struct {
 		name string
 		id   int64
-	}{{"full", 3857286}, {"lite", 3749493}} {
+	}{{"full", 3857255}, {"lite", 3749493}} {
 		text := unpack(b, filepath.Join(f.Dir(), "events", fmt.Sprintf("%d.json.gz", kind.id)))
 		var list []json.RawMessage
 		if err := json.Unmarshal(text, &list); err != nil {
