@@ -1,0 +1,92 @@
+package forest
+
+import (
+	"fmt"
+	"runtime"
+
+	"cancha/ml/tree"
+)
+
+// Values of MaxFeatures beside counts and fractions.
+const (
+	All  = tree.All
+	Sqrt = tree.Sqrt
+	Log2 = tree.Log2
+)
+
+// Config says how a forest is grown. The zero value is scikit-learn's default: 100 unlimited trees on bootstrap
+// samples, gini and the square root of the columns for classes, squared error and all columns for numbers.
+type Config struct {
+	Trees               int            // n_estimators; 0: 100
+	Criterion           tree.Criterion // criterion: tree.Gini, tree.Entropy, tree.SquaredError; empty: what fits
+	MaxDepth            int            // max_depth; 0: no limit
+	MaxFeatures         float64        // max_features: a count, a fraction below 1, All, Sqrt or Log2; 0: Sqrt for classes, All for numbers
+	MinSamplesSplit     int            // min_samples_split, in distinct rows; 0: 2
+	MinSamplesLeaf      int            // min_samples_leaf, in distinct rows; 0: 1
+	MinImpurityDecrease float64        // min_impurity_decrease; 0: any split
+	MaxBins             int            // bins per column, 2 to 65536; columns with no more distinct values are split exactly; 0: 256
+
+	NoBootstrap bool    // bootstrap=False: every tree sees every row once
+	MaxSamples  float64 // max_samples as a fraction of the rows (or groups) drawn for each tree, up to 1; 0: 1
+	// ByGroup draws whole groups, such as matches, with replacement instead of single rows: rows of one group resemble
+	// each other, and a sample of rows hardly leaves a group out. scikit-learn has no word for it.
+	ByGroup bool
+
+	Balanced    bool               // class_weight="balanced": rows / (classes x rows of the class)
+	ClassWeight map[string]float64 // class_weight: by name; classes not named weigh 1; not together with Balanced
+
+	Seed    uint64 // random_state
+	Workers int    // n_jobs: trees grown at the same time; 0: all cores
+	// Progress, if set, is called after each tree, from one goroutine at a time, with the number of trees done.
+	Progress func(done, total int)
+}
+
+// normalize fills what was left 0 and names the first contradiction.
+func (c Config) normalize(classes bool) (Config, error) {
+	if c.Trees == 0 {
+		c.Trees = 100
+	}
+	if c.MaxFeatures == 0 && classes {
+		c.MaxFeatures = Sqrt
+	}
+	if c.MaxBins == 0 {
+		c.MaxBins = 256
+	}
+	if c.MaxSamples == 0 {
+		c.MaxSamples = 1
+	}
+	if c.Workers == 0 {
+		c.Workers = runtime.GOMAXPROCS(0)
+	}
+	return c, c.validate(classes)
+}
+
+// validate reports the first setting that makes no sense here; those of a single tree are checked by package tree.
+func (c Config) validate(classes bool) error {
+	switch {
+	case c.Trees < 0:
+		return fmt.Errorf("forest: %d trees", c.Trees)
+	case c.Workers < 0:
+		return fmt.Errorf("forest: %d workers; 0 means all cores", c.Workers)
+	case !(c.MaxSamples > 0 && c.MaxSamples <= 1):
+		return fmt.Errorf("forest: max samples %v is not a fraction between 0 and 1", c.MaxSamples)
+	case c.NoBootstrap && (c.ByGroup || c.MaxSamples < 1):
+		return fmt.Errorf("forest: without bootstrap every tree sees all rows; drop ByGroup and MaxSamples")
+	case !classes && (c.Balanced || c.ClassWeight != nil):
+		return fmt.Errorf("forest: a regression has no classes to weigh")
+	case c.Balanced && c.ClassWeight != nil:
+		return fmt.Errorf("forest: Balanced and ClassWeight exclude each other")
+	}
+	for name, w := range c.ClassWeight {
+		if !(w >= 0) {
+			return fmt.Errorf("forest: class weight %v of %q; weights are 0 or more", w, name)
+		}
+	}
+	return nil
+}
+
+// tree returns the part of the settings that a single tree needs.
+func (c Config) tree() tree.Config {
+	return tree.Config{Criterion: c.Criterion, MaxDepth: c.MaxDepth, MinSamplesSplit: c.MinSamplesSplit,
+		MinSamplesLeaf: c.MinSamplesLeaf, MinImpurityDecrease: c.MinImpurityDecrease, MaxFeatures: c.MaxFeatures, MaxBins: c.MaxBins}
+}

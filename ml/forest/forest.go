@@ -1,0 +1,222 @@
+package forest
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"cancha/ml"
+	"cancha/ml/tree"
+)
+
+// Classifier is a forest that answers with a probability for each class. It is safe for concurrent use.
+type Classifier struct {
+	Features []string // names of the columns of a row
+	Classes  []string // order of the probabilities
+	ensemble
+}
+
+// Regressor is a forest that answers with a number. It is safe for concurrent use.
+type Regressor struct {
+	Features []string // names of the columns of a row
+	ensemble
+}
+
+// ensemble is a list of trees of the same shape, and what they learned by.
+type ensemble struct {
+	trees      []*tree.Tree
+	importance []float64
+}
+
+// FitClassifier grows a forest on the labels of the dataset. It returns early with ctx's error when ctx is done.
+func FitClassifier(ctx context.Context, d *ml.Dataset, c Config) (*Classifier, error) {
+	c, err := check(d, c, true)
+	if err != nil {
+		return nil, err
+	}
+	class, err := classWeights(d, c)
+	if err != nil {
+		return nil, err
+	}
+	g, err := newGrower(d, c, rowWeights(d, class))
+	if err != nil {
+		return nil, err
+	}
+	g.builder = tree.NewClassifier
+	if err := g.grow(ctx); err != nil {
+		return nil, err
+	}
+	return &Classifier{Features: d.Features, Classes: d.Classes, ensemble: newEnsemble(g.trees)}, nil
+}
+
+// FitRegressor grows a forest on the targets of the dataset. It returns early with ctx's error when ctx is done.
+func FitRegressor(ctx context.Context, d *ml.Dataset, c Config) (*Regressor, error) {
+	c, err := check(d, c, false)
+	if err != nil {
+		return nil, err
+	}
+	g, err := newGrower(d, c, rowWeights(d, nil))
+	if err != nil {
+		return nil, err
+	}
+	g.builder = tree.NewRegressor
+	if err := g.grow(ctx); err != nil {
+		return nil, err
+	}
+	return &Regressor{Features: d.Features, ensemble: newEnsemble(g.trees)}, nil
+}
+
+// check validates the dataset and completes the settings.
+func check(d *ml.Dataset, c Config, classes bool) (Config, error) {
+	if err := d.Validate(); err != nil {
+		return c, fmt.Errorf("forest: %w", err)
+	}
+	if d.Rows() == 0 {
+		return c, fmt.Errorf("forest: the dataset has no rows")
+	}
+	return c.normalize(classes)
+}
+
+// newEnsemble averages the trees' importances, each normalized to 1, as scikit-learn does.
+func newEnsemble(trees []*tree.Tree) ensemble {
+	e := ensemble{trees: trees, importance: make([]float64, trees[0].Columns)}
+	for _, t := range trees {
+		sum := 0.0
+		for _, v := range t.Importance {
+			sum += v
+		}
+		if sum <= 0 {
+			continue
+		}
+		for k, v := range t.Importance {
+			e.importance[k] += v / sum
+		}
+	}
+	total := 0.0
+	for _, v := range e.importance {
+		total += v
+	}
+	for k := range e.importance {
+		if total > 0 {
+			e.importance[k] /= total
+		}
+	}
+	return e
+}
+
+// Trees returns the trees. They are shared with the forest: do not change them.
+func (e *ensemble) Trees() []*tree.Tree { return e.trees }
+
+// Importance returns, for each column, its share of the impurity that all splits removed. The shares sum to 1 unless
+// no tree has a split. Columns with many values are favoured, as with every impurity importance.
+func (e *ensemble) Importance() []float64 { return e.importance }
+
+// Nodes returns the number of nodes of all trees.
+func (e *ensemble) Nodes() int {
+	n := 0
+	for _, t := range e.trees {
+		n += len(t.Nodes)
+	}
+	return n
+}
+
+// ProbaTo fills dst, one number per class, with the probabilities for one row, one number per feature. It allocates
+// nothing. Lengths that do not fit panic.
+func (f *Classifier) ProbaTo(dst []float64, row []float32) {
+	f.one(dst, row, len(f.Features), len(f.Classes))
+	normalize(dst)
+}
+
+// Proba returns the probabilities of each row, as views into one block of memory.
+func (f *Classifier) Proba(d *ml.Dataset) ([][]float64, error) {
+	sums, err := f.batch(d, len(f.Features), len(f.Classes))
+	if err != nil {
+		return nil, err
+	}
+	k := len(f.Classes)
+	out := make([][]float64, d.Rows())
+	for i := range out {
+		out[i] = sums[i*k : (i+1)*k : (i+1)*k]
+		normalize(out[i])
+	}
+	return out, nil
+}
+
+// Value returns the mean of the trees' answers for one row, one number per feature. It allocates nothing. A row of
+// another length panics.
+func (f *Regressor) Value(row []float32) float64 {
+	var sum [1]float64
+	f.one(sum[:], row, len(f.Features), 1)
+	return sum[0] / float64(len(f.trees))
+}
+
+// Predict returns the answer for each row.
+func (f *Regressor) Predict(d *ml.Dataset) ([]float64, error) {
+	sums, err := f.batch(d, len(f.Features), 1)
+	if err != nil {
+		return nil, err
+	}
+	for i := range sums {
+		sums[i] /= float64(len(f.trees))
+	}
+	return sums, nil
+}
+
+// one adds up the trees' answers for one row.
+func (e *ensemble) one(dst []float64, row []float32, columns, outputs int) {
+	if len(row) != columns || len(dst) != outputs {
+		panic(fmt.Sprintf("forest: a row of %d and an answer of %d numbers; the forest has %d features and %d outputs", len(row), len(dst), columns, outputs))
+	}
+	clear(dst)
+	for _, t := range e.trees {
+		for k, v := range t.Leaf(row) {
+			dst[k] += float64(v)
+		}
+	}
+}
+
+// blockRows is how many rows one goroutine takes through all trees at a time: the rows stay in the cache while the
+// trees pass by.
+const blockRows = 1024
+
+// batch adds up the trees' answers for all rows, blocks of rows on all cores. Each row adds its trees in order, so the
+// sums do not depend on the number of cores.
+func (e *ensemble) batch(d *ml.Dataset, columns, outputs int) ([]float64, error) {
+	if len(d.Features) != columns {
+		return nil, fmt.Errorf("forest: rows of %d features for a forest of %d", len(d.Features), columns)
+	}
+	rows := d.Rows()
+	sums := make([]float64, rows*outputs)
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (rows+blockRows-1)/blockRows) {
+		workers.Go(func() {
+			for {
+				end := int(next.Add(blockRows))
+				start := end - blockRows
+				if start >= rows {
+					return
+				}
+				end = min(end, rows)
+				for _, t := range e.trees {
+					t.Add(sums[start*outputs:end*outputs], d.Values[start*columns:end*columns])
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return sums, nil
+}
+
+// normalize scales probabilities to a sum of 1.
+func normalize(p []float64) {
+	sum := 0.0
+	for _, v := range p {
+		sum += v
+	}
+	for k := range p {
+		p[k] /= sum
+	}
+}

@@ -1,0 +1,136 @@
+package forest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+
+	"cancha/ml"
+	"cancha/ml/tree"
+)
+
+// grower is a forest in the making.
+type grower struct {
+	config    Config
+	data      *ml.Dataset
+	bins      *tree.Bins
+	bootstrap *bootstrap
+	builder   func(*ml.Dataset, *tree.Bins, tree.Config) (*tree.Builder, error)
+	seeds     []uint64
+	trees     []*tree.Tree
+	next      atomic.Int64 // the next tree to grow
+
+	mu   sync.Mutex // guards done and the calls of Progress
+	done int
+}
+
+// grow grows all trees with the configured number of workers and returns them in order of their seeds.
+func (g *grower) grow(ctx context.Context) error {
+	rng := rand.New(rand.NewPCG(g.config.Seed, 0))
+	g.seeds, g.trees = make([]uint64, g.config.Trees), make([]*tree.Tree, g.config.Trees)
+	for i := range g.seeds {
+		g.seeds[i] = rng.Uint64()
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var workers sync.WaitGroup
+	for range min(g.config.Workers, g.config.Trees) {
+		workers.Go(func() {
+			if err := g.work(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	workers.Wait()
+	return context.Cause(ctx)
+}
+
+// work grows trees until none is left or ctx is done.
+func (g *grower) work(ctx context.Context) error {
+	builder, err := g.builder(g.data, g.bins, g.config.tree())
+	if err != nil {
+		return err
+	}
+	weights := make([]float64, g.data.Rows())
+	for {
+		i := int(g.next.Add(1)) - 1
+		if i >= len(g.seeds) {
+			return nil
+		}
+		g.bootstrap.weights(weights, g.seeds[i])
+		if g.trees[i], err = builder.Grow(ctx, weights, g.seeds[i]); err != nil {
+			return fmt.Errorf("forest: tree %d of %d: %w", i+1, len(g.seeds), err)
+		}
+		g.report()
+	}
+}
+
+// report tells the caller that one more tree is done.
+func (g *grower) report() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.done++
+	if g.config.Progress != nil {
+		g.config.Progress(g.done, len(g.seeds))
+	}
+}
+
+// newGrower checks the data and puts them in bins.
+func newGrower(d *ml.Dataset, c Config, base []float64) (*grower, error) {
+	bins, err := tree.NewBins(d, c.MaxBins)
+	if err != nil {
+		return nil, err
+	}
+	return &grower{config: c, data: d, bins: bins, bootstrap: newBootstrap(d, c, base)}, nil
+}
+
+// rowWeights returns each row's own weight times the weight of its class.
+func rowWeights(d *ml.Dataset, class []float64) []float64 {
+	base := make([]float64, d.Rows())
+	for i := range base {
+		base[i] = d.Weight(i)
+		if class != nil {
+			base[i] *= class[d.Labels[i]]
+		}
+	}
+	return base
+}
+
+// classWeights resolves Balanced and ClassWeight; nil means 1 each.
+func classWeights(d *ml.Dataset, c Config) ([]float64, error) {
+	if !c.Balanced && c.ClassWeight == nil {
+		return nil, nil
+	}
+	weights := make([]float64, len(d.Classes))
+	known := map[string]bool{}
+	for k, name := range d.Classes {
+		known[name], weights[k] = true, 1
+		if w, ok := c.ClassWeight[name]; ok {
+			weights[k] = w
+		}
+	}
+	for name := range c.ClassWeight {
+		if !known[name] {
+			return nil, fmt.Errorf("forest: class weight for %q, which is none of the classes %q", name, d.Classes)
+		}
+	}
+	if c.Balanced {
+		balance(weights, d.Labels)
+	}
+	return weights, nil
+}
+
+// balance sets weights as scikit-learn's "balanced": rows / (classes x rows of the class). A class without rows keeps 1.
+func balance(weights []float64, labels []int) {
+	counts := make([]int, len(weights))
+	for _, l := range labels {
+		counts[l]++
+	}
+	for k, n := range counts {
+		if n > 0 {
+			weights[k] = float64(len(labels)) / (float64(len(counts)) * float64(n))
+		}
+	}
+}

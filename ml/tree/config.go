@@ -1,0 +1,104 @@
+package tree
+
+import (
+	"fmt"
+	"math"
+)
+
+// Criterion names how splits are judged, in scikit-learn's words.
+type Criterion string
+
+// Gini and Entropy are for classes, SquaredError is for numbers.
+const (
+	Gini         Criterion = "gini"
+	Entropy      Criterion = "entropy"
+	SquaredError Criterion = "squared_error"
+)
+
+// Special values of MaxFeatures.
+const (
+	All  = -1 // every column
+	Sqrt = -2 // the square root of the number of columns, rounded down
+	Log2 = -3 // the base-2 logarithm of the number of columns, rounded down
+)
+
+// Config limits how a tree grows. The names are scikit-learn's in Go's form; the zero value is scikit-learn's
+// DecisionTreeClassifier(): gini, all columns, grown until every leaf is pure.
+type Config struct {
+	Criterion           Criterion // criterion; empty: gini for classes, squared error for numbers
+	MaxDepth            int       // max_depth, the root being at depth 0; 0: no limit
+	MinSamplesSplit     int       // min_samples_split: fewer distinct rows are not split; 0: 2
+	MinSamplesLeaf      int       // min_samples_leaf: least distinct rows in a leaf; 0: 1
+	MinImpurityDecrease float64   // min_impurity_decrease, weighted by the node's share of all rows; 0: any split
+	// MaxFeatures (max_features) is how many columns each split looks at: a count from 1, a fraction strictly between
+	// 0 and 1, or All, Sqrt, Log2. 0: All. Note that 1 is one column, as scikit-learn's int 1.
+	MaxFeatures float64
+	// MaxBins is into how many bins a column is put, 2 to 65536. A column with no more distinct values is split
+	// exactly. 0: 256. More bins cost time in wide nodes and nothing in small ones.
+	MaxBins int
+	Seed    uint64 // random_state: which columns a split looks at, and how equally good columns are chosen between
+}
+
+// Limits of MaxBins. Codes are stored in 16 bits.
+const (
+	defaultBins = 256
+	mostBins    = 1 << 16
+)
+
+// normalize fills what was left 0 and names the first setting that makes no sense. Classes tells which criteria fit.
+func (c Config) normalize(classes bool) (Config, error) {
+	if c.Criterion == "" {
+		c.Criterion = SquaredError
+		if classes {
+			c.Criterion = Gini
+		}
+	}
+	c.MinSamplesSplit = max(c.MinSamplesSplit, 2)
+	c.MinSamplesLeaf = max(c.MinSamplesLeaf, 1)
+	if c.MaxFeatures == 0 {
+		c.MaxFeatures = All
+	}
+	if c.MaxBins == 0 {
+		c.MaxBins = defaultBins
+	}
+	return c, c.validate(classes)
+}
+
+// validate reports the first setting out of range.
+func (c Config) validate(classes bool) error {
+	switch {
+	case c.Criterion != Gini && c.Criterion != Entropy && c.Criterion != SquaredError:
+		return fmt.Errorf("tree: criterion %q is not gini, entropy or squared_error", c.Criterion)
+	case classes == (c.Criterion == SquaredError):
+		return fmt.Errorf("tree: criterion %q does not fit: gini and entropy judge classes, squared_error judges numbers", c.Criterion)
+	case c.MaxDepth < 0:
+		return fmt.Errorf("tree: max depth %d is negative; 0 means no limit", c.MaxDepth)
+	case c.MaxBins < 2 || c.MaxBins > mostBins:
+		return fmt.Errorf("tree: %d bins; between 2 and %d are possible", c.MaxBins, mostBins)
+	case !(c.MinImpurityDecrease >= 0):
+		return fmt.Errorf("tree: min impurity decrease %v is negative", c.MinImpurityDecrease)
+	}
+	_, err := c.columns(1 << 30)
+	return err
+}
+
+// columns resolves MaxFeatures for p columns: from 1 to p.
+func (c Config) columns(p int) (int, error) {
+	f := c.MaxFeatures
+	n := 0
+	switch {
+	case f == All:
+		n = p
+	case f == Sqrt:
+		n = int(math.Sqrt(float64(p)))
+	case f == Log2:
+		n = int(math.Log2(float64(p)))
+	case f > 0 && f < 1:
+		n = int(f * float64(p))
+	case f >= 1 && f == math.Trunc(f) && f <= 1<<30:
+		n = int(f)
+	default:
+		return 0, fmt.Errorf("tree: max features %v is not a count, a fraction below 1, or one of All, Sqrt, Log2", f)
+	}
+	return min(max(n, 1), p), nil
+}
