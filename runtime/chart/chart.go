@@ -1,0 +1,181 @@
+// Package chart draws the figures of our notebooks over gonum/plot: one theme, colours that colour-blind readers can tell
+// apart, and a text that says what is seen. It ends at the picture: where it is shown is the display's business, and what
+// the numbers mean the caller's.
+//
+// Every constructor takes plain slices and [Options] and refuses, with a sentence, what cannot be drawn. A chart shows
+// itself as PNG at two pixels a point with its width beside it, which all front ends and GitHub show. The home side is
+// blue, a draw grey, the away side vermillion; a GPU blue, a CPU vermillion.
+//
+// The theme is set on each plot; gonum/plot's package variables are left as they are.
+package chart
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// Options are the words around a chart and its size. The zero value draws a chart of 640 × 380 without words.
+type Options struct {
+	Title    string   // bold; say the finding
+	Subtitle string   // below the title; say what is drawn, of what, in which unit
+	Caption  string   // small, below the chart: the source, such as "simulated matches"
+	XLabel   string   // below the x axis
+	YLabel   string   // beside the y axis
+	Width    float64  // CSS pixels (1/96 inch), 200 to 4,000; 0 is 640
+	Height   float64  // CSS pixels, 120 to 4,000; 0 is 380, or what the chart's shape asks for
+	Alt      string   // what is seen, for who cannot see it; "" is a description made from the data
+	Names    []string // WinProbability and Pitch: home, draw and away, or home and away; empty are those words
+}
+
+// Bounds of a chart's size in CSS pixels, and the size where none is asked for.
+const (
+	defaultWidth, defaultHeight  = 640, 380
+	minWidth, minHeight, maxSize = 200, 120, 4000
+)
+
+// points converts CSS pixels to points: 96 and 72 an inch.
+func points(px float64) vg.Length { return vg.Length(px * 72 / 96) }
+
+// dpi is two pixels for each CSS pixel.
+const dpi = 192
+
+// Chart is a figure. Its methods may be called from any goroutine, but Plot must not be changed while one of them runs.
+type Chart struct {
+	Plot *plot.Plot // themed; add to it what the constructors do not offer
+
+	options Options
+	keys    []key
+	alt     string
+	mu      sync.Mutex // plot.Draw settles the axes' ranges in place
+}
+
+// newChart checks the options; where names the constructor in errors.
+func newChart(where string, o Options) (*Chart, error) {
+	if o.Width == 0 {
+		o.Width = defaultWidth
+	}
+	if o.Height == 0 {
+		o.Height = defaultHeight
+	}
+	if !(o.Width >= minWidth && o.Width <= maxSize && o.Height >= minHeight && o.Height <= maxSize) {
+		return nil, fmt.Errorf("%s: a size of %g × %g: width goes from %d to %d and height from %d to %d CSS pixels",
+			where, o.Width, o.Height, minWidth, maxSize, minHeight, maxSize)
+	}
+	c := &Chart{Plot: plot.New(), options: o}
+	theme(c.Plot)
+	c.Plot.BackgroundColor = nil // the frame paints it
+	c.Plot.X.Label.Text, c.Plot.Y.Label.Text = o.XLabel, o.YLabel
+	return c, nil
+}
+
+// size is the chart's in points.
+func (c *Chart) size() (w, h vg.Length) { return points(c.options.Width), points(c.options.Height) }
+
+// PNG draws the chart at two pixels for each CSS pixel.
+func (c *Chart) PNG() ([]byte, error) {
+	w, h := c.size()
+	canvas := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(dpi))}
+	if err := c.draw(draw.New(canvas)); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if _, err := canvas.WriteTo(&b); err != nil {
+		return nil, fmt.Errorf("chart: encode PNG: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// SVG draws the chart as SVG. The text stays text, in Liberation Sans or the reader's own sans serif: embedded fonts
+// would make it a megabyte.
+func (c *Chart) SVG() ([]byte, error) {
+	canvas := vgsvg.New(c.size())
+	if err := c.draw(draw.New(canvas)); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if _, err := canvas.WriteTo(&b); err != nil {
+		return nil, fmt.Errorf("chart: encode SVG: %w", err)
+	}
+	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif")), nil
+}
+
+// Save writes the chart to a file; the name ends in .png or .svg. Folders are made as needed.
+func (c *Chart) Save(path string) error {
+	encode := c.PNG
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".png":
+	case ".svg":
+		encode = c.SVG
+	default:
+		return fmt.Errorf("save chart to %s: the name must end in .png or .svg", path)
+	}
+	raw, err := encode()
+	if err != nil {
+		return fmt.Errorf("save chart to %s: %w", path, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("save chart: %w", err)
+	}
+	if err := os.WriteFile(path, raw, 0o644); err != nil {
+		return fmt.Errorf("save chart: %w", err)
+	}
+	return nil
+}
+
+// String is the chart in words: title, subtitle, what is seen, caption.
+func (c *Chart) String() string {
+	alt := c.options.Alt
+	if alt == "" {
+		alt = c.alt
+	}
+	var lines []string
+	for _, line := range []string{c.options.Title, c.options.Subtitle, alt, c.options.Caption} {
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// MIMEBundle is the chart as image/png and, in words, as text/plain.
+func (c *Chart) MIMEBundle() map[string]any {
+	raw, err := c.PNG()
+	if err != nil {
+		return map[string]any{"text/plain": c.String() + "\n" + err.Error()}
+	}
+	return map[string]any{"image/png": raw, "text/plain": c.String()}
+}
+
+// MIMEMetadata tells the width of the PNG on the page in CSS pixels, half of the pixels that it has.
+func (c *Chart) MIMEMetadata() map[string]any {
+	return map[string]any{"image/png": map[string]any{"width": int(c.options.Width)}}
+}
+
+// draw paints the whole figure. gonum/plot panics on what it cannot draw (a range of infinities that a caller's own
+// plotter brings, say): that is an error here.
+func (c *Chart) draw(canvas draw.Canvas) (err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("chart: draw: %v", p)
+		}
+	}()
+	inner := drawFrame(canvas, c.options, c.keys)
+	if s := inner.Size(); s.X < 40 || s.Y < 30 {
+		return errors.New("chart: no room is left beside the words: ask for more width or height, or write less")
+	}
+	c.Plot.Draw(inner)
+	return nil
+}
