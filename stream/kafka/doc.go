@@ -1,0 +1,12 @@
+// Package kafka reads and writes topics of a Kafka cluster, be it Apache Kafka or the broker of package broker.
+//
+// Source gives a topic to a stream query: batches of records in offset order, none twice and none left out within one run,
+// across lost connections, killed brokers and rebalances. Producer writes records in order and once, also when the broker
+// goes away and comes back. Lag and CreateTopic are the little administration that notebooks need. The package ends there:
+// what a record means, and what time it has, is for package stream and its callers.
+//
+// It is, with package broker, the only place that knows a Kafka client library. Reading is kafka-go through its consumer
+// group and Conn.ReadBatch: its Reader commits stale offsets after a rebalance and loses records, and costs several times
+// as much. Writing is franz-go, because kafka-go has no idempotent producer: after a lost acknowledgement it can only
+// choose between losing a batch and writing it twice.
+package kafka

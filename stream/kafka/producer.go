@@ -1,0 +1,212 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+)
+
+// ProducerConfig says where a Producer writes and how. Brokers and Topic are required.
+type ProducerConfig struct {
+	Brokers []string
+	Topic   string
+	// Partitions of the topic if the producer has to make it, default 4. A topic that exists keeps its own.
+	Partitions int
+	// LeaderOnly is content when the leader of a partition has a record, without waiting for its replicas. Faster on a real
+	// cluster; a record can then be lost with its leader, and written twice after a lost acknowledgement.
+	LeaderOnly bool
+	// Linger is how long a record may wait for others to share a request with, default 5 ms.
+	Linger time.Duration
+	// Compression is none (default: best on one machine), lz4, snappy, zstd or gzip.
+	Compression string
+	// Buffer is how many records may wait for their acknowledgement, default 16,384; Send blocks beyond it.
+	Buffer int
+	Security
+	// Retry is told, at most once a second, why brokers cannot be reached. nil: nobody is.
+	Retry func(err error)
+}
+
+// Producer writes records to a topic: records of one key go to one partition (murmur2 of the key, as every Kafka client has
+// it) and arrive there in the order of Send, once, however often brokers go away in between. All methods but Close may be
+// called from several goroutines.
+type Producer struct {
+	cfg    ProducerConfig
+	client *kgo.Client
+	slots  chan struct{} // a record takes one until it is acknowledged
+	acked  atomic.Int64
+	failed atomic.Pointer[error] // the first failure; later ones follow from it
+}
+
+// NewProducer makes a producer. It does not connect yet: Partitions does, or the first Send.
+func NewProducer(cfg ProducerConfig) (*Producer, error) {
+	if err := cfg.fill(); err != nil {
+		return nil, err
+	}
+	codec, ok := codecs(cfg.Compression)
+	if !ok {
+		return nil, fmt.Errorf("kafka: compression %q: want none, lz4, snappy, zstd or gzip", cfg.Compression)
+	}
+	client, err := kgo.NewClient(cfg.options(codec)...)
+	if err != nil {
+		return nil, fmt.Errorf("kafka: producer of %s: %w", cfg.Topic, err)
+	}
+	return &Producer{cfg: cfg, client: client, slots: make(chan struct{}, cfg.Buffer)}, nil
+}
+
+// Partitions makes the topic unless it exists and returns how many partitions it has. It tries again while no broker
+// answers, until ctx ends.
+func (p *Producer) Partitions(ctx context.Context) (int, error) {
+	return CreateTopic(ctx, TopicConfig{
+		Brokers: p.cfg.Brokers, Topic: p.cfg.Topic, Partitions: p.cfg.Partitions, Security: p.cfg.Security, Retry: p.cfg.Retry,
+	})
+}
+
+// Send hands a record over to be written; key and value must not change afterwards. It returns before the record is
+// acknowledged (Flush waits for that), but waits for room while the buffer is full. An error other than ctx's means that an
+// earlier record was refused and the producer is of no more use.
+func (p *Producer) Send(ctx context.Context, key, value []byte) error {
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if err := p.failed.Load(); err != nil {
+		<-p.slots
+		return *err
+	}
+	// The record outlives ctx: a caller that stops sending still wants flushed what it has sent.
+	p.client.Produce(context.WithoutCancel(ctx), &kgo.Record{Key: key, Value: value}, p.done)
+	return nil
+}
+
+// done is called when a record has been acknowledged or refused.
+func (p *Producer) done(r *kgo.Record, err error) {
+	<-p.slots
+	if err == nil {
+		p.acked.Add(1)
+		return
+	}
+	err = p.explain(r, err)
+	p.failed.CompareAndSwap(nil, &err)
+}
+
+func (p *Producer) explain(r *kgo.Record, err error) error {
+	hint := ""
+	switch {
+	case errors.Is(err, kerr.UnknownServerError):
+		hint = " (the broker cannot write; perhaps its disk is full)"
+	case errors.Is(err, kgo.ErrClientClosed):
+		hint = " (closed before the broker acknowledged it)"
+	}
+	return fmt.Errorf("kafka: write record with key %q to %s%s: %w", r.Key, p.cfg.Topic, hint, err)
+}
+
+// Flush waits until every record sent has been acknowledged, or ctx ends, or one has been refused.
+func (p *Producer) Flush(ctx context.Context) error {
+	if err := p.client.Flush(ctx); err != nil {
+		return fmt.Errorf("kafka: flush %s, %d records unacknowledged: %w", p.cfg.Topic, len(p.slots), err)
+	}
+	if err := p.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Acked is how many records have been acknowledged.
+func (p *Producer) Acked() int64 { return p.acked.Load() }
+
+// Close flushes, at most until ctx ends, and disconnects. Records that are still unacknowledged are given up: the error
+// counts them.
+func (p *Producer) Close(ctx context.Context) error {
+	err := p.Flush(ctx)
+	p.client.Close()
+	return err
+}
+
+// PartitionOf is the partition, of n, to which a Producer sends records with the key.
+func PartitionOf(key []byte, n int) int {
+	return kgo.StickyKeyPartitioner(nil).ForTopic("").Partition(&kgo.Record{Key: key}, n)
+}
+
+func (c *ProducerConfig) fill() error {
+	if err := validateTarget(c.Brokers, c.Topic); err != nil {
+		return err
+	}
+	if c.Partitions == 0 {
+		c.Partitions = defaultPartitions
+	}
+	if c.Linger == 0 {
+		c.Linger = 5 * time.Millisecond
+	}
+	if c.Buffer == 0 {
+		c.Buffer = 16384
+	}
+	if c.Partitions < 1 || c.Linger < 0 || c.Buffer < 1 {
+		return fmt.Errorf("kafka: producer with %d partitions, linger %v, buffer of %d: want positive numbers", c.Partitions, c.Linger, c.Buffer)
+	}
+	return nil
+}
+
+func (c *ProducerConfig) options(codec kgo.CompressionCodec) []kgo.Opt {
+	opts := []kgo.Opt{
+		kgo.SeedBrokers(c.Brokers...), kgo.ClientID(clientID), kgo.DefaultProduceTopic(c.Topic),
+		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
+		kgo.ProducerLinger(c.Linger), kgo.ProducerBatchCompression(codec), kgo.MaxBufferedRecords(c.Buffer + 1),
+		// A topic that is not there is made by Partitions or will be; no number of tries is the last.
+		kgo.UnknownTopicRetries(-1), kgo.AllowAutoTopicCreation(),
+		kgo.DialTimeout(dialTimeout), kgo.RetryBackoffFn(retryBackoff), kgo.MetadataMinAge(minBackoff),
+	}
+	if c.LeaderOnly {
+		opts = append(opts, kgo.RequiredAcks(kgo.LeaderAck()), kgo.DisableIdempotentWrite())
+	}
+	if c.TLS != nil {
+		opts = append(opts, kgo.DialTLSConfig(c.TLS))
+	}
+	if c.User != "" {
+		opts = append(opts, kgo.SASL(plain.Auth{User: c.User, Pass: c.Password}.AsMechanism()))
+	}
+	if c.Retry != nil {
+		opts = append(opts, kgo.WithHooks(&outages{tell: c.Retry}))
+	}
+	return opts
+}
+
+// retryBackoff doubles like backoff, for the n-th try.
+func retryBackoff(n int) time.Duration { return min(minBackoff<<min(max(n-1, 0), 10), maxBackoff) }
+
+func codecs(name string) (kgo.CompressionCodec, bool) {
+	switch name {
+	case "", "none":
+		return kgo.NoCompression(), true
+	case "lz4":
+		return kgo.Lz4Compression(), true
+	case "snappy":
+		return kgo.SnappyCompression(), true
+	case "zstd":
+		return kgo.ZstdCompression(), true
+	case "gzip":
+		return kgo.GzipCompression(), true
+	}
+	return kgo.CompressionCodec{}, false
+}
+
+// outages passes failed connections on, at most once a second.
+type outages struct {
+	tell func(error)
+	next atomic.Int64 // Unix nanoseconds
+}
+
+// OnBrokerConnect implements kgo.HookBrokerConnect.
+func (o *outages) OnBrokerConnect(_ kgo.BrokerMetadata, _ time.Duration, _ net.Conn, err error) {
+	now, next := time.Now(), o.next.Load()
+	if err != nil && now.UnixNano() >= next && o.next.CompareAndSwap(next, now.Add(time.Second).UnixNano()) {
+		o.tell(err)
+	}
+}

@@ -1,0 +1,243 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"cancha/stream"
+)
+
+// Source reads a topic. It keeps no state of its own: each Run begins where the group's offsets, or Config.Offsets, say, and
+// several runs may go on at once. A Config that cannot work is an error of Run.
+func Source(cfg Config) stream.Source {
+	cfg.fill()
+	return source{cfg}
+}
+
+type source struct{ cfg Config }
+
+// Description implements stream.Source.
+func (s source) Description() string {
+	return fmt.Sprintf("kafka %s at %s", s.cfg.Topic, strings.Join(s.cfg.Brokers, ","))
+}
+
+// Run implements stream.Source.
+func (s source) Run(ctx context.Context, h stream.Handler) error {
+	if err := s.cfg.validate(); err != nil {
+		return err
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	r := &run{
+		ctx: ctx, cfg: s.cfg, handler: h, end: end, positions: make(map[int]*position),
+		cluster: cluster{brokers: s.cfg.Brokers, topic: s.cfg.Topic, sec: s.cfg.Security},
+	}
+	r.run(ctx)
+	// Whoever ended the run said why; a caller's own cancel is no error.
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errExhausted) {
+		return fmt.Errorf("read topic %s: %w", s.cfg.Topic, err)
+	}
+	return nil
+}
+
+// run reads until ctx ends and then grants leaveTimeout for the last commit and the goodbye to the group: a broker that does
+// not answer cannot hold it longer, because its connections are closed.
+func (r *run) run(ctx context.Context) {
+	left := make(chan struct{})
+	var guard sync.WaitGroup
+	guard.Go(func() {
+		select {
+		case <-left:
+		case <-ctx.Done():
+			select {
+			case <-left:
+			case <-time.After(leaveTimeout):
+			}
+		}
+		r.cluster.conns.closeAll()
+	})
+	if r.cfg.Group == "" {
+		r.alone(ctx)
+	} else {
+		r.group(ctx)
+	}
+	close(left)
+	guard.Wait()
+}
+
+var errExhausted = errors.New("everything has been read")
+
+// run is one Run of a source.
+type run struct {
+	ctx     context.Context // of the run: what a handler gets
+	cfg     Config
+	cluster cluster
+	handler stream.Handler
+	end     context.CancelCauseFunc // ends the run and tells why
+
+	mu        sync.Mutex
+	positions map[int]*position // all partitions that this run has ever read
+	assigned  map[int]bool      // those of now
+	next      time.Time         // of the next try that the handler has been told of
+}
+
+// position is how far a run has got in a partition. It outlives connections and generations: the offsets that the group has
+// committed are older, and going back to them would repeat records.
+type position struct {
+	next      int64 // offset of the next record to hand over; -1 before it is known
+	committed int64 // the group's offset as this run knows it; -1 for none
+	ended     bool  // Until has been reached
+}
+
+// assign makes partitions the ones that are read and tells the handler. committed are the group's offsets, -1 where it has
+// none.
+func (r *run) assign(committed map[int]int64) {
+	r.mu.Lock()
+	r.assigned = make(map[int]bool, len(committed))
+	for p, offset := range committed {
+		r.assigned[p] = true
+		if pos := r.positions[p]; pos == nil {
+			r.positions[p] = r.begin(p, offset)
+		} else if offset > pos.next && offset != pos.committed {
+			// Another member of the group has had the partition in between and has read on to there.
+			pos.next, pos.committed = offset, offset
+		}
+	}
+	r.mu.Unlock()
+	r.handler.Assigned(slices.Sorted(maps.Keys(committed)))
+}
+
+// begin is the position of a partition that this run has not read before.
+func (r *run) begin(partition int, committed int64) *position {
+	if at, ok := r.cfg.Offsets[partition]; ok {
+		return &position{next: at, committed: committed}
+	}
+	return &position{next: committed, committed: committed}
+}
+
+func (r *run) position(partition int) *position {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.positions[partition]
+}
+
+// advance records that everything before next has been handled.
+func (r *run) advance(p *position, next int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.next = next
+}
+
+// exhausted records that a partition has been read to the end after Until, and ends the run when all have been.
+func (r *run) exhausted(p *position) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.ended = true
+	for id := range r.assigned {
+		if !r.positions[id].ended {
+			return
+		}
+	}
+	r.end(errExhausted)
+}
+
+// retry reports err and waits before the next try. Several loops lose the same broker at once: the handler hears of it once
+// for each wait. It returns false when the run has ended or err is one that no try can mend.
+func (r *run) retry(ctx context.Context, err error, b *backoff) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	if hopeless(err) {
+		r.end(err)
+		return false
+	}
+	wait := b.next()
+	r.mu.Lock()
+	if now := time.Now(); now.After(r.next) {
+		r.next = now.Add(wait)
+		r.handler.Retry(err, wait)
+	}
+	r.mu.Unlock()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(wait):
+		return true
+	}
+}
+
+// backoff is the wait between tries: it doubles from minBackoff to maxBackoff.
+type backoff struct{ last time.Duration }
+
+func (b *backoff) next() time.Duration {
+	b.last = min(max(2*b.last, minBackoff), maxBackoff)
+	return b.last
+}
+
+func (b *backoff) reset() { b.last = 0 }
+
+// alone reads all partitions without a group, until ctx ends. When the topic grows, or its partitions cannot be looked up
+// for a while, it goes on with those it has.
+func (r *run) alone(ctx context.Context) {
+	var b backoff
+	for {
+		found, err := r.cluster.partitions(ctx)
+		if err != nil {
+			if !r.retry(ctx, err, &b) {
+				return
+			}
+			continue
+		}
+		b.reset()
+		r.generation(ctx, func(ctx context.Context) { r.watchGrowth(ctx, len(found)) }, uncommitted(found))
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+func uncommitted(found map[int]kafka.Partition) map[int]int64 {
+	offsets := make(map[int]int64, len(found))
+	for p := range found {
+		offsets[p] = -1
+	}
+	return offsets
+}
+
+// watchGrowth returns when the topic has more partitions than n, or ctx ends.
+func (r *run) watchGrowth(ctx context.Context, n int) {
+	tick := time.NewTicker(watchInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if found, err := r.cluster.partitions(ctx); err == nil && len(found) > n {
+				return
+			}
+		}
+	}
+}
+
+// generation reads partitions until ctx or beside ends, and waits for all readers.
+func (r *run) generation(ctx context.Context, beside func(context.Context), committed map[int]int64) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	r.assign(committed)
+	var readers sync.WaitGroup
+	for p := range committed {
+		readers.Go(func() { (&reader{run: r, id: p, pos: r.position(p)}).loop(ctx) })
+	}
+	beside(ctx)
+	stop()
+	readers.Wait()
+}

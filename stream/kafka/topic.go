@@ -1,0 +1,158 @@
+package kafka
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+)
+
+const defaultPartitions = 4
+
+// TopicConfig names a topic to make.
+type TopicConfig struct {
+	Brokers    []string
+	Topic      string
+	Partitions int // default 4
+	// RetentionBytes bounds each partition of the topic; 0 leaves it to the broker.
+	RetentionBytes int64
+	Security
+	// Retry is told why a try failed; nil: nobody is.
+	Retry func(err error)
+}
+
+// CreateTopic makes a topic unless it exists and returns how many partitions it has. It tries again while no broker answers,
+// until ctx ends.
+func CreateTopic(ctx context.Context, cfg TopicConfig) (partitions int, err error) {
+	if err := validateTarget(cfg.Brokers, cfg.Topic); err != nil {
+		return 0, err
+	}
+	if cfg.Partitions == 0 {
+		cfg.Partitions = defaultPartitions
+	}
+	c := cluster{brokers: cfg.Brokers, topic: cfg.Topic, sec: cfg.Security}
+	defer c.conns.closeAll()
+	for b := (backoff{}); ; {
+		found, err := c.ensure(ctx, cfg)
+		if err == nil && found > 0 {
+			return found, nil
+		}
+		if err != nil && (hopeless(err) || ctx.Err() != nil) {
+			return 0, err
+		}
+		if err != nil && cfg.Retry != nil {
+			cfg.Retry(err)
+		}
+		select {
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-time.After(b.next()):
+		}
+	}
+}
+
+// ensure looks the topic up and asks for it when it is missing; 0 partitions mean that it is not to be seen yet.
+func (c *cluster) ensure(ctx context.Context, cfg TopicConfig) (int, error) {
+	found, err := c.partitions(ctx)
+	if err == nil || !errors.Is(err, kafka.UnknownTopicOrPartition) {
+		return len(found), err
+	}
+	client, release := c.client()
+	defer release()
+	topic := kafka.TopicConfig{Topic: cfg.Topic, NumPartitions: cfg.Partitions, ReplicationFactor: -1}
+	if cfg.RetentionBytes > 0 {
+		topic.ConfigEntries = []kafka.ConfigEntry{{ConfigName: "retention.bytes", ConfigValue: fmt.Sprint(cfg.RetentionBytes)}}
+	}
+	res, err := client.CreateTopics(ctx, &kafka.CreateTopicsRequest{Topics: []kafka.TopicConfig{topic}})
+	if err == nil {
+		err = res.Errors[cfg.Topic]
+	}
+	if err != nil && !errors.Is(err, kafka.TopicAlreadyExists) {
+		return 0, fmt.Errorf("create topic %s: %w", cfg.Topic, err)
+	}
+	found, err = c.partitions(ctx)
+	if errors.Is(err, kafka.UnknownTopicOrPartition) {
+		return 0, nil // made, but not yet known to every broker
+	}
+	return len(found), err
+}
+
+// PartitionLag is how far a group has come in a partition.
+type PartitionLag struct {
+	Partition int
+	First     int64 // offset of the oldest record the broker has
+	End       int64 // offset after the newest
+	Committed int64 // what the group reads next; -1: nothing committed
+	Lag       int64 // records the group has yet to read
+}
+
+// Lag tells how far Config.Group has come in each partition of Config.Topic, as of its last commit.
+func Lag(ctx context.Context, cfg Config) ([]PartitionLag, error) {
+	cfg.fill()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	c := cluster{brokers: cfg.Brokers, topic: cfg.Topic, sec: cfg.Security}
+	defer c.conns.closeAll()
+	found, err := c.partitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	client, release := c.client()
+	defer release()
+	committed := make(map[int]int64)
+	if cfg.Group != "" {
+		if committed, err = c.committed(ctx, client, cfg.Group, found); err != nil {
+			return nil, err
+		}
+	}
+	return c.lags(ctx, client, found, committed)
+}
+
+func (c *cluster) committed(ctx context.Context, client *kafka.Client, group string, found map[int]kafka.Partition) (map[int]int64, error) {
+	ids := make([]int, 0, len(found))
+	for p := range found {
+		ids = append(ids, p)
+	}
+	res, err := client.OffsetFetch(ctx, &kafka.OffsetFetchRequest{GroupID: group, Topics: map[string][]int{c.topic: ids}})
+	if err == nil {
+		err = res.Error
+	}
+	if err != nil {
+		return nil, fmt.Errorf("offsets of group %s: %w", group, err)
+	}
+	offsets := make(map[int]int64)
+	for _, p := range res.Topics[c.topic] {
+		offsets[p.Partition] = p.CommittedOffset
+	}
+	return offsets, nil
+}
+
+func (c *cluster) lags(ctx context.Context, client *kafka.Client, found map[int]kafka.Partition, committed map[int]int64) ([]PartitionLag, error) {
+	var ask []kafka.OffsetRequest
+	for p := range found {
+		ask = append(ask, kafka.FirstOffsetOf(p), kafka.LastOffsetOf(p))
+	}
+	res, err := client.ListOffsets(ctx, &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{c.topic: ask}})
+	if err != nil {
+		return nil, fmt.Errorf("offsets of topic %s: %w", c.topic, err)
+	}
+	var lags []PartitionLag
+	for _, p := range res.Topics[c.topic] {
+		if p.Error != nil {
+			return nil, fmt.Errorf("offsets of partition %d of topic %s: %w", p.Partition, c.topic, p.Error)
+		}
+		l := PartitionLag{Partition: p.Partition, First: p.FirstOffset, End: p.LastOffset, Committed: -1}
+		if offset, ok := committed[p.Partition]; ok {
+			l.Committed = offset
+		}
+		l.Lag = l.End - max(l.Committed, l.First)
+		lags = append(lags, l)
+	}
+	slices.SortFunc(lags, func(a, b PartitionLag) int { return cmp.Compare(a.Partition, b.Partition) })
+	return lags, nil
+}
