@@ -20,8 +20,9 @@ func TestSourceReadsEverythingInOrder(t *testing.T) {
 			t.Run("group "+group+" fetch "+strconv.Itoa(fetch), func(t *testing.T) {
 				topic := topicName(t)
 				produce(t, addr, topic, 4, 0, 20000)
+				cfg := Config{Brokers: []string{addr}, Topic: topic, FetchBytes: fetch, Until: closed()}
 				if group != "" {
-					group = topic
+					cfg.Group = topic
 				}
 				h := &recorder{}
 				start := time.Now()
@@ -36,8 +37,7 @@ func TestSourceReadsEverythingInOrder(t *testing.T) {
 						}
 					}
 				}
-				r := begin(t, Config{Brokers: []string{addr}, Topic: topic, Group: group, FetchBytes: fetch, Until: closed()}, h)
-				if err := r.wait(t); err != nil {
+				if err := begin(t, cfg, h).wait(t); err != nil {
 					t.Fatal(err)
 				}
 				h.check(t, 20000)
