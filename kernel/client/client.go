@@ -1,0 +1,252 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"cancha/kernel/wire"
+	"cancha/kernel/zmq"
+)
+
+// Channel is where a request is sent.
+type Channel int
+
+// The channels on which a client asks.
+const (
+	Shell Channel = iota
+	Control
+)
+
+// ErrClosed reports that the client was closed.
+var ErrClosed = errors.New("the client is closed")
+
+// Options of a conversation. The zero value is fine.
+type Options struct {
+	// Watch gets every message that the kernel publishes, whoever asked, in order and on one goroutine: output that comes
+	// after its cell has ended too. While it runs nothing else is read.
+	Watch func(wire.Message)
+	// Interrupt is how to stop a running cell; nil sends an interrupt_request.
+	Interrupt func() error
+
+	gone <-chan struct{} // closed when the kernel's process has ended
+}
+
+// Client is one conversation with a kernel. All methods may be called from any goroutine.
+type Client struct {
+	session   *wire.Session
+	options   Options
+	info      KernelInfo
+	channels  [2]*zmq.Conn // by Channel
+	iopub     *zmq.Conn
+	closed    chan struct{}
+	close     func()
+	readers   sync.WaitGroup
+	published chan struct{} // closed at the first message on iopub
+
+	mu      sync.Mutex
+	pending map[string]*pending // by msg_id of the request
+	cause   error               // why the conversation ended
+}
+
+// pending is a request that waits for its reply and its idle.
+type pending struct {
+	publish func(wire.Message)
+	reply   chan wire.Message // one
+	idle    chan struct{}     // closed
+	quiet   sync.Once
+}
+
+// retry is the pause between attempts to connect to a kernel that does not listen yet.
+const retry = 5 * time.Millisecond
+
+// Connect waits until a kernel serves at a connection: until it has answered kernel_info_request and something was heard on
+// iopub. ctx bounds only the waiting.
+func Connect(ctx context.Context, conn wire.Connection, o Options) (*Client, error) {
+	session, err := wire.NewSession(conn.Key, conn.Scheme, "client")
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	c := &Client{
+		session: session, options: o, closed: make(chan struct{}), published: make(chan struct{}),
+		pending: map[string]*pending{},
+	}
+	c.close = sync.OnceFunc(func() { close(c.closed) })
+	if err := c.dial(ctx, conn); err != nil {
+		c.hangUp()
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	c.readers.Go(func() { c.read(c.channels[Shell], c.replied) })
+	c.readers.Go(func() { c.read(c.channels[Control], c.replied) })
+	c.readers.Go(func() { c.read(c.iopub, c.heard) })
+	if err := c.ready(ctx); err != nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return c, nil
+}
+
+func (c *Client) dial(ctx context.Context, conn wire.Connection) (err error) {
+	network, address := conn.Address(conn.IOPubPort)
+	c.iopub, err = patiently(ctx, func() (*zmq.Conn, error) { return zmq.DialSubscriber(ctx, network, address, "") })
+	if err != nil {
+		return err
+	}
+	for channel, port := range map[Channel]int{Shell: conn.ShellPort, Control: conn.ControlPort} {
+		network, address := conn.Address(port)
+		c.channels[channel], err = patiently(ctx, func() (*zmq.Conn, error) {
+			return zmq.DialDealer(ctx, network, address, c.session.ID())
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// patiently dials until it works or ctx ends.
+func patiently(ctx context.Context, dial func() (*zmq.Conn, error)) (*zmq.Conn, error) {
+	for {
+		conn, err := dial()
+		if err == nil {
+			return conn, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w (last attempt: %w)", context.Cause(ctx), err)
+		case <-time.After(retry):
+		}
+	}
+}
+
+// ready asks for the kernel's info until something was heard on iopub: the subscription takes effect a moment after the
+// connection, and not every kernel sends a welcome.
+func (c *Client) ready(ctx context.Context) error {
+	for {
+		reply, err := c.Request(ctx, Shell, "kernel_info_request", struct{}{}, nil)
+		if err != nil && !errors.Is(err, errNoIdle) {
+			return err
+		}
+		if err := json.Unmarshal(reply.Content, &c.info); err != nil {
+			return fmt.Errorf("kernel_info_reply: %w", err)
+		}
+		select {
+		case <-c.published:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		default:
+		}
+	}
+}
+
+// Info returns what the kernel said of itself.
+func (c *Client) Info() KernelInfo { return c.info }
+
+// KernelInfo is the part of a kernel_info_reply that a notebook keeps.
+type KernelInfo struct {
+	ProtocolVersion       string          `json:"protocol_version"`
+	Implementation        string          `json:"implementation"`
+	ImplementationVersion string          `json:"implementation_version"`
+	Banner                string          `json:"banner"`
+	LanguageInfo          json.RawMessage `json:"language_info"`
+}
+
+// read hands each message of one channel to f until the connection ends.
+func (c *Client) read(conn *zmq.Conn, f func(wire.Message)) {
+	for {
+		frames, err := conn.Receive()
+		if err != nil {
+			c.end(err)
+			return
+		}
+		m, err := c.session.Decode(frames)
+		if err != nil {
+			continue // not from our kernel
+		}
+		f(m)
+	}
+}
+
+// end fails all that waits.
+func (c *Client) end(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cause == nil {
+		c.cause = fmt.Errorf("%w: %w", ErrExited, err)
+	}
+	c.close()
+}
+
+func (c *Client) replied(m wire.Message) {
+	c.mu.Lock()
+	p := c.pending[m.ParentID()]
+	c.mu.Unlock()
+	if p == nil {
+		return
+	}
+	select {
+	case p.reply <- m:
+	default: // a second reply to one request: the first counts
+	}
+}
+
+// heard handles a published message: the observer first, then who asked.
+func (c *Client) heard(m wire.Message) {
+	select {
+	case <-c.published:
+	default:
+		close(c.published)
+	}
+	if c.options.Watch != nil {
+		c.options.Watch(m)
+	}
+	c.mu.Lock()
+	p := c.pending[m.ParentID()]
+	c.mu.Unlock()
+	if p == nil {
+		return
+	}
+	if p.publish != nil {
+		p.publish(m)
+	}
+	if State(m) == "idle" {
+		p.quiet.Do(func() { close(p.idle) })
+	}
+}
+
+// State returns the execution_state of a status message, "" of any other.
+func State(m wire.Message) string {
+	if m.Header.Type != "status" {
+		return ""
+	}
+	var s struct {
+		State string `json:"execution_state"`
+	}
+	_ = json.Unmarshal(m.Content, &s) // Decode has seen that it is an object
+	return s.State
+}
+
+// Close ends the conversation; what waits fails with ErrClosed.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	if c.cause == nil {
+		c.cause = ErrClosed
+	}
+	c.mu.Unlock()
+	c.close()
+	c.hangUp()
+	c.readers.Wait()
+	return nil
+}
+
+func (c *Client) hangUp() {
+	for _, conn := range []*zmq.Conn{c.channels[Shell], c.channels[Control], c.iopub} {
+		if conn != nil {
+			_ = conn.Close()
+		}
+	}
+}

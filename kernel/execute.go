@@ -1,0 +1,111 @@
+package kernel
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"cancha/kernel/cell"
+)
+
+// executeRequest is an execute_request's content. What is absent has the protocol's default.
+type executeRequest struct {
+	Code            string            `json:"code"`
+	Silent          bool              `json:"silent"`
+	StoreHistory    bool              `json:"store_history"`
+	UserExpressions map[string]string `json:"user_expressions"`
+	StopOnError     bool              `json:"stop_on_error"`
+}
+
+type executeReply struct {
+	Status          string                    `json:"status"`
+	Count           int                       `json:"execution_count"`
+	UserExpressions map[string]map[string]any `json:"user_expressions"`
+	Payload         []payload                 `json:"payload"`
+	*cell.Error                               // ename, evalue, traceback: only where the status is "error"
+}
+
+// payload asks the front end to do something; a page shows data in the pager.
+type payload struct {
+	Source string         `json:"source"`
+	Data   map[string]any `json:"data"`
+	Start  int            `json:"start"`
+}
+
+type executeInput struct {
+	Code  string `json:"code"`
+	Count int    `json:"execution_count"`
+}
+
+// execute runs a cell. The execution count rises before the cell runs, unless it is silent, not to be stored or blank.
+func (k *Kernel) execute(ctx context.Context, r *request) any {
+	q := executeRequest{StoreHistory: true, StopOnError: true}
+	r.meta = map[string]any{"started": time.Now().UTC().Format(time.RFC3339Nano)}
+	if err := r.decode(&q); err != nil {
+		result := cell.Result{Status: cell.Failed, Err: &cell.Error{Name: "bad request", Value: err.Error()}}
+		result.Err.Traceback = []string{result.Err.Error()}
+		return k.executeReply(r, result)
+	}
+	if r.aborted {
+		return k.executeReply(r, cell.Result{Status: cell.Aborted})
+	}
+	blank := strings.TrimSpace(q.Code) == ""
+	stored := q.StoreHistory && !q.Silent && !blank
+	if stored {
+		k.count++
+	}
+	if !q.Silent {
+		k.publish(r.RawHeader, "execute_input", executeInput{q.Code, k.count})
+	}
+	if blank && len(q.UserExpressions) == 0 {
+		return k.executeReply(r, cell.Result{Status: cell.OK})
+	}
+	id := k.cells.begin(cellInfo{parent: r.RawHeader, count: k.count, silent: q.Silent})
+	if stored {
+		k.history.add(k.count, id, q.Code)
+	}
+	k.running.Store(true)
+	result := k.engine.Execute(ctx, cell.Request{
+		Cell: id, Count: k.count, Code: q.Code, Silent: q.Silent, UserExpressions: q.UserExpressions,
+	})
+	k.running.Store(false)
+	k.endCell(r, id, &result)
+	if result.Status == cell.Failed && q.StopOnError {
+		k.queue.abort()
+	}
+	return k.executeReply(r, result)
+}
+
+// endCell publishes a failed cell's error, exactly once: an engine may have told it as a frame among the cell's output.
+func (k *Kernel) endCell(r *request, id int64, result *cell.Result) {
+	shown := k.cells.end(id)
+	switch {
+	case result.Status == cell.Failed && shown != nil:
+		result.Err = shown
+	case result.Status == cell.Failed:
+		if result.Err == nil {
+			result.Err = &cell.Error{Name: "error", Value: "the engine gave no reason"}
+		}
+		if result.Err.Traceback == nil {
+			result.Err.Traceback = []string{result.Err.Error()}
+		}
+		k.publish(r.RawHeader, "error", result.Err)
+	}
+}
+
+func (k *Kernel) executeReply(r *request, result cell.Result) executeReply {
+	reply := executeReply{
+		Status: string(result.Status), Count: k.count, UserExpressions: result.UserExpressions, Payload: []payload{},
+	}
+	if reply.UserExpressions == nil {
+		reply.UserExpressions = map[string]map[string]any{}
+	}
+	for _, page := range result.Pages {
+		reply.Payload = append(reply.Payload, payload{Source: "page", Data: page})
+	}
+	if result.Status == cell.Failed {
+		reply.Error = result.Err
+	}
+	r.meta["status"] = reply.Status
+	return reply
+}

@@ -1,0 +1,219 @@
+package kernel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"cancha/kernel/cell"
+	"cancha/kernel/wire"
+)
+
+// Engine runs cells and knows what names mean. Execute is called by one goroutine at a time, the others by any. All but
+// Execute return soon; those that need an engine process wait for it themselves.
+type Engine interface {
+	// Execute runs a cell and returns when it has ended and all its output has been handed to the sink.
+	Execute(ctx context.Context, r cell.Request) cell.Result
+	Complete(ctx context.Context, q cell.Question) (cell.Completion, error)
+	Inspect(ctx context.Context, q cell.Question) (cell.Inspection, error)
+	IsComplete(ctx context.Context, code string) (cell.Completeness, error)
+	Interrupt()       // stops the running cell; returns at once
+	Info() cell.Ready // of the engine that serves now; may be the zero value before it is ready
+	Close() error     // ends the engine process and its children, at most 1 s
+}
+
+// Router is a socket on which clients ask: a message's first frame names the client that sent it or is to get it.
+type Router interface {
+	Receive(ctx context.Context) ([][]byte, error)
+	Send(frames [][]byte) error
+}
+
+// Publisher is a socket on which every client hears everything; a message's first frame is its topic.
+type Publisher interface {
+	Publish(frames [][]byte) error
+}
+
+// Channels is what a kernel talks through. The heartbeat needs no kernel.
+type Channels struct {
+	Shell, Control, Stdin Router
+	IOPub                 Publisher
+}
+
+// Config is what a kernel is made of. Connection and Engine are needed.
+type Config struct {
+	Connection wire.Connection
+	Engine     Engine
+	Version    string       // of the implementation
+	Logger     *slog.Logger // nil is silent
+}
+
+// Times that end what should have ended by itself.
+const (
+	questionLimit = 30 * time.Second        // completion and the like, an engine's start included
+	closeLimit    = 1200 * time.Millisecond // Engine.Close, which promises 1 s
+	leaveLimit    = 300 * time.Millisecond  // the running request, once its engine is gone
+)
+
+// Kernel serves one connection. Make it with New, then call Run once.
+type Kernel struct {
+	connection wire.Connection
+	engine     Engine
+	version    string
+	log        *slog.Logger
+	session    *wire.Session
+
+	channels atomic.Pointer[Channels] // nil before Run
+	queue    *requestQueue
+	cells    *cellMemory
+	history  *history
+	refused  atomic.Uint64 // messages that were none, for the log
+	running  atomic.Bool   // a cell runs
+	count    int           // execution_count; the shell's goroutine only
+	quit     chan struct{} // closed by a shutdown
+	stop     func()
+}
+
+// New returns a kernel that has its session id but does not serve yet. It fails on a signature scheme that wire does not know.
+func New(c Config) (*Kernel, error) {
+	if c.Engine == nil {
+		return nil, errors.New("new kernel: no engine")
+	}
+	session, err := wire.NewSession(c.Connection.Key, c.Connection.Scheme, "kernel")
+	if err != nil {
+		return nil, fmt.Errorf("new kernel: %w", err)
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	quit := make(chan struct{})
+	return &Kernel{
+		connection: c.Connection, engine: c.Engine, version: c.Version, log: c.Logger, session: session,
+		queue: newRequestQueue(), cells: newCellMemory(), history: &history{session: 1},
+		quit: quit, stop: sync.OnceFunc(func() { close(quit) }),
+	}, nil
+}
+
+// Run serves until a client shuts the kernel down or ctx ends, then closes the engine and returns nil within about a second
+// and a half. The channels stay open: their owner closes them afterwards, which delivers the last messages.
+func (k *Kernel) Run(ctx context.Context, c Channels) error {
+	if !k.channels.CompareAndSwap(nil, &c) {
+		return errors.New("run kernel: it runs already")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	k.publish(nil, "status", status{"starting"})
+
+	var all sync.WaitGroup
+	all.Go(func() { k.receive(ctx, c.Shell, "shell", k.queue.push) })
+	all.Go(func() { k.receive(ctx, c.Control, "control", func(r *request) { k.serve(ctx, r) }) })
+	all.Go(func() { k.receive(ctx, c.Stdin, "stdin", k.ignoreInput) })
+	all.Go(func() { k.work(ctx) })
+
+	select {
+	case <-ctx.Done():
+	case <-k.quit:
+	}
+	k.queue.close()
+	k.within(closeLimit, "close the engine", func() {
+		if err := k.engine.Close(); err != nil {
+			k.log.Error("close the engine", "error", err)
+		}
+	})
+	cancel()
+	k.within(leaveLimit, "end the running request", all.Wait)
+	return nil
+}
+
+// within waits for f, at most limit: a kernel that is told to go must go, whatever its engine does.
+func (k *Kernel) within(limit time.Duration, what string, f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(limit):
+		k.log.Error("it took too long", "to", what, "limit", limit)
+	}
+}
+
+// receive hands each good message of a channel to accept, and drops the others.
+func (k *Kernel) receive(ctx context.Context, from Router, name string, accept func(*request)) {
+	for {
+		frames, err := from.Receive(ctx)
+		if err != nil {
+			if ctx.Err() == nil && !errors.Is(err, net.ErrClosed) {
+				k.log.Error("receive", "channel", name, "error", err)
+			}
+			return
+		}
+		m, err := k.session.Decode(frames)
+		if err != nil {
+			k.refuse(name, err)
+			continue
+		}
+		accept(&request{Message: m, channel: name, router: from})
+	}
+}
+
+// refuse logs the first, second, fourth, eighth … message that was dropped: garbage must not fill a disk either.
+func (k *Kernel) refuse(channel string, err error) {
+	if n := k.refused.Add(1); n&(n-1) == 0 {
+		k.log.Warn("message ignored", "channel", channel, "cause", err, "ignored_so_far", n)
+	}
+}
+
+// work serves shell requests in their order.
+func (k *Kernel) work(ctx context.Context) {
+	for {
+		r, ok := k.queue.pop()
+		if !ok {
+			return
+		}
+		k.serve(ctx, r)
+	}
+}
+
+// Interrupt stops the running cell, if any. Clients ask for it by interrupt_request; a signal handler may call it too.
+func (k *Kernel) Interrupt() {
+	if k.running.Load() {
+		k.engine.Interrupt()
+	}
+}
+
+// Welcome returns the message that answers a subscription to topic on iopub: give it to the publisher's constructor. Its
+// parent is empty, because nobody asked.
+func (k *Kernel) Welcome(topic []byte) [][]byte {
+	m, err := k.session.New("iopub_welcome", nil, map[string]string{"subscription": string(topic)})
+	if err != nil {
+		k.log.Error("welcome", "error", err)
+		return [][]byte{topic}
+	}
+	m.Identities = [][]byte{topic}
+	return k.session.Encode(m)
+}
+
+// publish sends a message to every client, under the request whose header is parent (nil: nobody's).
+func (k *Kernel) publish(parent json.RawMessage, msgType string, content any, buffers ...[]byte) {
+	c := k.channels.Load()
+	if c == nil {
+		return
+	}
+	m, err := k.session.New(msgType, parent, content)
+	if err != nil {
+		k.log.Error("publish", "type", msgType, "error", err)
+		return
+	}
+	m.Identities = [][]byte{[]byte("kernel." + k.session.ID() + "." + msgType)}
+	m.Buffers = buffers
+	if err := c.IOPub.Publish(k.session.Encode(m)); err != nil {
+		k.log.Warn("publish", "type", msgType, "error", err)
+	}
+}

@@ -1,0 +1,198 @@
+package kernel
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"cancha/kernel/wire"
+)
+
+// request is a message that a client sent, on its way to an answer.
+type request struct {
+	wire.Message
+	channel string
+	router  Router
+	aborted bool           // a cell before it failed; guarded by the queue's lock until it is popped
+	meta    map[string]any // metadata of the reply
+}
+
+// status is what the kernel does: "starting", "busy" or "idle".
+type status struct {
+	State string `json:"execution_state"`
+}
+
+// failure is the reply to a request that failed.
+type failure struct {
+	Status    string   `json:"status"` // "error"
+	Name      string   `json:"ename"`
+	Value     string   `json:"evalue"`
+	Traceback []string `json:"traceback"`
+}
+
+func failed(name string, err error) failure {
+	return failure{Status: "error", Name: name, Value: err.Error(), Traceback: []string{name + ": " + err.Error()}}
+}
+
+// serve answers one request: busy, what it does, reply, idle.
+func (k *Kernel) serve(ctx context.Context, r *request) {
+	k.publish(r.RawHeader, "status", status{"busy"})
+	if reply := k.answer(ctx, r); reply != nil {
+		k.reply(r, reply)
+	}
+	k.publish(r.RawHeader, "status", status{"idle"})
+	if r.Header.Type == "shutdown_request" {
+		k.stop()
+	}
+}
+
+// answer does what the request asks for and returns the content of its reply, nil where none is due. A panic in it is an
+// error to the client, not the kernel's end.
+func (k *Kernel) answer(ctx context.Context, r *request) (reply any) {
+	defer func() {
+		if p := recover(); p != nil {
+			k.log.Error("panic", "request", r.Header.Type, "panic", p, "stack", string(debug.Stack()))
+			reply = failed("kernel error", fmt.Errorf("%s: panic: %v", r.Header.Type, p))
+		}
+	}()
+	switch r.Header.Type {
+	case "kernel_info_request":
+		return k.kernelInfo()
+	case "shutdown_request":
+		return k.shutdown(r)
+	}
+	if r.channel == "control" {
+		if r.Header.Type == "interrupt_request" {
+			return k.interrupt()
+		}
+		return k.unknown(r)
+	}
+	return k.answerShell(ctx, r)
+}
+
+func (k *Kernel) answerShell(ctx context.Context, r *request) any {
+	switch r.Header.Type {
+	case "execute_request":
+		return k.execute(ctx, r)
+	case "complete_request":
+		return k.complete(ctx, r)
+	case "inspect_request":
+		return k.inspect(ctx, r)
+	case "is_complete_request":
+		return k.isComplete(ctx, r)
+	case "history_request":
+		return k.historyReply(r)
+	case "comm_info_request":
+		return k.commInfo()
+	case "comm_open":
+		return k.commOpen(r)
+	case "comm_msg", "comm_close":
+		return nil // of a comm that we did not open: the other side has been told by comm_close
+	case "connect_request":
+		return k.connect()
+	default:
+		return k.unknown(r)
+	}
+}
+
+// unknown answers nothing: the protocol asks kernels to tolerate what they do not know.
+func (k *Kernel) unknown(r *request) any {
+	k.log.Warn("request of an unknown type", "type", r.Header.Type, "channel", r.channel)
+	return nil
+}
+
+// ignoreInput drops answers to questions that the kernel has not asked.
+func (k *Kernel) ignoreInput(r *request) {
+	k.log.Warn("message ignored", "channel", r.channel, "type", r.Header.Type)
+}
+
+// reply sends the answer to the client that asked, on the channel where it asked.
+func (k *Kernel) reply(r *request, content any) {
+	m, err := k.session.New(strings.TrimSuffix(r.Header.Type, "_request")+"_reply", r.RawHeader, content)
+	if err != nil {
+		k.log.Error("reply", "to", r.Header.Type, "error", err)
+		return
+	}
+	m.Identities = r.Identities
+	if r.meta != nil {
+		if raw, err := json.Marshal(r.meta); err == nil {
+			m.Metadata = raw
+		}
+	}
+	if err := r.router.Send(k.session.Encode(m)); err != nil {
+		k.log.Warn("a reply has nobody to go to", "to", r.Header.Type, "error", err)
+	}
+}
+
+// decode reads a request's content; what is absent keeps the value that into has.
+func (r *request) decode(into any) error {
+	if err := json.Unmarshal(r.Content, into); err != nil {
+		return fmt.Errorf("content of %s: %w", r.Header.Type, err)
+	}
+	return nil
+}
+
+// queueLimit is how many shell requests may wait; then the channel is not read until one is done.
+const queueLimit = 4096
+
+// requestQueue holds the shell requests that wait for their turn.
+type requestQueue struct {
+	mu      sync.Mutex
+	changed *sync.Cond
+	waiting []*request
+	closed  bool
+}
+
+func newRequestQueue() *requestQueue {
+	q := &requestQueue{}
+	q.changed = sync.NewCond(&q.mu)
+	return q
+}
+
+// push adds a request, waiting while the queue is full.
+func (q *requestQueue) push(r *request) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.waiting) >= queueLimit && !q.closed {
+		q.changed.Wait()
+	}
+	q.waiting = append(q.waiting, r)
+	q.changed.Broadcast()
+}
+
+// pop returns the next request, waiting for one; ok is false once the queue is closed.
+func (q *requestQueue) pop() (r *request, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.waiting) == 0 && !q.closed {
+		q.changed.Wait()
+	}
+	if q.closed {
+		return nil, false
+	}
+	r = q.waiting[0]
+	q.waiting = q.waiting[1:]
+	q.changed.Broadcast()
+	return r, true
+}
+
+// abort marks the execute requests that wait: a cell has failed and they were sent by somebody who could not know.
+func (q *requestQueue) abort() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, r := range q.waiting {
+		if r.Header.Type == "execute_request" {
+			r.aborted = true
+		}
+	}
+}
+
+func (q *requestQueue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.changed.Broadcast()
+}
