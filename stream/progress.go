@@ -1,0 +1,134 @@
+package stream
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+)
+
+// Progress tells what a query did in one epoch, about a second. Its JSON has the names and the form of Spark's
+// StreamingQueryProgress, so that what reads that reads this. An epoch stands for Spark's micro-batch, though records are
+// handled as they come.
+type Progress struct {
+	ID                     string             `json:"id"`    // of the query
+	RunID                  string             `json:"runId"` // of this run of it
+	Name                   string             `json:"name"`
+	Timestamp              Instant            `json:"timestamp"` // start of the epoch
+	BatchID                int64              `json:"batchId"`
+	BatchDuration          int64              `json:"batchDuration"` // milliseconds of the epoch spent on records, by the busiest partition
+	NumInputRows           int64              `json:"numInputRows"`
+	InputRowsPerSecond     float64            `json:"inputRowsPerSecond"`     // records over the epoch's length
+	ProcessedRowsPerSecond float64            `json:"processedRowsPerSecond"` // records over the time spent on them
+	DurationMs             map[string]int64   `json:"durationMs"`
+	EventTime              map[string]Instant `json:"eventTime"` // min, max, watermark; absent where unknown
+	StateOperators         []StateOperator    `json:"stateOperators"`
+	Sources                []SourceProgress   `json:"sources"`
+	Sink                   SinkProgress       `json:"sink"`
+}
+
+// StateOperator tells of the open windows. The JSON names are Spark's.
+type StateOperator struct {
+	OperatorName              string           `json:"operatorName"`
+	NumRowsTotal              int64            `json:"numRowsTotal"`   // rows of open windows
+	NumRowsUpdated            int64            `json:"numRowsUpdated"` // rows that changed in the epoch
+	NumRowsRemoved            int64            `json:"numRowsRemoved"` // rows whose window was closed in the epoch
+	NumRowsDroppedByWatermark int64            `json:"numRowsDroppedByWatermark"`
+	MemoryUsedBytes           int64            `json:"memoryUsedBytes"` // about
+	CustomMetrics             map[string]int64 `json:"customMetrics"`
+}
+
+// Offsets are the offsets of a topic's partitions: {"topic": {"0": 123}}.
+type Offsets map[string]map[string]int64
+
+// SourceProgress tells how far a source was read. The JSON names are Spark's.
+type SourceProgress struct {
+	Description            string            `json:"description"`
+	StartOffset            Offsets           `json:"startOffset"`  // at the epoch's start
+	EndOffset              Offsets           `json:"endOffset"`    // next to be read
+	LatestOffset           Offsets           `json:"latestOffset"` // end of the topic, as far as known
+	NumInputRows           int64             `json:"numInputRows"`
+	InputRowsPerSecond     float64           `json:"inputRowsPerSecond"`
+	ProcessedRowsPerSecond float64           `json:"processedRowsPerSecond"`
+	Metrics                map[string]string `json:"metrics"` // lag, lost and badRecords, since the start
+}
+
+// SinkProgress tells what was given out. The JSON names are Spark's.
+type SinkProgress struct {
+	Description   string            `json:"description"`
+	NumOutputRows int64             `json:"numOutputRows"`
+	Metrics       map[string]string `json:"metrics"`
+}
+
+// Instant is a time that JSON shows as Spark does: UTC with milliseconds.
+type Instant struct{ time.Time }
+
+// MarshalJSON writes the time as 2006-01-02T15:04:05.000Z.
+func (t Instant) MarshalJSON() ([]byte, error) { return json.Marshal(t.String()) }
+
+// UnmarshalJSON reads an RFC 3339 time.
+func (t *Instant) UnmarshalJSON(b []byte) error { return t.Time.UnmarshalJSON(b) }
+
+func (t Instant) String() string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// Watermark returns the query's watermark, and whether there is one yet.
+func (p Progress) Watermark() (time.Time, bool) {
+	w, ok := p.EventTime["watermark"]
+	return w.Time, ok
+}
+
+// LateRows returns how many events were dropped in the epoch because their window was closed.
+func (p Progress) LateRows() int64 {
+	var n int64
+	for _, s := range p.StateOperators {
+		n += s.NumRowsDroppedByWatermark
+	}
+	return n
+}
+
+// StateRows returns how many rows the open windows have.
+func (p Progress) StateRows() int64 {
+	var n int64
+	for _, s := range p.StateOperators {
+		n += s.NumRowsTotal
+	}
+	return n
+}
+
+// rate is n per second of d; 0 if no time has passed.
+func rate(n int64, d time.Duration) float64 {
+	if d <= 0 {
+		return 0
+	}
+	return float64(n) / d.Seconds()
+}
+
+// eventTimes are the entries of Progress.EventTime that are known.
+func eventTimes(low, high, watermark int64) map[string]Instant {
+	times := map[string]Instant{}
+	if low <= high {
+		times["min"], times["max"] = Instant{instant(low)}, Instant{instant(high)}
+	}
+	if watermark != math.MinInt64 {
+		times["watermark"] = Instant{instant(watermark)}
+	}
+	return times
+}
+
+// Status tells what a query is doing now. The fields are those of Spark's StreamingQueryStatus.
+type Status struct {
+	Message         string `json:"message"`
+	IsDataAvailable bool   `json:"isDataAvailable"` // the last batches had records
+	IsTriggerActive bool   `json:"isTriggerActive"` // the query runs
+}
+
+// Totals tells what a query did from its start to now.
+type Totals struct {
+	Records  int64         // read, bad ones included
+	Bad      int64         // records that could not be used: see BadRecords
+	Late     int64         // events dropped because their window was closed
+	Filtered int64         // events that Where left out
+	Lost     int64         // records that retention removed before they could be read
+	Rows     int64         // rows given out
+	Retries  int64         // times that the source lost its broker
+	Elapsed  time.Duration // since the start, up to the end if it has ended
+}

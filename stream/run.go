@@ -1,0 +1,275 @@
+package stream
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// epochLength is how often progress is taken, and rows are given out in update mode.
+const epochLength = time.Second
+
+// recentProgress is how many progress reports are kept: Spark's spark.sql.streaming.numRecentProgressUpdates.
+const recentProgress = 100
+
+// errEnough ends a source after MaxRecords.
+var errEnough = errors.New("stream: enough records")
+
+// job is what one kind of query does with what a run reads.
+type job interface {
+	worker(partition int) worker
+	// settle follows each batch, outside the lane's lock.
+	settle(ctx context.Context, l *lane) error
+	// tick follows each epoch.
+	tick(ctx context.Context) error
+	// drain follows the last batch of a run that ends in order.
+	drain(ctx context.Context) error
+	// describe completes a progress report.
+	describe(p *Progress, sum workReport)
+	outputRows() int64
+}
+
+// run reads a source and keeps count: the part that all kinds of running queries share. It is the source's handler.
+//
+// Locks: mu, bad's and history's own are held for a moment and alone; a lane's lock is held while a batch is handled, and
+// nothing but bad's and the owners' is taken under it.
+type run struct {
+	id, runID, name string
+	source          Source
+	job             job
+	idleAfter       time.Duration
+	limited         bool
+	remaining       atomic.Int64 // records until MaxRecords, if limited
+	started         time.Time
+	bad             badRecords
+
+	ctx    context.Context // Start's: sinks and scorers see it
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu        sync.Mutex
+	lanes     map[int]*lane
+	assigned  map[int]bool
+	watermark int64
+	message   string
+	away      bool // the source said so last
+	failure   error
+	err       error
+	ended     time.Time
+	retries   int64
+	sum       Totals
+	latest    []Progress
+	batchID   int64
+	since     time.Time
+	lastRead  int64 // records of the last epoch
+}
+
+// prepare sets what a run is made of, before start.
+func (r *run) prepare(name string, source Source, idleAfter time.Duration, limit int64) {
+	r.id, r.runID, r.name = uuid(), uuid(), name
+	r.source, r.idleAfter = source, idleAfter
+	r.bad.reasons = map[string]int64{}
+	r.done = make(chan struct{})
+	r.lanes = map[int]*lane{}
+	r.watermark, r.message = noWatermark, "Waiting for data to arrive"
+	r.limited = limit > 0
+	r.remaining.Store(limit)
+}
+
+// uuid returns a random UUID, version 4 (RFC 9562).
+func uuid() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// start runs the job; two goroutines, both ended when done is closed.
+func (r *run) start(ctx context.Context, j job) {
+	r.job, r.ctx = j, ctx
+	r.started = time.Now()
+	r.since = r.started
+	reading, cancel := context.WithCancel(ctx)
+	r.cancel = cancel
+	r.latest = []Progress{r.blank(r.started)}
+	go r.read(reading)
+}
+
+// read reads the source to its end, and then ends the query.
+func (r *run) read(reading context.Context) {
+	defer close(r.done)
+	defer r.cancel()
+	var ticking sync.WaitGroup
+	ticks, stop := context.WithCancel(context.Background())
+	ticking.Go(func() { r.ticks(ticks) })
+	err := r.source.Run(reading, r)
+	stop()
+	ticking.Wait()
+	r.finish(err)
+}
+
+func (r *run) ticks(ctx context.Context) {
+	ticker := time.NewTicker(epochLength)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if err := r.job.tick(r.ctx); err != nil {
+			r.fail(err)
+		}
+		r.collect()
+	}
+}
+
+// fail ends the run with an error; the first one counts.
+func (r *run) fail(err error) {
+	r.mu.Lock()
+	if r.failure == nil {
+		r.failure = err
+	}
+	r.mu.Unlock()
+	r.cancel()
+}
+
+// finish drains the job if the run ended in order, and notes how it ended.
+func (r *run) finish(err error) {
+	r.mu.Lock()
+	failure := r.failure
+	r.mu.Unlock()
+	switch {
+	case failure != nil:
+		err = failure
+	case r.ctx.Err() != nil:
+		err = context.Cause(r.ctx)
+	case err == nil || errors.Is(err, errEnough):
+		err = r.job.drain(r.ctx)
+	default:
+		err = fmt.Errorf("read %s: %w", r.source.Description(), err)
+	}
+	r.collect()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err, r.ended = err, time.Now()
+	r.message = "Stopped"
+	if err != nil {
+		r.message = "Stopped: " + err.Error()
+	}
+}
+
+// Assigned implements Handler.
+func (r *run) Assigned(partitions []int) {
+	r.mu.Lock()
+	r.assigned = map[int]bool{}
+	for _, p := range partitions {
+		r.assigned[p] = true
+	}
+	r.mu.Unlock()
+	for _, p := range partitions {
+		r.lane(p).unknown()
+	}
+}
+
+func (r *run) lane(partition int) *lane {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := r.lanes[partition]
+	if l == nil {
+		l = newLane(partition, r.job.worker(partition))
+		r.lanes[partition] = l
+	}
+	return l
+}
+
+// inOrder returns the lanes by partition, so that whatever is merged over them is merged in one order.
+func (r *run) inOrder() []*lane {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	lanes := make([]*lane, 0, len(r.lanes))
+	for _, p := range slices.Sorted(maps.Keys(r.lanes)) {
+		lanes = append(lanes, r.lanes[p])
+	}
+	return lanes
+}
+
+// Batch implements Handler.
+func (r *run) Batch(_ context.Context, b Batch) error {
+	l := r.lane(b.Partition)
+	r.heard()
+	n := r.reserve(len(b.Records))
+	err := l.take(b, n, r.idleAfter, &r.bad)
+	if err == nil {
+		err = r.job.settle(r.ctx, l)
+	}
+	if err != nil {
+		r.fail(err)
+		return err
+	}
+	if r.limited && r.remaining.Load() == 0 {
+		r.cancel()
+		return errEnough
+	}
+	return nil
+}
+
+// reserve returns how many of n records may still be handled.
+func (r *run) reserve(n int) int {
+	if !r.limited {
+		return n
+	}
+	for {
+		left := r.remaining.Load()
+		take := min(left, int64(n))
+		if r.remaining.CompareAndSwap(left, left-take) {
+			return int(take)
+		}
+	}
+}
+
+// Retry implements Handler.
+func (r *run) Retry(err error, wait time.Duration) {
+	for _, l := range r.inOrder() {
+		l.unknown()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.retries++
+	r.away = true
+	r.message = fmt.Sprintf("broker away: %v; trying again in %v", err, wait.Round(time.Millisecond))
+}
+
+// heard notes that the source is back.
+func (r *run) heard() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.away {
+		r.away, r.message = false, "Waiting for data to arrive"
+	}
+}
+
+// lowest raises the run's watermark to the least of all assigned partitions that are not idle, and returns it. It waits for
+// a partition that has not had a record yet, and never goes back.
+func (r *run) lowest() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	low, any := int64(math.MaxInt64), false
+	for p, l := range r.lanes {
+		if l.idle.Load() || r.assigned != nil && !r.assigned[p] {
+			continue
+		}
+		low, any = min(low, l.watermark.Load()), true
+	}
+	if any {
+		r.watermark = max(r.watermark, low)
+	}
+	return r.watermark
+}
