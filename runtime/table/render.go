@@ -1,0 +1,255 @@
+package table
+
+import (
+	"fmt"
+	"html"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"cancha/internal/cellio"
+)
+
+// What is shown of a table at most.
+const (
+	shownRows    = 10
+	shownColumns = 20
+	shownRunes   = 60 // of one value
+	maxDecimals  = 4
+)
+
+// none stands for a missing value.
+const none = "–"
+
+// Render shows slices of structs and maps as tables. Types that have words of their own (fmt.Stringer, error) keep them. The
+// second result is false for everything else.
+func Render(v any) (cellio.Display, bool) {
+	switch v.(type) {
+	case nil, fmt.Stringer, error:
+		return cellio.Display{}, false
+	}
+	r := reflect.ValueOf(v)
+	if !worthATable(r) {
+		return cellio.Display{}, false
+	}
+	total := r.Len()
+	if r.Kind() == reflect.Slice && total > shownRows {
+		r = r.Slice(0, shownRows) // the rest is not shown: do not convert it
+	}
+	t, err := Of(r.Interface())
+	if err != nil {
+		return cellio.Display{}, false
+	}
+	t.total = total
+	return cellio.Display{Data: t.MIMEBundle()}, true
+}
+
+func worthATable(r reflect.Value) bool {
+	switch r.Kind() {
+	case reflect.Map:
+		return r.Len() > 0
+	case reflect.Slice, reflect.Array:
+		elem := r.Type().Elem()
+		for elem.Kind() == reflect.Pointer {
+			elem = elem.Elem()
+		}
+		return isRecord(elem) && !elem.Implements(reflect.TypeFor[fmt.Stringer]())
+	}
+	return false
+}
+
+// MIMEBundle is the table's first rows as text/html, with inline styles only, and as aligned text/plain.
+func (t *Table) MIMEBundle() map[string]any {
+	s := t.shown()
+	return map[string]any{"text/html": s.html(), "text/plain": s.text()}
+}
+
+// String is the table's first rows as aligned text.
+func (t *Table) String() string { return t.shown().text() }
+
+// view is what is shown: texts by column and row, already cut.
+type view struct {
+	names   []string
+	types   []string
+	numeric []bool
+	cells   [][]string // by column
+	rows    int
+	moreRows,
+	moreColumns bool
+	caption string
+}
+
+func (t *Table) shown() view {
+	total := max(t.total, t.rows)
+	v := view{rows: min(t.rows, shownRows), moreColumns: len(t.columns) > shownColumns}
+	v.moreRows = t.rows > v.rows || total > v.rows && v.rows == shownRows
+	for i := range min(len(t.columns), shownColumns) {
+		c := &t.columns[i]
+		v.names = append(v.names, c.name)
+		v.types = append(v.types, c.kind.String())
+		v.numeric = append(v.numeric, c.kind == integer || c.kind == float)
+		v.cells = append(v.cells, c.shown(v.rows))
+	}
+	v.caption = fmt.Sprintf("%s rows × %d", group(total), len(t.columns))
+	if total > v.rows {
+		v.caption = fmt.Sprintf("%s of %s", group(v.rows), v.caption)
+	}
+	return v
+}
+
+// shown is the first n values as text; the numbers of a column have the same decimals.
+func (c *column) shown(n int) []string {
+	texts := make([]string, n)
+	decimals := c.decimals(n)
+	for i := range texts {
+		switch v := c.value(i).(type) {
+		case nil:
+			texts[i] = none
+		case float64:
+			texts[i] = decimal(v, decimals)
+		case time.Time:
+			texts[i] = v.Format("2006-01-02 15:04:05.999 -07")
+			if v.Location() == time.UTC {
+				texts[i] = v.Format("2006-01-02 15:04:05.999")
+			}
+		default:
+			texts[i] = cut(c.csv(i))
+		}
+	}
+	return texts
+}
+
+// decimals is the least number with which the first n values are shown to a ten-thousandth.
+func (c *column) decimals(n int) int {
+	if c.kind != float {
+		return 0
+	}
+	most := 0
+	for i := range n {
+		v := c.nums[i]
+		for most < maxDecimals && !c.isMissing(i) && plainly(v) && math.Abs(v*math.Pow10(most)-math.Round(v*math.Pow10(most))) > 0.5e-4*math.Pow10(most) {
+			most++
+		}
+	}
+	return most
+}
+
+// plainly tells the numbers that are written without a power of ten.
+func plainly(v float64) bool {
+	a := math.Abs(v)
+	return a == 0 || a >= 1e-3 && a < 1e9
+}
+
+func decimal(v float64, decimals int) string {
+	if !plainly(v) {
+		return strconv.FormatFloat(v, 'g', 4, 64)
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
+}
+
+// cut makes one line of at most shownRunes of a value.
+func cut(s string) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' }), " ")
+	if utf8.RuneCountInString(s) > shownRunes {
+		return string([]rune(s)[:shownRunes-1]) + "…"
+	}
+	return s
+}
+
+// group writes n with a comma every three digits.
+func group(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// text aligns the columns: numbers right, all else left.
+func (v view) text() string {
+	var b strings.Builder
+	widths := make([]int, len(v.names))
+	for k, name := range v.names {
+		widths[k] = utf8.RuneCountInString(name)
+		for _, cell := range v.cells[k] {
+			widths[k] = max(widths[k], utf8.RuneCountInString(cell))
+		}
+	}
+	v.line(&b, widths, func(k int) string { return v.names[k] })
+	for i := range v.rows {
+		v.line(&b, widths, func(k int) string { return v.cells[k][i] })
+	}
+	if v.moreRows {
+		b.WriteString("…\n")
+	}
+	b.WriteString(v.caption)
+	return b.String()
+}
+
+func (v view) line(b *strings.Builder, widths []int, cell func(k int) string) {
+	var line strings.Builder
+	for k, width := range widths {
+		if k > 0 {
+			line.WriteString("  ")
+		}
+		s := cell(k)
+		pad := strings.Repeat(" ", width-utf8.RuneCountInString(s))
+		if v.numeric[k] {
+			line.WriteString(pad + s)
+		} else {
+			line.WriteString(s + pad)
+		}
+	}
+	if v.moreColumns {
+		line.WriteString("  …")
+	}
+	b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+}
+
+// html has no style sheet and no attribute that an untrusted notebook loses.
+func (v view) html() string {
+	var b strings.Builder
+	b.WriteString(`<table style="border-collapse:collapse">` + "\n")
+	fmt.Fprintf(&b, `<caption style="caption-side:bottom;text-align:left;padding-top:4px">%s</caption>`+"\n", html.EscapeString(v.caption))
+	b.WriteString("<thead><tr>")
+	for k, name := range v.names {
+		v.cell(&b, k, "th", ` scope="col" title="`+v.types[k]+`"`, name)
+	}
+	v.more(&b, "th")
+	b.WriteString("</tr></thead>\n<tbody>\n")
+	for i := range v.rows {
+		b.WriteString("<tr>")
+		for k := range v.names {
+			v.cell(&b, k, "td", "", v.cells[k][i])
+		}
+		v.more(&b, "td")
+		b.WriteString("</tr>\n")
+	}
+	if v.moreRows {
+		b.WriteString("<tr>")
+		for k := range v.names {
+			v.cell(&b, k, "td", "", "…")
+		}
+		v.more(&b, "td")
+		b.WriteString("</tr>\n")
+	}
+	b.WriteString("</tbody>\n</table>")
+	return b.String()
+}
+
+func (v view) cell(b *strings.Builder, k int, tag, attributes, text string) {
+	align := "left"
+	if v.numeric[k] {
+		align = "right"
+	}
+	fmt.Fprintf(b, `<%s%s style="text-align:%s;padding:2px 8px">%s</%s>`, tag, attributes, align, html.EscapeString(text), tag)
+}
+
+func (v view) more(b *strings.Builder, tag string) {
+	if v.moreColumns {
+		fmt.Fprintf(b, "<%s>…</%s>", tag, tag)
+	}
+}

@@ -1,0 +1,221 @@
+// Package table holds rows as named columns: what a notebook looks at, sorts, filters, describes, reads and writes. It
+// ends where a data frame begins: no joins, no lazy plans, no index.
+//
+// A Table does not change: Sort, Filter, Head and the rest return another one, which may share columns with the first.
+package table
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Table is rows with named, typed columns. The zero value has neither. Its methods may be called from any goroutine.
+type Table struct {
+	columns []column
+	rows    int
+	total   int // rows of what this is an excerpt of; 0 is no excerpt
+}
+
+// Len is the number of rows.
+func (t *Table) Len() int { return t.rows }
+
+// Columns are the columns' names in order.
+func (t *Table) Columns() []string {
+	names := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		names[i] = c.name
+	}
+	return names
+}
+
+// Types tells for each column what it holds: int, float, string, bool, time, duration or any.
+func (t *Table) Types() []string {
+	types := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		types[i] = c.kind.String()
+	}
+	return types
+}
+
+func (t *Table) find(name string) (*column, error) {
+	for i := range t.columns {
+		if t.columns[i].name == name {
+			return &t.columns[i], nil
+		}
+	}
+	return nil, fmt.Errorf("table: no column %q; there are %s", name, strings.Join(t.Columns(), ", "))
+}
+
+// Column returns the values of a column as numbers: bools as 0 and 1, times as seconds since 1970, durations as
+// seconds, missing ones as NaN. Text
+// is an error. The slice is the caller's.
+func (t *Table) Column(name string) ([]float64, error) {
+	c, err := t.find(name)
+	if err != nil {
+		return nil, err
+	}
+	return c.floats()
+}
+
+// Strings returns the values of a column as text, missing ones as "".
+func (t *Table) Strings(name string) ([]string, error) {
+	c, err := t.find(name)
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]string, t.rows)
+	for i := range texts {
+		texts[i] = c.csv(i)
+	}
+	return texts, nil
+}
+
+// Value returns what stands in a row, counted from 0, and a column: int64, float64, string, bool, time.Time, time.Duration
+// or what was put in; nil where a value is missing or there is no such row or column.
+func (t *Table) Value(row int, name string) any {
+	c, err := t.find(name)
+	if err != nil || row < 0 || row >= t.rows {
+		return nil
+	}
+	return c.value(row)
+}
+
+// Row returns a row's values by column name; nil where there is no such row.
+func (t *Table) Row(row int) map[string]any {
+	if row < 0 || row >= t.rows {
+		return nil
+	}
+	values := make(map[string]any, len(t.columns))
+	for i := range t.columns {
+		values[t.columns[i].name] = t.columns[i].value(row)
+	}
+	return values
+}
+
+// Head returns the first n rows.
+func (t *Table) Head(n int) *Table { return t.slice(0, min(max(n, 0), t.rows)) }
+
+// Tail returns the last n rows.
+func (t *Table) Tail(n int) *Table { return t.slice(t.rows-min(max(n, 0), t.rows), t.rows) }
+
+// slice shares the columns' memory; nobody writes to it. What is shown says how many rows there were.
+func (t *Table) slice(from, to int) *Table {
+	s := &Table{columns: make([]column, len(t.columns)), rows: to - from, total: max(t.total, t.rows)}
+	for i, c := range t.columns {
+		s.columns[i] = c.slice(from, to)
+	}
+	return s
+}
+
+// Select returns the named columns in the given order.
+func (t *Table) Select(names ...string) (*Table, error) {
+	s := &Table{rows: t.rows, total: t.total}
+	for _, name := range names {
+		c, err := t.find(name)
+		if err != nil {
+			return nil, err
+		}
+		s.columns = append(s.columns, *c)
+	}
+	return s, nil
+}
+
+// Filter returns the rows, counted from 0, for which keep is true.
+func (t *Table) Filter(keep func(row int) bool) *Table {
+	var rows []int
+	for i := range t.rows {
+		if keep(i) {
+			rows = append(rows, i)
+		}
+	}
+	return t.pick(rows)
+}
+
+// Sort returns the rows ordered by a column, largest first if descending. Rows that are equal keep their order; missing
+// values and NaN stand last either way.
+func (t *Table) Sort(name string, descending bool) (*Table, error) {
+	c, err := t.find(name)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]int, t.rows)
+	for i := range rows {
+		rows[i] = i
+	}
+	slices.SortStableFunc(rows, func(a, b int) int { return c.compare(a, b, descending) })
+	return t.pick(rows), nil
+}
+
+// pick copies rows in the given order.
+func (t *Table) pick(rows []int) *Table {
+	s := &Table{columns: make([]column, len(t.columns)), rows: len(rows)}
+	for i := range t.columns {
+		s.columns[i] = t.columns[i].pick(rows)
+	}
+	return s
+}
+
+// Describe summarises each column in a row: how many values it has and lacks, and of numbers mean, sample standard
+// deviation, least, quartiles (linear between ranks) and greatest.
+func (t *Table) Describe() *Table {
+	names, counts, missing := newColumn("column", text), newColumn("count", integer), newColumn("missing", integer)
+	stats := make([]column, len(statistics))
+	for i, name := range statistics {
+		stats[i] = newColumn(name, float)
+	}
+	for i := range t.columns {
+		c := &t.columns[i]
+		names.append(c.name)
+		lacking := c.lacking()
+		counts.append(int64(t.rows - lacking))
+		missing.append(int64(lacking))
+		values := c.summary()
+		for k := range stats {
+			if values == nil {
+				stats[k].append(nil)
+			} else {
+				stats[k].append(values[k])
+			}
+		}
+	}
+	return &Table{columns: append([]column{names, counts, missing}, stats...), rows: len(t.columns)}
+}
+
+var statistics = [...]string{"mean", "sd", "min", "p25", "p50", "p75", "max"}
+
+// summary returns the statistics of a column of numbers that has at least one value, else nil.
+func (c *column) summary() []float64 {
+	if c.kind != integer && c.kind != float {
+		return nil
+	}
+	all, _ := c.floats() // numbers always are
+	values := slices.DeleteFunc(all, math.IsNaN)
+	if len(values) == 0 {
+		return nil
+	}
+	slices.Sort(values)
+	mean, sum := 0.0, 0.0
+	for i, v := range values { // Welford's updates: exact for large offsets
+		d := v - mean
+		mean += d / float64(i+1)
+		sum += d * (v - mean)
+	}
+	last := len(values) - 1
+	return []float64{mean, math.Sqrt(sum / float64(last)), values[0], quantile(values, 0.25), quantile(values, 0.5), quantile(values, 0.75), values[last]}
+}
+
+// quantile interpolates linearly between ranks (type 7 of Hyndman and Fan, 1996), as numpy does.
+func quantile(sorted []float64, q float64) float64 {
+	at := q * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[i]
+	}
+	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+}
+
+// timeText is how times are written to files and shown.
+const timeText = time.RFC3339Nano
