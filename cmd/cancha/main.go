@@ -22,6 +22,9 @@ type command struct {
 // commands lists what cancha can do, in the order of its help.
 func commands() []command {
 	return []command{
+		{"install", "put the kernel where Jupyter looks for kernels", runInstall},
+		{"uninstall", "take it away again", runUninstall},
+		{"doctor", "check what notebooks need, and say what to do", runDoctor},
 		{"version", "print the version", runVersion},
 	}
 }

@@ -10,6 +10,11 @@ import (
 const version = "0.1.0"
 
 func runVersion(context.Context, []string) error {
-	_, err := fmt.Printf("cancha %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Println(versionLine())
 	return err
+}
+
+// versionLine tells one build from another.
+func versionLine() string {
+	return fmt.Sprintf("cancha %s (%s, %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

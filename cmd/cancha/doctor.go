@@ -1,0 +1,242 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"cancha/jupyter/kernelspec"
+	"cancha/kernel/cell"
+	"cancha/kernel/client"
+	"cancha/kernel/wire"
+)
+
+// verdict is how a finding is to be taken.
+type verdict string
+
+const (
+	good    verdict = "ok"
+	warning verdict = "warn" // something will not work, and notebooks may not need it
+	failure verdict = "FAIL" // no notebook will run
+)
+
+// finding is one line of doctor: what was looked at, what was found and, unless all is well, what to do.
+type finding struct {
+	verdict verdict
+	subject string
+	found   string
+	advice  string
+}
+
+// probeLimit bounds each question to another program or machine.
+const probeLimit = 5 * time.Second
+
+func runDoctor(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("doctor", flag.ContinueOnError)
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	failed := false
+	for _, check := range []func(context.Context) finding{
+		checkKernelspec, checkLab, checkGo, checkGPU, checkBroker, checkDisk, checkKernel,
+	} {
+		f := check(ctx)
+		fmt.Printf("%-5s %-12s %s\n", f.verdict, f.subject, f.found)
+		if f.verdict != good {
+			fmt.Printf("%18s → %s\n", "", f.advice)
+		}
+		failed = failed || f.verdict == failure
+	}
+	if failed {
+		return errors.New("something above stands in the way of every notebook")
+	}
+	return nil
+}
+
+// ask runs a program and returns the first line that it prints.
+func ask(ctx context.Context, name string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	line, _, _ := strings.Cut(string(out), "\n")
+	return strings.TrimSpace(line), err
+}
+
+func checkKernelspec(ctx context.Context) finding {
+	f := finding{verdict: warning, subject: "kernelspec", advice: `"cancha install" puts the kernel where Jupyter looks`}
+	found := kernelspec.Find(os.LookupEnv)
+	if len(found) == 0 {
+		f.found = "not installed"
+		return f
+	}
+	first := found[0]
+	f.found = fmt.Sprintf("%q (%s) in %s", first.Spec.DisplayName, first.Name, first.Folder)
+	program, err := first.Program()
+	if err != nil {
+		f.found += ", broken: " + err.Error()
+		return f
+	}
+	if have, err := ask(ctx, program, "version"); err != nil || have != versionLine() {
+		f.found += fmt.Sprintf(", which is %q and not this %q", have, versionLine())
+		return f
+	}
+	f.verdict = good
+	return f
+}
+
+func checkLab(ctx context.Context) finding {
+	v, err := ask(ctx, "jupyter-lab", "--version")
+	if err != nil {
+		return finding{warning, "JupyterLab", "no jupyter-lab that runs in PATH",
+			`"pip install jupyterlab" in a Python environment, and activate it; "cancha run" needs none`}
+	}
+	return finding{verdict: good, subject: "JupyterLab", found: v}
+}
+
+func checkGo(ctx context.Context) finding {
+	v, err := ask(ctx, "go", "env", "GOVERSION")
+	if err != nil {
+		return finding{warning, "Go toolchain", "no go command that runs in PATH", "cells run without one; https://go.dev/dl has it"}
+	}
+	return finding{verdict: good, subject: "Go toolchain", found: v}
+}
+
+func checkGPU(ctx context.Context) finding {
+	devices, _ := filepath.Glob("/dev/nvidia[0-9]*") // the pattern is sound
+	if len(devices) == 0 {
+		return finding{verdict: good, subject: "GPU", found: "no NVIDIA device: everything runs on the CPU"}
+	}
+	v, err := ask(ctx, "nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader")
+	if err != nil {
+		return finding{warning, "GPU", fmt.Sprintf("%d devices, and nvidia-smi does not answer: %v", len(devices), err),
+			"the driver in the kernel and its libraries may differ in version; a restart of the machine loads one pair"}
+	}
+	return finding{verdict: good, subject: "GPU", found: v}
+}
+
+func checkBroker(ctx context.Context) finding {
+	addresses := strings.FieldsFunc(os.Getenv("KAFKA_BROKERS"), func(r rune) bool { return r == ',' || r == ' ' })
+	if len(addresses) == 0 {
+		return finding{verdict: good, subject: "broker", found: "embedded; KAFKA_BROKERS is not set"}
+	}
+	var errs []error
+	for _, a := range addresses {
+		d := net.Dialer{Timeout: probeLimit}
+		conn, err := d.DialContext(ctx, "tcp", a)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		_ = conn.Close() // nothing was written to it
+	}
+	switch {
+	case len(errs) == 0:
+		return finding{verdict: good, subject: "broker", found: "KAFKA_BROKERS: " + strings.Join(addresses, ", ") + " accept connections"}
+	case len(errs) < len(addresses):
+		return finding{warning, "broker", fmt.Sprintf("%d of %d in KAFKA_BROKERS: %v", len(errs), len(addresses), errors.Join(errs...)),
+			"the stream works while one of them does"}
+	default:
+		return finding{warning, "broker", fmt.Sprintf("KAFKA_BROKERS: %v", errors.Join(errs...)),
+			"start it or correct the address; without KAFKA_BROKERS the embedded broker is used"}
+	}
+}
+
+// leastDisk is room for a day's records of an embedded broker and a season of open data.
+const leastDisk = 2 << 30
+
+func checkDisk(context.Context) finding {
+	f := finding{verdict: warning, subject: "disk", advice: "free some room: match data, broker and models are kept there"}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		f.found = err.Error()
+		return f
+	}
+	for !exists(dir) && dir != filepath.Dir(dir) {
+		dir = filepath.Dir(dir)
+	}
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		f.found = fmt.Sprintf("%s: %v", dir, err)
+		return f
+	}
+	free := uint64(s.Bavail) * uint64(s.Bsize)
+	f.found = fmt.Sprintf("%.1f GB free at %s", float64(free)/1e9, dir)
+	if free >= leastDisk {
+		f.verdict = good
+	}
+	return f
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// checkKernel starts this very program as a kernel and has it add two numbers, through the protocol.
+func checkKernel(ctx context.Context) finding {
+	ctx, cancel := context.WithTimeout(ctx, 4*probeLimit)
+	defer cancel()
+	var log strings.Builder
+	took, err := addInKernel(ctx, &log)
+	if err != nil {
+		return finding{failure, "self-test", err.Error(), cmp.Or(strings.TrimSpace(log.String()), "the kernel wrote nothing to its standard error")}
+	}
+	return finding{verdict: good, subject: "self-test", found: took}
+}
+
+func addInKernel(ctx context.Context, log *strings.Builder) (took string, err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	begin := time.Now()
+	k, err := client.Start(client.Config{Argv: []string{program, "kernel", "{connection_file}"}, Stderr: log})
+	if err != nil {
+		return "", err
+	}
+	defer k.Kill()
+	c, err := k.Connect(ctx, client.Options{})
+	if err != nil {
+		return "", err
+	}
+	ready := time.Since(begin)
+	begin = time.Now()
+	var shown string
+	reply, err := c.Execute(ctx, "1+1", func(m wire.Message) { shown += resultText(m) })
+	first := time.Since(begin)
+	if err := errors.Join(err, k.Shutdown(ctx, c)); err != nil {
+		return "", err
+	}
+	if reply.Status != cell.OK || shown != "2" {
+		return "", fmt.Errorf("1+1 ended as %q with %q", reply.Status, shown)
+	}
+	return fmt.Sprintf("kernel ready in %d ms, 1+1 is 2 after %d ms more", ready.Milliseconds(), first.Milliseconds()), nil
+}
+
+// resultText returns the plain text of an execute_result, "" of any other message.
+func resultText(m wire.Message) string {
+	if m.Header.Type != "execute_result" {
+		return ""
+	}
+	var content struct {
+		Data map[string]any `json:"data"`
+	}
+	if err := json.Unmarshal(m.Content, &content); err != nil {
+		return err.Error()
+	}
+	text, _ := content.Data["text/plain"].(string)
+	return text
+}

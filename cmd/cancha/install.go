@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"cancha/jupyter/kernelspec"
+)
+
+func runInstall(_ context.Context, args []string) error {
+	o, err := parsePlace("install", args)
+	if err != nil {
+		return err
+	}
+	folder, err := kernelspec.Install(o)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("installed %s in %s\n", o.Name, folder)
+	return nil
+}
+
+func runUninstall(_ context.Context, args []string) error {
+	o, err := parsePlace("uninstall", args)
+	if err != nil {
+		return err
+	}
+	folder, err := kernelspec.Uninstall(o)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("removed %s\n", folder)
+	return nil
+}
+
+// parsePlace reads the flags that say which kernel and where.
+func parsePlace(command string, args []string) (kernelspec.Options, error) {
+	var o kernelspec.Options
+	flags := flag.NewFlagSet(command, flag.ContinueOnError)
+	flags.BoolVar(&o.User, "user", false, "in your own Jupyter data folder (the default)")
+	flags.BoolVar(&o.SysPrefix, "sys-prefix", false, "in the Python environment in use: VIRTUAL_ENV, CONDA_PREFIX, or python3's own")
+	flags.StringVar(&o.Prefix, "prefix", "", "in `DIR`/share/jupyter/kernels")
+	flags.StringVar(&o.Name, "name", kernelspec.DefaultName, "the kernel's `name`, as notebooks record it")
+	if command == "install" {
+		flags.StringVar(&o.DisplayName, "display-name", kernelspec.DefaultDisplayName, "the `name` that people see")
+	}
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("it takes no argument %q", flags.Arg(0))
+	}
+	return o, nil
+}
