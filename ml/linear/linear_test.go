@@ -1,0 +1,106 @@
+package linear
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"cancha/ml"
+)
+
+// sklearnTable is testdata/linear.json, made by testdata/linear.py.
+type sklearnTable struct {
+	X                [][]float64
+	Exposure, Weight []float64
+	Counts           []float64
+	Labels           []int
+	Probabilities    [][]float64
+	Rates            []float64
+}
+
+func readTable(t *testing.T) (*ml.Dataset, sklearnTable) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/linear.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table sklearnTable
+	if err := json.Unmarshal(data, &table); err != nil {
+		t.Fatal(err)
+	}
+	d, err := ml.FromRows([]string{"a", "b", "c"}, table.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Weights, d.Targets, d.Labels, d.Classes = table.Weight, table.Counts, table.Labels, []string{"x", "y", "z"}
+	return d, table
+}
+
+// TestLogisticAgainstSklearn compares probabilities of fits with hardly a penalty.
+func TestLogisticAgainstSklearn(t *testing.T) {
+	d, table := readTable(t)
+	l, err := FitLogistic(d, Config{Ridge: 1e-6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := l.Proba(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range table.Probabilities {
+		for k := range want {
+			if math.Abs(p[i][k]-want[k]) > 1e-4 {
+				t.Fatalf("row %d: got %v, want %v", i, p[i], want)
+			}
+		}
+	}
+}
+
+func TestPoissonAgainstSklearn(t *testing.T) {
+	d, table := readTable(t)
+	offset := make([]float64, d.Rows())
+	for i, e := range table.Exposure {
+		offset[i] = math.Log(e)
+	}
+	p, err := FitPoisson(d, offset, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range table.Rates {
+		if got := p.Rate(d.Row(i), offset[i]); math.Abs(got-want) > 1e-5*want {
+			t.Fatalf("row %d: got %v, want %v", i, got, want)
+		}
+	}
+}
+
+func TestMistakesAreErrors(t *testing.T) {
+	d, _ := readTable(t)
+	for name, fit := range map[string]func() error{
+		"no labels":       func() error { _, err := FitLogistic(&ml.Dataset{}, Config{}); return err },
+		"negative ridge":  func() error { _, err := FitLogistic(d, Config{Ridge: -1}); return err },
+		"offsets":         func() error { _, err := FitPoisson(d, []float64{1}, Config{}); return err },
+		"negative target": func() error { _, err := FitPoisson(d.WithTargets(make([]float64, 3)), nil, Config{}); return err },
+		"one step":        func() error { _, err := FitPoisson(d, nil, Config{Iterations: 1}); return err },
+	} {
+		if err := fit(); err == nil || !strings.Contains(err.Error(), "linear: ") {
+			t.Errorf("%s: got %v, want an error", name, err)
+		}
+	}
+}
+
+// TestConstantColumn must neither fail nor move the fit.
+func TestConstantColumn(t *testing.T) {
+	d, _ := readTable(t)
+	for i := range d.Rows() {
+		d.Row(i)[1] = 7
+	}
+	p, err := FitPoisson(d, nil, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(p.Coefficient[1]) > 1e-12 {
+		t.Errorf("coefficient of a constant column: got %v, want 0", p.Coefficient[1])
+	}
+}

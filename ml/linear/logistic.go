@@ -1,0 +1,130 @@
+package linear
+
+import (
+	"fmt"
+	"math"
+
+	"cancha/ml"
+)
+
+// Logistic is a multinomial logistic regression. The last class is the reference: its score is 0.
+type Logistic struct {
+	Features    []string
+	Classes     []string
+	Intercept   []float64   // of each class but the last
+	Coefficient [][]float64 // of each class but the last, per unit of the feature
+}
+
+// FitLogistic fits the labels of the dataset.
+func FitLogistic(d *ml.Dataset, c Config) (*Logistic, error) {
+	c, err := c.normalize()
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Validate(); err != nil {
+		return nil, fmt.Errorf("linear: %w", err)
+	}
+	if d.Rows() == 0 || d.Labels == nil || len(d.Classes) < 2 {
+		return nil, fmt.Errorf("linear: a logistic regression needs rows with labels of two classes or more")
+	}
+	x, free := newDesign(d), len(d.Classes)-1
+	beta, err := newton(c, x.rows, x.columns*free, func(k int) bool { return k%x.columns > 0 }, func(s *sums, beta []float64, start, end int) {
+		p := make([]float64, len(d.Classes))
+		for i := start; i < end; i++ {
+			addLogistic(s, x.row(i), beta, p, d.Labels[i], x.weights[i])
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	l := &Logistic{Features: d.Features, Classes: d.Classes}
+	for k := range free {
+		b := x.unscale(beta[k*x.columns : (k+1)*x.columns])
+		l.Intercept, l.Coefficient = append(l.Intercept, b[0]), append(l.Coefficient, b[1:])
+	}
+	return l, nil
+}
+
+// addLogistic adds one row: loss −ln p of its class, gradient (p_k − y_k) x, Hessian p_k (1[k=j] − p_j) x xᵀ.
+func addLogistic(s *sums, x, beta, p []float64, label int, weight float64) {
+	width, free := len(x), len(p)-1
+	clear(p)
+	for k := range free {
+		for j, v := range x {
+			p[k] += beta[k*width+j] * v
+		}
+	}
+	softmax(p)
+	s.loss -= weight * math.Log(max(p[label], math.SmallestNonzeroFloat64))
+	for k := range free {
+		slope := weight * p[k]
+		if k == label {
+			slope -= weight
+		}
+		for j, v := range x {
+			s.gradient[k*width+j] += slope * v
+		}
+		for m := range k + 1 {
+			curve := -weight * p[k] * p[m]
+			if m == k {
+				curve += weight * p[k]
+			}
+			addOuter(s.hessian[k*width*width*free+m*width:], width*free, x, curve)
+		}
+	}
+}
+
+// addOuter adds c x xᵀ to a block of a matrix with rows of a stride.
+func addOuter(block []float64, stride int, x []float64, c float64) {
+	for i, v := range x {
+		row := block[i*stride:][:len(x)]
+		for j, u := range x {
+			row[j] += c * v * u
+		}
+	}
+}
+
+// softmax turns scores into probabilities in place.
+func softmax(p []float64) {
+	most := p[0]
+	for _, v := range p {
+		most = max(most, v)
+	}
+	sum := 0.0
+	for k, v := range p {
+		p[k] = math.Exp(v - most)
+		sum += p[k]
+	}
+	for k := range p {
+		p[k] /= sum
+	}
+}
+
+// ProbaTo fills dst, one number per class, with the probabilities of one row. It allocates nothing; lengths that do
+// not fit panic.
+func (l *Logistic) ProbaTo(dst []float64, row []float32) {
+	if len(dst) != len(l.Classes) || len(row) != len(l.Features) {
+		panic("linear: row or answer and regression have different sizes")
+	}
+	for k, b := range l.Intercept {
+		dst[k] = b
+		for j, v := range row {
+			dst[k] += l.Coefficient[k][j] * float64(v)
+		}
+	}
+	dst[len(dst)-1] = 0
+	softmax(dst)
+}
+
+// Proba returns the probabilities of each row of the dataset.
+func (l *Logistic) Proba(d *ml.Dataset) ([][]float64, error) {
+	if len(d.Features) != len(l.Features) {
+		return nil, fmt.Errorf("linear: rows of %d features for a regression of %d", len(d.Features), len(l.Features))
+	}
+	out := make([][]float64, d.Rows())
+	for i := range out {
+		out[i] = make([]float64, len(l.Classes))
+		l.ProbaTo(out[i], d.Row(i))
+	}
+	return out, nil
+}
