@@ -40,6 +40,8 @@ type Config struct {
 	Security
 	// Logger gets commits that failed and what the group decides. nil is silent.
 	Logger *slog.Logger
+
+	wrap func(net.Conn) net.Conn // tests break connections through it
 }
 
 // Security is what a cluster asks for. The zero Security is a plain connection.

@@ -18,6 +18,8 @@ var errConnsClosed = errors.New("the source has stopped")
 // conns are the open connections of one run. A consumer group of kafka-go cannot be interrupted: what unblocks it is that
 // its connections close.
 type conns struct {
+	wrap func(net.Conn) net.Conn // nil: none
+
 	mu     sync.Mutex
 	open   map[*conn]struct{}
 	closed bool
@@ -38,6 +40,9 @@ func (s *conns) dial(ctx context.Context, network, address string) (net.Conn, er
 	nc, err := (&net.Dialer{}).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
+	}
+	if s.wrap != nil {
+		nc = s.wrap(nc)
 	}
 	c := &conn{Conn: nc, buf: bufio.NewReaderSize(nc, readBuffer), from: s}
 	s.mu.Lock()

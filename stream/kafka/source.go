@@ -38,7 +38,7 @@ func (s source) Run(ctx context.Context, h stream.Handler) error {
 	defer end(nil)
 	r := &run{
 		ctx: ctx, cfg: s.cfg, handler: h, end: end, positions: make(map[int]*position),
-		cluster: cluster{brokers: s.cfg.Brokers, topic: s.cfg.Topic, sec: s.cfg.Security},
+		cluster: cluster{brokers: s.cfg.Brokers, topic: s.cfg.Topic, sec: s.cfg.Security, conns: conns{wrap: s.cfg.wrap}},
 	}
 	r.run(ctx)
 	// Whoever ended the run said why; a caller's own cancel is no error.

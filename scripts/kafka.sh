@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# An Apache Kafka of one node (KRaft, loopback only) for tests: Java 17 and Maven, no Docker.
+#
+#   scripts/kafka.sh with COMMAND...   start one with fresh data, run COMMAND with CANCHA_KAFKA=host:port, stop it
+#   scripts/kafka.sh start             start one that stays; prints CANCHA_KAFKA=host:port
+#   scripts/kafka.sh stop              stop it
+#   scripts/kafka.sh kill              kill it with -9 (start again serves the same data)
+#
+# KAFKA_VERSION (4.3.0), KAFKA_PORT (19292), KAFKA_HEAP (512m), KAFKA_DIR (data and log; below TMPDIR),
+# KAFKA_RETENTION (bytes of each partition, checked every second; default: none)
+set -euo pipefail
+
+version=${KAFKA_VERSION:-4.3.0}
+port=${KAFKA_PORT:-19292}
+heap=${KAFKA_HEAP:-512m}
+self=$(cd "$(dirname "$0")" && pwd)/$(basename "$0")
+dir=${KAFKA_DIR:-${TMPDIR:-/tmp}/cancha-kafka-$port}
+jars=${XDG_CACHE_HOME:-$HOME/.cache}/cancha/kafka-$version
+
+die() { echo "kafka.sh: $*" >&2; exit 1; }
+
+# fetch resolves Kafka's jars from Maven Central, once. The artefact names no logger: slf4j-simple is enough.
+fetch() {
+  [ -e "$jars/complete" ] && return
+  command -v mvn >/dev/null || die "no mvn: install Maven"
+  command -v java >/dev/null || die "no java: install Java 17 or newer"
+  mkdir -p "$jars"
+  cat >"$jars/pom.xml" <<POM
+<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>cancha</groupId><artifactId>kafka-for-tests</artifactId><version>1</version>
+  <dependencies>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>$version</version></dependency>
+    <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
+  </dependencies>
+</project>
+POM
+  echo "kafka.sh: fetching Apache Kafka $version from Maven Central" >&2
+  (cd "$jars" && mvn -q -B dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=lib)
+  touch "$jars/complete"
+}
+
+kafka_java() { java -XX:TieredStopAtLevel=1 -cp "$jars/lib/*" "$@"; }
+
+configure() {
+  mkdir -p "$dir"
+  cat >"$dir/server.properties" <<PROPERTIES
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:$((port + 1))
+listeners=PLAINTEXT://127.0.0.1:$port,CONTROLLER://127.0.0.1:$((port + 1))
+advertised.listeners=PLAINTEXT://127.0.0.1:$port
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+log.dirs=$dir/data
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+group.initial.rebalance.delay.ms=0
+log.retention.check.interval.ms=1000
+PROPERTIES
+  if [ -n "${KAFKA_RETENTION:-}" ]; then
+    printf 'log.retention.bytes=%s\nlog.segment.bytes=1048576\nlog.segment.delete.delay.ms=100\n' "$KAFKA_RETENTION" >>"$dir/server.properties"
+  fi
+  [ -e "$dir/data/meta.properties" ] && return
+  local id
+  id=$(kafka_java kafka.tools.StorageTool random-uuid 2>/dev/null)
+  kafka_java kafka.tools.StorageTool format -t "$id" -c "$dir/server.properties" >"$dir/format.log" 2>&1 || die "format failed: $(tail -5 "$dir/format.log")"
+}
+
+alive() { [ -e "$dir/pid" ] && kill -0 "$(cat "$dir/pid")" 2>/dev/null; }
+
+start() {
+  alive && die "already running in $dir"
+  fetch
+  configure
+  # setsid and closed descriptors: the broker outlives the shell and holds nothing of it.
+  setsid java -Dorg.slf4j.simpleLogger.defaultLogLevel=info -Xms"$heap" -Xmx"$heap" -cp "$jars/lib/*" \
+    kafka.Kafka "$dir/server.properties" >"$dir/log" 2>&1 </dev/null 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
+  echo $! >"$dir/pid"
+  # Kafka prints this line when it serves.
+  for _ in $(seq 600); do
+    grep -q 'Kafka Server started' "$dir/log" && return
+    alive || die "Kafka ended: $(tail -20 "$dir/log")"
+    sleep 0.1
+  done
+  stop
+  die "Kafka did not start within 60 s: $(tail -20 "$dir/log")"
+}
+
+stop() {
+  alive || return 0
+  local pid
+  pid=$(cat "$dir/pid")
+  kill "$pid"
+  for _ in $(seq 200); do
+    kill -0 "$pid" 2>/dev/null || { rm -f "$dir/pid"; return; }
+    sleep 0.1
+  done
+  kill -9 "$pid"
+  rm -f "$dir/pid"
+}
+
+case "${1:-}" in
+with)
+  shift
+  [ $# -gt 0 ] || die "with: which command?"
+  alive && die "already running in $dir: stop it first"
+  rm -rf "$dir"
+  trap stop EXIT
+  start
+  CANCHA_KAFKA=127.0.0.1:$port CANCHA_KAFKA_SH=$self "$@"
+  ;;
+start) start; echo "CANCHA_KAFKA=127.0.0.1:$port" ;;
+stop) stop ;;
+kill) alive || die "not running"; kill -9 "$(cat "$dir/pid")"; rm -f "$dir/pid" ;;
+*) sed -n 's/^# \{0,1\}//p' "$0" | sed -n 2,11p >&2; exit 2 ;;
+esac
