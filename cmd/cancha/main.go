@@ -19,12 +19,17 @@ type command struct {
 	run      func(ctx context.Context, args []string) error
 }
 
+// keepsInterrupt reports whether SIGINT is not a command's end: a terminal sends it to a kernel too, where it means interrupt.
+func keepsInterrupt(name string) bool { return name == "kernel" || name == "engine" }
+
 // commands lists what cancha can do, in the order of its help.
 func commands() []command {
 	return []command{
+		{"run", "run notebooks without a browser", runRun},
 		{"install", "put the kernel where Jupyter looks for kernels", runInstall},
 		{"uninstall", "take it away again", runUninstall},
 		{"doctor", "check what notebooks need, and say what to do", runDoctor},
+		{"kernel", "serve a connection file (Jupyter calls this)", runKernel},
 		{"version", "print the version", runVersion},
 	}
 }
@@ -47,7 +52,11 @@ func Main(args []string) int {
 }
 
 func exit(c command, args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{syscall.SIGTERM}
+	if !keepsInterrupt(c.name) {
+		ends = append(ends, os.Interrupt)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	switch err := c.run(ctx, args); {
 	case err == nil:
