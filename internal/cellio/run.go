@@ -27,6 +27,8 @@ type Run struct {
 
 	mu       sync.Mutex
 	handlers []context.CancelCauseFunc // innermost last
+	endings  []*ending                 // see AtEnd
+	ended    bool
 }
 
 // attached is the process's outlet and its latest run. Like os.Stdout it is one for the process: a cell's text names no

@@ -21,6 +21,6 @@ func (f *Frame) Set(v any) { f.p.offer(func() any { return v }) }
 // all when another value takes its place. It must not call the frame.
 func (f *Frame) SetFunc(fn func() any) { f.p.offer(fn) }
 
-// Close shows what is not shown yet and ends the frame; its last content stays. Call it before the cell ends, or a front end
-// that no longer listens to the cell may miss the last content.
+// Close shows what is not shown yet and ends the frame; its last content stays. What a cell sets is shown by its end without
+// Close too.
 func (f *Frame) Close() { f.p.close() }

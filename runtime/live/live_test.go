@@ -116,6 +116,23 @@ func TestFrameKeepsItsCell(t *testing.T) {
 	})
 }
 
+func TestEndOfCellShowsTheLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := cell(t)
+		run := cellio.NewRun(9)
+		f := NewFrame()
+		run.Do(func() { f.Set(1); f.Set(2) })
+		run.End()
+		if got := o.all(); len(got) != 2 || got[1].text() != "2" || got[1].at != 0 {
+			t.Errorf("at the end of the cell: got %+v, want 1 and 2", got)
+		}
+		time.Sleep(time.Second)
+		if got := len(o.all()); got != 2 {
+			t.Errorf("%d outputs, want 2", got)
+		}
+	})
+}
+
 func TestManyCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := cell(t)

@@ -60,7 +60,8 @@ func (p *painter) enqueue(value func() any) (now bool) {
 		return true
 	}
 	p.running = true
-	p.wg.Go(func() { p.wait(wait) })
+	cancel := cellio.AtEnd(p.flush) // the pause may outlast the cell
+	p.wg.Go(func() { defer cancel(); p.wait(wait) })
 	return false
 }
 

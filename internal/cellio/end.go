@@ -1,0 +1,38 @@
+package cellio
+
+import "slices"
+
+// ending is a function that waits for the end of a run. It is a pointer so that it can be found again.
+type ending struct{ f func() }
+
+// AtEnd has f called when the current run's cell ends, before its last frame: what is held back (a throttled output, say)
+// is sent while front ends still listen to the cell. Outside an engine, and after the cell has ended, f is not called. cancel
+// takes the call back.
+func AtEnd(f func()) (cancel func()) {
+	r := CurrentRun()
+	if r == nil {
+		return func() {}
+	}
+	e := &ending{f}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.ended {
+		r.endings = append(r.endings, e)
+	}
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.endings = slices.DeleteFunc(r.endings, func(o *ending) bool { return o == e })
+	}
+}
+
+// End calls what AtEnd was given, in that order. An engine calls it when the cell's text is done, before it says so.
+func (r *Run) End() {
+	r.mu.Lock()
+	endings := r.endings
+	r.endings, r.ended = nil, true
+	r.mu.Unlock()
+	for _, e := range endings {
+		e.f()
+	}
+}
