@@ -35,6 +35,27 @@ func Calibrations(forecasts []Forecast, bins int, o Options) (*Chart, error) {
 	return reliability("chart.Calibrations", forecasts, bins, o)
 }
 
+// ClassCalibration is Calibrations of a classifier: p[i] are the probabilities of the classes for row i, labels[i] is the class
+// that happened, classes names them in order.
+func ClassCalibration(p [][]float64, labels []int, classes []string, bins int, o Options) (*Chart, error) {
+	const where = "chart.ClassCalibration"
+	if err := refuse(where, sameLength("p", len(p), "labels", len(labels))); err != nil {
+		return nil, err
+	}
+	forecasts := make([]Forecast, len(classes))
+	for k, name := range classes {
+		f := Forecast{Name: name, Predicted: make([]float64, len(p)), Happened: make([]bool, len(p))}
+		for i, row := range p {
+			if len(row) != len(classes) {
+				return nil, refuse(where, fmt.Errorf("p[%d] has %d probabilities and there are %d classes", i, len(row), len(classes)))
+			}
+			f.Predicted[i], f.Happened[i] = row[k], labels[i] == k
+		}
+		forecasts[k] = f
+	}
+	return reliability(where, forecasts, bins, o)
+}
+
 func reliability(where string, forecasts []Forecast, bins int, o Options) (*Chart, error) {
 	if len(forecasts) == 0 {
 		return nil, refuse(where, errNoSeries)

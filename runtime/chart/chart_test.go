@@ -156,6 +156,21 @@ func TestReliabilityBins(t *testing.T) {
 	}
 }
 
+func TestClassCalibration(t *testing.T) {
+	p := [][]float64{{0.7, 0.3}, {0.2, 0.8}}
+	c, err := ClassCalibration(p, []int{0, 0}, []string{"home", "away"}, 0, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "Reliability diagram: observed share over predicted probability. home: 2 forecasts, at most 80.0 points off in a bin. away: 2 forecasts, at most 80.0 points off in a bin."
+	if got := c.String(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if _, err := ClassCalibration(p, []int{0, 0}, []string{"home"}, 0, Options{}); err == nil || !strings.Contains(err.Error(), "p[0] has 2 probabilities and there are 1 classes") {
+		t.Errorf("one class: got %v", err)
+	}
+}
+
 func TestBinning(t *testing.T) {
 	for _, c := range []struct {
 		name       string
