@@ -1,0 +1,151 @@
+package house
+
+// The plan is data. A pattern is a folder of this module ("kernel/zmq"), a folder with all below it ("kernel/..."), or,
+// among imports, an import path of others in the same two forms. Test files are free unless a rule says otherwise: a
+// test may need the neighbour that its room must not know.
+
+// floor says what the files of some rooms must not import.
+type floor struct {
+	rooms  []string
+	except []string // files or rooms that the rule spares
+	forbid []string
+	reason string
+}
+
+func floors() []floor {
+	library := []string{"runtime/...", "stream/...", "ml/...", "statsbomb/..."}
+	return []floor{
+		{
+			rooms: []string{"kernel/..."}, forbid: library,
+			reason: "the kernel wing knows nothing of what cells import: the two wings meet in internal/cellio",
+		},
+		{
+			rooms: library, forbid: []string{"kernel/..."},
+			reason: "a library that cells import runs without a kernel: the two wings meet in internal/cellio",
+		},
+		{
+			rooms: []string{"kernel"}, forbid: []string{"kernel/zmq", "kernel/engine/...", "kernel/eval/...", "kernel/client"},
+			reason: "siblings meet in cmd: the types in their signatures live in wire and cell",
+		},
+		{
+			rooms: []string{"kernel/zmq"}, forbid: []string{"kernel", "kernel/engine/...", "kernel/eval/...", "kernel/client"},
+			reason: "siblings meet in cmd: the types in their signatures live in wire and cell",
+		},
+		{
+			rooms: []string{"kernel/engine/..."}, forbid: []string{"kernel", "kernel/zmq", "kernel/eval/...", "kernel/client"},
+			reason: "siblings meet in cmd: the types in their signatures live in wire and cell",
+		},
+		{
+			rooms: []string{"kernel/eval/..."}, forbid: []string{"kernel", "kernel/zmq", "kernel/engine/...", "kernel/client"},
+			reason: "siblings meet in cmd: the types in their signatures live in wire and cell",
+		},
+		{
+			rooms: []string{"kernel/client"}, forbid: []string{"kernel", "kernel/engine/...", "kernel/eval/..."},
+			reason: "a client knows a kernel by its protocol only, or it could not speak to another one",
+		},
+		{
+			rooms: []string{"ml/..."}, forbid: []string{"stream/...", "runtime/display", "runtime/chart"},
+			reason: "learning takes slices and iterators: where rows come from and how results look is others' business",
+		},
+		{
+			rooms: []string{"ml/..."}, except: []string{"ml/nn", "ml/forest/gpu.go"}, forbid: []string{"runtime/gpu/..."},
+			reason: "only the networks and one file of the forest reach the GPU",
+		},
+		{
+			rooms:  []string{"cmd/...", "jupyter/...", "kernel/...", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "bench/...", "internal/cellio"},
+			except: []string{"cmd/cancha"}, forbid: []string{"internal/symbols/..."},
+			reason: "the tables reach every room of the library wing: cmd hands them to the evaluator",
+		},
+		{
+			rooms: []string{"jupyter/..."}, forbid: append([]string{"kernel", "kernel/zmq", "kernel/engine/...", "kernel/eval/..."}, library...),
+			reason: "what belongs to Jupyter's side knows a kernel as any client does",
+		},
+		{
+			rooms:  []string{"kernel/...", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "jupyter/...", "internal/..."},
+			forbid: []string{"cmd/..."},
+			reason: "the program is on top",
+		},
+	}
+}
+
+// austere lists rooms that import the standard library and these rooms only.
+func austere() []door {
+	return []door{
+		{of: []string{"kernel/wire"}, reason: "the messages are the floor on which the kernel wing stands"},
+		{of: []string{"kernel/cell"}, reason: "the seam between kernel and engine is words only"},
+		{of: []string{"internal/cellio"}, reason: "the hall is the floor on which both wings stand"},
+		{of: []string{"runtime/display"}, rooms: []string{"internal/cellio"}, reason: "a cell shows a value with nothing but the hall"},
+		{of: []string{"internal/symbols/listing"}, reason: "the shape of the tables is compiled before all tables"},
+		{of: []string{"jupyter/kernelspec/..."}, reason: "installing is copying files"},
+	}
+}
+
+// door says which rooms may import what comes from outside; tests says whether test files may too, in any room.
+type door struct {
+	of     []string // import paths of others; for austere, the rooms
+	rooms  []string
+	tests  bool
+	reason string
+}
+
+func doors() []door {
+	return []door{
+		{
+			of: []string{"github.com/go-zeromq/..."}, rooms: []string{"kernel/zmq"},
+			reason: "its own socket types die of nine bytes on a port: only the room that guards against it uses the library",
+		},
+		{
+			of: []string{"github.com/traefik/yaegi/..."}, rooms: []string{"kernel/eval/interp", "internal/symbols"},
+			reason: "yaegi is given generated code only, and by one room",
+		},
+		{
+			of: []string{"github.com/segmentio/kafka-go/...", "github.com/twmb/franz-go/..."}, rooms: []string{"stream/kafka", "stream/broker", "internal/symbols/foreign"},
+			tests: true, reason: "the rest of the house knows records and sources, not clients",
+		},
+		{
+			of: []string{"gorgonia.org/cu/..."}, rooms: []string{"runtime/gpu/cuda"},
+			reason: "it ends the process when it finds no driver",
+		},
+		{
+			of: []string{"gorgonia.org/...", "github.com/chewxy/..."}, rooms: []string{"ml/nn", "internal/symbols/foreign", "runtime/gpu/cuda"},
+			reason: "networks are one room's technique",
+		},
+		{
+			of: []string{"gonum.org/v1/plot/...", "golang.org/x/image/..."}, rooms: []string{"runtime/chart", "internal/symbols/foreign"},
+			tests: true, reason: "charts are drawn in one theme",
+		},
+		{
+			of: []string{"gonum.org/v1/gonum/..."}, rooms: []string{"runtime/chart", "runtime/table", "ml/...", "internal/blas", "internal/symbols/foreign"},
+			tests: true, reason: "streams and matches need no matrices",
+		},
+		{
+			of: []string{"github.com/compose-spec/..."}, reason: "the compose file is read by its test", tests: true,
+		},
+		{
+			of:     []string{"golang.org/x/sys/...", "golang.org/x/sync/..."},
+			rooms:  []string{"kernel/...", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "cmd/...", "internal/cellio"},
+			reason: "they are the standard library's other half; the rooms that are data have no use for them",
+		},
+		{
+			of: []string{"unsafe"}, rooms: []string{"runtime/gpu/cuda", "stream/decode.go", "ml/forest/file.go", "kernel/eval/native", "internal/cellio/run.go", "internal/symbols/..."},
+			tests: true, reason: "memory behind the compiler's back is the device's, the decoder's, the model file's, a plugin's, and the label that tells whose output it is",
+		},
+		{
+			of: []string{"C"}, rooms: []string{"runtime/gpu/cuda"},
+			reason: "the default build is pure Go",
+		},
+	}
+}
+
+// forbiddenNames are names that say nothing: whatever has no place ends up in such a room.
+func forbiddenNames() []string {
+	return []string{"base", "common", "helper", "helpers", "misc", "models", "types", "util", "utils"}
+}
+
+// linknames lists the files that may reach unexported names of other packages.
+func linknames() []exception {
+	return []exception{{"internal/cellio/run.go", "profiling labels are the one thing that a goroutine inherits, and the runtime tells them to runtime/pprof only"}}
+}
+
+// exception is a file that may do what others must not.
+type exception struct{ file, reason string }
