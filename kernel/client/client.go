@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cancha/kernel/wire"
@@ -31,8 +32,6 @@ type Options struct {
 	Watch func(wire.Message)
 	// Interrupt is how to stop a running cell; nil sends an interrupt_request.
 	Interrupt func() error
-
-	gone <-chan struct{} // closed when the kernel's process has ended
 }
 
 // Client is one conversation with a kernel. All methods may be called from any goroutine.
@@ -40,16 +39,22 @@ type Client struct {
 	session   *wire.Session
 	options   Options
 	info      KernelInfo
-	channels  [2]*zmq.Conn // by Channel
-	iopub     *zmq.Conn
-	closed    chan struct{}
-	close     func()
+	asking    [2]*line // by Channel
+	iopub     *line
 	readers   sync.WaitGroup
 	published chan struct{} // closed at the first message on iopub
+	closed    atomic.Bool
 
 	mu      sync.Mutex
 	pending map[string]*pending // by msg_id of the request
-	cause   error               // why the conversation ended
+}
+
+// line is one channel's connection. A reply comes on the line of its request, or never: so who waits for one need only
+// know when that line has ended.
+type line struct {
+	*zmq.Conn
+	ended chan struct{} // closed when nothing more comes
+	err   error         // why; read after ended
 }
 
 // pending is a request that waits for its reply and its idle.
@@ -71,16 +76,14 @@ func Connect(ctx context.Context, conn wire.Connection, o Options) (*Client, err
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	c := &Client{
-		session: session, options: o, closed: make(chan struct{}), published: make(chan struct{}),
-		pending: map[string]*pending{},
+		session: session, options: o, published: make(chan struct{}), pending: map[string]*pending{},
 	}
-	c.close = sync.OnceFunc(func() { close(c.closed) })
 	if err := c.dial(ctx, conn); err != nil {
 		c.hangUp()
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	c.readers.Go(func() { c.read(c.channels[Shell], c.replied) })
-	c.readers.Go(func() { c.read(c.channels[Control], c.replied) })
+	c.readers.Go(func() { c.read(c.asking[Shell], c.replied) })
+	c.readers.Go(func() { c.read(c.asking[Control], c.replied) })
 	c.readers.Go(func() { c.read(c.iopub, c.heard) })
 	if err := c.ready(ctx); err != nil {
 		_ = c.Close()
@@ -97,7 +100,7 @@ func (c *Client) dial(ctx context.Context, conn wire.Connection) (err error) {
 	}
 	for channel, port := range map[Channel]int{Shell: conn.ShellPort, Control: conn.ControlPort} {
 		network, address := conn.Address(port)
-		c.channels[channel], err = patiently(ctx, func() (*zmq.Conn, error) {
+		c.asking[channel], err = patiently(ctx, func() (*zmq.Conn, error) {
 			return zmq.DialDealer(ctx, network, address, c.session.ID())
 		})
 		if err != nil {
@@ -108,11 +111,11 @@ func (c *Client) dial(ctx context.Context, conn wire.Connection) (err error) {
 }
 
 // patiently dials until it works or ctx ends.
-func patiently(ctx context.Context, dial func() (*zmq.Conn, error)) (*zmq.Conn, error) {
+func patiently(ctx context.Context, dial func() (*zmq.Conn, error)) (*line, error) {
 	for {
 		conn, err := dial()
 		if err == nil {
-			return conn, nil
+			return &line{Conn: conn, ended: make(chan struct{})}, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -156,11 +159,15 @@ type KernelInfo struct {
 }
 
 // read hands each message of one channel to f until the connection ends.
-func (c *Client) read(conn *zmq.Conn, f func(wire.Message)) {
+func (c *Client) read(from *line, f func(wire.Message)) {
+	defer close(from.ended)
 	for {
-		frames, err := conn.Receive()
+		frames, err := from.Receive()
 		if err != nil {
-			c.end(err)
+			from.err = fmt.Errorf("%w: %w", ErrExited, err)
+			if c.closed.Load() {
+				from.err = ErrClosed
+			}
 			return
 		}
 		m, err := c.session.Decode(frames)
@@ -169,16 +176,6 @@ func (c *Client) read(conn *zmq.Conn, f func(wire.Message)) {
 		}
 		f(m)
 	}
-}
-
-// end fails all that waits.
-func (c *Client) end(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cause == nil {
-		c.cause = fmt.Errorf("%w: %w", ErrExited, err)
-	}
-	c.close()
 }
 
 func (c *Client) replied(m wire.Message) {
@@ -232,21 +229,16 @@ func State(m wire.Message) string {
 
 // Close ends the conversation; what waits fails with ErrClosed.
 func (c *Client) Close() error {
-	c.mu.Lock()
-	if c.cause == nil {
-		c.cause = ErrClosed
-	}
-	c.mu.Unlock()
-	c.close()
+	c.closed.Store(true)
 	c.hangUp()
 	c.readers.Wait()
 	return nil
 }
 
 func (c *Client) hangUp() {
-	for _, conn := range []*zmq.Conn{c.channels[Shell], c.channels[Control], c.iopub} {
-		if conn != nil {
-			_ = conn.Close()
+	for _, l := range []*line{c.asking[Shell], c.asking[Control], c.iopub} {
+		if l != nil {
+			_ = l.Close()
 		}
 	}
 }

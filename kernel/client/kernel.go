@@ -188,7 +188,6 @@ func (k *Kernel) Connect(ctx context.Context, o Options) (*Client, error) {
 	if o.Interrupt == nil && k.interrupt == "signal" {
 		o.Interrupt = func() error { return k.Signal(os.Interrupt) }
 	}
-	o.gone = k.exited
 	return Connect(ctx, k.connection, o)
 }
 

@@ -30,7 +30,7 @@ func (c *Client) Request(ctx context.Context, on Channel, msgType string, conten
 		return wire.Message{}, err
 	}
 	defer c.forget(id)
-	reply, err := c.await(ctx, p)
+	reply, err := c.await(ctx, c.asking[on], p)
 	if err != nil {
 		return wire.Message{}, fmt.Errorf("%s: %w", msgType, err)
 	}
@@ -46,7 +46,7 @@ func (c *Client) send(on Channel, msgType string, content any, publish func(wire
 	c.mu.Lock()
 	c.pending[m.Header.ID] = p
 	c.mu.Unlock()
-	if err := c.channels[on].Send(c.session.Encode(m)); err != nil {
+	if err := c.asking[on].Send(c.session.Encode(m)); err != nil {
 		c.forget(m.Header.ID)
 		return "", nil, fmt.Errorf("%s: %w: %w", msgType, ErrExited, err)
 	}
@@ -59,28 +59,20 @@ func (c *Client) forget(id string) {
 	delete(c.pending, id)
 }
 
-func (c *Client) await(ctx context.Context, p *pending) (wire.Message, error) {
+// await waits for the reply; one that was read just before the line ended counts.
+func (c *Client) await(ctx context.Context, from *line, p *pending) (wire.Message, error) {
 	select {
 	case m := <-p.reply:
 		return m, nil
 	case <-ctx.Done():
 		return wire.Message{}, context.Cause(ctx)
-	case <-c.options.gone:
-		return c.last(p, ErrExited)
-	case <-c.closed:
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return c.last(p, c.cause)
+	case <-from.ended:
 	}
-}
-
-// last returns a reply that came just before the end.
-func (c *Client) last(p *pending, cause error) (wire.Message, error) {
 	select {
 	case m := <-p.reply:
 		return m, nil
 	default:
-		return wire.Message{}, cause
+		return wire.Message{}, from.err
 	}
 }
 
@@ -99,8 +91,8 @@ func (c *Client) settle(ctx context.Context, p *pending) error {
 		return nil
 	case <-timer.C:
 		return errNoIdle
-	case <-c.closed:
-		return nil // a shutdown's idle may be lost, and its reply is there
+	case <-c.iopub.ended:
+		return nil // the kernel's last idle may be lost, and the reply is there
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -17,6 +17,7 @@ import (
 // Engine runs cells of a language of one word a line, in process:
 //
 //	print T     eprint T     value T     a line on stdout, on stderr, the cell's value
+//	part T                   text on stdout without a newline
 //	display T   show ID T    update ID T     html
 //	clear       fail T       fault T     clear output; an error; an error that is also a frame
 //	sleep D     loop         wait until D has passed; until interrupted
@@ -73,6 +74,8 @@ func (r *run) do(word, text string) (result cell.Result, ended bool) {
 	switch word {
 	case "print":
 		r.out.Write(r.cell.Cell, "stdout", []byte(text+"\n"))
+	case "part":
+		r.out.Write(r.cell.Cell, "stdout", []byte(text))
 	case "eprint":
 		r.out.Write(r.cell.Cell, "stderr", []byte(text+"\n"))
 	case "value":
@@ -180,7 +183,7 @@ func fail(name, value string) cell.Result {
 
 // words are what Complete and Inspect know.
 func words() []string {
-	return strings.Fields("print eprint value display show update clear fail fault sleep loop lines large keep kept late page crash")
+	return strings.Fields("print part eprint value display show update clear fail fault sleep loop lines large keep kept late page crash")
 }
 
 // Complete completes the word before the cursor.

@@ -1,7 +1,6 @@
 package zmq
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -28,6 +28,7 @@ type listener struct {
 	net  net.Listener
 	done chan struct{} // closed by close
 	wg   sync.WaitGroup
+	bad  atomic.Uint64 // connections that ended for a reason worth telling
 
 	mu          sync.Mutex
 	closed      bool
@@ -133,20 +134,23 @@ func (l *listener) run(p *peer) {
 	}
 	if err != nil {
 		p.drop(err)
-		l.log.Log(context.Background(), level(p.cause), "connection refused", "cause", p.cause)
+		l.tell("connection refused", p.cause)
 		return
 	}
 	l.serve(p)
 }
 
-// level is how loudly the end of a connection is told: a peer that just left is no news.
-func level(cause error) slog.Level {
+// tell logs the end of a connection, unless the peer just left; of many bad ones the first, second, fourth, eighth …, so
+// that garbage does not fill a disk.
+func (l *listener) tell(what string, cause error) {
 	for _, quiet := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(cause, quiet) {
-			return slog.LevelDebug
+			return
 		}
 	}
-	return slog.LevelWarn
+	if n := l.bad.Add(1); n&(n-1) == 0 {
+		l.log.Warn(what, "cause", cause, "so_far", n)
+	}
 }
 
 func (l *listener) serve(p *peer) {
@@ -160,7 +164,7 @@ func (l *listener) serve(p *peer) {
 		err = p.serve(l.sock)
 	}
 	p.drop(err)
-	l.log.Log(context.Background(), level(p.cause), "connection ended", "cause", p.cause)
+	l.tell("connection ended", p.cause)
 }
 
 // promote moves a peer from those in handshake to the live ones.

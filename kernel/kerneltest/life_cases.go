@@ -1,0 +1,176 @@
+package kerneltest
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"cancha/kernel/client"
+	"cancha/kernel/wire"
+)
+
+// lifeCases are the properties that need a kernel of their own: how it starts, how it ends, other connections.
+func lifeCases() []lifeCase {
+	return []lifeCase{
+		{"starting comes once, of nobody", starting},
+		{"without a key", withoutKey},
+		{"hmac-sha512", sha512},
+		{"ipc", ipc},
+		{"connection files that cannot be served", badConnections},
+		{"shutdown while idle", func(t *testing.T, x Target) { shutdown(t, x, "") }},
+		{"shutdown while a cell runs", func(t *testing.T, x Target) { shutdown(t, x, x.Samples.Endless) }},
+		{"a stalled subscriber", stalled},
+	}
+}
+
+func starting(t *testing.T, target Target) {
+	s := start(t, target, target.Config)
+	s.alive(t)
+	var states []wire.Message
+	for _, m := range s.seen.take() {
+		if client.State(m) == "starting" {
+			states = append(states, m)
+		}
+	}
+	if len(states) != 1 || string(states[0].Parent) != "{}" {
+		t.Errorf("%d messages of starting, want one of nobody", len(states))
+	}
+}
+
+func withoutKey(t *testing.T, target Target) {
+	c := target.Config
+	c.Unsigned = true
+	s := start(t, target, c)
+	r := s.dial(t, s.kernel.Connection().ShellPort, "")
+	frames, id := r.message(t, "kernel_info_request", struct{}{})
+	for range 2 { // unsigned messages may repeat
+		r.send(t, frames)
+		want(t, "reply", r.reply(t).ParentID(), id)
+	}
+}
+
+func sha512(t *testing.T, target Target) {
+	c := target.Config
+	c.Scheme = "hmac-sha512"
+	start(t, target, c).alive(t)
+}
+
+func ipc(t *testing.T, target Target) {
+	c := target.Config
+	c.Transport = "ipc"
+	s := start(t, target, c)
+	r, ms := s.run(t, s.Hello)
+	want(t, "status", r.Status, "ok")
+	want(t, "output", printed(ms, "stdout"), "hello\n")
+	s.heartbeat(t)
+	s.ask(t, client.Control, "kernel_info_request", struct{}{})
+}
+
+// badConnections starts the command with connection files that ask for what is not there: it must say so and end.
+func badConnections(t *testing.T, target Target) {
+	ports := map[string]any{"shell_port": 1, "iopub_port": 1, "stdin_port": 1, "control_port": 1, "hb_port": 1}
+	for name, extra := range map[string]map[string]any{
+		"no ports":       {"shell_port": 0},
+		"unknown scheme": {"signature_scheme": "hmac-rot13"},
+		"CURVE":          {"curve_publickey": "x", "curve_secretkey": "y"},
+	} {
+		file := map[string]any{"transport": "tcp", "ip": "127.0.0.1", "key": "k"}
+		for _, m := range []map[string]any{ports, extra} {
+			for k, v := range m {
+				file[k] = v
+			}
+		}
+		raw, err := json.Marshal(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "connection.json")
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := quiet(t, target.Config)
+		c.Argv = replaceConnection(c.Argv, path)
+		k, err := client.Start(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-k.Exited():
+			if k.Err() == nil {
+				t.Errorf("%s: the kernel ended with exit code 0, want a failure", name)
+			}
+		case <-time.After(patience):
+			k.Kill()
+			t.Errorf("%s: the kernel does not end", name)
+		}
+	}
+}
+
+func replaceConnection(argv []string, path string) []string {
+	replaced := make([]string, len(argv))
+	for i, a := range argv {
+		replaced[i] = a
+		if a == "{connection_file}" {
+			replaced[i] = path
+		}
+	}
+	return replaced
+}
+
+// shutdown asks on control and expects the reply there, a broadcast, and exit code 0 within two seconds.
+func shutdown(t *testing.T, target Target, during string) {
+	k, err := client.Start(quiet(t, target.Config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Kill()
+	s := connect(t, target, k)
+	s.run(t, s.Hello)
+	if during != "" {
+		r := s.dial(t, k.Connection().ShellPort, "")
+		frames, id := r.message(t, "execute_request", map[string]any{"code": during})
+		r.send(t, frames)
+		s.until(t, id, "stream")
+	}
+	began := time.Now()
+	got := s.ask(t, client.Control, "shutdown_request", map[string]any{"restart": true})
+	want(t, "reply", []any{got["status"], got["restart"]}, []any{"ok", true})
+	select {
+	case <-k.Exited():
+		if err := k.Err(); err != nil {
+			t.Errorf("the process ended with %v", err)
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	case <-time.After(patience):
+		t.Error("the process does not end")
+	}
+}
+
+// stalled leaves one subscriber unread while another gets some 100 MB.
+func stalled(t *testing.T, target Target) {
+	need(t, target.Samples.Large)
+	s := start(t, target, target.Config)
+	blocked := make(chan struct{})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	deaf, err := s.kernel.Connect(ctx, client.Options{Watch: func(m wire.Message) {
+		if m.Header.Type == "execute_input" {
+			<-blocked
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer deaf.Close()
+	defer close(blocked)
+	for range 5 {
+		r, ms := s.run(t, s.Large)
+		want(t, "status", r.Status, "ok")
+		want(t, "displays", len(of(ms, "display_data")), 1)
+	}
+}

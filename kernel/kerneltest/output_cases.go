@@ -1,0 +1,127 @@
+package kerneltest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cancha/kernel/client"
+)
+
+// outputCases are the properties of streams and displays.
+func outputCases() []namedCase {
+	return []namedCase{
+		{"100,000 lines", manyLines},
+		{"output without a newline is seen at once", partialLine},
+		{"order across kinds", mixed},
+		{"output after the cell's end", late},
+		{"displays are updated from a later cell", updated},
+		{"an animation", animated},
+		{"a display of 20 MB", large},
+		{"the pager", paged},
+	}
+}
+
+func manyLines(t *testing.T, s *subject) {
+	need(t, s.Lines)
+	_, ms := s.run(t, s.Lines)
+	var b strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintln(&b, i)
+	}
+	if got := printed(ms, "stdout"); got != b.String() {
+		t.Errorf("%d bytes came, want %d in order", len(got), b.Len())
+	}
+	if n := len(of(ms, "stream")); n > 500 {
+		t.Errorf("%d stream messages, want at most 500", n)
+	}
+	want(t, "last message", client.State(ms[len(ms)-1]), "idle")
+}
+
+func partialLine(t *testing.T, s *subject) {
+	need(t, s.Partial)
+	_, ms := s.run(t, s.Partial)
+	var sent, ended time.Time
+	for _, m := range ms {
+		at, err := time.Parse(time.RFC3339Nano, m.Header.Date)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case m.Header.Type == "stream" && sent.IsZero():
+			sent = at
+		case client.State(m) == "idle":
+			ended = at
+		}
+	}
+	want(t, "text", printed(ms, "stdout"), "partial")
+	if lead := ended.Sub(sent); lead < 700*time.Millisecond {
+		t.Errorf("the text left %v before the end of a cell that runs a second after it", lead)
+	}
+}
+
+func mixed(t *testing.T, s *subject) {
+	need(t, s.Mixed)
+	_, ms := s.run(t, s.Mixed)
+	want(t, "messages", kinds(ms), "busy execute_input stream display_data stream stream idle")
+	want(t, "stderr", strings.TrimSpace(printed(ms, "stderr")), "3")
+}
+
+func late(t *testing.T, s *subject) {
+	need(t, s.Late)
+	r, ms := s.run(t, s.Late)
+	want(t, "output while it ran", printed(ms, "stdout"), "")
+	s.run(t, s.Hello) // a later cell, whose output it is not
+	id := content(r.Message.Parent)["msg_id"].(string)
+	got := s.until(t, id, "stream")
+	want(t, "late output", strings.TrimSpace(printed(got, "stdout")), "late")
+}
+
+func displayID(raw []byte) any {
+	transient, _ := content(raw)["transient"].(map[string]any)
+	return transient["display_id"]
+}
+
+func updated(t *testing.T, s *subject) {
+	need(t, s.Show, s.Update)
+	_, ms := s.run(t, s.Show)
+	shown := of(ms, "display_data")
+	if len(shown) != 1 || displayID(shown[0].Content) == nil {
+		t.Fatalf("%s, want one display with an id", kinds(ms))
+	}
+	_, ms = s.run(t, s.Update)
+	want(t, "messages", kinds(ms), "busy execute_input update_display_data update_display_data update_display_data idle")
+	for _, m := range of(ms, "update_display_data") {
+		want(t, "display_id", displayID(m.Content), displayID(shown[0].Content))
+	}
+}
+
+func animated(t *testing.T, s *subject) {
+	need(t, s.Animate)
+	_, ms := s.run(t, s.Animate)
+	want(t, "messages", kinds(ms), "busy execute_input "+strings.Repeat("clear_output display_data ", 100)+"idle")
+	want(t, "wait", content(of(ms, "clear_output")[0].Content)["wait"], true)
+}
+
+func large(t *testing.T, s *subject) {
+	need(t, s.Large)
+	_, ms := s.run(t, s.Large)
+	shown := of(ms, "display_data")
+	if len(shown) != 1 || len(shown[0].Content) < 20<<20 {
+		t.Errorf("%s, want one display of 20 MB", kinds(ms))
+	}
+}
+
+func paged(t *testing.T, s *subject) {
+	need(t, s.Page)
+	r, _ := s.run(t, s.Page)
+	if len(r.Payload) != 1 {
+		t.Fatalf("%d payloads, want 1", len(r.Payload))
+	}
+	p := content(r.Payload[0])
+	want(t, "source", p["source"], "page")
+	if text, _ := p["data"].(map[string]any)["text/plain"].(string); text == "" {
+		t.Errorf("payload %v has no text", p)
+	}
+}

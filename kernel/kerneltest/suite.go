@@ -1,0 +1,281 @@
+package kerneltest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cancha/kernel/client"
+	"cancha/kernel/wire"
+	"cancha/kernel/zmq"
+)
+
+// patience is how long the suite waits for what must come. It is generous, because test machines are busy.
+const patience = 20 * time.Second
+
+// Run runs every case against the target, most of them on one kernel.
+func Run(t *testing.T, target Target) {
+	s := start(t, target, target.Config)
+	for _, group := range [][]namedCase{wireCases(), statusCases(), outputCases(), controlCases(), questionCases()} {
+		for _, c := range group {
+			t.Run(c.name, func(t *testing.T) { c.run(t, s) })
+		}
+	}
+	for _, c := range lifeCases() {
+		t.Run(c.name, func(t *testing.T) { c.run(t, target) })
+	}
+}
+
+// namedCase is one property on a running kernel.
+type namedCase struct {
+	name string
+	run  func(t *testing.T, s *subject)
+}
+
+// lifeCase is one property that needs a kernel of its own.
+type lifeCase struct {
+	name string
+	run  func(t *testing.T, target Target)
+}
+
+// subject is a running kernel and the client that most cases use.
+type subject struct {
+	Samples
+	kernel *client.Kernel
+	client *client.Client
+	seen   *recorder
+}
+
+// start starts a kernel, ends it with the test, and fails if it has ended before.
+func start(t *testing.T, target Target, c client.Config) *subject {
+	t.Helper()
+	k, err := client.Start(quiet(t, c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		select {
+		case <-k.Exited():
+			t.Error("the kernel process has ended")
+		default:
+			k.Kill()
+		}
+	})
+	return connect(t, target, k)
+}
+
+// quiet sends what the kernel process says to the test's log, which shows it where the test fails.
+func quiet(t *testing.T, c client.Config) client.Config {
+	if c.Stderr == nil {
+		c.Stderr = t.Output()
+	}
+	return c
+}
+
+// connect waits until the kernel serves.
+func connect(t *testing.T, target Target, k *client.Kernel) *subject {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	seen := &recorder{}
+	c, err := k.Connect(ctx, client.Options{Watch: seen.add})
+	if err != nil {
+		k.Kill()
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return &subject{target.Samples, k, c, seen}
+}
+
+// recorder keeps what was published.
+type recorder struct {
+	mu       sync.Mutex
+	messages []wire.Message
+}
+
+func (r *recorder) add(m wire.Message) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.messages = append(r.messages, m)
+}
+
+// take returns the messages so far and forgets them.
+func (r *recorder) take() []wire.Message {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ms := r.messages
+	r.messages = nil
+	return ms
+}
+
+// need skips a case whose sample is empty.
+func need(t *testing.T, samples ...string) {
+	t.Helper()
+	for _, s := range samples {
+		if s == "" {
+			t.Skip("no sample")
+		}
+	}
+}
+
+// run executes code and returns the reply and what was published for it.
+func (s *subject) run(t *testing.T, code string) (client.Reply, []wire.Message) {
+	t.Helper()
+	return s.runWith(t, code, client.ExecuteOptions{})
+}
+
+func (s *subject) runWith(t *testing.T, code string, o client.ExecuteOptions) (client.Reply, []wire.Message) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	defer cancel()
+	var seen recorder
+	r, err := s.client.ExecuteWith(ctx, code, o, seen.add)
+	if err != nil {
+		t.Fatalf("execute %q: %v", code, err)
+	}
+	return r, seen.take()
+}
+
+// ask sends a request and returns the reply's content.
+func (s *subject) ask(t *testing.T, on client.Channel, msgType string, body any) map[string]any {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	m, err := s.client.Request(ctx, on, msgType, body, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content(m.Content)
+}
+
+// alive checks that the kernel still answers.
+func (s *subject) alive(t *testing.T) {
+	t.Helper()
+	began := time.Now()
+	if got := s.ask(t, client.Shell, "kernel_info_request", struct{}{}); got["status"] != "ok" {
+		t.Errorf("kernel_info_reply: %v", got)
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("the kernel answered after %v", took)
+	}
+}
+
+// kinds lists message types, with the state of a status.
+func kinds(ms []wire.Message) string {
+	var words []string
+	for _, m := range ms {
+		if state := client.State(m); state != "" {
+			words = append(words, state)
+		} else {
+			words = append(words, m.Header.Type)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// printed returns what was written to a stream.
+func printed(ms []wire.Message, name string) string {
+	var b strings.Builder
+	for _, m := range ms {
+		if c := content(m.Content); m.Header.Type == "stream" && c["name"] == name {
+			b.WriteString(c["text"].(string))
+		}
+	}
+	return b.String()
+}
+
+// of returns the messages of one type.
+func of(ms []wire.Message, msgType string) (some []wire.Message) {
+	for _, m := range ms {
+		if m.Header.Type == msgType {
+			some = append(some, m)
+		}
+	}
+	return some
+}
+
+// raw is a client that sends frames as it likes.
+type raw struct {
+	*zmq.Conn
+	session *wire.Session
+	key     string
+	replies chan [][]byte
+}
+
+// dial connects a raw client to a channel of the kernel.
+func (s *subject) dial(t *testing.T, port int, identity string) *raw {
+	t.Helper()
+	c := s.kernel.Connection()
+	network, address := c.Address(port)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	conn, err := zmq.DialDealer(ctx, network, address, identity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := wire.NewSession(c.Key, c.Scheme, "raw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &raw{conn, session, c.Key, make(chan [][]byte, 100)}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for {
+			m, err := conn.Receive()
+			if err != nil {
+				return
+			}
+			r.replies <- m
+		}
+	}()
+	t.Cleanup(func() { _ = conn.Close(); <-read })
+	return r
+}
+
+// message returns the frames of a request, and its msg_id.
+func (r *raw) message(t *testing.T, msgType string, body any) ([][]byte, string) {
+	t.Helper()
+	m, err := r.session.New(msgType, nil, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.session.Encode(m), m.Header.ID
+}
+
+func (r *raw) send(t *testing.T, frames [][]byte) {
+	t.Helper()
+	if err := r.Send(frames); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reply waits for the next reply.
+func (r *raw) reply(t *testing.T) wire.Message {
+	t.Helper()
+	select {
+	case frames := <-r.replies:
+		m, err := r.session.Decode(frames)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	case <-time.After(patience):
+		t.Fatal("no reply came")
+		return wire.Message{}
+	}
+}
+
+// want reports a value that is not as it should be.
+func want(t *testing.T, what string, got, want any) {
+	t.Helper()
+	g, _ := json.Marshal(got) // what comes from JSON goes back to it
+	w, _ := json.Marshal(want)
+	if !bytes.Equal(g, w) {
+		t.Errorf("%s: got %s, want %s", what, g, w)
+	}
+}
