@@ -2,33 +2,11 @@ package kernel
 
 import (
 	"encoding/json"
+	"strconv"
 
 	"cancha/internal/cellio"
 	"cancha/kernel/cell"
 )
-
-// displayBody is a cellio.Display whose bundles stay as they are: a picture of 20 MB is not decoded on its way through.
-type displayBody struct {
-	Data     json.RawMessage `json:"data"`
-	Metadata json.RawMessage `json:"metadata"`
-	ID       string          `json:"display_id"`
-	Update   bool            `json:"update"`
-}
-
-type displayData struct {
-	Data      json.RawMessage `json:"data"`
-	Metadata  json.RawMessage `json:"metadata"`
-	Transient transient       `json:"transient"`
-}
-
-type transient struct {
-	ID string `json:"display_id,omitempty"`
-}
-
-type executeResult struct {
-	displayData
-	Count int `json:"execution_count"`
-}
 
 // Output publishes a frame of a cell's output under the request that ran the cell; frames that are no output are ignored.
 // It is the engine's sink and may be called from any goroutine; frames of one goroutine keep their order.
@@ -80,22 +58,37 @@ func (k *Kernel) showError(c cellInfo, id int64, e *cell.Error) {
 
 // display publishes a display, an update of one, or a cell's value; a silent cell shows no value.
 func (k *Kernel) display(c cellInfo, f cellio.Frame) error {
-	var b displayBody
-	if err := json.Unmarshal(f.Body, &b); err != nil {
+	b, err := fields(f.Body)
+	if err != nil {
 		return err
 	}
-	d := displayData{Data: object(b.Data), Metadata: object(b.Metadata), Transient: transient{b.ID}}
+	data := object(b["data"])
+	content := displayContent(data, object(b["metadata"]), b["display_id"])
 	switch {
 	case f.Kind == cellio.KindResult && c.silent:
 	case f.Kind == cellio.KindResult:
-		k.history.setOutput(f.Cell, d.Data)
-		k.publish(c.parent, "execute_result", executeResult{d, c.count}, f.Buffers...)
-	case b.Update:
-		k.publish(c.parent, "update_display_data", d, f.Buffers...)
+		k.history.setOutput(f.Cell, data)
+		content = append(content[:len(content)-1], `,"execution_count":`...)
+		content = append(strconv.AppendInt(content, int64(c.count), 10), '}')
+		k.publish(c.parent, "execute_result", content, f.Buffers...)
+	case string(b["update"]) == "true":
+		k.publish(c.parent, "update_display_data", content, f.Buffers...)
 	default:
-		k.publish(c.parent, "display_data", d, f.Buffers...)
+		k.publish(c.parent, "display_data", content, f.Buffers...)
 	}
 	return nil
+}
+
+// displayContent puts a display's parts together as they are: see fields for why.
+func displayContent(data, metadata, id json.RawMessage) json.RawMessage {
+	content := make([]byte, 0, len(data)+len(metadata)+len(id)+128)
+	content = append(append(content, `{"data":`...), data...)
+	content = append(append(content, `,"metadata":`...), metadata...)
+	content = append(content, `,"transient":{`...)
+	if len(id) > 0 && string(id) != `""` {
+		content = append(append(content, `"display_id":`...), id...)
+	}
+	return append(content, `}}`...)
 }
 
 // object returns raw, or an empty object where there is none.
