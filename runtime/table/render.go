@@ -103,12 +103,15 @@ func (t *Table) shown() view {
 // shown is the first n values as text; the numbers of a column have the same decimals.
 func (c *column) shown(n int) []string {
 	texts := make([]string, n)
-	decimals := c.decimals(n)
+	decimals, mixed := c.decimals(n), c.mixed(n)
 	for i := range texts {
 		switch v := c.value(i).(type) {
 		case nil:
 			texts[i] = none
 		case float64:
+			if mixed {
+				decimals = min(maxDecimals, max(0, maxDecimals-magnitude(v)))
+			}
 			texts[i] = decimal(v, decimals)
 		case time.Time:
 			texts[i] = v.Format("2006-01-02 15:04:05.999 -07")
@@ -135,6 +138,26 @@ func (c *column) decimals(n int) int {
 		}
 	}
 	return most
+}
+
+// mixed tells whether large and small numbers stand among the first n values, as in a description of columns. Then each has
+// its own decimals, about five digits in all.
+func (c *column) mixed(n int) bool {
+	if c.kind != float {
+		return false
+	}
+	large, small := false, false
+	for i := range n {
+		if a := math.Abs(c.nums[i]); !c.isMissing(i) && plainly(a) && a != 0 {
+			large, small = large || a >= 10_000, small || a < 10
+		}
+	}
+	return large && small
+}
+
+// magnitude is the power of ten of v's first digit, not below 0.
+func magnitude(v float64) int {
+	return max(0, int(math.Log10(max(math.Abs(v), 1))))
 }
 
 // plainly tells the numbers that are written without a power of ten.

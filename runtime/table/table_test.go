@@ -344,6 +344,25 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestDecimals(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		values []float64
+		want   string
+	}{
+		{"whole", []float64{1, 20}, "1 20"},
+		{"as many as needed", []float64{0.5, 0.25}, "0.50 0.25"},
+		{"four at most", []float64{1.0 / 3, 2}, "0.3333 2.0000"},
+		{"large ones beside small ones", []float64{3891560.5, 577.49, 1.75312}, "3891560 577.49 1.7531"},
+		{"powers of ten", []float64{1e-7, 1e12, 1}, "1e-07 1e+12 1"},
+		{"no number", []float64{math.Inf(1), 0}, "+Inf 0"},
+	} {
+		if got := strings.Join(of(t, c.values).columns[0].shown(len(c.values)), " "); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
 func TestHTML(t *testing.T) {
 	page := of(t, []struct{ Name string }{{"<script>alert(1)</script>"}}).MIMEBundle()["text/html"].(string)
 	if strings.Contains(page, "<script") || !strings.Contains(page, "&lt;script&gt;") {
