@@ -38,6 +38,16 @@ type Options struct {
 	Names    []string // WinProbability and Pitch: home, draw and away, or home and away; empty are those words
 }
 
+// names are the sides' words: those of Names that are given, else the usual ones.
+func (o Options) names(usual ...string) []string {
+	for i := range usual {
+		if i < len(o.Names) && o.Names[i] != "" {
+			usual[i] = o.Names[i]
+		}
+	}
+	return usual
+}
+
 // Bounds of a chart's size in CSS pixels, and the size where none is asked for.
 const (
 	defaultWidth, defaultHeight  = 640, 380

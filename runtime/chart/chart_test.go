@@ -3,6 +3,7 @@ package chart
 import (
 	"bytes"
 	"encoding/xml"
+	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
@@ -240,8 +241,8 @@ func TestRefusals(t *testing.T) {
 		name, want string
 		err        error
 	}{
-		{"NaN", "chart.Line: y of series[1] is NaN", second(Line(nil, []float64{1, nan}, Options{}))},
-		{"empty", "chart.Line: y of series is empty", second(Line(nil, nil, Options{}))},
+		{"NaN", "chart.Line: y[1] is NaN", second(Line(nil, []float64{1, nan}, Options{}))},
+		{"empty", "chart.Line: y is empty", second(Line(nil, nil, Options{}))},
 		{"no series", "chart.Lines: there is no series", second(Lines(nil, Options{}))},
 		{"lengths", "chart.Lines: x of a has 1 values and y has 2", second(Lines([]Series{{Name: "a", X: one, Y: []float64{1, 2}}}, Options{}))},
 		{"time goes back", "chart.Rates: x of a[1] is 0 after 1", second(Rates([]Series{{Name: "a", X: []float64{1, 0}, Y: []float64{1, 2}}}, Options{}))},
@@ -265,6 +266,16 @@ func TestRefusals(t *testing.T) {
 }
 
 func second(_ *Chart, err error) error { return err }
+
+// A chart says in words what it shows; in a notebook its picture is seen.
+func ExampleLine() {
+	c, err := Line(nil, []float64{0.42, 0.55, 0.31}, Options{Title: "Home is losing it", Caption: "Simulated matches"})
+	fmt.Println(c, err)
+	// Output:
+	// Home is losing it
+	// Line chart of 3 points. From 0.31 to 0.55, last 0.31.
+	// Simulated matches <nil>
+}
 
 func TestNoRoom(t *testing.T) {
 	c, err := Line(nil, []float64{1, 2}, Options{Title: strings.Repeat("word ", 200), Width: 200, Height: 120})

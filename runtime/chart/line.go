@@ -33,7 +33,7 @@ func Lines(series []Series, o Options) (*Chart, error) {
 // Rates draws what changes over time, such as records a second: X is in seconds, each series is sorted by it, Y starts at 0.
 func Rates(series []Series, o Options) (*Chart, error) {
 	for _, s := range series {
-		if err := ascending("x of "+s.label(), s.X); err != nil {
+		if err := ascending(s.of("x"), s.X); err != nil {
 			return nil, refuse("chart.Rates", err)
 		}
 	}
@@ -97,17 +97,25 @@ func (s Series) label() string {
 	return s.Name
 }
 
+// of names a series' x or y in errors.
+func (s Series) of(axis string) string {
+	if s.Name == "" {
+		return axis
+	}
+	return axis + " of " + s.Name
+}
+
 func (s Series) check() error {
-	if err := finite("y of "+s.label(), s.Y); err != nil {
+	if err := finite(s.of("y"), s.Y); err != nil {
 		return err
 	}
 	if s.X == nil {
 		return nil
 	}
-	if err := sameLength("x of "+s.label(), len(s.X), "y", len(s.Y)); err != nil {
+	if err := sameLength(s.of("x"), len(s.X), "y", len(s.Y)); err != nil {
 		return err
 	}
-	return finite("x of "+s.label(), s.X)
+	return finite(s.of("x"), s.X)
 }
 
 func (s Series) points() plotter.XYs {
@@ -187,12 +195,12 @@ func describeLines(series []Series) string {
 		text = fmt.Sprintf("Line chart of %d series.", len(series))
 	}
 	for _, s := range series {
-		name := ""
+		name := "From"
 		if s.Name != "" {
-			name = s.Name + ": "
+			name = s.Name + ": from"
 		}
 		low, high := extremes(s.Y)
-		text += fmt.Sprintf(" %sfrom %s to %s, last %s.", name, short(low), short(high), short(s.Y[len(s.Y)-1]))
+		text += fmt.Sprintf(" %s %s to %s, last %s.", name, short(low), short(high), short(s.Y[len(s.Y)-1]))
 	}
 	return text
 }

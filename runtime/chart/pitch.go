@@ -38,8 +38,7 @@ func Pitch(shots []Shot, passes []Pass, o Options) (*Chart, error) {
 	if err := checkPitch(shots, passes); err != nil {
 		return nil, refuse(where, err)
 	}
-	names := []string{"Home", "Away"}
-	copy(names, o.Names)
+	names := o.names("Home", "Away")
 	keys := pitchKeys(shots, passes, names)
 	if o.Width == 0 {
 		o.Width = defaultWidth

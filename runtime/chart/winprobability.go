@@ -32,8 +32,7 @@ func WinProbability(minutes, home, drawn, away []float64, marks []Mark, o Option
 	if err := checkProbabilities(minutes, home, drawn, away, marks); err != nil {
 		return nil, refuse(where, err)
 	}
-	names := []string{"Home", "Draw", "Away"}
-	copy(names, o.Names)
+	names := o.names("Home", "Draw", "Away")
 	c, err := newChart(where, o)
 	if err != nil {
 		return nil, err

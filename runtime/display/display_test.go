@@ -72,6 +72,7 @@ func TestText(t *testing.T) {
 		{"text bytes", []byte("hi"), `[]byte("hi")`},
 		{"binary bytes", []byte{0, 255}, "[]byte, 2 bytes: 00 ff"},
 		{"nil bytes", []byte(nil), "[]byte(nil)"},
+		{"pointer inside", []*point{nil}, "[<nil>]"},
 		{"func", func(int) string { return "" }, "func(int) string"},
 		{"ring ends", ring, "[[[[[[[[[…]]]]]]]]]"},
 	} {

@@ -250,7 +250,7 @@ func (p *printer) pointer(v reflect.Value, depth int) {
 	p.reference(v)
 }
 
-// reference writes what has no contents to show: type and address, or nil.
+// reference writes what has no contents to show: its address as fmt does, a function's type, or nil.
 func (p *printer) reference(v reflect.Value) {
 	if v.IsNil() {
 		p.WriteString("<nil>")
@@ -260,5 +260,5 @@ func (p *printer) reference(v reflect.Value) {
 		p.WriteString(v.Type().String())
 		return
 	}
-	fmt.Fprintf(p, "(%s)(%#x)", v.Type(), v.Pointer())
+	fmt.Fprintf(p, "%#x", v.Pointer())
 }

@@ -93,7 +93,11 @@ func (t *Table) shown() view {
 		v.numeric = append(v.numeric, c.kind == integer || c.kind == float)
 		v.cells = append(v.cells, c.shown(v.rows))
 	}
-	v.caption = fmt.Sprintf("%s rows × %d", group(total), len(t.columns))
+	rows := "rows"
+	if total == 1 {
+		rows = "row"
+	}
+	v.caption = fmt.Sprintf("%s %s × %d", group(total), rows, len(t.columns))
 	if total > v.rows {
 		v.caption = fmt.Sprintf("%s of %s", group(v.rows), v.caption)
 	}
