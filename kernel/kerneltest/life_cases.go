@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +26,8 @@ func lifeCases() []lifeCase {
 		{"shutdown while idle", func(t *testing.T, x Target) { shutdown(t, x, "") }},
 		{"shutdown while a cell runs", func(t *testing.T, x Target) { shutdown(t, x, x.Samples.Endless) }},
 		{"a stalled subscriber", stalled},
+		{"cells that end their process", deadly},
+		{"the process that runs cells is killed", killed},
 	}
 }
 
@@ -149,6 +154,55 @@ func shutdown(t *testing.T, target Target, during string) {
 	case <-time.After(patience):
 		t.Error("the process does not end")
 	}
+}
+
+// deadly runs cells that end the process they run in: each is an error, and the next cell runs.
+func deadly(t *testing.T, target Target) {
+	if len(target.Samples.Deadly) == 0 {
+		t.Skip("no sample")
+	}
+	s := start(t, target, target.Config)
+	for name, code := range target.Samples.Deadly {
+		r, ms := s.run(t, code)
+		want(t, name+": status", r.Status, "error")
+		want(t, name+": errors", len(of(ms, "error")), 1)
+		if r.Err != nil {
+			t.Logf("%s: %s", name, r.Err.Value)
+		}
+		r, ms = s.run(t, s.Hello)
+		want(t, name+": the next cell", r.Status, "ok")
+		want(t, name+": its output", printed(ms, "stdout"), "hello\n")
+	}
+}
+
+// killed sends SIGKILL to the process that runs cells, first while it does nothing, then while it runs one.
+func killed(t *testing.T, target Target) {
+	need(t, target.Samples.PID, target.Samples.Endless)
+	s := start(t, target, target.Config)
+	kill := func() {
+		_, ms := s.run(t, s.PID)
+		pid, err := strconv.Atoi(strings.TrimSpace(printed(ms, "stdout")))
+		if err != nil || pid == s.kernel.PID() {
+			t.Fatalf("pid %d, %v", pid, err)
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kill()
+	if r, _ := s.run(t, s.Hello); r.Status != "ok" { // the first cell may have to tell of the death
+		r, _ = s.run(t, s.Hello)
+		want(t, "a cell after the death", r.Status, "ok")
+	}
+	_, ms := s.run(t, s.PID)
+	pid, err := strconv.Atoi(strings.TrimSpace(printed(ms, "stdout")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := s.whileRunning(t, s.Endless, func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	want(t, "the cell that ran", r.Status, "error")
+	r, _ = s.run(t, s.Hello)
+	want(t, "the next cell", r.Status, "ok")
 }
 
 // stalled leaves one subscriber unread while another gets some 100 MB.

@@ -23,6 +23,9 @@ type Samples struct {
 	Large     string // a display of 20 MB
 	Page      string // shows something in the pager
 
+	Deadly map[string]string // cells that end or break the process they run in, by what they do
+	PID    string            // prints the id of that process
+
 	Complete   Completion // one with letters outside the basic plane before the cursor
 	Known      string     // a name that inspection knows
 	Unknown    string     // one that it does not
