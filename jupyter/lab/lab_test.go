@@ -1,0 +1,199 @@
+package lab
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/compose-spec/compose-go/v2/loader"
+	"github.com/compose-spec/compose-go/v2/types"
+)
+
+const root = "../.."
+
+// project loads the compose file as "docker compose" would, with the settings of .env.example.
+func project(t *testing.T) *types.Project {
+	t.Helper()
+	dir, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := loader.LoadWithContext(t.Context(), types.ConfigDetails{
+		WorkingDir:  dir,
+		ConfigFiles: []types.ConfigFile{{Filename: filepath.Join(dir, "docker-compose.yml")}},
+		Environment: settings(t),
+	}, func(o *loader.Options) { o.SetProjectName("cancha", true) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// settings reads .env.example.
+func settings(t *testing.T) types.Mapping {
+	t.Helper()
+	m := types.Mapping{}
+	for line := range strings.Lines(read(t, ".env.example")) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, value, ok := strings.Cut(line, "=")
+		if !ok {
+			t.Errorf(".env.example: %q is no setting", line)
+		}
+		m[name] = value
+	}
+	return m
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestCompose(t *testing.T) {
+	p := project(t)
+	if got, want := p.ServiceNames(), []string{"jupyter-lab", "kafka", "producer"}; !slices.Equal(got, want) {
+		t.Fatalf("services %v, want %v", got, want)
+	}
+	for name, s := range p.Services {
+		for _, port := range s.Ports {
+			if port.HostIP != "127.0.0.1" {
+				t.Errorf("%s publishes port %d on %q, want loopback", name, port.Target, port.HostIP)
+			}
+		}
+		for _, v := range s.Volumes {
+			if v.Type == types.VolumeTypeVolume && p.Volumes[v.Source].Name == "" {
+				t.Errorf("%s mounts volume %q, which is not declared", name, v.Source)
+			}
+		}
+		if s.Build != nil {
+			if _, err := os.Stat(filepath.Join(s.Build.Context, s.Build.Dockerfile)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	if p.Services["kafka"].HealthCheck == nil {
+		t.Error("kafka has no health check, and the others wait for it")
+	}
+}
+
+// Who uses Kafka waits until it is healthy and calls it by the name that it advertises inside.
+func TestComposeKafka(t *testing.T) {
+	p := project(t)
+	kafka := p.Services["kafka"].Environment
+	advertised := listeners(t, kafka, "KAFKA_ADVERTISED_LISTENERS")
+	for _, name := range []string{"jupyter-lab", "producer"} {
+		s := p.Services[name]
+		if got := s.DependsOn["kafka"].Condition; got != types.ServiceConditionHealthy {
+			t.Errorf("%s starts when kafka is %q, want %q", name, got, types.ServiceConditionHealthy)
+		}
+		if got := s.Environment["KAFKA_BROKERS"]; got == nil || *got != advertised["INSIDE"] {
+			t.Errorf("%s has brokers %v, kafka advertises %s", name, got, advertised["INSIDE"])
+		}
+	}
+	port := p.Services["kafka"].Ports[0]
+	if got, want := advertised["OUTSIDE"], port.HostIP+":"+port.Published; got != want {
+		t.Errorf("kafka advertises %s to this machine, and is published at %s", got, want)
+	}
+	protocols := *kafka["KAFKA_LISTENER_SECURITY_PROTOCOL_MAP"]
+	for name := range listeners(t, kafka, "KAFKA_LISTENERS") {
+		if !strings.Contains(protocols, name+":") {
+			t.Errorf("listener %s has no protocol in %s", name, protocols)
+		}
+		if name != "CONTROLLER" && advertised[name] == "" {
+			t.Errorf("listener %s is not advertised", name)
+		}
+	}
+}
+
+// listeners reads NAME://ADDRESS,… .
+func listeners(t *testing.T, env types.MappingWithEquals, key string) map[string]string {
+	t.Helper()
+	if env[key] == nil {
+		t.Fatalf("kafka: %s is not set", key)
+	}
+	m := map[string]string{}
+	for l := range strings.SplitSeq(*env[key], ",") {
+		name, address, ok := strings.Cut(l, "://")
+		if !ok {
+			t.Errorf("%s: %q is no listener", key, l)
+		}
+		m[name] = address
+	}
+	return m
+}
+
+// .env.example lists every setting of the compose file, with the default that the file has.
+func TestSettings(t *testing.T) {
+	have := settings(t)
+	used := map[string]bool{}
+	for _, m := range regexp.MustCompile(`\$\{(\w+):-([^}]*)\}`).FindAllStringSubmatch(read(t, "docker-compose.yml"), -1) {
+		name, value := m[1], m[2]
+		used[name] = true
+		if got, ok := have[name]; !ok || got != value {
+			t.Errorf("%s: .env.example has %q, the compose file's default is %q", name, got, value)
+		}
+	}
+	for name := range have {
+		if !used[name] {
+			t.Errorf("%s is in .env.example and not used", name)
+		}
+	}
+}
+
+// The image is built with the Go that go.mod asks for, from files that are there.
+func TestDockerfile(t *testing.T) {
+	text := read(t, "jupyter/lab/Dockerfile")
+	goVersion := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, "go.mod"))[1]
+	if want := "FROM golang:" + goVersion + "-"; !strings.Contains(text, want) {
+		t.Errorf("no line begins with %q", want)
+	}
+	copied := 0
+	for _, m := range regexp.MustCompile(`(?m)^COPY ([^-].*) \S+$`).FindAllStringSubmatch(text, -1) {
+		for name := range strings.FieldsSeq(m[1]) {
+			copied++
+			if _, err := os.Stat(filepath.Join(root, name)); err != nil {
+				t.Errorf("COPY: %v", err)
+			}
+		}
+	}
+	if copied < 4 {
+		t.Errorf("%d files are copied: the pattern has missed some", copied)
+	}
+}
+
+// Every Python package that is asked for is pinned, and the constraints agree.
+func TestRequirements(t *testing.T) {
+	pin := regexp.MustCompile(`^([A-Za-z0-9_.-]+)==([A-Za-z0-9.]+)$`)
+	pins := func(file string) map[string]string {
+		m := map[string]string{}
+		for line := range strings.Lines(read(t, file)) {
+			line = strings.TrimSpace(line)
+			if line == "" || strings.HasPrefix(line, "#") {
+				continue
+			}
+			f := pin.FindStringSubmatch(line)
+			if f == nil {
+				t.Errorf("%s: %q is not pinned", file, line)
+				continue
+			}
+			m[strings.ReplaceAll(strings.ToLower(f[1]), "_", "-")] = f[2]
+		}
+		return m
+	}
+	constraints := pins("jupyter/lab/constraints.txt")
+	for name, version := range pins("jupyter/lab/requirements.txt") {
+		if constraints[name] != version {
+			t.Errorf("%s: required %s, constrained to %q", name, version, constraints[name])
+		}
+	}
+}
