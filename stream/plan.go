@@ -174,9 +174,9 @@ func (p *plan) checkNames() error {
 	return nil
 }
 
-// eventTime returns the event time of the record that d holds.
-func (p *plan) eventTime(d *decoder) (ns int64, ok bool) {
-	for _, slot := range p.eventTimes {
+// firstTime returns the time of the first slot that has one.
+func firstTime(d *decoder, slots []int) (ns int64, ok bool) {
+	for _, slot := range slots {
 		if d.present&(1<<slot) != 0 {
 			return d.key[slot], true
 		}

@@ -73,7 +73,7 @@ func (r *Rows) Sort() *Rows {
 	return r
 }
 
-// Head returns the first n rows, Tail the last n.
+// Head returns the first n rows.
 func (r *Rows) Head(n int) *Rows { return r.part(r.Rows[:max(0, min(n, len(r.Rows)))]) }
 
 // Tail returns the last n rows.

@@ -36,7 +36,7 @@ type job interface {
 	outputRows() int64
 }
 
-// run reads a source and keeps count: the part that all kinds of running queries share. It is the source's handler.
+// run reads a source and keeps count: the part that all kinds of running queries share.
 //
 // Locks: mu, bad's and history's own are held for a moment and alone; a lane's lock is held while a batch is handled, and
 // nothing but bad's and the owners' is taken under it.
@@ -109,7 +109,7 @@ func (r *run) read(reading context.Context) {
 	var ticking sync.WaitGroup
 	ticks, stop := context.WithCancel(context.Background())
 	ticking.Go(func() { r.ticks(ticks) })
-	err := r.source.Run(reading, r)
+	err := r.source.Run(reading, reader{r})
 	stop()
 	ticking.Wait()
 	r.finish(err)
@@ -166,8 +166,11 @@ func (r *run) finish(err error) {
 	}
 }
 
+// reader is the run as its source sees it: a type of its own keeps these methods out of what a person completes.
+type reader struct{ *run }
+
 // Assigned implements Handler.
-func (r *run) Assigned(partitions []int) {
+func (r reader) Assigned(partitions []int) {
 	r.mu.Lock()
 	r.assigned = map[int]bool{}
 	for _, p := range partitions {
@@ -202,7 +205,7 @@ func (r *run) inOrder() []*lane {
 }
 
 // Batch implements Handler.
-func (r *run) Batch(_ context.Context, b Batch) error {
+func (r reader) Batch(_ context.Context, b Batch) error {
 	l := r.lane(b.Partition)
 	r.heard()
 	n := r.reserve(len(b.Records))
@@ -236,7 +239,7 @@ func (r *run) reserve(n int) int {
 }
 
 // Retry implements Handler.
-func (r *run) Retry(err error, wait time.Duration) {
+func (r reader) Retry(err error, wait time.Duration) {
 	for _, l := range r.inOrder() {
 		l.unknown()
 	}

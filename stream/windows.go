@@ -62,7 +62,7 @@ func (w *partitionWindows) handle(r *Record) (reason string) {
 	if reason := d.decode(r.Value); reason != "" {
 		return reason
 	}
-	t, ok := p.eventTime(d)
+	t, ok := firstTime(d, p.eventTimes[:])
 	if !ok {
 		return noEventTime
 	}

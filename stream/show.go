@@ -1,0 +1,133 @@
+package stream
+
+import (
+	"fmt"
+	"html"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// What is shown of a result at most.
+const (
+	shownRows    = 20
+	shownColumns = 20
+)
+
+// shownTable is a small table of texts, shown as HTML with inline styles only, and as aligned plain text.
+type shownTable struct {
+	names   []string
+	rows    [][]string
+	left    int    // columns from the left that hold names rather than numbers
+	caption string // "n of N rows × c" or a title
+}
+
+func (t *shownTable) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+// countCaption says how much of a table is shown.
+func countCaption(shown, total int64, columns int) string {
+	if shown == total {
+		return fmt.Sprintf("%d rows × %d", total, columns)
+	}
+	return fmt.Sprintf("%d of %d rows × %d", shown, total, columns)
+}
+
+// bundle is the table as a display shows it.
+func (t *shownTable) bundle() map[string]any {
+	return map[string]any{"text/html": t.html(), "text/plain": t.text()}
+}
+
+func (t *shownTable) html() string {
+	const cell = `padding:2px 8px;text-align:%s`
+	var b strings.Builder
+	b.WriteString(`<table style="border-collapse:collapse;font-variant-numeric:tabular-nums">`)
+	fmt.Fprintf(&b, `<caption style="caption-side:bottom;text-align:left;opacity:.7">%s</caption>`, html.EscapeString(t.caption))
+	write := func(cells []string, tag string) {
+		b.WriteString("<tr>")
+		for i, text := range cells {
+			fmt.Fprintf(&b, `<%s style="`+cell+`">%s</%s>`, tag, t.align(i), html.EscapeString(text), tag)
+		}
+		b.WriteString("</tr>")
+	}
+	if len(t.names) > 0 {
+		b.WriteString("<thead>")
+		write(t.names, "th")
+		b.WriteString("</thead>")
+	}
+	b.WriteString("<tbody>")
+	for _, row := range t.rows {
+		write(row, "td")
+	}
+	b.WriteString("</tbody></table>")
+	return b.String()
+}
+
+func (t *shownTable) align(column int) string {
+	if column < t.left {
+		return "left"
+	}
+	return "right"
+}
+
+func (t *shownTable) text() string {
+	all := t.rows
+	if len(t.names) > 0 {
+		all = append([][]string{t.names}, t.rows...)
+	}
+	var widths []int
+	for _, row := range all {
+		for i, text := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(text))
+		}
+	}
+	var b strings.Builder
+	for _, row := range all {
+		var line strings.Builder
+		for i, text := range row {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
+			if i > 0 {
+				line.WriteString("  ")
+			}
+			if i < t.left {
+				line.WriteString(text + pad)
+			} else {
+				line.WriteString(pad + text)
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	b.WriteString(t.caption)
+	return b.String()
+}
+
+// shortNumber writes a number for the eye: three decimals at most, and a dash where there is none.
+func shortNumber(v float64) string {
+	switch a := math.Abs(v); {
+	case math.IsNaN(v):
+		return "–"
+	case a != 0 && (a < 1e-3 || a >= 1e9):
+		return strconv.FormatFloat(v, 'g', 4, 64)
+	default:
+		s := strconv.FormatFloat(v, 'f', 3, 64)
+		return strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+}
+
+func shortTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
+
+// shortText cuts what is too long for a cell of a table.
+func shortText(s string) string {
+	const most = 80
+	s = strings.ToValidUTF8(s, "�")
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most-1]) + "…"
+}
+
+func wholeNumber(n int64) string { return strconv.FormatInt(n, 10) }
