@@ -33,7 +33,7 @@ func Of(rows any) (*Table, error) {
 	case reflect.Slice, reflect.Array:
 		return fromList(v)
 	case reflect.Map:
-		return fromMap(v)
+		return fromMap(v, v.Len()), nil
 	}
 	return nil, fmt.Errorf("table: a %T is no rows: give a slice of structs, a slice of maps, a map or [][]string", rows)
 }
@@ -167,7 +167,8 @@ func fromMaps(v reflect.Value) *Table {
 	return t
 }
 
-func fromMap(v reflect.Value) (*Table, error) {
+// fromMap takes the first n keys in their order.
+func fromMap(v reflect.Value, n int) *Table {
 	keys := v.MapKeys()
 	slices.SortFunc(keys, func(a, b reflect.Value) int {
 		switch {
@@ -180,6 +181,7 @@ func fromMap(v reflect.Value) (*Table, error) {
 		}
 		return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b))
 	})
+	keys = keys[:min(n, len(keys))]
 	t := &Table{rows: len(keys), columns: []column{collect("key", len(keys), func(i int) reflect.Value { return keys[i] })}}
 	elem := v.Type().Elem()
 	for elem.Kind() == reflect.Pointer {
@@ -188,10 +190,10 @@ func fromMap(v reflect.Value) (*Table, error) {
 	at := func(i int) reflect.Value { return v.MapIndex(keys[i]) }
 	if isRecord(elem) {
 		t.columns = append(t.columns, fromStructs(len(keys), elem, at).columns...)
-		return t, nil
+		return t
 	}
 	t.columns = append(t.columns, collect("value", len(keys), at))
-	return t, nil
+	return t
 }
 
 var errNoHeader = errors.New("table: the first row must name the columns, and there is none")

@@ -35,16 +35,28 @@ func Render(v any) (cellio.Display, bool) {
 	if !worthATable(r) {
 		return cellio.Display{}, false
 	}
-	total := r.Len()
-	if r.Kind() == reflect.Slice && total > shownRows {
-		r = r.Slice(0, shownRows) // the rest is not shown: do not convert it
-	}
-	t, err := Of(r.Interface())
+	t, err := excerpt(r)
 	if err != nil {
 		return cellio.Display{}, false
 	}
-	t.total = total
 	return cellio.Display{Data: t.MIMEBundle()}, true
+}
+
+// excerpt converts only what is shown.
+func excerpt(r reflect.Value) (t *Table, err error) {
+	switch {
+	case r.Kind() == reflect.Map:
+		t = fromMap(r, shownRows)
+	case r.Kind() == reflect.Slice && r.Len() > shownRows:
+		t, err = fromList(r.Slice(0, shownRows))
+	default:
+		t, err = fromList(r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.total = r.Len()
+	return t, nil
 }
 
 func worthATable(r reflect.Value) bool {

@@ -392,7 +392,10 @@ type squad []side
 func (squad) String() string { return "eleven" }
 
 func TestRender(t *testing.T) {
-	big := make([]shot, 1_000_000)
+	big, wide := make([]shot, 1_000_000), map[int]string{}
+	for i := range 20_000 {
+		wide[i] = "x"
+	}
 	for _, c := range []struct {
 		name string
 		v    any
@@ -401,6 +404,7 @@ func TestRender(t *testing.T) {
 		{"structs", shots(), "3 rows × 5"},
 		{"only what is shown is converted", big, "10 of 1,000,000 rows × 5"},
 		{"map", map[string]int{"a": 1, "b": 2}, "2 rows × 2"},
+		{"large map", wide, "9  x\n…\n10 of 20,000 rows × 2"},
 		{"empty map", map[string]int{}, ""},
 		{"own words", squad{{"A"}}, ""},
 		{"numbers", []float64{1}, ""},
