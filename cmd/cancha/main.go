@@ -26,6 +26,8 @@ func keepsInterrupt(name string) bool { return name == "kernel" || name == "engi
 func commands() []command {
 	return []command{
 		{"run", "run notebooks without a browser", runRun},
+		{"broker", "serve Kafka clients, without a Kafka", runBroker},
+		{"producer", "play matches into a topic", runProducer},
 		{"install", "put the kernel where Jupyter looks for kernels", runInstall},
 		{"uninstall", "take it away again", runUninstall},
 		{"doctor", "check what notebooks need, and say what to do", runDoctor},

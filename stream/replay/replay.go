@@ -42,7 +42,7 @@ type Config struct {
 const matchesPerPartition = 4
 
 // flushTimeout is what a replay that is told to stop grants the records it has sent.
-const flushTimeout = 10 * time.Second
+const flushTimeout = 5 * time.Second
 
 // Progress is how far a replay has come.
 type Progress struct {

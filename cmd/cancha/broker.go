@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"cancha/stream/broker"
+	"cancha/stream/feed"
+)
+
+// runBroker serves until ctx ends.
+func runBroker(ctx context.Context, args []string) error {
+	cfg := broker.Config{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+	flags := flag.NewFlagSet("broker", flag.ContinueOnError)
+	flags.StringVar(&cfg.Dir, "data", "", "`directory` that keeps topics and offsets, also when the process is killed; none: memory")
+	flags.StringVar(&cfg.Addr, "addr", defaultBroker, "`host:port` to listen on; it has no passwords")
+	flags.IntVar(&cfg.Partitions, "partitions", broker.DefaultPartitions, "partitions of a topic that is made unasked")
+	flags.Int64Var(&cfg.RetentionBytes, "retention", 0, "`bytes` that each partition keeps (default 64 MiB in memory, 1 GiB with -data)")
+	flags.BoolVar(&cfg.Sync, "sync", false, "wait for the disk at each write, against loss of power")
+	if err := parseAll(flags, args); err != nil {
+		return err
+	}
+	b, err := broker.Start(cfg)
+	if err != nil {
+		return err
+	}
+	where := "in memory"
+	if cfg.Dir != "" {
+		where = "in " + cfg.Dir
+	}
+	fmt.Printf("broker at %s, records %s; readers and producers take %s=%s\n", b.Addr(), where, feed.BrokersVariable, b.Addr())
+	<-ctx.Done()
+	return b.Close()
+}
+
+// defaultBroker is where a broker listens, and a producer looks for it, unless told otherwise.
+const defaultBroker = "127.0.0.1:9092"
+
+// parseAll reads flags and refuses what is none.
+func parseAll(flags *flag.FlagSet, args []string) error {
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q; \"cancha %s -h\" lists the flags", flags.Arg(0), flags.Name())
+	}
+	return nil
+}
