@@ -144,12 +144,30 @@ func (f *Classifier) Proba(d *ml.Dataset) ([][]float64, error) {
 	return out, nil
 }
 
+// ProbasTo fills dst, one number per row and class, with the probabilities for rows that stand one after the other in
+// values, one number per feature. Lengths that do not fit panic.
+func (f *Classifier) ProbasTo(dst []float64, values []float32) {
+	f.sum(dst, values, len(f.Features), len(f.Classes))
+	for k := len(f.Classes); len(dst) > 0; dst = dst[k:] {
+		normalize(dst[:k])
+	}
+}
+
 // Value returns the mean of the trees' answers for one row, one number per feature. It allocates nothing. A row of
 // another length panics.
 func (f *Regressor) Value(row []float32) float64 {
 	var sum [1]float64
 	f.one(sum[:], row, len(f.Features), 1)
 	return sum[0] / float64(len(f.trees))
+}
+
+// ValuesTo fills dst, one number per row, with the answers for rows that stand one after the other in values, one
+// number per feature. Lengths that do not fit panic.
+func (f *Regressor) ValuesTo(dst []float64, values []float32) {
+	f.sum(dst, values, len(f.Features), 1)
+	for i := range dst {
+		dst[i] /= float64(len(f.trees))
+	}
 }
 
 // Predict returns the answer for each row.
@@ -179,35 +197,49 @@ func (e *ensemble) one(dst []float64, row []float32, columns, outputs int) {
 
 // blockRows is how many rows one goroutine takes through all trees at a time: the rows stay in the cache while the
 // trees pass by.
-const blockRows = 1024
+const blockRows = 512
 
-// batch adds up the trees' answers for all rows, blocks of rows on all cores. Each row adds its trees in order, so the
-// sums do not depend on the number of cores.
+// batch returns the sums of the trees' answers for all rows of a dataset.
 func (e *ensemble) batch(d *ml.Dataset, columns, outputs int) ([]float64, error) {
 	if len(d.Features) != columns {
 		return nil, fmt.Errorf("forest: rows of %d features for a forest of %d", len(d.Features), columns)
 	}
-	rows := d.Rows()
-	sums := make([]float64, rows*outputs)
+	sums := make([]float64, d.Rows()*outputs)
+	e.sum(sums, d.Values, columns, outputs)
+	return sums, nil
+}
+
+// sum adds up the trees' answers for rows of columns numbers, blocks of rows on all cores. Each row adds its trees in
+// order, so the sums do not depend on the number of cores. Few rows are walked here and now.
+func (e *ensemble) sum(sums []float64, values []float32, columns, outputs int) {
+	rows := len(values) / columns
+	if len(sums) != rows*outputs || len(values) != rows*columns {
+		panic(fmt.Sprintf("forest: %d numbers in and %d out are no whole number of rows of %d and %d", len(values), len(sums), columns, outputs))
+	}
+	clear(sums)
+	block := func(start int) {
+		end := min(start+blockRows, rows)
+		for _, t := range e.trees {
+			t.Add(sums[start*outputs:end*outputs], values[start*columns:end*columns])
+		}
+	}
+	workers := min(runtime.GOMAXPROCS(0), (rows+blockRows-1)/blockRows)
+	if workers <= 1 {
+		for start := 0; start < rows; start += blockRows {
+			block(start)
+		}
+		return
+	}
 	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), (rows+blockRows-1)/blockRows) {
-		workers.Go(func() {
-			for {
-				end := int(next.Add(blockRows))
-				start := end - blockRows
-				if start >= rows {
-					return
-				}
-				end = min(end, rows)
-				for _, t := range e.trees {
-					t.Add(sums[start*outputs:end*outputs], d.Values[start*columns:end*columns])
-				}
+	var done sync.WaitGroup
+	for range workers {
+		done.Go(func() {
+			for start := int(next.Add(blockRows)) - blockRows; start < rows; start = int(next.Add(blockRows)) - blockRows {
+				block(start)
 			}
 		})
 	}
-	workers.Wait()
-	return sums, nil
+	done.Wait()
 }
 
 // normalize scales probabilities to a sum of 1.

@@ -1,0 +1,77 @@
+package forest
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"cancha/ml/modelfile"
+)
+
+// stored returns a file with a small classifier under "c" and a regressor under "r".
+func stored(t *testing.T) (*Classifier, *Regressor, *modelfile.File) {
+	t.Helper()
+	train, _ := table()
+	c, err := FitClassifier(t.Context(), train, Config{Trees: 3, MaxDepth: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := FitRegressor(t.Context(), train, Config{Trees: 2, MaxDepth: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := &modelfile.File{Kind: "test", Version: 1}
+	if err := errors.Join(c.Store(file, "c"), r.Store(file, "r")); err != nil {
+		t.Fatal(err)
+	}
+	data, err := file.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if file, err = modelfile.Decode(data); err != nil {
+		t.Fatal(err)
+	}
+	return c, r, file
+}
+
+func TestStoredForestAnswersTheSame(t *testing.T) {
+	c, r, file := stored(t)
+	_, test := table()
+	c2, err := LoadClassifier(file, "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r2, err := LoadRegressor(file, "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := make([]float64, 3), make([]float64, 3)
+	for i := range test.Rows() {
+		c2.ProbaTo(got, test.Row(i))
+		c.ProbaTo(want, test.Row(i))
+		if !slices.Equal(got, want) || r.Value(test.Row(i)) != r2.Value(test.Row(i)) {
+			t.Fatalf("row %d: got %v, want %v", i, got, want)
+		}
+	}
+	if !slices.Equal(c2.Classes, c.Classes) || !slices.Equal(c2.Features, c.Features) || !slices.Equal(c2.Importance(), c.Importance()) {
+		t.Error("classes, features or importance differ")
+	}
+}
+
+func TestLoadRefusesWhatDoesNotFit(t *testing.T) {
+	_, _, file := stored(t)
+	if _, err := LoadClassifier(file, "r"); !errors.Is(err, modelfile.ErrDamaged) {
+		t.Errorf("a regression read as classes: got %v", err)
+	}
+	if _, err := LoadRegressor(file, "absent"); !errors.Is(err, modelfile.ErrDamaged) {
+		t.Errorf("absent forest: got %v", err)
+	}
+	left, err := file.Int32("r.left")
+	if err != nil {
+		t.Fatal(err)
+	}
+	left[0] = 0 // the root leads to itself
+	if _, err := LoadRegressor(file, "r"); !errors.Is(err, modelfile.ErrDamaged) {
+		t.Errorf("a tree that never ends: got %v", err)
+	}
+}
