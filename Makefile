@@ -1,0 +1,56 @@
+# Everything that is built, tested or measured here. "make" alone lists the targets.
+#
+# Nothing is written outside the checkout but the caches of Go and pip.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+VENV := .venv
+LAB := jupyter/lab
+JUPYTER := out/jupyter
+FUZZTIME ?= 30s
+
+# what Jupyter keeps, kept inside the checkout; kernels that the user has installed stay visible
+export JUPYTER_CONFIG_DIR := $(CURDIR)/$(JUPYTER)/config
+export JUPYTER_RUNTIME_DIR := $(CURDIR)/$(JUPYTER)/runtime
+export JUPYTER_PATH := $(CURDIR)/$(JUPYTER)/share/jupyter$(if $(JUPYTER_PATH),:$(JUPYTER_PATH))
+export IPYTHONDIR := $(CURDIR)/$(JUPYTER)/ipython
+
+.PHONY: help build test lab symbols conformance integration fuzz bench kernelspec
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' Makefile
+
+build: ## bin/cancha
+	go build -o bin/cancha ./cmd/cancha
+
+$(VENV)/made: $(LAB)/requirements.txt $(LAB)/constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $(LAB)/requirements.txt -c $(LAB)/constraints.txt
+	touch $@
+
+kernelspec: build
+	bin/cancha install -prefix $(JUPYTER)
+
+test: kernelspec $(VENV)/made ## Go tests, the reference suite on the kernel, the notebooks through nbclient
+	scripts/test.sh $(VENV)/bin/python
+
+lab: kernelspec $(VENV)/made ## JupyterLab with the notebooks and the kernel of this checkout
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" jupyter lab notebooks
+
+symbols: ## regenerate what cells may import; "make symbols ONLY=wing" after a change in the library wing
+	go run ./internal/symbols/generate $(if $(ONLY),-only $(ONLY))
+
+conformance: build ## the protocol suite on the built kernel, check by check
+	CANCHA_PROGRAM=$(CURDIR)/bin/cancha go test -count=1 -v -run TestCancha ./kernel/kerneltest
+
+integration: ## the Kafka tests against a real Apache Kafka (Java 17, Maven)
+	scripts/kafka.sh with go test -count=1 ./stream/...
+
+fuzz: ## each fuzz test for FUZZTIME (30s)
+	scripts/fuzz.sh $(FUZZTIME)
+
+bench: ## the benchmarks of all rooms
+	go test -run '^$$' -bench . -benchmem ./...

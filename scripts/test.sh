@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# All tests, as "make test" runs them: sources, Go tests, notebooks, and the reference suite of the protocol on the
+# kernelspec that JUPYTER_PATH shows. Logs are in out/test. It goes on after a failure, so that one run tells all,
+# and ends with each part's own closing lines.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+python=${1:?which Python}
+logs=out/test
+failed=()
+rm -rf "$logs"
+mkdir -p "$logs"
+
+part() { # part NAME COMMAND...: run it with its output on the terminal and in a log
+  local name=$1
+  shift
+  echo "== $name"
+  "$@" 2>&1 | tee "$logs/$name.log"
+  [ "${PIPESTATUS[0]}" -eq 0 ] || failed+=("$name")
+}
+
+formatted() {
+  local bad
+  bad=$(git ls-files -z '*.go' | xargs -0 gofmt -l) || return
+  [ -z "$bad" ] || { echo "not formatted by gofmt:"; echo "$bad"; return 1; }
+}
+
+part format formatted
+part vet go vet ./...
+part go "$python" scripts/gotest.py ./...
+part notebooks "$python" scripts/notebooks.py --out "$logs/notebooks" notebooks/*.ipynb
+part suite "$python" kernel/kerneltest/test_cancha.py
+
+echo
+echo "== results"
+grep -E '^(ok|FAIL|---|panic:|[0-9]+ Go tests)' "$logs/go.log"
+grep -E '^(ok|FAIL) ' "$logs/notebooks.log"
+tail -n 3 "$logs/suite.log"
+if [ ${#failed[@]} -gt 0 ]; then
+  echo "FAILED: ${failed[*]}"
+  exit 1
+fi
