@@ -92,7 +92,8 @@ func (q *Query) Watermark(delay time.Duration) *Query {
 }
 
 // IdleAfter says for how long a partition must have had no records before it is idle: 5 s unless set. The query's watermark
-// does not wait for an idle partition. A source that has lost its broker has no idle partitions.
+// does not wait for an idle partition; when all are idle it is the greatest of theirs. A source that has lost its broker
+// has no idle partitions.
 func (q *Query) IdleAfter(d time.Duration) *Query {
 	return q.with(func(q *Query) { q.idleAfter = d })
 }

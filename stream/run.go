@@ -260,19 +260,25 @@ func (r *run) heard() {
 }
 
 // lowest raises the run's watermark to the least of all assigned partitions that are not idle, and returns it. It waits for
-// a partition that has not had a record yet, and never goes back.
+// a partition that has not had a record yet, and never goes back. When all are idle nobody is waited for, and it is the
+// greatest of them, as in Flink: the result must not depend on which of them fell idle last.
 func (r *run) lowest() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	low, any := int64(math.MaxInt64), false
+	low, high, active := int64(math.MaxInt64), int64(noWatermark), false
 	for p, l := range r.lanes {
-		if l.idle.Load() || r.assigned != nil && !r.assigned[p] {
+		if r.assigned != nil && !r.assigned[p] {
 			continue
 		}
-		low, any = min(low, l.watermark.Load()), true
+		w := l.watermark.Load()
+		high = max(high, w)
+		if !l.idle.Load() {
+			low, active = min(low, w), true
+		}
 	}
-	if any {
-		r.watermark = max(r.watermark, low)
+	if !active {
+		low = high
 	}
+	r.watermark = max(r.watermark, low)
 	return r.watermark
 }
