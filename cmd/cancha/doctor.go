@@ -220,6 +220,9 @@ func addInKernel(ctx context.Context, log *strings.Builder) (took string, err er
 	if err := errors.Join(err, k.Shutdown(ctx, c)); err != nil {
 		return "", err
 	}
+	if reply.Err != nil {
+		return "", fmt.Errorf("1+1: %w", reply.Err)
+	}
 	if reply.Status != cell.OK || shown != "2" {
 		return "", fmt.Errorf("1+1 ended as %q with %q", reply.Status, shown)
 	}

@@ -38,7 +38,7 @@ func groups() []group {
 	return []group{
 		{name: "std", patterns: []string{"std"}, keep: standard, perPlatform: []string{"os", "runtime", "syscall"}},
 		{name: "foreign", patterns: foreign(), keep: func(listed) bool { return true }},
-		{name: "wing", patterns: []string{"cancha/..."}, keep: wing},
+		{name: "wing", patterns: []string{"cancha/runtime/...", "cancha/stream/...", "cancha/statsbomb/...", "cancha/ml/..."}, keep: wing},
 	}
 }
 
@@ -78,15 +78,10 @@ func foreign() []string {
 	}
 }
 
-// wing tells whether a package of this module belongs to the library wing: what cells import. The kernel wing, the
-// programs, the rooms behind internal and the suites do not.
+// wing tells whether a package of the library wing is what cells import: programs, suites and the rooms behind internal
+// are not.
 func wing(p listed) bool {
-	path, ok := strings.CutPrefix(p.path, "cancha/")
-	if !ok || p.name == "main" || !public(path) || strings.HasSuffix(path, "test") {
-		return false
-	}
-	first, _, _ := strings.Cut(path, "/")
-	return slices.Contains([]string{"runtime", "stream", "statsbomb", "ml"}, first)
+	return p.name != "main" && public(p.path) && !strings.HasSuffix(p.path, "test")
 }
 
 // generate returns the group's files.
@@ -129,7 +124,7 @@ func (g group) platformFiles(files map[string][]byte) error {
 
 // list compiles the packages that belong to the group.
 func (g group) list(p platform) ([]listed, error) {
-	if g.name == "wing" { // asked first which they are, or the whole module would be compiled to find out
+	if g.name == "wing" { // asked first which they are: suites need not be compiled, nor compile
 		all, err := goList(p, false, g.patterns...)
 		if err != nil {
 			return nil, err
