@@ -18,7 +18,9 @@ export JUPYTER_RUNTIME_DIR := $(CURDIR)/$(JUPYTER)/runtime
 export JUPYTER_PATH := $(CURDIR)/$(JUPYTER)/share/jupyter$(if $(JUPYTER_PATH),:$(JUPYTER_PATH))
 export IPYTHONDIR := $(CURDIR)/$(JUPYTER)/ipython
 
-.PHONY: help build test lab symbols conformance integration fuzz bench kernelspec
+export PYTHON
+
+.PHONY: help build demo test lab symbols conformance integration fuzz bench kernelspec
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +35,9 @@ $(VENV)/made: $(LAB)/requirements.txt $(LAB)/constraints.txt
 
 kernelspec: build
 	bin/cancha install -prefix $(JUPYTER)
+
+demo: build ## train, keep statistics of a stream, score it: notebooks 02, 03, 04 without a browser
+	EVENTS=$(EVENTS) scripts/demo.sh
 
 test: kernelspec $(VENV)/made ## Go tests, the reference suite on the kernel, the notebooks through nbclient
 	scripts/test.sh $(VENV)/bin/python
