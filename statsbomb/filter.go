@@ -22,8 +22,20 @@ func Select(a Archive, f Filter) []Match { return f.Apply(a.Matches()) }
 // Select returns the folder's matches that a filter takes.
 func (f *Folder) Select(filter Filter) []Match { return Select(f, filter) }
 
-// Seasons returns the seasons that the folder lists for a competition, the latest first.
-func (f *Folder) Seasons(competition int) []Ref { return Seasons(f.competitions, competition) }
+// Seasons returns the seasons of a competition of which the folder lists matches, the latest first. competitions.json may
+// name more: a folder holds a part of the open data as a rule.
+func (f *Folder) Seasons(competition int) []Ref { return Seasons(seasonsOf(f.matches), competition) }
+
+// seasonsOf returns the competitions and seasons that matches belong to.
+func seasonsOf(matches []Match) []Competition {
+	var list []Competition
+	for _, m := range matches {
+		if c := (Competition{Competition: m.Competition, Season: m.Season}); !slices.Contains(list, c) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
 
 // Seasons returns the seasons of a competition, the latest first. Season ids tell nothing of time (2019/2020 is 42, 2004/2005
 // is 37), so the names order them.
@@ -64,12 +76,7 @@ func (f Filter) lastSeasons(matches []Match) map[seasonKey]bool {
 	if f.Last <= 0 {
 		return nil
 	}
-	var list []Competition
-	for _, m := range matches {
-		if c := (Competition{Competition: m.Competition, Season: m.Season}); !slices.Contains(list, c) {
-			list = append(list, c)
-		}
-	}
+	list := seasonsOf(matches)
 	keep := make(map[seasonKey]bool)
 	for _, c := range list {
 		seasons := Seasons(list, c.Competition.ID)

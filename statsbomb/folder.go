@@ -103,12 +103,7 @@ func (f *Folder) addMatches(path string) error {
 func (f *Folder) readCompetitions() error {
 	path, text, err := f.find("competitions.json")
 	if errors.Is(err, fs.ErrNotExist) {
-		for _, m := range f.matches {
-			c := Competition{Competition: m.Competition, Season: m.Season}
-			if !slices.Contains(f.competitions, c) {
-				f.competitions = append(f.competitions, c)
-			}
-		}
+		f.competitions = seasonsOf(f.matches)
 		return nil
 	}
 	if err != nil {
