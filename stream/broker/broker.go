@@ -48,6 +48,7 @@ type Broker struct {
 	addr    string
 	lock    *dirLock
 
+	wanted chan string // topics that clients ask for
 	stop   chan struct{}
 	ended  sync.WaitGroup
 	closed sync.Once
@@ -69,8 +70,11 @@ func Start(cfg Config) (*Broker, error) {
 		lock.release()
 		return nil, explain(cfg, err)
 	}
-	b := &Broker{cluster: cluster, addr: cluster.ListenAddrs()[0], lock: lock, stop: make(chan struct{})}
+	b := &Broker{cluster: cluster, addr: cluster.ListenAddrs()[0], lock: lock, wanted: make(chan string, 64), stop: make(chan struct{})}
 	b.ended.Go(b.retain)
+	if cfg.Dir != "" {
+		b.ended.Go(b.makeTopics)
+	}
 	return b, nil
 }
 
@@ -144,7 +148,6 @@ func (c *Config) options() []kfake.Opt {
 	opts := []kfake.Opt{
 		kfake.NumBrokers(1),
 		kfake.ListenFn(func(network, _ string) (net.Listener, error) { return net.Listen(network, c.Addr) }),
-		kfake.AllowAutoTopicCreation(),
 		kfake.DefaultNumPartitions(c.Partitions),
 		kfake.BrokerConfigs(map[string]string{
 			"log.retention.bytes": strconv.FormatInt(c.RetentionBytes, 10),
@@ -154,6 +157,8 @@ func (c *Config) options() []kfake.Opt {
 	}
 	if c.Dir != "" {
 		opts = append(opts, kfake.DataDir(c.Dir))
+	} else {
+		opts = append(opts, kfake.AllowAutoTopicCreation())
 	}
 	if c.Sync {
 		opts = append(opts, kfake.SyncWrites())

@@ -76,7 +76,9 @@ func Run(ctx context.Context, archive statsbomb.Archive, out Writer, cfg Config,
 	// What has been sent is flushed even then.
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 	defer cancel()
-	err = errors.Join(err, out.Flush(flush))
+	if flushErr := out.Flush(flush); err == nil {
+		err = flushErr
+	}
 	stop()
 	reports.Wait()
 	return err
