@@ -28,6 +28,7 @@ func commands() []command {
 		{"run", "run notebooks without a browser", runRun},
 		{"broker", "serve Kafka clients, without a Kafka", runBroker},
 		{"producer", "play matches into a topic", runProducer},
+		{"data", "fetch, simulate or list matches", runData},
 		{"install", "put the kernel where Jupyter looks for kernels", runInstall},
 		{"uninstall", "take it away again", runUninstall},
 		{"doctor", "check what notebooks need, and say what to do", runDoctor},
