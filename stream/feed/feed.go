@@ -86,7 +86,7 @@ func Open(ctx context.Context, cfg Config) (*Feed, error) {
 }
 
 // begin starts the process's own broker and the replay into it.
-func (f *Feed) begin(ctx context.Context) error {
+func (f *Feed) begin(ctx context.Context) (err error) {
 	archive, what, err := Archive(f.cfg.Data, f.cfg.Filter, simulate.Config{Seed: f.cfg.Seed, Frames: f.cfg.Frames})
 	if err != nil {
 		return err
@@ -95,31 +95,39 @@ func (f *Feed) begin(ctx context.Context) error {
 	if f.own, err = broker.Start(broker.Config{Partitions: f.cfg.Partitions, RetentionBytes: f.cfg.RetentionBytes, Logger: f.cfg.Logger}); err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			f.own.Close()
+		}
+	}()
 	f.brokers = []string{f.own.Addr()}
 	out, err := kafka.NewProducer(kafka.ProducerConfig{Brokers: f.brokers, Topic: f.cfg.Topic, Partitions: f.cfg.Partitions})
 	if err != nil {
-		f.own.Close()
 		return err
 	}
 	partitions, err := out.Partitions(ctx)
-	if err != nil {
-		f.own.Close()
-		return err
+	plan := f.plan(partitions)
+	if err = cmp.Or(err, plan.Validate()); err != nil {
+		return cmp.Or(err, out.Close(ctx))
 	}
 	ctx, f.stop = context.WithCancel(context.WithoutCancel(ctx)) // Close ends it: the broker must not go first
 	go func() {
 		defer close(f.played)
-		f.err = f.play(ctx, archive, out, partitions)
+		f.err = f.play(ctx, archive, out, plan)
 	}()
 	return nil
 }
 
-func (f *Feed) play(ctx context.Context, archive statsbomb.Archive, out *kafka.Producer, partitions int) error {
-	err := replay.Run(ctx, archive, out, replay.Config{
+func (f *Feed) plan(partitions int) replay.Config {
+	return replay.Config{
 		Start: f.cfg.Start, Seed: f.cfg.Seed, ByDate: f.cfg.ByDate, Matches: f.cfg.Matches, Rate: f.cfg.Rate,
 		Partitions: partitions, PartitionOf: func(key []byte) int { return kafka.PartitionOf(key, partitions) },
 		Warn: f.warn,
-	}, func(p replay.Progress) { f.progress.Store(&p) })
+	}
+}
+
+func (f *Feed) play(ctx context.Context, archive statsbomb.Archive, out *kafka.Producer, plan replay.Config) error {
+	err := replay.Run(ctx, archive, out, plan, func(p replay.Progress) { f.progress.Store(&p) })
 	// Run has flushed, or has given up: nothing is left to wait for.
 	left, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()

@@ -59,7 +59,8 @@ type Progress struct {
 // Run replays until Config.Matches have been sent or ctx ends; both are no error. It flushes before it returns. progress, if
 // not nil, is called once a second and at the end, from one goroutine at a time.
 func Run(ctx context.Context, archive statsbomb.Archive, out Writer, cfg Config, progress func(Progress)) error {
-	if err := cfg.fill(); err != nil {
+	cfg.fill()
+	if err := cfg.Validate(); err != nil {
 		return err
 	}
 	r := &run{cfg: cfg, out: out, plan: newPlan(archive, cfg), pace: newPacer(cfg.Rate)}
@@ -84,7 +85,7 @@ func Run(ctx context.Context, archive statsbomb.Archive, out Writer, cfg Config,
 	return err
 }
 
-func (c *Config) fill() error {
+func (c *Config) fill() {
 	if c.Start.IsZero() {
 		c.Start = time.Now().Truncate(time.Minute)
 	}
@@ -92,8 +93,12 @@ func (c *Config) fill() error {
 	if c.ProducerID == "" {
 		c.ProducerID = "cancha"
 	}
+}
+
+// Validate tells what Run would refuse.
+func (c Config) Validate() error {
 	switch {
-	case c.Start.Unix() < 0:
+	case !c.Start.IsZero() && c.Start.Unix() < 0:
 		return fmt.Errorf("replay: start %s: want 1970 or later", c.Start.Format(time.RFC3339))
 	case c.Rate < 0:
 		return fmt.Errorf("replay: rate %g: want events a second, or 0 for no limit", c.Rate)
