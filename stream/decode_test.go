@@ -174,21 +174,41 @@ func TestInstants(t *testing.T) {
 	}
 }
 
-// FuzzDecode compares the decoder with encoding/json: both take the same texts, and read the same values from them.
-func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"event":{"match_id":7,"team":{"id":3,"name":"A"},"location":[1.5,2e3]},"metadata":{"event_time":"2026-03-01T15:00:00.123Z"}}`))
-	f.Add([]byte(`{"match_id":7,"type":"Pass","team_id":3,"location":[1,2,3],"x":[{"y":[[]],"z":"\u00e9\n"},null,true,-0.5e-3]}`))
-	f.Add([]byte(`{"team":{"id":1},"team":{"id":2,"id":"x"},"location":"no","match_id":1e999}`))
-	f.Add([]byte(` { "m\u0061tch_id" : -12 , "" : {"":""} } `))
-	for _, r := range season(3, 1, 4) {
-		f.Add(r.Value)
+// TestDecodeAllocatesNothing: in the steady state, with texts as keys too.
+func TestDecodeAllocatesNothing(t *testing.T) {
+	all := season(5, 2, 200)
+	p, err := MinuteStatistics(Memory("t", nil)).GroupBy("match_id", "team.id", "team.name").compile(newDictionary())
+	if err != nil {
+		t.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		checkAgainstEncodingJSON(t, text)
-	})
+	d := newDecoder(&p.projection, p.dict)
+	decodeAll := func() {
+		for _, r := range all {
+			if reason := d.decode(r.Value); reason != "" {
+				t.Fatal(reason)
+			}
+		}
+	}
+	if got := testing.AllocsPerRun(10, decodeAll); got != 0 {
+		t.Errorf("got %v allocations for %d records, want 0", got, len(all))
+	}
 }
 
-func checkAgainstEncodingJSON(t *testing.T, text []byte) {
+// FuzzDecode compares the decoder with encoding/json: both take the same texts, and read the same values from them.
+func FuzzDecode(f *testing.F) {
+	before := []byte(`{"event":{"match_id":1,"m\u0061tch_id":2,"new":{"id":3}},"team":[],"x":1}`)
+	f.Add(before, []byte(`{"event":{"match_id":7,"team":{"id":3,"name":"A"},"location":[1.5,2e3]},"metadata":{"event_time":"2026-03-01T15:00:00.123Z"}}`))
+	f.Add(before, []byte(`{"match_id":7,"type":"Pass","team_id":3,"location":[1,2,3],"x":[{"y":[[]],"z":"\u00e9\n"},null,true,-0.5e-3]}`))
+	f.Add(before, []byte(`{"team":{"id":1},"team":{"id":2,"id":"x"},"location":"no","match_id":1e999}`))
+	f.Add(before, []byte(` { "m\u0061tch_id" : -12 , "" : {"":""} } `))
+	for _, r := range season(3, 1, 4) {
+		f.Add(before, r.Value)
+	}
+	f.Fuzz(checkAgainstEncodingJSON)
+}
+
+// checkAgainstEncodingJSON decodes text with a fresh decoder, and with one that has learned from another record before.
+func checkAgainstEncodingJSON(t *testing.T, before, text []byte) {
 	p := &projection{}
 	for _, path := range []string{"location.0", "location.1", "shot.statsbomb_xg", "a.b.0.c"} {
 		p.add(path, kindNumber)
@@ -198,8 +218,14 @@ func checkAgainstEncodingJSON(t *testing.T, text []byte) {
 	p.add("team.name", kindKey)
 	dict := newDictionary()
 	d := newDecoder(p, dict)
-	d.decode(text)
 	reason := d.decode(text)
+	learned := newDecoder(p, dict)
+	learned.decode(before)
+	for range 2 {
+		if got := learned.decode(text); got != reason || reason == "" && !sameSlots(d, learned) {
+			t.Fatalf("%q after %q: a fresh decoder says %q, one that has learned %q", text, before, reason, got)
+		}
+	}
 	var tree any
 	if json.Unmarshal(text, &tree) != nil && json.Valid(text) {
 		tree = nil // a number that no float64 holds, where the decoder need not look
@@ -230,6 +256,22 @@ func checkAgainstEncodingJSON(t *testing.T, text []byte) {
 			t.Fatalf("%q: %s: got %q, want %q", text, p.slots[i].path, dict.key(d.key[i]).Text, s)
 		}
 	}
+}
+
+// sameSlots reports whether two decoders hold the same values.
+func sameSlots(a, b *decoder) bool {
+	if a.present != b.present {
+		return false
+	}
+	for i, s := range a.slots {
+		if a.present&(1<<i) == 0 {
+			continue
+		}
+		if s.kind == kindNumber && math.Float64bits(a.number[i]) != math.Float64bits(b.number[i]) || s.kind != kindNumber && a.key[i] != b.key[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // lookUp finds a path as the decoder is said to: in the event of an envelope, or in a bare event.

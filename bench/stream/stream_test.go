@@ -1,0 +1,213 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"cancha/stream"
+	"cancha/stream/broker"
+	kafkasource "cancha/stream/kafka"
+)
+
+const (
+	topic      = "events"
+	partitions = 4
+	matches    = 32
+	perMatch   = 10_000
+	total      = matches * perMatch
+)
+
+// event is a record of about 700 bytes: the members of a StatsBomb event and of the envelope, in their order.
+func event(random *rand.Rand, match, index int, at time.Time) []byte {
+	tenth := func(limit float64) float64 { return math.Round(random.Float64()*limit*10) / 10 }
+	team := match*2 + random.IntN(2)
+	x, y := tenth(120), tenth(80)
+	return fmt.Appendf(nil, `{"event":{"id":"%08x-9d3c-4a3b-8c1e-%012x","index":%d,"period":1,"timestamp":"00:12:34.567","minute":12,"second":34,`+
+		`"type":{"id":30,"name":"Pass"},"possession":%d,"possession_team":{"id":%d,"name":"Racing"},"play_pattern":{"id":1,"name":"Regular Play"},`+
+		`"team":{"id":%d,"name":"Racing"},"player":{"id":%d,"name":"Ezequiel"},"position":{"id":13,"name":"Right Center Midfield"},`+
+		`"location":[%g,%g],"duration":%.6f,"pass":{"length":%.4f,"angle":%.6f,"height":{"id":1,"name":"Ground Pass"},"end_location":[%g,%g],"body_part":{"id":40,"name":"Right Foot"},`+
+		`"recipient":{"id":5503,"name":"Ezequiel"}},`+
+		`"match_id":%d},"metadata":{"event_time":%q,"source":"simulator"}}`,
+		random.Uint32(), random.Uint64()&0xffffffffffff, index, index/7, team, team, 3000+random.IntN(22), x, y,
+		random.Float64()*3, random.Float64()*60, random.Float64()*3, tenth(120), tenth(80), match, at.Format("2006-01-02T15:04:05.000Z"))
+}
+
+// preload starts a broker and fills its topic; it returns the broker's address and the mean size of an event.
+func preload(b *testing.B) (addr string, size int) {
+	b.Helper()
+	embedded, err := broker.Start(broker.Config{Partitions: partitions, RetentionBytes: 1 << 30})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { embedded.Close() })
+	producer, err := kafkasource.NewProducer(kafkasource.ProducerConfig{Brokers: []string{embedded.Addr()}, Topic: topic, Partitions: partitions})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := producer.Partitions(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	start := time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
+	for index := range perMatch {
+		for match := range matches {
+			value := event(random, match+1, index+1, start.Add(time.Duration(index)*600*time.Millisecond))
+			size += len(value)
+			if err := producer.Send(b.Context(), strconv.AppendInt(nil, int64(match+1), 10), value); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	if err := producer.Close(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	return embedded.Addr(), size / total
+}
+
+// BenchmarkStream is the same job twice: events, and the statistics of x, y and duration, by match, team and minute.
+func BenchmarkStream(b *testing.B) {
+	addr, size := preload(b)
+	b.Run("query", func(b *testing.B) { measure(b, size, func() int { return byQuery(b, addr) }) })
+	b.Run("encoding-json and kafka-go Reader", func(b *testing.B) { measure(b, size, func() int { return byHand(b, addr) }) })
+}
+
+func measure(b *testing.B, size int, job func() (windows int)) {
+	windows := 0
+	for b.Loop() {
+		if windows = job(); windows == 0 {
+			b.Fatal("no windows")
+		}
+	}
+	b.ReportMetric(float64(b.N)*total/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(float64(windows), "windows")
+	b.ReportMetric(float64(size), "bytes/event")
+}
+
+func byQuery(b *testing.B, addr string) int {
+	source := kafkasource.Source(kafkasource.Config{Brokers: []string{addr}, Topic: topic})
+	running, err := stream.From(source).Watermark(30*time.Second).GroupBy("match_id", "team_id").Window(stream.Tumbling(time.Minute)).
+		Agg(stream.Count("events"), stream.Stats("x", stream.Field("location.0")), stream.Stats("y", stream.Field("location.1")),
+			stream.Stats("duration", stream.Field("duration"))).
+		MaxRecords(total).Start(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := running.Wait(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	if t := running.Totals(); t.Bad+t.Late+t.Lost != 0 || t.Records != total {
+		b.Fatalf("got %+v", t)
+	}
+	return running.Results().Len()
+}
+
+type key struct {
+	match, team int
+	start       int64
+}
+
+// sample is a window's sums, by Welford's method as the query does it.
+type sample struct {
+	n         float64
+	mean, m2  [3]float64
+	low, high [3]float64
+}
+
+func (s *sample) add(values [3]float64) {
+	s.n++
+	for i, v := range values {
+		if s.n == 1 {
+			s.low[i], s.high[i] = v, v
+		}
+		s.low[i], s.high[i] = min(s.low[i], v), max(s.high[i], v)
+		d := v - s.mean[i]
+		s.mean[i] += d / s.n
+		s.m2[i] += d * (v - s.mean[i])
+	}
+}
+
+// byHand reads with one Reader for each partition, each in its goroutine with its own windows.
+func byHand(b *testing.B, addr string) int {
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	type part struct {
+		windows map[key]*sample
+		err     error
+	}
+	parts := make(chan part, partitions)
+	for p := range partitions {
+		go func() {
+			windows, err := readPartition(ctx, addr, p)
+			parts <- part{windows, err}
+		}()
+	}
+	windows := 0
+	for range partitions {
+		done := <-parts
+		if done.err != nil {
+			b.Fatal(done.err)
+		}
+		windows += len(done.windows)
+	}
+	return windows
+}
+
+func readPartition(ctx context.Context, addr string, partition int) (map[key]*sample, error) {
+	end, err := endOf(ctx, addr, partition)
+	if err != nil {
+		return nil, err
+	}
+	windows := map[key]*sample{}
+	// Close waits for the fetch under way, up to MaxWait: 10 s by default, which would count against the peer.
+	reader := kafka.NewReader(kafka.ReaderConfig{Brokers: []string{addr}, Topic: topic, Partition: partition, MaxBytes: 10e6,
+		QueueCapacity: 1000, MaxWait: 50 * time.Millisecond})
+	defer reader.Close()
+	for next := int64(0); next < end; {
+		m, err := reader.ReadMessage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		next = m.Offset + 1
+		var e struct {
+			Event struct {
+				MatchID  int `json:"match_id"`
+				Team     struct{ ID int }
+				Location []float64
+				Duration float64
+			}
+			Metadata struct {
+				EventTime time.Time `json:"event_time"`
+			}
+		}
+		if err := json.Unmarshal(m.Value, &e); err != nil {
+			return nil, err
+		}
+		if len(e.Event.Location) < 2 {
+			return nil, errors.New("no location")
+		}
+		k := key{e.Event.MatchID, e.Event.Team.ID, e.Metadata.EventTime.Truncate(time.Minute).Unix()}
+		if windows[k] == nil {
+			windows[k] = &sample{}
+		}
+		windows[k].add([3]float64{e.Event.Location[0], e.Event.Location[1], e.Event.Duration})
+	}
+	return windows, nil
+}
+
+func endOf(ctx context.Context, addr string, partition int) (int64, error) {
+	conn, err := kafka.DialLeader(ctx, "tcp", addr, topic, partition)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	return conn.ReadLastOffset()
+}
