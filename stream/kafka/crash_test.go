@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash"
-	"os"
 	"strconv"
 	"syscall"
 	"testing"
@@ -198,7 +197,7 @@ func TestFrozenBroker(t *testing.T) {
 // TestKilledMemberIsReplaced kills a consumer with -9, which cannot say goodbye, and starts another of its group.
 func TestKilledMemberIsReplaced(t *testing.T) {
 	t.Parallel()
-	addr := os.Getenv("CANCHA_KAFKA")
+	addr := realCluster()
 	if addr == "" {
 		addr = startBroker(t, broker.Config{Partitions: 2})
 	}

@@ -110,9 +110,12 @@ func killable(t *testing.T, addr, dir string) (*process, string) {
 	return p, p.line(t, "addr")
 }
 
+// realCluster is the address of an Apache Kafka to test against, if there is one.
+func realCluster() string { return os.Getenv("CANCHA_KAFKA") }
+
 func startBroker(t *testing.T, cfg broker.Config) string {
 	t.Helper()
-	if addr := os.Getenv("CANCHA_KAFKA"); addr != "" && cfg == (broker.Config{}) {
+	if addr := realCluster(); addr != "" && cfg == (broker.Config{}) {
 		return addr
 	}
 	b, err := broker.Start(cfg)
