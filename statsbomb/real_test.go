@@ -191,11 +191,12 @@ func unpack(t testing.TB, path string) []byte {
 func TestRealFrames(t *testing.T) {
 	f := realFolder(t)
 	matches := f.Select(statsbomb.Filter{Competition: 43, Seasons: []int{106}})
-	with, events := 0, 0
-	for _, m := range everyNth(t, matches, 8) {
-		if !exists(filepath.Join(f.Dir(), "three-sixty", fmt.Sprintf("%d.json.gz", m.ID))) {
+	with, events, read := 0, 0, 0
+	for _, m := range matches {
+		if read == 4 || !exists(filepath.Join(f.Dir(), "three-sixty", fmt.Sprintf("%d.json.gz", m.ID))) {
 			continue
 		}
+		read++
 		list, err := f.Events(m.ID)
 		if err != nil {
 			t.Fatal(err)
