@@ -1,0 +1,132 @@
+package lwp
+
+import (
+	"fmt"
+	"math"
+
+	"cancha/ml"
+	"cancha/ml/linear"
+)
+
+// Frequencies is the simplest baseline: how often matches ended which way from this score at about this minute.
+type Frequencies struct {
+	p [LastMinute + 1][2*mostLead + 1][3]float64
+}
+
+const (
+	mostLead = 3 // greater leads count as this
+	window   = 5 // minutes before and after that count as well
+)
+
+// FitFrequencies counts the outcomes of the training matches by lead, over minutes within five of each; one match of
+// each outcome is added everywhere, so that nothing is certain.
+func FitFrequencies(train *Matches) *Frequencies {
+	var counts [LastMinute + 1][2*mostLead + 1][3]float64
+	for i := range train.Matches {
+		m := &train.Matches[i]
+		for minute := range m.States {
+			counts[minute][leadIndex(&m.States[minute])][m.Label()]++
+		}
+	}
+	f := &Frequencies{}
+	for minute := range f.p {
+		from, to := max(minute-window, 0), min(minute+window, LastMinute)
+		for lead := range f.p[minute] {
+			row, sum := &f.p[minute][lead], 0.0
+			for k := range row {
+				row[k] = 1
+				for at := from; at <= to; at++ {
+					row[k] += counts[at][lead][k] / float64(to-from+1)
+				}
+				sum += row[k]
+			}
+			for k := range row {
+				row[k] /= sum
+			}
+		}
+	}
+	return f
+}
+
+// leadIndex returns the home team's lead as an index from 0.
+func leadIndex(s *State) int {
+	return int(min(max(s.Home.Goals-s.Away.Goals, -mostLead), mostLead)) + mostLead
+}
+
+// Name returns the baseline's name in tables.
+func (f *Frequencies) Name() string { return "frequencies by minute and score" }
+
+// Predict returns the frequencies for every row.
+func (f *Frequencies) Predict(ms *Matches) *Predictions {
+	p := newPredictions(f.Name(), ms)
+	for i := range ms.Matches {
+		for minute, row := range p.rows(i) {
+			copy(row, f.p[minute][leadIndex(&ms.Matches[i].States[minute])][:])
+		}
+	}
+	return p
+}
+
+// Logistic is a multinomial logistic regression on the columns of the forest of outcomes.
+type Logistic struct{ fit *linear.Logistic }
+
+// FitLogistic fits the regression on the training matches.
+func FitLogistic(train *Matches) (*Logistic, error) {
+	fit, err := linear.FitLogistic(OutcomeDataset(train), linear.Config{})
+	if err != nil {
+		return nil, fmt.Errorf("lwp: fit the logistic regression: %w", err)
+	}
+	return &Logistic{fit}, nil
+}
+
+// Name returns the baseline's name in tables.
+func (l *Logistic) Name() string { return "logistic regression" }
+
+// Predict returns the probabilities for every row.
+func (l *Logistic) Predict(ms *Matches) *Predictions {
+	p, d := newPredictions(l.Name(), ms), OutcomeDataset(ms)
+	for i := range p.P {
+		l.fit.ProbaTo(p.P[i], d.Row(i))
+	}
+	return p
+}
+
+// Poisson is a regression of each side's remaining goals on ratings, score, red cards, expected goals and territory;
+// Skellam turns the two rates into probabilities.
+type Poisson struct{ fit *linear.Poisson }
+
+// FitPoisson fits the regression on the training matches.
+func FitPoisson(train *Matches) (*Poisson, error) {
+	d, offset := rateDataset(train)
+	fit, err := linear.FitPoisson(d, offset, linear.Config{})
+	if err != nil {
+		return nil, fmt.Errorf("lwp: fit the Poisson regression: %w", err)
+	}
+	return &Poisson{fit}, nil
+}
+
+// rateDataset returns two rows per match and minute and the logarithm of the time left.
+func rateDataset(ms *Matches) (*ml.Dataset, []float64) {
+	d, offset := &ml.Dataset{Features: rateColumns()}, []float64(nil)
+	each(ms, func(m *Match, v view, remaining float64) {
+		d.Values = appendRateRow(d.Values, v)
+		d.Targets = append(d.Targets, remaining)
+		offset = append(offset, math.Log(v.left/fullTime))
+	})
+	return d, offset
+}
+
+// Name returns the baseline's name in tables.
+func (p *Poisson) Name() string { return "Poisson + xG" }
+
+// Predict returns the probabilities for every row.
+func (p *Poisson) Predict(ms *Matches) *Predictions {
+	out := newPredictions(p.Name(), ms)
+	d, offset := rateDataset(ms)
+	for i := range out.P {
+		s := &ms.Matches[i/(LastMinute+1)].States[i%(LastMinute+1)]
+		home, away := p.fit.Rate(d.Row(2*i), offset[2*i]), p.fit.Rate(d.Row(2*i+1), offset[2*i+1])
+		outcomeTo(out.P[i], int(s.Home.Goals-s.Away.Goals), home, away)
+	}
+	return out
+}

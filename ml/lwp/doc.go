@@ -1,0 +1,16 @@
+// Package lwp estimates, minute by minute, how likely a match is to end in a home win, a draw or an away win after 90
+// minutes (live win probability): from the state of the match and from what earlier matches say of the two teams. It
+// ends at the probability: charts, streams and sinks are other rooms', which pass events in and take numbers out.
+//
+// A [State] sums up the events seen so far; it does not depend on their order and is the same in a table and in a
+// stream. [Ratings] follow the teams through earlier results and give a [Prior]. Both together are a row.
+//
+// Two targets can be learned. Outcome: a forest of classes answers with the three probabilities. RemainingGoals: a
+// forest of numbers answers by how many times each side will outscore what its prior promises for the time that is
+// left; two Poisson variables with these means decide the match (Skellam). The second reads time and prior through
+// their known effect, so its trees need to learn only what the match itself adds.
+//
+// Rules that keep the figures honest: matches are split by date, never rows; a row sees only events of minutes before
+// its own; ratings come from days before the match; goals of extra time and shoot-outs are not in the label; the class
+// order home, draw, away lives in the model file.
+package lwp

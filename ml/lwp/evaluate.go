@@ -1,0 +1,171 @@
+package lwp
+
+import (
+	"fmt"
+
+	"cancha/ml/grid"
+	"cancha/ml/metric"
+)
+
+// lastTenth is the minute from which a row belongs to the last tenth of the match, where calibration is hardest.
+const lastTenth = 81
+
+// resamples is how many bootstrap samples of matches an interval rests on.
+const resamples = 2000
+
+// Scores are a model's figures on matches it has not seen; all are means over the minutes 0..LastMinute of all matches.
+type Scores struct {
+	Name                string
+	RPS, LogLoss, Brier float64
+	ECE, ECELastTenth   float64 // class-wise, ten bins; of minutes 81 to 90
+	Accuracy, MacroF1   float64
+	Difference          metric.Interval // RPS less the best forest's, 95 %, matches drawn; positive: the forest is better
+	Predictions         *Predictions
+	rps                 []float64
+}
+
+// Report compares models on the same later matches.
+type Report struct {
+	Models  []Scores // baselines first, then the forests
+	Best    string   // the forest with the least RPS: what differences refer to
+	later   *Matches
+	trained int
+}
+
+// Evaluate fits the baselines on the training matches, lets them and the models predict the later ones, and compares.
+// It also writes each model's figures into its Info.Metrics. At least one model is needed.
+func Evaluate(train, later *Matches, models ...*Model) (*Report, error) {
+	if len(models) == 0 || len(later.Matches) == 0 {
+		return nil, fmt.Errorf("lwp: %d models and %d later matches; an evaluation needs one of each", len(models), len(later.Matches))
+	}
+	baselines, err := fitBaselines(train)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{later: later, trained: len(train.Matches)}
+	for _, b := range baselines {
+		r.Models = append(r.Models, score(b.Predict(later)))
+	}
+	best := len(r.Models)
+	for _, m := range models {
+		s := score(m.Predict(later))
+		m.Info.Metrics = s.metrics(later)
+		r.Models = append(r.Models, s)
+		if s.RPS < r.Models[best].RPS {
+			best = len(r.Models) - 1
+		}
+	}
+	r.Best = r.Models[best].Name
+	for i := range r.Models {
+		r.Models[i].Difference = metric.Paired(r.Models[i].rps, r.Models[best].rps, later.Groups(), resamples, 1)
+	}
+	return r, nil
+}
+
+// fitBaselines fits what a forest has to beat.
+func fitBaselines(train *Matches) ([]Predictor, error) {
+	logistic, err := FitLogistic(train)
+	if err != nil {
+		return nil, err
+	}
+	poisson, err := FitPoisson(train)
+	if err != nil {
+		return nil, err
+	}
+	return []Predictor{FitFrequencies(train), logistic, poisson}, nil
+}
+
+// score works out all figures of one model.
+func score(p *Predictions) Scores {
+	labels := p.Matches.Labels()
+	lateP, lateLabels := lateRows(p, labels)
+	s := Scores{Name: p.Name, Predictions: p, rps: metric.RPSs(p.P, labels),
+		LogLoss: metric.LogLoss(p.P, labels), Brier: metric.Brier(p.P, labels),
+		ECE: metric.ECE(p.P, labels, metric.CalibrationBins), ECELastTenth: metric.ECE(lateP, lateLabels, metric.CalibrationBins),
+		Accuracy: metric.Accuracy(p.P, labels), MacroF1: metric.MacroF1(len(Classes()), p.P, labels)}
+	s.RPS = metric.Mean(s.rps)
+	return s
+}
+
+// lateRows returns the rows of the last tenth.
+func lateRows(p *Predictions, labels []int) ([][]float64, []int) {
+	var late [][]float64
+	var out []int
+	for i, row := range p.P {
+		if i%(LastMinute+1) >= lastTenth {
+			late, out = append(late, row), append(out, labels[i])
+		}
+	}
+	return late, out
+}
+
+// metrics are the figures that go into a model file.
+func (s Scores) metrics(later *Matches) map[string]float64 {
+	return map[string]float64{"matches": float64(len(later.Matches)), "rps": s.RPS, "log_loss": s.LogLoss, "brier": s.Brier,
+		"ece": s.ECE, "ece_last_tenth": s.ECELastTenth, "accuracy": s.Accuracy, "macro_f1": s.MacroF1}
+}
+
+// Find returns the figures of the model with this name.
+func (r *Report) Find(name string) (*Scores, error) {
+	for i := range r.Models {
+		if r.Models[i].Name == name {
+			return &r.Models[i], nil
+		}
+	}
+	return nil, fmt.Errorf("lwp: the report has no model %q", name)
+}
+
+// best returns the figures of the best forest.
+func (r *Report) best() *Scores {
+	s, err := r.Find(r.Best)
+	if err != nil {
+		panic(err) // Evaluate names one of its own rows
+	}
+	return s
+}
+
+// BestPredictions returns the predictions of the best forest.
+func (r *Report) BestPredictions() *Predictions { return r.best().Predictions }
+
+// Confusion counts the best forest's rows by outcome and most probable class.
+func (r *Report) Confusion() *metric.Confusion {
+	return metric.NewConfusion(Classes(), r.best().Predictions.P, r.later.Labels())
+}
+
+// Calibration returns the reliability curve of the best forest for a class: 0 home, 1 draw, 2 away.
+func (r *Report) Calibration(class int) []metric.Bin {
+	return metric.Reliability(r.best().Predictions.P, r.later.Labels(), class, metric.CalibrationBins)
+}
+
+// Compare returns the difference of RPS between two models by name, a less b, paired by match. Negative: a is better.
+func (r *Report) Compare(a, b string) (metric.Interval, error) {
+	x, err := r.Find(a)
+	if err != nil {
+		return metric.Interval{}, err
+	}
+	y, err := r.Find(b)
+	if err != nil {
+		return metric.Interval{}, err
+	}
+	return metric.Paired(x.rps, y.rps, r.later.Groups(), resamples, 1), nil
+}
+
+// MIMEBundle shows the comparison as a table.
+func (r *Report) MIMEBundle() map[string]any {
+	g := grid.Grid{
+		Caption: fmt.Sprintf("%d later matches, one row a minute (%s; trained on %d earlier matches)", len(r.later.Matches), sourceName(r.later.Source), r.trained),
+		Header:  []string{"model", "RPS", "log loss", "Brier", "ECE", "ECE 81–90", "accuracy", "macro F1", "RPS − best forest's [95 %]"},
+		Note:    "RPS, log loss, Brier, ECE: less is better. The interval draws whole matches; above 0 the best forest is better. Best forest: " + r.Best + ".",
+	}
+	for _, s := range r.Models {
+		difference := s.Difference.String()
+		if s.Name == r.Best {
+			difference = "–"
+		}
+		g.Rows = append(g.Rows, []string{s.Name, four(s.RPS), four(s.LogLoss), four(s.Brier), three(s.ECE), three(s.ECELastTenth), three(s.Accuracy), three(s.MacroF1), difference})
+	}
+	return g.Bundle()
+}
+
+func four(v float64) string  { return fmt.Sprintf("%.4f", v) }
+func three(v float64) string { return fmt.Sprintf("%.3f", v) }

@@ -1,0 +1,138 @@
+package lwp
+
+import (
+	"fmt"
+	"slices"
+
+	"cancha/ml/forest"
+	"cancha/ml/modelfile"
+)
+
+// A model file is a modelfile of this kind. Its header carries Info under "info" and the averages of the ratings under
+// "averages"; the forest stands under "forest"; the ratings are four arrays, an entry per team: "ratings.team" and
+// "ratings.played" (int32), "ratings.elo", "ratings.attack" and "ratings.defence" (float64).
+const (
+	fileKind    = "lwp"
+	fileVersion = 1
+)
+
+// averages are the parts of Ratings that belong to no team.
+type averages struct {
+	Base      float64 `json:"base"`
+	Advantage float64 `json:"advantage"`
+}
+
+// Save writes the model to path, whole or not at all; missing folders are made.
+func (m *Model) Save(path string) error {
+	f := &modelfile.File{Kind: fileKind, Version: fileVersion}
+	if err := m.store(f); err != nil {
+		return fmt.Errorf("lwp: save model: %w", err)
+	}
+	if err := f.Save(path); err != nil {
+		return fmt.Errorf("lwp: %w", err)
+	}
+	return nil
+}
+
+func (m *Model) store(f *modelfile.File) error {
+	if err := f.SetMeta("info", m.Info); err != nil {
+		return err
+	}
+	if err := f.SetMeta("averages", averages{m.ratings.Base, m.ratings.Advantage}); err != nil {
+		return err
+	}
+	m.ratings.store(f)
+	if m.outcomes != nil {
+		return m.outcomes.Store(f, "forest")
+	}
+	return m.goals.Store(f, "forest")
+}
+
+func (r *Ratings) store(f *modelfile.File) {
+	var team, played []int32
+	var elo, attack, defence []float64
+	for _, t := range r.Teams() {
+		team, played = append(team, int32(t.Team)), append(played, int32(t.Played))
+		elo, attack, defence = append(elo, t.Elo), append(attack, t.Attack), append(defence, t.Defence)
+	}
+	f.SetInt32("ratings.team", team)
+	f.SetInt32("ratings.played", played)
+	f.SetFloat64("ratings.elo", elo)
+	f.SetFloat64("ratings.attack", attack)
+	f.SetFloat64("ratings.defence", defence)
+}
+
+// Open reads a model that Save wrote. The errors of package modelfile tell a file that is cut short, damaged, of another
+// kind or newer than this program; each names the file and says what to do.
+func Open(path string) (*Model, error) {
+	f, err := modelfile.Open(path, fileKind, fileVersion)
+	if err != nil {
+		return nil, fmt.Errorf("lwp: %w", err)
+	}
+	m := &Model{}
+	if err := m.load(f); err != nil {
+		return nil, fmt.Errorf("lwp: open model %s: %w", path, err)
+	}
+	return m, nil
+}
+
+func (m *Model) load(f *modelfile.File) error {
+	if err := f.Meta("info", &m.Info); err != nil {
+		return err
+	}
+	if !slices.Equal(m.Info.Classes, Classes()) {
+		return fmt.Errorf("its classes are %q, this program knows %q; train and save again: %w", m.Info.Classes, Classes(), modelfile.ErrDamaged)
+	}
+	var err error
+	if m.ratings, err = loadRatings(f); err != nil {
+		return err
+	}
+	features, want := []string(nil), goalColumns()
+	switch m.Info.Target {
+	case Outcome:
+		if m.outcomes, err = forest.LoadClassifier(f, "forest"); err != nil {
+			return err
+		}
+		features, want = m.outcomes.Features, outcomeColumns()
+	case RemainingGoals:
+		if m.goals, err = forest.LoadRegressor(f, "forest"); err != nil {
+			return err
+		}
+		features = m.goals.Features
+	default:
+		return fmt.Errorf("target %q: %w", m.Info.Target, modelfile.ErrDamaged)
+	}
+	if !slices.Equal(features, want) {
+		return fmt.Errorf("its features are %q, this program makes %q; train and save again: %w", features, want, modelfile.ErrKind)
+	}
+	return nil
+}
+
+func loadRatings(f *modelfile.File) (*Ratings, error) {
+	var a averages
+	if err := f.Meta("averages", &a); err != nil {
+		return nil, err
+	}
+	team, err := f.Int32("ratings.team")
+	if err != nil {
+		return nil, err
+	}
+	played, err := f.Int32("ratings.played")
+	if err != nil {
+		return nil, err
+	}
+	var columns [3][]float64
+	for i, name := range []string{"ratings.elo", "ratings.attack", "ratings.defence"} {
+		if columns[i], err = f.Float64(name); err != nil {
+			return nil, err
+		}
+		if len(columns[i]) != len(team) || len(played) != len(team) {
+			return nil, fmt.Errorf("the ratings do not fit together: %w", modelfile.ErrDamaged)
+		}
+	}
+	r := &Ratings{teams: map[int]*Rating{}, Base: a.Base, Advantage: a.Advantage}
+	for i, id := range team {
+		r.teams[int(id)] = &Rating{Team: int(id), Played: int(played[i]), Elo: columns[0][i], Attack: columns[1][i], Defence: columns[2][i]}
+	}
+	return r, nil
+}

@@ -1,0 +1,211 @@
+package lwp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"cancha/ml"
+	"cancha/ml/forest"
+	"cancha/ml/grid"
+)
+
+// Target is what a forest learns.
+type Target string
+
+// The two targets; see the package comment.
+const (
+	Outcome        Target = "outcome"
+	RemainingGoals Target = "remaining-goals"
+)
+
+// Config says how a model is trained.
+type Config struct {
+	Name   string // in tables; empty: "forest, " and the target
+	Target Target // empty: RemainingGoals
+	// Forest is the forest's own configuration. What is left 0: 100 trees; leaves of at least a 200th of the rows;
+	// the square root of the number of columns. Rows are always drawn by whole matches, whatever ByGroup says.
+	Forest forest.Config
+}
+
+// normalize fills what was left 0 for a table of so many rows.
+func (c Config) normalize(rows int) (Config, error) {
+	if c.Target == "" {
+		c.Target = RemainingGoals
+	}
+	if c.Target != Outcome && c.Target != RemainingGoals {
+		return c, fmt.Errorf("lwp: target %q is not %q or %q", c.Target, Outcome, RemainingGoals)
+	}
+	if c.Name == "" {
+		c.Name = "forest, " + string(c.Target)
+	}
+	if c.Forest.MinSamplesLeaf == 0 {
+		c.Forest.MinSamplesLeaf = max(rows/200, 1)
+	}
+	if c.Forest.MaxFeatures == 0 {
+		c.Forest.MaxFeatures = forest.Sqrt
+	}
+	c.Forest.ByGroup = !c.Forest.NoBootstrap
+	return c, nil
+}
+
+// Info tells where a model comes from. It is part of the model file.
+type Info struct {
+	Name      string             `json:"name"`
+	Target    Target             `json:"target"`
+	Classes   []string           `json:"classes"` // order of the probabilities
+	Source    string             `json:"source"`  // of the training matches: "open-data" or "simulator"
+	Matches   int                `json:"matches"` // trained on
+	Rows      int                `json:"rows"`
+	From      string             `json:"from"` // dates of the first and the last of them
+	To        string             `json:"to"`
+	Trees     int                `json:"trees"`
+	Seed      uint64             `json:"seed"`
+	TrainedAt time.Time          `json:"trained_at"`
+	Metrics   map[string]float64 `json:"metrics,omitempty"` // on later matches, set by Evaluate
+}
+
+// Model is a trained forest with the ratings of the teams it knows. It is safe for concurrent use once trained.
+type Model struct {
+	Info     Info
+	outcomes *forest.Classifier // of target Outcome
+	goals    *forest.Regressor  // of target RemainingGoals
+	ratings  *Ratings           // at the end of training
+}
+
+// Fit trains a model. It returns early with ctx's error when ctx is done.
+func Fit(ctx context.Context, train *Matches, c Config) (*Model, error) {
+	rows := len(train.Matches) * (LastMinute + 1)
+	if c.Target != Outcome {
+		rows *= 2
+	}
+	c, err := c.normalize(rows)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{ratings: train.ratings}
+	if c.Target == Outcome {
+		m.outcomes, err = forest.FitClassifier(ctx, OutcomeDataset(train), c.Forest)
+	} else {
+		m.goals, err = forest.FitRegressor(ctx, GoalsDataset(train), c.Forest)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lwp: train on %s: %w", c.Target, err)
+	}
+	m.Info = Info{Name: c.Name, Target: c.Target, Classes: Classes(), Source: train.Source, Matches: len(train.Matches), Rows: rows,
+		From: train.Matches[0].Date, To: train.Matches[len(train.Matches)-1].Date,
+		Trees: m.trees(), Seed: c.Forest.Seed, TrainedAt: time.Now().UTC().Truncate(time.Second)}
+	return m, nil
+}
+
+// OutcomeDataset returns one row per match and minute with the outcome as label.
+func OutcomeDataset(ms *Matches) *ml.Dataset {
+	d := &ml.Dataset{Features: outcomeColumns(), Classes: Classes(), Labels: ms.Labels(), Groups: ms.Groups()}
+	for i := range ms.Matches {
+		m := &ms.Matches[i]
+		for k := range m.States {
+			home, _ := views(&m.States[k], m.Prior)
+			d.Values = appendOutcomeRow(d.Values, home)
+		}
+	}
+	return d
+}
+
+// GoalsDataset returns two rows per match and minute, the home team's and the away team's. The target is how many times
+// the goals that the prior promised for the rest the side still scored; the weight is that promise, for a number of
+// goals is the more uncertain a measure of a rate the fewer are expected.
+func GoalsDataset(ms *Matches) *ml.Dataset {
+	d := &ml.Dataset{Features: goalColumns()}
+	each(ms, func(m *Match, v view, remaining float64) {
+		d.Values = appendGoalRow(d.Values, v)
+		d.Targets = append(d.Targets, remaining/v.exposure())
+		d.Weights = append(d.Weights, v.exposure())
+		d.Groups = append(d.Groups, m.ID)
+	})
+	return d
+}
+
+// each calls f for every match, minute and side, with the goals that the side still scores within the 90 minutes.
+func each(ms *Matches, f func(m *Match, v view, remaining float64)) {
+	for i := range ms.Matches {
+		m := &ms.Matches[i]
+		for k := range m.States {
+			s := &m.States[k]
+			home, away := views(s, m.Prior)
+			f(m, home, float64(m.Final.Home.Goals-s.Home.Goals))
+			f(m, away, float64(m.Final.Away.Goals-s.Away.Goals))
+		}
+	}
+}
+
+// trees returns the number of trees.
+func (m *Model) trees() int {
+	if m.outcomes != nil {
+		return len(m.outcomes.Trees())
+	}
+	return len(m.goals.Trees())
+}
+
+// Name returns the model's name in tables.
+func (m *Model) Name() string { return m.Info.Name }
+
+// Predict returns the probabilities at every minute of the matches.
+func (m *Model) Predict(ms *Matches) *Predictions {
+	p := newPredictions(m.Name(), ms)
+	b := batch{model: m}
+	for i := range ms.Matches {
+		for k := range ms.Matches[i].States {
+			b.add(&ms.Matches[i].States[k], ms.Matches[i].Prior)
+		}
+	}
+	b.run(p.P)
+	return p
+}
+
+// Share is a feature's share of what a forest learned.
+type Share struct {
+	Feature string
+	Share   float64
+}
+
+// Importance returns the features by their impurity importance, the greatest first. The shares sum to 1.
+func (m *Model) Importance() []Share {
+	names, shares := outcomeColumns(), []float64(nil)
+	if m.outcomes != nil {
+		shares = m.outcomes.Importance()
+	} else {
+		names, shares = goalColumns(), m.goals.Importance()
+	}
+	out := make([]Share, len(names))
+	for i := range out {
+		out[i] = Share{names[i], shares[i]}
+	}
+	slices.SortStableFunc(out, func(a, b Share) int {
+		switch {
+		case a.Share > b.Share:
+			return -1
+		case a.Share < b.Share:
+			return 1
+		}
+		return 0
+	})
+	return out
+}
+
+// MIMEBundle shows where the model comes from.
+func (m *Model) MIMEBundle() map[string]any {
+	i := m.Info
+	g := grid.Grid{Caption: "Win-probability model: " + m.Name(), Header: []string{"", ""}, Rows: [][]string{
+		{"trained on", fmt.Sprintf("%d matches, %s – %s (%s)", i.Matches, i.From, i.To, sourceName(i.Source))},
+		{"rows", fmt.Sprint(i.Rows)},
+		{"trees, seed", fmt.Sprintf("%d, %d", i.Trees, i.Seed)},
+		{"classes", fmt.Sprint(i.Classes)},
+		{"teams rated", fmt.Sprint(len(m.ratings.teams))},
+		{"trained at", i.TrainedAt.Format(time.RFC3339)},
+	}}
+	if rps, ok := i.Metrics["rps"]; ok {
+		g.Rows = append(g.Rows, []string{"RPS on later matches", fmt.Sprintf("%.4f", rps)})
+	}
+	return g.Bundle()
+}

@@ -1,0 +1,83 @@
+package lwp
+
+import (
+	"math"
+	"testing"
+)
+
+func TestRatings(t *testing.T) {
+	r := NewRatings()
+	start := r.Prior(1, 2, false)
+	if start.Elo != 0 || start.Home <= start.Away {
+		t.Errorf("unknown teams: got %+v, want no Elo difference and an advantage at home", start)
+	}
+	if n := r.Prior(1, 2, true); n.Home != n.Away {
+		t.Errorf("neutral ground: got %v and %v goals, want the same", n.Home, n.Away)
+	}
+	for range 10 {
+		r.Update(Result{Home: 1, Away: 2, Goals: [2]int{3, 0}, XG: [2]float64{2.5, 0.5}})
+	}
+	strong := r.Prior(1, 2, true)
+	if strong.Elo <= 0 || strong.Home < 1.3*strong.Away {
+		t.Errorf("after ten wins: got %+v", strong)
+	}
+	sum := 0.0
+	for _, team := range r.Teams() {
+		sum += team.Elo
+		if team.Played != 10 {
+			t.Errorf("team %d: got %d matches, want 10", team.Team, team.Played)
+		}
+	}
+	if math.Abs(sum) > 1e-9 {
+		t.Errorf("Elo points appeared from nowhere: %v", sum)
+	}
+}
+
+// TestUnknownXGUsesGoals must give another standing than the same goals with low expected goals.
+func TestUnknownXGUsesGoals(t *testing.T) {
+	with, without := NewRatings(), NewRatings()
+	with.Update(Result{Home: 1, Away: 2, Goals: [2]int{4, 0}, XG: [2]float64{1, 1}})
+	without.Update(Result{Home: 1, Away: 2, Goals: [2]int{4, 0}, XG: [2]float64{-1, -1}})
+	if a, b := with.Prior(1, 2, true), without.Prior(1, 2, true); b.Home <= a.Home {
+		t.Errorf("got %v expected goals from goals alone, %v with low expected goals", b.Home, a.Home)
+	}
+}
+
+func TestMarginFactor(t *testing.T) {
+	for margin, want := range map[int]float64{0: 1, 1: 1, -1: 1, 2: 1.5, -3: 1.75, 4: 1.875} {
+		if got := marginFactor(margin); got != want {
+			t.Errorf("margin %d: got %v, want %v", margin, got, want)
+		}
+	}
+}
+
+// TestPriorsComeFromEarlierDays turns the results of the last third of a season around: no earlier prior may move, nor
+// one of the first of those days.
+func TestPriorsComeFromEarlierDays(t *testing.T) {
+	ms := loadSeason(t)
+	day := ms.DateAt(0.67)
+	before := make([]Prior, len(ms.Matches))
+	for i := range ms.Matches {
+		before[i] = ms.Matches[i].Prior
+	}
+	for i := range ms.Matches {
+		if m := &ms.Matches[i]; m.Date >= day {
+			m.Final.Home, m.Final.Away = m.Final.Away, m.Final.Home
+			m.Final.Home.Goals += 5
+		}
+	}
+	ms.rate("9999")
+	changed := 0
+	for i := range ms.Matches {
+		if ms.Matches[i].Prior == before[i] {
+			continue
+		}
+		changed++
+		if ms.Matches[i].Date <= day {
+			t.Errorf("the prior of %s changed with results from %s on", ms.Matches[i].Date, day)
+		}
+	}
+	if changed == 0 {
+		t.Error("no later prior changed: the ratings do not follow the results")
+	}
+}

@@ -1,0 +1,104 @@
+package lwp
+
+import (
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"cancha/statsbomb"
+)
+
+// TestRealMatches is the measure of the whole room: trained on the matches before July 2020, the better forest beats
+// frequencies and logistic regression on the later ones and stays within .003 RPS of Poisson + xG.
+func TestRealMatches(t *testing.T) {
+	dir := os.Getenv("CANCHA_DATA")
+	if dir == "" {
+		t.Skip("CANCHA_DATA is not set: no real matches to train on")
+	}
+	archive, err := statsbomb.OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	step := func(name string) {
+		t.Logf("%-8s %v", name, time.Since(start).Round(time.Millisecond))
+		start = time.Now()
+	}
+	matches, err := Load(t.Context(), archive, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step("load")
+	compareWithIndex(t, matches, filepath.Join(dir, "index.csv"))
+	train, later, err := matches.Split("2020-07-01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var models []*Model
+	for _, target := range []Target{Outcome, RemainingGoals} {
+		m, err := Fit(t.Context(), train, Config{Target: target})
+		if err != nil {
+			t.Fatal(err)
+		}
+		step("fit " + string(target))
+		models = append(models, m)
+	}
+	report, err := Evaluate(train, later, models...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step("evaluate")
+	t.Logf("\n%v", report.MIMEBundle()["text/plain"])
+	for _, m := range models {
+		t.Logf("%s: %v", m.Name(), m.Importance())
+	}
+	for name, most := range map[string]float64{"frequencies by minute and score": 0, "logistic regression": 0, "Poisson + xG": 0.003} {
+		difference, err := report.Compare(report.Best, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if difference.Mean > most {
+			t.Errorf("%s less %s: got %v, want at most %v", report.Best, name, difference, most)
+		}
+	}
+}
+
+// compareWithIndex compares goals after 90 minutes with the index, which was made by another program.
+func compareWithIndex(t *testing.T, matches *Matches, path string) {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	column := func(row []string, name string) int {
+		n, err := strconv.Atoi(row[slices.Index(rows[0], name)])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	compared := 0
+	for _, row := range rows[1:] {
+		m := matches.Find(int64(column(row, "match_id")))
+		if m == nil {
+			t.Errorf("match %s of the index was not loaded", row[0])
+			continue
+		}
+		compared++
+		if int(m.Final.Home.Goals) != column(row, "home_score_90") || int(m.Final.Away.Goals) != column(row, "away_score_90") {
+			t.Errorf("match %s: got %d-%d after 90 minutes, want %d-%d", row[0], m.Final.Home.Goals, m.Final.Away.Goals, column(row, "home_score_90"), column(row, "away_score_90"))
+		}
+	}
+	if compared != len(matches.Matches) {
+		t.Errorf("the index has %d of %d matches", compared, len(matches.Matches))
+	}
+}
