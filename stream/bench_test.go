@@ -106,3 +106,15 @@ func BenchmarkEncodingJSON(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }
+
+// BenchmarkScore decodes events whole and calls a model that costs nothing.
+func BenchmarkScore(b *testing.B) {
+	all := scorable(1, 8, 2500)
+	for b.Loop() {
+		running := scored(b, Score(Memory("events", [][]Record{all}), newTally()))
+		if got := running.Predictions().Total; got != int64(len(all)) {
+			b.Fatalf("got %d predictions, want %d", got, len(all))
+		}
+	}
+	b.ReportMetric(float64(b.N)*float64(len(all))/b.Elapsed().Seconds(), "events/s")
+}

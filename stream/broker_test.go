@@ -1,0 +1,160 @@
+package stream_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cancha/statsbomb"
+	"cancha/statsbomb/simulate"
+	"cancha/stream"
+	"cancha/stream/broker"
+	"cancha/stream/kafka"
+	"cancha/stream/replay"
+)
+
+// tee writes records to a topic and keeps them in memory, partition by partition.
+type tee struct {
+	*kafka.Producer
+	partitions [][]stream.Record
+}
+
+func (w *tee) Send(ctx context.Context, key, value []byte) error {
+	p := kafka.PartitionOf(key, len(w.partitions))
+	w.partitions[p] = append(w.partitions[p], stream.Record{Key: key, Value: value})
+	return w.Producer.Send(ctx, key, value)
+}
+
+// fill replays matches into a broker's topic, and returns the same records in memory.
+func fill(t *testing.T, addr string, archive statsbomb.Archive, matches int) (memory stream.Source, records int64) {
+	t.Helper()
+	producer, err := kafka.NewProducer(kafka.ProducerConfig{Brokers: []string{addr}, Topic: "events", Partitions: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := producer.Partitions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &tee{producer, make([][]stream.Record, n)}
+	err = replay.Run(t.Context(), archive, out, replay.Config{Start: time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC), Seed: 3, Matches: matches,
+		Partitions: n, PartitionOf: func(key []byte) int { return kafka.PartitionOf(key, n) }}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := producer.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range out.partitions {
+		records += int64(len(p))
+	}
+	return stream.Memory("events", out.partitions), records
+}
+
+// minuteCSV runs the minute statistics and returns windows.csv; nothing may be late, bad or lost.
+func minuteCSV(t *testing.T, source stream.Source, records int64) (string, *stream.Running) {
+	t.Helper()
+	running, err := stream.MinuteStatistics(source).MaxRecords(records).Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := running.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := running.Totals(); got.Late != 0 || got.Bad != 0 || got.Lost != 0 || got.Records != records {
+		t.Errorf("%s: got %+v, want %d records, none late, bad or lost; %+v", source.Description(), got, records, running.BadRecords().Reasons)
+	}
+	var b bytes.Buffer
+	if err := stream.WriteWindowsCSV(&b, running.Results()); err != nil {
+		t.Fatal(err)
+	}
+	return b.String(), running
+}
+
+// restarting restarts the broker under a source after so many batches.
+type restarting struct {
+	stream.Source
+	every   int64
+	restart func()
+}
+
+func (r restarting) Run(ctx context.Context, h stream.Handler) error {
+	return r.Source.Run(ctx, &interrupter{Handler: h, source: r})
+}
+
+type interrupter struct {
+	stream.Handler
+	source  restarting
+	batches atomic.Int64
+}
+
+func (i *interrupter) Batch(ctx context.Context, b stream.Batch) error {
+	if n := i.batches.Add(1); n%i.source.every == 0 && n <= 3*i.source.every {
+		i.source.restart()
+	}
+	return i.Handler.Batch(ctx, b)
+}
+
+// TestThroughABroker: the windows of simulated matches are the same bytes from memory, through a broker, and through a broker
+// that goes away three times.
+func TestThroughABroker(t *testing.T) {
+	cfg := broker.Config{Dir: t.TempDir()}
+	b, err := broker.Start(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Addr = b.Addr()
+	t.Cleanup(func() { b.Close() })
+	memory, records := fill(t, b.Addr(), simulate.New(simulate.Config{Seed: 1}), 4)
+	want, _ := minuteCSV(t, memory, records)
+	source := kafka.Source(kafka.Config{Brokers: []string{b.Addr()}, Topic: "events", FetchBytes: 1 << 18})
+	if got, _ := minuteCSV(t, source, records); got != want {
+		t.Error("windows.csv from the broker differs from that from memory")
+	}
+	var one sync.Mutex
+	restart := func() {
+		one.Lock() // batches of different partitions come at the same time
+		defer one.Unlock()
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+		if b, err = broker.Start(cfg); err != nil {
+			t.Error(err)
+		}
+	}
+	got, running := minuteCSV(t, restarting{source, 4, restart}, records)
+	if got != want {
+		t.Error("windows.csv from a broker that went away differs")
+	}
+	if running.Totals().Retries == 0 {
+		t.Error("the query has not noticed that the broker went away")
+	}
+}
+
+// TestRealMatchesThroughABroker: twenty real matches in random order, no late row.
+func TestRealMatchesThroughABroker(t *testing.T) {
+	folder := os.Getenv("CANCHA_DATA")
+	if folder == "" {
+		t.Skip("CANCHA_DATA is not set: no real matches")
+	}
+	archive, err := statsbomb.OpenFolder(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := broker.Start(broker.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	memory, records := fill(t, b.Addr(), archive, 20)
+	want, _ := minuteCSV(t, memory, records)
+	got, running := minuteCSV(t, kafka.Source(kafka.Config{Brokers: []string{b.Addr()}, Topic: "events"}), records)
+	if got != want {
+		t.Error("windows.csv from the broker differs from that from memory")
+	}
+	t.Logf("%d records, %d rows in %v", records, running.Totals().Rows, running.Totals().Elapsed)
+}
