@@ -98,6 +98,7 @@ func read(t *testing.T, addr string, want int) map[string]int {
 }
 
 func TestTopicsAreMadeWithTheConfiguredPartitions(t *testing.T) {
+	t.Parallel()
 	for _, want := range []int{0, 7} {
 		b := start(t, Config{Partitions: want})
 		c := client(t, b.Addr())
@@ -124,6 +125,7 @@ func TestTopicsAreMadeWithTheConfiguredPartitions(t *testing.T) {
 // TestKill9 kills a durable broker twice with -9 while records are written: all that it acknowledged are served after each
 // restart, at the same address.
 func TestKill9(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	kill, addr := child(t, dir, "127.0.0.1:0")
 	next := 0
@@ -173,6 +175,7 @@ func TestKill9(t *testing.T) {
 }
 
 func TestCloseAndStartAgain(t *testing.T) {
+	t.Parallel()
 	cfg := Config{Dir: t.TempDir()}
 	b := start(t, cfg)
 	c := client(t, b.Addr())
@@ -189,6 +192,7 @@ func TestCloseAndStartAgain(t *testing.T) {
 }
 
 func TestRetentionBoundsMemory(t *testing.T) {
+	t.Parallel()
 	b := start(t, Config{Partitions: 1, RetentionBytes: 2 << 20})
 	c := client(t, b.Addr())
 	value := strings.Repeat("x", 1000)

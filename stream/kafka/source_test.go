@@ -51,6 +51,7 @@ func TestSourceReadsEverythingInOrder(t *testing.T) {
 }
 
 func TestIdlePartitionsAreReported(t *testing.T) {
+	t.Parallel()
 	addr := startBroker(t, broker.Config{})
 	topic := topicName(t)
 	produce(t, addr, topic, 4, 0, 100)
@@ -78,6 +79,7 @@ func TestIdlePartitionsAreReported(t *testing.T) {
 }
 
 func TestGroupGoesOnWhereItLeftOff(t *testing.T) {
+	t.Parallel()
 	addr := startBroker(t, broker.Config{})
 	topic := topicName(t)
 	cfg := Config{Brokers: []string{addr}, Topic: topic, Group: topic, Until: closed()}
@@ -137,6 +139,7 @@ func TestLatestReadsOnlyWhatComes(t *testing.T) {
 }
 
 func TestTopicThatDoesNotExistYet(t *testing.T) {
+	t.Parallel()
 	addr := startBroker(t, broker.Config{})
 	for _, group := range []string{"", "early"} {
 		t.Run("group "+group, func(t *testing.T) {
@@ -166,6 +169,7 @@ func TestTopicThatDoesNotExistYet(t *testing.T) {
 }
 
 func TestRetentionIsCountedLoss(t *testing.T) {
+	t.Parallel()
 	b, err := broker.Start(broker.Config{RetentionBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
@@ -198,6 +202,7 @@ func TestRetentionIsCountedLoss(t *testing.T) {
 }
 
 func TestLossWhileReading(t *testing.T) {
+	t.Parallel()
 	b, err := broker.Start(broker.Config{RetentionBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
@@ -323,6 +328,7 @@ func TestCancelEndsEverything(t *testing.T) {
 }
 
 func TestRebalanceSharesPartitions(t *testing.T) {
+	t.Parallel()
 	addr := startBroker(t, broker.Config{})
 	topic := topicName(t)
 	produce(t, addr, topic, 4, 0, 2000)
