@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"cancha/ml"
 	"cancha/ml/modelfile"
 )
 
@@ -74,4 +75,42 @@ func TestLoadRefusesWhatDoesNotFit(t *testing.T) {
 	if _, err := LoadRegressor(file, "r"); !errors.Is(err, modelfile.ErrDamaged) {
 		t.Errorf("a tree that never ends: got %v", err)
 	}
+}
+
+// FuzzLoad puts foreign numbers into the arrays of a forest: what is accepted must answer, and end.
+func FuzzLoad(f *testing.F) {
+	f.Add([]byte{0, 255, 255}, []byte{1, 0, 1}, []byte{2, 0, 0}, byte(3), byte(2))
+	f.Add([]byte{255}, []byte{0}, []byte{0}, byte(1), byte(1))
+	f.Fuzz(func(t *testing.T, feature, left, right []byte, nodes, values byte) {
+		file := &modelfile.File{Kind: "test", Version: 1}
+		if err := file.SetMeta("f", fileMeta{Features: []string{"a", "b"}}); err != nil {
+			t.Fatal(err)
+		}
+		file.SetInt32("f.nodes", []int32{int32(int8(nodes))})
+		file.SetInt32("f.values", []int32{int32(int8(values))})
+		file.SetInt32("f.feature", signed(feature))
+		file.SetInt32("f.left", signed(left))
+		file.SetInt32("f.right", signed(right))
+		file.SetFloat32("f.threshold", make([]float32, len(feature)))
+		file.SetFloat32("f.value", make([]float32, max(int(int8(values)), 0)))
+		file.SetFloat64("f.importance", make([]float64, 2))
+		forest, err := LoadRegressor(file, "f")
+		if err != nil {
+			return
+		}
+		for _, row := range [][]float32{{-1, -1}, {1, 1}, {-1, 1}} {
+			forest.Value(row)
+		}
+		if _, err := forest.Predict(&ml.Dataset{Features: []string{"a", "b"}, Values: []float32{1, -1}}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func signed(b []byte) []int32 {
+	out := make([]int32, len(b))
+	for i, v := range b {
+		out[i] = int32(int8(v))
+	}
+	return out
 }

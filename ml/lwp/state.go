@@ -57,10 +57,12 @@ func (s *State) Observe(e *statsbomb.Event) bool {
 		return false
 	}
 	s.minute = max(s.minute, playedMinutes(e.Period, e.Timestamp))
-	switch e.Team.ID {
-	case s.homeID:
+	switch {
+	case e.Team.ID == 0: // no team, even where the match's teams are unknown
+		return false
+	case e.Team.ID == s.homeID:
 		s.Home.observe(e)
-	case s.awayID:
+	case e.Team.ID == s.awayID:
 		s.Away.observe(e)
 	default:
 		return false

@@ -80,6 +80,16 @@ func TestMinuteAndEnd(t *testing.T) {
 	}
 }
 
+// TestUnknownTeams must not count for anybody, not even where the teams of the match are unknown as well.
+func TestUnknownTeams(t *testing.T) {
+	for _, s := range []State{NewState(0, 0), NewState(homeTeam, awayTeam)} {
+		goal := shot(1, time.Minute, 0, 97, 0.5)
+		if s.Observe(&goal) || s.Home != (Side{}) || s.Away != (Side{}) {
+			t.Errorf("a goal of no team was counted: %+v", s)
+		}
+	}
+}
+
 // TestStateDoesNotDependOnOrder shuffles a match.
 func TestStateDoesNotDependOnOrder(t *testing.T) {
 	events := busy(1)

@@ -36,7 +36,6 @@ type Config struct {
 	// MaxBins is into how many bins a column is put, 2 to 65536. A column with no more distinct values is split
 	// exactly. 0: 256. More bins cost time in wide nodes and nothing in small ones.
 	MaxBins int
-	Seed    uint64 // random_state: which columns a split looks at, and how equally good columns are chosen between
 }
 
 // Limits of MaxBins. Codes are stored in 16 bits.

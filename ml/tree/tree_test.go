@@ -40,7 +40,7 @@ func growOne(t *testing.T, d *ml.Dataset, c Config) *Tree {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := builder.Grow(t.Context(), nil, c.Seed)
+	tr, err := builder.Grow(t.Context(), nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
