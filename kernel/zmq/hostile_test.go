@@ -1,0 +1,112 @@
+package zmq
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// greeting is what a libzmq peer says first.
+func greeting() []byte {
+	g := make([]byte, greetingSize)
+	g[0], g[8], g[9], g[10], g[11] = 0xff, 1, 0x7f, 3, 1
+	copy(g[12:], "NULL")
+	return g
+}
+
+func frame(flags byte, body []byte) []byte {
+	if len(body) > 255 {
+		return append(binary.BigEndian.AppendUint64([]byte{flags | flagLong}, uint64(len(body))), body...)
+	}
+	return append([]byte{flags, byte(len(body))}, body...)
+}
+
+func command(name string, body []byte) []byte {
+	return frame(flagCommand, append(append([]byte{byte(len(name))}, name...), body...))
+}
+
+func property(key, value string) []byte {
+	b := append([]byte{byte(len(key))}, key...)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(value)))
+	return append(b, value...)
+}
+
+func ready(kind string) []byte { return command("READY", property("Socket-Type", kind)) }
+
+func claim(flags byte, size uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{flags | flagLong}, size)
+}
+
+func TestGarbageEndsOnlyItsConnection(t *testing.T) {
+	r, address := newRouter(t, quick())
+	echo(t, r)
+	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+	for _, c := range []struct {
+		name string
+		sent []byte
+	}{
+		{"HTTP", []byte("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" + strings.Repeat("x", 100))},
+		{"zeros", make([]byte, 1000)},
+		{"PLAIN mechanism", append(append(greeting()[:12], "PLAIN"...), make([]byte, 47)...)},
+		{"READY cut in a property", join(greeting(), command("READY", []byte{200, 'S'}))},
+		{"READY with a value too long", join(greeting(), command("READY", append(property("Socket-Type", "DEALER")[:12], 255, 255, 255, 255)))},
+		{"READY of 2^62 bytes", join(greeting(), claim(flagCommand, 1<<62))},
+		{"unknown socket type", join(greeting(), ready("NONSENSE"))},
+		{"incompatible socket type", join(greeting(), ready("PUSH"))},
+		{"no READY but a message", join(greeting(), frame(0, []byte("hello")))},
+		{"identity with a leading zero", join(greeting(), command("READY", join(property("Socket-Type", "DEALER"), property("Identity", "\x00abc"))))},
+		{"frame of 2^33 bytes", join(greeting(), ready("DEALER"), claim(0, 1<<33))},
+		{"frame of 2^49 bytes", join(greeting(), ready("DEALER"), claim(0, 1<<49))},
+		{"frame of 2^63 bytes", join(greeting(), ready("DEALER"), claim(0, 1<<63))},
+		{"message over the limit in parts", join(greeting(), ready("DEALER"), frame(flagMore, make([]byte, 5<<20)), claim(0, 5<<20))},
+		{"too many frames", join(greeting(), ready("DEALER"), bytes.Repeat([]byte{flagMore, 0}, 2000))},
+		{"reserved flags", join(greeting(), ready("DEALER"), frame(0x80, []byte("x")))},
+		{"command with more", join(greeting(), ready("DEALER"), frame(flagCommand|flagMore, []byte("\x04PING")))},
+		{"command without a name", join(greeting(), ready("DEALER"), frame(flagCommand, nil))},
+		{"command with its name cut", join(greeting(), ready("DEALER"), frame(flagCommand, []byte{9, 'P'}))},
+		{"PING cut", join(greeting(), ready("DEALER"), command("PING", []byte{0}))},
+		{"ERROR", join(greeting(), ready("DEALER"), command("ERROR", []byte("\x02no")))},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			raw, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer raw.Close()
+			_, _ = raw.Write(c.sent) // the peer may have closed by then
+			_ = raw.SetReadDeadline(time.Now().Add(5 * time.Second))
+			if _, err := io.Copy(io.Discard, raw); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Error("the connection was not closed")
+			}
+			alive(t, address)
+		})
+	}
+}
+
+// FuzzLink reads arbitrary bytes as a live peer's and checks that what passes is within the limits.
+func FuzzLink(f *testing.F) {
+	f.Add(frame(0, []byte("x")))
+	f.Add(append(command("PING", []byte("\x00\x00")), frame(flagMore, nil)...))
+	f.Add(claim(flagLong, 1<<62))
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		client, server := net.Pipe()
+		go func() {
+			_, _ = client.Write(sent)
+			_ = client.Close()
+		}()
+		defer server.Close()
+		l := newLink(server, io.Discard, Limits{Message: 1 << 16, Parts: 4}.withDefaults())
+		l.greeting, l.live = 0, true
+		l.onCommand = func(string, []byte) error { return nil }
+		passed, err := io.Copy(io.Discard, l)
+		if passed > int64(len(sent)) {
+			t.Errorf("%d bytes of %d passed, %v", passed, len(sent), err)
+		}
+	})
+}
