@@ -41,15 +41,12 @@ func (b *batch) pop() (m *match, i int) {
 func (b *batch) latest() time.Duration {
 	var latest time.Duration
 	for _, m := range b.all {
-		for _, at := range m.at {
-			latest = max(latest, at)
-		}
+		latest = max(latest, m.at[len(m.at)-1])
 	}
 	return latest
 }
 
-// heads orders matches by the time of their next event, then by id. Only the next event of a match counts: one that steps
-// back follows the event before it at once.
+// heads orders matches by the time of their next event, then by id.
 type heads []*match
 
 func (h heads) Len() int      { return len(h) }

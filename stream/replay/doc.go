@@ -8,9 +8,13 @@
 // no pause at half time.
 //
 // Matches are played in batches. The matches of a batch kick off together, the first batch at Config.Start, each later one at
-// the first whole minute after the latest event of the batch before. Within a batch events are sent in event-time order, ties
-// by match id. Within a match the order is that of period and index: timestamps step back now and then, and that disorder is
-// real; it is for the reader's watermark.
+// the first whole minute after the latest event of the batch before. The events of a batch are sent in event-time order, ties
+// by match id and index. So a record is never late because of its producer; what arrives out of order has been disordered on
+// its way.
+//
+// Within a match that is nearly the order of period and index, but not quite: real timestamps step back now and then. The
+// last Ball Receipt* of a half may even bear the first second of the half (in 26 of 82 matches of the open data that have such events), 45
+// minutes before the pass that it receives. Readers that need the order of a match go by period and index.
 //
 // # Keys and partitions
 //

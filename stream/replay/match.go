@@ -1,8 +1,10 @@
 package replay
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"cancha/statsbomb"
@@ -25,19 +27,19 @@ type match struct {
 
 func (m *match) setID(id int64) { m.id, m.key = id, key(id) }
 
-// encode makes the JSON of all events and lets go of the events.
+// encode makes the JSON of all events in the order in which they are sent, and lets go of the events.
 func (m *match) encode() error {
 	clock := newClock(m.events)
 	m.ends = make([]int, len(m.events))
 	m.at = make([]time.Duration, len(m.events))
-	for i := range m.events {
-		e := &m.events[i]
+	for n, i := range clock.order(m.events) {
+		e := m.events[i] // the archive may want to keep its own
 		e.MatchID = m.id
 		var err error
-		if m.json, err = statsbomb.AppendEvent(m.json, e); err != nil {
+		if m.json, err = statsbomb.AppendEvent(m.json, &e); err != nil {
 			return fmt.Errorf("replay: match %d of the archive: %w", m.source.ID, err)
 		}
-		m.ends[i], m.at[i] = len(m.json), clock.at(e)
+		m.ends[n], m.at[n] = len(m.json), clock.at(&e)
 	}
 	m.events = nil
 	tail, err := json.Marshal(struct {
@@ -49,7 +51,7 @@ func (m *match) encode() error {
 	return err
 }
 
-// event is the JSON of the i-th event.
+// event is the JSON of the i-th event that is sent.
 func (m *match) event(i int) []byte {
 	if i == 0 {
 		return m.json[:m.ends[0]]
@@ -76,3 +78,13 @@ func newClock(events []statsbomb.Event) clock {
 }
 
 func (c clock) at(e *statsbomb.Event) time.Duration { return c.offset[e.Period] + e.Timestamp }
+
+// order is the indices of events by time, and in their own order where the time is the same.
+func (c clock) order(events []statsbomb.Event) []int {
+	order := make([]int, len(events))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(c.at(&events[i]), c.at(&events[j])) })
+	return order
+}
