@@ -1,0 +1,245 @@
+package check
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// bodyName is the function that holds a cell's statements. No cell can spell it by accident: the letter is Canadian
+// syllabics.
+const bodyName = "cellᐧbody"
+
+const (
+	declPrefix = "package main;"
+	bodyPrefix = "package main;func " + bodyName + "(){"
+)
+
+// GoVersion is the language version that cells are checked against.
+const GoVersion = "go1.26"
+
+// Cell is a cell that go/types has accepted, not yet part of the scope.
+type Cell struct {
+	Name string // "cell 3"
+	Pkg  *types.Package
+	Info *types.Info
+
+	Decls   []ast.Decl                // package level: constants, types, functions and moved variables, in order
+	Body    *ast.FuncDecl             // the statements
+	Moved   map[ast.Stmt]*Moved       // placeholders of variables that were moved from Body to Decls
+	Methods []Method                  // methods of types of earlier cells
+	Objects []types.Object            // what the cell declares, in order; local variables of Body as variables of the package
+	Local   map[*types.Var]*types.Var // variable of Body's outermost block → its entry in Objects
+	Main    *types.Func               // func main, nil without one
+
+	imported map[string]string
+	dots     []string
+	text     *text
+	scope    *Scope
+}
+
+// Moved stands for a variable declaration at its place among the statements.
+type Moved struct {
+	Vars  []*types.Var         // to be set to their zero values
+	Inits []*types.Initializer // to be run, in order
+}
+
+// Method is a method that a cell adds to a type of an earlier cell, or defines anew with the same signature. Decl is a
+// function whose first parameter is the receiver.
+type Method struct {
+	Type *types.Named
+	Func *types.Func
+	Decl *ast.FuncDecl
+}
+
+// Position returns the line and column, from 1, of a node of this cell.
+func (c *Cell) Position(pos token.Pos) (line, column int) {
+	return c.text.position(c.text.offset(c.scope.fset, pos))
+}
+
+// Refuse returns the error that refuses the cell because of a node.
+func (c *Cell) Refuse(pos token.Pos, format string, args ...any) error {
+	col := collector{text: c.text}
+	col.add(c.text.offset(c.scope.fset, pos), fmt.Sprintf(format, args...))
+	return col.err(c.Name)
+}
+
+// Check checks a cell against what the cells before it declared. The error is an *Error. The scope is as before until
+// Commit.
+func (s *Scope) Check(name, code string) (*Cell, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.check(name, code)
+}
+
+func (s *Scope) check(name, code string) (c *Cell, err error) {
+	b := &builder{
+		Scope: s,
+		cell: &Cell{
+			Name: name, Pkg: types.NewPackage("main", "main"), Info: newInfo(), Moved: map[ast.Stmt]*Moved{},
+			Local: map[*types.Var]*types.Var{}, imported: map[string]string{}, text: newText(name, code), scope: s,
+		},
+	}
+	b.errs.text = b.cell.text
+	defer func() {
+		if p := recover(); p != nil { // the checker, on a tree it was not made for
+			b.errs.add(0, fmt.Sprintf("the cell cannot be checked: %v", p))
+			c, err = nil, b.errs.err(name)
+		}
+	}()
+	for _, step := range []func(){b.parse, b.imports, b.moveVariables, b.resolve, b.adoptMethods, b.check, b.collect} {
+		step()
+		if err := b.errs.err(name); err != nil {
+			return nil, err
+		}
+	}
+	return b.cell, nil
+}
+
+func newInfo() *types.Info {
+	return &types.Info{
+		Types:      map[ast.Expr]types.TypeAndValue{},
+		Defs:       map[*ast.Ident]types.Object{},
+		Uses:       map[*ast.Ident]types.Object{},
+		Instances:  map[*ast.Ident]types.Instance{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{},
+		Implicits:  map[ast.Node]types.Object{},
+		Scopes:     map[ast.Node]*types.Scope{},
+	}
+}
+
+// builder carries a cell through the steps of its check.
+type builder struct {
+	*Scope
+	cell *Cell
+	errs collector
+
+	imps, decls, body *ast.File
+	declared          map[string]bool // names that Decls declare
+	specs             []ast.Spec      // imports that the cell needs
+	placeholders      map[ast.Stmt]*ast.GenDecl
+}
+
+func (b *builder) parse() {
+	code := b.cell.text.code
+	pieces, fault := split(code)
+	if fault != nil {
+		b.errs.add(fault.offset, fault.text)
+		return
+	}
+	for _, p := range pieces {
+		if p.kind == clause && strings.TrimRight(strings.TrimSpace(code[p.start:p.end]), "; ") != "package main" {
+			b.errs.add(p.start, "a cell belongs to package main: remove the package clause")
+		}
+	}
+	b.imps = b.file(declPrefix, keep(code, pieces, importing), "")
+	b.decls = b.file(declPrefix, keep(code, pieces, declaration), "")
+	b.body = b.file(bodyPrefix, keep(code, pieces, statement, variable), "\n}")
+}
+
+// file parses one of the files of the cell. Unresolved identifiers are wanted, so objects are resolved.
+func (b *builder) file(prefix, code, suffix string) *ast.File {
+	f, err := b.Scope.parse(b.cell.text, prefix, code, suffix)
+	if err != nil {
+		b.errs.addSyntax(err, len(prefix))
+	}
+	return f
+}
+
+func (s *Scope) parse(t *text, prefix, code, suffix string) (*ast.File, error) {
+	s.serial++
+	name := fmt.Sprintf("%d", s.serial)
+	t.files[name] = len(prefix)
+	s.texts[name] = t
+	return parser.ParseFile(s.fset, name, prefix+code+suffix, parser.ParseComments)
+}
+
+// collect gathers what the checked cell declares.
+func (b *builder) collect() {
+	c := b.cell
+	for _, d := range c.Decls {
+		b.collectDecl(d)
+	}
+	outer := c.Info.Scopes[c.Body.Type]
+	for _, stmt := range c.Body.Body.List {
+		if l, ok := stmt.(*ast.LabeledStmt); ok {
+			stmt = l.Stmt
+		}
+		for _, id := range declaredBy(stmt) {
+			v, ok := c.Info.Defs[id].(*types.Var)
+			if !ok || v.Parent() != outer || id.Name == "_" {
+				continue
+			}
+			global := types.NewVar(v.Pos(), c.Pkg, v.Name(), v.Type())
+			c.Local[v] = global
+			c.Objects = append(c.Objects, global)
+		}
+	}
+	if len(b.placeholders) > 0 {
+		b.orderInits()
+	}
+}
+
+func (b *builder) collectDecl(d ast.Decl) {
+	c := b.cell
+	add := func(id *ast.Ident) {
+		if o := c.Info.Defs[id]; o != nil && id.Name != "_" && id.Name != "init" {
+			c.Objects = append(c.Objects, o)
+		}
+	}
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv != nil || slices.ContainsFunc(c.Methods, func(m Method) bool { return m.Decl == d }) {
+			return
+		}
+		add(d.Name)
+		if f, ok := c.Info.Defs[d.Name].(*types.Func); ok && d.Name.Name == "main" {
+			c.Main = f
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			for _, id := range specNames(spec) {
+				add(id)
+			}
+		}
+	}
+}
+
+func specNames(spec ast.Spec) []*ast.Ident {
+	switch s := spec.(type) {
+	case *ast.TypeSpec:
+		return []*ast.Ident{s.Name}
+	case *ast.ValueSpec:
+		return s.Names
+	}
+	return nil
+}
+
+// declaredBy are the names on the left of a := or var statement.
+func declaredBy(stmt ast.Stmt) []*ast.Ident {
+	var names []*ast.Ident
+	switch s := stmt.(type) {
+	case *ast.AssignStmt:
+		if s.Tok == token.DEFINE {
+			for _, l := range s.Lhs {
+				if id, ok := l.(*ast.Ident); ok {
+					names = append(names, id)
+				}
+			}
+		}
+	case *ast.DeclStmt:
+		if d, ok := s.Decl.(*ast.GenDecl); ok && d.Tok == token.VAR {
+			for _, spec := range d.Specs {
+				names = append(names, specNames(spec)...)
+			}
+		}
+	}
+	return names
+}
+
+// Replaces returns what a name meant before this cell, nil where it had no meaning.
+func (c *Cell) Replaces(name string) types.Object { return c.scope.objects[name] }

@@ -1,0 +1,133 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"go/scanner"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// maxDiagnostics is how many errors of a cell are told; gc stops at ten too.
+const maxDiagnostics = 10
+
+// Diagnostic is one thing wrong with a cell. Line and Column count from 1, the column in bytes; Offset is the byte in the
+// cell's code.
+type Diagnostic struct {
+	Offset       int
+	Line, Column int
+	Text         string
+}
+
+// Error refuses a cell. Nothing of it has run and nothing is declared.
+type Error struct {
+	Cell        string // "cell 3"
+	Code        string
+	Diagnostics []Diagnostic
+}
+
+// Error is the first diagnostic with its position: "cell 3:2:5: undefined: nope".
+func (e *Error) Error() string {
+	if len(e.Diagnostics) == 0 {
+		return e.Cell + ": cannot be compiled"
+	}
+	return e.Cell + e.Diagnostics[0].String()
+}
+
+func (d Diagnostic) String() string { return fmt.Sprintf(":%d:%d: %s", d.Line, d.Column, d.Text) }
+
+// Lines are all diagnostics, each with its source line and a caret.
+func (e *Error) Lines() []string {
+	source := strings.Split(e.Code, "\n")
+	var out []string
+	for _, d := range e.Diagnostics {
+		out = append(out, e.Cell+d.String())
+		if d.Line >= 1 && d.Line <= len(source) {
+			out = append(out, caret(source[d.Line-1], d.Line, d.Column)...)
+		}
+	}
+	return out
+}
+
+// caret shows a source line with a mark under a column. Tabs before the mark are repeated, so that it stands right
+// whatever their width.
+func caret(line string, number, column int) []string {
+	margin := fmt.Sprintf("%5d | ", number)
+	var pad strings.Builder
+	for i, r := range line {
+		if i >= column-1 {
+			break
+		}
+		if r == '\t' {
+			pad.WriteByte('\t')
+		} else {
+			pad.WriteByte(' ')
+		}
+	}
+	return []string{margin + strings.TrimRight(line, "\r"), strings.Repeat(" ", len(margin)-2) + "| " + pad.String() + "^"}
+}
+
+// collector gathers a cell's diagnostics in the order of their positions.
+type collector struct {
+	text *text
+	list []Diagnostic
+	seen map[string]bool
+}
+
+func (c *collector) add(offset int, msg string) {
+	offset = min(max(offset, 0), len(c.text.code))
+	line, column := c.text.position(offset)
+	key := fmt.Sprint(line, ":", msg)
+	if c.seen[key] {
+		return
+	}
+	if c.seen == nil {
+		c.seen = map[string]bool{}
+	}
+	c.seen[key] = true
+	at := len(c.list)
+	for at > 0 && c.list[at-1].Offset > offset {
+		at--
+	}
+	c.list = append(c.list[:at], append([]Diagnostic{{offset, line, column, msg}}, c.list[at:]...)...)
+}
+
+// addSyntax adds what the parser said about a file made from the cell.
+func (c *collector) addSyntax(err error, prefix int) {
+	var list scanner.ErrorList
+	if !errors.As(err, &list) {
+		c.add(0, err.Error())
+		return
+	}
+	for _, e := range list {
+		c.add(e.Pos.Offset-prefix, "syntax error: "+e.Msg)
+	}
+}
+
+// addType adds what the type checker said, unless it is one of the things that a notebook forgives: an unused variable, an
+// unused import.
+func (c *collector) addType(fset *token.FileSet, err error) {
+	var e types.Error
+	if !errors.As(err, &e) {
+		c.add(0, err.Error())
+		return
+	}
+	if e.Soft {
+		return
+	}
+	if strings.HasPrefix(e.Msg, "\t") { // the second half of an error: where the other declaration is
+		return
+	}
+	c.add(c.text.offset(fset, e.Pos), strings.ReplaceAll(e.Msg, bodyName, "the cell"))
+}
+
+func (c *collector) err(name string) error {
+	if len(c.list) == 0 {
+		return nil
+	}
+	if len(c.list) > maxDiagnostics {
+		c.list = c.list[:maxDiagnostics]
+	}
+	return &Error{Cell: name, Code: c.text.code, Diagnostics: c.list}
+}

@@ -1,0 +1,4 @@
+package check
+
+// docs finds doc comments and source text.
+type docs struct{}

@@ -1,0 +1,128 @@
+package check
+
+import (
+	"go/ast"
+	"go/types"
+)
+
+// adoptMethods turns methods of types that earlier cells declared into functions with the receiver in front, which go/types
+// can check, and gives the types those methods.
+func (b *builder) adoptMethods() {
+	var adopted []*ast.FuncDecl
+	var originals []*ast.FuncDecl
+	for i, d := range b.decls.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Recv == nil || len(f.Recv.List) != 1 {
+			continue
+		}
+		base, generic := receiverName(f.Recv.List[0].Type)
+		if base == nil || b.declared[base.Name] {
+			continue
+		}
+		obj, ok := b.objects[base.Name].(*types.TypeName)
+		if !ok {
+			continue // go/types says what is wrong
+		}
+		if generic || obj.IsAlias() {
+			b.errs.add(b.cell.text.offset(b.fset, f.Recv.Pos()),
+				"methods of a generic type or of an alias belong into the cell that declares it: declare "+base.Name+" again in this cell")
+			continue
+		}
+		fn := asFunction(f, base.Name)
+		b.decls.Decls[i] = fn
+		adopted, originals = append(adopted, fn), append(originals, f)
+	}
+	if len(adopted) > 0 {
+		b.declareMethods(adopted, originals)
+	}
+}
+
+// receiverName is the type name in a receiver; generic tells of type parameters.
+func receiverName(x ast.Expr) (name *ast.Ident, generic bool) {
+	for {
+		switch t := x.(type) {
+		case *ast.Ident:
+			return t, generic
+		case *ast.StarExpr:
+			x = t.X
+		case *ast.ParenExpr:
+			x = t.X
+		case *ast.IndexExpr:
+			x, generic = t.X, true
+		case *ast.IndexListExpr:
+			x, generic = t.X, true
+		default:
+			return nil, generic
+		}
+	}
+}
+
+func asFunction(f *ast.FuncDecl, base string) *ast.FuncDecl {
+	recv := *f.Recv.List[0]
+	if len(recv.Names) == 0 {
+		recv.Names = []*ast.Ident{{NamePos: recv.Pos(), Name: "_"}}
+	}
+	t := *f.Type
+	params := *f.Type.Params
+	params.List = append([]*ast.Field{&recv}, params.List...)
+	t.Params = &params
+	name := &ast.Ident{NamePos: f.Name.Pos(), Name: base + "ᐧ" + f.Name.Name}
+	return &ast.FuncDecl{Doc: f.Doc, Name: name, Type: &t, Body: f.Body}
+}
+
+// declareMethods checks the signatures alone and adds the methods, so that the rest of the cell can call them.
+func (b *builder) declareMethods(adopted, originals []*ast.FuncDecl) {
+	info := newInfo()
+	pkg := types.NewPackage("main", "main")
+	b.insertObjects(pkg)
+	conf := types.Config{Importer: b.importer, IgnoreFuncBodies: true, GoVersion: GoVersion,
+		Error: func(err error) { b.errs.addType(b.fset, err) }}
+	file := *b.decls
+	b.withImports(&file)
+	_ = types.NewChecker(&conf, b.fset, pkg, info).Files([]*ast.File{&file}) // errors are collected
+	if len(b.errs.list) > 0 {
+		return
+	}
+	for i, fn := range adopted {
+		b.declareMethod(info.Defs[fn.Name].(*types.Func), fn, originals[i])
+	}
+}
+
+func (b *builder) declareMethod(f *types.Func, fn, original *ast.FuncDecl) {
+	sig := f.Signature()
+	recv := sig.Params().At(0)
+	t := types.Unalias(recv.Type())
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	named, ok := t.(*types.Named)
+	if !ok {
+		return
+	}
+	var params []*types.Var
+	for i := 1; i < sig.Params().Len(); i++ {
+		params = append(params, sig.Params().At(i))
+	}
+	method := types.NewSignatureType(types.NewParam(recv.Pos(), recv.Pkg(), recv.Name(), recv.Type()), nil, nil,
+		types.NewTuple(params...), sig.Results(), sig.Variadic())
+	at := b.cell.text.offset(b.fset, original.Name.Pos())
+	for m := range named.Methods() {
+		if m.Name() != original.Name.Name {
+			continue
+		}
+		if !sameSignature(m.Signature(), method) {
+			b.errs.add(at, "method "+named.Obj().Name()+"."+m.Name()+" exists with another signature: declare type "+named.Obj().Name()+" again in this cell")
+			return
+		}
+		b.cell.Methods = append(b.cell.Methods, Method{named, m, fn})
+		return
+	}
+	m := types.NewFunc(f.Pos(), b.cell.Pkg, original.Name.Name, method)
+	named.AddMethod(m)
+	b.phantom[m] = true // until the cell is committed
+	b.cell.Methods = append(b.cell.Methods, Method{named, m, fn})
+}
+
+func sameSignature(a, b *types.Signature) bool {
+	return types.Identical(a, b) && types.Identical(a.Recv().Type(), b.Recv().Type())
+}

@@ -1,0 +1,196 @@
+package check
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+)
+
+// A cell's variables are checked where they stand, as locals of its body, so that Go's own rules of order and redeclaration
+// hold. Two kinds have to be seen from the package level instead: those that a function of the same cell mentions, and those
+// that a var declaration further up mentions (package-level initialisation runs in order of dependency).
+
+// moveVariables moves such declarations to the package level and leaves a placeholder.
+func (b *builder) moveVariables() {
+	list := b.statements()
+	wanted := namesOf(b.decls.Unresolved)
+	b.wantForward(list, wanted)
+	moved := map[int]bool{}
+	for again := true; again; {
+		again = false
+		for i, stmt := range list {
+			if moved[i] || !slices.ContainsFunc(declaredBy(stmt), func(id *ast.Ident) bool { return wanted[id.Name] }) {
+				continue
+			}
+			moved[i], again = true, true
+			for name := range freeNames(stmt) {
+				wanted[name] = true
+			}
+		}
+	}
+	b.placeholders = map[ast.Stmt]*ast.GenDecl{}
+	first := map[string]bool{}
+	for i, stmt := range list {
+		if moved[i] {
+			b.move(list, i, stmt, first)
+		}
+	}
+}
+
+func (b *builder) statements() []ast.Stmt {
+	for _, d := range b.body.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == bodyName {
+			b.cell.Body = f
+			return f.Body.List
+		}
+	}
+	b.errs.add(0, "syntax error: the cell cannot be read")
+	return nil
+}
+
+func namesOf(ids []*ast.Ident) map[string]bool {
+	names := map[string]bool{}
+	for _, id := range ids {
+		names[id.Name] = true
+	}
+	return names
+}
+
+// wantForward adds the names that a var declaration mentions and a later one declares.
+func (b *builder) wantForward(list []ast.Stmt, wanted map[string]bool) {
+	later := map[string]bool{}
+	for _, stmt := range slices.Backward(list) {
+		if _, isVar := stmt.(*ast.DeclStmt); !isVar {
+			continue
+		}
+		own := declaredBy(stmt)
+		for name := range freeNames(stmt) {
+			if later[name] && !slices.ContainsFunc(own, func(id *ast.Ident) bool { return id.Name == name }) {
+				wanted[name] = true
+				for _, id := range own {
+					wanted[id.Name] = true
+				}
+			}
+		}
+		for _, id := range own {
+			later[id.Name] = true
+		}
+	}
+}
+
+// freeNames are the names that the right side of a declaration may take from outside: too many rather than too few.
+func freeNames(stmt ast.Stmt) map[string]bool {
+	names := map[string]bool{}
+	own := map[*ast.Ident]bool{}
+	for _, id := range declaredBy(stmt) {
+		own[id] = true
+	}
+	ast.Inspect(stmt, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			ast.Inspect(n.X, func(n ast.Node) bool {
+				if id, ok := n.(*ast.Ident); ok {
+					names[id.Name] = true
+				}
+				return true
+			})
+			return false
+		case *ast.Ident:
+			if !own[n] {
+				names[n.Name] = true
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// move turns a := or var statement into a declaration of the package. Names that the cell declared further up keep their
+// variable: the statement then assigns to it, which only works where the whole statement declares nothing else.
+func (b *builder) move(list []ast.Stmt, i int, stmt ast.Stmt, first map[string]bool) {
+	var decl *ast.GenDecl
+	switch s := stmt.(type) {
+	case *ast.DeclStmt:
+		decl = s.Decl.(*ast.GenDecl)
+	case *ast.AssignStmt:
+		spec := &ast.ValueSpec{Values: s.Rhs}
+		fresh := false
+		for _, l := range s.Lhs {
+			id, ok := l.(*ast.Ident)
+			if !ok {
+				b.errs.add(b.cell.text.offset(b.fset, l.Pos()), "non-name on left side of :=")
+				return
+			}
+			fresh = fresh || id.Name != "_" && !first[id.Name]
+			spec.Names = append(spec.Names, id)
+		}
+		if !fresh {
+			b.errs.add(b.cell.text.offset(b.fset, s.TokPos), "no new variables on left side of :=")
+			return
+		}
+		if b.reassigns(list, i, s, first) {
+			return
+		}
+		decl = &ast.GenDecl{TokPos: s.Pos(), Tok: token.VAR, Specs: []ast.Spec{spec}}
+	}
+	for _, id := range declaredBy(stmt) {
+		first[id.Name] = true
+	}
+	mark := &ast.EmptyStmt{Semicolon: stmt.Pos(), Implicit: true}
+	list[i] = mark
+	b.placeholders[mark] = decl
+	b.decls.Decls = append(b.decls.Decls, decl)
+}
+
+// reassigns handles "b, err := g()" after "a, err := f()" where both have moved: the new names are declared by a
+// statement of their own with the types of g's results, and the statement becomes an assignment in their place.
+func (b *builder) reassigns(list []ast.Stmt, i int, s *ast.AssignStmt, first map[string]bool) bool {
+	old := slices.ContainsFunc(s.Lhs, func(l ast.Expr) bool { return first[l.(*ast.Ident).Name] })
+	if !old {
+		return false
+	}
+	b.errs.add(b.cell.text.offset(b.fset, s.TokPos),
+		"a function of this cell uses variables of this statement, some of them declared further up: declare the new ones with var, or put the function into a cell of its own")
+	return true
+}
+
+// orderInits gives each placeholder the initialisers that have to run at its place: its own and those that they need.
+func (b *builder) orderInits() {
+	c := b.cell
+	done := map[*types.Initializer]bool{}
+	for _, stmt := range c.Body.Body.List {
+		decl := b.placeholders[stmt]
+		if decl == nil {
+			continue
+		}
+		m := &Moved{}
+		own := map[*types.Var]bool{}
+		for _, spec := range decl.Specs {
+			vs := spec.(*ast.ValueSpec)
+			for _, id := range vs.Names {
+				v, ok := c.Info.Defs[id].(*types.Var)
+				if !ok {
+					continue
+				}
+				own[v] = true
+				if len(vs.Values) == 0 {
+					m.Vars = append(m.Vars, v)
+				}
+			}
+		}
+		last := -1
+		for k, init := range c.Info.InitOrder {
+			if slices.ContainsFunc(init.Lhs, func(v *types.Var) bool { return own[v] }) {
+				last = k
+			}
+		}
+		for _, init := range c.Info.InitOrder[:last+1] {
+			if !done[init] {
+				done[init] = true
+				m.Inits = append(m.Inits, init)
+			}
+		}
+		c.Moved[stmt] = m
+	}
+}

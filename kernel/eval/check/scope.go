@@ -1,0 +1,132 @@
+package check
+
+import (
+	"fmt"
+	"go/importer"
+	"go/token"
+	"go/types"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// Package is a package that cells may import.
+type Package struct {
+	Path, Name string
+	Standard   bool
+}
+
+// Scope is what the accepted cells have declared: the newest meaning of each name. Its methods may be called from any
+// goroutine; one works at a time.
+type Scope struct {
+	mu       sync.Mutex
+	fset     *token.FileSet
+	importer types.Importer
+	packages []Package
+	byPath   map[string]Package
+	byName   map[string][]Package
+
+	objects map[string]types.Object // constants, types, functions and variables
+	imports map[string]string       // name → path
+	dots    []string                // paths imported with a dot
+	texts   map[string]*text        // file name → the cell it was made of
+	serial  int                     // of the files made so far
+	phantom map[*types.Func]bool    // methods that a refused cell tried to add
+	docs    docs
+}
+
+// NewScope returns an empty scope over the packages that cells may import. Export opens a package's export data in the form
+// of the gc compiler; it is called once a package, at its first use.
+func NewScope(packages []Package, export func(path string) (io.ReadCloser, error)) *Scope {
+	s := &Scope{
+		fset:     token.NewFileSet(),
+		packages: packages,
+		byPath:   map[string]Package{},
+		byName:   map[string][]Package{},
+		objects:  map[string]types.Object{},
+		imports:  map[string]string{},
+		texts:    map[string]*text{},
+		phantom:  map[*types.Func]bool{},
+	}
+	for _, p := range packages {
+		s.byPath[p.Path] = p
+		s.byName[p.Name] = append(s.byName[p.Name], p)
+	}
+	s.importer = listed{s.byPath, importer.ForCompiler(s.fset, "gc", export)}
+	return s
+}
+
+// listed imports only what is listed, so that the error for anything else is ours.
+type listed struct {
+	known map[string]Package
+	next  types.Importer
+}
+
+func (l listed) Import(path string) (*types.Package, error) {
+	if path == "unsafe" {
+		return types.Unsafe, nil
+	}
+	if _, ok := l.known[path]; !ok {
+		return nil, fmt.Errorf("package %s is not among those that a cell may import", path)
+	}
+	return l.next.Import(path)
+}
+
+// Importer returns the packages that cells see. Call it only while no other method of the scope runs.
+func (s *Scope) Importer() types.Importer { return s.importer }
+
+// FileSet holds the files of all cells.
+func (s *Scope) FileSet() *token.FileSet { return s.fset }
+
+// Position returns where something of a cell was written: the cell's name, line and column; ok is false for what is not
+// from a cell.
+func (s *Scope) Position(pos token.Pos) (cell string, line, column int, ok bool) {
+	file := s.fset.File(pos)
+	if file == nil {
+		return "", 0, 0, false
+	}
+	t := s.texts[file.Name()]
+	if t == nil {
+		return "", 0, 0, false
+	}
+	line, column = t.position(t.offset(s.fset, pos))
+	return t.cell, line, column, true
+}
+
+// Lookup returns the newest meaning of a name, nil where it has none.
+func (s *Scope) Lookup(name string) types.Object { return s.objects[name] }
+
+// Names are all declared names in order.
+func (s *Scope) Names() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.objects))
+}
+
+// Commit makes a checked cell's declarations the newest meaning of their names. Call it between Lock and Unlock.
+func (s *Scope) Commit(c *Cell) {
+	for name, path := range c.imported {
+		s.imports[name] = path
+		delete(s.objects, name)
+	}
+	for _, path := range c.dots {
+		if !slices.Contains(s.dots, path) {
+			s.dots = append(s.dots, path)
+		}
+	}
+	for _, o := range c.Objects {
+		s.objects[o.Name()] = o
+		delete(s.imports, o.Name())
+	}
+	for _, m := range c.Methods {
+		delete(s.phantom, m.Func)
+	}
+}
+
+// Lock keeps everybody else from using the scope and its importer: while a cell is lowered, which reads types that are
+// completed as they are read.
+func (s *Scope) Lock() { s.mu.Lock() }
+
+// Unlock ends Lock.
+func (s *Scope) Unlock() { s.mu.Unlock() }

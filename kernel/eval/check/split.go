@@ -1,0 +1,196 @@
+package check
+
+import (
+	"go/scanner"
+	"go/token"
+	"strings"
+)
+
+// kind is what a top-level piece of a cell is.
+type kind int
+
+const (
+	statement   kind = iota
+	declaration      // func, type, const
+	variable         // var
+	importing
+	clause // package clause
+)
+
+// piece is a top-level element of a cell: the bytes [start, end), its semicolon included.
+type piece struct {
+	kind       kind
+	start, end int
+}
+
+// fault is what is wrong with a cell's tokens, at a byte offset. Open tells that more text could mend it.
+type fault struct {
+	offset int
+	text   string
+	open   bool
+}
+
+// split cuts a cell at its top-level semicolons, written or implied, in one pass over its tokens.
+func split(code string) ([]piece, *fault) {
+	s := splitter{code: code, start: -1}
+	file := token.NewFileSet().AddFile("", -1, len(code))
+	s.scan.Init(file, []byte(code), func(pos token.Position, msg string) { s.report(pos.Offset, msg) }, 0)
+	for s.fault == nil {
+		pos, tok, lit := s.scan.Scan()
+		offset := min(file.Offset(pos), len(code))
+		if tok == token.EOF {
+			s.finish(len(code))
+			break
+		}
+		s.token(offset, tok, lit)
+	}
+	return s.pieces, s.fault
+}
+
+type splitter struct {
+	code   string
+	scan   scanner.Scanner
+	pieces []piece
+	fault  *fault
+
+	start int           // of the piece at hand, -1 between pieces
+	head  []token.Token // its first tokens at depth 0, enough to know its kind
+	open  []opening
+}
+
+type opening struct {
+	tok    token.Token
+	offset int
+}
+
+func (s *splitter) report(offset int, msg string) {
+	if s.fault != nil {
+		return
+	}
+	open := msg == "comment not terminated" || msg == "raw string literal not terminated"
+	s.fault = &fault{offset, msg, open}
+}
+
+func (s *splitter) token(offset int, tok token.Token, lit string) {
+	if s.start < 0 {
+		s.start, s.head = offset, s.head[:0]
+	}
+	if tok == token.SEMICOLON && len(s.open) == 0 {
+		if lit == ";" { // a lone one is an empty statement
+			offset++
+		}
+		s.head = append(s.head, tok)
+		s.finish(offset)
+		return
+	}
+	if len(s.open) == 0 && len(s.head) < 8 {
+		s.head = append(s.head, tok)
+	}
+	switch tok {
+	case token.LPAREN, token.LBRACK, token.LBRACE:
+		s.open = append(s.open, opening{tok, offset})
+	case token.RPAREN, token.RBRACK, token.RBRACE:
+		s.close(offset, tok)
+	}
+}
+
+func (s *splitter) close(offset int, tok token.Token) {
+	pairs := map[token.Token]token.Token{token.RPAREN: token.LPAREN, token.RBRACK: token.LBRACK, token.RBRACE: token.LBRACE}
+	n := len(s.open)
+	if n == 0 || s.open[n-1].tok != pairs[tok] {
+		s.report(offset, "syntax error: unexpected "+tok.String())
+		return
+	}
+	s.open = s.open[:n-1]
+	if len(s.open) == 0 && len(s.head) < 8 {
+		s.head = append(s.head, tok)
+	}
+}
+
+func (s *splitter) finish(end int) {
+	if s.fault != nil {
+		return
+	}
+	if n := len(s.open); n > 0 {
+		s.fault = &fault{len(s.code), "syntax error: unexpected end of cell, " + s.open[n-1].tok.String() + " is not closed", true}
+		return
+	}
+	if s.start < 0 {
+		return
+	}
+	s.pieces = append(s.pieces, piece{kindOf(s.head), s.start, end})
+	s.start = -1
+}
+
+// kindOf tells a piece's kind from its first tokens outside of brackets (the brackets themselves included).
+func kindOf(head []token.Token) kind {
+	switch head[0] {
+	case token.IMPORT:
+		return importing
+	case token.PACKAGE:
+		return clause
+	case token.TYPE, token.CONST:
+		return declaration
+	case token.VAR:
+		return variable
+	case token.FUNC:
+		if isFuncDecl(head[1:]) {
+			return declaration
+		}
+	}
+	return statement
+}
+
+// isFuncDecl tells "func name" and "func (r T) name(" from a function literal, whose parameters may be followed by a name
+// too, but never by one and a parenthesis.
+func isFuncDecl(head []token.Token) bool {
+	if len(head) > 0 && head[0] == token.IDENT {
+		return true
+	}
+	method := []token.Token{token.LPAREN, token.RPAREN, token.IDENT, token.LPAREN}
+	if len(head) < len(method) {
+		return false
+	}
+	for i, want := range method {
+		if head[i] != want {
+			return false
+		}
+	}
+	return true
+}
+
+// keep returns code with every byte outside of the pieces of the given kinds blanked out, line breaks aside. Comments are
+// kept with the piece that follows them, so that declarations find their doc comments.
+func keep(code string, pieces []piece, kinds ...kind) string {
+	wanted := func(k kind) bool {
+		for _, w := range kinds {
+			if w == k {
+				return true
+			}
+		}
+		return false
+	}
+	var b strings.Builder
+	b.Grow(len(code))
+	at := 0
+	for _, p := range pieces {
+		if wanted(p.kind) {
+			b.WriteString(code[at:p.end])
+		} else {
+			blank(&b, code[at:p.end])
+		}
+		at = p.end
+	}
+	blank(&b, code[at:])
+	return b.String()
+}
+
+func blank(b *strings.Builder, text string) {
+	for i := range len(text) {
+		if text[i] == '\n' {
+			b.WriteByte('\n')
+		} else {
+			b.WriteByte(' ')
+		}
+	}
+}

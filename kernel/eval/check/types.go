@@ -1,0 +1,47 @@
+package check
+
+import (
+	"go/ast"
+	"go/types"
+)
+
+// check runs go/types over the cell.
+func (b *builder) check() {
+	c := b.cell
+	c.Decls = b.decls.Decls
+	b.insertObjects(c.Pkg)
+	b.withImports(b.decls)
+	b.withImports(b.body)
+	conf := types.Config{Importer: b.importer, GoVersion: GoVersion, Error: func(err error) { b.errs.addType(b.fset, err) }}
+	_ = types.NewChecker(&conf, b.fset, c.Pkg, c.Info).Files([]*ast.File{b.decls, b.body}) // errors are collected
+	b.refusePhantoms()
+}
+
+// insertObjects makes the session's objects visible in a package, except where the cell declares the name anew. They keep
+// their own package objects, which have the same path, so that unexported fields stay accessible.
+func (b *builder) insertObjects(pkg *types.Package) {
+	used := map[string]bool{}
+	for _, f := range []*ast.File{b.decls, b.body} {
+		for _, id := range f.Unresolved {
+			used[id.Name] = true
+		}
+	}
+	for name := range used {
+		if o := b.objects[name]; o != nil && !b.declared[name] {
+			pkg.Scope().Insert(o)
+		}
+	}
+}
+
+// refusePhantoms refuses calls of methods that only a refused cell declared.
+func (b *builder) refusePhantoms() {
+	own := map[*types.Func]bool{}
+	for _, m := range b.cell.Methods {
+		own[m.Func] = true
+	}
+	for x, sel := range b.cell.Info.Selections {
+		if f, ok := sel.Obj().(*types.Func); ok && b.phantom[f] && !own[f] {
+			b.errs.add(b.cell.text.offset(b.fset, x.Sel.Pos()), types.ExprString(x)+" undefined (the cell that declared the method was refused)")
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package eval_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"cancha/kernel/cell"
+)
+
+// archived is a case of a text archive: "=== name", cells separated by "---", "-- expect --" and the whole of stdout.
+type archived struct {
+	name   string
+	cells  []string
+	expect string
+}
+
+func readArchive(t *testing.T, file string) []archived {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []archived
+	for _, block := range strings.Split("\n"+string(raw), "\n=== ")[1:] {
+		name, body, _ := strings.Cut(block, "\n")
+		body, expect, _ := strings.Cut(body, "-- expect --\n")
+		c := archived{name: strings.TrimSpace(name), expect: expect}
+		for _, code := range strings.Split("\n"+body, "\n---\n") {
+			c.cells = append(c.cells, strings.Trim(code, "\n"))
+		}
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+// runArchive runs each case in a program of its own and returns what it printed and how its cells failed.
+func runCase(t *testing.T, c archived) (stdout string, failures []string) {
+	n := newNotebook(t)
+	for _, code := range c.cells {
+		done := make(chan cell.Result, 1)
+		go func() { done <- n.run(code) }()
+		select {
+		case r := <-done:
+			if r.Err != nil {
+				failures = append(failures, strings.Join(r.Err.Traceback, "\n"))
+			}
+		case <-time.After(20 * time.Second):
+			n.program.Interrupt()
+			return n.stream("stdout"), append(failures, "the cell did not end in 20 s")
+		}
+	}
+	n.program.Interrupt()
+	return n.stream("stdout"), failures
+}
+
+// TestConformance runs a foreign archive, named by CANCHA_CONFORMANCE, and counts: the cells that fail are known and listed
+// in the package's notes.
+func TestConformance(t *testing.T) {
+	file := os.Getenv("CANCHA_CONFORMANCE")
+	if file == "" {
+		t.Skip("CANCHA_CONFORMANCE names no archive of cells")
+	}
+	passed, wrong := 0, 0
+	cases := readArchive(t, file)
+	for _, c := range cases {
+		got, failures := runCase(t, c)
+		switch {
+		case strings.TrimSpace(got) == strings.TrimSpace(c.expect) && len(failures) == 0:
+			passed++
+			continue
+		case len(failures) == 0:
+			wrong++
+		}
+		t.Logf("%s\ngot:  %q\nwant: %q\nfailures: %s", c.name, got, c.expect, strings.Join(failures, "\n"))
+	}
+	t.Logf("%d of %d pass, %d print something else without an error", passed, len(cases), wrong)
+}

@@ -1,0 +1,96 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"cancha/internal/cellio"
+	"cancha/kernel/cell"
+	"cancha/kernel/eval/check"
+)
+
+// outcome is how a cell's function ended.
+type outcome struct {
+	panicked    any
+	interrupted bool
+	trace       []string
+}
+
+// execute runs a cell's function on a goroutine of its own, so that one that cannot be stopped can be left behind.
+func (p *Program) execute(name string, serial int64, f func()) *cell.Error {
+	run := cellio.NewRun(serial)
+	p.current.Store(run)
+	defer p.current.Store(nil)
+	done := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		o.panicked, o.interrupted, o.trace = p.machine.Do(run, f)
+		done <- o
+	}()
+	select {
+	case o := <-done:
+		return p.fault(name, serial, o)
+	case <-run.Context().Done():
+	}
+	late := time.NewTimer(grace)
+	defer late.Stop()
+	select {
+	case o := <-done:
+		if o.panicked == nil {
+			return nil // it ended before it noticed
+		}
+		return p.fault(name, serial, o)
+	case <-late.C:
+		return leftBehind(name)
+	}
+}
+
+// Interrupt stops the running cell. Variables, functions and goroutines of earlier cells stay as they are. Where the cell
+// has asked to be told of interrupts (cellio.NotifyInterrupt) it is told instead, and goes on.
+func (p *Program) Interrupt() {
+	if run := p.current.Load(); run != nil && !run.Interrupt() {
+		p.machine.Interrupt(run)
+	}
+}
+
+// fault is the error of a cell that ended in a panic, nil if it did not.
+func (p *Program) fault(name string, serial int64, o outcome) *cell.Error {
+	switch {
+	case o.panicked == nil:
+		return nil
+	case o.interrupted:
+		return &cell.Error{Name: "interrupted", Value: "the cell was interrupted", Traceback: p.traceback("interrupted", name, serial, o)}
+	}
+	text := p.machine.PanicText(o.panicked)
+	return &cell.Error{Name: "panic", Value: text, Traceback: p.traceback("panic: "+text, name, serial, o)}
+}
+
+// traceback lists the functions of the cells that the panic left, and the line of the cell's own statements.
+func (p *Program) traceback(head, name string, serial int64, o outcome) []string {
+	lines := []string{head}
+	for _, f := range o.trace {
+		if f != name {
+			lines = append(lines, "    in "+f)
+		}
+	}
+	if at := p.machine.Where(); at.Cell == serial && at.Line > 0 {
+		lines = append(lines, fmt.Sprintf("    at %s:%d", name, at.Line))
+	}
+	return lines
+}
+
+func leftBehind(name string) *cell.Error {
+	text := "the cell did not stop: it waits in compiled code, and its goroutine was left behind; restart the kernel to be rid of it"
+	return &cell.Error{Name: "interrupted", Value: text, Traceback: []string{"interrupted: " + text, "    in " + name}}
+}
+
+// compileError is the error of a cell that was refused.
+func compileError(err error) *cell.Error {
+	var e *check.Error
+	if !errors.As(err, &e) {
+		return &cell.Error{Name: "compile error", Value: err.Error(), Traceback: []string{"compile error: " + err.Error()}}
+	}
+	return &cell.Error{Name: "compile error", Value: e.Error(), Traceback: strings.Split(strings.Join(e.Lines(), "\n"), "\n")}
+}

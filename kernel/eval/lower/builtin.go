@@ -1,0 +1,148 @@
+package lower
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"strings"
+)
+
+// replaced are functions of the standard library for which the primitives have a version that knows cells: whose output it
+// is, how an interpreted value prints, that a wait may be interrupted.
+var replaced = map[string]string{
+	"fmt.Print": "Print", "fmt.Println": "Println", "fmt.Printf": "Printf",
+	"fmt.Sprint": "Sprint", "fmt.Sprintln": "Sprintln", "fmt.Sprintf": "Sprintf",
+	"fmt.Fprint": "Fprint", "fmt.Fprintln": "Fprintln", "fmt.Fprintf": "Fprintf",
+	"fmt.Append": "Append", "fmt.Appendln": "Appendln", "fmt.Appendf": "Appendf",
+	"fmt.Errorf": "Errorf",
+	"errors.As":  "ErrorsAs", "errors.Is": "ErrorsIs",
+	"log.Print": "LogPrint", "log.Println": "LogPrintln", "log.Printf": "LogPrintf",
+	"log.Panic": "LogPanic", "log.Panicln": "LogPanicln", "log.Panicf": "LogPanicf",
+	"log.Fatal": "LogFatal", "log.Fatalln": "LogFatalln", "log.Fatalf": "LogFatalf",
+	"os.Exit":    "Exit",
+	"time.Sleep": "Sleep",
+}
+
+var printers = map[string]string{"print": runtimeAlias + ".BuiltinPrint", "println": runtimeAlias + ".BuiltinPrintln"}
+
+// builtin lowers a use of a predeclared function.
+func (f *fn) builtin(x *ast.CallExpr) string {
+	id, ok := ast.Unparen(x.Fun).(*ast.Ident)
+	if !ok {
+		refuse(x.Pos(), "package unsafe is not supported by the interpreter")
+	}
+	switch id.Name {
+	case "append":
+		return f.appendCall(x)
+	case "make":
+		args := []string{f.typ(f.typeOf(x))}
+		for _, a := range x.Args[1:] {
+			args = append(args, f.indexValue(a))
+		}
+		return "make(" + strings.Join(args, ", ") + ")"
+	case "new":
+		return f.newCall(x)
+	case "len", "cap":
+		if _, ok := f.typeOf(x.Args[0]).Underlying().(*types.Pointer); ok {
+			return id.Name + "(*" + operand(f.expr(x.Args[0])) + ")"
+		}
+		return id.Name + "(" + f.expr(x.Args[0]) + ")"
+	case "delete":
+		m := f.typeOf(x.Args[0]).Underlying().(*types.Map)
+		return "delete(" + f.expr(x.Args[0]) + ", " + f.conv(x.Args[1], m.Key()) + ")"
+	case "clear":
+		return f.clearer(f.typeOf(x.Args[0])) + "(" + f.expr(x.Args[0]) + ")"
+	case "min", "max":
+		return f.extreme(x, id.Name)
+	case "panic":
+		return runtimeAlias + ".Throw(" + f.conv(x.Args[0], anyType) + ")"
+	case "recover":
+		return f.recoverCall()
+	case "print", "println":
+		args := make([]string, len(x.Args))
+		for i, a := range x.Args {
+			args[i] = f.conv(a, anyType)
+		}
+		return printers[id.Name] + "(" + strings.Join(args, ", ") + ")"
+	}
+	args := make([]string, len(x.Args))
+	for i, a := range x.Args {
+		args[i] = f.expr(a)
+	}
+	return id.Name + "(" + strings.Join(args, ", ") + ")"
+}
+
+// recoverCall is recover() as Go means it: only in a function that was deferred, and only while its caller panics.
+func (f *fn) recoverCall() string {
+	if f.recoverVar == "" {
+		return "interface{}(nil)"
+	}
+	return f.recoverVar + ".Recover()"
+}
+
+func (f *fn) appendCall(x *ast.CallExpr) string {
+	slice := f.typeOf(x)
+	elem := slice.Underlying().(*types.Slice).Elem()
+	first := f.conv(x.Args[0], slice)
+	if first == "nil" {
+		first = f.typ(slice) + "(nil)"
+	}
+	args := []string{first}
+	for i, a := range x.Args[1:] {
+		if x.Ellipsis.IsValid() && i == len(x.Args)-2 {
+			args = append(args, f.expr(a)+"...")
+		} else {
+			args = append(args, f.conv(a, elem))
+		}
+	}
+	return "append(" + strings.Join(args, ", ") + ")"
+}
+
+// newCall lowers new(T) and, since Go 1.26, new(value).
+func (f *fn) newCall(x *ast.CallExpr) string {
+	t := f.typeOf(x).(*types.Pointer).Elem()
+	if f.info.Types[x.Args[0]].IsType() {
+		return "new(" + f.typ(t) + ")"
+	}
+	text := f.typ(t)
+	name := f.l.helper("new "+text, "new", func(name string) string {
+		return fmt.Sprintf("func %s(v %s) *%s { return &v }", name, text, text)
+	})
+	return name + "(" + f.conv(x.Args[0], t) + ")"
+}
+
+// clearer is a helper that empties a map or zeroes a slice.
+func (f *fn) clearer(t types.Type) string {
+	text := f.typ(t)
+	return f.l.helper("clear "+text, "clear", func(name string) string {
+		if s, ok := t.Underlying().(*types.Slice); ok {
+			return fmt.Sprintf("func %s(s %s) { var zero %s; for i := range s { s[i] = zero } }", name, text, f.typ(s.Elem()))
+		}
+		return fmt.Sprintf("func %s(m %s) { %s.Clear(m) }", name, text, runtimeAlias)
+	})
+}
+
+// extreme lowers min and max. A NaN wins, as in Go.
+func (f *fn) extreme(x *ast.CallExpr, which string) string {
+	t := f.typeOf(x)
+	text, op := f.typ(t), map[string]string{"min": "<", "max": ">"}[which]
+	name := f.l.helper(which+" "+text, which, func(name string) string {
+		return fmt.Sprintf("func %s(a %s, more ...%s) %s { for _, v := range more { if v %s a || v != v { a = v } }; return a }", name, text, text, text, op)
+	})
+	args := make([]string, len(x.Args))
+	for i, a := range x.Args {
+		args[i] = f.conv(a, t)
+	}
+	return name + "(" + strings.Join(args, ", ") + ")"
+}
+
+// receive lowers <-ch as an expression: one value, or two where the second is asked for.
+func (f *fn) receive(x *ast.UnaryExpr) string {
+	t := f.typeOf(x)
+	if tuple, ok := t.(*types.Tuple); ok {
+		text := f.typ(tuple.At(0).Type())
+		return fmt.Sprintf("func() (%s, bool) { var v %s; ok := %s.Recv(%s, &v); return v, ok }()", text, text, runtimeAlias, f.expr(x.X))
+	}
+	text := f.typ(t)
+	return fmt.Sprintf("func() %s { var v %s; %s.Recv(%s, &v); return v }()", text, text, runtimeAlias, f.expr(x.X))
+}

@@ -1,0 +1,444 @@
+package lower
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// invocation is a call taken apart: what is evaluated when the statement is reached, and the call made of it. go and defer
+// evaluate the parts now and call later.
+type invocation struct {
+	parts []part
+	text  func(parts []string) string
+}
+
+// part is a function value, a receiver or an argument.
+type part struct {
+	text   string
+	typ    types.Type
+	suffix string // "..." of a spread argument
+}
+
+// call lowers a call, conversion or use of a builtin.
+func (f *fn) call(x *ast.CallExpr) string {
+	tv := f.info.Types[x.Fun]
+	if tv.IsType() {
+		return f.conversion(x, tv.Type)
+	}
+	if tv.IsBuiltin() {
+		return f.builtin(x)
+	}
+	inv, spread := f.invocation(x)
+	texts := make([]string, len(inv.parts))
+	for i, p := range inv.parts {
+		texts[i] = p.text + p.suffix
+	}
+	if spread == nil {
+		return inv.text(texts)
+	}
+	names := f.temps(spread.Len(), "v")
+	inner := strings.Join(names, ", ") + " := " + f.expr(x.Args[0])
+	sig := f.signature(x)
+	return fmt.Sprintf("func()%s { %s; %s%s }()", f.resultList(sig), inner, f.returning(sig),
+		inv.text(append(texts, f.spreadArgs(names, spread, sig, x)...)))
+}
+
+func (f *fn) signature(x *ast.CallExpr) *types.Signature {
+	sig, ok := f.typeOf(x.Fun).Underlying().(*types.Signature)
+	if !ok {
+		refuse(x.Pos(), "call of a value of type %s is not supported by the interpreter", f.typeOf(x.Fun))
+	}
+	return sig
+}
+
+// invocation takes a call of a function apart. spread is the type of f's results in a call g(f()), whose arguments are then
+// not among the parts.
+func (f *fn) invocation(x *ast.CallExpr) (inv invocation, spread *types.Tuple) {
+	sig := f.signature(x)
+	fun := ast.Unparen(x.Fun)
+	if ix, ok := fun.(*ast.IndexExpr); ok && f.info.Types[ix.Index].IsType() {
+		fun = ix.X
+	}
+	if ix, ok := fun.(*ast.IndexListExpr); ok {
+		fun = ix.X
+	}
+	callee := f.callee(x)
+	switch fun := fun.(type) {
+	case *ast.Ident:
+		if o, ok := f.object(fun).(*types.Func); ok {
+			name, _ := f.funcName(fun, o)
+			inv = named(name, nil)
+		}
+	case *ast.SelectorExpr:
+		inv = f.selectedCall(fun, sig)
+	}
+	if inv.text == nil {
+		value := part{text: operand(f.expr(x.Fun)), typ: f.typeOf(x.Fun)}
+		if lit, ok := fun.(*ast.FuncLit); ok {
+			value.text = f.literal(lit, "")
+		}
+		inv = invocation{[]part{value}, func(p []string) string { return p[0] + "(" + strings.Join(p[1:], ", ") + ")" }}
+	}
+	if len(x.Args) == 1 {
+		if tuple, ok := f.typeOf(x.Args[0]).(*types.Tuple); ok && tuple.Len() > 1 {
+			return inv, tuple
+		}
+	}
+	inv.parts = append(inv.parts, f.args(x, sig, callee)...)
+	return inv, nil
+}
+
+func named(name string, first []part) invocation {
+	return invocation{first, func(p []string) string { return name + "(" + strings.Join(p, ", ") + ")" }}
+}
+
+// selectedCall handles calls of x.f where f is a function of a package or a method.
+func (f *fn) selectedCall(x *ast.SelectorExpr, sig *types.Signature) invocation {
+	if id, ok := x.X.(*ast.Ident); ok {
+		if _, ok := f.info.Uses[id].(*types.PkgName); ok {
+			if o, ok := f.info.Uses[x.Sel].(*types.Func); ok {
+				name, _ := f.funcName(x.Sel, o)
+				return named(name, nil)
+			}
+			return invocation{}
+		}
+	}
+	if f.info.Types[x.X].IsType() {
+		return invocation{}
+	}
+	s := f.resolve(x)
+	if s.method == nil {
+		return invocation{}
+	}
+	if f.l.isOpen(s.typ) {
+		return invocation{[]part{{text: f.dynamic(s.text, s.method.Name(), sig), typ: sig}},
+			func(p []string) string { return p[0] + "(" + strings.Join(p[1:], ", ") + ")" }}
+	}
+	if name, own := f.ownMethod(s, x.Pos()); own {
+		return named(name, []part{{text: f.receiverArg(s), typ: f.receiverType(s)}})
+	}
+	return f.compiledMethod(x, s)
+}
+
+// receiverType is the type of a lowered method's first parameter.
+func (f *fn) receiverType(s selected) types.Type {
+	t := deref(s.typ)
+	if _, ptr := types.Unalias(s.method.Signature().Recv().Type()).(*types.Pointer); ptr {
+		return types.NewPointer(t)
+	}
+	return t
+}
+
+func (f *fn) compiledMethod(x *ast.SelectorExpr, s selected) invocation {
+	if stream := f.standardStream(x.X, nil); stream != "" {
+		return named(stream+"."+x.Sel.Name, nil)
+	}
+	recv := part{text: s.text, typ: s.typ}
+	method := func(p []string) string {
+		return operand(p[0]) + "." + x.Sel.Name + "(" + strings.Join(p[1:], ", ") + ")"
+	}
+	_, wantsPointer := types.Unalias(s.method.Signature().Recv().Type()).(*types.Pointer)
+	if _, isPointer := s.typ.Underlying().(*types.Pointer); !isPointer && wantsPointer && !types.IsInterface(s.typ) {
+		// A variable of a compiled struct type: the interpreter takes the address itself, except of a copy made for go and defer.
+		return invocation{[]part{{text: "&" + s.text, typ: types.NewPointer(s.typ)}}, func(p []string) string {
+			return operand(strings.TrimPrefix(p[0], "&")) + "." + x.Sel.Name + "(" + strings.Join(p[1:], ", ") + ")"
+		}}
+	}
+	return invocation{[]part{recv}, method}
+}
+
+// callee is the function that a call names, nil where it calls a value.
+func (f *fn) callee(x *ast.CallExpr) *types.Func {
+	fun := ast.Unparen(x.Fun)
+	switch ix := fun.(type) {
+	case *ast.IndexExpr:
+		fun = ix.X
+	case *ast.IndexListExpr:
+		fun = ix.X
+	}
+	var id *ast.Ident
+	switch fun := fun.(type) {
+	case *ast.Ident:
+		id = fun
+	case *ast.SelectorExpr:
+		id = fun.Sel
+	default:
+		return nil
+	}
+	o, _ := f.info.Uses[id].(*types.Func)
+	return o
+}
+
+// args lowers the arguments of a call.
+func (f *fn) args(x *ast.CallExpr, sig *types.Signature, callee *types.Func) []part {
+	parts := make([]part, len(x.Args))
+	for i, a := range x.Args {
+		t, spread := paramType(sig, i, x.Ellipsis.IsValid())
+		parts[i] = part{text: f.arg(a, t, callee), typ: f.l.sub(t, f.env)}
+		if spread {
+			parts[i].suffix = "..."
+		}
+	}
+	return parts
+}
+
+// paramType is the type that the i-th argument is assigned to; spread tells of "xs...".
+func paramType(sig *types.Signature, i int, ellipsis bool) (t types.Type, spread bool) {
+	n := sig.Params().Len()
+	if !sig.Variadic() || i < n-1 {
+		return sig.Params().At(i).Type(), false
+	}
+	last := sig.Params().At(n - 1).Type()
+	if ellipsis {
+		return last, true
+	}
+	return last.(*types.Slice).Elem(), false
+}
+
+// arg lowers an argument. Compiled code that takes any value sees declared slices, maps and functions as they are, unless
+// it only stores them; functions that it may call on a goroutine of its own are guarded.
+func (f *fn) arg(a ast.Expr, t types.Type, callee *types.Func) string {
+	path := ""
+	if callee != nil && callee.Pkg() != nil {
+		path = callee.Pkg().Path()
+	}
+	foreign := path != "" && path != "main" && f.l.decls[callee.Origin()] == nil
+	if !foreign {
+		return f.conv(a, t)
+	}
+	f.noteMethods(a, t, callee)
+	from := f.typeOf(a)
+	if types.IsInterface(t) && f.l.isOpen(t) && !types.IsInterface(from) && f.l.boxOf(from) != "" && !stores[path] && replaced[path+"."+callee.Name()] == "" {
+		return "interface{}(" + f.expr(a) + ")"
+	}
+	text := f.conv(a, t)
+	if sig, ok := f.l.sub(t, f.env).Underlying().(*types.Signature); ok && startsGoroutines(callee) && !isNil(from) {
+		return fmt.Sprintf("%s.Guard(%s).(%s)", runtimeAlias, text, f.l.typ(sig))
+	}
+	return text
+}
+
+// stores are packages whose functions keep values of type any without looking into them.
+var stores = map[string]bool{
+	"container/heap": true, "container/list": true, "container/ring": true, "context": true, "sync": true, "sync/atomic": true,
+}
+
+// startsGoroutines tells functions that run their callbacks on goroutines which no cell has started; a panic there would end
+// the process.
+func startsGoroutines(f *types.Func) bool {
+	path := f.Pkg().Path()
+	if strings.HasPrefix(path, "cancha/") {
+		return true
+	}
+	switch path + "." + f.Name() {
+	case "time.AfterFunc", "context.AfterFunc", "sync.Go", "golang.org/x/sync/errgroup.Go", "golang.org/x/sync/errgroup.TryGo":
+		return true
+	}
+	return false
+}
+
+// encoders look for methods of the values that they get as any, and cannot see those of the cells' types.
+var encoders = map[string][]string{
+	"encoding/json": {"MarshalJSON", "UnmarshalJSON", "MarshalText", "UnmarshalText"},
+	"encoding/xml":  {"MarshalXML", "UnmarshalXML", "MarshalText", "UnmarshalText"},
+	"encoding/gob":  {"GobEncode", "GobDecode", "MarshalBinary", "UnmarshalBinary"},
+	"flag":          {"MarshalText", "UnmarshalText"},
+}
+
+// noteMethods refuses what would be silently wrong: values whose methods compiled code looks for by reflection.
+func (f *fn) noteMethods(a ast.Expr, t types.Type, callee *types.Func) {
+	path := callee.Pkg().Path()
+	if !types.IsInterface(t) {
+		return
+	}
+	from := f.typeOf(a)
+	if names, ok := encoders[path]; ok {
+		f.l.visitTypes(from, func(n *types.Named) {
+			for _, name := range names {
+				if hasMethod(n, name) {
+					refuse(a.Pos(), "%s.%s does not see method %s of type %s, which is interpreted; compile the type in a package, or convert the value first", callee.Pkg().Name(), callee.Name(), name, n.Obj().Name())
+				}
+			}
+			if embeds(n) {
+				refuse(a.Pos(), "%s.%s does not see that type %s embeds a struct, because it is interpreted; name the field", callee.Pkg().Name(), callee.Name(), n.Obj().Name())
+			}
+		})
+	}
+	if strings.HasSuffix(path, "/template") && strings.HasPrefix(callee.Name(), "Execute") {
+		f.l.visitTypes(from, func(n *types.Named) {
+			if n.NumMethods() > 0 {
+				f.l.out.note("%s.%s does not see the methods of type %s, which is interpreted", callee.Pkg().Name(), callee.Name(), n.Obj().Name())
+			}
+		})
+	}
+	if path == "reflect" {
+		f.l.visitTypes(from, func(n *types.Named) {
+			f.l.out.note("package reflect sees type %s as the interpreter builds it: without its name and methods", n.Obj().Name())
+		})
+	}
+}
+
+func hasMethod(n *types.Named, name string) bool {
+	o, _, _ := types.LookupFieldOrMethod(types.NewPointer(n), true, n.Obj().Pkg(), name)
+	_, ok := o.(*types.Func)
+	return ok
+}
+
+func embeds(n *types.Named) bool {
+	u, ok := n.Underlying().(*types.Struct)
+	if !ok {
+		return false
+	}
+	for v := range u.Fields() {
+		if v.Embedded() && isStruct(deref(v.Type())) {
+			return true
+		}
+	}
+	return false
+}
+
+// visitTypes calls visit for each type of the cells that t is made of, looking into their structs.
+func (l *Lowerer) visitTypes(t types.Type, visit func(*types.Named)) {
+	seen := map[*types.TypeName]bool{}
+	var walk func(t types.Type)
+	walk = func(t types.Type) {
+		l.parts(t, func(n *types.Named) {
+			if n.Obj().Pkg() == nil || n.Obj().Pkg().Path() != "main" || seen[n.Obj()] || types.IsInterface(n) {
+				return
+			}
+			seen[n.Obj()] = true
+			visit(n)
+			walk(n.Underlying())
+		})
+	}
+	walk(t)
+}
+
+// spreadArgs converts the results of f in g(f()) to the parameters of g.
+func (f *fn) spreadArgs(names []string, tuple *types.Tuple, sig *types.Signature, x *ast.CallExpr) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		t, _ := paramType(sig, i, false)
+		out[i] = f.convText(name, tuple.At(i).Type(), t, x.Pos())
+	}
+	return out
+}
+
+// delayed evaluates the parts of a call now and returns the text of the call to be made later.
+func (f *fn) delayed(x *ast.CallExpr) string {
+	if f.info.Types[x.Fun].IsBuiltin() {
+		return f.delayedBuiltin(x)
+	}
+	if f.info.Types[x.Fun].IsType() {
+		return "_ = " + f.call(x)
+	}
+	inv, spread := f.invocation(x)
+	names := make([]string, len(inv.parts))
+	for i, p := range inv.parts {
+		names[i] = f.keep(p)
+	}
+	if spread != nil {
+		temps := f.temps(spread.Len(), "v")
+		f.line("%s := %s", strings.Join(temps, ", "), f.expr(x.Args[0]))
+		names = append(names, f.spreadArgs(temps, spread, f.signature(x), x)...)
+	}
+	return inv.text(names)
+}
+
+// keep stores a part in a variable of its own.
+func (f *fn) keep(p part) string {
+	name := f.l.unique("v")
+	if p.text == "nil" {
+		return "nil" + p.suffix
+	}
+	f.line("var %s %s = %s", name, f.typ(p.typ), p.text)
+	return name + p.suffix
+}
+
+func (f *fn) delayedBuiltin(x *ast.CallExpr) string {
+	id := ast.Unparen(x.Fun).(*ast.Ident)
+	switch id.Name {
+	case "recover":
+		return "_ = " + f.recoverCall()
+	case "panic":
+		return runtimeAlias + ".Throw(" + f.keep(part{text: f.conv(x.Args[0], anyType), typ: anyType}) + ")"
+	case "print", "println":
+		args := make([]string, len(x.Args))
+		for i, a := range x.Args {
+			args[i] = f.keep(part{text: f.conv(a, anyType), typ: anyType})
+		}
+		return printers[id.Name] + "(" + strings.Join(args, ", ") + ")"
+	}
+	args := make([]string, len(x.Args))
+	for i, a := range x.Args {
+		t := f.typeOf(a)
+		if m, ok := f.typeOf(x.Args[0]).Underlying().(*types.Map); ok && i == 1 {
+			t = m.Key()
+		}
+		args[i] = f.keep(part{text: f.conv(a, t), typ: t})
+	}
+	if id.Name == "clear" {
+		return f.clearer(f.typeOf(x.Args[0])) + "(" + args[0] + ")"
+	}
+	return id.Name + "(" + strings.Join(args, ", ") + ")"
+}
+
+// conversion lowers T(x).
+func (f *fn) conversion(x *ast.CallExpr, to types.Type) string {
+	to = f.l.sub(to, f.env)
+	arg := x.Args[0]
+	from := f.typeOf(arg)
+	text := f.l.typeText(to, x.Pos())
+	if types.IsInterface(to) {
+		if isNil(from) && f.l.isOpen(to) {
+			return "interface{}(nil)"
+		}
+		if isNil(from) {
+			return "(" + text + ")(nil)"
+		}
+		return f.conv(arg, to)
+	}
+	if isNil(from) {
+		return "(" + text + ")(nil)"
+	}
+	value := f.expr(arg)
+	if tv := f.info.Types[arg]; tv.Value != nil {
+		if b, ok := from.Underlying().(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
+			value = f.constant(tv.Value, types.Default(b), arg.Pos())
+		}
+	}
+	if _, pointer := from.Underlying().(*types.Pointer); text == f.l.typeText(from, x.Pos()) && !pointer {
+		return operand(value)
+	}
+	return "(" + text + ")(" + value + ")"
+}
+
+// standardStream lowers os.Stdout and os.Stderr where only their being written to counts: then the cell's output is meant.
+// to is the interface that is asked for, nil for a method call.
+func (f *fn) standardStream(x ast.Expr, to types.Type) string {
+	sel, ok := ast.Unparen(x).(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	v, ok := f.info.Uses[sel.Sel].(*types.Var)
+	if !ok || v.Pkg() == nil || v.Pkg().Path() != "os" || v.Name() != "Stdout" && v.Name() != "Stderr" {
+		return ""
+	}
+	if to != nil {
+		u := to.Underlying().(*types.Interface)
+		for i := range u.NumMethods() {
+			switch u.Method(i).Name() {
+			case "Write", "WriteString", "Close", "Sync", "Name", "Fd":
+			default:
+				return ""
+			}
+		}
+		return fmt.Sprintf("%s.Std%s", runtimeAlias, strings.ToLower(v.Name()[3:]))
+	}
+	return fmt.Sprintf("%s.Std%s", runtimeAlias, strings.ToLower(v.Name()[3:]))
+}
+
+var _ = token.NoPos

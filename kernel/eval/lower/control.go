@@ -1,0 +1,335 @@
+package lower
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// branchable is a statement that break or continue may leave: a loop, a switch or select, or a range over a function, whose
+// body is a function literal after lowering.
+type branchable struct {
+	loop  bool
+	label string // as the cell has it
+	state string // of a range over a function: the variable that says how its body was left
+	exits []exit
+	ends  bool // the body returns from the function around
+}
+
+type exit struct {
+	tok   token.Token
+	label *ast.Ident
+}
+
+func (f *fn) within(b *branchable, run func()) {
+	f.frames = append(f.frames, b)
+	run()
+	f.frames = f.frames[:len(f.frames)-1]
+}
+
+// innermostRange is the innermost range over a function that the current statement is in, nil outside of any.
+func (f *fn) innermostRange() *branchable {
+	for i := len(f.frames) - 1; i >= 0; i-- {
+		if f.frames[i].state != "" {
+			return f.frames[i]
+		}
+	}
+	return nil
+}
+
+// leave returns from the function after its results have been assigned.
+func (f *fn) leave(ranges *branchable) {
+	switch {
+	case ranges != nil:
+		ranges.ends = true
+		f.line("%s = -1\nreturn false", ranges.state)
+	case f.closed:
+		f.line("return")
+	default:
+		f.line("return %s", strings.Join(f.results, ", "))
+	}
+}
+
+func (f *fn) branch(tok token.Token, label *ast.Ident, pos token.Pos) {
+	switch tok {
+	case token.FALLTHROUGH:
+		f.line("fallthrough")
+		return
+	case token.GOTO:
+		if f.innermostRange() != nil {
+			refuse(pos, "goto inside of a range over a function is not supported by the interpreter")
+		}
+		f.line("goto %s", gotoLabel(label.Name))
+		return
+	}
+	var crossed *branchable
+	for i := len(f.frames) - 1; i >= 0; i-- {
+		b := f.frames[i]
+		if b.matches(tok, label) {
+			f.branchTo(b, crossed, tok, label)
+			return
+		}
+		if b.state != "" && crossed == nil {
+			crossed = b
+		}
+	}
+	refuse(pos, "%s has no target here", tok)
+}
+
+func (b *branchable) matches(tok token.Token, label *ast.Ident) bool {
+	if label != nil {
+		return b.label == label.Name
+	}
+	return b.loop || tok == token.BREAK
+}
+
+func (f *fn) branchTo(b, crossed *branchable, tok token.Token, label *ast.Ident) {
+	switch {
+	case crossed != nil:
+		crossed.exits = append(crossed.exits, exit{tok, label})
+		f.line("%s = %d\nreturn false", crossed.state, len(crossed.exits))
+	case b.state != "":
+		f.line("return %v", tok == token.CONTINUE)
+	case label != nil:
+		f.line("%s %s", tok, loopLabel(label.Name))
+	default:
+		f.line("%s", tok)
+	}
+}
+
+// A label serves goto and loops. Since lowering may put statements in front of a loop, it becomes two.
+func loopLabel(label string) string { return label + "ᐧl" }
+func gotoLabel(label string) string { return label + "ᐧg" }
+
+func (f *fn) labeled(s *ast.LabeledStmt) {
+	f.line("%s:", gotoLabel(s.Label.Name))
+	switch s.Stmt.(type) {
+	case *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
+		f.stmt(s.Stmt, s.Label.Name)
+	case *ast.EmptyStmt:
+		f.line("{}")
+	default:
+		f.line("{")
+		f.stmt(s.Stmt, "")
+		f.line("}")
+	}
+}
+
+// head writes a loop or switch with its label.
+func (f *fn) head(label, format string, args ...any) {
+	if label != "" {
+		f.line("%s:", loopLabel(label))
+	}
+	f.line(format, args...)
+}
+
+func (f *fn) forStmt(s *ast.ForStmt, label string) {
+	init := ""
+	if as, ok := s.Init.(*ast.AssignStmt); ok && as.Tok == token.DEFINE && len(as.Lhs) == len(as.Rhs) {
+		init = f.forInit(as)
+	} else if s.Init != nil {
+		f.line("{")
+		f.stmt(s.Init, "")
+		defer f.line("}")
+	}
+	cond, post := "true", ""
+	if s.Cond != nil {
+		cond = f.expr(s.Cond)
+	}
+	if s.Post != nil {
+		post = strings.TrimSpace(f.capture(func() { f.stmt(s.Post, "") }))
+		if strings.Contains(post, "\n") {
+			post = "func() {\n" + post + "\n}()"
+		}
+	}
+	if init == "" && post == "" {
+		f.head(label, "for %s {", cond)
+	} else {
+		f.head(label, "for %s; %s; %s {", init, cond, post)
+	}
+	f.loopBody(s.Body, label, "")
+}
+
+// forInit keeps the first clause of a loop in place, since its variables are new in each iteration.
+func (f *fn) forInit(s *ast.AssignStmt) string {
+	names, values := make([]string, len(s.Lhs)), make([]string, len(s.Lhs))
+	for i, x := range s.Lhs {
+		t := f.target(x, true)
+		names[i], values[i] = t.text, f.expr(s.Rhs[i])
+		if t.typ != nil {
+			values[i] = f.conv(s.Rhs[i], t.typ)
+		}
+	}
+	return strings.Join(names, ", ") + " := " + strings.Join(values, ", ")
+}
+
+// loopBody writes the rest of a loop after its opening brace; first is what comes before the body's own statements.
+func (f *fn) loopBody(body *ast.BlockStmt, label, first string) {
+	f.out.WriteString(checkText)
+	f.out.WriteString(first)
+	f.within(&branchable{loop: true, label: label}, func() { f.list(body.List) })
+	f.line("}")
+}
+
+func (f *fn) rangeStmt(s *ast.RangeStmt, label string) {
+	switch t := f.typeOf(s.X).Underlying().(type) {
+	case *types.Signature:
+		f.rangeFunc(s, t, label)
+	case *types.Basic:
+		if t.Info()&types.IsInteger != 0 {
+			f.rangeInt(s, label)
+			return
+		}
+		f.rangeOver(s, label, types.Typ[types.Int], types.Typ[types.Rune])
+	case *types.Chan:
+		f.rangeChan(s, t.Elem(), label)
+	case *types.Slice:
+		f.rangeOver(s, label, types.Typ[types.Int], t.Elem())
+	case *types.Array:
+		f.rangeOver(s, label, types.Typ[types.Int], t.Elem())
+	case *types.Map:
+		f.rangeOver(s, label, t.Key(), t.Elem())
+	case *types.Pointer:
+		f.rangeOver(s, label, types.Typ[types.Int], t.Elem().Underlying().(*types.Array).Elem())
+	default:
+		refuse(s.Pos(), "range over %s is not supported by the interpreter", t)
+	}
+}
+
+// rangeVars names the variables of an iteration. Where the statement assigns to existing ones, the assignments are what
+// comes first in the body.
+func (f *fn) rangeVars(s *ast.RangeStmt, key, value types.Type) (names [2]string, first string) {
+	names = [2]string{"_", "_"}
+	first = f.capture(func() {
+		for i, x := range []ast.Expr{s.Key, s.Value} {
+			if x == nil {
+				continue
+			}
+			if id, ok := ast.Unparen(x).(*ast.Ident); ok && (id.Name == "_" || s.Tok == token.DEFINE) {
+				if id.Name != "_" {
+					names[i] = f.local(f.info.Defs[id])
+				}
+				continue
+			}
+			names[i] = f.l.unique("k")
+			from := []types.Type{key, value}[i]
+			f.line("%s = %s", f.lvalue(x), f.convText(names[i], f.l.sub(from, f.env), f.typeOf(x), x.Pos()))
+		}
+	})
+	return names, first
+}
+
+func (f *fn) rangeOver(s *ast.RangeStmt, label string, key, value types.Type) {
+	names, first := f.rangeVars(s, key, value)
+	x := f.expr(s.X)
+	if _, ok := f.typeOf(s.X).Underlying().(*types.Pointer); ok {
+		x = "*" + operand(x)
+	}
+	if names[0] == "_" && names[1] == "_" {
+		names[0] = f.l.unique("k")
+	}
+	vars := names[0]
+	if names[1] != "_" {
+		vars += ", " + names[1]
+	}
+	// A temporary, since a literal in the clause would be read as the body.
+	over := f.l.unique("x")
+	f.line("{ var %s %s = %s", over, f.rangeType(s), x)
+	f.head(label, "for %s := range %s {", vars, over)
+	f.loopBody(s.Body, label, first)
+	f.line("}")
+}
+
+// rangeType is the type of the value that is ranged over.
+func (f *fn) rangeType(s *ast.RangeStmt) string {
+	t := f.typeOf(s.X)
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	if b, ok := t.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
+		t = types.Default(b)
+	}
+	return f.typ(t)
+}
+
+func (f *fn) rangeInt(s *ast.RangeStmt, label string) {
+	t := f.typeOf(s.X)
+	if s.Key != nil {
+		if id, ok := s.Key.(*ast.Ident); !ok || id.Name != "_" {
+			t = f.typeOf(s.Key)
+		}
+	}
+	if b, ok := t.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
+		t = types.Default(b)
+	}
+	names, first := f.rangeVars(s, t, nil)
+	n, i := f.l.unique("n"), f.l.unique("i")
+	f.line("{ var %s %s = %s", n, f.typ(t), f.conv(s.X, t))
+	f.head(label, "for %s := %s; %s < %s; %s++ {", i, f.zero(t), i, n, i)
+	if names[0] != "_" {
+		if s.Tok == token.DEFINE {
+			first = fmt.Sprintf("var %s %s = %s\n", names[0], f.typ(t), i)
+		} else {
+			first = strings.Replace(first, names[0], i, 1)
+			first = fmt.Sprintf("var %s %s = %s\n%s", names[0], f.typ(t), i, strings.Replace(first, i, names[0], 1))
+		}
+	}
+	f.loopBody(s.Body, label, first)
+	f.line("}")
+}
+
+func (f *fn) rangeChan(s *ast.RangeStmt, elem types.Type, label string) {
+	names, first := f.rangeVars(s, elem, nil)
+	ch := f.l.unique("ch")
+	f.line("{ var %s %s = %s", ch, f.typ(f.typeOf(s.X)), f.expr(s.X))
+	f.head(label, "for {")
+	pointer := "nil"
+	if names[0] != "_" {
+		first = fmt.Sprintf("var %s %s\nif !%s.Recv(%s, &%s) { break }\n", names[0], f.typ(elem), runtimeAlias, ch, names[0]) + first
+		pointer = ""
+	}
+	if pointer == "nil" {
+		first = fmt.Sprintf("if !%s.Recv(%s, nil) { break }\n", runtimeAlias, ch)
+	}
+	f.loopBody(s.Body, label, first)
+	f.line("}")
+}
+
+// rangeFunc lowers a range over a function: the body becomes the function that is handed over. How it was left (return,
+// or break and continue of a statement further out) is kept in a variable and acted upon afterwards.
+func (f *fn) rangeFunc(s *ast.RangeStmt, sig *types.Signature, label string) {
+	yield := sig.Params().At(0).Type().Underlying().(*types.Signature)
+	var elems [2]types.Type
+	for i := range yield.Params().Len() {
+		elems[i] = f.l.sub(yield.Params().At(i).Type(), f.env)
+	}
+	names, first := f.rangeVars(s, elems[0], elems[1])
+	var params []string
+	for i := range yield.Params().Len() {
+		if names[i] == "_" {
+			names[i] = f.l.unique("k")
+		}
+		params = append(params, names[i]+" "+f.typ(elems[i]))
+	}
+	b := &branchable{loop: true, label: label, state: f.l.unique("left")}
+	x := operand(f.expr(s.X))
+	f.line("{ var %s int", b.state)
+	f.line("%s(func(%s) bool {", x, strings.Join(params, ", "))
+	f.out.WriteString(checkText)
+	f.out.WriteString(first)
+	f.within(b, func() { f.list(s.Body.List) })
+	f.line("return true\n})")
+	if b.ends {
+		f.line("if %s == -1 {", b.state)
+		f.leave(f.innermostRange())
+		f.line("}")
+	}
+	for i, e := range b.exits {
+		f.line("if %s == %d {", b.state, i+1)
+		f.branch(e.tok, e.label, s.Pos())
+		f.line("}")
+	}
+	f.line("}")
+}

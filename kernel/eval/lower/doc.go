@@ -1,0 +1,18 @@
+// Package lower turns a checked cell into the small part of Go that the interpreter runs faithfully. It ends at the text of
+// that program: who runs it, and what the primitives do that it calls, is not known here but for their names.
+//
+// What is left of Go after lowering:
+//
+//   - constants are folded; types are written out; every name is unique, so nothing shadows anything;
+//   - no generics: each instance is a function or a type of its own;
+//   - no methods: a method is a function with its receiver in front. What a value can do at run time is told to the
+//     primitives by [Unit.Setup], which build from it what interfaces need;
+//   - no interfaces of the cell's own: their values are kept as interface{}, whose dynamic type tells each declared type
+//     apart. A struct gets a mark in a field tag; a number or a string a type of its own from a pool; anything else is
+//     put into a marked struct while it is in an interface;
+//   - conversions to and from interfaces, type switches, channel operations, select, go, defer, recover and range over
+//     functions are calls of primitives;
+//   - loops and functions begin with a check whether the cell has been interrupted.
+//
+// What cannot be lowered is refused with an error that names it.
+package lower

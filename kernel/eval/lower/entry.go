@@ -1,0 +1,140 @@
+package lower
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"cancha/kernel/eval/check"
+)
+
+// entry lowers the statements of the cell into the function that runs it.
+func (l *Lowerer) entry(serial int64) (shows bool, name string) {
+	c := l.cell
+	name = l.unique("cell")
+	body := &fn{l: l, info: c.Info, pkg: c.Pkg, names: map[types.Object]string{}, outer: c.Info.Scopes[c.Body.Type]}
+	list := c.Body.Body.List
+	run := func() {
+		for _, init := range l.inits() {
+			body.line("%s()", init)
+		}
+		for i, stmt := range list {
+			line, _ := c.Position(stmt.Pos())
+			body.line("%s.At(%d, %d)", runtimeAlias, serial, line)
+			if x, ok := stmt.(*ast.ExprStmt); ok && i == len(list)-1 && body.shown(x.X) {
+				shows = true
+				body.show(serial, x.X)
+				continue
+			}
+			body.cellStmt(stmt)
+		}
+		if c.Main != nil {
+			body.line("%s()", l.function(c.Main, nil, c.Main.Pos()))
+		}
+	}
+	text := body.body("()", nil, c.Body.Body, run)
+	text = strings.Replace(text, "{\n", "{\n"+name+"ᐧsetup()\n", 1)
+	l.out.funcs = append(l.out.funcs, "func "+name+text)
+	l.out.names[name] = c.Name
+	return shows, name
+}
+
+// inits lowers the functions called init, which run first.
+func (l *Lowerer) inits() []string {
+	var names []string
+	for _, d := range l.cell.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Recv != nil || f.Name.Name != "init" {
+			continue
+		}
+		name := l.unique("init")
+		l.emit(name, &decl{fn: f, info: l.cell.Info, pkg: l.cell.Pkg}, nil)
+		names = append(names, name)
+	}
+	return names
+}
+
+// cellStmt lowers a statement of the cell's outermost block, which may be the place of a moved variable.
+func (f *fn) cellStmt(stmt ast.Stmt) {
+	m := f.l.cell.Moved[stmt]
+	if m == nil {
+		f.stmt(stmt, "")
+		return
+	}
+	for _, v := range m.Vars {
+		f.line("%s = %s", f.l.names[v], f.zero(v.Type()))
+	}
+	for _, init := range m.Inits {
+		f.initialise(init)
+	}
+}
+
+func (f *fn) initialise(init *types.Initializer) {
+	if len(init.Lhs) == 1 {
+		v := init.Lhs[0]
+		name := "_"
+		if v.Name() != "_" {
+			name = f.l.names[v]
+		}
+		f.line("%s = %s", name, f.conv(init.Rhs, v.Type()))
+		return
+	}
+	lhs := make([]target, len(init.Lhs))
+	for i, v := range init.Lhs {
+		if v.Name() != "_" {
+			lhs[i] = target{text: f.l.names[v], typ: v.Type()}
+		}
+	}
+	f.assignTuple(lhs, init.Rhs)
+}
+
+// shown tells whether a person wants to see the value of the cell's last expression: it has one, and the call was not
+// made to print something.
+func (f *fn) shown(x ast.Expr) bool {
+	tv, ok := f.info.Types[x]
+	if !ok || tv.IsVoid() || tv.IsType() || tv.IsBuiltin() {
+		return false
+	}
+	if call, ok := ast.Unparen(x).(*ast.CallExpr); ok {
+		if fun := f.callee(call); fun != nil && fun.Pkg() != nil {
+			if fun.Pkg().Path() == "fmt" && (strings.HasPrefix(fun.Name(), "Print") || strings.HasPrefix(fun.Name(), "Fprint")) {
+				return false
+			}
+		}
+	}
+	if recv, ok := ast.Unparen(x).(*ast.UnaryExpr); ok && recv.Op == token.ARROW {
+		return true
+	}
+	return true
+}
+
+func (f *fn) show(serial int64, x ast.Expr) {
+	t := f.typeOf(x)
+	if tuple, ok := t.(*types.Tuple); ok {
+		temps := f.temps(tuple.Len(), "v")
+		f.line("%s := %s", strings.Join(temps, ", "), f.expr(x))
+		args := make([]string, len(temps))
+		for i, name := range temps {
+			args[i] = f.convText(name, tuple.At(i).Type(), anyType, x.Pos())
+		}
+		f.line("%s.Show(%d, %s)", runtimeAlias, serial, strings.Join(args, ", "))
+		return
+	}
+	if b, ok := t.(*types.Basic); ok && b.Kind() == types.UntypedNil {
+		return
+	}
+	f.line("%s.Show(%d, %s)", runtimeAlias, serial, f.conv(x, anyType))
+}
+
+var anyType = types.Universe.Lookup("any").Type()
+var errorType = types.Universe.Lookup("error").Type()
+
+// describe is what a person calls a function, for traces.
+func (l *Lowerer) describe(name string, d *decl) string {
+	line, _ := l.cell.Position(d.fn.Pos())
+	return fmt.Sprintf("%s (%s:%d)", name, l.cell.Name, line)
+}
+
+var _ = check.GoVersion

@@ -1,0 +1,577 @@
+package lower
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// expr lowers x as a value of its own type.
+func (f *fn) expr(x ast.Expr) string {
+	if tv, ok := f.info.Types[x]; ok && tv.Value != nil {
+		return f.constant(tv.Value, tv.Type, x.Pos())
+	}
+	switch x := x.(type) {
+	case *ast.ParenExpr:
+		return "(" + f.expr(x.X) + ")"
+	case *ast.Ident:
+		return f.ident(x)
+	case *ast.SelectorExpr:
+		return f.selector(x)
+	case *ast.CallExpr:
+		return f.call(x)
+	case *ast.FuncLit:
+		return f.literal(x, "")
+	case *ast.CompositeLit:
+		return f.composite(x)
+	case *ast.IndexExpr:
+		return f.index(x)
+	case *ast.IndexListExpr:
+		return f.expr(x.X) // an instance of a function; ident and selector know the arguments
+	case *ast.SliceExpr:
+		return f.slice(x)
+	case *ast.StarExpr:
+		return "*" + operand(f.expr(x.X))
+	case *ast.UnaryExpr:
+		return f.unary(x)
+	case *ast.BinaryExpr:
+		return f.binary(x)
+	case *ast.TypeAssertExpr:
+		t := f.typeOf(x)
+		if tuple, ok := t.(*types.Tuple); ok {
+			return f.l.asserter(tuple.At(0).Type(), true, x.Pos()) + "(" + f.openValue(x.X) + ")"
+		}
+		return f.l.asserter(t, false, x.Pos()) + "(" + f.openValue(x.X) + ")"
+	}
+	refuse(x.Pos(), "this expression is not supported by the interpreter: %s", types.ExprString(x))
+	return ""
+}
+
+// operand puts text in parentheses unless it binds as tight as a name.
+func operand(text string) string {
+	for i, r := range text {
+		if r == '_' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 127 {
+			continue
+		}
+		if i > 0 && (r == '(' || r == '[') && closes(text[i:]) {
+			return text
+		}
+		return "(" + text + ")"
+	}
+	return text
+}
+
+// closes tells whether the bracket that text begins with is closed by its last byte.
+func closes(text string) bool {
+	depth := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			if depth--; depth == 0 {
+				return i == len(text)-1
+			}
+		case '"', '`', '\'':
+			return false
+		}
+	}
+	return false
+}
+
+// openValue lowers the operand of a type assertion: an interface value in the form of interface{}.
+func (f *fn) openValue(x ast.Expr) string {
+	return f.convText(f.expr(x), f.typeOf(x), anyType, x.Pos())
+}
+
+func (f *fn) ident(x *ast.Ident) string {
+	o := f.object(x)
+	switch o := o.(type) {
+	case *types.Nil:
+		return "nil"
+	case *types.Func:
+		return f.funcValue(x, o)
+	case *types.Var:
+		return f.variable(o, x.Pos())
+	case nil:
+		if x.Name == "_" {
+			return "_"
+		}
+	}
+	if x.Name == "_" {
+		return "_"
+	}
+	refuse(x.Pos(), "%s is not supported by the interpreter", x.Name)
+	return ""
+}
+
+func (f *fn) variable(v *types.Var, pos token.Pos) string {
+	if name, ok := f.l.names[v]; ok {
+		return name
+	}
+	if v.Name() == "_" {
+		return "_"
+	}
+	if v.Pkg() != nil && v.Parent() == v.Pkg().Scope() {
+		if v.Exported() && f.l.cfg.Has(v.Pkg().Path(), v.Name()) {
+			return f.l.qualified(v, pos)
+		}
+		refuse(pos, "the interpreter has no access to variable %s.%s", v.Pkg().Path(), v.Name())
+	}
+	return f.local(v)
+}
+
+// funcValue lowers a function that is used as a value. The interpreter's own functions have to pass through a primitive,
+// which makes them values that interfaces and compiled code can hold.
+func (f *fn) funcValue(x *ast.Ident, o *types.Func) string {
+	name, own := f.funcName(x, o)
+	if !own {
+		return name
+	}
+	return fmt.Sprintf("%s.Value(%s).(%s)", runtimeAlias, name, f.typ(f.typeOf(x)))
+}
+
+// funcName is the name by which a function is called; own tells that it is one of the lowered program.
+func (f *fn) funcName(x *ast.Ident, o *types.Func) (name string, own bool) {
+	args := f.instanceArgs(x)
+	o = o.Origin()
+	if o.Pkg() != nil && o.Pkg().Path() != "main" && len(args) == 0 {
+		if primitive, ok := replaced[o.Pkg().Path()+"."+o.Name()]; ok {
+			return runtimeAlias + "." + primitive, false
+		}
+		if o.Exported() && f.l.cfg.Has(o.Pkg().Path(), o.Name()) {
+			return f.l.qualified(o, x.Pos()), false
+		}
+		if f.l.decls[o] == nil {
+			if !strings.HasPrefix(o.Pkg().Path(), "internal/") && !isStandard(o.Pkg().Path()) {
+				refuse(x.Pos(), "%s.%s is not among the compiled symbols of the interpreter", o.Pkg().Path(), o.Name())
+			}
+			source, d := f.l.sourceOf(o, x.Pos())
+			if d.fn == nil {
+				refuse(x.Pos(), "%s.%s is not a function", o.Pkg().Path(), o.Name())
+			}
+			o = source.(*types.Func)
+		}
+	}
+	if len(args) > 0 && f.l.decls[o] == nil {
+		if !isStandard(o.Pkg().Path()) {
+			refuse(x.Pos(), "%s.%s is generic: the interpreter has no source of package %s to build it from; call it from a compiled function of that package instead", o.Pkg().Path(), o.Name(), o.Pkg().Path())
+		}
+		source, _ := f.l.sourceOf(o, x.Pos())
+		o = source.(*types.Func)
+	}
+	return f.l.function(o, args, x.Pos()), true
+}
+
+// isStandard tells a package of the standard library by its path, whose first element has no dot. The library wing's
+// paths have none either and are told by name.
+func isStandard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".") && first != "cancha"
+}
+
+// instanceArgs are the type arguments of a generic function at one of its uses.
+func (f *fn) instanceArgs(x *ast.Ident) []types.Type {
+	inst, ok := f.info.Instances[x]
+	if !ok {
+		return nil
+	}
+	args := make([]types.Type, inst.TypeArgs.Len())
+	for i := range args {
+		args[i] = f.l.sub(inst.TypeArgs.At(i), f.env)
+	}
+	return args
+}
+
+// selector lowers x.f: a name of a package, a field, or a method used as a value.
+func (f *fn) selector(x *ast.SelectorExpr) string {
+	if id, ok := x.X.(*ast.Ident); ok {
+		if _, ok := f.info.Uses[id].(*types.PkgName); ok {
+			return f.packageMember(x)
+		}
+	}
+	if tv := f.info.Types[x.X]; tv.IsType() {
+		return f.methodExpr(x)
+	}
+	s := f.resolve(x)
+	if s.method != nil {
+		return f.methodValue(x, s)
+	}
+	return s.text
+}
+
+func (f *fn) packageMember(x *ast.SelectorExpr) string {
+	switch o := f.info.Uses[x.Sel].(type) {
+	case *types.Func:
+		return f.funcValue(x.Sel, o)
+	case *types.Var:
+		return f.variable(o, x.Pos())
+	}
+	refuse(x.Pos(), "%s is not supported by the interpreter", types.ExprString(x))
+	return ""
+}
+
+// selected is what a selector names: a field, whose value text is, or a method of the value in text of type typ.
+type selected struct {
+	text   string
+	typ    types.Type
+	method *types.Func
+}
+
+// resolve follows a selector through embedded fields. In an instance of a generic function the types are known only now,
+// so go/types' own selections do not serve.
+func (f *fn) resolve(x *ast.SelectorExpr) selected {
+	t := f.typeOf(x.X)
+	o := f.info.Uses[x.Sel]
+	o, index, _ := types.LookupFieldOrMethod(t, true, o.Pkg(), x.Sel.Name)
+	if o == nil {
+		refuse(x.Sel.Pos(), "%s is not known to %s", x.Sel.Name, t)
+	}
+	text := operand(f.expr(x.X))
+	for _, i := range index[:len(index)-1] {
+		text, t = f.field(text, t, i, x.Pos())
+	}
+	if m, ok := o.(*types.Func); ok {
+		return selected{text, t, m}
+	}
+	text, t = f.field(text, t, index[len(index)-1], x.Pos())
+	return selected{text: text, typ: t}
+}
+
+// field selects the i-th field of a struct or of what a pointer points to.
+func (f *fn) field(text string, t types.Type, i int, pos token.Pos) (string, types.Type) {
+	text, v, erased := f.rawField(text, t, i)
+	if erased {
+		return f.l.unerase(v.Type(), pos) + "(" + text + ")", v.Type()
+	}
+	return text, v.Type()
+}
+
+func (f *fn) rawField(text string, t types.Type, i int) (string, *types.Var, bool) {
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	u := t.Underlying().(*types.Struct)
+	erased := false
+	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil {
+		erased = f.l.named(n, token.NoPos).erased[i]
+	}
+	return text + "." + fieldName(u, i), u.Field(i), erased
+}
+
+// unerase is a helper that gives the value of an erased field its type; a field never set is nil.
+func (l *Lowerer) unerase(t types.Type, pos token.Pos) string {
+	text := l.typeText(t, pos)
+	return l.helper("unerase "+text, "get", func(name string) string {
+		return fmt.Sprintf("func %s(x interface{}) %s { if x == nil { return nil }; return x.(%s) }", name, text, text)
+	})
+}
+
+// receiverArg adapts the value of a selected method to the method's receiver.
+func (f *fn) receiverArg(s selected) string {
+	_, wantsPointer := types.Unalias(s.method.Signature().Recv().Type()).(*types.Pointer)
+	_, isPointer := s.typ.Underlying().(*types.Pointer)
+	switch {
+	case wantsPointer && !isPointer:
+		return "&" + s.text
+	case !wantsPointer && isPointer:
+		return "*" + s.text
+	}
+	return s.text
+}
+
+// ownMethod tells whether a method is lowered, that is a function with its receiver in front, and returns its name.
+func (f *fn) ownMethod(s selected, pos token.Pos) (name string, own bool) {
+	if types.IsInterface(s.typ) {
+		return "", false
+	}
+	t := types.Unalias(s.typ)
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	n, ok := t.(*types.Named)
+	if !ok || n.Obj().Pkg() == nil {
+		return "", false
+	}
+	m := s.method.Origin()
+	if n.Obj().Pkg().Path() != "main" && f.l.decls[n.Origin().Obj()] == nil {
+		if n.TypeArgs().Len() == 0 {
+			return "", false
+		}
+		source, _ := f.l.sourceOf(m, pos)
+		m = source.(*types.Func)
+	}
+	args := make([]types.Type, n.TypeArgs().Len())
+	for i := range args {
+		args[i] = n.TypeArgs().At(i)
+	}
+	return f.l.function(m, args, pos), true
+}
+
+// methodValue lowers x.m used as a value: the receiver is evaluated and kept now.
+func (f *fn) methodValue(x *ast.SelectorExpr, s selected) string {
+	sig := f.typeOf(x).(*types.Signature)
+	if f.l.isOpen(s.typ) {
+		return f.dynamic(s.text, s.method.Name(), sig)
+	}
+	name, own := f.ownMethod(s, x.Pos())
+	if !own {
+		if stream := f.standardStream(x.X, nil); stream != "" {
+			return stream + "." + x.Sel.Name
+		}
+		return s.text + "." + x.Sel.Name
+	}
+	recv := f.l.unique("v")
+	params, args := f.forward(sig)
+	rt := f.typ(s.method.Signature().Recv().Type())
+	if n, ok := types.Unalias(deref(s.typ)).(*types.Named); ok {
+		rt = f.typ(n)
+		if _, ptr := types.Unalias(s.method.Signature().Recv().Type()).(*types.Pointer); ptr {
+			rt = "*" + rt
+		}
+	}
+	body := f.returning(sig) + name + "(" + strings.Join(append([]string{recv}, args...), ", ") + ")"
+	fun := fmt.Sprintf("func(%s)%s { %s }", params, f.resultList(sig), body)
+	return fmt.Sprintf("func(%s %s) %s { return %s }(%s)", recv, rt, f.typ(sig), fun, f.receiverArg(s))
+}
+
+func deref(t types.Type) types.Type {
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		return p.Elem()
+	}
+	return t
+}
+
+// methodExpr lowers T.m and (*T).m: a function with the receiver in front.
+func (f *fn) methodExpr(x *ast.SelectorExpr) string {
+	sig := f.typeOf(x).(*types.Signature)
+	params, args := f.forward(sig)
+	recv := sig.Params().At(0).Type()
+	m, index, _ := types.LookupFieldOrMethod(recv, true, f.info.Uses[x.Sel].Pkg(), x.Sel.Name)
+	s := selected{args[0], recv, m.(*types.Func)}
+	for _, i := range index[:len(index)-1] {
+		s.text, s.typ = f.field(s.text, s.typ, i, x.Pos())
+	}
+	call := ""
+	switch name, own := f.ownMethod(s, x.Pos()); {
+	case own:
+		call = name + "(" + strings.Join(append([]string{f.receiverArg(s)}, args[1:]...), ", ") + ")"
+	case f.l.isOpen(s.typ):
+		call = f.dynamic(s.text, s.method.Name(), s.method.Signature()) + "(" + strings.Join(args[1:], ", ") + ")"
+	default:
+		call = s.text + "." + x.Sel.Name + "(" + strings.Join(args[1:], ", ") + ")"
+	}
+	return fmt.Sprintf("func(%s)%s { %s%s }", params, f.resultList(sig), f.returning(sig), call)
+}
+
+// forward writes the parameters of a function that hands its arguments on, and these.
+func (f *fn) forward(sig *types.Signature) (params string, args []string) {
+	args = f.temps(sig.Params().Len(), "a")
+	parts := make([]string, len(args))
+	for i, a := range args {
+		parts[i] = a + " " + f.l.paramText(f.l.sub(sig, f.env).(*types.Signature), i, token.NoPos)
+		if sig.Variadic() && i == len(args)-1 {
+			args[i] += "..."
+		}
+	}
+	return strings.Join(parts, ", "), args
+}
+
+func (f *fn) resultList(sig *types.Signature) string {
+	if sig.Results().Len() == 0 {
+		return ""
+	}
+	parts := make([]string, sig.Results().Len())
+	for i := range parts {
+		parts[i] = f.typ(sig.Results().At(i).Type())
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+func (f *fn) returning(sig *types.Signature) string {
+	if sig.Results().Len() == 0 {
+		return ""
+	}
+	return "return "
+}
+
+// dynamic finds a method of a value in an interface of the cells at run time.
+func (f *fn) dynamic(text, method string, sig *types.Signature) string {
+	sig = f.l.sub(sig, f.env).(*types.Signature)
+	return fmt.Sprintf("%s.Lookup(%s, %q).(func%s)", runtimeAlias, text, method, f.l.signatureText(sig, token.NoPos))
+}
+
+func (f *fn) index(x *ast.IndexExpr) string {
+	if tv := f.info.Types[x.Index]; tv.IsType() {
+		return f.expr(x.X) // an instance of a function
+	}
+	t := f.typeOf(x.X)
+	base := operand(f.expr(x.X))
+	switch u := t.Underlying().(type) {
+	case *types.Map:
+		return base + "[" + f.conv(x.Index, u.Key()) + "]"
+	case *types.Pointer:
+		return "(*" + base + ")[" + f.expr(x.Index) + "]"
+	}
+	return base + "[" + f.indexValue(x.Index) + "]"
+}
+
+// indexValue lowers an index; constants of any type are plain there.
+func (f *fn) indexValue(x ast.Expr) string {
+	if tv := f.info.Types[x]; tv.Value != nil {
+		return literal(tv.Value, types.Typ[types.Int])
+	}
+	return f.expr(x)
+}
+
+func (f *fn) slice(x *ast.SliceExpr) string {
+	base := operand(f.expr(x.X))
+	if _, ok := f.typeOf(x.X).Underlying().(*types.Pointer); ok {
+		base = "(*" + base + ")"
+	}
+	part := func(x ast.Expr) string {
+		if x == nil {
+			return ""
+		}
+		return f.indexValue(x)
+	}
+	text := base + "[" + part(x.Low) + ":" + part(x.High)
+	if x.Slice3 {
+		text += ":" + part(x.Max)
+	}
+	return text + "]"
+}
+
+func (f *fn) unary(x *ast.UnaryExpr) string {
+	switch x.Op {
+	case token.ARROW:
+		return f.receive(x)
+	case token.AND:
+		if lit, ok := ast.Unparen(x.X).(*ast.CompositeLit); ok {
+			return "&" + f.composite(lit)
+		}
+		f.refuseErased(x.X)
+		return "&" + f.lvalue(x.X)
+	}
+	return x.Op.String() + operand(f.expr(x.X))
+}
+
+// refuseErased refuses to take the address of a field that is not kept in its own type.
+func (f *fn) refuseErased(x ast.Expr) {
+	if _, erased := f.erasedField(x); erased {
+		refuse(x.Pos(), "the address of %s, a field in a circle of types that refer to each other, is not supported by the interpreter", types.ExprString(x))
+	}
+}
+
+func (f *fn) binary(x *ast.BinaryExpr) string {
+	switch x.Op {
+	case token.EQL, token.NEQ:
+		return f.comparison(x)
+	case token.SHL, token.SHR:
+		return operand(f.expr(x.X)) + " " + x.Op.String() + " " + operand(f.expr(x.Y))
+	}
+	return operand(f.expr(x.X)) + " " + x.Op.String() + " " + operand(f.expr(x.Y))
+}
+
+// comparison lowers == and !=. Values in interfaces are compared by a primitive, which knows what they stand for.
+func (f *fn) comparison(x *ast.BinaryExpr) string {
+	tx, ty := f.typeOf(x.X), f.typeOf(x.Y)
+	if isNil(tx) || isNil(ty) || !types.IsInterface(tx) && !types.IsInterface(ty) {
+		left, right := f.expr(x.X), f.expr(x.Y)
+		if needsConversion(tx, ty) {
+			right = f.l.typ(tx) + "(" + right + ")"
+		}
+		return operand(left) + " " + x.Op.String() + " " + operand(right)
+	}
+	text := fmt.Sprintf("%s.Equal(%s, %s)", runtimeAlias, f.conv(x.X, anyType), f.conv(x.Y, anyType))
+	if x.Op == token.NEQ {
+		return "!" + text
+	}
+	return text
+}
+
+func isNil(t types.Type) bool {
+	b, ok := t.(*types.Basic)
+	return ok && b.Kind() == types.UntypedNil
+}
+
+// composite lowers a composite literal; its type is written out, and a struct's fields are named.
+func (f *fn) composite(x *ast.CompositeLit) string {
+	t := f.typeOf(x)
+	prefix := ""
+	if p, ok := t.Underlying().(*types.Pointer); ok { // elided &T
+		t, prefix = p.Elem(), "&"
+	}
+	var parts []string
+	switch u := t.Underlying().(type) {
+	case *types.Struct:
+		for i, e := range x.Elts {
+			parts = append(parts, f.structElement(u, i, e))
+		}
+	case *types.Map:
+		for _, e := range x.Elts {
+			kv := e.(*ast.KeyValueExpr)
+			parts = append(parts, f.conv(kv.Key, u.Key())+": "+f.conv(kv.Value, u.Elem()))
+		}
+	case *types.Slice:
+		parts = f.elements(x.Elts, u.Elem())
+	case *types.Array:
+		parts = f.elements(x.Elts, u.Elem())
+	}
+	return prefix + f.l.typeText(t, x.Pos()) + "{" + strings.Join(parts, ", ") + "}"
+}
+
+func (f *fn) structElement(u *types.Struct, i int, e ast.Expr) string {
+	if kv, ok := e.(*ast.KeyValueExpr); ok {
+		name := kv.Key.(*ast.Ident).Name
+		for k := range u.NumFields() {
+			if u.Field(k).Name() == name {
+				return fieldName(u, k) + ": " + f.conv(kv.Value, u.Field(k).Type())
+			}
+		}
+	}
+	return fieldName(u, i) + ": " + f.conv(e, u.Field(i).Type())
+}
+
+func (f *fn) elements(elts []ast.Expr, elem types.Type) []string {
+	parts := make([]string, len(elts))
+	for i, e := range elts {
+		if kv, ok := e.(*ast.KeyValueExpr); ok {
+			parts[i] = f.indexValue(kv.Key) + ": " + f.conv(kv.Value, elem)
+		} else {
+			parts[i] = f.conv(e, elem)
+		}
+	}
+	return parts
+}
+
+// lvalue lowers what is assigned to or whose address is taken.
+func (f *fn) lvalue(x ast.Expr) string {
+	switch x := ast.Unparen(x).(type) {
+	case *ast.SelectorExpr:
+		if text, erased := f.erasedField(x); erased {
+			return text
+		}
+	case *ast.StarExpr:
+		return "*" + operand(f.expr(x.X))
+	}
+	return f.expr(x)
+}
+
+// erasedField returns the text of an erased field as it is kept.
+func (f *fn) erasedField(x ast.Expr) (string, bool) {
+	sel, ok := ast.Unparen(x).(*ast.SelectorExpr)
+	if !ok || f.info.Selections[sel] == nil || f.info.Selections[sel].Kind() != types.FieldVal {
+		return "", false
+	}
+	t := f.typeOf(sel.X)
+	_, index, _ := types.LookupFieldOrMethod(t, true, f.info.Uses[sel.Sel].Pkg(), sel.Sel.Name)
+	text := operand(f.expr(sel.X))
+	for _, i := range index[:len(index)-1] {
+		text, t = f.field(text, t, i, x.Pos())
+	}
+	text, _, erased := f.rawField(text, t, index[len(index)-1])
+	return text, erased
+}

@@ -1,0 +1,334 @@
+package lower
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// function returns the name of a function or method of the cells, or of an instance of a generic one, and has it lowered
+// the first time. f is the declaration's object; args are the type arguments, of the receiver for a method.
+func (l *Lowerer) function(f *types.Func, args []types.Type, pos token.Pos) string {
+	key := fmt.Sprintf("f%d[", l.id(f))
+	for _, a := range args {
+		key += l.key(a) + ","
+	}
+	if name, ok := l.funcs[key]; ok {
+		return name
+	}
+	d := l.decls[f]
+	if d == nil {
+		_, d = l.sourceOf(f, pos)
+	}
+	if d.fn == nil || d.fn.Body == nil {
+		refuse(pos, "function %s.%s has no body in Go: the interpreter cannot run it", f.Pkg().Path(), f.Name())
+	}
+	base := f.Name()
+	if recv := receiver(f); recv != nil {
+		base = recv.Obj().Name() + "_" + base
+	}
+	name := l.unique(base)
+	set(l, l.funcs, key, name)
+	l.out.names[name] = l.describe(strings.Replace(base, "_", ".", 1), d)
+	l.queue = append(l.queue, func() { l.emit(name, d, args) })
+	return name
+}
+
+// recovering is the name of the variant of a function that is given the panic to recover: see [fn.recoverCall].
+func recovering(name string) string { return name + "ᐧr" }
+
+// emit lowers a declaration into a function called name.
+func (l *Lowerer) emit(name string, d *decl, args []types.Type) {
+	obj, _ := d.info.Defs[d.fn.Name].(*types.Func)
+	f := &fn{l: l, info: d.info, pkg: d.pkg, env: env{}, names: map[types.Object]string{}}
+	if obj != nil {
+		params := obj.Signature().TypeParams()
+		if obj.Signature().Recv() != nil {
+			params = obj.Signature().RecvTypeParams()
+		}
+		for i := range params.Len() {
+			f.env[params.At(i)] = args[i]
+		}
+	}
+	var fields []*ast.Field
+	if d.fn.Recv != nil {
+		fields = append(fields, d.fn.Recv.List...)
+	}
+	fields = append(fields, d.fn.Type.Params.List...)
+	var sig *types.Signature
+	if obj != nil {
+		sig = l.sub(obj.Signature(), f.env).(*types.Signature)
+	} else {
+		sig = types.NewSignatureType(nil, nil, nil, nil, nil, false)
+	}
+	if !d.recover {
+		l.out.funcs = append(l.out.funcs, "func "+name+f.funcText(fields, d.fn.Type.Results, sig, d.fn.Body))
+		return
+	}
+	f.recoverVar = l.unique("d")
+	text := f.funcText(fields, d.fn.Type.Results, sig, d.fn.Body)
+	variant := "(" + f.recoverVar + " *" + runtimeAlias + ".Deferred" + strings.TrimSuffix(", "+text[1:], "")
+	variant = strings.Replace(variant, ", )", ")", 1)
+	l.out.funcs = append(l.out.funcs, "func "+recovering(name)+variant, l.plainVariant(name, fields, f, sig))
+}
+
+// plainVariant is the function as everybody but a defer statement calls it: recover returns nil.
+func (l *Lowerer) plainVariant(name string, fields []*ast.Field, f *fn, sig *types.Signature) string {
+	g := &fn{l: l, info: f.info, pkg: f.pkg, env: f.env, names: map[types.Object]string{}}
+	params, names := g.paramList(fields, sig)
+	if sig.Variadic() {
+		names[len(names)-1] += "..."
+	}
+	results, ret := "", ""
+	if sig.Results().Len() > 0 {
+		list := make([]string, sig.Results().Len())
+		for i := range list {
+			list[i] = l.typ(sig.Results().At(i).Type())
+		}
+		results, ret = " ("+strings.Join(list, ", ")+")", "return "
+	}
+	call := strings.Join(append([]string{"nil"}, names...), ", ")
+	return "func " + name + params + results + " { " + ret + recovering(name) + "(" + call + ") }"
+}
+
+// fn lowers one function; function literals inside have one of their own that shares names.
+type fn struct {
+	l     *Lowerer
+	info  *types.Info
+	pkg   *types.Package
+	env   env
+	names map[types.Object]string // locals
+	outer *types.Scope            // scope of a cell's statements, whose variables are the session's
+
+	out         strings.Builder
+	results     []string     // names of the results, when they have names
+	resultTypes *types.Tuple // nil in a cell's body
+	closed      bool         // the body is a literal inside the function: return only assigns
+	deferVar    string       // the function's list of deferred calls
+	recoverVar  string       // the list that is being unwound when this function runs as a deferred call
+	frames      []*branchable
+}
+
+func (f *fn) line(format string, args ...any) {
+	fmt.Fprintf(&f.out, format, args...)
+	f.out.WriteByte('\n')
+}
+
+// capture returns what run writes.
+func (f *fn) capture(run func()) string {
+	saved := f.out
+	f.out = strings.Builder{}
+	run()
+	text := f.out.String()
+	f.out = saved
+	return text
+}
+
+func (f *fn) typeOf(x ast.Expr) types.Type {
+	t := f.info.TypeOf(x)
+	if t == nil {
+		if id, ok := x.(*ast.Ident); ok {
+			if o := f.object(id); o != nil {
+				t = o.Type()
+			}
+		}
+	}
+	if t == nil {
+		refuse(x.Pos(), "the type of %s is not known", types.ExprString(x))
+	}
+	return f.l.sub(t, f.env)
+}
+
+func (f *fn) object(id *ast.Ident) types.Object {
+	if o := f.info.Defs[id]; o != nil {
+		return o
+	}
+	return f.info.Uses[id]
+}
+
+func (f *fn) typ(t types.Type) string { return f.l.typ(f.l.sub(t, f.env)) }
+
+// temps returns n new names.
+func (f *fn) temps(n int, base string) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = f.l.unique(base)
+	}
+	return names
+}
+
+// local returns the name of a variable of the function.
+func (f *fn) local(o types.Object) string {
+	if name, ok := f.names[o]; ok {
+		return name
+	}
+	name := f.l.unique(o.Name())
+	f.names[o] = name
+	return name
+}
+
+// funcText lowers parameters, results and body.
+func (f *fn) funcText(fields []*ast.Field, results *ast.FieldList, sig *types.Signature, body *ast.BlockStmt) string {
+	params, _ := f.paramList(fields, sig)
+	f.resultTypes = sig.Results()
+	return f.body(params, results, body, func() {
+		for _, s := range body.List {
+			f.stmt(s, "")
+		}
+	})
+}
+
+// paramList writes the parameters, receiver included, and returns their names.
+func (f *fn) paramList(fields []*ast.Field, sig *types.Signature) (text string, names []string) {
+	var parts []string
+	for i, field := range fields {
+		t := f.l.sub(f.info.TypeOf(field.Type), f.env)
+		text := f.typ(t)
+		if e, ok := field.Type.(*ast.Ellipsis); ok && i == len(fields)-1 {
+			text = "..." + f.typ(f.info.TypeOf(e.Elt))
+		}
+		ids := field.Names
+		if len(ids) == 0 {
+			ids = []*ast.Ident{nil}
+		}
+		for _, id := range ids {
+			name := f.l.unique("p")
+			if id != nil && id.Name != "_" {
+				name = f.local(f.info.Defs[id])
+			}
+			names = append(names, name)
+			parts = append(parts, name+" "+text)
+		}
+	}
+	return "(" + strings.Join(parts, ", ") + ")", names
+}
+
+// body writes results and body. Where the body runs as a literal of its own (deferred calls, range over functions), results
+// have names and return assigns to them.
+func (f *fn) body(params string, results *ast.FieldList, block *ast.BlockStmt, run func()) string {
+	uses := usesOf(block, f)
+	f.nameResults(results, uses.defers || uses.rangesFunc)
+	if uses.defers {
+		f.deferVar, f.closed = f.l.unique("d"), true
+	}
+	text := f.capture(run)
+	var b strings.Builder
+	b.WriteString(params + f.resultText() + " {\n")
+	b.WriteString(checkText)
+	if uses.defers {
+		fmt.Fprintf(&b, "%s.Frame(func(%s *%s.Deferred) {\n%s})\n", runtimeAlias, f.deferVar, runtimeAlias, text)
+		b.WriteString("return " + strings.Join(f.results, ", ") + "\n}")
+		return b.String()
+	}
+	b.WriteString(text)
+	if len(f.results) > 0 && uses.rangesFunc {
+		b.WriteString("return " + strings.Join(f.results, ", ") + "\n")
+	}
+	b.WriteString("}")
+	return b.String()
+}
+
+// checkText asks whether the cell has been interrupted. The variable costs nothing visible to read; the primitive decides
+// whether this goroutine is meant.
+const checkText = "if " + StopVariable + " { " + runtimeAlias + ".Check() }\n"
+
+func (f *fn) nameResults(results *ast.FieldList, need bool) {
+	if results == nil || f.resultTypes == nil {
+		return
+	}
+	for _, field := range results.List {
+		for _, id := range field.Names {
+			name := f.l.unique("r")
+			if id.Name != "_" {
+				name = f.local(f.info.Defs[id])
+			}
+			f.results = append(f.results, name)
+		}
+	}
+	if len(f.results) == 0 && need {
+		f.results = f.temps(f.resultTypes.Len(), "r")
+	}
+}
+
+func (f *fn) resultText() string {
+	if f.resultTypes == nil || f.resultTypes.Len() == 0 {
+		return ""
+	}
+	parts := make([]string, f.resultTypes.Len())
+	for i := range parts {
+		parts[i] = f.typ(f.resultTypes.At(i).Type())
+		if len(f.results) > 0 {
+			parts[i] = f.results[i] + " " + parts[i]
+		}
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// literal lowers a function literal. recoverVar, if any, is the list of deferred calls that it runs under.
+func (f *fn) literal(x *ast.FuncLit, recoverVar string) string {
+	g := &fn{l: f.l, info: f.info, pkg: f.pkg, env: f.env, names: f.names, outer: nil, recoverVar: recoverVar}
+	sig := f.typeOf(x).(*types.Signature)
+	return "func" + g.funcText(x.Type.Params.List, x.Type.Results, sig, x.Body)
+}
+
+// uses tells what a body contains outside of the literals in it.
+type uses struct{ defers, rangesFunc bool }
+
+func usesOf(body *ast.BlockStmt, f *fn) (u uses) {
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.DeferStmt:
+			u.defers = true
+		case *ast.RangeStmt:
+			if _, ok := f.typeOf(n.X).Underlying().(*types.Signature); ok {
+				u.rangesFunc = true
+			}
+		}
+		return true
+	})
+	return u
+}
+
+// recovers tells whether a body calls recover itself, not in a literal.
+func recovers(body *ast.BlockStmt) bool {
+	found := false
+	if body == nil {
+		return false
+	}
+	ast.Inspect(body, func(n ast.Node) bool {
+		if _, ok := n.(*ast.FuncLit); ok {
+			return false
+		}
+		if call, ok := n.(*ast.CallExpr); ok {
+			if id, ok := call.Fun.(*ast.Ident); ok && id.Name == "recover" {
+				found = true
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// queueMethod tells the primitives of a method of a declared type and has it lowered.
+func (l *Lowerer) queueMethod(t *types.Named, r *rep, m *types.Func) {
+	if r.identity == "" {
+		return
+	}
+	args := make([]types.Type, t.TypeArgs().Len())
+	for i := range args {
+		args[i] = t.TypeArgs().At(i)
+	}
+	l.registerMethod(r, m.Origin(), args)
+}
+
+func (l *Lowerer) registerMethod(r *rep, m *types.Func, args []types.Type) {
+	if l.decls[m] == nil {
+		return
+	}
+	name := l.function(m, args, m.Pos())
+	l.setup("%s.Method(new(%s), %q, %s)", runtimeAlias, r.identity, m.Name(), name)
+}

@@ -1,0 +1,267 @@
+package lower
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"cancha/kernel/eval/check"
+)
+
+// Config is what a lowerer needs to know of the world.
+type Config struct {
+	Importer types.Importer
+	FileSet  *token.FileSet
+	// Has tells whether the back end has a compiled package's exported name.
+	Has func(path, name string) bool
+	// Pool is how many distinct types of its own the back end has for declared types of a basic kind.
+	Pool func(kind types.BasicKind) int
+	// Source returns the directory with a standard package's source, or an error that says what to do.
+	Source func(path string) (dir string, err error)
+}
+
+// Lowerer lowers the cells of one program, in their order. It is used by one goroutine.
+type Lowerer struct {
+	cfg     Config
+	context *types.Context // makes equal instances the same
+	serial  int            // of the last unique name
+
+	names    map[types.Object]string // package-level variables and functions
+	ids      map[types.Object]int
+	decls    map[types.Object]*decl // functions, methods and types with source
+	reps     map[string]*rep        // how a declared type is represented
+	funcs    map[string]string      // instance of a function → name
+	helpers  map[string]string
+	aliases  map[string]string // import path → name in the lowered program
+	pool     map[types.BasicKind]int
+	packages map[string]*sourcePackage
+
+	cell  *check.Cell
+	out   *writer
+	queue []func() // bodies yet to be lowered
+	undo  []func() // what to take back if the cell is refused
+}
+
+// decl is a function, method or type whose source is known.
+type decl struct {
+	fn      *ast.FuncDecl
+	spec    *ast.TypeSpec
+	info    *types.Info
+	pkg     *types.Package
+	first   bool // the receiver is the first parameter
+	recover bool // calls recover itself
+}
+
+// New returns a lowerer with no cells yet.
+func New(cfg Config) *Lowerer {
+	return &Lowerer{
+		cfg:      cfg,
+		context:  types.NewContext(),
+		names:    map[types.Object]string{},
+		ids:      map[types.Object]int{},
+		decls:    map[types.Object]*decl{},
+		reps:     map[string]*rep{},
+		funcs:    map[string]string{},
+		helpers:  map[string]string{},
+		aliases:  map[string]string{},
+		pool:     map[types.BasicKind]int{},
+		packages: map[string]*sourcePackage{},
+	}
+}
+
+// Prelude is the program that comes before the first unit.
+func Prelude() string {
+	return "package main\nimport " + runtimeAlias + " \"" + RuntimePath + "\"\nvar " + StopVariable + " bool\n"
+}
+
+// refusal ends the lowering of a cell; it is raised as a panic, since it comes from deep inside expressions, and caught in
+// Lower.
+type refusal struct {
+	pos  token.Pos
+	text string
+}
+
+func refuse(pos token.Pos, format string, args ...any) {
+	panic(refusal{pos, fmt.Sprintf(format, args...)})
+}
+
+// Lower lowers a cell. serial is the cell's number, which the entry hands to the primitives. When the cell is refused the
+// lowerer is as before; after success call Keep or Drop.
+func (l *Lowerer) Lower(c *check.Cell, serial int64) (u *Unit, err error) {
+	l.cell, l.out, l.queue, l.undo = c, &writer{names: map[string]string{}}, nil, nil
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		l.Drop()
+		if r, ok := p.(refusal); ok {
+			u, err = nil, c.Refuse(r.pos, "%s", r.text)
+			return
+		}
+		u, err = nil, c.Refuse(token.NoPos, "the cell cannot be lowered: %v", p)
+	}()
+	l.declare()
+	shows, entry := l.entry(serial)
+	for len(l.queue) > 0 {
+		next := l.queue[0]
+		l.queue = l.queue[1:]
+		next()
+	}
+	l.out.funcs = append(l.out.funcs, "func "+entry+"ᐧsetup() {\n"+strings.Join(l.out.setup, "\n")+"\n}")
+	return &Unit{Source: l.out.source(), Imports: l.out.paths, Entry: entry, Shows: shows, Names: l.out.names, Notes: l.out.notes}, nil
+}
+
+// Keep makes the last lowered cell part of the program.
+func (l *Lowerer) Keep() { l.undo = nil }
+
+// Drop forgets the last lowered cell. Its names are not used again.
+func (l *Lowerer) Drop() {
+	for i := len(l.undo) - 1; i >= 0; i-- {
+		l.undo[i]()
+	}
+	l.undo = nil
+}
+
+// set writes an entry of one of the lowerer's maps so that Drop can take it back.
+func set[K comparable, V any](l *Lowerer, m map[K]V, k K, v V) {
+	old, had := m[k]
+	m[k] = v
+	l.undo = append(l.undo, func() {
+		if had {
+			m[k] = old
+		} else {
+			delete(m, k)
+		}
+	})
+}
+
+// unique returns a name that no other part of the program has.
+func (l *Lowerer) unique(name string) string {
+	l.serial++
+	return fmt.Sprintf("%sᐧ%d", name, l.serial)
+}
+
+func (l *Lowerer) id(o types.Object) int {
+	if n, ok := l.ids[o]; ok {
+		return n
+	}
+	l.ids[o] = len(l.ids) + 1
+	return l.ids[o]
+}
+
+// declare registers the cell's declarations and emits those that are not generic.
+func (l *Lowerer) declare() {
+	c := l.cell
+	for _, d := range c.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			l.register(d)
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if ts, ok := spec.(*ast.TypeSpec); ok {
+					set(l, l.decls, c.Info.Defs[ts.Name], &decl{spec: ts, info: c.Info, pkg: c.Pkg})
+				}
+			}
+		}
+	}
+	for _, m := range c.Methods {
+		set(l, l.decls, types.Object(m.Func), &decl{fn: m.Decl, info: c.Info, pkg: c.Pkg, first: true, recover: recovers(m.Decl.Body)})
+		for key := range l.funcs { // a method defined anew gets a function of its own
+			if strings.HasPrefix(key, fmt.Sprintf("f%d[", l.id(m.Func))) {
+				old := l.funcs[key]
+				delete(l.funcs, key)
+				l.undo = append(l.undo, func() { l.funcs[key] = old })
+			}
+		}
+	}
+	l.declareVariables()
+	l.emitDeclared()
+}
+
+func (l *Lowerer) register(d *ast.FuncDecl) {
+	o := l.cell.Info.Defs[d.Name]
+	if o == nil {
+		return
+	}
+	set(l, l.decls, o, &decl{fn: d, info: l.cell.Info, pkg: l.cell.Pkg, recover: recovers(d.Body)})
+}
+
+// declareVariables gives each variable of the session its place. One declared anew with the type it had keeps it, so that
+// functions which mention it see the new value.
+func (l *Lowerer) declareVariables() {
+	c := l.cell
+	local := map[*types.Var]*types.Var{}
+	for in, out := range c.Local {
+		local[out] = in
+	}
+	for _, o := range c.Objects {
+		v, ok := o.(*types.Var)
+		if !ok {
+			continue
+		}
+		name := ""
+		if old, ok := c.Replaces(v.Name()).(*types.Var); ok && types.Identical(old.Type(), v.Type()) {
+			name = l.names[old]
+		}
+		if name == "" {
+			name = l.unique(v.Name())
+			l.out.vars = append(l.out.vars, "var "+name+" "+l.typ(v.Type()))
+		}
+		set(l, l.names, types.Object(v), name)
+		if in := local[v]; in != nil {
+			set(l, l.names, types.Object(in), name)
+		}
+	}
+}
+
+// emitDeclared lowers the functions and methods of the cell, used or not, so that what is wrong with them is told now.
+func (l *Lowerer) emitDeclared() {
+	c := l.cell
+	for _, d := range c.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			f, ok := c.Info.Defs[d.Name].(*types.Func)
+			if ok && d.Recv == nil && d.Type.TypeParams == nil && f.Name() != "init" && l.decls[f] != nil && !l.adopted(d) {
+				l.function(f, nil, d.Pos())
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if ts, ok := spec.(*ast.TypeSpec); ok {
+					l.emitType(ts)
+				}
+			}
+		}
+	}
+	for _, m := range c.Methods {
+		if r := l.named(m.Type, m.Decl.Pos()); r.identity != "" {
+			l.registerMethod(r, m.Func, nil)
+		}
+	}
+}
+
+func (l *Lowerer) adopted(d *ast.FuncDecl) bool {
+	for _, m := range l.cell.Methods {
+		if m.Decl == d {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *Lowerer) emitType(ts *ast.TypeSpec) {
+	tn, ok := l.cell.Info.Defs[ts.Name].(*types.TypeName)
+	if !ok || ts.TypeParams != nil || tn.IsAlias() {
+		return
+	}
+	if n, ok := tn.Type().(*types.Named); ok && !isConstraint(n) {
+		l.named(n, ts.Pos())
+	}
+}
+
+func isConstraint(t types.Type) bool {
+	i, ok := t.Underlying().(*types.Interface)
+	return ok && !i.IsMethodSet()
+}

@@ -1,0 +1,407 @@
+package lower
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// stmt lowers a statement. label is the label in front of it, "" for none.
+func (f *fn) stmt(s ast.Stmt, label string) {
+	switch s := s.(type) {
+	case *ast.ExprStmt:
+		f.exprStmt(s)
+	case *ast.AssignStmt:
+		f.assign(s)
+	case *ast.IncDecStmt:
+		f.line("%s%s", operand(f.lvalue(s.X)), s.Tok)
+	case *ast.DeclStmt:
+		f.declStmt(s)
+	case *ast.ReturnStmt:
+		f.returnStmt(s)
+	case *ast.BlockStmt:
+		f.block(s)
+	case *ast.IfStmt:
+		f.ifStmt(s)
+	case *ast.ForStmt:
+		f.forStmt(s, label)
+	case *ast.RangeStmt:
+		f.rangeStmt(s, label)
+	case *ast.SwitchStmt:
+		f.switchStmt(s, label)
+	case *ast.TypeSwitchStmt:
+		f.typeSwitch(s, label)
+	case *ast.SelectStmt:
+		f.selectStmt(s, label)
+	case *ast.LabeledStmt:
+		f.labeled(s)
+	case *ast.BranchStmt:
+		f.branch(s.Tok, s.Label, s.Pos())
+	case *ast.SendStmt:
+		elem := f.typeOf(s.Chan).Underlying().(*types.Chan).Elem()
+		value := f.l.unique("v")
+		f.line("{ var %s %s = %s", value, f.typ(elem), f.conv(s.Value, elem))
+		f.line("%s.Send(%s, &%s) }", runtimeAlias, f.expr(s.Chan), value)
+	case *ast.GoStmt:
+		f.line("{")
+		call := f.delayed(s.Call)
+		f.line("%s.Go(func() { %s })\n}", runtimeAlias, call)
+	case *ast.DeferStmt:
+		f.deferStmt(s)
+	case *ast.EmptyStmt:
+	default:
+		refuse(s.Pos(), "this statement is not supported by the interpreter")
+	}
+}
+
+func (f *fn) exprStmt(s *ast.ExprStmt) {
+	x := ast.Unparen(s.X)
+	if u, ok := x.(*ast.UnaryExpr); ok && u.Op == token.ARROW {
+		f.line("%s.Recv(%s, nil)", runtimeAlias, f.expr(u.X))
+		return
+	}
+	call, ok := x.(*ast.CallExpr)
+	if !ok || f.info.Types[call.Fun].IsType() || f.info.Types[s.X].Value != nil {
+		f.line("_ = %s", f.expr(s.X)) // the last expression of a cell that is not to be shown
+		return
+	}
+	if tv := f.info.Types[call.Fun]; tv.IsBuiltin() && f.info.Types[x].IsValue() {
+		f.line("_ = %s", f.expr(x))
+		return
+	}
+	f.line("%s", f.call(call))
+}
+
+// target is what is assigned to: the text of a variable and its type; no type for the blank identifier.
+type target struct {
+	text string
+	typ  types.Type
+	new  bool
+}
+
+func (f *fn) target(x ast.Expr, define bool) target {
+	if id, ok := ast.Unparen(x).(*ast.Ident); ok {
+		if id.Name == "_" {
+			return target{text: "_"}
+		}
+		if v, ok := f.info.Defs[id].(*types.Var); ok && define {
+			_, session := f.l.names[v]
+			return target{f.variable(v, id.Pos()), f.l.sub(v.Type(), f.env), !session}
+		}
+	}
+	return target{text: f.lvalue(x), typ: f.typeOf(x)}
+}
+
+func (f *fn) assign(s *ast.AssignStmt) {
+	if s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
+		f.opAssign(s)
+		return
+	}
+	targets := make([]target, len(s.Lhs))
+	for i, x := range s.Lhs {
+		targets[i] = f.target(x, s.Tok == token.DEFINE)
+	}
+	if len(s.Lhs) > 1 && len(s.Rhs) == 1 {
+		f.assignTuple(targets, s.Rhs[0])
+		return
+	}
+	values := make([]string, len(s.Rhs))
+	for i, x := range s.Rhs {
+		if targets[i].typ == nil {
+			values[i] = f.expr(x)
+			if values[i] == "nil" {
+				values[i] = "interface{}(nil)"
+			}
+			continue
+		}
+		values[i] = f.conv(x, targets[i].typ)
+	}
+	f.store(targets, values)
+}
+
+// store assigns values, which have the targets' types already. New variables among several are declared first.
+func (f *fn) store(targets []target, values []string) {
+	if len(targets) == 1 && targets[0].new {
+		f.line("var %s %s = %s", targets[0].text, f.typ(targets[0].typ), values[0])
+		return
+	}
+	texts := make([]string, len(targets))
+	for i, t := range targets {
+		texts[i] = t.text
+	}
+	if !anyNew(targets) {
+		f.line("%s = %s", strings.Join(texts, ", "), strings.Join(values, ", "))
+		return
+	}
+	// All right sides are evaluated before a variable of this statement exists; names are unique, so order is all that counts.
+	temps := f.temps(len(targets), "t")
+	for i, t := range targets {
+		if t.typ == nil {
+			f.line("_ = %s", values[i])
+			continue
+		}
+		f.line("var %s %s = %s", temps[i], f.typ(t.typ), values[i])
+	}
+	for i, t := range targets {
+		switch {
+		case t.typ == nil:
+		case t.new:
+			f.line("var %s %s = %s", t.text, f.typ(t.typ), temps[i])
+		default:
+			f.line("%s = %s", t.text, temps[i])
+		}
+	}
+}
+
+func anyNew(targets []target) bool {
+	for _, t := range targets {
+		if t.new {
+			return true
+		}
+	}
+	return false
+}
+
+// assignTuple assigns the results of a call, or of a form with "ok".
+func (f *fn) assignTuple(targets []target, x ast.Expr) {
+	types := f.tupleOf(x, len(targets))
+	for i, t := range targets {
+		if t.new {
+			f.line("var %s %s", t.text, f.typ(t.typ))
+			targets[i].new = false
+		}
+	}
+	direct := true
+	texts := make([]string, len(targets))
+	for i, t := range targets {
+		texts[i] = t.text
+		if t.typ != nil && f.convText("x", types[i], t.typ, x.Pos()) != "x" {
+			direct = false
+		}
+	}
+	value := f.tupleValue(x)
+	if direct {
+		f.line("%s = %s", strings.Join(texts, ", "), value)
+		return
+	}
+	temps := f.temps(len(targets), "t")
+	f.line("%s := %s", strings.Join(temps, ", "), value)
+	for i, t := range targets {
+		if t.typ != nil {
+			f.line("%s = %s", t.text, f.convText(temps[i], types[i], t.typ, x.Pos()))
+		}
+	}
+}
+
+// tupleOf are the types of the values that x gives when n are asked for.
+func (f *fn) tupleOf(x ast.Expr, n int) []types.Type {
+	out := make([]types.Type, n)
+	if tuple, ok := f.typeOf(x).(*types.Tuple); ok {
+		for i := range out {
+			out[i] = tuple.At(i).Type()
+		}
+		return out
+	}
+	out[0], out[1] = f.typeOf(x), types.Typ[types.Bool]
+	return out
+}
+
+// tupleValue lowers an expression that gives several values.
+func (f *fn) tupleValue(x ast.Expr) string { return f.expr(ast.Unparen(x)) }
+
+// opAssign lowers x op= y.
+func (f *fn) opAssign(s *ast.AssignStmt) {
+	lhs, rhs := s.Lhs[0], s.Rhs[0]
+	value := ""
+	if s.Tok == token.SHL_ASSIGN || s.Tok == token.SHR_ASSIGN {
+		value = f.expr(rhs)
+	} else {
+		value = f.conv(rhs, f.typeOf(lhs))
+	}
+	f.line("%s %s %s", f.lvalue(lhs), s.Tok, value)
+}
+
+func (f *fn) declStmt(s *ast.DeclStmt) {
+	d, ok := s.Decl.(*ast.GenDecl)
+	if !ok || d.Tok != token.VAR {
+		return // constants are folded, types are emitted where they are used
+	}
+	for _, spec := range d.Specs {
+		vs := spec.(*ast.ValueSpec)
+		targets := make([]target, len(vs.Names))
+		for i, id := range vs.Names {
+			targets[i] = f.target(id, true)
+		}
+		switch {
+		case len(vs.Values) == 0:
+			for _, t := range targets {
+				f.declareZero(t)
+			}
+		case len(vs.Values) < len(targets):
+			f.assignTuple(targets, vs.Values[0])
+		default:
+			values := make([]string, len(targets))
+			for i, x := range vs.Values {
+				t := targets[i].typ
+				if t == nil {
+					t = f.typeOf(x)
+					if vs.Type != nil {
+						t = f.typeOf(vs.Type)
+					}
+				}
+				values[i] = f.conv(x, t)
+			}
+			f.store(targets, values)
+		}
+	}
+}
+
+func (f *fn) declareZero(t target) {
+	switch {
+	case t.typ == nil:
+	case t.new:
+		f.line("var %s %s", t.text, f.typ(t.typ))
+	default:
+		f.line("%s = %s", t.text, f.zero(t.typ))
+	}
+}
+
+func (f *fn) block(s *ast.BlockStmt) {
+	f.line("{")
+	f.list(s.List)
+	f.line("}")
+}
+
+func (f *fn) list(list []ast.Stmt) {
+	for _, s := range list {
+		f.stmt(s, "")
+	}
+}
+
+func (f *fn) ifStmt(s *ast.IfStmt) {
+	if s.Init != nil {
+		f.line("{")
+		f.stmt(s.Init, "")
+		defer f.line("}")
+	}
+	f.line("if %s {", f.expr(s.Cond))
+	f.list(s.Body.List)
+	switch e := s.Else.(type) {
+	case nil:
+	case *ast.BlockStmt:
+		f.line("} else {")
+		f.list(e.List)
+	default:
+		f.line("} else {")
+		f.stmt(e, "")
+	}
+	f.line("}")
+}
+
+func (f *fn) deferStmt(s *ast.DeferStmt) {
+	if lit, ok := ast.Unparen(s.Call.Fun).(*ast.FuncLit); ok && len(s.Call.Args) == 0 {
+		text := f.literal(lit, f.deferVar)
+		if f.typeOf(lit).(*types.Signature).Results().Len() > 0 {
+			text = "func() { " + text + "() }"
+		}
+		f.line("%s.Defer(%s)", f.deferVar, text)
+		return
+	}
+	f.line("{")
+	saved := f.recoverVar
+	if _, ok := ast.Unparen(s.Call.Fun).(*ast.FuncLit); ok {
+		f.line("%s", f.deferLiteral(s.Call))
+	} else {
+		call := f.delayed(s.Call)
+		if o := f.callee(s.Call); o != nil {
+			call = f.passRecover(call, o)
+		}
+		f.line("%s.Defer(func() { %s })", f.deferVar, call)
+	}
+	f.recoverVar = saved
+	f.line("}")
+}
+
+// deferLiteral defers the call of a literal with arguments, which are evaluated now.
+func (f *fn) deferLiteral(call *ast.CallExpr) string {
+	lit := ast.Unparen(call.Fun).(*ast.FuncLit)
+	names := []string{}
+	for _, p := range f.args(call, f.signature(call), nil) {
+		names = append(names, f.keep(p))
+	}
+	fun := f.l.unique("v")
+	f.line("var %s %s = %s", fun, f.typ(f.typeOf(lit)), f.literal(lit, f.deferVar))
+	return fmt.Sprintf("%s.Defer(func() { %s(%s) })", f.deferVar, fun, strings.Join(names, ", "))
+}
+
+// passRecover makes the deferred call of a function that calls recover one of its variant that is given the panic.
+func (f *fn) passRecover(call string, o *types.Func) string {
+	d := f.l.decls[o.Origin()]
+	if d == nil || !d.recover {
+		return call
+	}
+	name, args, _ := strings.Cut(call, "(")
+	sep := ", "
+	if args == ")" {
+		sep = ""
+	}
+	return recovering(name) + "(" + f.deferVar + sep + args
+}
+
+// returnStmt returns, or assigns to the results where the body is a literal of its own.
+func (f *fn) returnStmt(s *ast.ReturnStmt) {
+	ranges := f.innermostRange()
+	if f.resultTypes == nil || f.resultTypes.Len() == 0 {
+		f.leave(ranges)
+		return
+	}
+	if ranges == nil && !f.closed {
+		f.plainReturn(s)
+		return
+	}
+	if len(s.Results) > 0 {
+		targets := make([]target, len(f.results))
+		for i, name := range f.results {
+			targets[i] = target{text: name, typ: f.l.sub(f.resultTypes.At(i).Type(), f.env)}
+		}
+		if len(s.Results) == 1 && len(targets) > 1 {
+			f.assignTuple(targets, s.Results[0])
+		} else {
+			values := make([]string, len(targets))
+			for i, x := range s.Results {
+				values[i] = f.conv(x, targets[i].typ)
+			}
+			f.store(targets, values)
+		}
+	}
+	f.leave(ranges)
+}
+
+func (f *fn) plainReturn(s *ast.ReturnStmt) {
+	if len(s.Results) == 0 {
+		f.line("return %s", strings.Join(f.results, ", "))
+		return
+	}
+	n := f.resultTypes.Len()
+	if len(s.Results) == 1 && n > 1 {
+		f.returnTuple(s.Results[0], n)
+		return
+	}
+	values := make([]string, n)
+	for i, x := range s.Results {
+		values[i] = f.conv(x, f.resultTypes.At(i).Type())
+	}
+	f.line("return %s", strings.Join(values, ", "))
+}
+
+func (f *fn) returnTuple(x ast.Expr, n int) {
+	from := f.tupleOf(x, n)
+	temps := f.temps(n, "t")
+	f.line("%s := %s", strings.Join(temps, ", "), f.tupleValue(x))
+	for i, name := range temps {
+		temps[i] = f.convText(name, from[i], f.resultTypes.At(i).Type(), x.Pos())
+	}
+	f.line("return %s", strings.Join(temps, ", "))
+}

@@ -1,0 +1,566 @@
+package lower
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// env maps the type parameters of a generic declaration to the arguments of the instance at hand.
+type env map[*types.TypeParam]types.Type
+
+// sub replaces type parameters.
+func (l *Lowerer) sub(t types.Type, e env) types.Type {
+	if len(e) == 0 || t == nil {
+		return t
+	}
+	switch t := t.(type) {
+	case *types.TypeParam:
+		if r, ok := e[t]; ok {
+			return r
+		}
+	case *types.Alias:
+		return l.sub(types.Unalias(t), e)
+	case *types.Pointer:
+		return types.NewPointer(l.sub(t.Elem(), e))
+	case *types.Slice:
+		return types.NewSlice(l.sub(t.Elem(), e))
+	case *types.Array:
+		return types.NewArray(l.sub(t.Elem(), e), t.Len())
+	case *types.Map:
+		return types.NewMap(l.sub(t.Key(), e), l.sub(t.Elem(), e))
+	case *types.Chan:
+		return types.NewChan(t.Dir(), l.sub(t.Elem(), e))
+	case *types.Tuple:
+		return l.subTuple(t, e)
+	case *types.Signature:
+		return types.NewSignatureType(nil, nil, nil, l.subTuple(t.Params(), e), l.subTuple(t.Results(), e), t.Variadic())
+	case *types.Struct:
+		return l.subStruct(t, e)
+	case *types.Interface:
+		return l.subInterface(t, e)
+	case *types.Named:
+		return l.subNamed(t, e)
+	}
+	return t
+}
+
+func (l *Lowerer) subTuple(t *types.Tuple, e env) *types.Tuple {
+	vars := make([]*types.Var, t.Len())
+	for i := range vars {
+		v := t.At(i)
+		vars[i] = types.NewParam(v.Pos(), v.Pkg(), v.Name(), l.sub(v.Type(), e))
+	}
+	return types.NewTuple(vars...)
+}
+
+func (l *Lowerer) subStruct(t *types.Struct, e env) types.Type {
+	fields := make([]*types.Var, t.NumFields())
+	tags := make([]string, t.NumFields())
+	for i := range fields {
+		v := t.Field(i)
+		fields[i] = types.NewField(v.Pos(), v.Pkg(), v.Name(), l.sub(v.Type(), e), v.Embedded())
+		tags[i] = t.Tag(i)
+	}
+	return types.NewStruct(fields, tags)
+}
+
+func (l *Lowerer) subInterface(t *types.Interface, e env) types.Type {
+	if t.NumEmbeddeds() > 0 && !t.IsMethodSet() || t.NumMethods() == 0 {
+		return t
+	}
+	var methods []*types.Func
+	for m := range t.Methods() {
+		methods = append(methods, types.NewFunc(m.Pos(), m.Pkg(), m.Name(), l.sub(m.Signature(), e).(*types.Signature)))
+	}
+	return types.NewInterfaceType(methods, nil).Complete()
+}
+
+func (l *Lowerer) subNamed(t *types.Named, e env) types.Type {
+	if t.TypeArgs().Len() == 0 {
+		return t
+	}
+	args := make([]types.Type, t.TypeArgs().Len())
+	for i := range args {
+		args[i] = l.sub(t.TypeArgs().At(i), e)
+	}
+	r, err := types.Instantiate(l.context, t.Origin(), args, false)
+	if err != nil {
+		return t
+	}
+	return r
+}
+
+// key is a text that equal types, and only they, have in common.
+func (l *Lowerer) key(t types.Type) string {
+	return types.TypeString(t, func(p *types.Package) string { return p.Path() }) + l.identities(t)
+}
+
+// identities are the numbers of the declared types in t, in order: two declarations of one name differ in them.
+func (l *Lowerer) identities(t types.Type) string {
+	var b strings.Builder
+	var walk func(t types.Type)
+	walk = func(t types.Type) {
+		switch t := types.Unalias(t).(type) {
+		case *types.Named:
+			if o := t.Obj(); o.Pkg() != nil {
+				fmt.Fprintf(&b, ".%d", l.id(t.Origin().Obj()))
+			}
+			for a := range t.TypeArgs().Types() {
+				walk(a)
+			}
+		case *types.Pointer:
+			walk(t.Elem())
+		case *types.Slice:
+			walk(t.Elem())
+		case *types.Array:
+			walk(t.Elem())
+		case *types.Chan:
+			walk(t.Elem())
+		case *types.Map:
+			walk(t.Key())
+			walk(t.Elem())
+		case *types.Signature:
+			walk(t.Params())
+			walk(t.Results())
+		case *types.Tuple:
+			for v := range t.Variables() {
+				walk(v.Type())
+			}
+		case *types.Struct:
+			for v := range t.Fields() {
+				walk(v.Type())
+			}
+		case *types.Interface:
+			for m := range t.Methods() {
+				walk(m.Type())
+			}
+		}
+	}
+	walk(t)
+	return b.String()
+}
+
+// typ writes a type of the lowered program.
+func (l *Lowerer) typ(t types.Type) string { return l.typeText(t, token.NoPos) }
+
+func (l *Lowerer) typeText(t types.Type, pos token.Pos) string {
+	switch t := t.(type) {
+	case *types.Basic:
+		if t.Kind() == types.UnsafePointer {
+			refuse(pos, "unsafe.Pointer is not supported by the interpreter")
+		}
+		return types.Default(t).String()
+	case *types.Alias:
+		return l.typeText(types.Unalias(t), pos)
+	case *types.Pointer:
+		return "*" + l.typeText(t.Elem(), pos)
+	case *types.Slice:
+		return "[]" + l.typeText(t.Elem(), pos)
+	case *types.Array:
+		return fmt.Sprintf("[%d]%s", t.Len(), l.typeText(t.Elem(), pos))
+	case *types.Map:
+		return "map[" + l.typeText(t.Key(), pos) + "]" + l.typeText(t.Elem(), pos)
+	case *types.Chan:
+		return map[types.ChanDir]string{types.SendRecv: "chan ", types.SendOnly: "chan<- ", types.RecvOnly: "<-chan "}[t.Dir()] + "(" + l.typeText(t.Elem(), pos) + ")"
+	case *types.Signature:
+		return "func" + l.signatureText(t, pos)
+	case *types.Struct:
+		return l.structText(t, "", nil, pos)
+	case *types.Interface:
+		return "interface{}"
+	case *types.Named:
+		return l.named(t, pos).text
+	case *types.TypeParam:
+		refuse(pos, "type parameter %s is not bound", t)
+	}
+	refuse(pos, "type %s is not supported by the interpreter", t)
+	return ""
+}
+
+func (l *Lowerer) signatureText(t *types.Signature, pos token.Pos) string {
+	params := make([]string, t.Params().Len())
+	for i := range params {
+		params[i] = l.paramText(t, i, pos)
+	}
+	results := make([]string, t.Results().Len())
+	for i := range results {
+		results[i] = l.typeText(t.Results().At(i).Type(), pos)
+	}
+	return "(" + strings.Join(params, ", ") + ") (" + strings.Join(results, ", ") + ")"
+}
+
+func (l *Lowerer) paramText(t *types.Signature, i int, pos token.Pos) string {
+	p := t.Params().At(i).Type()
+	if t.Variadic() && i == t.Params().Len()-1 {
+		if s, ok := p.(*types.Slice); ok {
+			return "..." + l.typeText(s.Elem(), pos)
+		}
+		return "...byte" // append([]byte, string...)
+	}
+	return l.typeText(p, pos)
+}
+
+// structText writes a struct type. mark, if any, goes into the first field's tag and makes the type one of a kind; fields
+// in erased are kept as interface{}.
+func (l *Lowerer) structText(t *types.Struct, mark string, erased map[int]bool, pos token.Pos) string {
+	var fields []string
+	if t.NumFields() == 0 && mark != "" {
+		fields = append(fields, "Blankᐧ [0]int "+tag("", mark, false))
+	}
+	for i := range t.NumFields() {
+		v := t.Field(i)
+		text := "interface{}"
+		if !erased[i] {
+			text = l.typeText(v.Type(), pos)
+		}
+		own := ""
+		if i == 0 {
+			own = mark
+		}
+		fields = append(fields, fieldName(t, i)+" "+text+" "+tag(t.Tag(i), own, mark != "" && !v.Exported()))
+	}
+	return "struct{ " + strings.Join(fields, "; ") + " }"
+}
+
+// tag writes a field tag. Fields that are not exported have to be hidden from encoders, since reflection sees them exported.
+func tag(old, mark string, hide bool) string {
+	parts := strings.TrimSpace(old)
+	if hide {
+		parts += ` json:"-" xml:"-" yaml:"-"`
+	}
+	if mark != "" {
+		parts += " cancha:" + strconv.Quote(mark)
+	}
+	if parts = strings.TrimSpace(parts); parts == "" {
+		return ""
+	}
+	return strconv.Quote(parts)
+}
+
+// fieldName is a field's name in the lowered program. Blank fields need one each.
+func fieldName(t *types.Struct, i int) string {
+	if name := t.Field(i).Name(); name != "_" {
+		return name
+	}
+	return fmt.Sprintf("Blankᐧ%d", i)
+}
+
+// rep is how a declared type is represented.
+type rep struct {
+	text string // the type of its variables
+	kind repKind
+	// identity is the type that its values have while they are in an interface: text itself, or a struct around it.
+	// It is empty for interfaces and for compiled types, which need none.
+	identity string
+	pointer  string // the same for pointers to boxed values
+	erased   map[int]bool
+	fields   *types.Struct
+}
+
+type repKind int
+
+const (
+	compiled   repKind = iota // the back end's own
+	compiledIf                // a compiled interface
+	openIf                    // an interface of the cells: interface{}
+	marked                    // told apart by its own reflection type
+	boxed                     // told apart only while in an interface
+)
+
+// named returns the representation of a declared type, emitting its declaration the first time.
+func (l *Lowerer) named(t *types.Named, pos token.Pos) *rep {
+	o := t.Obj()
+	if o.Pkg() == nil { // error; comparable is a constraint and has no values
+		return &rep{text: o.Name(), kind: compiledIf}
+	}
+	key := l.key(t)
+	if r, ok := l.reps[key]; ok {
+		return r
+	}
+	if l.isCompiled(t) {
+		r := l.compiledRep(t, pos)
+		set(l, l.reps, key, r)
+		return r
+	}
+	r := &rep{}
+	set(l, l.reps, key, r)
+	if o.Pkg().Path() == "main" || l.decls[t.Origin().Obj()] != nil {
+		l.declareType(t, r, pos)
+		return r
+	}
+	if t.NumMethods() == 0 && !isStruct(t) { // iter.Seq and its like
+		r.text = l.typeText(t.Underlying(), pos)
+		return r
+	}
+	*r = *l.named(l.sourceType(t, pos), pos)
+	return r
+}
+
+// isCompiled tells a type that the back end has from one whose source is lowered.
+func (l *Lowerer) isCompiled(t *types.Named) bool {
+	path := t.Obj().Pkg().Path()
+	if path == "main" || t.TypeArgs().Len() > 0 || l.decls[t.Origin().Obj()] != nil {
+		return false
+	}
+	return true
+}
+
+func (l *Lowerer) compiledRep(t *types.Named, pos token.Pos) *rep {
+	o := t.Obj()
+	if !o.Exported() {
+		refuse(pos, "type %s.%s is not exported; the interpreter cannot keep a value of it in a variable", o.Pkg().Path(), o.Name())
+	}
+	if !l.cfg.Has(o.Pkg().Path(), o.Name()) {
+		refuse(pos, "type %s.%s is not among the compiled symbols", o.Pkg().Path(), o.Name())
+	}
+	r := &rep{text: l.alias(o.Pkg()) + "." + o.Name(), kind: compiled}
+	if types.IsInterface(t) {
+		r.kind = compiledIf
+	}
+	return r
+}
+
+// declareType emits a type of the cells, or of a package whose source is lowered.
+func (l *Lowerer) declareType(t *types.Named, r *rep, pos token.Pos) {
+	o := t.Obj()
+	shown := o.Pkg().Name() + "." + typeName(t)
+	switch u := t.Underlying().(type) {
+	case *types.Interface:
+		r.text, r.kind = "interface{}", openIf
+		return
+	case *types.Struct:
+		l.declareStruct(t, u, r, shown, pos)
+	case *types.Basic:
+		l.declareBasic(u, r, o.Name(), shown)
+	default:
+		l.declareBoxed(t, r, shown, pos)
+	}
+	for m := range t.Methods() {
+		l.queueMethod(t, r, m)
+	}
+}
+
+func isStruct(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Struct)
+	return ok
+}
+
+func typeName(t *types.Named) string {
+	return types.TypeString(t, func(*types.Package) string { return "" })
+}
+
+func (l *Lowerer) declareStruct(t *types.Named, u *types.Struct, r *rep, shown string, pos token.Pos) {
+	for v := range u.Fields() {
+		if !v.Exported() && v.Pkg() != nil && v.Pkg().Path() != t.Obj().Pkg().Path() {
+			refuse(pos, "type %s is declared as a struct of package %s with fields that are not exported: the interpreter cannot build it", t.Obj().Name(), v.Pkg().Path())
+		}
+	}
+	name := l.unique(t.Obj().Name())
+	r.text, r.identity, r.kind, r.fields = name, name, marked, u
+	r.erased = l.erase(t, u, pos)
+	text := l.structText(u, name, r.erased, pos)
+	l.out.types = append(l.out.types, "type "+name+" "+text)
+	names := make([]string, u.NumFields())
+	for i := range names {
+		names[i] = strconv.Quote(u.Field(i).Name())
+		if u.Field(i).Embedded() {
+			names[i] = strconv.Quote("*" + u.Field(i).Name())
+		}
+	}
+	list := "[]string{" + strings.Join(names, ", ") + "}"
+	l.setup("%s.Declare(new(%s), %q, %s)", runtimeAlias, name, shown, list)
+}
+
+func (l *Lowerer) declareBasic(u *types.Basic, r *rep, name, shown string) {
+	n := l.pool[u.Kind()]
+	if n >= l.cfg.Pool(u.Kind()) {
+		l.out.note("type %s: too many types of kind %s in this program; values of it in an interface are taken for %s", shown, u.Name(), u.Name())
+		r.text, r.kind = u.Name(), boxed
+		l.box(r, name, u.Name(), shown)
+		return
+	}
+	set(l, l.pool, u.Kind(), n+1)
+	r.text = fmt.Sprintf("%s.%s", runtimeAlias, PoolName(u.Kind(), n))
+	r.identity, r.kind = r.text, marked
+	l.setup("%s.Declare(new(%s), %q, nil)", runtimeAlias, r.text, shown)
+}
+
+// PoolName is the name of the n-th type that the back end has for declared types of a basic kind.
+func PoolName(kind types.BasicKind, n int) string {
+	name := types.Typ[kind].Name()
+	return fmt.Sprintf("%s%s%d", strings.ToUpper(name[:1]), name[1:], n)
+}
+
+// declareBoxed represents a declared slice, map, array, pointer, channel or function by its underlying type, and by a
+// marked struct around it while it is in an interface.
+func (l *Lowerer) declareBoxed(t *types.Named, r *rep, shown string, pos token.Pos) {
+	if l.mentions(t.Underlying(), t.Obj(), map[types.Type]bool{}) {
+		refuse(pos, "type %s refers to itself without a struct in between: the interpreter cannot build it", t.Obj().Name())
+	}
+	r.kind = boxed
+	r.text = l.typeText(t.Underlying(), pos)
+	l.box(r, t.Obj().Name(), r.text, shown)
+}
+
+func (l *Lowerer) box(r *rep, name, text, shown string) {
+	r.identity, r.pointer = l.unique(name), l.unique(name)
+	l.out.types = append(l.out.types,
+		fmt.Sprintf("type %s struct{ V %s `cancha:%q` }", r.identity, text, r.identity),
+		fmt.Sprintf("type %s struct{ V *%s `cancha:%q` }", r.pointer, text, r.pointer))
+	l.setup("%s.DeclareBox(new(%s), new(%s), %q)", runtimeAlias, r.identity, r.pointer, shown)
+}
+
+func (l *Lowerer) setup(format string, args ...any) {
+	l.out.setup = append(l.out.setup, fmt.Sprintf(format, args...))
+}
+
+// mentions tells whether a type reaches the declared type o, without looking into other structs of the cells.
+func (l *Lowerer) mentions(t types.Type, o *types.TypeName, seen map[types.Type]bool) bool {
+	if seen[t] {
+		return false
+	}
+	seen[t] = true
+	found := false
+	l.parts(t, func(n *types.Named) {
+		if n.Obj() == o {
+			found = true
+		} else if _, isStruct := n.Underlying().(*types.Struct); !isStruct && n.Obj().Pkg() != nil && !types.IsInterface(n) {
+			found = found || l.mentions(n.Underlying(), o, seen)
+		}
+	})
+	return found
+}
+
+// parts calls visit for each declared type that t is made of, not looking into it.
+func (l *Lowerer) parts(t types.Type, visit func(*types.Named)) {
+	switch t := types.Unalias(t).(type) {
+	case *types.Named:
+		visit(t)
+	case *types.Pointer:
+		l.parts(t.Elem(), visit)
+	case *types.Slice:
+		l.parts(t.Elem(), visit)
+	case *types.Array:
+		l.parts(t.Elem(), visit)
+	case *types.Chan:
+		l.parts(t.Elem(), visit)
+	case *types.Map:
+		l.parts(t.Key(), visit)
+		l.parts(t.Elem(), visit)
+	case *types.Signature:
+		for v := range t.Params().Variables() {
+			l.parts(v.Type(), visit)
+		}
+		for v := range t.Results().Variables() {
+			l.parts(v.Type(), visit)
+		}
+	case *types.Struct:
+		for v := range t.Fields() {
+			l.parts(v.Type(), visit)
+		}
+	}
+}
+
+// erase finds the fields through which a struct reaches itself. The interpreter can build a struct whose only way to
+// itself is a plain field of its own; every other such field is kept as interface{}.
+func (l *Lowerer) erase(t *types.Named, u *types.Struct, pos token.Pos) map[int]bool {
+	erased := map[int]bool{}
+	direct := true
+	for i := range u.NumFields() {
+		v := u.Field(i)
+		if !l.reaches(v.Type(), t, map[string]bool{}) {
+			continue
+		}
+		if _, byValue := v.Type().Underlying().(*types.Struct); byValue {
+			direct = false // a struct in the circle; the circle is cut in there
+			continue
+		}
+		erased[i] = true
+		direct = direct && l.plain(v.Type(), t)
+	}
+	if direct {
+		return nil
+	}
+	for i := range erased {
+		if _, isArray := u.Field(i).Type().Underlying().(*types.Array); isArray {
+			refuse(pos, "field %s of %s: an array in a circle of types that refer to each other is not supported by the interpreter (a slice is)", u.Field(i).Name(), t.Obj().Name())
+		}
+	}
+	return erased
+}
+
+// plain tells the shapes of a field that the interpreter can build in a struct that reaches itself.
+func (l *Lowerer) plain(field types.Type, t *types.Named) bool {
+	elem := func(x types.Type) bool {
+		if p, ok := x.(*types.Pointer); ok {
+			x = p.Elem()
+		}
+		return types.Identical(x, t)
+	}
+	switch f := types.Unalias(field).(type) {
+	case *types.Pointer:
+		return types.Identical(f.Elem(), t)
+	case *types.Slice:
+		return elem(f.Elem())
+	case *types.Array:
+		return elem(f.Elem())
+	case *types.Map:
+		return !l.reaches(f.Key(), t, map[string]bool{}) && elem(f.Elem())
+	}
+	return false
+}
+
+// reaches tells whether t is part of x, through structs and all.
+func (l *Lowerer) reaches(x types.Type, t *types.Named, seen map[string]bool) bool {
+	found := false
+	l.parts(x, func(n *types.Named) {
+		if types.Identical(n, t) {
+			found = true
+		}
+		if found || n.Obj().Pkg() == nil || types.IsInterface(n) || l.isCompiled(n) && n.Obj().Pkg().Path() != "main" {
+			return
+		}
+		key := l.key(n)
+		if seen[key] {
+			return
+		}
+		seen[key] = true
+		found = found || l.reaches(n.Underlying(), t, seen)
+	})
+	return found
+}
+
+// alias returns the name of a compiled package in the lowered program and imports it the first time.
+func (l *Lowerer) alias(p *types.Package) string {
+	if a, ok := l.aliases[p.Path()]; ok {
+		return a
+	}
+	a := l.unique(p.Name())
+	set(l, l.aliases, p.Path(), a)
+	l.out.imports = append(l.out.imports, fmt.Sprintf("import %s %q", a, p.Path()))
+	l.out.paths = append(l.out.paths, p.Path())
+	return a
+}
+
+// qualified is a compiled package's exported name in the lowered program.
+func (l *Lowerer) qualified(o types.Object, pos token.Pos) string {
+	path := o.Pkg().Path()
+	if !l.cfg.Has(path, o.Name()) {
+		refuse(pos, "%s.%s is not among the compiled symbols of the interpreter", path, o.Name())
+	}
+	return l.alias(o.Pkg()) + "." + o.Name()
+}
+
+// sortedKeys are the keys of a set in order.
+func sortedKeys(m map[string]bool) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}

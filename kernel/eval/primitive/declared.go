@@ -1,0 +1,235 @@
+package primitive
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// declared is a type of the cells.
+type declared struct {
+	name     string
+	fields   []string // names as the cell has them, since the interpreter exports all
+	embedded []bool
+	box      reflect.Type // type of the field V for a value that is wrapped in a struct while in an interface
+	pointer  bool         // the wrapped value is a pointer to one of the type
+	methods  map[string]method
+}
+
+// method is a function with the receiver in front.
+type method struct {
+	fn      reflect.Value
+	pointer bool // the receiver is a pointer
+}
+
+type methodKey struct {
+	t    reflect.Type
+	name string
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// Declare tells the machine of a type, given as a pointer to one. fields are the names of a struct's fields, embedded ones
+// with a star in front.
+func (m *Machine) Declare(pointer any, name string, fields []string) {
+	d := &declared{name: name, methods: map[string]method{}}
+	for _, f := range fields {
+		d.fields = append(d.fields, strings.TrimPrefix(f, "*"))
+		d.embedded = append(d.embedded, strings.HasPrefix(f, "*"))
+	}
+	m.add(reflect.TypeOf(pointer).Elem(), d)
+}
+
+// DeclareBox tells the machine of a type whose values are wrapped while in an interface, and of the wrapper of pointers.
+func (m *Machine) DeclareBox(box, pointerBox any, name string) {
+	d := &declared{name: name, methods: map[string]method{}}
+	t := reflect.TypeOf(box).Elem()
+	d.box = t.Field(0).Type
+	p := *d
+	p.pointer = true
+	m.add(t, d)
+	m.add(reflect.TypeOf(pointerBox).Elem(), &p)
+}
+
+func (m *Machine) add(t reflect.Type, d *declared) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.declared[t] = d
+}
+
+// Method tells the machine of a method of a declared type, given as a pointer to one. A later one by that name replaces it.
+func (m *Machine) Method(pointer any, name string, fn any) {
+	t := reflect.TypeOf(pointer).Elem()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d := m.declared[t]
+	if d == nil {
+		return
+	}
+	value := t
+	if d.box != nil {
+		value = d.box
+	}
+	f := reflect.ValueOf(fn)
+	d.methods[name] = method{f, f.Type().In(0) == reflect.PointerTo(value)}
+}
+
+// of returns what is known of a type, nil for types that no cell declared.
+func (m *Machine) of(t reflect.Type) *declared {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.declared[t]
+}
+
+// isOwn tells whether a type, or what it points to, is one of the cells.
+func (m *Machine) isOwn(t reflect.Type) bool {
+	if m.of(t) != nil {
+		return true
+	}
+	return t.Kind() == reflect.Pointer && m.of(t.Elem()) != nil
+}
+
+// find returns a method of a value as a function without receiver.
+func (m *Machine) find(v reflect.Value, name string) (reflect.Value, bool) {
+	if !v.IsValid() {
+		return reflect.Value{}, false
+	}
+	if f, ok := m.findOwn(v, name); ok {
+		return f, true
+	}
+	if f, ok := m.findEmbedded(v, name, 0); ok {
+		return f, true
+	}
+	if f := v.MethodByName(name); f.IsValid() {
+		return f, true
+	}
+	return reflect.Value{}, false
+}
+
+// findOwn finds a method that a declared type has itself.
+func (m *Machine) findOwn(v reflect.Value, name string) (reflect.Value, bool) {
+	t := v.Type()
+	d := m.of(t)
+	switch {
+	case d != nil && d.box != nil:
+		return bindBox(d, m.boxMethods(d, t), v.Field(0), name)
+	case d != nil:
+		if f, ok := m.methodOf(d, name); ok && !f.pointer {
+			return bind(f.fn, v), true
+		}
+	case t.Kind() == reflect.Pointer && !v.IsNil():
+		if d = m.of(t.Elem()); d != nil && d.box == nil {
+			if f, ok := m.methodOf(d, name); ok {
+				if f.pointer {
+					return bind(f.fn, v), true
+				}
+				return bind(f.fn, v.Elem()), true
+			}
+		}
+	case t.Kind() == reflect.Pointer:
+		if d = m.of(t.Elem()); d != nil && d.box == nil {
+			if f, ok := m.methodOf(d, name); ok && f.pointer {
+				return bind(f.fn, v), true
+			}
+		}
+	}
+	return reflect.Value{}, false
+}
+
+func (m *Machine) methodOf(d *declared, name string) (method, bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	f, ok := d.methods[name]
+	return f, ok
+}
+
+// boxMethods are a wrapped type's methods, which the two wrappers share.
+func (m *Machine) boxMethods(d *declared, _ reflect.Type) map[string]method {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	all := make(map[string]method, len(d.methods))
+	for k, f := range d.methods {
+		all[k] = f
+	}
+	return all
+}
+
+func bindBox(d *declared, methods map[string]method, v reflect.Value, name string) (reflect.Value, bool) {
+	f, ok := methods[name]
+	if !ok || f.pointer && !d.pointer {
+		return reflect.Value{}, false
+	}
+	if d.pointer && !f.pointer {
+		v = v.Elem()
+	}
+	return bind(f.fn, v), true
+}
+
+// findEmbedded looks for a promoted method, field by field and then deeper.
+func (m *Machine) findEmbedded(v reflect.Value, name string, depth int) (reflect.Value, bool) {
+	if v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	d := m.of(v.Type())
+	if d == nil || d.box != nil || v.Kind() != reflect.Struct || depth > 8 {
+		return reflect.Value{}, false
+	}
+	var fields []reflect.Value
+	for i, embedded := range d.embedded {
+		if !embedded {
+			continue
+		}
+		f := v.Field(i)
+		if f.Kind() == reflect.Interface {
+			f = f.Elem()
+		} else if f.CanAddr() {
+			f = f.Addr()
+		}
+		if f.IsValid() {
+			fields = append(fields, f)
+		}
+	}
+	for _, f := range fields {
+		if fn, ok := m.findOwn(f, name); ok {
+			return fn, true
+		}
+		if fn := f.MethodByName(name); fn.IsValid() && !m.isOwn(f.Type()) {
+			return fn, true
+		}
+		if f.Kind() == reflect.Pointer && !f.IsNil() && f.Elem().Kind() == reflect.Pointer {
+			if fn, ok := m.find(f.Elem(), name); ok {
+				return fn, true
+			}
+		}
+	}
+	for _, f := range fields {
+		if fn, ok := m.findEmbedded(f, name, depth+1); ok {
+			return fn, true
+		}
+	}
+	return reflect.Value{}, false
+}
+
+// bind puts the receiver in front of a method's arguments.
+func bind(fn, recv reflect.Value) reflect.Value {
+	t := fn.Type()
+	if !recv.Type().AssignableTo(t.In(0)) {
+		recv = recv.Convert(t.In(0))
+	}
+	in := make([]reflect.Type, t.NumIn()-1)
+	for i := range in {
+		in[i] = t.In(i + 1)
+	}
+	out := make([]reflect.Type, t.NumOut())
+	for i := range out {
+		out[i] = t.Out(i)
+	}
+	variadic := t.IsVariadic()
+	return reflect.MakeFunc(reflect.FuncOf(in, out, variadic), func(args []reflect.Value) []reflect.Value {
+		all := append([]reflect.Value{recv}, args...)
+		if variadic {
+			return fn.CallSlice(all)
+		}
+		return fn.Call(all)
+	})
+}

@@ -1,0 +1,268 @@
+package primitive
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"cancha/internal/cellio"
+)
+
+// interrupted is the panic that stops a goroutine whose cell was interrupted. Cells cannot recover it.
+type interrupted struct{}
+
+func (interrupted) Error() string { return "interrupted" }
+
+// Deferred is a function's list of deferred calls, and its panic while they run.
+type Deferred struct {
+	m         *Machine
+	calls     []func()
+	returned  bool
+	panicking bool
+	value     any
+}
+
+// Frame runs the body of a function with deferred calls and then these, in Go's order and with Go's rules for panics.
+func (m *Machine) Frame(body func(*Deferred)) {
+	d := &Deferred{m: m}
+	defer d.unwind()
+	body(d)
+	d.returned = true
+}
+
+// Defer adds a call.
+func (d *Deferred) Defer(call func()) { d.calls = append(d.calls, call) }
+
+// Recover ends the panic under which the deferred calls run and returns its value: nil without one, for a nil list (the
+// function was not called by a defer statement), and while the cell is being interrupted.
+func (d *Deferred) Recover() any {
+	if d == nil || !d.panicking {
+		return nil
+	}
+	if _, ok := d.value.(interrupted); ok {
+		return nil
+	}
+	v := translate(d.value)
+	d.panicking, d.value = false, nil
+	d.m.trace.forget()
+	return v
+}
+
+func (d *Deferred) unwind() {
+	if !d.returned {
+		if p := recover(); p != nil {
+			d.panicking, d.value = true, p
+		}
+	}
+	for len(d.calls) > 0 {
+		last := len(d.calls) - 1
+		call := d.calls[last]
+		d.calls = d.calls[:last]
+		d.run(call)
+	}
+	if d.panicking {
+		panic(d.value)
+	}
+}
+
+// run makes one deferred call. A panic in it takes the place of the one before. After an interrupt, checks are off.
+func (d *Deferred) run(call func()) {
+	if _, ok := d.value.(interrupted); ok && d.panicking {
+		id := goroutineID()
+		if _, nested := d.m.unwinding.LoadOrStore(id, true); !nested {
+			defer d.m.unwinding.Delete(id)
+		}
+	}
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		if p := recover(); p != nil {
+			d.panicking, d.value = true, p
+		}
+	}()
+	call()
+	returned = true
+}
+
+// Throw panics. The value is the cell's own, whatever its type.
+func (m *Machine) Throw(v any) { panic(v) }
+
+// Check stops the calling goroutine if its cell has been interrupted. Lowered code calls it at loops and function entries
+// while the stop variable is set.
+func (m *Machine) Check() {
+	r := cellio.CurrentRun()
+	if r == nil || r.Context().Err() == nil {
+		return
+	}
+	if _, off := m.unwinding.Load(goroutineID()); off {
+		return
+	}
+	panic(interrupted{})
+}
+
+// done is closed when the calling goroutine's cell is interrupted; nil where that is never.
+func (m *Machine) done() <-chan struct{} {
+	r := cellio.CurrentRun()
+	if r == nil {
+		return nil
+	}
+	if r.Context().Err() != nil {
+		if _, off := m.unwinding.Load(goroutineID()); off {
+			return nil
+		}
+	}
+	return r.Context().Done()
+}
+
+// Sleep is time.Sleep that an interrupt ends.
+func (m *Machine) Sleep(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-m.done():
+		panic(interrupted{})
+	}
+}
+
+// Do runs a cell on the calling goroutine and returns the panic that ended it. Interrupted tells that it was an interrupt;
+// trace is the interpreter's trace of the panic, innermost function first.
+func (m *Machine) Do(run *cellio.Run, f func()) (p any, wasInterrupted bool, trace []string) {
+	id := m.begin(run)
+	defer m.end(run, id)
+	defer func() {
+		if p = recover(); p == nil {
+			return
+		}
+		trace = m.trace.take()
+		if _, wasInterrupted = p.(interrupted); !wasInterrupted {
+			p = translate(p)
+		}
+	}()
+	run.Do(f)
+	return nil, false, nil
+}
+
+// Go starts a goroutine whose panic is reported to the cell that started it and ends nothing else.
+func (m *Machine) Go(f func()) {
+	run := cellio.CurrentRun()
+	go func() {
+		id := m.begin(run)
+		defer m.end(run, id)
+		defer func() {
+			if p := recover(); p != nil {
+				m.report(p)
+			}
+		}()
+		f()
+	}()
+}
+
+// report tells the cell of the calling goroutine that the goroutine has ended in a panic.
+func (m *Machine) report(p any) {
+	trace := m.trace.take()
+	if _, ok := p.(interrupted); ok {
+		return
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "panic in goroutine: %s\n", m.PanicText(translate(p)))
+	for _, f := range trace {
+		fmt.Fprintf(&b, "    in %s\n", f)
+	}
+	_, _ = cellio.Stderr.Write([]byte(b.String()))
+}
+
+// Guard returns a function like fn that may be called on a goroutine which compiled code started: there a panic would end
+// the process, so it is reported and the function returns zero values. On a goroutine of a cell panics pass.
+func (m *Machine) Guard(fn any) any {
+	f := reflect.ValueOf(fn)
+	if f.Kind() != reflect.Func || f.IsNil() {
+		return fn
+	}
+	t := f.Type()
+	return reflect.MakeFunc(t, func(args []reflect.Value) (out []reflect.Value) {
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			if _, caught := m.running.Load(goroutineID()); caught {
+				panic(p)
+			}
+			m.report(p)
+			out = make([]reflect.Value, t.NumOut())
+			for i := range out {
+				out[i] = reflect.Zero(t.Out(i))
+			}
+		}()
+		if t.IsVariadic() {
+			return f.CallSlice(args)
+		}
+		return f.Call(args)
+	}).Interface()
+}
+
+// PanicText is a panic's value as Go prints it.
+func (m *Machine) PanicText(p any) string {
+	if err, ok := m.asError(p); ok {
+		return err.Error()
+	}
+	if s, ok := p.(fmt.Stringer); ok {
+		return s.String()
+	}
+	if s, ok := p.(string); ok {
+		return s
+	}
+	return m.Sprint(p)
+}
+
+// begin registers the calling goroutine as one whose panics are caught.
+func (m *Machine) begin(run *cellio.Run) (id int64) {
+	id = goroutineID()
+	m.running.Store(id, run)
+	m.mu.Lock()
+	m.tasks[run]++
+	m.mu.Unlock()
+	return id
+}
+
+func (m *Machine) end(run *cellio.Run, id int64) {
+	m.running.Delete(id)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.tasks[run]--; m.tasks[run] > 0 {
+		return
+	}
+	delete(m.tasks, run)
+	if m.interrupts[run] {
+		delete(m.interrupts, run)
+		m.stop(len(m.interrupts) > 0)
+	}
+}
+
+// Interrupt makes the goroutines of an interrupted run notice. The checks stay on until the last of them has.
+func (m *Machine) Interrupt(run *cellio.Run) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.tasks[run] > 0 {
+		m.interrupts[run] = true
+		m.stop(true)
+	}
+}
+
+// goroutineID is the number in the first line of the calling goroutine's trace. It costs about 1 µs; it is used where a
+// goroutine starts, and after an interrupt or a panic.
+func goroutineID() int64 {
+	var buf [64]byte
+	text := buf[:runtime.Stack(buf[:], false)]
+	text = bytes.TrimPrefix(text, []byte("goroutine "))
+	number, _, _ := bytes.Cut(text, []byte(" "))
+	id, _ := strconv.ParseInt(string(number), 10, 64)
+	return id
+}

@@ -1,0 +1,182 @@
+package primitive
+
+import (
+	"os"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"cancha/internal/cellio"
+)
+
+// Machine holds what the primitives know: the declared types, the runs and what they show. Its methods may be called from
+// any goroutine.
+type Machine struct {
+	flush func() // sends pending output, before the process ends
+	exit  func(code int)
+
+	mu       sync.RWMutex
+	declared map[reflect.Type]*declared
+	bound    map[methodKey]method
+
+	wrappers *wrappers
+
+	stop       func(bool)           // sets the lowered program's stop variable
+	running    sync.Map             // goroutine id → its run, of goroutines whose panics are caught
+	unwinding  sync.Map             // goroutine id → true, while it runs deferred calls after an interrupt
+	tasks      map[*cellio.Run]int  // such goroutines of each run; guarded by mu
+	interrupts map[*cellio.Run]bool // interrupted runs that have tasks left; guarded by mu
+
+	shown atomic.Pointer[shown]
+	at    atomic.Pointer[Place]
+	trace *Trace
+}
+
+// Place is a line of a cell.
+type Place struct {
+	Cell int64
+	Line int
+}
+
+type shown struct {
+	cell   int64
+	values []any
+}
+
+// Config is what a machine needs.
+type Config struct {
+	// Symbols are the compiled packages in the interpreter's form; their wrappers are how declared types get the methods
+	// of compiled interfaces.
+	Symbols map[string]map[string]reflect.Value
+	// Trace is where the interpreter writes the traces of panics.
+	Trace *Trace
+	// Flush sends pending output; it is called before the process ends.
+	Flush func()
+	// Exit ends the process. Default os.Exit.
+	Exit func(code int)
+}
+
+// New returns a machine without declared types.
+func New(c Config) *Machine {
+	m := &Machine{
+		flush:    c.Flush,
+		exit:     c.Exit,
+		declared: map[reflect.Type]*declared{},
+		bound:    map[methodKey]method{},
+		wrappers: newWrappers(c.Symbols),
+		stop:     func(bool) {},
+		trace:    c.Trace,
+
+		tasks:      map[*cellio.Run]int{},
+		interrupts: map[*cellio.Run]bool{},
+	}
+	if m.trace == nil {
+		m.trace = &Trace{}
+	}
+	if m.exit == nil {
+		m.exit = os.Exit
+	}
+	if m.flush == nil {
+		m.flush = func() {}
+	}
+	return m
+}
+
+// OnStop sets the function that sets the lowered program's stop variable. Call it before the first cell runs.
+func (m *Machine) OnStop(set func(bool)) { m.stop = set }
+
+// At notes which line of a cell's own statements runs.
+func (m *Machine) At(cell int64, line int) { m.at.Store(&Place{cell, line}) }
+
+// Where returns the last line noted by At.
+func (m *Machine) Where() Place {
+	if p := m.at.Load(); p != nil {
+		return *p
+	}
+	return Place{}
+}
+
+// Show takes the values of a cell's last expression.
+func (m *Machine) Show(cell int64, values ...any) { m.shown.Store(&shown{cell, values}) }
+
+// Shown returns what a cell has handed to Show, once.
+func (m *Machine) Shown(cell int64) []any {
+	s := m.shown.Load()
+	if s == nil || s.cell != cell {
+		return nil
+	}
+	m.shown.Store(nil)
+	return s.values
+}
+
+// Exit ends the process, its output sent.
+func (m *Machine) Exit(code int) {
+	m.flush()
+	m.exit(code)
+}
+
+// Value returns its argument. Passing through a compiled function turns a function of the interpreter into a value that
+// interfaces can hold.
+func (m *Machine) Value(f any) any { return f }
+
+// Clear empties a map, keys that are not equal to themselves included.
+func (m *Machine) Clear(x any) { reflect.ValueOf(x).Clear() }
+
+// Index checks an index and returns it.
+func (m *Machine) Index(i, length int) int {
+	if i < 0 || i >= length {
+		panic(indexError(i, length))
+	}
+	return i
+}
+
+// Symbols returns the primitives in the interpreter's form.
+func (m *Machine) Symbols() map[string]reflect.Value {
+	s := map[string]reflect.Value{
+		"Deferred": reflect.ValueOf((*Deferred)(nil)),
+		"Case":     reflect.ValueOf((*Case)(nil)),
+		"Stdout":   reflect.ValueOf(&Stream{cellio.Stdout, os.Stdout}),
+		"Stderr":   reflect.ValueOf(&Stream{cellio.Stderr, os.Stderr}),
+	}
+	v := reflect.ValueOf(m)
+	for i := range v.NumMethod() {
+		name := v.Type().Method(i).Name
+		if !strings.HasPrefix(name, "On") {
+			s[name] = v.Method(i)
+		}
+	}
+	for name, t := range pool() {
+		s[name] = reflect.Zero(reflect.PointerTo(t))
+	}
+	return s
+}
+
+// Stream is the cell's standard output or error in place of os.Stdout or os.Stderr.
+type Stream struct {
+	to interface {
+		Write(p []byte) (int, error)
+	}
+	file *os.File
+}
+
+// Write writes to the cell's stream.
+func (s *Stream) Write(p []byte) (int, error) { return s.to.Write(p) }
+
+// WriteString writes to the cell's stream.
+func (s *Stream) WriteString(text string) (int, error) { return s.to.Write([]byte(text)) }
+
+// Sync does nothing: a cell's output is sent at the latest when the cell ends.
+func (s *Stream) Sync() error { return nil }
+
+// Close does nothing: the stream is the kernel's.
+func (s *Stream) Close() error { return nil }
+
+// Name is the file's name, as os.Stdout has it.
+func (s *Stream) Name() string { return s.file.Name() }
+
+// Fd is the descriptor of the process's own stream.
+func (s *Stream) Fd() uintptr { return s.file.Fd() }
+
+// Stat describes the process's own stream.
+func (s *Stream) Stat() (os.FileInfo, error) { return s.file.Stat() }

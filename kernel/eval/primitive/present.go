@@ -1,0 +1,53 @@
+package primitive
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// rich is a value of a declared type that shows itself in several MIME types.
+type rich struct {
+	bundle   func() map[string]any
+	metadata func() map[string]any
+}
+
+// MIMEBundle calls the declared type's method.
+func (r rich) MIMEBundle() map[string]any { return r.bundle() }
+
+// MIMEMetadata calls the declared type's method, if it has one.
+func (r rich) MIMEMetadata() map[string]any {
+	if r.metadata == nil {
+		return nil
+	}
+	return r.metadata()
+}
+
+// Present prepares a value for display: what compiled code should see of it, and, where own is set because the value is of
+// a declared type or holds one, its text.
+func (m *Machine) Present(x any) (shown any, text string, own bool) {
+	x = m.unwrap(x)
+	if x == nil {
+		return nil, "<nil>", false
+	}
+	if err, ok := m.asError(x); ok {
+		return err, "error: " + err.Error(), m.isOwn(reflect.TypeOf(x))
+	}
+	if !m.wants(x) {
+		return x, "", false
+	}
+	v := reflect.ValueOf(x)
+	text = fmt.Sprintf("%+v", operand{m, v})
+	if f, ok := m.find(v, "MIMEBundle"); ok && m.isOwn(v.Type()) {
+		if bundle, ok := f.Interface().(func() map[string]any); ok {
+			r := rich{bundle: bundle}
+			if f, ok := m.find(v, "MIMEMetadata"); ok {
+				r.metadata, _ = f.Interface().(func() map[string]any)
+			}
+			return r, text, true
+		}
+	}
+	if d := m.of(v.Type()); d != nil && d.box != nil {
+		x = v.Field(0).Interface()
+	}
+	return x, text, true
+}

@@ -1,0 +1,218 @@
+// Package eval is the engine's side of the cell engine: it takes the text of a cell, checks it, lowers it, runs it and tells how
+// that went. It ends at the frames of the hall: Jupyter is the kernel's business, and how values look is the display's.
+//
+// A cell passes three rooms: check (is it Go?), lower (in the part of Go that the back end runs faithfully), and a back end
+// (interp). What the running cell calls of its own is in primitive.
+package eval
+
+import (
+	"fmt"
+	"go/types"
+	"io"
+	"log"
+	"log/slog"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"cancha/internal/cellio"
+	"cancha/kernel/cell"
+	"cancha/kernel/eval/check"
+	"cancha/kernel/eval/interp"
+	"cancha/kernel/eval/lower"
+	"cancha/kernel/eval/primitive"
+)
+
+// Package is a package that cells may import: its import path, the name in its package clause, and whether it belongs to
+// the standard library.
+type Package = check.Package
+
+// Config is what a program is made of. Symbols, Packages and Export belong together: a package that is listed but has no
+// symbols can be imported, and each use of it is refused.
+type Config struct {
+	// Symbols are the compiled packages: under "path/name" each exported name's value, a type as nil pointer to it, and under
+	// "_T" the wrapper of interface T.
+	Symbols map[string]map[string]reflect.Value
+	// Packages are what cells may import.
+	Packages []Package
+	// Export opens a package's export data, as the gc importer of go/types wants them.
+	Export func(path string) (io.ReadCloser, error)
+	// Outlet takes the results of cells.
+	Outlet *cellio.Outlet
+	// Render returns how the value of a cell's last expression is shown. Default: as fmt prints it.
+	Render func(v any) cellio.Display
+	// Logger is told of faults of the engine itself; nil is silent.
+	Logger *slog.Logger
+	// Exit ends the process when a cell calls os.Exit or log.Fatal. Default os.Exit.
+	Exit func(code int)
+}
+
+// backend runs lowered cells. The interpreter is one; compiled plugins can be another.
+type backend interface {
+	// Load adds a cell's declarations to the program and returns the function that runs its statements.
+	Load(*lower.Unit) (run func(), err error)
+	// Has tells whether a compiled package's exported name can be used.
+	Has(path, name string) bool
+	// Stop sets the variable that makes lowered code ask whether it is to stop.
+	Stop(on bool)
+}
+
+// grace is how long an interrupted cell may take to notice. After that it is left behind.
+const grace = time.Second
+
+// Program is the evaluator's memory: everything that the cells so far have declared and done. Cells run one at a time;
+// Interrupt, Complete, Inspect and IsComplete may be called meanwhile.
+type Program struct {
+	scope   *check.Scope
+	lowerer *lower.Lowerer
+	machine *primitive.Machine
+	back    backend
+	outlet  *cellio.Outlet
+	render  func(v any) cellio.Display
+	log     *slog.Logger
+
+	running sync.Mutex // one cell at a time
+	current atomic.Pointer[cellio.Run]
+	names   sync.Map // function of the lowered program → what a person calls it
+}
+
+// New returns a program without cells. The process's standard logger, and with it slog's default, writes to the running
+// cell's error output from now on.
+func New(c Config) (*Program, error) {
+	p := &Program{outlet: c.Outlet, render: c.Render, log: c.Logger}
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
+	}
+	trace := &primitive.Trace{Name: p.functionName}
+	p.machine = primitive.New(primitive.Config{Symbols: c.Symbols, Trace: trace, Flush: p.flush, Exit: c.Exit})
+	if p.render == nil {
+		p.render = p.plain
+	}
+	engine, err := interp.New(c.Symbols, p.machine.Symbols(), trace)
+	if err != nil {
+		return nil, err
+	}
+	p.back = engine
+	p.machine.OnStop(engine.Stop)
+	p.scope = check.NewScope(c.Packages, c.Export)
+	p.lowerer = lower.New(lower.Config{
+		Importer: p.scope.Importer(),
+		FileSet:  p.scope.FileSet(),
+		Has:      engine.Has,
+		Pool:     poolSize,
+		Source:   newToolchain().source,
+	})
+	log.SetOutput(cellio.Stderr)
+	return p, nil
+}
+
+func poolSize(kind types.BasicKind) int {
+	if primitive.PoolKinds()[kind] {
+		return primitive.PoolSize
+	}
+	return 0
+}
+
+func (p *Program) flush() {
+	if p.outlet != nil {
+		p.outlet.Flush()
+	}
+}
+
+// plain shows a value as fmt prints it.
+func (p *Program) plain(v any) cellio.Display {
+	return cellio.Display{Data: map[string]any{"text/plain": p.machine.Sprintf("%+v", v)}, Metadata: map[string]any{}}
+}
+
+func (p *Program) functionName(lowered string) string {
+	if name, ok := p.names.Load(lowered); ok {
+		return name.(string)
+	}
+	return ""
+}
+
+// Run runs a cell and returns when it has ended, or when it has been interrupted and did not end in time. The value of its
+// last expression is sent through the outlet before Run returns.
+func (p *Program) Run(r cell.Request) cell.Result {
+	p.running.Lock()
+	defer p.running.Unlock()
+	code, names := helpLines(r.Code)
+	var result cell.Result
+	result.Status = cell.OK
+	if err := p.runCode(fmt.Sprintf("cell %d", r.Count), code, r); err != nil {
+		result.Status, result.Err = cell.Failed, err
+		return result
+	}
+	for _, h := range names {
+		result.Pages = append(result.Pages, p.page(h))
+	}
+	result.UserExpressions = p.userExpressions(r)
+	return result
+}
+
+// runCode compiles and runs the code of a cell and shows its value.
+func (p *Program) runCode(name, code string, r cell.Request) *cell.Error {
+	unit, run, err := p.compile(name, code, r.Cell)
+	if err != nil {
+		return compileError(err)
+	}
+	p.note(r.Cell, unit.Notes)
+	if fault := p.execute(name, r.Cell, run); fault != nil {
+		return fault
+	}
+	if unit.Shows && !r.Silent {
+		p.show(r.Cell, p.machine.Shown(r.Cell))
+	}
+	return nil
+}
+
+// compile turns a cell into a function. Nothing is declared unless all of it succeeds.
+func (p *Program) compile(name, code string, serial int64) (*lower.Unit, func(), error) {
+	c, err := p.scope.Check(name, code)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.scope.Lock()
+	defer p.scope.Unlock()
+	unit, err := p.lowerer.Lower(c, serial)
+	if err != nil {
+		return nil, nil, err
+	}
+	run, err := p.back.Load(unit)
+	if err != nil {
+		p.lowerer.Drop()
+		p.log.Error("back end", "cell", name, "error", err, "source", unit.Source)
+		return nil, nil, c.Refuse(0, "%v", err)
+	}
+	for lowered, shown := range unit.Names {
+		p.names.Store(lowered, shown)
+	}
+	p.lowerer.Keep()
+	p.scope.Commit(c)
+	return unit, run, nil
+}
+
+// note tells the cell's author what differs from compiled Go.
+func (p *Program) note(serial int64, notes []string) {
+	if p.outlet == nil {
+		return
+	}
+	for _, n := range notes {
+		p.outlet.Write(serial, "stderr", []byte("note: "+n+"\n"))
+	}
+}
+
+// show sends the value of a cell's last expression.
+func (p *Program) show(serial int64, values []any) {
+	if p.outlet == nil || len(values) == 0 {
+		return
+	}
+	d, ok := p.display(values)
+	if !ok {
+		return
+	}
+	if err := p.outlet.Emit(cellio.KindResult, serial, d); err != nil {
+		p.outlet.Write(serial, "stderr", []byte("the value cannot be shown: "+err.Error()+"\n"))
+	}
+}

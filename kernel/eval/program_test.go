@@ -1,0 +1,103 @@
+package eval_test
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"cancha/internal/cellio"
+	"cancha/internal/symbols"
+	"cancha/kernel/cell"
+	"cancha/kernel/eval"
+)
+
+// notebook runs cells in a program and keeps what they say.
+type notebook struct {
+	t       *testing.T
+	program *eval.Program
+	exited  []int
+	out     *cellio.Outlet
+
+	mu     sync.Mutex
+	frames []cellio.Frame
+	serial int64
+}
+
+func newNotebook(t *testing.T) *notebook {
+	t.Helper()
+	n := &notebook{t: t}
+	out := cellio.NewOutlet(n.take)
+	n.out = out
+	cellio.Attach(out)
+	t.Cleanup(func() {
+		out.Close()
+		cellio.Attach(nil)
+	})
+	var packages []eval.Package
+	for _, p := range symbols.Packages() {
+		packages = append(packages, eval.Package{Path: p.Path, Name: p.Name, Standard: p.Standard})
+	}
+	p, err := eval.New(eval.Config{
+		Symbols: symbols.Table(), Packages: packages, Export: func(path string) (io.ReadCloser, error) { return symbols.Export(path) },
+		Outlet: out, Exit: func(code int) { n.exited = append(n.exited, code) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.program = p
+	return n
+}
+
+func (n *notebook) take(f cellio.Frame) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.frames = append(n.frames, f)
+	return nil
+}
+
+// run runs a cell and returns how it ended.
+func (n *notebook) run(code string) cell.Result {
+	n.serial++
+	return n.program.Run(cell.Request{Cell: n.serial, Count: int(n.serial), Code: code})
+}
+
+// ok runs cells that must not fail.
+func (n *notebook) ok(cells ...string) {
+	n.t.Helper()
+	for _, code := range cells {
+		if r := n.run(code); r.Status != cell.OK {
+			n.t.Fatalf("cell\n%s\nfailed: %s", code, strings.Join(r.Err.Traceback, "\n"))
+		}
+	}
+}
+
+// stream returns what all cells so far have written to a stream.
+func (n *notebook) stream(name string) string {
+	n.out.Flush()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var b strings.Builder
+	for _, f := range n.frames {
+		var s cellio.Stream
+		if f.Kind == cellio.KindStream && json.Unmarshal(f.Body, &s) == nil && s.Name == name {
+			b.WriteString(s.Text)
+		}
+	}
+	return b.String()
+}
+
+// results are the texts of the values shown so far.
+func (n *notebook) results() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var out []string
+	for _, f := range n.frames {
+		var d cellio.Display
+		if f.Kind == cellio.KindResult && json.Unmarshal(f.Body, &d) == nil {
+			out = append(out, d.Data["text/plain"].(string))
+		}
+	}
+	return out
+}

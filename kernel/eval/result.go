@@ -1,0 +1,75 @@
+package eval
+
+import (
+	"fmt"
+	"strings"
+
+	"cancha/internal/cellio"
+	"cancha/kernel/cell"
+)
+
+// display is how the values of a last expression are shown; ok is false for nil, which is not.
+func (p *Program) display(values []any) (d cellio.Display, ok bool) {
+	if len(values) > 1 {
+		texts := make([]string, len(values))
+		for i, v := range values {
+			texts[i] = p.machine.Sprint(v)
+		}
+		text := "(" + strings.Join(texts, ", ") + ")"
+		return cellio.Display{Data: map[string]any{"text/plain": text}, Metadata: map[string]any{}}, true
+	}
+	v := values[0]
+	if v == nil {
+		return d, false
+	}
+	shown, text, own := p.machine.Present(v)
+	d = p.render(shown)
+	if own && onlyText(d) {
+		d.Data["text/plain"] = text
+	}
+	return d, true
+}
+
+func onlyText(d cellio.Display) bool {
+	_, ok := d.Data["text/plain"]
+	return ok && len(d.Data) == 1
+}
+
+// userExpressions evaluates the expressions that came with a request, each as a cell of its own that shows nothing.
+func (p *Program) userExpressions(r cell.Request) map[string]map[string]any {
+	if len(r.UserExpressions) == 0 {
+		return nil
+	}
+	out := map[string]map[string]any{}
+	for key, code := range r.UserExpressions {
+		out[key] = p.userExpression(key, code, r)
+	}
+	return out
+}
+
+func (p *Program) userExpression(key, code string, r cell.Request) map[string]any {
+	name := fmt.Sprintf("expression %s", key)
+	unit, run, err := p.compile(name, code, r.Cell)
+	if err != nil {
+		return errorReply(compileError(err))
+	}
+	if fault := p.execute(name, r.Cell, run); fault != nil {
+		return errorReply(fault)
+	}
+	reply := map[string]any{"status": "ok", "data": map[string]any{}, "metadata": map[string]any{}}
+	if !unit.Shows {
+		return reply
+	}
+	if values := p.machine.Shown(r.Cell); len(values) > 0 {
+		d, ok := p.display(values)
+		if !ok {
+			d = cellio.Display{Data: map[string]any{"text/plain": "<nil>"}, Metadata: map[string]any{}}
+		}
+		reply["data"], reply["metadata"] = d.Data, d.Metadata
+	}
+	return reply
+}
+
+func errorReply(e *cell.Error) map[string]any {
+	return map[string]any{"status": "error", "ename": e.Name, "evalue": e.Value, "traceback": e.Traceback}
+}
