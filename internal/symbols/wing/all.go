@@ -9,7 +9,29 @@ import (
 
 // All returns the tables of the packages that are the same on every platform.
 func All() []listing.Package {
-	return []listing.Package{}
+	return []listing.Package{
+		table_cancha_ml,
+		table_cancha_ml_forest,
+		table_cancha_ml_grid,
+		table_cancha_ml_linear,
+		table_cancha_ml_lwp,
+		table_cancha_ml_metric,
+		table_cancha_ml_modelfile,
+		table_cancha_ml_tree,
+		table_cancha_runtime_chart,
+		table_cancha_runtime_display,
+		table_cancha_runtime_live,
+		table_cancha_runtime_session,
+		table_cancha_runtime_table,
+		table_cancha_statsbomb,
+		table_cancha_statsbomb_fetch,
+		table_cancha_statsbomb_simulate,
+		table_cancha_stream,
+		table_cancha_stream_broker,
+		table_cancha_stream_feed,
+		table_cancha_stream_kafka,
+		table_cancha_stream_replay,
+	}
 }
 
 //go:embed exports.zip
