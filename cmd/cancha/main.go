@@ -33,6 +33,7 @@ func commands() []command {
 		{"uninstall", "take it away again", runUninstall},
 		{"doctor", "check what notebooks need, and say what to do", runDoctor},
 		{"kernel", "serve a connection file (Jupyter calls this)", runKernel},
+		{"engine", "run cells (the kernel calls this)", runEngine},
 		{"version", "print the version", runVersion},
 	}
 }

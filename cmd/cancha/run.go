@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"cancha/jupyter/notebook"
@@ -123,34 +124,63 @@ func execute(ctx context.Context, n *notebook.Notebook, path string, out io.Writ
 		return fmt.Errorf("find my own program to start a kernel: %w", err)
 	}
 	k, err := client.Start(client.Config{
-		Argv: []string{program, "kernel", "{connection_file}"}, Dir: filepath.Dir(path), Stderr: os.Stderr,
+		Argv: []string{program, "kernel", "{connection_file}"}, Dir: filepath.Dir(path), Stderr: os.Stderr, Transport: "ipc",
 	})
 	if err != nil {
 		return err
 	}
 	defer k.Kill()
-	c, err := k.Connect(ctx, client.Options{})
+	r := runner{record: notebook.NewRecorder(), cells: map[string]*notebook.Cell{}, out: out, name: filepath.Base(path)}
+	r.client, err = k.Connect(ctx, client.Options{Watch: r.watch})
 	if err != nil {
 		return err
 	}
 	begin := time.Now()
-	r := runner{client: c, record: notebook.NewRecorder(), out: out, name: filepath.Base(path)}
-	if err := r.all(ctx, n); err != nil {
-		return err
+	runErr := r.all(ctx, n)
+	if runErr == nil {
+		fmt.Fprintf(out, "%s: %d cells in %.1f s\n", r.name, r.ran, time.Since(begin).Seconds())
 	}
-	fmt.Fprintf(out, "%s: %d cells in %.1f s\n", r.name, r.ran, time.Since(begin).Seconds())
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	return k.Shutdown(end, c)
+	return errors.Join(runErr, k.Shutdown(end, r.client))
 }
 
 // runner runs the cells of one notebook in order.
 type runner struct {
 	client *client.Client
-	record *notebook.Recorder
 	out    io.Writer
 	name   string
 	ran    int
+
+	mu      sync.Mutex
+	record  *notebook.Recorder
+	running *notebook.Cell
+	cells   map[string]*notebook.Cell // by the request that ran them
+}
+
+// watch records what the kernel publishes under the cell that caused it, also after that cell has ended.
+func (r *runner) watch(m wire.Message) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.running == nil {
+		return
+	}
+	c := r.cells[m.ParentID()]
+	if c == nil {
+		c = r.running
+		r.cells[m.ParentID()] = c
+	}
+	var content map[string]any
+	if json.Unmarshal(m.Content, &content) == nil {
+		r.record.Add(c, m.Header.Type, content)
+	}
+}
+
+func (r *runner) begin(c *notebook.Cell) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running = c
+	r.record.Begin(c)
 }
 
 func (r *runner) all(ctx context.Context, n *notebook.Notebook) error {
@@ -176,13 +206,8 @@ func runs(c *notebook.Cell) bool { return c.Type == "code" && strings.TrimSpace(
 
 func (r *runner) cell(ctx context.Context, c *notebook.Cell, total int) error {
 	begin := time.Now()
-	r.record.Begin(c)
-	reply, err := r.client.Execute(ctx, c.Source, func(m wire.Message) {
-		var content map[string]any
-		if json.Unmarshal(m.Content, &content) == nil {
-			r.record.Add(m.Header.Type, content)
-		}
-	})
+	r.begin(c)
+	reply, err := r.client.Execute(ctx, c.Source, nil)
 	if err != nil {
 		return fmt.Errorf("%s: cell %d of %d: %w", r.name, r.ran, total, r.stopped(ctx, err))
 	}

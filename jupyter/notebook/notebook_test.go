@@ -123,27 +123,29 @@ func TestRecorder(t *testing.T) {
 	n, _ := Parse([]byte(`{"nbformat":4,"cells":[{"cell_type":"code","source":"","metadata":{}},{"cell_type":"code","source":"","metadata":{}}]}`))
 	r := NewRecorder()
 	r.Begin(n.Cells[0])
-	r.Add("execute_input", map[string]any{"execution_count": 1})
-	r.Add("stream", map[string]any{"name": "stdout", "text": "a\nb"})
-	r.Add("stream", map[string]any{"name": "stdout", "text": "c\n"})
-	r.Add("display_data", map[string]any{
+	r.Add(n.Cells[0], "execute_input", map[string]any{"execution_count": 1})
+	r.Add(n.Cells[0], "stream", map[string]any{"name": "stdout", "text": "a\nb"})
+	r.Add(n.Cells[0], "stream", map[string]any{"name": "stdout", "text": "c\n"})
+	r.Add(n.Cells[0], "display_data", map[string]any{
 		"data": map[string]any{"text/plain": "old", "image/png": "AA=="}, "metadata": map[string]any{},
 		"transient": map[string]any{"display_id": "d"},
 	})
-	r.Begin(n.Cells[1])
-	r.Add("stream", map[string]any{"name": "stderr", "text": "gone"})
-	r.Add("clear_output", map[string]any{"wait": true})
-	r.Add("execute_result", map[string]any{"execution_count": 2, "data": map[string]any{"text/plain": "6"}, "metadata": map[string]any{}})
-	r.Add("update_display_data", map[string]any{
+	first, second := n.Cells[0], n.Cells[1]
+	r.Begin(second)
+	r.Add(second, "stream", map[string]any{"name": "stderr", "text": "gone"})
+	r.Add(second, "clear_output", map[string]any{"wait": true})
+	r.Add(second, "execute_result", map[string]any{"execution_count": 2, "data": map[string]any{"text/plain": "6"}, "metadata": map[string]any{}})
+	r.Add(second, "update_display_data", map[string]any{
 		"data": map[string]any{"text/plain": "new"}, "metadata": map[string]any{}, "transient": map[string]any{"display_id": "d"},
 	})
-	r.Add("error", map[string]any{"ename": "e", "evalue": "v", "traceback": []any{"t"}})
+	r.Add(second, "error", map[string]any{"ename": "e", "evalue": "v", "traceback": []any{"t"}})
+	r.Add(first, "stream", map[string]any{"name": "stdout", "text": "late"})
 	got, err := json.Marshal([]any{n.Cells[0].raw["outputs"], n.Cells[1].raw["outputs"]})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := `[[{"name":"stdout","output_type":"stream","text":["a\n","bc\n"]},` +
-		`{"data":{"text/plain":["new"]},"metadata":{},"output_type":"display_data"}],` +
+		`{"data":{"text/plain":["new"]},"metadata":{},"output_type":"display_data"},{"name":"stdout","output_type":"stream","text":["late"]}],` +
 		`[{"data":{"text/plain":["6"]},"execution_count":2,"metadata":{},"output_type":"execute_result"},` +
 		`{"ename":"e","evalue":"v","output_type":"error","traceback":["t"]}]]`
 	if string(got) != want {

@@ -3,73 +3,75 @@ package notebook
 import "strings"
 
 // Recorder turns the messages of an execution into the outputs of cells, as Jupyter's own clients do. One Recorder serves a
-// whole run of a notebook: displays are updated across cells.
+// whole run of a notebook: displays are updated across cells, and goroutines of earlier cells go on printing there.
 type Recorder struct {
-	cell     *Cell
-	clear    bool // at the next output
+	clear    map[*Cell]bool // to be cleared at the next output
 	displays map[string][]map[string]any
 }
 
 // NewRecorder returns an empty Recorder.
-func NewRecorder() *Recorder { return &Recorder{displays: map[string][]map[string]any{}} }
+func NewRecorder() *Recorder {
+	return &Recorder{clear: map[*Cell]bool{}, displays: map[string][]map[string]any{}}
+}
 
 // Begin starts a cell: its outputs and count are cleared.
 func (r *Recorder) Begin(c *Cell) {
-	r.cell, r.clear = c, false
+	delete(r.clear, c)
 	c.raw["outputs"] = []any{}
 	c.raw["execution_count"] = nil
 }
 
-// Add takes one message from the kernel's iopub channel, by its type and content. Types without an output are ignored.
-func (r *Recorder) Add(kind string, content map[string]any) {
+// Add takes one message about a cell from the kernel's iopub channel, by its type and content. Types without an output are
+// ignored.
+func (r *Recorder) Add(c *Cell, kind string, content map[string]any) {
 	switch kind {
 	case "execute_input":
-		r.cell.raw["execution_count"] = content["execution_count"]
+		c.raw["execution_count"] = content["execution_count"]
 	case "stream":
-		r.stream(content)
+		r.stream(c, content)
 	case "display_data":
-		r.append(bundle(kind, content), displayID(content))
+		r.append(c, bundle(kind, content), displayID(content))
 	case "execute_result":
 		out := bundle(kind, content)
 		out["execution_count"] = content["execution_count"]
-		r.append(out, displayID(content))
+		r.append(c, out, displayID(content))
 	case "update_display_data":
 		for _, out := range r.displays[displayID(content)] {
 			out["data"], out["metadata"] = data(content), content["metadata"]
 		}
 	case "clear_output":
 		if wait, _ := content["wait"].(bool); wait {
-			r.clear = true
+			r.clear[c] = true
 		} else {
-			r.empty()
+			r.empty(c)
 		}
 	case "error":
-		r.append(map[string]any{
+		r.append(c, map[string]any{
 			"output_type": kind, "ename": content["ename"], "evalue": content["evalue"], "traceback": content["traceback"],
 		}, "")
 	}
 }
 
-func (r *Recorder) empty() {
-	r.cell.raw["outputs"] = []any{}
-	r.clear = false
+func (r *Recorder) empty(c *Cell) {
+	c.raw["outputs"] = []any{}
+	delete(r.clear, c)
 }
 
-func (r *Recorder) append(out map[string]any, id string) {
-	if r.clear {
-		r.empty()
+func (r *Recorder) append(c *Cell, out map[string]any, id string) {
+	if r.clear[c] {
+		r.empty(c)
 	}
 	if id != "" {
 		r.displays[id] = append(r.displays[id], out)
 	}
-	outs, _ := r.cell.raw["outputs"].([]any)
-	r.cell.raw["outputs"] = append(outs, out)
+	outs, _ := c.raw["outputs"].([]any)
+	c.raw["outputs"] = append(outs, out)
 }
 
-func (r *Recorder) stream(content map[string]any) {
+func (r *Recorder) stream(c *Cell, content map[string]any) {
 	text, _ := content["text"].(string)
-	outs, _ := r.cell.raw["outputs"].([]any)
-	if n := len(outs); n > 0 && !r.clear {
+	outs, _ := c.raw["outputs"].([]any)
+	if n := len(outs); n > 0 && !r.clear[c] {
 		last, _ := outs[n-1].(map[string]any)
 		if last["output_type"] == "stream" && last["name"] == content["name"] {
 			before, _ := last["text"].([]string)
@@ -77,7 +79,7 @@ func (r *Recorder) stream(content map[string]any) {
 			return
 		}
 	}
-	r.append(map[string]any{"output_type": "stream", "name": content["name"], "text": lines(text)}, "")
+	r.append(c, map[string]any{"output_type": "stream", "name": content["name"], "text": lines(text)}, "")
 }
 
 func bundle(kind string, content map[string]any) map[string]any {

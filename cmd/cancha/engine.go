@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"cancha/internal/cellio"
+	"cancha/internal/symbols"
+	"cancha/kernel/cell"
+	"cancha/kernel/engine"
+	"cancha/kernel/eval"
+	"cancha/runtime/chart"
+	"cancha/runtime/display"
+	"cancha/runtime/table"
+)
+
+// maxStack is how large a goroutine's stack may grow, in bytes. Go's own limit of 1 GB takes five seconds of an endless
+// recursion to reach (measured) and a gigabyte to hold.
+const maxStack = 256 << 20
+
+// runEngine serves the kernel that started this process, on the connection that it inherited.
+func runEngine(_ context.Context, args []string) error {
+	flags := flag.NewFlagSet("engine", flag.ContinueOnError)
+	flags.Usage = func() { fmt.Fprintln(flags.Output(), "cancha engine is started by cancha kernel") }
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	signal.Ignore(os.Interrupt) // an interrupt is a frame; a terminal's ^C is the kernel's
+	debug.SetMaxStack(maxStack)
+	file := os.NewFile(engine.ConnFD, "kernel")
+	stream, err := net.FileConn(file)
+	if err != nil {
+		return errors.New("no kernel on file descriptor 3: this command is started by \"cancha kernel\"")
+	}
+	file.Close() // FileConn duplicated it
+	conn := cellio.NewConn(stream)
+	outlet := cellio.NewOutlet(conn.Send)
+	cellio.Attach(outlet, chart.Render, table.Render)
+	program, err := newProgram(outlet)
+	if err != nil {
+		return err
+	}
+	ready := cell.Ready{PID: os.Getpid(), GoVersion: strings.TrimPrefix(runtime.Version(), "go"), Engine: "interpreted"}
+	if err := outlet.Emit(cellio.KindReady, 0, ready); err != nil {
+		return err
+	}
+	return eval.Serve(conn, outlet, program)
+}
+
+// newProgram returns the cell engine with what cells may import and how values are shown.
+func newProgram(outlet *cellio.Outlet) (*eval.Program, error) {
+	var packages []eval.Package
+	for _, p := range symbols.Packages() {
+		packages = append(packages, eval.Package{Path: p.Path, Name: p.Name, Standard: p.Standard})
+	}
+	return eval.New(eval.Config{
+		Symbols:  symbols.Table(),
+		Packages: packages,
+		Export:   symbols.Export,
+		Outlet:   outlet,
+		Render:   display.Of,
+		Logger:   slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	})
+}
