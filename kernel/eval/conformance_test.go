@@ -55,6 +55,18 @@ func runCase(t *testing.T, c archived) (stdout string, failures []string) {
 	return n.stream("stdout"), failures
 }
 
+// TestCells runs our own archive, every case of which passes.
+func TestCells(t *testing.T) {
+	for _, c := range readArchive(t, "testdata/cells.txt") {
+		t.Run(c.name, func(t *testing.T) {
+			got, failures := runCase(t, c)
+			if strings.TrimSpace(got) != strings.TrimSpace(c.expect) || len(failures) > 0 {
+				t.Errorf("got %q, want %q\nfailures: %s", got, c.expect, strings.Join(failures, "\n"))
+			}
+		})
+	}
+}
+
 // TestConformance runs a foreign archive, named by CANCHA_CONFORMANCE, and counts: the cells that fail are known and listed
 // in the package's notes.
 func TestConformance(t *testing.T) {

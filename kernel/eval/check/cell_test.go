@@ -15,7 +15,9 @@ func TestX(t *testing.T) {
 			}
 			continue
 		}
-		s.Lock();s.Commit(c);s.Unlock()
+		s.Lock()
+		s.Commit(c)
+		s.Unlock()
 		for _, o := range c.Objects {
 			t.Log(o)
 		}

@@ -1,8 +1,10 @@
 package check
 
 import (
+	"errors"
 	"go/ast"
 	"go/types"
+	"strings"
 )
 
 // check runs go/types over the cell.
@@ -12,9 +14,21 @@ func (b *builder) check() {
 	b.insertObjects(c.Pkg)
 	b.withImports(b.decls)
 	b.withImports(b.body)
-	conf := types.Config{Importer: b.importer, GoVersion: GoVersion, Error: func(err error) { b.errs.addType(b.fset, err) }}
+	conf := types.Config{Importer: b.importer, GoVersion: GoVersion, Error: b.typeFault}
 	_ = types.NewChecker(&conf, b.fset, c.Pkg, c.Info).Files([]*ast.File{b.decls, b.body}) // errors are collected
 	b.refusePhantoms()
+}
+
+// typeFault takes what the type checker says, but for "is not used" of the cell's last expression: that one is shown.
+func (b *builder) typeFault(err error) {
+	var e types.Error
+	list := b.cell.Body.Body.List
+	if errors.As(err, &e) && len(list) > 0 && strings.HasSuffix(e.Msg, "is not used") {
+		if last, ok := list[len(list)-1].(*ast.ExprStmt); ok && last.Pos() <= e.Pos && e.Pos < last.End() {
+			return
+		}
+	}
+	b.errs.addType(b.fset, err)
 }
 
 // insertObjects makes the session's objects visible in a package, except where the cell declares the name anew. They keep

@@ -415,7 +415,35 @@ func (f *fn) index(x *ast.IndexExpr) string {
 	case *types.Pointer:
 		return "(*" + base + ")[" + f.expr(x.Index) + "]"
 	}
-	return base + "[" + f.indexValue(x.Index) + "]"
+	index := f.indexValue(x.Index)
+	if f.once() && isName(base) && f.info.Types[x.Index].Value == nil {
+		index = fmt.Sprintf("%s.Index(int(%s), len(%s))", runtimeAlias, index, base)
+	}
+	return base + "[" + index + "]"
+}
+
+// once tells a place that is not run over and over: there an index is worth a check of its own, since the interpreter's error
+// tells neither index nor length. The check costs about 1 µs.
+func (f *fn) once() bool {
+	if f.outer == nil && f.deferVar == "" {
+		return false
+	}
+	for _, b := range f.frames {
+		if b.loop {
+			return false
+		}
+	}
+	return true
+}
+
+// isName tells text that can be written twice: names and dots only.
+func isName(text string) bool {
+	for _, r := range text {
+		if strings.ContainsRune("()[]{} ,\"", r) {
+			return false
+		}
+	}
+	return true
 }
 
 // indexValue lowers an index; constants of any type are plain there.

@@ -103,6 +103,13 @@ func (f *fn) assign(s *ast.AssignStmt) {
 	for i, x := range s.Lhs {
 		targets[i] = f.target(x, s.Tok == token.DEFINE)
 	}
+	if staged(targets) {
+		for i, x := range s.Lhs {
+			if ix, ok := ast.Unparen(x).(*ast.IndexExpr); ok { // its index is read before anything is assigned
+				targets[i].text = f.indexNow(ix)
+			}
+		}
+	}
 	if len(s.Lhs) > 1 && len(s.Rhs) == 1 {
 		f.assignTuple(targets, s.Rhs[0])
 		return
@@ -121,21 +128,36 @@ func (f *fn) assign(s *ast.AssignStmt) {
 	f.store(targets, values)
 }
 
+// indexNow is an element to be assigned to whose index is evaluated now.
+func (f *fn) indexNow(x *ast.IndexExpr) string {
+	var key types.Type = types.Typ[types.Int]
+	if m, ok := f.typeOf(x.X).Underlying().(*types.Map); ok {
+		key = m.Key()
+	} else if f.info.Types[x.Index].Value == nil {
+		key = f.typeOf(x.Index)
+	}
+	k := f.keep(part{text: f.conv(x.Index, key), typ: key})
+	base := operand(f.expr(x.X))
+	if _, ok := f.typeOf(x.X).Underlying().(*types.Pointer); ok {
+		base = "(*" + base + ")"
+	}
+	return base + "[" + k + "]"
+}
+
 // store assigns values, which have the targets' types already. New variables among several are declared first.
 func (f *fn) store(targets []target, values []string) {
 	if len(targets) == 1 && targets[0].new {
 		f.line("var %s %s = %s", targets[0].text, f.typ(targets[0].typ), values[0])
 		return
 	}
-	texts := make([]string, len(targets))
-	for i, t := range targets {
-		texts[i] = t.text
-	}
-	if !anyNew(targets) {
+	if !staged(targets) {
+		texts := make([]string, len(targets))
+		for i, t := range targets {
+			texts[i] = t.text
+		}
 		f.line("%s = %s", strings.Join(texts, ", "), strings.Join(values, ", "))
 		return
 	}
-	// All right sides are evaluated before a variable of this statement exists; names are unique, so order is all that counts.
 	temps := f.temps(len(targets), "t")
 	for i, t := range targets {
 		if t.typ == nil {
@@ -155,10 +177,21 @@ func (f *fn) store(targets []target, values []string) {
 	}
 }
 
-func anyNew(targets []target) bool {
+// staged tells an assignment of several values that has to pass through temporaries: one that declares variables, and those
+// of interfaces and functions, which the interpreter gets wrong side by side.
+func staged(targets []target) bool {
+	if len(targets) == 1 {
+		return false
+	}
 	for _, t := range targets {
 		if t.new {
 			return true
+		}
+		if t.typ != nil {
+			switch t.typ.Underlying().(type) {
+			case *types.Interface, *types.Signature:
+				return true
+			}
 		}
 	}
 	return false

@@ -1,0 +1,244 @@
+"""Measures kernels side by side through jupyter_client: starts, small cells, completion, much output, interrupts.
+
+    python bench/kernel/measure.py [--starts 5] [--kernel cancha --kernel python3] [--out FILE.md]
+
+The kernels take turns, so that what else the machine does meets all of them. Each number is the median over the starts; what
+is repeated within a start enters as that start's median. The client looks for a starting kernel every 5 ms instead of every
+100, so that its own waiting is not measured. Times are to the reply on shell, except that of the lines, which is to the idle
+message on iopub after the last line has arrived.
+"""
+import argparse
+import datetime
+import os
+import platform
+import queue
+import statistics
+import sys
+import time
+
+import jupyter_client
+import zmq
+
+CELLS = 200
+COMPLETIONS = 50
+INTERRUPTS = 5
+LINES = 100_000
+PATIENCE = 60  # seconds for any one reply
+
+# The same work in each kernel's language.
+SAMPLES = {
+    "go": {
+        "complete": "fmt.Printl",
+        "match": "Println",
+        "lines": f'for i := 0; i < {LINES}; i++ {{\n\tfmt.Println("line", i)\n}}',
+        "endless": 'kept := 41\nfmt.Println("running")\nfor {\n}',
+        "kept": "kept + 1",
+    },
+    "python": {
+        "complete": "import os\nos.path.joi",
+        "match": "join",
+        "lines": f'for i in range({LINES}):\n    print("line", i)',
+        "endless": 'kept = 41\nprint("running", flush=True)\nwhile True:\n    pass',
+        "kept": "kept + 1",
+    },
+}
+
+# What is measured, its unit, and what is asked of the first kernel; None where nothing is.
+MEASURES = {
+    "start to kernel_info_reply": ("ms", 300),
+    "start to first 1+1 reply": ("ms", 600),
+    f"1+1, median of {CELLS} cells": ("ms", 5),
+    f"1+1, slowest of {CELLS} cells": ("ms", None),
+    "completion, first": ("ms", None),
+    f"completion, median of {COMPLETIONS}": ("ms", None),
+    f"{LINES:,} short lines": ("s", None),
+    f"interrupt of an endless cell, median of {INTERRUPTS}": ("ms", None),
+    f"interrupt of an endless cell, slowest of {INTERRUPTS}": ("ms", None),
+}
+
+
+class Kernel:
+    """One started kernel and a client of it."""
+
+    def __init__(self, name: str):
+        context = zmq.Context()
+        context.RECONNECT_IVL = 5  # milliseconds; default of every socket made from here on
+        self.manager = jupyter_client.KernelManager(kernel_name=name, context=context)
+        self.begin = time.perf_counter()
+        self.manager.start_kernel(stdout=None, stderr=None)
+        self.client = self.manager.client()
+        self.client.start_channels(hb=False, stdin=False)
+
+    def close(self):
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=False)
+
+    def reply(self, request: str) -> dict:
+        """Return the content of the shell reply to a request."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            message = self.client.get_shell_msg(timeout=PATIENCE)
+            if message["parent_header"].get("msg_id") == request:
+                return message["content"]
+        raise TimeoutError(f"no reply to {request} in {PATIENCE} s")
+
+    def published(self, request: str):
+        """Yield what is published for a request, up to its idle message."""
+        while True:
+            message = self.client.get_iopub_msg(timeout=PATIENCE)
+            if message["parent_header"].get("msg_id") != request:
+                continue
+            yield message["msg_type"], message["content"]
+            if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
+                return
+
+    def run(self, code: str) -> tuple[float, str]:
+        """Run a cell that must succeed and return the seconds to its reply, and its result or text."""
+        begin = time.perf_counter()
+        request = self.client.execute(code)
+        content = self.reply(request)
+        took = time.perf_counter() - begin
+        if content["status"] != "ok":
+            raise RuntimeError(f"{code!r} failed: {content}")
+        text = ""
+        for kind, content in self.published(request):
+            if kind == "execute_result":
+                text = content["data"]["text/plain"]
+        return took, text
+
+
+def start(kernel: Kernel) -> dict:
+    kernel.reply(kernel.client.kernel_info())
+    return {"start to kernel_info_reply": 1e3 * (time.perf_counter() - kernel.begin)}
+
+
+def first_cell(kernel: Kernel) -> dict:
+    sent = time.perf_counter() - kernel.begin
+    took, text = kernel.run("1+1")
+    expect(text, "2")
+    return {"start to first 1+1 reply": 1e3 * (sent + took)}
+
+
+def cells(kernel: Kernel) -> dict:
+    times = [kernel.run("1+1")[0] for _ in range(CELLS)]
+    return {f"1+1, median of {CELLS} cells": 1e3 * statistics.median(times), f"1+1, slowest of {CELLS} cells": 1e3 * max(times)}
+
+
+def completions(kernel: Kernel, sample: dict) -> dict:
+    times = []
+    for _ in range(COMPLETIONS + 1):
+        begin = time.perf_counter()
+        matches = kernel.reply(kernel.client.complete(sample["complete"]))["matches"]
+        times.append(time.perf_counter() - begin)
+        if not any(sample["match"] in match for match in matches):
+            raise RuntimeError(f"completing {sample['complete']!r} gave {matches[:5]}, want {sample['match']}")
+    return {"completion, first": 1e3 * times[0], f"completion, median of {COMPLETIONS}": 1e3 * statistics.median(times[1:])}
+
+
+def lines(kernel: Kernel, sample: dict) -> dict:
+    """Measure much output; all of it must arrive, in order."""
+    begin = time.perf_counter()
+    request = kernel.client.execute(sample["lines"])
+    text = "".join(content["text"] for kind, content in kernel.published(request) if kind == "stream")
+    took = time.perf_counter() - begin
+    kernel.reply(request)
+    if text != "".join(f"line {i}\n" for i in range(LINES)):
+        raise RuntimeError(f"{text.count(chr(10))} lines arrived of {LINES}, or in another order")
+    return {f"{LINES:,} short lines": took}
+
+
+def interrupts(kernel: Kernel, sample: dict) -> dict:
+    times = []
+    for _ in range(INTERRUPTS):
+        request = kernel.client.execute(sample["endless"])
+        published = kernel.published(request)
+        next(content for kind, content in published if kind == "stream")
+        begin = time.perf_counter()
+        kernel.manager.interrupt_kernel()
+        expect(kernel.reply(request)["status"], "error")
+        times.append(time.perf_counter() - begin)
+        for _ in published:  # up to idle
+            pass
+    expect(kernel.run(sample["kept"])[1], "42")
+    return {f"interrupt of an endless cell, median of {INTERRUPTS}": 1e3 * statistics.median(times),
+            f"interrupt of an endless cell, slowest of {INTERRUPTS}": 1e3 * max(times)}
+
+
+def expect(got: str, want: str):
+    if got != want:
+        raise RuntimeError(f"got {got!r}, want {want!r}")
+
+
+def measure(name: str) -> dict:
+    """Start a kernel once and measure everything; what fails is reported and left out."""
+    kernel = Kernel(name)
+    sample = SAMPLES[kernel.manager.kernel_spec.language]
+    values = {}
+    try:
+        for step in (start, first_cell, cells):
+            values |= step(kernel)
+        for step in (completions, lines, interrupts):
+            values |= step(kernel, sample)
+    except (RuntimeError, TimeoutError, queue.Empty) as error:
+        print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
+    finally:
+        kernel.close()
+    return values
+
+
+def machine() -> str:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"{platform.system()} {platform.machine()}, {processor()}, {cores} cores, Python {platform.python_version()}"
+
+
+def processor() -> str:
+    try:
+        with open("/proc/cpuinfo") as file:
+            return next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or "unknown processor"
+
+
+def load() -> str:
+    return "/".join(f"{value:.1f}" for value in os.getloadavg())
+
+
+def report(names: list[str], runs: dict, about: str) -> str:
+    """Return the table as Markdown."""
+    head = ["", *names, *(f"{names[0]} / {name}" for name in names[1:]), "target"]
+    text = [f"# Kernels side by side\n\n{about}\n", "| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    for measure_name, (unit, target) in MEASURES.items():
+        medians = [statistics.median(values) if (values := [run[measure_name] for run in runs[name] if measure_name in run]) else None
+                   for name in names]
+        cells_ = ["failed" if m is None else f"{m:.2f} {unit}" for m in medians]
+        ratios = ["" if None in (medians[0], m) else f"{medians[0] / m:.2f}" for m in medians[1:]]
+        wanted = "" if target is None else f"< {target} {unit}: " + ("met" if medians[0] is not None and medians[0] < target else "missed")
+        text.append("| " + " | ".join([measure_name, *cells_, *ratios, wanted]) + " |")
+    return "\n".join(text) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--starts", type=int, default=5)
+    parser.add_argument("--kernel", action="append", help="a kernelspec; the first is compared with the others")
+    parser.add_argument("--out", help="write the table to this file too")
+    options = parser.parse_args()
+    names = options.kernel or ["cancha", "python3"]
+    before, runs = load(), {name: [] for name in names}
+    for number in range(options.starts):
+        for name in names:
+            runs[name].append(measure(name))
+            print(f"start {number + 1} of {options.starts}, {name}: {len(runs[name][-1])} of {len(MEASURES)} measured", file=sys.stderr)
+    import ipykernel
+    about = (f"{datetime.datetime.now().astimezone():%Y-%m-%d %H:%M %Z}; {machine()}; ipykernel {ipykernel.__version__}; load average "
+             f"{before} before, {load()} after; medians of {options.starts} starts.")
+    table = report(names, runs, about)
+    print(table)
+    if options.out:
+        with open(options.out, "w") as file:
+            file.write(table)
+    return 0 if all(len(run) == len(MEASURES) for kernel in runs.values() for run in kernel) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,209 @@
+"""Does to a kernel what must not end it, and prints what a person would read each time.
+
+    python survive.py [--kernel cancha]
+
+Garbage and silence on each port, then cells and a signal that end the engine, the process that runs cells. After each the
+next cell must run in the same kernel process, within 10 s, and what ended an engine must be told in words. Exit 1 if not.
+"""
+import argparse
+import contextlib
+import os
+import pathlib
+import queue
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import jupyter_client
+import zmq
+
+PATIENCE = 90  # seconds for a cell that ends its engine
+NEXT = 10  # seconds in which the next cell must run
+PORTS = ("shell", "iopub", "stdin", "control", "hb")
+
+# A ZMTP 3.0 greeting with the NULL mechanism, as a client sends it first.
+GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32)
+GARBAGE = {
+    "nine bytes": b"123456789",
+    "an HTTP request": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "a greeting cut off": GREETING[:20],
+    "a greeting, then noise": GREETING + bytes(range(256)) * 16,
+    "a frame of 2^63 bytes": GREETING + b"\x04\x19\x05READY" + b"\x02" + b"\x7f" + b"\xff" * 7,
+}
+
+# Cells that end their engine -> what their error must say.
+FATAL = {
+    "os.Exit(3)": r"exit\w*.*\b3\b",
+    "func down(n int) int { return down(n+1) + 1 }\ndown(0)": r"stack overflow|recursion",
+    'go func() { panic("the ball is lost") }()\ntime.Sleep(2 * time.Second)': r"the ball is lost",
+}
+
+
+class Kernel:
+    """A running kernel, its log and a client."""
+
+    def __init__(self, name: str, log):
+        self.manager = jupyter_client.KernelManager(kernel_name=name)
+        self.manager.start_kernel(stderr=log, stdout=log)
+        self.client = self.manager.client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=30)
+        self.pid = self.manager.provisioner.pid
+
+    def close(self):
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=False)
+
+    def port(self, name: str) -> tuple[str, int]:
+        return self.manager.ip, getattr(self.manager, name + "_port")
+
+    def engines(self) -> list[int]:
+        """Return the processes that the kernel has started."""
+        found = subprocess.run(["pgrep", "-P", str(self.pid)], capture_output=True, text=True, check=False)
+        return [int(word) for word in found.stdout.split()]
+
+    def begin(self, code: str) -> str:
+        return self.client.execute(code)
+
+    def finish(self, request: str, patience: float) -> tuple[str, str]:
+        """Return the status of a cell's reply and all that a person sees of it."""
+        text, stream, end = [], None, time.monotonic() + patience
+        while True:
+            message = self.client.get_iopub_msg(timeout=max(0.01, end - time.monotonic()))
+            if message["parent_header"].get("msg_id") != request:
+                continue
+            kind, content = message["msg_type"], message["content"]
+            if kind == "stream":  # a line may be split over two messages
+                text.append(content["text"] if content["name"] == stream else f"[{content['name']}] {content['text']}")
+                stream = content["name"]
+                continue
+            stream = None
+            if kind == "error":
+                text.append("\n".join(content["traceback"]) or f"{content['ename']}: {content['evalue']}")
+            elif kind == "execute_result":
+                text.append(content["data"]["text/plain"])
+            elif kind == "status" and content["execution_state"] == "idle":
+                break
+        while True:
+            reply = self.client.get_shell_msg(timeout=max(0.01, end - time.monotonic()))
+            if reply["parent_header"].get("msg_id") == request:
+                return reply["content"]["status"], re.sub(r"\x1b\[[0-9;]*m", "", "".join(text)).rstrip()
+
+    def cell(self, code: str, patience: float) -> tuple[str, str]:
+        return self.finish(self.begin(code), patience)
+
+
+class Trial:
+    """Runs the cases and remembers what went wrong."""
+
+    def __init__(self, kernel: Kernel):
+        self.kernel = kernel
+        self.faults = []
+
+    def case(self, title: str, text: str = "", want: str = ""):
+        """Report a case and run the next cell."""
+        print(f"\n== {title}")
+        if text:
+            print("\n".join("   | " + line for line in text.splitlines()[:14]))
+        if not re.search(want, text, re.IGNORECASE):
+            self.fault(title, f"what is read does not say {want}")
+        begin = time.monotonic()
+        try:
+            status, said = self.kernel.cell('fmt.Println("still", 1+1)', NEXT)
+        except queue.Empty:
+            self.fault(title, f"the next cell had no reply in {NEXT} s")
+            return
+        print(f"   next cell after {time.monotonic() - begin:.2f} s: {status}: " + said.replace("\n", " / "))
+        if status != "ok" or "still 2" not in said:
+            self.fault(title, "the next cell failed")
+        if not self.kernel.manager.is_alive() or self.kernel.manager.provisioner.pid != self.kernel.pid:
+            self.fault(title, "the kernel process has ended")
+
+    def fault(self, title: str, what: str):
+        print(f"   WRONG: {what}")
+        self.faults.append(f"{title}: {what}")
+
+
+def garbage(trial: Trial):
+    for what, data in GARBAGE.items():
+        for name in PORTS:
+            with contextlib.suppress(ConnectionError), socket.create_connection(trial.kernel.port(name), timeout=5) as peer:
+                peer.sendall(data)
+                peer.shutdown(socket.SHUT_WR)
+                peer.settimeout(2)
+                with contextlib.suppress(TimeoutError):
+                    while peer.recv(4096):  # until the kernel has had enough
+                        pass
+        trial.case(f"{what} on each port")
+
+
+def silence(trial: Trial):
+    with contextlib.ExitStack() as held:
+        for name in PORTS:
+            held.enter_context(socket.create_connection(trial.kernel.port(name)))
+            greeted = held.enter_context(socket.create_connection(trial.kernel.port(name)))
+            greeted.sendall(GREETING)
+        trial.case("two silent peers on each port, one of which has sent a greeting")
+    context = zmq.Context()
+    with context, context.socket(zmq.SUB) as deaf:
+        deaf.linger, deaf.rcvhwm = 0, 1
+        deaf.subscribe(b"")
+        deaf.connect("tcp://{}:{}".format(*trial.kernel.port("iopub")))
+        deaf.poll(2000)  # until it is subscribed, or has been greeted
+        line = "a line of output that nobody at the other end ever reads " * 4
+        status, text = trial.kernel.cell(f'for i := 0; i < 50_000; i++ {{\n\tfmt.Println("{line}")\n}}', PATIENCE)
+        arrived = f"{text.count(line.rstrip()):,} lines arrived"
+        trial.case(f"a subscriber that never reads, and 50,000 lines: {status}", f"{arrived} at the other client", "^50,000 lines")
+
+
+def death(trial: Trial):
+    for code, want in FATAL.items():
+        _, text = trial.kernel.cell(code, PATIENCE)
+        trial.case(code.replace("\n", "; "), text, want)
+
+
+def kill(trial: Trial):
+    trial.kernel.cell("kept := 1", NEXT)
+    for engine in trial.kernel.engines():
+        os.kill(engine, signal.SIGKILL)
+    status, text = trial.kernel.cell('fmt.Println("after the kill")', NEXT)
+    trial.case(f"kill -9 of the engine between two cells; the cell after it: {status}", text, r"died|killed|lost")
+    request = trial.kernel.begin('fmt.Println("running")\nfor {\n\ttime.Sleep(time.Millisecond)\n}')
+    while trial.kernel.client.get_iopub_msg(timeout=NEXT)["msg_type"] != "stream":
+        pass
+    for engine in trial.kernel.engines():
+        os.kill(engine, signal.SIGKILL)
+    status, text = trial.kernel.finish(request, NEXT)
+    trial.case(f"kill -9 of the engine while a cell runs: {status}", text, r"killed")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kernel", default="cancha")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "log")
+        with path.open("w") as log:
+            kernel = Kernel(options.kernel, log)
+            trial = Trial(kernel)
+            try:
+                for step in (garbage, silence, death, kill):
+                    try:
+                        step(trial)
+                    except queue.Empty:
+                        trial.fault(step.__name__, "no reply from the kernel")
+            finally:
+                kernel.close()
+        lines = path.read_text(errors="replace").splitlines()
+        print(f"\n== the kernel's log, {len(lines)} lines, the last 12")
+        print("\n".join("   " + line[:200] for line in lines[-12:]))
+    print("\nsurvived all" if not trial.faults else "\n" + "\n".join("FAILED " + fault for fault in trial.faults))
+    return 1 if trial.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
