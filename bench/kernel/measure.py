@@ -61,17 +61,18 @@ class Kernel:
     """One started kernel and a client of it."""
 
     def __init__(self, name: str):
-        context = zmq.Context()
-        context.RECONNECT_IVL = 5  # milliseconds; default of every socket made from here on
-        self.manager = jupyter_client.KernelManager(kernel_name=name, context=context)
+        self.manager = jupyter_client.KernelManager(kernel_name=name)
         self.begin = time.perf_counter()
         self.manager.start_kernel(stdout=None, stderr=None)
         self.client = self.manager.client()
+        self.context = self.client.context = zmq.Context()
+        self.context.RECONNECT_IVL = 5  # milliseconds; for every socket made from here on
         self.client.start_channels(hb=False, stdin=False)
 
     def close(self):
         self.client.stop_channels()
         self.manager.shutdown_kernel(now=False)
+        self.context.destroy(linger=100)
 
     def reply(self, request: str) -> dict:
         """Return the content of the shell reply to a request."""
@@ -173,14 +174,15 @@ def measure(name: str) -> dict:
     """Start a kernel once and measure everything; what fails is reported and left out."""
     kernel = Kernel(name)
     sample = SAMPLES[kernel.manager.kernel_spec.language]
+    steps = [lambda step=step: step(kernel) for step in (start, first_cell, cells)]
+    steps += [lambda step=step: step(kernel, sample) for step in (completions, lines, interrupts)]
     values = {}
     try:
-        for step in (start, first_cell, cells):
-            values |= step(kernel)
-        for step in (completions, lines, interrupts):
-            values |= step(kernel, sample)
-    except (RuntimeError, TimeoutError, queue.Empty) as error:
-        print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
+        for step in steps:
+            try:
+                values |= step()
+            except (RuntimeError, TimeoutError, queue.Empty) as error:
+                print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
     finally:
         kernel.close()
     return values
