@@ -10,6 +10,7 @@ import (
 
 // display is how the values of a last expression are shown; ok is false for nil, which is not.
 func (p *Program) display(values []any) (d cellio.Display, ok bool) {
+	values = withoutError(values)
 	if len(values) > 1 {
 		texts := make([]string, len(values))
 		for i, v := range values {
@@ -28,6 +29,21 @@ func (p *Program) display(values []any) (d cellio.Display, ok bool) {
 		d.Data["text/plain"] = text
 	}
 	return d, true
+}
+
+// withoutError is what a person wants to see of a call's results: of a value and an error the error if there is one, else
+// the value.
+func withoutError(values []any) []any {
+	if len(values) < 2 {
+		return values
+	}
+	switch err := values[len(values)-1].(type) {
+	case nil:
+		return values[:len(values)-1]
+	case error:
+		return []any{err}
+	}
+	return values
 }
 
 func onlyText(d cellio.Display) bool {
