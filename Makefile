@@ -20,10 +20,10 @@ export IPYTHONDIR := $(CURDIR)/$(JUPYTER)/ipython
 
 export PYTHON
 
-.PHONY: help build demo test lab symbols conformance integration fuzz bench kernelspec
+.PHONY: help build demo test lab symbols conformance integration windows crash survive fuzz bench bench-kernel kernelspec
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' Makefile
 
 build: ## bin/cancha
 	go build -o bin/cancha ./cmd/cancha
@@ -54,8 +54,20 @@ conformance: build ## the protocol suite on the built kernel, check by check
 integration: ## the Kafka tests against a real Apache Kafka (Java 17, Maven)
 	scripts/kafka.sh with go test -count=1 ./stream/...
 
+windows: build ## notebook 03 beside a computation in Python; "make windows KAFKA=real" on a real Apache Kafka
+	$(if $(KAFKA),scripts/kafka.sh with )scripts/windows.sh
+
+crash: build ## notebook 03 while its broker is killed three times, beside an undisturbed run
+	scripts/crash.sh
+
+survive: kernelspec $(VENV)/made ## what must not end a kernel: garbage on its ports, cells and signals that end its engine
+	$(VENV)/bin/python scripts/survive.py
+
 fuzz: ## each fuzz test for FUZZTIME (30s)
 	scripts/fuzz.sh $(FUZZTIME)
 
 bench: ## the benchmarks of all rooms
 	go test -run '^$$' -bench . -benchmem ./...
+
+bench-kernel: kernelspec $(VENV)/made ## starts, small cells, output and interrupts beside ipykernel; table in out/kernel.md
+	$(VENV)/bin/python bench/kernel/measure.py --out out/kernel.md
