@@ -104,16 +104,14 @@ func loopLabel(label string) string { return label + "ᐧl" }
 func gotoLabel(label string) string { return label + "ᐧg" }
 
 func (f *fn) labeled(s *ast.LabeledStmt) {
-	f.line("%s:", gotoLabel(s.Label.Name))
+	if f.gotos[s.Label.Name] {
+		f.line("%s: {}", gotoLabel(s.Label.Name))
+	}
 	switch s.Stmt.(type) {
 	case *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
 		f.stmt(s.Stmt, s.Label.Name)
-	case *ast.EmptyStmt:
-		f.line("{}")
 	default:
-		f.line("{")
 		f.stmt(s.Stmt, "")
-		f.line("}")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strconv"
 	"strings"
 )
 
@@ -49,8 +50,12 @@ func (f *fn) expr(x ast.Expr) string {
 	return ""
 }
 
-// operand puts text in parentheses unless it binds as tight as a name.
+// operand puts text in parentheses unless it binds as tight as a name. Literals get none: the interpreter stumbles over
+// them.
 func operand(text string) string {
+	if isLiteral(text) {
+		return text
+	}
 	for i, r := range text {
 		if r == '_' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 127 {
 			continue
@@ -61,6 +66,14 @@ func operand(text string) string {
 		return "(" + text + ")"
 	}
 	return text
+}
+
+func isLiteral(text string) bool {
+	if _, err := strconv.Unquote(text); err == nil {
+		return true
+	}
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
 }
 
 // closes tells whether the bracket that text begins with is closed by its last byte.

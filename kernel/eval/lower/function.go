@@ -109,6 +109,7 @@ type fn struct {
 	deferVar    string       // the function's list of deferred calls
 	recoverVar  string       // the list that is being unwound when this function runs as a deferred call
 	frames      []*branchable
+	gotos       map[string]bool // labels that goto statements of the function name
 }
 
 func (f *fn) line(format string, args ...any) {
@@ -209,6 +210,7 @@ func (f *fn) paramList(fields []*ast.Field, sig *types.Signature) (text string, 
 // have names and return assigns to them.
 func (f *fn) body(params string, results *ast.FieldList, block *ast.BlockStmt, run func()) string {
 	uses := usesOf(block, f)
+	f.gotos = uses.gotos
 	f.nameResults(results, uses.defers || uses.rangesFunc)
 	if uses.defers {
 		f.deferVar, f.closed = f.l.unique("d"), true
@@ -274,15 +276,23 @@ func (f *fn) literal(x *ast.FuncLit, recoverVar string) string {
 }
 
 // uses tells what a body contains outside of the literals in it.
-type uses struct{ defers, rangesFunc bool }
+type uses struct {
+	defers, rangesFunc bool
+	gotos              map[string]bool
+}
 
 func usesOf(body *ast.BlockStmt, f *fn) (u uses) {
+	u.gotos = map[string]bool{}
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
 			return false
 		case *ast.DeferStmt:
 			u.defers = true
+		case *ast.BranchStmt:
+			if n.Tok == token.GOTO {
+				u.gotos[n.Label.Name] = true
+			}
 		case *ast.RangeStmt:
 			if _, ok := f.typeOf(n.X).Underlying().(*types.Signature); ok {
 				u.rangesFunc = true

@@ -82,7 +82,7 @@ func (l *Lowerer) overlayPackage(path string) *sourcePackage {
 	if p, ok := l.packages[key]; ok {
 		return p
 	}
-	file := "overlay/" + strings.ReplaceAll(path, "/", "_") + ".go"
+	file := "overlay/" + strings.ReplaceAll(path, "/", "_") + ".go.txt"
 	code, err := fs.ReadFile(overlay, file)
 	if err != nil {
 		l.packages[key] = nil

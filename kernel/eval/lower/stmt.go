@@ -103,7 +103,7 @@ func (f *fn) assign(s *ast.AssignStmt) {
 	for i, x := range s.Lhs {
 		targets[i] = f.target(x, s.Tok == token.DEFINE)
 	}
-	if staged(targets) {
+	if staged(targets, nil) {
 		for i, x := range s.Lhs {
 			if ix, ok := ast.Unparen(x).(*ast.IndexExpr); ok { // its index is read before anything is assigned
 				targets[i].text = f.indexNow(ix)
@@ -150,7 +150,7 @@ func (f *fn) store(targets []target, values []string) {
 		f.line("var %s %s = %s", targets[0].text, f.typ(targets[0].typ), values[0])
 		return
 	}
-	if !staged(targets) {
+	if !staged(targets, values) {
 		texts := make([]string, len(targets))
 		for i, t := range targets {
 			texts[i] = t.text
@@ -178,10 +178,15 @@ func (f *fn) store(targets []target, values []string) {
 }
 
 // staged tells an assignment of several values that has to pass through temporaries: one that declares variables, and those
-// of interfaces and functions, which the interpreter gets wrong side by side.
-func staged(targets []target) bool {
+// of interfaces, of functions and of calls, which the interpreter gets wrong side by side.
+func staged(targets []target, values []string) bool {
 	if len(targets) == 1 {
 		return false
+	}
+	for _, v := range values {
+		if strings.Contains(v, "(") {
+			return true
+		}
 	}
 	for _, t := range targets {
 		if t.new {
