@@ -38,6 +38,8 @@ type Config struct {
 	Packages []Package
 	// Export opens a package's export data, as the gc importer of go/types wants them.
 	Export func(path string) (io.ReadCloser, error)
+	// Docs returns a package's doc comments, keyed "" for its own, "Name" and "Type.Name"; nil knows none.
+	Docs func(path string) map[string]string
 	// Outlet takes the results of cells.
 	Outlet *cellio.Outlet
 	// Render returns how the value of a cell's last expression is shown. Default: as fmt prints it.
@@ -95,13 +97,15 @@ func New(c Config) (*Program, error) {
 	}
 	p.back = engine
 	p.machine.OnStop(engine.Stop)
+	source := newToolchain().source
 	p.scope = check.NewScope(c.Packages, c.Export)
+	p.scope.Library = check.Library{Docs: c.Docs, Source: source}
 	p.lowerer = lower.New(lower.Config{
 		Importer: p.scope.Importer(),
 		FileSet:  p.scope.FileSet(),
 		Has:      engine.Has,
 		Pool:     poolSize,
-		Source:   newToolchain().source,
+		Source:   source,
 	})
 	log.SetOutput(cellio.Stderr)
 	return p, nil

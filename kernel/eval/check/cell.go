@@ -77,14 +77,7 @@ func (s *Scope) Check(name, code string) (*Cell, error) {
 }
 
 func (s *Scope) check(name, code string) (c *Cell, err error) {
-	b := &builder{
-		Scope: s,
-		cell: &Cell{
-			Name: name, Pkg: types.NewPackage("main", "main"), Info: newInfo(), Moved: map[ast.Stmt]*Moved{},
-			Local: map[*types.Var]*types.Var{}, imported: map[string]string{}, text: newText(name, code), scope: s,
-		},
-	}
-	b.errs.text = b.cell.text
+	b := newBuilder(s, name, code)
 	defer func() {
 		if p := recover(); p != nil { // the checker, on a tree it was not made for
 			b.errs.add(0, fmt.Sprintf("the cell cannot be checked: %v", p))
@@ -122,6 +115,18 @@ type builder struct {
 	declared          map[string]bool // names that Decls declare
 	specs             []ast.Spec      // imports that the cell needs
 	placeholders      map[ast.Stmt]*ast.GenDecl
+}
+
+func newBuilder(s *Scope, name, code string) *builder {
+	b := &builder{
+		Scope: s,
+		cell: &Cell{
+			Name: name, Pkg: types.NewPackage("main", "main"), Info: newInfo(), Moved: map[ast.Stmt]*Moved{},
+			Local: map[*types.Var]*types.Var{}, imported: map[string]string{}, text: newText(name, code), scope: s,
+		},
+	}
+	b.errs.text = b.cell.text
+	return b
 }
 
 func (b *builder) parse() {

@@ -33,7 +33,9 @@ type Scope struct {
 	texts   map[string]*text        // file name → the cell it was made of
 	serial  int                     // of the files made so far
 	phantom map[*types.Func]bool    // methods that a refused cell tried to add
-	docs    docs
+
+	// Library is asked by Inspect. Set it before the first use of the scope.
+	Library Library
 }
 
 // NewScope returns an empty scope over the packages that cells may import. Export opens a package's export data in the form

@@ -23,11 +23,13 @@ type piece struct {
 	start, end int
 }
 
-// fault is what is wrong with a cell's tokens, at a byte offset. Open tells that more text could mend it.
+// fault is what is wrong with a cell's tokens, at a byte offset. Open tells that more text could mend it; depth is the
+// number of brackets that are not closed.
 type fault struct {
 	offset int
 	text   string
 	open   bool
+	depth  int
 }
 
 // split cuts a cell at its top-level semicolons, written or implied, in one pass over its tokens.
@@ -68,7 +70,7 @@ func (s *splitter) report(offset int, msg string) {
 		return
 	}
 	open := msg == "comment not terminated" || msg == "raw string literal not terminated"
-	s.fault = &fault{offset, msg, open}
+	s.fault = &fault{offset: offset, text: msg, open: open}
 }
 
 func (s *splitter) token(offset int, tok token.Token, lit string) {
@@ -112,7 +114,7 @@ func (s *splitter) finish(end int) {
 		return
 	}
 	if n := len(s.open); n > 0 {
-		s.fault = &fault{len(s.code), "syntax error: unexpected end of cell, " + s.open[n-1].tok.String() + " is not closed", true}
+		s.fault = &fault{len(s.code), "syntax error: unexpected end of cell, " + s.open[n-1].tok.String() + " is not closed", true, n}
 		return
 	}
 	if s.start < 0 {

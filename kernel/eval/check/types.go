@@ -4,6 +4,7 @@ import (
 	"errors"
 	"go/ast"
 	"go/types"
+	"slices"
 	"strings"
 )
 
@@ -14,9 +15,66 @@ func (b *builder) check() {
 	b.insertObjects(c.Pkg)
 	b.withImports(b.decls)
 	b.withImports(b.body)
-	conf := types.Config{Importer: b.importer, GoVersion: GoVersion, Error: b.typeFault}
-	_ = types.NewChecker(&conf, b.fset, c.Pkg, c.Info).Files([]*ast.File{b.decls, b.body}) // errors are collected
+	before := len(b.errs.list)
+	b.run()
+	if b.nameFields() {
+		b.errs = collector{text: c.text, list: b.errs.list[:before:before]}
+		c.Info, c.Pkg = newInfo(), types.NewPackage(c.Pkg.Path(), c.Pkg.Name())
+		b.insertObjects(c.Pkg)
+		b.run()
+	}
 	b.refusePhantoms()
+}
+
+func (b *builder) run() {
+	conf := types.Config{Importer: b.importer, GoVersion: GoVersion, Error: b.typeFault}
+	_ = types.NewChecker(&conf, b.fset, b.cell.Pkg, b.cell.Info).Files([]*ast.File{b.decls, b.body}) // errors are collected
+}
+
+// nameFields writes the field names into literals like P{"Ana", 1} whose type an earlier cell declared, with fields that are
+// not exported. To go/types each cell is a package of its own, which may name such fields but not leave their names out. It
+// tells whether it found any.
+func (b *builder) nameFields() (found bool) {
+	for _, f := range []*ast.File{b.decls, b.body} {
+		ast.Inspect(f, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.CompositeLit); ok && b.nameFieldsOf(lit) {
+				found = true
+			}
+			return true
+		})
+	}
+	return found
+}
+
+func (b *builder) nameFieldsOf(lit *ast.CompositeLit) bool {
+	t := b.cell.Info.TypeOf(lit)
+	if t == nil {
+		return false
+	}
+	s, ok := structOf(t)
+	if !ok || len(lit.Elts) != s.NumFields() || slices.ContainsFunc(lit.Elts, isNamed) {
+		return false
+	}
+	hidden := false
+	for f := range s.Fields() {
+		if !accessible(f) || f.Name() == "_" {
+			return false
+		}
+		hidden = hidden || !f.Exported() && f.Pkg() != b.cell.Pkg
+	}
+	if !hidden {
+		return false
+	}
+	for i, value := range lit.Elts {
+		name := &ast.Ident{NamePos: value.Pos(), Name: s.Field(i).Name()}
+		lit.Elts[i] = &ast.KeyValueExpr{Key: name, Colon: value.Pos(), Value: value}
+	}
+	return true
+}
+
+func isNamed(x ast.Expr) bool {
+	_, named := x.(*ast.KeyValueExpr)
+	return named
 }
 
 // typeFault takes what the type checker says, but for "is not used" of the cell's last expression: that one is shown.

@@ -1,4 +1,0 @@
-package check
-
-// docs finds doc comments and source text.
-type docs struct{}

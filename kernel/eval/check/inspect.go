@@ -1,0 +1,209 @@
+package check
+
+import (
+	"fmt"
+	"go/ast"
+	"go/doc/comment"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"cancha/kernel/cell"
+)
+
+// Inspect explains the name at a cursor, or the function whose arguments the cursor stands among: its declaration, where it
+// was declared and its doc comment; with detail 1 its source too, where that is at hand. What is not known is not found.
+func (s *Scope) Inspect(code string, cursor, detail int) cell.Inspection {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := locate(code, byteOffset(code, cursor))
+	if at.text || at.number {
+		return cell.Inspection{}
+	}
+	names := []call{{start: at.start, end: at.end}}
+	for i := len(at.open) - 1; i >= 0; i-- {
+		if at.open[i].tok == token.LPAREN {
+			names = append(names, at.open[i])
+		}
+	}
+	for _, name := range names {
+		if name.start == name.end {
+			continue
+		}
+		if in := s.inspectName(code, at, name, detail); in.Found {
+			return in
+		}
+	}
+	return cell.Inspection{}
+}
+
+func (s *Scope) inspectName(code string, at place, name call, detail int) cell.Inspection {
+	b := s.sketch(at.with(code, code[at.start:at.end]))
+	if b == nil {
+		return cell.Inspection{}
+	}
+	id, around := b.find(name.start)
+	if id == nil {
+		return cell.Inspection{}
+	}
+	o := b.object(id, around)
+	if o == nil {
+		o = s.unimported(id.Name)
+	}
+	if o == nil {
+		return cell.Inspection{}
+	}
+	return s.explain(o, s.written(o, owner(b.cell.Info, id, around), b), detail)
+}
+
+// unimported is the package of the standard library by that name, nil if there is not exactly one.
+func (s *Scope) unimported(name string) types.Object {
+	paths := s.standard(name)
+	if len(paths) != 1 {
+		return nil
+	}
+	p, err := s.importer.Import(paths[0])
+	if err != nil {
+		return nil
+	}
+	return types.NewPkgName(token.NoPos, nil, name, p)
+}
+
+// owner is the type whose own field or method a selected name is, "" where that is not known.
+func owner(info *types.Info, id *ast.Ident, around []ast.Node) string {
+	sel, ok := around[len(around)-1].(*ast.SelectorExpr)
+	if !ok || sel.Sel != id {
+		return ""
+	}
+	t := info.TypeOf(sel.X)
+	if t == nil {
+		return ""
+	}
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	if named, ok := types.Unalias(t).(*types.Named); ok {
+		return named.Obj().Name()
+	}
+	return ""
+}
+
+// explain writes what is known of an object, as plain text and as Markdown.
+func (s *Scope) explain(o types.Object, written written, detail int) cell.Inspection {
+	declaration := declarationOf(o)
+	plain, markdown := declaration, "```go\n"+declaration+"\n```"
+	if written.cell != "" {
+		where := fmt.Sprintf("declared in %s, line %d", written.cell, written.line)
+		plain, markdown = plain+"\n"+where, markdown+"\n\n*"+where+"*"
+	}
+	if text := strings.TrimSpace(written.doc); text != "" {
+		var parser comment.Parser
+		var printer comment.Printer
+		printer.DocLinkURL = func(l *comment.DocLink) string { return l.DefaultURL("https://pkg.go.dev") }
+		tree := parser.Parse(text)
+		plain += "\n\n" + strings.TrimSpace(string(printer.Text(tree)))
+		markdown += "\n\n" + strings.TrimSpace(string(printer.Markdown(tree)))
+	}
+	if detail > 0 {
+		if source := s.source(o, written); source != "" {
+			plain, markdown = plain+"\n\n"+source, markdown+"\n\n```go\n"+source+"\n```"
+		}
+	}
+	return cell.Inspection{Found: true, Data: map[string]any{"text/plain": plain, "text/markdown": markdown}}
+}
+
+// declarationOf is an object's declaration as one would write it, without bodies and without what a cell cannot name.
+func declarationOf(o types.Object) string {
+	switch o := o.(type) {
+	case *types.PkgName:
+		return fmt.Sprintf("package %s // import %q", o.Imported().Name(), o.Imported().Path())
+	case *types.Const:
+		return types.ObjectString(o, qualifier) + " = " + o.Val().String()
+	case *types.Builtin:
+		return builtinSignatures()[o.Name()]
+	case *types.TypeName:
+		return typeDeclaration(o)
+	}
+	return types.ObjectString(o, qualifier)
+}
+
+// typeDeclaration is a type with its exported fields, or the methods that it asks for, and below it the methods it has.
+func typeDeclaration(o *types.TypeName) string {
+	if o.Pkg() == nil {
+		return "type " + o.Name()
+	}
+	t := o.Type()
+	var b strings.Builder
+	b.WriteString("type " + types.TypeString(t, qualifier))
+	if o.IsAlias() {
+		b.WriteString(" =")
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Struct:
+		b.WriteString(" struct {" + structBody(u) + "}")
+	case *types.Interface:
+		b.WriteString(" interface {" + interfaceBody(u) + "}")
+		return b.String()
+	default:
+		b.WriteString(" " + types.TypeString(u, qualifier))
+	}
+	if named, ok := types.Unalias(t).(*types.Named); ok {
+		for m := range named.Methods() {
+			if accessible(m) {
+				b.WriteString("\n" + types.ObjectString(m, qualifier))
+			}
+		}
+	}
+	return b.String()
+}
+
+func structBody(s *types.Struct) string {
+	var b strings.Builder
+	hidden := false
+	for f := range s.Fields() {
+		if !accessible(f) {
+			hidden = true
+			continue
+		}
+		text := f.Name() + " " + types.TypeString(f.Type(), qualifier)
+		if f.Embedded() {
+			text = types.TypeString(f.Type(), qualifier)
+		}
+		b.WriteString("\n\t" + text)
+	}
+	if hidden {
+		b.WriteString("\n\t// and unexported fields")
+	}
+	if b.Len() > 0 {
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func interfaceBody(i *types.Interface) string {
+	var b strings.Builder
+	for t := range i.EmbeddedTypes() {
+		b.WriteString("\n\t" + types.TypeString(t, qualifier))
+	}
+	for m := range i.ExplicitMethods() {
+		b.WriteString("\n\t" + m.Name() + brief(m))
+	}
+	if b.Len() > 0 {
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// builtinSignatures are those of package builtin, which documents what the language knows by itself.
+func builtinSignatures() map[string]string {
+	return map[string]string{
+		"append": "func append(slice []Type, elems ...Type) []Type", "cap": "func cap(v Type) int",
+		"clear": "func clear[T ~[]Type | ~map[Type]Type1](t T)", "close": "func close(c chan<- Type)",
+		"complex": "func complex(r, i FloatType) ComplexType", "copy": "func copy(dst, src []Type) int",
+		"delete": "func delete(m map[Type]Type1, key Type)", "imag": "func imag(c ComplexType) FloatType",
+		"len": "func len(v Type) int", "make": "func make(t Type, size ...IntegerType) Type",
+		"max": "func max[T cmp.Ordered](x T, y ...T) T", "min": "func min[T cmp.Ordered](x T, y ...T) T",
+		"new": "func new(Type) *Type", "panic": "func panic(v any)", "print": "func print(args ...Type)",
+		"println": "func println(args ...Type)", "real": "func real(c ComplexType) FloatType", "recover": "func recover() any",
+	}
+}
