@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -14,7 +13,7 @@ import (
 // runBroker serves until ctx ends.
 func runBroker(ctx context.Context, args []string) error {
 	cfg := broker.Config{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
-	flags := flag.NewFlagSet("broker", flag.ContinueOnError)
+	flags := newFlags("broker", "", "Serves Kafka clients until it is ended: no Kafka, no Java, one process.")
 	flags.StringVar(&cfg.Dir, "data", "", "`directory` that keeps topics and offsets, also when the process is killed; none: memory")
 	flags.StringVar(&cfg.Addr, "addr", defaultBroker, "`host:port` to listen on; it has no passwords")
 	flags.IntVar(&cfg.Partitions, "partitions", broker.DefaultPartitions, "partitions of a topic that is made unasked")
@@ -38,14 +37,3 @@ func runBroker(ctx context.Context, args []string) error {
 
 // defaultBroker is where a broker listens, and a producer looks for it, unless told otherwise.
 const defaultBroker = "127.0.0.1:9092"
-
-// parseAll reads flags and refuses what is none.
-func parseAll(flags *flag.FlagSet, args []string) error {
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q; \"cancha %s -h\" lists the flags", flags.Arg(0), flags.Name())
-	}
-	return nil
-}

@@ -25,14 +25,13 @@ fetch     downloads matches of StatsBomb's open data; run again, it goes on wher
 simulate  writes simulated matches in the same layout
 list      tells what a folder holds
 
-"cancha data fetch -h" tells what fetch takes.
+"cancha data fetch -h" tells what fetch takes, and so on.
 `
 
 // runData is the command "data": match folders, got and looked at.
 func runData(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		fmt.Fprint(os.Stderr, dataUsage)
-		return flag.ErrHelp
+		return usageError{"data", errors.New("want fetch, simulate or list")}
 	}
 	switch args[0] {
 	case "fetch":
@@ -42,15 +41,15 @@ func runData(ctx context.Context, args []string) error {
 	case "list":
 		return dataList(os.Stdout, args[1:])
 	case "-h", "-help", "--help", "help":
-		fmt.Fprint(os.Stderr, dataUsage)
+		fmt.Print(dataUsage)
 		return flag.ErrHelp
 	}
-	return fmt.Errorf("want fetch, simulate or list, not %q", args[0])
+	return usageError{"data", fmt.Errorf("want fetch, simulate or list, not %q", args[0])}
 }
 
 func dataFetch(ctx context.Context, args []string) error {
 	c := fetch.Config{}
-	flags := flag.NewFlagSet("data fetch", flag.ContinueOnError)
+	flags := newFlags("data fetch", " -competition ID", "Downloads matches of StatsBomb's open data; run again, it goes on where it stopped.")
 	flags.IntVar(&c.Competition, "competition", 0, "`id` of the competition, such as 11 for La Liga")
 	flags.IntVar(&c.Seasons, "seasons", 4, "the last `N` seasons that the competition has; 0 for all")
 	flags.StringVar(&c.Dir, "dir", "data", "`folder` to fill")
@@ -60,10 +59,10 @@ func dataFetch(ctx context.Context, args []string) error {
 		return err
 	}
 	if c.Competition <= 0 {
-		return errors.New("data fetch: name a competition, such as -competition 11 for La Liga")
+		return usageError{"data fetch", errors.New("name a competition, such as -competition 11 for La Liga")}
 	}
 	if c.Seasons < 0 {
-		return fmt.Errorf("data fetch: -seasons %d: want 0 for all, or how many of the last", c.Seasons)
+		return usageError{"data fetch", fmt.Errorf("-seasons %d: want 0 for all, or how many of the last", c.Seasons)}
 	}
 	fmt.Println(fetch.Terms)
 	meter := newMeter(os.Stdout, isTerminal(os.Stdout))
@@ -98,7 +97,7 @@ func count(n int, one, many string) string {
 
 func dataSimulate(ctx context.Context, args []string) error {
 	var c simulate.Config
-	flags := flag.NewFlagSet("data simulate", flag.ContinueOnError)
+	flags := newFlags("data simulate", " -dir DIR", "Writes simulated matches in the layout of the open data. The same seed gives the same files.")
 	flags.IntVar(&c.Matches, "matches", 380, "how `many`; 380 are a season of twenty clubs")
 	flags.Uint64Var(&c.Seed, "seed", 1, "the same seed gives the same matches")
 	flags.IntVar(&c.Teams, "teams", 20, "clubs of the league, an even `number`")
@@ -108,13 +107,13 @@ func dataSimulate(ctx context.Context, args []string) error {
 		return err
 	}
 	if *dir == "" {
-		return errors.New("data simulate: name a new folder with -dir")
+		return usageError{"data simulate", errors.New("name a new folder with -dir")}
 	}
 	if c.Matches <= 0 {
-		return fmt.Errorf("data simulate: -matches %d: want at least 1", c.Matches)
+		return usageError{"data simulate", fmt.Errorf("-matches %d: want at least 1", c.Matches)}
 	}
 	if err := c.Validate(); err != nil {
-		return fmt.Errorf("data simulate: %w", err)
+		return usageError{"data simulate", err}
 	}
 	meter := newMeter(os.Stdout, isTerminal(os.Stdout))
 	err := statsbomb.WriteFolder(ctx, *dir, simulate.New(c), func(done, total int) { meter.show(done, total, "matches") })
@@ -127,7 +126,7 @@ func dataSimulate(ctx context.Context, args []string) error {
 }
 
 func dataList(out io.Writer, args []string) error {
-	flags := flag.NewFlagSet("data list", flag.ContinueOnError)
+	flags := newFlags("data list", "", "Tells which matches a folder holds.")
 	dir := flags.String("dir", "data", "`folder` to look at")
 	if err := parseAll(flags, args); err != nil {
 		return err

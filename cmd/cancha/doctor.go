@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"net"
@@ -43,8 +42,8 @@ type finding struct {
 const probeLimit = 5 * time.Second
 
 func runDoctor(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("doctor", flag.ContinueOnError)
-	if err := flags.Parse(args); err != nil {
+	flags := newFlags("doctor", "", "Looks at what notebooks need, starts a kernel and has it add two numbers, and says what to do where something is amiss.")
+	if err := parseAll(flags, args); err != nil {
 		return err
 	}
 	failed := false
@@ -161,7 +160,7 @@ func checkDisk(context.Context) finding {
 	f := finding{verdict: warning, subject: "disk", advice: "free some room: match data, broker and models are kept there"}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		f.found = err.Error()
+		f.found, f.advice = err.Error(), "set HOME: match data, broker and models are kept below it"
 		return f
 	}
 	for !exists(dir) && dir != filepath.Dir(dir) {

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
-	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -12,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"cancha/internal/cellio"
 	"cancha/internal/symbols"
@@ -29,9 +28,8 @@ const maxStack = 256 << 20
 
 // runEngine serves the kernel that started this process, on the connection that it inherited.
 func runEngine(_ context.Context, args []string) error {
-	flags := flag.NewFlagSet("engine", flag.ContinueOnError)
-	flags.Usage = func() { fmt.Fprintln(flags.Output(), "cancha engine is started by cancha kernel") }
-	if err := flags.Parse(args); err != nil {
+	flags := newFlags("engine", "", "Runs cells for the kernel that started it: nothing to call by hand.")
+	if err := parseAll(flags, args); err != nil {
 		return err
 	}
 	signal.Ignore(os.Interrupt) // an interrupt is a frame; a terminal's ^C is the kernel's
@@ -53,7 +51,17 @@ func runEngine(_ context.Context, args []string) error {
 	if err := outlet.Emit(cellio.KindReady, 0, ready); err != nil {
 		return err
 	}
-	return eval.Serve(conn, outlet, program)
+	err = eval.Serve(conn, outlet, program)
+	endChildren()
+	return err
+}
+
+// endChildren ends what cells have started, and with it this process: nobody else does when the kernel was killed. The kernel
+// gives each engine a process group.
+func endChildren() {
+	if syscall.Getpgrp() == os.Getpid() {
+		_ = syscall.Kill(0, syscall.SIGKILL) // the group cannot be gone: it has this process
+	}
 }
 
 // newProgram returns the cell engine with what cells may import and how values are shown.

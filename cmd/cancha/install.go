@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"flag"
+	"errors"
 	"fmt"
 
 	"cancha/jupyter/kernelspec"
@@ -37,19 +37,23 @@ func runUninstall(_ context.Context, args []string) error {
 // parsePlace reads the flags that say which kernel and where.
 func parsePlace(command string, args []string) (kernelspec.Options, error) {
 	var o kernelspec.Options
-	flags := flag.NewFlagSet(command, flag.ContinueOnError)
+	about := "Takes away the kernel that \"cancha install\" with the same flags has put there."
+	if command == "install" {
+		about = "Puts the kernel where Jupyter looks for kernels, this program included: it may be moved or deleted afterwards."
+	}
+	flags := newFlags(command, "", about)
 	flags.BoolVar(&o.User, "user", false, "in your own Jupyter data folder (the default)")
 	flags.BoolVar(&o.SysPrefix, "sys-prefix", false, "in the Python environment in use: VIRTUAL_ENV, CONDA_PREFIX, or python3's own")
-	flags.StringVar(&o.Prefix, "prefix", "", "in `DIR`/share/jupyter/kernels")
+	flags.Func("prefix", "in `DIR`/share/jupyter/kernels", func(dir string) error {
+		if dir == "" {
+			return errors.New("it names no folder")
+		}
+		o.Prefix = dir
+		return nil
+	})
 	flags.StringVar(&o.Name, "name", kernelspec.DefaultName, "the kernel's `name`, as notebooks record it")
 	if command == "install" {
 		flags.StringVar(&o.DisplayName, "display-name", kernelspec.DefaultDisplayName, "the `name` that people see")
 	}
-	if err := flags.Parse(args); err != nil {
-		return o, err
-	}
-	if flags.NArg() > 0 {
-		return o, fmt.Errorf("it takes no argument %q", flags.Arg(0))
-	}
-	return o, nil
+	return o, parseAll(flags, args)
 }

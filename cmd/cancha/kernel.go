@@ -3,12 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
+	"time"
 
 	"cancha/internal/cellio"
 	"cancha/kernel"
@@ -18,14 +19,15 @@ import (
 )
 
 func runKernel(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("kernel", flag.ContinueOnError)
-	flags.Usage = func() { fmt.Fprintln(flags.Output(), "usage: cancha kernel CONNECTION_FILE") }
-	if err := flags.Parse(args); err != nil {
+	flags := newFlags("kernel", " CONNECTION_FILE", "Serves one Jupyter session. Jupyter calls it, by the kernel.json that \"cancha install\" writes.")
+	if err := parse(flags, args); err != nil {
 		return err
 	}
 	if flags.NArg() != 1 {
-		return errors.New("give the connection file that Jupyter wrote")
+		return usageError{"kernel", errors.New("give one file, the connection file that Jupyter wrote")}
 	}
+	ctx, cancel := untilParentEnds(ctx)
+	defer cancel()
 	conn, err := wire.ReadConnection(flags.Arg(0))
 	if err != nil {
 		return err
@@ -61,6 +63,33 @@ func serveKernel(ctx context.Context, conn wire.Connection, log *slog.Logger) er
 	return k.Run(ctx, kernel.Channels{
 		Shell: channels.Shell, Control: channels.Control, Stdin: channels.Stdin, IOPub: channels.IOPub,
 	})
+}
+
+// parentVariable is where a client that starts kernels puts its process id, if they are to end with it.
+const parentVariable = "JPY_PARENT_PID"
+
+// untilParentEnds returns a context that ends with the process that started this one, where that process has asked for it:
+// a client that was killed cannot shut its kernel down. A started process learns that its parent is gone by getting
+// another one, and from nobody, so this looks once a second.
+func untilParentEnds(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	parent := os.Getppid()
+	if os.Getenv(parentVariable) != strconv.Itoa(parent) {
+		return ctx, cancel
+	}
+	go func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for os.Getppid() == parent {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+		cancel()
+	}()
+	return ctx, cancel
 }
 
 // interruptOnSignal interrupts the running cell at SIGINT until stop is called.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -19,8 +20,8 @@ type command struct {
 	run      func(ctx context.Context, args []string) error
 }
 
-// keepsInterrupt reports whether SIGINT is not a command's end: a terminal sends it to a kernel too, where it means interrupt.
-func keepsInterrupt(name string) bool { return name == "kernel" || name == "engine" }
+// keepsInterrupt reports whether SIGINT is not a command's end but means, or may mean, the running cell's.
+func keepsInterrupt(name string) bool { return name == "kernel" || name == "engine" || name == "run" }
 
 // commands lists what cancha can do, in the order of its help.
 func commands() []command {
@@ -42,9 +43,16 @@ func main() { os.Exit(Main(os.Args[1:])) }
 
 // Main runs one command and returns the process's exit code: 0 done, 1 failed, 2 wrong usage.
 func Main(args []string) int {
-	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
-		usage()
+	if len(args) == 0 {
+		usage(os.Stderr)
 		return 2
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		usage(os.Stdout)
+		return 0
+	case "-version", "--version":
+		args[0] = "version"
 	}
 	for _, c := range commands() {
 		if c.name == args[0] {
@@ -62,10 +70,13 @@ func exit(c command, args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
-	switch err := c.run(ctx, args); {
-	case err == nil:
+	context.AfterFunc(ctx, stop) // a second ^C ends what does not end in order
+	err := c.run(ctx, args)
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0
-	case errors.Is(err, flag.ErrHelp):
+	case errors.As(err, new(usageError)):
+		fmt.Fprintf(os.Stderr, "cancha %s: %v\n", c.name, err)
 		return 2
 	default:
 		fmt.Fprintf(os.Stderr, "cancha %s: %v\n", c.name, err)
@@ -73,10 +84,10 @@ func exit(c command, args []string) int {
 	}
 }
 
-func usage() {
-	fmt.Fprint(os.Stderr, "Cancha: a Jupyter kernel for Go.\n\nusage: cancha COMMAND [arguments]\n\n")
+func usage(out io.Writer) {
+	fmt.Fprint(out, "Cancha: a Jupyter kernel for Go.\n\nusage: cancha COMMAND [arguments]\n\n")
 	for _, c := range commands() {
-		fmt.Fprintf(os.Stderr, "  %-10s %s\n", c.name, c.synopsis)
+		fmt.Fprintf(out, "  %-10s %s\n", c.name, c.synopsis)
 	}
-	fmt.Fprint(os.Stderr, "\n\"cancha COMMAND -h\" tells what a command takes.\n")
+	fmt.Fprint(out, "\n\"cancha COMMAND -h\" tells what a command takes.\n")
 }

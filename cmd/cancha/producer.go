@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"strconv"
@@ -82,7 +81,7 @@ func line(p replay.Progress) string {
 
 func parseProducer(args []string) (producerOptions, error) {
 	var o producerOptions
-	flags := flag.NewFlagSet("producer", flag.ContinueOnError)
+	flags := newFlags("producer", "", "Plays matches into a topic: recorded ones from a folder, or simulated ones.")
 	brokers := flags.String("brokers", cmp.Or(os.Getenv(feed.BrokersVariable), defaultBroker), "`addresses` of brokers, parted by commas; default of "+feed.BrokersVariable)
 	flags.StringVar(&o.target.Topic, "topic", feed.Topic, "`topic` to write")
 	flags.IntVar(&o.target.Partitions, "partitions", 4, "partitions of the topic if it has to be made")

@@ -2,21 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"cancha/jupyter/notebook"
-	"cancha/kernel/cell"
-	"cancha/kernel/client"
-	"cancha/kernel/wire"
 )
 
 // runOptions is what "cancha run" is asked for.
@@ -47,8 +40,14 @@ func runRun(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	for _, path := range o.notebooks {
-		if err := runNotebook(ctx, path, o); err != nil {
+	read, err := readAll(o)
+	if err != nil {
+		return err
+	}
+	ctx, stops := newStopper(ctx, os.Stderr)
+	defer stops.close()
+	for i, path := range o.notebooks {
+		if err := runNotebook(ctx, read[i], path, o, stops); err != nil {
 			return err
 		}
 	}
@@ -58,16 +57,22 @@ func runRun(ctx context.Context, args []string) error {
 // parseRun reads flags and notebooks in any order, as people write them.
 func parseRun(args []string) (runOptions, error) {
 	o := runOptions{parameters: parameters{}}
-	flags := flag.NewFlagSet("run", flag.ContinueOnError)
-	flags.Var(o.parameters, "p", "set a parameter, `name=value`; may be given again")
+	flags := newFlags("run", " NOTEBOOK…", `Runs notebooks one after the other, each in its own folder with a kernel of its own, and stops at the first that fails. The
+files stay as they are; -o writes the outcome. ^C interrupts the running cell: a stream ends with its last results, and the
+run goes on; a second one ends the run.`)
+	flags.Var(o.parameters, "p", "set a parameter, `name=value`, in the notebooks that are run; may be given again.\n"+
+		"The cell tagged \"parameters\" tells their names. Relative paths start at the notebook's folder")
 	flags.StringVar(&o.out, "o", "", "write the executed notebook to this `file` (a folder for several notebooks)")
-	flags.DurationVar(&o.timeout, "timeout", 0, "interrupt a notebook that runs longer, such as 10m; 0 means never")
-	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "usage: cancha run [flags] NOTEBOOK…\n\nRuns notebooks, each in its own folder with a kernel of its own. The files stay as they are; -o writes the outcome.")
-		flags.PrintDefaults()
-	}
+	flags.Func("timeout", "interrupt and fail a notebook that runs longer than this `duration`, such as 90s or 10m (default never)", func(s string) error {
+		d, err := time.ParseDuration(s)
+		if err != nil || d <= 0 {
+			return errors.New("want a duration such as 90s or 10m")
+		}
+		o.timeout = d
+		return nil
+	})
 	for {
-		if err := flags.Parse(args); err != nil {
+		if err := parse(flags, args); err != nil {
 			return o, err
 		}
 		if flags.NArg() == 0 {
@@ -77,26 +82,61 @@ func parseRun(args []string) (runOptions, error) {
 		args = flags.Args()[1:]
 	}
 	if len(o.notebooks) == 0 {
-		return o, errors.New("name a notebook, or -h for help")
+		return o, usageError{"run", errors.New("name a notebook")}
 	}
 	return o, nil
 }
 
-// runNotebook runs one notebook and writes its outcome, a failed one too.
-func runNotebook(ctx context.Context, path string, o runOptions) error {
-	n, err := notebook.Read(path)
+// readAll reads the notebooks and sets their parameters, and tries the places where outcomes go: what is wrong there is told
+// before anything has run.
+func readAll(o runOptions) ([]*notebook.Notebook, error) {
+	var read []*notebook.Notebook
+	places := map[string]string{} // outcome → notebook
+	for _, path := range o.notebooks {
+		n, err := notebook.Read(path)
+		if err != nil {
+			return nil, err
+		}
+		if l := n.Language(); l != "" && l != "go" {
+			return nil, fmt.Errorf("%s is a notebook in %s; cancha runs Go", path, l)
+		}
+		if err := n.SetParameters(o.parameters); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if out := outcomePath(path, o); out != "" {
+			if other := places[out]; other != "" {
+				return nil, fmt.Errorf("the outcomes of %s and %s would both be %s", other, path, out)
+			}
+			places[out] = path
+			if err := tryPlace(out); err != nil {
+				return nil, fmt.Errorf("-o: %s cannot be written: %w", out, err)
+			}
+		}
+		read = append(read, n)
+	}
+	return read, nil
+}
+
+// tryPlace makes the folder of a file that is to be written, and sees whether something can be written there.
+func tryPlace(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".cancha-run-*")
 	if err != nil {
 		return err
 	}
-	if err := n.SetParameters(o.parameters); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// runNotebook runs one notebook and writes its outcome, a failed one too.
+func runNotebook(ctx context.Context, n *notebook.Notebook, path string, o runOptions, stops *stopper) error {
 	if o.timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("it ran longer than %v", o.timeout))
+		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("the notebook ran longer than %v", o.timeout))
 		defer cancel()
 	}
-	runErr := execute(ctx, n, path, os.Stdout)
+	runErr := execute(ctx, n, path, os.Stdout, stops)
 	if out := outcomePath(path, o); out != "" {
 		if err := n.Write(out); err != nil {
 			return errors.Join(runErr, err)
@@ -115,143 +155,4 @@ func outcomePath(path string, o runOptions) string {
 		return filepath.Join(o.out, filepath.Base(path))
 	}
 	return o.out
-}
-
-// execute starts a kernel of this program in the notebook's folder, as JupyterLab does, and runs the code cells until one fails.
-func execute(ctx context.Context, n *notebook.Notebook, path string, out io.Writer) error {
-	program, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find my own program to start a kernel: %w", err)
-	}
-	k, err := client.Start(client.Config{
-		Argv: []string{program, "kernel", "{connection_file}"}, Dir: filepath.Dir(path), Stderr: os.Stderr, Transport: "ipc",
-	})
-	if err != nil {
-		return err
-	}
-	defer k.Kill()
-	r := runner{record: notebook.NewRecorder(), cells: map[string]*notebook.Cell{}, out: out, name: filepath.Base(path)}
-	r.client, err = k.Connect(ctx, client.Options{Watch: r.watch})
-	if err != nil {
-		return err
-	}
-	begin := time.Now()
-	runErr := r.all(ctx, n)
-	if runErr == nil {
-		fmt.Fprintf(out, "%s: %d cells in %.1f s\n", r.name, r.ran, time.Since(begin).Seconds())
-	}
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	return errors.Join(runErr, k.Shutdown(end, r.client))
-}
-
-// runner runs the cells of one notebook in order.
-type runner struct {
-	client *client.Client
-	out    io.Writer
-	name   string
-	ran    int
-
-	mu      sync.Mutex
-	record  *notebook.Recorder
-	running *notebook.Cell
-	cells   map[string]*notebook.Cell // by the request that ran them
-}
-
-// watch records what the kernel publishes under the cell that caused it, also after that cell has ended.
-func (r *runner) watch(m wire.Message) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.running == nil {
-		return
-	}
-	c := r.cells[m.ParentID()]
-	if c == nil {
-		c = r.running
-		r.cells[m.ParentID()] = c
-	}
-	var content map[string]any
-	if json.Unmarshal(m.Content, &content) == nil {
-		r.record.Add(c, m.Header.Type, content)
-	}
-}
-
-func (r *runner) begin(c *notebook.Cell) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.running = c
-	r.record.Begin(c)
-}
-
-func (r *runner) all(ctx context.Context, n *notebook.Notebook) error {
-	total := 0
-	for _, c := range n.Cells {
-		if runs(c) {
-			total++
-		}
-	}
-	for _, c := range n.Cells {
-		if !runs(c) {
-			continue
-		}
-		r.ran++
-		if err := r.cell(ctx, c, total); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func runs(c *notebook.Cell) bool { return c.Type == "code" && strings.TrimSpace(c.Source) != "" }
-
-func (r *runner) cell(ctx context.Context, c *notebook.Cell, total int) error {
-	begin := time.Now()
-	r.begin(c)
-	reply, err := r.client.Execute(ctx, c.Source, nil)
-	if err != nil {
-		return fmt.Errorf("%s: cell %d of %d: %w", r.name, r.ran, total, r.stopped(ctx, err))
-	}
-	fmt.Fprintf(r.out, "%s  %2d/%d  %6.2f s  %s\n", r.name, r.ran, total, time.Since(begin).Seconds(), title(c.Source))
-	if reply.Status != cell.OK {
-		return fmt.Errorf("%s: cell %d of %d failed:\n\n%s\n\n%s", r.name, r.ran, total, indent(c.Source), explain(reply.Err))
-	}
-	return nil
-}
-
-// stopped interrupts the cell that ctx's end left running and returns why it ended.
-func (r *runner) stopped(ctx context.Context, err error) error {
-	if ctx.Err() == nil {
-		return err
-	}
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	return errors.Join(context.Cause(ctx), r.client.Interrupt(end))
-}
-
-// title is a cell's first line of code, cut to fit a terminal.
-func title(source string) string {
-	const width = 60
-	for line := range strings.Lines(source) {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "//") {
-			continue
-		}
-		if runes := []rune(line); len(runes) > width {
-			line = string(runes[:width]) + "…"
-		}
-		return line
-	}
-	return ""
-}
-
-func indent(s string) string { return "    " + strings.ReplaceAll(s, "\n", "\n    ") }
-
-func explain(e *cell.Error) string {
-	if e == nil {
-		return "the kernel gave no reason"
-	}
-	if len(e.Traceback) > 0 {
-		return strings.Join(e.Traceback, "\n")
-	}
-	return e.Error()
 }

@@ -30,7 +30,7 @@ const (
 const program = "cancha"
 
 // ErrNotOurs is returned by Install and Uninstall for a folder that holds another kernel: give another name.
-var ErrNotOurs = errors.New("another kernel has this name")
+var ErrNotOurs = errors.New("it is there, and not of our making: give another name, or remove it")
 
 // ErrNotInstalled is returned by Uninstall when there is nothing to take away.
 var ErrNotInstalled = errors.New("no such kernel is installed")
@@ -240,10 +240,13 @@ func Uninstall(o Options) (string, error) {
 	return folder, nil
 }
 
-// checkOurs returns nil for a folder that Install made, ErrNotInstalled where there is nothing, else ErrNotOurs.
+// checkOurs returns nil for a folder that Install made, ErrNotInstalled where there is nothing, an error of the file system
+// where it does not tell, else ErrNotOurs.
 func checkOurs(folder string) error {
 	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w", folder, ErrNotInstalled)
+	} else if err != nil {
+		return err
 	}
 	spec, err := Read(folder)
 	if err != nil || spec.Metadata.By != installedBy {

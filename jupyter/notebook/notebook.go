@@ -45,14 +45,12 @@ func Read(path string) (*Notebook, error) {
 
 // Parse reads a notebook from its JSON text.
 func Parse(b []byte) (*Notebook, error) {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
 	n := &Notebook{}
-	if err := d.Decode(&n.raw); err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrFormat, err)
+	if err := decode(b, &n.raw); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	if v, _ := n.raw["nbformat"].(json.Number); v != "4" {
-		return nil, fmt.Errorf("%w: nbformat is %v", ErrFormat, n.raw["nbformat"])
+		return nil, fmt.Errorf("%w: its nbformat is %v; \"jupyter nbconvert --to notebook\" rewrites an older one", ErrFormat, n.raw["nbformat"])
 	}
 	cells, ok := n.raw["cells"].([]any)
 	if !ok {
@@ -64,9 +62,51 @@ func Parse(b []byte) (*Notebook, error) {
 			return nil, fmt.Errorf("%w: cell %d is no object", ErrFormat, i+1)
 		}
 		kind, _ := raw["cell_type"].(string)
-		n.Cells = append(n.Cells, &Cell{Type: kind, Source: joined(raw["source"]), raw: raw})
+		source, ok := joined(raw["source"])
+		if !ok {
+			return nil, fmt.Errorf("%w: the source of cell %d is neither text nor a list of lines", ErrFormat, i+1)
+		}
+		n.Cells = append(n.Cells, &Cell{Type: kind, Source: source, raw: raw})
 	}
 	return n, nil
+}
+
+// decode reads one JSON object, keeping its numbers as they are written. Errors name the line.
+func decode(b []byte, into *map[string]any) error {
+	if len(bytes.TrimSpace(b)) == 0 {
+		return errors.New("the file is empty")
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch err := d.Decode(into); {
+	case errors.As(err, &kind):
+		return fmt.Errorf("it is a JSON %s, not an object", kind.Value)
+	case errors.As(err, &syntax):
+		return fmt.Errorf("line %d: %w", 1+bytes.Count(b[:syntax.Offset], []byte("\n")), err)
+	case err != nil: // the text has come to its end
+		return errors.New("it is cut off: the JSON text has no end")
+	case *into == nil:
+		return errors.New("it is a JSON null, not an object")
+	}
+	if rest := bytes.TrimSpace(b[d.InputOffset():]); len(rest) > 0 {
+		return fmt.Errorf("line %d: there is more after the notebook's end", 1+bytes.Count(b[:d.InputOffset()], []byte("\n")))
+	}
+	return nil
+}
+
+// Language returns the language that the notebook's metadata name, in lower case; "" where they name none.
+func (n *Notebook) Language() string {
+	meta, _ := n.raw["metadata"].(map[string]any)
+	spec, _ := meta["kernelspec"].(map[string]any)
+	info, _ := meta["language_info"].(map[string]any)
+	for _, v := range []any{spec["language"], info["name"]} {
+		if l, ok := v.(string); ok && l != "" {
+			return strings.ToLower(l)
+		}
+	}
+	return ""
 }
 
 // Write writes the notebook to a file as Jupyter does (keys sorted, one space of indentation), whole or not at all.
@@ -143,20 +183,23 @@ func (c *Cell) Tagged(tag string) bool {
 	return false
 }
 
-// joined is the text of a field that nbformat allows as one string or as a list of lines.
-func joined(v any) string {
+// joined is the text of a field that nbformat allows as one string or as a list of lines; ok is false for anything else.
+func joined(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case string:
-		return v
+		return v, true
 	case []any:
 		var b strings.Builder
 		for _, l := range v {
-			s, _ := l.(string)
+			s, ok := l.(string)
+			if !ok {
+				return "", false
+			}
 			b.WriteString(s)
 		}
-		return b.String()
+		return b.String(), true
 	}
-	return ""
+	return "", false
 }
 
 // lines is text as nbformat's list of lines, each but the last with its newline.

@@ -33,7 +33,12 @@ const sample = `{
    "source": [
     "data := \"\" // folder\n",
     "events, rate := 2000, 1.5\n",
-    "var wait = 3 * time.Second"
+    "var wait = 3 * time.Second\n",
+    "quick := false\n",
+    "var title string\n",
+    "var share float64\n",
+    "var share2 float64 = 1\n",
+    "const k = 3"
    ]
   }
  ],
@@ -64,14 +69,33 @@ func TestRoundTripIsExact(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	for name, text := range map[string]string{
-		"no JSON":    "hello",
-		"old format": `{"nbformat":3,"worksheets":[]}`,
-		"no cells":   `{"nbformat":4}`,
-		"odd cell":   `{"nbformat":4,"cells":[3]}`,
+	for _, c := range []struct{ name, text, want string }{
+		{"nothing", " \n", "empty"},
+		{"no JSON", "{\n\nhello", "line 3"},
+		{"a list", "[]", "a JSON array"},
+		{"null", "null", "a JSON null"},
+		{"cut off", `{"nbformat":4,"cells":[`, "cut off"},
+		{"two", "{}\n{}", "more after"},
+		{"old format", `{"nbformat":3,"worksheets":[]}`, "nbformat is 3"},
+		{"no cells", `{"nbformat":4}`, "no list of cells"},
+		{"odd cell", `{"nbformat":4,"cells":[3]}`, "cell 1 is no object"},
+		{"odd source", `{"nbformat":4,"cells":[{"cell_type":"code","source":["x",3]}]}`, "the source of cell 1"},
 	} {
-		if _, err := Parse([]byte(text)); !errors.Is(err, ErrFormat) {
-			t.Errorf("%s: got %v", name, err)
+		if _, err := Parse([]byte(c.text)); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want an error with %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestLanguage(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"nbformat":4,"cells":[]}`: "",
+		`{"nbformat":4,"cells":[],"metadata":{"language_info":{"name":"Go"}}}`:                                        "go",
+		`{"nbformat":4,"cells":[],"metadata":{"kernelspec":{"language":"python"},"language_info":{"name":"python"}}}`: "python",
+	} {
+		n, err := Parse([]byte(text))
+		if err != nil || n.Language() != want {
+			t.Errorf("%s: got %q, %v; want %q", text, n.Language(), err, want)
 		}
 	}
 }
@@ -83,10 +107,19 @@ func TestSetParameters(t *testing.T) {
 		want   string // source of the cell put in
 		fail   string // part of the error
 	}{
-		{"text is quoted", map[string]string{"data": `a "b"`}, "// Parameters\ndata = \"a \\\"b\\\"\"\n", ""},
-		{"others are expressions", map[string]string{"rate": "2.5", "events": "10", "wait": "time.Minute"}, "// Parameters\nevents = 10\nrate = 2.5\nwait = time.Minute\n", ""},
-		{"unknown name", map[string]string{"evnts": "1"}, "", "data, events, rate, wait"},
-		{"no expression", map[string]string{"events": "1 2"}, "", "not a Go expression"},
+		{"text is quoted", map[string]string{"data": `a "b"`}, "// Parameters\ndata = \"a \\\"b\\\"\"", ""},
+		{"others are expressions", map[string]string{"rate": "2.5", "events": "10", "wait": "time.Minute"}, "// Parameters\nevents = 10\nrate = 2.5\nwait = time.Minute", ""},
+		{"unknown name", map[string]string{"evnts": "1"}, "", "data, events, rate, wait, quick, title, share, share2, k"},
+		{"no expression", map[string]string{"events": "1 2"}, "", "\"1 2\" is not a Go expression; its default is 2000"},
+		{"a number as a sum", map[string]string{"events": "1<<10 + 1", "rate": "3"}, "// Parameters\nevents = 1<<10 + 1\nrate = 3", ""},
+		{"no whole number", map[string]string{"events": "1.5"}, "", "1.5 is not a whole number; its default is 2000"},
+		{"text for a number", map[string]string{"events": "\"1\""}, "", "not a whole number"},
+		{"a word for a number", map[string]string{"rate": "fast"}, "", "fast is not a number; its default is 1.5"},
+		{"no truth value", map[string]string{"quick": "1"}, "", "1 is not true or false; its default is false"},
+		{"text without default", map[string]string{"title": "a b"}, "// Parameters\ntitle = \"a b\"", ""},
+		{"number without default", map[string]string{"share": "x"}, "", "x is not a number; it has no default"},
+		{"float with a whole default", map[string]string{"share2": "0.5"}, "// Parameters\nshare2 = 0.5", ""},
+		{"constant", map[string]string{"k": "4"}, "", "k is a constant"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n, err := Parse([]byte(sample))

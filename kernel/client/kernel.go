@@ -12,7 +12,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"cancha/kernel/wire"
@@ -59,7 +61,8 @@ type Kernel struct {
 	err        error         // of the process; read after exited
 }
 
-// Start writes a connection file that only the user can read and starts the kernel. It does not wait for it to serve:
+// Start writes a connection file that only the user can read and starts the kernel in a session of its own, with this
+// process named as the one to end with (JPY_PARENT_PID), as Jupyter's client does. It does not wait for the kernel to serve:
 // Connect does. The caller ends it with Shutdown or Kill.
 func Start(c Config) (*Kernel, error) {
 	if len(c.Argv) == 0 {
@@ -96,8 +99,9 @@ func (k *Kernel) start(c Config) error {
 	}
 	k.cmd = exec.Command(argv[0], argv[1:]...)
 	k.cmd.Dir, k.cmd.Stdout, k.cmd.Stderr = c.Dir, c.Stdout, c.Stderr
-	k.cmd.Env = append(os.Environ(), c.Env...)
-	k.cmd.WaitDelay = time.Second // a grandchild may keep the pipes open
+	k.cmd.Env = append(append(os.Environ(), "JPY_PARENT_PID="+strconv.Itoa(os.Getpid())), c.Env...)
+	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a terminal's ^C is for the client, which decides what it means
+	k.cmd.WaitDelay = time.Second                          // a grandchild may keep the pipes open
 	if err := k.cmd.Start(); err != nil {
 		return err
 	}
