@@ -124,13 +124,17 @@ func (f *fn) head(label, format string, args ...any) {
 }
 
 func (f *fn) forStmt(s *ast.ForStmt, label string) {
-	init := ""
-	if as, ok := s.Init.(*ast.AssignStmt); ok && as.Tok == token.DEFINE && len(as.Lhs) == len(as.Rhs) {
-		init = f.forInit(as)
-	} else if s.Init != nil {
+	if s.Init != nil {
 		f.line("{")
-		f.stmt(s.Init, "")
 		defer f.line("}")
+	}
+	as, ok := s.Init.(*ast.AssignStmt)
+	if ok && as.Tok == token.DEFINE && f.keepsVars(s, as) {
+		f.forEach(s, as, label)
+		return
+	}
+	if s.Init != nil {
+		f.stmt(s.Init, "")
 	}
 	cond, post := "true", ""
 	if s.Cond != nil {
@@ -142,25 +146,118 @@ func (f *fn) forStmt(s *ast.ForStmt, label string) {
 			post = "func() {\n" + post + "\n}()"
 		}
 	}
-	if init == "" && post == "" {
+	if post == "" {
 		f.head(label, "for %s {", cond)
 	} else {
-		f.head(label, "for %s; %s; %s {", init, cond, post)
+		f.head(label, "for ; %s; %s {", cond, post)
 	}
 	f.loopBody(s.Body, label, "")
 }
 
-// forInit keeps the first clause of a loop in place, since its variables are new in each iteration.
-func (f *fn) forInit(s *ast.AssignStmt) string {
-	names, values := make([]string, len(s.Lhs)), make([]string, len(s.Lhs))
-	for i, x := range s.Lhs {
-		t := f.target(x, true)
-		names[i], values[i] = t.text, f.expr(s.Rhs[i])
-		if t.typ != nil {
-			values[i] = f.conv(s.Rhs[i], t.typ)
+// keepsVars tells whether something may outlive an iteration that refers to the loop's own variables: a function literal or
+// a pointer. Only then it shows that each iteration has variables of its own.
+func (f *fn) keepsVars(s *ast.ForStmt, init *ast.AssignStmt) bool {
+	vars := map[types.Object]bool{}
+	for _, x := range init.Lhs {
+		if id, ok := x.(*ast.Ident); ok && f.info.Defs[id] != nil {
+			vars[f.info.Defs[id]] = true
 		}
 	}
-	return strings.Join(names, ", ") + " := " + strings.Join(values, ", ")
+	found := false
+	mentions := func(n ast.Node) {
+		ast.Inspect(n, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && vars[f.info.Uses[id]] {
+				found = true
+			}
+			return !found
+		})
+	}
+	for _, part := range []ast.Node{s.Cond, s.Post, s.Body} {
+		if isNilNode(part) {
+			continue
+		}
+		ast.Inspect(part, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncLit:
+				mentions(n)
+			case *ast.UnaryExpr:
+				if n.Op == token.AND {
+					mentions(n.X)
+				}
+			case *ast.SliceExpr: // of an array: shares it
+				if _, ok := f.typeOf(n.X).Underlying().(*types.Array); ok {
+					mentions(n.X)
+				}
+			case *ast.SelectorExpr: // of a method with a pointer receiver
+				if sel := f.info.Selections[n]; sel != nil && sel.Kind() == types.MethodVal {
+					mentions(n.X)
+				}
+			case *ast.RangeStmt: // over a function: its body is a literal
+				if _, ok := f.typeOf(n.X).Underlying().(*types.Signature); ok {
+					mentions(n)
+				}
+			}
+			return !found
+		})
+	}
+	return found
+}
+
+func isNilNode(n ast.Node) bool {
+	switch n := n.(type) {
+	case ast.Expr:
+		return n == nil
+	case ast.Stmt:
+		return n == nil
+	}
+	return n == nil
+}
+
+// forEach lowers a loop whose variables are new in each iteration: it remembers where those of the iteration before are.
+func (f *fn) forEach(s *ast.ForStmt, init *ast.AssignStmt, label string) {
+	values := f.capture(func() { f.stmt(init, "") })
+	var ids []*ast.Ident
+	for _, x := range init.Lhs {
+		if id, ok := x.(*ast.Ident); ok && id.Name != "_" && f.info.Defs[id] != nil {
+			ids = append(ids, id)
+		}
+	}
+	starts, olds := f.temps(len(ids), "s"), f.temps(len(ids), "o")
+	first := f.l.unique("first")
+	f.out.WriteString(values)
+	var fresh, later, keep strings.Builder
+	for i, id := range ids {
+		v := f.info.Defs[id]
+		name, typ := f.variable(v.(*types.Var), id.Pos()), f.typ(v.Type())
+		f.line("var %s %s = %s", starts[i], typ, name)
+		f.line("var %s *%s", olds[i], typ)
+		inner := f.l.unique(id.Name)
+		f.names[v] = inner
+		fmt.Fprintf(&fresh, "var %s %s\n", inner, typ)
+		fmt.Fprintf(&later, "%s = *%s\n", inner, olds[i])
+		fmt.Fprintf(&keep, "%s = &%s\n", olds[i], inner)
+	}
+	f.line("var %s bool = true", first)
+	f.head(label, "for {")
+	head := f.capture(func() {
+		f.out.WriteString(fresh.String())
+		f.line("if %s {", first)
+		f.line("%s = false", first)
+		for i, id := range ids {
+			f.line("%s = %s", f.names[f.info.Defs[id]], starts[i])
+		}
+		f.line("} else {")
+		f.out.WriteString(later.String())
+		if s.Post != nil {
+			f.stmt(s.Post, "")
+		}
+		f.line("}")
+		f.out.WriteString(keep.String())
+		if s.Cond != nil {
+			f.line("if !(%s) { break }", f.expr(s.Cond))
+		}
+	})
+	f.loopBody(s.Body, label, head)
 }
 
 // loopBody writes the rest of a loop after its opening brace; first is what comes before the body's own statements.
@@ -220,6 +317,10 @@ func (f *fn) rangeVars(s *ast.RangeStmt, key, value types.Type) (names [2]string
 }
 
 func (f *fn) rangeOver(s *ast.RangeStmt, label string, key, value types.Type) {
+	if n, ok := f.countOnly(s); ok {
+		f.countTo(s, label, types.Typ[types.Int], n)
+		return
+	}
 	names, first := f.rangeVars(s, key, value)
 	x := f.expr(s.X)
 	if _, ok := f.typeOf(s.X).Underlying().(*types.Pointer); ok {
@@ -252,6 +353,38 @@ func (f *fn) rangeType(s *ast.RangeStmt) string {
 	return f.typ(t)
 }
 
+// countOnly tells a range over an array of which only the length counts: the array may be behind a nil pointer.
+func (f *fn) countOnly(s *ast.RangeStmt) (n string, ok bool) {
+	if id, isName := s.Value.(*ast.Ident); s.Value != nil && (!isName || id.Name != "_") {
+		return "", false
+	}
+	a, ok := deref(f.typeOf(s.X)).Underlying().(*types.Array)
+	if !ok {
+		return "", false
+	}
+	if hasCall(s.X) {
+		f.line("_ = %s", f.expr(s.X))
+	}
+	return fmt.Sprint(a.Len()), true
+}
+
+// hasCall tells whether evaluating x calls or receives.
+func hasCall(x ast.Expr) bool {
+	found := false
+	ast.Inspect(x, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.CallExpr:
+			found = true
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.ARROW
+		}
+		return !found
+	})
+	return found
+}
+
 func (f *fn) rangeInt(s *ast.RangeStmt, label string) {
 	t := f.typeOf(s.X)
 	if s.Key != nil {
@@ -262,17 +395,18 @@ func (f *fn) rangeInt(s *ast.RangeStmt, label string) {
 	if b, ok := t.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
 		t = types.Default(b)
 	}
+	f.countTo(s, label, t, f.conv(s.X, t))
+}
+
+// countTo lowers a loop over the numbers of type t from 0 to below n.
+func (f *fn) countTo(s *ast.RangeStmt, label string, t types.Type, count string) {
 	names, first := f.rangeVars(s, t, nil)
 	n, i := f.l.unique("n"), f.l.unique("i")
-	f.line("{ var %s %s = %s", n, f.typ(t), f.conv(s.X, t))
-	f.head(label, "for %s := %s; %s < %s; %s++ {", i, f.zero(t), i, n, i)
+	f.line("{ var %s %s = %s", n, f.typ(t), count)
+	f.line("var %s %s = %s", i, f.typ(t), f.zero(t))
+	f.head(label, "for ; %s < %s; %s++ {", i, n, i)
 	if names[0] != "_" {
-		if s.Tok == token.DEFINE {
-			first = fmt.Sprintf("var %s %s = %s\n", names[0], f.typ(t), i)
-		} else {
-			first = strings.Replace(first, names[0], i, 1)
-			first = fmt.Sprintf("var %s %s = %s\n%s", names[0], f.typ(t), i, strings.Replace(first, i, names[0], 1))
-		}
+		first = fmt.Sprintf("var %s %s = %s\n%s", names[0], f.typ(t), i, first)
 	}
 	f.loopBody(s.Body, label, first)
 	f.line("}")

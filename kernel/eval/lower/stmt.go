@@ -102,12 +102,8 @@ func (f *fn) assign(s *ast.AssignStmt) {
 	targets := make([]target, len(s.Lhs))
 	for i, x := range s.Lhs {
 		targets[i] = f.target(x, s.Tok == token.DEFINE)
-	}
-	if staged(targets, nil) {
-		for i, x := range s.Lhs {
-			if ix, ok := ast.Unparen(x).(*ast.IndexExpr); ok { // its index is read before anything is assigned
-				targets[i].text = f.indexNow(ix)
-			}
+		if len(s.Lhs) > 1 && !targets[i].new && targets[i].typ != nil {
+			targets[i].text = f.place(x)
 		}
 	}
 	if len(s.Lhs) > 1 && len(s.Rhs) == 1 {
@@ -128,20 +124,56 @@ func (f *fn) assign(s *ast.AssignStmt) {
 	f.store(targets, values)
 }
 
-// indexNow is an element to be assigned to whose index is evaluated now.
-func (f *fn) indexNow(x *ast.IndexExpr) string {
+// place is a variable to be assigned to of which everything that says where it is has been evaluated now: what a pointer
+// points to, an index, the map or slice.
+func (f *fn) place(x ast.Expr) string {
+	switch x := ast.Unparen(x).(type) {
+	case *ast.StarExpr:
+		return "*" + f.keep(part{text: f.expr(x.X), typ: f.typeOf(x.X)})
+	case *ast.IndexExpr:
+		return f.placeIndex(x)
+	case *ast.SelectorExpr:
+		if sel := f.info.Selections[x]; sel == nil || len(sel.Index()) > 1 {
+			break
+		}
+		if _, erased := f.erasedField(x); erased {
+			break
+		}
+		if t := f.typeOf(x.X); isPointer(t) {
+			text, _, _ := f.rawField(f.keep(part{text: f.expr(x.X), typ: t}), t, f.info.Selections[x].Index()[0])
+			return text
+		}
+		text, _, _ := f.rawField(operand(f.place(x.X)), f.typeOf(x.X), f.info.Selections[x].Index()[0])
+		return text
+	}
+	return f.lvalue(x)
+}
+
+func (f *fn) placeIndex(x *ast.IndexExpr) string {
+	t := f.typeOf(x.X)
+	base := ""
+	switch t.Underlying().(type) {
+	case *types.Array:
+		base = operand(f.place(x.X))
+	case *types.Pointer:
+		base = "(*" + f.keep(part{text: f.expr(x.X), typ: t}) + ")"
+	default:
+		base = f.keep(part{text: f.expr(x.X), typ: t})
+	}
 	var key types.Type = types.Typ[types.Int]
-	if m, ok := f.typeOf(x.X).Underlying().(*types.Map); ok {
+	if m, ok := t.Underlying().(*types.Map); ok {
 		key = m.Key()
-	} else if f.info.Types[x.Index].Value == nil {
+	} else if f.info.Types[x.Index].Value != nil {
+		return base + "[" + f.indexValue(x.Index) + "]"
+	} else {
 		key = f.typeOf(x.Index)
 	}
-	k := f.keep(part{text: f.conv(x.Index, key), typ: key})
-	base := operand(f.expr(x.X))
-	if _, ok := f.typeOf(x.X).Underlying().(*types.Pointer); ok {
-		base = "(*" + base + ")"
-	}
-	return base + "[" + k + "]"
+	return base + "[" + f.keep(part{text: f.conv(x.Index, key), typ: key}) + "]"
+}
+
+func isPointer(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Pointer)
+	return ok
 }
 
 // store assigns values, which have the targets' types already. New variables among several are declared first.
@@ -150,12 +182,8 @@ func (f *fn) store(targets []target, values []string) {
 		f.line("var %s %s = %s", targets[0].text, f.typ(targets[0].typ), values[0])
 		return
 	}
-	if !staged(targets, values) {
-		texts := make([]string, len(targets))
-		for i, t := range targets {
-			texts[i] = t.text
-		}
-		f.line("%s = %s", strings.Join(texts, ", "), strings.Join(values, ", "))
+	if len(targets) == 1 {
+		f.line("%s = %s", targets[0].text, values[0])
 		return
 	}
 	temps := f.temps(len(targets), "t")
@@ -175,31 +203,6 @@ func (f *fn) store(targets []target, values []string) {
 			f.line("%s = %s", t.text, temps[i])
 		}
 	}
-}
-
-// staged tells an assignment of several values that has to pass through temporaries: one that declares variables, and those
-// of interfaces, of functions and of calls, which the interpreter gets wrong side by side.
-func staged(targets []target, values []string) bool {
-	if len(targets) == 1 {
-		return false
-	}
-	for _, v := range values {
-		if strings.Contains(v, "(") {
-			return true
-		}
-	}
-	for _, t := range targets {
-		if t.new {
-			return true
-		}
-		if t.typ != nil {
-			switch t.typ.Underlying().(type) {
-			case *types.Interface, *types.Signature:
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // assignTuple assigns the results of a call, or of a form with "ok".
@@ -430,6 +433,11 @@ func (f *fn) plainReturn(s *ast.ReturnStmt) {
 	values := make([]string, n)
 	for i, x := range s.Results {
 		values[i] = f.conv(x, f.resultTypes.At(i).Type())
+	}
+	if n > 1 && len(f.results) > 0 { // the interpreter assigns named results one after another
+		for i := range values {
+			values[i] = f.keep(part{text: values[i], typ: f.resultTypes.At(i).Type()})
+		}
 	}
 	f.line("return %s", strings.Join(values, ", "))
 }
