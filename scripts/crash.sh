@@ -27,7 +27,7 @@ reported() {
   "$checks/bin/python" - "$@" <<'PYTHON'
 import json, sys
 metrics, times = json.load(open(sys.argv[1] + "/03_metrics.json")), sys.argv[2:]
-retries = metrics["totals"]["Retries"]
+retries = metrics["totals"]["retries"]
 print(f"the query tried again {retries} times")
 faults = [f"the broker was away {len(times)} times"] if retries < len(times) else []
 for begin, end in zip(times, times[1:]):

@@ -99,8 +99,8 @@ total() {
 # no_late FOLDER requires that all records were read and used.
 no_late() {
   local name
-  [ "$(total "$1" Records)" = "$events" ] || die "read $(total "$1" Records) records of $events"
-  for name in Late Bad Lost; do
+  [ "$(total "$1" records)" = "$events" ] || die "read $(total "$1" records) records of $events"
+  for name in late bad lost; do
     [ "$(total "$1" $name)" = 0 ] || die "$(total "$1" $name) records: $name"
   done
   echo "$events records read: none late, bad or lost"

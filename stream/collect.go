@@ -113,7 +113,7 @@ func (r *run) Progress() Progress {
 }
 
 // Recent returns the newest progress reports, at most 100, the oldest of them first.
-func (r *run) Recent() []Progress {
+func (r *run) Recent() History {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.latest)

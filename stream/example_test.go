@@ -36,8 +36,8 @@ func Example() {
 	running.Results().WriteCSV(os.Stdout)
 	// Output:
 	// match_id  team_id  window_start         passes  length
-	// 7         1        2026-03-01 15:00:00       2     7.5
-	// 7         1        2026-03-01 15:01:00       1       5
+	// 7         1        2026-03-01 15:00:00       2    7.50
+	// 7         1        2026-03-01 15:01:00       1    5.00
 	// 2 rows × 5
 	// match_id,team_id,window_start,passes,length
 	// 7,1,2026-03-01T15:00:00Z,2,7.5

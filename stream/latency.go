@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 )
@@ -11,11 +12,22 @@ type Latency struct {
 	Mean, P50, P99, Max time.Duration
 }
 
+// MarshalJSON writes the durations in milliseconds, as progress reports do.
+func (l Latency) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Count  int64   `json:"count"`
+		MeanMs float64 `json:"meanMs"`
+		P50Ms  float64 `json:"p50Ms"`
+		P99Ms  float64 `json:"p99Ms"`
+		MaxMs  float64 `json:"maxMs"`
+	}{l.Count, inMilliseconds(l.Mean), inMilliseconds(l.P50), inMilliseconds(l.P99), inMilliseconds(l.Max)})
+}
+
 // Latencies are those of a scoring.
 type Latencies struct {
-	WithoutModel Latency // of a batch: decoding alone
-	WithModel    Latency // of a batch: decoding and the model
-	SinceSent    Latency // of an event: from the record's producer_timestamp until it is scored
+	WithoutModel Latency `json:"withoutModel"` // of a batch: decoding alone
+	WithModel    Latency `json:"withModel"`    // of a batch: decoding and the model
+	SinceSent    Latency `json:"sinceSent"`    // of an event: from the record's producer_timestamp until it is scored
 }
 
 // Latency returns how long the batches of a scoring took, with and without the model, and how old events were.

@@ -2,8 +2,8 @@ package stream
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
-	"time"
 )
 
 // MIMEBundle shows the first rows as a table.
@@ -20,19 +20,28 @@ func (r *Rows) shown() *shownTable {
 	for _, c := range r.Columns[:rest] {
 		t.names = append(t.names, c.Name)
 	}
-	for _, row := range r.Rows[:min(len(r.Rows), shownRows)] {
+	head := r.Rows[:min(len(r.Rows), shownWindows)]
+	for _, row := range head {
 		var cells []string
 		for _, k := range row.Keys {
 			cells = append(cells, shortText(k.Text))
 		}
 		cells = append(cells, shortTime(row.Start))
-		for _, v := range row.Values[:rest] {
-			cells = append(cells, shortNumber(v))
+		for i, v := range row.Values[:rest] {
+			cells = append(cells, fixedNumber(v, r.decimals(i)))
 		}
 		t.add(cells...)
 	}
 	t.caption = countCaption(int64(len(t.rows)), max(int64(len(r.Rows)), r.Total), columns)
 	return t
+}
+
+// decimals is how many decimals a column is shown with.
+func (r *Rows) decimals(column int) int {
+	if r.Columns[column].Integer {
+		return 0
+	}
+	return 2
 }
 
 // MIMEBundle shows the report as a table.
@@ -43,17 +52,15 @@ func (p Progress) String() string { return p.shown().text() }
 
 func (p Progress) shown() *shownTable {
 	t := &shownTable{left: 1, caption: fmt.Sprintf("%s, epoch %d at %v", p.Name, p.BatchID, p.Timestamp)}
-	t.add("input rate", shortNumber(p.InputRowsPerSecond)+" /s")
-	t.add("process rate", shortNumber(p.ProcessedRowsPerSecond)+" /s")
+	t.add("input rate", rateNumber(p.InputRowsPerSecond))
+	t.add("process rate", processRate(p))
 	t.add("input rows", wholeNumber(p.NumInputRows))
 	t.add("batch duration", wholeNumber(p.BatchDuration)+" ms")
-	if w, ok := p.Watermark(); ok {
-		t.add("watermark", shortTime(w))
-	}
+	t.add("watermark", p.watermarkText())
 	if len(p.StateOperators) > 0 {
 		t.add("rows of open windows", wholeNumber(p.StateRows()))
-		t.add("late rows", wholeNumber(p.LateRows()))
 	}
+	t.add("late rows", wholeNumber(p.LateRows()))
 	for _, s := range p.Sources {
 		for _, name := range []string{"lag", "lost", "badRecords"} {
 			t.add(name, s.Metrics[name])
@@ -74,13 +81,12 @@ func (r *run) shown() *shownTable {
 	t := r.Totals().shown()
 	t.rows = append([][]string{{"status", shortText(status.Message)}}, t.rows...)
 	if status.IsTriggerActive {
-		t.add("input rate", shortNumber(progress.InputRowsPerSecond)+" /s")
-		t.add("process rate", shortNumber(progress.ProcessedRowsPerSecond)+" /s")
+		t.add("input rate", rateNumber(progress.InputRowsPerSecond))
+		t.add("process rate", processRate(progress))
+		t.add("batch duration", wholeNumber(progress.BatchDuration)+" ms")
 	}
-	if w, ok := progress.Watermark(); ok {
-		t.add("watermark", shortTime(w))
-	}
-	t.caption = fmt.Sprintf("%s over %s", r.name, r.source.Description())
+	t.add("watermark", progress.watermarkText())
+	t.caption = fmt.Sprintf("%s, %s", r.name, r.source.Description())
 	return t
 }
 
@@ -89,9 +95,9 @@ func (t Totals) MIMEBundle() map[string]any { return t.shown().bundle() }
 
 func (t Totals) shown() *shownTable {
 	s := &shownTable{left: 1, caption: "since the start"}
-	s.add("elapsed", t.Elapsed.Round(time.Millisecond).String())
+	s.add("elapsed", seconds(t.Elapsed))
 	s.add("records", wholeNumber(t.Records))
-	s.add("records a second", shortNumber(rate(t.Records, t.Elapsed)))
+	s.add("records a second", rateNumber(rate(t.Records, t.Elapsed)))
 	s.add("rows given out", wholeNumber(t.Rows))
 	s.add("late rows", wholeNumber(t.Late))
 	s.add("bad records", wholeNumber(t.Bad))
@@ -114,7 +120,7 @@ func (b *BadRecords) MIMEBundle() map[string]any {
 	newest := &shownTable{names: []string{"partition", "offset", "reason", "record"}, left: 4,
 		caption: fmt.Sprintf("the newest %d", min(len(b.Newest), shownRows))}
 	for _, r := range b.Newest[max(0, len(b.Newest)-shownRows):] {
-		newest.add(fmt.Sprint(r.Partition), wholeNumber(r.Offset), shortText(r.Reason), shortText(string(r.Value[:min(len(r.Value), 400)])))
+		newest.add(fmt.Sprint(r.Partition), strconv.FormatInt(r.Offset, 10), shortText(r.Reason), shortText(string(r.Value[:min(len(r.Value), 400)])))
 	}
 	if len(b.Newest) == 0 {
 		return reasons.bundle()
@@ -129,10 +135,10 @@ func (p *Predictions) MIMEBundle() map[string]any { return p.shown().bundle() }
 func (p *Predictions) String() string { return p.shown().text() }
 
 func (p *Predictions) shown() *shownTable {
-	t := &shownTable{names: []string{"match", "home", "away", "event time", "period", "timestamp", "p_home", "p_draw", "p_away"}, left: 4}
+	t := &shownTable{names: []string{"match", "home", "away", "score", "minute", "home win", "draw", "away win"}, left: 3}
 	for _, each := range p.List[max(0, len(p.List)-shownRows):] {
-		t.add(wholeNumber(each.MatchID), shortText(each.HomeTeam.Name), shortText(each.AwayTeam.Name), shortTime(each.EventTime),
-			fmt.Sprint(each.Period), formatTimestamp(each.Timestamp), shortNumber(each.Home), shortNumber(each.Draw), shortNumber(each.Away))
+		t.add(strconv.FormatInt(each.MatchID, 10), shortText(each.HomeTeam.Name), shortText(each.AwayTeam.Name), each.Score(),
+			fmt.Sprintf("%d:%02d", each.Minute, each.Second), percent(each.Home), percent(each.Draw), percent(each.Away))
 	}
 	t.caption = countCaption(int64(len(t.rows)), max(int64(len(p.List)), p.Total), len(t.names))
 	return t
@@ -145,13 +151,14 @@ func (l Latencies) MIMEBundle() map[string]any { return l.shown().bundle() }
 func (l Latencies) String() string { return l.shown().text() }
 
 func (l Latencies) shown() *shownTable {
-	t := &shownTable{names: []string{"latency", "count", "mean", "p50", "p99", "max"}, left: 1, caption: "quantiles of the newest 4096"}
+	t := &shownTable{names: []string{"latency in ms", "count", "mean", "median", "99 %", "max"}, left: 1,
+		caption: "median and 99 % quantile of the newest 4,096, the rest of all"}
 	for _, each := range []struct {
 		name string
 		of   Latency
 	}{{"batch without the model", l.WithoutModel}, {"batch with the model", l.WithModel}, {"event since it was sent", l.SinceSent}} {
-		t.add(each.name, wholeNumber(each.of.Count), each.of.Mean.Round(time.Microsecond).String(), each.of.P50.Round(time.Microsecond).String(),
-			each.of.P99.Round(time.Microsecond).String(), each.of.Max.Round(time.Microsecond).String())
+		t.add(each.name, wholeNumber(each.of.Count), milliseconds(each.of.Mean), milliseconds(each.of.P50),
+			milliseconds(each.of.P99), milliseconds(each.of.Max))
 	}
 	return t
 }

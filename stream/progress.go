@@ -123,12 +123,21 @@ type Status struct {
 
 // Totals tells what a query did from its start to now.
 type Totals struct {
-	Records  int64         // read, bad ones included
-	Bad      int64         // records that could not be used: see BadRecords
-	Late     int64         // events dropped because their window was closed
-	Filtered int64         // events that Where left out
-	Lost     int64         // records that retention removed before they could be read
-	Rows     int64         // rows given out
-	Retries  int64         // times that the source lost its broker
-	Elapsed  time.Duration // since the start, up to the end if it has ended
+	Records  int64         `json:"records"`  // read, bad ones included
+	Bad      int64         `json:"bad"`      // records that could not be used: see BadRecords
+	Late     int64         `json:"late"`     // events dropped because their window was closed
+	Filtered int64         `json:"filtered"` // events that Where left out
+	Lost     int64         `json:"lost"`     // records that retention removed before they could be read
+	Rows     int64         `json:"rows"`     // rows given out
+	Retries  int64         `json:"retries"`  // times that the source lost its broker
+	Elapsed  time.Duration `json:"-"`        // since the start, up to the end if it has ended
+}
+
+// MarshalJSON writes the counts, and elapsedMs, the milliseconds since the start.
+func (t Totals) MarshalJSON() ([]byte, error) {
+	type counts Totals
+	return json.Marshal(struct {
+		counts
+		ElapsedMs int64 `json:"elapsedMs"`
+	}{counts(t), t.Elapsed.Milliseconds()})
 }

@@ -21,7 +21,7 @@ func (r *Running) MIMEBundle() map[string]any { return r.run.MIMEBundle() }
 func (r *Running) Progress() Progress { return r.run.Progress() }
 
 // Recent returns the newest progress reports, at most 100, the oldest of them first.
-func (r *Running) Recent() []Progress { return r.run.Recent() }
+func (r *Running) Recent() History { return r.run.Recent() }
 
 // Status tells what the query is doing now; while its broker is away, why and when it tries again.
 func (r *Running) Status() Status { return r.run.Status() }
@@ -55,7 +55,7 @@ func (r *RunningScore) MIMEBundle() map[string]any { return r.run.MIMEBundle() }
 func (r *RunningScore) Progress() Progress { return r.run.Progress() }
 
 // Recent returns the newest progress reports, at most 100, the oldest of them first.
-func (r *RunningScore) Recent() []Progress { return r.run.Recent() }
+func (r *RunningScore) Recent() History { return r.run.Recent() }
 
 // Status tells what the query is doing now; while its broker is away, why and when it tries again.
 func (r *RunningScore) Status() Status { return r.run.Status() }

@@ -92,6 +92,26 @@ func (r *Rows) Select(key string, id int64) *Rows {
 	return r.part(rows)
 }
 
+// Only returns the rows with the columns of these names alone, in this order, to be shown; names that there are not are left
+// out.
+func (r *Rows) Only(names ...string) *Rows {
+	only := &Rows{KeyNames: r.KeyNames, Total: r.Total, Rows: slices.Clone(r.Rows)}
+	var at []int
+	for _, name := range names {
+		if i := slices.IndexFunc(r.Columns, func(c Column) bool { return c.Name == name }); i >= 0 {
+			at, only.Columns = append(at, i), append(only.Columns, r.Columns[i])
+		}
+	}
+	for i := range only.Rows {
+		values := make([]float64, len(at))
+		for k, column := range at {
+			values[k] = r.Rows[i].Values[column]
+		}
+		only.Rows[i].Values = values
+	}
+	return only
+}
+
 func (r *Rows) part(rows []Row) *Rows {
 	return &Rows{KeyNames: r.KeyNames, Columns: r.Columns, Rows: rows, Total: r.Total}
 }

@@ -27,6 +27,7 @@ type RunningScore struct {
 	events        []statsbomb.MatchEvent
 	probabilities [][]float64
 	predictions   []Prediction
+	goals         map[int64][2]int // of each match's sides, so far
 
 	// kept guards what can be asked for.
 	kept    sync.Mutex
@@ -38,8 +39,8 @@ type RunningScore struct {
 }
 
 func startScore(ctx context.Context, s *Scoring, p *scorePlan, classes [3]int) *RunningScore {
-	r := &RunningScore{scoring: s, plan: p, dict: newDictionary(), classes: classes, latest: map[int64]Prediction{},
-		sources: map[string]int64{}}
+	r := &RunningScore{scoring: s, plan: p, dict: newDictionary(), classes: classes, goals: map[int64][2]int{},
+		latest: map[int64]Prediction{}, sources: map[string]int64{}}
 	r.prepare(s.name, s.source, DefaultIdleAfter, s.limit)
 	r.start(ctx, scoreJob{r})
 	return r
@@ -117,15 +118,31 @@ func (r *RunningScore) predict(batch []MatchEvent) error {
 	r.predictions = r.predictions[:0]
 	for i, e := range batch {
 		p := r.probabilities[i]
+		goals := r.count(e)
 		if err := checkProbabilities(p); err != nil {
 			return fmt.Errorf("match %d, event %d: %w", e.Event.MatchID, e.Event.Index, err)
 		}
 		r.predictions = append(r.predictions, Prediction{MatchID: e.Event.MatchID, EventTime: e.EventTime, Period: e.Event.Period,
 			Timestamp: e.Event.Timestamp, Minute: e.Event.Minute, Second: e.Event.Second, Index: e.Event.Index,
 			Type: e.Event.Type, Team: e.Event.Team, Goal: e.Event.Goal(), Red: e.Event.Red(), HomeTeam: e.Home, AwayTeam: e.Away,
+			HomeGoals: goals[0], AwayGoals: goals[1],
 			Home: p[r.classes[0]], Draw: p[r.classes[1]], Away: p[r.classes[2]]})
 	}
 	return nil
+}
+
+// count returns the goals of both sides, with an event's.
+func (r *RunningScore) count(e MatchEvent) [2]int {
+	goals := r.goals[e.Event.MatchID]
+	switch {
+	case !e.Event.Goal():
+	case e.Event.Team.ID == e.Home.ID:
+		goals[0]++
+	case e.Event.Team.ID == e.Away.ID:
+		goals[1]++
+	}
+	r.goals[e.Event.MatchID] = goals
+	return goals
 }
 
 func (r *RunningScore) keepAll(batch []MatchEvent, decoding, scoring time.Duration) {

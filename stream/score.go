@@ -46,8 +46,13 @@ type Prediction struct {
 	Goal               bool // the event is a goal for Team
 	Red                bool // the event sends a player of Team off
 	HomeTeam, AwayTeam statsbomb.Ref
+	HomeGoals          int // of the match's events scored so far, this one included
+	AwayGoals          int
 	Home, Draw, Away   float64 // probabilities of the results
 }
+
+// Score writes the goals so far, as "2:1".
+func (p Prediction) Score() string { return fmt.Sprintf("%d:%d", p.HomeGoals, p.AwayGoals) }
 
 // PredictionSink takes predictions as they come, in the order in which each match's events came. Calls come one after
 // another; an error ends the query. The slice is valid during the call.

@@ -46,11 +46,12 @@ type scoreLane struct {
 	first     time.Time     // when the first pending event was read
 	decoding  time.Duration // of the pending events
 	failure   error
+	watermark int64
 	done      workReport
 }
 
 func newScoreLane(r *RunningScore, partition int) *scoreLane {
-	return &scoreLane{running: r, partition: partition, decoder: newDecoder(&r.plan.projection, r.dict), done: noTimes()}
+	return &scoreLane{running: r, partition: partition, decoder: newDecoder(&r.plan.projection, r.dict), watermark: noWatermark, done: noTimes()}
 }
 
 // handle decodes a record, and has the model called once enough of them wait.
@@ -66,6 +67,7 @@ func (l *scoreLane) handle(r *Record) (reason string) {
 	l.pending = append(l.pending, e)
 	t := e.EventTime.UnixNano()
 	l.done.minTime, l.done.maxTime = min(l.done.minTime, t), max(l.done.maxTime, t)
+	l.watermark = max(l.watermark, t-int64(scoreDelay))
 	now := time.Now()
 	l.decoding += now.Sub(start)
 	if len(l.pending) >= l.running.scoring.batch || now.Sub(l.first) >= l.running.scoring.wait {
@@ -141,7 +143,11 @@ func (l *scoreLane) score() {
 	l.pending = l.pending[:0]
 }
 
-func (l *scoreLane) advanced() int64 { return noWatermark }
+// scoreDelay is how far a scoring's watermark stays behind, as that of MinuteStatistics. No window waits for it and nothing is
+// dropped by it: it tells how far the matches of the stream have come.
+const scoreDelay = 30 * time.Second
+
+func (l *scoreLane) advanced() int64 { return l.watermark }
 
 func (l *scoreLane) report() workReport {
 	r := l.done

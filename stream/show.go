@@ -13,6 +13,7 @@ import (
 // What is shown of a result at most.
 const (
 	shownRows    = 20
+	shownWindows = 10 // rows of statistics, which are wide
 	shownColumns = 20
 )
 
@@ -29,9 +30,9 @@ func (t *shownTable) add(cells ...string) { t.rows = append(t.rows, cells) }
 // countCaption says how much of a table is shown.
 func countCaption(shown, total int64, columns int) string {
 	if shown == total {
-		return fmt.Sprintf("%d rows × %d", total, columns)
+		return fmt.Sprintf("%s rows × %d", wholeNumber(total), columns)
 	}
-	return fmt.Sprintf("%d of %d rows × %d", shown, total, columns)
+	return fmt.Sprintf("%s of %s rows × %d", wholeNumber(shown), wholeNumber(total), columns)
 }
 
 // bundle is the table as a display shows it.
@@ -40,10 +41,10 @@ func (t *shownTable) bundle() map[string]any {
 }
 
 func (t *shownTable) html() string {
-	const cell = `padding:2px 8px;text-align:%s`
+	const cell = `padding:2px 8px;white-space:nowrap;text-align:%s` // times and names in one line
 	var b strings.Builder
 	b.WriteString(`<table style="border-collapse:collapse;font-variant-numeric:tabular-nums">`)
-	fmt.Fprintf(&b, `<caption style="caption-side:bottom;text-align:left;opacity:.7">%s</caption>`, html.EscapeString(t.caption))
+	fmt.Fprintf(&b, `<caption style="caption-side:bottom;text-align:left;white-space:nowrap;padding-top:4px">%s</caption>`, html.EscapeString(t.caption))
 	write := func(cells []string, tag string) {
 		b.WriteString("<tr>")
 		for i, text := range cells {
@@ -109,7 +110,7 @@ func (t *shownTable) text() string {
 func shortNumber(v float64) string {
 	switch a := math.Abs(v); {
 	case math.IsNaN(v):
-		return "–"
+		return none
 	case a != 0 && (a < 1e-3 || a >= 1e9):
 		return strconv.FormatFloat(v, 'g', 4, 64)
 	default:
@@ -118,7 +119,37 @@ func shortNumber(v float64) string {
 	}
 }
 
+// none stands for a value that is absent.
+const none = "–"
+
+// fixedNumber writes a number with so many decimals, as the others of its column.
+func fixedNumber(v float64, decimals int) string {
+	if math.IsNaN(v) {
+		return none
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
+}
+
+// rateNumber writes a rate without decimals: they would be noise.
+func rateNumber(perSecond float64) string { return wholeNumber(int64(math.Round(perSecond))) + " /s" }
+
+// milliseconds writes a duration in the unit in which the latencies of a stream compare well.
+func milliseconds(d time.Duration) string {
+	return strconv.FormatFloat(inMilliseconds(d), 'f', 3, 64)
+}
+
+func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// seconds writes how long a query has run.
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s" }
+
+// percent writes a probability.
+func percent(p float64) string { return strconv.FormatFloat(100*p, 'f', 1, 64) + " %" }
+
 func shortTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
+
+// clock is an instant within a table whose caption or neighbours tell the day.
+func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
 
 // shortText cuts what is too long for a cell of a table.
 func shortText(s string) string {
@@ -130,4 +161,11 @@ func shortText(s string) string {
 	return string([]rune(s)[:most-1]) + "…"
 }
 
-func wholeNumber(n int64) string { return strconv.FormatInt(n, 10) }
+// wholeNumber writes n with a comma every three digits.
+func wholeNumber(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
