@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -26,6 +27,11 @@ type reader struct {
 // errOutOfRange tells that the broker no longer has, or does not yet have, the asked offset.
 var errOutOfRange = errors.New("offset out of range")
 
+// errUnread is how kafka-go ends a connection on which it has left an answer unread. It does so with a fetch whose records came
+// in just after Apache Kafka had noted the partition's end, which it takes for an empty one: about once in a million records
+// that are read as they are written.
+var errUnread = io.ErrNoProgress
+
 // errStuck tells that a fetch brought neither records nor the end of the partition.
 var errStuck = errors.New("the broker has records but sent none")
 
@@ -34,9 +40,9 @@ func (r *reader) loop(ctx context.Context) {
 	r.next = r.pos.next
 	for asked := int64(-1); ; {
 		err := r.connected(ctx)
-		if errors.Is(err, errOutOfRange) && r.next != asked && ctx.Err() == nil {
+		if (errors.Is(err, errOutOfRange) || errors.Is(err, errUnread)) && r.next != asked && ctx.Err() == nil {
 			asked = r.next
-			continue // the new connection finds where the partition begins now
+			continue // the new connection finds where the partition begins now, and the records that were left unread
 		}
 		if !r.run.retry(ctx, fmt.Errorf("partition %d: %w", r.id, err), &r.backoff) {
 			return
@@ -125,7 +131,8 @@ func (r *reader) fetch(conn *kafka.Conn) (high int64, err error) {
 		next = m.Offset + 1
 		r.records = append(r.records, stream.Record{Partition: r.id, Offset: m.Offset, Time: m.Time, Key: m.Key, Value: m.Value})
 	}
-	high, end := batch.HighWaterMark(), batch.Offset()
+	// Apache Kafka notes the partition's end before it reads the records: those that come in between lie beyond it.
+	high, end := max(batch.HighWaterMark(), next), batch.Offset()
 	err = batch.Close()
 	switch {
 	case errors.Is(err, kafka.OffsetOutOfRange):
