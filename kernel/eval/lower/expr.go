@@ -143,7 +143,11 @@ func (f *fn) funcValue(x *ast.Ident, o *types.Func) string {
 	if !own {
 		return name
 	}
-	return fmt.Sprintf("%s.Value(%s).(%s)", runtimeAlias, name, f.typ(f.typeOf(x)))
+	t := o.Type()
+	if inst, ok := f.info.Instances[x]; ok {
+		t = inst.Type
+	}
+	return fmt.Sprintf("%s.Value(%s).(%s)", runtimeAlias, name, f.typ(t))
 }
 
 // funcName is the name by which a function is called; own tells that it is one of the lowered program.
