@@ -217,7 +217,10 @@ func TestTicks(t *testing.T) {
 		{"hundreds", numberTicks{}, 0, 1200, "0 200 400 600 800 1,000 1,200"},
 		{"quarters", numberTicks{}, 0, 1.4, "0.00 0.25 0.50 0.75 1.00 1.25"},
 		{"around zero", numberTicks{}, -0.01, 0.01, "-0.010 -0.005 0.000 0.005 0.010"},
+		{"halves", numberTicks{}, 0, 15, "0.0 2.5 5.0 7.5 10.0 12.5 15.0"},
 		{"counts", numberTicks{whole: true}, 0, 2, "0 1 2"},
+		{"more counts", numberTicks{whole: true}, 0, 14, "0 3 6 9 12"},
+		{"powers of ten", powerTicks{}, 0.1, 1e6, "0.1 1 10 100 1,000 10,000 100,000 1 million"},
 		{"nothing", numberTicks{}, 3, 3, "3"},
 		{"per cent", shareTicks{0.25}, 0, 1.2, "0 % 25 % 50 % 75 % 100 %"},
 		{"match", minuteTicks{}, 0, 95, "0' 15' 30' HT 60' 75' FT"},
@@ -256,6 +259,7 @@ func TestRefusals(t *testing.T) {
 		{"mark", "chart.WinProbability: marks[0] is at minute 9", second(WinProbability(one, one, []float64{0}, []float64{0}, []Mark{{Minute: 9}}, Options{}))},
 		{"off the pitch", "chart.Pitch: shots[0] is at (300, 0)", second(Pitch([]Shot{{X: 300}}, nil, Options{}))},
 		{"xG", "chart.Pitch: shots[0] has an xG of 2", second(Pitch([]Shot{{XG: 2}}, nil, Options{}))},
+		{"logarithm", "chart.Rates: y of a has the value 0", second(Rates([]Series{{Name: "a", X: []float64{1, 2}, Y: []float64{1, 0}}}, Options{LogY: true}))},
 		{"size", "chart.Line: a size of 10 × 380", second(Line(nil, one, Options{Width: 10}))},
 		{"importance", "chart.Importance: values[0] is NaN", second(Importance([]string{"a"}, []float64{nan}, Options{}))},
 	} {

@@ -122,6 +122,10 @@ func gallery() []specimen {
 			return Rates([]Series{{Name: "input rate", X: span(240, 0.25), Y: wave(240, 9000, 2500, 200)}, {Name: "process rate", X: span(240, 0.25), Y: wave(240, 17000, 3000, 300)}},
 				Options{Title: "The query keeps up", Subtitle: "Records per second", Caption: "Simulated matches"})
 		}},
+		{"rates_log", 640, 380, []color.NRGBA{blue(), vermillion()}, func() (*Chart, error) {
+			return Rates([]Series{{Name: "input rate", X: span(24, 1), Y: wave(24, 4096, 50, 20)}, {Name: "process rate", X: span(24, 1), Y: wave(24, 800000, 90000, 3000)}},
+				Options{Title: "The query could take 200 times as much", Subtitle: "Records a second", Caption: source, LogY: true})
+		}},
 		{"rates_long", 640, 380, []color.NRGBA{blue()}, func() (*Chart, error) {
 			return Rates([]Series{{Name: "input rate", X: span(20000, 1), Y: wave(20000, 9000, 2500, 200)}}, Options{Title: "A long run"})
 		}},

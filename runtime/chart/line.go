@@ -30,7 +30,8 @@ func Lines(series []Series, o Options) (*Chart, error) {
 	return lines("chart.Lines", series, o)
 }
 
-// Rates draws what changes over time, such as records a second: X is in seconds, each series is sorted by it, Y starts at 0.
+// Rates draws what changes over time, such as records a second: X is in seconds, each series is sorted by it, Y starts at 0
+// unless it is logarithmic.
 func Rates(series []Series, o Options) (*Chart, error) {
 	for _, s := range series {
 		if err := ascending(s.of("x"), s.X); err != nil {
@@ -42,7 +43,9 @@ func Rates(series []Series, o Options) (*Chart, error) {
 		return nil, err
 	}
 	c.Plot.X.Tick.Marker = secondTicks{}
-	c.Plot.Y.Min = math.Min(c.Plot.Y.Min, 0)
+	if !o.LogY {
+		c.Plot.Y.Min = math.Min(c.Plot.Y.Min, 0)
+	}
 	return c, nil
 }
 
@@ -78,6 +81,9 @@ func lines(where string, series []Series, o Options) (*Chart, error) {
 		if err := s.check(); err != nil {
 			return nil, refuse(where, err)
 		}
+		if err := o.checkLog(s); err != nil {
+			return nil, refuse(where, err)
+		}
 		if err := addLine(c.Plot, s.points(), i); err != nil {
 			return nil, refuse(where, err)
 		}
@@ -85,9 +91,30 @@ func lines(where string, series []Series, o Options) (*Chart, error) {
 			c.keys = append(c.keys, key{name: s.label(), color: seriesColor(i)})
 		}
 	}
-	breathe(&c.Plot.Y)
+	if o.LogY {
+		logarithmic(&c.Plot.Y)
+	} else {
+		breathe(&c.Plot.Y)
+	}
 	c.alt = describeLines(series)
 	return c, nil
+}
+
+// checkLog refuses what has no logarithm.
+func (o Options) checkLog(s Series) error {
+	if low, _ := extremes(s.Y); o.LogY && low <= 0 {
+		return fmt.Errorf("%s has the value %g: on a logarithmic axis all must be above 0", s.of("y"), low)
+	}
+	return nil
+}
+
+// logarithmic makes an axis one that goes from a power of ten to a power of ten.
+func logarithmic(a *plot.Axis) {
+	a.Min, a.Max = math.Pow10(int(math.Floor(math.Log10(a.Min)))), math.Pow10(int(math.Ceil(math.Log10(a.Max))))
+	if a.Min == a.Max {
+		a.Max *= 10
+	}
+	a.Scale, a.Tick.Marker = plot.LogScale{}, powerTicks{}
 }
 
 func (s Series) label() string {

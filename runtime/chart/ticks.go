@@ -18,23 +18,29 @@ type numberTicks struct {
 func (n numberTicks) Ticks(min, max float64) []plot.Tick {
 	step := roundStep((max - min) / 6)
 	if n.whole {
-		step = math.Max(1, step)
+		step = math.Ceil(math.Max(1, step)) // not 2.5
 	}
 	if step <= 0 || math.IsInf(step, 0) || math.IsNaN(step) {
 		return []plot.Tick{{Value: min, Label: number(min, 0)}}
 	}
-	decimals := 0
-	if step < 1 {
-		decimals = int(math.Ceil(-math.Log10(step) - 1e-9))
-		if scaled := step * math.Pow10(decimals); math.Abs(scaled-math.Round(scaled)) > 1e-6 {
-			decimals++ // 0.25
-		}
-	}
+	decimals := stepDecimals(step)
 	var ticks []plot.Tick
 	for i := math.Ceil(min/step - 1e-9); i*step <= max+step*1e-9 && len(ticks) < 50; i++ {
 		ticks = append(ticks, plot.Tick{Value: i * step, Label: number(i*step, decimals)})
 	}
 	return ticks
+}
+
+// stepDecimals is how many decimals multiples of a step need: none for 20, one for 2.5, two for 0.25.
+func stepDecimals(step float64) int {
+	decimals := 0
+	if step < 1 {
+		decimals = int(math.Ceil(-math.Log10(step) - 1e-9))
+	}
+	if scaled := step * math.Pow10(decimals); math.Abs(scaled-math.Round(scaled)) > 1e-6 {
+		decimals++
+	}
+	return decimals
 }
 
 // roundStep is the least of 1, 2, 2.5, 5 and 10 times a power of ten that is not below x.
@@ -87,6 +93,22 @@ func short(v float64) string {
 	default:
 		return strconv.FormatFloat(v, 'g', 2, 64)
 	}
+}
+
+// powerTicks labels the powers of ten of a logarithmic axis; their ends are powers of ten too.
+type powerTicks struct{}
+
+// Ticks implements plot.Ticker.
+func (powerTicks) Ticks(min, max float64) []plot.Tick {
+	var ticks []plot.Tick
+	for v := min; v <= max*(1+1e-9); v *= 10 {
+		label := short(v)
+		if v >= 1e6 {
+			label = short(v/1e6) + " million"
+		}
+		ticks = append(ticks, plot.Tick{Value: v, Label: label})
+	}
+	return ticks
 }
 
 // shareTicks labels 0 to 1 as per cent, with nothing outside.

@@ -209,7 +209,7 @@ func describeWin(minutes, home, drawn, away []float64, marks []Mark, names []str
 		return fmt.Sprintf("%s %.0f %%, %s %.0f %%, %s %.0f %%", names[0], 100*home[i], names[1], 100*drawn[i], names[2], 100*away[i])
 	}
 	last := len(minutes) - 1
-	text := fmt.Sprintf("Stacked areas of the three outcomes' probabilities. Minute %g: %s. Minute %g: %s.", minutes[0], at(0), minutes[last], at(last))
+	text := fmt.Sprintf("Stacked areas of the three outcomes' probabilities. Minute %.0f: %s. Minute %.0f: %s.", minutes[0], at(0), minutes[last], at(last))
 	for _, m := range marks {
 		side, what := names[0], "goal"
 		if m.Away {

@@ -33,7 +33,7 @@ type Config struct {
 	Topic   string // default Topic
 
 	Data   string           // folder in StatsBomb's open-data layout; empty: simulated matches
-	Filter statsbomb.Filter // which matches of the folder
+	Filter statsbomb.Filter // which matches of the folder; of simulated ones From and To count
 	Frames bool             // simulated matches have 360 frames
 
 	Rate       float64   // events a second; 0: as fast as can be
@@ -53,7 +53,10 @@ type Config struct {
 type Feed struct {
 	cfg     Config
 	brokers []string
-	what    string // of the matches
+	what    string            // of the matches
+	archive statsbomb.Archive // nil with a cluster
+	named   sync.Once
+	teams   map[int64]string // by named
 
 	own      *broker.Broker // nil with a cluster
 	stop     context.CancelFunc
@@ -91,7 +94,7 @@ func (f *Feed) begin(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	f.what = what
+	f.archive, f.what = archive, what
 	if f.own, err = broker.Start(broker.Config{Partitions: f.cfg.Partitions, RetentionBytes: f.cfg.RetentionBytes, Logger: f.cfg.Logger}); err != nil {
 		return err
 	}
@@ -141,13 +144,13 @@ func (f *Feed) warn(err error) {
 }
 
 // Archive opens the matches that data names: a folder in StatsBomb's open-data layout, of which filter takes a part, or, if
-// it is empty, simulated ones. what says so in words for a person.
+// it is empty, simulated ones, of which the filter's dates take a part. what says so in words for a person.
 func Archive(data string, filter statsbomb.Filter, sim simulate.Config) (archive statsbomb.Archive, what string, err error) {
 	if data == "" {
 		if err := sim.Validate(); err != nil {
 			return nil, "", fmt.Errorf("simulate: %w", err)
 		}
-		return simulate.New(sim), "simulated matches", nil
+		return simulated(sim, filter)
 	}
 	folder, err := statsbomb.OpenFolder(data)
 	if err != nil {
@@ -162,6 +165,34 @@ func Archive(data string, filter statsbomb.Filter, sim simulate.Config) (archive
 		what = "simulated " + what
 	}
 	return subset, what, nil
+}
+
+// simulated takes the matches of a filter's dates. Competition and season name real ones, which the simulator does not have.
+func simulated(sim simulate.Config, filter statsbomb.Filter) (statsbomb.Archive, string, error) {
+	archive := simulate.New(sim)
+	if filter.From == "" && filter.To == "" {
+		return archive, "simulated matches", nil
+	}
+	subset := statsbomb.Where(archive, statsbomb.Filter{From: filter.From, To: filter.To})
+	if len(subset.Matches()) == 0 {
+		return nil, "", fmt.Errorf("no simulated match from %q to %q; ask for more matches or other dates", filter.From, filter.To)
+	}
+	return subset, "simulated matches", nil
+}
+
+// Team is the name of a team in the matches that the feed plays; of one that it does not know, as with a cluster, "team" and
+// the id.
+func (f *Feed) Team(id int64) string {
+	if f.archive == nil {
+		return fmt.Sprintf("team %d", id)
+	}
+	f.named.Do(func() {
+		f.teams = map[int64]string{}
+		for _, m := range f.archive.Matches() {
+			f.teams[int64(m.Home.ID)], f.teams[int64(m.Away.ID)] = m.Home.Name, m.Away.Name
+		}
+	})
+	return cmp.Or(f.teams[id], fmt.Sprintf("team %d", id))
 }
 
 // Source is a source of the feed's records for a query. Sources of one group share the records between them; with an empty

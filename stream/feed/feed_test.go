@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"cancha/statsbomb"
+	"cancha/statsbomb/simulate"
 	"cancha/stream"
 )
 
@@ -45,6 +47,9 @@ func TestOwnFeedIsReadToItsEnd(t *testing.T) {
 	defer f.Close()
 	if !f.Own() || !strings.Contains(f.String(), "simulated matches, as fast as can be") {
 		t.Errorf("got %s, own %v", f, f.Own())
+	}
+	if club := f.archive.Matches()[0].Home; f.Team(int64(club.ID)) != club.Name || f.Team(-1) != "team -1" {
+		t.Errorf("got %q for %v and %q for a team that there is not", f.Team(int64(club.ID)), club, f.Team(-1))
 	}
 	var groups [2]counter
 	for i := range groups { // each group gets all, the second from what is kept
@@ -122,5 +127,26 @@ func TestOpenErrors(t *testing.T) {
 				t.Errorf("got %v, want an error with %q", err, row.want)
 			}
 		})
+	}
+}
+
+func TestArchiveOfSimulatedDates(t *testing.T) {
+	sim := simulate.Config{Seed: 1, Matches: 40}
+	all := simulate.New(sim).Matches()
+	from := all[25].Date
+	archive, what, err := Archive("", statsbomb.Filter{Competition: 11, From: from}, sim)
+	if err != nil || what != "simulated matches" {
+		t.Fatalf("got %q, %v", what, err)
+	}
+	for _, m := range archive.Matches() {
+		if m.Date < from {
+			t.Errorf("match %d is of %s, before %s", m.ID, m.Date, from)
+		}
+	}
+	if n := len(archive.Matches()); n < 15 || n >= 40 {
+		t.Errorf("got %d matches of 40", n)
+	}
+	if _, _, err := Archive("", statsbomb.Filter{From: "2999-01-01"}, sim); err == nil || !strings.Contains(err.Error(), "no simulated match") {
+		t.Errorf("got %v", err)
 	}
 }
