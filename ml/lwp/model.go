@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"cancha/ml"
@@ -197,15 +199,24 @@ func (m *Model) Importance() []Share {
 func (m *Model) MIMEBundle() map[string]any {
 	i := m.Info
 	g := grid.Grid{Caption: "Win-probability model: " + m.Name(), Header: []string{"", ""}, Rows: [][]string{
-		{"trained on", fmt.Sprintf("%d matches, %s – %s (%s)", i.Matches, i.From, i.To, sourceName(i.Source))},
-		{"rows", fmt.Sprint(i.Rows)},
+		{"trained on", fmt.Sprintf("%s matches, %s – %s (%s)", count(i.Matches), i.From, i.To, sourceName(i.Source))},
+		{"rows", count(i.Rows)},
 		{"trees, seed", fmt.Sprintf("%d, %d", i.Trees, i.Seed)},
-		{"classes", fmt.Sprint(i.Classes)},
+		{"classes", strings.Join(i.Classes, ", ")},
 		{"teams rated", fmt.Sprint(len(m.ratings.teams))},
-		{"trained at", i.TrainedAt.Format(time.RFC3339)},
+		{"trained at", i.TrainedAt.UTC().Format("2006-01-02 15:04 UTC")},
 	}}
 	if rps, ok := i.Metrics["rps"]; ok {
 		g.Rows = append(g.Rows, []string{"RPS on later matches", fmt.Sprintf("%.4f", rps)})
 	}
 	return g.Bundle()
+}
+
+// count writes n with a comma every three digits.
+func count(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }

@@ -45,12 +45,12 @@ func (ms *Matches) MIMEBundle() map[string]any {
 		outcomes[m.Label()]++
 	}
 	n := len(ms.Matches)
-	g := grid.Grid{Caption: fmt.Sprintf("%d matches (%s)", n, sourceName(ms.Source)), Header: []string{"", ""}}
+	g := grid.Grid{Caption: fmt.Sprintf("%s matches (%s)", count(n), sourceName(ms.Source)), Header: []string{"", ""}}
 	if n > 0 {
 		g.Rows = [][]string{
 			{"dates", ms.Matches[0].Date + " – " + ms.Matches[n-1].Date},
-			{"listed without events", fmt.Sprint(ms.NoEvents)},
-			{"rows, one a minute", fmt.Sprint(n * (LastMinute + 1))},
+			{"listed without events", count(ms.NoEvents)},
+			{"rows, one a minute", count(n * (LastMinute + 1))},
 			{"goals per match", fmt.Sprintf("%.2f", float64(goals)/float64(n))},
 			{"home win, draw, away win", fmt.Sprintf("%d, %d, %d", outcomes[0], outcomes[1], outcomes[2])},
 		}

@@ -8,7 +8,11 @@ import (
 )
 
 // Interval is a mean with the interval that holds it in 95 % of bootstrap samples.
-type Interval struct{ Mean, Low, High float64 }
+type Interval struct {
+	Mean float64 `json:"mean"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
 
 // String returns the interval as "+.0012 [−.0003, +.0027]" would be written, with ASCII signs.
 func (v Interval) String() string { return fmt.Sprintf("%+.4f [%+.4f, %+.4f]", v.Mean, v.Low, v.High) }

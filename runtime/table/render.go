@@ -252,7 +252,7 @@ func (v view) line(b *strings.Builder, widths []int, cell func(k int) string) {
 func (v view) html() string {
 	var b strings.Builder
 	b.WriteString(`<table style="border-collapse:collapse">` + "\n")
-	fmt.Fprintf(&b, `<caption style="caption-side:bottom;text-align:left;padding-top:4px">%s</caption>`+"\n", html.EscapeString(v.caption))
+	fmt.Fprintf(&b, `<caption style="caption-side:bottom;text-align:left;white-space:nowrap;padding-top:4px">%s</caption>`+"\n", html.EscapeString(v.caption))
 	b.WriteString("<thead><tr>")
 	for k, name := range v.names {
 		v.cell(&b, k, "th", ` scope="col" title="`+v.types[k]+`"`, name)
@@ -284,7 +284,7 @@ func (v view) cell(b *strings.Builder, k int, tag, attributes, text string) {
 	if v.numeric[k] {
 		align = "right"
 	}
-	fmt.Fprintf(b, `<%s%s style="text-align:%s;padding:2px 8px">%s</%s>`, tag, attributes, align, html.EscapeString(text), tag)
+	fmt.Fprintf(b, `<%s%s style="text-align:%s;white-space:nowrap;padding:2px 8px">%s</%s>`, tag, attributes, align, html.EscapeString(text), tag)
 }
 
 func (v view) more(b *strings.Builder, tag string) {
