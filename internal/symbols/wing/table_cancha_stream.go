@@ -55,6 +55,7 @@ var table_cancha_stream = listing.Package{
 		{"Column", (*stream.Column)(nil)},
 		{"Condition", (*stream.Condition)(nil)},
 		{"Handler", (*stream.Handler)(nil)},
+		{"History", (*stream.History)(nil)},
 		{"Instant", (*stream.Instant)(nil)},
 		{"Key", (*stream.Key)(nil)},
 		{"Latencies", (*stream.Latencies)(nil)},
