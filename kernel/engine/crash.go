@@ -63,12 +63,31 @@ func (p *process) death() *cell.Error {
 	p.wait()
 	trace := string(p.pipes[1].crash.give())
 	cause := deathCause(p.exit, trace)
+	if p.cut && trace == "" {
+		cause = "its connection to the kernel is gone: code of a cell has closed file descriptors that it had not opened"
+	}
 	value := cause + "; all variables are lost, a fresh engine runs the next cell"
 	e := &cell.Error{Name: "engine died", Value: value, Traceback: []string{"engine died: " + value}}
-	if trace != "" {
+	if trace = readable(trace); trace != "" {
 		e.Traceback = append(e.Traceback, firstLines(trace, 30))
 	}
 	return e
+}
+
+// readable leaves out of a trace what no writer of a cell can use: the runtime's own stack, which comes first in a fatal
+// error, and where memory has run out, of stack or of all, the interpreter's functions that came upon it.
+func readable(trace string) string {
+	head, rest, ok := strings.Cut(trace, "\n\nruntime stack:\n")
+	if !ok {
+		return trace
+	}
+	if strings.Contains(head, "stack overflow") || strings.Contains(head, "out of memory") {
+		return head
+	}
+	if _, goroutines, ok := strings.Cut(rest, "\n\n"); ok {
+		return head + "\n\n" + goroutines
+	}
+	return head
 }
 
 // deathCause names, from the exit and the runtime's last words, what ended an engine, and what to do about it.
@@ -81,7 +100,8 @@ func deathCause(exit error, trace string) string {
 	case strings.Contains(trace, "all goroutines are asleep"):
 		return "deadlock: all goroutines are asleep"
 	case trace != "":
-		return strings.TrimSpace(firstLines(trace, 1))
+		first, _, _ := strings.Cut(strings.TrimSpace(trace), "\n")
+		return first
 	}
 	var status *exec.ExitError
 	switch {

@@ -291,3 +291,20 @@ func TestCloseLeavesNothing(t *testing.T) {
 	}
 	t.Errorf("goroutines: %d before, %d after", before, runtime.NumGoroutine())
 }
+
+// TestReadable: of a trace only what the writer of a cell can use is shown.
+func TestReadable(t *testing.T) {
+	const own, others = "\n\nruntime stack:\nruntime.throw()\n\tpanic.go:1", "\n\ngoroutine 7 [running]:\nmain.f()"
+	for _, c := range []struct{ name, trace, want string }{
+		{"panic", "panic: boom" + others, "panic: boom" + others},
+		{"map", "fatal error: concurrent map writes" + others, "fatal error: concurrent map writes" + others},
+		{"recursion", "runtime: goroutine stack exceeds 9\nfatal error: stack overflow" + own + others, "runtime: goroutine stack exceeds 9\nfatal error: stack overflow"},
+		{"memory", "fatal error: runtime: out of memory" + own + others, "fatal error: runtime: out of memory"},
+		{"other fatal errors", "fatal error: odd" + own + others, "fatal error: odd" + others},
+		{"cut off", "fatal error: odd" + own, "fatal error: odd"},
+	} {
+		if got := readable(c.trace); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}

@@ -42,6 +42,7 @@ type process struct {
 	done    map[int64]chan cell.Result // by cell
 	answers map[uint64]chan json.RawMessage
 	exit    error // of Wait, valid after ended
+	cut     bool  // it lived on without its connection and was killed; valid after ended
 }
 
 func start(c Config) (*process, error) {
@@ -103,9 +104,7 @@ func (p *process) run() {
 		}
 		p.frame(f)
 	}
-	p.killGroup() // an engine that closed its connection is of no use, and children must not outlive it
-	err := p.cmd.Wait()
-	p.killGroup()
+	err := p.reap()
 	for _, pipe := range p.pipes {
 		pipe.finish()
 	}
@@ -116,6 +115,27 @@ func (p *process) run() {
 	p.mu.Unlock()
 	close(p.ended)
 	p.conn.Close()
+}
+
+// reapGrace is how long an engine may live without its connection: the connection ends a moment before the process does.
+const reapGrace = 300 * time.Millisecond
+
+// reap waits for the engine's end and ends what it leaves behind. An engine that has lost its connection is of no use.
+func (p *process) reap() error {
+	ended := make(chan error, 1)
+	go func() { ended <- p.cmd.Wait() }()
+	timer := time.NewTimer(reapGrace)
+	defer timer.Stop()
+	var err error
+	select {
+	case err = <-ended:
+	case <-timer.C:
+		p.cut = true
+		p.killGroup()
+		err = <-ended
+	}
+	p.killGroup() // children must not outlive it
+	return err
 }
 
 // frame hands one frame of the engine to whom it is for.

@@ -18,6 +18,9 @@ type outcome struct {
 	trace       []string
 }
 
+// errGoexit is how a cell ends that leaves its goroutine, which in a program would be the main one.
+var errGoexit = errors.New("the cell has called runtime.Goexit")
+
 // execute runs a cell's function on a goroutine of its own, so that one that cannot be stopped can be left behind.
 func (p *Program) execute(name string, serial int64, f func()) *cell.Error {
 	run := cellio.NewRun(serial)
@@ -25,9 +28,9 @@ func (p *Program) execute(name string, serial int64, f func()) *cell.Error {
 	defer p.current.Store(nil)
 	done := make(chan outcome, 1)
 	go func() {
-		var o outcome
+		o := outcome{panicked: errGoexit} // unless Do returns
+		defer func() { done <- o }()
 		o.panicked, o.interrupted, o.trace = p.machine.Do(run, f)
-		done <- o
 	}()
 	select {
 	case o := <-done:

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 
 	"cancha/internal/cellio"
@@ -20,7 +19,10 @@ type Evaluator interface {
 	IsComplete(code string) cell.Completeness
 }
 
-// Serve answers the kernel's frames until the kernel asks to exit or its connection ends; both return nil. Cells run one
+// ErrConnection reports that the connection to the kernel has ended without its asking to exit.
+var ErrConnection = errors.New("the connection to the kernel has ended")
+
+// Serve answers the kernel's frames until the kernel asks to exit, which returns nil, or its connection ends. Cells run one
 // after another; questions are answered beside them, interrupts at once. A cell that still runs when Serve returns is left
 // to the end of the process.
 func Serve(conn *cellio.Conn, out *cellio.Outlet, e Evaluator) error {
@@ -33,11 +35,11 @@ func Serve(conn *cellio.Conn, out *cellio.Outlet, e Evaluator) error {
 	defer close(s.cells)
 	for {
 		f, err := conn.Receive()
-		if errors.Is(err, io.EOF) || err == nil && f.Kind == cellio.KindExit {
-			return nil
-		}
 		if err != nil {
-			return fmt.Errorf("read from kernel: %w", err)
+			return fmt.Errorf("%w: %w", ErrConnection, err)
+		}
+		if f.Kind == cellio.KindExit {
+			return nil
 		}
 		if err := s.take(f); err != nil {
 			return err

@@ -1,12 +1,16 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"os"
+	"reflect"
+	"runtime"
 	"strconv"
+	"strings"
 )
 
 // ErrConnection reports a connection file that a kernel cannot serve; the text tells why.
@@ -49,7 +53,7 @@ func ParseConnection(raw []byte) (Connection, error) {
 		CurveSecret string `json:"curve_secretkey"`
 	}
 	if err := json.Unmarshal(raw, &file); err != nil {
-		return Connection{}, fmt.Errorf("%w: %w", ErrConnection, err)
+		return Connection{}, fmt.Errorf("%w: %w", ErrConnection, jsonFault(raw, err))
 	}
 	if file.CurvePublic != "" || file.CurveSecret != "" {
 		return Connection{}, fmt.Errorf("%w: it asks for CURVE encryption, which this kernel does not speak; start it without", ErrConnection)
@@ -67,6 +71,32 @@ func ParseConnection(raw []byte) (Connection, error) {
 	return c, c.validate()
 }
 
+// jsonFault says what is wrong with a file's JSON in words that name the file's fields, not our types.
+func jsonFault(raw []byte, err error) error {
+	var kind *json.UnmarshalTypeError
+	switch {
+	case len(bytes.TrimSpace(raw)) == 0:
+		return errors.New("it is empty")
+	case errors.As(err, &kind) && kind.Field == "":
+		return fmt.Errorf("it is a JSON %s, not an object", kind.Value)
+	case errors.As(err, &kind):
+		want := "string"
+		if kind.Type.Kind() == reflect.Int {
+			want = "whole number"
+		}
+		return fmt.Errorf("%s is a JSON %s, want a %s", kind.Field[strings.LastIndex(kind.Field, ".")+1:], kind.Value, want)
+	}
+	return fmt.Errorf("it is no JSON: %w", err)
+}
+
+// longestPath is how long the path of a socket may be, in bytes.
+func longestPath() int {
+	if runtime.GOOS == "linux" {
+		return 107
+	}
+	return 103
+}
+
 func (c Connection) validate() error {
 	if c.Transport != "tcp" && c.Transport != "ipc" {
 		return fmt.Errorf("%w: transport %q is neither tcp nor ipc", ErrConnection, c.Transport)
@@ -81,9 +111,17 @@ func (c Connection) validate() error {
 		{"shell_port", c.ShellPort}, {"iopub_port", c.IOPubPort}, {"stdin_port", c.StdinPort},
 		{"control_port", c.ControlPort}, {"hb_port", c.HBPort},
 	}
+	taken := map[int]string{}
 	for _, p := range ports {
 		if p.port < 1 || p.port > 65535 {
 			return fmt.Errorf("%w: %s is %d, not a port from 1 to 65535", ErrConnection, p.name, p.port)
+		}
+		if other := taken[p.port]; other != "" {
+			return fmt.Errorf("%w: %s and %s are both %d", ErrConnection, other, p.name, p.port)
+		}
+		taken[p.port] = p.name
+		if network, path := c.Address(p.port); network == "unix" && len(path) > longestPath() {
+			return fmt.Errorf("%w: %s has %d bytes, and a socket's path may have %d: choose a shorter ip", ErrConnection, path, len(path), longestPath())
 		}
 	}
 	return nil

@@ -159,6 +159,13 @@ func TestParseConnection(t *testing.T) {
 	const ports = `"shell_port":1,"iopub_port":2,"stdin_port":3,"control_port":4,"hb_port":5`
 	for _, c := range []struct{ name, file, want string }{
 		{"defaults", `{` + ports + `}`, ""},
+		{"empty", " ", "it is empty"},
+		{"cut off", `{"shell_port":1,`, "no JSON"},
+		{"a list", `[]`, "a JSON array, not an object"},
+		{"a port in quotes", `{"shell_port":"1"}`, "shell_port is a JSON string, want a whole number"},
+		{"a key that is a number", `{"key":1}`, "key is a JSON number, want a string"},
+		{"two channels on a port", `{"hb_port":4,` + strings.Replace(ports, `"hb_port":5`, `"x":5`, 1) + `}`, "control_port and hb_port are both 4"},
+		{"a long path", `{"transport":"ipc","ip":"/` + strings.Repeat("x", 110) + `",` + ports + `}`, "has 113 bytes"},
 		{"ipc", `{"transport":"ipc","ip":"/run/k",` + ports + `}`, ""},
 		{"sha512", `{"signature_scheme":"hmac-sha512","key":"k",` + ports + `}`, ""},
 		{"not JSON", `{`, "unexpected end"},
