@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 
 	"cancha/internal/cellio"
 	"cancha/internal/symbols"
@@ -32,7 +33,9 @@ func runEngine(_ context.Context, args []string) error {
 	if err := parseAll(flags, args); err != nil {
 		return err
 	}
-	signal.Ignore(os.Interrupt) // an interrupt is a frame; a terminal's ^C is the kernel's
+	parent := os.Getppid()
+	signal.Ignore(os.Interrupt)   // an interrupt is a frame; a terminal's ^C is the kernel's
+	signal.Reset(syscall.SIGTERM) // ends this process, whatever a cell does
 	debug.SetMaxStack(maxStack)
 	file := os.NewFile(engine.ConnFD, "kernel")
 	stream, err := net.FileConn(file)
@@ -52,14 +55,20 @@ func runEngine(_ context.Context, args []string) error {
 		return err
 	}
 	err = eval.Serve(conn, outlet, program)
-	endChildren()
+	if errors.Is(err, eval.ErrConnection) {
+		endWithKernel(parent)
+	}
 	return err
 }
 
-// endChildren ends what cells have started, and with it this process: nobody else does when the kernel was killed. The kernel
-// gives each engine a process group.
-func endChildren() {
-	if syscall.Getpgrp() == os.Getpid() {
+// endWithKernel ends this process and what cells have started, if the kernel is gone: nobody else does when it was killed. A
+// kernel that lives, though a cell has closed the connection to it, does this itself and tells why.
+func endWithKernel(kernel int) {
+	limit := time.Now().Add(time.Second)
+	for os.Getppid() == kernel && time.Now().Before(limit) {
+		time.Sleep(time.Millisecond) // polls: nobody tells a process that it has lost its parent
+	}
+	if os.Getppid() != kernel && syscall.Getpgrp() == os.Getpid() { // the kernel gives each engine a process group
 		_ = syscall.Kill(0, syscall.SIGKILL) // the group cannot be gone: it has this process
 	}
 }
@@ -74,6 +83,7 @@ func newProgram(outlet *cellio.Outlet) (*eval.Program, error) {
 		Symbols:  symbols.Table(),
 		Packages: packages,
 		Export:   symbols.Export,
+		Docs:     symbols.Docs,
 		Outlet:   outlet,
 		Render:   display.Of,
 		Logger:   slog.New(slog.NewTextHandler(os.Stderr, nil)),

@@ -37,10 +37,12 @@ func Packages() []Package {
 	return all
 }
 
-// group is a set of tables and the archive of the same packages' export data.
+// group is a set of tables, and the archives of the same packages' export data and doc comments; a group without the latter
+// has them in the one before it.
 type group struct {
 	tables  []listing.Package
 	exports string
+	docs    string
 }
 
 // standardGroups is how many of the groups, at the front, are of the standard library.
@@ -48,10 +50,10 @@ const standardGroups = 2
 
 func groups() []group {
 	return []group{
-		{std.All(), std.AllExports()},
-		{std.Platform(), std.PlatformExports()},
-		{foreign.All(), foreign.AllExports()},
-		{wing.All(), wing.AllExports()},
+		{std.All(), std.AllExports(), std.Docs()},
+		{std.Platform(), std.PlatformExports(), ""},
+		{foreign.All(), foreign.AllExports(), foreign.Docs()},
+		{wing.All(), wing.AllExports(), wing.Docs()},
 	}
 }
 

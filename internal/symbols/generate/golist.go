@@ -16,12 +16,17 @@ import (
 // listed is a package as the go command sees it.
 type listed struct {
 	path, name, export string // export is the file with its export data
+	folder             string
+	files              []string // its Go files on the platform
 }
 
 // goList runs go list for a platform and returns the packages that match the patterns. With export set it compiles
 // them, with -trimpath so that the export data do not depend on where the sources lie.
 func goList(p platform, export bool, patterns ...string) ([]listed, error) {
-	args := []string{"list", "-trimpath", "-f", "{{.ImportPath}}\t{{.Name}}\t{{.Export}}"}
+	if len(patterns) == 0 {
+		return nil, nil
+	}
+	args := []string{"list", "-trimpath", "-f", "{{.ImportPath}}\t{{.Name}}\t{{.Export}}\t{{.Dir}}\t{{join .GoFiles \" \"}}"}
 	if export {
 		args = append(args, "-export")
 	}
@@ -36,7 +41,7 @@ func goList(p platform, export bool, patterns ...string) ([]listed, error) {
 	var all []listed
 	for line := range strings.Lines(string(out)) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		all = append(all, listed{path: f[0], name: f[1], export: f[2]})
+		all = append(all, listed{path: f[0], name: f[1], export: f[2], folder: f[3], files: strings.Fields(f[4])})
 	}
 	return all, nil
 }

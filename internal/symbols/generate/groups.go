@@ -32,11 +32,14 @@ type group struct {
 	// perPlatform lists the packages whose names or constants differ from one platform to another. It was found by
 	// comparing every exported name of the standard library on all platforms.
 	perPlatform []string
+	// documented are packages beyond those that cells import whose doc comments are kept.
+	documented []string
 }
 
 func groups() []group {
 	return []group{
-		{name: "std", patterns: []string{"std"}, keep: standard, perPlatform: []string{"os", "runtime", "syscall"}},
+		{name: "std", patterns: []string{"std"}, keep: standard, perPlatform: []string{"os", "runtime", "syscall"},
+			documented: []string{"builtin"}},
 		{name: "foreign", patterns: foreign(), keep: func(listed) bool { return true }},
 		{name: "wing", patterns: []string{"cancha/runtime/...", "cancha/stream/...", "cancha/statsbomb/...", "cancha/ml/..."}, keep: wing},
 	}
@@ -97,6 +100,16 @@ func (g group) generate() (map[string][]byte, error) {
 		return nil, err
 	}
 	if files["exports.zip"], err = exports(shared); err != nil {
+		return nil, err
+	}
+	documented, err := goList(home, false, g.documented...)
+	if err != nil {
+		return nil, err
+	}
+	if files["docs.zip"], err = docs(append(documented, packages...)); err != nil {
+		return nil, err
+	}
+	if files["docs.go"], err = emitDocs(g.name); err != nil {
 		return nil, err
 	}
 	if len(own) == 0 {
@@ -173,9 +186,19 @@ func (g group) tables(files map[string][]byte, packages []listed, suffix, functi
 	return err
 }
 
-// exports packs the packages' export data, each under its import path. The archive is a plain zip with dates of zero,
-// so that equal packages make equal bytes, and one package is unpacked without the others; its comment is the toolchain.
+// exports packs the packages' export data, each under its import path.
 func exports(packages []listed) ([]byte, error) {
+	return pack(packages, func(p listed) ([]byte, error) {
+		if p.path == "unsafe" {
+			return nil, nil // the type checker has it built in
+		}
+		return payload(p.export)
+	})
+}
+
+// pack makes an archive with one file a package, those without content left out: a plain zip with dates of zero, so that
+// equal packages make equal bytes, and one package is unpacked without the others; its comment is the toolchain.
+func pack(packages []listed, content func(listed) ([]byte, error)) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
 	w.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
@@ -185,12 +208,12 @@ func exports(packages []listed) ([]byte, error) {
 		return nil, err
 	}
 	for _, p := range packages {
-		if p.path == "unsafe" {
-			continue // the type checker has it built in
-		}
-		data, err := payload(p.export)
+		data, err := content(p)
 		if err != nil {
 			return nil, err
+		}
+		if data == nil {
+			continue
 		}
 		f, err := w.CreateHeader(&zip.FileHeader{Name: p.path, Method: zip.Deflate})
 		if err != nil {
