@@ -3,10 +3,14 @@
     python survive.py [--kernel cancha]
 
 Garbage and silence on each port, then cells and a signal that end the engine, the process that runs cells. After each the
-next cell must run in the same kernel process, within 10 s, and what ended an engine must be told in words. Exit 1 if not.
+next cell must run in the same kernel process, within 10 s, and what ended an engine must be told in words. Then kernels that
+start in poor places: a full disk under the log, a log that nobody reads, no folder to write in. Then what must end: a kernel
+whose connection file is of no use, with one line that says why, and all processes of a kernel that is killed. Exit 1 if
+anything is otherwise.
 """
 import argparse
 import contextlib
+import json
 import os
 import pathlib
 import queue
@@ -35,6 +39,21 @@ GARBAGE = {
     "a frame of 2^63 bytes": GREETING + b"\x04\x19\x05READY" + b"\x02" + b"\x7f" + b"\xff" * 7,
 }
 
+# Connection files of no use -> what must be said of them. None: no such file; a folder is a file that cannot be read.
+PORTS_IN_FILE = {"shell_port": 50001, "iopub_port": 50002, "stdin_port": 50003, "control_port": 50004, "hb_port": 50005}
+CONNECTIONS = {
+    "missing": (None, "no such file"),
+    "a folder": (pathlib.Path("/"), "is a directory"),
+    "empty": ("", "empty"),
+    "broken JSON": ('{"shell_port": 50001, "ip": ', "JSON"),
+    "a list": ("[1, 2]", "not an object"),
+    "a port in quotes": ('{"shell_port": "50001"}', "shell_port"),
+    "without ports": ("{}", "shell_port is 0"),
+    "two channels on one port": (json.dumps(PORTS_IN_FILE | {"hb_port": 50001}), "hb_port"),
+    "an unknown signature scheme": (json.dumps(PORTS_IN_FILE | {"signature_scheme": "rot13"}), "rot13"),
+    "an address that is not ours": (json.dumps(PORTS_IN_FILE | {"ip": "192.0.2.1"}), "cannot assign|can't assign"),
+}
+
 # Cells that end their engine -> what their error must say.
 FATAL = {
     "os.Exit(3)": r"exit\w*.*\b3\b",
@@ -46,9 +65,9 @@ FATAL = {
 class Kernel:
     """A running kernel, its log and a client."""
 
-    def __init__(self, name: str, log):
+    def __init__(self, name: str, log, **how):
         self.manager = jupyter_client.KernelManager(kernel_name=name)
-        self.manager.start_kernel(stderr=log, stdout=log)
+        self.manager.start_kernel(stderr=log, stdout=log, **how)
         self.client = self.manager.client()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=30)
@@ -181,6 +200,75 @@ def kill(trial: Trial):
     trial.case(f"kill -9 of the engine while a cell runs: {status}", text, r"killed")
 
 
+def poor_places(name: str, faults: list[str]):
+    """Start kernels where nothing can be written, and have each of them log something and run a cell."""
+    bare = {key: value for key, value in os.environ.items() if key not in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "TMPDIR")}
+    reader, unread = os.pipe()
+    os.close(reader)
+    for title, log, how in (
+        ("the log is on a full disk", os.open("/dev/full", os.O_WRONLY), {}),
+        ("the log is a pipe that nobody reads any more", unread, {}),
+        ("no HOME, and no folder for temporary files", subprocess.DEVNULL, {"env": bare | {"TMPDIR": "/nonexistent"}}),
+    ):
+        kernel = Kernel(name, log, **how)
+        trial = Trial(kernel)
+        with contextlib.suppress(ConnectionError), socket.create_connection(kernel.port("shell"), timeout=5) as peer:
+            peer.sendall(GARBAGE["an HTTP request"] * 10)  # is refused, and logged
+            peer.settimeout(2)
+            with contextlib.suppress(TimeoutError):
+                peer.recv(4096)
+        _, text = kernel.cell('if err := os.WriteFile("/dev/full", []byte("x"), 0o600); err != nil {\n\tpanic(err)\n}', NEXT)
+        trial.case(title + "; a cell that writes to a full disk", text, "no space left")
+        faults += trial.faults
+        kernel.close()
+        if log >= 0:
+            os.close(log)
+
+
+def useless_connections(name: str, faults: list[str]):
+    """Start kernels with connection files of no use: each must end with one line that says why."""
+    argv = jupyter_client.KernelManager(kernel_name=name).kernel_spec.argv
+    folder = jupyter_client.KernelManager(kernel_name=name).kernel_spec.resource_dir
+    print("\n== connection files of no use")
+    with tempfile.TemporaryDirectory() as there:
+        for title, (content, want) in CONNECTIONS.items():
+            path = content if isinstance(content, pathlib.Path) else pathlib.Path(there, "connection.json")
+            path.unlink(missing_ok=True) if path.parent == pathlib.Path(there) else None
+            if isinstance(content, str):
+                path.write_text(content)
+            command = [word.format(connection_file=path, resource_dir=folder) for word in argv]
+            ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=NEXT)
+            said = ended.stderr.strip().replace(there + "/", "")
+            print(f"   {title}: exit code {ended.returncode}: {said}")
+            if ended.returncode == 0 or len(said.splitlines()) != 1 or not re.search(want, said):
+                faults.append(f"connection file, {title}: want a failure with one line that says {want}")
+
+
+def nothing_left(name: str, faults: list[str]):
+    """Kill a kernel while a cell runs and has started a process: engine and process must end too."""
+    kernel = Kernel(name, subprocess.DEVNULL)
+    kernel.begin('child := exec.Command("sleep", "300")\nfmt.Println(child.Start(), os.Getpid(), child.Process.Pid)\nfor {\n}')
+    while (message := kernel.client.get_iopub_msg(timeout=NEXT))["msg_type"] != "stream":
+        pass
+    left = {int(word) for word in re.findall(r"\d+", message["content"]["text"])}
+    os.kill(kernel.pid, signal.SIGKILL)
+    begin = time.monotonic()
+    while left and time.monotonic() - begin < NEXT:
+        left = {pid for pid in left if runs(pid)}
+        time.sleep(0.01)  # polls
+    print(f"\n== kill -9 of the kernel while a cell runs: engine and what it has started are gone after {time.monotonic() - begin:.2f} s")
+    for pid in left:
+        faults.append(f"kill -9 of the kernel: process {pid} is left")
+        os.kill(pid, signal.SIGKILL)
+    kernel.client.stop_channels()
+
+
+def runs(pid: int) -> bool:
+    """Report whether a process runs; one that has ended and was not waited for does not."""
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    return bool(state.strip()) and not state.startswith("Z")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kernel", default="cancha")
@@ -201,8 +289,14 @@ def main() -> int:
         lines = path.read_text(errors="replace").splitlines()
         print(f"\n== the kernel's log, {len(lines)} lines, the last 12")
         print("\n".join("   " + line[:200] for line in lines[-12:]))
-    print("\nsurvived all" if not trial.faults else "\n" + "\n".join("FAILED " + fault for fault in trial.faults))
-    return 1 if trial.faults else 0
+    faults = trial.faults
+    for step in (poor_places, useless_connections, nothing_left):
+        try:
+            step(options.kernel, faults)
+        except (queue.Empty, subprocess.TimeoutExpired) as error:
+            faults.append(f"{step.__name__}: {type(error).__name__}: {error}")
+    print("\nsurvived all" if not faults else "\n" + "\n".join("FAILED " + fault for fault in faults))
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":
