@@ -220,3 +220,12 @@ func count(n int) string {
 	}
 	return s
 }
+
+// DayAfter returns the first day, YYYY-MM-DD, after the last training match: matches from then on are new to the model.
+func (i Info) DayAfter() string {
+	last, err := time.Parse(time.DateOnly, i.To)
+	if err != nil {
+		return "" // no date, no matches that are known to be later
+	}
+	return last.AddDate(0, 0, 1).Format(time.DateOnly)
+}

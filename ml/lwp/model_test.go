@@ -228,3 +228,11 @@ type empty struct{}
 func (empty) Source() string                          { return "open-data" }
 func (empty) Matches() []statsbomb.Match              { return []statsbomb.Match{{ID: 1}} }
 func (empty) Events(int64) ([]statsbomb.Event, error) { return nil, statsbomb.ErrNoEvents }
+
+func TestDayAfter(t *testing.T) {
+	for to, want := range map[string]string{"2022-02-28": "2022-03-01", "": ""} {
+		if got := (Info{To: to}).DayAfter(); got != want {
+			t.Errorf("%q: got %q, want %q", to, got, want)
+		}
+	}
+}
