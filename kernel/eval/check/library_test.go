@@ -7,12 +7,16 @@ import (
 	"cancha/internal/symbols"
 )
 
-// libraryScope returns an empty scope over all that cells may import.
-func libraryScope(t *testing.T) *Scope {
-	t.Helper()
-	var packages []Package
+// library is all that cells may import.
+func library() (packages []Package, export func(path string) (io.ReadCloser, error)) {
 	for _, p := range symbols.Packages() {
 		packages = append(packages, Package{Path: p.Path, Name: p.Name, Standard: p.Standard})
 	}
-	return NewScope(packages, func(path string) (io.ReadCloser, error) { return symbols.Export(path) })
+	return packages, symbols.Export
+}
+
+// libraryScope returns an empty scope over the library.
+func libraryScope(t *testing.T) *Scope {
+	t.Helper()
+	return NewScope(library())
 }
