@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"strconv"
+	"syscall"
 	"time"
 
 	"cancha/internal/cellio"
@@ -32,6 +33,7 @@ func runKernel(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a log that nobody reads any more must not end the kernel
 	return serveKernel(ctx, conn, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 }
 

@@ -17,6 +17,7 @@ import (
 func controlCases() []namedCase {
 	return []namedCase{
 		{"control and heartbeat while a cell runs; interrupt keeps the state", whileBusy},
+		{"what waits is interrupted", waits},
 		{"interrupt while idle", interruptIdle},
 		{"SIGINT while idle", signalIdle},
 		{"two clients", twoClients},
@@ -83,6 +84,25 @@ func whileBusy(t *testing.T, s *subject) {
 	}
 	_, ms := s.run(t, s.Kept)
 	want(t, "state", printed(ms, "stdout"), "kept\n")
+}
+
+func waits(t *testing.T, s *subject) {
+	if len(s.Waits) == 0 {
+		t.Skip("no sample")
+	}
+	for name, code := range s.Waits {
+		var began time.Time
+		r := s.whileRunning(t, code, func() {
+			began = time.Now()
+			if err := s.client.Interrupt(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		want(t, name+": status", r.Status, cell.Failed)
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("%s: the cell ended %v after the interrupt", name, took)
+		}
+	}
 }
 
 func interruptIdle(t *testing.T, s *subject) {

@@ -19,6 +19,7 @@ import (
 //	print T     eprint T     value T     a line on stdout, on stderr, the cell's value
 //	part T                   text on stdout without a newline
 //	display T   show ID T    update ID T     html
+//	rich T      json T       a value in HTML and text; a display of JSON
 //	clear       fail T       fault T     clear output; an error; an error that is also a frame
 //	sleep D     loop         wait until D has passed; until interrupted
 //	lines N     large N      N lines on stdout, a display of N bytes
@@ -80,8 +81,10 @@ func (r *run) do(word, text string) (result cell.Result, ended bool) {
 		r.out.Write(r.cell.Cell, "stderr", []byte(text+"\n"))
 	case "value":
 		r.emit(cellio.KindResult, cellio.Display{Data: plain(text)})
-	case "display", "show", "update", "large":
+	case "display", "show", "update", "large", "json":
 		r.display(word, text)
+	case "rich":
+		r.emit(cellio.KindResult, cellio.Display{Data: map[string]any{"text/html": text, "text/plain": text}})
 	case "clear":
 		r.emit(cellio.KindClear, cellio.Clear{Wait: text == "wait"})
 	case "fault":
@@ -120,6 +123,8 @@ func (r *run) display(word, text string) {
 	case "show", "update":
 		id, rest, _ := strings.Cut(text, " ")
 		d.Data["text/html"], d.Data["text/plain"], d.ID, d.Update = rest, rest, id, word == "update"
+	case "json":
+		d.Data = map[string]any{"application/json": json.RawMessage(text), "text/plain": text}
 	case "large":
 		n, _ := strconv.Atoi(text)
 		d.Data = map[string]any{"image/png": strings.Repeat("A", n), "text/plain": "large"}
@@ -183,7 +188,7 @@ func fail(name, value string) cell.Result {
 
 // words are what Complete and Inspect know.
 func words() []string {
-	return strings.Fields("print part eprint value display show update clear fail fault sleep loop lines large keep kept late page crash")
+	return strings.Fields("print part eprint value display show update clear fail fault sleep loop rich json lines large keep kept late page crash")
 }
 
 // Complete completes the word before the cursor.

@@ -61,11 +61,13 @@ func fakeTarget() Target {
 			Hello: "print hello", Value: "value 6", ValueText: "6", Fail: "fail x", SlowFail: "sleep 300ms\nfail x",
 			Pause: "sleep 500ms", Endless: "print on\nloop", Keep: "keep kept", Kept: "kept", Lines: "lines 100000",
 			Partial: "part partial\nsleep 1s", Mixed: "print 1\ndisplay x\nprint 2\neprint 3", Late: "late late",
-			Show: "show d 0", Update: "update d 1\nupdate d 2\nupdate d 3",
+			Show: "show d 0", Rich: "rich <b>x</b>", JSON: `json {"a":[1]}`,
+			Slow: strings.Repeat("print tick\nsleep 5ms\n", 200), Waits: map[string]string{"sleep": "print on\nsleep 1h"},
+			Update:  "update d 1\nupdate d 2\nupdate d 3",
 			Animate: strings.Repeat("clear wait\ndisplay x\n", 100), Large: "large 20971520", Page: "page help",
 			Complete: Completion{Code: "𝔊𝔊 ke", Cursor: 5, Match: "kept", Start: 3, End: 5},
-			Known:    "print", Unknown: "nothing", Whole: "print x", Unfinished: `print \`, Invalid: "!",
-			GoodExpr: "value 1", BadExpr: "!",
+			Known:    "print", Unknown: "nothing", Whole: []string{"print x"}, Unfinished: []string{`print \`}, Invalid: []string{"!"},
+			GoodExpr: "value 1", BadExpr: "!", Ignored: "message ignored",
 		},
 	}
 }

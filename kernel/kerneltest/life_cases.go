@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -22,11 +23,15 @@ func lifeCases() []lifeCase {
 		{"without a key", withoutKey},
 		{"hmac-sha512", sha512},
 		{"ipc", ipc},
+		{"a message that is none is logged", logged},
+		{"a fresh session after a restart", freshSession},
 		{"connection files that cannot be served", badConnections},
-		{"shutdown while idle", func(t *testing.T, x Target) { shutdown(t, x, "") }},
-		{"shutdown while a cell runs", func(t *testing.T, x Target) { shutdown(t, x, x.Samples.Endless) }},
+		{"shutdown while idle", func(t *testing.T, x Target) { shutdown(t, x, "", false) }},
+		{"shutdown for a restart", func(t *testing.T, x Target) { shutdown(t, x, "", true) }},
+		{"shutdown while a cell runs", func(t *testing.T, x Target) { shutdown(t, x, x.Samples.Endless, true) }},
 		{"a stalled subscriber", stalled},
 		{"cells that end their process", deadly},
+		{"a panic in a goroutine", panics},
 		{"the process that runs cells is killed", killed},
 	}
 }
@@ -74,9 +79,58 @@ func ipc(t *testing.T, target Target) {
 	s.ask(t, client.Control, "kernel_info_request", struct{}{})
 }
 
+// logged: what is ignored leaves a line in the log.
+func logged(t *testing.T, target Target) {
+	need(t, target.Samples.Ignored)
+	c := target.Config
+	log := &logBuffer{}
+	c.Stderr = log
+	s := start(t, target, c)
+	r := s.dial(t, s.kernel.Connection().ShellPort, "")
+	frames, _ := r.message(t, "execute_request", map[string]any{"code": s.Hello})
+	frames[1] = []byte(strings.Repeat("a", 64))
+	r.send(t, frames)
+	for deadline := time.Now().Add(patience); !strings.Contains(log.String(), s.Ignored); time.Sleep(time.Millisecond) { // polls
+		if time.Now().After(deadline) {
+			t.Fatalf("no %q in the log: %s", s.Ignored, log)
+		}
+	}
+	s.alive(t)
+}
+
+// logBuffer is a log that is read while it is written.
+type logBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// freshSession: the session id tells one kernel process from the next.
+func freshSession(t *testing.T, target Target) {
+	session := func() string {
+		s := start(t, target, target.Config)
+		r, _ := s.run(t, s.Hello)
+		return r.Message.Header.Session
+	}
+	if a, b := session(), session(); a == b || a == "" {
+		t.Errorf("two processes have the sessions %q and %q", a, b)
+	}
+}
+
 // badConnections starts the command with connection files that ask for what is not there: it must say so and end.
 func badConnections(t *testing.T, target Target) {
-	ports := map[string]any{"shell_port": 1, "iopub_port": 1, "stdin_port": 1, "control_port": 1, "hb_port": 1}
+	ports := map[string]any{"shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_port": 4, "hb_port": 5}
 	for name, extra := range map[string]map[string]any{
 		"no ports":       {"shell_port": 0},
 		"unknown scheme": {"signature_scheme": "hmac-rot13"},
@@ -125,8 +179,9 @@ func replaceConnection(argv []string, path string) []string {
 	return replaced
 }
 
-// shutdown asks on control and expects the reply there, a broadcast, and exit code 0 within two seconds.
-func shutdown(t *testing.T, target Target, during string) {
+// shutdown asks on control and expects the reply there, a broadcast, and exit code 0 within two seconds, with nothing left of
+// the process that runs cells.
+func shutdown(t *testing.T, target Target, during string, restart bool) {
 	k, err := client.Start(quiet(t, target.Config))
 	if err != nil {
 		t.Fatal(err)
@@ -134,6 +189,11 @@ func shutdown(t *testing.T, target Target, during string) {
 	defer k.Kill()
 	s := connect(t, target, k)
 	s.run(t, s.Hello)
+	engine := 0
+	if s.PID != "" {
+		_, ms := s.run(t, s.PID)
+		engine, _ = strconv.Atoi(strings.TrimSpace(printed(ms, "stdout")))
+	}
 	if during != "" {
 		r := s.dial(t, k.Connection().ShellPort, "")
 		frames, id := r.message(t, "execute_request", map[string]any{"code": during})
@@ -141,8 +201,8 @@ func shutdown(t *testing.T, target Target, during string) {
 		s.until(t, id, "stream")
 	}
 	began := time.Now()
-	got := s.ask(t, client.Control, "shutdown_request", map[string]any{"restart": true})
-	want(t, "reply", []any{got["status"], got["restart"]}, []any{"ok", true})
+	got := s.ask(t, client.Control, "shutdown_request", map[string]any{"restart": restart})
+	want(t, "reply", []any{got["status"], got["restart"]}, []any{"ok", restart})
 	select {
 	case <-k.Exited():
 		if err := k.Err(); err != nil {
@@ -154,6 +214,25 @@ func shutdown(t *testing.T, target Target, during string) {
 	case <-time.After(patience):
 		t.Error("the process does not end")
 	}
+	if engine != 0 && syscall.Kill(engine, 0) == nil {
+		t.Error("the process that ran cells is left")
+	}
+}
+
+// panics: a goroutine that panics is told, in the cell's error or on its stderr, and the next cell runs.
+func panics(t *testing.T, target Target) {
+	need(t, target.Samples.Panics)
+	s := start(t, target, target.Config)
+	r, ms := s.run(t, s.Panics)
+	told := printed(ms, "stderr")
+	if r.Err != nil {
+		told += r.Err.Value
+	}
+	if !strings.Contains(told, "boom") {
+		t.Errorf("the cell ended %s with %q, want the panic told", r.Status, told)
+	}
+	r, _ = s.run(t, s.Hello)
+	want(t, "the next cell", r.Status, "ok")
 }
 
 // deadly runs cells that end the process they run in: each is an error, and the next cell runs.

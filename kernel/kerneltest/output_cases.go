@@ -14,11 +14,14 @@ func outputCases() []namedCase {
 	return []namedCase{
 		{"100,000 lines", manyLines},
 		{"output without a newline is seen at once", partialLine},
+		{"slow output comes together", coalesced},
 		{"order across kinds", mixed},
 		{"output after the cell's end", late},
 		{"displays are updated from a later cell", updated},
 		{"an animation", animated},
 		{"a display of 20 MB", large},
+		{"a value in two kinds", rich},
+		{"JSON stays JSON", jsonStays},
 		{"the pager", paged},
 	}
 }
@@ -58,6 +61,22 @@ func partialLine(t *testing.T, s *subject) {
 	want(t, "text", printed(ms, "stdout"), "partial")
 	if lead := ended.Sub(sent); lead < 700*time.Millisecond {
 		t.Errorf("the text left %v before the end of a cell that runs a second after it", lead)
+	}
+}
+
+// coalesced: two hundred lines over a second are a message every 50 ms, and not one each.
+func coalesced(t *testing.T, s *subject) {
+	need(t, s.Slow)
+	_, ms := s.run(t, s.Slow)
+	want(t, "text", printed(ms, "stdout"), strings.Repeat("tick\n", 200))
+	first, last := ms[0].Header.Date, ms[len(ms)-1].Header.Date
+	from, err := time.Parse(time.RFC3339Nano, first)
+	to, err2 := time.Parse(time.RFC3339Nano, last)
+	if err != nil || err2 != nil {
+		t.Fatalf("dates %q and %q", first, last)
+	}
+	if n, most := len(of(ms, "stream")), 5+2*int(to.Sub(from)/(50*time.Millisecond)); n < 5 || n > most {
+		t.Errorf("%d stream messages in %v, want from 5 to %d", n, to.Sub(from), most)
 	}
 }
 
@@ -110,6 +129,32 @@ func large(t *testing.T, s *subject) {
 	shown := of(ms, "display_data")
 	if len(shown) != 1 || len(shown[0].Content) < 20<<20 {
 		t.Errorf("%s, want one display of 20 MB", kinds(ms))
+	}
+}
+
+func rich(t *testing.T, s *subject) {
+	need(t, s.Rich)
+	_, ms := s.run(t, s.Rich)
+	shown := of(ms, "execute_result")
+	if len(shown) != 1 {
+		t.Fatalf("%s, want one value", kinds(ms))
+	}
+	data, _ := content(shown[0].Content)["data"].(map[string]any)
+	if data["text/html"] == nil || data["text/plain"] == nil {
+		t.Errorf("data %v, want text/html and text/plain", data)
+	}
+}
+
+func jsonStays(t *testing.T, s *subject) {
+	need(t, s.JSON)
+	_, ms := s.run(t, s.JSON)
+	shown := of(ms, "display_data")
+	if len(shown) != 1 {
+		t.Fatalf("%s, want one display", kinds(ms))
+	}
+	data, _ := content(shown[0].Content)["data"].(map[string]any)
+	if _, isObject := data["application/json"].(map[string]any); !isObject {
+		t.Errorf("application/json is %T, want an object", data["application/json"])
 	}
 }
 

@@ -1,6 +1,7 @@
 package kerneltest
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 func questionCases() []namedCase {
 	return []namedCase{
 		{"completion counts code points", completion},
+		{"odd questions", odd},
 		{"inspection", inspection},
 		{"is_complete", completeness},
 		{"user expressions", userExpressions},
@@ -24,13 +26,34 @@ func questionCases() []namedCase {
 func completion(t *testing.T, s *subject) {
 	need(t, s.Complete.Code)
 	c := s.Complete
-	got := s.ask(t, client.Shell, "complete_request", map[string]any{"code": c.Code, "cursor_pos": c.Cursor})
-	matches, _ := got["matches"].([]any)
-	if !slices.Contains(matches, any(c.Match)) {
-		t.Errorf("matches %v, want %q among them", matches, c.Match)
+	for _, c := range append([]Completion{c}, s.Completes...) {
+		got := s.ask(t, client.Shell, "complete_request", map[string]any{"code": c.Code, "cursor_pos": c.Cursor})
+		matches, _ := got["matches"].([]any)
+		if !slices.Contains(matches, any(c.Match)) {
+			t.Errorf("%s: matches %v, want %q among them", c.Code, matches, c.Match)
+		}
+		want(t, c.Code+": cursor_start", got["cursor_start"], c.Start)
+		want(t, c.Code+": cursor_end", got["cursor_end"], c.End)
 	}
-	want(t, "cursor_start", got["cursor_start"], c.Start)
-	want(t, "cursor_end", got["cursor_end"], c.End)
+	for _, c := range s.Nothing {
+		got := s.ask(t, client.Shell, "complete_request", map[string]any{"code": c.Code, "cursor_pos": c.Cursor})
+		want(t, c.Code+": matches", got["matches"], []any{})
+	}
+}
+
+// odd asks with cursors outside the code, and with contents that lack what they should have: a reply must come.
+func odd(t *testing.T, s *subject) {
+	for _, msgType := range []string{"complete_request", "inspect_request", "is_complete_request", "history_request", "execute_request", "comm_info_request"} {
+		for _, body := range []string{
+			`{"code":"x","cursor_pos":-1}`, `{"code":"x","cursor_pos":1000}`, `{"code":"\ud800","cursor_pos":1}`, `{}`, `{"code":5}`,
+		} {
+			got := s.ask(t, client.Shell, msgType, json.RawMessage(body))
+			if text, _ := got["status"].(string); text == "" {
+				t.Errorf("%s %s: the reply has no status: %v", msgType, body, got)
+			}
+		}
+	}
+	s.alive(t)
 }
 
 func inspection(t *testing.T, s *subject) {
@@ -47,14 +70,13 @@ func inspection(t *testing.T, s *subject) {
 }
 
 func completeness(t *testing.T, s *subject) {
-	for status, code := range map[string]string{"complete": s.Whole, "incomplete": s.Unfinished, "invalid": s.Invalid} {
-		if code == "" {
-			continue
-		}
-		got := s.ask(t, client.Shell, "is_complete_request", map[string]any{"code": code})
-		want(t, code, got["status"], status)
-		if _, there := got["indent"]; there != (status == "incomplete") {
-			t.Errorf("%s: indent is there: %v", status, there)
+	for status, codes := range map[string][]string{"complete": s.Whole, "incomplete": s.Unfinished, "invalid": s.Invalid} {
+		for _, code := range codes {
+			got := s.ask(t, client.Shell, "is_complete_request", map[string]any{"code": code})
+			want(t, code, got["status"], status)
+			if _, there := got["indent"]; there != (status == "incomplete") {
+				t.Errorf("%s: indent is there: %v", status, there)
+			}
 		}
 	}
 }

@@ -16,24 +16,33 @@ type Samples struct {
 	Lines     string // prints the numbers 0 to 99999, one a line
 	Partial   string // prints "partial" without a newline, then runs for a second
 	Mixed     string // stdout "1", a display, stdout "2", stderr "3", in this order
+	Slow      string // prints "tick" 200 times, about 5 ms apart, each on a line of its own
 	Late      string // ends at once; a goroutine of it prints "late" some 50 ms later
 	Show      string // shows a display with an id
 	Update    string // updates it three times
 	Animate   string // 100 times: clear output (wait), show a display
 	Large     string // a display of 20 MB
+	Rich      string // its value is text/html beside text/plain
+	JSON      string // a display with an object as application/json
 	Page      string // shows something in the pager
 
+	Waits  map[string]string // cells that print something and then wait without end, by what for
 	Deadly map[string]string // cells that end or break the process they run in, by what they do
+	Panics string            // a goroutine of it panics with "boom"
 	PID    string            // prints the id of that process
 
-	Complete   Completion // one with letters outside the basic plane before the cursor
-	Known      string     // a name that inspection knows
-	Unknown    string     // one that it does not
-	Whole      string     // complete code
-	Unfinished string     // code that wants another line
-	Invalid    string     // code that no further line can mend
-	GoodExpr   string     // user expressions
+	Complete   Completion   // one with letters outside the basic plane before the cursor
+	Completes  []Completion // others
+	Nothing    []Completion // places where nothing may be completed: in text, in a comment
+	Known      string       // a name that inspection knows
+	Unknown    string       // one that it does not
+	Whole      []string     // complete code
+	Unfinished []string     // code that wants another line
+	Invalid    []string     // code that no further line can mend
+	GoodExpr   string       // user expressions
 	BadExpr    string
+
+	Ignored string // what the log says of a message that is none
 }
 
 // Completion is a question and the answer that must be among its matches.
