@@ -41,7 +41,7 @@ type Config struct {
 // matchesPerPartition is how many matches of a batch a partition has at least.
 const matchesPerPartition = 4
 
-// flushTimeout is what a replay that is told to stop grants the records it has sent.
+// flushTimeout is what a replay that is told to stop, or fails, grants the records it has sent.
 const flushTimeout = 5 * time.Second
 
 // Progress is how far a replay has come.
@@ -56,7 +56,8 @@ type Progress struct {
 	Done      bool          // the last report
 }
 
-// Run replays until Config.Matches have been sent or ctx ends; both are no error. It flushes before it returns. progress, if
+// Run replays until Config.Matches have been sent or ctx ends; both are no error. It flushes before it returns:
+// at the end of the matches until ctx ends, otherwise for a few seconds. progress, if
 // not nil, is called once a second and at the end, from one goroutine at a time.
 func Run(ctx context.Context, archive statsbomb.Archive, out Writer, cfg Config, progress func(Progress)) error {
 	cfg.fill()
@@ -71,14 +72,15 @@ func Run(ctx context.Context, archive statsbomb.Archive, out Writer, cfg Config,
 		reports.Go(func() { r.report(ctx, progress) })
 	}
 	err := r.batches(ctx)
-	if ctx.Err() != nil {
-		err = nil // told to stop
+	if err == nil {
+		err = out.Flush(ctx) // however long the broker is away
 	}
-	// What has been sent is flushed even then.
-	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
-	defer cancel()
-	if flushErr := out.Flush(flush); err == nil {
-		err = flushErr
+	if err != nil { // a fault, or told to stop, which is none: what has been sent is flushed even then
+		flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+		defer cancel()
+		if flushErr := out.Flush(flush); ctx.Err() != nil {
+			err = flushErr
+		}
 	}
 	stop()
 	reports.Wait()

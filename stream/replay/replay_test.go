@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cancha/statsbomb"
@@ -362,6 +363,39 @@ func TestEndlessUntilStopped(t *testing.T) {
 			t.Errorf("rate %v: %d records, %d flushed, want 5000 of both", rate, n, s.flushed)
 		}
 	}
+}
+
+// away is a writer whose broker comes back only after a replay that is told to stop would have given up.
+type away struct {
+	sink
+	flushes int
+	back    time.Duration
+}
+
+func (a *away) Flush(ctx context.Context) error {
+	a.flushes++
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(a.back):
+		return a.sink.Flush(ctx)
+	}
+}
+
+func TestBrokerAwayAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &away{back: time.Hour}
+		if err := Run(t.Context(), archive{3}, s, config(1, 2), nil); err != nil || s.flushed != len(s.values) {
+			t.Errorf("all matches sent: got %v, %d of %d flushed, want all, since nobody stopped it", err, s.flushed, len(s.values))
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		s = &away{back: time.Hour}
+		s.after = func(int) { stop() }
+		begun := time.Now()
+		if err := Run(ctx, archive{3}, s, config(1, 0), nil); err == nil || time.Since(begun) > 2*flushTimeout {
+			t.Errorf("told to stop: got %v after %v, want an error within %v", err, time.Since(begun), 2*flushTimeout)
+		}
+	})
 }
 
 type refusing struct{ sink }
