@@ -31,6 +31,9 @@ func (f *fn) call(x *ast.CallExpr) string {
 	if tv.IsBuiltin() {
 		return f.builtin(x)
 	}
+	if text, ok := f.errorsAs(x); ok {
+		return text
+	}
 	inv, spread := f.invocation(x)
 	texts := make([]string, len(inv.parts))
 	for i, p := range inv.parts {
@@ -44,6 +47,19 @@ func (f *fn) call(x *ast.CallExpr) string {
 	sig := f.signature(x)
 	return fmt.Sprintf("func()%s { %s; %s%s }()", f.resultList(sig), inner, f.returning(sig),
 		inv.text(append(texts, f.spreadArgs(names, spread, sig, x)...)))
+}
+
+// errorsAs lowers errors.As for a target of an interface of the cells, which asks for methods.
+func (f *fn) errorsAs(x *ast.CallExpr) (text string, ok bool) {
+	o := f.callee(x)
+	if o == nil || o.Pkg() == nil || o.FullName() != "errors.As" || len(x.Args) != 2 {
+		return "", false
+	}
+	p, ok := f.typeOf(x.Args[1]).Underlying().(*types.Pointer)
+	if !ok || !f.l.isOpen(p.Elem()) {
+		return "", false
+	}
+	return fmt.Sprintf("%s.ErrorsAsInterface(%s, %s, %s)", runtimeAlias, f.conv(x.Args[0], errorType), f.expr(x.Args[1]), f.l.methodList(p.Elem())), true
 }
 
 func (f *fn) signature(x *ast.CallExpr) *types.Signature {
@@ -338,6 +354,9 @@ func (f *fn) delayed(x *ast.CallExpr) string {
 	inv, spread := f.invocation(x)
 	names := make([]string, len(inv.parts))
 	for i, p := range inv.parts {
+		if _, ok := ast.Unparen(x.Fun).(*ast.FuncLit); ok && i == 0 {
+			p.text = apart(p.text, f.typ(p.typ))
+		}
 		names[i] = f.keep(p)
 	}
 	if spread != nil {

@@ -277,7 +277,7 @@ func (f *fn) rangeStmt(s *ast.RangeStmt, label string) {
 			f.rangeInt(s, label)
 			return
 		}
-		f.rangeOver(s, label, types.Typ[types.Int], types.Typ[types.Rune])
+		f.rangeString(s, label)
 	case *types.Chan:
 		f.rangeChan(s, t.Elem(), label)
 	case *types.Slice:
@@ -337,6 +337,23 @@ func (f *fn) rangeOver(s *ast.RangeStmt, label string, key, value types.Type) {
 	over := f.l.unique("x")
 	f.line("{ var %s %s = %s", over, f.rangeType(s), x)
 	f.head(label, "for %s := range %s {", vars, over)
+	f.loopBody(s.Body, label, first)
+	f.line("}")
+}
+
+// rangeString lowers a range over a string to one over its characters, since the interpreter miscounts bytes that are no
+// UTF-8.
+func (f *fn) rangeString(s *ast.RangeStmt, label string) {
+	names, first := f.rangeVars(s, types.Typ[types.Int], types.Typ[types.Rune])
+	at, runes, k := f.l.unique("at"), f.l.unique("runes"), f.l.unique("k")
+	f.line("{ %s, %s := %s.Runes(string(%s))", at, runes, runtimeAlias, f.expr(s.X))
+	f.head(label, "for %s := range %s {", k, at)
+	if names[1] != "_" {
+		first = fmt.Sprintf("var %s rune = %s[%s]\n%s", names[1], runes, k, first)
+	}
+	if names[0] != "_" {
+		first = fmt.Sprintf("var %s int = %s[%s]\n%s", names[0], at, k, first)
+	}
 	f.loopBody(s.Body, label, first)
 	f.line("}")
 }

@@ -24,7 +24,7 @@ func (f *fn) expr(x ast.Expr) string {
 	case *ast.CallExpr:
 		return f.call(x)
 	case *ast.FuncLit:
-		return f.literal(x, "")
+		return apart(f.literal(x, ""), f.typ(f.typeOf(x)))
 	case *ast.CompositeLit:
 		return f.composite(x)
 	case *ast.IndexExpr:
@@ -380,7 +380,7 @@ func (f *fn) methodExpr(x *ast.SelectorExpr) string {
 	default:
 		call = s.text + "." + x.Sel.Name + "(" + strings.Join(args[1:], ", ") + ")"
 	}
-	return fmt.Sprintf("func(%s)%s { %s%s }", params, f.resultList(sig), f.returning(sig), call)
+	return apart(fmt.Sprintf("func(%s)%s { %s%s }", params, f.resultList(sig), f.returning(sig), call), f.typ(sig))
 }
 
 // forward writes the parameters of a function that hands its arguments on, and these.
@@ -515,10 +515,25 @@ func (f *fn) binary(x *ast.BinaryExpr) string {
 	case token.EQL, token.NEQ:
 		return f.comparison(x)
 	case token.SHL, token.SHR:
-		return operand(f.expr(x.X)) + " " + x.Op.String() + " " + operand(f.expr(x.Y))
+		left := operand(f.expr(x.X))
+		if f.info.Types[x.X].Value != nil && isLiteral(left) { // the interpreter drops the statement with a plain constant
+			left = f.typ(f.defaultType(x.X)) + "(" + left + ")"
+		}
+		return left + " " + x.Op.String() + " " + operand(f.shiftCount(x.Y))
 	}
 	return operand(f.expr(x.X)) + " " + x.Op.String() + " " + operand(f.expr(x.Y))
 }
+
+// shiftCount lowers the right operand of a shift; a constant may have any numeric type.
+func (f *fn) shiftCount(x ast.Expr) string {
+	if tv := f.info.Types[x]; tv.Value != nil {
+		return f.constant(tv.Value, types.Typ[types.Uint], x.Pos())
+	}
+	return f.expr(x)
+}
+
+// defaultType is the type of x, where it is not typed the one that it gets by itself.
+func (f *fn) defaultType(x ast.Expr) types.Type { return types.Default(f.typeOf(x)) }
 
 // comparison lowers == and !=. Values in interfaces are compared by a primitive, which knows what they stand for.
 func (f *fn) comparison(x *ast.BinaryExpr) string {

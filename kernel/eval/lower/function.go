@@ -275,6 +275,11 @@ func (f *fn) literal(x *ast.FuncLit, recoverVar string) string {
 	return "func" + g.funcText(x.Type.Params.List, x.Type.Results, sig, x.Body)
 }
 
+// apart makes a function literal in a frame of its own. A literal that may run on another goroutine needs that: when a call of
+// it ends, the interpreter puts the place where it was made back to what was there before, and there may by then be a
+// later one, which the goroutine that made it is about to use.
+func apart(literal, typ string) string { return "func() " + typ + " { return " + literal + " }()" }
+
 // uses tells what a body contains outside of the literals in it.
 type uses struct {
 	defers, rangesFunc bool

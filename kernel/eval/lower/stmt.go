@@ -47,7 +47,7 @@ func (f *fn) stmt(s ast.Stmt, label string) {
 	case *ast.GoStmt:
 		f.line("{")
 		call := f.delayed(s.Call)
-		f.line("%s.Go(func() { %s })\n}", runtimeAlias, call)
+		f.line("%s.Go(%s)\n}", runtimeAlias, apart("func() { "+call+" }", "func()"))
 	case *ast.DeferStmt:
 		f.deferStmt(s)
 	case *ast.EmptyStmt:
@@ -257,7 +257,7 @@ func (f *fn) opAssign(s *ast.AssignStmt) {
 	lhs, rhs := s.Lhs[0], s.Rhs[0]
 	value := ""
 	if s.Tok == token.SHL_ASSIGN || s.Tok == token.SHR_ASSIGN {
-		value = f.expr(rhs)
+		value = f.shiftCount(rhs)
 	} else {
 		value = f.conv(rhs, f.typeOf(lhs))
 	}

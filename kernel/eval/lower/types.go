@@ -169,7 +169,9 @@ func (l *Lowerer) typeText(t types.Type, pos token.Pos) string {
 	case *types.Signature:
 		return "func" + l.signatureText(t, pos)
 	case *types.Struct:
-		return l.structText(t, "", nil, pos)
+		text := l.structText(t, "", nil, pos)
+		l.declareAnonymous(t, text)
+		return text
 	case *types.Interface:
 		return "interface{}"
 	case *types.Named:
@@ -221,7 +223,7 @@ func (l *Lowerer) structText(t *types.Struct, mark string, erased map[int]bool, 
 		if i == 0 {
 			own = mark
 		}
-		fields = append(fields, fieldName(t, i)+" "+text+" "+tag(t.Tag(i), own, mark != "" && !v.Exported()))
+		fields = append(fields, fieldName(t, i)+" "+text+" "+tag(t.Tag(i), own, !v.Exported()))
 	}
 	return "struct{ " + strings.Join(fields, "; ") + " }"
 }
@@ -327,7 +329,7 @@ func (l *Lowerer) compiledRep(t *types.Named, pos token.Pos) *rep {
 // declareType emits a type of the cells, or of a package whose source is lowered.
 func (l *Lowerer) declareType(t *types.Named, r *rep, pos token.Pos) {
 	o := t.Obj()
-	shown := o.Pkg().Name() + "." + typeName(t)
+	shown := shownName(t)
 	switch u := t.Underlying().(type) {
 	case *types.Interface:
 		r.text, r.kind = "interface{}", openIf
@@ -349,8 +351,62 @@ func isStruct(t types.Type) bool {
 	return ok
 }
 
-func typeName(t *types.Named) string {
-	return types.TypeString(t, func(*types.Package) string { return "" })
+// shownName is a declared type's name as the runtime writes it: main.Pair[string,main.T].
+func shownName(t *types.Named) string {
+	name := t.Obj().Name()
+	if t.Obj().Pkg() != nil {
+		name = t.Obj().Pkg().Name() + "." + name
+	}
+	if t.TypeArgs().Len() == 0 {
+		return name
+	}
+	args := make([]string, t.TypeArgs().Len())
+	for i := range args {
+		args[i] = shownArg(t.TypeArgs().At(i))
+	}
+	return name + "[" + strings.Join(args, ",") + "]"
+}
+
+// shownArg is a type as it is written between the brackets of another one's name: with the paths of packages.
+func shownArg(t types.Type) string {
+	switch t := types.Unalias(t).(type) {
+	case *types.Named:
+		name := shownName(t)
+		if p := t.Obj().Pkg(); p != nil {
+			name = p.Path() + strings.TrimPrefix(name, p.Name())
+		}
+		return name
+	case *types.Pointer:
+		return "*" + shownArg(t.Elem())
+	case *types.Slice:
+		return "[]" + shownArg(t.Elem())
+	case *types.Array:
+		return fmt.Sprintf("[%d]%s", t.Len(), shownArg(t.Elem()))
+	case *types.Map:
+		return "map[" + shownArg(t.Key()) + "]" + shownArg(t.Elem())
+	case *types.Chan:
+		return "chan " + shownArg(t.Elem())
+	}
+	return shownType(t)
+}
+
+// shownType is a type as the runtime writes it in its errors.
+func shownType(t types.Type) string {
+	switch t := types.Unalias(t).(type) {
+	case *types.Named:
+		return shownName(t)
+	case *types.Pointer:
+		return "*" + shownType(t.Elem())
+	case *types.Interface:
+		if t.NumMethods() == 0 {
+			return "interface {}"
+		}
+	case *types.Struct:
+		if t.NumFields() == 0 {
+			return "struct {}"
+		}
+	}
+	return types.TypeString(t, func(p *types.Package) string { return p.Name() })
 }
 
 func (l *Lowerer) declareStruct(t *types.Named, u *types.Struct, r *rep, shown string, pos token.Pos) {
@@ -364,15 +420,37 @@ func (l *Lowerer) declareStruct(t *types.Named, u *types.Struct, r *rep, shown s
 	r.erased = l.erase(t, u, pos)
 	text := l.structText(u, name, r.erased, pos)
 	l.out.types = append(l.out.types, "type "+name+" "+text)
+	l.setup("%s.Declare(new(%s), %q, %s)", runtimeAlias, name, shown, fieldList(u))
+}
+
+// fieldList tells the primitives of a struct's fields: an embedded one has a star in front of its name, one of an interface
+// type that type behind it.
+func fieldList(u *types.Struct) string {
 	names := make([]string, u.NumFields())
 	for i := range names {
-		names[i] = strconv.Quote(u.Field(i).Name())
-		if u.Field(i).Embedded() {
-			names[i] = strconv.Quote("*" + u.Field(i).Name())
+		v := u.Field(i)
+		names[i] = v.Name()
+		if v.Embedded() {
+			names[i] = "*" + names[i]
 		}
+		if types.IsInterface(v.Type()) {
+			names[i] += " " + shownType(v.Type())
+		}
+		names[i] = strconv.Quote(names[i])
 	}
-	list := "[]string{" + strings.Join(names, ", ") + "}"
-	l.setup("%s.Declare(new(%s), %q, %s)", runtimeAlias, name, shown, list)
+	return "[]string{" + strings.Join(names, ", ") + "}"
+}
+
+// declareAnonymous tells the primitives of a struct type without a name, so that they know its fields by the names that the
+// cell gave them.
+func (l *Lowerer) declareAnonymous(u *types.Struct, text string) {
+	if u.NumFields() == 0 {
+		return
+	}
+	l.helper("anonymous "+text, "anonymous", func(string) string {
+		l.setup("%s.Declare(new(%s), %q, %s)", runtimeAlias, text, "", fieldList(u))
+		return ""
+	})
 }
 
 func (l *Lowerer) declareBasic(u *types.Basic, r *rep, name, shown string) {

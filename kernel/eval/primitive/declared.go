@@ -11,6 +11,7 @@ type declared struct {
 	name     string
 	fields   []string // names as the cell has them, since the interpreter exports all
 	embedded []bool
+	ifaces   []string     // of fields of interface types: the type's name
 	box      reflect.Type // type of the field V for a value that is wrapped in a struct while in an interface
 	pointer  bool         // the wrapped value is a pointer to one of the type
 	methods  map[string]method
@@ -29,12 +30,14 @@ type methodKey struct {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// Declare tells the machine of a type, given as a pointer to one. fields are the names of a struct's fields, embedded ones
-// with a star in front.
+// Declare tells the machine of a type, given as a pointer to one; the name is empty for a struct type without one. fields are
+// the names of a struct's fields, embedded ones with a star in front, those of interface types with that type behind.
 func (m *Machine) Declare(pointer any, name string, fields []string) {
 	d := &declared{name: name, methods: map[string]method{}}
 	for _, f := range fields {
-		d.fields = append(d.fields, strings.TrimPrefix(f, "*"))
+		name, iface, _ := strings.Cut(strings.TrimPrefix(f, "*"), " ")
+		d.fields = append(d.fields, name)
+		d.ifaces = append(d.ifaces, iface)
 		d.embedded = append(d.embedded, strings.HasPrefix(f, "*"))
 	}
 	m.add(reflect.TypeOf(pointer).Elem(), d)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -157,8 +158,27 @@ func (m *Machine) ErrorsAs(err error, target any) bool {
 	if to.Kind() != reflect.Pointer || to.IsNil() {
 		panic("errors: target must be a non-nil pointer")
 	}
+	return m.errorsAs(err, target, func(err error) bool { return m.As(err, target) })
+}
+
+// ErrorsAsInterface is errors.As for a target that is kept as interface{} and asks for methods.
+func (m *Machine) ErrorsAsInterface(err error, target *any, methods []string) bool {
+	if target == nil {
+		panic("errors: target must be a non-nil pointer")
+	}
+	return m.errorsAs(err, target, func(err error) bool {
+		if !m.Has(err, methods) {
+			return false
+		}
+		*target = m.unwrap(err)
+		return true
+	})
+}
+
+// errorsAs walks through the errors that err wraps until one fits.
+func (m *Machine) errorsAs(err error, target any, fits func(error) bool) bool {
 	for err != nil {
-		if m.As(err, target) {
+		if fits(err) {
 			return true
 		}
 		if x, ok := err.(interface{ As(any) bool }); ok && x.As(target) {
@@ -168,12 +188,7 @@ func (m *Machine) ErrorsAs(err error, target any) bool {
 		case interface{ Unwrap() error }:
 			err = x.Unwrap()
 		case interface{ Unwrap() []error }:
-			for _, e := range x.Unwrap() {
-				if e != nil && m.ErrorsAs(e, target) {
-					return true
-				}
-			}
-			return false
+			return slices.ContainsFunc(x.Unwrap(), func(e error) bool { return e != nil && m.errorsAs(e, target, fits) })
 		default:
 			return false
 		}

@@ -2,6 +2,7 @@ package primitive
 
 import (
 	"fmt"
+	"go/token"
 	"reflect"
 	"sort"
 	"strconv"
@@ -81,16 +82,17 @@ type printer struct {
 
 func (p *printer) text(s string) { _, _ = p.state.Write([]byte(s)) }
 
-// value prints v. methods tells whether methods count: not below fields that are not exported.
-func (p *printer) value(v reflect.Value, depth int, methods bool) {
+// value prints v. methods tells whether methods count: not below fields that are not exported. static is the name of the
+// interface type that v came from, if that is known.
+func (p *printer) value(v reflect.Value, depth int, methods bool, static ...string) {
 	if v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}
 	if !v.IsValid() {
-		p.text("<nil>")
+		p.text(p.none(depth, static))
 		return
 	}
-	if inner, ok := p.m.wrappers.inside(v.Interface()); ok {
+	if inner := p.m.unwrap(v.Interface()); inner != nil {
 		v = reflect.ValueOf(inner)
 	}
 	own := p.m.isOwn(v.Type())
@@ -98,14 +100,42 @@ func (p *printer) value(v reflect.Value, depth int, methods bool) {
 		return
 	}
 	if d := p.m.of(v.Type()); d != nil && d.box != nil {
-		p.boxed(v.Field(0), d, depth)
+		p.boxed(v.Field(0), d, depth, methods)
 		return
 	}
 	if !own && !p.m.mentions(v.Type(), depth) && (v.Kind() != reflect.Pointer || depth == 0 || hasMethods(v)) {
-		fmt.Fprintf(p.state, p.format, v.Interface())
+		p.compiled(v, methods)
 		return
 	}
 	p.kind(v, depth, methods)
+}
+
+// none is how nil prints.
+func (p *printer) none(depth int, static []string) string {
+	switch {
+	case p.sharp && len(static) > 0 && static[0] != "":
+		return static[0] + "(nil)"
+	case p.sharp && depth > 0:
+		return "interface {}(nil)"
+	}
+	return "<nil>"
+}
+
+// hidden holds a value where fmt does not call its methods.
+type hidden struct{ value any }
+
+// compiled prints a value that no cell's type is part of.
+func (p *printer) compiled(v reflect.Value, methods bool) {
+	if methods {
+		fmt.Fprintf(p.state, p.format, v.Interface())
+		return
+	}
+	text := fmt.Sprintf(p.format, hidden{v.Interface()})
+	_, text, _ = strings.Cut(text, "{")
+	if p.plus || p.sharp {
+		text = strings.TrimPrefix(text, "value:")
+	}
+	p.text(strings.TrimSuffix(text, "}"))
 }
 
 func hasMethods(v reflect.Value) bool {
@@ -116,9 +146,9 @@ func hasMethods(v reflect.Value) bool {
 	return false
 }
 
-func (p *printer) boxed(v reflect.Value, d *declared, depth int) {
+func (p *printer) boxed(v reflect.Value, d *declared, depth int, methods bool) {
 	if !d.pointer {
-		p.typed(v, d.name, depth)
+		p.typed(v, d.name, depth, methods)
 		return
 	}
 	switch {
@@ -128,7 +158,7 @@ func (p *printer) boxed(v reflect.Value, d *declared, depth int) {
 		p.address(v)
 	default:
 		p.text("&")
-		p.typed(v.Elem(), d.name, depth+1)
+		p.typed(v.Elem(), d.name, depth+1, methods)
 	}
 }
 
@@ -136,26 +166,51 @@ func (p *printer) boxed(v reflect.Value, d *declared, depth int) {
 func (p *printer) kind(v reflect.Value, depth int, methods bool) {
 	switch v.Kind() {
 	case reflect.Pointer:
-		p.pointer(v, depth)
+		p.pointer(v, depth, methods)
 	case reflect.Struct:
 		p.structure(v, depth, methods)
 	case reflect.Slice, reflect.Array, reflect.Map:
-		p.typed(v, p.m.typeName(v.Type()), depth)
+		p.typed(v, p.m.typeName(v.Type()), depth, methods)
 	default:
-		fmt.Fprintf(p.state, p.format, basic(v))
+		p.basic(v)
 	}
 }
 
 // typed prints a slice, array or map, called name where Go syntax is asked for; anything else by its kind.
-func (p *printer) typed(v reflect.Value, name string, depth int) {
+func (p *printer) typed(v reflect.Value, name string, depth int, methods bool) {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Array:
-		p.list(v, name, depth)
+		p.list(v, name, depth, methods)
 	case reflect.Map:
-		p.mapping(v, name, depth)
+		p.mapping(v, name, depth, methods)
+	case reflect.Func, reflect.Chan:
+		p.reference(v, name)
 	default:
-		p.value(v, depth, true)
+		p.value(v, depth, methods)
 	}
+}
+
+// reference prints a function or channel of a type called name.
+func (p *printer) reference(v reflect.Value, name string) {
+	switch {
+	case p.sharp && v.IsNil():
+		p.text("(" + name + ")(nil)")
+	case p.sharp:
+		p.text(fmt.Sprintf("(%s)(0x%x)", name, v.Pointer()))
+	default:
+		fmt.Fprintf(p.state, p.format, v.Interface())
+	}
+}
+
+// basic prints a number or string of a declared type; a verb that does not fit it names the type.
+func (p *printer) basic(v reflect.Value) {
+	plain := basic(v)
+	text := fmt.Sprintf(p.format, plain)
+	wrong := fmt.Sprintf("%%!%c(%T=", p.verb, plain)
+	if rest, ok := strings.CutPrefix(text, wrong); ok {
+		text = fmt.Sprintf("%%!%c(%s=%s", p.verb, p.m.typeName(v.Type()), rest)
+	}
+	p.text(text)
 }
 
 // basic is a number, string, function or the like as a value of a predeclared type.
@@ -175,7 +230,7 @@ func basic(v reflect.Value) any {
 	return v.Convert(t).Interface()
 }
 
-func (p *printer) pointer(v reflect.Value, depth int) {
+func (p *printer) pointer(v reflect.Value, depth int, methods bool) {
 	if v.IsNil() {
 		if p.sharp {
 			p.text("(" + p.m.typeName(v.Type()) + ")(nil)")
@@ -188,7 +243,7 @@ func (p *printer) pointer(v reflect.Value, depth int) {
 	case reflect.Struct, reflect.Slice, reflect.Array, reflect.Map:
 		if depth == 0 && p.verb != 'p' {
 			p.text("&")
-			p.value(v.Elem(), depth+1, true)
+			p.value(v.Elem(), depth+1, methods)
 			return
 		}
 	}
@@ -225,28 +280,31 @@ func (p *printer) structure(v reflect.Value, depth int, methods bool) {
 		if p.plus || p.sharp {
 			p.text(name + ":")
 		}
-		exported := d == nil || name != "" && name[0] >= 'A' && name[0] <= 'Z'
-		p.value(v.Field(i), depth+1, methods && exported)
+		exported := d == nil || token.IsExported(name)
+		static := ""
+		if d != nil {
+			static = d.ifaces[i]
+		}
+		p.value(v.Field(i), depth+1, methods && exported, static)
 	}
 	p.text("}")
 }
 
-// fieldName is a field's name as the cell has it. In a struct without a declared type the interpreter's X in front of a
-// name that is not exported is taken off.
+// fieldName is a field's name as the cell has it.
 func fieldName(t reflect.Type, d *declared, i int) string {
 	if d != nil {
 		return d.fields[i]
 	}
-	name := t.Field(i).Name
-	if len(name) > 1 && name[0] == 'X' && (name[1] >= 'a' && name[1] <= 'z' || name[1] == '_') {
-		return name[1:]
-	}
-	return name
+	return t.Field(i).Name
 }
 
-func (p *printer) list(v reflect.Value, name string, depth int) {
+func (p *printer) list(v reflect.Value, name string, depth int, methods bool) {
 	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 && !p.m.isOwn(v.Type().Elem()) {
-		fmt.Fprintf(p.state, p.format, v.Interface())
+		text := fmt.Sprintf(p.format, v.Interface())
+		if p.sharp {
+			text = name + strings.TrimPrefix(text, "[]byte")
+		}
+		p.text(text)
 		return
 	}
 	open, sep, end := "[", " ", "]"
@@ -262,12 +320,12 @@ func (p *printer) list(v reflect.Value, name string, depth int) {
 		if i > 0 {
 			p.text(sep)
 		}
-		p.value(v.Index(i), depth+1, true)
+		p.value(v.Index(i), depth+1, methods)
 	}
 	p.text(end)
 }
 
-func (p *printer) mapping(v reflect.Value, name string, depth int) {
+func (p *printer) mapping(v reflect.Value, name string, depth int, methods bool) {
 	open, sep, end := "map[", " ", "]"
 	if p.sharp {
 		open, sep, end = name+"{", ", ", "}"
@@ -281,9 +339,9 @@ func (p *printer) mapping(v reflect.Value, name string, depth int) {
 		if i > 0 {
 			p.text(sep)
 		}
-		p.value(k, depth+1, true)
+		p.value(k, depth+1, methods)
 		p.text(":")
-		p.value(v.MapIndex(k), depth+1, true)
+		p.value(v.MapIndex(k), depth+1, methods)
 	}
 	p.text(end)
 }
@@ -385,10 +443,12 @@ func (m *Machine) typeName(t reflect.Type) string {
 		return "<nil>"
 	}
 	if d := m.of(t); d != nil {
-		if d.pointer {
+		switch {
+		case d.pointer:
 			return "*" + d.name
+		case d.name != "":
+			return d.name
 		}
-		return d.name
 	}
 	if t.Name() != "" {
 		return t.String()
@@ -435,12 +495,20 @@ func (m *Machine) funcName(t reflect.Type) string {
 }
 
 func (m *Machine) structName(t reflect.Type) string {
+	d := m.of(t)
 	fields := make([]string, t.NumField())
 	for i := range fields {
 		f := t.Field(i)
-		fields[i] = fieldName(t, nil, i) + " " + m.typeName(f.Type)
-		if f.Tag != "" {
-			fields[i] += " " + strconv.Quote(string(f.Tag))
+		typ := m.typeName(f.Type)
+		if d != nil && d.ifaces[i] != "" {
+			typ = d.ifaces[i]
+		}
+		fields[i] = fieldName(t, d, i) + " " + typ
+		if d != nil && d.embedded[i] {
+			fields[i] = typ
+		}
+		if tag := strings.TrimSpace(strings.TrimSuffix(string(f.Tag), hiddenTag)); tag != "" {
+			fields[i] += " " + strconv.Quote(tag)
 		}
 	}
 	if len(fields) == 0 {
@@ -448,3 +516,6 @@ func (m *Machine) structName(t reflect.Type) string {
 	}
 	return "struct { " + strings.Join(fields, "; ") + " }"
 }
+
+// hiddenTag is what package lower puts behind the tag of a field that is not exported, so that encoders pass over it.
+const hiddenTag = `json:"-" xml:"-" yaml:"-"`

@@ -123,6 +123,15 @@ func (m *Machine) Value(f any) any { return f }
 // Clear empties a map, keys that are not equal to themselves included.
 func (m *Machine) Clear(x any) { reflect.ValueOf(x).Clear() }
 
+// Runes returns the characters of a string and at which bytes they begin; a byte that is no UTF-8 is a character of its own.
+func (m *Machine) Runes(s string) (at []int, runes []rune) {
+	at, runes = make([]int, 0, len(s)), make([]rune, 0, len(s))
+	for i, r := range s {
+		at, runes = append(at, i), append(runes, r)
+	}
+	return at, runes
+}
+
 // Index checks an index and returns it.
 func (m *Machine) Index(i, length int) int {
 	if i < 0 || i >= length {

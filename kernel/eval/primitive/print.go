@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"cancha/internal/cellio"
 )
@@ -85,61 +87,117 @@ func (m *Machine) spaced(args []any) []any {
 	return out
 }
 
-// typeVerbs puts the name of a type in place of each operand of %T, since fmt asks nobody for it.
+// typeVerbs puts the name of a type in place of each %T, since fmt asks nobody for it. The other verbs get the numbers of
+// their operands, since that one's is no longer counted.
 func (m *Machine) typeVerbs(format string, args []any) (string, []any) {
 	if !strings.Contains(format, "T") {
 		return format, args
 	}
-	args = append([]any(nil), args...)
-	text := []byte(format)
-	n := 0
-	for i := 0; i < len(text); i++ {
-		if text[i] != '%' {
+	var out strings.Builder
+	n, given := 0, len(args)
+	for {
+		text, rest, found := strings.Cut(format, "%")
+		out.WriteString(text)
+		if !found {
+			return out.String(), args
+		}
+		v := readVerb(rest, n)
+		format = rest[v.size:]
+		switch {
+		case v.letter == 0 || v.letter == '%':
+			out.WriteString("%" + rest[:v.size])
 			continue
+		case v.letter == 'T' && v.operand < given:
+			name := m.typeName(reflect.TypeOf(m.unwrap(args[v.operand])))
+			args = append(args[:len(args):len(args)], name)
+			fmt.Fprintf(&out, "%%%s[%d]s", v.flags, len(args))
+		default:
+			fmt.Fprintf(&out, "%%%s[%d]%c", v.flags, v.operand+1, v.letter)
 		}
-		for i++; i < len(text) && strings.IndexByte("+-# 0123456789.*[]", text[i]) >= 0; i++ {
-			switch text[i] {
-			case '*':
-				n++
-			case '[':
-				n = argNumber(text[i+1:], n)
-			}
-		}
-		if i >= len(text) || text[i] == '%' {
-			continue
-		}
-		if text[i] == 'T' && n < len(args) {
-			text[i] = 's'
-			args[n] = m.typeName(reflect.TypeOf(m.unwrap(args[n])))
-		}
-		n++
+		n = v.operand + 1
 	}
-	return string(text), args
 }
 
-// argNumber reads the number of an explicit argument index, "2]…", and returns it from 0.
-func argNumber(text []byte, otherwise int) int {
-	n := 0
-	for _, c := range text {
-		if c == ']' && n > 0 {
-			return n - 1
+// verb is a verb of a format.
+type verb struct {
+	size    int    // bytes behind the percent sign
+	flags   string // flags, width and precision, a star with the number of its operand
+	letter  rune   // 0 where the format ends
+	operand int    // from 0
+}
+
+// readVerb reads what follows a percent sign; next is the operand whose turn it is.
+func readVerb(text string, next int) verb {
+	var flags strings.Builder
+	for i, c := range text {
+		switch {
+		case c == '*':
+			fmt.Fprintf(&flags, "[%d]*", next+1)
+			next++
+		case c == '[':
+			next = argNumber(text[i+1:], next)
+		case c == ']' || i > 0 && c >= '0' && c <= '9' && strings.LastIndexByte(text[:i], '[') > strings.LastIndexByte(text[:i], ']'):
+		case strings.ContainsRune("+-# 0123456789.", c):
+			flags.WriteRune(c)
+		default:
+			return verb{i + utf8.RuneLen(c), flags.String(), c, next}
 		}
-		if c < '0' || c > '9' {
-			break
-		}
-		n = n*10 + int(c-'0')
 	}
-	return otherwise
+	return verb{size: len(text)}
 }
 
 // BuiltinPrint is the predeclared print, to the cell's error output.
 func (m *Machine) BuiltinPrint(args ...any) {
-	for _, a := range m.operands(args) {
-		_, _ = fmt.Fprint(cellio.Stderr, a)
-	}
+	_, _ = io.WriteString(cellio.Stderr, strings.Join(m.builtin(args), ""))
 }
 
 // BuiltinPrintln is the predeclared println, to the cell's error output.
 func (m *Machine) BuiltinPrintln(args ...any) {
-	_, _ = fmt.Fprintln(cellio.Stderr, m.operands(args)...)
+	_, _ = io.WriteString(cellio.Stderr, strings.Join(m.builtin(args), " ")+"\n")
+}
+
+// builtin writes values as the runtime does: numbers and strings plainly, of everything else where it is.
+func (m *Machine) builtin(args []any) []string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		v := reflect.ValueOf(m.unwrap(a))
+		if d := m.ofValue(v); d != nil && d.box != nil {
+			v = v.Field(0)
+		}
+		out[i] = builtinText(v)
+	}
+	return out
+}
+
+func (m *Machine) ofValue(v reflect.Value) *declared {
+	if !v.IsValid() {
+		return nil
+	}
+	return m.of(v.Type())
+}
+
+func builtinText(v reflect.Value) string {
+	switch v.Kind() {
+	case reflect.Invalid:
+		return "0x0"
+	case reflect.Slice:
+		return fmt.Sprintf("[%d/%d]0x%x", v.Len(), v.Cap(), v.Pointer())
+	case reflect.Pointer, reflect.Map, reflect.Chan, reflect.Func, reflect.UnsafePointer:
+		return fmt.Sprintf("0x%x", v.Pointer())
+	case reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128,
+		reflect.Struct, reflect.Array, reflect.Interface: // of the last three only what is in an interface comes here
+		if !v.CanFloat() && !v.CanComplex() {
+			return fmt.Sprintf("(%s) %v", v.Type(), v.Interface())
+		}
+	}
+	return fmt.Sprint(basic(v))
+}
+
+// argNumber reads the number of an explicit argument index, "2]…", and returns it from 0.
+func argNumber(text string, otherwise int) int {
+	number, _, ok := strings.Cut(text, "]")
+	if n, err := strconv.Atoi(number); ok && err == nil && n > 0 {
+		return n - 1
+	}
+	return otherwise
 }
