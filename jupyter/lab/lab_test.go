@@ -75,14 +75,49 @@ func TestCompose(t *testing.T) {
 				t.Errorf("%s mounts volume %q, which is not declared", name, v.Source)
 			}
 		}
-		if s.Build != nil {
-			if _, err := os.Stat(filepath.Join(s.Build.Context, s.Build.Dockerfile)); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
 	}
 	if p.Services["kafka"].HealthCheck == nil {
 		t.Error("kafka has no health check, and the others wait for it")
+	}
+}
+
+// Each service has its image from a registry or builds it, from a stage of a Dockerfile that is there: none needs another to
+// be built first. Those with one image build the same.
+func TestComposeImages(t *testing.T) {
+	built := map[string]string{}
+	for name, s := range project(t).Services {
+		if s.Build == nil {
+			if !strings.Contains(s.Image, "/") {
+				t.Errorf("%s: nobody builds the image %s", name, s.Image)
+			}
+			continue
+		}
+		if s.PullPolicy != "" {
+			t.Errorf("%s: pull policy %q of an image that is built", name, s.PullPolicy)
+		}
+		if stage := " AS " + s.Build.Target + "\n"; !strings.Contains(read(t, s.Build.Dockerfile), stage) {
+			t.Errorf("%s: %s has no stage %q", name, s.Build.Dockerfile, s.Build.Target)
+		}
+		what := s.Build.Dockerfile + ", stage " + s.Build.Target
+		if other, ok := built[s.Image]; ok && other != what {
+			t.Errorf("image %s is built from %s and from %s", s.Image, other, what)
+		}
+		built[s.Image] = what
+	}
+	if len(built) == 0 {
+		t.Error("no service builds an image")
+	}
+}
+
+// The producer is given the arguments of the program, and Kafka's address by its environment.
+func TestComposeProducer(t *testing.T) {
+	s := project(t).Services["producer"]
+	want := []string{"producer", "-rate", settings(t)["PRODUCER_RATE"]}
+	if !slices.Equal(s.Command, want) {
+		t.Errorf("producer runs %q, want %q after the image's entry point", s.Command, want)
+	}
+	if !strings.Contains(read(t, "jupyter/lab/Dockerfile"), "ENTRYPOINT [\"/usr/local/bin/cancha\"]\n") {
+		t.Error("the image's entry point is not the program")
 	}
 }
 
