@@ -51,14 +51,16 @@ symbols: ## regenerate what cells may import; "make symbols ONLY=wing" after a c
 conformance: build ## the protocol suite on the built kernel, check by check
 	CANCHA_PROGRAM=$(CURDIR)/bin/cancha go test -count=1 -v -run TestCancha ./kernel/kerneltest
 
-integration: ## the Kafka tests against a real Apache Kafka (Java 17, Maven)
-	scripts/kafka.sh with go test -count=1 ./stream/...
+integration: build ## the Kafka tests, "windows" and "crash" on a real Apache Kafka (Java 17, Maven)
+	scripts/kafka.sh with go test -count=1 -p 1 ./stream/...
+	scripts/kafka.sh with scripts/windows.sh $(FLAGS)
+	scripts/kafka.sh with scripts/crash.sh $(FLAGS)
 
 windows: build ## notebook 03 beside a computation in Python; "make windows KAFKA=real" on a real Apache Kafka
-	$(if $(KAFKA),scripts/kafka.sh with )scripts/windows.sh
+	$(if $(KAFKA),scripts/kafka.sh with )scripts/windows.sh $(FLAGS)
 
-crash: build ## notebook 03 while its broker is killed three times, beside an undisturbed run
-	scripts/crash.sh
+crash: build ## notebook 03 while its broker is killed three times, beside an undisturbed run; KAFKA=real as above
+	$(if $(KAFKA),scripts/kafka.sh with )scripts/crash.sh $(FLAGS)
 
 survive: kernelspec $(VENV)/made ## what must not end a kernel: garbage on its ports, cells and signals that end its engine
 	$(VENV)/bin/python scripts/survive.py

@@ -80,6 +80,7 @@ start() {
   setsid java -Dorg.slf4j.simpleLogger.defaultLogLevel=info -Xms"$heap" -Xmx"$heap" -cp "$jars/lib/*" \
     kafka.Kafka "$dir/server.properties" >"$dir/log" 2>&1 </dev/null 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
   echo $! >"$dir/pid"
+  disown # its end is no news for the shell, kill -9 is one of its uses
   # Kafka prints this line when it serves.
   for _ in $(seq 600); do
     grep -q 'Kafka Server started' "$dir/log" && return

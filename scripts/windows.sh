@@ -5,8 +5,9 @@
 #   scripts/windows.sh [FLAGS...]                 on "cancha broker -data"
 #   scripts/kafka.sh with scripts/windows.sh      on a real Apache Kafka
 #
-# FLAGS go to the producer, such as -competition 43 -seasons 106. CANCHA_DATA names the matches (simulated ones without), MATCHES (20) how many, PYTHON the Python that makes the check's
-# environment, CANCHA another program than bin/cancha. What came out stays in out/windows.
+# FLAGS go to the producer, such as -competition 43 -seasons 106. CANCHA_DATA names the matches (simulated ones without),
+# MATCHES (20) how many, PYTHON the Python that makes the check's environment, CANCHA another program than bin/cancha. What
+# came out stays in out/windows.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/streams.sh
