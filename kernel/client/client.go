@@ -129,7 +129,7 @@ func patiently(ctx context.Context, dial func() (*zmq.Conn, error)) (*line, erro
 // connection, and not every kernel sends a welcome.
 func (c *Client) ready(ctx context.Context) error {
 	for {
-		reply, err := c.Request(ctx, Shell, "kernel_info_request", struct{}{}, nil)
+		reply, err := c.request(ctx, Shell, "kernel_info_request", struct{}{}, nil, nudgeLimit)
 		if err != nil && !errors.Is(err, errNoIdle) {
 			return err
 		}

@@ -15,7 +15,8 @@ import (
 // that never sends it is broken, but its reply is there.
 const idleLimit = 10 * time.Second
 
-// nudgeLimit is the same for the very first request, whose busy and idle can fall before the subscription takes effect.
+// nudgeLimit is the same for the requests with which a client begins: their busy and idle can fall before the subscription
+// takes effect, and its welcome may arrive right after them.
 const nudgeLimit = 100 * time.Millisecond
 
 // errNoIdle reports a reply without an idle.
@@ -25,6 +26,11 @@ var errNoIdle = errors.New("the kernel has replied but never became idle")
 // it, in order, on the reading goroutine: it must not call the Client; nil drops it. When ctx ends it returns ctx's error;
 // the kernel still works on the request.
 func (c *Client) Request(ctx context.Context, on Channel, msgType string, content any, publish func(wire.Message)) (wire.Message, error) {
+	return c.request(ctx, on, msgType, content, publish, idleLimit)
+}
+
+// request is Request with a limit for the time from the reply to the idle.
+func (c *Client) request(ctx context.Context, on Channel, msgType string, content any, publish func(wire.Message), limit time.Duration) (wire.Message, error) {
 	id, p, err := c.send(on, msgType, content, publish)
 	if err != nil {
 		return wire.Message{}, err
@@ -34,7 +40,7 @@ func (c *Client) Request(ctx context.Context, on Channel, msgType string, conten
 	if err != nil {
 		return wire.Message{}, fmt.Errorf("%s: %w", msgType, err)
 	}
-	return reply, c.settle(ctx, p)
+	return reply, c.settle(ctx, p, limit)
 }
 
 func (c *Client) send(on Channel, msgType string, content any, publish func(wire.Message)) (string, *pending, error) {
@@ -77,13 +83,7 @@ func (c *Client) await(ctx context.Context, from *line, p *pending) (wire.Messag
 }
 
 // settle waits for the request's idle.
-func (c *Client) settle(ctx context.Context, p *pending) error {
-	limit := idleLimit
-	select {
-	case <-c.published:
-	default:
-		limit = nudgeLimit
-	}
+func (c *Client) settle(ctx context.Context, p *pending, limit time.Duration) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
