@@ -19,8 +19,8 @@
 // # Keys and partitions
 //
 // A record's key is the match id in decimal, so that a match stays in one partition and in order. Each replay of a match has
-// an id of its own (the id in the archive is metadata.source_match_id): ids begin at the minute of Start, counted from 1970,
-// times 10,000. A batch has at least four matches for each partition, and ids are given out so that their hashes spread the
+// an id of its own (the id in the archive is metadata.source_match_id): ids begin at the microseconds since 1970, at the moment
+// when the replay begins or, with a Start, at what Start and Seed give. A batch has at least four matches for each partition, and ids are given out so that their hashes spread the
 // batch evenly: a partition without a match would hold the watermark of a reader back until it is known to be idle.
 //
 // # Same input, same bytes

@@ -1,10 +1,9 @@
 package replay
 
-import "strconv"
-
-// idsPerMinute is how many match ids belong to each minute of Config.Start: producers that are started a minute apart give
-// different ids as long as neither plays more than that many matches in a minute.
-const idsPerMinute = 10000
+import (
+	"strconv"
+	"time"
+)
 
 // ids gives out match ids by the partition that their key hashes to: the smallest that is still free.
 type ids struct {
@@ -14,11 +13,20 @@ type ids struct {
 }
 
 func newIDs(cfg Config) ids {
-	return ids{
-		partitionOf: cfg.PartitionOf,
-		candidate:   cfg.Start.Unix() / 60 * idsPerMinute,
-		free:        make([][]int64, cfg.Partitions),
-	}
+	return ids{partitionOf: cfg.PartitionOf, candidate: cfg.firstID, free: make([][]int64, cfg.Partitions)}
+}
+
+// firstIDNow is where the ids of a replay begin that nobody will want to repeat: at the microseconds since 1970. A replay
+// plays far fewer matches than microseconds pass, so that two replays share an id only if they begin within the same few
+// microseconds. Ids stay below 2^53, which readers that hold numbers as floating point need, until the year 2255.
+func firstIDNow(now time.Time) int64 { return now.UnixMicro() }
+
+// firstIDOf is where the ids of a replay begin that is the same for the same start and seed: at the start, in microseconds,
+// and half a minute later at most, as the seed says. Multiples of 2^64 over the golden ratio lie apart (Knuth, The Art of
+// Computer Programming 3, 6.4): the ids of the seeds 0 to 999 begin more than 15,000 apart.
+func firstIDOf(start time.Time, seed uint64) int64 {
+	const golden = 0x9E3779B97F4A7C15
+	return start.UnixMicro() + int64(seed*golden>>39)
 }
 
 func (s *ids) next(partition int) int64 {

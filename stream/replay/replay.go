@@ -36,6 +36,8 @@ type Config struct {
 	ProducerID string
 	// Warn hears of matches that are left out because their files cannot be read; nil: nobody does.
 	Warn func(err error)
+
+	firstID int64 // match ids come after it
 }
 
 // matchesPerPartition is how many matches of a batch a partition has at least.
@@ -89,7 +91,10 @@ func Run(ctx context.Context, archive statsbomb.Archive, out Writer, cfg Config,
 
 func (c *Config) fill() {
 	if c.Start.IsZero() {
-		c.Start = time.Now().Truncate(time.Minute)
+		now := time.Now()
+		c.Start, c.firstID = now.Truncate(time.Minute), firstIDNow(now)
+	} else {
+		c.firstID = firstIDOf(c.Start, c.Seed)
 	}
 	c.Start = c.Start.UTC()
 	if c.ProducerID == "" {

@@ -149,7 +149,7 @@ func TestRecord(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	r := s.records(t)[1]
-	wantID := start.Unix()/60*10000 + 1
+	wantID := start.UnixMicro() + 1 // with seed 0
 	if r.Event.MatchID != wantID || r.Event.Index != 3 || s.keys[1] != strconv.FormatInt(wantID, 10) {
 		t.Errorf("got event %d of match %d, key %s, want event 3 of match %d", r.Event.Index, r.Event.MatchID, s.keys[1], wantID)
 	}
@@ -308,6 +308,41 @@ func TestEachReplayHasItsOwnID(t *testing.T) {
 	}
 	if len(ids) != 16 || len(times) != 3 {
 		t.Errorf("got %d ids of %d matches, want 16 of 3", len(ids), len(times))
+	}
+}
+
+// TestReplaysDoNotShareIDs: neither those that begin in the same minute, nor those of one start with different seeds.
+func TestReplaysDoNotShareIDs(t *testing.T) {
+	played := map[int64]string{}
+	check := func(name string, cfg Config) {
+		t.Helper()
+		s, _ := play(t, archive{3}, cfg)
+		here := map[int64]bool{}
+		for _, r := range s.records(t) {
+			id := r.Event.MatchID
+			if other, ok := played[id]; ok && !here[id] {
+				t.Errorf("match %d is of %s and of %s", id, other, name)
+			}
+			if id >= 1<<53 {
+				t.Errorf("match %d: want less than 2^53, which JSON readers that hold numbers as floating point need", id)
+			}
+			played[id], here[id] = name, true
+		}
+	}
+	for i := range 3 {
+		now := config(4, 32)
+		now.Start = time.Time{}
+		check(fmt.Sprint("replay of now, number ", i), now)
+		seeded := config(4, 32)
+		seeded.Seed = uint64(i)
+		check(fmt.Sprint("replay with seed ", i), seeded)
+	}
+	seen := map[int64]bool{}
+	for seed := range uint64(1000) {
+		seen[firstIDOf(time.Unix(0, 0), seed)/15000] = true
+	}
+	if len(seen) != 1000 {
+		t.Errorf("1000 seeds begin in %d stretches of ids, want one each", len(seen))
 	}
 }
 
