@@ -19,8 +19,17 @@ var replaced = map[string]string{
 	"log.Print": "LogPrint", "log.Println": "LogPrintln", "log.Printf": "LogPrintf",
 	"log.Panic": "LogPanic", "log.Panicln": "LogPanicln", "log.Panicf": "LogPanicf",
 	"log.Fatal": "LogFatal", "log.Fatalln": "LogFatalln", "log.Fatalf": "LogFatalf",
+	"encoding/json.Marshal": "JSONMarshal", "encoding/json.MarshalIndent": "JSONMarshalIndent",
+	"encoding/json.Unmarshal": "JSONUnmarshal",
+	"encoding/xml.Marshal":    "XMLMarshal", "encoding/xml.MarshalIndent": "XMLMarshalIndent",
 	"os.Exit":    "Exit",
 	"time.Sleep": "Sleep",
+}
+
+// replacedMethods are methods of compiled types for which the primitives have a function, the receiver in front.
+var replacedMethods = map[string]string{
+	"(*encoding/json.Encoder).Encode": "JSONEncode", "(*encoding/json.Decoder).Decode": "JSONDecode",
+	"(*encoding/xml.Encoder).Encode": "XMLEncode",
 }
 
 var printers = map[string]string{"print": runtimeAlias + ".BuiltinPrint", "println": runtimeAlias + ".BuiltinPrintln"}

@@ -153,6 +153,12 @@ func (f *fn) compiledMethod(x *ast.SelectorExpr, s selected) invocation {
 		return named(stream+"."+x.Sel.Name, nil)
 	}
 	recv := part{text: s.text, typ: s.typ}
+	if primitive := replacedMethods[s.method.FullName()]; primitive != "" {
+		if _, ok := s.typ.Underlying().(*types.Pointer); !ok {
+			recv.text = "&" + recv.text
+		}
+		return named(runtimeAlias+"."+primitive, []part{recv})
+	}
 	method := func(p []string) string {
 		return operand(p[0]) + "." + x.Sel.Name + "(" + strings.Join(p[1:], ", ") + ")"
 	}
@@ -258,10 +264,9 @@ func startsGoroutines(f *types.Func) bool {
 
 // encoders look for methods of the values that they get as any, and cannot see those of the cells' types.
 var encoders = map[string][]string{
-	"encoding/json": {"MarshalJSON", "UnmarshalJSON", "MarshalText", "UnmarshalText"},
-	"encoding/xml":  {"MarshalXML", "UnmarshalXML", "MarshalText", "UnmarshalText"},
-	"encoding/gob":  {"GobEncode", "GobDecode", "MarshalBinary", "UnmarshalBinary"},
-	"flag":          {"MarshalText", "UnmarshalText"},
+	"encoding/xml": {"MarshalXML", "UnmarshalXML", "MarshalText", "UnmarshalText"},
+	"encoding/gob": {"GobEncode", "GobDecode", "MarshalBinary", "UnmarshalBinary"},
+	"flag":         {"MarshalText", "UnmarshalText"},
 }
 
 // noteMethods refuses what would be silently wrong: values whose methods compiled code looks for by reflection.
@@ -271,6 +276,10 @@ func (f *fn) noteMethods(a ast.Expr, t types.Type, callee *types.Func) {
 		return
 	}
 	from := f.typeOf(a)
+	if path == "encoding/json" && callee.Signature().Recv() == nil || replacedMethods[callee.FullName()] == "JSONEncode" || replacedMethods[callee.FullName()] == "JSONDecode" {
+		f.refuseErasedIn(a, from, callee)
+		return
+	}
 	if names, ok := encoders[path]; ok {
 		f.l.visitTypes(from, func(n *types.Named) {
 			for _, name := range names {
@@ -295,6 +304,18 @@ func (f *fn) noteMethods(a ast.Expr, t types.Type, callee *types.Func) {
 			f.l.out.note("package reflect sees type %s as the interpreter builds it: without its name and methods", n.Obj().Name())
 		})
 	}
+}
+
+// refuseErasedIn refuses to decode into types with fields that are not kept in their own type.
+func (f *fn) refuseErasedIn(a ast.Expr, from types.Type, callee *types.Func) {
+	if callee.Name() != "Unmarshal" && callee.Name() != "Decode" {
+		return
+	}
+	f.l.visitTypes(from, func(n *types.Named) {
+		if len(f.l.named(n, a.Pos()).erased) > 0 {
+			refuse(a.Pos(), "json.%s cannot decode type %s, which refers to itself through another type, while it is interpreted; decode into map[string]any", callee.Name(), n.Obj().Name())
+		}
+	})
 }
 
 func hasMethod(n *types.Named, name string) bool {

@@ -206,8 +206,9 @@ func (f *fn) paramList(fields []*ast.Field, sig *types.Signature) (text string, 
 	return "(" + strings.Join(parts, ", ") + ")", names
 }
 
-// body writes results and body. Where the body runs as a literal of its own (deferred calls, range over functions), results
-// have names and return assigns to them.
+// body writes results and body. Where the body runs as a literal of its own (deferred calls, range over functions), return
+// assigns to variables of the function. Named results are such variables always: the interpreter lets a named result share
+// its place with what the caller assigns it to, so that it would start with what an earlier call has left there.
 func (f *fn) body(params string, results *ast.FieldList, block *ast.BlockStmt, run func()) string {
 	uses := usesOf(block, f)
 	f.gotos = uses.gotos
@@ -219,6 +220,9 @@ func (f *fn) body(params string, results *ast.FieldList, block *ast.BlockStmt, r
 	var b strings.Builder
 	b.WriteString(params + f.resultText() + " {\n")
 	b.WriteString(checkText)
+	for i, name := range f.results {
+		fmt.Fprintf(&b, "var %s %s\n", name, f.typ(f.resultTypes.At(i).Type()))
+	}
 	if uses.defers {
 		fmt.Fprintf(&b, "%s.Frame(func(%s *%s.Deferred) {\n%s})\n", runtimeAlias, f.deferVar, runtimeAlias, text)
 		b.WriteString("return " + strings.Join(f.results, ", ") + "\n}")
@@ -261,9 +265,6 @@ func (f *fn) resultText() string {
 	parts := make([]string, f.resultTypes.Len())
 	for i := range parts {
 		parts[i] = f.typ(f.resultTypes.At(i).Type())
-		if len(f.results) > 0 {
-			parts[i] = f.results[i] + " " + parts[i]
-		}
 	}
 	return " (" + strings.Join(parts, ", ") + ")"
 }
