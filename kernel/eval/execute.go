@@ -24,6 +24,7 @@ var errGoexit = errors.New("the cell has called runtime.Goexit")
 // execute runs a cell's function on a goroutine of its own, so that one that cannot be stopped can be left behind.
 func (p *Program) execute(name string, serial int64, f func()) *cell.Error {
 	run := cellio.NewRun(serial)
+	defer p.end(run)
 	p.current.Store(run)
 	defer p.current.Store(nil)
 	done := make(chan outcome, 1)
@@ -48,6 +49,16 @@ func (p *Program) execute(name string, serial int64, f func()) *cell.Error {
 	case <-late.C:
 		return leftBehind(name)
 	}
+}
+
+// end tells those who asked (cellio.AtEnd) that the cell's text is done, however it ended.
+func (p *Program) end(run *cellio.Run) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			p.log.Error("end of cell", "cell", run.Cell, "panic", fault)
+		}
+	}()
+	run.End()
 }
 
 // Interrupt stops the running cell. Variables, functions and goroutines of earlier cells stay as they are. Where the cell

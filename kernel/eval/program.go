@@ -162,11 +162,13 @@ func (p *Program) runCode(name, code string, r cell.Request) *cell.Error {
 		return compileError(err)
 	}
 	p.note(r.Cell, unit.Notes)
-	if fault := p.execute(name, r.Cell, run); fault != nil {
+	if fault := p.execute(name, r.Cell, func() {
+		run()
+		if unit.Shows && !r.Silent { // as part of the cell: what a value's methods do can be interrupted, and panic
+			p.show(r.Cell, p.machine.Shown(r.Cell))
+		}
+	}); fault != nil {
 		return fault
-	}
-	if unit.Shows && !r.Silent {
-		p.show(r.Cell, p.machine.Shown(r.Cell))
 	}
 	return nil
 }

@@ -69,21 +69,19 @@ func (p *Program) userExpression(key, code string, r cell.Request) map[string]an
 	if err != nil {
 		return errorReply(compileError(err))
 	}
-	if fault := p.execute(name, r.Cell, run); fault != nil {
+	d := cellio.Display{Data: map[string]any{}, Metadata: map[string]any{}}
+	if fault := p.execute(name, r.Cell, func() {
+		run()
+		if values := p.machine.Shown(r.Cell); unit.Shows && len(values) > 0 {
+			var ok bool
+			if d, ok = p.display(values); !ok {
+				d = cellio.Display{Data: map[string]any{"text/plain": "<nil>"}, Metadata: map[string]any{}}
+			}
+		}
+	}); fault != nil {
 		return errorReply(fault)
 	}
-	reply := map[string]any{"status": "ok", "data": map[string]any{}, "metadata": map[string]any{}}
-	if !unit.Shows {
-		return reply
-	}
-	if values := p.machine.Shown(r.Cell); len(values) > 0 {
-		d, ok := p.display(values)
-		if !ok {
-			d = cellio.Display{Data: map[string]any{"text/plain": "<nil>"}, Metadata: map[string]any{}}
-		}
-		reply["data"], reply["metadata"] = d.Data, d.Metadata
-	}
-	return reply
+	return map[string]any{"status": "ok", "data": d.Data, "metadata": d.Metadata}
 }
 
 func errorReply(e *cell.Error) map[string]any {
