@@ -88,7 +88,7 @@ func writeRow(b *strings.Builder, kind string, cells []string) {
 		if k == 0 {
 			align = "left"
 		}
-		b.WriteString("<" + kind + ` style="text-align:` + align + `;white-space:nowrap;padding:2px 8px">` + html.EscapeString(cell) + "</" + kind + ">")
+		b.WriteString("<" + kind + ` style="text-align:` + align + `;white-space:nowrap;padding:2px 6px">` + html.EscapeString(cell) + "</" + kind + ">")
 	}
 	b.WriteString("</tr>")
 }
