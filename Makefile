@@ -11,6 +11,7 @@ VENV := .venv
 LAB := jupyter/lab
 JUPYTER := out/jupyter
 FUZZTIME ?= 30s
+SOAK ?= 5m
 
 # what Jupyter keeps, kept inside the checkout; kernels that the user has installed stay visible
 export JUPYTER_CONFIG_DIR := $(CURDIR)/$(JUPYTER)/config
@@ -20,7 +21,7 @@ export IPYTHONDIR := $(CURDIR)/$(JUPYTER)/ipython
 
 export PYTHON
 
-.PHONY: help build demo test lab symbols conformance integration windows crash survive fuzz bench bench-kernel kernelspec
+.PHONY: help build demo test lab symbols conformance integration windows crash survive soak fuzz bench bench-kernel bench-stream bench-rooms kernelspec
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' Makefile
@@ -68,8 +69,16 @@ survive: kernelspec $(VENV)/made ## what must not end a kernel: garbage on its p
 fuzz: ## each fuzz test for FUZZTIME (30s)
 	scripts/fuzz.sh $(FUZZTIME)
 
-bench: ## the benchmarks of all rooms
-	go test -run '^$$' -bench . -benchmem ./...
+soak: build ## a kernel kept busy for SOAK (5m); fails where memory, files, threads or goroutines go on growing
+	SOAK=$(SOAK) CANCHA_PROGRAM=$(CURDIR)/bin/cancha go test -count=1 -v -timeout 0 -run TestSoak ./kernel/kerneltest
+
+bench: bench-kernel bench-stream bench-rooms ## the three below
 
 bench-kernel: kernelspec $(VENV)/made ## starts, small cells, output and interrupts beside ipykernel; table in out/kernel.md
 	$(VENV)/bin/python bench/kernel/measure.py --out out/kernel.md
+
+bench-stream: ## broker, decoder and windows beside a Reader with encoding/json, five times each
+	go test -run '^$$' -bench . -benchtime 1x -count 5 ./bench/stream
+
+bench-rooms: ## the benchmarks that stand beside the code
+	go test -run '^$$' -bench . -benchmem $$(go list ./... | grep -v '^cancha/bench/')

@@ -3,9 +3,13 @@
     python bench/kernel/measure.py [--starts 5] [--kernel cancha --kernel python3] [--out FILE.md]
 
 The kernels take turns, so that what else the machine does meets all of them. Each number is the median over the starts; what
-is repeated within a start enters as that start's median. The client looks for a starting kernel every 5 ms instead of every
-100, so that its own waiting is not measured. Times are to the reply on shell, except that of the lines, which is to the idle
-message on iopub after the last line has arrived.
+is repeated within a start enters as that start's median, or as its slowest where the row says so. The client looks for a
+starting kernel every 5 ms instead of every 100, so that its own waiting is not measured. A start counts from before the
+client looks the kernelspec up. Times are to the reply on shell, except that of the lines, which is to the idle message on
+iopub after the last line has arrived. Every reply is checked: a kernel that answers wrongly has no number.
+
+It needs the kernelspecs and ipykernel ("make bench-kernel" has them), ends with 1 if a number is missing, and does not judge
+by the targets, which hold on a machine with nothing else to do: the load average is written beside them.
 """
 import argparse
 import datetime
@@ -14,8 +18,10 @@ import platform
 import queue
 import statistics
 import sys
+import tempfile
 import time
 
+import ipykernel
 import jupyter_client
 import zmq
 
@@ -28,6 +34,7 @@ PATIENCE = 60  # seconds for any one reply
 # The same work in each kernel's language.
 SAMPLES = {
     "go": {
+        "setup": "",
         "complete": "fmt.Printl",
         "match": "Println",
         "lines": f'for i := 0; i < {LINES}; i++ {{\n\tfmt.Println("line", i)\n}}',
@@ -35,7 +42,8 @@ SAMPLES = {
         "kept": "kept + 1",
     },
     "python": {
-        "complete": "import os\nos.path.joi",
+        "setup": "import os",
+        "complete": "os.path.joi",
         "match": "join",
         "lines": f'for i in range({LINES}):\n    print("line", i)',
         "endless": 'kept = 41\nprint("running", flush=True)\nwhile True:\n    pass',
@@ -62,8 +70,9 @@ class Kernel:
 
     def __init__(self, name: str):
         self.manager = jupyter_client.KernelManager(kernel_name=name)
+        self.log = tempfile.TemporaryFile("w+", errors="replace")
         self.begin = time.perf_counter()
-        self.manager.start_kernel(stdout=None, stderr=None)
+        self.manager.start_kernel(stdout=self.log, stderr=self.log)
         self.client = self.manager.client()
         self.context = self.client.context = zmq.Context()
         self.context.RECONNECT_IVL = 5  # milliseconds; for every socket made from here on
@@ -73,6 +82,12 @@ class Kernel:
         self.client.stop_channels()
         self.manager.shutdown_kernel(now=False)
         self.context.destroy(linger=100)
+        self.log.close()
+
+    def said(self) -> str:
+        """Return the end of what the kernel process has written."""
+        self.log.seek(0)
+        return self.log.read()[-2000:]
 
     def reply(self, request: str) -> dict:
         """Return the content of the shell reply to a request."""
@@ -126,6 +141,7 @@ def cells(kernel: Kernel) -> dict:
 
 
 def completions(kernel: Kernel, sample: dict) -> dict:
+    kernel.run(sample["setup"])
     times = []
     for _ in range(COMPLETIONS + 1):
         begin = time.perf_counter()
@@ -174,15 +190,13 @@ def measure(name: str) -> dict:
     """Start a kernel once and measure everything; what fails is reported and left out."""
     kernel = Kernel(name)
     sample = SAMPLES[kernel.manager.kernel_spec.language]
-    steps = [lambda step=step: step(kernel) for step in (start, first_cell, cells)]
-    steps += [lambda step=step: step(kernel, sample) for step in (completions, lines, interrupts)]
     values = {}
     try:
-        for step in steps:
+        for step, *arguments in ((start,), (first_cell,), (cells,), (completions, sample), (lines, sample), (interrupts, sample)):
             try:
-                values |= step()
+                values |= step(kernel, *arguments)
             except (RuntimeError, TimeoutError, queue.Empty) as error:
-                print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
+                print(f"{name}: {step.__name__}: {type(error).__name__}: {error}\n{kernel.said()}", file=sys.stderr)
     finally:
         kernel.close()
     return values
@@ -209,14 +223,22 @@ def report(names: list[str], runs: dict, about: str) -> str:
     """Return the table as Markdown."""
     head = ["", *names, *(f"{names[0]} / {name}" for name in names[1:]), "target"]
     text = [f"# Kernels side by side\n\n{about}\n", "| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
-    for measure_name, (unit, target) in MEASURES.items():
-        medians = [statistics.median(values) if (values := [run[measure_name] for run in runs[name] if measure_name in run]) else None
-                   for name in names]
-        cells_ = ["failed" if m is None else f"{m:.2f} {unit}" for m in medians]
+    for row, (unit, target) in MEASURES.items():
+        medians = [middle([run[row] for run in runs[name] if row in run]) for name in names]
+        shown = ["failed" if m is None else f"{m:.2f} {unit}" for m in medians]
         ratios = ["" if None in (medians[0], m) else f"{medians[0] / m:.2f}" for m in medians[1:]]
-        wanted = "" if target is None else f"< {target} {unit}: " + ("met" if medians[0] is not None and medians[0] < target else "missed")
-        text.append("| " + " | ".join([measure_name, *cells_, *ratios, wanted]) + " |")
+        text.append("| " + " | ".join([row, *shown, *ratios, verdict(medians[0], unit, target)]) + " |")
     return "\n".join(text) + "\n"
+
+
+def middle(values: list[float]) -> float | None:
+    return statistics.median(values) if values else None
+
+
+def verdict(value: float | None, unit: str, target: float | None) -> str:
+    if target is None:
+        return ""
+    return f"< {target} {unit}: " + ("met" if value is not None and value < target else "missed")
 
 
 def main() -> int:
@@ -231,7 +253,6 @@ def main() -> int:
         for name in names:
             runs[name].append(measure(name))
             print(f"start {number + 1} of {options.starts}, {name}: {len(runs[name][-1])} of {len(MEASURES)} measured", file=sys.stderr)
-    import ipykernel
     about = (f"{datetime.datetime.now().astimezone():%Y-%m-%d %H:%M %Z}; {machine()}; ipykernel {ipykernel.__version__}; load average "
              f"{before} before, {load()} after; medians of {options.starts} starts.")
     table = report(names, runs, about)
