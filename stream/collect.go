@@ -61,9 +61,11 @@ func (r *run) note(p Progress, now time.Time) {
 	if n := len(r.latest) - recentProgress; n > 0 {
 		r.latest = slices.Delete(r.latest, 0, n)
 	}
-	if p.NumInputRows > 0 {
+	switch {
+	case r.away: // that is the news, also if records came before
+	case p.NumInputRows > 0:
 		r.message = "Processing new data"
-	} else if r.message == "Processing new data" {
+	default:
 		r.message = "Waiting for data to arrive"
 	}
 }
@@ -123,7 +125,11 @@ func (r *run) Recent() History {
 func (r *run) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return Status{Message: r.message, IsDataAvailable: r.lastRead > 0, IsTriggerActive: r.ended.IsZero()}
+	s := Status{Message: r.message, IsDataAvailable: r.lastRead > 0, IsTriggerActive: r.ended.IsZero()}
+	if r.cause != "" {
+		s.Message += ": " + r.cause
+	}
+	return s
 }
 
 // Totals tells what the query did from its start to the newest progress report, or to its end.

@@ -77,16 +77,22 @@ func (r *run) MIMEBundle() map[string]any { return r.shown().bundle() }
 func (r *run) String() string { return r.shown().text() }
 
 func (r *run) shown() *shownTable {
-	status, progress := r.Status(), r.Progress()
+	r.mu.Lock()
+	message, cause := r.message, r.cause
+	r.mu.Unlock()
+	progress := r.Progress()
 	t := r.Totals().shown()
-	t.rows = append([][]string{{"status", shortText(status.Message)}}, t.rows...)
-	if status.IsTriggerActive {
+	t.rows = append([][]string{{"status", message}}, t.rows...)
+	if r.Active() {
 		t.add("input rate", rateNumber(progress.InputRowsPerSecond))
 		t.add("process rate", processRate(progress))
 		t.add("batch duration", wholeNumber(progress.BatchDuration)+" ms")
 	}
 	t.add("watermark", progress.watermarkText())
 	t.caption = fmt.Sprintf("%s, %s", r.name, r.source.Description())
+	if cause != "" {
+		t.caption += "\n" + cause // whole: it says what to do
+	}
 	return t
 }
 
@@ -105,7 +111,7 @@ func (t Totals) shown() *shownTable {
 		s.add("records lost to retention", wholeNumber(t.Lost))
 	}
 	if t.Retries > 0 {
-		s.add("times the broker was away", wholeNumber(t.Retries))
+		s.add("times it tried again", wholeNumber(t.Retries))
 	}
 	return s
 }

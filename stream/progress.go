@@ -129,7 +129,7 @@ type Totals struct {
 	Filtered int64         `json:"filtered"` // events that Where left out
 	Lost     int64         `json:"lost"`     // records that retention removed before they could be read
 	Rows     int64         `json:"rows"`     // rows given out
-	Retries  int64         `json:"retries"`  // times that the source lost its broker
+	Retries  int64         `json:"retries"`  // how often the source could not read and tried again
 	Elapsed  time.Duration `json:"-"`        // since the start, up to the end if it has ended
 }
 

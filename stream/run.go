@@ -59,7 +59,8 @@ type run struct {
 	assigned  map[int]bool
 	watermark int64
 	message   string
-	away      bool // the source said so last
+	cause     string // why it stopped, or cannot read; empty: it can
+	away      bool   // the source said so last
 	failure   error
 	err       error
 	ended     time.Time
@@ -160,9 +161,9 @@ func (r *run) finish(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.err, r.ended = err, time.Now()
-	r.message = "Stopped"
+	r.message, r.cause = "Stopped", ""
 	if err != nil {
-		r.message = "Stopped: " + err.Error()
+		r.cause = err.Error()
 	}
 }
 
@@ -247,7 +248,7 @@ func (r reader) Retry(err error, wait time.Duration) {
 	defer r.mu.Unlock()
 	r.retries++
 	r.away = true
-	r.message = fmt.Sprintf("broker away: %v; trying again in %v", err, wait.Round(time.Millisecond))
+	r.message, r.cause = fmt.Sprintf("Cannot read, trying again in %v", wait.Round(time.Millisecond)), err.Error()
 }
 
 // heard notes that the source is back.
@@ -255,7 +256,7 @@ func (r *run) heard() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.away {
-		r.away, r.message = false, "Waiting for data to arrive"
+		r.away, r.message, r.cause = false, "Waiting for data to arrive", ""
 	}
 }
 

@@ -108,10 +108,10 @@ func (away) Run(ctx context.Context, h Handler) error {
 	h.Assigned([]int{0})
 	h.Batch(ctx, Batch{Partition: 0})
 	time.Sleep(10 * time.Second)
-	h.Batch(ctx, Batch{Partition: 0})
+	h.Batch(ctx, Batch{Partition: 0, Records: []Record{event(1, 5, 0)}, HighWatermark: 1})
 	h.Retry(errors.New("connection refused"), 2*time.Second)
 	time.Sleep(time.Minute)
-	h.Batch(ctx, Batch{Partition: 0, Records: []Record{event(1, 5, 10)}, HighWatermark: 1})
+	h.Batch(ctx, Batch{Partition: 0, Records: []Record{event(1, 5, 10)}, HighWatermark: 2})
 	<-ctx.Done()
 	return nil
 }
@@ -122,16 +122,19 @@ func TestRetryIsReported(t *testing.T) {
 		defer stop(t, running)
 		time.Sleep(30 * time.Second)
 		synctest.Wait()
-		want := "broker away: connection refused; trying again in 2s"
+		want := "Cannot read, trying again in 2s: connection refused"
 		if got := running.Status(); got.Message != want || !got.IsTriggerActive {
 			t.Errorf("got %+v, want %q and active", got, want)
+		}
+		if got := running.String(); !strings.Contains(got, "Cannot read, trying again in 2s\n") || !strings.HasSuffix(got, "\nconnection refused") {
+			t.Errorf("got %s\nwant it to say what it does, and why in a line of its own", got)
 		}
 		if running.lanes[0].idle.Load() {
 			t.Error("a partition is called idle while the broker is away")
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if got := running.Status().Message; strings.Contains(got, "away") {
+		if got := running.Status().Message; got != "Processing new data" && got != "Waiting for data to arrive" {
 			t.Errorf("after the return: got %q", got)
 		}
 	})

@@ -22,7 +22,7 @@ type shownTable struct {
 	names   []string
 	rows    [][]string
 	left    int    // columns from the left that hold names rather than numbers
-	caption string // "n of N rows × c" or a title
+	caption string // "n of N rows × c" or a title; may have several lines
 }
 
 func (t *shownTable) add(cells ...string) { t.rows = append(t.rows, cells) }
@@ -44,7 +44,7 @@ func (t *shownTable) html() string {
 	const cell = `padding:2px 8px;white-space:nowrap;text-align:%s` // times and names in one line
 	var b strings.Builder
 	b.WriteString(`<table style="border-collapse:collapse;font-variant-numeric:tabular-nums">`)
-	fmt.Fprintf(&b, `<caption style="caption-side:bottom;text-align:left;white-space:nowrap;padding-top:4px">%s</caption>`, html.EscapeString(t.caption))
+	fmt.Fprintf(&b, `<caption style="caption-side:bottom;text-align:left;white-space:nowrap;padding-top:4px">%s</caption>`, strings.ReplaceAll(html.EscapeString(t.caption), "\n", "<br>"))
 	write := func(cells []string, tag string) {
 		b.WriteString("<tr>")
 		for i, text := range cells {
