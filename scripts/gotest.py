@@ -33,7 +33,7 @@ def main() -> int:
                 print("".join(output[key]), end="")
             elif action == "skip":
                 skipped.append((key, reason(output[key])))
-            del output[key]
+            output.pop(key, None)
     code = process.wait()
     for lines in output.values():  # of tests that never ended
         print("".join(lines), end="")

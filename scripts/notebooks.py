@@ -2,8 +2,9 @@
 
     python notebooks.py --out FOLDER NOTEBOOK...
 
-A notebook fails when a cell fails, when a code cell was not run, or when a cell that holds a figure as committed has none
-now. The executed notebooks are written to FOLDER; the committed ones stay as they are.
+A notebook fails when a cell fails, when a code cell was not run, when a cell that holds a figure as committed has none now,
+and when it has no code, or no outputs as committed to compare with. The executed notebooks are written to FOLDER; the
+committed ones stay as they are.
 """
 import argparse
 import pathlib
@@ -22,12 +23,21 @@ def figures(cell) -> set[str]:
     return {kind for output in cell.get("outputs", []) for kind in FIGURES if kind in output.get("data", {})}
 
 
-def run(path: pathlib.Path, out: pathlib.Path, timeout: int) -> list[str]:
-    """Run one notebook in its own folder and return what is wrong with it."""
+def runs(cell) -> bool:
+    """Report whether a cell is to be run."""
+    return cell.cell_type == "code" and bool(cell.source.strip())
+
+
+def run(path: pathlib.Path, out: pathlib.Path, timeout: int) -> tuple[str, list[str]]:
+    """Run one notebook in its own folder and return what was run, and what is wrong with it."""
     stored = nbformat.read(path, as_version=4)
     wanted = [figures(cell) for cell in stored.cells]
-    client = nbclient.NotebookClient(stored, timeout=timeout, resources={"metadata": {"path": str(path.parent)}})
     faults = []
+    if not any(runs(cell) for cell in stored.cells):
+        faults.append("it has no code")
+    elif not any(cell.outputs for cell in stored.cells if runs(cell)):
+        faults.append("it is committed without outputs")
+    client = nbclient.NotebookClient(stored, timeout=timeout, resources={"metadata": {"path": str(path.parent)}})
     try:
         client.execute()
     except nbclient.exceptions.CellExecutionError as error:
@@ -35,10 +45,12 @@ def run(path: pathlib.Path, out: pathlib.Path, timeout: int) -> list[str]:
     except (nbclient.exceptions.CellTimeoutError, nbclient.exceptions.DeadKernelError) as error:
         faults.append(f"{type(error).__name__}: {error}")
     nbformat.write(stored, out / path.name)
+    shown = sum(bool(figures(cell)) for cell in stored.cells)
+    summary = f"{sum(runs(cell) and cell.execution_count is not None for cell in stored.cells)} cells run, {shown} with figures"
     if faults:
-        return faults
+        return summary, faults
     for number, (cell, kinds) in enumerate(zip(stored.cells, wanted), 1):
-        if cell.cell_type != "code" or not cell.source.strip():
+        if not runs(cell):
             continue
         if cell.execution_count is None:
             faults.append(f"cell {number} was not run")
@@ -47,7 +59,7 @@ def run(path: pathlib.Path, out: pathlib.Path, timeout: int) -> list[str]:
                 faults.append(f"cell {number}: {output.ename}: {output.evalue}")
         if missing := kinds - figures(cell):
             faults.append(f"cell {number} shows no {', '.join(sorted(missing))}, and does as committed")
-    return faults
+    return summary, faults
 
 
 def main() -> int:
@@ -60,10 +72,10 @@ def main() -> int:
     failed = 0
     for path in options.notebooks:
         begin = time.monotonic()
-        faults = run(path, options.out, options.timeout)
+        summary, faults = run(path, options.out, options.timeout)
         took = time.monotonic() - begin
         failed += bool(faults)
-        print(f"{'FAIL' if faults else 'ok'}   {path}  {took:.1f} s", flush=True)
+        print(f"{'FAIL' if faults else 'ok'}   {path}  {took:.1f} s, {summary}", flush=True)
         for fault in faults:
             print(f"    {fault}", flush=True)
     return 1 if failed else 0

@@ -39,8 +39,9 @@ def lines(folder: pathlib.Path):
 
 
 def main() -> int:
-    empty = 0
-    for folder in sorted(path for path in pathlib.Path(sys.argv[1]).iterdir() if path.is_dir()):
+    folders = sorted(path for path in pathlib.Path(sys.argv[1]).iterdir() if path.is_dir())
+    empty = 0 if folders else 1
+    for folder in folders:
         table = list(lines(folder))
         empty += not table
         print(f"\n{folder.name}")

@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
-# All tests, as "make test" runs them: sources, Go tests, notebooks, and the reference suite of the protocol on the
-# kernelspec that JUPYTER_PATH shows. Logs are in out/test. It goes on after a failure, so that one run tells all,
+# All tests, as "make test" runs them: sources, Go tests, our own suite of the protocol on bin/cancha, notebooks, and the
+# reference suite on the kernelspec that JUPYTER_PATH shows. Logs are in out/test. It goes on after a failure, so that one run tells all,
 # and ends with each part's own closing lines.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 python=${1:?which Python}
 logs=out/test
 failed=()
+took=
 rm -rf "$logs"
 mkdir -p "$logs"
 
 part() { # part NAME COMMAND...: run it with its output on the terminal and in a log
-  local name=$1
+  local name=$1 begin=$SECONDS
   shift
   echo "== $name"
   "$@" 2>&1 | tee "$logs/$name.log"
   [ "${PIPESTATUS[0]}" -eq 0 ] || failed+=("$name")
+  took+="$name $((SECONDS - begin)) s, "
 }
 
 formatted() {
@@ -27,6 +29,7 @@ formatted() {
 part format formatted
 part vet go vet ./...
 part go "$python" scripts/gotest.py ./...
+part conformance env CANCHA_PROGRAM="$PWD/bin/cancha" "$python" scripts/gotest.py -count=1 -run 'TestCancha$' ./kernel/kerneltest
 part notebooks "$python" scripts/notebooks.py --out "$logs/notebooks" notebooks/*.ipynb
 part suite "$python" kernel/kerneltest/test_cancha.py
 
@@ -34,7 +37,9 @@ echo
 echo "== results"
 grep -E '^(ok|FAIL|---|panic:|[0-9]+ Go tests)' "$logs/go.log"
 grep -E '^(ok|FAIL) ' "$logs/notebooks.log"
+tail -n 1 "$logs/conformance.log"
 tail -n 3 "$logs/suite.log"
+echo "${took}together $SECONDS s"
 if [ ${#failed[@]} -gt 0 ]; then
   echo "FAILED: ${failed[*]}"
   exit 1

@@ -1,12 +1,13 @@
 """The reference suite, jupyter_kernel_test 0.7, on Cancha.
 
-The suite skips a test silently whose sample is missing, so every sample is here, and run as a program this file fails
-when anything was skipped:
+The suite skips a test silently whose sample is missing, and waits without end for some replies. So every sample is here, and
+run as a program this file fails when anything was skipped, when fewer tests ran than the suite has, and after five minutes:
 
     python test_cancha.py
 
 The kernelspec must be installed under the name "cancha" (or the one in CANCHA_KERNEL_NAME).
 """
+import faulthandler
 import os
 import sys
 import unittest
@@ -78,9 +79,15 @@ class CanchaWelcomeTests(jkt.IopubWelcomeTests):
     support_iopub_welcome = True
 
 
+TESTS = 13  # of jupyter_kernel_test 0.7
+LIMIT = 300  # seconds
+
 if __name__ == "__main__":
+    faulthandler.dump_traceback_later(LIMIT, exit=True)
     program = unittest.main(exit=False, verbosity=2)
     skipped = program.result.skipped
     for test, why in skipped:
         print(f"skipped: {test}: {why}", file=sys.stderr)
-    sys.exit(0 if program.result.wasSuccessful() and not skipped else 1)
+    if program.result.testsRun < TESTS:
+        print(f"{program.result.testsRun} tests ran, want {TESTS}", file=sys.stderr)
+    sys.exit(0 if program.result.wasSuccessful() and not skipped and program.result.testsRun >= TESTS else 1)
