@@ -292,13 +292,6 @@ func (f *fn) noteMethods(a ast.Expr, t types.Type, callee *types.Func) {
 			}
 		})
 	}
-	if strings.HasSuffix(path, "/template") && strings.HasPrefix(callee.Name(), "Execute") {
-		f.l.visitTypes(from, func(n *types.Named) {
-			if n.NumMethods() > 0 {
-				f.l.out.note("%s.%s does not see the methods of type %s, which is interpreted", callee.Pkg().Name(), callee.Name(), n.Obj().Name())
-			}
-		})
-	}
 	if path == "reflect" {
 		f.l.visitTypes(from, func(n *types.Named) {
 			f.l.out.note("package reflect sees type %s as the interpreter builds it: without its name and methods", n.Obj().Name())

@@ -248,6 +248,12 @@ func (f *fn) resolve(x *ast.SelectorExpr) selected {
 	}
 	text := operand(f.expr(x.X))
 	for _, i := range index[:len(index)-1] {
+		if f.compiledStruct(t) { // promoted: the fields between need not be exported
+			if m, ok := o.(*types.Func); ok {
+				return selected{text, t, m}
+			}
+			return selected{text: text + "." + o.Name(), typ: o.Type()}
+		}
 		text, t = f.field(text, t, i, x.Pos())
 	}
 	if m, ok := o.(*types.Func); ok {
@@ -255,6 +261,12 @@ func (f *fn) resolve(x *ast.SelectorExpr) selected {
 	}
 	text, t = f.field(text, t, index[len(index)-1], x.Pos())
 	return selected{text: text, typ: t}
+}
+
+// compiledStruct tells a struct type of a compiled package, or a pointer to one.
+func (f *fn) compiledStruct(t types.Type) bool {
+	n, ok := types.Unalias(deref(t)).(*types.Named)
+	return ok && n.Obj().Pkg() != nil && f.l.isCompiled(n) && isStruct(n)
 }
 
 // field selects the i-th field of a struct or of what a pointer points to.

@@ -175,7 +175,11 @@ func (l *Lowerer) typeText(t types.Type, pos token.Pos) string {
 	case *types.Interface:
 		return "interface{}"
 	case *types.Named:
-		return l.named(t, pos).text
+		r := l.named(t, pos)
+		if r.text == "" && r.kind == compiled {
+			refuse(pos, "type %s.%s is not exported: the interpreter cannot keep a value of it in a variable", t.Obj().Pkg().Path(), t.Obj().Name())
+		}
+		return r.text
 	case *types.TypeParam:
 		refuse(pos, "type parameter %s is not bound", t)
 	}
@@ -313,8 +317,8 @@ func (l *Lowerer) isCompiled(t *types.Named) bool {
 
 func (l *Lowerer) compiledRep(t *types.Named, pos token.Pos) *rep {
 	o := t.Obj()
-	if !o.Exported() {
-		refuse(pos, "type %s.%s is not exported; the interpreter cannot keep a value of it in a variable", o.Pkg().Path(), o.Name())
+	if !o.Exported() { // its values can be used where they are, but not be named
+		return &rep{kind: compiled}
 	}
 	if !l.cfg.Has(o.Pkg().Path(), o.Name()) {
 		refuse(pos, "type %s.%s is not among the compiled symbols", o.Pkg().Path(), o.Name())
