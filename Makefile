@@ -77,8 +77,8 @@ bench: bench-kernel bench-stream bench-rooms ## the three below
 bench-kernel: kernelspec $(VENV)/made ## starts, small cells, output and interrupts beside ipykernel; table in out/kernel.md
 	$(VENV)/bin/python bench/kernel/measure.py --out out/kernel.md
 
-bench-stream: ## broker, decoder and windows beside a Reader with encoding/json, five times each
-	go test -run '^$$' -bench . -benchtime 1x -count 5 ./bench/stream
+bench-stream: ## broker, decoder and windows beside a Reader with encoding/json, medians of five
+	go test -run '^$$' -bench . -benchtime 5x -cpu 2 ./bench/stream
 
 bench-rooms: ## the benchmarks that stand beside the code
 	go test -run '^$$' -bench . -benchmem $$(go list ./... | grep -v '^cancha/bench/')

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -73,56 +75,27 @@ func preload(b *testing.B) (addr string, size int) {
 	return embedded.Addr(), size / total
 }
 
-// BenchmarkStream is the same job twice: events, and the statistics of x, y and duration, by match, team and minute.
-func BenchmarkStream(b *testing.B) {
-	addr, size := preload(b)
-	b.Run("query", func(b *testing.B) { measure(b, size, func() int { return byQuery(b, addr) }) })
-	b.Run("encoding-json and kafka-go Reader", func(b *testing.B) { measure(b, size, func() int { return byHand(b, addr) }) })
-}
-
-func measure(b *testing.B, size int, job func() (windows int)) {
-	windows := 0
-	for b.Loop() {
-		if windows = job(); windows == 0 {
-			b.Fatal("no windows")
-		}
-	}
-	b.ReportMetric(float64(b.N)*total/b.Elapsed().Seconds(), "events/s")
-	b.ReportMetric(float64(windows), "windows")
-	b.ReportMetric(float64(size), "bytes/event")
-}
-
-func byQuery(b *testing.B, addr string) int {
-	source := kafkasource.Source(kafkasource.Config{Brokers: []string{addr}, Topic: topic})
-	running, err := stream.From(source).Watermark(30*time.Second).GroupBy("match_id", "team_id").Window(stream.Tumbling(time.Minute)).
-		Agg(stream.Count("events"), stream.Stats("x", stream.Field("location.0")), stream.Stats("y", stream.Field("location.1")),
-			stream.Stats("duration", stream.Field("duration"))).
-		MaxRecords(total).Start(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := running.Wait(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	if t := running.Totals(); t.Bad+t.Late+t.Lost != 0 || t.Records != total {
-		b.Fatalf("got %+v", t)
-	}
-	return running.Results().Len()
-}
+// windows is what either job computes.
+type windows map[key]*sample
 
 type key struct {
-	match, team int
-	start       int64
+	match, team int64
+	start       int64 // Unix seconds
 }
 
-// sample is a window's sums, by Welford's method as the query does it.
+// fields of a record whose statistics are kept, beside the keys and the time.
+const fields = 4
+
+var names = [fields]string{"x", "y", "duration", "pass_length"}
+
+// sample is the statistics of a window, by Welford's method as the query has them.
 type sample struct {
 	n         float64
-	mean, m2  [3]float64
-	low, high [3]float64
+	mean, m2  [fields]float64
+	low, high [fields]float64
 }
 
-func (s *sample) add(values [3]float64) {
+func (s *sample) add(values [fields]float64) {
 	s.n++
 	for i, v := range values {
 		if s.n == 1 {
@@ -135,38 +108,119 @@ func (s *sample) add(values [3]float64) {
 	}
 }
 
+// BenchmarkStream is the same job twice: count, and the statistics of four fields, by match, team and minute. The two take
+// turns, so that a busy machine is busy for both, and must compute the same.
+func BenchmarkStream(b *testing.B) {
+	addr, size := preload(b)
+	var query, hand []float64
+	for b.Loop() {
+		begun := time.Now()
+		rows := byQuery(b, addr)
+		between := time.Now()
+		want := byHand(b, addr)
+		query = append(query, total/between.Sub(begun).Seconds())
+		hand = append(hand, total/time.Since(between).Seconds())
+		compare(b, byKey(rows), want)
+	}
+	b.ReportMetric(median(query), "query-events/s")
+	b.ReportMetric(median(hand), "hand-events/s")
+	b.ReportMetric(median(query)/median(hand), "times")
+	b.ReportMetric(float64(size), "bytes/event")
+}
+
+func median(v []float64) float64 {
+	slices.Sort(v)
+	return (v[len(v)/2] + v[(len(v)-1)/2]) / 2
+}
+
+func byQuery(b *testing.B, addr string) *stream.Rows {
+	source := kafkasource.Source(kafkasource.Config{Brokers: []string{addr}, Topic: topic})
+	running, err := stream.From(source).Watermark(30*time.Second).GroupBy("match_id", "team_id").Window(stream.Tumbling(time.Minute)).
+		Agg(stream.Count("events"), stream.Stats("x", stream.Field("location.0")), stream.Stats("y", stream.Field("location.1")),
+			stream.Stats("duration", stream.Field("duration")), stream.Stats("pass_length", stream.Field("pass.length"))).
+		MaxRecords(total).Start(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := running.Wait(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	if t := running.Totals(); t.Bad+t.Late+t.Lost != 0 || t.Records != total {
+		b.Fatalf("got %+v", t)
+	}
+	return running.Results()
+}
+
+// byKey puts the rows of a query into the form of the other job.
+func byKey(rows *stream.Rows) windows {
+	all := windows{}
+	matches, teams, n := rows.Keys("match_id"), rows.Keys("team_id"), rows.Column("events")
+	samples := make([]*sample, len(n))
+	for i := range n {
+		samples[i] = &sample{n: n[i]}
+		all[key{matches[i].ID, teams[i].ID, rows.Rows[i].Start.Unix()}] = samples[i]
+	}
+	for f, name := range names {
+		low, high, mean, variance := rows.Column(name+"_min"), rows.Column(name+"_max"), rows.Column(name+"_mean"), rows.Column(name+"_var")
+		for i, s := range samples {
+			s.low[f], s.high[f], s.mean[f], s.m2[f] = low[i], high[i], mean[i], variance[i]*(n[i]-1)
+		}
+	}
+	return all
+}
+
+// compare requires the same windows, counts, least and greatest values, and means and squares to 1e-9.
+func compare(b *testing.B, got, want windows) {
+	b.Helper()
+	near := func(x, y float64) bool { return math.Abs(x-y) <= 1e-9*max(1, math.Abs(y)) }
+	if len(got) != len(want) {
+		b.Fatalf("got %d windows, want %d", len(got), len(want))
+	}
+	for k, w := range want {
+		g := got[k]
+		if g == nil || g.n != w.n || g.low != w.low || g.high != w.high {
+			b.Fatalf("window %+v: got %+v, want %+v", k, g, w)
+		}
+		for f := range fields {
+			if !near(g.mean[f], w.mean[f]) || w.n > 1 && !near(g.m2[f], w.m2[f]) {
+				b.Fatalf("window %+v, %s: got %+v, want %+v", k, names[f], g, w)
+			}
+		}
+	}
+}
+
 // byHand reads with one Reader for each partition, each in its goroutine with its own windows.
-func byHand(b *testing.B, addr string) int {
+func byHand(b *testing.B, addr string) windows {
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
 	type part struct {
-		windows map[key]*sample
+		windows windows
 		err     error
 	}
 	parts := make(chan part, partitions)
 	for p := range partitions {
 		go func() {
-			windows, err := readPartition(ctx, addr, p)
-			parts <- part{windows, err}
+			found, err := readPartition(ctx, addr, p)
+			parts <- part{found, err}
 		}()
 	}
-	windows := 0
+	all := windows{}
 	for range partitions {
 		done := <-parts
 		if done.err != nil {
 			b.Fatal(done.err)
 		}
-		windows += len(done.windows)
+		maps.Copy(all, done.windows) // keyed by match: no window has parts in two partitions
 	}
-	return windows
+	return all
 }
 
-func readPartition(ctx context.Context, addr string, partition int) (map[key]*sample, error) {
+func readPartition(ctx context.Context, addr string, partition int) (windows, error) {
 	end, err := endOf(ctx, addr, partition)
 	if err != nil {
 		return nil, err
 	}
-	windows := map[key]*sample{}
+	found := windows{}
 	// Close waits for the fetch under way, up to MaxWait: 10 s by default, which would count against the peer.
 	reader := kafka.NewReader(kafka.ReaderConfig{Brokers: []string{addr}, Topic: topic, Partition: partition, MaxBytes: 10e6,
 		QueueCapacity: 1000, MaxWait: 50 * time.Millisecond})
@@ -179,10 +233,11 @@ func readPartition(ctx context.Context, addr string, partition int) (map[key]*sa
 		next = m.Offset + 1
 		var e struct {
 			Event struct {
-				MatchID  int `json:"match_id"`
-				Team     struct{ ID int }
+				MatchID  int64 `json:"match_id"`
+				Team     struct{ ID int64 }
 				Location []float64
 				Duration float64
+				Pass     struct{ Length float64 }
 			}
 			Metadata struct {
 				EventTime time.Time `json:"event_time"`
@@ -195,12 +250,12 @@ func readPartition(ctx context.Context, addr string, partition int) (map[key]*sa
 			return nil, errors.New("no location")
 		}
 		k := key{e.Event.MatchID, e.Event.Team.ID, e.Metadata.EventTime.Truncate(time.Minute).Unix()}
-		if windows[k] == nil {
-			windows[k] = &sample{}
+		if found[k] == nil {
+			found[k] = &sample{}
 		}
-		windows[k].add([3]float64{e.Event.Location[0], e.Event.Location[1], e.Event.Duration})
+		found[k].add([fields]float64{e.Event.Location[0], e.Event.Location[1], e.Event.Duration, e.Event.Pass.Length})
 	}
-	return windows, nil
+	return found, nil
 }
 
 func endOf(ctx context.Context, addr string, partition int) (int64, error) {
