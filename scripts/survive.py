@@ -2,7 +2,7 @@
 
     python survive.py [--kernel cancha]
 
-Garbage and silence on each port, then cells and a signal that end the engine, the process that runs cells. After each the
+Garbage, silence and heartbeats on each port, then cells and a signal that end the engine, the process that runs cells. After each the
 next cell must run in the same kernel process, within 10 s, and what ended an engine must be told in words. Then kernels that
 start in poor places: a full disk under the log, a log that nobody reads, no folder to write in. Then what must end: a kernel
 whose connection file is of no use, with one line that says why, and all processes of a kernel that is killed. Exit 1 if
@@ -179,6 +179,26 @@ def silence(trial: Trial):
         trial.case(f"a subscriber that never reads, and 50,000 lines: {status}", f"{arrived} at the other client", "^50,000 lines")
 
 
+def beats(trial: Trial):
+    """Connect to each port with ZeroMQ's own heartbeats; an unanswered one would end the connection after 500 ms."""
+    context, lost = zmq.Context(), []
+    with context:
+        monitors = {}
+        for name in PORTS:
+            peer = context.socket(zmq.SUB if name == "iopub" else zmq.REQ if name == "hb" else zmq.DEALER)
+            peer.linger, peer.heartbeat_ivl, peer.heartbeat_timeout = 0, 100, 500
+            monitors[name] = peer, peer.get_monitor_socket(zmq.EVENT_DISCONNECTED)
+            peer.connect("tcp://{}:{}".format(*trial.kernel.port(name)))
+        time.sleep(2)  # twenty heartbeats
+        for name, (peer, monitor) in monitors.items():
+            if monitor.poll(0):
+                lost.append(name)
+            peer.disable_monitor()
+            monitor.close(0)
+            peer.close()
+    trial.case("ZeroMQ heartbeats, ten a second for two seconds, on each port", f"connections lost: {lost or 'none'}", "none")
+
+
 def death(trial: Trial):
     for code, want in FATAL.items():
         _, text = trial.kernel.cell(code, PATIENCE)
@@ -279,7 +299,7 @@ def main() -> int:
             kernel = Kernel(options.kernel, log)
             trial = Trial(kernel)
             try:
-                for step in (garbage, silence, death, kill):
+                for step in (garbage, silence, beats, death, kill):
                     try:
                         step(trial)
                     except queue.Empty:
