@@ -88,8 +88,13 @@ func checkKernelspec(ctx context.Context) finding {
 		f.found += ", broken: " + err.Error()
 		return f
 	}
-	if have, err := ask(ctx, program, "version"); err != nil || have != versionLine() {
-		f.found += fmt.Sprintf(", which is %q and not this %q", have, versionLine())
+	have, err := ask(ctx, program, "version")
+	switch {
+	case err != nil:
+		f.found += ", whose program does not run: " + err.Error()
+		return f
+	case have != versionLine():
+		f.found += fmt.Sprintf(", which is %q; this is %q", have, versionLine())
 		return f
 	}
 	f.verdict = good
