@@ -329,12 +329,19 @@ func (f *fn) rangeOver(s *ast.RangeStmt, label string, key, value types.Type) {
 	if names[0] == "_" && names[1] == "_" {
 		names[0] = f.l.unique("k")
 	}
+	// A temporary, since a literal in the clause would be read as the body.
+	over := f.l.unique("x")
+	if _, ok := f.l.sub(value, f.env).Underlying().(*types.Chan); ok && names[1] != "_" { // the interpreter takes it for a range over a channel
+		if names[0] == "_" {
+			names[0] = f.l.unique("k")
+		}
+		first = fmt.Sprintf("var %s %s = %s[%s]\n%s", names[1], f.typ(value), over, names[0], first)
+		names[1] = "_"
+	}
 	vars := names[0]
 	if names[1] != "_" {
 		vars += ", " + names[1]
 	}
-	// A temporary, since a literal in the clause would be read as the body.
-	over := f.l.unique("x")
 	f.line("{ var %s %s = %s", over, f.rangeType(s), x)
 	f.head(label, "for %s := range %s {", vars, over)
 	f.loopBody(s.Body, label, first)

@@ -98,6 +98,10 @@ func (l *Lowerer) boxOf(t types.Type) string {
 		if r := l.named(n, token.NoPos); r.kind == boxed {
 			return r.identity
 		}
+		return ""
+	}
+	if r := l.composite(t); r != nil {
+		return r.identity
 	}
 	return ""
 }

@@ -16,6 +16,12 @@ func (f *fn) stmt(s ast.Stmt, label string) {
 	case *ast.AssignStmt:
 		f.assign(s)
 	case *ast.IncDecStmt:
+		if ix, ok := f.mapElement(s.X); ok {
+			f.line("{")
+			place := f.placeIndex(ix)
+			f.line("%s = %s %s 1\n}", place, place, s.Tok.String()[:1])
+			return
+		}
 		f.line("%s%s", operand(f.lvalue(s.X)), s.Tok)
 	case *ast.DeclStmt:
 		f.declStmt(s)
@@ -261,7 +267,26 @@ func (f *fn) opAssign(s *ast.AssignStmt) {
 	} else {
 		value = f.conv(rhs, f.typeOf(lhs))
 	}
+	if ix, ok := f.mapElement(lhs); ok {
+		f.line("{")
+		place := f.placeIndex(ix)
+		f.line("%s = %s %s (%s)\n}", place, place, strings.TrimSuffix(s.Tok.String(), "="), value)
+		return
+	}
 	f.line("%s %s %s", f.lvalue(lhs), s.Tok, value)
+}
+
+// mapElement tells an element of a map that is not simply a variable: the interpreter loses what it adds to such a one.
+func (f *fn) mapElement(x ast.Expr) (*ast.IndexExpr, bool) {
+	ix, ok := ast.Unparen(x).(*ast.IndexExpr)
+	if !ok {
+		return nil, false
+	}
+	if _, isMap := f.typeOf(ix.X).Underlying().(*types.Map); !isMap {
+		return nil, false
+	}
+	_, simple := ast.Unparen(ix.X).(*ast.Ident)
+	return ix, !simple
 }
 
 func (f *fn) declStmt(s *ast.DeclStmt) {

@@ -425,6 +425,44 @@ func (l *Lowerer) declareStruct(t *types.Named, u *types.Struct, r *rep, shown s
 	text := l.structText(u, name, r.erased, pos)
 	l.out.types = append(l.out.types, "type "+name+" "+text)
 	l.setup("%s.Declare(new(%s), %q, %s)", runtimeAlias, name, shown, fieldList(u))
+	l.queue = append(l.queue, func() { l.fieldShapes(u, name, r.erased) })
+}
+
+// fieldShapes tells the primitives which fields hold values of boxed types: by reflection they are plain.
+func (l *Lowerer) fieldShapes(u *types.Struct, text string, erased map[int]bool) {
+	for i := range u.NumFields() {
+		if shape := l.shape(u.Field(i).Type()); shape != "nil" && !erased[i] {
+			l.setup("%s.FieldShape(new(%s), %d, %s)", runtimeAlias, text, i, shape)
+		}
+	}
+}
+
+// shape writes an expression that tells the primitives where in a value of type t there are values of boxed types; "nil"
+// where there are none.
+func (l *Lowerer) shape(t types.Type) string {
+	switch u := types.Unalias(t).(type) {
+	case *types.Named:
+		if u.Obj().Pkg() == nil || types.IsInterface(u) {
+			return "nil"
+		}
+		if r := l.named(u, token.NoPos); r.kind == boxed {
+			return fmt.Sprintf("%s.Boxed(new(%s))", runtimeAlias, r.identity)
+		}
+	case *types.Slice:
+		return l.holding(t, "nil", l.shape(u.Elem()))
+	case *types.Array:
+		return l.holding(t, "nil", l.shape(u.Elem()))
+	case *types.Map:
+		return l.holding(t, l.shape(u.Key()), l.shape(u.Elem()))
+	}
+	return "nil"
+}
+
+func (l *Lowerer) holding(t types.Type, key, elem string) string {
+	if key == "nil" && elem == "nil" {
+		return "nil"
+	}
+	return fmt.Sprintf("%s.Holding(%q, %s, %s)", runtimeAlias, shownType(t), key, elem)
 }
 
 // fieldList tells the primitives of a struct's fields: an embedded one has a star in front of its name, one of an interface
@@ -453,6 +491,7 @@ func (l *Lowerer) declareAnonymous(u *types.Struct, text string) {
 	}
 	l.helper("anonymous "+text, "anonymous", func(string) string {
 		l.setup("%s.Declare(new(%s), %q, %s)", runtimeAlias, text, "", fieldList(u))
+		l.queue = append(l.queue, func() { l.fieldShapes(u, text, nil) })
 		return ""
 	})
 }
@@ -486,6 +525,36 @@ func (l *Lowerer) declareBoxed(t *types.Named, r *rep, shown string, pos token.P
 	r.kind = boxed
 	r.text = l.typeText(t.Underlying(), pos)
 	l.box(r, t.Obj().Name(), r.text, shown)
+	l.queue = append(l.queue, func() { l.boxShape(r, t.Underlying()) })
+}
+
+// boxShape tells the primitives what the values in a box hold.
+func (l *Lowerer) boxShape(r *rep, t types.Type) {
+	if shape := l.shape(t); shape != "nil" {
+		l.setup("%s.BoxShape(new(%s), new(%s), %s)", runtimeAlias, r.identity, r.pointer, shape)
+	}
+}
+
+// composite returns the representation of a slice, array or map type without a name that holds values of boxed types: in an
+// interface it is boxed itself, so that these are known there. It is nil for other types.
+func (l *Lowerer) composite(t types.Type) *rep {
+	switch t.(type) {
+	case *types.Slice, *types.Array, *types.Map:
+	default:
+		return nil
+	}
+	if l.shape(t) == "nil" {
+		return nil
+	}
+	key := "composite " + l.key(t)
+	if r, ok := l.reps[key]; ok {
+		return r
+	}
+	r := &rep{kind: boxed, text: l.typ(t)}
+	set(l, l.reps, key, r)
+	l.box(r, "composite", r.text, shownType(t))
+	l.boxShape(r, t)
+	return r
 }
 
 func (l *Lowerer) box(r *rep, name, text, shown string) {

@@ -12,6 +12,9 @@ type declared struct {
 	fields   []string // names as the cell has them, since the interpreter exports all
 	embedded []bool
 	ifaces   []string     // of fields of interface types: the type's name
+	shapes   []*Shape     // of fields; nil for most
+	shape    *Shape       // of the wrapped value
+	pointers reflect.Type // the wrapper of pointers to the wrapped type
 	box      reflect.Type // type of the field V for a value that is wrapped in a struct while in an interface
 	pointer  bool         // the wrapped value is a pointer to one of the type
 	methods  map[string]method
@@ -48,10 +51,82 @@ func (m *Machine) DeclareBox(box, pointerBox any, name string) {
 	d := &declared{name: name, methods: map[string]method{}}
 	t := reflect.TypeOf(box).Elem()
 	d.box = t.Field(0).Type
+	d.pointers = reflect.TypeOf(pointerBox).Elem()
 	p := *d
 	p.pointer = true
 	m.add(t, d)
 	m.add(reflect.TypeOf(pointerBox).Elem(), &p)
+}
+
+// Shape tells where in a value there are values of wrapped types, which reflection shows as plain ones.
+type Shape struct {
+	name      string       // of the type
+	box       reflect.Type // the wrapper of the value itself
+	key, elem *Shape
+}
+
+// Boxed is the shape of a value of the type that has the wrapper box points to.
+func (m *Machine) Boxed(box any) *Shape { return &Shape{box: reflect.TypeOf(box).Elem()} }
+
+// Holding is the shape of a slice, array or map of the type called name.
+func (m *Machine) Holding(name string, key, elem *Shape) *Shape {
+	return &Shape{name: name, key: key, elem: elem}
+}
+
+// FieldShape sets the shape of a field of a declared struct.
+func (m *Machine) FieldShape(pointer any, i int, s *Shape) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if d := m.declared[reflect.TypeOf(pointer).Elem()]; d != nil && i < len(d.fields) {
+		if d.shapes == nil {
+			d.shapes = make([]*Shape, len(d.fields))
+		}
+		d.shapes[i] = s
+	}
+}
+
+// BoxShape sets the shape of what two wrappers hold.
+func (m *Machine) BoxShape(box, pointerBox any, s *Shape) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, b := range []any{box, pointerBox} {
+		if d := m.declared[reflect.TypeOf(b).Elem()]; d != nil {
+			d.shape = s
+		}
+	}
+}
+
+// fieldShape is the shape of the i-th field, nil without one.
+func (d *declared) fieldShape(i int) *Shape {
+	if d == nil || i >= len(d.shapes) {
+		return nil
+	}
+	return d.shapes[i]
+}
+
+// keys and elems are the shapes of what is held; both may be asked of nil.
+func (s *Shape) keys() *Shape {
+	if s == nil {
+		return nil
+	}
+	return s.key
+}
+
+func (s *Shape) elems() *Shape {
+	if s == nil {
+		return nil
+	}
+	return s.elem
+}
+
+// inBox returns a value of a wrapped type in its wrapper.
+func (s *Shape) inBox(v reflect.Value) reflect.Value {
+	if s == nil || s.box == nil || v.Type() != s.box.Field(0).Type {
+		return v
+	}
+	b := reflect.New(s.box).Elem()
+	b.Field(0).Set(v)
+	return b
 }
 
 func (m *Machine) add(t reflect.Type, d *declared) {
@@ -183,7 +258,14 @@ func (m *Machine) findEmbedded(v reflect.Value, name string, depth int) (reflect
 			continue
 		}
 		f := v.Field(i)
-		if f.Kind() == reflect.Interface {
+		if s := d.fieldShape(i); s != nil && s.box != nil {
+			b := s.inBox(f)
+			if bd := m.of(s.box); bd != nil && f.CanAddr() {
+				b = reflect.New(bd.pointers).Elem()
+				b.Field(0).Set(f.Addr())
+			}
+			f = b
+		} else if f.Kind() == reflect.Interface {
 			f = f.Elem()
 		} else if f.CanAddr() {
 			f = f.Addr()

@@ -93,7 +93,7 @@ func (m *Machine) encodable(x any) (any, error) {
 		return x, nil
 	}
 	e := encoder{m: m}
-	v := e.value(reflect.ValueOf(x), 0)
+	v := e.value(reflect.ValueOf(x), 0, nil)
 	if e.err != nil {
 		return nil, e.err
 	}
@@ -113,7 +113,8 @@ type encoder struct {
 const maxNesting = 1000
 
 // value converts v. The result is invalid for nil.
-func (e *encoder) value(v reflect.Value, depth int) reflect.Value {
+func (e *encoder) value(v reflect.Value, depth int, shape *Shape) reflect.Value {
+	v = shape.inBox(v)
 	if v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}
@@ -127,14 +128,14 @@ func (e *encoder) value(v reflect.Value, depth int) reflect.Value {
 	if inner := e.m.unwrap(v.Interface()); inner != nil && reflect.TypeOf(inner) != v.Type() {
 		v = reflect.ValueOf(inner)
 	}
-	if d := e.m.of(v.Type()); d == nil && !e.m.mentions(v.Type(), 0) {
+	if d := e.m.of(v.Type()); d == nil && shape == nil && !e.m.mentions(v.Type(), 0) {
 		return v
 	}
 	if own, ok := e.ownMethod(v); ok {
 		return own
 	}
 	if d := e.m.of(v.Type()); d != nil && d.box != nil {
-		v = v.Field(0)
+		v, shape = v.Field(0), d.shape
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -142,9 +143,9 @@ func (e *encoder) value(v reflect.Value, depth int) reflect.Value {
 	case reflect.Struct:
 		return e.structure(v, depth)
 	case reflect.Slice, reflect.Array:
-		return e.list(v, depth)
+		return e.list(v, depth, shape.elems())
 	case reflect.Map:
-		return e.mapping(v, depth)
+		return e.mapping(v, depth, shape)
 	}
 	return reflect.ValueOf(basic(v))
 }
@@ -154,7 +155,7 @@ func (e *encoder) ownMethod(v reflect.Value) (reflect.Value, bool) {
 	if v.Kind() == reflect.Pointer && v.IsNil() {
 		return reflect.Value{}, false
 	}
-	if v.Kind() != reflect.Pointer && v.CanAddr() && e.m.isOwn(v.Type()) {
+	if d := e.m.of(v.Type()); v.Kind() != reflect.Pointer && v.CanAddr() && d != nil && d.box == nil {
 		v = v.Addr()
 	}
 	if f, ok := e.m.find(v, "MarshalJSON"); ok {
@@ -186,7 +187,7 @@ func (e *encoder) pointer(v reflect.Value, depth int) reflect.Value {
 	if v.IsNil() {
 		return reflect.Value{}
 	}
-	inner := e.value(v.Elem(), depth+1)
+	inner := e.value(v.Elem(), depth+1, nil)
 	if !inner.IsValid() {
 		return inner
 	}
@@ -195,7 +196,7 @@ func (e *encoder) pointer(v reflect.Value, depth int) reflect.Value {
 	return p
 }
 
-func (e *encoder) list(v reflect.Value, depth int) reflect.Value {
+func (e *encoder) list(v reflect.Value, depth int, elem *Shape) reflect.Value {
 	if v.Kind() == reflect.Slice && v.IsNil() {
 		return reflect.ValueOf([]any(nil))
 	}
@@ -204,14 +205,14 @@ func (e *encoder) list(v reflect.Value, depth int) reflect.Value {
 	}
 	out := make([]any, v.Len())
 	for i := range out {
-		if c := e.value(v.Index(i), depth+1); c.IsValid() {
+		if c := e.value(v.Index(i), depth+1, elem); c.IsValid() {
 			out[i] = c.Interface()
 		}
 	}
 	return reflect.ValueOf(out)
 }
 
-func (e *encoder) mapping(v reflect.Value, depth int) reflect.Value {
+func (e *encoder) mapping(v reflect.Value, depth int, shape *Shape) reflect.Value {
 	if v.IsNil() {
 		return reflect.ValueOf(map[string]any(nil))
 	}
@@ -235,7 +236,7 @@ func (e *encoder) mapping(v reflect.Value, depth int) reflect.Value {
 		if !out.IsValid() {
 			out = reflect.MakeMap(reflect.MapOf(key.Type(), reflect.TypeFor[any]()))
 		}
-		c := e.value(v.MapIndex(k), depth+1)
+		c := e.value(v.MapIndex(k), depth+1, shape.elems())
 		if !c.IsValid() {
 			c = reflect.Zero(reflect.TypeFor[any]())
 		}
@@ -293,7 +294,7 @@ func (e *encoder) field(v reflect.Value, d *declared, i int, name string, depth 
 		f.Type = value.Type()
 		return f, value, true
 	}
-	value = e.value(field, depth+1)
+	value = e.value(field, depth+1, d.fieldShape(i))
 	f.Type = reflect.TypeFor[any]()
 	if value.IsValid() && field.Kind() != reflect.Interface {
 		f.Type = value.Type()

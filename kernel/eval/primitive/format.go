@@ -69,7 +69,7 @@ func (m *Machine) mentions(t reflect.Type, depth int) bool {
 func (o operand) Format(s fmt.State, verb rune) {
 	p := printer{m: o.m, state: s, verb: verb, format: fmt.FormatString(s, verb)}
 	p.plus, p.sharp = s.Flag('+') && verb == 'v', s.Flag('#') && verb == 'v'
-	p.value(o.v, 0, true)
+	p.value(o.v, 0, true, nil)
 }
 
 type printer struct {
@@ -83,8 +83,9 @@ type printer struct {
 func (p *printer) text(s string) { _, _ = p.state.Write([]byte(s)) }
 
 // value prints v. methods tells whether methods count: not below fields that are not exported. static is the name of the
-// interface type that v came from, if that is known.
-func (p *printer) value(v reflect.Value, depth int, methods bool, static ...string) {
+// interface type that v came from, if that is known, shape tells what v holds.
+func (p *printer) value(v reflect.Value, depth int, methods bool, shape *Shape, static ...string) {
+	v = shape.inBox(v)
 	if v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}
@@ -101,6 +102,10 @@ func (p *printer) value(v reflect.Value, depth int, methods bool, static ...stri
 	}
 	if d := p.m.of(v.Type()); d != nil && d.box != nil {
 		p.boxed(v.Field(0), d, depth, methods)
+		return
+	}
+	if shape != nil && shape.name != "" {
+		p.typed(v, shape.name, depth, methods, shape)
 		return
 	}
 	if !own && !p.m.mentions(v.Type(), depth) && (v.Kind() != reflect.Pointer || depth == 0 || hasMethods(v)) {
@@ -148,7 +153,7 @@ func hasMethods(v reflect.Value) bool {
 
 func (p *printer) boxed(v reflect.Value, d *declared, depth int, methods bool) {
 	if !d.pointer {
-		p.typed(v, d.name, depth, methods)
+		p.typed(v, d.name, depth, methods, d.shape)
 		return
 	}
 	switch {
@@ -158,7 +163,7 @@ func (p *printer) boxed(v reflect.Value, d *declared, depth int, methods bool) {
 		p.address(v)
 	default:
 		p.text("&")
-		p.typed(v.Elem(), d.name, depth+1, methods)
+		p.typed(v.Elem(), d.name, depth+1, methods, d.shape)
 	}
 }
 
@@ -170,23 +175,23 @@ func (p *printer) kind(v reflect.Value, depth int, methods bool) {
 	case reflect.Struct:
 		p.structure(v, depth, methods)
 	case reflect.Slice, reflect.Array, reflect.Map:
-		p.typed(v, p.m.typeName(v.Type()), depth, methods)
+		p.typed(v, p.m.typeName(v.Type()), depth, methods, nil)
 	default:
 		p.basic(v)
 	}
 }
 
 // typed prints a slice, array or map, called name where Go syntax is asked for; anything else by its kind.
-func (p *printer) typed(v reflect.Value, name string, depth int, methods bool) {
+func (p *printer) typed(v reflect.Value, name string, depth int, methods bool, shape *Shape) {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Array:
-		p.list(v, name, depth, methods)
+		p.list(v, name, depth, methods, shape.elems())
 	case reflect.Map:
-		p.mapping(v, name, depth, methods)
+		p.mapping(v, name, depth, methods, shape)
 	case reflect.Func, reflect.Chan:
 		p.reference(v, name)
 	default:
-		p.value(v, depth, methods)
+		p.value(v, depth, methods, nil)
 	}
 }
 
@@ -243,7 +248,7 @@ func (p *printer) pointer(v reflect.Value, depth int, methods bool) {
 	case reflect.Struct, reflect.Slice, reflect.Array, reflect.Map:
 		if depth == 0 && p.verb != 'p' {
 			p.text("&")
-			p.value(v.Elem(), depth+1, methods)
+			p.value(v.Elem(), depth+1, methods, nil)
 			return
 		}
 	}
@@ -285,7 +290,7 @@ func (p *printer) structure(v reflect.Value, depth int, methods bool) {
 		if d != nil {
 			static = d.ifaces[i]
 		}
-		p.value(v.Field(i), depth+1, methods && exported, static)
+		p.value(v.Field(i), depth+1, methods && exported, d.fieldShape(i), static)
 	}
 	p.text("}")
 }
@@ -298,7 +303,7 @@ func fieldName(t reflect.Type, d *declared, i int) string {
 	return t.Field(i).Name
 }
 
-func (p *printer) list(v reflect.Value, name string, depth int, methods bool) {
+func (p *printer) list(v reflect.Value, name string, depth int, methods bool, elem *Shape) {
 	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 && !p.m.isOwn(v.Type().Elem()) {
 		text := fmt.Sprintf(p.format, v.Interface())
 		if p.sharp {
@@ -320,12 +325,12 @@ func (p *printer) list(v reflect.Value, name string, depth int, methods bool) {
 		if i > 0 {
 			p.text(sep)
 		}
-		p.value(v.Index(i), depth+1, methods)
+		p.value(v.Index(i), depth+1, methods, elem)
 	}
 	p.text(end)
 }
 
-func (p *printer) mapping(v reflect.Value, name string, depth int, methods bool) {
+func (p *printer) mapping(v reflect.Value, name string, depth int, methods bool, shape *Shape) {
 	open, sep, end := "map[", " ", "]"
 	if p.sharp {
 		open, sep, end = name+"{", ", ", "}"
@@ -339,9 +344,9 @@ func (p *printer) mapping(v reflect.Value, name string, depth int, methods bool)
 		if i > 0 {
 			p.text(sep)
 		}
-		p.value(k, depth+1, methods)
+		p.value(k, depth+1, methods, shape.keys())
 		p.text(":")
-		p.value(v.MapIndex(k), depth+1, methods)
+		p.value(v.MapIndex(k), depth+1, methods, shape.elems())
 	}
 	p.text(end)
 }
@@ -502,6 +507,12 @@ func (m *Machine) structName(t reflect.Type) string {
 		typ := m.typeName(f.Type)
 		if d != nil && d.ifaces[i] != "" {
 			typ = d.ifaces[i]
+		}
+		if shape := d.fieldShape(i); shape != nil {
+			typ = shape.name
+			if box := m.of(shape.box); shape.box != nil && box != nil {
+				typ = box.name
+			}
 		}
 		fields[i] = fieldName(t, d, i) + " " + typ
 		if d != nil && d.embedded[i] {
