@@ -119,6 +119,9 @@ func readAll(o runOptions) ([]*notebook.Notebook, error) {
 
 // tryPlace makes the folder of a file that is to be written, and sees whether something can be written there.
 func tryPlace(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return notebook.ErrNoFile
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}

@@ -67,6 +67,7 @@ func TestRun(t *testing.T) {
 		{"another language", "python.ipynb", 1, "", "python.ipynb is a notebook in python", ""},
 		{"a missing file is told before anything runs", "sum.ipynb none.ipynb", 1, "", "none.ipynb: no such file", ""},
 		{"one outcome for two", "-o . sum.ipynb ./sum.ipynb", 1, "", "would both be sum.ipynb", ""},
+		{"a device to write", "-o /dev/null sum.ipynb", 1, "", "/dev/null cannot be written: it is there, and no file", ""},
 		{"nowhere to write", "-o /dev/null/x.ipynb sum.ipynb", 1, "", "-o: /dev/null/x.ipynb cannot be written", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

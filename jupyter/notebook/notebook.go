@@ -17,6 +17,9 @@ import (
 // ErrFormat reports a file that is no notebook of nbformat 4.
 var ErrFormat = errors.New("not a notebook of format 4")
 
+// ErrNoFile reports a place to write to that is a device, a pipe or a folder: a whole file cannot be put there at once.
+var ErrNoFile = errors.New("it is there, and no file")
+
 // Notebook is one notebook. Fields that this package does not know are kept as they were read.
 type Notebook struct {
 	Cells []*Cell
@@ -114,6 +117,9 @@ func (n *Notebook) Write(path string) error {
 	b, err := n.Marshal()
 	if err != nil {
 		return fmt.Errorf("write notebook %s: %w", path, err)
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("write notebook %s: %w", path, ErrNoFile)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("write notebook: %w", err)

@@ -159,6 +159,9 @@ func TestRecorder(t *testing.T) {
 	r.Add(n.Cells[0], "execute_input", map[string]any{"execution_count": 1})
 	r.Add(n.Cells[0], "stream", map[string]any{"name": "stdout", "text": "a\nb"})
 	r.Add(n.Cells[0], "stream", map[string]any{"name": "stdout", "text": "c\n"})
+	r.Add(n.Cells[0], "stream", map[string]any{"name": "stdout", "text": "d"})
+	r.Add(n.Cells[0], "stream", map[string]any{"name": "stdout", "text": ""})
+	r.Add(n.Cells[0], "stream", map[string]any{"name": "stdout", "text": "e\nf\n"})
 	r.Add(n.Cells[0], "display_data", map[string]any{
 		"data": map[string]any{"text/plain": "old", "image/png": "AA=="}, "metadata": map[string]any{},
 		"transient": map[string]any{"display_id": "d"},
@@ -177,7 +180,7 @@ func TestRecorder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `[[{"name":"stdout","output_type":"stream","text":["a\n","bc\n"]},` +
+	want := `[[{"name":"stdout","output_type":"stream","text":["a\n","bc\n","de\n","f\n"]},` +
 		`{"data":{"text/plain":["new"]},"metadata":{},"output_type":"display_data"},{"name":"stdout","output_type":"stream","text":["late"]}],` +
 		`[{"data":{"text/plain":["6"]},"execution_count":2,"metadata":{},"output_type":"execute_result"},` +
 		`{"ename":"e","evalue":"v","output_type":"error","traceback":["t"]}]]`

@@ -75,11 +75,21 @@ func (r *Recorder) stream(c *Cell, content map[string]any) {
 		last, _ := outs[n-1].(map[string]any)
 		if last["output_type"] == "stream" && last["name"] == content["name"] {
 			before, _ := last["text"].([]string)
-			last["text"] = lines(strings.Join(before, "") + text)
+			last["text"] = extended(before, text)
 			return
 		}
 	}
 	r.append(c, map[string]any{"output_type": "stream", "name": content["name"], "text": lines(text)}, "")
+}
+
+// extended adds text to lines, of which only the last may lack its newline. It does not touch the others: a cell may print
+// for hours.
+func extended(before []string, text string) []string {
+	n := len(before)
+	if n == 0 || strings.HasSuffix(before[n-1], "\n") {
+		return append(before, lines(text)...)
+	}
+	return append(before[:n-1], lines(before[n-1]+text)...)
 }
 
 func bundle(kind string, content map[string]any) map[string]any {

@@ -60,6 +60,7 @@ type line struct {
 // pending is a request that waits for its reply and its idle.
 type pending struct {
 	publish func(wire.Message)
+	heard   atomic.Uint64     // messages published for it
 	reply   chan wire.Message // one
 	idle    chan struct{}     // closed
 	quiet   sync.Once
@@ -207,6 +208,7 @@ func (c *Client) heard(m wire.Message) {
 	if p == nil {
 		return
 	}
+	p.heard.Add(1)
 	if p.publish != nil {
 		p.publish(m)
 	}

@@ -68,7 +68,7 @@ func Start(c Config) (*Kernel, error) {
 	if len(c.Argv) == 0 {
 		return nil, errors.New("start kernel: no command")
 	}
-	dir, err := os.MkdirTemp("", "kernel-") // 0700; a short path, because a socket's may have only some hundred bytes
+	dir, err := os.MkdirTemp(temporary(), "kernel-") // 0700
 	if err != nil {
 		return nil, fmt.Errorf("start kernel: %w", err)
 	}
@@ -78,6 +78,14 @@ func Start(c Config) (*Kernel, error) {
 		return nil, fmt.Errorf("start kernel: %w", err)
 	}
 	return k, nil
+}
+
+// temporary is the folder for temporary files, unless it makes paths too long for a socket, which may have a hundred bytes.
+func temporary() string {
+	if dir := os.TempDir(); len(dir) <= 60 {
+		return dir
+	}
+	return "/tmp"
 }
 
 func (k *Kernel) start(c Config) error {

@@ -11,8 +11,9 @@ import (
 	"cancha/kernel/wire"
 )
 
-// idleLimit is how long a request waits for its idle after the reply: the two come on different connections. A kernel
-// that never sends it is broken, but its reply is there.
+// idleLimit is how long a request waits for its idle after the reply, or after the last thing that was published for it:
+// the two come on different connections, and a cell may have left much output on its way. A kernel that never sends it is broken, but
+// its reply is there.
 const idleLimit = 10 * time.Second
 
 // nudgeLimit is the same for the requests with which a client begins: their busy and idle can fall before the subscription
@@ -84,17 +85,23 @@ func (c *Client) await(ctx context.Context, from *line, p *pending) (wire.Messag
 
 // settle waits for the request's idle.
 func (c *Client) settle(ctx context.Context, p *pending, limit time.Duration) error {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-p.idle:
-		return nil
-	case <-timer.C:
-		return errNoIdle
-	case <-c.iopub.ended:
-		return nil // the kernel's last idle may be lost, and the reply is there
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	tick := time.NewTicker(limit)
+	defer tick.Stop()
+	for before := p.heard.Load(); ; {
+		select {
+		case <-p.idle:
+			return nil
+		case <-tick.C:
+			now := p.heard.Load()
+			if now == before {
+				return errNoIdle
+			}
+			before = now
+		case <-c.iopub.ended:
+			return nil // the kernel's last idle may be lost, and the reply is there
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 }
 
