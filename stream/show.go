@@ -41,7 +41,7 @@ func (t *shownTable) bundle() map[string]any {
 }
 
 func (t *shownTable) html() string {
-	const cell = `padding:2px 8px;white-space:nowrap;text-align:%s` // times and names in one line
+	const cell = `padding:2px 6px;white-space:nowrap;text-align:%s` // times and names in one line
 	var b strings.Builder
 	b.WriteString(`<table style="border-collapse:collapse;font-variant-numeric:tabular-nums">`)
 	fmt.Fprintf(&b, `<caption style="caption-side:bottom;text-align:left;white-space:nowrap;padding-top:4px">%s</caption>`, strings.ReplaceAll(html.EscapeString(t.caption), "\n", "<br>"))
