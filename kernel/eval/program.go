@@ -61,7 +61,7 @@ type backend interface {
 }
 
 // grace is how long an interrupted cell may take to notice. After that it is left behind.
-const grace = time.Second
+const grace = 800 * time.Millisecond
 
 // Program is the evaluator's memory: everything that the cells so far have declared and done. Cells run one at a time;
 // Interrupt, Complete, Inspect and IsComplete may be called meanwhile.

@@ -29,7 +29,9 @@ var replaced = map[string]string{
 // replacedMethods are methods of compiled types for which the primitives have a function, the receiver in front.
 var replacedMethods = map[string]string{
 	"(*encoding/json.Encoder).Encode": "JSONEncode", "(*encoding/json.Decoder).Decode": "JSONDecode",
-	"(*encoding/xml.Encoder).Encode":            "XMLEncode",
+	"(*encoding/xml.Encoder).Encode": "XMLEncode",
+	"(*sync.Mutex).Lock":             "Lock", "(*sync.RWMutex).Lock": "Lock", "(*sync.RWMutex).RLock": "RLock",
+	"(*sync.WaitGroup).Wait": "WaitGroupWait", "(*sync.Cond).Wait": "CondWait",
 	"(*text/template.Template).Execute":         "TemplateExecute",
 	"(*text/template.Template).ExecuteTemplate": "TemplateExecuteTemplate",
 	"(*html/template.Template).Execute":         "HTMLTemplateExecute",

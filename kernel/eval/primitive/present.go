@@ -1,9 +1,6 @@
 package primitive
 
-import (
-	"fmt"
-	"reflect"
-)
+import "reflect"
 
 // rich is a value of a declared type that shows itself in several MIME types.
 type rich struct {
@@ -36,7 +33,7 @@ func (m *Machine) Present(x any) (shown any, text string, own bool) {
 		return x, "", false
 	}
 	v := reflect.ValueOf(x)
-	text = fmt.Sprintf("%+v", operand{m, v})
+	text = m.Sprintf("%+v", x)
 	if f, ok := m.find(v, "MIMEBundle"); ok && m.isOwn(v.Type()) {
 		if bundle, ok := f.Interface().(func() map[string]any); ok {
 			r := rich{bundle: bundle}

@@ -26,42 +26,50 @@ func (m *Machine) Printf(format string, args ...any) (int, error) {
 
 // Fprint is fmt.Fprint.
 func (m *Machine) Fprint(w io.Writer, args ...any) (int, error) {
-	return fmt.Fprint(w, m.spaced(args)...)
+	return w.Write([]byte(m.Sprint(args...)))
 }
 
 // Fprintln is fmt.Fprintln.
 func (m *Machine) Fprintln(w io.Writer, args ...any) (int, error) {
-	return fmt.Fprintln(w, m.operands(args)...)
+	return w.Write([]byte(m.Sprintln(args...)))
 }
 
 // Fprintf is fmt.Fprintf.
 func (m *Machine) Fprintf(w io.Writer, format string, args ...any) (int, error) {
-	format, args = m.typeVerbs(format, args)
-	return fmt.Fprintf(w, format, m.operands(args)...)
+	return w.Write([]byte(m.Sprintf(format, args...)))
 }
 
 // Sprint is fmt.Sprint.
-func (m *Machine) Sprint(args ...any) string { return fmt.Sprint(m.spaced(args)...) }
+func (m *Machine) Sprint(args ...any) string {
+	text := fmt.Sprint(m.spaced(args)...)
+	m.Check() // fmt swallows the panic of a method that was interrupted
+	return text
+}
 
 // Sprintln is fmt.Sprintln.
-func (m *Machine) Sprintln(args ...any) string { return fmt.Sprintln(m.operands(args)...) }
+func (m *Machine) Sprintln(args ...any) string {
+	text := fmt.Sprintln(m.operands(args)...)
+	m.Check()
+	return text
+}
 
 // Sprintf is fmt.Sprintf.
 func (m *Machine) Sprintf(format string, args ...any) string {
 	format, args = m.typeVerbs(format, args)
-	return fmt.Sprintf(format, m.operands(args)...)
+	text := fmt.Sprintf(format, m.operands(args)...)
+	m.Check()
+	return text
 }
 
 // Append is fmt.Append.
-func (m *Machine) Append(b []byte, args ...any) []byte { return fmt.Append(b, m.spaced(args)...) }
+func (m *Machine) Append(b []byte, args ...any) []byte { return append(b, m.Sprint(args...)...) }
 
 // Appendln is fmt.Appendln.
-func (m *Machine) Appendln(b []byte, args ...any) []byte { return fmt.Appendln(b, m.operands(args)...) }
+func (m *Machine) Appendln(b []byte, args ...any) []byte { return append(b, m.Sprintln(args...)...) }
 
 // Appendf is fmt.Appendf.
 func (m *Machine) Appendf(b []byte, format string, args ...any) []byte {
-	format, args = m.typeVerbs(format, args)
-	return fmt.Appendf(b, format, m.operands(args)...)
+	return append(b, m.Sprintf(format, args...)...)
 }
 
 // Errorf is fmt.Errorf; %w takes declared types with a method Error.

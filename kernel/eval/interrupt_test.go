@@ -1,0 +1,99 @@
+package eval_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"cancha/kernel/cell"
+)
+
+// interrupt runs a cell, interrupts it once it has printed "go" and returns how it ended and how long it took to.
+func (n *notebook) interrupt(code string) (cell.Result, time.Duration) {
+	n.t.Helper()
+	before := strings.Count(n.stream("stdout"), "go\n")
+	done := make(chan cell.Result, 1)
+	go func() { done <- n.run(code) }()
+	deadline := time.Now().Add(10 * time.Second)
+	for strings.Count(n.stream("stdout"), "go\n") == before {
+		if time.Now().After(deadline) {
+			n.t.Fatalf("cell did not start:\n%s", code)
+		}
+		time.Sleep(time.Millisecond) // polls; how long does not matter
+	}
+	start := time.Now()
+	n.program.Interrupt()
+	select {
+	case r := <-done:
+		return r, time.Since(start)
+	case <-time.After(10 * time.Second):
+		n.t.Fatalf("cell was not stopped:\n%s", code)
+	}
+	return cell.Result{}, 0
+}
+
+// TestInterrupt stops what cells wait in, and keeps what earlier cells have made: variables, functions and goroutines.
+func TestInterrupt(t *testing.T) {
+	tests := []struct{ name, code string }{
+		{"empty loop", `fmt.Println("go"); for {}`},
+		{"loop in a function", `spin := func() { for i := 0; ; i++ { } }; fmt.Println("go"); spin()`},
+		{"range over int", `fmt.Println("go"); for range 1 << 40 { }`},
+		{"goto", "fmt.Println(\"go\")\nagain:\n\tgoto again"},
+		{"recursion in a loop", `var even, odd func(int) bool; even = func(n int) bool { return n == 0 || odd(n-1) }; odd = func(n int) bool { return n != 0 && even(n-1) }; fmt.Println("go"); for { even(50) }`},
+		{"receive", `fmt.Println("go"); <-never`},
+		{"receive in an expression", `fmt.Println("go"); fmt.Println(1 + <-never)`},
+		{"receive with ok", `fmt.Println("go"); v, ok := <-never; fmt.Println(v, ok)`},
+		{"send", `fmt.Println("go"); never <- 1`},
+		{"nil channel", `var null chan int; fmt.Println("go"); <-null`},
+		{"range over channel", `fmt.Println("go"); for range never { }`},
+		{"select", `fmt.Println("go"); select { case v := <-never: fmt.Println(v); case never <- 1: }`},
+		{"empty select", `fmt.Println("go"); select {}`},
+		{"sleep", `fmt.Println("go"); time.Sleep(time.Hour)`},
+		{"mutex", `var mu sync.Mutex; mu.Lock(); fmt.Println("go"); mu.Lock()`},
+		{"mutex in a struct", `type safe struct { sync.RWMutex; n int }; s := &safe{}; s.RLock(); fmt.Println("go"); s.Lock()`},
+		{"condition", `var cmu sync.Mutex; cond := sync.NewCond(&cmu); waitFor := func() { cmu.Lock(); defer cmu.Unlock(); fmt.Println("go"); cond.Wait() }; waitFor()`},
+		{"read", `pr, _ := io.Pipe(); fmt.Println("go"); io.ReadAll(pr)`},
+		{"wait group", `var wg sync.WaitGroup; wg.Add(1); fmt.Println("go"); wg.Wait()`},
+		{"range over function", `fmt.Println("go"); for range func(yield func() bool) { for yield() {} } { }`},
+		{"callback of compiled code", `fmt.Println("go"); sort.Slice(make([]int, 1<<20), func(i, j int) bool { for { } })`},
+		{"recover does not help", `fmt.Println("go"); for { func() { defer func() { recover() }(); for {} }() }`},
+		{"a value's own String", "type Loop struct{}\nfunc (Loop) String() string { fmt.Println(\"go\"); for {} }\nLoop{}"},
+	}
+	n := newNotebook(t)
+	n.ok("never := make(chan int)", "keep := 41\nfunc bump() int { keep++; return keep }\nclosure := func() int { return keep * 2 }",
+		`var ticks atomic.Int64
+asked, answered := make(chan int), make(chan int)
+go func() { for v := range asked { ticks.Add(1); answered <- v + keep } }()`)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			n.t = t
+			r, took := n.interrupt(tt.code)
+			if r.Err == nil || r.Err.Name != "interrupted" {
+				t.Fatalf("got %+v, want an error called interrupted", r)
+			}
+			if took > 1500*time.Millisecond {
+				t.Errorf("took %v", took)
+			}
+			n.ok("x := 6 * 7")
+		})
+	}
+	n.t = t
+	n.ok("asked <- 1\nfmt.Println(keep, closure(), <-answered, ticks.Load())")
+	if got, want := lastLine(n.stream("stdout")), "41 82 42 1"; got != want {
+		t.Errorf("after the interrupts got %q, want %q", got, want)
+	}
+}
+
+func lastLine(s string) string {
+	s = strings.TrimRight(s, "\n")
+	return s[strings.LastIndex(s, "\n")+1:]
+}
+
+// TestInterruptRunsDeferredCalls has an interrupted function clean up.
+func TestInterruptRunsDeferredCalls(t *testing.T) {
+	n := newNotebook(t)
+	n.interrupt("func f() { defer fmt.Println(\"cleaned\"); fmt.Println(\"go\"); for {} }\nf()")
+	if got := lastLine(n.stream("stdout")); got != "cleaned" {
+		t.Errorf("got %q, want cleaned", got)
+	}
+}

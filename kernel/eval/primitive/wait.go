@@ -1,0 +1,71 @@
+package primitive
+
+import "sync"
+
+// The waits of package sync, which an interrupt ends. Each tries first; only one that has to wait costs a goroutine.
+
+// Lock is the method Lock of a sync.Mutex or sync.RWMutex.
+func (m *Machine) Lock(l any) {
+	switch l := l.(type) {
+	case *sync.Mutex:
+		if !l.TryLock() {
+			m.acquire(l.Lock, l.Unlock)
+		}
+	case *sync.RWMutex:
+		if !l.TryLock() {
+			m.acquire(l.Lock, l.Unlock)
+		}
+	}
+}
+
+// RLock is the method RLock of a sync.RWMutex.
+func (m *Machine) RLock(l *sync.RWMutex) {
+	if !l.TryRLock() {
+		m.acquire(l.RLock, l.RUnlock)
+	}
+}
+
+// acquire waits for a lock. After an interrupt the lock is given back as soon as it comes.
+func (m *Machine) acquire(lock, unlock func()) {
+	got := make(chan struct{})
+	interrupted := m.wait(func() { lock(); close(got) }, got)
+	if interrupted != nil {
+		go func() { <-got; unlock() }()
+		panic(interrupted)
+	}
+}
+
+// WaitGroupWait is the method Wait of a sync.WaitGroup.
+func (m *Machine) WaitGroupWait(wg *sync.WaitGroup) {
+	over := make(chan struct{})
+	if interrupted := m.wait(func() { wg.Wait(); close(over) }, over); interrupted != nil {
+		panic(interrupted)
+	}
+}
+
+// CondWait is the method Wait of a sync.Cond. After an interrupt its lock is held, as after any wait, so that who waits may
+// release it.
+func (m *Machine) CondWait(c *sync.Cond) {
+	over := make(chan struct{})
+	if interrupted := m.wait(func() { c.Wait(); close(over) }, over); interrupted != nil {
+		for {
+			c.Broadcast()
+			select {
+			case <-over:
+				panic(interrupted)
+			default:
+			}
+		}
+	}
+}
+
+// wait runs f on a goroutine of its own until over is closed and returns the panic to raise where an interrupt came first.
+func (m *Machine) wait(f func(), over <-chan struct{}) any {
+	go f()
+	select {
+	case <-over:
+		return nil
+	case <-m.done():
+		return interrupted{}
+	}
+}
