@@ -1,6 +1,7 @@
 package eval_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -55,16 +56,30 @@ func runCase(t *testing.T, c archived) (stdout string, failures []string) {
 	return n.stream("stdout"), failures
 }
 
-// TestCells runs our own archive, every case of which passes.
+// TestCells runs our own archives, every case of which passes: cells.txt is about notebooks; what programs.txt expects was printed
+// by the same code compiled.
 func TestCells(t *testing.T) {
-	for _, c := range readArchive(t, "testdata/cells.txt") {
-		t.Run(c.name, func(t *testing.T) {
-			got, failures := runCase(t, c)
-			if strings.TrimSpace(got) != strings.TrimSpace(c.expect) || len(failures) > 0 {
-				t.Errorf("got %q, want %q\nfailures: %s", got, c.expect, strings.Join(failures, "\n"))
-			}
-		})
+	for _, file := range []string{"testdata/cells.txt", "testdata/programs.txt"} {
+		for _, c := range readArchive(t, file) {
+			t.Run(c.name, func(t *testing.T) {
+				got, failures := runCase(t, c)
+				if strings.TrimSpace(got) != strings.TrimSpace(c.expect) || len(failures) > 0 {
+					t.Errorf("%s\nfailures: %s", firstDifference(got, c.expect), strings.Join(failures, "\n"))
+				}
+			})
+		}
 	}
+}
+
+// firstDifference shows the first line in which two texts differ.
+func firstDifference(got, want string) string {
+	g, w := strings.Split(strings.TrimSpace(got), "\n"), strings.Split(strings.TrimSpace(want), "\n")
+	for i := range max(len(g), len(w)) {
+		if i >= len(g) || i >= len(w) || g[i] != w[i] {
+			return fmt.Sprintf("line %d: got %q, want %q", i+1, strings.Join(g[min(i, len(g)):], "\n"), strings.Join(w[min(i, len(w)):], "\n"))
+		}
+	}
+	return ""
 }
 
 // TestConformance runs a foreign archive, named by CANCHA_CONFORMANCE, and counts: the cells that fail are known and listed

@@ -103,6 +103,10 @@ func (f *fn) appendCall(x *ast.CallExpr) string {
 		first = f.typ(slice) + "(nil)"
 	}
 	args := []string{first}
+	if len(x.Args) > 2 && !x.Ellipsis.IsValid() && !f.settled(x.Args[1:]) {
+		// The interpreter reads an element after it has stored those before it, which may be in the same place.
+		return "append(" + first + ", " + f.typ(types.NewSlice(elem)) + "{" + strings.Join(f.elements(x.Args[1:], elem), ", ") + "}...)"
+	}
 	for i, a := range x.Args[1:] {
 		if x.Ellipsis.IsValid() && i == len(x.Args)-2 {
 			args = append(args, f.expr(a)+"...")
@@ -111,6 +115,16 @@ func (f *fn) appendCall(x *ast.CallExpr) string {
 		}
 	}
 	return "append(" + strings.Join(args, ", ") + ")"
+}
+
+// settled tells expressions whose values do not depend on what is stored in a slice.
+func (f *fn) settled(list []ast.Expr) bool {
+	for _, x := range list {
+		if _, ok := ast.Unparen(x).(*ast.Ident); !ok && f.info.Types[x].Value == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // newCall lowers new(T) and, since Go 1.26, new(value).

@@ -17,10 +17,17 @@ func (l *Lowerer) entry(serial int64) (shows bool, name string) {
 	body := &fn{l: l, info: c.Info, pkg: c.Pkg, names: map[types.Object]string{}, outer: c.Info.Scopes[c.Body.Type]}
 	list := c.Body.Body.List
 	run := func() {
-		for _, init := range l.inits() {
-			body.line("%s()", init)
+		inits := l.inits()
+		initialise := func() { // after the variables in front, as in a program
+			for _, init := range inits {
+				body.line("%s()", init)
+			}
+			inits = nil
 		}
 		for i, stmt := range list {
+			if _, isVar := stmt.(*ast.DeclStmt); !isVar && c.Moved[stmt] == nil {
+				initialise()
+			}
 			line, _ := c.Position(stmt.Pos())
 			body.line("%s.At(%d, %d)", runtimeAlias, serial, line)
 			if x, ok := stmt.(*ast.ExprStmt); ok && i == len(list)-1 && body.shown(x.X) {
@@ -30,6 +37,7 @@ func (l *Lowerer) entry(serial int64) (shows bool, name string) {
 			}
 			body.cellStmt(stmt)
 		}
+		initialise()
 		if c.Main != nil {
 			body.line("%s()", l.function(c.Main, nil, c.Main.Pos()))
 		}
@@ -41,7 +49,7 @@ func (l *Lowerer) entry(serial int64) (shows bool, name string) {
 	return shows, name
 }
 
-// inits lowers the functions called init, which run first.
+// inits lowers the functions called init.
 func (l *Lowerer) inits() []string {
 	var names []string
 	for _, d := range l.cell.Decls {
