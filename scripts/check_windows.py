@@ -6,8 +6,9 @@ Nothing is shared with the Go code but the definitions: sums are exact (math.fsu
 values of a window. Counts must be equal. Every other number may be off by 1e-9 of itself, or by 1e-9 where it is smaller
 than one: yards, square yards or a share. What is absent must be absent in both. Exit 1 on any difference.
 
-The records must be those of "cancha producer". Besides the windows their event times are checked: kick-off, the lengths of
-the periods before and the event's own timestamp give event_time, with one kick-off a match, on a whole minute.
+The records must be those of one "cancha producer". Besides the windows the records are checked: kick-off, the lengths of
+the periods before and the event's own timestamp give event_time, with one kick-off a match, on a whole minute; each partition
+is in the order of event time, ties by match and index, so that no event is there twice.
 """
 import argparse
 import collections
@@ -39,7 +40,7 @@ class Window:
 
 
 def records(brokers: str, topic: str):
-    """Yield (place, key, value) of each record that the topic holds now, partition by partition."""
+    """Yield (partition, offset, key, value) of each record that the topic holds now, partition by partition."""
     consumer = kafka.KafkaConsumer(bootstrap_servers=brokers.split(","), enable_auto_commit=False, check_crcs=False,
                                    max_partition_fetch_bytes=8 << 20, fetch_max_bytes=8 << 20)
     try:
@@ -55,7 +56,7 @@ def records(brokers: str, topic: str):
                 for batch in consumer.poll(timeout_ms=1000).values():
                     for record in batch:
                         if record.offset < end:
-                            yield f"partition {number} offset {record.offset}", record.key, record.value
+                            yield number, record.offset, record.key, record.value
     finally:
         consumer.close()
 
@@ -92,9 +93,11 @@ class Statistics:
         self.windows = collections.defaultdict(Window)
         self.possession = collections.defaultdict(collections.Counter)  # (match, minute) -> team -> events
         self.times = collections.defaultdict(list)  # match -> (period, timestamp, event time)
+        self.last = {}  # partition -> (event time, match, index)
+        self.disorder = []
         self.read = 0
 
-    def add(self, key: bytes, value: bytes):
+    def add(self, partition: int, key: bytes, value: bytes):
         """Take one record."""
         self.read += 1
         record = json.loads(value)
@@ -103,6 +106,10 @@ class Statistics:
         if int(key) != match:
             raise ValueError(f"key {key!r} is not match {match}")
         self.times[match].append((period, clock(event["timestamp"]), at))
+        here, before = (at, match, event["index"]), self.last.get(partition)
+        if before is not None and here <= before:
+            self.disorder.append(f"partition {partition}: (event time, match, index) {here} after {before}")
+        self.last[partition] = here
         if not 1 <= period <= 5 or team is None:
             return
         minute = at // MINUTE
@@ -123,6 +130,10 @@ class Statistics:
         if place:
             window.values["x"].append(place[0])
             window.values["y"].append(place[1])
+
+    def total(self, name: str) -> int:
+        """Return how many values a measure has in all windows."""
+        return sum(len(window.values[name]) for window in self.windows.values())
 
     def rows(self) -> dict:
         """Return each row's columns by its keys; None is absent."""
@@ -222,19 +233,20 @@ def main() -> int:
     options = parser.parse_args()
 
     statistics = Statistics()
-    for place, key, value in records(options.brokers, options.topic):
+    for partition, offset, key, value in records(options.brokers, options.topic):
         try:
-            statistics.add(key, value)
+            statistics.add(partition, key, value)
         except (KeyError, TypeError, ValueError) as error:
-            sys.exit(f"{place} is no record of the producer: {error!r}")
+            sys.exit(f"partition {partition} offset {offset} is no record of the producer: {error!r}")
     if not statistics.read:
         sys.exit(f"{options.topic} at {options.brokers} is empty: nothing to compare")
     result = compare(options.windows, statistics.rows())
-    result.faults += statistics.kickoffs()
+    result.faults += statistics.kickoffs() + statistics.disorder
     if options.records is not None and statistics.read != options.records:
         result.faults.append(f"the topic holds {statistics.read} records, want {options.records}")
 
-    print(f"{statistics.read:,} records of {len(statistics.times)} matches")
+    print(f"{statistics.read:,} records of {len(statistics.times)} matches, {statistics.total('pass_length'):,} passes and "
+          f"{statistics.total('carry_distance'):,} carries with both places")
     print(", ".join(f"{number:,} {name}" for name, number in sorted(result.numbers.items())) + " compared")
     print(f"greatest difference {result.greatest[0]:.3g} ({result.greatest[1]}), allowed {TOLERANCE:g}; relative above 1, else absolute")
     for fault in result.faults[:20]:
