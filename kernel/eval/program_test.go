@@ -18,6 +18,7 @@ type notebook struct {
 	t       *testing.T
 	program *eval.Program
 	exited  []int
+	onExit  func() // called when a cell ends the process
 	out     *cellio.Outlet
 
 	mu     sync.Mutex
@@ -41,13 +42,20 @@ func newNotebook(t *testing.T) *notebook {
 	}
 	p, err := eval.New(eval.Config{
 		Symbols: symbols.Table(), Packages: packages, Export: func(path string) (io.ReadCloser, error) { return symbols.Export(path) },
-		Outlet: out, Exit: func(code int) { n.exited = append(n.exited, code) },
+		Outlet: out, Exit: n.exit,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	n.program = p
 	return n
+}
+
+func (n *notebook) exit(code int) {
+	n.exited = append(n.exited, code)
+	if n.onExit != nil {
+		n.onExit()
+	}
 }
 
 func (n *notebook) take(f cellio.Frame) error {
@@ -76,6 +84,11 @@ func (n *notebook) ok(cells ...string) {
 // stream returns what all cells so far have written to a stream.
 func (n *notebook) stream(name string) string {
 	n.out.Flush()
+	return n.sent(name)
+}
+
+// sent returns what of a stream has left the engine.
+func (n *notebook) sent(name string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var b strings.Builder

@@ -1,0 +1,305 @@
+package eval_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"cancha/internal/cellio"
+	"cancha/kernel/cell"
+)
+
+// TestPanicInGoroutine reports the panic under the cell that started the goroutine and goes on.
+func TestPanicInGoroutine(t *testing.T) {
+	tests := []struct{ name, code, want string }{
+		{"go statement", "done := make(chan bool)\ngo func() { defer close(done); var m map[string]int; m[\"a\"] = 1 }()\n<-done", "panic in goroutine: assignment to entry in nil map"},
+		{"named function", "func bad() { panic(\"bad\") }\ngo bad()", "panic in goroutine: bad"},
+		{"group", "var wg sync.WaitGroup\nwg.Go(func() { panic(fmt.Errorf(\"e%d\", 1)) })\nwg.Wait()", "panic in goroutine: e1"},
+		{"timer", "time.AfterFunc(time.Millisecond, func() { panic(\"late\") })", "panic in goroutine: late"},
+	}
+	n := newNotebook(t)
+	n.ok("keep := 1")
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			n.t = t
+			n.ok(tt.code)
+			n.await("stderr", tt.want)
+			n.ok("keep++")
+		})
+	}
+	n.t = t
+	n.ok("fmt.Println(keep)")
+	if got := n.stream("stdout"); got != "5\n" {
+		t.Errorf("got %q, want 5", got)
+	}
+}
+
+// await waits until a stream has a text.
+func (n *notebook) await(stream, text string) {
+	n.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(n.stream(stream), text); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			n.t.Fatalf("%s is %q, want %q in it", stream, n.stream(stream), text)
+		}
+	}
+}
+
+// TestExit sends what a cell has printed before the process ends.
+func TestExit(t *testing.T) {
+	for _, tt := range []struct {
+		name, code string
+		want       int
+	}{
+		{"os.Exit", `fmt.Println("before"); os.Exit(3)`, 3},
+		{"log.Fatal", `fmt.Println("before"); log.Fatal("no")`, 1},
+		{"deferred call", "func end() { os.Exit(4) }\nfunc f() { defer end(); fmt.Println(\"before\") }\nf()", 4},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			n := newNotebook(t)
+			sent := ""
+			n.onExit = func() { sent = n.sent("stdout") }
+			n.run(tt.code)
+			if len(n.exited) == 0 || n.exited[0] != tt.want || sent != "before\n" {
+				t.Errorf("got exits %v after %q was sent, want %d after before", n.exited, sent, tt.want)
+			}
+		})
+	}
+}
+
+// TestOrderOfOutput keeps the order of everything that one cell prints, whatever it prints with.
+func TestOrderOfOutput(t *testing.T) {
+	n := newNotebook(t)
+	n.ok(`log.SetFlags(0)
+fmt.Println("a")
+println("b")
+fmt.Fprintln(os.Stdout, "c")
+log.Print("d")
+fmt.Fprint(os.Stderr, "e\n")
+os.Stdout.WriteString("f\n")
+w := bufio.NewWriter(os.Stdout)
+w.WriteString("g\n")
+w.Flush()
+print("h\n")
+slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { if a.Key == "time" { return slog.Attr{} }; return a }})))
+slog.Info("i")
+log.New(os.Stdout, "j", 0).Println()
+tab := tabwriter.NewWriter(os.Stdout, 0, 8, 1, ' ', 0)
+fmt.Fprintln(tab, "k")
+tab.Flush()`)
+	var got []string
+	n.out.Flush()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, f := range n.frames {
+		var s cellio.Stream
+		if f.Kind == cellio.KindStream && json.Unmarshal(f.Body, &s) == nil {
+			got = append(got, s.Name[3:]+":"+strings.ReplaceAll(s.Text, "\n", ""))
+		}
+	}
+	want := "out:a err:b out:c err:de out:fg err:hlevel=INFO msg=i out:jk"
+	if text := strings.Join(got, " "); text != want {
+		t.Errorf("got  %s\nwant %s", text, want)
+	}
+}
+
+// TestOutputOfGoroutines gives a goroutine's output to the cell that started it, also after that cell has ended.
+func TestOutputOfGoroutines(t *testing.T) {
+	n := newNotebook(t)
+	n.ok("ask := make(chan string)\ngo func() { for s := range ask { fmt.Println(s) } }()", `fmt.Println("second")`, `ask <- "first"`, "close(ask)")
+	n.await("stdout", "first\n")
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, f := range n.frames {
+		var s cellio.Stream
+		if f.Kind != cellio.KindStream || json.Unmarshal(f.Body, &s) != nil {
+			continue
+		}
+		if want := map[string]int64{"first\n": 1, "second\n": 2}[s.Text]; f.Cell != want {
+			t.Errorf("%q is of cell %d, want %d", s.Text, f.Cell, want)
+		}
+	}
+}
+
+// TestErrorPositions points at the line and column in the cell, which are counted in bytes from 1.
+func TestErrorPositions(t *testing.T) {
+	tests := []struct {
+		name, code, want string // want: how the traceback begins
+	}{
+		{"statement", "x := 1\ny := nope", "cell 1:2:6: undefined: nope\n    2 | y := nope\n      |      ^"},
+		{"blank lines", "\n\n\nnope()", "cell 1:4:1: undefined: nope\n    4 | nope()\n      | ^"},
+		{"comments", "// first\n/* second\nthird */ nope()", "cell 1:3:10: undefined: nope\n    3 | third */ nope()\n      |          ^"},
+		{"after a raw string", "s := `a\nb\n`; nope(s)", "cell 1:3:4: undefined: nope\n    3 | `; nope(s)\n      |    ^"},
+		{"tabs", "if true {\n\t\tnope()\n}", "cell 1:2:3: undefined: nope\n    2 | \t\tnope()\n      | \t\t^"},
+		{"beyond ASCII", "s := \"日本\" + nope", "cell 1:1:17: undefined: nope\n    1 | s := \"日本\" + nope\n      |             ^"},
+		{"declaration after statement", "x := 1\nfunc f() int {\n\treturn \"s\"\n}", "cell 1:3:9: cannot use \"s\" (untyped string constant) as int value in return statement\n    3 | \treturn \"s\"\n      | \t       ^"},
+		{"missing return", "func f() int {\n}", "cell 1:2:1: missing return\n    2 | }\n      | ^"},
+		{"import", "import \"fmt\"\nimport \"no/such\"", "cell 1:2:8: could not import no/such"},
+		{"syntax", "x := 1\ny := := 2", "cell 1:2:6: syntax error:"},
+		{"not closed", "f(1,\n2", "cell 1:2:2: syntax error: unexpected end of cell, ( is not closed"},
+		{"several on a line", "a, b := 1, nope; c := gone", "cell 1:1:12: undefined: nope"},
+		{"mismatch", "var x int = \"s\"", "cell 1:1:13: cannot use \"s\" (untyped string constant) as int value in variable declaration"},
+		{"method", "type T struct{}\nT{}.M()", "cell 1:2:5: T{}.M undefined (type T has no field or method M)"},
+		{"refused construct", "\ntype F func() F", "cell 1:2:6: type F refers to itself"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			n := newNotebook(t)
+			r := n.run(tt.code)
+			if r.Err == nil {
+				t.Fatal("got no error")
+			}
+			if got := strings.Join(r.Err.Traceback, "\n"); !strings.HasPrefix(got, tt.want) {
+				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestPanicPositions names the line of the cell, and the functions between, where a cell panicked.
+func TestPanicPositions(t *testing.T) {
+	n := newNotebook(t)
+	n.ok("func inner(xs []int) int { return xs[3] }\nfunc outer() int { return inner(nil) }")
+	r := n.run("x := 1\n\nouter()\nx++")
+	got := strings.Join(r.Err.Traceback, "\n")
+	for _, want := range []string{"panic: runtime error: index out of range", "in inner (cell 1:1)", "in outer (cell 1:2)", "at cell 2:3"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got\n%s\nwant %q in it", got, want)
+		}
+	}
+}
+
+// TestRefusedCellChangesNothing leaves variables, types, functions, methods and imports as they were.
+func TestRefusedCellChangesNothing(t *testing.T) {
+	refused := []string{
+		"x = 2\nnope()",
+		"fmt.Println(\"ran\")\nvar y int = \"s\"",
+		"x := \"new\"\nnope()",
+		"func f() string { return \"new\" }\nnope()",
+		"type T struct{ B string }\nnope()",
+		"func (t T) M() int { return 2 }\nnope()",
+		"func (t T) New() int { return 2 }\nnope()",
+		"import f \"strings\"\nnope()",
+		"z := 1\nnope()",
+		"x = 3\ntype Loop []Loop",
+	}
+	n := newNotebook(t)
+	n.ok("x := 1\ntype T struct{ A int }\nfunc f() string { return \"old\" }", "func (t T) M() int { return 1 }")
+	for _, code := range refused {
+		if r := n.run(code); r.Status != cell.Failed {
+			t.Errorf("cell ran:\n%s", code)
+		}
+	}
+	n.ok("fmt.Println(x, f(), T{A: 1}, T{}.M())")
+	if got, want := n.stream("stdout"), "1 old {1} 1\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, code := range []string{"z", "T{}.New()"} {
+		if r := n.run(code); r.Err == nil || !strings.Contains(r.Err.Value, "undefined") {
+			t.Errorf("%s: got %v, want it undefined", code, r.Err)
+		}
+	}
+}
+
+// TestImports finds packages of the standard library by name, where only one has it.
+func TestImports(t *testing.T) {
+	n := newNotebook(t)
+	n.ok(`strings.ToUpper(strconv.Itoa(1) + filepath.Base("a/b"))`)
+	if got := n.results(); len(got) != 1 || got[0] != "1B" {
+		t.Errorf("got %v, want 1B", got)
+	}
+	for name, want := range map[string]string{
+		"rand.Int()":         `"crypto/rand", "math/rand", "math/rand/v2"`,
+		"template.New(\"\")": `"html/template", "text/template"`,
+	} {
+		r := n.run(name)
+		if r.Err == nil || !strings.Contains(r.Err.Value, want) {
+			t.Errorf("%s: got %v, want the error to name %s", name, r.Err, want)
+		}
+	}
+	n.ok("import \"math/rand/v2\"\nrand.IntN(1)", "rand.IntN(1)", "rand := 4", "rand + 1")
+	if r := n.run("nosuch.F()"); r.Err == nil || !strings.Contains(r.Err.Value, "undefined: nosuch") {
+		t.Errorf("got %v, want nosuch undefined", r.Err)
+	}
+}
+
+// TestHelp shows a page for a line that asks for one, and runs the rest of the cell.
+func TestHelp(t *testing.T) {
+	n := newNotebook(t)
+	n.ok("// double doubles.\nfunc double(x int) int { return 2 * x }")
+	for _, tt := range []struct{ code, want string }{
+		{"?double", "func double(x int) int"},
+		{"double?", "func double(x int) int"},
+		{"??double", "return 2 * x"},
+		{"?strings.Fields", "Fields(s string) []string"},
+		{"?nothing", "nothing is known"},
+	} {
+		r := n.run("fmt.Println(1)\n" + tt.code)
+		if r.Status != cell.OK || len(r.Pages) != 1 {
+			t.Errorf("%s: got %+v, want one page", tt.code, r)
+			continue
+		}
+		if got, _ := r.Pages[0]["text/plain"].(string); !strings.Contains(got, tt.want) {
+			t.Errorf("%s: got %q, want %q in it", tt.code, got, tt.want)
+		}
+	}
+	if got := n.stream("stdout"); got != strings.Repeat("1\n", 5) {
+		t.Errorf("got %q, want five lines", got)
+	}
+}
+
+// TestUserExpressions evaluates what comes with a request; an error of one is its own.
+func TestUserExpressions(t *testing.T) {
+	n := newNotebook(t)
+	r := n.program.Run(cell.Request{Cell: 1, Count: 1, Code: "x := 20", UserExpressions: map[string]string{
+		"value": "x + 1", "none": "fmt.Print()", "wrong": "nope", "panics": "x / (x - 20)",
+	}})
+	if r.Status != cell.OK {
+		t.Fatal(r.Err)
+	}
+	got := r.UserExpressions
+	if data, _ := got["value"]["data"].(map[string]any); got["value"]["status"] != "ok" || data["text/plain"] != "21" {
+		t.Errorf("value: got %v, want 21", got["value"])
+	}
+	for name, want := range map[string]string{"wrong": "compile error", "panics": "panic"} {
+		if got[name]["status"] != "error" || got[name]["ename"] != want {
+			t.Errorf("%s: got %v, want the error %q", name, got[name], want)
+		}
+	}
+	if got["none"]["status"] != "ok" {
+		t.Errorf("none: got %v, want ok", got["none"])
+	}
+}
+
+// TestShown shows values with the names that the cell gave their fields.
+func TestShown(t *testing.T) {
+	tests := []struct{ code, want string }{
+		{"type P struct { X int; name string }\nP{1, \"a\"}", "{X:1 name:a}"},
+		{"[]P{{2, \"b\"}}", "[{X:2 name:b}]"},
+		{"&P{3, \"c\"}", "&{X:3 name:c}"},
+		{"map[string]P{\"k\": {}}", "map[k:{X:0 name:}]"},
+		{"struct{ a, B int }{1, 2}", "{a:1 B:2}"},
+		{"fmt.Errorf(\"no %d\", 1)", "no 1"},
+		{"strconv.Atoi(\"7\")", "7"},
+		{"strconv.Atoi(\"x\")", `strconv.Atoi: parsing "x": invalid syntax`},
+		{"strings.Cut(\"a=b\", \"=\")", "(a, b, true)"},
+		{"type C int\nfunc (c C) String() string { return \"C\" }\n[]C{1}", "[C]"},
+	}
+	n := newNotebook(t)
+	for i, tt := range tests {
+		n.ok(tt.code)
+		if got := n.results(); len(got) != i+1 || !strings.HasSuffix(got[i], tt.want) {
+			t.Fatalf("%s: got %q, want %q", tt.code, got, tt.want)
+		}
+	}
+}
+
+// TestShownValuePanics is an error of the cell, and the next one runs.
+func TestShownValuePanics(t *testing.T) {
+	n := newNotebook(t)
+	r := n.run("type E struct{}\nfunc (E) Error() string { panic(\"no text\") }\nE{}")
+	if r.Err == nil || !strings.Contains(r.Err.Value, "no text") {
+		t.Errorf("got %v, want the panic of the method", r.Err)
+	}
+	n.ok("1 + 1")
+}
