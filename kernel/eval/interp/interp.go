@@ -62,7 +62,10 @@ func (e *Engine) Has(path, name string) bool {
 	return ok
 }
 
-// Stop sets the variable that makes lowered code ask whether it is to stop.
+// Stop sets the variable that makes lowered code ask whether it is to stop. It is a plain bool, written while others read it,
+// which the race detector reports: the interpreter reads it anew through reflect at each turn of a loop, so that no turn
+// misses it for long, and the question that then follows is asked under a lock. An atomic load would be a call of compiled code
+// in each turn.
 func (e *Engine) Stop(on bool) { e.stop.SetBool(on) }
 
 // Load adds a lowered cell to the program and returns the function that runs it. After an error names of the cell may exist,
