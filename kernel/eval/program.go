@@ -12,6 +12,9 @@ import (
 	"log"
 	"log/slog"
 	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -189,7 +192,8 @@ func (p *Program) compile(name, code string, serial int64) (*lower.Unit, func(),
 	if err != nil {
 		p.lowerer.Drop()
 		p.log.Error("back end", "cell", name, "error", err, "source", unit.Source)
-		return nil, nil, c.Refuse(0, "%v", err)
+		line, text := p.refused(unit, err)
+		return nil, nil, c.RefuseLine(line, "the interpreter cannot run this: %s; write it in another way", text)
 	}
 	for lowered, shown := range unit.Names {
 		p.names.Store(lowered, shown)
@@ -197,6 +201,40 @@ func (p *Program) compile(name, code string, serial int64) (*lower.Unit, func(),
 	p.lowerer.Keep()
 	p.scope.Commit(c)
 	return unit, run, nil
+}
+
+var (
+	loweredPosition = regexp.MustCompile(`(\d+):\d+: (.*)$`)
+	cellLine        = regexp.MustCompile(`^rtᐧ\.At\(\d+, (\d+)\)$`)
+	functionHead    = regexp.MustCompile(`^func ([^(]+)\(`)
+	functionLine    = regexp.MustCompile(`:(\d+)\)$`)
+	loweredName     = regexp.MustCompile(`ᐧ\d+|\bprimitive\.pool(\w+)\[\S*\]`)
+)
+
+// refused finds the line of a cell that the back end's error is about, and takes the lowered program's names out of its
+// text.
+func (p *Program) refused(u *lower.Unit, err error) (line int, text string) {
+	text = err.Error()
+	m := loweredPosition.FindStringSubmatch(text)
+	if m == nil {
+		return 1, text
+	}
+	text = loweredName.ReplaceAllString(m[2], "$1")
+	at, _ := strconv.Atoi(m[1])
+	lines := strings.Split(u.Source, "\n")
+	for i := min(at, len(lines)) - 1; i >= 0; i-- {
+		if m := cellLine.FindStringSubmatch(lines[i]); m != nil {
+			line, _ = strconv.Atoi(m[1])
+			return line, text
+		}
+		if m := functionHead.FindStringSubmatch(lines[i]); m != nil {
+			if at := functionLine.FindStringSubmatch(u.Names[m[1]]); at != nil {
+				line, _ = strconv.Atoi(at[1])
+			}
+			return line, text
+		}
+	}
+	return 1, text
 }
 
 // note tells the cell's author what differs from compiled Go.

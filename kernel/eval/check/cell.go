@@ -68,6 +68,18 @@ func (c *Cell) Refuse(pos token.Pos, format string, args ...any) error {
 	return col.err(c.Name)
 }
 
+// RefuseLine is Refuse for a line of the cell, counted from 1.
+func (c *Cell) RefuseLine(line int, format string, args ...any) error {
+	col := collector{text: c.text}
+	line = min(max(line, 1), len(c.text.lines))
+	offset := c.text.lines[line-1]
+	for offset < len(c.text.code) && (c.text.code[offset] == ' ' || c.text.code[offset] == '\t') {
+		offset++
+	}
+	col.add(offset, fmt.Sprintf(format, args...))
+	return col.err(c.Name)
+}
+
 // Check checks a cell against what the cells before it declared. The error is an *Error. The scope is as before until
 // Commit.
 func (s *Scope) Check(name, code string) (*Cell, error) {

@@ -46,6 +46,11 @@ func (f *fn) builtin(x *ast.CallExpr) string {
 	if !ok {
 		refuse(x.Pos(), "package unsafe is not supported by the interpreter")
 	}
+	if len(x.Args) == 1 {
+		if tuple, ok := f.info.TypeOf(x.Args[0]).(*types.Tuple); ok && tuple.Len() > 1 {
+			refuse(x.Pos(), "%s of a call that gives several values is not supported by the interpreter; assign them to variables first", id.Name)
+		}
+	}
 	switch id.Name {
 	case "append":
 		return f.appendCall(x)

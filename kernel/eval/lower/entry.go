@@ -28,6 +28,7 @@ func (l *Lowerer) entry(serial int64) (shows bool, name string) {
 			if _, isVar := stmt.(*ast.DeclStmt); !isVar && c.Moved[stmt] == nil {
 				initialise()
 			}
+			l.at = stmt.Pos()
 			line, _ := c.Position(stmt.Pos())
 			body.line("%s.At(%d, %d)", runtimeAlias, serial, line)
 			if x, ok := stmt.(*ast.ExprStmt); ok && i == len(list)-1 && body.shown(x.X) {

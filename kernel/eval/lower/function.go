@@ -19,6 +19,7 @@ func (l *Lowerer) function(f *types.Func, args []types.Type, pos token.Pos) stri
 		return name
 	}
 	d := l.decls[f]
+	defer l.blaming(f, pos)()
 	if d == nil {
 		_, d = l.sourceOf(f, pos)
 	}
@@ -32,7 +33,11 @@ func (l *Lowerer) function(f *types.Func, args []types.Type, pos token.Pos) stri
 	name := l.unique(base)
 	set(l, l.funcs, key, name)
 	l.out.names[name] = l.describe(strings.Replace(base, "_", ".", 1), d)
-	l.queue = append(l.queue, func() { l.emit(name, d, args) })
+	blame := l.blame
+	l.queue = append(l.queue, func() {
+		defer l.under(blame)()
+		l.emit(name, d, args)
+	})
 	return name
 }
 

@@ -41,7 +41,9 @@ type Lowerer struct {
 	cell  *check.Cell
 	out   *writer
 	queue []func() // bodies yet to be lowered
-	undo  []func() // what to take back if the cell is refused
+	blame blame
+	at    token.Pos // of the statement that is being lowered
+	undo  []func()  // what to take back if the cell is refused
 }
 
 // decl is a function, method or type whose source is known.
@@ -52,6 +54,42 @@ type decl struct {
 	pkg     *types.Package
 	first   bool // the receiver is the first parameter
 	recover bool // calls recover itself
+}
+
+// blame is the function or type of a standard package that is being lowered from its source, and where the cell uses it: what
+// is refused in there is told there. The name is empty while the cell's own code is lowered.
+type blame struct {
+	pos  token.Pos
+	name string
+}
+
+// blaming sets who is to blame while something from the source of a package is lowered, unless something is already. The
+// function that it returns, to be deferred, ends that, and puts the blame into a refusal.
+func (l *Lowerer) blaming(o types.Object, pos token.Pos) (end func()) {
+	b := l.blame
+	if !pos.IsValid() {
+		pos = l.at
+	}
+	if b.name == "" && o.Pkg() != nil && o.Pkg().Path() != "main" {
+		b = blame{pos, o.Pkg().Path() + "." + o.Name()}
+	}
+	return l.under(b)
+}
+
+func (l *Lowerer) under(b blame) (end func()) {
+	old := l.blame
+	l.blame = b
+	return func() {
+		l.blame = old
+		p := recover()
+		if p == nil {
+			return
+		}
+		if r, ok := p.(refusal); ok && b.name != "" && !r.blamed {
+			p = refusal{b.pos, fmt.Sprintf("%s is built from its source, and there %s", b.name, r.text), true}
+		}
+		panic(p)
+	}
 }
 
 // New returns a lowerer with no cells yet.
@@ -79,29 +117,33 @@ func Prelude() string {
 // refusal ends the lowering of a cell; it is raised as a panic, since it comes from deep inside expressions, and caught in
 // Lower.
 type refusal struct {
-	pos  token.Pos
-	text string
+	pos    token.Pos
+	text   string
+	blamed bool // pos and text tell of what was built from source
 }
 
 func refuse(pos token.Pos, format string, args ...any) {
-	panic(refusal{pos, fmt.Sprintf(format, args...)})
+	panic(refusal{pos: pos, text: fmt.Sprintf(format, args...)})
 }
 
 // Lower lowers a cell. serial is the cell's number, which the entry hands to the primitives. When the cell is refused the
 // lowerer is as before; after success call Keep or Drop.
 func (l *Lowerer) Lower(c *check.Cell, serial int64) (u *Unit, err error) {
-	l.cell, l.out, l.queue, l.undo = c, &writer{names: map[string]string{}}, nil, nil
+	l.cell, l.out, l.queue, l.undo, l.blame = c, &writer{names: map[string]string{}}, nil, nil, blame{}
 	defer func() {
 		p := recover()
 		if p == nil {
 			return
 		}
 		l.Drop()
-		if r, ok := p.(refusal); ok {
-			u, err = nil, c.Refuse(r.pos, "%s", r.text)
-			return
+		r, ok := p.(refusal)
+		if !ok {
+			r = refusal{pos: l.at, text: fmt.Sprintf("the interpreter cannot run this statement (%v); write it in another way", p)}
 		}
-		u, err = nil, c.Refuse(token.NoPos, "the cell cannot be lowered: %v", p)
+		if !r.pos.IsValid() {
+			r.pos = l.at
+		}
+		u, err = nil, c.Refuse(r.pos, "%s", r.text)
 	}()
 	l.declare()
 	shows, entry := l.entry(serial)

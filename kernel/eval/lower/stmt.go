@@ -10,6 +10,7 @@ import (
 
 // stmt lowers a statement. label is the label in front of it, "" for none.
 func (f *fn) stmt(s ast.Stmt, label string) {
+	f.l.at = s.Pos()
 	switch s := s.(type) {
 	case *ast.ExprStmt:
 		f.exprStmt(s)

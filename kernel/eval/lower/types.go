@@ -292,6 +292,7 @@ func (l *Lowerer) named(t *types.Named, pos token.Pos) *rep {
 		set(l, l.reps, key, r)
 		return r
 	}
+	defer l.blaming(o, pos)()
 	r := &rep{}
 	set(l, l.reps, key, r)
 	if o.Pkg().Path() == "main" || l.decls[t.Origin().Obj()] != nil {
