@@ -23,7 +23,8 @@ type declared struct {
 // method is a function with the receiver in front.
 type method struct {
 	fn      reflect.Value
-	pointer bool // the receiver is a pointer
+	pointer bool         // the receiver is a pointer
+	bound   reflect.Type // of the function without receiver; making it anew with each call took longer than the call
 }
 
 type methodKey struct {
@@ -149,7 +150,7 @@ func (m *Machine) Method(pointer any, name string, fn any) {
 		value = d.box
 	}
 	f := reflect.ValueOf(fn)
-	d.methods[name] = method{f, f.Type().In(0) == reflect.PointerTo(value)}
+	d.methods[name] = method{f, f.Type().In(0) == reflect.PointerTo(value), withoutReceiver(f.Type())}
 }
 
 // of returns what is known of a type, nil for types that no cell declared.
@@ -190,24 +191,24 @@ func (m *Machine) findOwn(v reflect.Value, name string) (reflect.Value, bool) {
 	d := m.of(t)
 	switch {
 	case d != nil && d.box != nil:
-		return bindBox(d, m.boxMethods(d, t), v.Field(0), name)
+		return m.bindBox(d, v.Field(0), name)
 	case d != nil:
 		if f, ok := m.methodOf(d, name); ok && !f.pointer {
-			return bind(f.fn, v), true
+			return bind(f, v), true
 		}
 	case t.Kind() == reflect.Pointer && !v.IsNil():
 		if d = m.of(t.Elem()); d != nil && d.box == nil {
 			if f, ok := m.methodOf(d, name); ok {
 				if f.pointer {
-					return bind(f.fn, v), true
+					return bind(f, v), true
 				}
-				return bind(f.fn, v.Elem()), true
+				return bind(f, v.Elem()), true
 			}
 		}
 	case t.Kind() == reflect.Pointer:
 		if d = m.of(t.Elem()); d != nil && d.box == nil {
 			if f, ok := m.methodOf(d, name); ok && f.pointer {
-				return bind(f.fn, v), true
+				return bind(f, v), true
 			}
 		}
 	}
@@ -221,26 +222,16 @@ func (m *Machine) methodOf(d *declared, name string) (method, bool) {
 	return f, ok
 }
 
-// boxMethods are a wrapped type's methods, which the two wrappers share.
-func (m *Machine) boxMethods(d *declared, _ reflect.Type) map[string]method {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	all := make(map[string]method, len(d.methods))
-	for k, f := range d.methods {
-		all[k] = f
-	}
-	return all
-}
-
-func bindBox(d *declared, methods map[string]method, v reflect.Value, name string) (reflect.Value, bool) {
-	f, ok := methods[name]
+// bindBox finds a method of a wrapped value.
+func (m *Machine) bindBox(d *declared, v reflect.Value, name string) (reflect.Value, bool) {
+	f, ok := m.methodOf(d, name)
 	if !ok || f.pointer && !d.pointer {
 		return reflect.Value{}, false
 	}
 	if d.pointer && !f.pointer {
 		v = v.Elem()
 	}
-	return bind(f.fn, v), true
+	return bind(f, v), true
 }
 
 // findEmbedded looks for a promoted method, field by field and then deeper.
@@ -295,12 +286,8 @@ func (m *Machine) findEmbedded(v reflect.Value, name string, depth int) (reflect
 	return reflect.Value{}, false
 }
 
-// bind puts the receiver in front of a method's arguments.
-func bind(fn, recv reflect.Value) reflect.Value {
-	t := fn.Type()
-	if !recv.Type().AssignableTo(t.In(0)) {
-		recv = recv.Convert(t.In(0))
-	}
+// withoutReceiver is a method's type without its first argument.
+func withoutReceiver(t reflect.Type) reflect.Type {
 	in := make([]reflect.Type, t.NumIn()-1)
 	for i := range in {
 		in[i] = t.In(i + 1)
@@ -309,12 +296,20 @@ func bind(fn, recv reflect.Value) reflect.Value {
 	for i := range out {
 		out[i] = t.Out(i)
 	}
-	variadic := t.IsVariadic()
-	return reflect.MakeFunc(reflect.FuncOf(in, out, variadic), func(args []reflect.Value) []reflect.Value {
-		all := append([]reflect.Value{recv}, args...)
-		if variadic {
-			return fn.CallSlice(all)
+	return reflect.FuncOf(in, out, t.IsVariadic())
+}
+
+// bind puts the receiver in front of a method's arguments.
+func bind(m method, recv reflect.Value) reflect.Value {
+	if want := m.fn.Type().In(0); !recv.Type().AssignableTo(want) {
+		recv = recv.Convert(want)
+	}
+	return reflect.MakeFunc(m.bound, func(args []reflect.Value) []reflect.Value {
+		all := make([]reflect.Value, 0, len(args)+1)
+		all = append(append(all, recv), args...)
+		if m.bound.IsVariadic() {
+			return m.fn.CallSlice(all)
 		}
-		return fn.Call(all)
+		return m.fn.Call(all)
 	})
 }

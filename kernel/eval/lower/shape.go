@@ -1,0 +1,166 @@
+package lower
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"strconv"
+	"strings"
+)
+
+// What reflection cannot see of the cells' types is told to the primitives: names, and where values of boxed types are.
+
+// shownName is a declared type's name as the runtime writes it: main.Pair[string,main.T].
+func shownName(t *types.Named) string {
+	name := t.Obj().Name()
+	if t.Obj().Pkg() != nil {
+		name = t.Obj().Pkg().Name() + "." + name
+	}
+	if t.TypeArgs().Len() == 0 {
+		return name
+	}
+	args := make([]string, t.TypeArgs().Len())
+	for i := range args {
+		args[i] = shownArg(t.TypeArgs().At(i))
+	}
+	return name + "[" + strings.Join(args, ",") + "]"
+}
+
+// shownArg is a type as it is written between the brackets of another one's name: with the paths of packages.
+func shownArg(t types.Type) string {
+	switch t := types.Unalias(t).(type) {
+	case *types.Named:
+		name := shownName(t)
+		if p := t.Obj().Pkg(); p != nil {
+			name = p.Path() + strings.TrimPrefix(name, p.Name())
+		}
+		return name
+	case *types.Pointer:
+		return "*" + shownArg(t.Elem())
+	case *types.Slice:
+		return "[]" + shownArg(t.Elem())
+	case *types.Array:
+		return fmt.Sprintf("[%d]%s", t.Len(), shownArg(t.Elem()))
+	case *types.Map:
+		return "map[" + shownArg(t.Key()) + "]" + shownArg(t.Elem())
+	case *types.Chan:
+		return "chan " + shownArg(t.Elem())
+	}
+	return shownType(t)
+}
+
+// shownType is a type as the runtime writes it in its errors.
+func shownType(t types.Type) string {
+	switch t := types.Unalias(t).(type) {
+	case *types.Named:
+		return shownName(t)
+	case *types.Pointer:
+		return "*" + shownType(t.Elem())
+	case *types.Interface:
+		if t.NumMethods() == 0 {
+			return "interface {}"
+		}
+	case *types.Struct:
+		if t.NumFields() == 0 {
+			return "struct {}"
+		}
+	}
+	return types.TypeString(t, func(p *types.Package) string { return p.Name() })
+}
+
+// fieldShapes tells the primitives which fields hold values of boxed types: by reflection they are plain.
+func (l *Lowerer) fieldShapes(u *types.Struct, text string, erased map[int]bool) {
+	for i := range u.NumFields() {
+		if shape := l.shape(u.Field(i).Type()); shape != "nil" && !erased[i] {
+			l.setup("%s.FieldShape(new(%s), %d, %s)", runtimeAlias, text, i, shape)
+		}
+	}
+}
+
+// shape writes an expression that tells the primitives where in a value of type t there are values of boxed types; "nil"
+// where there are none.
+func (l *Lowerer) shape(t types.Type) string {
+	switch u := types.Unalias(t).(type) {
+	case *types.Named:
+		if u.Obj().Pkg() == nil || types.IsInterface(u) {
+			return "nil"
+		}
+		if r := l.named(u, token.NoPos); r.kind == boxed {
+			return fmt.Sprintf("%s.Boxed(new(%s))", runtimeAlias, r.identity)
+		}
+	case *types.Slice:
+		return l.holding(t, "nil", l.shape(u.Elem()))
+	case *types.Array:
+		return l.holding(t, "nil", l.shape(u.Elem()))
+	case *types.Map:
+		return l.holding(t, l.shape(u.Key()), l.shape(u.Elem()))
+	}
+	return "nil"
+}
+
+func (l *Lowerer) holding(t types.Type, key, elem string) string {
+	if key == "nil" && elem == "nil" {
+		return "nil"
+	}
+	return fmt.Sprintf("%s.Holding(%q, %s, %s)", runtimeAlias, shownType(t), key, elem)
+}
+
+// fieldList tells the primitives of a struct's fields: an embedded one has a star in front of its name, one of an interface
+// type that type behind it.
+func fieldList(u *types.Struct) string {
+	names := make([]string, u.NumFields())
+	for i := range names {
+		v := u.Field(i)
+		names[i] = v.Name()
+		if v.Embedded() {
+			names[i] = "*" + names[i]
+		}
+		if types.IsInterface(v.Type()) {
+			names[i] += " " + shownType(v.Type())
+		}
+		names[i] = strconv.Quote(names[i])
+	}
+	return "[]string{" + strings.Join(names, ", ") + "}"
+}
+
+// declareAnonymous tells the primitives of a struct type without a name, so that they know its fields by the names that the
+// cell gave them.
+func (l *Lowerer) declareAnonymous(u *types.Struct, text string) {
+	if u.NumFields() == 0 {
+		return
+	}
+	l.helper("anonymous "+text, "anonymous", func(string) string {
+		l.setup("%s.Declare(new(%s), %q, %s)", runtimeAlias, text, "", fieldList(u))
+		l.queue = append(l.queue, func() { l.fieldShapes(u, text, nil) })
+		return ""
+	})
+}
+
+// boxShape tells the primitives what the values in a box hold.
+func (l *Lowerer) boxShape(r *rep, t types.Type) {
+	if shape := l.shape(t); shape != "nil" {
+		l.setup("%s.BoxShape(new(%s), new(%s), %s)", runtimeAlias, r.identity, r.pointer, shape)
+	}
+}
+
+// composite returns the representation of a slice, array or map type without a name that holds values of boxed types: in an
+// interface it is boxed itself, so that these are known there. It is nil for other types.
+func (l *Lowerer) composite(t types.Type) *rep {
+	switch t.(type) {
+	case *types.Slice, *types.Array, *types.Map:
+	default:
+		return nil
+	}
+	if l.shape(t) == "nil" {
+		return nil
+	}
+	key := "composite " + l.key(t)
+	if r, ok := l.reps[key]; ok {
+		return r
+	}
+	r := &rep{kind: boxed, text: l.typ(t)}
+	set(l, l.reps, key, r)
+	l.box(r, "composite", r.text, shownType(t))
+	l.boxShape(r, t)
+	return r
+}
