@@ -3,7 +3,10 @@ package stream_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -157,4 +160,73 @@ func TestRealMatchesThroughABroker(t *testing.T) {
 		t.Error("windows.csv from the broker differs from that from memory")
 	}
 	t.Logf("%d records, %d rows in %v", records, running.Totals().Rows, running.Totals().Elapsed)
+}
+
+// TestMalformedThroughABroker: whatever else is in the topic, the good records give what they give alone, and each bad one is
+// counted, with its offset and a reason.
+func TestMalformedThroughABroker(t *testing.T) {
+	b, err := broker.Start(broker.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	event := func(match, more string) string {
+		return `{"event":{"match_id":` + match + `,"index":1,"period":1,"type":{"id":30},"team":{"id":7},"location":[1,2]` + more +
+			`},"metadata":{"event_time":"2026-03-01T15:00:01.000Z"}}`
+	}
+	good := []string{event("1", ""), event("1", `,"unknown":{"deep":[{}]}`), event("2", `,"player":{"name":"`+"\xff\xfe"+`"}`),
+		event("1", `,"note":"`+strings.Repeat("n", 900_000)+`"`), event("2", `,"pass":null`)}
+	bad := []string{"", "null", "[]", `"text"`, "{", "\x00\x01", "\xff", "<xml/>", strings.Repeat("[", 20_000), strings.Repeat("x", 900_000),
+		event("one and a half", ""), event("1.5", ""), event("1e400", ""), event(`{"id":1}`, ""), event("1", `,"period":"one"`), event("1", "}"),
+		event("1", "")[:100], `{"event":{"match_id":1,"team":{"id":7},"period":1}}`, `{"event":{"match_id":1,"team":{"id":7},"period":1},"metadata":{"event_time":"yesterday"}}`}
+	send := func(topic string, values []string) stream.Source {
+		p, err := kafka.NewProducer(kafka.ProducerConfig{Brokers: []string{b.Addr()}, Topic: topic, Partitions: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Partitions(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range values {
+			if err := p.Send(t.Context(), []byte("k"), []byte(v)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(p.Send(t.Context(), []byte("tombstone"), nil), p.Close(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		return kafka.Source(kafka.Config{Brokers: []string{b.Addr()}, Topic: topic})
+	}
+	rows := func(source stream.Source, records int) (string, *stream.BadRecords) {
+		running, err := stream.MinuteStatistics(source).MaxRecords(int64(records)).Start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := running.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var text bytes.Buffer
+		if err := stream.WriteWindowsCSV(&text, running.Results()); err != nil {
+			t.Fatal(err)
+		}
+		return text.String(), running.BadRecords()
+	}
+	want, none := rows(send("good", good), len(good)+1)
+	if none.Total != 1 || strings.Count(want, "\n") != 3 {
+		t.Errorf("good records: got %d bad with the tombstone and\n%s", none.Total, want)
+	}
+	mixed := slices.Concat(bad[:9], good[:2], bad[9:], good[2:])
+	got, refused := rows(send("mixed", mixed), len(mixed)+1)
+	if got != want {
+		t.Errorf("among bad records: got\n%s\nwant\n%s", got, want)
+	}
+	if refused.Total != int64(len(bad)+1) {
+		t.Errorf("got %d bad records, want %d: %+v", refused.Total, len(bad)+1, refused.Reasons)
+	}
+	for _, r := range refused.Newest {
+		if at := int(r.Offset); r.Reason == "" || at < len(mixed) && !strings.HasPrefix(mixed[at], string(r.Value)) {
+			t.Errorf("offset %d, reason %q: got value %.40q", r.Offset, r.Reason, r.Value)
+		}
+		t.Logf("offset %d: %s", r.Offset, r.Reason)
+	}
 }

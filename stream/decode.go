@@ -66,6 +66,9 @@ func (d *decoder) decode(b []byte) (reason string) {
 
 // syntaxReason asks encoding/json what is wrong: slow, exact, and only for bad records.
 func syntaxReason(b []byte) string {
+	if len(b) == 0 {
+		return "not JSON: the record has no value"
+	}
 	var text json.RawMessage
 	err := json.Unmarshal(b, &text)
 	if err == nil { // unreachable as long as both readers agree, which the fuzz test checks

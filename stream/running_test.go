@@ -283,7 +283,7 @@ func TestBadRecords(t *testing.T) {
 	q := counting(Memory("t", [][]Record{append(all, good)})).Where(Or(Not(Has("period")), Between("period", 1, 5)))
 	running := finish(t, q)
 	got := running.BadRecords()
-	want := []string{"not JSON: unexpected end of JSON input at byte 9", "not JSON: unexpected end of JSON input at byte 0", noEventTime,
+	want := []string{"not JSON: unexpected end of JSON input at byte 9", "not JSON: the record has no value", noEventTime,
 		"period: want a number, got another text", "no match_id"}
 	if got.Total != 5 || len(got.Newest) != 5 || len(got.Reasons) != 5 {
 		t.Fatalf("got %+v, want 5 bad records for 5 reasons", got)
