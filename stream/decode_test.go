@@ -111,7 +111,7 @@ func TestDecode(t *testing.T) {
 		{"unknown part is not JSON", `{"match_id":7,"x":{"y":tru}}`, []probe{match}, "bad: not JSON: invalid character '}' in literal true (expecting 'e') at byte 27"},
 		{"more after the end", `{"match_id":7} x`, []probe{match}, "bad: not JSON: invalid character 'x' after top-level value at byte 16"},
 		{"not an object", `[1]`, []probe{match}, "bad: not an event: want a JSON object"},
-		{"empty", ``, []probe{match}, "bad: not JSON: unexpected end of JSON input at byte 0"},
+		{"empty", ``, []probe{match}, "bad: not JSON: the record has no value"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := readPaths(t, test.text, test.probes...); got != test.want {
