@@ -97,7 +97,7 @@ func parseProducer(args []string) (producerOptions, error) {
 	flags.Func("start", "kick-off of the first matches in event time, `RFC 3339` or now (default now)", func(s string) error {
 		return startTime(s, &o.replay.Start)
 	})
-	flags.Uint64Var(&o.replay.Seed, "seed", 1, "gives the order of the matches, and the simulated ones")
+	flags.Uint64Var(&o.replay.Seed, "seed", 1, "gives the order of the matches, the simulated ones, and with -start their ids")
 	flags.BoolVar(&o.replay.ByDate, "by-date", false, "play matches in the order of their dates")
 	flags.Func("matches", "`number` of matches to play, or endless (default endless)", func(s string) error { return matches(s, &o.replay.Matches) })
 	if err := parseAll(flags, args); err != nil {
