@@ -14,7 +14,7 @@ import (
 // moveVariables moves such declarations to the package level and leaves a placeholder.
 func (b *builder) moveVariables() {
 	list := b.statements()
-	wanted := namesOf(b.decls.Unresolved)
+	wanted := namesOf(append(slices.Clone(b.decls.Unresolved), keyNames(b.decls, isIndexed)...))
 	b.wantForward(list, wanted)
 	moved := map[int]bool{}
 	for again := true; again; {
@@ -47,6 +47,15 @@ func (b *builder) statements() []ast.Stmt {
 	}
 	b.errs.add(0, "syntax error: the cell cannot be read")
 	return nil
+}
+
+// isIndexed tells a type whose literals surely have indices or keys, not fields.
+func isIndexed(typ ast.Expr) bool {
+	switch typ.(type) {
+	case *ast.MapType, *ast.ArrayType:
+		return true
+	}
+	return false
 }
 
 func namesOf(ids []*ast.Ident) map[string]bool {

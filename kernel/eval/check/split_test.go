@@ -84,6 +84,7 @@ func TestObjects(t *testing.T) {
 		{"redeclared", "x := \"new\"", "var x string"},
 		{"forward", "func f() int { return later }\nlater := 2", "func main.f() int, var main.later int"},
 		{"local", "if w := 1; w > 0 { v := 2; _ = v }", ""},
+		{"key of a literal", "m := map[string]int{x: 1}\nfunc g() []int { return []int{at: 1} }\nconst at = 2", "func main.g() []int, const main.at untyped int, var m map[string]int"},
 		{"types", "type P struct{ X int }\nconst c = 1", "type main.P struct{X int}, const main.c untyped int"},
 	}
 	for _, tt := range tests {

@@ -89,12 +89,36 @@ func (b *builder) typeFault(err error) {
 	b.errs.addType(b.fset, err)
 }
 
+// keyNames are the names that stand as keys in composite literals of the types that want holds for. The parser leaves them out of
+// the unresolved ones, since it cannot tell variables and constants from fields.
+func keyNames(f *ast.File, want func(typ ast.Expr) bool) []*ast.Ident {
+	var ids []*ast.Ident
+	ast.Inspect(f, func(n ast.Node) bool {
+		lit, ok := n.(*ast.CompositeLit)
+		if !ok || !want(lit.Type) {
+			return true
+		}
+		for _, x := range lit.Elts {
+			if kv, ok := x.(*ast.KeyValueExpr); ok {
+				if id, ok := kv.Key.(*ast.Ident); ok {
+					ids = append(ids, id)
+				}
+			}
+		}
+		return true
+	})
+	return ids
+}
+
 // insertObjects makes the session's objects visible in a package, except where the cell declares the name anew. They keep
 // their own package objects, which have the same path, so that unexported fields stay accessible.
 func (b *builder) insertObjects(pkg *types.Package) {
 	used := map[string]bool{}
 	for _, f := range []*ast.File{b.decls, b.body} {
 		for _, id := range f.Unresolved {
+			used[id.Name] = true
+		}
+		for _, id := range keyNames(f, func(ast.Expr) bool { return true }) {
 			used[id.Name] = true
 		}
 	}
