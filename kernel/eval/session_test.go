@@ -2,6 +2,7 @@ package eval_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -302,4 +303,24 @@ func TestShownValuePanics(t *testing.T) {
 		t.Errorf("got %v, want the panic of the method", r.Err)
 	}
 	n.ok("1 + 1")
+}
+
+// TestExport writes the names, tags and embedded fields that the cell declared.
+func TestExport(t *testing.T) {
+	n := newNotebook(t)
+	n.ok(`import "cancha/runtime/session"
+import "cancha/runtime/table"`, "file := filepath.Join("+strconv.Quote(t.TempDir())+`, "m.json")
+type Base struct{ ID int }
+type Metrics struct {
+	Base
+	Rate float64 `+"`json:\"rate\"`"+`
+	note string
+}`, `err := session.Export(file, Metrics{Base{1}, 2.5, "x"})
+raw, _ := os.ReadFile(file)
+fmt.Println(err, strings.Join(strings.Fields(string(raw)), ""))
+rows, _ := table.Of([]Metrics{{Rate: 1}})
+fmt.Println(rows.Columns()[len(rows.Columns())-1])`)
+	if got, want := n.stream("stdout"), "<nil> {\"ID\":1,\"rate\":2.5}\nrate\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }

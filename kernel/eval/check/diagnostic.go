@@ -101,7 +101,11 @@ func (c *collector) addSyntax(err error, prefix int) {
 		return
 	}
 	for _, e := range list {
-		c.add(e.Pos.Offset-prefix, "syntax error: "+e.Msg)
+		offset, msg := e.Pos.Offset-prefix, e.Msg
+		if offset >= len(strings.TrimRight(c.text.code, " \t\r\n")) { // at the brace that we put behind the cell
+			msg = strings.NewReplacer("found '}'", "found the end of the cell", "found newline", "found the end of the cell").Replace(msg)
+		}
+		c.add(offset, "syntax error: "+msg)
 	}
 }
 

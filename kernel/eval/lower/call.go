@@ -233,14 +233,42 @@ func (f *fn) arg(a ast.Expr, t types.Type, callee *types.Func) string {
 	}
 	f.noteMethods(a, t, callee)
 	from := f.typeOf(a)
-	if types.IsInterface(t) && f.l.isOpen(t) && !types.IsInterface(from) && f.l.boxOf(from) != "" && !stores[path] && replaced[path+"."+callee.Name()] == "" {
+	if types.IsInterface(t) && f.l.isOpen(t) && !types.IsInterface(from) && f.l.boxOf(from) != "" && !stores[path] && replaced[path+"."+callee.Name()] == "" && shownBy(callee) == "" {
 		return "interface{}(" + f.expr(a) + ")"
 	}
 	text := f.conv(a, t)
+	if primitive := shownBy(callee); primitive != "" && !isNil(from) && !plainType(from) {
+		if f.l.isOpen(t) {
+			return fmt.Sprintf("%s.%s(%s)", runtimeAlias, primitive, text)
+		}
+		if s, ok := t.(*types.Slice); ok && f.l.isOpen(s.Elem()) { // args...
+			return fmt.Sprintf("%s.%ss(%s)", runtimeAlias, primitive, text)
+		}
+	}
 	if sig, ok := f.l.sub(t, f.env).Underlying().(*types.Signature); ok && startsGoroutines(callee) && !isNil(from) {
 		return fmt.Sprintf("%s.Guard(%s).(%s)", runtimeAlias, text, f.l.typ(sig))
 	}
 	return text
+}
+
+// shownBy is the primitive that prepares values of type any for a compiled function which prints or encodes them, "" for any
+// other function.
+func shownBy(callee *types.Func) string {
+	switch path := callee.Pkg().Path(); {
+	case replaced[path+"."+callee.Name()] != "" && callee.Signature().Recv() == nil:
+		return ""
+	case path == "log" || path == "log/slog" || path == "testing":
+		return "Printable"
+	case path == "cancha/runtime/session" && callee.Name() == "Export":
+		return "Encodable"
+	}
+	return ""
+}
+
+// plainType tells a predeclared type, whose values show themselves.
+func plainType(t types.Type) bool {
+	_, ok := types.Unalias(t).(*types.Basic)
+	return ok
 }
 
 // stores are packages whose functions keep values of type any without looking into them.
@@ -292,7 +320,7 @@ func (f *fn) noteMethods(a ast.Expr, t types.Type, callee *types.Func) {
 			}
 		})
 	}
-	if path == "reflect" {
+	if path == "reflect" && callee.Name() != "DeepEqual" {
 		f.l.visitTypes(from, func(n *types.Named) {
 			f.l.out.note("package reflect sees type %s as the interpreter builds it: without its name and methods", n.Obj().Name())
 		})

@@ -86,6 +86,14 @@ func (m *Machine) xmlValue(x any) any {
 	return out.Interface()
 }
 
+// Encodable returns a value as compiled code is to encode it in JSON.
+func (m *Machine) Encodable(x any) any {
+	if out, err := m.encodable(x); err == nil {
+		return out
+	}
+	return x // encoding fails on it too
+}
+
 // encodable returns a value that encoding/json encodes as it would encode x if x's types were compiled.
 func (m *Machine) encodable(x any) (any, error) {
 	x = m.unwrap(x)

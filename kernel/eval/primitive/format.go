@@ -16,6 +16,20 @@ type operand struct {
 	v reflect.Value
 }
 
+// MarshalJSON encodes the value, for loggers that write JSON.
+func (o operand) MarshalJSON() ([]byte, error) { return o.m.JSONMarshal(o.v.Interface()) }
+
+// Printable returns a value as compiled code is to print it.
+func (m *Machine) Printable(x any) any {
+	if m.wants(x) {
+		return operand{m, reflect.ValueOf(x)}
+	}
+	return x
+}
+
+// Printables is Printable of each value in a list.
+func (m *Machine) Printables(list []any) []any { return m.operands(list) }
+
 // operands returns the arguments of a print function as fmt is to see them.
 func (m *Machine) operands(args []any) []any {
 	var out []any
