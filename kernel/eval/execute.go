@@ -27,10 +27,18 @@ func (p *Program) execute(name string, serial int64, f func()) *cell.Error {
 	defer p.end(run)
 	p.current.Store(run)
 	defer p.current.Store(nil)
+	over := make(chan struct{})
+	defer close(over)
+	go p.watchStack(run, over)
 	done := make(chan outcome, 1)
 	go func() {
 		o := outcome{panicked: errGoexit} // unless Do returns
 		defer func() { done <- o }()
+		defer func() {
+			if err := p.machine.Depth(run); err != nil && o.panicked == errGoexit {
+				o.panicked = err
+			}
+		}()
 		o.panicked, o.interrupted, o.trace = p.machine.Do(run, f)
 	}()
 	select {

@@ -324,3 +324,22 @@ fmt.Println(rows.Columns()[len(rows.Columns())-1])`)
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestRecursion ends a recursion that does not end, and keeps what was there.
+func TestRecursion(t *testing.T) {
+	if raceEnabled || testing.Short() {
+		t.Skip("needs half a gigabyte of stack")
+	}
+	n := newNotebook(t)
+	n.ok("keep := 1\nfunc f(n int) int { return f(n+1) + 1 }\ntype T struct{}\nfunc (t *T) M() int { defer func() { keep++ }(); return t.M() + 1 }")
+	for _, code := range []string{"f(0)", "(&T{}).M()"} {
+		if r := n.run(code); r.Err == nil || !strings.Contains(r.Err.Value, "stack overflow") {
+			t.Errorf("%s: got %v, want a stack overflow", code, r.Err)
+		}
+	}
+	n.ok("done := make(chan bool)\ngo func() { defer close(done); f(0) }()\n<-done", "fmt.Println(keep > 1)")
+	n.await("stderr", "panic in goroutine: stack overflow")
+	if got := n.stream("stdout"); got != "true\n" {
+		t.Errorf("got %q, want true: deferred calls run, and variables stay", got)
+	}
+}

@@ -97,13 +97,48 @@ func (m *Machine) Throw(v any) { panic(v) }
 // while the stop variable is set.
 func (m *Machine) Check() {
 	r := cellio.CurrentRun()
-	if r == nil || r.Context().Err() == nil {
+	if r == nil {
+		return
+	}
+	if m.deep.Load() == r && isDeep() {
+		// A panic would take the square of the depth to unwind, and so would further checks, which look at the whole stack.
+		m.Leave(nil)
+		m.left.Store(r)
+		runtime.Goexit()
+	}
+	if r.Context().Err() == nil {
 		return
 	}
 	if _, off := m.unwinding.Load(goroutineID()); off {
 		return
 	}
 	panic(interrupted{})
+}
+
+// Leave makes those goroutines of a run end that are in a recursion which does not seem to end, deferred calls made; nil lets
+// all go on.
+func (m *Machine) Leave(run *cellio.Run) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.deep.Store(run)
+	m.stop(run != nil || len(m.interrupts) > 0)
+}
+
+// errDepth is what ended a goroutine of a run that was left.
+const errDepth = assertionError("stack overflow: the recursion is too deep or does not end")
+
+// Depth is the error that ended a run's goroutine because of its depth, nil if none was.
+func (m *Machine) Depth(run *cellio.Run) error {
+	if m.left.Load() != run {
+		return nil
+	}
+	return errDepth
+}
+
+// isDeep tells a goroutine that is in more calls than any sensible recursion makes.
+func isDeep() bool {
+	var pc [1]uintptr
+	return runtime.Callers(50_000, pc[:]) > 0
 }
 
 // done is closed when the calling goroutine's cell is interrupted; nil where that is never.
@@ -155,12 +190,16 @@ func (m *Machine) Go(f func()) {
 	go func() {
 		id := m.begin(run)
 		defer m.end(run, id)
+		returned := false
 		defer func() {
 			if p := recover(); p != nil {
 				m.report(p)
+			} else if !returned && m.left.Load() == run {
+				m.report(errDepth)
 			}
 		}()
 		f()
+		returned = true
 	}()
 }
 
@@ -242,7 +281,7 @@ func (m *Machine) end(run *cellio.Run, id int64) {
 	delete(m.tasks, run)
 	if m.interrupts[run] {
 		delete(m.interrupts, run)
-		m.stop(len(m.interrupts) > 0)
+		m.stop(m.deep.Load() != nil || len(m.interrupts) > 0)
 	}
 }
 

@@ -28,6 +28,8 @@ type Machine struct {
 	tasks      map[*cellio.Run]int  // such goroutines of each run; guarded by mu
 	interrupts map[*cellio.Run]bool // interrupted runs that have tasks left; guarded by mu
 
+	deep  atomic.Pointer[cellio.Run] // see Leave
+	left  atomic.Pointer[cellio.Run] // the last run of which a goroutine was ended by that
 	shown atomic.Pointer[shown]
 	at    atomic.Pointer[Place]
 	trace *Trace
@@ -151,7 +153,7 @@ func (m *Machine) Symbols() map[string]reflect.Value {
 	v := reflect.ValueOf(m)
 	for i := range v.NumMethod() {
 		name := v.Type().Method(i).Name
-		if !strings.HasPrefix(name, "On") {
+		if !strings.HasPrefix(name, "On") && name != "Leave" && name != "Depth" {
 			s[name] = v.Method(i)
 		}
 	}
