@@ -249,6 +249,19 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestStrictDecoder refuses what our decoder would leave out.
+func TestStrictDecoder(t *testing.T) {
+	n := newNotebook(t)
+	n.ok("type B struct{ A int }\ntype T struct{ B }\ntype Plain struct{ A int }", "d := json.NewDecoder(strings.NewReader(`{\"A\": 1} {\"A\": 2}`))\nvar x T\nd.Decode(&x)\nx.A")
+	for _, method := range []string{"DisallowUnknownFields", "UseNumber"} {
+		r := n.run("d := json.NewDecoder(strings.NewReader(`{\"A\": 1}`))\nd." + method + "()\nif err := d.Decode(&x); err != nil { panic(err) }")
+		if r.Err == nil || !strings.Contains(r.Err.Value, "do not reach types of cells") {
+			t.Errorf("%s: got %v, want an error that says so", method, r.Err)
+		}
+	}
+	n.ok("d := json.NewDecoder(strings.NewReader(`{\"A\": 1}`))\nd.UseNumber()\nvar p Plain\nif err := d.Decode(&p); err != nil || p.A != 1 { panic(err) }")
+}
+
 // TestUserExpressions evaluates what comes with a request; an error of one is its own.
 func TestUserExpressions(t *testing.T) {
 	n := newNotebook(t)

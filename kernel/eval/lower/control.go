@@ -296,6 +296,13 @@ func (f *fn) rangeStmt(s *ast.RangeStmt, label string) {
 // rangeVars names the variables of an iteration. Where the statement assigns to existing ones, the assignments are what
 // comes first in the body.
 func (f *fn) rangeVars(s *ast.RangeStmt, key, value types.Type) (names [2]string, first string) {
+	if s.Tok == token.ASSIGN && s.Value != nil && !isBlank(s.Key) && !isBlank(s.Value) {
+		_, plainKey := ast.Unparen(s.Key).(*ast.Ident)
+		_, plainValue := ast.Unparen(s.Value).(*ast.Ident)
+		if !plainKey || !plainValue { // Go finds the places of both before it sets either
+			refuse(s.Pos(), "a range that assigns to an element or a field beside another variable is not supported by the interpreter: declare the variables with := and assign in the body")
+		}
+	}
 	names = [2]string{"_", "_"}
 	first = f.capture(func() {
 		for i, x := range []ast.Expr{s.Key, s.Value} {
@@ -346,6 +353,11 @@ func (f *fn) rangeOver(s *ast.RangeStmt, label string, key, value types.Type) {
 	f.head(label, "for %s := range %s {", vars, over)
 	f.loopBody(s.Body, label, first)
 	f.line("}")
+}
+
+func isBlank(x ast.Expr) bool {
+	id, ok := ast.Unparen(x).(*ast.Ident)
+	return ok && id.Name == "_"
 }
 
 // rangeString lowers a range over a string to one over its characters, since the interpreter miscounts bytes that are no

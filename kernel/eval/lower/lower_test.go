@@ -118,6 +118,7 @@ func TestRefusals(t *testing.T) {
 		{"source of a function", "p := new(int)\nweak.Make(p)", "cell:2:1: weak.Pointer is built from its source, and there unsafe.Pointer is not supported"},
 		{"several values for a builtin", "func f() ([]int, int) { return nil, 1 }\nx := append(f())", "cell:2:6: append of a call that gives several values"},
 		{"goto in a range over a function", "func f() { for range func(func() bool) {} { goto end\nend:\n} }", "goto inside of a range over a function"},
+		{"range into an element", "x := make([]int, 2)\nvar i int\nfor i, x[i] = range x {\n}", "cell:3:1: a range that assigns to an element"},
 		{"gob of methods", "type T struct{ A int }\nfunc (T) GobEncode() ([]byte, error) { return nil, nil }\ngob.NewEncoder(os.Stdout).Encode(T{})", "does not see method GobEncode of type T"},
 		{"xml of embedded", "type B struct{ A int }\ntype T struct{ B }\nxml.Marshal(T{})", "does not see that type T embeds a struct"},
 	}

@@ -18,7 +18,19 @@ func (m *Machine) JSONUnmarshal(data []byte, target any) error {
 
 // JSONDecode is the method Decode of a json.Decoder.
 func (m *Machine) JSONDecode(decoder, target any) error {
-	return m.jsonDecode(target, decoder.(*json.Decoder).Decode)
+	d := decoder.(*json.Decoder)
+	return m.jsonDecode(target, func(into any) error {
+		if _, raw := into.(*json.RawMessage); raw && isStrict(d) {
+			return errors.New("json: DisallowUnknownFields and UseNumber do not reach types of cells with methods or embedded fields: leave them out, or decode into a type without")
+		}
+		return d.Decode(into)
+	})
+}
+
+// isStrict tells whether DisallowUnknownFields or UseNumber was called, which nothing but the decoder's own fields tells.
+func isStrict(d *json.Decoder) bool {
+	state := reflect.ValueOf(d).Elem().FieldByName("d")
+	return state.FieldByName("disallowUnknownFields").Bool() || state.FieldByName("useNumber").Bool()
 }
 
 // jsonDecode decodes into target: by itself where its types have methods or embedded fields, which encoding/json cannot
