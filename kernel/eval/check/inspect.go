@@ -53,7 +53,8 @@ func (s *Scope) inspectName(code string, at place, name call, detail int) cell.I
 	if o == nil {
 		return cell.Inspection{}
 	}
-	return s.explain(o, s.written(o, owner(b.cell.Info, id, around), b), detail)
+	from := owner(b.cell.Info, id, around)
+	return s.explain(declarationOf(o, from), o, s.written(o, from, b), detail)
 }
 
 // unimported is the package of the standard library by that name, nil if there is not exactly one.
@@ -89,8 +90,7 @@ func owner(info *types.Info, id *ast.Ident, around []ast.Node) string {
 }
 
 // explain writes what is known of an object, as plain text and as Markdown.
-func (s *Scope) explain(o types.Object, written written, detail int) cell.Inspection {
-	declaration := declarationOf(o)
+func (s *Scope) explain(declaration string, o types.Object, written written, detail int) cell.Inspection {
 	plain, markdown := declaration, "```go\n"+declaration+"\n```"
 	if written.cell != "" {
 		where := fmt.Sprintf("declared in %s, line %d", written.cell, written.line)
@@ -112,8 +112,9 @@ func (s *Scope) explain(o types.Object, written written, detail int) cell.Inspec
 	return cell.Inspection{Found: true, Data: map[string]any{"text/plain": plain, "text/markdown": markdown}}
 }
 
-// declarationOf is an object's declaration as one would write it, without bodies and without what a cell cannot name.
-func declarationOf(o types.Object) string {
+// declarationOf is an object's declaration as one would write it, without bodies and without what a cell cannot name. A
+// method promoted from an unexported type is shown as one of its owner's.
+func declarationOf(o types.Object, owner string) string {
 	switch o := o.(type) {
 	case *types.PkgName:
 		return fmt.Sprintf("package %s // import %q", o.Imported().Name(), o.Imported().Path())
@@ -123,6 +124,13 @@ func declarationOf(o types.Object) string {
 		return builtinSignatures()[o.Name()]
 	case *types.TypeName:
 		return typeDeclaration(o)
+	case *types.Func:
+		if o.Signature().Recv() == nil {
+			break
+		}
+		if r := receiver(o); owner != "" && !token.IsExported(r) && !accessible(o.Signature().Recv()) {
+			return strings.Replace(types.ObjectString(o, qualifier), "."+r+")", "."+owner+")", 1)
+		}
 	}
 	return types.ObjectString(o, qualifier)
 }

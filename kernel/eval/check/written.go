@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -42,16 +43,19 @@ func (s *Scope) written(o types.Object, owner string, b *builder) written {
 		w.cell, w.line = name, line
 		return w
 	}
-	path, key := "builtin", o.Name()
+	path := "builtin"
 	if o.Pkg() != nil {
 		path = o.Pkg().Path()
 	}
+	docs := s.docs(path)
 	if f, ok := o.(*types.Func); ok && f.Signature().Recv() != nil {
-		key = receiver(f, owner) + "." + key
-	} else if v, ok := o.(*types.Var); ok && v.IsField() {
-		key = owner + "." + key
+		own := docs[owner+"."+o.Name()] // of a method promoted from an unexported type too
+		return written{doc: cmp.Or(own, docs[receiver(f)+"."+o.Name()])}
 	}
-	return written{doc: s.docs(path)[key]}
+	if v, ok := o.(*types.Var); ok && v.IsField() {
+		return written{doc: docs[owner+"."+o.Name()]}
+	}
+	return written{doc: docs[o.Name()]}
 }
 
 func (s *Scope) docs(path string) map[string]string {
@@ -61,8 +65,8 @@ func (s *Scope) docs(path string) map[string]string {
 	return s.Library.Docs(path)
 }
 
-// receiver is the name of the type that a method was declared for.
-func receiver(f *types.Func, fallback string) string {
+// receiver is the name of the type that a method was declared for, "" where it has none.
+func receiver(f *types.Func) string {
 	t := f.Signature().Recv().Type()
 	if p, ok := t.(*types.Pointer); ok {
 		t = p.Elem()
@@ -70,7 +74,7 @@ func receiver(f *types.Func, fallback string) string {
 	if named, ok := types.Unalias(t).(*types.Named); ok {
 		return named.Obj().Name()
 	}
-	return fallback
+	return ""
 }
 
 // declarationAt finds the declaration or statement of a cell that holds a byte.
