@@ -11,6 +11,13 @@ import (
 	"cancha/kernel/eval/check"
 )
 
+// text is a cell, or an expression that came with one, as its errors name it.
+type text struct {
+	name   string // "cell 3"
+	code   string
+	serial int64
+}
+
 // outcome is how a cell's function ended.
 type outcome struct {
 	panicked    any
@@ -22,8 +29,8 @@ type outcome struct {
 var errGoexit = errors.New("the cell has called runtime.Goexit")
 
 // execute runs a cell's function on a goroutine of its own, so that one that cannot be stopped can be left behind.
-func (p *Program) execute(name string, serial int64, f func()) *cell.Error {
-	run := cellio.NewRun(serial)
+func (p *Program) execute(t text, f func()) *cell.Error {
+	run := cellio.NewRun(t.serial)
 	defer p.end(run)
 	p.current.Store(run)
 	defer p.current.Store(nil)
@@ -43,7 +50,7 @@ func (p *Program) execute(name string, serial int64, f func()) *cell.Error {
 	}()
 	select {
 	case o := <-done:
-		return p.fault(name, serial, o)
+		return p.fault(t, o)
 	case <-run.Context().Done():
 	}
 	late := time.NewTimer(grace)
@@ -53,9 +60,9 @@ func (p *Program) execute(name string, serial int64, f func()) *cell.Error {
 		if o.panicked == nil {
 			return nil // it ended before it noticed
 		}
-		return p.fault(name, serial, o)
+		return p.fault(t, o)
 	case <-late.C:
-		return leftBehind(name)
+		return leftBehind(t.name)
 	}
 }
 
@@ -78,29 +85,31 @@ func (p *Program) Interrupt() {
 }
 
 // fault is the error of a cell that ended in a panic, nil if it did not.
-func (p *Program) fault(name string, serial int64, o outcome) *cell.Error {
+func (p *Program) fault(t text, o outcome) *cell.Error {
 	switch {
 	case o.panicked == nil:
 		return nil
 	case o.interrupted:
-		return &cell.Error{Name: "interrupted", Value: "the cell was interrupted", Traceback: p.traceback("interrupted", name, serial, o)}
+		return &cell.Error{Name: "interrupted", Value: "the cell was interrupted", Traceback: p.traceback("interrupted", t, o)}
 	}
 	text := p.machine.PanicText(o.panicked)
-	return &cell.Error{Name: "panic", Value: text, Traceback: p.traceback("panic: "+text, name, serial, o)}
+	return &cell.Error{Name: "panic", Value: text, Traceback: p.traceback("panic: "+text, t, o)}
 }
 
 // traceback lists the functions of the cells that the panic left, and the line of the cell's own statements.
-func (p *Program) traceback(head, name string, serial int64, o outcome) []string {
+func (p *Program) traceback(head string, t text, o outcome) []string {
 	lines := []string{head}
 	for _, f := range o.trace {
-		if f != name {
+		if f != t.name {
 			lines = append(lines, "    in "+f)
 		}
 	}
-	if at := p.machine.Where(); at.Cell == serial && at.Line > 0 {
-		lines = append(lines, fmt.Sprintf("    at %s:%d", name, at.Line))
+	at := p.machine.Where()
+	source := strings.Split(t.code, "\n")
+	if at.Cell != t.serial || at.Line < 1 || at.Line > len(source) {
+		return lines
 	}
-	return lines
+	return append(lines, fmt.Sprintf("    at %s:%d", t.name, at.Line), fmt.Sprintf("%5d | %s", at.Line, strings.TrimRight(source[at.Line-1], "\r")))
 }
 
 func leftBehind(name string) *cell.Error {

@@ -25,7 +25,7 @@ func TestEndOfRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			ended := false
-			fault := p.execute("cell 1", 1, func() {
+			fault := p.execute(text{name: "cell 1", serial: 1}, func() {
 				cellio.AtEnd(func() { ended = true })
 				tt.body(p)
 			})
@@ -46,7 +46,7 @@ func TestEndOfRunPanics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fault := p.execute("cell 1", 1, func() { cellio.AtEnd(func() { panic("no") }) }); fault != nil {
+	if fault := p.execute(text{name: "cell 1", serial: 1}, func() { cellio.AtEnd(func() { panic("no") }) }); fault != nil {
 		t.Errorf("got %v, want no error", fault)
 	}
 }

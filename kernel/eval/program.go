@@ -165,7 +165,7 @@ func (p *Program) runCode(name, code string, r cell.Request) *cell.Error {
 		return compileError(err)
 	}
 	p.note(r.Cell, unit.Notes)
-	if fault := p.execute(name, r.Cell, func() {
+	if fault := p.execute(text{name, code, r.Cell}, func() {
 		run()
 		if unit.Shows && !r.Silent { // as part of the cell: what a value's methods do can be interrupted, and panic
 			p.show(r.Cell, p.machine.Shown(r.Cell))
