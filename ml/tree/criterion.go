@@ -114,12 +114,16 @@ func (c criterion) pure(stats []float64, samples []sample) bool {
 	}
 	first := samples[0].sum / samples[0].weight
 	for i := range samples {
-		if s := &samples[i]; s.sum != first*s.weight {
+		if s := &samples[i]; math.Abs(s.sum-first*s.weight) > sameTarget*math.Abs(s.sum) {
 			return false
 		}
 	}
 	return true
 }
+
+// sameTarget is by how much of itself a weighted target may differ from another one times a weight when both targets are
+// the same: three roundings, of half a bit each, and one bit to spare. Three times 0.1, divided by three, is not 0.1.
+const sameTarget = 4 * 0x1p-52
 
 // value appends what a leaf answers: the share of each class, or the mean.
 func (c criterion) value(dst []float32, stats []float64) []float32 {

@@ -155,6 +155,33 @@ func TestConstantColumns(t *testing.T) {
 	}
 }
 
+// TestEqualTargetsAreALeaf weighs equal targets differently: 3 times 0.1, divided by 3, is not 0.1.
+func TestEqualTargetsAreALeaf(t *testing.T) {
+	for _, target := range []float64{0.1, -0.7, 1e-300, 1e9 / 7, 0} {
+		d := noisy(200, 6)
+		targets, weights := make([]float64, d.Rows()), make([]float64, d.Rows())
+		for i := range targets {
+			targets[i], weights[i] = target, float64(3-i%3)
+		}
+		d = d.WithTargets(targets)
+		bins, err := NewBins(d, 256)
+		if err != nil {
+			t.Fatal(err)
+		}
+		builder, err := NewRegressor(d, bins, Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr, err := builder.Grow(t.Context(), weights, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(tr.Nodes) != 1 {
+			t.Errorf("targets of %v: got %d nodes, want 1", target, len(tr.Nodes))
+		}
+	}
+}
+
 // TestGrowDoesNotRemember grows other trees in between: the same seed must give the same tree.
 func TestGrowDoesNotRemember(t *testing.T) {
 	d := noisy(500, 5)
