@@ -57,11 +57,15 @@ func newDesign(d *ml.Dataset) *design {
 	return x
 }
 
-// moments returns mean and standard deviation of a column, 1 for a constant one.
+// moments returns mean and standard deviation of a column; of a constant one its value, exactly, and 1.
 func moments(d *ml.Dataset, column int) (mean, scale float64) {
-	n := float64(d.Rows())
+	n, first, constant := float64(d.Rows()), d.Row(0)[column], true
 	for i := range d.Rows() {
+		constant = constant && d.Row(i)[column] == first
 		mean += float64(d.Row(i)[column]) / n
+	}
+	if constant {
+		return float64(first), 1
 	}
 	for i := range d.Rows() {
 		v := float64(d.Row(i)[column]) - mean
