@@ -32,6 +32,8 @@ type Config struct {
 	// each other, and a sample of rows hardly leaves a group out. scikit-learn has no word for it.
 	ByGroup bool
 
+	// Weights of rows and classes weigh the rows that were drawn, as in scikit-learn before 1.9, which draws rows by their
+	// weight instead.
 	Balanced    bool               // class_weight="balanced": rows / (classes x rows of the class)
 	ClassWeight map[string]float64 // class_weight: by name; classes not named weigh 1; not together with Balanced
 
