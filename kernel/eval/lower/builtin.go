@@ -55,7 +55,11 @@ func (f *fn) builtin(x *ast.CallExpr) string {
 	case "append":
 		return f.appendCall(x)
 	case "make":
-		args := []string{f.typ(f.typeOf(x))}
+		made := f.typeOf(x)
+		if c, ok := made.Underlying().(*types.Chan); ok && c.Dir() != types.SendRecv { // the interpreter makes no others
+			made = types.NewChan(types.SendRecv, c.Elem())
+		}
+		args := []string{f.typ(made)}
 		for _, a := range x.Args[1:] {
 			args = append(args, f.indexValue(a))
 		}

@@ -204,7 +204,25 @@ func (f *fn) args(x *ast.CallExpr, sig *types.Signature, callee *types.Func) []p
 			parts[i].suffix = "..."
 		}
 	}
+	if n := sig.Params().Len(); sig.Variadic() && len(parts) == n-1 && !f.isTuple(x.Args) && f.isOwnCall(callee) { // the interpreter passes a slice that is empty
+		last := f.l.sub(sig.Params().At(n-1).Type(), f.env)
+		parts = append(parts, part{text: "(" + f.l.typ(last) + ")(nil)", typ: last, suffix: "..."})
+	}
 	return parts
+}
+
+// isTuple tells the arguments of f(g()) where g returns several values.
+func (f *fn) isTuple(args []ast.Expr) bool {
+	if len(args) != 1 {
+		return false
+	}
+	_, ok := f.typeOf(args[0]).(*types.Tuple)
+	return ok
+}
+
+// isOwnCall tells a call of what cells declare; a function value's parameters may be compiled ones, for which nil is as good.
+func (f *fn) isOwnCall(callee *types.Func) bool {
+	return callee == nil || callee.Pkg() != nil && (callee.Pkg().Path() == "main" || f.l.decls[callee.Origin()] != nil)
 }
 
 // paramType is the type that the i-th argument is assigned to; spread tells of "xs...".

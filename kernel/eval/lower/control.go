@@ -330,8 +330,9 @@ func (f *fn) rangeOver(s *ast.RangeStmt, label string, key, value types.Type) {
 	}
 	names, first := f.rangeVars(s, key, value)
 	x := f.expr(s.X)
-	if _, ok := f.typeOf(s.X).Underlying().(*types.Pointer); ok {
-		x = "*" + operand(x)
+	if isPointer(f.typeOf(s.X)) {
+		f.rangePointer(s, label, names, first, x)
+		return
 	}
 	if names[0] == "_" && names[1] == "_" {
 		names[0] = f.l.unique("k")
@@ -351,6 +352,23 @@ func (f *fn) rangeOver(s *ast.RangeStmt, label string, key, value types.Type) {
 	}
 	f.line("{ var %s %s = %s", over, f.rangeType(s), x)
 	f.head(label, "for %s := range %s {", vars, over)
+	f.loopBody(s.Body, label, first)
+	f.line("}")
+}
+
+// rangePointer lowers a range over an array behind a pointer x: it is not copied, so that each turn sees what the ones before
+// have assigned.
+func (f *fn) rangePointer(s *ast.RangeStmt, label string, names [2]string, first, x string) {
+	array := f.typeOf(s.X).Underlying().(*types.Pointer).Elem()
+	over := f.l.unique("x")
+	if names[0] == "_" {
+		names[0] = f.l.unique("k")
+	}
+	if names[1] != "_" {
+		first = fmt.Sprintf("var %s %s = (*%s)[%s]\n%s", names[1], f.typ(array.Underlying().(*types.Array).Elem()), over, names[0], first)
+	}
+	f.line("{ var %s *%s = %s", over, f.typ(array), x)
+	f.head(label, "for %s := range *%s {", names[0], over)
 	f.loopBody(s.Body, label, first)
 	f.line("}")
 }

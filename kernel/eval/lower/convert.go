@@ -133,8 +133,9 @@ func (l *Lowerer) toInterface(t types.Type, pos token.Pos) string {
 	})
 }
 
-// asserter is a helper that asserts a value to hold a type; with ok it returns whether it does instead of panicking.
-func (l *Lowerer) asserter(t types.Type, ok bool, pos token.Pos) string {
+// asserter is a helper that asserts a value, of which from names the static type, to hold a type; with ok it returns whether it
+// does instead of panicking.
+func (l *Lowerer) asserter(t types.Type, from string, ok bool, pos token.Pos) string {
 	text := l.typeText(t, pos)
 	box := l.boxOf(t)
 	form, result, primitive := "must", text, "Must"
@@ -144,7 +145,7 @@ func (l *Lowerer) asserter(t types.Type, ok bool, pos token.Pos) string {
 	if l.isOpen(t) {
 		return l.openAsserter(t, ok, pos)
 	}
-	return l.helper(form+" "+text+box, form, func(name string) string {
+	return l.helper(form+" "+from+" "+text+box, form, func(name string) string {
 		variable, value := text, "v"
 		if box != "" {
 			variable, value = box, "v.V"
@@ -152,15 +153,27 @@ func (l *Lowerer) asserter(t types.Type, ok bool, pos token.Pos) string {
 		if ok {
 			return fmt.Sprintf("func %s(x interface{}) %s { var v %s; ok := %s.%s(x, &v); return %s, ok }", name, result, variable, runtimeAlias, primitive, value)
 		}
-		return fmt.Sprintf("func %s(x interface{}) %s { var v %s; %s.%s(x, &v); return %s }", name, result, variable, runtimeAlias, primitive, value)
+		return fmt.Sprintf("func %s(x interface{}) %s { var v %s; %s.%s(x, &v, %q); return %s }", name, result, variable, runtimeAlias, primitive, from, value)
 	})
+}
+
+// shownInterface names the static type of an interface value as the runtime does.
+func shownInterface(t types.Type) string {
+	if i, ok := types.Unalias(t).(*types.Interface); ok && i.NumMethods() == 0 {
+		return "interface {}"
+	}
+	text := types.TypeString(types.Unalias(t), func(p *types.Package) string { return p.Name() })
+	if method, ok := strings.CutPrefix(text, "interface{"); ok {
+		return "interface { " + strings.TrimSuffix(method, "}") + " }"
+	}
+	return text
 }
 
 // openAsserter asserts to an interface of the cells: that the value has its methods.
 func (l *Lowerer) openAsserter(t types.Type, ok bool, pos token.Pos) string {
 	methods, shown := l.methodList(t), types.TypeString(t, func(p *types.Package) string { return p.Name() })
 	form := map[bool]string{true: "as", false: "must"}[ok]
-	return l.helper(form+" open "+methods, form, func(name string) string {
+	return l.helper(form+" open "+shown+methods, form, func(name string) string {
 		if ok {
 			return fmt.Sprintf("func %s(x interface{}) (interface{}, bool) { if %s.Has(x, %s) { return x, true }; return nil, false }", name, runtimeAlias, methods)
 		}

@@ -42,9 +42,9 @@ func (f *fn) expr(x ast.Expr) string {
 	case *ast.TypeAssertExpr:
 		t := f.typeOf(x)
 		if tuple, ok := t.(*types.Tuple); ok {
-			return f.l.asserter(tuple.At(0).Type(), true, x.Pos()) + "(" + f.openValue(x.X) + ")"
+			return f.l.asserter(tuple.At(0).Type(), "", true, x.Pos()) + "(" + f.openValue(x.X) + ")"
 		}
-		return f.l.asserter(t, false, x.Pos()) + "(" + f.openValue(x.X) + ")"
+		return f.l.asserter(t, shownInterface(f.typeOf(x.X)), false, x.Pos()) + "(" + f.openValue(x.X) + ")"
 	}
 	refuse(x.Pos(), "this expression is not supported by the interpreter: %s", types.ExprString(x))
 	return ""
@@ -215,7 +215,7 @@ func (f *fn) index(x *ast.IndexExpr) string {
 		return "(*" + base + ")[" + f.expr(x.Index) + "]"
 	}
 	index := f.indexValue(x.Index)
-	if f.once() && isName(base) && f.info.Types[x.Index].Value == nil {
+	if f.once() && isName(base) && f.info.Types[x.Index].Value == nil && !f.isParam(x.Index) {
 		index = fmt.Sprintf("%s.Index(int(%s), len(%s))", runtimeAlias, index, base)
 	}
 	return base + "[" + index + "]"
@@ -224,15 +224,18 @@ func (f *fn) index(x *ast.IndexExpr) string {
 // once tells a place that is not run over and over: there an index is worth a check of its own, since the interpreter's error
 // tells neither index nor length. The check costs about 1 µs.
 func (f *fn) once() bool {
-	if f.outer == nil && f.deferVar == "" {
-		return false
-	}
 	for _, b := range f.frames {
 		if b.loop {
 			return false
 		}
 	}
 	return true
+}
+
+// isParam tells a parameter of a function literal: what orders elements is called with indexes, over and over.
+func (f *fn) isParam(x ast.Expr) bool {
+	id, ok := ast.Unparen(x).(*ast.Ident)
+	return ok && f.params[f.info.Uses[id]]
 }
 
 // isName tells text that can be written twice: names and dots only.
@@ -255,7 +258,11 @@ func (f *fn) indexValue(x ast.Expr) string {
 
 func (f *fn) slice(x *ast.SliceExpr) string {
 	base := operand(f.expr(x.X))
-	if _, ok := f.typeOf(x.X).Underlying().(*types.Pointer); ok {
+	pointer := isPointer(f.typeOf(x.X))
+	if f.once() && (f.varies(x.Low) || f.varies(x.High) || f.varies(x.Max)) {
+		return f.checkedSlice(x, base)
+	}
+	if pointer {
 		base = "(*" + base + ")"
 	}
 	part := func(x ast.Expr) string {
@@ -269,6 +276,50 @@ func (f *fn) slice(x *ast.SliceExpr) string {
 		text += ":" + part(x.Max)
 	}
 	return text + "]"
+}
+
+// varies tells a bound that is there and no constant.
+func (f *fn) varies(x ast.Expr) bool { return x != nil && f.info.Types[x].Value == nil }
+
+// checkedSlice lowers a slice expression to the call of a literal that checks the bounds first.
+func (f *fn) checkedSlice(x *ast.SliceExpr, base string) string {
+	t := f.typeOf(x.X)
+	if b, ok := t.(*types.Basic); ok {
+		t = types.Default(b)
+	}
+	param, over, capacity := f.typ(t), "x", "cap(x)"
+	switch t.Underlying().(type) {
+	case *types.Array:
+		param, base, over, capacity = "*"+f.typ(t), "&"+base, "(*x)", "-1"
+	case *types.Pointer:
+		over, capacity = "(*x)", "-1"
+	case *types.Basic:
+		capacity = "-1"
+	}
+	bounds, args, kind := []string{"0", "len(" + over + ")", "-1"}, base, ""
+	params := "x " + param
+	for i, part := range []ast.Expr{x.Low, x.High, x.Max} {
+		if part == nil {
+			continue
+		}
+		bounds[i] = []string{"i", "j", "k"}[i]
+		kind += bounds[i]
+		params += ", " + bounds[i] + " int"
+		args += ", int(" + f.indexValue(part) + ")"
+	}
+	text := over + "["
+	if x.Low != nil {
+		text += "i"
+	}
+	text += ":"
+	if x.High != nil {
+		text += "j"
+	}
+	if x.Slice3 {
+		text += ":k"
+	}
+	return fmt.Sprintf("func(%s) %s { %s.Bounds(%q, %s, len(%s), %s); return %s] }(%s)",
+		params, f.typ(f.typeOf(x)), runtimeAlias, kind, strings.Join(bounds, ", "), over, capacity, text, args)
 }
 
 func (f *fn) unary(x *ast.UnaryExpr) string {

@@ -114,7 +114,8 @@ type fn struct {
 	deferVar    string       // the function's list of deferred calls
 	recoverVar  string       // the list that is being unwound when this function runs as a deferred call
 	frames      []*branchable
-	gotos       map[string]bool // labels that goto statements of the function name
+	gotos       map[string]bool       // labels that goto statements of the function name
+	params      map[types.Object]bool // of a function literal
 }
 
 func (f *fn) line(format string, args ...any) {
@@ -277,6 +278,10 @@ func (f *fn) resultText() string {
 // literal lowers a function literal. recoverVar, if any, is the list of deferred calls that it runs under.
 func (f *fn) literal(x *ast.FuncLit, recoverVar string) string {
 	g := &fn{l: f.l, info: f.info, pkg: f.pkg, env: f.env, names: f.names, outer: nil, recoverVar: recoverVar}
+	g.params = map[types.Object]bool{}
+	for v := range f.info.TypeOf(x).(*types.Signature).Params().Variables() {
+		g.params[v] = true
+	}
 	sig := f.typeOf(x).(*types.Signature)
 	return "func" + g.funcText(x.Type.Params.List, x.Type.Results, sig, x.Body)
 }

@@ -119,6 +119,11 @@ func (f *fn) assign(s *ast.AssignStmt) {
 	}
 	values := make([]string, len(s.Rhs))
 	for i, x := range s.Rhs {
+		if _, slice := ast.Unparen(x).(*ast.SliceExpr); slice && targets[i].typ == nil && len(s.Rhs) == 1 { // the interpreter's _ has one type
+			t := types.Default(f.typeOf(x))
+			f.line("var %s %s = %s", f.l.unique("v"), f.typ(t), f.expr(x))
+			return
+		}
 		if targets[i].typ == nil {
 			values[i] = f.expr(x)
 			if values[i] == "nil" {

@@ -140,7 +140,7 @@ func (f *fn) bindCase(cc *ast.CaseClause, value string, operandType types.Type) 
 			f.line("var %s interface{} = %s", name, value)
 			return
 		}
-		f.line("%s, _ := %s(%s)", name, f.l.asserter(t, true, cc.Pos()), value)
+		f.line("%s, _ := %s(%s)", name, f.l.asserter(t, "", true, cc.Pos()), value)
 		return
 	}
 	f.line("var %s %s = %s", name, f.typ(t), f.convText(value, anyType, t, cc.Pos()))

@@ -17,7 +17,7 @@ func (e runtimeError) Error() string { return "runtime error: " + string(e) }
 // RuntimeError marks it as a runtime.Error.
 func (e runtimeError) RuntimeError() {}
 
-// assertionError is a failed type assertion, which is a runtime.Error without those words.
+// assertionError is a runtime.Error without those words, as a failed type assertion is.
 type assertionError string
 
 func (e assertionError) Error() string { return string(e) }
@@ -27,8 +27,50 @@ func (e assertionError) RuntimeError() {}
 
 const errNilPointer = runtimeError("invalid memory address or nil pointer dereference")
 
-func indexError(i, length int) runtimeError {
-	return runtimeError(fmt.Sprintf("index out of range [%d] with length %d", i, length))
+// boundsError is an index or a bound out of range.
+type boundsError string
+
+func (e boundsError) Error() string { return "runtime error: " + string(e) }
+
+// RuntimeError marks it as a runtime.Error.
+func (e boundsError) RuntimeError() {}
+
+func indexError(i, length int) boundsError {
+	if i < 0 {
+		return boundsError(fmt.Sprintf("index out of range [%d]", i))
+	}
+	return boundsError(fmt.Sprintf("index out of range [%d] with length %d", i, length))
+}
+
+// sliceError is a bound beyond the end, of which form says where it is written.
+func sliceError(form, what string, bound, limit int) boundsError {
+	text := "slice bounds out of range " + fmt.Sprintf(form, bound)
+	if bound < 0 {
+		return boundsError(text)
+	}
+	return boundsError(fmt.Sprintf("%s with %s %d", text, what, limit))
+}
+
+// crossedError is a bound beyond the one behind it.
+func crossedError(form string, low, high int) boundsError {
+	if low < 0 {
+		form = strings.Replace(form, "%d:%d", "%d:", 1)
+		return boundsError("slice bounds out of range " + fmt.Sprintf(form, low))
+	}
+	return boundsError("slice bounds out of range " + fmt.Sprintf(form, low, high))
+}
+
+// runtimeName is the name of a type an error of the Go runtime has there.
+func runtimeName(t reflect.Type) (name string, ok bool) {
+	switch t {
+	case reflect.TypeFor[runtimeError]():
+		return "runtime.errorString", true
+	case reflect.TypeFor[boundsError]():
+		return "runtime.boundsError", true
+	case reflect.TypeFor[assertionError]():
+		return "*runtime.TypeAssertionError", true
+	}
+	return "", false
 }
 
 // translate turns a panic of the interpreter into the one that Go would have.
@@ -37,6 +79,9 @@ func translate(p any) any {
 	case *reflect.ValueError:
 		return errNilPointer
 	case runtime.Error:
+		if text, ok := strings.CutPrefix(p.Error(), "runtime error: hash of unhashable type "); ok {
+			return runtimeError("hash of unhashable type " + markedName(text))
+		}
 		return p
 	case string:
 		if t, ok := translateText(p); ok {
@@ -50,18 +95,60 @@ func translate(p any) any {
 	return p
 }
 
+// markedName is the name that the mark in a struct type's text stands for: the one behind its first field, inner structs
+// left out. Text without a mark is its own name.
+func markedName(text string) string {
+	depth := 0
+	for i := range len(text) {
+		switch {
+		case text[i] == '{':
+			depth++
+		case text[i] == '}':
+			depth--
+		case depth == 1 && strings.HasPrefix(text[i:], mark):
+			name, _, _ := strings.Cut(text[i+len(mark):], "ᐧ")
+			return "main." + name
+		}
+	}
+	return text
+}
+
+// mark is how the tag that tells a declared type begins where a type's text quotes it.
+const mark = `cancha:\"`
+
 func translateText(s string) (any, bool) {
 	switch {
 	case strings.HasPrefix(s, "reflect: ") && strings.HasSuffix(s, "index out of range"):
-		return runtimeError("index out of range"), true
+		return boundsError("index out of range"), true
 	case strings.HasPrefix(s, "reflect.Value.Slice") && strings.Contains(s, "out of bounds"):
-		return runtimeError("slice bounds out of range"), true
+		return boundsError("slice bounds out of range"), true
 	case strings.HasPrefix(s, "reflect: call of") && strings.HasSuffix(s, "zero Value"):
 		return errNilPointer, true
 	case strings.HasPrefix(s, "reflect.MakeSlice: "):
-		return runtimeError("makeslice: " + strings.TrimPrefix(s, "reflect.MakeSlice: ")), true
+		return runtimeError("makeslice: " + sizeWord(s) + " out of range"), true
+	case strings.HasPrefix(s, "reflect.MakeChan: "):
+		return assertionError("makechan: size out of range"), true
+	case strings.HasPrefix(s, "reflect.Value.Call: call of nil function"), s == "reflect: Method on nil interface value":
+		return errNilPointer, true
+	case strings.HasPrefix(s, "reflect: cannot convert slice with length "):
+		return boundsError(sliceToArray(s)), true
 	}
 	return nil, false
+}
+
+// sliceToArray is the runtime's text for what reflect says of a slice that is too short for an array.
+func sliceToArray(s string) string {
+	s = strings.TrimPrefix(s, "reflect: ")
+	s = strings.Replace(s, " to pointer to array ", " to array ", 1)
+	return strings.Replace(s, " to array ", " to array or pointer to array ", 1)
+}
+
+// sizeWord is what the runtime blames for a slice that cannot be made.
+func sizeWord(s string) string {
+	if strings.Contains(s, "len > cap") || strings.Contains(s, "negative cap") {
+		return "cap"
+	}
+	return "len"
 }
 
 // errorValue is a value of a declared type as an error.

@@ -376,8 +376,11 @@ func less(a, b reflect.Value) bool {
 	if a.Kind() == reflect.Interface {
 		a, b = a.Elem(), b.Elem()
 	}
-	if !a.IsValid() || !b.IsValid() || a.Kind() != b.Kind() {
+	if !a.IsValid() || !b.IsValid() {
 		return !a.IsValid() && b.IsValid()
+	}
+	if a.Kind() != b.Kind() { // in Go the order of the types in memory; here at least the same each time
+		return a.Kind() > b.Kind()
 	}
 	switch {
 	case a.CanInt():

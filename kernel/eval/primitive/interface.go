@@ -64,27 +64,30 @@ func (m *Machine) As(x, pointer any) bool {
 	return ok
 }
 
-// Must is As that panics as Go's x.(T) does.
-func (m *Machine) Must(x, pointer any) {
+// Must is As that panics as Go's x.(T) does; static names the type of x.
+func (m *Machine) Must(x, pointer any, static string) {
 	if m.As(x, pointer) {
 		return
 	}
 	to := reflect.TypeOf(pointer).Elem()
 	x = m.unwrap(x)
 	if x == nil {
-		panic(assertionError(fmt.Sprintf("interface conversion: interface is nil, not %s", m.typeName(to))))
+		if to.Kind() == reflect.Interface {
+			static = "interface"
+		}
+		panic(assertionError(fmt.Sprintf("interface conversion: %s is nil, not %s", static, m.typeName(to))))
 	}
 	from := m.typeName(reflect.TypeOf(x))
 	if to.Kind() == reflect.Interface {
 		panic(assertionError(fmt.Sprintf("interface conversion: %s is not %s: missing method %s", from, to, m.missing(reflect.ValueOf(x), to))))
 	}
-	panic(assertionError(fmt.Sprintf("interface conversion: interface {} is %s, not %s", from, m.typeName(to))))
+	panic(assertionError(fmt.Sprintf("interface conversion: %s is %s, not %s", static, from, m.typeName(to))))
 }
 
 // Set stores a value of which the checker knows that it has the methods of the interface that pointer points to.
 func (m *Machine) Set(x, pointer any) {
 	if x != nil {
-		m.Must(x, pointer)
+		m.Must(x, pointer, "interface")
 	}
 }
 

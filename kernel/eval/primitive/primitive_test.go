@@ -147,7 +147,7 @@ func TestAssertions(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}()
-	m.Must(level(1), new(point))
+	m.Must(level(1), new(point), "interface {}")
 }
 
 // TestRunes counts bytes that are no UTF-8 as characters of their own.

@@ -19,6 +19,9 @@ func (m *Machine) typeName(t reflect.Type) string {
 			return d.name
 		}
 	}
+	if name, ok := runtimeName(t); ok {
+		return name
+	}
 	if t.Name() != "" {
 		return t.String()
 	}
