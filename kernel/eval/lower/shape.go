@@ -106,7 +106,7 @@ func (l *Lowerer) holding(t types.Type, key, elem string) string {
 }
 
 // fieldList tells the primitives of a struct's fields: an embedded one has a star in front of its name, one of an interface
-// type that type behind it.
+// type that type behind it and, if it is embedded, each method that it promotes behind a tab.
 func fieldList(u *types.Struct) string {
 	names := make([]string, u.NumFields())
 	for i := range names {
@@ -117,10 +117,20 @@ func fieldList(u *types.Struct) string {
 		}
 		if types.IsInterface(v.Type()) {
 			names[i] += " " + shownType(v.Type())
+			if v.Embedded() {
+				names[i] += promoted(v.Type().Underlying().(*types.Interface))
+			}
 		}
 		names[i] = strconv.Quote(names[i])
 	}
 	return "[]string{" + strings.Join(names, ", ") + "}"
+}
+
+func promoted(t *types.Interface) (text string) {
+	for m := range t.Methods() {
+		text += "\t" + m.Name()
+	}
+	return text
 }
 
 // declareAnonymous tells the primitives of a struct type without a name, so that they know its fields by the names that the

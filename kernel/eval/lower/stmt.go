@@ -465,12 +465,26 @@ func (f *fn) plainReturn(s *ast.ReturnStmt) {
 	for i, x := range s.Results {
 		values[i] = f.conv(x, f.resultTypes.At(i).Type())
 	}
-	if n > 1 && len(f.results) > 0 { // the interpreter assigns named results one after another
+	if n > 1 && (len(f.results) > 0 || f.callsField(s.Results)) { // the interpreter assigns named results one after another
 		for i := range values {
 			values[i] = f.keep(part{text: values[i], typ: f.resultTypes.At(i).Type()})
 		}
 	}
 	f.line("return %s", strings.Join(values, ", "))
+}
+
+// callsField tells a call of a function that a field holds: among several results the interpreter returns zero for it.
+func (f *fn) callsField(results []ast.Expr) bool {
+	for _, x := range results {
+		call, ok := ast.Unparen(x).(*ast.CallExpr)
+		if !ok {
+			continue
+		}
+		if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && f.callee(call) == nil && f.info.Selections[sel] != nil {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *fn) returnTuple(x ast.Expr, n int) {

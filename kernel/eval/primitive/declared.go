@@ -2,6 +2,7 @@ package primitive
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,6 +13,7 @@ type declared struct {
 	fields   []string // names as the cell has them, since the interpreter exports all
 	embedded []bool
 	ifaces   []string     // of fields of interface types: the type's name
+	promotes [][]string   // of embedded interfaces: their methods, whatever else their values have
 	shapes   []*Shape     // of fields; nil for most
 	shape    *Shape       // of the wrapped value
 	pointers reflect.Type // the wrapper of pointers to the wrapped type
@@ -35,11 +37,14 @@ type methodKey struct {
 func itoa(n int) string { return strconv.Itoa(n) }
 
 // Declare tells the machine of a type, given as a pointer to one; the name is empty for a struct type without one. fields are
-// the names of a struct's fields, embedded ones with a star in front, those of interface types with that type behind.
+// the names of a struct's fields, embedded ones with a star in front, those of interface types with that type behind and, if they
+// are embedded, its methods, each behind a tab.
 func (m *Machine) Declare(pointer any, name string, fields []string) {
 	d := &declared{name: name, methods: map[string]method{}}
 	for _, f := range fields {
+		f, promoted, _ := strings.Cut(f, "\t")
 		name, iface, _ := strings.Cut(strings.TrimPrefix(f, "*"), " ")
+		d.promotes = append(d.promotes, strings.Split(promoted, "\t"))
 		d.fields = append(d.fields, name)
 		d.ifaces = append(d.ifaces, iface)
 		d.embedded = append(d.embedded, strings.HasPrefix(f, "*"))
@@ -243,7 +248,7 @@ func (m *Machine) findEmbedded(v reflect.Value, name string, depth int) (reflect
 	if d == nil || d.box != nil || v.Kind() != reflect.Struct || depth > 8 {
 		return reflect.Value{}, false
 	}
-	var fields []reflect.Value
+	var fields []reflect.Value // interfaces left out: what is promoted from them is found at once
 	for i, embedded := range d.embedded {
 		if !embedded {
 			continue
@@ -257,7 +262,12 @@ func (m *Machine) findEmbedded(v reflect.Value, name string, depth int) (reflect
 			}
 			f = b
 		} else if f.Kind() == reflect.Interface {
-			f = f.Elem()
+			if slices.Contains(d.promotes[i], name) {
+				if fn, ok := m.findIn(f, name); ok {
+					return fn, true
+				}
+			}
+			continue
 		} else if f.CanAddr() {
 			f = f.Addr()
 		}
@@ -284,6 +294,14 @@ func (m *Machine) findEmbedded(v reflect.Value, name string, depth int) (reflect
 		}
 	}
 	return reflect.Value{}, false
+}
+
+// findIn finds a method of the value in an embedded interface.
+func (m *Machine) findIn(f reflect.Value, name string) (reflect.Value, bool) {
+	if f = f.Elem(); !f.IsValid() {
+		return reflect.Value{}, false
+	}
+	return m.find(f, name)
 }
 
 // withoutReceiver is a method's type without its first argument.
