@@ -251,6 +251,9 @@ func (f *fn) arg(a ast.Expr, t types.Type, callee *types.Func) string {
 	}
 	f.noteMethods(a, t, callee)
 	from := f.typeOf(a)
+	if path == "fmt" && strings.Contains(strings.ToLower(callee.Name()), "scan") && f.l.ownMethods(from) && types.NewMethodSet(from).Lookup(nil, "Scan") != nil {
+		refuse(a.Pos(), "fmt.%s does not see the method Scan of a type that a cell declares: call it, or scan into a string and parse that", callee.Name())
+	}
 	if types.IsInterface(t) && f.l.isOpen(t) && !types.IsInterface(from) && f.l.boxOf(from) != "" && !stores[path] && replaced[path+"."+callee.Name()] == "" && shownBy(callee) == "" {
 		return "interface{}(" + f.expr(a) + ")"
 	}

@@ -181,13 +181,14 @@ func (l *Lowerer) openAsserter(t types.Type, ok bool, pos token.Pos) string {
 	})
 }
 
-// methodList writes the names of an interface's methods as arguments.
+// methodList writes the names of an interface's methods and a pointer to the type of each as arguments.
 func (l *Lowerer) methodList(t types.Type) string {
-	var names []string
-	for i := range t.Underlying().(*types.Interface).NumMethods() {
-		names = append(names, strconv.Quote(t.Underlying().(*types.Interface).Method(i).Name()))
+	var names, forms []string
+	for m := range t.Underlying().(*types.Interface).Methods() {
+		names = append(names, strconv.Quote(m.Name()))
+		forms = append(forms, ", new(func"+l.signatureText(m.Signature(), token.NoPos)+")")
 	}
-	return "[]string{" + strings.Join(names, ", ") + "}"
+	return "[]string{" + strings.Join(names, ", ") + "}" + strings.Join(forms, "")
 }
 
 // is writes the condition that the interface value in text holds type t, nil where t is nil.

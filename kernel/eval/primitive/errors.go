@@ -249,12 +249,12 @@ func (m *Machine) ErrorsAs(err error, target any) bool {
 }
 
 // ErrorsAsInterface is errors.As for a target that is kept as interface{} and asks for methods.
-func (m *Machine) ErrorsAsInterface(err error, target *any, methods []string) bool {
+func (m *Machine) ErrorsAsInterface(err error, target *any, methods []string, forms ...any) bool {
 	if target == nil {
 		panic("errors: target must be a non-nil pointer")
 	}
 	return m.errorsAs(err, target, func(err error) bool {
-		if !m.Has(err, methods) {
+		if !m.Has(err, methods, forms...) {
 			return false
 		}
 		*target = m.unwrap(err)

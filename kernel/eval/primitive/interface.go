@@ -91,27 +91,63 @@ func (m *Machine) Set(x, pointer any) {
 	}
 }
 
-// Has tells whether x has all methods of those names.
-func (m *Machine) Has(x any, methods []string) bool {
-	return m.lacks(x, methods) == "" && m.unwrap(x) != nil
+// Has tells whether x has all methods of those names; forms, if given, are pointers to their types.
+func (m *Machine) Has(x any, methods []string, forms ...any) bool {
+	return m.lacks(x, methods, forms) == "" && m.unwrap(x) != nil
 }
 
-func (m *Machine) lacks(x any, methods []string) string {
+// lacks is the first of the methods that x has not, or not in that form.
+func (m *Machine) lacks(x any, methods []string, forms []any) string {
 	v := reflect.ValueOf(m.unwrap(x))
-	for _, name := range methods {
-		if _, ok := m.find(v, name); !ok {
+	for i, name := range methods {
+		f, ok := m.find(v, name)
+		if !ok || len(forms) == len(methods) && !alike(f.Type(), reflect.TypeOf(forms[i]).Elem()) {
 			return name
 		}
 	}
 	return ""
 }
 
+// alike tells whether two methods can have the same type. Types that cells declare may stand in other clothes in one of them,
+// so that only kinds, and basic types of the same kind, tell them apart.
+func alike(a, b reflect.Type) bool {
+	if a.Kind() != reflect.Func || b.Kind() != reflect.Func {
+		return true
+	}
+	if a.NumIn() != b.NumIn() || a.NumOut() != b.NumOut() || a.IsVariadic() != b.IsVariadic() {
+		return false
+	}
+	for i := range a.NumIn() {
+		if !alikeType(a.In(i), b.In(i)) {
+			return false
+		}
+	}
+	for i := range a.NumOut() {
+		if !alikeType(a.Out(i), b.Out(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+func alikeType(a, b reflect.Type) bool {
+	switch {
+	case a == b, a.Kind() == reflect.Interface, b.Kind() == reflect.Interface:
+		return true
+	case a.Kind() != b.Kind():
+		return false
+	case a.Kind() == reflect.Slice, a.Kind() == reflect.Pointer:
+		return alikeType(a.Elem(), b.Elem())
+	}
+	return a.Kind() > reflect.Complex128 && a.Kind() != reflect.String
+}
+
 // MustHave panics, as an assertion to the interface called want does, unless x has the methods.
-func (m *Machine) MustHave(x any, want string, methods []string) {
+func (m *Machine) MustHave(x any, want string, methods []string, forms ...any) {
 	if x = m.unwrap(x); x == nil {
 		panic(assertionError(fmt.Sprintf("interface conversion: interface is nil, not %s", want)))
 	}
-	if name := m.lacks(x, methods); name != "" {
+	if name := m.lacks(x, methods, forms); name != "" {
 		panic(assertionError(fmt.Sprintf("interface conversion: %s is not %s: missing method %s", m.typeName(reflect.TypeOf(x)), want, name)))
 	}
 }
