@@ -282,17 +282,21 @@ func (f *fn) opAssign(s *ast.AssignStmt) {
 	f.line("%s %s %s", f.lvalue(lhs), s.Tok, value)
 }
 
-// mapElement tells an element of a map that is not simply a variable: the interpreter loses what it adds to such a one.
+// mapElement tells an element of a map where not both the map and the key are simply variables, or the key a constant: the
+// interpreter loses what it adds to such a one.
 func (f *fn) mapElement(x ast.Expr) (*ast.IndexExpr, bool) {
 	ix, ok := ast.Unparen(x).(*ast.IndexExpr)
 	if !ok {
 		return nil, false
 	}
-	if _, isMap := f.typeOf(ix.X).Underlying().(*types.Map); !isMap {
+	m, isMap := f.typeOf(ix.X).Underlying().(*types.Map)
+	if !isMap {
 		return nil, false
 	}
 	_, simple := ast.Unparen(ix.X).(*ast.Ident)
-	return ix, !simple
+	_, plainKey := ast.Unparen(ix.Index).(*ast.Ident)
+	_, plainType := m.Key().(*types.Basic)
+	return ix, !simple || !plainType || !plainKey && f.info.Types[ix.Index].Value == nil
 }
 
 func (f *fn) declStmt(s *ast.DeclStmt) {
