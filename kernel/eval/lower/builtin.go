@@ -55,13 +55,14 @@ func (f *fn) builtin(x *ast.CallExpr) string {
 	case "append":
 		return f.appendCall(x)
 	case "make":
-		made := f.typeOf(x)
-		if c, ok := made.Underlying().(*types.Chan); ok && c.Dir() != types.SendRecv { // the interpreter makes no others
-			made = types.NewChan(types.SendRecv, c.Elem())
-		}
-		args := []string{f.typ(made)}
+		args := []string{f.typ(f.typeOf(x))}
 		for _, a := range x.Args[1:] {
 			args = append(args, f.indexValue(a))
+		}
+		if c, ok := f.typeOf(x).Underlying().(*types.Chan); ok && c.Dir() != types.SendRecv { // the interpreter makes no others
+			directed := args[0]
+			args[0] = f.typ(types.NewChan(types.SendRecv, c.Elem()))
+			return "(" + directed + ")(make(" + strings.Join(args, ", ") + "))"
 		}
 		return "make(" + strings.Join(args, ", ") + ")"
 	case "new":

@@ -328,6 +328,9 @@ func (s shownAs) String() string { return s.name }
 
 // nameStruct puts the declared names of the types into an error of encoding/json.
 func (m *Machine) nameStruct(err error, v reflect.Value) error {
+	if e, ok := err.(*json.InvalidUnmarshalError); ok && e.Type != nil {
+		return &json.InvalidUnmarshalError{Type: shownAs{e.Type, m.typeName(e.Type)}}
+	}
 	var e *json.UnmarshalTypeError
 	if !errors.As(err, &e) || v.Kind() != reflect.Pointer {
 		return err

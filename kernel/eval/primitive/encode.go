@@ -19,7 +19,8 @@ func (m *Machine) JSONMarshal(v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(out)
+	text, err := json.Marshal(out)
+	return text, blame(err)
 }
 
 // JSONMarshalIndent is json.MarshalIndent.
@@ -28,7 +29,8 @@ func (m *Machine) JSONMarshalIndent(v any, prefix, indent string) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	return json.MarshalIndent(out, prefix, indent)
+	text, err := json.MarshalIndent(out, prefix, indent)
+	return text, blame(err)
 }
 
 // JSONEncode is the method Encode of a json.Encoder.
@@ -37,7 +39,7 @@ func (m *Machine) JSONEncode(encoder, v any) error {
 	if err != nil {
 		return err
 	}
-	return encoder.(*json.Encoder).Encode(out)
+	return blame(encoder.(*json.Encoder).Encode(out))
 }
 
 // XMLMarshal is xml.Marshal.
@@ -168,7 +170,7 @@ func (e *encoder) ownMethod(v reflect.Value) (reflect.Value, bool) {
 	}
 	if f, ok := e.m.find(v, "MarshalJSON"); ok {
 		if fn, ok := f.Interface().(func() ([]byte, error)); ok {
-			return reflect.ValueOf(jsonMarshaler{fn}), true
+			return reflect.ValueOf(jsonMarshaler{fn, shownAs{v.Type(), e.m.typeName(v.Type())}}), true
 		}
 	}
 	if f, ok := e.m.find(v, "MarshalText"); ok {
@@ -179,10 +181,35 @@ func (e *encoder) ownMethod(v reflect.Value) (reflect.Value, bool) {
 	return reflect.Value{}, false
 }
 
-type jsonMarshaler struct{ marshal func() ([]byte, error) }
+type jsonMarshaler struct {
+	marshal func() ([]byte, error)
+	as      shownAs
+}
 
 // MarshalJSON calls the declared type's method.
-func (j jsonMarshaler) MarshalJSON() ([]byte, error) { return j.marshal() }
+func (j jsonMarshaler) MarshalJSON() ([]byte, error) {
+	text, err := j.marshal()
+	if err != nil {
+		return nil, &marshalFailure{err, j.as}
+	}
+	return text, nil
+}
+
+// marshalFailure is the error of a declared type's method, which encoding/json blames on the type that stands for it.
+type marshalFailure struct {
+	error
+	as shownAs
+}
+
+// blame puts the declared type into an error of encoding/json.
+func blame(err error) error {
+	if e, ok := err.(*json.MarshalerError); ok {
+		if f, ok := e.Err.(*marshalFailure); ok {
+			e.Type, e.Err = f.as, blame(f.error)
+		}
+	}
+	return err
+}
 
 type textMarshaler struct{ marshal func() ([]byte, error) }
 
