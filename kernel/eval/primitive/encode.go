@@ -175,7 +175,7 @@ func (e *encoder) ownMethod(v reflect.Value) (reflect.Value, bool) {
 	}
 	if f, ok := e.m.find(v, "MarshalText"); ok {
 		if fn, ok := f.Interface().(func() ([]byte, error)); ok {
-			return reflect.ValueOf(textMarshaler{fn}), true
+			return reflect.ValueOf(textMarshaler{fn, shownAs{v.Type(), e.m.typeName(v.Type())}}), true
 		}
 	}
 	return reflect.Value{}, false
@@ -201,6 +201,9 @@ type marshalFailure struct {
 	as shownAs
 }
 
+// Unwrap is the method's own error.
+func (f *marshalFailure) Unwrap() error { return f.error }
+
 // blame puts the declared type into an error of encoding/json.
 func blame(err error) error {
 	if e, ok := err.(*json.MarshalerError); ok {
@@ -211,10 +214,19 @@ func blame(err error) error {
 	return err
 }
 
-type textMarshaler struct{ marshal func() ([]byte, error) }
+type textMarshaler struct {
+	marshal func() ([]byte, error)
+	as      shownAs
+}
 
 // MarshalText calls the declared type's method.
-func (t textMarshaler) MarshalText() ([]byte, error) { return t.marshal() }
+func (t textMarshaler) MarshalText() ([]byte, error) {
+	text, err := t.marshal()
+	if err != nil {
+		return nil, &marshalFailure{err, t.as}
+	}
+	return text, nil
+}
 
 var _ encoding.TextMarshaler = textMarshaler{}
 
