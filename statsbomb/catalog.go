@@ -111,7 +111,8 @@ func (m *matchJSON) match() Match {
 		Stage: value(m.Stage), Week: m.Week,
 		Home: Ref{m.Home.ID, m.Home.Name}, Away: Ref{m.Away.ID, m.Away.Name},
 		Managers: [2][]Ref{m.Home.Managers, m.Away.Managers}, Stadium: m.stadium(), Referee: value(m.Referee),
-		HomeScore: value(m.HomeScore), AwayScore: value(m.AwayScore), Status: m.Status, Status360: m.Status360,
+		HomeScore: value(m.HomeScore), AwayScore: value(m.AwayScore),
+		NoScore: m.HomeScore == nil || m.AwayScore == nil, Status: m.Status, Status360: m.Status360,
 		Neutral: m.neutral(),
 	}
 }
@@ -155,7 +156,10 @@ func EncodeMatches(list []Match) ([]byte, error) {
 		j.Season.ID, j.Season.Name = m.Season.ID, m.Season.Name
 		j.Home.ID, j.Home.Name, j.Home.Managers = m.Home.ID, m.Home.Name, m.Managers[0]
 		j.Away.ID, j.Away.Name, j.Away.Managers = m.Away.ID, m.Away.Name, m.Managers[1]
-		j.HomeScore, j.AwayScore, j.Status, j.Status360 = &m.HomeScore, &m.AwayScore, m.Status, m.Status360
+		j.Status, j.Status360 = m.Status, m.Status360
+		if !m.NoScore {
+			j.HomeScore, j.AwayScore = &m.HomeScore, &m.AwayScore
+		}
 		j.Stage, j.Referee = present(m.Stage), present(m.Referee)
 		if m.Stadium != (Ref{}) {
 			j.Stadium = &venue{Ref: m.Stadium}

@@ -198,6 +198,7 @@ type Match struct {
 	Referee     Ref
 	// Final score after extra time, without the shoot-out.
 	HomeScore, AwayScore int
+	NoScore              bool   // the list has none, as for a match that is still to be played
 	Status               string // "available"
 	Status360            string
 	Neutral              bool // played where neither side is at home: tournaments

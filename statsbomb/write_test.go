@@ -21,7 +21,7 @@ func (memory) Matches() []statsbomb.Match {
 		Home: statsbomb.Ref{ID: 1, Name: "Alba"}, Away: statsbomb.Ref{ID: 2, Name: "Béla"}}
 	with, without := base, base
 	with.ID, with.Date, with.HomeScore = 42, "2020-01-01", 1
-	without.ID, without.Date, without.Season = 43, "2021-01-01", statsbomb.Ref{ID: 2, Name: "2021"}
+	without.ID, without.Date, without.Season, without.NoScore = 43, "2021-01-01", statsbomb.Ref{ID: 2, Name: "2021"}, true
 	return []statsbomb.Match{with, without}
 }
 

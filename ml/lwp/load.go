@@ -160,7 +160,9 @@ func (ms *Matches) rate(before string) *Ratings {
 			}
 		}
 		for _, listed := range ms.all[day:i] {
-			ratings.Update(result(listed, at[listed.ID]))
+			if m := at[listed.ID]; m != nil || !listed.NoScore {
+				ratings.Update(result(listed, m))
+			}
 		}
 	}
 	return ratings

@@ -2,6 +2,7 @@ package lwp
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -79,5 +80,23 @@ func TestPriorsComeFromEarlierDays(t *testing.T) {
 	}
 	if changed == 0 {
 		t.Error("no later prior changed: the ratings do not follow the results")
+	}
+}
+
+// TestScheduledMatchesRateNobody adds a match that is listed without a score and without events, on the first day.
+func TestScheduledMatchesRateNobody(t *testing.T) {
+	ms := loadSeason(t)
+	before := make([]Prior, len(ms.Matches))
+	for i := range ms.Matches {
+		before[i] = ms.Matches[i].Prior
+	}
+	scheduled := ms.all[0]
+	scheduled.ID, scheduled.HomeScore, scheduled.AwayScore, scheduled.NoScore = -1, 0, 0, true
+	ms.all = slices.Insert(ms.all, 0, scheduled)
+	ms.rate("9999")
+	for i := range ms.Matches {
+		if ms.Matches[i].Prior != before[i] {
+			t.Fatalf("the prior of %s changed with a match that has not been played", ms.Matches[i].Date)
+		}
 	}
 }
