@@ -362,6 +362,9 @@ func (f *fn) shiftCount(x ast.Expr) string {
 	if tv := f.info.Types[x]; tv.Value != nil {
 		return f.constant(tv.Value, types.Typ[types.Uint], x.Pos())
 	}
+	if b, ok := f.typeOf(x).Underlying().(*types.Basic); ok && b.Info()&types.IsUnsigned == 0 {
+		return fmt.Sprintf("%s.ShiftCount(int64(%s))", runtimeAlias, f.expr(x)) // the interpreter takes a negative one for a large one
+	}
 	return f.expr(x)
 }
 

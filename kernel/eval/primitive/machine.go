@@ -142,6 +142,14 @@ func (m *Machine) Index(i, length int) int {
 	return i
 }
 
+// ShiftCount checks the count of a shift and returns it.
+func (m *Machine) ShiftCount(n int64) uint64 {
+	if n < 0 {
+		panic(runtimeError("negative shift amount"))
+	}
+	return uint64(n)
+}
+
 // Bounds checks the bounds of a slice expression: i of x[i:], j of x[:j], k of x[::k]; given names those that are written. The
 // capacity is -1 for a string, k is -1 where it is not written.
 func (m *Machine) Bounds(given string, i, j, k, length, capacity int) {
