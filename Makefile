@@ -12,6 +12,9 @@ LAB := jupyter/lab
 JUPYTER := out/jupyter
 FUZZTIME ?= 30s
 SOAK ?= 5m
+CELLS ?= $(or $(CANCHA_CELLS),kernel/eval/testdata/cells.txt kernel/eval/testdata/programs.txt)
+comma := ,
+space := $(subst ,, )
 
 # what Jupyter keeps, kept inside the checkout; kernels that the user has installed stay visible
 export JUPYTER_CONFIG_DIR := $(CURDIR)/$(JUPYTER)/config
@@ -21,10 +24,10 @@ export IPYTHONDIR := $(CURDIR)/$(JUPYTER)/ipython
 
 export PYTHON
 
-.PHONY: help build demo test lab symbols conformance integration windows crash survive soak fuzz bench bench-kernel bench-stream bench-rooms kernelspec
+.PHONY: help build demo test lab symbols conformance conformance-go integration windows crash survive soak fuzz bench bench-kernel bench-stream bench-rooms kernelspec
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
 
 build: ## bin/cancha
 	go build -o bin/cancha ./cmd/cancha
@@ -49,8 +52,12 @@ lab: kernelspec $(VENV)/made ## JupyterLab with the notebooks and the kernel of 
 symbols: ## regenerate what cells may import; "make symbols ONLY=wing" after a change in the library wing
 	go run ./internal/symbols/generate $(if $(ONLY),-only $(ONLY))
 
-conformance: build ## the protocol suite on the built kernel, check by check
+conformance: build ## the protocol suite on the built kernel, check by check, and archives of cells (CELLS="file …")
 	CANCHA_PROGRAM=$(CURDIR)/bin/cancha go test -count=1 -v -run TestCancha ./kernel/kerneltest
+	go run ./kernel/conformance -cells $(subst $(space),$(comma),$(strip $(CELLS)))
+
+conformance-go: build ## Go's own test programs as cells, beside compiled Go; FLAGS="-mode interp -n 60 -seed 7 -run chan/"
+	go run ./kernel/conformance $(if $(TREE),-tree $(TREE)) $(FLAGS)
 
 integration: build ## the Kafka tests, "windows" and "crash" on a real Apache Kafka (Java 17, Maven)
 	scripts/kafka.sh with go test -count=1 -p 1 ./stream/...

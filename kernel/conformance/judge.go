@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// verdict is how cells did beside the compiled program.
+type verdict string
+
+const (
+	equal   verdict = "equal"
+	refused verdict = "refused"  // with an error, before anything ran
+	wrong   verdict = "WRONG"    // they did something else
+	tooSlow verdict = "too slow" // not done in time
+	died    verdict = "DIED"     // the engine ended, and the compiled program does not
+)
+
+func verdicts() []verdict { return []verdict{equal, refused, tooSlow, wrong, died} }
+
+// judge compares what cells did with what the compiled program did. detail tells the first difference.
+func judge(p played, want behaviour) (v verdict, detail string) {
+	if p.late {
+		return tooSlow, ""
+	}
+	got := behaviour{Stdout: p.stdout, Stderr: withoutNotes(p.stderr)}
+	if f := p.failure; f != nil {
+		switch {
+		case f.Name == "compile error":
+			return refused, strings.Join(f.Traceback, "\n")
+		case f.Name == "panic":
+			got.Exit, got.Panic = 2, f.Value
+		case f.Name == "engine died":
+			got.Exit, got.Panic = exitStatus(f.Value)
+		default:
+			got.Exit, got.Panic = 2, f.Error()
+		}
+	}
+	detail = difference(got, want)
+	switch {
+	case detail == "":
+		return equal, ""
+	case p.failure != nil && p.failure.Name == "engine died" && want.Exit == 0:
+		return died, strings.Join(p.failure.Traceback, "\n")
+	}
+	return wrong, detail
+}
+
+var exitText = regexp.MustCompile(`exit status (\d+)|os\.Exit\(0\)`)
+
+// exitStatus is how an engine ended, read from the kernel's report.
+func exitStatus(report string) (exit int, panicked string) {
+	m := exitText.FindStringSubmatch(report)
+	if m == nil {
+		cause, _, _ := strings.Cut(report, "; all variables are lost")
+		return 2, strings.TrimPrefix(strings.TrimPrefix(cause, "panic: "), "fatal error: ")
+	}
+	exit, _ = strconv.Atoi(m[1])
+	return exit, ""
+}
+
+// note matches what the kernel itself tells a cell's author.
+var note = regexp.MustCompile(`(?m)^note: .*\n`)
+
+func withoutNotes(stderr string) string { return note.ReplaceAllString(stderr, "") }
+
+// address matches what differs from one process to the next.
+var address = regexp.MustCompile(`0x[0-9a-f]{5,}`)
+
+// difference tells the first thing that differs, "" for nothing.
+func difference(got, want behaviour) string {
+	mask := func(s string) string { return address.ReplaceAllString(strings.TrimSpace(s), "ADDRESS") }
+	if d := firstDifference(mask(got.Stdout), mask(want.Stdout)); d != "" {
+		return "stdout " + d
+	}
+	g, w := mask(got.Panic), mask(want.Panic)
+	if !samePanic(g, w) || got.Exit != want.Exit {
+		return fmt.Sprintf("ended with %s, want %s", ending(got), ending(want))
+	}
+	if d := firstDifference(mask(got.Stderr), mask(want.Stderr)); d != "" {
+		return "stderr " + d
+	}
+	return ""
+}
+
+func ending(b behaviour) string {
+	if b.Panic != "" {
+		return strconv.Quote(b.Panic)
+	}
+	return fmt.Sprintf("exit status %d", b.Exit)
+}
+
+// samePanic compares the values of two panics. The runtime says after its value that it was recovered and thrown again,
+// and writes of a value that is no basic type, error or Stringer only its type and where it is.
+func samePanic(got, want string) bool {
+	want, _, _ = strings.Cut(want, " [recovered")
+	if got == want {
+		return true
+	}
+	kind, _, ok := strings.Cut(want, ") ADDRESS")
+	return ok && strings.HasPrefix(want, "(") && strings.HasPrefix(got, kind)
+}
+
+// firstDifference shows the first line in which two texts differ.
+func firstDifference(got, want string) string {
+	if got == want {
+		return ""
+	}
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range max(len(g), len(w)) {
+		a, b := "(nothing)", "(nothing)"
+		if i < len(g) {
+			a = strconv.Quote(cut(g[i]))
+		}
+		if i < len(w) {
+			b = strconv.Quote(cut(w[i]))
+		}
+		if a != b {
+			return fmt.Sprintf("line %d: got %s, want %s", i+1, a, b)
+		}
+	}
+	return "in a long line"
+}
+
+func cut(s string) string {
+	const most = 300
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"cancha/kernel/cell"
+	"cancha/kernel/client"
+	"cancha/kernel/wire"
+)
+
+// notebook starts kernels, a fresh one for each run, and runs cells in them.
+type notebook struct {
+	kernel string
+	memory int // GB of address space
+	mode   string
+	limit  time.Duration
+	goOn   bool // run the cells behind one that fails too
+}
+
+// played is what cells did in a kernel.
+type played struct {
+	stdout, stderr string
+	failure        *cell.Error // of the first cell that failed
+	before         string      // stdout up to the end of that cell
+	late           bool        // they were not done in time
+	took           time.Duration
+}
+
+// kernelStart bounds how long a kernel may take to serve; with a workspace to build it is minutes, and once.
+const kernelStart = 5 * time.Minute
+
+// play runs cells in a kernel of their own.
+func (n notebook) play(ctx context.Context, cells []string) (p played, err error) {
+	dir, err := os.MkdirTemp("", "conformance-")
+	if err != nil {
+		return p, err
+	}
+	defer os.RemoveAll(dir)
+	k, err := client.Start(client.Config{
+		Argv: []string{"/bin/sh", "-c", fmt.Sprintf(`ulimit -v %d; exec "$0" "$@"`, n.memory<<20), n.kernel, "kernel", "{connection_file}"},
+		Dir:  dir, Env: []string{"CANCHA_ENGINE=" + n.mode}, Transport: "ipc",
+	})
+	if err != nil {
+		return p, err
+	}
+	defer k.Kill()
+	starting, cancel := context.WithTimeout(ctx, kernelStart)
+	defer cancel()
+	c, err := k.Connect(starting, client.Options{})
+	if err != nil {
+		return p, err
+	}
+	defer c.Close()
+	begin := time.Now()
+	running, cancel := context.WithTimeout(ctx, n.limit)
+	defer cancel()
+	var out output
+	for _, code := range cells {
+		reply, err := c.Execute(running, code, out.take)
+		if err != nil {
+			if ctx.Err() != nil {
+				return p, context.Cause(ctx)
+			}
+			p.late = errors.Is(err, context.DeadlineExceeded)
+			if !p.late {
+				return p, err
+			}
+			break
+		}
+		if reply.Status == cell.OK {
+			continue
+		}
+		if p.failure == nil {
+			p.failure = reply.Err
+			p.before, _ = out.texts()
+		}
+		if !n.goOn {
+			break
+		}
+	}
+	p.took = time.Since(begin)
+	p.stdout, p.stderr = out.texts()
+	return p, nil
+}
+
+// output gathers the streams of cells.
+type output struct {
+	mu             sync.Mutex
+	stdout, stderr strings.Builder
+}
+
+func (o *output) take(m wire.Message) {
+	if m.Header.Type != "stream" {
+		return
+	}
+	var s struct{ Name, Text string }
+	if json.Unmarshal(m.Content, &s) != nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if s.Name == "stdout" {
+		o.stdout.WriteString(s.Text)
+	} else {
+		o.stderr.WriteString(s.Text)
+	}
+}
+
+func (o *output) texts() (stdout, stderr string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.stdout.String(), o.stderr.String()
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// oracle tells what compiled programs do. It builds each with the Go on the PATH, runs it twice, and keeps what it saw: a
+// program that is asked for again, today or tomorrow, is not built again.
+type oracle struct {
+	dir string // of the answers kept, one file each
+}
+
+// oracleLimit bounds a program's run; the slowest takes six seconds alone on one core.
+const oracleLimit = 60 * time.Second
+
+// behaviour is what a program did.
+type behaviour struct {
+	Stdout string `json:"stdout"`
+	Stderr string `json:"stderr"` // without what the runtime reports at the end
+	Exit   int    `json:"exit"`   // exit status, -1 for a signal
+	Panic  string `json:"panic"`  // what stands behind "panic: " or "fatal error: "
+	// Unsteady tells that the second run did something else.
+	Unsteady bool `json:"unsteady,omitempty"`
+	// Fault is why there is no behaviour: it does not build, or does not end.
+	Fault string `json:"fault,omitempty"`
+}
+
+// ask returns what a program does.
+func (o oracle) ask(ctx context.Context, source string) (behaviour, error) {
+	sum := sha256.Sum256([]byte(runtime.Version() + "\x00" + source))
+	file := filepath.Join(o.dir, hex.EncodeToString(sum[:16])+".json")
+	var b behaviour
+	if raw, err := os.ReadFile(file); err == nil && json.Unmarshal(raw, &b) == nil {
+		return b, nil
+	}
+	b, err := run(ctx, source)
+	if err != nil {
+		return b, err
+	}
+	raw, err := json.Marshal(b)
+	if err != nil {
+		return b, err
+	}
+	return b, keep(file, raw)
+}
+
+// keep writes a file so that nobody sees half of it.
+func keep(file string, raw []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(file), ".new-")
+	if err != nil {
+		return err
+	}
+	_, err = temporary.Write(raw)
+	if err := errors.Join(err, temporary.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temporary.Name(), file)
+}
+
+// run builds a program and runs it twice.
+func run(ctx context.Context, source string) (behaviour, error) {
+	dir, err := os.MkdirTemp("", "conformance-")
+	if err != nil {
+		return behaviour{}, err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.WriteFile(filepath.Join(dir, "program.go"), []byte(source), 0o600); err != nil {
+		return behaviour{}, err
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-p=1", "-ldflags=-s -w", "-o", "program", "program.go")
+	build.Dir = dir
+	build.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GO111MODULE=off", "GOEXPERIMENT=", "GOENV=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		return behaviour{Fault: "it does not build: " + strings.TrimSpace(string(out))}, ctx.Err()
+	}
+	first, err := once(ctx, dir)
+	if err != nil || first.Fault != "" {
+		return first, err
+	}
+	second, err := once(ctx, dir)
+	first.Unsteady = difference(first, second) != ""
+	return first, err
+}
+
+// once runs the program that was built in dir, in an empty folder.
+func once(ctx context.Context, dir string) (behaviour, error) {
+	empty, err := os.MkdirTemp(dir, "run-")
+	if err != nil {
+		return behaviour{}, err
+	}
+	limited, cancel := context.WithTimeout(ctx, oracleLimit)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(limited, filepath.Join(dir, "program"))
+	cmd.Dir, cmd.Stdout, cmd.Stderr = empty, &stdout, &stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	err = cmd.Run()
+	if limited.Err() != nil {
+		return behaviour{Fault: fmt.Sprintf("it does not end in %v", oracleLimit)}, ctx.Err()
+	}
+	b := behaviour{Stdout: stdout.String(), Exit: cmd.ProcessState.ExitCode()}
+	b.Stderr, b.Panic = cutReport(stderr.String())
+	if err != nil && b.Exit == 0 {
+		return behaviour{Fault: err.Error()}, nil
+	}
+	return b, nil
+}
+
+// report matches how the runtime begins to tell why it ends a program.
+var report = regexp.MustCompile(`(?m)^(panic: |fatal error: )`)
+
+// cutReport takes the runtime's last words from a program's error output: what comes before, and the value of the panic.
+func cutReport(stderr string) (before, panicked string) {
+	at := report.FindStringIndex(stderr)
+	if at == nil {
+		return stderr, ""
+	}
+	text, _, _ := strings.Cut(stderr[at[1]:], "\n\ngoroutine ")
+	text, _, _ = strings.Cut(text, "\n[signal ")
+	text, _, _ = strings.Cut(text, "\n\truntime.")
+	return stderr[:at[0]], strings.TrimSpace(text)
+}
