@@ -1,0 +1,146 @@
+package magic
+
+import (
+	"strings"
+)
+
+// Argument is what the arguments of a magic are made of, for completion.
+type Argument int
+
+// What arguments can be.
+const (
+	None Argument = iota
+	Statement
+	Path
+	Variable // of the environment
+	Engine
+	Module
+	Magic
+)
+
+// Spec is what is known of a magic.
+type Spec struct {
+	Name        string
+	Line, Whole bool // can be written with one sign, with two
+	Go          bool // takes Go: a line magic a statement, a cell magic the rest of the cell
+	Argument    Argument
+	Usage       string // "%time STATEMENT"; two of them are parted by a line break
+	Brief       string // one line
+	Doc         string // what more there is to know
+}
+
+// All are the magics, in the order of their names.
+func All() []Spec {
+	return []Spec{
+		{
+			Name: "cd", Line: true, Argument: Path, Usage: "%cd DIR", Brief: "change the working directory",
+			Doc: "Without a directory it goes home; ~ is home too, and - the directory before.",
+		},
+		{
+			Name: "engine", Line: true, Argument: Engine, Usage: "%engine\n%engine native|interp|auto", Brief: "tell or choose what runs cells",
+			Doc: "native compiles cells, interp interprets them, auto decides by the cell. It counts from the next line on.",
+		},
+		{
+			Name: "env", Line: true, Argument: Variable, Usage: "%env\n%env NAME\n%env NAME=value", Brief: "list, show or set environment variables",
+			Doc: "In the list, values of names with KEY, TOKEN, SECRET or PASSW in them are hidden.",
+		},
+		{
+			Name: "get", Line: true, Argument: Module, Usage: "%get MODULE[@VERSION]\n%get ./DIR", Brief: "make a module's packages ready for import",
+			Doc: "Without a version it takes the latest.",
+		},
+		{Name: "help", Line: true, Argument: Magic, Usage: "%help [MAGIC]", Brief: "explain the magics, or one of them"},
+		{
+			Name: "interp", Whole: true, Go: true, Usage: "%%interp", Brief: "interpret this cell",
+			Doc: "It is %engine interp for one cell.",
+		},
+		{Name: "lsmagic", Line: true, Usage: "%lsmagic", Brief: "list the magics"},
+		{
+			Name: "native", Whole: true, Go: true, Usage: "%%native", Brief: "compile this cell",
+			Doc: "It is %engine native for one cell.",
+		},
+		{Name: "pwd", Line: true, Usage: "%pwd", Brief: "print the working directory"},
+		{
+			Name: "reset", Line: true, Usage: "%reset [-f]", Brief: "forget all names that cells have declared or imported",
+			Doc: "It does not ask. What runs in the background goes on.",
+		},
+		{
+			Name: "time", Line: true, Whole: true, Go: true, Argument: Statement, Usage: "%time STATEMENT\n%%time", Brief: "run a statement, or the cell, and tell how long it took",
+			Doc: "Wall time, time of the processor and allocations are those of the whole process, so background work counts. Compiling is not measured.",
+		},
+		{
+			Name: "timeit", Line: true, Whole: true, Go: true, Argument: Statement, Usage: "%timeit [-n LOOPS] [-r RUNS] STATEMENT\n%%timeit [-n LOOPS] [-r RUNS]", Brief: "time a statement, or the cell, by running it often",
+			Doc: "Without -n it takes so many loops that a run lasts a fifth of a second at least; without -r there are 7 runs. What the statement declares is gone after each loop.",
+		},
+		{Name: "who", Line: true, Usage: "%who", Brief: "list the names that cells have declared"},
+		{Name: "whos", Line: true, Usage: "%whos", Brief: "list the names that cells have declared, with type, value and cell"},
+		{
+			Name: "writefile", Whole: true, Argument: Path, Usage: "%%writefile [-a] PATH", Brief: "write the rest of the cell into a file",
+			Doc: "With -a it is added to the end of the file.",
+		},
+	}
+}
+
+// Lookup finds a magic by its name without signs.
+func Lookup(name string) (Spec, bool) {
+	for _, s := range All() {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Spec{}, false
+}
+
+// Forms are the ways to write a magic's name: %time and %%time.
+func (s Spec) Forms() []string {
+	var forms []string
+	if s.Line {
+		forms = append(forms, "%"+s.Name)
+	}
+	if s.Whole {
+		forms = append(forms, "%%"+s.Name)
+	}
+	return forms
+}
+
+// Text explains the magic: usage, then what it does.
+func (s Spec) Text() string {
+	text := s.Usage + "\n\n" + strings.ToUpper(s.Brief[:1]) + s.Brief[1:] + "."
+	if s.Doc != "" {
+		text += "\n" + s.Doc
+	}
+	return text
+}
+
+// Near returns the magics, with their signs, whose names are like an unknown one: that begin with it or with which it begins, or
+// that two slips of the finger at most part from it.
+func Near(unknown string) []string {
+	unknown = strings.ToLower(unknown)
+	var near []string
+	for _, s := range All() {
+		begins := unknown != "" && (strings.HasPrefix(s.Name, unknown) || len(s.Name) > 2 && strings.HasPrefix(unknown, s.Name))
+		if begins || distance(unknown, s.Name) <= min(2, len(unknown)-1) {
+			near = append(near, s.Forms()[0])
+		}
+	}
+	return near
+}
+
+// distance counts the letters to be put in, left out, or taken for others (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
