@@ -88,8 +88,13 @@ func (s *Scope) Check(name, code string) (*Cell, error) {
 	return s.check(name, code)
 }
 
-func (s *Scope) check(name, code string) (c *Cell, err error) {
-	b := newBuilder(s, name, code)
+func (s *Scope) check(name, code string) (*Cell, error) {
+	return newBuilder(s, name, code).run()
+}
+
+// run takes the cell through all steps.
+func (b *builder) run() (c *Cell, err error) {
+	name := b.cell.Name
 	defer func() {
 		if p := recover(); p != nil { // the checker, on a tree it was not made for
 			b.errs.add(0, fmt.Sprintf("the cell cannot be checked: %v", p))
@@ -127,6 +132,7 @@ type builder struct {
 	declared          map[string]bool // names that Decls declare
 	specs             []ast.Spec      // imports that the cell needs
 	placeholders      map[ast.Stmt]*ast.GenDecl
+	loop, value       bool // see CheckLoop
 }
 
 func newBuilder(s *Scope, name, code string) *builder {
@@ -137,7 +143,7 @@ func newBuilder(s *Scope, name, code string) *builder {
 			Local: map[*types.Var]*types.Var{}, imported: map[string]string{}, text: newText(name, code), scope: s,
 		},
 	}
-	b.errs.text = b.cell.text
+	b.errs.text, b.errs.plain = b.cell.text, b.plainNames
 	return b
 }
 
@@ -155,6 +161,13 @@ func (b *builder) parse() {
 	}
 	b.imps = b.file(declPrefix, keep(code, pieces, importing), "")
 	b.decls = b.file(declPrefix, keep(code, pieces, declaration), "")
+	if b.loop {
+		b.body = b.file(loopPrefix, keep(code, pieces, statement, variable), loopSuffix)
+		if b.value {
+			b.dropValue()
+		}
+		return
+	}
 	b.body = b.file(bodyPrefix, keep(code, pieces, statement, variable), "\n}")
 }
 

@@ -70,9 +70,10 @@ func caret(line string, number, column int) []string {
 
 // collector gathers a cell's diagnostics in the order of their positions.
 type collector struct {
-	text *text
-	list []Diagnostic
-	seen map[string]bool
+	text  *text
+	list  []Diagnostic
+	seen  map[string]bool
+	plain func(text string) string // writes types as a person knows them
 }
 
 func (c *collector) add(offset int, msg string) {
@@ -123,7 +124,7 @@ func (c *collector) addType(fset *token.FileSet, err error) {
 	if strings.HasPrefix(e.Msg, "\t") { // the second half of an error: where the other declaration is
 		return
 	}
-	c.add(c.text.offset(fset, e.Pos), strings.ReplaceAll(e.Msg, bodyName, "the cell"))
+	c.add(c.text.offset(fset, e.Pos), c.plain(strings.ReplaceAll(e.Msg, bodyName, "the cell")))
 }
 
 func (c *collector) err(name string) error {

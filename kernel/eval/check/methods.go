@@ -79,6 +79,7 @@ func (b *builder) declareMethods(adopted, originals []*ast.FuncDecl) {
 		Error: func(err error) { b.errs.addType(b.fset, err) }}
 	file := *b.decls
 	b.withImports(&file)
+	defer b.nameCells()()
 	_ = types.NewChecker(&conf, b.fset, pkg, info).Files([]*ast.File{&file}) // errors are collected
 	if len(b.errs.list) > 0 {
 		return

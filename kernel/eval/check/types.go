@@ -16,19 +16,25 @@ func (b *builder) check() {
 	b.withImports(b.decls)
 	b.withImports(b.body)
 	before := len(b.errs.list)
-	b.run()
+	b.checkTypes()
 	if b.nameFields() {
-		b.errs = collector{text: c.text, list: b.errs.list[:before:before]}
+		b.errs = collector{text: c.text, plain: b.plainNames, list: b.errs.list[:before:before]}
 		c.Info, c.Pkg = newInfo(), types.NewPackage(c.Pkg.Path(), c.Pkg.Name())
 		b.insertObjects(c.Pkg)
-		b.run()
+		b.checkTypes()
 	}
 	b.refusePhantoms()
 }
 
-func (b *builder) run() {
+func (b *builder) checkTypes() {
+	defer b.nameCells()()
 	conf := types.Config{Importer: b.importer, GoVersion: GoVersion, Error: b.typeFault}
 	_ = types.NewChecker(&conf, b.fset, b.cell.Pkg, b.cell.Info).Files([]*ast.File{b.decls, b.body}) // errors are collected
+}
+
+// plainNames writes the types in an error as a person knows them.
+func (b *builder) plainNames(text string) string {
+	return b.Scope.plainNames(text, func(name string) bool { return b.declared[name] })
 }
 
 // nameFields writes the field names into literals like P{"Ana", 1} whose type an earlier cell declared, with fields that are

@@ -1,0 +1,133 @@
+package check
+
+import (
+	"go/types"
+	"maps"
+	"regexp"
+	"slices"
+)
+
+// To go/types each cell is a package main of its own. So that its errors tell apart the types that several cells call P, the
+// packages of earlier cells bear the names of their cells while it works; afterwards the text is what the compiler would have
+// said, but for types that have been declared anew: those are called "P (cell 3)".
+
+// nameMark encloses a cell's name where it stands for that of a package. As in bodyName, no cell spells it by accident.
+const nameMark = "ᐧ"
+
+var markedType = regexp.MustCompile(nameMark + `([^` + nameMark + `]+)` + nameMark + `\.([\pL_][\pL\pN_]*)(\[[^\[\]]*\])?`)
+
+// nameCells gives the packages of the cells so far their names, until restore is called.
+func (s *Scope) nameCells() (restore func()) {
+	for pkg, name := range s.cells {
+		pkg.SetName(nameMark + name + nameMark)
+	}
+	return func() {
+		for pkg := range s.cells {
+			pkg.SetName("main")
+		}
+	}
+}
+
+// plainNames writes marked types as a person knows them. Anew tells of names that the cell at hand declares.
+func (s *Scope) plainNames(text string, anew func(name string) bool) string {
+	return markedType.ReplaceAllStringFunc(text, func(marked string) string {
+		m := markedType.FindStringSubmatch(marked)
+		cell, name, args := m[1], m[2], m[3]
+		o, ok := s.objects[name].(*types.TypeName)
+		if ok && !anew(name) && s.cells[o.Pkg()] == cell {
+			return name + args
+		}
+		return name + args + " (" + cell + ")"
+	})
+}
+
+// typeString writes a type as a person knows it.
+func (s *Scope) typeString(t types.Type) string {
+	defer s.nameCells()()
+	text := types.TypeString(t, func(p *types.Package) string { return p.Name() })
+	return s.plainNames(text, func(string) bool { return false })
+}
+
+// Declared is what is known of a name of the session.
+type Declared struct {
+	Name string
+	Kind string // as Match.Type: variable, constant, function, type
+	Type string // of a type, what it is made of
+	Cell string // "cell 3"
+}
+
+// Declared lists the names that cells have declared, in order.
+func (s *Scope) Declared() []Declared {
+	var all []Declared
+	for _, name := range s.Names() {
+		s.mu.Lock()
+		all = append(all, s.declared(name))
+		s.mu.Unlock()
+	}
+	return all
+}
+
+func (s *Scope) declared(name string) Declared {
+	o := s.objects[name]
+	if o == nil { // forgotten meanwhile
+		return Declared{Name: name}
+	}
+	t := o.Type()
+	if _, ok := o.(*types.TypeName); ok {
+		t = t.Underlying()
+	}
+	cell, _, _, _ := s.Position(o.Pos())
+	return Declared{Name: name, Kind: kindOfObject(o), Type: s.typeString(t), Cell: cell}
+}
+
+// TypeCell returns the cell that has given a type's name its newest meaning, "" where the name is of no type.
+func (s *Scope) TypeCell(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, ok := s.objects[name].(*types.TypeName)
+	if !ok {
+		return ""
+	}
+	cell, _, _, _ := s.Position(o.Pos())
+	return cell
+}
+
+// DeclaredIn returns the cell that an object of the session was declared in, "" for any other.
+func (c *Cell) DeclaredIn(o types.Object) string {
+	cell, _, _, _ := c.scope.Position(o.Pos())
+	return cell
+}
+
+// Reset forgets all names and imports. What is running with them goes on.
+func (s *Scope) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.objects)
+	clear(s.imports)
+	s.dots = nil
+}
+
+// mark is what a scope was, and the methods that it has taken in since.
+type mark struct {
+	objects map[string]types.Object
+	imports map[string]string
+	dots    []string
+	methods []*types.Func
+}
+
+// Mark remembers what the scope holds. Undo takes back the cells that were committed since: of several pieces of a cell one
+// has turned out to be wrong before the first of them ran.
+func (s *Scope) Mark() (undo func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := &mark{objects: maps.Clone(s.objects), imports: maps.Clone(s.imports), dots: slices.Clone(s.dots)}
+	s.marked = m
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.objects, s.imports, s.dots = m.objects, m.imports, m.dots
+		for _, f := range m.methods {
+			s.phantom[f] = true
+		}
+	}
+}

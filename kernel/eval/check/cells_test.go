@@ -1,0 +1,119 @@
+package check
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTypesOfCells names types of earlier cells as the compiler would, and those declared anew since with their cells.
+func TestTypesOfCells(t *testing.T) {
+	before := []string{
+		"type P struct{ X int }\nfunc use(p P) {}\np := P{1}\nvar q *P",
+		"type P struct{ X, Y int }\nvar list []P",
+		"type Q[T any] struct{ v T }\nvar qi Q[int]\ntype same int",
+		"type Q[T any] struct{ w T }",
+	}
+	tests := []struct{ name, code, want string }{
+		{"current", "var x int = P{1, 2}", "cannot use P{…} (value of struct type P) as int value in variable declaration"},
+		{"in a composite", "var x int = list", "cannot use list (variable of type []P) as int value in variable declaration"},
+		{"old beside new", "var x P = p", "cannot use p (variable of struct type P (cell 1)) as P value in variable declaration"},
+		{"pointer to old", "var x *P = q", "cannot use q (variable of type *P (cell 1)) as *P value in variable declaration"},
+		{"old parameter", "use(P{})", "cannot use P{} (value of struct type P) as P (cell 1) value in argument to use"},
+		{"declared anew by this cell", "type P struct{}\nvar x P = list[0]", "cannot use list[0] (variable of struct type P (cell 2)) as P value in variable declaration"},
+		{"generic", "var x Q[int] = qi", "cannot use qi (variable of struct type Q[int] (cell 3)) as Q[int] value in variable declaration"},
+		{"member", "p.Y", "p.Y undefined (type P (cell 1) has no field or method Y)"},
+		{"another package", "var x same = time.Second", "cannot use time.Second (constant 1000000000 of int64 type time.Duration) as same value in variable declaration"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := session(t, before...).Check("cell 9", tt.code)
+			if err == nil || !strings.HasSuffix(err.Error(), ": "+tt.want) {
+				t.Errorf("got  %v\nwant %s", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestDeclared(t *testing.T) {
+	s := session(t, "type P struct{ X int }\np := P{1}", "type P struct{}\nconst c = 1.5\nfunc f(p P) (int, error) { return 0, nil }\nimport str \"strings\"", "m := map[string]P{}")
+	want := []Declared{
+		{"P", "type", "struct{}", "cell 2"},
+		{"c", "constant", "untyped float", "cell 2"},
+		{"f", "function", "func(p P) (int, error)", "cell 2"},
+		{"m", "variable", "map[string]P", "cell 3"},
+		{"p", "variable", "P (cell 1)", "cell 1"},
+	}
+	if got := s.Declared(); !slices.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	if got := s.TypeCell("P") + s.TypeCell("p") + s.TypeCell("none"); got != "cell 2" {
+		t.Errorf("the newest P is of %q, want cell 2", got)
+	}
+	s.Reset()
+	if got := s.Declared(); len(got) > 0 {
+		t.Errorf("got %v after a reset", got)
+	}
+	if _, err := s.Check("cell 4", "str.ToUpper(\"a\")"); err == nil {
+		t.Error("the import of before the reset still counts")
+	}
+}
+
+func TestMark(t *testing.T) {
+	s := session(t, "x := 1\ntype T struct{}")
+	undo := s.Mark()
+	for i, code := range []string{"x := \"a\"\ny := 1\nimport str \"strings\"", "func (t T) M() {}"} {
+		c, err := s.Check("cell "+string(rune('2'+i)), code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Lock()
+		s.Commit(c)
+		s.Unlock()
+	}
+	undo()
+	for _, code := range []string{"y", "str.Lower", "T{}.M()", "x + \"a\""} {
+		if _, err := s.Check("cell 3", code); err == nil {
+			t.Errorf("%s is accepted after undo", code)
+		}
+	}
+	if _, err := s.Check("cell 3", "x + 1\nfunc (t T) M() {}"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCheckLoop(t *testing.T) {
+	tests := []struct{ name, code, want string }{ // want: of the error
+		{"call", "fmt.Sprint(1)", ""},
+		{"without value", "clear(m)", ""},
+		{"expression", "x + 1", ""},
+		{"two values", "strconv.Atoi(\"1\")", ""},
+		{"builtin", "len(m)", ""},
+		{"conversion", "float64(x)", ""},
+		{"declaration", "x := 2; _ = x", ""},
+		{"lines", "s := 0\nfor i := range 3 {\n\ts += i\n}\ns", ""},
+		{"return in a function", "func() int { return 1 }()", ""},
+		{"function of its own", "f := func() int { return x }\nf()", ""},
+		{"wrong", "x := 1\ny + 1", "cell 2:2:1: undefined: y"},
+		{"syntax", "x +", "cell 2:1:4: syntax error: expected operand, found the end of the cell"},
+		{"return", "if x > 1 {\n return }", "cell 2:2:2: what is timed cannot leave its cell: the loop around it would end"},
+		{"break", "break", "cell 2:1:1: break not in for, switch, or select statement"},
+		{"function", "func g() {}", "cell 2:1:1: what is timed cannot declare constants, types and functions: declare them in a cell of their own"},
+		{"closing bracket", "}; {", "cell 2:1:1: syntax error: unexpected }"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := session(t, "x := 1\nm := map[string]int{}").CheckLoop("cell 2", tt.code)
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if got != tt.want {
+				t.Fatalf("got %q, want %q", got, tt.want)
+			}
+			if err == nil && len(c.Objects) > 0 {
+				t.Errorf("declares %v", c.Objects)
+			}
+		})
+	}
+}
