@@ -35,6 +35,7 @@ type Cell struct {
 	Objects []types.Object            // what the cell declares, in order; local variables of Body as variables of the package
 	Local   map[*types.Var]*types.Var // variable of Body's outermost block → its entry in Objects
 	Main    *types.Func               // func main, nil without one
+	Unused  map[token.Pos]bool        // where variables are declared that nothing uses, which a cell may
 
 	imported map[string]string
 	dots     []string
@@ -60,6 +61,12 @@ type Method struct {
 func (c *Cell) Position(pos token.Pos) (line, column int) {
 	return c.text.position(c.text.offset(c.scope.fset, pos))
 }
+
+// Code is the cell's text.
+func (c *Cell) Code() string { return c.text.code }
+
+// Offset returns the byte of the cell's text at which a node of this cell begins or ends.
+func (c *Cell) Offset(pos token.Pos) int { return c.text.offset(c.scope.fset, pos) }
 
 // Refuse returns the error that refuses the cell because of a node.
 func (c *Cell) Refuse(pos token.Pos, format string, args ...any) error {
@@ -140,7 +147,7 @@ func newBuilder(s *Scope, name, code string) *builder {
 		Scope: s,
 		cell: &Cell{
 			Name: name, Pkg: types.NewPackage("main", "main"), Info: newInfo(), Moved: map[ast.Stmt]*Moved{},
-			Local: map[*types.Var]*types.Var{}, imported: map[string]string{}, text: newText(name, code), scope: s,
+			Local: map[*types.Var]*types.Var{}, Unused: map[token.Pos]bool{}, imported: map[string]string{}, text: newText(name, code), scope: s,
 		},
 	}
 	b.errs.text, b.errs.plain = b.cell.text, b.plainNames

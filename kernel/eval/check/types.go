@@ -86,6 +86,10 @@ func isNamed(x ast.Expr) bool {
 // typeFault takes what the type checker says, but for "is not used" of the cell's last expression: that one is shown.
 func (b *builder) typeFault(err error) {
 	var e types.Error
+	if errors.As(err, &e) && e.Soft && strings.HasPrefix(e.Msg, "declared and not used") {
+		b.cell.Unused[e.Pos] = true
+		return
+	}
 	list := b.cell.Body.Body.List
 	if errors.As(err, &e) && len(list) > 0 && strings.HasSuffix(e.Msg, "is not used") {
 		if last, ok := list[len(list)-1].(*ast.ExprStmt); ok && last.Pos() <= e.Pos && e.Pos < last.End() {

@@ -109,10 +109,10 @@ func (m *Machine) Check() {
 	if r.Context().Err() == nil {
 		return
 	}
-	if _, off := m.unwinding.Load(goroutineID()); off {
+	if _, off := m.unwinding.Load(goroutineID()); off || throwing() {
 		return
 	}
-	panic(interrupted{})
+	m.throw()
 }
 
 // Leave makes those goroutines of a run end that are in a recursion which does not seem to end, deferred calls made; nil lets
@@ -148,7 +148,7 @@ func (m *Machine) done() <-chan struct{} {
 		return nil
 	}
 	if r.Context().Err() != nil {
-		if _, off := m.unwinding.Load(goroutineID()); off {
+		if _, off := m.unwinding.Load(goroutineID()); off || throwing() {
 			return nil
 		}
 	}

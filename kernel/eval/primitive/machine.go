@@ -20,6 +20,10 @@ type Machine struct {
 	declared map[reflect.Type]*declared
 	bound    map[methodKey]method
 
+	declarations map[reflect.Type]declaration                      // where types were declared; guarded by mu
+	origin       func(t reflect.Type) (name, cell string, ok bool) // see OnOrigin
+	newest       func(name string) (cell string)                   // see OnNewest
+
 	wrappers *wrappers
 
 	stop       func(bool)           // sets the lowered program's stop variable
@@ -62,13 +66,14 @@ type Config struct {
 // New returns a machine without declared types.
 func New(c Config) *Machine {
 	m := &Machine{
-		flush:    c.Flush,
-		exit:     c.Exit,
-		declared: map[reflect.Type]*declared{},
-		bound:    map[methodKey]method{},
-		wrappers: newWrappers(c.Symbols),
-		stop:     func(bool) {},
-		trace:    c.Trace,
+		flush:        c.Flush,
+		exit:         c.Exit,
+		declared:     map[reflect.Type]*declared{},
+		bound:        map[methodKey]method{},
+		declarations: map[reflect.Type]declaration{},
+		wrappers:     newWrappers(c.Symbols),
+		stop:         func(bool) {},
+		trace:        c.Trace,
 
 		tasks:      map[*cellio.Run]int{},
 		interrupts: map[*cellio.Run]bool{},
@@ -183,7 +188,7 @@ func (m *Machine) Symbols() map[string]reflect.Value {
 	v := reflect.ValueOf(m)
 	for i := range v.NumMethod() {
 		name := v.Type().Method(i).Name
-		if !strings.HasPrefix(name, "On") && name != "Leave" && name != "Depth" {
+		if _, taken := s[name]; !taken && !strings.HasPrefix(name, "On") && name != "Leave" && name != "Depth" {
 			s[name] = v.Method(i)
 		}
 	}

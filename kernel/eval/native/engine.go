@@ -1,0 +1,198 @@
+package native
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"go/token"
+	"go/types"
+	"reflect"
+	"sync"
+	"sync/atomic"
+
+	"cancha/kernel/eval/native/support"
+)
+
+// Unit is a compiled cell.
+type Unit struct {
+	Path    string // import path of its package
+	folder  string // where its package and plugin are kept
+	cells   []*Unit
+	stop    *uint32
+	Symbols map[string]reflect.Value
+}
+
+// Engine compiles the cells of one program and loads them. Its methods are used by one goroutine, but for Stop.
+type Engine struct {
+	tools   Toolchain
+	machine support.Machine
+
+	objects map[types.Object]at
+	fields  map[*types.Var]fieldAt
+	loaded  map[string]int // how many times a package of this content has been loaded
+
+	mu        sync.Mutex
+	stops     []*uint32
+	functions map[*types.Func]*function
+	stopping  bool
+}
+
+// at is where an object of the cells is to be found.
+type at struct {
+	unit *Unit
+	name string
+}
+
+type fieldAt struct {
+	owner *types.TypeName
+	index int
+}
+
+// function is a loaded function that can be made to call another.
+type function struct {
+	support.Function
+	moved bool
+}
+
+// New returns an engine without cells.
+func New(tools Toolchain, machine support.Machine) *Engine {
+	return &Engine{
+		tools: tools, machine: machine,
+		objects: map[types.Object]at{}, fields: map[*types.Var]fieldAt{}, loaded: map[string]int{},
+		functions: map[*types.Func]*function{},
+	}
+}
+
+// Symbol returns where a compiled cell's type, function is found: its package's path and the exported name there; ok is
+// false for anything else.
+func (e *Engine) Symbol(o types.Object) (path, name string, ok bool) {
+	x, ok := e.objects[o]
+	if !ok {
+		return "", "", false
+	}
+	return x.unit.Path, x.name, true
+}
+
+// Field returns the exported name of the function that returns the pointer to a field that is not exported ("P") or its
+// value ("G").
+func (e *Engine) Field(form string, v *types.Var) (path, name string, ok bool) {
+	f, ok := e.fields[v.Origin()]
+	if !ok {
+		return "", "", false
+	}
+	return e.objects[f.owner].unit.Path, fieldFunc(form, f.owner, f.index), true
+}
+
+// Maker returns the exported name of the function that builds a struct with fields that are not exported.
+func (e *Engine) Maker(o *types.TypeName) (path, name string) {
+	return e.objects[o].unit.Path, "L" + mark + o.Name()
+}
+
+func (w *writer) earlier(o types.Object, pos token.Pos) at {
+	x, ok := w.engine.objects[o]
+	if !ok {
+		refuse(pos, "%s was declared by an interpreted cell, which a compiled one cannot use: run its cell again", o.Name())
+	}
+	return x
+}
+
+// packageName is the name of an earlier cell's package in this one.
+func (w *writer) packageName(u *Unit) string {
+	if name, ok := w.cells[u]; ok {
+		return name
+	}
+	name := fmt.Sprintf("c%d%s", len(w.cells)+1, mark)
+	w.cells[u] = name
+	w.cellOrder = append(w.cellOrder, u)
+	return name
+}
+
+// Build compiles what Write wrote. The unit is not part of the program until Load. The error names what the compiler said.
+func (e *Engine) Build(ctx context.Context, s *Source) (*Unit, error) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%s\n", e.tools.ImportConfig, s.Text)
+	for _, u := range s.Cells {
+		fmt.Fprintln(h, u.Path)
+	}
+	id := hex.EncodeToString(h.Sum(nil))[:16]
+	e.loaded[id]++
+	if n := e.loaded[id]; n > 1 {
+		id = fmt.Sprintf("%s-%d", id, n)
+	}
+	u := &Unit{Path: "cells/" + id, cells: s.Cells}
+	return u, e.tools.build(ctx, u, s.Text)
+}
+
+// Load loads a built unit and makes its declarations known to later cells. Place is as in [support.Host].
+func (e *Engine) Load(s *Source, u *Unit, place func(name string, t reflect.Type) reflect.Value) (run func(), err error) {
+	bind, err := open(e.tools.plugin(u))
+	if err != nil {
+		return nil, fmt.Errorf("load the compiled cell: %w", err)
+	}
+	h := &support.Host{Machine: e.machine, Place: place, Symbols: map[string]reflect.Value{}, Functions: map[string]support.Function{}}
+	bind(h)
+	u.Symbols, u.stop = h.Symbols, h.Stop
+	for _, x := range s.exports {
+		e.objects[x.object] = at{u, x.name}
+	}
+	for _, f := range s.fields {
+		e.fields[f.field] = fieldAt{f.owner, f.index}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, f := range s.Changed {
+		_, name := switchName(f)
+		e.functions[f] = &function{Function: h.Functions[name]}
+	}
+	e.stops = append(e.stops, u.stop)
+	e.set(u.stop)
+	return h.Run, nil
+}
+
+// Stop makes compiled code ask whether it is to stop.
+func (e *Engine) Stop(on bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stopping = on
+	for _, flag := range e.stops {
+		e.set(flag)
+	}
+	for _, f := range e.functions {
+		e.setFunction(f)
+	}
+}
+
+func (e *Engine) set(flag *uint32) {
+	n := uint32(0)
+	if e.stopping {
+		n = 1
+	}
+	atomic.StoreUint32(flag, n)
+}
+
+func (e *Engine) setFunction(f *function) {
+	if f.Flag == nil {
+		return
+	}
+	n := uint32(0)
+	if e.stopping || f.moved {
+		n = 1
+	}
+	atomic.StoreUint32(f.Flag, n)
+}
+
+// Redirect makes old call new from now on, which has the same signature. It tells whether old is a compiled function that
+// can.
+func (e *Engine) Redirect(old *types.Func, new reflect.Value) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	f := e.functions[old]
+	if f == nil || new.Type() != f.To.Type().Elem() {
+		return false
+	}
+	f.To.Elem().Set(new)
+	f.moved = true
+	e.setFunction(f)
+	return true
+}

@@ -1,0 +1,132 @@
+package native
+
+import (
+	"fmt"
+	"go/types"
+	"strings"
+)
+
+// exports writes what other cells may use of this one, and the function that ties the cell to the engine.
+func (w *writer) exports() string {
+	var b, bind strings.Builder
+	fmt.Fprintf(&b, "type %s struct{}\n", cellType)
+	fmt.Fprintf(&bind, "func (%s) Bind(h%s *%s.Host) {\n%s = h%s.Machine\n", cellType, mark, supportName, machineName, mark)
+	for _, o := range w.cell.Objects {
+		switch o := o.(type) {
+		case *types.TypeName:
+			w.exportType(&b, &bind, o)
+		case *types.Func:
+			if o.Name() != "main" && o.Name() != "_" {
+				w.exportFunc(&b, &bind, o)
+			}
+		}
+	}
+	for _, f := range w.out.Changed {
+		v, name := switchName(f)
+		flag := "nil"
+		if strings.Contains(w.bodyOf(f), v+"flag") {
+			fmt.Fprintf(&b, "var %sflag uint32\n", v)
+			flag = "&" + v + "flag"
+		}
+		fmt.Fprintf(&b, "var %sto %s\n", v, w.switchType(f))
+		fmt.Fprintf(&bind, "h%s.Function(%q, %s, &%sto)\n", mark, name, flag, v)
+	}
+	for _, p := range w.order { // after all types have been written, which add none
+		fmt.Fprintf(&bind, "%s = %s.Variable[%s](h%s, %q)\n", p, supportName, w.places[p], mark, strings.TrimPrefix(p, "v"+mark))
+	}
+	fmt.Fprintf(&bind, "h%s.Stop, h%s.Run = &%s, %s\n}\n", mark, mark, stopName, runName)
+	return b.String() + bind.String()
+}
+
+// bodyOf is the beginning that a function got.
+func (w *writer) bodyOf(f *types.Func) string {
+	for _, text := range w.inside {
+		if v, _ := switchName(f); strings.Contains(text, v+"to(") {
+			return text
+		}
+	}
+	return ""
+}
+
+func (w *writer) exportType(b, bind *strings.Builder, o *types.TypeName) {
+	list := typeParamsOf(o)
+	params, args := w.typeParams(list, o.Pos())
+	name := typeExport(o)
+	fmt.Fprintf(b, "type %s%s = %s%s\n", name, params, o.Name(), args)
+	w.out.exports = append(w.out.exports, export{o, name})
+	constraint := false
+	if i, ok := o.Type().Underlying().(*types.Interface); ok {
+		constraint = !i.IsMethodSet()
+	}
+	if list.Len() == 0 && !constraint {
+		fmt.Fprintf(bind, "h%s.Symbol(%q, (*%s)(nil))\n", mark, name, o.Name())
+	}
+	n, ok := o.Type().(*types.Named)
+	if s, isStruct := o.Type().Underlying().(*types.Struct); ok && isStruct && !o.IsAlias() {
+		w.exportFields(b, bind, n, s)
+	}
+}
+
+// exportFields writes the functions of a struct's hidden fields.
+func (w *writer) exportFields(b, bind *strings.Builder, n *types.Named, s *types.Struct) {
+	o := n.Obj()
+	params, args := w.typeParams(n.TypeParams(), o.Pos())
+	own := false
+	for i := range s.NumFields() {
+		v := s.Field(i)
+		if v.Exported() || v.Name() == "_" || v.Pkg() != w.cell.Pkg {
+			continue
+		}
+		own = true
+		recv := "(" + cellType + ") "
+		if params != "" {
+			recv = ""
+		}
+		t := w.typeText(v.Type(), v.Pos())
+		pointer, get := fieldFunc("P", o, i), fieldFunc("G", o, i)
+		fmt.Fprintf(b, "func %s%s%s(p *%s%s) *%s { return &p.%s }\n", recv, pointer, params, o.Name(), args, t, v.Name())
+		fmt.Fprintf(b, "func %s%s%s(p %s%s) %s { return p.%s }\n", recv, get, params, o.Name(), args, t, v.Name())
+		if params == "" {
+			for _, f := range []string{pointer, get} {
+				fmt.Fprintf(bind, "h%s.Symbol(%q, %s{}.%s)\n", mark, f, cellType, f)
+			}
+		}
+		w.out.fields = append(w.out.fields, fieldExport{v, o, i})
+	}
+	if own && params == "" {
+		w.exportMaker(bind, o, s)
+	}
+}
+
+// exportMaker makes a function known that builds a struct from all of its fields, for the interpreter.
+func (w *writer) exportMaker(bind *strings.Builder, o *types.TypeName, s *types.Struct) {
+	var ps, sets []string
+	for i := range s.NumFields() {
+		v := s.Field(i)
+		if v.Name() == "_" {
+			return
+		}
+		ps = append(ps, fmt.Sprintf("p%d %s", i, w.typeText(v.Type(), v.Pos())))
+		sets = append(sets, fmt.Sprintf("p%d", i))
+	}
+	fmt.Fprintf(bind, "h%s.Symbol(%q, func(%s) %s { return %s{%s} })\n", mark, "L"+mark+o.Name(), strings.Join(ps, ", "), o.Name(), o.Name(), strings.Join(sets, ", "))
+}
+
+func (w *writer) exportFunc(b, bind *strings.Builder, f *types.Func) {
+	sig := f.Signature()
+	params, args := w.parameters(sig, f.Pos())
+	result := w.resultText(sig, f.Pos())
+	ret := ""
+	if sig.Results().Len() > 0 {
+		ret = "return "
+	}
+	name := "F" + mark + f.Name()
+	w.out.exports = append(w.out.exports, export{f, name})
+	if sig.TypeParams().Len() > 0 {
+		tparams, targs := w.typeParams(sig.TypeParams(), f.Pos())
+		fmt.Fprintf(b, "func %s%s(%s)%s { %s%s%s(%s) }\n", name, tparams, params, result, ret, ownName(f.Name()), targs, args)
+		return
+	}
+	fmt.Fprintf(b, "func (%s) %s(%s)%s { %s%s(%s) }\n", cellType, name, params, result, ret, ownName(f.Name()), args)
+	fmt.Fprintf(bind, "h%s.Symbol(%q, %s)\n", mark, name, ownName(f.Name()))
+}

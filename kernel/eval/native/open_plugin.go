@@ -1,0 +1,30 @@
+//go:build workspace
+
+package native
+
+import (
+	"fmt"
+	"plugin"
+
+	"cancha/kernel/eval/native/support"
+)
+
+// CanLoad tells whether this engine can load compiled cells.
+const CanLoad = true
+
+// open loads a plugin and returns the function that ties its cell to the engine.
+func open(file string) (bind func(*support.Host), err error) {
+	p, err := plugin.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.Lookup("Bind")
+	if err != nil {
+		return nil, err
+	}
+	f, ok := s.(*func(*support.Host))
+	if !ok {
+		return nil, fmt.Errorf("the plugin's Bind is a %T", s)
+	}
+	return *f, nil
+}

@@ -1,0 +1,161 @@
+// Package support is what compiled cells call: channel operations that an interrupt ends, and the places of the session's
+// variables. It is linked into each cell's plugin, so it stays small; what the operations mean is the machine's business.
+package support
+
+import (
+	"iter"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Machine is what compiled cells ask of the engine.
+type Machine interface {
+	// Check stops the calling goroutine if its cell has been interrupted.
+	Check()
+	// Done is closed when the calling goroutine's cell is interrupted; nil where that is never.
+	Done() <-chan struct{}
+	// Interrupted stops the calling goroutine as Check does, and does not return. The result is for the panic statement that
+	// it stands in.
+	Interrupted() any
+	// Recovered returns what recover returned, nil for an interrupt, which goes on.
+	Recovered(p any) any
+	// Began registers the calling goroutine as one of its cell; Ended, deferred with what Began returned, reports its panic
+	// to the cell and keeps it from ending the process.
+	Began() (goroutine any)
+	Ended(goroutine any)
+	// Caught, deferred by a function that compiled code may call on a goroutine of its own, does the same there.
+	Caught()
+	// Show takes the values of the cell's last expression.
+	Show(cell int64, values ...any)
+
+	// Stdout and Stderr are the cell's output.
+	Stdout() Stream
+	Stderr() Stream
+	// What stands for functions of the standard library of which a cell's run has to know, and for print and println.
+	Print(args ...any) (int, error)
+	Println(args ...any) (int, error)
+	Printf(format string, args ...any) (int, error)
+	BuiltinPrint(args ...any)
+	BuiltinPrintln(args ...any)
+	Exit(code int)
+	LogFatal(args ...any)
+	LogFatalln(args ...any)
+	LogFatalf(format string, args ...any)
+	Sleep(d time.Duration)
+	Lock(l any)
+	RLock(l *sync.RWMutex)
+	WaitGroupWait(wg *sync.WaitGroup)
+	CondWait(c *sync.Cond)
+}
+
+// Stream is what cells can do with os.Stdout and os.Stderr.
+type Stream interface {
+	Write(p []byte) (int, error)
+	WriteString(s string) (int, error)
+	Sync() error
+	Close() error
+	Name() string
+	Fd() uintptr
+}
+
+// Recv is <-ch.
+func Recv[T any](m Machine, ch <-chan T) T {
+	v, _ := Recv2(m, ch)
+	return v
+}
+
+// Recv2 is v, ok := <-ch.
+func Recv2[T any](m Machine, ch <-chan T) (v T, ok bool) {
+	select {
+	case v, ok = <-ch:
+		return v, ok
+	default:
+	}
+	select {
+	case v, ok = <-ch:
+		return v, ok
+	case <-m.Done():
+		panic(m.Interrupted())
+	}
+}
+
+// Sender is a channel to send to. It is a value of its own so that what is sent is converted to the channel's element type.
+type Sender[T any] struct {
+	m  Machine
+	ch chan<- T
+}
+
+// To returns the sender of a channel.
+func To[T any](m Machine, ch chan<- T) Sender[T] { return Sender[T]{m, ch} }
+
+// Send is ch <- v.
+func (s Sender[T]) Send(v T) {
+	select {
+	case s.ch <- v:
+		return
+	default:
+	}
+	select {
+	case s.ch <- v:
+	case <-s.m.Done():
+		panic(s.m.Interrupted())
+	}
+}
+
+// Range is range ch.
+func Range[T any](m Machine, ch <-chan T) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for {
+			v, ok := Recv2(m, ch)
+			if !ok || !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// Host is what a compiled cell gets when it is loaded, and what it tells in return.
+type Host struct {
+	Machine Machine
+	// Place returns the pointer to a variable of the session; t is its type as the cell sees it.
+	Place func(name string, t reflect.Type) reflect.Value
+
+	Run       func()                   // the cell's statements
+	Stop      *uint32                  // set while a cell is to be interrupted
+	Symbols   map[string]reflect.Value // by exported name: what other cells may use
+	Functions map[string]Function      // by name: "f" or "T.m"
+}
+
+// Function is how the engine reaches a function of a compiled cell. Flag is not zero while the function has to look at To
+// and at the machine; it is nil for functions that look at To always. To is a pointer to a variable of the function's own type:
+// a function in it is called instead.
+type Function struct {
+	Flag *uint32
+	To   reflect.Value
+}
+
+// Symbol makes v known to other cells; a type is given as a nil pointer to it.
+func (h *Host) Symbol(name string, v any) { h.Symbols[name] = reflect.ValueOf(v) }
+
+// Function makes a function's switches known.
+func (h *Host) Function(name string, flag *uint32, to any) {
+	h.Functions[name] = Function{flag, reflect.ValueOf(to)}
+}
+
+// Variable returns the place of a variable of the session. The engine has made sure that what is there has the memory layout
+// of T; its type may be an earlier declaration of the same.
+func Variable[T any](h *Host, name string) *T {
+	p := h.Place(name, reflect.TypeFor[T]())
+	if v, ok := p.Interface().(*T); ok {
+		return v
+	}
+	return (*T)(p.UnsafePointer())
+}
+
+// Zero sets a variable to its type's zero value.
+func Zero[T any](p *T) { *p = *new(T) }
+
+// Loaded tells whether a flag is set.
+func Loaded(flag *uint32) bool { return atomic.LoadUint32(flag) != 0 }

@@ -1,0 +1,82 @@
+package native
+
+import (
+	"go/ast"
+	"go/token"
+)
+
+// A cell may declare what it does not use, which the compiler refuses: such names are used in the text that it gets.
+
+func (w *writer) noteAll(list []ast.Stmt) {
+	for _, s := range list {
+		w.note(s)
+	}
+}
+
+// note sees to the names that a statement declares.
+func (w *writer) note(s ast.Stmt) {
+	switch s := s.(type) {
+	case *ast.LabeledStmt:
+		w.note(s.Stmt)
+	case *ast.AssignStmt, *ast.DeclStmt:
+		if use := w.unusedOf(s); use != "" {
+			w.after[s] = "; " + use
+		}
+	case *ast.IfStmt:
+		w.use(s.Body, s.Init)
+		if e, ok := s.Else.(*ast.IfStmt); ok {
+			w.note(e)
+		}
+	case *ast.ForStmt:
+		w.use(s.Body, s.Init)
+	case *ast.RangeStmt:
+		w.inside[s.Body] += w.unusedNames(s.Key, s.Value)
+	case *ast.SwitchStmt:
+		w.useInClause(s.Body, s.Init)
+	case *ast.TypeSwitchStmt:
+		w.useInClause(s.Body, s.Init)
+		if a, ok := s.Assign.(*ast.AssignStmt); ok && w.unusedNames(a.Lhs...) != "" {
+			w.replaced[a] = w.text(a.Rhs[0])
+		}
+	}
+}
+
+func (w *writer) use(body *ast.BlockStmt, init ast.Stmt) { w.inside[body] += w.unusedOf(init) }
+
+// useInClause uses the names of a switch's init statement in front of its body: as the init's own last part.
+func (w *writer) useInClause(_ *ast.BlockStmt, init ast.Stmt) {
+	if use := w.unusedOf(init); use != "" {
+		refuse(init.Pos(), "a variable of this statement is declared and not used: leave it out")
+	}
+}
+
+// unusedOf is the statement that uses what s declares and nobody uses, with a semicolon behind; "" where there is none.
+func (w *writer) unusedOf(s ast.Stmt) string {
+	switch s := s.(type) {
+	case *ast.AssignStmt:
+		if s.Tok == token.DEFINE {
+			return w.unusedNames(s.Lhs...)
+		}
+	case *ast.DeclStmt:
+		use := ""
+		for _, spec := range s.Decl.(*ast.GenDecl).Specs {
+			if vs, ok := spec.(*ast.ValueSpec); ok {
+				for _, id := range vs.Names {
+					use += w.unusedNames(id)
+				}
+			}
+		}
+		return use
+	}
+	return ""
+}
+
+func (w *writer) unusedNames(list ...ast.Expr) string {
+	use := ""
+	for _, x := range list {
+		if id, ok := x.(*ast.Ident); ok && w.unused[id.Pos()] {
+			use += "_ = " + id.Name + "; "
+		}
+	}
+	return use
+}

@@ -1,0 +1,91 @@
+package primitive
+
+import (
+	"os"
+	"runtime"
+	"strings"
+
+	"cancha/internal/cellio"
+	"cancha/kernel/eval/native/support"
+)
+
+var _ support.Machine = (*Machine)(nil)
+
+// Done is closed when the calling goroutine's cell is interrupted; nil where that is never.
+func (m *Machine) Done() <-chan struct{} { return m.done() }
+
+// Interrupted stops the calling goroutine, whose cell has been interrupted.
+func (m *Machine) Interrupted() any {
+	m.throw()
+	return nil
+}
+
+// throw raises the panic of an interrupt. Deferred functions that run because of it find it on their stack.
+func (m *Machine) throw() { panic(interrupted{}) }
+
+const throwName = "primitive.(*Machine).throw"
+
+// throwing tells whether the calling goroutine runs deferred functions after an interrupt in compiled code. A library that
+// recovers ends that by itself, since the frames are then gone.
+func throwing() bool {
+	var pcs [256]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if strings.HasSuffix(f.Function, throwName) {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}
+
+// Recovered returns what recover returned to a function of a cell, nil for an interrupt.
+func (m *Machine) Recovered(p any) any {
+	if _, ok := p.(interrupted); ok {
+		return nil
+	}
+	m.trace.forget()
+	return p
+}
+
+// task is a goroutine of a cell.
+type task struct {
+	run *cellio.Run
+	id  int64
+}
+
+// Began registers the calling goroutine as one of its cell.
+func (m *Machine) Began() any {
+	run := cellio.CurrentRun()
+	return task{run, m.begin(run)}
+}
+
+// Ended, deferred with what Began returned, reports the goroutine's panic to its cell.
+func (m *Machine) Ended(goroutine any) {
+	t := goroutine.(task)
+	defer m.end(t.run, t.id)
+	if p := recover(); p != nil {
+		m.report(p)
+	}
+}
+
+// Caught, deferred by a function that compiled code may call on a goroutine of its own, reports a panic there to the cell.
+// On a goroutine of a cell panics pass.
+func (m *Machine) Caught() {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if _, ours := m.running.Load(goroutineID()); ours {
+		panic(p)
+	}
+	m.report(p)
+}
+
+// Stdout is the cell's standard output.
+func (m *Machine) Stdout() support.Stream { return &Stream{cellio.Stdout, os.Stdout} }
+
+// Stderr is the cell's error output.
+func (m *Machine) Stderr() support.Stream { return &Stream{cellio.Stderr, os.Stderr} }
