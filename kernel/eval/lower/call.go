@@ -159,14 +159,15 @@ func (f *fn) compiledMethod(x *ast.SelectorExpr, s selected) invocation {
 		}
 		return named(runtimeAlias+"."+primitive, []part{recv})
 	}
+	name := f.l.methodName(s.method)
 	method := func(p []string) string {
-		return operand(p[0]) + "." + x.Sel.Name + "(" + strings.Join(p[1:], ", ") + ")"
+		return operand(p[0]) + "." + name + "(" + strings.Join(p[1:], ", ") + ")"
 	}
 	_, wantsPointer := types.Unalias(s.method.Signature().Recv().Type()).(*types.Pointer)
 	if _, isPointer := s.typ.Underlying().(*types.Pointer); !isPointer && wantsPointer && !types.IsInterface(s.typ) {
 		// A variable of a compiled struct type: the interpreter takes the address itself, except of a copy made for go and defer.
 		return invocation{[]part{{text: "&" + s.text, typ: types.NewPointer(s.typ)}}, func(p []string) string {
-			return operand(strings.TrimPrefix(p[0], "&")) + "." + x.Sel.Name + "(" + strings.Join(p[1:], ", ") + ")"
+			return operand(strings.TrimPrefix(p[0], "&")) + "." + name + "(" + strings.Join(p[1:], ", ") + ")"
 		}}
 	}
 	return invocation{[]part{recv}, method}
@@ -222,7 +223,7 @@ func (f *fn) isTuple(args []ast.Expr) bool {
 
 // isOwnCall tells a call of what cells declare; a function value's parameters may be compiled ones, for which nil is as good.
 func (f *fn) isOwnCall(callee *types.Func) bool {
-	return callee == nil || callee.Pkg() != nil && (callee.Pkg().Path() == "main" || f.l.decls[callee.Origin()] != nil)
+	return callee == nil || callee.Pkg() != nil && !f.l.ofCompiledCell(callee.Origin()) && (callee.Pkg().Path() == "main" || f.l.decls[callee.Origin()] != nil)
 }
 
 // paramType is the type that the i-th argument is assigned to; spread tells of "xs...".
@@ -385,7 +386,7 @@ func (l *Lowerer) visitTypes(t types.Type, visit func(*types.Named)) {
 	var walk func(t types.Type)
 	walk = func(t types.Type) {
 		l.parts(t, func(n *types.Named) {
-			if n.Obj().Pkg() == nil || n.Obj().Pkg().Path() != "main" || seen[n.Obj()] || types.IsInterface(n) {
+			if n.Obj().Pkg() == nil || n.Obj().Pkg().Path() != "main" || seen[n.Obj()] || types.IsInterface(n) || l.isCompiled(n) {
 				return
 			}
 			seen[n.Obj()] = true

@@ -154,6 +154,13 @@ func (f *fn) funcValue(x *ast.Ident, o *types.Func) string {
 func (f *fn) funcName(x *ast.Ident, o *types.Func) (name string, own bool) {
 	args := f.instanceArgs(x)
 	o = o.Origin()
+	if f.l.ofCompiledCell(o) {
+		if o.Signature().TypeParams().Len() > 0 {
+			refuse(x.Pos(), "the interpreter has no instance of the compiled function %s", o.Name())
+		}
+		text, _ := f.l.compiledSymbol(o)
+		return text, false
+	}
 	if o.Pkg() != nil && o.Pkg().Path() != "main" && len(args) == 0 {
 		if primitive, ok := replaced[o.Pkg().Path()+"."+o.Name()]; ok {
 			return runtimeAlias + "." + primitive, false
@@ -328,6 +335,9 @@ func (f *fn) unary(x *ast.UnaryExpr) string {
 		return f.receive(x)
 	case token.AND:
 		if lit, ok := ast.Unparen(x.X).(*ast.CompositeLit); ok {
+			if text, ok := f.made(lit, f.typeOf(lit)); ok {
+				return f.addressOf(text, f.typeOf(lit), x.Pos())
+			}
 			return "&" + f.composite(lit)
 		}
 		f.refuseErased(x.X)
@@ -400,6 +410,12 @@ func (f *fn) composite(x *ast.CompositeLit) string {
 	if p, ok := t.Underlying().(*types.Pointer); ok { // elided &T
 		t, prefix = p.Elem(), "&"
 	}
+	if text, ok := f.made(x, t); ok {
+		if prefix == "" {
+			return text
+		}
+		return f.addressOf(text, t, x.Pos())
+	}
 	var parts []string
 	switch u := t.Underlying().(type) {
 	case *types.Struct:
@@ -466,7 +482,7 @@ func (f *fn) erasedField(x ast.Expr) (string, bool) {
 	_, index, _ := types.LookupFieldOrMethod(t, true, f.info.Uses[sel.Sel].Pkg(), sel.Sel.Name)
 	text := operand(f.expr(sel.X))
 	for _, i := range index[:len(index)-1] {
-		text, t = f.field(text, t, i, x.Pos())
+		text, t, _ = f.fieldOf(text, t, i, f.info.Types[sel.X].Addressable(), x.Pos())
 	}
 	text, _, erased := f.rawField(text, t, index[len(index)-1])
 	return text, erased

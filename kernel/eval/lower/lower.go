@@ -18,6 +18,8 @@ type Config struct {
 	Has func(path, name string) bool
 	// Pool is how many distinct types of its own the back end has for declared types of a basic kind.
 	Pool func(kind types.BasicKind) int
+	// Compiled tells what compiled cells have declared; nil where there are none.
+	Compiled Compiled
 	// Source returns the directory with a standard package's source, or an error that says what to do.
 	Source func(path string) (dir string, err error)
 }

@@ -53,19 +53,20 @@ func (f *fn) resolve(x *ast.SelectorExpr) selected {
 		refuse(x.Sel.Pos(), "%s is not known to %s", x.Sel.Name, t)
 	}
 	text := operand(f.expr(x.X))
+	addressable := f.info.Types[x.X].Addressable()
 	for _, i := range index[:len(index)-1] {
-		if f.compiledStruct(t) { // promoted: the fields between need not be exported
+		if v, ok := o.(*types.Var); f.compiledStruct(t) && (!ok || !f.l.hiddenField(v)) { // promoted: the fields between need not be exported
 			if m, ok := o.(*types.Func); ok {
 				return selected{text, t, m}
 			}
 			return selected{text: text + "." + o.Name(), typ: o.Type()}
 		}
-		text, t = f.field(text, t, i, x.Pos())
+		text, t, addressable = f.fieldOf(text, t, i, addressable, x.Pos())
 	}
 	if m, ok := o.(*types.Func); ok {
 		return selected{text, t, m}
 	}
-	text, t = f.field(text, t, index[len(index)-1], x.Pos())
+	text, t, _ = f.fieldOf(text, t, index[len(index)-1], addressable, x.Pos())
 	return selected{text: text, typ: t}
 }
 
@@ -73,6 +74,17 @@ func (f *fn) resolve(x *ast.SelectorExpr) selected {
 func (f *fn) compiledStruct(t types.Type) bool {
 	n, ok := types.Unalias(deref(t)).(*types.Named)
 	return ok && n.Obj().Pkg() != nil && f.l.isCompiled(n) && isStruct(n)
+}
+
+// fieldOf is field, for structs of compiled cells too.
+func (f *fn) fieldOf(text string, t types.Type, i int, addressable bool, pos token.Pos) (string, types.Type, bool) {
+	_, pointer := t.Underlying().(*types.Pointer)
+	if f.compiledStruct(t) {
+		v := deref(t).Underlying().(*types.Struct).Field(i)
+		return f.compiledField(text, t, v, addressable), v.Type(), addressable || pointer
+	}
+	text, t = f.field(text, t, i, pos)
+	return text, t, addressable || pointer
 }
 
 // field selects the i-th field of a struct or of what a pointer points to.
@@ -131,6 +143,9 @@ func (f *fn) ownMethod(s selected, pos token.Pos) (name string, own bool) {
 		return "", false
 	}
 	m := s.method.Origin()
+	if f.l.isCompiled(n) && n.Obj().Pkg().Path() == "main" {
+		return "", false
+	}
 	if n.Obj().Pkg().Path() != "main" && f.l.decls[n.Origin().Obj()] == nil {
 		if n.TypeArgs().Len() == 0 {
 			return "", false
@@ -156,7 +171,7 @@ func (f *fn) methodValue(x *ast.SelectorExpr, s selected) string {
 		if stream := f.standardStream(x.X, nil); stream != "" {
 			return stream + "." + x.Sel.Name
 		}
-		return s.text + "." + x.Sel.Name
+		return s.text + "." + f.l.methodName(s.method)
 	}
 	recv := f.l.unique("v")
 	params, args := f.forward(sig)
@@ -196,7 +211,7 @@ func (f *fn) methodExpr(x *ast.SelectorExpr) string {
 	case f.l.isOpen(s.typ):
 		call = f.dynamic(s.text, s.method.Name(), s.method.Signature()) + "(" + strings.Join(args[1:], ", ") + ")"
 	default:
-		call = s.text + "." + x.Sel.Name + "(" + strings.Join(args[1:], ", ") + ")"
+		call = s.text + "." + f.l.methodName(s.method) + "(" + strings.Join(args[1:], ", ") + ")"
 	}
 	return apart(fmt.Sprintf("func(%s)%s { %s%s }", params, f.resultList(sig), f.returning(sig), call), f.typ(sig))
 }

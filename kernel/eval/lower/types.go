@@ -169,6 +169,7 @@ func (l *Lowerer) typeText(t types.Type, pos token.Pos) string {
 	case *types.Signature:
 		return "func" + l.signatureText(t, pos)
 	case *types.Struct:
+		l.refuseOwnForm(t, pos)
 		text := l.structText(t, "", nil, pos)
 		l.declareAnonymous(t, text)
 		return text
@@ -292,6 +293,13 @@ func (l *Lowerer) named(t *types.Named, pos token.Pos) *rep {
 		set(l, l.reps, key, r)
 		return r
 	}
+	if t.TypeArgs().Len() > 0 && l.ofCompiledCell(t.Origin().Obj()) {
+		refuse(pos, "the interpreter has no instance of the compiled type %s", o.Name())
+	}
+	if o.Pkg().Path() == "main" && l.only() && l.decls[t.Origin().Obj()] == nil {
+		refuse(pos, "type %s is not known to the interpreter", o.Name())
+	}
+	l.refuseOwnForm(t, pos)
 	defer l.blaming(o, pos)()
 	r := &rep{}
 	set(l, l.reps, key, r)
@@ -310,6 +318,9 @@ func (l *Lowerer) named(t *types.Named, pos token.Pos) *rep {
 // isCompiled tells a type that the back end has from one whose source is lowered.
 func (l *Lowerer) isCompiled(t *types.Named) bool {
 	path := t.Obj().Pkg().Path()
+	if path == "main" && t.TypeArgs().Len() == 0 && l.ofCompiledCell(t.Obj()) {
+		return true
+	}
 	if path == "main" || t.TypeArgs().Len() > 0 || l.decls[t.Origin().Obj()] != nil {
 		return false
 	}
@@ -318,6 +329,13 @@ func (l *Lowerer) isCompiled(t *types.Named) bool {
 
 func (l *Lowerer) compiledRep(t *types.Named, pos token.Pos) *rep {
 	o := t.Obj()
+	if text, ok := l.compiledSymbol(o); ok {
+		r := &rep{text: text, kind: compiled}
+		if types.IsInterface(t) {
+			r.kind = compiledIf
+		}
+		return r
+	}
 	if !o.Exported() { // its values can be used where they are, but not be named
 		return &rep{kind: compiled}
 	}
@@ -346,8 +364,22 @@ func (l *Lowerer) declareType(t *types.Named, r *rep, pos token.Pos) {
 	default:
 		l.declareBoxed(t, r, shown, pos)
 	}
+	l.declaredIn(o, r)
 	for m := range t.Methods() {
 		l.queueMethod(t, r, m)
+	}
+}
+
+// declaredIn tells the primitives which cell declared a type, since a later one may give its name another meaning.
+func (l *Lowerer) declaredIn(o *types.TypeName, r *rep) {
+	cell := l.cell.DeclaredIn(o)
+	if cell == "" || o.Parent() != o.Pkg().Scope() {
+		return // of a function, or of a package whose source is lowered
+	}
+	for _, identity := range []string{r.identity, r.pointer} {
+		if identity != "" {
+			l.setup("%s.DeclaredIn(new(%s), %q, %q)", runtimeAlias, identity, o.Name(), cell)
+		}
 	}
 }
 
@@ -416,14 +448,16 @@ func (l *Lowerer) setup(format string, args ...any) {
 }
 
 // alias returns the name of a compiled package in the lowered program and imports it the first time.
-func (l *Lowerer) alias(p *types.Package) string {
-	if a, ok := l.aliases[p.Path()]; ok {
+func (l *Lowerer) alias(p *types.Package) string { return l.aliasOf(p.Path(), p.Name()) }
+
+func (l *Lowerer) aliasOf(path, name string) string {
+	if a, ok := l.aliases[path]; ok {
 		return a
 	}
-	a := l.unique(p.Name())
-	set(l, l.aliases, p.Path(), a)
-	l.out.imports = append(l.out.imports, fmt.Sprintf("import %s %q", a, p.Path()))
-	l.out.paths = append(l.out.paths, p.Path())
+	a := l.unique(name)
+	set(l, l.aliases, path, a)
+	l.out.imports = append(l.out.imports, fmt.Sprintf("import %s %q", a, path))
+	l.out.paths = append(l.out.paths, path)
 	return a
 }
 

@@ -1,0 +1,152 @@
+package lower
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// Compiled tells where compiled cells keep what they declared: in packages with exported names for everything. Lowered cells use
+// it like that of any other compiled package.
+type Compiled interface {
+	// Symbol returns the place of a type or function; ok is false where no compiled cell has declared it.
+	Symbol(o types.Object) (path, name string, ok bool)
+	// Field returns the place of the function that returns the pointer to a field that is not exported (form "P"), or the
+	// field of a value ("G").
+	Field(form string, v *types.Var) (path, name string, ok bool)
+	// Maker returns the place of the function that builds a struct with such fields from all of its fields.
+	Maker(o *types.TypeName) (path, name string)
+	// Method is a method's name.
+	Method(m *types.Func) string
+	// Only tells that values are to be kept in the form that compiled cells have, so that what is kept otherwise is refused.
+	Only() bool
+}
+
+// compiledSymbol is the name of what a compiled cell declared.
+func (l *Lowerer) compiledSymbol(o types.Object) (text string, ok bool) {
+	if l.cfg.Compiled == nil {
+		return "", false
+	}
+	path, name, ok := l.cfg.Compiled.Symbol(o)
+	if !ok {
+		return "", false
+	}
+	return l.aliasOf(path, "cell") + "." + name, true
+}
+
+// ofCompiledCell tells a type that a compiled cell declared.
+func (l *Lowerer) ofCompiledCell(o types.Object) bool {
+	if l.cfg.Compiled == nil {
+		return false
+	}
+	_, _, ok := l.cfg.Compiled.Symbol(o)
+	return ok
+}
+
+// only tells that values are to be kept as compiled cells keep them.
+func (l *Lowerer) only() bool { return l.cfg.Compiled != nil && l.cfg.Compiled.Only() }
+
+// methodName is a compiled method's name.
+func (l *Lowerer) methodName(m *types.Func) string {
+	if l.cfg.Compiled == nil {
+		return m.Name()
+	}
+	return l.cfg.Compiled.Method(m)
+}
+
+// hiddenField tells a field that the interpreter cannot select in a compiled cell's struct.
+func (l *Lowerer) hiddenField(v *types.Var) bool {
+	if l.cfg.Compiled == nil || v.Exported() {
+		return false
+	}
+	_, _, ok := l.cfg.Compiled.Field("P", v)
+	return ok
+}
+
+// compiledField selects a field of a compiled struct, or of what a pointer to one points to.
+func (f *fn) compiledField(text string, t types.Type, v *types.Var, addressable bool) string {
+	if !f.l.hiddenField(v) {
+		return text + "." + v.Name()
+	}
+	_, pointer := t.Underlying().(*types.Pointer)
+	if !pointer && !addressable {
+		return f.fieldFunc("G", v) + "(" + text + ")"
+	}
+	if !pointer {
+		text = "&" + text
+	}
+	return "(*" + f.fieldFunc("P", v) + "(" + text + "))"
+}
+
+func (f *fn) fieldFunc(form string, v *types.Var) string {
+	path, name, _ := f.l.cfg.Compiled.Field(form, v)
+	return f.l.aliasOf(path, "cell") + "." + name
+}
+
+// made lowers a literal of a compiled struct with fields that are not exported; ok is false for any other.
+func (f *fn) made(x *ast.CompositeLit, t types.Type) (text string, ok bool) {
+	n, isNamed := types.Unalias(t).(*types.Named)
+	if !isNamed || !f.l.ofCompiledCell(n.Obj()) {
+		return "", false
+	}
+	u, isStruct := n.Underlying().(*types.Struct)
+	if !isStruct {
+		return "", false
+	}
+	values, hidden := make([]string, u.NumFields()), false
+	for i := range values {
+		v := u.Field(i)
+		hidden = hidden || !v.Exported()
+		if !v.Exported() && !f.l.hiddenField(v) && len(x.Elts) > 0 {
+			refuse(x.Pos(), "the interpreter cannot build a %s, which has a field %s", n.Obj().Name(), v.Name())
+		}
+	}
+	if !hidden || len(x.Elts) == 0 {
+		return "", false
+	}
+	for i, e := range x.Elts {
+		if kv, ok := e.(*ast.KeyValueExpr); ok {
+			for k := range values {
+				if u.Field(k).Name() == kv.Key.(*ast.Ident).Name {
+					i = k
+				}
+			}
+			e = kv.Value
+		}
+		values[i] = f.conv(e, u.Field(i).Type())
+	}
+	for i, v := range values {
+		if v == "" {
+			values[i] = f.zero(u.Field(i).Type())
+		}
+	}
+	path, name := f.l.cfg.Compiled.Maker(n.Obj())
+	return fmt.Sprintf("%s.%s(%s)", f.l.aliasOf(path, "cell"), name, strings.Join(values, ", ")), true
+}
+
+// refuseOwnForm refuses types that the interpreter keeps otherwise than compiled cells do.
+func (l *Lowerer) refuseOwnForm(t types.Type, pos token.Pos) {
+	if !l.only() {
+		return
+	}
+	switch t := t.(type) {
+	case *types.Struct:
+		for v := range t.Fields() {
+			if !v.Exported() {
+				refuse(pos, "a struct type without a name and with fields that are not exported is not interpreted beside compiled cells")
+			}
+		}
+	case *types.Named:
+		if t.TypeArgs().Len() > 0 && t.NumMethods() > 0 {
+			refuse(pos, "generic type %s is not interpreted beside compiled cells", t.Obj().Name())
+		}
+	}
+}
+
+// addressOf is the address of a new variable with a value.
+func (f *fn) addressOf(text string, t types.Type, pos token.Pos) string {
+	v := f.l.unique("v")
+	return fmt.Sprintf("func() *%s { %s := %s; return &%s }()", f.l.typeText(t, pos), v, text, v)
+}
