@@ -45,7 +45,8 @@ type Question struct {
 	Detail int    `json:"detail,omitempty"` // inspection: 0 signature and doc, 1 source too
 }
 
-// Match is one way to complete. Type is function, method, variable, constant, type, package, field or keyword.
+// Match is one way to complete. Type is function, method, variable, constant, type, package, field or keyword; in lines that
+// are not Go also magic, file or folder.
 type Match struct {
 	Text      string `json:"text"`
 	Type      string `json:"type"`
@@ -76,5 +77,12 @@ type Completeness struct {
 type Ready struct {
 	PID       int    `json:"pid"`
 	GoVersion string `json:"go_version"` // as runtime.Version, without "go"
-	Engine    string `json:"engine"`     // "interpreted"
+	Engine    string `json:"engine"`     // Interpreted or Compiled
+	Reason    string `json:"reason"`     // why it is not Compiled: one sentence
 }
+
+// What an engine does with cells.
+const (
+	Interpreted = "interpreted" // it interprets all of them
+	Compiled    = "compiled"    // it can load what was compiled
+)

@@ -24,6 +24,8 @@ import (
 	"cancha/kernel/eval/check"
 	"cancha/kernel/eval/interp"
 	"cancha/kernel/eval/lower"
+	"cancha/kernel/eval/magic"
+	"cancha/kernel/eval/native"
 	"cancha/kernel/eval/primitive"
 )
 
@@ -49,6 +51,9 @@ type Config struct {
 	Render func(v any) cellio.Display
 	// Logger is told of faults of the engine itself; nil is silent.
 	Logger *slog.Logger
+	// Native is what cells are compiled with; nil interprets all of them. NativeReason says why it is nil: one sentence.
+	Native       *native.Toolchain
+	NativeReason string
 	// Exit ends the process when a cell calls os.Exit or log.Fatal. Default os.Exit.
 	Exit func(code int)
 }
@@ -59,6 +64,12 @@ type backend interface {
 	Load(*lower.Unit) (run func(), err error)
 	// Has tells whether a compiled package's exported name can be used.
 	Has(path, name string) bool
+	// Declare adds the declarations of variables.
+	Declare(*lower.Unit) error
+	// Variable returns a variable of the lowered program, the zero Value where there is none by that name.
+	Variable(name string) reflect.Value
+	// Use makes a compiled cell's package known to those that follow.
+	Use(path string, symbols map[string]reflect.Value)
 	// Stop sets the variable that makes lowered code ask whether it is to stop.
 	Stop(on bool)
 }
@@ -73,6 +84,7 @@ type Program struct {
 	lowerer *lower.Lowerer
 	machine *primitive.Machine
 	back    backend
+	native  compiler
 	outlet  *cellio.Outlet
 	render  func(v any) cellio.Display
 	log     *slog.Logger
@@ -80,6 +92,8 @@ type Program struct {
 	running sync.Mutex // one cell at a time
 	current atomic.Pointer[cellio.Run]
 	names   sync.Map // function of the lowered program → what a person calls it
+	mode    string   // see SetEngine; of the running cell
+	lastDir string   // before the last %cd
 }
 
 // New returns a program without cells. The process's standard logger, and with it slog's default, writes to the running
@@ -99,16 +113,23 @@ func New(c Config) (*Program, error) {
 		return nil, err
 	}
 	p.back = engine
-	p.machine.OnStop(engine.Stop)
+	p.machine.OnStop(func(on bool) {
+		engine.Stop(on)
+		if p.native.available() {
+			p.native.Stop(on)
+		}
+	})
 	source := newToolchain().source
 	p.scope = check.NewScope(c.Packages, c.Export)
 	p.scope.Library = check.Library{Docs: c.Docs, Source: source}
+	p.machine.OnNewest(p.scope.TypeCell)
 	p.lowerer = lower.New(lower.Config{
 		Importer: p.scope.Importer(),
 		FileSet:  p.scope.FileSet(),
 		Has:      engine.Has,
 		Pool:     poolSize,
 		Source:   source,
+		Compiled: p.startCompiler(c),
 	})
 	log.SetOutput(cellio.Stderr)
 	return p, nil
@@ -129,7 +150,7 @@ func (p *Program) flush() {
 
 // plain shows a value as fmt prints it.
 func (p *Program) plain(v any) cellio.Display {
-	return cellio.Display{Data: map[string]any{"text/plain": p.machine.Sprintf("%+v", v)}, Metadata: map[string]any{}}
+	return cellio.Display{Data: map[string]any{"text/plain": p.machine.Text(v)}, Metadata: map[string]any{}}
 }
 
 func (p *Program) functionName(lowered string) string {
@@ -144,15 +165,16 @@ func (p *Program) functionName(lowered string) string {
 func (p *Program) Run(r cell.Request) cell.Result {
 	p.running.Lock()
 	defer p.running.Unlock()
-	code, names := helpLines(r.Code)
-	var result cell.Result
-	result.Status = cell.OK
-	if err := p.runCode(fmt.Sprintf("cell %d", r.Count), code, r); err != nil {
-		result.Status, result.Err = cell.Failed, err
-		return result
+	name, code := fmt.Sprintf("cell %d", r.Count), magic.Parse(r.Code)
+	result := cell.Result{Status: cell.OK}
+	if code.Plain() {
+		result.Err = p.runCode(name, r.Code, r)
+	} else {
+		result.Pages, result.Err = p.runSteps(name, code, r)
 	}
-	for _, h := range names {
-		result.Pages = append(result.Pages, p.page(h))
+	if result.Err != nil {
+		result.Status = cell.Failed
+		return result
 	}
 	result.UserExpressions = p.userExpressions(r)
 	return result
@@ -174,33 +196,6 @@ func (p *Program) runCode(name, code string, r cell.Request) *cell.Error {
 		return fault
 	}
 	return nil
-}
-
-// compile turns a cell into a function. Nothing is declared unless all of it succeeds.
-func (p *Program) compile(name, code string, serial int64) (*lower.Unit, func(), error) {
-	c, err := p.scope.Check(name, code)
-	if err != nil {
-		return nil, nil, err
-	}
-	p.scope.Lock()
-	defer p.scope.Unlock()
-	unit, err := p.lowerer.Lower(c, serial)
-	if err != nil {
-		return nil, nil, err
-	}
-	run, err := p.back.Load(unit)
-	if err != nil {
-		p.lowerer.Drop()
-		p.log.Error("back end", "cell", name, "error", err, "source", unit.Source)
-		line, text := p.refused(unit, err)
-		return nil, nil, c.RefuseLine(line, "the interpreter cannot run this: %s; write it in another way", text)
-	}
-	for lowered, shown := range unit.Names {
-		p.names.Store(lowered, shown)
-	}
-	p.lowerer.Keep()
-	p.scope.Commit(c)
-	return unit, run, nil
 }
 
 var (

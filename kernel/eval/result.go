@@ -14,7 +14,7 @@ func (p *Program) display(values []any) (d cellio.Display, ok bool) {
 	if len(values) > 1 {
 		texts := make([]string, len(values))
 		for i, v := range values {
-			texts[i] = p.machine.Sprint(v)
+			texts[i] = p.machine.Text(v)
 		}
 		text := "(" + strings.Join(texts, ", ") + ")"
 		return cellio.Display{Data: map[string]any{"text/plain": text}, Metadata: map[string]any{}}, true

@@ -95,6 +95,37 @@ func (e *Engine) Load(u *lower.Unit) (run func(), err error) {
 	return run, nil
 }
 
+// Declare adds a unit's declarations of variables to the program.
+func (e *Engine) Declare(u *lower.Unit) (err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the interpreter failed on the variables: %v", p)
+		}
+	}()
+	if err := e.use(u.Imports); err != nil {
+		return err
+	}
+	_, err = e.yaegi.Eval(u.Source)
+	return err
+}
+
+// Variable returns a variable of the program, which can be set; the zero Value where there is none by that name.
+func (e *Engine) Variable(name string) reflect.Value {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.yaegi.Globals()[name]
+}
+
+// Use makes a package known that cells may import from now on, under its path and the names of its symbols.
+func (e *Engine) Use(importPath string, symbols map[string]reflect.Value) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := importPath + "/cell"
+	e.symbols[key], e.keys[importPath] = symbols, key
+}
+
 func (e *Engine) use(paths []string) error {
 	for _, p := range paths {
 		key, ok := e.keys[p]

@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"go/types"
 	"strings"
+
+	"cancha/kernel/eval/check"
 )
 
 // Compiled tells where compiled cells keep what they declared: in packages with exported names for everything. Lowered cells use
@@ -150,3 +152,63 @@ func (f *fn) addressOf(text string, t types.Type, pos token.Pos) string {
 	v := f.l.unique("v")
 	return fmt.Sprintf("func() *%s { %s := %s; return &%s }()", f.l.typeText(t, pos), v, text, v)
 }
+
+// Variables gives the variables of a cell that is compiled their places. The unit declares them; those that the interpreter
+// cannot hold get a name only, and cells that use them are refused. Keep or Drop it as what Lower returns.
+func (l *Lowerer) Variables(c *check.Cell) *Unit {
+	l.cell, l.out, l.queue, l.undo, l.blame = c, &writer{names: map[string]string{}}, nil, nil, blame{}
+	locals := map[*types.Var]*types.Var{}
+	for in, out := range c.Local {
+		locals[out] = in
+	}
+	for _, o := range c.Objects {
+		v, ok := o.(*types.Var)
+		if !ok {
+			continue
+		}
+		name := l.placeOf(c, v)
+		set(l, l.names, types.Object(v), name)
+		if in := locals[v]; in != nil {
+			set(l, l.names, types.Object(in), name)
+		}
+	}
+	l.out.funcs = l.out.funcs[:0] // helpers belong to cells that are lowered
+	return &Unit{Source: l.out.source(), Imports: l.out.paths, Names: l.out.names}
+}
+
+// placeOf is the name of a variable: the one that it had, if it is declared anew with the same type.
+func (l *Lowerer) placeOf(c *check.Cell, v *types.Var) string {
+	if old, ok := c.Replaces(v.Name()).(*types.Var); ok && types.Identical(old.Type(), v.Type()) && l.names[old] != "" {
+		return l.names[old]
+	}
+	name := l.unique(v.Name())
+	text, ok := l.held(v)
+	if !ok {
+		set(l, l.hidden, name, true)
+		return name
+	}
+	l.out.vars = append(l.out.vars, "var "+name+" "+text)
+	return name
+}
+
+// held writes the type of a variable; ok is false where the interpreter cannot hold its values in the form that compiled cells
+// have.
+func (l *Lowerer) held(v *types.Var) (text string, ok bool) {
+	undo, out := len(l.undo), *l.out
+	defer func() {
+		if p := recover(); p != nil {
+			if _, refused := p.(refusal); !refused {
+				panic(p)
+			}
+			for i := len(l.undo) - 1; i >= undo; i-- {
+				l.undo[i]()
+			}
+			l.undo, *l.out = l.undo[:undo], out
+			text, ok = "", false
+		}
+	}()
+	return l.typ(v.Type()), true
+}
+
+// Place returns the name of a variable of the session, "" for any other.
+func (l *Lowerer) Place(v *types.Var) string { return l.names[v] }

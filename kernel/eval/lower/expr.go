@@ -122,6 +122,9 @@ func (f *fn) ident(x *ast.Ident) string {
 
 func (f *fn) variable(v *types.Var, pos token.Pos) string {
 	if name, ok := f.l.names[v]; ok {
+		if f.l.hidden[name] {
+			refuse(pos, "variable %s has a type that only compiled cells know", v.Name())
+		}
 		return name
 	}
 	if v.Name() == "_" {
@@ -363,8 +366,19 @@ func (f *fn) binary(x *ast.BinaryExpr) string {
 			left = f.typ(f.defaultType(x.X)) + "(" + left + ")"
 		}
 		return left + " " + x.Op.String() + " " + operand(f.shiftCount(x.Y))
+	case token.LAND, token.LOR:
+		return settle(operand(f.expr(x.X)), x.Op) + " " + x.Op.String() + " " + operand(f.expr(x.Y))
 	}
 	return operand(f.expr(x.X)) + " " + x.Op.String() + " " + operand(f.expr(x.Y))
+}
+
+// settle prepares the left operand of && or ||. The interpreter does not evaluate one that begins with parentheses around a
+// name, a literal or a type: it takes what it comes upon first for the whole operand, unless that is a constant.
+func settle(left string, op token.Token) string {
+	if !strings.ContainsAny(strings.Trim(left, "()"), "([{") && !strings.HasPrefix(left, "((") {
+		return left
+	}
+	return map[token.Token]string{token.LAND: "true && ", token.LOR: "false || "}[op] + left
 }
 
 // shiftCount lowers the right operand of a shift; a constant may have any numeric type.

@@ -38,6 +38,7 @@ type Lowerer struct {
 	helpers  map[string]string
 	aliases  map[string]string // import path → name in the lowered program
 	pool     map[types.BasicKind]int
+	hidden   map[string]bool // variables that only compiled cells can use
 	packages map[string]*sourcePackage
 
 	cell  *check.Cell
@@ -107,6 +108,7 @@ func New(cfg Config) *Lowerer {
 		helpers:  map[string]string{},
 		aliases:  map[string]string{},
 		pool:     map[types.BasicKind]int{},
+		hidden:   map[string]bool{},
 		packages: map[string]*sourcePackage{},
 	}
 }

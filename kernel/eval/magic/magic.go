@@ -58,17 +58,30 @@ func (c *Cell) Plain() bool {
 	return c.Head == nil && (len(c.Steps) == 0 || len(c.Steps) == 1 && c.Steps[0].Command == nil)
 }
 
-// At returns the command that a byte offset of the cell is in, its end included, nil where it is in Go.
+// Raw tells a cell whose Body is text for its Head, not Go.
+func (c *Cell) Raw() bool {
+	if c.Head == nil {
+		return false
+	}
+	spec, ok := Lookup(c.Head.Name)
+	return !ok || !spec.Go || !spec.Whole
+}
+
+// At returns the command that a byte offset of the cell is in, its end and the blanks behind it included, nil where it is in Go.
 func (c *Cell) At(offset int) *Command {
-	if h := c.Head; h != nil && h.Start <= offset && offset <= h.End {
-		return h
+	if c.Head != nil && c.within(c.Head, offset) {
+		return c.Head
 	}
 	for _, s := range c.Steps {
-		if k := s.Command; k != nil && k.Start <= offset && (offset < k.End || offset == k.End && s.Go == "") {
+		if k := s.Command; k != nil && (offset < k.End || s.Go == "") && c.within(k, offset) {
 			return k
 		}
 	}
 	return nil
+}
+
+func (c *Cell) within(k *Command, offset int) bool {
+	return k.Start <= offset && (offset <= k.End || strings.Trim(c.Source[k.End:offset], " \t") == "")
 }
 
 // Parse takes a cell apart. Every text can be.
@@ -77,7 +90,7 @@ func Parse(code string) *Cell {
 	r := reader{code: code}
 	if head := r.head(); head != nil {
 		c.Head, c.Body = head, code[r.at:]
-		if spec, ok := Lookup(head.Name); !ok || !spec.Go || !spec.Whole {
+		if c.Raw() {
 			c.Go = blank(code, nil)
 			return c
 		}

@@ -164,8 +164,8 @@ func TestAll(t *testing.T) {
 }
 
 func TestAt(t *testing.T) {
-	c := Parse("x := 1\n%time f(x)\n%pwd\ny")
-	for offset, want := range map[int]string{0: "", 6: "", 7: "time", 9: "time", 12: "time", 13: "", 17: "", 18: "pwd", 22: "pwd", 23: ""} {
+	c := Parse("x := 1\n%time f(x)\n%cd \ny\n%time \n")
+	for offset, want := range map[int]string{0: "", 6: "", 7: "time", 9: "time", 12: "time", 13: "", 17: "", 18: "cd", 21: "cd", 22: "cd", 23: "", 25: "time", 30: "time"} {
 		got := ""
 		if k := c.At(offset); k != nil {
 			got = k.Name

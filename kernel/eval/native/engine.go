@@ -196,3 +196,14 @@ func (e *Engine) Redirect(old *types.Func, new reflect.Value) bool {
 	e.setFunction(f)
 	return true
 }
+
+// Method is a method's name in compiled cells.
+func (e *Engine) Method(m *types.Func) string { return methodName(m) }
+
+// methodName is the name of a method in compiled cells, which have to see each other's.
+func methodName(m *types.Func) string {
+	if !m.Exported() && m.Pkg() != nil && m.Pkg().Path() == "main" {
+		return hiddenMark + m.Name()
+	}
+	return m.Name()
+}

@@ -86,7 +86,7 @@ func (w *writer) method(x *ast.SelectorExpr, m *types.Func) string {
 	if stream, ok := w.replaced[x.X]; ok {
 		return stream + "." + x.Sel.Name
 	}
-	return w.between(x, x.X, x.Sel, w.methodName(m))
+	return w.between(x, x.X, x.Sel, methodName(m))
 }
 
 // between writes x.sel with the text that stands between the two.

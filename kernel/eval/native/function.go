@@ -25,7 +25,7 @@ func (w *writer) function(d *ast.FuncDecl) (text, init string) {
 	case d.Recv == nil && name == "main":
 		name += mark
 	case f != nil && d.Recv != nil:
-		name = w.methodName(f)
+		name = methodName(f)
 	default:
 		name = ownName(name)
 	}

@@ -193,7 +193,7 @@ func (w *writer) funcName(id *ast.Ident, f *types.Func) string {
 	f = f.Origin()
 	switch {
 	case f.Signature().Recv() != nil:
-		return w.methodName(f)
+		return methodName(f)
 	case standsFor[f.FullName()] != "":
 		return machineName + "." + standsFor[f.FullName()]
 	case f.Pkg() == w.cell.Pkg && f.Name() == "main":
@@ -212,14 +212,6 @@ func (w *writer) funcName(id *ast.Ident, f *types.Func) string {
 		return w.packageName(x.unit) + "." + x.name
 	}
 	return w.packageName(x.unit) + "x." + x.name
-}
-
-// methodName is the name of a method in compiled cells, which have to see each other's.
-func (w *writer) methodName(f *types.Func) string {
-	if !f.Exported() && f.Pkg() != nil && f.Pkg().Path() == "main" {
-		return hiddenMark + f.Name()
-	}
-	return f.Name()
 }
 
 // standsFor are functions of the standard library for which the machine has its own.

@@ -76,7 +76,7 @@ func (w *writer) interfaceText(t *types.Interface, pos token.Pos) string {
 	var parts []string
 	for m := range t.ExplicitMethods() {
 		sig := m.Signature()
-		parts = append(parts, w.methodName(m)+"("+strings.Join(w.paramTypes(sig, pos), ", ")+")"+w.resultText(sig, pos))
+		parts = append(parts, methodName(m)+"("+strings.Join(w.paramTypes(sig, pos), ", ")+")"+w.resultText(sig, pos))
 	}
 	for e := range t.EmbeddedTypes() {
 		parts = append(parts, w.typeText(e, pos))

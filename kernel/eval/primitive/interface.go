@@ -81,7 +81,12 @@ func (m *Machine) Must(x, pointer any, static string) {
 	if to.Kind() == reflect.Interface {
 		panic(assertionError(fmt.Sprintf("interface conversion: %s is not %s: missing method %s", from, to, m.missing(reflect.ValueOf(x), to))))
 	}
-	panic(assertionError(fmt.Sprintf("interface conversion: %s is %s, not %s", static, from, m.typeName(to))))
+	want := m.typeName(to)
+	if from == want { // two types that cells have declared under one name
+		from, _ = m.oldName(reflect.TypeOf(x))
+		want, _ = m.oldName(to)
+	}
+	panic(assertionError(fmt.Sprintf("interface conversion: %s is %s, not %s", static, from, want)))
 }
 
 // Set stores a value of which the checker knows that it has the methods of the interface that pointer points to.

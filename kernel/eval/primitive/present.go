@@ -20,20 +20,23 @@ func (r rich) MIMEMetadata() map[string]any {
 }
 
 // Present prepares a value for display: what compiled code should see of it, and, where own is set because the value is of
-// a declared type or holds one, its text.
+// a declared type or holds one, its text. If its type has been declared anew since, the text begins with the type's name.
 func (m *Machine) Present(x any) (shown any, text string, own bool) {
 	x = m.unwrap(x)
 	if x == nil {
 		return nil, "<nil>", false
 	}
 	if err, ok := m.asError(x); ok {
-		return err, "error: " + err.Error(), m.isOwn(reflect.TypeOf(x))
+		return err, "error: " + m.Text(err.Error()), m.isOwn(reflect.TypeOf(x))
 	}
 	if !m.wants(x) {
 		return x, "", false
 	}
 	v := reflect.ValueOf(x)
-	text = m.Sprintf("%+v", x)
+	text = m.Text(x)
+	if name, old := m.oldName(v.Type()); old {
+		text = name + " " + text
+	}
 	if f, ok := m.find(v, "MIMEBundle"); ok && m.isOwn(v.Type()) {
 		if bundle, ok := f.Interface().(func() map[string]any); ok {
 			r := rich{bundle: bundle}

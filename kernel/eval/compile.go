@@ -1,0 +1,348 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"reflect"
+
+	"cancha/kernel/eval/check"
+	"cancha/kernel/eval/lower"
+	"cancha/kernel/eval/native"
+)
+
+// compiler is the back end for cells that are compiled, and what of the program it has to know.
+type compiler struct {
+	*native.Engine
+	reason string                   // why there is none
+	places map[string]reflect.Value // variables that the interpreter cannot hold: name → pointer
+	mixed  bool                     // the program has types or functions that only the interpreter knows
+}
+
+// available tells whether cells can be compiled.
+func (c *compiler) available() bool { return c.Engine != nil }
+
+// Only tells the lowerer to keep values as compiled cells do.
+func (p *Program) Only() bool {
+	return p.native.available() && p.mode != engineInterp && !p.native.mixed
+}
+
+// compiledCells is what the lowerer asks about compiled cells.
+type compiledCells struct {
+	*native.Engine
+	only func() bool
+}
+
+func (c compiledCells) Only() bool { return c.only() }
+
+// compile turns a cell into a function. Nothing is declared unless all of it succeeds.
+func (p *Program) compile(name, code string, serial int64) (*lower.Unit, func(), error) {
+	c, err := p.scope.Check(name, code)
+	if err != nil {
+		return nil, nil, err
+	}
+	return p.build(c, serial)
+}
+
+// build turns a checked cell into a function, by the back end that suits it.
+func (p *Program) build(c *check.Cell, serial int64) (*lower.Unit, func(), error) {
+	if p.wantsCompiler(c) {
+		unit, run, err := p.compileNative(c, serial)
+		if err == nil || p.mode == engineNative || !errors.As(err, new(*check.Error)) {
+			return unit, run, err
+		}
+		if u, r, interpreted := p.interpret(c, serial); interpreted == nil {
+			return u, r, nil
+		}
+		return nil, nil, err
+	}
+	unit, run, err := p.interpret(c, serial)
+	if err == nil || p.mode == engineInterp || !p.native.available() {
+		return unit, run, err
+	}
+	if u, r, compiled := p.compileNative(c, serial); compiled == nil {
+		return u, r, nil
+	}
+	return nil, nil, err
+}
+
+// interpret lowers a cell and hands it to the interpreter.
+func (p *Program) interpret(c *check.Cell, serial int64) (*lower.Unit, func(), error) {
+	p.scope.Lock()
+	defer p.scope.Unlock()
+	unit, err := p.lowerer.Lower(c, serial)
+	if err != nil {
+		return nil, nil, err
+	}
+	run, err := p.back.Load(unit)
+	if err != nil {
+		p.lowerer.Drop()
+		p.log.Error("back end", "cell", c.Name, "error", err, "source", unit.Source)
+		line, text := p.refused(unit, err)
+		return nil, nil, c.RefuseLine(line, "the interpreter cannot run this: %s; write it in another way", text)
+	}
+	for lowered, shown := range unit.Names {
+		p.names.Store(lowered, shown)
+	}
+	if declares(c) {
+		p.native.mixed = true
+	}
+	p.lowerer.Keep()
+	p.scope.Commit(c)
+	return unit, run, nil
+}
+
+// compileNative compiles a cell and loads it. Its variables are the interpreter's where that can hold them.
+func (p *Program) compileNative(c *check.Cell, serial int64) (*lower.Unit, func(), error) {
+	p.scope.Lock()
+	variables := p.lowerer.Variables(c)
+	source, err := p.native.Write(c, serial, p.lowerer.Place)
+	p.scope.Unlock()
+	if err != nil {
+		p.lowerer.Drop()
+		return nil, nil, err
+	}
+	built, err := p.native.Build(p.building(), source)
+	if err != nil {
+		p.lowerer.Drop()
+		return nil, nil, p.notCompiled(c, source, err)
+	}
+	p.scope.Lock()
+	defer p.scope.Unlock()
+	if err := p.back.Declare(variables); err != nil {
+		p.lowerer.Drop()
+		return nil, nil, fmt.Errorf("declare the cell's variables: %w", err)
+	}
+	run, err := p.loadNative(source, built)
+	if err != nil {
+		p.lowerer.Drop()
+		return nil, nil, err
+	}
+	p.back.Use(built.Path, built.Symbols)
+	p.redirect(c, built)
+	p.lowerer.Keep()
+	p.scope.Commit(c)
+	return &lower.Unit{Shows: source.Shows}, run, nil
+}
+
+// notCompiled is the error of a cell that the compiler refused though the check had accepted it.
+func (p *Program) notCompiled(c *check.Cell, source *native.Source, err error) error {
+	var refused *native.CompileError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	p.log.Error("compiler", "cell", c.Name, "error", err, "source", source.Text)
+	line, text := native.Position(c.Name, refused.Text)
+	return c.RefuseLine(line, "the compiler refused this: %s", text)
+}
+
+func (p *Program) loadNative(source *native.Source, built *native.Unit) (run func(), err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("load the compiled cell: %v", fault)
+		}
+	}()
+	return p.native.Load(source, built, p.place)
+}
+
+// place returns the pointer to a variable of the session, which has the layout of t.
+func (p *Program) place(name string, t reflect.Type) reflect.Value {
+	v := p.back.Variable(name)
+	if !v.IsValid() {
+		at, ok := p.native.places[name]
+		if !ok {
+			at = reflect.New(t)
+			p.native.places[name] = at
+		}
+		v = at.Elem()
+	}
+	if !native.SameLayout(v.Type(), t) {
+		panic(fmt.Sprintf("variable %s is kept as %s, not as %s", name, v.Type(), t))
+	}
+	return v.Addr()
+}
+
+// redirect makes functions that the cell declares anew, with the signature they had, take the place of the old ones.
+func (p *Program) redirect(c *check.Cell, built *native.Unit) {
+	for _, o := range c.Objects {
+		f, ok := o.(*types.Func)
+		if !ok {
+			continue
+		}
+		old, ok := c.Replaces(f.Name()).(*types.Func)
+		if !ok || !types.Identical(old.Type(), f.Type()) {
+			continue
+		}
+		if _, name, ok := p.native.Symbol(f); ok && built.Symbols[name].IsValid() {
+			p.native.Redirect(old, built.Symbols[name])
+		}
+	}
+}
+
+// building ends when the cell is interrupted while it is compiled.
+func (p *Program) building() context.Context { return context.Background() }
+
+// wantsCompiler tells whether a cell is to be compiled: it declares types or functions, or interpreting it might be slow.
+func (p *Program) wantsCompiler(c *check.Cell) bool {
+	switch {
+	case !p.native.available() || p.mode == engineInterp:
+		return false
+	case p.mode == engineNative:
+		return true
+	}
+	return declares(c) || p.slow(c)
+}
+
+// declares tells a cell that declares functions, methods or types.
+func declares(c *check.Cell) bool {
+	for _, d := range c.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			return true
+		case *ast.GenDecl:
+			if d.Tok == token.TYPE {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// quick is how many turns of loops may be interpreted: some 20 ms of plain statements.
+const quick = 10_000
+
+// slow tells a cell whose statements loop, or hand a function to others that may call it often, in a way that is not plainly
+// short.
+func (p *Program) slow(c *check.Cell) bool {
+	s := &slowness{p: p, c: c}
+	for _, stmt := range c.Body.Body.List {
+		s.walk(stmt, 1)
+	}
+	return s.found
+}
+
+type slowness struct {
+	p     *Program
+	c     *check.Cell
+	found bool
+}
+
+// walk looks at a node that is run turns times.
+func (s *slowness) walk(n ast.Node, turns int) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		if s.found {
+			return false
+		}
+		switch n := n.(type) {
+		case *ast.ForStmt:
+			s.loop(n.Body, s.counted(n), turns)
+			return false
+		case *ast.RangeStmt:
+			s.loop(n.Body, s.ranged(n.X), turns)
+			return false
+		case *ast.CallExpr:
+			if lit, ok := ast.Unparen(n.Fun).(*ast.FuncLit); ok { // called once
+				s.walk(lit.Body, turns)
+				for _, a := range n.Args {
+					s.walk(a, turns)
+				}
+				return false
+			}
+		case *ast.FuncLit:
+			s.found = true
+		}
+		return true
+	})
+}
+
+func (s *slowness) loop(body *ast.BlockStmt, count, turns int) {
+	if count < 0 || count*turns > quick {
+		s.found = true
+		return
+	}
+	s.walk(body, max(count, 1)*turns)
+}
+
+// counted is how often a loop like "for i := 0; i < 10; i++" runs, -1 where that is not plain.
+func (s *slowness) counted(n *ast.ForStmt) int {
+	cond, ok := n.Cond.(*ast.BinaryExpr)
+	if !ok {
+		return -1
+	}
+	init, ok := n.Init.(*ast.AssignStmt)
+	if !ok || len(init.Rhs) != 1 {
+		return -1
+	}
+	if _, ok := n.Post.(*ast.IncDecStmt); !ok {
+		return -1
+	}
+	from, ok1 := s.number(init.Rhs[0])
+	to, ok2 := s.number(cond.Y)
+	if !ok1 || !ok2 {
+		return -1
+	}
+	return max(to-from, from-to) + 1
+}
+
+// ranged is how many elements a range runs over, -1 where that is not known yet.
+func (s *slowness) ranged(x ast.Expr) int {
+	if n, ok := s.number(x); ok {
+		return n
+	}
+	if lit, ok := ast.Unparen(x).(*ast.CompositeLit); ok {
+		return len(lit.Elts)
+	}
+	if tv := s.c.Info.Types[x]; tv.Value != nil {
+		return len(tv.Value.ExactString())
+	}
+	if id, ok := ast.Unparen(x).(*ast.Ident); ok {
+		if v, ok := s.c.Info.Uses[id].(*types.Var); ok && s.c.Local[v] == nil {
+			return s.length(v)
+		}
+	}
+	return -1
+}
+
+// length is the length of what a variable of an earlier cell holds now.
+func (s *slowness) length(v *types.Var) int {
+	value := s.p.back.Variable(s.p.lowerer.Place(v))
+	switch value.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map, reflect.String:
+		return value.Len()
+	}
+	return -1
+}
+
+func (s *slowness) number(x ast.Expr) (int, bool) {
+	tv := s.c.Info.Types[x]
+	b, ok := types.Unalias(tv.Type).(*types.Basic)
+	if tv.Value == nil || !ok || b.Info()&types.IsInteger == 0 {
+		return 0, false
+	}
+	n, ok := constant.Int64Val(tv.Value)
+	return int(min(n, quick+1)), ok
+}
+
+// startCompiler starts the back end for compiled cells, and returns what the lowerer asks it; nil where there is none.
+func (p *Program) startCompiler(c Config) lower.Compiled {
+	p.native.places = map[string]reflect.Value{}
+	switch {
+	case c.Native == nil:
+		p.native.reason = c.NativeReason
+	case !native.CanLoad:
+		p.native.reason = "this engine cannot load compiled cells"
+	case c.Native.Race:
+		p.native.reason = "an engine built with -race cannot load compiled cells"
+	default:
+		p.native.Engine = native.New(*c.Native, p.machine)
+		return compiledCells{p.native.Engine, p.Only}
+	}
+	if p.native.reason == "" {
+		p.native.reason = "there is no compiler for them"
+	}
+	return nil
+}

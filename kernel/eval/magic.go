@@ -1,0 +1,267 @@
+package eval
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cancha/internal/cellio"
+	"cancha/kernel/cell"
+	"cancha/kernel/eval/check"
+	"cancha/kernel/eval/magic"
+)
+
+// steps runs a cell that has magics: its pieces of Go and its commands, in order. The pieces are compiled, and the commands
+// looked at, before the first of them runs, so that a cell in which anything is wrong changes nothing. Only what follows a command
+// that decides how Go is understood (%get, %reset, %engine) has to wait for it.
+type steps struct {
+	*Program
+	cell    *magic.Cell
+	request cell.Request
+	name    string // "cell 3"
+	pages   []map[string]any
+	meter   *meter // of %%time
+}
+
+// magicError is a command that is wrong, or failed.
+type magicError struct {
+	command *magic.Command
+	text    string
+}
+
+func (e *magicError) Error() string { return e.text }
+
+// fail returns the error of a command.
+func fail(c *magic.Command, format string, args ...any) error {
+	return &magicError{c, fmt.Sprintf(format, args...)}
+}
+
+// runSteps runs a cell that has magics; pages are for the pager.
+func (p *Program) runSteps(name string, c *magic.Cell, r cell.Request) (pages []map[string]any, fault *cell.Error) {
+	s := &steps{Program: p, cell: c, request: r, name: name}
+	if err := s.validate(); err != nil {
+		return nil, s.fault(err)
+	}
+	done, err := s.begin()
+	if err != nil {
+		return nil, s.fault(err)
+	}
+	defer done()
+	for list := s.list(); len(list) > 0; {
+		n := phase(list)
+		if fault := s.phase(list[:n], n == len(list)); fault != nil {
+			return nil, fault
+		}
+		list = list[n:]
+	}
+	return s.pages, nil
+}
+
+// list are the steps. A cell magic that is about the rest of its cell as a whole is the only one.
+func (s *steps) list() []magic.Step {
+	if h := s.cell.Head; h != nil && (h.Name == "timeit" || h.Name == "writefile") {
+		return []magic.Step{{Command: h, Go: s.cell.Go}}
+	}
+	return s.cell.Steps
+}
+
+// phase is how many steps can be compiled before the first of them runs.
+func phase(list []magic.Step) int {
+	for i, s := range list {
+		if s.Command != nil && slices.Contains([]string{"get", "reset", "engine"}, s.Command.Name) && s.Command.Kind == magic.Line {
+			return max(i, 1)
+		}
+	}
+	return len(list)
+}
+
+// phase compiles and runs some steps; last tells that no others follow.
+func (s *steps) phase(list []magic.Step, last bool) *cell.Error {
+	undo := s.scope.Mark()
+	var run []func() error
+	for i, step := range list {
+		f, err := s.prepare(step, last && i == len(list)-1)
+		if err != nil {
+			undo()
+			return s.fault(err)
+		}
+		run = append(run, f)
+	}
+	if s.meter != nil && last {
+		run = append(run, func() error { s.meter.report(); return nil })
+	}
+	var failed error
+	fault := s.execute(text{s.name, s.request.Code, s.request.Cell}, func() {
+		if s.meter != nil {
+			s.meter.start()
+		}
+		for _, f := range run {
+			if failed = f(); failed != nil {
+				return
+			}
+			s.machine.Check() // compiled code does not notice an interrupt
+		}
+	})
+	if fault == nil && failed != nil {
+		fault = s.fault(failed)
+	}
+	return fault
+}
+
+// prepare returns the function that runs a step.
+func (s *steps) prepare(step magic.Step, last bool) (func() error, error) {
+	c := step.Command
+	if c == nil {
+		return s.golang(step.Go, last)
+	}
+	switch c.Kind {
+	case magic.Shell:
+		return func() error { return s.shell(c) }, nil
+	case magic.Help:
+		return func() error { s.pages = append(s.pages, s.page(c)); return nil }, nil
+	}
+	switch c.Name {
+	case "time":
+		return s.timed(step.Go, last)
+	case "timeit":
+		return s.timeit(c, step.Go)
+	case "who":
+		return s.who()
+	case "whos":
+		return s.whos()
+	}
+	f := commands()[c.Name]
+	return func() error { return f(s, c) }, nil
+}
+
+// golang compiles a piece of Go. Where it is the last step, the value of its last expression is shown.
+func (s *steps) golang(code string, last bool) (func() error, error) {
+	run, show, err := s.piece(code, last)
+	if err != nil {
+		return nil, err
+	}
+	return func() error { run(); show(); return nil }, nil
+}
+
+func (s *steps) piece(code string, last bool) (run, show func(), err error) {
+	c, err := s.scope.Check(s.name, code)
+	if err != nil {
+		return nil, nil, err
+	}
+	if line := c.Leaves(); line > 0 && !last {
+		return nil, nil, c.RefuseLine(line, "return and defer are about a whole cell, and magics part this one: put what follows into a cell of its own")
+	}
+	unit, entry, err := s.build(c, s.request.Cell)
+	if err != nil {
+		return nil, nil, err
+	}
+	start := func() {
+		s.note(s.request.Cell, unit.Notes)
+		entry()
+	}
+	return start, func() {
+		if values := s.machine.Shown(s.request.Cell); last && !s.request.Silent {
+			s.show(s.request.Cell, values)
+		}
+	}, nil
+}
+
+// fault is the error of a cell as a person sees it.
+func (s *steps) fault(err error) *cell.Error {
+	switch e := err.(type) {
+	case *check.Error:
+		e.Code = s.request.Code // the piece has blanks for everything else
+		return compileError(e)
+	case *magicError:
+		return s.magicFault(e)
+	}
+	return compileError(err)
+}
+
+// magicFault shows a command's error with its line.
+func (s *steps) magicFault(e *magicError) *cell.Error {
+	code := s.request.Code
+	before := code[:e.command.Start]
+	line := strings.Count(before, "\n") + 1
+	source, _, _ := strings.Cut(code[e.command.Start:], "\n")
+	trace := []string{fmt.Sprintf("%s:%d: %s", s.name, line, e.text), fmt.Sprintf("%5d | %s", line, strings.TrimRight(source, "\r"))}
+	return &cell.Error{Name: "magic error", Value: e.text, Traceback: strings.Split(strings.Join(trace, "\n"), "\n")}
+}
+
+// validate refuses commands that do not exist, or not in this form.
+func (s *steps) validate() error {
+	if h := s.cell.Head; h != nil {
+		if err := form(h); err != nil {
+			return err
+		}
+		if err := arguments(h); err != nil {
+			return err
+		}
+	}
+	for _, step := range s.cell.Steps {
+		c := step.Command
+		if c == nil || c.Kind == magic.Shell || c.Kind == magic.Help {
+			continue
+		}
+		if c.Kind == magic.Whole {
+			return fail(c, "%%%%%s belongs on the first line of a cell", c.Name)
+		}
+		if h := s.cell.Head; h != nil && h.Name == "timeit" {
+			return fail(c, "%%%%timeit times Go: there can be no other magics in its cell")
+		}
+		if err := form(c); err != nil {
+			return err
+		}
+		if err := arguments(c); err != nil {
+			return err
+		}
+		if spec, _ := magic.Lookup(c.Name); spec.Go && step.Go == "" {
+			return fail(c, "%%%s needs a statement: %s", c.Name, usage(spec, 0))
+		}
+	}
+	return nil
+}
+
+// usage is how a magic is written, in the n-th of its forms.
+func usage(s magic.Spec, n int) string { return strings.Split(s.Usage, "\n")[n] }
+
+// form checks that a magic exists and can be written with so many signs.
+func form(c *magic.Command) error {
+	sign := "%"
+	if c.Kind == magic.Whole {
+		sign = "%%"
+	}
+	spec, ok := magic.Lookup(c.Name)
+	if !ok {
+		near := magic.Near(c.Name)
+		if len(near) == 0 {
+			return fail(c, "there is no magic %s%s; %%lsmagic lists all", sign, c.Name)
+		}
+		return fail(c, "there is no magic %s%s; there is %s (%%lsmagic lists all)", sign, c.Name, strings.Join(near, " and "))
+	}
+	if !slices.Contains(spec.Forms(), sign+c.Name) {
+		return fail(c, "%s is written %s", sign+c.Name, strings.Join(spec.Forms(), " or "))
+	}
+	return nil
+}
+
+// begin does what a cell magic does before the steps. Done is to be called behind them.
+func (s *steps) begin() (done func(), err error) {
+	h := s.cell.Head
+	if h == nil {
+		return func() {}, nil
+	}
+	switch h.Name {
+	case "time":
+		s.meter = &meter{}
+	case "native", "interp":
+		before := s.mode
+		if err := s.SetEngine(h.Name); err != nil {
+			return nil, fail(h, "%v", err)
+		}
+		return func() { s.mode = before }, nil
+	}
+	return func() {}, nil
+}
+
+func (s *steps) print(format string, args ...any) { fmt.Fprintf(cellio.Stdout, format, args...) }

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package eval
+
+import "syscall"
+
+// childProcess makes a process the head of a group of its own, so that an interrupt reaches all of it.
+func childProcess() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
