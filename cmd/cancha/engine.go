@@ -18,6 +18,7 @@ import (
 	"cancha/kernel/cell"
 	"cancha/kernel/engine"
 	"cancha/kernel/eval"
+	"cancha/kernel/workspace"
 	"cancha/runtime/chart"
 	"cancha/runtime/display"
 	"cancha/runtime/table"
@@ -30,8 +31,14 @@ const maxStack = 256 << 20
 // runEngine serves the kernel that started this process, on the connection that it inherited.
 func runEngine(_ context.Context, args []string) error {
 	flags := newFlags("engine", "", "Runs cells for the kernel that started it: nothing to call by hand.")
+	folder := flags.String("workspace", "", "load compiled cells, by what this `folder` describes")
+	reason := flags.String("reason", "", "why there is no workspace, as a `sentence`")
 	if err := parseAll(flags, args); err != nil {
 		return err
+	}
+	tools, err := openWorkspace(*folder)
+	if err != nil {
+		*reason = err.Error()
 	}
 	parent := os.Getppid()
 	signal.Ignore(os.Interrupt)   // an interrupt is a frame; a terminal's ^C is the kernel's
@@ -50,7 +57,10 @@ func runEngine(_ context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	ready := cell.Ready{PID: os.Getpid(), GoVersion: strings.TrimPrefix(runtime.Version(), "go"), Engine: "interpreted"}
+	ready := cell.Ready{PID: os.Getpid(), GoVersion: strings.TrimPrefix(runtime.Version(), "go"), Engine: cell.Interpreted, Reason: *reason}
+	if tools != nil {
+		ready.Engine = cell.Compiled
+	}
 	if err := outlet.Emit(cellio.KindReady, 0, ready); err != nil {
 		return err
 	}
@@ -59,6 +69,18 @@ func runEngine(_ context.Context, args []string) error {
 		endWithKernel(parent)
 	}
 	return err
+}
+
+// openWorkspace reads what compiling cells takes; nil without a folder.
+func openWorkspace(folder string) (*workspace.Manifest, error) {
+	if folder == "" {
+		return nil, nil
+	}
+	if err := canLoad(); err != nil {
+		return nil, err
+	}
+	m, err := workspace.Open(folder)
+	return &m, err
 }
 
 // endWithKernel ends this process and what cells have started, if the kernel is gone: nobody else does when it was killed. A

@@ -3,13 +3,18 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"os"
 
 	"cancha/jupyter/kernelspec"
 )
 
-func runInstall(_ context.Context, args []string) error {
-	o, err := parsePlace("install", args)
+func runInstall(ctx context.Context, args []string) error {
+	interpreted := false
+	o, err := parsePlace("install", args, func(flags *flag.FlagSet) {
+		flags.BoolVar(&interpreted, "interpreted", false, "do not build the engine that compiles cells; sessions build it when they can")
+	})
 	if err != nil {
 		return err
 	}
@@ -18,7 +23,13 @@ func runInstall(_ context.Context, args []string) error {
 		return err
 	}
 	fmt.Printf("installed %s in %s\n", o.Name, folder)
-	return nil
+	if interpreted {
+		return nil
+	}
+	if err := buildWorkspace(ctx, os.Stderr); err != nil && ctx.Err() == nil {
+		fmt.Fprintf(os.Stderr, "cancha install: cells will be interpreted: %v\n", err) // the kernel is there all the same
+	}
+	return ctx.Err()
 }
 
 func runUninstall(_ context.Context, args []string) error {
@@ -35,7 +46,7 @@ func runUninstall(_ context.Context, args []string) error {
 }
 
 // parsePlace reads the flags that say which kernel and where.
-func parsePlace(command string, args []string) (kernelspec.Options, error) {
+func parsePlace(command string, args []string, more ...func(*flag.FlagSet)) (kernelspec.Options, error) {
 	var o kernelspec.Options
 	about := "Takes away the kernel that \"cancha install\" with the same flags has put there."
 	if command == "install" {
@@ -54,6 +65,9 @@ func parsePlace(command string, args []string) (kernelspec.Options, error) {
 	flags.StringVar(&o.Name, "name", kernelspec.DefaultName, "the kernel's `name`, as notebooks record it")
 	if command == "install" {
 		flags.StringVar(&o.DisplayName, "display-name", kernelspec.DefaultDisplayName, "the `name` that people see")
+	}
+	for _, add := range more {
+		add(flags)
 	}
 	return o, parseAll(flags, args)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"os/signal"
 	"strconv"
 	"syscall"
@@ -45,11 +44,14 @@ func serveKernel(ctx context.Context, conn wire.Connection, log *slog.Logger) er
 	}
 	var k *kernel.Kernel
 	made := make(chan struct{}) // closed when k is set: an engine may speak before
+	choice := newEngineChoice(program, log)
 	e := engine.New(engine.Config{
-		Command: func() *exec.Cmd { return exec.Command(program, "engine") },
+		Prepare: choice.prepare,
+		Command: choice.command,
 		Sink:    func(f cellio.Frame) { <-made; k.Output(f) },
 		Logger:  log,
 	})
+	defer choice.close()
 	defer e.Close()
 	k, err = kernel.New(kernel.Config{Connection: conn, Engine: e, Version: version, Logger: log})
 	if err != nil {

@@ -11,6 +11,9 @@ import (
 const asCommand = "CANCHA_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
+	if err := os.Setenv(engineVariable, "interp"); err != nil { // building engines is for the tests of that
+		panic(err)
+	}
 	if os.Getenv(asCommand) != "" {
 		main()
 	}

@@ -42,8 +42,12 @@ func (s source) room() string { return path.Dir(s.name) }
 func (s source) own() []string {
 	var all []string
 	for _, spec := range s.file.Imports {
-		if room, ok := strings.CutPrefix(unquote(spec), module+"/"); ok {
+		room, ok := strings.CutPrefix(unquote(spec), module+"/")
+		switch {
+		case ok:
 			all = append(all, room)
+		case room == module:
+			all = append(all, ".") // the root
 		}
 	}
 	return all
@@ -53,7 +57,7 @@ func (s source) own() []string {
 func (s source) others() []string {
 	var all []string
 	for _, spec := range s.file.Imports {
-		if p := unquote(spec); !strings.HasPrefix(p, module+"/") {
+		if p := unquote(spec); p != module && !strings.HasPrefix(p, module+"/") {
 			all = append(all, p)
 		}
 	}
@@ -266,6 +270,8 @@ func TestInspect(t *testing.T) {
 		{"Go's own runtime is no room of ours", "kernel/x.go", `import "runtime/debug"`, ""},
 		{"siblings", "kernel/engine/x.go", `import "cancha/kernel/zmq"`, "siblings meet in cmd"},
 		{"siblings in a test", "kernel/engine/x_test.go", `import "cancha/kernel/zmq"`, ""},
+		{"the root", "kernel/workspace/x.go", `import "cancha"`, "program's business"},
+		{"the root in cmd", "cmd/cancha/x.go", `import "cancha"`, ""},
 		{"own floor below", "kernel/eval/x.go", `import "cancha/kernel/eval/check"`, ""},
 		{"learning and streams", "ml/tree/x.go", `import "cancha/stream"`, "slices and iterators"},
 		{"the forest's GPU file", "ml/forest/gpu.go", `import "cancha/runtime/gpu"`, ""},

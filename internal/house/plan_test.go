@@ -40,6 +40,15 @@ func floors() []floor {
 			reason: "siblings meet in cmd: the types in their signatures live in wire and cell",
 		},
 		{
+			rooms: []string{"kernel/workspace"}, forbid: []string{"kernel", "kernel/zmq", "kernel/engine/...", "kernel/eval/...", "kernel/client"},
+			reason: "siblings meet in cmd: a workspace is built from a tree of files and a list of packages, whatever they are",
+		},
+		{
+			rooms:  []string{"kernel/...", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "jupyter/...", "internal/...", "bench/..."},
+			forbid: []string{"."},
+			reason: "the program's own sources are the program's business",
+		},
+		{
 			rooms: []string{"kernel/client"}, forbid: []string{"kernel", "kernel/engine/...", "kernel/eval/..."},
 			reason: "a client knows a kernel by its protocol only, or it could not speak to another one",
 		},

@@ -22,6 +22,9 @@ type Config struct {
 	// Command returns a fresh command that runs an engine. The engine finds its end of the socket pair as file
 	// descriptor ConnFD; fd 1 and 2 become pipes.
 	Command func() *exec.Cmd
+	// Prepare, if set, makes what Command needs: it is run once, before Command is called for the first time, and may take
+	// minutes. What it says, a line at a time, is shown in the cell that waits for it. It ends early when its context does.
+	Prepare func(ctx context.Context, say func(line string))
 	// Sink takes the output of cells, frame by frame, in order for each cell. It must not block for long: while it
 	// does, the engine's output waits.
 	Sink func(cellio.Frame)
@@ -40,7 +43,8 @@ var errClosed = errors.New("the kernel is shutting down")
 
 // Engine supervises engine processes, one at a time. Execute may be called by one goroutine at a time, all other methods by any.
 type Engine struct {
-	config Config
+	config      Config
+	preparation *preparation
 
 	mu      sync.Mutex
 	current *process    // nil only after a start that failed, or Close
@@ -48,15 +52,17 @@ type Engine struct {
 	closed  bool
 }
 
-// New starts the first engine in the background and returns at once.
+// New prepares and starts the first engine in the background and returns at once.
 func New(c Config) *Engine {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	e := &Engine{config: c}
-	if _, err := e.process(); err != nil {
-		c.Logger.Error("start engine", "error", err)
-	}
+	e.preparation = prepare(c.Prepare, func() {
+		if _, err := e.process(); err != nil && !errors.Is(err, errClosed) {
+			c.Logger.Error("start engine", "error", err)
+		}
+	})
 	return e
 }
 
@@ -85,6 +91,9 @@ func (e *Engine) process() (*process, error) {
 // Execute runs a cell and returns when it has ended and all its output has been handed to the sink. A cell that ends its
 // engine gets an error that says how, and the next cell a fresh engine.
 func (e *Engine) Execute(ctx context.Context, r cell.Request) cell.Result {
+	if err := e.await(ctx, r.Cell); err != nil {
+		return cell.Result{Status: cell.Failed, Err: err}
+	}
 	p, err := e.ready(ctx)
 	if err != nil {
 		return failed("engine error", err.Error())
@@ -116,9 +125,7 @@ func (e *Engine) tellLoss(cellID int64) {
 	if lost == nil {
 		return
 	}
-	text := "The engine died since the last cell: " + lost.Value + ".\n"
-	body, _ := json.Marshal(cellio.Stream{Name: "stderr", Text: text}) // strings always marshal
-	e.config.Sink(cellio.Frame{Kind: cellio.KindStream, Cell: cellID, Body: body})
+	e.tell(cellID, "The engine died since the last cell: "+lost.Value+".\n")
 }
 
 // Complete asks for the ways to complete code at a cursor; it may be called while a cell runs.
@@ -141,6 +148,10 @@ func (e *Engine) IsComplete(ctx context.Context, code string) (c cell.Completene
 
 // Interrupt asks the engine to stop the running cell and returns at once. Without a running cell nothing happens.
 func (e *Engine) Interrupt() {
+	if !e.preparation.over() {
+		e.preparation.interrupt()
+		return
+	}
 	e.mu.Lock()
 	p := e.current
 	e.mu.Unlock()
@@ -165,9 +176,11 @@ func (e *Engine) Close() error {
 	e.closed = true
 	p := e.current
 	e.mu.Unlock()
+	e.preparation.cancel()
 	if p != nil {
 		p.close(closeGrace)
 	}
+	<-e.preparation.done
 	return nil
 }
 
@@ -191,6 +204,9 @@ func (e *Engine) ready(ctx context.Context) (*process, error) {
 }
 
 func (e *Engine) ask(ctx context.Context, kind cellio.Kind, question, answer any) error {
+	if err := e.awaitBriefly(ctx); err != nil {
+		return fmt.Errorf("ask engine to %s: %w", kind, err)
+	}
 	p, err := e.ready(ctx)
 	if err != nil {
 		return err

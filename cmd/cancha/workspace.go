@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	module "cancha"
+	"cancha/internal/symbols"
+	"cancha/kernel/workspace"
+)
+
+// engineVariable forces the plain engine where it is "interp": no workspace is looked for or built.
+const engineVariable = "CANCHA_ENGINE"
+
+// newStore returns the store of the workspaces that this program's engine can be built in.
+func newStore() *workspace.Store {
+	return workspace.New(workspace.Config{
+		Sources: module.Sources(), Program: "./cmd/cancha", Packages: importable, Version: version,
+	})
+}
+
+// importable lists what cells may import.
+func importable() []string {
+	var all []string
+	for _, p := range symbols.Packages() {
+		if p.Path != "unsafe" { // the compiler's own
+			all = append(all, p.Path)
+		}
+	}
+	return all
+}
+
+// engineChoice decides, once in a session, what its engines are: the workspace's, or this program's own, which interprets.
+type engineChoice struct {
+	program string
+	log     *slog.Logger
+	ensure  func(ctx context.Context, say func(string)) (*workspace.Workspace, error)
+
+	// set by prepare
+	workspace *workspace.Workspace
+	reason    string // why there is none
+}
+
+func newEngineChoice(program string, log *slog.Logger) *engineChoice {
+	return &engineChoice{program: program, log: log, ensure: func(ctx context.Context, say func(string)) (*workspace.Workspace, error) {
+		return newStore().Ensure(ctx, nil, say)
+	}}
+}
+
+// prepare finds the workspace, or builds it.
+func (c *engineChoice) prepare(ctx context.Context, say func(string)) {
+	if os.Getenv(engineVariable) == "interp" {
+		c.reason = engineVariable + " is interp"
+		return
+	}
+	begin, built := time.Now(), false
+	w, err := c.ensure(ctx, func(line string) { built = true; say(line) })
+	if err != nil {
+		c.reason = err.Error()
+		c.log.Warn("cells are interpreted", "reason", err)
+		if built { // a person has waited for it
+			say("cells are interpreted: " + c.reason)
+		}
+		return
+	}
+	c.workspace = w
+	if built {
+		say(fmt.Sprintf("the engine for %s is ready after %.0f s", w.GoVersion, time.Since(begin).Seconds()))
+	}
+}
+
+// command returns the command of a fresh engine. It is called after prepare.
+func (c *engineChoice) command() *exec.Cmd {
+	if c.workspace != nil {
+		return exec.Command(c.workspace.Engine(), "engine", "-workspace", c.workspace.Dir)
+	}
+	return exec.Command(c.program, "engine", "-reason", c.reason)
+}
+
+// close lets go of the workspace, when no engine runs any more.
+func (c *engineChoice) close() {
+	if c.workspace != nil {
+		c.workspace.Close()
+	}
+}
+
+// buildWorkspace builds the workspace for a person who waits for it, and says so.
+func buildWorkspace(ctx context.Context, out io.Writer) error {
+	begin := time.Now()
+	l := ticker{out: out}
+	w, err := newStore().Ensure(ctx, nil, l.say)
+	l.end()
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if l.shown != "" {
+		fmt.Fprintf(out, "the engine for %s is ready after %.0f s\n", w.GoVersion, time.Since(begin).Seconds())
+	}
+	return nil
+}
+
+// every is how often progress is a new line where lines cannot be written over one another.
+const every = 5 * time.Second
+
+// ticker shows progress: in place on a terminal, as a line now and then elsewhere. One goroutine at a time may use it.
+type ticker struct {
+	out   io.Writer
+	shown string
+	last  time.Time
+}
+
+func (l *ticker) say(text string) {
+	switch {
+	case terminal(l.out):
+		fmt.Fprintf(l.out, "\r%s%s", text, strings.Repeat(" ", max(0, len(l.shown)-len(text))))
+	case time.Since(l.last) >= every:
+		l.last = time.Now()
+		fmt.Fprintln(l.out, text)
+	}
+	l.shown = text
+}
+
+func (l *ticker) end() {
+	if l.shown != "" && terminal(l.out) {
+		fmt.Fprintln(l.out)
+	}
+}
+
+func terminal(out io.Writer) bool {
+	f, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// canLoad tells why this very program cannot load compiled cells, nil if it can: how it was built decides that.
+func canLoad() error {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return errors.New("this engine does not know how it was built")
+	}
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	return loads(settings)
+}
+
+func loads(settings map[string]string) error {
+	switch {
+	case settings["-race"] == "true":
+		return errors.New("this engine was built with -race, and loads no cells that were compiled without")
+	case settings["CGO_ENABLED"] == "0":
+		return errors.New("this engine was built without cgo, and loads no compiled cells")
+	case !strings.Contains(","+settings["-tags"]+",", ",workspace,"):
+		return errors.New("this engine was not built in a workspace, and loads no compiled cells")
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package cancha_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"cancha"
+)
+
+// platforms are those that the program is built for.
+var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"}
+
+// TestSourcesAreComplete: what the go command needs to build the program on any platform is in the tree, and nothing else.
+func TestSourcesAreComplete(t *testing.T) {
+	want := map[string]bool{"go.mod": true, "go.sum": true}
+	for _, p := range platforms {
+		for name := range needed(t, ".", p) {
+			want[name] = true
+		}
+	}
+	got := map[string]bool{}
+	for _, name := range tree(t) {
+		got[name] = true
+		if !want[name] {
+			t.Errorf("%s is embedded, and building the program does not take it: take its pattern out of embed.go", name)
+		}
+	}
+	for name := range want {
+		if !got[name] {
+			t.Errorf("%s is not embedded: add it, or a pattern for its room, to embed.go", name)
+		}
+	}
+	if len(got) < 300 {
+		t.Errorf("%d files embedded: this is not the program", len(got))
+	}
+}
+
+// TestSourcesStandAlone: written out elsewhere, the tree is a module in which the go command finds all that it needs.
+func TestSourcesStandAlone(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, cancha.Sources()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(needed(t, dir, platforms[0])); n < 300 {
+		t.Errorf("the go command finds %d files in it", n)
+	}
+}
+
+func tree(t *testing.T) (all []string) {
+	t.Helper()
+	err := fs.WalkDir(cancha.Sources(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			all = append(all, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// needed asks the go command which files of the module in dir the program is built from, plainly and as a workspace's engine.
+func needed(t *testing.T, dir, platform string) map[string]bool {
+	t.Helper()
+	all := map[string]bool{}
+	for _, tags := range []string{"", "workspace"} {
+		for _, p := range list(t, dir, platform, tags) {
+			if p.Module == nil || !p.Module.Main {
+				continue
+			}
+			root, err := filepath.EvalSymlinks(p.Module.Dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			room, err := filepath.Rel(root, p.Dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range slices.Concat(p.GoFiles, p.CgoFiles, p.SFiles, p.HFiles, p.CFiles, p.EmbedFiles) {
+				if file := path.Join(filepath.ToSlash(room), name); room != "." || strings.HasSuffix(name, ".go") {
+					all[file] = true
+				}
+			}
+		}
+	}
+	return all
+}
+
+type listed struct {
+	Dir                                                   string
+	GoFiles, CgoFiles, SFiles, HFiles, CFiles, EmbedFiles []string
+	Module                                                *struct {
+		Main bool
+		Dir  string
+	}
+}
+
+func list(t *testing.T, dir, platform, tags string) (all []listed) {
+	t.Helper()
+	goos, arch, _ := strings.Cut(platform, "/")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags="+tags, "-json=Dir,GoFiles,CgoFiles,SFiles,HFiles,CFiles,EmbedFiles,Module", "./cmd/cancha")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PWD="+dir, "GOOS="+goos, "GOARCH="+arch, "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=1")
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list for %s: %v\n%s", platform, err, said.String())
+	}
+	d := json.NewDecoder(strings.NewReader(string(out)))
+	for {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}

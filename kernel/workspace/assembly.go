@@ -1,0 +1,114 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// A plugin's code is compiled for dynamic linking, where the register R15 belongs to the linker between two accesses to
+// global variables. Assembly by hand may use it; the assembler then refuses the file. Most such modules have a tag that
+// switches their assembly off, but a tag holds for all modules of a build: with noasm gonum would lose its own too, which
+// is fine. So a module that is refused is copied into the workspace with that tag's name changed, in its build constraints, to
+// one that is set.
+
+var clobbered = regexp.MustCompile(`when dynamic linking, R15 is clobbered`)
+
+// switches are the tags by which modules do without assembly.
+var switches = regexp.MustCompile(`\b(noasm|purego|appengine)\b`)
+
+// withoutAssembly replaces the modules of packages whose assembly was refused, and reports whether there were any new ones.
+func (b *build) withoutAssembly(ctx context.Context, all []listed, replaced map[string]bool) (changed bool, err error) {
+	for _, p := range all {
+		if p.Error == nil || p.Module == nil || p.Module.Dir == "" || !clobbered.MatchString(p.Error.Err) || replaced[p.Module.Path] {
+			continue
+		}
+		replaced[p.Module.Path] = true
+		copied := filepath.Join(b.path(modulesName), filepath.FromSlash(p.Module.Path))
+		if err := copyModule(p.Module.Dir, copied); err != nil {
+			return false, fmt.Errorf("copy %s: %w", p.Module.Path, err)
+		}
+		if _, err := b.command(ctx, "replacing "+p.Module.Path, "mod", "edit", "-replace="+p.Module.Path+"="+copied); err != nil {
+			return false, err
+		}
+		changed = true
+	}
+	return changed, nil
+}
+
+// copyModule copies what building needs of a module, with its assembly switched off.
+func copyModule(from, to string) error {
+	return filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, name)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, rel)
+		switch {
+		case d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git"):
+			return fs.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(target, 0o755)
+		case !d.Type().IsRegular(), strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if ext := filepath.Ext(name); ext == ".go" || ext == ".s" {
+			text = switchOff(text)
+		}
+		return os.WriteFile(target, text, 0o644)
+	})
+}
+
+// switchOff changes the tags in a file's build constraint, if it has one.
+func switchOff(text []byte) []byte {
+	var out strings.Builder
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "//go:build ") {
+			line = switches.ReplaceAllString(line, tags)
+		}
+		out.WriteString(line)
+	}
+	return []byte(out.String())
+}
+
+// addModules adds the wanted modules to the engine's go.mod. A local folder is read where it is.
+func (b *build) addModules(ctx context.Context) error {
+	for _, m := range b.plan.modules {
+		if m.Dir == "" {
+			continue
+		}
+		dir, err := filepath.Abs(m.Dir)
+		if err != nil {
+			return err
+		}
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); errors.Is(err, fs.ErrNotExist) {
+			return obstacle(err, "%s holds no Go module: it has no go.mod (\"go mod init\" makes one)", dir)
+		}
+		if _, err := b.command(ctx, "adding "+m.Path, "mod", "edit", "-replace="+m.Path+"="+dir); err != nil {
+			return err
+		}
+	}
+	for _, m := range b.plan.modules {
+		b.say.phase("adding " + m.Path)
+		wanted := m.Path
+		if m.Version != "" {
+			wanted += "@" + m.Version
+		}
+		if _, err := b.command(ctx, "adding "+m.Path, "get", wanted); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,281 @@
+package workspace
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// build makes one workspace. Its lock is held exclusively.
+type build struct {
+	store *Store
+	plan  plan
+	dir   string
+	lock  *lock
+	env   []string
+	log   *os.File // everything that the go command says
+	say   *progress
+}
+
+// make builds a workspace in dir, which may hold what an unfinished or damaged one has left.
+func (s *Store) make(ctx context.Context, p plan, dir string, l *lock, say func(string)) error {
+	if err := clear(dir); err != nil {
+		return storage(dir, err)
+	}
+	log, err := os.Create(dir + ".log")
+	if err != nil {
+		return storage(dir, err)
+	}
+	defer log.Close()
+	b := build{
+		store: s, plan: p, dir: dir, lock: l, log: log,
+		env: p.tools.build(s.environ, p.cc, filepath.Join(s.folder, "go-build")),
+		say: newProgress("building the engine for "+p.tools.version, filepath.Join(dir, progressName), say),
+	}
+	defer b.say.close()
+	err = b.run(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err() // what was done is done again sooner: Go's cache has it
+	case err != nil:
+		return errors.Join(storage(dir, err), clear(dir)) // debris must not fill a disk
+	}
+	return nil
+}
+
+// clear empties a workspace's folder, its sign of being whole first.
+func clear(dir string) error {
+	for _, name := range []string{filepath.Join(dir, manifestName), dir} {
+		if err := os.RemoveAll(name); err != nil {
+			return err
+		}
+	}
+	return os.MkdirAll(dir, 0o755)
+}
+
+func (b *build) run(ctx context.Context) error {
+	if err := writeTree(b.store.sources, b.path(sourcesName)); err != nil {
+		return err
+	}
+	for _, name := range []string{packagesName, cellsName, filepath.Dir(engineName)} {
+		if err := os.MkdirAll(b.path(name), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := b.addModules(ctx); err != nil {
+		return err
+	}
+	if err := b.estimate(ctx); err != nil {
+		return err
+	}
+	packages, err := b.compile(ctx)
+	if err != nil {
+		return err
+	}
+	b.say.phase("building the engine for " + b.plan.tools.version)
+	_, err = b.command(ctx, "building the engine", "build", "-v", "-o", b.path(engineName), b.store.program)
+	if err != nil {
+		return err
+	}
+	b.say.phase("keeping the engine for " + b.plan.tools.version)
+	if err := b.keep(packages); err != nil {
+		return err
+	}
+	return b.describe()
+}
+
+func (b *build) path(name string) string { return filepath.Join(b.dir, filepath.FromSlash(name)) }
+
+// listed is a package as "go list" tells it.
+type listed struct {
+	ImportPath, Name, Export, Dir string
+	DepOnly                       bool
+	Stale                         bool
+	Module                        *struct{ Path, Version, Dir string }
+	Error                         *struct{ Err string }
+}
+
+// patterns are what engine and cells are made of: the program, what cells may import, the modules that were added.
+func (b *build) patterns() []string {
+	all := append([]string{b.store.program}, b.store.packages()...)
+	for _, m := range b.plan.modules {
+		all = append(all, m.Path+"/...")
+	}
+	return all
+}
+
+// estimate counts the packages that have to be compiled, and has the modules fetched that hold them.
+func (b *build) estimate(ctx context.Context) error {
+	b.say.phase("looking for what the engine is built from")
+	args := append([]string{"list", "-deps", "-e=false"}, "-json=ImportPath,Stale")
+	total := 0
+	for _, mode := range [][]string{nil, {"-buildmode=plugin"}} {
+		out, err := b.command(ctx, "finding the engine's packages", slices.Concat(args, mode, b.patterns())...)
+		if err != nil {
+			return err
+		}
+		all, err := readListed(out)
+		if err != nil {
+			return err
+		}
+		for _, p := range all {
+			if p.Stale {
+				total++
+			}
+		}
+	}
+	b.say.expect(total)
+	return nil
+}
+
+// compile compiles every package as plugins need them and returns them. Assembly that cannot be linked into a plugin is
+// switched off where the module knows how to do without, and the packages are compiled again.
+func (b *build) compile(ctx context.Context) ([]listed, error) {
+	b.say.phase("compiling packages with " + b.plan.tools.version)
+	args := []string{"list", "-v", "-e", "-deps", "-export", "-buildmode=plugin", "-json=ImportPath,Name,Export,Dir,DepOnly,Module,Error"}
+	replaced := map[string]bool{}
+	for {
+		out, err := b.command(ctx, "compiling packages", append(args, b.patterns()...)...)
+		if err != nil {
+			return nil, err
+		}
+		all, err := readListed(out)
+		if err != nil {
+			return nil, err
+		}
+		changed, err := b.withoutAssembly(ctx, all, replaced)
+		if err != nil {
+			return nil, err
+		}
+		if !changed {
+			return b.compiled(all)
+		}
+	}
+}
+
+// compiled picks the packages that there are. What only an added module has may fail: cells cannot import it then.
+func (b *build) compiled(all []listed) ([]listed, error) {
+	var good []listed
+	for _, p := range all {
+		switch {
+		case p.Export != "" && p.Name != "main":
+			good = append(good, p)
+		case p.Error != nil && !b.added(p):
+			return nil, explain("compiling "+p.ImportPath, p.Error.Err, b.log.Name(), b.dir, errors.New(p.Error.Err))
+		}
+	}
+	return good, nil
+}
+
+func (b *build) added(p listed) bool {
+	return slices.ContainsFunc(b.plan.modules, func(m Module) bool {
+		return p.ImportPath == m.Path || strings.HasPrefix(p.ImportPath, m.Path+"/")
+	})
+}
+
+func readListed(out []byte) (all []listed, err error) {
+	d := json.NewDecoder(bytes.NewReader(out))
+	for {
+		var p listed
+		switch err := d.Decode(&p); err {
+		case nil:
+			all = append(all, p)
+		case io.EOF:
+			return all, nil
+		default:
+			return nil, fmt.Errorf("read what go list prints: %w", err)
+		}
+	}
+}
+
+// keep takes the compiled packages into the workspace, because "go clean" empties the cache where they are, and writes down
+// which is which.
+func (b *build) keep(packages []listed) error {
+	var cfg bytes.Buffer
+	for i, p := range packages {
+		name := b.path(fmt.Sprintf("%s/%04d.a", packagesName, i))
+		if err := take1(p.Export, name); err != nil {
+			return err
+		}
+		fmt.Fprintf(&cfg, "packagefile %s=%s\n", p.ImportPath, name)
+	}
+	return os.WriteFile(b.path(importcfgName), cfg.Bytes(), 0o644)
+}
+
+// take1 makes a second name for a file of Go's cache, which never writes into one, or a copy where that cannot be.
+func take1(from, to string) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	return copyOut(os.DirFS(filepath.Dir(from)), filepath.Base(from), to)
+}
+
+// describe writes the sign that all is there.
+func (b *build) describe() error {
+	c, err := take(b.dir)
+	if err != nil {
+		return err
+	}
+	if err := writeJSON(b.path(contentsName), c); err != nil {
+		return err
+	}
+	t := b.plan.tools
+	return writeJSON(b.path(manifestName), Manifest{
+		GoVersion: t.version, Compile: t.compile(), Link: t.link(), CC: b.plan.cc.command,
+		Importcfg: b.path(importcfgName), Env: t.recorded(b.store.environ, b.plan.cc), Cache: b.path(cellsName),
+		Modules: append([]Module{}, b.plan.modules...),
+	})
+}
+
+// command runs the go command in the sources and returns what it prints; an error is an Obstacle. Its children inherit the
+// lock, so that nobody else builds here while one of them, whose parent was killed, still does.
+func (b *build) command(ctx context.Context, doing string, args ...string) ([]byte, error) {
+	args = slices.Concat(args[:1], b.flags(args[0]), args[1:])
+	fmt.Fprintf(b.log, "go %s\n", strings.Join(args, " "))
+	cmd := exec.CommandContext(ctx, b.plan.tools.command, args...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = b.path(sourcesName), replace(b.env, "PWD="+b.path(sourcesName)), 5*time.Second
+	cmd.ExtraFiles = []*os.File{b.lock.file}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	var out, said bytes.Buffer
+	lines, end := io.Pipe()
+	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(&said, b.log, end)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for scan := bufio.NewScanner(lines); scan.Scan(); {
+			b.say.line(scan.Text())
+		}
+		_, _ = io.Copy(io.Discard, lines) // a line too long for the scanner must not stop the command
+	}()
+	err := cmd.Run()
+	end.Close()
+	<-read
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, explain(doing, said.String(), b.log.Name(), b.dir, err)
+	}
+	return out.Bytes(), nil
+}
+
+// flags are those of every command that builds or lists.
+func (b *build) flags(command string) []string {
+	switch command {
+	case "build", "list":
+		return []string{"-tags", tags, "-buildvcs=false"}
+	}
+	return nil
+}
