@@ -18,6 +18,7 @@ import (
 	"cancha/kernel/cell"
 	"cancha/kernel/engine"
 	"cancha/kernel/eval"
+	"cancha/kernel/eval/native"
 	"cancha/kernel/workspace"
 	"cancha/runtime/chart"
 	"cancha/runtime/display"
@@ -53,7 +54,7 @@ func runEngine(_ context.Context, args []string) error {
 	conn := cellio.NewConn(stream)
 	outlet := cellio.NewOutlet(conn.Send)
 	cellio.Attach(outlet, chart.Render, table.Render)
-	program, err := newProgram(outlet)
+	program, err := newProgram(outlet, tools, *reason)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func runEngine(_ context.Context, args []string) error {
 }
 
 // openWorkspace reads what compiling cells takes; nil without a folder.
-func openWorkspace(folder string) (*workspace.Manifest, error) {
+func openWorkspace(folder string) (*native.Toolchain, error) {
 	if folder == "" {
 		return nil, nil
 	}
@@ -80,7 +81,17 @@ func openWorkspace(folder string) (*workspace.Manifest, error) {
 		return nil, err
 	}
 	m, err := workspace.Open(folder)
-	return &m, err
+	if err != nil {
+		return nil, err
+	}
+	tools := &native.Toolchain{
+		GoVersion: m.GoVersion, Compile: m.Compile, Link: m.Link, CC: m.CC, ImportConfig: m.Importcfg,
+		Env: m.Env, Cache: m.Cache, Race: m.Race,
+	}
+	for _, added := range m.Modules {
+		tools.Modules = append(tools.Modules, native.Module{Path: added.Path, Version: added.Version})
+	}
+	return tools, nil
 }
 
 // endWithKernel ends this process and what cells have started, if the kernel is gone: nobody else does when it was killed. A
@@ -95,8 +106,9 @@ func endWithKernel(kernel int) {
 	}
 }
 
-// newProgram returns the cell engine with what cells may import and how values are shown.
-func newProgram(outlet *cellio.Outlet) (*eval.Program, error) {
+// newProgram returns the cell engine with what cells may import, how values are shown, and what cells are compiled with, or
+// why they are not.
+func newProgram(outlet *cellio.Outlet, tools *native.Toolchain, reason string) (*eval.Program, error) {
 	var packages []eval.Package
 	for _, p := range symbols.Packages() {
 		packages = append(packages, eval.Package{Path: p.Path, Name: p.Name, Standard: p.Standard})
@@ -107,7 +119,8 @@ func newProgram(outlet *cellio.Outlet) (*eval.Program, error) {
 		Export:   symbols.Export,
 		Docs:     symbols.Docs,
 		Outlet:   outlet,
-		Render:   display.Of,
-		Logger:   slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Native:   tools, NativeReason: reason,
+		Render: display.Of,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 }
