@@ -148,9 +148,13 @@ func (p *Program) flush() {
 	}
 }
 
-// plain shows a value as fmt prints it.
+// plain shows a value as fmt prints it, cut where it is long.
 func (p *Program) plain(v any) cellio.Display {
-	return cellio.Display{Data: map[string]any{"text/plain": p.machine.Text(v)}, Metadata: map[string]any{}}
+	text := p.machine.Text(v)
+	if _, ok := v.(error); ok {
+		text = "error: " + text
+	}
+	return cellio.Display{Data: map[string]any{"text/plain": text}, Metadata: map[string]any{}}
 }
 
 func (p *Program) functionName(lowered string) string {

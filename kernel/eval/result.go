@@ -14,7 +14,7 @@ func (p *Program) display(values []any) (d cellio.Display, ok bool) {
 	if len(values) > 1 {
 		texts := make([]string, len(values))
 		for i, v := range values {
-			texts[i] = p.machine.Text(v)
+			texts[i] = p.typed(v, p.machine.Text(v))
 		}
 		text := "(" + strings.Join(texts, ", ") + ")"
 		return cellio.Display{Data: map[string]any{"text/plain": text}, Metadata: map[string]any{}}, true
@@ -28,7 +28,18 @@ func (p *Program) display(values []any) (d cellio.Display, ok bool) {
 	if own && onlyText(d) {
 		d.Data["text/plain"] = text
 	}
+	if text, ok := d.Data["text/plain"].(string); ok {
+		d.Data["text/plain"] = p.typed(v, text)
+	}
 	return d, true
+}
+
+// typed puts the name of a value's type in front of its text where that has been declared anew since: P (cell 3) {X:1}.
+func (p *Program) typed(v any, text string) string {
+	if name, old := p.machine.OldName(v); old {
+		return name + " " + text
+	}
+	return text
 }
 
 // withoutError is what a person wants to see of a call's results: of a value and an error the error if there is one, else

@@ -9,6 +9,7 @@ import (
 	"image/color"
 	"image/png"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +37,10 @@ func (bursting) MIMEBundle() map[string]any { panic("no paper") }
 type burstingString struct{ n *int }
 
 func (b burstingString) String() string { return fmt.Sprint(*b.n) }
+
+type talker int
+
+func (n talker) String() string { return strings.Repeat("w", int(n)) }
 
 type minute int
 
@@ -85,11 +90,42 @@ func TestText(t *testing.T) {
 }
 
 func TestTextIsCut(t *testing.T) {
-	if got := Text(make([]int, 10_000_000)); !strings.HasSuffix(got, "0 … 9,999,900 more]") {
-		t.Errorf("long slice ends with %q", got[len(got)-40:])
+	numbers := make([]int, 1_000_000)
+	table := map[int]string{}
+	for i := range numbers {
+		numbers[i] = i
 	}
-	if got := Text(strings.Repeat("é", maxText)); len(got) > maxText+100 || !strings.HasSuffix(got, "… (131,072 bytes in all)") {
-		t.Errorf("long string has %d bytes and ends with %q", len(got), got[len(got)-40:])
+	for i := range 5000 {
+		table[i] = "v"
+	}
+	rows := make([][]float64, 1000)
+	for i := range rows {
+		rows[i] = make([]float64, 1000)
+	}
+	for _, c := range []struct {
+		name       string
+		v          any
+		head, tail string
+	}{
+		{"slice", numbers, "[0 1 2 3", "48 49 … (1,000,000 in all) … 999990 999991 999992 999993 999994 999995 999996 999997 999998 999999]"},
+		{"array", [200]int{}, "[0 0", "… (200 in all) … 0 0 0 0 0 0 0 0 0 0]"},
+		{"one more than is shown", numbers[:61], "[0 1", "58 59 60]"},
+		{"map", table, "map[0:\"v\" 1:\"v\"", `… (5,000 in all) … 4990:"v" 4991:"v" 4992:"v" 4993:"v" 4994:"v" 4995:"v" 4996:"v" 4997:"v" 4998:"v" 4999:"v"]`},
+		{"rows", rows, "[[0 0 0 0 0 0 0 0 0 0 … (1,000 in all) … 0 0 0] [0", "[0 0 0 0 0 0 0 0 0 0 … (1,000 in all) … 0 0 0]]"},
+		{"struct", struct{ A, B []int }{numbers, nil}, "{A:[0 1 2", "(1,000,000 in all) … 999990 999991 999992 999993 999994 999995 999996 999997 999998 999999] B:[]}"},
+		{"string", strings.Repeat("é", 65536), `"ééé`, `é"… (131,072 bytes in all) …"` + strings.Repeat("é", maxText/16) + `"`},
+		{"strings", slices.Repeat([]string{strings.Repeat("a", 3000)}, 1000), `["aaa`, `aaa" … (1,000 in all)]`},
+		{"own words", talker(100_000), "www", "www"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := Text(c.v)
+			if !strings.HasPrefix(got, c.head) || !strings.HasSuffix(got, c.tail) {
+				t.Errorf("got %.100s … %s\nwant %s … %s", got, got[max(0, len(got)-200):], c.head, c.tail)
+			}
+			if len(got) > 10_000 {
+				t.Errorf("%d bytes", len(got))
+			}
+		})
 	}
 	if got := Text(burstingString{}); !strings.Contains(got, "panic in the String method of a display.burstingString") {
 		t.Errorf("panicking String: %s", got)

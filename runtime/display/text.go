@@ -15,14 +15,24 @@ import (
 // What a text shows at most. fmt would build the whole text of a slice of ten million before anybody could cut it, and
 // overflows the stack, which no recover catches, on a slice that holds itself.
 const (
-	maxText     = 64 << 10 // bytes
-	maxElements = 100      // of a slice, array or map
-	maxDepth    = 8
-	maxHex      = 64 // bytes of binary data
+	maxText  = 8 << 10 // bytes; what is begun is ended, so that a text can be a little longer
+	maxDepth = 8
+	maxHex   = 64 // bytes of binary data
 )
 
+// ends is how many elements at the head and at the tail of a slice, array or map are shown that lies within so many others.
+func ends(nested int) (head, tail int) {
+	switch nested {
+	case 0:
+		return 50, 10
+	case 1:
+		return 10, 3
+	}
+	return 5, 2
+}
+
 // Text returns v as plain text: what fmt.Println would print, except that strings are quoted, field names are given, and
-// what is long or deep is cut with a note.
+// what is long or deep is cut: head and tail are left, with the length between them.
 func Text(v any) string {
 	if s, ok := ownWords(v); ok {
 		return cut(s)
@@ -64,10 +74,24 @@ func ownWords(v any) (s string, ok bool) {
 }
 
 func quote(s string) string {
-	if len(s) <= maxText {
+	if len(s) <= maxText/2 {
 		return strconv.Quote(s)
 	}
-	return strconv.Quote(wholeRunes(s, maxText)) + fmt.Sprintf("… (%s bytes in all)", group(len(s)))
+	head, tail := bothEnds(s, maxText/2)
+	return strconv.Quote(head) + inAll(len(s)) + strconv.Quote(tail)
+}
+
+// inAll stands for what is left out of n bytes.
+func inAll(n int) string { return fmt.Sprintf("… (%s bytes in all) …", group(n)) }
+
+// bothEnds returns the head and the tail of a string that is longer than n bytes; together they have n at most.
+func bothEnds(s string, n int) (head, tail string) {
+	head = wholeRunes(s, n*3/4)
+	at := len(s) - n/4
+	for at < len(s) && !utf8.RuneStart(s[at]) {
+		at++
+	}
+	return head, s[at:]
 }
 
 func textOfBytes(b []byte) string {
@@ -90,7 +114,8 @@ func cut(s string) string {
 	if len(s) <= maxText {
 		return s
 	}
-	return wholeRunes(s, maxText) + fmt.Sprintf("… (%s bytes in all)", group(len(s)))
+	head, tail := bothEnds(s, maxText)
+	return head + inAll(len(s)) + tail
 }
 
 // wholeRunes returns at most n bytes of s, ending on a rune's edge.
@@ -111,7 +136,10 @@ func group(n int) string {
 }
 
 // printer writes values in fmt's %+v form, within the limits above.
-type printer struct{ strings.Builder }
+type printer struct {
+	strings.Builder
+	nested int // open slices, arrays and maps
+}
 
 func (p *printer) value(v reflect.Value, depth int) {
 	switch {
@@ -152,35 +180,39 @@ func (p *printer) kind(v reflect.Value, depth int) {
 }
 
 func (p *printer) list(v reflect.Value, depth int) {
-	p.WriteByte('[')
-	for i := range v.Len() {
+	p.elements("[", v.Len(), func(i int) { p.value(v.Index(i), depth+1) })
+}
+
+// elements writes the head and the tail of n elements.
+func (p *printer) elements(open string, n int, element func(i int)) {
+	head, tail := ends(p.nested)
+	p.nested++
+	defer func() { p.nested-- }()
+	p.WriteString(open)
+	for i := 0; i < n; i++ {
 		if i > 0 {
 			p.WriteByte(' ')
 		}
-		if i == maxElements {
-			p.WriteString("… " + group(v.Len()-i) + " more")
+		if i == head && n > head+tail+1 {
+			p.WriteString("… (" + group(n) + " in all) … ")
+			i = n - tail
+		}
+		if p.Len() > maxText {
+			p.WriteString("… (" + group(n) + " in all)")
 			break
 		}
-		p.value(v.Index(i), depth+1)
+		element(i)
 	}
 	p.WriteByte(']')
 }
 
 func (p *printer) table(v reflect.Value, depth int) {
-	p.WriteString("map[")
-	for i, key := range sortedKeys(v) {
-		if i > 0 {
-			p.WriteByte(' ')
-		}
-		if i == maxElements {
-			p.WriteString("… " + group(v.Len()-i) + " more")
-			break
-		}
-		p.value(key, depth+1)
+	keys := sortedKeys(v)
+	p.elements("map[", len(keys), func(i int) {
+		p.value(keys[i], depth+1)
 		p.WriteByte(':')
-		p.value(v.MapIndex(key), depth+1)
-	}
-	p.WriteByte(']')
+		p.value(v.MapIndex(keys[i]), depth+1)
+	})
 }
 
 // sortedKeys orders numbers and strings as such and everything else by its text, so that a map always looks the same.

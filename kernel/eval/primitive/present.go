@@ -20,7 +20,7 @@ func (r rich) MIMEMetadata() map[string]any {
 }
 
 // Present prepares a value for display: what compiled code should see of it, and, where own is set because the value is of
-// a declared type or holds one, its text. If its type has been declared anew since, the text begins with the type's name.
+// a declared type or holds one, its text.
 func (m *Machine) Present(x any) (shown any, text string, own bool) {
 	x = m.unwrap(x)
 	if x == nil {
@@ -34,9 +34,6 @@ func (m *Machine) Present(x any) (shown any, text string, own bool) {
 	}
 	v := reflect.ValueOf(x)
 	text = m.Text(x)
-	if name, old := m.oldName(v.Type()); old {
-		text = name + " " + text
-	}
 	if f, ok := m.find(v, "MIMEBundle"); ok && m.isOwn(v.Type()) {
 		if bundle, ok := f.Interface().(func() map[string]any); ok {
 			r := rich{bundle: bundle}
@@ -50,4 +47,12 @@ func (m *Machine) Present(x any) (shown any, text string, own bool) {
 		x = v.Field(0).Interface()
 	}
 	return x, text, true
+}
+
+// OldName is the name of a value's type if one in it has been declared anew since, as in "[]P (cell 3)".
+func (m *Machine) OldName(x any) (name string, old bool) {
+	if x = m.unwrap(x); x == nil {
+		return "", false
+	}
+	return m.oldName(reflect.TypeOf(x))
 }

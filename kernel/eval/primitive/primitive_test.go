@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 type level int
@@ -52,6 +54,97 @@ func TestSprintf(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", tt.format, got, tt.want)
 		}
 	}
+}
+
+// TestText prints values as %+v does, but cuts what is long or deep.
+func TestText(t *testing.T) {
+	type ring struct{ Next any }
+	r := &ring{}
+	r.Next = r
+	deep := any(1)
+	for range 20 {
+		deep = []any{deep}
+	}
+	many := make([]int, 1_000_000)
+	table := map[string]level{}
+	for i := range 1000 {
+		table[fmt.Sprintf("k%04d", i)] = level(i)
+	}
+	tests := []struct {
+		name       string
+		v          any
+		head, tail string
+	}{
+		{"declared", point{1, "a"}, "{X:1 name:a}", ""},
+		{"pointer with words", &point{1, "a"}, "error a", ""},
+		{"words inside", []level{1, 2}, "[L1 L2]", ""},
+		{"compiled fields that are not exported", struct{ a, B any }{1, []int{2}}, "{a:1 B:[2]}", ""},
+		{"compiled words", []any{time.Second, errors.New("e"), nil}, "[1s e <nil>]", ""},
+		{"nil", nil, "<nil>", ""},
+		{"nil pointer", (*point)(nil), "<nil>", ""},
+		{"nil map", map[string]int(nil), "map[]", ""},
+		{"function", func(int) string { return "" }, "func(int) string", ""},
+		{"ring", r, "&{Next:0x", "}"},
+		{"slice", many, "[0 0", "0 … (1,000,000 in all) … 0 0 0 0 0 0 0 0 0 0]"},
+		{"declared slice", slices.Repeat([]point{{1, "a"}}, 1000), "[{X:1 name:a} {X:1", "… (1,000 in all) … " + strings.Repeat("{X:1 name:a} ", 9) + "{X:1 name:a}]"},
+		{"rows", slices.Repeat([][]int{many}, 1000), "[[0 0 0 0 0 0 0 0 0 0 … (1,000,000 in all) … 0 0 0] [0", "[0 0 0 0 0 0 0 0 0 0 … (1,000,000 in all) … 0 0 0]]"},
+		{"map", table, "map[k0000:L0 k0001:L1", "(1,000 in all) … k0990:L990 k0991:L991 k0992:L992 k0993:L993 k0994:L994 k0995:L995 k0996:L996 k0997:L997 k0998:L998 k0999:L999]"},
+		{"string", strings.Repeat("é", 100_000), "éé", "… (200,000 bytes in all) …" + strings.Repeat("é", 256)},
+		{"strings", slices.Repeat([]any{strings.Repeat("a", 3000)}, 1000), "[aa", "… (1,000 in all)]"},
+		{"deep", deep, "[[[[[[[[[…]]]]]]]]]", ""},
+	}
+	m := newMachine()
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := m.Text(tt.v)
+			if tt.tail == "" && got != tt.head || !strings.HasPrefix(got, tt.head) || !strings.HasSuffix(got, tt.tail) {
+				t.Errorf("got %.100s … %s\nwant %s … %s", got, got[max(0, len(got)-200):], tt.head, tt.tail)
+			}
+			if len(got) > 10_000 {
+				t.Errorf("%d bytes", len(got))
+			}
+		})
+	}
+	if got, want := m.Short([]string{"a\nb", strings.Repeat("é", 50)}, 12), "[a b éééééé…"; got != want {
+		t.Errorf("short: got %q, want %q", got, want)
+	}
+}
+
+// TestOldName names types that have been declared anew, wherever in a type they are.
+func TestOldName(t *testing.T) {
+	m := newMachine()
+	type elsewhere struct{}
+	m.DeclaredIn(new(point), "P", "cell 3")
+	m.DeclaredIn(new(level), "L", "cell 4")
+	m.OnOrigin(func(t reflect.Type) (name, cell string, ok bool) {
+		return "E", "cell 5", t == reflect.TypeFor[elsewhere]()
+	})
+	m.OnNewest(func(name string) string { return map[string]string{"P": "cell 7", "L": "cell 4", "E": "cell 7"}[name] })
+	for _, tt := range []struct {
+		v    any
+		want string
+	}{
+		{point{}, "P (cell 3)"}, {&point{}, "*P (cell 3)"}, {map[level][]point{}, "map[L][]P (cell 3)"}, {func(point) level { return 0 }, "func(P (cell 3)) L"},
+		{level(1), ""}, {nil, ""}, {1, ""}, {[]elsewhere{}, "[]primitive.elsewhere (cell 5)"},
+	} {
+		name, old := m.OldName(tt.v)
+		if !old {
+			name = ""
+		}
+		if name != tt.want {
+			t.Errorf("%T: got %q, want %q", tt.v, name, tt.want)
+		}
+	}
+	defer func() {
+		if got, want := fmt.Sprint(recover()), "interface conversion: interface {} is P (cell 3), not P"; got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}()
+	type newPoint struct{}
+	m.Declare(new(newPoint), "main.P", nil)
+	m.DeclaredIn(new(newPoint), "P", "cell 7")
+	var to newPoint
+	m.Must(point{}, &to, "interface {}")
 }
 
 // TestFrame runs deferred calls in Go's order and by Go's rules for panics.

@@ -15,12 +15,12 @@ const (
 	textString = 2 << 10 // bytes of one string
 )
 
-// ends is how many elements at the head and at the tail of a list are shown at a depth.
-func ends(depth int) (head, tail int) {
-	switch depth {
-	case 0, 1:
+// ends is how many elements at the head and at the tail of a slice, array or map are shown that lies within so many others.
+func ends(nested int) (head, tail int) {
+	switch nested {
+	case 0:
 		return 50, 10
-	case 2:
+	case 1:
 		return 10, 3
 	}
 	return 5, 2
@@ -50,8 +50,9 @@ func (m *Machine) text(x any, limit int) string {
 // looks into compiled ones itself, since fmt would write all of them.
 type brief struct {
 	strings.Builder
-	m     *Machine
-	limit int
+	m      *Machine
+	limit  int
+	nested int // open slices, arrays and maps
 }
 
 func (b *brief) value(v reflect.Value, depth int, methods bool, shape *Shape) {
@@ -121,10 +122,10 @@ func (b *brief) kind(v reflect.Value, depth int, methods bool, shape *Shape) {
 	case reflect.Struct:
 		b.structure(v, depth, methods)
 	case reflect.Slice, reflect.Array:
-		b.list("[", v.Len(), depth, func(i int) { b.value(v.Index(i), depth+1, methods, shape.elems()) })
+		b.list("[", v.Len(), func(i int) { b.value(v.Index(i), depth+1, methods, shape.elems()) })
 	case reflect.Map:
 		keys := sortedKeys(v)
-		b.list("map[", len(keys), depth, func(i int) {
+		b.list("map[", len(keys), func(i int) {
 			b.value(keys[i], depth+1, methods, shape.keys())
 			b.WriteString(":")
 			b.value(v.MapIndex(keys[i]), depth+1, methods, shape.elems())
@@ -144,8 +145,11 @@ func (b *brief) kind(v reflect.Value, depth int, methods bool, shape *Shape) {
 	}
 }
 
-func (b *brief) list(open string, n, depth int, element func(i int)) {
-	head, tail := ends(depth)
+// list writes the head and the tail of n elements.
+func (b *brief) list(open string, n int, element func(i int)) {
+	head, tail := ends(b.nested)
+	b.nested++
+	defer func() { b.nested-- }()
 	b.WriteString(open)
 	for i := 0; i < n; i++ {
 		if i > 0 {
@@ -154,6 +158,10 @@ func (b *brief) list(open string, n, depth int, element func(i int)) {
 		if i == head && n > head+tail+1 {
 			b.WriteString("… (" + grouped(n) + " in all) … ")
 			i = n - tail
+		}
+		if b.Len() > b.limit {
+			b.WriteString("… (" + grouped(n) + " in all)")
+			break
 		}
 		element(i)
 	}

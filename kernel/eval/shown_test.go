@@ -1,0 +1,120 @@
+package eval_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"cancha/kernel/cell"
+)
+
+// TestLastExpression shows what a person wants to see of a cell's last expression.
+func TestLastExpression(t *testing.T) {
+	tests := []struct {
+		name, code string
+		want       []string // nothing or one text
+	}{
+		{"value", "1 + 2", []string{"3"}},
+		{"nothing", "x := 1", nil},
+		{"nil", "var none any; none", nil},
+		{"nil error", "error(nil)", nil},
+		{"no results", "func() {}()", nil},
+		{"Println", "fmt.Println(\"a\")", nil},
+		{"Printf", "fmt.Printf(\"%d\", 1)", nil},
+		{"Fprintln", "fmt.Fprintln(os.Stdout, \"a\")", nil},
+		{"Println in parentheses", "(fmt.Println(\"a\"))", nil},
+		{"Sprintln", "fmt.Sprintln(1)", []string{"1\n"}},
+		{"error", "errors.New(\"no such match\")", []string{"error: no such match"}},
+		{"error of a cell", "type E struct{}\nfunc (E) Error() string { return \"mine\" }\nE{}", []string{"error: mine"}},
+		{"value and no error", "strconv.Atoi(\"1\")", []string{"1"}},
+		{"value and error", "strconv.Atoi(\"a\")", []string{"error: strconv.Atoi: parsing \"a\": invalid syntax"}},
+		{"two results", "func() (int, string) { return 1, \"a\" }()", []string{"(1, a)"}},
+		{"two results and an error", "func() (int, string, error) { return 1, \"a\", io.EOF }()", []string{"error: EOF"}},
+		{"nil and no error", "func() (any, error) { return nil, nil }()", nil},
+		{"function", "strings.ToUpper", []string{"func(string) string"}},
+		{"received", "c := make(chan int, 1); c <- 7; <-c", []string{"7"}},
+		{"semicolon behind", "1;", []string{"1"}},
+		{"comment behind", "1 // one", []string{"1"}},
+		{"before a declaration", "2\nfunc after() {}", []string{"2"}},
+		{"in front of a magic", "len(\"abc\")\n!true", nil},
+		{"behind a magic", "!true\nlen(\"abc\")", []string{"3"}},
+		{"timed", "%time len(\"abc\")", []string{"3"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			n := newNotebook(t)
+			n.ok(tt.code)
+			if got := n.results(); !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestLargeValues are cut to head, length and tail, whatever they are made of.
+func TestLargeValues(t *testing.T) {
+	tests := []struct{ name, code, head, tail string }{
+		{"slice", "make([]int, 1_000_000)", "[0 0", "(1,000,000 in all) … 0 0 0 0 0 0 0 0 0 0]"},
+		{"structs of a cell", "type P struct{ X int; name string }\nmake([]P, 1_000_000)", "[{X:0 name:} {X:0", "(1,000,000 in all) …" + strings.Repeat(" {X:0 name:}", 10) + "]"},
+		{"numbers of a cell", "type N int\nmake([]N, 1_000_000)", "[0 0", "(1,000,000 in all) … 0 0 0 0 0 0 0 0 0 0]"},
+		{"map", "m := map[int]bool{}\nfor i := range 5000 { m[i] = true }\nm", "map[0:true 1:true", "4998:true 4999:true]"},
+		{"nested", "type T struct{ Name string; Rows [][]float64 }\nt := T{\"t\", make([][]float64, 1000)}\nfor i := range t.Rows { t.Rows[i] = make([]float64, 1000) }\nt", "{Name:t Rows:[[0 0 0 0 0 0 0 0 0 0 … (1,000 in all) … 0 0 0] [", " 0 0 0]]}"},
+		{"string", "strings.Repeat(\"a\", 1_000_000)", "aaa", "… (1,000,000 bytes in all) …" + strings.Repeat("a", 512)},
+		{"string of a cell", "type S string\nS(strings.Repeat(\"a\", 1_000_000))", "aaa", "… (1,000,000 bytes in all) …" + strings.Repeat("a", 512)},
+		{"several", "func() ([]int, string) { return make([]int, 1000), strings.Repeat(\"a\", 100_000) }()", "([0 0", "a)"},
+		{"error", "errors.New(strings.Repeat(\"a\", 100_000))", "error: aa", "a"},
+		{"ring", "type R struct{ Next *R; All []any }\nr := &R{}\nr.Next, r.All = r, []any{r}\nr", "&{Next:0x", "]}"},
+		{"slice that holds itself", "s := []any{1, nil}\ns[1] = s\ns", "[1 [1 [1", "]]]"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			n := newNotebook(t)
+			n.ok(tt.code)
+			got := n.results()
+			if len(got) != 1 || !strings.HasPrefix(got[0], tt.head) || !strings.HasSuffix(got[0], tt.tail) {
+				t.Fatalf("got %.300q, want %s … %s", got, tt.head, tt.tail)
+			}
+			if len(got[0]) > 10_000 {
+				t.Errorf("%d bytes", len(got[0]))
+			}
+		})
+	}
+}
+
+// TestTypesDeclaredAnew names values of types that have been declared anew with their cells: where they are shown, in errors of
+// the check, and in a failed assertion.
+func TestTypesDeclaredAnew(t *testing.T) {
+	n := newNotebook(t)
+	n.ok("type P struct{ X int }\ntype L []P\ntype N int\np, l, k := P{1}, L{{2}}, N(3)\nvar held any = p\nfunc use(P) {}", "p", "type P struct{ X, Y int }\ntype L []int\ntype N int\nq := P{1, 2}")
+	tests := []struct{ code, want string }{
+		{"p", "P (cell 1) {X:1}"},
+		{"&p", "*P (cell 1) &{X:1}"},
+		{"[]P{q}", "[{X:1 Y:2}]"},
+		{"l", "L (cell 1) [{X:2}]"},
+		{"k", "N (cell 1) 3"},
+		{"q", "{X:1 Y:2}"},
+		{"N(4)", "4"},
+		{"held", "P (cell 1) {X:1}"},
+		{"map[string]any{\"a\": q}", "map[a:{X:1 Y:2}]"},
+		{"func() (any, int) { return p, 1 }()", "(P (cell 1) {X:1}, 1)"},
+		{"fmt.Sprintf(\"%T %T\", p, q)", "main.P main.P"},
+	}
+	want := []string{"{X:1}"}
+	for _, tt := range tests {
+		n.ok(tt.code)
+		want = append(want, tt.want)
+	}
+	if got := n.results(); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	for code, want := range map[string]string{
+		"use(q)":             "cannot use q (variable of struct type P) as P (cell 1) value in argument to use",
+		"q = p":              "cannot use p (variable of struct type P (cell 1)) as P value in assignment",
+		"held.(P)":           "interface conversion: interface {} is P (cell 1), not P",
+		"var n N = k; _ = n": "cannot use k (variable of int type N (cell 1)) as N value in variable declaration",
+	} {
+		if r := n.run(code); r.Status != cell.Failed || !strings.HasSuffix(r.Err.Value, want) {
+			t.Errorf("%s: got %v, want %q", code, r.Err, want)
+		}
+	}
+}
