@@ -41,6 +41,7 @@ func runEngine(_ context.Context, args []string) error {
 	if err != nil {
 		*reason = err.Error()
 	}
+	os.Args = os.Args[:1] // a cell that looks for arguments finds none
 	parent := os.Getppid()
 	signal.Ignore(os.Interrupt)   // an interrupt is a frame; a terminal's ^C is the kernel's
 	signal.Reset(syscall.SIGTERM) // ends this process, whatever a cell does

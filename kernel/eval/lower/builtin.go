@@ -68,8 +68,8 @@ func (f *fn) builtin(x *ast.CallExpr) string {
 	case "new":
 		return f.newCall(x)
 	case "len", "cap":
-		if _, ok := f.typeOf(x.Args[0]).Underlying().(*types.Pointer); ok {
-			return id.Name + "(*" + operand(f.expr(x.Args[0])) + ")"
+		if p, ok := f.typeOf(x.Args[0]).Underlying().(*types.Pointer); ok { // which may be nil
+			return fmt.Sprintf("func(%s) int { return %d }(%s)", f.typ(p), p.Elem().Underlying().(*types.Array).Len(), f.expr(x.Args[0]))
 		}
 		return id.Name + "(" + f.expr(x.Args[0]) + ")"
 	case "delete":
@@ -86,7 +86,7 @@ func (f *fn) builtin(x *ast.CallExpr) string {
 	case "print", "println":
 		args := make([]string, len(x.Args))
 		for i, a := range x.Args {
-			args[i] = f.conv(a, anyType)
+			args[i] = f.printed(a)
 		}
 		return printers[id.Name] + "(" + strings.Join(args, ", ") + ")"
 	}
@@ -95,6 +95,15 @@ func (f *fn) builtin(x *ast.CallExpr) string {
 		args[i] = f.expr(a)
 	}
 	return id.Name + "(" + strings.Join(args, ", ") + ")"
+}
+
+// printed lowers an argument of print and println, which write of an interface's value only where it is.
+func (f *fn) printed(a ast.Expr) string {
+	text := f.conv(a, anyType)
+	if types.IsInterface(f.typeOf(a)) {
+		return runtimeAlias + ".Interface(" + text + ")"
+	}
+	return text
 }
 
 // recoverCall is recover() as Go means it: only in a function that was deferred, and only while its caller panics.

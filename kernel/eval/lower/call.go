@@ -451,7 +451,7 @@ func (f *fn) delayedBuiltin(x *ast.CallExpr) string {
 	case "print", "println":
 		args := make([]string, len(x.Args))
 		for i, a := range x.Args {
-			args[i] = f.keep(part{text: f.conv(a, anyType), typ: anyType})
+			args[i] = f.keep(part{text: f.printed(a), typ: anyType})
 		}
 		return printers[id.Name] + "(" + strings.Join(args, ", ") + ")"
 	}

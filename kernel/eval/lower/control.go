@@ -417,7 +417,7 @@ func (f *fn) countOnly(s *ast.RangeStmt) (n string, ok bool) {
 		return "", false
 	}
 	if hasCall(s.X) {
-		f.line("_ = %s", f.expr(s.X))
+		f.discard(s.X)
 	}
 	return fmt.Sprint(a.Len()), true
 }

@@ -83,11 +83,11 @@ func (f *fn) cellStmt(stmt ast.Stmt) {
 func (f *fn) initialise(init *types.Initializer) {
 	if len(init.Lhs) == 1 {
 		v := init.Lhs[0]
-		name := "_"
-		if v.Name() != "_" {
-			name = f.l.names[v]
+		t := target{text: f.l.names[v], typ: v.Type()}
+		if v.Name() == "_" {
+			t = f.blank(v.Type())
 		}
-		f.line("%s = %s", name, f.conv(init.Rhs, v.Type()))
+		f.store([]target{t}, []string{f.conv(init.Rhs, v.Type())})
 		return
 	}
 	lhs := make([]target, len(init.Lhs))

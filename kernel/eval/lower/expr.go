@@ -398,7 +398,8 @@ func (f *fn) defaultType(x ast.Expr) types.Type { return types.Default(f.typeOf(
 // comparison lowers == and !=. Values in interfaces are compared by a primitive, which knows what they stand for.
 func (f *fn) comparison(x *ast.BinaryExpr) string {
 	tx, ty := f.typeOf(x.X), f.typeOf(x.Y)
-	if isNil(tx) || isNil(ty) || !types.IsInterface(tx) && !types.IsInterface(ty) {
+	direct := isNil(tx) && !f.toInterface(x.Y) || isNil(ty) && !f.toInterface(x.X)
+	if direct || !types.IsInterface(tx) && !types.IsInterface(ty) {
 		left, right := f.expr(x.X), f.expr(x.Y)
 		if needsConversion(tx, ty) {
 			right = f.l.typ(tx) + "(" + right + ")"
@@ -410,6 +411,12 @@ func (f *fn) comparison(x *ast.BinaryExpr) string {
 		return "!" + text
 	}
 	return text
+}
+
+// toInterface tells a conversion to an interface, which the interpreter compares as what it was before.
+func (f *fn) toInterface(x ast.Expr) bool {
+	call, ok := ast.Unparen(x).(*ast.CallExpr)
+	return ok && f.info.Types[call.Fun].IsType() && types.IsInterface(f.typeOf(x))
 }
 
 func isNil(t types.Type) bool {

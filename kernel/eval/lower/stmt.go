@@ -71,11 +71,11 @@ func (f *fn) exprStmt(s *ast.ExprStmt) {
 	}
 	call, ok := x.(*ast.CallExpr)
 	if !ok || f.info.Types[call.Fun].IsType() || f.info.Types[s.X].Value != nil {
-		f.line("_ = %s", f.expr(s.X)) // the last expression of a cell that is not to be shown
+		f.discard(s.X) // the last expression of a cell that is not to be shown
 		return
 	}
 	if tv := f.info.Types[call.Fun]; tv.IsBuiltin() && f.info.Types[x].IsValue() {
-		f.line("_ = %s", f.expr(x))
+		f.discard(x)
 		return
 	}
 	f.line("%s", f.call(call))
@@ -119,21 +119,40 @@ func (f *fn) assign(s *ast.AssignStmt) {
 	}
 	values := make([]string, len(s.Rhs))
 	for i, x := range s.Rhs {
-		if _, slice := ast.Unparen(x).(*ast.SliceExpr); slice && targets[i].typ == nil && len(s.Rhs) == 1 { // the interpreter's _ has one type
-			t := types.Default(f.typeOf(x))
-			f.line("var %s %s = %s", f.l.unique("v"), f.typ(t), f.expr(x))
-			return
+		if targets[i].typ == nil { // a variable of its own, since the interpreter's _ has one type
+			targets[i] = f.blank(f.typeOf(x))
 		}
 		if targets[i].typ == nil {
 			values[i] = f.expr(x)
-			if values[i] == "nil" {
-				values[i] = "interface{}(nil)"
-			}
 			continue
 		}
 		values[i] = f.conv(x, targets[i].typ)
 	}
 	f.store(targets, values)
+}
+
+// blank is a variable in place of the blank identifier, where its type can be written.
+func (f *fn) blank(t types.Type) target {
+	named := true
+	f.l.parts(t, func(n *types.Named) {
+		named = named && (n.Obj().Pkg() == nil || n.Obj().Exported() || !f.l.isCompiled(n))
+	})
+	switch {
+	case isNil(t):
+		t = anyType
+	case !named:
+		return target{text: "_"}
+	}
+	return target{f.l.unique("v"), types.Default(t), true}
+}
+
+// discard evaluates x for what it does.
+func (f *fn) discard(x ast.Expr) {
+	if t := f.blank(f.typeOf(x)); t.typ != nil {
+		f.store([]target{t}, []string{f.conv(x, t.typ)})
+		return
+	}
+	f.line("_ = %s", f.expr(x))
 }
 
 // place is a variable to be assigned to of which everything that says where it is has been evaluated now: what a pointer
@@ -325,6 +344,9 @@ func (f *fn) declStmt(s *ast.DeclStmt) {
 					t = f.typeOf(x)
 					if vs.Type != nil {
 						t = f.typeOf(vs.Type)
+					}
+					if b := f.blank(t); b.typ != nil {
+						targets[i], t = b, b.typ
 					}
 				}
 				values[i] = f.conv(x, t)

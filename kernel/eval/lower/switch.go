@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 )
 
@@ -16,6 +17,9 @@ type clause struct {
 
 // switchOn writes a switch over conditions, default last unless a fallthrough makes order count.
 func (f *fn) switchOn(label string, clauses []clause, ordered bool) {
+	if ordered {
+		clauses = f.numbered(clauses)
+	}
 	f.head(label, "switch {")
 	f.within(&branchable{label: label}, func() {
 		last := -1
@@ -31,6 +35,27 @@ func (f *fn) switchOn(label string, clauses []clause, ordered bool) {
 		}
 	})
 	f.line("}")
+}
+
+// numbered chooses the clause first where default is not the last one: the interpreter puts it there, which changes what
+// falls through.
+func (f *fn) numbered(clauses []clause) []clause {
+	n := slices.IndexFunc(clauses, func(c clause) bool { return c.cond == "" })
+	if n < 0 || n == len(clauses)-1 {
+		return clauses
+	}
+	chosen := f.l.unique("chosen")
+	f.line("var %s int = %d", chosen, n)
+	f.line("switch {")
+	out := make([]clause, len(clauses))
+	for i, c := range clauses {
+		if i != n {
+			f.line("case %s: %s = %d", c.cond, chosen, i)
+		}
+		out[i] = clause{fmt.Sprintf("%s == %d", chosen, i), c.body}
+	}
+	f.line("}")
+	return out
 }
 
 func (f *fn) clause(c clause) {
@@ -76,10 +101,13 @@ func (f *fn) switchStmt(s *ast.SwitchStmt, label string) {
 
 // caseCond is the condition that a case's expression matches the switch's value.
 func (f *fn) caseCond(tag string, tagType types.Type, x ast.Expr) string {
+	t := f.typeOf(x)
+	if tag == "" && types.IsInterface(t) { // it has to hold true
+		return fmt.Sprintf("%s.Equal(%s, interface{}(true))", runtimeAlias, f.conv(x, anyType))
+	}
 	if tag == "" {
 		return operand(f.expr(x))
 	}
-	t := f.typeOf(x)
 	if isNil(t) {
 		return tag + " == nil"
 	}

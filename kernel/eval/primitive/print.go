@@ -186,6 +186,10 @@ func (m *Machine) BuiltinPrintln(args ...any) {
 func (m *Machine) builtin(args []any) []string {
 	out := make([]string, len(args))
 	for i, a := range args {
+		if held, ok := a.(held); ok {
+			out[i] = heldText(m.unwrap(held.value))
+			continue
+		}
 		v := reflect.ValueOf(m.unwrap(a))
 		if d := m.ofValue(v); d != nil && d.box != nil {
 			v = v.Field(0)
@@ -193,6 +197,24 @@ func (m *Machine) builtin(args []any) []string {
 		out[i] = builtinText(v)
 	}
 	return out
+}
+
+// held is an interface's value that is printed as such.
+type held struct{ value any }
+
+// Interface marks an argument of print and println whose static type is an interface.
+func (m *Machine) Interface(x any) any { return held{x} }
+
+// heldText writes an interface as the runtime does: where its type is, and where its value.
+func heldText(x any) string {
+	if x == nil {
+		return "(0x0,0x0)"
+	}
+	at := reflect.New(reflect.TypeOf(x))
+	if v := reflect.ValueOf(x); v.Kind() == reflect.Pointer {
+		at = v
+	}
+	return fmt.Sprintf("(%p,%p)", reflect.TypeOf(x), at.Interface())
 }
 
 func (m *Machine) ofValue(v reflect.Value) *declared {
