@@ -74,7 +74,7 @@ func (f *fn) builtin(x *ast.CallExpr) string {
 		return id.Name + "(" + f.expr(x.Args[0]) + ")"
 	case "delete":
 		m := f.typeOf(x.Args[0]).Underlying().(*types.Map)
-		return "delete(" + f.expr(x.Args[0]) + ", " + f.conv(x.Args[1], m.Key()) + ")"
+		return "delete(" + f.expr(x.Args[0]) + ", " + f.key(x.Args[1], m.Key()) + ")"
 	case "clear":
 		return f.clearer(f.typeOf(x.Args[0])) + "(" + f.expr(x.Args[0]) + ")"
 	case "min", "max":

@@ -220,7 +220,7 @@ func (f *fn) index(x *ast.IndexExpr) string {
 	base := operand(f.expr(x.X))
 	switch u := t.Underlying().(type) {
 	case *types.Map:
-		return base + "[" + f.conv(x.Index, u.Key()) + "]"
+		return base + "[" + f.key(x.Index, u.Key()) + "]"
 	case *types.Pointer:
 		return "(*" + base + ")[" + f.expr(x.Index) + "]"
 	}
@@ -229,6 +229,15 @@ func (f *fn) index(x *ast.IndexExpr) string {
 		index = fmt.Sprintf("%s.Index(int(%s), len(%s))", runtimeAlias, index, base)
 	}
 	return base + "[" + index + "]"
+}
+
+// key lowers the key of a map, in which the interpreter wants a type for nil.
+func (f *fn) key(x ast.Expr, t types.Type) string {
+	text := f.conv(x, t)
+	if text == "nil" {
+		return "(" + f.typ(t) + ")(nil)"
+	}
+	return text
 }
 
 // once tells a place that is not run over and over: there an index is worth a check of its own, since the interpreter's error
@@ -251,7 +260,7 @@ func (f *fn) isParam(x ast.Expr) bool {
 // isName tells text that can be written twice: names and dots only.
 func isName(text string) bool {
 	for _, r := range text {
-		if strings.ContainsRune("()[]{} ,\"", r) {
+		if strings.ContainsRune("()[]{} ,*&\"", r) {
 			return false
 		}
 	}
@@ -446,7 +455,7 @@ func (f *fn) composite(x *ast.CompositeLit) string {
 	case *types.Map:
 		for _, e := range x.Elts {
 			kv := e.(*ast.KeyValueExpr)
-			parts = append(parts, f.conv(kv.Key, u.Key())+": "+f.conv(kv.Value, u.Elem()))
+			parts = append(parts, f.key(kv.Key, u.Key())+": "+f.conv(kv.Value, u.Elem()))
 		}
 	case *types.Slice:
 		parts = f.elements(x.Elts, u.Elem())

@@ -199,7 +199,7 @@ func (f *fn) placeIndex(x *ast.IndexExpr) string {
 	} else {
 		key = f.typeOf(x.Index)
 	}
-	return base + "[" + f.keep(part{text: f.conv(x.Index, key), typ: key}) + "]"
+	return base + "[" + f.keep(part{text: f.key(x.Index, key), typ: key}) + "]"
 }
 
 func isPointer(t types.Type) bool {
@@ -239,16 +239,20 @@ func (f *fn) store(targets []target, values []string) {
 // assignTuple assigns the results of a call, or of a form with "ok".
 func (f *fn) assignTuple(targets []target, x ast.Expr) {
 	types := f.tupleOf(x, len(targets))
+	direct := true
+	_, element := ast.Unparen(x).(*ast.IndexExpr)
 	for i, t := range targets {
 		if t.new {
 			f.line("var %s %s", t.text, f.typ(t.typ))
 			targets[i].new = false
+		} else if t.typ != nil && element { // the interpreter leaves what was there where a map has no such element
+			direct = false
 		}
 	}
-	direct := true
 	texts := make([]string, len(targets))
 	for i, t := range targets {
 		texts[i] = t.text
+		direct = direct && isName(t.text) // the interpreter loses what is for an element of a map
 		if t.typ != nil && f.convText("x", types[i], t.typ, x.Pos()) != "x" {
 			direct = false
 		}
@@ -259,7 +263,14 @@ func (f *fn) assignTuple(targets []target, x ast.Expr) {
 		return
 	}
 	temps := f.temps(len(targets), "t")
-	f.line("%s := %s", strings.Join(temps, ", "), value)
+	if element {
+		for i, name := range temps {
+			f.line("var %s %s", name, f.typ(types[i]))
+		}
+		f.line("%s = %s", strings.Join(temps, ", "), value)
+	} else {
+		f.line("%s := %s", strings.Join(temps, ", "), value)
+	}
 	for i, t := range targets {
 		if t.typ != nil {
 			f.line("%s = %s", t.text, f.convText(temps[i], types[i], t.typ, x.Pos()))
