@@ -81,7 +81,7 @@ func (p *Program) interpret(c *check.Cell, serial int64) (*lower.Unit, func(), e
 	run, err := p.back.Load(unit)
 	if err != nil {
 		p.lowerer.Drop()
-		p.log.Error("back end", "cell", c.Name, "error", err, "source", unit.Source)
+		p.log.Error("back end", "cell", c.Name, "error", err, "source", unit.Source, "body", unit.Body.Source)
 		line, text := p.refused(unit, err)
 		return nil, nil, c.RefuseLine(line, "the interpreter cannot run this: %s; write it in another way", text)
 	}

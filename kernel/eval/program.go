@@ -220,7 +220,7 @@ func (p *Program) refused(u *lower.Unit, err error) (line int, text string) {
 	}
 	text = loweredName.ReplaceAllString(m[2], "$1")
 	at, _ := strconv.Atoi(m[1])
-	lines := strings.Split(u.Source, "\n")
+	lines := strings.Split(u.Source+u.Body.Source, "\n")
 	for i := min(at, len(lines)) - 1; i >= 0; i-- {
 		if m := cellLine.FindStringSubmatch(lines[i]); m != nil {
 			line, _ = strconv.Atoi(m[1])

@@ -4,12 +4,15 @@
 // Yaegi is used in one way only: Eval takes declarations, never a statement of a cell, and the cell's function is called
 // outside of it. So Eval never runs beside itself, whatever an interrupted cell still does. EvalWithContext is not used: its
 // cancellation silently breaks functions that were made before.
+//
+// Yaegi keeps all that it has compiled. So declarations and statements go to two interpreters: the first lives as long as the
+// program, the second runs the statements of some cells and is then replaced. It shares nothing with the first but what the
+// functions of the cells are given: pointers to variables, and functions.
 package interp
 
 import (
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"reflect"
 	"sync"
@@ -21,37 +24,51 @@ import (
 
 // Engine is an interpreter with the program so far.
 type Engine struct {
-	mu      sync.Mutex // Eval works alone
-	yaegi   *interp.Interpreter
-	symbols map[string]map[string]reflect.Value
-	keys    map[string]string // import path → key in symbols
-	used    map[string]bool
-	stop    reflect.Value
+	mu         sync.Mutex // Eval works alone
+	symbols    map[string]map[string]reflect.Value
+	keys       map[string]string // import path → key in symbols
+	primitives map[string]reflect.Value
+	wrappers   interp.Exports
+	trace      io.Writer
+
+	program    *room                    // the declarations
+	statements *room                    // of the last cells
+	shared     map[string]reflect.Value // what bodies can be given
+	body       reflect.Value            // the last one that was compiled
+
+	stopping sync.Mutex
+	stop     bool
+	stops    []reflect.Value // the rooms' stop variables
 }
+
+// bodies is how many cells' statements a room runs before it is replaced. One statement takes some 30 kB; a room without any
+// takes 200 kB, for the time that it lives, and 0.5 ms.
+const bodies = 32
 
 // New returns an interpreter over the compiled packages in symbols, keyed "import/path/name", and the primitives. A
 // package is taken in when a cell first imports it. Traces of panics are written to trace.
 func New(symbols map[string]map[string]reflect.Value, primitives map[string]reflect.Value, trace io.Writer) (*Engine, error) {
 	e := &Engine{
-		yaegi:   interp.New(interp.Options{Stdout: os.Stdout, Stderr: trace, Unrestricted: true}),
-		symbols: symbols,
-		keys:    map[string]string{},
-		used:    map[string]bool{},
+		symbols:    symbols,
+		keys:       map[string]string{},
+		primitives: map[string]reflect.Value{},
+		wrappers:   wrappersOf(symbols),
+		trace:      trace,
+		shared:     map[string]reflect.Value{},
 	}
 	for key := range symbols {
 		if key != "." {
 			e.keys[path.Dir(key)] = key
 		}
 	}
-	if err := e.yaegi.Use(interp.Exports{lower.RuntimePath + "/" + path.Base(lower.RuntimePath): primitives}); err != nil {
-		return nil, fmt.Errorf("start the interpreter: %w", err)
+	for name, v := range primitives {
+		e.primitives[name] = v
 	}
-	if _, err := e.yaegi.Eval(lower.Prelude()); err != nil {
-		return nil, fmt.Errorf("start the interpreter: %w", err)
-	}
-	e.stop = e.yaegi.Globals()[lower.StopVariable]
-	if !e.stop.IsValid() || !e.stop.CanSet() {
-		return nil, fmt.Errorf("start the interpreter: its variable %s cannot be set", lower.StopVariable)
+	e.primitives[lower.ShareFunction] = reflect.ValueOf(func(name string, f any) { e.shared[name] = reflect.ValueOf(f) })
+	e.primitives[lower.ShareBody] = reflect.ValueOf(func(f any) { e.body = reflect.ValueOf(f) })
+	var err error
+	if e.program, err = e.newRoom(programSlots); err != nil {
+		return nil, err
 	}
 	return e, nil
 }
@@ -66,7 +83,14 @@ func (e *Engine) Has(path, name string) bool {
 // which the race detector reports: the interpreter reads it anew through reflect at each turn of a loop, so that no turn
 // misses it for long, and the question that then follows is asked under a lock. An atomic load would be a call of compiled code
 // in each turn.
-func (e *Engine) Stop(on bool) { e.stop.SetBool(on) }
+func (e *Engine) Stop(on bool) {
+	e.stopping.Lock()
+	defer e.stopping.Unlock()
+	e.stop = on
+	for _, s := range e.stops {
+		s.SetBool(on)
+	}
+}
 
 // Load adds a lowered cell to the program and returns the function that runs it. After an error names of the cell may exist,
 // but nothing refers to them.
@@ -78,44 +102,32 @@ func (e *Engine) Load(u *lower.Unit) (run func(), err error) {
 			run, err = nil, fmt.Errorf("the interpreter failed on the cell: %v", p)
 		}
 	}()
-	if err := e.use(u.Imports); err != nil {
+	if err := e.declare(u); err != nil {
 		return nil, err
 	}
-	if _, err := e.yaegi.Eval(u.Source); err != nil {
-		return nil, fmt.Errorf("the interpreter refused the lowered cell: %w", err)
-	}
-	v, err := e.yaegi.Eval(u.Entry)
-	if err != nil {
-		return nil, fmt.Errorf("the interpreter refused the lowered cell: %w", err)
-	}
-	run, ok := v.Interface().(func())
-	if !ok {
-		return nil, fmt.Errorf("the interpreter returned %s for the cell's function", v.Type())
-	}
-	return run, nil
+	return e.compile(&u.Body)
 }
 
-// Declare adds a unit's declarations of variables to the program.
+// Declare adds a unit's declarations to the program, and does not look at its body.
 func (e *Engine) Declare(u *lower.Unit) (err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the interpreter failed on the variables: %v", p)
+			err = fmt.Errorf("the interpreter failed on the declarations: %v", p)
 		}
 	}()
-	if err := e.use(u.Imports); err != nil {
-		return err
-	}
-	_, err = e.yaegi.Eval(u.Source)
-	return err
+	return e.declare(u)
 }
 
 // Variable returns a variable of the program, which can be set; the zero Value where there is none by that name.
 func (e *Engine) Variable(name string) reflect.Value {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.yaegi.Globals()[name]
+	if v := e.shared[name]; v.IsValid() {
+		return v.Elem()
+	}
+	return reflect.Value{}
 }
 
 // Use makes a package known that cells may import from now on, under its path and the names of its symbols.
@@ -126,16 +138,65 @@ func (e *Engine) Use(importPath string, symbols map[string]reflect.Value) {
 	e.symbols[key], e.keys[importPath] = symbols, key
 }
 
-func (e *Engine) use(paths []string) error {
-	for _, p := range paths {
-		key, ok := e.keys[p]
-		if !ok || e.used[p] {
-			continue
+// declare is Declare for who holds the lock.
+func (e *Engine) declare(u *lower.Unit) error {
+	if u.Source == "" {
+		return nil
+	}
+	for _, path := range u.Imports {
+		if err := e.program.use(e, path); err != nil {
+			return err
 		}
-		if err := e.yaegi.Use(interp.Exports{key: e.symbols[key]}); err != nil {
-			return fmt.Errorf("import %s: %w", p, err)
+	}
+	if err := e.program.eval(u.Source); err != nil {
+		return err
+	}
+	if len(u.Vars) == 0 {
+		return nil
+	}
+	globals := e.program.yaegi.Globals()
+	for _, name := range u.Vars {
+		v := globals[name]
+		if !v.IsValid() || !v.CanAddr() {
+			return fmt.Errorf("the interpreter has no variable %s", name)
 		}
-		e.used[p] = true
+		e.shared[name] = v.Addr()
+	}
+	return nil
+}
+
+// compile makes a function of a body.
+func (e *Engine) compile(b *lower.Body) (run func(), err error) {
+	if err := e.eval(b); err != nil {
+		return nil, err
+	}
+	f := e.body
+	e.body = reflect.Value{}
+	if !f.IsValid() || f.Kind() != reflect.Func || f.Type().NumIn() != len(b.Params) {
+		return nil, fmt.Errorf("the interpreter returned %v for the cell's function", f)
+	}
+	args := make([]reflect.Value, len(b.Params))
+	for i, name := range b.Params {
+		args[i] = e.shared[name]
+		if want := f.Type().In(i); !args[i].IsValid() || !args[i].Type().AssignableTo(want) {
+			return nil, fmt.Errorf("the interpreter has %v for %s, which the cell's function wants as %v", args[i], name, want)
+		}
+	}
+	return func() { f.Call(args) }, nil
+}
+
+func (e *Engine) eval(b *lower.Body) (err error) {
+	if b.Stays {
+		return e.program.body(e, b)
+	}
+	if e.statements == nil || e.statements.bodies >= bodies {
+		if e.statements, err = e.newRoom(bodySlots); err != nil {
+			return err
+		}
+	}
+	if err := e.statements.body(e, b); err != nil {
+		e.statements = nil // what of it has been declared is not known
+		return err
 	}
 	return nil
 }

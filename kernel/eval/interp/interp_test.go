@@ -19,22 +19,30 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	load := func(source, entry string, imports ...string) error {
-		run, err := e.Load(&lower.Unit{Source: "package main\n" + source, Entry: entry, Imports: imports})
+	load := func(source string, body lower.Body) error {
+		if source != "" {
+			source = "package main\n" + source
+		}
+		run, err := e.Load(&lower.Unit{Source: source, Vars: vars(source), Body: body})
 		if err == nil {
 			run()
 		}
 		return err
 	}
 	const say = "rtᐧ.Say"
-	if err := load("var x string\nfunc cell1() { x = \"a\"; "+say+"(x) }", "cell1"); err != nil {
+	x := []string{"x"}
+	if err := load("var x string", lower.Body{Name: "cell1", Params: x, Source: "func cell1(x *string) { *x = \"a\"; " + say + "(*x) }"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := load("func cell2() { x = nope }", "cell2"); err == nil || !strings.Contains(err.Error(), "nope") {
+	if err := load("", lower.Body{Name: "cell2", Source: "func cell2(x *string) { *x = nope }"}); err == nil || !strings.Contains(err.Error(), "nope") {
 		t.Errorf("got %v, want an error about nope", err)
 	}
-	if err := load("import up \"strings\"\nfunc cell3() { "+say+"(up.ToUpper(x)) }", "cell3", "strings"); err != nil {
+	if err := load("", lower.Body{Name: "cell3", Params: x, Source: "func cell3(x *string) { " + say + "(up.ToUpper(*x)) }",
+		Uses: []lower.Declaration{{Name: "up", Text: "import up \"strings\"", Path: "strings"}}}); err != nil {
 		t.Fatal(err)
+	}
+	if err := load("", lower.Body{Name: "cell4", Params: x, Source: "func cell4(x *int) { }"}); err == nil || !strings.Contains(err.Error(), "*int") {
+		t.Errorf("got %v, want an error about the type of x", err)
 	}
 	if got := strings.Join(said, " "); got != "a A" {
 		t.Errorf("got %q, want a A", got)
@@ -44,6 +52,13 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+func vars(source string) []string {
+	if strings.Contains(source, "var x ") {
+		return []string{"x"}
+	}
+	return nil
+}
+
 // TestStop is seen by a loop that runs.
 func TestStop(t *testing.T) {
 	stopped := false
@@ -51,7 +66,7 @@ func TestStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := e.Load(&lower.Unit{Source: "package main\nfunc cell1() { for { if " + lower.StopVariable + " { rtᐧ.Check() } } }", Entry: "cell1"})
+	run, err := e.Load(&lower.Unit{Body: lower.Body{Name: "cell1", Source: "func cell1() { for { if " + lower.StopVariable + " { rtᐧ.Check() } } }"}})
 	if err != nil {
 		t.Fatal(err)
 	}

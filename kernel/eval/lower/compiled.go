@@ -172,8 +172,11 @@ func (l *Lowerer) Variables(c *check.Cell) *Unit {
 			set(l, l.names, types.Object(in), name)
 		}
 	}
-	l.out.funcs = l.out.funcs[:0] // helpers belong to cells that are lowered
-	return &Unit{Source: l.out.source(), Imports: l.out.paths, Names: l.out.names}
+	l.out.funcs, l.out.setup = nil, nil // helpers belong to cells that are lowered
+	l.record()
+	u := &Unit{Names: l.out.names}
+	l.assembleSource(u)
+	return u
 }
 
 // placeOf is the name of a variable: the one that it had, if it is declared anew with the same type.
@@ -187,6 +190,7 @@ func (l *Lowerer) placeOf(c *check.Cell, v *types.Var) string {
 		set(l, l.hidden, name, true)
 		return name
 	}
+	set(l, l.variables, name, text)
 	l.out.vars = append(l.out.vars, "var "+name+" "+text)
 	return name
 }

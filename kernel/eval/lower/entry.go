@@ -14,7 +14,7 @@ import (
 func (l *Lowerer) entry(serial int64) (shows bool, name string) {
 	c := l.cell
 	name = l.unique("cell")
-	body := &fn{l: l, info: c.Info, pkg: c.Pkg, names: map[types.Object]string{}, outer: c.Info.Scopes[c.Body.Type]}
+	body := &fn{l: l, info: c.Info, pkg: c.Pkg, names: map[types.Object]string{}, outer: c.Info.Scopes[c.Body.Type], statements: true}
 	list := c.Body.Body.List
 	run := func() {
 		inits := l.inits()
@@ -43,9 +43,7 @@ func (l *Lowerer) entry(serial int64) (shows bool, name string) {
 			body.line("%s()", l.function(c.Main, nil, c.Main.Pos()))
 		}
 	}
-	text := body.body("()", nil, c.Body.Body, run)
-	text = strings.Replace(text, "{\n", "{\n"+name+"ᐧsetup()\n", 1)
-	l.out.funcs = append(l.out.funcs, "func "+name+text)
+	l.out.body = body.body("", nil, c.Body.Body, run)
 	l.out.names[name] = c.Name
 	return shows, name
 }
@@ -73,7 +71,7 @@ func (f *fn) cellStmt(stmt ast.Stmt) {
 		return
 	}
 	for _, v := range m.Vars {
-		f.line("%s = %s", f.l.names[v], f.zero(v.Type()))
+		f.line("%s = %s", f.variable(v, v.Pos()), f.zero(v.Type()))
 	}
 	for _, init := range m.Inits {
 		f.initialise(init)
@@ -83,7 +81,7 @@ func (f *fn) cellStmt(stmt ast.Stmt) {
 func (f *fn) initialise(init *types.Initializer) {
 	if len(init.Lhs) == 1 {
 		v := init.Lhs[0]
-		t := target{text: f.l.names[v], typ: v.Type()}
+		t := target{text: f.variable(v, v.Pos()), typ: v.Type()}
 		if v.Name() == "_" {
 			t = f.blank(v.Type())
 		}
@@ -93,7 +91,7 @@ func (f *fn) initialise(init *types.Initializer) {
 	lhs := make([]target, len(init.Lhs))
 	for i, v := range init.Lhs {
 		if v.Name() != "_" {
-			lhs[i] = target{text: f.l.names[v], typ: v.Type()}
+			lhs[i] = target{text: f.variable(v, v.Pos()), typ: v.Type()}
 		}
 	}
 	f.assignTuple(lhs, init.Rhs)

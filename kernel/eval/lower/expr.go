@@ -125,6 +125,9 @@ func (f *fn) variable(v *types.Var, pos token.Pos) string {
 		if f.l.hidden[name] {
 			refuse(pos, "variable %s has a type that only compiled cells know", v.Name())
 		}
+		if f.statements {
+			return "(*" + name + ")"
+		}
 		return name
 	}
 	if v.Name() == "_" {
@@ -384,7 +387,7 @@ func (f *fn) binary(x *ast.BinaryExpr) string {
 // settle prepares the left operand of && or ||. The interpreter does not evaluate one that begins with parentheses around a
 // name, a literal or a type: it takes what it comes upon first for the whole operand, unless that is a constant.
 func settle(left string, op token.Token) string {
-	if !strings.ContainsAny(strings.Trim(left, "()"), "([{") && !strings.HasPrefix(left, "((") {
+	if !strings.ContainsAny(strings.Trim(left, "()"), "([{") && !strings.HasPrefix(left, "((") && !strings.HasPrefix(left, "(*") {
 		return left
 	}
 	return map[token.Token]string{token.LAND: "true && ", token.LOR: "false || "}[op] + left

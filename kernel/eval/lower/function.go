@@ -107,6 +107,8 @@ type fn struct {
 	names map[types.Object]string // locals
 	outer *types.Scope            // scope of a cell's statements, whose variables are the session's
 
+	statements bool // part of a cell's statements, which reach the session's variables through pointers
+
 	out         strings.Builder
 	results     []string     // names of the results, when they have names
 	resultTypes *types.Tuple // nil in a cell's body
@@ -119,8 +121,27 @@ type fn struct {
 }
 
 func (f *fn) line(format string, args ...any) {
-	fmt.Fprintf(&f.out, format, args...)
+	text := fmt.Sprintf(format, args...)
+	if f.statements {
+		text = f.throughPointer(text)
+	}
+	f.out.WriteString(text)
 	f.out.WriteByte('\n')
+}
+
+// throughPointer rewrites an assignment to a variable behind a pointer: the interpreter loses some values that are computed in
+// the assignment itself.
+func (f *fn) throughPointer(text string) string {
+	rest, ok := strings.CutPrefix(text, "(*")
+	if !ok {
+		return text
+	}
+	name, value, ok := strings.Cut(rest, ") = ")
+	if !ok || f.l.variables[name] == "" {
+		return text
+	}
+	t := f.l.unique("t")
+	return fmt.Sprintf("{ var %s %s = %s\n*%s = %s }", t, f.l.variables[name], value, name, t)
 }
 
 // capture returns what run writes.
@@ -277,7 +298,7 @@ func (f *fn) resultText() string {
 
 // literal lowers a function literal. recoverVar, if any, is the list of deferred calls that it runs under.
 func (f *fn) literal(x *ast.FuncLit, recoverVar string) string {
-	g := &fn{l: f.l, info: f.info, pkg: f.pkg, env: f.env, names: f.names, outer: nil, recoverVar: recoverVar}
+	g := &fn{l: f.l, info: f.info, pkg: f.pkg, env: f.env, names: f.names, outer: nil, recoverVar: recoverVar, statements: f.statements}
 	g.params = map[types.Object]bool{}
 	for v := range f.info.TypeOf(x).(*types.Signature).Params().Variables() {
 		g.params[v] = true

@@ -30,13 +30,20 @@ type Lowerer struct {
 	context *types.Context // makes equal instances the same
 	serial  int            // of the last unique name
 
-	names    map[types.Object]string // package-level variables and functions
-	ids      map[types.Object]int
-	decls    map[types.Object]*decl // functions, methods and types with source
-	reps     map[string]*rep        // how a declared type is represented
-	funcs    map[string]string      // instance of a function → name
-	helpers  map[string]string
-	aliases  map[string]string // import path → name in the lowered program
+	names   map[types.Object]string // package-level variables and functions
+	ids     map[types.Object]int
+	decls   map[types.Object]*decl // functions, methods and types with source
+	reps    map[string]*rep        // how a declared type is represented
+	funcs   map[string]string      // instance of a function → name
+	helpers map[string]string
+	aliases map[string]string // import path → name in the lowered program
+
+	texts     map[string]Declaration // types and imports
+	variables map[string]string      // variable of the session → its type
+	heads     map[string]string      // function → its type
+	shared    map[string]bool        // functions that bodies can be given
+	imported  map[string]bool        // imports that a unit's source has
+
 	pool     map[types.BasicKind]int
 	hidden   map[string]bool // variables that only compiled cells can use
 	packages map[string]*sourcePackage
@@ -110,6 +117,12 @@ func New(cfg Config) *Lowerer {
 		pool:     map[types.BasicKind]int{},
 		hidden:   map[string]bool{},
 		packages: map[string]*sourcePackage{},
+
+		texts:     map[string]Declaration{},
+		variables: map[string]string{},
+		heads:     map[string]string{},
+		shared:    map[string]bool{},
+		imported:  map[string]bool{},
 	}
 }
 
@@ -156,8 +169,9 @@ func (l *Lowerer) Lower(c *check.Cell, serial int64) (u *Unit, err error) {
 		l.queue = l.queue[1:]
 		next()
 	}
-	l.out.funcs = append(l.out.funcs, "func "+entry+"ᐧsetup() {\n"+strings.Join(l.out.setup, "\n")+"\n}")
-	return &Unit{Source: l.out.source(), Imports: l.out.paths, Entry: entry, Shows: shows, Names: l.out.names, Notes: l.out.notes}, nil
+	u = l.assemble(entry)
+	u.Shows = shows
+	return u, nil
 }
 
 // Keep makes the last lowered cell part of the program.
@@ -254,7 +268,8 @@ func (l *Lowerer) declareVariables() {
 		}
 		if name == "" {
 			name = l.unique(v.Name())
-			l.out.vars = append(l.out.vars, "var "+name+" "+l.typ(v.Type()))
+			set(l, l.variables, name, l.typ(v.Type()))
+			l.out.vars = append(l.out.vars, "var "+name+" "+l.variables[name])
 		}
 		set(l, l.names, types.Object(v), name)
 		if in := local[v]; in != nil {

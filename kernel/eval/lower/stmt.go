@@ -313,7 +313,7 @@ func (f *fn) opAssign(s *ast.AssignStmt) {
 }
 
 // mapElement tells an element of a map where not both the map and the key are simply variables, or the key a constant: the
-// interpreter loses what it adds to such a one.
+// interpreter loses what it adds to such a one. Among a cell's statements a variable may be behind a pointer.
 func (f *fn) mapElement(x ast.Expr) (*ast.IndexExpr, bool) {
 	ix, ok := ast.Unparen(x).(*ast.IndexExpr)
 	if !ok {
@@ -326,7 +326,7 @@ func (f *fn) mapElement(x ast.Expr) (*ast.IndexExpr, bool) {
 	_, simple := ast.Unparen(ix.X).(*ast.Ident)
 	_, plainKey := ast.Unparen(ix.Index).(*ast.Ident)
 	_, plainType := m.Key().(*types.Basic)
-	return ix, !simple || !plainType || !plainKey && f.info.Types[ix.Index].Value == nil
+	return ix, !simple || f.statements || !plainType || !plainKey && f.info.Types[ix.Index].Value == nil
 }
 
 func (f *fn) declStmt(s *ast.DeclStmt) {

@@ -456,8 +456,7 @@ func (l *Lowerer) aliasOf(path, name string) string {
 	}
 	a := l.unique(name)
 	set(l, l.aliases, path, a)
-	l.out.imports = append(l.out.imports, fmt.Sprintf("import %s %q", a, path))
-	l.out.paths = append(l.out.paths, path)
+	set(l, l.texts, a, Declaration{Name: a, Text: fmt.Sprintf("import %s %q", a, path), Path: path})
 	return a
 }
 

@@ -2,7 +2,6 @@ package lower
 
 import (
 	"fmt"
-	"strings"
 )
 
 // Names of what the back end has to provide.
@@ -10,37 +9,48 @@ const (
 	RuntimePath  = "cancha/cell" // import path of the primitives
 	runtimeAlias = "rtᐧ"
 	StopVariable = "stopᐧ" // bool of the lowered program: set while a cell is to be interrupted
+
+	ShareFunction = "Function" // primitive that takes a function of the program, for bodies to be given, and its name in front
+	ShareBody     = "Body"     // primitive that takes the function of a body
 )
 
-// Unit is a lowered cell: a program in the interpreter's part of Go, to be added to those before it.
+// Share is the statement that hands the function of a body to the back end.
+func Share(body string) string { return runtimeAlias + "." + ShareBody + "(" + body + ")" }
+
+// Unit is a lowered cell: declarations to be added to those of the cells before it, and a body.
 type Unit struct {
-	Source  string            // declarations
-	Imports []string          // compiled packages that Source imports for the first time
-	Entry   string            // name of the func() that runs the cell
-	Shows   bool              // the entry hands the value of its last expression to the primitive Show
-	Names   map[string]string // name in Source → what a person calls it, for traces
+	Source  string   // declarations, "" for none
+	Vars    []string // variables that Source declares
+	Imports []string // compiled packages that Source imports
+	Body    Body
+	Shows   bool              // the body hands the value of its last expression to the primitive Show
+	Names   map[string]string // function of Source or Body → what a person calls it, for traces
 	Notes   []string          // what the cell's author should know: things that differ from compiled Go
+}
+
+// Body is the function that runs a cell's statements. It stands on its own, so that the interpreter can forget it when they
+// have run: what it needs of the session's variables and functions it is given.
+type Body struct {
+	Name   string
+	Source string   // the function's declaration
+	Params []string // names of its parameters: for a variable of the session a pointer to it, for a function that function
+	Uses   []Declaration
+	Stays  bool // it has to be compiled beside the declarations: a type that mentions itself is another one when repeated
+}
+
+// Declaration is a type or an import that a body mentions, in an order in which they can be read.
+type Declaration struct {
+	Name, Text string
+	Path       string // of an import
 }
 
 // writer collects the parts of a unit.
 type writer struct {
-	imports, types, vars, funcs []string
-	paths                       []string // of imports
-	setup                       []string // statements in front of the entry's own
-	names                       map[string]string
-	notes                       []string
-}
-
-func (w *writer) source() string {
-	var b strings.Builder
-	b.WriteString("package main\n")
-	for _, part := range [][]string{w.imports, w.types, w.vars, w.funcs} {
-		for _, s := range part {
-			b.WriteString(s)
-			b.WriteString("\n")
-		}
-	}
-	return b.String()
+	types, vars, funcs []string
+	names              map[string]string
+	setup              []string // statements that tell the primitives of the declarations
+	body               string   // the function that runs the statements
+	notes              []string
 }
 
 // note tells the author something once a unit.
