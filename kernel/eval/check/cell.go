@@ -139,7 +139,6 @@ type builder struct {
 	declared          map[string]bool // names that Decls declare
 	specs             []ast.Spec      // imports that the cell needs
 	placeholders      map[ast.Stmt]*ast.GenDecl
-	loop, value       bool // see CheckLoop
 }
 
 func newBuilder(s *Scope, name, code string) *builder {
@@ -168,13 +167,6 @@ func (b *builder) parse() {
 	}
 	b.imps = b.file(declPrefix, keep(code, pieces, importing), "")
 	b.decls = b.file(declPrefix, keep(code, pieces, declaration), "")
-	if b.loop {
-		b.body = b.file(loopPrefix, keep(code, pieces, statement, variable), loopSuffix)
-		if b.value {
-			b.dropValue()
-		}
-		return
-	}
 	b.body = b.file(bodyPrefix, keep(code, pieces, statement, variable), "\n}")
 }
 

@@ -98,7 +98,10 @@ func TestCheckLoop(t *testing.T) {
 		{"syntax", "x +", "cell 2:1:4: syntax error: expected operand, found the end of the cell"},
 		{"return", "if x > 1 {\n return }", "cell 2:2:2: what is timed cannot leave its cell: the loop around it would end"},
 		{"break", "break", "cell 2:1:1: break not in for, switch, or select statement"},
-		{"function", "func g() {}", "cell 2:1:1: what is timed cannot declare constants, types and functions: declare them in a cell of their own"},
+		{"function", "func g() {}", "cell 2:1:1: what is timed cannot declare constants, types and functions, or import: do that in a cell of its own"},
+		{"import", "import \"math\"\nmath.Sqrt(2)", "cell 2:1:1: what is timed cannot declare constants, types and functions, or import: do that in a cell of its own"},
+		{"package", "math.Sqrt(2)", ""},
+		{"comment behind", "x + 1 // one", ""},
 		{"closing bracket", "}; {", "cell 2:1:1: syntax error: unexpected }"},
 	}
 	for _, tt := range tests {

@@ -6,10 +6,10 @@ import (
 	"go/types"
 )
 
-// The statements of a timed loop are checked inside of a function literal, which is the cell's only expression.
+// What is put around the statements of a timed loop: a function literal, which is the cell's only expression.
 const (
-	loopPrefix = bodyPrefix + "(func(n" + nameMark + " int) bool {for range n" + nameMark + " {"
-	loopSuffix = "\n}; return true})\n}"
+	loopHead = "(func(n" + nameMark + " int) bool { for range n" + nameMark + " {"
+	loopTail = "\n}; return true })"
 )
 
 // CheckLoop checks statements that are to be run many times. The cell's last expression is then a func(n int) bool that runs them
@@ -21,16 +21,21 @@ func (s *Scope) CheckLoop(name, code string) (*Cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range once.Decls {
-		if g, ok := d.(*ast.GenDecl); !ok || g.Tok != token.IMPORT && g.Tok != token.VAR {
-			return nil, once.Refuse(d.Pos(), "what is timed cannot declare constants, types and functions: declare them in a cell of their own")
+	pieces, _ := split(code)
+	for _, p := range pieces {
+		if p.kind != statement && p.kind != variable {
+			line, _ := once.text.position(p.start)
+			return nil, once.RefuseLine(line, "what is timed cannot declare constants, types and functions, or import: do that in a cell of its own")
 		}
 	}
 	if pos := leaves(once.Body.Body); pos.IsValid() {
 		return nil, once.Refuse(pos, "what is timed cannot leave its cell: the loop around it would end")
 	}
-	b := newBuilder(s, name, code)
-	b.loop, b.value = true, isValue(once)
+	if at := lastValue(once); at >= 0 { // alone it would be no statement
+		code = code[:at] + "_ = " + code[at:]
+	}
+	b := newBuilder(s, name, loopHead+code+loopTail)
+	b.cell.text.head = len(loopHead)
 	return b.run()
 }
 
@@ -57,33 +62,19 @@ func (c *Cell) Leaves() (line int) {
 	return line
 }
 
-// isValue tells a cell whose last statement is an expression with one value.
-func isValue(c *Cell) bool {
+// lastValue is the byte at which a cell's last statement begins, if that is an expression with one value, else -1.
+func lastValue(c *Cell) int {
 	list := c.Body.Body.List
 	if len(list) == 0 {
-		return false
+		return -1
 	}
 	last, ok := list[len(list)-1].(*ast.ExprStmt)
 	if !ok {
-		return false
+		return -1
 	}
 	tv := c.Info.Types[last.X]
-	_, several := tv.Type.(*types.Tuple)
-	return tv.IsValue() && !several
-}
-
-// dropValue turns the last expression of the loop into an assignment to nobody, since alone it would be no statement.
-func (b *builder) dropValue() {
-	ast.Inspect(b.body, func(n ast.Node) bool {
-		loop, ok := n.(*ast.RangeStmt)
-		if !ok {
-			return true
-		}
-		list := loop.Body.List
-		x, ok := list[len(list)-1].(*ast.ExprStmt)
-		if ok {
-			list[len(list)-1] = &ast.AssignStmt{Lhs: []ast.Expr{&ast.Ident{NamePos: x.Pos(), Name: "_"}}, TokPos: x.Pos(), Tok: token.ASSIGN, Rhs: []ast.Expr{x.X}}
-		}
-		return false
-	})
+	if _, several := tv.Type.(*types.Tuple); several || !tv.IsValue() {
+		return -1
+	}
+	return c.text.offset(c.scope.fset, last.Pos())
 }

@@ -12,6 +12,7 @@ type text struct {
 	code  string
 	lines []int          // offsets at which lines start
 	files map[string]int // file name → length of the prefix
+	head  int            // bytes in front of the first line that nobody has written
 }
 
 func newText(cell, code string) *text {
@@ -27,7 +28,11 @@ func newText(cell, code string) *text {
 // position returns the line and column, from 1, of a byte offset.
 func (t *text) position(offset int) (line, column int) {
 	line = sort.Search(len(t.lines), func(i int) bool { return t.lines[i] > offset })
-	return line, offset - t.lines[line-1] + 1
+	column = offset - t.lines[line-1] + 1
+	if line == 1 {
+		column = max(column-t.head, 1)
+	}
+	return line, column
 }
 
 // offset returns the place in the cell of a position in one of its files, 0 for any other position.
