@@ -77,6 +77,9 @@ func phase(list []magic.Step) int {
 
 // phase compiles and runs some steps; last tells that no others follow.
 func (s *steps) phase(list []magic.Step, last bool) *cell.Error {
+	if err := s.rehearse(list); err != nil {
+		return s.fault(err)
+	}
 	undo := s.scope.Mark()
 	var run []func() error
 	for i, step := range list {
@@ -106,6 +109,29 @@ func (s *steps) phase(list []magic.Step, last bool) *cell.Error {
 		fault = s.fault(failed)
 	}
 	return fault
+}
+
+// rehearse checks all pieces of Go, one on the ground of the other, and forgets them again: almost all that can be wrong with the
+// last of them is seen before the first is compiled.
+func (s *steps) rehearse(list []magic.Step) error {
+	defer s.scope.Mark()()
+	for _, step := range list {
+		if step.Go == "" {
+			continue
+		}
+		check := s.scope.Check
+		if step.Command != nil && step.Command.Name == "timeit" {
+			check = s.scope.CheckLoop
+		}
+		c, err := check(s.name, step.Go)
+		if err != nil {
+			return err
+		}
+		s.scope.Lock()
+		s.scope.Commit(c)
+		s.scope.Unlock()
+	}
+	return nil
 }
 
 // prepare returns the function that runs a step.

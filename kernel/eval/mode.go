@@ -3,6 +3,8 @@ package eval
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"strings"
 )
 
 // The engines that cells can be run by.
@@ -16,27 +18,49 @@ const (
 func (p *Program) SetEngine(mode string) error {
 	switch mode {
 	case engineAuto, engineInterp:
-		p.mode = mode
-		return nil
 	case engineNative:
-		return fmt.Errorf("cells cannot be compiled: %s", interpretedBecause)
+		if !p.native.available() {
+			return fmt.Errorf("cells cannot be compiled: %s", p.native.reason)
+		}
+	default:
+		return fmt.Errorf("there is no engine %q: it is native, interp or auto", mode)
 	}
-	return fmt.Errorf("there is no engine %q: it is native, interp or auto", mode)
+	p.mode = mode
+	return nil
 }
-
-// interpretedBecause is why nothing is compiled.
-const interpretedBecause = "this engine has no native back end"
 
 // Engine tells what SetEngine chose, and why cells are run as they are.
 func (p *Program) Engine() (mode, reason string) {
-	if p.mode == engineInterp {
+	switch {
+	case p.mode == engineInterp:
 		return engineInterp, "cells are interpreted, as asked for"
+	case p.mode == engineNative:
+		return engineNative, "cells are compiled, as asked for"
+	case p.native.available():
+		return engineAuto, "cells that declare functions or types are compiled, and those that loop; short statements are interpreted"
 	}
-	return engineAuto, "cells are interpreted: " + interpretedBecause
+	return engineAuto, "cells are interpreted: " + p.native.reason
 }
 
 // Get makes the packages of a module ready for import: args is a module's path, with @version behind it or not, or the folder of
 // one, beginning with ./ or /. It ends early when ctx does.
 func (p *Program) Get(_ context.Context, args string) error {
-	return fmt.Errorf("%%get %s: modules need the compiled engine, and %s", args, interpretedBecause)
+	if !p.native.available() {
+		return fmt.Errorf("%%get %s: modules need the engine that compiles cells: %s", args, p.native.reason)
+	}
+	return fmt.Errorf("%%get %s: this engine was built without a way to add modules", args)
+}
+
+// origin finds the cell that declared a compiled type.
+func (p *Program) origin(t reflect.Type) (name, cell string, ok bool) {
+	if !p.native.available() || t.PkgPath() == "" {
+		return "", "", false
+	}
+	name, _, _ = strings.Cut(t.Name(), "[")
+	for o, cell := range p.scope.TypesCalled(name) {
+		if path, _, ok := p.native.Symbol(o); ok && path == t.PkgPath() {
+			return name, cell, true
+		}
+	}
+	return "", "", false
 }

@@ -123,6 +123,7 @@ func New(c Config) (*Program, error) {
 	p.scope = check.NewScope(c.Packages, c.Export)
 	p.scope.Library = check.Library{Docs: c.Docs, Source: source}
 	p.machine.OnNewest(p.scope.TypeCell)
+	p.machine.OnOrigin(p.origin)
 	p.lowerer = lower.New(lower.Config{
 		Importer: p.scope.Importer(),
 		FileSet:  p.scope.FileSet(),

@@ -2,6 +2,7 @@ package check
 
 import (
 	"go/types"
+	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -92,6 +93,20 @@ func (s *Scope) TypeCell(name string) string {
 	return cell
 }
 
+// TypesCalled are the types that cells have declared under a name, the newest first, with these cells.
+func (s *Scope) TypesCalled(name string) iter.Seq2[types.Object, string] {
+	s.mu.Lock()
+	list := slices.Clone(s.called[name])
+	s.mu.Unlock()
+	return func(yield func(types.Object, string) bool) {
+		for _, o := range slices.Backward(list) {
+			if cell, _, _, _ := s.Position(o.Pos()); !yield(o, cell) {
+				return
+			}
+		}
+	}
+}
+
 // DeclaredIn returns the cell that an object of the session was declared in, "" for any other.
 func (c *Cell) DeclaredIn(o types.Object) string {
 	cell, _, _, _ := c.scope.Position(o.Pos())
@@ -112,6 +127,8 @@ type mark struct {
 	objects map[string]types.Object
 	imports map[string]string
 	dots    []string
+	cells   map[*types.Package]string
+	called  map[string][]*types.TypeName
 	methods []*types.Func
 }
 
@@ -120,12 +137,15 @@ type mark struct {
 func (s *Scope) Mark() (undo func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := &mark{objects: maps.Clone(s.objects), imports: maps.Clone(s.imports), dots: slices.Clone(s.dots)}
+	m := &mark{
+		objects: maps.Clone(s.objects), imports: maps.Clone(s.imports), dots: slices.Clone(s.dots),
+		cells: maps.Clone(s.cells), called: maps.Clone(s.called),
+	}
 	s.marked = m
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.objects, s.imports, s.dots = m.objects, m.imports, m.dots
+		s.objects, s.imports, s.dots, s.cells, s.called = m.objects, m.imports, m.dots, m.cells, m.called
 		for _, f := range m.methods {
 			s.phantom[f] = true
 		}

@@ -27,14 +27,15 @@ type Scope struct {
 	byPath   map[string]Package
 	byName   map[string][]Package
 
-	objects map[string]types.Object   // constants, types, functions and variables
-	imports map[string]string         // name → path
-	dots    []string                  // paths imported with a dot
-	texts   map[string]*text          // file name → the cell it was made of
-	serial  int                       // of the files made so far
-	phantom map[*types.Func]bool      // methods that a refused cell tried to add
-	cells   map[*types.Package]string // those that declare types, with their names
-	marked  *mark                     // the last one set, see Mark
+	objects map[string]types.Object      // constants, types, functions and variables
+	imports map[string]string            // name → path
+	dots    []string                     // paths imported with a dot
+	texts   map[string]*text             // file name → the cell it was made of
+	serial  int                          // of the files made so far
+	phantom map[*types.Func]bool         // methods that a refused cell tried to add
+	cells   map[*types.Package]string    // those that declare types, with their names
+	called  map[string][]*types.TypeName // the types that cells have declared under a name, oldest first
+	marked  *mark                        // the last one set, see Mark
 
 	// Library is asked by Inspect. Set it before the first use of the scope.
 	Library Library
@@ -53,6 +54,7 @@ func NewScope(packages []Package, export func(path string) (io.ReadCloser, error
 		texts:    map[string]*text{},
 		phantom:  map[*types.Func]bool{},
 		cells:    map[*types.Package]string{},
+		called:   map[string][]*types.TypeName{},
 	}
 	for _, p := range packages {
 		s.byPath[p.Path] = p
@@ -123,8 +125,9 @@ func (s *Scope) Commit(c *Cell) {
 	for _, o := range c.Objects {
 		s.objects[o.Name()] = o
 		delete(s.imports, o.Name())
-		if _, ok := o.(*types.TypeName); ok {
+		if t, ok := o.(*types.TypeName); ok {
 			s.cells[c.Pkg] = c.Name
+			s.called[t.Name()] = append(s.called[t.Name()], t)
 		}
 	}
 	for _, m := range c.Methods {
