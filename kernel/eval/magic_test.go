@@ -176,10 +176,10 @@ func TestTimeit(t *testing.T) {
 func TestWhos(t *testing.T) {
 	n := newNotebook(t)
 	n.ok("type P struct{ X int; name string }\np := P{1, \"a\"}\nlong := strings.Repeat(\"a\", 1000)\nfunc f(x int) error { return nil }",
-		"type P struct{}\nconst big = 1 << 80\nconst e = 2.5\nch := make(chan P)\nvar none error\nvar nilMap map[string]int\nmany := make([]int, 1_000_000)", "%whos")
+		"var held any = p\ntype P struct{}\nconst big = 1 << 80\nconst e = 2.5\nch := make(chan P)\nvar none error\nvar nilMap map[string]int\nmany := make([]int, 1_000_000)", "%whos")
 	got := n.stream("stdout")
 	for _, want := range []string{
-		`Name +Type +Value +Cell`, `P +type +struct\{\} +2`, `big +untyped int +2`, `ch +chan P +0x[0-9a-f]+ +2`, `e +untyped float +2.5 +2`, `f +func\(x int\) error +1`,
+		`Name +Type +Value +Cell`, `P +type +struct\{\} +2`, `big +untyped int +2`, `ch +chan P +0x[0-9a-f]+ +2`, `e +untyped float +2.5 +2`, `f +func\(x int\) error +1`, `held +any +P \(cell 1\) \{X:1 name:a\} +2`,
 		`long +string +a{47}… +1`, `many +\[\]int +\[0 0 .*… +2`, `nilMap +map\[string\]int +map\[\] +2`, `none +error +<nil> +2`, `p +P \(cell 1\) +\{X:1 name:a\} +1`,
 	} {
 		if !regexp.MustCompile(`(?m)^` + want + `$`).MatchString(got) {
@@ -225,6 +225,23 @@ func TestShellIsLive(t *testing.T) {
 	}
 	if _, err := os.Stat(file); err == nil {
 		t.Error("a process of the command went on")
+	}
+}
+
+// TestClose ends a command that runs when the engine ends.
+func TestClose(t *testing.T) {
+	n := newNotebook(t)
+	done := make(chan cell.Result, 1)
+	go func() {
+		done <- n.program.Run(cell.Request{Cell: 50, Count: 50, Code: "!echo started; sleep 30\n!echo after"})
+	}()
+	n.await("stdout", "started\n")
+	n.program.Close()
+	if r := <-done; r.Err == nil || !strings.Contains(r.Err.Value, "the engine is ending") {
+		t.Errorf("got %v, want the second command refused", r.Err)
+	}
+	if got, want := n.stream("stdout"), "started\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

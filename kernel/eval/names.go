@@ -46,6 +46,7 @@ func (s *steps) whos() (func() error, error) {
 			if d.Kind == "type" {
 				typ, value = "type", d.Type
 			}
+			value = strings.TrimPrefix(value, typ+" ") // of an old type
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", d.Name, cutLine(typ), cutLine(value), strings.TrimPrefix(d.Cell, "cell "))
 		}
 		return table.Flush()
@@ -100,6 +101,9 @@ func (s *steps) valuesOf(names []string) (read func() map[string]string, err err
 		values, _ := shown[0].([]interface{})
 		for i, v := range values {
 			texts[names[i]] = s.machine.Short(v, shortWidth)
+			if typ, old := s.machine.OldName(v); old {
+				texts[names[i]] = typ + " " + texts[names[i]]
+			}
 		}
 		return texts
 	}, nil

@@ -94,6 +94,8 @@ type Program struct {
 	names   sync.Map // function of the lowered program → what a person calls it
 	mode    string   // see SetEngine; of the running cell
 	lastDir string   // before the last %cd
+
+	children children
 }
 
 // New returns a program without cells. The process's standard logger, and with it slog's default, writes to the running

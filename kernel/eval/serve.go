@@ -17,6 +17,8 @@ type Evaluator interface {
 	Complete(cell.Question) cell.Completion
 	Inspect(cell.Question) cell.Inspection
 	IsComplete(code string) cell.Completeness
+	// Close ends what cells have started outside of the process.
+	Close()
 }
 
 // ErrConnection reports that the connection to the kernel has ended without its asking to exit.
@@ -30,6 +32,7 @@ func Serve(conn *cellio.Conn, out *cellio.Outlet, e Evaluator) error {
 	var workers sync.WaitGroup
 	workers.Go(s.answerQuestions)
 	go s.runCells() // not waited for: it may be inside a cell that never ends
+	defer e.Close()
 	defer workers.Wait()
 	defer close(s.questions)
 	defer close(s.cells)

@@ -3,6 +3,7 @@ package eval
 import (
 	"errors"
 	"os/exec"
+	"sync"
 	"syscall"
 	"time"
 
@@ -26,7 +27,7 @@ func (s *steps) shell(c *magic.Command) error {
 	cmd.SysProcAttr = childProcess()
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = shellGrace
-	err := cmd.Run()
+	err := s.children.run(cmd)
 	if ctx.Err() != nil && cmd.Process != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // most often they are gone
 	}
@@ -41,3 +42,50 @@ func (s *steps) shell(c *magic.Command) error {
 	}
 	return nil
 }
+
+// children are the process groups of commands that run. The zero value has none.
+type children struct {
+	mu     sync.Mutex
+	groups map[int]bool
+	ended  bool
+}
+
+var errEnding = errors.New("the engine is ending")
+
+// run runs a command that is the head of its group.
+func (c *children) run(cmd *exec.Cmd) error {
+	c.mu.Lock()
+	err := errEnding
+	if !c.ended {
+		err = cmd.Start()
+	}
+	if err != nil {
+		c.mu.Unlock()
+		return err
+	}
+	if c.groups == nil {
+		c.groups = map[int]bool{}
+	}
+	group := cmd.Process.Pid
+	c.groups[group] = true
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.groups, group)
+	}()
+	return cmd.Wait()
+}
+
+// end kills them all, and lets no other start.
+func (c *children) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	for group := range c.groups {
+		_ = syscall.Kill(-group, syscall.SIGKILL)
+	}
+}
+
+// Close ends the commands that cells have started and that still run. No cell is to run after it.
+func (p *Program) Close() { p.children.end() }

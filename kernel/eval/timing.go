@@ -176,7 +176,7 @@ func (l loops) measure(loop func(n int) bool) (text string, err error) {
 	}
 	mean, deviation := spread(each)
 	return fmt.Sprintf("%s ± %s per loop (mean ± std. dev. of %s, %s each)",
-		duration(time.Duration(mean)), nanoseconds(deviation), plural(l.runs, "run"), plural(l.n, "loop")), nil
+		nanoseconds(mean), nanoseconds(deviation), plural(l.runs, "run"), plural(l.n, "loop")), nil
 }
 
 // choose sets the number of loops of a run: the first of 1, 2, 5, 10, 20, … with which it lasts long enough.
@@ -204,14 +204,12 @@ func spread(numbers []float64) (mean, deviation float64) {
 }
 
 // duration writes a time with three digits.
-func duration(d time.Duration) string {
-	if d >= time.Minute {
-		return d.Round(time.Second / 10).String()
-	}
-	return nanoseconds(float64(d))
-}
+func duration(d time.Duration) string { return nanoseconds(float64(d)) }
 
 func nanoseconds(ns float64) string {
+	if ns >= float64(time.Minute) {
+		return time.Duration(ns).Round(time.Second / 10).String()
+	}
 	for _, u := range []struct {
 		unit string
 		size float64

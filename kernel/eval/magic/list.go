@@ -69,7 +69,7 @@ func All() []Spec {
 		},
 		{
 			Name: "timeit", Line: true, Whole: true, Go: true, Argument: Statement, Usage: "%timeit [-n LOOPS] [-r RUNS] STATEMENT\n%%timeit [-n LOOPS] [-r RUNS]", Brief: "time a statement, or the cell, by running it often",
-			Doc: "Without -n it takes so many loops that a run lasts a fifth of a second at least; without -r there are 7 runs. What the statement declares is gone after each loop.",
+			Doc: "Without -n it takes so many loops that a run lasts a fifth of a second at least; without -r there are 7 runs. What the statement declares is gone after each loop, and work\nwhose result nobody uses may be left out by the compiler.",
 		},
 		{Name: "who", Line: true, Usage: "%who", Brief: "list the names that cells have declared"},
 		{Name: "whos", Line: true, Usage: "%whos", Brief: "list the names that cells have declared, with type, value and cell"},
