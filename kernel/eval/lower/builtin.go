@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"runtime"
 	"strings"
 )
 
@@ -56,8 +57,8 @@ func (f *fn) builtin(x *ast.CallExpr) string {
 		return f.appendCall(x)
 	case "make":
 		args := []string{f.typ(f.typeOf(x))}
-		for _, a := range x.Args[1:] {
-			args = append(args, f.indexValue(a))
+		for i, a := range x.Args[1:] {
+			args = append(args, f.size(x, a, i))
 		}
 		if c, ok := f.typeOf(x).Underlying().(*types.Chan); ok && c.Dir() != types.SendRecv { // the interpreter makes no others
 			directed := args[0]
@@ -96,6 +97,19 @@ func (f *fn) builtin(x *ast.CallExpr) string {
 	}
 	return id.Name + "(" + strings.Join(args, ", ") + ")"
 }
+
+// size lowers the i-th size that make is given: of a slice it is checked where it varies, since the interpreter makes other
+// errors of it.
+func (f *fn) size(x *ast.CallExpr, a ast.Expr, i int) string {
+	s, ok := f.typeOf(x).Underlying().(*types.Slice)
+	if !ok || !f.varies(a) {
+		return f.indexValue(a)
+	}
+	return fmt.Sprintf("%s.%s(int(%s), %d)", runtimeAlias, []string{"SliceLen", "SliceCap"}[i], f.expr(a), layout.Sizeof(s.Elem()))
+}
+
+// layout is how large Go's types are.
+var layout = types.SizesFor("gc", runtime.GOARCH)
 
 // printed lowers an argument of print and println, which write of an interface's value only where it is.
 func (f *fn) printed(a ast.Expr) string {

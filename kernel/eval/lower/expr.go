@@ -228,7 +228,8 @@ func (f *fn) index(x *ast.IndexExpr) string {
 		return "(*" + base + ")[" + f.expr(x.Index) + "]"
 	}
 	index := f.indexValue(x.Index)
-	if f.once() && isName(base) && f.info.Types[x.Index].Value == nil && !f.isParam(x.Index) {
+	_, array := t.Underlying().(*types.Array) // of which a constant index is checked already
+	if f.once() && isName(base) && (!array || f.varies(x.Index)) && !f.isParam(x.Index) {
 		index = fmt.Sprintf("%s.Index(int(%s), len(%s))", runtimeAlias, index, base)
 	}
 	return base + "[" + index + "]"
@@ -241,6 +242,18 @@ func (f *fn) key(x ast.Expr, t types.Type) string {
 		return "(" + f.typ(t) + ")(nil)"
 	}
 	return text
+}
+
+// pointed lowers a value of a map's literal: the interpreter leaves out what a nil pointer points to.
+func (f *fn) pointed(x ast.Expr, t types.Type) string {
+	text := f.conv(x, t)
+	if !strings.HasPrefix(text, "*") {
+		return text
+	}
+	typ := f.typ(t)
+	return f.l.helper("same "+typ, "same", func(name string) string {
+		return fmt.Sprintf("func %s(v %s) %s { return v }", name, typ, typ)
+	}) + "(" + text + ")"
 }
 
 // once tells a place that is not run over and over: there an index is worth a check of its own, since the interpreter's error
@@ -458,7 +471,7 @@ func (f *fn) composite(x *ast.CompositeLit) string {
 	case *types.Map:
 		for _, e := range x.Elts {
 			kv := e.(*ast.KeyValueExpr)
-			parts = append(parts, f.key(kv.Key, u.Key())+": "+f.conv(kv.Value, u.Elem()))
+			parts = append(parts, f.key(kv.Key, u.Key())+": "+f.pointed(kv.Value, u.Elem()))
 		}
 	case *types.Slice:
 		parts = f.elements(x.Elts, u.Elem())

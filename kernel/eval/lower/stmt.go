@@ -19,7 +19,7 @@ func (f *fn) stmt(s ast.Stmt, label string) {
 	case *ast.IncDecStmt:
 		if ix, ok := f.mapElement(s.X); ok {
 			f.line("{")
-			place := f.placeIndex(ix)
+			place := f.elementPlace(ix)
 			f.line("%s = %s %s 1\n}", place, place, s.Tok.String()[:1])
 			return
 		}
@@ -214,6 +214,9 @@ func (f *fn) store(targets []target, values []string) {
 		return
 	}
 	if len(targets) == 1 {
+		if strings.HasPrefix(values[0], "*") && strings.HasSuffix(targets[0].text, "]") { // the interpreter puts nothing into a map for what a nil pointer points to
+			values[0] = f.keep(part{text: values[0], typ: targets[0].typ})
+		}
 		f.line("%s = %s", targets[0].text, values[0])
 		return
 	}
@@ -245,7 +248,7 @@ func (f *fn) assignTuple(targets []target, x ast.Expr) {
 		if t.new {
 			f.line("var %s %s", t.text, f.typ(t.typ))
 			targets[i].new = false
-		} else if t.typ != nil && element { // the interpreter leaves what was there where a map has no such element
+		} else if element { // the interpreter leaves what was there where a map has no such element, and does not look where nobody asks
 			direct = false
 		}
 	}
@@ -305,28 +308,31 @@ func (f *fn) opAssign(s *ast.AssignStmt) {
 	}
 	if ix, ok := f.mapElement(lhs); ok {
 		f.line("{")
-		place := f.placeIndex(ix)
+		place := f.elementPlace(ix)
 		f.line("%s = %s %s (%s)\n}", place, place, strings.TrimSuffix(s.Tok.String(), "="), value)
 		return
 	}
 	f.line("%s %s %s", f.lvalue(lhs), s.Tok, value)
 }
 
-// mapElement tells an element of a map where not both the map and the key are simply variables, or the key a constant: the
-// interpreter loses what it adds to such a one. Among a cell's statements a variable may be behind a pointer.
+// mapElement tells an element of a map. The interpreter loses what it adds to one, or does not notice that there is no map.
 func (f *fn) mapElement(x ast.Expr) (*ast.IndexExpr, bool) {
 	ix, ok := ast.Unparen(x).(*ast.IndexExpr)
 	if !ok {
 		return nil, false
 	}
-	m, isMap := f.typeOf(ix.X).Underlying().(*types.Map)
-	if !isMap {
-		return nil, false
-	}
+	_, isMap := f.typeOf(ix.X).Underlying().(*types.Map)
+	return ix, isMap
+}
+
+// elementPlace is the text of a map's element that can be written twice.
+func (f *fn) elementPlace(ix *ast.IndexExpr) string {
 	_, simple := ast.Unparen(ix.X).(*ast.Ident)
 	_, plainKey := ast.Unparen(ix.Index).(*ast.Ident)
-	_, plainType := m.Key().(*types.Basic)
-	return ix, !simple || f.statements || !plainType || !plainKey && f.info.Types[ix.Index].Value == nil
+	if simple && (plainKey || f.info.Types[ix.Index].Value != nil) {
+		return f.index(ix)
+	}
+	return f.placeIndex(ix)
 }
 
 func (f *fn) declStmt(s *ast.DeclStmt) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -79,8 +80,10 @@ func translate(p any) any {
 	case *reflect.ValueError:
 		return errNilPointer
 	case runtime.Error:
-		if text, ok := strings.CutPrefix(p.Error(), "runtime error: hash of unhashable type "); ok {
-			return runtimeError("hash of unhashable type " + markedName(text))
+		for _, head := range []string{"runtime error: hash of unhashable type ", "hash of unhashable type: "} { // the second through reflect
+			if text, ok := strings.CutPrefix(p.Error(), head); ok {
+				return runtimeError("hash of unhashable type " + markedName(text))
+			}
 		}
 		return p
 	case string:
@@ -110,8 +113,11 @@ func markedName(text string) string {
 			return "main." + name
 		}
 	}
-	return text
+	return hiddenField.ReplaceAllString(text, "$1 $2")
 }
+
+// hiddenField matches a field that is not exported, as the interpreter builds it.
+var hiddenField = regexp.MustCompile(`\bX(\w+) ([^;{}"]*) "json:\\"-\\" xml:\\"-\\" yaml:\\"-\\""`)
 
 // mark is how the tag that tells a declared type begins where a type's text quotes it.
 const mark = `cancha:\"`
@@ -126,9 +132,11 @@ func translateText(s string) (any, bool) {
 		return errNilPointer, true
 	case strings.HasPrefix(s, "reflect.MakeSlice: "):
 		return runtimeError("makeslice: " + sizeWord(s) + " out of range"), true
+	case s == "reflect.Value.Grow: slice overflow":
+		return runtimeError("growslice: len out of range"), true
 	case strings.HasPrefix(s, "reflect.MakeChan: "):
 		return assertionError("makechan: size out of range"), true
-	case strings.HasPrefix(s, "reflect.Value.Call: call of nil function"), s == "reflect: Method on nil interface value":
+	case strings.HasPrefix(s, "reflect.Value.Call: call of nil function"), s == "reflect: Call using zero Value argument", s == "reflect: Method on nil interface value":
 		return errNilPointer, true
 	case strings.HasPrefix(s, "reflect: cannot convert slice with length "):
 		return boundsError(sliceToArray(s)), true

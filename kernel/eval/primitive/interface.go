@@ -3,6 +3,7 @@ package primitive
 import (
 	"fmt"
 	"reflect"
+	"strings"
 )
 
 // Any returns what a value of a compiled interface stands for: a declared type's value went in as a wrapper with the
@@ -81,12 +82,17 @@ func (m *Machine) Must(x, pointer any, static string) {
 	if to.Kind() == reflect.Interface {
 		panic(assertionError(fmt.Sprintf("interface conversion: %s is not %s: missing method %s", from, to, m.missing(reflect.ValueOf(x), to))))
 	}
-	want := m.typeName(to)
+	want, scopes := m.typeName(to), ""
 	if from == want { // two types that cells have declared under one name
-		from, _ = m.oldName(reflect.TypeOf(x))
-		want, _ = m.oldName(to)
+		was, old := m.oldName(reflect.TypeOf(x))
+		wanted, alsoOld := m.oldName(to)
+		if old || alsoOld {
+			from, want = was, wanted
+		} else {
+			scopes = " (types from different scopes)"
+		}
 	}
-	panic(assertionError(fmt.Sprintf("interface conversion: %s is %s, not %s", static, from, want)))
+	panic(assertionError(fmt.Sprintf("interface conversion: %s is %s, not %s%s", static, from, want, scopes)))
 }
 
 // Set stores a value of which the checker knows that it has the methods of the interface that pointer points to.
@@ -143,8 +149,15 @@ func alikeType(a, b reflect.Type) bool {
 		return false
 	case a.Kind() == reflect.Slice, a.Kind() == reflect.Pointer:
 		return alikeType(a.Elem(), b.Elem())
+	case hasMark(a) && hasMark(b):
+		return false
 	}
 	return a.Kind() > reflect.Complex128 && a.Kind() != reflect.String
+}
+
+// hasMark tells a struct type that is one of the cells' declared ones by its first field.
+func hasMark(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t.NumField() > 0 && t.Field(0).Tag.Get("cancha") != ""
 }
 
 // MustHave panics, as an assertion to the interface called want does, unless x has the methods.
@@ -165,9 +178,21 @@ func (m *Machine) Lookup(x any, name string) any {
 	}
 	f, ok := m.find(reflect.ValueOf(x), name)
 	if !ok {
+		m.wantsValue(reflect.ValueOf(x), name)
 		panic(assertionError(fmt.Sprintf("interface conversion: %s has no method %s", m.typeName(reflect.TypeOf(x)), name)))
 	}
 	return f.Interface()
+}
+
+// wantsValue panics as the runtime does when a method whose receiver is a value is called with a nil pointer.
+func (m *Machine) wantsValue(v reflect.Value, name string) {
+	if v.Kind() != reflect.Pointer || !v.IsNil() {
+		return
+	}
+	if _, ok := m.find(reflect.Zero(v.Type().Elem()), name); ok {
+		t := m.typeName(v.Type().Elem())
+		panic(assertionError(fmt.Sprintf("value method %s.%s called using nil *%s pointer", t, name, t[strings.LastIndex(t, ".")+1:])))
+	}
 }
 
 // Equal compares two interface values.

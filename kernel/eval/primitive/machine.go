@@ -155,6 +155,25 @@ func (m *Machine) ShiftCount(n int64) uint64 {
 	return uint64(n)
 }
 
+// maxAlloc is the most memory that the runtime gives for one thing, in bytes (runtime/malloc.go, 48 bits of address).
+const maxAlloc = 1 << 48
+
+// SliceLen checks the length of a slice of elements of size bytes that is to be made, and returns it.
+func (m *Machine) SliceLen(n, size int) int {
+	if n < 0 || size > 0 && n > maxAlloc/size {
+		panic(runtimeError("makeslice: len out of range"))
+	}
+	return n
+}
+
+// SliceCap checks the capacity.
+func (m *Machine) SliceCap(n, size int) int {
+	if n < 0 || size > 0 && n > maxAlloc/size {
+		panic(runtimeError("makeslice: cap out of range"))
+	}
+	return n
+}
+
 // Bounds checks the bounds of a slice expression: i of x[i:], j of x[:j], k of x[::k]; given names those that are written. The
 // capacity is -1 for a string, k is -1 where it is not written.
 func (m *Machine) Bounds(given string, i, j, k, length, capacity int) {
