@@ -225,25 +225,42 @@ func (s *steps) validate() error {
 		}
 	}
 	for _, step := range s.cell.Steps {
-		c := step.Command
-		if c == nil || c.Kind == magic.Shell || c.Kind == magic.Help {
+		if step.Command == nil {
 			continue
 		}
-		if c.Kind == magic.Whole {
-			return fail(c, "%%%%%s belongs on the first line of a cell", c.Name)
-		}
-		if h := s.cell.Head; h != nil && h.Name == "timeit" {
-			return fail(c, "%%%%timeit times Go: there can be no other magics in its cell")
-		}
-		if err := form(c); err != nil {
+		if err := s.validateStep(step.Command, step.Go); err != nil {
 			return err
 		}
-		if err := arguments(c); err != nil {
-			return err
+	}
+	return nil
+}
+
+// validateStep is validate for one command and the Go behind it.
+func (s *steps) validateStep(c *magic.Command, code string) error {
+	switch {
+	case c.Kind == magic.Help, c.Kind == magic.Shell && c.Args != "":
+		return nil
+	case c.Kind == magic.Shell:
+		return fail(c, "! needs a command, such as !ls")
+	case c.Kind == magic.Whole:
+		return fail(c, "%%%%%s belongs on the first line of a cell", c.Name)
+	}
+	if h := s.cell.Head; h != nil && h.Name == "timeit" {
+		return fail(c, "%%%%timeit times Go: there can be no other magics in its cell")
+	}
+	if err := form(c); err != nil {
+		return err
+	}
+	if err := arguments(c); err != nil {
+		return err
+	}
+	if c.Name == "engine" && c.Args != "" {
+		if err := s.canRun(c.Args); err != nil {
+			return fail(c, "%%engine: %v", err)
 		}
-		if spec, _ := magic.Lookup(c.Name); spec.Go && step.Go == "" {
-			return fail(c, "%%%s needs a statement: %s", c.Name, usage(spec, 0))
-		}
+	}
+	if spec, _ := magic.Lookup(c.Name); spec.Go && code == "" {
+		return fail(c, "%%%s needs a statement: %s", c.Name, usage(spec, 0))
 	}
 	return nil
 }

@@ -74,6 +74,7 @@ func TestMagicErrors(t *testing.T) {
 		{"Go in a magic", "x++\n%time nope()", "cell %d:2:7: undefined: nope\n    2 | %%time nope()\n      |       ^"},
 		{"Go in a loop", "x++\n%timeit -n 2 nope()", "cell %d:2:14: undefined: nope\n    2 | %%timeit -n 2 nope()\n      |              ^"},
 		{"Go of a cell magic", "%%time\nx++\nnope()", "cell %d:3:1: undefined: nope"},
+		{"no command", "x++\n!", "! needs a command, such as !ls"},
 		{"no statement", "x++\n%time", "%%time needs a statement: %%time STATEMENT"},
 		{"bad option", "x++\n%timeit -n 0 x", "%%timeit: -n takes a number from 1 to 1,000,000,000"},
 		{"unknown option", "x++\n%timeit -q 3 x", "%%timeit: there is no option -q"},
@@ -81,7 +82,8 @@ func TestMagicErrors(t *testing.T) {
 		{"writefile without a path", "%%writefile -a\nx", "usage: %%%%writefile [-a] PATH"},
 		{"other magics in %%timeit", "%%timeit\nx++\n%pwd", "%%%%timeit times Go"},
 		{"return between", "x++\nif x > 0 { return }\n%pwd", "cell %d:2:1: return and defer are about a whole cell"},
-		{"no such engine", "%engine fast", "%%engine: there is no engine \"fast\": it is native, interp or auto"},
+		{"magic in a block", "for range 3 {\n\t%pwd\n}", "cell %d:2:2: syntax error: expected statement, found '%%' (a magic belongs at the top level of a cell)"},
+		{"no such engine", "x++\n%engine fast", "%%engine: there is no engine \"fast\": it is native, interp or auto"},
 		{"no such directory", "%cd nowhere", "%%cd nowhere: no such file or directory"},
 		{"no such variable", "%env CANCHA_NONE", "%%env CANCHA_NONE: there is no such environment variable"},
 		{"modules", "%get github.com/google/uuid@v1.6.0", "%%get github.com/google/uuid@v1.6.0: "},
@@ -180,7 +182,7 @@ func TestWhos(t *testing.T) {
 	got := n.stream("stdout")
 	for _, want := range []string{
 		`Name +Type +Value +Cell`, `P +type +struct\{\} +2`, `big +untyped int +2`, `ch +chan P +0x[0-9a-f]+ +2`, `e +untyped float +2.5 +2`, `f +func\(x int\) error +1`, `held +any +P \(cell 1\) \{X:1 name:a\} +2`,
-		`long +string +a{47}… +1`, `many +\[\]int +\[0 0 .*… +2`, `nilMap +map\[string\]int +map\[\] +2`, `none +error +<nil> +2`, `p +P \(cell 1\) +\{X:1 name:a\} +1`,
+		`long +string +a{47}… +1`, `many +\[\]int +\[0 0 .*… +2`, `nilMap +map\[string\]int +0 entries +2`, `none +error +<nil> +2`, `p +P \(cell 1\) +\{X:1 name:a\} +1`,
 	} {
 		if !regexp.MustCompile(`(?m)^` + want + `$`).MatchString(got) {
 			t.Errorf("got\n%s\nwant in it %s", got, want)

@@ -16,17 +16,25 @@ const (
 
 // SetEngine chooses what runs cells from the next one on: "native", "interp" or "auto", the default.
 func (p *Program) SetEngine(mode string) error {
-	switch mode {
-	case engineAuto, engineInterp:
-	case engineNative:
-		if !p.native.available() {
-			return fmt.Errorf("cells cannot be compiled: %s", p.native.reason)
-		}
-	default:
-		return fmt.Errorf("there is no engine %q: it is native, interp or auto", mode)
+	if err := p.canRun(mode); err != nil {
+		return err
 	}
 	p.mode = mode
 	return nil
+}
+
+// canRun tells why an engine cannot be chosen.
+func (p *Program) canRun(mode string) error {
+	switch mode {
+	case engineAuto, engineInterp:
+		return nil
+	case engineNative:
+		if p.native.available() {
+			return nil
+		}
+		return fmt.Errorf("cells cannot be compiled: %s", p.native.reason)
+	}
+	return fmt.Errorf("there is no engine %q: it is native, interp or auto", mode)
 }
 
 // Engine tells what SetEngine chose, and why cells are run as they are.

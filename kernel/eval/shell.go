@@ -19,9 +19,6 @@ const shellGrace = 300 * time.Millisecond
 // other than 0 is told and fails nothing, as in other notebooks.
 func (s *steps) shell(c *magic.Command) error {
 	ctx := cellio.CurrentRun().Context()
-	if c.Args == "" {
-		return fail(c, "! needs a command, such as !ls")
-	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", c.Args)
 	cmd.Stdout, cmd.Stderr = cellio.Stdout, cellio.Stderr
 	cmd.SysProcAttr = childProcess()

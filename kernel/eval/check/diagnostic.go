@@ -6,6 +6,7 @@ import (
 	"go/scanner"
 	"go/token"
 	"go/types"
+	"regexp"
 	"strings"
 )
 
@@ -76,9 +77,15 @@ type collector struct {
 	plain func(text string) string // writes types as a person knows them
 }
 
+// magicLine is a line that no Go begins with.
+var magicLine = regexp.MustCompile(`^\s*%{1,2}[\pL_]`)
+
 func (c *collector) add(offset int, msg string) {
 	offset = min(max(offset, 0), len(c.text.code))
 	line, column := c.text.position(offset)
+	if magicLine.MatchString(c.text.line(line)) {
+		msg += " (a magic belongs at the top level of a cell)"
+	}
 	key := fmt.Sprint(line, ":", msg)
 	if c.seen[key] {
 		return

@@ -3,6 +3,7 @@ package check
 import (
 	"go/token"
 	"sort"
+	"strings"
 )
 
 // text is a cell's code and the files that were made of it. Each file is a prefix and then the cell, byte for byte (see
@@ -33,6 +34,12 @@ func (t *text) position(offset int) (line, column int) {
 		column = max(column-t.head, 1)
 	}
 	return line, column
+}
+
+// line returns the text of a line, counted from 1.
+func (t *text) line(number int) string {
+	line, _, _ := strings.Cut(t.code[t.lines[number-1]:], "\n")
+	return line
 }
 
 // offset returns the place in the cell of a position in one of its files, 0 for any other position.

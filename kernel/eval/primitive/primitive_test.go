@@ -3,6 +3,7 @@ package primitive
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"reflect"
 	"slices"
 	"strings"
@@ -105,8 +106,29 @@ func TestText(t *testing.T) {
 			}
 		})
 	}
-	if got, want := m.Short([]string{"a\nb", strings.Repeat("é", 50)}, 12), "[a b éééééé…"; got != want {
-		t.Errorf("short: got %q, want %q", got, want)
+}
+
+// TestShort does not look into what others may be working with.
+func TestShort(t *testing.T) {
+	m := newMachine()
+	for _, tt := range []struct {
+		v    any
+		want string
+	}{
+		{[]string{"a\nb", strings.Repeat("é", 50)}, "[a b ééééééééééééé…"},
+		{map[string]int{"a": 1}, "1 entry"},
+		{[]map[string]int{nil, {"a": 1}}, "[0 entries 1 entry]"},
+		{&point{1, "a"}, "error a"},
+		{&struct{ X int }{1}, "&{X:1}"},
+		{new(strings.Builder), "0x"},
+		{new(big.Int), "0x"},
+		{errors.New("e"), "e"},
+		{time.Second, "1s"},
+		{level(2), "L2"},
+	} {
+		if got := m.Short(tt.v, 19); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%T: got %q, want %q", tt.v, got, tt.want)
+		}
 	}
 }
 

@@ -28,22 +28,25 @@ func ends(nested int) (head, tail int) {
 
 // Text returns a value as %+v prints it, cut where it is long or deep: of a slice, array, map or string head and tail are left,
 // with the length. It takes as long for a slice of a million elements as for one of a hundred.
-func (m *Machine) Text(x any) string { return m.text(x, textLimit) }
+func (m *Machine) Text(x any) string {
+	b := brief{m: m, limit: textLimit}
+	b.value(reflect.ValueOf(x), 0, true, nil)
+	m.Check() // fmt swallows the panic of a method that was interrupted
+	return b.String()
+}
 
-// Short is Text in one line of so many characters at most.
+// Short is Text in one line of so many characters at most, for values that others may be working with meanwhile. Reading a map while
+// somebody writes it ends the process, so of maps it tells the length; and what a pointer to a compiled type leads to may be
+// locked, so that stays closed.
 func (m *Machine) Short(x any, width int) string {
-	text := strings.Join(strings.Fields(m.text(x, 4*width)), " ")
+	b := brief{m: m, limit: 4 * width, live: true}
+	b.value(reflect.ValueOf(x), 0, true, nil)
+	m.Check()
+	text := strings.Join(strings.Fields(b.String()), " ")
 	if utf8.RuneCountInString(text) <= width {
 		return text
 	}
 	return string([]rune(text)[:width-1]) + "…"
-}
-
-func (m *Machine) text(x any, limit int) string {
-	b := brief{m: m, limit: limit}
-	b.value(reflect.ValueOf(x), 0, true, nil)
-	m.Check() // fmt swallows the panic of a method that was interrupted
-	return b.String()
 }
 
 // brief writes values within the limits. It takes the names and shapes of declared types into account, as printer does, and
@@ -52,7 +55,8 @@ type brief struct {
 	strings.Builder
 	m      *Machine
 	limit  int
-	nested int // open slices, arrays and maps
+	live   bool // see Short
+	nested int  // open slices, arrays and maps
 }
 
 func (b *brief) value(v reflect.Value, depth int, methods bool, shape *Shape) {
@@ -97,6 +101,9 @@ func (b *brief) words(v reflect.Value) bool {
 	if v.Kind() == reflect.Pointer && v.IsNil() || !hasMethods(v) {
 		return false
 	}
+	if _, isError := v.Interface().(error); b.live && v.Kind() == reflect.Pointer && !isError {
+		return false
+	}
 	b.cut(fmt.Sprintf("%+v", v.Interface()))
 	return true
 }
@@ -124,6 +131,10 @@ func (b *brief) kind(v reflect.Value, depth int, methods bool, shape *Shape) {
 	case reflect.Slice, reflect.Array:
 		b.list("[", v.Len(), func(i int) { b.value(v.Index(i), depth+1, methods, shape.elems()) })
 	case reflect.Map:
+		if b.live {
+			b.WriteString(entries(v.Len()))
+			return
+		}
 		keys := sortedKeys(v)
 		b.list("map[", len(keys), func(i int) {
 			b.value(keys[i], depth+1, methods, shape.keys())
@@ -193,13 +204,18 @@ func (b *brief) pointer(v reflect.Value, depth int, methods bool) {
 	}
 	switch v.Elem().Kind() {
 	case reflect.Struct, reflect.Slice, reflect.Array, reflect.Map:
-		if depth == 0 {
+		if depth == 0 && !(b.live && b.foreign(v.Type().Elem())) {
 			b.WriteString("&")
 			b.value(v.Elem(), depth+1, methods, nil)
 			return
 		}
 	}
 	b.address(v)
+}
+
+// foreign tells a type that no cell has declared.
+func (b *brief) foreign(t reflect.Type) bool {
+	return !b.m.isOwn(t) && t.PkgPath() != "" && !strings.HasPrefix(t.String(), "main.")
 }
 
 func (b *brief) address(v reflect.Value) {
@@ -225,6 +241,13 @@ func (b *brief) cut(s string) {
 		tail++
 	}
 	b.WriteString(s[:head] + "… (" + grouped(len(s)) + " bytes in all) …" + s[tail:])
+}
+
+func entries(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return grouped(n) + " entries"
 }
 
 // grouped writes a number with a comma every three digits.
