@@ -135,7 +135,7 @@ func (c archived) judge(p played) (verdict, string) {
 		return tooSlow, "not done in time"
 	case got == want:
 		return equal, ""
-	case p.failure != nil && p.failure.Name == "compile error" && strings.HasPrefix(want, strings.TrimSpace(p.before)):
+	case p.failure != nil && refusal(p.failure) && strings.HasPrefix(want, strings.TrimSpace(p.before)):
 		return refused, strings.Join(p.failure.Traceback, "\n")
 	case p.failure != nil:
 		return wrong, strings.Join(p.failure.Traceback, "\n")

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"cancha/kernel/cell"
 )
 
 // verdict is how cells did beside the compiled program.
@@ -12,7 +14,7 @@ type verdict string
 
 const (
 	equal   verdict = "equal"
-	refused verdict = "refused"  // with an error, before anything ran
+	refused verdict = "refused"  // with an error that names what cannot be run
 	wrong   verdict = "WRONG"    // they did something else
 	tooSlow verdict = "too slow" // not done in time
 	died    verdict = "DIED"     // the engine ended, and the compiled program does not
@@ -28,7 +30,7 @@ func judge(p played, want behaviour) (v verdict, detail string) {
 	got := behaviour{Stdout: p.stdout, Stderr: withoutNotes(p.stderr)}
 	if f := p.failure; f != nil {
 		switch {
-		case f.Name == "compile error":
+		case refusal(f):
 			return refused, strings.Join(f.Traceback, "\n")
 		case f.Name == "panic":
 			got.Exit, got.Panic = 2, f.Value
@@ -47,6 +49,9 @@ func judge(p played, want behaviour) (v verdict, detail string) {
 	}
 	return wrong, detail
 }
+
+// refusal tells the errors of a cell that was not run, or not to its end, because of what it would do.
+func refusal(f *cell.Error) bool { return f.Name == "compile error" || f.Name == "refused" }
 
 var exitText = regexp.MustCompile(`exit status (\d+)|os\.Exit\(0\)`)
 

@@ -9,6 +9,7 @@ import (
 	"cancha/internal/cellio"
 	"cancha/kernel/cell"
 	"cancha/kernel/eval/check"
+	"cancha/kernel/eval/primitive"
 )
 
 // text is a cell, or an expression that came with one, as its errors name it.
@@ -91,6 +92,9 @@ func (p *Program) fault(t text, o outcome) *cell.Error {
 		return nil
 	case o.interrupted:
 		return &cell.Error{Name: "interrupted", Value: "the cell was interrupted", Traceback: p.traceback("interrupted", t, o)}
+	}
+	if r, ok := o.panicked.(primitive.Refusal); ok {
+		return &cell.Error{Name: "refused", Value: r.Error(), Traceback: p.traceback("refused: "+r.Error(), t, o)}
 	}
 	text := p.machine.PanicText(o.panicked)
 	return &cell.Error{Name: "panic", Value: text, Traceback: p.traceback("panic: "+text, t, o)}

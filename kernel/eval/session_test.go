@@ -170,6 +170,23 @@ func TestPanicPositions(t *testing.T) {
 	}
 }
 
+// TestRefusedWhileRunning: what shows only then to be otherwise than in Go ends the cell, whatever it recovers.
+func TestRefusedWhileRunning(t *testing.T) {
+	n := newNotebook(t)
+	n.ok("type T struct{ A int }\nvar x any = []T{{1}}")
+	r := n.run("func() {\n\tdefer func() { fmt.Println(recover()) }()\n\tfmt.Println(reflect.TypeOf(x))\n}()\nfmt.Println(1)")
+	if r.Err == nil || r.Err.Name != "refused" || !strings.Contains(r.Err.Value, "package reflect does not see type main.T") {
+		t.Errorf("got %+v, want a refusal that names the type", r.Err)
+	}
+	if got := n.stream("stdout"); got != "<nil>\n" {
+		t.Errorf("stdout %q, want what the deferred call has printed", got)
+	}
+	n.ok("fmt.Println(reflect.TypeOf(3))")
+	if got := n.stream("stdout"); got != "<nil>\nint\n" {
+		t.Errorf("stdout %q, want int after that", got)
+	}
+}
+
 // TestRefusedCellChangesNothing leaves variables, types, functions, methods and imports as they were.
 func TestRefusedCellChangesNothing(t *testing.T) {
 	refused := []string{

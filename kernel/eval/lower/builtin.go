@@ -23,6 +23,7 @@ var replaced = map[string]string{
 	"encoding/json.Marshal": "JSONMarshal", "encoding/json.MarshalIndent": "JSONMarshalIndent",
 	"encoding/json.Unmarshal": "JSONUnmarshal",
 	"encoding/xml.Marshal":    "XMLMarshal", "encoding/xml.MarshalIndent": "XMLMarshalIndent",
+	"reflect.TypeOf": "ReflectTypeOf", "reflect.ValueOf": "ReflectValueOf",
 	"os.Exit":    "Exit",
 	"time.Sleep": "Sleep",
 }

@@ -153,7 +153,7 @@ func (f *fn) compiledMethod(x *ast.SelectorExpr, s selected) invocation {
 		return named(stream+"."+x.Sel.Name, nil)
 	}
 	recv := part{text: s.text, typ: s.typ}
-	if primitive := replacedMethods[s.method.FullName()]; primitive != "" {
+	if primitive := replacedMethods[s.method.FullName()]; primitive != "" && isReceiver(s.method, s.typ) {
 		if _, ok := s.typ.Underlying().(*types.Pointer); !ok {
 			recv.text = "&" + recv.text
 		}
@@ -251,6 +251,7 @@ func (f *fn) arg(a ast.Expr, t types.Type, callee *types.Func) string {
 		return f.conv(a, t)
 	}
 	f.noteMethods(a, t, callee)
+	f.refuseFileNames(a, callee)
 	from := f.typeOf(a)
 	if path == "fmt" && strings.Contains(strings.ToLower(callee.Name()), "scan") && f.l.ownMethods(from) && types.NewMethodSet(from).Lookup(nil, "Scan") != nil {
 		refuse(a.Pos(), "fmt.%s does not see the method Scan of a type that a cell declares: call it, or scan into a string and parse that", callee.Name())
@@ -295,7 +296,7 @@ func plainType(t types.Type) bool {
 
 // stores are packages whose functions keep values of type any without looking into them.
 var stores = map[string]bool{
-	"container/heap": true, "container/list": true, "container/ring": true, "context": true, "sync": true, "sync/atomic": true,
+	"reflect": true, "container/heap": true, "container/list": true, "container/ring": true, "context": true, "sync": true, "sync/atomic": true,
 }
 
 // startsGoroutines tells functions that run their callbacks on goroutines which no cell has started; a panic there would end
@@ -342,10 +343,8 @@ func (f *fn) noteMethods(a ast.Expr, t types.Type, callee *types.Func) {
 			}
 		})
 	}
-	if path == "reflect" && callee.Name() != "DeepEqual" {
-		f.l.visitTypes(from, func(n *types.Named) {
-			f.l.out.note("package reflect sees type %s as the interpreter builds it: without its name and methods", n.Obj().Name())
-		})
+	if looksInto(callee) {
+		f.refuseDisguised(a, from)
 	}
 }
 
@@ -525,3 +524,9 @@ func (f *fn) standardStream(x ast.Expr, to types.Type) string {
 }
 
 var _ = token.NoPos
+
+// isReceiver tells whether t, or what it points to, is the type that declares a method: not one that embeds it.
+func isReceiver(m *types.Func, t types.Type) bool {
+	recv := receiver(m)
+	return recv != nil && types.Identical(deref(t), recv)
+}

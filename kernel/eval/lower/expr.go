@@ -167,6 +167,9 @@ func (f *fn) funcName(x *ast.Ident, o *types.Func) (name string, own bool) {
 		text, _ := f.l.compiledSymbol(o)
 		return text, false
 	}
+	if o.Pkg() != nil && o.Pkg().Path() != "main" {
+		refuseUnfit(x, o)
+	}
 	if o.Pkg() != nil && o.Pkg().Path() != "main" && len(args) == 0 {
 		if primitive, ok := replaced[o.Pkg().Path()+"."+o.Name()]; ok {
 			return runtimeAlias + "." + primitive, false

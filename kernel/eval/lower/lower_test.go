@@ -126,6 +126,11 @@ func TestRefusals(t *testing.T) {
 		{"goto in a range over a function", "func f() { for range func(func() bool) {} { goto end\nend:\n} }", "goto inside of a range over a function"},
 		{"range into an element", "x := make([]int, 2)\nvar i int\nfor i, x[i] = range x {\n}", "cell:3:1: a range that assigns to an element"},
 		{"gob of methods", "type T struct{ A int }\nfunc (T) GobEncode() ([]byte, error) { return nil, nil }\ngob.NewEncoder(os.Stdout).Encode(T{})", "does not see method GobEncode of type T"},
+		{"caller", "_, file, _, _ := runtime.Caller(0)", "cell:1:26: runtime.Caller cannot be used while the cell is interpreted: interpreted functions are not on the stack"},
+		{"finalizer", "x := new(int)\nruntime.SetFinalizer(x, func(*int) {})", "the interpreter keeps values longer"},
+		{"logger with file names", "log.SetFlags(log.LstdFlags | log.Lshortfile)", "log.Lshortfile and log.Llongfile cannot be used"},
+		{"reflection of a type", "type T struct{ A int }\nreflect.TypeOf([]T{})", "cell:2:16: package reflect does not see type T as Go does"},
+		{"reflection of fields", "reflect.ValueOf(&struct{ a int }{})", "package reflect does not see a struct with the field a as Go does"},
 		{"xml of embedded", "type B struct{ A int }\ntype T struct{ B }\nxml.Marshal(T{})", "does not see that type T embeds a struct"},
 	}
 	for _, tt := range tests {

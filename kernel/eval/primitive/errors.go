@@ -78,6 +78,9 @@ func runtimeName(t reflect.Type) (name string, ok bool) {
 func translate(p any) any {
 	switch p := p.(type) {
 	case *reflect.ValueError:
+		if p.Kind != reflect.Invalid {
+			return interpreterFault(p.Error())
+		}
 		return errNilPointer
 	case runtime.Error:
 		for _, head := range []string{"runtime error: hash of unhashable type ", "hash of unhashable type: "} { // the second through reflect
@@ -140,6 +143,9 @@ func translateText(s string) (any, bool) {
 		return errNilPointer, true
 	case strings.HasPrefix(s, "reflect: cannot convert slice with length "):
 		return boundsError(sliceToArray(s)), true
+	}
+	if strings.HasPrefix(s, "reflect: ") || strings.HasPrefix(s, "reflect.Set: ") || strings.HasPrefix(s, "reflect.Value.") {
+		return interpreterFault(s), true
 	}
 	return nil, false
 }

@@ -43,10 +43,10 @@ func (d *Deferred) Recover() any {
 	if d == nil || !d.panicking {
 		return nil
 	}
-	if _, ok := d.value.(interrupted); ok {
+	v := translate(d.value)
+	if stops(v) {
 		return nil
 	}
-	v := translate(d.value)
 	d.panicking, d.value = false, nil
 	d.m.trace.forget()
 	return v

@@ -1,0 +1,92 @@
+package primitive
+
+import (
+	"reflect"
+	"strings"
+)
+
+// Refusal is the panic of what the interpreter would do otherwise than Go, where that shows only while a cell runs. Cells
+// cannot recover it: they would go on with a wrong result.
+type Refusal string
+
+func (r Refusal) Error() string { return string(r) }
+
+// interpreterFault is what the interpreter's own panics say that no program can cause.
+func interpreterFault(text string) Refusal {
+	return Refusal("the interpreter cannot run this (" + text + "); write it in another way")
+}
+
+// stops tells panics that cells cannot recover.
+func stops(p any) bool {
+	switch p.(type) {
+	case interrupted, Refusal:
+		return true
+	}
+	return false
+}
+
+// ReflectTypeOf is reflect.TypeOf.
+func (m *Machine) ReflectTypeOf(x any) reflect.Type {
+	x = m.unwrap(x)
+	m.refuseDisguised(x)
+	return reflect.TypeOf(x)
+}
+
+// ReflectValueOf is reflect.ValueOf.
+func (m *Machine) ReflectValueOf(x any) reflect.Value {
+	x = m.unwrap(x)
+	m.refuseDisguised(x)
+	return reflect.ValueOf(x)
+}
+
+// refuseDisguised refuses to look into a value of a type that is built otherwise than in compiled Go.
+func (m *Machine) refuseDisguised(x any) {
+	if t := m.disguised(reflect.TypeOf(x), map[reflect.Type]bool{}); t != nil {
+		panic(Refusal("package reflect does not see type " + m.typeName(t) + " as Go does while cells are interpreted"))
+	}
+}
+
+// disguised is a type in t that is built otherwise, nil for none.
+func (m *Machine) disguised(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
+	if t == nil || seen[t] {
+		return nil
+	}
+	seen[t] = true
+	if m.of(t) != nil {
+		return t
+	}
+	if t.Name() != "" {
+		return nil
+	}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Chan:
+		return m.disguised(t.Elem(), seen)
+	case reflect.Map:
+		if d := m.disguised(t.Key(), seen); d != nil {
+			return d
+		}
+		return m.disguised(t.Elem(), seen)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			if strings.HasPrefix(f.Name, "X") && f.Tag.Get("json") == "-" && f.Tag.Get("xml") == "-" {
+				return t
+			}
+			if d := m.disguised(f.Type, seen); d != nil {
+				return d
+			}
+		}
+	case reflect.Func:
+		for i := range t.NumIn() {
+			if d := m.disguised(t.In(i), seen); d != nil {
+				return d
+			}
+		}
+		for i := range t.NumOut() {
+			if d := m.disguised(t.Out(i), seen); d != nil {
+				return d
+			}
+		}
+	}
+	return nil
+}
