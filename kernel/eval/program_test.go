@@ -41,6 +41,7 @@ func newNotebook(t *testing.T) *notebook {
 		packages = append(packages, eval.Package{Path: p.Path, Name: p.Name, Standard: p.Standard})
 	}
 	p, err := eval.New(eval.Config{
+		Native:  tools(t),
 		Symbols: symbols.Table(), Packages: packages, Export: func(path string) (io.ReadCloser, error) { return symbols.Export(path) },
 		Outlet: out, Exit: n.exit,
 	})
