@@ -52,6 +52,7 @@ func (p *Program) compile(name, code string, serial int64) (*lower.Unit, func(),
 func (p *Program) build(c *check.Cell, serial int64) (*lower.Unit, func(), error) {
 	if p.wantsCompiler(c) {
 		unit, run, err := p.compileNative(c, serial)
+		p.log.Debug("compiled", "cell", c.Name, "error", err)
 		if err == nil || p.mode == engineNative || !errors.As(err, new(*check.Error)) {
 			return unit, run, err
 		}
@@ -64,7 +65,9 @@ func (p *Program) build(c *check.Cell, serial int64) (*lower.Unit, func(), error
 	if err == nil || p.mode == engineInterp || !p.native.available() {
 		return unit, run, err
 	}
-	if u, r, compiled := p.compileNative(c, serial); compiled == nil {
+	u, r, compiled := p.compileNative(c, serial)
+	p.log.Debug("compiled, since the interpreter refused", "cell", c.Name, "refusal", err, "error", compiled)
+	if compiled == nil {
 		return u, r, nil
 	}
 	return nil, nil, err
@@ -100,6 +103,9 @@ func (p *Program) interpret(c *check.Cell, serial int64) (*lower.Unit, func(), e
 func (p *Program) compileNative(c *check.Cell, serial int64) (*lower.Unit, func(), error) {
 	p.scope.Lock()
 	variables := p.lowerer.Variables(c)
+	if p.native.Adds(c) {
+		p.lowerer.Retype(func(t types.Type) bool { return p.native.Retyped(c, t) })
+	}
 	source, err := p.native.Write(c, serial, p.lowerer.Place)
 	p.scope.Unlock()
 	if err != nil {
@@ -123,7 +129,7 @@ func (p *Program) compileNative(c *check.Cell, serial int64) (*lower.Unit, func(
 		return nil, nil, err
 	}
 	p.back.Use(built.Path, built.Symbols)
-	p.redirect(c, built)
+	p.redirect(c)
 	p.lowerer.Keep()
 	p.scope.Commit(c)
 	return &lower.Unit{Shows: source.Shows}, run, nil
@@ -167,18 +173,14 @@ func (p *Program) place(name string, t reflect.Type) reflect.Value {
 }
 
 // redirect makes functions that the cell declares anew, with the signature they had, take the place of the old ones.
-func (p *Program) redirect(c *check.Cell, built *native.Unit) {
+func (p *Program) redirect(c *check.Cell) {
 	for _, o := range c.Objects {
 		f, ok := o.(*types.Func)
 		if !ok {
 			continue
 		}
-		old, ok := c.Replaces(f.Name()).(*types.Func)
-		if !ok || !types.Identical(old.Type(), f.Type()) {
-			continue
-		}
-		if _, name, ok := p.native.Symbol(f); ok && built.Symbols[name].IsValid() {
-			p.native.Redirect(old, built.Symbols[name])
+		if old, ok := c.Replaces(f.Name()).(*types.Func); ok && types.Identical(old.Type(), f.Type()) {
+			p.native.Redirect(old, f)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package eval_test
 import (
 	"encoding/json"
 	"io"
+	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -41,7 +43,7 @@ func newNotebook(t *testing.T) *notebook {
 		packages = append(packages, eval.Package{Path: p.Path, Name: p.Name, Standard: p.Standard})
 	}
 	p, err := eval.New(eval.Config{
-		Native:  tools(t),
+		Native: tools(t), Logger: logger(t),
 		Symbols: symbols.Table(), Packages: packages, Export: func(path string) (io.ReadCloser, error) { return symbols.Export(path) },
 		Outlet: out, Exit: n.exit,
 	})
@@ -114,4 +116,18 @@ func (n *notebook) results() []string {
 		}
 	}
 	return out
+}
+
+// logger writes what the engine says of itself to the file that CANCHA_LOG names; nil without one.
+func logger(t testing.TB) *slog.Logger {
+	name := os.Getenv("CANCHA_LOG")
+	if name == "" {
+		return nil
+	}
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }

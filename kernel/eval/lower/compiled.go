@@ -140,6 +140,10 @@ func (l *Lowerer) refuseOwnForm(t types.Type, pos token.Pos) {
 				refuse(pos, "a struct type without a name and with fields that are not exported is not interpreted beside compiled cells")
 			}
 		}
+	case *types.Interface:
+		if t.NumMethods() > 0 {
+			refuse(pos, "an interface type without a name is not interpreted beside compiled cells")
+		}
 	case *types.Named:
 		if t.TypeArgs().Len() > 0 && t.NumMethods() > 0 {
 			refuse(pos, "generic type %s is not interpreted beside compiled cells", t.Obj().Name())
@@ -216,3 +220,20 @@ func (l *Lowerer) held(v *types.Var) (text string, ok bool) {
 
 // Place returns the name of a variable of the session, "" for any other.
 func (l *Lowerer) Place(v *types.Var) string { return l.names[v] }
+
+// Retype makes the lowerer look up compiled types anew, after some have been declared again: variables of types for which
+// retyped holds are from now on for compiled cells only, since the interpreter keeps them with the type they had.
+func (l *Lowerer) Retype(retyped func(types.Type) bool) {
+	for o, name := range l.names {
+		if v, ok := o.(*types.Var); ok && !l.hidden[name] && retyped(v.Type()) {
+			set(l, l.hidden, name, true)
+		}
+	}
+	for key, r := range l.reps {
+		if r.kind == compiled || r.kind == compiledIf {
+			old := r
+			delete(l.reps, key)
+			l.undo = append(l.undo, func() { l.reps[key] = old })
+		}
+	}
+}

@@ -174,6 +174,7 @@ func (l *Lowerer) typeText(t types.Type, pos token.Pos) string {
 		l.declareAnonymous(t, text)
 		return text
 	case *types.Interface:
+		l.refuseOwnForm(t, pos)
 		return "interface{}"
 	case *types.Named:
 		r := l.named(t, pos)

@@ -28,9 +28,10 @@ type Engine struct {
 	tools   Toolchain
 	machine support.Machine
 
-	objects map[types.Object]at
-	fields  map[*types.Var]fieldAt
-	loaded  map[string]int // how many times a package of this content has been loaded
+	objects  map[types.Object]at
+	fields   map[*types.Var]fieldAt
+	declared map[types.Object]*declaration
+	loaded   map[string]int // how many times a package of this content has been loaded
 
 	mu        sync.Mutex
 	stops     []*uint32
@@ -52,6 +53,7 @@ type fieldAt struct {
 // function is a loaded function that can be made to call another.
 type function struct {
 	support.Function
+	value reflect.Value // the function itself, its receiver in front
 	moved bool
 }
 
@@ -59,7 +61,7 @@ type function struct {
 func New(tools Toolchain, machine support.Machine) *Engine {
 	return &Engine{
 		tools: tools, machine: machine,
-		objects: map[types.Object]at{}, fields: map[*types.Var]fieldAt{}, loaded: map[string]int{},
+		objects: map[types.Object]at{}, fields: map[*types.Var]fieldAt{}, declared: map[types.Object]*declaration{}, loaded: map[string]int{},
 		functions: map[*types.Func]*function{},
 	}
 }
@@ -130,7 +132,7 @@ func (e *Engine) Load(s *Source, u *Unit, place func(name string, t reflect.Type
 	if err != nil {
 		return nil, fmt.Errorf("load the compiled cell: %w", err)
 	}
-	h := &support.Host{Machine: e.machine, Place: place, Symbols: map[string]reflect.Value{}, Functions: map[string]support.Function{}}
+	h := &support.Host{Machine: e.machine, Place: place, Symbols: map[string]reflect.Value{}, Functions: map[string]support.Function{}, Values: map[string]reflect.Value{}}
 	bind(h)
 	u.Symbols, u.stop = h.Symbols, h.Stop
 	for _, x := range s.exports {
@@ -139,11 +141,18 @@ func (e *Engine) Load(s *Source, u *Unit, place func(name string, t reflect.Type
 	for _, f := range s.fields {
 		e.fields[f.field] = fieldAt{f.owner, f.index}
 	}
+	e.remember(s.cell)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, f := range s.Changed {
 		_, name := switchName(f)
-		e.functions[f] = &function{Function: h.Functions[name]}
+		loaded := &function{Function: h.Functions[name], value: h.Values[name]}
+		if old := e.functions[f]; old != nil { // declared again
+			if err := e.redirect(old, loaded.value); err != nil {
+				return nil, fmt.Errorf("function %s: %w", name, err)
+			}
+		}
+		e.functions[f] = loaded
 	}
 	e.stops = append(e.stops, u.stop)
 	e.set(u.stop)
@@ -182,19 +191,29 @@ func (e *Engine) setFunction(f *function) {
 	atomic.StoreUint32(f.Flag, n)
 }
 
-// Redirect makes old call new from now on, which has the same signature. It tells whether old is a compiled function that
-// can.
-func (e *Engine) Redirect(old *types.Func, new reflect.Value) bool {
+// Redirect makes old call new from now on: functions of compiled cells with the same signature. It tells whether it could.
+func (e *Engine) Redirect(old, new *types.Func) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	f := e.functions[old]
-	if f == nil || new.Type() != f.To.Type().Elem() {
-		return false
+	from, to := e.functions[old], e.functions[new]
+	return from != nil && to != nil && e.redirect(from, to.value) == nil
+}
+
+// redirect sets what a function calls instead. Its own type may be of an earlier declaration of the same.
+func (e *Engine) redirect(f *function, value reflect.Value) error {
+	t := f.To.Type().Elem()
+	if value.Type() != t {
+		if !SameLayout(value.Type(), t) {
+			return fmt.Errorf("a %s cannot take the place of a %s", value.Type(), t)
+		}
+		p := reflect.New(value.Type())
+		p.Elem().Set(value)
+		value = reflect.NewAt(t, p.UnsafePointer()).Elem()
 	}
-	f.To.Elem().Set(new)
+	f.To.Elem().Set(value)
 	f.moved = true
 	e.setFunction(f)
-	return true
+	return nil
 }
 
 // Method is a method's name in compiled cells.

@@ -3,6 +3,7 @@ package native
 import (
 	"fmt"
 	"go/types"
+	"slices"
 	"strings"
 )
 
@@ -11,7 +12,11 @@ func (w *writer) exports() string {
 	var b, bind strings.Builder
 	fmt.Fprintf(&b, "type %s struct{}\n", cellType)
 	fmt.Fprintf(&bind, "func (%s) Bind(h%s *%s.Host) {\n%s = h%s.Machine\n", cellType, mark, supportName, machineName, mark)
-	for _, o := range w.cell.Objects {
+	objects := slices.Clone(w.cell.Objects)
+	for _, d := range w.out.again {
+		objects = append(objects, d.object)
+	}
+	for _, o := range objects {
 		switch o := o.(type) {
 		case *types.TypeName:
 			w.exportType(&b, &bind, o)
@@ -29,7 +34,7 @@ func (w *writer) exports() string {
 			flag = "&" + v + "flag"
 		}
 		fmt.Fprintf(&b, "var %sto %s\n", v, w.switchType(f))
-		fmt.Fprintf(&bind, "h%s.Function(%q, %s, &%sto)\n", mark, name, flag, v)
+		fmt.Fprintf(&bind, "h%s.Function(%q, %s, %s, &%sto)\n", mark, name, w.valueOf(f), flag, v)
 	}
 	for _, p := range w.order { // after all types have been written, which add none
 		fmt.Fprintf(&bind, "%s = %s.Variable[%s](h%s, %q)\n", p, supportName, w.places[p], mark, strings.TrimPrefix(p, "v"+mark))
@@ -74,7 +79,7 @@ func (w *writer) exportFields(b, bind *strings.Builder, n *types.Named, s *types
 	own := false
 	for i := range s.NumFields() {
 		v := s.Field(i)
-		if v.Exported() || v.Name() == "_" || v.Pkg() != w.cell.Pkg {
+		if v.Exported() || v.Name() == "_" || w.hidden(v) {
 			continue
 		}
 		own = true
@@ -129,4 +134,17 @@ func (w *writer) exportFunc(b, bind *strings.Builder, f *types.Func) {
 	}
 	fmt.Fprintf(b, "func (%s) %s(%s)%s { %s%s(%s) }\n", cellType, name, params, result, ret, ownName(f.Name()), args)
 	fmt.Fprintf(bind, "h%s.Symbol(%q, %s)\n", mark, name, ownName(f.Name()))
+}
+
+// valueOf is a function of this package as a value, with its receiver in front.
+func (w *writer) valueOf(f *types.Func) string {
+	recv := f.Signature().Recv()
+	switch {
+	case recv == nil:
+		return ownName(f.Name())
+	case slices.Contains(w.out.replaced, f):
+		v, _ := switchName(f)
+		return v + "new"
+	}
+	return "(" + w.typeText(recv.Type(), f.Pos()) + ")." + methodName(f)
 }

@@ -13,7 +13,7 @@ import (
 
 // hidden tells a field that this cell's package cannot name.
 func (w *writer) hidden(v *types.Var) bool {
-	return !v.Exported() && v.Pkg() != nil && v.Pkg().Path() == "main" && v.Pkg() != w.cell.Pkg && v.Name() != "_"
+	return !v.Exported() && v.Pkg() != nil && v.Pkg().Path() == "main" && v.Pkg() != w.cell.Pkg && !w.ownField[v.Origin()] && v.Name() != "_"
 }
 
 // fieldCall is the call of one of the functions of a hidden field; form is "P" for the pointer, "G" for the value. value has

@@ -5,57 +5,86 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 )
 
 // function writes a function or method. Init is the name to call it by if it is one of the cell's init functions.
 func (w *writer) function(d *ast.FuncDecl) (text, init string) {
-	f, ok := w.info.Defs[d.Name].(*types.Func)
-	switch {
-	case d.Body == nil:
-		refuse(d.Pos(), "function %s has no body", d.Name.Name)
-	case !ok: // func _ or init
-		f = nil
-	}
+	f, _ := w.info.Defs[d.Name].(*types.Func) // nil for init and _
 	name := d.Name.Name
 	switch {
-	case d.Recv == nil && name == "init":
+	case f != nil && d.Recv != nil:
+		return w.methodText(method{w.source, f, d, false}), ""
+	case name == "init":
 		init = fmt.Sprintf("init%s%d", mark, d.Pos())
 		name = init
-	case d.Recv == nil && name == "main":
+	case name == "main":
 		name += mark
-	case f != nil && d.Recv != nil:
-		name = methodName(f)
 	default:
 		name = ownName(name)
 	}
-	w.nameParameters(d)
-	start := ""
-	if calls(d.Body) {
-		start = w.check()
+	switched := f != nil && init == "" && name != "_" && d.Name.Name != "main" && !isGeneric(f)
+	return w.compose(d, f, switched, "", name, d.Type.Params.List), init
+}
+
+// methodText writes a method. One of a type that this package does not declare replaces an earlier one, and is a function here.
+func (w *writer) methodText(m method) string {
+	d, named := m.decl, receiver(m.f)
+	recv, params := d.Recv, d.Type.Params.List
+	if m.first {
+		recv, params = &ast.FieldList{List: params[:1]}, params[1:]
 	}
-	if f != nil && init == "" && name != "_" && d.Name.Name != "main" && !isGeneric(f) {
+	switched := !isGeneric(m.f)
+	if named != nil && !w.isOwn(named.Obj()) {
+		v, _ := switchName(m.f)
+		w.out.replaced = append(w.out.replaced, m.f)
+		return w.compose(d, m.f, switched, "", v+"new", append(slices.Clone(recv.List), params...))
+	}
+	w.nameParameters(recv, d.Type.Params)
+	return w.compose(d, m.f, switched, w.list(recv.List), methodName(m.f), params)
+}
+
+// compose writes a function from its parts.
+func (w *writer) compose(d *ast.FuncDecl, f *types.Func, switched bool, recv, name string, params []*ast.Field) string {
+	if d.Body == nil {
+		refuse(d.Pos(), "function %s has no body", d.Name.Name)
+	}
+	w.nameParameters(d.Recv, d.Type.Params)
+	start := ""
+	switch {
+	case switched:
 		start = w.switches(d, f)
+	case calls(d.Body):
+		start = w.check()
 	}
 	if defers(d.Body) {
 		start += w.leaveCheck()
 	}
 	w.begin(d.Body, start)
 	var b strings.Builder
-	b.WriteString(w.line(d) + "func ")
-	if d.Recv != nil {
-		b.WriteString(w.text(d.Recv) + " ")
-	}
-	b.WriteString(name)
+	b.WriteString(w.line(d) + "func " + recv + name)
 	if d.Type.TypeParams != nil {
 		b.WriteString(w.text(d.Type.TypeParams))
 	}
-	b.WriteString(w.text(d.Type.Params))
+	b.WriteString(w.list(params))
 	if d.Type.Results != nil {
 		b.WriteString(" " + w.text(d.Type.Results))
 	}
 	b.WriteString(" " + w.text(d.Body) + "\n")
-	return b.String(), init
+	return b.String()
+}
+
+// list writes parameters in parentheses.
+func (w *writer) list(fields []*ast.Field) string {
+	texts := make([]string, len(fields))
+	for i, f := range fields {
+		texts[i] = w.text(f)
+		if text, ok := w.replaced[f]; ok {
+			texts[i] = text
+		}
+	}
+	return "(" + strings.Join(texts, ", ") + ") "
 }
 
 // ownName is the name of a function in its cell's package. The compiler lists exported functions of a package called main for
@@ -73,53 +102,51 @@ func isGeneric(f *types.Func) bool {
 }
 
 // nameParameters gives names to the receiver and parameters that have none, so that they can be handed on.
-func (w *writer) nameParameters(d *ast.FuncDecl) {
-	n := 0
-	for _, list := range []*ast.FieldList{d.Recv, d.Type.Params} {
-		if list == nil {
-			continue
+func (w *writer) nameParameters(lists ...*ast.FieldList) {
+	w.eachParameter(lists, func(n int, field *ast.Field, id *ast.Ident) {
+		switch {
+		case id == nil && w.replaced[field] == "":
+			w.replaced[field] = fmt.Sprintf("p%s%d %s", mark, n, w.text(field.Type))
+		case id != nil && id.Name == "_":
+			w.renamed[id] = fmt.Sprintf("p%s%d", mark, n)
 		}
-		for _, field := range list.List {
-			if len(field.Names) == 0 {
-				w.replaced[field] = fmt.Sprintf("p%s%d %s", mark, n, w.text(field.Type))
-				n++
-			}
-			for _, id := range field.Names {
-				if id.Name == "_" {
-					w.renamed[id] = fmt.Sprintf("p%s%d", mark, n)
-				}
-				n++
-			}
-		}
-	}
+	})
 }
 
 // arguments are the names of a declaration's receiver and parameters, to be handed on.
 func (w *writer) arguments(d *ast.FuncDecl) string {
 	var names []string
+	w.eachParameter([]*ast.FieldList{d.Recv, d.Type.Params}, func(n int, field *ast.Field, id *ast.Ident) {
+		name := fmt.Sprintf("p%s%d", mark, n)
+		if id != nil && id.Name != "_" {
+			name = id.Name
+		}
+		if _, variadic := field.Type.(*ast.Ellipsis); variadic {
+			name += "..."
+		}
+		names = append(names, name)
+	})
+	return strings.Join(names, ", ")
+}
+
+// eachParameter calls do for each parameter with its number; id is nil for one without a name.
+func (w *writer) eachParameter(lists []*ast.FieldList, do func(n int, field *ast.Field, id *ast.Ident)) {
 	n := 0
-	for _, list := range []*ast.FieldList{d.Recv, d.Type.Params} {
+	for _, list := range lists {
 		if list == nil {
 			continue
 		}
 		for _, field := range list.List {
-			_, variadic := field.Type.(*ast.Ellipsis)
-			suffix := map[bool]string{true: "..."}[variadic]
 			if len(field.Names) == 0 {
-				names = append(names, fmt.Sprintf("p%s%d%s", mark, n, suffix))
+				do(n, field, nil)
 				n++
 			}
 			for _, id := range field.Names {
-				name := id.Name
-				if name == "_" {
-					name = fmt.Sprintf("p%s%d", mark, n)
-				}
-				names = append(names, name+suffix)
+				do(n, field, id)
 				n++
 			}
 		}
 	}
-	return strings.Join(names, ", ")
 }
 
 // switchName is the name of a function's switches, and of the function for the engine: "f" or "T.m".

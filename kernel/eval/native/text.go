@@ -74,7 +74,7 @@ func (w *writer) copy(n ast.Node) string {
 	return text
 }
 
-func (w *writer) offset(pos token.Pos) int { return w.cell.Offset(pos) }
+func (w *writer) offset(pos token.Pos) int { return w.source.Offset(pos) }
 
 // children are the nodes right below n, in the order of the text.
 func children(n ast.Node) []ast.Node {
@@ -185,7 +185,7 @@ func (w *writer) isSession(v *types.Var) bool {
 	if v.IsField() || v.Pkg() == nil || v.Pkg().Path() != "main" {
 		return false
 	}
-	return w.cell.Local[v] != nil || v.Parent() == v.Pkg().Scope() || w.place(v) != ""
+	return w.source.Local[v] != nil || v.Parent() == v.Pkg().Scope() || w.place(v) != ""
 }
 
 // funcName writes the name of a function or method.
@@ -198,7 +198,7 @@ func (w *writer) funcName(id *ast.Ident, f *types.Func) string {
 		return machineName + "." + standsFor[f.FullName()]
 	case f.Pkg() == w.cell.Pkg && f.Name() == "main":
 		return "main" + mark
-	case f.Pkg() == w.cell.Pkg:
+	case w.isOwn(f):
 		return ownName(id.Name)
 	case f.Pkg().Path() != "main":
 		w.noteDot(f)

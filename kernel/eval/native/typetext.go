@@ -60,6 +60,8 @@ func (w *writer) structText(t *types.Struct, pos token.Pos) string {
 		text := w.typeText(v.Type(), pos)
 		if !v.Embedded() {
 			text = v.Name() + " " + text
+		} else if own := w.embedded(v.Type(), pos); own != "" {
+			text = own
 		}
 		if tag := t.Tag(i); tag != "" {
 			text += " " + strconv.Quote(tag)
@@ -67,6 +69,20 @@ func (w *writer) structText(t *types.Struct, pos token.Pos) string {
 		fields[i] = text
 	}
 	return "struct{ " + strings.Join(fields, "; ") + " }"
+}
+
+// embedded is the type of an embedded field by the name that the field gets from it, "" where that is any other type.
+func (w *writer) embedded(t types.Type, pos token.Pos) string {
+	star := ""
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		star, t = "*", p.Elem()
+	}
+	n, ok := types.Unalias(t).(*types.Named)
+	if !ok || n.Obj().Pkg() == nil || n.Obj().Pkg().Path() != "main" || n.TypeArgs().Len() > 0 {
+		return ""
+	}
+	w.typeName(n.Obj(), pos)
+	return star + n.Obj().Name()
 }
 
 func (w *writer) interfaceText(t *types.Interface, pos token.Pos) string {
@@ -97,7 +113,7 @@ func (w *writer) namedText(t *types.Named, pos token.Pos) string {
 		name = w.imported(o.Pkg().Path()) + "." + o.Name()
 	case o.Parent() != nil && o.Parent() != o.Pkg().Scope(): // of a function
 		name = o.Name()
-	case o.Pkg() == w.cell.Pkg:
+	case w.isOwn(o):
 		name = typeExport(o)
 	default:
 		x := w.earlier(o, pos)
@@ -134,7 +150,7 @@ func typeExport(o types.Object) string { return "X" + mark + o.Name() }
 
 // typeName sees to the name of a type: one of an earlier cell gets an alias in this cell's package.
 func (w *writer) typeName(o *types.TypeName, pos token.Pos) {
-	if o.Pkg() == nil || o.Pkg().Path() != "main" || o.Pkg() == w.cell.Pkg {
+	if o.Pkg() == nil || o.Pkg().Path() != "main" || w.isOwn(o) {
 		return
 	}
 	if o.Parent() != nil && o.Parent() != o.Pkg().Scope() {

@@ -25,12 +25,15 @@ const (
 
 // Source is a cell as a Go package.
 type Source struct {
-	Text    string
-	Cells   []*Unit // packages of earlier cells that it imports
-	Shows   bool    // the cell hands the value of its last expression to the machine
-	exports []export
-	fields  []fieldExport
-	Changed []*types.Func // functions with switches, in the order of declaration
+	Text     string
+	Cells    []*Unit // packages of earlier cells that it imports
+	Shows    bool    // the cell hands the value of its last expression to the machine
+	exports  []export
+	fields   []fieldExport
+	cell     *check.Cell
+	again    []*declaration
+	replaced []*types.Func // methods of types of earlier cells, declared anew
+	Changed  []*types.Func // functions with switches, in the order of declaration
 }
 
 // export is an object of the cell and the name under which other cells use it.
@@ -59,6 +62,7 @@ func refuse(pos token.Pos, format string, args ...any) {
 type writer struct {
 	engine *Engine
 	cell   *check.Cell
+	source *check.Cell // whose text is being written: cell, or an earlier one
 	info   *types.Info
 	serial int64
 	place  func(*types.Var) string // name of a variable of the session
@@ -78,13 +82,15 @@ type writer struct {
 	cells     map[*Unit]string  // package of an earlier cell → its name here
 	cellOrder []*Unit
 	unused    map[token.Pos]bool
+	own       map[types.Object]bool // of earlier cells, declared again
+	ownField  map[*types.Var]bool
 	out       Source
 }
 
 // Write writes a checked cell. Place returns the name of a session's variable; serial is the cell's number. The error is one
 // of [check.Cell.Refuse].
 func (e *Engine) Write(c *check.Cell, serial int64, place func(*types.Var) string) (s *Source, err error) {
-	w := &writer{engine: e, cell: c, info: c.Info, serial: serial, place: place, code: c.Code(),
+	w := &writer{engine: e, cell: c, source: c, own: map[types.Object]bool{}, ownField: map[*types.Var]bool{}, info: c.Info, serial: serial, place: place, code: c.Code(),
 		inside: map[*ast.BlockStmt]string{}, after: map[ast.Stmt]string{}, renamed: map[*ast.Ident]string{}, replaced: map[ast.Node]string{},
 		imports: map[string]string{}, dots: map[string]bool{}, places: map[string]string{}, aliases: map[string]string{},
 		cells: map[*Unit]string{}, unused: c.Unused}
@@ -105,6 +111,8 @@ func (e *Engine) Write(c *check.Cell, serial int64, place func(*types.Var) strin
 func (w *writer) write() *Source {
 	var body strings.Builder
 	var inits []string
+	w.out.cell = w.cell
+	body.WriteString(w.writeAgain(w.engine.again(w.cell)))
 	for _, d := range w.cell.Decls {
 		text, init := w.declaration(d)
 		body.WriteString(text)
@@ -157,14 +165,19 @@ func sortedKeys[V any](m map[string]V) []string {
 
 // line is the directive that gives the text after it its place in the cell.
 func (w *writer) line(n ast.Node) string {
-	line, column := w.cell.Position(n.Pos())
-	return fmt.Sprintf("\n//line %s:%d:%d\n", w.cell.Name, line, column)
+	line, column := w.source.Position(n.Pos())
+	return fmt.Sprintf("\n//line %s:%d:%d\n", w.source.Name, line, column)
 }
 
 // declaration writes a declaration of the package level. Variables have their places elsewhere.
 func (w *writer) declaration(d ast.Decl) (text, init string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
+		for _, m := range w.cell.Methods {
+			if m.Decl == d {
+				return w.methodText(method{w.cell, m.Func, d, true}), ""
+			}
+		}
 		return w.function(d)
 	case *ast.GenDecl:
 		switch d.Tok {
@@ -336,7 +349,7 @@ func callee(info *types.Info, x *ast.CallExpr) *types.Func {
 
 // variable returns the name of the pointer to a variable of the session.
 func (w *writer) variable(v *types.Var, pos token.Pos) string {
-	if global := w.cell.Local[v]; global != nil {
+	if global := w.source.Local[v]; global != nil {
 		v = global
 	}
 	name := w.place(v)

@@ -1,6 +1,9 @@
 package primitive
 
-import "sync"
+import (
+	"fmt"
+	"sync"
+)
 
 // The waits of package sync, which an interrupt ends. Each tries first; only one that has to wait costs a goroutine.
 
@@ -15,6 +18,8 @@ func (m *Machine) Lock(l any) {
 		if !l.TryLock() {
 			m.acquire(l.Lock, l.Unlock)
 		}
+	default:
+		panic(fmt.Sprintf("lock of a %T", l))
 	}
 }
 

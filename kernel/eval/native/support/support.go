@@ -126,6 +126,7 @@ type Host struct {
 	Stop      *uint32                  // set while a cell is to be interrupted
 	Symbols   map[string]reflect.Value // by exported name: what other cells may use
 	Functions map[string]Function      // by name: "f" or "T.m"
+	Values    map[string]reflect.Value // the functions themselves, their receivers in front
 }
 
 // Function is how the engine reaches a function of a compiled cell. Flag is not zero while the function has to look at To
@@ -139,9 +140,9 @@ type Function struct {
 // Symbol makes v known to other cells; a type is given as a nil pointer to it.
 func (h *Host) Symbol(name string, v any) { h.Symbols[name] = reflect.ValueOf(v) }
 
-// Function makes a function's switches known.
-func (h *Host) Function(name string, flag *uint32, to any) {
-	h.Functions[name] = Function{flag, reflect.ValueOf(to)}
+// Function makes a function and its switches known.
+func (h *Host) Function(name string, f any, flag *uint32, to any) {
+	h.Functions[name], h.Values[name] = Function{flag, reflect.ValueOf(to)}, reflect.ValueOf(f)
 }
 
 // Variable returns the place of a variable of the session. The engine has made sure that what is there has the memory layout

@@ -1,0 +1,232 @@
+package native
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"cancha/kernel/eval/check"
+)
+
+// A compiled type cannot get methods later. When a cell declares a method of an earlier cell's type, the type is declared again in
+// that cell's package, with all its methods, and with it everything that mentions it: other types, and functions, which the old
+// ones then call. Values look the same in memory, so variables stay where they are and are seen with their new types.
+
+// declaration is a type or function of a compiled cell, as it may have to be written again.
+type declaration struct {
+	cell     *check.Cell
+	object   types.Object
+	function *ast.FuncDecl
+	spec     *ast.TypeSpec
+	methods  []method
+	mentions map[types.Object]bool
+	order    int
+}
+
+// method is a method's declaration; first tells that the receiver is the first parameter.
+type method struct {
+	cell  *check.Cell
+	f     *types.Func
+	decl  *ast.FuncDecl
+	first bool
+}
+
+// remember keeps the declarations of a loaded cell.
+func (e *Engine) remember(c *check.Cell) {
+	for _, d := range c.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			e.rememberFunc(c, d)
+		case *ast.GenDecl:
+			if d.Tok != token.TYPE {
+				continue
+			}
+			for _, spec := range d.Specs {
+				ts := spec.(*ast.TypeSpec)
+				if o := c.Info.Defs[ts.Name]; o != nil && ts.Name.Name != "_" {
+					e.declare(&declaration{cell: c, object: o, spec: ts, mentions: mentions(c, ts)})
+				}
+			}
+		}
+	}
+	for _, m := range c.Methods {
+		e.addMethod(m.Type.Obj(), method{c, m.Func, m.Decl, true})
+	}
+	for _, d := range c.Decls { // after all types
+		if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+			if m, ok := c.Info.Defs[f.Name].(*types.Func); ok && receiver(m) != nil {
+				e.addMethod(receiver(m).Obj(), method{c, m, f, false})
+			}
+		}
+	}
+}
+
+func (e *Engine) rememberFunc(c *check.Cell, d *ast.FuncDecl) {
+	f, ok := c.Info.Defs[d.Name].(*types.Func)
+	if !ok || d.Recv != nil || adopted(c, d) || f.Name() == "main" {
+		return
+	}
+	e.declare(&declaration{cell: c, object: f, function: d, mentions: mentions(c, d)})
+}
+
+func adopted(c *check.Cell, d *ast.FuncDecl) bool {
+	return slices.ContainsFunc(c.Methods, func(m check.Method) bool { return m.Decl == d })
+}
+
+func (e *Engine) declare(d *declaration) {
+	d.order = len(e.declared)
+	e.declared[d.object] = d
+}
+
+// addMethod keeps a method with its type, in place of an earlier one of that name.
+func (e *Engine) addMethod(o types.Object, m method) {
+	d := e.declared[o]
+	if d == nil {
+		return
+	}
+	for k := range mentions(m.cell, m.decl) {
+		d.mentions[k] = true
+	}
+	d.methods = slices.DeleteFunc(d.methods, func(old method) bool { return old.f.Name() == m.f.Name() })
+	d.methods = append(d.methods, m)
+}
+
+// mentions are the declared types and functions that a declaration names.
+func mentions(c *check.Cell, n ast.Node) map[types.Object]bool {
+	found := map[types.Object]bool{}
+	ast.Inspect(n, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			switch o := c.Info.Uses[id].(type) {
+			case *types.TypeName:
+				found[o] = true
+			case *types.Func:
+				found[o.Origin()] = true
+				if recv := receiver(o); recv != nil {
+					found[recv.Origin().Obj()] = true
+				}
+			case *types.Var: // a variable's type need not be named
+				namesIn(o.Type(), found, 0)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// namesIn adds the declared types that a type is made of.
+func namesIn(t types.Type, found map[types.Object]bool, depth int) {
+	if depth > 8 {
+		return
+	}
+	switch t := types.Unalias(t).(type) {
+	case *types.Named:
+		found[t.Origin().Obj()] = true
+		for a := range t.TypeArgs().Types() {
+			namesIn(a, found, depth+1)
+		}
+	case interface{ Elem() types.Type }: // pointers, slices, arrays, channels, maps
+		namesIn(t.Elem(), found, depth+1)
+		if m, ok := t.(*types.Map); ok {
+			namesIn(m.Key(), found, depth+1)
+		}
+	case *types.Signature:
+		for v := range t.Params().Variables() {
+			namesIn(v.Type(), found, depth+1)
+		}
+		for v := range t.Results().Variables() {
+			namesIn(v.Type(), found, depth+1)
+		}
+	case *types.Struct:
+		for v := range t.Fields() {
+			namesIn(v.Type(), found, depth+1)
+		}
+	}
+}
+
+// again are the declarations that a cell's new methods make necessary to write again, in their first order; none where the
+// methods only replace others.
+func (e *Engine) again(c *check.Cell) []*declaration {
+	set := map[types.Object]bool{}
+	for _, m := range c.Methods {
+		if e.functions[m.Func] == nil && e.declared[m.Type.Obj()] != nil {
+			set[m.Type.Obj()] = true
+		}
+	}
+	for grown := len(set) > 0; grown; {
+		grown = false
+		for o, d := range e.declared {
+			if set[o] {
+				continue
+			}
+			for k := range d.mentions {
+				if set[k] {
+					set[o], grown = true, true
+					break
+				}
+			}
+		}
+	}
+	var list []*declaration
+	for o := range set {
+		list = append(list, e.declared[o])
+	}
+	slices.SortFunc(list, func(a, b *declaration) int { return a.order - b.order })
+	return list
+}
+
+// Adds tells whether a cell declares methods for which types of earlier cells are declared again.
+func (e *Engine) Adds(c *check.Cell) bool { return len(e.again(c)) > 0 }
+
+// Retyped tells whether the type of a variable is one that the cell declares again.
+func (e *Engine) Retyped(c *check.Cell, t types.Type) bool {
+	found := map[types.Object]bool{}
+	namesIn(t, found, 0)
+	return slices.ContainsFunc(e.again(c), func(d *declaration) bool { return found[d.object] })
+}
+
+// writeAgain writes earlier declarations into this cell's package.
+func (w *writer) writeAgain(list []*declaration) string {
+	for _, d := range list {
+		w.own[d.object] = true
+		if tn, ok := d.object.(*types.TypeName); ok {
+			if s, ok := tn.Type().Underlying().(*types.Struct); ok {
+				for v := range s.Fields() {
+					if v.Pkg() == tn.Pkg() {
+						w.ownField[v] = true
+					}
+				}
+			}
+		}
+	}
+	text := ""
+	for _, d := range list {
+		w.from(d.cell, func() {
+			if d.function != nil {
+				part, _ := w.function(d.function)
+				text += part
+				return
+			}
+			text += w.line(d.spec) + "type " + w.text(d.spec) + "\n"
+		})
+		for _, m := range d.methods {
+			if slices.ContainsFunc(w.cell.Methods, func(n check.Method) bool { return n.Func == m.f }) {
+				continue // declared anew in this cell
+			}
+			w.from(m.cell, func() { text += w.methodText(m) })
+		}
+		w.out.again = append(w.out.again, d)
+	}
+	return text
+}
+
+// from writes something of another cell.
+func (w *writer) from(c *check.Cell, write func()) {
+	cell, info, code, unused := w.source, w.info, w.code, w.unused
+	w.source, w.info, w.code, w.unused = c, c.Info, c.Code(), c.Unused
+	write()
+	w.source, w.info, w.code, w.unused = cell, info, code, unused
+}
+
+// isOwn tells an object that this cell's package declares.
+func (w *writer) isOwn(o types.Object) bool { return o.Pkg() == w.cell.Pkg || w.own[o] }
