@@ -85,12 +85,10 @@ func (p *Program) interpret(c *check.Cell, serial int64) (*lower.Unit, func(), e
 	if err != nil {
 		p.lowerer.Drop()
 		p.log.Error("back end", "cell", c.Name, "error", err, "source", unit.Source, "body", unit.Body.Source)
-		line, text := p.refused(unit, err)
+		line, text := p.refused(err)
 		return nil, nil, c.RefuseLine(line, "the interpreter cannot run this: %s; write it in another way", text)
 	}
-	for lowered, shown := range unit.Names {
-		p.names.Store(lowered, shown)
-	}
+	p.remember(unit)
 	if declares(c) {
 		p.native.mixed = true
 	}

@@ -62,9 +62,6 @@ func TestCells(t *testing.T) {
 	for _, file := range []string{"testdata/cells.txt", "testdata/programs.txt"} {
 		for _, c := range readArchive(t, file) {
 			t.Run(c.name, func(t *testing.T) {
-				if raceEnabled && c.name == "goroutine_over_cells" {
-					t.Skip("the table of globals grows while a goroutine reads it: see raceEnabled")
-				}
 				got, failures := runCase(t, c)
 				if strings.TrimSpace(got) != strings.TrimSpace(c.expect) || len(failures) > 0 {
 					t.Errorf("%s\nfailures: %s", firstDifference(got, c.expect), strings.Join(failures, "\n"))

@@ -2,7 +2,6 @@ package eval
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -23,7 +22,7 @@ type text struct {
 type outcome struct {
 	panicked    any
 	interrupted bool
-	trace       []string
+	trace       []primitive.Frame
 }
 
 // errGoexit is how a cell ends that leaves its goroutine, which in a program would be the main one.
@@ -91,29 +90,13 @@ func (p *Program) fault(t text, o outcome) *cell.Error {
 	case o.panicked == nil:
 		return nil
 	case o.interrupted:
-		return &cell.Error{Name: "interrupted", Value: "the cell was interrupted", Traceback: p.traceback("interrupted", t, o)}
+		return &cell.Error{Name: "interrupted", Value: "the cell was interrupted", Traceback: p.traceback("interrupted", o.trace)}
 	}
 	if r, ok := o.panicked.(primitive.Refusal); ok {
-		return &cell.Error{Name: "refused", Value: r.Error(), Traceback: p.traceback("refused: "+r.Error(), t, o)}
+		return &cell.Error{Name: "refused", Value: r.Error(), Traceback: p.traceback("refused: "+r.Error(), o.trace)}
 	}
 	text := p.machine.PanicText(o.panicked)
-	return &cell.Error{Name: "panic", Value: text, Traceback: p.traceback("panic: "+text, t, o)}
-}
-
-// traceback lists the functions of the cells that the panic left, and the line of the cell's own statements.
-func (p *Program) traceback(head string, t text, o outcome) []string {
-	lines := []string{head}
-	for _, f := range o.trace {
-		if f != t.name {
-			lines = append(lines, "    in "+f)
-		}
-	}
-	at := p.machine.Where()
-	source := strings.Split(t.code, "\n")
-	if at.Cell != t.serial || at.Line < 1 || at.Line > len(source) {
-		return lines
-	}
-	return append(lines, fmt.Sprintf("    at %s:%d", t.name, at.Line), fmt.Sprintf("%5d | %s", at.Line, strings.TrimRight(source[at.Line-1], "\r")))
+	return &cell.Error{Name: "panic", Value: text, Traceback: p.traceback("panic: "+text, o.trace)}
 }
 
 func leftBehind(name string) *cell.Error {

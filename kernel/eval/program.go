@@ -6,6 +6,7 @@
 package eval
 
 import (
+	"errors"
 	"fmt"
 	"go/types"
 	"io"
@@ -91,7 +92,8 @@ type Program struct {
 
 	running sync.Mutex // one cell at a time
 	current atomic.Pointer[cellio.Run]
-	names   sync.Map // function of the lowered program → what a person calls it
+	names   sync.Map // function of the lowered program → marked
+	sources sync.Map // cell → its code
 	mode    string   // see SetEngine; of the running cell
 	lastDir string   // before the last %cd
 
@@ -105,8 +107,8 @@ func New(c Config) (*Program, error) {
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
-	trace := &primitive.Trace{Name: p.functionName}
-	p.machine = primitive.New(primitive.Config{Symbols: c.Symbols, Trace: trace, Flush: p.flush, Exit: c.Exit})
+	trace := &primitive.Trace{Function: p.frame}
+	p.machine = primitive.New(primitive.Config{Symbols: c.Symbols, Trace: trace, Traceback: p.traceback, Flush: p.flush, Exit: c.Exit})
 	if p.render == nil {
 		p.render = p.plain
 	}
@@ -131,6 +133,7 @@ func New(c Config) (*Program, error) {
 		FileSet:  p.scope.FileSet(),
 		Has:      engine.Has,
 		Pool:     poolSize,
+		Position: p.scope.Position,
 		Source:   source,
 		Compiled: p.startCompiler(c),
 	})
@@ -160,19 +163,13 @@ func (p *Program) plain(v any) cellio.Display {
 	return cellio.Display{Data: map[string]any{"text/plain": text}, Metadata: map[string]any{}}
 }
 
-func (p *Program) functionName(lowered string) string {
-	if name, ok := p.names.Load(lowered); ok {
-		return name.(string)
-	}
-	return ""
-}
-
 // Run runs a cell and returns when it has ended, or when it has been interrupted and did not end in time. The value of its
 // last expression is sent through the outlet before Run returns.
 func (p *Program) Run(r cell.Request) cell.Result {
 	p.running.Lock()
 	defer p.running.Unlock()
 	name, code := fmt.Sprintf("cell %d", r.Count), magic.Parse(r.Code)
+	p.sources.Store(name, r.Code)
 	result := cell.Result{Status: cell.OK}
 	if code.Plain() {
 		result.Err = p.runCode(name, r.Code, r)
@@ -207,15 +204,13 @@ func (p *Program) runCode(name, code string, r cell.Request) *cell.Error {
 
 var (
 	loweredPosition = regexp.MustCompile(`(\d+):\d+: (.*)$`)
-	cellLine        = regexp.MustCompile(`^rtᐧ\.At\(\d+, (\d+)\)$`)
-	functionHead    = regexp.MustCompile(`^func ([^(]+)\(`)
-	functionLine    = regexp.MustCompile(`:(\d+)\)$`)
+	cellLine        = regexp.MustCompile(`^//at .*:(\d+)$`)
 	loweredName     = regexp.MustCompile(`ᐧ\d+|\bprimitive\.pool(\w+)\[\S*\]`)
 )
 
 // refused finds the line of a cell that the back end's error is about, and takes the lowered program's names out of its
 // text.
-func (p *Program) refused(u *lower.Unit, err error) (line int, text string) {
+func (p *Program) refused(err error) (line int, text string) {
 	text = err.Error()
 	m := loweredPosition.FindStringSubmatch(text)
 	if m == nil {
@@ -223,16 +218,14 @@ func (p *Program) refused(u *lower.Unit, err error) (line int, text string) {
 	}
 	text = loweredName.ReplaceAllString(m[2], "$1")
 	at, _ := strconv.Atoi(m[1])
-	lines := strings.Split(u.Source+u.Body.Source, "\n")
+	var source *interp.Error
+	if !errors.As(err, &source) {
+		return 1, text
+	}
+	lines := strings.Split(source.Source, "\n")
 	for i := min(at, len(lines)) - 1; i >= 0; i-- {
 		if m := cellLine.FindStringSubmatch(lines[i]); m != nil {
 			line, _ = strconv.Atoi(m[1])
-			return line, text
-		}
-		if m := functionHead.FindStringSubmatch(lines[i]); m != nil {
-			if at := functionLine.FindStringSubmatch(u.Names[m[1]]); at != nil {
-				line, _ = strconv.Atoi(at[1])
-			}
 			return line, text
 		}
 	}

@@ -163,7 +163,7 @@ func TestPanicPositions(t *testing.T) {
 	n.ok("func inner(xs []int) int { return xs[3] }\nfunc outer() int { return inner(nil) }")
 	r := n.run("x := 1\n\nouter()\nx++")
 	got := strings.Join(r.Err.Traceback, "\n")
-	for _, want := range []string{"panic: runtime error: index out of range", "in inner (cell 1:1)", "in outer (cell 1:2)", "at cell 2:3\n    3 | outer()"} {
+	for _, want := range []string{"panic: runtime error: index out of range", "in inner (cell 1:1)", "in outer (cell 1:2)", "at cell 2:3", "    1 | func inner("} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got\n%s\nwant %q in it", got, want)
 		}

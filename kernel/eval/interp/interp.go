@@ -33,6 +33,7 @@ type Engine struct {
 
 	program    *room                    // the declarations
 	statements *room                    // of the last cells
+	moved      reflect.Value            // the program's variable of that name
 	shared     map[string]reflect.Value // what bodies can be given
 	body       reflect.Value            // the last one that was compiled
 
@@ -70,6 +71,7 @@ func New(symbols map[string]map[string]reflect.Value, primitives map[string]refl
 	if e.program, err = e.newRoom(programSlots); err != nil {
 		return nil, err
 	}
+	e.moved = e.program.yaegi.Globals()[lower.MovedVariable]
 	return e, nil
 }
 
@@ -105,7 +107,10 @@ func (e *Engine) Load(u *lower.Unit) (run func(), err error) {
 	if err := e.declare(u); err != nil {
 		return nil, err
 	}
-	return e.compile(&u.Body)
+	if run, err = e.compile(&u.Body); err == nil {
+		e.move(u.Moves)
+	}
+	return run, err
 }
 
 // Declare adds a unit's declarations to the program, and does not look at its body.
@@ -165,6 +170,16 @@ func (e *Engine) declare(u *lower.Unit) error {
 	return nil
 }
 
+// move makes functions take the places of earlier ones.
+func (e *Engine) move(moves []lower.Move) {
+	for _, m := range moves {
+		e.shared[m.Variable].Elem().Set(e.shared[m.Function])
+	}
+	if len(moves) > 0 {
+		e.moved.SetBool(true)
+	}
+}
+
 // compile makes a function of a body.
 func (e *Engine) compile(b *lower.Body) (run func(), err error) {
 	if err := e.eval(b); err != nil {
@@ -178,6 +193,9 @@ func (e *Engine) compile(b *lower.Body) (run func(), err error) {
 	args := make([]reflect.Value, len(b.Params))
 	for i, name := range b.Params {
 		args[i] = e.shared[name]
+		if name == lower.LineVariable {
+			args[i] = reflect.ValueOf(b.Line)
+		}
 		if want := f.Type().In(i); !args[i].IsValid() || !args[i].Type().AssignableTo(want) {
 			return nil, fmt.Errorf("the interpreter has %v for %s, which the cell's function wants as %v", args[i], name, want)
 		}

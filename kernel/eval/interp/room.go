@@ -65,10 +65,21 @@ func (e *Engine) newRoom(slots int) (*room, error) {
 
 func (r *room) eval(source string) error {
 	if _, err := r.yaegi.Eval(source); err != nil {
-		return fmt.Errorf("the interpreter refused the lowered cell: %w", err)
+		return &Error{source, err}
 	}
 	return nil
 }
+
+// Error reports that the interpreter refused a text.
+type Error struct {
+	Source string
+	Err    error
+}
+
+func (e *Error) Error() string { return "the interpreter refused the lowered cell: " + e.Err.Error() }
+
+// Unwrap returns the interpreter's own error.
+func (e *Error) Unwrap() error { return e.Err }
 
 // use takes in a compiled package.
 func (r *room) use(e *Engine, path string) error {

@@ -35,7 +35,7 @@ func mentions(text string) []string {
 // assemble makes the unit of what the writer has collected.
 func (l *Lowerer) assemble(name string) *Unit {
 	l.record()
-	u := &Unit{Body: Body{Name: name}, Names: l.out.names, Notes: l.out.notes}
+	u := &Unit{Body: Body{Name: name, Line: new(int)}, Names: l.out.names, Moves: l.out.moves, Notes: l.out.notes}
 	l.assembleBody(&u.Body)
 	l.assembleSource(u)
 	return u
@@ -47,7 +47,7 @@ func (l *Lowerer) record() {
 		set(l, l.texts, nameIn(text, "type "), Declaration{Name: nameIn(text, "type "), Text: text})
 	}
 	for _, text := range l.out.funcs {
-		if text == "" {
+		if !strings.HasPrefix(text, "func ") {
 			continue
 		}
 		set(l, l.heads, nameIn(text, "func "), head(text))
@@ -61,7 +61,8 @@ func nameIn(text, keyword string) string {
 
 // assembleBody completes the function of the statements: its parameters, and what it needs besides.
 func (l *Lowerer) assembleBody(b *Body) {
-	var params []string
+	params := []string{LineVariable + " *int"}
+	b.Params = []string{LineVariable}
 	names := mentions(l.out.body)
 	for _, name := range names {
 		switch {
@@ -69,10 +70,7 @@ func (l *Lowerer) assembleBody(b *Body) {
 			params = append(params, name+" *"+l.variables[name])
 		case l.heads[name] != "":
 			params = append(params, name+" "+l.heads[name])
-			if !l.shared[name] {
-				set(l, l.shared, name, true)
-				l.setup("%s.%s(%q, %s)", runtimeAlias, ShareFunction, name, name)
-			}
+			l.share(name)
 		default:
 			continue
 		}
@@ -85,6 +83,14 @@ func (l *Lowerer) assembleBody(b *Body) {
 		uses.add(name)
 	}
 	b.Stays, b.Uses = uses.circle, slices.Concat(uses.imports, uses.types)
+}
+
+// share hands a function to those who give functions to bodies.
+func (l *Lowerer) share(name string) {
+	if !l.shared[name] {
+		set(l, l.shared, name, true)
+		l.setup("%s.%s(%q, %s)", runtimeAlias, ShareFunction, name, name)
+	}
 }
 
 // list collects types and imports, each behind what it mentions itself.

@@ -160,7 +160,7 @@ func (f *fn) addressOf(text string, t types.Type, pos token.Pos) string {
 // Variables gives the variables of a cell that is compiled their places. The unit declares them; those that the interpreter
 // cannot hold get a name only, and cells that use them are refused. Keep or Drop it as what Lower returns.
 func (l *Lowerer) Variables(c *check.Cell) *Unit {
-	l.cell, l.out, l.queue, l.undo, l.blame = c, &writer{names: map[string]string{}}, nil, nil, blame{}
+	l.cell, l.out, l.queue, l.undo, l.blame = c, &writer{names: map[string]Function{}}, nil, nil, blame{}
 	locals := map[*types.Var]*types.Var{}
 	for in, out := range c.Local {
 		locals[out] = in

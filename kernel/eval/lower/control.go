@@ -13,6 +13,7 @@ import (
 type branchable struct {
 	loop  bool
 	label string // as the cell has it
+	again string // what to write in front of the next turn
 	state string // of a range over a function: the variable that says how its body was left
 	exits []exit
 	ends  bool // the body returns from the function around
@@ -93,9 +94,18 @@ func (f *fn) branchTo(b, crossed *branchable, tok token.Token, label *ast.Ident)
 	case b.state != "":
 		f.line("return %v", tok == token.CONTINUE)
 	case label != nil:
+		f.next(b, tok)
 		f.line("%s %s", tok, loopLabel(label.Name))
 	default:
+		f.next(b, tok)
 		f.line("%s", tok)
+	}
+}
+
+// next writes what has to be in front of a loop's next turn.
+func (f *fn) next(b *branchable, tok token.Token) {
+	if tok == token.CONTINUE {
+		f.out.WriteString(b.again)
 	}
 }
 
@@ -151,7 +161,7 @@ func (f *fn) forStmt(s *ast.ForStmt, label string) {
 	} else {
 		f.head(label, "for ; %s; %s {", cond, post)
 	}
-	f.loopBody(s.Body, label, "")
+	f.turns(s.Body, &branchable{loop: true, label: label, again: f.again(s)}, "")
 }
 
 // keepsVars tells whether something may outlive an iteration that refers to the loop's own variables: a function literal or
@@ -240,6 +250,7 @@ func (f *fn) forEach(s *ast.ForStmt, init *ast.AssignStmt, label string) {
 	f.line("var %s bool = true", first)
 	f.head(label, "for {")
 	head := f.capture(func() {
+		f.out.WriteString(f.again(s))
 		f.out.WriteString(fresh.String())
 		f.line("if %s {", first)
 		f.line("%s = false", first)
@@ -262,9 +273,14 @@ func (f *fn) forEach(s *ast.ForStmt, init *ast.AssignStmt, label string) {
 
 // loopBody writes the rest of a loop after its opening brace; first is what comes before the body's own statements.
 func (f *fn) loopBody(body *ast.BlockStmt, label, first string) {
+	f.turns(body, &branchable{loop: true, label: label}, first)
+}
+
+func (f *fn) turns(body *ast.BlockStmt, b *branchable, first string) {
 	f.out.WriteString(checkText)
 	f.out.WriteString(first)
-	f.within(&branchable{loop: true, label: label}, func() { f.list(body.List) })
+	f.within(b, func() { f.list(body.List) })
+	f.out.WriteString(b.again)
 	f.line("}")
 }
 

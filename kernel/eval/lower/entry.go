@@ -1,20 +1,17 @@
 package lower
 
 import (
-	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
 	"strings"
-
-	"cancha/kernel/eval/check"
 )
 
 // entry lowers the statements of the cell into the function that runs it.
 func (l *Lowerer) entry(serial int64) (shows bool, name string) {
 	c := l.cell
 	name = l.unique("cell")
-	body := &fn{l: l, info: c.Info, pkg: c.Pkg, names: map[types.Object]string{}, outer: c.Info.Scopes[c.Body.Type], statements: true}
+	body := &fn{l: l, info: c.Info, pkg: c.Pkg, names: map[types.Object]string{}, outer: c.Info.Scopes[c.Body.Type], statements: true, marker: "*" + LineVariable}
 	list := c.Body.Body.List
 	run := func() {
 		inits := l.inits()
@@ -29,8 +26,7 @@ func (l *Lowerer) entry(serial int64) (shows bool, name string) {
 				initialise()
 			}
 			l.at = stmt.Pos()
-			line, _ := c.Position(stmt.Pos())
-			body.line("%s.At(%d, %d)", runtimeAlias, serial, line)
+			body.mark(stmt, true)
 			if x, ok := stmt.(*ast.ExprStmt); ok && i == len(list)-1 && body.shown(x.X) {
 				shows = true
 				body.show(serial, x.X)
@@ -44,7 +40,7 @@ func (l *Lowerer) entry(serial int64) (shows bool, name string) {
 		}
 	}
 	l.out.body = body.body("", nil, c.Body.Body, run)
-	l.out.names[name] = c.Name
+	l.out.names[name] = Function{Cell: c.Name}
 	return shows, name
 }
 
@@ -57,7 +53,7 @@ func (l *Lowerer) inits() []string {
 			continue
 		}
 		name := l.unique("init")
-		l.emit(name, &decl{fn: f, info: l.cell.Info, pkg: l.cell.Pkg}, nil)
+		l.emit(name, "init", &decl{fn: f, info: l.cell.Info, pkg: l.cell.Pkg}, nil)
 		names = append(names, name)
 	}
 	return names
@@ -137,11 +133,3 @@ func (f *fn) show(serial int64, x ast.Expr) {
 
 var anyType = types.Universe.Lookup("any").Type()
 var errorType = types.Universe.Lookup("error").Type()
-
-// describe is what a person calls a function, for traces.
-func (l *Lowerer) describe(name string, d *decl) string {
-	line, _ := l.cell.Position(d.fn.Pos())
-	return fmt.Sprintf("%s (%s:%d)", name, l.cell.Name, line)
-}
-
-var _ = check.GoVersion

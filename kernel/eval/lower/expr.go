@@ -195,7 +195,9 @@ func (f *fn) funcName(x *ast.Ident, o *types.Func) (name string, own bool) {
 		source, _ := f.l.sourceOf(o, x.Pos())
 		o = source.(*types.Func)
 	}
-	return f.l.function(o, args, x.Pos()), true
+	name = f.l.function(o, args, x.Pos())
+	f.calls(name)
+	return name, true
 }
 
 // isStandard tells a package of the standard library by its path, whose first element has no dot. The library wing's
@@ -232,7 +234,7 @@ func (f *fn) index(x *ast.IndexExpr) string {
 	}
 	index := f.indexValue(x.Index)
 	_, array := t.Underlying().(*types.Array) // of which a constant index is checked already
-	if f.once() && isName(base) && (!array || f.varies(x.Index)) && !f.isParam(x.Index) {
+	if f.once() && isName(strings.Trim(base, "(*)")) && (!array || f.varies(x.Index)) && !f.isParam(x.Index) {
 		index = fmt.Sprintf("%s.Index(int(%s), len(%s))", runtimeAlias, index, base)
 	}
 	return base + "[" + index + "]"

@@ -26,17 +26,17 @@ func (l *Lowerer) function(f *types.Func, args []types.Type, pos token.Pos) stri
 	if d.fn == nil || d.fn.Body == nil {
 		refuse(pos, "function %s.%s has no body in Go: the interpreter cannot run it", f.Pkg().Path(), f.Name())
 	}
-	base := f.Name()
+	base, shown := f.Name(), f.Name()
 	if recv := receiver(f); recv != nil {
-		base = recv.Obj().Name() + "_" + base
+		base, shown = recv.Obj().Name()+"_"+base, recv.Obj().Name()+"."+base
 	}
 	name := l.unique(base)
 	set(l, l.funcs, key, name)
-	l.out.names[name] = l.describe(strings.Replace(base, "_", ".", 1), d)
+	set(l, l.instances, name, instance{f, args, d.recover})
 	blame := l.blame
 	l.queue = append(l.queue, func() {
 		defer l.under(blame)()
-		l.emit(name, d, args)
+		l.emit(name, shown, d, args)
 	})
 	return name
 }
@@ -45,9 +45,10 @@ func (l *Lowerer) function(f *types.Func, args []types.Type, pos token.Pos) stri
 func recovering(name string) string { return name + "ᐧr" }
 
 // emit lowers a declaration into a function called name.
-func (l *Lowerer) emit(name string, d *decl, args []types.Type) {
+func (l *Lowerer) emit(name, shown string, d *decl, args []types.Type) {
 	obj, _ := d.info.Defs[d.fn.Name].(*types.Func)
 	f := &fn{l: l, info: d.info, pkg: d.pkg, env: env{}, names: map[types.Object]string{}}
+	l.describe(f, name, shown, d)
 	if obj != nil {
 		params := obj.Signature().TypeParams()
 		if obj.Signature().Recv() != nil {
@@ -67,6 +68,9 @@ func (l *Lowerer) emit(name string, d *decl, args []types.Type) {
 		sig = l.sub(obj.Signature(), f.env).(*types.Signature)
 	} else {
 		sig = types.NewSignatureType(nil, nil, nil, nil, nil, false)
+	}
+	if obj == nil || obj.Name() != "init" {
+		f.movable(name, d)
 	}
 	if !d.recover {
 		l.out.funcs = append(l.out.funcs, "func "+name+f.funcText(fields, d.fn.Type.Results, sig, d.fn.Body))
@@ -106,6 +110,11 @@ type fn struct {
 	env   env
 	names map[types.Object]string // locals
 	outer *types.Scope            // scope of a cell's statements, whose variables are the session's
+
+	caller string // what a person calls the function, also in its literals; "" among a cell's statements
+	marker string // what holds the line that the function is at, "" where nobody asks
+	moved  string // the variable that a later function of this name and signature is put into, "" where there is none
+	move   string // the statements that call that
 
 	statements bool // part of a cell's statements, which reach the session's variables through pointers
 
@@ -199,12 +208,13 @@ func (f *fn) local(o types.Object) string {
 
 // funcText lowers parameters, results and body.
 func (f *fn) funcText(fields []*ast.Field, results *ast.FieldList, sig *types.Signature, body *ast.BlockStmt) string {
-	params, _ := f.paramList(fields, sig)
+	params, names := f.paramList(fields, sig)
 	f.resultTypes = sig.Results()
+	if f.moved != "" {
+		f.move = f.moveText(params, names, sig)
+	}
 	return f.body(params, results, body, func() {
-		for _, s := range body.List {
-			f.stmt(s, "")
-		}
+		f.list(body.List)
 	})
 }
 
@@ -247,6 +257,7 @@ func (f *fn) body(params string, results *ast.FieldList, block *ast.BlockStmt, r
 	var b strings.Builder
 	b.WriteString(params + f.resultText() + " {\n")
 	b.WriteString(checkText)
+	b.WriteString(f.move)
 	for i, name := range f.results {
 		fmt.Fprintf(&b, "var %s %s\n", name, f.typ(f.resultTypes.At(i).Type()))
 	}
@@ -298,7 +309,7 @@ func (f *fn) resultText() string {
 
 // literal lowers a function literal. recoverVar, if any, is the list of deferred calls that it runs under.
 func (f *fn) literal(x *ast.FuncLit, recoverVar string) string {
-	g := &fn{l: f.l, info: f.info, pkg: f.pkg, env: f.env, names: f.names, outer: nil, recoverVar: recoverVar, statements: f.statements}
+	g := &fn{l: f.l, info: f.info, pkg: f.pkg, env: f.env, names: f.names, outer: nil, recoverVar: recoverVar, statements: f.statements, marker: f.marker, caller: f.caller}
 	g.params = map[types.Object]bool{}
 	for v := range f.info.TypeOf(x).(*types.Signature).Params().Variables() {
 		g.params[v] = true

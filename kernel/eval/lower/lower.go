@@ -20,6 +20,8 @@ type Config struct {
 	Pool func(kind types.BasicKind) int
 	// Compiled tells what compiled cells have declared; nil where there are none.
 	Compiled Compiled
+	// Position returns where something of a cell was written; ok is false for what is not from a cell.
+	Position func(pos token.Pos) (cell string, line, column int, ok bool)
 	// Source returns the directory with a standard package's source, or an error that says what to do.
 	Source func(path string) (dir string, err error)
 }
@@ -38,11 +40,16 @@ type Lowerer struct {
 	helpers map[string]string
 	aliases map[string]string // import path → name in the lowered program
 
-	texts     map[string]Declaration // types and imports
-	variables map[string]string      // variable of the session → its type
-	heads     map[string]string      // function → its type
-	shared    map[string]bool        // functions that bodies can be given
-	imported  map[string]bool        // imports that a unit's source has
+	texts     map[string]Declaration     // types and imports
+	variables map[string]string          // variable of the session → its type
+	heads     map[string]string          // function → its type
+	shared    map[string]bool            // functions that bodies can be given
+	instances map[string]instance        // function → what it is one of
+	earlier   map[string][]string        // function → those in whose places it is
+	callers   map[string]map[string]bool // function → who mentions it, as a person calls them
+	renewed   []string                   // methods that the cell declares anew
+
+	imported map[string]bool // imports that a unit's source has
 
 	pool     map[types.BasicKind]int
 	hidden   map[string]bool // variables that only compiled cells can use
@@ -123,12 +130,15 @@ func New(cfg Config) *Lowerer {
 		heads:     map[string]string{},
 		shared:    map[string]bool{},
 		imported:  map[string]bool{},
+		instances: map[string]instance{},
+		earlier:   map[string][]string{},
+		callers:   map[string]map[string]bool{},
 	}
 }
 
 // Prelude is the program that comes before the first unit.
 func Prelude() string {
-	return "package main\nimport " + runtimeAlias + " \"" + RuntimePath + "\"\nvar " + StopVariable + " bool\n"
+	return "package main\nimport " + runtimeAlias + " \"" + RuntimePath + "\"\nvar " + StopVariable + ", " + MovedVariable + " bool\n"
 }
 
 // refusal ends the lowering of a cell; it is raised as a panic, since it comes from deep inside expressions, and caught in
@@ -146,7 +156,7 @@ func refuse(pos token.Pos, format string, args ...any) {
 // Lower lowers a cell. serial is the cell's number, which the entry hands to the primitives. When the cell is refused the
 // lowerer is as before; after success call Keep or Drop.
 func (l *Lowerer) Lower(c *check.Cell, serial int64) (u *Unit, err error) {
-	l.cell, l.out, l.queue, l.undo, l.blame = c, &writer{names: map[string]string{}}, nil, nil, blame{}
+	l.cell, l.out, l.queue, l.undo, l.blame = c, &writer{names: map[string]Function{}}, nil, nil, blame{}
 	defer func() {
 		p := recover()
 		if p == nil {
@@ -162,7 +172,9 @@ func (l *Lowerer) Lower(c *check.Cell, serial int64) (u *Unit, err error) {
 		}
 		u, err = nil, c.Refuse(r.pos, "%s", r.text)
 	}()
+	l.renewed = nil
 	l.declare()
+	l.moves()
 	shows, entry := l.entry(serial)
 	for len(l.queue) > 0 {
 		next := l.queue[0]
@@ -233,6 +245,7 @@ func (l *Lowerer) declare() {
 			if strings.HasPrefix(key, fmt.Sprintf("f%d[", l.id(m.Func))) {
 				old := l.funcs[key]
 				delete(l.funcs, key)
+				l.renewed = append(l.renewed, old)
 				l.undo = append(l.undo, func() { l.funcs[key] = old })
 			}
 		}

@@ -40,9 +40,10 @@ func newSession(t *testing.T) *session {
 	s := &session{t: t, scope: check.NewScope(packages, func(path string) (io.ReadCloser, error) { return symbols.Export(path) })}
 	s.lowerer = New(Config{
 		Importer: s.scope.Importer(), FileSet: s.scope.FileSet(),
-		Has:    func(path, name string) bool { return has[path+"."+name] },
-		Pool:   func(types.BasicKind) int { return 2 },
-		Source: func(path string) (string, error) { return filepath.Join(runtime.GOROOT(), "src", path), nil },
+		Has:      func(path, name string) bool { return has[path+"."+name] },
+		Pool:     func(types.BasicKind) int { return 2 },
+		Position: s.scope.Position,
+		Source:   func(path string) (string, error) { return filepath.Join(runtime.GOROOT(), "src", path), nil },
 	})
 	return s
 }
@@ -64,7 +65,7 @@ func (s *session) lower(code string) (*Unit, string, error) {
 	}
 	s.lowerer.Keep()
 	s.scope.Commit(c)
-	text := regexp.MustCompile(`ᐧ[0-9]+`).ReplaceAllString(u.Source+u.Body.Source, "")
+	text := regexp.MustCompile(`ᐧ[0-9]+|//at .*\n`).ReplaceAllString(u.Source+u.Body.Source, "")
 	text = regexp.MustCompile(`\{ var t .* = ((?s:.*?))\n\*(\w+) = t \}`).ReplaceAllString(text, "$2 = $1")
 	return u, regexp.MustCompile(`\(\*(\w+)\)`).ReplaceAllString(text, "$1"), nil
 }

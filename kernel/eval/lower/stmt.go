@@ -391,6 +391,7 @@ func (f *fn) block(s *ast.BlockStmt) {
 
 func (f *fn) list(list []ast.Stmt) {
 	for _, s := range list {
+		f.mark(s, false)
 		f.stmt(s, "")
 	}
 }
@@ -410,6 +411,7 @@ func (f *fn) ifStmt(s *ast.IfStmt) {
 		f.list(e.List)
 	default:
 		f.line("} else {")
+		f.mark(e, false)
 		f.stmt(e, "")
 	}
 	f.line("}")

@@ -10,6 +10,9 @@ const (
 	runtimeAlias = "rtᐧ"
 	StopVariable = "stopᐧ" // bool of the lowered program: set while a cell is to be interrupted
 
+	MovedVariable = "movedᐧ" // bool of the lowered program: set when a function has been moved
+	LineVariable  = "lineᐧ"  // parameter of a body: a pointer to the line that its statements are at
+
 	ShareFunction = "Function" // primitive that takes a function of the program, for bodies to be given, and its name in front
 	ShareBody     = "Body"     // primitive that takes the function of a body
 )
@@ -23,10 +26,22 @@ type Unit struct {
 	Vars    []string // variables that Source declares
 	Imports []string // compiled packages that Source imports
 	Body    Body
-	Shows   bool              // the body hands the value of its last expression to the primitive Show
-	Names   map[string]string // function of Source or Body → what a person calls it, for traces
-	Notes   []string          // what the cell's author should know: things that differ from compiled Go
+	Shows   bool                // the body hands the value of its last expression to the primitive Show
+	Names   map[string]Function // functions of Source and Body that a person knows, for traces
+	Moves   []Move
+	Notes   []string // what the cell's author should know: things that differ from compiled Go
 }
+
+// Function is a function of the lowered program as a person knows it.
+type Function struct {
+	Name   string // "f", "T.M"; "" for a cell's statements
+	Cell   string // that declares it
+	Marker string // variable that holds the line that it was last at; "" for [Body.Line]
+}
+
+// Move makes a function take the place of one that was declared before it with the same signature: Variable, which that one
+// calls where it is set, is to be set to Function.
+type Move struct{ Variable, Function string }
 
 // Body is the function that runs a cell's statements. It stands on its own, so that the interpreter can forget it when they
 // have run: what it needs of the session's variables and functions it is given.
@@ -34,6 +49,7 @@ type Body struct {
 	Name   string
 	Source string   // the function's declaration
 	Params []string // names of its parameters: for a variable of the session a pointer to it, for a function that function
+	Line   *int     // the line that its statements are at; what it is given for the parameter [LineVariable]
 	Uses   []Declaration
 	Stays  bool // it has to be compiled beside the declarations: a type that mentions itself is another one when repeated
 }
@@ -47,7 +63,8 @@ type Declaration struct {
 // writer collects the parts of a unit.
 type writer struct {
 	types, vars, funcs []string
-	names              map[string]string
+	names              map[string]Function
+	moves              []Move
 	setup              []string // statements that tell the primitives of the declarations
 	body               string   // the function that runs the statements
 	notes              []string

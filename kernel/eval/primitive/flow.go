@@ -167,8 +167,8 @@ func (m *Machine) Sleep(d time.Duration) {
 }
 
 // Do runs a cell on the calling goroutine and returns the panic that ended it. Interrupted tells that it was an interrupt;
-// trace is the interpreter's trace of the panic, innermost function first.
-func (m *Machine) Do(run *cellio.Run, f func()) (p any, wasInterrupted bool, trace []string) {
+// trace are the functions of the cells that the panic left, innermost first.
+func (m *Machine) Do(run *cellio.Run, f func()) (p any, wasInterrupted bool, trace []Frame) {
 	id := m.begin(run)
 	defer m.end(run, id)
 	defer func() {
@@ -209,12 +209,8 @@ func (m *Machine) report(p any) {
 	if _, ok := p.(interrupted); ok {
 		return
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "panic in goroutine: %s\n", m.PanicText(translate(p)))
-	for _, f := range trace {
-		fmt.Fprintf(&b, "    in %s\n", f)
-	}
-	_, _ = cellio.Stderr.Write([]byte(b.String()))
+	lines := m.traceback("panic in goroutine: "+m.PanicText(translate(p)), trace)
+	_, _ = cellio.Stderr.Write([]byte(strings.Join(lines, "\n") + "\n"))
 }
 
 // Guard returns a function like fn that may be called on a goroutine which compiled code started: there a panic would end

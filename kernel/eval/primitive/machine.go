@@ -35,14 +35,9 @@ type Machine struct {
 	deep  atomic.Pointer[cellio.Run] // see Leave
 	left  atomic.Pointer[cellio.Run] // the last run of which a goroutine was ended by that
 	shown atomic.Pointer[shown]
-	at    atomic.Pointer[Place]
 	trace *Trace
-}
 
-// Place is a line of a cell.
-type Place struct {
-	Cell int64
-	Line int
+	traceback func(head string, frames []Frame) []string
 }
 
 type shown struct {
@@ -57,6 +52,8 @@ type Config struct {
 	Symbols map[string]map[string]reflect.Value
 	// Trace is where the interpreter writes the traces of panics.
 	Trace *Trace
+	// Traceback writes a panic down, as the error of a cell does. Default: its head.
+	Traceback func(head string, frames []Frame) []string
 	// Flush sends pending output; it is called before the process ends.
 	Flush func()
 	// Exit ends the process. Default os.Exit.
@@ -74,12 +71,16 @@ func New(c Config) *Machine {
 		wrappers:     newWrappers(c.Symbols),
 		stop:         func(bool) {},
 		trace:        c.Trace,
+		traceback:    c.Traceback,
 
 		tasks:      map[*cellio.Run]int{},
 		interrupts: map[*cellio.Run]bool{},
 	}
 	if m.trace == nil {
 		m.trace = &Trace{}
+	}
+	if m.traceback == nil {
+		m.traceback = func(head string, _ []Frame) []string { return []string{head} }
 	}
 	if m.exit == nil {
 		m.exit = os.Exit
@@ -92,17 +93,6 @@ func New(c Config) *Machine {
 
 // OnStop sets the function that sets the lowered program's stop variable. Call it before the first cell runs.
 func (m *Machine) OnStop(set func(bool)) { m.stop = set }
-
-// At notes which line of a cell's own statements runs.
-func (m *Machine) At(cell int64, line int) { m.at.Store(&Place{cell, line}) }
-
-// Where returns the last line noted by At.
-func (m *Machine) Where() Place {
-	if p := m.at.Load(); p != nil {
-		return *p
-	}
-	return Place{}
-}
 
 // Show takes the values of a cell's last expression.
 func (m *Machine) Show(cell int64, values ...any) { m.shown.Store(&shown{cell, values}) }

@@ -1,6 +1,8 @@
 package primitive
 
 import (
+	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 )
@@ -8,13 +10,27 @@ import (
 // maxTrace is how many functions of a panic's trace are kept; deep recursion has more.
 const maxTrace = 32
 
-// Trace takes what the interpreter writes while a panic leaves its functions: a line for each, innermost first, written by
-// the goroutine that panics. Name turns the function names of the lowered program into the cells'.
-type Trace struct {
-	Name func(lowered string) string
+// Frame is a function of the cells that a panic left.
+type Frame struct {
+	Function string // "f", "T.M"; "" for a cell's statements
+	Cell     string // "cell 3"
+	Line     int    // where it was, 0 where that is not known
+}
 
-	mu    sync.Mutex
-	lines map[int64][]string
+// Trace takes what the interpreter writes while a panic leaves its functions: a line for each, innermost first, written by
+// the goroutine that panics. Function knows the functions of the lowered program by name.
+type Trace struct {
+	Function func(lowered string) (Frame, bool)
+
+	mu     sync.Mutex
+	panics map[int64]*passage
+}
+
+// passage is a panic on its way through a goroutine's functions.
+type passage struct {
+	compiled [][]Frame // before the first interpreted function, before the second, …
+	frames   []Frame
+	written  int
 }
 
 // Write takes a line.
@@ -24,40 +40,102 @@ func (t *Trace) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	name, _, _ := strings.Cut(rest, "(")
+	id := goroutineID()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.lines == nil {
-		t.lines = map[int64][]string{}
+	g := t.panics[id]
+	if g == nil {
+		g = &passage{compiled: stack()}
+		if t.panics == nil {
+			t.panics = map[int64]*passage{}
+		}
+		t.panics[id] = g
 	}
-	id := goroutineID()
-	if len(t.lines[id]) < maxTrace {
-		t.lines[id] = append(t.lines[id], strings.TrimSuffix(name, ".func"))
+	g.pass()
+	if len(g.frames) > maxTrace || t.Function == nil {
+		return len(p), nil
+	}
+	if f, ok := t.Function(strings.TrimRight(strings.ReplaceAll(name, ".func", ""), ".")); ok {
+		g.add(f)
 	}
 	return len(p), nil
 }
 
-// take returns the trace of the calling goroutine's panic, each function once in a row.
-func (t *Trace) take() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	id := goroutineID()
-	lines := t.lines[id]
-	delete(t.lines, id)
-	var out []string
-	for _, l := range lines {
-		name := l
-		if t.Name != nil {
-			name = t.Name(strings.TrimRight(strings.ReplaceAll(l, ".func", ""), "."))
-		}
-		if name != "" && (len(out) == 0 || out[len(out)-1] != name) {
-			out = append(out, name)
+// pass adds the compiled functions that called into the panic before the next interpreted one.
+func (g *passage) pass() {
+	if g.written < len(g.compiled) {
+		for _, f := range g.compiled[g.written] {
+			g.add(f)
 		}
 	}
-	return out
+	g.written++
+}
+
+// add adds a function, unless it is the one before: a literal, or a recursion.
+func (g *passage) add(f Frame) {
+	if n := len(g.frames); n > 0 && g.frames[n-1].Function == f.Function && g.frames[n-1].Cell == f.Cell {
+		return
+	}
+	g.frames = append(g.frames, f)
+}
+
+// take returns the trace of the calling goroutine's panic and forgets it.
+func (t *Trace) take() []Frame {
+	id := goroutineID()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	g := t.panics[id]
+	if g == nil {
+		g = &passage{compiled: stack()}
+	}
+	delete(t.panics, id)
+	for g.written < len(g.compiled) {
+		g.pass()
+	}
+	return g.frames
 }
 
 func (t *Trace) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.lines, goroutineID())
+	delete(t.panics, goroutineID())
+}
+
+// interpreted is the function of yaegi that runs one of the lowered program.
+const interpreted = "yaegi/interp.runCfg"
+
+// stack finds the compiled functions of cells on the calling goroutine's stack, innermost first, in groups that interpreted
+// ones divide. While a panic is on its way the functions that it has left are still there. The compiler has been told the cells'
+// names and lines.
+func stack() [][]Frame {
+	var pcs [2048]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
+	groups := [][]Frame{nil}
+	for {
+		f, more := frames.Next()
+		file := filepath.Base(f.File)
+		switch {
+		case strings.HasSuffix(f.Function, interpreted):
+			groups = append(groups, nil)
+		case strings.HasPrefix(file, "cell ") || strings.HasPrefix(file, "expression "):
+			last := len(groups) - 1
+			groups[last] = append(groups[last], Frame{compiledName(f.Function), file, f.Line})
+		}
+		if !more {
+			return groups
+		}
+	}
+}
+
+// compiledName is what a person calls a compiled function of a cell; "" for its statements.
+func compiledName(function string) string {
+	name := function[strings.LastIndexByte(function, '/')+1:]
+	_, name, _ = strings.Cut(name, ".")
+	if i := strings.Index(name, ".func"); i >= 0 {
+		name = name[:i]
+	}
+	if strings.Contains(name, "ᐧ") {
+		return ""
+	}
+	return strings.NewReplacer("(*", "", ")", "").Replace(name)
 }

@@ -1,0 +1,81 @@
+package eval
+
+import (
+	"fmt"
+	"strings"
+
+	"cancha/kernel/eval/lower"
+	"cancha/kernel/eval/primitive"
+)
+
+// marked is a function of the lowered program and the line that it is at.
+type marked struct {
+	lower.Function
+	line *int
+}
+
+// remember keeps what a traceback may want to know of a unit's functions.
+func (p *Program) remember(unit *lower.Unit) {
+	for name, f := range unit.Names {
+		m := marked{f, unit.Body.Line}
+		if f.Marker != "" {
+			m.line = nil
+			if v := p.back.Variable(f.Marker); v.IsValid() {
+				m.line, _ = v.Addr().Interface().(*int)
+			}
+		}
+		p.names.Store(name, m)
+	}
+}
+
+// frame tells a function of the lowered program, and where it is.
+func (p *Program) frame(lowered string) (primitive.Frame, bool) {
+	v, ok := p.names.Load(lowered)
+	if !ok {
+		return primitive.Frame{}, false
+	}
+	m := v.(marked)
+	f := primitive.Frame{Function: m.Name, Cell: m.Cell}
+	if m.line != nil {
+		f.Line = *m.line
+	}
+	return f, true
+}
+
+// traceback writes down a panic: the functions of the cells that it left, innermost first, and the line that it came from.
+func (p *Program) traceback(head string, frames []primitive.Frame) []string {
+	lines := []string{head}
+	for _, f := range frames {
+		if f.Function == "" {
+			lines = append(lines, "    at "+position(f))
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("    in %s (%s)", f.Function, position(f)))
+	}
+	if len(frames) == 0 || frames[0].Line == 0 {
+		return lines
+	}
+	return append(lines, p.sourceLine(frames[0])...)
+}
+
+func position(f primitive.Frame) string {
+	if f.Line == 0 {
+		return f.Cell
+	}
+	return fmt.Sprintf("%s:%d", f.Cell, f.Line)
+}
+
+// sourceLine is a line of a cell, with a caret below its first character.
+func (p *Program) sourceLine(f primitive.Frame) []string {
+	code, ok := p.sources.Load(f.Cell)
+	if !ok {
+		return nil
+	}
+	source := strings.Split(code.(string), "\n")
+	if f.Line > len(source) {
+		return nil
+	}
+	text := strings.TrimRight(source[f.Line-1], "\r")
+	indent := text[:len(text)-len(strings.TrimLeft(text, " \t"))]
+	return []string{fmt.Sprintf("%5d | %s", f.Line, text), "      | " + indent + "^"}
+}
