@@ -12,10 +12,9 @@ import (
 )
 
 // A plugin's code is compiled for dynamic linking, where the register R15 belongs to the linker between two accesses to
-// global variables. Assembly by hand may use it; the assembler then refuses the file. Most such modules have a tag that
-// switches their assembly off, but a tag holds for all modules of a build: with noasm gonum would lose its own too, which
-// is fine. So a module that is refused is copied into the workspace with that tag's name changed, in its build constraints, to
-// one that is set.
+// global variables. Assembly that uses it is refused by the assembler. Most such modules have a tag that switches their
+// assembly off; but a tag holds for all modules of a build, and noasm would take away gonum's too, which is in order. So a module
+// that is refused is copied into the workspace, with that tag changed in its build constraints to the workspace's own, which is set.
 
 var clobbered = regexp.MustCompile(`when dynamic linking, R15 is clobbered`)
 
@@ -33,7 +32,8 @@ func (b *build) withoutAssembly(ctx context.Context, all []listed, replaced map[
 		if err := copyModule(p.Module.Dir, copied); err != nil {
 			return false, fmt.Errorf("copy %s: %w", p.Module.Path, err)
 		}
-		if _, err := b.command(ctx, "replacing "+p.Module.Path, "mod", "edit", "-replace="+p.Module.Path+"="+copied); err != nil {
+		relative := "../" + modulesName + "/" + p.Module.Path
+		if _, err := b.command(ctx, "replacing "+p.Module.Path, "mod", "edit", "-replace="+p.Module.Path+"="+relative); err != nil {
 			return false, err
 		}
 		changed = true
@@ -94,7 +94,7 @@ func (b *build) addModules(ctx context.Context) error {
 			return err
 		}
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); errors.Is(err, fs.ErrNotExist) {
-			return obstacle(err, "%s holds no Go module: it has no go.mod (\"go mod init\" makes one)", dir)
+			return obstacle(err, "\"go mod init\" makes one", "%s holds no Go module, because it has no go.mod", dir)
 		}
 		if _, err := b.command(ctx, "adding "+m.Path, "mod", "edit", "-replace="+m.Path+"="+dir); err != nil {
 			return err

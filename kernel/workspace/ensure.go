@@ -29,12 +29,18 @@ func (w *Workspace) Close() { w.lock.close() }
 // Find returns the workspace for some added modules if it is whole, ErrNone if it could be built, an *Obstacle if it
 // cannot. It builds nothing.
 func (s *Store) Find(ctx context.Context, modules []Module) (*Workspace, error) {
+	w, _, err := s.find(ctx, modules)
+	return w, err
+}
+
+// find also returns how it would be built, with ErrNone.
+func (s *Store) find(ctx context.Context, modules []Module) (*Workspace, plan, error) {
 	if w := s.remembered(modules); w != nil {
-		return w, nil
+		return w, plan{}, nil
 	}
 	p, err := s.plan(ctx, modules)
 	if err != nil {
-		return nil, err
+		return nil, p, err
 	}
 	for n := range generations {
 		dir := s.place(p.key, n)
@@ -43,22 +49,18 @@ func (s *Store) Find(ctx context.Context, modules []Module) (*Workspace, error) 
 		}
 		if w := s.use(dir); w != nil {
 			s.remember(modules, dir)
-			return w, nil
+			return w, p, nil
 		}
 	}
-	return nil, ErrNone
+	return nil, p, ErrNone
 }
 
 // Ensure returns the workspace for some added modules and builds it if it is not whole; say is told how far that is, a line
 // at a time, from any goroutine. Another process that builds it is waited for. An *Obstacle says why there can be none.
 func (s *Store) Ensure(ctx context.Context, modules []Module, say func(line string)) (*Workspace, error) {
-	w, err := s.Find(ctx, modules)
+	w, p, err := s.find(ctx, modules)
 	if !errors.Is(err, ErrNone) {
 		return w, err
-	}
-	p, err := s.plan(ctx, modules)
-	if err != nil {
-		return nil, err
 	}
 	if err := os.MkdirAll(s.folder, 0o755); err != nil {
 		return nil, storage(s.folder, err)
@@ -74,7 +76,7 @@ func (s *Store) Ensure(ctx context.Context, modules []Module, say func(line stri
 		}
 		return w, err
 	}
-	return nil, obstacle(nil, "the engine that compiles cells is damaged, and sessions use it: close all notebooks, %s", again)
+	return nil, obstacle(nil, "close all notebooks"+again, "the engine that compiles cells is damaged, and sessions use it")
 }
 
 // generations is how many folders a key may have: one that is damaged cannot be rebuilt while a session uses it, so the next
@@ -96,6 +98,8 @@ func (s *Store) use(dir string) *Workspace {
 	}
 	if ok, err := l.share(); ok && err == nil && l.current() {
 		if m, _, err := whole(dir); err == nil {
+			now := time.Now()
+			_ = os.Chtimes(dir+".lock", now, now) // by which the latest used are known; one that can only be read is not swept
 			return &Workspace{Manifest: m, Dir: dir, lock: l}
 		}
 	}

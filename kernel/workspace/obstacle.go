@@ -9,25 +9,29 @@ import (
 	"syscall"
 )
 
-// Obstacle is why there can be no workspace, as a person needs it: one sentence that says what is missing and what to do.
+// Obstacle is why there can be no workspace, as a person needs it: what is missing, and what to do about it. As an error it is
+// one sentence of both.
 type Obstacle struct {
-	Sentence string
-	Cause    error // may be nil
+	Fault  string
+	Advice string
+	Cause  error // may be nil
 }
 
-func (o *Obstacle) Error() string { return o.Sentence }
+func (o *Obstacle) Error() string { return o.Fault + ": " + o.Advice }
 
 func (o *Obstacle) Unwrap() error { return o.Cause }
 
-// again is how most sentences end.
-const again = `then run "cancha install"`
+// again ends most advice.
+const again = `, then run "cancha install"`
 
-func obstacle(cause error, format string, args ...any) *Obstacle {
-	return &Obstacle{fmt.Sprintf(format, args...), cause}
+// obstacle returns one whose cause may be nil. The format is the fault's.
+func obstacle(cause error, advice, format string, args ...any) *Obstacle {
+	return &Obstacle{fmt.Sprintf(format, args...), advice, cause}
 }
 
 // storage explains an error of our own in reading and writing below a folder.
 func storage(dir string, err error) error {
+	const place = "the engine that compiles cells is kept in %s, which "
 	var known *Obstacle
 	switch {
 	case err == nil, errors.As(err, &known):
@@ -35,44 +39,43 @@ func storage(dir string, err error) error {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return noRoom(dir, err)
 	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
-		return obstacle(err, "the engine that compiles cells is kept in %s, which cannot be written: set XDG_CACHE_HOME to a folder of your own, %s", dir, again)
+		return obstacle(err, "set XDG_CACHE_HOME to a folder of your own"+again, place+"cannot be written", dir)
 	case errors.Is(err, syscall.ENOTDIR):
-		return obstacle(err, "the engine that compiles cells is kept in %s, which is below a file: set XDG_CACHE_HOME to a folder, %s", dir, again)
+		return obstacle(err, "set XDG_CACHE_HOME to a folder"+again, place+"is below a file", dir)
 	}
-	return obstacle(err, "the engine that compiles cells could not be kept in %s: %v", dir, err)
+	return obstacle(err, "set XDG_CACHE_HOME to another folder"+again, place+"does not work (%v)", dir, err)
 }
 
 func noRoom(dir string, cause error) error {
-	return obstacle(cause, "the disk that has %s or the caches of Go is full, and the engine that compiles cells takes about 1 GB of it: free some room, %s", dir, again)
+	return obstacle(cause, "free 1 GB"+again, "there is no room left for the engine that compiles cells, in %s or in Go's caches", dir)
 }
 
-// complaint is a pattern in what the go command says, and the sentence for it; %[1]s is what the pattern's group holds.
+// complaint is a pattern in what the go command says, with the fault, where %s is what the pattern's group holds, and the advice.
 type complaint struct {
-	pattern  *regexp.Regexp
-	sentence string
+	pattern       *regexp.Regexp
+	fault, advice string
 }
 
 func complaints() []complaint {
-	c := func(pattern, sentence string) complaint { return complaint{regexp.MustCompile(pattern), sentence} }
+	c := func(pattern, fault, advice string) complaint {
+		return complaint{regexp.MustCompile(pattern), fault, advice + again}
+	}
+	const libraries = "install the C library's development files (Debian: build-essential, Fedora: glibc-devel, macOS: xcode-select --install)"
 	return []complaint{
-		c(`fatal error: (\S+\.h): No such file`,
-			"the C compiler lacks the header %[1]s: install the C library's development files (Debian: build-essential, Fedora: glibc-devel, macOS: xcode-select --install), "+again),
-		c(`(?:C compiler|exec:) "([^"]+)"(?: not found|: executable file not found)`,
-			"the C compiler %[1]s was not found: install gcc or clang, "+again),
+		c(`fatal error: (\S+\.h): No such file`, "the C compiler lacks the header %s", libraries),
+		c(`(?:C compiler|exec:) "([^"]+)"(?: not found|: executable file not found)`, "the C compiler %s was not found", "install gcc or clang"),
 		c(`module lookup disabled by (GOPROXY=off)`,
-			"a module that the engine is built from is not in the module cache, and %[1]s forbids to fetch it: allow it once, "+again),
-		c(`(no such host|connection refused|network is unreachable|i/o timeout|TLS handshake timeout|proxyconnect tcp[^\n]*|x509: [^\n]*|EOF$|\b(?:403|404|407|410|5\d\d) [A-Z][^\n]*)`,
-			"a module that the engine is built from is not in the module cache and could not be fetched (%[1]s): connect to the network once, or set GOPROXY, "+again),
-		c(`signal: (killed)`,
-			"the system ended the compiler (%[1]s), most likely for want of memory: free some, "+again),
-		c(`((?:open|mkdir|create|rename|failed to \w+)[^\n]*(?:read-only file system|permission denied))`,
-			"Go's caches cannot be written (%[1]s): set GOCACHE and GOMODCACHE to folders of your own, "+again),
-		c(`\bld(?:\.\w+)?: ((?:cannot find|unable to find|library)[^\n]*)`,
-			"the C compiler cannot link (%[1]s): install the C library's development files, "+again),
+			"a module that the engine is built from is not in the module cache, and %s forbids to fetch it", "allow it once"),
+		c(`(no such host|connection refused|network is unreachable|i/o timeout|TLS handshake timeout|proxyconnect tcp[^\n]*|x509: [^\n]*|\b(?:40[0-9]|410|5\d\d) [A-Z][^\n]*)`,
+			"a module that the engine is built from is not in the module cache and could not be fetched (%s)", "connect to the network once, or set GOPROXY"),
+		c(`signal: (killed)`, "the system ended the compiler (%s), most likely for want of memory", "free some"),
+		c(`((?:open|mkdir|create|rename|failed to \w+)[^\n]*(?:read-only file system|permission denied|not a directory))`,
+			"Go's caches cannot be written (%s)", "set GOCACHE and GOMODCACHE to folders of your own"),
+		c(`\bld(?:\.\w+)?: ((?:cannot find|unable to find|library)[^\n]*)`, "the C compiler cannot link (%s)", libraries),
 	}
 }
 
-// explain turns a go command that failed into a sentence. doing is what it was for; output is what it said, kept is where
+// explain turns a go command that failed into an Obstacle. doing is what it was for; output is what it said, kept is where
 // that can be read.
 func explain(doing, output, kept, dir string, cause error) error {
 	if strings.Contains(output, "no space left on device") || strings.Contains(output, "disk quota exceeded") {
@@ -80,10 +83,10 @@ func explain(doing, output, kept, dir string, cause error) error {
 	}
 	for _, c := range complaints() {
 		if m := c.pattern.FindStringSubmatch(output); m != nil {
-			return obstacle(cause, c.sentence, m[1])
+			return obstacle(cause, c.advice, c.fault, m[1])
 		}
 	}
-	return obstacle(cause, "%s failed (%s); all that was said is in %s", doing, telling(output, cause), kept)
+	return obstacle(cause, "all that was said is in "+kept, "%s failed (%s)", doing, telling(output, cause))
 }
 
 // telling picks the line of a failure that says most: the first that is neither a heading nor progress.

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -38,6 +39,7 @@ func newProgress(doing, file string, say func(string)) *progress {
 func (p *progress) close() {
 	close(p.done)
 	p.over.Wait()
+	_ = os.Remove(p.file) // the next build writes its own
 }
 
 func (p *progress) tell() {

@@ -58,7 +58,7 @@ func New(c Config) *Store {
 	if s.folder == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
-			s.lost = obstacle(err, "there is no cache folder to keep the engine in that compiles cells (%v): set HOME, %s", err, again)
+			s.lost = obstacle(err, "set HOME"+again, "there is no cache folder to keep the engine in that compiles cells (%v)", err)
 		}
 		s.folder = filepath.Join(cache, "cancha", "engines")
 	}
@@ -140,7 +140,7 @@ func (s *Store) key(p plan) (string, error) {
 		}
 	}
 	text, err := json.Marshal([]any{
-		layout, s.version, sum, s.program, s.packages(), tags, p.tools.version, p.tools.fixed(p.cc), p.cc.version, p.modules, local,
+		layout, s.version, sum, s.program, s.packages(), p.flags("build"), p.tools.version, p.tools.fixed(p.cc), p.cc.version, p.modules, local,
 	})
 	if err != nil {
 		return "", err

@@ -48,8 +48,8 @@ func (s *Store) findToolchain(ctx context.Context, least string) (toolchain, err
 		}
 	}
 	if first == nil {
-		first = obstacle(nil, "no Go toolchain was found, which compiling cells takes: install Go %s or newer from https://go.dev/dl, %s",
-			strings.TrimPrefix(least, "go"), again)
+		first = obstacle(nil, fmt.Sprintf("install Go %s or newer from https://go.dev/dl%s", strings.TrimPrefix(least, "go"), again),
+			"no Go toolchain was found, which compiling cells takes")
 	}
 	return toolchain{}, first
 }
@@ -112,11 +112,11 @@ func executable(name string) bool {
 func askGo(ctx context.Context, command string, environ []string) (toolchain, error) {
 	out, err := output(ctx, environ, command, "env", "-json")
 	if err != nil {
-		return toolchain{}, obstacle(err, "the go command %s does not work (%v): mend it or install Go from https://go.dev/dl, %s", command, err, again)
+		return toolchain{}, obstacle(err, "mend it, or install Go from https://go.dev/dl"+again, "the go command %s does not work (%v)", command, err)
 	}
 	t := toolchain{command: command}
 	if err := json.Unmarshal(out, &t.vars); err != nil {
-		return t, obstacle(err, "%s is not Go's command (\"go env -json\" printed no JSON): install Go from https://go.dev/dl, %s", command, again)
+		return t, obstacle(err, "install Go from https://go.dev/dl"+again, "%s is not Go's command (\"go env -json\" printed no JSON)", command)
 	}
 	t.root, t.tools = t.vars["GOROOT"], t.vars["GOTOOLDIR"]
 	t.version, _, _ = strings.Cut(t.vars["GOVERSION"], " ") // experiments follow a blank
@@ -129,12 +129,12 @@ func askGo(ctx context.Context, command string, environ []string) (toolchain, er
 // suits reports what is wrong with a toolchain. One built from Go's development has no number and is taken for new enough.
 func (t toolchain) suits(least string) error {
 	if version.IsValid(t.version) && version.Compare(t.version, least) < 0 {
-		return obstacle(nil, "%s in %s is too old, because compiling cells takes Go %s or newer: install that from https://go.dev/dl, %s",
-			t.version, t.root, strings.TrimPrefix(least, "go"), again)
+		return obstacle(nil, "install that from https://go.dev/dl"+again, "%s in %s is too old, because compiling cells takes Go %s or newer",
+			t.version, t.root, strings.TrimPrefix(least, "go"))
 	}
 	for _, tool := range []string{t.compile(), t.link()} {
 		if !executable(tool) {
-			return obstacle(nil, "the Go installation in %s is incomplete (no %s): install Go again from https://go.dev/dl, %s", t.root, tool, again)
+			return obstacle(nil, "install Go again from https://go.dev/dl"+again, "the Go installation in %s is incomplete (it has no %s)", t.root, tool)
 		}
 	}
 	return nil
@@ -166,13 +166,14 @@ func (s *Store) findCompiler(ctx context.Context, t toolchain) (compiler, error)
 			return compiler{}, ctx.Err()
 		}
 		if err != nil {
-			return compiler{}, obstacle(err, "the C compiler %s does not work (%v): mend it or set CC to another, %s", program, err, again)
+			return compiler{}, obstacle(err, "mend it, or set CC to another"+again, "the C compiler %s does not work (%v)", program, err)
 		}
 		first, _, _ := bytes.Cut(out, []byte("\n"))
 		words[0] = program
 		return compiler{strings.Join(words, " "), string(first)}, nil
 	}
-	return compiler{}, obstacle(nil, "no C compiler was found, which loading compiled cells takes: install gcc or clang (Debian: build-essential, macOS: xcode-select --install), %s", again)
+	return compiler{}, obstacle(nil, "install gcc or clang (Debian: build-essential, macOS: xcode-select --install)"+again,
+		"no C compiler was found, which loading compiled cells takes")
 }
 
 // lookPath finds a program as a shell in the person's environment would, "" if there is none.

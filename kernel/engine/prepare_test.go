@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"cancha/kernel/cell"
+)
+
+// newPreparedEngine returns an engine whose preparation is f.
+func newPreparedEngine(t *testing.T, f func(ctx context.Context, say func(string))) (*Engine, *recorder) {
+	t.Helper()
+	rec := &recorder{text: map[int64]map[string]string{}}
+	e := New(Config{Sink: rec.sink, Prepare: f, Command: func() *exec.Cmd {
+		c := exec.Command(os.Args[0])
+		c.Env = append(os.Environ(), "CANCHA_TEST_ENGINE=yes")
+		return c
+	}})
+	t.Cleanup(func() { e.Close() })
+	return e, rec
+}
+
+// until polls: what a cell shows comes while it waits, and nobody tells the test of it.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("not in time: %s", what)
+		}
+	}
+}
+
+func TestCellWaitsForPreparation(t *testing.T) {
+	step := make(chan string)
+	e, rec := newPreparedEngine(t, func(_ context.Context, say func(string)) {
+		for line := range step {
+			say(line)
+		}
+	})
+	if _, err := e.Complete(t.Context(), cell.Question{Code: "fm"}); !errors.Is(err, errPreparing) {
+		t.Errorf("a question meanwhile: got %v, want errPreparing", err)
+	}
+	end := make(chan cell.Result)
+	go func() { end <- run(t, e, 1, "print done") }()
+	step <- "building: 10 of 20"
+	until(t, "the first line", func() bool { return rec.get(1, "stderr") == "building: 10 of 20" })
+	step <- "built"
+	until(t, "the second line", func() bool { return strings.Contains(rec.get(1, "stderr"), "\rbuilt ") })
+	close(step)
+	if r := <-end; r.Status != cell.OK || rec.get(1, "stdout") != "done" {
+		t.Errorf("got %v, %q", r.Err, rec.get(1, "stdout"))
+	}
+	if got, want := rec.get(1, "stderr"), "building: 10 of 20\rbuilt             \n"; got != want {
+		t.Errorf("stderr: got %q, want %q", got, want)
+	}
+	if r := run(t, e, 2, "print again"); r.Status != cell.OK || rec.get(2, "stderr") != "" {
+		t.Errorf("the next cell: got %v, %q", r.Err, rec.get(2, "stderr"))
+	}
+}
+
+// What takes a moment is not worth a word.
+func TestShortPreparationIsSilent(t *testing.T) {
+	e, rec := newPreparedEngine(t, func(_ context.Context, say func(string)) { say("looking") })
+	if r := run(t, e, 1, "print x"); r.Status != cell.OK || rec.get(1, "stderr") != "" {
+		t.Errorf("got %v, %q", r.Err, rec.get(1, "stderr"))
+	}
+}
+
+// An interrupt ends the cell's wait, and the preparation goes on for the next one.
+func TestInterruptWhilePreparing(t *testing.T) {
+	finish := make(chan bool)
+	e, rec := newPreparedEngine(t, func(_ context.Context, say func(string)) { say("building"); <-finish })
+	end := make(chan cell.Result)
+	go func() { end <- run(t, e, 1, "print x") }()
+	until(t, "progress", func() bool { return rec.get(1, "stderr") == "building" })
+	e.Interrupt()
+	if r := <-end; r.Status != cell.Failed || r.Err.Name != "interrupted" {
+		t.Errorf("got %+v, want an interrupted cell", r)
+	}
+	close(finish)
+	if r := run(t, e, 2, "print y"); r.Status != cell.OK || rec.get(2, "stdout") != "y" {
+		t.Errorf("the next cell: got %v, %q", r.Err, rec.get(2, "stdout"))
+	}
+}
+
+// A shutdown does not wait for a build: it ends it.
+func TestCloseEndsPreparation(t *testing.T) {
+	ended := make(chan error, 1)
+	e, _ := newPreparedEngine(t, func(ctx context.Context, _ func(string)) { <-ctx.Done(); ended <- ctx.Err() })
+	e.Close()
+	if err := <-ended; err == nil {
+		t.Error("its context did not end")
+	}
+	if r := run(t, e, 1, "print x"); r.Status != cell.Failed {
+		t.Errorf("a cell after it: got %+v", r)
+	}
+}
