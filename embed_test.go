@@ -86,10 +86,12 @@ func needed(t *testing.T, dir, platform string) map[string]bool {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, name := range slices.Concat(p.GoFiles, p.CgoFiles, p.SFiles, p.HFiles, p.CFiles, p.EmbedFiles) {
-				if file := path.Join(filepath.ToSlash(room), name); room != "." || strings.HasSuffix(name, ".go") {
-					all[file] = true
-				}
+			files := slices.Concat(p.GoFiles, p.CgoFiles, p.SFiles, p.HFiles, p.CFiles)
+			if room != "." { // what the root embeds is what is looked into
+				files = append(files, p.EmbedFiles...)
+			}
+			for _, name := range files {
+				all[path.Join(filepath.ToSlash(room), name)] = true
 			}
 		}
 	}

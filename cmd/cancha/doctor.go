@@ -19,6 +19,7 @@ import (
 	"cancha/kernel/cell"
 	"cancha/kernel/client"
 	"cancha/kernel/wire"
+	"cancha/kernel/workspace"
 )
 
 // verdict is how a finding is to be taken.
@@ -47,20 +48,26 @@ func runDoctor(ctx context.Context, args []string) error {
 		return err
 	}
 	failed := false
-	for _, check := range []func(context.Context) finding{
-		checkKernelspec, checkLab, checkGo, checkGPU, checkBroker, checkDisk, checkKernel,
+	for _, check := range []func(context.Context) []finding{
+		one(checkKernelspec), one(checkLab), checkEngine, one(checkGPU), one(checkBroker), one(checkDisk), one(checkKernel),
 	} {
-		f := check(ctx)
-		fmt.Printf("%-5s %-12s %s\n", f.verdict, f.subject, f.found)
-		if f.verdict != good {
-			fmt.Printf("%18s → %s\n", "", f.advice)
+		for _, f := range check(ctx) {
+			fmt.Printf("%-5s %-12s %s\n", f.verdict, f.subject, f.found)
+			if f.verdict != good {
+				fmt.Printf("%18s → %s\n", "", f.advice)
+			}
+			failed = failed || f.verdict == failure
 		}
-		failed = failed || f.verdict == failure
 	}
 	if failed {
 		return errors.New("something above stands in the way of every notebook")
 	}
 	return nil
+}
+
+// one makes a check that finds one thing like those that find several.
+func one(check func(context.Context) finding) func(context.Context) []finding {
+	return func(ctx context.Context) []finding { return []finding{check(ctx)} }
 }
 
 // ask runs a program and returns the first line that it prints.
@@ -110,12 +117,35 @@ func checkLab(ctx context.Context) finding {
 	return finding{verdict: good, subject: "JupyterLab", found: v}
 }
 
-func checkGo(ctx context.Context) finding {
-	v, err := ask(ctx, "go", "env", "GOVERSION")
-	if err != nil {
-		return finding{warning, "Go toolchain", "no go command that runs in PATH", "cells run without one; https://go.dev/dl has it"}
+// checkEngine tells whether sessions compile cells, and what stands in the way where they do not.
+func checkEngine(ctx context.Context) []finding { return engineFindings(newStore().State(ctx)) }
+
+func engineFindings(s workspace.State) []finding {
+	const none = "cells run without one, but interpreted"
+	toolchain := finding{verdict: good, subject: "Go toolchain", found: s.GoVersion + " in " + s.Root}
+	compiler := finding{verdict: good, subject: "C compiler", found: s.Compiler}
+	engine := finding{verdict: warning, subject: "engine", advice: `"cancha install" builds it; a session does too, in its first cell`}
+	var o *workspace.Obstacle
+	switch {
+	case s.Err == nil:
+		engine = finding{verdict: good, subject: "engine", found: fmt.Sprintf("compiles cells: %.0f MB in %s", float64(s.Size)/1e6, s.Dir)}
+	case errors.As(s.Err, &o):
+		engine.found, engine.advice = "interprets cells: "+o.Fault, o.Advice
+	case errors.Is(s.Err, workspace.ErrNone):
+		engine.found = "not built for this program and toolchain"
+	default:
+		engine.found = s.Err.Error()
 	}
-	return finding{verdict: good, subject: "Go toolchain", found: v}
+	if s.GoVersion == "" {
+		toolchain = finding{warning, "Go toolchain", "none that will do", none}
+	}
+	if s.Compiler == "" {
+		compiler = finding{warning, "C compiler", "not found", none}
+	}
+	if s.GoVersion == "" { // it was not looked for
+		return []finding{toolchain, engine}
+	}
+	return []finding{toolchain, compiler, engine}
 }
 
 func checkGPU(ctx context.Context) finding {

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"net"
 	"strings"
 	"testing"
+
+	"cancha/kernel/workspace"
 )
 
 func TestCheckBroker(t *testing.T) {
@@ -50,13 +53,55 @@ func TestChecksWithoutPrograms(t *testing.T) {
 	t.Setenv("JUPYTER_PATH", "")
 	t.Setenv("JUPYTER_DATA_DIR", t.TempDir())
 	t.Setenv("VIRTUAL_ENV", t.TempDir())
-	for _, f := range []finding{checkKernelspec(t.Context()), checkLab(t.Context()), checkGo(t.Context())} {
+	for _, f := range []finding{checkKernelspec(t.Context()), checkLab(t.Context())} {
 		if f.verdict != warning || f.advice == "" || f.found == "" {
 			t.Errorf("%s: got %+v, want a warning with advice", f.subject, f)
 		}
 	}
 	if f := checkDisk(t.Context()); f.found == "" {
 		t.Errorf("disk: got %+v, want what is free", f)
+	}
+}
+
+func TestEngineFindings(t *testing.T) {
+	complete := workspace.State{GoVersion: "go1.26.8", Root: "/go", Compiler: "gcc 12", Dir: "/c/k", Size: 550_000_000}
+	for _, test := range []struct {
+		name string
+		cut  func(*workspace.State)
+		want verdict
+		says []string
+	}{
+		{"whole", func(*workspace.State) {}, good, []string{"go1.26.8 in /go", "gcc 12", "compiles cells: 550 MB in /c/k"}},
+		{"not built", func(s *workspace.State) { s.Err = workspace.ErrNone }, warning, []string{"not built", "cancha install"}},
+		{"no C compiler", func(s *workspace.State) {
+			s.Compiler, s.Err = "", &workspace.Obstacle{Fault: "no C compiler was found", Advice: "install gcc"}
+		}, warning, []string{"no C compiler was found", "install gcc", "not found"}},
+		{"no toolchain", func(s *workspace.State) {
+			*s = workspace.State{Err: &workspace.Obstacle{Fault: "no Go toolchain was found", Advice: "install Go"}}
+		}, warning, []string{"none that will do", "no Go toolchain was found", "install Go"}},
+		{"damaged", func(s *workspace.State) { s.Err = errors.New("damaged: bin/cancha is not what was built") }, warning, []string{"damaged", "cancha install"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := complete
+			test.cut(&s)
+			var text strings.Builder
+			last := good
+			for _, f := range engineFindings(s) {
+				text.WriteString(f.found + " " + f.advice + "\n")
+				last = f.verdict
+				if f.verdict != good && f.advice == "" {
+					t.Errorf("%s: no advice", f.subject)
+				}
+			}
+			if last != test.want {
+				t.Errorf("the engine's verdict: got %s, want %s", last, test.want)
+			}
+			for _, want := range test.says {
+				if !strings.Contains(text.String(), want) {
+					t.Errorf("got %s, want in it %q", text.String(), want)
+				}
+			}
+		})
 	}
 }
 

@@ -96,7 +96,9 @@ func (c *engineChoice) close() {
 func buildWorkspace(ctx context.Context, out io.Writer) error {
 	begin := time.Now()
 	l := ticker{out: out}
-	w, err := newStore().Ensure(ctx, nil, l.say)
+	store := newStore()
+	store.Mend(ctx)
+	w, err := store.Ensure(ctx, nil, l.say)
 	l.end()
 	if err != nil {
 		return err
