@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // To go/types each cell is a package main of its own. So that its errors tell apart the types that several cells call P, the
@@ -31,11 +32,17 @@ func (s *Scope) nameCells() (restore func()) {
 
 // plainNames writes marked types as a person knows them. Anew tells of names that the cell at hand declares.
 func (s *Scope) plainNames(text string, anew func(name string) bool) string {
+	if !strings.Contains(text, nameMark) {
+		return text
+	}
 	return markedType.ReplaceAllStringFunc(text, func(marked string) string {
 		m := markedType.FindStringSubmatch(marked)
 		cell, name, args := m[1], m[2], m[3]
-		o, ok := s.objects[name].(*types.TypeName)
-		if ok && !anew(name) && s.cells[o.Pkg()] == cell {
+		declares := func(o *types.TypeName) bool { return s.cells[o.Pkg()] == cell }
+		if !slices.ContainsFunc(s.called[name], declares) {
+			return name + args // a function, or a type of one
+		}
+		if o, ok := s.objects[name].(*types.TypeName); ok && !anew(name) && declares(o) {
 			return name + args
 		}
 		return name + args + " (" + cell + ")"

@@ -59,6 +59,27 @@ func TestDeclared(t *testing.T) {
 	}
 }
 
+// TestAskOldTypes names such types in inspections and in the signatures of completions.
+func TestAskOldTypes(t *testing.T) {
+	s := session(t, "type P struct{ Next *P; X int }\nfunc (p P) M(q P) {}\nvar old P\nfunc use(p P) []P { return nil }", "type P struct{}\nvar fresh P\nfunc (p P) N() P { return p }")
+	for code, want := range map[string]string{
+		"old": "var old P (cell 1)", "fresh": "var fresh P", "use": "func use(p P (cell 1)) []P (cell 1)", "P": "type P struct {}\nfunc (P).N() P",
+		"old.M": "func (P (cell 1)).M(q P (cell 1))", "old.Next": "field Next *P (cell 1)", "fresh.N": "func (P).N() P",
+	} {
+		in := s.Inspect(code, len(code), 0)
+		text, _ := in.Data["text/plain"].(string)
+		if got, _, _ := strings.Cut(text, "\ndeclared in"); got != want {
+			t.Errorf("%s: got %q, want %q", code, got, want)
+		}
+	}
+	for code, want := range map[string]string{"us": "(p P (cell 1)) []P (cell 1)", "fres": "P", "old.Nex": "*P (cell 1)"} {
+		c := s.Complete(code, len(code))
+		if len(c.Matches) == 0 || c.Matches[0].Signature != want {
+			t.Errorf("%s: got %+v, want the signature %q", code, c.Matches, want)
+		}
+	}
+}
+
 func TestMark(t *testing.T) {
 	s := session(t, "x := 1\ntype T struct{}")
 	undo := s.Mark()

@@ -16,6 +16,7 @@ import (
 func (s *Scope) Complete(code string, cursor int) cell.Completion {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer s.nameCells()()
 	at := locate(code, byteOffset(code, cursor))
 	none := cell.Completion{Matches: []cell.Match{}, Start: cursor, End: cursor}
 	if at.number || at.text && !at.path {
@@ -30,6 +31,9 @@ func (s *Scope) Complete(code string, cursor int) cell.Completion {
 		}
 	}
 	matches := found.matching(code[at.start:at.cursor])
+	for i := range matches {
+		matches[i].Signature = s.plainNames(matches[i].Signature, func(string) bool { return false })
+	}
 	if len(matches) == 0 {
 		return none
 	}
@@ -129,9 +133,9 @@ func brief(o types.Object) string {
 	return ""
 }
 
-// qualifier writes packages by their names and leaves out the cells' own.
+// qualifier writes packages by their names and leaves out the cells' own, but for their marks (see nameCells).
 func qualifier(p *types.Package) string {
-	if p.Path() == "main" {
+	if p.Name() == "main" {
 		return ""
 	}
 	return p.Name()

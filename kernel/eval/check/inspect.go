@@ -16,6 +16,7 @@ import (
 func (s *Scope) Inspect(code string, cursor, detail int) cell.Inspection {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer s.nameCells()()
 	at := locate(code, byteOffset(code, cursor))
 	if at.text || at.number {
 		return cell.Inspection{}
@@ -54,7 +55,8 @@ func (s *Scope) inspectName(code string, at place, name call, detail int) cell.I
 		return cell.Inspection{}
 	}
 	from := owner(b.cell.Info, id, around)
-	return s.explain(declarationOf(o, from), o, s.written(o, from, b), detail)
+	declaration := s.plainNames(declarationOf(o, from), func(name string) bool { return b.declared[name] })
+	return s.explain(declaration, o, s.written(o, from, b), detail)
 }
 
 // unimported is the package of the standard library by that name, nil if there is not exactly one.
