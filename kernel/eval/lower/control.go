@@ -516,8 +516,9 @@ func (f *fn) rangeFunc(s *ast.RangeStmt, sig *types.Signature, label string) {
 		params = append(params, names[i]+" "+f.typ(elems[i]))
 	}
 	b := &branchable{loop: true, label: label, state: f.l.unique("left")}
-	x := operand(f.expr(s.X))
-	f.line("{ var %s int", b.state)
+	x := f.l.unique("x") // the interpreter does not call what stands in parentheses at the beginning of a statement
+	f.line("{ var %s %s = %s", x, f.typ(f.typeOf(s.X)), f.expr(s.X))
+	f.line("var %s int", b.state)
 	f.line("%s(func(%s) bool {", x, strings.Join(params, ", "))
 	f.out.WriteString(checkText)
 	f.out.WriteString(first)

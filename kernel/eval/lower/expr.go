@@ -153,7 +153,12 @@ func (f *fn) funcValue(x *ast.Ident, o *types.Func) string {
 	if inst, ok := f.info.Instances[x]; ok {
 		t = inst.Type
 	}
-	return fmt.Sprintf("%s.Value(%s).(%s)", runtimeAlias, name, f.typ(t))
+	// In a function of its own: where the interpreter comes upon a function that is declared later, it reads the function around
+	// it twice, and then does not call what a literal has asserted.
+	typ := f.typ(t)
+	return f.l.helper("value "+name, "value", func(helper string) string {
+		return fmt.Sprintf("func %s() %s { return %s.Value(%s).(%s) }", helper, typ, runtimeAlias, name, typ)
+	}) + "()"
 }
 
 // funcName is the name by which a function is called; own tells that it is one of the lowered program.

@@ -306,6 +306,21 @@ func (f *fn) opAssign(s *ast.AssignStmt) {
 	} else {
 		value = f.conv(rhs, f.typeOf(lhs))
 	}
+	if _, plain := ast.Unparen(lhs).(*ast.Ident); !plain && hasCall(rhs) { // its calls come before variables on the left are looked at
+		f.line("{")
+		defer f.line("}")
+		if hasCall(lhs) {
+			place := f.place(lhs)
+			f.line("%s = %s %s (%s)", place, place, strings.TrimSuffix(s.Tok.String(), "="), value)
+			return
+		}
+		t := f.typeOf(lhs)
+		if s.Tok == token.SHL_ASSIGN || s.Tok == token.SHR_ASSIGN {
+			t = types.Typ[types.Uint64]
+			value = "uint64(" + value + ")"
+		}
+		value = f.keep(part{text: value, typ: t})
+	}
 	if ix, ok := f.mapElement(lhs); ok {
 		f.line("{")
 		place := f.elementPlace(ix)

@@ -70,6 +70,7 @@ func (m *Machine) xmlValue(x any) any {
 		return x
 	}
 	_, name, _ := strings.Cut(d.name, ".")
+	name, _, _ = strings.Cut(name, "[") // type arguments are no part of it
 	fields := []reflect.StructField{{Name: "XMLName", Type: reflect.TypeFor[xml.Name](), Tag: reflect.StructTag(`xml:"` + name + `"`)}}
 	var values []reflect.Value
 	for i, field := range d.fields {

@@ -178,21 +178,26 @@ func (m *Machine) Lookup(x any, name string) any {
 	}
 	f, ok := m.find(reflect.ValueOf(x), name)
 	if !ok {
-		m.wantsValue(reflect.ValueOf(x), name)
+		f, ok = m.withoutValue(reflect.ValueOf(x), name)
+	}
+	if !ok {
 		panic(assertionError(fmt.Sprintf("interface conversion: %s has no method %s", m.typeName(reflect.TypeOf(x)), name)))
 	}
 	return f.Interface()
 }
 
-// wantsValue panics as the runtime does when a method whose receiver is a value is called with a nil pointer.
-func (m *Machine) wantsValue(v reflect.Value, name string) {
+// withoutValue returns a method whose receiver is a value, of a nil pointer: calling it panics as the runtime does.
+func (m *Machine) withoutValue(v reflect.Value, name string) (reflect.Value, bool) {
 	if v.Kind() != reflect.Pointer || !v.IsNil() {
-		return
+		return reflect.Value{}, false
 	}
-	if _, ok := m.find(reflect.Zero(v.Type().Elem()), name); ok {
-		t := m.typeName(v.Type().Elem())
-		panic(assertionError(fmt.Sprintf("value method %s.%s called using nil *%s pointer", t, name, t[strings.LastIndex(t, ".")+1:])))
+	f, ok := m.find(reflect.Zero(v.Type().Elem()), name)
+	if !ok {
+		return f, false
 	}
+	t := m.typeName(v.Type().Elem())
+	text := fmt.Sprintf("value method %s.%s called using nil *%s pointer", t, name, t[strings.LastIndex(t, ".")+1:])
+	return reflect.MakeFunc(f.Type(), func([]reflect.Value) []reflect.Value { panic(assertionError(text)) }), true
 }
 
 // Equal compares two interface values.

@@ -44,6 +44,7 @@ func TestSprintf(t *testing.T) {
 		{"%[2]v %[1]T %[1]v", []any{level(1), 7}, "7 main.L L1"},
 		{"%T %v|%5T|", []any{level(1), level(2), 1}, "main.L L2|  int|"},
 		{"%*d|%T", []any{4, 7, level(1)}, "   7|main.L"},
+		{"%p|%#p|%20p|%v", []any{(*point)(nil), (*point)(nil), (*point)(nil), 1}, "0x0|0|                 0x0|1"},
 		{"%t %", []any{level(1)}, "%!t(main.L=1) %!(NOVERB)"},
 		{"%v", []any{&point{1, "b"}}, "error b"},
 		{"100%% %v", []any{level(1)}, "100% L1"},

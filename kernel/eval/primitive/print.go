@@ -113,10 +113,10 @@ func (m *Machine) spaced(args []any) []any {
 	return out
 }
 
-// typeVerbs puts the name of a type in place of each %T, since fmt asks nobody for it. The other verbs get the numbers of
+// typeVerbs puts the name of a type in place of each %T, and where it is in place of %p, since fmt asks nobody for them. The other verbs get the numbers of
 // their operands, since that one's is no longer counted.
 func (m *Machine) typeVerbs(format string, args []any) (string, []any) {
-	if !strings.Contains(format, "T") {
+	if !strings.ContainsAny(format, "Tp") {
 		return format, args
 	}
 	var out strings.Builder
@@ -137,11 +137,32 @@ func (m *Machine) typeVerbs(format string, args []any) (string, []any) {
 			name := m.typeName(reflect.TypeOf(m.unwrap(args[v.operand])))
 			args = append(args[:len(args):len(args)], name)
 			fmt.Fprintf(&out, "%%%s[%d]s", v.flags, len(args))
+		case v.letter == 'p' && v.operand < given && m.wants(args[v.operand]):
+			args = append(args[:len(args):len(args)], m.pointerText(args[v.operand], strings.Contains(v.flags, "#")))
+			fmt.Fprintf(&out, "%%%s[%d]s", strings.ReplaceAll(v.flags, "#", ""), len(args))
 		default:
 			fmt.Fprintf(&out, "%%%s[%d]%c", v.flags, v.operand+1, v.letter)
 		}
 		n = v.operand + 1
 	}
+}
+
+// pointerText is a value as %p prints it, or %#p if it is plain.
+func (m *Machine) pointerText(x any, plain bool) string {
+	v := reflect.ValueOf(m.unwrap(x))
+	if d := m.ofValue(v); d != nil && d.box != nil {
+		v = v.Field(0)
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Chan, reflect.Func, reflect.UnsafePointer:
+	default:
+		return "%!p(" + m.typeName(reflect.TypeOf(x)) + "=" + m.Sprint(x) + ")"
+	}
+	format := "%p"
+	if plain {
+		format = "%#p"
+	}
+	return fmt.Sprintf(format, v.Interface())
 }
 
 // verb is a verb of a format.
