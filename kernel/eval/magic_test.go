@@ -59,6 +59,16 @@ func TestMagicOutput(t *testing.T) {
 	}
 }
 
+// TestReset leaves what runs in the background alone.
+func TestReset(t *testing.T) {
+	n := newNotebook(t)
+	n.ok("ask := make(chan string)\nkeep := ask\ngo func() { for s := range ask { fmt.Println(s) } }()", "timer := time.AfterFunc(50*time.Millisecond, func() { ask <- \"still here\" })\n_ = timer", "%reset", "keep := 1\nkeep")
+	n.await("stdout", "still here\n")
+	if got := n.results(); !slices.Equal(got, []string{"1"}) {
+		t.Errorf("got %q, want 1", got)
+	}
+}
+
 // TestMagicErrors refuses cells before anything of them runs, and points at the line.
 func TestMagicErrors(t *testing.T) {
 	tests := []struct{ name, code, want string }{
@@ -249,6 +259,9 @@ func TestClose(t *testing.T) {
 
 // TestInterruptTimeit ends a loop that would go on for minutes.
 func TestInterruptTimeit(t *testing.T) {
+	if raceEnabled {
+		t.Skip("interrupts are a race by design: see raceEnabled")
+	}
 	n := newNotebook(t)
 	done := make(chan cell.Result, 1)
 	go func() {

@@ -2,7 +2,8 @@
 // that went. It ends at the frames of the hall: Jupyter is the kernel's business, and how values look is the display's.
 //
 // A cell passes three rooms: check (is it Go?), lower (in the part of Go that the back end runs faithfully), and a back end
-// (interp). What the running cell calls of its own is in primitive.
+// (interp). What the running cell calls of its own is in primitive. A cell with lines that are no Go (magic) goes that way piece by
+// piece.
 package eval
 
 import (
