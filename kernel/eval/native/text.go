@@ -257,8 +257,17 @@ func (w *writer) call(x *ast.CallExpr) string {
 			}
 		}
 	}
+	if f := callee(w.info, x); f != nil && f.FullName() == "fmt.Sprintf" && len(x.Args) > 0 && w.namesTypes(x.Args[0]) {
+		w.replaced[x.Fun] = machineName + ".Sprintf"
+	}
 	w.streams(x)
 	return w.copy(x)
+}
+
+// namesTypes tells a format that may write the names of types, which the machine writes as a program would.
+func (w *writer) namesTypes(format ast.Expr) bool {
+	v := w.info.Types[format].Value
+	return v == nil || strings.Contains(v.ExactString(), "%T") || strings.Contains(v.ExactString(), "%#")
 }
 
 // streams writes os.Stdout and os.Stderr among a call's arguments, where only their being written to counts, as the cell's

@@ -213,7 +213,7 @@ func (w *writer) run(inits []string) string {
 			b.WriteString(w.moved(moved))
 		case isExpr && i == len(list)-1 && w.shown(x.X):
 			w.out.Shows = true
-			fmt.Fprintf(&b, "%s.Show(%d, %s)", machineName, w.serial, w.text(x.X))
+			fmt.Fprintf(&b, "%s.ShowOf(%d)(%s)", machineName, w.serial, w.text(x.X))
 		default:
 			b.WriteString(w.outer(stmt))
 		}

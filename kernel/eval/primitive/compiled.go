@@ -2,6 +2,7 @@ package primitive
 
 import (
 	"os"
+	"regexp"
 	"runtime"
 	"strings"
 
@@ -89,3 +90,26 @@ func (m *Machine) Stdout() support.Stream { return &Stream{cellio.Stdout, os.Std
 
 // Stderr is the cell's error output.
 func (m *Machine) Stderr() support.Stream { return &Stream{cellio.Stderr, os.Stderr} }
+
+// ShowOf returns the function that takes the values of a cell's last expression: those of a call that gives several, too.
+func (m *Machine) ShowOf(cell int64) func(values ...any) {
+	return func(values ...any) { m.Show(cell, values...) }
+}
+
+// ownPath is where the package of a compiled cell shows in the name of a type: in the arguments of a generic one. Any other
+// declared type is main's in print, since the package is called so.
+var ownPath = regexp.MustCompile(`\bcells/[0-9a-f]{16}(?:-\d+)?\.`)
+
+// hidden stands in front of the names of methods that are not exported, in compiled cells.
+const hidden = "Ꞌ"
+
+// clean writes the types and methods of compiled cells as a program would.
+func clean(text string) string {
+	if strings.Contains(text, hidden) {
+		text = strings.ReplaceAll(text, hidden, "")
+	}
+	if !strings.Contains(text, "cells/") {
+		return text
+	}
+	return ownPath.ReplaceAllString(text, "main.")
+}

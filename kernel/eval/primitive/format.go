@@ -74,6 +74,11 @@ func (m *Machine) mentions(t reflect.Type, depth int) bool {
 	case reflect.Map:
 		return m.mentions(t.Key(), depth+1) || m.mentions(t.Elem(), depth+1)
 	case reflect.Struct:
+		for i := range t.NumField() {
+			if !t.Field(i).IsExported() { // the interpreter has no such fields
+				return false
+			}
+		}
 		return true // names of fields may need mending
 	}
 	return false

@@ -27,8 +27,8 @@ type Machine interface {
 	Ended(goroutine any)
 	// Caught, deferred by a function that compiled code may call on a goroutine of its own, does the same there.
 	Caught()
-	// Show takes the values of the cell's last expression.
-	Show(cell int64, values ...any)
+	// ShowOf returns the function that takes the values of the cell's last expression.
+	ShowOf(cell int64) func(values ...any)
 
 	// Stdout and Stderr are the cell's output.
 	Stdout() Stream
@@ -37,6 +37,7 @@ type Machine interface {
 	Print(args ...any) (int, error)
 	Println(args ...any) (int, error)
 	Printf(format string, args ...any) (int, error)
+	Sprintf(format string, args ...any) string
 	BuiltinPrint(args ...any)
 	BuiltinPrintln(args ...any)
 	Exit(code int)
