@@ -100,13 +100,13 @@ func (m *Machine) ShowOf(cell int64) func(values ...any) {
 // declared type is main's in print, since the package is called so.
 var ownPath = regexp.MustCompile(`\bcells/[0-9a-f]{16}(?:-\d+)?\.`)
 
-// hidden stands in front of the names of methods that are not exported, in compiled cells.
-const hidden = "Ꞌ"
+// hiddenMethod stands in front of the names of methods that are not exported, in compiled cells.
+const hiddenMethod = "Ꞌ"
 
 // clean writes the types and methods of compiled cells as a program would.
 func clean(text string) string {
-	if strings.Contains(text, hidden) {
-		text = strings.ReplaceAll(text, hidden, "")
+	if strings.Contains(text, hiddenMethod) {
+		text = strings.ReplaceAll(text, hiddenMethod, "")
 	}
 	if !strings.Contains(text, "cells/") {
 		return text
