@@ -1,6 +1,7 @@
 # Everything that is built, tested or measured here. "make" alone lists the targets.
 #
-# Nothing is written outside the checkout but the caches of Go and pip.
+# Nothing is written outside the checkout but the caches of Go, of pip, and of the engines that compile cells
+# (cancha/engines in the user's cache folder).
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -24,23 +25,23 @@ export IPYTHONDIR := $(CURDIR)/$(JUPYTER)/ipython
 
 export PYTHON
 
-.PHONY: help build demo test lab symbols conformance conformance-go integration windows crash survive soak fuzz bench bench-kernel bench-stream bench-rooms kernelspec
+.PHONY: help build demo test lab symbols conformance conformance-go integration windows crash survive places soak fuzz bench bench-kernel bench-stream bench-rooms kernelspec
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
 
 build: ## bin/cancha
-	go build -o bin/cancha ./cmd/cancha
+	go build -trimpath -o bin/cancha ./cmd/cancha # what it compiles is then the engine's too, which is built alike
 
 $(VENV)/made: $(LAB)/requirements.txt $(LAB)/constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $(LAB)/requirements.txt -c $(LAB)/constraints.txt
 	touch $@
 
-kernelspec: build
+kernelspec: build # and the engine that compiles cells
 	bin/cancha install -prefix $(JUPYTER)
 
-demo: build ## train, keep statistics of a stream, score it: notebooks 02, 03, 04 without a browser
+demo: kernelspec ## train, keep statistics of a stream, score it: notebooks 02, 03, 04 without a browser
 	EVENTS=$(EVENTS) scripts/demo.sh
 
 test: kernelspec $(VENV)/made ## Go tests, the reference suite on the kernel, the notebooks through nbclient
@@ -72,6 +73,9 @@ crash: build ## notebook 03 while its broker is killed three times, beside an un
 
 survive: kernelspec $(VENV)/made ## what must not end a kernel: garbage on its ports, cells and signals that end its engine
 	$(VENV)/bin/python scripts/survive.py
+
+places: ## installs and runs where it is hard: no toolchain, no compiler, full and read-only caches, two sessions at once
+	scripts/places.sh
 
 fuzz: ## each fuzz test for FUZZTIME (30s)
 	scripts/fuzz.sh $(FUZZTIME)
