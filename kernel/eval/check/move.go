@@ -16,6 +16,13 @@ func (b *builder) moveVariables() {
 	list := b.statements()
 	wanted := namesOf(append(slices.Clone(b.decls.Unresolved), keyNames(b.decls, isIndexed)...))
 	b.wantForward(list, wanted)
+	if b.isProgram(list) {
+		for _, stmt := range list {
+			for _, id := range declaredBy(stmt) {
+				wanted[id.Name] = true
+			}
+		}
+	}
 	moved := map[int]bool{}
 	for again := true; again; {
 		again = false
@@ -36,6 +43,20 @@ func (b *builder) moveVariables() {
 			b.move(list, i, stmt, first)
 		}
 	}
+}
+
+// isProgram tells a cell that is nothing but declarations, functions among them: there all variables are initialised in the
+// order of a package, in which what functions and methods mention counts.
+func (b *builder) isProgram(list []ast.Stmt) bool {
+	for _, stmt := range list {
+		if _, isVar := stmt.(*ast.DeclStmt); !isVar {
+			return false
+		}
+	}
+	return slices.ContainsFunc(b.decls.Decls, func(d ast.Decl) bool {
+		_, isFunc := d.(*ast.FuncDecl)
+		return isFunc
+	})
 }
 
 func (b *builder) statements() []ast.Stmt {

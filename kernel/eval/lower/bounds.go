@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -110,5 +111,19 @@ func (f *fn) checkIndex(x *ast.IndexExpr) {
 		index = "int(" + index + ")"
 	}
 	index = operand(index)
-	f.line("if %s >= len(%s) || %s < 0 { %s.Index(%s, len(%s)) }", index, base, index, runtimeAlias, index, base)
+	f.line("if %s >= len(%s) || %s < 0 { %s }", index, base, index, f.indexCheck(x.Index, f.indexValue(x.Index), base))
+}
+
+// indexCheck is the call of the primitive that checks an index.
+func (f *fn) indexCheck(x ast.Expr, index, base string) string {
+	if f.isUnsigned(x) {
+		return fmt.Sprintf("%s.IndexUnsigned(uint64(%s), len(%s))", runtimeAlias, index, base)
+	}
+	return fmt.Sprintf("%s.Index(int(%s), len(%s))", runtimeAlias, index, base)
+}
+
+// isUnsigned tells an expression that varies and has an unsigned type.
+func (f *fn) isUnsigned(x ast.Expr) bool {
+	b, ok := f.typeOf(x).Underlying().(*types.Basic)
+	return ok && f.varies(x) && b.Info()&types.IsUnsigned != 0
 }

@@ -240,7 +240,7 @@ func (f *fn) index(x *ast.IndexExpr) string {
 	index := f.indexValue(x.Index)
 	_, array := t.Underlying().(*types.Array) // of which a constant index is checked already
 	if f.once() && isName(strings.Trim(base, "(*)")) && (!array || f.varies(x.Index)) && !f.isParam(x.Index) {
-		index = fmt.Sprintf("%s.Index(int(%s), len(%s))", runtimeAlias, index, base)
+		index = f.indexCheck(x.Index, index, base)
 	}
 	return base + "[" + index + "]"
 }
@@ -348,7 +348,11 @@ func (f *fn) checkedSlice(x *ast.SliceExpr, base string) string {
 			continue
 		}
 		bounds[i] = []string{"i", "j", "k"}[i]
-		kind += bounds[i]
+		if f.isUnsigned(part) {
+			kind += strings.ToUpper(bounds[i])
+		} else {
+			kind += bounds[i]
+		}
 		params += ", " + bounds[i] + " int"
 		args += ", int(" + f.indexValue(part) + ")"
 	}

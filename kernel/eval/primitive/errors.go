@@ -36,31 +36,6 @@ func (e boundsError) Error() string { return "runtime error: " + string(e) }
 // RuntimeError marks it as a runtime.Error.
 func (e boundsError) RuntimeError() {}
 
-func indexError(i, length int) boundsError {
-	if i < 0 {
-		return boundsError(fmt.Sprintf("index out of range [%d]", i))
-	}
-	return boundsError(fmt.Sprintf("index out of range [%d] with length %d", i, length))
-}
-
-// sliceError is a bound beyond the end, of which form says where it is written.
-func sliceError(form, what string, bound, limit int) boundsError {
-	text := "slice bounds out of range " + fmt.Sprintf(form, bound)
-	if bound < 0 {
-		return boundsError(text)
-	}
-	return boundsError(fmt.Sprintf("%s with %s %d", text, what, limit))
-}
-
-// crossedError is a bound beyond the one behind it.
-func crossedError(form string, low, high int) boundsError {
-	if low < 0 {
-		form = strings.Replace(form, "%d:%d", "%d:", 1)
-		return boundsError("slice bounds out of range " + fmt.Sprintf(form, low))
-	}
-	return boundsError("slice bounds out of range " + fmt.Sprintf(form, low, high))
-}
-
 // runtimeName is the name of a type an error of the Go runtime has there.
 func runtimeName(t reflect.Type) (name string, ok bool) {
 	switch t {

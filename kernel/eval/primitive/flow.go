@@ -69,7 +69,7 @@ func (d *Deferred) unwind() {
 	}
 }
 
-// run makes one deferred call. A panic in it takes the place of the one before. After an interrupt, checks are off.
+// run makes one deferred call. A panic in it takes the place of the one before, unless cells cannot recover that. After an interrupt, checks are off.
 func (d *Deferred) run(call func()) {
 	if _, ok := d.value.(interrupted); ok && d.panicking {
 		id := goroutineID()
@@ -82,7 +82,7 @@ func (d *Deferred) run(call func()) {
 		if returned {
 			return
 		}
-		if p := recover(); p != nil {
+		if p := recover(); p != nil && !(d.panicking && stops(translate(d.value))) {
 			d.panicking, d.value = true, p
 		}
 	}()

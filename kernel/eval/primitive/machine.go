@@ -129,14 +129,6 @@ func (m *Machine) Runes(s string) (at []int, runes []rune) {
 	return at, runes
 }
 
-// Index checks an index and returns it.
-func (m *Machine) Index(i, length int) int {
-	if i < 0 || i >= length {
-		panic(indexError(i, length))
-	}
-	return i
-}
-
 // ShiftCount checks the count of a shift and returns it.
 func (m *Machine) ShiftCount(n int64) uint64 {
 	if n < 0 {
@@ -162,28 +154,6 @@ func (m *Machine) SliceCap(n, size int) int {
 		panic(runtimeError("makeslice: cap out of range"))
 	}
 	return n
-}
-
-// Bounds checks the bounds of a slice expression: i of x[i:], j of x[:j], k of x[::k]; given names those that are written. The
-// capacity is -1 for a string, k is -1 where it is not written.
-func (m *Machine) Bounds(given string, i, j, k, length, capacity int) {
-	limit, what := capacity, "capacity"
-	if capacity < 0 {
-		limit, what = length, "length"
-	}
-	three := strings.Contains(given, "k")
-	switch {
-	case three && (k < 0 || k > limit):
-		panic(sliceError("[::%d]", what, k, limit))
-	case three && (j < 0 || j > k):
-		panic(crossedError("[:%d:%d]", j, k))
-	case !three && strings.Contains(given, "j") && (j < 0 || j > limit):
-		panic(sliceError("[:%d]", what, j, limit))
-	case three && (i < 0 || i > j):
-		panic(crossedError("[%d:%d:]", i, j))
-	case i < 0 || i > j:
-		panic(crossedError("[%d:%d]", i, j))
-	}
 }
 
 // Symbols returns the primitives in the interpreter's form.
