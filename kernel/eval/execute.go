@@ -16,6 +16,7 @@ type text struct {
 	name   string // "cell 3"
 	code   string
 	serial int64
+	line   *int // where its statements are, nil where that is not known
 }
 
 // outcome is how a cell's function ended.
@@ -53,7 +54,7 @@ func (p *Program) execute(t text, f func()) *cell.Error {
 		return p.fault(t, o)
 	case <-run.Context().Done():
 	}
-	late := time.NewTimer(grace)
+	late := time.NewTimer(p.grace)
 	defer late.Stop()
 	select {
 	case o := <-done:
@@ -62,7 +63,7 @@ func (p *Program) execute(t text, f func()) *cell.Error {
 		}
 		return p.fault(t, o)
 	case <-late.C:
-		return leftBehind(t.name)
+		return p.leftBehind(t)
 	}
 }
 
@@ -99,9 +100,18 @@ func (p *Program) fault(t text, o outcome) *cell.Error {
 	return &cell.Error{Name: "panic", Value: text, Traceback: p.traceback("panic: "+text, o.trace)}
 }
 
-func leftBehind(name string) *cell.Error {
-	text := "the cell did not stop: it waits in compiled code, and its goroutine was left behind; restart the kernel to be rid of it"
-	return &cell.Error{Name: "interrupted", Value: text, Traceback: []string{"interrupted: " + text, "    in " + name}}
+// leftBehind is the error of a cell that has not stopped in time.
+func (p *Program) leftBehind(t text) *cell.Error {
+	in := p.machine.Waits()
+	if in == "" {
+		in = t.name
+	}
+	text := "still in " + in + "; its goroutine was left behind; restart the kernel to be rid of it"
+	at := primitive.Frame{Cell: t.name}
+	if t.line != nil {
+		at.Line = *t.line
+	}
+	return &cell.Error{Name: "interrupted", Value: text, Traceback: p.traceback("interrupted: "+text, []primitive.Frame{at})}
 }
 
 // compileError is the error of a cell that was refused.

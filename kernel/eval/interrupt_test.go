@@ -1,6 +1,7 @@
 package eval_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +56,6 @@ func TestInterrupt(t *testing.T) {
 		{"mutex", `var mu sync.Mutex; mu.Lock(); fmt.Println("go"); mu.Lock()`},
 		{"mutex in a struct", `type safe struct { sync.RWMutex; n int }; s := &safe{}; s.RLock(); fmt.Println("go"); s.Lock()`},
 		{"condition", `var cmu sync.Mutex; cond := sync.NewCond(&cmu); waitFor := func() { cmu.Lock(); defer cmu.Unlock(); fmt.Println("go"); cond.Wait() }; waitFor()`},
-		{"read", `pr, _ := io.Pipe(); fmt.Println("go"); io.ReadAll(pr)`},
 		{"wait group", `var wg sync.WaitGroup; wg.Add(1); fmt.Println("go"); wg.Wait()`},
 		{"range over function", `fmt.Println("go"); for range func(yield func() bool) { for yield() {} } { }`},
 		{"callback of compiled code", `fmt.Println("go"); sort.Slice(make([]int, 1<<20), func(i, j int) bool { for { } })`},
@@ -74,7 +74,7 @@ go func() { for v := range asked { ticks.Add(1); answered <- v + keep } }()`)
 			if r.Err == nil || r.Err.Name != "interrupted" {
 				t.Fatalf("got %+v, want an error called interrupted", r)
 			}
-			if took > 1500*time.Millisecond {
+			if took > 500*time.Millisecond { // 100 ms is what it is to take; this machine has others on it
 				t.Errorf("took %v", took)
 			}
 			n.ok("x := 6 * 7")
@@ -84,6 +84,60 @@ go func() { for v := range asked { ticks.Add(1); answered <- v + keep } }()`)
 	n.ok("asked <- 1\nfmt.Println(keep, closure(), <-answered, ticks.Load())")
 	if got, want := lastLine(n.stream("stdout")), "41 82 42 1"; got != want {
 		t.Errorf("after the interrupts got %q, want %q", got, want)
+	}
+}
+
+// TestLeftBehind tells where a cell is that does not stop, and goes on with the next one.
+func TestLeftBehind(t *testing.T) {
+	if raceEnabled {
+		t.Skip("interrupts are a race by design: see raceEnabled")
+	}
+	tests := []struct{ name, code, in string }{
+		{"read", "pr, pw := io.Pipe()\nfmt.Println(\"go\")\nio.ReadAll(pr)", "io.ReadAll"},
+		{"in a function", "pr, pw := io.Pipe()\nfunc read() { bufio.NewScanner(pr).Scan() }\nfmt.Println(\"go\")\nread()", "bufio.Scanner.Scan"},
+		{"once", "var once sync.Once\ngo1 := make(chan bool)\nvar pw io.Closer = io.NopCloser(nil)\n_ = 0\nonce.Do(func() { fmt.Println(\"go\"); <-go1 })", "sync.Once.Do"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			n := newNotebook(t)
+			r, took := n.interrupt(tt.code)
+			if r.Err == nil || r.Err.Name != "interrupted" {
+				t.Fatalf("got %+v, want an error called interrupted", r)
+			}
+			want := "still in " + tt.in + "; its goroutine was left behind; restart the kernel to be rid of it"
+			if r.Err.Value != want {
+				t.Errorf("got %q, want %q", r.Err.Value, want)
+			}
+			lines := strings.Count(tt.code, "\n") + 1
+			if got := strings.Join(r.Err.Traceback, "\n"); !strings.Contains(got, "at cell 1:"+strconv.Itoa(lines)) {
+				t.Errorf("got\n%s\nwant line %d", got, lines)
+			}
+			if took < testGrace || took > testGrace+2*time.Second {
+				t.Errorf("took %v", took)
+			}
+			n.ok("x := 6 * 7\npw.Close()") // and what was left behind ends
+		})
+	}
+}
+
+// TestCallbacksAreNotTorn lets a library that may hold a lock come to an end before the cell is stopped.
+func TestCallbacksAreNotTorn(t *testing.T) {
+	if raceEnabled {
+		t.Skip("interrupts are a race by design: see raceEnabled")
+	}
+	n := newNotebook(t)
+	n.ok("var once sync.Once\nstep, torn := 0, 0", "work := func() { fmt.Println(\"go\"); for i := range 300_000 { step = i + 1 } }")
+	r, _ := n.interrupt("once.Do(work)\nfor {\n}")
+	if r.Err == nil || r.Err.Name != "interrupted" {
+		t.Fatalf("got %+v, want an error called interrupted", r)
+	}
+	n.ok("once.Do(func() { torn++ })\nfmt.Println(step, torn)")
+	if got := lastLine(n.stream("stdout")); got != "300000 0" {
+		t.Errorf("got %q, want 300000 0: the function of Once.Do did not end", got)
+	}
+	r, took := n.interrupt("fmt.Println(\"go\")\nsort.Slice(make([]int, 1<<20), func(i, j int) bool { return i < j })")
+	if r.Err == nil || took > 500*time.Millisecond {
+		t.Errorf("sort.Slice: got %+v after %v", r, took)
 	}
 }
 

@@ -94,7 +94,7 @@ func (s *steps) phase(list []magic.Step, last bool) *cell.Error {
 		run = append(run, func() error { s.meter.report(); return nil })
 	}
 	var failed error
-	fault := s.execute(text{s.name, s.request.Code, s.request.Cell}, func() {
+	fault := s.execute(text{s.name, s.request.Code, s.request.Cell, nil}, func() {
 		if s.meter != nil {
 			s.meter.start()
 		}

@@ -7,6 +7,7 @@
 package eval
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/types"
@@ -56,6 +57,8 @@ type Config struct {
 	// Native is what cells are compiled with; nil interprets all of them. NativeReason says why it is nil: one sentence.
 	Native       *native.Toolchain
 	NativeReason string
+	// Grace is how long an interrupted cell may take to stop before it is left behind; default 5 s.
+	Grace time.Duration
 	// Exit ends the process when a cell calls os.Exit or log.Fatal. Default os.Exit.
 	Exit func(code int)
 }
@@ -76,8 +79,8 @@ type backend interface {
 	Stop(on bool)
 }
 
-// grace is how long an interrupted cell may take to notice. After that it is left behind.
-const grace = 800 * time.Millisecond
+// grace is how long an interrupted cell may take to stop, unless the configuration says otherwise. After that it is left behind.
+const grace = 5 * time.Second
 
 // Program is the evaluator's memory: everything that the cells so far have declared and done. Cells run one at a time;
 // Interrupt, Complete, Inspect and IsComplete may be called meanwhile.
@@ -90,6 +93,7 @@ type Program struct {
 	outlet  *cellio.Outlet
 	render  func(v any) cellio.Display
 	log     *slog.Logger
+	grace   time.Duration
 
 	running sync.Mutex // one cell at a time
 	current atomic.Pointer[cellio.Run]
@@ -104,7 +108,7 @@ type Program struct {
 // New returns a program without cells. The process's standard logger, and with it slog's default, writes to the running
 // cell's error output from now on.
 func New(c Config) (*Program, error) {
-	p := &Program{outlet: c.Outlet, render: c.Render, log: c.Logger}
+	p := &Program{outlet: c.Outlet, render: c.Render, log: c.Logger, grace: cmp.Or(c.Grace, grace)}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
@@ -135,6 +139,7 @@ func New(c Config) (*Program, error) {
 		Has:      engine.Has,
 		Pool:     poolSize,
 		Position: p.scope.Position,
+		Unmarked: raceDetector,
 		Source:   source,
 		Compiled: p.startCompiler(c),
 	})
@@ -192,7 +197,7 @@ func (p *Program) runCode(name, code string, r cell.Request) *cell.Error {
 		return compileError(err)
 	}
 	p.note(r.Cell, unit.Notes)
-	if fault := p.execute(text{name, code, r.Cell}, func() {
+	if fault := p.execute(text{name, code, r.Cell, unit.Body.Line}, func() {
 		run()
 		if unit.Shows && !r.Silent { // as part of the cell: what a value's methods do can be interrupted, and panic
 			p.show(r.Cell, p.machine.Shown(r.Cell))

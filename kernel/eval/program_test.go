@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"cancha/internal/cellio"
 	"cancha/internal/symbols"
@@ -28,6 +29,9 @@ type notebook struct {
 	serial int64
 }
 
+// testGrace is how long an interrupted cell may take to stop.
+const testGrace = time.Second
+
 func newNotebook(t *testing.T) *notebook {
 	t.Helper()
 	n := &notebook{t: t}
@@ -45,7 +49,7 @@ func newNotebook(t *testing.T) *notebook {
 	p, err := eval.New(eval.Config{
 		Native: tools(t), Logger: logger(t),
 		Symbols: symbols.Table(), Packages: packages, Export: func(path string) (io.ReadCloser, error) { return symbols.Export(path) },
-		Outlet: out, Exit: n.exit,
+		Outlet: out, Exit: n.exit, Grace: testGrace,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@
 
 package eval_test
 
-// raceEnabled tells that the race detector watches. It sees two races that are meant to be: lowered code reads the stop
-// variable without synchronisation, since that costs nothing, and yaegi's table of globals is replaced by a longer copy
-// while goroutines of earlier cells read the entries that both have.
+// raceEnabled tells that the race detector watches. It sees one race that is meant to be: lowered code reads the stop variable
+// without synchronisation, since that costs nothing. Lines of tracebacks, which would be another, are left out.
 const raceEnabled = true

@@ -81,7 +81,7 @@ func (p *Program) userExpression(key, code string, r cell.Request) map[string]an
 		return errorReply(compileError(err))
 	}
 	d := cellio.Display{Data: map[string]any{}, Metadata: map[string]any{}}
-	if fault := p.execute(text{name, code, r.Cell}, func() {
+	if fault := p.execute(text{name, code, r.Cell, unit.Body.Line}, func() {
 		run()
 		if values := p.machine.Shown(r.Cell); unit.Shows && len(values) > 0 {
 			var ok bool

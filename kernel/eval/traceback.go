@@ -17,9 +17,11 @@ type marked struct {
 // remember keeps what a traceback may want to know of a unit's functions.
 func (p *Program) remember(unit *lower.Unit) {
 	for name, f := range unit.Names {
-		m := marked{f, unit.Body.Line}
+		m := marked{Function: f}
+		if f.Name == "" {
+			m.line = unit.Body.Line
+		}
 		if f.Marker != "" {
-			m.line = nil
 			if v := p.back.Variable(f.Marker); v.IsValid() {
 				m.line, _ = v.Addr().Interface().(*int)
 			}

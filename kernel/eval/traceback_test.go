@@ -7,6 +7,9 @@ import (
 
 // TestTraceback names the functions of the cells that a panic has left and the lines that they were at.
 func TestTraceback(t *testing.T) {
+	if raceEnabled {
+		t.Skip("without lines: see raceEnabled")
+	}
 	tests := []struct{ name, first, code, want string }{
 		{"statement", "x := []int{1}", "fmt.Println(\"a\")\n\n\tx[3] = 1\nx = nil",
 			"panic: runtime error: index out of range [3] with length 1\n    at cell 2:3\n    3 | \tx[3] = 1\n      | \t^"},
@@ -52,6 +55,9 @@ func TestTraceback(t *testing.T) {
 
 // TestTracebackOfGoroutine looks like that of a cell, under the cell that started the goroutine, which may have ended.
 func TestTracebackOfGoroutine(t *testing.T) {
+	if raceEnabled {
+		t.Skip("without lines: see raceEnabled")
+	}
 	n := newNotebook(t)
 	n.ok("func work(xs []int) {\n\tfor i := range 3 {\n\t\txs[i]++\n\t}\n}", "start := make(chan bool)\ngo func() {\n\t<-start\n\twork(nil)\n}()", "close(start)")
 	n.await("stderr", "      | \t\t^\n")

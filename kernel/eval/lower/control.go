@@ -116,6 +116,7 @@ func gotoLabel(label string) string { return label + "ᐧg" }
 func (f *fn) labeled(s *ast.LabeledStmt) {
 	if f.gotos[s.Label.Name] {
 		f.line("%s: {}", gotoLabel(s.Label.Name))
+		f.out.WriteString(checkText) // a goto backwards makes a loop
 	}
 	switch s.Stmt.(type) {
 	case *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:

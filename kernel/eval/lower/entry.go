@@ -11,7 +11,10 @@ import (
 func (l *Lowerer) entry(serial int64) (shows bool, name string) {
 	c := l.cell
 	name = l.unique("cell")
-	body := &fn{l: l, info: c.Info, pkg: c.Pkg, names: map[types.Object]string{}, outer: c.Info.Scopes[c.Body.Type], statements: true, marker: "*" + LineVariable}
+	body := &fn{l: l, info: c.Info, pkg: c.Pkg, names: map[types.Object]string{}, outer: c.Info.Scopes[c.Body.Type], statements: true}
+	if !l.cfg.Unmarked {
+		body.marker = "*" + LineVariable
+	}
 	list := c.Body.Body.List
 	run := func() {
 		inits := l.inits()

@@ -22,6 +22,9 @@ type Config struct {
 	Compiled Compiled
 	// Position returns where something of a cell was written; ok is false for what is not from a cell.
 	Position func(pos token.Pos) (cell string, line, column int, ok bool)
+	// Unmarked leaves out what tells the lines that functions are at: goroutines write it without synchronisation, which the
+	// race detector reports.
+	Unmarked bool
 	// Source returns the directory with a standard package's source, or an error that says what to do.
 	Source func(path string) (dir string, err error)
 }

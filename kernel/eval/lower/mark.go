@@ -21,9 +21,12 @@ func (l *Lowerer) describe(f *fn, name, shown string, d *decl) {
 		return
 	}
 	l.out.funcs = append(l.out.funcs, fmt.Sprintf(place, cell, line))
-	f.marker, f.caller = name+"ᐧl", fmt.Sprintf("%s (%s)", shown, cell)
-	set(l, l.variables, f.marker, "int")
-	l.out.vars = append(l.out.vars, "var "+f.marker+" int")
+	f.caller = fmt.Sprintf("%s (%s)", shown, cell)
+	if !l.cfg.Unmarked {
+		f.marker = name + "ᐧl"
+		set(l, l.variables, f.marker, "int")
+		l.out.vars = append(l.out.vars, "var "+f.marker+" int")
+	}
 	l.out.names[name] = Function{Name: shown, Cell: cell, Marker: f.marker}
 	if d.recover {
 		l.out.names[recovering(name)] = l.out.names[name]
@@ -32,18 +35,18 @@ func (l *Lowerer) describe(f *fn, name, shown string, d *decl) {
 
 // mark tells where the next statement is.
 func (f *fn) mark(s ast.Stmt, always bool) {
-	if f.marker == "" {
-		return
-	}
 	cell, line, _, ok := f.l.cfg.Position(s.Pos())
 	if !ok {
 		return
 	}
 	f.line(place, cell, line)
-	if always || f.mayPanic(s) {
-		f.line("%s = %d", f.marker, line)
-		f.checkBounds(s)
+	if !always && !f.mayPanic(s) {
+		return
 	}
+	if f.marker != "" {
+		f.line("%s = %d", f.marker, line)
+	}
+	f.checkBounds(s)
 }
 
 // again is the statement that marks a loop's head anew where evaluating it may panic after a turn, "" where it may not.

@@ -37,7 +37,10 @@ func (m *Machine) choose(cases []reflect.SelectCase) (int, reflect.Value, bool) 
 	cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(m.done())})
 	i, v, ok := reflect.Select(cases)
 	if i == len(cases)-1 {
-		panic(interrupted{})
+		if mayTear() {
+			panic(interrupted{})
+		}
+		return reflect.Select(cases[:i])
 	}
 	return i, v, ok
 }

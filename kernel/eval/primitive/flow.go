@@ -109,7 +109,11 @@ func (m *Machine) Check() {
 	if r.Context().Err() == nil {
 		return
 	}
-	if _, off := m.unwinding.Load(goroutineID()); off || throwing() {
+	if s := m.stayed.Load(); s != nil && s.run == r && time.Now().Before(s.until) {
+		return
+	}
+	if m.stays() {
+		m.stayed.Store(&stay{r, time.Now().Add(patience)})
 		return
 	}
 	m.throw()
@@ -162,7 +166,10 @@ func (m *Machine) Sleep(d time.Duration) {
 	select {
 	case <-t.C:
 	case <-m.done():
-		panic(interrupted{})
+		if mayTear() {
+			panic(interrupted{})
+		}
+		<-t.C
 	}
 }
 
@@ -171,6 +178,7 @@ func (m *Machine) Sleep(d time.Duration) {
 func (m *Machine) Do(run *cellio.Run, f func()) (p any, wasInterrupted bool, trace []Frame) {
 	id := m.begin(run)
 	defer m.end(run, id)
+	m.cell.Store(id)
 	defer func() {
 		if p = recover(); p == nil {
 			return

@@ -29,12 +29,14 @@ type Machine struct {
 	stop       func(bool)           // sets the lowered program's stop variable
 	running    sync.Map             // goroutine id → its run, of goroutines whose panics are caught
 	unwinding  sync.Map             // goroutine id → true, while it runs deferred calls after an interrupt
+	stayed     atomic.Pointer[stay] // the last goroutine that an interrupt has left alone
 	tasks      map[*cellio.Run]int  // such goroutines of each run; guarded by mu
 	interrupts map[*cellio.Run]bool // interrupted runs that have tasks left; guarded by mu
 
 	deep  atomic.Pointer[cellio.Run] // see Leave
 	left  atomic.Pointer[cellio.Run] // the last run of which a goroutine was ended by that
 	shown atomic.Pointer[shown]
+	cell  atomic.Int64 // goroutine of the last cell
 	trace *Trace
 
 	traceback func(head string, frames []Frame) []string
@@ -167,7 +169,7 @@ func (m *Machine) Symbols() map[string]reflect.Value {
 	v := reflect.ValueOf(m)
 	for i := range v.NumMethod() {
 		name := v.Type().Method(i).Name
-		if _, taken := s[name]; !taken && !strings.HasPrefix(name, "On") && name != "Leave" && name != "Depth" {
+		if _, taken := s[name]; !taken && !strings.HasPrefix(name, "On") && name != "Leave" && name != "Depth" && name != "Waits" {
 			s[name] = v.Method(i)
 		}
 	}

@@ -71,6 +71,10 @@ func (m *Machine) wait(f func(), over <-chan struct{}) any {
 	case <-over:
 		return nil
 	case <-m.done():
-		return interrupted{}
+		if mayTear() {
+			return interrupted{}
+		}
+		<-over
+		return nil
 	}
 }

@@ -1,0 +1,57 @@
+package primitive
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+// Waits tells which library function the goroutine of the last cell is in, "" where it is in none: the outermost of those between
+// two parts of the cell's own code, which is what the cell's text names.
+func (m *Machine) Waits() string {
+	buf := make([]byte, 1<<20)
+	text := string(buf[:runtime.Stack(buf, true)])
+	_, text, ok := strings.Cut("\n"+text, fmt.Sprintf("\ngoroutine %d ", m.cell.Load()))
+	if !ok {
+		return ""
+	}
+	text, _, _ = strings.Cut(text, "\n\n")
+	found := ""
+	for _, line := range strings.Split(text, "\n")[1:] {
+		if strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "created by") {
+			continue
+		}
+		name := line
+		if i := strings.LastIndexByte(line, '('); i > 0 {
+			name = line[:i]
+		}
+		switch first, _, _ := strings.Cut(packageOf(name), "/"); {
+		case isOwn(name):
+			if found != "" {
+				return shownFunction(found)
+			}
+		case first != "runtime" && first != "internal" && first != "reflect":
+			found = name
+		}
+	}
+	return ""
+}
+
+// isOwn tells the functions in which cells run from those of libraries.
+func isOwn(function string) bool {
+	for _, p := range []string{"github.com/traefik/yaegi/", "cancha/kernel/eval", "cells/"} {
+		if strings.HasPrefix(function, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// shownFunction is a function's name without the marks of the runtime: sync.Once.Do.
+func shownFunction(name string) string {
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	if i := strings.Index(name, ".func"); i > 0 {
+		name = name[:i]
+	}
+	return strings.NewReplacer("(*", "", ")", "", "[...]", "").Replace(name)
+}

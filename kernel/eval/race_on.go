@@ -1,0 +1,6 @@
+//go:build race
+
+package eval
+
+// raceDetector tells that the race detector watches.
+const raceDetector = true
