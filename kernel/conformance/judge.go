@@ -71,12 +71,17 @@ var note = regexp.MustCompile(`(?m)^note: .*\n`)
 
 func withoutNotes(stderr string) string { return note.ReplaceAllString(stderr, "") }
 
-// address matches what differs from one process to the next.
-var address = regexp.MustCompile(`0x[0-9a-f]{5,}`)
+// What differs from one process to the next: addresses, and the times that package log writes.
+var (
+	address = regexp.MustCompile(`0x[0-9a-f]{5,}`)
+	clock   = regexp.MustCompile(`(?m)^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d `)
+)
 
 // difference tells the first thing that differs, "" for nothing.
 func difference(got, want behaviour) string {
-	mask := func(s string) string { return address.ReplaceAllString(strings.TrimSpace(s), "ADDRESS") }
+	mask := func(s string) string {
+		return clock.ReplaceAllString(address.ReplaceAllString(strings.TrimSpace(s), "ADDRESS"), "TIME ")
+	}
 	if d := firstDifference(mask(got.Stdout), mask(want.Stdout)); d != "" {
 		return "stdout " + d
 	}

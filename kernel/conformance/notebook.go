@@ -18,7 +18,8 @@ import (
 // notebook starts kernels, a fresh one for each run, and runs cells in them.
 type notebook struct {
 	kernel string
-	memory int // GB of address space
+	dir    string // where it runs; empty: a folder of its own
+	memory int    // GB of address space
 	mode   string
 	limit  time.Duration
 	goOn   bool // run the cells behind one that fails too
@@ -38,11 +39,13 @@ const kernelStart = 5 * time.Minute
 
 // play runs cells in a kernel of their own.
 func (n notebook) play(ctx context.Context, cells []string) (p played, err error) {
-	dir, err := os.MkdirTemp("", "conformance-")
-	if err != nil {
-		return p, err
+	dir := n.dir
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "conformance-"); err != nil {
+			return p, err
+		}
+		defer os.RemoveAll(dir)
 	}
-	defer os.RemoveAll(dir)
 	k, err := client.Start(client.Config{
 		Argv: []string{"/bin/sh", "-c", fmt.Sprintf(`ulimit -v %d; exec "$0" "$@"`, n.memory<<20), n.kernel, "kernel", "{connection_file}"},
 		Dir:  dir, Env: []string{"CANCHA_ENGINE=" + n.mode}, Transport: "ipc",

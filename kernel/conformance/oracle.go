@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -21,7 +22,8 @@ import (
 // oracle tells what compiled programs do. It builds each with the Go on the PATH, runs it twice, and keeps what it saw: a
 // program that is asked for again, today or tomorrow, is not built again.
 type oracle struct {
-	dir string // of the answers kept, one file each
+	dir  string // of the answers kept, one file each
+	tree string // where programs run, which some read files of
 }
 
 // oracleLimit bounds a program's run; the slowest takes six seconds alone on one core.
@@ -39,15 +41,16 @@ type behaviour struct {
 	Fault string `json:"fault,omitempty"`
 }
 
-// ask returns what a program does.
-func (o oracle) ask(ctx context.Context, source string) (behaviour, error) {
-	sum := sha256.Sum256([]byte(runtime.Version() + "\x00" + source))
+// ask returns what a program does that stands in a file of that name.
+func (o oracle) ask(ctx context.Context, name, source string) (behaviour, error) {
+	name = path.Base(name)
+	sum := sha256.Sum256([]byte(runtime.Version() + "\x00" + name + "\x00" + o.tree + "\x00" + source))
 	file := filepath.Join(o.dir, hex.EncodeToString(sum[:16])+".json")
 	var b behaviour
 	if raw, err := os.ReadFile(file); err == nil && json.Unmarshal(raw, &b) == nil {
 		return b, nil
 	}
-	b, err := run(ctx, source)
+	b, err := o.run(ctx, name, source)
 	if err != nil {
 		return b, err
 	}
@@ -75,45 +78,41 @@ func keep(file string, raw []byte) error {
 }
 
 // run builds a program and runs it twice.
-func run(ctx context.Context, source string) (behaviour, error) {
+func (o oracle) run(ctx context.Context, name, source string) (behaviour, error) {
 	dir, err := os.MkdirTemp("", "conformance-")
 	if err != nil {
 		return behaviour{}, err
 	}
 	defer os.RemoveAll(dir)
-	if err := os.WriteFile(filepath.Join(dir, "program.go"), []byte(source), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(source), 0o600); err != nil {
 		return behaviour{}, err
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-p=1", "-ldflags=-s -w", "-o", "program", "program.go")
+	build := exec.CommandContext(ctx, "go", "build", "-p=1", "-trimpath", "-ldflags=-s -w", "-o", "program", name)
 	build.Dir = dir
 	build.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GO111MODULE=off", "GOEXPERIMENT=", "GOENV=off")
 	if out, err := build.CombinedOutput(); err != nil {
 		return behaviour{Fault: "it does not build: " + strings.TrimSpace(string(out))}, ctx.Err()
 	}
-	first, err := once(ctx, dir)
+	first, err := o.once(ctx, filepath.Join(dir, "program"))
 	if err != nil || first.Fault != "" {
 		return first, err
 	}
-	second, err := once(ctx, dir)
+	second, err := o.once(ctx, filepath.Join(dir, "program"))
 	first.Unsteady = difference(first, second) != ""
 	return first, err
 }
 
-// once runs the program that was built in dir, in an empty folder.
-func once(ctx context.Context, dir string) (behaviour, error) {
-	empty, err := os.MkdirTemp(dir, "run-")
-	if err != nil {
-		return behaviour{}, err
-	}
+// once runs a program that was built.
+func (o oracle) once(ctx context.Context, program string) (behaviour, error) {
 	limited, cancel := context.WithTimeout(ctx, oracleLimit)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(limited, filepath.Join(dir, "program"))
-	cmd.Dir, cmd.Stdout, cmd.Stderr = empty, &stdout, &stderr
+	cmd := exec.CommandContext(limited, program)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = o.tree, &stdout, &stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
-	err = cmd.Run()
+	err := cmd.Run()
 	if limited.Err() != nil {
 		return behaviour{Fault: fmt.Sprintf("it does not end in %v", oracleLimit)}, ctx.Err()
 	}

@@ -54,6 +54,7 @@ func measurePrograms(ctx context.Context, o options) error {
 	fmt.Printf("%d programs in %s, %d of them left out (%.1f %%; exclusions.txt tells why)\n",
 		len(programs), tree, len(programs)-len(left), 100*float64(len(programs)-len(left))/float64(len(programs)))
 	left = slices.DeleteFunc(left, func(p program) bool { return !o.run.MatchString(p.name) })
+	o.tree = tree
 	subjects, err := consult(ctx, o, choose(left, o.n, o.seed))
 	if err != nil {
 		return err
@@ -72,7 +73,7 @@ func measurePrograms(ctx context.Context, o options) error {
 // consult asks what programs and mutants do when compiled. A program that is chosen for a mutant keeps the first whose
 // inverted check shows.
 func consult(ctx context.Context, o options, programs []program) ([]subject, error) {
-	ask := oracle{filepath.Join(o.out, "oracle")}
+	ask := oracle{filepath.Join(o.out, "oracle"), o.tree}
 	found := make([][]subject, len(programs))
 	mutated := map[string]bool{}
 	for _, p := range choose(programs, min(2*o.mutants, len(programs)), o.seed+1) { // half of them have no check to invert
@@ -112,7 +113,7 @@ func subjectsOf(ctx context.Context, ask oracle, p program, mutate bool, seed ui
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.name, err)
 	}
-	want, err := ask.ask(ctx, source)
+	want, err := ask.ask(ctx, p.name, source)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.name, err)
 	}
@@ -124,7 +125,7 @@ func subjectsOf(ctx context.Context, ask oracle, p program, mutate bool, seed ui
 		if i == mutantTries {
 			break
 		}
-		changed, err := ask.ask(ctx, source)
+		changed, err := ask.ask(ctx, p.name, source)
 		if err != nil {
 			return nil, fmt.Errorf("mutant of %s: %w", p.name, err)
 		}
@@ -188,7 +189,7 @@ func (j job) compare(ctx context.Context, o options) outcome {
 		out.verdict, out.detail = wrong, err.Error()
 		return out
 	}
-	n := notebook{kernel: o.kernel, memory: o.memory, mode: j.mode, limit: o.limitFor(j.mode)}
+	n := notebook{kernel: o.kernel, memory: o.memory, dir: o.tree, mode: j.mode, limit: o.limitFor(j.mode)}
 	p, err := n.play(ctx, cells)
 	if err != nil {
 		out.verdict, out.detail = died, "no answer from the kernel: "+err.Error()

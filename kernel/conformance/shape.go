@@ -33,7 +33,38 @@ func withSentinel(source string) (string, error) {
 		return "", fmt.Errorf("it has no main")
 	}
 	at := int(m.Body.Rbrace - file.FileStart)
-	return source[:at] + fmt.Sprintf("\nprintln(%q)\n", sentinel) + source[at:], nil
+	if !declares(file, "println") {
+		return source[:at] + fmt.Sprintf("\nprintln(%q)\n", sentinel) + source[at:], nil
+	}
+	name := int(file.Name.End() - file.FileStart)
+	return source[:name] + "\nimport sentinelOS \"os\"" + source[name:at] +
+		fmt.Sprintf("\nsentinelOS.Stderr.WriteString(\"%s\\n\")\n", sentinel) + source[at:], nil
+}
+
+// declares tells whether a program gives a name a meaning of its own.
+func declares(file *ast.File, name string) bool {
+	found := false
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			found = found || n.Name.Name == name
+		case *ast.ValueSpec:
+			for _, id := range n.Names {
+				found = found || id.Name == name
+			}
+		case *ast.Field:
+			for _, id := range n.Names {
+				found = found || id.Name == name
+			}
+		case *ast.AssignStmt:
+			for _, x := range n.Lhs {
+				id, ok := x.(*ast.Ident)
+				found = found || ok && id.Name == name
+			}
+		}
+		return !found
+	})
+	return found
 }
 
 func parseProgram(source string) (*token.FileSet, *ast.File, error) {

@@ -110,3 +110,16 @@ func main() {
 		t.Errorf("inverted: got %v, want both checks", seen)
 	}
 }
+
+func TestSentinelWithoutPrintln(t *testing.T) {
+	got, err := withSentinel("package main\n\nimport \"fmt\"\n\nfunc main() {\n\tprintln := fmt.Println\n\tprintln(1)\n}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(got, "package main\nimport sentinelOS \"os\"\n") || !strings.Contains(got, `sentinelOS.Stderr.WriteString("`+sentinel) {
+		t.Errorf("got %s", got)
+	}
+	if _, _, err := parseProgram(got); err != nil {
+		t.Error(err)
+	}
+}

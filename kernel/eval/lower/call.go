@@ -448,7 +448,10 @@ func (f *fn) delayedBuiltin(x *ast.CallExpr) string {
 	id := ast.Unparen(x.Fun).(*ast.Ident)
 	switch id.Name {
 	case "recover":
-		return "_ = " + f.recoverCall()
+		if f.recoverVar == "" || f.deferVar == "" {
+			return "_ = " + f.recoverCall()
+		}
+		return f.deferVar + ".RecoverOf(" + f.recoverVar + ")"
 	case "panic":
 		return runtimeAlias + ".Throw(" + f.keep(part{text: f.conv(x.Args[0], anyType), typ: anyType}) + ")"
 	case "print", "println":

@@ -52,6 +52,14 @@ func (d *Deferred) Recover() any {
 	return v
 }
 
+// RecoverOf is a deferred call of recover itself, in a function that runs as a deferred call of outer: it does nothing while
+// that function panics.
+func (d *Deferred) RecoverOf(outer *Deferred) {
+	if !d.panicking {
+		outer.Recover()
+	}
+}
+
 func (d *Deferred) unwind() {
 	if !d.returned {
 		if p := recover(); p != nil {
