@@ -170,6 +170,17 @@ SECONDS=0
 run offline env GOMODCACHE="$place/modules" GOPROXY=http://127.0.0.1:9 GOFLAGS=-modcacherw && interpreted offline "a module that the engine is built from is not in the module cache and could not be fetched (connection refused)"
 chmod -R u+w "$place"
 
+# 10: a module added
+export XDG_CACHE_HOME=$place/cache
+SECONDS=0
+if (cd "$root" && CANCHA_PLACES=yes go test -count=1 -v -run TestReal ./kernel/workspace) >"$out/modules.log" 2>&1; then
+  echo "ok   modules ($SECONDS s)"
+else
+  echo "FAIL modules"
+  sed 's/^/     /' "$out/modules.log"
+  failed=$((failed + 1))
+fi
+
 echo "$skipped skipped"
 if [ "$failed" -gt 0 ]; then
   echo "FAILED: $failed"

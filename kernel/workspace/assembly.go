@@ -33,7 +33,7 @@ func (b *build) withoutAssembly(ctx context.Context, all []listed, replaced map[
 			return false, fmt.Errorf("copy %s: %w", p.Module.Path, err)
 		}
 		relative := "../" + modulesName + "/" + p.Module.Path
-		if _, err := b.command(ctx, "replacing "+p.Module.Path, "mod", "edit", "-replace="+p.Module.Path+"="+relative); err != nil {
+		if _, err := b.command(ctx, "replacing "+p.Module.Path, "mod", "edit", "-replace="+p.Module.Path+"="+relative, b.path("go.mod")); err != nil {
 			return false, err
 		}
 		changed = true
@@ -96,7 +96,7 @@ func (b *build) addModules(ctx context.Context) error {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); errors.Is(err, fs.ErrNotExist) {
 			return obstacle(err, "\"go mod init\" makes one", "%s holds no Go module, because it has no go.mod", dir)
 		}
-		if _, err := b.command(ctx, "adding "+m.Path, "mod", "edit", "-replace="+m.Path+"="+dir); err != nil {
+		if _, err := b.command(ctx, "adding "+m.Path, "mod", "edit", "-replace="+m.Path+"="+dir, b.path("go.mod")); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +27,7 @@ type build struct {
 	env   []string
 	log   *os.File // everything that the go command says
 	say   *progress
+	have  contents // what cells need of it, as far as it has been built
 }
 
 // make builds a workspace in dir, which may hold what an unfinished or damaged one has left.
@@ -39,7 +41,7 @@ func (s *Store) make(ctx context.Context, p plan, dir string, l *lock, say func(
 	}
 	defer log.Close()
 	b := build{
-		store: s, plan: p, dir: dir, lock: l, log: log,
+		store: s, plan: p, dir: dir, lock: l, log: log, have: contents{Files: map[string]file{}},
 		env: p.tools.build(s.environ, p.cc, filepath.Join(s.folder, "go-build")),
 		say: newProgress("building the engine for "+p.tools.version, filepath.Join(dir, progressName), say),
 	}
@@ -74,6 +76,11 @@ func (b *build) run(ctx context.Context) error {
 			return err
 		}
 	}
+	for _, name := range []string{"go.mod", "go.sum"} { // copies, since what is added must not change the sources that the engine carries
+		if err := copyOut(b.store.sources, name, b.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	if err := b.addModules(ctx); err != nil {
 		return err
 	}
@@ -84,15 +91,23 @@ func (b *build) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = b.command(ctx, "building the engine", "build", "-v", "-o", b.path(engineName), b.store.program)
-	if err != nil {
-		return err
-	}
-	b.say.phase("keeping the engine for " + b.plan.tools.version)
 	if err := b.keep(packages); err != nil {
 		return err
 	}
+	if err := b.engine(ctx); err != nil {
+		return err
+	}
 	return b.describe()
+}
+
+// engine builds the engine, or takes that of a workspace whose packages are all the same but for what an added module has
+// brought: it would be the same too.
+func (b *build) engine(ctx context.Context) error {
+	if base := b.base(); base != "" {
+		return adopt(base, b.path(engineName))
+	}
+	_, err := b.command(ctx, "building the engine", "build", "-v", "-o", b.path(engineName), b.store.program)
+	return err
 }
 
 func (b *build) path(name string) string { return filepath.Join(b.dir, filepath.FromSlash(name)) }
@@ -210,7 +225,10 @@ func (b *build) keep(packages []listed) error {
 		}
 		fmt.Fprintf(&cfg, "packagefile %s=%s\n", p.ImportPath, name)
 	}
-	return os.WriteFile(b.path(importcfgName), cfg.Bytes(), 0o644)
+	if err := os.WriteFile(b.path(importcfgName), cfg.Bytes(), 0o644); err != nil {
+		return err
+	}
+	return errors.Join(b.have.add(b.dir, importcfgName), b.have.add(b.dir, packagesName))
 }
 
 // adopt makes a second name for a file of Go's cache, which never writes into one, or a copy where that cannot be.
@@ -222,12 +240,14 @@ func adopt(from, to string) error {
 }
 
 // describe writes the sign that all is there.
-func (b *build) describe() error {
-	c, err := take(b.dir)
-	if err != nil {
+func (b *build) describe() (err error) {
+	if err := b.have.add(b.dir, engineName); err != nil {
 		return err
 	}
-	if err := writeJSON(b.path(contentsName), c); err != nil {
+	if b.have.Size, err = sizeOf(b.dir); err != nil {
+		return err
+	}
+	if err := writeJSON(b.path(contentsName), b.have); err != nil {
 		return err
 	}
 	t := b.plan.tools
@@ -241,7 +261,7 @@ func (b *build) describe() error {
 // command runs the go command in the sources and returns what it prints; an error is an Obstacle. Its children inherit the
 // lock, so that nobody else builds here while one of them, whose parent was killed, still does.
 func (b *build) command(ctx context.Context, doing string, args ...string) ([]byte, error) {
-	args = slices.Concat(args[:1], b.plan.flags(args[0]), args[1:])
+	args = slices.Concat(args[:1], b.plan.flags(args[0]), b.modfile(args[0]), args[1:])
 	fmt.Fprintf(b.log, "go %s\n", strings.Join(args, " "))
 	cmd := exec.CommandContext(ctx, b.plan.tools.command, args...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = b.path(sourcesName), replace(b.env, "PWD="+b.path(sourcesName)), 5*time.Second
@@ -269,6 +289,15 @@ func (b *build) command(ctx context.Context, doing string, args ...string) ([]by
 		return nil, explain(doing, said.String(), b.log.Name(), b.dir, err)
 	}
 	return out.Bytes(), nil
+}
+
+// modfile says which go.mod is meant.
+func (b *build) modfile(command string) []string {
+	switch command {
+	case "build", "list", "get":
+		return []string{"-modfile=" + b.path("go.mod")}
+	}
+	return nil
 }
 
 // flags are those of every command that builds or lists. With -trimpath what is compiled does not depend on the folder, so a new

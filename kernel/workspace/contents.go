@@ -26,29 +26,20 @@ type file struct {
 // errDamaged is wrapped by what is said of a workspace that lacks something.
 var errDamaged = errors.New("damaged")
 
-// take lists the files that cells need, with their sums, and how large the whole folder is.
-func take(dir string) (contents, error) {
-	c := contents{Files: map[string]file{}}
-	for _, part := range []string{importcfgName, engineName, packagesName} {
-		err := filepath.WalkDir(filepath.Join(dir, part), func(name string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
-			}
-			f, err := summed(name)
-			if err != nil {
-				return err
-			}
-			rel, err := filepath.Rel(dir, name)
-			c.Files[filepath.ToSlash(rel)] = f
+// add lists the files below a part of a workspace, which may be a file itself, with their sums.
+func (c *contents) add(dir, part string) error {
+	return filepath.WalkDir(filepath.Join(dir, part), func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
 			return err
-		})
-		if err != nil {
-			return c, fmt.Errorf("list the workspace's files: %w", err)
 		}
-	}
-	var err error
-	c.Size, err = sizeOf(dir)
-	return c, err
+		f, err := summed(name)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, name)
+		c.Files[filepath.ToSlash(rel)] = f
+		return err
+	})
 }
 
 func summed(name string) (file, error) {

@@ -310,14 +310,42 @@ func TestModules(t *testing.T) {
 	}
 	var got []string
 	for _, c := range p.calls("get", "mod") {
-		got = append(got, strings.Join(c.Args, " "))
+		got = append(got, strings.ReplaceAll(strings.Join(c.Args, " "), w.Dir, "DIR"))
 	}
-	want := []string{"mod edit -replace=example.com/local=" + p.path("local"), "get github.com/google/uuid@v1.6.0", "get example.com/local"}
+	want := []string{
+		"mod edit -replace=example.com/local=" + p.path("local") + " DIR/go.mod",
+		"get -modfile=DIR/go.mod github.com/google/uuid@v1.6.0", "get -modfile=DIR/go.mod example.com/local",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	p.write("local/x.go", "package local\n", 0o644)
 	if changed := p.ensure(p.store(), modules...); changed.Dir == w.Dir {
 		t.Error("a local module was changed, and the workspace is the same")
+	}
+}
+
+// An added module that leaves the engine's packages as they are needs no other engine; one that raises the version of any
+// does.
+func TestExtends(t *testing.T) {
+	p := newPlace(t)
+	plain := p.ensure(p.store())
+	added := p.ensure(p.store(), Module{Path: "example.com/m", Version: "v1.0.0"})
+	if same, err := Extends(added.Dir, plain.Dir); err != nil || !same {
+		t.Errorf("a module that adds: got %v, %v", same, err)
+	}
+	if n := len(p.calls("build")); n != 1 {
+		t.Errorf("a module that adds: %d builds, want the first one's engine", n)
+	}
+	if text, err := os.ReadFile(added.Engine()); err != nil || string(text) != "engine" {
+		t.Errorf("its engine: got %q, %v", text, err)
+	}
+	p.vars = []string{"FAKE_RAISED=yes"}
+	raised := p.ensure(p.store(), Module{Path: "example.com/m", Version: "v2.0.0"})
+	if same, err := Extends(raised.Dir, plain.Dir); err != nil || same {
+		t.Errorf("a module that raises: got %v, %v", same, err)
+	}
+	if n := len(p.calls("build")); n != 2 {
+		t.Errorf("a module that raises: %d builds, want an engine of its own", n)
 	}
 }

@@ -97,7 +97,7 @@ func fakeList(home string, args []string) int {
 		fmt.Fprintln(os.Stderr, "fmt")
 		for _, p := range all {
 			file := filepath.Join(home, filepath.Base(p["ImportPath"].(string))+"-d")
-			if os.WriteFile(file, []byte("archive of "+p["ImportPath"].(string)), 0o600) != nil {
+			if os.WriteFile(file, []byte("archive of "+p["ImportPath"].(string)+os.Getenv("FAKE_RAISED")), 0o600) != nil {
 				return 1
 			}
 			p["Export"] = file

@@ -1,0 +1,99 @@
+package workspace
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Packages reads which file holds which compiled package: import path → archive, as the compiler's and linker's -importcfg
+// has it. An archive holds the package's export data for go/types too.
+func Packages(importcfg string) (map[string]string, error) {
+	f, err := os.Open(importcfg)
+	if err != nil {
+		return nil, fmt.Errorf("read the list of compiled packages: %w", err)
+	}
+	defer f.Close()
+	all := map[string]string{}
+	scan := bufio.NewScanner(f)
+	for scan.Scan() {
+		if rest, ok := strings.CutPrefix(scan.Text(), "packagefile "); ok {
+			path, file, _ := strings.Cut(rest, "=")
+			all[path] = file
+		}
+	}
+	if err := scan.Err(); err != nil {
+		return nil, fmt.Errorf("read the list of compiled packages: %w", err)
+	}
+	return all, nil
+}
+
+// Extends reports whether the workspace in dir holds every package of that in base unchanged: then an engine of base can load
+// what is compiled for dir, without a restart. It cannot where an added module has raised the version of one that the engine
+// has.
+func Extends(dir, base string) (bool, error) {
+	var c contents
+	if err := readJSON(filepath.Join(dir, contentsName), &c); err != nil {
+		return false, err
+	}
+	return c.extends(dir, base)
+}
+
+// extends is Extends for the contents of dir.
+func (c contents) extends(dir, base string) (bool, error) {
+	have, err := c.packages(dir)
+	if err != nil {
+		return false, err
+	}
+	var of contents
+	if err := readJSON(filepath.Join(base, contentsName), &of); err != nil {
+		return false, err
+	}
+	want, err := of.packages(base)
+	if err != nil {
+		return false, err
+	}
+	for path, sum := range want {
+		if have[path] != sum {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// packages returns the archive of each package of a workspace, by size and sum.
+func (c contents) packages(dir string) (map[string]file, error) {
+	all, err := Packages(filepath.Join(dir, importcfgName))
+	if err != nil {
+		return nil, err
+	}
+	of := map[string]file{}
+	for path, archive := range all {
+		of[path] = c.Files[packagesName+"/"+filepath.Base(archive)]
+	}
+	return of, nil
+}
+
+// base finds the engine of the workspace without added modules, if that is whole and what is compiled here extends it; "" if
+// not. Nothing holds that workspace meanwhile: should it go away, building fails, and the next time there is none.
+func (b *build) base() string {
+	if len(b.plan.modules) == 0 {
+		return ""
+	}
+	p := b.plan
+	p.modules = nil
+	key, err := b.store.key(p)
+	if err != nil {
+		return ""
+	}
+	dir := b.store.place(key, 0)
+	if _, _, err := whole(dir); err != nil {
+		return ""
+	}
+	if same, err := b.have.extends(b.dir, dir); err != nil || !same {
+		return ""
+	}
+	return filepath.Join(dir, filepath.FromSlash(engineName))
+}
