@@ -33,8 +33,8 @@ type helpLink struct {
 	URL  string `json:"url"`
 }
 
-// kernelInfo answers at once, whether or not an engine serves yet: clients wait for this reply before they do anything. The
-// engine and the kernel are one binary, so its Go version is right until the engine tells its own.
+// kernelInfo answers at once, whether or not an engine serves yet: clients wait for this reply before they do anything. Until the
+// engine has told its Go version the kernel's own stands for it; an engine that the person's toolchain has built may be newer.
 func (k *Kernel) kernelInfo() kernelInfoReply {
 	version := k.engine.Info().GoVersion
 	if version == "" {
