@@ -101,9 +101,6 @@ func (p *Program) interpret(c *check.Cell, serial int64) (*lower.Unit, func(), e
 func (p *Program) compileNative(c *check.Cell, serial int64) (*lower.Unit, func(), error) {
 	p.scope.Lock()
 	variables := p.lowerer.Variables(c)
-	if p.native.Adds(c) {
-		p.lowerer.Retype(func(t types.Type) bool { return p.native.Retyped(c, t) })
-	}
 	source, err := p.native.Write(c, serial, p.lowerer.Place)
 	p.scope.Unlock()
 	if err != nil {
@@ -121,6 +118,7 @@ func (p *Program) compileNative(c *check.Cell, serial int64) (*lower.Unit, func(
 		p.lowerer.Drop()
 		return nil, nil, fmt.Errorf("declare the cell's variables: %w", err)
 	}
+	retypes := p.native.Retypes(c)
 	run, err := p.loadNative(source, built)
 	if err != nil {
 		p.lowerer.Drop()
@@ -128,6 +126,7 @@ func (p *Program) compileNative(c *check.Cell, serial int64) (*lower.Unit, func(
 	}
 	p.back.Use(built.Path, built.Symbols)
 	p.redirect(c)
+	p.holdVariables(c, retypes)
 	p.lowerer.Keep()
 	p.scope.Commit(c)
 	return &lower.Unit{Shows: source.Shows}, run, nil
@@ -168,6 +167,41 @@ func (p *Program) place(name string, t reflect.Type) reflect.Value {
 		panic(fmt.Sprintf("variable %s is kept as %s, not as %s", name, v.Type(), t))
 	}
 	return v.Addr()
+}
+
+// holdVariables gives the interpreter the variables whose types it knows only now that a cell is loaded: the cell's own, and those
+// of types that it has declared again.
+func (p *Program) holdVariables(c *check.Cell, retypes func(types.Type) bool) {
+	if retypes != nil {
+		p.lowerer.Retype()
+	}
+	own := map[types.Object]bool{}
+	for _, o := range c.Objects {
+		own[o] = true
+	}
+	p.hold(p.lowerer.Hold(func(v *types.Var, hidden bool) bool {
+		return hidden && own[v] || retypes != nil && retypes(v.Type())
+	}))
+}
+
+// hold gives the interpreter variables that have a type which it knows only now.
+func (p *Program) hold(names []string) {
+	for _, name := range names {
+		at, ok := p.native.places[name]
+		if !ok {
+			at = p.back.Variable(name).Addr()
+		}
+		t, ok := p.native.Newest(at.Type().Elem())
+		if !ok {
+			p.lowerer.Hide(name)
+			continue
+		}
+		if t != at.Type().Elem() {
+			at = reflect.NewAt(t, at.UnsafePointer())
+		}
+		p.native.places[name] = at
+		p.back.Share(name, at)
+	}
 }
 
 // redirect makes functions that the cell declares anew, with the signature they had, take the place of the old ones.

@@ -73,6 +73,8 @@ type backend interface {
 	Declare(*lower.Unit) error
 	// Variable returns a variable of the lowered program, the zero Value where there is none by that name.
 	Variable(name string) reflect.Value
+	// Share makes what a pointer points to the variable of that name.
+	Share(name string, pointer reflect.Value)
 	// Use makes a compiled cell's package known to those that follow.
 	Use(path string, symbols map[string]reflect.Value)
 	// Stop sets the variable that makes lowered code ask whether it is to stop.

@@ -135,6 +135,13 @@ func (e *Engine) Variable(name string) reflect.Value {
 	return reflect.Value{}
 }
 
+// Share makes what a pointer points to a variable that statements can use.
+func (e *Engine) Share(name string, pointer reflect.Value) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.shared[name] = pointer
+}
+
 // Use makes a package known that cells may import from now on, under its path and the names of its symbols.
 func (e *Engine) Use(importPath string, symbols map[string]reflect.Value) {
 	e.mu.Lock()

@@ -221,19 +221,37 @@ func (l *Lowerer) held(v *types.Var) (text string, ok bool) {
 // Place returns the name of a variable of the session, "" for any other.
 func (l *Lowerer) Place(v *types.Var) string { return l.names[v] }
 
-// Retype makes the lowerer look up compiled types anew, after some have been declared again: variables of types for which
-// retyped holds are from now on for compiled cells only, since the interpreter keeps them with the type they had.
-func (l *Lowerer) Retype(retyped func(types.Type) bool) {
+// Hold looks again at the variables for which want holds, after compiled types have become known: it returns those that the
+// interpreter can hold now. The others are from now on for compiled cells only.
+func (l *Lowerer) Hold(want func(v *types.Var, hidden bool) bool) []string {
+	var held []string
+	seen := map[string]bool{}
 	for o, name := range l.names {
-		if v, ok := o.(*types.Var); ok && !l.hidden[name] && retyped(v.Type()) {
-			set(l, l.hidden, name, true)
+		v, ok := o.(*types.Var)
+		if !ok || seen[name] || !want(v, l.hidden[name]) {
+			continue
+		}
+		seen[name] = true
+		text, ok := l.held(v)
+		set(l, l.hidden, name, !ok)
+		if ok {
+			set(l, l.variables, name, text)
+			held = append(held, name)
 		}
 	}
+	l.record()
+	return held
+}
+
+// Retype makes the lowerer look up compiled types anew, after some have been declared again.
+func (l *Lowerer) Retype() {
 	for key, r := range l.reps {
 		if r.kind == compiled || r.kind == compiledIf {
-			old := r
 			delete(l.reps, key)
-			l.undo = append(l.undo, func() { l.reps[key] = old })
+			l.undo = append(l.undo, func() { l.reps[key] = r })
 		}
 	}
 }
+
+// Hide makes a variable one for compiled cells only.
+func (l *Lowerer) Hide(name string) { set(l, l.hidden, name, true) }

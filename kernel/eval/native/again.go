@@ -175,14 +175,26 @@ func (e *Engine) again(c *check.Cell) []*declaration {
 	return list
 }
 
-// Adds tells whether a cell declares methods for which types of earlier cells are declared again.
-func (e *Engine) Adds(c *check.Cell) bool { return len(e.again(c)) > 0 }
-
-// Retyped tells whether the type of a variable is one that the cell declares again.
-func (e *Engine) Retyped(c *check.Cell, t types.Type) bool {
-	found := map[types.Object]bool{}
-	namesIn(t, found, 0)
-	return slices.ContainsFunc(e.again(c), func(d *declaration) bool { return found[d.object] })
+// Retypes tells which types a cell declares again, or are made of such; nil where it declares none again.
+func (e *Engine) Retypes(c *check.Cell) func(types.Type) bool {
+	list := e.again(c)
+	if len(list) == 0 {
+		return nil
+	}
+	set := map[types.Object]bool{}
+	for _, d := range list {
+		set[d.object] = true
+	}
+	return func(t types.Type) bool {
+		found := map[types.Object]bool{}
+		namesIn(t, found, 0)
+		for o := range found {
+			if set[o] {
+				return true
+			}
+		}
+		return false
+	}
 }
 
 // writeAgain writes earlier declarations into this cell's package.

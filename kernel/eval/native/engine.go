@@ -31,7 +31,8 @@ type Engine struct {
 	objects  map[types.Object]at
 	fields   map[*types.Var]fieldAt
 	declared map[types.Object]*declaration
-	loaded   map[string]int // how many times a package of this content has been loaded
+	newer    map[reflect.Type]reflect.Type // declared again
+	loaded   map[string]int                // how many times a package of this content has been loaded
 
 	mu        sync.Mutex
 	stops     []*uint32
@@ -61,7 +62,7 @@ type function struct {
 func New(tools Toolchain, machine support.Machine) *Engine {
 	return &Engine{
 		tools: tools, machine: machine,
-		objects: map[types.Object]at{}, fields: map[*types.Var]fieldAt{}, declared: map[types.Object]*declaration{}, loaded: map[string]int{},
+		objects: map[types.Object]at{}, fields: map[*types.Var]fieldAt{}, declared: map[types.Object]*declaration{}, newer: map[reflect.Type]reflect.Type{}, loaded: map[string]int{},
 		functions: map[*types.Func]*function{},
 	}
 }
@@ -136,6 +137,11 @@ func (e *Engine) Load(s *Source, u *Unit, place func(name string, t reflect.Type
 	bind(h)
 	u.Symbols, u.stop = h.Symbols, h.Stop
 	for _, x := range s.exports {
+		if old, ok := e.objects[x.object]; ok { // declared again
+			if from, to := old.unit.Symbols[old.name], h.Symbols[x.name]; from.IsValid() && to.IsValid() && from.Kind() == reflect.Pointer {
+				e.newer[from.Type().Elem()] = to.Type().Elem()
+			}
+		}
 		e.objects[x.object] = at{u, x.name}
 	}
 	for _, f := range s.fields {
