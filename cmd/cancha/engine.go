@@ -55,6 +55,9 @@ func runEngine(_ context.Context, args []string) error {
 	conn := cellio.NewConn(stream)
 	outlet := cellio.NewOutlet(conn.Send)
 	cellio.Attach(outlet, chart.Render, table.Render)
+	if err := limitMemory(outlet); err != nil {
+		return err
+	}
 	program, err := newProgram(outlet, tools, *reason)
 	if err != nil {
 		return err

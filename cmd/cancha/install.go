@@ -11,12 +11,19 @@ import (
 )
 
 func runInstall(ctx context.Context, args []string) error {
-	interpreted := false
+	interpreted, memory := false, ""
 	o, err := parsePlace("install", args, func(flags *flag.FlagSet) {
+		flags.StringVar(&memory, "memory", "", "end an engine that passes this `size`, such as 4GiB, with an error that says so")
 		flags.BoolVar(&interpreted, "interpreted", false, "do not build the engine that compiles cells; sessions build it when they can")
 	})
 	if err != nil {
 		return err
+	}
+	if memory != "" {
+		if _, err := parseMemory(memory); err != nil {
+			return usageError{"install", err}
+		}
+		o.Variables = map[string]string{memoryVariable: memory}
 	}
 	folder, err := kernelspec.Install(o)
 	if err != nil {

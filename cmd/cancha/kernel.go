@@ -20,6 +20,7 @@ import (
 
 func runKernel(ctx context.Context, args []string) error {
 	flags := newFlags("kernel", " CONNECTION_FILE", "Serves one Jupyter session. Jupyter calls it, by the kernel.json that \"cancha install\" writes.")
+	flags.Func("memory", "end an engine that passes this `size`, such as 4GiB; default: $"+memoryVariable, setMemory)
 	if err := parse(flags, args); err != nil {
 		return err
 	}
@@ -34,6 +35,14 @@ func runKernel(ctx context.Context, args []string) error {
 	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a log that nobody reads any more must not end the kernel
 	return serveKernel(ctx, conn, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+}
+
+// setMemory sets the limit of the engines that this process starts.
+func setMemory(size string) error {
+	if _, err := parseMemory(size); err != nil {
+		return err
+	}
+	return os.Setenv(memoryVariable, size)
 }
 
 // serveKernel wires engine, kernel and channels, and serves until a client shuts the kernel down or ctx ends.

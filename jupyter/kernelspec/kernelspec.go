@@ -41,10 +41,11 @@ type Options struct {
 	SysPrefix bool   // the Python environment in use
 	Prefix    string // PREFIX/share/jupyter
 
-	Name        string // folder and kernel name; DefaultName if empty
-	DisplayName string // DefaultDisplayName if empty
-	Program     string // the file that becomes the kernel's program; the running program if empty
-	Env         Env    // the process's environment if nil
+	Name        string            // folder and kernel name; DefaultName if empty
+	DisplayName string            // DefaultDisplayName if empty
+	Variables   map[string]string // of the kernel's environment, in kernel.json
+	Program     string            // the file that becomes the kernel's program; the running program if empty
+	Env         Env               // the process's environment if nil
 }
 
 // Spec is the content of kernel.json, as far as Cancha sets it.
@@ -173,7 +174,9 @@ func (o *Options) fillFolder(folder string) error {
 	if err := o.copyProgram(filepath.Join(folder, program)); err != nil {
 		return err
 	}
-	spec, err := json.MarshalIndent(NewSpec(o.DisplayName), "", "  ")
+	content := NewSpec(o.DisplayName)
+	content.Env = o.Variables
+	spec, err := json.MarshalIndent(content, "", "  ")
 	if err != nil {
 		return err
 	}

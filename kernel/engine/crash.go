@@ -90,11 +90,17 @@ func readable(trace string) string {
 	return head
 }
 
+// memoryFlag is how the cause ends that an engine gives when it has passed the limit that it was started with.
+const memoryFlag = "(--memory)"
+
 // deathCause names, from the exit and the runtime's last words, what ended an engine, and what to do about it.
 func deathCause(exit error, trace string) string {
 	switch {
 	case strings.Contains(trace, "stack exceeds"), strings.Contains(trace, "stack overflow"):
 		return "stack overflow: a function called itself without end (look for a recursion that has no way out)"
+	case strings.Contains(trace, memoryFlag):
+		cause, _, _ := strings.Cut(strings.TrimPrefix(trace, "fatal error: "), "\n")
+		return cause
 	case strings.Contains(trace, "out of memory"), strings.Contains(trace, "cannot allocate memory"):
 		return "out of memory"
 	case strings.Contains(trace, "all goroutines are asleep"):

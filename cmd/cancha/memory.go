@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"cancha/internal/cellio"
+)
+
+// memoryVariable is where an engine finds how much memory it may take, as --memory has it.
+const memoryVariable = "CANCHA_MEMORY"
+
+// memoryInterval is how often an engine looks at how much it takes. A program that touches new memory as fast as it can passes
+// its limit by some hundred megabytes in that time.
+const memoryInterval = 20 * time.Millisecond
+
+// parseMemory reads an amount of memory: bytes, or a number with K, M, G or T behind, which may be followed by B or iB. All
+// count in powers of 1024.
+func parseMemory(text string) (int64, error) {
+	number := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(strings.TrimSpace(text)), "B"), "I")
+	factor := 1.0
+	for i, unit := range []string{"K", "M", "G", "T"} {
+		if rest, ok := strings.CutSuffix(number, unit); ok {
+			number, factor = rest, float64(int64(1)<<(10*(i+1)))
+		}
+	}
+	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if n *= factor; err != nil || !(n >= leastMemory && n <= 1<<60) {
+		return 0, fmt.Errorf("%q is no amount of memory: give at least 256M, such as 4GiB", text)
+	}
+	return int64(n), nil
+}
+
+// leastMemory is what an engine needs to load notebooks' packages and do something with them.
+const leastMemory = 256 << 20
+
+// limitMemory ends this process when it passes the limit in memoryVariable, if there is one, with a fatal error that the
+// kernel tells the cell. The collector works harder when the limit comes near. A limit of the system on addresses would not do:
+// Go reserves many more than it uses.
+func limitMemory(out *cellio.Outlet) error {
+	text := os.Getenv(memoryVariable)
+	if text == "" {
+		return nil
+	}
+	limit, err := parseMemory(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", memoryVariable, err)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(limit / 10 * 9)
+	}
+	if _, err := residentMemory(); err != nil {
+		return nil // a system that does not say: the collector's limit has to do
+	}
+	go watchMemory(limit, func() { endForMemory(out, text) })
+	return nil
+}
+
+// watchMemory calls end when the process holds more memory than limit, and goes on holding it after a collection; a fifth
+// above it at once, since a collection takes its time. It ends with the process.
+func watchMemory(limit int64, end func()) {
+	for {
+		time.Sleep(memoryInterval) // polls: the system tells a process of its limits only by killing it
+		held, err := residentMemory()
+		if err != nil || held <= limit {
+			continue
+		}
+		if held <= limit/5*6 {
+			debug.FreeOSMemory()
+			if held, err = residentMemory(); err != nil || held <= limit {
+				continue
+			}
+		}
+		end()
+	}
+}
+
+// endForMemory ends the process as Go's runtime does when it gets no more memory.
+func endForMemory(out *cellio.Outlet, limit string) {
+	flushed := make(chan struct{})
+	go func() { out.Flush(); close(flushed) }()
+	select {
+	case <-flushed:
+	case <-time.After(time.Second): // the kernel reads nothing
+	}
+	fmt.Fprintf(os.Stderr, "fatal error: out of memory: the engine passed %s (--memory)\n", limit)
+	os.Exit(2)
+}
+
+// residentMemory is how many bytes of memory the process holds.
+func residentMemory() (int64, error) {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(text))
+	if len(fields) < 2 {
+		return 0, fmt.Errorf("/proc/self/statm says %q", text)
+	}
+	pages, err := strconv.ParseInt(fields[1], 10, 64)
+	return pages * int64(os.Getpagesize()), err
+}
