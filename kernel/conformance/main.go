@@ -98,6 +98,14 @@ func parse(args []string) (options, error) {
 
 // measure runs what is asked for and returns an error if the kernel's Go is not as it should be.
 func measure(ctx context.Context, o options) error {
+	for _, mode := range o.modes {
+		n := notebook{kernel: o.kernel, memory: o.memory, mode: mode, limit: o.limitFor(mode)}
+		engine, err := n.describe(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("-mode %s: %s\n", mode, engine)
+	}
 	if o.cells == nil {
 		return measurePrograms(ctx, o)
 	}

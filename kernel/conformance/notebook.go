@@ -48,7 +48,7 @@ func (n notebook) play(ctx context.Context, cells []string) (p played, err error
 	}
 	k, err := client.Start(client.Config{
 		Argv: []string{"/bin/sh", "-c", fmt.Sprintf(`ulimit -v %d; exec "$0" "$@"`, n.memory<<20), n.kernel, "kernel", "{connection_file}"},
-		Dir:  dir, Env: []string{"CANCHA_ENGINE=" + n.mode}, Transport: "ipc",
+		Dir:  dir, Env: n.environment(), Transport: "ipc",
 	})
 	if err != nil {
 		return p, err
@@ -61,6 +61,9 @@ func (n notebook) play(ctx context.Context, cells []string) (p played, err error
 		return p, err
 	}
 	defer c.Close()
+	if err := n.choose(starting, c); err != nil {
+		return p, err
+	}
 	begin := time.Now()
 	running, cancel := context.WithTimeout(ctx, n.limit)
 	defer cancel()
@@ -91,6 +94,36 @@ func (n notebook) play(ctx context.Context, cells []string) (p played, err error
 	p.took = time.Since(begin)
 	p.stdout, p.stderr = out.texts()
 	return p, nil
+}
+
+// choose asks for the engine, in a cell that is not counted. The first cell of a kernel waits for its engine.
+func (n notebook) choose(ctx context.Context, c *client.Client) error {
+	code := "%engine " + n.mode
+	reply, err := c.ExecuteWith(ctx, code, client.ExecuteOptions{Silent: true}, nil)
+	if err == nil && reply.Status != cell.OK {
+		err = reply.Err
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", code, err)
+	}
+	return nil
+}
+
+// describe returns what a kernel says of the engine that it runs cells by: without a Go toolchain auto interprets.
+func (n notebook) describe(ctx context.Context) (string, error) {
+	p, err := n.play(ctx, []string{"%engine"})
+	if err != nil {
+		return "", fmt.Errorf("ask %s for its engine: %w", n.kernel, err)
+	}
+	return strings.TrimSpace(p.stdout + p.stderr), nil
+}
+
+// environment keeps a kernel that only interprets from preparing an engine that compiles.
+func (n notebook) environment() []string {
+	if n.mode == "interp" {
+		return []string{"CANCHA_ENGINE=interp"}
+	}
+	return nil
 }
 
 // output gathers the streams of cells.
