@@ -9,6 +9,8 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
+	"strings"
+	"sync/atomic"
 
 	"cancha/kernel/eval/check"
 	"cancha/kernel/eval/lower"
@@ -20,7 +22,8 @@ type compiler struct {
 	*native.Engine
 	reason string                   // why there is none
 	places map[string]reflect.Value // variables that the interpreter cannot hold: name → pointer
-	mixed  bool                     // the program has types or functions that only the interpreter knows
+	cancel atomic.Pointer[context.CancelFunc]
+	mixed  bool // the program has types or functions that only the interpreter knows
 }
 
 // available tells whether cells can be compiled.
@@ -107,7 +110,9 @@ func (p *Program) compileNative(c *check.Cell, serial int64) (*lower.Unit, func(
 		p.lowerer.Drop()
 		return nil, nil, err
 	}
-	built, err := p.native.Build(p.building(), source)
+	ctx, done := p.building()
+	built, err := p.native.Build(ctx, source)
+	done()
 	if err != nil {
 		p.lowerer.Drop()
 		return nil, nil, p.notCompiled(c, source, err)
@@ -125,11 +130,11 @@ func (p *Program) compileNative(c *check.Cell, serial int64) (*lower.Unit, func(
 		return nil, nil, err
 	}
 	p.back.Use(built.Path, built.Symbols)
-	p.redirect(c)
+	notes := p.redirect(c)
 	p.holdVariables(c, retypes)
 	p.lowerer.Keep()
 	p.scope.Commit(c)
-	return &lower.Unit{Shows: source.Shows}, run, nil
+	return &lower.Unit{Shows: source.Shows, Notes: notes}, run, nil
 }
 
 // notCompiled is the error of a cell that the compiler refused though the check had accepted it.
@@ -204,21 +209,41 @@ func (p *Program) hold(names []string) {
 	}
 }
 
-// redirect makes functions that the cell declares anew, with the signature they had, take the place of the old ones.
-func (p *Program) redirect(c *check.Cell) {
+// redirect makes functions that the cell declares anew take the place of the old ones. With another signature they cannot; the
+// cell's author is told who keeps the old one.
+func (p *Program) redirect(c *check.Cell) (notes []string) {
 	for _, o := range c.Objects {
 		f, ok := o.(*types.Func)
 		if !ok {
 			continue
 		}
-		if old, ok := c.Replaces(f.Name()).(*types.Func); ok && types.Identical(old.Type(), f.Type()) {
-			p.native.Redirect(old, f)
+		old, ok := c.Replaces(f.Name()).(*types.Func)
+		if !ok || types.Identical(old.Type(), f.Type()) && p.native.Redirect(old, f) {
+			continue
 		}
+		if callers := p.native.Callers(old); len(callers) > 0 {
+			notes = append(notes, fmt.Sprintf("functions of earlier cells that call %s keep the old one, since its signature changed: %s", f.Name(), strings.Join(callers, ", ")))
+		}
+	}
+	return notes
+}
+
+// building returns a context that ends when the cell is interrupted while it is compiled.
+func (p *Program) building() (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	p.native.cancel.Store(&cancel)
+	return ctx, func() {
+		p.native.cancel.Store(nil)
+		cancel()
 	}
 }
 
-// building ends when the cell is interrupted while it is compiled.
-func (p *Program) building() context.Context { return context.Background() }
+// cancelBuild ends the compilation of a cell, if there is one.
+func (p *Program) cancelBuild() {
+	if cancel := p.native.cancel.Load(); cancel != nil {
+		(*cancel)()
+	}
+}
 
 // wantsCompiler tells whether a cell is to be compiled: it declares types or functions, or interpreting it might be slow.
 func (p *Program) wantsCompiler(c *check.Cell) bool {

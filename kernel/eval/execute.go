@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"time"
@@ -80,6 +81,7 @@ func (p *Program) end(run *cellio.Run) {
 // Interrupt stops the running cell. Variables, functions and goroutines of earlier cells stay as they are. Where the cell
 // has asked to be told of interrupts (cellio.NotifyInterrupt) it is told instead, and goes on.
 func (p *Program) Interrupt() {
+	p.cancelBuild()
 	if run := p.current.Load(); run != nil && !run.Interrupt() {
 		p.machine.Interrupt(run)
 	}
@@ -116,6 +118,9 @@ func (p *Program) leftBehind(t text) *cell.Error {
 
 // compileError is the error of a cell that was refused.
 func compileError(err error) *cell.Error {
+	if errors.Is(err, context.Canceled) {
+		return &cell.Error{Name: "interrupted", Value: "the cell was interrupted while it was compiled", Traceback: []string{"interrupted: the cell was being compiled"}}
+	}
 	var e *check.Error
 	if !errors.As(err, &e) {
 		return &cell.Error{Name: "compile error", Value: err.Error(), Traceback: []string{"compile error: " + err.Error()}}

@@ -79,6 +79,9 @@ func (f *fn) compiledStruct(t types.Type) bool {
 // fieldOf is field, for structs of compiled cells too.
 func (f *fn) fieldOf(text string, t types.Type, i int, addressable bool, pos token.Pos) (string, types.Type, bool) {
 	_, pointer := t.Underlying().(*types.Pointer)
+	if u, ok := types.Unalias(deref(t)).(*types.Struct); ok {
+		f.l.refuseOwnForm(u, pos)
+	}
 	if f.compiledStruct(t) {
 		v := deref(t).Underlying().(*types.Struct).Field(i)
 		return f.compiledField(text, t, v, addressable), v.Type(), addressable || pointer

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -173,6 +174,23 @@ func (e *Engine) again(c *check.Cell) []*declaration {
 	}
 	slices.SortFunc(list, func(a, b *declaration) int { return a.order - b.order })
 	return list
+}
+
+// Callers names the functions of earlier cells that mention one, as a person calls them, in order.
+func (e *Engine) Callers(f *types.Func) []string {
+	var names []string
+	for _, d := range e.declared {
+		if g, ok := d.object.(*types.Func); ok && g != f && d.mentions[f] {
+			names = append(names, fmt.Sprintf("%s (%s)", g.Name(), d.cell.Name))
+		}
+		for _, m := range d.methods {
+			if mentions(m.cell, m.decl)[f] {
+				names = append(names, fmt.Sprintf("%s.%s (%s)", d.object.Name(), m.f.Name(), m.cell.Name))
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Retypes tells which types a cell declares again, or are made of such; nil where it declares none again.

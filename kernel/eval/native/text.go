@@ -29,7 +29,7 @@ func (w *writer) text(n ast.Node) string {
 	case *ast.FuncLit:
 		w.literal(n)
 	case *ast.ForStmt:
-		w.begin(n.Body, w.check())
+		w.begin(n.Body, w.loopCheck(n.Body))
 	case *ast.RangeStmt:
 		return w.rangeOver(n)
 	case *ast.SendStmt:
@@ -114,6 +114,14 @@ func (w *writer) check() string {
 	return fmt.Sprintf("if %s.Loaded(&%s) { %s.Check() }; ", supportName, stopName, machineName)
 }
 
+// loopCheck is check at the beginning of a loop's body; in a loop over copies it writes these back first.
+func (w *writer) loopCheck(*ast.BlockStmt) string {
+	for _, store := range w.stored {
+		return fmt.Sprintf("if %s.Loaded(&%s) { %s; %s.Check() }; ", supportName, stopName, store, machineName)
+	}
+	return w.check()
+}
+
 // leaveCheck stops a function that recovered an interrupt as it returns.
 func (w *writer) leaveCheck() string {
 	return fmt.Sprintf("defer func() { if %s.Loaded(&%s) { %s.Check() } }(); ", supportName, stopName, machineName)
@@ -157,6 +165,9 @@ func (w *writer) ident(id *ast.Ident) string {
 	}
 	switch o := o.(type) {
 	case *types.Var:
+		if name, ok := w.copied[o]; ok {
+			return name
+		}
 		if id.Name != "_" && w.isSession(o) {
 			return "(*" + w.variable(o, id.Pos()) + ")"
 		}
@@ -346,7 +357,7 @@ func (w *writer) unary(x *ast.UnaryExpr) string {
 }
 
 func (w *writer) rangeOver(n *ast.RangeStmt) string {
-	w.begin(n.Body, w.check())
+	w.begin(n.Body, w.loopCheck(n.Body))
 	t := w.info.TypeOf(n.X)
 	if _, ok := t.Underlying().(*types.Chan); !ok {
 		return w.copy(n)

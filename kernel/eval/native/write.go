@@ -82,6 +82,8 @@ type writer struct {
 	cells     map[*Unit]string  // package of an earlier cell → its name here
 	cellOrder []*Unit
 	unused    map[token.Pos]bool
+	copied    map[*types.Var]string // in a loop over copies
+	stored    map[*ast.BlockStmt]string
 	own       map[types.Object]bool // of earlier cells, declared again
 	ownField  map[*types.Var]bool
 	out       Source
@@ -90,7 +92,7 @@ type writer struct {
 // Write writes a checked cell. Place returns the name of a session's variable; serial is the cell's number. The error is one
 // of [check.Cell.Refuse].
 func (e *Engine) Write(c *check.Cell, serial int64, place func(*types.Var) string) (s *Source, err error) {
-	w := &writer{engine: e, cell: c, source: c, own: map[types.Object]bool{}, ownField: map[*types.Var]bool{}, info: c.Info, serial: serial, place: place, code: c.Code(),
+	w := &writer{engine: e, cell: c, source: c, own: map[types.Object]bool{}, copied: map[*types.Var]string{}, stored: map[*ast.BlockStmt]string{}, ownField: map[*types.Var]bool{}, info: c.Info, serial: serial, place: place, code: c.Code(),
 		inside: map[*ast.BlockStmt]string{}, after: map[ast.Stmt]string{}, renamed: map[*ast.Ident]string{}, replaced: map[ast.Node]string{},
 		imports: map[string]string{}, dots: map[string]bool{}, places: map[string]string{}, aliases: map[string]string{},
 		cells: map[*Unit]string{}, unused: c.Unused}
@@ -254,6 +256,9 @@ func (w *writer) moved(m *check.Moved) string {
 // outer writes a statement of the cell's outermost block, where declarations are assignments to the session's variables.
 func (w *writer) outer(stmt ast.Stmt) string {
 	w.note(stmt)
+	if text, ok := w.pureLoop(stmt); ok {
+		return text
+	}
 	switch s := stmt.(type) {
 	case *ast.LabeledStmt:
 		return s.Label.Name + ": " + w.outer(s.Stmt)
