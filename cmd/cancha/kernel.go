@@ -57,6 +57,7 @@ func serveKernel(ctx context.Context, conn wire.Connection, log *slog.Logger) er
 	e := engine.New(engine.Config{
 		Prepare: choice.prepare,
 		Command: choice.command,
+		Failed:  choice.failed,
 		Sink:    func(f cellio.Frame) { <-made; k.Output(f) },
 		Logger:  log,
 	})

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	module "cancha"
@@ -44,9 +45,10 @@ type engineChoice struct {
 	log     *slog.Logger
 	ensure  func(ctx context.Context, say func(string)) (*workspace.Workspace, error)
 
-	// set by prepare
-	workspace *workspace.Workspace
-	reason    string // why there is none
+	mu        sync.Mutex           // guards what follows, which prepare and failed set
+	workspace *workspace.Workspace // in use until close, whatever happens
+	plain     bool                 // engines are the program's own
+	reason    string               // why they are
 }
 
 func newEngineChoice(program string, log *slog.Logger) *engineChoice {
@@ -57,14 +59,16 @@ func newEngineChoice(program string, log *slog.Logger) *engineChoice {
 
 // prepare finds the workspace, or builds it.
 func (c *engineChoice) prepare(ctx context.Context, say func(string)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if os.Getenv(engineVariable) == "interp" {
-		c.reason = engineVariable + " is interp"
+		c.plain, c.reason = true, engineVariable+" is interp"
 		return
 	}
 	begin, built := time.Now(), false
 	w, err := c.ensure(ctx, func(line string) { built = true; say(line) })
 	if err != nil {
-		c.reason = err.Error()
+		c.plain, c.reason = true, err.Error()
 		c.log.Warn("cells are interpreted", "reason", err)
 		if built { // a person has waited for it
 			say("cells are interpreted: " + c.reason)
@@ -79,10 +83,25 @@ func (c *engineChoice) prepare(ctx context.Context, say func(string)) {
 
 // command returns the command of a fresh engine. It is called after prepare.
 func (c *engineChoice) command() *exec.Cmd {
-	if c.workspace != nil {
-		return exec.Command(c.workspace.Engine(), "engine", "-workspace", c.workspace.Dir)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.plain {
+		return exec.Command(c.program, "engine", "-reason", c.reason)
 	}
-	return exec.Command(c.program, "engine", "-reason", c.reason)
+	return exec.Command(c.workspace.Engine(), "engine", "-workspace", c.workspace.Dir)
+}
+
+// failed takes the program's own engine where the workspace's does not come to serve: its folder has gone, or it was built for a
+// system that is not this one. No program lives in an engine that has not served, so none is lost.
+func (c *engineChoice) failed(why string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.plain {
+		return false
+	}
+	c.plain, c.reason = true, fmt.Sprintf("the engine in %s does not start (%s): run \"cancha install\"", c.workspace.Dir, why)
+	c.log.Warn("cells are interpreted", "reason", c.reason)
+	return true
 }
 
 // close lets go of the workspace, when no engine runs any more.

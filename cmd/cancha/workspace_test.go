@@ -76,6 +76,20 @@ func TestEngineChoice(t *testing.T) {
 	}
 }
 
+// An engine that does not start is not tried for ever.
+func TestEngineThatDoesNotStart(t *testing.T) {
+	c := engineChoice{program: "/p", log: slog.New(slog.DiscardHandler), workspace: &workspace.Workspace{Dir: "/w"}}
+	if !c.failed("no such file") {
+		t.Error("nothing else to offer")
+	}
+	if got := c.command().Args; got[0] != "/p" || !strings.Contains(got[3], "no such file") || !strings.Contains(got[3], "cancha install") {
+		t.Errorf("got %q", got)
+	}
+	if c.failed("again") {
+		t.Error("something else to offer than the program itself")
+	}
+}
+
 // An engine that is told of a workspace and cannot use it serves all the same, and says why not.
 func TestOpenWorkspace(t *testing.T) {
 	if tools, err := openWorkspace(""); tools != nil || err != nil {

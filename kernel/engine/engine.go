@@ -25,6 +25,9 @@ type Config struct {
 	// Prepare, if set, makes what Command needs: it is run once, before Command is called for the first time, and may take
 	// minutes. What it says, a line at a time, is shown in the cell that waits for it. It ends early when its context does.
 	Prepare func(ctx context.Context, say func(line string))
+	// Failed, if set, is told why an engine did not come to serve. It returns true if Command has another to offer, which is
+	// then tried at once.
+	Failed func(why string) bool
 	// Sink takes the output of cells, frame by frame, in order for each cell. It must not block for long: while it
 	// does, the engine's output waits.
 	Sink func(cellio.Frame)
@@ -184,8 +187,18 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// ready returns a process that serves. One that dies before that is an error with its own last words.
+// ready returns a process that serves.
 func (e *Engine) ready(ctx context.Context) (*process, error) {
+	for {
+		p, err := e.serving(ctx)
+		if err == nil || errors.Is(err, errClosed) || ctx.Err() != nil || e.config.Failed == nil || !e.config.Failed(err.Error()) {
+			return p, err
+		}
+	}
+}
+
+// serving waits for the living process to serve. One that dies before that is an error with its own last words.
+func (e *Engine) serving(ctx context.Context) (*process, error) {
 	p, err := e.process()
 	if err != nil {
 		return nil, err

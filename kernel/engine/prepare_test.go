@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -85,6 +86,42 @@ func TestInterruptWhilePreparing(t *testing.T) {
 	close(finish)
 	if r := run(t, e, 2, "print y"); r.Status != cell.OK || rec.get(2, "stdout") != "y" {
 		t.Errorf("the next cell: got %v, %q", r.Err, rec.get(2, "stdout"))
+	}
+}
+
+// An engine that never serves is replaced by another one, if there is another, before a cell has seen it.
+func TestAnotherCommand(t *testing.T) {
+	for _, mode := range []string{"broken", "missing"} {
+		t.Run(mode, func(t *testing.T) {
+			rec := &recorder{text: map[int64]map[string]string{}}
+			var why []string
+			var mu sync.Mutex
+			e := New(Config{Sink: rec.sink, Command: func() *exec.Cmd {
+				mu.Lock()
+				defer mu.Unlock()
+				if len(why) == 0 && mode == "missing" {
+					return exec.Command("/no/such/engine")
+				}
+				c := exec.Command(os.Args[0])
+				c.Env = append(os.Environ(), "CANCHA_TEST_ENGINE=yes")
+				if len(why) == 0 {
+					c.Env = append(c.Env, "CANCHA_TEST_ENGINE=broken")
+				}
+				return c
+			}, Failed: func(text string) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				why = append(why, text)
+				return len(why) == 1
+			}})
+			t.Cleanup(func() { e.Close() })
+			if r := run(t, e, 1, "print x"); r.Status != cell.OK || rec.get(1, "stdout") != "x" || rec.get(1, "stderr") != "" {
+				t.Errorf("got %v, %q, %q", r.Err, rec.get(1, "stdout"), rec.get(1, "stderr"))
+			}
+			if len(why) != 1 || why[0] == "" {
+				t.Errorf("told %q, want one reason", why)
+			}
+		})
 	}
 }
 
