@@ -61,7 +61,7 @@ func (w *writer) selector(x *ast.SelectorExpr) string {
 			if f, ok := w.info.Uses[x.Sel].(*types.Func); ok && standsFor[f.FullName()] != "" {
 				return machineName + "." + standsFor[f.FullName()]
 			}
-			w.imports[id.Name] = pkg.Imported().Path()
+			w.importAs(id.Name, pkg.Imported().Path(), id.Pos())
 			return id.Name + "." + x.Sel.Name
 		}
 	}
@@ -208,5 +208,5 @@ func (w *writer) composite(lit *ast.CompositeLit, address bool) string {
 		}
 	}
 	fmt.Fprintf(&b, "return %s }()", v)
-	return strings.ReplaceAll(b.String(), "\n", " ")
+	return b.String()
 }

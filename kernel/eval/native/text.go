@@ -178,7 +178,7 @@ func (w *writer) ident(id *ast.Ident) string {
 	case *types.Const:
 		w.constant(o, id.Pos())
 	case *types.PkgName:
-		w.imports[id.Name] = o.Imported().Path()
+		w.importAs(id.Name, o.Imported().Path(), id.Pos())
 	}
 	w.noteDot(o)
 	return id.Name
@@ -189,6 +189,14 @@ func (w *writer) noteDot(o types.Object) {
 	if o != nil && o.Pkg() != nil && o.Pkg().Path() != "main" && o.Parent() == o.Pkg().Scope() {
 		w.dots[o.Pkg().Path()] = true
 	}
+}
+
+// importAs imports a package by the name that a cell uses for it.
+func (w *writer) importAs(name, path string, pos token.Pos) {
+	if other, ok := w.imports[name]; ok && other != path {
+		refuse(pos, "two packages are called %s in what has to be compiled together: %s and %s", name, other, path)
+	}
+	w.imports[name] = path
 }
 
 // isSession tells a variable of the session, this cell's own included.

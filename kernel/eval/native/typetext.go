@@ -159,13 +159,24 @@ func (w *writer) typeName(o *types.TypeName, pos token.Pos) {
 	if _, ok := o.Type().(*types.TypeParam); ok {
 		return
 	}
-	if _, done := w.aliases[o.Name()]; done {
+	if w.hasAlias(o, pos) {
 		return
 	}
 	w.aliases[o.Name()] = "" // a constraint may mention the type itself
 	x := w.earlier(o, pos)
 	params, args := w.typeParams(typeParamsOf(o), pos)
 	w.alias(o.Name(), fmt.Sprintf("type %s%s = %s.%s%s\n", o.Name(), params, w.packageName(x.unit), x.name, args))
+}
+
+// hasAlias tells whether an object of an earlier cell has its name here already, and notes that it has it now. Two of one name
+// meet where declarations of several cells are written again.
+func (w *writer) hasAlias(o types.Object, pos token.Pos) bool {
+	other, has := w.aliased[o.Name()]
+	if has && other != o {
+		refuse(pos, "two declarations of %s are needed in one package: declare what uses the older one again", o.Name())
+	}
+	w.aliased[o.Name()] = o
+	return has
 }
 
 func (w *writer) alias(name, text string) {
@@ -207,7 +218,7 @@ func (w *writer) constant(c *types.Const, pos token.Pos) {
 	if c.Pkg() == nil || c.Pkg().Path() != "main" || c.Pkg() == w.cell.Pkg || c.Parent() != nil && c.Parent() != c.Pkg().Scope() {
 		return
 	}
-	if _, done := w.aliases[c.Name()]; done {
+	if w.hasAlias(c, pos) {
 		return
 	}
 	typ := ""

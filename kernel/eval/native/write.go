@@ -78,8 +78,9 @@ type writer struct {
 	places    map[string]string // place → type text
 	order     []string          // of places
 	aliases   map[string]string // name of an earlier cell's type or constant → its declaration
-	named     []string          // their order
-	cells     map[*Unit]string  // package of an earlier cell → its name here
+	aliased   map[string]types.Object
+	named     []string         // their order
+	cells     map[*Unit]string // package of an earlier cell → its name here
 	cellOrder []*Unit
 	unused    map[token.Pos]bool
 	copied    map[*types.Var]string // in a loop over copies
@@ -94,7 +95,7 @@ type writer struct {
 func (e *Engine) Write(c *check.Cell, serial int64, place func(*types.Var) string) (s *Source, err error) {
 	w := &writer{engine: e, cell: c, source: c, own: map[types.Object]bool{}, copied: map[*types.Var]string{}, stored: map[*ast.BlockStmt]string{}, ownField: map[*types.Var]bool{}, info: c.Info, serial: serial, place: place, code: c.Code(),
 		inside: map[*ast.BlockStmt]string{}, after: map[ast.Stmt]string{}, renamed: map[*ast.Ident]string{}, replaced: map[ast.Node]string{},
-		imports: map[string]string{}, dots: map[string]bool{}, places: map[string]string{}, aliases: map[string]string{},
+		imports: map[string]string{}, dots: map[string]bool{}, places: map[string]string{}, aliases: map[string]string{}, aliased: map[string]types.Object{},
 		cells: map[*Unit]string{}, unused: c.Unused}
 	defer func() {
 		p := recover()
