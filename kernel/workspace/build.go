@@ -84,9 +84,6 @@ func (b *build) run(ctx context.Context) error {
 	if err := b.addModules(ctx); err != nil {
 		return err
 	}
-	if err := b.estimate(ctx); err != nil {
-		return err
-	}
 	packages, err := b.compile(ctx)
 	if err != nil {
 		return err
@@ -105,6 +102,11 @@ func (b *build) run(ctx context.Context) error {
 func (b *build) engine(ctx context.Context) error {
 	if base := b.base(); base != "" {
 		return adopt(base, b.path(engineName))
+	}
+	b.say.phase("building the engine for " + b.plan.tools.version + ", part 2 of 2")
+	program := []string{b.store.program}
+	if err := b.estimate(ctx, program); err != nil {
+		return err
 	}
 	_, err := b.command(ctx, "building the engine", "build", "-v", "-o", b.path(engineName), b.store.program)
 	return err
@@ -130,34 +132,34 @@ func (b *build) patterns() []string {
 	return all
 }
 
-// estimate counts the packages that have to be compiled, and has the modules fetched that hold them.
-func (b *build) estimate(ctx context.Context) error {
-	b.say.phase("building the engine for " + b.plan.tools.version + ", looking for its parts")
-	args := []string{"list", "-deps", "-json=ImportPath,Stale"}
-	total := 0
-	for _, mode := range [][]string{nil, {"-buildmode=plugin"}} {
-		out, err := b.command(ctx, "finding the engine's packages", slices.Concat(args, mode, b.patterns())...)
-		if err != nil {
-			return err
-		}
-		all, err := readListed(out)
-		if err != nil {
-			return err
-		}
-		for _, p := range all {
-			if p.Stale {
-				total++
-			}
+// estimate counts the packages that are still to be compiled, and has the modules fetched that hold them.
+func (b *build) estimate(ctx context.Context, patterns []string, mode ...string) error {
+	args := slices.Concat([]string{"list", "-deps", "-json=ImportPath,Stale"}, mode, patterns)
+	out, err := b.command(ctx, "finding the engine's packages", args...)
+	if err != nil {
+		return err
+	}
+	all, err := readListed(out)
+	if err != nil {
+		return err
+	}
+	stale := 0
+	for _, p := range all {
+		if p.Stale {
+			stale++
 		}
 	}
-	b.say.expect(total)
+	b.say.expect(stale)
 	return nil
 }
 
 // compile compiles every package as plugins need them and returns them. Assembly that cannot be linked into a plugin is
 // switched off where the module knows how to do without, and the packages are compiled again.
 func (b *build) compile(ctx context.Context) ([]listed, error) {
-	b.say.phase("building the engine for " + b.plan.tools.version)
+	b.say.phase("building the engine for " + b.plan.tools.version + ", part 1 of 2")
+	if err := b.estimate(ctx, b.patterns(), "-buildmode=plugin"); err != nil {
+		return nil, err
+	}
 	args := []string{"list", "-v", "-e", "-deps", "-export", "-buildmode=plugin", "-json=ImportPath,Name,Export,Dir,DepOnly,Module,Error"}
 	replaced := map[string]bool{}
 	for {

@@ -60,10 +60,10 @@ func (p *progress) tell() {
 func (p *progress) phase(doing string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.doing, p.note = doing, ""
+	p.doing, p.note, p.packages, p.total = doing, "", 0, 0
 }
 
-// expect says how many packages there are to compile.
+// expect says how many packages the phase is to compile, the program's own among them.
 func (p *progress) expect(total int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
