@@ -120,7 +120,10 @@ func (m *Machine) Check() {
 	if s := m.stayed.Load(); s != nil && s.run == r && time.Now().Before(s.until) {
 		return
 	}
-	if m.stays() {
+	if _, off := m.unwinding.Load(goroutineID()); off || throwing() {
+		return
+	}
+	if !mayTear() {
 		m.stayed.Store(&stay{r, time.Now().Add(patience)})
 		return
 	}

@@ -35,13 +35,6 @@ type stay struct {
 	until time.Time
 }
 
-// stays tells whether the calling goroutine goes on in spite of an interrupt: it runs deferred functions after one, or what a
-// library has called.
-func (m *Machine) stays() bool {
-	_, off := m.unwinding.Load(goroutineID())
-	return off || throwing() || !mayTear()
-}
-
 // mayTear tells whether an interrupt may stop the calling goroutine where it is.
 func mayTear() bool {
 	var pcs [512]uintptr
