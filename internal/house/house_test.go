@@ -270,7 +270,7 @@ func TestInspect(t *testing.T) {
 		{"Go's own runtime is no room of ours", "kernel/x.go", `import "runtime/debug"`, ""},
 		{"siblings", "kernel/engine/x.go", `import "cancha/kernel/zmq"`, "siblings meet in cmd"},
 		{"siblings in a test", "kernel/engine/x_test.go", `import "cancha/kernel/zmq"`, ""},
-		{"the root", "kernel/workspace/x.go", `import "cancha"`, "program's business"},
+		{"the root", "kernel/client/x.go", `import "cancha"`, "program's business"},
 		{"the root in cmd", "cmd/cancha/x.go", `import "cancha"`, ""},
 		{"own floor below", "kernel/eval/x.go", `import "cancha/kernel/eval/check"`, ""},
 		{"learning and streams", "ml/tree/x.go", `import "cancha/stream"`, "slices and iterators"},

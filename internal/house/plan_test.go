@@ -85,6 +85,7 @@ func austere() []door {
 		{of: []string{"internal/cellio"}, reason: "the hall is the floor on which both wings stand"},
 		{of: []string{"runtime/display"}, rooms: []string{"internal/cellio"}, reason: "a cell shows a value with nothing but the hall"},
 		{of: []string{"internal/symbols/listing"}, reason: "the shape of the tables is compiled before all tables"},
+		{of: []string{"kernel/workspace"}, reason: "it runs the go command on a tree of files, and knows neither"},
 		{of: []string{"jupyter/kernelspec/..."}, reason: "installing is copying files"},
 	}
 }

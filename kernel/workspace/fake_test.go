@@ -71,6 +71,9 @@ func note(name string, args []string) {
 
 func fakeEnv() int {
 	root := filepath.Dir(filepath.Dir(os.Args[0]))
+	if named := os.Getenv("GOROOT"); named != "" {
+		root = named
+	}
 	version := os.Getenv("FAKE_VERSION")
 	if text, err := os.ReadFile(filepath.Join(root, "VERSION")); err == nil {
 		version = string(text)

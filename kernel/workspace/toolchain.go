@@ -55,13 +55,15 @@ func (s *Store) findToolchain(ctx context.Context, least string) (toolchain, err
 }
 
 // selections are the environments to try a go command in: the person's, and, where GOTOOLCHAIN asks for another toolchain
-// than the command's own, the one that does without.
+// than the command's own, the one that does without. GOROOT is in neither: its own command is a candidate, and would find the
+// way home without; any other would mix two installations.
 func (s *Store) selections() [][]string {
-	local := replace(s.environ, "GOTOOLCHAIN=local")
+	free := without(s.environ, func(name string) bool { return name == "GOROOT" })
+	local := replace(free, "GOTOOLCHAIN=local")
 	if get(s.environ, "GOTOOLCHAIN") == "local" {
 		return [][]string{local}
 	}
-	return [][]string{s.environ, local}
+	return [][]string{free, local}
 }
 
 // candidates lists go commands, the likeliest first: GOROOT's, those in PATH, those in the usual places.

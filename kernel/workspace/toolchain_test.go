@@ -111,6 +111,7 @@ func TestToolchainChoice(t *testing.T) {
 			p.install("mine", "go1.27.0")
 			c.Environ = append(c.Environ, "GOROOT="+p.path("mine"))
 		}, "mine"},
+		{"GOROOT has gone", func(p *place, c *Config) { c.Environ = append(c.Environ, "GOROOT="+p.path("gone")) }, "goroot"},
 		{"an older one first in PATH", func(p *place, c *Config) {
 			p.install("old", "go1.22.1")
 			c.Environ = replace(c.Environ, "PATH="+p.path("old/bin")+":"+get(c.Environ, "PATH"))
