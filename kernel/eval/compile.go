@@ -87,7 +87,7 @@ func (p *Program) interpret(c *check.Cell, serial int64) (*lower.Unit, func(), e
 	run, err := p.back.Load(unit)
 	if err != nil {
 		p.lowerer.Drop()
-		p.log.Error("back end", "cell", c.Name, "error", err, "source", unit.Source, "body", unit.Body.Source)
+		p.log.Debug("back end", "cell", c.Name, "error", err, "source", unit.Source, "body", unit.Body.Source)
 		line, text := p.refused(err)
 		return nil, nil, c.RefuseLine(line, "the interpreter cannot run this: %s; write it in another way", text)
 	}
@@ -143,7 +143,7 @@ func (p *Program) notCompiled(c *check.Cell, source *native.Source, err error) e
 	if !errors.As(err, &refused) {
 		return err
 	}
-	p.log.Error("compiler", "cell", c.Name, "error", err, "source", source.Text)
+	p.log.Debug("compiler", "cell", c.Name, "error", err, "source", source.Text)
 	line, text := native.Position(c.Name, refused.Text)
 	return c.RefuseLine(line, "the compiler refused this: %s", text)
 }

@@ -137,7 +137,8 @@ func (f *fn) appendCall(x *ast.CallExpr) string {
 		first = f.typ(slice) + "(nil)"
 	}
 	args := []string{first}
-	if len(x.Args) > 2 && !x.Ellipsis.IsValid() && !f.settled(x.Args[1:]) {
+	circular := types.Identical(slice, elem) // then the interpreter takes an element for a list of them
+	if !x.Ellipsis.IsValid() && len(x.Args) > 1 && (circular || len(x.Args) > 2 && !f.settled(x.Args[1:])) {
 		// The interpreter reads an element after it has stored those before it, which may be in the same place.
 		return "append(" + first + ", " + f.typ(types.NewSlice(elem)) + "{" + strings.Join(f.elements(x.Args[1:], elem), ", ") + "}...)"
 	}
