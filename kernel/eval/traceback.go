@@ -11,7 +11,7 @@ import (
 // marked is a function of the lowered program and the line that it is at.
 type marked struct {
 	lower.Function
-	line *int
+	line *int // nil where it has not been asked for
 }
 
 // remember keeps what a traceback may want to know of a unit's functions.
@@ -20,11 +20,6 @@ func (p *Program) remember(unit *lower.Unit) {
 		m := marked{Function: f}
 		if f.Name == "" {
 			m.line = unit.Body.Line
-		}
-		if f.Marker != "" {
-			if v := p.back.Variable(f.Marker); v.IsValid() {
-				m.line, _ = v.Addr().Interface().(*int)
-			}
 		}
 		p.names.Store(name, m)
 	}
@@ -38,6 +33,12 @@ func (p *Program) frame(lowered string) (primitive.Frame, bool) {
 	}
 	m := v.(marked)
 	f := primitive.Frame{Function: m.Name, Cell: m.Cell}
+	if m.line == nil && m.Marker != "" {
+		if v := p.back.Variable(m.Marker); v.IsValid() {
+			m.line, _ = v.Addr().Interface().(*int)
+			p.names.Store(lowered, m)
+		}
+	}
 	if m.line != nil {
 		f.Line = *m.line
 	}

@@ -35,6 +35,7 @@ type Engine struct {
 	statements *room                    // of the last cells
 	moved      reflect.Value            // the program's variable of that name
 	shared     map[string]reflect.Value // what bodies can be given
+	pending    []string                 // variables that are not among them yet
 	body       reflect.Value            // the last one that was compiled
 
 	stopping sync.Mutex
@@ -129,10 +130,26 @@ func (e *Engine) Declare(u *lower.Unit) (err error) {
 func (e *Engine) Variable(name string) reflect.Value {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if v := e.shared[name]; v.IsValid() {
+	if v := e.lookup(name); v.IsValid() {
 		return v.Elem()
 	}
 	return reflect.Value{}
+}
+
+// lookup returns what bodies are given for a name: a pointer to a variable, or a function. Variables are looked up when
+// somebody asks for one, all that are new at once, since yaegi lists those of all cells each time.
+func (e *Engine) lookup(name string) reflect.Value {
+	if v, ok := e.shared[name]; ok || len(e.pending) == 0 {
+		return v
+	}
+	globals := e.program.yaegi.Globals()
+	for _, n := range e.pending {
+		if v := globals[n]; v.IsValid() && v.CanAddr() {
+			e.shared[n] = v.Addr()
+		}
+	}
+	e.pending = nil
+	return e.shared[name]
 }
 
 // Share makes what a pointer points to a variable that statements can use.
@@ -163,24 +180,14 @@ func (e *Engine) declare(u *lower.Unit) error {
 	if err := e.program.eval(u.Source); err != nil {
 		return err
 	}
-	if len(u.Vars) == 0 {
-		return nil
-	}
-	globals := e.program.yaegi.Globals()
-	for _, name := range u.Vars {
-		v := globals[name]
-		if !v.IsValid() || !v.CanAddr() {
-			return fmt.Errorf("the interpreter has no variable %s", name)
-		}
-		e.shared[name] = v.Addr()
-	}
+	e.pending = append(e.pending, u.Vars...)
 	return nil
 }
 
 // move makes functions take the places of earlier ones.
 func (e *Engine) move(moves []lower.Move) {
 	for _, m := range moves {
-		e.shared[m.Variable].Elem().Set(e.shared[m.Function])
+		e.lookup(m.Variable).Elem().Set(e.lookup(m.Function))
 	}
 	if len(moves) > 0 {
 		e.moved.SetBool(true)
@@ -199,9 +206,10 @@ func (e *Engine) compile(b *lower.Body) (run func(), err error) {
 	}
 	args := make([]reflect.Value, len(b.Params))
 	for i, name := range b.Params {
-		args[i] = e.shared[name]
 		if name == lower.LineVariable {
 			args[i] = reflect.ValueOf(b.Line)
+		} else {
+			args[i] = e.lookup(name)
 		}
 		if want := f.Type().In(i); !args[i].IsValid() || !args[i].Type().AssignableTo(want) {
 			return nil, fmt.Errorf("the interpreter has %v for %s, which the cell's function wants as %v", args[i], name, want)
