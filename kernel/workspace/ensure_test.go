@@ -45,6 +45,31 @@ func TestEnsure(t *testing.T) {
 	}
 }
 
+// Built cells are kept in a folder of the user's own where the workspace's cannot be written, and never in one that others can
+// write.
+func TestOpenReadOnly(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	p := newPlace(t)
+	w := p.ensure(p.store())
+	if err := os.RemoveAll(w.Cache); err != nil { // as good as read-only, for root too
+		t.Fatal(err)
+	}
+	first, err := Open(w.Dir)
+	if err != nil || filepath.Dir(filepath.Dir(first.Cache)) != tmp {
+		t.Fatalf("got %q, %v, want a folder in %s", first.Cache, err, tmp)
+	}
+	if again, err := Open(w.Dir); err != nil || again.Cache != first.Cache {
+		t.Errorf("got %q, %v, want the same folder again", again.Cache, err)
+	}
+	if err := os.Chmod(filepath.Dir(first.Cache), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if open, err := Open(w.Dir); err != nil || strings.HasPrefix(open.Cache, filepath.Dir(first.Cache)+"/") {
+		t.Errorf("got %q, %v, want another folder than one that is open to all", open.Cache, err)
+	}
+}
+
 // A session that starts where a workspace is runs no other program.
 func TestFindIsCheap(t *testing.T) {
 	p := newPlace(t)

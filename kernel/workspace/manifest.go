@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 )
 
 // Names within a workspace's folder.
@@ -54,12 +56,32 @@ func Open(dir string) (Manifest, error) {
 	}
 	m.Env = replace(os.Environ(), m.Env...)
 	if !writable(m.Cache) {
-		m.Cache = filepath.Join(os.TempDir(), "cancha-cells-"+strconv.Itoa(os.Getuid()), filepath.Base(dir))
-		if err := os.MkdirAll(m.Cache, 0o700); err != nil {
+		if m.Cache, err = ownTemporary(filepath.Base(dir)); err != nil {
 			return m, fmt.Errorf("make a folder for built cells: %w", err)
 		}
 	}
 	return m, nil
+}
+
+// ownTemporary makes a folder among the system's temporary ones that nobody else can write: what lies in it is loaded.
+func ownTemporary(name string) (string, error) {
+	dir := filepath.Join(os.TempDir(), "cancha-cells-"+strconv.Itoa(os.Getuid()))
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return "", err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.IsDir() || info.Mode().Perm() != 0o700 || int(owner.Uid) != os.Getuid() {
+		return os.MkdirTemp("", "cancha-cells-") // somebody else's, or open to others
+	}
+	dir = filepath.Join(dir, name)
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	return dir, nil
 }
 
 func readManifest(dir string) (m Manifest, err error) {
