@@ -58,7 +58,7 @@ func runEngine(_ context.Context, args []string) error {
 	if err := limitMemory(outlet); err != nil {
 		return err
 	}
-	program, err := newProgram(outlet, tools, *reason)
+	program, err := newProgram(outlet, tools, *folder, *reason)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,11 @@ func endWithKernel(kernel int) {
 
 // newProgram returns the cell engine with what cells may import, how values are shown, and what cells are compiled with, or
 // why they are not.
-func newProgram(outlet *cellio.Outlet, tools *native.Toolchain, reason string) (*eval.Program, error) {
+func newProgram(outlet *cellio.Outlet, tools *native.Toolchain, folder, reason string) (*eval.Program, error) {
+	var added eval.Modules
+	if tools != nil {
+		added = &modules{store: newStore(), folder: folder, tools: *tools, added: wantedModules()}
+	}
 	var packages []eval.Package
 	for _, p := range symbols.Packages() {
 		packages = append(packages, eval.Package{Path: p.Path, Name: p.Name, Standard: p.Standard})
@@ -123,7 +127,7 @@ func newProgram(outlet *cellio.Outlet, tools *native.Toolchain, reason string) (
 		Export:   symbols.Export,
 		Docs:     symbols.Docs,
 		Outlet:   outlet,
-		Native:   tools, NativeReason: reason,
+		Native:   tools, NativeReason: reason, Modules: added,
 		Render: display.Of,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})

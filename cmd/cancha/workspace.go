@@ -53,7 +53,7 @@ type engineChoice struct {
 
 func newEngineChoice(program string, log *slog.Logger) *engineChoice {
 	return &engineChoice{program: program, log: log, ensure: func(ctx context.Context, say func(string)) (*workspace.Workspace, error) {
-		return newStore().Ensure(ctx, nil, say)
+		return newStore().Ensure(ctx, wantedModules(), say)
 	}}
 }
 

@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"strings"
@@ -48,15 +47,6 @@ func (p *Program) Engine() (mode, reason string) {
 		return engineAuto, "cells that declare functions or types are compiled, and those that loop; short statements are interpreted"
 	}
 	return engineAuto, "cells are interpreted: " + p.native.reason
-}
-
-// Get makes the packages of a module ready for import: args is a module's path, with @version behind it or not, or the folder of
-// one, beginning with ./ or /. It ends early when ctx does.
-func (p *Program) Get(_ context.Context, args string) error {
-	if !p.native.available() {
-		return fmt.Errorf("%%get %s: modules need the engine that compiles cells: %s", args, p.native.reason)
-	}
-	return fmt.Errorf("%%get %s: this engine was built without a way to add modules", args)
 }
 
 // origin finds the cell that declared a compiled type.

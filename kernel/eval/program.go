@@ -59,6 +59,8 @@ type Config struct {
 	NativeReason string
 	// Grace is how long an interrupted cell may take to stop before it is left behind; default 5 s.
 	Grace time.Duration
+	// Modules adds modules to what cells may import; nil adds none.
+	Modules Modules
 	// Exit ends the process when a cell calls os.Exit or log.Fatal. Default os.Exit.
 	Exit func(code int)
 }
@@ -87,15 +89,17 @@ const grace = 5 * time.Second
 // Program is the evaluator's memory: everything that the cells so far have declared and done. Cells run one at a time;
 // Interrupt, Complete, Inspect and IsComplete may be called meanwhile.
 type Program struct {
-	scope   *check.Scope
-	lowerer *lower.Lowerer
-	machine *primitive.Machine
-	back    backend
-	native  compiler
-	outlet  *cellio.Outlet
-	render  func(v any) cellio.Display
-	log     *slog.Logger
-	grace   time.Duration
+	scope    *check.Scope
+	lowerer  *lower.Lowerer
+	machine  *primitive.Machine
+	back     backend
+	native   compiler
+	modules  Modules
+	archives atomic.Pointer[map[string]string] // see Added
+	outlet   *cellio.Outlet
+	render   func(v any) cellio.Display
+	log      *slog.Logger
+	grace    time.Duration
 
 	running sync.Mutex // one cell at a time
 	current atomic.Pointer[cellio.Run]
@@ -110,7 +114,7 @@ type Program struct {
 // New returns a program without cells. The process's standard logger, and with it slog's default, writes to the running
 // cell's error output from now on.
 func New(c Config) (*Program, error) {
-	p := &Program{outlet: c.Outlet, render: c.Render, log: c.Logger, grace: cmp.Or(c.Grace, grace)}
+	p := &Program{modules: c.Modules, outlet: c.Outlet, render: c.Render, log: c.Logger, grace: cmp.Or(c.Grace, grace)}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
@@ -131,7 +135,7 @@ func New(c Config) (*Program, error) {
 		}
 	})
 	source := newToolchain().source
-	p.scope = check.NewScope(c.Packages, c.Export)
+	p.scope = check.NewScope(c.Packages, p.export(c.Export))
 	p.scope.Library = check.Library{Docs: c.Docs, Source: source}
 	p.machine.OnNewest(p.scope.TypeCell)
 	p.machine.OnOrigin(p.origin)
@@ -194,6 +198,9 @@ func (p *Program) Run(r cell.Request) cell.Result {
 
 // runCode compiles and runs the code of a cell and shows its value.
 func (p *Program) runCode(name, code string, r cell.Request) *cell.Error {
+	if err := p.getImports(code, r.Cell); err != nil {
+		return importError(err)
+	}
 	unit, run, err := p.compile(name, code, r.Cell)
 	if err != nil {
 		return compileError(err)

@@ -80,6 +80,27 @@ func (l listed) Import(path string) (*types.Package, error) {
 	return l.next.Import(path)
 }
 
+// Add adds packages to those that cells may import.
+func (s *Scope) Add(packages []Package) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range packages {
+		if _, known := s.byPath[p.Path]; !known {
+			s.packages = append(s.packages, p)
+			s.byPath[p.Path] = p
+			s.byName[p.Name] = append(s.byName[p.Name], p)
+		}
+	}
+}
+
+// Knows tells whether cells may import a package.
+func (s *Scope) Knows(path string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.byPath[path]
+	return ok || path == "unsafe"
+}
+
 // Importer returns the packages that cells see. Call it only while no other method of the scope runs.
 func (s *Scope) Importer() types.Importer { return s.importer }
 

@@ -40,6 +40,9 @@ type Engine struct {
 	stopping  bool
 }
 
+// SetTools changes what later cells are compiled with: more packages, otherwise the same.
+func (e *Engine) SetTools(tools Toolchain) { e.tools = tools }
+
 // at is where an object of the cells is to be found.
 type at struct {
 	unit *Unit
