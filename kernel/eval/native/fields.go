@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"runtime"
 	"strings"
 )
 
@@ -123,13 +124,37 @@ func structOf(t types.Type) (s *types.Struct, pointer bool) {
 
 // field writes the hidden field of a value of type t, or of what it points to.
 func (w *writer) field(text string, t types.Type, v *types.Var, addressable bool, pos token.Pos) string {
-	if p, ok := t.Underlying().(*types.Pointer); ok {
+	_, known := w.engine.fields[v.Origin()]
+	if p, ok := t.Underlying().(*types.Pointer); ok && known {
 		return "(*" + w.fieldCall("P", text, p.Elem(), v, pos) + ")"
+	} else if ok {
+		return w.fieldAt(text, p.Elem(), v, pos)
+	}
+	if addressable && !known {
+		return w.fieldAt("&"+text, t, v, pos)
 	}
 	if addressable {
 		return "(*" + w.fieldCall("P", "&"+text, t, v, pos) + ")"
 	}
 	return w.fieldCall("G", text, t, v, pos)
+}
+
+// fieldAt writes the hidden field of a struct type without a name, which has no functions for it: what is in its place.
+func (w *writer) fieldAt(pointer string, t types.Type, v *types.Var, pos token.Pos) string {
+	s, _ := t.Underlying().(*types.Struct)
+	fields := make([]*types.Var, s.NumFields())
+	at := -1
+	for i := range fields {
+		if fields[i] = s.Field(i); fields[i] == v {
+			at = i
+		}
+	}
+	if at < 0 {
+		refuse(pos, "field %s cannot be found in %s", v.Name(), t)
+	}
+	offset := types.SizesFor("gc", runtime.GOARCH).Offsetsof(fields)[at]
+	unsafe := w.imported("unsafe")
+	return fmt.Sprintf("(*(*%s)(%s.Add(%s.Pointer(%s), %d)))", w.typeText(v.Type(), pos), unsafe, unsafe, pointer, offset)
 }
 
 // receiver writes the pointer to the receiver of a method of package sync, which may be an embedded field.

@@ -93,10 +93,8 @@ type writer struct {
 // Write writes a checked cell. Place returns the name of a session's variable; serial is the cell's number. The error is one
 // of [check.Cell.Refuse].
 func (e *Engine) Write(c *check.Cell, serial int64, place func(*types.Var) string) (s *Source, err error) {
-	w := &writer{engine: e, cell: c, source: c, own: map[types.Object]bool{}, copied: map[*types.Var]string{}, stored: map[*ast.BlockStmt]string{}, ownField: map[*types.Var]bool{}, info: c.Info, serial: serial, place: place, code: c.Code(),
-		inside: map[*ast.BlockStmt]string{}, after: map[ast.Stmt]string{}, renamed: map[*ast.Ident]string{}, replaced: map[ast.Node]string{},
-		imports: map[string]string{}, dots: map[string]bool{}, places: map[string]string{}, aliases: map[string]string{}, aliased: map[string]types.Object{},
-		cells: map[*Unit]string{}, unused: c.Unused}
+	w := e.newWriter(c)
+	w.serial, w.place = serial, place
 	defer func() {
 		p := recover()
 		if p == nil {
@@ -111,6 +109,19 @@ func (e *Engine) Write(c *check.Cell, serial int64, place func(*types.Var) strin
 	return w.write(), nil
 }
 
+func (e *Engine) newWriter(c *check.Cell) *writer {
+	return &writer{
+		engine: e, cell: c, source: c, info: c.Info, code: c.Code(), unused: c.Unused,
+		own: map[types.Object]bool{}, ownField: map[*types.Var]bool{},
+		copied: map[*types.Var]string{}, stored: map[*ast.BlockStmt]string{},
+		inside: map[*ast.BlockStmt]string{}, after: map[ast.Stmt]string{},
+		renamed: map[*ast.Ident]string{}, replaced: map[ast.Node]string{},
+		imports: map[string]string{}, dots: map[string]bool{}, places: map[string]string{},
+		aliases: map[string]string{}, aliased: map[string]types.Object{}, cells: map[*Unit]string{},
+	}
+}
+
+// write writes the package: what it needs of others comes last, since it is known last.
 func (w *writer) write() *Source {
 	var body strings.Builder
 	var inits []string
@@ -189,146 +200,6 @@ func (w *writer) declaration(d ast.Decl) (text, init string) {
 		}
 	}
 	return "", ""
-}
-
-// run writes the function that runs the cell's statements.
-func (w *writer) run(inits []string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "\nfunc %s() {\n", runName)
-	if defers(w.cell.Body.Body) {
-		b.WriteString(w.leaveCheck())
-	}
-	list := w.cell.Body.Body.List
-	initialise := func() { // after the variables in front, as in a program
-		for _, init := range inits {
-			fmt.Fprintf(&b, "%s()\n", init)
-		}
-		inits = nil
-	}
-	for i, stmt := range list {
-		moved := w.cell.Moved[stmt]
-		if _, isVar := stmt.(*ast.DeclStmt); !isVar && moved == nil {
-			initialise()
-		}
-		b.WriteString(w.line(stmt))
-		switch x, isExpr := stmt.(*ast.ExprStmt); {
-		case moved != nil:
-			b.WriteString(w.moved(moved))
-		case isExpr && i == len(list)-1 && w.shown(x.X):
-			w.out.Shows = true
-			fmt.Fprintf(&b, "%s.ShowOf(%d)(%s)", machineName, w.serial, w.text(x.X))
-		default:
-			b.WriteString(w.outer(stmt))
-		}
-		b.WriteString("\n")
-	}
-	initialise()
-	if w.cell.Main != nil {
-		fmt.Fprintf(&b, "main%s()\n", mark)
-	}
-	b.WriteString("}\n")
-	return b.String()
-}
-
-func (w *writer) moved(m *check.Moved) string {
-	var parts []string
-	for _, v := range m.Vars {
-		if v.Name() != "_" {
-			parts = append(parts, fmt.Sprintf("%s.Zero(%s)", supportName, w.variable(v, v.Pos())))
-		}
-	}
-	for _, init := range m.Inits {
-		lhs := make([]string, len(init.Lhs))
-		for i, v := range init.Lhs {
-			lhs[i] = "_"
-			if v.Name() != "_" {
-				lhs[i] = "*" + w.variable(v, v.Pos())
-			}
-		}
-		if len(lhs) == 1 && lhs[0] == "_" { // nil and untyped constants have a type only where they are declared
-			parts = append(parts, fmt.Sprintf("{ var _ %s = %s }", w.typeText(init.Lhs[0].Type(), init.Rhs.Pos()), w.text(init.Rhs)))
-			continue
-		}
-		parts = append(parts, strings.Join(lhs, ", ")+" = "+w.text(init.Rhs))
-	}
-	return strings.Join(parts, "; ")
-}
-
-// outer writes a statement of the cell's outermost block, where declarations are assignments to the session's variables.
-func (w *writer) outer(stmt ast.Stmt) string {
-	w.note(stmt)
-	if text, ok := w.pureLoop(stmt); ok {
-		return text
-	}
-	switch s := stmt.(type) {
-	case *ast.LabeledStmt:
-		return s.Label.Name + ": " + w.outer(s.Stmt)
-	case *ast.AssignStmt:
-		if s.Tok != token.DEFINE {
-			break
-		}
-		lhs := make([]string, len(s.Lhs))
-		for i, x := range s.Lhs {
-			lhs[i] = w.text(x)
-		}
-		return strings.Join(lhs, ", ") + " = " + w.commaOK(s.Rhs, len(s.Lhs))
-	case *ast.DeclStmt:
-		if d := s.Decl.(*ast.GenDecl); d.Tok == token.VAR {
-			return w.outerVars(d)
-		}
-	}
-	return w.text(stmt)
-}
-
-func (w *writer) outerVars(d *ast.GenDecl) string {
-	var parts []string
-	for _, spec := range d.Specs {
-		vs := spec.(*ast.ValueSpec)
-		lhs := make([]string, len(vs.Names))
-		for i, id := range vs.Names {
-			lhs[i] = w.text(id)
-			if v, ok := w.info.Defs[id].(*types.Var); ok && len(vs.Values) == 0 && id.Name != "_" {
-				parts = append(parts, fmt.Sprintf("%s.Zero(%s)", supportName, w.variable(v, id.Pos())))
-			}
-		}
-		if len(vs.Values) == 0 {
-			continue
-		}
-		if vs.Type != nil && slices.Contains(lhs, "_") {
-			parts = append(parts, fmt.Sprintf("{ var %s %s = %s }", strings.Repeat("_, ", len(lhs)-1)+"_", w.text(vs.Type), w.commaOK(vs.Values, len(lhs))))
-			if len(lhs) > 1 {
-				refuse(vs.Pos(), "a blank name among several of a var declaration with a type cannot be compiled: leave out the type")
-			}
-			continue
-		}
-		parts = append(parts, strings.Join(lhs, ", ")+" = "+w.commaOK(vs.Values, len(lhs)))
-	}
-	return strings.Join(parts, "; ")
-}
-
-// commaOK writes the right side of an assignment to n places.
-func (w *writer) commaOK(values []ast.Expr, n int) string {
-	texts := make([]string, len(values))
-	for i, x := range values {
-		texts[i] = w.text(x)
-	}
-	return strings.Join(texts, ", ")
-}
-
-// shown tells whether a person wants to see the value of the cell's last expression: it has one, and the call was not made
-// to print something.
-func (w *writer) shown(x ast.Expr) bool {
-	tv, ok := w.info.Types[x]
-	if !ok || tv.IsVoid() || tv.IsType() || tv.IsBuiltin() || tv.IsNil() {
-		return false
-	}
-	call, ok := ast.Unparen(x).(*ast.CallExpr)
-	if !ok {
-		return true
-	}
-	f := callee(w.info, call)
-	prints := f != nil && f.Pkg() != nil && f.Pkg().Path() == "fmt" && (strings.HasPrefix(f.Name(), "Print") || strings.HasPrefix(f.Name(), "Fprint"))
-	return !prints
 }
 
 // callee is the function that a call names, nil where it calls a value.

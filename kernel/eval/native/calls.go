@@ -1,0 +1,169 @@
+package native
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"strings"
+)
+
+// standsFor are functions of the standard library for which the machine has its own.
+var standsFor = map[string]string{
+	"fmt.Print": "Print", "fmt.Println": "Println", "fmt.Printf": "Printf",
+	"os.Exit": "Exit", "time.Sleep": "Sleep",
+	"log.Fatal": "LogFatal", "log.Fatalln": "LogFatalln", "log.Fatalf": "LogFatalf",
+}
+
+// standsForMethod are methods for which the machine has functions, with the pointer to the receiver in front.
+var standsForMethod = map[string]string{
+	"(*sync.Mutex).Lock": "Lock", "(*sync.RWMutex).Lock": "Lock", "(*sync.RWMutex).RLock": "RLock",
+	"(*sync.WaitGroup).Wait": "WaitGroupWait", "(*sync.Cond).Wait": "CondWait",
+}
+
+func (w *writer) call(x *ast.CallExpr) string {
+	if id, ok := ast.Unparen(x.Fun).(*ast.Ident); ok {
+		if b, ok := w.info.Uses[id].(*types.Builtin); ok {
+			switch b.Name() {
+			case "print":
+				return machineName + ".BuiltinPrint(" + w.texts(x.Args) + ")"
+			case "println":
+				return machineName + ".BuiltinPrintln(" + w.texts(x.Args) + ")"
+			case "recover":
+				return machineName + ".Recovered(recover())"
+			}
+		}
+	}
+	if sel, ok := ast.Unparen(x.Fun).(*ast.SelectorExpr); ok {
+		if s := w.info.Selections[sel]; s != nil && s.Kind() == types.MethodVal {
+			if name := standsForMethod[s.Obj().(*types.Func).FullName()]; name != "" {
+				return fmt.Sprintf("%s.%s(%s)", machineName, name, w.receiver(sel, s))
+			}
+			if stream := w.stream(sel.X); stream != "" {
+				w.replaced[sel.X] = stream
+			}
+		}
+	}
+	if f := callee(w.info, x); f != nil {
+		for _, a := range x.Args {
+			if lit, ok := ast.Unparen(a).(*ast.FuncLit); ok && startsGoroutines(f) {
+				w.begin(lit.Body, "defer "+machineName+".Caught(); ")
+			}
+		}
+	}
+	if f := callee(w.info, x); f != nil && f.FullName() == "fmt.Sprintf" && len(x.Args) > 0 && w.namesTypes(x.Args[0]) {
+		w.replaced[x.Fun] = machineName + ".Sprintf"
+	}
+	w.streams(x)
+	return w.copy(x)
+}
+
+// namesTypes tells a format that may write the names of types, which the machine writes as a program would.
+func (w *writer) namesTypes(format ast.Expr) bool {
+	v := w.info.Types[format].Value
+	return v == nil || strings.Contains(v.ExactString(), "%T") || strings.Contains(v.ExactString(), "%#")
+}
+
+// streams writes os.Stdout and os.Stderr among a call's arguments, where only their being written to counts, as the cell's
+// output.
+func (w *writer) streams(x *ast.CallExpr) {
+	sig, ok := w.info.TypeOf(x.Fun).(*types.Signature)
+	if !ok {
+		return
+	}
+	for i, a := range x.Args {
+		if stream := w.stream(a); stream != "" && i < sig.Params().Len() {
+			u, ok := sig.Params().At(i).Type().Underlying().(*types.Interface)
+			if ok && u.NumMethods() == 1 && u.Method(0).Name() == "Write" {
+				w.replaced[a] = stream
+			}
+		}
+	}
+}
+
+// stream is the cell's own output for os.Stdout and os.Stderr, "" for anything else.
+func (w *writer) stream(x ast.Expr) string {
+	sel, ok := ast.Unparen(x).(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	switch o, _ := w.info.Uses[sel.Sel].(*types.Var); {
+	case o == nil || o.Pkg() == nil || o.Pkg().Path() != "os":
+		return ""
+	case o.Name() == "Stdout" || o.Name() == "Stderr":
+		return machineName + "." + o.Name() + "()"
+	}
+	return ""
+}
+
+// startsGoroutines tells functions that run their callbacks on goroutines which no cell has started.
+func startsGoroutines(f *types.Func) bool {
+	if f.Pkg() == nil {
+		return false
+	}
+	path := f.Pkg().Path()
+	if strings.HasPrefix(path, "cancha/") {
+		return true
+	}
+	switch path + "." + f.Name() {
+	case "time.AfterFunc", "context.AfterFunc", "sync.Go", "golang.org/x/sync/errgroup.Go", "golang.org/x/sync/errgroup.TryGo":
+		return true
+	}
+	return false
+}
+
+// spawn writes a go statement: what is called and its arguments are evaluated now, and the goroutine reports its panic to
+// its cell.
+func (w *writer) spawn(n *ast.GoStmt) string {
+	guard := fmt.Sprintf("defer %s.Ended(%s.Began()); ", machineName, machineName)
+	if lit, ok := ast.Unparen(n.Call.Fun).(*ast.FuncLit); ok {
+		w.begin(lit.Body, guard)
+		return "go " + w.copy(n.Call)
+	}
+	if id, ok := ast.Unparen(n.Call.Fun).(*ast.Ident); ok {
+		if _, ok := w.info.Uses[id].(*types.Builtin); ok {
+			return w.spawnBuiltin(n, guard)
+		}
+	}
+	if w.info.Types[n.Call.Fun].IsType() {
+		return w.copy(n)
+	}
+	sig := w.info.TypeOf(n.Call.Fun).Underlying().(*types.Signature)
+	params, args := w.parameters(sig, n.Pos())
+	plain := "func(" + strings.Join(w.paramTypes(sig, n.Pos()), ", ") + ")"
+	fun := w.typeText(sig, n.Pos())
+	value := w.text(n.Call.Fun)
+	if s, ok := ast.Unparen(n.Call.Fun).(*ast.SelectorExpr); ok {
+		if sel := w.info.Selections[s]; sel != nil && sel.Kind() == types.MethodVal && standsForMethod[sel.Obj().(*types.Func).FullName()] != "" {
+			return fmt.Sprintf("go func() { %s%s }()", guard, w.call(n.Call))
+		}
+	}
+	w.streams(n.Call)
+	return fmt.Sprintf("go func(f%s %s) %s { return func(%s) { %sf%s(%s) } }(%s)(%s)", mark, fun, plain, params, guard, mark, args, value, w.callArgs(n.Call))
+}
+
+func (w *writer) callArgs(x *ast.CallExpr) string {
+	text := w.texts(x.Args)
+	if x.Ellipsis.IsValid() {
+		text += "..."
+	}
+	return text
+}
+
+func (w *writer) spawnBuiltin(n *ast.GoStmt, guard string) string {
+	var params, args, names []string
+	for i, a := range n.Call.Args {
+		name := fmt.Sprintf("p%s%d", mark, i)
+		params = append(params, name+" "+w.typeText(types.Default(w.info.TypeOf(a)), a.Pos()))
+		args = append(args, w.text(a))
+		names = append(names, name)
+	}
+	id := ast.Unparen(n.Call.Fun).(*ast.Ident)
+	call := id.Name
+	switch id.Name {
+	case "print":
+		call = machineName + ".BuiltinPrint"
+	case "println":
+		call = machineName + ".BuiltinPrintln"
+	}
+	return fmt.Sprintf("go func(%s) { %s%s(%s) }(%s)", strings.Join(params, ", "), guard, call, strings.Join(names, ", "), strings.Join(args, ", "))
+}

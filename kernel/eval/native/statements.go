@@ -1,0 +1,134 @@
+package native
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"strings"
+)
+
+// What is put into loops, functions and channel operations, so that an interrupt ends them.
+
+// loopCheck is check at the beginning of a loop's body; in a loop over copies it writes these back first.
+func (w *writer) loopCheck(*ast.BlockStmt) string {
+	for _, store := range w.stored {
+		return fmt.Sprintf("if %s.Loaded(&%s) { %s; %s.Check() }; ", supportName, stopName, store, machineName)
+	}
+	return w.check()
+}
+
+// leaveCheck stops a function that recovered an interrupt as it returns.
+func (w *writer) leaveCheck() string {
+	return fmt.Sprintf("defer func() { if %s.Loaded(&%s) { %s.Check() } }(); ", supportName, stopName, machineName)
+}
+
+// defers tells whether a function has deferred calls of its own.
+func defers(body *ast.BlockStmt) bool {
+	return holds(body, func(n ast.Node) bool { _, ok := n.(*ast.DeferStmt); return ok })
+}
+
+// calls tells whether a function calls anything or loops, its function literals left out.
+func calls(body *ast.BlockStmt) bool {
+	return holds(body, func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.CallExpr, *ast.ForStmt, *ast.RangeStmt:
+			return true
+		}
+		return false
+	})
+}
+
+func holds(body *ast.BlockStmt, want func(ast.Node) bool) (found bool) {
+	ast.Inspect(body, func(n ast.Node) bool {
+		if _, ok := n.(*ast.FuncLit); ok || found {
+			return false
+		}
+		found = n != nil && want(n)
+		return !found
+	})
+	return found
+}
+
+func (w *writer) rangeOver(n *ast.RangeStmt) string {
+	w.begin(n.Body, w.loopCheck(n.Body))
+	t := w.info.TypeOf(n.X)
+	if _, ok := t.Underlying().(*types.Chan); !ok {
+		return w.copy(n)
+	}
+	if _, ok := types.Unalias(t).(*types.TypeParam); ok {
+		return w.copy(n)
+	}
+	w.replaced[n.X] = fmt.Sprintf("%s.Range(%s, %s)", supportName, machineName, w.text(n.X))
+	return w.copy(n)
+}
+
+// selection writes a select statement, which an interrupt ends if nothing else would. Its communications stay operations of
+// channels.
+func (w *writer) selection(n *ast.SelectStmt) string {
+	waits := true
+	for _, c := range n.Body.List {
+		waits = waits && c.(*ast.CommClause).Comm != nil
+	}
+	text := "select " + w.clauses(n.Body)
+	if waits {
+		text = strings.TrimSuffix(text, "}") + fmt.Sprintf("; case <-%s.Done(): panic(%s.Interrupted()) }", machineName, machineName)
+	}
+	return text
+}
+
+// clauses writes the body of a select statement.
+func (w *writer) clauses(body *ast.BlockStmt) string {
+	var b strings.Builder
+	at := w.offset(body.Pos())
+	for _, c := range body.List {
+		clause := c.(*ast.CommClause)
+		b.WriteString(w.code[at:w.offset(clause.Pos())])
+		at = w.offset(clause.Pos())
+		if clause.Comm != nil {
+			b.WriteString(w.code[at:w.offset(clause.Comm.Pos())])
+			b.WriteString(w.operation(clause.Comm))
+			at = w.offset(clause.Comm.End())
+		}
+		colon := w.offset(clause.Colon) + 1
+		b.WriteString(w.code[at:colon])
+		b.WriteString(w.unusedOf(clause.Comm))
+		at = colon
+		for _, s := range clause.Body {
+			b.WriteString(w.code[at:w.offset(s.Pos())])
+			w.note(s)
+			b.WriteString(w.text(s) + w.after[s])
+			at = w.offset(s.End())
+		}
+	}
+	b.WriteString(w.code[at:w.offset(body.End())])
+	return b.String()
+}
+
+// operation writes a communication with its channel operation as it is.
+func (w *writer) operation(s ast.Stmt) string {
+	receive := func(x ast.Expr) string {
+		u := ast.Unparen(x).(*ast.UnaryExpr)
+		return "<-" + operand(w.text(u.X))
+	}
+	switch s := s.(type) {
+	case *ast.SendStmt:
+		return w.text(s.Chan) + " <- " + w.text(s.Value)
+	case *ast.ExprStmt:
+		return receive(s.X)
+	case *ast.AssignStmt:
+		return w.texts(s.Lhs) + " " + s.Tok.String() + " " + receive(s.Rhs[0])
+	}
+	return w.text(s)
+}
+
+// literal prepares a function literal.
+func (w *writer) literal(n *ast.FuncLit) {
+	code := ""
+	if calls(n.Body) {
+		code = w.check()
+	}
+	if defers(n.Body) {
+		code = w.leaveCheck() + code
+	}
+	w.inside[n.Body] += code
+}
