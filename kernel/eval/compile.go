@@ -140,8 +140,11 @@ func (p *Program) compileNative(c *check.Cell, serial int64) (*lower.Unit, func(
 // notCompiled is the error of a cell that the compiler refused though the check had accepted it.
 func (p *Program) notCompiled(c *check.Cell, source *native.Source, err error) error {
 	var refused *native.CompileError
-	if !errors.As(err, &refused) {
+	switch {
+	case errors.Is(err, context.Canceled):
 		return err
+	case !errors.As(err, &refused):
+		return fmt.Errorf("the cell could not be compiled: %w (mend that, or write %%%%interp in its first line to have it interpreted)", err)
 	}
 	p.log.Debug("compiler", "cell", c.Name, "error", err, "source", source.Text)
 	line, text := native.Position(c.Name, refused.Text)

@@ -108,6 +108,9 @@ func clean(text string) string {
 	if strings.Contains(text, hiddenMethod) {
 		text = strings.ReplaceAll(text, hiddenMethod, "")
 	}
+	if strings.Contains(text, " (types from different packages)") { // a cell's type that a later cell has declared anew
+		text = strings.ReplaceAll(text, "types from different packages", "the type has been declared anew since")
+	}
 	if !strings.Contains(text, "cells/") {
 		return text
 	}
