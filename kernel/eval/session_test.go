@@ -159,6 +159,9 @@ func TestErrorPositions(t *testing.T) {
 
 // TestPanicPositions names the line of the cell, and the functions between, where a cell panicked.
 func TestPanicPositions(t *testing.T) {
+	if raceEnabled {
+		t.Skip("without lines: see raceEnabled")
+	}
 	n := newNotebook(t)
 	n.ok("func inner(xs []int) int { return xs[3] }\nfunc outer() int { return inner(nil) }")
 	r := n.run("x := 1\n\nouter()\nx++")

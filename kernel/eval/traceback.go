@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"cancha/kernel/eval/lower"
@@ -39,6 +40,9 @@ func (p *Program) frame(lowered string) (primitive.Frame, bool) {
 			p.names.Store(lowered, m)
 		}
 	}
+	if own := p.machine.Line(); own != nil && m.Name == "" {
+		m.line = own
+	}
 	if m.line != nil {
 		f.Line = *m.line
 	}
@@ -49,6 +53,9 @@ func (p *Program) frame(lowered string) (primitive.Frame, bool) {
 func (p *Program) traceback(head string, frames []primitive.Frame) []string {
 	lines := []string{head}
 	for _, f := range frames {
+		if f.Function == "" && f.Line > p.length(f.Cell) {
+			continue // of what was generated for a cell
+		}
 		if f.Function == "" {
 			lines = append(lines, "    at "+position(f))
 			continue
@@ -59,6 +66,15 @@ func (p *Program) traceback(head string, frames []primitive.Frame) []string {
 		return lines
 	}
 	return append(lines, p.sourceLine(frames[0])...)
+}
+
+// length is how many lines a cell has.
+func (p *Program) length(cell string) int {
+	code, ok := p.sources.Load(cell)
+	if !ok {
+		return math.MaxInt
+	}
+	return strings.Count(code.(string), "\n") + 1
 }
 
 func position(f primitive.Frame) string {

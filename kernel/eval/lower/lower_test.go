@@ -86,7 +86,7 @@ func TestLower(t *testing.T) {
 		{"generics are instances", "func id[T any](x T) T { return x }\na, b := id(1), id(\"s\")", "func id(x string) (string) {"},
 		{"loops check", "for {\n}", "for true {\nif stopᐧ { rtᐧ.Check() }"},
 		{"functions check", "func f() {}", "func f() {\nif stopᐧ { rtᐧ.Check() }"},
-		{"go", "func f() {}\ngo f()", "rtᐧ.Go(func() func() { return func() { f() } }())"},
+		{"go", "func f() {}\ngo f()", "rtᐧ.GoAt(lineᐧ, func() func() { return func() { f() } }())"},
 		{"defer", "func f() { defer f() }", "rtᐧ.Frame(func(d *rtᐧ.Deferred) {"},
 		{"receive", "c := make(chan int)\n<-c; c = nil", "rtᐧ.Recv(c, nil)"},
 		{"send", "c := make(chan int)\nc <- 1", "rtᐧ.Send(c, &v)"},

@@ -53,8 +53,13 @@ func (f *fn) stmt(s ast.Stmt, label string) {
 		f.line("%s.Send(%s, &%s) }", runtimeAlias, f.expr(s.Chan), value)
 	case *ast.GoStmt:
 		f.line("{")
+		start := "Go("
+		if f.statements && f.marker != "" { // the goroutine is at lines of its own
+			f.line("var %s *int = %s.LineOf(*%s)", LineVariable, runtimeAlias, LineVariable)
+			start = "GoAt(" + LineVariable + ", "
+		}
 		call := f.delayed(s.Call)
-		f.line("%s.Go(%s)\n}", runtimeAlias, apart("func() { "+call+" }", "func()"))
+		f.line("%s.%s%s)\n}", runtimeAlias, start, apart("func() { "+call+" }", "func()"))
 	case *ast.DeferStmt:
 		f.deferStmt(s)
 	case *ast.EmptyStmt:

@@ -203,6 +203,26 @@ func (m *Machine) Do(run *cellio.Run, f func()) (p any, wasInterrupted bool, tra
 	return nil, false, nil
 }
 
+// LineOf returns a place of its own for the line that a new goroutine is at.
+func (m *Machine) LineOf(line int) *int { return &line }
+
+// GoAt is Go for a goroutine that keeps the line of a cell's statements that it is at.
+func (m *Machine) GoAt(line *int, f func()) {
+	m.Go(func() {
+		id := goroutineID()
+		m.lines.Store(id, line)
+		defer m.lines.Delete(id)
+		f()
+	})
+}
+
+// Line returns where the calling goroutine keeps the line that it is at, nil if it does not, or is the cell's own.
+func (m *Machine) Line() *int {
+	line, _ := m.lines.Load(goroutineID())
+	p, _ := line.(*int)
+	return p
+}
+
 // Go starts a goroutine whose panic is reported to the cell that started it and ends nothing else.
 func (m *Machine) Go(f func()) {
 	run := cellio.CurrentRun()

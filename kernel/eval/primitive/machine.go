@@ -28,6 +28,7 @@ type Machine struct {
 
 	stop       func(bool)           // sets the lowered program's stop variable
 	running    sync.Map             // goroutine id → its run, of goroutines whose panics are caught
+	lines      sync.Map             // goroutine id → the line of its cell's statements that it is at
 	unwinding  sync.Map             // goroutine id → true, while it runs deferred calls after an interrupt
 	stayed     atomic.Pointer[stay] // the last goroutine that an interrupt has left alone
 	tasks      map[*cellio.Run]int  // such goroutines of each run; guarded by mu
@@ -169,7 +170,7 @@ func (m *Machine) Symbols() map[string]reflect.Value {
 	v := reflect.ValueOf(m)
 	for i := range v.NumMethod() {
 		name := v.Type().Method(i).Name
-		if _, taken := s[name]; !taken && !strings.HasPrefix(name, "On") && name != "Leave" && name != "Depth" && name != "Waits" {
+		if _, taken := s[name]; !taken && !strings.HasPrefix(name, "On") && name != "Leave" && name != "Depth" && name != "Waits" && name != "Line" {
 			s[name] = v.Method(i)
 		}
 	}
