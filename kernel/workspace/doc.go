@@ -8,7 +8,9 @@
 // caller's business, compiling cells with what workspace.json describes is the evaluator's.
 //
 //	KEY.lock          shared by the sessions that use the workspace, exclusive while it is built or removed
+//	KEY.log           what the go command said when it was built
 //	KEY/src           the sources
+//	KEY/go.mod        theirs, with what was added (go.sum beside it)
 //	KEY/modules       modules of others that had to be changed to be loadable (see assembly.go)
 //	KEY/bin/cancha    the engine
 //	KEY/pkg           compiled packages

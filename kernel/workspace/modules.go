@@ -2,11 +2,44 @@ package workspace
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 )
+
+// addModules adds the wanted modules to the engine's go.mod. A local folder is read where it is.
+func (b *build) addModules(ctx context.Context) error {
+	for _, m := range b.plan.modules {
+		if m.Dir == "" {
+			continue
+		}
+		dir, err := filepath.Abs(m.Dir)
+		if err != nil {
+			return err
+		}
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); errors.Is(err, fs.ErrNotExist) {
+			return obstacle(err, "\"go mod init\" makes one", "%s holds no Go module, because it has no go.mod", dir)
+		}
+		if _, err := b.command(ctx, "adding "+m.Path, "mod", "edit", "-replace="+m.Path+"="+dir, b.path("go.mod")); err != nil {
+			return err
+		}
+	}
+	for _, m := range b.plan.modules {
+		b.say.phase("adding " + m.Path)
+		wanted := m.Path
+		if m.Version != "" {
+			wanted += "@" + m.Version
+		}
+		if _, err := b.command(ctx, "adding "+m.Path, "get", wanted); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Packages reads which file holds which compiled package: import path → archive, as the compiler's and linker's -importcfg
 // has it. An archive holds the package's export data for go/types too.
