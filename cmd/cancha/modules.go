@@ -161,7 +161,8 @@ func localModule(ctx context.Context, m *modules, dir string) (workspace.Module,
 func (m *modules) golang(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	root := filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(m.tools.Compile)))) // of GOROOT/pkg/tool/os_arch/compile
 	cmd := exec.CommandContext(ctx, filepath.Join(root, "bin", "go"), args...)
-	cmd.Dir, cmd.Env = dir, m.tools.Env
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GO111MODULE=on", "GOTOOLCHAIN=local") // where modules come from is the person's
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
