@@ -21,6 +21,10 @@ var standsForMethod = map[string]string{
 }
 
 func (w *writer) call(x *ast.CallExpr) string {
+	if v := w.info.Types[x].Value; v != nil && w.isUnsafe(x.Fun) {
+		return fmt.Sprintf("uintptr(%s)", v.ExactString()) // of a field that the compiler may not see
+	}
+	w.refuseNameless(x)
 	if id, ok := ast.Unparen(x.Fun).(*ast.Ident); ok {
 		if b, ok := w.info.Uses[id].(*types.Builtin); ok {
 			switch b.Name() {
@@ -166,4 +170,51 @@ func (w *writer) spawnBuiltin(n *ast.GoStmt, guard string) string {
 		call = machineName + ".BuiltinPrintln"
 	}
 	return fmt.Sprintf("go func(%s) { %s%s(%s) }(%s)", strings.Join(params, ", "), guard, call, strings.Join(names, ", "), strings.Join(args, ", "))
+}
+
+// isUnsafe tells a function of package unsafe.
+func (w *writer) isUnsafe(fun ast.Expr) bool {
+	sel, ok := ast.Unparen(fun).(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	b, ok := w.info.Uses[sel.Sel].(*types.Builtin)
+	return ok && b.Pkg() == types.Unsafe
+}
+
+// refuseNameless refuses to hand a struct of a type without a name and with fields that are not exported to a function of an
+// earlier cell that takes an interface: to that function its type is another one than what it may look for.
+func (w *writer) refuseNameless(x *ast.CallExpr) {
+	f := callee(w.info, x)
+	if f == nil || f.Pkg() == nil || f.Pkg().Path() != "main" || w.isOwn(f.Origin()) {
+		return
+	}
+	sig, ok := w.info.TypeOf(x.Fun).(*types.Signature)
+	if !ok {
+		return
+	}
+	for i, a := range x.Args {
+		p := sig.Params().At(min(i, sig.Params().Len()-1)).Type()
+		if s, ok := p.(*types.Slice); ok && sig.Variadic() && i >= sig.Params().Len()-1 {
+			p = s.Elem()
+		}
+		if types.IsInterface(p) && nameless(w.info.TypeOf(a), 0) {
+			refuse(a.Pos(), "this struct type has no name, so that function %s of an earlier cell would take it for another one: declare a type", f.Name())
+		}
+	}
+}
+
+// nameless tells a type that is made of a struct type without a name and with fields that are not exported.
+func nameless(t types.Type, depth int) bool {
+	switch t := types.Unalias(t).(type) {
+	case *types.Struct:
+		for v := range t.Fields() {
+			if !v.Exported() {
+				return true
+			}
+		}
+	case *types.Pointer, *types.Slice, *types.Array, *types.Chan, *types.Map:
+		return depth < 4 && nameless(t.(interface{ Elem() types.Type }).Elem(), depth+1)
+	}
+	return false
 }

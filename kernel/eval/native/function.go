@@ -35,7 +35,7 @@ func (w *writer) methodText(m method) string {
 	if m.first {
 		recv, params = &ast.FieldList{List: params[:1]}, params[1:]
 	}
-	switched := !isGeneric(m.f)
+	switched := !isGeneric(m.f) && m.f.Name() != "_"
 	if named != nil && !w.isOwn(named.Obj()) {
 		v, _ := switchName(m.f)
 		w.out.replaced = append(w.out.replaced, m.f)
@@ -55,7 +55,7 @@ func (w *writer) compose(d *ast.FuncDecl, f *types.Func, switched bool, recv, na
 	switch {
 	case switched:
 		start = w.switches(d, f)
-	case calls(d.Body):
+	case asks(d.Body, f):
 		start = w.check()
 	}
 	if defers(d.Body) {
@@ -171,8 +171,22 @@ func receiver(f *types.Func) *types.Named {
 	return n
 }
 
-// switches writes the beginning of a function that a later cell may declare anew: it then calls the new one. A function that
-// neither calls nor loops need not look for interrupts, and stays short enough to be inlined.
+// asks tells whether a function looks for interrupts. One that neither calls nor loops need not, and stays short enough to be
+// inlined, unless it looks like one that a library calls again and again: less(a, b T) bool, compare(a, b T) int.
+func asks(body *ast.BlockStmt, f *types.Func) bool {
+	return calls(body) || f != nil && compares(f.Signature())
+}
+
+// compares tells a function of two values of one type whose result is a bool, or an int where the values are no numbers.
+func compares(sig *types.Signature) bool {
+	if sig.Params().Len() != 2 || sig.Results().Len() != 1 || !types.Identical(sig.Params().At(0).Type(), sig.Params().At(1).Type()) {
+		return false
+	}
+	b, ok := sig.Results().At(0).Type().Underlying().(*types.Basic)
+	return ok && (b.Kind() == types.Bool || b.Kind() == types.Int && !isNumber(sig.Params().At(0).Type()))
+}
+
+// switches writes the beginning of a function that a later cell may declare anew: it then calls the new one.
 func (w *writer) switches(d *ast.FuncDecl, f *types.Func) string {
 	v, _ := switchName(f)
 	w.out.Changed = append(w.out.Changed, f)
@@ -182,7 +196,7 @@ func (w *writer) switches(d *ast.FuncDecl, f *types.Func) string {
 	} else {
 		handOn += "; return"
 	}
-	if !calls(d.Body) {
+	if !asks(d.Body, f) {
 		return fmt.Sprintf("if %sto != nil { %s }; ", v, handOn)
 	}
 	return fmt.Sprintf("if %s.Loaded(&%sflag) { if %sto != nil { %s }; %s.Check() }; ", supportName, v, v, handOn, machineName)

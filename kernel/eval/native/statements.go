@@ -121,12 +121,10 @@ func (w *writer) operation(s ast.Stmt) string {
 	return w.text(s)
 }
 
-// literal prepares a function literal.
+// literal prepares a function literal. It looks for interrupts even where it neither calls nor loops: a library may call it
+// again and again, as sorting does.
 func (w *writer) literal(n *ast.FuncLit) {
-	code := ""
-	if calls(n.Body) {
-		code = w.check()
-	}
+	code := w.check()
 	if defers(n.Body) {
 		code = w.leaveCheck() + code
 	}
