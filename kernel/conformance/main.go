@@ -32,6 +32,7 @@ type options struct {
 	workers int
 	limit   time.Duration
 	memory  int
+	fresh   bool
 }
 
 func main() {
@@ -67,6 +68,7 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.workers, "p", runtime.NumCPU(), "kernels at work side by side")
 	flags.DurationVar(&o.limit, "limit", 0, "time for one program (default: 60s interpreted, 30s otherwise)")
 	flags.IntVar(&o.memory, "memory", 12, "address space of a kernel and its engine in GB")
+	flags.BoolVar(&o.fresh, "fresh", false, "build and run compiled programs anew, whatever is known of them")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

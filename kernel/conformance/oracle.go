@@ -24,6 +24,7 @@ import (
 type oracle struct {
 	dir  string // of the answers kept, one file each
 	tree string // where programs run, which some read files of
+	new  bool   // do not look at answers kept
 }
 
 // oracleLimit bounds a program's run; the slowest takes six seconds alone on one core.
@@ -47,7 +48,7 @@ func (o oracle) ask(ctx context.Context, name, source string) (behaviour, error)
 	sum := sha256.Sum256([]byte(runtime.Version() + "\x00" + name + "\x00" + o.tree + "\x00" + source))
 	file := filepath.Join(o.dir, hex.EncodeToString(sum[:16])+".json")
 	var b behaviour
-	if raw, err := os.ReadFile(file); err == nil && json.Unmarshal(raw, &b) == nil {
+	if raw, err := os.ReadFile(file); !o.new && err == nil && json.Unmarshal(raw, &b) == nil {
 		return b, nil
 	}
 	b, err := o.run(ctx, name, source)
@@ -87,7 +88,7 @@ func (o oracle) run(ctx context.Context, name, source string) (behaviour, error)
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(source), 0o600); err != nil {
 		return behaviour{}, err
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-p=1", "-trimpath", "-ldflags=-s -w", "-o", "program", name)
+	build := exec.CommandContext(ctx, "go", "build", "-p=1", "-ldflags=-s -w", "-o", "program", name)
 	build.Dir = dir
 	build.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GO111MODULE=off", "GOEXPERIMENT=", "GOENV=off")
 	if out, err := build.CombinedOutput(); err != nil {

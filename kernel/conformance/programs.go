@@ -73,7 +73,7 @@ func measurePrograms(ctx context.Context, o options) error {
 // consult asks what programs and mutants do when compiled. A program that is chosen for a mutant keeps the first whose
 // inverted check shows.
 func consult(ctx context.Context, o options, programs []program) ([]subject, error) {
-	ask := oracle{filepath.Join(o.out, "oracle"), o.tree}
+	ask := oracle{filepath.Join(o.out, "oracle"), o.tree, o.fresh}
 	found := make([][]subject, len(programs))
 	mutated := map[string]bool{}
 	for _, p := range choose(programs, min(2*o.mutants, len(programs)), o.seed+1) { // half of them have no check to invert

@@ -106,6 +106,11 @@ func main() {
 			}
 		}
 	}
+	for _, unsettled := range []string{"\nfunc f() { go f() }\n", "\nimport \"math/rand\"\n"} {
+		if got := mutants(strings.Replace(source, "\nfunc", unsettled+"\nfunc", 1), 1); got != nil {
+			t.Errorf("with %q: got %d mutants, want none", unsettled, len(got))
+		}
+	}
 	if len(seen) != 2 {
 		t.Errorf("inverted: got %v, want both checks", seen)
 	}

@@ -14,5 +14,7 @@
 //     functions are calls of primitives;
 //   - loops and functions begin with a check whether the cell has been interrupted.
 //
-// What cannot be lowered is refused with an error that names it.
+// What cannot be lowered is refused with an error that names it. One difference is known that is neither: the interpreter hands
+// a negative zero, or a struct or array of which nothing but negative zeros differs from its zero value, to an interpreted
+// function as zero, since it leaves such arguments out.
 package lower
