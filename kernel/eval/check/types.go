@@ -3,6 +3,7 @@ package check
 import (
 	"errors"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -118,6 +119,23 @@ func keyNames(f *ast.File, want func(typ ast.Expr) bool) []*ast.Ident {
 		return true
 	})
 	return ids
+}
+
+// wrapNames puts parentheses around the A of "type B A" where an earlier cell declared A: go/types follows a plain name to its
+// declaration, in search of circles, and expects to find it in the package that it checks.
+func (b *builder) wrapNames() {
+	for _, d := range b.decls.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.TYPE {
+			continue
+		}
+		for _, spec := range g.Specs {
+			ts := spec.(*ast.TypeSpec)
+			if id, ok := ts.Type.(*ast.Ident); ok && !b.declared[id.Name] && b.objects[id.Name] != nil {
+				ts.Type = &ast.ParenExpr{Lparen: id.Pos(), X: id, Rparen: id.End() - 1} // no wider than the name
+			}
+		}
+	}
 }
 
 // insertObjects makes the session's objects visible in a package, except where the cell declares the name anew. They keep

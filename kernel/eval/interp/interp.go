@@ -169,13 +169,13 @@ func (e *Engine) Use(importPath string, symbols map[string]reflect.Value) {
 
 // declare is Declare for who holds the lock.
 func (e *Engine) declare(u *lower.Unit) error {
-	if u.Source == "" {
-		return nil
-	}
-	for _, path := range u.Imports {
-		if err := e.program.use(e, path); err != nil {
+	for _, d := range u.Imports {
+		if err := e.program.imports(e, d); err != nil {
 			return err
 		}
+	}
+	if u.Source == "" {
+		return nil
 	}
 	if err := e.program.eval(u.Source); err != nil {
 		return err

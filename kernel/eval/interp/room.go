@@ -94,6 +94,19 @@ func (r *room) use(e *Engine, path string) error {
 	return nil
 }
 
+// imports adds an import to the room's declarations, by itself: yaegi keeps it also where it refuses what it came with, and
+// takes none twice.
+func (r *room) imports(e *Engine, d lower.Declaration) error {
+	if r.has[d.Name] {
+		return nil
+	}
+	if err := r.use(e, d.Path); err != nil {
+		return err
+	}
+	r.has[d.Name] = true
+	return r.eval("package main\n" + d.Text + "\n")
+}
+
 // body compiles a body and hands its function to the engine.
 func (r *room) body(e *Engine, b *lower.Body) error {
 	var text strings.Builder

@@ -135,20 +135,18 @@ func (l *Lowerer) assembleSource(u *Unit) {
 		u.Body.Uses = nil
 		scanned += u.Body.Source
 	}
-	imports := ""
 	for _, name := range mentions(scanned) {
 		d, ok := l.texts[name]
 		if !ok || d.Path == "" || l.imported[name] {
 			continue
 		}
 		set(l, l.imported, name, true)
-		imports += d.Text + "\n"
-		u.Imports = append(u.Imports, d.Path)
+		u.Imports = append(u.Imports, d)
 	}
-	if strings.TrimSpace(imports+text) == "" {
+	if strings.TrimSpace(text) == "" {
 		return
 	}
-	u.Source = "package main\n" + imports + text
+	u.Source = "package main\n" + text
 	for _, v := range l.out.vars {
 		u.Vars = append(u.Vars, nameIn(v, "var "))
 	}

@@ -22,9 +22,9 @@ func Share(body string) string { return runtimeAlias + "." + ShareBody + "(" + b
 
 // Unit is a lowered cell: declarations to be added to those of the cells before it, and a body.
 type Unit struct {
-	Source  string   // declarations, "" for none
-	Vars    []string // variables that Source declares
-	Imports []string // compiled packages that Source imports
+	Source  string        // declarations, "" for none
+	Vars    []string      // variables that Source declares
+	Imports []Declaration // that Source needs beside those of the units before
 	Body    Body
 	Shows   bool                // the body hands the value of its last expression to the primitive Show
 	Names   map[string]Function // functions of Source and Body that a person knows, for traces
