@@ -230,7 +230,7 @@ func (e *Engine) Method(m *types.Func) string { return methodName(m) }
 
 // methodName is the name of a method in compiled cells, which have to see each other's.
 func methodName(m *types.Func) string {
-	if !m.Exported() && m.Pkg() != nil && m.Pkg().Path() == "main" {
+	if !m.Exported() && m.Name() != "_" && m.Pkg() != nil && m.Pkg().Path() == "main" {
 		return hiddenMark + m.Name()
 	}
 	return m.Name()
