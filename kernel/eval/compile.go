@@ -51,29 +51,33 @@ func (p *Program) compile(name, code string, serial int64) (*lower.Unit, func(),
 	return p.build(c, serial)
 }
 
-// build turns a checked cell into a function, by the back end that suits it.
+// build turns a checked cell into a function, by the back end that suits it, or by the other one where that refuses it.
 func (p *Program) build(c *check.Cell, serial int64) (*lower.Unit, func(), error) {
-	if p.wantsCompiler(c) {
-		unit, run, err := p.compileNative(c, serial)
-		p.log.Debug("compiled", "cell", c.Name, "error", err)
-		if err == nil || p.mode == engineNative || !errors.As(err, new(*check.Error)) {
-			return unit, run, err
-		}
-		if u, r, interpreted := p.interpret(c, serial); interpreted == nil {
-			return u, r, nil
-		}
-		return nil, nil, err
+	switch {
+	case !p.native.available() || p.mode == engineInterp:
+		return p.interpret(c, serial)
+	case p.mode == engineNative:
+		return p.compileNative(c, serial)
 	}
-	unit, run, err := p.interpret(c, serial)
-	if err == nil || p.mode == engineInterp || !p.native.available() {
+	compiles := p.wantsCompiler(c)
+	first, second := p.interpret, p.compileNative
+	if compiles {
+		first, second = second, first
+	}
+	unit, run, err := first(c, serial)
+	p.log.Debug("cell", "name", c.Name, "compiled", compiles, "error", err)
+	if err == nil || !errors.As(err, new(*check.Error)) {
 		return unit, run, err
 	}
-	u, r, compiled := p.compileNative(c, serial)
-	p.log.Debug("compiled, since the interpreter refused", "cell", c.Name, "refusal", err, "error", compiled)
-	if compiled == nil {
-		return u, r, nil
+	unit, run, other := second(c, serial)
+	p.log.Debug("cell", "name", c.Name, "compiled", !compiles, "error", other)
+	switch {
+	case other == nil:
+		return unit, run, nil
+	case compiles:
+		return nil, nil, err
 	}
-	return nil, nil, err
+	return nil, nil, other
 }
 
 // interpret lowers a cell and hands it to the interpreter.
@@ -249,15 +253,7 @@ func (p *Program) cancelBuild() {
 }
 
 // wantsCompiler tells whether a cell is to be compiled: it declares types or functions, or interpreting it might be slow.
-func (p *Program) wantsCompiler(c *check.Cell) bool {
-	switch {
-	case !p.native.available() || p.mode == engineInterp:
-		return false
-	case p.mode == engineNative:
-		return true
-	}
-	return declares(c) || p.slow(c)
-}
+func (p *Program) wantsCompiler(c *check.Cell) bool { return declares(c) || p.slow(c) }
 
 // declares tells a cell that declares functions, methods or types.
 func declares(c *check.Cell) bool {
