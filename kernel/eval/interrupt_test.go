@@ -59,6 +59,8 @@ func TestInterrupt(t *testing.T) {
 		{"wait group", `var wg sync.WaitGroup; wg.Add(1); fmt.Println("go"); wg.Wait()`},
 		{"range over function", `fmt.Println("go"); for range func(yield func() bool) { for yield() {} } { }`},
 		{"callback of compiled code", `fmt.Println("go"); sort.Slice(make([]int, 1<<20), func(i, j int) bool { for { } })`},
+		{"callback that computes", `fmt.Println("go"); sort.Slice(make([]int, 1<<24), func(i, j int) bool { return i*j%7 < 3 })`},
+		{"declared callback that computes", "func order(a, b string) int { return len(a) - len(b) }\nfmt.Println(\"go\"); slices.SortFunc(slices.Repeat([]string{\"ab\", \"a\", \"abc\"}, 1<<20), order)"},
 		{"recover does not help", `fmt.Println("go"); for { func() { defer func() { recover() }(); for {} }() }`},
 		{"a value's own String", "type Loop struct{}\nfunc (Loop) String() string { fmt.Println(\"go\"); for {} }\nLoop{}"},
 	}
