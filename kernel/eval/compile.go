@@ -127,7 +127,7 @@ func (p *Program) compileNative(c *check.Cell, serial int64) (*lower.Unit, func(
 		p.lowerer.Drop()
 		return nil, nil, fmt.Errorf("declare the cell's variables: %w", err)
 	}
-	retypes := p.native.Retypes(c)
+	retypes, literals := p.native.Retypes(c), p.native.Literals(c)
 	run, err := p.loadNative(source, built)
 	if err != nil {
 		p.lowerer.Drop()
@@ -136,6 +136,9 @@ func (p *Program) compileNative(c *check.Cell, serial int64) (*lower.Unit, func(
 	p.back.Use(built.Path, built.Symbols)
 	notes := p.redirect(c)
 	p.holdVariables(c, retypes)
+	if retypes != nil {
+		notes = append(notes, p.convert(literals)...)
+	}
 	p.lowerer.Keep()
 	p.scope.Commit(c)
 	return &lower.Unit{Shows: source.Shows, Notes: notes}, run, nil
@@ -214,6 +217,27 @@ func (p *Program) hold(names []string) {
 		p.native.places[name] = at
 		p.back.Share(name, at)
 	}
+}
+
+// convert gives what interfaces hold the types that a cell has declared again. The notes say what keeps the old ones.
+func (p *Program) convert(literals []string) (notes []string) {
+	converter := p.native.NewConverter(p.machine.Busy())
+	for _, name := range p.lowerer.Places() {
+		v := p.back.Variable(name)
+		if at, ok := p.native.places[name]; ok {
+			v = at.Elem()
+		}
+		if v.IsValid() {
+			converter.Convert(v)
+		}
+	}
+	if left := converter.Left(); len(left) > 0 {
+		notes = append(notes, "values that interfaces hold in these places keep a type without the new methods: "+strings.Join(left, ", "))
+	}
+	if len(literals) > 0 {
+		notes = append(notes, "function literals of earlier cells know the type without the new methods, until their cells are run again: "+strings.Join(literals, ", "))
+	}
+	return notes
 }
 
 // redirect makes functions that the cell declares anew take the place of the old ones. With another signature they cannot; the

@@ -221,6 +221,17 @@ func (l *Lowerer) held(v *types.Var) (text string, ok bool) {
 // Place returns the name of a variable of the session, "" for any other.
 func (l *Lowerer) Place(v *types.Var) string { return l.names[v] }
 
+// Places are the names of the session's variables, in order.
+func (l *Lowerer) Places() []string {
+	names := map[string]bool{}
+	for o, name := range l.names {
+		if _, ok := o.(*types.Var); ok {
+			names[name] = true
+		}
+	}
+	return sortedKeys(names)
+}
+
 // Hold looks again at the variables for which want holds, after compiled types have become known: it returns those that the
 // interpreter can hold now. The others are from now on for compiled cells only.
 func (l *Lowerer) Hold(want func(v *types.Var, hidden bool) bool) []string {

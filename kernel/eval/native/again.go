@@ -51,6 +51,9 @@ func (e *Engine) remember(c *check.Cell) {
 			}
 		}
 	}
+	if found := literals(c); len(found) > 0 {
+		e.literals[c.Name] = found
+	}
 	for _, m := range c.Methods {
 		e.addMethod(m.Type.Obj(), method{c, m.Func, m.Decl, true})
 	}
@@ -61,6 +64,27 @@ func (e *Engine) remember(c *check.Cell) {
 			}
 		}
 	}
+}
+
+// literals are what the function literals of a cell's statements mention.
+func literals(c *check.Cell) map[types.Object]bool {
+	found := map[types.Object]bool{}
+	look := func(n ast.Node) bool {
+		if lit, ok := n.(*ast.FuncLit); ok {
+			for o := range mentions(c, lit) {
+				found[o] = true
+			}
+			return false
+		}
+		return true
+	}
+	ast.Inspect(c.Body, look)
+	for _, d := range c.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR {
+			ast.Inspect(g, look)
+		}
+	}
+	return found
 }
 
 func (e *Engine) rememberFunc(c *check.Cell, d *ast.FuncDecl) {
@@ -213,6 +237,19 @@ func (e *Engine) Retypes(c *check.Cell) func(types.Type) bool {
 		}
 		return false
 	}
+}
+
+// Literals names the earlier cells whose function literals mention what a cell declares again: these cannot be replaced.
+func (e *Engine) Literals(c *check.Cell) []string {
+	var cells []string
+	list := e.again(c)
+	for cell, found := range e.literals {
+		if slices.ContainsFunc(list, func(d *declaration) bool { return d.spec != nil && found[d.object] }) {
+			cells = append(cells, cell)
+		}
+	}
+	slices.Sort(cells)
+	return cells
 }
 
 // writeAgain writes earlier declarations into this cell's package.

@@ -31,8 +31,9 @@ type Engine struct {
 	objects  map[types.Object]at
 	fields   map[*types.Var]fieldAt
 	declared map[types.Object]*declaration
-	newer    map[reflect.Type]reflect.Type // declared again
-	loaded   map[string]int                // how many times a package of this content has been loaded
+	newer    map[reflect.Type]reflect.Type    // declared again
+	literals map[string]map[types.Object]bool // cell → what function literals of its statements mention
+	loaded   map[string]int                   // how many times a package of this content has been loaded
 
 	mu        sync.Mutex
 	stops     []*uint32
@@ -65,7 +66,7 @@ type function struct {
 func New(tools Toolchain, machine support.Machine) *Engine {
 	return &Engine{
 		tools: tools, machine: machine,
-		objects: map[types.Object]at{}, fields: map[*types.Var]fieldAt{}, declared: map[types.Object]*declaration{}, newer: map[reflect.Type]reflect.Type{}, loaded: map[string]int{},
+		objects: map[types.Object]at{}, fields: map[*types.Var]fieldAt{}, declared: map[types.Object]*declaration{}, newer: map[reflect.Type]reflect.Type{}, literals: map[string]map[types.Object]bool{}, loaded: map[string]int{},
 		functions: map[*types.Func]*function{},
 	}
 }

@@ -306,6 +306,13 @@ func (m *Machine) begin(run *cellio.Run) (id int64) {
 	return id
 }
 
+// Busy tells whether goroutines of cells are running.
+func (m *Machine) Busy() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.tasks) > 0
+}
+
 func (m *Machine) end(run *cellio.Run, id int64) {
 	m.running.Delete(id)
 	m.mu.Lock()
