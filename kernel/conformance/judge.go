@@ -105,9 +105,14 @@ func ending(b behaviour) string {
 // elsewhere matches how the runtime writes a value that is no basic type, error or Stringer: its type and where it is.
 var elsewhere = regexp.MustCompile(`^\(.*\) ADDRESS$`)
 
-// samePanic compares the values of two panics. The runtime says after its value that it was recovered and thrown again, and
-// where a value is that it does not print: the kernel prints it.
+// samePanic compares the values of two panics. The runtime indents the lines of a value, says behind it that it was recovered
+// and thrown again, lists panics that deferred calls have added, of which the kernel tells the last, and where a value is that
+// it does not print: the kernel prints it.
 func samePanic(got, want string) bool {
+	got, want = strings.TrimSpace(got), strings.ReplaceAll(want, "\n\t", "\n")
+	if at := strings.LastIndex(want, "\npanic: "); at >= 0 {
+		want = want[at+len("\npanic: "):]
+	}
 	want, _, _ = strings.Cut(want, " [recovered")
 	return got == want || got != "" && elsewhere.MatchString(want)
 }
