@@ -13,6 +13,7 @@ LAB := jupyter/lab
 JUPYTER := out/jupyter
 FUZZTIME ?= 30s
 SOAK ?= 5m
+MANY ?= 500
 STRESS ?= 200
 CELLS ?= $(or $(CANCHA_CELLS),kernel/eval/testdata/cells.txt kernel/eval/testdata/programs.txt)
 comma := ,
@@ -26,7 +27,7 @@ export IPYTHONDIR := $(CURDIR)/$(JUPYTER)/ipython
 
 export PYTHON
 
-.PHONY: help build demo test lab symbols conformance conformance-go integration windows crash survive places soak stress fuzz bench bench-kernel bench-stream bench-rooms kernelspec
+.PHONY: help build demo test lab symbols conformance conformance-go integration windows crash survive places soak cells-soak stress fuzz bench bench-kernel bench-stream bench-rooms kernelspec
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -84,12 +85,15 @@ fuzz: ## each fuzz test for FUZZTIME (30s)
 soak: build ## a kernel kept busy for SOAK (5m); fails where memory, files, threads or goroutines go on growing
 	SOAK=$(SOAK) CANCHA_PROGRAM=$(CURDIR)/bin/cancha go test -count=1 -v -timeout 0 -run TestSoak ./kernel/kerneltest
 
+cells-soak: kernelspec ## MANY cells (500) in one session, half of them declarations: what a cell costs in memory, and whether the last are slower
+	CELLS_SOAK=$(MANY) CANCHA_PROGRAM=$(CURDIR)/bin/cancha go test -count=1 -v -timeout 0 -run TestManyCells ./kernel/kerneltest
+
 stress: build ## a kernel hurt STRESS times (200): panics, recursions, kills, interrupts; STRESS_SEED gives another order
 	STRESS=$(STRESS) CANCHA_PROGRAM=$(CURDIR)/bin/cancha go test -count=1 -v -timeout 0 -run 'TestStress|TestInterruptsLose' ./kernel/kerneltest
 
 bench: bench-kernel bench-stream bench-rooms ## the three below
 
-bench-kernel: kernelspec $(VENV)/made ## starts, small cells, output and interrupts beside ipykernel; table in out/kernel.md
+bench-kernel: kernelspec $(VENV)/made ## beside ipykernel, and compiled cells beside go build; tables in out/kernel.md
 	$(VENV)/bin/python bench/kernel/measure.py --out out/kernel.md
 
 bench-stream: ## broker, decoder and windows beside a Reader with encoding/json, medians of five

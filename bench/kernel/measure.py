@@ -8,6 +8,8 @@ starting kernel every 5 ms instead of every 100, so that its own waiting is not 
 client looks the kernelspec up. Times are to the reply on shell, except that of the lines, which is to the idle message on
 iopub after the last line has arrived. Every reply is checked: a kernel that answers wrongly has no number.
 
+The first kernel, if it compiles cells, is then measured once at that: compiled.py.
+
 It needs the kernelspecs and ipykernel ("make bench-kernel" has them), ends with 1 if a number is missing, and does not judge
 by the targets, which hold on a machine with nothing else to do: the load average is written beside them.
 """
@@ -21,6 +23,7 @@ import sys
 import tempfile
 import time
 
+import compiled
 import ipykernel
 import jupyter_client
 import zmq
@@ -202,6 +205,18 @@ def measure(name: str) -> dict:
     return values
 
 
+def measure_compiled(name: str) -> list[tuple]:
+    """Measure compiled cells in one session; none where it fails, which is reported."""
+    kernel = Kernel(name)
+    try:
+        return compiled.measure(kernel)
+    except (RuntimeError, TimeoutError, queue.Empty, OSError) as error:
+        print(f"{name}: compiled cells: {type(error).__name__}: {error}\n{kernel.said()}", file=sys.stderr)
+        return []
+    finally:
+        kernel.close()
+
+
 def machine() -> str:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return f"{platform.system()} {platform.machine()}, {processor()}, {cores} cores, Python {platform.python_version()}"
@@ -231,6 +246,12 @@ def report(names: list[str], runs: dict, about: str) -> str:
     return "\n".join(text) + "\n"
 
 
+def compiled_report(rows: list[tuple], about: str) -> str:
+    text = [f"\n# Compiled cells\n\n{about}\n", "| | value | target |", "| --- | --- | --- |"]
+    text += [f"| {name} | {value:.2f} {unit} | {verdict(value, unit, target)} |" for name, value, unit, target in rows]
+    return "\n".join(text) + "\n"
+
+
 def middle(values: list[float]) -> float | None:
     return statistics.median(values) if values else None
 
@@ -245,6 +266,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--starts", type=int, default=5)
     parser.add_argument("--kernel", action="append", help="a kernelspec; the first is compared with the others")
+    parser.add_argument("--plain", action="store_true", help="leave compiled cells out")
     parser.add_argument("--out", help="write the table to this file too")
     options = parser.parse_args()
     names = options.kernel or ["cancha", "python3"]
@@ -256,11 +278,16 @@ def main() -> int:
     about = (f"{datetime.datetime.now().astimezone():%Y-%m-%d %H:%M %Z}; {machine()}; ipykernel {ipykernel.__version__}; load average "
              f"{before} before, {load()} after; medians of {options.starts} starts.")
     table = report(names, runs, about)
+    rows = []
+    if not options.plain:
+        before = load()
+        rows = measure_compiled(names[0])
+        table += compiled_report(rows, f"One session of {names[0]}; load average {before} before, {load()} after.")
     print(table)
     if options.out:
         with open(options.out, "w") as file:
             file.write(table)
-    return 0 if all(len(run) == len(MEASURES) for kernel in runs.values() for run in kernel) else 1
+    return 0 if all(len(run) == len(MEASURES) for kernel in runs.values() for run in kernel) and (rows or options.plain) else 1
 
 
 if __name__ == "__main__":
