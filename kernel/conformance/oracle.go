@@ -42,10 +42,14 @@ type behaviour struct {
 	Fault string `json:"fault,omitempty"`
 }
 
+// buildSettings keep a person's own from changing what a program means. Outside of modules it would get the GODEBUG of old
+// programs.
+var buildSettings = []string{"GOFLAGS=", "GOWORK=off", "GO111MODULE=on", "GOEXPERIMENT=", "GODEBUG=", "GOENV=off"}
+
 // ask returns what a program does that stands in a file of that name.
 func (o oracle) ask(ctx context.Context, name, source string) (behaviour, error) {
 	name = path.Base(name)
-	sum := sha256.Sum256([]byte(runtime.Version() + "\x00" + name + "\x00" + o.tree + "\x00" + source))
+	sum := sha256.Sum256([]byte(runtime.Version() + "\x00" + strings.Join(buildSettings, " ") + "\x00" + name + "\x00" + o.tree + "\x00" + source))
 	file := filepath.Join(o.dir, hex.EncodeToString(sum[:16])+".json")
 	var b behaviour
 	if raw, err := os.ReadFile(file); !o.new && err == nil && json.Unmarshal(raw, &b) == nil {
@@ -90,7 +94,7 @@ func (o oracle) run(ctx context.Context, name, source string) (behaviour, error)
 	}
 	build := exec.CommandContext(ctx, "go", "build", "-p=1", "-ldflags=-s -w", "-o", "program", name)
 	build.Dir = dir
-	build.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GO111MODULE=off", "GOEXPERIMENT=", "GOENV=off")
+	build.Env = append(os.Environ(), buildSettings...)
 	if out, err := build.CombinedOutput(); err != nil {
 		return behaviour{Fault: "it does not build: " + strings.TrimSpace(string(out))}, ctx.Err()
 	}
