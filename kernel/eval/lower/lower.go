@@ -243,6 +243,9 @@ func (l *Lowerer) declare() {
 		}
 	}
 	for _, m := range c.Methods {
+		if l.ofCompiledCell(m.Type.Obj()) {
+			refuse(m.Decl.Pos(), "a compiled cell declared type %s: an interpreted one cannot give it methods", m.Type.Obj().Name())
+		}
 		set(l, l.decls, types.Object(m.Func), &decl{fn: m.Decl, info: c.Info, pkg: c.Pkg, first: true, recover: recovers(m.Decl.Body)})
 		for key := range l.funcs { // a method defined anew gets a function of its own
 			if strings.HasPrefix(key, fmt.Sprintf("f%d[", l.id(m.Func))) {

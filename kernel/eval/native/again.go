@@ -219,7 +219,11 @@ func (e *Engine) Callers(f *types.Func) []string {
 
 // Retypes tells which types a cell declares again, or are made of such; nil where it declares none again.
 func (e *Engine) Retypes(c *check.Cell) func(types.Type) bool {
-	list := e.again(c)
+	return madeOf(e.again(c))
+}
+
+// madeOf tells the types that are made of declarations; nil where there are none.
+func madeOf(list []*declaration) func(types.Type) bool {
 	if len(list) == 0 {
 		return nil
 	}
@@ -254,6 +258,12 @@ func (e *Engine) Literals(c *check.Cell) []string {
 
 // writeAgain writes earlier declarations into this cell's package.
 func (w *writer) writeAgain(list []*declaration) string {
+	if retyped := madeOf(list); retyped != nil {
+		w.structsOf(retyped)
+	}
+	for _, d := range list {
+		w.ownStructs(d)
+	}
 	for _, d := range list {
 		w.own[d.object] = true
 		if tn, ok := d.object.(*types.TypeName); ok {
@@ -285,6 +295,35 @@ func (w *writer) writeAgain(list []*declaration) string {
 		w.out.again = append(w.out.again, d)
 	}
 	return text
+}
+
+// ownStructs makes the struct types without a name that a declaration writes this package's own.
+func (w *writer) ownStructs(d *declaration) {
+	look := func(c *check.Cell, n ast.Node) {
+		ast.Inspect(n, func(n ast.Node) bool {
+			if x, ok := n.(*ast.StructType); ok {
+				if s, ok := c.Info.TypeOf(x).(*types.Struct); ok {
+					for v := range s.Fields() {
+						w.ownField[v] = true
+					}
+				}
+			}
+			return true
+		})
+		for _, s := range anonymous(c.Info, c.Pkg, n) {
+			if !slices.ContainsFunc(w.structsAgain, func(o *types.TypeName) bool { return types.Identical(o.Type(), s) }) {
+				w.structs = append(w.structs, s)
+			}
+		}
+	}
+	if d.function != nil {
+		look(d.cell, d.function)
+	} else {
+		look(d.cell, d.spec)
+	}
+	for _, m := range d.methods {
+		look(m.cell, m.decl)
+	}
 }
 
 // from writes something of another cell.

@@ -31,6 +31,7 @@ type Engine struct {
 	objects  map[types.Object]at
 	fields   map[*types.Var]fieldAt
 	declared map[types.Object]*declaration
+	structs  []*types.TypeName                // without a name, the newest first
 	newer    map[reflect.Type]reflect.Type    // declared again
 	literals map[string]map[types.Object]bool // cell → what function literals of its statements mention
 	loaded   map[string]int                   // how many times a package of this content has been loaded
@@ -148,6 +149,7 @@ func (e *Engine) Load(s *Source, u *Unit, place func(name string, t reflect.Type
 		}
 		e.objects[x.object] = at{u, x.name}
 	}
+	e.structs = append(s.structs, e.structs...)
 	for _, f := range s.fields {
 		e.fields[f.field] = fieldAt{f.owner, f.index}
 	}

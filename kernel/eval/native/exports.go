@@ -26,6 +26,7 @@ func (w *writer) exports() string {
 			}
 		}
 	}
+	w.exportStructs(&b, &bind)
 	for _, f := range w.out.Changed {
 		v, name := switchName(f)
 		flag := "nil"
@@ -68,29 +69,28 @@ func (w *writer) exportType(b, bind *strings.Builder, o *types.TypeName) {
 	}
 	n, ok := o.Type().(*types.Named)
 	if s, isStruct := o.Type().Underlying().(*types.Struct); ok && isStruct && !o.IsAlias() {
-		w.exportFields(b, bind, n, s)
+		w.exportFields(b, bind, o, s, o.Name(), params, args)
+		if w.hidesAny(s) && params == "" {
+			w.exportMaker(bind, n.Obj(), s)
+		}
 	}
 }
 
 // exportFields writes the functions of a struct's hidden fields.
-func (w *writer) exportFields(b, bind *strings.Builder, n *types.Named, s *types.Struct) {
-	o := n.Obj()
-	params, args := w.typeParams(n.TypeParams(), o.Pos())
-	own := false
+func (w *writer) exportFields(b, bind *strings.Builder, o *types.TypeName, s *types.Struct, name, params, args string) {
 	for i := range s.NumFields() {
 		v := s.Field(i)
 		if v.Exported() || v.Name() == "_" || w.hidden(v) {
 			continue
 		}
-		own = true
 		recv := "(" + cellType + ") "
 		if params != "" {
 			recv = ""
 		}
 		t := w.typeText(v.Type(), v.Pos())
 		pointer, get := fieldFunc("P", o, i), fieldFunc("G", o, i)
-		fmt.Fprintf(b, "func %s%s%s(p *%s%s) *%s { return &p.%s }\n", recv, pointer, params, o.Name(), args, t, v.Name())
-		fmt.Fprintf(b, "func %s%s%s(p %s%s) %s { return p.%s }\n", recv, get, params, o.Name(), args, t, v.Name())
+		fmt.Fprintf(b, "func %s%s%s(p *%s%s) *%s { return &p.%s }\n", recv, pointer, params, name, args, t, v.Name())
+		fmt.Fprintf(b, "func %s%s%s(p %s%s) %s { return p.%s }\n", recv, get, params, name, args, t, v.Name())
 		if params == "" {
 			for _, f := range []string{pointer, get} {
 				fmt.Fprintf(bind, "h%s.Symbol(%q, %s{}.%s)\n", mark, f, cellType, f)
@@ -98,9 +98,16 @@ func (w *writer) exportFields(b, bind *strings.Builder, n *types.Named, s *types
 		}
 		w.out.fields = append(w.out.fields, fieldExport{v, o, i})
 	}
-	if own && params == "" {
-		w.exportMaker(bind, o, s)
+}
+
+// hidesAny tells a struct of this package with fields that others cannot name.
+func (w *writer) hidesAny(s *types.Struct) bool {
+	for v := range s.Fields() {
+		if !v.Exported() && v.Name() != "_" && !w.hidden(v) {
+			return true
+		}
 	}
+	return false
 }
 
 // exportMaker makes a function known that builds a struct from all of its fields, for the interpreter.

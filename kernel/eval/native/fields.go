@@ -14,7 +14,11 @@ import (
 
 // hidden tells a field that this cell's package cannot name.
 func (w *writer) hidden(v *types.Var) bool {
-	return !v.Exported() && v.Pkg() != nil && v.Pkg().Path() == "main" && v.Pkg() != w.cell.Pkg && !w.ownField[v.Origin()] && v.Name() != "_"
+	if v.Exported() || v.Name() == "_" || v.Pkg() == nil || v.Pkg().Path() != "main" || w.ownField[v.Origin()] {
+		return false
+	}
+	_, known := w.engine.fields[v.Origin()]
+	return known || v.Pkg() != w.cell.Pkg
 }
 
 // fieldCall is the call of one of the functions of a hidden field; form is "P" for the pointer, "G" for the value. value has
@@ -155,6 +159,23 @@ func (w *writer) fieldAt(pointer string, t types.Type, v *types.Var, pos token.P
 	offset := types.SizesFor("gc", runtime.GOARCH).Offsetsof(fields)[at]
 	unsafe := w.imported("unsafe")
 	return fmt.Sprintf("(*(*%s)(%s.Add(%s.Pointer(%s), %d)))", w.typeText(v.Type(), pos), unsafe, unsafe, pointer, offset)
+}
+
+// otherFields tells structs, or pointers to such, with fields that are the same in the cells but, since these are packages of
+// their own, not to the compiler.
+func (w *writer) otherFields(a, b types.Type) bool {
+	s, pointer := structOf(a)
+	t, both := structOf(b)
+	if s == nil || t == nil || pointer != both || s.NumFields() != t.NumFields() {
+		return false
+	}
+	for i := range s.NumFields() {
+		v, other := s.Field(i), t.Field(i)
+		if !v.Exported() && v.Name() != "_" && v != other && (w.hidden(v) || w.hidden(other)) {
+			return true
+		}
+	}
+	return false
 }
 
 // receiver writes the pointer to the receiver of a method of package sync, which may be an embedded field.

@@ -26,6 +26,12 @@ func (w *writer) text(n ast.Node) string {
 		if n.Key.Pos() == n.Value.Pos() { // a name that the check has put in
 			return n.Key.(*ast.Ident).Name + ": " + w.text(n.Value)
 		}
+	case *ast.StructType:
+		if s, ok := w.info.TypeOf(n).(*types.Struct); ok {
+			if name := w.structName(s); name != "" {
+				return name
+			}
+		}
 	case *ast.FuncLit:
 		w.literal(n)
 	case *ast.ForStmt:
@@ -49,13 +55,24 @@ func (w *writer) text(n ast.Node) string {
 // copy writes a node's own text around that of its children.
 func (w *writer) copy(n ast.Node) string {
 	var b strings.Builder
-	at := w.offset(n.Pos())
+	at, colon := w.offset(n.Pos()), -1
+	clause, _ := n.(*ast.CaseClause)
+	if clause != nil && w.clause[clause] != "" {
+		colon = w.offset(clause.Colon) + 1
+	}
+	between := func(to int) {
+		if at <= colon && colon <= to {
+			b.WriteString(w.code[at:colon] + w.clause[clause])
+			at, colon = colon, -1
+		}
+		b.WriteString(w.code[at:to])
+	}
 	for _, c := range children(n) {
 		from := w.offset(c.Pos())
 		if from < at {
 			continue
 		}
-		b.WriteString(w.code[at:from])
+		between(from)
 		if text, ok := w.replaced[c]; ok {
 			b.WriteString(text)
 		} else {
@@ -66,7 +83,7 @@ func (w *writer) copy(n ast.Node) string {
 		}
 		at = w.offset(c.End())
 	}
-	b.WriteString(w.code[at:w.offset(n.End())])
+	between(w.offset(n.End()))
 	text := b.String()
 	if block, ok := n.(*ast.BlockStmt); ok && w.inside[block] != "" {
 		text = "{ " + w.inside[block] + strings.TrimPrefix(text, "{")

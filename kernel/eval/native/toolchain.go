@@ -46,13 +46,13 @@ func (t *Toolchain) plugin(u *Unit) string {
 // build makes a unit's archive and plugin, unless they are there already.
 func (t *Toolchain) build(ctx context.Context, u *Unit, text string) error {
 	dir := filepath.Dir(t.plugin(u))
-	if _, err := os.Stat(t.plugin(u)); err == nil {
+	if t.kept(u) {
 		return nil
 	}
 	if err := os.MkdirAll(t.Cache, 0o755); err != nil {
 		return fmt.Errorf("make the folder for compiled cells: %w", err)
 	}
-	tmp, err := os.MkdirTemp(t.Cache, "new-")
+	tmp, err := os.MkdirTemp(t.Cache, beingBuilt)
 	if err != nil {
 		return fmt.Errorf("make a folder for the compiled cell: %w", err)
 	}

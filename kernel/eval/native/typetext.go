@@ -54,6 +54,9 @@ func (w *writer) typeText(t types.Type, pos token.Pos) string {
 }
 
 func (w *writer) structText(t *types.Struct, pos token.Pos) string {
+	if name := w.structName(t); name != "" {
+		return name
+	}
 	fields := make([]string, t.NumFields())
 	for i := range fields {
 		v := t.Field(i)

@@ -43,10 +43,15 @@ func (w *writer) note(s ast.Stmt) {
 
 func (w *writer) use(body *ast.BlockStmt, init ast.Stmt) { w.inside[body] += w.unusedOf(init) }
 
-// useInClause uses the names of a switch's init statement in front of its body: as the init's own last part.
-func (w *writer) useInClause(_ *ast.BlockStmt, init ast.Stmt) {
-	if use := w.unusedOf(init); use != "" {
+// useInClause uses the names of a switch's init statement in its first clause: there is no other place for it.
+func (w *writer) useInClause(body *ast.BlockStmt, init ast.Stmt) {
+	use := w.unusedOf(init)
+	switch {
+	case use == "":
+	case len(body.List) == 0:
 		refuse(init.Pos(), "a variable of this statement is declared and not used: leave it out")
+	default:
+		w.clause[body.List[0].(*ast.CaseClause)] = use
 	}
 }
 

@@ -32,8 +32,9 @@ type Source struct {
 	fields   []fieldExport
 	cell     *check.Cell
 	again    []*declaration
-	replaced []*types.Func // methods of types of earlier cells, declared anew
-	Changed  []*types.Func // functions with switches, in the order of declaration
+	structs  []*types.TypeName // without a name, see anonymous
+	replaced []*types.Func     // methods of types of earlier cells, declared anew
+	Changed  []*types.Func     // functions with switches, in the order of declaration
 }
 
 // export is an object of the cell and the name under which other cells use it.
@@ -68,26 +69,29 @@ type writer struct {
 	place  func(*types.Var) string // name of a variable of the session
 
 	code     string
-	inside   map[*ast.BlockStmt]string // what to put at the beginning of a block
-	after    map[ast.Stmt]string       // what to put behind a statement
-	renamed  map[*ast.Ident]string     // parameters without a name
-	replaced map[ast.Node]string       // what is written instead of a node
+	inside   map[*ast.BlockStmt]string  // what to put at the beginning of a block
+	after    map[ast.Stmt]string        // what to put behind a statement
+	clause   map[*ast.CaseClause]string // what to put behind its colon
+	renamed  map[*ast.Ident]string      // parameters without a name
+	replaced map[ast.Node]string        // what is written instead of a node
 
-	imports   map[string]string // name → path, used ones
-	dots      map[string]bool
-	places    map[string]string // place → type text
-	order     []string          // of places
-	aliases   map[string]string // name of an earlier cell's type or constant → its declaration
-	aliased   map[string]types.Object
-	named     []string         // their order
-	cells     map[*Unit]string // package of an earlier cell → its name here
-	cellOrder []*Unit
-	unused    map[token.Pos]bool
-	copied    map[*types.Var]string // in a loop over copies
-	stored    map[*ast.BlockStmt]string
-	own       map[types.Object]bool // of earlier cells, declared again
-	ownField  map[*types.Var]bool
-	out       Source
+	imports      map[string]string // name → path, used ones
+	dots         map[string]bool
+	places       map[string]string // place → type text
+	order        []string          // of places
+	aliases      map[string]string // name of an earlier cell's type or constant → its declaration
+	aliased      map[string]types.Object
+	named        []string         // their order
+	cells        map[*Unit]string // package of an earlier cell → its name here
+	cellOrder    []*Unit
+	unused       map[token.Pos]bool
+	copied       map[*types.Var]string // in a loop over copies
+	stored       map[*ast.BlockStmt]string
+	own          map[types.Object]bool // of earlier cells, declared again
+	ownField     map[*types.Var]bool
+	structs      []*types.Struct   // to be exported
+	structsAgain []*types.TypeName // of earlier cells
+	out          Source
 }
 
 // Write writes a checked cell. Place returns the name of a session's variable; serial is the cell's number. The error is one
@@ -114,7 +118,7 @@ func (e *Engine) newWriter(c *check.Cell) *writer {
 		engine: e, cell: c, source: c, info: c.Info, code: c.Code(), unused: c.Unused,
 		own: map[types.Object]bool{}, ownField: map[*types.Var]bool{},
 		copied: map[*types.Var]string{}, stored: map[*ast.BlockStmt]string{},
-		inside: map[*ast.BlockStmt]string{}, after: map[ast.Stmt]string{},
+		inside: map[*ast.BlockStmt]string{}, after: map[ast.Stmt]string{}, clause: map[*ast.CaseClause]string{},
 		renamed: map[*ast.Ident]string{}, replaced: map[ast.Node]string{},
 		imports: map[string]string{}, dots: map[string]bool{}, places: map[string]string{},
 		aliases: map[string]string{}, aliased: map[string]types.Object{}, cells: map[*Unit]string{},
@@ -126,6 +130,7 @@ func (w *writer) write() *Source {
 	var body strings.Builder
 	var inits []string
 	w.out.cell = w.cell
+	w.borrow()
 	body.WriteString(w.writeAgain(w.engine.again(w.cell)))
 	for _, d := range w.cell.Decls {
 		text, init := w.declaration(d)
