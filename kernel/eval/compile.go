@@ -23,11 +23,26 @@ type compiler struct {
 	reason string                   // why there is none
 	places map[string]reflect.Value // variables that the interpreter cannot hold: name → pointer
 	cancel atomic.Pointer[context.CancelFunc]
-	mixed  bool // the program has types or functions that only the interpreter knows
+	shares map[string]*native.Cells // in folders of built cells
+	mixed  bool                     // the program has types or functions that only the interpreter knows
 }
 
 // available tells whether cells can be compiled.
 func (c *compiler) available() bool { return c.Engine != nil }
+
+// share takes a share in a folder of built cells.
+func (c *compiler) share(folder string) {
+	if c.shares[folder] == nil {
+		c.shares[folder] = native.OpenCells(folder)
+	}
+}
+
+// close gives the shares back.
+func (c *compiler) close() {
+	for _, s := range c.shares {
+		s.Close()
+	}
+}
 
 // Only tells the lowerer to keep values as compiled cells do.
 func (p *Program) Only() bool {
@@ -411,7 +426,7 @@ func (s *slowness) number(x ast.Expr) (int, bool) {
 
 // startCompiler starts the back end for compiled cells, and returns what the lowerer asks it; nil where there is none.
 func (p *Program) startCompiler(c Config) lower.Compiled {
-	p.native.places = map[string]reflect.Value{}
+	p.native.places, p.native.shares = map[string]reflect.Value{}, map[string]*native.Cells{}
 	switch {
 	case c.Native == nil:
 		p.native.reason = c.NativeReason
@@ -421,6 +436,7 @@ func (p *Program) startCompiler(c Config) lower.Compiled {
 		p.native.reason = "an engine built with -race cannot load compiled cells"
 	default:
 		p.native.Engine = native.New(*c.Native, p.machine)
+		p.native.share(c.Native.Cache)
 		return compiledCells{p.native.Engine, p.Only}
 	}
 	if p.native.reason == "" {

@@ -62,6 +62,7 @@ func (p *Program) get(ctx context.Context, module string, say func(line string))
 	p.scope.Add(added.Packages)
 	p.archives.Store(&added.Archives)
 	p.native.SetTools(added.Tools)
+	p.native.share(added.Tools.Cache)
 	pinned := added.Module.Path
 	if added.Module.Version != "" {
 		pinned += "@" + added.Module.Version

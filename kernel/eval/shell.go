@@ -85,4 +85,7 @@ func (c *children) end() {
 }
 
 // Close ends the commands that cells have started and that still run. No cell is to run after it.
-func (p *Program) Close() { p.children.end() }
+func (p *Program) Close() {
+	p.children.end()
+	p.native.close()
+}
