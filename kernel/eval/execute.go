@@ -39,6 +39,7 @@ func (p *Program) execute(t text, f func()) *cell.Error {
 	over := make(chan struct{})
 	defer close(over)
 	go p.watchStack(run, over)
+	go p.watchInterpreted(t.serial, over)
 	done := make(chan outcome, 1)
 	go func() {
 		o := outcome{panicked: errGoexit} // unless Do returns

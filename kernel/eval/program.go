@@ -59,6 +59,8 @@ type Config struct {
 	NativeReason string
 	// Grace is how long an interrupted cell may take to stop before it is left behind; default 5 s.
 	Grace time.Duration
+	// Slow is how long a cell is interpreted until it says so; default 2 s.
+	Slow time.Duration
 	// Modules adds modules to what cells may import; nil adds none.
 	Modules Modules
 	// Exit ends the process when a cell calls os.Exit or log.Fatal. Default os.Exit.
@@ -89,17 +91,18 @@ const grace = 5 * time.Second
 // Program is the evaluator's memory: everything that the cells so far have declared and done. Cells run one at a time;
 // Interrupt, Complete, Inspect and IsComplete may be called meanwhile.
 type Program struct {
-	scope    *check.Scope
-	lowerer  *lower.Lowerer
-	machine  *primitive.Machine
-	back     backend
-	native   compiler
-	modules  Modules
-	archives atomic.Pointer[map[string]string] // see Added
-	outlet   *cellio.Outlet
-	render   func(v any) cellio.Display
-	log      *slog.Logger
-	grace    time.Duration
+	scope     *check.Scope
+	lowerer   *lower.Lowerer
+	machine   *primitive.Machine
+	back      backend
+	native    compiler
+	modules   Modules
+	archives  atomic.Pointer[map[string]string] // see Added
+	outlet    *cellio.Outlet
+	render    func(v any) cellio.Display
+	log       *slog.Logger
+	grace     time.Duration
+	slowAfter time.Duration
 
 	running sync.Mutex // one cell at a time
 	current atomic.Pointer[cellio.Run]
@@ -114,7 +117,7 @@ type Program struct {
 // New returns a program without cells. The process's standard logger, and with it slog's default, writes to the running
 // cell's error output from now on.
 func New(c Config) (*Program, error) {
-	p := &Program{modules: c.Modules, outlet: c.Outlet, render: c.Render, log: c.Logger, grace: cmp.Or(c.Grace, grace)}
+	p := &Program{modules: c.Modules, outlet: c.Outlet, render: c.Render, log: c.Logger, grace: cmp.Or(c.Grace, grace), slowAfter: cmp.Or(c.Slow, slowAfter)}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}

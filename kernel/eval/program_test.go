@@ -34,6 +34,12 @@ const testGrace = time.Second
 
 func newNotebook(t *testing.T) *notebook {
 	t.Helper()
+	return newSlowNotebook(t, time.Hour) // a busy machine makes no test print more
+}
+
+// newSlowNotebook returns one whose cells say after a time that they are interpreted.
+func newSlowNotebook(t *testing.T, slow time.Duration) *notebook {
+	t.Helper()
 	n := &notebook{t: t}
 	out := cellio.NewOutlet(n.take)
 	n.out = out
@@ -49,7 +55,7 @@ func newNotebook(t *testing.T) *notebook {
 	p, err := eval.New(eval.Config{
 		Native: tools(t), Logger: logger(t),
 		Symbols: symbols.Table(), Packages: packages, Export: func(path string) (io.ReadCloser, error) { return symbols.Export(path) },
-		Outlet: out, Exit: n.exit, Grace: testGrace,
+		Outlet: out, Exit: n.exit, Grace: testGrace, Slow: slow,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,30 +1,13 @@
 package primitive
 
-import (
-	"fmt"
-	"runtime"
-	"strings"
-)
+import "strings"
 
 // Waits tells which library function the goroutine of the last cell is in, "" where it is in none: the outermost of those between
 // two parts of the cell's own code, which is what the cell's text names.
 func (m *Machine) Waits() string {
-	buf := make([]byte, 1<<20)
-	text := string(buf[:runtime.Stack(buf, true)])
-	_, text, ok := strings.Cut("\n"+text, fmt.Sprintf("\ngoroutine %d ", m.cell.Load()))
-	if !ok {
-		return ""
-	}
-	text, _, _ = strings.Cut(text, "\n\n")
+	_, functions := goroutine(m.cell.Load())
 	found := ""
-	for _, line := range strings.Split(text, "\n")[1:] {
-		if strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "created by") {
-			continue
-		}
-		name := line
-		if i := strings.LastIndexByte(line, '('); i > 0 {
-			name = line[:i]
-		}
+	for _, name := range functions {
 		switch first, _, _ := strings.Cut(packageOf(name), "/"); {
 		case isOwn(name):
 			if found != "" {

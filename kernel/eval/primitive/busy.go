@@ -1,0 +1,47 @@
+package primitive
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+// Interpreting tells whether the goroutine of the last cell is at work in the interpreter just now: neither waiting for
+// something, nor in a library or in a compiled cell.
+func (m *Machine) Interpreting() bool {
+	state, functions := goroutine(m.cell.Load())
+	if state, _, _ = strings.Cut(state, ","); state != "running" && state != "runnable" {
+		return false
+	}
+	for _, f := range functions {
+		switch first, _, _ := strings.Cut(packageOf(f), "/"); first {
+		case "runtime", "internal", "reflect", "sync": // at work for whoever called them
+			continue
+		}
+		return strings.HasPrefix(f, "github.com/traefik/yaegi/") || strings.HasPrefix(f, "cancha/kernel/eval")
+	}
+	return false
+}
+
+// goroutine returns what another goroutine does, as a crash's report tells it: its state, and the functions that it is in,
+// innermost first. There are none where it has ended.
+func goroutine(id int64) (state string, functions []string) {
+	buf := make([]byte, 1<<20)
+	text := "\n" + string(buf[:runtime.Stack(buf, true)])
+	_, text, _ = strings.Cut(text, fmt.Sprintf("\ngoroutine %d ", id))
+	text, _, _ = strings.Cut(text, "\n\n")
+	head, text, _ := strings.Cut(text, "\n")
+	_, state, _ = strings.Cut(head, "[")
+	state, _, _ = strings.Cut(state, "]")
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "created by") {
+			continue
+		}
+		line = strings.TrimSpace(line)
+		if i := strings.LastIndexByte(line, '('); i > 0 {
+			line = line[:i]
+		}
+		functions = append(functions, line)
+	}
+	return state, functions
+}
