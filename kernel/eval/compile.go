@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
-	"go/constant"
 	"go/token"
 	"go/types"
 	"reflect"
@@ -307,121 +306,6 @@ func declares(c *check.Cell) bool {
 		}
 	}
 	return false
-}
-
-// quick is how many turns of loops may be interpreted: some 20 ms of plain statements.
-const quick = 10_000
-
-// slow tells a cell whose statements loop, or hand a function to others that may call it often, in a way that is not plainly
-// short.
-func (p *Program) slow(c *check.Cell) bool {
-	s := &slowness{p: p, c: c}
-	for _, stmt := range c.Body.Body.List {
-		s.walk(stmt, 1)
-	}
-	return s.found
-}
-
-type slowness struct {
-	p     *Program
-	c     *check.Cell
-	found bool
-}
-
-// walk looks at a node that is run turns times.
-func (s *slowness) walk(n ast.Node, turns int) {
-	ast.Inspect(n, func(n ast.Node) bool {
-		if s.found {
-			return false
-		}
-		switch n := n.(type) {
-		case *ast.ForStmt:
-			s.loop(n.Body, s.counted(n), turns)
-			return false
-		case *ast.RangeStmt:
-			s.loop(n.Body, s.ranged(n.X), turns)
-			return false
-		case *ast.CallExpr:
-			if lit, ok := ast.Unparen(n.Fun).(*ast.FuncLit); ok { // called once
-				s.walk(lit.Body, turns)
-				for _, a := range n.Args {
-					s.walk(a, turns)
-				}
-				return false
-			}
-		case *ast.FuncLit:
-			s.found = true
-		}
-		return true
-	})
-}
-
-func (s *slowness) loop(body *ast.BlockStmt, count, turns int) {
-	if count < 0 || count*turns > quick {
-		s.found = true
-		return
-	}
-	s.walk(body, max(count, 1)*turns)
-}
-
-// counted is how often a loop like "for i := 0; i < 10; i++" runs, -1 where that is not plain.
-func (s *slowness) counted(n *ast.ForStmt) int {
-	cond, ok := n.Cond.(*ast.BinaryExpr)
-	if !ok {
-		return -1
-	}
-	init, ok := n.Init.(*ast.AssignStmt)
-	if !ok || len(init.Rhs) != 1 {
-		return -1
-	}
-	if _, ok := n.Post.(*ast.IncDecStmt); !ok {
-		return -1
-	}
-	from, ok1 := s.number(init.Rhs[0])
-	to, ok2 := s.number(cond.Y)
-	if !ok1 || !ok2 {
-		return -1
-	}
-	return max(to-from, from-to) + 1
-}
-
-// ranged is how many elements a range runs over, -1 where that is not known yet.
-func (s *slowness) ranged(x ast.Expr) int {
-	if n, ok := s.number(x); ok {
-		return n
-	}
-	if lit, ok := ast.Unparen(x).(*ast.CompositeLit); ok {
-		return len(lit.Elts)
-	}
-	if tv := s.c.Info.Types[x]; tv.Value != nil {
-		return len(tv.Value.ExactString())
-	}
-	if id, ok := ast.Unparen(x).(*ast.Ident); ok {
-		if v, ok := s.c.Info.Uses[id].(*types.Var); ok && s.c.Local[v] == nil {
-			return s.length(v)
-		}
-	}
-	return -1
-}
-
-// length is the length of what a variable of an earlier cell holds now.
-func (s *slowness) length(v *types.Var) int {
-	value := s.p.back.Variable(s.p.lowerer.Place(v))
-	switch value.Kind() {
-	case reflect.Slice, reflect.Array, reflect.Map, reflect.String:
-		return value.Len()
-	}
-	return -1
-}
-
-func (s *slowness) number(x ast.Expr) (int, bool) {
-	tv := s.c.Info.Types[x]
-	b, ok := types.Unalias(tv.Type).(*types.Basic)
-	if tv.Value == nil || !ok || b.Info()&types.IsInteger == 0 {
-		return 0, false
-	}
-	n, ok := constant.Int64Val(tv.Value)
-	return int(min(n, quick+1)), ok
 }
 
 // startCompiler starts the back end for compiled cells, and returns what the lowerer asks it; nil where there is none.
