@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# All tests, as "make test" runs them: sources, Go tests, our own suite of the protocol on bin/cancha, notebooks, and the
-# reference suite on the kernelspec that JUPYTER_PATH shows. Logs are in out/test. It goes on after a failure, so that one run tells all,
-# and ends with each part's own closing lines.
+# All tests, as "make test" runs them: sources, Go tests, those of the cell engine also with cells compiled, our own suite of the
+# protocol on bin/cancha, notebooks, and the reference suite on the kernelspec that JUPYTER_PATH shows. Logs are in out/test. It goes
+# on after a failure, so that one run tells all, and ends with each part's own closing lines.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 python=${1:?which Python}
@@ -26,9 +26,16 @@ formatted() {
   [ -z "$bad" ] || { echo "not formatted by gofmt:"; echo "$bad"; return 1; }
 }
 
+compiled() { # the cell engine's tests again, with cells compiled; built as the engine is, which else could not load them
+  local folder
+  folder=$(bin/cancha doctor -workspace) || return
+  CANCHA_WORKSPACE=$folder CGO_ENABLED=1 GOFLAGS='' "$python" scripts/gotest.py -trimpath -buildvcs=false -tags workspace ./kernel/eval
+}
+
 part format formatted
 part vet go vet ./...
 part go "$python" scripts/gotest.py ./...
+part compiled compiled
 part conformance env CANCHA_PROGRAM="$PWD/bin/cancha" "$python" scripts/gotest.py -count=1 -run 'TestCancha$' ./kernel/kerneltest
 part notebooks "$python" scripts/notebooks.py --out "$logs/notebooks" notebooks/*.ipynb
 part suite "$python" kernel/kerneltest/test_cancha.py
@@ -36,6 +43,7 @@ part suite "$python" kernel/kerneltest/test_cancha.py
 echo
 echo "== results"
 grep -E '^(ok|FAIL|---|panic:|[0-9]+ Go tests)' "$logs/go.log"
+grep -E '^(ok|FAIL|---|panic:|[0-9]+ Go tests)' "$logs/compiled.log"
 grep -E '^(ok|FAIL) ' "$logs/notebooks.log"
 tail -n 1 "$logs/conformance.log"
 tail -n 3 "$logs/suite.log"

@@ -44,8 +44,12 @@ const probeLimit = 5 * time.Second
 
 func runDoctor(ctx context.Context, args []string) error {
 	flags := newFlags("doctor", "", "Looks at what notebooks need, starts a kernel and has it add two numbers, and says what to do where something is amiss.")
+	folder := flags.Bool("workspace", false, "only print the folder of the engine that compiles cells")
 	if err := parseAll(flags, args); err != nil {
 		return err
+	}
+	if *folder {
+		return printWorkspace(ctx)
 	}
 	failed := false
 	for _, check := range []func(context.Context) []finding{
@@ -62,6 +66,16 @@ func runDoctor(ctx context.Context, args []string) error {
 	if failed {
 		return errors.New("something above stands in the way of every notebook")
 	}
+	return nil
+}
+
+// printWorkspace prints where the engine is that compiles cells, for scripts.
+func printWorkspace(ctx context.Context) error {
+	s := newStore().State(ctx)
+	if s.Err != nil {
+		return fmt.Errorf("find the engine that compiles cells: %w", s.Err)
+	}
+	fmt.Println(s.Dir)
 	return nil
 }
 

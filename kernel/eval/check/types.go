@@ -87,7 +87,7 @@ func isNamed(x ast.Expr) bool {
 // typeFault takes what the type checker says, but for "is not used" of the cell's last expression: that one is shown.
 func (b *builder) typeFault(err error) {
 	var e types.Error
-	if errors.As(err, &e) && e.Soft && strings.HasPrefix(e.Msg, "declared and not used") {
+	if errors.As(err, &e) && e.Soft && strings.Contains(e.Msg, "declared and not used") {
 		b.cell.Unused[e.Pos] = true
 		return
 	}

@@ -83,6 +83,9 @@ func (w *writer) outer(stmt ast.Stmt) string {
 	}
 	switch s := stmt.(type) {
 	case *ast.LabeledStmt:
+		if w.unused[s.Label.Pos()] {
+			return w.outer(s.Stmt)
+		}
 		return s.Label.Name + ": " + w.outer(s.Stmt)
 	case *ast.AssignStmt:
 		if s.Tok != token.DEFINE {

@@ -141,19 +141,7 @@ func (e *Engine) Load(s *Source, u *Unit, place func(name string, t reflect.Type
 	h := &support.Host{Machine: e.machine, Place: place, Symbols: map[string]reflect.Value{}, Functions: map[string]support.Function{}, Values: map[string]reflect.Value{}}
 	bind(h)
 	u.Symbols, u.stop = h.Symbols, h.Stop
-	for _, x := range s.exports {
-		if old, ok := e.objects[x.object]; ok { // declared again
-			if from, to := old.unit.Symbols[old.name], h.Symbols[x.name]; from.IsValid() && to.IsValid() && from.Kind() == reflect.Pointer {
-				e.newer[from.Type().Elem()] = to.Type().Elem()
-			}
-		}
-		e.objects[x.object] = at{u, x.name}
-	}
-	e.structs = append(s.structs, e.structs...)
-	for _, f := range s.fields {
-		e.fields[f.field] = fieldAt{f.owner, f.index}
-	}
-	e.remember(s.cell)
+	e.take(s, u)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, f := range s.Changed {
@@ -169,6 +157,23 @@ func (e *Engine) Load(s *Source, u *Unit, place func(name string, t reflect.Type
 	e.stops = append(e.stops, u.stop)
 	e.set(u.stop)
 	return h.Run, nil
+}
+
+// take makes the declarations of a unit known.
+func (e *Engine) take(s *Source, u *Unit) {
+	for _, x := range s.exports {
+		if old, ok := e.objects[x.object]; ok { // declared again
+			if from, to := old.unit.Symbols[old.name], u.Symbols[x.name]; from.IsValid() && to.IsValid() && from.Kind() == reflect.Pointer {
+				e.newer[from.Type().Elem()] = to.Type().Elem()
+			}
+		}
+		e.objects[x.object] = at{u, x.name}
+	}
+	e.structs = append(s.structs, e.structs...)
+	for _, f := range s.fields {
+		e.fields[f.field] = fieldAt{f.owner, f.index}
+	}
+	e.remember(s.cell)
 }
 
 // Stop makes compiled code ask whether it is to stop.

@@ -32,6 +32,10 @@ func (w *writer) text(n ast.Node) string {
 				return name
 			}
 		}
+	case *ast.LabeledStmt:
+		if w.unused[n.Label.Pos()] {
+			return w.text(n.Stmt) + w.after[n.Stmt]
+		}
 	case *ast.FuncLit:
 		w.literal(n)
 	case *ast.ForStmt:
