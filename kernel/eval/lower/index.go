@@ -1,0 +1,154 @@
+package lower
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"strings"
+)
+
+func (f *fn) index(x *ast.IndexExpr) string {
+	if tv := f.info.Types[x.Index]; tv.IsType() {
+		return f.expr(x.X) // an instance of a function
+	}
+	t := f.typeOf(x.X)
+	base := operand(f.expr(x.X))
+	switch u := t.Underlying().(type) {
+	case *types.Map:
+		return base + "[" + f.key(x.Index, u.Key()) + "]"
+	case *types.Pointer:
+		return "(*" + base + ")[" + f.expr(x.Index) + "]"
+	}
+	index := f.indexValue(x.Index)
+	_, array := t.Underlying().(*types.Array) // of which a constant index is checked already
+	if f.once() && isName(strings.Trim(base, "(*)")) && (!array || f.varies(x.Index)) && !f.isParam(x.Index) {
+		index = f.indexCheck(x.Index, index, base)
+	}
+	return base + "[" + index + "]"
+}
+
+// key lowers the key of a map, in which the interpreter wants a type for nil.
+func (f *fn) key(x ast.Expr, t types.Type) string {
+	text := f.conv(x, t)
+	if text == "nil" {
+		return "(" + f.typ(t) + ")(nil)"
+	}
+	return text
+}
+
+// pointed lowers a value of a map's literal: the interpreter leaves out what a nil pointer points to.
+func (f *fn) pointed(x ast.Expr, t types.Type) string {
+	text := f.conv(x, t)
+	if !strings.HasPrefix(text, "*") {
+		return text
+	}
+	typ := f.typ(t)
+	return f.l.helper("same "+typ, "same", func(name string) string {
+		return fmt.Sprintf("func %s(v %s) %s { return v }", name, typ, typ)
+	}) + "(" + text + ")"
+}
+
+// once tells a place that is not run over and over: there an index is worth a check of its own, since the interpreter's error
+// tells neither index nor length. The check costs about 1 µs.
+func (f *fn) once() bool {
+	for _, b := range f.frames {
+		if b.loop {
+			return false
+		}
+	}
+	return true
+}
+
+// isParam tells a parameter of a function literal: what orders elements is called with indexes, over and over.
+func (f *fn) isParam(x ast.Expr) bool {
+	id, ok := ast.Unparen(x).(*ast.Ident)
+	return ok && f.params[f.info.Uses[id]]
+}
+
+// isName tells text that can be written twice: names and dots only.
+func isName(text string) bool {
+	for _, r := range text {
+		if strings.ContainsRune("()[]{} ,*&\"", r) {
+			return false
+		}
+	}
+	return true
+}
+
+// indexValue lowers an index; constants of any type are plain there.
+func (f *fn) indexValue(x ast.Expr) string {
+	if tv := f.info.Types[x]; tv.Value != nil {
+		return literal(tv.Value, types.Typ[types.Int])
+	}
+	return f.expr(x)
+}
+
+func (f *fn) slice(x *ast.SliceExpr) string {
+	base := operand(f.expr(x.X))
+	pointer := isPointer(f.typeOf(x.X))
+	if f.once() && (f.varies(x.Low) || f.varies(x.High) || f.varies(x.Max)) {
+		return f.checkedSlice(x, base)
+	}
+	if pointer {
+		base = "(*" + base + ")"
+	}
+	part := func(x ast.Expr) string {
+		if x == nil {
+			return ""
+		}
+		return f.indexValue(x)
+	}
+	text := base + "[" + part(x.Low) + ":" + part(x.High)
+	if x.Slice3 {
+		text += ":" + part(x.Max)
+	}
+	return text + "]"
+}
+
+// varies tells a bound that is there and no constant.
+func (f *fn) varies(x ast.Expr) bool { return x != nil && f.info.Types[x].Value == nil }
+
+// checkedSlice lowers a slice expression to the call of a literal that checks the bounds first.
+func (f *fn) checkedSlice(x *ast.SliceExpr, base string) string {
+	t := f.typeOf(x.X)
+	if b, ok := t.(*types.Basic); ok {
+		t = types.Default(b)
+	}
+	param, over, capacity := f.typ(t), "x", "cap(x)"
+	switch t.Underlying().(type) {
+	case *types.Array:
+		param, base, over, capacity = "*"+f.typ(t), "&"+base, "(*x)", "-1"
+	case *types.Pointer:
+		over, capacity = "(*x)", "-1"
+	case *types.Basic:
+		capacity = "-1"
+	}
+	bounds, args, kind := []string{"0", "len(" + over + ")", "-1"}, base, ""
+	params := "x " + param
+	for i, part := range []ast.Expr{x.Low, x.High, x.Max} {
+		if part == nil {
+			continue
+		}
+		bounds[i] = []string{"i", "j", "k"}[i]
+		if f.isUnsigned(part) {
+			kind += strings.ToUpper(bounds[i])
+		} else {
+			kind += bounds[i]
+		}
+		params += ", " + bounds[i] + " int"
+		args += ", int(" + f.indexValue(part) + ")"
+	}
+	text := over + "["
+	if x.Low != nil {
+		text += "i"
+	}
+	text += ":"
+	if x.High != nil {
+		text += "j"
+	}
+	if x.Slice3 {
+		text += ":k"
+	}
+	return fmt.Sprintf("func(%s) %s { %s.Bounds(%q, %s, len(%s), %s); return %s] }(%s)",
+		params, f.typ(f.typeOf(x)), runtimeAlias, kind, strings.Join(bounds, ", "), over, capacity, text, args)
+}
