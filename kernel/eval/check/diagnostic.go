@@ -125,7 +125,7 @@ func (c *collector) addType(fset *token.FileSet, err error) {
 		c.add(0, err.Error())
 		return
 	}
-	if e.Soft {
+	if e.Soft && strings.Contains(e.Msg, "and not used") { // variables, imports, labels; other soft errors are errors
 		return
 	}
 	if strings.HasPrefix(e.Msg, "\t") { // the second half of an error: where the other declaration is
