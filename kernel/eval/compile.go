@@ -113,6 +113,9 @@ func (p *Program) interpret(c *check.Cell, serial int64) (*lower.Unit, func(), e
 	if declares(c) {
 		p.native.mixed = true
 	}
+	if p.native.available() {
+		unit.Notes = append(unit.Notes, p.redirect(c)...)
+	}
 	p.lowerer.Keep()
 	p.scope.Commit(c)
 	return unit, run, nil
@@ -258,19 +261,46 @@ func (p *Program) convert(literals []string) (notes []string) {
 // cell's author is told who keeps the old one.
 func (p *Program) redirect(c *check.Cell) (notes []string) {
 	for _, o := range c.Objects {
-		f, ok := o.(*types.Func)
+		old, ok := c.Replaces(o.Name()).(*types.Func)
 		if !ok {
 			continue
 		}
-		old, ok := c.Replaces(f.Name()).(*types.Func)
-		if !ok || types.Identical(old.Type(), f.Type()) && p.native.Redirect(old, f) {
+		f, isFunc := o.(*types.Func)
+		why := "its signature changed"
+		switch {
+		case !isFunc || !types.Identical(old.Type(), f.Type()):
+		case f.Signature().TypeParams().Len() > 0:
+			why = "it is generic"
+		case recovers(c, f):
+			why = "the new one calls recover, which only a deferred function itself can"
+		case p.native.Redirect(old, f):
 			continue
+		default:
+			why = "one is compiled and the other interpreted"
 		}
 		if callers := p.native.Callers(old); len(callers) > 0 {
-			notes = append(notes, fmt.Sprintf("functions of earlier cells that call %s keep the old one, since its signature changed: %s", f.Name(), strings.Join(callers, ", ")))
+			notes = append(notes, fmt.Sprintf("functions of earlier cells that call %s keep the old one, since %s: %s", o.Name(), why, strings.Join(callers, ", ")))
 		}
 	}
 	return notes
+}
+
+// recovers tells whether a function of a cell calls recover itself.
+func recovers(c *check.Cell, f *types.Func) (found bool) {
+	for _, d := range c.Decls {
+		decl, ok := d.(*ast.FuncDecl)
+		if !ok || c.Info.Defs[decl.Name] != f || decl.Body == nil {
+			continue
+		}
+		ast.Inspect(decl.Body, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && c.Info.Uses[id] == types.Universe.Lookup("recover") {
+				found = true
+			}
+			_, literal := n.(*ast.FuncLit)
+			return !literal
+		})
+	}
+	return found
 }
 
 // building returns a context that ends when the cell is interrupted while it is compiled.
