@@ -110,8 +110,8 @@ func (p *Program) leftBehind(t text) *cell.Error {
 		in = t.name
 	}
 	text := "still in " + in + "; its goroutine was left behind; restart the kernel to be rid of it"
-	at := primitive.Frame{Cell: t.name}
-	if t.line != nil {
+	at := primitive.Frame{Cell: t.name, Line: p.machine.WaitsAt(t.name)}
+	if at.Line == 0 && t.line != nil {
 		at.Line = *t.line
 	}
 	return &cell.Error{Name: "interrupted", Value: text, Traceback: p.traceback("interrupted: "+text, []primitive.Frame{at})}

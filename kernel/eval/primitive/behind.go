@@ -1,6 +1,10 @@
 package primitive
 
-import "strings"
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
 
 // Waits tells which library function the goroutine of the last cell is in, "" where it is in none: the outermost of those between
 // two parts of the cell's own code, which is what the cell's text names.
@@ -18,6 +22,15 @@ func (m *Machine) Waits() string {
 		}
 	}
 	return ""
+}
+
+// WaitsAt is the line of a compiled cell's statements that the running cell is at, 0 where that is not known.
+func (m *Machine) WaitsAt(cell string) (line int) {
+	at := regexp.MustCompile(`\t(?:.*/)?` + regexp.QuoteMeta(cell) + `:(\d+)(?: |$)`)
+	for _, found := range at.FindAllStringSubmatch(stackText(m.cell.Load()), -1) {
+		line, _ = strconv.Atoi(found[1]) // the last one is the outermost function's
+	}
+	return line
 }
 
 // isOwn tells the functions in which cells run from those of libraries.

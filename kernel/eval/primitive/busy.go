@@ -26,11 +26,7 @@ func (m *Machine) Interpreting() bool {
 // goroutine returns what another goroutine does, as a crash's report tells it: its state, and the functions that it is in,
 // innermost first. There are none where it has ended.
 func goroutine(id int64) (state string, functions []string) {
-	buf := make([]byte, 1<<20)
-	text := "\n" + string(buf[:runtime.Stack(buf, true)])
-	_, text, _ = strings.Cut(text, fmt.Sprintf("\ngoroutine %d ", id))
-	text, _, _ = strings.Cut(text, "\n\n")
-	head, text, _ := strings.Cut(text, "\n")
+	head, text, _ := strings.Cut(stackText(id), "\n")
 	_, state, _ = strings.Cut(head, "[")
 	state, _, _ = strings.Cut(state, "]")
 	for line := range strings.Lines(text) {
@@ -44,4 +40,13 @@ func goroutine(id int64) (state string, functions []string) {
 		functions = append(functions, line)
 	}
 	return state, functions
+}
+
+// stackText is what the runtime prints of a goroutine, "" where it has ended.
+func stackText(id int64) string {
+	buf := make([]byte, 1<<20)
+	text := "\n" + string(buf[:runtime.Stack(buf, true)])
+	_, text, _ = strings.Cut(text, fmt.Sprintf("\ngoroutine %d ", id))
+	text, _, _ = strings.Cut(text, "\n\n")
+	return text
 }
