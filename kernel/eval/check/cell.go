@@ -68,6 +68,9 @@ func (c *Cell) Code() string { return c.text.code }
 // Offset returns the byte of the cell's text at which a node of this cell begins or ends.
 func (c *Cell) Offset(pos token.Pos) int { return c.text.offset(c.scope.fset, pos) }
 
+// Import returns a package that cells may import.
+func (c *Cell) Import(path string) (*types.Package, error) { return c.scope.importer.Import(path) }
+
 // Refuse returns the error that refuses the cell because of a node.
 func (c *Cell) Refuse(pos token.Pos, format string, args ...any) error {
 	col := collector{text: c.text}

@@ -24,7 +24,7 @@ func (w *writer) call(x *ast.CallExpr) string {
 	if w.info.Types[x.Fun].IsType() && len(x.Args) == 1 && w.otherFields(w.info.TypeOf(x.Fun), w.info.TypeOf(x.Args[0])) {
 		return fmt.Sprintf("%s.As[%s](%s)", supportName, w.text(ast.Unparen(x.Fun)), w.text(x.Args[0]))
 	}
-	if v := w.info.Types[x].Value; v != nil && w.isUnsafe(x.Fun) {
+	if v := w.info.Types[x].Value; v != nil && w.isUnsafe(x.Fun) && w.namesHidden(x) {
 		return fmt.Sprintf("uintptr(%s)", v.ExactString()) // of a field that the compiler may not see
 	}
 	w.refuseNameless(x)
@@ -220,4 +220,18 @@ func nameless(t types.Type, depth int) bool {
 		return depth < 4 && nameless(t.(interface{ Elem() types.Type }).Elem(), depth+1)
 	}
 	return false
+}
+
+// namesHidden tells a call with a hidden field in its argument.
+func (w *writer) namesHidden(x *ast.CallExpr) (found bool) {
+	for _, a := range x.Args {
+		ast.Inspect(a, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				v, ok := w.info.Uses[sel.Sel].(*types.Var)
+				found = found || ok && w.hidden(v)
+			}
+			return true
+		})
+	}
+	return found
 }

@@ -27,6 +27,7 @@ func (w *writer) exports() string {
 		}
 	}
 	w.exportStructs(&b, &bind)
+	w.tables(&b, &bind)
 	for _, f := range w.out.Changed {
 		v, name := switchName(f)
 		flag := "nil"

@@ -63,7 +63,7 @@ func (w *writer) compose(d *ast.FuncDecl, f *types.Func, switched bool, recv, na
 	}
 	w.begin(d.Body, start)
 	var b strings.Builder
-	b.WriteString(w.line(d) + "func " + recv + name)
+	b.WriteString(directives(d) + w.line(d) + "func " + recv + name)
 	if d.Type.TypeParams != nil {
 		b.WriteString(w.text(d.Type.TypeParams))
 	}
@@ -249,4 +249,18 @@ func (w *writer) resultText(sig *types.Signature, pos token.Pos) string {
 		parts[i] = w.typeText(sig.Results().At(i).Type(), pos)
 	}
 	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// directives are what a function's comment tells the compiler, where that is about the function alone.
+func directives(d *ast.FuncDecl) string {
+	text := ""
+	if d.Doc == nil {
+		return text
+	}
+	for _, c := range d.Doc.List {
+		if strings.HasPrefix(c.Text, "//go:") && !strings.HasPrefix(c.Text, "//go:linkname") && !strings.HasPrefix(c.Text, "//go:embed") {
+			text += "\n" + c.Text
+		}
+	}
+	return text
 }

@@ -48,6 +48,10 @@ func (w *writer) text(n ast.Node) string {
 		return w.selection(n)
 	case *ast.GoStmt:
 		return w.spawn(n)
+	case *ast.DeferStmt:
+		if w.isRecover(n.Call) { // which ends no panic; to evaluate it now would
+			return "defer recover()"
+		}
 	case *ast.BlockStmt:
 		w.noteAll(n.List)
 	case *ast.CaseClause:
@@ -251,4 +255,14 @@ func operand(text string) string {
 		return "(" + text + ")"
 	}
 	return text
+}
+
+// isRecover tells a call of recover.
+func (w *writer) isRecover(x *ast.CallExpr) bool {
+	id, ok := ast.Unparen(x.Fun).(*ast.Ident)
+	if !ok {
+		return false
+	}
+	b, ok := w.info.Uses[id].(*types.Builtin)
+	return ok && b.Name() == "recover"
 }
