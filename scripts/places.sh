@@ -113,6 +113,14 @@ if can_mount; then
   mounted "$hide; PATH=$place/old:/usr/bin:/bin run only-older" && interpreted only-older "go1.20.1 in $place/old is too old"
   SECONDS=0
   mounted "$hide; PATH=/usr/bin:/bin run no-toolchain" && interpreted no-toolchain "no Go toolchain was found"
+  SECONDS=0
+  if mounted "$hide; PATH=/usr/bin:/bin $JUPYTER_DATA_DIR/kernels/cancha/cancha run --timeout 5m -o $place/tour.ipynb $root/notebooks/01_tour.ipynb" >"$out/tour.log" 2>&1; then
+    echo "ok   the tour without a toolchain ($SECONDS s)"
+  else
+    echo "FAIL the tour without a toolchain"
+    sed 's/^/     /' "$out/tour.log"
+    failed=$((failed + 1))
+  fi
 else
   skip only-older
   skip no-toolchain

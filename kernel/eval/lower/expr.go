@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -362,15 +363,33 @@ func (f *fn) structElement(u *types.Struct, i int, e ast.Expr) string {
 }
 
 func (f *fn) elements(elts []ast.Expr, elem types.Type) []string {
-	parts := make([]string, len(elts))
+	parts, keyed := make([]string, len(elts)), slices.ContainsFunc(elts, isKeyed)
 	for i, e := range elts {
 		if kv, ok := e.(*ast.KeyValueExpr); ok {
 			parts[i] = f.indexValue(kv.Key) + ": " + f.conv(kv.Value, elem)
-		} else {
-			parts[i] = f.conv(e, elem)
+			continue
+		}
+		parts[i] = f.conv(e, elem)
+		if !keyed && isFieldOfElement(e) { // whose type the interpreter asks for too early, unless it has a key
+			parts[i] = strconv.Itoa(i) + ": " + parts[i]
 		}
 	}
 	return parts
+}
+
+func isKeyed(e ast.Expr) bool {
+	_, ok := e.(*ast.KeyValueExpr)
+	return ok
+}
+
+// isFieldOfElement tells x[i].f.
+func isFieldOfElement(e ast.Expr) bool {
+	s, ok := ast.Unparen(e).(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	_, ok = ast.Unparen(s.X).(*ast.IndexExpr)
+	return ok || isFieldOfElement(s.X)
 }
 
 // lvalue lowers what is assigned to or whose address is taken.
