@@ -211,7 +211,11 @@ func (w *writer) typeParams(list *types.TypeParamList, pos token.Pos) (params, a
 		} else {
 			text = w.typeText(constraint, pos)
 		}
-		ps, as = append(ps, p.Obj().Name()+" "+text), append(as, p.Obj().Name())
+		name := p.Obj().Name()
+		if name == "_" { // nobody can mention it but as an argument
+			name = fmt.Sprintf("P%s%d", mark, len(ps))
+		}
+		ps, as = append(ps, name+" "+text), append(as, name)
 	}
 	return "[" + strings.Join(ps, ", ") + "]", "[" + strings.Join(as, ", ") + "]"
 }
