@@ -147,7 +147,7 @@ func (e *Engine) Load(s *Source, u *Unit, place func(name string, t reflect.Type
 	for _, f := range s.Changed {
 		_, name := switchName(f)
 		loaded := &function{Function: h.Functions[name], value: h.Values[name]}
-		loaded.To.Elem().SetZero() // a process loads a plugin once, and another program of its may have had this one
+		loaded.To.Elem().SetZero()             // a process loads a plugin once, and another program of its may have had this one
 		if old := e.functions[f]; old != nil { // declared again
 			if err := e.redirect(old, loaded.value); err != nil {
 				return nil, fmt.Errorf("function %s: %w", name, err)
