@@ -108,6 +108,7 @@ func (f *fn) made(x *ast.CompositeLit, t types.Type) (text string, ok bool) {
 	if !hidden || len(x.Elts) == 0 {
 		return "", false
 	}
+	last := -1
 	for i, e := range x.Elts {
 		if kv, ok := e.(*ast.KeyValueExpr); ok {
 			for k := range values {
@@ -117,6 +118,10 @@ func (f *fn) made(x *ast.CompositeLit, t types.Type) (text string, ok bool) {
 			}
 			e = kv.Value
 		}
+		if i < last && f.info.Types[e].Value == nil {
+			refuse(e.Pos(), "fields in another order than they are declared in are not interpreted: what they are set to is evaluated in the order written")
+		}
+		last = i
 		values[i] = f.conv(e, u.Field(i).Type())
 	}
 	for i, v := range values {

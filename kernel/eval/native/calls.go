@@ -36,7 +36,7 @@ func (w *writer) call(x *ast.CallExpr) string {
 			case "println":
 				return machineName + ".BuiltinPrintln(" + w.texts(x.Args) + ")"
 			case "recover":
-				return machineName + ".Recovered(recover())"
+				return fmt.Sprintf("%s.Recovered(%s, recover())", supportName, machineName)
 			}
 		}
 	}

@@ -5,6 +5,8 @@ package support
 import (
 	"iter"
 	"reflect"
+	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -161,6 +163,23 @@ func As[T, V any](v V) T { return *(*T)(reflect.ValueOf(&v).UnsafePointer()) }
 
 // Zero sets a variable to its type's zero value.
 func Zero[T any](p *T) { *p = *new(T) }
+
+// hiddenMethod stands in front of the names of methods that are not exported, in compiled cells.
+const hiddenMethod = "Ꞌ"
+
+// Recovered is recover() in a cell, given what that returned. The runtime's error about a method that is missing names it as the
+// cell does.
+func Recovered(m Machine, p any) any {
+	p = m.Recovered(p)
+	if e, ok := p.(*runtime.TypeAssertionError); ok {
+		f := reflect.ValueOf(e).Elem().FieldByName("missingMethod")
+		if f.IsValid() && f.Kind() == reflect.String && strings.HasPrefix(f.String(), hiddenMethod) {
+			name := strings.TrimPrefix(f.String(), hiddenMethod)
+			reflect.NewAt(f.Type(), f.Addr().UnsafePointer()).Elem().SetString(name)
+		}
+	}
+	return p
+}
 
 // Loaded tells whether a flag is set.
 func Loaded(flag *uint32) bool { return atomic.LoadUint32(flag) != 0 }
