@@ -3,6 +3,7 @@ package check
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 )
 
 // adoptMethods turns methods of types that earlier cells declared into functions with the receiver in front, which go/types
@@ -126,4 +127,9 @@ func (b *builder) declareMethod(f *types.Func, fn, original *ast.FuncDecl) {
 
 func sameSignature(a, b *types.Signature) bool {
 	return types.Identical(a, b) && types.Identical(a.Recv().Type(), b.Recv().Type())
+}
+
+// Lacks tells a method that go/types knows though the program does not have it: an earlier cell that was to add it was refused.
+func (c *Cell) Lacks(m *types.Func) bool {
+	return c.scope.phantom[m] && !slices.ContainsFunc(c.Methods, func(own Method) bool { return own.Func == m })
 }

@@ -112,7 +112,7 @@ func (w *writer) table(b, bind *strings.Builder, n int, iface, t types.Object) i
 	}
 	made := 0
 	for _, typ := range []types.Type{t.Type(), types.NewPointer(t.Type())} {
-		if !types.Implements(typ, i) {
+		if !types.Implements(typ, i) || w.lacks(typ, i) {
 			continue
 		}
 		name := fmt.Sprintf("t%s%d", mark, n+made)
@@ -121,4 +121,15 @@ func (w *writer) table(b, bind *strings.Builder, n int, iface, t types.Object) i
 		made++
 	}
 	return made
+}
+
+// lacks tells a type that has a method of an interface only in the eyes of go/types, since a refused cell tried to add it.
+func (w *writer) lacks(t types.Type, i *types.Interface) bool {
+	for m := range i.Methods() {
+		o, _, _ := types.LookupFieldOrMethod(t, false, m.Pkg(), m.Name())
+		if f, ok := o.(*types.Func); ok && w.cell.Lacks(f) {
+			return true
+		}
+	}
+	return false
 }
