@@ -31,7 +31,7 @@ func (w *writer) exports() string {
 	for _, f := range w.out.Changed {
 		v, name := switchName(f)
 		flag := "nil"
-		if strings.Contains(w.bodyOf(f), v+"flag") {
+		if w.flagged[f] {
 			fmt.Fprintf(&b, "var %sflag uint32\n", v)
 			flag = "&" + v + "flag"
 		}
@@ -43,16 +43,6 @@ func (w *writer) exports() string {
 	}
 	fmt.Fprintf(&bind, "h%s.Stop, h%s.Run = &%s, %s\n}\n", mark, mark, stopName, runName)
 	return b.String() + bind.String()
-}
-
-// bodyOf is the beginning that a function got.
-func (w *writer) bodyOf(f *types.Func) string {
-	for _, text := range w.inside {
-		if v, _ := switchName(f); strings.Contains(text, v+"to(") {
-			return text
-		}
-	}
-	return ""
 }
 
 func (w *writer) exportType(b, bind *strings.Builder, o *types.TypeName) {

@@ -51,28 +51,36 @@ func (w *writer) compose(d *ast.FuncDecl, f *types.Func, switched bool, recv, na
 		refuse(d.Pos(), "function %s has no body", d.Name.Name)
 	}
 	w.nameParameters(d.Recv, d.Type.Params)
-	start := ""
+	start, apart := "", ""
 	switch {
 	case switched:
-		start = w.switches(d, f)
+		start, apart = w.switches(d, f)
 	case asks(d.Body, f):
 		start = w.check()
 	}
 	if defers(d.Body) {
-		start += w.leaveCheck()
+		leave := w.leaveCheck()
+		start, apart = start+leave, apart+leave
 	}
-	w.begin(d.Body, start)
-	var b strings.Builder
-	b.WriteString(directives(d) + w.line(d) + "func " + recv + name)
+	head := recv + name
 	if d.Type.TypeParams != nil {
-		b.WriteString(w.text(d.Type.TypeParams))
+		head += w.text(d.Type.TypeParams)
 	}
-	b.WriteString(w.list(params))
+	results := ""
 	if d.Type.Results != nil {
-		b.WriteString(" " + w.text(d.Type.Results))
+		results = " " + w.text(d.Type.Results)
 	}
-	b.WriteString(" " + w.text(d.Body) + "\n")
-	return b.String()
+	body := strings.TrimPrefix(w.text(d.Body), "{")
+	text := directives(d) + w.line(d) + "func " + head + w.list(params) + results + " { " + start + body + "\n"
+	if w.slow[f] {
+		v, _ := switchName(f)
+		all := d.Type.Params.List
+		if d.Recv != nil {
+			all = append(slices.Clone(d.Recv.List), all...)
+		}
+		text += w.line(d) + "func " + v + "slow" + w.list(all) + results + " { " + apart + body + "\n"
+	}
+	return text
 }
 
 // list writes parameters in parentheses.
@@ -186,20 +194,36 @@ func compares(sig *types.Signature) bool {
 	return ok && (b.Kind() == types.Bool || b.Kind() == types.Int && !isNumber(sig.Params().At(0).Type()))
 }
 
-// switches writes the beginning of a function that a later cell may declare anew: it then calls the new one.
-func (w *writer) switches(d *ast.FuncDecl, f *types.Func) string {
+// switches writes the beginning of a function that a later cell may declare anew: it then calls the new one. What is rare goes
+// into a second function with the same body, which begins with apart: where it came back into the first one, the compiler would
+// lay it in the way of every call (fib(35) took 1.3 times its time). A function that recovers has to be the deferred one itself.
+func (w *writer) switches(d *ast.FuncDecl, f *types.Func) (start, apart string) {
 	v, _ := switchName(f)
 	w.out.Changed = append(w.out.Changed, f)
-	handOn := fmt.Sprintf("%sto(%s)", v, w.arguments(d))
+	args, leave := w.arguments(d), func(call string) string { return call + "; return" }
 	if f.Signature().Results().Len() > 0 {
-		handOn = "return " + handOn
-	} else {
-		handOn += "; return"
+		leave = func(call string) string { return "return " + call }
 	}
+	move := fmt.Sprintf("if %sto != nil { %s }; ", v, leave(v+"to("+args+")"))
 	if !asks(d.Body, f) {
-		return fmt.Sprintf("if %sto != nil { %s }; ", v, handOn)
+		return move, ""
 	}
-	return fmt.Sprintf("if %s.Loaded(&%sflag) { if %sto != nil { %s }; %s.Check() }; ", supportName, v, v, handOn, machineName)
+	w.flagged[f] = true
+	check := fmt.Sprintf("%s.Check(); ", machineName)
+	loaded := fmt.Sprintf("if %s.Loaded(&%sflag) ", supportName, v)
+	if w.recovers(d.Body) {
+		return loaded + "{ " + move + check + "}; ", ""
+	}
+	w.slow[f] = true
+	return loaded + "{ " + leave(v+"slow("+args+")") + " }; ", move + check
+}
+
+// recovers tells whether a function calls recover itself.
+func (w *writer) recovers(body *ast.BlockStmt) bool {
+	return holds(body, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		return ok && w.isRecover(call)
+	})
 }
 
 // switchType is the type of a function with its receiver in front.

@@ -134,8 +134,14 @@ func compiledName(function string) string {
 	if i := strings.Index(name, ".func"); i >= 0 {
 		name = name[:i]
 	}
+	name = strings.NewReplacer("(*", "", ")", "", hiddenMethod, "").Replace(name)
+	if own, ok := strings.CutPrefix(name, "sᐧ"); ok { // of a function's second body, or a method that is declared anew
+		own = own[:max(0, strings.LastIndex(own, "ᐧ"))]
+		return strings.ReplaceAll(own, "ᐧ", ".")
+	}
+	name = strings.TrimPrefix(name, "ᐧ") // one that is exported
 	if strings.Contains(name, "ᐧ") {
 		return ""
 	}
-	return strings.NewReplacer("(*", "", ")", "").Replace(name)
+	return name
 }
