@@ -250,7 +250,7 @@ func (s *slowness) call(n *ast.CallExpr, turns int) (others bool) {
 
 // called is how often a call's function calls what it is given, -1 where nobody knows.
 func (s *slowness) called(n *ast.CallExpr) int {
-	f := s.callee(n)
+	f := check.Callee(s.c.Info, n)
 	if f == nil {
 		return -1
 	}
@@ -266,22 +266,6 @@ func (s *slowness) called(n *ast.CallExpr) int {
 		}
 	}
 	return -1
-}
-
-func (s *slowness) callee(n *ast.CallExpr) *types.Func {
-	fun := ast.Unparen(n.Fun)
-	if index, ok := fun.(*ast.IndexExpr); ok {
-		fun = index.X
-	}
-	switch x := fun.(type) {
-	case *ast.Ident:
-		f, _ := s.c.Info.Uses[x].(*types.Func)
-		return f
-	case *ast.SelectorExpr:
-		f, _ := s.c.Info.Uses[x.Sel].(*types.Func)
-		return f
-	}
-	return nil
 }
 
 // isProgress tells a field of our library that is called with how far something is.

@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"go/types"
 	"strings"
+
+	"cancha/kernel/eval/check"
 )
 
 // invocation is a call taken apart: what is evaluated when the statement is reached, and the call made of it. go and defer
@@ -178,26 +180,7 @@ func (f *fn) compiledMethod(x *ast.SelectorExpr, s selected) invocation {
 }
 
 // callee is the function that a call names, nil where it calls a value.
-func (f *fn) callee(x *ast.CallExpr) *types.Func {
-	fun := ast.Unparen(x.Fun)
-	switch ix := fun.(type) {
-	case *ast.IndexExpr:
-		fun = ix.X
-	case *ast.IndexListExpr:
-		fun = ix.X
-	}
-	var id *ast.Ident
-	switch fun := fun.(type) {
-	case *ast.Ident:
-		id = fun
-	case *ast.SelectorExpr:
-		id = fun.Sel
-	default:
-		return nil
-	}
-	o, _ := f.info.Uses[id].(*types.Func)
-	return o
-}
+func (f *fn) callee(x *ast.CallExpr) *types.Func { return check.Callee(f.info, x) }
 
 // args lowers the arguments of a call.
 func (f *fn) args(x *ast.CallExpr, sig *types.Signature, callee *types.Func) []part {
@@ -377,6 +360,6 @@ var _ = token.NoPos
 
 // isReceiver tells whether t, or what it points to, is the type that declares a method: not one that embeds it.
 func isReceiver(m *types.Func, t types.Type) bool {
-	recv := receiver(m)
+	recv := check.Receiver(m)
 	return recv != nil && types.Identical(deref(t), recv)
 }

@@ -5,6 +5,8 @@ import (
 	"go/ast"
 	"go/types"
 	"strings"
+
+	"cancha/kernel/eval/check"
 )
 
 // arg lowers an argument. Compiled code that takes any value sees declared slices, maps and functions as they are, unless
@@ -36,7 +38,7 @@ func (f *fn) arg(a ast.Expr, t types.Type, callee *types.Func) string {
 			return fmt.Sprintf("%s.%ss(%s)", runtimeAlias, primitive, text)
 		}
 	}
-	if sig, ok := f.l.sub(t, f.env).Underlying().(*types.Signature); ok && startsGoroutines(callee) && !isNil(from) {
+	if sig, ok := f.l.sub(t, f.env).Underlying().(*types.Signature); ok && check.StartsGoroutines(callee) && !isNil(from) {
 		return fmt.Sprintf("%s.Guard(%s).(%s)", runtimeAlias, text, f.l.typ(sig))
 	}
 	return text
@@ -65,20 +67,6 @@ func plainType(t types.Type) bool {
 // stores are packages whose functions keep values of type any without looking into them.
 var stores = map[string]bool{
 	"reflect": true, "container/heap": true, "container/list": true, "container/ring": true, "context": true, "sync": true, "sync/atomic": true,
-}
-
-// startsGoroutines tells functions that run their callbacks on goroutines which no cell has started; a panic there would end
-// the process.
-func startsGoroutines(f *types.Func) bool {
-	path := f.Pkg().Path()
-	if strings.HasPrefix(path, "cancha/") {
-		return true
-	}
-	switch path + "." + f.Name() {
-	case "time.AfterFunc", "context.AfterFunc", "sync.Go", "golang.org/x/sync/errgroup.Go", "golang.org/x/sync/errgroup.TryGo":
-		return true
-	}
-	return false
 }
 
 // encoders look for methods of the values that they get as any, and cannot see those of the cells' types.

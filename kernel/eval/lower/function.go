@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"go/types"
 	"strings"
+
+	"cancha/kernel/eval/check"
 )
 
 // function returns the name of a function or method of the cells, or of an instance of a generic one, and has it lowered
@@ -27,7 +29,7 @@ func (l *Lowerer) function(f *types.Func, args []types.Type, pos token.Pos) stri
 		refuse(pos, "function %s.%s has no body in Go: the interpreter cannot run it", f.Pkg().Path(), f.Name())
 	}
 	base, shown := f.Name(), f.Name()
-	if recv := receiver(f); recv != nil {
+	if recv := check.Receiver(f); recv != nil {
 		base, shown = recv.Obj().Name()+"_"+base, recv.Obj().Name()+"."+base
 	}
 	name := l.unique(base)

@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+
+	"cancha/kernel/eval/check"
 )
 
 // Generic functions and types have no compiled form: an instance is lowered from source. For cells the source is at hand.
@@ -31,7 +33,7 @@ type sourcePackage struct {
 func (l *Lowerer) sourceOf(o types.Object, pos token.Pos) (types.Object, *decl) {
 	name := o.Name()
 	if f, ok := o.(*types.Func); ok {
-		if recv := receiver(f); recv != nil {
+		if recv := check.Receiver(f); recv != nil {
 			name = recv.Obj().Name() + "." + name
 		}
 	}
@@ -61,20 +63,6 @@ func (l *Lowerer) sourceType(t *types.Named, pos token.Pos) *types.Named {
 		refuse(pos, "%v", err)
 	}
 	return r.(*types.Named)
-}
-
-// receiver is the declared type of a method's receiver, nil for a function.
-func receiver(f *types.Func) *types.Named {
-	recv := f.Signature().Recv()
-	if recv == nil {
-		return nil
-	}
-	t := types.Unalias(recv.Type())
-	if p, ok := t.(*types.Pointer); ok {
-		t = types.Unalias(p.Elem())
-	}
-	n, _ := t.(*types.Named)
-	return n
 }
 
 func (l *Lowerer) overlayPackage(path string) *sourcePackage {
@@ -152,7 +140,7 @@ func (l *Lowerer) addSource(p *sourcePackage, d ast.Decl, info *types.Info) {
 			return
 		}
 		name := f.Name()
-		if recv := receiver(f); recv != nil {
+		if recv := check.Receiver(f); recv != nil {
 			name = recv.Obj().Name() + "." + name
 		}
 		add(name, f, &decl{fn: d, info: info, pkg: p.pkg, recover: d.Body != nil && recovers(d.Body)})

@@ -59,8 +59,8 @@ func (e *Engine) remember(c *check.Cell) {
 	}
 	for _, d := range c.Decls { // after all types
 		if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
-			if m, ok := c.Info.Defs[f.Name].(*types.Func); ok && receiver(m) != nil {
-				e.addMethod(receiver(m).Obj(), method{c, m, f, false})
+			if m, ok := c.Info.Defs[f.Name].(*types.Func); ok && check.Receiver(m) != nil {
+				e.addMethod(check.Receiver(m).Obj(), method{c, m, f, false})
 			}
 		}
 	}
@@ -127,7 +127,7 @@ func mentions(c *check.Cell, n ast.Node) map[types.Object]bool {
 				found[o] = true
 			case *types.Func:
 				found[o.Origin()] = true
-				if recv := receiver(o); recv != nil {
+				if recv := check.Receiver(o); recv != nil {
 					found[recv.Origin().Obj()] = true
 				}
 			case *types.Var: // a variable's type need not be named

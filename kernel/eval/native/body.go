@@ -138,7 +138,7 @@ func (w *writer) shown(x ast.Expr) bool {
 	if !ok {
 		return true
 	}
-	f := callee(w.info, call)
+	f := check.Callee(w.info, call)
 	prints := f != nil && f.Pkg() != nil && f.Pkg().Path() == "fmt" && (strings.HasPrefix(f.Name(), "Print") || strings.HasPrefix(f.Name(), "Fprint"))
 	return !prints
 }

@@ -5,6 +5,8 @@ import (
 	"go/ast"
 	"go/types"
 	"strings"
+
+	"cancha/kernel/eval/check"
 )
 
 // standsFor are functions of the standard library for which the machine has its own.
@@ -50,14 +52,14 @@ func (w *writer) call(x *ast.CallExpr) string {
 			}
 		}
 	}
-	if f := callee(w.info, x); f != nil {
+	if f := check.Callee(w.info, x); f != nil {
 		for _, a := range x.Args {
-			if lit, ok := ast.Unparen(a).(*ast.FuncLit); ok && startsGoroutines(f) {
+			if lit, ok := ast.Unparen(a).(*ast.FuncLit); ok && check.StartsGoroutines(f) {
 				w.begin(lit.Body, "defer "+machineName+".Caught(); ")
 			}
 		}
 	}
-	if f := callee(w.info, x); f != nil && f.FullName() == "fmt.Sprintf" && len(x.Args) > 0 && w.namesTypes(x.Args[0]) {
+	if f := check.Callee(w.info, x); f != nil && f.FullName() == "fmt.Sprintf" && len(x.Args) > 0 && w.namesTypes(x.Args[0]) {
 		w.replaced[x.Fun] = machineName + ".Sprintf"
 	}
 	w.streams(x)
@@ -100,22 +102,6 @@ func (w *writer) stream(x ast.Expr) string {
 		return machineName + "." + o.Name() + "()"
 	}
 	return ""
-}
-
-// startsGoroutines tells functions that run their callbacks on goroutines which no cell has started.
-func startsGoroutines(f *types.Func) bool {
-	if f.Pkg() == nil {
-		return false
-	}
-	path := f.Pkg().Path()
-	if strings.HasPrefix(path, "cancha/") {
-		return true
-	}
-	switch path + "." + f.Name() {
-	case "time.AfterFunc", "context.AfterFunc", "sync.Go", "golang.org/x/sync/errgroup.Go", "golang.org/x/sync/errgroup.TryGo":
-		return true
-	}
-	return false
 }
 
 // spawn writes a go statement: what is called and its arguments are evaluated now, and the goroutine reports its panic to
@@ -188,7 +174,7 @@ func (w *writer) isUnsafe(fun ast.Expr) bool {
 // refuseNameless refuses to hand a struct of a type without a name and with fields that are not exported to a function of an
 // earlier cell that takes an interface: to that function its type is another one than what it may look for.
 func (w *writer) refuseNameless(x *ast.CallExpr) {
-	f := callee(w.info, x)
+	f := check.Callee(w.info, x)
 	if f == nil || f.Pkg() == nil || f.Pkg().Path() != "main" || w.isOwn(f.Origin()) {
 		return
 	}

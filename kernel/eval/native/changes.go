@@ -41,7 +41,7 @@ func (e *Engine) addVariables(o types.Object, found map[*types.Var]bool, seen ma
 		})
 	}
 	f, _ := o.(*types.Func)
-	if named := receiver(f); named != nil {
+	if named := check.Receiver(f); named != nil {
 		d := e.declared[named.Origin().Obj()]
 		if d == nil {
 			return false

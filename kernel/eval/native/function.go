@@ -7,6 +7,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"cancha/kernel/eval/check"
 )
 
 // function writes a function or method. Init is the name to call it by if it is one of the cell's init functions.
@@ -30,7 +32,7 @@ func (w *writer) function(d *ast.FuncDecl) (text, init string) {
 
 // methodText writes a method. One of a type that this package does not declare replaces an earlier one, and is a function here.
 func (w *writer) methodText(m method) string {
-	d, named := m.decl, receiver(m.f)
+	d, named := m.decl, check.Receiver(m.f)
 	recv, params := d.Recv, d.Type.Params.List
 	if m.first {
 		recv, params = &ast.FieldList{List: params[:1]}, params[1:]
@@ -159,24 +161,10 @@ func (w *writer) eachParameter(lists []*ast.FieldList, do func(n int, field *ast
 
 // switchName is the name of a function's switches, and of the function for the engine: "f" or "T.m".
 func switchName(f *types.Func) (variable, name string) {
-	if recv := receiver(f); recv != nil {
+	if recv := check.Receiver(f); recv != nil {
 		return "s" + mark + recv.Obj().Name() + mark + f.Name() + mark, recv.Obj().Name() + "." + f.Name()
 	}
 	return "s" + mark + f.Name() + mark, f.Name()
-}
-
-// receiver is the declared type of a method's receiver, nil for a function.
-func receiver(f *types.Func) *types.Named {
-	recv := f.Signature().Recv()
-	if recv == nil {
-		return nil
-	}
-	t := types.Unalias(recv.Type())
-	if p, ok := t.(*types.Pointer); ok {
-		t = types.Unalias(p.Elem())
-	}
-	n, _ := t.(*types.Named)
-	return n
 }
 
 // asks tells whether a function looks for interrupts. One that neither calls nor loops need not, and stays short enough to be

@@ -210,28 +210,6 @@ func (w *writer) declaration(d ast.Decl) (text, init string) {
 	return "", ""
 }
 
-// callee is the function that a call names, nil where it calls a value.
-func callee(info *types.Info, x *ast.CallExpr) *types.Func {
-	fun := ast.Unparen(x.Fun)
-	switch ix := fun.(type) {
-	case *ast.IndexExpr:
-		fun = ix.X
-	case *ast.IndexListExpr:
-		fun = ix.X
-	}
-	var id *ast.Ident
-	switch fun := fun.(type) {
-	case *ast.Ident:
-		id = fun
-	case *ast.SelectorExpr:
-		id = fun.Sel
-	default:
-		return nil
-	}
-	f, _ := info.Uses[id].(*types.Func)
-	return f
-}
-
 // variable returns the name of the pointer to a variable of the session.
 func (w *writer) variable(v *types.Var, pos token.Pos) string {
 	if global := w.source.Local[v]; global != nil {

@@ -1,0 +1,60 @@
+package check
+
+import (
+	"go/ast"
+	"go/types"
+	"strings"
+)
+
+// Callee is the function that a call names, nil where it calls a value.
+func Callee(info *types.Info, x *ast.CallExpr) *types.Func {
+	fun := ast.Unparen(x.Fun)
+	switch ix := fun.(type) {
+	case *ast.IndexExpr:
+		fun = ix.X
+	case *ast.IndexListExpr:
+		fun = ix.X
+	}
+	var id *ast.Ident
+	switch fun := fun.(type) {
+	case *ast.Ident:
+		id = fun
+	case *ast.SelectorExpr:
+		id = fun.Sel
+	default:
+		return nil
+	}
+	f, _ := info.Uses[id].(*types.Func)
+	return f
+}
+
+// Receiver is the declared type of a method's receiver, nil for a function.
+func Receiver(f *types.Func) *types.Named {
+	recv := f.Signature().Recv()
+	if recv == nil {
+		return nil
+	}
+	t := types.Unalias(recv.Type())
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	n, _ := t.(*types.Named)
+	return n
+}
+
+// StartsGoroutines tells functions that run their callbacks on goroutines which no cell has started; a panic
+// there would end the process.
+func StartsGoroutines(f *types.Func) bool {
+	if f.Pkg() == nil {
+		return false
+	}
+	path := f.Pkg().Path()
+	if strings.HasPrefix(path, "cancha/") {
+		return true
+	}
+	switch path + "." + f.Name() {
+	case "time.AfterFunc", "context.AfterFunc", "sync.Go", "golang.org/x/sync/errgroup.Go", "golang.org/x/sync/errgroup.TryGo":
+		return true
+	}
+	return false
+}
