@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"cancha/kernel/eval/check"
@@ -91,7 +92,10 @@ func (f *fn) invocation(x *ast.CallExpr) (inv invocation, spread *types.Tuple) {
 	switch fun := fun.(type) {
 	case *ast.Ident:
 		if o, ok := f.object(fun).(*types.Func); ok {
-			name, _ := f.funcName(fun, o)
+			name, own := f.funcName(fun, o)
+			if own {
+				name = f.callable(name, nil, sig)
+			}
 			inv = named(name, nil)
 		}
 	case *ast.SelectorExpr:
@@ -122,7 +126,10 @@ func (f *fn) selectedCall(x *ast.SelectorExpr, sig *types.Signature) invocation 
 	if id, ok := x.X.(*ast.Ident); ok {
 		if _, ok := f.info.Uses[id].(*types.PkgName); ok {
 			if o, ok := f.info.Uses[x.Sel].(*types.Func); ok {
-				name, _ := f.funcName(x.Sel, o)
+				name, own := f.funcName(x.Sel, o)
+				if own {
+					name = f.callable(name, nil, sig)
+				}
 				return named(name, nil)
 			}
 			return invocation{}
@@ -140,9 +147,54 @@ func (f *fn) selectedCall(x *ast.SelectorExpr, sig *types.Signature) invocation 
 			func(p []string) string { return p[0] + "(" + strings.Join(p[1:], ", ") + ")" }}
 	}
 	if name, own := f.ownMethod(s, x.Pos()); own {
-		return named(name, []part{{text: f.receiverArg(s), typ: f.receiverType(s)}})
+		recv := f.receiverType(s)
+		return named(f.callable(name, recv, sig), []part{{text: f.receiverArg(s), typ: recv}})
 	}
 	return f.compiledMethod(x, s)
+}
+
+// callable is what is written to call a function of the lowered program; recv is nil where it has no receiver. The interpreter
+// does not copy an argument that equals the zero value of its type, and -0.0 equals 0.0: a function that is given such
+// numbers is called as a value, whose arguments reflection copies. Statements call values anyway.
+func (f *fn) callable(name string, recv types.Type, sig *types.Signature) string {
+	if f.statements {
+		return name
+	}
+	sig = f.l.sub(sig, f.env).(*types.Signature)
+	params := slices.Collect(sig.Params().Variables())
+	if recv != nil {
+		params = slices.Insert(params, 0, types.NewParam(token.NoPos, nil, "", recv))
+	}
+	if !slices.ContainsFunc(params, func(p *types.Var) bool { return holdsFloats(p.Type()) }) {
+		return name
+	}
+	sig = types.NewSignatureType(nil, nil, nil, types.NewTuple(params...), sig.Results(), sig.Variadic())
+	return f.l.valueOf(name, f.typ(sig))
+}
+
+// valueOf is the variable that holds a function of the lowered program as a value.
+func (l *Lowerer) valueOf(name, typ string) string {
+	if v, ok := l.values[name]; ok {
+		return v
+	}
+	v := l.unique("v")
+	set(l, l.values, name, v)
+	l.out.vars = append(l.out.vars, "var "+v+" "+typ)
+	l.setup("%s = %s.Value(%s).(%s)", v, runtimeAlias, name, typ)
+	return v
+}
+
+// holdsFloats tells a type whose values contain floating-point numbers themselves, not behind a pointer.
+func holdsFloats(t types.Type) bool {
+	switch t := t.Underlying().(type) {
+	case *types.Basic:
+		return t.Info()&(types.IsFloat|types.IsComplex) != 0
+	case *types.Array:
+		return holdsFloats(t.Elem())
+	case *types.Struct:
+		return slices.ContainsFunc(slices.Collect(t.Fields()), func(v *types.Var) bool { return holdsFloats(v.Type()) })
+	}
+	return false
 }
 
 // receiverType is the type of a lowered method's first parameter.

@@ -41,6 +41,7 @@ type Lowerer struct {
 	reps    map[string]*rep        // how a declared type is represented
 	funcs   map[string]string      // instance of a function → name
 	helpers map[string]string
+	values  map[string]string // function → the variable that holds it as a value
 	aliases map[string]string // import path → name in the lowered program
 
 	texts     map[string]Declaration     // types and imports
@@ -123,6 +124,7 @@ func New(cfg Config) *Lowerer {
 		reps:     map[string]*rep{},
 		funcs:    map[string]string{},
 		helpers:  map[string]string{},
+		values:   map[string]string{},
 		aliases:  map[string]string{},
 		pool:     map[types.BasicKind]int{},
 		hidden:   map[string]bool{},

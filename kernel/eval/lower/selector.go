@@ -185,7 +185,7 @@ func (f *fn) methodValue(x *ast.SelectorExpr, s selected) string {
 			rt = "*" + rt
 		}
 	}
-	body := f.returning(sig) + name + "(" + strings.Join(append([]string{recv}, args...), ", ") + ")"
+	body := f.returning(sig) + f.callable(name, f.receiverType(s), sig) + "(" + strings.Join(append([]string{recv}, args...), ", ") + ")"
 	fun := fmt.Sprintf("func(%s)%s { %s }", params, f.resultList(sig), body)
 	return fmt.Sprintf("func(%s %s) %s { return %s }(%s)", recv, rt, f.typ(sig), fun, f.receiverArg(s))
 }
@@ -210,7 +210,7 @@ func (f *fn) methodExpr(x *ast.SelectorExpr) string {
 	call := ""
 	switch name, own := f.ownMethod(s, x.Pos()); {
 	case own:
-		call = name + "(" + strings.Join(append([]string{f.receiverArg(s)}, args[1:]...), ", ") + ")"
+		call = f.callable(name, f.receiverType(s), s.method.Signature()) + "(" + strings.Join(append([]string{f.receiverArg(s)}, args[1:]...), ", ") + ")"
 	case f.l.isOpen(s.typ):
 		call = f.dynamic(s.text, s.method.Name(), s.method.Signature()) + "(" + strings.Join(args[1:], ", ") + ")"
 	default:
