@@ -27,7 +27,17 @@ const (
 	KindInspect    Kind = "inspect"     // answered by KindAnswer of the same seq
 	KindIsComplete Kind = "is_complete" // answered by KindAnswer of the same seq
 	KindInterrupt  Kind = "interrupt"   // stop the running cell, keep its state
+	KindInputReply Kind = "input_reply" // body InputReply: answers the KindInput of the same seq
 	KindExit       Kind = "exit"        // end the process in order
+)
+
+// Frames in both directions: a comm, Jupyter's channel between a front end and what a cell made. From the kernel, Cell is a
+// serial number of its own, under which what the handler prints is shown, and KindDone of it follows; from the engine, Cell is
+// the cell or the handler that sends.
+const (
+	KindCommOpen  Kind = "comm_open"  // body Comm with a Target
+	KindCommMsg   Kind = "comm_msg"   // body Comm
+	KindCommClose Kind = "comm_close" // body Comm
 )
 
 // Frames from the engine to the kernel.
@@ -38,6 +48,7 @@ const (
 	KindResult  Kind = "result"  // body Display: the value of the cell's last expression
 	KindClear   Kind = "clear"   // body Clear
 	KindError   Kind = "error"   // the cell failed
+	KindInput   Kind = "input"   // body Input: asks the person; answered by KindInputReply of the same seq
 	KindDone    Kind = "done"    // the cell has ended; nothing of its own text follows but its goroutines' output
 	KindAnswer  Kind = "answer"  // answer to a question with the same seq
 )
@@ -70,6 +81,27 @@ type Display struct {
 // Clear asks the front end to clear the cell's output, with Wait only when the next output arrives.
 type Clear struct {
 	Wait bool `json:"wait"`
+}
+
+// Input asks the person at the front end for a line; a Password is not to be seen as it is typed.
+type Input struct {
+	Prompt   string `json:"prompt"`
+	Password bool   `json:"password"`
+}
+
+// InputReply is what the person answered: a line without its end, or EOF, or Err where nobody can be asked.
+type InputReply struct {
+	Value string `json:"value"`
+	EOF   bool   `json:"eof,omitempty"`
+	Err   string `json:"error,omitempty"`
+}
+
+// Comm is a message of a comm, in Jupyter's words; its binary buffers are those of the frame. Target is set in KindCommOpen.
+type Comm struct {
+	ID       string          `json:"comm_id"`
+	Target   string          `json:"target_name,omitempty"`
+	Data     json.RawMessage `json:"data,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
 type header struct {
