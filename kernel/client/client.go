@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"cancha/kernel/wire"
-	"cancha/kernel/zmq"
 )
 
 // Channel is where a request is sent.
@@ -32,6 +31,8 @@ type Options struct {
 	Watch func(wire.Message)
 	// Interrupt is how to stop a running cell; nil sends an interrupt_request.
 	Interrupt func() error
+	// Sockets opens the connections; nil is this module's own sockets.
+	Sockets Sockets
 }
 
 // Client is one conversation with a kernel. All methods may be called from any goroutine.
@@ -52,7 +53,7 @@ type Client struct {
 // line is one channel's connection. A reply comes on the line of its request, or never: so who waits for one need only
 // know when that line has ended.
 type line struct {
-	*zmq.Conn
+	Conn
 	ended chan struct{} // closed when nothing more comes
 	err   error         // why; read after ended
 }
@@ -94,15 +95,19 @@ func Connect(ctx context.Context, conn wire.Connection, o Options) (*Client, err
 }
 
 func (c *Client) dial(ctx context.Context, conn wire.Connection) (err error) {
+	sockets := c.options.Sockets
+	if sockets == nil {
+		sockets = Own{}
+	}
 	network, address := conn.Address(conn.IOPubPort)
-	c.iopub, err = patiently(ctx, func() (*zmq.Conn, error) { return zmq.DialSubscriber(ctx, network, address, "") })
+	c.iopub, err = patiently(ctx, func() (Conn, error) { return sockets.Subscriber(ctx, network, address, "") })
 	if err != nil {
 		return err
 	}
 	for channel, port := range map[Channel]int{Shell: conn.ShellPort, Control: conn.ControlPort} {
 		network, address := conn.Address(port)
-		c.asking[channel], err = patiently(ctx, func() (*zmq.Conn, error) {
-			return zmq.DialDealer(ctx, network, address, c.session.ID())
+		c.asking[channel], err = patiently(ctx, func() (Conn, error) {
+			return sockets.Dealer(ctx, network, address, c.session.ID())
 		})
 		if err != nil {
 			return err
@@ -112,7 +117,7 @@ func (c *Client) dial(ctx context.Context, conn wire.Connection) (err error) {
 }
 
 // patiently dials until it works or ctx ends.
-func patiently(ctx context.Context, dial func() (*zmq.Conn, error)) (*line, error) {
+func patiently(ctx context.Context, dial func() (Conn, error)) (*line, error) {
 	for {
 		conn, err := dial()
 		if err == nil {
