@@ -6,6 +6,7 @@ import (
 	"go/doc/comment"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"cancha/kernel/cell"
@@ -91,27 +92,40 @@ func owner(info *types.Info, id *ast.Ident, around []ast.Node) string {
 	return ""
 }
 
-// explain writes what is known of an object, as plain text and as Markdown.
+// explain writes what is known of an object, as plain text and as Markdown: its declaration first, unless that is of many
+// lines, which would push the words out of a small tooltip.
 func (s *Scope) explain(declaration string, o types.Object, written written, detail int) cell.Inspection {
-	plain, markdown := declaration, "```go\n"+declaration+"\n```"
+	plain, markdown := []string{declaration}, []string{"```go\n" + declaration + "\n```"}
 	if written.cell != "" {
 		where := fmt.Sprintf("declared in %s, line %d", written.cell, written.line)
-		plain, markdown = plain+"\n"+where, markdown+"\n\n*"+where+"*"
+		plain[0] += "\n" + where
+		markdown = append(markdown, "*"+where+"*")
 	}
 	if text := strings.TrimSpace(written.doc); text != "" {
-		var parser comment.Parser
-		var printer comment.Printer
-		printer.DocLinkURL = func(l *comment.DocLink) string { return l.DefaultURL("https://pkg.go.dev") }
-		tree := parser.Parse(text)
-		plain += "\n\n" + strings.TrimSpace(string(printer.Text(tree)))
-		markdown += "\n\n" + strings.TrimSpace(string(printer.Markdown(tree)))
+		text, marked := docTexts(text)
+		if strings.Contains(declaration, "\n") {
+			plain, markdown = slices.Insert(plain, 0, text), slices.Insert(markdown, 0, marked)
+		} else {
+			plain, markdown = append(plain, text), append(markdown, marked)
+		}
 	}
 	if detail > 0 {
 		if source := s.source(o, written); source != "" {
-			plain, markdown = plain+"\n\n"+source, markdown+"\n\n```go\n"+source+"\n```"
+			plain, markdown = append(plain, source), append(markdown, "```go\n"+source+"\n```")
 		}
 	}
-	return cell.Inspection{Found: true, Data: map[string]any{"text/plain": plain, "text/markdown": markdown}}
+	return cell.Inspection{Found: true, Data: map[string]any{
+		"text/plain": strings.Join(plain, "\n\n"), "text/markdown": strings.Join(markdown, "\n\n"),
+	}}
+}
+
+// docTexts is a doc comment as plain text and as Markdown.
+func docTexts(doc string) (plain, markdown string) {
+	var parser comment.Parser
+	var printer comment.Printer
+	printer.DocLinkURL = func(l *comment.DocLink) string { return l.DefaultURL("https://pkg.go.dev") }
+	tree := parser.Parse(doc)
+	return strings.TrimSpace(string(printer.Text(tree))), strings.TrimSpace(string(printer.Markdown(tree)))
 }
 
 // declarationOf is an object's declaration as one would write it, without bodies and without what a cell cannot name. A
