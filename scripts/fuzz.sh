@@ -1,13 +1,24 @@
 #!/usr/bin/env bash
-# Runs every fuzz test of the module for the given time, one after the other: the go command takes one at a time.
+# Runs every fuzz test of the module for the given time, one after the other: the go command takes one at a time. FUZZ, a
+# regular expression, chooses among "folder name". Where the engine that compiles cells has been built (make kernelspec), the
+# tests of kernel/eval compile some of their cells.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 time=${1:?how long, such as 30s}
 found=0
+compiled=()
+if [ -x bin/cancha ] && folder=$(bin/cancha doctor -workspace 2>/dev/null); then
+  export CANCHA_WORKSPACE=$folder CGO_ENABLED=1 GOFLAGS=''
+  compiled=(-trimpath -buildvcs=false -tags workspace)
+fi
 while IFS=: read -r file name; do
+  folder=$(dirname "$file")
+  [[ "$folder $name" =~ ${FUZZ:-.} ]] || continue
   found=$((found + 1))
-  echo "== $(dirname "$file") $name"
-  go test -run '^$' -fuzz "^$name\$" -fuzztime "$time" "./$(dirname "$file")"
+  echo "== $folder $name"
+  tags=()
+  [[ $folder == kernel/eval* ]] && tags=("${compiled[@]}")
+  go test "${tags[@]}" -run '^$' -fuzz "^$name\$" -fuzztime "$time" "./$folder"
 done < <(git grep -o 'func Fuzz[A-Za-z0-9_]*' -- '*_test.go' | sed 's/:func /:/')
 echo "$found fuzz tests, $time each"
 [ "$found" -gt 0 ]
