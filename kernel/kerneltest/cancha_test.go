@@ -8,11 +8,23 @@ import (
 	"cancha/kernel/client"
 )
 
-// programVariable names the cancha binary to test, kernelVariable an installed kernelspec instead.
+// programVariable names the cancha binary to test, kernelVariable an installed kernelspec instead, pythonVariable a Python that
+// has pyzmq, whose sockets are then those of the suite.
 const (
 	programVariable = "CANCHA_PROGRAM"
 	kernelVariable  = "KERNELTEST_KERNEL"
+	pythonVariable  = "CANCHA_PYTHON"
 )
+
+// sockets returns libzmq's where a Python is named that can lend them, else nil.
+func sockets(t *testing.T) Sockets {
+	t.Helper()
+	if python := os.Getenv(pythonVariable); python != "" {
+		return startBridge(t, python)
+	}
+	t.Logf("%s names no Python: the sockets are those of kernel/zmq", pythonVariable)
+	return nil
+}
 
 // TestCancha runs the suite against the real kernel: CANCHA_PROGRAM=bin/cancha (an absolute path).
 func TestCancha(t *testing.T) {
@@ -20,7 +32,7 @@ func TestCancha(t *testing.T) {
 	if program == "" {
 		t.Skip(programVariable + " does not name a cancha binary")
 	}
-	Run(t, Target{Config: client.Config{Argv: []string{program, "kernel", "{connection_file}"}}, Samples: goSamples()})
+	Run(t, Target{Config: client.Config{Argv: []string{program, "kernel", "{connection_file}"}}, Samples: goSamples(), Sockets: sockets(t)})
 }
 
 // TestInstalled runs the suite, with the samples of our own kernel or of Python's, against KERNELTEST_KERNEL=name.
@@ -37,7 +49,7 @@ func TestInstalled(t *testing.T) {
 	if spec.Language == "python" {
 		samples = pythonSamples()
 	}
-	Run(t, Target{Config: client.FromSpec(spec), Samples: samples})
+	Run(t, Target{Config: client.FromSpec(spec), Samples: samples, Sockets: sockets(t)})
 }
 
 func goSamples() Samples {

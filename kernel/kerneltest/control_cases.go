@@ -122,7 +122,7 @@ func signalIdle(t *testing.T, s *subject) {
 }
 
 func twoClients(t *testing.T, s *subject) {
-	other := connect(t, Target{Samples: s.Samples}, s.kernel)
+	other := connect(t, Target{Samples: s.Samples, Sockets: s.sockets}, s.kernel)
 	var all sync.WaitGroup
 	for _, c := range []*subject{s, other} {
 		all.Go(func() {

@@ -27,12 +27,12 @@ import (
 //	late T      page T       print T after the cell has ended; to the pager
 //	crash                    panic in the engine's caller
 //
-// Sink takes its frames. The zero value with a Sink is ready.
+// Cells run beside each other. Sink takes their frames. The zero value with a Sink is ready.
 type Engine struct {
 	Sink func(cellio.Frame)
 
 	mu     sync.Mutex
-	stop   context.CancelFunc // of the running cell
+	stops  map[int64]context.CancelFunc // of the running cells
 	closed bool
 	kept   string
 	after  sync.WaitGroup // output that comes after its cell's end
@@ -43,9 +43,13 @@ func (e *Engine) Execute(ctx context.Context, r cell.Request) cell.Result {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	e.mu.Lock()
-	e.stop = cancel
+	if e.stops == nil {
+		e.stops = map[int64]context.CancelFunc{}
+	}
+	e.stops[r.Cell] = cancel
 	closed := e.closed
 	e.mu.Unlock()
+	defer e.ended(r.Cell)
 	run := &run{engine: e, ctx: ctx, cell: r, out: cellio.NewOutlet(func(f cellio.Frame) error { e.Sink(f); return nil })}
 	defer run.finish()
 	for line := range strings.Lines(r.Code) {
@@ -58,6 +62,12 @@ func (e *Engine) Execute(ctx context.Context, r cell.Request) cell.Result {
 		}
 	}
 	return run.succeed()
+}
+
+func (e *Engine) ended(id int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.stops, id)
 }
 
 // run is the execution of one cell.
@@ -103,9 +113,9 @@ func (r *run) do(word, text string) (result cell.Result, ended bool) {
 			r.out.Write(r.cell.Cell, "stdout", fmt.Appendln(nil, i))
 		}
 	case "keep":
-		r.engine.kept = text
+		r.engine.keep(text)
 	case "kept":
-		r.out.Write(r.cell.Cell, "stdout", []byte(r.engine.kept+"\n"))
+		r.out.Write(r.cell.Cell, "stdout", []byte(r.engine.recall()+"\n"))
 	case "late":
 		r.late = append(r.late, text)
 	case "page":
@@ -229,12 +239,24 @@ func (e *Engine) IsComplete(_ context.Context, code string) (cell.Completeness, 
 	return cell.Completeness{Status: "complete"}, nil
 }
 
-// Interrupt stops the running cell.
+func (e *Engine) keep(text string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.kept = text
+}
+
+func (e *Engine) recall() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.kept
+}
+
+// Interrupt stops the running cells.
 func (e *Engine) Interrupt() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.stop != nil {
-		e.stop()
+	for _, stop := range e.stops {
+		stop()
 	}
 }
 

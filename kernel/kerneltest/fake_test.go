@@ -75,6 +75,16 @@ func fakeTarget() Target {
 // TestFakeEngine runs the suite against a kernel process whose engine is the one that behaves.
 func TestFakeEngine(t *testing.T) { Run(t, fakeTarget()) }
 
+// TestFakeEngineLibzmq is the same over libzmq's sockets.
+func TestFakeEngineLibzmq(t *testing.T) {
+	if os.Getenv(pythonVariable) == "" {
+		t.Skip(pythonVariable + " names no Python")
+	}
+	target := fakeTarget()
+	target.Sockets = sockets(t)
+	Run(t, target)
+}
+
 func TestStartFailures(t *testing.T) {
 	if _, err := client.Start(client.Config{}); err == nil {
 		t.Error("no command: want an error")

@@ -1,6 +1,10 @@
 package kerneltest
 
-import "cancha/kernel/client"
+import (
+	"context"
+
+	"cancha/kernel/client"
+)
 
 // Samples is code in the kernel's language, one cell each. A case whose sample is empty is skipped, and says so.
 type Samples struct {
@@ -57,4 +61,18 @@ type Completion struct {
 type Target struct {
 	Config  client.Config // Argv, Env, Dir; the suite chooses transport and signature
 	Samples Samples
+	Sockets Sockets // nil: those of kernel/zmq
+}
+
+// Sockets opens the suite's connections to a kernel.
+type Sockets interface {
+	client.Sockets
+	Requester(ctx context.Context, network, address string) (client.Conn, error)
+}
+
+func (t Target) sockets() Sockets {
+	if t.Sockets == nil {
+		return client.Own{}
+	}
+	return t.Sockets
 }

@@ -9,7 +9,6 @@ import (
 
 	"cancha/kernel/client"
 	"cancha/kernel/wire"
-	"cancha/kernel/zmq"
 )
 
 // statusCases are the properties of status, counts and order.
@@ -35,7 +34,7 @@ func welcomed(t *testing.T, s *subject) {
 	for range 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		sub, err := zmq.DialSubscriber(ctx, network, address, "")
+		sub, err := s.sockets.Subscriber(ctx, network, address, "")
 		if err != nil {
 			t.Fatal(err)
 		}

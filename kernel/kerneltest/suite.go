@@ -11,7 +11,6 @@ import (
 
 	"cancha/kernel/client"
 	"cancha/kernel/wire"
-	"cancha/kernel/zmq"
 )
 
 // patience is how long the suite waits for what must come. It is generous, because test machines are busy.
@@ -45,9 +44,10 @@ type lifeCase struct {
 // subject is a running kernel and the client that most cases use.
 type subject struct {
 	Samples
-	kernel *client.Kernel
-	client *client.Client
-	seen   *recorder
+	kernel  *client.Kernel
+	client  *client.Client
+	seen    *recorder
+	sockets Sockets
 }
 
 // start starts a kernel, ends it with the test, and fails if it has ended before.
@@ -82,13 +82,13 @@ func connect(t *testing.T, target Target, k *client.Kernel) *subject {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	seen := &recorder{}
-	c, err := k.Connect(ctx, client.Options{Watch: seen.add})
+	c, err := k.Connect(ctx, client.Options{Watch: seen.add, Sockets: target.sockets()})
 	if err != nil {
 		k.Kill()
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return &subject{target.Samples, k, c, seen}
+	return &subject{target.Samples, k, c, seen, target.sockets()}
 }
 
 // recorder keeps what was published.
@@ -200,7 +200,7 @@ func of(ms []wire.Message, msgType string) (some []wire.Message) {
 
 // raw is a client that sends frames as it likes.
 type raw struct {
-	*zmq.Conn
+	client.Conn
 	session *wire.Session
 	key     string
 	replies chan [][]byte
@@ -213,7 +213,7 @@ func (s *subject) dial(t *testing.T, port int, identity string) *raw {
 	network, address := c.Address(port)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	conn, err := zmq.DialDealer(ctx, network, address, identity)
+	conn, err := s.sockets.Dealer(ctx, network, address, identity)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"cancha/kernel/client"
-	"cancha/kernel/zmq"
 )
 
 // wireCases are the properties of trust: what is no message of ours must change nothing.
@@ -164,7 +163,7 @@ func silentPeers(t *testing.T, s *subject) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	c, err := s.kernel.Connect(ctx, client.Options{})
+	c, err := s.kernel.Connect(ctx, client.Options{Sockets: s.sockets})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +179,7 @@ func (s *subject) heartbeat(t *testing.T) time.Duration {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	network, address := s.kernel.Connection().Address(s.kernel.Connection().HBPort)
-	hb, err := zmq.DialRequester(ctx, network, address)
+	hb, err := s.sockets.Requester(ctx, network, address)
 	if err != nil {
 		t.Fatal(err)
 	}
