@@ -96,10 +96,12 @@ type InputReply struct {
 	Err   string `json:"error,omitempty"`
 }
 
-// Comm is a message of a comm, in Jupyter's words; its binary buffers are those of the frame. Target is set in KindCommOpen.
+// Comm is a message of a comm, in Jupyter's words; its binary buffers are those of the frame. Target is set in KindCommOpen,
+// Message, the id of the Jupyter message, in what comes from the kernel.
 type Comm struct {
 	ID       string          `json:"comm_id"`
 	Target   string          `json:"target_name,omitempty"`
+	Message  string          `json:"msg_id,omitempty"`
 	Data     json.RawMessage `json:"data,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }

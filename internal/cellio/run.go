@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"runtime/pprof"
 	"strconv"
 	"sync"
@@ -21,7 +22,9 @@ var ErrInterrupted = errors.New("interrupted")
 // Run is one execution of a cell. Goroutines carry their run as a profiler label, which Go itself hands from a
 // goroutine to those it starts, in compiled code too; reading it costs 2 ns (measured), where parsing a goroutine id costs 1 µs.
 type Run struct {
-	Cell   int64
+	Cell    int64
+	Message string // id of the message that asked for it, where the kernel has told
+
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
@@ -37,7 +40,10 @@ var attached struct {
 	outlet atomic.Pointer[Outlet]
 	render atomic.Pointer[[]Renderer]
 	latest atomic.Pointer[Run]
-	runs   sync.Map // label pointer → *Run
+	runs   sync.Map // address of labels → *Run
+
+	comms     atomic.Pointer[func(Frame)]
+	residents sync.Map // reflect.Type → func() any
 }
 
 // Renderer turns a value of a kind it knows into its display, and reports whether it knew it.
@@ -66,19 +72,32 @@ func Render(v any) (Display, bool) {
 
 // NewRun returns the run of a cell; its context ends at [Run.Interrupt].
 func NewRun(cell int64) *Run {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	r := &Run{Cell: cell, ctx: ctx, cancel: cancel}
+	r := NewAside(cell)
 	attached.latest.Store(r)
 	return r
+}
+
+// NewAside returns a run that comes beside the cells, such as that of a comm's handler: what belongs to no run stays with the
+// latest cell.
+func NewAside(cell int64) *Run {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	return &Run{Cell: cell, ctx: ctx, cancel: cancel}
 }
 
 // Do calls f with the calling goroutine, and all that it starts, bound to the run.
 func (r *Run) Do(f func()) {
 	ctx := pprof.WithLabels(context.Background(), pprof.Labels("cell", strconv.FormatInt(r.Cell, 10)))
 	pprof.SetGoroutineLabels(ctx)
-	attached.runs.Store(goroutineLabels(), r)
+	r.bind(goroutineLabels())
 	defer pprof.SetGoroutineLabels(context.Background())
 	f()
+}
+
+// bind makes the labels at p mean the run until no goroutine has them any more. The address may then be that of other labels,
+// which mean another run.
+func (r *Run) bind(p unsafe.Pointer) {
+	attached.runs.Store(uintptr(p), r)
+	runtime.AddCleanup((*byte)(p), func(at uintptr) { attached.runs.CompareAndDelete(at, r) }, uintptr(p))
 }
 
 // Context ends, with cause ErrInterrupted, when the run is interrupted and nobody handles the interrupt.
@@ -102,7 +121,7 @@ func (r *Run) Interrupt() (handled bool) {
 // (a timer's goroutine, say), and nil outside an engine.
 func CurrentRun() *Run {
 	if p := goroutineLabels(); p != nil {
-		if r, ok := attached.runs.Load(p); ok {
+		if r, ok := attached.runs.Load(uintptr(p)); ok {
 			return r.(*Run)
 		}
 	}
