@@ -44,37 +44,39 @@ func (k *Kernel) execute(ctx context.Context, r *request) any {
 	if err := r.decode(&q); err != nil {
 		result := cell.Result{Status: cell.Failed, Err: &cell.Error{Name: "bad request", Value: err.Error()}}
 		result.Err.Traceback = []string{result.Err.Error()}
-		return k.executeReply(r, result)
+		return k.executeReply(r, k.counted(), result)
 	}
 	if r.aborted {
-		return k.executeReply(r, cell.Result{Status: cell.Aborted})
+		return k.executeReply(r, k.counted(), cell.Result{Status: cell.Aborted})
 	}
 	blank := strings.TrimSpace(q.Code) == ""
 	stored := q.StoreHistory && !q.Silent && !blank
+	count := k.counted()
 	if stored {
-		k.count++
+		count = int(k.count.Add(1))
 	}
 	if !q.Silent {
-		k.publish(r.RawHeader, "execute_input", executeInput{q.Code, k.count})
+		k.publish(r.RawHeader, "execute_input", executeInput{q.Code, count})
 	}
 	if blank && len(q.UserExpressions) == 0 {
-		return k.executeReply(r, cell.Result{Status: cell.OK})
+		return k.executeReply(r, count, cell.Result{Status: cell.OK})
 	}
-	id := k.cells.begin(cellInfo{parent: r.RawHeader, count: k.count, silent: q.Silent})
+	id := k.cells.begin(cellInfo{parent: r.RawHeader, count: count, silent: q.Silent})
 	if stored {
-		k.history.add(k.count, id, q.Code)
+		k.history.add(count, id, q.Code)
 	}
-	k.running.Store(true)
 	result := k.engine.Execute(ctx, cell.Request{
-		Cell: id, Count: k.count, Code: q.Code, Silent: q.Silent, UserExpressions: q.UserExpressions,
+		Cell: id, Count: count, Code: q.Code, Silent: q.Silent, UserExpressions: q.UserExpressions, Subshell: r.shell.id != "",
 	})
-	k.running.Store(false)
 	k.endCell(r, id, &result)
-	if result.Status == cell.Failed && q.StopOnError {
-		k.queue.abort()
+	if result.Status == cell.Failed && q.StopOnError && !q.Silent { // a front end's own silent question is nobody's cell
+		r.shell.queue.abort()
 	}
-	return k.executeReply(r, result)
+	return k.executeReply(r, count, result)
 }
+
+// counted is the execution count so far.
+func (k *Kernel) counted() int { return int(k.count.Load()) }
 
 // endCell publishes a failed cell's error, exactly once: an engine may have told it as a frame among the cell's output.
 func (k *Kernel) endCell(r *request, id int64, result *cell.Result) {
@@ -93,9 +95,9 @@ func (k *Kernel) endCell(r *request, id int64, result *cell.Result) {
 	}
 }
 
-func (k *Kernel) executeReply(r *request, result cell.Result) executeReply {
+func (k *Kernel) executeReply(r *request, count int, result cell.Result) executeReply {
 	reply := executeReply{
-		Status: string(result.Status), Count: k.count, UserExpressions: result.UserExpressions, Payload: []payload{},
+		Status: string(result.Status), Count: count, UserExpressions: result.UserExpressions, Payload: []payload{},
 	}
 	if reply.UserExpressions == nil {
 		reply.UserExpressions = map[string]map[string]any{}

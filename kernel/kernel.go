@@ -15,7 +15,7 @@ import (
 	"cancha/kernel/wire"
 )
 
-// Engine runs cells and knows what names mean. Execute is called by one goroutine at a time, the others by any. All but
+// Engine runs cells and knows what names mean. All methods are called by any goroutine, Execute by one for each shell. All but
 // Execute return soon; those that need an engine process wait for it themselves.
 type Engine interface {
 	// Execute runs a cell and returns when it has ended and all its output has been handed to the sink.
@@ -23,7 +23,7 @@ type Engine interface {
 	Complete(ctx context.Context, q cell.Question) (cell.Completion, error)
 	Inspect(ctx context.Context, q cell.Question) (cell.Inspection, error)
 	IsComplete(ctx context.Context, code string) (cell.Completeness, error)
-	Interrupt()       // stops the running cell; returns at once
+	Interrupt()       // stops the cells that run, on all shells; returns at once
 	Info() cell.Ready // of the engine that serves now; may be the zero value before it is ready
 	Close() error     // ends the engine process and its children, at most 1 s
 }
@@ -69,13 +69,13 @@ type Kernel struct {
 	session    *wire.Session
 
 	channels atomic.Pointer[Channels] // nil before Run
-	queue    *requestQueue
+	shells   *shells
 	cells    *cellMemory
 	history  *history
-	refused  atomic.Uint64 // messages that were none, for the log
-	running  atomic.Bool   // a cell runs
-	count    int           // execution_count; the shell's goroutine only
-	quit     chan struct{} // closed by a shutdown
+	refused  atomic.Uint64  // messages that were none, for the log
+	count    atomic.Int64   // execution_count
+	pending  sync.WaitGroup // of requests whose reply comes later
+	quit     chan struct{}  // closed by a shutdown
 	stop     func()
 }
 
@@ -94,7 +94,7 @@ func New(c Config) (*Kernel, error) {
 	quit := make(chan struct{})
 	return &Kernel{
 		connection: c.Connection, engine: c.Engine, version: c.Version, log: c.Logger, session: session,
-		queue: newRequestQueue(), cells: newCellMemory(), history: &history{session: 1},
+		shells: newShells(), cells: newCellMemory(), history: &history{session: 1},
 		quit: quit, stop: sync.OnceFunc(func() { close(quit) }),
 	}, nil
 }
@@ -110,23 +110,27 @@ func (k *Kernel) Run(ctx context.Context, c Channels) error {
 	k.publish(nil, "status", status{"starting"})
 
 	var all sync.WaitGroup
-	all.Go(func() { k.receive(ctx, c.Shell, "shell", k.queue.push) })
+	all.Go(func() { k.receive(ctx, c.Shell, "shell", k.route) })
 	all.Go(func() { k.receive(ctx, c.Control, "control", func(r *request) { k.serve(ctx, r) }) })
 	all.Go(func() { k.receive(ctx, c.Stdin, "stdin", k.ignoreInput) })
-	all.Go(func() { k.work(ctx) })
+	all.Go(func() { k.work(ctx, k.shells.main) })
 
 	select {
 	case <-ctx.Done():
 	case <-k.quit:
 	}
-	k.queue.close()
+	k.shells.close()
 	k.within(closeLimit, "close the engine", func() {
 		if err := k.engine.Close(); err != nil {
 			k.log.Error("close the engine", "error", err)
 		}
 	})
 	cancel()
-	k.within(leaveLimit, "end the running request", all.Wait)
+	k.within(leaveLimit, "end the running requests", func() {
+		all.Wait()
+		k.shells.workers.Wait()
+		k.pending.Wait()
+	})
 	return nil
 }
 
@@ -170,23 +174,9 @@ func (k *Kernel) refuse(channel string, err error) {
 	}
 }
 
-// work serves shell requests in their order.
-func (k *Kernel) work(ctx context.Context) {
-	for {
-		r, ok := k.queue.pop()
-		if !ok {
-			return
-		}
-		k.serve(ctx, r)
-	}
-}
-
-// Interrupt stops the running cell, if any. Clients ask for it by interrupt_request; a signal handler may call it too.
-func (k *Kernel) Interrupt() {
-	if k.running.Load() {
-		k.engine.Interrupt()
-	}
-}
+// Interrupt stops the cells that run, on all shells, if any do. Clients ask for it by interrupt_request; a signal handler may
+// call it too.
+func (k *Kernel) Interrupt() { k.engine.Interrupt() }
 
 // Welcome returns the message that answers a subscription to topic on iopub: give it to the publisher's constructor. Its
 // parent is empty, because nobody asked.
@@ -202,6 +192,11 @@ func (k *Kernel) Welcome(topic []byte) [][]byte {
 
 // publish sends a message to every client, under the request whose header is parent (nil: nobody's).
 func (k *Kernel) publish(parent json.RawMessage, msgType string, content any, buffers ...[]byte) {
+	k.publishWith(parent, nil, msgType, content, buffers...)
+}
+
+// publishWith is publish with metadata.
+func (k *Kernel) publishWith(parent, metadata json.RawMessage, msgType string, content any, buffers ...[]byte) {
 	c := k.channels.Load()
 	if c == nil {
 		return
@@ -213,6 +208,9 @@ func (k *Kernel) publish(parent json.RawMessage, msgType string, content any, bu
 	}
 	m.Identities = [][]byte{[]byte("kernel." + k.session.ID() + "." + msgType)}
 	m.Buffers = buffers
+	if metadata != nil {
+		m.Metadata = metadata
+	}
 	if err := c.IOPub.Publish(k.session.Encode(m)); err != nil {
 		k.log.Warn("publish", "type", msgType, "error", err)
 	}

@@ -54,6 +54,6 @@ func (k *Kernel) kernelInfo() kernelInfoReply {
 			{"Go: language specification", "https://go.dev/ref/spec"},
 			{"Go: standard library", "https://pkg.go.dev/std"},
 		},
-		SupportedFeatures: []string{}, // neither subshells nor a debugger
+		SupportedFeatures: []string{"kernel subshells"}, // no debugger
 	}
 }

@@ -16,6 +16,7 @@ type request struct {
 	wire.Message
 	channel string
 	router  Router
+	shell   *shell         // where it is served; nil on the other channels
 	aborted bool           // a cell before it failed; guarded by the queue's lock until it is popped
 	meta    map[string]any // metadata of the reply
 }
@@ -37,10 +38,23 @@ func failed(name string, err error) failure {
 	return failure{Status: "error", Name: name, Value: err.Error(), Traceback: []string{name + ": " + err.Error()}}
 }
 
-// serve answers one request: busy, what it does, reply, idle.
+// later is the content of a reply that has to be waited for: nil where there is none after all.
+type later func() any
+
+// serve answers one request: busy, what it does, reply, idle. A reply that comes later does not hold up the channel.
 func (k *Kernel) serve(ctx context.Context, r *request) {
 	k.publish(r.RawHeader, "status", status{"busy"})
-	if reply := k.answer(ctx, r); reply != nil {
+	reply := k.answer(ctx, r)
+	if wait, ok := reply.(later); ok {
+		k.pending.Go(func() { k.finish(r, wait()) })
+		return
+	}
+	k.finish(r, reply)
+}
+
+// finish sends a request's reply, unless it is nil, and its idle.
+func (k *Kernel) finish(r *request, reply any) {
+	if reply != nil {
 		k.reply(r, reply)
 	}
 	k.publish(r.RawHeader, "status", status{"idle"})
@@ -65,12 +79,24 @@ func (k *Kernel) answer(ctx context.Context, r *request) (reply any) {
 		return k.shutdown(r)
 	}
 	if r.channel == "control" {
-		if r.Header.Type == "interrupt_request" {
-			return k.interrupt()
-		}
-		return k.unknown(r)
+		return k.answerControl(ctx, r)
 	}
 	return k.answerShell(ctx, r)
+}
+
+func (k *Kernel) answerControl(ctx context.Context, r *request) any {
+	switch r.Header.Type {
+	case "interrupt_request":
+		return k.interrupt()
+	case "create_subshell_request":
+		return k.createSubshell(ctx)
+	case "delete_subshell_request":
+		return k.deleteSubshell(ctx, r)
+	case "list_subshell_request":
+		return k.listSubshells()
+	default:
+		return k.unknown(r)
+	}
 }
 
 func (k *Kernel) answerShell(ctx context.Context, r *request) any {
@@ -135,10 +161,10 @@ func (r *request) decode(into any) error {
 	return nil
 }
 
-// queueLimit is how many shell requests may wait; then the channel is not read until one is done.
+// queueLimit is how many requests of one shell may wait; then the shell channel is not read until one is done.
 const queueLimit = 4096
 
-// requestQueue holds the shell requests that wait for their turn.
+// requestQueue holds the requests of a shell that wait for their turn.
 type requestQueue struct {
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -152,15 +178,28 @@ func newRequestQueue() *requestQueue {
 	return q
 }
 
-// push adds a request, waiting while the queue is full.
-func (q *requestQueue) push(r *request) {
+// push adds a request, waiting while the queue is full. It reports false, and adds nothing, once the queue is closed.
+func (q *requestQueue) push(r *request) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for len(q.waiting) >= queueLimit && !q.closed {
 		q.changed.Wait()
 	}
+	if q.closed {
+		return false
+	}
 	q.waiting = append(q.waiting, r)
 	q.changed.Broadcast()
+	return true
+}
+
+// rest returns the requests that were waiting when the queue was closed.
+func (q *requestQueue) rest() []*request {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	rs := q.waiting
+	q.waiting = nil
+	return rs
 }
 
 // pop returns the next request, waiting for one; ok is false once the queue is closed.

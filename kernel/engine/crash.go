@@ -58,9 +58,14 @@ func (c *crash) give() []byte {
 	return held
 }
 
-// death tells, after the process has ended, how it ended, as the error of the cell that ran.
+// death tells, after the process has ended, how it ended, as the error of each cell that ran.
 func (p *process) death() *cell.Error {
 	p.wait()
+	return p.cause()
+}
+
+// findCause looks, once, for what ended the process.
+func (p *process) findCause() *cell.Error {
 	trace := string(p.pipes[1].crash.give())
 	cause := deathCause(p.exit, trace)
 	if p.cut && trace == "" {

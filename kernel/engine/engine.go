@@ -44,7 +44,8 @@ const closeGrace = 500 * time.Millisecond
 // errClosed answers what is asked after Close.
 var errClosed = errors.New("the kernel is shutting down")
 
-// Engine supervises engine processes, one at a time. Execute may be called by one goroutine at a time, all other methods by any.
+// Engine supervises engine processes, one at a time. Its methods may be called by any goroutine; cells that are executed at the
+// same time run beside each other as far as the engine lets them.
 type Engine struct {
 	config      Config
 	preparation *preparation
@@ -149,7 +150,7 @@ func (e *Engine) IsComplete(ctx context.Context, code string) (c cell.Completene
 	return c, err
 }
 
-// Interrupt asks the engine to stop the running cell and returns at once. Without a running cell nothing happens.
+// Interrupt asks the engine to stop the cells that run or wait for their turn, and returns at once. Without any nothing happens.
 func (e *Engine) Interrupt() {
 	if !e.preparation.over() {
 		e.preparation.interrupt()

@@ -25,19 +25,19 @@ const (
 // preparation is what has to be done before the first engine can start. It runs once, in a goroutine of its own that ends
 // with it, at the latest when it is cancelled.
 type preparation struct {
-	done       chan struct{} // closed when it is over
-	cancel     context.CancelFunc
-	interrupts chan struct{}
+	done   chan struct{} // closed when it is over
+	cancel context.CancelFunc
 
-	mu      sync.Mutex
-	line    string        // what it told last
-	changed chan struct{} // closed at the next line
+	mu          sync.Mutex
+	line        string        // what it told last
+	changed     chan struct{} // closed at the next line
+	interrupted chan struct{} // closed at the next interrupt
 }
 
 // prepare runs f and then, unless f is nil, next.
 func prepare(f func(context.Context, func(string)), next func()) *preparation {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &preparation{done: make(chan struct{}), cancel: cancel, interrupts: make(chan struct{}, 1), changed: make(chan struct{})}
+	p := &preparation{done: make(chan struct{}), cancel: cancel, changed: make(chan struct{}), interrupted: make(chan struct{})}
 	if f == nil {
 		next()
 		close(p.done)
@@ -76,12 +76,19 @@ func (p *preparation) over() bool {
 	}
 }
 
-// interrupt ends the wait of the cell that waits.
+// interrupt ends the wait of the cells that wait.
 func (p *preparation) interrupt() {
-	select {
-	case p.interrupts <- struct{}{}:
-	default: // one is enough
-	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.interrupted)
+	p.interrupted = make(chan struct{})
+}
+
+// interrupts is closed at the next interrupt.
+func (p *preparation) interrupts() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.interrupted
 }
 
 // wait returns when the preparation is over, or with an error that a cell's interrupt or ctx has caused. What is told
@@ -90,25 +97,22 @@ func (p *preparation) wait(ctx context.Context, show func(text string)) error {
 	if p.over() {
 		return nil
 	}
-	select { // one that came before this cell is not for it
-	case <-p.interrupts:
-	default:
-	}
+	interrupted := p.interrupts()
 	timer := time.NewTimer(quiet)
 	defer timer.Stop()
 	select {
 	case <-p.done:
 		return nil
 	case <-timer.C:
-	case <-p.interrupts:
+	case <-interrupted:
 		return errInterrupted
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return p.watch(ctx, &inPlace{show: show})
+	return p.watch(ctx, interrupted, &inPlace{show: show})
 }
 
-func (p *preparation) watch(ctx context.Context, line *inPlace) error {
+func (p *preparation) watch(ctx context.Context, interrupted <-chan struct{}, line *inPlace) error {
 	defer line.end()
 	for {
 		text, changed := p.told()
@@ -119,7 +123,7 @@ func (p *preparation) watch(ctx context.Context, line *inPlace) error {
 			text, _ = p.told()
 			line.set(text)
 			return nil
-		case <-p.interrupts:
+		case <-interrupted:
 			return errInterrupted
 		case <-ctx.Done():
 			return ctx.Err()

@@ -22,7 +22,7 @@ import (
 // errDead ends what was asked of an engine that died; process.death tells how.
 var errDead = errors.New("the engine died")
 
-// process is one engine process. Its goroutines (the frame reader, two pipe readers) end when it does.
+// process is one engine process. Its goroutines (the frame reader, two pipe readers, the sender of interrupts) end when it does.
 type process struct {
 	cmd    *exec.Cmd
 	conn   *cellio.Conn
@@ -31,10 +31,12 @@ type process struct {
 	pipes  [2]*pipe       // fd 1 and 2: what does not come by frames
 	caught *cellio.Outlet // orders and coalesces what the pipes bring
 
-	served chan struct{} // closed at the ready frame
-	ended  chan struct{} // closed when the process is gone and all its output handed over
-	told   bool          // its death has been reported; guarded by Engine.mu
-	latest atomic.Int64  // the cell to which output without a cell is given
+	served chan struct{}      // closed at the ready frame
+	ended  chan struct{}      // closed when the process is gone and all its output handed over
+	stop   chan chan struct{} // interrupts to be sent; each is closed when it is
+	cause  func() *cell.Error // see death
+	told   bool               // its death has been reported; guarded by Engine.mu
+	latest atomic.Int64       // the cell to which output without a cell is given, see attribute
 	seq    atomic.Uint64
 
 	mu      sync.Mutex
@@ -55,13 +57,16 @@ func start(c Config) (*process, error) {
 		cmd: c.Command(), conn: cellio.NewConn(ours), logger: c.Logger, sink: c.Sink,
 		served: make(chan struct{}), ended: make(chan struct{}),
 		done: map[int64]chan cell.Result{}, answers: map[uint64]chan json.RawMessage{},
+		stop: make(chan chan struct{}, 1),
 	}
+	p.cause = sync.OnceValue(p.findCause)
 	p.caught = cellio.NewOutlet(func(f cellio.Frame) error { p.sink(f); return nil })
 	if err := p.launch(theirs); err != nil {
 		ours.Close()
 		return nil, err
 	}
 	go p.run()
+	go p.sendInterrupts()
 	return p, nil
 }
 
@@ -189,6 +194,17 @@ func (p *process) finishCell(f cellio.Frame) {
 		c <- r // room for one; a cell ends once
 		delete(p.done, f.Cell)
 	}
+	for other := range p.done { // what runs on may write, too
+		p.latest.Store(other)
+	}
+}
+
+// attribute makes what comes by the pipes a cell's output: C code and child processes do not say whose they are. A cell on a
+// subshell, which may only wait for its turn, does not take it from one that runs. The caller holds mu.
+func (p *process) attribute(r cell.Request) {
+	if !r.Subshell || len(p.done) == 0 {
+		p.latest.Store(r.Cell)
+	}
 }
 
 func (p *process) execute(ctx context.Context, r cell.Request) (cell.Result, error) {
@@ -196,9 +212,9 @@ func (p *process) execute(ctx context.Context, r cell.Request) (cell.Result, err
 	if err != nil {
 		return cell.Result{}, err
 	}
-	p.latest.Store(r.Cell)
 	done := make(chan cell.Result, 1)
 	p.mu.Lock()
+	p.attribute(r)
 	p.done[r.Cell] = done
 	p.mu.Unlock()
 	if err := p.conn.Send(cellio.Frame{Kind: cellio.KindExecute, Cell: r.Cell, Body: body}); err != nil {
@@ -239,9 +255,42 @@ func (p *process) ask(ctx context.Context, kind cellio.Kind, body json.RawMessag
 	}
 }
 
+// interruptLimit is how long an interrupt waits to be on its way. It takes microseconds, unless the engine does not read.
+const interruptLimit = 100 * time.Millisecond
+
+// interrupt sends an interrupt. It returns when that is on its way, so that it stops no cell that is sent later, or when the engine
+// does not read, which must not hold up who answers the clients.
 func (p *process) interrupt() {
-	if err := p.conn.Send(cellio.Frame{Kind: cellio.KindInterrupt, Cell: p.latest.Load()}); err != nil {
-		p.logger.Warn("interrupt", "error", err)
+	timer := time.NewTimer(interruptLimit)
+	defer timer.Stop()
+	sent := make(chan struct{})
+	select {
+	case p.stop <- sent:
+	case <-timer.C: // one waits already
+		return
+	case <-p.ended:
+		return
+	}
+	select {
+	case <-sent:
+	case <-timer.C:
+	case <-p.ended:
+	}
+}
+
+// sendInterrupts sends interrupts until the process is gone.
+func (p *process) sendInterrupts() {
+	for {
+		var sent chan struct{}
+		select {
+		case sent = <-p.stop:
+		case <-p.ended:
+			return
+		}
+		if err := p.conn.Send(cellio.Frame{Kind: cellio.KindInterrupt}); err != nil {
+			p.logger.Warn("interrupt", "error", err)
+		}
+		close(sent)
 	}
 }
 

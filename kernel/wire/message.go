@@ -25,6 +25,7 @@ type Header struct {
 	Date     string `json:"date"` // ISO 8601 with zone
 	Type     string `json:"msg_type"`
 	Version  string `json:"version"`
+	Subshell string `json:"subshell_id,omitempty"` // for which subshell a request on the shell channel is; "": the main shell
 }
 
 // Message is one Jupyter message. The JSON parts are kept as they came: what answers a message must carry its header
