@@ -82,29 +82,36 @@ func keep(file string, raw []byte) error {
 	return os.Rename(temporary.Name(), file)
 }
 
-// run builds a program and runs it twice.
+// run builds a program and tells what it does, and whether a second time too.
 func (o oracle) run(ctx context.Context, name, source string) (behaviour, error) {
+	first, second, err := o.twice(ctx, name, source)
+	first.Unsteady = first.Fault == "" && difference(first, second) != ""
+	return first, err
+}
+
+// twice builds a program and runs it two times, once where that does not end well.
+func (o oracle) twice(ctx context.Context, name, source string) (first, second behaviour, err error) {
 	dir, err := os.MkdirTemp("", "conformance-")
 	if err != nil {
-		return behaviour{}, err
+		return first, second, err
 	}
 	defer os.RemoveAll(dir)
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(source), 0o600); err != nil {
-		return behaviour{}, err
+		return first, second, err
 	}
 	build := exec.CommandContext(ctx, "go", "build", "-p=1", "-ldflags=-s -w", "-o", "program", name)
 	build.Dir = dir
 	build.Env = append(os.Environ(), buildSettings...)
 	if out, err := build.CombinedOutput(); err != nil {
-		return behaviour{Fault: "it does not build: " + strings.TrimSpace(string(out))}, ctx.Err()
+		first.Fault = "it does not build: " + strings.TrimSpace(string(out))
+		return first, second, ctx.Err()
 	}
-	first, err := o.once(ctx, filepath.Join(dir, "program"))
+	first, err = o.once(ctx, filepath.Join(dir, "program"))
 	if err != nil || first.Fault != "" {
-		return first, err
+		return first, second, err
 	}
-	second, err := o.once(ctx, filepath.Join(dir, "program"))
-	first.Unsteady = difference(first, second) != ""
-	return first, err
+	second, err = o.once(ctx, filepath.Join(dir, "program"))
+	return first, second, err
 }
 
 // once runs a program that was built.
