@@ -66,7 +66,7 @@ func (k *Kernel) execute(ctx context.Context, r *request) any {
 		k.history.add(count, id, q.Code)
 	}
 	result := k.engine.Execute(ctx, cell.Request{
-		Cell: id, Count: count, Code: q.Code, Silent: q.Silent, UserExpressions: q.UserExpressions, Subshell: r.shell.id != "",
+		Cell: id, Count: count, Code: q.Code, Silent: q.Silent, Message: r.Header.ID, UserExpressions: q.UserExpressions, Subshell: r.shell.id != "",
 	})
 	k.endCell(r, id, &result)
 	if result.Status == cell.Failed && q.StopOnError && !q.Silent { // a front end's own silent question is nobody's cell

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cancha/internal/cellio"
 	"cancha/kernel/cell"
 	"cancha/kernel/wire"
 )
@@ -23,7 +24,10 @@ type Engine interface {
 	Complete(ctx context.Context, q cell.Question) (cell.Completion, error)
 	Inspect(ctx context.Context, q cell.Question) (cell.Inspection, error)
 	IsComplete(ctx context.Context, code string) (cell.Completeness, error)
-	Interrupt()       // stops the cells that run, on all shells; returns at once
+	// Comm hands a frame of a comm to the engine and returns when its handler there has ended. It fails at once where no
+	// engine serves, which then has no comm either.
+	Comm(ctx context.Context, f cellio.Frame) (cell.Result, error)
+	Interrupt()       // stops the cells that run, on all shells, and the handlers of comms; returns at once
 	Info() cell.Ready // of the engine that serves now; may be the zero value before it is ready
 	Close() error     // ends the engine process and its children, at most 1 s
 }
@@ -71,6 +75,7 @@ type Kernel struct {
 	channels atomic.Pointer[Channels] // nil before Run
 	shells   *shells
 	cells    *cellMemory
+	comms    *comms
 	history  *history
 	refused  atomic.Uint64  // messages that were none, for the log
 	count    atomic.Int64   // execution_count
@@ -94,7 +99,7 @@ func New(c Config) (*Kernel, error) {
 	quit := make(chan struct{})
 	return &Kernel{
 		connection: c.Connection, engine: c.Engine, version: c.Version, log: c.Logger, session: session,
-		shells: newShells(), cells: newCellMemory(), history: &history{session: 1},
+		shells: newShells(), cells: newCellMemory(), comms: newComms(), history: &history{session: 1},
 		quit: quit, stop: sync.OnceFunc(func() { close(quit) }),
 	}, nil
 }

@@ -112,11 +112,9 @@ func (k *Kernel) answerShell(ctx context.Context, r *request) any {
 	case "history_request":
 		return k.historyReply(r)
 	case "comm_info_request":
-		return k.commInfo()
-	case "comm_open":
-		return k.commOpen(r)
-	case "comm_msg", "comm_close":
-		return nil // of a comm that we did not open: the other side has been told by comm_close
+		return k.commInfo(r)
+	case "comm_open", "comm_msg", "comm_close":
+		return k.commMessage(ctx, r)
 	case "connect_request":
 		return k.connect()
 	default:

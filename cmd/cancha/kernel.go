@@ -59,6 +59,7 @@ func serveKernel(ctx context.Context, conn wire.Connection, log *slog.Logger) er
 		Command: choice.command,
 		Failed:  choice.failed,
 		Sink:    func(f cellio.Frame) { <-made; k.Output(f) },
+		Ended:   func() { <-made; k.EngineEnded() },
 		Logger:  log,
 	})
 	defer choice.close()

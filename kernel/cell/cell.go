@@ -9,6 +9,7 @@ type Request struct {
 	Code            string            `json:"code"`
 	Silent          bool              `json:"silent"` // show no result
 	UserExpressions map[string]string `json:"user_expressions,omitempty"`
+	Message         string            `json:"msg_id,omitempty"`   // of the message that asks for it
 	Subshell        bool              `json:"subshell,omitempty"` // it came on a subshell, and others may run beside it
 }
 

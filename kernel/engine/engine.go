@@ -31,6 +31,8 @@ type Config struct {
 	// Sink takes the output of cells, frame by frame, in order for each cell. It must not block for long: while it
 	// does, the engine's output waits.
 	Sink func(cellio.Frame)
+	// Ended, if set, is called when an engine process has ended and the sink has all its output, before its cell ends.
+	Ended func()
 	// Logger takes what no cell should see; nil is silent.
 	Logger *slog.Logger
 }
@@ -43,6 +45,9 @@ const closeGrace = 500 * time.Millisecond
 
 // errClosed answers what is asked after Close.
 var errClosed = errors.New("the kernel is shutting down")
+
+// errNotServing answers what cannot wait for an engine.
+var errNotServing = errors.New("no engine serves")
 
 // Engine supervises engine processes, one at a time. Its methods may be called by any goroutine; cells that are executed at the
 // same time run beside each other as far as the engine lets them.
@@ -148,6 +153,22 @@ func (e *Engine) Inspect(ctx context.Context, q cell.Question) (i cell.Inspectio
 func (e *Engine) IsComplete(ctx context.Context, code string) (c cell.Completeness, err error) {
 	err = e.ask(ctx, cellio.KindIsComplete, cell.Question{Code: code}, &c)
 	return c, err
+}
+
+// Comm hands a frame of a comm to the engine and returns when its handler has ended there. It does not wait for an engine to
+// serve: one that does not has no comm.
+func (e *Engine) Comm(ctx context.Context, f cellio.Frame) (cell.Result, error) {
+	e.mu.Lock()
+	p := e.current
+	e.mu.Unlock()
+	if p == nil || !p.serves() {
+		return cell.Result{Status: cell.OK}, errNotServing
+	}
+	result, err := p.run(ctx, f)
+	if errors.Is(err, errDead) { // how, the next cell is told
+		return failed("engine died", "the engine died while it handled a message of a comm; all variables are lost"), nil
+	}
+	return result, err
 }
 
 // Interrupt asks the engine to stop the cells that run or wait for their turn, and returns at once. Without any nothing happens.

@@ -65,7 +65,7 @@ func start(c Config) (*process, error) {
 		ours.Close()
 		return nil, err
 	}
-	go p.run()
+	go p.read(c.Ended)
 	go p.sendInterrupts()
 	return p, nil
 }
@@ -93,8 +93,8 @@ func (p *process) launch(conn *os.File) error {
 	return nil
 }
 
-// run reads frames until the engine is gone, then gathers what it left.
-func (p *process) run() {
+// read reads frames until the engine is gone, then gathers what it left.
+func (p *process) read(ended func()) {
 	var readers sync.WaitGroup
 	for _, pipe := range p.pipes {
 		readers.Go(pipe.run)
@@ -118,6 +118,9 @@ func (p *process) run() {
 	p.mu.Lock()
 	p.exit = err
 	p.mu.Unlock()
+	if ended != nil {
+		ended()
+	}
 	close(p.ended)
 	p.conn.Close()
 }
@@ -148,7 +151,8 @@ func (p *process) frame(f cellio.Frame) {
 	switch f.Kind {
 	case cellio.KindReady:
 		p.becomeReady(f.Body)
-	case cellio.KindStream, cellio.KindDisplay, cellio.KindResult, cellio.KindClear:
+	case cellio.KindStream, cellio.KindDisplay, cellio.KindResult, cellio.KindClear,
+		cellio.KindCommOpen, cellio.KindCommMsg, cellio.KindCommClose:
 		p.sink(f)
 	case cellio.KindDone:
 		p.finishCell(f)
@@ -212,12 +216,19 @@ func (p *process) execute(ctx context.Context, r cell.Request) (cell.Result, err
 	if err != nil {
 		return cell.Result{}, err
 	}
-	done := make(chan cell.Result, 1)
 	p.mu.Lock()
 	p.attribute(r)
-	p.done[r.Cell] = done
 	p.mu.Unlock()
-	if err := p.conn.Send(cellio.Frame{Kind: cellio.KindExecute, Cell: r.Cell, Body: body}); err != nil {
+	return p.run(ctx, cellio.Frame{Kind: cellio.KindExecute, Cell: r.Cell, Body: body})
+}
+
+// run sends what runs in the engine, a cell or a comm's handler, and waits for its end.
+func (p *process) run(ctx context.Context, f cellio.Frame) (cell.Result, error) {
+	done := make(chan cell.Result, 1)
+	p.mu.Lock()
+	p.done[f.Cell] = done
+	p.mu.Unlock()
+	if err := p.conn.Send(f); err != nil {
 		<-p.ended
 		return cell.Result{}, errDead
 	}
@@ -304,6 +315,16 @@ func (p *process) gone() bool {
 	select {
 	case <-p.ended:
 		return true
+	default:
+		return false
+	}
+}
+
+// serves tells a process that takes frames.
+func (p *process) serves() bool {
+	select {
+	case <-p.served:
+		return !p.gone()
 	default:
 		return false
 	}

@@ -25,7 +25,7 @@ func (p *Program) watchStack(run *cellio.Run, over <-chan struct{}) {
 		select {
 		case <-over:
 			if leaving {
-				p.machine.Leave(nil)
+				p.machine.Leave(run, false)
 			}
 			return
 		case <-tick.C:
@@ -33,11 +33,7 @@ func (p *Program) watchStack(run *cellio.Run, over <-chan struct{}) {
 		metrics.Read(sample)
 		if large := sample[0].Value.Uint64() > stackLimit; large != leaving {
 			leaving = large
-			if large {
-				p.machine.Leave(run)
-			} else {
-				p.machine.Leave(nil)
-			}
+			p.machine.Leave(run, large)
 		}
 	}
 }

@@ -30,44 +30,56 @@ type outcome struct {
 // errGoexit is how a cell ends that leaves its goroutine, which in a program would be the main one.
 var errGoexit = errors.New("the cell has called runtime.Goexit")
 
-// execute runs a cell's function on a goroutine of its own, so that one that cannot be stopped can be left behind.
+// execute runs a cell's function.
 func (p *Program) execute(t text, f func()) *cell.Error {
 	run := cellio.NewRun(t.serial)
-	defer p.end(run)
+	run.Message = p.message
 	p.current.Store(run)
 	defer p.current.Store(nil)
 	over := make(chan struct{})
 	defer close(over)
-	go p.watchStack(run, over)
 	go p.watchInterpreted(t.serial, over)
+	o, left := p.supervise(run, p.machine.Do, f)
+	if left {
+		return p.leftBehind(t)
+	}
+	return p.fault("the cell", o)
+}
+
+// supervise runs a function of cells with do, on a goroutine of its own, so that one that cannot be stopped can be left behind.
+func (p *Program) supervise(run *cellio.Run, do runner, f func()) (o outcome, left bool) {
+	defer p.end(run)
+	over := make(chan struct{})
+	defer close(over)
+	go p.watchStack(run, over)
 	done := make(chan outcome, 1)
 	go func() {
-		o := outcome{panicked: errGoexit} // unless Do returns
+		o := outcome{panicked: errGoexit} // unless do returns
 		defer func() { done <- o }()
 		defer func() {
 			if err := p.machine.Depth(run); err != nil && o.panicked == errGoexit {
 				o.panicked = err
 			}
 		}()
-		o.panicked, o.interrupted, o.trace = p.machine.Do(run, f)
+		o.panicked, o.interrupted, o.trace = do(run, f)
 	}()
 	select {
-	case o := <-done:
-		return p.fault(t, o)
+	case o = <-done:
+		return o, false
 	case <-run.Context().Done():
 	}
 	late := time.NewTimer(p.grace)
 	defer late.Stop()
 	select {
-	case o := <-done:
-		if o.panicked == nil {
-			return nil // it ended before it noticed
-		}
-		return p.fault(t, o)
+	case o = <-done: // without a panic if it ended before it noticed
+		return o, false
 	case <-late.C:
-		return p.leftBehind(t)
+		return outcome{}, true
 	}
 }
+
+// runner is Do or DoBeside of the machine.
+type runner func(*cellio.Run, func()) (panicked any, interrupted bool, trace []primitive.Frame)
 
 // end tells those who asked (cellio.AtEnd) that the cell's text is done, however it ended.
 func (p *Program) end(run *cellio.Run) {
@@ -79,22 +91,32 @@ func (p *Program) end(run *cellio.Run) {
 	run.End()
 }
 
-// Interrupt stops the running cell. Variables, functions and goroutines of earlier cells stay as they are. Where the cell
+// Interrupt stops the running cell and the handlers of comms that run. Variables, functions and goroutines of earlier cells stay as they are. Where the cell
 // has asked to be told of interrupts (cellio.NotifyInterrupt) it is told instead, and goes on.
 func (p *Program) Interrupt() {
 	p.cancelBuild()
-	if run := p.current.Load(); run != nil && !run.Interrupt() {
+	if run := p.current.Load(); run != nil {
+		p.stop(run)
+	}
+	p.handlers.Range(func(run, _ any) bool {
+		p.stop(run.(*cellio.Run))
+		return true
+	})
+}
+
+func (p *Program) stop(run *cellio.Run) {
+	if !run.Interrupt() {
 		p.machine.Interrupt(run)
 	}
 }
 
-// fault is the error of a cell that ended in a panic, nil if it did not.
-func (p *Program) fault(t text, o outcome) *cell.Error {
+// fault is the error of what ended in a panic, nil if it did not.
+func (p *Program) fault(what string, o outcome) *cell.Error {
 	switch {
 	case o.panicked == nil:
 		return nil
 	case o.interrupted:
-		return &cell.Error{Name: "interrupted", Value: "the cell was interrupted", Traceback: p.traceback("interrupted", o.trace)}
+		return &cell.Error{Name: "interrupted", Value: what + " was interrupted", Traceback: p.traceback("interrupted", o.trace)}
 	}
 	if r, ok := o.panicked.(primitive.Refusal); ok {
 		return &cell.Error{Name: "refused", Value: r.Error(), Traceback: p.traceback("refused: "+r.Error(), o.trace)}

@@ -104,12 +104,14 @@ type Program struct {
 	grace     time.Duration
 	slowAfter time.Duration
 
-	running sync.Mutex // one cell at a time
-	current atomic.Pointer[cellio.Run]
-	names   sync.Map // function of the lowered program → marked
-	sources sync.Map // cell → its code
-	mode    string   // see SetEngine; of the running cell
-	lastDir string   // before the last %cd
+	running  sync.Mutex // one cell at a time
+	current  atomic.Pointer[cellio.Run]
+	message  string   // that the running cell came with
+	handlers sync.Map // runs of comms' handlers → true
+	names    sync.Map // function of the lowered program → marked
+	sources  sync.Map // cell → its code
+	mode     string   // see SetEngine; of the running cell
+	lastDir  string   // before the last %cd
 
 	children children
 }
@@ -183,6 +185,7 @@ func (p *Program) plain(v any) cellio.Display {
 func (p *Program) Run(r cell.Request) cell.Result {
 	p.running.Lock()
 	defer p.running.Unlock()
+	p.message = r.Message
 	name, code := fmt.Sprintf("cell %d", r.Count), magic.Parse(r.Code)
 	p.sources.Store(name, r.Code)
 	result := cell.Result{Status: cell.OK}

@@ -13,6 +13,8 @@ import (
 // Evaluator is what Serve drives; *Program fills it.
 type Evaluator interface {
 	Run(cell.Request) cell.Result
+	// Handle runs beside the cell, and beside itself for different comms.
+	Handle(cellio.Frame) cell.Result
 	Interrupt()
 	Complete(cell.Question) cell.Completion
 	Inspect(cell.Question) cell.Inspection
@@ -29,6 +31,7 @@ var ErrConnection = errors.New("the connection to the kernel has ended")
 // to the end of the process.
 func Serve(conn *cellio.Conn, out *cellio.Outlet, e Evaluator) error {
 	s := &server{out: out, eval: e, cells: make(chan cell.Request, 1), questions: make(chan cellio.Frame, 64)}
+	s.comms = newCommQueues(s.handleComm)
 	var workers sync.WaitGroup
 	workers.Go(s.answerQuestions)
 	go s.runCells() // not waited for: it may be inside a cell that never ends
@@ -55,6 +58,7 @@ type server struct {
 	eval      Evaluator
 	cells     chan cell.Request
 	questions chan cellio.Frame
+	comms     *commQueues
 }
 
 func (s *server) take(f cellio.Frame) error {
@@ -67,6 +71,8 @@ func (s *server) take(f cellio.Frame) error {
 			return fmt.Errorf("read cell: %w", err)
 		}
 		s.cells <- r
+	case cellio.KindCommOpen, cellio.KindCommMsg, cellio.KindCommClose:
+		s.comms.push(f)
 	default:
 		s.questions <- f
 	}
@@ -78,6 +84,11 @@ func (s *server) runCells() {
 		result := s.eval.Run(r)
 		_ = s.out.Emit(cellio.KindDone, r.Cell, result) // a kernel that is gone is seen by Receive
 	}
+}
+
+func (s *server) handleComm(f cellio.Frame) {
+	result := s.eval.Handle(f)
+	_ = s.out.Emit(cellio.KindDone, f.Cell, result)
 }
 
 func (s *server) answerQuestions() {

@@ -26,6 +26,7 @@ import (
 //	keep T      kept         remember T, print what was remembered
 //	late T      page T       print T after the cell has ended; to the pager
 //	crash                    panic in the engine's caller
+//	target T    open T ID    of comms: see Comm
 //
 // Cells run beside each other. Sink takes their frames. The zero value with a Sink is ready.
 type Engine struct {
@@ -35,20 +36,17 @@ type Engine struct {
 	stops  map[int64]context.CancelFunc // of the running cells
 	closed bool
 	kept   string
-	after  sync.WaitGroup // output that comes after its cell's end
+
+	targets map[string]bool // of comms
+
+	after sync.WaitGroup // output that comes after its cell's end
 }
 
 // Execute runs a cell.
 func (e *Engine) Execute(ctx context.Context, r cell.Request) cell.Result {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	e.mu.Lock()
-	if e.stops == nil {
-		e.stops = map[int64]context.CancelFunc{}
-	}
-	e.stops[r.Cell] = cancel
-	closed := e.closed
-	e.mu.Unlock()
+	closed := e.began(r.Cell, cancel)
 	defer e.ended(r.Cell)
 	run := &run{engine: e, ctx: ctx, cell: r, out: cellio.NewOutlet(func(f cellio.Frame) error { e.Sink(f); return nil })}
 	defer run.finish()
@@ -62,6 +60,17 @@ func (e *Engine) Execute(ctx context.Context, r cell.Request) cell.Result {
 		}
 	}
 	return run.succeed()
+}
+
+// began enters what runs; closed tells that nothing shall.
+func (e *Engine) began(id int64, stop context.CancelFunc) (closed bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.stops == nil {
+		e.stops = map[int64]context.CancelFunc{}
+	}
+	e.stops[id] = stop
+	return e.closed
 }
 
 func (e *Engine) ended(id int64) {
@@ -112,6 +121,11 @@ func (r *run) do(word, text string) (result cell.Result, ended bool) {
 		for i := range n {
 			r.out.Write(r.cell.Cell, "stdout", fmt.Appendln(nil, i))
 		}
+	case "target":
+		r.engine.target(text)
+	case "open":
+		target, id, _ := strings.Cut(text, " ")
+		r.emit(cellio.KindCommOpen, cellio.Comm{ID: id, Target: target, Data: json.RawMessage(`{"made":"in a cell"}`), Metadata: json.RawMessage(`{"version":"1"}`)})
 	case "keep":
 		r.engine.keep(text)
 	case "kept":

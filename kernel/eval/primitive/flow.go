@@ -108,9 +108,9 @@ func (m *Machine) Check() {
 	if r == nil {
 		return
 	}
-	if m.deep.Load() == r && isDeep() {
+	if m.leaves(r) && isDeep() {
 		// A panic would take the square of the depth to unwind, and so would further checks, which look at the whole stack.
-		m.Leave(nil)
+		m.Leave(r, false)
 		m.left.Store(r)
 		runtime.Goexit()
 	}
@@ -130,13 +130,23 @@ func (m *Machine) Check() {
 	m.throw()
 }
 
-// Leave makes those goroutines of a run end that are in a recursion which does not seem to end, deferred calls made; nil lets
-// all go on.
-func (m *Machine) Leave(run *cellio.Run) {
+// Leave makes those goroutines of a run end that are in a recursion which does not seem to end, deferred calls made; or lets them
+// go on.
+func (m *Machine) Leave(run *cellio.Run, on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.deep.Store(run)
-	m.stop(run != nil || len(m.interrupts) > 0)
+	if on {
+		m.deep[run] = true
+	} else {
+		delete(m.deep, run)
+	}
+	m.stop(len(m.deep) > 0 || len(m.interrupts) > 0)
+}
+
+func (m *Machine) leaves(run *cellio.Run) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.deep[run]
 }
 
 // errDepth is what ended a goroutine of a run that was left.
@@ -187,9 +197,14 @@ func (m *Machine) Sleep(d time.Duration) {
 // Do runs a cell on the calling goroutine and returns the panic that ended it. Interrupted tells that it was an interrupt;
 // trace are the functions of the cells that the panic left, innermost first.
 func (m *Machine) Do(run *cellio.Run, f func()) (p any, wasInterrupted bool, trace []Frame) {
+	m.cell.Store(goroutineID())
+	return m.DoBeside(run, f)
+}
+
+// DoBeside is Do for what is no cell and runs beside one, such as the handler of a comm.
+func (m *Machine) DoBeside(run *cellio.Run, f func()) (p any, wasInterrupted bool, trace []Frame) {
 	id := m.begin(run)
 	defer m.end(run, id)
-	m.cell.Store(id)
 	defer func() {
 		if p = recover(); p == nil {
 			return
@@ -323,7 +338,7 @@ func (m *Machine) end(run *cellio.Run, id int64) {
 	delete(m.tasks, run)
 	if m.interrupts[run] {
 		delete(m.interrupts, run)
-		m.stop(m.deep.Load() != nil || len(m.interrupts) > 0)
+		m.stop(len(m.deep) > 0 || len(m.interrupts) > 0)
 	}
 }
 

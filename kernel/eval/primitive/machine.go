@@ -34,7 +34,7 @@ type Machine struct {
 	tasks      map[*cellio.Run]int  // such goroutines of each run; guarded by mu
 	interrupts map[*cellio.Run]bool // interrupted runs that have tasks left; guarded by mu
 
-	deep  atomic.Pointer[cellio.Run] // see Leave
+	deep  map[*cellio.Run]bool       // see Leave; guarded by mu
 	left  atomic.Pointer[cellio.Run] // the last run of which a goroutine was ended by that
 	shown atomic.Pointer[shown]
 	cell  atomic.Int64 // goroutine of the last cell
@@ -78,6 +78,7 @@ func New(c Config) *Machine {
 
 		tasks:      map[*cellio.Run]int{},
 		interrupts: map[*cellio.Run]bool{},
+		deep:       map[*cellio.Run]bool{},
 	}
 	if m.trace == nil {
 		m.trace = &Trace{}
