@@ -3,6 +3,7 @@ package kerneltest
 import (
 	"context"
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -19,16 +20,19 @@ import (
 // lifeCases are the properties that need a kernel of their own: how it starts, how it ends, other connections.
 func lifeCases() []lifeCase {
 	return []lifeCase{
-		{"starting comes once, of nobody", starting},
-		{"without a key", withoutKey},
-		{"hmac-sha512", sha512},
-		{"ipc", ipc},
+		{"20 starting comes once, of nobody", starting},
+		{"20 starting comes to a subscriber that was there first", startingFirst},
+		{"04 without a key", withoutKey},
+		{"17 hmac-sha512", sha512},
+		{"16 ipc", ipc},
 		{"a message that is none is logged", logged},
-		{"a fresh session after a restart", freshSession},
+		{"33 a fresh session after a restart", freshSession},
 		{"connection files that cannot be served", badConnections},
-		{"shutdown while idle", func(t *testing.T, x Target) { shutdown(t, x, "", false) }},
-		{"shutdown for a restart", func(t *testing.T, x Target) { shutdown(t, x, "", true) }},
-		{"shutdown while a cell runs", func(t *testing.T, x Target) { shutdown(t, x, x.Samples.Endless, true) }},
+		{"52 shutdown while idle", func(t *testing.T, x Target) { shutdown(t, x, "", false) }},
+		{"52 shutdown for a restart", func(t *testing.T, x Target) { shutdown(t, x, "", true) }},
+		{"52 shutdown while a cell runs", func(t *testing.T, x Target) { shutdown(t, x, x.Samples.Endless, true) }},
+		{"shutdown on shell", shutdownOnShell},
+		{"SIGTERM", terminated},
 		{"a stalled subscriber", stalled},
 		{"cells that end their process", deadly},
 		{"a panic in a goroutine", panics},
@@ -50,6 +54,70 @@ func starting(t *testing.T, target Target) {
 	}
 }
 
+// startingFirst: the subscriber tries to connect before there is a kernel. Sockets that make one attempt only cannot.
+func startingFirst(t *testing.T, target Target) {
+	lender, ok := target.sockets().(*bridge)
+	if !ok {
+		t.Skip("these sockets connect once: give CANCHA_PYTHON for libzmq's")
+	}
+	path, c := writeConnection(t)
+	network, address := c.Address(c.IOPubPort)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	sub, err := lender.Subscriber(ctx, network, address, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close()
+	defer context.AfterFunc(ctx, func() { _ = sub.Close() })()
+	config := quiet(t, target.Config)
+	config.Argv = replaceConnection(config.Argv, path)
+	k, err := client.Start(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Kill()
+	session, err := wire.NewSession(c.Key, c.Scheme, "subscriber")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, expected := range []string{"iopub_welcome", "starting"} {
+		frames, err := sub.Receive()
+		if err != nil {
+			t.Fatalf("no %s: %v", expected, err)
+		}
+		m, err := session.Decode(frames)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, "message", kinds([]wire.Message{m}), expected)
+		want(t, "its parent", content(m.Parent), map[string]any{})
+	}
+}
+
+// writeConnection writes a connection file of ports that were free a moment ago.
+func writeConnection(t *testing.T) (path string, c wire.Connection) {
+	t.Helper()
+	c = wire.Connection{Transport: "tcp", IP: "127.0.0.1", Key: "a key", Scheme: "hmac-sha256"}
+	for _, port := range []*int{&c.ShellPort, &c.IOPubPort, &c.StdinPort, &c.ControlPort, &c.HBPort} {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close() // after all are found, so that they differ
+		*port = ln.Addr().(*net.TCPAddr).Port
+	}
+	raw, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "connection.json")
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, c
+}
+
 func withoutKey(t *testing.T, target Target) {
 	c := target.Config
 	c.Unsigned = true
@@ -58,14 +126,31 @@ func withoutKey(t *testing.T, target Target) {
 	frames, id := r.message(t, "kernel_info_request", struct{}{})
 	for range 2 { // unsigned messages may repeat
 		r.send(t, frames)
-		want(t, "reply", r.reply(t).ParentID(), id)
+		m := <-r.replies
+		want(t, "frames", len(m), 6)
+		want(t, "signature", string(m[1]), "")
+		reply, err := r.session.Decode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, "reply", reply.ParentID(), id)
 	}
+	frames, id = r.message(t, "kernel_info_request", struct{}{})
+	frames[1] = []byte("signed nevertheless")
+	r.send(t, frames)
+	want(t, "reply to a signed message", r.reply(t).ParentID(), id)
 }
 
 func sha512(t *testing.T, target Target) {
 	c := target.Config
 	c.Scheme = "hmac-sha512"
-	start(t, target, c).alive(t)
+	s := start(t, target, c)
+	s.alive(t)
+	r := s.dial(t, s.kernel.Connection().ShellPort, "")
+	frames, _ := r.message(t, "execute_request", map[string]any{"code": s.Hello})
+	want(t, "digits of a signature", len(frames[1]), 128)
+	frames[1] = frames[1][:64]
+	s.drops(t, r, "half a signature", frames)
 }
 
 func ipc(t *testing.T, target Target) {
@@ -77,6 +162,12 @@ func ipc(t *testing.T, target Target) {
 	want(t, "output", printed(ms, "stdout"), "hello\n")
 	s.heartbeat(t)
 	s.ask(t, client.Control, "kernel_info_request", struct{}{})
+	network, address := s.kernel.Connection().Address(s.kernel.Connection().StdinPort)
+	conn, err := net.Dial(network, address) // the suite's client has no question to answer
+	if err != nil {
+		t.Fatalf("stdin: %v", err)
+	}
+	_ = conn.Close()
 }
 
 // logged: what is ignored leaves a line in the log.
@@ -219,6 +310,54 @@ func shutdown(t *testing.T, target Target, during string, restart bool) {
 	}
 }
 
+// shutdownOnShell: the protocol's older way, which clients still use.
+func shutdownOnShell(t *testing.T, target Target) {
+	k, err := client.Start(quiet(t, target.Config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Kill()
+	s := connect(t, target, k)
+	got := s.ask(t, client.Shell, "shutdown_request", map[string]any{"restart": false})
+	want(t, "reply", []any{got["status"], got["restart"]}, []any{"ok", false})
+	ends(t, k)
+}
+
+// ends waits for a kernel that has been told to go.
+func ends(t *testing.T, k *client.Kernel) {
+	t.Helper()
+	select {
+	case <-k.Exited():
+	case <-time.After(patience):
+		t.Error("the process does not end")
+	}
+}
+
+// terminated: SIGTERM ends the kernel, and what runs its cells.
+func terminated(t *testing.T, target Target) {
+	need(t, target.Samples.PID)
+	k, err := client.Start(quiet(t, target.Config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Kill()
+	s := connect(t, target, k)
+	_, ms := s.run(t, s.PID)
+	engine, err := strconv.Atoi(strings.TrimSpace(printed(ms, "stdout")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	ends(t, k)
+	for deadline := time.Now().Add(patience); syscall.Kill(engine, 0) == nil; time.Sleep(time.Millisecond) { // polls
+		if time.Now().After(deadline) {
+			t.Fatal("the process that ran cells is left")
+		}
+	}
+}
+
 // panics: a goroutine that panics is told, in the cell's error or on its stderr, and the next cell runs.
 func panics(t *testing.T, target Target) {
 	need(t, target.Samples.Panics)
@@ -291,7 +430,7 @@ func stalled(t *testing.T, target Target) {
 	blocked := make(chan struct{})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	deaf, err := s.kernel.Connect(ctx, client.Options{Watch: func(m wire.Message) {
+	deaf, err := s.kernel.Connect(ctx, client.Options{Sockets: target.sockets(), Watch: func(m wire.Message) {
 		if m.Header.Type == "execute_input" {
 			<-blocked
 		}

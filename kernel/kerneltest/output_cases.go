@@ -1,34 +1,38 @@
 package kerneltest
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"cancha/kernel/client"
+	"cancha/kernel/wire"
 )
 
 // outputCases are the properties of streams and displays.
 func outputCases() []namedCase {
 	return []namedCase{
-		{"100,000 lines", manyLines},
-		{"output without a newline is seen at once", partialLine},
+		{"35 100,000 lines", manyLines},
+		{"36 output without a newline is seen at once", partialLine},
 		{"slow output comes together", coalesced},
-		{"order across kinds", mixed},
+		{"37 order across kinds", mixed},
 		{"output after the cell's end", late},
-		{"displays are updated from a later cell", updated},
-		{"an animation", animated},
+		{"39 displays are updated from a later cell", updated},
+		{"40 an animation", animated},
 		{"a display of 20 MB", large},
-		{"a value in two kinds", rich},
-		{"JSON stays JSON", jsonStays},
+		{"43 a value in two kinds", rich},
+		{"42 JSON stays JSON", jsonStays},
 		{"the pager", paged},
 	}
 }
 
 func manyLines(t *testing.T, s *subject) {
 	need(t, s.Lines)
+	began := time.Now()
 	_, ms := s.run(t, s.Lines)
+	took := time.Since(began)
 	var b strings.Builder
 	for i := range 100_000 {
 		fmt.Fprintln(&b, i)
@@ -39,28 +43,41 @@ func manyLines(t *testing.T, s *subject) {
 	if n := len(of(ms, "stream")); n > 500 {
 		t.Errorf("%d stream messages, want at most 500", n)
 	}
+	if took > 3*time.Second {
+		t.Errorf("it took %v, want at most 3s", took)
+	}
+	t.Logf("%v in %d stream messages", took, len(of(ms, "stream")))
 	want(t, "last message", client.State(ms[len(ms)-1]), "idle")
 }
 
+// partialLine: the text is at the client soon after the cell has begun, a second before its end.
 func partialLine(t *testing.T, s *subject) {
 	need(t, s.Partial)
-	_, ms := s.run(t, s.Partial)
-	var sent, ended time.Time
-	for _, m := range ms {
-		at, err := time.Parse(time.RFC3339Nano, m.Header.Date)
-		if err != nil {
-			t.Fatal(err)
-		}
+	var began, seen, ended time.Time
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	text := ""
+	if _, err := s.client.Execute(ctx, s.Partial, func(m wire.Message) {
 		switch {
-		case m.Header.Type == "stream" && sent.IsZero():
-			sent = at
+		case m.Header.Type == "execute_input":
+			began = time.Now()
+		case m.Header.Type == "stream":
+			if seen.IsZero() {
+				seen = time.Now()
+			}
+			text += printed([]wire.Message{m}, "stdout")
 		case client.State(m) == "idle":
-			ended = at
+			ended = time.Now()
 		}
+	}); err != nil {
+		t.Fatal(err)
 	}
-	want(t, "text", printed(ms, "stdout"), "partial")
-	if lead := ended.Sub(sent); lead < 700*time.Millisecond {
-		t.Errorf("the text left %v before the end of a cell that runs a second after it", lead)
+	want(t, "text", text, "partial")
+	if wait := seen.Sub(began); wait > 300*time.Millisecond {
+		t.Errorf("the text came after %v, want at most 300ms", wait)
+	}
+	if lead := ended.Sub(seen); lead < 700*time.Millisecond {
+		t.Errorf("the text came %v before the end of a cell that runs a second after it", lead)
 	}
 }
 
@@ -142,6 +159,18 @@ func rich(t *testing.T, s *subject) {
 	data, _ := content(shown[0].Content)["data"].(map[string]any)
 	if data["text/html"] == nil || data["text/plain"] == nil {
 		t.Errorf("data %v, want text/html and text/plain", data)
+	}
+	for _, code := range []string{s.Value, s.Rich, s.JSON, s.Show, s.Mixed} {
+		_, ms := s.run(t, code)
+		for _, m := range append(of(ms, "execute_result"), of(ms, "display_data")...) {
+			shown := content(m.Content)
+			if data, _ := shown["data"].(map[string]any); data["text/plain"] == nil {
+				t.Errorf("%q shows %v without text/plain", code, data)
+			}
+			if _, ok := shown["metadata"].(map[string]any); !ok {
+				t.Errorf("%q: metadata %v, want an object", code, shown["metadata"])
+			}
+		}
 	}
 }
 

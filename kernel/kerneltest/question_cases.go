@@ -2,6 +2,7 @@ package kerneltest
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,32 +13,72 @@ import (
 // questionCases are the properties of completion, inspection, history and comms.
 func questionCases() []namedCase {
 	return []namedCase{
-		{"completion counts code points", completion},
+		{"55 completion counts code points", completion},
+		{"55 completion of members, of nothing in text", completions},
+		{"55 completion inside a name", completionInside},
 		{"odd questions", odd},
-		{"inspection", inspection},
-		{"is_complete", completeness},
-		{"user expressions", userExpressions},
-		{"history", historyCase},
-		{"a comm of an unknown target is closed", comms},
+		{"56 inspection", inspection},
+		{"56 inspection with source", inspectionDetail},
+		{"56 is_complete", completeness},
+		{"57 user expressions", userExpressions},
+		{"57 history", historyCase},
+		{"57 odd histories", oddHistory},
+		{"58 a comm of an unknown target is closed", comms},
 		{"kernel_info", kernelInfo},
+	}
+}
+
+// completesTo checks one completion.
+func (s *subject) completesTo(t *testing.T, c Completion) {
+	t.Helper()
+	got := s.ask(t, client.Shell, "complete_request", map[string]any{"code": c.Code, "cursor_pos": c.Cursor})
+	matches, _ := got["matches"].([]any)
+	if !slices.Contains(matches, any(c.Match)) {
+		t.Errorf("%s: matches %v, want %q among them", c.Code, matches, c.Match)
+	}
+	for _, hidden := range c.Hidden {
+		if slices.Contains(matches, any(hidden)) {
+			t.Errorf("%s: %q is among the matches", c.Code, hidden)
+		}
+	}
+	want(t, c.Code+": status", got["status"], "ok")
+	want(t, c.Code+": cursor_start", got["cursor_start"], c.Start)
+	want(t, c.Code+": cursor_end", got["cursor_end"], c.End)
+	if _, ok := got["metadata"].(map[string]any); !ok {
+		t.Errorf("%s: metadata %v, want an object", c.Code, got["metadata"])
 	}
 }
 
 func completion(t *testing.T, s *subject) {
 	need(t, s.Complete.Code)
-	c := s.Complete
-	for _, c := range append([]Completion{c}, s.Completes...) {
-		got := s.ask(t, client.Shell, "complete_request", map[string]any{"code": c.Code, "cursor_pos": c.Cursor})
-		matches, _ := got["matches"].([]any)
-		if !slices.Contains(matches, any(c.Match)) {
-			t.Errorf("%s: matches %v, want %q among them", c.Code, matches, c.Match)
-		}
-		want(t, c.Code+": cursor_start", got["cursor_start"], c.Start)
-		want(t, c.Code+": cursor_end", got["cursor_end"], c.End)
+	s.completesTo(t, s.Complete)
+}
+
+func completions(t *testing.T, s *subject) {
+	if len(s.Completes)+len(s.Nothing) == 0 {
+		t.Skip("no sample")
+	}
+	for _, c := range s.Completes {
+		s.completesTo(t, c)
 	}
 	for _, c := range s.Nothing {
 		got := s.ask(t, client.Shell, "complete_request", map[string]any{"code": c.Code, "cursor_pos": c.Cursor})
 		want(t, c.Code+": matches", got["matches"], []any{})
+	}
+}
+
+// completionInside: with the cursor two code points before the end of the name what is replaced still begins where it did.
+func completionInside(t *testing.T, s *subject) {
+	need(t, s.Complete.Code)
+	c := s.Complete
+	got := s.ask(t, client.Shell, "complete_request", map[string]any{"code": c.Code, "cursor_pos": c.End - 2})
+	matches, _ := got["matches"].([]any)
+	if !slices.Contains(matches, any(c.Match)) {
+		t.Errorf("%s at %d: matches %v, want %q among them", c.Code, c.End-2, matches, c.Match)
+	}
+	want(t, "cursor_start", got["cursor_start"], c.Start)
+	if end, _ := got["cursor_end"].(float64); int(end) != c.End-2 && int(end) != c.End {
+		t.Errorf("cursor_end %v, want the cursor's place or the end of the name", end)
 	}
 }
 
@@ -69,6 +110,27 @@ func inspection(t *testing.T, s *subject) {
 	want(t, "unknown: data", got["data"], map[string]any{})
 }
 
+// inspectionDetail: level 1 tells more than level 0, and has the source.
+func inspectionDetail(t *testing.T, s *subject) {
+	need(t, s.Known, s.KnownSource)
+	text := func(level int) string {
+		got := s.ask(t, client.Shell, "inspect_request", map[string]any{"code": s.Known, "cursor_pos": len(s.Known), "detail_level": level})
+		data, _ := got["data"].(map[string]any)
+		text, _ := data["text/plain"].(string)
+		return text
+	}
+	if plain := text(0); strings.Contains(plain, s.KnownSource) {
+		t.Errorf("level 0 has the source: %q", plain)
+	}
+	if plain := text(1); !strings.Contains(plain, s.KnownSource) {
+		t.Errorf("level 1 is %q, want %q in it", plain, s.KnownSource)
+	}
+	for _, cursor := range []int{len(s.Known) - 1, 1} {
+		got := s.ask(t, client.Shell, "inspect_request", map[string]any{"code": s.Known, "cursor_pos": cursor, "detail_level": 0})
+		want(t, "status inside the name", got["status"], "ok")
+	}
+}
+
 func completeness(t *testing.T, s *subject) {
 	for status, codes := range map[string][]string{"complete": s.Whole, "incomplete": s.Unfinished, "invalid": s.Invalid} {
 		for _, code := range codes {
@@ -76,6 +138,9 @@ func completeness(t *testing.T, s *subject) {
 			want(t, code, got["status"], status)
 			if _, there := got["indent"]; there != (status == "incomplete") {
 				t.Errorf("%s: indent is there: %v", status, there)
+			}
+			if status == "incomplete" && s.Indents != nil {
+				want(t, code+": indent", got["indent"], s.Indents[code])
 			}
 		}
 	}
@@ -130,6 +195,23 @@ func historyCase(t *testing.T, s *subject) {
 	want(t, "input and output", pairs["history"].([]any)[0].([]any)[2], []any{s.Value, s.ValueText})
 }
 
+// oddHistory: what asks for nothing finds nothing, or all; a reply comes.
+func oddHistory(t *testing.T, s *subject) {
+	for _, body := range []string{
+		`{"hist_access_type":"tail","n":0}`, `{"hist_access_type":"tail","n":-5}`, `{"hist_access_type":"tail","n":1000000}`,
+		`{"hist_access_type":"range","session":-1000,"start":1,"stop":5}`, `{"hist_access_type":"range","session":0,"start":10,"stop":1}`,
+		`{"hist_access_type":"range","session":0,"start":-3}`, `{"hist_access_type":"range","session":1000000,"start":0,"stop":1}`,
+		`{"hist_access_type":"search","pattern":"[["}`, `{"hist_access_type":"search","pattern":"","n":-1}`, `{"hist_access_type":"frob"}`,
+		`{"hist_access_type":"search","pattern":"*","n":null,"unique":null}`, `{"output":true,"raw":false,"hist_access_type":"tail","n":3}`,
+	} {
+		got := s.ask(t, client.Shell, "history_request", json.RawMessage(body))
+		if _, ok := got["history"].([]any); !ok && got["status"] != "error" {
+			t.Errorf("%s: %v, want a history or an error", body, got)
+		}
+	}
+	s.alive(t)
+}
+
 func comms(t *testing.T, s *subject) {
 	r := s.dial(t, s.kernel.Connection().ShellPort, "")
 	s.seen.take()
@@ -152,6 +234,14 @@ func kernelInfo(t *testing.T, s *subject) {
 		}
 	}
 	language := got["language_info"].(map[string]any)
+	var major, minor int
+	version, _ := got["protocol_version"].(string)
+	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n != 2 || major != 5 || minor < 2 {
+		t.Errorf("protocol_version %q, want 5.2 or newer, whose cursors count code points", version)
+	}
+	if extension, _ := language["file_extension"].(string); !strings.HasPrefix(extension, ".") {
+		t.Errorf("file_extension %q, want it to begin with a dot", extension)
+	}
 	for _, field := range []string{"name", "version", "mimetype", "file_extension"} {
 		if text, _ := language[field].(string); text == "" {
 			t.Errorf("language_info has no %s", field)

@@ -35,16 +35,18 @@ type Samples struct {
 	Panics string            // a goroutine of it panics with "boom"
 	PID    string            // prints the id of that process
 
-	Complete   Completion   // one with letters outside the basic plane before the cursor
-	Completes  []Completion // others
-	Nothing    []Completion // places where nothing may be completed: in text, in a comment
-	Known      string       // a name that inspection knows
-	Unknown    string       // one that it does not
-	Whole      []string     // complete code
-	Unfinished []string     // code that wants another line
-	Invalid    []string     // code that no further line can mend
-	GoodExpr   string       // user expressions
-	BadExpr    string
+	Complete    Completion        // one with letters outside the basic plane before the cursor
+	Completes   []Completion      // others
+	Nothing     []Completion      // places where nothing may be completed: in text, in a comment
+	Known       string            // a name that inspection knows
+	KnownSource string            // a part of that name's source
+	Unknown     string            // one that it does not
+	Whole       []string          // complete code
+	Unfinished  []string          // code that wants another line
+	Indents     map[string]string // indent of each of Unfinished; nil: any
+	Invalid     []string          // code that no further line can mend
+	GoodExpr    string            // user expressions
+	BadExpr     string
 
 	Ignored string // what the log says of a message that is none
 }
@@ -54,7 +56,8 @@ type Completion struct {
 	Code       string
 	Cursor     int // in code points
 	Match      string
-	Start, End int // in code points
+	Start, End int      // in code points
+	Hidden     []string // what must not be among them
 }
 
 // Target is a kernel under test.

@@ -3,6 +3,7 @@ package kerneltest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,44 +15,79 @@ import (
 // statusCases are the properties of status, counts and order.
 func statusCases() []namedCase {
 	return []namedCase{
-		{"a new subscriber is welcomed first", welcomed},
-		{"every request is wrapped in busy and idle", wrapped},
-		{"a cell's messages in order", cellOrder},
-		{"execution counts", counts},
-		{"silent", silent},
-		{"empty code", emptyCode},
-		{"a failing cell", failing},
-		{"an error aborts the cells that wait", aborted},
-		{"without stop_on_error they run", notAborted},
-		{"an error aborts only cells", othersServed},
-		{"headers", headers},
+		{"21 a new subscriber is welcomed first", welcomed},
+		{"21 a subscriber to one topic is welcomed to that", welcomedToTopic},
+		{"23 every request is wrapped in busy and idle", wrapped},
+		{"23 messages of unknown types", unknownTypes},
+		{"24 a cell's messages in order", cellOrder},
+		{"24 nothing of another parent comes between", between},
+		{"25 execution counts", counts},
+		{"26 silent", silent},
+		{"27 empty code", emptyCode},
+		{"28 a failing cell", failing},
+		{"28 what is no code", noCode},
+		{"29 an error aborts the cells that wait", aborted},
+		{"30 without stop_on_error they run", notAborted},
+		{"31 an error aborts only cells", othersServed},
+		{"33 10,000 messages", uniqueIDs},
+		{"34 dates", dates},
 	}
 }
 
-func welcomed(t *testing.T, s *subject) {
+// subscribe returns what the kernel publishes, from its first message on.
+func (s *subject) subscribe(t *testing.T, topic string) func() wire.Message {
+	t.Helper()
 	c := s.kernel.Connection()
 	network, address := c.Address(c.IOPubPort)
-	for range 2 {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		defer cancel()
-		sub, err := s.sockets.Subscriber(ctx, network, address, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer sub.Close()
-		defer context.AfterFunc(ctx, func() { _ = sub.Close() })()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	sub, err := s.sockets.Subscriber(ctx, network, address, topic)
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = sub.Close() })
+	t.Cleanup(func() { stop(); cancel(); _ = sub.Close() })
+	session, err := wire.NewSession(c.Key, c.Scheme, "subscriber")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() wire.Message {
+		t.Helper()
 		frames, err := sub.Receive()
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("nothing is published: %v", err)
 		}
-		session, _ := wire.NewSession(c.Key, c.Scheme, "") // the scheme is the kernel's own
 		m, err := session.Decode(frames)
 		if err != nil {
 			t.Fatal(err)
 		}
+		return m
+	}
+}
+
+func welcomed(t *testing.T, s *subject) {
+	for range 3 {
+		m := s.subscribe(t, "")()
 		want(t, "first message", m.Header.Type, "iopub_welcome")
 		want(t, "subscription", content(m.Content)["subscription"], "")
 		want(t, "parent", content(m.Parent), map[string]any{})
+	}
+	s.seen.take()
+	s.alive(t)
+	for _, m := range s.seen.take() {
+		if m.Header.Type == "iopub_welcome" {
+			t.Error("a subscriber was welcomed once more, with another")
+		}
+	}
+}
+
+// welcomedToTopic: the welcome names the topic and has it as its own, so that it passes the subscriber's filter.
+func welcomedToTopic(t *testing.T, s *subject) {
+	m := s.subscribe(t, "some.topic")()
+	want(t, "first message", m.Header.Type, "iopub_welcome")
+	want(t, "subscription", content(m.Content)["subscription"], "some.topic")
+	if len(m.Identities) != 1 || string(m.Identities[0]) != "some.topic" {
+		t.Errorf("topic %q, want the subscription", m.Identities)
 	}
 }
 
@@ -72,6 +108,8 @@ func wrapped(t *testing.T, s *subject) {
 		{client.Shell, "comm_info_request", nil, true},
 		{client.Shell, "frobnicate_request", nil, false},
 		{client.Control, "kernel_info_request", nil, true},
+		{client.Shell, "history_request", map[string]any{}, true},
+		{client.Shell, "execute_request", map[string]any{"code": "", "silent": true}, true},
 		{client.Control, "interrupt_request", nil, true},
 		{client.Control, "frobnicate_request", nil, false},
 	} {
@@ -95,8 +133,29 @@ func wrapped(t *testing.T, s *subject) {
 		if got := kinds(ms); !strings.HasPrefix(got, "busy ") || strings.Count(got, "busy") != 1 {
 			t.Errorf("%s: %s, want it between busy and idle", c.msgType, got)
 		}
+		for _, m := range ms {
+			want(t, c.msgType+": msg_id of the parent", m.ParentID(), id)
+			if header := content(m.Parent); header["msg_type"] != c.msgType || header["session"] == nil {
+				t.Errorf("%s: parent %v, want the request's header", c.msgType, header)
+			}
+		}
 	}
 	s.alive(t)
+}
+
+// unknownTypes: a kernel tolerates what it does not know, on every channel, and goes on.
+func unknownTypes(t *testing.T, s *subject) {
+	c := s.kernel.Connection()
+	for _, port := range []int{c.ShellPort, c.ControlPort, c.StdinPort} {
+		r := s.dial(t, port, "")
+		for _, msgType := range []string{"frobnicate_request", "frobnicate", "execute_reply", "status", "input_reply", "stream", "comm_frob", "é", strings.Repeat("x", 10_000)} {
+			frames, _ := r.message(t, msgType, map[string]any{"value": "x"})
+			r.send(t, frames)
+		}
+	}
+	s.alive(t)
+	r, _ := s.run(t, s.Hello)
+	want(t, "a cell afterwards", r.Status, "ok")
 }
 
 // until returns what was published under a request up to a message type or state.
@@ -125,6 +184,51 @@ func cellOrder(t *testing.T, s *subject) {
 	want(t, "value", content(ms[2].Content)["data"].(map[string]any)["text/plain"], s.ValueText)
 	want(t, "input", content(ms[1].Content)["code"], s.Value)
 	want(t, "count of the value", content(ms[2].Content)["execution_count"], content(ms[1].Content)["execution_count"])
+}
+
+// idle reports whether the idle of a request is among messages.
+func idle(ms []wire.Message, id string) bool {
+	return slices.ContainsFunc(ms, func(m wire.Message) bool { return m.ParentID() == id && client.State(m) == "idle" })
+}
+
+// between: while a cell publishes, another client asks; what belongs to the one is not published under the other, and each
+// subscriber sees the same messages in the same order.
+func between(t *testing.T, s *subject) {
+	next := s.subscribe(t, "")
+	next() // its welcome
+	r := s.dial(t, s.kernel.Connection().ShellPort, "")
+	control := s.dial(t, s.kernel.Connection().ControlPort, "")
+	s.seen.take()
+	code := s.Mixed
+	if code == "" {
+		code = s.Hello
+	}
+	frames, id := r.message(t, "execute_request", map[string]any{"code": code})
+	r.send(t, frames)
+	other, otherID := control.message(t, "kernel_info_request", struct{}{})
+	control.send(t, other)
+	frames, lastID := r.message(t, "kernel_info_request", struct{}{})
+	r.send(t, frames)
+	first := s.untilAll(t, lastID, "idle")
+	if !idle(first, otherID) {
+		first = append(first, s.untilAll(t, otherID, "idle")...)
+	}
+	states := map[string][]string{}
+	for _, m := range first {
+		if parent := m.ParentID(); parent != id && parent != otherID && parent != lastID {
+			t.Errorf("%s under %q, which nobody asked for", m.Header.Type, parent)
+		}
+		states[m.ParentID()] = append(states[m.ParentID()], kinds([]wire.Message{m}))
+	}
+	if mine := states[id]; len(mine) < 4 || mine[0] != "busy" || mine[1] != "execute_input" || mine[len(mine)-1] != "idle" {
+		t.Errorf("the cell's messages: %v", mine)
+	}
+	want(t, "the messages of control", states[otherID], []string{"busy", "idle"})
+	for _, m := range first {
+		if got := next(); got.Header.ID != m.Header.ID {
+			t.Fatalf("the second subscriber got %s where the first got %s", got.Header.Type, m.Header.Type)
+		}
+	}
 }
 
 func counts(t *testing.T, s *subject) {
@@ -156,6 +260,11 @@ func emptyCode(t *testing.T, s *subject) {
 	r, ms := s.run(t, "")
 	want(t, "status", r.Status, "ok")
 	want(t, "values", len(of(ms, "execute_result")), 0)
+	for _, code := range []string{" ", "\n", "\n\n\t \n"} {
+		r, ms := s.run(t, code)
+		want(t, "blank code: status", r.Status, "ok")
+		want(t, "blank code: values", len(of(ms, "execute_result")), 0)
+	}
 }
 
 func failing(t *testing.T, s *subject) {
@@ -172,6 +281,28 @@ func failing(t *testing.T, s *subject) {
 	if replied["execution_count"] == nil {
 		t.Error("the reply has no execution_count")
 	}
+	for _, field := range []string{"ename", "evalue"} {
+		if text, ok := shown[field].(string); !ok || field == "ename" && text == "" {
+			t.Errorf("%s is %v, want a text", field, shown[field])
+		}
+	}
+	for _, line := range shown["traceback"].([]any) {
+		if _, ok := line.(string); !ok {
+			t.Errorf("the traceback has %v, want text", line)
+		}
+	}
+	again, _ := s.run(t, s.Hello)
+	want(t, "count after a failing cell", again.Count, r.Count+1)
+}
+
+// noCode: what the kernel's language cannot read is an error like another.
+func noCode(t *testing.T, s *subject) {
+	for _, code := range []string{"}{", "\x00", "\xff\xfe", "= = =", strings.Repeat("(", 10_000)} {
+		r, ms := s.run(t, code)
+		want(t, fmt.Sprintf("%.20q: status", code), r.Status, "error")
+		want(t, fmt.Sprintf("%.20q: errors", code), len(of(ms, "error")), 1)
+	}
+	s.alive(t)
 }
 
 // queued sends cells without waiting and returns each one's reply.
@@ -232,25 +363,46 @@ func othersServed(t *testing.T, s *subject) {
 	want(t, "statuses", statuses, []string{"error", "ok", "ok", "ok"})
 }
 
-func headers(t *testing.T, s *subject) {
+// uniqueIDs: of 10,000 messages each has an id of its own, and all have the kernel's session, which is not the client's.
+func uniqueIDs(t *testing.T, s *subject) {
+	const messages, together = 10_000, 50
+	r := s.dial(t, s.kernel.Connection().ShellPort, "")
 	s.seen.take()
-	for range 20 {
-		s.run(t, s.Hello)
-	}
 	seen := map[string]bool{}
-	var session string
-	for _, m := range s.seen.take() {
+	session := ""
+	note := func(m wire.Message) {
 		if seen[m.Header.ID] {
-			t.Errorf("msg_id %s came twice", m.Header.ID)
+			t.Fatalf("msg_id %s came twice", m.Header.ID)
 		}
 		seen[m.Header.ID] = true
 		if session == "" {
 			session = m.Header.Session
 		}
 		if m.Header.Session != session || session == content(m.Parent)["session"] {
-			t.Errorf("session %s, want one of the kernel's own", m.Header.Session)
+			t.Fatalf("session %q, want one of the kernel's own", m.Header.Session)
 		}
-		date, err := time.Parse(time.RFC3339Nano, m.Header.Date)
+	}
+	for len(seen) < messages {
+		var id string
+		for range together {
+			var frames [][]byte
+			frames, id = r.message(t, "kernel_info_request", struct{}{})
+			r.send(t, frames)
+		}
+		for range together {
+			note(r.reply(t))
+		}
+		for _, m := range s.untilAll(t, id, "idle") {
+			note(m)
+		}
+	}
+}
+
+func dates(t *testing.T, s *subject) {
+	s.seen.take()
+	r, _ := s.run(t, s.Hello)
+	for _, m := range append(s.seen.take(), r.Message) {
+		date, err := time.Parse(time.RFC3339Nano, m.Header.Date) // which wants a zone
 		if err != nil || time.Since(date).Abs() > time.Minute || !strings.Contains(m.Header.Date, ".") {
 			t.Errorf("date %q, want now in ISO 8601 with fractions and zone", m.Header.Date)
 		}

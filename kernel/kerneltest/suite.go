@@ -16,16 +16,70 @@ import (
 // patience is how long the suite waits for what must come. It is generous, because test machines are busy.
 const patience = 20 * time.Second
 
-// Run runs every case against the target, most of them on one kernel.
+// Run runs every case against the target, most of them on one kernel, and writes a table of what has held. After a case that
+// fails the next has a new kernel: what one case breaks is not the others' failure.
 func Run(t *testing.T, target Target) {
-	s := start(t, target, target.Config)
-	for _, group := range [][]namedCase{wireCases(), statusCases(), outputCases(), controlCases(), questionCases()} {
+	results := &results{}
+	defer results.write(t)
+	kernel := &shared{target: target}
+	defer kernel.end()
+	for _, group := range [][]namedCase{
+		wireCases(), peerCases(), statusCases(), outputCases(), controlCases(), questionCases(),
+	} {
 		for _, c := range group {
-			t.Run(c.name, func(t *testing.T) { c.run(t, s) })
+			s := kernel.subject(t)
+			held := t.Run(c.name, func(t *testing.T) {
+				t.Cleanup(func() { results.note(t, c.name) })
+				c.run(t, s)
+				kernel.alive(t)
+			})
+			if !held {
+				kernel.end()
+			}
 		}
 	}
 	for _, c := range lifeCases() {
-		t.Run(c.name, func(t *testing.T) { c.run(t, target) })
+		t.Run(c.name, func(t *testing.T) {
+			t.Cleanup(func() { results.note(t, c.name) })
+			c.run(t, target)
+		})
+	}
+}
+
+// shared is the kernel that cases have in common.
+type shared struct {
+	target  Target
+	process *client.Kernel // nil before it is started and after its end
+	current *subject
+}
+
+// subject returns the running kernel.
+func (k *shared) subject(t *testing.T) *subject {
+	t.Helper()
+	if k.process != nil {
+		return k.current
+	}
+	var err error
+	if k.process, err = client.Start(quiet(t, k.target.Config)); err != nil {
+		t.Fatal(err)
+	}
+	k.current = connect(t, k.target, k.process)
+	return k.current
+}
+
+// alive fails where the kernel process has ended.
+func (k *shared) alive(t *testing.T) {
+	select {
+	case <-k.process.Exited():
+		t.Error("the kernel process has ended")
+	default:
+	}
+}
+
+func (k *shared) end() {
+	if k.process != nil {
+		k.process.Kill()
+		k.process = nil
 	}
 }
 
@@ -209,20 +263,31 @@ type raw struct {
 // dial connects a raw client to a channel of the kernel.
 func (s *subject) dial(t *testing.T, port int, identity string) *raw {
 	t.Helper()
-	c := s.kernel.Connection()
-	network, address := c.Address(port)
+	return s.dialWith(t, port, identity, s.kernel.Connection().Key)
+}
+
+// dialWith is dial with a key that may not be the kernel's.
+func (s *subject) dialWith(t *testing.T, port int, identity, key string) *raw {
+	t.Helper()
+	network, address := s.kernel.Connection().Address(port)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	conn, err := s.sockets.Dealer(ctx, network, address, identity)
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, err := wire.NewSession(c.Key, c.Scheme, "raw")
+	return s.speak(t, conn, key)
+}
+
+// speak makes a raw client of a connection, which ends with the test.
+func (s *subject) speak(t *testing.T, conn client.Conn, key string) *raw {
+	t.Helper()
+	session, err := wire.NewSession(key, s.kernel.Connection().Scheme, "raw")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &raw{conn, session, c.Key, make(chan [][]byte, 100)}
-	read := make(chan struct{})
+	r := &raw{conn, session, key, make(chan [][]byte, 100)}
+	read, closed := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(read)
 		for {
@@ -230,10 +295,14 @@ func (s *subject) dial(t *testing.T, port int, identity string) *raw {
 			if err != nil {
 				return
 			}
-			r.replies <- m
+			select {
+			case r.replies <- m:
+			case <-closed:
+				return
+			}
 		}
 	}()
-	t.Cleanup(func() { _ = conn.Close(); <-read })
+	t.Cleanup(func() { close(closed); _ = conn.Close(); <-read })
 	return r
 }
 

@@ -1,0 +1,227 @@
+package kerneltest
+
+import (
+	"context"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cancha/kernel/client"
+)
+
+// peerCases are the properties of connections: what a peer does or leaves undone must not concern the others. Those that
+// speak no ZMTP use TCP as it is.
+func peerCases() []namedCase {
+	return []namedCase{
+		{"garbage on every port", garbage},
+		{"silent connections", silentPeers},
+		{"18 the heartbeat echoes", heartbeatEchoes},
+		{"19 the heartbeat outlives a malformed envelope", heartbeatEnvelope},
+		{"15 a client that sends PING", pinging},
+		{"a client that comes again under its identity", comesAgain},
+		{"many clients", manyClients},
+		{"many requests at once are answered in order", manyRequests},
+	}
+}
+
+// ports lists the kernel's ports.
+func (s *subject) ports() []int {
+	c := s.kernel.Connection()
+	return []int{c.ShellPort, c.IOPubPort, c.StdinPort, c.ControlPort, c.HBPort}
+}
+
+func garbage(t *testing.T, s *subject) {
+	greeting := append([]byte{0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0, 'N', 'U', 'L', 'L'}, make([]byte, 48)...)
+	ready := []byte("\x04\x19\x05READY\x0bSocket-Type\x00\x00\x00\x03REQ")
+	long := []byte{2, 0, 2, 0, 0, 0, 0, 0, 0} // a frame of 2^49 bytes
+	for _, port := range s.ports() {
+		network, address := s.kernel.Connection().Address(port)
+		for _, sent := range [][]byte{
+			[]byte("GET / HTTP/1.1\r\n\r\n" + string(make([]byte, 100))),
+			append(slices.Clone(greeting), "\x04\x07\x05READY\xc8"...), // READY cut inside a property
+			append(slices.Clone(greeting), long...),
+			append(append(slices.Clone(greeting), ready...), long...),
+		} {
+			conn, err := net.Dial(network, address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = conn.Write(sent) // it may be closed by then
+			_ = conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+			_, _ = io.Copy(io.Discard, conn)
+			_ = conn.Close()
+		}
+	}
+	s.alive(t)
+	s.heartbeat(t)
+}
+
+func silentPeers(t *testing.T, s *subject) {
+	for _, port := range s.ports() {
+		network, address := s.kernel.Connection().Address(port)
+		for range 15 {
+			conn, err := net.Dial(network, address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+		}
+	}
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	c, err := s.kernel.Connect(ctx, client.Options{Sockets: s.sockets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("a new client waited %v", took)
+	}
+}
+
+// heartbeat pings once and returns how long the echo took.
+func (s *subject) heartbeat(t *testing.T) time.Duration {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	network, address := s.kernel.Connection().Address(s.kernel.Connection().HBPort)
+	hb, err := s.sockets.Requester(ctx, network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hb.Close()
+	defer context.AfterFunc(ctx, func() { _ = hb.Close() })()
+	return ping(t, hb, "ping")
+}
+
+// ping sends what must come back, and returns how long it took.
+func ping(t *testing.T, hb client.Conn, text string) time.Duration {
+	t.Helper()
+	began := time.Now()
+	if err := hb.Send([][]byte{[]byte(text)}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := hb.Receive()
+	if err != nil || len(m) != 1 || string(m[0]) != text {
+		t.Fatalf("heartbeat: got %.100q, %v; want %.100q", m, err, text)
+	}
+	return time.Since(began)
+}
+
+// heartbeatEchoes: any bytes come back as they are, on one connection as often as wanted.
+func heartbeatEchoes(t *testing.T, s *subject) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	network, address := s.kernel.Connection().Address(s.kernel.Connection().HBPort)
+	hb, err := s.sockets.Requester(ctx, network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hb.Close()
+	defer context.AfterFunc(ctx, func() { _ = hb.Close() })()
+	for _, text := range []string{"ping", "", "\x00\xff\xfe", strings.Repeat("p", 1<<20), "ping"} {
+		ping(t, hb, text)
+	}
+}
+
+func heartbeatEnvelope(t *testing.T, s *subject) {
+	r := s.dial(t, s.kernel.Connection().HBPort, "")
+	for _, frames := range [][][]byte{{[]byte("no"), []byte("envelope")}, {[]byte("one")}, {nil}, {nil, nil, nil}, make([][]byte, 50)} {
+		r.send(t, frames)
+		s.heartbeat(t)
+	}
+}
+
+// pinging: a client whose ZMTP heartbeats come every 300 ms makes no request of itself by them.
+func pinging(t *testing.T, s *subject) {
+	lender, ok := s.sockets.(*bridge)
+	if !ok {
+		t.Skip("these sockets send no PING: give CANCHA_PYTHON for libzmq's")
+	}
+	options := map[string]any{"HEARTBEAT_IVL": 300, "HEARTBEAT_TIMEOUT": 2000, "HEARTBEAT_TTL": 2000}
+	for kind, port := range map[string]int{
+		"DEALER": s.kernel.Connection().ShellPort, "SUB": s.kernel.Connection().IOPubPort, "REQ": s.kernel.Connection().HBPort,
+	} {
+		network, address := s.kernel.Connection().Address(port)
+		conn, err := lender.open(network, socketOptions{Type: kind, Address: address, Options: options})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kind != "DEALER" {
+			defer conn.Close()
+		} else { // it is still the same connection afterwards
+			r := s.speak(t, conn, s.kernel.Connection().Key)
+			ask := func() {
+				frames, id := r.message(t, "kernel_info_request", struct{}{})
+				r.send(t, frames)
+				want(t, "reply", r.reply(t).ParentID(), id)
+				s.until(t, id, "idle")
+			}
+			ask()
+			defer ask()
+		}
+	}
+	s.seen.take()
+	time.Sleep(3 * time.Second) // ten heartbeats
+	if ms := s.seen.take(); len(ms) > 0 {
+		t.Errorf("%s was published for nothing", kinds(ms))
+	}
+	s.alive(t)
+}
+
+// comesAgain: a client that has lost its connection gets the replies under the identity that it had, on the new one.
+func comesAgain(t *testing.T, s *subject) {
+	for range 10 {
+		r := s.dial(t, s.kernel.Connection().ShellPort, "the same")
+		frames, id := r.message(t, "kernel_info_request", struct{}{})
+		r.send(t, frames)
+		want(t, "reply", r.reply(t).ParentID(), id)
+		_ = r.Close()
+	}
+}
+
+// manyClients: thirty come at once, and each is served.
+func manyClients(t *testing.T, s *subject) {
+	var all sync.WaitGroup
+	for range 30 {
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			c, err := s.kernel.Connect(ctx, client.Options{Sockets: s.sockets})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			var seen recorder
+			r, err := c.Execute(ctx, s.Hello, seen.add)
+			if err != nil || r.Status != "ok" || printed(seen.take(), "stdout") != "hello\n" {
+				t.Errorf("got %s, %v", r.Status, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// manyRequests: two thousand wait, and none is lost.
+func manyRequests(t *testing.T, s *subject) {
+	const requests = 2000
+	r := s.dial(t, s.kernel.Connection().ShellPort, "")
+	ids := make([]string, requests)
+	for i := range ids {
+		var frames [][]byte
+		frames, ids[i] = r.message(t, "kernel_info_request", struct{}{})
+		r.send(t, frames)
+	}
+	for i := range ids {
+		if got := r.reply(t).ParentID(); got != ids[i] {
+			t.Fatalf("reply %d is to %s, want %s", i, got, ids[i])
+		}
+	}
+	s.until(t, ids[requests-1], "idle")
+}
