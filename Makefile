@@ -24,6 +24,7 @@ export JUPYTER_CONFIG_DIR := $(CURDIR)/$(JUPYTER)/config
 export JUPYTER_RUNTIME_DIR := $(CURDIR)/$(JUPYTER)/runtime
 export JUPYTER_PATH := $(CURDIR)/$(JUPYTER)/share/jupyter$(if $(JUPYTER_PATH),:$(JUPYTER_PATH))
 export IPYTHONDIR := $(CURDIR)/$(JUPYTER)/ipython
+export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 

@@ -2,9 +2,9 @@ package kernel
 
 import (
 	"encoding/json"
-	"regexp"
-	"strings"
+	"slices"
 	"sync"
+	"time"
 )
 
 // Bounds of what is remembered; the oldest goes first.
@@ -15,29 +15,44 @@ const (
 
 // entry is one cell that ran.
 type entry struct {
-	session, line int
+	session, line int // of this session while it has no number: 0
 	cell          int64
 	input         string
 	output        any // the text of its value; nil without one
 }
 
-// history remembers the cells of this session. It lives as long as the kernel.
+// history remembers the cells of this session, and reads those of others from the archive.
 type history struct {
-	session int // this session's number, from 1
+	archive *archive // nil where nothing is kept
 
 	mu      sync.Mutex
 	entries []entry
 	bytes   int
 }
 
+func newHistory(a *archive) *history { return &history{archive: a} }
+
+// historyPatience is how long an answer waits for the disk.
+const historyPatience = time.Second
+
+// close writes what is left.
+func (h *history) close() {
+	if h.archive != nil {
+		h.archive.close()
+	}
+}
+
 func (h *history) add(line int, cell int64, input string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.entries = append(h.entries, entry{session: h.session, line: line, cell: cell, input: input})
+	h.entries = append(h.entries, entry{line: line, cell: cell, input: input})
 	h.bytes += len(input)
 	for len(h.entries) > historyEntries || h.bytes > historyBytes {
 		h.bytes -= len(h.entries[0].input)
 		h.entries = h.entries[1:]
+	}
+	if h.archive != nil {
+		h.archive.write(record{Line: line, Input: &input})
 	}
 }
 
@@ -56,19 +71,45 @@ func (h *history) setOutput(cell int64, data json.RawMessage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := len(h.entries) - 1; i >= 0; i-- {
-		if h.entries[i].cell == cell {
-			h.entries[i].output = *bundle.Text
+		if e := &h.entries[i]; e.cell == cell {
+			e.output = *bundle.Text
+			if h.archive != nil {
+				h.archive.write(record{Line: e.line, Output: bundle.Text})
+			}
 			return
 		}
 	}
 }
 
-// tail returns the last n entries; n <= 0 means all.
-func (h *history) tail(n int) []entry {
+// own returns this session's number and its entries, which have it. A kernel without an archive is in session 1.
+func (h *history) own() (session int, entries []entry) {
+	session = 1
+	if h.archive != nil {
+		session = h.archive.session(historyPatience)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return lastOf(append([]entry(nil), h.entries...), n)
+	entries = slices.Clone(h.entries)
+	for i := range entries {
+		entries[i].session = session
+	}
+	return session, entries
 }
+
+// all returns the entries of all sessions in the order of their numbers, as many as the bounds allow.
+func (h *history) all() []entry {
+	session, own := h.own()
+	if h.archive == nil {
+		return own
+	}
+	all := h.archive.others(session, historyPatience)
+	at, _ := slices.BinarySearchFunc(all, session, func(e entry, session int) int { return e.session - session })
+	all = slices.Insert(all, at, own...)
+	return lastOf(all, historyEntries)
+}
+
+// tail returns the last n entries; n <= 0 means all.
+func (h *history) tail(n int) []entry { return lastOf(h.all(), n) }
 
 func lastOf(es []entry, n int) []entry {
 	if n > 0 && n < len(es) {
@@ -80,11 +121,15 @@ func lastOf(es []entry, n int) []entry {
 // lines returns the entries of a session with start <= line < stop; session 0 is this one, -1 the one before; stop <= 0
 // means no end, and a negative start counts from the end.
 func (h *history) lines(session, start, stop int) []entry {
+	current, all := h.own()
 	if session <= 0 {
-		session += h.session
+		session += current
+	}
+	if session != current {
+		all = h.all()
 	}
 	var found []entry
-	for _, e := range h.tail(0) {
+	for _, e := range all {
 		if e.session == session {
 			found = append(found, e)
 		}
@@ -92,13 +137,7 @@ func (h *history) lines(session, start, stop int) []entry {
 	if start < 0 {
 		return lastOf(found, -start)
 	}
-	in := found[:0]
-	for _, e := range found {
-		if e.line >= start && (stop <= 0 || e.line < stop) {
-			in = append(in, e)
-		}
-	}
-	return in
+	return slices.DeleteFunc(found, func(e entry) bool { return e.line < start || stop > 0 && e.line >= stop })
 }
 
 // search returns the last n entries whose whole input matches the glob; with unique only the latest of equal inputs.
@@ -106,7 +145,7 @@ func (h *history) search(glob string, n int, unique bool) []entry {
 	pattern := globPattern(glob)
 	var found []entry
 	latest := map[string]int{} // input → its place among all
-	all := h.tail(0)
+	all := h.all()
 	for i, e := range all {
 		latest[e.input] = i
 	}
@@ -116,80 +155,4 @@ func (h *history) search(glob string, n int, unique bool) []entry {
 		}
 	}
 	return lastOf(found, n)
-}
-
-// globPattern turns a glob (* any text, ? any character, [ab] [a-z] [^a] one of a set) into a regular expression for the
-// whole text. A set that is none is taken literally.
-func globPattern(glob string) *regexp.Regexp {
-	var b strings.Builder
-	b.WriteString(`(?s)\A`)
-	for rest := glob; rest != ""; {
-		switch set := globSet.FindString(rest); {
-		case set != "":
-			b.WriteString(strings.ReplaceAll(set, `\`, `\\`))
-			rest = rest[len(set):]
-			continue
-		case rest[0] == '*':
-			b.WriteString(`.*`)
-		case rest[0] == '?':
-			b.WriteString(`.`)
-		default:
-			b.WriteString(regexp.QuoteMeta(rest[:1]))
-		}
-		rest = rest[1:]
-	}
-	b.WriteString(`\z`)
-	p, err := regexp.Compile(b.String())
-	if err != nil {
-		return regexp.MustCompile(`\A` + regexp.QuoteMeta(glob) + `\z`)
-	}
-	return p
-}
-
-var globSet = regexp.MustCompile(`^\[\^?[^\[\]]+\]`)
-
-type historyRequest struct {
-	Output  bool   `json:"output"`
-	Access  string `json:"hist_access_type"`
-	Session int    `json:"session"`
-	Start   int    `json:"start"`
-	Stop    *int   `json:"stop"`
-	N       int    `json:"n"`
-	Pattern string `json:"pattern"`
-	Unique  bool   `json:"unique"`
-}
-
-type historyReply struct {
-	Status  string  `json:"status"`
-	History [][]any `json:"history"` // session, line, input; or session, line, [input, output]
-}
-
-// historyReply answers tail, range and search; an access type that is none of them finds nothing.
-func (k *Kernel) historyReply(r *request) any {
-	q := historyRequest{Pattern: "*"}
-	if err := r.decode(&q); err != nil {
-		return failed("bad request", err)
-	}
-	var found []entry
-	switch q.Access {
-	case "tail":
-		found = k.history.tail(q.N)
-	case "range":
-		stop := 0
-		if q.Stop != nil {
-			stop = *q.Stop
-		}
-		found = k.history.lines(q.Session, q.Start, stop)
-	case "search":
-		found = k.history.search(q.Pattern, q.N, q.Unique)
-	}
-	reply := historyReply{"ok", make([][]any, 0, len(found))}
-	for _, e := range found {
-		if q.Output {
-			reply.History = append(reply.History, []any{e.session, e.line, []any{e.input, e.output}})
-		} else {
-			reply.History = append(reply.History, []any{e.session, e.line, e.input})
-		}
-	}
-	return reply
 }

@@ -54,6 +54,7 @@ type Config struct {
 	Connection wire.Connection
 	Engine     Engine
 	Version    string       // of the implementation
+	History    string       // folder in which the history of all sessions is kept; empty keeps it nowhere
 	Logger     *slog.Logger // nil is silent
 }
 
@@ -96,10 +97,14 @@ func New(c Config) (*Kernel, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	var kept *archive
+	if c.History != "" {
+		kept = newArchive(c.History, c.Logger)
+	}
 	quit := make(chan struct{})
 	return &Kernel{
 		connection: c.Connection, engine: c.Engine, version: c.Version, log: c.Logger, session: session,
-		shells: newShells(), cells: newCellMemory(), comms: newComms(), history: &history{session: 1},
+		shells: newShells(), cells: newCellMemory(), comms: newComms(), history: newHistory(kept),
 		quit: quit, stop: sync.OnceFunc(func() { close(quit) }),
 	}, nil
 }
@@ -136,6 +141,7 @@ func (k *Kernel) Run(ctx context.Context, c Channels) error {
 		k.shells.workers.Wait()
 		k.pending.Wait()
 	})
+	k.history.close()
 	return nil
 }
 

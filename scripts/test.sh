@@ -8,6 +8,7 @@ python=${1:?which Python}
 logs=out/test
 failed=()
 took=
+export CANCHA_HISTORY=off # the cells of tests are nobody's history
 rm -rf "$logs"
 mkdir -p "$logs"
 

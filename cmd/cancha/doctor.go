@@ -251,7 +251,9 @@ func addInKernel(ctx context.Context, log *strings.Builder) (took string, err er
 		return "", err
 	}
 	begin := time.Now()
-	k, err := client.Start(client.Config{Argv: []string{program, "kernel", "{connection_file}"}, Stderr: log})
+	k, err := client.Start(client.Config{
+		Argv: []string{program, "kernel", "{connection_file}"}, Stderr: log, Env: []string{historyVariable + "=" + historyOff},
+	})
 	if err != nil {
 		return "", err
 	}

@@ -26,6 +26,7 @@ func execute(ctx context.Context, n *notebook.Notebook, path string, out io.Writ
 	}
 	k, err := client.Start(client.Config{
 		Argv: []string{program, "kernel", "{connection_file}"}, Dir: filepath.Dir(path), Stderr: os.Stderr, Transport: "ipc",
+		Env: []string{historyVariable + "=" + historyOff}, // nobody has typed these cells
 	})
 	if err != nil {
 		return err

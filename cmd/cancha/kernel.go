@@ -64,7 +64,7 @@ func serveKernel(ctx context.Context, conn wire.Connection, log *slog.Logger) er
 	})
 	defer choice.close()
 	defer e.Close()
-	k, err = kernel.New(kernel.Config{Connection: conn, Engine: e, Version: version, Logger: log})
+	k, err = kernel.New(kernel.Config{Connection: conn, Engine: e, Version: version, History: historyFolder(), Logger: log})
 	if err != nil {
 		return err
 	}

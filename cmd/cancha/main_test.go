@@ -11,8 +11,10 @@ import (
 const asCommand = "CANCHA_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
-	if err := os.Setenv(engineVariable, "interp"); err != nil { // building engines is for the tests of that
-		panic(err)
+	for name, value := range map[string]string{engineVariable: "interp", historyVariable: historyOff} { // building engines is for the tests of that
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
 	}
 	if os.Getenv(asCommand) != "" {
 		main()

@@ -120,10 +120,11 @@ func (n notebook) describe(ctx context.Context) (string, error) {
 
 // environment keeps a kernel that only interprets from preparing an engine that compiles.
 func (n notebook) environment() []string {
+	env := []string{"CANCHA_HISTORY=off"}
 	if n.mode == "interp" {
-		return []string{"CANCHA_ENGINE=interp"}
+		env = append(env, "CANCHA_ENGINE=interp")
 	}
-	return nil
+	return env
 }
 
 // output gathers the streams of cells.

@@ -22,12 +22,23 @@ const serveVariable = "KERNELTEST_SERVE"
 func TestMain(m *testing.M) {
 	path := os.Getenv(serveVariable)
 	if path == "" {
+		if err := os.Setenv(historyVariable, "off"); err != nil { // the cells of tests are nobody's history
+			panic(err)
+		}
 		os.Exit(m.Run())
 	}
 	if err := serve(os.Args[len(os.Args)-1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// historyFolder is what cmd makes of the variable, but for its default.
+func historyFolder() string {
+	if folder := os.Getenv(historyVariable); folder != "off" {
+		return folder
+	}
+	return ""
 }
 
 // serve is a kernel process as cmd makes one, on the engine that behaves.
@@ -39,7 +50,7 @@ func serve(path string) error {
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	engine := &Engine{}
-	k, err := kernel.New(kernel.Config{Connection: connection, Engine: engine, Version: "0.0", Logger: log})
+	k, err := kernel.New(kernel.Config{Connection: connection, Engine: engine, Version: "0.0", History: historyFolder(), Logger: log})
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,7 @@ func lifeCases() []lifeCase {
 		{"52 shutdown while a cell runs", func(t *testing.T, x Target) { shutdown(t, x, x.Samples.Endless, true) }},
 		{"shutdown on shell", shutdownOnShell},
 		{"SIGTERM", terminated},
+		{"57 history across restarts", historyAcrossRestarts},
 		{"a stalled subscriber", stalled},
 		{"cells that end their process", deadly},
 		{"a panic in a goroutine", panics},
