@@ -15,6 +15,7 @@ type executeRequest struct {
 	StoreHistory    bool              `json:"store_history"`
 	UserExpressions map[string]string `json:"user_expressions"`
 	StopOnError     bool              `json:"stop_on_error"`
+	AllowStdin      bool              `json:"allow_stdin"` // absent is no: such a front end may know nothing of questions
 }
 
 type executeReply struct {
@@ -65,9 +66,11 @@ func (k *Kernel) execute(ctx context.Context, r *request) any {
 	if stored {
 		k.history.add(count, id, q.Code)
 	}
+	k.inputs.begin(id, r, q.AllowStdin)
 	result := k.engine.Execute(ctx, cell.Request{
 		Cell: id, Count: count, Code: q.Code, Silent: q.Silent, Message: r.Header.ID, UserExpressions: q.UserExpressions, Subshell: r.shell.id != "",
 	})
+	k.inputs.end(id)
 	k.endCell(r, id, &result)
 	if result.Status == cell.Failed && q.StopOnError && !q.Silent { // a front end's own silent question is nobody's cell
 		r.shell.queue.abort()

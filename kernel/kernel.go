@@ -27,6 +27,8 @@ type Engine interface {
 	// Comm hands a frame of a comm to the engine and returns when its handler there has ended. It fails at once where no
 	// engine serves, which then has no comm either.
 	Comm(ctx context.Context, f cellio.Frame) (cell.Result, error)
+	// AnswerInput hands on what the person has answered to the KindInput frame of that seq.
+	AnswerInput(seq uint64, r cellio.InputReply)
 	Interrupt()       // stops the cells that run, on all shells, and the handlers of comms; returns at once
 	Info() cell.Ready // of the engine that serves now; may be the zero value before it is ready
 	Close() error     // ends the engine process and its children, at most 1 s
@@ -77,6 +79,7 @@ type Kernel struct {
 	shells   *shells
 	cells    *cellMemory
 	comms    *comms
+	inputs   *inputs
 	history  *history
 	refused  atomic.Uint64  // messages that were none, for the log
 	count    atomic.Int64   // execution_count
@@ -104,7 +107,7 @@ func New(c Config) (*Kernel, error) {
 	quit := make(chan struct{})
 	return &Kernel{
 		connection: c.Connection, engine: c.Engine, version: c.Version, log: c.Logger, session: session,
-		shells: newShells(), cells: newCellMemory(), comms: newComms(), history: newHistory(kept),
+		shells: newShells(), cells: newCellMemory(), comms: newComms(), inputs: newInputs(), history: newHistory(kept),
 		quit: quit, stop: sync.OnceFunc(func() { close(quit) }),
 	}, nil
 }
@@ -122,7 +125,7 @@ func (k *Kernel) Run(ctx context.Context, c Channels) error {
 	var all sync.WaitGroup
 	all.Go(func() { k.receive(ctx, c.Shell, "shell", k.route) })
 	all.Go(func() { k.receive(ctx, c.Control, "control", func(r *request) { k.serve(ctx, r) }) })
-	all.Go(func() { k.receive(ctx, c.Stdin, "stdin", k.ignoreInput) })
+	all.Go(func() { k.receive(ctx, c.Stdin, "stdin", k.inputReply) })
 	all.Go(func() { k.work(ctx, k.shells.main) })
 
 	select {
@@ -186,8 +189,11 @@ func (k *Kernel) refuse(channel string, err error) {
 }
 
 // Interrupt stops the cells that run, on all shells, if any do. Clients ask for it by interrupt_request; a signal handler may
-// call it too.
-func (k *Kernel) Interrupt() { k.engine.Interrupt() }
+// call it too. What they have asked the person is taken back.
+func (k *Kernel) Interrupt() {
+	k.inputs.withdraw()
+	k.engine.Interrupt()
+}
 
 // Welcome returns the message that answers a subscription to topic on iopub: give it to the publisher's constructor. Its
 // parent is empty, because nobody asked.

@@ -43,6 +43,8 @@ func (k *Kernel) output(c cellInfo, f cellio.Frame) error {
 		k.showError(c, f.Cell, &e)
 	case cellio.KindDisplay, cellio.KindResult:
 		return k.display(c, f)
+	case cellio.KindInput:
+		return k.input(f)
 	case cellio.KindCommOpen, cellio.KindCommMsg, cellio.KindCommClose:
 		return k.commOutput(c, f)
 	}

@@ -128,11 +128,6 @@ func (k *Kernel) unknown(r *request) any {
 	return nil
 }
 
-// ignoreInput drops answers to questions that the kernel has not asked.
-func (k *Kernel) ignoreInput(r *request) {
-	k.log.Warn("message ignored", "channel", r.channel, "type", r.Header.Type)
-}
-
 // reply sends the answer to the client that asked, on the channel where it asked.
 func (k *Kernel) reply(r *request, content any) {
 	m, err := k.session.New(strings.TrimSuffix(r.Header.Type, "_request")+"_reply", r.RawHeader, content)

@@ -19,6 +19,7 @@ import (
 	"cancha/kernel/engine"
 	"cancha/kernel/eval"
 	"cancha/kernel/eval/native"
+	"cancha/kernel/eval/stdin"
 	"cancha/kernel/workspace"
 	"cancha/runtime/chart"
 	"cancha/runtime/display"
@@ -58,7 +59,13 @@ func runEngine(_ context.Context, args []string) error {
 	if err := limitMemory(outlet); err != nil {
 		return err
 	}
-	program, err := newProgram(outlet, tools, *folder, *reason)
+	asker := cellio.NewAsker(outlet.Send)
+	cellio.AttachAsker(asker)
+	input, err := stdin.Take()
+	if err != nil {
+		return err
+	}
+	program, err := newProgram(eval.Config{Outlet: outlet, Asker: asker, Stdin: input}, tools, *folder, *reason)
 	if err != nil {
 		return err
 	}
@@ -110,9 +117,9 @@ func endWithKernel(kernel int) {
 	}
 }
 
-// newProgram returns the cell engine with what cells may import, how values are shown, and what cells are compiled with, or
+// newProgram adds to the cell engine's configuration what cells may import, how values are shown, and what cells are compiled with, or
 // why they are not.
-func newProgram(outlet *cellio.Outlet, tools *native.Toolchain, folder, reason string) (*eval.Program, error) {
+func newProgram(c eval.Config, tools *native.Toolchain, folder, reason string) (*eval.Program, error) {
 	var added eval.Modules
 	if tools != nil {
 		added = &modules{store: newStore(), folder: folder, tools: *tools, added: wantedModules()}
@@ -121,14 +128,8 @@ func newProgram(outlet *cellio.Outlet, tools *native.Toolchain, folder, reason s
 	for _, p := range symbols.Packages() {
 		packages = append(packages, eval.Package{Path: p.Path, Name: p.Name, Standard: p.Standard})
 	}
-	return eval.New(eval.Config{
-		Symbols:  symbols.Table(),
-		Packages: packages,
-		Export:   symbols.Export,
-		Docs:     symbols.Docs,
-		Outlet:   outlet,
-		Native:   tools, NativeReason: reason, Modules: added,
-		Render: display.Of,
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-	})
+	c.Symbols, c.Packages, c.Export, c.Docs = symbols.Table(), packages, symbols.Export, symbols.Docs
+	c.Native, c.NativeReason, c.Modules = tools, reason, added
+	c.Render, c.Logger = display.Of, slog.New(slog.NewTextHandler(os.Stderr, nil))
+	return eval.New(c)
 }

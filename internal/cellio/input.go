@@ -13,8 +13,8 @@ import (
 // ErrNoInput reports that nobody can be asked: the front end does not allow questions, or the cell has ended.
 var ErrNoInput = errors.New("nobody can be asked for input")
 
-// ErrEnded is the ErrNoInput of a goroutine that asks after its cell's end.
-var ErrEnded = fmt.Errorf("%w: the cell has ended", ErrNoInput)
+// ErrEnded is the ErrNoInput of a goroutine that asks after its cell's end, or of a comm's handler.
+var ErrEnded = fmt.Errorf("%w: its cell does not run", ErrNoInput)
 
 // Asker asks the person at the front end, for the cells of one engine. One question is asked at a time, others wait for their
 // turn. Its methods may be called from any goroutine.

@@ -171,6 +171,24 @@ func (e *Engine) Comm(ctx context.Context, f cellio.Frame) (cell.Result, error) 
 	return result, err
 }
 
+// AnswerInput hands the reply to a question of a cell (a frame of KindInput with that seq) to the engine. An engine that is
+// gone waits for nothing.
+func (e *Engine) AnswerInput(seq uint64, reply cellio.InputReply) {
+	e.mu.Lock()
+	p := e.current
+	e.mu.Unlock()
+	if p == nil || p.gone() {
+		return
+	}
+	body, err := json.Marshal(reply)
+	if err == nil {
+		err = p.conn.Send(cellio.Frame{Kind: cellio.KindInputReply, Seq: seq, Body: body})
+	}
+	if err != nil {
+		e.config.Logger.Warn("answer to a cell", "error", err)
+	}
+}
+
 // Interrupt asks the engine to stop the cells that run or wait for their turn, and returns at once. Without any nothing happens.
 func (e *Engine) Interrupt() {
 	if !e.preparation.over() {

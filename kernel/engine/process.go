@@ -151,7 +151,7 @@ func (p *process) frame(f cellio.Frame) {
 	switch f.Kind {
 	case cellio.KindReady:
 		p.becomeReady(f.Body)
-	case cellio.KindStream, cellio.KindDisplay, cellio.KindResult, cellio.KindClear,
+	case cellio.KindStream, cellio.KindDisplay, cellio.KindResult, cellio.KindClear, cellio.KindInput,
 		cellio.KindCommOpen, cellio.KindCommMsg, cellio.KindCommClose:
 		p.sink(f)
 	case cellio.KindDone:

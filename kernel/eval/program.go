@@ -50,6 +50,9 @@ type Config struct {
 	Docs func(path string) map[string]string
 	// Outlet takes the results of cells.
 	Outlet *cellio.Outlet
+	// Asker asks the person for cells; nil lets none ask. Stdin has reads of os.Stdin ask by it; nil leaves os.Stdin alone.
+	Asker *cellio.Asker
+	Stdin Stdin
 	// Render returns how the value of a cell's last expression is shown. Default: as fmt prints it.
 	Render func(v any) cellio.Display
 	// Logger is told of faults of the engine itself; nil is silent.
@@ -99,6 +102,8 @@ type Program struct {
 	modules   Modules
 	archives  atomic.Pointer[map[string]string] // see Added
 	outlet    *cellio.Outlet
+	asker     *cellio.Asker
+	stdin     Stdin
 	render    func(v any) cellio.Display
 	log       *slog.Logger
 	grace     time.Duration
@@ -119,7 +124,7 @@ type Program struct {
 // New returns a program without cells. The process's standard logger, and with it slog's default, writes to the running
 // cell's error output from now on.
 func New(c Config) (*Program, error) {
-	p := &Program{modules: c.Modules, outlet: c.Outlet, render: c.Render, log: c.Logger, grace: cmp.Or(c.Grace, grace), slowAfter: cmp.Or(c.Slow, slowAfter)}
+	p := &Program{modules: c.Modules, outlet: c.Outlet, asker: c.Asker, stdin: c.Stdin, render: c.Render, log: c.Logger, grace: cmp.Or(c.Grace, grace), slowAfter: cmp.Or(c.Slow, slowAfter)}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}

@@ -15,6 +15,7 @@ type Evaluator interface {
 	Run(cell.Request) cell.Result
 	// Handle runs beside the cell, and beside itself for different comms.
 	Handle(cellio.Frame) cell.Result
+	AnswerInput(seq uint64, reply cellio.InputReply)
 	Interrupt()
 	Complete(cell.Question) cell.Completion
 	Inspect(cell.Question) cell.Inspection
@@ -65,6 +66,12 @@ func (s *server) take(f cellio.Frame) error {
 	switch f.Kind {
 	case cellio.KindInterrupt:
 		s.eval.Interrupt()
+	case cellio.KindInputReply:
+		var reply cellio.InputReply
+		if err := json.Unmarshal(f.Body, &reply); err != nil {
+			return fmt.Errorf("read answer: %w", err)
+		}
+		s.eval.AnswerInput(f.Seq, reply)
 	case cellio.KindExecute:
 		var r cell.Request
 		if err := json.Unmarshal(f.Body, &r); err != nil {

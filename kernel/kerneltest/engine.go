@@ -26,6 +26,7 @@ import (
 //	keep T      kept         remember T, print what was remembered
 //	late T      page T       print T after the cell has ended; to the pager
 //	crash                    panic in the engine's caller
+//	ask T       password T   print what the person answers, or why not
 //	target T    open T ID    of comms: see Comm
 //
 // Cells run beside each other. Sink takes their frames. The zero value with a Sink is ready.
@@ -38,6 +39,7 @@ type Engine struct {
 	kept   string
 
 	targets map[string]bool // of comms
+	asker   *cellio.Asker   // see asks
 
 	after sync.WaitGroup // output that comes after its cell's end
 }
@@ -114,6 +116,8 @@ func (r *run) do(word, text string) (result cell.Result, ended bool) {
 		return fail("failure", text), true
 	case "crash":
 		panic(text)
+	case "ask", "password":
+		r.ask(word, text)
 	case "sleep", "loop":
 		return r.wait(word, text)
 	case "lines":
@@ -212,7 +216,7 @@ func fail(name, value string) cell.Result {
 
 // words are what Complete and Inspect know.
 func words() []string {
-	return strings.Fields("print part eprint value display show update clear fail fault sleep loop rich json lines large keep kept late page crash")
+	return strings.Fields("print part eprint value display show update clear fail fault sleep loop rich json lines large keep kept late page crash ask password")
 }
 
 // Complete completes the word before the cursor.

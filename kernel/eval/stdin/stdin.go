@@ -34,7 +34,7 @@ type Input struct {
 	mu     sync.Mutex
 	ours   os.FileInfo // the pipe behind the descriptor
 	writer *os.File    // its other end; nil while there is none
-	cells  []*Cell     // open, the latest last
+	cells  []*cell     // open, the latest last
 }
 
 // Take makes the process's standard input one that is asked for. It is called once in a process.
@@ -91,8 +91,8 @@ func (in *Input) end() {
 	}
 }
 
-// Cell is the time in which reads ask.
-type Cell struct {
+// cell is the time in which reads ask.
+type cell struct {
 	in     *Input
 	ask    func() (string, error)
 	failed func(error)
@@ -102,11 +102,12 @@ type Cell struct {
 	writing bool // a line to the pipe; guarded by Input.mu
 }
 
-// Open lets reads of the standard input ask, until Close: ask returns a line without its end. Where it fails the read ends
-// with EOF, and later ones ask again; failed is told of errors other than [io.EOF], before the read
-// ends. Both are called on a goroutine of the cell, one at a time; failed must not call the Input. Of several open cells the latest is asked.
-func (in *Input) Open(ask func() (string, error), failed func(error)) *Cell {
-	c := &Cell{in: in, ask: ask, failed: failed, over: make(chan struct{}), ended: make(chan struct{})}
+// Open lets reads of the standard input ask, until closed is called: ask returns a line without its end. Where it fails the
+// read ends with EOF, and later ones ask again; failed is told of errors other than [io.EOF], before the read ends. Both are
+// called on a goroutine of the cell, one at a time; failed must not call the Input. Of several open cells the latest is asked.
+// closed ends reads that wait, with EOF, and drops what is unread; its caller ends what ask waits for.
+func (in *Input) Open(ask func() (string, error), failed func(error)) (closed func()) {
+	c := &cell{in: in, ask: ask, failed: failed, over: make(chan struct{}), ended: make(chan struct{})}
 	in.mu.Lock()
 	in.cells = append(in.cells, c)
 	if len(in.cells) == 1 {
@@ -114,24 +115,23 @@ func (in *Input) Open(ask func() (string, error), failed func(error)) *Cell {
 	}
 	in.mu.Unlock()
 	go c.watch()
-	return c
+	return c.close
 }
 
 // latest is the cell that is asked, nil without one.
-func (in *Input) latest() *Cell {
+func (in *Input) latest() *cell {
 	if len(in.cells) == 0 {
 		return nil
 	}
 	return in.cells[len(in.cells)-1]
 }
 
-// Close ends the cell: reads that wait end with EOF, what is unread is gone. The caller ends what ask waits for.
-func (c *Cell) Close() {
+func (c *cell) close() {
 	close(c.over)
 	in := c.in
 	in.mu.Lock()
 	latest := c == in.latest()
-	in.cells = slices.DeleteFunc(in.cells, func(o *Cell) bool { return o == c })
+	in.cells = slices.DeleteFunc(in.cells, func(o *cell) bool { return o == c })
 	switch {
 	case len(in.cells) == 0:
 		in.end()
@@ -143,7 +143,7 @@ func (c *Cell) Close() {
 }
 
 // watch answers reads until the cell is over.
-func (c *Cell) watch() {
+func (c *cell) watch() {
 	defer close(c.ended)
 	pause := firstLook
 	timer := time.NewTimer(pause)
@@ -164,7 +164,7 @@ func (c *Cell) watch() {
 }
 
 // look adds to what earlier looks have seen of a read that waits for this cell's lines.
-func (c *Cell) look(seen int) int {
+func (c *cell) look(seen int) int {
 	c.in.mu.Lock()
 	mine := c.in.writer != nil && c == c.in.latest()
 	c.in.mu.Unlock()
@@ -179,7 +179,7 @@ func (c *Cell) look(seen int) int {
 }
 
 // answer asks for a line and gives it to who reads.
-func (c *Cell) answer() {
+func (c *cell) answer() {
 	line, err := c.ask()
 	in := c.in
 	in.mu.Lock()

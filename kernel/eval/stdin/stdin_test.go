@@ -24,7 +24,7 @@ func open(t *testing.T, answers ...string) (closeCell func(), failed <-chan erro
 		t.Fatal(err)
 	}
 	over, fails := make(chan struct{}), make(chan error, 10)
-	c := in.Open(func() (string, error) {
+	closed := in.Open(func() (string, error) {
 		if len(answers) == 0 {
 			<-over
 			return "", io.ErrClosedPipe
@@ -39,7 +39,7 @@ func open(t *testing.T, answers ...string) (closeCell func(), failed <-chan erro
 		}
 		return a, nil
 	}, func(err error) { fails <- err })
-	closeCell = sync.OnceFunc(func() { close(over); c.Close() })
+	closeCell = sync.OnceFunc(func() { close(over); closed() })
 	t.Cleanup(closeCell)
 	return closeCell, fails
 }
@@ -153,13 +153,13 @@ func TestBetweenCells(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked, over := make(chan struct{}), make(chan struct{})
-	c := in.Open(func() (string, error) { close(asked); <-over; return "late", nil }, func(error) {})
+	closed := in.Open(func() (string, error) { close(asked); <-over; return "late", nil }, func(error) {})
 	read := make(chan error, 1)
 	go func() { _, err := os.Stdin.Read(make([]byte, 1)); read <- err }()
 	<-asked
 	began := time.Now()
 	close(over)
-	c.Close()
+	closed()
 	within(t, func() {
 		if err := <-read; err != io.EOF && err != nil { // nil: it got the line in time
 			t.Errorf("the read that waited: got %v, want EOF", err)
@@ -227,14 +227,14 @@ func TestLock(t *testing.T) {
 		t.Error("nobody reads, and the lock is taken")
 	}
 	answered := make(chan struct{})
-	c := in.Open(func() (string, error) {
+	closed := in.Open(func() (string, error) {
 		if !in.reader.taken() {
 			t.Error("somebody reads, and the lock is not taken")
 		}
 		close(answered)
 		return "", nil
 	}, func(error) {})
-	defer c.Close()
+	defer closed()
 	within(t, func() { _, _ = os.Stdin.Read(make([]byte, 1)) })
 	<-answered
 }
@@ -245,7 +245,7 @@ func BenchmarkCell(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		in.Open(nil, nil).Close()
+		in.Open(nil, nil)()
 	}
 }
 
