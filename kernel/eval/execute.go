@@ -36,16 +36,12 @@ func (p *Program) execute(t text, f func()) *cell.Error {
 	run.Message = p.message
 	p.current.Store(run)
 	defer p.current.Store(nil)
-	defer p.listen(run)()
 	over := make(chan struct{})
 	defer close(over)
 	go p.watchInterpreted(t.serial, over)
 	o, left := p.supervise(run, p.machine.Do, f)
 	if left {
 		return p.leftBehind(t)
-	}
-	if err := p.unanswered(run, o); err != nil {
-		return err
 	}
 	return p.fault("the cell", o)
 }
@@ -72,14 +68,36 @@ func (p *Program) supervise(run *cellio.Run, do runner, f func()) (o outcome, le
 		return o, false
 	case <-run.Context().Done():
 	}
-	late := time.NewTimer(p.grace)
+	return p.await(done)
+}
+
+// A cell that waits in a library for what no interrupt reaches, such as an answer from the network, is left behind sooner than one
+// that computes there: it has to be found waiting waitingLooks times, waitingInterval apart.
+const (
+	waitingLooks    = 10
+	waitingInterval = 120 * time.Millisecond
+)
+
+// await waits for an interrupted function as long as it may take to stop; left is true where it has not.
+func (p *Program) await(done <-chan outcome) (o outcome, left bool) {
+	late, look := time.NewTimer(p.grace), time.NewTicker(waitingInterval)
 	defer late.Stop()
-	select {
-	case o = <-done: // without a panic if it ended before it noticed
-		return o, false
-	case <-late.C:
-		return outcome{}, true
+	defer look.Stop()
+	for waiting := 0; waiting < waitingLooks; {
+		select {
+		case o = <-done: // without a panic if it ended before it noticed
+			return o, false
+		case <-late.C:
+			return outcome{}, true
+		case <-look.C:
+		}
+		if p.machine.Waiting() {
+			waiting++
+		} else {
+			waiting = 0
+		}
 	}
+	return outcome{}, true
 }
 
 // runner is Do or DoBeside of the machine.
@@ -111,9 +129,6 @@ func (p *Program) Interrupt() {
 func (p *Program) stop(run *cellio.Run) {
 	if !run.Interrupt() {
 		p.machine.Interrupt(run)
-	}
-	if p.asker != nil {
-		p.asker.Interrupt(run)
 	}
 }
 

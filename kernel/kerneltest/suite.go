@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -164,6 +165,13 @@ func (r *recorder) take() []wire.Message {
 	ms := r.messages
 	r.messages = nil
 	return ms
+}
+
+// restore puts back messages that were taken too early.
+func (r *recorder) restore(ms []wire.Message) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.messages = append(slices.Clone(ms), r.messages...)
 }
 
 // need skips a case whose sample is empty.

@@ -54,9 +54,11 @@ func (s *subject) drops(t *testing.T, r *raw, what string, frames [][]byte) {
 func (s *subject) untilAll(t *testing.T, id, last string) (ms []wire.Message) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
-		for _, m := range s.seen.take() {
+		batch := s.seen.take()
+		for i, m := range batch {
 			ms = append(ms, m)
 			if m.ParentID() == id && (client.State(m) == last || m.Header.Type == last) {
+				s.seen.restore(batch[i+1:])
 				return ms
 			}
 		}

@@ -24,6 +24,17 @@ func (m *Machine) Waits() string {
 	return ""
 }
 
+// Waiting tells whether the goroutine of the last cell waits just now, for whatever it may be, instead of computing.
+func (m *Machine) Waiting() bool {
+	state, _ := goroutine(m.cell.Load())
+	state, _, _ = strings.Cut(state, ",") // minutes follow
+	switch state {
+	case "", "running", "runnable", "preempted", "copystack", "GC assist wait", "GC assist marking":
+		return false
+	}
+	return true
+}
+
 // WaitsAt is the line of a compiled cell's statements that the running cell is at, 0 where that is not known.
 func (m *Machine) WaitsAt(cell string) (line int) {
 	at := regexp.MustCompile(`\t(?:.*/)?` + regexp.QuoteMeta(cell) + `:(\d+)(?: |$)`)
