@@ -36,12 +36,16 @@ func (p *Program) execute(t text, f func()) *cell.Error {
 	run.Message = p.message
 	p.current.Store(run)
 	defer p.current.Store(nil)
+	defer p.listen(run)()
 	over := make(chan struct{})
 	defer close(over)
 	go p.watchInterpreted(t.serial, over)
 	o, left := p.supervise(run, p.machine.Do, f)
 	if left {
 		return p.leftBehind(t)
+	}
+	if err := p.unanswered(run, o); err != nil {
+		return err
 	}
 	return p.fault("the cell", o)
 }
@@ -129,6 +133,9 @@ func (p *Program) Interrupt() {
 func (p *Program) stop(run *cellio.Run) {
 	if !run.Interrupt() {
 		p.machine.Interrupt(run)
+	}
+	if p.asker != nil {
+		p.asker.Interrupt(run)
 	}
 }
 
