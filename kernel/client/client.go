@@ -31,6 +31,8 @@ type Options struct {
 	Watch func(wire.Message)
 	// Interrupt is how to stop a running cell; nil sends an interrupt_request.
 	Interrupt func() error
+	// Answer answers what cells ask, unless their request has an answer of its own; nil allows no questions.
+	Answer Answer
 	// Sockets opens the connections; nil is this module's own sockets.
 	Sockets Sockets
 }
@@ -42,6 +44,7 @@ type Client struct {
 	info      KernelInfo
 	asking    [2]*line // by Channel
 	iopub     *line
+	stdin     *line
 	readers   sync.WaitGroup
 	published chan struct{} // closed at the first message on iopub
 	closed    atomic.Bool
@@ -65,6 +68,15 @@ type pending struct {
 	reply   chan wire.Message // one
 	idle    chan struct{}     // closed
 	quiet   sync.Once
+	answer  Answer // nil where the request allows no questions
+	over    context.Context
+	forget  context.CancelFunc // ends over
+}
+
+func newPending(publish func(wire.Message)) *pending {
+	p := &pending{publish: publish, reply: make(chan wire.Message, 1), idle: make(chan struct{})}
+	p.over, p.forget = context.WithCancel(context.Background())
+	return p
 }
 
 // retry is the pause between attempts to connect to a kernel that does not listen yet.
@@ -87,6 +99,7 @@ func Connect(ctx context.Context, conn wire.Connection, o Options) (*Client, err
 	c.readers.Go(func() { c.read(c.asking[Shell], c.replied) })
 	c.readers.Go(func() { c.read(c.asking[Control], c.replied) })
 	c.readers.Go(func() { c.read(c.iopub, c.heard) })
+	c.readers.Go(func() { c.read(c.stdin, c.asked) })
 	if err := c.ready(ctx); err != nil {
 		_ = c.Close()
 		return nil, fmt.Errorf("connect: %w", err)
@@ -104,9 +117,9 @@ func (c *Client) dial(ctx context.Context, conn wire.Connection) (err error) {
 	if err != nil {
 		return err
 	}
-	for channel, port := range map[Channel]int{Shell: conn.ShellPort, Control: conn.ControlPort} {
+	for l, port := range map[**line]int{&c.asking[Shell]: conn.ShellPort, &c.asking[Control]: conn.ControlPort, &c.stdin: conn.StdinPort} {
 		network, address := conn.Address(port)
-		c.asking[channel], err = patiently(ctx, func() (Conn, error) {
+		*l, err = patiently(ctx, func() (Conn, error) {
 			return sockets.Dealer(ctx, network, address, c.session.ID())
 		})
 		if err != nil {
@@ -135,7 +148,7 @@ func patiently(ctx context.Context, dial func() (Conn, error)) (*line, error) {
 // connection, and not every kernel sends a welcome.
 func (c *Client) ready(ctx context.Context) error {
 	for {
-		reply, err := c.request(ctx, Shell, "kernel_info_request", struct{}{}, nil, nudgeLimit)
+		reply, err := c.request(ctx, Shell, "kernel_info_request", struct{}{}, newPending(nil), nudgeLimit)
 		if err != nil && !errors.Is(err, errNoIdle) {
 			return err
 		}
@@ -243,7 +256,7 @@ func (c *Client) Close() error {
 }
 
 func (c *Client) hangUp() {
-	for _, l := range []*line{c.asking[Shell], c.asking[Control], c.iopub} {
+	for _, l := range []*line{c.asking[Shell], c.asking[Control], c.iopub, c.stdin} {
 		if l != nil {
 			_ = l.Close()
 		}

@@ -27,12 +27,12 @@ var errNoIdle = errors.New("the kernel has replied but never became idle")
 // it, in order, on the reading goroutine: it must not call the Client; nil drops it. When ctx ends it returns ctx's error;
 // the kernel still works on the request.
 func (c *Client) Request(ctx context.Context, on Channel, msgType string, content any, publish func(wire.Message)) (wire.Message, error) {
-	return c.request(ctx, on, msgType, content, publish, idleLimit)
+	return c.request(ctx, on, msgType, content, newPending(publish), idleLimit)
 }
 
 // request is Request with a limit for the time from the reply to the idle.
-func (c *Client) request(ctx context.Context, on Channel, msgType string, content any, publish func(wire.Message), limit time.Duration) (wire.Message, error) {
-	id, p, err := c.send(on, msgType, content, publish)
+func (c *Client) request(ctx context.Context, on Channel, msgType string, content any, p *pending, limit time.Duration) (wire.Message, error) {
+	id, err := c.send(on, msgType, content, p)
 	if err != nil {
 		return wire.Message{}, err
 	}
@@ -44,25 +44,27 @@ func (c *Client) request(ctx context.Context, on Channel, msgType string, conten
 	return reply, c.settle(ctx, p, limit)
 }
 
-func (c *Client) send(on Channel, msgType string, content any, publish func(wire.Message)) (string, *pending, error) {
+func (c *Client) send(on Channel, msgType string, content any, p *pending) (id string, err error) {
 	m, err := c.session.New(msgType, nil, content)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
-	p := &pending{publish: publish, reply: make(chan wire.Message, 1), idle: make(chan struct{})}
 	c.mu.Lock()
 	c.pending[m.Header.ID] = p
 	c.mu.Unlock()
 	if err := c.asking[on].Send(c.session.Encode(m)); err != nil {
 		c.forget(m.Header.ID)
-		return "", nil, fmt.Errorf("%s: %w: %w", msgType, ErrExited, err)
+		return "", fmt.Errorf("%s: %w: %w", msgType, ErrExited, err)
 	}
-	return m.Header.ID, p, nil
+	return m.Header.ID, nil
 }
 
 func (c *Client) forget(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if p := c.pending[id]; p != nil {
+		p.forget()
+	}
 	delete(c.pending, id)
 }
 
@@ -111,6 +113,7 @@ type ExecuteOptions struct {
 	NoHistory       bool // store_history false
 	GoOn            bool // stop_on_error false
 	UserExpressions map[string]string
+	Answer          Answer // answers what the cell asks, in the place of Options.Answer
 }
 
 // Reply is the end of a cell's execution.
@@ -134,10 +137,14 @@ func (c *Client) ExecuteWith(ctx context.Context, code string, o ExecuteOptions,
 	if o.UserExpressions == nil {
 		o.UserExpressions = map[string]string{}
 	}
-	m, err := c.Request(ctx, Shell, "execute_request", map[string]any{
+	p := newPending(publish)
+	if p.answer = o.Answer; p.answer == nil {
+		p.answer = c.options.Answer
+	}
+	m, err := c.request(ctx, Shell, "execute_request", map[string]any{
 		"code": code, "silent": o.Silent, "store_history": !o.NoHistory && !o.Silent, "stop_on_error": !o.GoOn,
-		"user_expressions": o.UserExpressions, "allow_stdin": false,
-	}, publish)
+		"user_expressions": o.UserExpressions, "allow_stdin": p.answer != nil,
+	}, p, idleLimit)
 	if err != nil {
 		return Reply{}, err
 	}
