@@ -47,6 +47,8 @@ import (
 //go:embed runtime/chart/*[^t].go runtime/chart/*[^s]t.go
 //go:embed runtime/display/*[^t].go runtime/display/*[^s]t.go
 //go:embed runtime/live/*[^t].go
+//go:embed runtime/live/comm/*[^t].go
+//go:embed runtime/live/widget/*[^t].go runtime/live/widget/*[^s]t.go
 //go:embed runtime/session/*[^t].go runtime/session/*[^s]t.go
 //go:embed runtime/table/*[^t].go
 //go:embed statsbomb/*[^t].go statsbomb/*[^s]t.go

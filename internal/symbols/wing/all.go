@@ -21,6 +21,8 @@ func All() []listing.Package {
 		table_cancha_runtime_chart,
 		table_cancha_runtime_display,
 		table_cancha_runtime_live,
+		table_cancha_runtime_live_comm,
+		table_cancha_runtime_live_widget,
 		table_cancha_runtime_session,
 		table_cancha_runtime_table,
 		table_cancha_statsbomb,

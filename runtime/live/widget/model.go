@@ -1,0 +1,248 @@
+package widget
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"cancha/internal/cellio"
+	"cancha/runtime/live/comm"
+)
+
+// The protocol, and the modules of the front end that hold the models and views.
+const (
+	target          = "jupyter.widget"
+	protocolVersion = "2.1.0"
+
+	controls, controlsVersion = "@jupyter-widgets/controls", "2.0.0"
+	base, baseVersion         = "@jupyter-widgets/base", "2.0.0"
+	outputs, outputsVersion   = "@jupyter-widgets/output", "1.0.0"
+)
+
+// sendEvery is the shortest time between two updates of a widget: Jupyter Server drops what comes more often than 1,000 times a
+// second, of all widgets together, and nobody sees more than 20.
+const sendEvery = 50 * time.Millisecond
+
+// refiner makes a value of what has come from outside, already decoded from JSON; ok is false for what is none. It is called with
+// the model's lock held and may read the state.
+type refiner func(state map[string]any, v any) (value any, ok bool)
+
+// model is what both sides know of a widget, or of a layout or style: its state, key by key. Values are what encoding/json makes
+// JSON of; a reference to another model is a string.
+type model struct {
+	comm *comm.Comm
+	kind kind
+
+	// set before the model is opened
+	refine   map[string]refiner        // keys that a front end may change
+	unechoed string                    // the one of them that is not echoed
+	custom   func(msg json.RawMessage) // takes messages that are no state
+	parts    []*model                  // layout and style, which end with it
+
+	mu        sync.Mutex
+	state     map[string]any
+	observers map[string]func(old, new any)
+	attached  bool            // there is a front end
+	dirty     map[string]bool // keys that the front end is not yet told
+	due       time.Time       // not before
+	waiting   bool            // a goroutine will send what is dirty
+}
+
+// kind is the class of a model on the other side.
+type kind struct {
+	model, view         string
+	module, version     string // of the model
+	viewModule, viewVer string
+}
+
+// controlKind is a kind of module controls: its names are built from one.
+func controlKind(name, view string) kind {
+	return kind{name + "Model", view, controls, controlsVersion, controls, controlsVersion}
+}
+
+func styleKind(name string) kind {
+	return kind{name + "Model", "StyleView", controls, controlsVersion, base, baseVersion}
+}
+
+func newModel(k kind, state map[string]any) *model {
+	m := &model{
+		comm: comm.New(target), kind: k, state: state,
+		refine: map[string]refiner{}, observers: map[string]func(old, new any){}, dirty: map[string]bool{},
+	}
+	maps.Copy(state, map[string]any{
+		"_model_name": k.model, "_model_module": k.module, "_model_module_version": k.version,
+		"_view_name": k.view, "_view_module": k.viewModule, "_view_module_version": k.viewVer,
+		"_view_count": nil,
+	})
+	return m
+}
+
+// reference is how the state of another model names this one.
+func (m *model) reference() string { return "IPY_MODEL_" + m.comm.ID() }
+
+// open makes the model known to the front end, its parts first.
+func (m *model) open() {
+	for _, p := range m.parts {
+		p.open()
+	}
+	m.comm.OnMessage(m.receive)
+	m.comm.OnClose(func(comm.Message) { m.forget() })
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	data := map[string]any{"state": m.state, "buffer_paths": []any{}}
+	err := m.comm.Open(data, map[string]any{"version": protocolVersion})
+	if err == nil {
+		m.attached = true
+		residents().add(m)
+		return
+	}
+	report(err)
+}
+
+// report says on the error output what keeps a widget from its front end; that there is none need not be said.
+func report(err error) {
+	if err != nil && !errors.Is(err, comm.ErrDetached) && !errors.Is(err, comm.ErrClosed) {
+		fmt.Fprintf(cellio.Stderr, "widget: %v\n", err)
+	}
+}
+
+// close takes the model and its parts from the front end.
+func (m *model) close() {
+	m.flush()
+	if m.forget() {
+		report(m.comm.Close())
+	}
+	for _, p := range m.parts {
+		p.close()
+	}
+}
+
+// forget ends the model's connection. It reports false if there is none.
+func (m *model) forget() bool {
+	residents().remove(m)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was := m.attached
+	m.attached = false
+	return was
+}
+
+// get returns the value of a key.
+func (m *model) get(key string) any {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state[key]
+}
+
+// set changes one key.
+func (m *model) set(key string, value any) {
+	m.change(func(map[string]any) map[string]any { return map[string]any{key: value} })
+}
+
+// change sets the keys that f returns for the state, tells the front end, and then who observes them. Keys that the model does not
+// have are left out. f is called with the lock held.
+func (m *model) change(f func(state map[string]any) map[string]any) {
+	m.mu.Lock()
+	values := f(m.state)
+	told := m.store(values)
+	for key := range values {
+		if _, has := m.state[key]; has {
+			m.dirty[key] = true
+		}
+	}
+	if len(told) > 0 || len(m.dirty) > 0 {
+		m.schedule()
+	}
+	m.mu.Unlock()
+	for _, tell := range told {
+		tell()
+	}
+}
+
+// store sets values and returns how to tell the observers of those that are new, in the order of their keys. Values that are as they
+// were are taken out. The caller holds the lock.
+func (m *model) store(values map[string]any) (told []func()) {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		old, has := m.state[key]
+		value := values[key]
+		if !has || reflect.DeepEqual(old, value) {
+			delete(values, key)
+			continue
+		}
+		m.state[key] = value
+		if observe := m.observers[key]; observe != nil {
+			told = append(told, func() { observe(old, value) })
+		}
+	}
+	return told
+}
+
+// setAll changes several keys.
+func (m *model) setAll(values map[string]any) {
+	m.change(func(map[string]any) map[string]any { return values })
+}
+
+func (m *model) isAttached() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.attached
+}
+
+// observe sets who is told of changes of a key; nil for nobody.
+func (m *model) observe(key string, f func(old, new any)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.observers[key] = f
+}
+
+// schedule sends what is dirty, now or as soon as it is time. The goroutine that waits is started by who has made the change, so it
+// belongs to the same cell; a cell's end does not wait for it. The caller holds the lock.
+func (m *model) schedule() {
+	if m.waiting || !m.attached {
+		return
+	}
+	wait := time.Until(m.due)
+	if wait <= 0 {
+		m.send()
+		return
+	}
+	m.waiting = true
+	cancel := cellio.AtEnd(m.flush)
+	go func() {
+		defer cancel()
+		time.Sleep(wait)
+		m.flush()
+	}()
+}
+
+// flush sends what is dirty.
+func (m *model) flush() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.waiting = false
+	m.send()
+}
+
+// send is flush for who holds the lock.
+func (m *model) send() {
+	if len(m.dirty) == 0 || !m.attached {
+		return
+	}
+	state := map[string]any{}
+	for key := range m.dirty {
+		state[key] = m.state[key]
+	}
+	clear(m.dirty)
+	m.due = time.Now().Add(sendEvery)
+	m.tell("update", state)
+}
+
+// tell sends a part of the state, or all of it.
+func (m *model) tell(method string, state map[string]any) {
+	report(m.comm.Send(map[string]any{"method": method, "state": state, "buffer_paths": []any{}}, nil))
+}
