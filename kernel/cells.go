@@ -21,10 +21,13 @@ type cellInfo struct {
 	aside  bool // a comm's handler
 	ended  bool
 	shown  *cell.Error // the error that was published while it ran
+	text   *transcript
 }
 
 // cellMemory numbers executions and knows whose output a frame is.
 type cellMemory struct {
+	overflow *overflow // nil: what is too much to show is not kept
+
 	mu     sync.Mutex
 	last   int64 // the latest number
 	latest int64 // the latest cell
@@ -44,6 +47,7 @@ func (m *cellMemory) begin(c cellInfo) int64 {
 	if !c.aside {
 		m.latest = m.last
 	}
+	c.text = &transcript{to: m.overflow, count: c.count}
 	m.known[m.last] = &c
 	m.order[c.aside] = append(m.order[c.aside], m.last)
 	m.forget(c.aside)

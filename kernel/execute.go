@@ -83,6 +83,7 @@ func (k *Kernel) counted() int { return int(k.count.Load()) }
 
 // endCell publishes a failed cell's error, exactly once: an engine may have told it as a frame among the cell's output.
 func (k *Kernel) endCell(r *request, id int64, result *cell.Result) {
+	k.endOutput(id)
 	shown := k.cells.end(id)
 	switch {
 	case result.Status == cell.Failed && shown != nil:

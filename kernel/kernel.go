@@ -57,6 +57,7 @@ type Config struct {
 	Engine     Engine
 	Version    string       // of the implementation
 	History    string       // folder in which the history of all sessions is kept; empty keeps it nowhere
+	Overflow   string       // folder for output that is too much to show, see [Kernel.Output]; empty: it is not kept
 	Logger     *slog.Logger // nil is silent
 }
 
@@ -86,6 +87,9 @@ type Kernel struct {
 	pending  sync.WaitGroup // of requests whose reply comes later
 	quit     chan struct{}  // closed by a shutdown
 	stop     func()
+
+	publishing sync.Mutex // one message after the other
+	limit      *limiter
 }
 
 // New returns a kernel that has its session id but does not serve yet. It fails on a signature scheme that wire does not know.
@@ -105,9 +109,11 @@ func New(c Config) (*Kernel, error) {
 		kept = newArchive(c.History, c.Logger)
 	}
 	quit := make(chan struct{})
+	cells := newCellMemory()
+	cells.overflow = &overflow{folder: c.Overflow}
 	return &Kernel{
 		connection: c.Connection, engine: c.Engine, version: c.Version, log: c.Logger, session: session,
-		shells: newShells(), cells: newCellMemory(), comms: newComms(), inputs: newInputs(), history: newHistory(kept),
+		shells: newShells(), cells: cells, limit: newLimiter(), comms: newComms(), inputs: newInputs(), history: newHistory(kept),
 		quit: quit, stop: sync.OnceFunc(func() { close(quit) }),
 	}, nil
 }
@@ -228,7 +234,14 @@ func (k *Kernel) publishWith(parent, metadata json.RawMessage, msgType string, c
 	if metadata != nil {
 		m.Metadata = metadata
 	}
-	if err := c.IOPub.Publish(k.session.Encode(m)); err != nil {
+	frames := k.session.Encode(m)
+	k.publishing.Lock() // the limiter is to see messages in the order that front ends do
+	defer k.publishing.Unlock()
+	if err := c.IOPub.Publish(frames); err != nil {
 		k.log.Warn("publish", "type", msgType, "error", err)
 	}
+	if content == (status{"idle"}) {
+		k.limit.idle()
+	}
+	k.limit.count(msgType, m)
 }

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"context"
 	"encoding/json"
 	"strconv"
 
@@ -9,7 +10,12 @@ import (
 )
 
 // Output publishes a frame of a cell's output under the request that ran the cell; frames that are no output are ignored.
-// It is the engine's sink and may be called from any goroutine; frames of one goroutine keep their order.
+// It is the engine's sink and may be called from any goroutine; frames of one goroutine keep their order. It does not wait: who
+// calls it asks [Kernel.Acquire] before, or brings little.
+//
+// Of more than 20 MB that a cell prints the middle is not shown: that is said, with the file in Config.Overflow that holds the
+// whole. Such files are the user's alone (mode 0600), of 1 GB at most each and 2 GB together, and go after a week, or when newer
+// ones need the room. Where there is none, or the disk is full, that is said instead.
 func (k *Kernel) Output(f cellio.Frame) {
 	c, ok := k.cells.of(f.Cell)
 	if !ok {
@@ -28,7 +34,7 @@ func (k *Kernel) output(c cellInfo, f cellio.Frame) error {
 		if err := json.Unmarshal(f.Body, &s); err != nil {
 			return err
 		}
-		k.publish(c.parent, "stream", s)
+		k.stream(c, s)
 	case cellio.KindClear:
 		var clear cellio.Clear
 		if err := json.Unmarshal(f.Body, &clear); err != nil {
@@ -49,6 +55,51 @@ func (k *Kernel) output(c cellInfo, f cellio.Frame) error {
 		return k.commOutput(c, f)
 	}
 	return nil
+}
+
+// stream publishes what a cell has printed, as far as it is to be shown.
+func (k *Kernel) stream(c cellInfo, s cellio.Stream) {
+	c.text.mu.Lock()
+	defer c.text.mu.Unlock()
+	show, say := c.text.add(s)
+	if show != "" {
+		k.publish(c.parent, "stream", cellio.Stream{Name: s.Name, Text: show})
+	}
+	if say != "" {
+		k.publish(c.parent, "stream", cellio.Stream{Name: "stderr", Text: say})
+	}
+}
+
+// endOutput publishes what was held back of a cell's output. What its goroutines print later is shown as it comes.
+func (k *Kernel) endOutput(id int64) {
+	c, ok := k.cells.of(id)
+	if !ok {
+		return
+	}
+	for _, s := range c.text.end() {
+		k.publish(c.parent, "stream", s)
+	}
+}
+
+// Acquire waits until front ends can take more output, and keeps room for as much of it as it returns; it is the engine's gate,
+// with Release. A subscriber that reads slowly is waited for here, and nowhere else.
+func (k *Kernel) Acquire(ctx context.Context, want cellio.Credit) (cellio.Credit, error) {
+	if c := k.channels.Load(); c != nil {
+		if p, ok := c.IOPub.(patient); ok {
+			if err := p.Wait(ctx); err != nil {
+				return cellio.Credit{}, err
+			}
+		}
+	}
+	return k.limit.Acquire(ctx, want)
+}
+
+// Release gives back room that was kept.
+func (k *Kernel) Release(c cellio.Credit) { k.limit.Release(c) }
+
+// patient is a Publisher that tells when its subscribers can take more.
+type patient interface {
+	Wait(ctx context.Context) error
 }
 
 func (k *Kernel) showError(c cellInfo, id int64, e *cell.Error) {

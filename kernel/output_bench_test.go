@@ -19,7 +19,7 @@ func BenchmarkLargeDisplay(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	k := &Kernel{session: session, cells: newCellMemory(), history: newHistory(nil)}
+	k := &Kernel{session: session, cells: newCellMemory(), history: newHistory(nil), limit: newLimiter()}
 	k.channels.Store(&Channels{IOPub: nowhere{}})
 	id := k.cells.begin(cellInfo{parent: json.RawMessage(`{"msg_id":"1"}`)})
 	body, err := json.Marshal(cellio.Display{Data: map[string]any{"image/png": strings.Repeat("A", 20<<20), "text/plain": "x"}})

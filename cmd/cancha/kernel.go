@@ -60,11 +60,12 @@ func serveKernel(ctx context.Context, conn wire.Connection, log *slog.Logger) er
 		Failed:  choice.failed,
 		Sink:    func(f cellio.Frame) { <-made; k.Output(f) },
 		Ended:   func() { <-made; k.EngineEnded() },
+		Gate:    gate{made, &k},
 		Logger:  log,
 	})
 	defer choice.close()
 	defer e.Close()
-	k, err = kernel.New(kernel.Config{Connection: conn, Engine: e, Version: version, History: historyFolder(), Logger: log})
+	k, err = kernel.New(kernel.Config{Connection: conn, Engine: e, Version: version, History: historyFolder(), Overflow: overflowFolder(), Logger: log})
 	if err != nil {
 		return err
 	}

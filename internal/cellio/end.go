@@ -30,9 +30,21 @@ func AtEnd(f func()) (cancel func()) {
 func (r *Run) End() {
 	r.mu.Lock()
 	endings := r.endings
-	r.endings, r.ended = nil, true
+	r.endings, r.ended, r.ending = nil, true, true
 	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.ending = false
+	}()
 	for _, e := range endings {
 		e.f()
 	}
+}
+
+// atEnd tells whether the run's endings are being called: what they write does not wait.
+func (r *Run) atEnd() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ending
 }

@@ -10,6 +10,9 @@ import (
 	"sync"
 )
 
+// maxHeader is more than a frame's header takes.
+const maxHeader = 64 << 10
+
 // MaxFrame is the largest frame in bytes, header and buffers included. It bounds what a damaged length can make
 // the other side allocate; a 20 MB image is far below it.
 const MaxFrame = 256 << 20
@@ -28,6 +31,7 @@ const (
 	KindIsComplete Kind = "is_complete" // answered by KindAnswer of the same seq
 	KindInterrupt  Kind = "interrupt"   // stop the running cell, keep its state
 	KindInputReply Kind = "input_reply" // body InputReply: answers the KindInput of the same seq
+	KindCredit     Kind = "credit"      // body Credit: so much more output may be sent
 	KindExit       Kind = "exit"        // end the process in order
 )
 

@@ -5,63 +5,188 @@ import (
 	"fmt"
 	"sync"
 	"time"
-	"unicode/utf8"
 )
 
-// Stream output is held back until flushAfter has passed, flushSize bytes are there, another kind of frame is sent,
-// or the cell ends. Jupyter Server drops output above 1,000 messages a second: coalescing is correctness, not speed.
+// Stream output is held back until a moment has passed, flushSize bytes are there, another kind of frame is sent, or the cell
+// ends. That moment is flushAfter, and longer, up to flushMost, while much is written: a line that comes alone is seen at once,
+// and a hundred thousand come in a few messages. Front ends and servers drop what comes in many: coalescing is correctness.
 const (
 	flushAfter = 50 * time.Millisecond
-	flushSize  = 8 << 10
+	flushMost  = 200 * time.Millisecond
+	flushMuch  = 4 << 10 // bytes in one flush that make the next moment longer
+	flushSize  = 256 << 10
+)
+
+// What may wait for a credit before those who write are made to wait. All of it leaves at the cell's end, credit or not, so it
+// is little: the kernel keeps room for it in what front ends take (see [Credit]).
+const (
+	heldText   = 64 << 10 // bytes of streams
+	heldFrames = 64       // displays and the like, of
+	heldBodies = 1 << 20  // bytes in all; a larger one waits alone
 )
 
 // Outlet is the one ordered writer of an engine: what is written to it leaves in that order, whatever its kind and
 // whichever goroutine wrote it. All methods may be called from any goroutine.
+//
+// From its first [Outlet.Grant] on it sends output only as far as it has credit, and those who write wait where it has none:
+// until there is, or the cell is interrupted. Frames that are no output need no credit.
 type Outlet struct {
 	send func(Frame) error
 
-	mu      sync.Mutex
-	cell    int64  // whose output is pending
-	name    string // stdout or stderr
-	pending []byte
-	timer   *time.Timer // armed while output is pending
-	closed  bool
+	mu       sync.Mutex
+	waiting  []*entry          // oldest first
+	torn     map[source][]byte // beginnings of runes
+	moment   time.Duration     // until the next flush of what waits alone
+	timer    *time.Timer       // armed while the last entry waits for more of its kind
+	limited  bool              // there was a grant
+	balance  Credit            // what was granted less what was sent, which may be more
+	stalled  bool              // something is to leave and waits for credit
+	hurrying int               // calls of Hurry that last: nobody waits
+	changed  chan struct{}     // closed and replaced where those who wait must look again
+	closed   bool
+
+	granting sync.Mutex // guards granted alone
+	granted  Credit     // not yet in the balance
+	granter  *time.Timer
+}
+
+// source is whose text it is.
+type source struct {
+	cell int64
+	name string // stdout or stderr
+}
+
+// entry is what waits to leave: text of a source, or a frame.
+type entry struct {
+	source
+	text    []byte
+	frame   *Frame
+	updates string // id of the display that the frame updates
 }
 
 // NewOutlet returns an Outlet that hands its frames to send, one at a time.
 func NewOutlet(send func(Frame) error) *Outlet {
-	o := &Outlet{send: send}
+	o := &Outlet{send: send, torn: map[source][]byte{}, moment: flushAfter, changed: make(chan struct{})}
 	o.timer = time.AfterFunc(time.Hour, o.expire)
+	o.granter = time.AfterFunc(time.Hour, o.regrant)
 	o.timer.Stop()
+	o.granter.Stop()
 	return o
 }
 
-// Write appends p to a cell's stream; name is "stdout" or "stderr". Bytes that are no UTF-8 are replaced when they leave.
-func (o *Outlet) Write(cell int64, name string, p []byte) {
-	if len(p) == 0 {
-		return
-	}
+// Write appends p to a cell's stream; name is "stdout" or "stderr". Bytes that are no UTF-8 are replaced when they leave. It
+// fails, with ErrInterrupted, where the rest of p has to wait for credit and its run is interrupted.
+func (o *Outlet) Write(cell int64, name string, p []byte) error {
+	w := waiter{outlet: o}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.pending) > 0 && (o.cell != cell || o.name != name) {
-		o.flush(true)
+	for len(p) > 0 && !o.closed {
+		n := min(len(p), flushSize, o.room())
+		if n <= 0 && w.wait(len(p) <= heldText) {
+			n = min(len(p), flushSize)
+		}
+		if w.err != nil {
+			return w.err
+		}
+		if n > 0 {
+			o.add(source{cell, name}, p[:n])
+			p = p[n:]
+		}
 	}
-	if len(o.pending) == 0 {
-		o.timer.Reset(flushAfter)
+	return nil
+}
+
+// room is how many bytes of text may be added now.
+func (o *Outlet) room() int {
+	if !o.limited || o.hurrying > 0 {
+		return flushSize
 	}
-	o.cell, o.name = cell, name
-	o.pending = append(o.pending, p...)
-	if len(o.pending) >= flushSize {
-		o.flush(false)
+	room := heldText
+	if o.balance.Messages > 0 {
+		room += max(0, o.balance.Bytes)
+	}
+	for _, e := range o.waiting {
+		room -= len(e.text)
+	}
+	return room
+}
+
+func (o *Outlet) add(from source, p []byte) {
+	var last *entry
+	if n := len(o.waiting); n > 0 {
+		last = o.waiting[n-1]
+	}
+	if last == nil || last.frame != nil || last.source != from {
+		last = &entry{source: from, text: o.torn[from]}
+		delete(o.torn, from)
+		o.waiting = append(o.waiting, last)
+		_ = o.pump(pumpOrdered) // a dead kernel is seen by the reader
+		o.timer.Reset(o.moment)
+	}
+	last.text = append(last.text, p...)
+	if len(last.text) >= flushSize {
+		_ = o.pump(pumpWhole)
 	}
 }
 
-// Send sends a frame after all output written before it.
-func (o *Outlet) Send(f Frame) error {
+// Send sends a frame after all output written before it. Output waits where credit is wanting, and fails with ErrInterrupted
+// where its cell is interrupted meanwhile; an answer to a question waits for nothing.
+func (o *Outlet) Send(f Frame) error { return o.enqueue(f, "") }
+
+func (o *Outlet) enqueue(f Frame, updates string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.flush(true)
-	return o.send(f)
+	switch {
+	case f.Kind == KindAnswer:
+		return o.send(f)
+	case !f.Kind.output():
+		_ = o.pump(pumpAll) // a dead kernel is seen by the reader
+		if f.Kind == KindDone {
+			o.mend(f.Cell)
+		}
+		return o.send(f)
+	}
+	if size := f.size(); size > MaxFrame-maxHeader {
+		return fmt.Errorf("send %s frame: %d bytes are more than the %d that a frame may have", f.Kind, size, MaxFrame)
+	}
+	w := waiter{outlet: o}
+	for !o.closed && !o.replace(f, updates) {
+		if !o.credit() && !o.fits(f) && !w.wait(false) {
+			if w.err != nil {
+				return w.err
+			}
+			continue
+		}
+		o.waiting = append(o.waiting, &entry{source: source{cell: f.Cell}, frame: &f, updates: updates})
+		return o.pump(pumpOrdered)
+	}
+	return nil
+}
+
+// fits tells whether a frame may wait for credit with what waits already.
+func (o *Outlet) fits(f Frame) bool {
+	frames, bytes := 0, f.size()
+	for _, e := range o.waiting {
+		if e.frame != nil {
+			frames++
+			bytes += e.frame.size()
+		}
+	}
+	return frames == 0 || frames < heldFrames && bytes <= heldBodies
+}
+
+// replace puts an update of a display into the place of one that has not left yet: nobody would have seen that.
+func (o *Outlet) replace(f Frame, updates string) bool {
+	if updates == "" {
+		return false
+	}
+	for _, e := range o.waiting {
+		if e.updates == updates && e.cell == f.Cell {
+			e.frame = &f
+			return true
+		}
+	}
+	return false
 }
 
 // Emit marshals body and sends it as a frame of the cell.
@@ -70,62 +195,128 @@ func (o *Outlet) Emit(kind Kind, cell int64, body any, buffers ...[]byte) error 
 	if err != nil {
 		return fmt.Errorf("encode %s of cell %d: %w", kind, cell, err)
 	}
-	return o.Send(Frame{Kind: kind, Cell: cell, Body: raw, Buffers: buffers})
+	updates := ""
+	if d, ok := body.(Display); ok && d.Update {
+		updates = d.ID
+	}
+	return o.enqueue(Frame{Kind: kind, Cell: cell, Body: raw, Buffers: buffers}, updates)
 }
 
 // Flush sends the output that is pending.
 func (o *Outlet) Flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.flush(true)
+	o.flush()
+}
+
+// flush sends all, beyond the credit too, and what is left of runes that never became whole.
+func (o *Outlet) flush() {
+	_ = o.pump(pumpAll)
+	for from := range o.torn {
+		o.mend(from.cell)
+	}
+}
+
+// mend sends the beginnings of a cell's runes, which is over.
+func (o *Outlet) mend(cell int64) {
+	for _, name := range []string{"stdout", "stderr"} {
+		if rest := o.torn[source{cell, name}]; len(rest) > 0 {
+			delete(o.torn, source{cell, name})
+			o.sendText(source{cell, name}, rest)
+		}
+	}
 }
 
 // Close flushes and stops the timer. Later output is dropped.
 func (o *Outlet) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.flush(true)
+	o.flush()
 	o.closed = true
 	o.timer.Stop()
+	o.granter.Stop()
+	o.signal()
 }
 
 func (o *Outlet) expire() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.flush(false)
+	_ = o.pump(pumpWhole)
 }
 
-// flush sends the pending output; unless all is set, a rune that has not fully arrived is kept for the next time.
-func (o *Outlet) flush(all bool) {
-	if len(o.pending) == 0 || o.closed {
-		return
+// pumping says how much of what waits is to leave.
+type pumping int
+
+const (
+	pumpOrdered pumping = iota // all but text at the end, which waits for more
+	pumpWhole                  // all whole runes
+	pumpAll                    // all, though there be no credit
+)
+
+// pump sends what waits, in its order, as far as it is to leave and there is credit. It returns the last frame's error.
+func (o *Outlet) pump(how pumping) (err error) {
+	o.stalled = false
+	for len(o.waiting) > 0 && !o.closed {
+		e, last := o.waiting[0], len(o.waiting) == 1
+		switch {
+		case last && how == pumpOrdered && e.frame == nil:
+			return err
+		case how != pumpAll && !o.credit():
+			o.stalled = true
+			return nil
+		case e.frame != nil:
+			err = o.spend(*e.frame)
+		case !o.pumpText(e, last && how == pumpWhole, how == pumpAll):
+			return nil
+		}
+		o.waiting[0], o.waiting = nil, o.waiting[1:]
+		o.signal()
 	}
-	n := len(o.pending)
-	if !all {
-		n = wholeRunes(o.pending)
+	o.timer.Stop()
+	return err
+}
+
+// pumpText sends an entry's text. What has arrived of a rune at its end is kept: in the entry, where more may follow there,
+// which is then not over.
+func (o *Outlet) pumpText(e *entry, follows, all bool) (over bool) {
+	whole, sent := wholeRunes(e.text), 0
+	for sent < whole {
+		room := maxText
+		if o.limited && !all && o.hurrying == 0 {
+			room = min(room, o.balance.Bytes-messageCost)
+		}
+		n := fit(e.text[sent:whole], room)
+		if n == 0 || !all && !o.credit() {
+			o.stalled = true
+			break
+		}
+		o.sendText(e.source, e.text[sent:sent+n])
+		sent += n
 	}
-	if n > 0 {
-		body, _ := json.Marshal(Stream{Name: o.name, Text: string(o.pending[:n])}) // strings always marshal
-		_ = o.send(Frame{Kind: KindStream, Cell: o.cell, Body: body})              // a dead kernel is seen by the reader
+	o.pace(sent)
+	rest := e.text[sent:]
+	if sent < whole || follows && len(rest) > 0 {
+		e.text = append(e.text[:0], rest...)
+		o.timer.Reset(o.moment)
+		return false
 	}
-	o.pending = append(o.pending[:0], o.pending[n:]...)
-	if len(o.pending) == 0 {
-		o.timer.Stop()
+	if len(rest) > 0 {
+		o.torn[e.source] = rest
+	}
+	return true
+}
+
+// pace makes the next flush later where this one had much.
+func (o *Outlet) pace(sent int) {
+	if sent < flushMuch {
+		o.moment = flushAfter
 	} else {
-		o.timer.Reset(flushAfter)
+		o.moment = min(2*o.moment, flushMost)
 	}
 }
 
-// wholeRunes returns how many bytes of p end on a rune's edge: at most three bytes are left over.
-func wholeRunes(p []byte) int {
-	for i := len(p) - 1; i >= 0 && i >= len(p)-utf8.UTFMax; i-- {
-		if !utf8.RuneStart(p[i]) {
-			continue
-		}
-		if !utf8.FullRune(p[i:]) {
-			return i
-		}
-		break
-	}
-	return len(p)
+func (o *Outlet) sendText(from source, text []byte) {
+	body, _ := json.Marshal(Stream{Name: from.name, Text: string(text)}) // strings always marshal
+	_ = o.spend(Frame{Kind: KindStream, Cell: from.cell, Body: body})    // a dead kernel is seen by the reader
+	o.signal()
 }

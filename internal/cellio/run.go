@@ -32,6 +32,8 @@ type Run struct {
 	handlers []context.CancelCauseFunc // innermost last
 	endings  []*ending                 // see AtEnd
 	ended    bool
+	ending   bool          // the endings are being called
+	notice   chan struct{} // closed at the next interrupt; nil where nobody waits for it
 }
 
 // attached is the process's outlet and its latest run. Like os.Stdout it is one for the process: a cell's text names no
@@ -108,6 +110,10 @@ func (r *Run) Context() context.Context { return r.ctx }
 func (r *Run) Interrupt() (handled bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.notice != nil {
+		defer close(r.notice)
+		r.notice = nil
+	}
 	if n := len(r.handlers); n > 0 {
 		r.handlers[n-1](ErrInterrupted)
 		r.handlers = r.handlers[:n-1]
@@ -115,6 +121,16 @@ func (r *Run) Interrupt() (handled bool) {
 	}
 	r.cancel(ErrInterrupted)
 	return false
+}
+
+// nextInterrupt is closed at the next interrupt, handled or not.
+func (r *Run) nextInterrupt() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.notice == nil {
+		r.notice = make(chan struct{})
+	}
+	return r.notice
 }
 
 // CurrentRun returns the run that the calling goroutine belongs to, the latest run where it belongs to none
@@ -160,7 +176,8 @@ func Emit(kind Kind, body any, buffers ...[]byte) error {
 	return o.Emit(kind, r.Cell, body, buffers...)
 }
 
-// Stdout and Stderr write to the current run's cell, or to the process's own streams in an ordinary program.
+// Stdout and Stderr write to the current run's cell, where they fail with ErrInterrupted if it is interrupted while front ends
+// cannot take more, or to the process's own streams in an ordinary program.
 var (
 	Stdout io.Writer = stream{"stdout", os.Stdout}
 	Stderr io.Writer = stream{"stderr", os.Stderr}
@@ -176,7 +193,9 @@ func (s stream) Write(p []byte) (int, error) {
 	if o == nil || r == nil {
 		return s.fallback.Write(p)
 	}
-	o.Write(r.Cell, s.name, p)
+	if err := o.Write(r.Cell, s.name, p); err != nil {
+		return 0, err
+	}
 	return len(p), nil
 }
 

@@ -28,9 +28,11 @@ type Config struct {
 	// Failed, if set, is told why an engine did not come to serve. It returns true if Command has another to offer, which is
 	// then tried at once.
 	Failed func(why string) bool
-	// Sink takes the output of cells, frame by frame, in order for each cell. It must not block for long: while it
-	// does, the engine's output waits.
+	// Sink takes the output of cells, frame by frame, in order for each cell. It must not block: while it does, nothing that an
+	// engine says is heard.
 	Sink func(cellio.Frame)
+	// Gate holds up who writes while front ends cannot take what the sink would get; nil lets everything in.
+	Gate Gate
 	// Ended, if set, is called when an engine process has ended and the sink has all its output, before its cell ends.
 	Ended func()
 	// Logger takes what no cell should see; nil is silent.

@@ -93,13 +93,16 @@ func (p *pipe) answer(buf []byte) (goOn bool) {
 	return true
 }
 
+// pipeCapacity is how much a pipe holds: reading that much brings what was in it, though somebody goes on writing.
+const pipeCapacity = 64 << 10
+
 func (p *pipe) readAvailable(buf []byte) {
 	raw, err := p.r.SyscallConn()
 	if err != nil {
 		return
 	}
 	_ = raw.Read(func(fd uintptr) bool {
-		for {
+		for left := pipeCapacity; left > 0; {
 			n, err := syscall.Read(int(fd), buf)
 			if err == syscall.EINTR {
 				continue
@@ -108,7 +111,9 @@ func (p *pipe) readAvailable(buf []byte) {
 				return true
 			}
 			p.take(buf[:n])
+			left -= n
 		}
+		return true
 	})
 }
 

@@ -22,7 +22,7 @@ import (
 // errDead ends what was asked of an engine that died; process.death tells how.
 var errDead = errors.New("the engine died")
 
-// process is one engine process. Its goroutines (the frame reader, two pipe readers, the sender of interrupts) end when it does.
+// process is one engine process. Its goroutines (the frame reader, two pipe readers, two flows, the sender of interrupts) end when it does.
 type process struct {
 	cmd    *exec.Cmd
 	conn   *cellio.Conn
@@ -30,6 +30,7 @@ type process struct {
 	sink   func(cellio.Frame)
 	pipes  [2]*pipe       // fd 1 and 2: what does not come by frames
 	caught *cellio.Outlet // orders and coalesces what the pipes bring
+	flows  [2]*flow       // of the engine's outlet and of caught
 
 	served chan struct{}      // closed at the ready frame
 	ended  chan struct{}      // closed when the process is gone and all its output handed over
@@ -60,7 +61,8 @@ func start(c Config) (*process, error) {
 		stop: make(chan chan struct{}, 1),
 	}
 	p.cause = sync.OnceValue(p.findCause)
-	p.caught = cellio.NewOutlet(func(f cellio.Frame) error { p.sink(f); return nil })
+	p.caught = cellio.NewOutlet(func(f cellio.Frame) error { p.sink(f); p.flows[1].used(f); return nil })
+	p.flows = [2]*flow{newFlow(c.Gate, frameWindow(), p.credit), newFlow(c.Gate, pipeWindow(), p.caught.Grant)}
 	if err := p.launch(theirs); err != nil {
 		ours.Close()
 		return nil, err
@@ -99,6 +101,12 @@ func (p *process) read(ended func()) {
 	for _, pipe := range p.pipes {
 		readers.Go(pipe.run)
 	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var flows sync.WaitGroup
+	for _, f := range p.flows {
+		flows.Go(func() { f.run(ctx) })
+	}
+	defer flows.Wait()
 	for {
 		f, err := p.conn.Receive()
 		if err != nil {
@@ -110,6 +118,8 @@ func (p *process) read(ended func()) {
 		p.frame(f)
 	}
 	err := p.reap()
+	cancel()
+	p.caught.Hurry()
 	for _, pipe := range p.pipes {
 		pipe.finish()
 	}
@@ -154,6 +164,7 @@ func (p *process) frame(f cellio.Frame) {
 	case cellio.KindStream, cellio.KindDisplay, cellio.KindResult, cellio.KindClear, cellio.KindInput,
 		cellio.KindCommOpen, cellio.KindCommMsg, cellio.KindCommClose:
 		p.sink(f)
+		p.flows[0].used(f)
 	case cellio.KindDone:
 		p.finishCell(f)
 	case cellio.KindAnswer:
@@ -184,10 +195,12 @@ func (p *process) becomeReady(body json.RawMessage) {
 // finishCell ends a cell. The engine wrote all that the cell left in the pipes before it sent the frame, so reading the
 // pipes until they are empty brings it; waiting for their end would wait for the cell's children.
 func (p *process) finishCell(f cellio.Frame) {
+	calm := p.caught.Hurry() // a reader that waits could not drain
 	for _, pipe := range p.pipes {
 		pipe.drain()
 	}
 	p.caught.Flush()
+	calm()
 	var r cell.Result
 	if err := json.Unmarshal(f.Body, &r); err != nil {
 		r = failed("engine error", "end of cell cannot be read: "+err.Error())
@@ -302,6 +315,14 @@ func (p *process) sendInterrupts() {
 			p.logger.Warn("interrupt", "error", err)
 		}
 		close(sent)
+	}
+}
+
+// credit lets the engine send more.
+func (p *process) credit(c cellio.Credit) {
+	body, _ := json.Marshal(c) // numbers always marshal
+	if err := p.conn.Send(cellio.Frame{Kind: cellio.KindCredit, Body: body}); err != nil && !errors.Is(err, net.ErrClosed) {
+		p.logger.Debug("credit", "error", err) // an engine that is gone is seen by the reader
 	}
 }
 

@@ -28,18 +28,18 @@ type Evaluator interface {
 var ErrConnection = errors.New("the connection to the kernel has ended")
 
 // Serve answers the kernel's frames until the kernel asks to exit, which returns nil, or its connection ends. Cells run one
-// after another; questions are answered beside them, interrupts at once. A cell that still runs when Serve returns is left
-// to the end of the process.
+// after another; questions are answered beside them, interrupts at once: what comes is always read. A cell that still runs when
+// Serve returns is left to the end of the process.
 func Serve(conn *cellio.Conn, out *cellio.Outlet, e Evaluator) error {
-	s := &server{out: out, eval: e, cells: make(chan cell.Request, 1), questions: make(chan cellio.Frame, 64)}
+	s := &server{out: out, eval: e, cells: newInbox[cell.Request](), questions: newInbox[cellio.Frame]()}
 	s.comms = newCommQueues(s.handleComm)
 	var workers sync.WaitGroup
 	workers.Go(s.answerQuestions)
 	go s.runCells() // not waited for: it may be inside a cell that never ends
 	defer e.Close()
 	defer workers.Wait()
-	defer close(s.questions)
-	defer close(s.cells)
+	defer s.questions.close()
+	defer s.cells.close()
 	for {
 		f, err := conn.Receive()
 		if err != nil {
@@ -57,8 +57,8 @@ func Serve(conn *cellio.Conn, out *cellio.Outlet, e Evaluator) error {
 type server struct {
 	out       *cellio.Outlet
 	eval      Evaluator
-	cells     chan cell.Request
-	questions chan cellio.Frame
+	cells     *inbox[cell.Request]
+	questions *inbox[cellio.Frame]
 	comms     *commQueues
 }
 
@@ -77,17 +77,27 @@ func (s *server) take(f cellio.Frame) error {
 		if err := json.Unmarshal(f.Body, &r); err != nil {
 			return fmt.Errorf("read cell: %w", err)
 		}
-		s.cells <- r
+		s.cells.put(r)
 	case cellio.KindCommOpen, cellio.KindCommMsg, cellio.KindCommClose:
 		s.comms.push(f)
+	case cellio.KindCredit:
+		var c cellio.Credit
+		if err := json.Unmarshal(f.Body, &c); err != nil {
+			return fmt.Errorf("read credit: %w", err)
+		}
+		s.out.Grant(c)
 	default:
-		s.questions <- f
+		s.questions.put(f)
 	}
 	return nil
 }
 
 func (s *server) runCells() {
-	for r := range s.cells {
+	for {
+		r, ok := s.cells.take()
+		if !ok {
+			return
+		}
 		result := s.eval.Run(r)
 		_ = s.out.Emit(cellio.KindDone, r.Cell, result) // a kernel that is gone is seen by Receive
 	}
@@ -99,7 +109,11 @@ func (s *server) handleComm(f cellio.Frame) {
 }
 
 func (s *server) answerQuestions() {
-	for f := range s.questions {
+	for {
+		f, ok := s.questions.take()
+		if !ok {
+			return
+		}
 		body, err := json.Marshal(s.answer(f))
 		if err != nil {
 			body = []byte("null")

@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"cancha/internal/cellio"
+)
+
+// Gate tells how much output can be taken in, as fast as front ends take it.
+type Gate interface {
+	// Acquire waits until output can be taken in and keeps room for as much as it returns: at most want, and something of all
+	// that is wanted. It fails when ctx ends.
+	Acquire(ctx context.Context, want cellio.Credit) (cellio.Credit, error)
+	// Release gives back room that was kept.
+	Release(cellio.Credit)
+}
+
+// How much an outlet may send ahead of what the sink has taken in. Room is kept for it, so it is little for the pipes, which most
+// cells do not use.
+func frameWindow() cellio.Credit { return cellio.Credit{Messages: 64, Bytes: 256 << 10} }
+func pipeWindow() cellio.Credit  { return cellio.Credit{Messages: 16, Bytes: 32 << 10} }
+
+// flow grants one outlet as much as the gate lets in. It knows the outlet's balance from what it has granted and what came.
+type flow struct {
+	gate   Gate
+	window cellio.Credit
+	grant  func(cellio.Credit)
+	low    chan struct{} // has something when the balance may be low
+
+	mu      sync.Mutex
+	balance cellio.Credit
+	over    bool
+}
+
+func newFlow(gate Gate, window cellio.Credit, grant func(cellio.Credit)) *flow {
+	return &flow{gate: gate, window: window, grant: grant, low: make(chan struct{}, 1)}
+}
+
+// run grants until ctx ends, and gives back then what is left.
+func (f *flow) run(ctx context.Context) {
+	if f.gate == nil {
+		return
+	}
+	defer f.end()
+	f.grant(cellio.Credit{}) // from now on credit is needed
+	for {
+		if want, owed := f.missing(); want != (cellio.Credit{}) {
+			got, err := f.gate.Acquire(ctx, want)
+			if err != nil {
+				return
+			}
+			got = got.Add(owed)
+			f.add(got)
+			f.grant(got)
+			continue
+		}
+		select {
+		case <-f.low:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// missing is what the balance lacks of a window, where it lacks half of one, and what is owed beside: that has been taken in,
+// so it needs no room.
+func (f *flow) missing() (want, owed cellio.Credit) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.balance.Messages >= f.window.Messages/2 && f.balance.Bytes >= f.window.Bytes/2 {
+		return want, owed
+	}
+	has := f.balance.Floor()
+	return f.window.Sub(has), has.Sub(f.balance)
+}
+
+func (f *flow) add(c cellio.Credit) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.balance = f.balance.Add(c)
+}
+
+// used tells that a frame came and has been taken in.
+func (f *flow) used(frame cellio.Frame) {
+	cost := frame.Cost()
+	if f.gate == nil || cost == (cellio.Credit{}) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	kept := f.balance.Floor()
+	f.balance = f.balance.Sub(cost)
+	if !f.over {
+		f.gate.Release(kept.Sub(f.balance.Floor()))
+	}
+	select {
+	case f.low <- struct{}{}:
+	default:
+	}
+}
+
+func (f *flow) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.over = true
+	f.gate.Release(f.balance.Floor())
+}
