@@ -15,12 +15,18 @@ var table_cancha_runtime_session = listing.Package{
 		{"Context", session.Context},
 		{"Environment", session.Environment},
 		{"Export", session.Export},
+		{"Input", session.Input},
 		{"NotifyInterrupt", session.NotifyInterrupt},
 		{"Out", session.Out},
+		{"Password", session.Password},
 	},
 	Constants: []listing.Literal{
 		{"BrokersVariable", token.STRING, "\"KAFKA_BROKERS\""},
 		{"DataVariable", token.STRING, "\"CANCHA_DATA\""},
+	},
+	Variables: []listing.Symbol{
+		{"ErrInterrupted", &session.ErrInterrupted},
+		{"ErrNoInput", &session.ErrNoInput},
 	},
 	Types: []listing.Symbol{
 		{"Config", (*session.Config)(nil)},

@@ -1,0 +1,9 @@
+package session
+
+import "golang.org/x/sys/unix"
+
+// The requests that read and set a terminal's modes.
+const (
+	getTerminal = unix.TCGETS
+	setTerminal = unix.TCSETS
+)
