@@ -7,9 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"strconv"
 	"syscall"
-	"time"
 
 	"cancha/internal/cellio"
 	"cancha/kernel"
@@ -29,11 +27,12 @@ func runKernel(ctx context.Context, args []string) error {
 	}
 	ctx, cancel := untilParentEnds(ctx)
 	defer cancel()
+	// A log that nobody reads any more must not end the kernel, nor an interrupt that comes before it serves.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, os.Interrupt)
 	conn, err := wire.ReadConnection(flags.Arg(0))
 	if err != nil {
 		return err
 	}
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a log that nobody reads any more must not end the kernel
 	return serveKernel(ctx, conn, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 }
 
@@ -79,33 +78,6 @@ func serveKernel(ctx context.Context, conn wire.Connection, log *slog.Logger) er
 	return k.Run(ctx, kernel.Channels{
 		Shell: channels.Shell, Control: channels.Control, Stdin: channels.Stdin, IOPub: channels.IOPub,
 	})
-}
-
-// parentVariable is where a client that starts kernels puts its process id, if they are to end with it.
-const parentVariable = "JPY_PARENT_PID"
-
-// untilParentEnds returns a context that ends with the process that started this one, where that process has asked for it:
-// a client that was killed cannot shut its kernel down. A started process learns that its parent is gone by getting
-// another one, and from nobody, so this looks once a second.
-func untilParentEnds(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	parent := os.Getppid()
-	if os.Getenv(parentVariable) != strconv.Itoa(parent) {
-		return ctx, cancel
-	}
-	go func() {
-		tick := time.NewTicker(time.Second)
-		defer tick.Stop()
-		for os.Getppid() == parent {
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return
-			}
-		}
-		cancel()
-	}()
-	return ctx, cancel
 }
 
 // interruptOnSignal interrupts the running cell at SIGINT until stop is called.

@@ -34,6 +34,8 @@ func lifeCases() []lifeCase {
 		{"shutdown on shell", shutdownOnShell},
 		{"SIGTERM", terminated},
 		{"57 history across restarts", historyAcrossRestarts},
+		{"the death of the parent", orphaned},
+		{"the death of the kernel", kernelKilled},
 		{"a stalled subscriber", stalled},
 		{"cells that end their process", deadly},
 		{"a panic in a goroutine", panics},
