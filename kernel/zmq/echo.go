@@ -12,7 +12,7 @@ type Echo struct{ *listener }
 
 // NewEcho listens on network ("tcp" or "unix") and address. A nil log is silent.
 func NewEcho(network, address string, lim Limits, log *slog.Logger) (*Echo, error) {
-	l, err := bind(network, address, zmq4.Rep, lim, log, echoPeers{})
+	l, err := bind(network, address, zmq4.Rep, lim.small(), log, echoPeers{})
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (echoPeers) command(*peer, string, []byte) error { return nil }
 func (echoPeers) received(p *peer, frames [][]byte) error {
 	for i, f := range frames {
 		if len(f) == 0 && i+1 < len(frames) {
-			return p.put(frames)
+			return p.put(outgoing{frames: frames})
 		}
 	}
 	return nil

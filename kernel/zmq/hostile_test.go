@@ -110,3 +110,17 @@ func FuzzLink(f *testing.F) {
 		}
 	})
 }
+
+func TestSubscriptionsAreSmall(t *testing.T) {
+	_, address := newPublisher(t, Limits{})
+	raw, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	_, _ = raw.Write(bytes.Join([][]byte{greeting(), ready("SUB"), frame(0, append([]byte{1}, make([]byte, 1<<20)...))}, nil))
+	_ = raw.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if _, err := io.Copy(io.Discard, raw); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("a topic of a megabyte was taken")
+	}
+}

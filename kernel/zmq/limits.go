@@ -7,18 +7,29 @@ type Limits struct {
 	Handshake   time.Duration // greeting and READY take longer: dropped (5 s)
 	Handshaking int           // peers in handshake at once; one more drops the oldest (64)
 	Peers       int           // peers after the handshake; one more is refused (1024)
-	Message     int64         // bytes in one message (256 MB); a frame can have no more
+	Message     int64         // bytes in one message (256 MB; 64 kB where only subscriptions and heartbeats come)
 	Parts       int           // frames in one message (1024)
 	Topics      int           // subscriptions of one peer (1024)
-	Queue       int           // bytes that wait to be written to one peer (16 MB); a larger message passes alone
+	Queue       int           // bytes that wait to be written to one peer (16 MB): above it must make progress, above twice it is dropped
 	FullWait    time.Duration // a full queue must make progress (Rate) within this time, or its peer is dropped (1 s)
 	Rate        int64         // bytes that count as progress in FullWait (1 MB)
 	Stall       time.Duration // nothing at all written for so long: dropped (30 s)
 	Linger      time.Duration // Close waits so long for what is queued (500 ms)
 }
 
-// maxCommand bounds ZMTP commands: READY with its metadata, PING, SUBSCRIBE.
-const maxCommand = 8 << 10
+// maxCommand bounds ZMTP commands: READY with its metadata, PING, SUBSCRIBE. maxSmall bounds messages where nobody has reason to
+// send a large one: subscriptions and heartbeats.
+const (
+	maxCommand = 8 << 10
+	maxSmall   = 64 << 10
+)
+
+// small returns l for a socket that gets small messages only.
+func (l Limits) small() Limits {
+	l = l.withDefaults()
+	l.Message = min(l.Message, maxSmall)
+	return l
+}
 
 func (l Limits) withDefaults() Limits {
 	fill(&l.Handshake, 5*time.Second)

@@ -91,7 +91,7 @@ func (l *listener) accept() {
 		case <-l.done:
 			return
 		case <-time.After(acceptPause):
-			l.log.Warn("accept failed", "error", err)
+			l.tell("accept failed", err)
 		}
 	}
 }

@@ -1,9 +1,11 @@
 package zmq
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zeromq/zmq4"
@@ -28,12 +30,15 @@ type peer struct {
 	identity string
 	queue    *queue
 
+	lagging atomic.Bool // it is not waited for, see Publisher.Wait
+
 	once  sync.Once
 	cause error // why it was dropped; set by once
 }
 
 func newPeer(raw net.Conn, lim Limits) *peer {
-	p := &peer{raw: raw, lim: lim, queue: newQueue(lim.Queue)}
+	p := &peer{raw: raw, lim: lim}
+	p.queue = newQueue(lim.Queue, lim.FullWait, lim.Rate, func() { p.drop(errStalled) })
 	p.link = newLink(raw, (*pacedWriter)(p), lim)
 	return p
 }
@@ -81,6 +86,11 @@ func (p *peer) serve(s socket) error {
 		if err := s.received(p, m.Frames); err != nil {
 			return err
 		}
+		for p.queue.behind(p.lim.Queue) { // who does not read is not read; the queue's watch drops it
+			if err := p.queue.room(p.lim.Queue, nil); err != nil && !errors.Is(err, errStalled) {
+				return err
+			}
+		}
 	}
 }
 
@@ -92,11 +102,7 @@ func (p *peer) command(s socket, name string, body []byte) error {
 		if len(body) < 2 || len(body) > 18 {
 			return fmt.Errorf("PING of %d bytes: %w", len(body), errFrame)
 		}
-		ok, err := p.queue.offer(outgoing{command: zmq4.CmdPong, frames: [][]byte{body[2:]}})
-		if err == nil && !ok {
-			return errStalled // it asks and does not read the answers
-		}
-		return err
+		return p.put(outgoing{command: zmq4.CmdPong, frames: [][]byte{body[2:]}})
 	case zmq4.CmdPong:
 		return nil
 	case zmq4.CmdError:
@@ -133,10 +139,10 @@ func (p *peer) writeOne(o outgoing) error {
 	return p.conn.SendMsg(zmq4.NewMsgFrom(o.frames...))
 }
 
-// put queues a message, waiting at most while the peer makes progress; a stalled peer is dropped.
-func (p *peer) put(frames [][]byte) error {
-	err := p.queue.put(outgoing{frames: frames}, p.lim.FullWait, p.lim.Rate)
-	if err != nil {
+// put queues a message, or a command; a peer that does not read is dropped.
+func (p *peer) put(o outgoing) error {
+	err := p.queue.put(o)
+	if errors.Is(err, errStalled) {
 		p.drop(err)
 	}
 	return err

@@ -2,6 +2,7 @@ package zmq
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,19 +24,17 @@ type Publisher struct {
 	*listener
 	welcome func(topic []byte) [][]byte
 
-	// Lock order: publishing, then mu. mu is never held while a peer is waited for.
-	publishing sync.Mutex // one message after the other
-	mu         sync.Mutex
-	topics     map[*peer]map[string]int // subscriptions of each peer, counted
-	early      [][][]byte               // nil once somebody has subscribed
-	begun      bool                     // somebody has subscribed
+	mu     sync.Mutex               // never held while a peer is waited for
+	topics map[*peer]map[string]int // subscriptions of each peer, counted
+	early  [][][]byte               // nil once somebody has subscribed
+	begun  bool                     // somebody has subscribed
 }
 
 // NewPublisher listens on network ("tcp" or "unix") and address. welcome makes the message that answers a subscription;
 // nil means none. It is called by many goroutines and must not publish. A nil log is silent.
 func NewPublisher(network, address string, lim Limits, welcome func(topic []byte) [][]byte, log *slog.Logger) (*Publisher, error) {
 	x := &Publisher{welcome: welcome, topics: map[*peer]map[string]int{}}
-	l, err := bind(network, address, zmq4.XPub, lim, log, &subscribers{x})
+	l, err := bind(network, address, zmq4.XPub, lim.small(), log, &subscribers{x})
 	if err != nil {
 		return nil, err
 	}
@@ -44,37 +43,57 @@ func NewPublisher(network, address string, lim Limits, welcome func(topic []byte
 	return x, nil
 }
 
-// Publish queues a message for all who subscribed to its topic, frames[0]. Frames must not be changed afterwards. Where a
-// subscriber's queue is full it waits, after all others have the message, while that one makes progress, and drops it if
-// it makes none. It never fails because of a subscriber.
+// Publish queues a message for all who subscribed to its topic, frames[0]. Frames must not be changed afterwards. It waits for
+// nobody and never fails because of a subscriber: one whose queue is full and who does not read is dropped. Who publishes much
+// calls [Publisher.Wait] before.
 func (x *Publisher) Publish(frames [][]byte) error {
 	if len(frames) == 0 {
 		return errors.New("zmq: publish: a message without a topic")
 	}
-	x.publishing.Lock()
-	defer x.publishing.Unlock()
-	for _, p := range x.offer(frames) {
-		_ = p.put(frames) // a subscriber that is dropped here is logged by its own goroutine
-	}
-	return nil
-}
-
-// offer queues the message where that needs no waiting and returns the subscribers whose queue is full.
-func (x *Publisher) offer(frames [][]byte) (full []*peer) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if !x.begun {
 		x.keepEarly(frames)
 	}
 	for p, topics := range x.topics {
-		if !subscribed(topics, frames[0]) {
-			continue
-		}
-		if ok, err := p.queue.offer(outgoing{frames: frames}); err == nil && !ok {
-			full = append(full, p)
+		if subscribed(topics, frames[0]) {
+			_ = p.put(outgoing{frames: frames}) // a subscriber that is dropped here is logged by its own goroutine
 		}
 	}
-	return full
+	return nil
+}
+
+// Wait returns when every subscriber has less than half a queue to read yet, or ctx ends. A subscriber that reads slowly is
+// waited for; one that does not read at all for FullWait, once: from then on, until it has caught up, it is let fall behind.
+func (x *Publisher) Wait(ctx context.Context) error {
+	for {
+		p := x.slowest()
+		if p == nil {
+			return ctx.Err()
+		}
+		switch err := p.queue.room(p.lim.Queue/2, ctx.Done()); {
+		case errors.Is(err, errStalled):
+			p.lagging.Store(true)
+		case err != nil:
+			return ctx.Err()
+		}
+	}
+}
+
+// slowest returns a subscriber to wait for.
+func (x *Publisher) slowest() *peer {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for p := range x.topics {
+		behind := p.queue.behind(p.lim.Queue / 2)
+		if behind && !p.lagging.Load() {
+			return p
+		}
+		if !behind {
+			p.lagging.Store(false)
+		}
+	}
+	return nil
 }
 
 func subscribed(topics map[string]int, topic []byte) bool {
@@ -155,8 +174,8 @@ func (s *subscribers) subscribe(p *peer, topic []byte) error {
 		return nil
 	}
 	if s.welcome != nil {
-		if ok, err := p.queue.offer(outgoing{frames: s.welcome(topic)}); err != nil || !ok {
-			return errStalled
+		if err := p.put(outgoing{frames: s.welcome(topic)}); err != nil {
+			return err
 		}
 	}
 	return s.catchUp(p)
@@ -170,8 +189,8 @@ func (s *subscribers) catchUp(p *peer) error {
 		if !subscribed(s.topics[p], frames[0]) {
 			continue
 		}
-		if ok, err := p.queue.offer(outgoing{frames: frames}); err != nil || !ok {
-			return errStalled
+		if err := p.put(outgoing{frames: frames}); err != nil {
+			return err
 		}
 	}
 	return nil

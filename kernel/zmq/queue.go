@@ -2,6 +2,7 @@ package zmq
 
 import (
 	"errors"
+	"net"
 	"sync"
 	"time"
 )
@@ -33,70 +34,117 @@ func (o outgoing) size() int {
 	return n
 }
 
-// queue holds what waits to be written to one peer. Bytes count as waiting until the network has taken them.
+// queue holds what waits to be written to one peer. Bytes count as waiting until the network has taken them. Putting in never
+// waits. Above its limit the queue is full: then its peer has to take rate bytes in every period, or it is stalled.
 type queue struct {
-	limit int
+	limit   int
+	period  time.Duration
+	rate    int64
+	stalled func() // called by the watch
+	watch   *time.Timer
 
-	mu      sync.Mutex
-	items   []outgoing
-	waiting int           // bytes
-	written int64         // bytes, since the beginning
-	closed  bool          // nothing is taken in any more
-	changed chan struct{} // closed and replaced at every change
+	mu       sync.Mutex
+	items    []outgoing
+	waiting  int           // bytes
+	largest  int           // message since the queue was empty, in bytes
+	written  int64         // bytes, since the beginning
+	mark     int64         // written when the watch was set
+	watching bool          // the queue is full
+	closed   bool          // nothing is taken in any more
+	changed  chan struct{} // closed and replaced at every change
 }
 
-func newQueue(limit int) *queue { return &queue{limit: limit, changed: make(chan struct{})} }
+func newQueue(limit int, period time.Duration, rate int64, stalled func()) *queue {
+	q := &queue{limit: limit, period: period, rate: rate, stalled: stalled, changed: make(chan struct{})}
+	q.watch = time.AfterFunc(time.Hour, q.judge)
+	q.watch.Stop()
+	return q
+}
 
 func (q *queue) signal() {
 	close(q.changed)
 	q.changed = make(chan struct{})
 }
 
-// offer takes o in unless the queue is full; a message larger than the whole queue is taken by an empty one. It never waits.
-func (q *queue) offer(o outgoing) (ok bool, err error) {
+// put takes o in. It fails with errStalled where more than twice the limit waits, the largest message aside: who puts in is to
+// look at [queue.room] before it comes to that.
+func (q *queue) put(o outgoing) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	size := o.size()
 	switch {
 	case q.closed:
-		return false, errPeerGone
-	case q.waiting > 0 && q.waiting+size > q.limit:
-		return false, nil
+		return errPeerGone
+	case q.waiting > 2*q.limit+q.largest:
+		return errStalled
 	}
 	q.items = append(q.items, o)
 	q.waiting += size
+	q.largest = max(q.largest, size)
+	if q.waiting > q.limit && !q.watching {
+		q.watching, q.mark = true, q.written
+		q.watch.Reset(q.period)
+	}
 	q.signal()
-	return true, nil
+	return nil
 }
 
-// put takes o in, waiting for room for as long as the peer takes rate bytes in each period; else errStalled.
-func (q *queue) put(o outgoing, period time.Duration, rate int64) error {
-	mark, deadline := q.progress(), time.NewTimer(period)
-	defer deadline.Stop()
-	for {
+// judge looks whether a full queue's peer has taken enough since the last time.
+func (q *queue) judge() {
+	if q.standsStill() {
+		q.stalled()
+	}
+}
+
+func (q *queue) standsStill() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.closed || q.waiting <= q.limit:
+		q.watching = false
+		return false
+	case q.written-q.mark < q.rate:
+		return true
+	}
+	q.mark = q.written
+	q.watch.Reset(q.period)
+	return false
+}
+
+// room waits until no more than so many bytes wait, or nothing will ever again. It fails when end is closed, and with errStalled
+// where the peer has not taken rate bytes in a period.
+func (q *queue) room(bytes int, end <-chan struct{}) error {
+	tick := time.NewTicker(q.period)
+	defer tick.Stop()
+	var mark int64
+	for first := true; ; first = false {
 		q.mu.Lock()
-		changed := q.changed
+		free, written, changed := q.closed || q.waiting <= bytes, q.written, q.changed
 		q.mu.Unlock()
-		if ok, err := q.offer(o); ok || err != nil {
-			return err
+		if first {
+			mark = written
+		}
+		if free {
+			return nil
 		}
 		select {
 		case <-changed:
-		case <-deadline.C:
-			now := q.progress()
-			if now-mark < rate {
+		case <-end:
+			return net.ErrClosed
+		case <-tick.C:
+			if written-mark < q.rate {
 				return errStalled
 			}
-			mark = now
-			deadline.Reset(period)
+			mark = written
 		}
 	}
 }
 
-func (q *queue) progress() int64 {
+// behind tells whether more than so many bytes wait.
+func (q *queue) behind(bytes int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.written
+	return !q.closed && q.waiting > bytes
 }
 
 // take returns all that waits, waiting for something; ok is false once the queue is closed and empty.
@@ -123,6 +171,9 @@ func (q *queue) wrote(n int) {
 	defer q.mu.Unlock()
 	q.waiting -= n
 	q.written += int64(n)
+	if q.waiting <= 0 {
+		q.largest = 0
+	}
 	q.signal()
 }
 
@@ -131,6 +182,7 @@ func (q *queue) close(drop bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
+	q.watch.Stop()
 	if drop {
 		q.items, q.waiting = nil, 0
 	}

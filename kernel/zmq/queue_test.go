@@ -22,12 +22,16 @@ func TestQueueJudgesBySpeed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				q := newQueue(100_000)
-				if ok, err := q.offer(message(90_000)); !ok || err != nil {
-					t.Fatalf("an empty queue refused: %v, %v", ok, err)
+				stalled := make(chan struct{}, 1)
+				q := newQueue(100_000, time.Second, 10_000, func() { stalled <- struct{}{} })
+				for range 2 {
+					if err := q.put(message(90_000)); err != nil {
+						t.Fatal(err)
+					}
 				}
-				stop := make(chan struct{})
+				stop, stopped := make(chan struct{}), make(chan struct{})
 				go func() {
+					defer close(stopped)
 					for {
 						select {
 						case <-stop:
@@ -38,29 +42,39 @@ func TestQueueJudgesBySpeed(t *testing.T) {
 					}
 				}()
 				began := time.Now()
-				err := q.put(message(50_000), time.Second, 10_000)
-				close(stop)
+				err := q.room(50_000, nil)
 				if !errors.Is(err, c.want) {
-					t.Errorf("got %v after %v, want %v", err, time.Since(began), c.want)
+					t.Errorf("waiting for room: got %v after %v, want %v", err, time.Since(began), c.want)
 				}
+				synctest.Wait()
+				if got := len(stalled) == 1; got != (c.want != nil) {
+					t.Errorf("after %v the watch says stalled: %v", time.Since(began), got)
+				}
+				close(stop)
+				<-stopped
+				q.close(true)
 			})
 		})
 	}
 }
 
-func TestQueueTakesOneMessageLargerThanItself(t *testing.T) {
-	q := newQueue(1000)
-	if ok, _ := q.offer(message(5000)); !ok {
-		t.Error("an empty queue refused a large message")
-	}
-	if ok, _ := q.offer(message(1)); ok {
-		t.Error("a full queue took another")
+func TestQueueEndsSomewhere(t *testing.T) {
+	q := newQueue(1000, time.Hour, 1, func() {})
+	for i, c := range []struct {
+		size int
+		want error
+	}{
+		{5000, nil}, {1000, nil}, {1000, nil}, {1, errStalled},
+	} {
+		if err := q.put(message(c.size)); !errors.Is(err, c.want) {
+			t.Errorf("message %d of %d bytes: got %v, want %v", i, c.size, err, c.want)
+		}
 	}
 	q.close(false)
-	if _, err := q.offer(message(1)); !errors.Is(err, errPeerGone) {
+	if err := q.put(message(1)); !errors.Is(err, errPeerGone) {
 		t.Errorf("a closed queue: got %v", err)
 	}
-	if items, ok := q.take(); !ok || len(items) != 1 {
+	if items, ok := q.take(); !ok || len(items) != 3 {
 		t.Errorf("a closed queue gave %d messages, %v; want what was in it", len(items), ok)
 	}
 	if _, ok := q.take(); ok {

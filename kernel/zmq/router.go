@@ -52,7 +52,7 @@ func (r *Router) Receive(ctx context.Context) ([][]byte, error) {
 }
 
 // Send queues a message for the peer named by frames[0]. Frames must not be changed afterwards. It returns ErrNoPeer where
-// nobody has that identity; it waits only while that peer's queue is full, and drops a peer that makes no progress.
+// nobody has that identity. It waits for nobody: a peer that does not read its answers is not read any more, and dropped.
 func (r *Router) Send(frames [][]byte) error {
 	if len(frames) == 0 {
 		return ErrNoPeer
@@ -63,7 +63,7 @@ func (r *Router) Send(frames [][]byte) error {
 	if p == nil {
 		return ErrNoPeer
 	}
-	if err := p.put(frames[1:]); err != nil {
+	if err := p.put(outgoing{frames: frames[1:]}); err != nil {
 		return fmt.Errorf("send: %w", err)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -149,7 +150,13 @@ func TestRouterCarriesLargeMessages(t *testing.T) {
 }
 
 func TestNewestConnectionTakesTheIdentity(t *testing.T) {
-	r, address := newRouter(t, Limits{})
+	var said bytes.Buffer // written before the newer gets its answer
+	r, err := NewRouter("tcp", "127.0.0.1:0", Limits{}, slog.New(slog.NewTextHandler(&said, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	address := r.net.Addr().String()
 	echo(t, r)
 	first := dealer(t, address, "same")
 	if err := first.Send(text("1")); err != nil {
@@ -162,6 +169,9 @@ func TestNewestConnectionTakesTheIdentity(t *testing.T) {
 	}
 	if got := receive(t, second); got != "2" {
 		t.Errorf("the newer got %q, want its answer", got)
+	}
+	if !strings.Contains(said.String(), "takes over") || !strings.Contains(said.String(), "same") {
+		t.Errorf("the log says %q, want that the identity was taken over", said.String())
 	}
 	_ = first.raw.SetReadDeadline(time.Now().Add(5 * time.Second))
 	if m, err := first.Receive(); err == nil {
@@ -321,9 +331,14 @@ func TestStalledSubscriberIsDroppedAlone(t *testing.T) {
 		}
 		done <- nil
 	}()
-	began := time.Now()
+	began, longest := time.Now(), time.Duration(0)
 	for i := range messages {
+		if err := x.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		before := time.Now()
 		_ = x.Publish([][]byte{[]byte("t"), []byte(fmt.Sprint(i)), body})
+		longest = max(longest, time.Since(before))
 	}
 	if err := <-done; err != nil {
 		t.Errorf("the healthy subscriber: %v", err)
@@ -331,10 +346,91 @@ func TestStalledSubscriberIsDroppedAlone(t *testing.T) {
 	if took := time.Since(began); took > 3*time.Second {
 		t.Errorf("%d messages took %v beside a stalled subscriber", messages, took)
 	}
+	if longest > 100*time.Millisecond { // it takes microseconds
+		t.Errorf("a message waited %v in Publish", longest)
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if n := len(x.topics); n != 1 {
 		t.Errorf("%d subscribers are left, want the healthy one", n)
+	}
+}
+
+// TestSlowSubscriberIsWaitedFor has one that reads a tenth of what could be published, and wants it to get all of it.
+func TestSlowSubscriberIsWaitedFor(t *testing.T) {
+	lim := quick()
+	lim.Rate = 64 << 10
+	x, address := newPublisher(t, lim)
+	slow := subscriber(t, address, "")
+	receive(t, slow)
+	const messages = 150
+	body := bytes.Repeat([]byte("x"), 100<<10)
+	done := make(chan error, 1)
+	go func() {
+		for i := range messages {
+			time.Sleep(5 * time.Millisecond) // it is slow: 20 MB a second
+			_ = slow.raw.SetReadDeadline(time.Now().Add(10 * time.Second))
+			m, err := slow.Receive()
+			if err == nil && string(m[1]) != fmt.Sprint(i) {
+				err = fmt.Errorf("message %s where %d was due", m[1], i)
+			}
+			if err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	for i := range messages {
+		if err := x.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_ = x.Publish([][]byte{[]byte("t"), []byte(fmt.Sprint(i)), body})
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestClientThatDoesNotReadIsDropped asks for much and reads nothing: another client is answered all the time.
+func TestClientThatDoesNotReadIsDropped(t *testing.T) {
+	r, address := newRouter(t, quick())
+	body := bytes.Repeat([]byte("x"), 100<<10)
+	go func() { // answers with much, and never waits
+		for {
+			m, err := r.Receive(t.Context())
+			if err != nil {
+				return
+			}
+			_ = r.Send(append(m, body))
+		}
+	}()
+	deaf := dealer(t, address, "deaf")
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		for deaf.Send(text("give")) == nil {
+		}
+	}()
+	other := dealer(t, address, "other")
+	for asked := false; ; {
+		select {
+		case <-gone:
+			if !asked {
+				t.Error("nobody asked meanwhile")
+			}
+			return
+		default:
+		}
+		before := time.Now()
+		if err := other.Send(text("give")); err != nil {
+			t.Fatal(err)
+		}
+		receive(t, other)
+		if took := time.Since(before); took > time.Second {
+			t.Fatalf("an answer took %v beside a client that does not read", took)
+		}
+		asked = true
 	}
 }
 
@@ -370,7 +466,7 @@ func TestEchoOutlivesABadEnvelope(t *testing.T) {
 }
 
 func TestCloseDrainsAndLeavesNothing(t *testing.T) {
-	before := runtime.NumGoroutine()
+	before, files := runtime.NumGoroutine(), openFiles()
 	for range 10 {
 		x, err := NewPublisher("tcp", "127.0.0.1:0", Limits{}, nil, nil)
 		if err != nil {
@@ -406,6 +502,15 @@ func TestCloseDrainsAndLeavesNothing(t *testing.T) {
 	if n := runtime.NumGoroutine(); n > before {
 		t.Errorf("%d goroutines, %d before", n, before)
 	}
+	if n := openFiles(); n > files+1 { // one for the poller, where there was none
+		t.Errorf("%d open files, %d before", n, files)
+	}
+}
+
+// openFiles is how many file descriptors the process has; 0 where the system does not say.
+func openFiles() int {
+	entries, _ := os.ReadDir("/proc/self/fd")
+	return len(entries)
 }
 
 func TestReceiveEnds(t *testing.T) {
