@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"reflect"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -244,4 +245,72 @@ func TestStoppedHandlerGivesTheInterruptBack(t *testing.T) {
 			t.Error("a stopped handler took the interrupt")
 		}
 	})
+}
+
+// TestRunsAreForgotten: what the labels of goroutines that have ended meant takes no memory.
+func TestRunsAreForgotten(t *testing.T) {
+	count := func() (n int) {
+		attached.runs.Range(func(any, any) bool { n++; return true })
+		return n
+	}
+	for i := range 1000 {
+		NewAside(int64(i)).Do(func() {})
+	}
+	for limit := time.Now().Add(10 * time.Second); count() > 100; time.Sleep(time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("%d of 1000 runs are remembered", count())
+		}
+		runtime.GC()
+	}
+}
+
+// TestAside: what belongs to no run stays with the latest cell, whatever handlers run.
+func TestAside(t *testing.T) {
+	cell, aside := NewRun(5), NewAside(6)
+	aside.Do(func() {
+		if got := CurrentRun(); got != aside {
+			t.Errorf("in the handler: got the run of %d", got.Cell)
+		}
+	})
+	if got := CurrentRun(); got != cell {
+		t.Errorf("outside: got the run of %d, want 5", got.Cell)
+	}
+}
+
+func TestTakeComm(t *testing.T) {
+	var l log
+	o := NewOutlet(l.send)
+	Attach(o)
+	defer Attach(nil)
+	defer attached.comms.Store(attached.comms.Swap(nil))
+	NewAside(7).Do(func() {
+		for _, f := range []Frame{{Kind: KindCommOpen, Body: json.RawMessage(`{"comm_id":"x","target_name":"y"}`)}, {Kind: KindCommMsg, Body: json.RawMessage(`{"comm_id":"x"}`)}} {
+			if err := TakeComm(f); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := TakeComm(Frame{Kind: KindCommOpen, Body: json.RawMessage(`[`)}); err == nil {
+			t.Error("a body that is no comm was accepted")
+		}
+		if got, want := l.all(), []string{`comm_close 7 {"comm_id":"x"}`}; !reflect.DeepEqual(got, want) {
+			t.Errorf("nobody knows of comms: got %q, want %q", got, want)
+		}
+		OnComm(func(f Frame) { _ = Emit(KindClear, f.Seq) })
+		if err := TakeComm(Frame{Kind: KindCommMsg, Seq: 9}); err != nil {
+			t.Error(err)
+		}
+		if got := l.all(); got[len(got)-1] != "clear 7 9" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestResident(t *testing.T) {
+	type thing struct{ n int }
+	made := 0
+	for range 2 {
+		if got := Resident(func() *thing { made++; return &thing{made} }); got.n != 1 {
+			t.Errorf("got %d, want the first one", got.n)
+		}
+	}
 }
