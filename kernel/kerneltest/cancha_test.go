@@ -93,7 +93,9 @@ func goSamples() Samples {
 			"a WaitGroup":    "fmt.Println(\"on\")\nvar group sync.WaitGroup\ngroup.Add(1)\ngroup.Wait()",
 			"a Mutex":        "fmt.Println(\"on\")\nvar lock sync.Mutex\nlock.Lock()\nlock.Lock()",
 		},
-		PID:      "fmt.Println(os.Getpid())",
+		PID:       "fmt.Println(os.Getpid())",
+		Questions: goQuestions(),
+
 		Complete: Completion{Code: `s := "𝔊𝔊"; fmt.Printl`, Cursor: 21, Match: "Println", Start: 15, End: 21},
 		Completes: []Completion{
 			{Code: "fmt.Printl(1)", Cursor: 7, Match: "Println", Start: 4, End: 10},

@@ -78,6 +78,9 @@ func fakeTarget() Target {
 			Animate: strings.Repeat("clear wait\ndisplay x\n", 100), Large: "large 20971520", Page: "page help",
 			Complete: Completion{Code: "𝔊𝔊 ke", Cursor: 5, Match: "kept", Start: 3, End: 5},
 			Known:    "print", Unknown: "nothing", Whole: []string{"print x"}, Unfinished: []string{`print \`}, Invalid: []string{"!"},
+			Questions: Questions{
+				Line: "ask Name?", Password: "password Secret?", Two: "ask a?\nask b?", End: "ask more?",
+			},
 			GoodExpr: "value 1", BadExpr: "!", Ignored: "message ignored",
 		},
 	}

@@ -2,8 +2,11 @@ package kerneltest
 
 import (
 	"context"
+	"errors"
+	"io"
 
 	"cancha/internal/cellio"
+	"cancha/kernel/cell"
 )
 
 // asks is what asks the person for the engine's cells.
@@ -19,16 +22,20 @@ func (e *Engine) asks() *cellio.Asker {
 // AnswerInput takes the reply to a question.
 func (e *Engine) AnswerInput(seq uint64, reply cellio.InputReply) { e.asks().Answer(seq, reply) }
 
-// ask asks the person and prints the answer, or the error in its place.
-func (r *run) ask(word, text string) {
+// ask asks the person and prints the answer, or "end" where the input has ended; without an answer the cell fails.
+func (r *run) ask(word, text string) (result cell.Result, ended bool) {
 	asker, asking := r.engine.asks(), cellio.NewAside(r.cell.Cell)
 	asker.Begin(asking)
 	defer asker.End(asking)
 	defer context.AfterFunc(r.ctx, func() { asking.Stop(cellio.ErrInterrupted) })()
 	r.out.Flush()
 	answer, err := asker.Ask(asking, cellio.Input{Prompt: text, Password: word == "password"})
-	if err != nil {
-		answer = err.Error()
+	switch {
+	case errors.Is(err, io.EOF):
+		answer = "end"
+	case err != nil:
+		return fail("no input", err.Error()), true
 	}
 	r.out.Write(r.cell.Cell, "stdout", []byte(answer+"\n"))
+	return cell.Result{}, false
 }

@@ -35,6 +35,8 @@ type Samples struct {
 	Panics string            // a goroutine of it panics with "boom"
 	PID    string            // prints the id of that process
 
+	Questions Questions // cells that ask the person
+
 	Complete    Completion        // one with letters outside the basic plane before the cursor
 	Completes   []Completion      // others
 	Nothing     []Completion      // places where nothing may be completed: in text, in a comment
