@@ -31,7 +31,13 @@ func open(t *testing.T) *browser {
 	outlet := cellio.NewOutlet(b.take)
 	cellio.Attach(outlet)
 	cellio.NewRun(1).Message = "cell"
-	t.Cleanup(func() { outlet.Close(); cellio.Attach(nil) })
+	t.Cleanup(func() {
+		for _, m := range residents().list() { // what they hold back is nothing to the next test
+			m.close()
+		}
+		outlet.Close()
+		cellio.Attach(nil)
+	})
 	return b
 }
 
@@ -351,21 +357,20 @@ update {"msg_id":""}`
 
 func TestControlComm(t *testing.T) {
 	b := open(t)
-	w := NewCheckbox(CheckboxConfig{}) // three models, and those of other tests
+	w := NewCheckbox(CheckboxConfig{}) // three models: itself, its layout and its style
 	b.sendTo(cellio.KindCommOpen, cellio.Comm{ID: "control", Target: "jupyter.widget.control", Metadata: json.RawMessage(`{"version":"1.0.0"}`)})
 	b.sendTo(cellio.KindCommMsg, cellio.Comm{ID: "control", Data: json.RawMessage(`{"method":"request_states"}`)})
-	if got, want := b.heard(), fmt.Sprintf("update_states %d", len(residents().list())); got != want {
+	if got, want := b.heard(), "update_states 3"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	b.send(w, `{"method":"request_state"}`)
 	if got := b.heard(); !strings.HasPrefix(got, `update {"_dom_classes":[],`) || !strings.Contains(got, `"value":false`) {
 		t.Errorf("request_state: got %s", got)
 	}
-	closed := len(residents().list())
 	w.Close()
 	w.Close()
-	if left := len(residents().list()); closed-left != 3 || b.model(w) != nil {
-		t.Errorf("a closed widget leaves %d of 3 models", 3-(closed-left))
+	if left := len(residents().list()); left != 0 || b.model(w) != nil {
+		t.Errorf("a closed widget leaves %d of 3 models", left)
 	}
 	w.SetValue(true)
 	if got := b.heard(); got != "" || !w.Value() {
