@@ -12,7 +12,7 @@ import (
 // the test beside this file names what is missing or too much.
 //
 //go:embed go.mod go.sum embed.go
-//go:embed cmd/cancha/*[^t].go
+//go:embed cmd/cancha/*[^t].go cmd/cancha/*[^s]t.go
 //go:embed internal/cellio/*[^t].go internal/cellio/*[^s]t.go internal/cellio/labels.s
 //go:embed internal/symbols/*[^t].go internal/symbols/*[^s]t.go
 //go:embed internal/symbols/foreign/*[^t].go internal/symbols/foreign/*[^s]t.go internal/symbols/foreign/docs.zip internal/symbols/foreign/exports.zip
