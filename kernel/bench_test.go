@@ -25,6 +25,7 @@ type bench struct {
 	session *wire.Session
 	shell   *channel
 	control *channel
+	stdin   *channel
 	iopub   *channel
 	log     *safeBuffer
 	ended   chan error
@@ -76,7 +77,7 @@ const key = "secret"
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{
-		t: t, engine: &kerneltest.Engine{}, shell: newChannel(), control: newChannel(), iopub: newChannel(),
+		t: t, engine: &kerneltest.Engine{}, shell: newChannel(), control: newChannel(), stdin: newChannel(), iopub: newChannel(),
 		log: &safeBuffer{}, ended: make(chan error, 1),
 	}
 	var err error
@@ -93,7 +94,7 @@ func newBench(t *testing.T) *bench {
 	b.engine.Sink = b.kernel.Output
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		b.ended <- b.kernel.Run(ctx, kernel.Channels{Shell: b.shell, Control: b.control, Stdin: newChannel(), IOPub: b.iopub})
+		b.ended <- b.kernel.Run(ctx, kernel.Channels{Shell: b.shell, Control: b.control, Stdin: b.stdin, IOPub: b.iopub})
 	}()
 	t.Cleanup(func() {
 		cancel()
