@@ -15,7 +15,7 @@ func fit(text []byte, room int) int {
 			size, cost = runeCost(text[i:])
 		case c == '\n', c == '\t', c == '\r', c == '"', c == '\\', c == '\b', c == '\f':
 			cost = 2
-		case c < ' ', c == '<', c == '>', c == '&', c == 0x7f:
+		case c < ' ', c == '<', c == '>', c == '&':
 			cost = 6
 		}
 		if room -= cost; room < 0 {

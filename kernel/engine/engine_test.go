@@ -41,6 +41,7 @@ func serveTestEngine() {
 	}
 	conn := cellio.NewConn(c)
 	out := cellio.NewOutlet(conn.Send)
+	cellio.Attach(out)
 	_ = out.Emit(cellio.KindReady, 0, cell.Ready{PID: os.Getpid(), GoVersion: "1.26", Engine: "test"})
 	stop := make(chan bool, 1)
 	for {
@@ -50,7 +51,17 @@ func serveTestEngine() {
 		}
 		switch f.Kind {
 		case cellio.KindInterrupt:
-			stop <- true
+			if run := cellio.CurrentRun(); run != nil {
+				run.Interrupt()
+			}
+			select {
+			case stop <- true:
+			default:
+			}
+		case cellio.KindCredit:
+			var c cellio.Credit
+			_ = json.Unmarshal(f.Body, &c)
+			out.Grant(c)
 		case cellio.KindExecute:
 			go runTestCell(out, f, stop)
 		default:
@@ -64,7 +75,22 @@ func runTestCell(out *cellio.Outlet, f cellio.Frame, stop chan bool) {
 	_ = json.Unmarshal(f.Body, &r)
 	word, rest, _ := strings.Cut(r.Code, " ")
 	result := cell.Result{Status: cell.OK}
+	interrupted := cell.Result{Status: cell.Failed, Err: &cell.Error{Name: "interrupted"}}
 	switch word {
+	case "flood": // until it is interrupted
+		run := cellio.NewRun(r.Cell)
+		run.Do(func() {
+			for run.Context().Err() == nil {
+				_, _ = fmt.Fprintln(cellio.Stdout, rest)
+			}
+		})
+		result = interrupted
+	case "fdflood":
+		for len(stop) == 0 {
+			fmt.Println(rest)
+		}
+		<-stop
+		result = interrupted
 	case "print":
 		out.Write(r.Cell, "stdout", []byte(rest))
 	case "fd":
@@ -87,7 +113,7 @@ func runTestCell(out *cellio.Outlet, f cellio.Frame, stop chan bool) {
 		fmt.Fprintln(os.Stderr, "panic: only words")
 	case "hang":
 		<-stop
-		result = cell.Result{Status: cell.Failed, Err: &cell.Error{Name: "interrupted"}}
+		result = interrupted
 	}
 	_ = out.Emit(cellio.KindDone, r.Cell, result)
 }
@@ -117,8 +143,13 @@ func (r *recorder) get(cell int64, name string) string {
 
 func newTestEngine(t *testing.T, mode string) (*Engine, *recorder) {
 	t.Helper()
+	return newGatedEngine(t, mode, nil)
+}
+
+func newGatedEngine(t *testing.T, mode string, gate Gate) (*Engine, *recorder) {
+	t.Helper()
 	rec := &recorder{text: map[int64]map[string]string{}}
-	e := New(Config{Sink: rec.sink, Command: func() *exec.Cmd {
+	e := New(Config{Sink: rec.sink, Gate: gate, Command: func() *exec.Cmd {
 		c := exec.Command(os.Args[0])
 		c.Env = append(os.Environ(), "CANCHA_TEST_ENGINE="+mode)
 		return c

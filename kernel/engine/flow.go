@@ -50,9 +50,8 @@ func (f *flow) run(ctx context.Context) {
 			if err != nil {
 				return
 			}
-			got = got.Add(owed)
-			f.add(got)
-			f.grant(got)
+			f.add(got, owed)
+			f.grant(got.Add(owed))
 			continue
 		}
 		select {
@@ -75,10 +74,13 @@ func (f *flow) missing() (want, owed cellio.Credit) {
 	return f.window.Sub(has), has.Sub(f.balance)
 }
 
-func (f *flow) add(c cellio.Credit) {
+// add takes in what was acquired and what was owed. Room stays kept for what the balance then has above zero.
+func (f *flow) add(got, owed cellio.Credit) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.balance = f.balance.Add(c)
+	before := f.balance.Floor()
+	f.balance = f.balance.Add(got).Add(owed)
+	f.gate.Release(got.Sub(f.balance.Floor().Sub(before)))
 }
 
 // used tells that a frame came and has been taken in.
