@@ -92,7 +92,7 @@ func (k *Kernel) commMessage(ctx context.Context, r *request) any {
 		return nil
 	}
 	if err := k.enterComm(r.Header.Type, c); err != nil {
-		k.log.Warn("message of a comm ignored", "type", r.Header.Type, "comm", c.ID, "error", err)
+		k.log.Debug("message of a comm ignored", "type", r.Header.Type, "comm", c.ID, "error", err)
 		return nil
 	}
 	c.Metadata, c.Message = r.Metadata, r.Header.ID
