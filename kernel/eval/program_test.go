@@ -40,6 +40,12 @@ func newNotebook(t *testing.T) *notebook {
 // newSlowNotebook returns one whose cells say after a time that they are interpreted.
 func newSlowNotebook(t *testing.T, slow time.Duration) *notebook {
 	t.Helper()
+	return newConfiguredNotebook(t, eval.Config{Slow: slow})
+}
+
+// newConfiguredNotebook returns one whose configuration says what the others leave out.
+func newConfiguredNotebook(t *testing.T, c eval.Config) *notebook {
+	t.Helper()
 	n := &notebook{t: t}
 	out := cellio.NewOutlet(n.take)
 	n.out = out
@@ -52,11 +58,11 @@ func newSlowNotebook(t *testing.T, slow time.Duration) *notebook {
 	for _, p := range symbols.Packages() {
 		packages = append(packages, eval.Package{Path: p.Path, Name: p.Name, Standard: p.Standard})
 	}
-	p, err := eval.New(eval.Config{
-		Native: tools(t), Logger: logger(t),
-		Symbols: symbols.Table(), Packages: packages, Export: func(path string) (io.ReadCloser, error) { return symbols.Export(path) },
-		Outlet: out, Exit: n.exit, Grace: testGrace, Slow: slow,
-	})
+	c.Native, c.Logger = tools(t), logger(t)
+	c.Symbols, c.Packages = symbols.Table(), packages
+	c.Export = func(path string) (io.ReadCloser, error) { return symbols.Export(path) }
+	c.Outlet, c.Exit, c.Grace = out, n.exit, testGrace
+	p, err := eval.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
