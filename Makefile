@@ -56,9 +56,9 @@ lab: kernelspec $(VENV)/made ## JupyterLab with the notebooks and the kernel of 
 symbols: ## regenerate what cells may import; "make symbols ONLY=wing" after a change in the library wing
 	go run ./internal/symbols/generate $(if $(ONLY),-only $(ONLY))
 
-conformance: build ## the protocol suite on the built kernel, check by check, and archives of cells (CELLS="file …")
-	CANCHA_PROGRAM=$(CURDIR)/bin/cancha go test -count=1 -v -run TestCancha ./kernel/kerneltest
-	go run ./kernel/conformance -cells $(subst $(space),$(comma),$(strip $(CELLS)))
+conformance: build $(VENV)/made ## the protocol suite, case by case, and archives of cells (CELLS="file …"); KERNEL=python3: the suite on another kernel
+	scripts/conformance.sh $(VENV)/bin/python $(KERNEL) $(SAMPLES)
+	$(if $(KERNEL),,go run ./kernel/conformance -cells $(subst $(space),$(comma),$(strip $(CELLS))))
 
 conformance-go: build ## Go's own test programs as cells, beside compiled Go; FLAGS="-mode interp -n 60 -seed 7 -run chan/"
 	go run ./kernel/conformance $(if $(TREE),-tree $(TREE)) $(FLAGS)

@@ -42,7 +42,8 @@ part format formatted
 part vet go vet ./...
 part go "$python" scripts/gotest.py ./...
 part compiled compiled
-part conformance env CANCHA_PROGRAM="$PWD/bin/cancha" "$python" scripts/gotest.py -count=1 -run 'TestCancha$' ./kernel/kerneltest
+part conformance env CANCHA_PROGRAM="$PWD/bin/cancha" CANCHA_PYTHON="$(realpath -s "$python")" KERNELTEST_TABLE="$PWD/$logs/conformance.txt" \
+  "$python" scripts/gotest.py -count=1 -run 'TestCancha$|TestFakeEngineLibzmq$' ./kernel/kerneltest
 part notebooks "$python" scripts/notebooks.py --out "$logs/notebooks" notebooks/*.ipynb
 part interpreted env CANCHA_ENGINE=interp "$python" scripts/notebooks.py --out "$logs/interpreted" notebooks/01_tour.ipynb notebooks/03_streaming_statistics.ipynb
 part suite "$python" kernel/kerneltest/test_cancha.py
@@ -52,6 +53,7 @@ echo "== results"
 grep -E '^(ok|FAIL|---|panic:|[0-9]+ Go tests)' "$logs/go.log"
 grep -E '^(ok|FAIL|---|panic:|[0-9]+ Go tests)' "$logs/compiled.log"
 grep -hE '^(ok|FAIL) ' "$logs/notebooks.log" "$logs/interpreted.log"
+tail -n 1 "$logs/conformance.txt"
 tail -n 1 "$logs/conformance.log"
 tail -n 3 "$logs/suite.log"
 echo "${took}together $SECONDS s"

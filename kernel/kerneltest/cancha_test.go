@@ -1,18 +1,22 @@
 package kerneltest
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"cancha/kernel/client"
 )
 
-// programVariable names the cancha binary to test, kernelVariable an installed kernelspec instead, pythonVariable a Python that
-// has pyzmq, whose sockets are then those of the suite.
+// programVariable names the cancha binary to test, kernelVariable a kernelspec instead and samplesVariable its samples,
+// pythonVariable a Python that has pyzmq, whose sockets are then those of the suite.
 const (
 	programVariable = "CANCHA_PROGRAM"
 	kernelVariable  = "KERNELTEST_KERNEL"
+	samplesVariable = "KERNELTEST_SAMPLES"
 	pythonVariable  = "CANCHA_PYTHON"
 )
 
@@ -35,21 +39,66 @@ func TestCancha(t *testing.T) {
 	Run(t, Target{Config: client.Config{Argv: []string{program, "kernel", "{connection_file}"}}, Samples: goSamples(), Sockets: sockets(t)})
 }
 
-// TestInstalled runs the suite, with the samples of our own kernel or of Python's, against KERNELTEST_KERNEL=name.
+// TestInstalled runs the suite against another kernel: KERNELTEST_KERNEL is the name of a kernelspec, or the path of a kernel.json or
+// of its folder. Its samples are in KERNELTEST_SAMPLES, a file of Samples as JSON, or in testdata under the name of its language.
 func TestInstalled(t *testing.T) {
 	name := os.Getenv(kernelVariable)
 	if name == "" {
 		t.Skip(kernelVariable + " does not name a kernelspec")
 	}
-	spec, err := client.FindSpec(name)
+	spec, err := findSpec(name)
 	if err != nil {
 		t.Fatal(err)
 	}
+	path := os.Getenv(samplesVariable)
+	if path == "" {
+		path = filepath.Join("testdata", spec.Language+".json")
+	}
 	samples := goSamples()
-	if spec.Language == "python" {
-		samples = pythonSamples()
+	if !strings.Contains(strings.ToLower(spec.DisplayName), "cancha") || os.Getenv(samplesVariable) != "" {
+		if samples, err = readSamples(path); err != nil {
+			t.Fatal(err)
+		}
 	}
 	Run(t, Target{Config: client.FromSpec(spec), Samples: samples, Sockets: sockets(t)})
+}
+
+func findSpec(name string) (client.Spec, error) {
+	if strings.ContainsRune(name, filepath.Separator) {
+		return client.ReadSpec(strings.TrimSuffix(name, "kernel.json"))
+	}
+	return client.FindSpec(name)
+}
+
+func readSamples(path string) (s Samples, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return Samples{}, fmt.Errorf("samples: %w", err)
+	}
+	defer file.Close()
+	d := json.NewDecoder(file)
+	d.DisallowUnknownFields() // a misspelt field would be a case that is never run
+	if err := d.Decode(&s); err != nil {
+		return Samples{}, fmt.Errorf("samples: %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// TestSamples reads the files of samples, and wants what no kernel can do without.
+func TestSamples(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, path := range files {
+		s, err := readSamples(path)
+		if err != nil {
+			t.Error(err)
+		}
+		if s.Hello == "" || s.Value == "" || s.ValueText == "" || s.Fail == "" || s.Endless == "" {
+			t.Errorf("%s lacks Hello, Value, ValueText, Fail or Endless", path)
+		}
+	}
 }
 
 func goSamples() Samples {
@@ -115,24 +164,5 @@ func goSamples() Samples {
 		},
 		Invalid:  []string{"import = 7q", "x := )"},
 		GoodExpr: "1 + 1", BadExpr: "nothingOfThatName", Ignored: "message ignored",
-	}
-}
-
-// pythonSamples are for ipykernel, the reference: what it does shows whether a case asks for too much.
-func pythonSamples() Samples {
-	show := "from IPython.display import display, HTML, clear_output\n"
-	return Samples{
-		Hello: "print('hello')", Value: "1+2+3", ValueText: "6", Fail: "raise RuntimeError('boom')",
-		SlowFail: "import time; time.sleep(.3); 1/0", Endless: "print('on', flush=True)\nwhile True: pass",
-		Keep: "kept = 'kept'", Kept: "print(kept)", Lines: "for i in range(100000): print(i)",
-		Partial: "import time; print('partial', end='', flush=True); time.sleep(1)",
-		Mixed:   show + "import sys\nprint(1); display(HTML('x')); print(2); print(3, file=sys.stderr)",
-		Show:    show + "h = display(HTML('0'), display_id='d')",
-		Update:  "for i in range(3): h.update(HTML(str(i)))",
-		Animate: show + "for i in range(100): clear_output(wait=True); display(HTML(str(i)))",
-		Large:   show + "display(HTML('x'*(20<<20)))", Page: "print?",
-		Complete: Completion{Code: "s = '" + strings.Repeat("𝔊", 2) + "'; pri", Cursor: 13, Match: "print", Start: 10, End: 13},
-		Known:    "print", Unknown: "nothing_of_that_name", Whole: []string{"x = 1"}, Unfinished: []string{"for i in range(3):"}, Invalid: []string{"import = 7q"},
-		GoodExpr: "1+1", BadExpr: "nothing_of_that_name",
 	}
 }

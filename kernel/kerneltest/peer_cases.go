@@ -124,7 +124,7 @@ func heartbeatEchoes(t *testing.T, s *subject) {
 	}
 	defer hb.Close()
 	defer context.AfterFunc(ctx, func() { _ = hb.Close() })()
-	for _, text := range []string{"ping", "", "\x00\xff\xfe", strings.Repeat("p", 1<<20), "ping"} {
+	for _, text := range []string{"ping", "", "\x00\xff\xfe", strings.Repeat("p", 4<<10), "ping"} {
 		ping(t, hb, text)
 	}
 }
