@@ -64,6 +64,8 @@ func serveTestEngine() {
 			out.Grant(c)
 		case cellio.KindExecute:
 			go runTestCell(out, f, stop)
+		case cellio.KindCommMsg:
+			go serveTestComm(out, f)
 		default:
 			_ = out.Send(cellio.Frame{Kind: cellio.KindAnswer, Seq: f.Seq, Body: json.RawMessage(`{"matches":[{"text":"Println"}]}`)})
 		}
