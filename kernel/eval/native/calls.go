@@ -34,9 +34,9 @@ func (w *writer) call(x *ast.CallExpr) string {
 		if b, ok := w.info.Uses[id].(*types.Builtin); ok {
 			switch b.Name() {
 			case "print":
-				return machineName + ".BuiltinPrint(" + w.texts(x.Args) + ")"
+				return machineName + ".BuiltinPrint(" + w.printed(x.Args) + ")"
 			case "println":
-				return machineName + ".BuiltinPrintln(" + w.texts(x.Args) + ")"
+				return machineName + ".BuiltinPrintln(" + w.printed(x.Args) + ")"
 			case "recover":
 				return fmt.Sprintf("%s.Recovered(%s, recover())", supportName, machineName)
 			}
@@ -148,6 +148,9 @@ func (w *writer) spawnBuiltin(n *ast.GoStmt, guard string) string {
 		name := fmt.Sprintf("p%s%d", mark, i)
 		params = append(params, name+" "+w.typeText(types.Default(w.info.TypeOf(a)), a.Pos()))
 		args = append(args, w.text(a))
+		if types.IsInterface(w.info.TypeOf(a)) {
+			name = heldText(name)
+		}
 		names = append(names, name)
 	}
 	id := ast.Unparen(n.Call.Fun).(*ast.Ident)
@@ -160,6 +163,20 @@ func (w *writer) spawnBuiltin(n *ast.GoStmt, guard string) string {
 	}
 	return fmt.Sprintf("go func(%s) { %s%s(%s) }(%s)", strings.Join(params, ", "), guard, call, strings.Join(names, ", "), strings.Join(args, ", "))
 }
+
+// printed writes the arguments of print or println, which write of an interface's value only where it is.
+func (w *writer) printed(args []ast.Expr) string {
+	texts := make([]string, len(args))
+	for i, a := range args {
+		texts[i] = w.text(a)
+		if types.IsInterface(w.info.TypeOf(a)) {
+			texts[i] = heldText(texts[i])
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+func heldText(value string) string { return machineName + ".Interface(" + value + ")" }
 
 // isUnsafe tells a function of package unsafe.
 func (w *writer) isUnsafe(fun ast.Expr) bool {

@@ -42,6 +42,7 @@ type Machine interface {
 	Sprintf(format string, args ...any) string
 	BuiltinPrint(args ...any)
 	BuiltinPrintln(args ...any)
+	Interface(x any) any
 	Exit(code int)
 	LogFatal(args ...any)
 	LogFatalln(args ...any)
