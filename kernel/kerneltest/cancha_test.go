@@ -157,6 +157,7 @@ func goSamples() Samples {
 		},
 		Nothing: []Completion{{Code: `s := "fmt.Pri"`, Cursor: 13}, {Code: "// fmt.Pri", Cursor: 10}},
 		Known:   "fmt.Println", KnownSource: "Fprintln(os.Stdout", Unknown: "nothingOfThatName",
+		Comms:      Comms{Target: goTarget, Open: goOpen},
 		Whole:      []string{"x := 1", "", "// no more than this", "for i := range 3 {\n\tfmt.Println(i)\n}"},
 		Unfinished: []string{"for i := 0; i < 3; i++ {", "s := `open", "/* open", "x :=", "fmt.Println(1,"},
 		Indents: map[string]string{
@@ -166,3 +167,25 @@ func goSamples() Samples {
 		GoodExpr: "1 + 1", BadExpr: "nothingOfThatName", Ignored: "message ignored",
 	}
 }
+
+// goTarget and goOpen are the samples of comms.
+const (
+	goTarget = `import "cancha/runtime/live/comm"
+echo := func(c *comm.Comm) func(comm.Message) {
+	return func(m comm.Message) {
+		fmt.Println("echo")
+		switch string(m.Data) {
+		case "\"fail\"":
+			panic("comm")
+		case "\"loop\"":
+			for {
+			}
+		}
+		c.Send(m.Data, nil, m.Buffers...)
+	}
+}
+comm.RegisterTarget("echo", func(c *comm.Comm, open comm.Message) { c.OnMessage(echo(c)) })`
+	goOpen = `made := comm.New("front")
+made.OnMessage(echo(made))
+made.Open(map[string]string{"made": "in a cell"}, map[string]string{"version": "1"})`
+)

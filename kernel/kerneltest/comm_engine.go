@@ -12,7 +12,7 @@ import (
 // The words of the engine that behaves about comms:
 //
 //	target T     comms of target T are echoed from now on
-//	open T ID    opens a comm of target T
+//	open T ID    opens a comm of target T that is echoed
 //
 // An echoed comm prints "echo" for each message that it gets, prints the id of the message, and sends its data and buffers back;
 // one with the data "fail" fails, and one with "loop" waits until it is interrupted.

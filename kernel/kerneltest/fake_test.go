@@ -81,6 +81,7 @@ func fakeTarget() Target {
 			Questions: Questions{
 				Line: "ask Name?", Password: "password Secret?", Two: "ask a?\nask b?", End: "ask more?",
 			},
+			Comms:    Comms{Target: "target echo", Open: "open front made"},
 			GoodExpr: "value 1", BadExpr: "!", Ignored: "message ignored",
 		},
 	}

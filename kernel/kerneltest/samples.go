@@ -36,6 +36,7 @@ type Samples struct {
 	PID    string            // prints the id of that process
 
 	Questions Questions // cells that ask the person
+	Comms     Comms     // cells that use comms
 
 	Complete    Completion        // one with letters outside the basic plane before the cursor
 	Completes   []Completion      // others
