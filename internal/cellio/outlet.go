@@ -37,6 +37,7 @@ type Outlet struct {
 	waiting  []*entry          // oldest first
 	torn     map[source][]byte // beginnings of runes
 	moment   time.Duration     // until the next flush of what waits alone
+	flushed  time.Time         // text, the last time
 	timer    *time.Timer       // armed while the last entry waits for more of its kind
 	limited  bool              // there was a grant
 	balance  Credit            // what was granted less what was sent, which may be more
@@ -82,6 +83,10 @@ func (o *Outlet) Write(cell int64, name string, p []byte) error {
 	defer o.mu.Unlock()
 	for len(p) > 0 && !o.closed {
 		n := min(len(p), flushSize, o.room())
+		if n <= 0 && o.credit() {
+			_ = o.pump(pumpWhole) // a dead kernel is seen by the reader
+			n = min(len(p), flushSize, o.room())
+		}
 		if n <= 0 && w.wait(len(p) <= heldText) {
 			n = min(len(p), flushSize)
 		}
@@ -121,6 +126,9 @@ func (o *Outlet) add(from source, p []byte) {
 		delete(o.torn, from)
 		o.waiting = append(o.waiting, last)
 		_ = o.pump(pumpOrdered) // a dead kernel is seen by the reader
+		if time.Since(o.flushed) > 2*flushMost {
+			o.moment = flushAfter
+		}
 		o.timer.Reset(o.moment)
 	}
 	last.text = append(last.text, p...)
@@ -308,6 +316,7 @@ func (o *Outlet) pumpText(e *entry, follows, all bool) (over bool) {
 
 // pace makes the next flush later where this one had much.
 func (o *Outlet) pace(sent int) {
+	o.flushed = time.Now()
 	if sent < flushMuch {
 		o.moment = flushAfter
 	} else {
