@@ -133,7 +133,11 @@ func TestInputInterrupted(t *testing.T) {
 			})
 			done := make(chan cell.Result, 1)
 			go func() { done <- n.run(code) }()
-			asked <- false
+			select {
+			case asked <- false:
+			case r := <-done:
+				t.Fatalf("the cell has ended without asking: %v", r.Err)
+			}
 			began := time.Now()
 			n.program.Interrupt()
 			r := <-done
@@ -163,9 +167,16 @@ func TestInputInterruptHandled(t *testing.T) {
 		done <- n.run("import \"cancha/runtime/session\"\nctx, stop := session.NotifyInterrupt(session.Context())\nvar word string\n" +
 			"m, err := fmt.Scanln(&word)\nfmt.Println(m, err, ctx.Err())\nstop()\nfmt.Scanln(&word)\nfmt.Println(word)")
 	}()
-	asked <- false
-	n.program.Interrupt()
-	asked <- true
+	for _, answered := range []bool{false, true} {
+		select {
+		case asked <- answered:
+		case r := <-done:
+			t.Fatalf("the cell has ended without asking: %v", r.Err)
+		}
+		if !answered {
+			n.program.Interrupt()
+		}
+	}
 	if r := <-done; r.Status != cell.OK {
 		t.Fatalf("got %v", r.Err)
 	}
