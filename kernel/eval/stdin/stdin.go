@@ -4,7 +4,7 @@
 //
 // os.Stdin is a variable of type *os.File, so it cannot be another kind of reader. It stays the file that it is, and its
 // descriptor becomes the reading end of a pipe. While a cell is open somebody looks now and then whether a read waits there (see
-// waits); then a line is asked for and written to the pipe. Between cells the pipe has no writer: a read ends at once with EOF.
+// waits and elsewhere); then a line is asked for and written to the pipe. Between cells the pipe has no writer: a read ends at once with EOF.
 package stdin
 
 import (
@@ -25,6 +25,13 @@ const descriptor = 0
 const (
 	firstLook = 2 * time.Millisecond
 	lastLook  = 20 * time.Millisecond
+)
+
+// The operating system is asked for other readers than os.Stdin, which takes some 100 µs, rarely: first after firstSearch, then
+// each time half as long again, at most every lastSearch.
+const (
+	firstSearch = 50 * time.Millisecond
+	lastSearch  = time.Second
 )
 
 // Input is the standard input of the process. Its methods may be called from any goroutine.
@@ -100,6 +107,9 @@ type cell struct {
 	ended  chan struct{}
 
 	writing bool // a line to the pipe; guarded by Input.mu
+
+	search time.Time     // when other readers are searched for
+	pause  time.Duration // until the search after that
 }
 
 // Open lets reads of the standard input ask, until closed is called: ask returns a line without its end. Where it fails the
@@ -146,6 +156,7 @@ func (c *cell) close() {
 func (c *cell) watch() {
 	defer close(c.ended)
 	pause := firstLook
+	c.soon()
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	for seen := 0; ; {
@@ -158,24 +169,36 @@ func (c *cell) watch() {
 		if seen = c.look(seen); seen >= sure {
 			c.answer()
 			seen, pause = 0, firstLook
+			c.soon() // who has read once reads again
 		}
 		timer.Reset(pause)
 	}
 }
 
+// soon has other readers searched for in a short while.
+func (c *cell) soon() {
+	c.pause, c.search = firstSearch, time.Now().Add(firstSearch)
+}
+
 // look adds to what earlier looks have seen of a read that waits for this cell's lines.
 func (c *cell) look(seen int) int {
 	c.in.mu.Lock()
-	mine := c.in.writer != nil && c == c.in.latest()
+	mine, ours := c.in.writer != nil && c == c.in.latest(), c.in.ours
 	c.in.mu.Unlock()
 	if !mine {
 		return 0
 	}
-	n := c.in.waits()
-	if n == 0 {
-		return 0
+	if n := c.in.waits(); n > 0 {
+		return seen + n
 	}
-	return seen + n
+	if time.Now().After(c.search) && empty(descriptor) {
+		c.pause = min(c.pause*3/2, lastSearch)
+		c.search = time.Now().Add(c.pause)
+		if elsewhere(ours) {
+			return sure
+		}
+	}
+	return 0
 }
 
 // answer asks for a line and gives it to who reads.

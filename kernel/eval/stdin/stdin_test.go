@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -239,6 +241,44 @@ func TestLock(t *testing.T) {
 	<-answered
 }
 
+// TestOtherReaders: who reads past os.Stdin is seen too, where the operating system tells so.
+func TestOtherReaders(t *testing.T) {
+	if _, known := blocked(); !known {
+		t.Skip("this system does not tell what threads wait for")
+	}
+	t.Run("the descriptor itself", func(t *testing.T) {
+		open(t, "raw")
+		within(t, func() {
+			b := make([]byte, 10)
+			n, err := syscall.Read(descriptor, b)
+			if got := string(b[:max(n, 0)]); got != "raw\n" || err != nil {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	})
+	t.Run("a child of a child", func(t *testing.T) {
+		open(t, "x", "y", "EOF")
+		within(t, func() {
+			c := exec.Command("sh", "-c", "cat; true")
+			c.Stdin = os.Stdin
+			got, err := c.Output()
+			if string(got) != "x\ny\n" || err != nil {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	})
+}
+
+func BenchmarkSearch(b *testing.B) {
+	in, err := taken()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		elsewhere(in.ours)
+	}
+}
+
 func BenchmarkCell(b *testing.B) {
 	in, err := taken()
 	if err != nil {
@@ -261,6 +301,6 @@ func BenchmarkLook(b *testing.B) {
 
 func BenchmarkBlocked(b *testing.B) {
 	for b.Loop() {
-		blocked(descriptor)
+		blocked()
 	}
 }

@@ -18,10 +18,10 @@ func (in *Input) waits() int {
 	if !in.reader.taken() || !empty(descriptor) {
 		return 0
 	}
-	switch yes, known := blocked(descriptor); {
+	switch yes, known := blocked(); {
 	case yes:
 		return sure
-	case known || in.reader.state == nil:
+	case known:
 		return 0
 	}
 	return 1
@@ -41,7 +41,7 @@ type lock struct{ state *uint64 }
 // readLocked is the bit that stands for a read in internal/poll's fdMutex.
 const readLocked = 1 << 1
 
-// lockOf finds the lock by its name. A future Go may keep it elsewhere; then every look has to ask the operating system.
+// lockOf finds the lock by its name. A future Go may keep it elsewhere; then reads of os.Stdin are seen as others are: see elsewhere.
 func lockOf(f *os.File) lock {
 	v := reflect.ValueOf(f).Elem()
 	for _, name := range []string{"file", "pfd", "fdmu", "state"} {
@@ -61,7 +61,7 @@ func lockOf(f *os.File) lock {
 	return lock{(*uint64)(v.Addr().UnsafePointer())}
 }
 
-// taken tells whether somebody reads; true where that is not known.
+// taken tells whether somebody reads; false where that is not known.
 func (l lock) taken() bool {
-	return l.state == nil || atomic.LoadUint64(l.state)&readLocked != 0
+	return l.state != nil && atomic.LoadUint64(l.state)&readLocked != 0
 }
