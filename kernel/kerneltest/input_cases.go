@@ -2,6 +2,7 @@ package kerneltest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -226,7 +227,11 @@ func (s *subject) interrupted(t *testing.T, code string) {
 func inputUnasked(t *testing.T, s *subject) {
 	need(t, s.Questions.Line)
 	p := s.party(t, "eager")
-	p.answer(t, "before the question")
+	late, err := p.stdin.session.New("input_reply", json.RawMessage(`{"msg_id":"of a question long gone"}`), map[string]string{"value": "late"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.stdin.send(t, p.stdin.session.Encode(late)) // it names its question, so it does not matter when it arrives
 	frames, _ := p.stdin.message(t, "input_reply", "no object")
 	p.stdin.send(t, frames)
 	frames, _ = p.stdin.message(t, "frobnicate_reply", map[string]any{})
