@@ -47,6 +47,7 @@ func TestRun(t *testing.T) {
 	write(t, at("fail.ipynb"), "n := 2", "fmt.Println(\"before\")\nvar s []int\ns[n] = 1", "fmt.Println(\"after\")")
 	write(t, at("exit.ipynb"), "n := 2", "os.Exit(3)")
 	write(t, at("endless.ipynb"), "n := 2", "fmt.Println(\"on\")\nfor {\n}")
+	write(t, at("ask.ipynb"), "n := 2", "var name string\nfmt.Scanln(&name)\nfmt.Println(\"not reached\")")
 	if err := os.WriteFile(at("python.ipynb"), []byte(`{"nbformat":4,"cells":[],"metadata":{"kernelspec":{"language":"python"}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -61,6 +62,7 @@ func TestRun(t *testing.T) {
 		{"a failing cell", "-o out.ipynb fail.ipynb", 1, "wrote out.ipynb", "fail.ipynb: cell 2 of 3 failed:\n\n    fmt.Println(\"before\")", "index out of range [2]"},
 		{"the second notebook fails", "sum.ipynb fail.ipynb", 1, "sum.ipynb: 2 cells", "fail.ipynb: cell 2 of 3", ""},
 		{"a cell that leaves the process", "exit.ipynb", 1, "", "exit status 3", ""},
+		{"a cell that asks", "-o out.ipynb ask.ipynb", 1, "wrote out.ipynb", "no input: os.Stdin was read, and nobody can be asked for input", "allow_stdin is false"},
 		{"too long", "-timeout 500ms -o out.ipynb endless.ipynb", 1, "wrote out.ipynb", "cell 2 of 2 was interrupted: the notebook ran longer than 500ms", `"on\n"`},
 		{"unknown parameter", "-p m=4 sum.ipynb", 1, "", `no parameter "m"; it has n, name`, ""},
 		{"wrong kind", "-p n=y sum.ipynb", 1, "", "y is not a whole number; its default is 2", ""},

@@ -44,6 +44,7 @@ func serveTestEngine() {
 	cellio.Attach(out)
 	_ = out.Emit(cellio.KindReady, 0, cell.Ready{PID: os.Getpid(), GoVersion: "1.26", Engine: "test"})
 	stop := make(chan bool, 1)
+	asker := cellio.NewAsker(out.Send)
 	for {
 		f, err := conn.Receive()
 		if err != nil || f.Kind == cellio.KindExit {
@@ -63,7 +64,11 @@ func serveTestEngine() {
 			_ = json.Unmarshal(f.Body, &c)
 			out.Grant(c)
 		case cellio.KindExecute:
-			go runTestCell(out, f, stop)
+			go runTestCell(out, f, stop, asker)
+		case cellio.KindInputReply:
+			var reply cellio.InputReply
+			_ = json.Unmarshal(f.Body, &reply)
+			asker.Answer(f.Seq, reply)
 		case cellio.KindCommMsg:
 			go serveTestComm(out, f)
 		default:
@@ -72,7 +77,7 @@ func serveTestEngine() {
 	}
 }
 
-func runTestCell(out *cellio.Outlet, f cellio.Frame, stop chan bool) {
+func runTestCell(out *cellio.Outlet, f cellio.Frame, stop chan bool, asker *cellio.Asker) {
 	var r cell.Request
 	_ = json.Unmarshal(f.Body, &r)
 	word, rest, _ := strings.Cut(r.Code, " ")
@@ -93,6 +98,12 @@ func runTestCell(out *cellio.Outlet, f cellio.Frame, stop chan bool) {
 		}
 		<-stop
 		result = interrupted
+	case "ask":
+		run := cellio.NewAside(r.Cell)
+		asker.Begin(run)
+		line, err := asker.Ask(run, cellio.Input{Prompt: rest})
+		out.Write(r.Cell, "stdout", fmt.Append(nil, line, " ", err))
+		asker.End(run)
 	case "print":
 		out.Write(r.Cell, "stdout", []byte(rest))
 	case "fd":
@@ -272,6 +283,39 @@ func TestInterruptAndQuestionsWhileACellRuns(t *testing.T) {
 	if r := <-done; r.Err == nil || r.Err.Name != "interrupted" {
 		t.Errorf("got %+v", r)
 	}
+}
+
+// TestInput: a cell's question comes through the sink, and its answer goes to the engine that asked.
+func TestInput(t *testing.T) {
+	e, rec := newTestEngine(t, "yes")
+	questions := make(chan cellio.Frame, 1)
+	take := e.config.Sink
+	e.Close()
+	e = New(Config{Command: e.config.Command, Sink: func(f cellio.Frame) {
+		if f.Kind == cellio.KindInput {
+			questions <- f
+			return
+		}
+		take(f)
+	}})
+	t.Cleanup(func() { e.Close() })
+	done := make(chan cell.Result, 1)
+	go func() { done <- run(t, e, 3, "ask name?") }()
+	f := <-questions
+	var in cellio.Input
+	if err := json.Unmarshal(f.Body, &in); err != nil || in.Prompt != "name?" || f.Cell != 3 {
+		t.Errorf("got a question of cell %d: %+v, %v", f.Cell, in, err)
+	}
+	e.AnswerInput(f.Seq+1, cellio.InputReply{Value: "to another question"})
+	e.AnswerInput(f.Seq, cellio.InputReply{Value: "Ada"})
+	if r := <-done; r.Status != cell.OK {
+		t.Error(r.Err)
+	}
+	if got := rec.get(3, "stdout"); got != "Ada <nil>" {
+		t.Errorf("got %q", got)
+	}
+	e.Close()
+	e.AnswerInput(f.Seq, cellio.InputReply{Value: "to nobody"}) // must not block or panic
 }
 
 func TestEngineThatCannotServe(t *testing.T) {
