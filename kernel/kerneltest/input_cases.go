@@ -38,6 +38,7 @@ func inputCases() []namedCase {
 		{"54 the end of input", inputEnd},
 		{"54 questions not allowed", inputDenied},
 		{"54 only the client that runs the cell is asked", inputIdentity},
+		{"input: another client's answer does not count", inputForeign},
 		{"input: two questions in a row", inputTwo},
 		{"input: questions at once are asked one after another", inputBeside},
 		{"input: an interrupt takes the question back", inputInterrupt},
@@ -179,8 +180,19 @@ func inputDenied(t *testing.T, s *subject) {
 	p.quiet(t, "a client that does not allow questions")
 }
 
-// inputIdentity: a second client, which has run a cell of its own, is not asked, and its answer does not count.
-func inputIdentity(t *testing.T, s *subject) {
+// inputIdentity: a second client, which has run a cell of its own, is not asked.
+func inputIdentity(t *testing.T, s *subject) { s.besideOther(t, func(party) {}) }
+
+func inputForeign(t *testing.T, s *subject) {
+	s.besideOther(t, func(other party) {
+		other.answer(t, "from somebody else")
+		want(t, "kernel_info on control", s.ask(t, client.Control, "kernel_info_request", struct{}{})["status"], "ok")
+	})
+}
+
+// besideOther asks one client while another one is connected, which does something before the answer is given.
+func (s *subject) besideOther(t *testing.T, before func(other party)) {
+	t.Helper()
 	need(t, s.Questions.Line)
 	mine, other := s.party(t, "mine"), s.party(t, "other")
 	other.execute(t, s.Hello, true)
@@ -189,8 +201,7 @@ func inputIdentity(t *testing.T, s *subject) {
 	q := mine.stdin.reply(t)
 	want(t, "question", q.Header.Type, "input_request")
 	want(t, "parent", q.ParentID(), id)
-	other.answer(t, "from somebody else")
-	want(t, "kernel_info on control", s.ask(t, client.Control, "kernel_info_request", struct{}{})["status"], "ok")
+	before(other)
 	mine.answer(t, "mine")
 	want(t, "status", content(mine.shell.reply(t).Content)["status"], "ok")
 	want(t, "printed", printed(s.until(t, id, "idle"), "stdout"), "mine\n")
