@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test lab symbols conformance conformance-go integration windows crash survive places soak cells-soak stress fuzz bench bench-kernel bench-stream bench-rooms kernelspec
+.PHONY: help build demo test lab symbols conformance conformance-go integration windows crash clients survive places widgets soak cells-soak stress fuzz bench bench-kernel bench-stream bench-rooms kernelspec
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -36,9 +36,10 @@ help: ## list the targets
 build: ## bin/cancha
 	go build -trimpath -o bin/cancha ./cmd/cancha # what it compiles is then the engine's too, which is built alike
 
-$(VENV)/made: $(LAB)/requirements.txt $(LAB)/constraints.txt
+$(VENV)/made: $(LAB)/requirements.txt $(LAB)/constraints.txt jupyter/papermill/pyproject.toml jupyter/papermill/papermill_cancha.py
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $(LAB)/requirements.txt -c $(LAB)/constraints.txt
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps jupyter/papermill
 	touch $@
 
 kernelspec: build # and the engine that compiles cells
@@ -74,11 +75,17 @@ windows: build ## notebook 03 beside a computation in Python; "make windows KAFK
 crash: build ## notebook 03 while its broker is killed three times, beside an undisturbed run; KAFKA=real as above
 	$(if $(KAFKA),scripts/kafka.sh with )scripts/crash.sh $(FLAGS)
 
+clients: kernelspec $(VENV)/made ## nbclient, nbconvert, papermill, jupyter console, two clients at once; "make clients NAMES=console"
+	$(VENV)/bin/python scripts/clients.py $(NAMES)
+
 survive: kernelspec $(VENV)/made ## what must not end a kernel: garbage on its ports, cells and signals that end its engine
 	$(VENV)/bin/python scripts/survive.py
 
 places: ## installs and runs where it is hard: no toolchain, no compiler, full and read-only caches, two sessions at once
 	scripts/places.sh
+
+widgets: kernelspec $(VENV)/made ## sliders, buttons and bars used in a real JupyterLab (playwright and Chromium: see the script)
+	$(VENV)/bin/python scripts/widgets.py --pictures out/widgets
 
 fuzz: ## each fuzz test for FUZZTIME (30s)
 	scripts/fuzz.sh $(FUZZTIME)
