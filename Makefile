@@ -39,7 +39,7 @@ build: ## bin/cancha
 $(VENV)/made: $(LAB)/requirements.txt $(LAB)/constraints.txt jupyter/papermill/pyproject.toml jupyter/papermill/papermill_cancha.py
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $(LAB)/requirements.txt -c $(LAB)/constraints.txt
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps jupyter/papermill
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps ./jupyter/papermill
 	touch $@
 
 kernelspec: build # and the engine that compiles cells
