@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -239,6 +240,31 @@ func TestLock(t *testing.T) {
 	defer closed()
 	within(t, func() { _, _ = os.Stdin.Read(make([]byte, 1)) })
 	<-answered
+}
+
+// TestNothingLeft: cells that ask, and reads that were ended, leave no descriptor and no goroutine behind.
+func TestNothingLeft(t *testing.T) {
+	count := func() (descriptors, goroutines int) {
+		entries, err := os.ReadDir("/dev/fd")
+		if err != nil {
+			t.Skip(err)
+		}
+		return len(entries), runtime.NumGoroutine()
+	}
+	cells := func(n int) {
+		for range n {
+			closeCell, _ := open(t, "line", "EOF")
+			within(t, func() { _, _ = io.ReadAll(os.Stdin) })
+			closeCell()
+			within(t, func() { _, _ = io.ReadAll(os.Stdin) })
+		}
+	}
+	cells(3)
+	descriptors, goroutines := count()
+	cells(30)
+	if d, g := count(); d > descriptors+1 || g > goroutines+1 {
+		t.Errorf("after 30 cells: %d descriptors and %d goroutines, want %d and %d", d, g, descriptors, goroutines)
+	}
 }
 
 // TestOtherReaders: who reads past os.Stdin is seen too, where the operating system tells so.
