@@ -90,7 +90,7 @@ widgets: kernelspec $(VENV)/made ## sliders, buttons and bars used in a real Jup
 fuzz: ## each fuzz test for FUZZTIME (30s)
 	scripts/fuzz.sh $(FUZZTIME)
 
-soak: build ## a kernel kept busy for SOAK (5m); fails where memory, files, threads or goroutines go on growing
+soak: build ## kernels kept busy for SOAK (5m; 30m is the whole: 10,000 cells, 1,000 reconnects); fails where anything goes on growing or a heartbeat is late
 	SOAK=$(SOAK) CANCHA_PROGRAM=$(CURDIR)/bin/cancha go test -count=1 -v -timeout 0 -run TestSoak ./kernel/kerneltest
 
 cells-soak: kernelspec ## MANY cells (500) in one session, half of them declarations: what a cell costs in memory, and whether the last are slower

@@ -75,6 +75,7 @@ func serveKernel(ctx context.Context, conn wire.Connection, log *slog.Logger) er
 	}
 	defer channels.Close()
 	defer interruptOnSignal(k)()
+	defer figuresOnSignal(log)()
 	return k.Run(ctx, kernel.Channels{
 		Shell: channels.Shell, Control: channels.Control, Stdin: channels.Stdin, IOPub: channels.IOPub,
 	})

@@ -28,6 +28,7 @@ func TestFramesArriveAsSent(t *testing.T) {
 	for name, want := range map[string]Frame{
 		"bare":    {Kind: KindExit},
 		"body":    {Kind: KindStream, Cell: 7, Body: json.RawMessage(`{"name":"stdout","text":"é"}`)},
+		"large":   {Kind: KindDisplay, Body: json.RawMessage(`{}`), Buffers: [][]byte{bytes.Repeat([]byte("x"), eagerFrame+1)}},
 		"buffers": {Kind: KindDisplay, Seq: 1 << 60, Body: json.RawMessage(`{}`), Buffers: [][]byte{{0, 1}, {}, bytes.Repeat([]byte("x"), 1<<20)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,6 +86,8 @@ func (rwc) Close() error                { return nil }
 
 func FuzzReceive(f *testing.F) {
 	f.Add([]byte(frameOf(`{"kind":"x","sizes":[1,1]}`, "ab")))
+	f.Add([]byte(frameOf(`{"kind":"stream","cell":7,"sizes":[33]}`, `{"name":"stdout","text":"a line"}`) + frameOf(`{"kind":"exit","sizes":[0]}`, "")))
+	f.Add([]byte("\x0f\xff\xff\xff\x00\x00\x00\x02{}"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		conn := NewConn(rwc{bytes.NewReader(in)})
 		for {

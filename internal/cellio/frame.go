@@ -2,6 +2,7 @@ package cellio
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -182,11 +183,25 @@ func (c *Conn) Receive() (Frame, error) {
 	if n < 4 || n > MaxFrame {
 		return Frame{}, fmt.Errorf("%w: length %d", ErrFrame, n)
 	}
-	raw := make([]byte, n)
-	if _, err := io.ReadFull(c.r, raw); err != nil {
+	raw, err := readAll(c.r, int(n))
+	if err != nil {
 		return Frame{}, io.ErrUnexpectedEOF
 	}
 	return decode(raw)
+}
+
+// eagerFrame is how much memory a length alone can claim: above it memory follows the bytes that arrive.
+const eagerFrame = 32 << 20
+
+func readAll(r io.Reader, n int) ([]byte, error) {
+	if n <= eagerFrame {
+		raw := make([]byte, n)
+		_, err := io.ReadFull(r, raw)
+		return raw, err
+	}
+	whole := bytes.NewBuffer(make([]byte, 0, eagerFrame))
+	_, err := io.CopyN(whole, r, int64(n))
+	return whole.Bytes(), err
 }
 
 func decode(raw []byte) (Frame, error) {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,22 +25,49 @@ const (
 	soakSeedVariable = "SOAK_SEED"
 )
 
-// What may grow, between the second quarter of a soak and the last: below these it is noise of the collector, above it is
-// a leak. An engine keeps what each cell has declared and the code of each cell, so its bound is by the cell.
+// What may grow, between the second quarter of a part and its last: below these it is noise of the collector, above it is a leak.
+// An engine keeps what each cell has declared and the code of each cell; what that may take is in cells_test.go.
 const (
-	soakKernelMemory = 24 << 20 // bytes
-	soakEngineMemory = 24 << 20 // bytes, and
-	soakCellMemory   = 64 << 10 // bytes for each cell
-	soakFiles        = 4
-	soakThreads      = 8
-	soakGoroutines   = 8
+	soakKernelMemory     = 24 << 20 // bytes
+	soakKernelHeap       = 4 << 20
+	soakEngineMemory     = 24 << 20 // bytes, and for each cell statementMemory or declarationMemory
+	soakFiles            = 6        // beside the part's own connections, which come and go
+	soakThreads          = 8
+	soakGoroutines       = 8
+	soakKernelGoroutines = 24 // of connections that have just been refused
 )
 
 // soakTurn is how long one turn may take: thousands of times what it takes on a machine with nothing else to do.
 const soakTurn = 5 * time.Second
 
-// TestSoak keeps a kernel busy for the time in SOAK, a half with one engine and a half with engines that die, and fails where
-// memory, files, threads or goroutines go on growing: SOAK=5m CANCHA_PROGRAM=bin/cancha (an absolute path).
+// What a soak of half an hour is to do at least; a shorter one its share. It goes on until it has, up to twice its time.
+const (
+	soakCells      = 10_000
+	soakReconnects = 1_000
+	soakWhole      = 30 * time.Minute
+)
+
+// soakPart is a soak of one kernel with its own mix.
+type soakPart struct {
+	name     string
+	share    int // of the time, in percent
+	declares bool
+	deaths   bool // engines die: only the kernel is measured
+	turns    []turn
+}
+
+func soakParts() []soakPart {
+	declare := turn{"declaration", 60, (*soaker).declaration}
+	return []soakPart{
+		{"statements", 70, false, false, soakTurns()},
+		{"declarations", 15, true, false, append(soakTurns(), declare)},
+		{"engines that die", 15, false, true, append(soakTurns(), turn{"death", 4, (*soaker).death})},
+	}
+}
+
+// TestSoak keeps kernels busy for the time in SOAK, beside a subscriber that hardly reads, peers that say nothing and a client
+// that asks for a heartbeat all the time, and fails where memory, files, threads or goroutines go on growing, or a heartbeat is
+// late: SOAK=5m CANCHA_PROGRAM=bin/cancha (an absolute path).
 func TestSoak(t *testing.T) {
 	duration, err := time.ParseDuration(os.Getenv(soakVariable))
 	if err != nil {
@@ -53,18 +81,12 @@ func TestSoak(t *testing.T) {
 		t.Skip("there is no /proc to measure with: ", err)
 	}
 	target := Target{Config: client.Config{Argv: []string{program, "kernel", "{connection_file}"}}, Samples: goSamples()}
-	for _, half := range []struct {
-		name  string
-		turns []turn
-	}{
-		{"one engine", soakTurns()},
-		{"engines that die", append(soakTurns(), turn{"death", 2, (*soaker).death})},
-	} {
-		t.Run(half.name, func(t *testing.T) {
-			c := target.Config
-			c.Stderr = &logBuffer{} // what is refused is logged, and garbage is refused all the time
-			s := &soaker{subject: start(t, target, c), random: rand.New(rand.NewPCG(soakSeed(t), 0)), deaths: half.name != "one engine"}
-			s.soak(t, duration/2, half.turns)
+	for _, part := range soakParts() {
+		t.Run(part.name, func(t *testing.T) {
+			c, log := target.Config, &logBuffer{} // what is refused is logged, and garbage is refused all the time
+			c.Stderr = log
+			s := &soaker{subject: start(t, target, c), part: part, log: log, random: rand.New(rand.NewPCG(soakSeed(t), 0))}
+			s.soak(t, duration*time.Duration(part.share)/100)
 		})
 	}
 }
@@ -90,19 +112,21 @@ type turn struct {
 
 func soakTurns() []turn {
 	return []turn{
-		{"value", 30, func(s *soaker, t *testing.T) { s.cell(t, fmt.Sprintf("%d + 1", s.random.Int32()), cell.OK) }},
+		{"value", 40, func(s *soaker, t *testing.T) { s.cell(t, fmt.Sprintf("%d + 1", s.random.Int32()), cell.OK) }},
 		{"variable", 10, func(s *soaker, t *testing.T) { s.cell(t, "list := make([]int, 1000)\nlen(list)", cell.OK) }},
-		{"function", 5, func(s *soaker, t *testing.T) { s.cell(t, "func twice(x int) int { return 2 * x }\ntwice(4)", cell.OK) }},
-		{"output", 5, func(s *soaker, t *testing.T) {
-			s.cell(t, "for i := 0; i < 2_000; i++ {\n\tfmt.Println(i, \"of a line\")\n}", cell.OK)
+		{"output", 10, func(s *soaker, t *testing.T) {
+			s.cell(t, "fmt.Print(strings.Repeat(\"a line of two thousand\\n\", 2000))", cell.OK)
 		}},
 		{"late output", 5, func(s *soaker, t *testing.T) { s.cell(t, s.Late, cell.OK) }},
 		{"display", 5, func(s *soaker, t *testing.T) { s.cell(t, s.Rich, cell.OK) }},
+		{"large display", 3, func(s *soaker, t *testing.T) {
+			s.cell(t, "import \"cancha/runtime/display\"\ndisplay.Show(display.HTML(strings.Repeat(\"x\", 2<<20)))", cell.OK)
+		}},
 		{"failure", 5, func(s *soaker, t *testing.T) { s.cell(t, s.Fail, cell.Failed) }},
 		{"compile error", 5, func(s *soaker, t *testing.T) { s.cell(t, "undefinedName + 1", cell.Failed) }},
 		{"questions", 10, (*soaker).questions},
 		{"interrupt", 3, (*soaker).interrupt},
-		{"client", 5, (*soaker).another},
+		{"reconnect", 14, (*soaker).another},
 		{"garbage", 5, (*soaker).garbage},
 	}
 }
@@ -110,33 +134,52 @@ func soakTurns() []turn {
 // soaker does the turns and counts.
 type soaker struct {
 	*subject
-	random *rand.Rand
-	cells  int
-	deaths bool // engines die: only the kernel is measured
-	done   map[string]int
+	part     soakPart
+	log      *logBuffer
+	random   *rand.Rand
+	cells    int
+	declared int
+	done     map[string]int
 }
 
-// soak does turns until the time is over and judges what was measured on the way.
-func (s *soaker) soak(t *testing.T, duration time.Duration, turns []turn) {
+// soak does turns until the time is over, and as many as there should be in it, and judges what was measured on the way.
+func (s *soaker) soak(t *testing.T, duration time.Duration) {
 	const measures = 24
 	s.done = map[string]int{}
+	for _, u := range s.part.turns { // what is built and loaded at its first use is no turn's fault
+		u.do(s, t)
+	}
+	beside := s.startBeside(t)
 	begin := time.Now()
 	var all []usage
-	for time.Since(begin) < duration && !t.Failed() {
-		next, started := s.pick(turns), time.Now()
+	for !t.Failed() && (time.Since(begin) < duration || s.behind(duration) && time.Since(begin) < 2*duration) {
+		next, started := s.pick(s.part.turns), time.Now()
 		next.do(s, t)
 		if took := time.Since(started); took > soakTurn {
 			t.Errorf("%s took %v after %v", next.name, took, time.Since(begin))
 		}
 		s.seen.take() // the suite's record of messages is not the kernel's memory
 		if time.Since(begin) >= time.Duration(len(all))*duration/measures {
+			beside.letGo() // what waits for a slow subscriber is bounded, and not what is looked for
 			all = append(all, s.measure(t, time.Since(begin)))
 		}
 	}
+	beside.end()
 	s.report(t, all)
+	beside.report(t)
 	if !t.Failed() {
 		s.judge(t, all)
+		beside.judge(t)
 	}
+	if s.behind(duration) {
+		t.Errorf("%d cells and %d reconnects are fewer than there should be in %v", s.cells, s.done["reconnect"], duration)
+	}
+}
+
+// behind tells whether there were fewer cells or reconnects than there should be in the time.
+func (s *soaker) behind(duration time.Duration) bool {
+	share := float64(duration) / float64(soakWhole)
+	return float64(s.cells) < share*soakCells || float64(s.done["reconnect"]) < share*soakReconnects
 }
 
 // pick draws a turn by its weight.
@@ -213,15 +256,24 @@ func (s *soaker) garbage(t *testing.T) {
 	}
 }
 
+// declaration runs a cell that no session has run before, since built cells are kept.
+func (s *soaker) declaration(t *testing.T) {
+	s.cell(t, fmt.Sprintf("func declared%d(x int) int { return %d * x }", s.declared, s.random.Int64()), cell.OK)
+	s.declared++
+}
+
 func (s *soaker) death(t *testing.T) { s.cell(t, "os.Exit(3)", cell.Failed) }
 
 // usage is what two processes hold at one time.
 type usage struct {
-	at             time.Duration
-	cells          int
-	kernel, engine process
-	goroutines     int // of the engine
+	at              time.Duration
+	cells, declared int
+	kernel, engine  process
+	inside          [2]inside // of kernel and engine
 }
+
+// inside is what a process says of itself, after a collection.
+type inside struct{ goroutines, heap int }
 
 // process is what one process holds, as /proc tells.
 type process struct{ memory, files, threads int }
@@ -229,15 +281,38 @@ type process struct{ memory, files, threads int }
 // measure asks the engine for itself, after a collection, and /proc for both.
 func (s *soaker) measure(t *testing.T, at time.Duration) usage {
 	t.Helper()
-	_, ms := s.run(t, "import (\n\t\"runtime\"\n\t\"runtime/debug\"\n)\ndebug.FreeOSMemory()\nfmt.Println(os.Getpid(), runtime.NumGoroutine())")
+	_, ms := s.run(t, "import (\n\t\"runtime\"\n\t\"runtime/debug\"\n)\ndebug.FreeOSMemory()\nvar memory runtime.MemStats\nruntime.ReadMemStats(&memory)\nfmt.Println(os.Getpid(), runtime.NumGoroutine(), memory.HeapAlloc)")
 	s.cells++
-	u := usage{at: at, cells: s.cells, kernel: look(t, s.kernel.PID())}
+	u := usage{at: at, cells: s.cells, declared: s.declared}
 	pid := 0
-	if _, err := fmt.Sscan(printed(ms, "stdout"), &pid, &u.goroutines); err != nil {
+	if _, err := fmt.Sscan(printed(ms, "stdout"), &pid, &u.inside[1].goroutines, &u.inside[1].heap); err != nil {
 		t.Fatalf("what the engine said of itself, %q: %v", printed(ms, "stdout"), err)
 	}
 	u.engine = look(t, pid)
+	u.inside[0] = s.kernelFigures(t)
+	u.kernel = look(t, s.kernel.PID())
 	return u
+}
+
+// kernelFigures has the kernel log what it holds.
+func (s *soaker) kernelFigures(t *testing.T) (in inside) {
+	t.Helper()
+	const mark = "msg=figures goroutines="
+	before := strings.Count(s.log.String(), mark)
+	if err := syscall.Kill(s.kernel.PID(), syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) { // polls: a log does not tell
+		text := s.log.String()
+		if strings.Count(text, mark) > before {
+			if _, err := fmt.Sscanf(text[strings.LastIndex(text, mark)+len(mark):], "%d heap=%d", &in.goroutines, &in.heap); err == nil {
+				return in
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the kernel does not say what it holds")
+		}
+	}
 }
 
 func look(t *testing.T, pid int) (p process) {
@@ -268,13 +343,17 @@ func look(t *testing.T, pid int) (p process) {
 
 func (s *soaker) report(t *testing.T, all []usage) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%8s %7s | kernel %8s %6s %8s | engine %8s %6s %8s %11s\n", "time", "cells", "MB", "files", "threads", "MB", "files", "threads", "goroutines")
+	fmt.Fprintf(&b, "%8s %7s %6s | kernel %6s %7s %6s %8s %11s | engine %6s %7s %6s %8s %11s\n", "time", "cells", "decl.",
+		"MB", "heap MB", "files", "threads", "goroutines", "MB", "heap MB", "files", "threads", "goroutines")
 	for _, u := range all {
-		fmt.Fprintf(&b, "%8s %7d | %15.1f %6d %8d | %15.1f %6d %8d %11d\n", u.at.Round(100*time.Millisecond), u.cells,
-			float64(u.kernel.memory)/(1<<20), u.kernel.files, u.kernel.threads,
-			float64(u.engine.memory)/(1<<20), u.engine.files, u.engine.threads, u.goroutines)
+		fmt.Fprintf(&b, "%8s %7d %6d |", u.at.Round(100*time.Millisecond), u.cells, u.declared)
+		for i, p := range []process{u.kernel, u.engine} {
+			fmt.Fprintf(&b, " %13.1f %7.1f %6d %8d %11d |", float64(p.memory)/(1<<20), float64(u.inside[i].heap)/(1<<20), p.files, p.threads, u.inside[i].goroutines)
+		}
+		b.WriteByte('\n')
 	}
-	t.Logf("turns %v\n%s", s.done, &b)
+	load, _ := os.ReadFile("/proc/loadavg")
+	t.Logf("turns %v, load %s\n%s", s.done, load, &b)
 }
 
 // judge compares the medians of the second quarter with those of the last: the first quarter warms up.
@@ -284,25 +363,32 @@ func (s *soaker) judge(t *testing.T, all []usage) {
 	}
 	n := len(all) / 4
 	early, last := all[n:2*n], all[len(all)-n:]
+	growth := func(of func(usage) int) int { return median(last, of) - median(early, of) }
 	grown := func(what string, limit int, of func(usage) int) {
-		from, to := median(early, of), median(last, of)
-		if to-from > limit {
-			t.Errorf("%s: grown from %d to %d, by more than %d", what, from, to, limit)
+		if growth(of) > limit {
+			t.Errorf("%s: grown from %d to %d, by more than %d", what, median(early, of), median(last, of), limit)
 		}
 	}
 	grown("kernel's memory", soakKernelMemory, func(u usage) int { return u.kernel.memory })
+	grown("kernel's heap", soakKernelHeap, func(u usage) int { return u.inside[0].heap })
 	grown("kernel's files", soakFiles, func(u usage) int { return u.kernel.files })
 	grown("kernel's threads", soakThreads, func(u usage) int { return u.kernel.threads })
-	if s.deaths {
+	grown("kernel's goroutines", soakKernelGoroutines, func(u usage) int { return u.inside[0].goroutines })
+	if s.part.deaths {
 		return
 	}
-	cells := median(last, func(u usage) int { return u.cells }) - median(early, func(u usage) int { return u.cells })
-	memory := func(u usage) int { return u.engine.memory }
-	t.Logf("the engine grows by %.1f kB a cell", float64(median(last, memory)-median(early, memory))/1024/float64(max(1, cells)))
-	grown("engine's memory", soakEngineMemory+cells*soakCellMemory, memory)
+	cells, declared := growth(func(u usage) int { return u.cells - u.declared }), growth(func(u usage) int { return u.declared })
+	memory, heap := func(u usage) int { return u.engine.memory }, func(u usage) int { return u.inside[1].heap }
+	if s.part.declares {
+		t.Logf("the engine grows by %.2f MB resident for each cell that declares (%d)", float64(growth(memory))/(1<<20)/float64(max(1, declared)), declared)
+		grown("engine's memory", soakEngineMemory+declared*declarationMemory, memory)
+	} else {
+		t.Logf("the engine's heap grows by %.2f kB for each cell (%d)", float64(growth(heap))/1024/float64(max(1, cells)), cells)
+		grown("engine's heap", cells*statementMemory+1<<20, heap)
+	}
 	grown("engine's files", soakFiles, func(u usage) int { return u.engine.files })
 	grown("engine's threads", soakThreads, func(u usage) int { return u.engine.threads })
-	grown("engine's goroutines", soakGoroutines, func(u usage) int { return u.goroutines })
+	grown("engine's goroutines", soakGoroutines, func(u usage) int { return u.inside[1].goroutines })
 }
 
 func median(us []usage, of func(usage) int) int {
