@@ -55,9 +55,14 @@ var table_cancha_runtime_live_widget = listing.Package{
 
 type _cancha_runtime_live_widget_Widget struct {
 	IValue      any
+	WBase       func() *widget.Control
 	WClose      func()
 	WID         func() string
 	WMIMEBundle func() map[string]any
+}
+
+func (w _cancha_runtime_live_widget_Widget) Base() *widget.Control {
+	return w.WBase()
 }
 
 func (w _cancha_runtime_live_widget_Widget) Close() {

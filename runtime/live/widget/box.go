@@ -47,7 +47,7 @@ func newBox(name, between string, children []Widget) Control {
 		var b strings.Builder
 		b.WriteString(tag)
 		for _, child := range c.held() {
-			p := child.core().draw(depth + 1)
+			p := child.Base().draw(depth + 1)
 			texts = append(texts, p.text)
 			b.WriteString("<div>" + p.html + "</div>")
 		}
@@ -65,7 +65,7 @@ func present(widgets []Widget) []Widget {
 func references(widgets []Widget) []string {
 	names := make([]string, len(widgets))
 	for i, w := range widgets {
-		names[i] = w.core().m.reference()
+		names[i] = w.Base().m.reference()
 	}
 	return names
 }
@@ -82,13 +82,13 @@ func (c *Control) held() []Widget {
 
 // holds tells whether a box holds a model, itself or in another box.
 func (c *Control) holds(m *model) bool {
-	return slices.ContainsFunc(c.held(), func(w Widget) bool { return w.core().m == m || w.core().holds(m) })
+	return slices.ContainsFunc(c.held(), func(w Widget) bool { return w.Base().m == m || w.Base().holds(m) })
 }
 
 func (c *Control) hold(children []Widget) error {
 	children = present(children)
 	for _, w := range children {
-		if w.core().m == c.m || w.core().holds(c.m) {
+		if w.Base().m == c.m || w.Base().holds(c.m) {
 			return ErrCircle
 		}
 	}

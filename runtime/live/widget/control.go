@@ -10,12 +10,12 @@ import (
 // viewType is the MIME type of a widget's view.
 const viewType = "application/vnd.jupyter.widget-view+json"
 
-// Widget is anything that a box can hold: all types of this package.
+// Widget is anything that a box can hold: all types of this package, and those that embed one.
 type Widget interface {
 	ID() string
 	Close()
 	MIMEBundle() map[string]any
-	core() *Control
+	Base() *Control // what all widgets have in common
 }
 
 // Control is what all widgets have in common. It is a part of each of them and of no use alone.
@@ -64,7 +64,8 @@ func with(state, more map[string]any) map[string]any {
 	return state
 }
 
-func (c *Control) core() *Control { return c }
+// Base returns c, which a box asks of the widgets in it.
+func (c *Control) Base() *Control { return c }
 
 // ID is the name by which front ends know the widget.
 func (c *Control) ID() string { return c.m.comm.ID() }
