@@ -3,6 +3,8 @@ package eval
 import (
 	"fmt"
 	"time"
+
+	"cancha/internal/cellio"
 )
 
 // slowAfter is how long a cell may be interpreted until it says so, unless the configuration says otherwise.
@@ -17,7 +19,7 @@ const (
 
 // watchInterpreted tells a cell's author that the cell is still interpreted, and how it would be faster. It returns when over is
 // closed.
-func (p *Program) watchInterpreted(serial int64, over <-chan struct{}) {
+func (p *Program) watchInterpreted(run *cellio.Run, over <-chan struct{}) {
 	next := time.NewTimer(p.slowAfter)
 	defer next.Stop()
 	for looks, busy := 0, 0; ; looks++ {
@@ -26,11 +28,11 @@ func (p *Program) watchInterpreted(serial int64, over <-chan struct{}) {
 			return
 		case <-next.C:
 		}
-		if p.machine.Interpreting() {
+		if p.machine.Interpreting(run) {
 			busy++
 		}
 		if busy > busyLooks/2 {
-			p.note(serial, []string{p.faster()})
+			p.note(run.Cell, []string{p.faster()})
 			return
 		}
 		next.Reset(busyInterval)
@@ -47,7 +49,7 @@ func (p *Program) faster() string {
 	switch {
 	case !p.native.available():
 		return fmt.Sprintf("%s. Cells are not compiled here: %s", slow, p.native.reason)
-	case p.mode == engineInterp:
+	case p.mode.get() == engineInterp:
 		return slow + ", since the interpreter was asked for. With %engine auto cells that loop are compiled"
 	}
 	return slow + ". Interrupt it and write %%native in its first line to have it compiled"

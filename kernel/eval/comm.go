@@ -21,7 +21,7 @@ func (p *Program) Handle(f cellio.Frame) cell.Result {
 	p.handlers.Store(run, true)
 	defer p.handlers.Delete(run)
 	var unsent error
-	o, left := p.supervise(run, p.machine.DoBeside, func() { unsent = cellio.TakeComm(f) })
+	o, left := p.supervise(run, func() { unsent = cellio.TakeComm(f) })
 	err := p.fault("the handler", o)
 	switch {
 	case left:

@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,10 +15,10 @@ import (
 
 // text is a cell, or an expression that came with one, as its errors name it.
 type text struct {
-	name   string // "cell 3"
-	code   string
-	serial int64
-	line   *int // where its statements are, nil where that is not known
+	task *task
+	name string // "cell 3"
+	code string
+	line *int // where its statements are, nil where that is not known
 }
 
 // outcome is how a cell's function ended.
@@ -32,17 +33,18 @@ var errGoexit = errors.New("the cell has called runtime.Goexit")
 
 // execute runs a cell's function.
 func (p *Program) execute(t text, f func()) *cell.Error {
-	run := cellio.NewRun(t.serial)
-	run.Message = p.message
-	p.current.Store(run)
-	defer p.current.Store(nil)
+	run := p.newRun(t.task)
+	if !t.task.begins(run) {
+		return compileError(t.task.ctx.Err())
+	}
+	defer t.task.ends()
 	defer p.listen(run)()
 	over := make(chan struct{})
 	defer close(over)
-	go p.watchInterpreted(t.serial, over)
-	o, left := p.supervise(run, p.machine.Do, f)
+	go p.watchInterpreted(run, over)
+	o, left := p.supervise(run, f)
 	if left {
-		return p.leftBehind(t)
+		return p.leftBehind(t, run)
 	}
 	if err := p.unanswered(run, o); err != nil {
 		return err
@@ -50,29 +52,29 @@ func (p *Program) execute(t text, f func()) *cell.Error {
 	return p.fault("the cell", o)
 }
 
-// supervise runs a function of cells with do, on a goroutine of its own, so that one that cannot be stopped can be left behind.
-func (p *Program) supervise(run *cellio.Run, do runner, f func()) (o outcome, left bool) {
+// supervise runs a function of cells on a goroutine of its own, so that one that cannot be stopped can be left behind.
+func (p *Program) supervise(run *cellio.Run, f func()) (o outcome, left bool) {
 	defer p.end(run)
 	over := make(chan struct{})
 	defer close(over)
 	go p.watchStack(run, over)
 	done := make(chan outcome, 1)
 	go func() {
-		o := outcome{panicked: errGoexit} // unless do returns
+		o := outcome{panicked: errGoexit} // unless Do returns
 		defer func() { done <- o }()
 		defer func() {
 			if err := p.machine.Depth(run); err != nil && o.panicked == errGoexit {
 				o.panicked = err
 			}
 		}()
-		o.panicked, o.interrupted, o.trace = do(run, f)
+		o.panicked, o.interrupted, o.trace = p.machine.Do(run, f)
 	}()
 	select {
 	case o = <-done:
 		return o, false
 	case <-run.Context().Done():
 	}
-	return p.await(done)
+	return p.await(run, done)
 }
 
 // A cell that waits in a library for what no interrupt reaches, such as an answer from the network, is left behind sooner than one
@@ -83,7 +85,7 @@ const (
 )
 
 // await waits for an interrupted function as long as it may take to stop; left is true where it has not.
-func (p *Program) await(done <-chan outcome) (o outcome, left bool) {
+func (p *Program) await(run *cellio.Run, done <-chan outcome) (o outcome, left bool) {
 	late, look := time.NewTimer(p.grace), time.NewTicker(waitingInterval)
 	defer late.Stop()
 	defer look.Stop()
@@ -95,7 +97,7 @@ func (p *Program) await(done <-chan outcome) (o outcome, left bool) {
 			return outcome{}, true
 		case <-look.C:
 		}
-		if p.machine.Waiting() {
+		if p.machine.Waiting(run) {
 			waiting++
 		} else {
 			waiting = 0
@@ -103,9 +105,6 @@ func (p *Program) await(done <-chan outcome) (o outcome, left bool) {
 	}
 	return outcome{}, true
 }
-
-// runner is Do or DoBeside of the machine.
-type runner func(*cellio.Run, func()) (panicked any, interrupted bool, trace []primitive.Frame)
 
 // end tells those who asked (cellio.AtEnd) that the cell's text is done, however it ended.
 func (p *Program) end(run *cellio.Run) {
@@ -117,12 +116,15 @@ func (p *Program) end(run *cellio.Run) {
 	run.End()
 }
 
-// Interrupt stops the running cell and the handlers of comms that run. Variables, functions and goroutines of earlier cells stay as they are. Where the cell
-// has asked to be told of interrupts (cellio.NotifyInterrupt) it is told instead, and goes on.
+// Interrupt stops the cells that run, are compiled or wait for their turn, and the handlers of comms that run. Variables, functions
+// and goroutines of earlier cells stay as they are. A cell that has asked to be told of interrupts (cellio.NotifyInterrupt) is told
+// instead, and goes on.
 func (p *Program) Interrupt() {
-	p.cancelBuild()
-	if run := p.current.Load(); run != nil {
-		p.stop(run)
+	p.mu.Lock()
+	tasks := slices.Clone(p.tasks)
+	p.mu.Unlock()
+	for _, t := range tasks {
+		t.interrupt(p.stop)
 	}
 	p.handlers.Range(func(run, _ any) bool {
 		p.stop(run.(*cellio.Run))
@@ -155,13 +157,13 @@ func (p *Program) fault(what string, o outcome) *cell.Error {
 }
 
 // leftBehind is the error of a cell that has not stopped in time.
-func (p *Program) leftBehind(t text) *cell.Error {
-	in := p.machine.Waits()
+func (p *Program) leftBehind(t text, run *cellio.Run) *cell.Error {
+	in := p.machine.Waits(run)
 	if in == "" {
 		in = t.name
 	}
 	text := "still in " + in + "; its goroutine was left behind; restart the kernel to be rid of it"
-	at := primitive.Frame{Cell: t.name, Line: p.machine.WaitsAt(t.name)}
+	at := primitive.Frame{Cell: t.name, Line: p.machine.WaitsAt(run, t.name)}
 	if at.Line == 0 && t.line != nil {
 		at.Line = *t.line
 	}
@@ -171,7 +173,7 @@ func (p *Program) leftBehind(t text) *cell.Error {
 // compileError is the error of a cell that was refused.
 func compileError(err error) *cell.Error {
 	if errors.Is(err, context.Canceled) {
-		return &cell.Error{Name: "interrupted", Value: "the cell was interrupted while it was compiled", Traceback: []string{"interrupted: the cell was being compiled"}}
+		return &cell.Error{Name: "interrupted", Value: "the cell was interrupted before it ran", Traceback: []string{"interrupted: the cell was interrupted before it ran"}}
 	}
 	var e *check.Error
 	if !errors.As(err, &e) {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"cancha/internal/cellio"
+	"cancha/kernel/cell"
 )
 
 // TestEndOfRun calls what a cell holds back before the cell is done, however it ends.
@@ -25,7 +26,9 @@ func TestEndOfRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			ended := false
-			fault := p.execute(text{name: "cell 1", serial: 1}, func() {
+			task := p.start(cell.Request{Cell: 1, Count: 1})
+			defer p.done(task)
+			fault := p.execute(text{task: task, name: "cell 1"}, func() {
 				cellio.AtEnd(func() { ended = true })
 				tt.body(p)
 			})
@@ -46,7 +49,7 @@ func TestEndOfRunPanics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fault := p.execute(text{name: "cell 1", serial: 1}, func() { cellio.AtEnd(func() { panic("no") }) }); fault != nil {
+	if fault := p.execute(text{task: p.start(cell.Request{Cell: 1, Count: 1}), name: "cell 1"}, func() { cellio.AtEnd(func() { panic("no") }) }); fault != nil {
 		t.Errorf("got %v, want no error", fault)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cancha/internal/symbols"
+	"cancha/kernel/cell"
 	"cancha/kernel/eval/check"
 	"cancha/kernel/eval/evaltest"
 	"cancha/kernel/eval/native"
@@ -63,8 +64,10 @@ func take(t *testing.T, p *Program, serial int64, code string) {
 	if err != nil {
 		return
 	}
+	task := p.start(cell.Request{Cell: serial, Count: int(serial)})
+	defer p.done(task)
 	if p.native.available() {
-		if _, _, err := p.compileNative(c, serial); err != nil {
+		if _, _, err := p.compileNative(c, task); err != nil {
 			mustBeRefusal(t, code, err)
 		}
 		return
@@ -82,7 +85,7 @@ func take(t *testing.T, p *Program, serial int64, code string) {
 			t.Fatalf("%s\nis lowered to\n%s\nwhich cannot be read: %v", code, source, err)
 		}
 	}
-	if _, _, err := p.interpret(c, serial); err != nil {
+	if _, _, err := p.interpret(c, task); err != nil {
 		mustBeRefusal(t, code, err)
 	}
 }

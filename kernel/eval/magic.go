@@ -17,6 +17,7 @@ import (
 type steps struct {
 	*Program
 	cell    *magic.Cell
+	task    *task
 	request cell.Request
 	name    string // "cell 3"
 	pages   []map[string]any
@@ -36,9 +37,12 @@ func fail(c *magic.Command, format string, args ...any) error {
 	return &magicError{c, fmt.Sprintf(format, args...)}
 }
 
-// runSteps runs a cell that has magics; pages are for the pager.
-func (p *Program) runSteps(name string, c *magic.Cell, r cell.Request) (pages []map[string]any, fault *cell.Error) {
-	s := &steps{Program: p, cell: c, request: r, name: name}
+// runSteps runs a cell that has magics; pages are for the pager. It has the turn all the time: magics change what all cells share.
+func (p *Program) runSteps(t *task, c *magic.Cell) (pages []map[string]any, fault *cell.Error) {
+	if err := p.takeTurn(t); err != nil {
+		return nil, compileError(err)
+	}
+	s := &steps{Program: p, cell: c, task: t, request: t.request, name: t.name}
 	if err := s.validate(); err != nil {
 		return nil, s.fault(err)
 	}
@@ -77,24 +81,15 @@ func phase(list []magic.Step) int {
 
 // phase compiles and runs some steps; last tells that no others follow.
 func (s *steps) phase(list []magic.Step, last bool) *cell.Error {
-	if err := s.rehearse(list); err != nil {
+	run, err := s.compileAll(list, last)
+	if err != nil {
 		return s.fault(err)
-	}
-	undo := s.scope.Mark()
-	var run []func() error
-	for i, step := range list {
-		f, err := s.prepare(step, last && i == len(list)-1)
-		if err != nil {
-			undo()
-			return s.fault(err)
-		}
-		run = append(run, f)
 	}
 	if s.meter != nil && last {
 		run = append(run, func() error { s.meter.report(); return nil })
 	}
 	var failed error
-	fault := s.execute(text{s.name, s.request.Code, s.request.Cell, nil}, func() {
+	fault := s.execute(text{s.task, s.name, s.request.Code, nil}, func() {
 		if s.meter != nil {
 			s.meter.start()
 		}
@@ -109,6 +104,27 @@ func (s *steps) phase(list []magic.Step, last bool) *cell.Error {
 		fault = s.fault(failed)
 	}
 	return fault
+}
+
+// compileAll compiles steps: all of them, or none.
+func (s *steps) compileAll(list []magic.Step, last bool) (run []func() error, err error) {
+	if err := s.building.lock(s.task.ctx); err != nil {
+		return nil, err
+	}
+	defer s.building.unlock()
+	if err := s.rehearse(list); err != nil {
+		return nil, err
+	}
+	undo := s.scope.Mark()
+	for i, step := range list {
+		f, err := s.prepare(step, last && i == len(list)-1)
+		if err != nil {
+			undo()
+			return nil, err
+		}
+		run = append(run, f)
+	}
+	return run, nil
 }
 
 // rehearse checks all pieces of Go, one on the ground of the other, and forgets them again: almost all that can be wrong with the
@@ -177,7 +193,7 @@ func (s *steps) piece(code string, last bool) (run, show func(), err error) {
 	if line := c.Leaves(); line > 0 && !last {
 		return nil, nil, c.RefuseLine(line, "return and defer are about a whole cell, and magics part this one: put what follows into a cell of its own")
 	}
-	unit, entry, err := s.build(c, s.request.Cell)
+	unit, entry, err := s.build(c, s.task)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -298,11 +314,11 @@ func (s *steps) begin() (done func(), err error) {
 	case "time":
 		s.meter = &meter{}
 	case "native", "interp":
-		before := s.mode
+		before := s.mode.get()
 		if err := s.SetEngine(h.Name); err != nil {
 			return nil, fail(h, "%v", err)
 		}
-		return func() { s.mode = before }, nil
+		return func() { s.mode.set(before) }, nil
 	}
 	return func() {}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync/atomic"
 )
 
 // The engines that cells can be run by.
@@ -13,12 +14,24 @@ const (
 	engineNative = "native" // always compiled
 )
 
+// mode is what SetEngine chose: a cell sets it while another one may be compiled. The zero value is "".
+type mode struct{ v atomic.Pointer[string] }
+
+func (m *mode) get() string {
+	if s := m.v.Load(); s != nil {
+		return *s
+	}
+	return ""
+}
+
+func (m *mode) set(s string) { m.v.Store(&s) }
+
 // SetEngine chooses what runs cells from the next one on: "native", "interp" or "auto", the default.
 func (p *Program) SetEngine(mode string) error {
 	if err := p.canRun(mode); err != nil {
 		return err
 	}
-	p.mode = mode
+	p.mode.set(mode)
 	return nil
 }
 
@@ -39,9 +52,9 @@ func (p *Program) canRun(mode string) error {
 // Engine tells what SetEngine chose, and why cells are run as they are.
 func (p *Program) Engine() (mode, reason string) {
 	switch {
-	case p.mode == engineInterp:
+	case p.mode.get() == engineInterp:
 		return engineInterp, "cells are interpreted, as asked for"
-	case p.mode == engineNative:
+	case p.mode.get() == engineNative:
 		return engineNative, "cells are compiled, as asked for"
 	case p.native.available():
 		return engineAuto, "cells that declare functions or types are compiled, and those that loop; short statements are interpreted"

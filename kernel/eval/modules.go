@@ -59,6 +59,10 @@ func (p *Program) get(ctx context.Context, module string, say func(line string))
 	if err != nil {
 		return err
 	}
+	if err := p.building.lock(ctx); err != nil {
+		return err
+	}
+	defer p.building.unlock()
 	p.scope.Add(added.Packages)
 	p.archives.Store(&added.Archives)
 	p.native.SetTools(added.Tools)
@@ -118,19 +122,17 @@ func (p *Program) export(known func(path string) (io.ReadCloser, error)) func(pa
 
 // getImports adds the modules of packages that a cell imports and nobody knows, where they can be told by their paths: a host's
 // name in front.
-func (p *Program) getImports(code string, serial int64) error {
+func (p *Program) getImports(t *task) error {
 	if p.modules == nil || !p.native.available() || p.outlet == nil {
 		return nil
 	}
-	ctx, done := p.building()
-	defer done()
-	say := progress(cellWriter{p.outlet, serial})
-	for _, path := range importsOf(code) {
+	say := progress(cellWriter{p.outlet, t.request.Cell})
+	for _, path := range importsOf(t.request.Code) {
 		host, _, _ := strings.Cut(path, "/")
 		if !strings.Contains(host, ".") || p.scope.Knows(path) {
 			continue
 		}
-		if err := p.get(ctx, path, say); err != nil {
+		if err := p.get(t.ctx, path, say); err != nil {
 			return err
 		}
 	}

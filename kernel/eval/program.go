@@ -9,7 +9,6 @@ package eval
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"go/types"
 	"io"
 	"log"
@@ -91,8 +90,8 @@ type backend interface {
 // grace is how long an interrupted cell may take to stop, unless the configuration says otherwise. After that it is left behind.
 const grace = 5 * time.Second
 
-// Program is the evaluator's memory: everything that the cells so far have declared and done. Cells run one at a time;
-// Interrupt, Complete, Inspect and IsComplete may be called meanwhile.
+// Program is the evaluator's memory: everything that the cells so far have declared and done. Its methods may be called by any
+// goroutine; which cells run beside each other is told in turn.go.
 type Program struct {
 	scope     *check.Scope
 	lowerer   *lower.Lowerer
@@ -109,13 +108,14 @@ type Program struct {
 	grace     time.Duration
 	slowAfter time.Duration
 
-	running  sync.Mutex // one cell at a time
-	current  atomic.Pointer[cellio.Run]
-	message  string   // that the running cell came with
+	mu       sync.Mutex
+	tasks    []*task // cells on their way
+	turn     turn
+	building builder
 	handlers sync.Map // runs of comms' handlers → true
 	names    sync.Map // function of the lowered program → marked
 	sources  sync.Map // cell → its code
-	mode     string   // see SetEngine; of the running cell
+	mode     mode     // see SetEngine
 	lastDir  string   // before the last %cd
 
 	children children
@@ -124,7 +124,7 @@ type Program struct {
 // New returns a program without cells. The process's standard logger, and with it slog's default, writes to the running
 // cell's error output from now on.
 func New(c Config) (*Program, error) {
-	p := &Program{modules: c.Modules, outlet: c.Outlet, asker: c.Asker, stdin: c.Stdin, render: c.Render, log: c.Logger, grace: cmp.Or(c.Grace, grace), slowAfter: cmp.Or(c.Slow, slowAfter)}
+	p := &Program{modules: c.Modules, outlet: c.Outlet, asker: c.Asker, stdin: c.Stdin, render: c.Render, log: c.Logger, grace: cmp.Or(c.Grace, grace), slowAfter: cmp.Or(c.Slow, slowAfter), building: newBuilder()}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
@@ -187,37 +187,46 @@ func (p *Program) plain(v any) cellio.Display {
 
 // Run runs a cell and returns when it has ended, or when it has been interrupted and did not end in time. The value of its
 // last expression is sent through the outlet before Run returns.
-func (p *Program) Run(r cell.Request) cell.Result {
-	p.running.Lock()
-	defer p.running.Unlock()
-	p.message = r.Message
-	name, code := fmt.Sprintf("cell %d", r.Count), magic.Parse(r.Code)
-	p.sources.Store(name, r.Code)
+func (p *Program) Run(r cell.Request) cell.Result { return p.Start(r)() }
+
+// Start takes a cell in, so that interrupts reach it, and returns the function that runs it as Run does.
+func (p *Program) Start(r cell.Request) (run func() cell.Result) {
+	t := p.start(r)
+	return func() cell.Result {
+		defer p.done(t)
+		return p.runTask(t)
+	}
+}
+
+func (p *Program) runTask(t *task) cell.Result {
+	code := magic.Parse(t.request.Code)
+	p.sources.Store(t.name, t.request.Code)
 	result := cell.Result{Status: cell.OK}
 	if code.Plain() {
-		result.Err = p.runCode(name, r.Code, r)
+		result.Err = p.runCode(t)
 	} else {
-		result.Pages, result.Err = p.runSteps(name, code, r)
+		result.Pages, result.Err = p.runSteps(t, code)
 	}
 	if result.Err != nil {
 		result.Status = cell.Failed
 		return result
 	}
-	result.UserExpressions = p.userExpressions(r)
+	result.UserExpressions = p.userExpressions(t)
 	return result
 }
 
 // runCode compiles and runs the code of a cell and shows its value.
-func (p *Program) runCode(name, code string, r cell.Request) *cell.Error {
-	if err := p.getImports(code, r.Cell); err != nil {
+func (p *Program) runCode(t *task) *cell.Error {
+	r := t.request
+	if err := p.getImports(t); err != nil {
 		return importError(err)
 	}
-	unit, run, err := p.compile(name, code, r.Cell)
+	unit, run, err := p.compile(t.name, r.Code, t)
 	if err != nil {
 		return compileError(err)
 	}
 	p.note(r.Cell, unit.Notes)
-	if fault := p.execute(text{name, code, r.Cell, unit.Body.Line}, func() {
+	if fault := p.execute(text{t, t.name, r.Code, unit.Body.Line}, func() {
 		run()
 		if unit.Shows && !r.Silent { // as part of the cell: what a value's methods do can be interrupted, and panic
 			p.show(r.Cell, p.machine.Shown(r.Cell))

@@ -63,27 +63,27 @@ func onlyText(d cellio.Display) bool {
 }
 
 // userExpressions evaluates the expressions that came with a request, each as a cell of its own that shows nothing.
-func (p *Program) userExpressions(r cell.Request) map[string]map[string]any {
-	if len(r.UserExpressions) == 0 {
+func (p *Program) userExpressions(t *task) map[string]map[string]any {
+	if len(t.request.UserExpressions) == 0 {
 		return nil
 	}
 	out := map[string]map[string]any{}
-	for key, code := range r.UserExpressions {
-		out[key] = p.userExpression(key, code, r)
+	for key, code := range t.request.UserExpressions {
+		out[key] = p.userExpression(key, code, t)
 	}
 	return out
 }
 
-func (p *Program) userExpression(key, code string, r cell.Request) map[string]any {
+func (p *Program) userExpression(key, code string, t *task) map[string]any {
 	name := fmt.Sprintf("expression %s", key)
-	unit, run, err := p.compile(name, code, r.Cell)
+	unit, run, err := p.compile(name, code, t)
 	if err != nil {
 		return errorReply(compileError(err))
 	}
 	d := cellio.Display{Data: map[string]any{}, Metadata: map[string]any{}}
-	if fault := p.execute(text{name, code, r.Cell, unit.Body.Line}, func() {
+	if fault := p.execute(text{t, name, code, unit.Body.Line}, func() {
 		run()
-		if values := p.machine.Shown(r.Cell); unit.Shows && len(values) > 0 {
+		if values := p.machine.Shown(t.request.Cell); unit.Shows && len(values) > 0 {
 			var ok bool
 			if d, ok = p.display(values); !ok {
 				d = cellio.Display{Data: map[string]any{"text/plain": "<nil>"}, Metadata: map[string]any{}}

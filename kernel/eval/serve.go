@@ -12,7 +12,8 @@ import (
 
 // Evaluator is what Serve drives; *Program fills it.
 type Evaluator interface {
-	Run(cell.Request) cell.Result
+	// Start takes a cell in, so that interrupts reach it, and returns the function that runs it. Cells may run beside each other.
+	Start(cell.Request) (run func() cell.Result)
 	// Handle runs beside the cell, and beside itself for different comms.
 	Handle(cellio.Frame) cell.Result
 	AnswerInput(seq uint64, reply cellio.InputReply)
@@ -27,19 +28,17 @@ type Evaluator interface {
 // ErrConnection reports that the connection to the kernel has ended without its asking to exit.
 var ErrConnection = errors.New("the connection to the kernel has ended")
 
-// Serve answers the kernel's frames until the kernel asks to exit, which returns nil, or its connection ends. Cells run one
-// after another; questions are answered beside them, interrupts at once: what comes is always read. A cell that still runs when
-// Serve returns is left to the end of the process.
+// Serve answers the kernel's frames until the kernel asks to exit, which returns nil, or its connection ends. Questions are answered
+// beside the cells, interrupts at once: what comes is always read. A cell that still runs when Serve returns is left to the end of
+// the process.
 func Serve(conn *cellio.Conn, out *cellio.Outlet, e Evaluator) error {
-	s := &server{out: out, eval: e, cells: newInbox[cell.Request](), questions: newInbox[cellio.Frame]()}
+	s := &server{out: out, eval: e, questions: newInbox[cellio.Frame]()}
 	s.comms = newCommQueues(s.handleComm)
 	var workers sync.WaitGroup
 	workers.Go(s.answerQuestions)
-	go s.runCells() // not waited for: it may be inside a cell that never ends
 	defer e.Close()
 	defer workers.Wait()
 	defer s.questions.close()
-	defer s.cells.close()
 	for {
 		f, err := conn.Receive()
 		if err != nil {
@@ -57,7 +56,6 @@ func Serve(conn *cellio.Conn, out *cellio.Outlet, e Evaluator) error {
 type server struct {
 	out       *cellio.Outlet
 	eval      Evaluator
-	cells     *inbox[cell.Request]
 	questions *inbox[cellio.Frame]
 	comms     *commQueues
 }
@@ -77,7 +75,8 @@ func (s *server) take(f cellio.Frame) error {
 		if err := json.Unmarshal(f.Body, &r); err != nil {
 			return fmt.Errorf("read cell: %w", err)
 		}
-		s.cells.put(r)
+		run := s.eval.Start(r)
+		go s.runCell(r.Cell, run) // not waited for: it may never end
 	case cellio.KindCommOpen, cellio.KindCommMsg, cellio.KindCommClose:
 		s.comms.push(f)
 	case cellio.KindCredit:
@@ -92,15 +91,8 @@ func (s *server) take(f cellio.Frame) error {
 	return nil
 }
 
-func (s *server) runCells() {
-	for {
-		r, ok := s.cells.take()
-		if !ok {
-			return
-		}
-		result := s.eval.Run(r)
-		_ = s.out.Emit(cellio.KindDone, r.Cell, result) // a kernel that is gone is seen by Receive
-	}
+func (s *server) runCell(serial int64, run func() cell.Result) {
+	_ = s.out.Emit(cellio.KindDone, serial, run()) // a kernel that is gone is seen by Receive
 }
 
 func (s *server) handleComm(f cellio.Frame) {

@@ -123,7 +123,7 @@ func (s *steps) timeit(c *magic.Command, code string) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	unit, run, err := s.build(checked, s.request.Cell)
+	unit, run, err := s.build(checked, s.task)
 	if err != nil {
 		return nil, err
 	}

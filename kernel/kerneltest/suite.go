@@ -25,7 +25,7 @@ func Run(t *testing.T, target Target) {
 	kernel := &shared{target: target}
 	defer kernel.end()
 	for _, group := range [][]namedCase{
-		wireCases(), peerCases(), statusCases(), outputCases(), controlCases(), questionCases(), inputCases(), commCases(),
+		wireCases(), peerCases(), statusCases(), outputCases(), controlCases(), questionCases(), inputCases(), commCases(), subshellCases(),
 	} {
 		for _, c := range group {
 			s := kernel.subject(t)

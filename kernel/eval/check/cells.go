@@ -103,11 +103,15 @@ func (s *Scope) TypeCell(name string) string {
 // TypesCalled are the types that cells have declared under a name, the newest first, with these cells.
 func (s *Scope) TypesCalled(name string) iter.Seq2[types.Object, string] {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	list := slices.Clone(s.called[name])
-	s.mu.Unlock()
+	cells := make([]string, len(list))
+	for i, o := range list {
+		cells[i], _, _, _ = s.Position(o.Pos())
+	}
 	return func(yield func(types.Object, string) bool) {
-		for _, o := range slices.Backward(list) {
-			if cell, _, _, _ := s.Position(o.Pos()); !yield(o, cell) {
+		for i, o := range slices.Backward(list) {
+			if !yield(o, cells[i]) {
 				return
 			}
 		}

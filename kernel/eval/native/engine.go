@@ -23,11 +23,13 @@ type Unit struct {
 	Symbols map[string]reflect.Value
 }
 
-// Engine compiles the cells of one program and loads them. Its methods are used by one goroutine, but for Stop.
+// Engine compiles the cells of one program and loads them. Its methods are used by one goroutine at a time, but for Stop and Symbol,
+// which any may call.
 type Engine struct {
 	tools   Toolchain
 	machine support.Machine
 
+	known    sync.RWMutex // of objects, where another goroutine than the one that compiles reads them
 	objects  map[types.Object]at
 	fields   map[*types.Var]fieldAt
 	declared map[types.Object]*declaration
@@ -75,6 +77,8 @@ func New(tools Toolchain, machine support.Machine) *Engine {
 // Symbol returns where a compiled cell's type, function is found: its package's path and the exported name there; ok is
 // false for anything else.
 func (e *Engine) Symbol(o types.Object) (path, name string, ok bool) {
+	e.known.RLock()
+	defer e.known.RUnlock()
 	x, ok := e.objects[o]
 	if !ok {
 		return "", "", false
@@ -162,6 +166,8 @@ func (e *Engine) Load(s *Source, u *Unit, place func(name string, t reflect.Type
 
 // take makes the declarations of a unit known.
 func (e *Engine) take(s *Source, u *Unit) {
+	e.known.Lock()
+	defer e.known.Unlock()
 	for _, x := range s.exports {
 		if old, ok := e.objects[x.object]; ok { // declared again
 			if from, to := old.unit.Symbols[old.name], u.Symbols[x.name]; from.IsValid() && to.IsValid() && from.Kind() == reflect.Pointer {

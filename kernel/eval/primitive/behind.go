@@ -4,12 +4,14 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"cancha/internal/cellio"
 )
 
-// Waits tells which library function the goroutine of the last cell is in, "" where it is in none: the outermost of those between
+// Waits tells which library function the goroutine that began a run is in, "" where it is in none: the outermost of those between
 // two parts of the cell's own code, which is what the cell's text names.
-func (m *Machine) Waits() string {
-	_, functions := goroutine(m.cell.Load())
+func (m *Machine) Waits(run *cellio.Run) string {
+	_, functions := goroutine(m.goroutineOf(run))
 	found := ""
 	for _, name := range functions {
 		switch first, _, _ := strings.Cut(packageOf(name), "/"); {
@@ -24,9 +26,9 @@ func (m *Machine) Waits() string {
 	return ""
 }
 
-// Waiting tells whether the goroutine of the last cell waits just now, for whatever it may be, instead of computing.
-func (m *Machine) Waiting() bool {
-	state, _ := goroutine(m.cell.Load())
+// Waiting tells whether the goroutine that began a run waits just now, for whatever it may be, instead of computing.
+func (m *Machine) Waiting(run *cellio.Run) bool {
+	state, _ := goroutine(m.goroutineOf(run))
 	state, _, _ = strings.Cut(state, ",") // minutes follow
 	switch state {
 	case "", "running", "runnable", "preempted", "copystack", "GC assist wait", "GC assist marking":
@@ -36,9 +38,9 @@ func (m *Machine) Waiting() bool {
 }
 
 // WaitsAt is the line of a compiled cell's statements that the running cell is at, 0 where that is not known.
-func (m *Machine) WaitsAt(cell string) (line int) {
+func (m *Machine) WaitsAt(run *cellio.Run, cell string) (line int) {
 	at := regexp.MustCompile(`\t(?:.*/)?` + regexp.QuoteMeta(cell) + `:(\d+)(?: |$)`)
-	for _, found := range at.FindAllStringSubmatch(stackText(m.cell.Load()), -1) {
+	for _, found := range at.FindAllStringSubmatch(stackText(m.goroutineOf(run)), -1) {
 		line, _ = strconv.Atoi(found[1]) // the last one is the outermost function's
 	}
 	return line

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+
+	"cancha/internal/cellio"
 )
 
-// Interpreting tells whether the goroutine of the last cell is at work in the interpreter just now: neither waiting for
+// Interpreting tells whether the goroutine that began a run is at work in the interpreter just now: neither waiting for
 // something, nor in a library or in a compiled cell.
-func (m *Machine) Interpreting() bool {
-	state, functions := goroutine(m.cell.Load())
+func (m *Machine) Interpreting(run *cellio.Run) bool {
+	state, functions := goroutine(m.goroutineOf(run))
 	if state, _, _ = strings.Cut(state, ","); state != "running" && state != "runnable" {
 		return false
 	}

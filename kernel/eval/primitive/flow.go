@@ -197,14 +197,9 @@ func (m *Machine) Sleep(d time.Duration) {
 // Do runs a cell on the calling goroutine and returns the panic that ended it. Interrupted tells that it was an interrupt;
 // trace are the functions of the cells that the panic left, innermost first.
 func (m *Machine) Do(run *cellio.Run, f func()) (p any, wasInterrupted bool, trace []Frame) {
-	m.cell.Store(goroutineID())
-	return m.DoBeside(run, f)
-}
-
-// DoBeside is Do for what is no cell and runs beside one, such as the handler of a comm.
-func (m *Machine) DoBeside(run *cellio.Run, f func()) (p any, wasInterrupted bool, trace []Frame) {
 	id := m.begin(run)
 	defer m.end(run, id)
+	defer m.runs(run, id)()
 	defer func() {
 		if p = recover(); p == nil {
 			return
@@ -316,9 +311,32 @@ func (m *Machine) begin(run *cellio.Run) (id int64) {
 	id = goroutineID()
 	m.running.Store(id, run)
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.tasks[run]++
-	m.mu.Unlock()
+	if run != nil && run.Context().Err() != nil { // the interrupt was there first
+		m.interrupts[run] = true
+		m.stop(true)
+	}
 	return id
+}
+
+// runs tells that a goroutine is the one that began a run, until over is called.
+func (m *Machine) runs(run *cellio.Run, id int64) (over func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.cells[run] = id
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.cells, run)
+	}
+}
+
+// goroutineOf is the goroutine that began a run, 0 where it has ended.
+func (m *Machine) goroutineOf(run *cellio.Run) int64 {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.cells[run]
 }
 
 // Busy tells whether goroutines of cells are running.

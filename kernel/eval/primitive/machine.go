@@ -1,8 +1,10 @@
 package primitive
 
 import (
+	"maps"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -36,16 +38,11 @@ type Machine struct {
 
 	deep  map[*cellio.Run]bool       // see Leave; guarded by mu
 	left  atomic.Pointer[cellio.Run] // the last run of which a goroutine was ended by that
-	shown atomic.Pointer[shown]
-	cell  atomic.Int64 // goroutine of the last cell
+	shown map[int64][]any            // by cell; guarded by mu
+	cells map[*cellio.Run]int64      // the goroutine that began each run; guarded by mu
 	trace *Trace
 
 	traceback func(head string, frames []Frame) []string
-}
-
-type shown struct {
-	cell   int64
-	values []any
 }
 
 // Config is what a machine needs.
@@ -79,6 +76,8 @@ func New(c Config) *Machine {
 		tasks:      map[*cellio.Run]int{},
 		interrupts: map[*cellio.Run]bool{},
 		deep:       map[*cellio.Run]bool{},
+		shown:      map[int64][]any{},
+		cells:      map[*cellio.Run]int64{},
 	}
 	if m.trace == nil {
 		m.trace = &Trace{}
@@ -99,16 +98,25 @@ func New(c Config) *Machine {
 func (m *Machine) OnStop(set func(bool)) { m.stop = set }
 
 // Show takes the values of a cell's last expression.
-func (m *Machine) Show(cell int64, values ...any) { m.shown.Store(&shown{cell, values}) }
+func (m *Machine) Show(cell int64, values ...any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.shown[cell] = values
+	if len(m.shown) > shownCells { // what was left behind may show a value that nobody asks for
+		delete(m.shown, slices.Min(slices.Collect(maps.Keys(m.shown))))
+	}
+}
+
+// shownCells is of how many cells values are kept until they are asked for: as many as there can be subshells, and more.
+const shownCells = 1 << 9
 
 // Shown returns what a cell has handed to Show, once.
 func (m *Machine) Shown(cell int64) []any {
-	s := m.shown.Load()
-	if s == nil || s.cell != cell {
-		return nil
-	}
-	m.shown.Store(nil)
-	return s.values
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	values := m.shown[cell]
+	delete(m.shown, cell)
+	return values
 }
 
 // Exit ends the process, its output sent.

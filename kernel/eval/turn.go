@@ -1,0 +1,202 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"cancha/internal/cellio"
+	"cancha/kernel/cell"
+)
+
+// Cells of different shells may run at the same time. The interpreter is used by one cell at a time: who has the turn. A cell whose
+// code is compiled needs no turn and runs beside the others, as a goroutine of an earlier cell does. All cells are checked, compiled
+// and taken into the program one after another, under the lock called building; it is never held by who waits for the turn.
+
+// task is a cell on its way: it waits, is compiled, runs.
+type task struct {
+	request cell.Request
+	name    string // "cell 3"
+
+	ctx    context.Context // ends with an interrupt that comes while nothing of the cell runs
+	cancel context.CancelFunc
+
+	native bool // what was compiled last needs no interpreter; of the task's own goroutine
+
+	mu  sync.Mutex
+	run *cellio.Run // nil while nothing of it runs
+}
+
+// start takes a cell in: from now on an interrupt reaches it.
+func (p *Program) start(r cell.Request) *task {
+	ctx, cancel := context.WithCancel(context.Background())
+	t := &task{request: r, name: fmt.Sprintf("cell %d", r.Count), ctx: ctx, cancel: cancel}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tasks = append(p.tasks, t)
+	return t
+}
+
+// done forgets a cell that has ended, or was left behind.
+func (p *Program) done(t *task) {
+	p.turn.release(t)
+	t.cancel()
+	p.machine.Shown(t.request.Cell) // a silent cell's value is of use to nobody
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tasks = slices.DeleteFunc(p.tasks, func(o *task) bool { return o == t })
+}
+
+// alone tells whether no other cell is on its way.
+func (p *Program) alone() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.tasks) <= 1
+}
+
+// newRun is the run of a task. What belongs to no run stays with the main shell's cell while there is one.
+func (p *Program) newRun(t *task) *cellio.Run {
+	make := cellio.NewRun
+	if t.request.Subshell && !p.alone() {
+		make = cellio.NewAside
+	}
+	run := make(t.request.Cell)
+	run.Message = t.request.Message
+	return run
+}
+
+// begins tells a task that something of it runs now; false if it has been interrupted before.
+func (t *task) begins(run *cellio.Run) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ctx.Err() != nil {
+		return false
+	}
+	t.run = run
+	return true
+}
+
+func (t *task) ends() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.run = nil
+}
+
+// interrupt stops what runs of a task with stop, and else the task.
+func (t *task) interrupt(stop func(*cellio.Run)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.run == nil {
+		t.cancel()
+		return
+	}
+	stop(t.run)
+}
+
+// turn is the right to use the interpreter. The zero value is free.
+type turn struct {
+	mu      sync.Mutex
+	holder  *task
+	waiting []*waiter // in their order
+}
+
+type waiter struct {
+	task  *task
+	given chan struct{} // closed when it is the holder
+}
+
+// try takes the turn if it is free, or the task's already.
+func (q *turn) try(t *task) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.holder == nil {
+		q.holder = t
+	}
+	return q.holder == t
+}
+
+// quiet is how long a cell waits until it says so.
+const quiet = 300 * time.Millisecond
+
+// take waits for the turn, until the task is interrupted. Where it takes longer, say is told the name of the cell that has it.
+func (q *turn) take(t *task, say func(holder string)) error {
+	w, holder := q.queue(t)
+	if w == nil {
+		return nil
+	}
+	timer := time.NewTimer(quiet)
+	defer timer.Stop()
+	for {
+		select {
+		case <-w.given:
+			return nil
+		case <-t.ctx.Done():
+			q.release(t)
+			return t.ctx.Err()
+		case <-timer.C:
+			say(holder)
+		}
+	}
+}
+
+// queue takes the turn and returns nil, or puts the task behind those that wait, and tells who has it.
+func (q *turn) queue(t *task) (w *waiter, holder string) {
+	if q.try(t) {
+		return nil, ""
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.holder == nil {
+		q.holder = t
+		return nil, ""
+	}
+	w = &waiter{t, make(chan struct{})}
+	q.waiting = append(q.waiting, w)
+	return w, q.holder.name
+}
+
+// release gives the turn to the next that waits, if the task has it, and takes the task out of those that wait.
+func (q *turn) release(t *task) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting = slices.DeleteFunc(q.waiting, func(w *waiter) bool { return w.task == t })
+	if q.holder != t {
+		return
+	}
+	q.holder = nil
+	if len(q.waiting) > 0 {
+		q.holder = q.waiting[0].task
+		close(q.waiting[0].given)
+		q.waiting = q.waiting[1:]
+	}
+}
+
+// takeTurn waits for the interpreter, and says so in the cell's own output.
+func (p *Program) takeTurn(t *task) error {
+	return p.turn.take(t, func(holder string) {
+		if p.outlet != nil {
+			p.outlet.Write(t.request.Cell, "stderr", fmt.Appendf(nil, "waits for %s: both are interpreted, and the interpreter runs one cell at a time\n", holder))
+		}
+	})
+}
+
+// builder is the lock under which cells are compiled. Waiting for it can be interrupted.
+type builder chan struct{}
+
+func newBuilder() builder { return make(builder, 1) }
+
+func (b builder) lock(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	select {
+	case b <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (b builder) unlock() { <-b }
