@@ -94,6 +94,17 @@ for i := range 8 {
 }"""
 
 
+PANIC = """oops := widget.NewButton(widget.ButtonConfig{Description: "Oops"})
+told := widget.NewOutput()
+oops.OnClick(func() {
+	told.With(func() {
+		var none []int
+		fmt.Println(none[3])
+	})
+})
+widget.NewVBox(oops, told)"""
+
+
 class Missing(Exception):
     """Something that this script needs is not here."""
 
@@ -248,6 +259,15 @@ def beside(p):
     p.until("the last frame of an animation", lambda: "frame 7" in p.find(".jp-Notebook").inner_text())
 
 
+def panics(p):
+    p.run(5)
+    p.done(5)
+    p.find("button.widget-button", "Oops").click()
+    p.until("a callback's panic is shown in its Output, with its line", lambda: "fmt.Println(none[3])" in p.find(".widget-output").last.inner_text())
+    p.find(".widget-output").last.scroll_into_view_if_needed()
+    p.picture("panic")
+
+
 def later(p):
     p.js("() => jupyterapp.commands.execute('docmanager:save')")
     p.page.wait_for_timeout(500)
@@ -256,7 +276,7 @@ def later(p):
     p.press("trees", "ArrowRight")
     p.until("they still call Go", p.reads("trees 30 to 31"))
     p.picture("again")
-    p.run(5)
+    p.run(6)
     p.until("an engine's end takes its widgets away", lambda: p.find(".widget-slider").count() == 0)
 
 
@@ -276,13 +296,13 @@ def main():
     with tempfile.TemporaryDirectory(prefix="widgets-") as folder:
         home = pathlib.Path(folder)
         (home / "work").mkdir()
-        notebook(home / "work" / "w.ipynb", args.kernel, CONTROLS, CALLBACKS, WAVES, BESIDE, ANIMATION, "os.Exit(1)")
+        notebook(home / "work" / "w.ipynb", args.kernel, CONTROLS, CALLBACKS, WAVES, BESIDE, ANIMATION, PANIC, "os.Exit(1)")
         with server(home) as (url, token), sync_playwright() as playwright:
             chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
             page = chromium.new_page(viewport={"width": 1000, "height": 1600})
             person = Person(page, url, token, args.pictures)
             person.open()
-            for part in (controls, chart, beside, later):
+            for part in (controls, chart, beside, panics, later):
                 part(person)
             chromium.close()
     print("all of it happened")

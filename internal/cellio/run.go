@@ -24,6 +24,7 @@ var ErrInterrupted = errors.New("interrupted")
 type Run struct {
 	Cell    int64
 	Message string // id of the message that asked for it, where the kernel has told
+	Aside   bool   // it came beside the cells
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -75,6 +76,7 @@ func Render(v any) (Display, bool) {
 // NewRun returns the run of a cell; its context ends at [Run.Interrupt].
 func NewRun(cell int64) *Run {
 	r := NewAside(cell)
+	r.Aside = false
 	attached.latest.Store(r)
 	return r
 }
@@ -83,7 +85,7 @@ func NewRun(cell int64) *Run {
 // latest cell.
 func NewAside(cell int64) *Run {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	return &Run{Cell: cell, ctx: ctx, cancel: cancel}
+	return &Run{Cell: cell, Aside: true, ctx: ctx, cancel: cancel}
 }
 
 // Do calls f with the calling goroutine, and all that it starts, bound to the run.

@@ -48,18 +48,22 @@ func drawOutput(s map[string]any) picture {
 
 // With calls f and shows what it prints and displays in the output instead of below the cell. All that the cell, or the callback,
 // prints meanwhile comes along, also that of its other goroutines: front ends tell outputs apart by the message that asked for them,
-// and by nothing else. What programs print that f starts, and C code, may miss it.
+// and by nothing else. What programs print that f starts, and C code, may miss it. A callback's panic in f is shown in the output, a
+// cell's below the cell.
 func (o *Output) With(f func()) {
-	if run := cellio.CurrentRun(); run != nil && run.Message != "" {
-		defer o.take(run.Message)()
+	run := cellio.CurrentRun()
+	if run == nil || run.Message == "" {
+		f()
+		return
 	}
+	o.direct(func(in []string) []string { return append(in, run.Message) }, true)
+	returned := false
+	defer func() {
+		// Of a callback the panic is told last, under the same message, and nothing comes after it.
+		o.direct(func(in []string) []string { return withoutLast(in, run.Message) }, returned || !run.Aside)
+	}()
 	f()
-}
-
-// take directs the output of a message here until leave is called.
-func (o *Output) take(message string) (leave func()) {
-	o.direct(func(in []string) []string { return append(in, message) })
-	return func() { o.direct(func(in []string) []string { return withoutLast(in, message) }) }
+	returned = true
 }
 
 // withoutLast takes the last of several equal texts out: callbacks that run beside each other need not end in turn.
@@ -72,8 +76,9 @@ func withoutLast(texts []string, text string) []string {
 	return texts
 }
 
-// direct tells the front end whose output to take. It is not held back: the order of messages is what counts.
-func (o *Output) direct(change func(in []string) []string) {
+// direct changes whose output is taken and tells the front end, if it is to know. That is not held back: the order of messages is
+// what counts.
+func (o *Output) direct(change func(in []string) []string, tell bool) {
 	o.m.mu.Lock()
 	defer o.m.mu.Unlock()
 	o.inside.messages = change(o.inside.messages)
@@ -81,8 +86,10 @@ func (o *Output) direct(change func(in []string) []string) {
 	if n := len(o.inside.messages); n > 0 {
 		message = o.inside.messages[n-1]
 	}
-	o.m.state["msg_id"], o.m.dirty["msg_id"] = message, true
-	o.m.send()
+	if tell {
+		o.m.state["msg_id"], o.m.dirty["msg_id"] = message, true
+		o.m.send()
+	}
 }
 
 // Clear removes what the output shows; with wait set only when the next output arrives, which avoids flicker.

@@ -355,6 +355,26 @@ update {"msg_id":""}`
 	}
 }
 
+// TestPanicInACallback: the front end goes on taking the callback's output, of which the error is the last.
+func TestPanicInACallback(t *testing.T) {
+	b := open(t)
+	o, u := NewOutput(), NewButton(ButtonConfig{})
+	u.OnClick(func() {
+		defer func() { _ = recover() }()
+		o.With(func() { panic("no") })
+	})
+	const click = `{"method":"custom","content":{"event":"click"}}`
+	b.send(u, click)
+	if got, want := b.heard(), `update {"msg_id":"moved"}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	u.OnClick(func() { o.With(func() {}) })
+	b.send(u, click)
+	if got, want := b.heard(), "update {\"msg_id\":\"moved\"}\nupdate {\"msg_id\":\"\"}"; got != want {
+		t.Errorf("the next: got %s, want %s", got, want)
+	}
+}
+
 func TestControlComm(t *testing.T) {
 	b := open(t)
 	w := NewCheckbox(CheckboxConfig{}) // three models: itself, its layout and its style
