@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test lab symbols conformance conformance-go integration windows crash clients survive places widgets soak cells-soak stress fuzz bench bench-kernel bench-stream bench-rooms kernelspec
+.PHONY: help build demo test lab symbols conformance conformance-go integration windows crash clients survive places output widgets soak cells-soak stress fuzz bench bench-kernel bench-stream bench-rooms kernelspec
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -83,6 +83,9 @@ survive: kernelspec $(VENV)/made ## what must not end a kernel: garbage on its p
 
 places: ## installs and runs where it is hard: no toolchain, no compiler, full and read-only caches, two sessions at once
 	scripts/places.sh
+
+output: kernelspec $(VENV)/made ## cells that print and show very much, through a Jupyter Server with its default limits; NAMES="burst displays"
+	$(VENV)/bin/python scripts/server_limits.py $(NAMES)
 
 widgets: kernelspec $(VENV)/made ## sliders, buttons and bars used in a real JupyterLab (playwright and Chromium: see the script)
 	$(VENV)/bin/python scripts/widgets.py --pictures out/widgets

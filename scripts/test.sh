@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # All tests, as "make test" runs them: sources, Go tests, those of the cell engine also with cells compiled, our own suite of the
-# protocol on bin/cancha, notebooks, two of them interpreted too, the reference suite on the kernelspec that JUPYTER_PATH shows, and
-# the clients that people use. Logs are in out/test. It goes
+# protocol on bin/cancha, notebooks, two of them interpreted too, the reference suite on the kernelspec that JUPYTER_PATH shows, much
+# output through a Jupyter Server, and the clients that people use. Logs are in out/test. It goes
 # on after a failure, so that one run tells all, and ends with each part's own closing lines.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -48,6 +48,7 @@ part conformance env CANCHA_PROGRAM="$PWD/bin/cancha" CANCHA_PYTHON="$(realpath 
 part notebooks "$python" scripts/notebooks.py --out "$logs/notebooks" notebooks/*.ipynb
 part interpreted env CANCHA_ENGINE=interp "$python" scripts/notebooks.py --out "$logs/interpreted" notebooks/01_tour.ipynb notebooks/03_streaming_statistics.ipynb
 part suite "$python" kernel/kerneltest/test_cancha.py
+part output "$python" scripts/server_limits.py burst displays interrupted
 part clients "$python" scripts/clients.py
 part papermill env PYTHONPATH=jupyter/papermill "$python" -B jupyter/papermill/test_papermill_cancha.py
 
@@ -56,6 +57,7 @@ echo "== results"
 grep -E '^(ok|FAIL|---|panic:|[0-9]+ Go tests)' "$logs/go.log"
 grep -E '^(ok|FAIL|---|panic:|[0-9]+ Go tests)' "$logs/compiled.log"
 grep -hE '^(ok|FAIL) ' "$logs/notebooks.log" "$logs/interpreted.log" "$logs/clients.log"
+grep -H WRONG "$logs/output.log"
 tail -n 1 "$logs/conformance.txt"
 tail -n 1 "$logs/conformance.log"
 tail -n 3 "$logs/suite.log"
