@@ -75,8 +75,9 @@ windows: build ## notebook 03 beside a computation in Python; "make windows KAFK
 crash: build ## notebook 03 while its broker is killed three times, beside an undisturbed run; KAFKA=real as above
 	$(if $(KAFKA),scripts/kafka.sh with )scripts/crash.sh $(FLAGS)
 
-clients: kernelspec $(VENV)/made ## nbclient, nbconvert, papermill, jupyter console, two clients at once; "make clients NAMES=console"
+clients: kernelspec $(VENV)/made ## nbclient, nbconvert, papermill, jupyter console, two clients at once; JupyterLab where playwright and Chromium are
 	$(VENV)/bin/python scripts/clients.py $(NAMES)
+	$(VENV)/bin/python -B scripts/lab.py --pictures out/lab || { code=$$?; [ $$code -eq 3 ] && echo "skipped: JupyterLab"; }
 
 survive: kernelspec $(VENV)/made ## what must not end a kernel: garbage on its ports, cells and signals that end its engine
 	$(VENV)/bin/python scripts/survive.py
