@@ -3,6 +3,7 @@ package cellio
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -309,7 +310,7 @@ func (o *Outlet) pumpText(e *entry, follows, all bool) (over bool) {
 		return false
 	}
 	if len(rest) > 0 {
-		o.torn[e.source] = rest
+		o.torn[e.source] = slices.Clone(rest) // it is little of much
 	}
 	return true
 }

@@ -15,6 +15,7 @@ import (
 type slowGate struct {
 	step  cellio.Credit
 	pause time.Duration
+	most  int // bytes; none after that where it is not 0
 
 	mu   sync.Mutex
 	let  cellio.Credit // in all
@@ -29,6 +30,10 @@ func (g *slowGate) Acquire(ctx context.Context, want cellio.Credit) (cellio.Cred
 	select {
 	case <-time.After(g.pause):
 	case <-ctx.Done():
+		return cellio.Credit{}, ctx.Err()
+	}
+	if let, _ := g.sums(); g.most > 0 && let.Bytes >= g.most {
+		<-ctx.Done()
 		return cellio.Credit{}, ctx.Err()
 	}
 	got := cellio.Credit{Messages: min(want.Messages, g.step.Messages), Bytes: min(want.Bytes, g.step.Bytes)}
@@ -93,6 +98,36 @@ func TestAFloodHoldsUpNothingElse(t *testing.T) {
 				t.Errorf("the next cell: %+v, %q", r, rec.get(2, "stdout"))
 			}
 			t.Logf("the longest completion took %v, the interrupt %v", longest, took)
+		})
+	}
+}
+
+// TestInterruptWhileNothingIsLetIn has a cell hang in a write, of frames and to a file descriptor.
+func TestInterruptWhileNothingIsLetIn(t *testing.T) {
+	for _, word := range []string{"flood", "fdflood"} {
+		t.Run(word, func(t *testing.T) {
+			gate := &slowGate{step: cellio.Credit{Messages: 8, Bytes: 64 << 10}, pause: time.Millisecond, most: 300 << 10}
+			e, rec := newGatedEngine(t, "yes", gate)
+			done := make(chan cell.Result, 1)
+			go func() { done <- run(t, e, 1, word+" 0123456789abcdef") }()
+			for begin, seen := time.Now(), -1; ; time.Sleep(100 * time.Millisecond) { // polls: a sink has no other way to tell
+				n := len(rec.get(1, "stdout"))
+				if n > 0 && n == seen {
+					break
+				}
+				if seen = n; time.Since(begin) > 10*time.Second {
+					t.Fatalf("it still writes, %d bytes", n)
+				}
+			}
+			before := time.Now()
+			e.Interrupt()
+			r := <-done
+			if took := time.Since(before); took > 500*time.Millisecond || r.Err == nil || r.Err.Name != "interrupted" {
+				t.Errorf("got %+v after %v, want interrupted at once", r, took)
+			}
+			if let, _ := gate.sums(); len(rec.get(1, "stdout")) > let.Bytes+last().Bytes+256<<10 {
+				t.Errorf("%d bytes were handed over, %d let in", len(rec.get(1, "stdout")), let.Bytes)
+			}
 		})
 	}
 }

@@ -106,7 +106,6 @@ func (p *process) read(ended func()) {
 	for _, f := range p.flows {
 		flows.Go(func() { f.run(ctx) })
 	}
-	defer flows.Wait()
 	for {
 		f, err := p.conn.Receive()
 		if err != nil {
@@ -125,6 +124,8 @@ func (p *process) read(ended func()) {
 	}
 	readers.Wait()
 	p.caught.Close()
+	p.conn.Close() // a flow may be sending
+	flows.Wait()
 	p.mu.Lock()
 	p.exit = err
 	p.mu.Unlock()
@@ -132,7 +133,6 @@ func (p *process) read(ended func()) {
 		ended()
 	}
 	close(p.ended)
-	p.conn.Close()
 }
 
 // reapGrace is how long an engine may live without its connection: the connection ends a moment before the process does.
@@ -285,6 +285,7 @@ const interruptLimit = 100 * time.Millisecond
 // interrupt sends an interrupt. It returns when that is on its way, so that it stops no cell that is sent later, or when the engine
 // does not read, which must not hold up who answers the clients.
 func (p *process) interrupt() {
+	p.flows[1].letOut()
 	timer := time.NewTimer(interruptLimit)
 	defer timer.Stop()
 	sent := make(chan struct{})

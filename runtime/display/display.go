@@ -44,7 +44,7 @@ func Update(id string, v any) {
 // Clear removes the cell's output; with wait set only when the next output arrives, which avoids flicker.
 // Outside a cell it does nothing.
 func Clear(wait bool) {
-	if err := cellio.Emit(cellio.KindClear, cellio.Clear{Wait: wait}); err != nil && !errors.Is(err, cellio.ErrDetached) {
+	if err := cellio.Emit(cellio.KindClear, cellio.Clear{Wait: wait}); err != nil && !errors.Is(err, cellio.ErrDetached) && !errors.Is(err, cellio.ErrInterrupted) {
 		fmt.Fprintf(cellio.Stderr, "display: clear output: %v\n", err)
 	}
 }
@@ -56,7 +56,7 @@ func send(d cellio.Display) {
 		fmt.Println(d.Data[mimeText])
 		return
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, cellio.ErrInterrupted) { // the cell ends, and says so
 		fmt.Fprintf(cellio.Stderr, "display: %v\n", err)
 	}
 }

@@ -127,7 +127,7 @@ func (p *painter) send(v any) (pause time.Duration) {
 			p.text = text
 		}
 		return printEvery
-	case err != nil:
+	case err != nil && !errors.Is(err, cellio.ErrInterrupted): // else the cell ends, and says so
 		fmt.Fprintf(cellio.Stderr, "live: %v\n", err)
 	}
 	return paintEvery
