@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -96,7 +97,7 @@ func (k *Kernel) commMessage(ctx context.Context, r *request) any {
 		return nil
 	}
 	c.Metadata, c.Message = r.Metadata, r.Header.ID
-	body, err := json.Marshal(c)
+	body, err := asItIs(c)
 	if err != nil {
 		k.log.Error("comm", "error", err)
 		return nil
@@ -156,8 +157,21 @@ func (k *Kernel) commOutput(c cellInfo, f cellio.Frame) error {
 }
 
 func (k *Kernel) publishComm(parent json.RawMessage, msgType string, c cellio.Comm, buffers [][]byte) {
-	content := commContent{ID: c.ID, Target: c.Target, Data: object(c.Data)}
+	content, err := asItIs(commContent{ID: c.ID, Target: c.Target, Data: object(c.Data)})
+	if err != nil {
+		k.log.Error("comm", "error", err)
+		return
+	}
 	k.publishWith(parent, object(c.Metadata), msgType, content, buffers...)
+}
+
+// asItIs encodes v without writing < > and & in six bytes each: the data of a comm may be large, and are nobody's page.
+func asItIs(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // closeComm tells the clients that a comm is no more, if it was open.

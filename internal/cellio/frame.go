@@ -21,6 +21,9 @@ const MaxFrame = 256 << 20
 // ErrFrame reports bytes that are no frame. The connection is of no use afterwards: close it.
 var ErrFrame = errors.New("cellio: not a frame")
 
+// ErrTooLarge reports a frame above MaxFrame. Nothing of it has been sent; the connection is as it was.
+var ErrTooLarge = errors.New("too large for a frame")
+
 // Kind tells what a frame carries.
 type Kind string
 
@@ -133,8 +136,8 @@ func NewConn(rwc io.ReadWriteCloser) *Conn {
 // Close closes the byte stream; a blocked Receive returns an error.
 func (c *Conn) Close() error { return c.rwc.Close() }
 
-// Send writes one frame whole. It blocks while the other side does not read. A frame above MaxFrame is refused and
-// nothing of it is written.
+// Send writes one frame whole. It blocks while the other side does not read. A frame above MaxFrame is refused
+// with ErrTooLarge.
 func (c *Conn) Send(f Frame) error {
 	head, total, err := encodeHeader(f)
 	if err != nil {
@@ -167,7 +170,7 @@ func encodeHeader(f Frame) (head []byte, total int, err error) {
 	}
 	total += len(head)
 	if total > MaxFrame {
-		return nil, 0, fmt.Errorf("send %s frame: %d bytes are more than the %d that a frame may have", f.Kind, total, MaxFrame)
+		return nil, 0, fmt.Errorf("send %s frame: %w: %d bytes, of at most %d", f.Kind, ErrTooLarge, total, MaxFrame)
 	}
 	return head, total, nil
 }

@@ -156,7 +156,7 @@ func (o *Outlet) enqueue(f Frame, updates string) error {
 		return o.send(f)
 	}
 	if size := f.size(); size > MaxFrame-maxHeader {
-		return fmt.Errorf("send %s frame: %d bytes are more than the %d that a frame may have", f.Kind, size, MaxFrame)
+		return fmt.Errorf("send %s frame: %w: %d bytes, of at most %d", f.Kind, ErrTooLarge, size, MaxFrame)
 	}
 	w := waiter{outlet: o}
 	for !o.closed && !o.replace(f, updates) {

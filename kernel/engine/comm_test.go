@@ -3,8 +3,10 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -72,5 +74,25 @@ func TestComm(t *testing.T) {
 	run(t, e, 6, "exit")
 	if got := ended.Load(); got != 2 {
 		t.Errorf("Ended was called %d times before its cell ended, want 2", got)
+	}
+}
+
+// TestTooLarge: what no frame can carry is an error, and the engine goes on. JSON writes each < in six bytes.
+func TestTooLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 300 MB")
+	}
+	e, _ := newTestEngine(t, "yes")
+	if r := run(t, e, 1, strings.Repeat("<", cellio.MaxFrame/6+1)); r.Status != cell.Failed || r.Err.Name != "too large" {
+		t.Errorf("a cell: got %+v", r.Err)
+	}
+	if r, err := comm(t, e, 2, `1`, make([]byte, cellio.MaxFrame)); err != nil || r.Status != cell.Failed {
+		t.Errorf("a comm: got %+v, %v", r, err)
+	}
+	if _, err := e.Complete(t.Context(), cell.Question{Code: strings.Repeat("<", cellio.MaxFrame/6+1)}); !errors.Is(err, cellio.ErrTooLarge) {
+		t.Errorf("a question: got %v", err)
+	}
+	if r := run(t, e, 3, "print x"); r.Status != cell.OK {
+		t.Errorf("a cell afterwards: %v", r.Err)
 	}
 }

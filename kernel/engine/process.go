@@ -241,7 +241,12 @@ func (p *process) run(ctx context.Context, f cellio.Frame) (cell.Result, error) 
 	p.mu.Lock()
 	p.done[f.Cell] = done
 	p.mu.Unlock()
-	if err := p.conn.Send(f); err != nil {
+	if err := p.conn.Send(f); errors.Is(err, cellio.ErrTooLarge) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.done, f.Cell)
+		return failed("too large", err.Error()), nil
+	} else if err != nil {
 		<-p.ended
 		return cell.Result{}, errDead
 	}
@@ -266,7 +271,9 @@ func (p *process) ask(ctx context.Context, kind cellio.Kind, body json.RawMessag
 		delete(p.answers, seq)
 		p.mu.Unlock()
 	}()
-	if err := p.conn.Send(cellio.Frame{Kind: kind, Seq: seq, Body: body}); err != nil {
+	if err := p.conn.Send(cellio.Frame{Kind: kind, Seq: seq, Body: body}); errors.Is(err, cellio.ErrTooLarge) {
+		return nil, err
+	} else if err != nil {
 		return nil, errDead
 	}
 	select {

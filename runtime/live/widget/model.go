@@ -104,11 +104,15 @@ func (m *model) open() {
 	report(err)
 }
 
-// report says on the error output what keeps a widget from its front end; that there is none need not be said.
+// report says on the error output what keeps a widget from its front end; that there is none, or that the cell is interrupted, need
+// not be said.
 func report(err error) {
-	if err != nil && !errors.Is(err, comm.ErrDetached) && !errors.Is(err, comm.ErrClosed) {
-		fmt.Fprintf(cellio.Stderr, "widget: %v\n", err)
+	for _, known := range []error{nil, comm.ErrDetached, comm.ErrClosed, cellio.ErrInterrupted} {
+		if errors.Is(err, known) {
+			return
+		}
 	}
+	fmt.Fprintf(cellio.Stderr, "widget: %v\n", err)
 }
 
 // close takes the model and its parts from the front end.
@@ -211,8 +215,13 @@ func (m *model) schedule() {
 		m.send()
 		return
 	}
-	m.waiting = true
 	cancel := cellio.AtEnd(m.flush)
+	m.later(wait, cancel)
+}
+
+// later sends what is dirty after a time, and then calls cancel. The caller holds the lock.
+func (m *model) later(wait time.Duration, cancel func()) {
+	m.waiting = true
 	go func() {
 		defer cancel()
 		time.Sleep(wait)
@@ -228,7 +237,7 @@ func (m *model) flush() {
 	m.send()
 }
 
-// send is flush for who holds the lock.
+// send is flush for who holds the lock. What an interrupt keeps from leaving, where much waits to, is sent when the cell has ended.
 func (m *model) send() {
 	if len(m.dirty) == 0 || !m.attached {
 		return
@@ -239,10 +248,17 @@ func (m *model) send() {
 	}
 	clear(m.dirty)
 	m.due = time.Now().Add(sendEvery)
-	m.tell("update", state)
+	if err := m.tell("update", state); errors.Is(err, cellio.ErrInterrupted) {
+		for key := range state {
+			m.dirty[key] = true
+		}
+		m.later(sendEvery, func() {})
+	}
 }
 
 // tell sends a part of the state, or all of it.
-func (m *model) tell(method string, state map[string]any) {
-	report(m.comm.Send(map[string]any{"method": method, "state": state, "buffer_paths": []any{}}, nil))
+func (m *model) tell(method string, state map[string]any) error {
+	err := m.comm.Send(map[string]any{"method": method, "state": state, "buffer_paths": []any{}}, nil)
+	report(err)
+	return err
 }

@@ -31,7 +31,7 @@ func (m *model) receive(msg comm.Message) {
 	case "request_state":
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.tell("update", m.state)
+		_ = m.tell("update", m.state) // it has reported what went wrong
 	case "custom":
 		if m.custom != nil {
 			m.custom(r.Content)
