@@ -214,6 +214,11 @@ func TestKernelInfo(t *testing.T) {
 	for _, ch := range []*channel{b.shell, b.control} {
 		reply, _ := b.ask(ch, "kernel_info_request", map[string]any{})
 		b.want("protocol", reply["protocol_version"], "5.5")
+		b.want("features", reply["supported_features"], "[kernel subshells]")
+		b.want("implementation", []any{reply["status"], reply["implementation"], reply["implementation_version"]}, "[ok cancha 0.0]")
+		if len(reply["help_links"].([]any)) == 0 || !strings.Contains(reply["banner"].(string), "Go") {
+			t.Errorf("banner %q, help links %v", reply["banner"], reply["help_links"])
+		}
 		language := reply["language_info"].(map[string]any)
 		b.want("language", []any{language["name"], language["mimetype"], language["file_extension"]}, "[go text/x-go .go]")
 		if v := language["version"].(string); !strings.HasPrefix(v, "1.") {
@@ -235,9 +240,20 @@ func TestComms(t *testing.T) {
 func TestUnknownRequest(t *testing.T) {
 	b := newBench(t)
 	for _, ch := range []*channel{b.shell, b.control} {
-		header := b.send(ch, "frobnicate_request", map[string]any{})
-		b.want("unknown request", lines(b.heard(header)...), lines(busy, idle))
+		for _, msgType := range []string{"frobnicate_request", "debug_request", "usage_request", "status", "execute_reply"} {
+			header := b.send(ch, msgType, map[string]any{})
+			b.want(msgType, lines(b.heard(header)...), lines(busy, idle))
+		}
 	}
+	for _, msgType := range []string{"execute_request", "complete_request", "history_request", "comm_open"} { // of the shell channel
+		header := b.send(b.control, msgType, map[string]any{"code": "print no"})
+		b.want(msgType+" on control", lines(b.heard(header)...), lines(busy, idle))
+	}
+	if n := len(b.shell.out) + len(b.control.out); n > 0 {
+		t.Errorf("%d replies to what is not known", n)
+	}
+	reply, _ := b.ask(b.shell, "interrupt_request", map[string]any{})
+	b.want("interrupt on shell", reply["status"], "ok")
 	if !strings.Contains(b.log.String(), "frobnicate_request") {
 		t.Errorf("no line in the log:\n%s", b.log)
 	}

@@ -117,6 +117,8 @@ func (k *Kernel) answerShell(ctx context.Context, r *request) any {
 		return k.commMessage(ctx, r)
 	case "connect_request":
 		return k.connect()
+	case "interrupt_request": // belongs on control; here it comes between cells
+		return k.interrupt()
 	default:
 		return k.unknown(r)
 	}
