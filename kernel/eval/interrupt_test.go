@@ -159,3 +159,20 @@ func TestInterruptRunsDeferredCalls(t *testing.T) {
 		t.Errorf("got %q, want cleaned", got)
 	}
 }
+
+// TestGroupAgain runs a cell again whose wait for a group was interrupted: its group is a new one in the place of the old, where a
+// goroutine still waits.
+func TestGroupAgain(t *testing.T) {
+	if raceEnabled {
+		t.Skip("interrupts are a race by design: see raceEnabled")
+	}
+	n := newNotebook(t)
+	for range 3 {
+		n.interrupt("var group sync.WaitGroup\ngroup.Add(1)\nfmt.Println(\"go\")\ngroup.Wait()")
+	}
+	for range 3 {
+		hangs := time.AfterFunc(10*time.Second, n.program.Interrupt)
+		n.ok("var group sync.WaitGroup\nfor range 3 {\n\tgroup.Add(1)\n\tgo func() { defer group.Done() }()\n}\ngroup.Wait()")
+		hangs.Stop()
+	}
+}

@@ -36,6 +36,8 @@ type Machine struct {
 	tasks      map[*cellio.Run]int  // such goroutines of each run; guarded by mu
 	interrupts map[*cellio.Run]bool // interrupted runs that have tasks left; guarded by mu
 
+	groups groupWaits
+
 	deep  map[*cellio.Run]bool       // see Leave; guarded by mu
 	left  atomic.Pointer[cellio.Run] // the last run of which a goroutine was ended by that
 	shown map[int64][]any            // by cell; guarded by mu

@@ -42,8 +42,9 @@ func (m *Machine) acquire(lock, unlock func()) {
 
 // WaitGroupWait is the method Wait of a sync.WaitGroup.
 func (m *Machine) WaitGroupWait(wg *sync.WaitGroup) {
-	over := make(chan struct{})
-	if interrupted := m.wait(func() { wg.Wait(); close(over) }, over); interrupted != nil {
+	w := m.groups.enter(wg)
+	defer m.groups.leave(wg, w)
+	if interrupted := m.wait(func() { m.groups.wait(wg, w) }, w.over); interrupted != nil {
 		panic(interrupted)
 	}
 }
