@@ -9,8 +9,8 @@ func goQuestions() Questions {
 		Password: ask("secret, err := session.Password(\"Secret?\")\nif err != nil {\n\tpanic(err)\n}\nfmt.Println(secret)"),
 		Two:      ask("for _, prompt := range []string{\"a?\", \"b?\"} {\n\tline, err := session.Input(prompt)\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\tfmt.Println(line)\n}"),
 		End:      ask("_, err := session.Input(\"more?\")\nif errors.Is(err, io.EOF) {\n\tfmt.Println(\"end\")\n}"),
-		Beside: ask("var group sync.WaitGroup\nfor i := range 3 {\n\tgroup.Add(1)\n\tgo func() {\n\t\tdefer group.Done()\n" +
-			"\t\tprompt := fmt.Sprintf(\"%d?\", i)\n\t\tline, err := session.Input(prompt)\n\t\tfmt.Println(prompt, line)\n\t\tif err != nil {\n\t\t\tfmt.Println(err)\n\t\t}\n\t}()\n}\ngroup.Wait()"),
+		Beside: ask("var asking sync.WaitGroup\nfor i := range 3 {\n\tasking.Add(1)\n\tgo func() {\n\t\tdefer asking.Done()\n" +
+			"\t\tprompt := fmt.Sprintf(\"%d?\", i)\n\t\tline, err := session.Input(prompt)\n\t\tfmt.Println(prompt, line)\n\t\tif err != nil {\n\t\t\tfmt.Println(err)\n\t\t}\n\t}()\n}\nasking.Wait()"),
 		Late: ask("go func() {\n\ttime.Sleep(50 * time.Millisecond)\n\tif _, err := session.Input(\"still there?\"); errors.Is(err, session.ErrNoInput) {\n\t\tfmt.Println(\"refused\")\n\t}\n}()"),
 		Plain: map[string]string{
 			"fmt.Scanln":      "var first, last string\nfmt.Scanln(&first, &last)\nfmt.Println(first, last)",
