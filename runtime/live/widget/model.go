@@ -24,8 +24,8 @@ const (
 	outputs, outputsVersion   = "@jupyter-widgets/output", "1.0.0"
 )
 
-// sendEvery is the shortest time between two updates of a widget: Jupyter Server drops what comes more often than 1,000 times a
-// second, of all widgets together, and nobody sees more than 20.
+// sendEvery is the shortest time between two updates of a widget that need not come at once: Jupyter Server drops what comes more
+// often than 1,000 times a second, of all widgets together.
 const sendEvery = 50 * time.Millisecond
 
 // refiner makes a value of what has come from outside, already decoded from JSON; ok is false for what is none. It is called with
