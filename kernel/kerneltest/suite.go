@@ -192,7 +192,7 @@ func (s *subject) run(t *testing.T, code string) (client.Reply, []wire.Message) 
 
 func (s *subject) runWith(t *testing.T, code string, o client.ExecuteOptions) (client.Reply, []wire.Message) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 6*patience) // a recursion takes a minute to be told on a busy machine
 	defer cancel()
 	var seen recorder
 	r, err := s.client.ExecuteWith(ctx, code, o, seen.add)
