@@ -57,8 +57,8 @@ lab: kernelspec $(VENV)/made ## JupyterLab with the notebooks and the kernel of 
 symbols: ## regenerate what cells may import; "make symbols ONLY=wing" after a change in the library wing
 	go run ./internal/symbols/generate $(if $(ONLY),-only $(ONLY))
 
-conformance: build $(VENV)/made ## the protocol suite, case by case, and archives of cells (CELLS="file …"); KERNEL=python3: the suite on another kernel
-	scripts/conformance.sh $(VENV)/bin/python $(KERNEL) $(SAMPLES)
+conformance: build $(VENV)/made ## the protocol suite, case by case, and archives of cells (CELLS="file …"); KERNEL=python3: the suite on another kernel, RACE=1: on one with the race detector
+	RACE=$(RACE) scripts/conformance.sh $(VENV)/bin/python $(KERNEL) $(SAMPLES)
 	$(if $(KERNEL),,go run ./kernel/conformance -cells $(subst $(space),$(comma),$(strip $(CELLS))))
 
 conformance-go: build ## Go's own test programs as cells, beside compiled Go; FLAGS="-mode interp -n 60 -seed 7 -run chan/"
