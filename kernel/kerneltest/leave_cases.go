@@ -93,3 +93,28 @@ func kernelKilled(t *testing.T, target Target) {
 	}
 	s.vanishes(t, engine)
 }
+
+// shutdownWhileAsking: a person who does not answer holds up no shutdown.
+func shutdownWhileAsking(t *testing.T, target Target) {
+	need(t, target.Samples.Questions.Line)
+	k, err := client.Start(quiet(t, target.Config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Kill()
+	s := connect(t, target, k)
+	engine := s.engineOf(t)
+	p := s.party(t, "asker")
+	p.execute(t, s.Questions.Line, true)
+	want(t, "the question", p.stdin.reply(t).Header.Type, "input_request")
+	began := time.Now()
+	got := s.ask(t, client.Control, "shutdown_request", map[string]any{"restart": false})
+	want(t, "reply", []any{got["status"], got["restart"]}, []any{"ok", false})
+	ends(t, k)
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if engine != 0 && syscall.Kill(engine, 0) == nil {
+		t.Error("the process that ran cells is left")
+	}
+}

@@ -30,6 +30,7 @@ func lifeCases() []lifeCase {
 		{"connection files that cannot be served", badConnections},
 		{"52 shutdown while idle", func(t *testing.T, x Target) { shutdown(t, x, "", false) }},
 		{"52 shutdown for a restart", func(t *testing.T, x Target) { shutdown(t, x, "", true) }},
+		{"52 shutdown while a cell waits for an answer", shutdownWhileAsking},
 		{"52 shutdown while a cell runs", func(t *testing.T, x Target) { shutdown(t, x, x.Samples.Endless, true) }},
 		{"shutdown on shell", shutdownOnShell},
 		{"SIGTERM", terminated},
