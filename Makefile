@@ -36,7 +36,7 @@ help: ## list the targets
 build: ## bin/cancha
 	go build -trimpath -o bin/cancha ./cmd/cancha # what it compiles is then the engine's too, which is built alike
 
-$(VENV)/made: $(LAB)/requirements.txt $(LAB)/constraints.txt jupyter/papermill/pyproject.toml jupyter/papermill/papermill_cancha.py
+$(VENV)/made: $(LAB)/requirements.txt $(LAB)/constraints.txt jupyter/papermill/pyproject.toml jupyter/papermill/papermill_cancha.py jupyter/papermill/_papermill_cancha.py
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $(LAB)/requirements.txt -c $(LAB)/constraints.txt
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps ./jupyter/papermill
