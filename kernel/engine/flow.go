@@ -83,8 +83,8 @@ func (f *flow) add(got, owed cellio.Credit) {
 	f.gate.Release(got.Sub(f.balance.Floor().Sub(before)))
 }
 
-// last is what an interrupt grants whose writer is at the end of his credit: who hangs in a write to a pipe, where nothing tells him of
-// the interrupt, is to come out of it. The gate keeps room for what comes without asking.
+// last is what an interrupt grants where there is no credit left: a goroutine that hangs in a write to a pipe, where nothing tells it
+// of the interrupt, is to come out of it. The gate keeps room for what comes without asking.
 func last() cellio.Credit { return cellio.Credit{Messages: 8, Bytes: 128 << 10} }
 
 // letOut grants a little beyond what the gate lets in, where there is none left.
