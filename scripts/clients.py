@@ -148,7 +148,7 @@ def run_console(kernel, folder):
         child.expect(r"Out\[.*1.*\]:[^0-9]*.*42")
         child.expect(r"In \[.*2.*\]:")
         child.send("kept := strings.ToUpperS\t")
-        child.expect("ToUpperSpecial")  # the only one, completed
+        child.expect("pecial")  # the end of the only one; the terminal may get it by itself
         child.send("\x15")  # forget the line
         child.send('kept := "kept"\r')
         child.expect(r"In \[.*3.*\]:")
