@@ -18,8 +18,9 @@ var errPreparing = errors.New("the engine is being prepared; run a cell to see h
 const (
 	// quiet is how long a cell waits for its engine before it says so.
 	quiet = 300 * time.Millisecond
-	// askPatience is how long a question waits; a person has typed on before it is answered otherwise.
-	askPatience = time.Second
+	// askPatience is how long a question waits; a person has typed on before it is answered otherwise, and jupyter console takes no
+	// answer after a second.
+	askPatience = 500 * time.Millisecond
 )
 
 // preparation is what has to be done before the first engine can start. It runs once, in a goroutine of its own that ends
