@@ -29,7 +29,7 @@ const (
 // An engine keeps what each cell has declared and the code of each cell; what that may take is in cells_test.go.
 const (
 	soakKernelMemory     = 24 << 20 // bytes
-	soakKernelHeap       = 4 << 20
+	soakKernelHeap       = 6 << 20  // what it remembers of requests and cells is bounded, and fills up in a soak
 	soakEngineMemory     = 24 << 20 // bytes, and for each cell statementMemory or declarationMemory
 	soakFiles            = 6        // beside the part's own connections, which come and go
 	soakThreads          = 8
@@ -383,7 +383,8 @@ func (s *soaker) judge(t *testing.T, all []usage) {
 		t.Logf("the engine grows by %.2f MB resident for each cell that declares (%d)", float64(growth(memory))/(1<<20)/float64(max(1, declared)), declared)
 		grown("engine's memory", soakEngineMemory+declared*declarationMemory, memory)
 	} else {
-		t.Logf("the engine's heap grows by %.2f kB for each cell (%d)", float64(growth(heap))/1024/float64(max(1, cells)), cells)
+		t.Logf("the engine's heap grows by %.2f kB for each cell (%d), its memory, with what is compiled, by %.0f kB",
+			float64(growth(heap))/1024/float64(max(1, cells)), cells, float64(growth(memory))/1024/float64(max(1, cells)))
 		grown("engine's heap", cells*statementMemory+1<<20, heap)
 	}
 	grown("engine's files", soakFiles, func(u usage) int { return u.engine.files })
