@@ -317,3 +317,37 @@ func TestResident(t *testing.T) {
 		}
 	}
 }
+
+// A display's body means what encoding/json makes of it.
+func TestDisplayIsEncodedAsJSON(t *testing.T) {
+	for name, d := range map[string]Display{
+		"empty": {},
+		"texts": {Data: map[string]any{"text/plain": "a\"b\\c\n\t\r\x00\x1f\x7f", "text/html": "<b>&é€😀\u2028\ufffd</b>", "text/x": ""}, Metadata: map[string]any{}},
+		"bytes": {Data: map[string]any{"text/plain": "\xff a\xc3 \xe2\x82"}, Metadata: map[string]any{"a": map[string]any{"b": 1}}},
+		"other": {Data: map[string]any{"application/json": json.RawMessage(`{"a":[1]}`), "n": 3.5, "image/png": []byte{1, 2}}, ID: "i<d", Update: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			raw, err := encode(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := json.Marshal(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var g, w any
+			if err := errors.Join(json.Unmarshal(raw, &g), json.Unmarshal(want, &w)); err != nil {
+				t.Fatalf("%v in %s", err, raw)
+			}
+			if d.Data == nil {
+				w.(map[string]any)["data"] = map[string]any{}
+			}
+			if !reflect.DeepEqual(g, w) {
+				t.Errorf("got %s, want %s", raw, want)
+			}
+		})
+	}
+	if _, err := encode(Display{Data: map[string]any{"application/json": func() {}}}); err == nil {
+		t.Error("a function was encoded")
+	}
+}

@@ -143,19 +143,28 @@ func (c *Conn) Send(f Frame) error {
 	if err != nil {
 		return err
 	}
-	prefix := make([]byte, 8, 8+len(head)+len(f.Body))
-	binary.BigEndian.PutUint32(prefix, uint32(total))
-	binary.BigEndian.PutUint32(prefix[4:], uint32(len(head)))
-	first := append(append(prefix, head...), f.Body...)
+	first := make([]byte, 8, 8+len(head)+min(len(f.Body), oneWrite))
+	binary.BigEndian.PutUint32(first, uint32(total))
+	binary.BigEndian.PutUint32(first[4:], uint32(len(head)))
+	parts := append([][]byte{append(first, head...), f.Body}, f.Buffers...)
+	if len(f.Body) <= oneWrite {
+		parts[0], parts[1] = append(parts[0], f.Body...), nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, part := range append([][]byte{first}, f.Buffers...) {
+	for _, part := range parts {
+		if len(part) == 0 {
+			continue
+		}
 		if _, err := c.rwc.Write(part); err != nil {
 			return fmt.Errorf("send %s frame: %w", f.Kind, err)
 		}
 	}
 	return nil
 }
+
+// oneWrite is the largest body in bytes that is copied behind its header rather than written after it.
+const oneWrite = 64 << 10
 
 func encodeHeader(f Frame) (head []byte, total int, err error) {
 	h := header{Kind: f.Kind, Cell: f.Cell, Seq: f.Seq, Sizes: []int{len(f.Body)}}

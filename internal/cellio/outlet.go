@@ -200,7 +200,7 @@ func (o *Outlet) replace(f Frame, updates string) bool {
 
 // Emit marshals body and sends it as a frame of the cell.
 func (o *Outlet) Emit(kind Kind, cell int64, body any, buffers ...[]byte) error {
-	raw, err := json.Marshal(body)
+	raw, err := encode(body)
 	if err != nil {
 		return fmt.Errorf("encode %s of cell %d: %w", kind, cell, err)
 	}

@@ -78,8 +78,27 @@ func SVG(source string) Bundle {
 }
 
 func stripTags(source string) string {
-	text := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(source, " "))
-	return cut(strings.Join(strings.Fields(text), " "))
+	if len(source) <= manyTags {
+		return cut(withoutTags(source))
+	}
+	head, tail := bothEnds(source, manyTags)
+	head, tail = withoutTags(head), withoutTags(tail)
+	if len(head) > maxText {
+		head, _ = bothEnds(head, maxText)
+	}
+	if len(tail) > maxText {
+		_, tail = bothEnds(tail, maxText)
+	}
+	return head + inAll(len(source)) + tail
+}
+
+// manyTags is how much of a page is looked at for its text, in bytes: the whole would cost more than to show it.
+const manyTags = 64 * maxText
+
+var tag = regexp.MustCompile(`<[^>]*>`)
+
+func withoutTags(source string) string {
+	return strings.Join(strings.Fields(html.UnescapeString(tag.ReplaceAllString(source, " "))), " ")
 }
 
 // encode turns a bundle's data into what travels: text as strings, binary types as base64, JSON types as values.
