@@ -5,14 +5,7 @@ restart. Checks what is in the page, and takes pictures of it.
 
 Exit 1 if something does not happen, 3 if JupyterLab, playwright or Chromium is missing, as widgets.py has it.
 """
-import argparse
-import os
-import pathlib
-import shutil
-import sys
-import tempfile
-
-from widgets import Missing, Person, notebook, server
+from widgets import play
 
 CELLS = [
     'kept := 41\nfmt.Println("before")',
@@ -124,39 +117,5 @@ def restarts(p):
     p.picture("restarted")
 
 
-def main():
-    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    a.add_argument("--kernel", default="cancha")
-    a.add_argument("--pictures", type=pathlib.Path)
-    a.add_argument("--chromium", default=os.environ.get("CHROMIUM", "chromium"))
-    args = a.parse_args()
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        raise Missing("the Python package playwright") from None
-    browser = shutil.which(args.chromium)
-    if not browser:
-        raise Missing(f"the browser {args.chromium}")
-    with tempfile.TemporaryDirectory(prefix="lab-") as folder:
-        home = pathlib.Path(folder)
-        (home / "work").mkdir()
-        notebook(home / "work" / "w.ipynb", args.kernel, *CELLS)
-        with server(home) as (url, token), sync_playwright() as playwright:
-            chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
-            person = Person(chromium.new_page(viewport={"width": 1000, "height": 1600}), url, token, args.pictures)
-            person.open()
-            for part in (run_all, completes, explains, interrupts, asks, restarts):
-                part(person)
-            chromium.close()
-    print("all of it happened")
-
-
 if __name__ == "__main__":
-    try:
-        main()
-    except Missing as e:
-        print("missing:", e, file=sys.stderr)
-        sys.exit(3)
-    except AssertionError as e:
-        print("WRONG:", e, file=sys.stderr)
-        sys.exit(1)
+    play(__doc__, (run_all, completes, explains, interrupts, asks, restarts), *CELLS)

@@ -280,8 +280,20 @@ def later(p):
     p.until("an engine's end takes its widgets away", lambda: p.find(".widget-slider").count() == 0)
 
 
-def main():
-    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def play(about, parts, *cells):
+    """Open a notebook of cells, as the command line says, and have a person do the parts in their order; ends the program."""
+    try:
+        perform(about, parts, cells)
+    except Missing as e:
+        print("missing:", e, file=sys.stderr)
+        sys.exit(3)
+    except AssertionError as e:
+        print("WRONG:", e, file=sys.stderr)
+        sys.exit(1)
+
+
+def perform(about, parts, cells):
+    a = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--kernel", default="cancha")
     a.add_argument("--pictures", type=pathlib.Path)
     a.add_argument("--chromium", default=os.environ.get("CHROMIUM", "chromium"))
@@ -293,27 +305,19 @@ def main():
     browser = shutil.which(args.chromium)
     if not browser:
         raise Missing(f"the browser {args.chromium}")
-    with tempfile.TemporaryDirectory(prefix="widgets-") as folder:
+    with tempfile.TemporaryDirectory(prefix="lab-") as folder:
         home = pathlib.Path(folder)
         (home / "work").mkdir()
-        notebook(home / "work" / "w.ipynb", args.kernel, CONTROLS, CALLBACKS, WAVES, BESIDE, ANIMATION, PANIC, "os.Exit(1)")
+        notebook(home / "work" / "w.ipynb", args.kernel, *cells)
         with server(home) as (url, token), sync_playwright() as playwright:
             chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
-            page = chromium.new_page(viewport={"width": 1000, "height": 1600})
-            person = Person(page, url, token, args.pictures)
+            person = Person(chromium.new_page(viewport={"width": 1000, "height": 1600}), url, token, args.pictures)
             person.open()
-            for part in (controls, chart, beside, panics, later):
+            for part in parts:
                 part(person)
             chromium.close()
     print("all of it happened")
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Missing as e:
-        print("missing:", e, file=sys.stderr)
-        sys.exit(3)
-    except AssertionError as e:
-        print("WRONG:", e, file=sys.stderr)
-        sys.exit(1)
+    play(__doc__, (controls, chart, beside, panics, later), CONTROLS, CALLBACKS, WAVES, BESIDE, ANIMATION, PANIC, "os.Exit(1)")

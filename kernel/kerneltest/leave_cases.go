@@ -64,23 +64,18 @@ func orphaned(t *testing.T, target Target) {
 	need(t, target.Samples.PID)
 	c := target.Config
 	c.Argv = append([]string{"/bin/sh", "-c", `JPY_PARENT_PID=$$ "$0" "$@" & wait`}, c.Argv...)
-	k, err := client.Start(quiet(t, c))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer k.Kill()
-	s := connect(t, target, k)
-	engine := s.engineOf(t)
-	s.busy(t)
-	if err := k.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	s.vanishes(t, engine)
+	killedWhileBusy(t, target, c)
 }
 
 // kernelKilled kills the kernel while a cell runs: what runs cells ends with it.
 func kernelKilled(t *testing.T, target Target) {
-	k, err := client.Start(quiet(t, target.Config))
+	killedWhileBusy(t, target, target.Config)
+}
+
+// killedWhileBusy kills what c has started while a cell runs, and waits until nothing is left.
+func killedWhileBusy(t *testing.T, target Target, c client.Config) {
+	t.Helper()
+	k, err := client.Start(quiet(t, c))
 	if err != nil {
 		t.Fatal(err)
 	}
