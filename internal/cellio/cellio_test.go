@@ -3,6 +3,7 @@ package cellio
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -349,5 +350,30 @@ func TestDisplayIsEncodedAsJSON(t *testing.T) {
 	}
 	if _, err := encode(Display{Data: map[string]any{"application/json": func() {}}}); err == nil {
 		t.Error("a function was encoded")
+	}
+}
+
+// plainWord tells of eight bytes what plain tells of each, whatever stands beside the one that is not.
+func TestPlainWord(t *testing.T) {
+	for b := range 256 {
+		for place := range 8 {
+			for _, beside := range []byte{' ', '!', '#', '[', ']', 'a', 0x7f} {
+				word := bytes.Repeat([]byte{beside}, 8)
+				word[place] = byte(b)
+				if got, want := plainWord(binary.LittleEndian.Uint64(word)), plain(byte(b)); got != want {
+					t.Errorf("%q: got %v, want %v", word, got, want)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkDisplay(b *testing.B) {
+	d := Display{Data: map[string]any{"text/html": strings.Repeat("<td>12.5</td>", 1<<20)}}
+	b.SetBytes(13 << 20)
+	for b.Loop() {
+		if _, err := encode(d); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
