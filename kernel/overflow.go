@@ -91,7 +91,7 @@ func (t *transcript) add(s cellio.Stream) (show, say string) {
 	t.keep(s.Text)
 	t.total += int64(len(s.Text))
 	n := len(s.Text)
-	if room := shownMost - t.shown; int64(n) > room {
+	if room := max(0, shownMost-t.shown); int64(n) > room { // a tail that was shown takes it beyond shownMost
 		for n = int(room); n > 0 && !utf8.RuneStart(s.Text[n]); n-- {
 		}
 	}

@@ -66,6 +66,13 @@ func TestOutputIsShownWholeUpToTheLimit(t *testing.T) {
 			if left := files(t, folder); len(left) != 0 || tr.early != nil || tr.file != nil {
 				t.Errorf("left: %v, %d bytes", left, len(tr.early))
 			}
+			want := "later"
+			if bytes == shownMost+tailMost {
+				want = "" // what the tail has taken is beyond what is shown as it comes
+			}
+			if show, _ := tr.add(cellio.Stream{Name: "stdout", Text: "later"}); show != want {
+				t.Errorf("a goroutine's output after the end: %q is shown, want %q", show, want)
+			}
 		})
 	}
 }
