@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 )
 
 // Bounds of an archive. A session that passes half of its own begins a second file, and what the first held before is dropped.
@@ -54,7 +56,8 @@ type archive struct {
 	ended    chan struct{} // closed when the writer has ended
 	faults   sync.Once     // the first fault is logged
 
-	reading sync.Mutex // orders who reads the files of others
+	lookups singleflight.Group // of the folder; where the disk hangs, those who ask wait for the same one
+	reading sync.Mutex         // orders who reads the files of others
 	cache   map[string]archived
 }
 
@@ -80,7 +83,7 @@ func (a *archive) write(r record) {
 	a.begun.Store(true)
 	a.begin()
 	size := int64(r.size())
-	if a.held.Add(size) > backlogBytes && size < backlogBytes {
+	if held := a.held.Add(size); held > backlogBytes && held > size { // a large one passes alone
 		a.held.Add(-size)
 		a.fault(errors.New("the disk is too slow"))
 		return
@@ -212,14 +215,15 @@ func (a *archive) next() int {
 // session returns this session's number; before its first cell, and where the disk takes longer than limit, the number that it
 // would get.
 func (a *archive) session(limit time.Duration) int {
-	found := make(chan int, 1)
-	go func() { found <- a.next() }()
+	if isClosed(a.numbered) {
+		return a.number
+	}
 	select {
 	case <-a.numbered:
 		return a.number
-	case next := <-found:
+	case next := <-a.lookups.DoChan("next", func() (any, error) { return a.next(), nil }):
 		if !a.begun.Load() {
-			return next
+			return next.Val.(int)
 		}
 	case <-time.After(limit):
 		return 1
@@ -234,11 +238,9 @@ func (a *archive) session(limit time.Duration) int {
 
 // others returns the entries of the other sessions in the order of their numbers; none where the disk takes longer than limit.
 func (a *archive) others(session int, limit time.Duration) []entry {
-	found := make(chan []entry, 1)
-	go func() { found <- a.read(session) }()
 	select {
-	case entries := <-found:
-		return entries
+	case found := <-a.lookups.DoChan("read", func() (any, error) { return a.read(session), nil }):
+		return slices.Clip(found.Val.([]entry)) // others may have the same one: who adds to it gets a copy
 	case <-time.After(limit):
 		a.fault(errors.New("the disk is too slow"))
 		return nil

@@ -2,7 +2,9 @@ package kernel
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -70,7 +72,8 @@ func (f *sessionFile) write(r record) error {
 // turn begins another file. What the session wrote before the last one goes.
 func (f *sessionFile) turn() error {
 	current := filepath.Join(f.folder, fmt.Sprintf(sessionName, f.session))
-	if err := os.Rename(current, filepath.Join(f.folder, fmt.Sprintf(olderName, f.session))); err != nil {
+	err := os.Rename(current, filepath.Join(f.folder, fmt.Sprintf(olderName, f.session)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // that: it was renamed before, and then there was no room for another
 		return fmt.Errorf("begin another file: %w", err)
 	}
 	next, err := createSessionFile(f.folder, f.session)

@@ -47,13 +47,23 @@ func (h *history) add(line int, cell int64, input string) {
 	defer h.mu.Unlock()
 	h.entries = append(h.entries, entry{line: line, cell: cell, input: input})
 	h.bytes += len(input)
-	for len(h.entries) > historyEntries || h.bytes > historyBytes {
-		h.bytes -= len(h.entries[0].input)
-		h.entries = h.entries[1:]
-	}
+	h.trim()
 	if h.archive != nil {
 		h.archive.write(record{Line: line, Input: &input})
 	}
+}
+
+// trim drops the oldest entries beyond the bounds.
+func (h *history) trim() {
+	for len(h.entries) > historyEntries || h.bytes > historyBytes {
+		h.bytes -= h.entries[0].size()
+		h.entries = h.entries[1:]
+	}
+}
+
+func (e entry) size() int {
+	output, _ := e.output.(string)
+	return len(e.input) + len(output)
 }
 
 // setOutput keeps the text/plain of a cell's value, if it has one of reasonable size.
@@ -72,7 +82,10 @@ func (h *history) setOutput(cell int64, data json.RawMessage) {
 	defer h.mu.Unlock()
 	for i := len(h.entries) - 1; i >= 0; i-- {
 		if e := &h.entries[i]; e.cell == cell {
+			h.bytes -= e.size()
 			e.output = *bundle.Text
+			h.bytes += e.size()
+			h.trim()
 			if h.archive != nil {
 				h.archive.write(record{Line: e.line, Output: bundle.Text})
 			}
