@@ -251,6 +251,20 @@ func TestStoppedHandlerGivesTheInterruptBack(t *testing.T) {
 	})
 }
 
+// TestHandlersEndInAnyOrder: who stops listening takes nobody else's interrupt away.
+func TestHandlersEndInAnyOrder(t *testing.T) {
+	r := NewRun(4)
+	r.Do(func() {
+		_, first := NotifyInterrupt(context.Background())
+		ctx, second := NotifyInterrupt(context.Background())
+		defer second()
+		first()
+		if !r.Interrupt() || context.Cause(ctx) != ErrInterrupted {
+			t.Errorf("the interrupt did not reach who still listens: %v", context.Cause(ctx))
+		}
+	})
+}
+
 // TestRunsAreForgotten: what the labels of goroutines that have ended meant takes no memory.
 func TestRunsAreForgotten(t *testing.T) {
 	count := func() (n int) {

@@ -2,8 +2,7 @@ package cellio
 
 import "unicode/utf8"
 
-// fit returns how many bytes at the beginning of text, whole runes, take at most room bytes as encoding/json writes them; all of
-// a short text where there is any room at all, so that what is written is never stuck.
+// fit returns how many bytes at the beginning of text, whole runes, take at most room bytes as encoding/json writes them.
 func fit(text []byte, room int) int {
 	if 6*len(text) <= room {
 		return len(text)

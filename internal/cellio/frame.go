@@ -185,7 +185,7 @@ func encodeHeader(f Frame) (head []byte, total int, err error) {
 }
 
 // Receive reads one frame. At the end of the stream, between frames, it returns io.EOF; inside a frame
-// io.ErrUnexpectedEOF; for bytes that are no frame ErrFrame.
+// io.ErrUnexpectedEOF; for bytes that are no frame ErrFrame; else the error of the stream.
 func (c *Conn) Receive() (Frame, error) {
 	var size [4]byte
 	if _, err := io.ReadFull(c.r, size[:]); err != nil {
@@ -196,8 +196,11 @@ func (c *Conn) Receive() (Frame, error) {
 		return Frame{}, fmt.Errorf("%w: length %d", ErrFrame, n)
 	}
 	raw, err := readAll(c.r, int(n))
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
 	if err != nil {
-		return Frame{}, io.ErrUnexpectedEOF
+		return Frame{}, err
 	}
 	return decode(raw)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/pprof"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -30,12 +31,15 @@ type Run struct {
 	cancel context.CancelCauseFunc
 
 	mu       sync.Mutex
-	handlers []context.CancelCauseFunc // innermost last
-	endings  []*ending                 // see AtEnd
+	handlers []*handler // innermost last
+	endings  []*ending  // see AtEnd
 	ended    bool
 	ending   bool          // the endings are being called
 	notice   chan struct{} // closed at the next interrupt; nil where nobody waits for it
 }
+
+// handler is whom an interrupt is told to. It is a pointer so that it can be found again.
+type handler struct{ tell context.CancelCauseFunc }
 
 // attached is the process's outlet and its latest run. Like os.Stdout it is one for the process: a cell's text names no
 // writer, so what it prints can only go to the one that the process has.
@@ -117,7 +121,7 @@ func (r *Run) Interrupt() (handled bool) {
 		r.notice = nil
 	}
 	if n := len(r.handlers); n > 0 {
-		r.handlers[n-1](ErrInterrupted)
+		r.handlers[n-1].tell(ErrInterrupted)
 		r.handlers = r.handlers[:n-1]
 		return true
 	}
@@ -157,14 +161,12 @@ func NotifyInterrupt(parent context.Context) (ctx context.Context, stop func()) 
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.handlers = append(r.handlers, cancel)
-	at := len(r.handlers)
+	h := &handler{cancel}
+	r.handlers = append(r.handlers, h)
 	return ctx, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if len(r.handlers) >= at {
-			r.handlers = r.handlers[:at-1]
-		}
+		r.handlers = slices.DeleteFunc(r.handlers, func(o *handler) bool { return o == h })
 		cancel(context.Canceled)
 	}
 }
