@@ -154,9 +154,7 @@ func TestCloseDuringAFlood(t *testing.T) {
 		e, rec := newGatedEngine(t, "yes", gate)
 		done := make(chan cell.Result, 1)
 		go func() { done <- run(t, e, 1, word+" 0123456789abcdef") }()
-		for begin := time.Now(); rec.get(1, "stdout") == "" && time.Since(begin) < 10*time.Second; {
-			time.Sleep(time.Millisecond) // polls: a sink has no other way to tell
-		}
+		until(t, "something is written", func() bool { return rec.get(1, "stdout") != "" })
 		before := time.Now()
 		if err := e.Close(); err != nil {
 			t.Error(err)
