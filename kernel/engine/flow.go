@@ -30,7 +30,7 @@ type flow struct {
 
 	mu      sync.Mutex
 	balance cellio.Credit
-	over    bool
+	over    bool // all room was given back: nothing is kept any more
 }
 
 func newFlow(gate Gate, window cellio.Credit, grant func(cellio.Credit)) *flow {
@@ -74,10 +74,15 @@ func (f *flow) missing() (want, owed cellio.Credit) {
 	return f.window.Sub(has), has.Sub(f.balance)
 }
 
-// add takes in what was acquired and what was owed. Room stays kept for what the balance then has above zero.
+// add takes in what was acquired and what was owed. Room stays kept for what the balance then has above zero. An interrupt may
+// come when the flow is over and its process not yet gone: nobody would give back what is kept then.
 func (f *flow) add(got, owed cellio.Credit) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.over {
+		f.gate.Release(got)
+		return
+	}
 	before := f.balance.Floor()
 	f.balance = f.balance.Add(got).Add(owed)
 	f.gate.Release(got.Sub(f.balance.Floor().Sub(before)))

@@ -168,3 +168,16 @@ func TestCloseDuringAFlood(t *testing.T) {
 		}
 	}
 }
+
+// TestInterruptAtAnEnginesEnd: an interrupt that comes when a flow is over, but its process not yet gone, keeps no room.
+func TestInterruptAtAnEnginesEnd(t *testing.T) {
+	gate := &slowGate{}
+	f := newFlow(gate, pipeWindow(), func(cellio.Credit) {})
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	f.run(over)
+	f.letOut()
+	if _, kept := gate.sums(); kept != (cellio.Credit{}) {
+		t.Errorf("room is kept for %+v of a flow that is over", kept)
+	}
+}
