@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
-
-	"cancha/kernel/cell"
 )
 
 // cellsRemembered is how many cells that have ended can still be told apart, and how many handlers of comms: output of a
@@ -20,7 +18,6 @@ type cellInfo struct {
 	silent bool
 	aside  bool // a comm's handler
 	ended  bool
-	shown  *cell.Error // the error that was published while it ran
 	text   *transcript
 }
 
@@ -66,13 +63,11 @@ func (m *cellMemory) forget(aside bool) {
 	}
 }
 
-// end marks an execution as ended and returns the error that was published for it, if any.
-func (m *cellMemory) end(id int64) *cell.Error {
+// end marks an execution as ended.
+func (m *cellMemory) end(id int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c := m.known[id]
-	c.ended = true
-	return c.shown
+	m.known[id].ended = true
 }
 
 // of returns what is known of a cell; of the latest where it is forgotten or none is meant. ok is false before the first.
@@ -87,20 +82,4 @@ func (m *cellMemory) of(id int64) (c cellInfo, ok bool) {
 		return cellInfo{}, false
 	}
 	return *p, true
-}
-
-// showError remembers that an error of a cell is published. It reports false for a second one while the cell runs: a
-// client is to see exactly one error for a failed cell.
-func (m *cellMemory) showError(id int64, e *cell.Error) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	c := m.known[id]
-	if c == nil || c.ended {
-		return true
-	}
-	if c.shown != nil {
-		return false
-	}
-	c.shown = e
-	return true
 }

@@ -81,22 +81,20 @@ func (k *Kernel) execute(ctx context.Context, r *request) any {
 // counted is the execution count so far.
 func (k *Kernel) counted() int { return int(k.count.Load()) }
 
-// endCell publishes a failed cell's error, exactly once: an engine may have told it as a frame among the cell's output.
+// endCell publishes what was held back of a cell's output, and a failed cell's error.
 func (k *Kernel) endCell(r *request, id int64, result *cell.Result) {
 	k.endOutput(id)
-	shown := k.cells.end(id)
-	switch {
-	case result.Status == cell.Failed && shown != nil:
-		result.Err = shown
-	case result.Status == cell.Failed:
-		if result.Err == nil {
-			result.Err = &cell.Error{Name: "error", Value: "the engine gave no reason"}
-		}
-		if result.Err.Traceback == nil {
-			result.Err.Traceback = []string{result.Err.Error()}
-		}
-		k.publish(r.RawHeader, "error", result.Err)
+	k.cells.end(id)
+	if result.Status != cell.Failed {
+		return
 	}
+	if result.Err == nil {
+		result.Err = &cell.Error{Name: "error", Value: "the engine gave no reason"}
+	}
+	if result.Err.Traceback == nil {
+		result.Err.Traceback = []string{result.Err.Error()}
+	}
+	k.publish(r.RawHeader, "error", result.Err)
 }
 
 func (k *Kernel) executeReply(r *request, count int, result cell.Result) executeReply {

@@ -30,9 +30,6 @@ func TestCellsOrder(t *testing.T) {
 			`stream {"name":"stdout","text":"a\n"}`,
 			`error {"ename":"failure","evalue":"no","traceback":["failure: no"]}`,
 		}},
-		{"error that is also a frame", "fault no", []string{
-			`error {"ename":"fault","evalue":"no","traceback":["fault: no"]}`,
-		}},
 		{"blank", " \n ", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

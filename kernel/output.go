@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"cancha/internal/cellio"
-	"cancha/kernel/cell"
 )
 
 // Output publishes a frame of a cell's output under the request that ran the cell; frames that are no output are ignored.
@@ -41,12 +40,6 @@ func (k *Kernel) output(c cellInfo, f cellio.Frame) error {
 			return err
 		}
 		k.publish(c.parent, "clear_output", clear)
-	case cellio.KindError:
-		var e cell.Error
-		if err := json.Unmarshal(f.Body, &e); err != nil {
-			return err
-		}
-		k.showError(c, f.Cell, &e)
 	case cellio.KindDisplay, cellio.KindResult:
 		return k.display(c, f)
 	case cellio.KindInput:
@@ -100,15 +93,6 @@ func (k *Kernel) Release(c cellio.Credit) { k.limit.Release(c) }
 // patient is a Publisher that tells when its subscribers can take more.
 type patient interface {
 	Wait(ctx context.Context) error
-}
-
-func (k *Kernel) showError(c cellInfo, id int64, e *cell.Error) {
-	if e.Traceback == nil {
-		e.Traceback = []string{e.Error()}
-	}
-	if k.cells.showError(id, e) {
-		k.publish(c.parent, "error", e)
-	}
 }
 
 // display publishes a display, an update of one, or a cell's value; a silent cell shows no value.

@@ -27,7 +27,7 @@ func (c Credit) Floor() Credit { return Credit{max(0, c.Messages), max(0, c.Byte
 // output tells the kinds that front ends get as messages of their own.
 func (k Kind) output() bool {
 	switch k {
-	case KindStream, KindDisplay, KindResult, KindClear, KindError, KindCommOpen, KindCommMsg, KindCommClose:
+	case KindStream, KindDisplay, KindResult, KindClear, KindCommOpen, KindCommMsg, KindCommClose:
 		return true
 	}
 	return false

@@ -55,7 +55,6 @@ const (
 	KindDisplay Kind = "display" // body Display
 	KindResult  Kind = "result"  // body Display: the value of the cell's last expression
 	KindClear   Kind = "clear"   // body Clear
-	KindError   Kind = "error"   // the cell failed
 	KindInput   Kind = "input"   // body Input: asks the person; answered by KindInputReply of the same seq
 	KindDone    Kind = "done"    // the cell has ended; nothing of its own text follows but its goroutines' output
 	KindAnswer  Kind = "answer"  // answer to a question with the same seq

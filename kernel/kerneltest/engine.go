@@ -20,7 +20,7 @@ import (
 //	part T                   text on stdout without a newline
 //	display T   show ID T    update ID T     html
 //	rich T      json T       a value in HTML and text; a display of JSON
-//	clear       fail T       fault T     clear output; an error; an error that is also a frame
+//	clear       fail T       clear output; an error
 //	sleep D     loop         wait until D has passed; until interrupted
 //	lines N     large N      N lines on stdout, a display of N bytes
 //	keep T      kept         remember T, print what was remembered
@@ -108,10 +108,6 @@ func (r *run) do(word, text string) (result cell.Result, ended bool) {
 		r.emit(cellio.KindResult, cellio.Display{Data: map[string]any{"text/html": text, "text/plain": text}})
 	case "clear":
 		r.emit(cellio.KindClear, cellio.Clear{Wait: text == "wait"})
-	case "fault":
-		e := fail("fault", text)
-		r.emit(cellio.KindError, e.Err)
-		return e, true
 	case "fail":
 		return fail("failure", text), true
 	case "crash":
