@@ -28,7 +28,7 @@ type Config struct {
 // Listen binds the five channels of a connection and answers heartbeats from then on.
 func Listen(c Config) (*Channels, error) {
 	ch := &Channels{}
-	bound := func(name string, err error) error {
+	named := func(name string, err error) error {
 		if err != nil {
 			return fmt.Errorf("%s channel: %w", name, err)
 		}
@@ -41,18 +41,18 @@ func Listen(c Config) (*Channels, error) {
 		if err == nil {
 			*to = r
 		}
-		return bound(name, err)
+		return named(name, err)
 	}
 	steps := []func() error{
 		func() (err error) {
 			network, address := conn.Address(conn.IOPubPort)
 			ch.IOPub, err = NewPublisher(network, address, lim, c.Welcome, log)
-			return bound("iopub", err)
+			return named("iopub", err)
 		},
 		func() (err error) {
 			network, address := conn.Address(conn.HBPort)
 			ch.Heartbeat, err = NewEcho(network, address, lim, log)
-			return bound("heartbeat", err)
+			return named("heartbeat", err)
 		},
 		func() error { return router("stdin", conn.StdinPort, &ch.Stdin) },
 		func() error { return router("control", conn.ControlPort, &ch.Control) },

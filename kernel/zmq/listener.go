@@ -67,8 +67,14 @@ func (l *listener) start() { l.wg.Go(l.accept) }
 
 // removeStale removes the socket file that a killed process has left; one that answers is an error.
 func removeStale(path string) error {
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		return nil
+	case err != nil:
+		return fmt.Errorf("listen: %w", err)
+	case info.Mode()&os.ModeSocket == 0:
+		return fmt.Errorf("listen: %s is there and no socket", path)
 	}
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		_ = c.Close()

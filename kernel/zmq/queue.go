@@ -10,7 +10,7 @@ import (
 // errPeerGone reports that the peer has left or was dropped.
 var errPeerGone = errors.New("the peer is gone")
 
-// errStalled reports a peer that was dropped because it does not read.
+// errStalled reports a peer that does not read.
 var errStalled = errors.New("the peer does not read")
 
 // outgoing is a message, or a command when it has a name, on its way to a peer.

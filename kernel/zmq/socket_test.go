@@ -562,4 +562,14 @@ func TestIPC(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v; want 0600", info.Mode(), err)
 	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewRouter("unix", file, Limits{}, nil); err == nil || !strings.Contains(err.Error(), "no socket") {
+		t.Errorf("a file that is no socket: got %v", err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Errorf("somebody's file was removed: %v", err)
+	}
 }
