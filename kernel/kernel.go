@@ -16,8 +16,9 @@ import (
 	"cancha/kernel/wire"
 )
 
-// Engine runs cells and knows what names mean. All methods are called by any goroutine, Execute by one for each shell. All but
-// Execute return soon; those that need an engine process wait for it themselves.
+// Engine runs cells and knows what names mean. All methods are called by any goroutine, Execute by one for each shell. Complete, Inspect
+// and IsComplete end with ctx; Comm returns when its handler has ended; the others return soon. Those that need an engine process wait for
+// it themselves.
 type Engine interface {
 	// Execute runs a cell and returns when it has ended and all its output has been handed to the sink.
 	Execute(ctx context.Context, r cell.Request) cell.Result
