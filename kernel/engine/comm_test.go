@@ -15,12 +15,15 @@ import (
 	"cancha/kernel/cell"
 )
 
-// serveTestComm handles a comm's frame in the test engine: "die" ends the process, all else is sent back.
+// serveTestComm handles a comm's frame in the test engine: "die" ends the process, "hang" waits for its end, all else is sent back.
 func serveTestComm(out *cellio.Outlet, f cellio.Frame) {
 	var c cellio.Comm
 	_ = json.Unmarshal(f.Body, &c)
 	if string(c.Data) == `"die"` {
 		os.Exit(4)
+	}
+	if string(c.Data) == `"hang"` {
+		select {}
 	}
 	_ = out.Emit(f.Kind, f.Cell, c, f.Buffers...)
 	_ = out.Emit(cellio.KindDone, f.Cell, cell.Result{Status: cell.OK})
@@ -75,6 +78,29 @@ func TestComm(t *testing.T) {
 	if got := ended.Load(); got != 2 {
 		t.Errorf("Ended was called %d times before its cell ended, want 2", got)
 	}
+}
+
+// TestHandlerBesideCells: what comes by the pipes is a cell's, never that of a comm's handler, though one runs on.
+func TestHandlerBesideCells(t *testing.T) {
+	e, rec := newTestEngine(t, "yes")
+	run(t, e, 1, "print x")
+	handled := make(chan error, 1)
+	go func() { _, err := comm(t, e, 3, `"hang"`); handled <- err }()
+	until(t, "the handler runs", func() bool {
+		e.current.mu.Lock()
+		defer e.current.mu.Unlock()
+		return len(e.current.done) == 1
+	})
+	run(t, e, 2, "print y")
+	if got := e.current.latest.Load(); got != 2 {
+		t.Errorf("what comes after cell 2 goes to %d", got)
+	}
+	beside := cell.Request{Cell: 4, Code: "fd words", Subshell: true}
+	if r := e.Execute(t.Context(), beside); r.Status != cell.OK || rec.get(4, "stdout") != "words" {
+		t.Errorf("a subshell's cell beside the handler: %+v, output %q", r, rec.get(4, "stdout"))
+	}
+	e.Close()
+	<-handled
 }
 
 // TestTooLarge: what no frame can carry is an error, and the engine goes on. JSON writes each < in six bytes.

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -42,7 +44,8 @@ type process struct {
 
 	mu      sync.Mutex
 	ready   cell.Ready
-	done    map[int64]chan cell.Result // by cell
+	done    map[int64]chan cell.Result // by cell, or handler of a comm
+	cells   map[int64]bool             // those that run, without the handlers
 	answers map[uint64]chan json.RawMessage
 	exit    error // of Wait, valid after ended
 	cut     bool  // it lived on without its connection and was killed; valid after ended
@@ -57,7 +60,7 @@ func start(c Config) (*process, error) {
 	p := &process{
 		cmd: c.Command(), conn: cellio.NewConn(ours), logger: c.Logger, sink: c.Sink,
 		served: make(chan struct{}), ended: make(chan struct{}),
-		done: map[int64]chan cell.Result{}, answers: map[uint64]chan json.RawMessage{},
+		done: map[int64]chan cell.Result{}, cells: map[int64]bool{}, answers: map[uint64]chan json.RawMessage{},
 		stop: make(chan chan struct{}, 1),
 	}
 	p.cause = sync.OnceValue(p.findCause)
@@ -211,16 +214,24 @@ func (p *process) finishCell(f cellio.Frame) {
 		c <- r // room for one; a cell ends once
 		delete(p.done, f.Cell)
 	}
-	for other := range p.done { // what runs on may write, too
-		p.latest.Store(other)
-	}
+	p.pass(f.Cell)
 }
 
 // attribute makes what comes by the pipes a cell's output: C code and child processes do not say whose they are. A cell on a
 // subshell, which may only wait for its turn, does not take it from one that runs. The caller holds mu.
 func (p *process) attribute(r cell.Request) {
-	if !r.Subshell || len(p.done) == 0 {
+	if !r.Subshell || len(p.cells) == 0 {
 		p.latest.Store(r.Cell)
+	}
+	p.cells[r.Cell] = true
+}
+
+// pass takes what comes by the pipes from a cell that is over to the latest of those that run on, which may write, too. Where none
+// does, the cell keeps it. The caller holds mu.
+func (p *process) pass(over int64) {
+	delete(p.cells, over)
+	if p.latest.Load() == over && len(p.cells) > 0 {
+		p.latest.Store(slices.Max(slices.Collect(maps.Keys(p.cells))))
 	}
 }
 
@@ -245,6 +256,7 @@ func (p *process) run(ctx context.Context, f cellio.Frame) (cell.Result, error) 
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		delete(p.done, f.Cell)
+		p.pass(f.Cell)
 		return failed("too large", err.Error()), nil
 	} else if err != nil {
 		<-p.ended
