@@ -101,17 +101,14 @@ func (d *Dropdown) SetOptions(options ...string) {
 	})
 }
 
-// OnChange sets what is called when another option is chosen, by a person or by Go; nil for nothing. It takes the place of what was
-// set before, so that a cell can be run again.
+// OnChange sets what is called when another option is chosen, by a person, by Go or because the options are others; nil for nothing.
+// It takes the place of what was set before, so that a cell can be run again.
 func (d *Dropdown) OnChange(f func(old, new string)) {
-	if f == nil {
-		d.m.observe("index", nil)
-		return
+	var tell func(old, new any)
+	if f != nil {
+		tell = func(old, new any) { f(old.(string), new.(string)) }
 	}
-	d.m.observe("index", func(old, new any) {
-		options := d.m.get("_options_labels")
-		f(option(options, old), option(options, new))
-	})
+	d.m.observeOf("value", func(s map[string]any) any { return option(s["_options_labels"], s["index"]) }, tell)
 }
 
 // CheckboxConfig says what a Checkbox is at first.

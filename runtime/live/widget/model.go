@@ -46,11 +46,17 @@ type model struct {
 
 	mu        sync.Mutex
 	state     map[string]any
-	observers map[string]func(old, new any)
+	observers map[string]observer
 	attached  bool            // there is a front end
 	dirty     map[string]bool // keys that the front end is not yet told
 	due       time.Time       // not before
 	waiting   bool            // a goroutine will send what is dirty
+}
+
+// observer is told when what it looks at has become another.
+type observer struct {
+	of   func(state map[string]any) any
+	tell func(old, new any)
 }
 
 // kind is the class of a model on the other side.
@@ -72,7 +78,7 @@ func styleKind(name string) kind {
 func newModel(k kind, state map[string]any) *model {
 	m := &model{
 		comm: comm.New(target), kind: k, state: state,
-		refine: map[string]refiner{}, observers: map[string]func(old, new any){}, dirty: map[string]bool{},
+		refine: map[string]refiner{}, observers: map[string]observer{}, dirty: map[string]bool{},
 	}
 	maps.Copy(state, map[string]any{
 		"_model_name": k.model, "_model_module": k.module, "_model_module_version": k.version,
@@ -168,22 +174,31 @@ func (m *model) change(f func(state map[string]any) map[string]any) {
 	}
 }
 
-// store sets values and returns how to tell the observers of those that are new, in the order of their keys. Values that are as they
+// store sets values and returns how to tell the observers of what is new, in the order of their names. Values that are as they
 // were are taken out. The caller holds the lock.
 func (m *model) store(values map[string]any) (told []func()) {
-	for _, key := range slices.Sorted(maps.Keys(values)) {
+	before := m.observed()
+	maps.DeleteFunc(values, func(key string, value any) bool {
 		old, has := m.state[key]
-		value := values[key]
-		if !has || reflect.DeepEqual(old, value) {
-			delete(values, key)
-			continue
-		}
-		m.state[key] = value
-		if observe := m.observers[key]; observe != nil {
-			told = append(told, func() { observe(old, value) })
+		return !has || reflect.DeepEqual(old, value)
+	})
+	maps.Copy(m.state, values)
+	after := m.observed()
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if tell, old, new := m.observers[name].tell, before[name], after[name]; !reflect.DeepEqual(old, new) {
+			told = append(told, func() { tell(old, new) })
 		}
 	}
 	return told
+}
+
+// observed is what observers look at, by their names. The caller holds the lock.
+func (m *model) observed() map[string]any {
+	all := make(map[string]any, len(m.observers))
+	for name, o := range m.observers {
+		all[name] = o.of(m.state)
+	}
+	return all
 }
 
 // setAll changes several keys.
@@ -199,9 +214,18 @@ func (m *model) isAttached() bool {
 
 // observe sets who is told of changes of a key; nil for nobody.
 func (m *model) observe(key string, f func(old, new any)) {
+	m.observeOf(key, func(state map[string]any) any { return state[key] }, f)
+}
+
+// observeOf sets who is told, under a name, of changes of what is made of the state; nil for nobody.
+func (m *model) observeOf(name string, of func(state map[string]any) any, f func(old, new any)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.observers[key] = f
+	if f == nil {
+		delete(m.observers, name)
+		return
+	}
+	m.observers[name] = observer{of, f}
 }
 
 // schedule sends what is dirty, now or as soon as it is time. The goroutine that waits is started by who has made the change, so it

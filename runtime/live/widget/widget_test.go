@@ -168,6 +168,9 @@ func TestObservers(t *testing.T) {
 	if err := d.SetValue("c"); err == nil || !strings.Contains(err.Error(), `"c"`) {
 		t.Errorf("a value that is no option: got %v", err)
 	}
+	d.SetOptions("x", "b")
+	d.SetOptions("x", "y")
+	d.SetOptions("z", "y")
 	b.send(x, update(`{"value":"Ada"}`))
 	b.send(x, `{"method":"custom","content":{"event":"submit"}}`)
 	b.send(u, `{"method":"custom","content":{"event":"click"}}`)
@@ -176,7 +179,7 @@ func TestObservers(t *testing.T) {
 	u.OnClick(nil)
 	i.SetValue(0)
 	u.Click()
-	want := "[int 1 2 int 2 3 int 3 2 choice a b submit Ada  click  ]"
+	want := "[int 1 2 int 2 3 int 3 2 choice a b choice b x choice x z submit Ada  click  ]"
 	if fmt.Sprint(got) != want {
 		t.Errorf("got %v\nwant %s", got, want)
 	}
