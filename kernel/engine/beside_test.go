@@ -92,20 +92,21 @@ func TestEngineThatDoesNotRead(t *testing.T) {
 
 // TestInterruptWhileAnEngineIsPrepared ends the wait of all cells.
 func TestInterruptWhileAnEngineIsPrepared(t *testing.T) {
-	p := &preparation{done: make(chan struct{}), changed: make(chan struct{}), interrupted: make(chan struct{})}
+	p := &preparation{done: make(chan struct{}), changed: make(chan struct{})}
+	var all interrupts
 	const cells = 3
 	begun, ended := make(chan bool, cells), make(chan error, cells)
 	for range cells {
 		go func() {
 			said := sync.OnceFunc(func() { begun <- true })
-			ended <- p.wait(t.Context(), func(string) { said() })
+			ended <- p.wait(t.Context(), all.await(), func(string) { said() })
 		}()
 	}
 	p.say("building")
 	for range cells {
 		<-begun
 	}
-	p.interrupt()
+	all.tell()
 	for range cells {
 		if err := <-ended; !errors.Is(err, errInterrupted) {
 			t.Errorf("got %v, want the interrupt", err)

@@ -56,6 +56,7 @@ var errNotServing = errors.New("no engine serves")
 type Engine struct {
 	config      Config
 	preparation *preparation
+	interrupts  interrupts // of cells that wait for an engine
 
 	mu      sync.Mutex
 	current *process    // nil only after a start that failed, or Close
@@ -102,15 +103,13 @@ func (e *Engine) process() (*process, error) {
 // Execute runs a cell and returns when it has ended and all its output has been handed to the sink. A cell that ends its
 // engine gets an error that says how, and the next cell a fresh engine.
 func (e *Engine) Execute(ctx context.Context, r cell.Request) cell.Result {
-	if err := e.await(ctx, r.Cell); err != nil {
-		return cell.Result{Status: cell.Failed, Err: err}
-	}
-	p, err := e.ready(ctx)
-	if err != nil {
-		return failed("engine error", err.Error())
+	interrupted := e.interrupts.await() // by what comes from now on
+	p, failure := e.await(ctx, interrupted, r.Cell)
+	if failure != nil {
+		return cell.Result{Status: cell.Failed, Err: failure}
 	}
 	e.tellLoss(r.Cell)
-	result, err := p.execute(ctx, r)
+	result, err := p.execute(ctx, r, interrupted)
 	if err == nil {
 		return result
 	}
@@ -166,7 +165,7 @@ func (e *Engine) Comm(ctx context.Context, f cellio.Frame) (cell.Result, error) 
 	if p == nil || !p.serves() {
 		return cell.Result{Status: cell.OK}, errNotServing
 	}
-	result, err := p.run(ctx, f)
+	result, err := p.run(ctx, f, nil)
 	if errors.Is(err, errDead) { // how, the next cell is told
 		return failed("engine died", "the engine died while it handled a message of a comm; all variables are lost"), nil
 	}
@@ -191,16 +190,17 @@ func (e *Engine) AnswerInput(seq uint64, reply cellio.InputReply) {
 	}
 }
 
-// Interrupt asks the engine to stop the cells that run or wait for their turn, and returns at once. Without any nothing happens.
+// Interrupt stops the cells that wait for an engine, asks the engine to stop those that run or wait for their turn, and returns at
+// once. Without any nothing happens.
 func (e *Engine) Interrupt() {
+	e.interrupts.tell() // before the engine is told, see process.run
 	if !e.preparation.over() {
-		e.preparation.interrupt()
 		return
 	}
 	e.mu.Lock()
 	p := e.current
 	e.mu.Unlock()
-	if p != nil && !p.gone() {
+	if p != nil && p.serves() {
 		p.interrupt()
 	}
 }
@@ -230,17 +230,17 @@ func (e *Engine) Close() error {
 }
 
 // ready returns a process that serves.
-func (e *Engine) ready(ctx context.Context) (*process, error) {
+func (e *Engine) ready(ctx context.Context, interrupted <-chan struct{}) (*process, error) {
 	for {
-		p, err := e.serving(ctx)
-		if err == nil || errors.Is(err, errClosed) || ctx.Err() != nil || e.config.Failed == nil || !e.config.Failed(err.Error()) {
+		p, err := e.serving(ctx, interrupted)
+		if err == nil || errors.Is(err, errClosed) || errors.Is(err, errInterrupted) || ctx.Err() != nil || e.config.Failed == nil || !e.config.Failed(err.Error()) {
 			return p, err
 		}
 	}
 }
 
 // serving waits for the living process to serve. One that dies before that is an error with its own last words.
-func (e *Engine) serving(ctx context.Context) (*process, error) {
+func (e *Engine) serving(ctx context.Context, interrupted <-chan struct{}) (*process, error) {
 	p, err := e.process()
 	if err != nil {
 		return nil, err
@@ -253,6 +253,8 @@ func (e *Engine) serving(ctx context.Context) (*process, error) {
 		p.told = true
 		e.mu.Unlock()
 		return nil, fmt.Errorf("the engine ended before it served: %s", p.death().Value)
+	case <-interrupted:
+		return nil, errInterrupted
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -262,7 +264,7 @@ func (e *Engine) ask(ctx context.Context, kind cellio.Kind, question, answer any
 	if err := e.awaitBriefly(ctx); err != nil {
 		return fmt.Errorf("ask engine to %s: %w", kind, err)
 	}
-	p, err := e.ready(ctx)
+	p, err := e.ready(ctx, nil) // a question is no cell, which an interrupt would stop
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -42,6 +43,15 @@ func serveTestEngine() {
 	conn := cellio.NewConn(c)
 	out := cellio.NewOutlet(conn.Send)
 	cellio.Attach(out)
+	if os.Getenv("CANCHA_TEST_ENGINE") == "mute" { // never comes to serve, and reads on
+		_, _ = io.Copy(io.Discard, c)
+		return
+	}
+	if at := os.Getenv("CANCHA_TEST_READY"); at != "" {
+		for _, err := os.Stat(at); err != nil; _, err = os.Stat(at) {
+			time.Sleep(time.Millisecond) // polls: the test that starts it has no other way to tell
+		}
+	}
 	_ = out.Emit(cellio.KindReady, 0, cell.Ready{PID: os.Getpid(), GoVersion: "1.26", Engine: "test"})
 	stop := make(chan bool, 1)
 	asker := cellio.NewAsker(out.Send)

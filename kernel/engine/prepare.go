@@ -29,16 +29,15 @@ type preparation struct {
 	done   chan struct{} // closed when it is over
 	cancel context.CancelFunc
 
-	mu          sync.Mutex
-	line        string        // what it told last
-	changed     chan struct{} // closed at the next line
-	interrupted chan struct{} // closed at the next interrupt
+	mu      sync.Mutex
+	line    string        // what it told last
+	changed chan struct{} // closed at the next line
 }
 
 // prepare runs f and then, unless f is nil, next.
 func prepare(f func(context.Context, func(string)), next func()) *preparation {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &preparation{done: make(chan struct{}), cancel: cancel, changed: make(chan struct{}), interrupted: make(chan struct{})}
+	p := &preparation{done: make(chan struct{}), cancel: cancel, changed: make(chan struct{})}
 	if f == nil {
 		next()
 		close(p.done)
@@ -77,28 +76,12 @@ func (p *preparation) over() bool {
 	}
 }
 
-// interrupt ends the wait of the cells that wait.
-func (p *preparation) interrupt() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	close(p.interrupted)
-	p.interrupted = make(chan struct{})
-}
-
-// interrupts is closed at the next interrupt.
-func (p *preparation) interrupts() <-chan struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.interrupted
-}
-
-// wait returns when the preparation is over, or with an error that a cell's interrupt or ctx has caused. What is told
-// meanwhile is shown in place, as the cell's error output.
-func (p *preparation) wait(ctx context.Context, show func(text string)) error {
+// wait returns when the preparation is over, or with an error that an interrupt or ctx has caused. What is told meanwhile is shown
+// in place, as the cell's error output.
+func (p *preparation) wait(ctx context.Context, interrupted <-chan struct{}, show func(text string)) error {
 	if p.over() {
 		return nil
 	}
-	interrupted := p.interrupts()
 	timer := time.NewTimer(quiet)
 	defer timer.Stop()
 	select {
@@ -160,16 +143,20 @@ func (l *inPlace) end() {
 	}
 }
 
-// await waits in a cell until there can be an engine; the error is the cell's.
-func (e *Engine) await(ctx context.Context, cellID int64) *cell.Error {
-	err := e.preparation.wait(ctx, func(text string) { e.tell(cellID, text) })
+// await waits in a cell until an engine serves; the error is the cell's.
+func (e *Engine) await(ctx context.Context, interrupted <-chan struct{}, cellID int64) (*process, *cell.Error) {
+	err := e.preparation.wait(ctx, interrupted, func(text string) { e.tell(cellID, text) })
+	var p *process
+	if err == nil {
+		p, err = e.ready(ctx, interrupted)
+	}
 	switch {
 	case err == nil:
-		return nil
+		return p, nil
 	case errors.Is(err, errInterrupted):
-		return failed("interrupted", err.Error()).Err
+		return nil, failed("interrupted", err.Error()).Err
 	}
-	return failed("engine error", err.Error()).Err
+	return nil, failed("engine error", err.Error()).Err
 }
 
 // tell writes a cell's error output on the kernel's behalf.

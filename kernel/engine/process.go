@@ -235,7 +235,7 @@ func (p *process) pass(over int64) {
 	}
 }
 
-func (p *process) execute(ctx context.Context, r cell.Request) (cell.Result, error) {
+func (p *process) execute(ctx context.Context, r cell.Request, interrupted <-chan struct{}) (cell.Result, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return cell.Result{}, err
@@ -243,11 +243,12 @@ func (p *process) execute(ctx context.Context, r cell.Request) (cell.Result, err
 	p.mu.Lock()
 	p.attribute(r)
 	p.mu.Unlock()
-	return p.run(ctx, cellio.Frame{Kind: cellio.KindExecute, Cell: r.Cell, Body: body})
+	return p.run(ctx, cellio.Frame{Kind: cellio.KindExecute, Cell: r.Cell, Body: body}, interrupted)
 }
 
-// run sends what runs in the engine, a cell or a comm's handler, and waits for its end.
-func (p *process) run(ctx context.Context, f cellio.Frame) (cell.Result, error) {
+// run sends what runs in the engine, a cell or a comm's handler, and waits for its end. An interrupt that the engine was sent before
+// finds nothing there to stop. Who sends one closes interrupted first, so here it is seen that another one is needed.
+func (p *process) run(ctx context.Context, f cellio.Frame, interrupted <-chan struct{}) (cell.Result, error) {
 	done := make(chan cell.Result, 1)
 	p.mu.Lock()
 	p.done[f.Cell] = done
@@ -261,6 +262,11 @@ func (p *process) run(ctx context.Context, f cellio.Frame) (cell.Result, error) 
 	} else if err != nil {
 		<-p.ended
 		return cell.Result{}, errDead
+	}
+	select {
+	case <-interrupted:
+		p.interrupt()
+	default:
 	}
 	select {
 	case result := <-done:
