@@ -25,8 +25,8 @@ type Config struct {
 	// Prepare, if set, makes what Command needs: it is run once, before Command is called for the first time, and may take
 	// minutes. What it says, a line at a time, is shown in the cell that waits for it. It ends early when its context does.
 	Prepare func(ctx context.Context, say func(line string))
-	// Failed, if set, is told why an engine did not come to serve. It returns true if Command has another to offer, which is
-	// then tried at once.
+	// Failed, if set, is told once why an engine did not come to serve. It returns true if Command has another to offer, which is
+	// then tried at once. It must not call the Engine.
 	Failed func(why string) bool
 	// Sink takes the output of cells, frame by frame, in order for each cell. It must not block: while it does, nothing that an
 	// engine says is heard.
@@ -88,16 +88,43 @@ func (e *Engine) process() (*process, error) {
 	case e.current != nil && !e.current.gone():
 		return e.current, nil
 	}
-	if e.current != nil && !e.current.told {
-		e.lost = e.current.death()
+	if p := e.current; p != nil && !p.hasServed() {
+		e.another(p)
+	} else if p != nil && !p.told {
+		e.lost = p.death()
 	}
-	p, err := start(e.config)
-	if err != nil {
+	return e.start()
+}
+
+// start starts a process, of another command where that fails and there is one. The caller holds mu.
+func (e *Engine) start() (*process, error) {
+	for {
+		p, err := start(e.config)
+		if err == nil {
+			e.current = p
+			return p, nil
+		}
 		e.current = nil
-		return nil, fmt.Errorf("start engine: %w", err)
+		err = fmt.Errorf("start engine: %w", err)
+		if e.config.Failed == nil || !e.config.Failed(err.Error()) {
+			return nil, err
+		}
 	}
-	e.current = p
-	return p, nil
+}
+
+// another tells, of a process that ended before it served, whether there is another command to try. All who waited for the process
+// get the one answer that Failed gave, and none starts the next one before: Failed decides what that is. The caller holds mu.
+func (e *Engine) another(p *process) bool {
+	if !p.told {
+		p.told = true
+		p.another = e.config.Failed != nil && e.config.Failed(errUnserved(p).Error())
+	}
+	return p.another
+}
+
+// errUnserved is the error of who waited for a process that ended before it served, with its own last words.
+func errUnserved(p *process) error {
+	return fmt.Errorf("the engine ended before it served: %s", p.death().Value)
 }
 
 // Execute runs a cell and returns when it has ended and all its output has been handed to the sink. A cell that ends its
@@ -229,34 +256,28 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// ready returns a process that serves.
+// ready returns a process that serves. One that ends before is an error, where there is no other command to try.
 func (e *Engine) ready(ctx context.Context, interrupted <-chan struct{}) (*process, error) {
 	for {
-		p, err := e.serving(ctx, interrupted)
-		if err == nil || errors.Is(err, errClosed) || errors.Is(err, errInterrupted) || ctx.Err() != nil || e.config.Failed == nil || !e.config.Failed(err.Error()) {
-			return p, err
+		p, err := e.process()
+		if err != nil {
+			return nil, err
 		}
-	}
-}
-
-// serving waits for the living process to serve. One that dies before that is an error with its own last words.
-func (e *Engine) serving(ctx context.Context, interrupted <-chan struct{}) (*process, error) {
-	p, err := e.process()
-	if err != nil {
-		return nil, err
-	}
-	select {
-	case <-p.served:
-		return p, nil
-	case <-p.ended:
-		e.mu.Lock()
-		p.told = true
-		e.mu.Unlock()
-		return nil, fmt.Errorf("the engine ended before it served: %s", p.death().Value)
-	case <-interrupted:
-		return nil, errInterrupted
-	case <-ctx.Done():
-		return nil, ctx.Err()
+		select {
+		case <-p.served:
+			return p, nil
+		case <-p.ended:
+			e.mu.Lock()
+			another := e.another(p)
+			e.mu.Unlock()
+			if !another {
+				return nil, errUnserved(p)
+			}
+		case <-interrupted:
+			return nil, errInterrupted
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 }
 

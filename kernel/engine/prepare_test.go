@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -122,6 +123,59 @@ func TestAnotherCommand(t *testing.T) {
 				t.Errorf("told %q, want one reason", why)
 			}
 		})
+	}
+}
+
+// twoCommands returns an engine whose first command does not come to serve, in that mode, and whose other one does. It counts how
+// often it was told so.
+func twoCommands(t *testing.T, mode string) (e *Engine, rec *recorder, told *atomic.Int32) {
+	t.Helper()
+	rec, told = &recorder{text: map[int64]map[string]string{}}, new(atomic.Int32)
+	e = New(Config{
+		Sink: rec.sink,
+		Command: func() *exec.Cmd {
+			c := exec.Command(os.Args[0])
+			c.Env = append(os.Environ(), "CANCHA_TEST_ENGINE=yes")
+			if told.Load() == 0 {
+				c.Env = append(c.Env, "CANCHA_TEST_ENGINE="+mode)
+			}
+			return c
+		},
+		Failed: func(string) bool {
+			time.Sleep(20 * time.Millisecond) // whoever does not wait for the answer gets the first command again
+			return told.Add(1) == 1
+		},
+	})
+	t.Cleanup(func() { e.Close() })
+	return e, rec, told
+}
+
+// All who waited for an engine that did not come to serve get the other one, which is asked for once.
+func TestAnotherCommandForAllWhoWait(t *testing.T) {
+	e, _, told := twoCommands(t, "mute")
+	var waiting []<-chan cell.Result
+	for id := range int64(8) {
+		waiting = append(waiting, execute(t, e, id, "print x"))
+	}
+	if err := e.current.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for id, result := range waiting {
+		if r := <-result; r.Status != cell.OK {
+			t.Errorf("cell %d: %v", id, r.Err)
+		}
+	}
+	if got := told.Load(); got != 1 {
+		t.Errorf("told %d times", got)
+	}
+}
+
+// An engine that did not come to serve before there was a cell had no variables to lose, and is replaced all the same.
+func TestAnotherCommandBeforeTheFirstCell(t *testing.T) {
+	e, rec, told := twoCommands(t, "broken")
+	e.current.wait()
+	if r := run(t, e, 1, "print x"); r.Status != cell.OK || rec.get(1, "stderr") != "" || told.Load() != 1 {
+		t.Errorf("got %v, error output %q, told %d times", r.Err, rec.get(1, "stderr"), told.Load())
 	}
 }
 

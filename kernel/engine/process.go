@@ -38,9 +38,10 @@ type process struct {
 	ended  chan struct{}      // closed when the process is gone and all its output handed over
 	stop   chan chan struct{} // interrupts to be sent; each is closed when it is
 	cause  func() *cell.Error // see death
-	told   bool               // its death has been reported; guarded by Engine.mu
 	latest atomic.Int64       // the cell to which output without a cell is given, see attribute
 	seq    atomic.Uint64
+
+	told, another bool // its death has been reported; what Failed said to that, where it had not served. Guarded by Engine.mu
 
 	mu      sync.Mutex
 	ready   cell.Ready
@@ -368,10 +369,12 @@ func (p *process) gone() bool {
 }
 
 // serves tells a process that takes frames.
-func (p *process) serves() bool {
+func (p *process) serves() bool { return p.hasServed() && !p.gone() }
+
+func (p *process) hasServed() bool {
 	select {
 	case <-p.served:
-		return !p.gone()
+		return true
 	default:
 		return false
 	}
