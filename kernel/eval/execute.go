@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -152,8 +153,17 @@ func (p *Program) fault(what string, o outcome) *cell.Error {
 	if r, ok := o.panicked.(primitive.Refusal); ok {
 		return &cell.Error{Name: "refused", Value: r.Error(), Traceback: p.traceback("refused: "+r.Error(), o.trace)}
 	}
-	text := p.machine.PanicText(o.panicked)
+	text := shortened(p.machine.PanicText(o.panicked))
 	return &cell.Error{Name: "panic", Value: text, Traceback: p.traceback("panic: "+text, o.trace)}
+}
+
+// shortened cuts a panic's value that is longer than anybody reads, and than a front end shows.
+func shortened(text string) string {
+	const most = 64 << 10
+	if len(text) <= most {
+		return text
+	}
+	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:most], ""), len(text))
 }
 
 // leftBehind is the error of a cell that has not stopped in time.

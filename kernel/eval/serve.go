@@ -91,13 +91,18 @@ func (s *server) take(f cellio.Frame) error {
 	return nil
 }
 
-func (s *server) runCell(serial int64, run func() cell.Result) {
-	_ = s.out.Emit(cellio.KindDone, serial, run()) // a kernel that is gone is seen by Receive
-}
+func (s *server) runCell(serial int64, run func() cell.Result) { s.done(serial, run()) }
 
-func (s *server) handleComm(f cellio.Frame) {
-	result := s.eval.Handle(f)
-	_ = s.out.Emit(cellio.KindDone, f.Cell, result)
+func (s *server) handleComm(f cellio.Frame) { s.done(f.Cell, s.eval.Handle(f)) }
+
+// done tells that a cell has ended. It must be told, or the cell is busy for ever: where the result is more than a frame holds, that is
+// the result. A kernel that is gone is seen by Receive.
+func (s *server) done(serial int64, result cell.Result) {
+	if err := s.out.Emit(cellio.KindDone, serial, result); err != nil {
+		_ = s.out.Emit(cellio.KindDone, serial, cell.Result{Status: cell.Failed, Err: &cell.Error{
+			Name: "too large", Value: "the cell has ended, but how cannot be told: " + err.Error(),
+		}})
+	}
 }
 
 func (s *server) answerQuestions() {
