@@ -15,6 +15,8 @@ import (
 // Of more than 20 MB that a cell prints the middle is not shown: that is said, with the file in Config.Overflow that holds the
 // whole. Such files are the user's alone (mode 0600), of 1 GB at most each and 2 GB together, and go after a week, or when newer
 // ones need the room. Where there is none, or the disk is full, that is said instead.
+// They are written here and now: a disk that hangs holds up a cell that has printed more than 1 MB, and with it all that its engine
+// says.
 func (k *Kernel) Output(f cellio.Frame) {
 	c, ok := k.cells.of(f.Cell)
 	if !ok {
