@@ -111,7 +111,7 @@ func (b *builder) run() (c *Cell, err error) {
 			c, err = nil, b.errs.err(name)
 		}
 	}()
-	for _, step := range []func(){b.parse, b.imports, b.moveVariables, b.resolve, b.wrapNames, b.adoptMethods, b.check, b.collect} {
+	for _, step := range []func(){b.parse, b.imports, b.moveVariables, b.resolve, b.wrapNames, b.adoptMethods, b.check, b.refuseEarly, b.collect} {
 		step()
 		if err := b.errs.err(name); err != nil {
 			return nil, err
@@ -142,6 +142,7 @@ type builder struct {
 	declared          map[string]bool // names that Decls declare
 	specs             []ast.Spec      // imports that the cell needs
 	placeholders      map[ast.Stmt]*ast.GenDecl
+	short             map[*ast.GenDecl]bool // those that were written :=
 }
 
 func newBuilder(s *Scope, name, code string) *builder {

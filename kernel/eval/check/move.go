@@ -34,15 +34,74 @@ func (b *builder) moveVariables() {
 			for name := range freeNames(stmt) {
 				wanted[name] = true
 			}
+			for _, id := range declaredBy(stmt) { // it may assign to variables declared above, which have to be the same
+				for _, above := range list[:i] {
+					wanted[id.Name] = wanted[id.Name] || id.Name != "_" && declares(above, id.Name)
+				}
+			}
 		}
 	}
-	b.placeholders = map[ast.Stmt]*ast.GenDecl{}
+	b.refuseSecond(list, moved)
+	b.placeholders, b.short = map[ast.Stmt]*ast.GenDecl{}, map[*ast.GenDecl]bool{}
 	first := map[string]bool{}
 	for i, stmt := range list {
 		if moved[i] {
 			b.move(list, i, stmt, first)
 		}
 	}
+}
+
+// refuseSecond refuses "b, err := g()" that has not moved behind "a, err := f()" that has: err would be another variable there.
+// That shows only where the first is shared: by a function literal or a pointer.
+func (b *builder) refuseSecond(list []ast.Stmt, moved map[int]bool) {
+	for i, stmt := range list {
+		s, ok := stmt.(*ast.AssignStmt)
+		if moved[i] || !ok {
+			continue
+		}
+		for _, id := range declaredBy(stmt) {
+			for k, above := range list[:i] {
+				if moved[k] && declares(above, id.Name) && slices.ContainsFunc(list[k:i+1], func(s ast.Stmt) bool { return shares(s, id.Name) }) {
+					b.refuseParts(s)
+				}
+			}
+		}
+	}
+}
+
+func declares(stmt ast.Stmt, name string) bool {
+	return slices.ContainsFunc(declaredBy(stmt), func(id *ast.Ident) bool { return id.Name == name })
+}
+
+// shares tells a statement that may keep a variable: it names it in a function literal, in something whose address is taken, or
+// with a selector, which may be a method that takes the address.
+func shares(stmt ast.Stmt, name string) (found bool) {
+	look := func(n ast.Node) {
+		ast.Inspect(n, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			found = found || ok && id.Name == name
+			return !found
+		})
+	}
+	ast.Inspect(stmt, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			look(n)
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				look(n.X)
+			}
+		case *ast.SliceExpr: // of an array
+			look(n.X)
+		case *ast.SelectorExpr:
+			_, isCall := n.X.(*ast.CallExpr)
+			if !isCall && n.Sel.Name != "Error" {
+				look(n.X)
+			}
+		}
+		return !found
+	})
+	return found
 }
 
 // isProgram tells a cell that is nothing but declarations, functions among them: there all variables are initialised in the
@@ -136,8 +195,8 @@ func freeNames(stmt ast.Stmt) map[string]bool {
 	return names
 }
 
-// move turns a := or var statement into a declaration of the package. Names that the cell declared further up keep their
-// variable: the statement then assigns to it, which only works where the whole statement declares nothing else.
+// move turns a := or var statement, the i-th, into a declaration of the package. First are the names that statements further up
+// declare: a := that assigns to one of them is refused.
 func (b *builder) move(list []ast.Stmt, i int, stmt ast.Stmt, first map[string]bool) {
 	var decl *ast.GenDecl
 	switch s := stmt.(type) {
@@ -159,10 +218,11 @@ func (b *builder) move(list []ast.Stmt, i int, stmt ast.Stmt, first map[string]b
 			b.errs.add(b.cell.text.offset(b.fset, s.TokPos), "no new variables on left side of :=")
 			return
 		}
-		if b.reassigns(list, i, s, first) {
+		if b.refuseReassign(s, first) {
 			return
 		}
 		decl = &ast.GenDecl{TokPos: s.Pos(), Tok: token.VAR, Specs: []ast.Spec{spec}}
+		b.short[decl] = true
 	}
 	for _, id := range declaredBy(stmt) {
 		first[id.Name] = true
@@ -173,16 +233,20 @@ func (b *builder) move(list []ast.Stmt, i int, stmt ast.Stmt, first map[string]b
 	b.decls.Decls = append(b.decls.Decls, decl)
 }
 
-// reassigns handles "b, err := g()" after "a, err := f()" where both have moved: the new names are declared by a
-// statement of their own with the types of g's results, and the statement becomes an assignment in their place.
-func (b *builder) reassigns(list []ast.Stmt, i int, s *ast.AssignStmt, first map[string]bool) bool {
+// refuseReassign refuses "b, err := g()" after "a, err := f()" where both have moved: a declaration of the package declares all
+// its names.
+func (b *builder) refuseReassign(s *ast.AssignStmt, first map[string]bool) bool {
 	old := slices.ContainsFunc(s.Lhs, func(l ast.Expr) bool { return first[l.(*ast.Ident).Name] })
 	if !old {
 		return false
 	}
+	b.refuseParts(s)
+	return true
+}
+
+func (b *builder) refuseParts(s *ast.AssignStmt) {
 	b.errs.add(b.cell.text.offset(b.fset, s.TokPos),
 		"a function of this cell uses variables of this statement, some of them declared further up: declare the new ones with var, or put the function into a cell of its own")
-	return true
 }
 
 // orderInits gives each placeholder the initialisers that have to run at its place: its own and those that they need.
