@@ -33,7 +33,12 @@ func runKernel(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return serveKernel(ctx, conn, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find my own program to start engines: %w", err)
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	return serveKernel(ctx, conn, newEngineChoice(program, log), log)
 }
 
 // setMemory sets the limit of the engines that this process starts.
@@ -45,25 +50,27 @@ func setMemory(size string) error {
 }
 
 // serveKernel wires engine, kernel and channels, and serves until a client shuts the kernel down or ctx ends.
-func serveKernel(ctx context.Context, conn wire.Connection, log *slog.Logger) error {
-	program, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find my own program to start engines: %w", err)
-	}
+func serveKernel(ctx context.Context, conn wire.Connection, choice *engineChoice, log *slog.Logger) error {
 	var k *kernel.Kernel
-	made := make(chan struct{}) // closed when k is set: an engine may speak before
-	choice := newEngineChoice(program, log)
+	made := make(chan struct{}) // closed when k is set
 	e := engine.New(engine.Config{
-		Prepare: choice.prepare,
+		Prepare: func(ctx context.Context, say func(line string)) { // an engine speaks as soon as it is started, to the kernel
+			select {
+			case <-made:
+				choice.prepare(ctx, say)
+			case <-ctx.Done(): // there will be no kernel, nor an engine
+			}
+		},
 		Command: choice.command,
 		Failed:  choice.failed,
-		Sink:    func(f cellio.Frame) { <-made; k.Output(f) },
-		Ended:   func() { <-made; k.EngineEnded() },
+		Sink:    func(f cellio.Frame) { k.Output(f) },
+		Ended:   func() { k.EngineEnded() },
 		Gate:    gate{made, &k},
 		Logger:  log,
 	})
 	defer choice.close()
 	defer e.Close()
+	var err error
 	k, err = kernel.New(kernel.Config{Connection: conn, Engine: e, Version: version, History: historyFolder(), Overflow: overflowFolder(), Logger: log})
 	if err != nil {
 		return err
