@@ -115,7 +115,7 @@ func (s *steps) compileAll(list []magic.Step, last bool) (run []func() error, er
 	if err := s.rehearse(list); err != nil {
 		return nil, err
 	}
-	undo := s.scope.Mark()
+	undo, keep := s.scope.Mark()
 	for i, step := range list {
 		f, err := s.prepare(step, last && i == len(list)-1)
 		if err != nil {
@@ -124,13 +124,15 @@ func (s *steps) compileAll(list []magic.Step, last bool) (run []func() error, er
 		}
 		run = append(run, f)
 	}
+	keep()
 	return run, nil
 }
 
 // rehearse checks all pieces of Go, one on the ground of the other, and forgets them again: almost all that can be wrong with the
 // last of them is seen before the first is compiled.
 func (s *steps) rehearse(list []magic.Step) error {
-	defer s.scope.Mark()()
+	undo, _ := s.scope.Mark()
+	defer undo()
 	for _, step := range list {
 		if step.Go == "" {
 			continue

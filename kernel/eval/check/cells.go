@@ -133,7 +133,7 @@ func (s *Scope) Reset() {
 	s.dots = nil
 }
 
-// mark is what a scope was, and the methods that it has taken in since.
+// mark is what a scope was, and the methods that types have got since.
 type mark struct {
 	objects map[string]types.Object
 	imports map[string]string
@@ -144,8 +144,8 @@ type mark struct {
 }
 
 // Mark remembers what the scope holds. Undo takes back the cells that were committed since: of several pieces of a cell one
-// has turned out to be wrong before the first of them ran.
-func (s *Scope) Mark() (undo func()) {
+// has turned out to be wrong before the first of them ran. Keep keeps them. One of the two is to be called before the next Mark.
+func (s *Scope) Mark() (undo, keep func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := &mark{
@@ -153,12 +153,19 @@ func (s *Scope) Mark() (undo func()) {
 		cells: maps.Clone(s.cells), called: maps.Clone(s.called),
 	}
 	s.marked = m
-	return func() {
+	undo = func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		s.marked = nil
 		s.objects, s.imports, s.dots, s.cells, s.called = m.objects, m.imports, m.dots, m.cells, m.called
 		for _, f := range m.methods {
 			s.phantom[f] = true
 		}
 	}
+	keep = func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.marked = nil
+	}
+	return undo, keep
 }

@@ -82,7 +82,7 @@ func TestAskOldTypes(t *testing.T) {
 
 func TestMark(t *testing.T) {
 	s := session(t, "x := 1\ntype T struct{}")
-	undo := s.Mark()
+	undo, _ := s.Mark()
 	for i, code := range []string{"x := \"a\"\ny := 1\nimport str \"strings\"", "func (t T) M() {}"} {
 		c, err := s.Check("cell "+string(rune('2'+i)), code)
 		if err != nil {
@@ -100,6 +100,26 @@ func TestMark(t *testing.T) {
 	}
 	if _, err := s.Check("cell 3", "x + 1\nfunc (t T) M() {}"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestMarkKeepsMethods: a method that an undone cell defines anew is still there.
+func TestMarkKeepsMethods(t *testing.T) {
+	s := session(t, "type T struct{}\nfunc (t T) M() {}")
+	undo, _ := s.Mark()
+	c, err := s.Check("cell 2", "func (t T) M() {}\nfunc (t T) New() {}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Lock()
+	s.Commit(c)
+	s.Unlock()
+	undo()
+	if _, err := s.Check("cell 3", "T{}.M()"); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Check("cell 3", "T{}.New()"); err == nil {
+		t.Error("New is there after undo")
 	}
 }
 

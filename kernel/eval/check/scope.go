@@ -35,7 +35,7 @@ type Scope struct {
 	phantom map[*types.Func]bool         // methods that a refused cell tried to add
 	cells   map[*types.Package]string    // those that declare types, with their names
 	called  map[string][]*types.TypeName // the types that cells have declared under a name, oldest first
-	marked  *mark                        // the last one set, see Mark
+	marked  *mark                        // the one that may be undone, see Mark
 
 	// Library is asked by Inspect. Set it before the first use of the scope.
 	Library Library
@@ -152,10 +152,10 @@ func (s *Scope) Commit(c *Cell) {
 		}
 	}
 	for _, m := range c.Methods {
-		delete(s.phantom, m.Func)
-		if s.marked != nil {
+		if s.marked != nil && s.phantom[m.Func] { // one defined anew exists without this cell
 			s.marked.methods = append(s.marked.methods, m.Func)
 		}
+		delete(s.phantom, m.Func)
 	}
 }
 
