@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"cancha/internal/cellio"
 	"cancha/kernel"
@@ -68,8 +69,7 @@ func serveKernel(ctx context.Context, conn wire.Connection, choice *engineChoice
 		Gate:    gate{made, &k},
 		Logger:  log,
 	})
-	defer choice.close()
-	defer e.Close()
+	defer end(e, choice, log)
 	var err error
 	k, err = kernel.New(kernel.Config{Connection: conn, Engine: e, Version: version, History: historyFolder(), Overflow: overflowFolder(), Logger: log})
 	if err != nil {
@@ -86,6 +86,29 @@ func serveKernel(ctx context.Context, conn wire.Connection, choice *engineChoice
 	return k.Run(ctx, kernel.Channels{
 		Shell: channels.Shell, Control: channels.Control, Stdin: channels.Stdin, IOPub: channels.IOPub,
 	})
+}
+
+// endLimit is how long the engine has to end where the kernel has not ended it: a little more than an engine is given to leave in
+// order before it is killed.
+const endLimit = 700 * time.Millisecond
+
+// end ends the engine and lets go of its workspace. One that does not end is left behind, as the kernel leaves it that shuts down:
+// nothing is to hold up the end of this process.
+func end(e *engine.Engine, choice *engineChoice, log *slog.Logger) {
+	ended := make(chan error, 1)
+	go func() {
+		err := e.Close()
+		choice.close()
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err != nil {
+			log.Error("close the engine", "error", err)
+		}
+	case <-time.After(endLimit):
+		log.Error("the engine does not end", "limit", endLimit)
+	}
 }
 
 // interruptOnSignal interrupts the running cell at SIGINT until stop is called.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -36,11 +37,25 @@ func served(t *testing.T, ctx context.Context, conn wire.Connection, choice *eng
 	}
 }
 
+// TestKernelEndsBesideAPreparationThatDoesNot: who ends a kernel waits no longer than the kernel itself does.
+func TestKernelEndsBesideAPreparationThatDoesNot(t *testing.T) {
+	begun, release := make(chan struct{}), make(chan struct{})
+	defer close(release)
+	choice := testChoice(t, func() { close(begun); <-release })
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { <-begun; cancel() }()
+	conn := wire.Connection{Transport: "ipc", IP: filepath.Join(t.TempDir(), "s"), ShellPort: 1, IOPubPort: 2, StdinPort: 3, ControlPort: 4, HBPort: 5}
+	if err := served(t, ctx, conn, choice, 8*time.Second); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestKernelThatCannotBeMade: the engine, which may run by then, does not wait for a kernel that there will not be.
 func TestKernelThatCannotBeMade(t *testing.T) {
 	choice := testChoice(t, func() {})
 	for range 2000 { // how far the engine would be is a matter of chance; this takes a second in all
-		if err := served(t, t.Context(), wire.Connection{Scheme: "none"}, choice, 8*time.Second); err == nil {
+		if err := served(t, t.Context(), wire.Connection{Scheme: "none"}, choice, endLimit/2); err == nil {
 			t.Fatal("a kernel with a signature that is none")
 		}
 	}
