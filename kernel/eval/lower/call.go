@@ -37,7 +37,7 @@ func (f *fn) call(x *ast.CallExpr) string {
 	if text, ok := f.errorsAs(x); ok {
 		return text
 	}
-	inv, spread := f.invocation(x)
+	inv, spread := f.invocation(x, false)
 	texts := make([]string, len(inv.parts))
 	for i, p := range inv.parts {
 		texts[i] = p.text + p.suffix
@@ -77,9 +77,9 @@ func (f *fn) signature(x *ast.CallExpr) *types.Signature {
 	return sig
 }
 
-// invocation takes a call of a function apart. spread is the type of f's results in a call g(f()), whose arguments are then
-// not among the parts.
-func (f *fn) invocation(x *ast.CallExpr) (inv invocation, spread *types.Tuple) {
+// invocation takes a call of a function apart, one that is made later for go and defer. spread is the type of f's results in a call
+// g(f()), whose arguments are then not among the parts.
+func (f *fn) invocation(x *ast.CallExpr, later bool) (inv invocation, spread *types.Tuple) {
 	sig := f.signature(x)
 	fun := ast.Unparen(x.Fun)
 	if ix, ok := fun.(*ast.IndexExpr); ok && f.info.Types[ix.Index].IsType() {
@@ -99,7 +99,7 @@ func (f *fn) invocation(x *ast.CallExpr) (inv invocation, spread *types.Tuple) {
 			inv = named(name, nil)
 		}
 	case *ast.SelectorExpr:
-		inv = f.selectedCall(fun, sig)
+		inv = f.selectedCall(fun, sig, later)
 	}
 	if inv.text == nil {
 		value := part{text: operand(f.expr(x.Fun)), typ: f.typeOf(x.Fun)}
@@ -122,7 +122,7 @@ func named(name string, first []part) invocation {
 }
 
 // selectedCall handles calls of x.f where f is a function of a package or a method.
-func (f *fn) selectedCall(x *ast.SelectorExpr, sig *types.Signature) invocation {
+func (f *fn) selectedCall(x *ast.SelectorExpr, sig *types.Signature, later bool) invocation {
 	if id, ok := x.X.(*ast.Ident); ok {
 		if _, ok := f.info.Uses[id].(*types.PkgName); ok {
 			if o, ok := f.info.Uses[x.Sel].(*types.Func); ok {
@@ -150,7 +150,10 @@ func (f *fn) selectedCall(x *ast.SelectorExpr, sig *types.Signature) invocation 
 		recv := f.receiverType(s)
 		return named(f.callable(name, recv, sig), []part{{text: f.receiverArg(s), typ: recv}})
 	}
-	return f.compiledMethod(x, s)
+	if later {
+		s = f.promoted(s, x.Pos())
+	}
+	return f.compiledMethod(x, s, later)
 }
 
 // callable is what is written to call a function of the lowered program; recv is nil where it has no receiver. The interpreter
@@ -206,23 +209,30 @@ func (f *fn) receiverType(s selected) types.Type {
 	return t
 }
 
-func (f *fn) compiledMethod(x *ast.SelectorExpr, s selected) invocation {
+func (f *fn) compiledMethod(x *ast.SelectorExpr, s selected, later bool) invocation {
 	if stream := f.standardStream(x.X, nil); stream != "" {
 		return named(stream+"."+x.Sel.Name, nil)
 	}
 	recv := part{text: s.text, typ: s.typ}
-	if primitive := replacedMethods[s.method.FullName()]; primitive != "" && isReceiver(s.method, s.typ) {
-		if _, ok := s.typ.Underlying().(*types.Pointer); !ok {
-			recv.text = "&" + recv.text
+	if f.isReplaced(s) {
+		if !isPointer(s.typ) {
+			recv = part{text: "&" + s.text, typ: types.NewPointer(s.typ)}
 		}
-		return named(runtimeAlias+"."+primitive, []part{recv})
+		return named(runtimeAlias+"."+replacedMethods[s.method.FullName()], []part{recv})
 	}
 	name := f.l.methodName(s.method)
 	method := func(p []string) string {
 		return operand(p[0]) + "." + name + "(" + strings.Join(p[1:], ", ") + ")"
 	}
-	_, wantsPointer := types.Unalias(s.method.Signature().Recv().Type()).(*types.Pointer)
-	if _, isPointer := s.typ.Underlying().(*types.Pointer); !isPointer && wantsPointer && !types.IsInterface(s.typ) {
+	wantsPointer := isPointer(s.method.Signature().Recv().Type())
+	switch {
+	case later && types.IsInterface(s.typ): // nil is noticed now
+		sig := f.typeOf(x).(*types.Signature)
+		value := part{text: f.dynamic(f.convText(s.text, s.typ, anyType, x.Pos()), name, sig), typ: sig}
+		return invocation{[]part{value}, func(p []string) string { return p[0] + "(" + strings.Join(p[1:], ", ") + ")" }}
+	case later && !wantsPointer && isPointer(s.typ): // and the value is the one that is there now
+		recv = part{text: "*" + operand(s.text), typ: deref(s.typ)}
+	case !isPointer(s.typ) && wantsPointer && !types.IsInterface(s.typ):
 		// A variable of a compiled struct type: the interpreter takes the address itself, except of a copy made for go and defer.
 		return invocation{[]part{{text: "&" + s.text, typ: types.NewPointer(s.typ)}}, func(p []string) string {
 			return operand(strings.TrimPrefix(p[0], "&")) + "." + name + "(" + strings.Join(p[1:], ", ") + ")"
@@ -284,6 +294,9 @@ func (f *fn) spreadArgs(names []string, tuple *types.Tuple, sig *types.Signature
 	for i, name := range names {
 		t, _ := paramType(sig, i, false)
 		out[i] = f.convText(name, tuple.At(i).Type(), t, x.Pos())
+		if callee := f.callee(x); callee != nil && f.shows(callee) && f.l.isOpen(t) {
+			out[i] = fmt.Sprintf("%s.%s(%s)", runtimeAlias, shownBy(callee), out[i])
+		}
 	}
 	return out
 }
@@ -296,7 +309,7 @@ func (f *fn) delayed(x *ast.CallExpr) string {
 	if f.info.Types[x.Fun].IsType() {
 		return "_ = " + f.call(x)
 	}
-	inv, spread := f.invocation(x)
+	inv, spread := f.invocation(x, true)
 	names := make([]string, len(inv.parts))
 	for i, p := range inv.parts {
 		if _, ok := ast.Unparen(x.Fun).(*ast.FuncLit); ok && i == 0 {

@@ -148,7 +148,7 @@ func (f *fn) variable(v *types.Var, pos token.Pos) string {
 func (f *fn) funcValue(x *ast.Ident, o *types.Func) string {
 	name, own := f.funcName(x, o)
 	if !own {
-		return name
+		return f.compiledFunc(x, o, name)
 	}
 	t := o.Type()
 	if inst, ok := f.info.Instances[x]; ok {
@@ -160,6 +160,17 @@ func (f *fn) funcValue(x *ast.Ident, o *types.Func) string {
 	return f.l.helper("value "+name, "value", func(helper string) string {
 		return fmt.Sprintf("func %s() %s { return %s.Value(%s).(%s) }", helper, typ, runtimeAlias, name, typ)
 	}) + "()"
+}
+
+// compiledFunc is funcValue for a compiled function.
+func (f *fn) compiledFunc(x *ast.Ident, o *types.Func, name string) string {
+	f.refuseBlind(x.Pos(), o)
+	if !f.shows(o) {
+		return name
+	}
+	params, args := f.forward(o.Signature())
+	f.showArgs(o, args)
+	return apart(fmt.Sprintf("func(%s)%s { %s%s(%s) }", params, f.resultList(o.Signature()), f.returning(o.Signature()), name, strings.Join(args, ", ")), f.typ(o.Type()))
 }
 
 // funcName is the name by which a function is called; own tells that it is one of the lowered program.

@@ -3,7 +3,9 @@ package lower
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"cancha/kernel/eval/check"
@@ -56,6 +58,56 @@ func shownBy(callee *types.Func) string {
 		return "Encodable"
 	}
 	return ""
+}
+
+// shows tells a compiled function that shows values, of any type, among its arguments.
+func (f *fn) shows(callee *types.Func) bool {
+	if callee.Pkg() == nil || shownBy(callee) == "" {
+		return false
+	}
+	for v := range callee.Signature().Params().Variables() {
+		if f.isShown(v.Type()) {
+			return true
+		}
+	}
+	return false
+}
+
+// isShown tells the type of a parameter that takes values of any type, or a list of them.
+func (f *fn) isShown(t types.Type) bool {
+	if s, ok := t.(*types.Slice); ok {
+		t = s.Elem()
+	}
+	return f.l.isOpen(t)
+}
+
+// showArgs prepares the parameters of a function that hands them on to callee, as arg does what stands in a call.
+func (f *fn) showArgs(callee *types.Func, args []string) {
+	if !f.shows(callee) {
+		return
+	}
+	for i, v := range slices.Collect(callee.Signature().Params().Variables()) {
+		if !f.isShown(v.Type()) {
+			continue
+		}
+		if text, variadic := strings.CutSuffix(args[i], "..."); variadic || !types.IsInterface(v.Type()) {
+			args[i] = fmt.Sprintf("%s.%ss(%s)%s", runtimeAlias, shownBy(callee), text, strings.TrimPrefix(args[i], text))
+		} else {
+			args[i] = fmt.Sprintf("%s.%s(%s)", runtimeAlias, shownBy(callee), text)
+		}
+	}
+}
+
+// refuseBlind refuses as a value a function that looks for methods which it cannot see: what it will be given is not known here.
+func (f *fn) refuseBlind(pos token.Pos, callee *types.Func) {
+	if callee.Pkg() == nil || len(encoders[callee.Pkg().Path()]) == 0 || replacedMethods[callee.FullName()] != "" || replaced[callee.FullName()] != "" {
+		return
+	}
+	for v := range callee.Signature().Params().Variables() {
+		if f.l.isOpen(v.Type()) {
+			refuse(pos, "%s.%s used as a value does not see the methods of types that cells declare: call it", callee.Pkg().Name(), callee.Name())
+		}
+	}
 }
 
 // plainType tells a predeclared type, whose values show themselves.

@@ -36,11 +36,13 @@ func (f *fn) packageMember(x *ast.SelectorExpr) string {
 	return ""
 }
 
-// selected is what a selector names: a field, whose value text is, or a method of the value in text of type typ.
+// selected is what a selector names: a field, whose value text is, or a method of the value in text of type typ, which may be
+// addressable.
 type selected struct {
-	text   string
-	typ    types.Type
-	method *types.Func
+	text        string
+	typ         types.Type
+	method      *types.Func
+	addressable bool
 }
 
 // resolve follows a selector through embedded fields. In an instance of a generic function the types are known only now,
@@ -57,14 +59,14 @@ func (f *fn) resolve(x *ast.SelectorExpr) selected {
 	for _, i := range index[:len(index)-1] {
 		if v, ok := o.(*types.Var); f.compiledStruct(t) && (!ok || !f.l.hiddenField(v)) { // promoted: the fields between need not be exported
 			if m, ok := o.(*types.Func); ok {
-				return selected{text, t, m}
+				return selected{text, t, m, addressable}
 			}
 			return selected{text: text + "." + o.Name(), typ: o.Type()}
 		}
 		text, t, addressable = f.fieldOf(text, t, i, addressable, x.Pos())
 	}
 	if m, ok := o.(*types.Func); ok {
-		return selected{text, t, m}
+		return selected{text, t, m, addressable}
 	}
 	text, t, _ = f.fieldOf(text, t, index[len(index)-1], addressable, x.Pos())
 	return selected{text: text, typ: t}
@@ -171,10 +173,7 @@ func (f *fn) methodValue(x *ast.SelectorExpr, s selected) string {
 	}
 	name, own := f.ownMethod(s, x.Pos())
 	if !own {
-		if stream := f.standardStream(x.X, nil); stream != "" {
-			return stream + "." + x.Sel.Name
-		}
-		return s.text + "." + f.l.methodName(s.method)
+		return f.compiledValue(x, s, sig)
 	}
 	recv := f.l.unique("v")
 	params, args := f.forward(sig)
@@ -190,6 +189,75 @@ func (f *fn) methodValue(x *ast.SelectorExpr, s selected) string {
 	return fmt.Sprintf("func(%s %s) %s { return %s }(%s)", recv, rt, f.typ(sig), fun, f.receiverArg(s))
 }
 
+// compiledValue is methodValue for methods of compiled types and interfaces. The interpreter would read the receiver when the value
+// is called, so the primitives make it, of a copy.
+func (f *fn) compiledValue(x *ast.SelectorExpr, s selected, sig *types.Signature) string {
+	f.refuseBlind(x.Pos(), s.method)
+	if stream := f.standardStream(x.X, nil); stream != "" {
+		return f.dynamic(stream, x.Sel.Name, sig)
+	}
+	s = f.promoted(s, x.Pos())
+	if types.IsInterface(s.typ) {
+		return f.dynamic(f.convText(s.text, s.typ, anyType, x.Pos()), f.l.methodName(s.method), sig)
+	}
+	if !f.isReplaced(s) && !f.shows(s.method) {
+		return f.dynamic("interface{}("+f.receiverArg(s)+")", f.l.methodName(s.method), sig)
+	}
+	recv, typ := f.l.unique("v"), f.typ(f.receiverType(s))
+	params, args := f.forward(sig)
+	kept := selected{text: recv, typ: f.receiverType(s), method: s.method, addressable: true}
+	fun := fmt.Sprintf("func(%s)%s { %s%s }", params, f.resultList(sig), f.returning(sig), f.compiledCall(kept, args))
+	return fmt.Sprintf("func(%s %s) %s { return %s }(%s)", recv, typ, f.typ(sig), fun, f.receiverArg(s))
+}
+
+// promoted follows a method that a compiled struct has from an embedded field to that field. What is on the way is evaluated with
+// the receiver, so a field there that the interpreter cannot select is passed over only where a copy of the struct is as good.
+func (f *fn) promoted(s selected, pos token.Pos) selected {
+	_, index, _ := types.LookupFieldOrMethod(s.typ, true, s.method.Pkg(), s.method.Name())
+	for n, i := range index[:len(index)-1] {
+		u := deref(s.typ).Underlying().(*types.Struct)
+		if v := u.Field(i); !v.Exported() && !f.l.hiddenField(v) {
+			if behindPointer(u, index[n:len(index)-1]) {
+				refuse(pos, "%s is a method of what a field points to that the interpreter cannot select: call it in a function literal", s.method.Name())
+			}
+			return s
+		}
+		s.text, s.typ, s.addressable = f.fieldOf(s.text, s.typ, i, s.addressable, pos)
+	}
+	return s
+}
+
+// behindPointer tells whether a path of embedded fields leads through a pointer or an interface.
+func behindPointer(u *types.Struct, path []int) bool {
+	for _, i := range path {
+		t := u.Field(i).Type()
+		next, ok := t.Underlying().(*types.Struct)
+		if !ok {
+			return isPointer(t) || types.IsInterface(t)
+		}
+		u = next
+	}
+	return false
+}
+
+// isReplaced tells a method for which the primitives have a function.
+func (f *fn) isReplaced(s selected) bool {
+	return replacedMethods[s.method.FullName()] != "" && isReceiver(s.method, s.typ)
+}
+
+// compiledCall calls a method of a compiled type, whose arguments are parameters of a function that hands them on.
+func (f *fn) compiledCall(s selected, args []string) string {
+	f.showArgs(s.method, args)
+	if !f.isReplaced(s) {
+		return s.text + "." + f.l.methodName(s.method) + "(" + strings.Join(args, ", ") + ")"
+	}
+	recv := s.text
+	if !isPointer(s.typ) {
+		recv = "&" + recv
+	}
+	return fmt.Sprintf("%s.%s(%s)", runtimeAlias, replacedMethods[s.method.FullName()], strings.Join(append([]string{recv}, args...), ", "))
+}
+
 func deref(t types.Type) types.Type {
 	if p, ok := t.Underlying().(*types.Pointer); ok {
 		return p.Elem()
@@ -203,7 +271,7 @@ func (f *fn) methodExpr(x *ast.SelectorExpr) string {
 	params, args := f.forward(sig)
 	recv := sig.Params().At(0).Type()
 	m, index, _ := types.LookupFieldOrMethod(recv, true, f.info.Uses[x.Sel].Pkg(), x.Sel.Name)
-	s := selected{args[0], recv, m.(*types.Func)}
+	s := selected{args[0], recv, m.(*types.Func), true}
 	for _, i := range index[:len(index)-1] {
 		s.text, s.typ = f.field(s.text, s.typ, i, x.Pos())
 	}
@@ -214,7 +282,8 @@ func (f *fn) methodExpr(x *ast.SelectorExpr) string {
 	case f.l.isOpen(s.typ):
 		call = f.dynamic(s.text, s.method.Name(), s.method.Signature()) + "(" + strings.Join(args[1:], ", ") + ")"
 	default:
-		call = s.text + "." + f.l.methodName(s.method) + "(" + strings.Join(args[1:], ", ") + ")"
+		f.refuseBlind(x.Pos(), s.method)
+		call = f.compiledCall(s, args[1:])
 	}
 	return apart(fmt.Sprintf("func(%s)%s { %s%s }", params, f.resultList(sig), f.returning(sig), call), f.typ(sig))
 }
