@@ -147,6 +147,10 @@ func (p *Program) interpret(c *check.Cell, t *task) (*lower.Unit, func(), error)
 		line, text := p.refused(err)
 		return nil, nil, c.RefuseLine(line, "the interpreter cannot run this: %s; write it in another way", text)
 	}
+	if err := t.take(); err != nil {
+		p.lowerer.Drop()
+		return nil, nil, err
+	}
 	p.remember(unit)
 	if declares(c) {
 		p.native.mixed = true
@@ -176,13 +180,19 @@ func (p *Program) compileNative(c *check.Cell, t *task) (*lower.Unit, func(), er
 	}
 	p.scope.Lock()
 	defer p.scope.Unlock()
+	if err := t.take(); err != nil {
+		p.lowerer.Drop()
+		return nil, nil, err
+	}
 	if err := p.back.Declare(variables); err != nil {
+		t.leave()
 		p.lowerer.Drop()
 		return nil, nil, fmt.Errorf("declare the cell's variables: %w", err)
 	}
 	retypes, literals := p.native.Retypes(c), p.native.Literals(c)
 	run, err := p.loadNative(source, built)
 	if err != nil {
+		t.leave()
 		p.lowerer.Drop()
 		return nil, nil, err
 	}

@@ -53,3 +53,40 @@ func TestEndOfRunPanics(t *testing.T) {
 		t.Errorf("got %v, want no error", fault)
 	}
 }
+
+// TestInterruptAroundTaking: a cell that is interrupted before the program takes it in declares nothing; one that is interrupted
+// right behind that runs, and is stopped there.
+func TestInterruptAroundTaking(t *testing.T) {
+	for _, name := range []string{"before", "behind"} {
+		t.Run(name, func(t *testing.T) {
+			p, err := New(Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			task := p.start(cell.Request{Cell: 1, Count: 1, Code: "x := 5\nfor {\n}"})
+			defer p.done(task)
+			c, err := p.scope.Check("cell 1", task.request.Code)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name == "before" {
+				p.Interrupt()
+			}
+			_, run, err := p.build(c, task)
+			if name == "before" {
+				if err == nil || p.scope.Lookup("x") != nil {
+					t.Errorf("got error %v and x %v, want an error and no x", err, p.scope.Lookup("x"))
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Interrupt()
+			fault := p.execute(text{task: task, name: "cell 1"}, run)
+			if fault == nil || fault.Value != "the cell was interrupted" || p.scope.Lookup("x") == nil {
+				t.Errorf("got %+v and x %v, want an interrupted cell and x", fault, p.scope.Lookup("x"))
+			}
+		})
+	}
+}

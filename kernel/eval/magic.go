@@ -116,6 +116,7 @@ func (s *steps) compileAll(list []magic.Step, last bool) (run []func() error, er
 		return nil, err
 	}
 	undo, keep := s.scope.Mark()
+	s.task.parts = true
 	for i, step := range list {
 		f, err := s.prepare(step, last && i == len(list)-1)
 		if err != nil {
@@ -123,6 +124,11 @@ func (s *steps) compileAll(list []magic.Step, last bool) (run []func() error, er
 			return nil, err
 		}
 		run = append(run, f)
+	}
+	s.task.parts = false
+	if err := s.task.take(); err != nil {
+		undo()
+		return nil, err
 	}
 	keep()
 	return run, nil

@@ -25,8 +25,12 @@ type task struct {
 
 	native bool // what was compiled last needs no interpreter; of the task's own goroutine
 
-	mu  sync.Mutex
-	run *cellio.Run // nil while nothing of it runs
+	parts bool // of the task's own goroutine: its cell is compiled in several parts, see compileAll
+
+	mu      sync.Mutex
+	run     *cellio.Run       // nil while nothing of it runs
+	taken   bool              // the program has what is to run next: an interrupt does not undo that
+	pending func(*cellio.Run) // an interrupt that came between taken and run
 }
 
 // start takes a cell in: from now on an interrupt reaches it.
@@ -75,6 +79,10 @@ func (t *task) begins(run *cellio.Run) bool {
 		return false
 	}
 	t.run = run
+	if t.pending != nil {
+		t.pending(run)
+	}
+	t.taken, t.pending = false, nil
 	return true
 }
 
@@ -84,15 +92,37 @@ func (t *task) ends() {
 	t.run = nil
 }
 
+// take tells, right before the program takes in what has been compiled, that an interrupt comes too late to prevent that: it will
+// stop the cell when it runs. The error is that one has come before.
+func (t *task) take() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.taken = t.ctx.Err() == nil && !t.parts
+	return t.ctx.Err()
+}
+
+// leave takes take back: the program has not taken it in.
+func (t *task) leave() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.pending != nil {
+		t.cancel()
+	}
+	t.taken, t.pending = false, nil
+}
+
 // interrupt stops what runs of a task with stop, and else the task.
 func (t *task) interrupt(stop func(*cellio.Run)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.run == nil {
+	switch {
+	case t.run != nil:
+		stop(t.run)
+	case t.taken:
+		t.pending = stop
+	default:
 		t.cancel()
-		return
 	}
-	stop(t.run)
 }
 
 // turn is the right to use the interpreter. The zero value is free.
