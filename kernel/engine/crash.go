@@ -9,53 +9,134 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"cancha/kernel/cell"
 )
 
-// crashLimit bounds how much of a trace is kept: the cause stands in its first lines.
-const crashLimit = 64 << 10
+const (
+	// crashLimit bounds how much is held back: the trace of some two thousand goroutines.
+	crashLimit = 1 << 20
+	// causeLimit bounds how much is kept of what was passed on: the cause stands in its first lines.
+	causeLimit = 64 << 10
+	// crashTime is more than the runtime takes from the first line of its report to the first goroutine's, and from each of its
+	// writes to the next, which are microseconds: an engine that takes longer lives.
+	crashTime = 500 * time.Millisecond
+)
 
-// crashLine matches how Go's runtime begins to report that it gives up.
-var crashLine = regexp.MustCompile(`(?m)^(panic: |fatal error: |runtime: goroutine stack exceeds|unexpected fault address|SIG[A-Z]+: )`)
+var (
+	// crashLine matches how Go's runtime begins to report that it gives up.
+	crashLine = regexp.MustCompile(`(?m)^(panic: |fatal error: |runtime: goroutine stack exceeds|unexpected fault address|SIG[A-Z]+: )`)
+	// traceLine matches what follows in such a report and hardly ever in other words: the first stack.
+	traceLine = regexp.MustCompile(`(?m)^(goroutine \d|runtime stack:)`)
+)
 
 // crash holds back, on an engine's stderr, what looks like the runtime's own report of a crash, so that a person reads the
 // cause as the cell's error instead of some hundred lines of the interpreter's stack.
+//
+// Anybody may write such words, and of an engine that lives no word is to be lost: they are passed on when no stack follows within
+// crashTime, when nothing follows for that long, when a cell ends, and when they are too many to hold. For as long as more comes they
+// may still have been the runtime's, so their beginning is kept as what the cause may be.
 type crash struct {
-	mu   sync.Mutex
-	held []byte
+	mu    sync.Mutex
+	words []byte    // from the first line of a crash on; nil without one
+	held  bool      // they have not been passed on
+	trace bool      // a stack is among them
+	begun time.Time // when the first came, and
+	last  time.Time // anything after it
 }
 
-// filter returns what is ordinary output, and holds the rest from the first line of a crash on.
-func (c *crash) filter(b []byte) []byte {
+// filter takes what has come and returns what is to be passed on: all of it, or what stands before the first line of a crash, or
+// what was held with it.
+func (c *crash) filter(b []byte, now time.Time) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.held) > 0 {
+	c.last = now
+	if c.held {
 		c.hold(b)
+		if len(c.words) > crashLimit || c.lives(now) {
+			return c.release()
+		}
 		return nil
 	}
 	at := crashLine.FindIndex(b)
 	if at == nil {
 		return b
 	}
+	c.words, c.held, c.trace, c.begun = nil, true, false, now
 	c.hold(b[at[0]:])
 	return b[:at[0]]
 }
 
-func (c *crash) hold(b []byte) {
-	if room := crashLimit - len(c.held); len(b) > room {
-		b = b[:room]
+// lives tells, of an engine whose words are held, that the runtime would have come to a stack by now.
+func (c *crash) lives(now time.Time) bool { return !c.trace && now.Sub(c.begun) >= crashTime }
+
+// quiet returns what is to be passed on when nothing more has come by now.
+func (c *crash) quiet(now time.Time) (held []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	over := now.Sub(c.last) >= crashTime
+	if over || c.lives(now) {
+		held = c.release()
 	}
-	c.held = append(c.held, b...)
+	if over {
+		c.words = nil
+	}
+	return held
 }
 
-// give returns what was held and forgets it.
+// hold looks for a stack in what is new and the line that was begun before: the whole, each time, would take too long.
+func (c *crash) hold(b []byte) {
+	const begun = 32
+	from := max(0, len(c.words)-begun)
+	c.words = append(c.words, b...)
+	c.trace = c.trace || traceLine.Match(c.words[from:])
+}
+
+// release returns what is held, to be passed on.
+func (c *crash) release() []byte {
+	if !c.held {
+		return nil
+	}
+	held := c.words
+	c.held, c.words = false, bytes.Clone(held[:min(len(held), causeLimit)])
+	return held
+}
+
+// give returns what is held, at the end of a cell or of an engine that was not ended by the runtime.
 func (c *crash) give() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	held := c.held
-	c.held = nil
-	return held
+	return c.release()
+}
+
+// due is when to ask quiet; false where there is nothing to see to.
+func (c *crash) due() (at time.Time, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at = c.last
+	if c.held && !c.trace {
+		at = c.begun
+	}
+	return at.Add(crashTime), c.words != nil
+}
+
+// cause returns what may have been the last words of the runtime.
+func (c *crash) cause() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.words
+}
+
+// byRuntime tells an exit by which Go's runtime ends a process that it gives up: with status 2 (see runtime/panic.go), as an engine
+// does that has passed its limit of memory, or by the signal that it came upon. Nobody can come upon SIGKILL.
+func byRuntime(exit error) bool {
+	var status *exec.ExitError
+	if !errors.As(exit, &status) {
+		return false
+	}
+	w, ok := status.Sys().(syscall.WaitStatus)
+	return ok && (w.Exited() && w.ExitStatus() == 2 || w.Signaled() && w.Signal() != syscall.SIGKILL)
 }
 
 // death tells, after the process has ended, how it ended, as the error of each cell that ran.
@@ -66,7 +147,10 @@ func (p *process) death() *cell.Error {
 
 // findCause looks, once, for what ended the process.
 func (p *process) findCause() *cell.Error {
-	trace := string(p.pipes[1].crash.give())
+	trace := ""
+	if byRuntime(p.exit) {
+		trace = string(p.pipes[1].crash.cause())
+	}
 	cause := deathCause(p.exit, trace)
 	if p.cut && trace == "" {
 		cause = "its connection to the kernel is gone: code of a cell has closed file descriptors that it had not opened"

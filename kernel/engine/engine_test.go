@@ -132,6 +132,19 @@ func runTestCell(out *cellio.Outlet, f cellio.Frame, stop chan bool, asker *cell
 		var f func(int) int
 		f = func(n int) int { return f(n+1) + 1 }
 		f(0)
+	case "manypanic": // with a trace that is longer than a pipe holds
+		debug.SetTraceback("all")
+		for range 500 {
+			go func() { select {} }()
+		}
+		panic("boom")
+	case "likeexit":
+		fmt.Fprintln(os.Stderr, "panic: only words")
+		os.Exit(3)
+	case "likehang": // until it is interrupted
+		fmt.Fprintln(os.Stderr, "panic: only words")
+		<-stop
+		result = interrupted
 	case "likepanic":
 		fmt.Fprintln(os.Stderr, "panic: only words")
 	case "hang":

@@ -40,17 +40,36 @@ func (p *pipe) run() {
 		} else if err != nil {
 			return
 		}
+		p.wake()
 	}
 }
 
 func (p *pipe) take(b []byte) {
 	if len(b) > 0 && p.crash != nil {
-		b = p.crash.filter(b)
+		b = p.crash.filter(b, time.Now())
 	}
 	if len(b) > 0 {
 		p.out(b)
 	}
 }
+
+// wake ends the reader's next wait when what is held back is due.
+func (p *pipe) wake() {
+	if p.crash == nil {
+		return
+	}
+	at, ok := p.crash.due()
+	if !ok {
+		return
+	}
+	_ = p.r.SetReadDeadline(at) // fails only when the reader has ended, which is who calls this
+	if len(p.asks) > 0 {        // its deadline may have been before this one
+		_ = p.r.SetReadDeadline(past)
+	}
+}
+
+// past is a deadline that ends a wait at once.
+var past = time.Unix(1, 0)
 
 // drain returns when all that was in the pipe when it was called has been taken. It ends the reader's wait with a deadline
 // in the past; the reader then reads without waiting. A pipe that has ended is empty.
@@ -70,12 +89,13 @@ func (p *pipe) finish() { p.ask(nil) }
 func (p *pipe) ask(done chan int) {
 	select {
 	case p.asks <- done:
-		_ = p.r.SetReadDeadline(time.Unix(1, 0)) // fails only when the reader has ended
+		_ = p.r.SetReadDeadline(past) // fails only when the reader has ended
 	case <-p.ended:
 	}
 }
 
-// answer reads until the pipe is empty, for drain and finish; it reports false when the reader shall end.
+// answer reads until the pipe is empty, for drain and finish, and passes on what was held back and is due; it reports false when the
+// reader shall end.
 func (p *pipe) answer(buf []byte) (goOn bool) {
 	_ = p.r.SetReadDeadline(time.Time{})
 	select {
@@ -85,10 +105,14 @@ func (p *pipe) answer(buf []byte) (goOn bool) {
 			return false
 		}
 		if p.crash != nil {
-			p.out(p.crash.give()) // the engine lives: what looked like a crash was output
+			p.out(p.crash.give()) // the engine has ended a cell: what looked like a crash was output
 		}
 		close(done)
 	default:
+		if p.crash != nil {
+			p.readAvailable(buf) // where the reader was held up, there is more than it knows of
+			p.out(p.crash.quiet(time.Now()))
+		}
 	}
 	return true
 }

@@ -127,6 +127,9 @@ func (p *process) read(ended func()) {
 		pipe.finish()
 	}
 	readers.Wait()
+	if !byRuntime(err) { // what looked like its last words was output
+		_ = p.caught.Write(p.latest.Load(), "stderr", p.pipes[1].crash.give()) // nobody waits any more
+	}
 	p.caught.Close()
 	p.conn.Close() // a flow may be sending
 	flows.Wait()
