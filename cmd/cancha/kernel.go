@@ -66,7 +66,7 @@ func serveKernel(ctx context.Context, conn wire.Connection, choice *engineChoice
 		Failed:  choice.failed,
 		Sink:    func(f cellio.Frame) { k.Output(f) },
 		Ended:   func() { k.EngineEnded() },
-		Gate:    gate{made, &k},
+		Gate:    gate{&k},
 		Logger:  log,
 	})
 	defer end(e, choice, log)

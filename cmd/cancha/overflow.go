@@ -19,27 +19,13 @@ func overflowFolder() string {
 	return filepath.Join(cache, "cancha", "output")
 }
 
-// gate is the kernel's, for an engine that starts before there is a kernel.
-type gate struct {
-	made   <-chan struct{} // closed when kernel is set
-	kernel **kernel.Kernel
-}
+// gate is the kernel's. The engine is made before the kernel, but no engine process starts before it, and only those ask.
+type gate struct{ kernel **kernel.Kernel }
 
-// Acquire waits for the kernel, and then for it to take more output.
+// Acquire waits for the kernel to take more output.
 func (g gate) Acquire(ctx context.Context, want cellio.Credit) (cellio.Credit, error) {
-	select {
-	case <-g.made:
-		return (*g.kernel).Acquire(ctx, want)
-	case <-ctx.Done():
-		return cellio.Credit{}, ctx.Err()
-	}
+	return (*g.kernel).Acquire(ctx, want)
 }
 
 // Release gives back what was acquired.
-func (g gate) Release(c cellio.Credit) {
-	if c == (cellio.Credit{}) {
-		return
-	}
-	<-g.made // what was acquired, a kernel has given
-	(*g.kernel).Release(c)
-}
+func (g gate) Release(c cellio.Credit) { (*g.kernel).Release(c) }
