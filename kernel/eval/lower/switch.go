@@ -94,9 +94,17 @@ func (f *fn) switchStmt(s *ast.SwitchStmt, label string) {
 				ordered = true
 			}
 		}
-		clauses = append(clauses, clause{strings.Join(conds, " || "), func() { f.list(cc.Body) }})
+		clauses = append(clauses, clause{anyOf(conds), func() { f.list(cc.Body) }})
 	}
 	f.switchOn(label, clauses, ordered)
+}
+
+// anyOf joins the conditions of a case.
+func anyOf(conds []string) string {
+	for i := range conds[:max(0, len(conds)-1)] {
+		conds[i] = settle(conds[i], token.LOR)
+	}
+	return strings.Join(conds, " || ")
 }
 
 // caseCond is the condition that a case's expression matches the switch's value.
@@ -146,7 +154,7 @@ func (f *fn) typeClause(cc *ast.CaseClause, value string, operandType types.Type
 	for _, x := range cc.List {
 		conds = append(conds, f.is(value, f.typeOf(x), x.Pos()))
 	}
-	c := clause{cond: strings.Join(conds, " || ")}
+	c := clause{cond: anyOf(conds)}
 	c.body = func() {
 		if bound {
 			f.bindCase(cc, value, operandType)
