@@ -186,18 +186,34 @@ func (f *fn) clearer(t types.Type) string {
 	})
 }
 
-// extreme lowers min and max. A NaN wins, as in Go.
+// extreme lowers min and max, of floating-point numbers to primitives: Go's own know which zero and that NaN wins, and the
+// interpreter loses the sign of a zero that it hands to a function of the lowered program.
 func (f *fn) extreme(x *ast.CallExpr, which string) string {
 	t := f.typeOf(x)
-	text, op := f.typ(t), map[string]string{"min": "<", "max": ">"}[which]
-	name := f.l.helper(which+" "+text, which, func(name string) string {
-		return fmt.Sprintf("func %s(a %s, more ...%s) %s { for _, v := range more { if v %s a || v != v { a = v } }; return a }", name, text, text, text, op)
-	})
+	text := f.typ(t)
 	args := make([]string, len(x.Args))
 	for i, a := range x.Args {
 		args[i] = f.conv(a, t)
 	}
+	if b := t.Underlying().(*types.Basic); b.Info()&types.IsFloat != 0 {
+		return f.extremeFloat(text, which, args)
+	}
+	name := f.l.helper(which+" "+text, which, func(name string) string {
+		op := map[string]string{"min": "<", "max": ">"}[which]
+		return fmt.Sprintf("func %s(a %s, more ...%s) %s { for _, v := range more { if v %s a { a = v } }; return a }", name, text, text, text, op)
+	})
 	return name + "(" + strings.Join(args, ", ") + ")"
+}
+
+func (f *fn) extremeFloat(text, which string, args []string) string {
+	primitive := map[string]string{"min": runtimeAlias + ".Min(", "max": runtimeAlias + ".Max("}[which]
+	if text == "float64" {
+		return primitive + strings.Join(args, ", ") + ")"
+	}
+	for i, a := range args {
+		args[i] = "float64(" + a + ")"
+	}
+	return text + "(" + primitive + strings.Join(args, ", ") + "))"
 }
 
 // receive lowers <-ch as an expression: one value, or two where the second is asked for.
