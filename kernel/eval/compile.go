@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
+	"slices"
 	"strings"
 
 	"cancha/kernel/eval/check"
@@ -333,21 +334,11 @@ func (p *Program) redirect(c *check.Cell) (notes []string) {
 }
 
 // recovers tells whether a function of a cell calls recover itself.
-func recovers(c *check.Cell, f *types.Func) (found bool) {
-	for _, d := range c.Decls {
+func recovers(c *check.Cell, f *types.Func) bool {
+	return slices.ContainsFunc(c.Decls, func(d ast.Decl) bool {
 		decl, ok := d.(*ast.FuncDecl)
-		if !ok || c.Info.Defs[decl.Name] != f || decl.Body == nil {
-			continue
-		}
-		ast.Inspect(decl.Body, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok && c.Info.Uses[id] == types.Universe.Lookup("recover") {
-				found = true
-			}
-			_, literal := n.(*ast.FuncLit)
-			return !literal
-		})
-	}
-	return found
+		return ok && c.Info.Defs[decl.Name] == f && check.CallsRecover(c.Info, decl.Body)
+	})
 }
 
 // wantsCompiler tells whether a cell is to be compiled: it declares types or functions, or interpreting it might be slow.

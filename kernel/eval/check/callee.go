@@ -42,6 +42,28 @@ func Receiver(f *types.Func) *types.Named {
 	return n
 }
 
+// IsRecover tells a call of the predeclared recover.
+func IsRecover(info *types.Info, x *ast.CallExpr) bool {
+	id, ok := ast.Unparen(x.Fun).(*ast.Ident)
+	return ok && info.Uses[id] == types.Universe.Lookup("recover")
+}
+
+// CallsRecover tells whether a function calls recover itself, not in a literal. The body may be nil.
+func CallsRecover(info *types.Info, body *ast.BlockStmt) (found bool) {
+	if body == nil {
+		return false
+	}
+	ast.Inspect(body, func(n ast.Node) bool {
+		if _, ok := n.(*ast.FuncLit); ok || found {
+			return false
+		}
+		call, ok := n.(*ast.CallExpr)
+		found = ok && IsRecover(info, call)
+		return !found
+	})
+	return found
+}
+
 // StartsGoroutines tells functions that run their callbacks on goroutines which no cell has started; a panic
 // there would end the process.
 func StartsGoroutines(f *types.Func) bool {

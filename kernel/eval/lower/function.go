@@ -353,26 +353,6 @@ func usesOf(body *ast.BlockStmt, f *fn) (u uses) {
 	return u
 }
 
-// recovers tells whether a body calls recover itself, not in a literal.
-func recovers(body *ast.BlockStmt) bool {
-	found := false
-	if body == nil {
-		return false
-	}
-	ast.Inspect(body, func(n ast.Node) bool {
-		if _, ok := n.(*ast.FuncLit); ok {
-			return false
-		}
-		if call, ok := n.(*ast.CallExpr); ok {
-			if id, ok := call.Fun.(*ast.Ident); ok && id.Name == "recover" {
-				found = true
-			}
-		}
-		return !found
-	})
-	return found
-}
-
 // queueMethod tells the primitives of a method of a declared type and has it lowered.
 func (l *Lowerer) queueMethod(t *types.Named, r *rep, m *types.Func) {
 	if r.identity == "" {

@@ -248,7 +248,7 @@ func (l *Lowerer) declare() {
 		if l.ofCompiledCell(m.Type.Obj()) {
 			refuse(m.Decl.Pos(), "a compiled cell declared type %s: an interpreted one cannot give it methods", m.Type.Obj().Name())
 		}
-		set(l, l.decls, types.Object(m.Func), &decl{fn: m.Decl, info: c.Info, pkg: c.Pkg, first: true, recover: recovers(m.Decl.Body)})
+		set(l, l.decls, types.Object(m.Func), &decl{fn: m.Decl, info: c.Info, pkg: c.Pkg, first: true, recover: check.CallsRecover(c.Info, m.Decl.Body)})
 		for key := range l.funcs { // a method defined anew gets a function of its own
 			if strings.HasPrefix(key, fmt.Sprintf("f%d[", l.id(m.Func))) {
 				old := l.funcs[key]
@@ -267,7 +267,7 @@ func (l *Lowerer) register(d *ast.FuncDecl) {
 	if o == nil {
 		return
 	}
-	set(l, l.decls, o, &decl{fn: d, info: l.cell.Info, pkg: l.cell.Pkg, recover: recovers(d.Body)})
+	set(l, l.decls, o, &decl{fn: d, info: l.cell.Info, pkg: l.cell.Pkg, recover: check.CallsRecover(l.cell.Info, d.Body)})
 }
 
 // declareVariables gives each variable of the session its place. One declared anew with the type it had keeps it, so that

@@ -143,7 +143,7 @@ func (l *Lowerer) addSource(p *sourcePackage, d ast.Decl, info *types.Info) {
 		if recv := check.Receiver(f); recv != nil {
 			name = recv.Obj().Name() + "." + name
 		}
-		add(name, f, &decl{fn: d, info: info, pkg: p.pkg, recover: d.Body != nil && recovers(d.Body)})
+		add(name, f, &decl{fn: d, info: info, pkg: p.pkg, recover: check.CallsRecover(info, d.Body)})
 	case *ast.GenDecl:
 		for _, spec := range d.Specs {
 			if ts, ok := spec.(*ast.TypeSpec); ok && info.Defs[ts.Name] != nil {

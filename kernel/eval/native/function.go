@@ -197,21 +197,13 @@ func (w *writer) switches(d *ast.FuncDecl, f *types.Func) (start, apart string) 
 		return move, ""
 	}
 	w.flagged[f] = true
-	check := fmt.Sprintf("%s.Check(); ", machineName)
+	ask := fmt.Sprintf("%s.Check(); ", machineName)
 	loaded := fmt.Sprintf("if %s.Loaded(&%sflag) ", supportName, v)
-	if w.recovers(d.Body) {
-		return loaded + "{ " + move + check + "}; ", ""
+	if check.CallsRecover(w.info, d.Body) {
+		return loaded + "{ " + move + ask + "}; ", ""
 	}
 	w.slow[f] = true
-	return loaded + "{ " + leave(v+"slow("+args+")") + " }; ", move + check
-}
-
-// recovers tells whether a function calls recover itself.
-func (w *writer) recovers(body *ast.BlockStmt) bool {
-	return holds(body, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		return ok && w.isRecover(call)
-	})
+	return loaded + "{ " + leave(v+"slow("+args+")") + " }; ", move + ask
 }
 
 // switchType is the type of a function with its receiver in front.
