@@ -24,7 +24,7 @@ import (
 //go:embed kernel/*[^t].go kernel/*[^s]t.go kernel/*[^t]est.go
 //go:embed kernel/cell/*[^t].go
 //go:embed kernel/client/*[^t].go kernel/client/*[^s]t.go kernel/client/*[^t]est.go
-//go:embed kernel/engine/*[^t].go
+//go:embed kernel/engine/*[^t].go kernel/engine/*[^s]t.go
 //go:embed kernel/eval/*[^t].go kernel/eval/*[^s]t.go
 //go:embed kernel/eval/check/*[^t].go kernel/eval/check/*[^s]t.go
 //go:embed kernel/eval/interp/*[^t].go
