@@ -43,6 +43,8 @@ func TestInterrupt(t *testing.T) {
 		{"loop in a function", `spin := func() { for i := 0; ; i++ { } }; fmt.Println("go"); spin()`},
 		{"range over int", `fmt.Println("go"); for range 1 << 40 { }`},
 		{"goto", "fmt.Println(\"go\")\nagain:\n\tgoto again"},
+		{"goto in a function", "func again() {\n\tfmt.Println(\"go\")\nagain:\n\tgoto again\n}\nagain()"},
+		{"goto at a cell's end", "type label int\nfmt.Println(\"go\")\nagain:\n\tgoto again"},
 		{"recursion in a loop", `var even, odd func(int) bool; even = func(n int) bool { return n == 0 || odd(n-1) }; odd = func(n int) bool { return n != 0 && even(n-1) }; fmt.Println("go"); for { even(50) }`},
 		{"receive", `fmt.Println("go"); <-never`},
 		{"receive in an expression", `fmt.Println("go"); fmt.Println(1 + <-never)`},

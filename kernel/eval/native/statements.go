@@ -3,6 +3,7 @@ package native
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"strings"
 )
@@ -30,9 +31,11 @@ func defers(body *ast.BlockStmt) bool {
 // calls tells whether a function calls anything or loops, its function literals left out.
 func calls(body *ast.BlockStmt) bool {
 	return holds(body, func(n ast.Node) bool {
-		switch n.(type) {
+		switch n := n.(type) {
 		case *ast.CallExpr, *ast.ForStmt, *ast.RangeStmt:
 			return true
+		case *ast.BranchStmt:
+			return n.Tok == token.GOTO
 		}
 		return false
 	})

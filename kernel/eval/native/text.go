@@ -42,6 +42,10 @@ func (w *writer) text(n ast.Node) string {
 		w.begin(n.Body, w.loopCheck(n.Body))
 	case *ast.RangeStmt:
 		return w.rangeOver(n)
+	case *ast.BranchStmt:
+		if n.Tok == token.GOTO {
+			return "{ " + w.check() + w.copy(n) + " }"
+		}
 	case *ast.SendStmt:
 		return fmt.Sprintf("%s.To(%s, %s).Send(%s)", supportName, machineName, w.text(n.Chan), w.text(n.Value))
 	case *ast.SelectStmt:
