@@ -18,6 +18,8 @@ func TestPanicInGoroutine(t *testing.T) {
 		{"named function", "func bad() { panic(\"bad\") }\ngo bad()", "panic in goroutine: bad"},
 		{"group", "var wg sync.WaitGroup\nwg.Go(func() { panic(fmt.Errorf(\"e%d\", 1)) })\nwg.Wait()", "panic in goroutine: e1"},
 		{"timer", "time.AfterFunc(time.Millisecond, func() { panic(\"late\") })", "panic in goroutine: late"},
+		{"group of a named function", "func named() { panic(\"named\") }\nvar ng sync.WaitGroup\nfunc start() { ng.Go(named); ng.Wait() }\nstart()", "panic in goroutine: named"},
+		{"timer of a named function", "func later() { panic(\"later\") }\nfunc set() { time.AfterFunc(time.Millisecond, later) }\nset()", "panic in goroutine: later"},
 	}
 	n := newNotebook(t)
 	n.ok("keep := 1")
@@ -31,8 +33,8 @@ func TestPanicInGoroutine(t *testing.T) {
 	}
 	n.t = t
 	n.ok("fmt.Println(keep)")
-	if got := n.stream("stdout"); got != "5\n" {
-		t.Errorf("got %q, want 5", got)
+	if got := n.stream("stdout"); got != "7\n" {
+		t.Errorf("got %q, want 7", got)
 	}
 }
 

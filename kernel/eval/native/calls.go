@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"slices"
 	"strings"
 
 	"cancha/kernel/eval/check"
@@ -53,23 +54,106 @@ func (w *writer) call(x *ast.CallExpr) string {
 		}
 	}
 	if f := check.Callee(w.info, x); f != nil {
-		for _, a := range x.Args {
-			if lit, ok := ast.Unparen(a).(*ast.FuncLit); ok && check.StartsGoroutines(f) {
-				w.begin(lit.Body, "defer "+machineName+".Caught(); ")
-			}
+		if check.StartsGoroutines(f) {
+			w.guard(x)
 		}
-	}
-	if f := check.Callee(w.info, x); f != nil && f.FullName() == "fmt.Sprintf" && len(x.Args) > 0 && w.namesTypes(x.Args[0]) {
-		w.replaced[x.Fun] = machineName + ".Sprintf"
+		if text, ok := w.print(x, f); ok {
+			return text
+		}
 	}
 	w.streams(x)
 	return w.copy(x)
 }
 
-// namesTypes tells a format that may write the names of types, which the machine writes as a program would.
-func (w *writer) namesTypes(format ast.Expr) bool {
-	v := w.info.Types[format].Value
-	return v == nil || strings.Contains(v.ExactString(), "%T") || strings.Contains(v.ExactString(), "%#")
+// guard makes the functions among the arguments of a call report their panics to the cell.
+func (w *writer) guard(x *ast.CallExpr) {
+	sig, ok := w.info.TypeOf(x.Fun).(*types.Signature)
+	if !ok {
+		return
+	}
+	for i, a := range x.Args {
+		if lit, ok := ast.Unparen(a).(*ast.FuncLit); ok {
+			w.begin(lit.Body, "defer "+machineName+".Caught(); ")
+			continue
+		}
+		f, ok := parameter(sig, i).Underlying().(*types.Signature)
+		if !ok || x.Ellipsis.IsValid() && i == len(x.Args)-1 || w.info.Types[a].IsNil() || len(x.Args) < sig.Params().Len()-1 {
+			continue
+		}
+		params, args := w.parameters(f, a.Pos())
+		results, leave := w.resultText(f, a.Pos()), ""
+		if results != "" {
+			leave = "return "
+		}
+		t := w.typeText(f, a.Pos())
+		w.replaced[a] = fmt.Sprintf("func(f%s %s) %s { if f%s == nil { return nil }; return func(%s)%s { defer %s.Caught(); %sf%s(%s) } }(%s)",
+			mark, t, t, mark, params, results, machineName, leave, mark, args, w.text(a))
+	}
+}
+
+// parameter is the type of what a call hands over as its i-th argument.
+func parameter(sig *types.Signature, i int) types.Type {
+	last := sig.Params().Len() - 1
+	t := sig.Params().At(min(i, last)).Type()
+	if s, ok := t.(*types.Slice); ok && sig.Variadic() && i >= last {
+		return s.Elem()
+	}
+	return t
+}
+
+// prints are functions that write values, with the place of their format, -1 for those without one. The machine has them too.
+var prints = map[string]int{
+	"fmt.Sprintf": 0, "fmt.Errorf": 0, "fmt.Fprintf": 1, "fmt.Appendf": 1,
+	"fmt.Sprint": -1, "fmt.Sprintln": -1, "fmt.Fprint": -1, "fmt.Fprintln": -1, "fmt.Append": -1, "fmt.Appendln": -1,
+}
+
+// logs are the same of package log and its loggers; in front of their names stands how they end.
+var logs = map[string]string{"Print": "Print", "Printf": "Print", "Println": "Print", "Panic": "Panic", "Panicf": "Panic", "Panicln": "Panic"}
+
+// print writes a call that may write the names of types: the machine writes them as a program would.
+func (w *writer) print(x *ast.CallExpr, f *types.Func) (text string, ok bool) {
+	if end, ok := logs[f.Name()]; ok && f.Pkg() != nil && f.Pkg().Path() == "log" {
+		if format := strings.HasSuffix(f.Name(), "f"); format && !w.namesTypes(x.Args, 0) || !format && !w.showsTypes(x.Args) {
+			return "", false
+		}
+		fun := w.text(x.Fun)
+		return fmt.Sprintf("%s(%s.Sprint%s(%s))", strings.TrimSuffix(fun, f.Name())+end, machineName, strings.TrimPrefix(f.Name(), end), w.callArgs(x)), true
+	}
+	format, ok := prints[f.FullName()]
+	if ok && (format >= 0 && w.namesTypes(x.Args, format) || format < 0 && w.showsTypes(x.Args)) {
+		w.replaced[x.Fun] = machineName + "." + f.Name()
+	}
+	return "", false
+}
+
+// namesTypes tells arguments with a format that may write the names of types. One with the letters of %T and %p is left to fmt where
+// it need not go to the machine, which numbers the operands of such and no longer sees that some are too many.
+func (w *writer) namesTypes(args []ast.Expr, format int) bool {
+	if format >= len(args) {
+		return true
+	}
+	v := w.info.Types[args[format]].Value
+	if v == nil {
+		return true
+	}
+	text := v.ExactString()
+	return strings.Contains(text, "%T") || strings.Contains(text, "%#") || w.showsTypes(args[format+1:]) && !strings.ContainsAny(text, "Tp")
+}
+
+// showsTypes tells arguments whose text may hold the names of types, as that of a reflect.Type does: any but numbers, strings and
+// such.
+func (w *writer) showsTypes(args []ast.Expr) bool {
+	return slices.ContainsFunc(args, func(a ast.Expr) bool { return !plain(w.info.TypeOf(a), 0) })
+}
+
+func plain(t types.Type, depth int) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return true
+	case *types.Slice, *types.Array:
+		return depth < 4 && plain(u.(interface{ Elem() types.Type }).Elem(), depth+1)
+	}
+	return false
 }
 
 // streams writes os.Stdout and os.Stderr among a call's arguments, where only their being written to counts, as the cell's
@@ -127,7 +211,9 @@ func (w *writer) spawn(n *ast.GoStmt) string {
 	value := w.text(n.Call.Fun)
 	if s, ok := ast.Unparen(n.Call.Fun).(*ast.SelectorExpr); ok {
 		if sel := w.info.Selections[s]; sel != nil && sel.Kind() == types.MethodVal && standsForMethod[sel.Obj().(*types.Func).FullName()] != "" {
-			return fmt.Sprintf("go func() { %s%s }()", guard, w.call(n.Call))
+			m := sel.Obj().(*types.Func)
+			receiver := w.typeText(m.Signature().Recv().Type(), n.Pos())
+			return fmt.Sprintf("go func(p%s %s) { %s%s.%s(p%s) }(%s)", mark, receiver, guard, machineName, standsForMethod[m.FullName()], mark, w.receiver(s, sel))
 		}
 	}
 	w.streams(n.Call)
@@ -200,11 +286,7 @@ func (w *writer) refuseNameless(x *ast.CallExpr) {
 		return
 	}
 	for i, a := range x.Args {
-		p := sig.Params().At(min(i, sig.Params().Len()-1)).Type()
-		if s, ok := p.(*types.Slice); ok && sig.Variadic() && i >= sig.Params().Len()-1 {
-			p = s.Elem()
-		}
-		if types.IsInterface(p) && nameless(w.info.TypeOf(a), 0) {
+		if types.IsInterface(parameter(sig, i)) && nameless(w.info.TypeOf(a), 0) {
 			refuse(a.Pos(), "this struct type has no name, so that function %s of an earlier cell would take it for another one: declare a type", f.Name())
 		}
 	}

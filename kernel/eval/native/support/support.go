@@ -3,6 +3,7 @@
 package support
 
 import (
+	"io"
 	"iter"
 	"reflect"
 	"runtime"
@@ -39,7 +40,16 @@ type Machine interface {
 	Print(args ...any) (int, error)
 	Println(args ...any) (int, error)
 	Printf(format string, args ...any) (int, error)
+	Sprint(args ...any) string
+	Sprintln(args ...any) string
 	Sprintf(format string, args ...any) string
+	Fprint(w io.Writer, args ...any) (int, error)
+	Fprintln(w io.Writer, args ...any) (int, error)
+	Fprintf(w io.Writer, format string, args ...any) (int, error)
+	Append(b []byte, args ...any) []byte
+	Appendln(b []byte, args ...any) []byte
+	Appendf(b []byte, format string, args ...any) []byte
+	Errorf(format string, args ...any) error
 	BuiltinPrint(args ...any)
 	BuiltinPrintln(args ...any)
 	Interface(x any) any
