@@ -3,6 +3,7 @@ package primitive
 import (
 	"fmt"
 	"sync"
+	"time"
 )
 
 // The waits of package sync, which an interrupt ends. Each tries first; only one that has to wait costs a goroutine.
@@ -54,12 +55,14 @@ func (m *Machine) WaitGroupWait(wg *sync.WaitGroup) {
 func (m *Machine) CondWait(c *sync.Cond) {
 	over := make(chan struct{})
 	if interrupted := m.wait(func() { c.Wait(); close(over) }, over); interrupted != nil {
+		again := time.NewTicker(time.Millisecond) // while somebody else holds the lock
+		defer again.Stop()
 		for {
 			c.Broadcast()
 			select {
 			case <-over:
 				panic(interrupted)
-			default:
+			case <-again.C:
 			}
 		}
 	}
