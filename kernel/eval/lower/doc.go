@@ -6,7 +6,7 @@
 //   - constants are folded; types are written out; every name is unique, so nothing shadows anything;
 //   - no generics: each instance is a function or a type of its own;
 //   - no methods: a method is a function with its receiver in front. What a value can do at run time is told to the
-//     primitives by [Unit.Setup], which build from it what interfaces need;
+//     primitives by an init function in [Unit.Source]; they build from it what interfaces need;
 //   - no interfaces of the cell's own: their values are kept as interface{}, whose dynamic type tells each declared type
 //     apart. A struct gets a mark in a field tag; a number or a string a type of its own from a pool; anything else is
 //     put into a marked struct while it is in an interface;
