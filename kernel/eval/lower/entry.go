@@ -2,7 +2,6 @@ package lower
 
 import (
 	"go/ast"
-	"go/token"
 	"go/types"
 	"strings"
 )
@@ -109,9 +108,6 @@ func (f *fn) shown(x ast.Expr) bool {
 				return false
 			}
 		}
-	}
-	if recv, ok := ast.Unparen(x).(*ast.UnaryExpr); ok && recv.Op == token.ARROW {
-		return true
 	}
 	return true
 }

@@ -211,13 +211,10 @@ func (f *fn) rangeChan(s *ast.RangeStmt, elem types.Type, label string) {
 	ch := f.l.unique("ch")
 	f.line("{ var %s %s = %s", ch, f.typ(f.typeOf(s.X)), f.expr(s.X))
 	f.head(label, "for {")
-	pointer := "nil"
-	if names[0] != "_" {
-		first = fmt.Sprintf("var %s %s\nif !%s.Recv(%s, &%s) { break }\n", names[0], f.typ(elem), runtimeAlias, ch, names[0]) + first
-		pointer = ""
-	}
-	if pointer == "nil" {
+	if names[0] == "_" {
 		first = fmt.Sprintf("if !%s.Recv(%s, nil) { break }\n", runtimeAlias, ch)
+	} else {
+		first = fmt.Sprintf("var %s %s\nif !%s.Recv(%s, &%s) { break }\n", names[0], f.typ(elem), runtimeAlias, ch, names[0]) + first
 	}
 	f.loopBody(s.Body, label, first)
 	f.line("}")
