@@ -15,7 +15,9 @@ import (
 	"io"
 	"path"
 	"reflect"
+	"slices"
 	"sync"
+	"weak"
 
 	"github.com/traefik/yaegi/interp"
 
@@ -40,7 +42,7 @@ type Engine struct {
 
 	stopping sync.Mutex
 	stop     bool
-	stops    []reflect.Value // the rooms' stop variables
+	stops    []weak.Pointer[bool] // the rooms' stop variables; a room goes when it has been replaced and nothing of its cells runs
 }
 
 // bodies is how many cells' statements a room runs before it is replaced. One statement takes some 30 kB; a room without any
@@ -90,9 +92,18 @@ func (e *Engine) Stop(on bool) {
 	e.stopping.Lock()
 	defer e.stopping.Unlock()
 	e.stop = on
-	for _, s := range e.stops {
-		s.SetBool(on)
-	}
+	e.setStops()
+}
+
+// setStops sets the stop variables of the rooms that there still are. Call it with stopping held.
+func (e *Engine) setStops() {
+	e.stops = slices.DeleteFunc(e.stops, func(w weak.Pointer[bool]) bool {
+		s := w.Value()
+		if s != nil {
+			*s = e.stop
+		}
+		return s == nil
+	})
 }
 
 // Load adds a lowered cell to the program and returns the function that runs it. After an error names of the cell may exist,

@@ -6,6 +6,7 @@ import (
 	"path"
 	"reflect"
 	"strings"
+	"weak"
 
 	"github.com/traefik/yaegi/interp"
 
@@ -53,13 +54,13 @@ func (e *Engine) newRoom(slots int) (*room, error) {
 		}
 	}
 	stop := r.yaegi.Globals()[lower.StopVariable]
-	if !stop.IsValid() || !stop.CanSet() {
+	if !stop.IsValid() || !stop.CanAddr() || stop.Kind() != reflect.Bool {
 		return nil, fmt.Errorf("start the interpreter: its variable %s cannot be set", lower.StopVariable)
 	}
 	e.stopping.Lock()
 	defer e.stopping.Unlock()
-	e.stops = append(e.stops, stop)
-	stop.SetBool(e.stop)
+	e.stops = append(e.stops, weak.Make(stop.Addr().Interface().(*bool)))
+	e.setStops()
 	return r, nil
 }
 
