@@ -416,9 +416,8 @@ func (f *fn) standardStream(x ast.Expr, to types.Type) string {
 				return ""
 			}
 		}
-		return fmt.Sprintf("%s.Std%s", runtimeAlias, strings.ToLower(v.Name()[3:]))
 	}
-	return fmt.Sprintf("%s.Std%s", runtimeAlias, strings.ToLower(v.Name()[3:]))
+	return fmt.Sprintf("%s.%s()", runtimeAlias, v.Name())
 }
 
 var _ = token.NoPos

@@ -1,7 +1,6 @@
 package primitive
 
 import (
-	"os"
 	"regexp"
 	"runtime"
 	"strings"
@@ -84,12 +83,6 @@ func (m *Machine) Caught() {
 	}
 	m.report(p)
 }
-
-// Stdout is the cell's standard output.
-func (m *Machine) Stdout() support.Stream { return &Stream{cellio.Stdout, os.Stdout} }
-
-// Stderr is the cell's error output.
-func (m *Machine) Stderr() support.Stream { return &Stream{cellio.Stderr, os.Stderr} }
 
 // ShowOf returns the function that takes the values of a cell's last expression: those of a call that gives several, too.
 func (m *Machine) ShowOf(cell int64) func(values ...any) {

@@ -175,8 +175,6 @@ func (m *Machine) Symbols() map[string]reflect.Value {
 	s := map[string]reflect.Value{
 		"Deferred": reflect.ValueOf((*Deferred)(nil)),
 		"Case":     reflect.ValueOf((*Case)(nil)),
-		"Stdout":   reflect.ValueOf(&Stream{cellio.Stdout, os.Stdout}),
-		"Stderr":   reflect.ValueOf(&Stream{cellio.Stderr, os.Stderr}),
 	}
 	v := reflect.ValueOf(m)
 	for i := range v.NumMethod() {
@@ -190,32 +188,3 @@ func (m *Machine) Symbols() map[string]reflect.Value {
 	}
 	return s
 }
-
-// Stream is the cell's standard output or error in place of os.Stdout or os.Stderr.
-type Stream struct {
-	to interface {
-		Write(p []byte) (int, error)
-	}
-	file *os.File
-}
-
-// Write writes to the cell's stream.
-func (s *Stream) Write(p []byte) (int, error) { return s.to.Write(p) }
-
-// WriteString writes to the cell's stream.
-func (s *Stream) WriteString(text string) (int, error) { return s.to.Write([]byte(text)) }
-
-// Sync does nothing: a cell's output is sent at the latest when the cell ends.
-func (s *Stream) Sync() error { return nil }
-
-// Close does nothing: the stream is the kernel's.
-func (s *Stream) Close() error { return nil }
-
-// Name is the file's name, as os.Stdout has it.
-func (s *Stream) Name() string { return s.file.Name() }
-
-// Fd is the descriptor of the process's own stream.
-func (s *Stream) Fd() uintptr { return s.file.Fd() }
-
-// Stat describes the process's own stream.
-func (s *Stream) Stat() (os.FileInfo, error) { return s.file.Stat() }

@@ -14,14 +14,14 @@ import (
 // The functions of package fmt and log that cells use, over values of declared types.
 
 // Print is fmt.Print to the cell's output.
-func (m *Machine) Print(args ...any) (int, error) { return m.Fprint(cellio.Stdout, args...) }
+func (m *Machine) Print(args ...any) (int, error) { return m.Fprint(m.Stdout(), args...) }
 
 // Println is fmt.Println to the cell's output.
-func (m *Machine) Println(args ...any) (int, error) { return m.Fprintln(cellio.Stdout, args...) }
+func (m *Machine) Println(args ...any) (int, error) { return m.Fprintln(m.Stdout(), args...) }
 
 // Printf is fmt.Printf to the cell's output.
 func (m *Machine) Printf(format string, args ...any) (int, error) {
-	return m.Fprintf(cellio.Stdout, format, args...)
+	return m.Fprintf(m.Stdout(), format, args...)
 }
 
 // Fprint is fmt.Fprint.

@@ -5,6 +5,7 @@ package support
 import (
 	"io"
 	"iter"
+	"os"
 	"reflect"
 	"runtime"
 	"strings"
@@ -72,6 +73,7 @@ type Stream interface {
 	Close() error
 	Name() string
 	Fd() uintptr
+	Stat() (os.FileInfo, error)
 }
 
 // Recv is <-ch.

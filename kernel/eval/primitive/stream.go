@@ -1,0 +1,54 @@
+package primitive
+
+import (
+	"io"
+	"os"
+
+	"cancha/internal/cellio"
+	"cancha/kernel/eval/native/support"
+)
+
+// What os.Stdout and os.Stderr are as long as no cell sets them.
+var processOut, processErr = os.Stdout, os.Stderr
+
+// Stdout is what os.Stdout means now: the cell's output, or the file to which a cell has set it.
+func (m *Machine) Stdout() support.Stream { return current(os.Stdout, processOut, cellio.Stdout) }
+
+// Stderr is what os.Stderr means now.
+func (m *Machine) Stderr() support.Stream { return current(os.Stderr, processErr, cellio.Stderr) }
+
+func current(now, own *os.File, cells io.Writer) support.Stream {
+	if now != own {
+		return now
+	}
+	return &Stream{cells, own}
+}
+
+// Stream is the cell's standard output or error in place of os.Stdout or os.Stderr.
+type Stream struct {
+	to interface {
+		Write(p []byte) (int, error)
+	}
+	file *os.File
+}
+
+// Write writes to the cell's stream.
+func (s *Stream) Write(p []byte) (int, error) { return s.to.Write(p) }
+
+// WriteString writes to the cell's stream.
+func (s *Stream) WriteString(text string) (int, error) { return s.to.Write([]byte(text)) }
+
+// Sync does nothing: a cell's output is sent at the latest when the cell ends.
+func (s *Stream) Sync() error { return nil }
+
+// Close does nothing: the stream is the kernel's.
+func (s *Stream) Close() error { return nil }
+
+// Name is the file's name, as os.Stdout has it.
+func (s *Stream) Name() string { return s.file.Name() }
+
+// Fd is the descriptor of the process's own stream.
+func (s *Stream) Fd() uintptr { return s.file.Fd() }
+
+// Stat describes the process's own stream.
+func (s *Stream) Stat() (os.FileInfo, error) { return s.file.Stat() }
