@@ -30,9 +30,6 @@ func goroot() (string, error) {
 	if dir := strings.TrimSpace(string(out)); err == nil && hasSource(dir) {
 		return dir, nil
 	}
-	if dir := runtime.GOROOT(); hasSource(dir) {
-		return dir, nil
-	}
 	return "", errNoSource
 }
 
