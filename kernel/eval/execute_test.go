@@ -1,10 +1,15 @@
 package eval
 
 import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"cancha/internal/cellio"
 	"cancha/kernel/cell"
+	"cancha/kernel/eval/native"
 )
 
 // TestEndOfRun calls what a cell holds back before the cell is done, however it ends.
@@ -88,5 +93,34 @@ func TestInterruptAroundTaking(t *testing.T) {
 				t.Errorf("got %+v and x %v, want an interrupted cell and x", fault, p.scope.Lookup("x"))
 			}
 		})
+	}
+}
+
+// absent are modules that cannot be had; they are listed.
+type absent []string
+
+func (a *absent) Add(_ context.Context, module string, _ func(string)) (Added, error) {
+	*a = append(*a, module)
+	return Added{}, errors.New("none")
+}
+
+// TestImportedModules asks for the modules of unknown packages, in cells with magics too.
+func TestImportedModules(t *testing.T) {
+	for _, code := range []string{
+		"import \"example.com/a\"\na.F()",
+		"%time x := 1\nimport \"example.com/a\"\na.F()",
+		"%%time\nimport \"example.com/a\"\na.F()",
+		"import \"example.com/a\"\n!exit 1",
+	} {
+		modules := &absent{}
+		p, err := New(Config{Modules: modules, Outlet: cellio.NewOutlet(func(cellio.Frame) error { return nil })})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.native.Engine = native.New(native.Toolchain{}, p.machine)
+		r := p.Run(cell.Request{Cell: 1, Count: 1, Code: code})
+		if r.Err == nil || !strings.Contains(r.Err.Value, "none") || !slices.Equal(*modules, absent{"example.com/a"}) {
+			t.Errorf("%s\ngot %+v and asked for %v", code, r.Err, *modules)
+		}
 	}
 }

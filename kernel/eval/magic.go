@@ -79,8 +79,13 @@ func phase(list []magic.Step) int {
 	return len(list)
 }
 
-// phase compiles and runs some steps; last tells that no others follow.
+// phase compiles and runs some steps, with the modules that they import; last tells that no others follow.
 func (s *steps) phase(list []magic.Step, last bool) *cell.Error {
+	for _, step := range list {
+		if err := s.getImports(s.task, step.Go); err != nil {
+			return importError(err)
+		}
+	}
 	run, err := s.compileAll(list, last)
 	if err != nil {
 		return s.fault(err)

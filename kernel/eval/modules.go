@@ -120,14 +120,14 @@ func (p *Program) export(known func(path string) (io.ReadCloser, error)) func(pa
 	}
 }
 
-// getImports adds the modules of packages that a cell imports and nobody knows, where they can be told by their paths: a host's
-// name in front.
-func (p *Program) getImports(t *task) error {
+// getImports adds the modules of packages that code of a cell imports and nobody knows, where they can be told by their paths: a
+// host's name in front.
+func (p *Program) getImports(t *task, code string) error {
 	if p.modules == nil || !p.native.available() || p.outlet == nil {
 		return nil
 	}
 	say := progress(cellWriter{p.outlet, t.request.Cell})
-	for _, path := range importsOf(t.request.Code) {
+	for _, path := range importsOf(code) {
 		host, _, _ := strings.Cut(path, "/")
 		if !strings.Contains(host, ".") || p.scope.Knows(path) {
 			continue

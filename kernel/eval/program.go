@@ -218,7 +218,7 @@ func (p *Program) runTask(t *task) cell.Result {
 // runCode compiles and runs the code of a cell and shows its value.
 func (p *Program) runCode(t *task) *cell.Error {
 	r := t.request
-	if err := p.getImports(t); err != nil {
+	if err := p.getImports(t, r.Code); err != nil {
 		return importError(err)
 	}
 	unit, run, err := p.compile(t.name, r.Code, t)
