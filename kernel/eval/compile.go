@@ -191,6 +191,7 @@ func (p *Program) compileNative(c *check.Cell, t *task) (*lower.Unit, func(), er
 		return nil, nil, fmt.Errorf("declare the cell's variables: %w", err)
 	}
 	retypes, literals := p.native.Retypes(c), p.native.Literals(c)
+	p.machine.OnPackage(built.Path)
 	run, err := p.loadNative(source, built)
 	if err != nil {
 		t.leave()

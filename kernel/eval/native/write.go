@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cancha/kernel/eval/check"
+	"cancha/kernel/eval/native/support"
 )
 
 // Names that no cell can spell by accident: the letter is Canadian syllabics, and an upper-case letter in front exports.
@@ -17,7 +18,7 @@ const (
 	stopName    = "stopᐧ"
 	runName     = "runᐧ"
 	cellType    = "Xᐧcell"
-	hiddenMark  = "Ꞌ" // in front of a method that is not exported; upper-case
+	hiddenMark  = support.HiddenMark
 	supportPath = "cancha/kernel/eval/native/support"
 	supportName = "supportᐧ"
 	mark        = "ᐧ"

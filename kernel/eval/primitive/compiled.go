@@ -93,19 +93,34 @@ func (m *Machine) ShowOf(cell int64) func(values ...any) {
 // declared type is main's in print, since the package is called so.
 var ownPath = regexp.MustCompile(`\bcells/[0-9a-f]{16}(?:-\d+)?\.`)
 
-// hiddenMethod stands in front of the names of methods that are not exported, in compiled cells.
-const hiddenMethod = "Ꞌ"
+// OnPackage tells the machine of the package of a compiled cell. Call it before the cell runs.
+func (m *Machine) OnPackage(path string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.packages[path+"."] = true
+}
 
-// clean writes the types and methods of compiled cells as a program would.
-func clean(text string) string {
-	if strings.Contains(text, hiddenMethod) {
-		text = strings.ReplaceAll(text, hiddenMethod, "")
+// redeclared is the runtime's error about a cell's type that a later cell has declared anew.
+var redeclared = regexp.MustCompile(`(interface conversion: [^\n]* is [^\n]*, not [^\n]*) \(types from different packages\)`)
+
+// clean writes the types and methods of compiled cells as a program would. What cells print otherwise is theirs: no text of theirs
+// has the mark of hidden methods, or the path of a package whose name is a hash of its own text.
+func (m *Machine) clean(text string) string {
+	if strings.Contains(text, support.HiddenMark) {
+		text = strings.ReplaceAll(text, support.HiddenMark, "")
 	}
-	if strings.Contains(text, " (types from different packages)") { // a cell's type that a later cell has declared anew
-		text = strings.ReplaceAll(text, "types from different packages", "the type has been declared anew since")
+	if strings.Contains(text, " (types from different packages)") {
+		text = redeclared.ReplaceAllString(text, "$1 (the type has been declared anew since)")
 	}
 	if !strings.Contains(text, "cells/") {
 		return text
 	}
-	return ownPath.ReplaceAllString(text, "main.")
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return ownPath.ReplaceAllStringFunc(text, func(path string) string {
+		if m.packages[path] {
+			return "main."
+		}
+		return path
+	})
 }

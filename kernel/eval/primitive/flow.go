@@ -295,7 +295,7 @@ func (m *Machine) Guard(fn any) any {
 // PanicText is a panic's value as Go prints it.
 func (m *Machine) PanicText(p any) string {
 	if err, ok := m.asError(p); ok {
-		return clean(err.Error())
+		return m.clean(err.Error())
 	}
 	if s, ok := p.(fmt.Stringer); ok {
 		return s.String()

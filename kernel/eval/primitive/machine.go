@@ -25,6 +25,7 @@ type Machine struct {
 	declarations map[reflect.Type]declaration                      // where types were declared; guarded by mu
 	origin       func(t reflect.Type) (name, cell string, ok bool) // see OnOrigin
 	newest       func(name string) (cell string)                   // see OnNewest
+	packages     map[string]bool                                   // of compiled cells, each with a dot behind; guarded by mu
 
 	wrappers *wrappers
 
@@ -70,6 +71,7 @@ func New(c Config) *Machine {
 		declared:     map[reflect.Type]*declared{},
 		bound:        map[methodKey]method{},
 		declarations: map[reflect.Type]declaration{},
+		packages:     map[string]bool{},
 		wrappers:     newWrappers(c.Symbols),
 		stop:         func(bool) {},
 		trace:        c.Trace,

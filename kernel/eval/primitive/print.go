@@ -41,14 +41,14 @@ func (m *Machine) Fprintf(w io.Writer, format string, args ...any) (int, error) 
 
 // Sprint is fmt.Sprint.
 func (m *Machine) Sprint(args ...any) string {
-	text := clean(fmt.Sprint(m.spaced(args)...))
+	text := m.clean(fmt.Sprint(m.spaced(args)...))
 	m.Check() // fmt swallows the panic of a method that was interrupted
 	return text
 }
 
 // Sprintln is fmt.Sprintln.
 func (m *Machine) Sprintln(args ...any) string {
-	text := clean(fmt.Sprintln(m.operands(args)...))
+	text := m.clean(fmt.Sprintln(m.operands(args)...))
 	m.Check()
 	return text
 }
@@ -56,7 +56,7 @@ func (m *Machine) Sprintln(args ...any) string {
 // Sprintf is fmt.Sprintf.
 func (m *Machine) Sprintf(format string, args ...any) string {
 	format, args = m.typeVerbs(format, args)
-	text := clean(m.nameExtra(fmt.Sprintf(format, m.operands(args)...), args))
+	text := m.clean(m.nameExtra(fmt.Sprintf(format, m.operands(args)...), args))
 	m.Check()
 	return text
 }

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+
+	"cancha/kernel/eval/native/support"
 )
 
 // maxTrace is how many functions of a panic's trace are kept; deep recursion has more.
@@ -134,7 +136,7 @@ func compiledName(function string) string {
 	if i := strings.Index(name, ".func"); i >= 0 {
 		name = name[:i]
 	}
-	name = strings.NewReplacer("(*", "", ")", "", hiddenMethod, "").Replace(name)
+	name = strings.NewReplacer("(*", "", ")", "", support.HiddenMark, "").Replace(name)
 	if own, ok := strings.CutPrefix(name, "sᐧ"); ok { // of a function's second body, or a method that is declared anew
 		own = own[:max(0, strings.LastIndex(own, "ᐧ"))]
 		return strings.ReplaceAll(own, "ᐧ", ".")

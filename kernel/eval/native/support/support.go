@@ -177,8 +177,9 @@ func As[T, V any](v V) T { return *(*T)(reflect.ValueOf(&v).UnsafePointer()) }
 // Zero sets a variable to its type's zero value.
 func Zero[T any](p *T) { *p = *new(T) }
 
-// hiddenMethod stands in front of the names of methods that are not exported, in compiled cells.
-const hiddenMethod = "Ꞌ"
+// HiddenMark stands in front of the names of methods that are not exported, in compiled cells: an upper-case letter, which exports
+// them, and one behind it, so that no text that a cell prints has both.
+const HiddenMark = "Ꞌᐧ"
 
 // Recovered is recover() in a cell, given what that returned. The runtime's error about a method that is missing names it as the
 // cell does.
@@ -186,8 +187,8 @@ func Recovered(m Machine, p any) any {
 	p = m.Recovered(p)
 	if e, ok := p.(*runtime.TypeAssertionError); ok {
 		f := reflect.ValueOf(e).Elem().FieldByName("missingMethod")
-		if f.IsValid() && f.Kind() == reflect.String && strings.HasPrefix(f.String(), hiddenMethod) {
-			name := strings.TrimPrefix(f.String(), hiddenMethod)
+		if f.IsValid() && f.Kind() == reflect.String && strings.HasPrefix(f.String(), HiddenMark) {
+			name := strings.TrimPrefix(f.String(), HiddenMark)
 			reflect.NewAt(f.Type(), f.Addr().UnsafePointer()).Elem().SetString(name)
 		}
 	}
