@@ -12,7 +12,7 @@ import (
 // Complete returns how the code at a cursor may go on.
 func (p *Program) Complete(q cell.Question) cell.Completion {
 	c := magic.Parse(q.Code)
-	at := byteOffset(q.Code, q.Cursor)
+	at := check.ByteOffset(q.Code, q.Cursor)
 	if command := c.At(at); command != nil {
 		return p.completeCommand(c, command, at)
 	}
@@ -29,7 +29,7 @@ func (p *Program) Complete(q cell.Question) cell.Completion {
 // Inspect explains the name at a cursor.
 func (p *Program) Inspect(q cell.Question) cell.Inspection {
 	c := magic.Parse(q.Code)
-	at := byteOffset(q.Code, q.Cursor)
+	at := check.ByteOffset(q.Code, q.Cursor)
 	switch command := c.At(at); {
 	case command == nil && c.Go == q.Code:
 		return p.scope.Inspect(q.Code, q.Cursor, q.Detail)
@@ -65,20 +65,9 @@ func (p *Program) IsComplete(code string) cell.Completeness {
 	return check.IsComplete(c.Go)
 }
 
-// byteOffset turns a cursor that counts code points into a byte offset.
-func byteOffset(code string, cursor int) int {
-	for i := range code {
-		if cursor <= 0 {
-			return i
-		}
-		cursor--
-	}
-	return len(code)
-}
-
 // translate turns code points of one text into those of another that has the same bytes at the same places.
 func translate(c cell.Completion, from, to string) cell.Completion {
-	c.Start = utf8.RuneCountInString(to[:byteOffset(from, c.Start)])
-	c.End = utf8.RuneCountInString(to[:byteOffset(from, c.End)])
+	c.Start = utf8.RuneCountInString(to[:check.ByteOffset(from, c.Start)])
+	c.End = utf8.RuneCountInString(to[:check.ByteOffset(from, c.End)])
 	return c
 }

@@ -274,5 +274,29 @@ func declaredBy(stmt ast.Stmt) []*ast.Ident {
 	return names
 }
 
+// Shown is the cell's last statement if that is an expression whose value a person wants to see: it has one, and the call was not
+// made to print something. Else it is nil.
+func (c *Cell) Shown() ast.Expr {
+	list := c.Body.Body.List
+	if len(list) == 0 {
+		return nil
+	}
+	last, ok := list[len(list)-1].(*ast.ExprStmt)
+	if !ok {
+		return nil
+	}
+	tv, ok := c.Info.Types[last.X]
+	if !ok || tv.IsVoid() || tv.IsType() || tv.IsBuiltin() || tv.IsNil() {
+		return nil
+	}
+	if call, ok := ast.Unparen(last.X).(*ast.CallExpr); ok {
+		f := Callee(c.Info, call)
+		if f != nil && f.Pkg() != nil && f.Pkg().Path() == "fmt" && (strings.HasPrefix(f.Name(), "Print") || strings.HasPrefix(f.Name(), "Fprint")) {
+			return nil
+		}
+	}
+	return last.X
+}
+
 // Replaces returns what a name meant before this cell, nil where it had no meaning.
 func (c *Cell) Replaces(name string) types.Object { return c.scope.objects[name] }

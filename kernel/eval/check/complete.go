@@ -17,7 +17,7 @@ func (s *Scope) Complete(code string, cursor int) cell.Completion {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.nameCells()()
-	at := locate(code, byteOffset(code, cursor))
+	at := locate(code, ByteOffset(code, cursor))
 	none := cell.Completion{Matches: []cell.Match{}, Start: cursor, End: cursor}
 	if at.number || at.text && !at.path {
 		return none

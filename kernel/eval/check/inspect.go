@@ -18,7 +18,7 @@ func (s *Scope) Inspect(code string, cursor, detail int) cell.Inspection {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.nameCells()()
-	at := locate(code, byteOffset(code, cursor))
+	at := locate(code, ByteOffset(code, cursor))
 	if at.text || at.number {
 		return cell.Inspection{}
 	}

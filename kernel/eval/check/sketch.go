@@ -29,8 +29,8 @@ type call struct {
 	start, end int // of the name, equal without one
 }
 
-// byteOffset turns a cursor that counts code points into a byte offset.
-func byteOffset(code string, cursor int) int {
+// ByteOffset turns a cursor that counts code points into a byte offset.
+func ByteOffset(code string, cursor int) int {
 	for i := range code {
 		if cursor <= 0 {
 			return i

@@ -29,9 +29,9 @@ func (l *Lowerer) entry(serial int64) (shows bool, name string) {
 			}
 			l.at = stmt.Pos()
 			body.mark(stmt, true)
-			if x, ok := stmt.(*ast.ExprStmt); ok && i == len(list)-1 && body.shown(x.X) {
+			if x := c.Shown(); x != nil && i == len(list)-1 {
 				shows = true
-				body.show(serial, x.X)
+				body.show(serial, x)
 				continue
 			}
 			body.cellStmt(stmt)
@@ -95,23 +95,6 @@ func (f *fn) initialise(init *types.Initializer) {
 	f.assignTuple(lhs, init.Rhs)
 }
 
-// shown tells whether a person wants to see the value of the cell's last expression: it has one, and the call was not
-// made to print something.
-func (f *fn) shown(x ast.Expr) bool {
-	tv, ok := f.info.Types[x]
-	if !ok || tv.IsVoid() || tv.IsType() || tv.IsBuiltin() {
-		return false
-	}
-	if call, ok := ast.Unparen(x).(*ast.CallExpr); ok {
-		if fun := f.callee(call); fun != nil && fun.Pkg() != nil {
-			if fun.Pkg().Path() == "fmt" && (strings.HasPrefix(fun.Name(), "Print") || strings.HasPrefix(fun.Name(), "Fprint")) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 func (f *fn) show(serial int64, x ast.Expr) {
 	t := f.typeOf(x)
 	if tuple, ok := t.(*types.Tuple); ok {
@@ -122,9 +105,6 @@ func (f *fn) show(serial int64, x ast.Expr) {
 			args[i] = f.convText(name, tuple.At(i).Type(), anyType, x.Pos())
 		}
 		f.line("%s.Show(%d, %s)", runtimeAlias, serial, strings.Join(args, ", "))
-		return
-	}
-	if b, ok := t.(*types.Basic); ok && b.Kind() == types.UntypedNil {
 		return
 	}
 	f.line("%s.Show(%d, %s)", runtimeAlias, serial, f.conv(x, anyType))

@@ -31,12 +31,12 @@ func (w *writer) run(inits []string) string {
 			initialise()
 		}
 		b.WriteString(w.line(stmt))
-		switch x, isExpr := stmt.(*ast.ExprStmt); {
+		switch shown := w.cell.Shown(); {
 		case moved != nil:
 			b.WriteString(w.moved(moved))
-		case isExpr && i == len(list)-1 && w.shown(x.X):
+		case shown != nil && i == len(list)-1:
 			w.out.Shows = true
-			fmt.Fprintf(&b, "%s.ShowOf(%d)(%s)", machineName, w.serial, w.text(x.X))
+			fmt.Fprintf(&b, "%s.ShowOf(%d)(%s)", machineName, w.serial, w.text(shown))
 		default:
 			b.WriteString(w.outer(stmt))
 		}
@@ -125,20 +125,4 @@ func (w *writer) outerVars(d *ast.GenDecl) string {
 		parts = append(parts, strings.Join(lhs, ", ")+" = "+w.texts(vs.Values))
 	}
 	return strings.Join(parts, "; ")
-}
-
-// shown tells whether a person wants to see the value of the cell's last expression: it has one, and the call was not made
-// to print something.
-func (w *writer) shown(x ast.Expr) bool {
-	tv, ok := w.info.Types[x]
-	if !ok || tv.IsVoid() || tv.IsType() || tv.IsBuiltin() || tv.IsNil() {
-		return false
-	}
-	call, ok := ast.Unparen(x).(*ast.CallExpr)
-	if !ok {
-		return true
-	}
-	f := check.Callee(w.info, call)
-	prints := f != nil && f.Pkg() != nil && f.Pkg().Path() == "fmt" && (strings.HasPrefix(f.Name(), "Print") || strings.HasPrefix(f.Name(), "Fprint"))
-	return !prints
 }
