@@ -102,9 +102,11 @@ func (f *fn) invocation(x *ast.CallExpr, later bool) (inv invocation, spread *ty
 		inv = f.selectedCall(fun, sig, later)
 	}
 	if inv.text == nil {
-		value := part{text: operand(f.expr(x.Fun)), typ: f.typeOf(x.Fun)}
+		value := part{typ: f.typeOf(x.Fun)}
 		if lit, ok := fun.(*ast.FuncLit); ok {
 			value.text = f.literal(lit, "")
+		} else {
+			value.text = operand(f.expr(x.Fun))
 		}
 		inv = invocation{[]part{value}, func(p []string) string { return p[0] + "(" + strings.Join(p[1:], ", ") + ")" }}
 	}
@@ -419,8 +421,6 @@ func (f *fn) standardStream(x ast.Expr, to types.Type) string {
 	}
 	return fmt.Sprintf("%s.%s()", runtimeAlias, v.Name())
 }
-
-var _ = token.NoPos
 
 // isReceiver tells whether t, or what it points to, is the type that declares a method: not one that embeds it.
 func isReceiver(m *types.Func, t types.Type) bool {

@@ -166,6 +166,7 @@ func (f *fn) addressOf(text string, t types.Type, pos token.Pos) string {
 // cannot hold get a name only, and cells that use them are refused. Keep or Drop it as what Lower returns.
 func (l *Lowerer) Variables(c *check.Cell) *Unit {
 	l.cell, l.out, l.queue, l.undo, l.blame = c, &writer{names: map[string]Function{}}, nil, nil, blame{}
+	l.noteRecoverers(c)
 	locals := map[*types.Var]*types.Var{}
 	for in, out := range c.Local {
 		locals[out] = in

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"cancha/kernel/eval/check"
 )
 
 // expr lowers x as a value of its own type.
@@ -25,6 +27,7 @@ func (f *fn) expr(x ast.Expr) string {
 	case *ast.CallExpr:
 		return f.call(x)
 	case *ast.FuncLit:
+		f.refuseRecovering(x.Pos(), "a function literal", check.CallsRecover(f.info, x.Body))
 		return apart(f.literal(x, ""), f.typ(f.typeOf(x)))
 	case *ast.CompositeLit:
 		return f.composite(x)
@@ -147,6 +150,7 @@ func (f *fn) variable(v *types.Var, pos token.Pos) string {
 // which makes them values that interfaces and compiled code can hold.
 func (f *fn) funcValue(x *ast.Ident, o *types.Func) string {
 	name, own := f.funcName(x, o)
+	f.refuseRecovering(x.Pos(), o.Name(), f.l.recovers(o))
 	if !own {
 		return f.compiledFunc(x, o, name)
 	}

@@ -55,6 +55,8 @@ type Lowerer struct {
 
 	imported map[string]bool // imports that a unit's source has
 
+	recoverers map[*types.Func]bool // functions of compiled cells that call recover
+
 	pool     map[types.BasicKind]int
 	hidden   map[string]bool // variables that only compiled cells can use
 	packages map[string]*sourcePackage
@@ -129,6 +131,8 @@ func New(cfg Config) *Lowerer {
 		pool:     map[types.BasicKind]int{},
 		hidden:   map[string]bool{},
 		packages: map[string]*sourcePackage{},
+
+		recoverers: map[*types.Func]bool{},
 
 		texts:     map[string]Declaration{},
 		variables: map[string]string{},

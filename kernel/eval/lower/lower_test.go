@@ -133,6 +133,12 @@ func TestRefusals(t *testing.T) {
 		{"reflection of a type", "type T struct{ A int }\nreflect.TypeOf([]T{})", "cell:2:16: package reflect does not see type T as Go does"},
 		{"reflection of fields", "reflect.ValueOf(&struct{ a int }{})", "package reflect does not see a struct with the field a as Go does"},
 		{"xml of embedded", "type B struct{ A int }\ntype T struct{ B }\nxml.Marshal(T{})", "does not see that type T embeds a struct"},
+		{"gob as a value", "f := gob.NewEncoder(os.Stdout).Encode", "gob.Encode used as a value does not see the methods of types that cells declare"},
+		{"value that recovers", "func f() { recover() }\ng := f\ndefer g()", "cell:2:6: f is not interpreted as a value, since it calls recover"},
+		{"literal that recovers", "f := func() { (recover)() }\ndefer f()", "cell:1:6: a function literal is not interpreted as a value, since it calls recover"},
+		{"method value that recovers", "type T struct{}\nfunc (T) R() { recover() }\nf := T{}.R", "R is not interpreted as a value"},
+		{"method expression that recovers", "type T struct{}\nfunc (T) R() { recover() }\ndefer T.R(T{})", "R is not interpreted as a value"},
+		{"method of an interface that recovers", "type T struct{}\nfunc (T) Close() error { recover(); return nil }\nvar c io.Closer = T{}\ndefer c.Close()", "cell:4:7: defer of an interface's method Close is not interpreted"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -172,6 +172,7 @@ func (f *fn) methodValue(x *ast.SelectorExpr, s selected) string {
 		return f.dynamic(s.text, s.method.Name(), sig)
 	}
 	name, own := f.ownMethod(s, x.Pos())
+	f.refuseRecovering(x.Pos(), s.method.Name(), f.l.recovers(s.method))
 	if !own {
 		return f.compiledValue(x, s, sig)
 	}
@@ -275,6 +276,7 @@ func (f *fn) methodExpr(x *ast.SelectorExpr) string {
 	for _, i := range index[:len(index)-1] {
 		s.text, s.typ = f.field(s.text, s.typ, i, x.Pos())
 	}
+	f.refuseRecovering(x.Pos(), s.method.Name(), f.l.recovers(s.method))
 	call := ""
 	switch name, own := f.ownMethod(s, x.Pos()); {
 	case own:

@@ -182,6 +182,7 @@ func (f *fn) deferStmt(s *ast.DeferStmt) {
 	if _, ok := ast.Unparen(s.Call.Fun).(*ast.FuncLit); ok {
 		f.line("%s", f.deferLiteral(s.Call))
 	} else {
+		f.refuseDeferred(s.Call)
 		call := f.delayed(s.Call)
 		if o := f.callee(s.Call); o != nil {
 			call = f.passRecover(call, o)
