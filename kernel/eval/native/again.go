@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
 
 	"cancha/kernel/eval/check"
@@ -52,7 +53,10 @@ func (e *Engine) remember(c *check.Cell) {
 		}
 	}
 	if found := literals(c); len(found) > 0 {
-		e.literals[c.Name] = found
+		if e.literals[c.Name] == nil {
+			e.literals[c.Name] = map[types.Object]bool{}
+		}
+		maps.Copy(e.literals[c.Name], found) // magics may part a cell into several
 	}
 	for _, m := range c.Methods {
 		e.addMethod(m.Type.Obj(), method{c, m.Func, m.Decl, true})

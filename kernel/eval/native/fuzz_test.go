@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"slices"
 	"testing"
 
 	"cancha/internal/symbols"
@@ -49,6 +50,26 @@ func TestSessions(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLiteralsOfParts: the function literals of all parts of a cell that has magics keep an old type.
+func TestLiteralsOfParts(t *testing.T) {
+	s := newSession(t)
+	for _, part := range []string{"type P struct{}\nfunc f() {}", "a := func(P) {}", "b := func() { f() }"} {
+		if s.cells == 2 {
+			s.cells = 1 // of the same cell
+		}
+		if err := s.run(part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := s.scope.Check("cell 3", "func (P) M() {}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.engine.Literals(c); !slices.Equal(got, []string{"cell 2"}) {
+		t.Errorf("got %v, want cell 2", got)
 	}
 }
 
