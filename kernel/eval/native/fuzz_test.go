@@ -35,7 +35,8 @@ func FuzzWrite(f *testing.F) {
 	})
 }
 
-// TestSessions writes the cases of sessions as they are: none is refused.
+// TestSessions writes the cases of sessions as they are: none is refused. What they print is the business of TestCells in package
+// eval.
 func TestSessions(t *testing.T) {
 	cases, err := evaltest.Read("testdata/sessions.txt")
 	if err != nil {
