@@ -59,13 +59,17 @@ func receiverName(x ast.Expr) (name *ast.Ident, generic bool) {
 }
 
 func asFunction(f *ast.FuncDecl, base string) *ast.FuncDecl {
-	recv := *f.Recv.List[0]
-	if len(recv.Names) == 0 {
-		recv.Names = []*ast.Ident{{NamePos: recv.Pos(), Name: "_"}}
-	}
 	t := *f.Type
 	params := *f.Type.Params
-	params.List = append([]*ast.Field{&recv}, params.List...)
+	params.List = nil
+	for _, field := range append([]*ast.Field{f.Recv.List[0]}, f.Type.Params.List...) {
+		if len(field.Names) == 0 { // as all of them have names, or none
+			named := *field
+			named.Names = []*ast.Ident{{NamePos: field.Pos(), Name: "_"}}
+			field = &named
+		}
+		params.List = append(params.List, field)
+	}
 	t.Params = &params
 	name := &ast.Ident{NamePos: f.Name.Pos(), Name: base + "ᐧ" + f.Name.Name}
 	return &ast.FuncDecl{Doc: f.Doc, Name: name, Type: &t, Body: f.Body}

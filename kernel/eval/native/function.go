@@ -43,7 +43,7 @@ func (w *writer) methodText(m method) string {
 		w.out.replaced = append(w.out.replaced, m.f)
 		return w.compose(d, m.f, switched, "", v+"new", append(slices.Clone(recv.List), params...))
 	}
-	w.nameParameters(recv, d.Type.Params)
+	w.nameParameters(d.Recv, d.Type.Params)
 	return w.compose(d, m.f, switched, w.list(recv.List), methodName(m.f), params)
 }
 
@@ -115,7 +115,7 @@ func isGeneric(f *types.Func) bool {
 func (w *writer) nameParameters(lists ...*ast.FieldList) {
 	w.eachParameter(lists, func(n int, field *ast.Field, id *ast.Ident) {
 		switch {
-		case id == nil && w.replaced[field] == "":
+		case (id == nil || id.Pos() == field.Type.Pos()) && w.replaced[field] == "": // the check names some that have no name in the text
 			w.replaced[field] = fmt.Sprintf("p%s%d %s", mark, n, w.text(field.Type))
 		case id != nil && id.Name == "_":
 			w.renamed[id] = fmt.Sprintf("p%s%d", mark, n)
