@@ -115,6 +115,11 @@ func (w *writer) exportMaker(bind *strings.Builder, o *types.TypeName, s *types.
 	fmt.Fprintf(bind, "h%s.Symbol(%q, func(%s) %s { return %s{%s} })\n", mark, "L"+mark+o.Name(), strings.Join(ps, ", "), o.Name(), o.Name(), strings.Join(sets, ", "))
 }
 
+// funcExport is the name under which other cells use a function.
+func funcExport(f *types.Func) string { return "F" + mark + f.Name() }
+
+// exportFunc writes a function that calls f. One that calls recover has to be the deferred one itself, so that it is there already
+// with the same body: see compose.
 func (w *writer) exportFunc(b, bind *strings.Builder, f *types.Func) {
 	sig := f.Signature()
 	params, args := w.parameters(sig, f.Pos())
@@ -123,8 +128,14 @@ func (w *writer) exportFunc(b, bind *strings.Builder, f *types.Func) {
 	if sig.Results().Len() > 0 {
 		ret = "return "
 	}
-	name := "F" + mark + f.Name()
+	name := funcExport(f)
 	w.out.exports = append(w.out.exports, export{f, name})
+	if w.recovering[f] {
+		if sig.TypeParams().Len() == 0 {
+			fmt.Fprintf(bind, "h%s.Symbol(%q, %s)\n", mark, name, ownName(f.Name()))
+		}
+		return
+	}
 	if sig.TypeParams().Len() > 0 {
 		tparams, targs := w.typeParams(sig.TypeParams(), f.Pos())
 		fmt.Fprintf(b, "func %s%s(%s)%s { %s%s%s(%s) }\n", name, tparams, params, result, ret, ownName(f.Name()), targs, args)

@@ -82,6 +82,16 @@ func (w *writer) compose(d *ast.FuncDecl, f *types.Func, switched bool, recv, na
 		}
 		text += w.line(d) + "func " + v + "slow" + w.list(all) + results + " { " + apart + body + "\n"
 	}
+	if d.Recv == nil && f != nil && check.CallsRecover(w.info, d.Body) {
+		w.recovering[f] = true
+		head := funcExport(f)
+		if d.Type.TypeParams != nil {
+			head += w.text(d.Type.TypeParams)
+		} else {
+			head = "(" + cellType + ") " + head
+		}
+		text += w.line(d) + "func " + head + w.list(params) + results + " { " + start + body + "\n"
+	}
 	return text
 }
 

@@ -87,6 +87,7 @@ type writer struct {
 	cellOrder    []*Unit
 	unused       map[token.Pos]bool
 	flagged      map[*types.Func]bool  // functions that ask for interrupts
+	recovering   map[*types.Func]bool  // functions that call recover
 	slow         map[*types.Func]bool  // functions that do so in a second one
 	copied       map[*types.Var]string // in a loop over copies
 	stored       map[*ast.BlockStmt]string
@@ -119,7 +120,7 @@ func (e *Engine) Write(c *check.Cell, serial int64, place func(*types.Var) strin
 func (e *Engine) newWriter(c *check.Cell) *writer {
 	return &writer{
 		engine: e, cell: c, source: c, info: c.Info, code: c.Code(), unused: c.Unused,
-		flagged: map[*types.Func]bool{}, slow: map[*types.Func]bool{},
+		flagged: map[*types.Func]bool{}, recovering: map[*types.Func]bool{}, slow: map[*types.Func]bool{},
 		own: map[types.Object]bool{}, ownField: map[*types.Var]bool{},
 		copied: map[*types.Var]string{}, stored: map[*ast.BlockStmt]string{},
 		inside: map[*ast.BlockStmt]string{}, after: map[ast.Stmt]string{}, clause: map[*ast.CaseClause]string{},
