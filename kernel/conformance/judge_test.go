@@ -53,6 +53,8 @@ func TestCutReport(t *testing.T) {
 		{"a\npanic: boom\n\ngoroutine 1 [running]:\nmain.main()\n", "a\n", "boom"},
 		{"panic: a\n\tpanic: b\n\ngoroutine 1 [running]:\n", "", "a\n\tpanic: b"},
 		{"panic: runtime error: x\n[signal SIGSEGV: …]\n\ngoroutine 1 [running]:\n", "", "runtime error: x"},
+		{"a, panic: bpanic: boom\n\ngoroutine 1 [running]:\n", "a, panic: b", "boom"},
+		{"a, panic: b\n", "a, panic: b\n", ""},
 		{"fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [chan receive]:\n", "", "all goroutines are asleep - deadlock!"},
 	} {
 		if before, panicked := cutReport(test.stderr); before != test.before || panicked != test.panicked {

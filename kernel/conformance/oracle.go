@@ -136,17 +136,23 @@ func (o oracle) once(ctx context.Context, program string) (behaviour, error) {
 	return b, nil
 }
 
-// report matches how the runtime begins to tell why it ends a program.
-var report = regexp.MustCompile(`(?m)^(panic: |fatal error: )`)
+// report matches how the runtime begins to tell why it ends a program; inLine the same where the program has left a line open.
+var (
+	report = regexp.MustCompile(`(?m)^(panic: |fatal error: )`)
+	inLine = regexp.MustCompile(`.*(panic: |fatal error: ).*(\n\t.*)*(\n\[.*)?\n\ngoroutine `)
+)
 
 // cutReport takes the runtime's last words from a program's error output: what comes before, and the value of the panic.
 func cutReport(stderr string) (before, panicked string) {
-	at := report.FindStringIndex(stderr)
+	at := report.FindStringSubmatchIndex(stderr)
+	if at == nil {
+		at = inLine.FindStringSubmatchIndex(stderr)
+	}
 	if at == nil {
 		return stderr, ""
 	}
-	text, _, _ := strings.Cut(stderr[at[1]:], "\n\ngoroutine ")
+	text, _, _ := strings.Cut(stderr[at[3]:], "\n\ngoroutine ")
 	text, _, _ = strings.Cut(text, "\n[signal ")
 	text, _, _ = strings.Cut(text, "\n\truntime.")
-	return stderr[:at[0]], strings.TrimSpace(text)
+	return stderr[:at[2]], strings.TrimSpace(text)
 }
