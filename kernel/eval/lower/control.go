@@ -14,7 +14,8 @@ type branchable struct {
 	loop  bool
 	label string // as the cell has it
 	again string // what to write in front of the next turn
-	state string // of a range over a function: the variable that says how its body was left
+	state string // of a range over a function: the variable that tells whether the body may be called
+	left  string // and the one that says how it was left
 	exits []exit
 	ends  bool // the body returns from the function around
 }
@@ -45,7 +46,8 @@ func (f *fn) leave(ranges *branchable) {
 	switch {
 	case ranges != nil:
 		ranges.ends = true
-		f.line("%s = -1\nreturn false", ranges.state)
+		f.finish(f.frames)
+		f.line("%s = -1\nreturn false", ranges.left)
 	case f.closed:
 		f.line("return")
 	default:
@@ -69,6 +71,7 @@ func (f *fn) branch(tok token.Token, label *ast.Ident, pos token.Pos) {
 	for i := len(f.frames) - 1; i >= 0; i-- {
 		b := f.frames[i]
 		if b.matches(tok, label) {
+			f.finish(f.frames[i+1:])
 			f.branchTo(b, crossed, tok, label)
 			return
 		}
@@ -77,6 +80,15 @@ func (f *fn) branch(tok token.Token, label *ast.Ident, pos token.Pos) {
 		}
 	}
 	refuse(pos, "%s has no target here", tok)
+}
+
+// finish tells the ranges over functions among statements that are left that they are done.
+func (f *fn) finish(frames []*branchable) {
+	for _, b := range frames {
+		if b.state != "" {
+			f.line("%s = %d", b.state, rangeDone)
+		}
+	}
 }
 
 func (b *branchable) matches(tok token.Token, label *ast.Ident) bool {
@@ -90,9 +102,11 @@ func (f *fn) branchTo(b, crossed *branchable, tok token.Token, label *ast.Ident)
 	switch {
 	case crossed != nil:
 		crossed.exits = append(crossed.exits, exit{tok, label})
-		f.line("%s = %d\nreturn false", crossed.state, len(crossed.exits))
+		f.line("%s = %d\nreturn false", crossed.left, len(crossed.exits))
+	case b.state != "" && tok == token.CONTINUE:
+		f.line("%s = %d\nreturn true", b.state, rangeReady)
 	case b.state != "":
-		f.line("return %v", tok == token.CONTINUE)
+		f.line("%s = %d\nreturn false", b.state, rangeDone)
 	case label != nil:
 		f.next(b, tok)
 		f.line("%s %s", tok, loopLabel(label.Name))

@@ -221,7 +221,8 @@ func (f *fn) rangeChan(s *ast.RangeStmt, elem types.Type, label string) {
 }
 
 // rangeFunc lowers a range over a function: the body becomes the function that is handed over. How it was left (return,
-// or break and continue of a statement further out) is kept in a variable and acted upon afterwards.
+// or break and continue of a statement further out) is kept in a variable and acted upon afterwards. Another one keeps the loop's
+// state, as the compiler's does: the function may be called again only while the loop is ready, and must not hide its panic.
 func (f *fn) rangeFunc(s *ast.RangeStmt, sig *types.Signature, label string) {
 	yield := sig.Params().At(0).Type().Underlying().(*types.Signature)
 	var elems [2]types.Type
@@ -236,24 +237,46 @@ func (f *fn) rangeFunc(s *ast.RangeStmt, sig *types.Signature, label string) {
 		}
 		params = append(params, names[i]+" "+f.typ(elems[i]))
 	}
-	b := &branchable{loop: true, label: label, state: f.l.unique("left")}
+	b := &branchable{loop: true, label: label, left: f.l.unique("left"), state: f.l.unique("state")}
 	x := f.l.unique("x") // the interpreter does not call what stands in parentheses at the beginning of a statement
 	f.line("{ var %s %s = %s", x, f.typ(f.typeOf(s.X)), f.expr(s.X))
 	f.line("var %s int", b.state)
+	body := f.capture(func() { f.within(b, func() { f.list(s.Body.List) }) })
+	if b.ends || len(b.exits) > 0 {
+		f.line("var %s int", b.left)
+	}
 	f.line("%s(func(%s) bool {", x, strings.Join(params, ", "))
 	f.out.WriteString(checkText)
 	f.out.WriteString(first)
-	f.within(b, func() { f.list(s.Body.List) })
-	f.line("return true\n})")
+	f.line("if %s != %d { %s.RangeFault(&%s) }", b.state, rangeReady, runtimeAlias, b.state)
+	f.line("%s = %d", b.state, rangeRunning)
+	f.out.WriteString(body)
+	f.line("%s = %d\nreturn true\n})", b.state, rangeReady)
+	f.line("if %s == %d { %s = %d; %s.RangeFault(&%s) }", b.state, rangeRunning, b.state, rangeHidden, runtimeAlias, b.state)
+	f.line("%s = %d", b.state, rangeOver)
+	f.exits(b, s.Pos())
+	f.line("}")
+}
+
+// exits goes on from where the body of a range over a function was left.
+func (f *fn) exits(b *branchable, pos token.Pos) {
 	if b.ends {
-		f.line("if %s == -1 {", b.state)
+		f.line("if %s == -1 {", b.left)
 		f.leave(f.innermostRange())
 		f.line("}")
 	}
 	for i, e := range b.exits {
-		f.line("if %s == %d {", b.state, i+1)
-		f.branch(e.tok, e.label, s.Pos())
+		f.line("if %s == %d {", b.left, i+1)
+		f.branch(e.tok, e.label, pos)
 		f.line("}")
 	}
-	f.line("}")
 }
+
+// The states of a range over a function, known to the primitive RangeFault.
+const (
+	rangeReady   = iota // for the next turn
+	rangeRunning        // in its body, or the body panicked
+	rangeDone           // the body returned false
+	rangeOver           // the function returned
+	rangeHidden         // it did so although the body panicked
+)

@@ -77,3 +77,19 @@ func crossedError(form, low, high string) boundsError {
 	}
 	return boundsError("slice bounds out of range " + fmt.Sprintf(form, low, high))
 }
+
+// rangeFaults are the runtime's texts for the states of a range over a function in which its body cannot be called, and for a
+// panic of the body that did not come through.
+var rangeFaults = [...]runtimeError{
+	1: "range function continued iteration after loop body panic",
+	2: "range function continued iteration after function for loop body returned false",
+	3: "range function continued iteration after whole loop exit",
+	4: "range function recovered a loop body panic and did not resume panicking",
+}
+
+// RangeFault panics with what a state of a range over a function means, and makes the state that of a body which panicked.
+func (m *Machine) RangeFault(state *int) {
+	fault := rangeFaults[*state]
+	*state = 1
+	panic(fault)
+}
