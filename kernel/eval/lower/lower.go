@@ -326,6 +326,9 @@ func (l *Lowerer) emitDeclared() {
 			l.registerMethod(r, m.Func, nil)
 		}
 	}
+	if len(c.Methods) > 0 {
+		l.promoteAnew()
+	}
 }
 
 func (l *Lowerer) adopted(d *ast.FuncDecl) bool {

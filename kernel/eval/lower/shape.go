@@ -71,10 +71,22 @@ func shownType(t types.Type) string {
 // fieldShapes tells the primitives which fields hold values of boxed types: by reflection they are plain.
 func (l *Lowerer) fieldShapes(u *types.Struct, text string, erased map[int]bool) {
 	for i := range u.NumFields() {
-		if shape := l.shape(u.Field(i).Type()); shape != "nil" && !erased[i] {
+		if shape := l.fieldShape(u.Field(i).Type()); shape != "nil" && !erased[i] {
 			l.setup("%s.FieldShape(new(%s), %d, %s)", runtimeAlias, text, i, shape)
 		}
 	}
+}
+
+// fieldShape is shape for a field, which may be a pointer to a value of a boxed type.
+func (l *Lowerer) fieldShape(t types.Type) string {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		if n, ok := types.Unalias(p.Elem()).(*types.Named); ok && n.Obj().Pkg() != nil && !types.IsInterface(n) {
+			if r := l.named(n, token.NoPos); r.kind == boxed {
+				return fmt.Sprintf("%s.Boxed(new(%s))", runtimeAlias, r.pointer)
+			}
+		}
+	}
+	return l.shape(t)
 }
 
 // shape writes an expression that tells the primitives where in a value of type t there are values of boxed types; "nil"
@@ -106,7 +118,7 @@ func (l *Lowerer) holding(t types.Type, key, elem string) string {
 }
 
 // fieldList tells the primitives of a struct's fields: an embedded one has a star in front of its name, one of an interface
-// type that type behind it and, if it is embedded, each method that it promotes behind a tab.
+// type that type behind it.
 func fieldList(u *types.Struct) string {
 	names := make([]string, u.NumFields())
 	for i := range names {
@@ -117,20 +129,10 @@ func fieldList(u *types.Struct) string {
 		}
 		if types.IsInterface(v.Type()) {
 			names[i] += " " + shownType(v.Type())
-			if v.Embedded() {
-				names[i] += promoted(v.Type().Underlying().(*types.Interface))
-			}
 		}
 		names[i] = strconv.Quote(names[i])
 	}
 	return "[]string{" + strings.Join(names, ", ") + "}"
-}
-
-func promoted(t *types.Interface) (text string) {
-	for m := range t.Methods() {
-		text += "\t" + m.Name()
-	}
-	return text
 }
 
 // declareAnonymous tells the primitives of a struct type without a name, so that they know its fields by the names that the
@@ -141,7 +143,7 @@ func (l *Lowerer) declareAnonymous(u *types.Struct, text string) {
 	}
 	l.helper("anonymous "+text, "anonymous", func(string) string {
 		l.setup("%s.Declare(new(%s), %q, %s)", runtimeAlias, text, "", fieldList(u))
-		l.queue = append(l.queue, func() { l.fieldShapes(u, text, nil) })
+		l.queue = append(l.queue, func() { l.fieldShapes(u, text, nil); l.promotions(u, text, nil) })
 		return ""
 	})
 }

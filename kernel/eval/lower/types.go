@@ -401,7 +401,7 @@ func (l *Lowerer) declareStruct(t *types.Named, u *types.Struct, r *rep, shown s
 	text := l.structText(u, name, r.erased, pos)
 	l.out.types = append(l.out.types, "type "+name+" "+text)
 	l.setup("%s.Declare(new(%s), %q, %s)", runtimeAlias, name, shown, fieldList(u))
-	l.queue = append(l.queue, func() { l.fieldShapes(u, name, r.erased) })
+	l.queue = append(l.queue, func() { l.fieldShapes(u, name, r.erased); l.promotions(u, name, r.erased) })
 }
 
 func (l *Lowerer) declareBasic(u *types.Basic, r *rep, name, shown string) {

@@ -2,7 +2,6 @@ package primitive
 
 import (
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,7 +12,7 @@ type declared struct {
 	fields   []string // names as the cell has them, since the interpreter exports all
 	embedded []bool
 	ifaces   []string     // of fields of interface types: the type's name
-	promotes [][]string   // of embedded interfaces: their methods, whatever else their values have
+	promoted map[string]promotion
 	shapes   []*Shape     // of fields; nil for most
 	shape    *Shape       // of the wrapped value
 	pointers reflect.Type // the wrapper of pointers to the wrapped type
@@ -37,14 +36,11 @@ type methodKey struct {
 func itoa(n int) string { return strconv.Itoa(n) }
 
 // Declare tells the machine of a type, given as a pointer to one; the name is empty for a struct type without one. fields are
-// the names of a struct's fields, embedded ones with a star in front, those of interface types with that type behind and, if they
-// are embedded, its methods, each behind a tab.
+// the names of a struct's fields, embedded ones with a star in front, those of interface types with that type behind.
 func (m *Machine) Declare(pointer any, name string, fields []string) {
 	d := &declared{name: name, methods: map[string]method{}}
 	for _, f := range fields {
-		f, promoted, _ := strings.Cut(f, "\t")
 		name, iface, _ := strings.Cut(strings.TrimPrefix(f, "*"), " ")
-		d.promotes = append(d.promotes, strings.Split(promoted, "\t"))
 		d.fields = append(d.fields, name)
 		d.ifaces = append(d.ifaces, iface)
 		d.embedded = append(d.embedded, strings.HasPrefix(f, "*"))
@@ -171,137 +167,6 @@ func (m *Machine) isOwn(t reflect.Type) bool {
 		return true
 	}
 	return t.Kind() == reflect.Pointer && m.of(t.Elem()) != nil
-}
-
-// find returns a method of a value as a function without receiver.
-func (m *Machine) find(v reflect.Value, name string) (reflect.Value, bool) {
-	if !v.IsValid() {
-		return reflect.Value{}, false
-	}
-	if f, ok := m.findOwn(v, name); ok {
-		return f, true
-	}
-	if f, ok := m.findEmbedded(v, name, 0); ok {
-		return f, true
-	}
-	if f := v.MethodByName(name); f.IsValid() {
-		return f, true
-	}
-	return reflect.Value{}, false
-}
-
-// findOwn finds a method that a declared type has itself.
-func (m *Machine) findOwn(v reflect.Value, name string) (reflect.Value, bool) {
-	t := v.Type()
-	d := m.of(t)
-	switch {
-	case d != nil && d.box != nil:
-		return m.bindBox(d, v.Field(0), name)
-	case d != nil:
-		if f, ok := m.methodOf(d, name); ok && !f.pointer {
-			return bind(f, v), true
-		}
-	case t.Kind() == reflect.Pointer && !v.IsNil():
-		if d = m.of(t.Elem()); d != nil && d.box == nil {
-			if f, ok := m.methodOf(d, name); ok {
-				if f.pointer {
-					return bind(f, v), true
-				}
-				return bind(f, v.Elem()), true
-			}
-		}
-	case t.Kind() == reflect.Pointer:
-		if d = m.of(t.Elem()); d != nil && d.box == nil {
-			if f, ok := m.methodOf(d, name); ok && f.pointer {
-				return bind(f, v), true
-			}
-		}
-	}
-	return reflect.Value{}, false
-}
-
-func (m *Machine) methodOf(d *declared, name string) (method, bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	f, ok := d.methods[name]
-	return f, ok
-}
-
-// bindBox finds a method of a wrapped value.
-func (m *Machine) bindBox(d *declared, v reflect.Value, name string) (reflect.Value, bool) {
-	f, ok := m.methodOf(d, name)
-	if !ok || f.pointer && !d.pointer {
-		return reflect.Value{}, false
-	}
-	if d.pointer && !f.pointer {
-		v = v.Elem()
-	}
-	return bind(f, v), true
-}
-
-// findEmbedded looks for a promoted method, field by field and then deeper.
-func (m *Machine) findEmbedded(v reflect.Value, name string, depth int) (reflect.Value, bool) {
-	if v.Kind() == reflect.Pointer && !v.IsNil() {
-		v = v.Elem()
-	}
-	d := m.of(v.Type())
-	if d == nil || d.box != nil || v.Kind() != reflect.Struct || depth > 8 {
-		return reflect.Value{}, false
-	}
-	var fields []reflect.Value // interfaces left out: what is promoted from them is found at once
-	for i, embedded := range d.embedded {
-		if !embedded {
-			continue
-		}
-		f := v.Field(i)
-		if s := d.fieldShape(i); s != nil && s.box != nil {
-			b := s.inBox(f)
-			if bd := m.of(s.box); bd != nil && f.CanAddr() {
-				b = reflect.New(bd.pointers).Elem()
-				b.Field(0).Set(f.Addr())
-			}
-			f = b
-		} else if f.Kind() == reflect.Interface {
-			if slices.Contains(d.promotes[i], name) {
-				if fn, ok := m.findIn(f, name); ok {
-					return fn, true
-				}
-			}
-			continue
-		} else if f.CanAddr() {
-			f = f.Addr()
-		}
-		if f.IsValid() {
-			fields = append(fields, f)
-		}
-	}
-	for _, f := range fields {
-		if fn, ok := m.findOwn(f, name); ok {
-			return fn, true
-		}
-		if fn := f.MethodByName(name); fn.IsValid() && !m.isOwn(f.Type()) {
-			return fn, true
-		}
-		if f.Kind() == reflect.Pointer && !f.IsNil() && f.Elem().Kind() == reflect.Pointer {
-			if fn, ok := m.find(f.Elem(), name); ok {
-				return fn, true
-			}
-		}
-	}
-	for _, f := range fields {
-		if fn, ok := m.findEmbedded(f, name, depth+1); ok {
-			return fn, true
-		}
-	}
-	return reflect.Value{}, false
-}
-
-// findIn finds a method of the value in an embedded interface.
-func (m *Machine) findIn(f reflect.Value, name string) (reflect.Value, bool) {
-	if f = f.Elem(); !f.IsValid() {
-		return reflect.Value{}, false
-	}
-	return m.find(f, name)
 }
 
 // withoutReceiver is a method's type without its first argument.

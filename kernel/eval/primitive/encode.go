@@ -163,7 +163,7 @@ func (e *encoder) value(v reflect.Value, depth int, shape *Shape) reflect.Value 
 
 // ownMethod handles values that encode themselves.
 func (e *encoder) ownMethod(v reflect.Value) (reflect.Value, bool) {
-	if v.Kind() == reflect.Pointer && v.IsNil() {
+	if e.m.isNil(v) {
 		return reflect.Value{}, false
 	}
 	if d := e.m.of(v.Type()); v.Kind() != reflect.Pointer && v.CanAddr() && d != nil && d.box == nil {

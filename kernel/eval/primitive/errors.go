@@ -26,6 +26,14 @@ func (e assertionError) Error() string { return string(e) }
 // RuntimeError marks it as a runtime.Error.
 func (e assertionError) RuntimeError() {}
 
+// plainError is one without those words too.
+type plainError string
+
+func (e plainError) Error() string { return string(e) }
+
+// RuntimeError marks it as a runtime.Error.
+func (e plainError) RuntimeError() {}
+
 const errNilPointer = runtimeError("invalid memory address or nil pointer dereference")
 
 // boundsError is an index or a bound out of range.
@@ -45,6 +53,8 @@ func runtimeName(t reflect.Type) (name string, ok bool) {
 		return "runtime.boundsError", true
 	case reflect.TypeFor[assertionError]():
 		return "*runtime.TypeAssertionError", true
+	case reflect.TypeFor[plainError]():
+		return "runtime.plainError", true
 	}
 	return "", false
 }

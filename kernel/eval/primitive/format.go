@@ -61,12 +61,13 @@ func (m *Machine) mentions(t reflect.Type, depth int) bool {
 	if m.isOwn(t) {
 		return true
 	}
+	if t.Kind() == reflect.Interface {
+		return true
+	}
 	if t.PkgPath() != "" || depth > 6 {
 		return false
 	}
 	switch t.Kind() {
-	case reflect.Interface:
-		return true
 	case reflect.Pointer:
 		return depth == 0 && m.mentions(t.Elem(), depth+1)
 	case reflect.Slice, reflect.Array:
@@ -450,7 +451,7 @@ func (p *printer) printResult(v reflect.Value, name string, text func() string) 
 			panic(r)
 		}
 		p.m.trace.forget()
-		if v.Kind() == reflect.Pointer && v.IsNil() {
+		if p.m.isNil(v) {
 			p.text("<nil>")
 			return
 		}

@@ -3,7 +3,6 @@ package primitive
 import (
 	"fmt"
 	"reflect"
-	"strings"
 )
 
 // Any returns what a value of a compiled interface stands for: a declared type's value went in as a wrapper with the
@@ -178,26 +177,9 @@ func (m *Machine) Lookup(x any, name string) any {
 	}
 	f, ok := m.find(reflect.ValueOf(x), name)
 	if !ok {
-		f, ok = m.withoutValue(reflect.ValueOf(x), name)
-	}
-	if !ok {
 		panic(assertionError(fmt.Sprintf("interface conversion: %s has no method %s", m.typeName(reflect.TypeOf(x)), name)))
 	}
 	return f.Interface()
-}
-
-// withoutValue returns a method whose receiver is a value, of a nil pointer: calling it panics as the runtime does.
-func (m *Machine) withoutValue(v reflect.Value, name string) (reflect.Value, bool) {
-	if v.Kind() != reflect.Pointer || !v.IsNil() {
-		return reflect.Value{}, false
-	}
-	f, ok := m.find(reflect.Zero(v.Type().Elem()), name)
-	if !ok {
-		return f, false
-	}
-	t := m.typeName(v.Type().Elem())
-	text := fmt.Sprintf("value method %s.%s called using nil *%s pointer", t, name, t[strings.LastIndex(t, ".")+1:])
-	return reflect.MakeFunc(f.Type(), func([]reflect.Value) []reflect.Value { panic(assertionError(text)) }), true
 }
 
 // Equal compares two interface values.

@@ -141,8 +141,8 @@ func (n *namer) structName(t reflect.Type) string {
 		}
 		if shape := d.fieldShape(i); shape != nil {
 			typ = shape.name
-			if box := n.m.of(shape.box); shape.box != nil && box != nil {
-				typ = box.name
+			if shape.box != nil {
+				typ = n.typeName(shape.box)
 			}
 		}
 		fields[i] = fieldName(t, d, i) + " " + typ
