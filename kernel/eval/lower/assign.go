@@ -230,7 +230,7 @@ func (f *fn) opAssign(s *ast.AssignStmt) {
 	if s.Tok == token.SHL_ASSIGN || s.Tok == token.SHR_ASSIGN {
 		value = f.shiftCount(rhs)
 	} else {
-		value = f.conv(rhs, f.typeOf(lhs))
+		value = f.solid(rhs, f.conv(rhs, f.typeOf(lhs)))
 	}
 	if _, plain := ast.Unparen(lhs).(*ast.Ident); !plain && hasCall(rhs) { // its calls come before variables on the left are looked at
 		f.line("{")

@@ -106,7 +106,7 @@ func (f *fn) invocation(x *ast.CallExpr, later bool) (inv invocation, spread *ty
 		if lit, ok := fun.(*ast.FuncLit); ok {
 			value.text = f.literal(lit, "")
 		} else {
-			value.text = operand(f.expr(x.Fun))
+			value.text = operand(f.solid(x.Fun, f.expr(x.Fun)))
 		}
 		inv = invocation{[]part{value}, func(p []string) string { return p[0] + "(" + strings.Join(p[1:], ", ") + ")" }}
 	}

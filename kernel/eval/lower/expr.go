@@ -278,7 +278,7 @@ func (f *fn) binary(x *ast.BinaryExpr) string {
 	case token.LAND, token.LOR:
 		return settle(operand(f.expr(x.X)), x.Op) + " " + x.Op.String() + " " + operand(f.expr(x.Y))
 	}
-	return operand(f.expr(x.X)) + " " + x.Op.String() + " " + operand(f.expr(x.Y))
+	return operand(f.solid(x.X, f.expr(x.X))) + " " + x.Op.String() + " " + operand(f.solid(x.Y, f.expr(x.Y)))
 }
 
 // settle prepares the left operand of && or ||. The interpreter does not evaluate one that begins with parentheses around a
@@ -309,7 +309,7 @@ func (f *fn) comparison(x *ast.BinaryExpr) string {
 	tx, ty := f.typeOf(x.X), f.typeOf(x.Y)
 	direct := isNil(tx) && !f.toInterface(x.Y) || isNil(ty) && !f.toInterface(x.X)
 	if direct || !types.IsInterface(tx) && !types.IsInterface(ty) {
-		left, right := f.expr(x.X), f.expr(x.Y)
+		left, right := f.solid(x.X, f.expr(x.X)), f.solid(x.Y, f.expr(x.Y))
 		if needsConversion(tx, ty) {
 			right = f.l.typ(tx) + "(" + right + ")"
 		}

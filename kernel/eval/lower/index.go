@@ -42,10 +42,43 @@ func (f *fn) pointed(x ast.Expr, t types.Type) string {
 	if !strings.HasPrefix(text, "*") {
 		return text
 	}
+	return f.same(text, t)
+}
+
+// same hands a value of type t through a function, which the interpreter evaluates it for.
+func (f *fn) same(text string, t types.Type) string {
 	typ := f.typ(t)
 	return f.l.helper("same "+typ, "same", func(name string) string {
 		return fmt.Sprintf("func %s(v %s) %s { return v }", name, typ, typ)
 	}) + "(" + text + ")"
+}
+
+// solid is the text of x as an operand, or as what is called: for a string behind a nil pointer the operators of the interpreter
+// take what reflection calls a value that is none, and the call of such a function does not end.
+func (f *fn) solid(x ast.Expr, text string) string {
+	if !f.derefs(x) {
+		return text
+	}
+	switch t := f.typeOf(x).Underlying().(type) {
+	case *types.Signature:
+		return f.same(text, f.typeOf(x))
+	case *types.Basic:
+		if t.Info()&types.IsString != 0 {
+			return f.same(text, f.typeOf(x))
+		}
+	}
+	return text
+}
+
+// derefs tells *p, or a conversion of it.
+func (f *fn) derefs(x ast.Expr) bool {
+	switch x := ast.Unparen(x).(type) {
+	case *ast.StarExpr:
+		return true
+	case *ast.CallExpr:
+		return f.info.Types[x.Fun].IsType() && f.derefs(x.Args[0])
+	}
+	return false
 }
 
 // once tells a place that is not run over and over: there an index is worth a check of its own, since the interpreter's error

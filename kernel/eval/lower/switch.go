@@ -122,7 +122,7 @@ func (f *fn) caseCond(tag string, tagType types.Type, x ast.Expr) string {
 	if types.IsInterface(tagType) || types.IsInterface(t) {
 		return fmt.Sprintf("%s.Equal(%s, %s)", runtimeAlias, f.convText(tag, tagType, anyType, x.Pos()), f.conv(x, anyType))
 	}
-	return tag + " == " + operand(f.conv(x, tagType))
+	return tag + " == " + operand(f.solid(x, f.conv(x, tagType)))
 }
 
 func (f *fn) typeSwitch(s *ast.TypeSwitchStmt, label string) {
