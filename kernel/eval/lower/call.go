@@ -218,7 +218,7 @@ func (f *fn) compiledMethod(x *ast.SelectorExpr, s selected, later bool) invocat
 	recv := part{text: s.text, typ: s.typ}
 	if f.isReplaced(s) {
 		if !isPointer(s.typ) {
-			recv = part{text: "&" + s.text, typ: types.NewPointer(s.typ)}
+			recv = part{text: address(s.text), typ: types.NewPointer(s.typ)}
 		}
 		return named(runtimeAlias+"."+replacedMethods[s.method.FullName()], []part{recv})
 	}
@@ -236,7 +236,7 @@ func (f *fn) compiledMethod(x *ast.SelectorExpr, s selected, later bool) invocat
 		recv = part{text: "*" + operand(s.text), typ: deref(s.typ)}
 	case !isPointer(s.typ) && wantsPointer && !types.IsInterface(s.typ):
 		// A variable of a compiled struct type: the interpreter takes the address itself, except of a copy made for go and defer.
-		return invocation{[]part{{text: "&" + s.text, typ: types.NewPointer(s.typ)}}, func(p []string) string {
+		return invocation{[]part{{text: address(s.text), typ: types.NewPointer(s.typ)}}, func(p []string) string {
 			return operand(strings.TrimPrefix(p[0], "&")) + "." + name + "(" + strings.Join(p[1:], ", ") + ")"
 		}}
 	}

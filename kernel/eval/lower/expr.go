@@ -253,6 +253,9 @@ func (f *fn) unary(x *ast.UnaryExpr) string {
 			return "&" + f.composite(lit)
 		}
 		f.refuseErased(x.X)
+		if star, ok := ast.Unparen(x.X).(*ast.StarExpr); ok {
+			return f.checked(star.X)
+		}
 		return "&" + f.lvalue(x.X)
 	}
 	return x.Op.String() + operand(f.expr(x.X))

@@ -70,6 +70,23 @@ func (f *fn) solid(x ast.Expr, text string) string {
 	return text
 }
 
+// checked is the text of a pointer that may not be nil: of &*p and (*p).m() the interpreter leaves out what a nil one points to.
+func (f *fn) checked(p ast.Expr) string {
+	typ := f.typ(f.typeOf(p).Underlying())
+	return f.l.helper("checked "+typ, "checked", func(name string) string {
+		return fmt.Sprintf("func %s(p %s) %s { if p == nil { %s.NilPointer() }; return p }", name, typ, typ, runtimeAlias)
+	}) + "(" + f.expr(p) + ")"
+}
+
+// address is the text of a variable's address: of what a call's result points to it is the result.
+func address(text string) string {
+	inner, ok := strings.CutPrefix(text, "(*")
+	if inner = strings.TrimSuffix(inner, ")"); ok && strings.HasSuffix(inner, ")") && operand(inner) == inner {
+		return inner
+	}
+	return "&" + text
+}
+
 // derefs tells *p, or a conversion of it.
 func (f *fn) derefs(x ast.Expr) bool {
 	switch x := ast.Unparen(x).(type) {
@@ -118,6 +135,9 @@ func (f *fn) indexValue(x ast.Expr) string {
 
 func (f *fn) slice(x *ast.SliceExpr) string {
 	base := operand(f.expr(x.X))
+	if star, ok := ast.Unparen(x.X).(*ast.StarExpr); ok && isArray(f.typeOf(x.X)) {
+		base = "(*" + f.checked(star.X) + ")"
+	}
 	pointer := isPointer(f.typeOf(x.X))
 	if f.once() && (f.varies(x.Low) || f.varies(x.High) || f.varies(x.Max)) {
 		return f.checkedSlice(x, base)
@@ -138,6 +158,11 @@ func (f *fn) slice(x *ast.SliceExpr) string {
 	return text + "]"
 }
 
+func isArray(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Array)
+	return ok
+}
+
 // varies tells a bound that is there and no constant.
 func (f *fn) varies(x ast.Expr) bool { return x != nil && f.info.Types[x].Value == nil }
 
@@ -150,7 +175,7 @@ func (f *fn) checkedSlice(x *ast.SliceExpr, base string) string {
 	param, over, capacity := f.typ(t), "x", "cap(x)"
 	switch t.Underlying().(type) {
 	case *types.Array:
-		param, base, over, capacity = "*"+f.typ(t), "&"+base, "(*x)", "-1"
+		param, base, over, capacity = "*"+f.typ(t), address(base), "(*x)", "-1"
 	case *types.Pointer:
 		over, capacity = "(*x)", "-1"
 	case *types.Basic:

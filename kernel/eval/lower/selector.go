@@ -55,6 +55,9 @@ func (f *fn) resolve(x *ast.SelectorExpr) selected {
 		refuse(x.Sel.Pos(), "%s is not known to %s", x.Sel.Name, t)
 	}
 	text := operand(f.expr(x.X))
+	if star, ok := ast.Unparen(x.X).(*ast.StarExpr); ok && len(index) == 1 && takesPointer(o) {
+		text = "(*" + f.checked(star.X) + ")"
+	}
 	addressable := f.info.Types[x.X].Addressable()
 	for _, i := range index[:len(index)-1] {
 		if v, ok := o.(*types.Var); f.compiledStruct(t) && (!ok || !f.l.hiddenField(v)) { // promoted: the fields between need not be exported
@@ -70,6 +73,12 @@ func (f *fn) resolve(x *ast.SelectorExpr) selected {
 	}
 	text, t, _ = f.fieldOf(text, t, index[len(index)-1], addressable, x.Pos())
 	return selected{text: text, typ: t}
+}
+
+// takesPointer tells a method whose receiver is a pointer.
+func takesPointer(o types.Object) bool {
+	m, ok := o.(*types.Func)
+	return ok && isPointer(m.Signature().Recv().Type())
 }
 
 // compiledStruct tells a struct type of a compiled package, or a pointer to one.
@@ -127,7 +136,7 @@ func (f *fn) receiverArg(s selected) string {
 	_, isPointer := s.typ.Underlying().(*types.Pointer)
 	switch {
 	case wantsPointer && !isPointer:
-		return "&" + s.text
+		return address(s.text)
 	case !wantsPointer && isPointer:
 		return "*" + s.text
 	}
@@ -254,7 +263,7 @@ func (f *fn) compiledCall(s selected, args []string) string {
 	}
 	recv := s.text
 	if !isPointer(s.typ) {
-		recv = "&" + recv
+		recv = address(recv)
 	}
 	return fmt.Sprintf("%s.%s(%s)", runtimeAlias, replacedMethods[s.method.FullName()], strings.Join(append([]string{recv}, args...), ", "))
 }

@@ -78,6 +78,9 @@ func crossedError(form, low, high string) boundsError {
 	return boundsError("slice bounds out of range " + fmt.Sprintf(form, low, high))
 }
 
+// NilPointer panics as a nil pointer does that is followed.
+func (m *Machine) NilPointer() { panic(errNilPointer) }
+
 // rangeFaults are the runtime's texts for the states of a range over a function in which its body cannot be called, and for a
 // panic of the body that did not come through.
 var rangeFaults = [...]runtimeError{
