@@ -47,9 +47,13 @@ func (d *Deferred) Recover() any {
 	if stops(v) {
 		return nil
 	}
+	d.forget()
+	return v
+}
+
+func (d *Deferred) forget() {
 	d.panicking, d.value = false, nil
 	d.m.trace.forget()
-	return v
 }
 
 // RecoverOf is a deferred call of recover itself, in a function that runs as a deferred call of outer: it does nothing while
@@ -66,6 +70,11 @@ func (d *Deferred) unwind() {
 			d.panicking, d.value = true, p
 		}
 	}
+	d.finish()
+}
+
+// finish makes the deferred calls and goes on with the panic, if there is one then.
+func (d *Deferred) finish() {
 	for len(d.calls) > 0 {
 		last := len(d.calls) - 1
 		call := d.calls[last]
@@ -77,7 +86,9 @@ func (d *Deferred) unwind() {
 	}
 }
 
-// run makes one deferred call. A panic in it takes the place of the one before, unless cells cannot recover that. After an interrupt, checks are off.
+// run makes one deferred call. A panic in it takes the place of the one before, unless cells cannot recover that. Where it ends the
+// goroutine, there is no panic any more, and the other calls are made before those of the functions around. After an interrupt,
+// checks are off.
 func (d *Deferred) run(call func()) {
 	if _, ok := d.value.(interrupted); ok && d.panicking {
 		id := goroutineID()
@@ -90,7 +101,13 @@ func (d *Deferred) run(call func()) {
 		if returned {
 			return
 		}
-		if p := recover(); p != nil && !(d.panicking && stops(translate(d.value))) {
+		p := recover()
+		if p == nil { // runtime.Goexit
+			d.forget()
+			d.finish()
+			return
+		}
+		if !(d.panicking && stops(translate(d.value))) {
 			d.panicking, d.value = true, p
 		}
 	}()
