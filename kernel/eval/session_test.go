@@ -178,6 +178,19 @@ func TestPanicPositions(t *testing.T) {
 	}
 }
 
+// TestRefusedFieldsWhileRunning: the same for fields that gob would not see.
+func TestRefusedFieldsWhileRunning(t *testing.T) {
+	if tools(t) != nil {
+		t.Skip("package gob sees compiled types")
+	}
+	n := newNotebook(t)
+	n.ok("type T struct{ A, b int }\nfunc save(v any) error { return gob.NewEncoder(os.Stdout).Encode(v) }")
+	r := n.run("save([]*T{{1, 2}})")
+	if r.Err == nil || r.Err.Name != "refused" || !strings.Contains(r.Err.Value, "gob.Encode does not see that field b is not exported") {
+		t.Errorf("got %+v, want a refusal that names the field", r.Err)
+	}
+}
+
 // TestRefusedWhileRunning: what shows only then to be otherwise than in Go ends the cell, whatever it recovers.
 func TestRefusedWhileRunning(t *testing.T) {
 	if tools(t) != nil {

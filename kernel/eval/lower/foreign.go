@@ -32,6 +32,9 @@ func (f *fn) arg(a ast.Expr, t types.Type, callee *types.Func) string {
 		return "interface{}(" + f.expr(a) + ")"
 	}
 	text := f.conv(a, t)
+	if f.l.isOpen(t) && types.IsInterface(from) && passesOver(callee) { // whose type is known only when the cell runs
+		return fmt.Sprintf("%s.Exported(%s, %q)", runtimeAlias, text, callee.Pkg().Name()+"."+callee.Name())
+	}
 	if primitive := shownBy(callee); primitive != "" && !isNil(from) && !plainType(from) {
 		if f.l.isOpen(t) {
 			return fmt.Sprintf("%s.%s(%s)", runtimeAlias, primitive, text)
@@ -151,9 +154,58 @@ func (f *fn) noteMethods(a ast.Expr, t types.Type, callee *types.Func) {
 			}
 		})
 	}
+	if passesOver(callee) {
+		f.refuseHidden(a, from, callee)
+	}
 	if looksInto(callee) {
 		f.refuseDisguised(a, from)
 	}
+}
+
+// passesOver tells functions that leave out a struct's fields which are not exported, or fail for them: the interpreter exports
+// all. encoding/json and encoding/xml are told by tags.
+func passesOver(callee *types.Func) bool {
+	switch callee.Pkg().Path() {
+	case "encoding/gob", "encoding/asn1":
+		return true
+	case "encoding/binary":
+		return callee.Name() == "Read" || callee.Name() == "Decode"
+	}
+	return false
+}
+
+// refuseHidden refuses to hand such a function values with fields that are not exported.
+func (f *fn) refuseHidden(a ast.Expr, from types.Type, callee *types.Func) {
+	if name := f.l.hiddenIn(from, map[types.Type]bool{}); name != "" {
+		refuse(a.Pos(), "%s.%s does not see that field %s is not exported, because its type is interpreted; export it, or use a type without it", callee.Pkg().Name(), callee.Name(), name)
+	}
+}
+
+// hiddenIn names a field in t that is not exported, of a type that is interpreted, "" for none.
+func (l *Lowerer) hiddenIn(t types.Type, seen map[types.Type]bool) string {
+	if seen[t] {
+		return ""
+	}
+	seen[t] = true
+	if n, ok := types.Unalias(t).(*types.Named); ok && (n.Obj().Pkg() == nil || n.Obj().Pkg().Path() != "main" || l.isCompiled(n)) {
+		return ""
+	}
+	switch t := t.Underlying().(type) {
+	case *types.Struct:
+		for v := range t.Fields() {
+			if !v.Exported() && v.Name() != "_" {
+				return v.Name()
+			}
+			if name := l.hiddenIn(v.Type(), seen); name != "" {
+				return name
+			}
+		}
+	case *types.Map:
+		return l.hiddenIn(t.Key(), seen) + l.hiddenIn(t.Elem(), seen)
+	case interface{ Elem() types.Type }: // a pointer, slice or array
+		return l.hiddenIn(t.Elem(), seen)
+	}
+	return ""
 }
 
 // refuseErasedIn refuses to decode into types with fields that are not kept in their own type.

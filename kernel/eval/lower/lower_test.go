@@ -133,6 +133,8 @@ func TestRefusals(t *testing.T) {
 		{"reflection of a type", "type T struct{ A int }\nreflect.TypeOf([]T{})", "cell:2:16: package reflect does not see type T as Go does"},
 		{"reflection of fields", "reflect.ValueOf(&struct{ a int }{})", "package reflect does not see a struct with the field a as Go does"},
 		{"xml of embedded", "type B struct{ A int }\ntype T struct{ B }\nxml.Marshal(T{})", "does not see that type T embeds a struct"},
+		{"gob of fields", "type B struct{ a int }\ntype T struct{ M map[string][]*B }\ngob.NewEncoder(os.Stdout).Encode(&T{})", "gob.Encode does not see that field a is not exported"},
+		{"binary read of fields", "var t struct{ A, b uint8 }\nbinary.Read(os.Stdin, binary.LittleEndian, &t)", "binary.Read does not see that field b is not exported"},
 		{"gob as a value", "f := gob.NewEncoder(os.Stdout).Encode", "gob.Encode used as a value does not see the methods of types that cells declare"},
 		{"value that recovers", "func f() { recover() }\ng := f\ndefer g()", "cell:2:6: f is not interpreted as a value, since it calls recover"},
 		{"literal that recovers", "f := func() { (recover)() }\ndefer f()", "cell:1:6: a function literal is not interpreted as a value, since it calls recover"},

@@ -1,6 +1,7 @@
 package primitive
 
 import (
+	"go/token"
 	"reflect"
 	"strings"
 )
@@ -44,6 +45,41 @@ func (m *Machine) refuseDisguised(x any) {
 	if t := m.disguised(reflect.TypeOf(x), map[reflect.Type]bool{}); t != nil {
 		panic(Refusal("package reflect does not see type " + m.typeName(t) + " as Go does while cells are interpreted"))
 	}
+}
+
+// Exported returns a value for a compiled function, by its name, that passes over a struct's fields which are not exported: the
+// interpreter exports all.
+func (m *Machine) Exported(x any, by string) any {
+	x = m.unwrap(x)
+	if name := m.hiddenIn(reflect.TypeOf(x), map[reflect.Type]bool{}); name != "" {
+		panic(Refusal(by + " does not see that field " + name + " is not exported, because its type is interpreted; export it, or use a type without it"))
+	}
+	return x
+}
+
+// hiddenIn names a field in t that is not exported in the cell, "" for none.
+func (m *Machine) hiddenIn(t reflect.Type, seen map[reflect.Type]bool) string {
+	if t == nil || seen[t] || t.Name() != "" {
+		return ""
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		return m.hiddenIn(t.Elem(), seen)
+	case reflect.Map:
+		return m.hiddenIn(t.Key(), seen) + m.hiddenIn(t.Elem(), seen)
+	case reflect.Struct:
+		d := m.of(t)
+		for i := range t.NumField() {
+			if name := fieldName(t, d, i); !token.IsExported(name) && name != "_" {
+				return name
+			}
+			if name := m.hiddenIn(t.Field(i).Type, seen); name != "" {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // disguised is a type in t that is built otherwise, nil for none.
