@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"runtime"
 	"strings"
@@ -172,7 +173,13 @@ func (f *fn) newCall(x *ast.CallExpr) string {
 	name := f.l.helper("new "+text, "new", func(name string) string {
 		return fmt.Sprintf("func %s(v %s) *%s { return &v }", name, text, text)
 	})
-	return name + "(" + f.conv(x.Args[0], t) + ")"
+	return f.callable(name, nil, helperType(t, types.NewPointer(t))) + "(" + f.conv(x.Args[0], t) + ")"
+}
+
+// helperType is the type of a helper that makes one value of another.
+func helperType(from, to types.Type) *types.Signature {
+	one := func(t types.Type) *types.Tuple { return types.NewTuple(types.NewParam(token.NoPos, nil, "", t)) }
+	return types.NewSignatureType(nil, nil, nil, one(from), one(to), false)
 }
 
 // clearer is a helper that empties a map or zeroes a slice.

@@ -21,7 +21,7 @@ func (f *fn) index(x *ast.IndexExpr) string {
 	}
 	index := f.indexValue(x.Index)
 	_, array := t.Underlying().(*types.Array) // of which a constant index is checked already
-	if f.once() && isName(strings.Trim(base, "(*)")) && (!array || f.varies(x.Index)) && !f.isParam(x.Index) {
+	if f.once() && isName(strings.Trim(base, "(*)")) && !strings.Contains(base, "()") && (!array || f.varies(x.Index)) && !f.isParam(x.Index) {
 		index = f.indexCheck(x.Index, index, base)
 	}
 	return base + "[" + index + "]"
@@ -48,9 +48,10 @@ func (f *fn) pointed(x ast.Expr, t types.Type) string {
 // same hands a value of type t through a function, which the interpreter evaluates it for.
 func (f *fn) same(text string, t types.Type) string {
 	typ := f.typ(t)
-	return f.l.helper("same "+typ, "same", func(name string) string {
+	same := f.l.helper("same "+typ, "same", func(name string) string {
 		return fmt.Sprintf("func %s(v %s) %s { return v }", name, typ, typ)
-	}) + "(" + text + ")"
+	})
+	return f.callable(same, nil, helperType(t, t)) + "(" + text + ")"
 }
 
 // solid is the text of x as an operand, or as what is called: for a string behind a nil pointer the operators of the interpreter
