@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 )
 
@@ -32,17 +33,11 @@ func (f *fn) assign(s *ast.AssignStmt) {
 		f.opAssign(s)
 		return
 	}
-	targets := make([]target, len(s.Lhs))
-	for i, x := range s.Lhs {
-		targets[i] = f.target(x, s.Tok == token.DEFINE)
-		if len(s.Lhs) > 1 && !targets[i].new && targets[i].typ != nil {
-			targets[i].text = f.place(x)
-		}
-	}
 	if len(s.Lhs) > 1 && len(s.Rhs) == 1 {
-		f.assignTuple(targets, s.Rhs[0])
+		f.assignResults(s)
 		return
 	}
+	targets := f.targets(s)
 	values := make([]string, len(s.Rhs))
 	for i, x := range s.Rhs {
 		if targets[i].typ == nil { // a variable of its own, since the interpreter's _ has one type
@@ -55,6 +50,36 @@ func (f *fn) assign(s *ast.AssignStmt) {
 		values[i] = f.conv(x, targets[i].typ)
 	}
 	f.store(targets, values)
+}
+
+// targets finds the places of what is assigned to.
+func (f *fn) targets(s *ast.AssignStmt) []target {
+	targets := make([]target, len(s.Lhs))
+	for i, x := range s.Lhs {
+		targets[i] = f.target(x, s.Tok == token.DEFINE)
+		if len(s.Lhs) > 1 && !targets[i].new && targets[i].typ != nil {
+			targets[i].text = f.place(x)
+		}
+	}
+	return targets
+}
+
+// assignResults assigns what one expression gives to several variables, whose places are found after a call.
+func (f *fn) assignResults(s *ast.AssignStmt) {
+	x := s.Rhs[0]
+	if !f.hasEffect(x) || !slices.ContainsFunc(s.Lhs, isPlace) {
+		f.assignTuple(f.targets(s), x)
+		return
+	}
+	from := f.tupleOf(x, len(s.Lhs))
+	temps := f.tupleTemps(x, from)
+	f.assignTemps(f.targets(s), temps, from, x)
+}
+
+// isPlace tells what is assigned to and is no variable.
+func isPlace(x ast.Expr) bool {
+	_, name := ast.Unparen(x).(*ast.Ident)
+	return !name
 }
 
 // blank is a variable in place of the blank identifier, where its type can be written.
@@ -90,20 +115,38 @@ func (f *fn) place(x ast.Expr) string {
 	case *ast.IndexExpr:
 		return f.placeIndex(x)
 	case *ast.SelectorExpr:
-		if sel := f.info.Selections[x]; sel == nil || len(sel.Index()) > 1 {
-			break
+		if f.info.Selections[x] != nil {
+			return f.placeField(x)
 		}
-		if _, erased := f.erasedField(x); erased {
-			break
-		}
-		if t := f.typeOf(x.X); isPointer(t) {
-			text, _, _ := f.rawField(f.keep(part{text: f.expr(x.X), typ: t}), t, f.info.Selections[x].Index()[0])
-			return text
-		}
-		text, _, _ := f.rawField(operand(f.place(x.X)), f.typeOf(x.X), f.info.Selections[x].Index()[0])
-		return text
 	}
 	return f.lvalue(x)
+}
+
+// placeField is place for a field, which may be promoted: each pointer on the way to it is evaluated now.
+func (f *fn) placeField(x *ast.SelectorExpr) string {
+	t := f.typeOf(x.X)
+	v, index, _ := types.LookupFieldOrMethod(t, true, f.info.Uses[x.Sel].Pkg(), x.Sel.Name)
+	text, addressable := "", f.info.Types[x.X].Addressable()
+	if isPointer(t) {
+		text = f.keep(part{text: f.expr(x.X), typ: t})
+	} else {
+		text = operand(f.place(x.X))
+	}
+	for n, i := range index {
+		if n > 0 && isPointer(t) {
+			text = f.keep(part{text: text, typ: t})
+		}
+		last := n == len(index)-1
+		switch {
+		case f.compiledStruct(t) && !last && !f.l.hiddenField(v.(*types.Var)): // the fields between need not be exported
+			return text + "." + v.Name()
+		case last && !f.compiledStruct(t):
+			text, _, _ = f.rawField(text, t, i)
+		default:
+			text, t, addressable = f.fieldOf(text, t, i, addressable, x.Pos())
+		}
+	}
+	return text
 }
 
 func (f *fn) placeIndex(x *ast.IndexExpr) string {
@@ -186,23 +229,36 @@ func (f *fn) assignTuple(targets []target, x ast.Expr) {
 			direct = false
 		}
 	}
-	value := f.tupleValue(x)
 	if direct {
-		f.line("%s = %s", strings.Join(texts, ", "), value)
+		f.line("%s = %s", strings.Join(texts, ", "), f.tupleValue(x))
 		return
 	}
-	temps := f.temps(len(targets), "t")
-	if element {
-		for i, name := range temps {
-			f.line("var %s %s", name, f.typ(types[i]))
-		}
-		f.line("%s = %s", strings.Join(temps, ", "), value)
-	} else {
+	f.assignTemps(targets, f.tupleTemps(x, types), types, x)
+}
+
+// tupleTemps puts the values that x gives into variables.
+func (f *fn) tupleTemps(x ast.Expr, types []types.Type) []string {
+	temps, value := f.temps(len(types), "t"), f.tupleValue(x)
+	if _, element := ast.Unparen(x).(*ast.IndexExpr); !element {
 		f.line("%s := %s", strings.Join(temps, ", "), value)
+		return temps
 	}
+	for i, name := range temps {
+		f.line("var %s %s", name, f.typ(types[i]))
+	}
+	f.line("%s = %s", strings.Join(temps, ", "), value)
+	return temps
+}
+
+// assignTemps assigns variables that hold the values of x.
+func (f *fn) assignTemps(targets []target, temps []string, from []types.Type, x ast.Expr) {
 	for i, t := range targets {
-		if t.typ != nil {
-			f.line("%s = %s", t.text, f.convText(temps[i], types[i], t.typ, x.Pos()))
+		switch {
+		case t.typ == nil:
+		case t.new:
+			f.line("var %s %s = %s", t.text, f.typ(t.typ), f.convText(temps[i], from[i], t.typ, x.Pos()))
+		default:
+			f.line("%s = %s", t.text, f.convText(temps[i], from[i], t.typ, x.Pos()))
 		}
 	}
 }
@@ -231,21 +287,6 @@ func (f *fn) opAssign(s *ast.AssignStmt) {
 		value = f.shiftCount(rhs)
 	} else {
 		value = f.solid(rhs, f.conv(rhs, f.typeOf(lhs)))
-	}
-	if _, plain := ast.Unparen(lhs).(*ast.Ident); !plain && hasCall(rhs) { // its calls come before variables on the left are looked at
-		f.line("{")
-		defer f.line("}")
-		if hasCall(lhs) {
-			place := f.place(lhs)
-			f.line("%s = %s %s (%s)", place, place, strings.TrimSuffix(s.Tok.String(), "="), value)
-			return
-		}
-		t := f.typeOf(lhs)
-		if s.Tok == token.SHL_ASSIGN || s.Tok == token.SHR_ASSIGN {
-			t = types.Typ[types.Uint64]
-			value = "uint64(" + value + ")"
-		}
-		value = f.keep(part{text: value, typ: t})
 	}
 	if ix, ok := f.mapElement(lhs); ok {
 		f.line("{")

@@ -46,11 +46,14 @@ func (f *fn) call(x *ast.CallExpr) string {
 		return inv.text(texts)
 	}
 	names := f.temps(spread.Len(), "v")
-	inner := f.capture(func() {
-		for i, p := range inv.parts { // before the arguments
-			texts[i] = f.keep(p)
-		}
-	}) + strings.Join(names, ", ") + " := " + f.expr(x.Args[0])
+	inner := strings.Join(names, ", ") + " := " + f.expr(x.Args[0])
+	if f.hasEffect(x.Fun) { // which comes before the arguments
+		inner = f.capture(func() {
+			for i, p := range inv.parts {
+				texts[i] = f.keep(p)
+			}
+		}) + inner
+	}
 	sig := f.signature(x)
 	return fmt.Sprintf("func()%s { %s; %s%s }()", f.resultList(sig), inner, f.returning(sig),
 		inv.text(append(texts, f.spreadArgs(names, spread, sig, x)...)))

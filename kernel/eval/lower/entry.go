@@ -10,7 +10,7 @@ import (
 func (l *Lowerer) entry(serial int64) (shows bool, name string) {
 	c := l.cell
 	name = l.unique("cell")
-	body := &fn{l: l, info: c.Info, pkg: c.Pkg, names: map[types.Object]string{}, outer: c.Info.Scopes[c.Body.Type], statements: true}
+	body := &fn{l: l, info: c.Info, pkg: c.Pkg, names: map[types.Object]string{}, outer: c.Info.Scopes[c.Body.Type], statements: true, shared: sharedVars(c.Info, c.Body)}
 	if !l.cfg.Unmarked {
 		body.marker = "*" + LineVariable
 	}
@@ -77,6 +77,7 @@ func (f *fn) cellStmt(stmt ast.Stmt) {
 }
 
 func (f *fn) initialise(init *types.Initializer) {
+	f.inOrderOf(init.Rhs)
 	if len(init.Lhs) == 1 {
 		v := init.Lhs[0]
 		t := target{text: f.variable(v, v.Pos()), typ: v.Type()}
@@ -96,6 +97,7 @@ func (f *fn) initialise(init *types.Initializer) {
 }
 
 func (f *fn) show(serial int64, x ast.Expr) {
+	f.inOrder(operandUse{x: x, to: anyType})
 	t := f.typeOf(x)
 	if tuple, ok := t.(*types.Tuple); ok {
 		temps := f.temps(tuple.Len(), "v")

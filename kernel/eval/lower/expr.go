@@ -14,6 +14,9 @@ import (
 
 // expr lowers x as a value of its own type.
 func (f *fn) expr(x ast.Expr) string {
+	if name, ok := f.held[x]; ok {
+		return name
+	}
 	if tv, ok := f.info.Types[x]; ok && tv.Value != nil {
 		return f.constant(tv.Value, tv.Type, x.Pos())
 	}
@@ -279,7 +282,7 @@ func (f *fn) binary(x *ast.BinaryExpr) string {
 		}
 		return left + " " + x.Op.String() + " " + operand(f.shiftCount(x.Y))
 	case token.LAND, token.LOR:
-		return settle(operand(f.expr(x.X)), x.Op) + " " + x.Op.String() + " " + operand(f.expr(x.Y))
+		return settle(operand(f.expr(x.X)), x.Op) + " " + x.Op.String() + " " + operand(f.ordered(x.Y))
 	}
 	return operand(f.solid(x.X, f.expr(x.X))) + " " + x.Op.String() + " " + operand(f.solid(x.Y, f.expr(x.Y)))
 }

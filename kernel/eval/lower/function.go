@@ -49,7 +49,7 @@ func recovering(name string) string { return name + "ᐧr" }
 // emit lowers a declaration into a function called name.
 func (l *Lowerer) emit(name, shown string, d *decl, args []types.Type) {
 	obj, _ := d.info.Defs[d.fn.Name].(*types.Func)
-	f := &fn{l: l, info: d.info, pkg: d.pkg, env: env{}, names: map[types.Object]string{}}
+	f := &fn{l: l, info: d.info, pkg: d.pkg, env: env{}, names: map[types.Object]string{}, shared: sharedVars(d.info, d.fn.Body)}
 	l.describe(f, name, shown, d)
 	if obj != nil {
 		params := obj.Signature().TypeParams()
@@ -129,6 +129,8 @@ type fn struct {
 	frames      []*branchable
 	gotos       map[string]bool       // labels that goto statements of the function name
 	params      map[types.Object]bool // of a function literal
+	shared      map[types.Object]bool // local variables that calls may change; nil for all
+	held        map[ast.Expr]string   // what has been evaluated in front of the statement, and the variables that hold it
 }
 
 func (f *fn) line(format string, args ...any) {
@@ -311,7 +313,7 @@ func (f *fn) resultText() string {
 
 // literal lowers a function literal. recoverVar, if any, is the list of deferred calls that it runs under.
 func (f *fn) literal(x *ast.FuncLit, recoverVar string) string {
-	g := &fn{l: f.l, info: f.info, pkg: f.pkg, env: f.env, names: f.names, outer: nil, recoverVar: recoverVar, statements: f.statements, marker: f.marker, caller: f.caller}
+	g := &fn{l: f.l, info: f.info, pkg: f.pkg, env: f.env, names: f.names, outer: nil, recoverVar: recoverVar, statements: f.statements, marker: f.marker, caller: f.caller, shared: f.shared}
 	g.params = map[types.Object]bool{}
 	for v := range f.info.TypeOf(x).(*types.Signature).Params().Variables() {
 		g.params[v] = true

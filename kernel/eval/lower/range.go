@@ -9,6 +9,7 @@ import (
 )
 
 func (f *fn) rangeStmt(s *ast.RangeStmt, label string) {
+	f.inOrderOf(s.X)
 	switch t := f.typeOf(s.X).Underlying().(type) {
 	case *types.Signature:
 		f.rangeFunc(s, t, label)

@@ -11,6 +11,8 @@ import (
 // stmt lowers a statement. label is the label in front of it, "" for none.
 func (f *fn) stmt(s ast.Stmt, label string) {
 	f.l.at = s.Pos()
+	clear(f.held)
+	f.inOrder(f.operands(s)...)
 	switch s := s.(type) {
 	case *ast.ExprStmt:
 		f.exprStmt(s)
@@ -47,10 +49,7 @@ func (f *fn) stmt(s ast.Stmt, label string) {
 	case *ast.BranchStmt:
 		f.branch(s.Tok, s.Label, s.Pos())
 	case *ast.SendStmt:
-		elem := f.typeOf(s.Chan).Underlying().(*types.Chan).Elem()
-		value := f.l.unique("v")
-		f.line("{ var %s %s = %s", value, f.typ(elem), f.conv(s.Value, elem))
-		f.line("%s.Send(%s, &%s) }", runtimeAlias, f.expr(s.Chan), value)
+		f.send(s)
 	case *ast.GoStmt:
 		f.line("{")
 		start := "Go("
@@ -66,6 +65,18 @@ func (f *fn) stmt(s ast.Stmt, label string) {
 	default:
 		refuse(s.Pos(), "this statement is not supported by the interpreter")
 	}
+}
+
+func (f *fn) send(s *ast.SendStmt) {
+	elem := f.typeOf(s.Chan).Underlying().(*types.Chan).Elem()
+	value := f.l.unique("v")
+	f.line("{")
+	ch := f.expr(s.Chan)
+	if hasCall(s.Chan) { // which comes before the value
+		ch = f.keep(part{text: ch, typ: f.typeOf(s.Chan)})
+	}
+	f.line("var %s %s = %s", value, f.typ(elem), f.conv(s.Value, elem))
+	f.line("%s.Send(%s, &%s) }", runtimeAlias, ch, value)
 }
 
 func (f *fn) exprStmt(s *ast.ExprStmt) {
@@ -93,6 +104,7 @@ func (f *fn) declStmt(s *ast.DeclStmt) {
 	}
 	for _, spec := range d.Specs {
 		vs := spec.(*ast.ValueSpec)
+		f.inOrder(f.specified(vs)...)
 		targets := make([]target, len(vs.Names))
 		for i, id := range vs.Names {
 			targets[i] = f.target(id, true)
@@ -153,6 +165,7 @@ func (f *fn) ifStmt(s *ast.IfStmt) {
 		f.stmt(s.Init, "")
 		defer f.line("}")
 	}
+	f.inOrderOf(s.Cond)
 	f.line("if %s {", f.expr(s.Cond))
 	f.list(s.Body.List)
 	switch e := s.Else.(type) {

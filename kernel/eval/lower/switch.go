@@ -75,6 +75,7 @@ func (f *fn) switchStmt(s *ast.SwitchStmt, label string) {
 	}
 	tag, tagType := "", types.Type(nil)
 	if s.Tag != nil {
+		f.inOrderOf(s.Tag)
 		tag, tagType = f.l.unique("tag"), f.typeOf(s.Tag)
 		if b, ok := tagType.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
 			tagType = types.Default(b)
@@ -87,7 +88,7 @@ func (f *fn) switchStmt(s *ast.SwitchStmt, label string) {
 		cc := c.(*ast.CaseClause)
 		conds := make([]string, len(cc.List))
 		for i, x := range cc.List {
-			conds[i] = f.caseCond(tag, tagType, x)
+			conds[i] = f.orderedText(x, types.Typ[types.Bool], func() string { return f.caseCond(tag, tagType, x) })
 		}
 		if n := len(cc.Body); n > 0 {
 			if b, ok := cc.Body[n-1].(*ast.BranchStmt); ok && b.Tok == token.FALLTHROUGH {
@@ -140,6 +141,7 @@ func (f *fn) typeSwitch(s *ast.TypeSwitchStmt, label string) {
 		x, bound = a.Rhs[0].(*ast.TypeAssertExpr).X, true
 	}
 	value := f.l.unique("x")
+	f.inOrderOf(x)
 	f.line("var %s interface{} = %s", value, f.openValue(x))
 	var clauses []clause
 	for _, c := range s.Body.List {
@@ -189,7 +191,7 @@ func (f *fn) selectStmt(s *ast.SelectStmt, label string) {
 	chosen, ok := f.l.unique("chosen"), f.l.unique("ok")
 	var cases []string
 	var clauses []clause
-	hasDefault := false
+	hasDefault, calls := false, slices.ContainsFunc(s.Body.List, func(c ast.Stmt) bool { return hasCallIn(c.(*ast.CommClause).Comm) })
 	for _, c := range s.Body.List {
 		cc := c.(*ast.CommClause)
 		if cc.Comm == nil {
@@ -197,7 +199,7 @@ func (f *fn) selectStmt(s *ast.SelectStmt, label string) {
 			clauses = append(clauses, clause{"", func() { f.list(cc.Body) }})
 			continue
 		}
-		text, bind := f.commCase(cc.Comm, ok)
+		text, bind := f.commCase(cc.Comm, ok, calls)
 		clauses = append(clauses, clause{fmt.Sprintf("%s == %d", chosen, len(cases)), func() {
 			bind()
 			f.list(cc.Body)
@@ -210,31 +212,54 @@ func (f *fn) selectStmt(s *ast.SelectStmt, label string) {
 	f.switchOn(label, clauses, false)
 }
 
+// hasCallIn tells whether what a communication sends, or the channel, is of a call.
+func hasCallIn(s ast.Stmt) bool {
+	switch s := s.(type) {
+	case *ast.SendStmt:
+		return hasCall(s.Chan) || hasCall(s.Value)
+	case *ast.ExprStmt:
+		return hasCall(ast.Unparen(s.X).(*ast.UnaryExpr).X)
+	case *ast.AssignStmt:
+		return hasCall(ast.Unparen(s.Rhs[0]).(*ast.UnaryExpr).X)
+	}
+	return false
+}
+
 // commCase evaluates a communication's operands and returns it as an argument of the primitive; bind is what assigns the
-// received value.
-func (f *fn) commCase(s ast.Stmt, ok string) (text string, bind func()) {
+// received value. calls tells that a communication of the statement calls something.
+func (f *fn) commCase(s ast.Stmt, ok string, calls bool) (text string, bind func()) {
 	switch s := s.(type) {
 	case *ast.SendStmt:
 		elem := f.typeOf(s.Chan).Underlying().(*types.Chan).Elem()
-		ch, value := f.keep(part{text: f.expr(s.Chan), typ: f.typeOf(s.Chan)}), f.l.unique("v")
+		ch, value := f.channel(s.Chan, true), f.l.unique("v")
+		f.inOrderOf(s.Value)
 		f.line("var %s %s = %s", value, f.typ(elem), f.conv(s.Value, elem))
 		return fmt.Sprintf("%s.SendCase(%s, &%s)", runtimeAlias, ch, value), func() {}
 	case *ast.ExprStmt:
 		u := ast.Unparen(s.X).(*ast.UnaryExpr)
-		return fmt.Sprintf("%s.RecvCase(%s, nil)", runtimeAlias, f.expr(u.X)), func() {}
+		return fmt.Sprintf("%s.RecvCase(%s, nil)", runtimeAlias, f.channel(u.X, calls)), func() {}
 	case *ast.AssignStmt:
-		return f.receiveCase(s, ok)
+		return f.receiveCase(s, ok, calls)
 	}
 	refuse(s.Pos(), "this communication is not supported by the interpreter")
 	return "", nil
 }
 
-func (f *fn) receiveCase(s *ast.AssignStmt, ok string) (text string, bind func()) {
+// channel lowers the channel of a communication. Among calls it is kept in its place.
+func (f *fn) channel(x ast.Expr, keep bool) string {
+	f.inOrderOf(x)
+	if !keep {
+		return f.expr(x)
+	}
+	return f.keep(part{text: f.expr(x), typ: f.typeOf(x)})
+}
+
+func (f *fn) receiveCase(s *ast.AssignStmt, ok string, calls bool) (text string, bind func()) {
 	u := ast.Unparen(s.Rhs[0]).(*ast.UnaryExpr)
 	elem := f.typeOf(u.X).Underlying().(*types.Chan).Elem()
 	value := f.l.unique("v")
 	f.line("var %s %s", value, f.typ(elem))
-	text = fmt.Sprintf("%s.RecvCase(%s, &%s)", runtimeAlias, f.expr(u.X), value)
+	text = fmt.Sprintf("%s.RecvCase(%s, &%s)", runtimeAlias, f.channel(u.X, calls), value)
 	return text, func() {
 		sources := []part{{text: value, typ: elem}, {text: ok, typ: types.Typ[types.Bool]}}
 		for i, x := range s.Lhs {
