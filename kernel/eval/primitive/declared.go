@@ -11,7 +11,7 @@ type declared struct {
 	name     string
 	fields   []string // names as the cell has them, since the interpreter exports all
 	embedded []bool
-	ifaces   []string     // of fields of interface types: the type's name
+	ifaces   []string // of fields of interface types: the type's name
 	promoted map[string]promotion
 	shapes   []*Shape     // of fields; nil for most
 	shape    *Shape       // of the wrapped value

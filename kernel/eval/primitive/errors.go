@@ -183,7 +183,7 @@ func (e *errorValue) Error() string {
 
 // Format prints the declared type's value as fmt does.
 func (e *errorValue) Format(s fmt.State, verb rune) {
-	operand{e.m, e.value}.Format(s, verb)
+	operand{m: e.m, v: e.value}.Format(s, verb)
 }
 
 // Unwrap calls the declared type's method, if it has one.

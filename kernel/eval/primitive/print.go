@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"strconv"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"cancha/internal/cellio"
 )
@@ -55,7 +54,7 @@ func (m *Machine) Sprintln(args ...any) string {
 
 // Sprintf is fmt.Sprintf.
 func (m *Machine) Sprintf(format string, args ...any) string {
-	format, args = m.typeVerbs(format, args)
+	format, args = m.rewrite(format, args, false)
 	text := m.clean(m.nameExtra(fmt.Sprintf(format, m.operands(args)...), args))
 	m.Check()
 	return text
@@ -92,7 +91,7 @@ func (m *Machine) Appendf(b []byte, format string, args ...any) []byte {
 
 // Errorf is fmt.Errorf; %w takes declared types with a method Error.
 func (m *Machine) Errorf(format string, args ...any) error {
-	format, args = m.typeVerbs(format, args)
+	format, args = m.rewrite(format, args, true)
 	for i, a := range args {
 		if err, ok := m.asError(a); ok {
 			args[i] = err
@@ -106,91 +105,12 @@ func (m *Machine) Errorf(format string, args ...any) error {
 func (m *Machine) spaced(args []any) []any {
 	out := m.operands(args)
 	for i, a := range out {
-		if o, ok := a.(operand); ok && o.v.Kind() == reflect.String {
-			out[i] = fmt.Sprint(o)
+		if v := reflect.ValueOf(m.unwrap(args[i])); v.Kind() == reflect.String && m.isOwn(v.Type()) {
+			out = slices.Clone(out)
+			out[i] = fmt.Sprint(a)
 		}
 	}
 	return out
-}
-
-// typeVerbs puts the name of a type in place of each %T, and where it is in place of %p, since fmt asks nobody for them. The other verbs get the numbers of
-// their operands, since that one's is no longer counted.
-func (m *Machine) typeVerbs(format string, args []any) (string, []any) {
-	if !strings.ContainsAny(format, "Tp") {
-		return format, args
-	}
-	var out strings.Builder
-	n, given := 0, len(args)
-	for {
-		text, rest, found := strings.Cut(format, "%")
-		out.WriteString(text)
-		if !found {
-			return out.String(), args
-		}
-		v := readVerb(rest, n)
-		format = rest[v.size:]
-		switch {
-		case v.letter == 0 || v.letter == '%':
-			out.WriteString("%" + rest[:v.size])
-			continue
-		case v.letter == 'T' && v.operand < given:
-			name := m.typeName(reflect.TypeOf(m.unwrap(args[v.operand])))
-			args = append(args[:len(args):len(args)], name)
-			fmt.Fprintf(&out, "%%%s[%d]s", v.flags, len(args))
-		case v.letter == 'p' && v.operand < given && m.wants(args[v.operand]):
-			args = append(args[:len(args):len(args)], m.pointerText(args[v.operand], strings.Contains(v.flags, "#")))
-			fmt.Fprintf(&out, "%%%s[%d]s", strings.ReplaceAll(v.flags, "#", ""), len(args))
-		default:
-			fmt.Fprintf(&out, "%%%s[%d]%c", v.flags, v.operand+1, v.letter)
-		}
-		n = v.operand + 1
-	}
-}
-
-// pointerText is a value as %p prints it, or %#p if it is plain.
-func (m *Machine) pointerText(x any, plain bool) string {
-	v := reflect.ValueOf(m.unwrap(x))
-	if d := m.ofValue(v); d != nil && d.box != nil {
-		v = v.Field(0)
-	}
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Chan, reflect.Func, reflect.UnsafePointer:
-	default:
-		return "%!p(" + m.typeName(reflect.TypeOf(x)) + "=" + m.Sprint(x) + ")"
-	}
-	format := "%p"
-	if plain {
-		format = "%#p"
-	}
-	return fmt.Sprintf(format, v.Interface())
-}
-
-// verb is a verb of a format.
-type verb struct {
-	size    int    // bytes behind the percent sign
-	flags   string // flags, width and precision, a star with the number of its operand
-	letter  rune   // 0 where the format ends
-	operand int    // from 0
-}
-
-// readVerb reads what follows a percent sign; next is the operand whose turn it is.
-func readVerb(text string, next int) verb {
-	var flags strings.Builder
-	for i, c := range text {
-		switch {
-		case c == '*':
-			fmt.Fprintf(&flags, "[%d]*", next+1)
-			next++
-		case c == '[':
-			next = argNumber(text[i+1:], next)
-		case c == ']' || i > 0 && c >= '0' && c <= '9' && strings.LastIndexByte(text[:i], '[') > strings.LastIndexByte(text[:i], ']'):
-		case strings.ContainsRune("+-# 0123456789.", c):
-			flags.WriteRune(c)
-		default:
-			return verb{i + utf8.RuneLen(c), flags.String(), c, next}
-		}
-	}
-	return verb{size: len(text)}
 }
 
 // BuiltinPrint is the predeclared print, to the cell's error output.
@@ -260,13 +180,4 @@ func builtinText(v reflect.Value) string {
 		}
 	}
 	return fmt.Sprint(basic(v))
-}
-
-// argNumber reads the number of an explicit argument index, "2]…", and returns it from 0.
-func argNumber(text string, otherwise int) int {
-	number, _, ok := strings.Cut(text, "]")
-	if n, err := strconv.Atoi(number); ok && err == nil && n > 0 {
-		return n - 1
-	}
-	return otherwise
 }

@@ -92,7 +92,7 @@ func (b *brief) words(v reflect.Value) bool {
 	if b.m.isOwn(v.Type()) {
 		for _, name := range []string{"Format", "Error", "String"} {
 			if _, ok := b.m.find(v, name); ok {
-				b.cut(fmt.Sprintf("%+v", operand{b.m, v}))
+				b.cut(fmt.Sprintf("%+v", operand{m: b.m, v: v}))
 				return true
 			}
 		}
@@ -135,11 +135,11 @@ func (b *brief) kind(v reflect.Value, depth int, methods bool, shape *Shape) {
 			b.WriteString(entries(v.Len()))
 			return
 		}
-		keys := sortedKeys(v)
-		b.list("map[", len(keys), func(i int) {
-			b.value(keys[i], depth+1, methods, shape.keys())
+		list := sortedEntries(v)
+		b.list("map[", len(list), func(i int) {
+			b.value(list[i].key, depth+1, methods, shape.keys())
 			b.WriteString(":")
-			b.value(v.MapIndex(keys[i]), depth+1, methods, shape.elems())
+			b.value(list[i].value, depth+1, methods, shape.elems())
 		})
 	case reflect.String:
 		b.cut(v.String())
