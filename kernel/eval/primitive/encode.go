@@ -268,7 +268,7 @@ func (e *encoder) mapping(v reflect.Value, depth int, shape *Shape) reflect.Valu
 	for _, k := range v.MapKeys() {
 		key := k
 		if e.m.isOwn(k.Type()) {
-			if own, ok := e.ownMethod(k); ok {
+			if own, ok := e.ownMethod(k); ok && k.Kind() != reflect.String { // a string is its own text
 				if t, ok := own.Interface().(textMarshaler); ok {
 					text, err := t.marshal()
 					if err != nil && e.err == nil {
@@ -346,6 +346,9 @@ func (e *encoder) field(v reflect.Value, d *declared, i int, name string, depth 
 	f.Type = reflect.TypeFor[any]()
 	if value.IsValid() && field.Kind() != reflect.Interface {
 		f.Type = value.Type()
+		if f.Type != field.Type() {
+			f, value = e.omission(f, value, field, d.fieldShape(i))
+		}
 	}
 	return f, value, true
 }

@@ -2,6 +2,7 @@ package primitive
 
 import (
 	"fmt"
+	"log/slog"
 	"reflect"
 )
 
@@ -18,14 +19,26 @@ func (o operand) MarshalJSON() ([]byte, error) { return o.m.JSONMarshal(o.v.Inte
 
 // Printable returns a value as compiled code is to print it.
 func (m *Machine) Printable(x any) any {
-	if m.wants(x) {
-		return operand{m: m, v: reflect.ValueOf(x)}
+	if !m.wants(x) {
+		return x
 	}
-	return x
+	o := operand{m: m, v: reflect.ValueOf(x)}
+	if f, ok := m.find(o.v, "LogValue"); ok && m.isOwn(o.v.Type()) {
+		if value, ok := f.Interface().(func() slog.Value); ok {
+			return logged{o, value}
+		}
+	}
+	return o
 }
 
 // Printables is Printable of each value in a list.
-func (m *Machine) Printables(list []any) []any { return m.operands(list) }
+func (m *Machine) Printables(list []any) []any {
+	out := make([]any, len(list))
+	for i, x := range list {
+		out[i] = m.Printable(x)
+	}
+	return out
+}
 
 // operands returns the arguments of a print function as fmt is to see them.
 func (m *Machine) operands(args []any) []any {

@@ -1,6 +1,9 @@
 package primitive
 
-import "log"
+import (
+	"log"
+	"log/slog"
+)
 
 // The package functions of log. They use the standard logger, so its flags and prefix count; its output is set to the
 // cell's error output when a program starts.
@@ -57,3 +60,12 @@ func (m *Machine) LogFatalf(format string, args ...any) {
 	_ = log.Output(callDepth, m.Sprintf(format, args...))
 	m.Exit(1)
 }
+
+// logged is an operand that tells package slog what to write of it.
+type logged struct {
+	operand
+	value func() slog.Value
+}
+
+// LogValue calls the declared type's method.
+func (l logged) LogValue() slog.Value { return l.value() }
