@@ -20,11 +20,53 @@ func (f *fn) index(x *ast.IndexExpr) string {
 		return "(*" + base + ")[" + f.expr(x.Index) + "]"
 	}
 	index := f.indexValue(x.Index)
+	if f.isUnnamed(x) {
+		return f.element(x, base, index)
+	}
 	_, array := t.Underlying().(*types.Array) // of which a constant index is checked already
 	if f.once() && isName(strings.Trim(base, "(*)")) && !strings.Contains(base, "()") && (!array || f.varies(x.Index)) && !f.isParam(x.Index) {
 		index = f.indexCheck(x.Index, index, base)
 	}
 	return base + "[" + index + "]"
+}
+
+// isUnnamed tells an index into a literal or into what a call returns, as in [...]string{"a", "b"}[i], that is worth a check.
+func (f *fn) isUnnamed(x *ast.IndexExpr) bool {
+	if !f.once() || !f.varies(x.Index) {
+		return false
+	}
+	switch base := ast.Unparen(x.X).(type) {
+	case *ast.CompositeLit:
+	case *ast.CallExpr:
+		if f.info.Types[base.Fun].IsType() {
+			return false
+		}
+	default:
+		return false
+	}
+	if _, slice := f.typeOf(x.X).Underlying().(*types.Slice); slice {
+		return true
+	}
+	_, plain := f.typeOf(x).Underlying().(*types.Basic)
+	return plain && !holdsFloats(f.typeOf(x.X))
+}
+
+// element lowers such an index to the call of a function that checks it; of a slice, whose elements are places, that returns
+// the elements from there on.
+func (f *fn) element(x *ast.IndexExpr, base, index string) string {
+	list, number := f.typ(f.typeOf(x.X)), "int"
+	if f.isUnsigned(x.Index) {
+		number = "uint64"
+	}
+	elem, form, first := f.typ(f.typeOf(x)), "%s", ""
+	if _, slice := f.typeOf(x.X).Underlying().(*types.Slice); slice {
+		elem, form, first = list, "%s:", "[0]"
+	}
+	at := f.l.helper("element "+list+" "+number, "element", func(name string) string {
+		check := fmt.Sprintf(form, f.indexCheck(x.Index, "i", "x"))
+		return fmt.Sprintf("func %s(x %s, i %s) %s { return x[%s] }", name, list, number, elem, check)
+	})
+	return fmt.Sprintf("%s(%s, %s(%s))%s", at, base, number, index, first)
 }
 
 // key lowers the key of a map, in which the interpreter wants a type for nil.

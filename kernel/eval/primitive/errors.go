@@ -98,7 +98,8 @@ func markedName(text string) string {
 			depth--
 		case depth == 1 && strings.HasPrefix(text[i:], mark):
 			name, _, _ := strings.Cut(text[i+len(mark):], "ᐧ")
-			return "main." + name
+			around, _, _ := strings.Cut(text, "struct {")
+			return around + "main." + name
 		}
 	}
 	return hiddenField.ReplaceAllString(text, "$1 $2")
