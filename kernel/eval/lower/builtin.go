@@ -145,7 +145,11 @@ func (f *fn) appendCall(x *ast.CallExpr) string {
 	}
 	for i, a := range x.Args[1:] {
 		if x.Ellipsis.IsValid() && i == len(x.Args)-2 {
-			args = append(args, f.expr(a)+"...")
+			more := f.expr(a)
+			if more == "nil" {
+				more = "(" + f.typ(slice) + ")(nil)"
+			}
+			args = append(args, more+"...")
 		} else {
 			args = append(args, f.conv(a, elem))
 		}

@@ -258,12 +258,31 @@ func (f *fn) args(x *ast.CallExpr, sig *types.Signature, callee *types.Func) []p
 		if spread {
 			parts[i].suffix = "..."
 		}
+		if spread && parts[i].text == "nil" { // of which the interpreter wants a type
+			parts[i].text = "(" + f.typ(t) + ")(nil)"
+		}
+	}
+	if n := sig.Params().Len() - 1; sig.Variadic() && !x.Ellipsis.IsValid() && len(parts) > n+1 && f.callsFieldForSeveral(x, sig) {
+		return append(parts[:n:n], f.packed(x.Args[n:], sig))
 	}
 	if n := sig.Params().Len(); sig.Variadic() && len(parts) == n-1 && !f.isTuple(x.Args) && f.isOwnCall(callee) { // the interpreter passes a slice that is empty
 		last := f.l.sub(sig.Params().At(n-1).Type(), f.env)
 		parts = append(parts, part{text: "(" + f.l.typ(last) + ")(nil)", typ: last, suffix: "..."})
 	}
 	return parts
+}
+
+// callsFieldForSeveral tells the call of a function that a field holds and that has several results: there the interpreter counts the
+// arguments of a variadic one as results.
+func (f *fn) callsFieldForSeveral(x *ast.CallExpr, sig *types.Signature) bool {
+	sel, ok := ast.Unparen(x.Fun).(*ast.SelectorExpr)
+	return ok && sig.Results().Len() > 1 && f.callee(x) == nil && f.info.Selections[sel] != nil
+}
+
+// packed makes the slice of a variadic parameter's arguments.
+func (f *fn) packed(args []ast.Expr, sig *types.Signature) part {
+	t := f.l.sub(sig.Params().At(sig.Params().Len()-1).Type(), f.env)
+	return part{text: f.typ(t) + "{" + strings.Join(f.elements(args, t.(*types.Slice).Elem()), ", ") + "}", typ: t, suffix: "..."}
 }
 
 // isTuple tells the arguments of f(g()) where g returns several values.
