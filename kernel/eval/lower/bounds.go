@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
 )
 
 // The interpreter's error of an index out of range tells neither index nor length. A comparison in front of the statement, which
@@ -111,7 +112,11 @@ func (f *fn) checkIndex(x *ast.IndexExpr) {
 		index = "int(" + index + ")"
 	}
 	index = operand(index)
-	f.line("if %s >= len(%s) || %s < 0 { %s }", index, base, index, f.indexCheck(x.Index, f.indexValue(x.Index), base))
+	first := ""
+	if strings.HasPrefix(index, "((") { // see settle
+		first = "false || "
+	}
+	f.line("if %s%s >= len(%s) || %s < 0 { %s }", first, index, base, index, f.indexCheck(x.Index, f.indexValue(x.Index), base))
 }
 
 // indexCheck is the call of the primitive that checks an index.

@@ -10,6 +10,7 @@
 //   - no interfaces of the cell's own: their values are kept as interface{}, whose dynamic type tells each declared type
 //     apart. A struct gets a mark in a field tag; a number or a string a type of its own from a pool; anything else is
 //     put into a marked struct while it is in an interface;
+//   - where a call comes after an operand that it might change, the calls of the statement come first, as the compiler makes them;
 //   - conversions to and from interfaces, type switches, channel operations, select, go, defer, recover and range over
 //     functions are calls of primitives;
 //   - loops and functions begin with a check whether the cell has been interrupted.

@@ -72,6 +72,11 @@ func isBasic(t types.Type) bool {
 	return ok
 }
 
+func isSlice(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Slice)
+	return ok
+}
+
 // isDirect tells a type whose values are single pointers, which an interface holds as they are.
 func isDirect(t types.Type) bool {
 	switch u := t.Underlying().(type) {

@@ -108,12 +108,14 @@ func (w *orderWalk) converted(x ast.Expr, to types.Type) {
 
 // addressed is for a value whose address is taken: it is kept unless it has one.
 func (w *orderWalk) addressed(x ast.Expr) {
-	if tv := w.f.info.Types[x]; tv.Addressable() || tv.Value != nil || w.keepsItself(x) {
+	if w.hasAddress(x) || w.f.info.Types[x].Value != nil || w.keepsItself(x) {
 		w.read(x)
 		return
 	}
 	w.kept(x, false, func() { w.read(x) })
 }
+
+func (w *orderWalk) hasAddress(x ast.Expr) bool { return w.f.info.Types[x].Addressable() }
 
 // keepsItself tells a call, which is kept anyway.
 func (w *orderWalk) keepsItself(x ast.Expr) bool {
@@ -227,8 +229,7 @@ func (w *orderWalk) binary(x *ast.BinaryExpr) {
 	case token.EQL, token.NEQ:
 		tx, ty := f.typeOf(x.X), f.typeOf(x.Y)
 		if isStruct(tx) || isArray(tx) {
-			w.addressed(x.X)
-			w.addressed(x.Y)
+			w.compared(x.X, x.Y)
 			return
 		}
 		w.converted(x.X, ty)
@@ -238,6 +239,21 @@ func (w *orderWalk) binary(x *ast.BinaryExpr) {
 	}
 	w.readAll(x.X, x.Y)
 	w.open = w.open || f.mayDivideByZero(x)
+}
+
+// compared is for structs or arrays, whose addresses are taken after both have been evaluated.
+func (w *orderWalk) compared(x, y ast.Expr) {
+	open := w.open
+	w.readAll(x, y)
+	if w.hasAddress(x) || w.hasAddress(y) {
+		return
+	}
+	w.open = open
+	for _, x := range []ast.Expr{x, y} {
+		if _, held := w.f.held[x]; w.keep && !held {
+			w.f.hold(x)
+		}
+	}
 }
 
 func (f *fn) mayDivideByZero(x *ast.BinaryExpr) bool {
@@ -256,11 +272,9 @@ func (w *orderWalk) composite(x *ast.CompositeLit) {
 	switch u := t.Underlying().(type) {
 	case *types.Map:
 		w.kept(x, false, func() {
+			earlier := false
 			for _, e := range x.Elts {
-				kv := e.(*ast.KeyValueExpr)
-				w.key(kv.Key, u)
-				w.converted(kv.Value, u.Elem())
-				w.entry(kv)
+				earlier = w.entry(e.(*ast.KeyValueExpr), u, earlier)
 			}
 		})
 	case *types.Struct:
@@ -274,14 +288,22 @@ func (w *orderWalk) composite(x *ast.CompositeLit) {
 	}
 }
 
-// entry is for an entry of a map's literal: the compiler makes it before it comes to the next.
-func (w *orderWalk) entry(kv *ast.KeyValueExpr) {
-	w.open = false
+// entry is for an entry of a map's literal: the compiler makes it before it comes to the next. earlier tells that an entry in
+// front has read what a call may change.
+func (w *orderWalk) entry(kv *ast.KeyValueExpr, m *types.Map, earlier bool) bool {
+	before := w.effect
+	w.open, w.effect = false, false
+	w.key(kv.Key, m)
+	w.converted(kv.Value, m.Elem())
+	w.matters = w.matters || earlier && w.effect
+	earlier = earlier || w.open
+	w.open, w.effect = false, w.effect || before
 	for _, x := range []ast.Expr{kv.Key, kv.Value} {
 		if _, held := w.f.held[x]; w.keep && !held && w.f.info.Types[x].Value == nil && !isNil(w.f.typeOf(x)) {
 			w.f.hold(x)
 		}
 	}
+	return earlier
 }
 
 func (w *orderWalk) field(u *types.Struct, i int, e ast.Expr) {
@@ -314,6 +336,7 @@ func (w *orderWalk) callOrConversion(x *ast.CallExpr) {
 			return
 		}
 		w.converted(x.Args[0], f.typeOf(x))
+		w.open = w.open || isSlice(f.typeOf(x.Args[0])) && !isSlice(f.typeOf(x)) // whose elements a string or an array is made of
 		return
 	}
 	w.kept(x, f.isEffect(x), func() { w.call(x) })
