@@ -55,27 +55,9 @@ func (m *Machine) Sprintln(args ...any) string {
 // Sprintf is fmt.Sprintf.
 func (m *Machine) Sprintf(format string, args ...any) string {
 	format, args = m.rewrite(format, args, false)
-	text := m.clean(m.nameExtra(fmt.Sprintf(format, m.operands(args)...), args))
+	text := m.clean(fmt.Sprintf(format, m.operands(args)...))
 	m.Check()
 	return text
-}
-
-// nameExtra puts declared types' names into what fmt says of operands that no verb asks for.
-func (m *Machine) nameExtra(text string, args []any) string {
-	own := fmt.Sprintf("%T=", operand{})
-	at := strings.LastIndex(text, "%!(EXTRA ")
-	if at < 0 || !strings.Contains(text[at:], own) {
-		return text
-	}
-	head, extra := text[:at], text[at:]
-	ops := m.operands(args)
-	for i := len(ops) - 1; i >= 0; i-- {
-		last := strings.LastIndex(extra, own)
-		if _, ok := ops[i].(operand); ok && last >= 0 {
-			extra = extra[:last] + m.typeName(reflect.TypeOf(m.unwrap(args[i]))) + "=" + extra[last+len(own):]
-		}
-	}
-	return head + extra
 }
 
 // Append is fmt.Append.

@@ -3,13 +3,14 @@ package primitive
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
 // rewrite replaces what fmt does not ask its operands for: %T by the name of a type, %p by the place where something is, %w where
-// nothing is wrapped, and widths that are values of declared types. The others get the numbers of their operands then.
+// nothing is wrapped, widths that are values of declared types, and operands of such that no verb asks for. The others get the numbers of their operands then.
 func (m *Machine) rewrite(format string, args []any, wraps bool) (string, []any) {
 	r := rewriting{m: m, args: args, given: len(args), wraps: wraps}
 	for rest := format; ; {
@@ -22,10 +23,11 @@ func (m *Machine) rewrite(format string, args []any, wraps bool) (string, []any)
 		r.next, r.reordered, rest = v.next, r.reordered || v.indexed, behind[v.size:]
 		r.write(v)
 	}
-	if !r.changed {
+	extra := !r.reordered && r.next < r.given
+	if !r.changed && !(extra && slices.ContainsFunc(args[r.next:], m.wants)) {
 		return format, args
 	}
-	if !r.reordered && r.next < r.given {
+	if extra {
 		r.extra()
 	}
 	return r.out.String(), r.args
