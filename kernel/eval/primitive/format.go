@@ -79,7 +79,7 @@ func (m *Machine) mentions(t reflect.Type, depth int) bool {
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		return depth == 0 && m.mentions(t.Elem(), depth+1)
+		return m.mentions(t.Elem(), depth+1)
 	case reflect.Slice, reflect.Array:
 		return m.mentions(t.Elem(), depth+1)
 	case reflect.Map:
