@@ -35,6 +35,7 @@ var replacedMethods = map[string]string{
 	"(*encoding/xml.Encoder).Encode": "XMLEncode",
 	"(*sync.Mutex).Lock":             "Lock", "(*sync.RWMutex).Lock": "Lock", "(*sync.RWMutex).RLock": "RLock",
 	"(*sync.WaitGroup).Wait": "WaitGroupWait", "(*sync.Cond).Wait": "CondWait",
+	"(*log.Logger).Printf": "LoggerPrintf", "(*log.Logger).Panicf": "LoggerPanicf", "(*log.Logger).Fatalf": "LoggerFatalf",
 	"(*text/template.Template).Execute":         "TemplateExecute",
 	"(*text/template.Template).ExecuteTemplate": "TemplateExecuteTemplate",
 	"(*html/template.Template).Execute":         "HTMLTemplateExecute",

@@ -53,7 +53,7 @@ func (f *fn) arg(a ast.Expr, t types.Type, callee *types.Func) string {
 // other function.
 func shownBy(callee *types.Func) string {
 	switch path := callee.Pkg().Path(); {
-	case replaced[path+"."+callee.Name()] != "" && callee.Signature().Recv() == nil:
+	case replaced[path+"."+callee.Name()] != "" && callee.Signature().Recv() == nil, replacedMethods[callee.FullName()] != "":
 		return ""
 	case path == "log" || path == "log/slog" || path == "testing":
 		return "Printable"

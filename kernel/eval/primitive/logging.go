@@ -22,6 +22,24 @@ func (m *Machine) LogPrintf(format string, args ...any) {
 	_ = log.Output(callDepth, m.Sprintf(format, args...))
 }
 
+// LoggerPrintf is the method Printf of a log.Logger: a format may ask for the types of its operands, which package log cannot tell.
+func (m *Machine) LoggerPrintf(l *log.Logger, format string, args ...any) {
+	_ = l.Output(callDepth, m.Sprintf(format, args...))
+}
+
+// LoggerPanicf is the method Panicf of a log.Logger.
+func (m *Machine) LoggerPanicf(l *log.Logger, format string, args ...any) {
+	s := m.Sprintf(format, args...)
+	_ = l.Output(callDepth, s)
+	panic(s)
+}
+
+// LoggerFatalf is the method Fatalf of a log.Logger.
+func (m *Machine) LoggerFatalf(l *log.Logger, format string, args ...any) {
+	_ = l.Output(callDepth, m.Sprintf(format, args...))
+	m.Exit(1)
+}
+
 // LogPanic is log.Panic.
 func (m *Machine) LogPanic(args ...any) {
 	s := m.Sprint(args...)
