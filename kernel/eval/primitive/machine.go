@@ -18,6 +18,8 @@ type Machine struct {
 	flush func() // sends pending output, before the process ends
 	exit  func(code int)
 
+	out, err *os.File // what os.Stdout and os.Stderr are as long as no cell sets them
+
 	mu       sync.RWMutex
 	declared map[reflect.Type]*declared
 	bound    map[methodKey]method
@@ -68,6 +70,8 @@ func New(c Config) *Machine {
 	m := &Machine{
 		flush:        c.Flush,
 		exit:         c.Exit,
+		out:          os.Stdout,
+		err:          os.Stderr,
 		declared:     map[reflect.Type]*declared{},
 		bound:        map[methodKey]method{},
 		declarations: map[reflect.Type]declaration{},

@@ -8,14 +8,11 @@ import (
 	"cancha/kernel/eval/native/support"
 )
 
-// What os.Stdout and os.Stderr are as long as no cell sets them.
-var processOut, processErr = os.Stdout, os.Stderr
-
 // Stdout is what os.Stdout means now: the cell's output, or the file to which a cell has set it.
-func (m *Machine) Stdout() support.Stream { return current(os.Stdout, processOut, cellio.Stdout) }
+func (m *Machine) Stdout() support.Stream { return current(os.Stdout, m.out, cellio.Stdout) }
 
 // Stderr is what os.Stderr means now.
-func (m *Machine) Stderr() support.Stream { return current(os.Stderr, processErr, cellio.Stderr) }
+func (m *Machine) Stderr() support.Stream { return current(os.Stderr, m.err, cellio.Stderr) }
 
 func current(now, own *os.File, cells io.Writer) support.Stream {
 	if now != own {
