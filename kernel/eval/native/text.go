@@ -47,7 +47,7 @@ func (w *writer) text(n ast.Node) string {
 			return "{ " + w.check() + w.copy(n) + " }"
 		}
 	case *ast.SendStmt:
-		return fmt.Sprintf("%s.To(%s, %s).Send(%s)", supportName, machineName, w.text(n.Chan), w.text(n.Value))
+		return w.send(n)
 	case *ast.SelectStmt:
 		return w.selection(n)
 	case *ast.GoStmt:

@@ -120,6 +120,18 @@ func (s Sender[T]) Send(v T) {
 	}
 }
 
+// Sent is a value on its way to a channel that is found after the value's calls have been made, as a variable is in ch <- f().
+type Sent[T any] struct {
+	m Machine
+	v T
+}
+
+// Value returns what is to be sent.
+func Value[T any](m Machine, v T) Sent[T] { return Sent[T]{m, v} }
+
+// To is ch <- v.
+func (s Sent[T]) To(ch chan<- T) { To(s.m, ch).Send(s.v) }
+
 // Range is range ch.
 func Range[T any](m Machine, ch <-chan T) iter.Seq[T] {
 	return func(yield func(T) bool) {
