@@ -239,10 +239,8 @@ func (w *writer) constant(c *types.Const, pos token.Pos) {
 func constantText(v constant.Value, t types.Type) string {
 	b, _ := t.Underlying().(*types.Basic)
 	switch {
-	case b != nil && b.Kind() == types.UntypedRune:
-		if n, ok := constant.Int64Val(v); ok {
-			return strconv.QuoteRune(rune(n))
-		}
+	case b != nil && b.Kind() == types.UntypedRune: // which may be no rune that there is: 'A' - 'a'
+		return `('\x00' + ` + v.ExactString() + ")"
 	case b != nil && b.Info()&types.IsFloat != 0:
 		return floatText(constant.ToFloat(v))
 	case b != nil && b.Info()&types.IsComplex != 0:
