@@ -54,6 +54,7 @@ func TestCutReport(t *testing.T) {
 		{"panic: a\n\tpanic: b\n\ngoroutine 1 [running]:\n", "", "a\n\tpanic: b"},
 		{"panic: runtime error: x\n[signal SIGSEGV: …]\n\ngoroutine 1 [running]:\n", "", "runtime error: x"},
 		{"a, panic: bpanic: boom\n\ngoroutine 1 [running]:\n", "a, panic: b", "boom"},
+		{"a\nSIGTRAP: trace trap\nPC=0x47 m=0 sigcode=128\n\ngoroutine 1 gp=0xc [running]:\n", "a\n", "SIGTRAP: trace trap"},
 		{"a, panic: b\n", "a, panic: b\n", ""},
 		{"fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [chan receive]:\n", "", "all goroutines are asleep - deadlock!"},
 	} {

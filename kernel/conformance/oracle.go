@@ -136,15 +136,20 @@ func (o oracle) once(ctx context.Context, program string) (behaviour, error) {
 	return b, nil
 }
 
-// report matches how the runtime begins to tell why it ends a program; inLine the same where the program has left a line open.
+// report matches how the runtime begins to tell why it ends a program, inLine the same where the program has left a line open, and caught
+// what it says of a signal.
 var (
 	report = regexp.MustCompile(`(?m)^(panic: |fatal error: )`)
+	caught = regexp.MustCompile(`(?m)^(SIG[A-Z]+: .*)\n(PC=|\n)`)
 	inLine = regexp.MustCompile(`.*(panic: |fatal error: ).*(\n\t.*)*(\n\[.*)?\n\ngoroutine `)
 )
 
 // cutReport takes the runtime's last words from a program's error output: what comes before, and the value of the panic.
 func cutReport(stderr string) (before, panicked string) {
 	at := report.FindStringSubmatchIndex(stderr)
+	if s := caught.FindStringSubmatchIndex(stderr); at == nil && s != nil {
+		return stderr[:s[2]], stderr[s[2]:s[3]]
+	}
 	if at == nil {
 		at = inLine.FindStringSubmatchIndex(stderr)
 	}
