@@ -2,6 +2,7 @@ package check
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"strings"
 )
@@ -79,4 +80,20 @@ func StartsGoroutines(f *types.Func) bool {
 		return true
 	}
 	return false
+}
+
+// HasCall tells whether an expression makes a call, or receives, when it is evaluated. A conversion counts as one.
+func HasCall(x ast.Expr) (found bool) {
+	ast.Inspect(x, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.CallExpr:
+			found = true
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.ARROW
+		}
+		return !found
+	})
+	return found
 }

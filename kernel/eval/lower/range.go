@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"go/types"
 	"strings"
+
+	"cancha/kernel/eval/check"
 )
 
 func (f *fn) rangeStmt(s *ast.RangeStmt, label string) {
@@ -157,27 +159,10 @@ func (f *fn) countOnly(s *ast.RangeStmt) (n string, ok bool) {
 	if !ok {
 		return "", false
 	}
-	if hasCall(s.X) {
+	if check.HasCall(s.X) {
 		f.discard(s.X)
 	}
 	return fmt.Sprint(a.Len()), true
-}
-
-// hasCall tells whether evaluating x calls or receives.
-func hasCall(x ast.Expr) bool {
-	found := false
-	ast.Inspect(x, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncLit:
-			return false
-		case *ast.CallExpr:
-			found = true
-		case *ast.UnaryExpr:
-			found = found || n.Op == token.ARROW
-		}
-		return !found
-	})
-	return found
 }
 
 func (f *fn) rangeInt(s *ast.RangeStmt, label string) {

@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"go/types"
 	"strings"
+
+	"cancha/kernel/eval/check"
 )
 
 // stmt lowers a statement. label is the label in front of it, "" for none.
@@ -72,7 +74,7 @@ func (f *fn) send(s *ast.SendStmt) {
 	value := f.l.unique("v")
 	f.line("{")
 	ch := f.expr(s.Chan)
-	if hasCall(s.Chan) { // which comes before the value
+	if check.HasCall(s.Chan) { // which comes before the value
 		ch = f.keep(part{text: ch, typ: f.typeOf(s.Chan)})
 	}
 	f.line("var %s %s = %s", value, f.typ(elem), f.conv(s.Value, elem))

@@ -7,6 +7,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"cancha/kernel/eval/check"
 )
 
 // clause is a case of a lowered switch: a condition ("" for default) and its body.
@@ -216,11 +218,11 @@ func (f *fn) selectStmt(s *ast.SelectStmt, label string) {
 func hasCallIn(s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.SendStmt:
-		return hasCall(s.Chan) || hasCall(s.Value)
+		return check.HasCall(s.Chan) || check.HasCall(s.Value)
 	case *ast.ExprStmt:
-		return hasCall(ast.Unparen(s.X).(*ast.UnaryExpr).X)
+		return check.HasCall(ast.Unparen(s.X).(*ast.UnaryExpr).X)
 	case *ast.AssignStmt:
-		return hasCall(ast.Unparen(s.Rhs[0]).(*ast.UnaryExpr).X)
+		return check.HasCall(ast.Unparen(s.Rhs[0]).(*ast.UnaryExpr).X)
 	}
 	return false
 }

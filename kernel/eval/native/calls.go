@@ -3,7 +3,6 @@ package native
 import (
 	"fmt"
 	"go/ast"
-	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -326,24 +325,8 @@ func (w *writer) namesHidden(x *ast.CallExpr) (found bool) {
 // gives is found after the calls of the value.
 func (w *writer) send(n *ast.SendStmt) string {
 	ch, ok := w.info.TypeOf(n.Chan).Underlying().(*types.Chan)
-	if !ok || hasCall(n.Chan) || !hasCall(n.Value) {
+	if !ok || check.HasCall(n.Chan) || !check.HasCall(n.Value) {
 		return fmt.Sprintf("%s.To(%s, %s).Send(%s)", supportName, machineName, w.text(n.Chan), w.text(n.Value))
 	}
 	return fmt.Sprintf("%s.Value[%s](%s, %s).To(%s)", supportName, w.typeText(ch.Elem(), n.Pos()), machineName, w.text(n.Value), w.text(n.Chan))
-}
-
-// hasCall tells whether an expression makes a call, or receives, when it is evaluated. A conversion counts as one.
-func hasCall(x ast.Expr) (found bool) {
-	ast.Inspect(x, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncLit:
-			return false
-		case *ast.CallExpr:
-			found = true
-		case *ast.UnaryExpr:
-			found = found || n.Op == token.ARROW
-		}
-		return !found
-	})
-	return found
 }
