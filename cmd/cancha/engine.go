@@ -55,6 +55,7 @@ func runEngine(_ context.Context, args []string) error {
 	file.Close() // FileConn duplicated it
 	conn := cellio.NewConn(stream)
 	outlet := cellio.NewOutlet(conn.Send)
+	outlet.Keep(openJournal())
 	cellio.Attach(outlet, chart.Render, table.Render)
 	if err := limitMemory(outlet); err != nil {
 		return err
@@ -81,6 +82,17 @@ func runEngine(_ context.Context, args []string) error {
 		endWithKernel(parent)
 	}
 	return err
+}
+
+// openJournal maps what the kernel reads when this process has ended; nil where there is no such file.
+func openJournal() *cellio.Journal {
+	file := os.NewFile(engine.JournalFD, "journal")
+	defer file.Close()
+	journal, err := cellio.OpenJournal(file)
+	if err != nil {
+		return nil
+	}
+	return journal
 }
 
 // openWorkspace reads what compiling cells takes; nil without a folder.

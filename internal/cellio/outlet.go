@@ -32,7 +32,8 @@ const (
 // From its first [Outlet.Grant] on it sends output only as far as it has credit, and those who write wait where it has none:
 // until there is, or the cell is interrupted. Frames that are no output need no credit.
 type Outlet struct {
-	send func(Frame) error
+	send    func(Frame) error
+	journal *Journal // of the text that waits; guarded by mu
 
 	mu       sync.Mutex
 	waiting  []*entry          // oldest first
@@ -75,6 +76,9 @@ func NewOutlet(send func(Frame) error) *Outlet {
 	o.granter.Stop()
 	return o
 }
+
+// Keep has the outlet keep in j the text that it holds back. It is called before anything is written.
+func (o *Outlet) Keep(j *Journal) { o.journal = j }
 
 // Write appends p to a cell's stream; name is "stdout" or "stderr". Bytes that are no UTF-8 are replaced when they leave. It
 // fails, with ErrInterrupted, where the rest of p has to wait for credit and its run is interrupted.
@@ -133,6 +137,7 @@ func (o *Outlet) add(from source, p []byte) {
 		o.timer.Reset(o.moment)
 	}
 	last.text = append(last.text, p...)
+	o.journal.add(from, p)
 	if len(last.text) >= flushSize {
 		_ = o.pump(pumpWhole)
 	}
@@ -264,6 +269,7 @@ const (
 
 // pump sends what waits, in its order, as far as it is to leave and there is credit. It returns the last frame's error.
 func (o *Outlet) pump(how pumping) (err error) {
+	defer func() { o.journal.rewrite(o.waiting) }()
 	o.stalled = false
 	for len(o.waiting) > 0 && !o.closed {
 		e, last := o.waiting[0], len(o.waiting) == 1

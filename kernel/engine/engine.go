@@ -39,8 +39,12 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// ConnFD is the file descriptor on which an engine process finds its connection to the kernel.
-const ConnFD = 3
+// The file descriptors on which an engine process finds its connection to the kernel, and the file of its [cellio.Journal], which
+// cannot be mapped where there is none.
+const (
+	ConnFD    = 3
+	JournalFD = 4
+)
 
 // closeGrace is what an engine gets to leave in order before it is killed; protocol clients expect a shutdown within 2 s.
 const closeGrace = 500 * time.Millisecond

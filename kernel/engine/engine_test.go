@@ -42,6 +42,9 @@ func serveTestEngine() {
 	}
 	conn := cellio.NewConn(c)
 	out := cellio.NewOutlet(conn.Send)
+	if journal, err := cellio.OpenJournal(os.NewFile(JournalFD, "journal")); err == nil {
+		out.Keep(journal)
+	}
 	cellio.Attach(out)
 	if os.Getenv("CANCHA_TEST_ENGINE") == "mute" { // never comes to serve, and reads on
 		_, _ = io.Copy(io.Discard, c)
@@ -116,6 +119,10 @@ func runTestCell(out *cellio.Outlet, f cellio.Frame, stop chan bool, asker *cell
 		asker.End(run)
 	case "print":
 		out.Write(r.Cell, "stdout", []byte(rest))
+	case "lastwords":
+		out.Write(r.Cell, "stdout", []byte(rest))
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		<-stop
 	case "fd":
 		fmt.Print(rest)
 		fmt.Fprint(os.Stderr, "E"+rest)
@@ -262,6 +269,20 @@ func TestDeathIsAnErrorAndTheNextCellRuns(t *testing.T) {
 				t.Errorf("next cell: %v", r.Err)
 			}
 		})
+	}
+}
+
+// TestLastWords: what a cell has written is shown though the engine is killed at once. Elsewhere than on Linux it may be lost.
+func TestLastWords(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("no journal on " + runtime.GOOS)
+	}
+	e, rec := newTestEngine(t, "yes")
+	for id := int64(1); id <= 20; id++ {
+		r := run(t, e, id, "lastwords so far")
+		if r.Err == nil || !strings.Contains(r.Err.Value, "killed") || rec.get(id, "stdout") != "so far" {
+			t.Fatalf("cell %d: got %+v, output %q", id, r, rec.get(id, "stdout"))
+		}
 	}
 }
 

@@ -33,6 +33,7 @@ type process struct {
 	pipes  [2]*pipe       // fd 1 and 2: what does not come by frames
 	caught *cellio.Outlet // orders and coalesces what the pipes bring
 	flows  [2]*flow       // of the engine's outlet and of caught
+	rest   *cellio.Journal
 
 	served chan struct{}      // closed at the ready frame
 	ended  chan struct{}      // closed when the process is gone and all its output handed over
@@ -76,7 +77,7 @@ func start(c Config) (*process, error) {
 	return p, nil
 }
 
-// launch starts the command with its end of the connection and pipes for fd 1 and 2.
+// launch starts the command with its end of the connection, a journal, and pipes for fd 1 and 2.
 func (p *process) launch(conn *os.File) error {
 	var ends [2]*os.File
 	for i, name := range []string{"stdout", "stderr"} {
@@ -89,11 +90,17 @@ func (p *process) launch(conn *os.File) error {
 	}
 	p.pipes[1].crash = &crash{}
 	p.cmd.Stdout, p.cmd.Stderr = ends[0], ends[1]
-	p.cmd.ExtraFiles = []*os.File{conn} // becomes ConnFD
+	journal, err := p.openJournal()
+	if err != nil {
+		return err
+	}
+	defer journal.Close()
+	p.cmd.ExtraFiles = []*os.File{conn, journal} // become ConnFD and JournalFD
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.cmd.Start(); err != nil {
 		p.pipes[0].close()
 		p.pipes[1].close()
+		p.rest.Close()
 		return err
 	}
 	return nil
@@ -121,6 +128,7 @@ func (p *process) read(ended func()) {
 		p.frame(f)
 	}
 	err := p.reap()
+	p.takeRest()
 	cancel()
 	p.caught.Hurry()
 	for _, pipe := range p.pipes {
