@@ -158,9 +158,13 @@ const (
 	Uint8
 )
 
-// Size is the size of an element in bytes.
+// Size is the size of an element in bytes; 0 of what is no type.
 func (t Type) Size() int {
-	return [...]int{Float32: 4, Float64: 8, Int32: 4, Uint8: 1}[t]
+	sizes := [...]int{Float32: 4, Float64: 8, Int32: 4, Uint8: 1}
+	if int(t) >= len(sizes) {
+		return 0
+	}
+	return sizes[t]
 }
 
 func (t Type) String() string {

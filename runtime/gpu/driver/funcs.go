@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Func is a func that every device has. Matrices are row-major and dense. Sums run in an order that depends on the sizes
@@ -21,8 +22,8 @@ type Param struct {
 	Type Type // of a MemoryArg
 }
 
-// Funcs lists the funcs that every device has.
-func Funcs() []Func {
+// Funcs lists the funcs that every device has. The list is not to be changed.
+var Funcs = sync.OnceValue(func() []Func {
 	return []Func{
 		{"fill", params("float* out", "float value", "int n"), "out[i] = value"},
 		{"vector_add", params("float* out", "float* a", "float* b", "int n"), "out[i] = a[i] + b[i]"},
@@ -39,10 +40,10 @@ func Funcs() []Func {
 		{"softmax_cross_entropy", params("float* loss", "float* gradient", "float* logits", "int* label", "int rows", "int classes"),
 			"loss[i] = -log softmax(logits[i])[label[i]]; gradient = d mean(loss) / d logits, so divided by rows; may be logits itself"},
 		{"sum", params("float* out", "float* x", "int n"), "out[0] = Σ x[i]"},
-		{"adam", params("float* weight", "float* gradient", "float* m", "float* v", "int n", "float rate", "float beta1", "float beta2", "float epsilon", "int step"),
-			"one step of Adam (Kingma and Ba, 2015, algorithm 1), step counted from 1"},
+		{"adam", params("float* weight", "float* gradient", "float* m", "float* v", "int n", "float rate", "float beta1", "float beta2", "float epsilon", "float correction1", "float correction2"),
+			"one step of Adam (Kingma and Ba, 2015, algorithm 1): m = beta1 m + (1-beta1) gradient, v = beta2 v + (1-beta2) gradient², weight -= rate (m/correction1) / (√(v/correction2) + epsilon); a correction is 1 - beta to the power of the step, from 1"},
 	}
-}
+})
 
 // params reads parameters written as C has them. It is for the table above only: what it does not know it panics at.
 func params(declarations ...string) []Param {

@@ -1,0 +1,214 @@
+package host
+
+import (
+	"fmt"
+	"math"
+
+	"cancha/internal/blas"
+	"cancha/runtime/gpu/driver"
+)
+
+// piece is how many elements a core takes at once: a reduction adds up pieces in their order, so that its result does not depend on the
+// number of cores.
+const piece = 16 << 10
+
+// run runs a func of package driver. Memory that is too short for the numbers that come with it is refused.
+func run(name string, d *Device, a []argument) (err error) {
+	defer func() {
+		if p := recover(); p != nil { // an index out of range, or of blas
+			err = fmt.Errorf("launch %s: memory is too short for its sizes: %v: %w", name, p, driver.ErrLaunch)
+		}
+	}()
+	switch name {
+	case "fill":
+		d.each(a[2].n, func(from, to int) { fill(a[0].f[from:to], a[1].x) })
+	case "vector_add":
+		d.each(a[3].n, func(from, to int) { add(a[0].f[from:to], a[1].f[from:to], a[2].f[from:to]) })
+	case "sgemm":
+		d.multiply(a)
+	case "conv2d":
+		return d.convolve(a)
+	case "gather_rows":
+		columns := a[4].n
+		d.rows(a[3].n, columns, func(i int) { copy(a[0].f[i*columns:][:columns], a[1].f[int(a[2].i[i])*columns:][:columns]) })
+	case "gather":
+		d.each(a[3].n, func(from, to int) {
+			for i := from; i < to; i++ {
+				a[0].i[i] = a[1].i[a[2].i[i]]
+			}
+		})
+	case "bias", "bias_relu":
+		columns := a[3].n
+		d.rows(a[2].n, columns, func(i int) { bias(a[0].f[i*columns:][:columns], a[1].f, name == "bias_relu") })
+	case "relu_gradient":
+		d.each(a[2].n, func(from, to int) { reluGradient(a[0].f[from:to], a[1].f[from:to]) })
+	case "column_sums":
+		d.columnSums(a[0].f, a[1].f, a[2].n, a[3].n)
+	case "softmax_cross_entropy":
+		rows, classes := a[4].n, a[5].n
+		d.rows(rows, 20*classes, func(i int) {
+			a[0].f[i] = crossEntropy(a[1].f[i*classes:][:classes], a[2].f[i*classes:][:classes], int(a[3].i[i]), rows)
+		})
+	case "sum":
+		d.sum(a[0].f, a[1].f[:a[2].n])
+	case "adam":
+		step := adamStep{a[5].x, a[6].x, a[7].x, a[8].x, a[9].x, a[10].x}
+		d.each(a[4].n, func(from, to int) { step.take(a[0].f[from:to], a[1].f[from:to], a[2].f[from:to], a[3].f[from:to]) })
+	default:
+		return fmt.Errorf("launch %s: the CPU has no such func: %w", name, driver.ErrLaunch)
+	}
+	return nil
+}
+
+// each gives the cores pieces of 0 to n.
+func (d *Device) each(n int, f func(from, to int)) {
+	d.cores((n+piece-1)/piece, func(i int) { f(i*piece, min(n, (i+1)*piece)) })
+}
+
+// rows gives the cores rows, of which each takes about so many steps, several at a time.
+func (d *Device) rows(n, steps int, f func(i int)) {
+	together := max(1, piece/max(1, steps))
+	d.cores((n+together-1)/together, func(at int) {
+		for i := at * together; i < min(n, (at+1)*together); i++ {
+			f(i)
+		}
+	})
+}
+
+// cores runs f for 0 to n-1 on the cores. A panic of f, on whatever core, is the caller's.
+func (d *Device) cores(n int, f func(i int)) {
+	panics := make([]any, n)
+	d.blas.Pool().Do(n, func(_, i int) {
+		defer func() { panics[i] = recover() }()
+		f(i)
+	})
+	for _, p := range panics {
+		if p != nil {
+			panic(p)
+		}
+	}
+}
+
+func (d *Device) multiply(a []argument) {
+	m, n, k := a[2].n, a[3].n, a[4].n
+	x, y := blas.Matrix{Data: a[6].f, Stride: k}, blas.Matrix{Data: a[7].f, Stride: n}
+	if a[0].n != 0 {
+		x.Stride, x.Transposed = m, true
+	}
+	if a[1].n != 0 {
+		y.Stride, y.Transposed = k, true
+	}
+	d.blas.Gemm(m, n, k, a[5].x, x, y, a[8].x, a[9].f, n)
+}
+
+func (d *Device) convolve(a []argument) error {
+	err := d.blas.Conv2D(a[0].f, a[1].f, a[2].f, blas.Conv{
+		Images: a[3].n, Channels: a[4].n, Height: a[5].n, Width: a[6].n, Filters: a[7].n, FilterHeight: a[8].n, FilterWidth: a[9].n, Padding: a[10].n,
+	})
+	if err != nil {
+		return fmt.Errorf("launch conv2d: %w: %w", err, driver.ErrLaunch)
+	}
+	return nil
+}
+
+func fill(out []float32, value float32) {
+	for i := range out {
+		out[i] = value
+	}
+}
+
+func add(out, a, b []float32) {
+	a, b = a[:len(out)], b[:len(out)]
+	for i := range out {
+		out[i] = a[i] + b[i]
+	}
+}
+
+func bias(row, by []float32, relu bool) {
+	by = by[:len(row)]
+	if !relu {
+		for i := range row {
+			row[i] += by[i]
+		}
+		return
+	}
+	for i := range row {
+		row[i] = max(0, row[i]+by[i])
+	}
+}
+
+func reluGradient(gradient, y []float32) {
+	y = y[:len(gradient)]
+	for i := range gradient {
+		if y[i] == 0 {
+			gradient[i] = 0
+		}
+	}
+}
+
+// columnSums adds rows in their order, in float64, a group of columns at a time.
+func (d *Device) columnSums(out, x []float32, rows, columns int) {
+	const group = 64
+	d.cores((columns+group-1)/group, func(i int) {
+		from, to := i*group, min(columns, (i+1)*group)
+		var sums [group]float64
+		for r := range rows {
+			for j, v := range x[r*columns+from : r*columns+to] {
+				sums[j] += float64(v)
+			}
+		}
+		for j := range to - from {
+			out[from+j] = float32(sums[j])
+		}
+	})
+}
+
+// sum adds up pieces in float64, and then the pieces' sums in their order.
+func (d *Device) sum(out, x []float32) {
+	sums := make([]float64, (len(x)+piece-1)/piece)
+	d.each(len(x), func(from, to int) {
+		for _, v := range x[from:to] {
+			sums[from/piece] += float64(v)
+		}
+	})
+	total := 0.0
+	for _, s := range sums {
+		total += s
+	}
+	out[0] = float32(total)
+}
+
+// crossEntropy returns -log softmax(logits)[label] and sets its gradient, divided by rows. The largest logit is taken away first, so
+// that no exponential overflows.
+func crossEntropy(gradient, logits []float32, label, rows int) float32 {
+	most := logits[0]
+	for _, v := range logits {
+		most = max(most, v)
+	}
+	total := 0.0
+	for _, v := range logits {
+		total += math.Exp(float64(v - most))
+	}
+	loss := math.Log(total) - float64(logits[label]-most)
+	for i, v := range logits {
+		p := math.Exp(float64(v-most)) / total
+		if i == label {
+			p--
+		}
+		gradient[i] = float32(p / float64(rows))
+	}
+	return float32(loss)
+}
+
+type adamStep struct{ rate, beta1, beta2, epsilon, correction1, correction2 float32 }
+
+func (s adamStep) take(weight, gradient, m, v []float32) {
+	gradient, m, v = gradient[:len(weight)], m[:len(weight)], v[:len(weight)]
+	for i, g := range gradient {
+		m[i] = s.beta1*m[i] + (1-s.beta1)*g
+		v[i] = s.beta2*v[i] + (1-s.beta2)*g*g
+		weight[i] -= s.rate * (m[i] / s.correction1) / (sqrt(v[i]/s.correction2) + s.epsilon)
+	}
+}
+
+func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }

@@ -1,0 +1,142 @@
+package host
+
+import (
+	"fmt"
+
+	"cancha/runtime/gpu/driver"
+)
+
+// array is memory: of the slices the one of its type is there.
+type array struct {
+	device *Device
+	kind   driver.Type
+	length int
+
+	float32s []float32
+	float64s []float64
+	int32s   []int32
+	uint8s   []uint8
+}
+
+// Alloc takes memory of the machine. More than can be had at this moment is refused with ErrOutOfMemory, before the system ends
+// something for it.
+func (d *Device) Alloc(t driver.Type, n int) (driver.Memory, error) {
+	if n < 0 {
+		return nil, fmt.Errorf("allocate %d %s: a length below 0", n, t)
+	}
+	if free, _, err := d.Free(); err == nil && int64(n)*int64(t.Size()) > free {
+		return nil, fmt.Errorf("allocate %d %s: %d bytes, where %d can be had: %w", n, t, int64(n)*int64(t.Size()), free, driver.ErrOutOfMemory)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, fmt.Errorf("allocate %d %s: %w", n, t, driver.ErrClosed)
+	}
+	a := &array{device: d, kind: t, length: n}
+	switch t {
+	case driver.Float32:
+		a.float32s = make([]float32, n)
+	case driver.Float64:
+		a.float64s = make([]float64, n)
+	case driver.Int32:
+		a.int32s = make([]int32, n)
+	case driver.Uint8:
+		a.uint8s = make([]uint8, n)
+	default:
+		return nil, fmt.Errorf("allocate %d %s: no such type", n, t)
+	}
+	d.open[a] = true
+	return a, nil
+}
+
+func (a *array) Type() driver.Type { return a.kind }
+func (a *array) Len() int          { return a.length }
+
+// Free gives the memory back to the collector.
+func (a *array) Free() error {
+	a.device.mu.Lock()
+	defer a.device.mu.Unlock()
+	if !a.device.open[a] {
+		return fmt.Errorf("free %d %s: %w", a.length, a.kind, driver.ErrClosed)
+	}
+	delete(a.device.open, a)
+	a.release()
+	return nil
+}
+
+func (a *array) release() { a.float32s, a.float64s, a.int32s, a.uint8s = nil, nil, nil, nil }
+
+// write copies a slice of the array's type to it, from element offset on.
+func (a *array) write(offset int, src any) error {
+	return a.move("copy in", src, offset, func(n int) {
+		switch s := src.(type) {
+		case []float32:
+			copy(a.float32s[offset:][:n], s)
+		case []float64:
+			copy(a.float64s[offset:][:n], s)
+		case []int32:
+			copy(a.int32s[offset:][:n], s)
+		case []uint8:
+			copy(a.uint8s[offset:][:n], s)
+		}
+	})
+}
+
+// read copies as many elements as dst has, from element offset on.
+func (a *array) read(offset int, dst any) error {
+	return a.move("copy out", dst, offset, func(n int) {
+		switch s := dst.(type) {
+		case []float32:
+			copy(s, a.float32s[offset:][:n])
+		case []float64:
+			copy(s, a.float64s[offset:][:n])
+		case []int32:
+			copy(s, a.int32s[offset:][:n])
+		case []uint8:
+			copy(s, a.uint8s[offset:][:n])
+		}
+	})
+}
+
+// move calls f with the length of a slice that is of the array's type and fits into it.
+func (a *array) move(doing string, slice any, offset int, f func(n int)) error {
+	t, n, err := driver.SliceType(slice)
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	if err := driver.CheckRange(a, t, offset, n); err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	a.device.mu.Lock()
+	open := a.device.open[a]
+	a.device.mu.Unlock()
+	if !open {
+		return fmt.Errorf("%s: %w", doing, driver.ErrClosed)
+	}
+	f(n)
+	return nil
+}
+
+// argument is an argument of a func: memory from an element on, or a number.
+type argument struct {
+	f []float32
+	i []int32
+	n int
+	x float32
+}
+
+// from is the array from an element on, as an argument.
+func (a *array) from(offset int) (argument, error) {
+	a.device.mu.Lock()
+	defer a.device.mu.Unlock()
+	if !a.device.open[a] {
+		return argument{}, driver.ErrClosed
+	}
+	switch a.kind {
+	case driver.Float32:
+		return argument{f: a.float32s[offset:]}, nil
+	case driver.Int32:
+		return argument{i: a.int32s[offset:]}, nil
+	}
+	return argument{}, fmt.Errorf("no func takes memory of %s: %w", a.kind, driver.ErrLaunch)
+}
