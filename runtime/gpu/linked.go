@@ -1,0 +1,8 @@
+//go:build !cuda
+
+package gpu
+
+import "cancha/runtime/gpu/driver"
+
+// linked are the drivers of GPUs that this program was built with.
+func linked() []driver.Driver { return nil }

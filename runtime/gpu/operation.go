@@ -1,0 +1,229 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"cancha/runtime/gpu/driver"
+)
+
+// operation is something that either device can do.
+type operation struct {
+	name     string
+	work     work
+	size     int // elements, by which it is told how far it is from paying
+	reads    []*store
+	writes   []*store // all of them: what they held is of no use any more, unless they are read too
+	launches func(at func(*store) driver.Memory) []driver.Launch
+}
+
+// run waits for a turn, chooses the side, moves what is read there, and launches.
+func (s *Session) run(ctx context.Context, o operation) error {
+	t, give, err := s.take(ctx)
+	if err != nil {
+		return fmt.Errorf("gpu: %s: %w", o.name, err)
+	}
+	defer give()
+	unlock, err := s.hold(stores(o))
+	if err != nil {
+		return fmt.Errorf("gpu: %s: %w", o.name, err)
+	}
+	defer unlock()
+	d, at := s.choose(o)
+	begun := time.Now()
+	err = s.runOn(ctx, at, t, o)
+	if at == onGPU && err != nil && s.mayFallBack(ctx, err) {
+		d.Place, d.Reason = onCPU.String(), "the GPU failed: "+err.Error()
+		s.count(func(m *Metrics) { m.Fallbacks++ })
+		err = s.runOn(ctx, onCPU, t, o)
+	}
+	if err != nil {
+		return fmt.Errorf("gpu: %s: %w", o.name, err)
+	}
+	d.Actual = time.Since(begun)
+	s.record(d)
+	return nil
+}
+
+// stores are the buffers that an operation uses, each once, in the order in which all operations lock them.
+func stores(o operation) []*store {
+	used := slices.Concat(o.reads, o.writes)
+	slices.SortFunc(used, func(a, b *store) int { return int(a.id - b.id) })
+	return slices.Compact(used)
+}
+
+// hold locks buffers until unlock is called.
+func (s *Session) hold(used []*store) (unlock func(), err error) {
+	for i, b := range used {
+		b.mu.Lock()
+		if b.session != s || b.closed {
+			err = fmt.Errorf("a buffer of %d %s: %w", b.n, b.kind, ErrClosed)
+			if b.session != s {
+				err = errors.New("a buffer of another session")
+			}
+			for _, held := range used[:i+1] {
+				held.mu.Unlock()
+			}
+			return nil, err
+		}
+	}
+	return func() {
+		for _, b := range used {
+			b.mu.Unlock()
+		}
+	}, nil
+}
+
+// mayFallBack tells whether the CPU may do what the GPU could not.
+func (s *Session) mayFallBack(ctx context.Context, err error) bool {
+	return !s.config.Required && ctx.Err() == nil && (errors.Is(err, driver.ErrOutOfMemory) || errors.Is(err, driver.ErrLost))
+}
+
+// choose decides by the person's word, and else by the cost model.
+func (s *Session) choose(o operation) (Decision, side) {
+	d := Decision{Operation: o.name, Place: onCPU.String()}
+	gpu := s.places[onGPU]
+	switch {
+	case gpu == nil:
+		d.Reason = s.missing
+		return d, onCPU
+	case gpu.gone() != nil:
+		d.Reason = "the GPU is lost: " + gpu.gone().Error()
+		return d, onCPU
+	case s.target == GPU:
+		d.Place, d.Reason = onGPU.String(), "the device is set to gpu"
+		return d, onGPU
+	}
+	here, there := s.places[onCPU].speed.predict(o.work, missing(o.reads, onCPU)), gpu.speed.predict(o.work, missing(o.reads, onGPU))
+	if there < here {
+		d.Place, d.Reason, d.Predicted = onGPU.String(), "faster by the cost model", there
+		return d, onGPU
+	}
+	d.Reason, d.Predicted = s.breakEven(o), here
+	return d, onCPU
+}
+
+// missing is how many bytes of buffers are not on a side yet.
+func missing(reads []*store, at side) (bytes int64) {
+	for _, b := range reads {
+		if !b.valid[at] {
+			bytes += b.bytes()
+		}
+	}
+	return bytes
+}
+
+// breakEven tells from which size on the GPU would be faster, were all of the operation larger.
+func (s *Session) breakEven(o operation) string {
+	cpu, gpu := s.places[onCPU].speed, s.places[onGPU].speed
+	here, there := missing(o.reads, onCPU), missing(o.reads, onGPU)
+	pays := func(times float64) bool {
+		w := work{int64(float64(o.work.bytes) * times), o.work.flops * times, o.work.launches}
+		return gpu.predict(w, int64(float64(there)*times)) < cpu.predict(w, int64(float64(here)*times))
+	}
+	low, high := 1.0, 2.0
+	for ; !pays(high); low, high = high, 2*high {
+		if high > 1<<30 {
+			return "the CPU is faster at any size: copying takes longer than computing"
+		}
+	}
+	for high/low > 1.01 {
+		if middle := (low + high) / 2; pays(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return fmt.Sprintf("below break-even: %d < about %.2g elements", o.size, float64(o.size)*high)
+}
+
+// runOn does all of an operation on one side. The buffers that it writes are there then and nowhere else.
+func (s *Session) runOn(ctx context.Context, at side, t *turn, o operation) error {
+	p, q := s.places[at], t[at]
+	use := s.uses.Add(1)
+	for _, b := range o.reads {
+		if err := s.bring(b, at, t); err != nil {
+			return err
+		}
+		b.used = use
+	}
+	for _, b := range o.writes {
+		if err := s.room(b, at, t); err != nil {
+			return err
+		}
+		b.used = use
+	}
+	before, err := q.Record()
+	if err != nil {
+		return p.note(err)
+	}
+	for _, b := range o.writes {
+		b.valid[at] = false // until it is written whole
+	}
+	launches := o.launches(func(b *store) driver.Memory { return b.memory[at] })
+	for _, l := range launches {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if err := q.Launch(l); err != nil {
+			return p.note(err)
+		}
+	}
+	after, err := q.Record()
+	if err != nil {
+		return p.note(err)
+	}
+	if err := q.Wait(context.WithoutCancel(ctx)); err != nil { // what was launched uses the buffers until it has run
+		return p.note(err)
+	}
+	took, err := after.Since(before)
+	if err != nil {
+		return p.note(err)
+	}
+	for _, b := range o.writes {
+		b.valid = [sides]bool{}
+		b.valid[at] = true
+	}
+	s.count(func(m *Metrics) {
+		m.Operations[at]++
+		m.FuncTime[at] += took
+		if at == onGPU {
+			m.Launches += len(launches)
+		}
+	})
+	return nil
+}
+
+// note remembers that the device is lost, if it is.
+func (p *place) note(err error) error {
+	if errors.Is(err, driver.ErrLost) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.lost = err
+	}
+	return err
+}
+
+func (p *place) gone() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lost
+}
+
+func (s *Session) count(f func(*Metrics)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(&s.metrics)
+}
+
+func (s *Session) record(d Decision) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.decisions = append(s.decisions, d)
+	if len(s.decisions) > decisionsKept {
+		s.decisions = slices.Delete(s.decisions, 0, decisionsKept/10)
+	}
+}

@@ -1,0 +1,181 @@
+package gpu
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"cancha/runtime/gpu/driver"
+	"cancha/runtime/gpu/host"
+)
+
+// ErrClosed reports that a session, or a buffer of it, has been closed.
+var ErrClosed = errors.New("closed")
+
+// Session works on one GPU, which it holds alone, and on the CPU, or on the CPU only. Make one with NewSession; its methods, and
+// operations on its buffers, may be called from any goroutine and wait for each other in the order in which they come.
+type Session struct {
+	config  Config
+	target  Target
+	missing string // why there is no GPU; "" where there is one
+	slots   *semaphore.Weighted
+	turns   chan *turn    // free ones: one for each operation that may run at once
+	places  [sides]*place // that of the GPU is nil without one
+	lock    *lock
+	ids     atomic.Int64
+	uses    atomic.Int64
+
+	mu        sync.Mutex
+	closed    bool
+	stores    map[*store]bool
+	decisions []Decision
+	metrics   Metrics
+}
+
+// place is an open device and what it can do.
+type place struct {
+	device driver.Device
+	speed  speed
+
+	mu     sync.Mutex
+	taken  int64 // bytes
+	peak   int64
+	budget int64 // bytes; 0 is no limit
+	lost   error // why the device is of no use any more
+}
+
+// turn is what an operation works with: a queue of its own on each side.
+type turn [sides]driver.Queue
+
+// NewSession opens a session, takes the GPU that the configuration asks for, and measures what it and the CPU can do (less than 50 ms).
+// Without a GPU the session works on the CPU and tells why (see [Session.Explain]), unless one is required.
+func NewSession(ctx context.Context, c Config) (*Session, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	s := &Session{config: c, target: cmp.Or(c.Device, Auto), slots: semaphore.NewWeighted(int64(max(1, c.Concurrent))), stores: map[*store]bool{}}
+	cpu, err := openPlace(ctx, host.Driver{}, 0, c, 0)
+	if err != nil {
+		return nil, fmt.Errorf("gpu: %w", err)
+	}
+	s.places[onCPU] = cpu
+	if s.target == CPU {
+		s.missing = "the device is set to cpu"
+	} else if err := s.takeGPU(ctx); err != nil {
+		if c.Required || ctx.Err() != nil {
+			return nil, errors.Join(fmt.Errorf("gpu: a GPU is required: %w", err), s.Close())
+		}
+		s.missing = err.Error()
+	}
+	if err := s.makeTurns(max(1, c.Concurrent)); err != nil {
+		return nil, errors.Join(fmt.Errorf("gpu: %w", err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Session) makeTurns(n int) error {
+	s.turns = make(chan *turn, n)
+	for range n {
+		var t turn
+		for at, p := range s.places {
+			if p == nil {
+				continue
+			}
+			q, err := p.device.NewQueue()
+			if err != nil {
+				return err
+			}
+			t[at] = q
+		}
+		s.turns <- &t
+	}
+	return nil
+}
+
+// take waits for a turn, in the order of those who ask; give gives it back.
+func (s *Session) take(ctx context.Context) (t *turn, give func(), err error) {
+	begun := time.Now()
+	if err := s.slots.Acquire(ctx, 1); err != nil {
+		return nil, nil, fmt.Errorf("wait for a turn: %w", context.Cause(ctx))
+	}
+	s.count(func(m *Metrics) { m.Wait += time.Since(begun) })
+	t = <-s.turns // there are as many as slots
+	return t, func() { s.turns <- t; s.slots.Release(1) }, nil
+}
+
+// takeGPU opens the GPU that is asked for, or the first that nobody holds.
+func (s *Session) takeGPU(ctx context.Context) error {
+	found, err := discover(ctx, s.config.drivers)
+	if err != nil {
+		return err
+	}
+	wanted := found.match(s.config.GPU)
+	if len(wanted) == 0 {
+		return fmt.Errorf("no GPU is %q: there is %s", s.config.GPU, found)
+	}
+	program, _ := os.Executable()
+	me := Holder{PID: os.Getpid(), Program: filepath.Base(program), Notebook: s.config.Notebook, Since: time.Now()}
+	var refused []error
+	for i, g := range wanted {
+		wait := time.Duration(0)
+		if i == len(wanted)-1 {
+			wait = s.config.Wait
+		}
+		l, err := acquire(ctx, s.config.locks, g.UUID, me, wait)
+		if err != nil {
+			refused = append(refused, err)
+			continue
+		}
+		p, err := openPlace(ctx, g.driver, g.Index, s.config, s.config.Memory)
+		if err != nil {
+			refused = append(refused, errors.Join(err, l.release()))
+			continue
+		}
+		s.places[onGPU], s.lock = p, l
+		return nil
+	}
+	return errors.Join(refused...)
+}
+
+func openPlace(ctx context.Context, d driver.Driver, index int, c Config, budget int64) (*place, error) {
+	device, err := d.Open(ctx, index, driver.Options{Cores: c.Cores, TF32: c.TF32})
+	if err != nil {
+		return nil, err
+	}
+	p := &place{device: device, budget: budget}
+	if p.speed, err = calibrate(ctx, device); err != nil {
+		return nil, errors.Join(err, device.Close())
+	}
+	return p, nil
+}
+
+// Close waits for the operations that run, gives all memory back and lets others have the GPU. A session that is closed already is left
+// alone.
+func (s *Session) Close() error {
+	_ = s.slots.Acquire(context.Background(), int64(max(1, s.config.Concurrent))) // never fails without an end of the context
+	defer s.slots.Release(int64(max(1, s.config.Concurrent)))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	var errs []error
+	for _, p := range s.places {
+		if p != nil {
+			errs = append(errs, p.device.Close())
+		}
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.release())
+	}
+	return errors.Join(errs...)
+}

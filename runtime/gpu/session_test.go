@@ -1,0 +1,304 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"cancha/runtime/gpu/driver"
+	"cancha/runtime/gpu/host"
+)
+
+// second is a GPU for tests of sessions: the CPU under another name, with as much memory as the test says, that fails when it is told to.
+type second struct {
+	host.Driver
+	memory int64
+
+	mu    sync.Mutex
+	taken int64
+	lost  bool
+}
+
+func (s *second) Devices(ctx context.Context) ([]driver.Info, error) {
+	all, err := s.Driver.Devices(ctx)
+	all[0].Name, all[0].UUID, all[0].Emulated = "second", "GPU-second", true
+	return all, err
+}
+
+func (s *second) Open(ctx context.Context, index int, o driver.Options) (driver.Device, error) {
+	d, err := s.Driver.Open(ctx, index, o)
+	return &secondDevice{d, s}, err
+}
+
+type secondDevice struct {
+	driver.Device
+	of *second
+}
+
+func (d *secondDevice) Info() driver.Info {
+	all, _ := d.of.Devices(context.Background())
+	return all[0]
+}
+
+func (d *secondDevice) Alloc(t driver.Type, n int) (driver.Memory, error) {
+	d.of.mu.Lock()
+	defer d.of.mu.Unlock()
+	size := int64(n) * int64(t.Size())
+	switch {
+	case d.of.lost:
+		return nil, driver.ErrLost
+	case d.of.taken+size > d.of.memory:
+		return nil, fmt.Errorf("%d bytes: %w", size, driver.ErrOutOfMemory)
+	}
+	m, err := d.Device.Alloc(t, n)
+	if err == nil {
+		d.of.taken += size
+	}
+	return &secondMemory{m, d.of}, err
+}
+
+func (d *secondDevice) NewQueue() (driver.Queue, error) {
+	q, err := d.Device.NewQueue()
+	return &secondQueue{q, d.of}, err
+}
+
+type secondMemory struct {
+	driver.Memory
+	of *second
+}
+
+func (m *secondMemory) Free() error {
+	m.of.mu.Lock()
+	defer m.of.mu.Unlock()
+	m.of.taken -= int64(m.Len()) * int64(m.Type().Size())
+	return m.Memory.Free()
+}
+
+type secondQueue struct {
+	driver.Queue
+	of *second
+}
+
+func (q *secondQueue) CopyIn(dst driver.Memory, offset int, src any) error {
+	return q.Queue.CopyIn(dst.(*secondMemory).Memory, offset, src)
+}
+
+func (q *secondQueue) CopyOut(dst any, src driver.Memory, offset int) error {
+	return q.Queue.CopyOut(dst, src.(*secondMemory).Memory, offset)
+}
+
+func (q *secondQueue) Launch(l driver.Launch) error {
+	q.of.mu.Lock()
+	lost := q.of.lost
+	q.of.mu.Unlock()
+	if lost {
+		return fmt.Errorf("launch %s: %w", l.Func, driver.ErrLost)
+	}
+	l.Args = slices.Clone(l.Args)
+	for i, a := range l.Args {
+		if m, ok := a.Memory.(*secondMemory); ok {
+			l.Args[i].Memory = m.Memory
+		}
+	}
+	return q.Queue.Launch(l)
+}
+
+func session(t *testing.T, c Config) *Session {
+	t.Helper()
+	if c.drivers == nil {
+		c.drivers = []driver.Driver{&second{memory: 1 << 30}}
+	}
+	c.locks = t.TempDir()
+	s, err := NewSession(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func buffer(t *testing.T, s *Session, values ...float32) *Buffer[float32] {
+	t.Helper()
+	b, err := NewBuffer(s, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func want(t *testing.T, b *Buffer[float32], values ...float32) {
+	t.Helper()
+	if got, err := b.Values(t.Context()); err != nil || !slices.Equal(got, values) {
+		t.Errorf("got %v, %v, want %v", got, err, values)
+	}
+}
+
+func TestOperationsRunWhereTheyAreTold(t *testing.T) {
+	for target, reason := range map[Target]string{CPU: "the device is set to cpu", GPU: "the device is set to gpu", Auto: ""} {
+		s := session(t, Config{Device: target})
+		a, b, out := buffer(t, s, 1, 2), buffer(t, s, 10, 20), buffer(t, s, 0, 0)
+		if err := VectorAdd(t.Context(), out, a, b); err != nil {
+			t.Fatal(err)
+		}
+		if err := VectorAdd(t.Context(), a, a, out); err != nil {
+			t.Fatal(err)
+		}
+		want(t, out, 11, 22)
+		want(t, a, 12, 24)
+		d := s.Explain().Decisions
+		if len(d) != 2 || d[0].Operation != "vector add" || reason != "" && d[0].Reason != reason || d[0].Actual <= 0 {
+			t.Errorf("%s: got %+v", target, d)
+		}
+		if target == Auto && (d[0].Place != "CPU" || !strings.Contains(d[0].Reason, "break-even") && !strings.Contains(d[0].Reason, "copying")) {
+			t.Errorf("two numbers that are not there went to the %s: %s", d[0].Place, d[0].Reason)
+		}
+	}
+}
+
+// TestFullGPU: what is not used makes room, and comes back; what cannot fit runs on the CPU, or is an error where that is asked for.
+func TestFullGPU(t *testing.T) {
+	fill := make([]float32, 1<<16)
+	for _, required := range []bool{false, true} {
+		d := &second{memory: 1 << 30}
+		s := session(t, Config{Device: GPU, Required: required, drivers: []driver.Driver{d}})
+		d.mu.Lock()
+		d.memory = 1 << 20
+		d.mu.Unlock()
+		var all []*Buffer[float32]
+		for range 6 {
+			a := buffer(t, s, fill...)
+			if err := VectorAdd(t.Context(), a, a, buffer(t, s, fill...)); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, a)
+		}
+		for _, b := range all {
+			want(t, b, fill...)
+		}
+		if m := s.Metrics(); m.Evicted == 0 || m.OutOfMemory == 0 || m.Fallbacks != 0 || m.PeakMemory > 1<<20 {
+			t.Errorf("got %+v", m)
+		}
+		large := buffer(t, s, make([]float32, 1<<19)...)
+		err := VectorAdd(t.Context(), large, large, large)
+		if required && !errors.Is(err, driver.ErrOutOfMemory) || !required && err != nil {
+			t.Errorf("required %v: got %v", required, err)
+		}
+		if !required && !strings.Contains(s.Explain().String(), "the GPU failed: ") {
+			t.Errorf("not explained:\n%s", s.Explain())
+		}
+		for _, b := range append(all, large) {
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestLostGPU(t *testing.T) {
+	d := &second{memory: 1 << 30}
+	s := session(t, Config{Device: GPU, drivers: []driver.Driver{d}})
+	a, b := buffer(t, s, 1), buffer(t, s, 2)
+	there := buffer(t, s, 0)
+	if err := VectorAdd(t.Context(), there, a, b); err != nil {
+		t.Fatal(err)
+	}
+	d.mu.Lock()
+	d.lost = true
+	d.mu.Unlock()
+	out := buffer(t, s, 0)
+	for range 2 {
+		if err := VectorAdd(t.Context(), out, a, b); err != nil {
+			t.Fatal(err)
+		}
+		want(t, out, 3)
+	}
+	if !strings.Contains(s.Explain().String(), "the GPU is lost") {
+		t.Errorf("not explained:\n%s", s.Explain())
+	}
+}
+
+func TestWithoutGPU(t *testing.T) {
+	s := session(t, Config{drivers: []driver.Driver{}})
+	if got := s.Explain().Missing; !strings.Contains(got, "without -tags cuda") {
+		t.Errorf("got %q", got)
+	}
+	_, err := NewSession(t.Context(), Config{Required: true, drivers: []driver.Driver{}})
+	if !errors.Is(err, driver.ErrNoDevice) {
+		t.Errorf("required: got %v", err)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	for name, c := range map[string]Config{"device": {Device: "tpu"}, "memory": {Memory: -1}, "both": {Device: CPU, Required: true}} {
+		if _, err := NewSession(t.Context(), c); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestSecondSession(t *testing.T) {
+	first := session(t, Config{Notebook: "a.ipynb"})
+	c := Config{drivers: first.config.drivers, locks: first.config.locks}
+	s, err := NewSession(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if !strings.Contains(s.Explain().Missing, "notebook a.ipynb") {
+		t.Errorf("got %q", s.Explain().Missing)
+	}
+	c.Required = true
+	if _, err := NewSession(t.Context(), c); !errors.Is(err, ErrHeld) {
+		t.Errorf("required: got %v", err)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	s := session(t, Config{Device: GPU})
+	a, b := buffer(t, s, 1), buffer(t, s, 2)
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := VectorAdd(t.Context(), b, a, b); !errors.Is(err, ErrClosed) {
+		t.Errorf("a closed buffer: got %v", err)
+	}
+	other := session(t, Config{Device: CPU})
+	if err := VectorAdd(t.Context(), b, b, buffer(t, other, 1)); err == nil {
+		t.Error("a buffer of another session was taken")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewBuffer(s, []float32{1}); !errors.Is(err, ErrClosed) {
+		t.Errorf("a buffer of a closed session: got %v", err)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestConcurrentOperations: several goroutines share buffers and the GPU, and each sum is right.
+func TestConcurrentOperations(t *testing.T) {
+	s := session(t, Config{Device: GPU, Concurrent: 3})
+	one, total := buffer(t, s, 1), buffer(t, s, 0)
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			for range 10 {
+				if err := VectorAdd(t.Context(), total, total, one); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	want(t, total, 200)
+}

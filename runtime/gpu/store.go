@@ -1,0 +1,223 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cancha/runtime/gpu/driver"
+)
+
+func (s *Session) newStore(t driver.Type, n int) (*store, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, fmt.Errorf("gpu: make a buffer: the session is %w", ErrClosed)
+	}
+	b := &store{session: s, id: s.ids.Add(1), kind: t, n: n}
+	s.stores[b] = true
+	return b, nil
+}
+
+// alone runs f in a turn of its own, with the buffer locked.
+func (b *store) alone(ctx context.Context, doing string, f func(t *turn) error) error {
+	s := b.session
+	t, give, err := s.take(ctx)
+	if err != nil {
+		return fmt.Errorf("gpu: %s: %w", doing, err)
+	}
+	defer give()
+	unlock, err := s.hold([]*store{b})
+	if err == nil {
+		defer unlock()
+		err = f(t)
+	}
+	if err != nil {
+		return fmt.Errorf("gpu: %s: %w", doing, err)
+	}
+	return nil
+}
+
+// set copies values to the machine's memory.
+func (b *store) set(ctx context.Context, values any) error {
+	return b.alone(ctx, "set a buffer", func(t *turn) error {
+		s := b.session
+		if err := s.room(b, onCPU, t); err != nil {
+			return err
+		}
+		if err := t[onCPU].CopyIn(b.memory[onCPU], 0, values); err != nil {
+			return err
+		}
+		b.valid = [sides]bool{onCPU: true}
+		return nil
+	})
+}
+
+// get copies what the buffer holds, from where it is.
+func (b *store) get(ctx context.Context, values any) error {
+	return b.alone(ctx, "read a buffer", func(t *turn) error {
+		at := onCPU
+		if !b.valid[onCPU] && b.valid[onGPU] {
+			at = onGPU
+		}
+		if !b.valid[at] {
+			return errors.New("it holds nothing: it was never set, or what was to fill it failed")
+		}
+		return b.session.copyOut(t[at], b, at, values)
+	})
+}
+
+func (s *Session) copyOut(q driver.Queue, b *store, at side, values any) error {
+	begun := time.Now()
+	if err := q.CopyOut(values, b.memory[at], 0); err != nil {
+		return s.places[at].note(err)
+	}
+	if at == onGPU {
+		s.count(func(m *Metrics) { m.BytesOut += b.bytes(); m.CopyOut += time.Since(begun) })
+	}
+	return nil
+}
+
+// close gives the memory back.
+func (b *store) close() error {
+	s := b.session
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil
+	}
+	b.closed = true
+	s.mu.Lock()
+	delete(s.stores, b)
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return nil // the devices have it back
+	}
+	var errs []error
+	for at := range sides {
+		errs = append(errs, s.drop(b, at))
+	}
+	return errors.Join(errs...)
+}
+
+// drop gives the memory on one side back.
+func (s *Session) drop(b *store, at side) error {
+	m := b.memory[at]
+	if m == nil {
+		return nil
+	}
+	p := s.places[at]
+	b.memory[at], b.valid[at] = nil, false
+	p.mu.Lock()
+	p.taken -= b.bytes()
+	p.mu.Unlock()
+	return m.Free()
+}
+
+// room gives the buffer memory on a side, if it has none. A GPU that is full is first rid of what no operation uses now.
+func (s *Session) room(b *store, at side, t *turn) error {
+	for b.memory[at] == nil {
+		m, err := s.places[at].alloc(b)
+		if err == nil {
+			b.memory[at] = m
+			return nil
+		}
+		if at != onGPU || !errors.Is(err, driver.ErrOutOfMemory) {
+			return s.places[at].note(err)
+		}
+		s.count(func(m *Metrics) { m.OutOfMemory++ })
+		if evicted, e := s.evict(t); e != nil || !evicted {
+			return errors.Join(err, e)
+		}
+	}
+	return nil
+}
+
+// alloc takes memory within the budget.
+func (p *place) alloc(b *store) (driver.Memory, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.budget > 0 && p.taken+b.bytes() > p.budget {
+		return nil, fmt.Errorf("%d bytes beside %d, where the session may take %d: %w", b.bytes(), p.taken, p.budget, driver.ErrOutOfMemory)
+	}
+	m, err := p.device.Alloc(b.kind, b.n)
+	if err != nil {
+		return nil, err
+	}
+	p.taken += b.bytes()
+	p.peak = max(p.peak, p.taken)
+	return m, nil
+}
+
+// evict moves to the machine's memory what was used longest ago of what no operation uses now. It reports false where there is nothing.
+func (s *Session) evict(t *turn) (bool, error) {
+	s.mu.Lock()
+	var oldest *store
+	for b := range s.stores {
+		if !b.mu.TryLock() {
+			continue // an operation uses it
+		}
+		if b.memory[onGPU] == nil || oldest != nil && oldest.used <= b.used {
+			b.mu.Unlock()
+			continue
+		}
+		if oldest != nil {
+			oldest.mu.Unlock()
+		}
+		oldest = b
+	}
+	s.mu.Unlock()
+	if oldest == nil {
+		return false, nil
+	}
+	defer oldest.mu.Unlock()
+	if oldest.valid[onGPU] && !oldest.valid[onCPU] {
+		if err := s.bring(oldest, onCPU, t); err != nil {
+			return false, err
+		}
+	}
+	s.count(func(m *Metrics) { m.Evicted += oldest.bytes() })
+	return true, s.drop(oldest, onGPU)
+}
+
+// bring copies what the buffer holds to a side, if it is not there.
+func (s *Session) bring(b *store, at side, t *turn) error {
+	if b.valid[at] {
+		return nil
+	}
+	from := onGPU - at
+	if !b.valid[from] {
+		return errors.New("a buffer holds nothing: it was never set, or what was to fill it failed")
+	}
+	if err := s.room(b, at, t); err != nil {
+		return err
+	}
+	values := b.slice()
+	if err := s.copyOut(t[from], b, from, values); err != nil {
+		return err
+	}
+	begun := time.Now()
+	if err := t[at].CopyIn(b.memory[at], 0, values); err != nil {
+		return s.places[at].note(err)
+	}
+	if at == onGPU {
+		s.count(func(m *Metrics) { m.BytesIn += b.bytes(); m.CopyIn += time.Since(begun) })
+	}
+	b.valid[at] = true
+	return nil
+}
+
+// slice is memory for a copy on its way.
+func (b *store) slice() any {
+	switch b.kind {
+	case driver.Float32:
+		return make([]float32, b.n)
+	case driver.Float64:
+		return make([]float64, b.n)
+	case driver.Int32:
+		return make([]int32, b.n)
+	}
+	return make([]uint8, b.n)
+}
