@@ -45,11 +45,16 @@ const probeLimit = 5 * time.Second
 func runDoctor(ctx context.Context, args []string) error {
 	flags := newFlags("doctor", "", "Looks at what notebooks need, starts a kernel and has it add two numbers, and says what to do where something is amiss.")
 	folder := flags.Bool("workspace", false, "only print the folder of the engine that compiles cells")
+	file := flags.String("conf", "", "only look at this `file` of settings, a cancha.conf or Spark's spark-defaults.conf, for what contradicts itself or the machine")
+	machine := flags.String("machine", "", "with -conf: the `memory` of the machine that the settings are for, such as 16g; of this one without it")
 	if err := parseAll(flags, args); err != nil {
 		return err
 	}
 	if *folder {
 		return printWorkspace(ctx)
+	}
+	if *file != "" {
+		return checkSettings(os.Stdout, *file, *machine)
 	}
 	failed := false
 	for _, check := range []func(context.Context) []finding{

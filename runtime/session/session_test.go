@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -40,36 +39,6 @@ func TestNotifyInterrupt(t *testing.T) {
 			t.Errorf("own context: %v, the cell's: %v; want the first ended only", ctx.Err(), Context().Err())
 		}
 	})
-}
-
-func TestEnvironment(t *testing.T) {
-	folder := t.TempDir()
-	file := filepath.Join(folder, "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ name, brokers, data, want, err string }{
-		{"nothing", "", "", "embedded broker, no data folder", ""},
-		{"all", "a:1, b:2,", folder, "brokers a:1, b:2, data in " + folder, ""},
-		{"no port", "a", "", "", `KAFKA_BROKERS: "a" has no port`},
-		{"no folder", "", folder + "x", "", "CANCHA_DATA: stat"},
-		{"a file", "", file, "", "is no folder"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Setenv(BrokersVariable, c.brokers)
-			t.Setenv(DataVariable, c.data)
-			got, err := Environment()
-			if c.err != "" {
-				if err == nil || !strings.Contains(err.Error(), c.err) {
-					t.Errorf("got %v, want %s", err, c.err)
-				}
-				return
-			}
-			if err != nil || got.Cores != runtime.GOMAXPROCS(0) || !strings.HasSuffix(got.String(), " cores, "+c.want) {
-				t.Errorf("got %v, %v, want %s", got, err, c.want)
-			}
-		})
-	}
 }
 
 func TestExport(t *testing.T) {

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestCheckSettings: of a cluster that loses its executors each cause is named with its line, and the mended one passes.
+func TestCheckSettings(t *testing.T) {
+	lost := `# one worker, one GPU
+spark.master                      spark://spark-master:7077
+spark.plugins                     com.nvidia.spark.SQLPlugin
+spark.executor.resource.gpu.amount 1
+spark.worker.resource.gpu.amount  1
+spark.worker.resource.gpu.discoveryScript /opt/spark/getGpusResources.sh
+spark.task.resource.gpu.amount    0.25
+spark.executor.memory             8g
+spark.executor.cores              4
+spark.executor.instances          1
+spark.driver.memory               6g
+`
+	mended := strings.Replace(lost, "0.25", "1.0", 1) + "spark.cores.max 4\n"
+	for _, test := range []struct {
+		name, text, machine string
+		want                []string
+		fails               bool
+	}{
+		{"lost", lost, "16g", []string{"FAIL  line 7, spark.task.resource.gpu.amount 0.25: 4 tasks share a GPU", "FAIL  line 9, spark.executor.cores 4: spark.cores.max is not set"}, true},
+		{"mended", mended, "16g", []string{"ok ", "cancha.device        gpu", "cancha.memory        14g", "cancha.cores         4"}, false},
+		{"on a smaller machine", mended, "8g", []string{"FAIL  line 8, spark.executor.memory 8g: driver 6g and 1 × executor 8g are 14g, and the machine has 8g"}, true},
+		{"ours", "cancha.device tpu\n", "", []string{`"tpu": choose one of auto, gpu, cpu`}, true},
+		{"a warning only", mended + "spark.cores.max 4\n", "16g", []string{"warn  line 12", "ok "}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			name := filepath.Join(t.TempDir(), "spark-defaults.conf")
+			if err := os.WriteFile(name, []byte(test.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			err := checkSettings(&out, name, test.machine)
+			if (err != nil) != test.fails {
+				t.Errorf("got %v", err)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("got\n%swant %q in it", out.String(), want)
+				}
+			}
+		})
+	}
+	if err := checkSettings(os.Stderr, filepath.Join(t.TempDir(), "none"), ""); err == nil {
+		t.Error("a file that is not there passed")
+	}
+	if n, err := machineMemory(""); err != nil || n < 1<<28 {
+		t.Errorf("this machine: got %d bytes, %v", n, err)
+	}
+	if _, err := machineMemory("much"); err == nil {
+		t.Error("a size that is none passed")
+	}
+}

@@ -1,0 +1,212 @@
+package conf
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func parse(t *testing.T, text string) *File {
+	t.Helper()
+	f, err := Parse("test.conf", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestParse: what java.util.Properties makes of the same lines.
+func TestParse(t *testing.T) {
+	f := parse(t, "# a comment\n! another\n\n  spark.a   1 \nspark.b=2\nspark.c : 3\nspark.d\nspark.e one \\\n   two\nspark.f C:\\\\x\\ty\\u00e9 # no comment\nk\\ ey value\nspark.a 4")
+	var got strings.Builder
+	for _, s := range f.Settings {
+		fmt.Fprintf(&got, "%d %s=%q\n", s.Line, s.Key, s.Value)
+	}
+	want := `4 spark.a="1"
+5 spark.b="2"
+6 spark.c="3"
+7 spark.d=""
+8 spark.e="one two"
+10 spark.f="C:\\x\tyé # no comment"
+11 k ey="value"
+12 spark.a="4"
+`
+	if got.String() != want {
+		t.Errorf("got\n%swant\n%s", got.String(), want)
+	}
+	if s, ok := f.Get("spark.a"); !ok || s.Value != "4" {
+		t.Errorf("of two settings: got %+v", s)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for name, text := range map[string]string{
+		"test.conf:2: \\u wants": "a 1\nb \\u12",
+		"test.conf:1: not UTF-8": "a \xff\n",
+		"larger than":            strings.Repeat("a 1\n", maxFile),
+		"no file of settings":    strings.Repeat("a", maxFile+2),
+	} {
+		if _, err := Parse("test.conf", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("got %v, want %q", err, name)
+		}
+	}
+	if _, err := Read(filepath.Join(t.TempDir(), "none.conf")); err == nil || !strings.Contains(err.Error(), "none.conf") {
+		t.Errorf("a file that is not there: got %v", err)
+	}
+}
+
+func TestBytes(t *testing.T) {
+	for text, want := range map[string]int64{"8g": 8 << 30, "512M": 512 << 20, "2gb": 2 << 30, "7": 7 << 20, "7b": 7, "0": 0, " 1k ": 1 << 10, "1t": 1 << 40} {
+		if got, err := Bytes(text, 1<<20); err != nil || got != want {
+			t.Errorf("%q: got %d, %v, want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "g", "1.5g", "-1g", "8 apples", "9999999999g", "1gg", "8x"} {
+		if got, err := Bytes(text, 1); err == nil {
+			t.Errorf("%q: got %d", text, got)
+		}
+	}
+	for n, want := range map[int64]string{0: "0", 8 << 30: "8g", 1536 << 20: "1536m", 7: "7"} {
+		if got := FormatBytes(n); got != want {
+			t.Errorf("%d: got %s, want %s", n, got, want)
+		}
+	}
+}
+
+// cluster is a configuration of one worker with one GPU that is as it should be.
+const cluster = `spark.master spark://spark-master:7077
+spark.plugins com.nvidia.spark.SQLPlugin
+spark.rapids.sql.enabled true
+spark.rapids.memory.pinnedPool.size 2G
+spark.executor.resource.gpu.amount 1
+spark.task.resource.gpu.amount 1.0
+spark.worker.resource.gpu.amount 1
+spark.worker.resource.gpu.discoveryScript /opt/spark/getGpusResources.sh
+spark.executor.memory 8g
+spark.executor.cores 4
+spark.executor.instances 1
+spark.cores.max 4
+spark.driver.memory 6g
+spark.jars.packages org.apache.spark:spark-sql-kafka-0-10_2.12:3.3.1
+spark.jars /opt/rapids-4-spark_2.12-23.12.2.jar
+`
+
+// replaceLine replaces the line of a key, or leaves it out.
+func replaceLine(text, key, line string) string {
+	var lines []string
+	for l := range strings.Lines(text) {
+		if strings.HasPrefix(l, key+" ") {
+			l = line
+		}
+		lines = append(lines, l)
+	}
+	return strings.Join(lines, "")
+}
+
+func TestFaults(t *testing.T) {
+	machine := Machine{Memory: 16 << 30}
+	for _, test := range []struct {
+		name, text string
+		want       []string // line and beginning of each fault, in order
+	}{
+		{"as it should be", cluster, nil},
+		{"nothing", "", nil},
+		{"quarters of a GPU, and no limit", replaceLine(replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.25\n"), CoresMax, ""),
+			[]string{"6 4 tasks share a GPU, and nothing limits", "10 spark.cores.max is not set: a worker starts an executor for every 4 cores that it has, and the GPUs are for 1 executor (a standalone master does not heed spark.executor.instances, line 11)"}},
+		{"quarters, limited", replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.25\n") + ConcurrentTasks + " 2\n", nil},
+		{"three quarters", replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.75\n"), []string{"6 Spark takes at most 0.5"}},
+		{"a task of two", replaceLine(cluster, TaskGPUs, TaskGPUs+" 2\n"), []string{"6 a task asks for 2 GPUs, and an executor has 1"}},
+		{"two executors", replaceLine(cluster, CoresMax, CoresMax+" 8\n"), []string{"9 driver 6g and 2 × executor 10g are 26g", "12 8 cores are 2 executors of 4, and the GPUs are for 1 executor"}},
+		{"two executors on YARN", replaceLine(replaceLine(cluster, Master, "spark.master yarn\n"), Executors, Executors+" 2\n"),
+			[]string{"9 driver 6g and 2", "11 2 executors want 2 GPUs, and there are 1"}},
+		{"beyond the machine", replaceLine(cluster, ExecutorMemory, ExecutorMemory+" 12g\n"), []string{"9 driver 6g and 1 × executor 14g are 20g, and the machine has 16g"}},
+		{"no resource of the worker", replaceLine(replaceLine(cluster, WorkerGPUs, ""), WorkerDiscovery, ""), []string{"5 executors ask for 1 GPU, and no worker offers one"}},
+		{"less of the worker", replaceLine(cluster, ExecutorGPUs, ExecutorGPUs+" 2\n"), []string{"5 an executor asks for 2 GPUs, and a worker offers 1"}},
+		{"no discovery", replaceLine(cluster, WorkerDiscovery, ""), []string{"7 nothing tells a worker"}},
+		{"RAPIDS without a GPU", "spark.plugins com.nvidia.spark.SQLPlugin\n", []string{"1 RAPIDS is on, and there is no GPU"}},
+		{"RAPIDS without a GPU for executors", "spark.plugins com.nvidia.spark.SQLPlugin\nspark.worker.resource.gpu.amount 1\n", []string{"1 RAPIDS is on, and executors ask for no GPU"}},
+		{"RAPIDS without a GPU, in the driver", "spark.master local[*]\nspark.plugins com.nvidia.spark.SQLPlugin\n", []string{"2 RAPIDS is on, and there is no GPU"}},
+		{"RAPIDS off", "spark.plugins com.nvidia.spark.SQLPlugin\nspark.rapids.sql.enabled false\n", nil},
+		{"another Spark", replaceLine(cluster, "spark.jars", "spark.jars /opt/rapids-4-spark_2.12-22.10.0.jar\n"), []string{"15 the RAPIDS plugin 22.10.0 is not for Spark 3.3.1 (line 14): it supports 3.1.1-3, 3.2.0-2, 3.3.0"}},
+		{"another Scala", replaceLine(cluster, "spark.jars", "spark.jars.packages com.nvidia:rapids-4-spark_2.13:23.12.2\n"), []string{"14 line 15 says", "15 the RAPIDS plugin is for Scala 2.13, and Spark (line 14) for Scala 2.12"}},
+		{"the shuffle manager of another Spark", cluster + "spark.shuffle.manager com.nvidia.spark.rapids.spark350.RapidsShuffleManager\n", []string{"16 Spark 3.5.0, and line 14 says 3.3.1"}},
+		{"libraries with versions of their own", cluster + "spark.driver.extraClassPath /opt/spark-nlp_2.12-5.1.0.jar:/opt/spark-xml_2.12-0.14.0.jar\n", nil},
+		{"no executor", replaceLine(cluster, ExecutorCores, ExecutorCores+" 8\n"), []string{"12 an executor has 8 cores, and the application may take 4"}},
+		{"a task of many cores", cluster + "spark.task.cpus 5\n", []string{"16 a task takes 5 cores"}},
+		{"no amount", replaceLine(cluster, TaskGPUs, TaskGPUs+" some\n"), []string{"5 executors hold a GPU, and no task", `6 "some" is no amount`}},
+		{"a comment behind a value", replaceLine(cluster, TaskGPUs, TaskGPUs+" 1.0 # all of it\n"), []string{`6 Spark takes the comment "#`}},
+		{"twice", cluster + CoresMax + " 4\n", []string{"12 line 16 says spark.cores.max 4"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			faults := parse(t, test.text).Faults(machine)
+			for i, f := range faults {
+				got := fmt.Sprintf("%d %s", f.Line, f.What)
+				if i >= len(test.want) || !strings.HasPrefix(got, test.want[i]) {
+					t.Errorf("fault %d: got %s", i, got)
+				}
+				if f.Mend == "" {
+					t.Errorf("fault %d has no mend", i)
+				}
+			}
+			if len(faults) != len(test.want) {
+				t.Errorf("got %d faults, want %d", len(faults), len(test.want))
+			}
+		})
+	}
+}
+
+// TestSupported: every range of the list is one.
+func TestSupported(t *testing.T) {
+	for plugin, list := range releases() {
+		for part := range strings.FieldsSeq(list) {
+			first, _, _ := strings.Cut(part, "-")
+			if _, yes, known := supported(plugin+".0", first); !yes || !known {
+				t.Errorf("plugin %s and Spark %s: got %v, %v", plugin, first, yes, known)
+			}
+		}
+	}
+	for _, test := range []struct {
+		plugin, spark string
+		yes, known    bool
+	}{
+		{"23.12.2", "3.3.1", true, true}, {"23.12.2", "3.3.4", false, true}, {"23.12.2", "3.4.2", false, true}, {"24.2.0", "3.4.2", true, true},
+		{"23.12.2", "3.3.10", false, true}, {"99.1.0", "3.3.1", false, false}, {"23", "3.3.1", false, false},
+	} {
+		if _, yes, known := supported(test.plugin, test.spark); yes != test.yes || known != test.known {
+			t.Errorf("plugin %s and Spark %s: got %v, %v", test.plugin, test.spark, yes, known)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(cluster)
+	f.Add("a\\\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		file, err := Parse("fuzz.conf", strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		lines := strings.Count(text, "\n") + 1
+		for _, fault := range file.Faults(Machine{Memory: 1 << 30}) {
+			if fault.Line > lines || fault.Mend == "" {
+				t.Errorf("line %d of %d: %+v", fault.Line, lines, fault)
+			}
+		}
+	})
+}
+
+func TestRead(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "spark-defaults.conf")
+	if err := os.WriteFile(name, []byte(cluster), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Read(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, faults := f.Spark(); s.CoresMax != 4 || s.ExecutorMemory != 8<<30 || !s.RAPIDS() || len(faults) != 0 {
+		t.Errorf("got %+v, %v", s, faults)
+	}
+}

@@ -1,0 +1,127 @@
+package session
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Config is what a run may use. A field that is zero is not set: see [Configure].
+type Config struct {
+	Device  string   // auto (the default), gpu or cpu: where operations run that can do either
+	Cores   int      // of the CPU; the default is GOMAXPROCS
+	Memory  int64    // bytes that the run may take; 0 is no limit
+	Brokers []string // Kafka brokers, host:port; empty is the embedded one
+	Data    string   // folder of match data; "" is none
+
+	GPU         string  // index or UUID of the GPU; "" is the first that is free
+	GPUAmount   float64 // of the GPU, that a task takes, 0 to 1; the default is 1: the whole
+	GPUTasks    int     // that work on the GPU at once; the default is as many as GPUAmount lets in
+	GPUMemory   int64   // bytes of the GPU's memory that the run may take; 0 is nine tenths of what is free
+	GPUPinned   int64   // bytes of pinned memory for copies; 0 is none
+	GPURequired bool    // without a GPU there is an error instead of the CPU
+	TF32        bool    // products of matrices on the GPU may round to 10 bits
+	Explain     string  // none, not_on_gpu (the default) or all: which operations are explained
+
+	origins map[string]string // by key, where a setting comes from
+}
+
+// Setting is one setting of a configuration.
+type Setting struct {
+	Key, Value string
+	From       string // "argument", the variable, the file with its line, or "default"
+}
+
+// The environment variables that name files and folders.
+const (
+	FileVariable    = "CANCHA_CONF"   // file of settings; unset is cancha.conf in the current folder, if there is one
+	BrokersVariable = "KAFKA_BROKERS" // host:port, separated by commas; unset is the embedded broker
+	DataVariable    = "CANCHA_DATA"   // folder of match data in the open-data layout; unset is the simulator
+)
+
+// DefaultFile is the file of settings that is read where FileVariable names none.
+const DefaultFile = "cancha.conf"
+
+// Environment reads the configuration from the environment, the file of settings and the defaults, see [Configure].
+func Environment() (Config, error) { return Configure(Config{}) }
+
+// Configure completes a configuration: what args has set counts before the environment's variables, these before the file of settings
+// and that before the defaults. The file has lines like "cancha.device gpu"; a variable is called like CANCHA_DEVICE. It may also be
+// Spark's spark-defaults.conf, whose settings count where cancha.… says nothing. An error names the variable, or the file and the line.
+func Configure(args Config) (Config, error) {
+	file, err := openFile()
+	if err != nil {
+		return Config{}, fmt.Errorf("session: %w", err)
+	}
+	return configure(args, environment, file.own, file.spark, byDefault)
+}
+
+// configure completes a configuration from sources, of which the first that has a setting counts.
+func configure(c Config, sources ...source) (_ Config, err error) {
+	c.origins = map[string]string{}
+	for _, f := range fields() {
+		where := "argument"
+		if f.get(&c) == "" {
+			var text string
+			text, where = first(f, sources...)
+			err = f.set(&c, text)
+		}
+		if err == nil && f.check != nil {
+			err = f.check(c)
+		}
+		if err != nil {
+			return Config{}, fmt.Errorf("session: %s: %w", where, err)
+		}
+		c.origins[f.key] = where
+	}
+	return c, nil
+}
+
+// ConcurrentTasks is how many tasks may work on the GPU at once: GPUTasks, or else as many as fit with what each takes of it.
+func (c Config) ConcurrentTasks() int {
+	if c.GPUTasks > 0 || c.GPUAmount <= 0 {
+		return max(1, c.GPUTasks)
+	}
+	return tasks(c.GPUAmount)
+}
+
+// Settings returns what is set, in the order of [Config]'s fields, each with where it comes from.
+func (c Config) Settings() []Setting {
+	var all []Setting
+	for _, f := range fields() {
+		if text := f.get(&c); text != "" {
+			all = append(all, Setting{f.key, text, cmp.Or(c.origins[f.key], "argument")})
+		}
+	}
+	return all
+}
+
+// String tells the configuration in a line.
+func (c Config) String() string {
+	brokers, data := "embedded broker", "no data folder"
+	if len(c.Brokers) > 0 {
+		brokers = "brokers " + strings.Join(c.Brokers, ", ")
+	}
+	if c.Data != "" {
+		data = "data in " + c.Data
+	}
+	return fmt.Sprintf("device %s, %d cores, %s, %s", cmp.Or(c.Device, "auto"), c.Cores, brokers, data)
+}
+
+// source finds the text of a setting; "" where it has none.
+type source func(field) (text, where string)
+
+// first asks sources until one has a text. A setting that none has is empty, by default.
+func first(f field, sources ...source) (text, where string) {
+	for _, from := range sources {
+		if text, where = from(f); text != "" {
+			break
+		}
+	}
+	return text, where
+}
+
+func environment(f field) (text, where string) { return os.Getenv(f.variable()), f.variable() }
+
+func byDefault(f field) (text, where string) { return f.text, "default" }

@@ -1,0 +1,112 @@
+package session
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cancha/runtime/session/conf"
+)
+
+// file is the file of settings; nil without one.
+type file struct {
+	*conf.File
+	cluster map[string]conf.Setting // what Spark's settings say, by our keys
+}
+
+// openFile reads the file of settings, if there is one. Who names one wants it.
+func openFile() (*file, error) {
+	named := os.Getenv(FileVariable)
+	f, err := conf.Read(cmp.Or(named, DefaultFile))
+	switch {
+	case named == "" && errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case named != "" && err != nil:
+		return nil, fmt.Errorf("%s: %w", FileVariable, err)
+	case err != nil:
+		return nil, err
+	}
+	return takeFile(f)
+}
+
+func takeFile(f *conf.File) (*file, error) {
+	if err := known(f); err != nil {
+		return nil, err
+	}
+	return &file{f, fromSpark(f)}, nil
+}
+
+// FromFile returns the configuration that a file of settings gives, whatever the environment says.
+func FromFile(f *conf.File) (Config, error) {
+	taken, err := takeFile(f)
+	if err != nil {
+		return Config{}, fmt.Errorf("session: %w", err)
+	}
+	return configure(Config{}, taken.own, taken.spark, byDefault)
+}
+
+// known refuses a setting of ours that there is not: it would be a wish that nobody grants.
+func known(f *conf.File) error {
+	var keys []string
+	for _, field := range fields() {
+		keys = append(keys, field.key)
+	}
+	for _, s := range f.Settings {
+		if strings.HasPrefix(s.Key, "cancha.") && !slices.Contains(keys, s.Key) {
+			return fmt.Errorf("%s:%d: no setting is called %s: there are %s", f.Name, s.Line, s.Key, strings.Join(keys, ", "))
+		}
+	}
+	return nil
+}
+
+// own finds a setting under our key.
+func (f *file) own(of field) (text, where string) {
+	if f == nil {
+		return "", ""
+	}
+	s, _ := f.Get(of.key)
+	return s.Value, f.at(s)
+}
+
+// spark finds a setting in what is written for Spark.
+func (f *file) spark(of field) (text, where string) {
+	if f == nil {
+		return "", ""
+	}
+	s := f.cluster[of.key]
+	return s.Value, f.at(s)
+}
+
+func (f *file) at(s conf.Setting) string { return fmt.Sprintf("%s:%d (%s)", f.Name, s.Line, s.Key) }
+
+// fromSpark translates: one run does here what a driver and its executors do there, so it has their cores and their memory.
+// Values that Spark would not take are left out: "cancha doctor -conf" tells them.
+func fromSpark(f *conf.File) map[string]conf.Setting {
+	s, _ := f.Spark()
+	all := map[string]conf.Setting{}
+	put := func(key, text string, from ...string) {
+		if said, ok := s.Said(from...); ok && text != "" {
+			said.Value = text
+			all[key] = said
+		}
+	}
+	device := "cpu"
+	if s.RAPIDS() {
+		device = "gpu"
+	}
+	n := s.Count()
+	put("cancha.device", device, conf.RAPIDSEnabled, conf.Plugins)
+	put("cancha.cores", notZero(n*s.ExecutorCores, strconv.Itoa(n*s.ExecutorCores)), conf.ExecutorCores)
+	put("cancha.cores", notZero(s.CoresMax, strconv.Itoa(s.CoresMax)), conf.CoresMax)
+	put("cancha.memory", conf.FormatBytes(s.Memory()), conf.ExecutorMemory, conf.DriverMemory)
+	put("cancha.gpu.amount", notZero(s.TaskGPUs, strconv.FormatFloat(min(1, s.TaskGPUs), 'g', -1, 64)), conf.TaskGPUs)
+	put("cancha.gpu.tasks", notZero(s.ConcurrentTasks, strconv.Itoa(min(s.ConcurrentTasks, tasks(cmp.Or(min(1, s.TaskGPUs), 1))))), conf.ConcurrentTasks)
+	put("cancha.gpu.pinned", notZero(s.PinnedPool, conf.FormatBytes(s.PinnedPool)), conf.PinnedPool)
+	put("cancha.gpu.explain", strings.ToLower(s.Explain), conf.RAPIDSExplain)
+	return all
+}
