@@ -38,7 +38,7 @@ var Funcs = sync.OnceValue(func() []Func {
 		{"relu_gradient", params("float* gradient", "float* y", "int n"), "gradient[i] = 0 where y[i], which relu gave, is 0"},
 		{"column_sums", params("float* out", "float* x", "int rows", "int columns"), "out[j] = Σ x[i][j] over i"},
 		{"softmax_cross_entropy", params("float* loss", "float* gradient", "float* logits", "int* label", "int rows", "int classes"),
-			"loss[i] = -log softmax(logits[i])[label[i]]; gradient = d mean(loss) / d logits, so divided by rows; may be logits itself"},
+			"loss[i] = -log softmax(logits[i])[label[i]]; gradient = d mean(loss) / d logits, so divided by rows; may be logits itself; both are NaN in a row whose label is no class"},
 		{"sum", params("float* out", "float* x", "int n"), "out[0] = Σ x[i]"},
 		{"adam", params("float* weight", "float* gradient", "float* m", "float* v", "int n", "float rate", "float beta1", "float beta2", "float epsilon", "float correction1", "float correction2"),
 			"one step of Adam (Kingma and Ba, 2015, algorithm 1): m = beta1 m + (1-beta1) gradient, v = beta2 v + (1-beta2) gradient², weight -= rate (m/correction1) / (√(v/correction2) + epsilon); a correction is 1 - beta to the power of the step, from 1"},

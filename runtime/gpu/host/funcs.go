@@ -179,8 +179,13 @@ func (d *Device) sum(out, x []float32) {
 }
 
 // crossEntropy returns -log softmax(logits)[label] and sets its gradient, divided by rows. The largest logit is taken away first, so
-// that no exponential overflows.
+// that no exponential overflows. A label that is no class makes all of it NaN.
 func crossEntropy(gradient, logits []float32, label, rows int) float32 {
+	if label < 0 || label >= len(logits) {
+		nan := float32(math.NaN())
+		fill(gradient, nan)
+		return nan
+	}
 	most := logits[0]
 	for _, v := range logits {
 		most = max(most, v)
