@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"cancha/runtime/gpu/driver"
+	"cancha/runtime/session"
 )
 
 // Target is where operations are to run.
@@ -32,6 +33,14 @@ type Config struct {
 
 	drivers []driver.Driver // of GPUs; nil is what is linked in
 	locks   string          // folder of locks; "" is that for temporary files
+}
+
+// Configured returns what a run's settings say of the GPU: the one switch of notebooks, see [session.Configure].
+func Configured(c session.Config) Config {
+	return Config{
+		Device: Target(c.Device), GPU: c.GPU, Memory: c.GPUMemory, Pinned: c.GPUPinned, Concurrent: c.ConcurrentTasks(), Cores: c.Cores,
+		TF32: c.TF32, Required: c.GPURequired,
+	}
 }
 
 func (c Config) validate() error {

@@ -38,7 +38,7 @@ func values(t *testing.T, b *Buffer[float32]) []float32 {
 // both runs a test on the CPU and on the other device.
 func both(t *testing.T, f func(t *testing.T, s *Session, r *rand.Rand)) {
 	for _, target := range []Target{CPU, GPU} {
-		t.Run(string(target), func(t *testing.T) { f(t, session(t, Config{Device: target}), rand.New(rand.NewPCG(1, 2))) })
+		t.Run(string(target), func(t *testing.T) { f(t, newSession(t, Config{Device: target}), rand.New(rand.NewPCG(1, 2))) })
 	}
 }
 
@@ -176,7 +176,7 @@ func TestAdamStep(t *testing.T) {
 }
 
 func TestOperationsRefuse(t *testing.T) {
-	s := session(t, Config{Device: CPU})
+	s := newSession(t, Config{Device: CPU})
 	one, four := buffer(t, s, 1), buffer(t, s, 1, 2, 3, 4)
 	labels, err := NewBuffer(s, []int32{0})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"cancha/runtime/gpu/driver"
 	"cancha/runtime/gpu/host"
+	"cancha/runtime/session"
 )
 
 // second is a GPU for tests of sessions: the CPU under another name, with as much memory as the test says, that fails when it is told to.
@@ -107,7 +108,7 @@ func (q *secondQueue) Launch(l driver.Launch) error {
 	return q.Queue.Launch(l)
 }
 
-func session(t *testing.T, c Config) *Session {
+func newSession(t *testing.T, c Config) *Session {
 	t.Helper()
 	if c.drivers == nil {
 		c.drivers = []driver.Driver{&second{memory: 1 << 30}}
@@ -143,7 +144,7 @@ func want(t *testing.T, b *Buffer[float32], values ...float32) {
 
 func TestOperationsRunWhereTheyAreTold(t *testing.T) {
 	for target, reason := range map[Target]string{CPU: "the device is set to cpu", GPU: "the device is set to gpu", Auto: ""} {
-		s := session(t, Config{Device: target})
+		s := newSession(t, Config{Device: target})
 		if gpu := s.places[onGPU]; gpu != nil {
 			gpu.speed = s.places[onCPU].speed // as fast, but for the copies
 		}
@@ -171,7 +172,7 @@ func TestFullGPU(t *testing.T) {
 	fill := make([]float32, 1<<16)
 	for _, required := range []bool{false, true} {
 		d := &second{memory: 1 << 30}
-		s := session(t, Config{Device: GPU, Required: required, drivers: []driver.Driver{d}})
+		s := newSession(t, Config{Device: GPU, Required: required, drivers: []driver.Driver{d}})
 		d.mu.Lock()
 		d.memory = 1 << 20
 		d.mu.Unlock()
@@ -207,7 +208,7 @@ func TestFullGPU(t *testing.T) {
 
 func TestLostGPU(t *testing.T) {
 	d := &second{memory: 1 << 30}
-	s := session(t, Config{Device: GPU, drivers: []driver.Driver{d}})
+	s := newSession(t, Config{Device: GPU, drivers: []driver.Driver{d}})
 	a, b := buffer(t, s, 1), buffer(t, s, 2)
 	there := buffer(t, s, 0)
 	if err := VectorAdd(t.Context(), there, a, b); err != nil {
@@ -229,7 +230,7 @@ func TestLostGPU(t *testing.T) {
 }
 
 func TestWithoutGPU(t *testing.T) {
-	s := session(t, Config{drivers: []driver.Driver{}})
+	s := newSession(t, Config{drivers: []driver.Driver{}})
 	if got := s.Explain().Missing; !strings.Contains(got, "without -tags cuda") {
 		t.Errorf("got %q", got)
 	}
@@ -247,8 +248,24 @@ func TestConfig(t *testing.T) {
 	}
 }
 
+// TestConfigured: the settings of a run reach its GPU session.
+func TestConfigured(t *testing.T) {
+	t.Setenv("CANCHA_DEVICE", "gpu")
+	t.Setenv("CANCHA_GPU_AMOUNT", "0.5")
+	run, err := session.Environment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Configured(run)
+	c.drivers = []driver.Driver{&second{memory: 1 << 30}}
+	s := newSession(t, c)
+	if s.target != GPU || cap(s.turns) != 2 || s.config.Cores != run.Cores {
+		t.Errorf("got %+v", s.config)
+	}
+}
+
 func TestSecondSession(t *testing.T) {
-	first := session(t, Config{Notebook: "a.ipynb"})
+	first := newSession(t, Config{Notebook: "a.ipynb"})
 	c := Config{drivers: first.config.drivers, locks: first.config.locks}
 	s, err := NewSession(t.Context(), c)
 	if err != nil {
@@ -265,7 +282,7 @@ func TestSecondSession(t *testing.T) {
 }
 
 func TestClosed(t *testing.T) {
-	s := session(t, Config{Device: GPU})
+	s := newSession(t, Config{Device: GPU})
 	a, b := buffer(t, s, 1), buffer(t, s, 2)
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
@@ -273,7 +290,7 @@ func TestClosed(t *testing.T) {
 	if err := VectorAdd(t.Context(), b, a, b); !errors.Is(err, ErrClosed) {
 		t.Errorf("a closed buffer: got %v", err)
 	}
-	other := session(t, Config{Device: CPU})
+	other := newSession(t, Config{Device: CPU})
 	if err := VectorAdd(t.Context(), b, b, buffer(t, other, 1)); err == nil {
 		t.Error("a buffer of another session was taken")
 	}
@@ -290,7 +307,7 @@ func TestClosed(t *testing.T) {
 
 // TestConcurrentOperations: several goroutines share buffers and the GPU, and each sum is right.
 func TestConcurrentOperations(t *testing.T) {
-	s := session(t, Config{Device: GPU, Concurrent: 3})
+	s := newSession(t, Config{Device: GPU, Concurrent: 3})
 	one, total := buffer(t, s, 1), buffer(t, s, 0)
 	var all sync.WaitGroup
 	for range 20 {
