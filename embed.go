@@ -51,6 +51,7 @@ import (
 //go:embed runtime/live/comm/*[^t].go
 //go:embed runtime/live/widget/*[^t].go runtime/live/widget/*[^s]t.go
 //go:embed runtime/session/*[^t].go runtime/session/*[^s]t.go
+//go:embed runtime/session/conf/*[^t].go
 //go:embed runtime/table/*[^t].go
 //go:embed statsbomb/*[^t].go statsbomb/*[^s]t.go
 //go:embed statsbomb/fetch/*[^t].go
