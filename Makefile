@@ -28,13 +28,24 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test lab symbols conformance conformance-go integration windows crash clients survive places output widgets soak cells-soak stress fuzz bench bench-kernel bench-stream bench-rooms kernelspec
+.PHONY: help build demo test lab symbols conformance conformance-go integration windows crash clients survive places output widgets soak cells-soak stress fuzz bench bench-kernel bench-stream bench-rooms kernelspec cuda cuda-test ptx
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
 
 build: ## bin/cancha
 	go build -trimpath -o bin/cancha ./cmd/cancha # what it compiles is then the engine's too, which is built alike
+
+cuda: ## bin/cancha-cuda, with GPUs; needs a C compiler and Python, and no GPU (scripts/cuda-env.sh says what it gets)
+	settings=$$(scripts/cuda-env.sh headers); eval "$$settings"; go build -trimpath -tags cuda -o bin/cancha-cuda ./cmd/cancha
+
+cuda-test: ## the GPU's code on the CPU emulation (g++), and PTX that is what kernels.cu gives, assembled for sm_80, sm_86, sm_90
+	settings=$$(scripts/cuda-env.sh); eval "$$settings"; go vet -tags cuda ./runtime/gpu/...; go test -tags cuda ./runtime/gpu/...
+	$(PYTHON) scripts/ptx.py --libraries out/cuda
+
+ptx: ## make runtime/gpu/cuda/kernels.ptx anew of kernels.cu
+	scripts/cuda-env.sh > /dev/null
+	$(PYTHON) scripts/ptx.py --libraries out/cuda --write
 
 $(VENV)/made: $(LAB)/requirements.txt $(LAB)/constraints.txt jupyter/papermill/pyproject.toml jupyter/papermill/papermill_cancha.py jupyter/papermill/_papermill_cancha.py
 	$(PYTHON) -m venv $(VENV)
