@@ -1,0 +1,198 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"gorgonia.org/cu"
+
+	"cancha/runtime/gpu/cuda/shim"
+	"cancha/runtime/gpu/driver"
+)
+
+// Device is a GPU, open: its primary context, and our funcs in it.
+type Device struct {
+	info    driver.Info
+	device  cu.Device
+	context cu.CUContext
+	own     cu.Module              // kernels.cu
+	funcs   map[string]cu.Function // of it
+	tf32    bool
+	blas    *shim.BLAS // nil where cuBLAS was not found
+
+	running sync.RWMutex // held for reading by calls, for writing by Close: no call finds the context gone
+
+	// Guards what follows. It is taken while running is held, never the other way round, and no call of the driver waits under it.
+	mu       sync.Mutex
+	closed   bool
+	lost     error // why all fails from now on
+	memory   map[*memory]bool
+	queues   map[*queue]bool
+	modules  map[*module]bool
+	graphs   map[*graph]bool
+	pinned   map[unsafe.Pointer]int // bytes, by address
+	events   []cu.Event             // of points that nobody looks at any more
+	recorded map[cu.Event]bool
+	spare    map[int64][]cu.DevicePtr // freed memory, by size
+	kept     int64                    // bytes of it
+}
+
+func open(info driver.Info, o driver.Options) (*Device, error) {
+	d := &Device{
+		info: info, device: cu.Device(info.Index), tf32: o.TF32, funcs: map[string]cu.Function{},
+		memory: map[*memory]bool{}, queues: map[*queue]bool{}, modules: map[*module]bool{}, graphs: map[*graph]bool{},
+		pinned: map[unsafe.Pointer]int{}, recorded: map[cu.Event]bool{}, spare: map[int64][]cu.DevicePtr{},
+	}
+	var err error
+	if d.context, err = d.device.RetainPrimaryCtx(); err != nil {
+		return nil, fmt.Errorf("make a context: %w", fault(err))
+	}
+	if err := d.call(d.load); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// load loads our funcs and looks for cuBLAS.
+func (d *Device) load() (err error) {
+	if d.own, err = cu.LoadData(kernels); err != nil {
+		return fmt.Errorf("load the funcs: %w", fault(err))
+	}
+	for _, name := range entries(kernels) {
+		if d.funcs[name], err = d.own.Function(name); err != nil {
+			return fmt.Errorf("load %s: %w", name, fault(err))
+		}
+	}
+	d.info.BLAS = "own"
+	if blas, err := shim.OpenBLAS(); err == nil { // without it there is sgemm of our own, and Info says so
+		d.blas, d.info.BLAS = blas, "cuBLAS "+blas.Version
+		if d.tf32 {
+			d.info.BLAS += ", TF32"
+		}
+	}
+	if d.info.Emulated {
+		d.info.BLAS += " (CPU emulation)"
+	}
+	return nil
+}
+
+// call runs f with the GPU's context current, unless the device is closed or lost. An error that says that it is lost is kept.
+func (d *Device) call(f func() error) error {
+	d.running.RLock()
+	defer d.running.RUnlock()
+	d.mu.Lock()
+	closed, lost := d.closed, d.lost
+	d.mu.Unlock()
+	switch {
+	case closed:
+		return driver.ErrClosed
+	case lost != nil:
+		return lost
+	}
+	return d.note(d.within(f))
+}
+
+// within runs f with the context current: that belongs to a thread.
+func (d *Device) within(f func() error) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := cu.SetCurrentContext(d.context); err != nil {
+		return fmt.Errorf("set the context: %w", fault(err))
+	}
+	return f()
+}
+
+// note keeps an error that says that the device is lost.
+func (d *Device) note(err error) error {
+	if errors.Is(err, driver.ErrLost) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.lost == nil {
+			d.lost = err
+		}
+	}
+	return err
+}
+
+// Info tells what the GPU is.
+func (d *Device) Info() driver.Info { return d.info }
+
+// Free is what the driver can give, and what is kept for later allocations.
+func (d *Device) Free() (free, total int64, err error) {
+	err = d.call(func() error {
+		if free, total, err = cu.MemInfo(); err != nil {
+			return fault(err)
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("ask for free memory: %w", err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return free + d.kept, total, nil
+}
+
+// Close waits for what runs and gives everything back. A GPU that was lost is reset, so that it can be opened again.
+func (d *Device) Close() error {
+	d.running.Lock()
+	defer d.running.Unlock()
+	d.mu.Lock()
+	closed, lost := d.closed, d.lost
+	d.closed = true
+	d.mu.Unlock()
+	if closed {
+		return nil
+	}
+	var errs []error
+	if lost == nil {
+		errs = append(errs, d.within(func() error { return errors.Join(d.dismantle()...) }))
+	} else if err := d.device.ResetPrimaryCtx(); err != nil {
+		errs = append(errs, fmt.Errorf("reset the GPU: %w", fault(err)))
+	}
+	if err := d.device.ReleasePrimaryCtx(); err != nil {
+		errs = append(errs, fmt.Errorf("release the context: %w", fault(err)))
+	}
+	return errors.Join(errs...)
+}
+
+// dismantle gives back what is open, in the order in which it depends on each other. Nothing else runs now.
+func (d *Device) dismantle() (errs []error) {
+	add := func(what string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", what, fault(err)))
+		}
+	}
+	add("wait", cu.Synchronize())
+	for g := range d.graphs {
+		add("close a graph", g.release())
+	}
+	for q := range d.queues {
+		add("close a queue", q.release())
+	}
+	for e := range d.recorded {
+		d.events = append(d.events, e)
+	}
+	for _, e := range d.events {
+		add("close an event", cu.DestroyEvent(&e))
+	}
+	for m := range d.modules {
+		add("unload a module", m.loaded.Unload())
+	}
+	if d.own != (cu.Module{}) {
+		add("unload the funcs", d.own.Unload())
+	}
+	for m := range d.memory {
+		add("free memory", cu.MemFree(m.at))
+	}
+	for p := range d.pinned {
+		add("free pinned memory", shim.Unpin(p))
+	}
+	add("free memory", d.trim())
+	return errs
+}

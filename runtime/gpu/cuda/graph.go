@@ -1,0 +1,114 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"cancha/runtime/gpu/cuda/shim"
+	"cancha/runtime/gpu/driver"
+)
+
+// graph is a kept sequence of launches. It has what they work in to itself: it may run on another queue than it was kept on.
+type graph struct {
+	device  *Device
+	exec    *shim.Graph
+	scratch scratch
+	uses    map[*memory]bool // by its launches
+}
+
+// Capture keeps what f launches. Copies, waits and points cannot be kept.
+func (q *queue) Capture(f func() error) (driver.Graph, error) {
+	runtime.LockOSThread() // what the driver keeps begins and ends on one thread
+	defer runtime.UnlockOSThread()
+	g := &graph{device: q.device, uses: map[*memory]bool{}}
+	err := q.call("begin", func() (err error) {
+		if g.scratch, err = q.device.newScratch(q.stream); err != nil {
+			return err
+		}
+		return fault(shim.BeginCapture(q.stream))
+	})
+	if err == nil {
+		scratch := q.scratch
+		q.keeping, q.scratch = g, g.scratch
+		err = q.whole(g, f)
+		q.keeping, q.scratch = nil, scratch
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("capture: %w", err), g.discard())
+	}
+	q.device.mu.Lock()
+	defer q.device.mu.Unlock()
+	q.device.graphs[g] = true
+	return g, nil
+}
+
+// whole calls f and ends what BeginCapture began, however f ends: or the stream takes nothing else.
+func (q *queue) whole(g *graph, f func() error) (err error) {
+	defer func() {
+		ended := q.device.call(func() (err error) {
+			g.exec, err = shim.EndCapture(q.stream)
+			return fault(err)
+		})
+		if err == nil {
+			err = ended
+		}
+	}()
+	return f()
+}
+
+// discard gives back what a graph that came to nothing has.
+func (g *graph) discard() error {
+	err := g.device.call(func() error { return fault(g.release()) })
+	if errors.Is(err, driver.ErrClosed) || errors.Is(err, driver.ErrLost) {
+		return nil // with its device
+	}
+	return err
+}
+
+// release gives back what the graph has. The context is current.
+func (g *graph) release() error {
+	if g.exec == nil {
+		return g.scratch.release()
+	}
+	return errors.Join(g.exec.Close(), g.scratch.release())
+}
+
+// Launch queues the sequence, if all memory that it uses is still there.
+func (g *graph) Launch(on driver.Queue) error {
+	q, ok := on.(*queue)
+	if !ok || q.device != g.device {
+		return fmt.Errorf("launch a graph: a queue of another device: %w", driver.ErrLaunch)
+	}
+	return q.call("launch a graph", func() error {
+		d := g.device
+		d.mu.Lock()
+		open := d.graphs[g]
+		for m := range g.uses {
+			open = open && d.memory[m]
+		}
+		d.mu.Unlock()
+		if !open {
+			return fmt.Errorf("it, or memory that it uses, is %w", driver.ErrClosed)
+		}
+		return fault(g.exec.Launch(q.stream))
+	})
+}
+
+// Close gives the graph back, when what was queued of it has run.
+func (g *graph) Close() error {
+	d := g.device
+	d.mu.Lock()
+	open := d.graphs[g]
+	delete(d.graphs, g)
+	d.mu.Unlock()
+	if !open {
+		return fmt.Errorf("close a graph: %w", driver.ErrClosed)
+	}
+	if err := g.discard(); err != nil {
+		return fmt.Errorf("close a graph: %w", err)
+	}
+	return nil
+}

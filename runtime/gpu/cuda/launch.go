@@ -1,0 +1,106 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"unsafe"
+
+	"gorgonia.org/cu"
+
+	"cancha/runtime/gpu/driver"
+)
+
+// Launch queues one of our funcs, whose grid is ours to choose, or a person's.
+func (q *queue) Launch(l driver.Launch) error {
+	err := q.device.call(func() error {
+		if q.closed {
+			return driver.ErrClosed
+		}
+		if l.Module != nil {
+			return q.launchModule(l)
+		}
+		return q.launchOwn(l)
+	})
+	if err != nil {
+		return fmt.Errorf("launch %s: %w", l.Func, err)
+	}
+	return nil
+}
+
+func (q *queue) launchOwn(l driver.Launch) error {
+	if err := driver.Check(l); err != nil {
+		return err
+	}
+	args, err := q.arguments(l.Args)
+	if err != nil {
+		return err
+	}
+	if err := checkSizes(l); err != nil {
+		return err
+	}
+	if a := l.Args; l.Func == "sgemm" && q.scratch.blas != nil && a[2].Int > 0 && a[3].Int > 0 && a[4].Int > 0 {
+		return q.multiply(a, args)
+	}
+	for _, k := range q.plan(l, args) {
+		if k.blocks == 0 {
+			continue
+		}
+		if err := q.run(q.device.funcs[k.name], [3]int{int(k.blocks), 1, 1}, [3]int{threads, 1, 1}, k.shared, k.args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// arguments are the 8 bytes of each argument, as cu wants them. Memory that a graph uses is written down.
+func (q *queue) arguments(args []driver.Arg) ([]uint64, error) {
+	raw := make([]uint64, len(args))
+	for i, a := range args {
+		switch a.Kind {
+		case driver.IntArg:
+			raw[i] = uint64(uint32(a.Int))
+		case driver.FloatArg:
+			raw[i] = uint64(math.Float32bits(a.Float))
+		case driver.MemoryArg:
+			m, err := q.device.mine(a.Memory)
+			if err != nil {
+				return nil, fmt.Errorf("argument %d: %w", i, err)
+			}
+			if err := driver.CheckRange(m, m.kind, a.Offset, 0); err != nil {
+				return nil, fmt.Errorf("argument %d: %w: %w", i, err, driver.ErrLaunch)
+			}
+			raw[i] = uint64(m.element(a.Offset))
+			if q.keeping != nil {
+				q.keeping.uses[m] = true
+			}
+		default:
+			return nil, fmt.Errorf("argument %d is nothing: %w", i, driver.ErrLaunch)
+		}
+	}
+	return raw, nil
+}
+
+// run launches a function of the GPU.
+func (q *queue) run(f cu.Function, grid, block [3]int, shared int, args []uint64) error {
+	pointers := make([]unsafe.Pointer, len(args)) // cu copies 8 bytes from each
+	for i := range args {
+		pointers[i] = unsafe.Pointer(&args[i])
+	}
+	return fault(f.Launch(grid[0], grid[1], grid[2], block[0], block[1], block[2], shared, q.stream, pointers))
+}
+
+// multiply has cuBLAS multiply. No size is 0.
+func (q *queue) multiply(a []driver.Arg, args []uint64) error {
+	err := q.scratch.blas.Sgemm(a[0].Int != 0, a[1].Int != 0, int(a[2].Int), int(a[3].Int), int(a[4].Int), a[5].Float,
+		cu.DevicePtr(args[6]), cu.DevicePtr(args[7]), a[8].Float, cu.DevicePtr(args[9]))
+	if err == nil {
+		return nil
+	}
+	if e := q.stream.Query(); e != nil && !errors.Is(e, cu.NotReady) { // was it the GPU?
+		return fmt.Errorf("%w: %w", err, fault(e))
+	}
+	return fmt.Errorf("%w: %w", err, driver.ErrLaunch)
+}

@@ -1,0 +1,11 @@
+//go:build cuda
+
+package gpu
+
+import (
+	"cancha/runtime/gpu/cuda"
+	"cancha/runtime/gpu/driver"
+)
+
+// linked are the drivers of GPUs that this program was built with.
+func linked() []driver.Driver { return []driver.Driver{cuda.Driver{}} }
