@@ -93,7 +93,7 @@ func build(ctx context.Context, folder string, files map[string]string, without 
 	// fortified longjmp takes the step from one fiber to another for a fault
 	args := strings.Fields("-std=c++17 -O2 -U_FORTIFY_SOURCE -ffp-contract=fast -fPIC -shared -fvisibility=hidden -pthread -o libcuda.so.1 driver.cpp")
 	for _, name := range without {
-		args = append(args, "-D"+name+"=without_"+name)
+		args = append(args, "-D"+name+"=without_"+name, "-O0") // what lacks something does not run for long
 	}
 	cmd := exec.CommandContext(ctx, "g++", args...)
 	cmd.Dir = work
