@@ -59,3 +59,13 @@ func TestDevice(t *testing.T) {
 		})
 	}
 }
+
+// library is the emulation's path.
+func library(t *testing.T) string {
+	t.Helper()
+	path, err := emulated.Library(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
