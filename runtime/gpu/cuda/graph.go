@@ -25,7 +25,10 @@ func (q *queue) Capture(f func() error) (driver.Graph, error) {
 	defer runtime.UnlockOSThread()
 	g := &graph{device: q.device, uses: map[*memory]bool{}}
 	err := q.call("begin", func() (err error) {
-		if g.scratch, err = q.device.newScratch(q.stream); err != nil {
+		if g.scratch.parts, err = q.device.take(8 * most); err != nil {
+			return err
+		}
+		if err = g.scratch.multiplier(q.device, q.stream); err != nil { // now: nothing can be made while launches are kept
 			return err
 		}
 		return fault(shim.BeginCapture(q.stream))

@@ -41,7 +41,7 @@ func (q *queue) launchOwn(l driver.Launch) error {
 	if err := checkSizes(l); err != nil {
 		return err
 	}
-	if a := l.Args; l.Func == "sgemm" && q.scratch.blas != nil && a[2].Int > 0 && a[3].Int > 0 && a[4].Int > 0 {
+	if a := l.Args; l.Func == "sgemm" && q.device.blas != nil && a[2].Int > 0 && a[3].Int > 0 && a[4].Int > 0 {
 		return q.multiply(a, args)
 	}
 	for _, k := range q.plan(l, args) {
@@ -94,6 +94,9 @@ func (q *queue) run(f cu.Function, grid, block [3]int, shared int, args []uint64
 
 // multiply has cuBLAS multiply. No size is 0.
 func (q *queue) multiply(a []driver.Arg, args []uint64) error {
+	if err := q.scratch.multiplier(q.device, q.stream); err != nil {
+		return err
+	}
 	err := q.scratch.blas.Sgemm(a[0].Int != 0, a[1].Int != 0, int(a[2].Int), int(a[3].Int), int(a[4].Int), a[5].Float,
 		cu.DevicePtr(args[6]), cu.DevicePtr(args[7]), a[8].Float, cu.DevicePtr(args[9]))
 	if err == nil {

@@ -28,13 +28,16 @@ type queue struct {
 
 // scratch is what funcs and cuBLAS work in, by those of one queue only.
 type scratch struct {
-	parts, workspace           cu.DevicePtr
-	partsBytes, workspaceBytes int64
-	blas                       *shim.Handle // nil without cuBLAS
+	parts     cu.DevicePtr // of sums
+	workspace cu.DevicePtr // cuBLAS's; 0 before the first multiplication
+	blas      *shim.Handle // nil before it, and without cuBLAS
 }
 
 // most is into how many parts a sum is divided.
 const most = 1024
+
+// workspaceBytes is what cuBLAS asks for on compute capability 9.0; 4 MiB would do before.
+const workspaceBytes = 32 << 20
 
 // NewQueue makes a stream that waits for no other.
 func (d *Device) NewQueue() (driver.Queue, error) {
@@ -43,7 +46,7 @@ func (d *Device) NewQueue() (driver.Queue, error) {
 		if q.stream, err = cu.MakeStream(cu.NonBlocking); err != nil {
 			return fault(err)
 		}
-		if q.scratch, err = d.newScratch(q.stream); err != nil {
+		if q.scratch.parts, err = d.take(8 * most); err != nil {
 			return errors.Join(err, q.stream.Destroy())
 		}
 		return nil
@@ -57,20 +60,19 @@ func (d *Device) NewQueue() (driver.Queue, error) {
 	return q, nil
 }
 
-// newScratch takes memory for the funcs of a stream. The context is current.
-func (d *Device) newScratch(s cu.Stream) (c scratch, err error) {
-	c.partsBytes = 8 * most
-	if c.parts, err = d.take(c.partsBytes); err != nil || d.blas == nil {
-		return c, err
+// multiplier has cuBLAS ready for the stream: that takes time and memory, which a queue that never multiplies does without. The context is
+// current.
+func (c *scratch) multiplier(d *Device, s cu.Stream) (err error) {
+	if c.blas != nil || d.blas == nil {
+		return nil
 	}
-	c.workspaceBytes = 32 << 20 // what cuBLAS asks for on compute capability 9.0; 4 MiB would do before
-	if c.workspace, err = d.take(c.workspaceBytes); err == nil {
-		c.blas, err = d.blas.NewHandle(s, d.tf32, c.workspace, int(c.workspaceBytes))
+	if c.workspace == 0 {
+		if c.workspace, err = d.take(workspaceBytes); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return c, errors.Join(err, c.release())
-	}
-	return c, nil
+	c.blas, err = d.blas.NewHandle(s, d.tf32, c.workspace, workspaceBytes)
+	return err
 }
 
 // release gives the memory to the driver. The context is current.

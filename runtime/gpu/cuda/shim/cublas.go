@@ -8,7 +8,7 @@ package shim
 // static int blas_stream(void *f, void *h, void *s) { return ((int (*)(void *, void *))f)(h, s); }
 // static int blas_mode(void *f, void *h, int mode) { return ((int (*)(void *, int))f)(h, mode); }
 // static int blas_workspace(void *f, void *h, unsigned long long p, size_t n) { return ((int (*)(void *, void *, size_t))f)(h, (void *)p, n); }
-// static int blas_version(void *f, void *h, int *v) { return ((int (*)(void *, int *))f)(h, v); }
+// static int blas_property(void *f, int which, int *v) { return ((int (*)(int, int *))f)(which, v); }
 // static int blas_sgemm(void *f, void *h, int ta, int tb, int m, int n, int k, float alpha, unsigned long long a, int lda,
 //                       unsigned long long b, int ldb, float beta, unsigned long long c, int ldc) {
 //   return ((int (*)(void *, int, int, int, int, int, const float *, const void *, int, const void *, int, const float *, void *, int))f)(
@@ -36,33 +36,27 @@ const (
 	blasStream
 	blasMode
 	blasWorkspace
-	blasVersion
+	blasProperty
 	blasSgemm
 )
 
-// OpenBLAS opens cuBLAS where it is found: CANCHA_CUBLAS names another file. A context must be current. What is not cuBLAS's fault is
-// that it is not there: a device has its own func to multiply by.
+// OpenBLAS opens cuBLAS where it is found: CANCHA_CUBLAS names another file.
 func OpenBLAS() (*BLAS, error) {
-	names := []string{"cublasCreate_v2", "cublasDestroy_v2", "cublasSetStream_v2", "cublasSetMathMode", "cublasSetWorkspace_v2", "cublasGetVersion_v2", "cublasSgemm_v2"}
+	names := []string{"cublasCreate_v2", "cublasDestroy_v2", "cublasSetStream_v2", "cublasSetMathMode", "cublasSetWorkspace_v2", "cublasGetProperty", "cublasSgemm_v2"}
 	calls, path, err := open("cuBLAS", places("CANCHA_CUBLAS", "cublas", "libcublas.so.13", "libcublas.so.12", "libcublas.so.11"), names)
 	if err != nil {
 		return nil, err
 	}
-	b := &BLAS{Path: path, calls: calls}
-	h, err := b.NewHandle(cu.Stream{}, false, 0, 0)
-	if err != nil {
-		return nil, err
+	var v [3]C.int // major, minor, patch
+	for i := range v {
+		if err := blasError("version", C.blas_property(calls[blasProperty], C.int(i), &v[i])); err != nil {
+			return nil, err
+		}
 	}
-	defer h.Close()
-	var v C.int
-	if err := blasError("version", C.blas_version(calls[blasVersion], h.handle, &v)); err != nil {
-		return nil, err
+	if v[0] < 11 {
+		return nil, fmt.Errorf("cuBLAS at %s is %d.%d: 11 or newer is wanted", path, v[0], v[1])
 	}
-	if v < 10000 {
-		return nil, fmt.Errorf("cuBLAS at %s calls itself %d: 11 or newer is wanted", path, v)
-	}
-	b.Version = fmt.Sprintf("%d.%d.%d", v/10000, v/100%100, v%100) // CUBLAS_VERSION: major*10000 + minor*100 + patch
-	return b, nil
+	return &BLAS{Version: fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]), Path: path, calls: calls}, nil
 }
 
 // Handle multiplies on one stream.
@@ -72,7 +66,7 @@ type Handle struct {
 }
 
 // NewHandle returns a handle for a stream, with memory to work in: what cuBLAS takes itself it may share between streams, and results
-// would differ from time to time. 0 bytes leave it to cuBLAS.
+// would differ from time to time. The context must be current.
 func (b *BLAS) NewHandle(s cu.Stream, tf32 bool, workspace cu.DevicePtr, bytes int) (*Handle, error) {
 	h := &Handle{blas: b}
 	if err := blasError("create", C.blas_create(b.calls[blasCreate], &h.handle)); err != nil {
@@ -89,9 +83,6 @@ func (b *BLAS) NewHandle(s cu.Stream, tf32 bool, workspace cu.DevicePtr, bytes i
 		{"set stream", func() C.int { return C.blas_stream(b.calls[blasStream], h.handle, handle(s)) }},
 		{"set math mode", func() C.int { return C.blas_mode(b.calls[blasMode], h.handle, C.int(mode)) }},
 		{"set workspace", func() C.int {
-			if bytes == 0 {
-				return 0
-			}
 			return C.blas_workspace(b.calls[blasWorkspace], h.handle, C.ulonglong(workspace), C.size_t(bytes))
 		}},
 	} {

@@ -404,6 +404,7 @@ struct BLAS {
 };
 
 API int cublasCreate_v2(BLAS **h) {
+	if (!current) return 1;
 	*h = new BLAS{};
 	return SUCCESS;
 }
@@ -416,9 +417,13 @@ API int cublasSetStream_v2(BLAS *h, Stream *s) {
 	return SUCCESS;
 }
 API int cublasSetMathMode(BLAS *, int) { return SUCCESS; }
-API int cublasSetWorkspace_v2(BLAS *, void *, size_t) { return SUCCESS; }
-API int cublasGetVersion_v2(BLAS *, int *v) {
-	*v = 120604;
+API int cublasSetWorkspace_v2(BLAS *, void *p, size_t n) {
+	Lock lock(device.mutex);
+	return Device::holds(device.memory, p, n) ? SUCCESS : 7;
+}
+API int cublasGetProperty(int which, int *v) {
+	const int version[] = {12, 6, 4};
+	*v = version[which];
 	return SUCCESS;
 }
 
