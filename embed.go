@@ -13,6 +13,7 @@ import (
 //
 //go:embed go.mod go.sum embed.go
 //go:embed cmd/cancha/*[^t].go cmd/cancha/*[^s]t.go
+//go:embed internal/blas/*[^t].go internal/blas/inner_amd64.s
 //go:embed internal/cellio/*[^t].go internal/cellio/*[^s]t.go internal/cellio/labels.s
 //go:embed internal/symbols/*[^t].go internal/symbols/*[^s]t.go
 //go:embed internal/symbols/foreign/*[^t].go internal/symbols/foreign/*[^s]t.go internal/symbols/foreign/docs.zip internal/symbols/foreign/exports.zip
@@ -47,6 +48,9 @@ import (
 //go:embed ml/tree/*[^t].go
 //go:embed runtime/chart/*[^t].go runtime/chart/*[^s]t.go
 //go:embed runtime/display/*[^t].go runtime/display/*[^s]t.go
+//go:embed runtime/gpu/*[^t].go runtime/gpu/*[^e]st.go
+//go:embed runtime/gpu/driver/*[^t].go
+//go:embed runtime/gpu/host/*[^t].go
 //go:embed runtime/live/*[^t].go
 //go:embed runtime/live/comm/*[^t].go
 //go:embed runtime/live/widget/*[^t].go runtime/live/widget/*[^s]t.go

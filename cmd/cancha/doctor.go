@@ -20,6 +20,7 @@ import (
 	"cancha/kernel/client"
 	"cancha/kernel/wire"
 	"cancha/kernel/workspace"
+	"cancha/runtime/gpu"
 )
 
 // verdict is how a finding is to be taken.
@@ -169,15 +170,19 @@ func engineFindings(s workspace.State) []finding {
 
 func checkGPU(ctx context.Context) finding {
 	devices, _ := filepath.Glob("/dev/nvidia[0-9]*") // the pattern is sound
-	if len(devices) == 0 {
-		return finding{verdict: good, subject: "GPU", found: "no NVIDIA device: everything runs on the CPU"}
+	return judgeGPU(len(devices), gpu.Discover(ctx))
+}
+
+// judgeGPU compares what the system has with what notebooks can use of it.
+func judgeGPU(devices int, found gpu.Discovery) finding {
+	switch {
+	case len(found.Devices) > 0:
+		return finding{verdict: good, subject: "GPU", found: found.String()}
+	case devices == 0:
+		return finding{verdict: good, subject: "GPU", found: "everything runs on the CPU: " + found.Missing}
 	}
-	v, err := ask(ctx, "nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader")
-	if err != nil {
-		return finding{warning, "GPU", fmt.Sprintf("%d devices, and nvidia-smi does not answer: %v", len(devices), err),
-			"the driver in the kernel and its libraries may differ in version; a restart of the machine loads one pair"}
-	}
-	return finding{verdict: good, subject: "GPU", found: v}
+	return finding{warning, "GPU", fmt.Sprintf("%d NVIDIA devices, and everything runs on the CPU: %s", devices, found.Missing),
+		"make cuda builds a program that uses them; where nvidia-smi does not answer either, the driver's parts may differ in version until a restart"}
 }
 
 func checkBroker(ctx context.Context) finding {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"cancha/kernel/workspace"
+	"cancha/runtime/gpu"
+	"cancha/runtime/gpu/driver"
 )
 
 func TestCheckBroker(t *testing.T) {
@@ -43,6 +45,26 @@ func TestCheckBroker(t *testing.T) {
 				t.Error("no advice")
 			}
 		})
+	}
+}
+
+func TestJudgeGPU(t *testing.T) {
+	one := gpu.Discovery{Devices: []gpu.Device{{Info: driver.Info{Name: "NVIDIA X", UUID: "GPU-1"}}}}
+	for _, test := range []struct {
+		name    string
+		devices int
+		found   gpu.Discovery
+		want    verdict
+		text    string
+	}{
+		{"none", 0, gpu.Discovery{Missing: "no driver"}, good, "on the CPU: no driver"},
+		{"one that is used", 1, one, good, "NVIDIA X"},
+		{"one that is not", 2, gpu.Discovery{Missing: "error 803"}, warning, "2 NVIDIA devices, and everything runs on the CPU: error 803"},
+	} {
+		f := judgeGPU(test.devices, test.found)
+		if f.verdict != test.want || !strings.Contains(f.found, test.text) || (f.advice == "") != (f.verdict == good) {
+			t.Errorf("%s: got %+v, want %s with %q", test.name, f, test.want, test.text)
+		}
 	}
 }
 
