@@ -37,10 +37,10 @@ build: ## bin/cancha
 	go build -trimpath -o bin/cancha ./cmd/cancha # what it compiles is then the engine's too, which is built alike
 
 cuda: ## bin/cancha-cuda, with GPUs; needs a C compiler and Python, and no GPU (scripts/cuda-env.sh says what it gets)
-	settings=$$(scripts/cuda-env.sh headers); eval "$$settings"; go build -trimpath -tags cuda -o bin/cancha-cuda ./cmd/cancha
+	settings=$$(scripts/cuda-env.sh headers); eval "$$settings"; go build -trimpath -tags nvidia -o bin/cancha-cuda ./cmd/cancha
 
 cuda-test: ## the GPU's code on the CPU emulation (g++), and PTX that is what kernels.cu gives, assembled for sm_80, sm_86, sm_90
-	settings=$$(scripts/cuda-env.sh); eval "$$settings"; go vet -tags cuda ./runtime/gpu/...; go test -tags cuda ./runtime/gpu/...
+	settings=$$(scripts/cuda-env.sh); eval "$$settings"; go vet -tags nvidia ./runtime/gpu/...; go test -tags nvidia ./runtime/gpu/...
 	$(PYTHON) scripts/ptx.py --libraries out/cuda
 
 ptx: ## make runtime/gpu/cuda/kernels.ptx anew of kernels.cu

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Gets what the CUDA build and its tests take of NVIDIA's, as pinned packages of PyPI, into out/cuda, and prints the settings with which
-# the go command builds with -tags cuda:
+# the go command builds with -tags nvidia:
 #
-#   eval "$(scripts/cuda-env.sh)" && go test -tags cuda ./runtime/gpu/...
+#   eval "$(scripts/cuda-env.sh)" && go test -tags nvidia ./runtime/gpu/...
 #
 # The build takes the headers only ("scripts/cuda-env.sh headers"; CUDA_HOME names a toolkit of CUDA 12 that has them, instead). What
 # else there is makes and checks PTX: NVRTC and ptxas. All are for x86-64; the headers serve arm64 too.

@@ -50,7 +50,7 @@ func discover(ctx context.Context, drivers []driver.Driver) (found Discovery, er
 	if err := errors.Join(reasons...); err != nil {
 		return found, err
 	}
-	return found, fmt.Errorf("this program was built without -tags cuda: %w", driver.ErrNoDevice)
+	return found, fmt.Errorf("this program was built without -tags nvidia, with which make cuda builds it: %w", driver.ErrNoDevice)
 }
 
 // match returns the devices that a UUID, or a place in the list, names; all of them for "".

@@ -231,7 +231,7 @@ func TestLostGPU(t *testing.T) {
 
 func TestWithoutGPU(t *testing.T) {
 	s := newSession(t, Config{drivers: []driver.Driver{}})
-	if got := s.Explain().Missing; !strings.Contains(got, "without -tags cuda") {
+	if got := s.Explain().Missing; !strings.Contains(got, "without -tags nvidia") {
 		t.Errorf("got %q", got)
 	}
 	_, err := NewSession(t.Context(), Config{Required: true, drivers: []driver.Driver{}})

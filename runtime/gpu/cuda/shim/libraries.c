@@ -1,4 +1,4 @@
-//go:build cuda
+//go:build nvidia
 
 #include <dlfcn.h>
 #include <stdio.h>

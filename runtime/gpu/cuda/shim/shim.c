@@ -1,4 +1,4 @@
-//go:build cuda
+//go:build nvidia
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
