@@ -18,8 +18,17 @@ FUNC fill(float *out, float value, int n) {
 	EACH(i, n) out[i] = value;
 }
 
+// Four elements at a time, all read before the first is written, since out may be a or b: so that memory has enough to do.
 FUNC vector_add(float *out, const float *a, const float *b, int n) {
-	EACH(i, n) out[i] = a[i] + b[i];
+	long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x, step = gridDim.x * (long long)blockDim.x;
+	for (; i + 3 * step < n; i += 4 * step) {
+		float sums[4];
+#pragma unroll
+		for (int j = 0; j < 4; j++) sums[j] = a[i + j * step] + b[i + j * step];
+#pragma unroll
+		for (int j = 0; j < 4; j++) out[i + j * step] = sums[j];
+	}
+	for (; i < n; i += step) out[i] = a[i] + b[i];
 }
 
 // An index that x, of so many rows, does not have gives NaN: the host learns of indices no earlier than the device.
