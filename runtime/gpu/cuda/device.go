@@ -1,4 +1,4 @@
-//go:build nvidia
+//go:build nvidia && linux
 
 package cuda
 
@@ -68,17 +68,31 @@ func (d *Device) load() (err error) {
 			return fmt.Errorf("load %s: %w", name, fault(err))
 		}
 	}
-	d.info.BLAS = "own"
-	if blas, err := shim.OpenBLAS(); err == nil { // without it there is sgemm of our own, and Info says so
-		d.blas, d.info.BLAS = blas, "cuBLAS "+blas.Version
-		if d.tf32 {
-			d.info.BLAS += ", TF32"
-		}
-	}
+	d.info.BLAS = d.findBLAS()
 	if d.info.Emulated {
 		d.info.BLAS += " (CPU emulation)"
 	}
 	return nil
+}
+
+// findBLAS looks for cuBLAS, and tells what will multiply. One that does not start, as one that is newer than the driver, is left alone.
+func (d *Device) findBLAS() string {
+	b, err := shim.OpenBLAS()
+	if err != nil {
+		return "own"
+	}
+	h, err := b.NewHandle(cu.NoStream, d.tf32, 0, 0)
+	if err != nil {
+		return "own, since cuBLAS " + b.Version + " does not start"
+	}
+	if err := h.Close(); err != nil {
+		return "own, since cuBLAS " + b.Version + " does not stop"
+	}
+	d.blas = b
+	if d.tf32 {
+		return "cuBLAS " + b.Version + ", TF32"
+	}
+	return "cuBLAS " + b.Version
 }
 
 // call runs f with the GPU's context current, unless the device is closed or lost. An error that says that it is lost is kept.

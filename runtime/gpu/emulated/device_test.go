@@ -1,4 +1,4 @@
-//go:build nvidia
+//go:build nvidia && linux
 
 package emulated_test
 

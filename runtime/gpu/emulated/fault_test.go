@@ -1,4 +1,4 @@
-//go:build nvidia
+//go:build nvidia && linux
 
 package emulated_test
 
@@ -124,6 +124,10 @@ func TestLaunchRefused(t *testing.T) {
 	}
 	d.want(t, 2, 2, 3)
 	t.Setenv(blasVariable, library(t))
+	t.Setenv(faultVariable, "blas=1")
+	if got, want := newDevice(t).Info().BLAS, "own, since cuBLAS 12.6.4 does not start (CPU emulation)"; got != want {
+		t.Errorf("cuBLAS does not start: got %q, want %q", got, want)
+	}
 	d = newDevice(t)
 	t.Setenv(faultVariable, "multiply=1")
 	one, m := driver.Int(1), driver.At(d.memory, 0)

@@ -1,4 +1,4 @@
-//go:build nvidia
+//go:build nvidia && linux
 
 package emulated
 
@@ -29,7 +29,7 @@ var sources embed.FS
 //	version=11040    of CUDA, that the driver knows
 //	capability=75    of the GPU
 //	memory=1000000   bytes
-//	alloc=3          the third allocation fails; so does pin (pinned memory), graph (its making) and multiply (of cuBLAS)
+//	alloc=3          the third allocation fails; so does pin (pinned memory), graph (its making), blas (the start of cuBLAS), multiply
 //	launch=3         the third launch is refused
 //	lost=3           the third launch ends in an error, and with it the context
 func Library(ctx context.Context, without ...string) (string, error) {

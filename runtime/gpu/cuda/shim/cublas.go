@@ -1,4 +1,4 @@
-//go:build nvidia
+//go:build nvidia && linux
 
 package shim
 
@@ -66,7 +66,7 @@ type Handle struct {
 }
 
 // NewHandle returns a handle for a stream, with memory to work in: what cuBLAS takes itself it may share between streams, and results
-// would differ from time to time. The context must be current.
+// would differ from time to time; 0 bytes leave it that. The context must be current.
 func (b *BLAS) NewHandle(s cu.Stream, tf32 bool, workspace cu.DevicePtr, bytes int) (*Handle, error) {
 	h := &Handle{blas: b}
 	if err := blasError("create", C.blas_create(b.calls[blasCreate], &h.handle)); err != nil {
@@ -83,6 +83,9 @@ func (b *BLAS) NewHandle(s cu.Stream, tf32 bool, workspace cu.DevicePtr, bytes i
 		{"set stream", func() C.int { return C.blas_stream(b.calls[blasStream], h.handle, handle(s)) }},
 		{"set math mode", func() C.int { return C.blas_mode(b.calls[blasMode], h.handle, C.int(mode)) }},
 		{"set workspace", func() C.int {
+			if bytes == 0 {
+				return 0
+			}
 			return C.blas_workspace(b.calls[blasWorkspace], h.handle, C.ulonglong(workspace), C.size_t(bytes))
 		}},
 	} {

@@ -1,4 +1,4 @@
-//go:build nvidia
+//go:build nvidia && linux
 
 package shim
 
@@ -16,7 +16,7 @@ import (
 )
 
 // places are where a library of NVIDIA's may be: what a variable of the environment names, and nothing else where it is set; what the
-// loader finds; a toolkit; the packages of Python that stand in folder, the newest first.
+// loader finds; a toolkit; folder among the packages of Python's environment, of the person and of the system.
 func places(variable, folder string, names ...string) []string {
 	if given := os.Getenv(variable); given != "" {
 		return []string{given}
@@ -26,6 +26,9 @@ func places(variable, folder string, names ...string) []string {
 		all = append(all, filepath.Join("/usr/local/cuda/lib64", n))
 	}
 	roots := []string{"/usr/lib", "/usr/local/lib", "/opt/conda/lib"}
+	if home, err := os.UserHomeDir(); err == nil {
+		roots = append([]string{filepath.Join(home, ".local/lib")}, roots...)
+	}
 	for _, v := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
 		if root := os.Getenv(v); root != "" {
 			roots = append([]string{filepath.Join(root, "lib")}, roots...)

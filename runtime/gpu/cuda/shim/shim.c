@@ -1,4 +1,4 @@
-//go:build nvidia
+//go:build nvidia && linux
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

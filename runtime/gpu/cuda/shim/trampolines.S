@@ -1,4 +1,4 @@
-//go:build nvidia
+//go:build nvidia && linux
 
 // One jump through table for each symbol: whatever the arguments are, they stay where they are. The symbols are hidden, or a program that
 // exports its symbols would give them to the real libcuda in place of its own.

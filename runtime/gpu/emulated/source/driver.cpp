@@ -404,7 +404,8 @@ struct BLAS {
 };
 
 API int cublasCreate_v2(BLAS **h) {
-	if (!current) return 1;
+	Lock lock(device.mutex);
+	if (!current || faults.now("blas")) return 1;
 	*h = new BLAS{};
 	return SUCCESS;
 }
