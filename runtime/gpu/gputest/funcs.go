@@ -23,14 +23,30 @@ func testFunc(t *testing.T, d driver.Device, name string) {
 		t.Fatalf("the suite has no case for %s", name)
 	}
 	q := queue(t, d)
+	check := func(c call) {
+		t.Helper()
+		if err := c.check(t, d, q, name); err != nil {
+			t.Fatalf("%v: %v", c.numbers(), err)
+		}
+	}
 	for i := range 40 {
 		r := rand.New(rand.NewPCG(uint64(i), 7))
 		most := []int{1, 2, 3, 9, 33, 70}[min(i/4, 5)]
-		c := make(r, func() int { return r.IntN(most + 1) })
-		if err := c.check(t, d, q, name); err != nil {
-			t.Fatalf("case %d, %v: %v", i, c.numbers(), err)
-		}
+		check(make(r, func() int { return r.IntN(most + 1) }))
 	}
+	r := rand.New(rand.NewPCG(41, 7))
+	large := func() int { return 129 + r.IntN(170) }
+	switch name {
+	case "vector_add", "sum":
+		return // the product of three sizes was large already
+	case "sgemm":
+		check(multiplication(r, 1500, 1540, 17, 0, 1, 1, 0)) // more tiles of any size than a GPU has multiprocessors
+		check(multiplication(r, 40, 1, 3000, 1, 0, 1, 2))
+	case "conv2d":
+		check(convolution(r, 2, 1, 70, 66, 2, 64, 65, 1)) // a filter beyond a block's shared memory
+		large = func() int { return 60 + r.IntN(50) }
+	}
+	check(make(r, large))
 }
 
 func (c call) numbers() (all []any) {
