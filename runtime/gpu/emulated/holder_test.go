@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -35,7 +36,7 @@ func TestHolder(t *testing.T) {
 	if said, err := bufio.NewReader(out).ReadString('\n'); said != fmt.Sprintln(holder.Process.Pid, "held") {
 		t.Fatalf("got %q, %v", said, err)
 	}
-	want := fmt.Sprintf("held by process %d (emulated.test, notebook a.ipynb)", holder.Process.Pid)
+	want := fmt.Sprintf("held by process %d (%s, notebook a.ipynb)", holder.Process.Pid, filepath.Base(os.Args[0]))
 	_, err = gpu.NewSession(t.Context(), gpu.Config{Required: true})
 	if !errors.Is(err, gpu.ErrHeld) || !strings.Contains(err.Error(), want) {
 		t.Errorf("required: got %v, want that it is %s", err, want)
