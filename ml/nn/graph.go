@@ -12,8 +12,9 @@ import (
 	"cancha/ml"
 )
 
-// UseBLAS has gorgonia multiply with the house's own BLAS, in all of the program, on that many cores; 0 is all. restore gives back what
-// it multiplied with before. Neither is for while a graph runs.
+// UseBLAS has gorgonia multiply with the house's own BLAS, in all of the program, on that many cores; 0 is all. FitGraph then takes the
+// optimizer's steps with it as well, which are half of the time that is left. restore gives back what gorgonia multiplied with before.
+// Neither is for while a graph runs.
 func UseBLAS(cores int) (restore func()) {
 	before := gorgonia.WhichBLAS()
 	gorgonia.Use(blas.New(blas.Pool{Cores: cores}).Implementation())
@@ -22,11 +23,21 @@ func UseBLAS(cores int) (restore func()) {
 
 // FitGraph trains a network as Fit does, as a graph of gorgonia on the CPU, with the BLAS that gorgonia uses now. It returns between two
 // batches, with ctx's cause, when ctx is done.
-func FitGraph(ctx context.Context, d *ml.Dataset, c Config) (n *Network, err error) {
+func FitGraph(ctx context.Context, d *ml.Dataset, c Config) (*Network, error) {
 	l, err := prepare(d, c)
 	if err != nil {
 		return nil, err
 	}
+	if own, ok := gorgonia.WhichBLAS().(blas.Implementation); ok {
+		return l.runGraph(ctx, &solver{adam: l.config.Adam, blas: own.BLAS()})
+	}
+	a := l.config.Adam
+	return l.runGraph(ctx, gorgonia.NewAdamSolver(gorgonia.WithLearnRate(float64(a.Rate)), gorgonia.WithBeta1(float64(a.Beta1)),
+		gorgonia.WithBeta2(float64(a.Beta2)), gorgonia.WithEps(float64(a.Epsilon))))
+}
+
+// runGraph trains from the first weights to the network.
+func (l *lesson) runGraph(ctx context.Context, solver gorgonia.Solver) (n *Network, err error) {
 	params := l.shape.first(l.config.Seed)
 	graphs := map[int]*graph{} // by rows of a batch: the last batch of an epoch may have fewer
 	defer func() {
@@ -34,9 +45,6 @@ func FitGraph(ctx context.Context, d *ml.Dataset, c Config) (n *Network, err err
 			err = errors.Join(err, g.close())
 		}
 	}()
-	a := l.config.Adam
-	solver := gorgonia.NewAdamSolver(gorgonia.WithLearnRate(float64(a.Rate)), gorgonia.WithBeta1(float64(a.Beta1)),
-		gorgonia.WithBeta2(float64(a.Beta2)), gorgonia.WithEps(float64(a.Epsilon)))
 	losses := make([]float64, l.config.Epochs)
 	for epoch := 1; epoch <= l.config.Epochs; epoch++ {
 		rows := order(l.config.Seed, epoch, len(l.labels))
