@@ -109,7 +109,7 @@ func meanLoss(x, y, w1, b1, w2, b2 *gorgonia.Node) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hidden layer: %w", err)
 	}
-	if hidden, err = gorgonia.Rectify(hidden); err != nil {
+	if hidden, err = relu(hidden); err != nil {
 		return nil, fmt.Errorf("relu: %w", err)
 	}
 	logits, err := layer(hidden, w2, b2)
@@ -137,6 +137,16 @@ func layer(x, weight, bias *gorgonia.Node) (*gorgonia.Node, error) {
 		return nil, err
 	}
 	return gorgonia.BroadcastAdd(product, bias, nil, []byte{0})
+}
+
+// relu is x where it is above 0. At 0 its derivative is 0, as the fused funcs have it (and PyTorch); that of gorgonia's Rectify is 1, and
+// a row of zeros in front of biases of 0 is at 0 with each unit.
+func relu(x *gorgonia.Node) (*gorgonia.Node, error) {
+	above, err := gorgonia.Gt(x, gorgonia.NewConstant(float32(0)), true)
+	if err != nil {
+		return nil, err
+	}
+	return gorgonia.HadamardProd(x, above)
 }
 
 // step runs the graph on some rows and lets the solver change the parameters.
