@@ -46,29 +46,13 @@ func (s *Session) isClosed() bool {
 	return s.closed
 }
 
-// runJob runs a job on one side and gives back what it took there.
-func (s *Session) runJob(ctx context.Context, at side, t *turn, j Job) (err error) {
-	p := s.places[at]
+// runJob runs a job on one side.
+func (s *Session) runJob(ctx context.Context, at side, t *turn, j Job) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	d, m := &jobDevice{Device: p.device, session: s, at: at, turn: t}, &meter{Queue: t[at]}
-	var q driver.Queue = m
-	if c, ok := t[at].(driver.Capturer); ok {
-		q = &capturingMeter{m, c}
-	}
-	before, err := t[at].Record()
-	if err != nil {
-		return p.note(err)
-	}
-	err = j.Run(ctx, d, q)
-	// What was launched uses the memory until it has run, even if the job did not wait for it.
-	after, e := t[at].Record()
-	err = errors.Join(err, e, t[at].Wait(context.WithoutCancel(ctx)), d.free())
-	if err != nil {
-		return p.note(err)
-	}
-	took, err := after.Since(before)
+	m, p := &meter{Queue: t[at]}, s.places[at]
+	took, err := s.timed(ctx, at, t, j, m)
 	if err != nil {
 		return p.note(err)
 	}
@@ -82,6 +66,26 @@ func (s *Session) runJob(ctx context.Context, at side, t *turn, j Job) (err erro
 		}
 	})
 	return nil
+}
+
+// timed runs a job, waits for all that it has queued, and gives back what it took, even where the job panics.
+func (s *Session) timed(ctx context.Context, at side, t *turn, j Job, m *meter) (took time.Duration, err error) {
+	d := &jobDevice{Device: s.places[at].device, session: s, at: at, turn: t}
+	defer func() {
+		err = errors.Join(err, t[at].Wait(context.WithoutCancel(ctx)), d.free()) // what was launched uses the memory until it has run
+	}()
+	before, err := t[at].Record()
+	if err != nil {
+		return 0, err
+	}
+	if err := j.Run(ctx, d, m.queue()); err != nil {
+		return 0, err
+	}
+	after, err := t[at].Record()
+	if err != nil {
+		return 0, err
+	}
+	return after.Since(before)
 }
 
 // jobDevice is the device as a job has it: what is allocated counts, and makes room where there is none.
@@ -124,6 +128,14 @@ type meter struct {
 	launches          int
 	copyIn, copyOut   time.Duration
 	bytesIn, bytesOut int64
+}
+
+// queue is the meter as a queue that can do what the one behind it can.
+func (m *meter) queue() driver.Queue {
+	if c, ok := m.Queue.(driver.Capturer); ok {
+		return &capturingMeter{m, c}
+	}
+	return m
 }
 
 func (m *meter) CopyIn(dst driver.Memory, offset int, src any) error {
