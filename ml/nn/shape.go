@@ -22,7 +22,7 @@ func (s shape) check(rows, batch int) error {
 		name string
 		a, b int
 	}{
-		{"the data", rows, s.in}, {"the weights", s.in + s.out + 2, s.hidden}, {"the inputs of a batch", batch, s.in},
+		{"the data", rows, s.in}, {"the weights", s.in + 2*s.out + 1, s.hidden}, {"the inputs of a batch", batch, s.in},
 		{"the hidden layer of a batch", batch, s.hidden}, {"the outputs of a batch", batch, s.out},
 	} {
 		if most.a > math.MaxInt32/most.b {
