@@ -9,8 +9,8 @@ import (
 	"cancha/runtime/gpu/driver"
 )
 
-// Job is work that a session runs whole on one side, with memory of its own there: the training of a network, say. The numbers are for
-// the cost model.
+// Job is work that a session runs whole on one side, with memory of its own there: the training of a network, say. It has one of the
+// session's turns until it ends. The numbers are for the cost model.
 type Job struct {
 	Name     string
 	Size     int     // elements, by which it is told how far it is from paying
