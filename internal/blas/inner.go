@@ -12,11 +12,14 @@ type inner struct {
 	// row sets out[x] = Σ weights[t]·in[offsets[t]+x] over the taps t, for blocks of step values; offsets are in floats times unit.
 	step, unit int
 	row        func(offsets []int, weights, in, out []float32, blocks int)
+
+	// adam takes a step of Adam on numbers whose count is a multiple of adamBlock, and not 0.
+	adam func(a adamSettings, weight, gradient, m, v []float32)
 }
 
 // plain is the inner loops in Go.
 func plain() inner {
-	return inner{name: "Go", rows: 4, columns: 4, tile: tilePlain, step: 8, unit: 1, row: rowPlain}
+	return inner{name: "Go", rows: 4, columns: 4, tile: tilePlain, step: 8, unit: 1, row: rowPlain, adam: adamPlain}
 }
 
 func tilePlain(k int, a, b, c []float32, stride int) {

@@ -8,7 +8,8 @@
 // Two targets can be learned. Outcome: a forest of classes answers with the three probabilities. RemainingGoals: a
 // forest of numbers answers by how many times each side will outscore what its prior promises for the time that is
 // left; two Poisson variables with these means decide the match (Skellam). The second reads time and prior through
-// their known effect, so its trees need to learn only what the match itself adds.
+// their known effect, so its trees need to learn only what the match itself adds. Another [Classifier] can learn Outcome
+// in the forest's place; package nn's networks do.
 //
 // Rules that keep the figures honest: matches are split by date, never rows; a row sees only events of minutes before
 // its own; ratings come from days before the match; goals of extra time and shoot-outs are not in the label; the class

@@ -19,17 +19,18 @@ type Scores struct {
 	RPS, LogLoss, Brier float64
 	ECE, ECELastTenth   float64 // class-wise, ten bins; of minutes 81 to 90
 	Accuracy, MacroF1   float64
-	Difference          metric.Interval // RPS less the best forest's, 95 %, matches drawn; positive: the forest is better
+	Difference          metric.Interval // RPS less the best model's, 95 %, matches drawn; positive: that model is better
 	Predictions         *Predictions
 	rps                 []float64
 }
 
 // Report compares models on the same later matches.
 type Report struct {
-	Models  []Scores // baselines first, then the forests
-	Best    string   // the forest with the least RPS: what differences refer to
+	Models  []Scores // baselines first, then the models
+	Best    string   // the model with the least RPS: what differences refer to
 	later   *Matches
 	trained int
+	called  string // what the models are: forests, or of several kinds
 }
 
 // Evaluate fits the baselines on the training matches, lets them and the models predict the later ones, and compares.
@@ -42,12 +43,15 @@ func Evaluate(train, later *Matches, models ...*Model) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{later: later, trained: len(train.Matches)}
+	r := &Report{later: later, trained: len(train.Matches), called: "forest"}
 	for _, b := range baselines {
 		r.Models = append(r.Models, score(b.Predict(later)))
 	}
 	best := len(r.Models)
 	for _, m := range models {
+		if m.Info.Kind != "" {
+			r.called = "model"
+		}
 		s := score(m.Predict(later))
 		m.Info.Metrics = s.metrics(later)
 		r.Models = append(r.Models, s)
@@ -115,7 +119,7 @@ func (r *Report) Find(name string) (*Scores, error) {
 	return nil, fmt.Errorf("lwp: the report has no model %q", name)
 }
 
-// best returns the figures of the best forest.
+// best returns the figures of the best model.
 func (r *Report) best() *Scores {
 	s, err := r.Find(r.Best)
 	if err != nil {
@@ -124,15 +128,15 @@ func (r *Report) best() *Scores {
 	return s
 }
 
-// BestPredictions returns the predictions of the best forest.
+// BestPredictions returns the predictions of the best model.
 func (r *Report) BestPredictions() *Predictions { return r.best().Predictions }
 
-// Confusion counts the best forest's rows by outcome and most probable class.
+// Confusion counts the best model's rows by outcome and most probable class.
 func (r *Report) Confusion() *metric.Confusion {
 	return metric.NewConfusion(Classes(), r.best().Predictions.P, r.later.Labels())
 }
 
-// Calibration returns the reliability curve of the best forest for a class: 0 home, 1 draw, 2 away.
+// Calibration returns the reliability curve of the best model for a class: 0 home, 1 draw, 2 away.
 func (r *Report) Calibration(class int) []metric.Bin {
 	return metric.Reliability(r.best().Predictions.P, r.later.Labels(), class, metric.CalibrationBins)
 }
@@ -154,8 +158,8 @@ func (r *Report) Compare(a, b string) (metric.Interval, error) {
 func (r *Report) MIMEBundle() map[string]any {
 	g := grid.Grid{
 		Caption: fmt.Sprintf("%d later matches, one row a minute (%s; trained on %d earlier matches)", len(r.later.Matches), sourceName(r.later.Source), r.trained),
-		Header:  []string{"model", "RPS", "log loss", "Brier", "ECE", "ECE 81–90", "accuracy", "macro F1", "RPS − best forest's [95 %]"},
-		Note:    "RPS, log loss, Brier, ECE: less is better. The interval draws whole matches; above 0 the best forest is better. Best forest: " + r.Best + ".",
+		Header:  []string{"model", "RPS", "log loss", "Brier", "ECE", "ECE 81–90", "accuracy", "macro F1", "RPS − best " + r.called + "'s [95 %]"},
+		Note:    "RPS, log loss, Brier, ECE: less is better. The interval draws whole matches; above 0 the best " + r.called + " is better. Best " + r.called + ": " + r.Best + ".",
 	}
 	for _, s := range r.Models {
 		difference := s.Difference.String()

@@ -1,6 +1,7 @@
 package lwp
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -9,11 +10,12 @@ import (
 )
 
 // A model file is a modelfile of this kind. Its header carries Info under "info" and the averages of the ratings under
-// "averages"; the forest stands under "forest"; the ratings are four arrays, an entry per team: "ratings.team" and
-// "ratings.played" (int32), "ratings.elo", "ratings.attack" and "ratings.defence" (float64).
+// "averages"; the forest stands under "forest", and what learned in its place (in files of version 2) under "classifier";
+// the ratings are four arrays, an entry per team: "ratings.team" and "ratings.played" (int32), "ratings.elo",
+// "ratings.attack" and "ratings.defence" (float64).
 const (
 	fileKind    = "lwp"
-	fileVersion = 1
+	fileVersion = 2
 )
 
 // averages are the parts of Ratings that belong to no team.
@@ -24,7 +26,10 @@ type averages struct {
 
 // Save writes the model to path, whole or not at all; missing folders are made.
 func (m *Model) Save(path string) error {
-	f := &modelfile.File{Kind: fileKind, Version: fileVersion}
+	f := &modelfile.File{Kind: fileKind, Version: 1}
+	if m.Info.Kind != "" {
+		f.Version = fileVersion
+	}
 	if err := m.store(f); err != nil {
 		return fmt.Errorf("lwp: save model: %w", err)
 	}
@@ -43,9 +48,17 @@ func (m *Model) store(f *modelfile.File) error {
 	}
 	m.ratings.store(f)
 	if m.outcomes != nil {
-		return m.outcomes.Store(f, "forest")
+		return m.outcomes.Store(f, prefix(m.Info.Kind))
 	}
 	return m.goals.Store(f, "forest")
+}
+
+// prefix is where a classifier of that kind stands.
+func prefix(kind string) string {
+	if kind == "" {
+		return "forest"
+	}
+	return "classifier"
 }
 
 func (r *Ratings) store(f *modelfile.File) {
@@ -62,23 +75,34 @@ func (r *Ratings) store(f *modelfile.File) {
 	f.SetFloat64("ratings.defence", defence)
 }
 
-// Open reads a model that Save wrote. The errors of package modelfile tell a file that is cut short, damaged, of another
+// Open reads a model of a forest that Save wrote. The errors of package modelfile tell a file that is cut short, damaged, of another
 // kind or newer than this program; each names the file and says what to do.
 func Open(path string) (*Model, error) {
+	return open(path, "", func(file *modelfile.File, prefix string) (Classifier, error) {
+		f, err := forest.LoadClassifier(file, prefix)
+		return trees{f}, err
+	})
+}
+
+// open reads a model whose classifier is of that kind.
+func open(path, kind string, load func(file *modelfile.File, prefix string) (Classifier, error)) (*Model, error) {
 	f, err := modelfile.Open(path, fileKind, fileVersion)
 	if err != nil {
 		return nil, fmt.Errorf("lwp: %w", err)
 	}
 	m := &Model{}
-	if err := m.load(f); err != nil {
+	if err := m.load(f, kind, load); err != nil {
 		return nil, fmt.Errorf("lwp: open model %s: %w", path, err)
 	}
 	return m, nil
 }
 
-func (m *Model) load(f *modelfile.File) error {
+func (m *Model) load(f *modelfile.File, kind string, load func(file *modelfile.File, prefix string) (Classifier, error)) error {
 	if err := f.Meta("info", &m.Info); err != nil {
 		return err
+	}
+	if m.Info.Kind != kind {
+		return fmt.Errorf("a %s learned it, and it is read as that of a %s: %w", cmp.Or(m.Info.Kind, "forest"), cmp.Or(kind, "forest"), modelfile.ErrKind)
 	}
 	if !slices.Equal(m.Info.Classes, Classes()) {
 		return fmt.Errorf("its classes are %q, this program knows %q; train and save again: %w", m.Info.Classes, Classes(), modelfile.ErrDamaged)
@@ -90,10 +114,12 @@ func (m *Model) load(f *modelfile.File) error {
 	features, want := []string(nil), goalColumns()
 	switch m.Info.Target {
 	case Outcome:
-		if m.outcomes, err = forest.LoadClassifier(f, "forest"); err != nil {
+		c, err := load(f, prefix(kind))
+		if err != nil {
 			return err
 		}
-		features, want = m.outcomes.Features, outcomeColumns()
+		m.outcomes = c
+		return fitting(c)
 	case RemainingGoals:
 		if m.goals, err = forest.LoadRegressor(f, "forest"); err != nil {
 			return err

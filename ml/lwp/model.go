@@ -56,9 +56,10 @@ func (c Config) normalize(rows int) (Config, error) {
 type Info struct {
 	Name      string             `json:"name"`
 	Target    Target             `json:"target"`
-	Classes   []string           `json:"classes"` // order of the probabilities
-	Source    string             `json:"source"`  // of the training matches: "open-data" or "simulator"
-	Matches   int                `json:"matches"` // trained on
+	Kind      string             `json:"kind,omitempty"` // what learned in a forest's place, see FitClassifier; empty: a forest
+	Classes   []string           `json:"classes"`        // order of the probabilities
+	Source    string             `json:"source"`         // of the training matches: "open-data" or "simulator"
+	Matches   int                `json:"matches"`        // trained on
 	Rows      int                `json:"rows"`
 	From      string             `json:"from"` // dates of the first and the last of them
 	To        string             `json:"to"`
@@ -68,12 +69,12 @@ type Info struct {
 	Metrics   map[string]float64 `json:"metrics,omitempty"` // on later matches, set by Evaluate
 }
 
-// Model is a trained forest with the ratings of the teams it knows. It is safe for concurrent use once trained.
+// Model is a trained forest, or another classifier, with the ratings of the teams it knows. It is safe for concurrent use once trained.
 type Model struct {
 	Info     Info
-	outcomes *forest.Classifier // of target Outcome
-	goals    *forest.Regressor  // of target RemainingGoals
-	ratings  *Ratings           // at the end of training
+	outcomes Classifier        // of target Outcome
+	goals    *forest.Regressor // of target RemainingGoals
+	ratings  *Ratings          // at the end of training
 }
 
 // Fit trains a model. It returns early with ctx's error when ctx is done.
@@ -88,17 +89,23 @@ func Fit(ctx context.Context, train *Matches, c Config) (*Model, error) {
 	}
 	m := &Model{ratings: train.ratings}
 	if c.Target == Outcome {
-		m.outcomes, err = forest.FitClassifier(ctx, OutcomeDataset(train), c.Forest)
+		f, e := forest.FitClassifier(ctx, OutcomeDataset(train), c.Forest)
+		m.outcomes, err = trees{f}, e
 	} else {
 		m.goals, err = forest.FitRegressor(ctx, GoalsDataset(train), c.Forest)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lwp: train on %s: %w", c.Target, err)
 	}
-	m.Info = Info{Name: c.Name, Target: c.Target, Classes: Classes(), Source: train.Source, Matches: len(train.Matches), Rows: rows,
-		From: train.Matches[0].Date, To: train.Matches[len(train.Matches)-1].Date,
-		Trees: m.trees(), Seed: c.Forest.Seed, TrainedAt: time.Now().UTC().Truncate(time.Second)}
+	m.Info = newInfo(train, c.Name, c.Target, rows)
+	m.Info.Trees, m.Info.Seed = m.trees(), c.Forest.Seed
 	return m, nil
+}
+
+// newInfo tells of a model that was trained just now.
+func newInfo(train *Matches, name string, t Target, rows int) Info {
+	return Info{Name: name, Target: t, Classes: Classes(), Source: train.Source, Matches: len(train.Matches), Rows: rows,
+		From: train.Matches[0].Date, To: train.Matches[len(train.Matches)-1].Date, TrainedAt: time.Now().UTC().Truncate(time.Second)}
 }
 
 // OutcomeDataset returns one row per match and minute with the outcome as label.
@@ -143,8 +150,8 @@ func each(ms *Matches, f func(m *Match, v view, remaining float64)) {
 
 // trees returns the number of trees.
 func (m *Model) trees() int {
-	if m.outcomes != nil {
-		return len(m.outcomes.Trees())
+	if f, ok := m.outcomes.(trees); ok {
+		return len(f.Trees())
 	}
 	return len(m.goals.Trees())
 }
@@ -171,12 +178,15 @@ type Share struct {
 	Share   float64
 }
 
-// Importance returns the features by their impurity importance, the greatest first. The shares sum to 1.
+// Importance returns the features by their impurity importance, the greatest first. The shares sum to 1. It is nil of what is no forest.
 func (m *Model) Importance() []Share {
 	names, shares := outcomeColumns(), []float64(nil)
-	if m.outcomes != nil {
-		shares = m.outcomes.Importance()
-	} else {
+	switch f, ok := m.outcomes.(trees); {
+	case ok:
+		shares = f.Importance()
+	case m.outcomes != nil:
+		return nil
+	default:
 		names, shares = goalColumns(), m.goals.Importance()
 	}
 	out := make([]Share, len(names))
@@ -198,10 +208,14 @@ func (m *Model) Importance() []Share {
 // MIMEBundle shows where the model comes from.
 func (m *Model) MIMEBundle() map[string]any {
 	i := m.Info
+	learned := []string{"trees, seed", fmt.Sprintf("%d, %d", i.Trees, i.Seed)}
+	if i.Kind != "" {
+		learned = []string{"learned by a", i.Kind}
+	}
 	g := grid.Grid{Caption: "Win-probability model: " + m.Name(), Header: []string{"", ""}, Rows: [][]string{
 		{"trained on", fmt.Sprintf("%s matches, %s – %s (%s)", count(i.Matches), i.From, i.To, sourceName(i.Source))},
 		{"rows", count(i.Rows)},
-		{"trees, seed", fmt.Sprintf("%d, %d", i.Trees, i.Seed)},
+		learned,
 		{"classes", strings.Join(i.Classes, ", ")},
 		{"teams rated", fmt.Sprint(len(m.ratings.teams))},
 		{"trained at", i.TrainedAt.UTC().Format("2006-01-02 15:04 UTC")},

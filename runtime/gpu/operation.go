@@ -17,6 +17,7 @@ type operation struct {
 	size     int // elements, by which it is told how far it is from paying
 	reads    []*store
 	writes   []*store // all of them: what they held is of no use any more, unless they are read too
+	copied   int64    // bytes that go to the GPU beside what is read
 	launches func(at func(*store) driver.Memory) []driver.Launch
 }
 
@@ -32,13 +33,18 @@ func (s *Session) run(ctx context.Context, o operation) error {
 		return fmt.Errorf("gpu: %s: %w", o.name, err)
 	}
 	defer unlock()
+	return s.where(ctx, o, func(at side) error { return s.runOn(ctx, at, t, o) })
+}
+
+// where has an operation run on the side that is chosen, and on the CPU where the GPU fails it, and remembers what became of it.
+func (s *Session) where(ctx context.Context, o operation, on func(side) error) error {
 	d, at := s.choose(o)
 	begun := time.Now()
-	err = s.runOn(ctx, at, t, o)
+	err := on(at)
 	if at == onGPU && err != nil && s.mayFallBack(ctx, err) {
 		d.Place, d.Reason = onCPU.String(), "the GPU failed: "+err.Error()
 		s.count(func(m *Metrics) { m.Fallbacks++ })
-		err = s.runOn(ctx, onCPU, t, o)
+		err = on(onCPU)
 	}
 	if err != nil {
 		return fmt.Errorf("gpu: %s: %w", o.name, err)
@@ -97,7 +103,7 @@ func (s *Session) choose(o operation) (Decision, side) {
 		d.Place, d.Reason = onGPU.String(), "the device is set to gpu"
 		return d, onGPU
 	}
-	here, there := s.places[onCPU].speed.predict(o.work, missing(o.reads, onCPU)), gpu.speed.predict(o.work, missing(o.reads, onGPU))
+	here, there := s.places[onCPU].speed.predict(o.work, o.missing(onCPU)), gpu.speed.predict(o.work, o.missing(onGPU))
 	if there < here {
 		d.Place, d.Reason, d.Predicted = onGPU.String(), "faster by the cost model", there
 		return d, onGPU
@@ -106,9 +112,12 @@ func (s *Session) choose(o operation) (Decision, side) {
 	return d, onCPU
 }
 
-// missing is how many bytes of buffers are not on a side yet.
-func missing(reads []*store, at side) (bytes int64) {
-	for _, b := range reads {
+// missing is how many bytes of what an operation reads are not on a side yet.
+func (o operation) missing(at side) (bytes int64) {
+	if at == onGPU {
+		bytes = o.copied
+	}
+	for _, b := range o.reads {
 		if !b.valid[at] {
 			bytes += b.bytes()
 		}
@@ -119,7 +128,7 @@ func missing(reads []*store, at side) (bytes int64) {
 // breakEven tells from which size on the GPU would be faster, were all of the operation larger.
 func (s *Session) breakEven(o operation) string {
 	cpu, gpu := s.places[onCPU].speed, s.places[onGPU].speed
-	here, there := missing(o.reads, onCPU), missing(o.reads, onGPU)
+	here, there := o.missing(onCPU), o.missing(onGPU)
 	pays := func(times float64) bool {
 		w := work{int64(float64(o.work.bytes) * times), o.work.flops * times, o.work.launches}
 		return gpu.predict(w, int64(float64(there)*times)) < cpu.predict(w, int64(float64(here)*times))

@@ -110,43 +110,55 @@ func (s *Session) drop(b *store, at side) error {
 	}
 	p := s.places[at]
 	b.memory[at], b.valid[at] = nil, false
+	return p.free(m)
+}
+
+// free gives memory back.
+func (p *place) free(m driver.Memory) error {
 	p.mu.Lock()
-	p.taken -= b.bytes()
+	p.taken -= int64(m.Len()) * int64(m.Type().Size())
 	p.mu.Unlock()
 	return m.Free()
 }
 
-// room gives the buffer memory on a side, if it has none. A GPU that is full is first rid of what no operation uses now.
-func (s *Session) room(b *store, at side, t *turn) error {
-	for b.memory[at] == nil {
-		m, err := s.places[at].alloc(b)
+// room gives the buffer memory on a side, if it has none.
+func (s *Session) room(b *store, at side, t *turn) (err error) {
+	if b.memory[at] == nil {
+		b.memory[at], err = s.allocate(b.kind, b.n, at, t)
+	}
+	return err
+}
+
+// allocate takes memory on a side. A GPU that is full is first rid of what no operation uses now.
+func (s *Session) allocate(kind driver.Type, n int, at side, t *turn) (driver.Memory, error) {
+	for {
+		m, err := s.places[at].alloc(kind, n)
 		if err == nil {
-			b.memory[at] = m
-			return nil
+			return m, nil
 		}
 		if at != onGPU || !errors.Is(err, driver.ErrOutOfMemory) {
-			return s.places[at].note(err)
+			return nil, s.places[at].note(err)
 		}
 		s.count(func(m *Metrics) { m.OutOfMemory++ })
 		if evicted, e := s.evict(t); e != nil || !evicted {
-			return errors.Join(err, e)
+			return nil, errors.Join(err, e)
 		}
 	}
-	return nil
 }
 
 // alloc takes memory within the budget.
-func (p *place) alloc(b *store) (driver.Memory, error) {
+func (p *place) alloc(kind driver.Type, n int) (driver.Memory, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.budget > 0 && p.taken+b.bytes() > p.budget {
-		return nil, fmt.Errorf("%d bytes beside %d, where the session may take %d: %w", b.bytes(), p.taken, p.budget, driver.ErrOutOfMemory)
+	bytes := int64(n) * int64(kind.Size())
+	if p.budget > 0 && p.taken+bytes > p.budget {
+		return nil, fmt.Errorf("%d bytes beside %d, where the session may take %d: %w", bytes, p.taken, p.budget, driver.ErrOutOfMemory)
 	}
-	m, err := p.device.Alloc(b.kind, b.n)
+	m, err := p.device.Alloc(kind, n)
 	if err != nil {
 		return nil, err
 	}
-	p.taken += b.bytes()
+	p.taken += bytes
 	p.peak = max(p.peak, p.taken)
 	return m, nil
 }

@@ -29,6 +29,8 @@ func main() {
 	kernel{name: "tileAVX512", register: "Z", floats: 16, rows: 12, vectors: 2, unroll: 4, ahead: 1024}.write(&out)
 	kernel{name: "rowAVX2", register: "Y", floats: 8, vectors: 4}.writeRow(&out)
 	kernel{name: "rowAVX512", register: "Z", floats: 16, vectors: 4}.writeRow(&out)
+	kernel{name: "adamAVX2", register: "Y", floats: 8}.writeAdam(&out)
+	kernel{name: "adamAVX512", register: "Z", floats: 16}.writeAdam(&out)
 	if err := os.WriteFile("inner_amd64.s", out.Bytes(), 0o644); err != nil {
 		log.Fatal(err)
 	}
@@ -131,6 +133,47 @@ func (k kernel) writeRow(out *bytes.Buffer) {
 	p("ADDQ $%d, DI", k.vectors*k.bytes())
 	p("DECQ BX")
 	p("JNZ block%s", k.name)
+	p("VZEROUPPER")
+	p("RET")
+}
+
+// writeAdam writes func NAME(blocks int, weight, gradient, m, v, settings *float32): what adamPlain does, for that many registers, with the
+// same roundings: no sum is fused with its product.
+func (k kernel) writeAdam(out *bytes.Buffer) {
+	p := func(format string, args ...any) { fmt.Fprintf(out, "\t"+format+"\n", args...) }
+	fmt.Fprintf(out, "\n// func %s(blocks int, weight, gradient, m, v, settings *float32)\nTEXT ·%s(SB), NOSPLIT, $0-48\n", k.name, k.name)
+	for i, name := range []string{"blocks", "weight", "gradient", "m", "v", "settings"} {
+		p("MOVQ %s+%d(FP), %s", name, 8*i, []string{"CX", "AX", "BX", "DX", "SI", "DI"}[i])
+	}
+	const beta1, rest1, beta2, rest2, rate, correction, epsilon = 8, 9, 10, 11, 12, 13, 14 // registers, as settings has them
+	for i := range 7 {
+		p("VBROADCASTSS %d(DI), %s", 4*i, k.reg(beta1+i))
+	}
+	g, m, v, t := k.reg(0), k.reg(1), k.reg(2), k.reg(3)
+	fmt.Fprintf(out, "\nstep%s:\n", k.name)
+	p("VMOVUPS (BX), %s", g)
+	p("VMULPS (DX), %s, %s", k.reg(beta1), m)
+	p("VMULPS %s, %s, %s", g, k.reg(rest1), t)
+	p("VADDPS %s, %[2]s, %[2]s", t, m)
+	p("VMOVUPS %s, (DX)", m)
+	p("VMULPS (SI), %s, %s", k.reg(beta2), v)
+	p("VMULPS %s, %s, %s", g, k.reg(rest2), t)
+	p("VMULPS %s, %[2]s, %[2]s", g, t)
+	p("VADDPS %s, %[2]s, %[2]s", t, v)
+	p("VMOVUPS %s, (SI)", v)
+	p("VMULPS %[1]s, %[2]s, %[1]s", v, k.reg(correction))
+	p("VSQRTPS %[1]s, %[1]s", v)
+	p("VADDPS %[1]s, %[2]s, %[2]s", k.reg(epsilon), v)
+	p("VMULPS %[1]s, %[2]s, %[1]s", m, k.reg(rate))
+	p("VDIVPS %s, %[2]s, %[2]s", v, m)
+	p("VMOVUPS (AX), %s", t)
+	p("VSUBPS %s, %[2]s, %[2]s", m, t)
+	p("VMOVUPS %s, (AX)", t)
+	for _, at := range []string{"AX", "BX", "DX", "SI"} {
+		p("ADDQ $%d, %s", k.bytes(), at)
+	}
+	p("DECQ CX")
+	p("JNZ step%s", k.name)
 	p("VZEROUPPER")
 	p("RET")
 }

@@ -52,8 +52,9 @@ func run(name string, d *Device, a []argument) (err error) {
 	case "sum":
 		d.sum(a[0].f, a[1].f[:a[2].n])
 	case "adam":
-		step := adamStep{a[5].x, a[6].x, a[7].x, a[8].x, a[9].x, a[10].x}
-		d.each(a[4].n, func(from, to int) { step.take(a[0].f[from:to], a[1].f[from:to], a[2].f[from:to], a[3].f[from:to]) })
+		n := a[4].n
+		d.blas.Adam(blas.Adam{Rate: a[5].x, Beta1: a[6].x, Beta2: a[7].x, Epsilon: a[8].x, Correction1: a[9].x, Correction2: a[10].x},
+			a[0].f[:n], a[1].f[:n], a[2].f[:n], a[3].f[:n])
 	default:
 		return fmt.Errorf("launch %s: the CPU has no such func: %w", name, driver.ErrLaunch)
 	}
@@ -139,10 +140,12 @@ func bias(row, by []float32, relu bool) {
 
 func reluGradient(gradient, y []float32) {
 	y = y[:len(gradient)]
-	for i := range gradient {
+	for i, g := range gradient {
+		bits := math.Float32bits(g) // of an integer the compiler makes a conditional move: which units are on, no branch can predict
 		if y[i] == 0 {
-			gradient[i] = 0
+			bits = 0
 		}
+		gradient[i] = math.Float32frombits(bits)
 	}
 }
 
@@ -204,16 +207,3 @@ func crossEntropy(gradient, logits []float32, label, rows int) float32 {
 	}
 	return float32(loss)
 }
-
-type adamStep struct{ rate, beta1, beta2, epsilon, correction1, correction2 float32 }
-
-func (s adamStep) take(weight, gradient, m, v []float32) {
-	gradient, m, v = gradient[:len(weight)], m[:len(weight)], v[:len(weight)]
-	for i, g := range gradient {
-		m[i] = s.beta1*m[i] + (1-s.beta1)*g
-		v[i] = s.beta2*v[i] + (1-s.beta2)*g*g
-		weight[i] -= s.rate * (m[i] / s.correction1) / (sqrt(v[i]/s.correction2) + s.epsilon)
-	}
-}
-
-func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }
