@@ -58,8 +58,10 @@ func (f *fn) convText(text string, from, to types.Type, pos token.Pos) string {
 		return runtimeAlias + ".Any(" + text + ")"
 	case l.isOpen(to):
 		return l.boxText(text, from)
-	case l.isCompiledIf(from):
+	case l.isCompiledIf(from) && !(hasStandIns(to) && !hasStandIns(from)):
 		return text
+	case l.isCompiledIf(from):
+		return l.toInterface(to, pos) + "(" + runtimeAlias + ".Any(" + text + "))"
 	case l.isOpen(from) || l.ownMethods(from):
 		if !types.IsInterface(from) {
 			text = l.boxText(text, from)

@@ -315,6 +315,9 @@ func (f *fn) comparison(x *ast.BinaryExpr) string {
 	tx, ty := f.typeOf(x.X), f.typeOf(x.Y)
 	direct := isNil(tx) && !f.toInterface(x.Y) || isNil(ty) && !f.toInterface(x.X)
 	if direct || !types.IsInterface(tx) && !types.IsInterface(ty) {
+		if !direct {
+			f.l.refuseWrapped(tx, "compared", x.Pos())
+		}
 		left, right := f.solid(x.X, f.expr(x.X)), f.solid(x.Y, f.expr(x.Y))
 		if needsConversion(tx, ty) {
 			right = f.l.typ(tx) + "(" + right + ")"

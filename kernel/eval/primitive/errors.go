@@ -1,8 +1,6 @@
 package primitive
 
 import (
-	"errors"
-	"fmt"
 	"reflect"
 	"regexp"
 	"runtime"
@@ -68,12 +66,7 @@ func translate(p any) any {
 		}
 		return errNilPointer
 	case runtime.Error:
-		for _, head := range []string{"runtime error: hash of unhashable type ", "hash of unhashable type: "} { // the second through reflect
-			if text, ok := strings.CutPrefix(p.Error(), head); ok {
-				return runtimeError("hash of unhashable type " + markedName(text))
-			}
-		}
-		return p
+		return translateComparison(p)
 	case string:
 		if t, ok := translateText(p); ok {
 			return t
@@ -85,6 +78,28 @@ func translate(p any) any {
 	}
 	return p
 }
+
+// translateComparison gives types in an error about a value that cannot be compared, or be a key, the names that they have in Go.
+func translateComparison(p runtime.Error) any {
+	text, unhashable := strings.CutPrefix(p.Error(), "hash of unhashable type: ") // through reflect
+	if !unhashable {
+		text, unhashable = strings.CutPrefix(text, "runtime error: hash of unhashable type ")
+	}
+	text, uncomparable := strings.CutPrefix(text, "runtime error: comparing uncomparable type ")
+	switch {
+	case !unhashable && !uncomparable:
+		return p
+	case wrapperName.MatchString(text):
+		return Refusal("the interpreter cannot compare a value of a cell's type that is in an " + strings.Replace(wrapperName.FindStringSubmatch(text)[1], "_", ".", 1) +
+			", nor use it as a key; error, fmt.Stringer, any and interface types of cells can be compared")
+	case unhashable:
+		return runtimeError("hash of unhashable type " + markedName(text))
+	}
+	return runtimeError("comparing uncomparable type " + markedName(text))
+}
+
+// wrapperName matches the generated wrapper of an interface, in the packages of yaegi's tables and ours.
+var wrapperName = regexp.MustCompile(`^(?:stdlib|std|foreign|wing)\._(?:\w+_)?([^\W_]+_[^\W_]+)$`)
 
 // markedName is the name that the mark in a struct type's text stands for: the one behind its first field, inner structs
 // left out. Text without a mark is its own name.
@@ -151,90 +166,6 @@ func sizeWord(s string) string {
 	return "len"
 }
 
-// errorValue is a value of a declared type as an error.
-type errorValue struct {
-	m     *Machine
-	value reflect.Value
-}
-
-// errorList is one whose Unwrap returns several errors.
-type errorList struct{ errorValue }
-
-// errorOf wraps a value that has a method Error.
-func (m *Machine) errorOf(v reflect.Value) error {
-	e := errorValue{m, v}
-	if f, ok := m.find(v, "Unwrap"); ok {
-		if _, several := f.Interface().(func() []error); several {
-			return &errorList{e}
-		}
-	}
-	return &e
-}
-
-func (e *errorValue) inside() any { return e.value.Interface() }
-
-// Error calls the declared type's method.
-func (e *errorValue) Error() string {
-	f, _ := e.m.find(e.value, "Error")
-	if text, ok := f.Interface().(func() string); ok {
-		return text()
-	}
-	return ""
-}
-
-// Format prints the declared type's value as fmt does.
-func (e *errorValue) Format(s fmt.State, verb rune) {
-	operand{m: e.m, v: e.value}.Format(s, verb)
-}
-
-// Unwrap calls the declared type's method, if it has one.
-func (e *errorValue) Unwrap() error {
-	if f, ok := e.m.find(e.value, "Unwrap"); ok {
-		if unwrap, ok := f.Interface().(func() error); ok {
-			return unwrap()
-		}
-	}
-	return nil
-}
-
-// Unwrap calls the declared type's method.
-func (e *errorList) Unwrap() []error {
-	f, _ := e.m.find(e.value, "Unwrap")
-	return f.Interface().(func() []error)()
-}
-
-// Is tells whether target stands for the same value, or what the declared type's method says.
-func (e *errorValue) Is(target error) bool {
-	inner := e.m.unwrap(target)
-	if t := reflect.TypeOf(inner); t != nil && t == e.value.Type() && t.Comparable() && inner == e.value.Interface() {
-		return true
-	}
-	if f, ok := e.m.find(e.value, "Is"); ok {
-		if is, ok := f.Interface().(func(error) bool); ok {
-			return is(target)
-		}
-	}
-	return false
-}
-
-// As stores the value in target if it has that type, or calls the declared type's method.
-func (e *errorValue) As(target any) bool {
-	to := reflect.ValueOf(target).Elem()
-	if to.Type() == e.value.Type() {
-		to.Set(e.value)
-		return true
-	}
-	if f, ok := e.m.find(e.value, "As"); ok {
-		if as, ok := f.Interface().(func(any) bool); ok {
-			return as(target)
-		}
-	}
-	return false
-}
-
-// ErrorsIs is errors.Is.
-func (m *Machine) ErrorsIs(err, target error) bool { return errors.Is(err, target) }
-
 // ErrorsAs is errors.As. The original refuses a target whose type has no method Error, which it cannot see on declared
 // types.
 func (m *Machine) ErrorsAs(err error, target any) bool {
@@ -242,10 +173,28 @@ func (m *Machine) ErrorsAs(err error, target any) bool {
 		panic("errors: target cannot be nil")
 	}
 	to := reflect.ValueOf(target)
+	boxed := false
+	if d := m.of(to.Type()); d != nil && d.pointer {
+		to, boxed = to.Field(0), true
+	}
 	if to.Kind() != reflect.Pointer || to.IsNil() {
 		panic("errors: target must be a non-nil pointer")
 	}
+	if boxed {
+		return m.errorsAs(err, target, func(err error) bool { return m.unbox(err, target) })
+	}
 	return m.errorsAs(err, target, func(err error) bool { return m.As(err, target) })
+}
+
+// unbox stores x, if it holds a wrapped type, in what the pointer in target, which is in its wrapper, points to.
+func (m *Machine) unbox(x, target any) bool {
+	v, to := reflect.ValueOf(m.unwrap(x)), reflect.ValueOf(target)
+	d := m.of(v.Type())
+	if d == nil || d.pointer || d.pointers != to.Type() {
+		return false
+	}
+	to.Field(0).Elem().Set(v.Field(0))
+	return true
 }
 
 // ErrorsAsInterface is errors.As for a target that is kept as interface{} and asks for methods.

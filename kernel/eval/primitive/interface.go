@@ -225,8 +225,8 @@ func (m *Machine) wrap(v reflect.Value, want reflect.Type) (reflect.Value, bool)
 	if !m.satisfies(v, want) {
 		return reflect.Value{}, false
 	}
-	if want == errorInterface {
-		return reflect.ValueOf(m.errorOf(v)), true
+	if s, ok := m.standsIn(v, want); ok {
+		return s, true
 	}
 	return m.wrappers.wrap(m, v, want), true
 }
