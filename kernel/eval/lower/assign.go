@@ -49,6 +49,9 @@ func (f *fn) assign(s *ast.AssignStmt) {
 		}
 		values[i] = f.conv(x, targets[i].typ)
 	}
+	if _, element := f.mapElement(s.Lhs[0]); element && len(targets) == 1 && f.derefs(s.Rhs[0]) { // the interpreter puts nothing into a map for what a nil pointer points to
+		values[0] = f.keep(part{text: values[0], typ: targets[0].typ})
+	}
 	f.store(targets, values)
 }
 
@@ -183,9 +186,6 @@ func (f *fn) store(targets []target, values []string) {
 		return
 	}
 	if len(targets) == 1 {
-		if strings.HasPrefix(values[0], "*") && strings.HasSuffix(targets[0].text, "]") { // the interpreter puts nothing into a map for what a nil pointer points to
-			values[0] = f.keep(part{text: values[0], typ: targets[0].typ})
-		}
 		f.line("%s = %s", targets[0].text, values[0])
 		return
 	}

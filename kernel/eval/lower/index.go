@@ -81,7 +81,7 @@ func (f *fn) key(x ast.Expr, t types.Type) string {
 // pointed lowers a value of a map's literal: the interpreter leaves out what a nil pointer points to.
 func (f *fn) pointed(x ast.Expr, t types.Type) string {
 	text := f.conv(x, t)
-	if !strings.HasPrefix(text, "*") {
+	if !f.derefs(x) {
 		return text
 	}
 	return f.same(text, t)
