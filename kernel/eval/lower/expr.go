@@ -43,9 +43,9 @@ func (f *fn) expr(x ast.Expr) string {
 	case *ast.StarExpr:
 		return "*" + operand(f.expr(x.X))
 	case *ast.UnaryExpr:
-		return f.unary(x)
+		return f.declaredBool(x, f.unary(x))
 	case *ast.BinaryExpr:
-		return f.binary(x)
+		return f.declaredBool(x, f.binary(x))
 	case *ast.TypeAssertExpr:
 		t := f.typeOf(x)
 		if tuple, ok := t.(*types.Tuple); ok {

@@ -168,7 +168,7 @@ func (f *fn) ifStmt(s *ast.IfStmt) {
 		defer f.line("}")
 	}
 	f.inOrderOf(s.Cond)
-	f.line("if %s {", f.expr(s.Cond))
+	f.line("if %s {", f.condition(s.Cond))
 	f.list(s.Body.List)
 	switch e := s.Else.(type) {
 	case nil:
