@@ -2,7 +2,6 @@ package primitive
 
 import (
 	"reflect"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -58,7 +57,7 @@ func runtimeName(t reflect.Type) (name string, ok bool) {
 }
 
 // translate turns a panic of the interpreter into the one that Go would have.
-func translate(p any) any {
+func (m *Machine) translate(p any) any {
 	switch p := p.(type) {
 	case *reflect.ValueError:
 		if p.Kind != reflect.Invalid {
@@ -66,7 +65,7 @@ func translate(p any) any {
 		}
 		return errNilPointer
 	case runtime.Error:
-		return translateComparison(p)
+		return m.translateComparison(p)
 	case string:
 		if t, ok := translateText(p); ok {
 			return t
@@ -78,53 +77,6 @@ func translate(p any) any {
 	}
 	return p
 }
-
-// translateComparison gives types in an error about a value that cannot be compared, or be a key, the names that they have in Go.
-func translateComparison(p runtime.Error) any {
-	text, unhashable := strings.CutPrefix(p.Error(), "hash of unhashable type: ") // through reflect
-	if !unhashable {
-		text, unhashable = strings.CutPrefix(text, "runtime error: hash of unhashable type ")
-	}
-	text, uncomparable := strings.CutPrefix(text, "runtime error: comparing uncomparable type ")
-	switch {
-	case !unhashable && !uncomparable:
-		return p
-	case wrapperName.MatchString(text):
-		return Refusal("the interpreter cannot compare a value of a cell's type that is in an " + strings.Replace(wrapperName.FindStringSubmatch(text)[1], "_", ".", 1) +
-			", nor use it as a key; error, fmt.Stringer, any and interface types of cells can be compared")
-	case unhashable:
-		return runtimeError("hash of unhashable type " + markedName(text))
-	}
-	return runtimeError("comparing uncomparable type " + markedName(text))
-}
-
-// wrapperName matches the generated wrapper of an interface, in the packages of yaegi's tables and ours.
-var wrapperName = regexp.MustCompile(`^(?:stdlib|std|foreign|wing)\._(?:\w+_)?([^\W_]+_[^\W_]+)$`)
-
-// markedName is the name that the mark in a struct type's text stands for: the one behind its first field, inner structs
-// left out. Text without a mark is its own name.
-func markedName(text string) string {
-	depth := 0
-	for i := range len(text) {
-		switch {
-		case text[i] == '{':
-			depth++
-		case text[i] == '}':
-			depth--
-		case depth == 1 && strings.HasPrefix(text[i:], mark):
-			name, _, _ := strings.Cut(text[i+len(mark):], "ᐧ")
-			around, _, _ := strings.Cut(text, "struct {")
-			return around + "main." + name
-		}
-	}
-	return hiddenField.ReplaceAllString(text, "$1 $2")
-}
-
-// hiddenField matches a field that is not exported, as the interpreter builds it.
-var hiddenField = regexp.MustCompile(`\bX(\w+) ([^;{}"]*) "json:\\"-\\" xml:\\"-\\" yaml:\\"-\\""`)
-
-// mark is how the tag that tells a declared type begins where a type's text quotes it.
-const mark = `cancha:\"`
 
 func translateText(s string) (any, bool) {
 	switch {
