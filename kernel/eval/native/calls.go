@@ -25,7 +25,7 @@ var standsForMethod = map[string]string{
 
 func (w *writer) call(x *ast.CallExpr) string {
 	if w.info.Types[x.Fun].IsType() && len(x.Args) == 1 && w.otherFields(w.info.TypeOf(x.Fun), w.info.TypeOf(x.Args[0])) {
-		return fmt.Sprintf("%s.As[%s](%s)", supportName, w.text(ast.Unparen(x.Fun)), w.text(x.Args[0]))
+		return w.conversion(x)
 	}
 	if v := w.info.Types[x].Value; v != nil && w.isUnsafe(x.Fun) && w.namesHidden(x) {
 		return fmt.Sprintf("uintptr(%s)", v.ExactString()) // of a field that the compiler may not see

@@ -183,9 +183,6 @@ func Variable[T any](h *Host, name string) *T {
 	return (*T)(p.UnsafePointer())
 }
 
-// As is the conversion of a value to a type of the same memory layout, where the compiler cannot know that it is one.
-func As[T, V any](v V) T { return *(*T)(reflect.ValueOf(&v).UnsafePointer()) }
-
 // Zero sets a variable to its type's zero value.
 func Zero[T any](p *T) { *p = *new(T) }
 
