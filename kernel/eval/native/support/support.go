@@ -4,7 +4,6 @@ package support
 
 import (
 	"io"
-	"iter"
 	"os"
 	"reflect"
 	"runtime"
@@ -131,18 +130,6 @@ func Value[T any](m Machine, v T) Sent[T] { return Sent[T]{m, v} }
 
 // To is ch <- v.
 func (s Sent[T]) To(ch chan<- T) { To(s.m, ch).Send(s.v) }
-
-// Range is range ch.
-func Range[T any](m Machine, ch <-chan T) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		for {
-			v, ok := Recv2(m, ch)
-			if !ok || !yield(v) {
-				return
-			}
-		}
-	}
-}
 
 // Host is what a compiled cell gets when it is loaded, and what it tells in return.
 type Host struct {
