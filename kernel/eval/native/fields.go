@@ -172,3 +172,41 @@ func (w *writer) receiver(x *ast.SelectorExpr, s *types.Selection) string {
 	}
 	return "&" + text
 }
+
+// refuseHiding refuses a struct type with a field that bears the name of a method which is not exported and comes with an embedded
+// type: in compiled cells the method has another name than the field, and would not be hidden by it.
+func refuseHiding(s *types.Struct, pos token.Pos) {
+	for v := range s.Fields() {
+		if !v.Embedded() {
+			continue
+		}
+		for m := range types.NewMethodSet(withPointer(v.Type())).Methods() {
+			name := m.Obj().Name()
+			o, _, _ := types.LookupFieldOrMethod(s, true, m.Obj().Pkg(), name)
+			if _, isMethod := o.(*types.Func); methodName(m.Obj().(*types.Func)) != name && !isMethod && hasField(s, name, 0) {
+				refuse(pos, "field %s hides a method of the embedded %s: give one of them another name", name, v.Name())
+			}
+		}
+	}
+}
+
+// withPointer is the type whose methods a struct gets from an embedded field, those of pointers included.
+func withPointer(t types.Type) types.Type {
+	if _, pointer := t.Underlying().(*types.Pointer); pointer || types.IsInterface(t) {
+		return t
+	}
+	return types.NewPointer(t)
+}
+
+// hasField tells a struct with a field of that name, be it in an embedded one.
+func hasField(s *types.Struct, name string, depth int) bool {
+	for v := range s.Fields() {
+		if v.Name() == name {
+			return true
+		}
+		if inner, _ := structOf(v.Type()); v.Embedded() && inner != nil && depth < 8 && hasField(inner, name, depth+1) {
+			return true
+		}
+	}
+	return false
+}

@@ -28,6 +28,7 @@ func (w *writer) text(n ast.Node) string {
 		}
 	case *ast.StructType:
 		if s, ok := w.info.TypeOf(n).(*types.Struct); ok {
+			refuseHiding(s, n.Pos())
 			if name := w.structName(s); name != "" {
 				return name
 			}
