@@ -147,7 +147,11 @@ func (l *Lowerer) asserter(t types.Type, from string, ok bool, pos token.Pos) st
 	if l.isOpen(t) {
 		return l.openAsserter(t, ok, pos)
 	}
-	return l.helper(form+" "+from+" "+text+box, form, func(name string) string {
+	shown := ""
+	if l.unseen(t) {
+		shown = fmt.Sprintf(", %q", shownType(t))
+	}
+	return l.helper(form+" "+from+" "+text+box+shown, form, func(name string) string {
 		variable, value := text, "v"
 		if box != "" {
 			variable, value = box, "v.V"
@@ -155,7 +159,7 @@ func (l *Lowerer) asserter(t types.Type, from string, ok bool, pos token.Pos) st
 		if ok {
 			return fmt.Sprintf("func %s(x interface{}) %s { var v %s; ok := %s.%s(x, &v); return %s, ok }", name, result, variable, runtimeAlias, primitive, value)
 		}
-		return fmt.Sprintf("func %s(x interface{}) %s { var v %s; %s.%s(x, &v, %q); return %s }", name, result, variable, runtimeAlias, primitive, from, value)
+		return fmt.Sprintf("func %s(x interface{}) %s { var v %s; %s.%s(x, &v, %q%s); return %s }", name, result, variable, runtimeAlias, primitive, from, shown, value)
 	})
 }
 
@@ -173,7 +177,7 @@ func shownInterface(t types.Type) string {
 
 // openAsserter asserts to an interface of the cells: that the value has its methods.
 func (l *Lowerer) openAsserter(t types.Type, ok bool, pos token.Pos) string {
-	methods, shown := l.methodList(t), types.TypeString(t, func(p *types.Package) string { return p.Name() })
+	methods, shown := l.methodList(t), shownInterface(t)
 	form := map[bool]string{true: "as", false: "must"}[ok]
 	return l.helper(form+" open "+shown+methods, form, func(name string) string {
 		if ok {

@@ -49,25 +49,6 @@ func shownArg(t types.Type) string {
 	return shownType(t)
 }
 
-// shownType is a type as the runtime writes it in its errors.
-func shownType(t types.Type) string {
-	switch t := types.Unalias(t).(type) {
-	case *types.Named:
-		return shownName(t)
-	case *types.Pointer:
-		return "*" + shownType(t.Elem())
-	case *types.Interface:
-		if t.NumMethods() == 0 {
-			return "interface {}"
-		}
-	case *types.Struct:
-		if t.NumFields() == 0 {
-			return "struct {}"
-		}
-	}
-	return types.TypeString(t, func(p *types.Package) string { return p.Name() })
-}
-
 // fieldShapes tells the primitives which fields hold values of boxed types: by reflection they are plain.
 func (l *Lowerer) fieldShapes(u *types.Struct, text string, erased map[int]bool) {
 	for i := range u.NumFields() {

@@ -64,24 +64,27 @@ func (m *Machine) As(x, pointer any) bool {
 	return ok
 }
 
-// Must is As that panics as Go's x.(T) does; static names the type of x.
-func (m *Machine) Must(x, pointer any, static string) {
+// Must is As that panics as Go's x.(T) does; static names the type of x, and shown T where reflection does not tell its name.
+func (m *Machine) Must(x, pointer any, static string, shown ...string) {
 	if m.As(x, pointer) {
 		return
 	}
 	to := reflect.TypeOf(pointer).Elem()
+	want, scopes := m.typeName(to), ""
+	if len(shown) > 0 {
+		want = shown[0]
+	}
 	x = m.unwrap(x)
 	if x == nil {
 		if to.Kind() == reflect.Interface {
 			static = "interface"
 		}
-		panic(assertionError(fmt.Sprintf("interface conversion: %s is nil, not %s", static, m.typeName(to))))
+		panic(assertionError(fmt.Sprintf("interface conversion: %s is nil, not %s", static, want)))
 	}
 	from := m.typeName(reflect.TypeOf(x))
 	if to.Kind() == reflect.Interface {
 		panic(assertionError(fmt.Sprintf("interface conversion: %s is not %s: missing method %s", from, to, m.missing(reflect.ValueOf(x), to))))
 	}
-	want, scopes := m.typeName(to), ""
 	if from == want { // two types that cells have declared under one name
 		was, old := m.oldName(reflect.TypeOf(x))
 		wanted, alsoOld := m.oldName(to)
