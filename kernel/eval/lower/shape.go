@@ -82,13 +82,21 @@ func (l *Lowerer) shape(t types.Type) string {
 			return fmt.Sprintf("%s.Boxed(new(%s))", runtimeAlias, r.identity)
 		}
 	case *types.Slice:
-		return l.holding(t, "nil", l.shape(u.Elem()))
+		return l.holding(t, "nil", l.heldShape(u.Elem()))
 	case *types.Array:
-		return l.holding(t, "nil", l.shape(u.Elem()))
+		return l.holding(t, "nil", l.heldShape(u.Elem()))
 	case *types.Map:
-		return l.holding(t, l.shape(u.Key()), l.shape(u.Elem()))
+		return l.holding(t, l.heldShape(u.Key()), l.heldShape(u.Elem()))
 	}
 	return "nil"
+}
+
+// heldShape is shape for what a slice, array or map holds: reflection shows each interface of the cells there as any.
+func (l *Lowerer) heldShape(t types.Type) string {
+	if shown := shownType(t); l.isOpen(t) && shown != "interface {}" {
+		return fmt.Sprintf("%s.Holding(%q, nil, nil)", runtimeAlias, shown)
+	}
+	return l.shape(t)
 }
 
 func (l *Lowerer) holding(t types.Type, key, elem string) string {

@@ -121,6 +121,11 @@ func (s *Shape) elems() *Shape {
 	return s.elem
 }
 
+// boxes tells whether values of wrapped types are held.
+func (s *Shape) boxes() bool {
+	return s != nil && (s.box != nil || s.key.boxes() || s.elem.boxes())
+}
+
 // inBox returns a value of a wrapped type in its wrapper.
 func (s *Shape) inBox(v reflect.Value) reflect.Value {
 	if s == nil || s.box == nil || v.Type() != s.box.Field(0).Type {

@@ -127,7 +127,7 @@ const maxNesting = 1000
 func (e *encoder) value(v reflect.Value, depth int, shape *Shape) reflect.Value {
 	v = shape.inBox(v)
 	if v.Kind() == reflect.Interface {
-		v = v.Elem()
+		v, shape = v.Elem(), nil
 	}
 	if !v.IsValid() {
 		return v

@@ -43,7 +43,7 @@ func (m *Machine) HTMLTemplateExecuteTemplate(t any, w io.Writer, name string, d
 }
 
 func (m *Machine) executeText(t *template.Template, name string, w io.Writer, data any) error {
-	data = m.unwrap(data)
+	data = m.openPlain(m.unwrap(data))
 	if !m.wants(data) || t.Lookup(name) == nil {
 		return t.ExecuteTemplate(w, name, data)
 	}
@@ -64,7 +64,7 @@ func (m *Machine) executeText(t *template.Template, name string, w io.Writer, da
 }
 
 func (m *Machine) executeHTML(t *htmltemplate.Template, name string, w io.Writer, data any) error {
-	data = m.unwrap(data)
+	data = m.openPlain(m.unwrap(data))
 	if !m.wants(data) || t.Lookup(name) == nil {
 		return t.ExecuteTemplate(w, name, data)
 	}
@@ -135,7 +135,17 @@ func (m *Machine) templateSelect(recv any, node, name string, args ...any) (any,
 	if err != nil {
 		return nil, &selection{node, err}
 	}
-	return out, nil
+	return m.openPlain(out), nil
+}
+
+// openPlain returns what a wrapper holds whose type has neither a name nor declared types in it but interfaces: templates print it as
+// they would without, and their functions know it.
+func (m *Machine) openPlain(v any) any {
+	d := m.ofValue(reflect.ValueOf(v))
+	if d == nil || d.box == nil || d.pointer || !strings.HasPrefix(d.name, "[") && !strings.HasPrefix(d.name, "map[") || d.shape.boxes() {
+		return v
+	}
+	return reflect.ValueOf(v).Field(0).Interface()
 }
 
 func (m *Machine) selectMember(recv any, name string, args []any) (any, error) {
