@@ -45,6 +45,9 @@ func (w *writer) call(x *ast.CallExpr) string {
 	}
 	if sel, ok := ast.Unparen(x.Fun).(*ast.SelectorExpr); ok {
 		if s := w.info.Selections[sel]; s != nil && s.Kind() == types.MethodVal {
+			if text, ok := w.reflection(x, sel, s); ok {
+				return text
+			}
 			if name := standsForMethod[s.Obj().(*types.Func).FullName()]; name != "" {
 				return fmt.Sprintf("%s.%s(%s)", machineName, name, w.receiver(sel, s))
 			}
