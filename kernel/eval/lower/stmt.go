@@ -144,7 +144,7 @@ func (f *fn) declareZero(t target) {
 	case t.new:
 		f.line("var %s %s", t.text, f.typ(t.typ))
 	default:
-		f.line("%s = %s", t.text, f.zero(t.typ))
+		f.set(t.text, f.zero(t.typ), t.typ)
 	}
 }
 

@@ -320,7 +320,23 @@ func (m *Machine) PanicText(p any) string {
 	if s, ok := p.(string); ok {
 		return s
 	}
-	return m.Sprint(p)
+	text := m.Sprint(p)
+	v := reflect.ValueOf(m.unwrap(p))
+	if !v.IsValid() || v.Type().PkgPath() == "" {
+		return text
+	}
+	if _, ok := m.find(v, "String"); ok {
+		return text
+	}
+	switch k := v.Kind(); { // a declared basic type: main.Celsius(21)
+	case k == reflect.String:
+		return m.typeName(v.Type()) + `("` + text + `")`
+	case k == reflect.Complex64, k == reflect.Complex128: // which have their parentheses
+		return m.typeName(v.Type()) + text
+	case k >= reflect.Bool && k < reflect.Complex64:
+		return m.typeName(v.Type()) + "(" + text + ")"
+	}
+	return text
 }
 
 // begin registers the calling goroutine as one whose panics are caught.
