@@ -91,10 +91,9 @@ func (l *Lowerer) boxText(text string, t types.Type) string {
 func (l *Lowerer) boxOf(t types.Type) string {
 	t = types.Unalias(t)
 	if p, ok := t.(*types.Pointer); ok {
-		if n, ok := types.Unalias(p.Elem()).(*types.Named); ok {
-			return l.named(n, token.NoPos).pointer
+		if r := l.pointed(p.Elem()); r != nil && r.pointer != "" {
+			return r.pointer
 		}
-		return ""
 	}
 	if n, ok := t.(*types.Named); ok {
 		if r := l.named(n, token.NoPos); r.kind == boxed {
@@ -106,6 +105,17 @@ func (l *Lowerer) boxOf(t types.Type) string {
 		return r.identity
 	}
 	return ""
+}
+
+// pointed is the representation of what a pointer points to, if that is declared or may be boxed; nil for other types.
+func (l *Lowerer) pointed(t types.Type) *rep {
+	switch t := types.Unalias(t).(type) {
+	case *types.Named:
+		return l.named(t, token.NoPos)
+	case *types.Slice, *types.Array, *types.Map:
+		return l.composite(t)
+	}
+	return nil
 }
 
 // ownMethods tells whether a concrete type's methods are the cells' business: a declared type, a pointer to one, or a struct
@@ -147,11 +157,7 @@ func (l *Lowerer) asserter(t types.Type, from string, ok bool, pos token.Pos) st
 	if l.isOpen(t) {
 		return l.openAsserter(t, ok, pos)
 	}
-	shown := ""
-	if l.unseen(t) {
-		shown = fmt.Sprintf(", %q", shownType(t))
-	}
-	return l.helper(form+" "+from+" "+text+box+shown, form, func(name string) string {
+	return l.helper(form+" "+from+" "+text+box, form, func(name string) string {
 		variable, value := text, "v"
 		if box != "" {
 			variable, value = box, "v.V"
@@ -159,25 +165,13 @@ func (l *Lowerer) asserter(t types.Type, from string, ok bool, pos token.Pos) st
 		if ok {
 			return fmt.Sprintf("func %s(x interface{}) %s { var v %s; ok := %s.%s(x, &v); return %s, ok }", name, result, variable, runtimeAlias, primitive, value)
 		}
-		return fmt.Sprintf("func %s(x interface{}) %s { var v %s; %s.%s(x, &v, %q%s); return %s }", name, result, variable, runtimeAlias, primitive, from, shown, value)
+		return fmt.Sprintf("func %s(x interface{}) %s { var v %s; %s.%s(x, &v, %q); return %s }", name, result, variable, runtimeAlias, primitive, from, value)
 	})
-}
-
-// shownInterface names the static type of an interface value as the runtime does.
-func shownInterface(t types.Type) string {
-	if i, ok := types.Unalias(t).(*types.Interface); ok && i.NumMethods() == 0 {
-		return "interface {}"
-	}
-	text := types.TypeString(types.Unalias(t), func(p *types.Package) string { return p.Name() })
-	if method, ok := strings.CutPrefix(text, "interface{"); ok {
-		return "interface { " + strings.TrimSuffix(method, "}") + " }"
-	}
-	return text
 }
 
 // openAsserter asserts to an interface of the cells: that the value has its methods.
 func (l *Lowerer) openAsserter(t types.Type, ok bool, pos token.Pos) string {
-	methods, shown := l.methodList(t), shownInterface(t)
+	methods, shown := l.methodList(t), shownType(t)
 	form := map[bool]string{true: "as", false: "must"}[ok]
 	return l.helper(form+" open "+shown+methods, form, func(name string) string {
 		if ok {

@@ -51,7 +51,7 @@ func (f *fn) expr(x ast.Expr) string {
 		if tuple, ok := t.(*types.Tuple); ok {
 			return f.l.asserter(tuple.At(0).Type(), "", true, x.Pos()) + "(" + f.openValue(x.X) + ")"
 		}
-		return f.l.asserter(t, shownInterface(f.typeOf(x.X)), false, x.Pos()) + "(" + f.openValue(x.X) + ")"
+		return f.l.asserter(t, shownType(f.typeOf(x.X)), false, x.Pos()) + "(" + f.openValue(x.X) + ")"
 	}
 	refuse(x.Pos(), "this expression is not supported by the interpreter: %s", types.ExprString(x))
 	return ""

@@ -29,9 +29,7 @@ func shownType(t types.Type) string {
 	case *types.Struct:
 		return shownStruct(t)
 	case *types.Interface:
-		if t.NumMethods() == 0 {
-			return "interface {}"
-		}
+		return shownMethods(t)
 	}
 	return types.TypeString(t, func(p *types.Package) string { return p.Name() })
 }
@@ -77,19 +75,19 @@ func shownStruct(t *types.Struct) string {
 	return "struct { " + strings.Join(fields, "; ") + " }"
 }
 
-// unseen tells a type without a name that holds declared types which reflection does not see there: an interface of the cells,
-// or a boxed one in the type of a function.
-func (l *Lowerer) unseen(t types.Type) bool {
-	found := false
-	if _, named := types.Unalias(t).(*types.Named); named {
-		return false
+// shownMethods is an interface without a name, exported methods in front.
+func shownMethods(t *types.Interface) string {
+	if t.NumMethods() == 0 {
+		return "interface {}"
 	}
-	l.parts(t, func(n *types.Named) {
-		if n.Obj().Pkg() == nil || found {
-			return
+	var exported, others []string
+	for m := range t.Methods() {
+		text := m.Name() + shownSignature(m.Signature())
+		if m.Exported() {
+			exported = append(exported, text)
+		} else {
+			others = append(others, m.Pkg().Name()+"."+text)
 		}
-		kind := l.named(n, n.Obj().Pos()).kind
-		found = kind == openIf || kind == boxed && l.boxOf(t) == ""
-	})
-	return found
+	}
+	return "interface { " + strings.Join(append(exported, others...), "; ") + " }"
 }

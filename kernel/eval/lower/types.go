@@ -171,7 +171,7 @@ func (l *Lowerer) typeText(t types.Type, pos token.Pos) string {
 		return "func" + l.signatureText(t, pos)
 	case *types.Struct:
 		l.refuseOwnForm(t, pos)
-		text := l.structText(t, "", nil, pos)
+		text := l.structText(t, l.structMark(t), nil, pos)
 		l.declareAnonymous(t, text)
 		return text
 	case *types.Interface:

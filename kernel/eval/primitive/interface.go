@@ -64,16 +64,13 @@ func (m *Machine) As(x, pointer any) bool {
 	return ok
 }
 
-// Must is As that panics as Go's x.(T) does; static names the type of x, and shown T where reflection does not tell its name.
-func (m *Machine) Must(x, pointer any, static string, shown ...string) {
+// Must is As that panics as Go's x.(T) does; static names the type of x.
+func (m *Machine) Must(x, pointer any, static string) {
 	if m.As(x, pointer) {
 		return
 	}
 	to := reflect.TypeOf(pointer).Elem()
 	want, scopes := m.typeName(to), ""
-	if len(shown) > 0 {
-		want = shown[0]
-	}
 	x = m.unwrap(x)
 	if x == nil {
 		if to.Kind() == reflect.Interface {

@@ -42,6 +42,25 @@ func (m *Machine) HTMLTemplateExecuteTemplate(t any, w io.Writer, name string, d
 	return m.executeHTML(t.(*htmltemplate.Template), name, w, data)
 }
 
+// TemplateFuncs is the method Funcs of a text/template.Template.
+func (m *Machine) TemplateFuncs(t *template.Template, funcs template.FuncMap) *template.Template {
+	return t.Funcs(m.openFuncs(funcs))
+}
+
+// HTMLTemplateFuncs is the method Funcs of an html/template.Template.
+func (m *Machine) HTMLTemplateFuncs(t *htmltemplate.Template, funcs htmltemplate.FuncMap) *htmltemplate.Template {
+	return t.Funcs(m.openFuncs(funcs))
+}
+
+// openFuncs takes functions out of their wrappers.
+func (m *Machine) openFuncs(funcs map[string]any) map[string]any {
+	open := make(map[string]any, len(funcs))
+	for name, f := range funcs {
+		open[name] = m.templateOpen(f)
+	}
+	return open
+}
+
 func (m *Machine) executeText(t *template.Template, name string, w io.Writer, data any) error {
 	data = m.openPlain(m.unwrap(data))
 	if !m.wants(data) || t.Lookup(name) == nil {
@@ -142,7 +161,7 @@ func (m *Machine) templateSelect(recv any, node, name string, args ...any) (any,
 // they would without, and their functions know it.
 func (m *Machine) openPlain(v any) any {
 	d := m.ofValue(reflect.ValueOf(v))
-	if d == nil || d.box == nil || d.pointer || !strings.HasPrefix(d.name, "[") && !strings.HasPrefix(d.name, "map[") || d.shape.boxes() {
+	if d == nil || d.box == nil || !d.nameless() || d.shape.boxes() {
 		return v
 	}
 	return reflect.ValueOf(v).Field(0).Interface()

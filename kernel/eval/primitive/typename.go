@@ -149,8 +149,8 @@ func (n *namer) structName(t reflect.Type) string {
 		if d != nil && d.embedded[i] {
 			fields[i] = typ
 		}
-		if tag := strings.TrimSpace(strings.TrimSuffix(string(f.Tag), hiddenTag)); tag != "" {
-			fields[i] += " " + strconv.Quote(tag)
+		if tag := userTag(f.Tag); tag != "" {
+			fields[i] += " " + strconv.Quote(string(tag))
 		}
 	}
 	if len(fields) == 0 {
