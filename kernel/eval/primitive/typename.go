@@ -146,7 +146,7 @@ func (n *namer) structName(t reflect.Type) string {
 			}
 		}
 		fields[i] = fieldName(t, d, i) + " " + typ
-		if d != nil && d.embedded[i] {
+		if d != nil && d.embedded[i] || d == nil && f.Anonymous {
 			fields[i] = typ
 		}
 		if tag := userTag(f.Tag); tag != "" {
