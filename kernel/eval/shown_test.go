@@ -162,3 +162,15 @@ true
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 }
+
+// TestShownByPrintln: what println writes of a value whose type is a parameter is what it writes of one of that type.
+func TestShownByPrintln(t *testing.T) {
+	n := newNotebook(t)
+	n.ok("func show[T any](x T) { println(x, []T{x}[0]) }\ntype fooer[T any] interface{ foo() T }\ntype six int\nfunc (s six) foo() int { return int(s) }",
+		"show(5)\nshow(\"a\")\nshow(1.5)\nshow(true)",
+		"func foo[T any](i any) {\n\tif x, ok := i.(fooer[T]); ok {\n\t\tprintln(\"fooer\", x.foo())\n\t}\n}\nfoo[int](six(6))\nfoo[string](six(6))")
+	n.await("stderr", "fooer 6\n")
+	if got, want := n.stream("stderr"), "5 5\na a\n1.5 1.5\ntrue true\nfooer 6\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -237,7 +237,7 @@ func (w *writer) spawnBuiltin(n *ast.GoStmt, guard string) string {
 		name := fmt.Sprintf("p%s%d", mark, i)
 		params = append(params, name+" "+w.typeText(types.Default(w.info.TypeOf(a)), a.Pos()))
 		args = append(args, w.text(a))
-		if types.IsInterface(w.info.TypeOf(a)) {
+		if isInterface(w.info.TypeOf(a)) {
 			name = heldText(name)
 		}
 		names = append(names, name)
@@ -258,11 +258,17 @@ func (w *writer) printed(args []ast.Expr) string {
 	texts := make([]string, len(args))
 	for i, a := range args {
 		texts[i] = w.text(a)
-		if types.IsInterface(w.info.TypeOf(a)) {
+		if isInterface(w.info.TypeOf(a)) {
 			texts[i] = heldText(texts[i])
 		}
 	}
 	return strings.Join(texts, ", ")
+}
+
+// isInterface tells an interface type, which a type parameter is not.
+func isInterface(t types.Type) bool {
+	_, parameter := types.Unalias(t).(*types.TypeParam)
+	return types.IsInterface(t) && !parameter
 }
 
 func heldText(value string) string { return machineName + ".Interface(" + value + ")" }
