@@ -133,9 +133,9 @@ func (m *Machine) ErrorsAs(err error, target any) bool {
 		panic("errors: target must be a non-nil pointer")
 	}
 	if boxed {
-		return m.errorsAs(err, target, func(err error) bool { return m.unbox(err, target) })
+		return errorsAs(err, target, func(err error) bool { return m.unbox(err, target) })
 	}
-	return m.errorsAs(err, target, func(err error) bool { return m.As(err, target) })
+	return errorsAs(err, target, func(err error) bool { return m.As(err, target) })
 }
 
 // unbox stores x, if it holds a wrapped type, in what the pointer in target, which is in its wrapper, points to.
@@ -154,7 +154,7 @@ func (m *Machine) ErrorsAsInterface(err error, target *any, methods []string, fo
 	if target == nil {
 		panic("errors: target must be a non-nil pointer")
 	}
-	return m.errorsAs(err, target, func(err error) bool {
+	return errorsAs(err, target, func(err error) bool {
 		if !m.Has(err, methods, forms...) {
 			return false
 		}
@@ -163,20 +163,25 @@ func (m *Machine) ErrorsAsInterface(err error, target *any, methods []string, fo
 	})
 }
 
-// errorsAs walks through the errors that err wraps until one fits.
-func (m *Machine) errorsAs(err error, target any, fits func(error) bool) bool {
+// errorsAs looks for an error that fits, or takes target itself, among those that err wraps.
+func errorsAs(err error, target any, fits func(error) bool) bool {
+	return inChain(err, func(err error) bool {
+		x, takes := err.(interface{ As(any) bool })
+		return fits(err) || takes && x.As(target)
+	})
+}
+
+// inChain walks through the errors that err wraps until one fits.
+func inChain(err error, fits func(error) bool) bool {
 	for err != nil {
 		if fits(err) {
-			return true
-		}
-		if x, ok := err.(interface{ As(any) bool }); ok && x.As(target) {
 			return true
 		}
 		switch x := err.(type) {
 		case interface{ Unwrap() error }:
 			err = x.Unwrap()
 		case interface{ Unwrap() []error }:
-			return slices.ContainsFunc(x.Unwrap(), func(e error) bool { return e != nil && m.errorsAs(e, target, fits) })
+			return slices.ContainsFunc(x.Unwrap(), func(err error) bool { return inChain(err, fits) })
 		default:
 			return false
 		}

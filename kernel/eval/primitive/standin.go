@@ -107,30 +107,9 @@ func (m *Machine) ErrorsIs(err, target error) bool {
 	if err == nil || target == nil {
 		return err == target
 	}
-	return errorsIs(err, target, reflect.TypeOf(m.unwrap(target)).Comparable())
-}
-
-func errorsIs(err, target error, comparable bool) bool {
-	for err != nil {
-		if comparable && err == target {
-			return true
-		}
-		if x, ok := err.(interface{ Is(error) bool }); ok && x.Is(target) {
-			return true
-		}
-		switch x := err.(type) {
-		case interface{ Unwrap() error }:
-			err = x.Unwrap()
-		case interface{ Unwrap() []error }:
-			for _, err := range x.Unwrap() {
-				if errorsIs(err, target, comparable) {
-					return true
-				}
-			}
-			return false
-		default:
-			return false
-		}
-	}
-	return false
+	comparable := reflect.TypeOf(m.unwrap(target)).Comparable()
+	return inChain(err, func(err error) bool {
+		x, asks := err.(interface{ Is(error) bool })
+		return comparable && err == target || asks && x.Is(target)
+	})
 }
