@@ -32,7 +32,7 @@ import (
 //go:embed kernel/eval/lower/*[^t].go kernel/eval/lower/*[^s]t.go kernel/eval/lower/overlay
 //go:embed kernel/eval/magic/*[^t].go kernel/eval/magic/*[^e]st.go
 //go:embed kernel/eval/native/*[^t].go kernel/eval/native/*[^s]t.go
-//go:embed kernel/eval/native/support/*[^s]t.go
+//go:embed kernel/eval/native/support/*[^t].go kernel/eval/native/support/*[^s]t.go
 //go:embed kernel/eval/primitive/*[^t].go kernel/eval/primitive/*[^s]t.go
 //go:embed kernel/eval/stdin/*[^t].go
 //go:embed kernel/wire/*[^t].go

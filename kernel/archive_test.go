@@ -335,10 +335,13 @@ func TestHistorySurvivesSIGKILL(t *testing.T) {
 		h, _ := keep(t, folder)
 		for i := 1; ; i++ {
 			h.add(i, int64(i), strings.Repeat("y", i%1000))
-			if i%100 == 0 {
-				fmt.Println(i)
-				time.Sleep(time.Millisecond) // lets the writer keep up; how far it comes does not matter
+			if i%100 != 0 {
+				continue
 			}
+			for len(h.archive.backlog) > 0 {
+				runtime.Gosched() // until the writer has taken all, and so written all but the last
+			}
+			fmt.Println(i)
 		}
 	}
 	folder := t.TempDir()

@@ -298,7 +298,7 @@ func (p *Program) convert(literals []string) (notes []string) {
 		}
 	}
 	if left := converter.Left(); len(left) > 0 {
-		notes = append(notes, "values that interfaces hold in these places keep a type without the new methods: "+strings.Join(left, ", "))
+		notes = append(notes, "values that interfaces hold in these places keep a type without the new methods: "+p.machine.Sprint(strings.Join(left, ", ")))
 	}
 	if len(literals) > 0 {
 		notes = append(notes, "function literals of earlier cells know the type without the new methods, until their cells are run again: "+strings.Join(literals, ", "))

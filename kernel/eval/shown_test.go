@@ -118,3 +118,59 @@ func TestTypesDeclaredAnew(t *testing.T) {
 		}
 	}
 }
+
+// TestTypesReflected compares what package reflect tells of compiled cells' types with what it tells in a program; interpreted cells
+// refuse that.
+func TestTypesReflected(t *testing.T) {
+	if tools(t) == nil {
+		t.Skip("cells are interpreted")
+	}
+	n := newNotebook(t)
+	n.ok(`import ("fmt"; "reflect")
+type B struct{ n int }
+func (B) M() string { return "B.M" }
+func (B) m() string { return "B.m" }
+func (*B) Z() string { return "B.Z" }
+type P struct{}
+func (P) p() {}
+type G[X any] struct{ x X }
+type I interface { M() string; m() string }
+func show(x any) {
+	t, v := reflect.TypeOf(x), reflect.ValueOf(x)
+	for i := range t.NumMethod() { fmt.Print(t.Method(i).Name, " ") }
+	for m := range t.Methods() { fmt.Print(m.Name, " ") }
+	for m, f := range v.Methods() { fmt.Print(m.Name, f.Call(nil)[0], " ") }
+	fmt.Println(t.NumMethod(), v.NumMethod(), t.PkgPath() == "main", len(t.String()), len(t.Name()))
+}
+show(B{}); show(&B{}); show(P{}); show(G[B]{})`,
+		`func later() {
+	t, i := reflect.TypeFor[G[map[string]*B]](), reflect.TypeFor[I]()
+	fmt.Println(t.String() == "main.G[map[string]*main.B]", len(t.Name()), t.PkgPath(), i.NumMethod(), reflect.TypeFor[fmt.Stringer]().PkgPath())
+	defer func() { fmt.Println(recover() != nil) }()
+	var none reflect.Type
+	none.NumMethod()
+}
+later()`)
+	want := `M M MB.M 1 1 true 6 1
+M Z M Z MB.M ZB.Z 2 2 false 7 0
+0 0 true 6 1
+0 0 true 14 9
+true 21 main 2 fmt
+true
+`
+	if got := n.stream("stdout"); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// TestShownByPrintln: what println writes of a value whose type is a parameter is what it writes of one of that type.
+func TestShownByPrintln(t *testing.T) {
+	n := newNotebook(t)
+	n.ok("func show[T any](x T) { println(x, []T{x}[0]) }\ntype fooer[T any] interface{ foo() T }\ntype six int\nfunc (s six) foo() int { return int(s) }",
+		"show(5)\nshow(\"a\")\nshow(1.5)\nshow(true)",
+		"func foo[T any](i any) {\n\tif x, ok := i.(fooer[T]); ok {\n\t\tprintln(\"fooer\", x.foo())\n\t}\n}\nfoo[int](six(6))\nfoo[string](six(6))")
+	n.await("stderr", "fooer 6\n")
+	if got, want := n.stream("stderr"), "5 5\na a\n1.5 1.5\ntrue true\nfooer 6\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -40,8 +40,10 @@ func (p *Program) frame(lowered string) (primitive.Frame, bool) {
 			p.names.Store(lowered, m)
 		}
 	}
-	if own := p.machine.Line(); own != nil && m.Name == "" {
-		m.line = own
+	if m.Name == "" {
+		if own := p.machine.Line(); own != nil {
+			m.line = own
+		}
 	}
 	if m.line != nil {
 		f.Line = *m.line

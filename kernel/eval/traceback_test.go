@@ -68,3 +68,18 @@ func TestTracebackOfGoroutine(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// TestPanicText: a panic's value is shown as Go prints it.
+func TestPanicText(t *testing.T) {
+	n := newNotebook(t)
+	n.ok("type Celsius float64; type Name string; type On bool; type Phase complex64; type Level int; type Wrong int",
+		"func (l Level) String() string { return fmt.Sprint(\"level \", int(l)) }\nfunc (w Wrong) Error() string { return \"wrong\" }")
+	for code, want := range map[string]string{
+		"Celsius(21.5)": "main.Celsius(21.5)", `Name("a\nb")`: "main.Name(\"a\nb\")", "On(true)": "main.On(true)", "Phase(1+2i)": "main.Phase(1+2i)",
+		"Level(3)": "level 3", "Wrong(1)": "wrong", "21.5": "21.5", "1+2i": "(1+2i)", "'x'": "120", `"a"`: "a", "[]int{1}": "[1]",
+	} {
+		if r := n.run("panic(" + code + ")"); r.Err == nil || r.Err.Value != want {
+			t.Errorf("%s: got %v, want %s", code, r.Err, want)
+		}
+	}
+}

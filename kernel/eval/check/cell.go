@@ -111,7 +111,7 @@ func (b *builder) run() (c *Cell, err error) {
 			c, err = nil, b.errs.err(name)
 		}
 	}()
-	for _, step := range []func(){b.parse, b.imports, b.moveVariables, b.resolve, b.wrapNames, b.adoptMethods, b.check, b.refuseEarly, b.refuseJumps, b.collect} {
+	for _, step := range []func(){b.parse, b.imports, b.moveVariables, b.resolve, b.wrapNames, b.adoptMethods, b.check, b.refuseEarly, b.refuseJumps, b.refuseLabelled, b.collect} {
 		step()
 		if err := b.errs.err(name); err != nil {
 			return nil, err

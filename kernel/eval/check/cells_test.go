@@ -123,6 +123,15 @@ func TestMarkKeepsMethods(t *testing.T) {
 	}
 }
 
+// TestMethodsOfGenericType: one that cannot be declared later is told of, beside one of another type that can.
+func TestMethodsOfGenericType(t *testing.T) {
+	s := session(t, "type T struct{}\ntype Q[X any] struct{ items []X }")
+	_, err := s.Check("cell 2", "func (q *Q[X]) Size() int { return len(q.items) }\nfunc (t T) String() string { return \"T\" }")
+	if err == nil || !strings.Contains(err.Error(), "declare Q again") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestCheckLoop(t *testing.T) {
 	tests := []struct{ name, code, want string }{ // want: of the error
 		{"call", "fmt.Sprint(1)", ""},

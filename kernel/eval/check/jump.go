@@ -32,6 +32,21 @@ func (b *builder) refuseJumps() {
 	}
 }
 
+// refuseLabelled refuses a type or constant that is declared behind a label: it would not be one of the session, as it looks.
+func (b *builder) refuseLabelled() {
+	for _, stmt := range b.cell.Body.Body.List {
+		l, labelled := stmt.(*ast.LabeledStmt)
+		for labelled {
+			stmt = l.Stmt
+			l, labelled = stmt.(*ast.LabeledStmt)
+			if d, ok := stmt.(*ast.DeclStmt); ok && d.Decl.(*ast.GenDecl).Tok != token.VAR {
+				b.errs.add(b.cell.text.offset(b.fset, d.Pos()), "a "+d.Decl.(*ast.GenDecl).Tok.String()+
+					" declared behind a label is not supported in a cell's own statements: put an empty statement behind the label (L: ;)")
+			}
+		}
+	}
+}
+
 // refuseJump refuses a goto that runs statements again, the last of which it is in.
 func (b *builder) refuseJump(jump *ast.BranchStmt, again []ast.Stmt) {
 	for _, stmt := range again {

@@ -35,3 +35,16 @@ func TestJumps(t *testing.T) {
 		})
 	}
 }
+
+// TestLabelledDeclarations: what a label hides from the session is refused, behind several labels too.
+func TestLabelledDeclarations(t *testing.T) {
+	for code, refused := range map[string]bool{
+		"L: type Q struct{ x int }\nq := Q{1}": true, "L: M: type Q int": true, "L: const k = 1": true,
+		"L: ;\ntype Q struct{ x int }\nq := Q{1}": false, "L: var v int\nv++": false, "L: for { break L }": false,
+	} {
+		_, err := session(t).Check("cell", code)
+		if (err != nil) != refused || refused && !strings.Contains(err.Error(), "behind a label") {
+			t.Errorf("%q: got %v", code, err)
+		}
+	}
+}

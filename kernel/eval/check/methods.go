@@ -33,7 +33,7 @@ func (b *builder) adoptMethods() {
 		b.decls.Decls[i] = fn
 		adopted, originals = append(adopted, fn), append(originals, f)
 	}
-	if len(adopted) > 0 {
+	if len(adopted) > 0 && len(b.errs.list) == 0 { // a method of an earlier cell's generic type is nothing that go/types could check
 		b.declareMethods(adopted, originals)
 	}
 }

@@ -49,6 +49,9 @@ func (f *fn) assign(s *ast.AssignStmt) {
 		}
 		values[i] = f.conv(x, targets[i].typ)
 	}
+	if _, element := f.mapElement(s.Lhs[0]); element && len(targets) == 1 && f.derefs(s.Rhs[0]) { // the interpreter puts nothing into a map for what a nil pointer points to
+		values[0] = f.keep(part{text: values[0], typ: targets[0].typ})
+	}
 	f.store(targets, values)
 }
 
@@ -183,10 +186,7 @@ func (f *fn) store(targets []target, values []string) {
 		return
 	}
 	if len(targets) == 1 {
-		if strings.HasPrefix(values[0], "*") && strings.HasSuffix(targets[0].text, "]") { // the interpreter puts nothing into a map for what a nil pointer points to
-			values[0] = f.keep(part{text: values[0], typ: targets[0].typ})
-		}
-		f.line("%s = %s", targets[0].text, values[0])
+		f.set(targets[0].text, values[0], targets[0].typ)
 		return
 	}
 	temps := f.temps(len(targets), "t")
@@ -206,6 +206,18 @@ func (f *fn) store(targets []target, values []string) {
 			f.line("%s = %s", t.text, temps[i])
 		}
 	}
+}
+
+// set assigns a value to a variable of type t. A struct's literal, and a function that a call returns, the interpreter would put into
+// the variable's place instead of the variable, where closures that were made before do not see it; not so in parentheses.
+func (f *fn) set(variable, value string, t types.Type) {
+	switch f.l.sub(t, f.env).Underlying().(type) {
+	case *types.Struct, *types.Signature:
+		if !isName(value) {
+			value = "(" + value + ")"
+		}
+	}
+	f.line("%s = %s", variable, value)
 }
 
 // assignTuple assigns the results of a call, or of a form with "ok".
@@ -258,7 +270,7 @@ func (f *fn) assignTemps(targets []target, temps []string, from []types.Type, x 
 		case t.new:
 			f.line("var %s %s = %s", t.text, f.typ(t.typ), f.convText(temps[i], from[i], t.typ, x.Pos()))
 		default:
-			f.line("%s = %s", t.text, f.convText(temps[i], from[i], t.typ, x.Pos()))
+			f.set(t.text, f.convText(temps[i], from[i], t.typ, x.Pos()), t.typ)
 		}
 	}
 }

@@ -36,6 +36,7 @@ var replacedMethods = map[string]string{
 	"(*sync.Mutex).Lock":             "Lock", "(*sync.RWMutex).Lock": "Lock", "(*sync.RWMutex).RLock": "RLock",
 	"(*sync.WaitGroup).Wait": "WaitGroupWait", "(*sync.Cond).Wait": "CondWait",
 	"(*log.Logger).Printf": "LoggerPrintf", "(*log.Logger).Panicf": "LoggerPanicf", "(*log.Logger).Fatalf": "LoggerFatalf",
+	"(*text/template.Template).Funcs": "TemplateFuncs", "(*html/template.Template).Funcs": "HTMLTemplateFuncs",
 	"(*text/template.Template).Execute":         "TemplateExecute",
 	"(*text/template.Template).ExecuteTemplate": "TemplateExecuteTemplate",
 	"(*html/template.Template).Execute":         "HTMLTemplateExecute",

@@ -163,7 +163,7 @@ func (f *fn) forStmt(s *ast.ForStmt, label string) {
 	}
 	cond, post := "true", ""
 	if s.Cond != nil {
-		cond = f.ordered(s.Cond)
+		cond = f.orderedCondition(s.Cond)
 	}
 	if s.Post != nil {
 		post = strings.TrimSpace(f.capture(func() { f.stmt(s.Post, "") }))
@@ -280,7 +280,7 @@ func (f *fn) forEach(s *ast.ForStmt, init *ast.AssignStmt, label string) {
 		f.line("}")
 		f.out.WriteString(keep.String())
 		if s.Cond != nil {
-			f.line("if !(%s) { break }", f.ordered(s.Cond))
+			f.line("if !(%s) { break }", f.orderedCondition(s.Cond))
 		}
 	})
 	f.loopBody(s.Body, label, head)

@@ -58,8 +58,10 @@ func (f *fn) convText(text string, from, to types.Type, pos token.Pos) string {
 		return runtimeAlias + ".Any(" + text + ")"
 	case l.isOpen(to):
 		return l.boxText(text, from)
-	case l.isCompiledIf(from):
+	case l.isCompiledIf(from) && !(hasStandIns(to) && !hasStandIns(from)):
 		return text
+	case l.isCompiledIf(from):
+		return l.toInterface(to, pos) + "(" + runtimeAlias + ".Any(" + text + "))"
 	case l.isOpen(from) || l.ownMethods(from):
 		if !types.IsInterface(from) {
 			text = l.boxText(text, from)
@@ -89,10 +91,9 @@ func (l *Lowerer) boxText(text string, t types.Type) string {
 func (l *Lowerer) boxOf(t types.Type) string {
 	t = types.Unalias(t)
 	if p, ok := t.(*types.Pointer); ok {
-		if n, ok := types.Unalias(p.Elem()).(*types.Named); ok {
-			return l.named(n, token.NoPos).pointer
+		if r := l.pointed(p.Elem()); r != nil && r.pointer != "" {
+			return r.pointer
 		}
-		return ""
 	}
 	if n, ok := t.(*types.Named); ok {
 		if r := l.named(n, token.NoPos); r.kind == boxed {
@@ -104,6 +105,17 @@ func (l *Lowerer) boxOf(t types.Type) string {
 		return r.identity
 	}
 	return ""
+}
+
+// pointed is the representation of what a pointer points to, if that is declared or may be boxed; nil for other types.
+func (l *Lowerer) pointed(t types.Type) *rep {
+	switch t := types.Unalias(t).(type) {
+	case *types.Named:
+		return l.named(t, token.NoPos)
+	case *types.Slice, *types.Array, *types.Map:
+		return l.composite(t)
+	}
+	return nil
 }
 
 // ownMethods tells whether a concrete type's methods are the cells' business: a declared type, a pointer to one, or a struct
@@ -157,21 +169,9 @@ func (l *Lowerer) asserter(t types.Type, from string, ok bool, pos token.Pos) st
 	})
 }
 
-// shownInterface names the static type of an interface value as the runtime does.
-func shownInterface(t types.Type) string {
-	if i, ok := types.Unalias(t).(*types.Interface); ok && i.NumMethods() == 0 {
-		return "interface {}"
-	}
-	text := types.TypeString(types.Unalias(t), func(p *types.Package) string { return p.Name() })
-	if method, ok := strings.CutPrefix(text, "interface{"); ok {
-		return "interface { " + strings.TrimSuffix(method, "}") + " }"
-	}
-	return text
-}
-
 // openAsserter asserts to an interface of the cells: that the value has its methods.
 func (l *Lowerer) openAsserter(t types.Type, ok bool, pos token.Pos) string {
-	methods, shown := l.methodList(t), types.TypeString(t, func(p *types.Package) string { return p.Name() })
+	methods, shown := l.methodList(t), shownType(t)
 	form := map[bool]string{true: "as", false: "must"}[ok]
 	return l.helper(form+" open "+shown+methods, form, func(name string) string {
 		if ok {

@@ -69,7 +69,7 @@ func (f *fn) cellStmt(stmt ast.Stmt) {
 		return
 	}
 	for _, v := range m.Vars {
-		f.line("%s = %s", f.variable(v, v.Pos()), f.zero(v.Type()))
+		f.set(f.variable(v, v.Pos()), f.zero(v.Type()), v.Type())
 	}
 	for _, init := range m.Inits {
 		f.initialise(init)

@@ -43,15 +43,15 @@ func (f *fn) expr(x ast.Expr) string {
 	case *ast.StarExpr:
 		return "*" + operand(f.expr(x.X))
 	case *ast.UnaryExpr:
-		return f.unary(x)
+		return f.declaredBool(x, f.unary(x))
 	case *ast.BinaryExpr:
-		return f.binary(x)
+		return f.declaredBool(x, f.binary(x))
 	case *ast.TypeAssertExpr:
 		t := f.typeOf(x)
 		if tuple, ok := t.(*types.Tuple); ok {
 			return f.l.asserter(tuple.At(0).Type(), "", true, x.Pos()) + "(" + f.openValue(x.X) + ")"
 		}
-		return f.l.asserter(t, shownInterface(f.typeOf(x.X)), false, x.Pos()) + "(" + f.openValue(x.X) + ")"
+		return f.l.asserter(t, shownType(f.typeOf(x.X)), false, x.Pos()) + "(" + f.openValue(x.X) + ")"
 	}
 	refuse(x.Pos(), "this expression is not supported by the interpreter: %s", types.ExprString(x))
 	return ""
@@ -315,6 +315,9 @@ func (f *fn) comparison(x *ast.BinaryExpr) string {
 	tx, ty := f.typeOf(x.X), f.typeOf(x.Y)
 	direct := isNil(tx) && !f.toInterface(x.Y) || isNil(ty) && !f.toInterface(x.X)
 	if direct || !types.IsInterface(tx) && !types.IsInterface(ty) {
+		if !direct {
+			f.l.refuseWrapped(tx, "compared", x.Pos())
+		}
 		left, right := f.solid(x.X, f.expr(x.X)), f.solid(x.Y, f.expr(x.Y))
 		if needsConversion(tx, ty) {
 			right = f.l.typ(tx) + "(" + right + ")"

@@ -30,21 +30,26 @@ func (f *fn) index(x *ast.IndexExpr) string {
 	return base + "[" + index + "]"
 }
 
-// isUnnamed tells an index into a literal or into what a call returns, as in [...]string{"a", "b"}[i], that is worth a check.
+// isUnnamed tells an index into what is no variable, as in [...]string{"a", "b"}[i] or words()[0], that is worth a check.
 func (f *fn) isUnnamed(x *ast.IndexExpr) bool {
-	if !f.once() || !f.varies(x.Index) {
+	slice := isSlice(f.typeOf(x.X))
+	if !f.once() || !f.varies(x.Index) && !slice {
 		return false
 	}
 	switch base := ast.Unparen(x.X).(type) {
-	case *ast.CompositeLit:
+	case *ast.CompositeLit, *ast.SliceExpr:
 	case *ast.CallExpr:
-		if f.info.Types[base.Fun].IsType() {
+		if f.info.Types[base.Fun].IsType() && !slice {
+			return false
+		}
+	case *ast.IndexExpr:
+		if _, element := f.mapElement(base); !element {
 			return false
 		}
 	default:
 		return false
 	}
-	if _, slice := f.typeOf(x.X).Underlying().(*types.Slice); slice {
+	if slice {
 		return true
 	}
 	_, plain := f.typeOf(x).Underlying().(*types.Basic)
@@ -81,7 +86,7 @@ func (f *fn) key(x ast.Expr, t types.Type) string {
 // pointed lowers a value of a map's literal: the interpreter leaves out what a nil pointer points to.
 func (f *fn) pointed(x ast.Expr, t types.Type) string {
 	text := f.conv(x, t)
-	if !strings.HasPrefix(text, "*") {
+	if !f.derefs(x) {
 		return text
 	}
 	return f.same(text, t)

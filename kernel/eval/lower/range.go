@@ -60,7 +60,7 @@ func (f *fn) rangeVars(s *ast.RangeStmt, key, value types.Type) (names [2]string
 			}
 			names[i] = f.l.unique("k")
 			from := []types.Type{key, value}[i]
-			f.line("%s = %s", f.lvalue(x), f.convText(names[i], f.l.sub(from, f.env), f.typeOf(x), x.Pos()))
+			f.set(f.lvalue(x), f.convText(names[i], f.l.sub(from, f.env), f.typeOf(x), x.Pos()), f.typeOf(x))
 		}
 	})
 	return names, first

@@ -296,7 +296,17 @@ func (f *fn) methodExpr(x *ast.SelectorExpr) string {
 		f.refuseBlind(x.Pos(), s.method)
 		call = f.compiledCall(s, args[1:])
 	}
-	return apart(fmt.Sprintf("func(%s)%s { %s%s }", params, f.resultList(sig), f.returning(sig), call), f.typ(sig))
+	return apart(fmt.Sprintf("func(%s)%s { %s%s%s }", params, f.resultList(sig), f.needsValue(s, len(index)), f.returning(sig), call), f.typ(sig))
+}
+
+// needsValue writes the check of a receiver that is a pointer, for a method expression of the pointer's type, if the method, at
+// that depth, takes a value: of that the runtime tells in other words than of a nil dereference.
+func (f *fn) needsValue(s selected, depth int) string {
+	n, ok := types.Unalias(deref(s.typ)).(*types.Named)
+	if !ok || depth > 1 || !isPointer(s.typ) || takesPointer(s.method) {
+		return ""
+	}
+	return fmt.Sprintf("if %s == nil { %s.NilReceiver(%q, %q) }; ", s.text, runtimeAlias, shownName(n), s.method.Name())
 }
 
 // forward writes the parameters of a function that hands its arguments on, and these.

@@ -49,25 +49,6 @@ func shownArg(t types.Type) string {
 	return shownType(t)
 }
 
-// shownType is a type as the runtime writes it in its errors.
-func shownType(t types.Type) string {
-	switch t := types.Unalias(t).(type) {
-	case *types.Named:
-		return shownName(t)
-	case *types.Pointer:
-		return "*" + shownType(t.Elem())
-	case *types.Interface:
-		if t.NumMethods() == 0 {
-			return "interface {}"
-		}
-	case *types.Struct:
-		if t.NumFields() == 0 {
-			return "struct {}"
-		}
-	}
-	return types.TypeString(t, func(p *types.Package) string { return p.Name() })
-}
-
 // fieldShapes tells the primitives which fields hold values of boxed types: by reflection they are plain.
 func (l *Lowerer) fieldShapes(u *types.Struct, text string, erased map[int]bool) {
 	for i := range u.NumFields() {
@@ -101,13 +82,25 @@ func (l *Lowerer) shape(t types.Type) string {
 			return fmt.Sprintf("%s.Boxed(new(%s))", runtimeAlias, r.identity)
 		}
 	case *types.Slice:
-		return l.holding(t, "nil", l.shape(u.Elem()))
+		return l.holding(t, "nil", l.heldShape(u.Elem()))
 	case *types.Array:
-		return l.holding(t, "nil", l.shape(u.Elem()))
+		return l.holding(t, "nil", l.heldShape(u.Elem()))
 	case *types.Map:
-		return l.holding(t, l.shape(u.Key()), l.shape(u.Elem()))
+		return l.holding(t, l.heldShape(u.Key()), l.heldShape(u.Elem()))
+	case *types.Pointer, *types.Chan, *types.Signature:
+		if l.blurred(t) {
+			return fmt.Sprintf("%s.Boxed(new(%s))", runtimeAlias, l.boxOf(t))
+		}
 	}
 	return "nil"
+}
+
+// heldShape is shape for what a slice, array or map holds: reflection shows each interface of the cells there as any.
+func (l *Lowerer) heldShape(t types.Type) string {
+	if shown := shownType(t); l.isOpen(t) && shown != "interface {}" {
+		return fmt.Sprintf("%s.Holding(%q, nil, nil)", runtimeAlias, shown)
+	}
+	return l.shape(t)
 }
 
 func (l *Lowerer) holding(t types.Type, key, elem string) string {
@@ -155,24 +148,75 @@ func (l *Lowerer) boxShape(r *rep, t types.Type) {
 	}
 }
 
-// composite returns the representation of a slice, array or map type without a name that holds values of boxed types: in an
-// interface it is boxed itself, so that these are known there. It is nil for other types.
+// composite returns the representation of a type without a name that reflection shows as another one: in an interface it is boxed
+// itself, so that it and the values of boxed types in it are known there. It is nil for other types.
 func (l *Lowerer) composite(t types.Type) *rep {
-	switch t.(type) {
-	case *types.Slice, *types.Array, *types.Map:
-	default:
+	if !l.blurred(t) {
 		return nil
 	}
-	if l.shape(t) == "nil" {
-		return nil
-	}
-	key := "composite " + l.key(t)
+	key := "composite " + shownType(t) + l.identities(t)
 	if r, ok := l.reps[key]; ok {
 		return r
 	}
 	r := &rep{kind: boxed, text: l.typ(t)}
 	set(l, l.reps, key, r)
 	l.box(r, "composite", r.text, shownType(t))
-	l.boxShape(r, t)
+	switch t.(type) {
+	case *types.Slice, *types.Array, *types.Map:
+		l.boxShape(r, t)
+	}
 	return r
+}
+
+// blurred tells a type without a name that reflection shows as another one, since it is made of interfaces of the cells or of
+// boxed types. A struct is none: its mark tells it from others.
+func (l *Lowerer) blurred(t types.Type) bool {
+	switch t := types.Unalias(t).(type) {
+	case *types.Pointer:
+		return l.blurs(t.Elem())
+	case *types.Slice:
+		return l.blurs(t.Elem())
+	case *types.Array:
+		return l.blurs(t.Elem())
+	case *types.Chan:
+		return l.blurs(t.Elem())
+	case *types.Map:
+		return l.blurs(t.Key()) || l.blurs(t.Elem())
+	case *types.Signature:
+		return l.blursOne(t.Params()) || l.blursOne(t.Results())
+	}
+	return false
+}
+
+func (l *Lowerer) blursOne(list *types.Tuple) bool {
+	for v := range list.Variables() {
+		if l.blurs(v.Type()) {
+			return true
+		}
+	}
+	return false
+}
+
+// blurs tells a type that makes those blurred which are made of it.
+func (l *Lowerer) blurs(t types.Type) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	switch {
+	case ok && (n.Obj().Pkg() == nil || l.isCompiled(n)):
+		return false
+	case l.isOpen(t):
+		return shownType(t) != "interface {}"
+	case ok:
+		return !isStruct(n) && l.named(n, token.NoPos).kind == boxed
+	}
+	return l.blurred(t)
+}
+
+// structMark is what tells a struct type without a name from others that have the same fields for reflection, "" where none needs it.
+func (l *Lowerer) structMark(t *types.Struct) string {
+	for v := range t.Fields() {
+		if l.blurs(v.Type()) {
+			return shownType(t) + l.identities(t)
+		}
+	}
+	return ""
 }

@@ -144,7 +144,7 @@ func (f *fn) declareZero(t target) {
 	case t.new:
 		f.line("var %s %s", t.text, f.typ(t.typ))
 	default:
-		f.line("%s = %s", t.text, f.zero(t.typ))
+		f.set(t.text, f.zero(t.typ), t.typ)
 	}
 }
 
@@ -168,7 +168,7 @@ func (f *fn) ifStmt(s *ast.IfStmt) {
 		defer f.line("}")
 	}
 	f.inOrderOf(s.Cond)
-	f.line("if %s {", f.expr(s.Cond))
+	f.line("if %s {", f.condition(s.Cond))
 	f.list(s.Body.List)
 	switch e := s.Else.(type) {
 	case nil:

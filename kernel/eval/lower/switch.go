@@ -90,6 +90,10 @@ func (f *fn) switchStmt(s *ast.SwitchStmt, label string) {
 		cc := c.(*ast.CaseClause)
 		conds := make([]string, len(cc.List))
 		for i, x := range cc.List {
+			if tag == "" && !types.IsInterface(f.typeOf(x)) {
+				conds[i] = operand(f.orderedCondition(x))
+				continue
+			}
 			conds[i] = f.orderedText(x, types.Typ[types.Bool], func() string { return f.caseCond(tag, tagType, x) })
 		}
 		if n := len(cc.Body); n > 0 {
@@ -113,11 +117,8 @@ func anyOf(conds []string) string {
 // caseCond is the condition that a case's expression matches the switch's value.
 func (f *fn) caseCond(tag string, tagType types.Type, x ast.Expr) string {
 	t := f.typeOf(x)
-	if tag == "" && types.IsInterface(t) { // it has to hold true
+	if tag == "" { // it has to hold true
 		return fmt.Sprintf("%s.Equal(%s, interface{}(true))", runtimeAlias, f.conv(x, anyType))
-	}
-	if tag == "" {
-		return operand(f.expr(x))
 	}
 	if isNil(t) {
 		return tag + " == nil"

@@ -163,6 +163,7 @@ func (l *Lowerer) typeText(t types.Type, pos token.Pos) string {
 	case *types.Array:
 		return fmt.Sprintf("[%d]%s", t.Len(), l.typeText(t.Elem(), pos))
 	case *types.Map:
+		l.refuseWrapped(t.Key(), "a key", pos)
 		return "map[" + l.typeText(t.Key(), pos) + "]" + l.typeText(t.Elem(), pos)
 	case *types.Chan:
 		return map[types.ChanDir]string{types.SendRecv: "chan ", types.SendOnly: "chan<- ", types.RecvOnly: "<-chan "}[t.Dir()] + "(" + l.typeText(t.Elem(), pos) + ")"
@@ -170,7 +171,7 @@ func (l *Lowerer) typeText(t types.Type, pos token.Pos) string {
 		return "func" + l.signatureText(t, pos)
 	case *types.Struct:
 		l.refuseOwnForm(t, pos)
-		text := l.structText(t, "", nil, pos)
+		text := l.structText(t, l.structMark(t), nil, pos)
 		l.declareAnonymous(t, text)
 		return text
 	case *types.Interface:

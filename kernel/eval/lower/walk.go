@@ -117,10 +117,15 @@ func (w *orderWalk) addressed(x ast.Expr) {
 
 func (w *orderWalk) hasAddress(x ast.Expr) bool { return w.f.info.Types[x].Addressable() }
 
-// keepsItself tells a call, which is kept anyway.
+// keepsItself tells a call or a receive, which is kept anyway, once.
 func (w *orderWalk) keepsItself(x ast.Expr) bool {
-	call, ok := ast.Unparen(x).(*ast.CallExpr)
-	return ok && !w.f.info.Types[call.Fun].IsType()
+	switch x := ast.Unparen(x).(type) {
+	case *ast.CallExpr:
+		return !w.f.info.Types[x.Fun].IsType()
+	case *ast.UnaryExpr:
+		return x.Op == token.ARROW
+	}
+	return false
 }
 
 // place is for what is assigned to or whose address is taken: what tells where it is counts.

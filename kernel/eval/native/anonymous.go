@@ -8,7 +8,7 @@ import (
 )
 
 // A struct type without a name that has fields which are not exported is another type in each package that writes it. So the first
-// cell that writes one exports it under a name, with the functions of its fields, and later cells use that.
+// cell that writes one exports it under a name, with its mirror, and later cells use that.
 
 // anonymous are the struct types without a name that a declaration or statement writes, the innermost first: those that are
 // made of what the whole package can name.
@@ -113,7 +113,7 @@ func (w *writer) exportStructs(b, bind *strings.Builder) {
 		fmt.Fprintf(b, "type %s = %s\n", name, w.structText(s, 0))
 		fmt.Fprintf(bind, "h%s.Symbol(%q, (*%s)(nil))\n", mark, name, name)
 		w.out.exports = append(w.out.exports, export{o, name})
-		w.exportFields(b, bind, o, s, name, "", "")
+		w.exportFields(b, bind, o, s, name, "")
 	}
 }
 

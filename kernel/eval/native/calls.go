@@ -25,7 +25,7 @@ var standsForMethod = map[string]string{
 
 func (w *writer) call(x *ast.CallExpr) string {
 	if w.info.Types[x.Fun].IsType() && len(x.Args) == 1 && w.otherFields(w.info.TypeOf(x.Fun), w.info.TypeOf(x.Args[0])) {
-		return fmt.Sprintf("%s.As[%s](%s)", supportName, w.text(ast.Unparen(x.Fun)), w.text(x.Args[0]))
+		return w.conversion(x)
 	}
 	if v := w.info.Types[x].Value; v != nil && w.isUnsafe(x.Fun) && w.namesHidden(x) {
 		return fmt.Sprintf("uintptr(%s)", v.ExactString()) // of a field that the compiler may not see
@@ -45,6 +45,9 @@ func (w *writer) call(x *ast.CallExpr) string {
 	}
 	if sel, ok := ast.Unparen(x.Fun).(*ast.SelectorExpr); ok {
 		if s := w.info.Selections[sel]; s != nil && s.Kind() == types.MethodVal {
+			if text, ok := w.reflection(x, sel, s); ok {
+				return text
+			}
 			if name := standsForMethod[s.Obj().(*types.Func).FullName()]; name != "" {
 				return fmt.Sprintf("%s.%s(%s)", machineName, name, w.receiver(sel, s))
 			}
@@ -234,7 +237,7 @@ func (w *writer) spawnBuiltin(n *ast.GoStmt, guard string) string {
 		name := fmt.Sprintf("p%s%d", mark, i)
 		params = append(params, name+" "+w.typeText(types.Default(w.info.TypeOf(a)), a.Pos()))
 		args = append(args, w.text(a))
-		if types.IsInterface(w.info.TypeOf(a)) {
+		if isInterface(w.info.TypeOf(a)) {
 			name = heldText(name)
 		}
 		names = append(names, name)
@@ -255,11 +258,17 @@ func (w *writer) printed(args []ast.Expr) string {
 	texts := make([]string, len(args))
 	for i, a := range args {
 		texts[i] = w.text(a)
-		if types.IsInterface(w.info.TypeOf(a)) {
+		if isInterface(w.info.TypeOf(a)) {
 			texts[i] = heldText(texts[i])
 		}
 	}
 	return strings.Join(texts, ", ")
+}
+
+// isInterface tells an interface type, which a type parameter is not.
+func isInterface(t types.Type) bool {
+	_, parameter := types.Unalias(t).(*types.TypeParam)
+	return types.IsInterface(t) && !parameter
 }
 
 func heldText(value string) string { return machineName + ".Interface(" + value + ")" }

@@ -55,15 +55,18 @@ func (c *Converter) at(v reflect.Value) {
 			c.at(v.Elem())
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			c.at(v.Field(i))
+		if foreign(t) {
+			c.inForeign(v)
+			return
 		}
+		c.inFields(v)
 	case reflect.Array:
 		for i := range v.Len() {
 			c.at(v.Index(i))
 		}
 	case reflect.Slice:
-		if v.Len() > 0 && c.first(v.Pointer(), v.Len(), t) {
+		if v.Cap() > 0 && c.first(v.Pointer(), v.Cap(), t) {
+			v = v.Slice(0, v.Cap()) // what lies behind its end may be brought back
 			for i := range v.Len() {
 				c.at(v.Index(i))
 			}
@@ -78,6 +81,12 @@ func (c *Converter) at(v reflect.Value) {
 		if !v.IsNil() && inFunction(runtime.FuncForPC(v.Pointer()).Name()) {
 			c.left["a closure"] = true
 		}
+	}
+}
+
+func (c *Converter) inFields(v reflect.Value) {
+	for i := range v.NumField() {
+		c.at(v.Field(i))
 	}
 }
 
@@ -191,19 +200,16 @@ func reaches(t reflect.Type, seen map[reflect.Type]bool) bool {
 	case reflect.Map:
 		return reaches(t.Key(), seen) || reaches(t.Elem(), seen)
 	case reflect.Struct:
-		for i := 0; i < t.NumField() && !foreign(t); i++ {
+		if foreign(t) {
+			return holder(t)
+		}
+		for i := range t.NumField() {
 			if reaches(t.Field(i).Type, seen) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// foreign tells a type of a library, whose values are not ours to change, but for the plain containers.
-func foreign(t reflect.Type) bool {
-	path := t.PkgPath()
-	return path != "" && path != "main" && path != "container/list" && path != "container/ring" && !strings.HasPrefix(path, "cells/")
 }
 
 // inFunction tells a closure that was made in a declared function, whose variables it may hold, by its name in the binary. One

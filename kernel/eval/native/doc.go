@@ -10,7 +10,7 @@
 //   - channel operations, sleeps and locks end when the cell is interrupted; goroutines report their panics to their cell;
 //   - what an earlier cell declared is imported from its package under an exported name (an alias, a function), since the
 //     language hides from a package what another has not exported. Methods that are not exported get names that are; fields
-//     keep theirs and are reached by functions.
+//     keep theirs and are reached through a type of the same memory, see fields.go.
 //
 // Each cell's package is called main, so that %T prints main.Point, though its path is its own.
 package native

@@ -60,45 +60,49 @@ func (w *writer) exportType(b, bind *strings.Builder, o *types.TypeName) {
 	}
 	n, ok := o.Type().(*types.Named)
 	if s, isStruct := o.Type().Underlying().(*types.Struct); ok && isStruct && !o.IsAlias() {
-		w.exportFields(b, bind, o, s, o.Name(), params, args)
+		w.exportFields(b, bind, o, s, o.Name(), params)
 		if w.hidesAny(s) && params == "" {
 			w.exportMaker(bind, n.Obj(), s)
 		}
 	}
 }
 
-// exportFields writes the functions of a struct's hidden fields.
-func (w *writer) exportFields(b, bind *strings.Builder, o *types.TypeName, s *types.Struct, name, params, args string) {
-	for i := range s.NumFields() {
+// exportFields writes the mirror of a struct with hidden fields, and for the interpreter, which has no such conversions, functions
+// that return the pointer to a field and the field of a value.
+func (w *writer) exportFields(b, bind *strings.Builder, o *types.TypeName, s *types.Struct, name, params string) {
+	if !w.hidesAny(s) {
+		return
+	}
+	mirror := make([]string, s.NumFields())
+	for i := range mirror {
 		v := s.Field(i)
-		if v.Exported() || v.Name() == "_" || w.hidden(v) {
+		t := w.typeText(v.Type(), v.Pos())
+		mirror[i] = fmt.Sprintf("F%d %s", i, t)
+		if !w.hides(v) {
 			continue
 		}
-		recv := "(" + cellType + ") "
-		if params != "" {
-			recv = ""
-		}
-		t := w.typeText(v.Type(), v.Pos())
-		pointer, get := fieldFunc("P", o, i), fieldFunc("G", o, i)
-		fmt.Fprintf(b, "func %s%s%s(p *%s%s) *%s { return &p.%s }\n", recv, pointer, params, name, args, t, v.Name())
-		fmt.Fprintf(b, "func %s%s%s(p %s%s) %s { return p.%s }\n", recv, get, params, name, args, t, v.Name())
-		if params == "" {
-			for _, f := range []string{pointer, get} {
-				fmt.Fprintf(bind, "h%s.Symbol(%q, %s{}.%s)\n", mark, f, cellType, f)
-			}
-		}
 		w.out.fields = append(w.out.fields, fieldExport{v, o, i})
+		if params != "" {
+			continue
+		}
+		pointer, get := fieldFunc("P", o, i), fieldFunc("G", o, i)
+		fmt.Fprintf(bind, "h%s.Symbol(%q, func(p *%s) *%s { return &p.%s })\n", mark, pointer, name, t, v.Name())
+		fmt.Fprintf(bind, "h%s.Symbol(%q, func(p %s) %s { return p.%s })\n", mark, get, name, t, v.Name())
 	}
+	fmt.Fprintf(b, "type %s%s struct { %s }\n", mirrorName(o), params, strings.Join(mirror, "; "))
 }
 
-// hidesAny tells a struct of this package with fields that others cannot name.
+// hides tells a field of this package that others cannot name.
+func (w *writer) hides(v *types.Var) bool { return !v.Exported() && v.Name() != "_" && !w.hidden(v) }
+
+// hidesAny tells a struct with such fields.
 func (w *writer) hidesAny(s *types.Struct) bool {
-	for v := range s.Fields() {
-		if !v.Exported() && v.Name() != "_" && !w.hidden(v) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(s.Fields()), w.hides)
+}
+
+// fieldFunc is the name of a function of a field: form is "P" for the one that returns the pointer, "G" for the value.
+func fieldFunc(form string, owner *types.TypeName, index int) string {
+	return fmt.Sprintf("%s%s%s%s%d", form, mark, owner.Name(), mark, index)
 }
 
 // exportMaker makes a function known that builds a struct from all of its fields, for the interpreter.

@@ -6,11 +6,13 @@ import (
 	"go/token"
 	"go/types"
 	"runtime"
-	"strings"
 )
 
-// Fields that are not exported can be named in the package of their cell only. For each such field of a declared struct that
-// package has a function that returns a pointer to it, and one that returns the field of a value.
+// Fields that are not exported can be named in the package of their cell only. For each struct type with such fields that package
+// declares another one, its mirror: with fields of the very same types, so that it looks the same in memory, under names that
+// every package can say. Where a cell writes p.x, its text says (*mirror)(unsafe.Pointer(p)).F0, and its literals are those of the
+// mirror. All that is conversions, which do not come before what stands to their left, as a call of a function would, keep the
+// lengths of arrays constant and leave a nil pointer to be found where Go finds it.
 
 // hidden tells a field that this cell's package cannot name.
 func (w *writer) hidden(v *types.Var) bool {
@@ -21,42 +23,43 @@ func (w *writer) hidden(v *types.Var) bool {
 	return known || v.Pkg() != w.cell.Pkg
 }
 
-// fieldCall is the call of one of the functions of a hidden field; form is "P" for the pointer, "G" for the value. value has
-// type t, or is a pointer to it.
-func (w *writer) fieldCall(form, value string, t types.Type, v *types.Var, pos token.Pos) string {
+// mirrorName is the name of a struct type's mirror.
+func mirrorName(owner *types.TypeName) string { return "M" + mark + owner.Name() }
+
+// mirror is the mirror of a struct type t with the hidden field v.
+func (w *writer) mirror(t types.Type, v *types.Var, pos token.Pos) string {
 	at, ok := w.engine.fields[v.Origin()]
 	if !ok {
 		refuse(pos, "field %s belongs to a type without a name of an earlier cell: give the type a name", v.Name())
 	}
+	name := w.packageName(w.earlier(at.owner, pos).unit) + "." + mirrorName(at.owner)
+	if typeParamsOf(at.owner).Len() == 0 {
+		return name
+	}
 	n, _ := types.Unalias(t).(*types.Named)
-	args := ""
 	if n == nil || n.Origin().Obj() != at.owner {
-		if typeParamsOf(at.owner).Len() > 0 {
-			refuse(pos, "field %s belongs to the generic type %s of an earlier cell: use that type here", v.Name(), at.owner.Name())
-		}
-		owner := w.typeText(at.owner.Type(), pos)
-		if form == "P" {
-			owner = "(*" + owner + ")"
-		}
-		value = owner + "(" + value + ")"
-	} else if n.TypeArgs().Len() > 0 {
-		list := make([]string, n.TypeArgs().Len())
-		for i := range list {
-			list[i] = w.typeText(n.TypeArgs().At(i), pos)
-		}
-		args = "[" + strings.Join(list, ", ") + "]"
+		refuse(pos, "field %s belongs to the generic type %s of an earlier cell: use that type here", v.Name(), at.owner.Name())
 	}
-	x := w.earlier(at.owner, pos)
-	name := fieldFunc(form, at.owner, at.index)
-	dot := "x."
-	if args != "" {
-		dot = "."
-	}
-	return w.packageName(x.unit) + dot + name + args + "(" + value + ")"
+	return name + w.typeArgs(n, pos)
 }
 
-func fieldFunc(form string, owner *types.TypeName, index int) string {
-	return fmt.Sprintf("%s%s%s%s%d", form, mark, owner.Name(), mark, index)
+// unsafePointer converts a pointer.
+func (w *writer) unsafePointer(text string) string {
+	return w.imported("unsafe") + ".Pointer(" + text + ")"
+}
+
+// pointerTo is a pointer to a value of type t, to a copy of one that has no address.
+func (w *writer) pointerTo(text string, t types.Type, addressable bool, pos token.Pos) string {
+	if addressable {
+		return "&" + text
+	}
+	return fmt.Sprintf("&[1]%s{%s}", w.typeText(t, pos), text)
+}
+
+// seenAs is what a pointer points to, seen as a value of another type. It has no address: of what has one the compiler may put
+// off the reading until calls that follow have been made.
+func (w *writer) seenAs(typ, pointer string) string {
+	return fmt.Sprintf("(struct{ X %s }{*(*%s)(%s)}.X)", typ, typ, w.unsafePointer(pointer))
 }
 
 // selector writes x.f.
@@ -128,22 +131,23 @@ func structOf(t types.Type) (s *types.Struct, pointer bool) {
 
 // field writes the hidden field of a value of type t, or of what it points to.
 func (w *writer) field(text string, t types.Type, v *types.Var, addressable bool, pos token.Pos) string {
-	_, known := w.engine.fields[v.Origin()]
-	if p, ok := t.Underlying().(*types.Pointer); ok && known {
-		return "(*" + w.fieldCall("P", text, p.Elem(), v, pos) + ")"
-	} else if ok {
-		return w.fieldAt(text, p.Elem(), v, pos)
+	pointer := text
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t, addressable = p.Elem(), true
+	} else {
+		pointer = w.pointerTo(text, t, addressable, pos)
 	}
-	if addressable && !known {
-		return w.fieldAt("&"+text, t, v, pos)
+	at, known := w.engine.fields[v.Origin()]
+	switch {
+	case !known && addressable:
+		return w.fieldAt(pointer, t, v, pos)
+	case addressable:
+		return fmt.Sprintf("(*%s)(%s).F%d", w.mirror(t, v, pos), w.unsafePointer(pointer), at.index)
 	}
-	if addressable {
-		return "(*" + w.fieldCall("P", "&"+text, t, v, pos) + ")"
-	}
-	return w.fieldCall("G", text, t, v, pos)
+	return fmt.Sprintf("%s.F%d", w.seenAs(w.mirror(t, v, pos), pointer), at.index)
 }
 
-// fieldAt writes the hidden field of a struct type without a name, which has no functions for it: what is in its place.
+// fieldAt writes the hidden field of a struct type without a name, which has no mirror: what is in its place.
 func (w *writer) fieldAt(pointer string, t types.Type, v *types.Var, pos token.Pos) string {
 	s, _ := t.Underlying().(*types.Struct)
 	fields := make([]*types.Var, s.NumFields())
@@ -157,25 +161,7 @@ func (w *writer) fieldAt(pointer string, t types.Type, v *types.Var, pos token.P
 		refuse(pos, "field %s cannot be found in %s", v.Name(), t)
 	}
 	offset := types.SizesFor("gc", runtime.GOARCH).Offsetsof(fields)[at]
-	unsafe := w.imported("unsafe")
-	return fmt.Sprintf("(*(*%s)(%s.Add(%s.Pointer(%s), %d)))", w.typeText(v.Type(), pos), unsafe, unsafe, pointer, offset)
-}
-
-// otherFields tells structs, or pointers to such, with fields that are the same in the cells but, since these are packages of
-// their own, not to the compiler.
-func (w *writer) otherFields(a, b types.Type) bool {
-	s, pointer := structOf(a)
-	t, both := structOf(b)
-	if s == nil || t == nil || pointer != both || s.NumFields() != t.NumFields() {
-		return false
-	}
-	for i := range s.NumFields() {
-		v, other := s.Field(i), t.Field(i)
-		if !v.Exported() && v.Name() != "_" && v != other && (w.hidden(v) || w.hidden(other)) {
-			return true
-		}
-	}
-	return false
+	return fmt.Sprintf("(*(*%s)(%s.Add(%s, %d)))", w.typeText(v.Type(), pos), w.imported("unsafe"), w.unsafePointer(pointer), offset)
 }
 
 // receiver writes the pointer to the receiver of a method of package sync, which may be an embedded field.
@@ -187,72 +173,40 @@ func (w *writer) receiver(x *ast.SelectorExpr, s *types.Selection) string {
 	return "&" + text
 }
 
-// hidesField tells a literal that names, or counts, a hidden field.
-func (w *writer) hidesField(lit *ast.CompositeLit) bool {
-	s, _ := structOf(w.info.TypeOf(lit))
-	if s == nil || len(lit.Elts) == 0 {
-		return false
+// refuseHiding refuses a struct type with a field that bears the name of a method which is not exported and comes with an embedded
+// type: in compiled cells the method has another name than the field, and would not be hidden by it.
+func refuseHiding(s *types.Struct, pos token.Pos) {
+	for v := range s.Fields() {
+		if !v.Embedded() {
+			continue
+		}
+		for m := range types.NewMethodSet(withPointer(v.Type())).Methods() {
+			name := m.Obj().Name()
+			o, _, _ := types.LookupFieldOrMethod(s, true, m.Obj().Pkg(), name)
+			if _, isMethod := o.(*types.Func); methodName(m.Obj().(*types.Func)) != name && !isMethod && hasField(s, name, 0) {
+				refuse(pos, "field %s hides a method of the embedded %s: give one of them another name", name, v.Name())
+			}
+		}
 	}
-	for i := range lit.Elts {
-		if w.hidden(w.literalField(s, lit, i)) {
+}
+
+// withPointer is the type whose methods a struct gets from an embedded field, those of pointers included.
+func withPointer(t types.Type) types.Type {
+	if _, pointer := t.Underlying().(*types.Pointer); pointer || types.IsInterface(t) {
+		return t
+	}
+	return types.NewPointer(t)
+}
+
+// hasField tells a struct with a field of that name, be it in an embedded one.
+func hasField(s *types.Struct, name string, depth int) bool {
+	for v := range s.Fields() {
+		if v.Name() == name {
+			return true
+		}
+		if inner, _ := structOf(v.Type()); v.Embedded() && inner != nil && depth < 8 && hasField(inner, name, depth+1) {
 			return true
 		}
 	}
 	return false
-}
-
-// literalField is the field of the i-th element of a struct literal.
-func (w *writer) literalField(s *types.Struct, lit *ast.CompositeLit, i int) *types.Var {
-	if kv, ok := lit.Elts[i].(*ast.KeyValueExpr); ok {
-		name := kv.Key.(*ast.Ident).Name
-		for f := range s.Fields() {
-			if f.Name() == name {
-				return f
-			}
-		}
-	}
-	return s.Field(i)
-}
-
-// composite writes a composite literal. One with hidden fields becomes a function that sets them.
-func (w *writer) composite(lit *ast.CompositeLit, address bool) string {
-	if !w.hidesField(lit) {
-		return w.copy(lit)
-	}
-	t := w.info.TypeOf(lit)
-	if p, ok := t.Underlying().(*types.Pointer); ok { // an elided &T
-		t, address = p.Elem(), true
-	}
-	s, _ := structOf(t)
-	name := ""
-	if lit.Type != nil {
-		name = w.text(lit.Type)
-	} else {
-		name = w.typeText(t, lit.Pos())
-	}
-	v := "v" + mark
-	var b strings.Builder
-	if address {
-		fmt.Fprintf(&b, "func() *%s { %s := new(%s); ", name, v, name)
-	} else {
-		fmt.Fprintf(&b, "func() (%s %s) { ", v, name)
-	}
-	for i, x := range lit.Elts {
-		if kv, ok := x.(*ast.KeyValueExpr); ok {
-			x = kv.Value
-		}
-		f := w.literalField(s, lit, i)
-		switch {
-		case f.Name() == "_":
-			fmt.Fprintf(&b, "_ = %s; ", w.text(x))
-		case !w.hidden(f):
-			fmt.Fprintf(&b, "%s.%s = %s; ", v, f.Name(), w.text(x))
-		case address:
-			fmt.Fprintf(&b, "*%s = %s; ", w.fieldCall("P", v, t, f, x.Pos()), w.text(x))
-		default:
-			fmt.Fprintf(&b, "*%s = %s; ", w.fieldCall("P", "&"+v, t, f, x.Pos()), w.text(x))
-		}
-	}
-	fmt.Fprintf(&b, "return %s }()", v)
-	return b.String()
 }

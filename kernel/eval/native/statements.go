@@ -52,6 +52,8 @@ func holds(body *ast.BlockStmt, want func(ast.Node) bool) (found bool) {
 	return found
 }
 
+// rangeOver writes a range statement. One over a channel becomes a loop of receives: over a function its body would be a function of
+// its own, in which recover returns nothing.
 func (w *writer) rangeOver(n *ast.RangeStmt) string {
 	w.begin(n.Body, w.loopCheck(n.Body))
 	t := w.info.TypeOf(n.X)
@@ -61,8 +63,17 @@ func (w *writer) rangeOver(n *ast.RangeStmt) string {
 	if _, ok := types.Unalias(t).(*types.TypeParam); ok {
 		return w.copy(n)
 	}
-	w.replaced[n.X] = fmt.Sprintf("%s.Range(%s, %s)", supportName, machineName, w.text(n.X))
-	return w.copy(n)
+	name, assign := "_", ""
+	switch {
+	case n.Key == nil:
+	case n.Tok == token.DEFINE:
+		name = w.text(n.Key)
+	default:
+		name = "v" + mark
+		assign = w.text(n.Key) + " = " + name + "; "
+	}
+	return fmt.Sprintf("for c%s := %s; ; { %s, ok%s := %s.Recv2(%s, c%s); if !ok%s { break }; %s%s }",
+		mark, w.text(n.X), name, mark, supportName, machineName, mark, mark, assign, w.text(n.Body))
 }
 
 // selection writes a select statement, which an interrupt ends if nothing else would. Its communications stay operations of

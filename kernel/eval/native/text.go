@@ -28,6 +28,7 @@ func (w *writer) text(n ast.Node) string {
 		}
 	case *ast.StructType:
 		if s, ok := w.info.TypeOf(n).(*types.Struct); ok {
+			refuseHiding(s, n.Pos())
 			if name := w.structName(s); name != "" {
 				return name
 			}
@@ -238,7 +239,7 @@ func (w *writer) texts(list []ast.Expr) string {
 func (w *writer) unary(x *ast.UnaryExpr) string {
 	switch x.Op {
 	case token.AND:
-		if lit, ok := ast.Unparen(x.X).(*ast.CompositeLit); ok && w.hidesField(lit) {
+		if lit, ok := ast.Unparen(x.X).(*ast.CompositeLit); ok && w.hiddenIn(lit) != nil {
 			return w.composite(lit, true)
 		}
 	case token.ARROW:

@@ -122,14 +122,19 @@ func (w *writer) namedText(t *types.Named, pos token.Pos) string {
 		x := w.earlier(o, pos)
 		name = w.packageName(x.unit) + "." + x.name
 	}
+	return name + w.typeArgs(t, pos)
+}
+
+// typeArgs writes the type arguments of an instance, "" for any other type.
+func (w *writer) typeArgs(t *types.Named, pos token.Pos) string {
 	if t.TypeArgs().Len() == 0 {
-		return name
+		return ""
 	}
 	args := make([]string, t.TypeArgs().Len())
 	for i := range args {
 		args[i] = w.typeText(t.TypeArgs().At(i), pos)
 	}
-	return name + "[" + strings.Join(args, ", ") + "]"
+	return "[" + strings.Join(args, ", ") + "]"
 }
 
 // imported returns a package's name in what is written into the cell, and imports it.

@@ -21,6 +21,12 @@ type declared struct {
 	methods  map[string]method
 }
 
+// nameless tells the wrapper of a type without a name; others have that of their package in front.
+func (d *declared) nameless() bool {
+	i := strings.IndexAny(d.name, ".[(*< ")
+	return i >= 0 && d.name[i] != '.'
+}
+
 // method is a function with the receiver in front.
 type method struct {
 	fn      reflect.Value
@@ -119,6 +125,11 @@ func (s *Shape) elems() *Shape {
 		return nil
 	}
 	return s.elem
+}
+
+// boxes tells whether values of wrapped types are held.
+func (s *Shape) boxes() bool {
+	return s != nil && (s.box != nil || s.key.boxes() || s.elem.boxes())
 }
 
 // inBox returns a value of a wrapped type in its wrapper.

@@ -38,7 +38,7 @@ func isStrict(d *json.Decoder) bool {
 func (m *Machine) jsonDecode(target any, decode func(any) error) error {
 	target = m.unwrap(target)
 	v := reflect.ValueOf(target)
-	if d := m.ofValue(v); d != nil && d.box != nil && d.pointer {
+	if d := m.ofValue(v); d != nil && d.box != nil && (d.pointer || d.box.Kind() == reflect.Pointer) {
 		if m.findable(v, "UnmarshalJSON", "UnmarshalText") {
 			var raw json.RawMessage
 			if err := decode(&raw); err != nil {

@@ -127,7 +127,7 @@ const maxNesting = 1000
 func (e *encoder) value(v reflect.Value, depth int, shape *Shape) reflect.Value {
 	v = shape.inBox(v)
 	if v.Kind() == reflect.Interface {
-		v = v.Elem()
+		v, shape = v.Elem(), nil
 	}
 	if !v.IsValid() {
 		return v
@@ -145,18 +145,22 @@ func (e *encoder) value(v reflect.Value, depth int, shape *Shape) reflect.Value 
 	if own, ok := e.ownMethod(v); ok {
 		return own
 	}
+	t := v.Type()
 	if d := e.m.of(v.Type()); d != nil && d.box != nil {
 		v, shape = v.Field(0), d.shape
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
-		return e.pointer(v, depth)
+		return e.pointer(v, depth, shape)
 	case reflect.Struct:
 		return e.structure(v, depth)
 	case reflect.Slice, reflect.Array:
 		return e.list(v, depth, shape.elems())
 	case reflect.Map:
 		return e.mapping(v, depth, shape)
+	case reflect.Chan, reflect.Func:
+		e.err = &json.UnsupportedTypeError{Type: shownAs{t, e.m.typeName(t)}}
+		return reflect.Value{}
 	}
 	return reflect.ValueOf(basic(v))
 }
@@ -231,11 +235,12 @@ func (t textMarshaler) MarshalText() ([]byte, error) {
 
 var _ encoding.TextMarshaler = textMarshaler{}
 
-func (e *encoder) pointer(v reflect.Value, depth int) reflect.Value {
+// pointer converts a pointer to a value of that shape.
+func (e *encoder) pointer(v reflect.Value, depth int, shape *Shape) reflect.Value {
 	if v.IsNil() {
 		return reflect.Value{}
 	}
-	inner := e.value(v.Elem(), depth+1, nil)
+	inner := e.value(v.Elem(), depth+1, shape)
 	if !inner.IsValid() {
 		return inner
 	}

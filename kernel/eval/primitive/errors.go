@@ -1,10 +1,7 @@
 package primitive
 
 import (
-	"errors"
-	"fmt"
 	"reflect"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -60,7 +57,7 @@ func runtimeName(t reflect.Type) (name string, ok bool) {
 }
 
 // translate turns a panic of the interpreter into the one that Go would have.
-func translate(p any) any {
+func (m *Machine) translate(p any) any {
 	switch p := p.(type) {
 	case *reflect.ValueError:
 		if p.Kind != reflect.Invalid {
@@ -68,12 +65,7 @@ func translate(p any) any {
 		}
 		return errNilPointer
 	case runtime.Error:
-		for _, head := range []string{"runtime error: hash of unhashable type ", "hash of unhashable type: "} { // the second through reflect
-			if text, ok := strings.CutPrefix(p.Error(), head); ok {
-				return runtimeError("hash of unhashable type " + markedName(text))
-			}
-		}
-		return p
+		return m.translateComparison(p)
 	case string:
 		if t, ok := translateText(p); ok {
 			return t
@@ -85,31 +77,6 @@ func translate(p any) any {
 	}
 	return p
 }
-
-// markedName is the name that the mark in a struct type's text stands for: the one behind its first field, inner structs
-// left out. Text without a mark is its own name.
-func markedName(text string) string {
-	depth := 0
-	for i := range len(text) {
-		switch {
-		case text[i] == '{':
-			depth++
-		case text[i] == '}':
-			depth--
-		case depth == 1 && strings.HasPrefix(text[i:], mark):
-			name, _, _ := strings.Cut(text[i+len(mark):], "ᐧ")
-			around, _, _ := strings.Cut(text, "struct {")
-			return around + "main." + name
-		}
-	}
-	return hiddenField.ReplaceAllString(text, "$1 $2")
-}
-
-// hiddenField matches a field that is not exported, as the interpreter builds it.
-var hiddenField = regexp.MustCompile(`\bX(\w+) ([^;{}"]*) "json:\\"-\\" xml:\\"-\\" yaml:\\"-\\""`)
-
-// mark is how the tag that tells a declared type begins where a type's text quotes it.
-const mark = `cancha:\"`
 
 func translateText(s string) (any, bool) {
 	switch {
@@ -151,90 +118,6 @@ func sizeWord(s string) string {
 	return "len"
 }
 
-// errorValue is a value of a declared type as an error.
-type errorValue struct {
-	m     *Machine
-	value reflect.Value
-}
-
-// errorList is one whose Unwrap returns several errors.
-type errorList struct{ errorValue }
-
-// errorOf wraps a value that has a method Error.
-func (m *Machine) errorOf(v reflect.Value) error {
-	e := errorValue{m, v}
-	if f, ok := m.find(v, "Unwrap"); ok {
-		if _, several := f.Interface().(func() []error); several {
-			return &errorList{e}
-		}
-	}
-	return &e
-}
-
-func (e *errorValue) inside() any { return e.value.Interface() }
-
-// Error calls the declared type's method.
-func (e *errorValue) Error() string {
-	f, _ := e.m.find(e.value, "Error")
-	if text, ok := f.Interface().(func() string); ok {
-		return text()
-	}
-	return ""
-}
-
-// Format prints the declared type's value as fmt does.
-func (e *errorValue) Format(s fmt.State, verb rune) {
-	operand{m: e.m, v: e.value}.Format(s, verb)
-}
-
-// Unwrap calls the declared type's method, if it has one.
-func (e *errorValue) Unwrap() error {
-	if f, ok := e.m.find(e.value, "Unwrap"); ok {
-		if unwrap, ok := f.Interface().(func() error); ok {
-			return unwrap()
-		}
-	}
-	return nil
-}
-
-// Unwrap calls the declared type's method.
-func (e *errorList) Unwrap() []error {
-	f, _ := e.m.find(e.value, "Unwrap")
-	return f.Interface().(func() []error)()
-}
-
-// Is tells whether target stands for the same value, or what the declared type's method says.
-func (e *errorValue) Is(target error) bool {
-	inner := e.m.unwrap(target)
-	if t := reflect.TypeOf(inner); t != nil && t == e.value.Type() && t.Comparable() && inner == e.value.Interface() {
-		return true
-	}
-	if f, ok := e.m.find(e.value, "Is"); ok {
-		if is, ok := f.Interface().(func(error) bool); ok {
-			return is(target)
-		}
-	}
-	return false
-}
-
-// As stores the value in target if it has that type, or calls the declared type's method.
-func (e *errorValue) As(target any) bool {
-	to := reflect.ValueOf(target).Elem()
-	if to.Type() == e.value.Type() {
-		to.Set(e.value)
-		return true
-	}
-	if f, ok := e.m.find(e.value, "As"); ok {
-		if as, ok := f.Interface().(func(any) bool); ok {
-			return as(target)
-		}
-	}
-	return false
-}
-
-// ErrorsIs is errors.Is.
-func (m *Machine) ErrorsIs(err, target error) bool { return errors.Is(err, target) }
-
 // ErrorsAs is errors.As. The original refuses a target whose type has no method Error, which it cannot see on declared
 // types.
 func (m *Machine) ErrorsAs(err error, target any) bool {
@@ -242,10 +125,28 @@ func (m *Machine) ErrorsAs(err error, target any) bool {
 		panic("errors: target cannot be nil")
 	}
 	to := reflect.ValueOf(target)
+	boxed := false
+	if d := m.of(to.Type()); d != nil && d.pointer {
+		to, boxed = to.Field(0), true
+	}
 	if to.Kind() != reflect.Pointer || to.IsNil() {
 		panic("errors: target must be a non-nil pointer")
 	}
-	return m.errorsAs(err, target, func(err error) bool { return m.As(err, target) })
+	if boxed {
+		return errorsAs(err, target, func(err error) bool { return m.unbox(err, target) })
+	}
+	return errorsAs(err, target, func(err error) bool { return m.As(err, target) })
+}
+
+// unbox stores x, if it holds a wrapped type, in what the pointer in target, which is in its wrapper, points to.
+func (m *Machine) unbox(x, target any) bool {
+	v, to := reflect.ValueOf(m.unwrap(x)), reflect.ValueOf(target)
+	d := m.of(v.Type())
+	if d == nil || d.pointer || d.pointers != to.Type() {
+		return false
+	}
+	to.Field(0).Elem().Set(v.Field(0))
+	return true
 }
 
 // ErrorsAsInterface is errors.As for a target that is kept as interface{} and asks for methods.
@@ -253,7 +154,7 @@ func (m *Machine) ErrorsAsInterface(err error, target *any, methods []string, fo
 	if target == nil {
 		panic("errors: target must be a non-nil pointer")
 	}
-	return m.errorsAs(err, target, func(err error) bool {
+	return errorsAs(err, target, func(err error) bool {
 		if !m.Has(err, methods, forms...) {
 			return false
 		}
@@ -262,20 +163,25 @@ func (m *Machine) ErrorsAsInterface(err error, target *any, methods []string, fo
 	})
 }
 
-// errorsAs walks through the errors that err wraps until one fits.
-func (m *Machine) errorsAs(err error, target any, fits func(error) bool) bool {
+// errorsAs looks for an error that fits, or takes target itself, among those that err wraps.
+func errorsAs(err error, target any, fits func(error) bool) bool {
+	return inChain(err, func(err error) bool {
+		x, takes := err.(interface{ As(any) bool })
+		return fits(err) || takes && x.As(target)
+	})
+}
+
+// inChain walks through the errors that err wraps until one fits.
+func inChain(err error, fits func(error) bool) bool {
 	for err != nil {
 		if fits(err) {
-			return true
-		}
-		if x, ok := err.(interface{ As(any) bool }); ok && x.As(target) {
 			return true
 		}
 		switch x := err.(type) {
 		case interface{ Unwrap() error }:
 			err = x.Unwrap()
 		case interface{ Unwrap() []error }:
-			return slices.ContainsFunc(x.Unwrap(), func(e error) bool { return e != nil && m.errorsAs(e, target, fits) })
+			return slices.ContainsFunc(x.Unwrap(), func(err error) bool { return inChain(err, fits) })
 		default:
 			return false
 		}

@@ -43,7 +43,7 @@ func (d *Deferred) Recover() any {
 	if d == nil || !d.panicking {
 		return nil
 	}
-	v := translate(d.value)
+	v := d.m.translate(d.value)
 	if stops(v) {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (d *Deferred) run(call func()) {
 			d.finish()
 			return
 		}
-		if !(d.panicking && stops(translate(d.value))) {
+		if !(d.panicking && stops(d.m.translate(d.value))) {
 			d.panicking, d.value = true, p
 		}
 	}()
@@ -223,7 +223,7 @@ func (m *Machine) Do(run *cellio.Run, f func()) (p any, wasInterrupted bool, tra
 		}
 		trace = m.trace.take()
 		if _, wasInterrupted = p.(interrupted); !wasInterrupted {
-			p = translate(p)
+			p = m.translate(p)
 		}
 	}()
 	run.Do(f)
@@ -275,7 +275,7 @@ func (m *Machine) report(p any) {
 	if _, ok := p.(interrupted); ok {
 		return
 	}
-	lines := m.traceback("panic in goroutine: "+m.PanicText(translate(p)), trace)
+	lines := m.traceback("panic in goroutine: "+m.PanicText(m.translate(p)), trace)
 	_, _ = cellio.Stderr.Write([]byte(strings.Join(lines, "\n") + "\n"))
 }
 
@@ -320,7 +320,23 @@ func (m *Machine) PanicText(p any) string {
 	if s, ok := p.(string); ok {
 		return s
 	}
-	return m.Sprint(p)
+	text := m.Sprint(p)
+	v := reflect.ValueOf(m.unwrap(p))
+	if !v.IsValid() || v.Type().PkgPath() == "" {
+		return text
+	}
+	if _, ok := m.find(v, "String"); ok {
+		return text
+	}
+	switch k := v.Kind(); { // a declared basic type: main.Celsius(21)
+	case k == reflect.String:
+		return m.typeName(v.Type()) + `("` + text + `")`
+	case k == reflect.Complex64, k == reflect.Complex128: // which have their parentheses
+		return m.typeName(v.Type()) + text
+	case k >= reflect.Bool && k < reflect.Complex64:
+		return m.typeName(v.Type()) + "(" + text + ")"
+	}
+	return text
 }
 
 // begin registers the calling goroutine as one whose panics are caught.

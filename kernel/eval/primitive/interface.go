@@ -70,18 +70,18 @@ func (m *Machine) Must(x, pointer any, static string) {
 		return
 	}
 	to := reflect.TypeOf(pointer).Elem()
+	want, scopes := m.typeName(to), ""
 	x = m.unwrap(x)
 	if x == nil {
 		if to.Kind() == reflect.Interface {
 			static = "interface"
 		}
-		panic(assertionError(fmt.Sprintf("interface conversion: %s is nil, not %s", static, m.typeName(to))))
+		panic(assertionError(fmt.Sprintf("interface conversion: %s is nil, not %s", static, want)))
 	}
 	from := m.typeName(reflect.TypeOf(x))
 	if to.Kind() == reflect.Interface {
 		panic(assertionError(fmt.Sprintf("interface conversion: %s is not %s: missing method %s", from, to, m.missing(reflect.ValueOf(x), to))))
 	}
-	want, scopes := m.typeName(to), ""
 	if from == want { // two types that cells have declared under one name
 		was, old := m.oldName(reflect.TypeOf(x))
 		wanted, alsoOld := m.oldName(to)
@@ -225,8 +225,8 @@ func (m *Machine) wrap(v reflect.Value, want reflect.Type) (reflect.Value, bool)
 	if !m.satisfies(v, want) {
 		return reflect.Value{}, false
 	}
-	if want == errorInterface {
-		return reflect.ValueOf(m.errorOf(v)), true
+	if s, ok := m.standsIn(v, want); ok {
+		return s, true
 	}
 	return m.wrappers.wrap(m, v, want), true
 }

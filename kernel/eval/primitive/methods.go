@@ -124,8 +124,18 @@ func (m *Machine) isNil(v reflect.Value) bool {
 
 // withoutValue stands for a method whose receiver is a value, of a nil pointer: calling it panics as the runtime does.
 func (m *Machine) withoutValue(f method, declared, name string) reflect.Value {
-	text := fmt.Sprintf("value method %s.%s called using nil *%s pointer", declared, name, declared[strings.Index(declared, ".")+1:])
-	return panicking(f.bound, plainError(text))
+	return panicking(f.bound, nilReceiver(declared, name))
+}
+
+// NilReceiver panics as a method expression of a pointer type does when it gets nil for a method that takes a value.
+func (m *Machine) NilReceiver(declared, name string) { panic(nilReceiver(declared, name)) }
+
+// nilReceiver is the error of runtime.panicwrap.
+func nilReceiver(declared, name string) plainError {
+	if generic, _, ok := strings.Cut(declared, "["); ok {
+		declared = generic + "[...]"
+	}
+	return plainError(fmt.Sprintf("value method %s.%s called using nil *%s pointer", declared, name, declared[strings.Index(declared, ".")+1:]))
 }
 
 // panicking is a function that only panics.

@@ -240,7 +240,7 @@ func TestTranslate(t *testing.T) {
 		{"error", errors.New("e"), "e"},
 	}
 	for _, tt := range tests {
-		if got := fmt.Sprint(translate(tt.p)); got != tt.want {
+		if got := fmt.Sprint(newMachine().translate(tt.p)); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}

@@ -27,8 +27,11 @@ func (p *printer) value(v reflect.Value, depth int, methods bool, shape *Shape, 
 	if v.Kind() == reflect.Interface {
 		if static = append(static, ""); static[0] == "" {
 			static[0] = p.m.typeName(v.Type())
+			if shape != nil {
+				static[0] = shape.name
+			}
 		}
-		v = v.Elem()
+		v, shape = v.Elem(), nil
 	}
 	if !v.IsValid() {
 		p.none(static)
@@ -419,7 +422,7 @@ func (p *printer) guard(v reflect.Value, name string, call func()) {
 			p.text("<nil>")
 			return
 		}
-		p.text(fmt.Sprintf("%%!%c(PANIC=%s method: %s)", p.verb, name, p.m.PanicText(translate(r))))
+		p.text(fmt.Sprintf("%%!%c(PANIC=%s method: %s)", p.verb, name, p.m.PanicText(p.m.translate(r))))
 	}()
 	call()
 }

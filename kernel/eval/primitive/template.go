@@ -42,8 +42,27 @@ func (m *Machine) HTMLTemplateExecuteTemplate(t any, w io.Writer, name string, d
 	return m.executeHTML(t.(*htmltemplate.Template), name, w, data)
 }
 
+// TemplateFuncs is the method Funcs of a text/template.Template.
+func (m *Machine) TemplateFuncs(t *template.Template, funcs template.FuncMap) *template.Template {
+	return t.Funcs(m.openFuncs(funcs))
+}
+
+// HTMLTemplateFuncs is the method Funcs of an html/template.Template.
+func (m *Machine) HTMLTemplateFuncs(t *htmltemplate.Template, funcs htmltemplate.FuncMap) *htmltemplate.Template {
+	return t.Funcs(m.openFuncs(funcs))
+}
+
+// openFuncs takes functions out of their wrappers.
+func (m *Machine) openFuncs(funcs map[string]any) map[string]any {
+	open := make(map[string]any, len(funcs))
+	for name, f := range funcs {
+		open[name] = m.templateOpen(f)
+	}
+	return open
+}
+
 func (m *Machine) executeText(t *template.Template, name string, w io.Writer, data any) error {
-	data = m.unwrap(data)
+	data = m.openPlain(m.unwrap(data))
 	if !m.wants(data) || t.Lookup(name) == nil {
 		return t.ExecuteTemplate(w, name, data)
 	}
@@ -64,7 +83,7 @@ func (m *Machine) executeText(t *template.Template, name string, w io.Writer, da
 }
 
 func (m *Machine) executeHTML(t *htmltemplate.Template, name string, w io.Writer, data any) error {
-	data = m.unwrap(data)
+	data = m.openPlain(m.unwrap(data))
 	if !m.wants(data) || t.Lookup(name) == nil {
 		return t.ExecuteTemplate(w, name, data)
 	}
@@ -135,7 +154,17 @@ func (m *Machine) templateSelect(recv any, node, name string, args ...any) (any,
 	if err != nil {
 		return nil, &selection{node, err}
 	}
-	return out, nil
+	return m.openPlain(out), nil
+}
+
+// openPlain returns what a wrapper holds whose type has neither a name nor declared types in it but interfaces: templates print it as
+// they would without, and their functions know it.
+func (m *Machine) openPlain(v any) any {
+	d := m.ofValue(reflect.ValueOf(v))
+	if d == nil || d.box == nil || !d.nameless() || d.shape.boxes() {
+		return v
+	}
+	return reflect.ValueOf(v).Field(0).Interface()
 }
 
 func (m *Machine) selectMember(recv any, name string, args []any) (any, error) {

@@ -62,7 +62,7 @@ type brief struct {
 func (b *brief) value(v reflect.Value, depth int, methods bool, shape *Shape) {
 	v = shape.inBox(v)
 	if v.Kind() == reflect.Interface {
-		v = v.Elem()
+		v, shape = v.Elem(), nil
 	}
 	switch {
 	case !v.IsValid():

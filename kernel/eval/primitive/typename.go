@@ -146,11 +146,11 @@ func (n *namer) structName(t reflect.Type) string {
 			}
 		}
 		fields[i] = fieldName(t, d, i) + " " + typ
-		if d != nil && d.embedded[i] {
+		if d != nil && d.embedded[i] || d == nil && f.Anonymous {
 			fields[i] = typ
 		}
-		if tag := strings.TrimSpace(strings.TrimSuffix(string(f.Tag), hiddenTag)); tag != "" {
-			fields[i] += " " + strconv.Quote(tag)
+		if tag := userTag(f.Tag); tag != "" {
+			fields[i] += " " + strconv.Quote(string(tag))
 		}
 	}
 	if len(fields) == 0 {

@@ -4,7 +4,6 @@ package support
 
 import (
 	"io"
-	"iter"
 	"os"
 	"reflect"
 	"runtime"
@@ -132,18 +131,6 @@ func Value[T any](m Machine, v T) Sent[T] { return Sent[T]{m, v} }
 // To is ch <- v.
 func (s Sent[T]) To(ch chan<- T) { To(s.m, ch).Send(s.v) }
 
-// Range is range ch.
-func Range[T any](m Machine, ch <-chan T) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		for {
-			v, ok := Recv2(m, ch)
-			if !ok || !yield(v) {
-				return
-			}
-		}
-	}
-}
-
 // Host is what a compiled cell gets when it is loaded, and what it tells in return.
 type Host struct {
 	Machine Machine
@@ -182,9 +169,6 @@ func Variable[T any](h *Host, name string) *T {
 	}
 	return (*T)(p.UnsafePointer())
 }
-
-// As is the conversion of a value to a type of the same memory layout, where the compiler cannot know that it is one.
-func As[T, V any](v V) T { return *(*T)(reflect.ValueOf(&v).UnsafePointer()) }
 
 // Zero sets a variable to its type's zero value.
 func Zero[T any](p *T) { *p = *new(T) }

@@ -1,0 +1,60 @@
+package support
+
+import (
+	"iter"
+	"reflect"
+	"strings"
+)
+
+// Package reflect lists methods that are exported, and in compiled cells hidden methods are. Their names come last.
+
+// NumMethod is t.NumMethod().
+func NumMethod(t reflect.Type) int { return visible(t, t.NumMethod()) }
+
+// NumMethodOf is v.NumMethod().
+func NumMethodOf(v reflect.Value) int {
+	n := v.NumMethod()
+	if n == 0 {
+		return 0
+	}
+	return visible(v.Type(), n)
+}
+
+// visible counts the first n methods of a type without the hidden ones; those of an interface count in Go.
+func visible(t reflect.Type, n int) int {
+	for t.Kind() != reflect.Interface && n > 0 && strings.HasPrefix(t.Method(n-1).Name, HiddenMark) {
+		n--
+	}
+	return n
+}
+
+// Methods is t.Methods().
+func Methods(t reflect.Type) iter.Seq[reflect.Method] {
+	return func(yield func(reflect.Method) bool) {
+		for i := range NumMethod(t) {
+			if !yield(t.Method(i)) {
+				return
+			}
+		}
+	}
+}
+
+// MethodsOf is v.Methods().
+func MethodsOf(v reflect.Value) iter.Seq2[reflect.Method, reflect.Value] {
+	return func(yield func(reflect.Method, reflect.Value) bool) {
+		for i := range NumMethodOf(v) {
+			if !yield(v.Type().Method(i), v.Method(i)) {
+				return
+			}
+		}
+	}
+}
+
+// PkgPath is t.PkgPath(): cells are package main.
+func PkgPath(t reflect.Type) string {
+	path := t.PkgPath()
+	if strings.HasPrefix(path, "cells/") {
+		return "main"
+	}
+	return path
+}
