@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test lab symbols conformance conformance-go integration windows crash clients survive places output widgets soak cells-soak stress fuzz bench bench-kernel bench-stream bench-rooms kernelspec cuda cuda-test ptx
+.PHONY: help build demo test lab symbols conformance conformance-go integration windows crash clients survive places output widgets soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms kernelspec cuda cuda-test ptx
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -114,7 +114,7 @@ cells-soak: kernelspec ## MANY cells (500) in one session, half of them declarat
 stress: build ## a kernel hurt STRESS times (200): panics, recursions, kills, interrupts; STRESS_SEED gives another order
 	STRESS=$(STRESS) CANCHA_PROGRAM=$(CURDIR)/bin/cancha go test -count=1 -v -timeout 0 -run 'TestStress|TestInterruptsLose' ./kernel/kerneltest
 
-bench: bench-kernel bench-stream bench-rooms ## the three below
+bench: bench-kernel bench-stream bench-gpu bench-rooms ## the four below
 
 bench-kernel: kernelspec $(VENV)/made ## beside ipykernel and deno, and compiled cells beside go build; tables in out/kernel.md
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r bench/kernel/requirements.txt
@@ -122,6 +122,9 @@ bench-kernel: kernelspec $(VENV)/made ## beside ipykernel and deno, and compiled
 
 bench-stream: ## broker, decoder and windows beside a Reader with encoding/json, medians of five
 	go test -run '^$$' -bench . -benchtime 5x -cpu 2 ./bench/stream
+
+bench-gpu: ## matrix products beside gonum and OpenBLAS, and the training of a network, on one core (bench/gpu has what a GPU is measured with)
+	$(PYTHON) bench/gpu/cpu.py
 
 bench-rooms: ## the benchmarks that stand beside the code
 	go test -run '^$$' -bench . -benchmem $$(go list ./... | grep -v '^cancha/bench/')

@@ -19,7 +19,7 @@ import (
 //go:embed internal/symbols/foreign/*[^t].go internal/symbols/foreign/*[^s]t.go internal/symbols/foreign/docs.zip internal/symbols/foreign/exports.zip
 //go:embed internal/symbols/listing/*[^t].go
 //go:embed internal/symbols/std/*[^t].go internal/symbols/std/*[^s]t.go internal/symbols/std/*[^e]st.go internal/symbols/std/*[^_]test.go internal/symbols/std/docs.zip internal/symbols/std/exports.zip internal/symbols/std/exports_darwin_amd64.zip internal/symbols/std/exports_darwin_arm64.zip internal/symbols/std/exports_linux_amd64.zip internal/symbols/std/exports_linux_arm64.zip
-//go:embed internal/symbols/wing/*[^t].go internal/symbols/wing/*[^s]t.go internal/symbols/wing/*[^t]est.go internal/symbols/wing/docs.zip internal/symbols/wing/exports.zip
+//go:embed internal/symbols/wing/*[^t].go internal/symbols/wing/*[^s]t.go internal/symbols/wing/*[^e]st.go internal/symbols/wing/*[^t]est.go internal/symbols/wing/docs.zip internal/symbols/wing/exports.zip
 //go:embed jupyter/kernelspec/*[^t].go jupyter/kernelspec/logos
 //go:embed jupyter/notebook/*[^t].go
 //go:embed kernel/*[^t].go kernel/*[^s]t.go kernel/*[^t]est.go
@@ -40,17 +40,23 @@ import (
 //go:embed kernel/zmq/*[^t].go
 //go:embed ml/*[^t].go ml/*[^s]t.go
 //go:embed ml/forest/*[^t].go ml/forest/*[^t]est.go
-//go:embed ml/grid/*[^t].go
 //go:embed ml/linear/*[^t].go
 //go:embed ml/lwp/*[^t].go ml/lwp/*[^s]t.go
 //go:embed ml/metric/*[^t].go
 //go:embed ml/modelfile/*[^t].go
+//go:embed ml/nn/*[^t].go ml/nn/*[^s]t.go
 //go:embed ml/tree/*[^t].go
 //go:embed runtime/chart/*[^t].go runtime/chart/*[^s]t.go
 //go:embed runtime/display/*[^t].go runtime/display/*[^s]t.go
 //go:embed runtime/gpu/*[^t].go runtime/gpu/*[^e]st.go
+//go:embed runtime/gpu/compare/*[^t].go runtime/gpu/compare/*[^s]t.go
+//go:embed runtime/gpu/cuda/*[^t].go runtime/gpu/cuda/*[^s]t.go runtime/gpu/cuda/kernels.ptx runtime/gpu/cuda/kernels.cu
+//go:embed runtime/gpu/cuda/nvml/*[^t].go
+//go:embed runtime/gpu/cuda/shim/*[^t].go runtime/gpu/cuda/shim/*.c runtime/gpu/cuda/shim/*.h runtime/gpu/cuda/shim/*.S
+//go:embed runtime/gpu/cuda/toolkit/*[^s]t.go
 //go:embed runtime/gpu/driver/*[^t].go
 //go:embed runtime/gpu/host/*[^t].go
+//go:embed runtime/grid/*[^t].go
 //go:embed runtime/live/*[^t].go
 //go:embed runtime/live/comm/*[^t].go
 //go:embed runtime/live/widget/*[^t].go runtime/live/widget/*[^s]t.go

@@ -71,12 +71,12 @@ func tree(t *testing.T) (all []string) {
 	return all
 }
 
-// needed asks the go command which files of the module in dir the program is built from, plainly and as a workspace's engine,
-// and which Go files of their rooms it is not.
+// needed asks the go command which files of the module in dir the program is built from, plainly and as a workspace's engine, with
+// GPUs and without, and which Go files of their rooms it is not.
 func needed(t *testing.T, dir, platform string) (needs, ignored map[string]bool) {
 	t.Helper()
 	needs, ignored = map[string]bool{}, map[string]bool{}
-	for _, tags := range []string{"", "workspace"} {
+	for _, tags := range []string{"", "workspace", "workspace,nvidia"} {
 		for _, p := range list(t, dir, platform, tags) {
 			if p.Module == nil || !p.Module.Main {
 				continue

@@ -170,12 +170,16 @@ func engineFindings(s workspace.State) []finding {
 
 func checkGPU(ctx context.Context) finding {
 	devices, _ := filepath.Glob("/dev/nvidia[0-9]*") // the pattern is sound
-	return judgeGPU(len(devices), gpu.Discover(ctx))
+	_, _, err := withGPU()
+	return judgeGPU(len(devices), gpu.Discover(ctx), err)
 }
 
-// judgeGPU compares what the system has with what notebooks can use of it.
-func judgeGPU(devices int, found gpu.Discovery) finding {
+// judgeGPU compares what the system has with what notebooks can use of it. The error is why engines that load compiled cells cannot be built
+// with GPUs.
+func judgeGPU(devices int, found gpu.Discovery, err error) finding {
 	switch {
+	case len(found.Devices) > 0 && err != nil:
+		return finding{warning, "GPU", fmt.Sprintf("%v, in interpreted cells only: %v", found, err), "then run \"cancha install\" again"}
 	case len(found.Devices) > 0:
 		return finding{verdict: good, subject: "GPU", found: found.String()}
 	case devices == 0:

@@ -54,14 +54,16 @@ func TestJudgeGPU(t *testing.T) {
 		name    string
 		devices int
 		found   gpu.Discovery
+		err     error
 		want    verdict
 		text    string
 	}{
-		{"none", 0, gpu.Discovery{Missing: "no driver"}, good, "on the CPU: no driver"},
-		{"one that is used", 1, one, good, "NVIDIA X"},
-		{"one that is not", 2, gpu.Discovery{Missing: "error 803"}, warning, "2 NVIDIA devices, and everything runs on the CPU: error 803"},
+		{"none", 0, gpu.Discovery{Missing: "no driver"}, nil, good, "on the CPU: no driver"},
+		{"one that is used", 1, one, nil, good, "NVIDIA X"},
+		{"one that compiled cells cannot use", 1, one, errors.New("no header"), warning, "interpreted cells only: no header"},
+		{"one that is not", 2, gpu.Discovery{Missing: "error 803"}, nil, warning, "2 NVIDIA devices, and everything runs on the CPU: error 803"},
 	} {
-		f := judgeGPU(test.devices, test.found)
+		f := judgeGPU(test.devices, test.found, test.err)
 		if f.verdict != test.want || !strings.Contains(f.found, test.text) || (f.advice == "") != (f.verdict == good) {
 			t.Errorf("%s: got %+v, want %s with %q", test.name, f, test.want, test.text)
 		}

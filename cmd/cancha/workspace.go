@@ -21,10 +21,12 @@ import (
 // engineVariable forces the plain engine where it is "interp": no workspace is looked for or built.
 const engineVariable = "CANCHA_ENGINE"
 
-// newStore returns the store of the workspaces that this program's engine can be built in.
+// newStore returns the store of the workspaces that this program's engine can be built in. Where an engine cannot be built with GPUs it is
+// without; doctor says why.
 func newStore() *workspace.Store {
+	tags, flags, _ := withGPU()
 	return workspace.New(workspace.Config{
-		Sources: module.Sources(), Program: "./cmd/cancha", Packages: importable, Version: version,
+		Sources: module.Sources(), Program: "./cmd/cancha", Packages: importable, Version: version, Tags: tags, Flags: flags,
 	})
 }
 

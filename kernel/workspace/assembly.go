@@ -75,7 +75,7 @@ func switchOff(text []byte) []byte {
 	var out strings.Builder
 	for line := range strings.Lines(string(text)) {
 		if strings.HasPrefix(line, "//go:build ") {
-			line = switches.ReplaceAllString(line, tags)
+			line = switches.ReplaceAllString(line, ownTag)
 		}
 		out.WriteString(line)
 	}

@@ -305,7 +305,7 @@ func (b *build) modfile(command string) []string {
 // flags are those of every command that builds or lists. With -trimpath what is compiled does not depend on the folder, so a new
 // version's workspace takes from Go's cache what has not changed: 12 s of processor time instead of 28 (measured).
 func (p plan) flags(command string) []string {
-	all := []string{"-tags", tags, "-buildvcs=false", "-trimpath"}
+	all := []string{"-tags", p.tags, "-buildvcs=false", "-trimpath"}
 	switch command {
 	case "build":
 		root := "-X=runtime.defaultGOROOT=" + p.tools.root // which -trimpath takes away, and the sources of generics are below

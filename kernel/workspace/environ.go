@@ -43,7 +43,7 @@ func (t toolchain) fixed(cc compiler) []string {
 		"GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH, "GOAMD64=", "GOARM64=",
 		"CGO_ENABLED=1", // loading plugins is C's dlopen
 		"CC=" + cc.command,
-		"CGO_CFLAGS=", "CGO_CPPFLAGS=", "CGO_LDFLAGS=",
+		"CGO_CFLAGS=" + cc.flags.Compile, "CGO_CPPFLAGS=", "CGO_LDFLAGS=" + cc.flags.Link,
 		"LC_ALL=C", // what tools say is read
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 )
 
@@ -21,11 +22,16 @@ type Config struct {
 	Program  string          // the engine's package in it, such as ./cmd/cancha
 	Packages func() []string // paths that cells may import, be the engine made of them or not; nil is none
 	Version  string          // of this program
+	Tags     []string        // build tags of the engine, beside the workspace's own
+	Flags    CFlags          // for the C files of the engine's packages
 
 	Folder  string   // where workspaces are; default cancha/engines in the user's cache folder
 	Environ []string // default the process's
 	Places  []string // patterns of go commands beside GOROOT and PATH; default the usual ones
 }
+
+// CFlags are flags for cgo, as in CGO_CFLAGS and CGO_LDFLAGS; empty ones are Go's own.
+type CFlags struct{ Compile, Link string }
 
 // Store keeps the workspaces of one folder. Its methods may be called by any goroutine, and by any number of processes.
 type Store struct {
@@ -33,6 +39,8 @@ type Store struct {
 	program  string
 	packages func() []string
 	version  string
+	tags     string
+	flags    CFlags
 	folder   string
 	lost     error // why there is no folder
 	environ  []string
@@ -44,6 +52,7 @@ type Store struct {
 func New(c Config) *Store {
 	s := &Store{
 		sources: c.Sources, program: c.Program, packages: c.Packages, version: c.Version,
+		tags: strings.Join(append([]string{ownTag}, c.Tags...), ","), flags: c.Flags,
 		folder: c.Folder, environ: c.Environ, places: c.Places,
 	}
 	if s.packages == nil {
@@ -86,14 +95,15 @@ func sumOf(tree fs.FS) (string, error) {
 
 // plan is a workspace that is to be: all that decides its key.
 type plan struct {
+	tags    string // with commas
 	tools   toolchain
 	cc      compiler
 	modules []Module
 	key     string
 }
 
-// tags are the engine's build tags: its file that loads plugins is left out of every other build.
-const tags = "workspace"
+// ownTag is the build tag that every engine has: its file that loads plugins is left out of every other build.
+const ownTag = "workspace"
 
 // layout is raised when a workspace's folder changes its form.
 const layout = 1
@@ -102,7 +112,7 @@ var goLine = regexp.MustCompile(`(?m)^go (\S+)`)
 
 // plan finds toolchain and compiler and decides the key.
 func (s *Store) plan(ctx context.Context, modules []Module) (plan, error) {
-	p := plan{modules: modules}
+	p := plan{modules: modules, tags: s.tags}
 	if s.lost != nil {
 		return p, s.lost
 	}

@@ -145,10 +145,11 @@ func (t toolchain) suits(least string) error {
 func (t toolchain) compile() string { return filepath.Join(t.tools, "compile") }
 func (t toolchain) link() string    { return filepath.Join(t.tools, "link") }
 
-// compiler is a C compiler: the command with its arguments, as Go's CC, and what it says of itself.
+// compiler is a C compiler: the command with its arguments, as Go's CC, what it says of itself, and the flags for cgo's files.
 type compiler struct {
 	command string
 	version string
+	flags   CFlags
 }
 
 // findCompiler returns the compiler that CC names, or else the first of the usual ones, or an Obstacle.
@@ -172,7 +173,7 @@ func (s *Store) findCompiler(ctx context.Context, t toolchain) (compiler, error)
 		}
 		first, _, _ := bytes.Cut(out, []byte("\n"))
 		words[0] = program
-		return compiler{strings.Join(words, " "), string(first)}, nil
+		return compiler{strings.Join(words, " "), string(first), s.flags}, nil
 	}
 	return compiler{}, obstacle(nil, "install gcc or clang (Debian: build-essential, macOS: xcode-select --install)"+again,
 		"no C compiler was found, which loading compiled cells takes")

@@ -3,8 +3,8 @@ package lwp
 import (
 	"fmt"
 
-	"cancha/ml/grid"
 	"cancha/ml/metric"
+	"cancha/runtime/grid"
 )
 
 // lastTenth is the minute from which a row belongs to the last tenth of the match, where calibration is hardest.
@@ -168,7 +168,7 @@ func (r *Report) MIMEBundle() map[string]any {
 		}
 		g.Rows = append(g.Rows, []string{s.Name, four(s.RPS), four(s.LogLoss), four(s.Brier), three(s.ECE), three(s.ECELastTenth), three(s.Accuracy), three(s.MacroF1), difference})
 	}
-	return g.Bundle()
+	return g.MIMEBundle()
 }
 
 func four(v float64) string  { return fmt.Sprintf("%.4f", v) }

@@ -10,7 +10,7 @@ import (
 
 	"cancha/ml"
 	"cancha/ml/forest"
-	"cancha/ml/grid"
+	"cancha/runtime/grid"
 )
 
 // Target is what a forest learns.
@@ -223,7 +223,7 @@ func (m *Model) MIMEBundle() map[string]any {
 	if rps, ok := i.Metrics["rps"]; ok {
 		g.Rows = append(g.Rows, []string{"RPS on later matches", fmt.Sprintf("%.4f", rps)})
 	}
-	return g.Bundle()
+	return g.MIMEBundle()
 }
 
 // count writes n with a comma every three digits.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"sort"
 
-	"cancha/ml/grid"
+	"cancha/runtime/grid"
 )
 
 // Split divides the matches at a date, YYYY-MM-DD: those before it to learn from, those on it or later to test on. The
@@ -55,7 +55,7 @@ func (ms *Matches) MIMEBundle() map[string]any {
 			{"home win, draw, away win", fmt.Sprintf("%d, %d, %d", outcomes[0], outcomes[1], outcomes[2])},
 		}
 	}
-	return g.Bundle()
+	return g.MIMEBundle()
 }
 
 // sourceName says where matches come from, in words for a reader.

@@ -3,7 +3,7 @@ package metric
 import (
 	"fmt"
 
-	"cancha/ml/grid"
+	"cancha/runtime/grid"
 )
 
 // Confusion counts rows by the class that happened (first index) and the most probable class (second index).
@@ -75,7 +75,7 @@ func (c *Confusion) MIMEBundle() map[string]any {
 		}
 		g.Rows = append(g.Rows, cells)
 	}
-	return g.Bundle()
+	return g.MIMEBundle()
 }
 
 // Accuracy is the share of rows whose most probable class happened.

@@ -46,6 +46,14 @@ func (b *Buffer[T]) Set(ctx context.Context, values []T) error {
 	return b.store.set(ctx, values)
 }
 
+// CopyTo copies what the buffer holds to dst, which has as many elements.
+func (b *Buffer[T]) CopyTo(ctx context.Context, dst []T) error {
+	if len(dst) != b.store.n {
+		return fmt.Errorf("gpu: room for %d values of a buffer of %d", len(dst), b.store.n)
+	}
+	return b.store.get(ctx, dst)
+}
+
 // Values returns a copy of what the buffer holds.
 func (b *Buffer[T]) Values(ctx context.Context) ([]T, error) {
 	values := make([]T, b.store.n)
@@ -78,6 +86,7 @@ type store struct {
 	memory [sides]driver.Memory // nil where it has none
 	valid  [sides]bool          // where what it holds is: on one side at least, once it was set
 	used   int64                // the session's count of operations when it was last used
+	pinned func() error         // gives pinned memory of the machine back; nil where it has other
 	closed bool
 }
 

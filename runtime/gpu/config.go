@@ -30,6 +30,7 @@ type Config struct {
 	Required   bool          // without a GPU, or where one runs out of memory, there is an error instead of the CPU
 	Wait       time.Duration // for a GPU that another session holds; 0 is not to wait
 	Notebook   string        // who holds the GPU, for others that want it
+	Explain    string        // which operations Explain tells of: all, which "" is too, not_on_gpu or none
 
 	drivers []driver.Driver // of GPUs; nil is what is linked in
 	locks   string          // folder of locks; "" is that for temporary files
@@ -39,7 +40,7 @@ type Config struct {
 func Configured(c session.Config) Config {
 	return Config{
 		Device: Target(c.Device), GPU: c.GPU, Memory: c.GPUMemory, Pinned: c.GPUPinned, Concurrent: c.ConcurrentTasks(), Cores: c.Cores,
-		TF32: c.TF32, Required: c.GPURequired,
+		TF32: c.TF32, Required: c.GPURequired, Explain: c.Explain,
 	}
 }
 

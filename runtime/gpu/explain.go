@@ -3,66 +3,93 @@ package gpu
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
+
+	"cancha/runtime/grid"
 )
 
 // Decision is where an operation ran, and why.
 type Decision struct {
-	Operation string
-	Place     string // "CPU" or "GPU"
-	Reason    string
-	Predicted time.Duration // where the cost model decided
-	Actual    time.Duration // copies included
+	Operation string        `json:"operation"`
+	Place     string        `json:"place"` // "CPU" or "GPU"
+	Reason    string        `json:"reason"`
+	Predicted time.Duration `json:"predictedNanoseconds,omitempty"` // where the cost model decided
+	Actual    time.Duration `json:"actualNanoseconds"`              // copies included
 }
 
 // decisionsKept bounds how many decisions are remembered; the oldest go first.
 const decisionsKept = 10_000
 
-// Explain returns what ran where and why, operation by operation, the latest 10,000.
+// Explain returns what ran where and why, operation by operation, the latest 10,000, as far as the configuration asks for them.
 func (s *Session) Explain() Explanation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Explanation{Devices: s.describe(), Missing: s.missing, Decisions: slices.Clone(s.decisions)}
+	told := slices.DeleteFunc(slices.Clone(s.decisions), func(d Decision) bool {
+		return s.config.Explain == "none" || s.config.Explain == "not_on_gpu" && d.Place == onGPU.String()
+	})
+	return Explanation{Devices: s.describe(), Missing: s.missing, Decisions: told}
 }
 
-// Explanation is where a session's operations ran. It prints as a table of its kinds of operations.
+// Explanation is where a session's operations ran. It shows as a table of its kinds of operations.
 type Explanation struct {
-	Devices   []string
-	Missing   string // why there is no GPU
-	Decisions []Decision
+	Devices   []string   `json:"devices"`
+	Missing   string     `json:"missing,omitempty"` // why there is no GPU
+	Decisions []Decision `json:"decisions"`
 }
+
+// MIMEBundle shows the table.
+func (e Explanation) MIMEBundle() map[string]any { return e.grid().MIMEBundle() }
 
 // String counts the operations that are alike.
-func (e Explanation) String() string {
-	type kind struct{ operation, place, reason string }
+func (e Explanation) String() string { return e.grid().Text() }
+
+// kind is what operations have in common that are alike.
+type kind struct{ operation, place, reason string }
+
+func (e Explanation) grid() grid.Grid {
 	var order []kind
-	count, actual, predicted := map[kind]int{}, map[kind]time.Duration{}, map[kind]time.Duration{}
+	alike := map[kind][]Decision{}
 	for _, d := range e.Decisions {
 		k := kind{d.Operation, d.Place, d.Reason}
-		if count[k] == 0 {
+		if alike[k] == nil {
 			order = append(order, k)
 		}
-		count[k]++
-		actual[k] += d.Actual
-		predicted[k] += d.Predicted
+		alike[k] = append(alike[k], d)
 	}
-	var out strings.Builder
-	for _, d := range e.Devices {
-		fmt.Fprintln(&out, d)
-	}
+	g := grid.Grid{Caption: strings.Join(e.Devices, "; "), Header: []string{"operation", "ran on", "because", "times", "predicted", "actual"}}
 	if e.Missing != "" {
-		fmt.Fprintln(&out, "no GPU:", e.Missing)
+		g.Note = "no GPU: " + e.Missing
 	}
-	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "operation\tran on\tbecause\ttimes\tpredicted\tactual")
 	for _, k := range order {
-		n := time.Duration(count[k])
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%v\t%v\n", k.operation, k.place, k.reason, count[k], predicted[k]/n, actual[k]/n)
+		g.Rows = append(g.Rows, k.row(alike[k]))
 	}
-	_ = table.Flush() // to memory
-	return out.String()
+	return g
+}
+
+// row has the means of operations that are alike.
+func (k kind) row(all []Decision) []string {
+	var predicted, actual time.Duration
+	for _, d := range all {
+		predicted += d.Predicted
+		actual += d.Actual
+	}
+	n := time.Duration(len(all))
+	row := []string{k.operation, k.place, k.reason, strconv.Itoa(len(all)), "", brief(actual / n)}
+	if predicted > 0 {
+		row[4] = brief(predicted / n)
+	}
+	return row
+}
+
+// brief writes a duration with three digits.
+func brief(d time.Duration) string {
+	unit := time.Duration(1)
+	for d.Abs() >= 1000*unit {
+		unit *= 10
+	}
+	return d.Round(unit).String()
 }
 
 // describe tells what the session works on. The caller holds the lock.
@@ -73,7 +100,7 @@ func (s *Session) describe() (all []string) {
 		}
 		i := p.device.Info()
 		line := fmt.Sprintf("%s: %s, %d cores, matrices by %s", side(at), i.Name, i.Cores, i.BLAS)
-		if i.Emulated {
+		if i.Emulated && !strings.Contains(line, "CPU emulation") {
 			line += " (CPU emulation)"
 		}
 		all = append(all, line)

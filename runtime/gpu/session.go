@@ -36,8 +36,11 @@ type Session struct {
 	mu        sync.Mutex
 	closed    bool
 	stores    map[*store]bool
+	pinned    int64 // bytes of the pool that buffers have
 	decisions []Decision
 	metrics   Metrics
+	samples   Samples
+	unwatch   func() // ends the reading of sensors
 }
 
 // place is an open device and what it can do.
@@ -61,7 +64,11 @@ func NewSession(ctx context.Context, c Config) (*Session, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	s := &Session{config: c, target: cmp.Or(c.Device, Auto), slots: semaphore.NewWeighted(int64(max(1, c.Concurrent))), stores: map[*store]bool{}}
+	begun := time.Now()
+	s := &Session{
+		config: c, target: cmp.Or(c.Device, Auto), slots: semaphore.NewWeighted(int64(max(1, c.Concurrent))), stores: map[*store]bool{},
+		unwatch: func() {},
+	}
 	cpu, err := openPlace(ctx, host.Driver{}, 0, c, 0)
 	if err != nil {
 		return nil, fmt.Errorf("gpu: %w", err)
@@ -78,6 +85,7 @@ func NewSession(ctx context.Context, c Config) (*Session, error) {
 	if err := s.makeTurns(max(1, c.Concurrent)); err != nil {
 		return nil, errors.Join(fmt.Errorf("gpu: %w", err), s.Close())
 	}
+	s.unwatch = s.watch(begun)
 	return s, nil
 }
 
@@ -157,17 +165,30 @@ func openPlace(ctx context.Context, d driver.Driver, index int, c Config, budget
 	return p, nil
 }
 
+// Devices tells what the session works on: the CPU, and the GPU, which is nil where there is none.
+func (s *Session) Devices() (cpu driver.Info, gpu *driver.Info) {
+	if p := s.places[onGPU]; p != nil {
+		i := p.device.Info()
+		gpu = &i
+	}
+	return s.places[onCPU].device.Info(), gpu
+}
+
 // Close waits for the operations that run, gives all memory back and lets others have the GPU. A session that is closed already is left
 // alone.
 func (s *Session) Close() error {
 	_ = s.slots.Acquire(context.Background(), int64(max(1, s.config.Concurrent))) // never fails without an end of the context
 	defer s.slots.Release(int64(max(1, s.config.Concurrent)))
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+	closed := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if closed {
 		return nil
 	}
-	s.closed = true
+	s.unwatch()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var errs []error
 	for _, p := range s.places {
 		if p != nil {

@@ -2,8 +2,10 @@ package gpu
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +24,8 @@ type second struct {
 	mu    sync.Mutex
 	taken int64
 	lost  bool
+	pins  int   // pinned memory that is not given back
+	blind error // of the sensors
 }
 
 func (s *second) Devices(ctx context.Context) ([]driver.Info, error) {
@@ -65,6 +69,24 @@ func (d *secondDevice) Alloc(t driver.Type, n int) (driver.Memory, error) {
 func (d *secondDevice) NewQueue() (driver.Queue, error) {
 	q, err := d.Device.NewQueue()
 	return &secondQueue{q, d.of}, err
+}
+
+func (d *secondDevice) Pin(t driver.Type, n int) (slice any, free func() error, err error) {
+	d.of.mu.Lock()
+	defer d.of.mu.Unlock()
+	d.of.pins++
+	return make([]float32, n), func() error {
+		d.of.mu.Lock()
+		defer d.of.mu.Unlock()
+		d.of.pins--
+		return nil
+	}, nil
+}
+
+func (d *secondDevice) Read() (driver.Reading, error) {
+	d.of.mu.Lock()
+	defer d.of.mu.Unlock()
+	return driver.Reading{Utilization: .5, Memory: 3e6, Power: math.NaN(), Temperature: 40}, d.of.blind
 }
 
 type secondMemory struct {
@@ -302,6 +324,80 @@ func TestClosed(t *testing.T) {
 	}
 	if err := b.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestPinned: buffers have pinned memory as long as the pool lasts, and what a closed one had is had by the next.
+func TestPinned(t *testing.T) {
+	d := &second{memory: 1 << 30}
+	s := newSession(t, Config{Device: GPU, Pinned: 20, drivers: []driver.Driver{d}})
+	pins := func(want int) {
+		t.Helper()
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.pins != want {
+			t.Errorf("%d buffers are pinned, want %d", d.pins, want)
+		}
+	}
+	a, b, c := buffer(t, s, 1, 2), buffer(t, s, 3, 4), buffer(t, s, 0, 0)
+	pins(2)
+	if err := VectorAdd(t.Context(), c, a, b); err != nil {
+		t.Fatal(err)
+	}
+	want(t, c, 4, 6)
+	want(t, a, 1, 2)
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	pins(1)
+	e := buffer(t, s, 5, 6)
+	pins(2)
+	if err := VectorAdd(t.Context(), e, e, c); err != nil {
+		t.Fatal(err)
+	}
+	want(t, e, 9, 12)
+}
+
+func TestSamples(t *testing.T) {
+	s := newSession(t, Config{})
+	if err := s.Close(); err != nil { // waits for the first reading
+		t.Fatal(err)
+	}
+	all := s.Samples()
+	if len(all.List) == 0 || all.Missing != "" {
+		t.Fatalf("got %+v", all)
+	}
+	if got := all.Utilization()[0]; got != .5 {
+		t.Errorf("utilization: got %v", got)
+	}
+	raw, err := json.Marshal(all.List[0])
+	if err != nil || strings.Contains(string(raw), "powerWatts") || !strings.Contains(string(raw), `"temperatureCelsius":40`) {
+		t.Errorf("got %s, %v, want what is known", raw, err)
+	}
+	text := strings.Join(strings.Fields(all.String()), " ")
+	if want := "utilization, % 50 50 50 memory, MB 3 3 3 power, W temperature, °C 40 40 40"; !strings.HasSuffix(text, want) {
+		t.Errorf("got %q, want the end %q", text, want)
+	}
+}
+
+// TestSamplesMissing: why there are no readings is told.
+func TestSamplesMissing(t *testing.T) {
+	for name, c := range map[string]struct {
+		config Config
+		want   string
+	}{
+		"sensors fail": {Config{drivers: []driver.Driver{&second{memory: 1 << 30, blind: errors.New("no library")}}}, "no library"},
+		"no GPU":       {Config{Device: CPU}, "the device is set to cpu"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t, c.config)
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if all := s.Samples(); len(all.List) > 0 || all.Missing != c.want {
+				t.Errorf("got %+v, want %q", all, c.want)
+			}
+		})
 	}
 }
 

@@ -108,9 +108,12 @@ func (s *Session) drop(b *store, at side) error {
 	if m == nil {
 		return nil
 	}
-	p := s.places[at]
 	b.memory[at], b.valid[at] = nil, false
-	return p.free(m)
+	err := s.places[at].free(m)
+	if at == onCPU {
+		err = errors.Join(err, s.unpin(b))
+	}
+	return err
 }
 
 // free gives memory back.
@@ -123,6 +126,9 @@ func (p *place) free(m driver.Memory) error {
 
 // room gives the buffer memory on a side, if it has none.
 func (s *Session) room(b *store, at side, t *turn) (err error) {
+	if b.memory[at] == nil && at == onCPU {
+		b.memory[at] = s.pin(b)
+	}
 	if b.memory[at] == nil {
 		b.memory[at], err = s.allocate(b.kind, b.n, at, t)
 	}
@@ -199,37 +205,29 @@ func (s *Session) bring(b *store, at side, t *turn) error {
 	if b.valid[at] {
 		return nil
 	}
-	from := onGPU - at
-	if !b.valid[from] {
+	if !b.valid[onGPU-at] {
 		return errors.New("a buffer holds nothing: it was never set, or what was to fill it failed")
 	}
 	if err := s.room(b, at, t); err != nil {
 		return err
 	}
-	values := b.slice()
-	if err := s.copyOut(t[from], b, from, values); err != nil {
+	view := b.memory[onCPU].(driver.Viewer).View() // of the machine's memory, whichever way it goes
+	if at == onCPU {
+		if err := s.copyOut(t[onGPU], b, onGPU, view); err != nil {
+			return err
+		}
+	} else if err := s.copyIn(t[onGPU], b, view); err != nil {
 		return err
-	}
-	begun := time.Now()
-	if err := t[at].CopyIn(b.memory[at], 0, values); err != nil {
-		return s.places[at].note(err)
-	}
-	if at == onGPU {
-		s.count(func(m *Metrics) { m.BytesIn += b.bytes(); m.CopyIn += time.Since(begun) })
 	}
 	b.valid[at] = true
 	return nil
 }
 
-// slice is memory for a copy on its way.
-func (b *store) slice() any {
-	switch b.kind {
-	case driver.Float32:
-		return make([]float32, b.n)
-	case driver.Float64:
-		return make([]float64, b.n)
-	case driver.Int32:
-		return make([]int32, b.n)
+func (s *Session) copyIn(q driver.Queue, b *store, values any) error {
+	begun := time.Now()
+	if err := q.CopyIn(b.memory[onGPU], 0, values); err != nil {
+		return s.places[onGPU].note(err)
 	}
-	return make([]uint8, b.n)
+	s.count(func(m *Metrics) { m.BytesIn += b.bytes(); m.CopyIn += time.Since(begun) })
+	return nil
 }

@@ -22,7 +22,7 @@ type Config struct {
 	GPUPinned   int64   // bytes of pinned memory for copies; 0 is none
 	GPURequired bool    // without a GPU there is an error instead of the CPU
 	TF32        bool    // products of matrices on the GPU may round to 10 bits
-	Explain     string  // none, not_on_gpu (the default) or all: which operations are explained
+	Explain     string  // all (the default), not_on_gpu or none: which operations a session explains
 
 	origins map[string]string // by key, where a setting comes from
 }

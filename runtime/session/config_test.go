@@ -81,7 +81,7 @@ func TestConfigure(t *testing.T) {
 		t.Errorf("the file in the current folder: got %v, %v", c, err)
 	}
 	t.Chdir(t.TempDir())
-	if c, err = Environment(); err != nil || settingsOf(c, "cancha.device cancha.gpu.explain") != "cancha.device auto default; cancha.gpu.explain not_on_gpu default" {
+	if c, err = Environment(); err != nil || settingsOf(c, "cancha.device cancha.gpu.explain") != "cancha.device auto default; cancha.gpu.explain all default" {
 		t.Errorf("defaults: got %v, %v", c.Settings(), err)
 	}
 }

@@ -47,7 +47,7 @@ func fields() []field {
 		{"cancha.gpu.pinned", "", size(func(c *Config) *int64 { return &c.GPUPinned }), nil},
 		{"cancha.gpu.required", "", yes(func(c *Config) *bool { return &c.GPURequired }), checkRequired},
 		{"cancha.gpu.tf32", "", yes(func(c *Config) *bool { return &c.TF32 }), nil},
-		{"cancha.gpu.explain", "not_on_gpu", text(func(c *Config) *string { return &c.Explain }), oneOf(func(c Config) string { return c.Explain }, "none", "not_on_gpu", "all")},
+		{"cancha.gpu.explain", "all", text(func(c *Config) *string { return &c.Explain }), oneOf(func(c Config) string { return c.Explain }, "none", "not_on_gpu", "all")},
 	}
 }
 

@@ -95,6 +95,8 @@ func TestWhatBelongs(t *testing.T) {
 		{"a room of the wing behind internal", wing, listed{path: "cancha/stream/internal/x", name: "x"}, false},
 		{"a suite", wing, listed{path: "cancha/stream/streamtest", name: "streamtest"}, false},
 		{"a program", wing, listed{path: "cancha/ml/fit", name: "main"}, false},
+		{"the GPU's session", wing, listed{path: "cancha/runtime/gpu", name: "gpu"}, true},
+		{"a filling of the GPU's seam", wing, listed{path: "cancha/runtime/gpu/cuda/nvml", name: "nvml"}, false},
 	} {
 		if got := test.keep(test.p); got != test.want {
 			t.Errorf("%s: got %t, want %t", test.name, got, test.want)

@@ -81,10 +81,11 @@ func foreign() []string {
 	}
 }
 
-// wing tells whether a package of the library wing is what cells import: programs, suites and the rooms behind internal
-// are not.
+// wing tells whether a package of the library wing is what cells import: programs, suites, the rooms behind internal and what fills the
+// GPU's seam, which only some programs have, are not.
 func wing(p listed) bool {
-	return p.name != "main" && public(p.path) && !strings.HasSuffix(p.path, "test")
+	const filling, emulation = "cancha/runtime/gpu/cuda", "cancha/runtime/gpu/emulated"
+	return p.name != "main" && public(p.path) && !strings.HasSuffix(p.path, "test") && !strings.HasPrefix(p.path, filling) && p.path != emulation
 }
 
 // generate returns the group's files.

@@ -5,6 +5,7 @@ package wing
 import (
 	"cancha/internal/symbols/listing"
 	"cancha/ml/lwp"
+	"cancha/ml/modelfile"
 	"go/token"
 )
 
@@ -15,6 +16,7 @@ var table_cancha_ml_lwp = listing.Package{
 		{"Classes", lwp.Classes},
 		{"Evaluate", lwp.Evaluate},
 		{"Fit", lwp.Fit},
+		{"FitClassifier", lwp.FitClassifier},
 		{"FitFrequencies", lwp.FitFrequencies},
 		{"FitLogistic", lwp.FitLogistic},
 		{"FitPoisson", lwp.FitPoisson},
@@ -24,6 +26,7 @@ var table_cancha_ml_lwp = listing.Package{
 		{"NewRatings", lwp.NewRatings},
 		{"NewState", lwp.NewState},
 		{"Open", lwp.Open},
+		{"OpenClassifier", lwp.OpenClassifier},
 		{"Outcome", lwp.Outcome},
 		{"OutcomeDataset", lwp.OutcomeDataset},
 		{"RemainingGoals", lwp.RemainingGoals},
@@ -34,6 +37,7 @@ var table_cancha_ml_lwp = listing.Package{
 		{"MarkRed", token.STRING, "\"red card\""},
 	},
 	Types: []listing.Symbol{
+		{"Classifier", (*lwp.Classifier)(nil)},
 		{"Config", (*lwp.Config)(nil)},
 		{"Curve", (*lwp.Curve)(nil)},
 		{"Frequencies", (*lwp.Frequencies)(nil)},
@@ -59,8 +63,28 @@ var table_cancha_ml_lwp = listing.Package{
 		{"Target", (*lwp.Target)(nil)},
 	},
 	Wrappers: []listing.Symbol{
+		{"Classifier", (*_cancha_ml_lwp_Classifier)(nil)},
 		{"Predictor", (*_cancha_ml_lwp_Predictor)(nil)},
 	},
+}
+
+type _cancha_ml_lwp_Classifier struct {
+	IValue    any
+	WColumns  func() ([]string, []string)
+	WProbasTo func(a0 []float64, a1 []float32)
+	WStore    func(a0 *modelfile.File, a1 string) error
+}
+
+func (w _cancha_ml_lwp_Classifier) Columns() ([]string, []string) {
+	return w.WColumns()
+}
+
+func (w _cancha_ml_lwp_Classifier) ProbasTo(a0 []float64, a1 []float32) {
+	w.WProbasTo(a0, a1)
+}
+
+func (w _cancha_ml_lwp_Classifier) Store(a0 *modelfile.File, a1 string) error {
+	return w.WStore(a0, a1)
 }
 
 type _cancha_ml_lwp_Predictor struct {

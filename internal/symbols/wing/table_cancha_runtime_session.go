@@ -12,9 +12,11 @@ var table_cancha_runtime_session = listing.Package{
 	Path: "cancha/runtime/session",
 	Name: "session",
 	Values: []listing.Symbol{
+		{"Configure", session.Configure},
 		{"Context", session.Context},
 		{"Environment", session.Environment},
 		{"Export", session.Export},
+		{"FromFile", session.FromFile},
 		{"Input", session.Input},
 		{"NotifyInterrupt", session.NotifyInterrupt},
 		{"Out", session.Out},
@@ -23,6 +25,8 @@ var table_cancha_runtime_session = listing.Package{
 	Constants: []listing.Literal{
 		{"BrokersVariable", token.STRING, "\"KAFKA_BROKERS\""},
 		{"DataVariable", token.STRING, "\"CANCHA_DATA\""},
+		{"DefaultFile", token.STRING, "\"cancha.conf\""},
+		{"FileVariable", token.STRING, "\"CANCHA_CONF\""},
 	},
 	Variables: []listing.Symbol{
 		{"ErrInterrupted", &session.ErrInterrupted},
@@ -30,5 +34,6 @@ var table_cancha_runtime_session = listing.Package{
 	},
 	Types: []listing.Symbol{
 		{"Config", (*session.Config)(nil)},
+		{"Setting", (*session.Setting)(nil)},
 	},
 }

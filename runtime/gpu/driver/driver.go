@@ -29,6 +29,14 @@ type Info struct {
 	Cores      int    // streaming multiprocessors; of the CPU the goroutines that work at once
 	BLAS       string // what multiplies matrices: "cuBLAS 12.6", "own", "own AVX-512"; "" before the device is open
 	Emulated   bool   // a stand-in on the CPU, for tests: its times say nothing of a GPU
+	Users      []User // who computes on it when it is listed, as far as the system tells
+}
+
+// User is a process that computes on a GPU.
+type User struct {
+	PID     int
+	Program string // "" where it cannot be seen, as from within a container
+	Memory  int64  // bytes of the GPU's; 0 where that is not told
 }
 
 // Options are settings of an open device. The zero value is sound.
@@ -95,6 +103,30 @@ type Module interface {
 type Pinner interface {
 	// Pin takes pinned memory of the machine: a slice of t's Go type with n elements, and what gives it back.
 	Pin(t Type, n int) (slice any, free func() error, err error)
+}
+
+// Wrapper is a device on whose memory the process works itself: the CPU.
+type Wrapper interface {
+	// Wrap makes a slice memory of the device. Freeing it leaves the slice alone.
+	Wrap(slice any) (Memory, error)
+}
+
+// Viewer is memory on which the process works itself.
+type Viewer interface {
+	View() any // slice of its elements, not a copy; nothing may be queued that uses it
+}
+
+// Sensor is a device that can be asked what it feels, at any time and from any goroutine.
+type Sensor interface {
+	Read() (Reading, error)
+}
+
+// Reading is what a device senses at one time, of the work of all processes. What it does not tell is NaN.
+type Reading struct {
+	Utilization float64 // share of the last moments in which any func ran, 0 to 1
+	Memory      float64 // bytes in use
+	Power       float64 // W
+	Temperature float64 // °C
 }
 
 // Capturer is a queue that can keep a sequence of launches, to run it again at the cost of one.

@@ -18,6 +18,7 @@ import (
 const (
 	libraryVariable = "CANCHA_LIBCUDA"
 	blasVariable    = "CANCHA_CUBLAS"
+	sensorVariable  = "CANCHA_NVML"
 	faultVariable   = "CANCHA_EMULATE"
 	processVariable = "EMULATED_TEST_PROCESS"
 )
@@ -32,6 +33,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	os.Setenv(libraryVariable, library)
+	os.Setenv(sensorVariable, library)
 	os.Setenv(blasVariable, "/nowhere/libcublas.so") // a machine's own is for its own driver
 	os.Exit(m.Run())
 }

@@ -21,7 +21,7 @@ var sources embed.FS
 // Library returns the path of the stand-in for libcuda.so.1, built with g++ and kept among the user's caches, by its sources. Symbols that
 // are named in without it has not, as an old driver would.
 //
-// A program takes it where the environment variable CANCHA_LIBCUDA names it when a GPU is first asked for; CANCHA_CUBLAS may name it too.
+// A program takes it where the environment variable CANCHA_LIBCUDA names it when a GPU is first asked for; CANCHA_CUBLAS and CANCHA_NVML may name it too.
 // CANCHA_EMULATE tells what else it is to be, and what fails, at any time, as in "alloc=3,memory=1000000":
 //
 //	init=803         cuInit fails with that error
@@ -30,6 +30,7 @@ var sources embed.FS
 //	capability=75    of the GPU
 //	memory=1000000   bytes
 //	alloc=3          the third allocation fails; so does pin (pinned memory), graph (its making), blas (the start of cuBLAS), multiply
+//	power=3          the error with which NVIDIA's management library answers who asks for the power; so does temperature
 //	launch=3         the third launch is refused
 //	lost=3           the third launch ends in an error, and with it the context
 func Library(ctx context.Context, without ...string) (string, error) {

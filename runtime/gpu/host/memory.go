@@ -49,6 +49,45 @@ func (d *Device) Alloc(t driver.Type, n int) (driver.Memory, error) {
 	return a, nil
 }
 
+// Wrap makes a slice the CPU's memory.
+func (d *Device) Wrap(slice any) (driver.Memory, error) {
+	t, n, err := driver.SliceType(slice)
+	if err != nil {
+		return nil, fmt.Errorf("take a slice as memory: %w", err)
+	}
+	a := &array{device: d, kind: t, length: n}
+	switch s := slice.(type) {
+	case []float32:
+		a.float32s = s
+	case []float64:
+		a.float64s = s
+	case []int32:
+		a.int32s = s
+	case []uint8:
+		a.uint8s = s
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, fmt.Errorf("take a slice as memory: %w", driver.ErrClosed)
+	}
+	d.open[a] = true
+	return a, nil
+}
+
+// View is the array itself.
+func (a *array) View() any {
+	switch a.kind {
+	case driver.Float32:
+		return a.float32s
+	case driver.Float64:
+		return a.float64s
+	case driver.Int32:
+		return a.int32s
+	}
+	return a.uint8s
+}
+
 func (a *array) Type() driver.Type { return a.kind }
 func (a *array) Len() int          { return a.length }
 

@@ -4,11 +4,11 @@ package wing
 
 import (
 	"cancha/internal/symbols/listing"
-	"cancha/ml/grid"
+	"cancha/runtime/grid"
 )
 
-var table_cancha_ml_grid = listing.Package{
-	Path: "cancha/ml/grid",
+var table_cancha_runtime_grid = listing.Package{
+	Path: "cancha/runtime/grid",
 	Name: "grid",
 	Types: []listing.Symbol{
 		{"Grid", (*grid.Grid)(nil)},

@@ -1,5 +1,5 @@
-// Package grid writes a small table of text twice: as plain text and as HTML. The models of package ml's rooms show
-// themselves with it in a notebook. It ends at the text: what a figure means, and how many digits it deserves, is the
+// Package grid writes a small table of text twice: as plain text and as HTML. What has few rows and figures of its own, such as a model, shows
+// itself with it in a notebook. It ends at the text: what a figure means, and how many digits it deserves, is the
 // caller's.
 package grid
 
@@ -17,9 +17,9 @@ type Grid struct {
 	Note    string // a line below the table
 }
 
-// Bundle returns the grid as "text/plain" and "text/html", the form in which a notebook shows a value. The HTML has
+// MIMEBundle returns the grid as "text/plain" and "text/html", the form in which a notebook shows a value. The HTML has
 // inline style only: notebooks drop style sheets and scripts of documents they do not trust.
-func (g Grid) Bundle() map[string]any {
+func (g Grid) MIMEBundle() map[string]any {
 	return map[string]any{"text/plain": g.Text(), "text/html": g.HTML()}
 }
 

@@ -1,0 +1,85 @@
+// Command gpu measures the machine's GPU beside its CPU and writes what notebook 05 shows where there is no GPU:
+//
+//	eval "$(scripts/cuda-env.sh headers)"; go build -trimpath -tags nvidia -o gpubench ./bench/gpu
+//	./gpubench -out bench/results
+//
+// The file is gpu-DEVICE-DATE.json. reference.py measures PyTorch and CuPy on the same device.
+package main
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"cancha/ml"
+	"cancha/ml/nn"
+	"cancha/runtime/gpu"
+	"cancha/runtime/gpu/compare"
+)
+
+func main() {
+	out := flag.String("out", ".", "write the result into this `folder`")
+	small := flag.Bool("small", false, "try everything on small sizes, whose times say nothing")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *out, *small); err != nil {
+		fmt.Fprintln(os.Stderr, "gpubench:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures the sizes of the notebook, and then those at which a GPU shows what it can do.
+func run(ctx context.Context, out string, small bool) error {
+	common, large := compare.Config{}, compare.Config{Elements: 100_000_000, Matrix: 4096, Images: 32, Times: 3}
+	rows := 6400
+	if small {
+		common, large, rows = compare.Config{Elements: 1000, Matrix: 32, Images: 1}, compare.Config{Elements: 3000, Matrix: 64, Images: 1, Times: 1}, 130
+	}
+	common.Works = []compare.Work{network(rows)}
+	result, err := compare.Run(ctx, common)
+	if err != nil {
+		return err
+	}
+	more, err := compare.Run(ctx, large)
+	if err != nil {
+		return err
+	}
+	result.Rows = append(result.Rows, more.Rows...)
+	fmt.Println(result)
+	return result.Save(filepath.Join(out, "gpu-"+name(result.GPU.Device)+"-"+result.Date+".json"))
+}
+
+// name is a device's as a part of a file's name; "none" where there is no device.
+func name(device string) string {
+	return cmp.Or(strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(device), "-"), "-"), "none")
+}
+
+// network is the training of notebook 05, by the same name.
+func network(rows int) compare.Work {
+	d, r := &ml.Dataset{Classes: strings.Split("0123456789", "")}, rand.New(rand.NewPCG(1, 2))
+	for i := range 784 {
+		d.Features = append(d.Features, fmt.Sprint("pixel ", i))
+	}
+	for i := range rows {
+		d.Labels = append(d.Labels, i%10)
+		for range 784 {
+			d.Values = append(d.Values, r.Float32())
+		}
+	}
+	return compare.Work{
+		Name: "network training", Size: fmt.Sprintf("an epoch of %d rows, 784-256-10, batches of 64", rows),
+		Flops: 6 * (784*256 + 256*10) * float64(rows),
+		Run: func(ctx context.Context, s *gpu.Session) error {
+			_, err := nn.Fit(ctx, d, nn.Config{Epochs: 1, Session: s})
+			return err
+		},
+	}
+}

@@ -1,0 +1,120 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"cancha/runtime/gpu"
+)
+
+// small compares on the CPU only: no GPU is called so.
+func small() Config {
+	return Config{Session: gpu.Config{GPU: "none"}, Elements: 100, Matrix: 8, Images: 1, Times: 2}
+}
+
+// TestRunWithoutGPU: the CPU is measured, and why there is no GPU is told.
+func TestRunWithoutGPU(t *testing.T) {
+	c, times := small(), 0
+	c.Works = []Work{{Name: "own", Size: "1", Run: func(context.Context, *gpu.Session) error { times++; return nil }}}
+	var last, total int
+	c.Progress = func(done, all int) { last, total = done, all }
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if times != 3 || last != 8 || total != 8 {
+		t.Errorf("own work ran %d times, progress ended at %d of %d; want 3, and 8 of 8", times, last, total)
+	}
+	for _, row := range r.Rows[:3] {
+		if row.CPU == nil || row.CPU.Funcs <= 0 || row.CPU.Whole < row.CPU.Funcs || row.GPU != nil {
+			t.Errorf("%s: got %+v, %+v, want times of the CPU only", row.Work, row.CPU, row.GPU)
+		}
+	}
+	if r.GPU.Missing == "" || r.CPU.Device == "" || !strings.Contains(r.String(), r.GPU.Missing) {
+		t.Errorf("got %+v, want why there is no GPU:\n%v", r.GPU, r)
+	}
+	if c, err := r.Bars(); err != nil || !strings.Contains(c.String(), "own") {
+		t.Errorf("bars: got %v, %v", c, err)
+	}
+}
+
+// TestRunFails: what fails is named, with where it did.
+func TestRunFails(t *testing.T) {
+	broken := errors.New("broken")
+	c := small()
+	c.Works = []Work{{Name: "own", Run: func(context.Context, *gpu.Session) error { return broken }}}
+	if _, err := Run(t.Context(), c); !errors.Is(err, broken) || !strings.Contains(err.Error(), "own on the cpu") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Run(t.Context(), Config{Matrix: -1}); err == nil {
+		t.Error("a matrix of -1 rows was taken")
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(broken)
+	if _, err := Run(ctx, small()); !errors.Is(err, broken) {
+		t.Errorf("interrupted: got %v", err)
+	}
+}
+
+// stored is a result of a GPU, as a bench has written it.
+func stored(date string, m Machine, funcs time.Duration) *Result {
+	return &Result{Date: date, GPU: m, Rows: []Row{
+		{Work: "vector add", Size: "100 elements", GPU: &Times{funcs, 4 * funcs}}, {Work: "matrix multiply", Size: "another", GPU: &Times{1, 1}},
+	}}
+}
+
+// TestComplete: the newest result of a real GPU counts, for works of the same size, and says when it was measured.
+func TestComplete(t *testing.T) {
+	folder := t.TempDir()
+	for name, r := range map[string]*Result{
+		"gpu-a.json": stored("2026-01-01", Machine{Device: "old"}, 1000),
+		"gpu-b.json": stored("2026-02-01", Machine{Device: "real", Driver: "570"}, 2000),
+		"gpu-c.json": stored("2026-03-01", Machine{Device: "played", Emulated: true}, 3000),
+		"gpu-d.json": stored("2026-04-01", Machine{Missing: "no driver"}, 4000),
+		"cpu.json":   stored("2026-05-01", Machine{Device: "another kind of file"}, 5000),
+	} {
+		if err := r.Save(filepath.Join(folder, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := Run(t.Context(), small())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Complete(folder); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.GPU.String(), "real, 0 cores, matrices by , driver 570, measured 2026-02-01"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if g := r.Rows[0].GPU; g == nil || g.Funcs != 2000 {
+		t.Errorf("vector add: got %v, want that of the stored result", g)
+	}
+	if g := r.Rows[1].GPU; g != nil {
+		t.Errorf("matrix multiply: got %v of another size", g)
+	}
+	if text := r.String(); !strings.Contains(text, "0.002 ms") {
+		t.Errorf("no time of the stored result in:\n%s", text)
+	}
+}
+
+// TestCompleteWithout: a folder without results leaves the reason; a broken file is named.
+func TestCompleteWithout(t *testing.T) {
+	folder := t.TempDir()
+	r := &Result{GPU: Machine{Missing: "no driver"}}
+	if err := r.Complete(filepath.Join(folder, "nowhere")); err != nil || !strings.Contains(r.GPU.Missing, "no driver; and no result") {
+		t.Errorf("got %q, %v", r.GPU.Missing, err)
+	}
+	path := filepath.Join(folder, "gpu-x.json")
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Complete(folder); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("got %v, want the file's name", err)
+	}
+}

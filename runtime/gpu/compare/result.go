@@ -1,0 +1,202 @@
+package compare
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"cancha/runtime/chart"
+	"cancha/runtime/gpu"
+	"cancha/runtime/grid"
+)
+
+// Machine is what a column was measured on.
+type Machine struct {
+	Device   string `json:"device,omitempty"`
+	Cores    int    `json:"cores,omitempty"` // of the CPU: goroutines that worked at once; of a GPU its multiprocessors
+	BLAS     string `json:"blas,omitempty"`
+	Driver   string `json:"driver,omitempty"`
+	Emulated bool   `json:"emulated,omitempty"` // the GPU is one that the CPU plays: its times say nothing of GPUs
+	Stored   string `json:"-"`                  // date of the stored result that the column is from; "" where it is this run's
+	Missing  string `json:"missing,omitempty"`  // why there is no such column
+}
+
+// String names the machine as labels do.
+func (m Machine) String() string {
+	text := m.Missing
+	if m.Device != "" {
+		text = fmt.Sprintf("%s, %d cores, matrices by %s", m.Device, m.Cores, m.BLAS)
+	}
+	if m.Driver != "" {
+		text += ", driver " + m.Driver
+	}
+	if m.Emulated && !strings.Contains(text, "CPU emulation") {
+		text += " (CPU emulation)"
+	}
+	if m.Stored != "" {
+		text += ", measured " + m.Stored
+	}
+	return text
+}
+
+// Result is the CPU beside the GPU. It shows as a table.
+type Result struct {
+	Date string  `json:"date"` // of the run, in UTC
+	CPU  Machine `json:"cpu"`
+	GPU  Machine `json:"gpu"`
+	Rows []Row   `json:"rows"`
+}
+
+// describe takes down what a session worked on.
+func (r *Result) describe(s *gpu.Session, target gpu.Target) {
+	cpu, device := s.Devices()
+	i, m := cpu, &r.CPU
+	if target == gpu.GPU {
+		i, m = *device, &r.GPU
+	}
+	*m = Machine{Device: i.Name, Cores: i.Cores, BLAS: i.BLAS, Driver: i.Driver, Emulated: i.Emulated}
+}
+
+// MIMEBundle shows the table.
+func (r *Result) MIMEBundle() map[string]any { return r.grid().MIMEBundle() }
+
+// String is the table as text.
+func (r *Result) String() string { return r.grid().Text() }
+
+func (r *Result) grid() grid.Grid {
+	g := grid.Grid{
+		Header: []string{"", "CPU", "GPU, funcs only", "GPU, copies included", "CPU / GPU, funcs", "CPU / GPU, copies included"},
+		Note:   "CPU: " + r.CPU.String() + ". GPU: " + r.GPU.String() + ".",
+	}
+	for _, row := range r.Rows {
+		line := []string{row.Work + ", " + row.Size, "", "", "", "", ""}
+		if row.CPU != nil {
+			line[1] = milliseconds(row.CPU.Whole)
+		}
+		if row.GPU != nil {
+			line[2], line[3] = milliseconds(row.GPU.Funcs), milliseconds(row.GPU.Whole)
+		}
+		if row.CPU != nil && row.GPU != nil {
+			line[4], line[5] = ratio(row.CPU.Whole, row.GPU.Funcs), ratio(row.CPU.Whole, row.GPU.Whole)
+		}
+		g.Rows = append(g.Rows, line)
+	}
+	return g
+}
+
+func milliseconds(d time.Duration) string { return fmt.Sprintf("%.3g ms", inMilliseconds(d)) }
+
+func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func ratio(a, b time.Duration) string { return fmt.Sprintf("%.2g", float64(a)/float64(max(b, 1))) }
+
+// Bars draws what each work took: on the CPU, and on the GPU with its copies and without.
+func (r *Result) Bars() (*chart.Chart, error) {
+	var names []string
+	var cpu, funcs, whole []float64
+	for _, row := range r.Rows {
+		if row.CPU == nil {
+			continue
+		}
+		names, cpu = append(names, row.Work), append(cpu, inMilliseconds(row.CPU.Whole))
+		if row.GPU != nil {
+			funcs, whole = append(funcs, inMilliseconds(row.GPU.Funcs)), append(whole, inMilliseconds(row.GPU.Whole))
+		}
+	}
+	groups := []chart.Series{{Name: "CPU", Y: cpu}}
+	if len(whole) == len(cpu) {
+		groups = append(groups, chart.Series{Name: "GPU", Y: whole}, chart.Series{Name: "GPU, funcs only", Y: funcs})
+	}
+	return chart.Bars(names, groups, chart.Options{
+		Title: r.title(), Subtitle: "milliseconds; on the GPU from data in the machine's memory to the result there, and funcs only",
+		Caption: "CPU: " + r.CPU.String() + ". GPU: " + r.GPU.String() + ".",
+	})
+}
+
+// title says the finding.
+func (r *Result) title() string {
+	if r.GPU.Missing != "" {
+		return "The CPU alone: there is no GPU to compare with"
+	}
+	most, what := math.Inf(-1), ""
+	for _, row := range r.Rows {
+		if row.CPU == nil || row.GPU == nil {
+			continue
+		}
+		if times := float64(row.CPU.Whole) / float64(max(row.GPU.Whole, 1)); times > most {
+			most, what = times, row.Work
+		}
+	}
+	if most < 1 {
+		return "The CPU is faster at all of it"
+	}
+	return fmt.Sprintf("The GPU is up to %.2g times as fast (%s)", most, what)
+}
+
+// Save writes the result as JSON.
+func (r *Result) Save(path string) error {
+	raw, err := json.MarshalIndent(r, "", "  ")
+	if err == nil {
+		err = os.WriteFile(path, append(raw, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("compare: save: %w", err)
+	}
+	return nil
+}
+
+// Complete fills the GPU's column from the newest result of a real GPU that is stored in a folder, if this run had none; the column then
+// says of when it is. A folder that is not there has no results.
+func (r *Result) Complete(folder string) error {
+	if r.GPU.Missing == "" {
+		return nil
+	}
+	stored, err := newest(folder)
+	if err != nil {
+		return fmt.Errorf("compare: %w", err)
+	}
+	if stored == nil {
+		r.GPU.Missing += "; and no result of a real GPU is stored"
+		return nil
+	}
+	r.GPU, r.GPU.Stored = stored.GPU, stored.Date
+	for i, row := range r.Rows {
+		at := slices.IndexFunc(stored.Rows, func(s Row) bool { return s.Work == row.Work && s.Size == row.Size })
+		if at >= 0 {
+			r.Rows[i].GPU = stored.Rows[at].GPU
+		}
+	}
+	return nil
+}
+
+// newest reads the newest result of a real GPU; nil where there is none.
+func newest(folder string) (found *Result, err error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "gpu-*.json"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		r := &Result{}
+		if err := json.Unmarshal(raw, r); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if r.GPU.Missing == "" && !r.GPU.Emulated && (found == nil || r.Date > found.Date) {
+			found = r
+		}
+	}
+	return found, nil
+}
