@@ -13,6 +13,7 @@
 #include <setjmp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #define CANCHA_EMULATED
 #define __global__ __attribute__((visibility("hidden")))
