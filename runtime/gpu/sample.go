@@ -84,6 +84,9 @@ func (s Samples) grid() grid.Grid {
 	if s.Missing != "" {
 		g.Note = "no readings: " + s.Missing
 	}
+	if len(s.List) == 0 {
+		return g
+	}
 	for _, row := range []struct {
 		name  string
 		unit  float64

@@ -90,18 +90,21 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 
 // measure fills the columns of one device.
 func (r *Result) measure(ctx context.Context, target gpu.Target, works []work, c Config, progress func(done int)) (err error) {
-	c.Session.Device, c.Session.Required = target, target == gpu.GPU
+	c.Session.Device, c.Session.Required = target, false
 	s, err := gpu.NewSession(ctx, c.Session)
 	if err != nil {
-		if target == gpu.GPU && ctx.Err() == nil {
-			r.GPU.Missing = err.Error()
-			return nil
-		}
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	if _, device := s.Devices(); target == gpu.GPU && device == nil {
+		r.GPU.Missing = s.Explain().Missing
+		return nil
+	}
 	for i, w := range works {
 		times, err := w.measure(ctx, s, target, c.Times)
+		if err == nil && s.Metrics().Fallbacks > 0 {
+			err = errors.New("the GPU could not do it, and the CPU did: a smaller size may fit")
+		}
 		if err != nil {
 			return fmt.Errorf("%s on the %s: %w", w.name, target, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 
 	"cancha/runtime/gpu"
 )
@@ -30,7 +31,7 @@ func works(c Config) []work {
 	conv := gpu.Conv{Images: c.Images, Channels: 1, Height: 1024, Width: 1024, Filters: 1, FilterHeight: 3, FilterWidth: 3, Padding: 1}
 	pixels := float64(c.Images) * 1024 * 1024
 	all := []work{
-		{name: "vector add", size: fmt.Sprintf("%d elements", n), bytes: 12 * n, flops: float64(n), prepare: add(c.Elements)},
+		{name: "vector add", size: thousands(c.Elements) + " elements", bytes: 12 * n, flops: float64(n), prepare: add(c.Elements)},
 		{name: "matrix multiply", size: fmt.Sprintf("%d × %d", c.Matrix, c.Matrix), flops: 2 * m * m * m, prepare: multiply(c.Matrix)},
 		{name: "convolution", size: fmt.Sprintf("%d images of 1024 × 1024, filter of 3 × 3", c.Images), bytes: int64(8 * pixels), flops: 18 * pixels, prepare: convolve(conv)},
 	}
@@ -38,6 +39,15 @@ func works(c Config) []work {
 		all = append(all, given(w))
 	}
 	return all
+}
+
+// thousands writes a number with commas.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 // random fills n numbers, always the same.
