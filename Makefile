@@ -40,8 +40,7 @@ cuda: ## bin/cancha-cuda, with GPUs; needs a C compiler and Python, and no GPU (
 	settings=$$(scripts/cuda-env.sh headers); eval "$$settings"; go build -trimpath -tags nvidia -o bin/cancha-cuda ./cmd/cancha
 
 cuda-test: ## the GPU's code on the CPU emulation (g++), and PTX that is what kernels.cu gives, assembled for sm_80, sm_86, sm_90
-	settings=$$(scripts/cuda-env.sh); eval "$$settings"; go vet -tags nvidia ./runtime/gpu/...; go test -tags nvidia ./runtime/gpu/...; go test -race -short -tags nvidia ./runtime/gpu/emulated
-	$(PYTHON) scripts/ptx.py --libraries out/cuda
+	scripts/cuda-test.sh $(PYTHON)
 
 ptx: ## make runtime/gpu/cuda/kernels.ptx anew of kernels.cu
 	scripts/cuda-env.sh > /dev/null

@@ -11,6 +11,10 @@ cd "$(dirname "$0")/.."
 
 PYTHON=${PYTHON:-python3}
 PLACE=$PWD/out/cuda
+if ! "$PYTHON" -m pip --version > /dev/null 2>&1; then # Debian's Python comes without
+  [ -x "$PLACE/venv/bin/pip" ] || "$PYTHON" -m venv "$PLACE/venv" >&2
+  PYTHON=$PLACE/venv/bin/python
+fi
 
 # have FOLDER PACKAGE==VERSION SHA256: unpacks a package, once
 have() {
