@@ -77,6 +77,45 @@ func checkFixed(t *testing.T, p *place, c call) {
 	}
 }
 
+// TestTagsAndFlags: an engine with further tags and flags for C is another workspace, and engine, packages and cells are built with them.
+func TestTagsAndFlags(t *testing.T) {
+	p := newPlace(t)
+	plain := p.ensure(p.store())
+	if err := os.Remove(p.path("calls")); err != nil {
+		t.Fatal(err)
+	}
+	c := p.config()
+	c.Tags, c.Flags = []string{"nvidia"}, CFlags{"-I/place/include", "-L/place/lib"}
+	w := p.ensure(New(c))
+	if w.Dir == plain.Dir {
+		t.Error("the workspace is that of an engine without the tag")
+	}
+	calls := p.calls("list", "build")
+	if len(calls) < 4 {
+		t.Fatalf("%d calls", len(calls))
+	}
+	flags := []string{"CGO_CFLAGS=-I/place/include", "CGO_LDFLAGS=-L/place/lib"}
+	for _, c := range calls {
+		if i := slices.Index(c.Args, "-tags"); i < 0 || c.Args[i+1] != "workspace,nvidia" {
+			t.Errorf("go %q: want both tags", c.Args)
+		}
+		for _, want := range flags {
+			if !slices.Contains(c.Env, want) {
+				t.Errorf("go %s: no %s", c.Args[0], want)
+			}
+		}
+	}
+	m, err := Open(w.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range flags {
+		if !slices.Contains(m.Env, want) {
+			t.Errorf("cells are compiled without %s", want)
+		}
+	}
+}
+
 func countName(environ []string, name string) (n int) {
 	for _, v := range environ {
 		if strings.HasPrefix(v, name+"=") {
