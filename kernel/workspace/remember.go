@@ -70,7 +70,7 @@ func (s *Store) circumstances(modules []Module) (string, error) {
 			fmt.Fprintln(h, sum)
 		}
 	}
-	if err := json.NewEncoder(h).Encode([]any{layout, s.version, s.program, modules}); err != nil {
+	if err := json.NewEncoder(h).Encode([]any{layout, s.version, s.program, s.tags, s.flags, modules}); err != nil {
 		return "", err
 	}
 	return filepath.Join(s.folder, memoryName, fmt.Sprintf("%x", h.Sum(nil)[:10])), nil
