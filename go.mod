@@ -3,7 +3,6 @@ module cancha
 go 1.26.0
 
 require (
-	github.com/NVIDIA/go-nvml v0.13.3-0
 	github.com/chewxy/hm v1.0.0
 	github.com/compose-spec/compose-go/v2 v2.16.2
 	github.com/go-zeromq/zmq4 v0.17.0

@@ -47,5 +47,5 @@ if [ "${1:-}" != headers ]; then
   have nvcc-12.6 nvidia-cuda-nvcc-cu12==12.6.77 b66bb5dd6b8ae62262586691977d3b4a425e91db61b4b9bc2f6b42bcd4154b96
   echo "export CANCHA_NVRTC='$PLACE/nvrtc-11.8/nvidia/cuda_nvrtc/lib/libnvrtc.so.11.2'"
 fi
-# -O2 -g is what go takes when the variables are not set; go-nvml has all of the library's calls, the old ones too
-echo "export CGO_ENABLED=1 CGO_CFLAGS='-O2 -g -Wno-deprecated-declarations -I$include' CGO_LDFLAGS='-O2 -g -L$PLACE/lib'"
+# -O2 -g is what go takes when the variables are not set
+echo "export CGO_ENABLED=1 CGO_CFLAGS='-O2 -g -I$include' CGO_LDFLAGS='-O2 -g -L$PLACE/lib'"

@@ -117,10 +117,6 @@ func doors() []door {
 			reason: "it ends the process when it finds no driver",
 		},
 		{
-			of: []string{"github.com/NVIDIA/go-nvml/..."}, rooms: []string{"runtime/gpu/cuda/nvml"},
-			reason: "a machine may have a driver and no management library, or neither",
-		},
-		{
 			of: []string{"gorgonia.org/...", "github.com/chewxy/..."}, rooms: []string{"ml/nn", "internal/symbols/foreign", "runtime/gpu/cuda/..."},
 			reason: "networks are one room's technique",
 		},

@@ -2,44 +2,87 @@ package gpu
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
 	"cancha/runtime/gpu/driver"
 )
 
-// Element is what a buffer can hold.
-type Element interface {
-	float32 | float64 | int32 | uint8
-}
+// Float32s, Float64s, Int32s and Uint8s are arrays of a session: in the machine's memory, in the GPU's, or in both where they are the same.
+// Operations move them to where they run. Len is how many elements one has, Set and CopyTo copy all of them from and to a slice, Values
+// returns a copy, and Close gives the memory back.
+type (
+	Float32s struct{ array[float32] }
+	Float64s struct{ array[float64] }
+	Int32s   struct{ array[int32] }
+	Uint8s   struct{ array[uint8] }
+)
 
-// Buffer is an array of a session: in the machine's memory, in the GPU's, or in both where they are the same. Operations move it to
-// where they run. Make one with NewBuffer.
-type Buffer[T Element] struct{ store *store }
-
-// NewBuffer returns a buffer that holds a copy of values, in the machine's memory.
-func NewBuffer[T Element](s *Session, values []T) (*Buffer[T], error) {
-	b, err := s.newStore(typeOf[T](), len(values))
+// NewFloat32s returns an array that holds a copy of values, in the machine's memory.
+func NewFloat32s(s *Session, values []float32) (*Float32s, error) {
+	b, err := newArray(s, values)
 	if err != nil {
 		return nil, err
 	}
-	buffer := &Buffer[T]{b}
-	if err := buffer.Set(context.Background(), values); err != nil {
-		return nil, err
-	}
-	return buffer, nil
+	return &Float32s{b}, nil
 }
 
-func typeOf[T Element]() driver.Type {
-	t, _, _ := driver.SliceType([]T(nil)) // every Element is one
+// NewFloat64s is NewFloat32s for float64.
+func NewFloat64s(s *Session, values []float64) (*Float64s, error) {
+	b, err := newArray(s, values)
+	if err != nil {
+		return nil, err
+	}
+	return &Float64s{b}, nil
+}
+
+// NewInt32s is NewFloat32s for int32.
+func NewInt32s(s *Session, values []int32) (*Int32s, error) {
+	b, err := newArray(s, values)
+	if err != nil {
+		return nil, err
+	}
+	return &Int32s{b}, nil
+}
+
+// NewUint8s is NewFloat32s for uint8.
+func NewUint8s(s *Session, values []uint8) (*Uint8s, error) {
+	b, err := newArray(s, values)
+	if err != nil {
+		return nil, err
+	}
+	return &Uint8s{b}, nil
+}
+
+// element is what an array can hold.
+type element interface {
+	float32 | float64 | int32 | uint8
+}
+
+// array is a buffer of some type. Cells do not see it: interpreted ones know no generic types of compiled packages.
+type array[T element] struct{ store *store }
+
+func newArray[T element](s *Session, values []T) (b array[T], err error) {
+	if b.store, err = s.newStore(typeOf[T](), len(values)); err != nil {
+		return b, err
+	}
+	if err := b.Set(context.Background(), values); err != nil {
+		return b, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+func typeOf[T element]() driver.Type {
+	t, _, _ := driver.SliceType([]T(nil)) // every element is one
 	return t
 }
 
 // Len is how many elements the buffer has.
-func (b *Buffer[T]) Len() int { return b.store.n }
+func (b *array[T]) Len() int { return b.store.n }
 
 // Set copies values to the buffer; there must be as many as it has.
-func (b *Buffer[T]) Set(ctx context.Context, values []T) error {
+func (b *array[T]) Set(ctx context.Context, values []T) error {
 	if len(values) != b.store.n {
 		return fmt.Errorf("gpu: %d values for a buffer of %d", len(values), b.store.n)
 	}
@@ -47,7 +90,7 @@ func (b *Buffer[T]) Set(ctx context.Context, values []T) error {
 }
 
 // CopyTo copies what the buffer holds to dst, which has as many elements.
-func (b *Buffer[T]) CopyTo(ctx context.Context, dst []T) error {
+func (b *array[T]) CopyTo(ctx context.Context, dst []T) error {
 	if len(dst) != b.store.n {
 		return fmt.Errorf("gpu: room for %d values of a buffer of %d", len(dst), b.store.n)
 	}
@@ -55,13 +98,13 @@ func (b *Buffer[T]) CopyTo(ctx context.Context, dst []T) error {
 }
 
 // Values returns a copy of what the buffer holds.
-func (b *Buffer[T]) Values(ctx context.Context) ([]T, error) {
+func (b *array[T]) Values(ctx context.Context) ([]T, error) {
 	values := make([]T, b.store.n)
 	return values, b.store.get(ctx, values)
 }
 
 // Close gives the buffer's memory back. A buffer that is closed already is left alone.
-func (b *Buffer[T]) Close() error { return b.store.close() }
+func (b *array[T]) Close() error { return b.store.close() }
 
 // side is one of the two places where a session works.
 type side int

@@ -91,7 +91,7 @@ func (m *Module) Launch(ctx context.Context, name string, g Grid, args ...any) e
 	return nil
 }
 
-func (b *Buffer[T]) inner() *store { return b.store }
+func (b *array[T]) inner() *store { return b.store }
 
 func atLeastOne(sizes [3]int) [3]int {
 	for i := range sizes {

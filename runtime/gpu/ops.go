@@ -9,7 +9,7 @@ import (
 )
 
 // VectorAdd sets out[i] = a[i] + b[i]. The three have the same length.
-func VectorAdd(ctx context.Context, out, a, b *Buffer[float32]) error {
+func VectorAdd(ctx context.Context, out, a, b *Float32s) error {
 	n := out.Len()
 	if err := lengths("vector add", length{"a", a.Len(), n}, length{"b", b.Len(), n}); err != nil {
 		return err
@@ -25,7 +25,7 @@ func VectorAdd(ctx context.Context, out, a, b *Buffer[float32]) error {
 
 // Sgemm sets c = alpha op(a) op(b) + beta c, as BLAS has it, for dense row-major matrices: op(a) is m × k, op(b) k × n and c m × n, and op
 // transposes where it is told to. With beta 0 what c held does not count, not even NaN. a and b are not c.
-func Sgemm(ctx context.Context, transposeA, transposeB bool, m, n, k int, alpha float32, a, b *Buffer[float32], beta float32, c *Buffer[float32]) error {
+func Sgemm(ctx context.Context, transposeA, transposeB bool, m, n, k int, alpha float32, a, b *Float32s, beta float32, c *Float32s) error {
 	const name = "matrix multiply"
 	err := lengths(name, length{"a", a.Len(), product(m, k)}, length{"b", b.Len(), product(k, n)}, length{"c", c.Len(), product(m, n)})
 	if err == nil && (a.store == c.store || b.store == c.store) {
@@ -63,7 +63,7 @@ func (c Conv) Out() (height, width int) {
 
 // Conv2D sets out to the cross-correlation of images and filters, stride 1, as networks have it: in is images × channels × height × width,
 // filter filters × channels × height × width, out images × filters × the height and width that [Conv.Out] tells.
-func Conv2D(ctx context.Context, out, in, filter *Buffer[float32], c Conv) error {
+func Conv2D(ctx context.Context, out, in, filter *Float32s, c Conv) error {
 	const name = "convolution"
 	height, width := c.Out()
 	results := product(c.Images, c.Filters, height, width)
@@ -93,7 +93,7 @@ func Conv2D(ctx context.Context, out, in, filter *Buffer[float32], c Conv) error
 
 // SoftmaxCrossEntropy sets loss[i] = -log softmax(logits[i])[labels[i]], for each of rows, and gradient = d mean(loss) / d logits. Logits
 // and gradient are rows × classes; gradient may be logits. Where a label is no class, 0 to classes-1, loss and gradient of its row are NaN.
-func SoftmaxCrossEntropy(ctx context.Context, loss, gradient, logits *Buffer[float32], labels *Buffer[int32], rows, classes int) error {
+func SoftmaxCrossEntropy(ctx context.Context, loss, gradient, logits *Float32s, labels *Int32s, rows, classes int) error {
 	const name = "softmax cross-entropy"
 	if classes < 1 {
 		return fmt.Errorf("gpu: %s: %d classes", name, classes)
@@ -141,7 +141,7 @@ func (a Adam) Corrections(t int) (first, second float32) {
 
 // AdamStep takes step t, from 1, of the optimizer: it changes weight and the moments m and v, which are zeros before the first. All four
 // have the same length, and are different buffers.
-func AdamStep(ctx context.Context, weight, gradient, m, v *Buffer[float32], t int, a Adam) error {
+func AdamStep(ctx context.Context, weight, gradient, m, v *Float32s, t int, a Adam) error {
 	const name = "Adam"
 	n := weight.Len()
 	if err := lengths(name, length{"gradient", gradient.Len(), n}, length{"m", m.Len(), n}, length{"v", v.Len(), n}); err != nil {

@@ -26,7 +26,7 @@ func random(r *rand.Rand, n int) []float32 {
 	return all
 }
 
-func values(t *testing.T, b *Buffer[float32]) []float32 {
+func values(t *testing.T, b *Float32s) []float32 {
 	t.Helper()
 	v, err := b.Values(t.Context())
 	if err != nil {
@@ -126,7 +126,7 @@ func TestSoftmaxCrossEntropy(t *testing.T) {
 		}
 		logits[3], labels[rows-1] = 1000, classes // an exponential that overflows; no class
 		x, loss := buffer(t, s, logits...), buffer(t, s, make([]float32, rows)...)
-		l, err := NewBuffer(s, labels)
+		l, err := NewInt32s(s, labels)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +178,7 @@ func TestAdamStep(t *testing.T) {
 func TestOperationsRefuse(t *testing.T) {
 	s := newSession(t, Config{Device: CPU})
 	one, four := buffer(t, s, 1), buffer(t, s, 1, 2, 3, 4)
-	labels, err := NewBuffer(s, []int32{0})
+	labels, err := NewInt32s(s, []int32{0})
 	if err != nil {
 		t.Fatal(err)
 	}

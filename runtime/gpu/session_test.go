@@ -148,16 +148,16 @@ func newSession(t *testing.T, c Config) *Session {
 	return s
 }
 
-func buffer(t *testing.T, s *Session, values ...float32) *Buffer[float32] {
+func buffer(t *testing.T, s *Session, values ...float32) *Float32s {
 	t.Helper()
-	b, err := NewBuffer(s, values)
+	b, err := NewFloat32s(s, values)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
-func want(t *testing.T, b *Buffer[float32], values ...float32) {
+func want(t *testing.T, b *Float32s, values ...float32) {
 	t.Helper()
 	if got, err := b.Values(t.Context()); err != nil || !slices.Equal(got, values) {
 		t.Errorf("got %v, %v, want %v", got, err, values)
@@ -198,7 +198,7 @@ func TestFullGPU(t *testing.T) {
 		d.mu.Lock()
 		d.memory = 1 << 20
 		d.mu.Unlock()
-		var all []*Buffer[float32]
+		var all []*Float32s
 		for range 6 {
 			a := buffer(t, s, fill...)
 			if err := VectorAdd(t.Context(), a, a, buffer(t, s, fill...)); err != nil {
@@ -319,7 +319,7 @@ func TestClosed(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewBuffer(s, []float32{1}); !errors.Is(err, ErrClosed) {
+	if _, err := NewFloat32s(s, []float32{1}); !errors.Is(err, ErrClosed) {
 		t.Errorf("a buffer of a closed session: got %v", err)
 	}
 	if err := b.Close(); err != nil {

@@ -96,7 +96,7 @@ func TestWhatBelongs(t *testing.T) {
 		{"a suite", wing, listed{path: "cancha/stream/streamtest", name: "streamtest"}, false},
 		{"a program", wing, listed{path: "cancha/ml/fit", name: "main"}, false},
 		{"the GPU's session", wing, listed{path: "cancha/runtime/gpu", name: "gpu"}, true},
-		{"a filling of the GPU's seam", wing, listed{path: "cancha/runtime/gpu/cuda/nvml", name: "nvml"}, false},
+		{"a filling of the GPU's seam", wing, listed{path: "cancha/runtime/gpu/cuda/shim", name: "shim"}, false},
 	} {
 		if got := test.keep(test.p); got != test.want {
 			t.Errorf("%s: got %t, want %t", test.name, got, test.want)

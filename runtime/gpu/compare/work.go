@@ -60,11 +60,11 @@ func random(n int) []float32 {
 }
 
 // buffers is a work on buffers, of which the last holds the result.
-func buffers(s *gpu.Session, run func(context.Context, []*gpu.Buffer[float32]) error, lengths ...int) (b bench, err error) {
-	all, values := make([]*gpu.Buffer[float32], len(lengths)), make([][]float32, len(lengths))
+func buffers(s *gpu.Session, run func(context.Context, []*gpu.Float32s) error, lengths ...int) (b bench, err error) {
+	all, values := make([]*gpu.Float32s, len(lengths)), make([][]float32, len(lengths))
 	for i, n := range lengths {
 		values[i] = random(n)
-		if all[i], err = gpu.NewBuffer(s, values[i]); err != nil {
+		if all[i], err = gpu.NewFloat32s(s, values[i]); err != nil {
 			return b, err
 		}
 	}
@@ -92,13 +92,13 @@ func buffers(s *gpu.Session, run func(context.Context, []*gpu.Buffer[float32]) e
 
 func add(n int) func(*gpu.Session) (bench, error) {
 	return func(s *gpu.Session) (bench, error) {
-		return buffers(s, func(ctx context.Context, b []*gpu.Buffer[float32]) error { return gpu.VectorAdd(ctx, b[2], b[0], b[1]) }, n, n, n)
+		return buffers(s, func(ctx context.Context, b []*gpu.Float32s) error { return gpu.VectorAdd(ctx, b[2], b[0], b[1]) }, n, n, n)
 	}
 }
 
 func multiply(n int) func(*gpu.Session) (bench, error) {
 	return func(s *gpu.Session) (bench, error) {
-		return buffers(s, func(ctx context.Context, b []*gpu.Buffer[float32]) error {
+		return buffers(s, func(ctx context.Context, b []*gpu.Float32s) error {
 			return gpu.Sgemm(ctx, false, false, n, n, n, 1, b[0], b[1], 0, b[2])
 		}, n*n, n*n, n*n)
 	}
@@ -107,7 +107,7 @@ func multiply(n int) func(*gpu.Session) (bench, error) {
 func convolve(c gpu.Conv) func(*gpu.Session) (bench, error) {
 	height, width := c.Out()
 	return func(s *gpu.Session) (bench, error) {
-		return buffers(s, func(ctx context.Context, b []*gpu.Buffer[float32]) error { return gpu.Conv2D(ctx, b[2], b[0], b[1], c) },
+		return buffers(s, func(ctx context.Context, b []*gpu.Float32s) error { return gpu.Conv2D(ctx, b[2], b[0], b[1], c) },
 			c.Images*c.Height*c.Width, c.FilterHeight*c.FilterWidth, c.Images*height*width)
 	}
 }

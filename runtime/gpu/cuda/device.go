@@ -11,7 +11,6 @@ import (
 
 	"gorgonia.org/cu"
 
-	"cancha/runtime/gpu/cuda/nvml"
 	"cancha/runtime/gpu/cuda/shim"
 	"cancha/runtime/gpu/driver"
 )
@@ -151,15 +150,6 @@ func (d *Device) Free() (free, total int64, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return free + d.kept, total, nil
-}
-
-// Read asks NVIDIA's management library, which may be missing where the driver is not.
-func (d *Device) Read() (driver.Reading, error) {
-	l, err := nvml.Open()
-	if err != nil {
-		return driver.Reading{}, err
-	}
-	return l.Read(d.info.UUID)
 }
 
 // Close waits for what runs and gives everything back. A GPU that was lost is reset, so that it can be opened again.

@@ -11,7 +11,6 @@ import (
 
 	"gorgonia.org/cu"
 
-	"cancha/runtime/gpu/cuda/nvml"
 	"cancha/runtime/gpu/cuda/shim"
 	"cancha/runtime/gpu/driver"
 )
@@ -97,19 +96,6 @@ func describe(index int) (info driver.Info, err error) {
 	}
 	info.Users = users(info.UUID)
 	return info, nil
-}
-
-// users lists who computes on a GPU; nobody where NVIDIA's management library does not tell.
-func users(uuid string) []driver.User {
-	l, err := nvml.Open()
-	if err != nil {
-		return nil
-	}
-	all, err := l.Users(uuid)
-	if err != nil {
-		return nil
-	}
-	return all
 }
 
 // driverVersion is the version of the kernel module, which is the one that people know the driver by; else that of CUDA in libcuda.

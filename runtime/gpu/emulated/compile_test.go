@@ -29,11 +29,11 @@ func TestSessionCompile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := gpu.NewBuffer(s, slices.Repeat([]float32{1}, 1000))
+	x, err := gpu.NewFloat32s(s, slices.Repeat([]float32{1}, 1000))
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := gpu.NewBuffer(s, []int32{1, 2, 3})
+	whole, err := gpu.NewInt32s(s, []int32{1, 2, 3})
 	if err != nil {
 		t.Fatal(err)
 	}

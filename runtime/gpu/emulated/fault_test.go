@@ -227,9 +227,9 @@ func work(t *testing.T, s *gpu.Session, value float32) error {
 	for i := range values {
 		values[i] = value
 	}
-	var all [3]*gpu.Buffer[float32]
+	var all [3]*gpu.Float32s
 	for i := range all {
-		b, err := gpu.NewBuffer(s, values)
+		b, err := gpu.NewFloat32s(s, values)
 		if err != nil {
 			return err
 		}

@@ -51,12 +51,12 @@ func chain(t *testing.T, s *gpu.Session, r *rand.Rand) ([]float32, error) {
 	}
 	height, width := c.Out()
 	columns, classes := c.Filters*height*width, 1+r.IntN(12)
-	buffer := func(n int) *gpu.Buffer[float32] {
+	buffer := func(n int) *gpu.Float32s {
 		values := make([]float32, n)
 		for i := range values {
 			values[i] = float32(r.NormFloat64()) / 4
 		}
-		b, err := gpu.NewBuffer(s, values)
+		b, err := gpu.NewFloat32s(s, values)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func chain(t *testing.T, s *gpu.Session, r *rand.Rand) ([]float32, error) {
 	for i := range labels {
 		labels[i] = r.Int32N(int32(classes))
 	}
-	label, err := gpu.NewBuffer(s, labels)
+	label, err := gpu.NewInt32s(s, labels)
 	if err != nil {
 		return nil, err
 	}

@@ -29,8 +29,8 @@ func Flags(folder string, places ...string) (compile, link string, err error) {
 			return "", "", err
 		}
 	}
-	// -O2 -g is what go takes when the variables are not set; go-nvml has all of the calls of its library, the old ones too
-	return "-O2 -g -Wno-deprecated-declarations -I" + include, "-O2 -g -L" + lib, nil
+	// -O2 -g is what go takes when the variables are not set
+	return "-O2 -g -I" + include, "-O2 -g -L" + lib, nil
 }
 
 // Places lists where the header may be: where CUDA_HOME says, among what "make cuda" got for the program beside it, and where NVIDIA

@@ -26,7 +26,7 @@ func TestFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "-O2 -g -Wno-deprecated-declarations -I" + filepath.Join(folder, "include"); compile != want {
+	if want := "-O2 -g -I" + filepath.Join(folder, "include"); compile != want {
 		t.Errorf("compile: got %q, want %q", compile, want)
 	}
 	if want := "-O2 -g -L" + filepath.Join(folder, "lib"); link != want {
