@@ -39,7 +39,7 @@ func main() {
 // run measures the sizes of the notebook, and then those at which a GPU shows what it can do.
 func run(ctx context.Context, out string, small bool) error {
 	common, large := compare.Config{}, compare.Config{Elements: 100_000_000, Matrix: 4096, Images: 32, Times: 3}
-	rows := 6400
+	rows := 1600
 	if small {
 		common, large, rows = compare.Config{Elements: 1000, Matrix: 32, Images: 1}, compare.Config{Elements: 3000, Matrix: 64, Images: 1, Times: 1}, 130
 	}
@@ -75,7 +75,7 @@ func network(rows int) compare.Work {
 		}
 	}
 	return compare.Work{
-		Name: "network training", Size: fmt.Sprintf("an epoch of %d rows, 784-256-10, batches of 64", rows),
+		Name: "network training", Size: fmt.Sprintf("%d rows, 784-256-10", rows),
 		Flops: 6 * (784*256 + 256*10) * float64(rows),
 		Run: func(ctx context.Context, s *gpu.Session) error {
 			_, err := nn.Fit(ctx, d, nn.Config{Epochs: 1, Session: s})

@@ -93,7 +93,7 @@ def main():
     device, date = torch.cuda.get_device_name(), datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     rows = {f"vector add, {n} elements": timed(add(n)) for n in (10_000_000, 100_000_000)}
     rows |= {f"matrix multiply, {n} × {n}": timed(multiply(n)) for n in (1000, 4096)}
-    rows |= {f"convolution, {n} images of 1024 × 1024, filter of 3 × 3": timed(convolve(n)) for n in (4, 32)}
+    rows |= {f"convolution, {n} × 1024 × 1024 by 3 × 3": timed(convolve(n)) for n in (4, 32)}
     rows["network, a step, launch by launch"] = timed(step(graph=False))
     rows["network, a step, as a graph"] = timed(step(graph=True))
     rows["vector add, 100000000 elements, CuPy"] = cupy_add(100_000_000)

@@ -63,13 +63,13 @@ func (e Explanation) grid() grid.Grid {
 		g.Note = "no GPU: " + e.Missing
 	}
 	for _, k := range order {
-		g.Rows = append(g.Rows, k.row(alike[k]))
+		g.Rows = append(g.Rows, k.row(alike[k], e.Missing))
 	}
 	return g
 }
 
 // row has the means of operations that are alike.
-func (k kind) row(all []Decision) []string {
+func (k kind) row(all []Decision, missing string) []string {
 	var predicted, actual time.Duration
 	for _, d := range all {
 		predicted += d.Predicted
@@ -77,6 +77,9 @@ func (k kind) row(all []Decision) []string {
 	}
 	n := time.Duration(len(all))
 	row := []string{k.operation, k.place, k.reason, strconv.Itoa(len(all)), "", brief(actual / n)}
+	if k.reason == missing {
+		row[2] = "no GPU" // the note says why
+	}
 	if predicted > 0 {
 		row[4] = brief(predicted / n)
 	}

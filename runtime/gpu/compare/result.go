@@ -72,8 +72,8 @@ func (r *Result) String() string { return r.grid().Text() }
 
 func (r *Result) grid() grid.Grid {
 	g := grid.Grid{
-		Header: []string{"", "CPU", "GPU, funcs only", "GPU, copies included", "CPU / GPU, funcs", "CPU / GPU, copies included"},
-		Note:   "CPU: " + r.CPU.String() + ". GPU: " + r.GPU.String() + ".",
+		Header: []string{"", "CPU", "GPU", "GPU, funcs", "CPU / GPU", "CPU / funcs"},
+		Note:   "GPU: copies included; funcs: without them. CPU: " + r.CPU.String() + ". GPU: " + r.GPU.String() + ".",
 	}
 	for _, row := range r.Rows {
 		line := []string{row.Work + ", " + row.Size, "", "", "", "", ""}
@@ -81,10 +81,10 @@ func (r *Result) grid() grid.Grid {
 			line[1] = milliseconds(row.CPU.Whole)
 		}
 		if row.GPU != nil {
-			line[2], line[3] = milliseconds(row.GPU.Funcs), milliseconds(row.GPU.Whole)
+			line[2], line[3] = milliseconds(row.GPU.Whole), milliseconds(row.GPU.Funcs)
 		}
 		if row.CPU != nil && row.GPU != nil {
-			line[4], line[5] = ratio(row.CPU.Whole, row.GPU.Funcs), ratio(row.CPU.Whole, row.GPU.Whole)
+			line[4], line[5] = ratio(row.CPU.Whole, row.GPU.Whole), ratio(row.CPU.Whole, row.GPU.Funcs)
 		}
 		g.Rows = append(g.Rows, line)
 	}

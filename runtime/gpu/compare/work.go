@@ -33,7 +33,7 @@ func works(c Config) []work {
 	all := []work{
 		{name: "vector add", size: thousands(c.Elements) + " elements", bytes: 12 * n, flops: float64(n), prepare: add(c.Elements)},
 		{name: "matrix multiply", size: fmt.Sprintf("%d × %d", c.Matrix, c.Matrix), flops: 2 * m * m * m, prepare: multiply(c.Matrix)},
-		{name: "convolution", size: fmt.Sprintf("%d images of 1024 × 1024, filter of 3 × 3", c.Images), bytes: int64(8 * pixels), flops: 18 * pixels, prepare: convolve(conv)},
+		{name: "convolution", size: fmt.Sprintf("%d × 1024 × 1024 by 3 × 3", c.Images), bytes: int64(8 * pixels), flops: 18 * pixels, prepare: convolve(conv)},
 	}
 	for _, w := range c.Works {
 		all = append(all, given(w))
