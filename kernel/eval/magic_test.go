@@ -166,7 +166,7 @@ func TestTimeit(t *testing.T) {
 		{"value", "%timeit -n1 -r1 n + 1", `of 1 run, 1 loop each\)\n$`},
 		{"declaration", "%timeit -n 4 -r 2 n := n + 1", `of 2 runs, 4 loops each\)\n$`},
 		{"cell", "%%timeit -n 5 -r 2\nn++\ns := 0\nfor i := range 10 {\n\ts += i\n}\ns", `of 2 runs, 5 loops each\)\n$`},
-		{"by itself", "%timeit -r 1 time.Sleep(30 * time.Millisecond)", `^3[\d.]+ ms ± 0 ns per loop \(mean ± std\. dev\. of 1 run, 10 loops each\)\n$`},
+		{"by itself", "%timeit -r 1 time.Sleep(30 * time.Millisecond)", `^([3-9]\d|\d{3})(\.\d+)? ms ± 0 ns per loop \(mean ± std\. dev\. of 1 run, (10|5|2) loops each\)\n$`}, // fewer on a busy machine
 	}
 	n := newNotebook(t)
 	n.ok("n := 0")
