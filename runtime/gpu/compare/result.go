@@ -110,12 +110,13 @@ func (r *Result) Bars() (*chart.Chart, error) {
 			funcs, whole = append(funcs, inMilliseconds(row.GPU.Funcs)), append(whole, inMilliseconds(row.GPU.Whole))
 		}
 	}
-	groups := []chart.Series{{Name: "CPU", Y: cpu}}
+	groups, subtitle := []chart.Series{{Name: "CPU", Y: cpu}}, "milliseconds, from data in the machine's memory to the result there"
 	if len(whole) == len(cpu) {
+		subtitle += "; and of funcs only"
 		groups = append(groups, chart.Series{Name: "GPU", Y: whole}, chart.Series{Name: "GPU, funcs only", Y: funcs})
 	}
 	return chart.Bars(names, groups, chart.Options{
-		Title: r.title(), Subtitle: "milliseconds; on the GPU from data in the machine's memory to the result there, and funcs only",
+		Title: r.title(), Subtitle: subtitle,
 		Caption: "CPU: " + r.CPU.String() + ". GPU: " + r.GPU.String() + ".",
 	})
 }
