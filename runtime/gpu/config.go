@@ -1,7 +1,10 @@
 package gpu
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"cancha/runtime/gpu/driver"
@@ -29,7 +32,7 @@ type Config struct {
 	TF32       bool          // see driver.Options
 	Required   bool          // without a GPU, or where one runs out of memory, there is an error instead of the CPU
 	Wait       time.Duration // for a GPU that another session holds; 0 is not to wait
-	Notebook   string        // who holds the GPU, for others that want it
+	Notebook   string        // who holds the GPU, for others that want it; "" is the notebook that Jupyter has started the kernel for
 	Explain    string        // which operations Explain tells of: all, which "" is too, not_on_gpu or none
 
 	drivers []driver.Driver // of GPUs; nil is what is linked in
@@ -41,6 +44,15 @@ func Configured(c session.Config) Config {
 	return Config{
 		Device: Target(c.Device), GPU: c.GPU, Memory: c.GPUMemory, Pinned: c.GPUPinned, Concurrent: c.ConcurrentTasks(), Cores: c.Cores,
 		TF32: c.TF32, Required: c.GPURequired, Explain: c.Explain,
+	}
+}
+
+// holder is this process, as others are to know it.
+func (c Config) holder() Holder {
+	program, _ := os.Executable()
+	const notebookVariable = "JPY_SESSION_NAME" // path of the notebook, which Jupyter Server sets
+	return Holder{
+		PID: os.Getpid(), Program: filepath.Base(program), Notebook: cmp.Or(c.Notebook, os.Getenv(notebookVariable)), Since: time.Now(),
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -129,8 +127,7 @@ func (s *Session) takeGPU(ctx context.Context) error {
 	if len(wanted) == 0 {
 		return fmt.Errorf("no GPU is %q: there is %s", s.config.GPU, found)
 	}
-	program, _ := os.Executable()
-	me := Holder{PID: os.Getpid(), Program: filepath.Base(program), Notebook: s.config.Notebook, Since: time.Now()}
+	me := s.config.holder()
 	var refused []error
 	for i, g := range wanted {
 		wait := time.Duration(0)

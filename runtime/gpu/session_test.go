@@ -327,6 +327,17 @@ func TestClosed(t *testing.T) {
 	}
 }
 
+// TestHolderIsTheNotebook: who names none is known by the notebook that Jupyter has started the kernel for.
+func TestHolderIsTheNotebook(t *testing.T) {
+	t.Setenv("JPY_SESSION_NAME", "folder/05.ipynb")
+	if got := (Config{}).holder().Notebook; got != "folder/05.ipynb" {
+		t.Errorf("got %q", got)
+	}
+	if got := (Config{Notebook: "own"}).holder().Notebook; got != "own" {
+		t.Errorf("got %q, want the name that was given", got)
+	}
+}
+
 // TestPinned: buffers have pinned memory as long as the pool lasts, and what a closed one had is had by the next.
 func TestPinned(t *testing.T) {
 	d := &second{memory: 1 << 30}
