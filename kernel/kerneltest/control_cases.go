@@ -170,13 +170,20 @@ func interruptIdle(t *testing.T, s *subject) {
 	want(t, "next cell", r.Status, "ok")
 }
 
+// signalIdle: a signal takes its time, on a busy machine until the next cell has begun, and may hit that. One that the kernel keeps for the
+// next cell would hit each.
 func signalIdle(t *testing.T, s *subject) {
-	if err := s.kernel.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
+	var r client.Reply
+	for range 5 {
+		if err := s.kernel.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		s.alive(t)
+		if r, _ = s.run(t, s.Hello); r.Status == cell.OK {
+			return
+		}
 	}
-	s.alive(t)
-	r, _ := s.run(t, s.Hello)
-	want(t, "next cell", r.Status, "ok")
+	want(t, "next cell, five times", r.Status, cell.OK)
 }
 
 // signalBusy: whether SIGINT stops a cell is the kernel's to say; it ends no kernel, and an interrupt still works.
