@@ -42,7 +42,7 @@ func (k *Kernel) output(c cellInfo, f cellio.Frame) error {
 			return err
 		}
 		k.publish(c.parent, "clear_output", clear)
-	case cellio.KindDisplay, cellio.KindResult:
+	case cellio.KindDisplay, cellio.KindUpdate, cellio.KindResult:
 		return k.display(c, f)
 	case cellio.KindInput:
 		return k.input(f)
@@ -97,39 +97,26 @@ type patient interface {
 	Wait(ctx context.Context) error
 }
 
-// display publishes a display, an update of one, or a cell's value; a silent cell shows no value.
+// display publishes a display, an update of one, or a cell's value; a silent cell shows no value. A body is passed on as it is: see
+// fields for why.
 func (k *Kernel) display(c cellInfo, f cellio.Frame) error {
 	b, err := fields(f.Body)
 	if err != nil {
 		return err
 	}
-	data := object(b["data"])
-	content := displayContent(data, object(b["metadata"]), b["display_id"])
 	switch {
 	case f.Kind == cellio.KindResult && c.silent:
 	case f.Kind == cellio.KindResult:
-		k.history.setOutput(f.Cell, data)
-		content = append(content[:len(content)-1], `,"execution_count":`...)
+		k.history.setOutput(f.Cell, b["data"])
+		content := append(f.Body[:len(f.Body)-1:len(f.Body)-1], `,"execution_count":`...)
 		content = append(strconv.AppendInt(content, int64(c.count), 10), '}')
 		k.publish(c.parent, "execute_result", content, f.Buffers...)
-	case string(b["update"]) == "true":
-		k.publish(c.parent, "update_display_data", content, f.Buffers...)
+	case f.Kind == cellio.KindUpdate:
+		k.publish(c.parent, "update_display_data", f.Body, f.Buffers...)
 	default:
-		k.publish(c.parent, "display_data", content, f.Buffers...)
+		k.publish(c.parent, "display_data", f.Body, f.Buffers...)
 	}
 	return nil
-}
-
-// displayContent puts a display's parts together as they are: see fields for why.
-func displayContent(data, metadata, id json.RawMessage) json.RawMessage {
-	content := make([]byte, 0, len(data)+len(metadata)+len(id)+128)
-	content = append(append(content, `{"data":`...), data...)
-	content = append(append(content, `,"metadata":`...), metadata...)
-	content = append(content, `,"transient":{`...)
-	if len(id) > 0 && string(id) != `""` {
-		content = append(append(content, `"display_id":`...), id...)
-	}
-	return append(content, `}}`...)
 }
 
 // object returns raw, or an empty object where there is none.

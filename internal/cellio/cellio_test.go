@@ -11,6 +11,7 @@ import (
 	"net"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -333,16 +334,23 @@ func TestResident(t *testing.T) {
 	}
 }
 
+// encoded joins the pieces of a body.
+func encoded(body any) ([]byte, error) {
+	first, more, err := encode(body)
+	return slices.Concat(first, bytes.Join(more, nil)), err
+}
+
 // A display's body means what encoding/json makes of it.
 func TestDisplayIsEncodedAsJSON(t *testing.T) {
 	for name, d := range map[string]Display{
 		"empty": {},
 		"texts": {Data: map[string]any{"text/plain": "a\"b\\c\n\t\r\x00\x1f\x7f", "text/html": "<b>&é€😀\u2028\ufffd</b>", "text/x": ""}, Metadata: map[string]any{}},
 		"bytes": {Data: map[string]any{"text/plain": "\xff a\xc3 \xe2\x82"}, Metadata: map[string]any{"a": map[string]any{"b": 1}}},
-		"other": {Data: map[string]any{"application/json": json.RawMessage(`{"a":[1]}`), "n": 3.5, "image/png": []byte{1, 2}}, ID: "i<d", Update: true},
+		"large": {Data: map[string]any{"text/plain": strings.Repeat("a", largePiece) + "\n" + strings.Repeat("<\"b\">", largePiece) + strings.Repeat("é", largePiece), "text/html": strings.Repeat("c", 2*largePiece)}},
+		"other": {Data: map[string]any{"application/json": json.RawMessage(`{"a":[1]}`), "n": 3.5, "image/png": []byte{1, 2}}, Transient: Transient{"i<d"}, Update: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			raw, err := encode(d)
+			raw, err := encoded(d)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -354,15 +362,17 @@ func TestDisplayIsEncodedAsJSON(t *testing.T) {
 			if err := errors.Join(json.Unmarshal(raw, &g), json.Unmarshal(want, &w)); err != nil {
 				t.Fatalf("%v in %s", err, raw)
 			}
-			if d.Data == nil {
-				w.(map[string]any)["data"] = map[string]any{}
+			for _, name := range []string{"data", "metadata"} {
+				if fields := w.(map[string]any); fields[name] == nil {
+					fields[name] = map[string]any{}
+				}
 			}
 			if !reflect.DeepEqual(g, w) {
 				t.Errorf("got %s, want %s", raw, want)
 			}
 		})
 	}
-	if _, err := encode(Display{Data: map[string]any{"application/json": func() {}}}); err == nil {
+	if _, err := encoded(Display{Data: map[string]any{"application/json": func() {}}}); err == nil {
 		t.Error("a function was encoded")
 	}
 }
@@ -386,7 +396,7 @@ func BenchmarkDisplay(b *testing.B) {
 	d := Display{Data: map[string]any{"text/html": strings.Repeat("<td>12.5</td>", 1<<20)}}
 	b.SetBytes(13 << 20)
 	for b.Loop() {
-		if _, err := encode(d); err != nil {
+		if _, _, err := encode(d); err != nil {
 			b.Fatal(err)
 		}
 	}

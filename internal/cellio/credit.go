@@ -27,7 +27,7 @@ func (c Credit) Floor() Credit { return Credit{max(0, c.Messages), max(0, c.Byte
 // output tells the kinds that front ends get as messages of their own.
 func (k Kind) output() bool {
 	switch k {
-	case KindStream, KindDisplay, KindResult, KindClear, KindCommOpen, KindCommMsg, KindCommClose:
+	case KindStream, KindDisplay, KindUpdate, KindResult, KindClear, KindCommOpen, KindCommMsg, KindCommClose:
 		return true
 	}
 	return false
@@ -44,6 +44,9 @@ func (f Frame) Cost() Credit {
 // size is how many bytes the frame carries.
 func (f Frame) size() int {
 	n := len(f.Body)
+	for _, b := range f.More {
+		n += len(b)
+	}
 	for _, b := range f.Buffers {
 		n += len(b)
 	}

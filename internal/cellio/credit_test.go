@@ -72,7 +72,7 @@ func TestNothingButOutputWaits(t *testing.T) {
 		o.Grant(Credit{})
 		synctest.Wait()
 		_ = o.Write(1, "stdout", []byte("held"))
-		_ = o.Emit(KindDisplay, 1, Display{ID: "d"})
+		_ = o.Emit(KindDisplay, 1, Display{Transient: Transient{"d"}})
 		time.Sleep(time.Hour)
 		if err := o.Send(Frame{Kind: KindAnswer, Seq: 5}); err != nil {
 			t.Error(err)
@@ -154,7 +154,7 @@ func TestWhatAnEndingShowsDoesNotWait(t *testing.T) {
 		run.Do(func() {
 			AtEnd(func() {
 				for i := range 2 * heldFrames {
-					_ = Emit(KindDisplay, Display{ID: fmt.Sprint(i)})
+					_ = Emit(KindDisplay, Display{Transient: Transient{fmt.Sprint(i)}})
 				}
 			})
 		})
@@ -180,7 +180,7 @@ func TestUpdatesThatWaitAreReplaced(t *testing.T) {
 		synctest.Wait()
 		for i := range 10_000 {
 			for _, id := range []string{"a", "b"} {
-				if err := o.Emit(KindDisplay, 1, Display{ID: id, Update: true, Data: map[string]any{"text/plain": fmt.Sprint(i)}}); err != nil {
+				if err := o.Emit(KindDisplay, 1, Display{Transient: Transient{id}, Update: true, Data: map[string]any{"text/plain": fmt.Sprint(i)}}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -6,52 +6,85 @@ import (
 	"maps"
 	"slices"
 	"unicode/utf8"
+	"unsafe"
 )
 
-// encode marshals a frame's body. A display's texts are copied once: encoding/json copies them three times on the way and
-// escapes what only a page's source would mind, which made a display of 20 MB take twice as long (measured).
-func encode(body any) (json.RawMessage, error) {
-	if d, ok := body.(Display); ok {
-		return d.encode()
+// encode marshals a frame's body, which is in pieces where it is large. A display's texts are not copied as far as they stand for
+// themselves, and else once: encoding/json copies them three times on the way and escapes what only a page's source would mind. Of a
+// display of 20 MB it is the memory that is touched for the first time that costs (measured).
+func encode(body any) (first json.RawMessage, more [][]byte, err error) {
+	d, ok := body.(Display)
+	if !ok {
+		first, err = json.Marshal(body)
+		return first, nil, err
 	}
-	return json.Marshal(body)
+	var p pieces
+	if err := p.display(d); err != nil {
+		return nil, nil, err
+	}
+	p.next()
+	return p.done[0], p.done[1:], nil
 }
 
-func (d Display) encode() (json.RawMessage, error) {
-	size := 256
-	for _, v := range d.Data {
-		if s, ok := v.(string); ok {
-			size += len(s) + len(s)/32
-		}
+// largePiece is from how many bytes on text is a piece of its own, and about how many a piece of what had to be copied has.
+const largePiece = 64 << 10
+
+// pieces is JSON on its way into a frame.
+type pieces struct {
+	done [][]byte
+	last []byte // is still written to
+}
+
+func (p *pieces) next() { p.done, p.last = append(p.done, p.last), nil }
+
+// add appends s, which is not copied where it is large.
+func (p *pieces) add(s string) {
+	switch {
+	case len(s) >= largePiece:
+		p.next()
+		p.done = append(p.done, unsafe.Slice(unsafe.StringData(s), len(s)))
+		return
+	case len(p.last)+len(s) > largePiece:
+		p.next()
+		p.last = make([]byte, 0, largePiece)
 	}
-	out := append(make([]byte, 0, size), `{"data":{`...)
+	p.last = append(p.last, s...)
+}
+
+func (p *pieces) display(d Display) error {
+	p.add(`{"data":{`)
 	for i, mime := range slices.Sorted(maps.Keys(d.Data)) {
 		if i > 0 {
-			out = append(out, ',')
+			p.add(",")
 		}
-		out = append(appendText(out, mime), ':')
+		p.text(mime)
+		p.add(":")
 		if s, ok := d.Data[mime].(string); ok {
-			out = appendText(out, s)
+			p.text(s)
 			continue
 		}
 		value, err := json.Marshal(d.Data[mime])
 		if err != nil {
-			return nil, err
+			return err
 		}
-		out = append(out, value...)
+		p.add(string(value))
 	}
 	d.Data = nil
+	if d.Metadata == nil {
+		d.Metadata = map[string]any{} // front ends want an object
+	}
 	rest, err := json.Marshal(d)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return append(append(out, '}'), rest[len(`{"data":null`):]...), nil
+	p.add("}" + string(rest[len(`{"data":null`):]))
+	return nil
 }
 
-// appendText appends s as a JSON string; bytes that are no UTF-8 become U+FFFD, as encoding/json has it.
-func appendText(out []byte, s string) []byte {
+// text adds s as a JSON string; bytes that are no UTF-8 become U+FFFD, as encoding/json has it.
+func (p *pieces) text(s string) {
 	const hex = "0123456789abcdef"
-	out = append(out, '"')
+	p.add(`"`)
 	from := 0 // what is not appended yet
 	for i := 0; i < len(s); {
 		for i+8 <= len(s) && plainWord(binary.LittleEndian.Uint64([]byte(s[i:i+8]))) {
@@ -82,12 +115,14 @@ func appendText(out []byte, s string) []byte {
 			}
 		}
 		if escape != "" {
-			out = append(append(out, s[from:i]...), escape...)
+			p.add(s[from:i])
+			p.add(escape)
 			from = i + size
 		}
 		i += size
 	}
-	return append(append(out, s[from:]...), '"')
+	p.add(s[from:])
+	p.add(`"`)
 }
 
 // plain tells a byte of ASCII that stands for itself in a JSON string.

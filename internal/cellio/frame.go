@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -53,6 +54,7 @@ const (
 	KindReady   Kind = "ready"   // the engine serves; body tells what it is
 	KindStream  Kind = "stream"  // body Stream
 	KindDisplay Kind = "display" // body Display
+	KindUpdate  Kind = "update"  // body Display: replaces what its id showed before
 	KindResult  Kind = "result"  // body Display: the value of the cell's last expression
 	KindClear   Kind = "clear"   // body Clear
 	KindInput   Kind = "input"   // body Input: asks the person; answered by KindInputReply of the same seq
@@ -67,7 +69,14 @@ type Frame struct {
 	Cell    int64
 	Seq     uint64
 	Body    json.RawMessage
+	More    [][]byte // of the body, after Body, in a large frame that is to be sent; see [Frame.Whole]
 	Buffers [][]byte
+}
+
+// Whole returns the frame as it is received: its body in one piece.
+func (f Frame) Whole() Frame {
+	f.Body, f.More = slices.Concat(f.Body, bytes.Join(f.More, nil)), nil
+	return f
 }
 
 // Stream is output of a cell: Name is "stdout" or "stderr".
@@ -76,13 +85,18 @@ type Stream struct {
 	Text string `json:"text"`
 }
 
-// Display is one value in several MIME types, as in Jupyter's display_data: binary types as base64 text, JSON types
-// as JSON values. With Update set it replaces what ID showed before.
+// Display is one value in several MIME types: binary types as base64 text, JSON types as JSON values. As JSON it is the content of
+// Jupyter's display_data, so that a kernel passes it on without a copy.
 type Display struct {
-	Data     map[string]any `json:"data"`
-	Metadata map[string]any `json:"metadata"`
-	ID       string         `json:"display_id,omitempty"`
-	Update   bool           `json:"update,omitempty"`
+	Data      map[string]any `json:"data"`
+	Metadata  map[string]any `json:"metadata"`
+	Transient Transient      `json:"transient"`
+	Update    bool           `json:"-"` // it replaces what its id showed before: [Outlet.Emit] sends it as KindUpdate
+}
+
+// Transient is what belongs to a display and is not saved with it: the id by which it can be replaced, "" for none.
+type Transient struct {
+	ID string `json:"display_id,omitempty"`
 }
 
 // Clear asks the front end to clear the cell's output, with Wait only when the next output arrives.
@@ -145,7 +159,7 @@ func (c *Conn) Send(f Frame) error {
 	first := make([]byte, 8, 8+len(head)+min(len(f.Body), oneWrite))
 	binary.BigEndian.PutUint32(first, uint32(total))
 	binary.BigEndian.PutUint32(first[4:], uint32(len(head)))
-	parts := append([][]byte{append(first, head...), f.Body}, f.Buffers...)
+	parts := slices.Concat([][]byte{append(first, head...), f.Body}, f.More, f.Buffers)
 	if len(f.Body) <= oneWrite {
 		parts[0], parts[1] = append(parts[0], f.Body...), nil
 	}
@@ -166,8 +180,12 @@ func (c *Conn) Send(f Frame) error {
 const oneWrite = 64 << 10
 
 func encodeHeader(f Frame) (head []byte, total int, err error) {
-	h := header{Kind: f.Kind, Cell: f.Cell, Seq: f.Seq, Sizes: []int{len(f.Body)}}
-	total = 4 + len(f.Body)
+	body := len(f.Body)
+	for _, b := range f.More {
+		body += len(b)
+	}
+	h := header{Kind: f.Kind, Cell: f.Cell, Seq: f.Seq, Sizes: []int{body}}
+	total = 4 + body
 	for _, b := range f.Buffers {
 		h.Sizes = append(h.Sizes, len(b))
 		total += len(b)

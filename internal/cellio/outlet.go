@@ -203,17 +203,17 @@ func (o *Outlet) replace(f Frame, updates string) bool {
 	return false
 }
 
-// Emit marshals body and sends it as a frame of the cell.
+// Emit marshals body and sends it as a frame of the cell; a Display that is an update leaves as KindUpdate.
 func (o *Outlet) Emit(kind Kind, cell int64, body any, buffers ...[]byte) error {
-	raw, err := encode(body)
+	first, more, err := encode(body)
 	if err != nil {
 		return fmt.Errorf("encode %s of cell %d: %w", kind, cell, err)
 	}
 	updates := ""
 	if d, ok := body.(Display); ok && d.Update {
-		updates = d.ID
+		kind, updates = KindUpdate, d.Transient.ID
 	}
-	return o.enqueue(Frame{Kind: kind, Cell: cell, Body: raw, Buffers: buffers}, updates)
+	return o.enqueue(Frame{Kind: kind, Cell: cell, Body: first, More: more, Buffers: buffers}, updates)
 }
 
 // Flush sends the output that is pending.

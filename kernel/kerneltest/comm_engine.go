@@ -30,7 +30,7 @@ func (e *Engine) Comm(ctx context.Context, f cellio.Frame) (cell.Result, error) 
 	e.mu.Lock()
 	known := e.targets[c.Target]
 	e.mu.Unlock()
-	out := cellio.NewOutlet(func(f cellio.Frame) error { e.Sink(f); return nil })
+	out := cellio.NewOutlet(func(f cellio.Frame) error { e.Sink(f.Whole()); return nil })
 	defer out.Close()
 	switch {
 	case f.Kind == cellio.KindCommOpen && !known:

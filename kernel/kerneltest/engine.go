@@ -50,7 +50,7 @@ func (e *Engine) Execute(ctx context.Context, r cell.Request) cell.Result {
 	defer cancel()
 	closed := e.began(r.Cell, cancel)
 	defer e.ended(r.Cell)
-	run := &run{engine: e, ctx: ctx, cell: r, out: cellio.NewOutlet(func(f cellio.Frame) error { e.Sink(f); return nil })}
+	run := &run{engine: e, ctx: ctx, cell: r, out: cellio.NewOutlet(func(f cellio.Frame) error { e.Sink(f.Whole()); return nil })}
 	defer run.finish()
 	for line := range strings.Lines(r.Code) {
 		word, text, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -146,7 +146,7 @@ func (r *run) display(word, text string) {
 	switch word {
 	case "show", "update":
 		id, rest, _ := strings.Cut(text, " ")
-		d.Data["text/html"], d.Data["text/plain"], d.ID, d.Update = rest, rest, id, word == "update"
+		d.Data["text/html"], d.Data["text/plain"], d.Transient.ID, d.Update = rest, rest, id, word == "update"
 	case "json":
 		d.Data = map[string]any{"application/json": json.RawMessage(text), "text/plain": text}
 	case "large":

@@ -29,7 +29,7 @@ func Show(values ...any) {
 // An id should be unique in the notebook.
 func ShowAs(id string, v any) {
 	d := Of(v)
-	d.ID = id
+	d.Transient.ID = id
 	send(d)
 }
 
@@ -37,7 +37,7 @@ func ShowAs(id string, v any) {
 // Outside a cell it prints v.
 func Update(id string, v any) {
 	d := Of(v)
-	d.ID, d.Update = id, true
+	d.Transient.ID, d.Update = id, true
 	send(d)
 }
 

@@ -156,7 +156,7 @@ func TestOf(t *testing.T) {
 	})
 	t.Run("metadata travels as an object", func(t *testing.T) {
 		raw, err := json.Marshal(Of(1))
-		if err != nil || string(raw) != `{"data":{"text/plain":"1"},"metadata":{}}` {
+		if err != nil || string(raw) != `{"data":{"text/plain":"1"},"metadata":{},"transient":{}}` {
 			t.Errorf("got %s, %v", raw, err)
 		}
 	})
@@ -228,10 +228,10 @@ func TestFrames(t *testing.T) {
 	Update("k", 3)
 	Clear(true)
 	want := []string{
-		`display 3 {"data":{"text/plain":"1"},"metadata":{}}`,
-		`display 3 {"data":{"text/plain":"\"a\""},"metadata":{}}`,
-		`display 3 {"data":{"text/plain":"2"},"metadata":{},"display_id":"k"}`,
-		`display 3 {"data":{"text/plain":"3"},"metadata":{},"display_id":"k","update":true}`,
+		`display 3 {"data":{"text/plain":"1"},"metadata":{},"transient":{}}`,
+		`display 3 {"data":{"text/plain":"\"a\""},"metadata":{},"transient":{}}`,
+		`display 3 {"data":{"text/plain":"2"},"metadata":{},"transient":{"display_id":"k"}}`,
+		`update 3 {"data":{"text/plain":"3"},"metadata":{},"transient":{"display_id":"k"}}`,
 		`clear 3 {"wait":true}`,
 	}
 	if len(*frames) != len(want) {

@@ -42,7 +42,7 @@ func cell(t *testing.T) *output {
 		}
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.frames = append(o.frames, shown{time.Since(o.start), f.Cell, d.Update, d.ID, d.Data})
+		o.frames = append(o.frames, shown{time.Since(o.start), f.Cell, f.Kind == cellio.KindUpdate, d.Transient.ID, d.Data})
 		return nil
 	})
 	cellio.Attach(outlet)

@@ -117,7 +117,7 @@ func contained(value func() any) (v any) {
 // send shows v and returns how long to leave it.
 func (p *painter) send(v any) (pause time.Duration) {
 	d := display.Of(v)
-	d.ID, d.Update = p.id, p.shown
+	d.Transient.ID, d.Update = p.id, p.shown
 	err := cellio.Emit(cellio.KindDisplay, d)
 	p.shown = true
 	switch {
