@@ -29,6 +29,7 @@ type fused struct {
 
 	steps int          // taken so far
 	graph driver.Graph // what a whole batch launches between its rows and the optimizer, where the queue can keep it
+	apart bool         // the queue has told that it cannot
 }
 
 // run trains from the first weights to the network. The memory that it takes is for who gave the device to free.
@@ -167,10 +168,14 @@ func (f *fused) step(i, place int) error {
 func (f *fused) differentiate(rows int) error {
 	queue, able := f.queue.(driver.Capturer)
 	switch {
-	case !able || rows < f.config.Batch || f.steps == 0:
+	case !able || f.apart || rows < f.config.Batch || f.steps == 0:
 		return f.passes(rows)
 	case f.graph == nil:
 		graph, err := queue.Capture(func() error { return f.passes(rows) })
+		if errors.Is(err, driver.ErrNotSupported) {
+			f.apart = true
+			return f.passes(rows)
+		}
 		if err != nil {
 			return fmt.Errorf("keep the launches of a batch: %w", err)
 		}

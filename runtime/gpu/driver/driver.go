@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -30,6 +31,14 @@ type Info struct {
 	BLAS       string // what multiplies matrices: "cuBLAS 12.6", "own", "own AVX-512"; "" before the device is open
 	Emulated   bool   // a stand-in on the CPU, for tests: its times say nothing of a GPU
 	Users      []User // who computes on it when it is listed, as far as the system tells
+}
+
+// Label is the name by which tables and figures say whose numbers they are: of an emulated device it says that.
+func (i Info) Label() string {
+	if i.Emulated && !strings.Contains(i.Name, "CPU emulation") {
+		return i.Name + " (CPU emulation)"
+	}
+	return i.Name
 }
 
 // User is a process that computes on a GPU.
@@ -131,7 +140,8 @@ type Reading struct {
 
 // Capturer is a queue that can keep a sequence of launches, to run it again at the cost of one.
 type Capturer interface {
-	// Capture calls f, which queues launches on the queue, and keeps them instead of running them.
+	// Capture calls f, which queues launches on the queue, and keeps them instead of running them. It fails with ErrNotSupported where
+	// the driver keeps none: then launch one by one.
 	Capture(f func() error) (Graph, error)
 }
 
@@ -216,6 +226,8 @@ var (
 	ErrOutOfMemory = errors.New("out of device memory")
 	// ErrLaunch: a launch was refused: no such func, arguments that do not fit, a grid beyond the device's. The device stays usable.
 	ErrLaunch = errors.New("launch refused")
+	// ErrNotSupported: the device or its driver cannot do this, which is optional. The device stays usable.
+	ErrNotSupported = errors.New("not supported")
 	// ErrLost: a func has gone wrong on the device, or the device is gone. All its memory is lost; close it and open it again.
 	ErrLost = errors.New("device lost")
 	// ErrClosed: what was used has been closed.

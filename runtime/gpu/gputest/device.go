@@ -16,6 +16,7 @@ func TestDevice(t *testing.T, open func(t *testing.T) driver.Device) {
 	for name, test := range map[string]func(t *testing.T, d driver.Device){
 		"info": testInfo, "copies": testCopies, "ranges": testRanges, "closed": testClosed, "launches refused": testRefused,
 		"events": testEvents, "free": testFree, "queues": testQueues, "order": testOrder, "short memory": testShort, "labels": testLabels,
+		"indices":       testIndices,
 		"pinned memory": testPinned, "graph": testGraph, "compile": testCompile,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package gputest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -99,6 +100,31 @@ func testShort(t *testing.T, d driver.Device) {
 		}
 	}
 	holds(t, q, m, 1, 2, 3)
+}
+
+// testIndices: an index that is none makes its row NaN, or its element the least int, and no other.
+func testIndices(t *testing.T, d driver.Device) {
+	q := queue(t, d)
+	x, classes := put(t, d, q, []float32{1, 2, 3, 4}), put(t, d, q, []int32{5, 6})
+	index := put(t, d, q, []int32{1, -1, 0, 2, math.MinInt32, math.MaxInt32})
+	rows, labels := put(t, d, q, make([]float32, 12)), put(t, d, q, make([]int32, 6))
+	err := errors.Join(
+		q.Launch(driver.Launch{Func: "gather_rows", Args: []driver.Arg{driver.At(rows, 0), driver.At(x, 0), driver.At(index, 0), driver.Int(6), driver.Int(2)}}),
+		q.Launch(driver.Launch{Func: "gather", Args: []driver.Arg{driver.At(labels, 0), driver.At(classes, 0), driver.At(index, 0), driver.Int(6)}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gotRows, gotLabels := make([]float32, 12), make([]int32, 6)
+	if err := errors.Join(q.CopyOut(gotRows, rows, 0), q.CopyOut(gotLabels, labels, 0)); err != nil {
+		t.Fatal(err)
+	}
+	const least = math.MinInt32
+	if want := "[3 4 NaN NaN 1 2 NaN NaN NaN NaN NaN NaN]"; fmt.Sprint(gotRows) != want {
+		t.Errorf("got %v, want %v", gotRows, want)
+	}
+	if want := []int32{6, least, 5, least, least, least}; !slices.Equal(gotLabels, want) {
+		t.Errorf("got %v, want %v", gotLabels, want)
+	}
 }
 
 // testLabels: a label that is no class makes its row NaN, and no other.

@@ -30,11 +30,11 @@ func run(name string, d *Device, a []argument) (err error) {
 		return d.convolve(a)
 	case "gather_rows":
 		columns := a[4].n
-		d.rows(a[3].n, columns, func(i int) { copy(a[0].f[i*columns:][:columns], a[1].f[int(a[2].i[i])*columns:][:columns]) })
+		d.rows(a[3].n, columns, func(i int) { gatherRow(a[0].f[i*columns:][:columns], a[1].f, int(a[2].i[i])) })
 	case "gather":
 		d.each(a[3].n, func(from, to int) {
-			for i := from; i < to; i++ {
-				a[0].i[i] = a[1].i[a[2].i[i]]
+			for i, index := range a[2].i[from:to] {
+				a[0].i[from+i] = gather(a[1].i, int(index))
 			}
 		})
 	case "bias", "bias_relu":
@@ -123,6 +123,23 @@ func add(out, a, b []float32) {
 	for i := range out {
 		out[i] = a[i] + b[i]
 	}
+}
+
+// gatherRow copies a row of x; one that x does not have is NaN, as on a GPU, which learns of an index when it is too late to refuse it.
+func gatherRow(row, x []float32, index int) {
+	if index < 0 || index >= len(x)/max(1, len(row)) {
+		fill(row, float32(math.NaN()))
+		return
+	}
+	copy(row, x[index*len(row):])
+}
+
+// gather returns an element of x, or the least int where x has no such element.
+func gather(x []int32, index int) int32 {
+	if index < 0 || index >= len(x) {
+		return math.MinInt32
+	}
+	return x[index]
 }
 
 func bias(row, by []float32, relu bool) {
