@@ -46,6 +46,7 @@ const probeLimit = 5 * time.Second
 func runDoctor(ctx context.Context, args []string) error {
 	flags := newFlags("doctor", "", "Looks at what notebooks need, starts a kernel and has it add two numbers, and says what to do where something is amiss.")
 	folder := flags.Bool("workspace", false, "only print the folder of the engine that compiles cells")
+	gpus := flags.Bool("gpus", false, "only print the GPUs as Spark's discovery scripts do, a line of JSON")
 	file := flags.String("conf", "", "only look at this `file` of settings, a cancha.conf or Spark's spark-defaults.conf, for what contradicts itself or the machine")
 	machine := flags.String("machine", "", "with -conf: the `memory` of the machine that the settings are for, such as 16g; of this one without it")
 	if err := parseAll(flags, args); err != nil {
@@ -53,6 +54,10 @@ func runDoctor(ctx context.Context, args []string) error {
 	}
 	if *folder {
 		return printWorkspace(ctx)
+	}
+	if *gpus {
+		fmt.Println(gpu.Discover(ctx).Spark())
+		return nil
 	}
 	if *file != "" {
 		return checkSettings(os.Stdout, *file, *machine)

@@ -70,10 +70,7 @@ func (f Discovery) String() string {
 	}
 	names := make([]string, len(f.Devices))
 	for i, d := range f.Devices {
-		names[i] = fmt.Sprintf("%d: %s (%s, %.1f GB, compute capability %s, driver %s)", i, d.Name, d.UUID, float64(d.Memory)/1e9, d.Capability, d.Driver)
-		if d.Emulated {
-			names[i] += ", CPU emulation"
-		}
+		names[i] = fmt.Sprintf("%d: %s (%s, %.1f GB, compute capability %s, driver %s)", i, d.Label(), d.UUID, float64(d.Memory)/1e9, d.Capability, d.Driver)
 	}
 	return strings.Join(names, "; ")
 }

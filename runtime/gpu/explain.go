@@ -102,11 +102,8 @@ func (s *Session) describe() (all []string) {
 			continue
 		}
 		i := p.device.Info()
-		line := fmt.Sprintf("%s: %s, %d cores, matrices by %s", side(at), i.Name, i.Cores, i.BLAS)
-		if i.Emulated && !strings.Contains(line, "CPU emulation") {
-			line += " (CPU emulation)"
-		}
-		all = append(all, line)
+		cores := [...]string{onCPU: "cores", onGPU: "multiprocessors"}[at]
+		all = append(all, fmt.Sprintf("%s: %s, %d %s, matrices by %s", side(at), i.Label(), i.Cores, cores, i.BLAS))
 	}
 	return all
 }

@@ -10,6 +10,7 @@ import (
 
 // Metrics is what a session has done so far. Times are those of the devices; copies count both ways.
 type Metrics struct {
+	GPU         string           `json:"gpu,omitempty"`       // its name
 	Operations  [2]int           `json:"operations"`          // on the CPU, on the GPU
 	Launches    int              `json:"launches"`            // on the GPU
 	FuncTime    [2]time.Duration `json:"funcTimeNanoseconds"` // of funcs, without copies; on the CPU, on the GPU
@@ -32,7 +33,7 @@ func (s *Session) Metrics() Metrics {
 	if p := s.places[onGPU]; p != nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		m.PeakMemory = p.peak
+		m.GPU, m.PeakMemory = p.device.Info().Label(), p.peak
 	}
 	return m
 }
@@ -45,7 +46,8 @@ func (m Metrics) String() string { return m.grid().Text() }
 
 func (m Metrics) grid() grid.Grid {
 	return grid.Grid{
-		Header: []string{"", "CPU", "GPU"},
+		Caption: m.GPU,
+		Header:  []string{"", "CPU", "GPU"},
 		Rows: [][]string{
 			{"operations", strconv.Itoa(m.Operations[onCPU]), strconv.Itoa(m.Operations[onGPU])},
 			{"time of funcs", brief(m.FuncTime[onCPU]), brief(m.FuncTime[onGPU])},

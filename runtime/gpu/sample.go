@@ -39,6 +39,7 @@ func (s Sample) MarshalJSON() ([]byte, error) {
 
 // Samples are the readings of the session's GPU, five a second, the latest ten minutes. They show as a table.
 type Samples struct {
+	Device  string   `json:"device,omitempty"` // the GPU
 	List    []Sample `json:"list"`
 	Missing string   `json:"missing,omitempty"` // why there are none, or no more
 }
@@ -47,7 +48,9 @@ type Samples struct {
 func (s *Session) Samples() Samples {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Samples{slices.Clone(s.samples.List), s.samples.Missing}
+	samples := s.samples
+	samples.List = slices.Clone(samples.List)
+	return samples
 }
 
 // Seconds returns the times of the readings since the session's start.
@@ -80,7 +83,7 @@ func (s Samples) MIMEBundle() map[string]any { return s.grid().MIMEBundle() }
 func (s Samples) String() string { return s.grid().Text() }
 
 func (s Samples) grid() grid.Grid {
-	g := grid.Grid{Header: []string{fmt.Sprint(len(s.List), " readings"), "least", "mean", "largest"}}
+	g := grid.Grid{Caption: s.Device, Header: []string{fmt.Sprint(len(s.List), " readings"), "least", "mean", "largest"}}
 	if s.Missing != "" {
 		g.Note = "no readings: " + s.Missing
 	}
@@ -156,9 +159,10 @@ func (s *Session) sensor() (driver.Sensor, bool) {
 		s.samples.Missing = s.missing
 		return nil, false
 	}
+	s.samples.Device = p.device.Info().Label()
 	sensor, ok := p.device.(driver.Sensor)
 	if !ok {
-		s.samples.Missing = p.device.Info().Name + " has no sensors"
+		s.samples.Missing = s.samples.Device + " has no sensors"
 	}
 	return sensor, ok
 }

@@ -89,7 +89,7 @@ func TestComplete(t *testing.T) {
 	if err := r.Complete(folder); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := r.GPU.String(), "real, 0 cores, matrices by , driver 570, measured 2026-02-01"; got != want {
+	if got, want := r.GPU.String(), "real, 0 multiprocessors, matrices by , driver 570, measured 2026-02-01"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if g := r.Rows[0].GPU; g == nil || g.Funcs != 2000 {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"cancha/runtime/chart"
@@ -31,14 +30,12 @@ type Machine struct {
 // String names the machine as labels do.
 func (m Machine) String() string {
 	text := m.Missing
-	if m.Device != "" {
+	switch {
+	case m.Device == "":
+	case m.Driver == "": // the CPU
 		text = fmt.Sprintf("%s, %d cores, matrices by %s", m.Device, m.Cores, m.BLAS)
-	}
-	if m.Driver != "" {
-		text += ", driver " + m.Driver
-	}
-	if m.Emulated && !strings.Contains(text, "CPU emulation") {
-		text += " (CPU emulation)"
+	default:
+		text = fmt.Sprintf("%s, %d multiprocessors, matrices by %s, driver %s", m.Device, m.Cores, m.BLAS, m.Driver)
 	}
 	if m.Stored != "" {
 		text += ", measured " + m.Stored
@@ -61,7 +58,7 @@ func (r *Result) describe(s *gpu.Session, target gpu.Target) {
 	if target == gpu.GPU {
 		i, m = *device, &r.GPU
 	}
-	*m = Machine{Device: i.Name, Cores: i.Cores, BLAS: i.BLAS, Driver: i.Driver, Emulated: i.Emulated}
+	*m = Machine{Device: i.Label(), Cores: i.Cores, BLAS: i.BLAS, Driver: i.Driver, Emulated: i.Emulated}
 }
 
 // MIMEBundle shows the table.

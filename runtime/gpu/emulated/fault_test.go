@@ -193,7 +193,7 @@ func TestSessionFaults(t *testing.T) {
 					t.Errorf("close: %v", err)
 				}
 			}()
-			if !strings.Contains(s.Explain().String(), "GPU: CPU emulation of a GPU, 4 cores, matrices by own (CPU emulation)") {
+			if !strings.Contains(s.Explain().String(), "GPU: CPU emulation of a GPU, 4 multiprocessors, matrices by own (CPU emulation)") {
 				t.Errorf("not labelled:\n%s", s.Explain())
 			}
 			t.Setenv(faultVariable, fault)
