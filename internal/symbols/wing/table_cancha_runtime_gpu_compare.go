@@ -12,6 +12,7 @@ var table_cancha_runtime_gpu_compare = listing.Package{
 	Name: "compare",
 	Values: []listing.Symbol{
 		{"Run", compare.Run},
+		{"Sensors", compare.Sensors},
 	},
 	Types: []listing.Symbol{
 		{"Config", (*compare.Config)(nil)},

@@ -32,6 +32,7 @@ var table_cancha_runtime_gpu_driver = listing.Package{
 		{"ErrLaunch", &driver.ErrLaunch},
 		{"ErrLost", &driver.ErrLost},
 		{"ErrNoDevice", &driver.ErrNoDevice},
+		{"ErrNotSupported", &driver.ErrNotSupported},
 		{"ErrOutOfMemory", &driver.ErrOutOfMemory},
 		{"Funcs", &driver.Funcs},
 	},
