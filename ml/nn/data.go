@@ -94,9 +94,10 @@ type scale struct{ mean, factor []float32 }
 // measure returns the scale that gives each column a mean of 0 and a deviation of 1. A column that never changes becomes 0.
 func measure(d *ml.Dataset) scale {
 	n, rows := len(d.Features), float64(d.Rows())
-	mean, square := make([]float64, n), make([]float64, n)
+	mean, square, varies := make([]float64, n), make([]float64, n), make([]bool, n)
 	for i, v := range d.Values {
 		mean[i%n] += float64(v) / rows
+		varies[i%n] = varies[i%n] || v != d.Values[i%n]
 	}
 	for i, v := range d.Values {
 		diff := float64(v) - mean[i%n]
@@ -105,7 +106,7 @@ func measure(d *ml.Dataset) scale {
 	s := scale{make([]float32, n), make([]float32, n)}
 	for j := range n {
 		s.mean[j], s.factor[j] = float32(mean[j]), 1
-		if f := float32(1 / math.Sqrt(square[j])); !math.IsInf(float64(f), 0) {
+		if f := float32(1 / math.Sqrt(square[j])); varies[j] && !math.IsInf(float64(f), 0) { // what is left of rounding is no deviation
 			s.factor[j] = f
 		}
 	}

@@ -328,12 +328,20 @@ func TestStandardize(t *testing.T) {
 		d.Values[i], d.Values[i+1] = 1e6+1e4*d.Values[i], 1e-4*d.Values[i+1]
 	}
 	for i := 2; i < len(d.Values); i += 3 {
-		d.Values[i] = 5
+		d.Values[i] = 0.3 // of which the mean of 400 is not quite 0.3
 	}
 	c := Config{Epochs: 30, Hidden: 16, Standardize: true}
+	row, other := d.Values[:3], []float32{d.Values[0], d.Values[1], 0.301}
 	for name, fit := range trainers() {
-		if _, n := curve(t, fit, d, c); !(n.Losses[29] < 0.5) {
+		_, n := curve(t, fit, d, c)
+		if !(n.Losses[29] < 0.5) {
 			t.Errorf("%s: epochs have losses of %v", name, n.Losses)
+		}
+		var at, beside [2]float64
+		n.ProbaTo(at[:], row)
+		n.ProbaTo(beside[:], other)
+		if math.Abs(at[0]-beside[0]) > 0.01 {
+			t.Errorf("%s: a little off what the column always was: %v, at it %v", name, beside, at)
 		}
 	}
 }
