@@ -58,7 +58,7 @@ func (s *Session) runJob(ctx context.Context, at side, t *turn, j Job) error {
 	}
 	s.count(func(all *Metrics) {
 		all.Operations[at]++
-		all.FuncTime[at] += max(0, took-m.copyIn-m.copyOut)
+		all.FuncTime[at] += took
 		if at == onGPU {
 			all.Launches += m.launches
 			all.CopyIn, all.CopyOut = all.CopyIn+m.copyIn, all.CopyOut+m.copyOut
@@ -74,18 +74,10 @@ func (s *Session) timed(ctx context.Context, at side, t *turn, j Job, m *meter) 
 	defer func() {
 		err = errors.Join(err, t[at].Wait(context.WithoutCancel(ctx)), d.free()) // what was launched uses the memory until it has run
 	}()
-	before, err := t[at].Record()
-	if err != nil {
-		return 0, err
-	}
 	if err := j.Run(ctx, d, m.queue()); err != nil {
 		return 0, err
 	}
-	after, err := t[at].Record()
-	if err != nil {
-		return 0, err
-	}
-	return after.Since(before)
+	return m.funcTime()
 }
 
 // jobDevice is the device as a job has it: what is allocated counts, and makes room where there is none.
@@ -128,6 +120,32 @@ type meter struct {
 	launches          int
 	copyIn, copyOut   time.Duration
 	bytesIn, bytesOut int64
+
+	keeping bool          // launches are kept for a graph
+	first   driver.Event  // before the first launch
+	before  time.Duration // that copies took until then
+}
+
+// begin marks the first launch: what a job prepares before it is no time of its funcs.
+func (m *meter) begin() (err error) {
+	if m.first == nil && !m.keeping {
+		m.before = m.copyIn + m.copyOut
+		m.first, err = m.Queue.Record()
+	}
+	return err
+}
+
+// funcTime is the time from the first launch to the last, copies taken away.
+func (m *meter) funcTime() (time.Duration, error) {
+	if m.first == nil {
+		return 0, nil
+	}
+	after, err := m.Queue.Record()
+	if err != nil {
+		return 0, err
+	}
+	took, err := after.Since(m.first)
+	return max(0, took-(m.copyIn+m.copyOut-m.before)), err
 }
 
 // queue is the meter as a queue that can do what the one behind it can.
@@ -168,6 +186,9 @@ func size(slice any) int64 {
 }
 
 func (m *meter) Launch(l driver.Launch) error {
+	if err := m.begin(); err != nil {
+		return err
+	}
 	m.launches++
 	return m.Queue.Launch(l)
 }
@@ -180,8 +201,9 @@ type capturingMeter struct {
 
 func (m *capturingMeter) Capture(f func() error) (driver.Graph, error) {
 	before := m.launches
+	m.keeping = true
+	defer func() { m.keeping, m.launches = false, before }() // nothing has been launched
 	g, err := m.capturer.Capture(f)
-	m.launches = before // nothing has been launched
 	if err != nil {
 		return nil, err
 	}
@@ -195,6 +217,9 @@ func (g *meteredGraph) Launch(q driver.Queue) error {
 	m, ok := q.(*capturingMeter)
 	if !ok {
 		return fmt.Errorf("launch a graph: on a queue that is not its job's: %w", driver.ErrLaunch)
+	}
+	if err := m.begin(); err != nil {
+		return err
 	}
 	m.launches++
 	return g.Graph.Launch(m.Queue)

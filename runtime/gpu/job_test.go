@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"cancha/runtime/gpu/driver"
 )
@@ -60,6 +61,25 @@ func TestJob(t *testing.T) {
 }
 
 // TestJobChoice: the cost model weighs a job as an operation.
+// TestJobPrepares: what a job does before its first launch is no time of its funcs.
+func TestJobPrepares(t *testing.T) {
+	const long = 200 * time.Millisecond
+	s := newSession(t, Config{Device: CPU})
+	var got []float32
+	j := fillJob(100, &got)
+	run := j.Run
+	j.Run = func(ctx context.Context, d driver.Device, q driver.Queue) error {
+		time.Sleep(long)
+		return run(ctx, d, q)
+	}
+	if err := s.Do(t.Context(), j); err != nil {
+		t.Fatal(err)
+	}
+	if took := s.Metrics().FuncTime[onCPU]; took <= 0 || took >= long {
+		t.Errorf("funcs took %v", took)
+	}
+}
+
 func TestJobChoice(t *testing.T) {
 	s := newSession(t, Config{})
 	cpu, gpu := s.places[onCPU], s.places[onGPU]
