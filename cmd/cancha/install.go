@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"cancha/jupyter/kernelspec"
+	"cancha/runtime/session"
 )
 
 func runInstall(ctx context.Context, args []string) error {
@@ -20,7 +21,7 @@ func runInstall(ctx context.Context, args []string) error {
 		return err
 	}
 	if memory != "" {
-		if _, err := parseMemory(memory); err != nil {
+		if _, err := session.ParseMemory(memory); err != nil {
 			return usageError{"install", err}
 		}
 		o.Variables = map[string]string{memoryVariable: memory}

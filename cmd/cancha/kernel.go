@@ -15,6 +15,7 @@ import (
 	"cancha/kernel/engine"
 	"cancha/kernel/wire"
 	"cancha/kernel/zmq"
+	"cancha/runtime/session"
 )
 
 func runKernel(ctx context.Context, args []string) error {
@@ -44,7 +45,7 @@ func runKernel(ctx context.Context, args []string) error {
 
 // setMemory sets the limit of the engines that this process starts.
 func setMemory(size string) error {
-	if _, err := parseMemory(size); err != nil {
+	if _, err := session.ParseMemory(size); err != nil {
 		return err
 	}
 	return os.Setenv(memoryVariable, size)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"cancha/internal/cellio"
+	"cancha/runtime/session"
+	"cancha/runtime/session/conf"
 )
 
 // memoryVariable is where an engine finds how much memory it may take, as --memory has it.
@@ -18,37 +20,13 @@ const memoryVariable = "CANCHA_MEMORY"
 // its limit by some hundred megabytes in that time.
 const memoryInterval = 20 * time.Millisecond
 
-// parseMemory reads an amount of memory: bytes, or a number with K, M, G or T behind, which may be followed by B or iB. All
-// count in powers of 1024.
-func parseMemory(text string) (int64, error) {
-	number := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(strings.TrimSpace(text)), "B"), "I")
-	factor := 1.0
-	for i, unit := range []string{"K", "M", "G", "T"} {
-		if rest, ok := strings.CutSuffix(number, unit); ok {
-			number, factor = rest, float64(int64(1)<<(10*(i+1)))
-		}
-	}
-	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if n *= factor; err != nil || !(n >= leastMemory && n <= 1<<60) {
-		return 0, fmt.Errorf("%q is no amount of memory: give at least 256M, such as 4GiB", text)
-	}
-	return int64(n), nil
-}
-
-// leastMemory is what an engine needs to load notebooks' packages and do something with them.
-const leastMemory = 256 << 20
-
-// limitMemory ends this process when it passes the limit in memoryVariable, if there is one, with a fatal error that the
-// kernel tells the cell. The collector works harder when the limit comes near. A limit of the system on addresses would not do:
-// Go reserves many more than it uses.
+// limitMemory ends this process when it passes the limit that memoryVariable or the file of settings gives, if there is one, with a fatal
+// error that the kernel tells the cell. The collector works harder when the limit comes near. A limit of the system on addresses would not
+// do: Go reserves many more than it uses.
 func limitMemory(out *cellio.Outlet) error {
-	text := os.Getenv(memoryVariable)
-	if text == "" {
-		return nil
-	}
-	limit, err := parseMemory(text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", memoryVariable, err)
+	limit, text, err := memoryLimit()
+	if err != nil || limit == 0 {
+		return err
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(limit / 10 * 9)
@@ -58,6 +36,22 @@ func limitMemory(out *cellio.Outlet) error {
 	}
 	go watchMemory(limit, func() { endForMemory(out, text) })
 	return nil
+}
+
+// memoryLimit is the limit in bytes, and as it was written; 0 where there is none. A file of settings that cannot be read is told by who
+// asks for the settings.
+func memoryLimit() (limit int64, text string, err error) {
+	if text = os.Getenv(memoryVariable); text != "" {
+		if limit, err = session.ParseMemory(text); err != nil {
+			return 0, "", fmt.Errorf("%s: %w", memoryVariable, err)
+		}
+		return limit, text, nil
+	}
+	c, err := session.Environment()
+	if err != nil || c.Memory == 0 {
+		return 0, "", nil
+	}
+	return c.Memory, conf.FormatBytes(c.Memory), nil
 }
 
 // watchMemory calls end when the process holds more memory than limit, and goes on holding it after a collection; a fifth

@@ -1,26 +1,28 @@
 package main
 
 import (
+	"os"
 	"testing"
 	"time"
 )
 
-func TestParseMemory(t *testing.T) {
-	tests := []struct {
-		text string
-		want int64 // 0: refused
+// TestMemoryLimit: the variable counts before the file of settings, and a file that cannot be read is no limit.
+func TestMemoryLimit(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, test := range []struct {
+		variable, file string
+		want           int64
 	}{
-		{"4GiB", 4 << 30}, {"4G", 4 << 30}, {"4gb", 4 << 30}, {"512M", 512 << 20}, {"1.5 GiB", 3 << 29}, {"1T", 1 << 40},
-		{"1073741824", 1 << 30}, {"262144K", 256 << 20},
-		{"", 0}, {"much", 0}, {"4X", 0}, {"-1G", 0}, {"1M", 0}, {"4GiBs", 0}, {"1e30G", 0}, {"NaN", 0},
-	}
-	for _, tt := range tests {
-		t.Run(tt.text, func(t *testing.T) {
-			got, err := parseMemory(tt.text)
-			if got != tt.want || (err == nil) != (tt.want > 0) {
-				t.Errorf("got %d, %v, want %d", got, err, tt.want)
-			}
-		})
+		{"", "", 0}, {"4GiB", "", 4 << 30}, {"4GiB", "cancha.memory 2g", 4 << 30}, {"", "cancha.memory 2g", 2 << 30},
+		{"", "spark.executor.memory 3g", 4 << 30}, {"", "cancha.memory much", 0}, {"much", "", -1}, {"100m", "", -1},
+	} {
+		t.Setenv(memoryVariable, test.variable)
+		if err := os.WriteFile("cancha.conf", []byte(test.file+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, _, err := memoryLimit(); (err != nil) != (test.want < 0) || err == nil && got != test.want {
+			t.Errorf("%+v: got %d, %v", test, got, err)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -11,7 +12,7 @@ import (
 type Config struct {
 	Device  string   // auto (the default), gpu or cpu: where operations run that can do either
 	Cores   int      // of the CPU; the default is GOMAXPROCS
-	Memory  int64    // bytes that the run may take; 0 is no limit
+	Memory  int64    // bytes that the run may take, of which an engine ends that passes it; 0 is no limit. See [Configure]
 	Brokers []string // Kafka brokers, host:port; empty is the embedded one
 	Data    string   // folder of match data; "" is none
 
@@ -49,20 +50,31 @@ func Environment() (Config, error) { return Configure(Config{}) }
 // Configure completes a configuration: what args has set counts before the environment's variables, these before the file of settings
 // and that before the defaults. The file has lines like "cancha.device gpu"; a variable is called like CANCHA_DEVICE. It may also be
 // Spark's spark-defaults.conf, whose settings count where cancha.… says nothing. An error names the variable, or the file and the line.
+// The memory of an engine is that of its start: as an argument Memory is refused, unless it is what the engine has anyway.
 func Configure(args Config) (Config, error) {
 	file, err := openFile()
 	if err != nil {
 		return Config{}, fmt.Errorf("session: %w", err)
 	}
-	return configure(args, environment, file.own, file.spark, byDefault)
+	sources := []source{environment, file.own, file.spark, byDefault}
+	if args.Memory != 0 {
+		if begun, err := configure(Config{}, sources...); err != nil || begun.Memory != args.Memory {
+			return Config{}, errors.Join(errMemory, err)
+		}
+	}
+	return configure(args, sources...)
 }
+
+var errMemory = errors.New("session: argument: the memory of a run is set before it begins, with cancha.memory in cancha.conf or with CANCHA_MEMORY")
 
 // configure completes a configuration from sources, of which the first that has a setting counts.
 func configure(c Config, sources ...source) (_ Config, err error) {
 	c.origins = map[string]string{}
 	for _, f := range fields() {
 		where := "argument"
-		if f.get(&c) == "" {
+		if text := f.get(&c); text != "" {
+			err = f.set(new(Config), text) // arguments are checked as texts are
+		} else {
 			var text string
 			text, where = first(f, sources...)
 			err = f.set(&c, text)

@@ -86,12 +86,26 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
+// TestMemoryArgument: the memory of a run that has begun is what it is.
+func TestMemoryArgument(t *testing.T) {
+	t.Setenv("CANCHA_MEMORY", "4GiB")
+	if c, err := Configure(Config{Memory: 4 << 30}); err != nil || c.Memory != 4<<30 {
+		t.Errorf("as it is: got %d, %v", c.Memory, err)
+	}
+	for name, c := range map[string]Config{"another": {Memory: 2 << 30}, "less than nothing": {Memory: -7}, "cores": {Cores: -3}, "tasks": {GPUTasks: -2}} {
+		if got, err := Configure(c); err == nil {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
 func TestConfigureRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"cancha.device tpu":                           `cancha.conf:1 (cancha.device): "tpu": choose one of auto, gpu, cpu`,
 		"a 1\ncancha.devise gpu":                      "cancha.conf:2: no setting is called cancha.devise: there are cancha.device,",
 		"cancha.cores 0":                              `"0": write a whole number`,
 		"cancha.memory much":                          `"much" is no size`,
+		"cancha.memory 100m":                          "too little memory",
 		"cancha.gpu.amount 2":                         "2: a task takes more than 0",
 		"cancha.gpu.amount 0.5\ncancha.gpu.tasks 3":   "cancha.conf:2 (cancha.gpu.tasks): 3 tasks at once, each with 0.5",
 		"cancha.gpu.required true\ncancha.device cpu": "a GPU is required, and the device is cpu",

@@ -37,7 +37,7 @@ func fields() []field {
 	return []field{
 		{"cancha.device", "auto", text(func(c *Config) *string { return &c.Device }), oneOf(func(c Config) string { return c.Device }, "auto", "gpu", "cpu")},
 		{"cancha.cores", strconv.Itoa(runtime.GOMAXPROCS(0)), whole(func(c *Config) *int { return &c.Cores }), nil},
-		{"cancha.memory", "", size(func(c *Config) *int64 { return &c.Memory }), nil},
+		{"cancha.memory", "", size(func(c *Config) *int64 { return &c.Memory }), checkMemory},
 		{"cancha.brokers", "", list(func(c *Config) *[]string { return &c.Brokers }), checkBrokers},
 		{"cancha.data", "", text(func(c *Config) *string { return &c.Data }), checkData},
 		{"cancha.gpu", "", text(func(c *Config) *string { return &c.GPU }), nil},
@@ -138,7 +138,7 @@ func (at size) get(c *Config) string { return notZero(*at(c), conf.FormatBytes(*
 
 func (at size) set(c *Config, s string) (err error) {
 	if s != "" {
-		*at(c), err = conf.Bytes(s, 1)
+		*at(c), err = parseSize(s)
 	}
 	return err
 }
