@@ -20,6 +20,7 @@ var table_cancha_runtime_session = listing.Package{
 		{"Input", session.Input},
 		{"NotifyInterrupt", session.NotifyInterrupt},
 		{"Out", session.Out},
+		{"ParseMemory", session.ParseMemory},
 		{"Password", session.Password},
 	},
 	Constants: []listing.Literal{
