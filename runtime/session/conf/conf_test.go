@@ -116,6 +116,10 @@ func TestFaults(t *testing.T) {
 		{"quarters of a GPU, and no limit", replaceLine(replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.25\n"), CoresMax, ""),
 			[]string{"6 4 tasks share a GPU, and nothing limits", "10 spark.cores.max is not set: a worker starts an executor for every 4 cores that it has, and the GPUs are for 1 executor (a standalone master does not heed spark.executor.instances, line 11)"}},
 		{"quarters, limited", replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.25\n") + ConcurrentTasks + " 2\n", nil},
+		{"quarters, one for each core", replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.25\n"), []string{"6 4 tasks share a GPU, and nothing limits"}},
+		{"tenths, limited by cores", replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.1\n"), []string{"6 4 tasks share a GPU, and only the cores limit"}},
+		{"quarters, of one task", replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.25\nspark.task.cpus 4\n"), nil},
+		{"quarters, of one core", replaceLine(replaceLine(cluster, ExecutorCores, ""), CoresMax, CoresMax+" 1\n") + TaskGPUs + " 0.25\n", []string{"6 line 15 says"}},
 		{"three quarters", replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.75\n"), []string{"6 Spark takes at most 0.5"}},
 		{"a task of two", replaceLine(cluster, TaskGPUs, TaskGPUs+" 2\n"), []string{"6 a task asks for 2 GPUs, and an executor has 1"}},
 		{"two executors", replaceLine(cluster, CoresMax, CoresMax+" 8\n"), []string{"9 driver 6g and 2 × executor 10g are 26g", "12 8 cores are 2 executors of 4, and the GPUs are for 1 executor"}},
@@ -154,6 +158,26 @@ func TestFaults(t *testing.T) {
 				t.Errorf("got %d faults, want %d", len(faults), len(test.want))
 			}
 		})
+	}
+}
+
+// TestSharingMend: what the mend says passes, each part of it alone; without the plugin nothing heeds a limit of tasks.
+func TestSharingMend(t *testing.T) {
+	text := replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.25\n")
+	faults := parse(t, text).Faults(Machine{})
+	if len(faults) != 1 {
+		t.Fatalf("got %v", faults)
+	}
+	for mend := range strings.SplitSeq(faults[0].Mend, ", or ") {
+		key, _, _ := strings.Cut(mend, " ")
+		mended := replaceLine(text, key, "") + mend + "\n"
+		if got := parse(t, mended).Faults(Machine{}); len(got) != 0 {
+			t.Errorf("%s: got %v", mend, got)
+		}
+	}
+	faults = parse(t, replaceLine(text, Plugins, RAPIDSEnabled+" false\n")).Faults(Machine{})
+	if at := len(faults) - 1; at < 0 || faults[at].Key != TaskGPUs || strings.Contains(faults[at].Mend, ConcurrentTasks) {
+		t.Errorf("without the plugin: got %v", faults)
 	}
 }
 

@@ -110,12 +110,40 @@ func (s Spark) amounts(Machine) []Fault {
 
 // sharing: tasks that share a GPU need a limit of how many do at once.
 func (s Spark) sharing(Machine) []Fault {
-	if s.TaskGPUs <= 0 || s.TaskGPUs >= 1 || s.ConcurrentTasks > 0 || s.CoresMax > 0 {
+	if s.TaskGPUs <= 0 || s.TaskGPUs > 0.5 || s.ConcurrentTasks > 0 {
 		return nil
 	}
-	share := fmt.Sprintf("%d tasks share a GPU", int(1/s.TaskGPUs))
-	return []Fault{{Setting: s.at(TaskGPUs), What: share + ", and nothing limits how many work on it at once: they run out of its memory, and their executor is lost",
-		Mend: fmt.Sprintf("%s 1.0, or %s 2 with %s %d", TaskGPUs, ConcurrentTasks, CoresMax, max(1, s.ExecutorCores))}}
+	tasks, byCores := int(1/s.TaskGPUs), s.tasksByCores()
+	f := Fault{Setting: s.at(TaskGPUs), Mend: TaskGPUs + " 1.0"}
+	if s.Plugin {
+		f.Mend += fmt.Sprintf(", or %s 2", ConcurrentTasks)
+	}
+	switch {
+	case byCores == 1:
+		return nil
+	case byCores > 0 && byCores < tasks && s.CoresMax > 0: // so small an amount leaves the limit to the cores, and somebody has set them
+		f.What, f.Warning = fmt.Sprintf("%d tasks share a GPU, and only the cores limit how many work on it at once", byCores), true
+	default:
+		f.What = fmt.Sprintf("%d tasks share a GPU, and nothing limits how many work on it at once: they run out of its memory, and their executor is lost", tasks)
+	}
+	return []Fault{f}
+}
+
+// tasksByCores is how many tasks an executor does at once by its cores, at least 1; 0 where the file does not say.
+func (s Spark) tasksByCores() int {
+	cores := s.ExecutorCores
+	switch {
+	case s.local():
+		return 0
+	case !s.standalone():
+		cores = max(1, cores) // an executor has 1 core unless told, and the other masters do not heed spark.cores.max
+	case s.CoresMax > 0:
+		cores = min(cmp.Or(cores, s.CoresMax), s.CoresMax)
+	}
+	if cores == 0 {
+		return 0
+	}
+	return max(1, cores/max(1, s.TaskCPUs))
 }
 
 // manyExecutors: each executor needs GPUs of its own.
