@@ -107,6 +107,8 @@ func replaceLine(text, key, line string) string {
 
 func TestFaults(t *testing.T) {
 	machine := Machine{Memory: 16 << 30}
+	four := replaceLine(replaceLine(cluster, "spark.jars.packages", "spark.jars.packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0\n"),
+		"spark.jars", "spark.jars /opt/rapids-4-spark_2.13-25.08.0.jar\n")
 	for _, test := range []struct {
 		name, text string
 		want       []string // line and beginning of each fault, in order
@@ -121,6 +123,9 @@ func TestFaults(t *testing.T) {
 		{"quarters, of one task", replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.25\nspark.task.cpus 4\n"), nil},
 		{"quarters, of one core", replaceLine(replaceLine(cluster, ExecutorCores, ""), CoresMax, CoresMax+" 1\n") + TaskGPUs + " 0.25\n", []string{"6 line 15 says"}},
 		{"three quarters", replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.75\n"), []string{"6 Spark takes at most 0.5"}},
+		{"three quarters, Spark not named", replaceLine(replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.75\n"), "spark.jars.packages", ""), []string{"6 Spark takes at most 0.5"}},
+		{"three quarters, Spark 4", replaceLine(four, TaskGPUs, TaskGPUs+" 0.75\n"), nil},
+		{"one and a half, Spark 4", replaceLine(four, TaskGPUs, TaskGPUs+" 1.5\n"), []string{"6 Spark takes at most 1, or a whole number, and refuses 1.5"}},
 		{"a task of two", replaceLine(cluster, TaskGPUs, TaskGPUs+" 2\n"), []string{"6 a task asks for 2 GPUs, and an executor has 1"}},
 		{"two executors", replaceLine(cluster, CoresMax, CoresMax+" 8\n"), []string{"9 driver 6g and 2 × executor 10g are 26g", "12 8 cores are 2 executors of 4, and the GPUs are for 1 executor"}},
 		{"two executors on YARN", replaceLine(replaceLine(cluster, Master, "spark.master yarn\n"), Executors, Executors+" 2\n"),

@@ -96,8 +96,8 @@ func (s Spark) workerResource(m Machine) []Fault {
 func (s Spark) amounts(Machine) []Fault {
 	at := s.at(TaskGPUs)
 	switch t := s.TaskGPUs; {
-	case t > 0.5 && t != float64(int(t)):
-		return []Fault{{Setting: at, What: fmt.Sprintf("Spark takes at most 0.5, or a whole number, and refuses %v", t), Mend: TaskGPUs + " 1"}}
+	case t > s.largestShare && t != float64(int(t)):
+		return []Fault{{Setting: at, What: fmt.Sprintf("Spark takes at most %v, or a whole number, and refuses %v", s.largestShare, t), Mend: TaskGPUs + " 1"}}
 	case t > 0 && s.ExecutorGPUs == 0:
 		return []Fault{{Setting: at, What: "tasks ask for a GPU, and executors have none", Mend: ExecutorGPUs + " 1"}}
 	case t > float64(s.ExecutorGPUs):

@@ -45,6 +45,7 @@ type Spark struct {
 	ConcurrentTasks              int
 	Explain                      string
 	said                         map[string]Setting
+	largestShare                 float64 // of a GPU, that a task may ask for where it does not ask for whole ones
 }
 
 // RAPIDS tells whether queries are to run on GPUs.
@@ -52,7 +53,7 @@ func (s Spark) RAPIDS() bool { return s.Plugin && s.Enabled }
 
 // Spark reads what the file says of executors. Faults are values that Spark does not take; they count as not said.
 func (f *File) Spark() (Spark, []Fault) {
-	s := Spark{Enabled: true, said: map[string]Setting{}}
+	s := Spark{Enabled: true, said: map[string]Setting{}, largestShare: f.largestShare()}
 	var faults []Fault
 	for _, setting := range f.Settings {
 		value, comment, found := strings.Cut(setting.Value, " #")

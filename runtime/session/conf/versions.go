@@ -107,3 +107,19 @@ func (f *File) components() (plugin, spark []component) {
 	}
 	return plugin, spark
 }
+
+// largestShare is what a task may ask of a GPU, short of whole ones: 0.5, and 1 from Spark 4 on (SPARK-45527). A file that does not say which
+// Spark it is for, or says both, may be for an earlier one.
+func (f *File) largestShare() float64 {
+	_, sparks := f.components()
+	for _, spark := range sparks {
+		major, _, _ := strings.Cut(spark.version, ".")
+		if n, err := strconv.Atoi(major); err != nil || n < 4 {
+			return 0.5
+		}
+	}
+	if len(sparks) == 0 {
+		return 0.5
+	}
+	return 1
+}
