@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,14 +9,15 @@ import (
 	"regexp"
 	"strings"
 
+	"cancha/runtime/gpu"
 	"cancha/runtime/session"
 	"cancha/runtime/session/conf"
 )
 
 // checkSettings tells, line by line, what in a file of settings contradicts itself or the machine, and what a run gets by it. It fails
 // where a cluster would, or a run.
-func checkSettings(out io.Writer, name, machine string) error {
-	m, err := machineMemory(machine)
+func checkSettings(ctx context.Context, out io.Writer, name, machine string) error {
+	m, err := settingsMachine(ctx, machine)
 	if err != nil {
 		return err
 	}
@@ -24,7 +26,7 @@ func checkSettings(out io.Writer, name, machine string) error {
 		return err
 	}
 	failed := 0
-	for _, fault := range f.Faults(conf.Machine{Memory: m}) {
+	for _, fault := range f.Faults(m) {
 		v := failure
 		if fault.Warning {
 			v = warning
@@ -50,6 +52,17 @@ func checkSettings(out io.Writer, name, machine string) error {
 		fmt.Fprintf(out, "      %-20s %-12s %s\n", s.Key, s.Value, s.From)
 	}
 	return nil
+}
+
+// settingsMachine is the machine that settings are for: this one, or one of which only the memory is given.
+func settingsMachine(ctx context.Context, memory string) (m conf.Machine, err error) {
+	if m.Memory, err = machineMemory(memory); err != nil || memory != "" {
+		return m, err
+	}
+	found := gpu.Discover(ctx)
+	m.GPUs = len(found.Devices)
+	m.GPUsKnown = m.GPUs > 0 || !strings.Contains(found.Missing, "-tags nvidia") // else this program cannot see any
+	return m, nil
 }
 
 // machineMemory reads the amount that is given, or how much this machine has, in bytes; 0 where the system does not say.

@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cancha/runtime/gpu"
+	"cancha/runtime/session/conf"
 )
 
 // TestCheckSettings: of a cluster that loses its executors each cause is named with its line, and the mended one passes.
@@ -39,7 +42,7 @@ spark.driver.memory               6g
 				t.Fatal(err)
 			}
 			var out strings.Builder
-			err := checkSettings(&out, name, test.machine)
+			err := checkSettings(t.Context(), &out, name, test.machine)
 			if (err != nil) != test.fails {
 				t.Errorf("got %v", err)
 			}
@@ -50,8 +53,16 @@ spark.driver.memory               6g
 			}
 		})
 	}
-	if err := checkSettings(os.Stderr, filepath.Join(t.TempDir(), "none"), ""); err == nil {
+	if err := checkSettings(t.Context(), os.Stderr, filepath.Join(t.TempDir(), "none"), ""); err == nil {
 		t.Error("a file that is not there passed")
+	}
+	found := gpu.Discover(t.Context())
+	own := conf.Machine{GPUs: len(found.Devices), GPUsKnown: len(found.Devices) > 0 || !strings.Contains(found.Missing, "built without")}
+	if m, err := settingsMachine(t.Context(), ""); err != nil || m.GPUs != own.GPUs || m.GPUsKnown != own.GPUsKnown {
+		t.Errorf("this machine: got %+v, %v, want the GPUs of %v", m, err, found)
+	}
+	if m, err := settingsMachine(t.Context(), "1g"); err != nil || m != (conf.Machine{Memory: 1 << 30}) {
+		t.Errorf("a machine of 1g: got %+v, %v", m, err)
 	}
 	if n, err := machineMemory(""); err != nil || n < 1<<28 {
 		t.Errorf("this machine: got %d bytes, %v", n, err)

@@ -136,7 +136,9 @@ func TestFaults(t *testing.T) {
 		{"no discovery", replaceLine(cluster, WorkerDiscovery, ""), []string{"7 nothing tells a worker"}},
 		{"RAPIDS without a GPU", "spark.plugins com.nvidia.spark.SQLPlugin\n", []string{"1 RAPIDS is on, and there is no GPU"}},
 		{"RAPIDS without a GPU for executors", "spark.plugins com.nvidia.spark.SQLPlugin\nspark.worker.resource.gpu.amount 1\n", []string{"1 RAPIDS is on, and executors ask for no GPU"}},
-		{"RAPIDS without a GPU, in the driver", "spark.master local[*]\nspark.plugins com.nvidia.spark.SQLPlugin\n", []string{"2 RAPIDS is on, and there is no GPU"}},
+		{"RAPIDS in the driver", "spark.master local[*]\nspark.plugins com.nvidia.spark.SQLPlugin\n", []string{"2 RAPIDS is on, and whether the machine has a GPU"}},
+		{"RAPIDS without a GPU, on YARN", "spark.master yarn\nspark.plugins com.nvidia.spark.SQLPlugin\n", []string{"2 RAPIDS is on, and executors ask for no GPU"}},
+		{"a worker without discovery, on YARN", "spark.master yarn\nspark.worker.resource.gpu.amount 1\n", nil},
 		{"RAPIDS off", "spark.plugins com.nvidia.spark.SQLPlugin\nspark.rapids.sql.enabled false\n", nil},
 		{"another Spark", replaceLine(cluster, "spark.jars", "spark.jars /opt/rapids-4-spark_2.12-22.10.0.jar\n"), []string{"15 the RAPIDS plugin 22.10.0 is not for Spark 3.3.1 (line 14): it supports 3.1.1-3, 3.2.0-2, 3.3.0"}},
 		{"another Scala", replaceLine(cluster, "spark.jars", "spark.jars.packages com.nvidia:rapids-4-spark_2.13:23.12.2\n"), []string{"14 line 15 says", "15 the RAPIDS plugin is for Scala 2.13, and Spark (line 14) for Scala 2.12"}},
@@ -163,6 +165,40 @@ func TestFaults(t *testing.T) {
 				t.Errorf("got %d faults, want %d", len(faults), len(test.want))
 			}
 		})
+	}
+}
+
+// TestGPUs: what is not known of the machine's GPUs is a warning at most, and only a standalone master is told of workers.
+func TestGPUs(t *testing.T) {
+	const local, yarn = "spark.master local[*]\nspark.plugins " + RAPIDSPlugin + "\n", "spark.master yarn\nspark.plugins " + RAPIDSPlugin + "\n"
+	const eight = yarn + Executors + " 8\n" + ExecutorGPUs + " 1\n" + TaskGPUs + " 1\n"
+	none, one := Machine{GPUsKnown: true}, Machine{GPUs: 1, GPUsKnown: true}
+	for _, test := range []struct {
+		name, text string
+		machine    Machine
+		want       string // of the only fault
+	}{
+		{"local, not known", local, Machine{}, "warning at 2"},
+		{"local, none", local, none, "failure at 2"},
+		{"local, one", local, one, ""},
+		{"YARN, no executor has one", yarn, one, "failure at 2"},
+		{"YARN, not known", eight, Machine{}, ""},
+		{"YARN, none", eight, none, "failure at 4"},
+		{"YARN, one", eight, one, "failure at 3"},
+		{"YARN, eight", eight, Machine{GPUs: 8, GPUsKnown: true}, ""},
+		{"YARN, one in spite of what workers say", eight + WorkerGPUs + " 8\n", one, "failure at 3"},
+		{"standalone, one in each worker", cluster, none, ""},
+	} {
+		got := ""
+		for _, f := range parse(t, test.text).Faults(test.machine) {
+			got += map[bool]string{false: "failure", true: "warning"}[f.Warning] + fmt.Sprint(" at ", f.Line)
+			if strings.Contains(f.Mend, "spark.worker.") {
+				t.Errorf("%s: got a mend of workers: %s", test.name, f.Mend)
+			}
+		}
+		if got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
 	}
 }
 

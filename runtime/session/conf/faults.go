@@ -15,17 +15,18 @@ type Fault struct {
 	Warning bool   // it may be as it is wanted
 }
 
-// Machine is where the driver and the executors of a cluster of one machine run. What is not known is 0.
+// Machine is where the driver and the executors of a cluster of one machine run. Of the zero value nothing is known.
 type Machine struct {
-	Memory int64 // bytes
-	GPUs   int
+	Memory    int64 // bytes; 0 where it is not known
+	GPUs      int   // counts with GPUsKnown only
+	GPUsKnown bool
 }
 
 // Faults returns what contradicts itself in a file, and what it promises that the machine does not have, in the file's order.
 func (f *File) Faults(m Machine) []Fault {
 	s, faults := f.Spark()
 	faults = append(faults, f.repeated()...)
-	for _, check := range []func(Machine) []Fault{s.workerResource, s.amounts, s.sharing, s.manyExecutors, s.noExecutor, s.memory} {
+	for _, check := range []func(Machine) []Fault{s.rapidsResource, s.workerResource, s.amounts, s.sharing, s.manyExecutors, s.noExecutor, s.memory} {
 		faults = append(faults, check(m)...)
 	}
 	faults = append(faults, s.versions(f)...)
@@ -68,21 +69,43 @@ func (s Spark) local() bool {
 	return strings.HasPrefix(s.Master, "local") && !strings.HasPrefix(s.Master, "local-cluster")
 }
 
-// gpus is how many GPUs the workers of the machine offer.
-func (s Spark) gpus(m Machine) int { return cmp.Or(s.WorkerGPUs, m.GPUs) }
+// gpus is how many GPUs there are for executors, if that is known. Only a standalone master heeds what workers offer.
+func (s Spark) gpus(m Machine) (n int, known bool) {
+	if m.GPUsKnown && (s.WorkerGPUs == 0 || !s.standalone()) {
+		return m.GPUs, true
+	}
+	return s.WorkerGPUs, s.WorkerGPUs > 0
+}
 
-// workerResource: who asks for GPUs needs workers that offer them.
-func (s Spark) workerResource(m Machine) []Fault {
+// rapidsResource: RAPIDS needs a GPU in the driver where that does all, else in the executors.
+func (s Spark) rapidsResource(m Machine) []Fault {
+	at, off := s.at(Plugins), RAPIDSEnabled+" false"
 	switch {
-	case s.RAPIDS() && s.ExecutorGPUs == 0 && (s.local() && m.GPUs == 0 || !s.local() && s.WorkerGPUs == 0):
-		return []Fault{{Setting: s.at(Plugins), What: "RAPIDS is on, and there is no GPU for it: no setting gives an executor one",
-			Mend: fmt.Sprintf("%s 1 and %s 1 where there is a GPU, or %s false", WorkerGPUs, ExecutorGPUs, RAPIDSEnabled)}}
-	case s.RAPIDS() && s.ExecutorGPUs == 0 && !s.local():
-		return []Fault{{Setting: s.at(Plugins), What: "RAPIDS is on, and executors ask for no GPU", Mend: ExecutorGPUs + " 1"}}
-	case s.standalone() && s.ExecutorGPUs > s.WorkerGPUs && s.WorkerGPUs == 0:
+	case !s.RAPIDS() || s.ExecutorGPUs > 0 || s.local() && m.GPUs > 0:
+		return nil
+	case s.local() && m.GPUsKnown:
+		return []Fault{{Setting: at, What: "RAPIDS is on, and there is no GPU for it on the machine", Mend: off}}
+	case s.local():
+		return []Fault{{Setting: at, Warning: true, What: "RAPIDS is on, and whether the machine has a GPU for it is not known", Mend: off + " where there is none"}}
+	case s.standalone() && s.WorkerGPUs == 0:
+		return []Fault{{Setting: at, What: "RAPIDS is on, and there is no GPU for it: no setting gives an executor one",
+			Mend: fmt.Sprintf("%s 1 and %s 1 where there is a GPU, or %s", WorkerGPUs, ExecutorGPUs, off)}}
+	case s.standalone():
+		return []Fault{{Setting: at, What: "RAPIDS is on, and executors ask for no GPU", Mend: ExecutorGPUs + " 1"}}
+	}
+	return []Fault{{Setting: at, What: "RAPIDS is on, and executors ask for no GPU",
+		Mend: fmt.Sprintf("%s 1 and %s FILE where there is a GPU, or %s", ExecutorGPUs, executorDiscovery, off)}}
+}
+
+// workerResource: under a standalone master, who asks for GPUs needs workers that offer them.
+func (s Spark) workerResource(Machine) []Fault {
+	switch {
+	case !s.standalone() || s.RAPIDS() && s.ExecutorGPUs == 0:
+		return nil
+	case s.ExecutorGPUs > s.WorkerGPUs && s.WorkerGPUs == 0:
 		return []Fault{{Setting: s.at(ExecutorGPUs), What: fmt.Sprintf("executors ask for %d GPU, and no worker offers one: none is ever started", s.ExecutorGPUs),
 			Mend: fmt.Sprintf("%s 1 and %s FILE, on the workers", WorkerGPUs, WorkerDiscovery)}}
-	case s.standalone() && s.ExecutorGPUs > s.WorkerGPUs:
+	case s.ExecutorGPUs > s.WorkerGPUs:
 		return []Fault{{Setting: s.at(ExecutorGPUs), What: fmt.Sprintf("an executor asks for %d GPUs, and a worker offers %d: none is ever started", s.ExecutorGPUs, s.WorkerGPUs),
 			Mend: fmt.Sprintf("%s %d", ExecutorGPUs, s.WorkerGPUs)}}
 	case s.WorkerGPUs > 0 && s.at(WorkerDiscovery).Line == 0:
@@ -148,8 +171,8 @@ func (s Spark) tasksByCores() int {
 
 // manyExecutors: each executor needs GPUs of its own.
 func (s Spark) manyExecutors(m Machine) []Fault {
-	gpus := s.gpus(m)
-	if s.ExecutorGPUs == 0 || gpus < s.ExecutorGPUs || s.local() {
+	gpus, known := s.gpus(m)
+	if s.ExecutorGPUs == 0 || !known || s.standalone() && gpus < s.ExecutorGPUs || s.local() {
 		return nil
 	}
 	fit := gpus / s.ExecutorGPUs
@@ -167,11 +190,22 @@ func (s Spark) manyExecutors(m Machine) []Fault {
 	case s.standalone() && s.CoresMax > 0 && s.ExecutorCores > 0 && s.CoresMax/s.ExecutorCores > fit:
 		return []Fault{{Setting: s.at(CoresMax), What: fmt.Sprintf("%d cores are %d executors of %d, and the GPUs are for %s", s.CoresMax, s.CoresMax/s.ExecutorCores, s.ExecutorCores, one),
 			Mend: fmt.Sprintf("%s %d", CoresMax, fit*s.ExecutorCores)}}
-	case s.Executors > fit:
+	case !s.standalone() && fit == 0:
+		return []Fault{{Setting: s.at(ExecutorGPUs), What: fmt.Sprintf("an executor asks for %d GPUs, and there are %d", s.ExecutorGPUs, gpus),
+			Mend: fewerGPUs(gpus)}}
+	case !s.standalone() && s.Executors > fit:
 		return []Fault{{Setting: s.at(Executors), What: fmt.Sprintf("%d executors want %d GPUs, and there are %d", s.Executors, s.Executors*s.ExecutorGPUs, gpus),
 			Mend: fmt.Sprintf("%s %d", Executors, fit)}}
 	}
 	return nil
+}
+
+// fewerGPUs is what to write where an executor asks for more GPUs than there are.
+func fewerGPUs(n int) string {
+	if n > 0 {
+		return fmt.Sprintf("%s %d", ExecutorGPUs, n)
+	}
+	return fmt.Sprintf("%s 0, %s 0 and %s false", ExecutorGPUs, TaskGPUs, RAPIDSEnabled)
 }
 
 // noExecutor: an executor has to fit into what the application may take.

@@ -27,6 +27,8 @@ const (
 	PinnedPool      = "spark.rapids.memory.pinnedPool.size"
 	ConcurrentTasks = "spark.rapids.sql.concurrentGpuTasks"
 
+	executorDiscovery = "spark.executor.resource.gpu.discoveryScript"
+
 	// RAPIDSPlugin is what spark.plugins loads.
 	RAPIDSPlugin = "com.nvidia.spark.SQLPlugin"
 )
