@@ -34,6 +34,7 @@ spark.driver.memory               6g
 		{"mended", mended, "16g", []string{"ok ", "cancha.device        gpu", "cancha.memory        14g", "cancha.cores         4"}, false},
 		{"on a smaller machine", mended, "8g", []string{"FAIL  line 8, spark.executor.memory 8g: driver 6g and 1 × executor 8g are 14g, and the machine has 8g"}, true},
 		{"ours", "cancha.device tpu\n", "", []string{`"tpu": choose one of auto, gpu, cpu`}, true},
+		{"ours, on a small machine", "cancha.device cpu\n", "1g", []string{"ok ", "cancha.device        cpu"}, false},
 		{"a warning only", mended + "spark.cores.max 4\n", "16g", []string{"warn  line 12", "ok "}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -202,6 +202,15 @@ func TestGPUs(t *testing.T) {
 	}
 }
 
+// TestMemory: what Spark takes where a file does not say counts only in a file that says something of executors.
+func TestMemory(t *testing.T) {
+	for text, want := range map[string]int{"cancha.device cpu\n": 0, "spark.master yarn\n": 0, Executors + " 4\nspark.master yarn\n": 1, DriverMemory + " 1g\n": 1} {
+		if got := parse(t, text).Faults(Machine{Memory: 1 << 30}); len(got) != want {
+			t.Errorf("%q: got %v, want %d", text, got, want)
+		}
+	}
+}
+
 // TestSharingMend: what the mend says passes, each part of it alone; without the plugin nothing heeds a limit of tasks.
 func TestSharingMend(t *testing.T) {
 	text := replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.25\n")

@@ -252,7 +252,8 @@ func (s Spark) Memory() int64 {
 func (s Spark) memory(m Machine) []Fault {
 	n, sum := s.Count(), s.Memory()
 	driver, executor := s.each()
-	if m.Memory == 0 || sum <= m.Memory || len(s.said) == 0 {
+	_, said := s.Said(DriverMemory, ExecutorMemory, MemoryOverhead, PinnedPool, Executors, ExecutorCores, CoresMax)
+	if m.Memory == 0 || sum <= m.Memory || !said { // a file that says nothing of a cluster's size is for none
 		return nil
 	}
 	what := fmt.Sprintf("driver %s and %d × executor %s", FormatBytes(driver), n, FormatBytes(executor))
