@@ -211,6 +211,30 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestRefused: what Spark refuses fails and does not count; a comment behind a name is a part of it.
+func TestRefused(t *testing.T) {
+	for _, test := range []struct {
+		line    string
+		warning bool
+		gets    func(Spark) bool
+	}{
+		{RAPIDSEnabled + " yes", false, func(s Spark) bool { return s.Enabled }},
+		{RAPIDSEnabled + " true # on", false, func(s Spark) bool { return s.Enabled }},
+		{ExecutorCores + " 4 # all", false, func(s Spark) bool { return s.ExecutorCores == 4 }},
+		{ExecutorMemory + " 8g # most", false, func(s Spark) bool { return s.ExecutorMemory == 8<<30 }},
+		{Master + " yarn # or local", true, func(s Spark) bool { return s.Master == "yarn" }},
+		{"spark.app.name mine # and yours", true, func(Spark) bool { return true }},
+	} {
+		s, faults := parse(t, test.line+"\n").Spark()
+		if len(faults) != 1 || faults[0].Warning != test.warning || !test.gets(s) {
+			t.Errorf("%s: got %+v, %+v", test.line, s, faults)
+		}
+	}
+	if s, _ := parse(t, CoresMax+" 4\n"+CoresMax+" four\n").Spark(); s.CoresMax != 4 {
+		t.Errorf("a refused value behind another: got %d", s.CoresMax)
+	}
+}
+
 // TestSharingMend: what the mend says passes, each part of it alone; without the plugin nothing heeds a limit of tasks.
 func TestSharingMend(t *testing.T) {
 	text := replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.25\n")
