@@ -63,7 +63,7 @@ func TestBytes(t *testing.T) {
 			t.Errorf("%q: got %d, %v, want %d", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "g", "1.5g", "-1g", "8 apples", "9999999999g", "1gg", "8x"} {
+	for _, text := range []string{"", "g", "1.5g", "-1g", "8 apples", "9999999999g", "1gg", "8x", "8 g", "+1g", "+8"} {
 		if got, err := Bytes(text, 1); err == nil {
 			t.Errorf("%q: got %d", text, got)
 		}
@@ -207,6 +207,19 @@ func TestMemory(t *testing.T) {
 	for text, want := range map[string]int{"cancha.device cpu\n": 0, "spark.master yarn\n": 0, Executors + " 4\nspark.master yarn\n": 1, DriverMemory + " 1g\n": 1} {
 		if got := parse(t, text).Faults(Machine{Memory: 1 << 30}); len(got) != want {
 			t.Errorf("%q: got %v, want %d", text, got, want)
+		}
+	}
+}
+
+// TestCount: only a standalone master heeds spark.cores.max, and only the others spark.executor.instances.
+func TestCount(t *testing.T) {
+	const asked = Executors + " 8\n"
+	for text, want := range map[string]int{
+		asked: 1, asked + "spark.master yarn\n": 8, asked + "spark.master local[4]\n": 1,
+		asked + CoresMax + " 4\n" + ExecutorCores + " 2\n": 2, asked + CoresMax + " 4\n" + ExecutorCores + " 2\nspark.master yarn\n": 8,
+	} {
+		if s, _ := parse(t, text).Spark(); s.Count() != want {
+			t.Errorf("%q: got %d, want %d", text, s.Count(), want)
 		}
 	}
 }

@@ -226,10 +226,12 @@ func (s Spark) Count() int {
 	switch {
 	case s.local():
 		return 1
-	case s.standalone() && s.CoresMax > 0 && s.ExecutorCores > 0:
+	case !s.standalone():
+		return max(1, s.Executors)
+	case s.CoresMax > 0 && s.ExecutorCores > 0:
 		return max(1, s.CoresMax/s.ExecutorCores)
 	}
-	return max(1, s.Executors)
+	return 1 // of each worker
 }
 
 // each is what the driver and an executor take, in bytes: what Spark gives them where the file does not say is 1g.
