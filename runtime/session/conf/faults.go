@@ -26,7 +26,7 @@ type Machine struct {
 func (f *File) Faults(m Machine) []Fault {
 	s, faults := f.Spark()
 	faults = append(faults, f.repeated()...)
-	for _, check := range []func(Machine) []Fault{s.rapidsResource, s.workerResource, s.amounts, s.sharing, s.manyExecutors, s.noExecutor, s.memory} {
+	for _, check := range []func(Machine) []Fault{s.withoutPlugin, s.rapidsResource, s.workerResource, s.amounts, s.sharing, s.manyExecutors, s.noExecutor, s.memory} {
 		faults = append(faults, check(m)...)
 	}
 	faults = append(faults, s.versions(f)...)
@@ -75,6 +75,14 @@ func (s Spark) gpus(m Machine) (n int, known bool) {
 		return m.GPUs, true
 	}
 	return s.WorkerGPUs, s.WorkerGPUs > 0
+}
+
+// withoutPlugin: what switches RAPIDS on does not load it.
+func (s Spark) withoutPlugin(Machine) []Fault {
+	if _, said := s.Said(RAPIDSEnabled); !said || !s.Enabled || s.Plugin {
+		return nil
+	}
+	return []Fault{{Setting: s.at(RAPIDSEnabled), Warning: true, What: "nothing loads the RAPIDS plugin: queries run on the CPU", Mend: Plugins + " " + RAPIDSPlugin}}
 }
 
 // rapidsResource: RAPIDS needs a GPU in the driver where that does all, else in the executors.
@@ -282,6 +290,10 @@ func (s Spark) versions(f *File) (faults []Fault) {
 				faults = append(faults, Fault{Setting: plugin.Setting,
 					What: fmt.Sprintf("the RAPIDS plugin %s is not for Spark %s (line %d): it supports %s", plugin.version, spark.version, spark.Line, list),
 					Mend: "a release of the plugin that names Spark " + spark.version})
+			case !known && release(plugin.version) < oldest():
+				faults = append(faults, Fault{Setting: plugin.Setting, Warning: true,
+					What: fmt.Sprintf("the RAPIDS plugin %s is older than %s, the first of which it is known here what it supports", plugin.version, oldest()),
+					Mend: fmt.Sprintf("a release of the plugin that names Spark %s (line %d)", spark.version, spark.Line)})
 			}
 		}
 	}

@@ -1,7 +1,9 @@
 package conf
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -44,19 +46,27 @@ func releases() map[string]string {
 // supported lists, for messages, and tells for one version of Spark, what a release of the plugin supports. Known is false for a release
 // that is not in the list.
 func supported(plugin, spark string) (list string, yes, known bool) {
-	parts := strings.SplitN(plugin, ".", 3)
-	if len(parts) < 2 {
-		return "", false, false
-	}
-	if len(parts[1]) == 1 { // Maven sorts 24.2 and 24.02 alike
-		parts[1] = "0" + parts[1]
-	}
-	list, known = releases()[parts[0]+"."+parts[1]]
+	list, known = releases()[release(plugin)]
 	for part := range strings.FieldsSeq(list) {
 		yes = yes || within(part, spark)
 	}
 	return strings.ReplaceAll(list, " ", ", "), yes, known
 }
+
+// release is the release that a version of the plugin is of, as the list has it: "24.02"; "" where it names none.
+func release(plugin string) string {
+	parts := strings.SplitN(plugin, ".", 3)
+	if len(parts) < 2 {
+		return ""
+	}
+	if len(parts[1]) == 1 { // Maven sorts 24.2 and 24.02 alike
+		parts[1] = "0" + parts[1]
+	}
+	return parts[0] + "." + parts[1]
+}
+
+// oldest is the first release of the list.
+func oldest() string { return slices.Min(slices.Collect(maps.Keys(releases()))) }
 
 // within tells whether a version is one of those that "3.2.0-4" stands for.
 func within(part, version string) bool {
