@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"cancha/runtime/gpu"
@@ -67,23 +69,46 @@ func settingsMachine(ctx context.Context, memory string) (m conf.Machine, err er
 
 // machineMemory reads the amount that is given, or how much this machine has, in bytes; 0 where the system does not say.
 func machineMemory(given string) (int64, error) {
-	if given != "" {
-		n, err := conf.Bytes(given, 1)
-		if err != nil {
-			return 0, fmt.Errorf("-machine: %w", err)
-		}
-		return n, nil
+	if given == "" {
+		return memoryOf(os.DirFS("/"))
 	}
-	text, err := os.ReadFile("/proc/meminfo")
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
+	n, err := conf.Bytes(given, 1)
+	if err != nil {
+		return 0, fmt.Errorf("-machine: %w", err)
 	}
+	return n, nil
+}
+
+// memoryOf is how much the system of those files gives its programs: what the machine has, or less in a container with a limit.
+func memoryOf(files fs.FS) (int64, error) {
+	text, err := readIfThere(files, "proc/meminfo")
 	if err != nil {
 		return 0, err
 	}
-	total := regexp.MustCompile(`MemTotal:\s+(\d+ k)B`).FindSubmatch(text)
-	if total == nil {
-		return 0, nil
+	n := int64(0)
+	if total := regexp.MustCompile(`MemTotal:\s+(\d+) kB`).FindStringSubmatch(text); total != nil {
+		if n, err = conf.Bytes(total[1]+"k", 1); err != nil {
+			return 0, err
+		}
 	}
-	return conf.Bytes(strings.ReplaceAll(string(total[1]), " ", ""), 1)
+	for _, name := range []string{"sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes"} { // cgroups, version 2 and 1
+		text, err := readIfThere(files, name)
+		if err != nil {
+			return 0, err
+		}
+		limit, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+		if err == nil && limit > 0 && (n == 0 || limit < n) { // "max", or a number larger than any machine's memory, is no limit
+			n = limit
+		}
+	}
+	return n, nil
+}
+
+// readIfThere reads a file, "" where there is none.
+func readIfThere(files fs.FS, name string) (string, error) {
+	raw, err := fs.ReadFile(files, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return string(raw), err
 }

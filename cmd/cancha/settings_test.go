@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"cancha/runtime/gpu"
 	"cancha/runtime/session/conf"
@@ -70,5 +71,31 @@ spark.driver.memory               6g
 	}
 	if _, err := machineMemory("much"); err == nil {
 		t.Error("a size that is none passed")
+	}
+}
+
+// TestMemoryOf: a container's limit counts where it is less than the machine has.
+func TestMemoryOf(t *testing.T) {
+	const info, two, one = "proc/meminfo", "sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes"
+	const sixteen = "MemFree: 1 kB\nMemTotal:       16777216 kB\n"
+	for _, test := range []struct {
+		name  string
+		files map[string]string
+		want  int64
+	}{
+		{"machine", map[string]string{info: sixteen}, 16 << 30},
+		{"no limit, version 2", map[string]string{info: sixteen, two: "max\n"}, 16 << 30},
+		{"no limit, version 1", map[string]string{info: sixteen, one: "9223372036854771712\n"}, 16 << 30},
+		{"limit, version 2", map[string]string{info: sixteen, two: "4294967296\n"}, 4 << 30},
+		{"limit, version 1", map[string]string{info: sixteen, one: "2147483648\n"}, 2 << 30},
+		{"nothing is told", nil, 0},
+	} {
+		files := fstest.MapFS{}
+		for name, text := range test.files {
+			files[name] = &fstest.MapFile{Data: []byte(text)}
+		}
+		if got, err := memoryOf(files); err != nil || got != test.want {
+			t.Errorf("%s: got %d, %v, want %d", test.name, got, err, test.want)
+		}
 	}
 }
