@@ -103,6 +103,39 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+// TestBarsOfSome: works that only one device did are not drawn beside those that both did, and are named.
+func TestBarsOfSome(t *testing.T) {
+	r := &Result{GPU: Machine{Device: "real", Driver: "570"}, Rows: []Row{
+		{Work: "vector add", Size: "100 elements", CPU: &Times{1000, 2000}, GPU: &Times{1000, 4000}},
+		{Work: "matrix multiply", Size: "8 × 8", CPU: &Times{1000, 2000}},
+	}}
+	c, err := r.Bars()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := c.String(); !strings.Contains(text, "GPU, funcs only") || !strings.Contains(text, "Not measured on both: matrix multiply, 8 × 8.") {
+		t.Errorf("got\n%s", text)
+	}
+}
+
+// TestCompleteOtherSizes: a stored result of other sizes leaves the CPU alone, and says why.
+func TestCompleteOtherSizes(t *testing.T) {
+	folder := t.TempDir()
+	if err := stored("2026-02-01", Machine{Device: "real", Driver: "570"}, 2000).Save(filepath.Join(folder, "gpu-a.json")); err != nil {
+		t.Fatal(err)
+	}
+	r := &Result{GPU: Machine{Missing: "no driver"}, Rows: []Row{{Work: "vector add", Size: "7 elements", CPU: &Times{1, 1}}}}
+	if err := r.Complete(folder); err != nil {
+		t.Fatal(err)
+	}
+	if want := "no driver; and the stored result of real, 2026-02-01, is of other sizes"; r.GPU.Missing != want || r.GPU.Stored != "" {
+		t.Errorf("got %+v, want %s", r.GPU, want)
+	}
+	if got := r.title(); !strings.Contains(got, "The CPU alone") {
+		t.Errorf("title: got %s", got)
+	}
+}
+
 // TestCompleteWithout: a folder without results leaves the reason; a broken file is named.
 func TestCompleteWithout(t *testing.T) {
 	folder := t.TempDir()

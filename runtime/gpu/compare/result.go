@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"cancha/runtime/chart"
@@ -80,7 +81,7 @@ func (r *Result) grid() grid.Grid {
 		if row.GPU != nil {
 			line[2], line[3] = milliseconds(row.GPU.Whole), milliseconds(row.GPU.Funcs)
 		}
-		if row.CPU != nil && row.GPU != nil {
+		if row.both() {
 			line[4], line[5] = ratio(row.CPU.Whole, row.GPU.Whole), ratio(row.CPU.Whole, row.GPU.Funcs)
 		}
 		g.Rows = append(g.Rows, line)
@@ -94,38 +95,45 @@ func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.
 
 func ratio(a, b time.Duration) string { return fmt.Sprintf("%.2g", float64(a)/float64(max(b, 1))) }
 
-// Bars draws what each work took: on the CPU, and on the GPU with its copies and without.
+// Bars draws what each work took: on the CPU, and on the GPU with its copies and without. Where some works were measured on both, the
+// caption names those that were not.
 func (r *Result) Bars() (*chart.Chart, error) {
-	var names []string
+	var names, lacking []string
 	var cpu, funcs, whole []float64
+	both := slices.ContainsFunc(r.Rows, Row.both)
 	for _, row := range r.Rows {
-		if row.CPU == nil {
+		if row.CPU == nil || both && !row.both() {
+			lacking = append(lacking, row.Work+", "+row.Size)
 			continue
 		}
 		names, cpu = append(names, row.Work), append(cpu, inMilliseconds(row.CPU.Whole))
-		if row.GPU != nil {
+		if both {
 			funcs, whole = append(funcs, inMilliseconds(row.GPU.Funcs)), append(whole, inMilliseconds(row.GPU.Whole))
 		}
 	}
 	groups, subtitle := []chart.Series{{Name: "CPU", Y: cpu}}, "milliseconds, from data in the machine's memory to the result there"
-	if len(whole) == len(cpu) {
+	if both {
 		subtitle += "; and of funcs only"
 		groups = append(groups, chart.Series{Name: "GPU", Y: whole}, chart.Series{Name: "GPU, funcs only", Y: funcs})
 	}
-	return chart.Bars(names, groups, chart.Options{
-		Title: r.title(), Subtitle: subtitle,
-		Caption: "CPU: " + r.CPU.String() + ". GPU: " + r.GPU.String() + ".",
-	})
+	caption := "CPU: " + r.CPU.String() + ". GPU: " + r.GPU.String() + "."
+	if len(lacking) > 0 {
+		caption += " Not measured on both: " + strings.Join(lacking, "; ") + "."
+	}
+	return chart.Bars(names, groups, chart.Options{Title: r.title(), Subtitle: subtitle, Caption: caption})
 }
+
+// both tells whether a work was measured on both devices.
+func (r Row) both() bool { return r.CPU != nil && r.GPU != nil }
 
 // title says the finding.
 func (r *Result) title() string {
-	if r.GPU.Missing != "" {
+	if r.GPU.Missing != "" || !slices.ContainsFunc(r.Rows, Row.both) {
 		return "The CPU alone: there is no GPU to compare with"
 	}
 	most, what := math.Inf(-1), ""
 	for _, row := range r.Rows {
-		if row.CPU == nil || row.GPU == nil {
+		if !row.both() {
 			continue
 		}
 		if times := float64(row.CPU.Whole) / float64(max(row.GPU.Whole, 1)); times > most {
@@ -151,7 +159,7 @@ func (r *Result) Save(path string) error {
 }
 
 // Complete fills the GPU's column from the newest result of a real GPU that is stored in a folder, if this run had none; the column then
-// says of when it is. A folder that is not there has no results.
+// says of when it is. A result of other sizes fills nothing, and the reason says so. A folder that is not there has no results.
 func (r *Result) Complete(folder string) error {
 	if r.GPU.Missing == "" {
 		return nil
@@ -164,13 +172,18 @@ func (r *Result) Complete(folder string) error {
 		r.GPU.Missing += "; and no result of a real GPU is stored"
 		return nil
 	}
-	r.GPU, r.GPU.Stored = stored.GPU, stored.Date
+	filled := false
 	for i, row := range r.Rows {
-		at := slices.IndexFunc(stored.Rows, func(s Row) bool { return s.Work == row.Work && s.Size == row.Size })
+		at := slices.IndexFunc(stored.Rows, func(s Row) bool { return s.GPU != nil && s.Work == row.Work && s.Size == row.Size })
 		if at >= 0 {
-			r.Rows[i].GPU = stored.Rows[at].GPU
+			r.Rows[i].GPU, filled = stored.Rows[at].GPU, true
 		}
 	}
+	if !filled {
+		r.GPU.Missing += fmt.Sprintf("; and the stored result of %s, %s, is of other sizes", stored.GPU.Device, stored.Date)
+		return nil
+	}
+	r.GPU, r.GPU.Stored = stored.GPU, stored.Date
 	return nil
 }
 
