@@ -98,8 +98,14 @@ func TestComplete(t *testing.T) {
 	if g := r.Rows[1].GPU; g != nil {
 		t.Errorf("matrix multiply: got %v of another size", g)
 	}
-	if text := r.String(); !strings.Contains(text, "0.002 ms") {
-		t.Errorf("no time of the stored result in:\n%s", text)
+	if text := r.String(); !strings.Contains(text, "0.002 ms") || !strings.Contains(text, "No ratios") {
+		t.Errorf("no time of the stored result, or no word of ratios, in:\n%s", text)
+	}
+	if row := r.grid().Rows[0]; row[2] == "" || row[4] != "" || row[5] != "" {
+		t.Errorf("got %q, want no ratio of two machines", row)
+	}
+	if got := r.title(); !strings.Contains(got, "measured elsewhere") || strings.Contains(got, "times as fast") {
+		t.Errorf("title: got %s", got)
 	}
 }
 

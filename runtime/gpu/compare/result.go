@@ -73,6 +73,9 @@ func (r *Result) grid() grid.Grid {
 		Header: []string{"", "CPU", "GPU", "GPU, funcs", "CPU / GPU", "CPU / funcs"},
 		Note:   "GPU: copies included; funcs: without them. CPU: " + r.CPU.String() + ". GPU: " + r.GPU.String() + ".",
 	}
+	if r.GPU.Stored != "" {
+		g.Note += " No ratios: the GPU's times are beside another machine's CPU."
+	}
 	for _, row := range r.Rows {
 		line := []string{row.Work + ", " + row.Size, "", "", "", "", ""}
 		if row.CPU != nil {
@@ -81,7 +84,7 @@ func (r *Result) grid() grid.Grid {
 		if row.GPU != nil {
 			line[2], line[3] = milliseconds(row.GPU.Whole), milliseconds(row.GPU.Funcs)
 		}
-		if row.both() {
+		if row.both() && r.GPU.Stored == "" {
 			line[4], line[5] = ratio(row.CPU.Whole, row.GPU.Whole), ratio(row.CPU.Whole, row.GPU.Funcs)
 		}
 		g.Rows = append(g.Rows, line)
@@ -130,6 +133,9 @@ func (r Row) both() bool { return r.CPU != nil && r.GPU != nil }
 func (r *Result) title() string {
 	if r.GPU.Missing != "" || !slices.ContainsFunc(r.Rows, Row.both) {
 		return "The CPU alone: there is no GPU to compare with"
+	}
+	if r.GPU.Stored != "" {
+		return "The CPU of this machine; what the GPU took is measured elsewhere"
 	}
 	most, what := math.Inf(-1), ""
 	for _, row := range r.Rows {
