@@ -124,6 +124,23 @@ func TestBarsOfSome(t *testing.T) {
 	}
 }
 
+// TestDigits: large ratios and times have no exponent.
+func TestDigits(t *testing.T) {
+	for _, test := range []struct{ got, want string }{
+		{ratio(234*time.Second, time.Second), "234×"}, {ratio(1, 64), "0.0156×"}, {ratio(9996*time.Millisecond, time.Second), "10×"},
+		{ratio(4321*time.Second, time.Second), "4320×"}, {ratio(7, 0), "7×"},
+		{brief(2340 * time.Millisecond), "2.34 s"}, {brief(234 * time.Second), "234 s"}, {brief(1234 * time.Microsecond), "1.23 ms"}, {brief(0), "0 ms"},
+	} {
+		if test.got != test.want {
+			t.Errorf("got %s, want %s", test.got, test.want)
+		}
+	}
+	r := &Result{Rows: []Row{{Work: "own", CPU: &Times{1, 234_000}, GPU: &Times{1, 1000}}}}
+	if got, want := r.title(), "The GPU is up to 234 times as fast (own)"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // TestCompleteOtherSizes: a stored result of other sizes leaves the CPU alone, and says why.
 func TestCompleteOtherSizes(t *testing.T) {
 	folder := t.TempDir()

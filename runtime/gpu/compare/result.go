@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -79,10 +80,10 @@ func (r *Result) grid() grid.Grid {
 	for _, row := range r.Rows {
 		line := []string{row.Work + ", " + row.Size, "", "", "", "", ""}
 		if row.CPU != nil {
-			line[1] = milliseconds(row.CPU.Whole)
+			line[1] = brief(row.CPU.Whole)
 		}
 		if row.GPU != nil {
-			line[2], line[3] = milliseconds(row.GPU.Whole), milliseconds(row.GPU.Funcs)
+			line[2], line[3] = brief(row.GPU.Whole), brief(row.GPU.Funcs)
 		}
 		if row.both() && r.GPU.Stored == "" {
 			line[4], line[5] = ratio(row.CPU.Whole, row.GPU.Whole), ratio(row.CPU.Whole, row.GPU.Funcs)
@@ -92,11 +93,28 @@ func (r *Result) grid() grid.Grid {
 	return g
 }
 
-func milliseconds(d time.Duration) string { return fmt.Sprintf("%.3g ms", inMilliseconds(d)) }
+// brief is a time with three digits, in milliseconds or, from 1 s on, in seconds.
+func brief(d time.Duration) string {
+	if d >= time.Second {
+		return threeDigits(d.Seconds()) + " s"
+	}
+	return threeDigits(inMilliseconds(d)) + " ms"
+}
 
 func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-func ratio(a, b time.Duration) string { return fmt.Sprintf("%.2g", float64(a)/float64(max(b, 1))) }
+func ratio(a, b time.Duration) string { return threeDigits(quotient(a, b)) + "×" }
+
+func quotient(a, b time.Duration) float64 { return float64(a) / float64(max(b, 1)) }
+
+// threeDigits writes a number rounded to three digits and without an exponent, which %.3g has from 1,000 on.
+func threeDigits(x float64) string {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 2, 64), 64)
+	if err != nil { // unreachable: FormatFloat's own
+		rounded = x
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
 
 // Bars draws what each work took: on the CPU, and on the GPU with its copies and without. Where some works were measured on both, the
 // caption names those that were not.
@@ -142,14 +160,14 @@ func (r *Result) title() string {
 		if !row.both() {
 			continue
 		}
-		if times := float64(row.CPU.Whole) / float64(max(row.GPU.Whole, 1)); times > most {
+		if times := quotient(row.CPU.Whole, row.GPU.Whole); times > most {
 			most, what = times, row.Work
 		}
 	}
 	if most < 1 {
 		return "The CPU is faster at all of it"
 	}
-	return fmt.Sprintf("The GPU is up to %.2g times as fast (%s)", most, what)
+	return fmt.Sprintf("The GPU is up to %s times as fast (%s)", threeDigits(most), what)
 }
 
 // Save writes the result as JSON.
