@@ -141,6 +141,22 @@ func TestDigits(t *testing.T) {
 	}
 }
 
+// TestEmulatedIsNamed: no heading, legend or title of an emulated run says GPU alone.
+func TestEmulatedIsNamed(t *testing.T) {
+	m := Machine{Device: "played", Driver: "1", Emulated: true}
+	r := &Result{GPU: m, Rows: []Row{{Work: "own", Size: "1", CPU: &Times{1, 4000}, GPU: &Times{1, 1000}}}}
+	if got := r.grid().Header; got[2] != "CPU emulation" || got[3] != "CPU emulation, funcs" {
+		t.Errorf("headings: got %q", got)
+	}
+	if got := r.title(); !strings.Contains(got, "CPU emulation") || strings.Contains(got, "times as fast") {
+		t.Errorf("title: got %s", got)
+	}
+	c, err := r.Bars()
+	if err != nil || !strings.Contains(c.String(), "CPU emulation, funcs only") || strings.Contains(c.String(), ">GPU") {
+		t.Errorf("legend: got %v, %v", c, err)
+	}
+}
+
 // TestCompleteOtherSizes: a stored result of other sizes leaves the CPU alone, and says why.
 func TestCompleteOtherSizes(t *testing.T) {
 	folder := t.TempDir()

@@ -45,6 +45,14 @@ func (m Machine) String() string {
 	return text
 }
 
+// kind is what headings and legends call a machine that is a GPU, or plays one.
+func (m Machine) kind() string {
+	if m.Emulated {
+		return "CPU emulation"
+	}
+	return "GPU"
+}
+
 // Result is the CPU beside the GPU. It shows as a table.
 type Result struct {
 	Date string  `json:"date"` // of the run, in UTC
@@ -70,9 +78,10 @@ func (r *Result) MIMEBundle() map[string]any { return r.grid().MIMEBundle() }
 func (r *Result) String() string { return r.grid().Text() }
 
 func (r *Result) grid() grid.Grid {
+	kind := r.GPU.kind()
 	g := grid.Grid{
-		Header: []string{"", "CPU", "GPU", "GPU, funcs", "CPU / GPU", "CPU / funcs"},
-		Note:   "GPU: copies included; funcs: without them. CPU: " + r.CPU.String() + ". GPU: " + r.GPU.String() + ".",
+		Header: []string{"", "CPU", kind, kind + ", funcs", "CPU / " + kind, "CPU / funcs"},
+		Note:   kind + ": copies included; funcs: without them. CPU: " + r.CPU.String() + ". " + kind + ": " + r.GPU.String() + ".",
 	}
 	if r.GPU.Stored != "" {
 		g.Note += " No ratios: the GPU's times are beside another machine's CPU."
@@ -119,6 +128,7 @@ func threeDigits(x float64) string {
 // Bars draws what each work took: on the CPU, and on the GPU with its copies and without. Where some works were measured on both, the
 // caption names those that were not.
 func (r *Result) Bars() (*chart.Chart, error) {
+	kind := r.GPU.kind()
 	var names, lacking []string
 	var cpu, funcs, whole []float64
 	both := slices.ContainsFunc(r.Rows, Row.both)
@@ -135,9 +145,9 @@ func (r *Result) Bars() (*chart.Chart, error) {
 	groups, subtitle := []chart.Series{{Name: "CPU", Y: cpu}}, "milliseconds, from data in the machine's memory to the result there"
 	if both {
 		subtitle += "; and of funcs only"
-		groups = append(groups, chart.Series{Name: "GPU", Y: whole}, chart.Series{Name: "GPU, funcs only", Y: funcs})
+		groups = append(groups, chart.Series{Name: kind, Y: whole}, chart.Series{Name: kind + ", funcs only", Y: funcs})
 	}
-	caption := "CPU: " + r.CPU.String() + ". GPU: " + r.GPU.String() + "."
+	caption := "CPU: " + r.CPU.String() + ". " + kind + ": " + r.GPU.String() + "."
 	if len(lacking) > 0 {
 		caption += " Not measured on both: " + strings.Join(lacking, "; ") + "."
 	}
@@ -151,6 +161,9 @@ func (r Row) both() bool { return r.CPU != nil && r.GPU != nil }
 func (r *Result) title() string {
 	if r.GPU.Missing != "" || !slices.ContainsFunc(r.Rows, Row.both) {
 		return "The CPU alone: there is no GPU to compare with"
+	}
+	if r.GPU.Emulated {
+		return "The CPU beside a CPU emulation of a GPU, whose times say nothing of one"
 	}
 	if r.GPU.Stored != "" {
 		return "The CPU of this machine; what the GPU took is measured elsewhere"
