@@ -3,7 +3,7 @@
 //	eval "$(scripts/cuda-env.sh headers)"; go build -trimpath -tags nvidia -o gpubench ./bench/gpu
 //	./gpubench -out bench/results
 //
-// The file is gpu-DEVICE-DATE.json. reference.py measures PyTorch and CuPy on the same device.
+// The file is gpu-DEVICE-DATE.json, and small-DEVICE-DATE.json with -small. reference.py measures PyTorch and CuPy on the same device.
 package main
 
 import (
@@ -38,6 +38,9 @@ func main() {
 
 // run measures the sizes of the notebook, and then those at which a GPU shows what it can do.
 func run(ctx context.Context, out string, small bool) error {
+	if err := os.MkdirAll(out, 0o755); err != nil { // before what takes minutes
+		return err
+	}
 	common, large := compare.Config{}, compare.Config{Elements: 100_000_000, Matrix: 4096, Images: 32, Times: 3}
 	rows := 1600
 	if small {
@@ -54,7 +57,11 @@ func run(ctx context.Context, out string, small bool) error {
 	}
 	result.Rows = append(result.Rows, more.Rows...)
 	fmt.Println(result)
-	return result.Save(filepath.Join(out, "gpu-"+name(result.GPU.Device)+"-"+result.Date+".json"))
+	kind := "gpu-"
+	if small { // not one that notebook 05 reads
+		kind = "small-"
+	}
+	return result.Save(filepath.Join(out, kind+name(result.GPU.Device)+"-"+result.Date+".json"))
 }
 
 // name is a device's as a part of a file's name; "none" where there is no device.

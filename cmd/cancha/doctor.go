@@ -60,7 +60,7 @@ func runDoctor(ctx context.Context, args []string) error {
 		return nil
 	}
 	if *file != "" {
-		return checkSettings(os.Stdout, *file, *machine)
+		return checkSettings(ctx, os.Stdout, *file, *machine)
 	}
 	failed := false
 	for _, check := range []func(context.Context) []finding{

@@ -1,21 +1,25 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 
+	"cancha/runtime/gpu"
 	"cancha/runtime/session"
 	"cancha/runtime/session/conf"
 )
 
 // checkSettings tells, line by line, what in a file of settings contradicts itself or the machine, and what a run gets by it. It fails
 // where a cluster would, or a run.
-func checkSettings(out io.Writer, name, machine string) error {
-	m, err := machineMemory(machine)
+func checkSettings(ctx context.Context, out io.Writer, name, machine string) error {
+	m, err := settingsMachine(ctx, machine)
 	if err != nil {
 		return err
 	}
@@ -24,7 +28,7 @@ func checkSettings(out io.Writer, name, machine string) error {
 		return err
 	}
 	failed := 0
-	for _, fault := range f.Faults(conf.Machine{Memory: m}) {
+	for _, fault := range f.Faults(m) {
 		v := failure
 		if fault.Warning {
 			v = warning
@@ -52,25 +56,59 @@ func checkSettings(out io.Writer, name, machine string) error {
 	return nil
 }
 
+// settingsMachine is the machine that settings are for: this one, or one of which only the memory is given.
+func settingsMachine(ctx context.Context, memory string) (m conf.Machine, err error) {
+	if m.Memory, err = machineMemory(memory); err != nil || memory != "" {
+		return m, err
+	}
+	found := gpu.Discover(ctx)
+	m.GPUs = len(found.Devices)
+	m.GPUsKnown = m.GPUs > 0 || !strings.Contains(found.Missing, "-tags nvidia") // else this program cannot see any
+	return m, nil
+}
+
 // machineMemory reads the amount that is given, or how much this machine has, in bytes; 0 where the system does not say.
 func machineMemory(given string) (int64, error) {
-	if given != "" {
-		n, err := conf.Bytes(given, 1)
-		if err != nil {
-			return 0, fmt.Errorf("-machine: %w", err)
-		}
-		return n, nil
+	if given == "" {
+		return memoryOf(os.DirFS("/"))
 	}
-	text, err := os.ReadFile("/proc/meminfo")
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
+	n, err := conf.Bytes(given, 1)
+	if err != nil {
+		return 0, fmt.Errorf("-machine: %w", err)
 	}
+	return n, nil
+}
+
+// memoryOf is how much the system of those files gives its programs: what the machine has, or less in a container with a limit.
+func memoryOf(files fs.FS) (int64, error) {
+	text, err := readIfThere(files, "proc/meminfo")
 	if err != nil {
 		return 0, err
 	}
-	total := regexp.MustCompile(`MemTotal:\s+(\d+ k)B`).FindSubmatch(text)
-	if total == nil {
-		return 0, nil
+	n := int64(0)
+	if total := regexp.MustCompile(`MemTotal:\s+(\d+) kB`).FindStringSubmatch(text); total != nil {
+		if n, err = conf.Bytes(total[1]+"k", 1); err != nil {
+			return 0, err
+		}
 	}
-	return conf.Bytes(strings.ReplaceAll(string(total[1]), " ", ""), 1)
+	for _, name := range []string{"sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes"} { // cgroups, version 2 and 1
+		text, err := readIfThere(files, name)
+		if err != nil {
+			return 0, err
+		}
+		limit, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+		if err == nil && limit > 0 && (n == 0 || limit < n) { // "max", or a number larger than any machine's memory, is no limit
+			n = limit
+		}
+	}
+	return n, nil
+}
+
+// readIfThere reads a file, "" where there is none.
+func readIfThere(files fs.FS, name string) (string, error) {
+	raw, err := fs.ReadFile(files, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return string(raw), err
 }

@@ -5,6 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
+
+	"cancha/runtime/gpu"
+	"cancha/runtime/session/conf"
 )
 
 // TestCheckSettings: of a cluster that loses its executors each cause is named with its line, and the mended one passes.
@@ -31,6 +35,7 @@ spark.driver.memory               6g
 		{"mended", mended, "16g", []string{"ok ", "cancha.device        gpu", "cancha.memory        14g", "cancha.cores         4"}, false},
 		{"on a smaller machine", mended, "8g", []string{"FAIL  line 8, spark.executor.memory 8g: driver 6g and 1 × executor 8g are 14g, and the machine has 8g"}, true},
 		{"ours", "cancha.device tpu\n", "", []string{`"tpu": choose one of auto, gpu, cpu`}, true},
+		{"ours, on a small machine", "cancha.device cpu\n", "1g", []string{"ok ", "cancha.device        cpu"}, false},
 		{"a warning only", mended + "spark.cores.max 4\n", "16g", []string{"warn  line 12", "ok "}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -39,7 +44,7 @@ spark.driver.memory               6g
 				t.Fatal(err)
 			}
 			var out strings.Builder
-			err := checkSettings(&out, name, test.machine)
+			err := checkSettings(t.Context(), &out, name, test.machine)
 			if (err != nil) != test.fails {
 				t.Errorf("got %v", err)
 			}
@@ -50,13 +55,47 @@ spark.driver.memory               6g
 			}
 		})
 	}
-	if err := checkSettings(os.Stderr, filepath.Join(t.TempDir(), "none"), ""); err == nil {
+	if err := checkSettings(t.Context(), os.Stderr, filepath.Join(t.TempDir(), "none"), ""); err == nil {
 		t.Error("a file that is not there passed")
+	}
+	found := gpu.Discover(t.Context())
+	own := conf.Machine{GPUs: len(found.Devices), GPUsKnown: len(found.Devices) > 0 || !strings.Contains(found.Missing, "built without")}
+	if m, err := settingsMachine(t.Context(), ""); err != nil || m.GPUs != own.GPUs || m.GPUsKnown != own.GPUsKnown {
+		t.Errorf("this machine: got %+v, %v, want the GPUs of %v", m, err, found)
+	}
+	if m, err := settingsMachine(t.Context(), "1g"); err != nil || m != (conf.Machine{Memory: 1 << 30}) {
+		t.Errorf("a machine of 1g: got %+v, %v", m, err)
 	}
 	if n, err := machineMemory(""); err != nil || n < 1<<28 {
 		t.Errorf("this machine: got %d bytes, %v", n, err)
 	}
 	if _, err := machineMemory("much"); err == nil {
 		t.Error("a size that is none passed")
+	}
+}
+
+// TestMemoryOf: a container's limit counts where it is less than the machine has.
+func TestMemoryOf(t *testing.T) {
+	const info, two, one = "proc/meminfo", "sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes"
+	const sixteen = "MemFree: 1 kB\nMemTotal:       16777216 kB\n"
+	for _, test := range []struct {
+		name  string
+		files map[string]string
+		want  int64
+	}{
+		{"machine", map[string]string{info: sixteen}, 16 << 30},
+		{"no limit, version 2", map[string]string{info: sixteen, two: "max\n"}, 16 << 30},
+		{"no limit, version 1", map[string]string{info: sixteen, one: "9223372036854771712\n"}, 16 << 30},
+		{"limit, version 2", map[string]string{info: sixteen, two: "4294967296\n"}, 4 << 30},
+		{"limit, version 1", map[string]string{info: sixteen, one: "2147483648\n"}, 2 << 30},
+		{"nothing is told", nil, 0},
+	} {
+		files := fstest.MapFS{}
+		for name, text := range test.files {
+			files[name] = &fstest.MapFile{Data: []byte(text)}
+		}
+		if got, err := memoryOf(files); err != nil || got != test.want {
+			t.Errorf("%s: got %d, %v, want %d", test.name, got, err, test.want)
+		}
 	}
 }

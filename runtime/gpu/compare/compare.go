@@ -29,7 +29,8 @@ type Work struct {
 	Bytes      int64   // that funcs read and write; 0 where that is not what limits it
 	Flops      float64 // floating-point operations; 0 likewise
 
-	// Run does it once, from data in the machine's memory to the result there.
+	// Run does it once, from data in the machine's memory to the result there. On the GPU it fails where it gives the session nothing
+	// to do there.
 	Run func(ctx context.Context, s *gpu.Session) error
 }
 
@@ -101,9 +102,14 @@ func (r *Result) measure(ctx context.Context, target gpu.Target, works []work, c
 		return nil
 	}
 	for i, w := range works {
+		before := s.Metrics()
 		times, err := w.measure(ctx, s, target, c.Times)
 		if err == nil && s.Metrics().Fallbacks > 0 {
 			err = errors.New("the GPU could not do it, and the CPU did: a smaller size may fit")
+		}
+		const gpus = 1 // of Operations
+		if err == nil && target == gpu.GPU && s.Metrics().Operations[gpus] == before.Operations[gpus] {
+			err = errors.New("it has not used the GPU, so its times are the CPU's")
 		}
 		if err != nil {
 			return fmt.Errorf("%s on the %s: %w", w.name, target, err)

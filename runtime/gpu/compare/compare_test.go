@@ -98,8 +98,80 @@ func TestComplete(t *testing.T) {
 	if g := r.Rows[1].GPU; g != nil {
 		t.Errorf("matrix multiply: got %v of another size", g)
 	}
-	if text := r.String(); !strings.Contains(text, "0.002 ms") {
-		t.Errorf("no time of the stored result in:\n%s", text)
+	if text := r.String(); !strings.Contains(text, "0.002 ms") || !strings.Contains(text, "No ratios") {
+		t.Errorf("no time of the stored result, or no word of ratios, in:\n%s", text)
+	}
+	if row := r.grid().Rows[0]; row[2] == "" || row[4] != "" || row[5] != "" {
+		t.Errorf("got %q, want no ratio of two machines", row)
+	}
+	if got := r.title(); !strings.Contains(got, "measured elsewhere") || strings.Contains(got, "times as fast") {
+		t.Errorf("title: got %s", got)
+	}
+}
+
+// TestBarsOfSome: works that only one device did are not drawn beside those that both did, and are named.
+func TestBarsOfSome(t *testing.T) {
+	r := &Result{GPU: Machine{Device: "real", Driver: "570"}, Rows: []Row{
+		{Work: "vector add", Size: "100 elements", CPU: &Times{1000, 2000}, GPU: &Times{1000, 4000}},
+		{Work: "matrix multiply", Size: "8 × 8", CPU: &Times{1000, 2000}},
+	}}
+	c, err := r.Bars()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := c.String(); !strings.Contains(text, "GPU, funcs only") || !strings.Contains(text, "Not measured on both: matrix multiply, 8 × 8.") {
+		t.Errorf("got\n%s", text)
+	}
+}
+
+// TestDigits: large ratios and times have no exponent.
+func TestDigits(t *testing.T) {
+	for _, test := range []struct{ got, want string }{
+		{ratio(234*time.Second, time.Second), "234×"}, {ratio(1, 64), "0.0156×"}, {ratio(9996*time.Millisecond, time.Second), "10×"},
+		{ratio(4321*time.Second, time.Second), "4320×"}, {ratio(7, 0), "7×"},
+		{brief(2340 * time.Millisecond), "2.34 s"}, {brief(234 * time.Second), "234 s"}, {brief(1234 * time.Microsecond), "1.23 ms"}, {brief(0), "0 ms"},
+	} {
+		if test.got != test.want {
+			t.Errorf("got %s, want %s", test.got, test.want)
+		}
+	}
+	r := &Result{Rows: []Row{{Work: "own", CPU: &Times{1, 234_000}, GPU: &Times{1, 1000}}}}
+	if got, want := r.title(), "The GPU is up to 234 times as fast (own)"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestEmulatedIsNamed: no heading, legend or title of an emulated run says GPU alone.
+func TestEmulatedIsNamed(t *testing.T) {
+	m := Machine{Device: "played", Driver: "1", Emulated: true}
+	r := &Result{GPU: m, Rows: []Row{{Work: "own", Size: "1", CPU: &Times{1, 4000}, GPU: &Times{1, 1000}}}}
+	if got := r.grid().Header; got[2] != "CPU emulation" || got[3] != "CPU emulation, funcs" {
+		t.Errorf("headings: got %q", got)
+	}
+	if got := r.title(); !strings.Contains(got, "CPU emulation") || strings.Contains(got, "times as fast") {
+		t.Errorf("title: got %s", got)
+	}
+	c, err := r.Bars()
+	if err != nil || !strings.Contains(c.String(), "CPU emulation, funcs only") || strings.Contains(c.String(), ">GPU") {
+		t.Errorf("legend: got %v, %v", c, err)
+	}
+}
+
+// TestCompleteOtherSizes: a stored result of other sizes leaves the CPU alone, and says why.
+func TestCompleteOtherSizes(t *testing.T) {
+	folder := t.TempDir()
+	if err := stored("2026-02-01", Machine{Device: "real", Driver: "570"}, 2000).Save(filepath.Join(folder, "gpu-a.json")); err != nil {
+		t.Fatal(err)
+	}
+	r := &Result{GPU: Machine{Missing: "no driver"}, Rows: []Row{{Work: "vector add", Size: "7 elements", CPU: &Times{1, 1}}}}
+	if err := r.Complete(folder); err != nil {
+		t.Fatal(err)
+	}
+	if want := "no driver; and the stored result of real, 2026-02-01, is of other sizes"; r.GPU.Missing != want || r.GPU.Stored != "" {
+		t.Errorf("got %+v, want %s", r.GPU, want)
+	}
+	if got := r.title(); !strings.Contains(got, "The CPU alone") {
+		t.Errorf("title: got %s", got)
 	}
 }
 

@@ -5,6 +5,7 @@ package compare
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -37,7 +38,11 @@ func TestRunOnEmulatedGPU(t *testing.T) {
 			samples = s.Samples()
 			runtime.Gosched()
 		}
-		return ctx.Err()
+		b, err := gpu.NewFloat32s(s, []float32{1, 2})
+		if err != nil {
+			return err
+		}
+		return errors.Join(gpu.VectorAdd(ctx, b, b, b), b.Close(), ctx.Err())
 	}
 	r, err := Run(t.Context(), Config{Elements: 1000, Matrix: 8, Images: 1, Times: 2, Works: []Work{{Name: "own", Run: reads}}})
 	if err != nil {
@@ -69,5 +74,14 @@ func TestRunOnEmulatedGPU(t *testing.T) {
 	}
 	if text := sensors.String(); !strings.Contains(text, "power, of 70 W") || !strings.Contains(text, "busy, of 50 %") {
 		t.Errorf("got %s", text)
+	}
+}
+
+// TestRunWithoutUse: the times of a work that leaves the GPU alone are not shown as the GPU's.
+func TestRunWithoutUse(t *testing.T) {
+	idle := Work{Name: "idle", Run: func(context.Context, *gpu.Session) error { return nil }}
+	_, err := Run(t.Context(), Config{Elements: 1000, Matrix: 8, Images: 1, Times: 1, Works: []Work{idle}})
+	if err == nil || !strings.Contains(err.Error(), "idle on the gpu: it has not used the GPU") {
+		t.Errorf("got %v", err)
 	}
 }

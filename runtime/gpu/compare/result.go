@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"cancha/runtime/chart"
@@ -43,6 +45,14 @@ func (m Machine) String() string {
 	return text
 }
 
+// kind is what headings and legends call a machine that is a GPU, or plays one.
+func (m Machine) kind() string {
+	if m.Emulated {
+		return "CPU emulation"
+	}
+	return "GPU"
+}
+
 // Result is the CPU beside the GPU. It shows as a table.
 type Result struct {
 	Date string  `json:"date"` // of the run, in UTC
@@ -68,19 +78,23 @@ func (r *Result) MIMEBundle() map[string]any { return r.grid().MIMEBundle() }
 func (r *Result) String() string { return r.grid().Text() }
 
 func (r *Result) grid() grid.Grid {
+	kind := r.GPU.kind()
 	g := grid.Grid{
-		Header: []string{"", "CPU", "GPU", "GPU, funcs", "CPU / GPU", "CPU / funcs"},
-		Note:   "GPU: copies included; funcs: without them. CPU: " + r.CPU.String() + ". GPU: " + r.GPU.String() + ".",
+		Header: []string{"", "CPU", kind, kind + ", funcs", "CPU / " + kind, "CPU / funcs"},
+		Note:   kind + ": copies included; funcs: without them. CPU: " + r.CPU.String() + ". " + kind + ": " + r.GPU.String() + ".",
+	}
+	if r.GPU.Stored != "" {
+		g.Note += " No ratios: the GPU's times are beside another machine's CPU."
 	}
 	for _, row := range r.Rows {
 		line := []string{row.Work + ", " + row.Size, "", "", "", "", ""}
 		if row.CPU != nil {
-			line[1] = milliseconds(row.CPU.Whole)
+			line[1] = brief(row.CPU.Whole)
 		}
 		if row.GPU != nil {
-			line[2], line[3] = milliseconds(row.GPU.Whole), milliseconds(row.GPU.Funcs)
+			line[2], line[3] = brief(row.GPU.Whole), brief(row.GPU.Funcs)
 		}
-		if row.CPU != nil && row.GPU != nil {
+		if row.both() && r.GPU.Stored == "" {
 			line[4], line[5] = ratio(row.CPU.Whole, row.GPU.Whole), ratio(row.CPU.Whole, row.GPU.Funcs)
 		}
 		g.Rows = append(g.Rows, line)
@@ -88,54 +102,85 @@ func (r *Result) grid() grid.Grid {
 	return g
 }
 
-func milliseconds(d time.Duration) string { return fmt.Sprintf("%.3g ms", inMilliseconds(d)) }
+// brief is a time with three digits, in milliseconds or, from 1 s on, in seconds.
+func brief(d time.Duration) string {
+	if d >= time.Second {
+		return threeDigits(d.Seconds()) + " s"
+	}
+	return threeDigits(inMilliseconds(d)) + " ms"
+}
 
 func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-func ratio(a, b time.Duration) string { return fmt.Sprintf("%.2g", float64(a)/float64(max(b, 1))) }
+func ratio(a, b time.Duration) string { return threeDigits(quotient(a, b)) + "×" }
 
-// Bars draws what each work took: on the CPU, and on the GPU with its copies and without.
+func quotient(a, b time.Duration) float64 { return float64(a) / float64(max(b, 1)) }
+
+// threeDigits writes a number rounded to three digits and without an exponent, which %.3g has from 1,000 on.
+func threeDigits(x float64) string {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 2, 64), 64)
+	if err != nil { // unreachable: FormatFloat's own
+		rounded = x
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
+// Bars draws what each work took: on the CPU, and on the GPU with its copies and without. Where some works were measured on both, the
+// caption names those that were not.
 func (r *Result) Bars() (*chart.Chart, error) {
-	var names []string
+	kind := r.GPU.kind()
+	var names, lacking []string
 	var cpu, funcs, whole []float64
+	both := slices.ContainsFunc(r.Rows, Row.both)
 	for _, row := range r.Rows {
-		if row.CPU == nil {
+		if row.CPU == nil || both && !row.both() {
+			lacking = append(lacking, row.Work+", "+row.Size)
 			continue
 		}
 		names, cpu = append(names, row.Work), append(cpu, inMilliseconds(row.CPU.Whole))
-		if row.GPU != nil {
+		if both {
 			funcs, whole = append(funcs, inMilliseconds(row.GPU.Funcs)), append(whole, inMilliseconds(row.GPU.Whole))
 		}
 	}
 	groups, subtitle := []chart.Series{{Name: "CPU", Y: cpu}}, "milliseconds, from data in the machine's memory to the result there"
-	if len(whole) == len(cpu) {
+	if both {
 		subtitle += "; and of funcs only"
-		groups = append(groups, chart.Series{Name: "GPU", Y: whole}, chart.Series{Name: "GPU, funcs only", Y: funcs})
+		groups = append(groups, chart.Series{Name: kind, Y: whole}, chart.Series{Name: kind + ", funcs only", Y: funcs})
 	}
-	return chart.Bars(names, groups, chart.Options{
-		Title: r.title(), Subtitle: subtitle,
-		Caption: "CPU: " + r.CPU.String() + ". GPU: " + r.GPU.String() + ".",
-	})
+	caption := "CPU: " + r.CPU.String() + ". " + kind + ": " + r.GPU.String() + "."
+	if len(lacking) > 0 {
+		caption += " Not measured on both: " + strings.Join(lacking, "; ") + "."
+	}
+	return chart.Bars(names, groups, chart.Options{Title: r.title(), Subtitle: subtitle, Caption: caption})
 }
+
+// both tells whether a work was measured on both devices.
+func (r Row) both() bool { return r.CPU != nil && r.GPU != nil }
 
 // title says the finding.
 func (r *Result) title() string {
-	if r.GPU.Missing != "" {
+	if r.GPU.Missing != "" || !slices.ContainsFunc(r.Rows, Row.both) {
 		return "The CPU alone: there is no GPU to compare with"
+	}
+	if r.GPU.Emulated {
+		return "The CPU beside a CPU emulation of a GPU, whose times say nothing of one"
+	}
+	if r.GPU.Stored != "" {
+		return "The CPU of this machine; what the GPU took is measured elsewhere"
 	}
 	most, what := math.Inf(-1), ""
 	for _, row := range r.Rows {
-		if row.CPU == nil || row.GPU == nil {
+		if !row.both() {
 			continue
 		}
-		if times := float64(row.CPU.Whole) / float64(max(row.GPU.Whole, 1)); times > most {
+		if times := quotient(row.CPU.Whole, row.GPU.Whole); times > most {
 			most, what = times, row.Work
 		}
 	}
 	if most < 1 {
 		return "The CPU is faster at all of it"
 	}
-	return fmt.Sprintf("The GPU is up to %.2g times as fast (%s)", most, what)
+	return fmt.Sprintf("The GPU is up to %s times as fast (%s)", threeDigits(most), what)
 }
 
 // Save writes the result as JSON.
@@ -151,7 +196,7 @@ func (r *Result) Save(path string) error {
 }
 
 // Complete fills the GPU's column from the newest result of a real GPU that is stored in a folder, if this run had none; the column then
-// says of when it is. A folder that is not there has no results.
+// says of when it is. A result of other sizes fills nothing, and the reason says so. A folder that is not there has no results.
 func (r *Result) Complete(folder string) error {
 	if r.GPU.Missing == "" {
 		return nil
@@ -164,13 +209,18 @@ func (r *Result) Complete(folder string) error {
 		r.GPU.Missing += "; and no result of a real GPU is stored"
 		return nil
 	}
-	r.GPU, r.GPU.Stored = stored.GPU, stored.Date
+	filled := false
 	for i, row := range r.Rows {
-		at := slices.IndexFunc(stored.Rows, func(s Row) bool { return s.Work == row.Work && s.Size == row.Size })
+		at := slices.IndexFunc(stored.Rows, func(s Row) bool { return s.GPU != nil && s.Work == row.Work && s.Size == row.Size })
 		if at >= 0 {
-			r.Rows[i].GPU = stored.Rows[at].GPU
+			r.Rows[i].GPU, filled = stored.Rows[at].GPU, true
 		}
 	}
+	if !filled {
+		r.GPU.Missing += fmt.Sprintf("; and the stored result of %s, %s, is of other sizes", stored.GPU.Device, stored.Date)
+		return nil
+	}
+	r.GPU, r.GPU.Stored = stored.GPU, stored.Date
 	return nil
 }
 

@@ -63,7 +63,7 @@ func TestBytes(t *testing.T) {
 			t.Errorf("%q: got %d, %v, want %d", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "g", "1.5g", "-1g", "8 apples", "9999999999g", "1gg", "8x"} {
+	for _, text := range []string{"", "g", "1.5g", "-1g", "8 apples", "9999999999g", "1gg", "8x", "8 g", "+1g", "+8"} {
 		if got, err := Bytes(text, 1); err == nil {
 			t.Errorf("%q: got %d", text, got)
 		}
@@ -107,6 +107,8 @@ func replaceLine(text, key, line string) string {
 
 func TestFaults(t *testing.T) {
 	machine := Machine{Memory: 16 << 30}
+	four := replaceLine(replaceLine(cluster, "spark.jars.packages", "spark.jars.packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0\n"),
+		"spark.jars", "spark.jars /opt/rapids-4-spark_2.13-25.08.0.jar\n")
 	for _, test := range []struct {
 		name, text string
 		want       []string // line and beginning of each fault, in order
@@ -116,7 +118,14 @@ func TestFaults(t *testing.T) {
 		{"quarters of a GPU, and no limit", replaceLine(replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.25\n"), CoresMax, ""),
 			[]string{"6 4 tasks share a GPU, and nothing limits", "10 spark.cores.max is not set: a worker starts an executor for every 4 cores that it has, and the GPUs are for 1 executor (a standalone master does not heed spark.executor.instances, line 11)"}},
 		{"quarters, limited", replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.25\n") + ConcurrentTasks + " 2\n", nil},
+		{"quarters, one for each core", replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.25\n"), []string{"6 4 tasks share a GPU, and nothing limits"}},
+		{"tenths, limited by cores", replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.1\n"), []string{"6 4 tasks share a GPU, and only the cores limit"}},
+		{"quarters, of one task", replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.25\nspark.task.cpus 4\n"), nil},
+		{"quarters, of one core", replaceLine(replaceLine(cluster, ExecutorCores, ""), CoresMax, CoresMax+" 1\n") + TaskGPUs + " 0.25\n", []string{"6 line 15 says"}},
 		{"three quarters", replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.75\n"), []string{"6 Spark takes at most 0.5"}},
+		{"three quarters, Spark not named", replaceLine(replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.75\n"), "spark.jars.packages", ""), []string{"6 Spark takes at most 0.5"}},
+		{"three quarters, Spark 4", replaceLine(four, TaskGPUs, TaskGPUs+" 0.75\n"), nil},
+		{"one and a half, Spark 4", replaceLine(four, TaskGPUs, TaskGPUs+" 1.5\n"), []string{"6 Spark takes at most 1, or a whole number, and refuses 1.5"}},
 		{"a task of two", replaceLine(cluster, TaskGPUs, TaskGPUs+" 2\n"), []string{"6 a task asks for 2 GPUs, and an executor has 1"}},
 		{"two executors", replaceLine(cluster, CoresMax, CoresMax+" 8\n"), []string{"9 driver 6g and 2 × executor 10g are 26g", "12 8 cores are 2 executors of 4, and the GPUs are for 1 executor"}},
 		{"two executors on YARN", replaceLine(replaceLine(cluster, Master, "spark.master yarn\n"), Executors, Executors+" 2\n"),
@@ -127,9 +136,14 @@ func TestFaults(t *testing.T) {
 		{"no discovery", replaceLine(cluster, WorkerDiscovery, ""), []string{"7 nothing tells a worker"}},
 		{"RAPIDS without a GPU", "spark.plugins com.nvidia.spark.SQLPlugin\n", []string{"1 RAPIDS is on, and there is no GPU"}},
 		{"RAPIDS without a GPU for executors", "spark.plugins com.nvidia.spark.SQLPlugin\nspark.worker.resource.gpu.amount 1\n", []string{"1 RAPIDS is on, and executors ask for no GPU"}},
-		{"RAPIDS without a GPU, in the driver", "spark.master local[*]\nspark.plugins com.nvidia.spark.SQLPlugin\n", []string{"2 RAPIDS is on, and there is no GPU"}},
+		{"RAPIDS in the driver", "spark.master local[*]\nspark.plugins com.nvidia.spark.SQLPlugin\n", []string{"2 RAPIDS is on, and whether the machine has a GPU"}},
+		{"RAPIDS without a GPU, on YARN", "spark.master yarn\nspark.plugins com.nvidia.spark.SQLPlugin\n", []string{"2 RAPIDS is on, and executors ask for no GPU"}},
+		{"a worker without discovery, on YARN", "spark.master yarn\nspark.worker.resource.gpu.amount 1\n", nil},
 		{"RAPIDS off", "spark.plugins com.nvidia.spark.SQLPlugin\nspark.rapids.sql.enabled false\n", nil},
 		{"another Spark", replaceLine(cluster, "spark.jars", "spark.jars /opt/rapids-4-spark_2.12-22.10.0.jar\n"), []string{"15 the RAPIDS plugin 22.10.0 is not for Spark 3.3.1 (line 14): it supports 3.1.1-3, 3.2.0-2, 3.3.0"}},
+		{"a plugin older than the list", replaceLine(cluster, "spark.jars", "spark.jars /opt/rapids-4-spark_2.12-21.06.0.jar\n"), []string{"15 the RAPIDS plugin 21.06.0 is older than 21.10"}},
+		{"a plugin newer than the list", replaceLine(cluster, "spark.jars", "spark.jars /opt/rapids-4-spark_2.12-99.06.0.jar\n"), nil},
+		{"on, and not loaded", RAPIDSEnabled + " true\n", []string{"1 nothing loads the RAPIDS plugin"}},
 		{"another Scala", replaceLine(cluster, "spark.jars", "spark.jars.packages com.nvidia:rapids-4-spark_2.13:23.12.2\n"), []string{"14 line 15 says", "15 the RAPIDS plugin is for Scala 2.13, and Spark (line 14) for Scala 2.12"}},
 		{"the shuffle manager of another Spark", cluster + "spark.shuffle.manager com.nvidia.spark.rapids.spark350.RapidsShuffleManager\n", []string{"16 Spark 3.5.0, and line 14 says 3.3.1"}},
 		{"libraries with versions of their own", cluster + "spark.driver.extraClassPath /opt/spark-nlp_2.12-5.1.0.jar:/opt/spark-xml_2.12-0.14.0.jar\n", nil},
@@ -154,6 +168,106 @@ func TestFaults(t *testing.T) {
 				t.Errorf("got %d faults, want %d", len(faults), len(test.want))
 			}
 		})
+	}
+}
+
+// TestGPUs: what is not known of the machine's GPUs is a warning at most, and only a standalone master is told of workers.
+func TestGPUs(t *testing.T) {
+	const local, yarn = "spark.master local[*]\nspark.plugins " + RAPIDSPlugin + "\n", "spark.master yarn\nspark.plugins " + RAPIDSPlugin + "\n"
+	const eight = yarn + Executors + " 8\n" + ExecutorGPUs + " 1\n" + TaskGPUs + " 1\n"
+	none, one := Machine{GPUsKnown: true}, Machine{GPUs: 1, GPUsKnown: true}
+	for _, test := range []struct {
+		name, text string
+		machine    Machine
+		want       string // of the only fault
+	}{
+		{"local, not known", local, Machine{}, "warning at 2"},
+		{"local, none", local, none, "failure at 2"},
+		{"local, one", local, one, ""},
+		{"YARN, no executor has one", yarn, one, "failure at 2"},
+		{"YARN, not known", eight, Machine{}, ""},
+		{"YARN, none", eight, none, "failure at 4"},
+		{"YARN, one", eight, one, "failure at 3"},
+		{"YARN, eight", eight, Machine{GPUs: 8, GPUsKnown: true}, ""},
+		{"YARN, one in spite of what workers say", eight + WorkerGPUs + " 8\n", one, "failure at 3"},
+		{"standalone, one in each worker", cluster, none, ""},
+	} {
+		got := ""
+		for _, f := range parse(t, test.text).Faults(test.machine) {
+			got += map[bool]string{false: "failure", true: "warning"}[f.Warning] + fmt.Sprint(" at ", f.Line)
+			if strings.Contains(f.Mend, "spark.worker.") {
+				t.Errorf("%s: got a mend of workers: %s", test.name, f.Mend)
+			}
+		}
+		if got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+// TestMemory: what Spark takes where a file does not say counts only in a file that says something of executors.
+func TestMemory(t *testing.T) {
+	for text, want := range map[string]int{"cancha.device cpu\n": 0, "spark.master yarn\n": 0, Executors + " 4\nspark.master yarn\n": 1, DriverMemory + " 1g\n": 1} {
+		if got := parse(t, text).Faults(Machine{Memory: 1 << 30}); len(got) != want {
+			t.Errorf("%q: got %v, want %d", text, got, want)
+		}
+	}
+}
+
+// TestCount: only a standalone master heeds spark.cores.max, and only the others spark.executor.instances.
+func TestCount(t *testing.T) {
+	const asked = Executors + " 8\n"
+	for text, want := range map[string]int{
+		asked: 1, asked + "spark.master yarn\n": 8, asked + "spark.master local[4]\n": 1,
+		asked + CoresMax + " 4\n" + ExecutorCores + " 2\n": 2, asked + CoresMax + " 4\n" + ExecutorCores + " 2\nspark.master yarn\n": 8,
+	} {
+		if s, _ := parse(t, text).Spark(); s.Count() != want {
+			t.Errorf("%q: got %d, want %d", text, s.Count(), want)
+		}
+	}
+}
+
+// TestRefused: what Spark refuses fails and does not count; a comment behind a name is a part of it.
+func TestRefused(t *testing.T) {
+	for _, test := range []struct {
+		line    string
+		warning bool
+		gets    func(Spark) bool
+	}{
+		{RAPIDSEnabled + " yes", false, func(s Spark) bool { return s.Enabled }},
+		{RAPIDSEnabled + " true # on", false, func(s Spark) bool { return s.Enabled }},
+		{ExecutorCores + " 4 # all", false, func(s Spark) bool { return s.ExecutorCores == 4 }},
+		{ExecutorMemory + " 8g # most", false, func(s Spark) bool { return s.ExecutorMemory == 8<<30 }},
+		{Master + " yarn # or local", true, func(s Spark) bool { return s.Master == "yarn" }},
+		{"spark.app.name mine # and yours", true, func(Spark) bool { return true }},
+	} {
+		s, faults := parse(t, test.line+"\n").Spark()
+		if len(faults) != 1 || faults[0].Warning != test.warning || !test.gets(s) {
+			t.Errorf("%s: got %+v, %+v", test.line, s, faults)
+		}
+	}
+	if s, _ := parse(t, CoresMax+" 4\n"+CoresMax+" four\n").Spark(); s.CoresMax != 4 {
+		t.Errorf("a refused value behind another: got %d", s.CoresMax)
+	}
+}
+
+// TestSharingMend: what the mend says passes, each part of it alone; without the plugin nothing heeds a limit of tasks.
+func TestSharingMend(t *testing.T) {
+	text := replaceLine(cluster, TaskGPUs, TaskGPUs+" 0.25\n")
+	faults := parse(t, text).Faults(Machine{})
+	if len(faults) != 1 {
+		t.Fatalf("got %v", faults)
+	}
+	for mend := range strings.SplitSeq(faults[0].Mend, ", or ") {
+		key, _, _ := strings.Cut(mend, " ")
+		mended := replaceLine(text, key, "") + mend + "\n"
+		if got := parse(t, mended).Faults(Machine{}); len(got) != 0 {
+			t.Errorf("%s: got %v", mend, got)
+		}
+	}
+	faults = parse(t, replaceLine(text, Plugins, RAPIDSEnabled+" false\n")).Faults(Machine{})
+	if at := len(faults) - 1; at < 0 || faults[at].Key != TaskGPUs || strings.Contains(faults[at].Mend, ConcurrentTasks) {
+		t.Errorf("without the plugin: got %v", faults)
 	}
 }
 

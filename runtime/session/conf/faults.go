@@ -15,17 +15,18 @@ type Fault struct {
 	Warning bool   // it may be as it is wanted
 }
 
-// Machine is where the driver and the executors of a cluster of one machine run. What is not known is 0.
+// Machine is where the driver and the executors of a cluster of one machine run. Of the zero value nothing is known.
 type Machine struct {
-	Memory int64 // bytes
-	GPUs   int
+	Memory    int64 // bytes; 0 where it is not known
+	GPUs      int   // counts with GPUsKnown only
+	GPUsKnown bool
 }
 
 // Faults returns what contradicts itself in a file, and what it promises that the machine does not have, in the file's order.
 func (f *File) Faults(m Machine) []Fault {
 	s, faults := f.Spark()
 	faults = append(faults, f.repeated()...)
-	for _, check := range []func(Machine) []Fault{s.workerResource, s.amounts, s.sharing, s.manyExecutors, s.noExecutor, s.memory} {
+	for _, check := range []func(Machine) []Fault{s.withoutPlugin, s.rapidsResource, s.workerResource, s.amounts, s.sharing, s.manyExecutors, s.noExecutor, s.memory} {
 		faults = append(faults, check(m)...)
 	}
 	faults = append(faults, s.versions(f)...)
@@ -68,21 +69,51 @@ func (s Spark) local() bool {
 	return strings.HasPrefix(s.Master, "local") && !strings.HasPrefix(s.Master, "local-cluster")
 }
 
-// gpus is how many GPUs the workers of the machine offer.
-func (s Spark) gpus(m Machine) int { return cmp.Or(s.WorkerGPUs, m.GPUs) }
+// gpus is how many GPUs there are for executors, if that is known. Only a standalone master heeds what workers offer.
+func (s Spark) gpus(m Machine) (n int, known bool) {
+	if m.GPUsKnown && (s.WorkerGPUs == 0 || !s.standalone()) {
+		return m.GPUs, true
+	}
+	return s.WorkerGPUs, s.WorkerGPUs > 0
+}
 
-// workerResource: who asks for GPUs needs workers that offer them.
-func (s Spark) workerResource(m Machine) []Fault {
+// withoutPlugin: what switches RAPIDS on does not load it.
+func (s Spark) withoutPlugin(Machine) []Fault {
+	if _, said := s.Said(RAPIDSEnabled); !said || !s.Enabled || s.Plugin {
+		return nil
+	}
+	return []Fault{{Setting: s.at(RAPIDSEnabled), Warning: true, What: "nothing loads the RAPIDS plugin: queries run on the CPU", Mend: Plugins + " " + RAPIDSPlugin}}
+}
+
+// rapidsResource: RAPIDS needs a GPU in the driver where that does all, else in the executors.
+func (s Spark) rapidsResource(m Machine) []Fault {
+	at, off := s.at(Plugins), RAPIDSEnabled+" false"
 	switch {
-	case s.RAPIDS() && s.ExecutorGPUs == 0 && (s.local() && m.GPUs == 0 || !s.local() && s.WorkerGPUs == 0):
-		return []Fault{{Setting: s.at(Plugins), What: "RAPIDS is on, and there is no GPU for it: no setting gives an executor one",
-			Mend: fmt.Sprintf("%s 1 and %s 1 where there is a GPU, or %s false", WorkerGPUs, ExecutorGPUs, RAPIDSEnabled)}}
-	case s.RAPIDS() && s.ExecutorGPUs == 0 && !s.local():
-		return []Fault{{Setting: s.at(Plugins), What: "RAPIDS is on, and executors ask for no GPU", Mend: ExecutorGPUs + " 1"}}
-	case s.standalone() && s.ExecutorGPUs > s.WorkerGPUs && s.WorkerGPUs == 0:
+	case !s.RAPIDS() || s.ExecutorGPUs > 0 || s.local() && m.GPUs > 0:
+		return nil
+	case s.local() && m.GPUsKnown:
+		return []Fault{{Setting: at, What: "RAPIDS is on, and there is no GPU for it on the machine", Mend: off}}
+	case s.local():
+		return []Fault{{Setting: at, Warning: true, What: "RAPIDS is on, and whether the machine has a GPU for it is not known", Mend: off + " where there is none"}}
+	case s.standalone() && s.WorkerGPUs == 0:
+		return []Fault{{Setting: at, What: "RAPIDS is on, and there is no GPU for it: no setting gives an executor one",
+			Mend: fmt.Sprintf("%s 1 and %s 1 where there is a GPU, or %s", WorkerGPUs, ExecutorGPUs, off)}}
+	case s.standalone():
+		return []Fault{{Setting: at, What: "RAPIDS is on, and executors ask for no GPU", Mend: ExecutorGPUs + " 1"}}
+	}
+	return []Fault{{Setting: at, What: "RAPIDS is on, and executors ask for no GPU",
+		Mend: fmt.Sprintf("%s 1 and %s FILE where there is a GPU, or %s", ExecutorGPUs, executorDiscovery, off)}}
+}
+
+// workerResource: under a standalone master, who asks for GPUs needs workers that offer them.
+func (s Spark) workerResource(Machine) []Fault {
+	switch {
+	case !s.standalone() || s.RAPIDS() && s.ExecutorGPUs == 0:
+		return nil
+	case s.ExecutorGPUs > s.WorkerGPUs && s.WorkerGPUs == 0:
 		return []Fault{{Setting: s.at(ExecutorGPUs), What: fmt.Sprintf("executors ask for %d GPU, and no worker offers one: none is ever started", s.ExecutorGPUs),
 			Mend: fmt.Sprintf("%s 1 and %s FILE, on the workers", WorkerGPUs, WorkerDiscovery)}}
-	case s.standalone() && s.ExecutorGPUs > s.WorkerGPUs:
+	case s.ExecutorGPUs > s.WorkerGPUs:
 		return []Fault{{Setting: s.at(ExecutorGPUs), What: fmt.Sprintf("an executor asks for %d GPUs, and a worker offers %d: none is ever started", s.ExecutorGPUs, s.WorkerGPUs),
 			Mend: fmt.Sprintf("%s %d", ExecutorGPUs, s.WorkerGPUs)}}
 	case s.WorkerGPUs > 0 && s.at(WorkerDiscovery).Line == 0:
@@ -96,8 +127,8 @@ func (s Spark) workerResource(m Machine) []Fault {
 func (s Spark) amounts(Machine) []Fault {
 	at := s.at(TaskGPUs)
 	switch t := s.TaskGPUs; {
-	case t > 0.5 && t != float64(int(t)):
-		return []Fault{{Setting: at, What: fmt.Sprintf("Spark takes at most 0.5, or a whole number, and refuses %v", t), Mend: TaskGPUs + " 1"}}
+	case t > s.largestShare && t != float64(int(t)):
+		return []Fault{{Setting: at, What: fmt.Sprintf("Spark takes at most %v, or a whole number, and refuses %v", s.largestShare, t), Mend: TaskGPUs + " 1"}}
 	case t > 0 && s.ExecutorGPUs == 0:
 		return []Fault{{Setting: at, What: "tasks ask for a GPU, and executors have none", Mend: ExecutorGPUs + " 1"}}
 	case t > float64(s.ExecutorGPUs):
@@ -110,18 +141,46 @@ func (s Spark) amounts(Machine) []Fault {
 
 // sharing: tasks that share a GPU need a limit of how many do at once.
 func (s Spark) sharing(Machine) []Fault {
-	if s.TaskGPUs <= 0 || s.TaskGPUs >= 1 || s.ConcurrentTasks > 0 || s.CoresMax > 0 {
+	if s.TaskGPUs <= 0 || s.TaskGPUs > 0.5 || s.ConcurrentTasks > 0 {
 		return nil
 	}
-	share := fmt.Sprintf("%d tasks share a GPU", int(1/s.TaskGPUs))
-	return []Fault{{Setting: s.at(TaskGPUs), What: share + ", and nothing limits how many work on it at once: they run out of its memory, and their executor is lost",
-		Mend: fmt.Sprintf("%s 1.0, or %s 2 with %s %d", TaskGPUs, ConcurrentTasks, CoresMax, max(1, s.ExecutorCores))}}
+	tasks, byCores := int(1/s.TaskGPUs), s.tasksByCores()
+	f := Fault{Setting: s.at(TaskGPUs), Mend: TaskGPUs + " 1.0"}
+	if s.Plugin {
+		f.Mend += fmt.Sprintf(", or %s 2", ConcurrentTasks)
+	}
+	switch {
+	case byCores == 1:
+		return nil
+	case byCores > 0 && byCores < tasks && s.CoresMax > 0: // so small an amount leaves the limit to the cores, and somebody has set them
+		f.What, f.Warning = fmt.Sprintf("%d tasks share a GPU, and only the cores limit how many work on it at once", byCores), true
+	default:
+		f.What = fmt.Sprintf("%d tasks share a GPU, and nothing limits how many work on it at once: they run out of its memory, and their executor is lost", tasks)
+	}
+	return []Fault{f}
+}
+
+// tasksByCores is how many tasks an executor does at once by its cores, at least 1; 0 where the file does not say.
+func (s Spark) tasksByCores() int {
+	cores := s.ExecutorCores
+	switch {
+	case s.local():
+		return 0
+	case !s.standalone():
+		cores = max(1, cores) // an executor has 1 core unless told, and the other masters do not heed spark.cores.max
+	case s.CoresMax > 0:
+		cores = min(cmp.Or(cores, s.CoresMax), s.CoresMax)
+	}
+	if cores == 0 {
+		return 0
+	}
+	return max(1, cores/max(1, s.TaskCPUs))
 }
 
 // manyExecutors: each executor needs GPUs of its own.
 func (s Spark) manyExecutors(m Machine) []Fault {
-	gpus := s.gpus(m)
-	if s.ExecutorGPUs == 0 || gpus < s.ExecutorGPUs || s.local() {
+	gpus, known := s.gpus(m)
+	if s.ExecutorGPUs == 0 || !known || s.standalone() && gpus < s.ExecutorGPUs || s.local() {
 		return nil
 	}
 	fit := gpus / s.ExecutorGPUs
@@ -139,11 +198,22 @@ func (s Spark) manyExecutors(m Machine) []Fault {
 	case s.standalone() && s.CoresMax > 0 && s.ExecutorCores > 0 && s.CoresMax/s.ExecutorCores > fit:
 		return []Fault{{Setting: s.at(CoresMax), What: fmt.Sprintf("%d cores are %d executors of %d, and the GPUs are for %s", s.CoresMax, s.CoresMax/s.ExecutorCores, s.ExecutorCores, one),
 			Mend: fmt.Sprintf("%s %d", CoresMax, fit*s.ExecutorCores)}}
-	case s.Executors > fit:
+	case !s.standalone() && fit == 0:
+		return []Fault{{Setting: s.at(ExecutorGPUs), What: fmt.Sprintf("an executor asks for %d GPUs, and there are %d", s.ExecutorGPUs, gpus),
+			Mend: fewerGPUs(gpus)}}
+	case !s.standalone() && s.Executors > fit:
 		return []Fault{{Setting: s.at(Executors), What: fmt.Sprintf("%d executors want %d GPUs, and there are %d", s.Executors, s.Executors*s.ExecutorGPUs, gpus),
 			Mend: fmt.Sprintf("%s %d", Executors, fit)}}
 	}
 	return nil
+}
+
+// fewerGPUs is what to write where an executor asks for more GPUs than there are.
+func fewerGPUs(n int) string {
+	if n > 0 {
+		return fmt.Sprintf("%s %d", ExecutorGPUs, n)
+	}
+	return fmt.Sprintf("%s 0, %s 0 and %s false", ExecutorGPUs, TaskGPUs, RAPIDSEnabled)
 }
 
 // noExecutor: an executor has to fit into what the application may take.
@@ -164,10 +234,12 @@ func (s Spark) Count() int {
 	switch {
 	case s.local():
 		return 1
-	case s.standalone() && s.CoresMax > 0 && s.ExecutorCores > 0:
+	case !s.standalone():
+		return max(1, s.Executors)
+	case s.CoresMax > 0 && s.ExecutorCores > 0:
 		return max(1, s.CoresMax/s.ExecutorCores)
 	}
-	return max(1, s.Executors)
+	return 1 // of each worker
 }
 
 // each is what the driver and an executor take, in bytes: what Spark gives them where the file does not say is 1g.
@@ -190,7 +262,8 @@ func (s Spark) Memory() int64 {
 func (s Spark) memory(m Machine) []Fault {
 	n, sum := s.Count(), s.Memory()
 	driver, executor := s.each()
-	if m.Memory == 0 || sum <= m.Memory || len(s.said) == 0 {
+	_, said := s.Said(DriverMemory, ExecutorMemory, MemoryOverhead, PinnedPool, Executors, ExecutorCores, CoresMax)
+	if m.Memory == 0 || sum <= m.Memory || !said { // a file that says nothing of a cluster's size is for none
 		return nil
 	}
 	what := fmt.Sprintf("driver %s and %d × executor %s", FormatBytes(driver), n, FormatBytes(executor))
@@ -217,6 +290,10 @@ func (s Spark) versions(f *File) (faults []Fault) {
 				faults = append(faults, Fault{Setting: plugin.Setting,
 					What: fmt.Sprintf("the RAPIDS plugin %s is not for Spark %s (line %d): it supports %s", plugin.version, spark.version, spark.Line, list),
 					Mend: "a release of the plugin that names Spark " + spark.version})
+			case !known && release(plugin.version) < oldest():
+				faults = append(faults, Fault{Setting: plugin.Setting, Warning: true,
+					What: fmt.Sprintf("the RAPIDS plugin %s is older than %s, the first of which it is known here what it supports", plugin.version, oldest()),
+					Mend: fmt.Sprintf("a release of the plugin that names Spark %s (line %d)", spark.version, spark.Line)})
 			}
 		}
 	}

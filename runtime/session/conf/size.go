@@ -8,7 +8,8 @@ import (
 )
 
 // Bytes reads a size as Spark writes them: a number with k, m, g, t or p, of 1,024 each, "b" behind it or not, in either case. A number
-// alone counts unit bytes: 1 << 20 for Spark's memory of executors and drivers, 1 elsewhere.
+// alone counts unit bytes: 1 << 20 for Spark's memory of executors and drivers, 1 elsewhere. As Spark does it refuses a sign, and a space
+// within (JavaUtils.byteStringAs: digits, and letters behind them).
 func Bytes(s string, unit int64) (int64, error) {
 	number := strings.TrimRight(strings.ToLower(strings.TrimSpace(s)), "kmgtpb")
 	suffix := strings.ToLower(strings.TrimSpace(s))[len(number):]
@@ -30,8 +31,8 @@ func Bytes(s string, unit int64) (int64, error) {
 	default:
 		return 0, fmt.Errorf("%q is no size: write 8g or 512m", s)
 	}
-	n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
-	if err != nil || n < 0 || n > math.MaxInt64/unit {
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || strings.HasPrefix(number, "+") || n < 0 || n > math.MaxInt64/unit {
 		return 0, fmt.Errorf("%q is no size: write 8g or 512m", s)
 	}
 	return n * unit, nil

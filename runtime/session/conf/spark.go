@@ -27,6 +27,8 @@ const (
 	PinnedPool      = "spark.rapids.memory.pinnedPool.size"
 	ConcurrentTasks = "spark.rapids.sql.concurrentGpuTasks"
 
+	executorDiscovery = "spark.executor.resource.gpu.discoveryScript"
+
 	// RAPIDSPlugin is what spark.plugins loads.
 	RAPIDSPlugin = "com.nvidia.spark.SQLPlugin"
 )
@@ -45,6 +47,7 @@ type Spark struct {
 	ConcurrentTasks              int
 	Explain                      string
 	said                         map[string]Setting
+	largestShare                 float64 // of a GPU, that a task may ask for where it does not ask for whole ones
 }
 
 // RAPIDS tells whether queries are to run on GPUs.
@@ -52,14 +55,18 @@ func (s Spark) RAPIDS() bool { return s.Plugin && s.Enabled }
 
 // Spark reads what the file says of executors. Faults are values that Spark does not take; they count as not said.
 func (f *File) Spark() (Spark, []Fault) {
-	s := Spark{Enabled: true, said: map[string]Setting{}}
+	s := Spark{Enabled: true, said: map[string]Setting{}, largestShare: f.largestShare()}
 	var faults []Fault
 	for _, setting := range f.Settings {
 		value, comment, found := strings.Cut(setting.Value, " #")
 		if found && strings.HasPrefix(setting.Key, "spark.") {
-			faults = append(faults, Fault{Setting: setting, Warning: true,
-				What: fmt.Sprintf("Spark takes the comment %q as part of the value", "#"+comment), Mend: "put the comment on a line of its own"})
-			setting.Value = strings.TrimSpace(value)
+			f := Fault{Setting: setting, Warning: true,
+				What: fmt.Sprintf("Spark takes the comment %q as part of the value", "#"+comment), Mend: "put the comment on a line of its own"}
+			if s.take(setting) != nil {
+				f.What, f.Warning = f.What+", and refuses it", false
+			}
+			faults = append(faults, f)
+			setting.Value = strings.TrimSpace(value) // one fault is enough: what is meant counts
 		}
 		if err := s.take(setting); err != nil {
 			faults = append(faults, Fault{Setting: setting, What: err.Error(), Mend: "write a value that Spark reads"})
@@ -70,45 +77,59 @@ func (f *File) Spark() (Spark, []Fault) {
 	return s, faults
 }
 
-// take takes in one setting.
-func (s *Spark) take(setting Setting) (err error) {
-	const mebibyte = 1 << 20 // what Spark takes a number alone to count of memory
+// take takes in one setting, if Spark takes its value.
+func (s *Spark) take(setting Setting) error {
+	value := setting.Value
 	switch setting.Key {
 	case Master:
-		s.Master = setting.Value
+		s.Master = value
 	case CoresMax:
-		s.CoresMax, err = count(setting.Value)
+		return assign(&s.CoresMax, value, count)
 	case ExecutorCores:
-		s.ExecutorCores, err = count(setting.Value)
+		return assign(&s.ExecutorCores, value, count)
 	case Executors:
-		s.Executors, err = count(setting.Value)
+		return assign(&s.Executors, value, count)
 	case TaskCPUs:
-		s.TaskCPUs, err = count(setting.Value)
+		return assign(&s.TaskCPUs, value, count)
 	case ExecutorMemory:
-		s.ExecutorMemory, err = Bytes(setting.Value, mebibyte)
+		return assign(&s.ExecutorMemory, value, mebibytes)
 	case MemoryOverhead:
-		s.Overhead, err = Bytes(setting.Value, mebibyte)
+		return assign(&s.Overhead, value, mebibytes)
 	case DriverMemory:
-		s.DriverMemory, err = Bytes(setting.Value, mebibyte)
+		return assign(&s.DriverMemory, value, mebibytes)
 	case PinnedPool:
-		s.PinnedPool, err = Bytes(setting.Value, 1)
+		return assign(&s.PinnedPool, value, bytes)
 	case TaskGPUs:
-		s.TaskGPUs, err = amount(setting.Value)
+		return assign(&s.TaskGPUs, value, amount)
 	case ExecutorGPUs:
-		s.ExecutorGPUs, err = count(setting.Value)
+		return assign(&s.ExecutorGPUs, value, count)
 	case WorkerGPUs:
-		s.WorkerGPUs, err = count(setting.Value)
+		return assign(&s.WorkerGPUs, value, count)
 	case ConcurrentTasks:
-		s.ConcurrentTasks, err = count(setting.Value)
+		return assign(&s.ConcurrentTasks, value, count)
 	case Plugins:
-		s.Plugin = strings.Contains(setting.Value, RAPIDSPlugin)
+		s.Plugin = strings.Contains(value, RAPIDSPlugin)
 	case RAPIDSEnabled:
-		s.Enabled, err = Bool(setting.Value)
+		return assign(&s.Enabled, value, Bool)
 	case RAPIDSExplain:
-		s.Explain = setting.Value
+		s.Explain = value
+	}
+	return nil
+}
+
+// assign reads a value; one that cannot be read leaves what was there.
+func assign[T any](to *T, value string, read func(string) (T, error)) error {
+	v, err := read(value)
+	if err == nil {
+		*to = v
 	}
 	return err
 }
+
+// mebibytes reads a size of which a number alone counts mebibytes, as Spark has it for memory of executors and drivers.
+func mebibytes(s string) (int64, error) { return Bytes(s, 1<<20) }
+
+func bytes(s string) (int64, error) { return Bytes(s, 1) }
 
 func count(s string) (int, error) {
 	n, err := strconv.Atoi(s)

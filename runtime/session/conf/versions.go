@@ -1,7 +1,9 @@
 package conf
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -44,19 +46,27 @@ func releases() map[string]string {
 // supported lists, for messages, and tells for one version of Spark, what a release of the plugin supports. Known is false for a release
 // that is not in the list.
 func supported(plugin, spark string) (list string, yes, known bool) {
-	parts := strings.SplitN(plugin, ".", 3)
-	if len(parts) < 2 {
-		return "", false, false
-	}
-	if len(parts[1]) == 1 { // Maven sorts 24.2 and 24.02 alike
-		parts[1] = "0" + parts[1]
-	}
-	list, known = releases()[parts[0]+"."+parts[1]]
+	list, known = releases()[release(plugin)]
 	for part := range strings.FieldsSeq(list) {
 		yes = yes || within(part, spark)
 	}
 	return strings.ReplaceAll(list, " ", ", "), yes, known
 }
+
+// release is the release that a version of the plugin is of, as the list has it: "24.02"; "" where it names none.
+func release(plugin string) string {
+	parts := strings.SplitN(plugin, ".", 3)
+	if len(parts) < 2 {
+		return ""
+	}
+	if len(parts[1]) == 1 { // Maven sorts 24.2 and 24.02 alike
+		parts[1] = "0" + parts[1]
+	}
+	return parts[0] + "." + parts[1]
+}
+
+// oldest is the first release of the list.
+func oldest() string { return slices.Min(slices.Collect(maps.Keys(releases()))) }
 
 // within tells whether a version is one of those that "3.2.0-4" stands for.
 func within(part, version string) bool {
@@ -106,4 +116,20 @@ func (f *File) components() (plugin, spark []component) {
 		}
 	}
 	return plugin, spark
+}
+
+// largestShare is what a task may ask of a GPU, short of whole ones: 0.5, and 1 from Spark 4 on (SPARK-45527). A file that does not say which
+// Spark it is for, or says both, may be for an earlier one.
+func (f *File) largestShare() float64 {
+	_, sparks := f.components()
+	for _, spark := range sparks {
+		major, _, _ := strings.Cut(spark.version, ".")
+		if n, err := strconv.Atoi(major); err != nil || n < 4 {
+			return 0.5
+		}
+	}
+	if len(sparks) == 0 {
+		return 0.5
+	}
+	return 1
 }
