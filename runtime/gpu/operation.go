@@ -169,16 +169,16 @@ func (s *Session) runOn(ctx context.Context, at side, t *turn, o operation) erro
 	if err != nil {
 		return p.note(err)
 	}
-	for _, b := range o.writes {
-		b.valid[at] = false // until it is written whole
+	if err := context.Cause(ctx); err != nil {
+		return err
 	}
 	launches := o.launches(func(b *store) driver.Memory { return b.memory[at] })
 	for _, l := range launches {
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
 		if err := q.Launch(l); err != nil {
 			return p.note(err)
+		}
+		for _, b := range o.writes {
+			b.valid[at] = false // from now on, until it is written whole; a launch that is refused leaves it what it held
 		}
 	}
 	after, err := q.Record()

@@ -24,8 +24,10 @@ type second struct {
 	mu    sync.Mutex
 	taken int64
 	lost  bool
-	pins  int   // pinned memory that is not given back
-	blind error // of the sensors
+	fails error  // of the next launch
+	fill  func() // called by each copy in
+	pins  int    // pinned memory that is not given back
+	blind error  // of the sensors
 }
 
 func (s *second) Devices(ctx context.Context) ([]driver.Info, error) {
@@ -107,6 +109,9 @@ type secondQueue struct {
 }
 
 func (q *secondQueue) CopyIn(dst driver.Memory, offset int, src any) error {
+	if q.of.fill != nil {
+		q.of.fill()
+	}
 	return q.Queue.CopyIn(dst.(*secondMemory).Memory, offset, src)
 }
 
@@ -116,10 +121,14 @@ func (q *secondQueue) CopyOut(dst any, src driver.Memory, offset int) error {
 
 func (q *secondQueue) Launch(l driver.Launch) error {
 	q.of.mu.Lock()
-	lost := q.of.lost
+	lost, err := q.of.lost, q.of.fails
+	q.of.fails = nil
 	q.of.mu.Unlock()
 	if lost {
-		return fmt.Errorf("launch %s: %w", l.Func, driver.ErrLost)
+		err = driver.ErrLost
+	}
+	if err != nil {
+		return fmt.Errorf("launch %s: %w", l.Func, err)
 	}
 	l.Args = slices.Clone(l.Args)
 	for i, a := range l.Args {
@@ -249,6 +258,43 @@ func TestLostGPU(t *testing.T) {
 	if !strings.Contains(s.Explain().String(), "the GPU is lost") {
 		t.Errorf("not explained:\n%s", s.Explain())
 	}
+}
+
+// TestRefusedLaunch: an operation that is interrupted or refused before it is launched leaves what it would have changed, and one that the
+// GPU had no memory for is done from that by the CPU.
+func TestRefusedLaunch(t *testing.T) {
+	d := &second{memory: 1 << 30}
+	s := newSession(t, Config{Device: GPU, drivers: []driver.Driver{d}})
+	weight, gradient, m, v := buffer(t, s, 1), buffer(t, s, 2), buffer(t, s, 0), buffer(t, s, 0)
+	adam := func(ctx context.Context) error { return AdamStep(ctx, weight, gradient, m, v, 1, Adam{Rate: .5}) }
+	if err := adam(t.Context()); err != nil { // all are on the GPU, and but for the gradient nowhere else
+		t.Fatal(err)
+	}
+	before, err := weight.Values(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := errors.New("stop")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	d.fill = func() { cancel(stop) }
+	if err := gradient.Set(t.Context(), []float32{3}); err != nil { // to be copied again
+		t.Fatal(err)
+	}
+	if err := adam(ctx); !errors.Is(err, stop) {
+		t.Errorf("interrupted: got %v", err)
+	}
+	d.fill, d.fails = nil, driver.ErrLaunch
+	if err := adam(t.Context()); !errors.Is(err, driver.ErrLaunch) {
+		t.Errorf("refused: got %v", err)
+	}
+	want(t, weight, before...)
+	one, c := buffer(t, s, 1), buffer(t, s, 0)
+	for _, d.fails = range []error{nil, driver.ErrOutOfMemory} {
+		if err := Sgemm(t.Context(), false, false, 1, 1, 1, 1, one, one, 1, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(t, c, 2)
 }
 
 func TestWithoutGPU(t *testing.T) {
