@@ -36,8 +36,14 @@ func (s *Session) run(ctx context.Context, o operation) error {
 	return s.where(ctx, o, func(at side) error { return s.runOn(ctx, at, t, o) })
 }
 
-// where has an operation run on the side that is chosen, and on the CPU where the GPU fails it, and remembers what became of it.
+// where has an operation run on the side that is chosen, and on the CPU where the GPU fails it or is lost, and remembers what became of it.
 func (s *Session) where(ctx context.Context, o operation, on func(side) error) error {
+	if err := s.lost(); err != nil {
+		if s.config.Required {
+			return fmt.Errorf("gpu: %s: %w", o.name, err)
+		}
+		s.count(func(m *Metrics) { m.Fallbacks++ })
+	}
 	d, at := s.choose(o)
 	begun := time.Now()
 	err := on(at)
@@ -214,6 +220,14 @@ func (p *place) note(err error) error {
 		p.lost = err
 	}
 	return err
+}
+
+// lost is why the session's GPU is of no use any more; nil where it is, or where there was none.
+func (s *Session) lost() error {
+	if gpu := s.places[onGPU]; gpu != nil {
+		return gpu.gone()
+	}
+	return nil
 }
 
 func (p *place) gone() error {

@@ -258,6 +258,25 @@ func TestLostGPU(t *testing.T) {
 	if !strings.Contains(s.Explain().String(), "the GPU is lost") {
 		t.Errorf("not explained:\n%s", s.Explain())
 	}
+	if m := s.Metrics(); m.Fallbacks != 2 {
+		t.Errorf("%d operations went to the CPU, want 2", m.Fallbacks)
+	}
+}
+
+// TestLostRequiredGPU: where a GPU is required, nothing runs without it.
+func TestLostRequiredGPU(t *testing.T) {
+	d := &second{memory: 1 << 30}
+	s := newSession(t, Config{Required: true, Device: GPU, drivers: []driver.Driver{d}})
+	a := buffer(t, s, 1)
+	d.mu.Lock()
+	d.lost = true
+	d.mu.Unlock()
+	for range 3 {
+		if err := VectorAdd(t.Context(), a, a, a); !errors.Is(err, driver.ErrLost) {
+			t.Errorf("got %v", err)
+		}
+	}
+	want(t, a, 1)
 }
 
 // TestRefusedLaunch: an operation that is interrupted or refused before it is launched leaves what it would have changed, and one that the
