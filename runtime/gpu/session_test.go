@@ -21,13 +21,14 @@ type second struct {
 	host.Driver
 	memory int64
 
-	mu    sync.Mutex
-	taken int64
-	lost  bool
-	fails error  // of the next launch
-	fill  func() // called by each copy in
-	pins  int    // pinned memory that is not given back
-	blind error  // of the sensors
+	mu      sync.Mutex
+	taken   int64
+	lost    bool
+	fails   error        // of the next launch
+	fill    func() error // called by each copy in
+	pending int          // copies in that were not waited for
+	pins    int          // pinned memory that is not given back
+	blind   error        // of the sensors
 }
 
 func (s *second) Devices(ctx context.Context) ([]driver.Info, error) {
@@ -109,10 +110,25 @@ type secondQueue struct {
 }
 
 func (q *secondQueue) CopyIn(dst driver.Memory, offset int, src any) error {
+	q.of.mu.Lock()
+	defer q.of.mu.Unlock()
 	if q.of.fill != nil {
-		q.of.fill()
+		if err := q.of.fill(); err != nil {
+			return err
+		}
 	}
+	q.of.pending++
 	return q.Queue.CopyIn(dst.(*secondMemory).Memory, offset, src)
+}
+
+func (q *secondQueue) Wait(ctx context.Context) error {
+	err := q.Queue.Wait(ctx)
+	if err == nil {
+		q.of.mu.Lock()
+		defer q.of.mu.Unlock()
+		q.of.pending = 0
+	}
+	return err
 }
 
 func (q *secondQueue) CopyOut(dst any, src driver.Memory, offset int) error {
@@ -295,7 +311,7 @@ func TestRefusedLaunch(t *testing.T) {
 	}
 	stop := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	d.fill = func() { cancel(stop) }
+	d.fill = func() error { cancel(stop); return nil }
 	if err := gradient.Set(t.Context(), []float32{3}); err != nil { // to be copied again
 		t.Fatal(err)
 	}
@@ -314,6 +330,27 @@ func TestRefusedLaunch(t *testing.T) {
 		}
 	}
 	want(t, c, 2)
+}
+
+// TestFailedOperationWaits: the buffers of an operation that fails are not used any more when it has returned.
+func TestFailedOperationWaits(t *testing.T) {
+	d := &second{memory: 1 << 30}
+	s := newSession(t, Config{Device: GPU, drivers: []driver.Driver{d}})
+	a, b := buffer(t, s, 1), buffer(t, s, 2)
+	failure := errors.New("failure")
+	d.fill = func() error {
+		if d.pending > 0 {
+			return failure
+		}
+		return nil
+	}
+	if err := VectorAdd(t.Context(), a, a, b); !errors.Is(err, failure) {
+		t.Fatalf("got %v", err)
+	}
+	if d.pending != 0 {
+		t.Error("a copy was still under way")
+	}
+	want(t, a, 1)
 }
 
 func TestWithoutGPU(t *testing.T) {
