@@ -190,7 +190,8 @@ func (s *Session) launched(ctx context.Context, at side, t *turn, o operation) (
 	}
 	all := o.launches(func(b *store) driver.Memory { return b.memory[at] })
 	for _, l := range all {
-		if err := q.Launch(l); err != nil {
+		// A multiplication may want memory to work in.
+		if err := s.withRoom(at, t, func() error { return q.Launch(l) }); err != nil {
 			return 0, 0, err
 		}
 		for _, b := range o.writes {

@@ -72,7 +72,13 @@ func (c *scratch) multiplier(d *Device, s cu.Stream) (err error) {
 		}
 	}
 	c.blas, err = d.blas.NewHandle(s, d.tf32, c.workspace, workspaceBytes)
-	return err
+	if errors.Is(fault(err), driver.ErrOutOfMemory) { // it takes memory of its own, where some may be kept
+		if err := d.trim(); err != nil {
+			return fault(err)
+		}
+		c.blas, err = d.blas.NewHandle(s, d.tf32, c.workspace, workspaceBytes)
+	}
+	return fault(err)
 }
 
 // release gives the memory to the driver. The context is current.

@@ -43,6 +43,39 @@ func TestBothSides(t *testing.T) {
 	}
 }
 
+// TestRoomToMultiply: where cuBLAS finds no memory to work in, what no operation uses makes room, and where there is none, the CPU multiplies.
+func TestRoomToMultiply(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv(blasVariable, library(t))
+	for fault, want := range map[string]struct {
+		refused, fallbacks int
+		evicted            bool
+	}{"memory=50000000": {1, 0, true}, "memory=30000000": {2, 1, true}, "blas=1": {0, 0, false}} {
+		t.Run(fault, func(t *testing.T) {
+			t.Setenv(faultVariable, "")
+			s, err := gpu.NewSession(t.Context(), gpu.Config{Device: gpu.GPU})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			large, err := gpu.NewFloat32s(s, make([]float32, 5<<20))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := gpu.VectorAdd(t.Context(), large, large, large); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv(faultVariable, fault)
+			if err := work(t, s, 2); err != nil {
+				t.Error(err)
+			}
+			if m := s.Metrics(); m.OutOfMemory != want.refused || m.Fallbacks != want.fallbacks || (m.Evicted > 0) != want.evicted {
+				t.Errorf("got %+v, want %+v", m, want)
+			}
+		})
+	}
+}
+
 // chain convolves images, multiplies what comes of them by a matrix, and takes the loss and a step up its gradient.
 func chain(t *testing.T, s *gpu.Session, r *rand.Rand) ([]float32, error) {
 	c := gpu.Conv{
