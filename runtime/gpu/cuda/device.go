@@ -5,7 +5,9 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -28,6 +30,7 @@ type Device struct {
 	running sync.RWMutex // held for reading by calls, for writing by Close: no call finds the context gone
 
 	// Guards what follows. It is taken while running is held, never the other way round, and no call of the driver waits under it.
+	// What is opened is written down within call, so that Close, which waits for that, finds it.
 	mu       sync.Mutex
 	closed   bool
 	lost     error // why all fails from now on
@@ -175,36 +178,39 @@ func (d *Device) Close() error {
 	return errors.Join(errs...)
 }
 
-// dismantle gives back what is open, in the order in which it depends on each other. Nothing else runs now.
+// dismantle gives back what is open, in the order in which it depends on each other. No call runs now, but the collector may be about to
+// reuse events, so all is taken before.
 func (d *Device) dismantle() (errs []error) {
+	d.mu.Lock()
+	graphs, queues, modules, memory, pinned := d.graphs, d.queues, d.modules, d.memory, d.pinned
+	events := slices.AppendSeq(d.events, maps.Keys(d.recorded))
+	d.graphs, d.queues, d.modules, d.memory, d.pinned, d.events, d.recorded = nil, nil, nil, nil, nil, nil, nil
+	d.mu.Unlock()
 	add := func(what string, err error) {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", what, fault(err)))
 		}
 	}
 	add("wait", cu.Synchronize())
-	for g := range d.graphs {
+	for g := range graphs {
 		add("close a graph", g.release())
 	}
-	for q := range d.queues {
+	for q := range queues {
 		add("close a queue", q.release())
 	}
-	for e := range d.recorded {
-		d.events = append(d.events, e)
-	}
-	for _, e := range d.events {
+	for _, e := range events {
 		add("close an event", cu.DestroyEvent(&e))
 	}
-	for m := range d.modules {
+	for m := range modules {
 		add("unload a module", m.loaded.Unload())
 	}
 	if d.own != (cu.Module{}) {
 		add("unload the funcs", d.own.Unload())
 	}
-	for m := range d.memory {
+	for m := range memory {
 		add("free memory", cu.MemFree(m.at))
 	}
-	for p := range d.pinned {
+	for p := range pinned {
 		add("free pinned memory", shim.Unpin(p))
 	}
 	add("free memory", d.trim())

@@ -39,12 +39,12 @@ func (q *queue) Capture(f func() error) (driver.Graph, error) {
 		err = q.whole(g, f)
 		q.keeping, q.scratch = nil, scratch
 	}
+	if err == nil {
+		err = q.device.call(g.register)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("capture: %w", err), g.discard())
 	}
-	q.device.mu.Lock()
-	defer q.device.mu.Unlock()
-	q.device.graphs[g] = true
 	return g, nil
 }
 
@@ -60,6 +60,14 @@ func (q *queue) whole(g *graph, f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// register has the device close the graph, if nobody else does.
+func (g *graph) register() error {
+	g.device.mu.Lock()
+	defer g.device.mu.Unlock()
+	g.device.graphs[g] = true
+	return nil
 }
 
 // discard gives back what a graph that came to nothing has.
@@ -102,15 +110,21 @@ func (g *graph) Launch(on driver.Queue) error {
 
 // Close gives the graph back, when what was queued of it has run.
 func (g *graph) Close() error {
-	d := g.device
-	d.mu.Lock()
-	open := d.graphs[g]
-	delete(d.graphs, g)
-	d.mu.Unlock()
-	if !open {
-		return fmt.Errorf("close a graph: %w", driver.ErrClosed)
+	d, open := g.device, true
+	err := d.call(func() error {
+		d.mu.Lock()
+		open = d.graphs[g]
+		delete(d.graphs, g)
+		d.mu.Unlock()
+		if !open {
+			return driver.ErrClosed
+		}
+		return fault(g.release())
+	})
+	if open && (errors.Is(err, driver.ErrClosed) || errors.Is(err, driver.ErrLost)) {
+		return nil // with its device
 	}
-	if err := g.discard(); err != nil {
+	if err != nil {
 		return fmt.Errorf("close a graph: %w", err)
 	}
 	return nil

@@ -50,15 +50,17 @@ func (d *Device) alloc(t driver.Type, n int) (*memory, error) {
 	bytes := max(1, (int64(n)*int64(t.Size())+piece-1)/piece) * piece
 	m := &memory{device: d, kind: t, length: n, bytes: bytes}
 	err := d.call(func() (err error) {
-		m.at, err = d.take(bytes)
-		return err
+		if m.at, err = d.take(bytes); err != nil {
+			return err
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.memory[m] = true
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.memory[m] = true
 	return m, nil
 }
 
@@ -154,15 +156,17 @@ func (d *Device) Pin(t driver.Type, n int) (slice any, free func() error, err er
 	var p unsafe.Pointer
 	bytes := max(1, n*t.Size())
 	err = d.call(func() (err error) {
-		p, err = shim.Pin(bytes)
-		return fault(err)
+		if p, err = shim.Pin(bytes); err != nil {
+			return fault(err)
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.pinned[p] = bytes
+		return nil
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("pin %d %s: %w", n, t, err)
 	}
-	d.mu.Lock()
-	d.pinned[p] = bytes
-	d.mu.Unlock()
 	return view(t, p, n), func() error { return d.unpin(p) }, nil
 }
 

@@ -49,14 +49,14 @@ func (d *Device) NewQueue() (driver.Queue, error) {
 		if q.scratch.parts, err = d.take(8 * most); err != nil {
 			return errors.Join(err, q.stream.Destroy())
 		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.queues[q] = true
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make a queue: %w", err)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.queues[q] = true
 	return q, nil
 }
 
@@ -234,10 +234,13 @@ func (q *queue) Record() (driver.Event, error) {
 	return e, nil
 }
 
-// reuse takes an event that nobody has any more.
+// reuse takes an event that nobody has any more. The collector calls it, at any time: what Close took it has destroyed.
 func (d *Device) reuse(e cu.Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.closed {
+		return
+	}
 	delete(d.recorded, e)
 	d.events = append(d.events, e)
 }

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"cancha/runtime/gpu"
 	"cancha/runtime/gpu/cuda"
@@ -176,6 +179,39 @@ func TestLostDevice(t *testing.T) {
 		t.Errorf("after close: got %v", err)
 	}
 	newDevice(t).want(t, 1, 2, 3)
+}
+
+// TestCloseMeetsOthers: whatever others open while the device is closed is given back, or refused.
+func TestCloseMeetsOthers(t *testing.T) {
+	for range 5 {
+		d := newDevice(t)
+		var all sync.WaitGroup
+		for _, open := range []func() error{
+			func() error { _, err := d.Alloc(driver.Float32, 1); return err },
+			func() error { _, err := d.NewQueue(); return err },
+			func() error { _, _, err := d.Device.(driver.Pinner).Pin(driver.Float32, 1); return err },
+			func() error {
+				_, err := d.Record()
+				runtime.GC() // which finds that nobody has it
+				return err
+			},
+		} {
+			all.Go(func() {
+				var err error
+				for err == nil {
+					err = open()
+				}
+				if !errors.Is(err, driver.ErrClosed) {
+					t.Error(err)
+				}
+			})
+		}
+		time.Sleep(2 * time.Millisecond) // for them to come to something
+		if err := d.Device.Close(); err != nil {
+			t.Error(err)
+		}
+		all.Wait()
+	}
 }
 
 // TestSessionFaults: a session goes on, on the CPU where it must, with right results, and leaves nothing over.
