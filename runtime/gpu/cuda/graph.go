@@ -20,11 +20,16 @@ type graph struct {
 }
 
 // Capture keeps what f launches. Copies, waits and points cannot be kept.
-func (q *queue) Capture(f func() error) (driver.Graph, error) {
+func (q *queue) Capture(f func() error) (_ driver.Graph, err error) {
 	runtime.LockOSThread() // what the driver keeps begins and ends on one thread
 	defer runtime.UnlockOSThread()
-	g := &graph{device: q.device, uses: map[*memory]bool{}}
-	err := q.call("begin", func() (err error) {
+	g, done := &graph{device: q.device, uses: map[*memory]bool{}}, false
+	defer func() {
+		if !done { // it has failed, or f panics
+			err = errors.Join(err, g.discard())
+		}
+	}()
+	err = q.call("begin", func() (err error) {
 		if g.scratch.parts, err = q.device.take(8 * most); err != nil {
 			return err
 		}
@@ -34,23 +39,24 @@ func (q *queue) Capture(f func() error) (driver.Graph, error) {
 		return fault(shim.BeginCapture(q.stream))
 	})
 	if err == nil {
-		scratch := q.scratch
-		q.keeping, q.scratch = g, g.scratch
 		err = q.whole(g, f)
-		q.keeping, q.scratch = nil, scratch
 	}
 	if err == nil {
 		err = q.device.call(g.register)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("capture: %w", err), g.discard())
+		return nil, fmt.Errorf("capture: %w", err)
 	}
+	done = true
 	return g, nil
 }
 
-// whole calls f and ends what BeginCapture began, however f ends: or the stream takes nothing else.
+// whole has g keep what f launches and ends what BeginCapture began, however f ends: or the stream takes nothing else.
 func (q *queue) whole(g *graph, f func() error) (err error) {
+	scratch := q.scratch
+	q.keeping, q.scratch = g, g.scratch
 	defer func() {
+		q.keeping, q.scratch = nil, scratch
 		ended := q.device.call(func() (err error) {
 			g.exec, err = shim.EndCapture(q.stream)
 			return fault(err)
