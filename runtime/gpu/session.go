@@ -16,7 +16,7 @@ import (
 )
 
 // ErrClosed reports that a session, or a buffer of it, has been closed.
-var ErrClosed = errors.New("closed")
+var ErrClosed = driver.ErrClosed
 
 // Session works on one GPU, which it holds alone, and on the CPU, or on the CPU only. Make one with NewSession; its methods, and
 // operations on its buffers, may be called from any goroutine and wait for each other in the order in which they come.

@@ -424,6 +424,12 @@ func TestClosed(t *testing.T) {
 	if _, err := NewFloat32s(s, []float32{1}); !errors.Is(err, ErrClosed) {
 		t.Errorf("a buffer of a closed session: got %v", err)
 	}
+	if err := VectorAdd(t.Context(), b, b, b); !errors.Is(err, ErrClosed) {
+		t.Errorf("an operation of a closed session: got %v", err)
+	}
+	if _, err := b.Values(t.Context()); !errors.Is(err, ErrClosed) {
+		t.Errorf("values of a closed session: got %v", err)
+	}
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
