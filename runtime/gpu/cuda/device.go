@@ -43,6 +43,8 @@ type Device struct {
 	recorded map[cu.Event]bool
 	spare    map[int64][]cu.DevicePtr // freed memory, by size
 	kept     int64                    // bytes of it
+	taken    int64                    // bytes of memory
+	budget   int64                    // bytes that may be taken and kept; 0 is no limit
 }
 
 func open(info driver.Info, o driver.Options) (*Device, error) {

@@ -56,6 +56,7 @@ func (d *Device) alloc(t driver.Type, n int) (*memory, error) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.memory[m] = true
+		d.taken += bytes
 		return nil
 	})
 	if err != nil {
@@ -74,7 +75,13 @@ func (d *Device) take(bytes int64) (cu.DevicePtr, error) {
 		d.mu.Unlock()
 		return at, nil
 	}
+	over := d.budget > 0 && d.kept > 0 && d.taken+d.kept+bytes > d.budget
 	d.mu.Unlock()
+	if over {
+		if err := d.trim(); err != nil {
+			return 0, fault(err)
+		}
+	}
 	at, err := cu.MemAlloc(bytes)
 	if !errors.Is(fault(err), driver.ErrOutOfMemory) {
 		return at, fault(err)
@@ -86,6 +93,13 @@ func (d *Device) take(bytes int64) (cu.DevicePtr, error) {
 		return 0, fault(err)
 	}
 	return at, nil
+}
+
+// Keep bounds what is allocated and kept.
+func (d *Device) Keep(most int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.budget = most
 }
 
 // trim gives what is kept back to the driver. The context is current.
@@ -116,6 +130,7 @@ func (m *memory) Free() error {
 			return driver.ErrClosed
 		}
 		delete(d.memory, m)
+		d.taken -= m.bytes
 		if d.kept+m.bytes <= d.info.Memory/keep {
 			d.spare[m.bytes] = append(d.spare[m.bytes], m.at)
 			d.kept += m.bytes

@@ -107,6 +107,33 @@ func TestFullDevice(t *testing.T) {
 	d.want(t, 1, 2, 3)
 }
 
+// TestKept: what was freed is kept for the next of its size, but not beyond what a session may take.
+func TestKept(t *testing.T) {
+	d := newDevice(t)
+	inUse := func() float64 {
+		t.Helper()
+		r, err := d.Device.(driver.Sensor).Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Memory
+	}
+	d.Device.(driver.Keeper).Keep(1 << 20)
+	before := inUse()
+	for _, n := range []int{600 << 10, 700 << 10, 300 << 10} {
+		m, err := d.Alloc(driver.Uint8, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Free(); err != nil {
+			t.Fatal(err)
+		}
+		if got := inUse() - before; got < float64(n) || got > 1<<20 {
+			t.Errorf("%d bytes: %v are taken or kept, where %d may be", n, got, 1<<20)
+		}
+	}
+}
+
 // count counts an error that is to say that memory is out.
 func count(t *testing.T, err error) int {
 	t.Helper()
