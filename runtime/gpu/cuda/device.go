@@ -38,8 +38,8 @@ type Device struct {
 	queues   map[*queue]bool
 	modules  map[*module]bool
 	graphs   map[*graph]bool
-	pinned   map[unsafe.Pointer]int // bytes, by address
-	events   []cu.Event             // of points that nobody looks at any more
+	pinned   map[unsafe.Pointer]bool
+	events   []cu.Event // of points that nobody looks at any more
 	recorded map[cu.Event]bool
 	spare    map[int64][]cu.DevicePtr // freed memory, by size
 	kept     int64                    // bytes of it
@@ -51,7 +51,7 @@ func open(info driver.Info, o driver.Options) (*Device, error) {
 	d := &Device{
 		info: info, device: cu.Device(info.Index), tf32: o.TF32, funcs: map[string]cu.Function{},
 		memory: map[*memory]bool{}, queues: map[*queue]bool{}, modules: map[*module]bool{}, graphs: map[*graph]bool{},
-		pinned: map[unsafe.Pointer]int{}, recorded: map[cu.Event]bool{}, spare: map[int64][]cu.DevicePtr{},
+		pinned: map[unsafe.Pointer]bool{}, recorded: map[cu.Event]bool{}, spare: map[int64][]cu.DevicePtr{},
 	}
 	var err error
 	if d.context, err = d.device.RetainPrimaryCtx(); err != nil {

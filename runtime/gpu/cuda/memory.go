@@ -176,7 +176,7 @@ func (d *Device) Pin(t driver.Type, n int) (slice any, free func() error, err er
 		}
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.pinned[p] = bytes
+		d.pinned[p] = true
 		return nil
 	})
 	if err != nil {
@@ -188,7 +188,7 @@ func (d *Device) Pin(t driver.Type, n int) (slice any, free func() error, err er
 func (d *Device) unpin(p unsafe.Pointer) error {
 	err := d.call(func() error {
 		d.mu.Lock()
-		_, open := d.pinned[p]
+		open := d.pinned[p]
 		delete(d.pinned, p)
 		d.mu.Unlock()
 		if !open {
@@ -200,18 +200,6 @@ func (d *Device) unpin(p unsafe.Pointer) error {
 		return fmt.Errorf("free pinned memory: %w", err)
 	}
 	return nil
-}
-
-// isPinned tells whether an address lies in pinned memory.
-func (d *Device) isPinned(p unsafe.Pointer) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for at, bytes := range d.pinned {
-		if uintptr(p) >= uintptr(at) && uintptr(p) < uintptr(at)+uintptr(bytes) {
-			return true
-		}
-	}
-	return false
 }
 
 // view is C's memory as a slice.

@@ -112,17 +112,14 @@ func (q *queue) call(doing string, f func() error) error {
 	return nil
 }
 
-// CopyIn returns when src may be changed: of ordinary memory the driver has a copy by then, pinned memory it reads until it is done.
+// CopyIn waits for the stream, since src may be changed or given to the collector when it has returned: pinned memory the driver reads until
+// it is done, and ordinary memory too on a GPU that shares the system's addresses.
 func (q *queue) CopyIn(dst driver.Memory, offset int, src any) error {
 	return q.copy("copy in", dst, offset, src, func(m *memory, n int) error {
-		p := first(src)
-		if err := cu.MemcpyHtoDAsync(m.element(offset), p, int64(n*m.kind.Size()), q.stream); err != nil {
+		if err := cu.MemcpyHtoDAsync(m.element(offset), first(src), int64(n*m.kind.Size()), q.stream); err != nil {
 			return fault(err)
 		}
-		if q.device.isPinned(p) {
-			return fault(q.stream.Synchronize())
-		}
-		return nil
+		return fault(q.stream.Synchronize())
 	})
 }
 
