@@ -2,7 +2,6 @@ package gpu
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -114,17 +113,13 @@ func (s *Session) runOwn(ctx context.Context, o operation) error {
 		return err
 	}
 	defer unlock()
-	there := map[*store]bool{}
 	for _, b := range o.writes {
-		if there[b] = b.valid[onGPU]; b.valid[onCPU] || b.valid[onGPU] {
+		if b.valid[onCPU] || b.valid[onGPU] {
 			o.reads = append(o.reads, b)
 		}
 	}
 	begun := time.Now()
 	if err := s.runOn(ctx, onGPU, t, o); err != nil {
-		for _, b := range o.writes {
-			b.valid[onGPU] = b.valid[onGPU] || there[b] && errors.Is(err, driver.ErrLaunch) // nothing ran: what it held it still holds
-		}
 		return err
 	}
 	s.record(Decision{Operation: o.name, Place: onGPU.String(), Reason: "a func of your own", Actual: time.Since(begun)})

@@ -36,8 +36,14 @@ func (s *Session) run(ctx context.Context, o operation) error {
 	return s.where(ctx, o, func(at side) error { return s.runOn(ctx, at, t, o) })
 }
 
-// where has an operation run on the side that is chosen, and on the CPU where the GPU fails it, and remembers what became of it.
+// where has an operation run on the side that is chosen, and on the CPU where the GPU fails it or is lost, and remembers what became of it.
 func (s *Session) where(ctx context.Context, o operation, on func(side) error) error {
+	if err := s.lost(); err != nil {
+		if s.config.Required {
+			return fmt.Errorf("gpu: %s: %w", o.name, err)
+		}
+		s.count(func(m *Metrics) { m.Fallbacks++ })
+	}
 	d, at := s.choose(o)
 	begun := time.Now()
 	err := on(at)
@@ -151,7 +157,60 @@ func (s *Session) breakEven(o operation) string {
 
 // runOn does all of an operation on one side. The buffers that it writes are there then and nowhere else.
 func (s *Session) runOn(ctx context.Context, at side, t *turn, o operation) error {
-	p, q := s.places[at], t[at]
+	launches, took, err := s.launched(ctx, at, t, o)
+	if err != nil { // what was queued before, copies as well, uses the buffers until it has run
+		return s.places[at].note(errors.Join(err, t[at].Wait(context.WithoutCancel(ctx))))
+	}
+	for _, b := range o.writes {
+		b.valid = [sides]bool{}
+		b.valid[at] = true
+	}
+	s.count(func(m *Metrics) {
+		m.Operations[at]++
+		m.FuncTime[at] += took
+		if at == onGPU {
+			m.Launches += launches
+		}
+	})
+	return nil
+}
+
+// launched moves what an operation uses to one side, launches, and waits. It tells how many launches there were, and how long they took.
+func (s *Session) launched(ctx context.Context, at side, t *turn, o operation) (launches int, took time.Duration, err error) {
+	if err := s.gather(at, t, o); err != nil {
+		return 0, 0, err
+	}
+	q := t[at]
+	before, err := q.Record()
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return 0, 0, err
+	}
+	all := o.launches(func(b *store) driver.Memory { return b.memory[at] })
+	for _, l := range all {
+		// A multiplication may want memory to work in.
+		if err := s.withRoom(at, t, func() error { return q.Launch(l) }); err != nil {
+			return 0, 0, err
+		}
+		for _, b := range o.writes {
+			b.valid[at] = false // from now on, until it is written whole; a launch that is refused leaves it what it held
+		}
+	}
+	after, err := q.Record()
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := q.Wait(context.WithoutCancel(ctx)); err != nil { // what was launched uses the buffers until it has run
+		return 0, 0, err
+	}
+	took, err = after.Since(before)
+	return len(all), took, err
+}
+
+// gather has on one side what an operation reads, and memory there for what it writes.
+func (s *Session) gather(at side, t *turn, o operation) error {
 	use := s.uses.Add(1)
 	for _, b := range o.reads {
 		if err := s.bring(b, at, t); err != nil {
@@ -165,44 +224,6 @@ func (s *Session) runOn(ctx context.Context, at side, t *turn, o operation) erro
 		}
 		b.used = use
 	}
-	before, err := q.Record()
-	if err != nil {
-		return p.note(err)
-	}
-	for _, b := range o.writes {
-		b.valid[at] = false // until it is written whole
-	}
-	launches := o.launches(func(b *store) driver.Memory { return b.memory[at] })
-	for _, l := range launches {
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		if err := q.Launch(l); err != nil {
-			return p.note(err)
-		}
-	}
-	after, err := q.Record()
-	if err != nil {
-		return p.note(err)
-	}
-	if err := q.Wait(context.WithoutCancel(ctx)); err != nil { // what was launched uses the buffers until it has run
-		return p.note(err)
-	}
-	took, err := after.Since(before)
-	if err != nil {
-		return p.note(err)
-	}
-	for _, b := range o.writes {
-		b.valid = [sides]bool{}
-		b.valid[at] = true
-	}
-	s.count(func(m *Metrics) {
-		m.Operations[at]++
-		m.FuncTime[at] += took
-		if at == onGPU {
-			m.Launches += len(launches)
-		}
-	})
 	return nil
 }
 
@@ -214,6 +235,14 @@ func (p *place) note(err error) error {
 		p.lost = err
 	}
 	return err
+}
+
+// lost is why the session's GPU is of no use any more; nil where it is, or where there was none.
+func (s *Session) lost() error {
+	if gpu := s.places[onGPU]; gpu != nil {
+		return gpu.gone()
+	}
+	return nil
 }
 
 func (p *place) gone() error {

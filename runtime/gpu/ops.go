@@ -184,6 +184,9 @@ func lengths(doing string, all ...length) error {
 		if l.has != l.want {
 			return fmt.Errorf("gpu: %s: %s has %d elements, want %d", doing, l.name, l.has, l.want)
 		}
+		if l.has > math.MaxInt32 {
+			return fmt.Errorf("gpu: %s: %s has %d elements, where a device counts to %d", doing, l.name, l.has, math.MaxInt32)
+		}
 	}
 	return nil
 }

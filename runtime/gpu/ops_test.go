@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cancha/runtime/gpu/driver"
 )
 
 // near compares with a bound relative to the sum of magnitudes that a value was made from.
@@ -39,6 +41,24 @@ func values(t *testing.T, b *Float32s) []float32 {
 func both(t *testing.T, f func(t *testing.T, s *Session, r *rand.Rand)) {
 	for _, target := range []Target{CPU, GPU} {
 		t.Run(string(target), func(t *testing.T) { f(t, newSession(t, Config{Device: target}), rand.New(rand.NewPCG(1, 2))) })
+	}
+}
+
+// TestLongBuffers: more elements than a device counts to are refused, not cut off.
+func TestLongBuffers(t *testing.T) {
+	s := newSession(t, Config{Device: CPU})
+	var all [4]*Float32s
+	for i := range all {
+		b, err := s.newStore(driver.Float32, 1<<32+5) // takes no memory
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[i] = &Float32s{array[float32]{b}}
+	}
+	for _, err := range []error{VectorAdd(t.Context(), all[0], all[1], all[2]), AdamStep(t.Context(), all[0], all[1], all[2], all[3], 1, Adam{})} {
+		if err == nil || !strings.Contains(err.Error(), "has 4294967301 elements, where a device counts to 2147483647") {
+			t.Errorf("got %v", err)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // ErrClosed reports that a session, or a buffer of it, has been closed.
-var ErrClosed = errors.New("closed")
+var ErrClosed = driver.ErrClosed
 
 // Session works on one GPU, which it holds alone, and on the CPU, or on the CPU only. Make one with NewSession; its methods, and
 // operations on its buffers, may be called from any goroutine and wait for each other in the order in which they come.
@@ -140,6 +140,9 @@ func (s *Session) takeGPU(ctx context.Context) error {
 			continue
 		}
 		p, err := openPlace(ctx, g.driver, g.Index, s.config, s.config.Memory)
+		if err == nil {
+			err = p.limit()
+		}
 		if err != nil {
 			refused = append(refused, errors.Join(err, l.release()))
 			continue
@@ -160,6 +163,21 @@ func openPlace(ctx context.Context, d driver.Driver, index int, c Config, budget
 		return nil, errors.Join(err, device.Close())
 	}
 	return p, nil
+}
+
+// limit sets the budget of a GPU, if the person has not, and has the device keep to it.
+func (p *place) limit() error {
+	if p.budget == 0 {
+		free, _, err := p.device.Free()
+		if err != nil {
+			return errors.Join(err, p.device.Close())
+		}
+		p.budget = free / 10 * 9
+	}
+	if k, ok := p.device.(driver.Keeper); ok {
+		k.Keep(p.budget)
+	}
+	return nil
 }
 
 // Devices tells what the session works on: the CPU, and the GPU, which is nil where there is none.

@@ -21,11 +21,14 @@ type second struct {
 	host.Driver
 	memory int64
 
-	mu    sync.Mutex
-	taken int64
-	lost  bool
-	pins  int   // pinned memory that is not given back
-	blind error // of the sensors
+	mu      sync.Mutex
+	taken   int64
+	lost    bool
+	fails   error        // of the next launch
+	fill    func() error // called by each copy in
+	pending int          // copies in that were not waited for
+	pins    int          // pinned memory that is not given back
+	blind   error        // of the sensors
 }
 
 func (s *second) Devices(ctx context.Context) ([]driver.Info, error) {
@@ -107,7 +110,25 @@ type secondQueue struct {
 }
 
 func (q *secondQueue) CopyIn(dst driver.Memory, offset int, src any) error {
+	q.of.mu.Lock()
+	defer q.of.mu.Unlock()
+	if q.of.fill != nil {
+		if err := q.of.fill(); err != nil {
+			return err
+		}
+	}
+	q.of.pending++
 	return q.Queue.CopyIn(dst.(*secondMemory).Memory, offset, src)
+}
+
+func (q *secondQueue) Wait(ctx context.Context) error {
+	err := q.Queue.Wait(ctx)
+	if err == nil {
+		q.of.mu.Lock()
+		defer q.of.mu.Unlock()
+		q.of.pending = 0
+	}
+	return err
 }
 
 func (q *secondQueue) CopyOut(dst any, src driver.Memory, offset int) error {
@@ -116,10 +137,14 @@ func (q *secondQueue) CopyOut(dst any, src driver.Memory, offset int) error {
 
 func (q *secondQueue) Launch(l driver.Launch) error {
 	q.of.mu.Lock()
-	lost := q.of.lost
+	lost, err := q.of.lost, q.of.fails
+	q.of.fails = nil
 	q.of.mu.Unlock()
 	if lost {
-		return fmt.Errorf("launch %s: %w", l.Func, driver.ErrLost)
+		err = driver.ErrLost
+	}
+	if err != nil {
+		return fmt.Errorf("launch %s: %w", l.Func, err)
 	}
 	l.Args = slices.Clone(l.Args)
 	for i, a := range l.Args {
@@ -249,6 +274,83 @@ func TestLostGPU(t *testing.T) {
 	if !strings.Contains(s.Explain().String(), "the GPU is lost") {
 		t.Errorf("not explained:\n%s", s.Explain())
 	}
+	if m := s.Metrics(); m.Fallbacks != 2 {
+		t.Errorf("%d operations went to the CPU, want 2", m.Fallbacks)
+	}
+}
+
+// TestLostRequiredGPU: where a GPU is required, nothing runs without it.
+func TestLostRequiredGPU(t *testing.T) {
+	d := &second{memory: 1 << 30}
+	s := newSession(t, Config{Required: true, Device: GPU, drivers: []driver.Driver{d}})
+	a := buffer(t, s, 1)
+	d.mu.Lock()
+	d.lost = true
+	d.mu.Unlock()
+	for range 3 {
+		if err := VectorAdd(t.Context(), a, a, a); !errors.Is(err, driver.ErrLost) {
+			t.Errorf("got %v", err)
+		}
+	}
+	want(t, a, 1)
+}
+
+// TestRefusedLaunch: an operation that is interrupted or refused before it is launched leaves what it would have changed, and one that the
+// GPU had no memory for is done from that by the CPU.
+func TestRefusedLaunch(t *testing.T) {
+	d := &second{memory: 1 << 30}
+	s := newSession(t, Config{Device: GPU, drivers: []driver.Driver{d}})
+	weight, gradient, m, v := buffer(t, s, 1), buffer(t, s, 2), buffer(t, s, 0), buffer(t, s, 0)
+	adam := func(ctx context.Context) error { return AdamStep(ctx, weight, gradient, m, v, 1, Adam{Rate: .5}) }
+	if err := adam(t.Context()); err != nil { // all are on the GPU, and but for the gradient nowhere else
+		t.Fatal(err)
+	}
+	before, err := weight.Values(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := errors.New("stop")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	d.fill = func() error { cancel(stop); return nil }
+	if err := gradient.Set(t.Context(), []float32{3}); err != nil { // to be copied again
+		t.Fatal(err)
+	}
+	if err := adam(ctx); !errors.Is(err, stop) {
+		t.Errorf("interrupted: got %v", err)
+	}
+	d.fill, d.fails = nil, driver.ErrLaunch
+	if err := adam(t.Context()); !errors.Is(err, driver.ErrLaunch) {
+		t.Errorf("refused: got %v", err)
+	}
+	want(t, weight, before...)
+	one, c := buffer(t, s, 1), buffer(t, s, 0)
+	for _, d.fails = range []error{nil, driver.ErrOutOfMemory} {
+		if err := Sgemm(t.Context(), false, false, 1, 1, 1, 1, one, one, 1, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(t, c, 2)
+}
+
+// TestFailedOperationWaits: the buffers of an operation that fails are not used any more when it has returned.
+func TestFailedOperationWaits(t *testing.T) {
+	d := &second{memory: 1 << 30}
+	s := newSession(t, Config{Device: GPU, drivers: []driver.Driver{d}})
+	a, b := buffer(t, s, 1), buffer(t, s, 2)
+	failure := errors.New("failure")
+	d.fill = func() error {
+		if d.pending > 0 {
+			return failure
+		}
+		return nil
+	}
+	if err := VectorAdd(t.Context(), a, a, b); !errors.Is(err, failure) {
+		t.Fatalf("got %v", err)
+	}
+	if d.pending != 0 {
+		t.Error("a copy was still under way")
+	}
+	want(t, a, 1)
 }
 
 func TestWithoutGPU(t *testing.T) {
@@ -321,6 +423,12 @@ func TestClosed(t *testing.T) {
 	}
 	if _, err := NewFloat32s(s, []float32{1}); !errors.Is(err, ErrClosed) {
 		t.Errorf("a buffer of a closed session: got %v", err)
+	}
+	if err := VectorAdd(t.Context(), b, b, b); !errors.Is(err, ErrClosed) {
+		t.Errorf("an operation of a closed session: got %v", err)
+	}
+	if _, err := b.Values(t.Context()); !errors.Is(err, ErrClosed) {
+		t.Errorf("values of a closed session: got %v", err)
 	}
 	if err := b.Close(); err != nil {
 		t.Error(err)

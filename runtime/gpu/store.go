@@ -135,19 +135,25 @@ func (s *Session) room(b *store, at side, t *turn) (err error) {
 	return err
 }
 
-// allocate takes memory on a side. A GPU that is full is first rid of what no operation uses now.
-func (s *Session) allocate(kind driver.Type, n int, at side, t *turn) (driver.Memory, error) {
+// allocate takes memory on a side.
+func (s *Session) allocate(kind driver.Type, n int, at side, t *turn) (m driver.Memory, err error) {
+	err = s.withRoom(at, t, func() (err error) {
+		m, err = s.places[at].alloc(kind, n)
+		return err
+	})
+	return m, err
+}
+
+// withRoom calls f, which takes memory on a side. A GPU that is full is rid of what no operation uses now, and f called again.
+func (s *Session) withRoom(at side, t *turn, f func() error) error {
 	for {
-		m, err := s.places[at].alloc(kind, n)
-		if err == nil {
-			return m, nil
-		}
+		err := f()
 		if at != onGPU || !errors.Is(err, driver.ErrOutOfMemory) {
-			return nil, s.places[at].note(err)
+			return s.places[at].note(err)
 		}
 		s.count(func(m *Metrics) { m.OutOfMemory++ })
 		if evicted, e := s.evict(t); e != nil || !evicted {
-			return nil, errors.Join(err, e)
+			return errors.Join(err, e)
 		}
 	}
 }

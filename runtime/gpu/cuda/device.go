@@ -5,7 +5,9 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -28,6 +30,7 @@ type Device struct {
 	running sync.RWMutex // held for reading by calls, for writing by Close: no call finds the context gone
 
 	// Guards what follows. It is taken while running is held, never the other way round, and no call of the driver waits under it.
+	// What is opened is written down within call, so that Close, which waits for that, finds it.
 	mu       sync.Mutex
 	closed   bool
 	lost     error // why all fails from now on
@@ -35,18 +38,20 @@ type Device struct {
 	queues   map[*queue]bool
 	modules  map[*module]bool
 	graphs   map[*graph]bool
-	pinned   map[unsafe.Pointer]int // bytes, by address
-	events   []cu.Event             // of points that nobody looks at any more
+	pinned   map[unsafe.Pointer]bool
+	events   []cu.Event // of points that nobody looks at any more
 	recorded map[cu.Event]bool
 	spare    map[int64][]cu.DevicePtr // freed memory, by size
 	kept     int64                    // bytes of it
+	taken    int64                    // bytes of memory
+	budget   int64                    // bytes that may be taken and kept; 0 is no limit
 }
 
 func open(info driver.Info, o driver.Options) (*Device, error) {
 	d := &Device{
 		info: info, device: cu.Device(info.Index), tf32: o.TF32, funcs: map[string]cu.Function{},
 		memory: map[*memory]bool{}, queues: map[*queue]bool{}, modules: map[*module]bool{}, graphs: map[*graph]bool{},
-		pinned: map[unsafe.Pointer]int{}, recorded: map[cu.Event]bool{}, spare: map[int64][]cu.DevicePtr{},
+		pinned: map[unsafe.Pointer]bool{}, recorded: map[cu.Event]bool{}, spare: map[int64][]cu.DevicePtr{},
 	}
 	var err error
 	if d.context, err = d.device.RetainPrimaryCtx(); err != nil {
@@ -175,36 +180,39 @@ func (d *Device) Close() error {
 	return errors.Join(errs...)
 }
 
-// dismantle gives back what is open, in the order in which it depends on each other. Nothing else runs now.
+// dismantle gives back what is open, in the order in which it depends on each other. No call runs now, but the collector may be about to
+// reuse events, so all is taken before.
 func (d *Device) dismantle() (errs []error) {
+	d.mu.Lock()
+	graphs, queues, modules, memory, pinned := d.graphs, d.queues, d.modules, d.memory, d.pinned
+	events := slices.AppendSeq(d.events, maps.Keys(d.recorded))
+	d.graphs, d.queues, d.modules, d.memory, d.pinned, d.events, d.recorded = nil, nil, nil, nil, nil, nil, nil
+	d.mu.Unlock()
 	add := func(what string, err error) {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", what, fault(err)))
 		}
 	}
 	add("wait", cu.Synchronize())
-	for g := range d.graphs {
+	for g := range graphs {
 		add("close a graph", g.release())
 	}
-	for q := range d.queues {
+	for q := range queues {
 		add("close a queue", q.release())
 	}
-	for e := range d.recorded {
-		d.events = append(d.events, e)
-	}
-	for _, e := range d.events {
+	for _, e := range events {
 		add("close an event", cu.DestroyEvent(&e))
 	}
-	for m := range d.modules {
+	for m := range modules {
 		add("unload a module", m.loaded.Unload())
 	}
 	if d.own != (cu.Module{}) {
 		add("unload the funcs", d.own.Unload())
 	}
-	for m := range d.memory {
+	for m := range memory {
 		add("free memory", cu.MemFree(m.at))
 	}
-	for p := range d.pinned {
+	for p := range pinned {
 		add("free pinned memory", shim.Unpin(p))
 	}
 	add("free memory", d.trim())

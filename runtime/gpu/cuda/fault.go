@@ -22,6 +22,10 @@ func told(err error) error {
 // fault is an error of a driver call, wrapped in what the seam calls it.
 func fault(err error) error {
 	err = told(err)
+	var status shim.BLASError
+	if errors.As(err, &status) && (status == 1 || status == 3) { // how cuBLAS, which did start once, says that it found no memory to start in
+		return fmt.Errorf("%w: %w", err, driver.ErrOutOfMemory)
+	}
 	var code shim.Result
 	if !errors.As(err, &code) {
 		return err

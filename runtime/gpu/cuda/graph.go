@@ -20,11 +20,16 @@ type graph struct {
 }
 
 // Capture keeps what f launches. Copies, waits and points cannot be kept.
-func (q *queue) Capture(f func() error) (driver.Graph, error) {
+func (q *queue) Capture(f func() error) (_ driver.Graph, err error) {
 	runtime.LockOSThread() // what the driver keeps begins and ends on one thread
 	defer runtime.UnlockOSThread()
-	g := &graph{device: q.device, uses: map[*memory]bool{}}
-	err := q.call("begin", func() (err error) {
+	g, done := &graph{device: q.device, uses: map[*memory]bool{}}, false
+	defer func() {
+		if !done { // it has failed, or f panics
+			err = errors.Join(err, g.discard())
+		}
+	}()
+	err = q.call("begin", func() (err error) {
 		if g.scratch.parts, err = q.device.take(8 * most); err != nil {
 			return err
 		}
@@ -34,23 +39,24 @@ func (q *queue) Capture(f func() error) (driver.Graph, error) {
 		return fault(shim.BeginCapture(q.stream))
 	})
 	if err == nil {
-		scratch := q.scratch
-		q.keeping, q.scratch = g, g.scratch
 		err = q.whole(g, f)
-		q.keeping, q.scratch = nil, scratch
+	}
+	if err == nil {
+		err = q.device.call(g.register)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("capture: %w", err), g.discard())
+		return nil, fmt.Errorf("capture: %w", err)
 	}
-	q.device.mu.Lock()
-	defer q.device.mu.Unlock()
-	q.device.graphs[g] = true
+	done = true
 	return g, nil
 }
 
-// whole calls f and ends what BeginCapture began, however f ends: or the stream takes nothing else.
+// whole has g keep what f launches and ends what BeginCapture began, however f ends: or the stream takes nothing else.
 func (q *queue) whole(g *graph, f func() error) (err error) {
+	scratch := q.scratch
+	q.keeping, q.scratch = g, g.scratch
 	defer func() {
+		q.keeping, q.scratch = nil, scratch
 		ended := q.device.call(func() (err error) {
 			g.exec, err = shim.EndCapture(q.stream)
 			return fault(err)
@@ -60,6 +66,14 @@ func (q *queue) whole(g *graph, f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// register has the device close the graph, if nobody else does.
+func (g *graph) register() error {
+	g.device.mu.Lock()
+	defer g.device.mu.Unlock()
+	g.device.graphs[g] = true
+	return nil
 }
 
 // discard gives back what a graph that came to nothing has.
@@ -102,15 +116,21 @@ func (g *graph) Launch(on driver.Queue) error {
 
 // Close gives the graph back, when what was queued of it has run.
 func (g *graph) Close() error {
-	d := g.device
-	d.mu.Lock()
-	open := d.graphs[g]
-	delete(d.graphs, g)
-	d.mu.Unlock()
-	if !open {
-		return fmt.Errorf("close a graph: %w", driver.ErrClosed)
+	d, open := g.device, true
+	err := d.call(func() error {
+		d.mu.Lock()
+		open = d.graphs[g]
+		delete(d.graphs, g)
+		d.mu.Unlock()
+		if !open {
+			return driver.ErrClosed
+		}
+		return fault(g.release())
+	})
+	if open && (errors.Is(err, driver.ErrClosed) || errors.Is(err, driver.ErrLost)) {
+		return nil // with its device
 	}
-	if err := g.discard(); err != nil {
+	if err != nil {
 		return fmt.Errorf("close a graph: %w", err)
 	}
 	return nil

@@ -50,15 +50,18 @@ func (d *Device) alloc(t driver.Type, n int) (*memory, error) {
 	bytes := max(1, (int64(n)*int64(t.Size())+piece-1)/piece) * piece
 	m := &memory{device: d, kind: t, length: n, bytes: bytes}
 	err := d.call(func() (err error) {
-		m.at, err = d.take(bytes)
-		return err
+		if m.at, err = d.take(bytes); err != nil {
+			return err
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.memory[m] = true
+		d.taken += bytes
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.memory[m] = true
 	return m, nil
 }
 
@@ -72,7 +75,13 @@ func (d *Device) take(bytes int64) (cu.DevicePtr, error) {
 		d.mu.Unlock()
 		return at, nil
 	}
+	over := d.budget > 0 && d.kept > 0 && d.taken+d.kept+bytes > d.budget
 	d.mu.Unlock()
+	if over {
+		if err := d.trim(); err != nil {
+			return 0, fault(err)
+		}
+	}
 	at, err := cu.MemAlloc(bytes)
 	if !errors.Is(fault(err), driver.ErrOutOfMemory) {
 		return at, fault(err)
@@ -84,6 +93,13 @@ func (d *Device) take(bytes int64) (cu.DevicePtr, error) {
 		return 0, fault(err)
 	}
 	return at, nil
+}
+
+// Keep bounds what is allocated and kept.
+func (d *Device) Keep(most int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.budget = most
 }
 
 // trim gives what is kept back to the driver. The context is current.
@@ -114,6 +130,7 @@ func (m *memory) Free() error {
 			return driver.ErrClosed
 		}
 		delete(d.memory, m)
+		d.taken -= m.bytes
 		if d.kept+m.bytes <= d.info.Memory/keep {
 			d.spare[m.bytes] = append(d.spare[m.bytes], m.at)
 			d.kept += m.bytes
@@ -154,22 +171,24 @@ func (d *Device) Pin(t driver.Type, n int) (slice any, free func() error, err er
 	var p unsafe.Pointer
 	bytes := max(1, n*t.Size())
 	err = d.call(func() (err error) {
-		p, err = shim.Pin(bytes)
-		return fault(err)
+		if p, err = shim.Pin(bytes); err != nil {
+			return fault(err)
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.pinned[p] = true
+		return nil
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("pin %d %s: %w", n, t, err)
 	}
-	d.mu.Lock()
-	d.pinned[p] = bytes
-	d.mu.Unlock()
 	return view(t, p, n), func() error { return d.unpin(p) }, nil
 }
 
 func (d *Device) unpin(p unsafe.Pointer) error {
 	err := d.call(func() error {
 		d.mu.Lock()
-		_, open := d.pinned[p]
+		open := d.pinned[p]
 		delete(d.pinned, p)
 		d.mu.Unlock()
 		if !open {
@@ -181,18 +200,6 @@ func (d *Device) unpin(p unsafe.Pointer) error {
 		return fmt.Errorf("free pinned memory: %w", err)
 	}
 	return nil
-}
-
-// isPinned tells whether an address lies in pinned memory.
-func (d *Device) isPinned(p unsafe.Pointer) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for at, bytes := range d.pinned {
-		if uintptr(p) >= uintptr(at) && uintptr(p) < uintptr(at)+uintptr(bytes) {
-			return true
-		}
-	}
-	return false
 }
 
 // view is C's memory as a slice.

@@ -47,12 +47,18 @@ func (d *Device) Compile(ctx context.Context, source string) (driver.Module, err
 		return nil, fmt.Errorf("compile: %w", err)
 	}
 	m := &module{device: d, funcs: map[string]function{}}
-	if err := d.call(func() error { return m.load(ptx) }); err != nil {
+	err = d.call(func() error {
+		if err := m.load(ptx); err != nil {
+			return err
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.modules[m] = true
+		return nil
+	})
+	if err != nil {
 		return nil, fmt.Errorf("load what NVRTC %s made: %w", c.Version, err)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.modules[m] = true
 	return m, nil
 }
 

@@ -49,14 +49,14 @@ func (d *Device) NewQueue() (driver.Queue, error) {
 		if q.scratch.parts, err = d.take(8 * most); err != nil {
 			return errors.Join(err, q.stream.Destroy())
 		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.queues[q] = true
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make a queue: %w", err)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.queues[q] = true
 	return q, nil
 }
 
@@ -72,7 +72,13 @@ func (c *scratch) multiplier(d *Device, s cu.Stream) (err error) {
 		}
 	}
 	c.blas, err = d.blas.NewHandle(s, d.tf32, c.workspace, workspaceBytes)
-	return err
+	if errors.Is(fault(err), driver.ErrOutOfMemory) { // it takes memory of its own, where some may be kept
+		if err := d.trim(); err != nil {
+			return fault(err)
+		}
+		c.blas, err = d.blas.NewHandle(s, d.tf32, c.workspace, workspaceBytes)
+	}
+	return fault(err)
 }
 
 // release gives the memory to the driver. The context is current.
@@ -106,17 +112,14 @@ func (q *queue) call(doing string, f func() error) error {
 	return nil
 }
 
-// CopyIn returns when src may be changed: of ordinary memory the driver has a copy by then, pinned memory it reads until it is done.
+// CopyIn waits for the stream, since src may be changed or given to the collector when it has returned: pinned memory the driver reads until
+// it is done, and ordinary memory too on a GPU that shares the system's addresses.
 func (q *queue) CopyIn(dst driver.Memory, offset int, src any) error {
 	return q.copy("copy in", dst, offset, src, func(m *memory, n int) error {
-		p := first(src)
-		if err := cu.MemcpyHtoDAsync(m.element(offset), p, int64(n*m.kind.Size()), q.stream); err != nil {
+		if err := cu.MemcpyHtoDAsync(m.element(offset), first(src), int64(n*m.kind.Size()), q.stream); err != nil {
 			return fault(err)
 		}
-		if q.device.isPinned(p) {
-			return fault(q.stream.Synchronize())
-		}
-		return nil
+		return fault(q.stream.Synchronize())
 	})
 }
 
@@ -228,10 +231,13 @@ func (q *queue) Record() (driver.Event, error) {
 	return e, nil
 }
 
-// reuse takes an event that nobody has any more.
+// reuse takes an event that nobody has any more. The collector calls it, at any time: what Close took it has destroyed.
 func (d *Device) reuse(e cu.Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.closed {
+		return
+	}
 	delete(d.recorded, e)
 	d.events = append(d.events, e)
 }

@@ -114,6 +114,12 @@ type Pinner interface {
 	Pin(t Type, n int) (slice any, free func() error, err error)
 }
 
+// Keeper is a device that keeps freed memory for later allocations.
+type Keeper interface {
+	// Keep bounds what is allocated and what is kept, together, in bytes: for what would be more, what is kept is given back.
+	Keep(most int64)
+}
+
 // Wrapper is a device on whose memory the process works itself: the CPU.
 type Wrapper interface {
 	// Wrap makes a slice memory of the device. Freeing it leaves the slice alone.

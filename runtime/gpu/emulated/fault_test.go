@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"cancha/runtime/gpu"
 	"cancha/runtime/gpu/cuda"
@@ -104,6 +107,33 @@ func TestFullDevice(t *testing.T) {
 	d.want(t, 1, 2, 3)
 }
 
+// TestKept: what was freed is kept for the next of its size, but not beyond what a session may take.
+func TestKept(t *testing.T) {
+	d := newDevice(t)
+	inUse := func() float64 {
+		t.Helper()
+		r, err := d.Device.(driver.Sensor).Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Memory
+	}
+	d.Device.(driver.Keeper).Keep(1 << 20)
+	before := inUse()
+	for _, n := range []int{600 << 10, 700 << 10, 300 << 10} {
+		m, err := d.Alloc(driver.Uint8, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Free(); err != nil {
+			t.Fatal(err)
+		}
+		if got := inUse() - before; got < float64(n) || got > 1<<20 {
+			t.Errorf("%d bytes: %v are taken or kept, where %d may be", n, got, 1<<20)
+		}
+	}
+}
+
 // count counts an error that is to say that memory is out.
 func count(t *testing.T, err error) int {
 	t.Helper()
@@ -176,6 +206,39 @@ func TestLostDevice(t *testing.T) {
 		t.Errorf("after close: got %v", err)
 	}
 	newDevice(t).want(t, 1, 2, 3)
+}
+
+// TestCloseMeetsOthers: whatever others open while the device is closed is given back, or refused.
+func TestCloseMeetsOthers(t *testing.T) {
+	for range 5 {
+		d := newDevice(t)
+		var all sync.WaitGroup
+		for _, open := range []func() error{
+			func() error { _, err := d.Alloc(driver.Float32, 1); return err },
+			func() error { _, err := d.NewQueue(); return err },
+			func() error { _, _, err := d.Device.(driver.Pinner).Pin(driver.Float32, 1); return err },
+			func() error {
+				_, err := d.Record()
+				runtime.GC() // which finds that nobody has it
+				return err
+			},
+		} {
+			all.Go(func() {
+				var err error
+				for err == nil {
+					err = open()
+				}
+				if !errors.Is(err, driver.ErrClosed) {
+					t.Error(err)
+				}
+			})
+		}
+		time.Sleep(2 * time.Millisecond) // for them to come to something
+		if err := d.Device.Close(); err != nil {
+			t.Error(err)
+		}
+		all.Wait()
+	}
 }
 
 // TestSessionFaults: a session goes on, on the CPU where it must, with right results, and leaves nothing over.

@@ -43,6 +43,69 @@ func TestBothSides(t *testing.T) {
 	}
 }
 
+// TestBudget: a session that is given none takes nine tenths of what is free, and keeps to what it is given.
+func TestBudget(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv(faultVariable, "memory=40000000")
+	for budget, want := range map[int64]int{0: 1, 30_000_000: 2, 10_000_000: 3} { // operations on the CPU
+		s, err := gpu.NewSession(t.Context(), gpu.Config{Device: gpu.GPU, Memory: budget})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, bytes := range []int{20_000_000, 32_000_000, 39_000_000} {
+			b, err := gpu.NewFloat32s(s, make([]float32, bytes/4))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := gpu.VectorAdd(t.Context(), b, b, b); err != nil {
+				t.Error(err)
+			}
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if m := s.Metrics(); m.Fallbacks != want {
+			t.Errorf("%d bytes: %d operations went to the CPU, want %d", budget, m.Fallbacks, want)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestRoomToMultiply: where cuBLAS finds no memory to work in, what no operation uses makes room, and where there is none, the CPU multiplies.
+func TestRoomToMultiply(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv(blasVariable, library(t))
+	for fault, want := range map[string]struct {
+		refused, fallbacks int
+		evicted            bool
+	}{"memory=50000000": {1, 0, true}, "memory=30000000": {2, 1, true}, "blas=1": {0, 0, false}} {
+		t.Run(fault, func(t *testing.T) {
+			t.Setenv(faultVariable, "")
+			s, err := gpu.NewSession(t.Context(), gpu.Config{Device: gpu.GPU})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			large, err := gpu.NewFloat32s(s, make([]float32, 5<<20))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := gpu.VectorAdd(t.Context(), large, large, large); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv(faultVariable, fault)
+			if err := work(t, s, 2); err != nil {
+				t.Error(err)
+			}
+			if m := s.Metrics(); m.OutOfMemory != want.refused || m.Fallbacks != want.fallbacks || (m.Evicted > 0) != want.evicted {
+				t.Errorf("got %+v, want %+v", m, want)
+			}
+		})
+	}
+}
+
 // chain convolves images, multiplies what comes of them by a matrix, and takes the loss and a step up its gradient.
 func chain(t *testing.T, s *gpu.Session, r *rand.Rand) ([]float32, error) {
 	c := gpu.Conv{

@@ -86,6 +86,14 @@ func testGraph(t *testing.T, d driver.Device) {
 	if _, err := c.Capture(func() error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("a capture that fails: got %v", err)
 	}
+	func() {
+		defer func() {
+			if p := recover(); p != stop {
+				t.Errorf("a capture that panics: got %v", p)
+			}
+		}()
+		_, _ = c.Capture(func() error { panic(stop) })
+	}()
 	g, err := c.Capture(func() error {
 		if err := q.CopyOut(make([]float32, 1), m, 0); err == nil {
 			t.Error("a copy was kept")

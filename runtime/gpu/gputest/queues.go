@@ -79,6 +79,16 @@ func testOrder(t *testing.T, d driver.Device) {
 	if err := q.CopyOut(got, m, 0); err != nil || got[0] != 5 || slices.Max(got[1:]) != 2 || slices.Min(got[1:]) != 2 {
 		t.Errorf("got %v…, %v, want 5, 2, 2", got[:3], err)
 	}
+	for i := range got {
+		got[i] = 3
+	}
+	if err := q.CopyIn(m, 0, got); err != nil {
+		t.Fatal(err)
+	}
+	clear(got) // it is ours again
+	if err := q.CopyOut(got, m, 0); err != nil || slices.Max(got) != 3 || slices.Min(got) != 3 {
+		t.Errorf("got %v…, %v, want what was copied in", got[:3], err)
+	}
 }
 
 // testShort: sizes that memory does not have are refused, and nothing is written.

@@ -37,13 +37,15 @@ func (d Driver) Open(ctx context.Context, index int, o driver.Options) (driver.D
 	if o.Cores > 0 {
 		info.Cores = o.Cores
 	}
-	return &Device{info: info, blas: blas.New(blas.Pool{Cores: info.Cores}), open: map[driver.Memory]bool{}}, nil
+	return &Device{info: info, blas: blas.New(blas.Pool{Cores: info.Cores}), open: map[driver.Memory]bool{}, meminfo: meminfo}, nil
 }
 
 // Device is the CPU, open. Funcs of a person's own it does not take: they are CUDA's.
 type Device struct {
 	info driver.Info
 	blas *blas.BLAS
+
+	meminfo func(key string) (int64, error) // the system's; a test's own
 
 	mu     sync.Mutex
 	open   map[driver.Memory]bool
@@ -55,7 +57,7 @@ func (d *Device) Info() driver.Info { return d.info }
 
 // Free is what the system can still give.
 func (d *Device) Free() (free, total int64, err error) {
-	free, err = meminfo("MemAvailable")
+	free, err = d.meminfo("MemAvailable")
 	return free, d.info.Memory, err
 }
 

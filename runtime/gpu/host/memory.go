@@ -2,6 +2,8 @@ package host
 
 import (
 	"fmt"
+	"math"
+	"runtime/debug"
 
 	"cancha/runtime/gpu/driver"
 )
@@ -21,11 +23,14 @@ type array struct {
 // Alloc takes memory of the machine. More than can be had at this moment is refused with ErrOutOfMemory, before the system ends
 // something for it.
 func (d *Device) Alloc(t driver.Type, n int) (driver.Memory, error) {
-	if n < 0 {
+	switch {
+	case n < 0:
 		return nil, fmt.Errorf("allocate %d %s: a length below 0", n, t)
+	case int64(n) > math.MaxInt64/16: // 2^59 elements: the size below would be wrong
+		return nil, fmt.Errorf("allocate %d %s: %w", n, t, driver.ErrOutOfMemory)
 	}
-	if free, _, err := d.Free(); err == nil && int64(n)*int64(t.Size()) > free {
-		return nil, fmt.Errorf("allocate %d %s: %d bytes, where %d can be had: %w", n, t, int64(n)*int64(t.Size()), free, driver.ErrOutOfMemory)
+	if err := d.enough(int64(n) * int64(t.Size())); err != nil {
+		return nil, fmt.Errorf("allocate %d %s: %w", n, t, err)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -47,6 +52,19 @@ func (d *Device) Alloc(t driver.Type, n int) (driver.Memory, error) {
 	}
 	d.open[a] = true
 	return a, nil
+}
+
+// enough fails where so many bytes cannot be had, not even of what the collector keeps for itself. Where the system does not tell, they can.
+func (d *Device) enough(bytes int64) error {
+	free, _, err := d.Free()
+	if err == nil && bytes > free {
+		debug.FreeOSMemory()
+		free, _, err = d.Free()
+	}
+	if err == nil && bytes > free {
+		return fmt.Errorf("%d bytes, where %d can be had: %w", bytes, free, driver.ErrOutOfMemory)
+	}
+	return nil
 }
 
 // Wrap makes a slice the CPU's memory.

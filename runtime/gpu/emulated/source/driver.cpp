@@ -190,18 +190,13 @@ API int cuMemFreeHost(void *p) {
 	return SUCCESS;
 }
 
-// Of ordinary memory there is a copy when the call returns; pinned memory is read when the copy's turn comes.
+// The machine's memory, pinned or not, is read when the copy's turn comes, as by a GPU that shares the system's addresses.
 API int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t n, Stream *s) {
 	IN_CONTEXT
 	if (!device.streams.count(s)) return INVALID_HANDLE;
 	if (s->keeps) return CAPTURE_UNSUPPORTED;
 	if (!Device::holds(device.memory, (void *)to, n)) return INVALID_VALUE;
-	if (Device::holds(device.pinned, from, n)) {
-		device.put(s, [=] { return memcpy((void *)to, from, n), SUCCESS; });
-		return SUCCESS;
-	}
-	auto copy = std::make_shared<std::string>((const char *)from, n);
-	device.put(s, [=] { return memcpy((void *)to, copy->data(), n), SUCCESS; });
+	device.put(s, [=] { return memcpy((void *)to, from, n), SUCCESS; });
 	return SUCCESS;
 }
 
