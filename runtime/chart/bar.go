@@ -62,10 +62,10 @@ func bars(where string, labels []string, groups []Series, o Options) (*Chart, er
 	return c, nil
 }
 
-// barColor keeps GPU blue and CPU vermillion whichever comes first.
+// barColor keeps GPU blue, and what plays one, and CPU vermillion whichever comes first.
 func barColor(name string, i int) color.Color {
 	switch strings.ToUpper(name) {
-	case "GPU":
+	case "GPU", "CPU EMULATION":
 		return blue()
 	case "CPU":
 		return vermillion()

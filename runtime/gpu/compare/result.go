@@ -163,7 +163,7 @@ func (r *Result) title() string {
 		return "The CPU alone: there is no GPU to compare with"
 	}
 	if r.GPU.Emulated {
-		return "The CPU beside a CPU emulation of a GPU, whose times say nothing of one"
+		return "A CPU emulation of a GPU: its times say nothing"
 	}
 	if r.GPU.Stored != "" {
 		return "The CPU of this machine; what the GPU took is measured elsewhere"
