@@ -3,8 +3,7 @@
     python3 bench/gpu/cpu.py        # OpenBLAS: libopenblas0-pthread of Debian; without it its columns are missing
 
 The figures of the product are the best of five rounds, in which all take turns, and those of the training the best of two: whatever else
-the machine does can only make one slower. No input of the training is 0, so that gonum, which skips zeros, skips none of
-them.
+the machine does can only make one slower. No input of the training is 0, so that gonum, which skips zeros, skips none of them.
 """
 
 import ctypes
