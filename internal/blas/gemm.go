@@ -20,7 +20,8 @@ const (
 )
 
 // Gemm sets C = alpha·A·B + beta·C, where A is m × k, B is k × n and C is m × n, on the pool's cores. With beta 0, C is not read.
-// The sums run in an order that depends on k only. It panics where a matrix is shorter than its sizes say.
+// The sums run in an order that depends on k, and on whether m·n·k is at most 4,096: so few products are added one by one. It panics where
+// a matrix is shorter than its sizes say.
 func (b *BLAS) Gemm(m, n, k int, alpha float32, x, y Matrix, beta float32, c []float32, stride int) {
 	if m == 0 || n == 0 {
 		return

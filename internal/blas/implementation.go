@@ -18,7 +18,8 @@ func (b *BLAS) Implementation() Implementation { return Implementation{own: b} }
 // BLAS returns what it multiplies with.
 func (i Implementation) BLAS() *BLAS { return i.own }
 
-// Sgemm is BLAS's: c = alpha·op(a)·op(b) + beta·c for row-major matrices, op(a) of m × k and op(b) of k × n. It panics as gonum's does.
+// Sgemm is BLAS's: c = alpha·op(a)·op(b) + beta·c for row-major matrices, op(a) of m × k and op(b) of k × n. It panics as gonum's does,
+// but with k 0 it does not mind a short a or b, of which nothing is read.
 func (i Implementation) Sgemm(transA, transB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	x := Matrix{Data: a, Stride: lda, Transposed: transA != blas.NoTrans}
 	y := Matrix{Data: b, Stride: ldb, Transposed: transB != blas.NoTrans}

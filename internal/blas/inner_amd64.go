@@ -34,7 +34,7 @@ func inners() []inner {
 			},
 		}}, all...)
 	}
-	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512VL {
+	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512DQ { // DQ: VXORPS of whole registers
 		all = append([]inner{{
 			name: "AVX-512", rows: 12, columns: 32, tile: func(k int, a, b, c []float32, stride int) { tileAVX512(k, &a[0], &b[0], &c[0], 4*stride) },
 			step: 64, unit: 4, row: func(offsets []int, weights, in, out []float32, blocks int) {
