@@ -67,7 +67,7 @@ func newArray[T element](s *Session, values []T) (b array[T], err error) {
 	if b.store, err = s.newStore(typeOf[T](), len(values)); err != nil {
 		return b, err
 	}
-	if err := b.Set(context.Background(), values); err != nil {
+	if err := b.store.fill(values); err != nil {
 		return b, errors.Join(err, b.Close())
 	}
 	return b, nil

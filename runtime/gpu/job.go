@@ -21,7 +21,8 @@ type Job struct {
 
 	// Run does the work, with the queue that it is given. What it allocates of the device counts against the session's memory, and is
 	// freed when it has returned; it must not free any of it, nor use the device any more then. It may be called a second time, for the
-	// CPU to begin anew where the GPU has failed.
+	// CPU to begin anew where the GPU has failed. It may make buffers of the session, but not wait for a turn, as all operations do: the
+	// turn may be its own.
 	Run func(ctx context.Context, d driver.Device, q driver.Queue) error
 }
 

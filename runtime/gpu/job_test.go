@@ -171,6 +171,30 @@ func TestJobOfLostGPU(t *testing.T) {
 	}
 }
 
+// TestBufferInJob: a job makes a buffer without waiting for the turn that it has.
+func TestBufferInJob(t *testing.T) {
+	s := newSession(t, Config{Device: GPU, Pinned: 8})
+	var made *Float32s
+	err := s.Do(t.Context(), Job{Name: "buffers", Run: func(context.Context, driver.Device, driver.Queue) error {
+		done := make(chan error, 1)
+		go func() {
+			var err error
+			made, err = NewFloat32s(s, []float32{1, 2})
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(10 * time.Second):
+			return errors.New("it waits for the job")
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, made, 1, 2)
+}
+
 func TestJobRefused(t *testing.T) {
 	s := newSession(t, Config{Device: GPU})
 	var got []float32

@@ -28,6 +28,7 @@ type Session struct {
 	turns   chan *turn    // free ones: one for each operation that may run at once
 	places  [sides]*place // that of the GPU is nil without one
 	lock    *lock
+	making  sync.RWMutex // held for reading while a buffer is filled without a turn, for writing while the devices close
 	ids     atomic.Int64
 	uses    atomic.Int64
 
@@ -202,6 +203,8 @@ func (s *Session) Close() error {
 		return nil
 	}
 	s.unwatch()
+	s.making.Lock()
+	defer s.making.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error

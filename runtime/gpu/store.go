@@ -54,6 +54,33 @@ func (b *store) set(ctx context.Context, values any) error {
 	})
 }
 
+// fill sets a buffer that is new. It waits for no turn: a job that has one may make buffers, and holds up nobody who does.
+func (b *store) fill(values any) error {
+	s := b.session
+	s.making.RLock()
+	defer s.making.RUnlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	err := s.room(b, onCPU, nil) // for which nothing is moved away: that would need a turn
+	if err == nil {
+		err = s.places[onCPU].fill(b.memory[onCPU], values)
+	}
+	if err != nil {
+		return fmt.Errorf("gpu: set a buffer: %w", err)
+	}
+	b.valid = [sides]bool{onCPU: true}
+	return nil
+}
+
+// fill copies values to memory, on a queue of its own.
+func (p *place) fill(m driver.Memory, values any) error {
+	q, err := p.device.NewQueue()
+	if err != nil {
+		return err
+	}
+	return errors.Join(q.CopyIn(m, 0, values), q.Close())
+}
+
 // get copies what the buffer holds, from where it is.
 func (b *store) get(ctx context.Context, values any) error {
 	return b.alone(ctx, "read a buffer", func(t *turn) error {

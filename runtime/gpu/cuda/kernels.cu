@@ -154,12 +154,13 @@ __device__ inline void multiply(int transposeA, int transposeB, int m, int n, in
 	const int shareA = ROWS * DEPTH / THREADS, shareB = DEPTH * COLUMNS / THREADS; // elements that a thread brings
 	__shared__ __align__(16) float as[DEPTH][ROWS + 4], bs[DEPTH][COLUMNS + 4];    // the 4 spread the columns of a over the banks
 	int t = threadIdx.x, x = t % across, y = t / across;
-	long long tiles = (n + COLUMNS - 1) / COLUMNS;
+	long long tiles = ((long long)n + COLUMNS - 1) / COLUMNS;
 	long long row = blockIdx.x / tiles * ROWS, column = blockIdx.x % tiles * COLUMNS;
+	if (alpha == 0) k = 0; // as BLAS has it: what a and b hold does not count, not even infinity
 	float sums[TALL][WIDE] = {}, nextA[shareA], nextB[shareB];
 
 	// where element e of this thread's share lies in the tile: neighbours in memory go to neighbouring threads
-	auto bring = [&](int from) {
+	auto bring = [&](unsigned from) {
 #pragma unroll
 		for (int e = 0; e < shareA; e++) {
 			int at = t + e * THREADS;
@@ -174,7 +175,7 @@ __device__ inline void multiply(int transposeA, int transposeB, int m, int n, in
 		}
 	};
 	bring(0);
-	for (int from = 0; from < k; from += DEPTH) {
+	for (unsigned from = 0; from < k; from += DEPTH) { // unsigned: the last from + DEPTH may be beyond an int
 #pragma unroll
 		for (int e = 0; e < shareA; e++) {
 			int at = t + e * THREADS;

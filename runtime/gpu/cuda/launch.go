@@ -41,7 +41,7 @@ func (q *queue) launchOwn(l driver.Launch) error {
 	if err := checkSizes(l); err != nil {
 		return err
 	}
-	if a := l.Args; l.Func == "sgemm" && q.device.blas != nil && a[2].Int > 0 && a[3].Int > 0 && a[4].Int > 0 {
+	if a := l.Args; l.Func == "sgemm" && q.device.blas != nil && a[2].Int > 0 && a[3].Int > 0 && a[4].Int > 0 && a[5].Float != 0 { // with alpha 0 cuBLAS may read a and b
 		return q.multiply(a, args)
 	}
 	for _, k := range q.plan(l, args) {

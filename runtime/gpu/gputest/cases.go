@@ -47,6 +47,9 @@ func multiplication(r *rand.Rand, m, n, k, tA, tB int, alpha, beta float32) call
 	if beta == 0 && len(c) > 0 {
 		c[0] = float32(math.NaN()) // is not read
 	}
+	if alpha == 0 && len(a) > 0 {
+		a[0] = float32(math.Inf(1)) // nor is this
+	}
 	want := make([]float64, m*n)
 	for i := range m {
 		for j := range n {
@@ -61,7 +64,9 @@ func multiplication(r *rand.Rand, m, n, k, tA, tB int, alpha, beta float32) call
 				}
 				sum += float64(a[x]) * float64(b[y])
 			}
-			want[i*n+j] = float64(alpha) * sum
+			if alpha != 0 {
+				want[i*n+j] = float64(alpha) * sum
+			}
 			if beta != 0 {
 				want[i*n+j] += float64(beta) * float64(c[i*n+j])
 			}
