@@ -151,6 +151,13 @@ func TestEmulatedIsNamed(t *testing.T) {
 	if got := r.title(); !strings.Contains(got, "CPU emulation") || strings.Contains(got, "times as fast") {
 		t.Errorf("title: got %s", got)
 	}
+	sensed := gpu.Samples{Device: "played (CPU emulation)", List: []gpu.Sample{{At: 1}, {At: 2}}}
+	for i := range sensed.List {
+		sensed.List[i].Power = float64(i + 1)
+	}
+	if c, err := Sensors(sensed); err != nil || strings.Contains(c.String(), "What the GPU sensed") {
+		t.Errorf("title of readings: got %v, %v", c, err)
+	}
 	c, err := r.Bars()
 	if err != nil || !strings.Contains(c.String(), "CPU emulation, funcs only") || strings.Contains(c.String(), ">GPU") {
 		t.Errorf("legend: got %v, %v", c, err)

@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"cancha/runtime/chart"
 	"cancha/runtime/gpu"
@@ -41,7 +42,11 @@ func Sensors(s gpu.Samples) (*chart.Chart, error) {
 		line.Name = sense.name + ", of " + fmt.Sprintf(sense.form, largest/sense.unit)
 		lines = append(lines, line)
 	}
+	title := "What the GPU sensed"
+	if strings.Contains(s.Device, "CPU emulation") { // as a device's label says it
+		title = "What a CPU emulation of a GPU made up"
+	}
 	return chart.Rates(lines, chart.Options{
-		Title: "What the GPU sensed", Subtitle: "each in % of its largest value", XLabel: "time since the session began", Caption: s.Device,
+		Title: title, Subtitle: "each in % of its largest value", XLabel: "time since the session began", Caption: s.Device,
 	})
 }
