@@ -61,9 +61,7 @@ func settingsMachine(ctx context.Context, memory string) (m conf.Machine, err er
 	if m.Memory, err = machineMemory(memory); err != nil || memory != "" {
 		return m, err
 	}
-	found := gpu.Discover(ctx)
-	m.GPUs = len(found.Devices)
-	m.GPUsKnown = m.GPUs > 0 || !strings.Contains(found.Missing, "-tags nvidia") // else this program cannot see any
+	m.GPUs, m.GPUsKnown = len(gpu.Discover(ctx).Devices), gpu.Linked()
 	return m, nil
 }
 

@@ -32,6 +32,9 @@ func Discover(ctx context.Context) Discovery {
 	return found
 }
 
+// Linked tells whether this program was built with -tags nvidia: one that was not finds no GPU, whatever the machine has.
+func Linked() bool { return len(linked()) > 0 }
+
 func discover(ctx context.Context, drivers []driver.Driver) (found Discovery, err error) {
 	if drivers == nil {
 		drivers = linked()

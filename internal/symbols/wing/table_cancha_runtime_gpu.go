@@ -18,6 +18,7 @@ var table_cancha_runtime_gpu = listing.Package{
 		{"Conv2D", gpu.Conv2D},
 		{"Discover", gpu.Discover},
 		{"GPU", gpu.GPU},
+		{"Linked", gpu.Linked},
 		{"NewFloat32s", gpu.NewFloat32s},
 		{"NewFloat64s", gpu.NewFloat64s},
 		{"NewInt32s", gpu.NewInt32s},
