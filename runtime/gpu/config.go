@@ -36,7 +36,7 @@ type Config struct {
 	Explain    string        // which operations Explain tells of: all, which "" is too, not_on_gpu or none
 
 	drivers []driver.Driver // of GPUs; nil is what is linked in
-	locks   string          // folder of locks; "" is that for temporary files
+	locks   string          // folder of locks; "" is lockFolder's
 }
 
 // Configured returns what a run's settings say of the GPU: the one switch of notebooks, see [session.Configure].

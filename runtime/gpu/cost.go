@@ -21,7 +21,7 @@ type speed struct {
 	fixed     time.Duration // of a launch that has nothing to do
 	bandwidth float64       // bytes/s of a func that does little else
 	flops     float64       // of a matrix multiplication, a second
-	copying   float64       // bytes/s from the machine's memory to the device's, and back
+	copying   float64       // bytes/s between the machine's memory and the GPU's, which way does not count
 }
 
 // predict is how long the device takes for some work, and for copies that it needs first.

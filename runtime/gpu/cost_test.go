@@ -27,6 +27,25 @@ func TestPredict(t *testing.T) {
 	}
 }
 
+// TestMissing: what is read twice is copied once, and both ways at the speed of the GPU.
+func TestMissing(t *testing.T) {
+	s := newSession(t, Config{Device: GPU})
+	a := buffer(t, s, 1, 2, 3)
+	o := operation{reads: []*store{a.store, a.store}}
+	if cpu, gpu := o.missing(onCPU), o.missing(onGPU); cpu != 0 || gpu != 12 {
+		t.Errorf("got %d and %d bytes, want 0 and 12", cpu, gpu)
+	}
+	if err := VectorAdd(t.Context(), a, a, a); err != nil {
+		t.Fatal(err)
+	}
+	if cpu, gpu := o.missing(onCPU), o.missing(onGPU); cpu != 12 || gpu != 0 {
+		t.Errorf("got %d and %d bytes, want 12 and 0", cpu, gpu)
+	}
+	if cpu, gpu := s.places[onCPU].speed.copying, s.places[onGPU].speed.copying; cpu != gpu {
+		t.Errorf("copies back at %v bytes/s, and there at %v", cpu, gpu)
+	}
+}
+
 // TestCalibrate: what is measured is what a processor can do.
 func TestCalibrate(t *testing.T) {
 	d, err := host.Driver{}.Open(t.Context(), 0, driver.Options{})

@@ -44,10 +44,14 @@ type lock struct{ file *os.File }
 // nothing ends.
 const tryEvery = 50 * time.Millisecond
 
+// lockFolder is where locks are, unless a session is told: the same for every user and job of the machine, whatever its folder for temporary
+// files is, or two of them would hold one GPU. CANCHA_LOCKS names another, for all who are to see each other.
+func lockFolder(told string) string { return cmp.Or(told, os.Getenv("CANCHA_LOCKS"), "/tmp") }
+
 // acquire takes the lock of a GPU, which all users of the machine share. While another process holds it, it waits as long as that is
 // asked for, and fails then with ErrHeld.
 func acquire(ctx context.Context, folder, uuid string, me Holder, wait time.Duration) (*lock, error) {
-	path := filepath.Join(cmp.Or(folder, os.TempDir()), "cancha-gpu-"+strings.ReplaceAll(uuid, "/", "_")+".lock")
+	path := filepath.Join(lockFolder(folder), "cancha-gpu-"+strings.ReplaceAll(uuid, "/", "_")+".lock")
 	deadline := time.Now().Add(wait)
 	for {
 		l, by, err := try(path, me)

@@ -107,6 +107,25 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// TestLockFolder: a process with a folder of its own for temporary files locks the same file.
+func TestLockFolder(t *testing.T) {
+	t.Setenv("CANCHA_LOCKS", "")
+	t.Setenv("TMPDIR", t.TempDir())
+	if got := lockFolder(""); got != "/tmp" {
+		t.Errorf("got %q", got)
+	}
+	t.Setenv("CANCHA_LOCKS", t.TempDir())
+	l, err := acquire(t.Context(), "", "GPU-1", me(""), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.release()
+	t.Setenv("TMPDIR", t.TempDir())
+	if _, err := acquire(t.Context(), "", "GPU-1", me(""), 0); !errors.Is(err, ErrHeld) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestRemovedLock: a lock whose file somebody has removed is not the lock of those who come later.
 func TestRemovedLock(t *testing.T) {
 	folder := t.TempDir()

@@ -123,8 +123,8 @@ func (o operation) missing(at side) (bytes int64) {
 	if at == onGPU {
 		bytes = o.copied
 	}
-	for _, b := range o.reads {
-		if !b.valid[at] {
+	for i, b := range o.reads {
+		if !b.valid[at] && !slices.Contains(o.reads[:i], b) {
 			bytes += b.bytes()
 		}
 	}

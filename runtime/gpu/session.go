@@ -149,6 +149,7 @@ func (s *Session) takeGPU(ctx context.Context) error {
 			continue
 		}
 		s.places[onGPU], s.lock = p, l
+		s.places[onCPU].speed.copying = p.speed.copying // what the CPU lacks comes from the GPU
 		return nil
 	}
 	return errors.Join(refused...)

@@ -19,7 +19,7 @@ func TestSessionCompile(t *testing.T) {
 	if os.Getenv("CANCHA_NVRTC") == "" {
 		t.Skip("CANCHA_NVRTC does not name a libnvrtc: scripts/cuda-env.sh gets one")
 	}
-	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("CANCHA_LOCKS", t.TempDir())
 	s, err := gpu.NewSession(t.Context(), gpu.Config{Device: gpu.GPU})
 	if err != nil {
 		t.Fatal(err)

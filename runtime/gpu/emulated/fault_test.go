@@ -243,7 +243,7 @@ func TestCloseMeetsOthers(t *testing.T) {
 
 // TestSessionFaults: a session goes on, on the CPU where it must, with right results, and leaves nothing over.
 func TestSessionFaults(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("CANCHA_LOCKS", t.TempDir())
 	for _, fault := range []string{"", "alloc=1", "alloc=4", "alloc=7", "launch=2", "lost=1", "lost=2", "memory=20000"} {
 		t.Run(fault, func(t *testing.T) {
 			t.Setenv(faultVariable, "")

@@ -19,7 +19,7 @@ import (
 
 // TestHolder: a second process that wants the GPU is refused with the holder's name, or waits for it; a killed holder holds nothing.
 func TestHolder(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir()) // where locks are
+	t.Setenv("CANCHA_LOCKS", t.TempDir())
 	holder := start(t, "hold")
 	if _, err := holder.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestHolder(t *testing.T) {
 // TestNeverTwoHolders starts and kills processes that want the GPU, in any order. They all speak through one pipe, which keeps the order of
 // what they do: who says that it holds the GPU does so after all that held it before have said that they release it, or were killed.
 func TestNeverTwoHolders(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("CANCHA_LOCKS", t.TempDir())
 	t.Setenv("GOMAXPROCS", "1")
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // TestBothSides: the operations of a session, one after another on random shapes, give on the GPU what they give on the CPU.
 func TestBothSides(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("CANCHA_LOCKS", t.TempDir())
 	var sides [2]*gpu.Session
 	for i, target := range []gpu.Target{gpu.CPU, gpu.GPU} {
 		s, err := gpu.NewSession(t.Context(), gpu.Config{Device: target, Required: target == gpu.GPU})
@@ -45,7 +45,7 @@ func TestBothSides(t *testing.T) {
 
 // TestBudget: a session that is given none takes nine tenths of what is free, and keeps to what it is given.
 func TestBudget(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("CANCHA_LOCKS", t.TempDir())
 	t.Setenv(faultVariable, "memory=40000000")
 	for budget, want := range map[int64]int{0: 1, 30_000_000: 2, 10_000_000: 3} { // operations on the CPU
 		s, err := gpu.NewSession(t.Context(), gpu.Config{Device: gpu.GPU, Memory: budget})
@@ -75,7 +75,7 @@ func TestBudget(t *testing.T) {
 
 // TestRoomToMultiply: where cuBLAS finds no memory to work in, what no operation uses makes room, and where there is none, the CPU multiplies.
 func TestRoomToMultiply(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("CANCHA_LOCKS", t.TempDir())
 	t.Setenv(blasVariable, library(t))
 	for fault, want := range map[string]struct {
 		refused, fallbacks int
