@@ -408,6 +408,39 @@ func TestSecondSession(t *testing.T) {
 	}
 }
 
+// other is the second GPU's neighbour.
+type other struct{ *second }
+
+func (o other) Devices(ctx context.Context) ([]driver.Info, error) {
+	all, err := o.second.Devices(ctx)
+	all[0].UUID = "GPU-third"
+	return all, err
+}
+
+// TestWaitForAny: who waits takes whichever GPU is given back first.
+func TestWaitForAny(t *testing.T) {
+	first := newSession(t, Config{drivers: []driver.Driver{&second{memory: 1 << 30}, other{&second{memory: 1 << 30}}}})
+	c := Config{Required: true, drivers: first.config.drivers, locks: first.config.locks}
+	neighbour, err := NewSession(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer neighbour.Close()
+	if _, err := NewSession(t.Context(), c); !errors.Is(err, ErrHeld) {
+		t.Errorf("both are held: got %v", err)
+	}
+	given := time.AfterFunc(100*time.Millisecond, func() { _ = first.Close() })
+	defer given.Stop()
+	c.Wait = 10 * time.Second
+	s, err := NewSession(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestClosed(t *testing.T) {
 	s := newSession(t, Config{Device: GPU})
 	a, b := buffer(t, s, 1), buffer(t, s, 2)
