@@ -47,6 +47,7 @@ var table_cancha_runtime_gpu_driver = listing.Package{
 		{"Func", (*driver.Func)(nil)},
 		{"Graph", (*driver.Graph)(nil)},
 		{"Info", (*driver.Info)(nil)},
+		{"Keeper", (*driver.Keeper)(nil)},
 		{"Launch", (*driver.Launch)(nil)},
 		{"Memory", (*driver.Memory)(nil)},
 		{"Module", (*driver.Module)(nil)},
@@ -68,6 +69,7 @@ var table_cancha_runtime_gpu_driver = listing.Package{
 		{"Driver", (*_cancha_runtime_gpu_driver_Driver)(nil)},
 		{"Event", (*_cancha_runtime_gpu_driver_Event)(nil)},
 		{"Graph", (*_cancha_runtime_gpu_driver_Graph)(nil)},
+		{"Keeper", (*_cancha_runtime_gpu_driver_Keeper)(nil)},
 		{"Memory", (*_cancha_runtime_gpu_driver_Memory)(nil)},
 		{"Module", (*_cancha_runtime_gpu_driver_Module)(nil)},
 		{"Pinner", (*_cancha_runtime_gpu_driver_Pinner)(nil)},
@@ -160,6 +162,15 @@ func (w _cancha_runtime_gpu_driver_Graph) Close() error {
 
 func (w _cancha_runtime_gpu_driver_Graph) Launch(a0 driver.Queue) error {
 	return w.WLaunch(a0)
+}
+
+type _cancha_runtime_gpu_driver_Keeper struct {
+	IValue any
+	WKeep  func(a0 int64)
+}
+
+func (w _cancha_runtime_gpu_driver_Keeper) Keep(a0 int64) {
+	w.WKeep(a0)
 }
 
 type _cancha_runtime_gpu_driver_Memory struct {
