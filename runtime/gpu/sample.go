@@ -130,7 +130,10 @@ func summary(values []float64) [3]float64 {
 	return [3]float64{slices.Min(values), sum / float64(len(values)), slices.Max(values)}
 }
 
-// watch reads the GPU's sensors until stop is called, which waits for the last reading. One that fails is the last: it costs time.
+// readingsFailed is how many readings may fail in a row. Then there are no more: each costs time.
+const readingsFailed = 5
+
+// watch reads the GPU's sensors until stop is called, which waits for the last reading.
 func (s *Session) watch(begun time.Time) (stop func()) {
 	sensor, ok := s.sensor()
 	if !ok {
@@ -141,7 +144,11 @@ func (s *Session) watch(begun time.Time) (stop func()) {
 		defer close(ended)
 		ticks := time.NewTicker(samplesEvery)
 		defer ticks.Stop()
-		for s.sample(sensor, begun) {
+		for failed := 0; failed < readingsFailed; {
+			failed++
+			if s.sample(sensor, begun) {
+				failed = 0
+			}
 			select {
 			case <-ticks.C:
 			case <-end:
@@ -180,5 +187,6 @@ func (s *Session) sample(sensor driver.Sensor, begun time.Time) bool {
 		s.samples.List = slices.Delete(s.samples.List, 0, samplesKept/10)
 	}
 	s.samples.List = append(s.samples.List, Sample{time.Since(begun), r})
+	s.samples.Missing = ""
 	return true
 }

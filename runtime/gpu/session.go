@@ -118,7 +118,7 @@ func (s *Session) take(ctx context.Context) (t *turn, give func(), err error) {
 	return t, func() { s.turns <- t; s.slots.Release(1) }, nil
 }
 
-// takeGPU opens the GPU that is asked for, or the first that nobody holds.
+// takeGPU opens the GPU that is asked for, or the first that nobody holds. While all are held it waits as long as the configuration says.
 func (s *Session) takeGPU(ctx context.Context) error {
 	found, err := discover(ctx, s.config.drivers)
 	if err != nil {
@@ -128,31 +128,48 @@ func (s *Session) takeGPU(ctx context.Context) error {
 	if len(wanted) == 0 {
 		return fmt.Errorf("no GPU is %q: there is %s", s.config.GPU, found)
 	}
-	me := s.config.holder()
 	var refused []error
-	for i, g := range wanted {
-		wait := time.Duration(0)
-		if i == len(wanted)-1 {
-			wait = s.config.Wait
+	for deadline := time.Now().Add(s.config.Wait); ; {
+		var held []Device
+		var by []error
+		for _, g := range wanted {
+			err := s.open(ctx, g)
+			switch {
+			case err == nil:
+				return nil
+			case errors.Is(err, ErrHeld):
+				held, by = append(held, g), append(by, err)
+			default:
+				refused = append(refused, err)
+			}
 		}
-		l, err := acquire(ctx, s.config.locks, g.UUID, me, wait)
-		if err != nil {
-			refused = append(refused, err)
-			continue
+		if wanted = held; len(held) == 0 || time.Now().After(deadline) {
+			return errors.Join(append(refused, by...)...)
 		}
-		p, err := openPlace(ctx, g.driver, g.Index, s.config, s.config.Memory)
-		if err == nil {
-			err = p.limit()
+		select {
+		case <-time.After(tryEvery):
+		case <-ctx.Done():
+			return fmt.Errorf("wait for a GPU: %w: %w", context.Cause(ctx), errors.Join(by...))
 		}
-		if err != nil {
-			refused = append(refused, errors.Join(err, l.release()))
-			continue
-		}
-		s.places[onGPU], s.lock = p, l
-		s.places[onCPU].speed.copying = p.speed.copying // what the CPU lacks comes from the GPU
-		return nil
 	}
-	return errors.Join(refused...)
+}
+
+// open takes a GPU, unless another session holds it.
+func (s *Session) open(ctx context.Context, g Device) error {
+	l, err := acquire(ctx, s.config.locks, g.UUID, s.config.holder(), 0)
+	if err != nil {
+		return err
+	}
+	p, err := openPlace(ctx, g.driver, g.Index, s.config, s.config.Memory)
+	if err == nil {
+		err = p.limit()
+	}
+	if err != nil {
+		return errors.Join(err, l.release())
+	}
+	s.places[onGPU], s.lock = p, l
+	s.places[onCPU].speed.copying = p.speed.copying // what the CPU lacks comes from the GPU
+	return nil
 }
 
 func openPlace(ctx context.Context, d driver.Driver, index int, c Config, budget int64) (*place, error) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"cancha/runtime/gpu/driver"
 	"cancha/runtime/gpu/host"
@@ -21,14 +22,15 @@ type second struct {
 	host.Driver
 	memory int64
 
-	mu      sync.Mutex
-	taken   int64
-	lost    bool
-	fails   error        // of the next launch
-	fill    func() error // called by each copy in
-	pending int          // copies in that were not waited for
-	pins    int          // pinned memory that is not given back
-	blind   error        // of the sensors
+	mu       sync.Mutex
+	taken    int64
+	lost     bool
+	fails    error        // of the next launch
+	fill     func() error // called by each copy in
+	pending  int          // copies in that were not waited for
+	pins     int          // pinned memory that is not given back
+	readings int          // of the sensors
+	blind    error        // of the sensors
 }
 
 func (s *second) Devices(ctx context.Context) ([]driver.Info, error) {
@@ -89,6 +91,7 @@ func (d *secondDevice) Pin(t driver.Type, n int) (slice any, free func() error, 
 func (d *secondDevice) Read() (driver.Reading, error) {
 	d.of.mu.Lock()
 	defer d.of.mu.Unlock()
+	d.of.readings++
 	return driver.Reading{Utilization: .5, Memory: 3e6, Power: math.NaN(), Temperature: 40}, d.of.blind
 }
 
@@ -405,6 +408,39 @@ func TestSecondSession(t *testing.T) {
 	}
 }
 
+// other is the second GPU's neighbour.
+type other struct{ *second }
+
+func (o other) Devices(ctx context.Context) ([]driver.Info, error) {
+	all, err := o.second.Devices(ctx)
+	all[0].UUID = "GPU-third"
+	return all, err
+}
+
+// TestWaitForAny: who waits takes whichever GPU is given back first.
+func TestWaitForAny(t *testing.T) {
+	first := newSession(t, Config{drivers: []driver.Driver{&second{memory: 1 << 30}, other{&second{memory: 1 << 30}}}})
+	c := Config{Required: true, drivers: first.config.drivers, locks: first.config.locks}
+	neighbour, err := NewSession(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer neighbour.Close()
+	if _, err := NewSession(t.Context(), c); !errors.Is(err, ErrHeld) {
+		t.Errorf("both are held: got %v", err)
+	}
+	given := time.AfterFunc(100*time.Millisecond, func() { _ = first.Close() })
+	defer given.Stop()
+	c.Wait = 10 * time.Second
+	s, err := NewSession(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestClosed(t *testing.T) {
 	s := newSession(t, Config{Device: GPU})
 	a, b := buffer(t, s, 1), buffer(t, s, 2)
@@ -496,6 +532,29 @@ func TestSamples(t *testing.T) {
 	text := strings.Join(strings.Fields(all.String()), " ")
 	if want := "utilization, % 50 50 50 memory, MB 3 3 3 power, W temperature, °C 40 40 40"; !strings.HasSuffix(text, want) {
 		t.Errorf("got %q, want the end %q", text, want)
+	}
+}
+
+// TestSamplesFail: sensors that fail for a while are read again, and those that go on failing are not.
+func TestSamplesFail(t *testing.T) {
+	d := &second{memory: 1 << 30, blind: errors.New("busy")}
+	s := newSession(t, Config{drivers: []driver.Driver{d}})
+	readings := func(blind error) int {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.blind = blind
+		return d.readings
+	}
+	time.Sleep(samplesEvery * 3 / 2)
+	before := readings(nil)
+	time.Sleep(samplesEvery * 3 / 2)
+	if all := s.Samples(); before == 0 || len(all.List) == 0 || all.Missing != "" {
+		t.Errorf("after %d that failed: got %+v", before, all)
+	}
+	before = readings(errors.New("gone"))
+	time.Sleep(samplesEvery * (readingsFailed + 3))
+	if got := readings(nil) - before; got > readingsFailed {
+		t.Errorf("%d readings failed, want %d at most", got, readingsFailed)
 	}
 }
 

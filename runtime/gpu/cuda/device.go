@@ -190,10 +190,10 @@ func (d *Device) dismantle() (errs []error) {
 	d.mu.Unlock()
 	add := func(what string, err error) {
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", what, fault(err)))
+			errs = append(errs, fmt.Errorf("%s: %w", what, err))
 		}
 	}
-	add("wait", cu.Synchronize())
+	add("wait", fault(cu.Synchronize()))
 	for g := range graphs {
 		add("close a graph", g.release())
 	}
@@ -201,19 +201,19 @@ func (d *Device) dismantle() (errs []error) {
 		add("close a queue", q.release())
 	}
 	for _, e := range events {
-		add("close an event", cu.DestroyEvent(&e))
+		add("close an event", fault(cu.DestroyEvent(&e)))
 	}
 	for m := range modules {
-		add("unload a module", m.loaded.Unload())
+		add("unload a module", fault(m.loaded.Unload()))
 	}
 	if d.own != (cu.Module{}) {
-		add("unload the funcs", d.own.Unload())
+		add("unload the funcs", fault(d.own.Unload()))
 	}
 	for m := range memory {
-		add("free memory", cu.MemFree(m.at))
+		add("free memory", fault(cu.MemFree(m.at)))
 	}
 	for p := range pinned {
-		add("free pinned memory", shim.Unpin(p))
+		add("free pinned memory", fault(shim.Unpin(p)))
 	}
 	add("free memory", d.trim())
 	return errs

@@ -37,7 +37,7 @@ func fault(err error) error {
 		return fmt.Errorf("%w: %w", err, driver.ErrLaunch)
 	case shim.NotSupported, 900, 901, 902, 903, 904, 905, 906, 907, 908: // that call, or a stream that cannot be captured as it was asked to
 		return fmt.Errorf("%w: %w", err, driver.ErrNotSupported)
-	case 4, 46, 100, 101, 201, 214, 219, 226, 700, 702, 708, 709, 710, 713, 714, 715, 716, 717, 718, 719, 999:
+	case 4, 46, 100, 101, 201, 214, 219, 220, 226, 700, 702, 708, 709, 710, 713, 714, 715, 716, 717, 718, 719, 999:
 		// the driver, the device or the context is gone, or a func did what it must not: after that a context is of no use
 		return fmt.Errorf("%w: %w", err, driver.ErrLost)
 	}

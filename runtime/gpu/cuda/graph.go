@@ -78,7 +78,7 @@ func (g *graph) register() error {
 
 // discard gives back what a graph that came to nothing has.
 func (g *graph) discard() error {
-	err := g.device.call(func() error { return fault(g.release()) })
+	err := g.device.call(func() error { return g.release() })
 	if errors.Is(err, driver.ErrClosed) || errors.Is(err, driver.ErrLost) {
 		return nil // with its device
 	}
@@ -90,7 +90,7 @@ func (g *graph) release() error {
 	if g.exec == nil {
 		return g.scratch.release()
 	}
-	return errors.Join(g.exec.Close(), g.scratch.release())
+	return errors.Join(fault(g.exec.Close()), g.scratch.release())
 }
 
 // Launch queues the sequence, if all memory that it uses is still there.
@@ -125,7 +125,7 @@ func (g *graph) Close() error {
 		if !open {
 			return driver.ErrClosed
 		}
-		return fault(g.release())
+		return g.release()
 	})
 	if open && (errors.Is(err, driver.ErrClosed) || errors.Is(err, driver.ErrLost)) {
 		return nil // with its device

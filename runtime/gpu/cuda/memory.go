@@ -79,7 +79,7 @@ func (d *Device) take(bytes int64) (cu.DevicePtr, error) {
 	d.mu.Unlock()
 	if over {
 		if err := d.trim(); err != nil {
-			return 0, fault(err)
+			return 0, err
 		}
 	}
 	at, err := cu.MemAlloc(bytes)
@@ -87,7 +87,7 @@ func (d *Device) take(bytes int64) (cu.DevicePtr, error) {
 		return at, fault(err)
 	}
 	if err := d.trim(); err != nil {
-		return 0, fault(err)
+		return 0, err
 	}
 	if at, err = cu.MemAlloc(bytes); err != nil {
 		return 0, fault(err)
@@ -111,7 +111,7 @@ func (d *Device) trim() error {
 	var errs []error
 	for _, all := range spare {
 		for _, at := range all {
-			errs = append(errs, cu.MemFree(at))
+			errs = append(errs, fault(cu.MemFree(at)))
 		}
 	}
 	return errors.Join(errs...)

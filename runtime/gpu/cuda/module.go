@@ -72,7 +72,7 @@ func (m *module) load(ptx string) (err error) {
 	for _, name := range entries(ptx) {
 		f := function{params: parametersOf(ptx, name)}
 		if f.entry, err = m.loaded.Function(name); err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", name, fault(err)), m.loaded.Unload())
+			return errors.Join(fmt.Errorf("%s: %w", name, fault(err)), fault(m.loaded.Unload()))
 		}
 		m.funcs[plain(name)] = f
 	}

@@ -47,7 +47,7 @@ func (d *Device) NewQueue() (driver.Queue, error) {
 			return fault(err)
 		}
 		if q.scratch.parts, err = d.take(8 * most); err != nil {
-			return errors.Join(err, q.stream.Destroy())
+			return errors.Join(err, fault(q.stream.Destroy()))
 		}
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -74,7 +74,7 @@ func (c *scratch) multiplier(d *Device, s cu.Stream) (err error) {
 	c.blas, err = d.blas.NewHandle(s, d.tf32, c.workspace, workspaceBytes)
 	if errors.Is(fault(err), driver.ErrOutOfMemory) { // it takes memory of its own, where some may be kept
 		if err := d.trim(); err != nil {
-			return fault(err)
+			return err
 		}
 		c.blas, err = d.blas.NewHandle(s, d.tf32, c.workspace, workspaceBytes)
 	}
@@ -89,7 +89,7 @@ func (c scratch) release() error {
 	}
 	for _, at := range []cu.DevicePtr{c.parts, c.workspace} {
 		if at != 0 {
-			errs = append(errs, cu.MemFree(at))
+			errs = append(errs, fault(cu.MemFree(at)))
 		}
 	}
 	return errors.Join(errs...)
@@ -183,7 +183,7 @@ func (q *queue) Close() error {
 		d.mu.Lock()
 		delete(d.queues, q)
 		d.mu.Unlock()
-		return fault(q.release())
+		return q.release()
 	})
 	if errors.Is(err, driver.ErrClosed) { // with its device
 		return nil
@@ -196,7 +196,7 @@ func (q *queue) Close() error {
 
 // release gives back what the queue has. The context is current.
 func (q *queue) release() error {
-	return errors.Join(q.stream.Synchronize(), q.scratch.release(), q.stream.Destroy())
+	return errors.Join(fault(q.stream.Synchronize()), q.scratch.release(), fault(q.stream.Destroy()))
 }
 
 // event is a point in a stream.

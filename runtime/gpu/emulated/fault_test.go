@@ -241,6 +241,21 @@ func TestCloseMeetsOthers(t *testing.T) {
 	}
 }
 
+// TestLostWhileClosing: a queue whose closing finds that the device is lost says so.
+func TestLostWhileClosing(t *testing.T) {
+	d := newDevice(t)
+	t.Setenv(faultVariable, "lost=1")
+	if err := d.Launch(d.fill(0, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Queue.Close(); !errors.Is(err, driver.ErrLost) || !strings.Contains(err.Error(), "CUDA_ERROR_LAUNCH_FAILED (719)") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := d.Alloc(driver.Float32, 1); !errors.Is(err, driver.ErrLost) {
+		t.Errorf("afterwards: got %v", err)
+	}
+}
+
 // TestSessionFaults: a session goes on, on the CPU where it must, with right results, and leaves nothing over.
 func TestSessionFaults(t *testing.T) {
 	t.Setenv("CANCHA_LOCKS", t.TempDir())
