@@ -74,7 +74,7 @@ func captureAndPin(ctx context.Context) error {
 
 // hold holds the GPU until the standard input ends.
 func hold(ctx context.Context) error {
-	s, err := gpu.NewSession(ctx, gpu.Config{Device: gpu.GPU, Required: true, Wait: time.Minute, Notebook: "a.ipynb"})
+	s, err := gpu.NewSession(ctx, gpu.Config{Device: gpu.GPU, Required: true, Wait: 5 * time.Minute, Notebook: "a.ipynb"})
 	if err != nil {
 		return err
 	}
