@@ -129,6 +129,71 @@ func cutFrame(b []byte) (flags byte, size uint64, body []byte) {
 	return b[0], uint64(b[1]), b[2:]
 }
 
+// flood sends b again and again on a live connection, reading nothing, until it is cut off or stuck, and returns the bytes that were
+// taken.
+func flood(t *testing.T, address, kind string, b []byte) (taken int) {
+	t.Helper()
+	raw, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	_, _ = raw.Write(append(greeting(), ready(kind)...))
+	many := bytes.Repeat(b, 64<<10/len(b))
+	for range 4096 {
+		_ = raw.SetWriteDeadline(time.Now().Add(10 * time.Second))
+		n, err := raw.Write(many)
+		if taken += n; err != nil {
+			return taken
+		}
+	}
+	t.Errorf("a peer that reads nothing was heard for %d bytes", taken)
+	return taken
+}
+
+func TestWhoDoesNotReadIsNotHeard(t *testing.T) {
+	e, err := NewEcho("tcp", "127.0.0.1:0", quick(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	flood(t, e.net.Addr().String(), "REQ", append(frame(flagMore, nil), frame(0, nil)...))
+	r, address := newRouter(t, quick())
+	echo(t, r)
+	flood(t, address, "DEALER", command("PING", []byte("\x00\x00")))
+	alive(t, address)
+}
+
+func TestOldestUnfinishedMessageMakesRoom(t *testing.T) {
+	lim := quick()
+	lim.Arriving = 10 << 20
+	r, address := newRouter(t, lim)
+	echo(t, r)
+	begin := func() net.Conn {
+		raw, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = raw.Close() })
+		_, _ = raw.Write(bytes.Join([][]byte{greeting(), ready("DEALER"), claim(0, 7<<20), make([]byte, 6<<20)}, nil))
+		return raw
+	}
+	oldest, next := begin(), begin()
+	_ = oldest.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if _, err := io.Copy(io.Discard, oldest); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the oldest is still there")
+	}
+	_, _ = next.Write(make([]byte, 1<<20))
+	_ = next.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if n, err := io.CopyN(io.Discard, next, 7<<20); err != nil {
+		t.Errorf("of the younger's message %d bytes came back: %v", n, err)
+	}
+	_ = r.Close() // waits for its peers
+	if r.all.bytes != 0 || len(r.all.peers) != 0 {
+		t.Errorf("%d bytes of %d peers are still counted", r.all.bytes, len(r.all.peers))
+	}
+}
+
 func TestSubscriptionsAreSmall(t *testing.T) {
 	_, address := newPublisher(t, Limits{})
 	raw, err := net.Dial("tcp", address)

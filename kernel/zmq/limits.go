@@ -8,20 +8,22 @@ type Limits struct {
 	Handshaking int           // peers in handshake at once; one more drops the oldest (64)
 	Peers       int           // peers after the handshake; one more is refused (1024)
 	Message     int64         // bytes in one message (256 MB; 64 kB where only subscriptions and heartbeats come)
+	Arriving    int64         // bytes of messages that are not whole yet, of all peers; above it the oldest is dropped (512 MB)
 	Parts       int           // frames in one message (1024)
-	Topics      int           // subscriptions of one peer (1024)
-	Queue       int           // bytes that wait to be written to one peer (16 MB): above it must make progress, above twice it is dropped
+	Topics      int           // subscriptions of one peer (64, of at most 256 bytes)
+	Queue       int           // bytes that wait to be written to one peer, and what keeping them costs (16 MB): above it must make progress, above twice it is dropped; a message larger than that may wait
 	FullWait    time.Duration // a full queue must make progress (Rate) within this time, or its peer is dropped (1 s)
 	Rate        int64         // bytes that count as progress in FullWait (1 MB)
-	Stall       time.Duration // nothing at all written for so long: dropped (30 s)
+	Stall       time.Duration // less than 256 kB taken in so long: dropped (30 s)
 	Linger      time.Duration // Close waits so long for what is queued (500 ms)
 }
 
 // maxCommand bounds ZMTP commands: READY with its metadata, PING, SUBSCRIBE. maxSmall bounds messages where nobody has reason to
-// send a large one: subscriptions and heartbeats.
+// send a large one: subscriptions and heartbeats. maxTopic bounds what a peer subscribes to: every message is compared with it.
 const (
 	maxCommand = 8 << 10
 	maxSmall   = 64 << 10
+	maxTopic   = 256
 )
 
 // small returns l for a socket that gets small messages only.
@@ -36,8 +38,9 @@ func (l Limits) withDefaults() Limits {
 	fill(&l.Handshaking, 64)
 	fill(&l.Peers, 1024)
 	fill(&l.Message, 256<<20)
+	fill(&l.Arriving, 512<<20)
 	fill(&l.Parts, 1024)
-	fill(&l.Topics, 1024)
+	fill(&l.Topics, 64)
 	fill(&l.Queue, 16<<20)
 	fill(&l.FullWait, time.Second)
 	fill(&l.Rate, 1<<20)

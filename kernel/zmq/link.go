@@ -41,12 +41,14 @@ type link struct {
 	lim       Limits
 	live      bool // the handshake is over
 	onCommand func(name string, body []byte) error
+	onArrival func(bytes int64) // told what has come of a large message; 0 once it is whole
 
 	greeting int    // bytes of the greeting still to pass on
 	ahead    []byte // bytes to pass on before the body: a frame's header, or a large frame whole
 	body     uint64 // bytes of the frame's body still to pass on
 	size     int64  // of the message so far
 	parts    int    // frames of the message so far
+	arrived  int64  // bytes of the message that have come
 }
 
 // newLink returns the link over raw; its writes end in out.
@@ -84,9 +86,29 @@ func (l *link) Read(p []byte) (int, error) {
 		l.ahead = l.ahead[n:]
 		return n, nil
 	}
-	n, err := l.in.Read(p[:min(uint64(len(p)), l.body)])
+	n, err := incoming{l}.Read(p[:min(uint64(len(p)), l.body)])
 	l.body -= uint64(n)
 	return n, err
+}
+
+// incoming reads bodies of frames and tells of what arrives.
+type incoming struct{ *link }
+
+func (l incoming) Read(p []byte) (int, error) {
+	n, err := l.in.Read(p)
+	l.arrived += int64(n)
+	if l.arrived > maxSmall && l.onArrival != nil {
+		l.onArrival(l.arrived)
+	}
+	return n, err
+}
+
+// whole begins to count anew: the message has been read.
+func (l *link) whole() {
+	if l.arrived > maxSmall {
+		l.onArrival(0)
+	}
+	l.arrived = 0
 }
 
 // nextFrame reads headers up to that of a frame that the library is to see.
@@ -165,7 +187,7 @@ func (l *link) passOn(head []byte, size uint64) error {
 		return nil
 	}
 	whole := bytes.NewBuffer(head)
-	if _, err := io.CopyN(whole, l.in, int64(size)); err != nil {
+	if _, err := io.CopyN(whole, incoming{l}, int64(size)); err != nil {
 		return err
 	}
 	l.ahead = whole.Bytes()

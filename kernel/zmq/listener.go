@@ -29,6 +29,7 @@ type listener struct {
 	done chan struct{} // closed by close
 	wg   sync.WaitGroup
 	bad  atomic.Uint64 // connections that ended for a reason worth telling
+	all  *arrivals
 
 	mu          sync.Mutex
 	closed      bool
@@ -56,8 +57,9 @@ func bind(network, address string, kind zmq4.SocketType, lim Limits, log *slog.L
 			return nil, fmt.Errorf("listen: %w", err)
 		}
 	}
+	lim = lim.withDefaults()
 	return &listener{
-		kind: kind, lim: lim.withDefaults(), sock: s, net: ln, done: make(chan struct{}), live: map[*peer]struct{}{},
+		kind: kind, lim: lim, all: &arrivals{limit: lim.Arriving}, sock: s, net: ln, done: make(chan struct{}), live: map[*peer]struct{}{},
 		log: log.With("socket", string(kind), "address", address),
 	}, nil
 }
@@ -105,7 +107,7 @@ func (l *listener) accept() {
 // admit starts a connection's goroutine. Where too many are in handshake the oldest goes: a client that speaks is through
 // in milliseconds, so the oldest is the one that says nothing.
 func (l *listener) admit(raw net.Conn) {
-	p := newPeer(raw, l.lim)
+	p := newPeer(raw, l.lim, l.all)
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()

@@ -32,12 +32,16 @@ type peer struct {
 
 	lagging atomic.Bool // it is not waited for, see Publisher.Wait
 
+	arrivals *arrivals
+	arrived  int64 // bytes that arrivals counts for it; guarded by its lock, as crowded is
+	crowded  bool  // dropped by it: what the reading goroutine still has does not count
+
 	once  sync.Once
 	cause error // why it was dropped; set by once
 }
 
-func newPeer(raw net.Conn, lim Limits) *peer {
-	p := &peer{raw: raw, lim: lim}
+func newPeer(raw net.Conn, lim Limits, all *arrivals) *peer {
+	p := &peer{raw: raw, lim: lim, arrivals: all}
 	p.queue = newQueue(lim.Queue, lim.FullWait, lim.Rate, func() { p.drop(errStalled) })
 	p.link = newLink(raw, (*pacedWriter)(p), lim)
 	return p
@@ -77,21 +81,37 @@ func (p *peer) handshake(kind zmq4.SocketType) (err error) {
 
 // serve reads messages until the peer leaves, and returns why it did.
 func (p *peer) serve(s socket) error {
-	p.link.onCommand = func(name string, body []byte) error { return p.command(s, name, body) }
+	p.link.onCommand = func(name string, body []byte) error {
+		if err := p.command(s, name, body); err != nil {
+			return err
+		}
+		return p.keepUp()
+	}
+	p.link.onArrival = func(bytes int64) { p.arrivals.set(p, bytes) }
+	defer p.arrivals.set(p, 0)
 	for {
 		m, err := p.conn.RecvMsg()
 		if err != nil {
 			return err
 		}
+		p.link.whole()
 		if err := s.received(p, m.Frames); err != nil {
 			return err
 		}
-		for p.queue.behind(p.lim.Queue) { // who does not read is not read; the queue's watch drops it
-			if err := p.queue.room(p.lim.Queue, nil); err != nil && !errors.Is(err, errStalled) {
-				return err
-			}
+		if err := p.keepUp(); err != nil {
+			return err
 		}
 	}
+}
+
+// keepUp waits while the peer's queue is over its limit: who does not read is not read. The queue's watch drops it.
+func (p *peer) keepUp() error {
+	for p.queue.behind(p.lim.Queue) {
+		if err := p.queue.room(p.lim.Queue, nil); err != nil && !errors.Is(err, errStalled) {
+			return err
+		}
+	}
+	return nil
 }
 
 // command answers PING and hands other commands to the socket. A PING's body is a time to live in two bytes and a
@@ -119,7 +139,9 @@ func (p *peer) write() {
 		if !ok {
 			return
 		}
-		for _, o := range items {
+		for i, o := range items {
+			items[i] = outgoing{}
+			p.queue.begun(o)
 			if err := p.writeOne(o); err != nil {
 				p.drop(err)
 				return

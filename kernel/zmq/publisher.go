@@ -63,8 +63,8 @@ func (x *Publisher) Publish(frames [][]byte) error {
 	return nil
 }
 
-// Wait returns when every subscriber has less than half a queue to read yet, or ctx ends. A subscriber that reads slowly is
-// waited for; one that does not read at all for FullWait, once: from then on, until it has caught up, it is let fall behind.
+// Wait returns when every subscriber has less than half a queue to read yet, or ctx ends. A subscriber that takes Rate in FullWait
+// is waited for; a slower one once, for FullWait: from then on, until it has caught up, it is let fall behind.
 func (x *Publisher) Wait(ctx context.Context) error {
 	for {
 		p := x.slowest()
@@ -166,7 +166,10 @@ func (s *subscribers) subscribe(p *peer, topic []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	topics := s.topics[p]
-	if len(topics) >= s.lim.Topics {
+	switch {
+	case len(topic) > maxTopic:
+		return fmt.Errorf("a topic of %d bytes: %w", len(topic), errTooLong)
+	case len(topics) >= s.lim.Topics:
 		return fmt.Errorf("more than %d subscriptions: %w", s.lim.Topics, errTooLong)
 	}
 	topics[string(topic)]++

@@ -34,8 +34,12 @@ func (o outgoing) size() int {
 	return n
 }
 
+// overhead returns roughly what o costs in memory beside its bytes, which for many small messages is most of it.
+func (o outgoing) overhead() int { return 96 + 48*len(o.frames) }
+
 // queue holds what waits to be written to one peer. Bytes count as waiting until the network has taken them. Putting in never
-// waits. Above its limit the queue is full: then its peer has to take rate bytes in every period, or it is stalled.
+// waits. Above its limit, and with more than two messages, the queue is full: then its peer has to take rate bytes in every period,
+// or it is stalled.
 type queue struct {
 	limit   int
 	period  time.Duration
@@ -45,8 +49,8 @@ type queue struct {
 
 	mu       sync.Mutex
 	items    []outgoing
-	waiting  int           // bytes
-	largest  int           // message since the queue was empty, in bytes
+	waiting  int           // bytes, with overhead
+	largest  int           // message since the queue was empty, in bytes, with overhead
 	written  int64         // bytes, since the beginning
 	mark     int64         // written when the watch was set
 	watching bool          // the queue is full
@@ -71,7 +75,7 @@ func (q *queue) signal() {
 func (q *queue) put(o outgoing) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	size := o.size()
+	cost := o.size() + o.overhead()
 	switch {
 	case q.closed:
 		return errPeerGone
@@ -79,15 +83,18 @@ func (q *queue) put(o outgoing) error {
 		return errStalled
 	}
 	q.items = append(q.items, o)
-	q.waiting += size
-	q.largest = max(q.largest, size)
-	if q.waiting > q.limit && !q.watching {
+	q.waiting += cost
+	q.largest = max(q.largest, cost)
+	if q.full() && !q.watching {
 		q.watching, q.mark = true, q.written
 		q.watch.Reset(q.period)
 	}
 	q.signal()
 	return nil
 }
+
+// full tells whether more waits than the limit and than two messages: a large one may take its time.
+func (q *queue) full() bool { return q.waiting > max(q.limit, 2*q.largest) }
 
 // judge looks whether a full queue's peer has taken enough since the last time.
 func (q *queue) judge() {
@@ -100,7 +107,7 @@ func (q *queue) standsStill() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
-	case q.closed || q.waiting <= q.limit:
+	case q.closed || !q.full():
 		q.watching = false
 		return false
 	case q.written-q.mark < q.rate:
@@ -163,6 +170,13 @@ func (q *queue) take() (items []outgoing, ok bool) {
 		}
 		<-changed
 	}
+}
+
+// begun tells the queue that o, which take has returned, is being written: its memory will soon be free, its bytes still wait.
+func (q *queue) begun(o outgoing) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting -= o.overhead()
 }
 
 // wrote tells the queue that the network has taken n bytes.

@@ -24,7 +24,7 @@ func TestQueueJudgesBySpeed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				stalled := make(chan struct{}, 1)
 				q := newQueue(100_000, time.Second, 10_000, func() { stalled <- struct{}{} })
-				for range 2 {
+				for range 3 {
 					if err := q.put(message(90_000)); err != nil {
 						t.Fatal(err)
 					}
@@ -79,6 +79,42 @@ func TestQueueEndsSomewhere(t *testing.T) {
 	}
 	if _, ok := q.take(); ok {
 		t.Error("a closed and empty queue gave something")
+	}
+}
+
+// TestOneLargeMessageTakesItsTime has a peer that is slow, and no more waiting than one message over the limit.
+func TestOneLargeMessageTakesItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(100_000, time.Second, 10_000, func() { t.Error("the peer was found stalled") })
+		if err := q.put(message(150_000)); err != nil {
+			t.Fatal(err)
+		}
+		for range 150 {
+			time.Sleep(time.Second)
+			q.wrote(1000)
+		}
+		q.close(true)
+	})
+}
+
+// TestSmallMessagesCostTheirMemory has messages that are nearly nothing on the wire.
+func TestSmallMessagesCostTheirMemory(t *testing.T) {
+	const limit = 1 << 20
+	q := newQueue(limit, time.Hour, 1, func() {})
+	n := 0
+	for q.put(outgoing{frames: [][]byte{nil, nil}}) == nil {
+		n++
+	}
+	if most := 2*limit/192 + 2; n < 1000 || n > most {
+		t.Errorf("%d empty messages wait below a limit of 2 * %d bytes, want 1000 to %d", n, limit, most)
+	}
+	items, _ := q.take()
+	for _, o := range items {
+		q.begun(o)
+		q.wrote(o.size())
+	}
+	if q.waiting != 0 {
+		t.Errorf("%d bytes wait after all was written", q.waiting)
 	}
 }
 

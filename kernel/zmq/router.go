@@ -22,6 +22,7 @@ type Router struct {
 	*listener
 	in    chan [][]byte
 	names atomic.Uint32 // of peers that give themselves no identity
+	moved atomic.Uint64 // identities taken over
 
 	mu    sync.Mutex
 	peers map[string]*peer
@@ -77,8 +78,22 @@ type routerPeers struct{ *Router }
 
 // up enters the peer by its identity. The newest connection of an identity takes over: a client that comes back after its
 // connection broke must not wait until we notice. Identities are no secret, so any local process could do it; it can read
-// nothing that is signed with a key it lacks, but it could keep answers from a client, therefore it is logged.
+// nothing that is signed with a key it lacks, but it could keep answers from a client, therefore it is logged: the first, second,
+// fourth … time.
 func (r *routerPeers) up(p *peer) error {
+	old := r.enter(p)
+	if old == nil {
+		return nil
+	}
+	old.drop(net.ErrClosed)
+	if n := r.moved.Add(1); n&(n-1) == 0 { // not under the lock: a log that nobody reads must not stop answers
+		r.log.Warn("a new connection takes over an identity", "identity", fmt.Sprintf("%q", p.identity), "so_far", n)
+	}
+	return nil
+}
+
+// enter makes p the peer of its identity and returns the one that was.
+func (r *routerPeers) enter(p *peer) (old *peer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if p.identity == "" {
@@ -86,12 +101,9 @@ func (r *routerPeers) up(p *peer) error {
 		binary.BigEndian.PutUint32(name[1:], r.names.Add(1))
 		p.identity = string(name)
 	}
-	if old := r.peers[p.identity]; old != nil {
-		r.log.Warn("a new connection takes over an identity", "identity", fmt.Sprintf("%q", p.identity))
-		old.drop(net.ErrClosed)
-	}
+	old = r.peers[p.identity]
 	r.peers[p.identity] = p
-	return nil
+	return old
 }
 
 func (r *routerPeers) down(p *peer) {

@@ -177,6 +177,16 @@ func TestNewestConnectionTakesTheIdentity(t *testing.T) {
 	if m, err := first.Receive(); err == nil {
 		t.Errorf("the older got %q, want its connection closed", m)
 	}
+	for range 62 {
+		c := dealer(t, address, "same")
+		if err := c.Send(text("again")); err != nil {
+			t.Fatal(err)
+		}
+		receive(t, c)
+	}
+	if n := strings.Count(said.String(), "takes over"); n != 6 {
+		t.Errorf("63 takeovers were logged %d times, want 6: the first, second, fourth …", n)
+	}
 }
 
 func TestSilentPeersDelayNobody(t *testing.T) {
