@@ -45,6 +45,7 @@ struct Device {
 	std::mutex mutex;
 	std::condition_variable changed;
 	std::deque<std::pair<Stream *, Work>> queue;
+	long given = 0, done = 0; // pieces of work, of all streams
 	std::map<char *, size_t> memory, pinned;
 	std::set<Stream *> streams;
 	std::set<void *> others; // events, modules, graphs
@@ -66,6 +67,7 @@ struct Device {
 				if (code != SUCCESS && broken == SUCCESS) broken = code;
 			}
 			next.first->waiting--;
+			done++;
 			changed.notify_all();
 		}
 	}
@@ -78,6 +80,7 @@ struct Device {
 		}
 		if (!started) std::thread(&Device::work, this).detach(), started = true;
 		s->waiting++;
+		given++;
 		queue.emplace_back(s, w);
 		changed.notify_all();
 	}
@@ -86,8 +89,10 @@ struct Device {
 		changed.wait(lock, [s] { return s->waiting == 0; });
 	}
 
+	// wait_all waits for what all streams were given so far. It looks at none of them: another thread may destroy one meanwhile.
 	void wait_all(std::unique_lock<std::mutex> &lock) {
-		for (Stream *s : streams) wait(lock, s);
+		long all = given;
+		changed.wait(lock, [this, all] { return done >= all; });
 	}
 
 	// holds tells whether an allocation has all of a range.
