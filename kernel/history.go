@@ -131,8 +131,8 @@ func lastOf(es []entry, n int) []entry {
 	return es
 }
 
-// lines returns the entries of a session with start <= line < stop; session 0 is this one, -1 the one before; stop <= 0
-// means no end, and a negative start counts from the end.
+// lines returns the entries of a session with start <= line < stop; session 0 is this one, -1 the one before. A stop of 0 means no
+// end; a negative start or stop counts from behind the last line, as IPython's get_range does for its own session.
 func (h *history) lines(session, start, stop int) []entry {
 	current, all := h.own()
 	if session <= 0 {
@@ -147,8 +147,15 @@ func (h *history) lines(session, start, stop int) []entry {
 			found = append(found, e)
 		}
 	}
+	next := 1 // the line after the last
+	if len(found) > 0 {
+		next += found[len(found)-1].line
+	}
 	if start < 0 {
-		return lastOf(found, -start)
+		start += next
+	}
+	if stop < 0 {
+		stop = max(1, stop+next)
 	}
 	return slices.DeleteFunc(found, func(e entry) bool { return e.line < start || stop > 0 && e.line >= stop })
 }

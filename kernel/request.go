@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
-	"sync"
 
 	"cancha/kernel/wire"
 )
@@ -154,79 +153,4 @@ func (r *request) decode(into any) error {
 		return fmt.Errorf("content of %s: %w", r.Header.Type, err)
 	}
 	return nil
-}
-
-// queueLimit is how many requests of one shell may wait; then the shell channel is not read until one is done.
-const queueLimit = 4096
-
-// requestQueue holds the requests of a shell that wait for their turn.
-type requestQueue struct {
-	mu      sync.Mutex
-	changed *sync.Cond
-	waiting []*request
-	closed  bool
-}
-
-func newRequestQueue() *requestQueue {
-	q := &requestQueue{}
-	q.changed = sync.NewCond(&q.mu)
-	return q
-}
-
-// push adds a request, waiting while the queue is full. It reports false, and adds nothing, once the queue is closed.
-func (q *requestQueue) push(r *request) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for len(q.waiting) >= queueLimit && !q.closed {
-		q.changed.Wait()
-	}
-	if q.closed {
-		return false
-	}
-	q.waiting = append(q.waiting, r)
-	q.changed.Broadcast()
-	return true
-}
-
-// rest returns the requests that were waiting when the queue was closed.
-func (q *requestQueue) rest() []*request {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	rs := q.waiting
-	q.waiting = nil
-	return rs
-}
-
-// pop returns the next request, waiting for one; ok is false once the queue is closed.
-func (q *requestQueue) pop() (r *request, ok bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for len(q.waiting) == 0 && !q.closed {
-		q.changed.Wait()
-	}
-	if q.closed {
-		return nil, false
-	}
-	r = q.waiting[0]
-	q.waiting = q.waiting[1:]
-	q.changed.Broadcast()
-	return r, true
-}
-
-// abort marks the execute requests that wait: a cell has failed and they were sent by somebody who could not know.
-func (q *requestQueue) abort() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, r := range q.waiting {
-		if r.Header.Type == "execute_request" {
-			r.aborted = true
-		}
-	}
-}
-
-func (q *requestQueue) close() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.closed = true
-	q.changed.Broadcast()
 }

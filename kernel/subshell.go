@@ -111,7 +111,12 @@ func (s *shells) close() {
 // route hands a message of the shell channel to the shell that it names.
 func (k *Kernel) route(r *request) {
 	r.shell = k.shells.find(r.Header.Subshell)
-	if r.shell == nil || !r.shell.queue.push(r) && r.shell != k.shells.main {
+	switch {
+	case r.shell == k.shells.main:
+		r.shell.queue.push(r, true)
+	case r.shell == nil:
+		k.refuseSubshell(r)
+	case !r.shell.queue.push(r, false): // it is full, or being deleted; the other shells go on
 		k.refuseSubshell(r)
 	}
 }
@@ -133,19 +138,24 @@ const unknownSubshell = "UnknownSubshellError"
 
 func unknownSubshellText(id string) string { return "Unknown subshell_id '" + id + "'" }
 
-// refuseSubshell answers a request for a subshell that is not there, or no more: in the words of ipykernel, and between busy and
-// idle, which is all that a message without a reply has.
+// refuseSubshell answers a request for a subshell that is not there, or no more, in the words of ipykernel, or for one that is full;
+// between busy and idle, which is all that a message without a reply has.
 func (k *Kernel) refuseSubshell(r *request) {
+	name, text := unknownSubshell, unknownSubshellText(r.Header.Subshell)
+	if k.shells.find(r.Header.Subshell) != nil {
+		name, text = "SubshellError", fmt.Sprintf("more than %d MB of requests wait on this subshell: send fewer at once", queueLimit>>20)
+	}
 	k.publish(r.RawHeader, "status", status{"busy"})
 	r.meta = map[string]any{"started": time.Now().UTC().Format(time.RFC3339Nano), "status": "error"}
-	text := unknownSubshellText(r.Header.Subshell)
-	k.log.Warn("request for a subshell that is not there", "type", r.Header.Type, "subshell", r.Header.Subshell)
+	k.log.Warn("request refused", "type", r.Header.Type, "subshell", r.Header.Subshell, "cause", text)
 	switch {
 	case r.Header.Type == "execute_request":
-		e := &cell.Error{Name: unknownSubshell, Value: text, Traceback: []string{}}
+		e := &cell.Error{Name: name, Value: text, Traceback: []string{}}
 		k.finish(r, k.executeReply(r, k.counted(), cell.Result{Status: cell.Failed, Err: e}))
-	case strings.HasSuffix(r.Header.Type, "_request") && r.Header.Type != "shutdown_request":
-		k.finish(r, failure{"error", unknownSubshell, text, []string{}})
+	case r.Header.Type == "shutdown_request": // it means all of us
+		k.finish(r, k.shutdown(r))
+	case strings.HasSuffix(r.Header.Type, "_request"):
+		k.finish(r, failure{"error", name, text, []string{}})
 	default:
 		k.finish(r, nil)
 	}

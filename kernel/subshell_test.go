@@ -178,6 +178,15 @@ func TestUnknownSubshellIsAnswered(t *testing.T) {
 	b.want("the main shell", reply["status"], "ok")
 }
 
+// TestShutdownOnAnUnknownSubshell is answered: it means the kernel, not a shell.
+func TestShutdownOnAnUnknownSubshell(t *testing.T) {
+	b := newBench(t)
+	reply, said := b.askOn("never", "shutdown_request", map[string]any{"restart": true})
+	b.want("reply", reply, map[string]any{"status": "ok", "restart": true})
+	b.want("messages", lines(said...), lines(busy, `shutdown_reply {"status":"ok","restart":true}`, idle))
+	b.ended <- <-b.ended
+}
+
 // TestDeletedSubshellEndsItsCell: the reply to the deletion waits for the cell that runs there, which an interrupt ends; control
 // and the other shells go on meanwhile, and what waited is refused.
 func TestDeletedSubshellEndsItsCell(t *testing.T) {

@@ -212,13 +212,21 @@ func (e *Engine) AnswerInput(seq uint64, reply cellio.InputReply) {
 	if p == nil || p.gone() {
 		return
 	}
-	body, err := json.Marshal(reply)
-	if err == nil {
-		err = p.conn.Send(cellio.Frame{Kind: cellio.KindInputReply, Seq: seq, Body: body})
+	err := p.answer(seq, reply)
+	if errors.Is(err, cellio.ErrTooLarge) {
+		err = p.answer(seq, cellio.InputReply{Err: "the answer is " + err.Error()})
 	}
 	if err != nil {
 		e.config.Logger.Warn("answer to a cell", "error", err)
 	}
+}
+
+func (p *process) answer(seq uint64, reply cellio.InputReply) error {
+	body, err := json.Marshal(reply)
+	if err != nil {
+		return err
+	}
+	return p.conn.Send(cellio.Frame{Kind: cellio.KindInputReply, Seq: seq, Body: body})
 }
 
 // Interrupt stops the cells that wait for an engine, asks the engine to stop those that run or wait for their turn, and returns at

@@ -358,6 +358,13 @@ func TestInput(t *testing.T) {
 	if got := rec.get(3, "stdout"); got != "Ada <nil>" {
 		t.Errorf("got %q", got)
 	}
+	go func() { done <- run(t, e, 4, "ask name?") }()
+	f = <-questions
+	e.AnswerInput(f.Seq, cellio.InputReply{Value: strings.Repeat("<", cellio.MaxFrame/6+1)}) // six bytes each, in JSON
+	<-done
+	if got := rec.get(4, "stdout"); !strings.Contains(got, "too large") {
+		t.Errorf("an answer that is too large gave %.200q", got)
+	}
 	e.Close()
 	e.AnswerInput(f.Seq, cellio.InputReply{Value: "to nobody"}) // must not block or panic
 }
