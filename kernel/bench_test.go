@@ -134,7 +134,7 @@ func (b *bench) next(from *channel) wire.Message {
 			b.t.Fatal(err)
 		}
 		return m
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 		b.t.Fatal("no message came")
 		return wire.Message{}
 	}
