@@ -63,7 +63,7 @@ func TestRun(t *testing.T) {
 		{"the second notebook fails", "sum.ipynb fail.ipynb", 1, "sum.ipynb: 2 cells", "fail.ipynb: cell 2 of 3", ""},
 		{"a cell that leaves the process", "exit.ipynb", 1, "", "exit status 3", ""},
 		{"a cell that asks", "-o out.ipynb ask.ipynb", 1, "wrote out.ipynb", "no input: os.Stdin was read, and nobody can be asked for input", "allow_stdin is false"},
-		{"too long", "-timeout 500ms -o out.ipynb endless.ipynb", 1, "wrote out.ipynb", "cell 2 of 2 was interrupted: the notebook ran longer than 500ms", `"on\n"`},
+		{"too long", "-timeout 5s -o out.ipynb endless.ipynb", 1, "wrote out.ipynb", "cell 2 of 2 was interrupted: the notebook ran longer than 5s", `"on\n"`},
 		{"unknown parameter", "-p m=4 sum.ipynb", 1, "", `no parameter "m"; it has n, name`, ""},
 		{"wrong kind", "-p n=y sum.ipynb", 1, "", "y is not a whole number; its default is 2", ""},
 		{"another language", "python.ipynb", 1, "", "python.ipynb is a notebook in python", ""},
