@@ -133,6 +133,61 @@ func TestEndOfCellShowsTheLast(t *testing.T) {
 	})
 }
 
+// last fails the test unless so many outputs came, the last of them a text of a cell.
+func (o *output) last(t *testing.T, of int, cell int64, text string) {
+	t.Helper()
+	got := o.all()
+	if n := len(got); n == 0 || n != of || got[n-1].cell != cell || got[n-1].text() != text {
+		t.Fatalf("got %+v, want %d, the last of them %s of cell %d", got, of, text, cell)
+	}
+}
+
+// TestNextCellShowsItsLast: the goroutine of an earlier cell still waits, and does not take what the next cell shows by its end.
+func TestNextCellShowsItsLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := cell(t)
+		f := NewFrame()
+		first, second := cellio.NewRun(7), cellio.NewRun(8)
+		first.Do(func() { f.Set(1); f.Set(2) })
+		first.End()
+		second.Do(func() { f.Set(3) })
+		second.End()
+		o.last(t, 3, 8, "3")
+		time.Sleep(time.Second)
+		o.last(t, 3, 8, "3")
+	})
+}
+
+// TestEachCellShowsItsOwn: cells that run beside each other set one frame, and the later value's cell shows it.
+func TestEachCellShowsItsOwn(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		then func(f *Frame, earlier, later *cellio.Run)
+		cell int64
+		text string
+	}{
+		{"in time", func(*Frame, *cellio.Run, *cellio.Run) {}, 8, "3"},
+		{"the earlier ends", func(_ *Frame, earlier, _ *cellio.Run) { earlier.End() }, 8, "3"},
+		{"the later ends", func(_ *Frame, _, later *cellio.Run) { later.End() }, 8, "3"},
+		{"the earlier goes on", func(f *Frame, earlier, _ *cellio.Run) { earlier.Do(func() { f.Set(4) }) }, 7, "4"},
+		{"the earlier closes", func(f *Frame, earlier, _ *cellio.Run) { earlier.Do(f.Close) }, 8, "3"},
+		{"another closes", func(f *Frame, _, _ *cellio.Run) { cellio.NewRun(9).Do(f.Close) }, 9, "3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := cell(t)
+				f := NewFrame()
+				earlier, later := cellio.NewRun(7), cellio.NewRun(8)
+				earlier.Do(func() { f.Set(1); f.Set(2) })
+				later.Do(func() { f.Set(3) })
+				c.then(f, earlier, later)
+				time.Sleep(time.Second)
+				o.last(t, 2, c.cell, c.text)
+			})
+		})
+	}
+}
+
 func TestManyCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := cell(t)
