@@ -66,10 +66,13 @@ func (p *painter) enqueue(run *cellio.Run, value func() any) (now bool) {
 
 // hold has what waits shown when it is time, and at the end of its cell if that comes first. The caller holds the lock.
 func (p *painter) hold(run *cellio.Run) {
-	if p.waiters[run] {
+	if p.waiters[run] && !p.closed {
 		return
 	}
 	cancel := cellio.AtEnd(func() { p.flush(run) })
+	if p.closed {
+		return // no goroutine is waited for any more
+	}
 	p.waiters[run] = true
 	p.wg.Go(func() { defer cancel(); p.wait(run) })
 }
@@ -106,7 +109,7 @@ func (p *painter) pause(run *cellio.Run) (pause time.Duration, more bool) {
 }
 
 // flush shows what waits, if it is the run's. The pause before the next starts after it: a value that takes long to draw is drawn
-// less often.
+// less often. What an interrupt keeps from leaving waits again.
 func (p *painter) flush(run *cellio.Run) {
 	p.paint.Lock()
 	defer p.paint.Unlock()
@@ -114,10 +117,15 @@ func (p *painter) flush(run *cellio.Run) {
 	if value == nil {
 		return
 	}
-	pause := p.send(contained(value))
+	v := contained(value)
+	pause, sent := p.send(v)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.due = time.Now().Add(pause)
+	if !sent && p.waiting == nil {
+		p.waiting, p.owner = func() any { return v }, run
+		p.hold(run)
+	}
 }
 
 // take takes what waits out, if it is the run's.
@@ -140,23 +148,31 @@ func contained(value func() any) (v any) {
 	return value()
 }
 
-// send shows v and returns how long to leave it.
-func (p *painter) send(v any) (pause time.Duration) {
+// send shows v and returns how long to leave it. It is not sent where an interrupt came first.
+func (p *painter) send(v any) (pause time.Duration, sent bool) {
 	d := display.Of(v)
 	d.Transient.ID, d.Update = p.id, p.shown
 	err := cellio.Emit(cellio.KindDisplay, d)
-	p.shown = true
 	switch {
+	case err == nil:
+		p.shown = true
 	case errors.Is(err, cellio.ErrDetached):
-		if text, _ := d.Data["text/plain"].(string); text != p.text {
-			fmt.Println(text)
-			p.text = text
-		}
-		return printEvery
-	case err != nil && !errors.Is(err, cellio.ErrInterrupted): // else the cell ends, and says so
+		p.print(d)
+		return printEvery, true
+	case errors.Is(err, cellio.ErrInterrupted): // the cell ends, and says so
+		return paintEvery, false
+	default:
 		fmt.Fprintf(cellio.Stderr, "live: %v\n", err)
 	}
-	return paintEvery
+	return paintEvery, true
+}
+
+// print shows d where there is no front end.
+func (p *painter) print(d cellio.Display) {
+	if text, _ := d.Data["text/plain"].(string); text != p.text {
+		fmt.Println(text)
+		p.text = text
+	}
 }
 
 // close shows what waits, ends the goroutines and waits for them. Later offers are ignored.
