@@ -87,8 +87,9 @@ func (o *Output) direct(change func(in []string) []string, tell bool) {
 		message = o.inside.messages[n-1]
 	}
 	if tell {
-		o.m.state["msg_id"], o.m.dirty["msg_id"] = message, true
-		o.m.send()
+		run := cellio.CurrentRun()
+		o.m.state["msg_id"], o.m.dirty["msg_id"] = message, run
+		o.m.send(run)
 	}
 }
 

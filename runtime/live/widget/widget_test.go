@@ -220,6 +220,53 @@ func TestEndOfCellSendsTheLast(t *testing.T) {
 	})
 }
 
+// TestNextCellSendsItsOwn: the goroutine of an earlier cell still waits, and sends nothing of the next.
+func TestNextCellSendsItsOwn(t *testing.T) {
+	for _, ended := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			b := open(t)
+			s := NewIntSlider(IntSliderConfig{Max: 100})
+			first, second := cellio.NewRun(7), cellio.NewRun(8)
+			first.Do(func() { s.SetValue(1); s.SetValue(2) })
+			if ended {
+				time.Sleep(sendEvery / 2)
+				first.End()
+			}
+			second.Do(func() { s.SetValue(50) })
+			time.Sleep(4 * sendEvery)
+			second.End()
+			if got := b.heard(); !strings.HasSuffix(got, `update {"value":50}`) || b.of != 8 {
+				t.Errorf("first cell ended %v: got %s, the last of cell %d, want 50 of cell 8", ended, got, b.of)
+			}
+		})
+	}
+}
+
+// TestInterruptedUpdate: what an interrupt keeps from leaving is sent when the cell ends.
+func TestInterruptedUpdate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t)
+		s := NewIntSlider(IntSliderConfig{Max: 100})
+		b.outlet.Grant(cellio.Credit{})
+		synctest.Wait()
+		for range 64 { // no more may wait for credit
+			_ = b.outlet.Emit(cellio.KindClear, 1, cellio.Clear{})
+		}
+		run := cellio.NewRun(7)
+		go run.Do(func() { s.SetValue(5) })
+		synctest.Wait()
+		run.Interrupt()
+		synctest.Wait()
+		run.End()
+		b.outlet.Flush()
+		said := strings.Split(b.heard(), "\n")
+		if got, want := said[len(said)-1], `update {"value":5}`; got != want || b.of != 7 {
+			t.Errorf("at last got %s of cell %d, want %s of cell 7", got, b.of, want)
+		}
+		time.Sleep(sendEvery)
+	})
+}
+
 func TestOutput(t *testing.T) {
 	b := open(t)
 	o := NewOutput()
