@@ -23,6 +23,9 @@ type browser struct {
 	outlet *cellio.Outlet
 }
 
+// meant is what callbacks panic with where a test wants that.
+const meant = "meant"
+
 func open(t *testing.T) *browser {
 	b := &browser{t: t, models: map[string]map[string]any{}, cell: 100}
 	b.outlet = cellio.NewOutlet(b.take)
@@ -107,7 +110,16 @@ func (b *browser) sendTo(kind cellio.Kind, c cellio.Comm, buffers ...[]byte) {
 	b.cell++
 	run := cellio.NewAside(b.cell)
 	run.Message = "moved"
-	run.Do(func() { err = cellio.TakeComm(cellio.Frame{Kind: kind, Cell: b.cell, Body: body, Buffers: buffers}) })
+	func() {
+		defer func() { // as an engine does
+			p := recover()
+			run.Failed = p != nil
+			if p != nil && p != meant {
+				panic(p)
+			}
+		}()
+		run.Do(func() { err = cellio.TakeComm(cellio.Frame{Kind: kind, Cell: b.cell, Body: body, Buffers: buffers}) })
+	}()
 	run.End()
 	if err != nil {
 		b.t.Error(err)

@@ -301,23 +301,29 @@ update {"msg_id":""}`
 	}
 }
 
-// TestPanicInACallback: the front end goes on taking the callback's output, of which the error is the last.
+// TestPanicInACallback: the front end goes on taking the output of a callback that ends so, of which the error is the last, but not
+// that of one which recovers.
 func TestPanicInACallback(t *testing.T) {
 	b := open(t)
 	o, u := NewOutput(), NewButton(ButtonConfig{})
-	u.OnClick(func() {
-		defer func() { _ = recover() }()
-		o.With(func() { panic("no") })
-	})
-	const click = `{"method":"custom","content":{"event":"click"}}`
-	b.send(u, click)
-	if got, want := b.heard(), `update {"msg_id":"moved"}`; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	u.OnClick(func() { o.With(func() {}) })
-	b.send(u, click)
-	if got, want := b.heard(), "update {\"msg_id\":\"moved\"}\nupdate {\"msg_id\":\"\"}"; got != want {
-		t.Errorf("the next: got %s, want %s", got, want)
+	fail := func() { o.With(func() { panic(meant) }) }
+	for _, c := range []struct {
+		name     string
+		callback func()
+		want     string
+	}{
+		{"ends the callback", fail, `update {"msg_id":"moved"}`},
+		{"the next callback", func() { o.With(func() {}) }, `update {"msg_id":"moved"}` + "\n" + `update {"msg_id":""}`},
+		{"recovered", func() { defer func() { _ = recover() }(); fail() }, `update {"msg_id":"moved"}` + "\n" + `update {"msg_id":""}`},
+	} {
+		u.OnClick(c.callback)
+		b.send(u, `{"method":"custom","content":{"event":"click"}}`)
+		if got := b.heard(); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+		if got := o.m.get("msg_id"); got != "" {
+			t.Errorf("%s: the output goes on with %q", c.name, got)
+		}
 	}
 }
 
