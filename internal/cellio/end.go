@@ -26,7 +26,8 @@ func AtEnd(f func()) (cancel func()) {
 	}
 }
 
-// End calls what AtEnd was given, in that order. An engine calls it when the cell's text is done, before it says so.
+// End calls what AtEnd was given, in that order, in the run. An engine calls it when the cell's text is done, before it says so.
+// The calling goroutine then belongs to no run.
 func (r *Run) End() {
 	r.mu.Lock()
 	endings := r.endings
@@ -37,9 +38,14 @@ func (r *Run) End() {
 		defer r.mu.Unlock()
 		r.ending = false
 	}()
-	for _, e := range endings {
-		e.f()
+	if len(endings) == 0 {
+		return
 	}
+	r.Do(func() { // what they send is the run's, though a later one has begun
+		for _, e := range endings {
+			e.f()
+		}
+	})
 }
 
 // atEnd tells whether the run's endings are being called: what they write does not wait.

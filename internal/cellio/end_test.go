@@ -27,3 +27,15 @@ func TestAtEnd(t *testing.T) {
 		t.Errorf("got %v, want %s", got, want)
 	}
 }
+
+// TestAtEndIsInItsRun: a handler's end beside a cell sends as the handler.
+func TestAtEndIsInItsRun(t *testing.T) {
+	NewRun(1)
+	aside := NewAside(2)
+	var got *Run
+	aside.Do(func() { AtEnd(func() { got = CurrentRun() }) })
+	aside.End()
+	if got != aside {
+		t.Errorf("the ending was called in %+v, want the run of 2", got)
+	}
+}

@@ -26,6 +26,7 @@ type Run struct {
 	Cell    int64
 	Message string // id of the message that asked for it, where the kernel has told
 	Aside   bool   // it came beside the cells
+	Failed  bool   // it ended in a panic, or did not end: its error is still to be told; set before End
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc

@@ -55,7 +55,10 @@ func (p *Program) execute(t text, f func()) *cell.Error {
 
 // supervise runs a function of cells on a goroutine of its own, so that one that cannot be stopped can be left behind.
 func (p *Program) supervise(run *cellio.Run, f func()) (o outcome, left bool) {
-	defer p.end(run)
+	defer func() {
+		run.Failed = left || o.panicked != nil
+		p.end(run)
+	}()
 	over := make(chan struct{})
 	defer close(over)
 	go p.watchStack(run, over)

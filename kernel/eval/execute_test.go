@@ -30,19 +30,20 @@ func TestEndOfRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ended := false
+			ended, failed := false, false
 			task := p.start(cell.Request{Cell: 1, Count: 1})
 			defer p.done(task)
 			fault := p.execute(text{task: task, name: "cell 1"}, func() {
-				cellio.AtEnd(func() { ended = true })
+				run := cellio.CurrentRun()
+				cellio.AtEnd(func() { ended, failed = true, run.Failed })
 				tt.body(p)
 			})
 			got := ""
 			if fault != nil {
 				got = fault.Name
 			}
-			if got != tt.want || !ended {
-				t.Errorf("got error %q and ended %v, want %q and true", got, ended, tt.want)
+			if got != tt.want || !ended || failed != (tt.want != "") {
+				t.Errorf("got error %q, ended %v and failed %v there, want %q, true and %v", got, ended, failed, tt.want, tt.want != "")
 			}
 		})
 	}

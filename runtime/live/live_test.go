@@ -20,6 +20,7 @@ type output struct {
 	mu     sync.Mutex
 	start  time.Time
 	frames []shown
+	outlet *cellio.Outlet
 }
 
 type shown struct {
@@ -35,19 +36,22 @@ func (s shown) text() string { return s.data["text/plain"].(string) }
 // cell makes the test a cell.
 func cell(t *testing.T) *output {
 	o := &output{start: time.Now()}
-	outlet := cellio.NewOutlet(func(f cellio.Frame) error {
+	o.outlet = cellio.NewOutlet(func(f cellio.Frame) error {
 		var d cellio.Display
 		if err := json.Unmarshal(f.Body, &d); err != nil {
 			t.Errorf("frame %s: %v", f.Kind, err)
+		}
+		if f.Kind == cellio.KindClear {
+			return nil
 		}
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.frames = append(o.frames, shown{time.Since(o.start), f.Cell, f.Kind == cellio.KindUpdate, d.Transient.ID, d.Data})
 		return nil
 	})
-	cellio.Attach(outlet)
+	cellio.Attach(o.outlet)
 	cellio.NewRun(1)
-	t.Cleanup(func() { outlet.Close(); cellio.Attach(nil) })
+	t.Cleanup(func() { o.outlet.Close(); cellio.Attach(nil) })
 	return o
 }
 
@@ -131,6 +135,101 @@ func TestEndOfCellShowsTheLast(t *testing.T) {
 			t.Errorf("%d outputs, want 2", got)
 		}
 	})
+}
+
+// last fails the test unless so many outputs came, the last of them a text of a cell.
+func (o *output) last(t *testing.T, of int, cell int64, text string) {
+	t.Helper()
+	got := o.all()
+	if n := len(got); n == 0 || n != of || got[n-1].cell != cell || got[n-1].text() != text {
+		t.Fatalf("got %+v, want %d, the last of them %s of cell %d", got, of, text, cell)
+	}
+}
+
+// TestNextCellShowsItsLast: the goroutine of an earlier cell still waits, and does not take what the next cell shows by its end.
+func TestNextCellShowsItsLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := cell(t)
+		f := NewFrame()
+		first, second := cellio.NewRun(7), cellio.NewRun(8)
+		first.Do(func() { f.Set(1); f.Set(2) })
+		first.End()
+		second.Do(func() { f.Set(3) })
+		second.End()
+		o.last(t, 3, 8, "3")
+		time.Sleep(time.Second)
+		o.last(t, 3, 8, "3")
+	})
+}
+
+// TestEachCellShowsItsOwn: cells that run beside each other set one frame, and the later value's cell shows it.
+func TestEachCellShowsItsOwn(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		then func(f *Frame, earlier, later *cellio.Run)
+		cell int64
+		text string
+	}{
+		{"in time", func(*Frame, *cellio.Run, *cellio.Run) {}, 8, "3"},
+		{"the earlier ends", func(_ *Frame, earlier, _ *cellio.Run) { earlier.End() }, 8, "3"},
+		{"the later ends", func(_ *Frame, _, later *cellio.Run) { later.End() }, 8, "3"},
+		{"the earlier goes on", func(f *Frame, earlier, _ *cellio.Run) { earlier.Do(func() { f.Set(4) }) }, 7, "4"},
+		{"the earlier closes", func(f *Frame, earlier, _ *cellio.Run) { earlier.Do(f.Close) }, 8, "3"},
+		{"another closes", func(f *Frame, _, _ *cellio.Run) { cellio.NewRun(9).Do(f.Close) }, 9, "3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := cell(t)
+				f := NewFrame()
+				earlier, later := cellio.NewRun(7), cellio.NewRun(8)
+				earlier.Do(func() { f.Set(1); f.Set(2) })
+				later.Do(func() { f.Set(3) })
+				c.then(f, earlier, later)
+				time.Sleep(time.Second)
+				o.last(t, 2, c.cell, c.text)
+			})
+		})
+	}
+}
+
+// TestInterruptedDisplay: a first display that an interrupt keeps from leaving is shown when the cell ends, and then updated.
+func TestInterruptedDisplay(t *testing.T) {
+	for name, set := range map[string]func(f *Frame){
+		"set":           func(f *Frame) { f.Set(1) },
+		"set and close": func(f *Frame) { defer f.Close(); f.Set(1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := cell(t)
+				o.outlet.Grant(cellio.Credit{})
+				synctest.Wait()
+				fill(o.outlet)
+				f, run := NewFrame(), cellio.NewRun(7)
+				go run.Do(func() { set(f) })
+				synctest.Wait()
+				run.Interrupt()
+				synctest.Wait()
+				run.End()
+				o.outlet.Flush()
+				o.last(t, 1, 7, "1")
+				if o.all()[0].update {
+					t.Error("it updates what was never displayed")
+				}
+				cellio.NewRun(8).Do(func() { f.Set(2); f.Close() })
+				o.outlet.Flush()
+				if got := o.all(); name == "set" && (len(got) != 2 || !got[1].update) {
+					t.Errorf("got %+v, want an update of it", got)
+				}
+			})
+		})
+	}
+}
+
+// fill has frames wait for credit until no more may.
+func fill(o *cellio.Outlet) {
+	for range 64 {
+		_ = o.Emit(cellio.KindClear, 1, cellio.Clear{})
+	}
 }
 
 func TestManyCallers(t *testing.T) {

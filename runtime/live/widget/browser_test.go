@@ -17,19 +17,25 @@ type browser struct {
 	mu     sync.Mutex
 	models map[string]map[string]any
 	said   []string // messages other than opens: method and state, and output
+	of     int64    // whose the last of them was
 	cell   int64
+
+	outlet *cellio.Outlet
 }
+
+// meant is what callbacks panic with where a test wants that.
+const meant = "meant"
 
 func open(t *testing.T) *browser {
 	b := &browser{t: t, models: map[string]map[string]any{}, cell: 100}
-	outlet := cellio.NewOutlet(b.take)
-	cellio.Attach(outlet)
+	b.outlet = cellio.NewOutlet(b.take)
+	cellio.Attach(b.outlet)
 	cellio.NewRun(1).Message = "cell"
 	t.Cleanup(func() {
 		for _, m := range residents().list() { // what they hold back is nothing to the next test
 			m.close()
 		}
-		outlet.Close()
+		b.outlet.Close()
 		cellio.Attach(nil)
 	})
 	return b
@@ -49,6 +55,7 @@ func (b *browser) take(f cellio.Frame) error {
 		States map[string]any
 	}
 	_ = json.Unmarshal(c.Data, &data)
+	b.of = f.Cell
 	switch f.Kind {
 	case cellio.KindCommOpen:
 		if c.Target != "jupyter.widget" || string(c.Metadata) != `{"version":"2.1.0"}` {
@@ -103,7 +110,16 @@ func (b *browser) sendTo(kind cellio.Kind, c cellio.Comm, buffers ...[]byte) {
 	b.cell++
 	run := cellio.NewAside(b.cell)
 	run.Message = "moved"
-	run.Do(func() { err = cellio.TakeComm(cellio.Frame{Kind: kind, Cell: b.cell, Body: body, Buffers: buffers}) })
+	func() {
+		defer func() { // as an engine does
+			p := recover()
+			run.Failed = p != nil
+			if p != nil && p != meant {
+				panic(p)
+			}
+		}()
+		run.Do(func() { err = cellio.TakeComm(cellio.Frame{Kind: kind, Cell: b.cell, Body: body, Buffers: buffers}) })
+	}()
 	run.End()
 	if err != nil {
 		b.t.Error(err)

@@ -47,10 +47,10 @@ type model struct {
 	mu        sync.Mutex
 	state     map[string]any
 	observers map[string]observer
-	attached  bool            // there is a front end
-	dirty     map[string]bool // keys that the front end is not yet told
-	due       time.Time       // not before
-	waiting   bool            // a goroutine will send what is dirty
+	attached  bool                   // there is a front end
+	dirty     map[string]*cellio.Run // keys that the front end is not yet told, and who has changed them last
+	due       time.Time              // not before
+	waiting   map[*cellio.Run]bool   // runs of which a goroutine will send what they have made dirty
 }
 
 // observer is told when what it looks at has become another.
@@ -78,7 +78,8 @@ func styleKind(name string) kind {
 func newModel(k kind, state map[string]any) *model {
 	m := &model{
 		comm: comm.New(target), kind: k, state: state,
-		refine: map[string]refiner{}, observers: map[string]observer{}, dirty: map[string]bool{},
+		refine: map[string]refiner{}, observers: map[string]observer{},
+		dirty: map[string]*cellio.Run{}, waiting: map[*cellio.Run]bool{},
 	}
 	maps.Copy(state, map[string]any{
 		"_model_name": k.model, "_model_module": k.module, "_model_module_version": k.version,
@@ -123,7 +124,7 @@ func report(err error) {
 
 // close takes the model and its parts from the front end.
 func (m *model) close() {
-	m.flush()
+	m.sendAll()
 	if m.forget() {
 		report(m.comm.Close())
 	}
@@ -157,16 +158,15 @@ func (m *model) set(key string, value any) {
 // change sets the keys that f returns for the state, tells the front end, and then who observes them. Keys that the model does not
 // have are left out. f is called with the lock held.
 func (m *model) change(f func(state map[string]any) map[string]any) {
+	run := cellio.CurrentRun()
 	m.mu.Lock()
 	values := f(m.state)
 	told := m.store(values)
 	for key := range values {
-		if _, has := m.state[key]; has {
-			m.dirty[key] = true
-		}
+		m.dirty[key] = run
 	}
-	if len(told) > 0 || len(m.dirty) > 0 {
-		m.schedule()
+	if len(values) > 0 {
+		m.schedule(run)
 	}
 	m.mu.Unlock()
 	for _, tell := range told {
@@ -228,55 +228,78 @@ func (m *model) observeOf(name string, of func(state map[string]any) any, f func
 	m.observers[name] = observer{of, f}
 }
 
-// schedule sends what is dirty, now or as soon as it is time. The goroutine that waits is started by who has made the change, so it
-// belongs to the same cell; a cell's end does not wait for it. The caller holds the lock.
-func (m *model) schedule() {
-	if m.waiting || !m.attached {
-		return
+// schedule sends what a run has made dirty, now or as soon as it is time. The goroutine that waits is started by who has made the
+// change, so it belongs to the same cell; a cell's end does not wait for it. What it then finds dirty of a later cell is not its
+// own: that cell has a goroutine and an end too, while of the goroutine's own front ends may take no update any more. The caller
+// holds the lock.
+func (m *model) schedule(run *cellio.Run) {
+	switch {
+	case m.waiting[run] || !m.attached:
+	case time.Until(m.due) <= 0:
+		m.send(run)
+	default:
+		m.later(run)
 	}
-	wait := time.Until(m.due)
-	if wait <= 0 {
-		m.send()
-		return
-	}
-	cancel := cellio.AtEnd(m.flush)
-	m.later(wait, cancel)
 }
 
-// later sends what is dirty after a time, and then calls cancel. The caller holds the lock.
-func (m *model) later(wait time.Duration, cancel func()) {
-	m.waiting = true
+// later sends what a run has made dirty when it is time, and at its end if that comes first. The caller holds the lock.
+func (m *model) later(run *cellio.Run) {
+	m.waiting[run] = true
+	cancel := cellio.AtEnd(func() { m.flush(run) })
+	wait := time.Until(m.due)
 	go func() {
 		defer cancel()
 		time.Sleep(wait)
-		m.flush()
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.waiting, run)
+		m.send(run)
 	}()
 }
 
-// flush sends what is dirty.
-func (m *model) flush() {
+// flush sends what a run has made dirty.
+func (m *model) flush(run *cellio.Run) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.waiting = false
-	m.send()
+	m.send(run)
 }
 
-// send is flush for who holds the lock. What an interrupt keeps from leaving, where much waits to, is sent when the cell has ended.
-func (m *model) send() {
-	if len(m.dirty) == 0 || !m.attached {
+// sendAll sends all that is dirty, whoever has changed it.
+func (m *model) sendAll() {
+	run := cellio.CurrentRun()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key := range m.dirty {
+		m.dirty[key] = run
+	}
+	m.send(run)
+}
+
+// send is flush for who holds the lock. What an interrupt keeps from leaving, where much waits to, is sent at the run's end, or soon
+// after it.
+func (m *model) send(run *cellio.Run) {
+	if !m.attached {
 		return
 	}
 	state := map[string]any{}
-	for key := range m.dirty {
-		state[key] = m.state[key]
-	}
-	clear(m.dirty)
-	m.due = time.Now().Add(sendEvery)
-	if err := m.tell("update", state); errors.Is(err, cellio.ErrInterrupted) {
-		for key := range state {
-			m.dirty[key] = true
+	for key, by := range m.dirty {
+		if by == run {
+			state[key] = m.state[key]
+			delete(m.dirty, key)
 		}
-		m.later(sendEvery, func() {})
+	}
+	if len(state) == 0 {
+		return
+	}
+	m.due = time.Now().Add(sendEvery)
+	if err := m.tell("update", state); !errors.Is(err, cellio.ErrInterrupted) {
+		return
+	}
+	for key := range state {
+		m.dirty[key] = run
+	}
+	if !m.waiting[run] {
+		m.later(run)
 	}
 }
 

@@ -49,7 +49,7 @@ func drawOutput(s map[string]any) picture {
 // With calls f and shows what it prints and displays in the output instead of below the cell. All that the cell, or the callback,
 // prints meanwhile comes along, also that of its other goroutines: front ends tell outputs apart by the message that asked for them,
 // and by nothing else. What programs print that f starts, and C code, may miss it. A callback's panic in f is shown in the output, a
-// cell's below the cell.
+// cell's below the cell. A callback that recovers from it outside of With prints into the output until the callback ends.
 func (o *Output) With(f func()) {
 	run := cellio.CurrentRun()
 	if run == nil || run.Message == "" {
@@ -59,11 +59,21 @@ func (o *Output) With(f func()) {
 	o.direct(func(in []string) []string { return append(in, run.Message) }, true)
 	returned := false
 	defer func() {
-		// Of a callback the panic is told last, under the same message, and nothing comes after it.
 		o.direct(func(in []string) []string { return withoutLast(in, run.Message) }, returned || !run.Aside)
+		if !returned && run.Aside {
+			cellio.AtEnd(func() { o.release(run) })
+		}
 	}()
 	f()
 	returned = true
+}
+
+// release tells the front end, at the end of a callback in which f of With has panicked, whose output is taken now. Where the panic
+// has ended the callback it is told last, under the same message, and nothing comes after it: then the output goes on taking it.
+func (o *Output) release(run *cellio.Run) {
+	if !run.Failed {
+		o.direct(func(in []string) []string { return in }, true)
+	}
 }
 
 // withoutLast takes the last of several equal texts out: callbacks that run beside each other need not end in turn.
@@ -86,9 +96,11 @@ func (o *Output) direct(change func(in []string) []string, tell bool) {
 	if n := len(o.inside.messages); n > 0 {
 		message = o.inside.messages[n-1]
 	}
+	o.m.state["msg_id"] = message
 	if tell {
-		o.m.state["msg_id"], o.m.dirty["msg_id"] = message, true
-		o.m.send()
+		run := cellio.CurrentRun()
+		o.m.dirty["msg_id"] = run
+		o.m.send(run)
 	}
 }
 

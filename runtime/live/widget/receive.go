@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"cancha/internal/cellio"
 	"cancha/runtime/live/comm"
 )
 
@@ -42,7 +43,7 @@ func (m *model) receive(msg comm.Message) {
 // update takes over what a front end has changed. All front ends are told what has come, unless that is turned off, and then
 // what we have made of it where that is something else.
 func (m *model) update(r received, buffers [][]byte) {
-	values := r.values(buffers)
+	values, run := r.values(buffers), cellio.CurrentRun()
 	m.mu.Lock()
 	if echoes() {
 		m.echo(r, buffers)
@@ -59,11 +60,11 @@ func (m *model) update(r received, buffers [][]byte) {
 		if ok && sameJSON(value, v) {
 			delete(m.dirty, key)
 		} else {
-			m.dirty[key] = true
+			m.dirty[key] = run
 		}
 	}
 	told := m.store(wanted)
-	m.send()
+	m.send(run)
 	m.mu.Unlock()
 	for _, tell := range told {
 		tell()

@@ -220,6 +220,53 @@ func TestEndOfCellSendsTheLast(t *testing.T) {
 	})
 }
 
+// TestNextCellSendsItsOwn: the goroutine of an earlier cell still waits, and sends nothing of the next.
+func TestNextCellSendsItsOwn(t *testing.T) {
+	for _, ended := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			b := open(t)
+			s := NewIntSlider(IntSliderConfig{Max: 100})
+			first, second := cellio.NewRun(7), cellio.NewRun(8)
+			first.Do(func() { s.SetValue(1); s.SetValue(2) })
+			if ended {
+				time.Sleep(sendEvery / 2)
+				first.End()
+			}
+			second.Do(func() { s.SetValue(50) })
+			time.Sleep(4 * sendEvery)
+			second.End()
+			if got := b.heard(); !strings.HasSuffix(got, `update {"value":50}`) || b.of != 8 {
+				t.Errorf("first cell ended %v: got %s, the last of cell %d, want 50 of cell 8", ended, got, b.of)
+			}
+		})
+	}
+}
+
+// TestInterruptedUpdate: what an interrupt keeps from leaving is sent when the cell ends.
+func TestInterruptedUpdate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t)
+		s := NewIntSlider(IntSliderConfig{Max: 100})
+		b.outlet.Grant(cellio.Credit{})
+		synctest.Wait()
+		for range 64 { // no more may wait for credit
+			_ = b.outlet.Emit(cellio.KindClear, 1, cellio.Clear{})
+		}
+		run := cellio.NewRun(7)
+		go run.Do(func() { s.SetValue(5) })
+		synctest.Wait()
+		run.Interrupt()
+		synctest.Wait()
+		run.End()
+		b.outlet.Flush()
+		said := strings.Split(b.heard(), "\n")
+		if got, want := said[len(said)-1], `update {"value":5}`; got != want || b.of != 7 {
+			t.Errorf("at last got %s of cell %d, want %s of cell 7", got, b.of, want)
+		}
+		time.Sleep(sendEvery)
+	})
+}
+
 func TestOutput(t *testing.T) {
 	b := open(t)
 	o := NewOutput()
@@ -254,23 +301,29 @@ update {"msg_id":""}`
 	}
 }
 
-// TestPanicInACallback: the front end goes on taking the callback's output, of which the error is the last.
+// TestPanicInACallback: the front end goes on taking the output of a callback that ends so, of which the error is the last, but not
+// that of one which recovers.
 func TestPanicInACallback(t *testing.T) {
 	b := open(t)
 	o, u := NewOutput(), NewButton(ButtonConfig{})
-	u.OnClick(func() {
-		defer func() { _ = recover() }()
-		o.With(func() { panic("no") })
-	})
-	const click = `{"method":"custom","content":{"event":"click"}}`
-	b.send(u, click)
-	if got, want := b.heard(), `update {"msg_id":"moved"}`; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	u.OnClick(func() { o.With(func() {}) })
-	b.send(u, click)
-	if got, want := b.heard(), "update {\"msg_id\":\"moved\"}\nupdate {\"msg_id\":\"\"}"; got != want {
-		t.Errorf("the next: got %s, want %s", got, want)
+	fail := func() { o.With(func() { panic(meant) }) }
+	for _, c := range []struct {
+		name     string
+		callback func()
+		want     string
+	}{
+		{"ends the callback", fail, `update {"msg_id":"moved"}`},
+		{"the next callback", func() { o.With(func() {}) }, `update {"msg_id":"moved"}` + "\n" + `update {"msg_id":""}`},
+		{"recovered", func() { defer func() { _ = recover() }(); fail() }, `update {"msg_id":"moved"}` + "\n" + `update {"msg_id":""}`},
+	} {
+		u.OnClick(c.callback)
+		b.send(u, `{"method":"custom","content":{"event":"click"}}`)
+		if got := b.heard(); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+		if got := o.m.get("msg_id"); got != "" {
+			t.Errorf("%s: the output goes on with %q", c.name, got)
+		}
 	}
 }
 
