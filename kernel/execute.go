@@ -26,6 +26,11 @@ type executeReply struct {
 	*cell.Error                               // ename, evalue, traceback: only where the status is "error"
 }
 
+// abortedReply has no count, as ipykernel's has none: front ends would show it beside a cell that has not run.
+type abortedReply struct {
+	Status cell.Status `json:"status"`
+}
+
 // payload asks the front end to do something; a page shows data in the pager.
 type payload struct {
 	Source string         `json:"source"`
@@ -48,7 +53,8 @@ func (k *Kernel) execute(ctx context.Context, r *request) any {
 		return k.executeReply(r, k.counted(), result)
 	}
 	if r.aborted {
-		return k.executeReply(r, k.counted(), cell.Result{Status: cell.Aborted})
+		r.meta["status"] = cell.Aborted
+		return abortedReply{cell.Aborted}
 	}
 	blank := strings.TrimSpace(q.Code) == ""
 	stored := q.StoreHistory && !q.Silent && !blank

@@ -116,6 +116,9 @@ func TestErrorAbortsWhatWaits(t *testing.T) {
 				var reply map[string]any
 				_ = json.Unmarshal(b.next(b.shell).Content, &reply)
 				b.want(fmt.Sprintf("status of reply %d", i), reply["status"], w)
+				if w == "aborted" {
+					b.want("an aborted cell's reply", reply, map[string]any{"status": "aborted"})
+				}
 			}
 			reply, _ := b.run("print later")
 			b.want("a cell sent afterwards", reply["status"], "ok")
