@@ -212,6 +212,7 @@ def converse(child):
 
 
 def prompt(count):
+    """Return the pattern of a prompt, which is colored."""
     color = r"(?:\x1b\[[0-9;]*m)*"
     return rf"In \[{color}{count}{color}\]:"
 
