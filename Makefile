@@ -34,7 +34,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
 
 build: ## bin/cancha
-	go build -trimpath -o bin/cancha ./cmd/cancha # what it compiles is then the engine's too, which is built alike
+	scripts/build.sh
 
 cuda: ## bin/cancha-cuda, with GPUs; needs a C compiler and Python, and no GPU (scripts/cuda-env.sh says what it gets)
 	settings=$$(scripts/cuda-env.sh headers); eval "$$settings"; go build -trimpath -tags nvidia -o bin/cancha-cuda ./cmd/cancha

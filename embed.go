@@ -13,6 +13,7 @@ import (
 //
 //go:embed go.mod go.sum embed.go
 //go:embed cmd/cancha/*[^t].go cmd/cancha/*[^s]t.go
+//go:embed cmd/internal/own/*[^t].go
 //go:embed internal/blas/*[^t].go internal/blas/inner_amd64.s
 //go:embed internal/cellio/*[^t].go internal/cellio/*[^s]t.go internal/cellio/labels.s
 //go:embed internal/symbols/*[^t].go internal/symbols/*[^s]t.go

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"cancha/cmd/internal/own"
 	"cancha/internal/cellio"
 	"cancha/kernel"
 	"cancha/kernel/engine"
@@ -72,7 +73,7 @@ func serveKernel(ctx context.Context, conn wire.Connection, choice *engineChoice
 	})
 	defer end(e, choice, log)
 	var err error
-	k, err = kernel.New(kernel.Config{Connection: conn, Engine: e, Version: version, History: historyFolder(), Overflow: overflowFolder(), Logger: log})
+	k, err = kernel.New(kernel.Config{Connection: conn, Engine: e, Version: own.Version, History: historyFolder(), Overflow: overflowFolder(), Logger: log})
 	if err != nil {
 		return err
 	}

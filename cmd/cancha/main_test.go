@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"cancha/cmd/internal/own"
 )
 
 // asCommand makes the test binary the command itself: run starts kernels and kernels start engines from the running program.
@@ -54,7 +56,7 @@ func TestUsage(t *testing.T) {
 	}{
 		{"", "", "usage: cancha COMMAND", 2},
 		{"help", "usage: cancha COMMAND", "", 0},
-		{"--version", "cancha " + version, "", 0},
+		{"--version", "cancha " + own.Version, "", 0},
 		{"steal", "", `no command "steal"`, 2},
 		{"run -h", "usage: cancha run [flags] NOTEBOOK…", "", 0},
 		{"run", "", "name a notebook", 2},

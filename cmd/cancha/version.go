@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-)
 
-// version is what "cancha version" prints and kernel_info reports as the implementation's version.
-const version = "0.1.0"
+	"cancha/cmd/internal/own"
+)
 
 func runVersion(_ context.Context, args []string) error {
 	if err := parseAll(newFlags("version", "", "Prints this program's version, its Go version and its platform."), args); err != nil {
@@ -19,5 +18,5 @@ func runVersion(_ context.Context, args []string) error {
 
 // versionLine tells one build from another.
 func versionLine() string {
-	return fmt.Sprintf("cancha %s (%s, %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("cancha %s (%s, %s/%s)", own.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -13,8 +13,7 @@ import (
 	"sync"
 	"time"
 
-	module "cancha"
-	"cancha/internal/symbols"
+	"cancha/cmd/internal/own"
 	"cancha/kernel/workspace"
 )
 
@@ -24,21 +23,9 @@ const engineVariable = "CANCHA_ENGINE"
 // newStore returns the store of the workspaces that this program's engine can be built in. Where an engine cannot be built with GPUs it is
 // without; doctor says why.
 func newStore() *workspace.Store {
-	tags, flags, _ := withGPU()
-	return workspace.New(workspace.Config{
-		Sources: module.Sources(), Program: "./cmd/cancha", Packages: importable, Version: version, Tags: tags, Flags: flags,
-	})
-}
-
-// importable lists what cells may import.
-func importable() []string {
-	var all []string
-	for _, p := range symbols.Packages() {
-		if p.Path != "unsafe" { // the compiler's own
-			all = append(all, p.Path)
-		}
-	}
-	return all
+	c := own.Workspace()
+	c.Tags, c.Flags, _ = withGPU()
+	return workspace.New(c)
 }
 
 // engineChoice decides, once in a session, what its engines are: the workspace's, or this program's own, which interprets.

@@ -74,6 +74,10 @@ func floors() []floor {
 			forbid: []string{"cmd/..."},
 			reason: "the program is on top",
 		},
+		{
+			rooms: []string{"cmd/bootstrap", "cmd/internal/own"}, forbid: append([]string{"kernel", "kernel/zmq", "kernel/engine/...", "kernel/eval/..."}, library...),
+			reason: "it is compiled before anything else on a fresh machine, which waits for it",
+		},
 	}
 }
 

@@ -12,14 +12,16 @@ import (
 
 // program is this one, as cmd/cancha has it built.
 func program() workspace.Config {
-	return workspace.Config{Sources: cancha.Sources(), Program: "./cmd/cancha", Version: "test", Packages: func() (all []string) {
-		for _, p := range symbols.Packages() {
-			if p.Path != "unsafe" {
-				all = append(all, p.Path)
-			}
+	return workspace.Config{Sources: cancha.Sources(), Program: "./cmd/cancha", Version: "test", Packages: importable}
+}
+
+func importable() (all []string) {
+	for _, p := range symbols.Packages() {
+		if p.Path != "unsafe" {
+			all = append(all, p.Path)
 		}
-		return all
-	}}
+	}
+	return all
 }
 
 // TestReal builds this program's own workspace with the toolchain of this machine, and one with a module added. It takes a
