@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -129,6 +130,28 @@ func (b *build) patterns() []string {
 	return all
 }
 
+// fetch has the modules fetched, and counts the packages that are still to be compiled. Meanwhile the processors compile what needs no
+// module; should that fail, compile tells why.
+func (b *build) fetch(ctx context.Context) error {
+	early, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var compiling sync.WaitGroup
+	compiling.Go(func() {
+		_, _ = b.command(early, "compiling the standard library", slices.Concat([]string{"list", "-v", "-deps", "-export"}, standard())...)
+	})
+	err := b.estimate(ctx, b.patterns())
+	if err != nil {
+		cancel()
+	}
+	compiling.Wait()
+	return err
+}
+
+// standard are packages that every engine needs and that bring along most others of the standard library.
+func standard() []string {
+	return []string{"net/http", "go/types", "go/doc", "html/template", "encoding/gob", "image/png"}
+}
+
 // estimate counts the packages that are still to be compiled, and has the modules fetched that hold them.
 func (b *build) estimate(ctx context.Context, patterns []string) error {
 	out, err := b.command(ctx, "finding the engine's packages", append([]string{"list", "-deps", "-json=ImportPath,Stale"}, patterns...)...)
@@ -153,7 +176,7 @@ func (b *build) estimate(ctx context.Context, patterns []string) error {
 // switched off where the module knows how to do without, and the packages are compiled again.
 func (b *build) compile(ctx context.Context) ([]listed, error) {
 	b.say.phase("building the engine for " + b.plan.tools.version)
-	if err := b.estimate(ctx, b.patterns()); err != nil {
+	if err := b.fetch(ctx); err != nil {
 		return nil, err
 	}
 	args := []string{"list", "-v", "-e", "-deps", "-export", "-json=ImportPath,Name,Export,Dir,DepOnly,Module,Error"}

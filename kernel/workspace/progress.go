@@ -63,11 +63,11 @@ func (p *progress) phase(doing string) {
 	p.doing, p.note, p.packages, p.total = doing, "", 0, 0
 }
 
-// expect says how many packages the phase is to compile, the program's own among them.
-func (p *progress) expect(total int) {
+// expect says how many packages the phase has still to compile, the program's own among them.
+func (p *progress) expect(more int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.total = total
+	p.total = p.packages + more
 }
 
 // line takes a line of the go command: with -v it prints each package's path when it compiles it.

@@ -27,6 +27,10 @@ func TestProgress(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", step.name, got, step.want)
 		}
 	}
+	p.expect(2)
+	if got := p.text(); !strings.HasPrefix(got, "building: 4 of 6 packages, ") {
+		t.Errorf("two more after four: got %q", got)
+	}
 	p.phase("linking")
 	if got := p.text(); !strings.HasPrefix(got, "linking: ") || strings.Contains(got, "packages") {
 		t.Errorf("the next phase: got %q", got)
