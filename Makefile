@@ -52,16 +52,20 @@ $(VENV)/made: $(LAB)/requirements.txt $(LAB)/constraints.txt jupyter/papermill/p
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps ./jupyter/papermill
 	touch $@
 
+.PHONY: ready
+ready: # the kernel and the Python environment; one compiles while the other is fetched
+	+$(MAKE) --no-print-directory -j2 kernelspec $(VENV)/made
+
 kernelspec: build # and the engine that compiles cells
 	bin/cancha install -prefix $(JUPYTER)
 
 demo: kernelspec ## train, keep statistics of a stream, score it: notebooks 02, 03, 04 without a browser
 	EVENTS=$(EVENTS) scripts/demo.sh
 
-test: kernelspec $(VENV)/made ## Go tests, the reference suite on the kernel, the notebooks through nbclient
+test: ready ## Go tests, the reference suite on the kernel, the notebooks through nbclient
 	scripts/test.sh $(VENV)/bin/python
 
-lab: kernelspec $(VENV)/made ## JupyterLab with the notebooks and the kernel of this checkout
+lab: ready ## JupyterLab with the notebooks and the kernel of this checkout
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" jupyter lab notebooks
 
 symbols: ## regenerate what cells may import; "make symbols ONLY=wing" after a change in the library wing
