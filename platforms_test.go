@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"go/types"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -84,4 +85,24 @@ func (s seen) Import(path string) (*types.Package, error) {
 		return p, nil
 	}
 	return nil, fmt.Errorf("%s has not been checked", path)
+}
+
+// TestWindows: what is built there is one file that says where the program runs.
+func TestWindows(t *testing.T) {
+	c := checker{fset: token.NewFileSet(), sizes: types.SizesFor("gc", "amd64"), done: map[string]*types.Package{"unsafe": types.Unsafe}}
+	for _, p := range list(t, ".", "windows/amd64", "", "CGO_ENABLED=0") {
+		errs, err := c.check(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Module == nil {
+			continue
+		}
+		if p.ImportPath != "cancha/cmd/cancha" || !slices.Equal(p.GoFiles, []string{"windows.go"}) {
+			t.Errorf("Windows builds %s of %v: the other files of cmd/cancha begin with //go:build !windows", p.ImportPath, p.GoFiles)
+		}
+		if len(errs) > 0 {
+			t.Error(errs)
+		}
+	}
 }
