@@ -10,7 +10,7 @@
 # cache holds nothing of it; "go test ." type-checks it for both in seconds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-python=${1:?which Python}
+python=$(realpath -s "$(command -v "${1:?which Python}")")
 full= cross=
 for word in "${@:2}"; do
   case $word in
@@ -93,14 +93,26 @@ echo "ok   wheel: jupyter finds the kernel and runs cells"
 if [ -n "$full" ]; then
   cat > "$place/lab.py" <<'END'
 # starts JupyterLab as the user would, and asks it which kernels it offers
-import json, subprocess, sys, time, urllib.request
+import json, subprocess, sys, time, urllib.error, urllib.request
+
+
+def answer(url, until=time.monotonic() + 60):
+    """Open a URL of a server that tells its address a moment before it listens there."""
+    while True:
+        try:
+            return urllib.request.urlopen(url)
+        except urllib.error.URLError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+
 
 venv, folder = sys.argv[1:]
 server = subprocess.Popen([f"{venv}/bin/jupyter", "lab", "--no-browser", "--allow-root", "--IdentityProvider.token=t", f"--ServerApp.root_dir={folder}"],
                           stderr=subprocess.PIPE, text=True)
 try:
     url = next(line.split()[-1] for line in server.stderr if "http://127.0.0.1" in line).split("/lab")[0]
-    specs = json.load(urllib.request.urlopen(f"{url}/api/kernelspecs?token=t"))
+    specs = json.load(answer(f"{url}/api/kernelspecs?token=t"))
     assert specs["kernelspecs"]["cancha"]["spec"]["display_name"] == "Go (Cancha)", specs
     assert "logo-svg" in specs["kernelspecs"]["cancha"]["resources"], specs
 finally:
