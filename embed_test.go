@@ -105,7 +105,8 @@ func needed(t *testing.T, dir, platform string) (needs, ignored map[string]bool)
 }
 
 type listed struct {
-	Dir                                                   string
+	ImportPath, Dir                                       string
+	ImportMap                                             map[string]string // of a path in the files to the package's, where they differ
 	GoFiles, CgoFiles, SFiles, HFiles, CFiles, EmbedFiles []string
 	IgnoredGoFiles                                        []string
 	Module                                                *struct {
@@ -114,12 +115,13 @@ type listed struct {
 	}
 }
 
-func list(t *testing.T, dir, platform, tags string) (all []listed) {
+func list(t *testing.T, dir, platform, tags string, env ...string) (all []listed) {
 	t.Helper()
 	goos, arch, _ := strings.Cut(platform, "/")
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags="+tags, "-json=Dir,GoFiles,CgoFiles,SFiles,HFiles,CFiles,EmbedFiles,IgnoredGoFiles,Module", "./cmd/cancha")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags="+tags, "-json=ImportPath,ImportMap,Dir,GoFiles,CgoFiles,SFiles,HFiles,CFiles,EmbedFiles,IgnoredGoFiles,Module", "./cmd/cancha")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PWD="+dir, "GOOS="+goos, "GOARCH="+arch, "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=1")
+	cmd.Env = append(cmd.Env, env...)
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, err := cmd.Output()

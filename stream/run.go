@@ -167,7 +167,7 @@ func (r *run) finish(err error) {
 	}
 }
 
-// reader is the run as its source sees it: a type of its own keeps these methods out of what a person completes.
+// reader is the run as its source sees it: a type of its own keeps these methods out of what a user completes.
 type reader struct{ *run }
 
 // Assigned implements Handler.

@@ -30,7 +30,7 @@ func startQuery(ctx context.Context, q *Query, p *plan) *Running {
 	return r
 }
 
-// queryJob is a Running as its run sees it: a type of its own keeps these methods out of what a person completes.
+// queryJob is a Running as its run sees it: a type of its own keeps these methods out of what a user completes.
 type queryJob struct{ *Running }
 
 func (r queryJob) worker(partition int) worker {

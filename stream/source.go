@@ -41,6 +41,6 @@ type Source interface {
 	// Run reads until ctx ends (then it returns nil after all its goroutines have ended), until the source is exhausted
 	// (nil), or until an error that trying again cannot mend.
 	Run(ctx context.Context, h Handler) error
-	// Description is what a person reads in progress reports, such as "kafka statsbomb-360-events at 127.0.0.1:9092".
+	// Description is what a user reads in progress reports, such as "kafka statsbomb-360-events at 127.0.0.1:9092".
 	Description() string
 }

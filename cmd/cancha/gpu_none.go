@@ -1,4 +1,4 @@
-//go:build !nvidia
+//go:build !windows && !nvidia
 
 package main
 

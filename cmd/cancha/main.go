@@ -1,3 +1,5 @@
+//go:build !windows
+
 // Command cancha is a Jupyter kernel for Go and the tools around it. This package is wiring only: it alone sees both wings
 // of the house, builds what each process needs and hands it over.
 package main

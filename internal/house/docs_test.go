@@ -3,7 +3,9 @@ package house
 import (
 	"io/fs"
 	"os"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -57,6 +59,45 @@ func TestReasons(t *testing.T) {
 	if len(required) < 5 {
 		t.Errorf("%d dependencies seen: go.mod has been misread", len(required))
 	}
+}
+
+// link matches a link or a picture in a text of Markdown: to a file, to a heading, or to both.
+var link = regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)|src="([^":]*)"`)
+
+// TestLinks: links between the texts of this repository lead to files and headings that are there.
+func TestLinks(t *testing.T) {
+	tree := os.DirFS("../..")
+	texts, err := fs.Glob(tree, "docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, text := range append(texts, "README.md", "CONTRIBUTING.md", "CHANGELOG.md") {
+		for _, m := range link.FindAllStringSubmatch(readDoc(t, tree, text), -1) {
+			found++
+			to := text
+			if file := m[1] + m[3]; file != "" {
+				to = path.Join(path.Dir(text), file)
+			}
+			if _, err := fs.Stat(tree, to); err != nil {
+				t.Errorf("%s: %s: %v", text, m[0], err)
+			} else if m[2] != "" && !slices.Contains(anchors(readDoc(t, tree, to)), m[2]) {
+				t.Errorf("%s: %s: %s has no such heading", text, m[0], to)
+			}
+		}
+	}
+	if found < 20 {
+		t.Errorf("%d links seen: the pattern has missed some", found)
+	}
+}
+
+// anchors lists the headings of a text as links name them on GitHub.
+func anchors(text string) (all []string) {
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
+		name := regexp.MustCompile(`[^a-z0-9 _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		all = append(all, strings.ReplaceAll(name, " ", "-"))
+	}
+	return all
 }
 
 func readDoc(t *testing.T, tree fs.FS, name string) string {

@@ -26,11 +26,14 @@ const (
 	DefaultDisplayName = "Go (Cancha)"
 )
 
-// program is the name of the kernel's program in its folder.
-const program = "cancha"
+// Program is the name of the kernel's program in its folder.
+const Program = "cancha"
 
 // ErrNotOurs is returned by Install and Uninstall for a folder that holds another kernel: give another name.
 var ErrNotOurs = errors.New("it is there, and not of our making: give another name, or remove it")
+
+// ErrByPip is returned by Install and Uninstall for a folder that came with our wheel, which pip alone may change.
+var ErrByPip = errors.New("pip has installed it: give another name, or run \"pip uninstall cancha\"")
 
 // ErrNotInstalled is returned by Uninstall when there is nothing to take away.
 var ErrNotInstalled = errors.New("no such kernel is installed")
@@ -65,18 +68,36 @@ type Metadata struct {
 	By       string `json:"installed_by"`
 }
 
-// installedBy marks the folders that Install made.
-const installedBy = "cancha"
+// The values of Metadata.By.
+const (
+	ByInstall = "cancha" // Install made the folder
+	ByPip     = "pip"    // it came with a wheel
+)
+
+// Logos returns the kernel's pictures, under the names that Jupyter looks for.
+func Logos() fs.FS {
+	sub, err := fs.Sub(logos, "logos")
+	if err != nil { // the name above is sound
+		panic(err)
+	}
+	return sub
+}
+
+// JSON returns the content of kernel.json.
+func (s Spec) JSON() ([]byte, error) {
+	text, err := json.MarshalIndent(s, "", "  ")
+	return append(text, '\n'), err
+}
 
 // NewSpec returns what Install writes.
 func NewSpec(displayName string) Spec {
 	return Spec{
-		Argv:            []string{"{resource_dir}/" + program, "kernel", "{connection_file}"},
+		Argv:            []string{"{resource_dir}/" + Program, "kernel", "{connection_file}"},
 		DisplayName:     displayName,
 		Language:        "go",
 		InterruptMode:   "message",
 		ProtocolVersion: "5.5",
-		Metadata:        Metadata{By: installedBy},
+		Metadata:        Metadata{By: ByInstall},
 	}
 }
 
@@ -164,23 +185,19 @@ func (o *Options) fillFolder(folder string) error {
 	if err := os.Mkdir(folder, 0o777); err != nil {
 		return err
 	}
-	sub, err := fs.Sub(logos, "logos")
-	if err != nil {
+	if err := os.CopyFS(folder, Logos()); err != nil {
 		return err
 	}
-	if err := os.CopyFS(folder, sub); err != nil {
-		return err
-	}
-	if err := o.copyProgram(filepath.Join(folder, program)); err != nil {
+	if err := o.copyProgram(filepath.Join(folder, Program)); err != nil {
 		return err
 	}
 	content := NewSpec(o.DisplayName)
 	content.Env = o.Variables
-	spec, err := json.MarshalIndent(content, "", "  ")
+	spec, err := content.JSON()
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(folder, "kernel.json"), append(spec, '\n'), 0o666)
+	return os.WriteFile(filepath.Join(folder, "kernel.json"), spec, 0o666)
 }
 
 // copyProgram copies rather than links: whoever may write the original later must not thereby change the kernel.
@@ -244,7 +261,7 @@ func Uninstall(o Options) (string, error) {
 }
 
 // checkOurs returns nil for a folder that Install made, ErrNotInstalled where there is nothing, an error of the file system
-// where it does not tell, else ErrNotOurs.
+// where it does not tell, ErrByPip for one that came with a wheel, else ErrNotOurs.
 func checkOurs(folder string) error {
 	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w", folder, ErrNotInstalled)
@@ -252,10 +269,13 @@ func checkOurs(folder string) error {
 		return err
 	}
 	spec, err := Read(folder)
-	if err != nil || spec.Metadata.By != installedBy {
-		return fmt.Errorf("%s: %w", folder, ErrNotOurs)
+	switch {
+	case err == nil && spec.Metadata.By == ByInstall:
+		return nil
+	case err == nil && spec.Metadata.By == ByPip:
+		return fmt.Errorf("%s: %w", folder, ErrByPip)
 	}
-	return nil
+	return fmt.Errorf("%s: %w", folder, ErrNotOurs)
 }
 
 // Read returns the kernel.json of a kernel's folder.

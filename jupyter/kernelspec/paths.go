@@ -79,7 +79,7 @@ type Installed struct {
 	Hidden       bool // a kernel of the same name comes before it in the path
 }
 
-// Find lists the kernels that Install made, in the order in which Jupyter looks.
+// Find lists the kernels that Install made or a wheel of ours brought, in the order in which Jupyter looks.
 func Find(env Env) []Installed {
 	var all []Installed
 	seen := map[string]bool{}
@@ -91,7 +91,7 @@ func Find(env Env) []Installed {
 				continue
 			}
 			name := strings.ToLower(filepath.Base(folder)) // as jupyter_client
-			if spec.Metadata.By == installedBy {
+			if by := spec.Metadata.By; by == ByInstall || by == ByPip {
 				all = append(all, Installed{Folder: folder, Name: name, Spec: spec, Hidden: seen[name]})
 			}
 			seen[name] = true

@@ -8,7 +8,7 @@ import (
 	"cancha/runtime/gpu/driver"
 )
 
-// Module is funcs of a person's own, compiled for a session's GPU.
+// Module is funcs of the user's own, compiled for a session's GPU.
 type Module struct {
 	session *Session
 	module  driver.Module

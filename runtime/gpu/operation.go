@@ -94,7 +94,7 @@ func (s *Session) mayFallBack(ctx context.Context, err error) bool {
 	return !s.config.Required && ctx.Err() == nil && (errors.Is(err, driver.ErrOutOfMemory) || errors.Is(err, driver.ErrLost))
 }
 
-// choose decides by the person's word, and else by the cost model.
+// choose follows the user's choice, else asks the cost model.
 func (s *Session) choose(o operation) (Decision, side) {
 	d := Decision{Operation: o.name, Place: onCPU.String()}
 	gpu := s.places[onGPU]

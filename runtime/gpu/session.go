@@ -184,7 +184,7 @@ func openPlace(ctx context.Context, d driver.Driver, index int, c Config, budget
 	return p, nil
 }
 
-// limit sets the budget of a GPU, if the person has not, and has the device keep to it.
+// limit sets the budget of a GPU, if the user has not, and has the device keep to it.
 func (p *place) limit() error {
 	if p.budget == 0 {
 		free, _, err := p.device.Free()

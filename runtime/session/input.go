@@ -12,7 +12,7 @@ import (
 	"cancha/internal/cellio"
 )
 
-// How a question may end without an answer, besides io.EOF, by which the person says that there is no more.
+// How a question may end without an answer, besides io.EOF, by which the user says that there is no more.
 var (
 	// ErrNoInput says that nobody can be asked, and why: the front end does not allow it (cancha run and nbconvert do not), or
 	// the cell has ended. Go on with a default.
@@ -22,7 +22,7 @@ var (
 	ErrInterrupted = cellio.ErrInterrupted
 )
 
-// Input asks the person for a line and returns it without its end. The prompt stands before the field of the front end. Several
+// Input asks the user for a line and returns it without its end. The prompt stands before the field of the front end. Several
 // goroutines are asked one after another. In an ordinary program the line is read from the standard input.
 //
 //	name, err := session.Input("Your name: ")
@@ -74,7 +74,7 @@ func readLine(r io.Reader) (string, error) {
 	}
 }
 
-// hide keeps a terminal from showing what is typed until show is called, which ends the line that the person could not see end.
+// hide keeps a terminal from showing what is typed until show is called, which ends the line that the user could not see end.
 // Anything but a terminal shows nothing.
 func hide(fd int) (show func(io.Writer), err error) {
 	before, err := unix.IoctlGetTermios(fd, getTerminal)

@@ -1,5 +1,5 @@
 // Package session is what a notebook knows of its run: the context that an interrupt ends, the machine and broker that the
-// environment gives it, the person whom it can ask, and where it puts what it measured. It ends there: it starts nothing and keeps
+// environment gives it, the user whom it can ask, and where it puts what it measured. It ends there: it starts nothing and keeps
 // nothing.
 package session
 

@@ -144,7 +144,7 @@ func (f *Feed) warn(err error) {
 }
 
 // Archive opens the matches that data names: a folder in StatsBomb's open-data layout, of which filter takes a part, or, if
-// it is empty, simulated ones, of which the filter's dates take a part. what says so in words for a person.
+// it is empty, simulated ones, of which the filter's dates take a part. what says so in words for a user.
 func Archive(data string, filter statsbomb.Filter, sim simulate.Config) (archive statsbomb.Archive, what string, err error) {
 	if data == "" {
 		if err := sim.Validate(); err != nil {
@@ -244,7 +244,7 @@ func (f *Feed) Close() error {
 	return f.Err()
 }
 
-// String says what the feed is, for a person.
+// String says what the feed is, for a user.
 func (f *Feed) String() string {
 	where := fmt.Sprintf("topic %s at %s", f.cfg.Topic, strings.Join(f.brokers, ","))
 	if f.own == nil {

@@ -13,7 +13,7 @@ import (
 	"cancha/runtime/gpu/driver"
 )
 
-// Launch queues one of our funcs, whose grid is ours to choose, or a person's.
+// Launch queues one of our funcs, whose grid is ours to choose, or a user's.
 func (q *queue) Launch(l driver.Launch) error {
 	err := q.device.call(func() error {
 		if q.closed {

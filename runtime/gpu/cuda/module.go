@@ -18,7 +18,7 @@ import (
 	"cancha/runtime/gpu/driver"
 )
 
-// module is a person's compiled source.
+// module is a user's compiled source.
 type module struct {
 	device *Device
 	loaded cu.Module
@@ -138,7 +138,7 @@ func (m *module) Close() error {
 	return nil
 }
 
-// launchModule launches a person's function, if its arguments are what it takes.
+// launchModule launches a user's function, if its arguments are what it takes.
 func (q *queue) launchModule(l driver.Launch) error {
 	m, ok := l.Module.(*module)
 	if !ok || m.device != q.device {

@@ -96,7 +96,7 @@ type Event interface {
 	Since(earlier Event) (time.Duration, error)
 }
 
-// Compiler is a device that takes a person's own funcs, written in CUDA C++.
+// Compiler is a device that takes a user's own funcs, written in CUDA C++.
 type Compiler interface {
 	// Compile fails with the compiler's own messages, line and column included.
 	Compile(ctx context.Context, source string) (Module, error)

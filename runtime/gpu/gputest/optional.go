@@ -9,7 +9,7 @@ import (
 	"cancha/runtime/gpu/driver"
 )
 
-// Person is what a person may write in a cell. A device that is no real one may know it beforehand.
+// Person is what a user may write in a cell. A device that is no real one may know it beforehand.
 const Person = `extern "C" __global__ void scale(float *x, float by, int n) {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
 	if (i < n) x[i] *= by;
@@ -122,7 +122,7 @@ func testGraph(t *testing.T, d driver.Device) {
 	}
 }
 
-// testCompile: a person's own funcs run, and what is wrong with a source names its line.
+// testCompile: a user's own funcs run, and what is wrong with a source names its line.
 func testCompile(t *testing.T, d driver.Device) {
 	c, ok := d.(driver.Compiler)
 	if !ok {

@@ -40,7 +40,7 @@ func (d Driver) Open(ctx context.Context, index int, o driver.Options) (driver.D
 	return &Device{info: info, blas: blas.New(blas.Pool{Cores: info.Cores}), open: map[driver.Memory]bool{}, meminfo: meminfo}, nil
 }
 
-// Device is the CPU, open. Funcs of a person's own it does not take: they are CUDA's.
+// Device is the CPU, open. Funcs of the user's own it does not take: they are CUDA's.
 type Device struct {
 	info driver.Info
 	blas *blas.BLAS

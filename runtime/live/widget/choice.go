@@ -101,7 +101,7 @@ func (d *Dropdown) SetOptions(options ...string) {
 	})
 }
 
-// OnChange sets what is called when another option is chosen, by a person, by Go or because the options are others; nil for nothing.
+// OnChange sets what is called when another option is chosen, by a user, by Go or because the options are others; nil for nothing.
 // It takes the place of what was set before, so that a cell can be run again.
 func (d *Dropdown) OnChange(f func(old, new string)) {
 	var tell func(old, new any)
@@ -142,6 +142,6 @@ func (c *Checkbox) Value() bool { return c.m.get("value").(bool) }
 // SetValue checks the box or not.
 func (c *Checkbox) SetValue(value bool) { c.m.set("value", value) }
 
-// OnChange sets what is called when the value has changed, by a person or by Go; nil for nothing. It takes the place of what was set
+// OnChange sets what is called when the value has changed, by a user or by Go; nil for nothing. It takes the place of what was set
 // before, so that a cell can be run again.
 func (c *Checkbox) OnChange(f func(old, new bool)) { observe(c.m, "value", f) }

@@ -73,7 +73,7 @@ func (c *Control) ID() string { return c.m.comm.ID() }
 // SetDescription changes the label; boxes and outputs have none.
 func (c *Control) SetDescription(text string) { c.m.set("description", text) }
 
-// SetDisabled sets whether a person can use the widget; boxes, outputs and progress bars cannot be used anyway.
+// SetDisabled sets whether a user can use the widget; boxes, outputs and progress bars cannot be used anyway.
 func (c *Control) SetDisabled(disabled bool) { c.m.set("disabled", disabled) }
 
 // SetTooltip changes the text that is shown while the mouse rests on the widget; "" is none.

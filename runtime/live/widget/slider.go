@@ -12,11 +12,11 @@ type IntSliderConfig struct {
 	Min, Max    int    // the range, both included; 0 and 0 is 0 to 100, and the lower one is Min
 	Step        int    // of the arrow keys; 0 is 1
 	Disabled    bool
-	Lazy        bool   // tell Go of a value only when the person lets go
+	Lazy        bool   // tell Go of a value only when the user lets go
 	Format      string // of the number shown, in d3's words; "" is "d"
 }
 
-// IntSlider is a whole number within a range, which a person moves. Make one with NewIntSlider.
+// IntSlider is a whole number within a range, which a user moves. Make one with NewIntSlider.
 type IntSlider struct{ Control }
 
 // NewIntSlider returns a slider.
@@ -64,7 +64,7 @@ func (s *IntSlider) SetRange(low, high int) {
 	})
 }
 
-// OnChange sets what is called when the value has changed, by a person or by Go; nil for nothing. It takes the place of what was set
+// OnChange sets what is called when the value has changed, by a user or by Go; nil for nothing. It takes the place of what was set
 // before, so that a cell can be run again.
 func (s *IntSlider) OnChange(f func(old, new int)) { observe(s.m, "value", f) }
 
@@ -75,11 +75,11 @@ type FloatSliderConfig struct {
 	Min, Max    float64 // the range, both included; 0 and 0 is 0 to 100, and the lower one is Min
 	Step        float64 // of the arrow keys; 0 is 0.1
 	Disabled    bool
-	Lazy        bool   // tell Go of a value only when the person lets go
+	Lazy        bool   // tell Go of a value only when the user lets go
 	Format      string // of the number shown, in d3's words; "" is ".2f"
 }
 
-// FloatSlider is a number within a range, which a person moves. Make one with NewFloatSlider.
+// FloatSlider is a number within a range, which a user moves. Make one with NewFloatSlider.
 type FloatSlider struct{ Control }
 
 // NewFloatSlider returns a slider. What is no finite number in c counts as 0.
@@ -115,7 +115,7 @@ func (s *FloatSlider) SetValue(value float64) { setFloat(s.m, value) }
 // SetRange changes the range, both ends included, and clamps the value to it. What is no finite number counts as 0.
 func (s *FloatSlider) SetRange(low, high float64) { setFloatRange(s.m, low, high) }
 
-// OnChange sets what is called when the value has changed, by a person or by Go; nil for nothing. It takes the place of what was set
+// OnChange sets what is called when the value has changed, by a user or by Go; nil for nothing. It takes the place of what was set
 // before, so that a cell can be run again.
 func (s *FloatSlider) OnChange(f func(old, new float64)) { observe(s.m, "value", f) }
 

@@ -12,7 +12,7 @@ type TextConfig struct {
 	Value       string
 	Placeholder string // shown while the field is empty
 	Disabled    bool
-	Lazy        bool // tell Go of a value only when the person presses Enter or leaves the field
+	Lazy        bool // tell Go of a value only when the user presses Enter or leaves the field
 }
 
 // Text is a field for a line of text. Make one with NewText.
@@ -47,10 +47,10 @@ func (t *Text) Value() string { return t.m.get("value").(string) }
 // SetValue changes the text.
 func (t *Text) SetValue(value string) { t.m.set("value", value) }
 
-// OnChange sets what is called when the text has changed, by a person or by Go; nil for nothing. It takes the place of what was set
+// OnChange sets what is called when the text has changed, by a user or by Go; nil for nothing. It takes the place of what was set
 // before, so that a cell can be run again.
 func (t *Text) OnChange(f func(old, new string)) { observe(t.m, "value", f) }
 
-// OnSubmit sets what is called with the text when a person presses Enter in the field; nil for nothing. It takes the place of what
+// OnSubmit sets what is called with the text when a user presses Enter in the field; nil for nothing. It takes the place of what
 // was set before.
 func (t *Text) OnSubmit(f func(value string)) { t.submit.Store(&f) }

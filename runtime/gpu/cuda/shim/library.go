@@ -16,7 +16,7 @@ import (
 )
 
 // places are where a library of NVIDIA's may be: what a variable of the environment names, and nothing else where it is set; what the
-// loader finds; a toolkit; folder among the packages of Python's environment, of the person and of the system.
+// loader finds; a toolkit; folder among the packages of Python's environment, of the user and of the system.
 func places(variable, folder string, names ...string) []string {
 	if given := os.Getenv(variable); given != "" {
 		return []string{given}
