@@ -36,7 +36,7 @@ func sample(t *testing.T) contents {
 }
 
 func TestVersion(t *testing.T) {
-	got, err := readVersion("../../cmd/cancha/version.go")
+	got, err := readVersion("../../cmd/internal/own/own.go")
 	if err != nil || !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(got) {
 		t.Errorf("got %q, %v", got, err)
 	}

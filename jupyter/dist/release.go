@@ -27,7 +27,7 @@ type release struct {
 func newRelease(root string) (*release, error) {
 	r := &release{root: root}
 	var errs [3]error
-	r.version, errs[0] = readVersion(filepath.Join(root, "cmd", "cancha", "version.go"))
+	r.version, errs[0] = readVersion(filepath.Join(root, "cmd", "internal", "own", "own.go"))
 	r.license, errs[1] = os.ReadFile(filepath.Join(root, "LICENSE"))
 	r.readme, errs[2] = os.ReadFile(filepath.Join(root, "README.md"))
 	return r, errors.Join(errs[:]...)
@@ -46,14 +46,14 @@ func readVersion(file string) (string, error) {
 		}
 		for _, s := range g.Specs {
 			v := s.(*ast.ValueSpec) // a constant's
-			if i := slices.IndexFunc(v.Names, func(n *ast.Ident) bool { return n.Name == "version" }); i >= 0 && i < len(v.Values) {
+			if i := slices.IndexFunc(v.Names, func(n *ast.Ident) bool { return n.Name == "Version" }); i >= 0 && i < len(v.Values) {
 				if text, ok := v.Values[i].(*ast.BasicLit); ok {
 					return strconv.Unquote(text.Value)
 				}
 			}
 		}
 	}
-	return "", fmt.Errorf("%s: no constant \"version\" with a string", file)
+	return "", fmt.Errorf("%s: no constant \"Version\" with a string", file)
 }
 
 // build compiles the program for a platform.
