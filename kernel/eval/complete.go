@@ -13,6 +13,7 @@ import (
 	"cancha/kernel/cell"
 	"cancha/kernel/eval/check"
 	"cancha/kernel/eval/magic"
+	"cancha/kernel/eval/tester"
 )
 
 // completeCommand completes in a line that is not Go: the name of a magic, or its arguments.
@@ -37,6 +38,8 @@ func (p *Program) completeCommand(c *magic.Cell, k *magic.Command, at int) cell.
 		}
 	case magic.Variable:
 		return replace(c.Source, at, word, variables(word))
+	case magic.Test:
+		return replace(c.Source, at, word, words(word, append(tester.Flags(), p.testNames()...)...))
 	case magic.Engine:
 		return replace(c.Source, at, word, words(word, "native", "interp", "auto"))
 	case magic.Magic:
