@@ -154,7 +154,7 @@ func newBuilder(s *Scope, name, code string) *builder {
 			Local: map[*types.Var]*types.Var{}, Unused: map[token.Pos]bool{}, imported: map[string]string{}, text: newText(name, code), scope: s,
 		},
 	}
-	b.errs.text, b.errs.plain = b.cell.text, b.plainNames
+	b.errs.text, b.errs.plain, b.errs.hints = b.cell.text, b.plainNames, map[string]string{}
 	return b
 }
 

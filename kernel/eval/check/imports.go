@@ -96,7 +96,7 @@ func (b *builder) resolveName(id *ast.Ident, members map[*ast.Ident]string) {
 		return
 	}
 	if found := b.offering(name, member); len(found) > 0 {
-		b.errs.add(b.cell.text.offset(b.fset, id.Pos()), fmt.Sprintf("undefined: %s (%s)", name, importText(found)))
+		b.errs.hints["undefined: "+name] = importText(found)
 	}
 }
 

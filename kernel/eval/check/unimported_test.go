@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -17,14 +18,23 @@ func TestUndefinedNamesTheImport(t *testing.T) {
 		{"several, of which one has it", "template.JS(\"x\")", `cell 1:1:1: undefined: template (import "html/template")`},
 		{"none has it", "stat.Nope()", `cell 1:1:1: undefined: stat (import "gonum.org/v1/gonum/stat")`},
 		{"of the standard library, which has it not", "draw.NewCanvas", `cell 1:1:1: undefined: draw (import "gonum.org/v1/plot/vg/draw")`},
+		{"beside another error", "x := nope\nstat.Mean(nil, nil)", `cell 1:1:6: undefined: nope; cell 1:2:1: undefined: stat (import "gonum.org/v1/gonum/stat")`},
 		{"nowhere", "nope.F()", "cell 1:1:1: undefined: nope"},
 		{"no package", "stat + 1", "cell 1:1:1: undefined: stat"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := libraryScope(t).Check("cell 1", tt.code)
-			if err == nil || err.Error() != tt.want {
-				t.Errorf("got %v\nwant %s", err, tt.want)
+			var e *Error
+			if !errors.As(err, &e) {
+				t.Fatalf("got %v, want %s", err, tt.want)
+			}
+			var got []string
+			for _, d := range e.Diagnostics {
+				got = append(got, e.Cell+d.String())
+			}
+			if got := strings.Join(got, "; "); got != tt.want {
+				t.Errorf("got %s\nwant %s", got, tt.want)
 			}
 		})
 	}
