@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"maps"
 	"os"
 	"regexp"
@@ -29,8 +30,8 @@ type Suite struct {
 }
 
 // Run runs a suite with flags that Check has accepted, and writes to out what go test would print. Failed tells that a test failed.
-// While it runs, what is written to os.Stdout and os.Stderr goes to out, too. A run that an interrupt leaves behind gives them back
-// when its cell ends.
+// While it runs, what is written to os.Stdout, os.Stderr and the standard logger goes to out, too. A run that an interrupt leaves behind
+// gives them back when its cell ends.
 func (s Suite) Run(flags []string, out io.Writer) (failed bool, err error) {
 	defer keepFlags()()
 	if err := set(flags); err != nil {
@@ -63,6 +64,8 @@ func redirect(out io.Writer) (restore func(), err error) {
 	}
 	stdout, stderr, flags := os.Stdout, os.Stderr, flag.CommandLine
 	os.Stdout, os.Stderr, flag.CommandLine = w, w, testFlags()
+	logged := log.Writer()
+	log.SetOutput(w)
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
@@ -73,6 +76,7 @@ func redirect(out io.Writer) (restore func(), err error) {
 	}()
 	return sync.OnceFunc(func() {
 		os.Stdout, os.Stderr, flag.CommandLine = stdout, stderr, flags
+		log.SetOutput(logged)
 		w.Close()
 		<-copied
 	}), nil

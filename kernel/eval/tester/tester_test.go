@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"log"
 	"os"
 	"regexp"
 	"strings"
@@ -17,7 +18,7 @@ func suite() Suite {
 		Tests: []testing.InternalTest{
 			{Name: "TestGood", F: func(t *testing.T) { fmt.Println("printed"); t.Log("logged") }},
 			{Name: "TestBad", F: func(t *testing.T) {
-				t.Run("sub", func(t *testing.T) { t.Parallel(); fmt.Fprintln(os.Stderr, "to stderr"); t.FailNow() })
+				t.Run("sub", func(t *testing.T) { t.Parallel(); log.New(log.Writer(), "", 0).Print("to stderr"); t.FailNow() })
 			}},
 			{Name: "TestShort", F: func(t *testing.T) {
 				if testing.Short() {
