@@ -36,6 +36,7 @@ import (
 //go:embed kernel/eval/native/support/*[^t].go kernel/eval/native/support/*[^s]t.go
 //go:embed kernel/eval/primitive/*[^t].go kernel/eval/primitive/*[^s]t.go
 //go:embed kernel/eval/stdin/*[^t].go
+//go:embed kernel/eval/tester/*[^t].go
 //go:embed kernel/wire/*[^t].go
 //go:embed kernel/workspace/*[^t].go kernel/workspace/*[^t]est.go
 //go:embed kernel/zmq/*[^t].go

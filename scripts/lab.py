@@ -1,4 +1,4 @@
-"""Uses the kernel as a person does, in a real JupyterLab in headless Chromium: run all, completion, tooltip, interrupt, a question,
+"""Uses the kernel as a person does, in a real JupyterLab in headless Chromium: run all, completion, tests, tooltip, interrupt, a question,
 restart. Checks what is in the page, and takes pictures of it.
 
     python lab.py [--kernel cancha] [--pictures FOLDER] [--chromium PROGRAM]
@@ -19,8 +19,16 @@ CELLS = [
     "strings.Fields",
     'time.Sleep(time.Second)\npanic("boom")',
     'fmt.Println("never")',
+    'import "cancha/runtime/table"\nshots, _ := table.Of([]struct{ Player string; Minute int }{{"Ana", 3}, {"Bo", 5}})\nteams := map[string]int{"Boca": 1, "River": 2}',
+    'shots.Sort("", true)',
+    'fmt.Println(teams[""])',
+    'os.Open("")',
+    "sta",
+    "stat.Me",
+    "stat.Mean([]float64{1}, nil)",
+    'import "testing"\nfunc TestTwice(t *testing.T) { t.Run("two", func(t *testing.T) { t.Errorf("got %d, want 5", twice(2)) }) }\n%test -v',
 ]
-ENDLESS, KEPT, ASKS, COMPLETES, EXPLAINS, FAILS, NEVER = range(4, 11)
+ENDLESS, KEPT, ASKS, COMPLETES, EXPLAINS, FAILS, NEVER, LIVE, COLUMN, KEY, FILE, PACKAGE, MEMBER, UNDEFINED, TESTS = range(4, 19)
 
 
 def output(p, index) -> str:
@@ -31,6 +39,10 @@ def output(p, index) -> str:
 
 def count(p, index):
     return p.js(f"() => jupyterapp.shell.currentWidget.content.widgets[{index}].model.executionCount")
+
+
+def source(p, index) -> str:
+    return p.js(f"() => jupyterapp.shell.currentWidget.content.widgets[{index}].model.sharedModel.source")
 
 
 def command(p, name):
@@ -72,6 +84,47 @@ def completes(p):
             raise AssertionError(f"the popup shows {texts}, not {wanted}")
     p.picture("completion")
     p.page.keyboard.press("Escape")
+
+
+def offered(p, index, back, *wanted):
+    """Press Tab so many characters in front of a cell's end, and look for texts in the popup."""
+    edit(p, index)
+    for _ in range(back):
+        p.page.keyboard.press("ArrowLeft")
+    p.page.keyboard.press("Tab")
+    items = p.find(".jp-Completer-item")
+    p.until(f"{wanted[0]} is offered", lambda: all(any(w in text for text in items.all_inner_texts()) for w in wanted))
+
+
+def completes_live(p):
+    """Columns, keys, files, and packages that are not imported; what is chosen stands in the cell."""
+    p.run(LIVE)
+    p.done(LIVE)
+    offered(p, COLUMN, 8, "Player", "Minute")
+    p.picture("columns")
+    p.page.keyboard.press("Escape")
+    offered(p, KEY, 3, "Boca", "River")
+    p.picture("keys")
+    p.page.keyboard.press("Enter")
+    p.until("the key is in its string", lambda: 'teams["Boca"]' in source(p, KEY))
+    offered(p, FILE, 2, ".ipynb")
+    p.page.keyboard.press("Escape")
+    offered(p, PACKAGE, 0, "stat", "statsbomb")
+    p.picture("packages")
+    p.page.keyboard.press("Escape")
+    offered(p, MEMBER, 0, "Mean", "MeanStdDev")
+    p.picture("members")
+    p.page.keyboard.press("Escape")
+    p.run(UNDEFINED)
+    p.until("the error names the import", lambda: 'import "gonum.org/v1/gonum/stat"' in output(p, UNDEFINED))
+    p.picture("undefined")
+
+
+def tests(p):
+    p.run(TESTS)
+    p.until("a test fails", lambda: "--- FAIL: TestTwice/two" in output(p, TESTS) and "got 4, want 5" in output(p, TESTS))
+    p.until("and its cell", lambda: "TestTwice failed" in output(p, TESTS))
+    p.picture("tested")
 
 
 def explains(p):
@@ -118,4 +171,4 @@ def restarts(p):
 
 
 if __name__ == "__main__":
-    play(__doc__, (run_all, completes, explains, interrupts, asks, restarts), *CELLS)
+    play(__doc__, (run_all, completes, completes_live, tests, explains, interrupts, asks, restarts), *CELLS)

@@ -47,8 +47,8 @@ type Question struct {
 	Detail int    `json:"detail,omitempty"` // inspection: 0 signature and doc, 1 source too
 }
 
-// Match is one way to complete. Type is function, method, variable, constant, type, package, field or keyword; in lines that
-// are not Go also magic, file or folder.
+// Match is one way to complete. Type is function, method, variable, constant, type, module (a package), field, keyword, file or
+// folder; in lines that are not Go also magic.
 type Match struct {
 	Text      string `json:"text"`
 	Type      string `json:"type"`

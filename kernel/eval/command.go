@@ -11,6 +11,7 @@ import (
 
 	"cancha/internal/cellio"
 	"cancha/kernel/eval/magic"
+	"cancha/kernel/eval/tester"
 )
 
 // commands are the magics that need nothing compiled.
@@ -29,6 +30,10 @@ func arguments(c *magic.Command) error {
 		return fail(c, "usage: %s", strings.ReplaceAll(spec.Usage, "\n", " or "))
 	case c.Name == "reset" && c.Args == "-f", c.Name == "timeit" || c.Name == "time" && c.Kind == magic.Line:
 		return nil
+	case isTest(c.Name):
+		if err := tester.Check(testFlags(c)); err != nil {
+			return fail(c, "%s: %v", spec.Forms()[0], err)
+		}
 	case spec.Argument == magic.None && c.Args != "", c.Name == "time" && c.Args != "":
 		return fail(c, "%s takes no arguments", spec.Forms()[0])
 	}

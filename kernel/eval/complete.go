@@ -2,14 +2,18 @@ package eval
 
 import (
 	"cmp"
+	"go/types"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"cancha/kernel/cell"
+	"cancha/kernel/eval/check"
 	"cancha/kernel/eval/magic"
+	"cancha/kernel/eval/tester"
 )
 
 // completeCommand completes in a line that is not Go: the name of a magic, or its arguments.
@@ -19,7 +23,7 @@ func (p *Program) completeCommand(c *magic.Cell, k *magic.Command, at int) cell.
 	case k.Kind == magic.Help:
 		return p.completeHelp(c, k, at)
 	case k.Kind == magic.Shell:
-		return replace(c.Source, at, lastWord(head[1:]), paths(lastWord(head[1:]), false))
+		return replace(c.Source, at, lastWord(head[1:]), paths(lastWord(head[1:]), shellPath))
 	case !strings.ContainsAny(head, " \t"):
 		return replace(c.Source, at, head, magics(head))
 	}
@@ -27,13 +31,15 @@ func (p *Program) completeCommand(c *magic.Cell, k *magic.Command, at int) cell.
 	word := lastWord(head)
 	switch spec.Argument {
 	case magic.Path:
-		return replace(c.Source, at, word, paths(word, k.Name == "cd"))
+		return replace(c.Source, at, word, paths(word, pathOf(k)))
 	case magic.Module:
 		if strings.HasPrefix(word, ".") || strings.HasPrefix(word, "/") {
-			return replace(c.Source, at, word, paths(word, true))
+			return replace(c.Source, at, word, paths(word, folderPath))
 		}
 	case magic.Variable:
 		return replace(c.Source, at, word, variables(word))
+	case magic.Test:
+		return replace(c.Source, at, word, words(word, append(tester.Flags(), p.testNames()...)...))
 	case magic.Engine:
 		return replace(c.Source, at, word, words(word, "native", "interp", "auto"))
 	case magic.Magic:
@@ -102,11 +108,30 @@ func variables(head string) []cell.Match {
 // maxPaths is how many paths are offered at most.
 const maxPaths = 500
 
-// paths are the files and folders that a path can become, folders alone if so asked; folders end in a separator. Hidden ones
-// are offered when their dot is there.
-func paths(head string, folders bool) []cell.Match {
+// pathKind is what a path may lead to, and who reads it.
+type pathKind int
+
+const (
+	shellPath  pathKind = iota // a file or a folder; ~ is home
+	folderPath                 // a folder; ~ is home
+	goPath                     // a file or a folder; ~ is a name
+)
+
+func pathOf(k *magic.Command) pathKind {
+	if k.Name == "cd" {
+		return folderPath
+	}
+	return shellPath
+}
+
+// paths are the files and folders that a path can become; folders end in a separator. Hidden ones are offered when their dot is there.
+func paths(head string, kind pathKind) []cell.Match {
 	dir, base := filepath.Split(head)
-	entries, err := os.ReadDir(cmp.Or(expandHome(dir), "."))
+	folder := dir
+	if kind != goPath {
+		folder = expandHome(dir)
+	}
+	entries, err := os.ReadDir(cmp.Or(folder, "."))
 	if err != nil {
 		return nil
 	}
@@ -116,16 +141,46 @@ func paths(head string, folders bool) []cell.Match {
 		if !strings.HasPrefix(name, base) || strings.HasPrefix(name, ".") && base == "" || len(out) == maxPaths {
 			continue
 		}
-		info, err := os.Stat(filepath.Join(expandHome(dir), name)) // what a link leads to
+		info, err := os.Stat(filepath.Join(folder, name)) // what a link leads to
 		isDir := err == nil && info.IsDir()
-		if folders && !isDir {
+		if kind == folderPath && !isDir {
 			continue
 		}
-		kind := "file"
+		typ := "file"
 		if isDir {
-			name, kind = name+string(filepath.Separator), "folder"
+			name, typ = name+string(filepath.Separator), "folder"
 		}
-		out = append(out, cell.Match{Text: dir + name, Type: kind})
+		out = append(out, cell.Match{Text: dir + name, Type: typ})
 	}
 	return out
+}
+
+// outside is what completion in Go asks about the session.
+func (p *Program) outside() check.Outside {
+	return check.Outside{Value: p.value, Busy: p.busy, Files: func(path string) []cell.Match { return paths(path, goPath) }}
+}
+
+// busy tells whether code of cells may be running.
+func (p *Program) busy() bool {
+	p.mu.Lock()
+	tasks := len(p.tasks)
+	p.mu.Unlock()
+	handling := false
+	p.handlers.Range(func(any, any) bool {
+		handling = true
+		return false
+	})
+	return tasks > 0 || handling || p.machine.Busy()
+}
+
+// value is what a variable of the session holds, the zero Value where neither back end knows it. The scope is locked.
+func (p *Program) value(v *types.Var) reflect.Value {
+	name := p.lowerer.Place(v)
+	if name == "" {
+		return reflect.Value{}
+	}
+	if at, ok := p.native.places[name]; ok {
+		return at.Elem()
+	}
+	return p.back.Variable(name)
 }

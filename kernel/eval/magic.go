@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,13 +29,14 @@ type steps struct {
 type magicError struct {
 	command *magic.Command
 	text    string
+	name    string // of the error, where it is no "magic error"
 }
 
 func (e *magicError) Error() string { return e.text }
 
 // fail returns the error of a command.
 func fail(c *magic.Command, format string, args ...any) error {
-	return &magicError{c, fmt.Sprintf(format, args...)}
+	return &magicError{command: c, text: fmt.Sprintf(format, args...)}
 }
 
 // runSteps runs a cell that has magics; pages are for the pager. It has the turn all the time: magics change what all cells share.
@@ -65,6 +67,8 @@ func (p *Program) runSteps(t *task, c *magic.Cell) (pages []map[string]any, faul
 func (s *steps) list() []magic.Step {
 	if h := s.cell.Head; h != nil && (h.Name == "timeit" || h.Name == "writefile") {
 		return []magic.Step{{Command: h, Go: s.cell.Go}}
+	} else if h != nil && isTest(h.Name) {
+		return append(slices.Clone(s.cell.Steps), magic.Step{Command: h})
 	}
 	return s.cell.Steps
 }
@@ -180,6 +184,8 @@ func (s *steps) prepare(step magic.Step, last bool) (func() error, error) {
 		return s.timed(step.Go, last)
 	case "timeit":
 		return s.timeit(c, step.Go)
+	case "test", "bench":
+		return s.test(c)
 	case "who":
 		return s.who()
 	case "whos":
@@ -240,7 +246,7 @@ func (s *steps) magicFault(e *magicError) *cell.Error {
 	line := strings.Count(before, "\n") + 1
 	source, _, _ := strings.Cut(code[e.command.Start:], "\n")
 	trace := []string{fmt.Sprintf("%s:%d: %s", s.name, line, e.text), fmt.Sprintf("%5d | %s", line, strings.TrimRight(source, "\r"))}
-	return &cell.Error{Name: "magic error", Value: e.text, Traceback: strings.Split(strings.Join(trace, "\n"), "\n")}
+	return &cell.Error{Name: cmp.Or(e.name, "magic error"), Value: e.text, Traceback: strings.Split(strings.Join(trace, "\n"), "\n")}
 }
 
 // validate refuses commands that do not exist, or not in this form.
@@ -288,7 +294,7 @@ func (s *steps) validateStep(c *magic.Command, code string) error {
 			return fail(c, "%%engine: %v", err)
 		}
 	}
-	if spec, _ := magic.Lookup(c.Name); spec.Go && code == "" {
+	if spec, _ := magic.Lookup(c.Name); spec.Statement() && code == "" {
 		return fail(c, "%%%s needs a statement: %s", c.Name, usage(spec, 0))
 	}
 	return nil

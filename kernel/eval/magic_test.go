@@ -307,7 +307,7 @@ func TestMagicComplete(t *testing.T) {
 	}
 	tests := []struct{ name, code, replaced, want string }{
 		{"magic", "%ti‸", "%ti", "%time %timeit"},
-		{"cell magic", "%%‸", "%%", "%%interp %%native %%time %%timeit %%writefile"},
+		{"cell magic", "%%‸", "%%", "%%bench %%interp %%native %%test %%time %%timeit %%writefile"},
 		{"below Go beyond ASCII", "s := \"日本\"\n%ti‸", "%ti", "%time %timeit"},
 		{"path", "%%writefile d‸", "d", "data.txt dir/ düne.go"},
 		{"path behind an option", "%%writefile -a da‸", "da", "data.txt"},

@@ -147,6 +147,7 @@ func New(c Config) (*Program, error) {
 	source := newToolchain().source
 	p.scope = check.NewScope(c.Packages, p.export(c.Export))
 	p.scope.Library = check.Library{Docs: c.Docs, Source: source}
+	p.scope.Outside = p.outside()
 	p.machine.OnNewest(p.scope.TypeCell)
 	p.machine.OnOrigin(p.origin)
 	p.lowerer = lower.New(lower.Config{

@@ -140,6 +140,7 @@ type builder struct {
 
 	imps, decls, body *ast.File
 	declared          map[string]bool // names that Decls declare
+	assumed           map[string]bool // names of packages that the cell uses without importing them
 	specs             []ast.Spec      // imports that the cell needs
 	placeholders      map[ast.Stmt]*ast.GenDecl
 	short             map[*ast.GenDecl]bool // those that were written :=
@@ -147,13 +148,13 @@ type builder struct {
 
 func newBuilder(s *Scope, name, code string) *builder {
 	b := &builder{
-		Scope: s,
+		Scope: s, assumed: map[string]bool{},
 		cell: &Cell{
 			Name: name, Pkg: types.NewPackage("main", "main"), Info: newInfo(), Moved: map[ast.Stmt]*Moved{},
 			Local: map[*types.Var]*types.Var{}, Unused: map[token.Pos]bool{}, imported: map[string]string{}, text: newText(name, code), scope: s,
 		},
 	}
-	b.errs.text, b.errs.plain = b.cell.text, b.plainNames
+	b.errs.text, b.errs.plain, b.errs.hints = b.cell.text, b.plainNames, map[string]string{}
 	return b
 }
 

@@ -12,20 +12,20 @@ import (
 )
 
 // Complete returns the names that the one at a cursor may become: members after a dot, fields in a literal, else what is
-// visible at that place. The name under the cursor is replaced wholly, and compared up to the cursor.
+// visible at that place. The name under the cursor is replaced wholly, and compared up to the cursor. In a string see completeString.
 func (s *Scope) Complete(code string, cursor int) cell.Completion {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.nameCells()()
 	at := locate(code, ByteOffset(code, cursor))
-	none := cell.Completion{Matches: []cell.Match{}, Start: cursor, End: cursor}
-	if at.number || at.text && !at.path {
-		return none
+	if at.literal {
+		return s.completeString(code, at)
+	}
+	if at.number || at.text {
+		return at.replaced(code, nil)
 	}
 	var found candidates
-	if at.path {
-		found = s.paths()
-	} else if b := s.sketch(at.with(code, hole)); b != nil {
+	if b := s.sketch(at.with(code, hole)); b != nil {
 		if id, around := b.find(at.start); id != nil {
 			found = b.candidates(id, around, at.start < at.cursor)
 		}
@@ -34,10 +34,16 @@ func (s *Scope) Complete(code string, cursor int) cell.Completion {
 	for i := range matches {
 		matches[i].Signature = s.plainNames(matches[i].Signature, func(string) bool { return false })
 	}
+	return at.replaced(code, matches)
+}
+
+// replaced offers matches for the name at a cursor.
+func (p place) replaced(code string, matches []cell.Match) cell.Completion {
 	if len(matches) == 0 {
-		return none
+		cursor := codePoints(code[:p.cursor])
+		return cell.Completion{Matches: []cell.Match{}, Start: cursor, End: cursor}
 	}
-	return cell.Completion{Matches: matches, Start: codePoints(code[:at.start]), End: codePoints(code[:at.end])}
+	return cell.Completion{Matches: matches, Start: codePoints(code[:p.start]), End: codePoints(code[:p.end])}
 }
 
 // candidate is a name to offer. Those of a lower rank come first.
@@ -53,7 +59,8 @@ const (
 	rankSession
 	rankImported
 	rankLanguage
-	rankLibrary
+	rankLibrary // not imported: of the standard library
+	rankForeign // and of others
 )
 
 type candidates []candidate
@@ -106,7 +113,7 @@ func kindOfObject(o types.Object) string {
 	case *types.TypeName:
 		return "type"
 	case *types.PkgName:
-		return "package"
+		return "module"
 	case *types.Builtin:
 		return "function"
 	case *types.Func:
@@ -141,13 +148,17 @@ func qualifier(p *types.Package) string {
 	return p.Name()
 }
 
-// paths are the import paths.
-func (s *Scope) paths() candidates {
+// paths are the import paths that begin with a text or, if there are none, those with an element that does: stat is enough for
+// gonum.org/v1/gonum/stat.
+func (s *Scope) paths(text string) []cell.Match {
 	var c candidates
 	for _, p := range s.packages {
-		c.add(rankLibrary, p.Path, "package", "")
+		c.add(rankLibrary, p.Path, "module", "")
 	}
-	return c
+	if found := c.matching(text); len(found) > 0 {
+		return found
+	}
+	return c.begin(func(path string) bool { return strings.Contains(path, "/"+text) })
 }
 
 // candidates are the names that make sense for an identifier. Begun tells that a letter of it was written.
@@ -163,11 +174,7 @@ func (b *builder) candidates(id *ast.Ident, around []ast.Node, begun bool) candi
 		c.add(rankLanguage, tok.String(), "keyword", "")
 	}
 	if begun {
-		for name := range b.byName {
-			if len(b.standard(name)) == 1 {
-				c.add(rankLibrary, name, "package", "")
-			}
-		}
+		c = append(c, b.unimported()...)
 	}
 	return c
 }
@@ -177,6 +184,13 @@ func (b *builder) members(c *candidates, x ast.Expr) {
 	if id, ok := x.(*ast.Ident); ok {
 		if p, ok := b.cell.Info.Uses[id].(*types.PkgName); ok {
 			exported(c, rankField, p.Imported())
+			if b.assumed[id.Name] {
+				b.unimportedMembers(c, id.Name)
+			}
+			return
+		}
+		if b.cell.Info.ObjectOf(id) == nil {
+			b.unimportedMembers(c, id.Name)
 			return
 		}
 	}
@@ -281,7 +295,7 @@ func (b *builder) visible(c *candidates, id *ast.Ident) {
 		c.object(rankSession, o)
 	}
 	for name := range b.Scope.imports {
-		c.add(rankImported, name, "package", "")
+		c.add(rankImported, name, "module", "")
 	}
 	for _, path := range b.dots {
 		if p, err := b.importer.Import(path); err == nil {

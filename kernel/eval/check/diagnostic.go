@@ -75,6 +75,7 @@ type collector struct {
 	list  []Diagnostic
 	seen  map[string]bool
 	plain func(text string) string // writes types as a person knows them
+	hints map[string]string        // type error → what mends it
 }
 
 // magicLine is a line that no Go begins with.
@@ -131,7 +132,11 @@ func (c *collector) addType(fset *token.FileSet, err error) {
 	if strings.HasPrefix(e.Msg, "\t") { // the second half of an error: where the other declaration is
 		return
 	}
-	c.add(c.text.offset(fset, e.Pos), c.plain(strings.ReplaceAll(e.Msg, bodyName, "the cell")))
+	msg := c.plain(strings.ReplaceAll(e.Msg, bodyName, "the cell"))
+	if hint, ok := c.hints[e.Msg]; ok {
+		msg += " (" + hint + ")"
+	}
+	c.add(c.text.offset(fset, e.Pos), msg)
 }
 
 func (c *collector) err(name string) error {

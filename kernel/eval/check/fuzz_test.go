@@ -32,3 +32,10 @@ func BenchmarkComplete(b *testing.B) {
 		s.Complete("fmt.Print", 9)
 	}
 }
+
+func BenchmarkCompleteUnimported(b *testing.B) {
+	s := NewScope(library())
+	for b.Loop() {
+		s.Complete("sta", 3)
+	}
+}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // imports reads the cell's import declarations; the names count from now on, in all of the cell.
@@ -85,19 +85,18 @@ func (b *builder) resolveName(id *ast.Ident, members map[*ast.Ident]string) {
 		b.addSpec(name, path)
 		return
 	}
-	if _, qualifies := members[id]; !qualifies {
+	member, qualifies := members[id]
+	if !qualifies || types.Universe.Lookup(name) != nil {
 		return
 	}
-	switch found := b.standard(name); len(found) {
-	case 0:
-	case 1:
-		if _, err := b.importer.Import(found[0]); err == nil {
-			b.cell.imported[name] = found[0]
-			b.addSpec(name, found[0])
-		}
-	default:
-		msg := fmt.Sprintf("undefined: %s (import one of %s)", name, strings.Join(quoted(found), ", "))
-		b.errs.add(b.cell.text.offset(b.fset, id.Pos()), msg)
+	if path, ok := b.assume(name, member); ok {
+		b.cell.imported[name] = path
+		b.assumed[name] = true
+		b.addSpec(name, path)
+		return
+	}
+	if found := b.offering(name, member); len(found) > 0 {
+		b.errs.hints["undefined: "+name] = importText(found)
 	}
 }
 
@@ -110,14 +109,6 @@ func (s *Scope) standard(name string) []string {
 		}
 	}
 	return paths
-}
-
-func quoted(paths []string) []string {
-	out := slices.Clone(paths)
-	for i, p := range out {
-		out[i] = strconv.Quote(p)
-	}
-	return out
 }
 
 func (b *builder) addSpec(name, path string) {

@@ -50,27 +50,14 @@ func (s *Scope) inspectName(code string, at place, name call, detail int) cell.I
 	}
 	o := b.object(id, around)
 	if o == nil {
-		o = s.unimported(id.Name)
+		o = b.unimportedObject(id, around)
 	}
 	if o == nil {
 		return cell.Inspection{}
 	}
 	from := owner(b.cell.Info, id, around)
 	declaration := s.plainNames(declarationOf(o, from), func(name string) bool { return b.declared[name] })
-	return s.explain(declaration, o, s.written(o, from, b), detail)
-}
-
-// unimported is the package of the standard library by that name, nil if there is not exactly one.
-func (s *Scope) unimported(name string) types.Object {
-	paths := s.standard(name)
-	if len(paths) != 1 {
-		return nil
-	}
-	p, err := s.importer.Import(paths[0])
-	if err != nil {
-		return nil
-	}
-	return types.NewPkgName(token.NoPos, nil, name, p)
+	return s.explain(declaration+b.toImport(o), o, s.written(o, from, b), detail)
 }
 
 // owner is the type whose own field or method a selected name is, "" where that is not known.

@@ -26,6 +26,7 @@ type Scope struct {
 	packages []Package
 	byPath   map[string]Package
 	byName   map[string][]Package
+	library  candidates // see unimported
 
 	objects map[string]types.Object      // constants, types, functions and variables
 	imports map[string]string            // name → path
@@ -39,6 +40,8 @@ type Scope struct {
 
 	// Library is asked by Inspect. Set it before the first use of the scope.
 	Library Library
+	// Outside is asked by Complete. Set it before the first use of the scope.
+	Outside Outside
 }
 
 // NewScope returns an empty scope over the packages that cells may import. Export opens a package's export data in the form
@@ -84,6 +87,7 @@ func (l listed) Import(path string) (*types.Package, error) {
 func (s *Scope) Add(packages []Package) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.library = nil
 	for _, p := range packages {
 		if _, known := s.byPath[p.Path]; !known {
 			s.packages = append(s.packages, p)

@@ -19,6 +19,9 @@ type place struct {
 	cursor     int  // start ≤ cursor ≤ end
 	text       bool // inside of a string or comment
 	number     bool // at the end of a number
+	literal    bool // inside of a string: its text is from start to end
+	quote      byte // the sign that the string begins with,
+	closed     bool // and whether it ends with it
 	path       bool // inside of the string of an import
 	open       []call
 }
@@ -84,9 +87,10 @@ func (l *locator) take(offset int, tok token.Token, lit string, cursor int) (don
 		return false
 	case token.STRING, token.CHAR:
 		if cursor < end || cursor == end && unterminated(lit) {
-			l.text, l.path = true, l.importing && tok == token.STRING
+			l.text, l.literal, l.quote, l.closed = true, tok == token.STRING, lit[0], !unterminated(lit)
+			l.path = l.importing && l.literal
 			l.place.start, l.place.end = offset+1, max(end-1, offset+1)
-			if unterminated(lit) {
+			if !l.closed {
 				l.place.end = end
 			}
 			return true
@@ -140,7 +144,7 @@ func (p place) with(code, name string) string {
 func (s *Scope) sketch(code string) (b *builder) {
 	b = newBuilder(&Scope{
 		fset: token.NewFileSet(), importer: s.importer, packages: s.packages, byPath: s.byPath, byName: s.byName,
-		objects: s.objects, imports: s.imports, dots: s.dots, texts: map[string]*text{}, phantom: s.phantom,
+		library: s.unimported(), objects: s.objects, imports: s.imports, dots: s.dots, texts: map[string]*text{}, phantom: s.phantom,
 	}, "this cell", code)
 	defer func() {
 		if recover() != nil { // the checker, on a tree that it was not made for
@@ -163,21 +167,30 @@ func (s *Scope) sketch(code string) (b *builder) {
 
 // find returns the identifier that starts at a byte of the sketched code, and the nodes around it, outermost first.
 func (b *builder) find(offset int) (found *ast.Ident, around []ast.Node) {
+	return nodeAt[*ast.Ident](b, offset)
+}
+
+// nodeAt is find for any kind of node.
+func nodeAt[N interface {
+	comparable
+	ast.Node
+}](b *builder, offset int) (found N, around []ast.Node) {
+	var none N
 	for _, f := range []*ast.File{b.decls, b.body} {
 		ast.PreorderStack(f, nil, func(n ast.Node, stack []ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok && found == nil && b.startsAt(id, offset) {
-				found, around = id, slices.Clone(stack)
+			if x, ok := n.(N); ok && found == none && b.startsAt(x, offset) {
+				found, around = x, slices.Clone(stack)
 			}
-			return found == nil
+			return found == none
 		})
 	}
 	return found, around
 }
 
-// startsAt tells whether an identifier was written at a byte of the cell.
-func (b *builder) startsAt(id *ast.Ident, offset int) bool {
-	file := b.fset.File(id.Pos())
-	return file != nil && file.Offset(id.Pos()) == b.cell.text.files[file.Name()]+offset
+// startsAt tells whether a node was written at a byte of the cell.
+func (b *builder) startsAt(n ast.Node, offset int) bool {
+	file := b.fset.File(n.Pos())
+	return file != nil && file.Offset(n.Pos()) == b.cell.text.files[file.Name()]+offset
 }
 
 // object is what an identifier means, nil where the checker does not know.

@@ -16,13 +16,14 @@ const (
 	Engine
 	Module
 	Magic
+	Test // flags of go test, and names of tests
 )
 
 // Spec is what is known of a magic.
 type Spec struct {
 	Name        string
 	Line, Whole bool // can be written with one sign, with two
-	Go          bool // takes Go: a line magic a statement, a cell magic the rest of the cell
+	Go          bool // takes Go: a line magic whose argument is a Statement that, a cell magic the rest of the cell
 	Argument    Argument
 	Usage       string // "%time STATEMENT"; two of them are parted by a line break
 	Brief       string // one line
@@ -32,6 +33,10 @@ type Spec struct {
 // All are the magics, in the order of their names.
 func All() []Spec {
 	return []Spec{
+		{
+			Name: "bench", Line: true, Whole: true, Go: true, Argument: Test, Usage: "%bench [-bench REGEXP] [-benchtime 1s|100x] [-benchmem] [-count N]\n%%bench [FLAGS]", Brief: "run benchmarks, as go test does",
+			Doc: "It runs func BenchmarkX(b *testing.B) as %test runs tests. With -run it runs tests, too.",
+		},
 		{
 			Name: "cd", Line: true, Argument: Path, Usage: "%cd DIR", Brief: "change the working directory",
 			Doc: "Without a directory it goes home; ~ is home too, and - the directory before.",
@@ -64,6 +69,12 @@ func All() []Spec {
 			Doc: "It does not ask. What runs in the background goes on.",
 		},
 		{
+			Name: "test", Line: true, Whole: true, Go: true, Argument: Test, Usage: "%test [-v] [-run REGEXP] [-count N]\n%%test [FLAGS]", Brief: "run tests, as go test does",
+			Doc: "It runs func TestX(t *testing.T), the seeds of func FuzzX(f *testing.F), and func ExampleX() with an // Output: comment: those of its cell or, where that\n" +
+				"declares none, of all cells. With -run, -bench or -list it looks in all cells. %%test runs its cell first. A failed test fails the cell; one that panics does not\n" +
+				"end the others. Further flags: -skip -short -failfast -list -shuffle -parallel -bench -benchtime -benchmem. Cells have to be compiled.",
+		},
+		{
 			Name: "time", Line: true, Whole: true, Go: true, Argument: Statement, Usage: "%time STATEMENT\n%%time", Brief: "run a statement, or the cell, and tell how long it took",
 			Doc: "Wall time, time of the processor and allocations are those of the whole process, so background work counts. Compiling is not measured.",
 		},
@@ -79,6 +90,9 @@ func All() []Spec {
 		},
 	}
 }
+
+// Statement tells whether the magic, written with one sign, takes a statement.
+func (s Spec) Statement() bool { return s.Line && s.Go && s.Argument == Statement }
 
 // Lookup finds a magic by its name without signs.
 func Lookup(name string) (Spec, bool) {

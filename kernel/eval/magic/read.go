@@ -120,7 +120,7 @@ func (r *reader) command(start int) {
 		r.add(r.magic(start, Whole), span{})
 	default:
 		c := r.magic(start, Line)
-		if spec, ok := Lookup(c.Name); ok && spec.Go {
+		if spec, ok := Lookup(c.Name); ok && spec.Statement() {
 			r.statement(c)
 			return
 		}

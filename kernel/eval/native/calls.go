@@ -56,6 +56,9 @@ func (w *writer) call(x *ast.CallExpr) string {
 			}
 		}
 	}
+	if text, ok := w.testing(x); ok {
+		return text
+	}
 	if f := check.Callee(w.info, x); f != nil {
 		if check.StartsGoroutines(f) {
 			w.guard(x)

@@ -183,6 +183,16 @@ func (e *Engine) take(s *Source, u *Unit) {
 	e.remember(s.cell)
 }
 
+// Function returns a function that a compiled cell has declared; ok is false for any other, and for a generic one.
+func (e *Engine) Function(f *types.Func) (value reflect.Value, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if found := e.functions[f]; found != nil {
+		return found.value, true
+	}
+	return reflect.Value{}, false
+}
+
 // Stop makes compiled code ask whether it is to stop.
 func (e *Engine) Stop(on bool) {
 	e.mu.Lock()

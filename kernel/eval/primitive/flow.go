@@ -186,7 +186,7 @@ func isDeep() bool {
 // done is closed when the calling goroutine's cell is interrupted; nil where that is never.
 func (m *Machine) done() <-chan struct{} {
 	r := cellio.CurrentRun()
-	if r == nil {
+	if r == nil || m.inBubble() {
 		return nil
 	}
 	if r.Context().Err() != nil {

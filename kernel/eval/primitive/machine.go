@@ -34,6 +34,7 @@ type Machine struct {
 	stop       func(bool)           // sets the lowered program's stop variable
 	running    sync.Map             // goroutine id → its run, of goroutines whose panics are caught
 	lines      sync.Map             // goroutine id → the line of its cell's statements that it is at
+	bubbles    atomic.Int32         // synctest's, that run
 	unwinding  sync.Map             // goroutine id → true, while it runs deferred calls after an interrupt
 	stayed     atomic.Pointer[stay] // the last goroutine that an interrupt has left alone
 	tasks      map[*cellio.Run]int  // such goroutines of each run; guarded by mu

@@ -19,6 +19,7 @@ var tearable = []string{
 	"archive", "bufio", "bytes", "cmp", "compress", "container", "context", "encoding", "errors", "fmt", "go", "hash", "image", "index",
 	"io", "iter", "maps", "math", "path", "reflect", "regexp", "slices", "sort", "strconv", "strings", "text", "unicode",
 	"gonum.org/v1", "golang.org/x/sync/errgroup",
+	"testing", // which no panic reaches: see Machine.Test
 	"cancha/ml", "cancha/runtime/chart", "cancha/runtime/table", "cancha/runtime/display",
 	"cancha/runtime/live/comm", "cancha/runtime/live/widget", // they hold no lock while they call a handler
 	"runtime", "internal", "github.com/traefik/yaegi", "cancha/kernel/eval", "cancha/internal/cellio", // not libraries: how cells run

@@ -30,6 +30,11 @@ type Machine interface {
 	Ended(goroutine any)
 	// Caught, deferred by a function that compiled code may call on a goroutine of its own, does the same there.
 	Caught()
+	// Test runs a function of a test so that a panic fails the test; Bubble does in a synctest bubble, and Fuzz returns a fuzz test's
+	// function that does.
+	Test(t Tester, f func())
+	Bubble(t Tester, f func())
+	Fuzz(f any) any
 	// ShowOf returns the function that takes the values of the cell's last expression.
 	ShowOf(cell int64) func(values ...any)
 
