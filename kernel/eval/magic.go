@@ -63,11 +63,13 @@ func (p *Program) runSteps(t *task, c *magic.Cell) (pages []map[string]any, faul
 	return s.pages, nil
 }
 
-// list are the steps. A cell magic that is about the rest of its cell as a whole is the only one.
+// list are the steps. A cell magic that is about the rest of its cell as a whole is the only one; one that runs tests is the last.
 func (s *steps) list() []magic.Step {
-	if h := s.cell.Head; h != nil && (h.Name == "timeit" || h.Name == "writefile") {
+	switch h := s.cell.Head; {
+	case h == nil:
+	case h.Name == "timeit", h.Name == "writefile":
 		return []magic.Step{{Command: h, Go: s.cell.Go}}
-	} else if h != nil && isTest(h.Name) {
+	case isTest(h.Name):
 		return append(slices.Clone(s.cell.Steps), magic.Step{Command: h})
 	}
 	return s.cell.Steps

@@ -56,7 +56,7 @@ func (s Suite) Run(flags []string, out io.Writer) (failed bool, err error) {
 }
 
 // redirect makes os.Stdout and os.Stderr a pipe into out, and the process's flags those of package testing, until restore is called,
-// which waits for what is in the pipe.
+// which waits for what is in the pipe: as go test does, until commands that tests have started have closed it, too.
 func redirect(out io.Writer) (restore func(), err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -78,8 +78,26 @@ func redirect(out io.Writer) (restore func(), err error) {
 		os.Stdout, os.Stderr, flag.CommandLine = stdout, stderr, flags
 		log.SetOutput(logged)
 		w.Close()
-		<-copied
+		select {
+		case <-copied:
+			return
+		case <-interrupted():
+			_ = r.SetReadDeadline(time.Now().Add(patience))
+			<-copied
+		}
 	}), nil
+}
+
+// patience is how long, after an interrupt, commands that tests have started may keep the end of the output from being seen.
+const patience = 100 * time.Millisecond
+
+// interrupted is closed when the cell is interrupted; outside of one it is nil.
+func interrupted() <-chan struct{} {
+	run := cellio.CurrentRun()
+	if run == nil {
+		return nil
+	}
+	return run.Context().Done()
 }
 
 // testFlags are the flags of package testing. It keeps their values for itself and registers them once, with what is the process's

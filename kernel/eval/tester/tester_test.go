@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"cancha/internal/cellio"
 )
 
 // suite is one of each kind.
@@ -74,6 +78,46 @@ func TestRun(t *testing.T) {
 	}
 	if os.Stdout != stdout || flag.CommandLine != flags || testing.Verbose() != verbose {
 		t.Error("the process's output or flags are not as they were")
+	}
+}
+
+// signal tells of the first write.
+type signal struct{ once chan struct{} }
+
+func (s signal) Write(p []byte) (int, error) {
+	select {
+	case s.once <- struct{}{}:
+	default:
+	}
+	return len(p), nil
+}
+
+// TestRunInterrupted: a command that a test leaves behind has the output open, which an interrupt does not wait for.
+func TestRunInterrupted(t *testing.T) {
+	child := exec.Command("sleep", "600")
+	s := Suite{Tests: []testing.InternalTest{{Name: "TestChild", F: func(t *testing.T) {
+		child.Stdout = os.Stdout
+		if err := child.Start(); err != nil {
+			t.Skip(err)
+		}
+		fmt.Println("started")
+	}}}}
+	run, out := cellio.NewRun(1), signal{make(chan struct{}, 1)}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		run.Do(func() { _, _ = s.Run(nil, out) })
+	}()
+	<-out.once
+	run.Interrupt()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Error("the run waits for the command")
+	}
+	if child.Process != nil {
+		_ = child.Process.Kill()
+		_ = child.Wait()
 	}
 }
 
