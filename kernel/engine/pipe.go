@@ -170,8 +170,12 @@ func (p *pipe) end() (*os.File, error) {
 		return nil, err
 	}
 	var fd int
-	if err := errors.Join(raw.Control(func(own uintptr) { fd, err = unix.FcntlInt(own, unix.F_DUPFD_CLOEXEC, 0) }), err); err != nil {
-		return nil, os.NewSyscallError("fcntl", err)
+	var failed error
+	if err := raw.Control(func(own uintptr) { fd, failed = unix.FcntlInt(own, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
+		return nil, err
+	}
+	if failed != nil {
+		return nil, os.NewSyscallError("fcntl", failed)
 	}
 	return os.NewFile(uintptr(fd), p.r.Name()), nil
 }
@@ -182,7 +186,11 @@ func (p *pipe) unblock() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(raw.Control(func(fd uintptr) { err = syscall.SetNonblock(int(fd), true) }), err)
+	var failed error
+	if err := raw.Control(func(fd uintptr) { failed = syscall.SetNonblock(int(fd), true) }); err != nil {
+		return err
+	}
+	return os.NewSyscallError("fcntl", failed)
 }
 
 // close releases a pipe that is not read any more.
