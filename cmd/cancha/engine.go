@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -59,7 +60,12 @@ func runEngine(_ context.Context, args []string) error {
 	outlet := cellio.NewOutlet(conn.Send)
 	outlet.Keep(openJournal())
 	cellio.Attach(outlet, chart.Render, table.Render)
-	if err := limitMemory(outlet); err != nil {
+	words := os.NewFile(inherited(engine.WordsFD), "words")
+	cellio.DivertRuntime(words)
+	if err := catchPast(outlet); err != nil {
+		return err
+	}
+	if err := limitMemory(outlet, words); err != nil {
 		return err
 	}
 	asker := cellio.NewAsker(outlet.Send)
@@ -72,7 +78,7 @@ func runEngine(_ context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	ready := cell.Ready{PID: os.Getpid(), GoVersion: strings.TrimPrefix(runtime.Version(), "go"), Engine: cell.Interpreted, Reason: *reason}
+	ready := cell.Ready{PID: os.Getpid(), GoVersion: strings.TrimPrefix(runtime.Version(), "go"), Engine: cell.Interpreted, Reason: *reason, Catches: true}
 	if tools != nil {
 		ready.Engine = cell.Compiled
 	}
@@ -95,6 +101,25 @@ func openJournal() *cellio.Journal {
 		return nil
 	}
 	return journal
+}
+
+// catchPast has the outlet take in what is written to fd 1 and 2, whose reading ends this process has inherited.
+func catchPast(outlet *cellio.Outlet) error {
+	var ends [2]*os.File
+	for i, fd := range []uintptr{engine.StdoutFD, engine.StderrFD} {
+		if err := syscall.SetNonblock(int(inherited(fd)), true); err != nil {
+			return fmt.Errorf("no pipe on file descriptor %d: %w", fd, os.NewSyscallError("fcntl", err))
+		}
+		ends[i] = os.NewFile(fd, "output")
+	}
+	_, err := outlet.CatchPast(ends[0], ends[1]) // until the end of the process
+	return err
+}
+
+// inherited is a descriptor that the commands of cells do not inherit.
+func inherited(fd uintptr) uintptr {
+	syscall.CloseOnExec(int(fd))
+	return fd
 }
 
 // openWorkspace reads what compiling cells takes; nil without a folder.

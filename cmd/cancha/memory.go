@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"runtime/debug"
 	"strconv"
@@ -23,9 +24,9 @@ const memoryVariable = "CANCHA_MEMORY"
 const memoryInterval = 20 * time.Millisecond
 
 // limitMemory ends this process when it passes the limit that memoryVariable or the file of settings gives, if there is one, with a fatal
-// error that the kernel tells the cell. The collector works harder when the limit comes near. A limit of the system on addresses would not
+// error in words that the kernel tells the cell. The collector works harder when the limit comes near. A limit of the system on addresses would not
 // do: Go reserves many more than it uses.
-func limitMemory(out *cellio.Outlet) error {
+func limitMemory(out *cellio.Outlet, words io.Writer) error {
 	limit, text, err := memoryLimit()
 	if err != nil || limit == 0 {
 		return err
@@ -36,7 +37,7 @@ func limitMemory(out *cellio.Outlet) error {
 	if _, err := residentMemory(); err != nil {
 		return nil // a system that does not say: the collector's limit has to do
 	}
-	go watchMemory(limit, func() { endForMemory(out, text) })
+	go watchMemory(limit, func() { endForMemory(out, words, text) })
 	return nil
 }
 
@@ -76,14 +77,14 @@ func watchMemory(limit int64, end func()) {
 }
 
 // endForMemory ends the process as Go's runtime does when it gets no more memory.
-func endForMemory(out *cellio.Outlet, limit string) {
+func endForMemory(out *cellio.Outlet, words io.Writer, limit string) {
 	flushed := make(chan struct{})
 	go func() { out.Flush(); close(flushed) }()
 	select {
 	case <-flushed:
 	case <-time.After(time.Second): // the kernel reads nothing
 	}
-	fmt.Fprintf(os.Stderr, "fatal error: out of memory: the engine passed %s (--memory)\n", limit)
+	fmt.Fprintf(words, "fatal error: out of memory: the engine passed %s (--memory)\n", limit)
 	os.Exit(2)
 }
 

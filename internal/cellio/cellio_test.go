@@ -401,3 +401,33 @@ func BenchmarkDisplay(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkWrite prints lines, on an outlet alone, on one that looks each time whether anything was written past it, and past it.
+func BenchmarkWrite(b *testing.B) {
+	line := []byte("a line of output\n")
+	for _, c := range []struct {
+		name        string
+		catch, past bool
+	}{{"outlet alone", false, false}, {"outlet that catches", true, false}, {"past the outlet", true, true}} {
+		b.Run(c.name, func(b *testing.B) {
+			o := NewOutlet(func(Frame) error { return nil })
+			defer o.Close()
+			var to io.Writer = writerFunc(func(p []byte) (int, error) { return len(p), o.Write(1, "stdout", p) })
+			if c.catch {
+				stdout, _ := catchPast(b, o)
+				if c.past {
+					to = stdout
+				}
+			}
+			for b.Loop() {
+				if _, err := to.Write(line); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

@@ -48,6 +48,9 @@ type Outlet struct {
 	changed  chan struct{}     // closed and replaced where those who wait must look again
 	closed   bool
 
+	past       []*past // what is written past the outlet, see CatchPast
+	pastBuffer []byte
+
 	granting sync.Mutex // guards granted alone
 	granted  Credit     // not yet in the balance
 	granter  *time.Timer
@@ -99,6 +102,7 @@ func (o *Outlet) Write(cell int64, name string, p []byte) error {
 			return w.err
 		}
 		if n > 0 {
+			o.takePast()
 			o.add(source{cell, name}, p[:n])
 			p = p[n:]
 		}
@@ -154,6 +158,7 @@ func (o *Outlet) enqueue(f Frame, updates string) error {
 	case f.Kind == KindAnswer:
 		return o.send(f)
 	case !f.Kind.output():
+		o.takePast()
 		_ = o.pump(pumpAll) // a dead kernel is seen by the reader
 		if f.Kind == KindDone {
 			o.mend(f.Cell)
@@ -171,14 +176,18 @@ func (o *Outlet) enqueue(f Frame, updates string) error {
 			}
 			continue
 		}
+		o.takePast()
 		o.waiting = append(o.waiting, &entry{source: source{cell: f.Cell}, frame: &f, updates: updates})
 		return o.pump(pumpOrdered)
 	}
 	return nil
 }
 
-// fits tells whether a frame may wait for credit with what waits already.
+// fits tells whether a frame may wait for credit with what waits already, and with what was written past the outlet before it.
 func (o *Outlet) fits(f Frame) bool {
+	if o.past != nil && o.room() <= 0 {
+		return false
+	}
 	frames, bytes := 0, f.size()
 	for _, e := range o.waiting {
 		if e.frame != nil {
@@ -225,6 +234,7 @@ func (o *Outlet) Flush() {
 
 // flush sends all, beyond the credit too, and what is left of runes that never became whole.
 func (o *Outlet) flush() {
+	o.takePast()
 	_ = o.pump(pumpAll)
 	for from := range o.torn {
 		o.mend(from.cell)

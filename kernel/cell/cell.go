@@ -81,6 +81,7 @@ type Ready struct {
 	GoVersion string `json:"go_version"` // as runtime.Version, without "go"
 	Engine    string `json:"engine"`     // Interpreted or Compiled
 	Reason    string `json:"reason"`     // why it is not Compiled: one sentence
+	Catches   bool   `json:"catches"`    // it reads what is written to its fd 1 and 2 itself, to put it in order with its frames
 }
 
 // What an engine does with cells.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -22,6 +23,8 @@ const (
 	// crashTime is more than the runtime takes from the first line of its report to the first goroutine's, and from each of its
 	// writes to the next, which are microseconds: an engine that takes longer lives.
 	crashTime = 500 * time.Millisecond
+	// wordsTime is the same where nobody but the runtime writes: on a busy machine it takes seconds to look through a deep stack.
+	wordsTime = 20 * time.Second
 )
 
 var (
@@ -38,6 +41,8 @@ var (
 // crashTime, when nothing follows for that long, when a cell ends, and when they are too many to hold. For as long as more comes they
 // may still have been the runtime's, so their beginning is kept as what the cause may be.
 type crash struct {
+	patience time.Duration // 0: crashTime
+
 	mu    sync.Mutex
 	words []byte    // from the first line of a crash on; nil without one
 	held  bool      // they have not been passed on
@@ -69,13 +74,15 @@ func (c *crash) filter(b []byte, now time.Time) []byte {
 }
 
 // lives tells, of an engine whose words are held, that the runtime would have come to a stack by now.
-func (c *crash) lives(now time.Time) bool { return !c.trace && now.Sub(c.begun) >= crashTime }
+func (c *crash) lives(now time.Time) bool { return !c.trace && now.Sub(c.begun) >= c.limit() }
+
+func (c *crash) limit() time.Duration { return cmp.Or(c.patience, crashTime) }
 
 // quiet returns what is to be passed on when nothing more has come by now.
 func (c *crash) quiet(now time.Time) (held []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	over := now.Sub(c.last) >= crashTime
+	over := now.Sub(c.last) >= c.limit()
 	if over || c.lives(now) {
 		held = c.release()
 	}
@@ -118,7 +125,7 @@ func (c *crash) due() (at time.Time, ok bool) {
 	if c.held && !c.trace {
 		at = c.begun
 	}
-	return at.Add(crashTime), c.words != nil
+	return at.Add(c.limit()), c.words != nil
 }
 
 // cause returns what may have been the last words of the runtime.
@@ -149,7 +156,10 @@ func (p *process) death() *cell.Error {
 func (p *process) findCause() *cell.Error {
 	trace := ""
 	if byRuntime(p.exit) {
-		trace = string(p.pipes[1].crash.cause())
+		trace = string(p.pipes[2].crash.cause())
+		if trace == "" {
+			trace = string(p.pipes[1].crash.cause())
+		}
 	}
 	cause := deathCause(p.exit, trace)
 	if p.cut && trace == "" {

@@ -40,10 +40,14 @@ type Config struct {
 }
 
 // The file descriptors on which an engine process finds its connection to the kernel, and the file of its [cellio.Journal], which
-// cannot be mapped where there is none.
+// cannot be mapped where there is none; the reading ends of its fd 1 and 2, which are the engine's from the moment in which it says that
+// it catches what comes there; and a pipe for the last words of its runtime, which the kernel always reads.
 const (
 	ConnFD    = 3
 	JournalFD = 4
+	StdoutFD  = 5
+	StderrFD  = 6
+	WordsFD   = 7
 )
 
 // closeGrace is what an engine gets to leave in order before it is killed; protocol clients expect a shutdown within 2 s.

@@ -55,7 +55,14 @@ func serveTestEngine() {
 			time.Sleep(time.Millisecond) // polls: the test that starts it has no other way to tell
 		}
 	}
-	_ = out.Emit(cellio.KindReady, 0, cell.Ready{PID: os.Getpid(), GoVersion: "1.26", Engine: "test"})
+	catches := os.Getenv("CANCHA_TEST_ENGINE") == "catches"
+	if catches {
+		cellio.DivertRuntime(os.NewFile(WordsFD, "words"))
+		if _, err := out.CatchPast(os.NewFile(StdoutFD, "stdout"), os.NewFile(StderrFD, "stderr")); err != nil {
+			panic(err)
+		}
+	}
+	_ = out.Emit(cellio.KindReady, 0, cell.Ready{PID: os.Getpid(), GoVersion: "1.26", Engine: "test", Catches: catches})
 	stop := make(chan bool, 1)
 	asker := cellio.NewAsker(out.Send)
 	for {
@@ -119,6 +126,19 @@ func runTestCell(out *cellio.Outlet, f cellio.Frame, stop chan bool, asker *cell
 		asker.End(run)
 	case "print":
 		out.Write(r.Cell, "stdout", []byte(rest))
+	case "mixed": // frames and descriptors by turns
+		cellio.NewRun(r.Cell)
+		for i := range 100 {
+			out.Write(r.Cell, "stdout", fmt.Appendln(nil, "frame", i))
+			fmt.Println("fd", i)
+		}
+	case "fdlast":
+		cellio.NewRun(r.Cell)
+		out.Write(r.Cell, "stdout", []byte("a"))
+		fmt.Print("b")
+		fmt.Fprint(os.Stderr, "panic: words\n")
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		<-stop
 	case "lastwords":
 		out.Write(r.Cell, "stdout", []byte(rest))
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
@@ -226,6 +246,36 @@ func TestExecuteHandsOverAllOutput(t *testing.T) {
 			}
 			if got := rec.get(id, "stderr"); got != c.stderr {
 				t.Errorf("stderr: got %.60q (%d bytes), want %.60q", got, len(got), c.stderr)
+			}
+		})
+	}
+}
+
+// TestEngineThatCatches: an engine that reads its fd 1 and 2 itself puts them in order; what it leaves there when it ends is shown, and
+// what its runtime says is its death's cause, though it is more than a pipe holds.
+func TestEngineThatCatches(t *testing.T) {
+	e, rec := newTestEngine(t, "catches")
+	var want strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&want, "frame %d\nfd %d\n", i, i)
+	}
+	for i, c := range []struct{ code, stdout, stderr, err string }{
+		{"mixed", want.String(), "", ""},
+		{"fdlast", "ab", "panic: words\n", "signal 9"},
+		{"manypanic", "", "", "boom"},
+		{"mixed", want.String(), "", ""},
+	} {
+		t.Run(c.code, func(t *testing.T) {
+			id := int64(i + 1)
+			r := run(t, e, id, c.code)
+			if (r.Err == nil) != (c.err == "") || r.Err != nil && !strings.Contains(r.Err.Value, c.err) {
+				t.Errorf("got %v, want %q", r.Err, c.err)
+			}
+			if got := rec.get(id, "stdout"); got != c.stdout {
+				t.Errorf("stdout: got %q, want %q", got, c.stdout)
+			}
+			if got := rec.get(id, "stderr"); got != c.stderr {
+				t.Errorf("stderr: got %q, want %q", got, c.stderr)
 			}
 		})
 	}

@@ -5,15 +5,19 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// pipe reads what an engine, its C code or its children write to fd 1 or 2.
+// pipe reads what an engine, its C code or its children write to fd 1 or 2 before the engine catches that itself and when it has ended,
+// and at any time what its runtime says.
 type pipe struct {
 	r     *os.File
 	out   func([]byte)
 	crash *crash        // on stderr: holds back what looks like a crash; nil elsewhere
 	asks  chan chan int // requests to read until empty; nil asks to end after that
 	ended chan struct{} // closed when the reader has ended
+	left  bool          // to the engine
 }
 
 // newPipe returns a pipe and the end that the child writes to.
@@ -28,7 +32,6 @@ func newPipe(out func([]byte)) (*pipe, *os.File, error) {
 // run reads until the pipe's end, or until finish.
 func (p *pipe) run() {
 	defer close(p.ended)
-	defer p.r.Close()
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := p.r.Read(buf)
@@ -72,8 +75,11 @@ func (p *pipe) wake() {
 var past = time.Unix(1, 0)
 
 // drain returns when all that was in the pipe when it was called has been taken. It ends the reader's wait with a deadline
-// in the past; the reader then reads without waiting. A pipe that has ended is empty.
+// in the past; the reader then reads without waiting. A pipe that has ended is empty, and one that is left to the engine its own.
 func (p *pipe) drain() {
+	if p.left {
+		return
+	}
 	done := make(chan int)
 	p.ask(done)
 	select {
@@ -85,6 +91,22 @@ func (p *pipe) drain() {
 // finish makes the reader take what is left and end, after the engine's death. Children that live on may hold the pipe
 // open for ever, so its end is not waited for.
 func (p *pipe) finish() { p.ask(nil) }
+
+// leave ends the reader and leaves what comes from now on to the engine, which has the reading end too.
+func (p *pipe) leave() {
+	p.finish()
+	<-p.ended
+	p.left = true
+}
+
+// rest passes on what the engine has left unread in a pipe that was its.
+func (p *pipe) rest() {
+	p.readAvailable(make([]byte, pipeCapacity))
+	if p.crash != nil {
+		p.out(p.crash.give())
+		p.crash = &crash{} // what its runtime said has come another way
+	}
+}
 
 func (p *pipe) ask(done chan int) {
 	select {
@@ -141,5 +163,35 @@ func (p *pipe) readAvailable(buf []byte) {
 	})
 }
 
-// close releases a pipe whose reader was never started.
+// end returns another descriptor of the reading end, for the engine.
+func (p *pipe) end() (*os.File, error) {
+	raw, err := p.r.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var fd int
+	var failed error
+	if err := raw.Control(func(own uintptr) { fd, failed = unix.FcntlInt(own, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
+		return nil, err
+	}
+	if failed != nil {
+		return nil, os.NewSyscallError("fcntl", failed)
+	}
+	return os.NewFile(uintptr(fd), p.r.Name()), nil
+}
+
+// unblock undoes what starting a process does to the files that it inherits: whether reading blocks is one thing for all who have an end.
+func (p *pipe) unblock() error {
+	raw, err := p.r.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	if err := raw.Control(func(fd uintptr) { failed = syscall.SetNonblock(int(fd), true) }); err != nil {
+		return err
+	}
+	return os.NewSyscallError("fcntl", failed)
+}
+
+// close releases a pipe that is not read any more.
 func (p *pipe) close() { p.r.Close() }

@@ -24,13 +24,13 @@ import (
 // errDead ends what was asked of an engine that died; process.death tells how.
 var errDead = errors.New("the engine died")
 
-// process is one engine process. Its goroutines (the frame reader, two pipe readers, two flows, the sender of interrupts) end when it does.
+// process is one engine process. Its goroutines (the frame reader, three pipe readers, two flows, the sender of interrupts) end when it does.
 type process struct {
 	cmd    *exec.Cmd
 	conn   *cellio.Conn
 	logger *slog.Logger
 	sink   func(cellio.Frame)
-	pipes  [2]*pipe       // fd 1 and 2: what does not come by frames
+	pipes  [3]*pipe       // fd 1 and 2, as far as the engine does not read them itself, and what its runtime says
 	caught *cellio.Outlet // orders and coalesces what the pipes bring
 	flows  [2]*flow       // of the engine's outlet and of caught
 	rest   *cellio.Journal
@@ -79,8 +79,8 @@ func start(c Config) (*process, error) {
 
 // launch starts the command with its end of the connection, a journal, and pipes for fd 1 and 2.
 func (p *process) launch(conn *os.File) error {
-	var ends [2]*os.File
-	for i, name := range []string{"stdout", "stderr"} {
+	var ends [len(p.pipes)]*os.File
+	for i, name := range []string{"stdout", "stderr", "stderr"} {
 		pipe, end, err := newPipe(func(b []byte) { p.caught.Write(p.latest.Load(), name, b) })
 		if err != nil {
 			return fmt.Errorf("pipe for %s: %w", name, err)
@@ -88,22 +88,36 @@ func (p *process) launch(conn *os.File) error {
 		defer end.Close()
 		p.pipes[i], ends[i] = pipe, end
 	}
-	p.pipes[1].crash = &crash{}
+	p.pipes[1].crash, p.pipes[2].crash = &crash{}, &crash{patience: wordsTime}
+	var theirs [2]*os.File // reading ends
+	for i := range theirs {
+		end, err := p.pipes[i].end()
+		if err != nil {
+			return fmt.Errorf("reading end of a pipe: %w", err)
+		}
+		defer end.Close()
+		theirs[i] = end
+	}
 	p.cmd.Stdout, p.cmd.Stderr = ends[0], ends[1]
 	journal, err := p.openJournal()
 	if err != nil {
 		return err
 	}
 	defer journal.Close()
-	p.cmd.ExtraFiles = []*os.File{conn, journal} // become ConnFD and JournalFD
+	p.cmd.ExtraFiles = []*os.File{conn, journal, theirs[0], theirs[1], ends[2]} // ConnFD, JournalFD, StdoutFD, StderrFD, WordsFD
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := p.cmd.Start(); err != nil {
-		p.pipes[0].close()
-		p.pipes[1].close()
-		p.rest.Close()
-		return err
+	err = p.cmd.Start()
+	for _, pipe := range p.pipes {
+		if err != nil {
+			pipe.close()
+		} else if err := pipe.unblock(); err != nil {
+			p.logger.Warn("pipe of engine", "error", err)
+		}
 	}
-	return nil
+	if err != nil {
+		p.rest.Close()
+	}
+	return err
 }
 
 // read reads frames until the engine is gone, then gathers what it left.
@@ -132,11 +146,20 @@ func (p *process) read(ended func()) {
 	cancel()
 	p.caught.Hurry()
 	for _, pipe := range p.pipes {
-		pipe.finish()
+		if pipe.left {
+			pipe.rest()
+		} else {
+			pipe.finish()
+		}
 	}
 	readers.Wait()
+	for _, pipe := range p.pipes {
+		pipe.close()
+	}
 	if !byRuntime(err) { // what looked like its last words was output
-		_ = p.caught.Write(p.latest.Load(), "stderr", p.pipes[1].crash.give()) // nobody waits any more
+		for _, pipe := range p.pipes[1:] {
+			_ = p.caught.Write(p.latest.Load(), "stderr", pipe.crash.give()) // nobody waits any more
+		}
 	}
 	p.caught.Close()
 	p.conn.Close() // a flow may be sending
@@ -195,16 +218,33 @@ func (p *process) frame(f cellio.Frame) {
 }
 
 func (p *process) becomeReady(body json.RawMessage) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err := json.Unmarshal(body, &p.ready); err != nil {
+	var ready cell.Ready
+	if err := json.Unmarshal(body, &ready); err != nil {
 		p.logger.Warn("engine's ready frame", "error", err)
 	}
+	if ready.Catches {
+		p.leavePipes()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ready = ready
 	select {
 	case <-p.served:
 	default:
 		close(p.served)
 	}
+}
+
+// leavePipes leaves what is written to fd 1 and 2 to an engine that puts it in order with its frames.
+func (p *process) leavePipes() {
+	calm := p.caught.Hurry() // a reader that waits could not end
+	for _, pipe := range p.pipes[:2] {
+		if !pipe.left {
+			pipe.leave()
+		}
+	}
+	p.caught.Flush()
+	calm()
 }
 
 // finishCell ends a cell. The engine wrote all that the cell left in the pipes before it sent the frame, so reading the
@@ -322,7 +362,9 @@ const interruptLimit = 100 * time.Millisecond
 // interrupt sends an interrupt. It returns when that is on its way, so that it stops no cell that is sent later, or when the engine
 // does not read, which must not hold up who answers the clients.
 func (p *process) interrupt() {
-	p.flows[1].letOut()
+	for _, f := range p.flows {
+		f.letOut()
+	}
 	timer := time.NewTimer(interruptLimit)
 	defer timer.Stop()
 	sent := make(chan struct{})

@@ -70,6 +70,27 @@ func newConfiguredNotebook(t *testing.T, c eval.Config) *notebook {
 	return n
 }
 
+// catch has the notebook's outlet catch what is written to os.Stdout and os.Stderr, whoever keeps them, until the test's end.
+func (n *notebook) catch() {
+	n.t.Helper()
+	var reading [2]*os.File
+	for i, own := range []*os.File{os.Stdout, os.Stderr} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		before := *own
+		*own = *w // the same pointer, which is all that anybody has kept
+		reading[i] = r
+		n.t.Cleanup(func() { *own = before; w.Close() })
+	}
+	stop, err := n.out.CatchPast(reading[0], reading[1])
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(stop)
+}
+
 func (n *notebook) exit(code int) {
 	n.exited = append(n.exited, code)
 	if n.onExit != nil {

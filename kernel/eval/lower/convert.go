@@ -26,11 +26,6 @@ func (l *Lowerer) isCompiledIf(t types.Type) bool { return types.IsInterface(t) 
 // conv lowers x as a value of type to, to which it is assignable.
 func (f *fn) conv(x ast.Expr, to types.Type) string {
 	to = f.l.sub(to, f.env)
-	if f.l.isCompiledIf(to) {
-		if s := f.standardStream(x, to); s != "" {
-			return s
-		}
-	}
 	from := f.typeOf(x)
 	if tv := f.info.Types[x]; tv.Value != nil && !types.IsInterface(to) {
 		return f.constant(tv.Value, to, x.Pos())

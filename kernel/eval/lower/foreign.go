@@ -22,6 +22,11 @@ func (f *fn) arg(a ast.Expr, t types.Type, callee *types.Func) string {
 	if !foreign {
 		return f.conv(a, t)
 	}
+	if t := f.l.sub(t, f.env); f.l.isCompiledIf(t) {
+		if s := f.standardStream(a, t); s != "" {
+			return s
+		}
+	}
 	f.noteMethods(a, t, callee)
 	f.refuseFileNames(a, callee)
 	from := f.typeOf(a)

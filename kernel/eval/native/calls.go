@@ -162,11 +162,12 @@ func plain(t types.Type, depth int) bool {
 	return false
 }
 
-// streams writes os.Stdout and os.Stderr among a call's arguments, where only their being written to counts, as the cell's
-// output.
+// streams writes os.Stdout and os.Stderr among the arguments of a library's function, where only their being written to counts, as the
+// cell's output. A function of the cells may look what it has got.
 func (w *writer) streams(x *ast.CallExpr) {
+	f := check.Callee(w.info, x)
 	sig, ok := w.info.TypeOf(x.Fun).(*types.Signature)
-	if !ok {
+	if !ok || f == nil || f.Pkg() == nil || f.Pkg().Path() == "main" {
 		return
 	}
 	for i, a := range x.Args {
@@ -177,7 +178,23 @@ func (w *writer) streams(x *ast.CallExpr) {
 			}
 		}
 	}
+	if writesOnly[f.FullName()] {
+		w.keptStream(x)
+	}
 }
+
+// keptStream has a function that does nothing with a writer but write to it write to the cell's output where that is an os.Stdout or
+// os.Stderr that somebody has kept.
+func (w *writer) keptStream(x *ast.CallExpr) {
+	if w.replaced[x.Args[0]] != "" || w.replaced[x.Fun] != "" {
+		return
+	}
+	if t := w.info.TypeOf(x.Args[0]); t.String() == "*os.File" || isInterface(t) {
+		w.replaced[x.Args[0]] = machineName + ".Writer(" + w.text(x.Args[0]) + ")"
+	}
+}
+
+var writesOnly = map[string]bool{"fmt.Fprint": true, "fmt.Fprintln": true, "fmt.Fprintf": true, "io.WriteString": true}
 
 // stream is the cell's own output for os.Stdout and os.Stderr, "" for anything else.
 func (w *writer) stream(x ast.Expr) string {

@@ -24,6 +24,7 @@ type Deferred struct {
 	returned  bool
 	panicking bool
 	value     any
+	reflected bool // the value is the cell's, though it may look like the interpreter's, see reflects
 }
 
 // Frame runs the body of a function with deferred calls and then these, in Go's order and with Go's rules for panics.
@@ -43,7 +44,7 @@ func (d *Deferred) Recover() any {
 	if d == nil || !d.panicking {
 		return nil
 	}
-	v := d.m.translate(d.value)
+	v := d.asGo()
 	if stops(v) {
 		return nil
 	}
@@ -51,8 +52,19 @@ func (d *Deferred) Recover() any {
 	return v
 }
 
+// asGo is the panic's value as Go would have it.
+func (d *Deferred) asGo() any {
+	if d.reflected {
+		return d.value
+	}
+	return d.m.translate(d.value)
+}
+
+// caught begins a panic that was just recovered.
+func (d *Deferred) caught(p any) { d.panicking, d.value, d.reflected = true, p, d.m.reflects(p) }
+
 func (d *Deferred) forget() {
-	d.panicking, d.value = false, nil
+	d.panicking, d.value, d.reflected = false, nil, false
 	d.m.trace.forget()
 }
 
@@ -67,7 +79,7 @@ func (d *Deferred) RecoverOf(outer *Deferred) {
 func (d *Deferred) unwind() {
 	if !d.returned {
 		if p := recover(); p != nil {
-			d.panicking, d.value = true, p
+			d.caught(p)
 		}
 	}
 	d.finish()
@@ -82,6 +94,9 @@ func (d *Deferred) finish() {
 		d.run(call)
 	}
 	if d.panicking {
+		if d.reflected {
+			d.m.reflected.Store(goroutineID(), d.value)
+		}
 		panic(d.value)
 	}
 }
@@ -107,8 +122,8 @@ func (d *Deferred) run(call func()) {
 			d.finish()
 			return
 		}
-		if !(d.panicking && stops(d.m.translate(d.value))) {
-			d.panicking, d.value = true, p
+		if !(d.panicking && stops(d.asGo())) {
+			d.caught(p)
 		}
 	}()
 	call()
@@ -223,7 +238,7 @@ func (m *Machine) Do(run *cellio.Run, f func()) (p any, wasInterrupted bool, tra
 		}
 		trace = m.trace.take()
 		if _, wasInterrupted = p.(interrupted); !wasInterrupted {
-			p = m.translate(p)
+			p = m.translated(p)
 		}
 	}()
 	run.Do(f)
@@ -275,7 +290,7 @@ func (m *Machine) report(p any) {
 	if _, ok := p.(interrupted); ok {
 		return
 	}
-	lines := m.traceback("panic in goroutine: "+m.PanicText(m.translate(p)), trace)
+	lines := m.traceback("panic in goroutine: "+m.PanicText(m.translated(p)), trace)
 	_, _ = cellio.Stderr.Write([]byte(strings.Join(lines, "\n") + "\n"))
 }
 

@@ -36,6 +36,7 @@ type Machine struct {
 	lines      sync.Map             // goroutine id → the line of its cell's statements that it is at
 	bubbles    atomic.Int32         // synctest's, that run
 	unwinding  sync.Map             // goroutine id → true, while it runs deferred calls after an interrupt
+	reflected  sync.Map             // goroutine id → a panic that goes on from deferred calls and is a cell's, see reflects
 	stayed     atomic.Pointer[stay] // the last goroutine that an interrupt has left alone
 	tasks      map[*cellio.Run]int  // such goroutines of each run; guarded by mu
 	interrupts map[*cellio.Run]bool // interrupted runs that have tasks left; guarded by mu

@@ -25,17 +25,17 @@ func (m *Machine) Printf(format string, args ...any) (int, error) {
 
 // Fprint is fmt.Fprint.
 func (m *Machine) Fprint(w io.Writer, args ...any) (int, error) {
-	return w.Write([]byte(m.Sprint(args...)))
+	return m.Writer(w).Write([]byte(m.Sprint(args...)))
 }
 
 // Fprintln is fmt.Fprintln.
 func (m *Machine) Fprintln(w io.Writer, args ...any) (int, error) {
-	return w.Write([]byte(m.Sprintln(args...)))
+	return m.Writer(w).Write([]byte(m.Sprintln(args...)))
 }
 
 // Fprintf is fmt.Fprintf.
 func (m *Machine) Fprintf(w io.Writer, format string, args ...any) (int, error) {
-	return w.Write([]byte(m.Sprintf(format, args...)))
+	return m.Writer(w).Write([]byte(m.Sprintf(format, args...)))
 }
 
 // Sprint is fmt.Sprint.

@@ -422,7 +422,7 @@ func (p *printer) guard(v reflect.Value, name string, call func()) {
 			p.text("<nil>")
 			return
 		}
-		p.text(fmt.Sprintf("%%!%c(PANIC=%s method: %s)", p.verb, name, p.m.PanicText(p.m.translate(r))))
+		p.text(fmt.Sprintf("%%!%c(PANIC=%s method: %s)", p.verb, name, p.m.PanicText(p.m.translated(r))))
 	}()
 	call()
 }

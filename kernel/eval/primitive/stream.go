@@ -14,6 +14,20 @@ func (m *Machine) Stdout() support.Stream { return current(os.Stdout, m.out, cel
 // Stderr is what os.Stderr means now.
 func (m *Machine) Stderr() support.Stream { return current(os.Stderr, m.err, cellio.Stderr) }
 
+// Writer is the cell's output in the place of a kept os.Stdout or os.Stderr, for what only writes to it: the descriptor does not know which
+// cell writes, and has no order with the other one.
+func (m *Machine) Writer(w io.Writer) io.Writer {
+	if f, ok := w.(*os.File); ok && f != nil {
+		switch f {
+		case m.out:
+			return cellio.Stdout
+		case m.err:
+			return cellio.Stderr
+		}
+	}
+	return w
+}
+
 func current(now, own *os.File, cells io.Writer) support.Stream {
 	if now != own {
 		return now

@@ -41,6 +41,8 @@ type Machine interface {
 	// Stdout and Stderr are the cell's output.
 	Stdout() Stream
 	Stderr() Stream
+	// Writer is the same in the place of a kept os.Stdout or os.Stderr.
+	Writer(w io.Writer) io.Writer
 	// What stands for functions of the standard library of which a cell's run has to know, and for print and println.
 	Print(args ...any) (int, error)
 	Println(args ...any) (int, error)

@@ -1,0 +1,39 @@
+package eval_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestPanicOfReflect: a panic that nobody recovers has Go's text, and is not taken for the interpreter's own.
+func TestPanicOfReflect(t *testing.T) {
+	for code, want := range map[string]string{
+		`reflect.ValueOf(1).Len()`:                                              "reflect: call of reflect.Value.Len on int Value",
+		`v := reflect.ValueOf(1); v.Set(v)`:                                     "reflect: reflect.Value.Set using unaddressable value",
+		`reflect.ValueOf([]int{}).Index(0)`:                                     "reflect: slice index out of range",
+		`func() { defer fmt.Print("a"); var v reflect.Value; v.Interface() }()`: "reflect: call of reflect.Value.Interface on zero Value",
+		`sort.Slice(1, nil)`:                                                    "reflect: call of Swapper on int Value",
+		`panic("reflect: slice index out of range")`:                            "reflect: slice index out of range",
+		`xs := []int{}; fmt.Println(xs[len(xs)])`:                               "runtime error: index out of range [0] with length 0",
+		`var p *image.Point; fmt.Println(p.X)`:                                  "runtime error: invalid memory address or nil pointer dereference",
+	} {
+		t.Run(code, func(t *testing.T) {
+			r := newNotebook(t).run("import (\"fmt\"; \"image\"; \"reflect\"; \"sort\")\nvar _, _, _, _ = fmt.Print, image.Pt, reflect.Copy, sort.Ints\n" + code)
+			if r.Err == nil || r.Err.Name != "panic" || r.Err.Value != want {
+				t.Errorf("got %+v, want the panic %q", r.Err, want)
+			}
+		})
+	}
+}
+
+// TestPanicOfReflectInGoroutine: so has that of a goroutine.
+func TestPanicOfReflectInGoroutine(t *testing.T) {
+	n := newNotebook(t)
+	n.ok("import (\"reflect\"; \"sync\")\nvar wg sync.WaitGroup\nwg.Add(1)\ngo func() { defer wg.Done(); reflect.ValueOf(1).Len() }()\nwg.Wait()\nwg.Add(0)")
+	for n.stream("stderr") == "" { // the goroutine tells after its deferred call
+		n.ok("1")
+	}
+	if got, want := n.stream("stderr"), "panic in goroutine: reflect: call of reflect.Value.Len on int Value"; !strings.HasPrefix(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
