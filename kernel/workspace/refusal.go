@@ -18,6 +18,7 @@ type impediment struct {
 func impediments() []impediment {
 	i := func(pattern, why string) impediment { return impediment{regexp.MustCompile(pattern), why} }
 	return []impediment{
+		i(`(\S+@v\S+): reading https?://\S+: 403 Forbidden`, "the module proxy refuses %s, which it needs: pin an older version with %get, or set GOPROXY"),
 		i(`requires go >= (\S+)`, "it needs Go %s or newer: install that from https://go.dev/dl, and restart the kernel"),
 		i(`(build constraints exclude all Go files)`, "%s of it: it is for another system, or behind a build tag"),
 		i(`no Go files in (\S+)`, "it has no Go files"),
@@ -50,10 +51,7 @@ func refusal(want Want, said, kept string, cause error) error {
 	said = strings.ReplaceAll(said, " imports\n\t", " needs ") // a chain of imports is one line
 	for _, i := range impediments() {
 		if m := i.pattern.FindStringSubmatch(said); m != nil {
-			why := i.why
-			if strings.Contains(why, "%s") {
-				why = fmt.Sprintf(why, m[1])
-			}
+			why := strings.Replace(i.why, "%s", m[1], 1)
 			return fmt.Errorf("%s: %s", name, why)
 		}
 	}
