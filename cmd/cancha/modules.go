@@ -116,6 +116,9 @@ const attempts = 3
 
 // build builds an engine that can be extended by what is wanted, and extends it.
 func (m *modules) build(ctx context.Context, c *workspace.Conflict, want workspace.Want, say func(string)) (folder string, err error) {
+	if c.Session {
+		return m.now.Base, nil
+	}
 	for range attempts {
 		folder, err = m.tryBuild(ctx, c.Modules, want, say)
 		if !errors.As(err, &c) {

@@ -39,9 +39,10 @@ type Replacement struct {
 	Carried   Carried `json:"carried"`
 }
 
-// Carried is what a session keeps when its engine is replaced: import specs such as `_ "embed"`, the working folder, variables of the
+// Carried is what a session keeps when its engine is replaced: the modules that %get was given, import specs such as `_ "embed"`, the working folder, variables of the
 // environment that cells have set or unset, and who runs cells (as %engine has it).
 type Carried struct {
+	Gets    []string `json:"gets,omitempty"`
 	Imports []string `json:"imports,omitempty"`
 	Dir     string   `json:"dir,omitempty"`
 	Set     []string `json:"set,omitempty"`   // NAME=VALUE

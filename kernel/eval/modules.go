@@ -113,6 +113,9 @@ func (p *Program) get(ctx context.Context, t *task, r ModuleRequest, replace boo
 	defer p.building.unlock()
 	p.scope.Add(added.Packages)
 	p.session.add(added.Packages)
+	if r.Get {
+		p.session.got(r.Path)
+	}
 	p.archives.Store(&added.Archives)
 	p.native.SetTools(added.Tools)
 	p.native.share(added.Tools.Cache)

@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"go/types"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime/pprof"
 	"slices"
@@ -32,6 +33,7 @@ type session struct {
 	mode    string
 
 	mu      sync.Mutex
+	gets    []string        // modules that %get was given, a folder as absolute path
 	imports []string        // specs of accepted cells
 	effects []string        // calls that may have left something outside of variables
 	added   map[string]bool // packages of modules
@@ -72,7 +74,7 @@ func (p *Program) replaceFor(ctx context.Context, t *task, c *Conflict, asked bo
 		return err
 	}
 	say(fmt.Sprintf("%s: the session goes on in an engine with %s\n", c.Reason, c.Module))
-	t.replacement = &cell.Replacement{Workspace: folder, Carried: p.carried()}
+	t.replacement = &cell.Replacement{Workspace: folder, Carried: p.carried(c)}
 	return errReplaced
 }
 
@@ -121,11 +123,16 @@ func cellGoroutines(self int64) (n int) {
 }
 
 // carried is what a new engine is given.
-func (p *Program) carried() cell.Carried {
+func (p *Program) carried(because *Conflict) cell.Carried {
 	p.session.mu.Lock()
 	defer p.session.mu.Unlock()
 	c := cell.Carried{Imports: slices.Clone(p.session.imports), Mode: p.mode.get()}
-	c.Dir, _ = os.Getwd() // one that has gone is not gone back to
+	c.Dir, _ = os.Getwd()              // one that has gone is not gone back to
+	for _, g := range p.session.gets { // of the module in question the cell decides
+		if wanted := withoutVersion(because.Module); withoutVersion(g) != wanted && !strings.HasPrefix(g, wanted+"/") {
+			c.Gets = append(c.Gets, g)
+		}
+	}
 	now := os.Environ()
 	name := func(v string) string { n, _, _ := strings.Cut(v, "="); return n }
 	for _, v := range now {
@@ -160,6 +167,11 @@ func (p *Program) restore(t *task, c *cell.Carried) error {
 	if c.Mode != "" {
 		p.mode.set(c.Mode)
 	}
+	for _, g := range c.Gets {
+		if err := p.get(t.ctx, t, ModuleRequest{Path: g, Get: true}, false, progress(cellWriter{p.outlet, t.request.Cell})); err != nil {
+			return err
+		}
+	}
 	if len(c.Imports) == 0 {
 		return nil
 	}
@@ -174,6 +186,24 @@ func (p *Program) restore(t *task, c *cell.Carried) error {
 		p.imported(code)
 	}
 	return err
+}
+
+func withoutVersion(module string) string {
+	path, _, _ := strings.Cut(module, "@")
+	return path
+}
+
+// got notes what %get has made ready.
+func (s *session) got(module string) {
+	if strings.HasPrefix(module, ".") {
+		if dir, err := filepath.Abs(module); err == nil {
+			module = dir
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gets = slices.DeleteFunc(s.gets, func(g string) bool { return withoutVersion(g) == withoutVersion(module) })
+	s.gets = append(s.gets, module)
 }
 
 // imported notes what an accepted cell has imported.

@@ -15,9 +15,17 @@ import (
 )
 
 // conflicting are modules that no engine has, nor can have without another one.
-type conflicting struct{ built int }
+type conflicting struct {
+	built int
+	added []string // example.com/fine…, which have no conflict
+	cache string
+}
 
 func (m *conflicting) Add(_ context.Context, r ModuleRequest, _ func(string)) (Added, error) {
+	if strings.HasPrefix(r.Path, "example.com/fine") {
+		m.added = append(m.added, r.Path)
+		return Added{Tools: native.Toolchain{Cache: m.cache}}, nil
+	}
 	return Added{}, &Conflict{Reason: "m needs dep v2", Module: r.Path, Build: func(context.Context, func(string)) (string, error) {
 		m.built++
 		return "/workspace", nil
@@ -31,7 +39,7 @@ func newConflicting(t *testing.T) (*Program, *conflicting) {
 	for _, p := range symbols.Packages() {
 		packages = append(packages, Package{Path: p.Path, Name: p.Name, Standard: p.Standard})
 	}
-	modules := &conflicting{}
+	modules := &conflicting{cache: t.TempDir()}
 	outlet := cellio.NewOutlet(func(cellio.Frame) error { return nil })
 	cellio.Attach(outlet)
 	t.Cleanup(func() { cellio.Attach(nil) })
@@ -112,12 +120,12 @@ func TestCarried(t *testing.T) {
 	t.Setenv("CARRIED_NEW", "")
 	os.Unsetenv("CARRIED_NEW")
 	old, _ := newConflicting(t)
-	for i, code := range []string{"import str \"strings\"\nimport _ \"embed\"", "%cd /", "%env CARRIED_NEW=a b", "os.Unsetenv(\"CARRIED_GONE\")"} {
+	for i, code := range []string{"import str \"strings\"\nimport _ \"embed\"", "%cd /", "%env CARRIED_NEW=a b", "os.Unsetenv(\"CARRIED_GONE\")", "%get example.com/fine@v1.0.0", "%get example.com/fine@v1.1.0"} {
 		if r := old.Run(cell.Request{Cell: int64(i + 1), Count: i + 1, Code: code}); r.Err != nil {
 			t.Fatalf("%s: %v", code, r.Err)
 		}
 	}
-	r := old.Run(cell.Request{Cell: 5, Count: 5, Code: "%get example.com/m"})
+	r := old.Run(cell.Request{Cell: 7, Count: 7, Code: "%get example.com/m"})
 	if r.Replacement == nil {
 		t.Fatalf("got %v", r.Err)
 	}
@@ -129,9 +137,12 @@ func TestCarried(t *testing.T) {
 	_ = os.Chdir(wd) // the new engine begins as the old one did
 	os.Unsetenv("CARRIED_NEW")
 	t.Setenv("CARRIED_GONE", "1")
-	next, _ := newConflicting(t)
+	next, modules := newConflicting(t)
 	check := `if d, _ := os.Getwd(); d != "/" || os.Getenv("CARRIED_NEW") != "a b" || os.Getenv("CARRIED_GONE") != "" || str.ToUpper("a") != "A" { panic(d) }`
-	if r := next.Run(cell.Request{Cell: 6, Count: 5, Code: check, Carried: &c}); r.Err != nil {
+	if r := next.Run(cell.Request{Cell: 7, Count: 7, Code: check, Carried: &c}); r.Err != nil {
 		t.Error(r.Err)
+	}
+	if want := []string{"example.com/fine@v1.1.0"}; !slices.Equal(modules.added, want) {
+		t.Errorf("modules: got %v, want %v", modules.added, want)
 	}
 }

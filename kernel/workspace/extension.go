@@ -81,6 +81,7 @@ type Conflict struct {
 	Module  Module   `json:"module"`  // that wants it
 	Changes []Change `json:"changes"` // never empty
 	Modules []Module `json:"modules"` // an engine that is built with these can be extended
+	Session bool     `json:"-"`       // only what the session has loaded is in the way: a fresh process of the same engine can be extended
 }
 
 // Change is a module of the engine, or of what cells have loaded, of which another version is wanted.
@@ -94,10 +95,10 @@ func (c *Conflict) Error() string {
 	first := c.Changes[0]
 	text := fmt.Sprintf("%s needs %s %s, and the running engine has %s", c.Module, first.Module, first.Want, first.Have)
 	switch {
+	case first.Have == first.Want:
+		text = fmt.Sprintf("%s has changed since it was loaded", first.Module)
 	case first.Module == c.Module.Path:
 		text = fmt.Sprintf("the running engine has %s %s, not %s", first.Module, first.Have, first.Want)
-	case first.Have == first.Want:
-		text = fmt.Sprintf("%s needs %s, which has changed since it was loaded", c.Module, first.Module)
 	}
 	if n := len(c.Changes) - 1; n > 0 {
 		text += fmt.Sprintf(" (and %d more)", n)
@@ -196,7 +197,7 @@ func (s *Store) Extend(ctx context.Context, from *Extension, want Want, say func
 	x.Manifest.Importcfg, x.Manifest.Modules = filepath.Join(dir, importcfgName), d.Modules
 	if changes := changed(from, x, want.Used); len(changes) > 0 {
 		x.Close()
-		return nil, &Conflict{Module: d.Modules[len(d.Modules)-1], Changes: changes, Modules: d.Modules}
+		return nil, &Conflict{Module: d.Modules[len(d.Modules)-1], Changes: changes, Modules: d.Modules, Session: true}
 	}
 	return x, nil
 }

@@ -312,7 +312,8 @@ func TestConflictWithTheSession(t *testing.T) {
 	extendTo(t, s, first, local)
 	local.Used = []string{"example.com/local"}
 	var conflict *Conflict
-	if _, err := s.Extend(t.Context(), first, local, func(string) {}); !errors.As(err, &conflict) {
+	_, err := s.Extend(t.Context(), first, local, func(string) {})
+	if !errors.As(err, &conflict) || !conflict.Session || err.Error() != "example.com/local has changed since it was loaded" {
 		t.Errorf("got %v, want a conflict: it has been loaded", err)
 	}
 }
