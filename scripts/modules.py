@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Imports modules of many kinds in notebooks of their own, twice each, and prints how long the first session and the second took.
 
-What is checked is each cell's value; the times are for a reader. The first one is
-true only where Go's caches and the engine's have not seen the module. Needs Go's module proxy and the installed kernel's
-program (bin/cancha); a proxy that does not answer is told and skipped.
+What is checked is each cell's value; the times are for a reader. The first is that of a download and a build only where Go's caches and the
+engine's have not seen the module. Needs Go's module proxy, and is skipped where that does not answer.
 
     scripts/modules.py [NAME…]
 """

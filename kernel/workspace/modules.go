@@ -63,18 +63,8 @@ func Packages(importcfg string) (map[string]string, error) {
 	return all, nil
 }
 
-// Extends reports whether the workspace in dir holds every package of that in base unchanged: then an engine of base can load
-// what is compiled for dir, without a restart. It cannot where an added module has raised the version of one that the engine
-// has.
-func Extends(dir, base string) (bool, error) {
-	var c contents
-	if err := readJSON(filepath.Join(dir, contentsName), &c); err != nil {
-		return false, err
-	}
-	return c.extends(dir, base)
-}
-
-// extends is Extends for the contents of dir.
+// extends reports whether the workspace in dir, of these contents, holds every package of that in base unchanged: then their engines
+// are the same. They are not where an added module has raised the version of a package that the engine has.
 func (c contents) extends(dir, base string) (bool, error) {
 	have, err := c.packages(dir)
 	if err != nil {
