@@ -48,7 +48,7 @@ func TestWant(t *testing.T) {
 		{"a module", eval.ModuleRequest{Path: "github.com/google/uuid", Get: true}, workspace.Want{Path: "github.com/google/uuid", Module: true}, ""},
 		{"its version", eval.ModuleRequest{Path: "github.com/google/uuid@v1.6.0", Get: true}, workspace.Want{Path: "github.com/google/uuid", Version: "v1.6.0", Module: true}, ""},
 		{"a folder", eval.ModuleRequest{Path: dir, Get: true}, workspace.Want{Path: "example.com/local", Dir: dir, Module: true}, ""},
-		{"no module's folder", eval.ModuleRequest{Path: filepath.Join(dir, "x"), Get: true}, workspace.Want{}, "has no go.mod"},
+		{"no module's folder", eval.ModuleRequest{Path: filepath.Join(dir, "x"), Get: true}, workspace.Want{}, "there is no folder"},
 		{"a version in an import", eval.ModuleRequest{Path: "github.com/google/uuid@v1.6.0"}, workspace.Want{}, `write import "github.com/google/uuid", and %get github.com/google/uuid@v1.6.0 before it`},
 		{"nothing behind the @", eval.ModuleRequest{Path: "github.com/google/uuid@", Get: true}, workspace.Want{}, "no version behind its @"},
 		{"an internal package", eval.ModuleRequest{Path: "golang.org/x/text/internal/tag"}, workspace.Want{}, "golang.org/x/text/internal/tag is internal: only packages below golang.org/x/text may import it"},

@@ -121,7 +121,6 @@ type listed struct {
 	DepOnly, Stale, Standard      bool
 	Module                        *struct {
 		Path, Version, Dir string
-		Replace            *struct{ Version, Dir string }
 	}
 	Imports                           []string
 	GoFiles, CgoFiles, SFiles, CFiles []string

@@ -338,8 +338,8 @@ func TestModules(t *testing.T) {
 		got = append(got, strings.ReplaceAll(strings.Join(c.Args, " "), w.Dir, "DIR"))
 	}
 	want := []string{
-		"mod edit -replace=example.com/local=" + p.path("local") + " DIR/go.mod",
-		"get -modfile=DIR/go.mod github.com/google/uuid@v1.6.0", "get -modfile=DIR/go.mod example.com/local",
+		"mod edit -require=example.com/local@v0.0.0-00010101000000-000000000000 -replace=example.com/local=" + p.path("local") + " DIR/go.mod",
+		"get -modfile=DIR/go.mod github.com/google/uuid@v1.6.0", "get -modfile=DIR/go.mod example.com/local@v0.0.0-00010101000000-000000000000",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

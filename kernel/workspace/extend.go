@@ -134,12 +134,15 @@ func latest(modules []Module) (kept []Module) {
 func (x *extend) require(ctx context.Context) (Module, error) {
 	switch {
 	case x.want.Dir != "":
-		_, err := x.command(ctx, "adding "+x.want.Path, "mod", "edit", "-replace="+x.want.Path+"="+x.want.Dir, x.path("go.mod"))
-		if err != nil {
-			return Module{}, err
-		}
-		return Module{Path: x.want.Path, Dir: x.want.Dir}, x.get(ctx, x.want.Path)
+		m := Module{Path: x.want.Path, Dir: x.want.Dir}
+		_, err := x.command(ctx, "adding "+m.Path, x.local(m)...)
+		return m, err
 	case x.want.Version != "":
+		if slices.ContainsFunc(x.from.Modules, func(m Module) bool { return m.Path == x.want.Path && m.Dir != "" }) { // until now it was a folder
+			if _, err := x.command(ctx, "releasing "+x.want.Path, "mod", "edit", "-dropreplace="+x.want.Path, "-droprequire="+x.want.Path, x.path("go.mod")); err != nil {
+				return Module{}, err
+			}
+		}
 		return Module{}, x.get(ctx, x.want.Path+"@"+x.want.Version)
 	case x.settled():
 		return Module{}, nil
@@ -201,8 +204,8 @@ func (x *extend) judge(all []listed, module Module) (Module, error) {
 	p := x.target(all)
 	if p != nil && p.Module != nil && module.Path == "" {
 		module = Module{Path: p.Module.Path, Version: p.Module.Version}
-		if r := p.Module.Replace; r != nil && r.Version == "" && p.Module.Version == "" {
-			module.Dir = r.Dir
+		if i := slices.IndexFunc(x.from.Modules, func(m Module) bool { return m.Path == module.Path && m.Dir != "" }); i >= 0 && module.Version == localVersion {
+			module = x.from.Modules[i]
 		}
 	}
 	bare := p == nil || len(p.GoFiles)+len(p.CgoFiles) == 0 && p.Name == "" || p.Name == "main"
@@ -374,6 +377,9 @@ func (s *Store) Resolve(ctx context.Context, from *Extension, name, query string
 // ModulePath is the path of the module in a folder.
 func ModulePath(dir string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if _, missing := os.Stat(dir); missing != nil {
+		return "", fmt.Errorf("there is no folder %s", dir)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%s holds no Go module, because it has no go.mod: \"go mod init\" makes one", dir)
 	}

@@ -292,10 +292,13 @@ func TestConflictWithAPin(t *testing.T) {
 	extendTo(t, s, start, Want{Path: "example.com/dep", Version: "v1.0.0", Module: true})
 }
 
-// What a session has loaded stays as it is; what it has only added may change.
+// What a session has loaded stays as it is; what it has only added may change. Nobody is asked for a module that is in a folder.
 func TestConflictWithTheSession(t *testing.T) {
 	y := useYard(t)
-	s, start := y.open(t)
+	_, start := y.open(t)
+	c := y.config
+	c.Environ = replace(c.Environ, "GOPROXY=http://127.0.0.1:1") // where nobody listens
+	s := New(c)
 	dir := t.TempDir()
 	write := func(v string) {
 		if err := errors.Join(put(filepath.Join(dir, "go.mod"), "module example.com/local\n\ngo 1.20\n"), put(filepath.Join(dir, "l.go"), "package local\n\nconst V = "+v+"\n")); err != nil {
@@ -315,6 +318,24 @@ func TestConflictWithTheSession(t *testing.T) {
 	_, err := s.Extend(t.Context(), first, local, func(string) {})
 	if !errors.As(err, &conflict) || !conflict.Session || err.Error() != "example.com/local has changed since it was loaded" {
 		t.Errorf("got %v, want a conflict: it has been loaded", err)
+	}
+}
+
+// A module of a folder gives way to a version of it that is asked for.
+func TestFolderThenVersion(t *testing.T) {
+	y := useYard(t)
+	s, start := y.open(t)
+	dir := t.TempDir()
+	if err := errors.Join(put(filepath.Join(dir, "go.mod"), "module example.com/many\n\ngo 1.20\n"), put(filepath.Join(dir, "mine/m.go"), "package mine\n")); err != nil {
+		t.Fatal(err)
+	}
+	local := extendTo(t, s, start, Want{Path: "example.com/many", Dir: dir, Module: true})
+	if x := extendTo(t, s, local, Want{Path: "example.com/many/mine"}); x.Modules[0].Dir != dir {
+		t.Errorf("got %v, want the folder", x.Modules)
+	}
+	released := extendTo(t, s, local, Want{Path: "example.com/many", Version: "v1.1.0", Module: true})
+	if x := extendTo(t, s, released, Want{Path: "example.com/many/one"}); x.Modules[0].String() != "example.com/many@v1.1.0" {
+		t.Errorf("got %v, want the version", x.Modules)
 	}
 }
 

@@ -18,13 +18,14 @@ type impediment struct {
 func impediments() []impediment {
 	i := func(pattern, why string) impediment { return impediment{regexp.MustCompile(pattern), why} }
 	return []impediment{
-		i(`(\S+@v\S+): reading https?://\S+: 403 Forbidden`, "the module proxy refuses %s, which it needs: pin an older version with %get, or set GOPROXY"),
+		i(`(\S+@v\S+): reading https?://\S+: 403 Forbidden`, "the module proxy does not give %s (403 Forbidden): try another version with %get, or another GOPROXY"),
 		i(`requires go >= (\S+)`, "it needs Go %s or newer: install that from https://go.dev/dl, and restart the kernel"),
 		i(`(build constraints exclude all Go files)`, "%s of it: it is for another system, or behind a build tag"),
 		i(`no Go files in (\S+)`, "it has no Go files"),
 		i(`(module \S+ found(?: \([^)]*\))?, but does not contain package \S+)`, "%s"),
 		i(`(unknown revision \S+|invalid version[^\n]*|no matching versions for query \S+)`, "%s"),
 		i(`(404 Not Found|410 Gone|unrecognized import path "[^"]*"|malformed module path[^\n]*|malformed import path[^\n]*|Repository not found|terminal prompts disabled)`, "there is no such module (%s)"),
+		i(`(403 Forbidden)`, "the module proxy does not give it (%s): there may be no such module, or GOPROXY has to be another"),
 		i(`module lookup disabled by (GOPROXY=off)`, "it is not in the module cache, and %s forbids to fetch it"),
 		i(`(no such host|connection refused|network is unreachable|i/o timeout|TLS handshake timeout|proxyconnect tcp[^\n]*|x509: [^\n]*|\b(?:40[0-9]|5\d\d) [A-Z][^\n]*)`,
 			"it is not in the module cache and could not be fetched (%s): connect to the network, or set GOPROXY"),

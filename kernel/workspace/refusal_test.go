@@ -10,7 +10,8 @@ import (
 func TestRefusal(t *testing.T) {
 	for _, c := range []struct{ name, said, want string }{
 		{"a proxy that refuses", "go: a imports\n\tb: github.com/aws/sdk@v1.47.8: reading https://proxy.golang.org/github.com/aws/sdk/@v/v1.47.8.zip: 403 Forbidden\n\tserver response: no",
-			"the module proxy refuses github.com/aws/sdk@v1.47.8, which it needs"},
+			"the module proxy does not give github.com/aws/sdk@v1.47.8 (403 Forbidden): try another version"},
+		{"a proxy that hides", "go: github.com/a/none: module github.com/a/none: reading https://proxy.golang.org/github.com/a/none/@v/list: 403 Forbidden", "there may be no such module"},
 		{"no network", "go: dial tcp: lookup proxy.golang.org: no such host", "could not be fetched (no such host): connect to the network"},
 		{"no proxy allowed", "go: example.com/m: module lookup disabled by GOPROXY=off", "GOPROXY=off forbids to fetch it"},
 		{"no module", "go: example.com/none@latest: unrecognized import path \"example.com/none\": reading https://example.com: 404 Not Found", "there is no such module"},
