@@ -101,7 +101,7 @@ func (p *Program) get(ctx context.Context, t *task, r ModuleRequest, replace boo
 	added, err := p.modules.Add(ctx, r, say)
 	var conflict *Conflict
 	if errors.As(err, &conflict) && t != nil {
-		return p.replaceFor(ctx, t, conflict, replace, say)
+		return p.replaceFor(ctx, t, r, conflict, replace, say)
 	}
 	if err != nil {
 		say("\n")

@@ -59,7 +59,7 @@ func (s *session) has(path string) bool {
 }
 
 // replaceFor builds an engine for a conflict and asks the kernel for it, or tells what that would cost.
-func (p *Program) replaceFor(ctx context.Context, t *task, c *Conflict, asked bool, say func(string)) error {
+func (p *Program) replaceFor(ctx context.Context, t *task, r ModuleRequest, c *Conflict, asked bool, say func(string)) error {
 	if t.began {
 		return fmt.Errorf("%s, so it needs another engine: import it, or %%get it, in a cell of its own", c.Reason)
 	}
@@ -74,7 +74,7 @@ func (p *Program) replaceFor(ctx context.Context, t *task, c *Conflict, asked bo
 		return err
 	}
 	say(fmt.Sprintf("%s: the session goes on in an engine with %s\n", c.Reason, c.Module))
-	t.replacement = &cell.Replacement{Workspace: folder, Carried: p.carried(c)}
+	t.replacement = &cell.Replacement{Workspace: folder, Carried: p.carried(r)}
 	return errReplaced
 }
 
@@ -122,16 +122,15 @@ func cellGoroutines(self int64) (n int) {
 	return n
 }
 
-// carried is what a new engine is given.
-func (p *Program) carried(because *Conflict) cell.Carried {
+// carried is what a new engine is given, because of a request. What %get asks for now comes before the imports, and in the place of what it
+// was given for the same module before.
+func (p *Program) carried(r ModuleRequest) cell.Carried {
 	p.session.mu.Lock()
 	defer p.session.mu.Unlock()
-	c := cell.Carried{Imports: slices.Clone(p.session.imports), Mode: p.mode.get()}
-	c.Dir, _ = os.Getwd()              // one that has gone is not gone back to
-	for _, g := range p.session.gets { // of the module in question the cell decides
-		if wanted := withoutVersion(because.Module); withoutVersion(g) != wanted && !strings.HasPrefix(g, wanted+"/") {
-			c.Gets = append(c.Gets, g)
-		}
+	c := cell.Carried{Gets: slices.Clone(p.session.gets), Imports: slices.Clone(p.session.imports), Mode: p.mode.get()}
+	c.Dir, _ = os.Getwd() // one that has gone is not gone back to
+	if r.Get {
+		c.Gets = withGet(c.Gets, r.Path)
 	}
 	now := os.Environ()
 	name := func(v string) string { n, _, _ := strings.Cut(v, "="); return n }
@@ -195,15 +194,20 @@ func withoutVersion(module string) string {
 
 // got notes what %get has made ready.
 func (s *session) got(module string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gets = withGet(s.gets, module)
+}
+
+// withGet adds a module to those that %get was given, a folder by its absolute path.
+func withGet(gets []string, module string) []string {
 	if strings.HasPrefix(module, ".") {
 		if dir, err := filepath.Abs(module); err == nil {
 			module = dir
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.gets = slices.DeleteFunc(s.gets, func(g string) bool { return withoutVersion(g) == withoutVersion(module) })
-	s.gets = append(s.gets, module)
+	gets = slices.DeleteFunc(gets, func(g string) bool { return withoutVersion(g) == withoutVersion(module) })
+	return append(gets, module)
 }
 
 // imported notes what an accepted cell has imported.

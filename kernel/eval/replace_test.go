@@ -130,6 +130,10 @@ func TestCarried(t *testing.T) {
 		t.Fatalf("got %v", r.Err)
 	}
 	c := r.Replacement.Carried
+	if want := []string{"example.com/fine@v1.1.0", "example.com/m"}; !slices.Equal(c.Gets, want) {
+		t.Errorf("got %v, want %v: what has been asked for last comes last", c.Gets, want)
+	}
+	c.Gets = c.Gets[:1] // this engine has a conflict about the other, too
 	if want := []string{`str "strings"`, `_ "embed"`}; !slices.Equal(c.Imports, want) || c.Dir != "/" || c.Mode != engineInterp ||
 		!slices.Contains(c.Set, "CARRIED_NEW=a b") || !slices.Contains(c.Unset, "CARRIED_GONE") {
 		t.Errorf("got %+v", c)
