@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test lab dist dist-test symbols conformance conformance-go integration windows crash clients survive places output widgets soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms kernelspec cuda cuda-test ptx
+.PHONY: help build demo test lab dist dist-test symbols conformance conformance-go integration windows crash clients survive places modules output widgets soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms kernelspec cuda cuda-test ptx
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -102,6 +102,9 @@ clients: kernelspec $(VENV)/made ## nbclient, nbconvert, papermill, jupyter cons
 
 survive: kernelspec $(VENV)/made ## what must not end a kernel: garbage on its ports, cells and signals that end its engine
 	$(VENV)/bin/python scripts/survive.py
+
+modules: kernelspec ## import modules of many kinds in sessions of their own, twice each (Go's module proxy); NAMES="gin-gonic/gin"
+	$(PYTHON) scripts/modules.py $(NAMES)
 
 places: ## installs and runs where it is hard: no toolchain, no compiler, full and read-only caches, two sessions at once
 	scripts/places.sh

@@ -161,7 +161,11 @@ func endWithKernel(kernel int) {
 func newProgram(c eval.Config, tools *native.Toolchain, folder, reason string) (*eval.Program, error) {
 	var added eval.Modules
 	if tools != nil {
-		added = &modules{store: newStore(), folder: folder, tools: *tools, added: wantedModules()}
+		m, err := newModules(newStore(), folder, *tools)
+		if err != nil {
+			return nil, err
+		}
+		added = m
 	}
 	var packages []eval.Package
 	for _, p := range symbols.Packages() {

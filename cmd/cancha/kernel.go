@@ -68,6 +68,7 @@ func serveKernel(ctx context.Context, conn wire.Connection, choice *engineChoice
 		},
 		Command: choice.command,
 		Failed:  choice.failed,
+		Replace: choice.replace,
 		Sink:    func(f cellio.Frame) { k.Output(f) },
 		Ended:   func() { k.EngineEnded() },
 		Gate:    gate{&k},

@@ -4,11 +4,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -19,68 +17,166 @@ import (
 	"cancha/kernel/workspace"
 )
 
-// modules adds modules to what the cells of a running engine may import. Each set of modules has a workspace of its own; the
-// engine goes on as it is, since a workspace that only adds packages leaves those that the engine has as they are.
+// modules adds packages to what the cells of a running engine may import. The engine goes on as it is: what it has not is compiled beside
+// it. Where that cannot be, because it holds another version of a package, it can build an engine that has the right one.
 type modules struct {
-	store  *workspace.Store
-	folder string // of the engine's own workspace
-	tools  native.Toolchain
-	added  []workspace.Module
-	using  *workspace.Workspace // keeps the last one from being removed
+	store *workspace.Store
+	tools native.Toolchain // of the engine's own workspace
+	now   *workspace.Extension
+	held  map[string]workspace.Package // of the engine's own workspace
 }
 
-// Add makes a module's packages ready.
-func (m *modules) Add(ctx context.Context, wanted string, say func(line string)) (eval.Added, error) {
-	module, err := m.resolve(ctx, wanted)
+func newModules(store *workspace.Store, folder string, tools native.Toolchain) (*modules, error) {
+	now, err := store.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	held, err := workspace.Held(folder)
+	if err != nil {
+		return nil, err
+	}
+	return &modules{store: store, tools: tools, now: now, held: held}, nil
+}
+
+// Add makes a package ready, or a module.
+func (m *modules) Add(ctx context.Context, r eval.ModuleRequest, say func(line string)) (eval.Added, error) {
+	if p, ok := m.has(r); ok {
+		return m.added(workspace.Module{Path: p.Module, Version: p.Version}, []workspace.Package{p})
+	}
+	say("finding " + r.Path)
+	want, err := m.want(ctx, r)
 	if err != nil {
 		return eval.Added{}, err
 	}
-	list := slices.DeleteFunc(slices.Clone(m.added), func(old workspace.Module) bool { return old.Path == module.Path })
-	list = append(list, module)
+	x, err := m.store.Extend(ctx, m.now, want, say)
+	var conflict *workspace.Conflict
+	if errors.As(err, &conflict) {
+		return eval.Added{}, m.conflict(conflict, want)
+	}
+	if err != nil {
+		return eval.Added{}, err
+	}
+	m.now.Close()
+	m.now = x
+	return m.added(x.Modules[len(x.Modules)-1], x.Packages)
+}
+
+// has finds a package that is compiled already. Cells may import it though the interpreter has no symbols of it.
+func (m *modules) has(r eval.ModuleRequest) (workspace.Package, bool) {
+	if p, ok := m.held[r.Path]; ok {
+		return p, !p.Internal()
+	}
+	for _, p := range m.now.Packages {
+		if p.Path == r.Path {
+			return p, !p.Internal()
+		}
+	}
+	return workspace.Package{}, false
+}
+
+// want reads what a cell asks for.
+func (m *modules) want(ctx context.Context, r eval.ModuleRequest) (workspace.Want, error) {
+	if r.Get && (strings.HasPrefix(r.Path, ".") || filepath.IsAbs(r.Path)) {
+		dir, err := filepath.Abs(r.Path)
+		if err != nil {
+			return workspace.Want{}, err
+		}
+		name, err := workspace.ModulePath(dir)
+		return workspace.Want{Path: name, Dir: dir, Module: true, Used: r.Used}, err
+	}
+	name, query, given := strings.Cut(r.Path, "@")
+	switch {
+	case given && !r.Get:
+		return workspace.Want{}, fmt.Errorf("an import path has no version: write import %q, and %%get %s before it", name, r.Path)
+	case given && query == "":
+		return workspace.Want{}, fmt.Errorf("%s has no version behind its @", r.Path)
+	case workspace.Package{Path: name}.Internal():
+		before, _, _ := strings.Cut("/"+name+"/", "/internal/")
+		return workspace.Want{}, fmt.Errorf("%s is internal: only packages below %s may import it", name, strings.TrimPrefix(before, "/"))
+	case !strings.Contains(name, "/") || !strings.Contains(strings.Split(name, "/")[0], "."):
+		return workspace.Want{}, fmt.Errorf("%q is no module's path, such as github.com/google/uuid", name)
+	}
+	want := workspace.Want{Path: path.Clean(name), Version: query, Module: r.Get, Used: r.Used}
+	if !given {
+		return want, nil
+	}
+	version, err := m.store.Resolve(ctx, m.now, want.Path, query)
+	want.Version = version
+	return want, err
+}
+
+// conflict is the error of what the engine stands in the way of.
+func (m *modules) conflict(c *workspace.Conflict, want workspace.Want) error {
+	return &eval.Conflict{Reason: c.Error(), Module: c.Module.String(), Build: func(ctx context.Context, say func(string)) (string, error) {
+		return m.build(ctx, c, want, say)
+	}}
+}
+
+// attempts bounds how often an engine is built anew, because the one before cannot be extended either: what a package needs may ask for
+// another version than its module does.
+const attempts = 3
+
+// build builds an engine that can be extended by what is wanted, and extends it.
+func (m *modules) build(ctx context.Context, c *workspace.Conflict, want workspace.Want, say func(string)) (folder string, err error) {
+	if c.Session {
+		return m.now.Base, nil
+	}
+	for range attempts {
+		folder, err = m.tryBuild(ctx, c.Modules, want, say)
+		if !errors.As(err, &c) {
+			break
+		}
+	}
+	return folder, err
+}
+
+func (m *modules) tryBuild(ctx context.Context, list []workspace.Module, want workspace.Want, say func(string)) (string, error) {
+	last := list[len(list)-1]
 	w, err := m.store.Ensure(ctx, list, func(line string) {
-		say(strings.Replace(line, "building the engine for "+m.tools.GoVersion, "adding "+module.Path, 1))
+		say(strings.Replace(line, "building the engine for "+m.tools.GoVersion, "building an engine with "+last.String(), 1))
 	})
 	if err != nil {
-		return eval.Added{}, err
+		if ctx.Err() == nil {
+			err = fmt.Errorf("no engine can be built with %s: %w", last, err)
+		}
+		return "", err
 	}
-	added, err := m.take(w, module)
+	defer w.Close()
+	next, err := newModules(m.store, w.Dir, m.tools)
 	if err != nil {
-		w.Close()
-		return eval.Added{}, err
+		return "", err
 	}
-	if m.using != nil {
-		m.using.Close()
+	defer func() { next.now.Close() }()
+	for _, name := range append(slices.Clone(m.now.Wanted), want.Path) {
+		if _, ok := next.has(eval.ModuleRequest{Path: name}); ok {
+			continue
+		}
+		x, err := m.store.Extend(ctx, next.now, workspace.Want{Path: name, Module: want.Module && name == want.Path}, say)
+		if err != nil {
+			return "", err
+		}
+		next.now.Close()
+		next.now = x
 	}
-	m.using, m.added = w, list
-	return added, nil
+	return w.Dir, nil
 }
 
-// take reads a workspace with added modules, which has to leave what the engine has as it is.
-func (m *modules) take(w *workspace.Workspace, module workspace.Module) (eval.Added, error) {
-	same, err := workspace.Extends(w.Dir, m.folder)
-	if err != nil {
-		return eval.Added{}, err
-	}
-	if !same {
-		return eval.Added{}, fmt.Errorf("%s wants another version of a package than the one that the running engine holds: set %s=%s for the kernel and restart it (variables are lost)",
-			module.Path, modulesVariable, pin(module))
-	}
-	tools, err := openWorkspace(w.Dir)
-	if err != nil {
-		return eval.Added{}, err
-	}
-	have, err := workspace.Packages(m.tools.ImportConfig)
-	if err != nil {
-		return eval.Added{}, err
+// added tells the program what its cells may import now.
+func (m *modules) added(module workspace.Module, packages []workspace.Package) (eval.Added, error) {
+	tools := m.tools
+	tools.ImportConfig = m.now.Manifest.Importcfg
+	tools.Modules = nil
+	for _, x := range m.now.Modules {
+		tools.Modules = append(tools.Modules, native.Module{Path: x.Path, Version: x.Version})
 	}
 	archives, err := workspace.Packages(tools.ImportConfig)
 	if err != nil {
 		return eval.Added{}, err
 	}
-	a := eval.Added{Module: native.Module{Path: module.Path, Version: module.Version}, Tools: *tools, Archives: archives}
-	for p := range archives {
-		if _, old := have[p]; !old && !internal(p) {
-			a.Packages = append(a.Packages, eval.Package{Path: p, Name: path.Base(p)})
+	a := eval.Added{Module: native.Module{Path: module.Path, Version: module.Version}, Tools: tools, Archives: archives}
+	for _, p := range packages {
+		if !p.Internal() {
+			a.Packages = append(a.Packages, eval.Package{Path: p.Path, Name: p.Name})
 		}
 	}
 	return a, nil
@@ -88,99 +184,6 @@ func (m *modules) take(w *workspace.Workspace, module workspace.Module) (eval.Ad
 
 // modulesVariable names modules that engines are built with from the start.
 const modulesVariable = "CANCHA_MODULES"
-
-func pin(m workspace.Module) string {
-	if m.Version == "" {
-		return m.Dir
-	}
-	return m.Path + "@" + m.Version
-}
-
-// internal tells a package that nobody may import but its neighbours.
-func internal(p string) bool {
-	return strings.Contains("/"+p+"/", "/internal/") || strings.Contains("/"+p+"/", "/vendor/")
-}
-
-// resolve finds which module is meant: by its path, by that of one of its packages, or by its folder; and the newest version
-// where none is given.
-func (m *modules) resolve(ctx context.Context, wanted string) (workspace.Module, error) {
-	if strings.HasPrefix(wanted, ".") || filepath.IsAbs(wanted) {
-		return localModule(ctx, m, wanted)
-	}
-	name, version, given := strings.Cut(wanted, "@")
-	if !given {
-		version = "latest"
-	}
-	var first error
-	for p := name; strings.Contains(p, "/"); p = path.Dir(p) {
-		found, err := m.query(ctx, p+"@"+version)
-		if err == nil {
-			return found, nil
-		}
-		if ctx.Err() != nil {
-			return found, ctx.Err()
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	if first == nil {
-		first = fmt.Errorf("%q is no module's path, such as github.com/google/uuid", name)
-	}
-	return workspace.Module{}, first
-}
-
-// query asks the go command for a module's version.
-func (m *modules) query(ctx context.Context, module string) (workspace.Module, error) {
-	out, err := m.golang(ctx, os.TempDir(), "list", "-m", "-json", module)
-	if err != nil {
-		return workspace.Module{}, err
-	}
-	var found struct{ Path, Version string }
-	if err := json.Unmarshal(out, &found); err != nil {
-		return workspace.Module{}, fmt.Errorf("read what go list says of %s: %w", module, err)
-	}
-	return workspace.Module{Path: found.Path, Version: found.Version}, nil
-}
-
-func localModule(ctx context.Context, m *modules, dir string) (workspace.Module, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return workspace.Module{}, err
-	}
-	out, err := m.golang(ctx, dir, "list", "-m", "-f", "{{.Path}}")
-	if err != nil {
-		return workspace.Module{}, err
-	}
-	name := strings.TrimSpace(string(out))
-	if name == "command-line-arguments" || name == "" {
-		return workspace.Module{}, fmt.Errorf("%s has no go.mod", dir)
-	}
-	return workspace.Module{Path: name, Dir: dir}, nil
-}
-
-// golang runs the go command that belongs to the compiler which cells are compiled with.
-func (m *modules) golang(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	root := filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(m.tools.Compile)))) // of GOROOT/pkg/tool/os_arch/compile
-	cmd := exec.CommandContext(ctx, filepath.Join(root, "bin", "go"), args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GO111MODULE=on", "GOTOOLCHAIN=local") // where modules come from is the person's
-	out, err := cmd.Output()
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	var status *exec.ExitError
-	if errors.As(err, &status) && len(status.Stderr) > 0 {
-		return nil, errors.New(lastLines(string(status.Stderr), 2))
-	}
-	return out, err
-}
-
-// lastLines are the last lines of what a command said, without the progress before them.
-func lastLines(text string, n int) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
-}
 
 // wantedModules are those that engines are built with from the start.
 func wantedModules() []workspace.Module {

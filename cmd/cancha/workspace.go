@@ -35,6 +35,7 @@ type engineChoice struct {
 	program string
 	log     *slog.Logger
 	ensure  func(ctx context.Context, say func(string)) (*workspace.Workspace, error)
+	use     func(dir string) (*workspace.Workspace, error)
 
 	mu        sync.Mutex           // guards what follows, which prepare and failed set
 	workspace *workspace.Workspace // in use until close, whatever happens
@@ -43,7 +44,8 @@ type engineChoice struct {
 }
 
 func newEngineChoice(program string, log *slog.Logger) *engineChoice {
-	return &engineChoice{program: program, log: log, ensure: func(ctx context.Context, say func(string)) (*workspace.Workspace, error) {
+	use := func(dir string) (*workspace.Workspace, error) { return newStore().Use(dir) }
+	return &engineChoice{program: program, log: log, use: use, ensure: func(ctx context.Context, say func(string)) (*workspace.Workspace, error) {
 		return newStore().Ensure(ctx, wantedModules(), say)
 	}}
 }
@@ -93,6 +95,21 @@ func (c *engineChoice) failed(why string) bool {
 	c.plain, c.reason = true, fmt.Sprintf("the engine in %s does not start (%s): run \"cancha install\"", c.workspace.Dir, why)
 	c.log.Warn("cells are interpreted", "reason", c.reason)
 	return true
+}
+
+// replace takes another workspace's engine from now on. The one before is let go of, though its engine still ends: what runs is in memory.
+func (c *engineChoice) replace(dir string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w, err := c.use(dir)
+	if err != nil {
+		return err
+	}
+	if c.workspace != nil {
+		c.workspace.Close()
+	}
+	c.workspace, c.plain = w, false
+	return nil
 }
 
 // close lets go of the workspace, when no engine runs any more.

@@ -11,6 +11,7 @@ type Request struct {
 	UserExpressions map[string]string `json:"user_expressions,omitempty"`
 	Message         string            `json:"msg_id,omitempty"`   // of the message that asks for it
 	Subshell        bool              `json:"subshell,omitempty"` // it came on a subshell, and others may run beside it
+	Carried         *Carried          `json:"carried,omitempty"`  // from the engine before, which asked for this one
 }
 
 // Status tells how a request ended.
@@ -29,6 +30,24 @@ type Result struct {
 	Err             *Error                    `json:"error,omitempty"`
 	Pages           []map[string]any          `json:"pages,omitempty"`            // MIME bundles for the pager
 	UserExpressions map[string]map[string]any `json:"user_expressions,omitempty"` // each a Jupyter reply: status ok with data, or error
+	Replacement     *Replacement              `json:"replacement,omitempty"`      // the cell has not run, and is to run in another engine
+}
+
+// Replacement asks the kernel for the engine of the workspace in a folder, in place of the one that asks. Carried is handed to it.
+type Replacement struct {
+	Workspace string  `json:"workspace"`
+	Carried   Carried `json:"carried"`
+}
+
+// Carried is what a session keeps when its engine is replaced: the modules that %get was given, import specs such as `_ "embed"`, the working folder, variables of the
+// environment that cells have set or unset, and who runs cells (as %engine has it).
+type Carried struct {
+	Gets    []string `json:"gets,omitempty"`
+	Imports []string `json:"imports,omitempty"`
+	Dir     string   `json:"dir,omitempty"`
+	Set     []string `json:"set,omitempty"`   // NAME=VALUE
+	Unset   []string `json:"unset,omitempty"` // names
+	Mode    string   `json:"mode,omitempty"`
 }
 
 // Error is a cell's failure in Jupyter's words. Traceback lines may hold ANSI colours.

@@ -28,6 +28,8 @@ type Config struct {
 	// Failed, if set, is told once why an engine did not come to serve. It returns true if Command has another to offer, which is
 	// then tried at once. It must not call the Engine.
 	Failed func(why string) bool
+	// Replace, if set, makes Command offer the engine of the workspace in a folder from now on. It must not call the Engine.
+	Replace func(workspace string) error
 	// Sink takes the output of cells, frame by frame, in order for each cell. It must not block: while it does, nothing that an
 	// engine says is heard.
 	Sink func(cellio.Frame)
@@ -145,6 +147,9 @@ func (e *Engine) Execute(ctx context.Context, r cell.Request) cell.Result {
 	}
 	e.tellLoss(r.Cell)
 	result, err := p.execute(ctx, r, interrupted)
+	if err == nil && result.Replacement != nil {
+		return e.replace(ctx, p, r, result, interrupted)
+	}
 	if err == nil {
 		return result
 	}

@@ -124,6 +124,12 @@ func runTestCell(out *cellio.Outlet, f cellio.Frame, stop chan bool, asker *cell
 		line, err := asker.Ask(run, cellio.Input{Prompt: rest})
 		out.Write(r.Cell, "stdout", fmt.Append(nil, line, " ", err))
 		asker.End(run)
+	case "replace": // asks for the engine that the rest names, and in that says what it was given
+		if r.Carried == nil || rest == "always" {
+			result.Replacement = &cell.Replacement{Workspace: rest, Carried: cell.Carried{Imports: []string{`"fmt"`}}}
+			break
+		}
+		out.Write(r.Cell, "stdout", fmt.Append(nil, os.Getenv("CANCHA_TEST_WORKSPACE"), " ", r.Carried.Imports))
 	case "print":
 		out.Write(r.Cell, "stdout", []byte(rest))
 	case "mixed": // frames and descriptors by turns

@@ -179,7 +179,7 @@ func (s *steps) engine(c *magic.Command) error {
 }
 
 func (s *steps) get(c *magic.Command) error {
-	if err := s.Get(cellio.CurrentRun().Context(), c.Args); err != nil {
+	if err := s.getAll(cellio.CurrentRun().Context(), c.Args, s.task); err != nil {
 		s.machine.Check() // after an interrupt it does not return
 		return fail(c, "%v", err)
 	}

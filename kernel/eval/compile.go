@@ -93,6 +93,7 @@ func (p *Program) compileNow(name, code string, t *task) (*lower.Unit, func(), e
 // beside turns a checked cell into a function that runs beside a cell which has the turn: a compiled one, or errTurn. It costs a
 // compilation, 0.3 s, and saves the wait.
 func (p *Program) beside(c *check.Cell, t *task) (*lower.Unit, func(), error) {
+	p.effects(c)
 	if !p.native.available() || p.mode.get() == engineInterp {
 		return nil, nil, errTurn
 	}
@@ -105,6 +106,7 @@ func (p *Program) beside(c *check.Cell, t *task) (*lower.Unit, func(), error) {
 
 // build turns a checked cell into a function, by the back end that suits it, or by the other one where that refuses it.
 func (p *Program) build(c *check.Cell, t *task) (*lower.Unit, func(), error) {
+	p.effects(c)
 	switch mode := p.mode.get(); {
 	case !p.native.available() || mode == engineInterp:
 		return p.interpret(c, t)
@@ -342,8 +344,11 @@ func recovers(c *check.Cell, f *types.Func) bool {
 	})
 }
 
-// wantsCompiler tells whether a cell is to be compiled: it declares types or functions, or interpreting it might be slow.
-func (p *Program) wantsCompiler(c *check.Cell) bool { return declares(c) || p.slow(c) }
+// wantsCompiler tells whether a cell is to be compiled: it declares types or functions, or interpreting it might be slow, or it imports
+// a package only to have it initialized, which the engine has not linked.
+func (p *Program) wantsCompiler(c *check.Cell) bool {
+	return declares(c) || slices.ContainsFunc(c.Blank, p.session.has) || p.slow(c)
+}
 
 // declares tells a cell that declares functions, methods or types.
 func declares(c *check.Cell) bool {

@@ -100,8 +100,8 @@ func TestInterruptAroundTaking(t *testing.T) {
 // absent are modules that cannot be had; they are listed.
 type absent []string
 
-func (a *absent) Add(_ context.Context, module string, _ func(string)) (Added, error) {
-	*a = append(*a, module)
+func (a *absent) Add(_ context.Context, r ModuleRequest, _ func(string)) (Added, error) {
+	*a = append(*a, r.Path)
 	return Added{}, errors.New("none")
 }
 

@@ -114,6 +114,10 @@ func (s *steps) phase(list []magic.Step, last bool) *cell.Error {
 	if fault == nil && failed != nil {
 		fault = s.fault(failed)
 	}
+	for _, step := range list {
+		s.task.began = s.task.began || step.Go != "" || step.Command != nil && step.Command.Kind == magic.Shell
+		s.imported(step.Go)
+	}
 	return fault
 }
 

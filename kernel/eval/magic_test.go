@@ -97,7 +97,7 @@ func TestMagicErrors(t *testing.T) {
 		{"no such directory", "%cd nowhere", "%%cd nowhere: no such file or directory"},
 		{"no such variable", "%env CANCHA_NONE", "%%env CANCHA_NONE: there is no such environment variable"},
 		{"modules", "%get github.com/google/uuid@v1.6.0", "%%get github.com/google/uuid@v1.6.0: "},
-		{"no module", "%get", "usage: %%get MODULE[@VERSION] or %%get ./DIR"},
+		{"no module", "%get", "usage: %%get [-replace] MODULE[@VERSION] or %%get ./DIR"},
 		{"no such folder", "%%writefile no/such/file\nx", "%%%%writefile no/such/file: no such file or directory"},
 		{"a panic in a statement", "%time panic(\"p\")", "panic: p\n    at cell %d:1\n    1 | %%time panic(\"p\")"},
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io"
@@ -20,9 +21,17 @@ import (
 // Modules adds modules to what cells may import. It builds their packages, so that the running engine can load cells that
 // import them.
 type Modules interface {
-	// Add makes ready what was added before and one module more: its path, with @version behind it or not, or the folder of
-	// one, beginning with ./ or /. Say is told how far that is. The error says what to do.
-	Add(ctx context.Context, module string, say func(line string)) (Added, error)
+	// Add makes ready what was added before and what is asked for. Say is told how far that is. The error says what to do; it is a
+	// *Conflict where the running engine is in the way.
+	Add(ctx context.Context, r ModuleRequest, say func(line string)) (Added, error)
+}
+
+// ModuleRequest asks for a package by its import path. Where Get is set the path may be a module's as well, with @version behind it or
+// not, or the folder of one, beginning with ./ or /. Used are the packages that cells have imported: they have to stay as they are.
+type ModuleRequest struct {
+	Path string
+	Get  bool
+	Used []string
 }
 
 // Added is what cells may import after modules have been added.
@@ -33,30 +42,69 @@ type Added struct {
 	Archives map[string]string // import path → file with the package's export data
 }
 
-// Get makes the packages of a module ready for import: args is a module's path, with @version behind it or not, or the folder of
-// one, beginning with ./ or /. It ends early when ctx does.
-func (p *Program) Get(ctx context.Context, args string) error {
-	fields := strings.Fields(args)
-	if len(fields) == 0 {
-		return errors.New("%get wants a module: %get github.com/google/uuid@v1.6.0, or its folder: %get ./dir")
+// Conflict is why a module cannot be added to the running engine: Reason is one line of what is in the way. Build builds an engine that
+// can have the module, and returns the folder of its workspace.
+type Conflict struct {
+	Reason string
+	Module string // as %get is given it
+	Build  func(ctx context.Context, say func(line string)) (folder string, err error)
+}
+
+func (c *Conflict) Error() string { return c.Reason }
+
+// getArguments are %get's: modules, and whether the engine may be replaced though that costs the variables.
+func getArguments(args string) (modules []string, replace bool, err error) {
+	for _, f := range strings.Fields(args) {
+		switch {
+		case f == "-replace":
+			replace = true
+		case strings.HasPrefix(f, "-"):
+			return nil, false, fmt.Errorf("%%get has no flag %s; it has -replace", f)
+		default:
+			modules = append(modules, f)
+		}
 	}
-	for _, module := range fields {
-		if err := p.get(ctx, module, progress(cellio.Stderr)); err != nil {
+	if len(modules) == 0 {
+		return nil, false, errors.New("%get wants a module: %get github.com/google/uuid@v1.6.0, or its folder: %get ./dir")
+	}
+	return modules, replace, nil
+}
+
+// Get makes the packages of modules ready for import: args are modules' paths, with @version behind them or not, or the folders of
+// some, beginning with ./ or /, and -replace where the engine may be replaced for them. It ends early when ctx does.
+func (p *Program) Get(ctx context.Context, args string) error {
+	return p.getAll(ctx, args, nil)
+}
+
+func (p *Program) getAll(ctx context.Context, args string, t *task) error {
+	list, replace, err := getArguments(args)
+	if err != nil {
+		return err
+	}
+	for _, module := range list {
+		if err := p.get(ctx, t, ModuleRequest{Path: module, Get: true}, replace, progress(cellio.Stderr)); err != nil {
 			return fmt.Errorf("%%get %s: %w", module, err)
 		}
 	}
 	return nil
 }
 
-func (p *Program) get(ctx context.Context, module string, say func(line string)) error {
+// get adds a module or a package. Where the engine is in the way, and can be replaced, it is the kernel's to go on: errReplaced.
+func (p *Program) get(ctx context.Context, t *task, r ModuleRequest, replace bool, say func(line string)) error {
 	switch {
 	case !p.native.available():
 		return fmt.Errorf("modules need the engine that compiles cells, and %s", p.native.reason)
 	case p.modules == nil:
 		return errors.New("this engine cannot add modules")
 	}
-	added, err := p.modules.Add(ctx, module, say)
+	r.Used = p.scope.Imported()
+	added, err := p.modules.Add(ctx, r, say)
+	var conflict *Conflict
+	if errors.As(err, &conflict) && t != nil {
+		return p.replaceFor(ctx, t, r, conflict, replace, say)
+	}
 	if err != nil {
+		say("\n")
 		return err
 	}
 	if err := p.building.lock(ctx); err != nil {
@@ -64,15 +112,28 @@ func (p *Program) get(ctx context.Context, module string, say func(line string))
 	}
 	defer p.building.unlock()
 	p.scope.Add(added.Packages)
+	p.session.add(added.Packages)
+	if r.Get {
+		p.session.got(r.Path)
+	}
 	p.archives.Store(&added.Archives)
 	p.native.SetTools(added.Tools)
 	p.native.share(added.Tools.Cache)
-	pinned := added.Module.Path
-	if added.Module.Version != "" {
-		pinned += "@" + added.Module.Version
-	}
-	say("added " + pinned + "\n")
+	say(addedLine(r, added.Module))
 	return nil
+}
+
+// addedLine tells the version, by which a notebook can be pinned.
+func addedLine(r ModuleRequest, m native.Module) string {
+	switch {
+	case m.Path == "":
+		return "\n" // the program's own
+	case m.Version == "":
+		return "added " + m.Path + "\n"
+	case r.Get || r.Path == m.Path:
+		return "added " + m.Path + "@" + m.Version + "\n"
+	}
+	return "added " + r.Path + " of " + m.Path + "@" + m.Version + "\n"
 }
 
 // progress returns a function that writes lines over each other; one that ends in a newline stays.
@@ -132,7 +193,7 @@ func (p *Program) getImports(t *task, code string) error {
 		if !strings.Contains(host, ".") || p.scope.Knows(path) {
 			continue
 		}
-		if err := p.get(t.ctx, path, say); err != nil {
+		if err := p.get(t.ctx, t, ModuleRequest{Path: path}, false, say); err != nil {
 			return err
 		}
 	}
@@ -140,7 +201,16 @@ func (p *Program) getImports(t *task, code string) error {
 }
 
 // importsOf lists what the text of a cell imports, as far as its beginning can be read.
-func importsOf(code string) []string {
+func importsOf(code string) (paths []string) {
+	for _, spec := range importSpecs(code) {
+		if path, err := strconv.Unquote(spec.Path.Value); err == nil {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+func importSpecs(code string) []*ast.ImportSpec {
 	if !strings.Contains(code, "import") {
 		return nil
 	}
@@ -152,13 +222,7 @@ func importsOf(code string) []string {
 	if file == nil {
 		return nil
 	}
-	var paths []string
-	for _, spec := range file.Imports {
-		if path, err := strconv.Unquote(spec.Path.Value); err == nil {
-			paths = append(paths, path)
-		}
-	}
-	return paths
+	return file.Imports
 }
 
 // importError is the error of a cell that imports a package whose module cannot be added.

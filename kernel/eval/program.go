@@ -13,6 +13,7 @@ import (
 	"io"
 	"log"
 	"log/slog"
+	"os"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -117,6 +118,7 @@ type Program struct {
 	sources  sync.Map // cell → its code
 	mode     mode     // see SetEngine
 	lastDir  string   // before the last %cd
+	session  session
 
 	children children
 }
@@ -138,6 +140,7 @@ func New(c Config) (*Program, error) {
 		return nil, err
 	}
 	p.back = engine
+	p.session.environ = os.Environ()
 	p.machine.OnStop(func(on bool) {
 		engine.Stop(on)
 		if p.native.available() {
@@ -203,10 +206,18 @@ func (p *Program) runTask(t *task) cell.Result {
 	code := magic.Parse(t.request.Code)
 	p.sources.Store(t.name, t.request.Code)
 	result := cell.Result{Status: cell.OK}
+	if c := t.request.Carried; c != nil {
+		if err := p.restore(t, c); err != nil {
+			return cell.Result{Status: cell.Failed, Err: importError(err)}
+		}
+	}
 	if code.Plain() {
 		result.Err = p.runCode(t)
 	} else {
 		result.Pages, result.Err = p.runSteps(t, code)
+	}
+	if t.replacement != nil {
+		return cell.Result{Status: cell.Failed, Err: result.Err, Replacement: t.replacement}
 	}
 	if result.Err != nil {
 		result.Status = cell.Failed
@@ -226,6 +237,7 @@ func (p *Program) runCode(t *task) *cell.Error {
 	if err != nil {
 		return compileError(err)
 	}
+	p.imported(r.Code)
 	p.note(r.Cell, unit.Notes)
 	if fault := p.execute(text{t, t.name, r.Code, unit.Body.Line}, func() {
 		run()

@@ -25,6 +25,9 @@ type task struct {
 
 	native bool // what was compiled last needs no interpreter; of the task's own goroutine
 
+	replacement *cell.Replacement // that the cell asks for; of the task's own goroutine
+	began       bool              // something of the cell has run; of the task's own goroutine
+
 	parts bool // of the task's own goroutine: its cell is compiled in several parts, see compileAll
 
 	mu      sync.Mutex

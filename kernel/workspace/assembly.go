@@ -2,12 +2,14 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 )
 
 // A plugin's code is compiled for dynamic linking, where the register R15 belongs to the linker between two accesses to
@@ -27,17 +29,43 @@ func (b *build) withoutAssembly(ctx context.Context, all []listed, replaced map[
 			continue
 		}
 		replaced[p.Module.Path] = true
-		copied := filepath.Join(b.path(modulesName), filepath.FromSlash(p.Module.Path))
-		if err := copyModule(p.Module.Dir, copied); err != nil {
+		name := p.Module.Path
+		if p.Module.Version != "" {
+			name += "@" + p.Module.Version // another one is not this copy
+		}
+		copied := filepath.Join(filepath.Dir(b.sources), modulesName, filepath.FromSlash(name))
+		if err := copyOnce(p.Module.Dir, copied); err != nil {
 			return false, fmt.Errorf("copy %s: %w", p.Module.Path, err)
 		}
-		relative := "../" + modulesName + "/" + p.Module.Path
-		if _, err := b.command(ctx, "replacing "+p.Module.Path, "mod", "edit", "-replace="+p.Module.Path+"="+relative, b.path("go.mod")); err != nil {
+		relative := "../" + modulesName + "/" + name
+		if _, err := b.command(ctx, "replacing "+p.Module.Path, "mod", "edit", "-replace="+name+"="+relative, b.path("go.mod")); err != nil {
 			return false, err
 		}
 		changed = true
 	}
 	return changed, nil
+}
+
+// copyOnce is copyModule for a copy that builds beside this one may make, too: extensions of a workspace share it.
+func copyOnce(from, to string) error {
+	if _, err := os.Stat(to); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	temporary, err := os.MkdirTemp(filepath.Dir(to), ".new-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temporary) // nothing is there after the rename
+	if err := copyModule(from, temporary); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, to); err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, syscall.ENOTEMPTY) {
+		return err
+	}
+	return nil
 }
 
 // copyModule copies what building needs of a module, with its assembly switched off.

@@ -29,11 +29,11 @@ func TestWithoutAssembly(t *testing.T) {
 	p.write("asm/x_test.go", "package asm\n", 0o444)
 	p.vars = []string{"FAKE_CLOBBERED=" + p.path("asm")}
 	w := p.ensure(p.store())
-	text, err := os.ReadFile(filepath.Join(w.Dir, "modules", "example.com", "asm", "x_amd64.s"))
+	text, err := os.ReadFile(filepath.Join(w.Dir, "modules", "example.com", "asm@v1.0.0", "x_amd64.s"))
 	if err != nil || string(text) != "//go:build !workspace\n" {
 		t.Errorf("got %q, %v", text, err)
 	}
-	if _, err := os.Stat(filepath.Join(w.Dir, "modules", "example.com", "asm", "x_test.go")); err == nil {
+	if _, err := os.Stat(filepath.Join(w.Dir, "modules", "example.com", "asm@v1.0.0", "x_test.go")); err == nil {
 		t.Error("tests were copied")
 	}
 	cfg, err := os.ReadFile(w.Importcfg)

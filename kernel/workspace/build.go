@@ -22,14 +22,15 @@ import (
 
 // build makes one workspace. Its lock is held exclusively.
 type build struct {
-	store *Store
-	plan  plan
-	dir   string
-	lock  *lock
-	env   []string
-	log   *os.File // everything that the go command says
-	say   *progress
-	have  contents // what cells need of it, as far as it has been built
+	store   *Store
+	plan    plan
+	dir     string
+	sources string // where the go command runs
+	lock    *lock
+	env     []string
+	log     *os.File // everything that the go command says
+	say     *progress
+	have    contents // what cells need of it, as far as it has been built
 }
 
 // make builds a workspace in dir, which may hold what an unfinished or damaged one has left.
@@ -43,7 +44,7 @@ func (s *Store) make(ctx context.Context, p plan, dir string, l *lock, say func(
 	}
 	defer log.Close()
 	b := build{
-		store: s, plan: p, dir: dir, lock: l, log: log, have: contents{Files: map[string]file{}},
+		store: s, plan: p, dir: dir, sources: filepath.Join(dir, sourcesName), lock: l, log: log, have: contents{Files: map[string]file{}},
 		env: p.tools.build(s.environ, p.cc, filepath.Join(s.folder, "go-build")),
 		say: newProgress("building the engine for "+p.tools.version, filepath.Join(dir, progressName), say),
 	}
@@ -115,19 +116,31 @@ func (b *build) path(name string) string { return filepath.Join(b.dir, filepath.
 // listed is a package as "go list" tells it.
 type listed struct {
 	ImportPath, Name, Export, Dir string
-	DepOnly                       bool
-	Stale                         bool
-	Module                        *struct{ Path, Version, Dir string }
-	Error                         *struct{ Err string }
+	DepOnly, Stale, Standard      bool
+	Module                        *struct {
+		Path, Version, Dir string
+	}
+	Imports                           []string
+	GoFiles, CgoFiles, SFiles, CFiles []string
+	Error                             *struct{ Err string }
 }
 
-// patterns are what engine and cells are made of: the program, what cells may import, the modules that were added.
-func (b *build) patterns() []string {
-	all := append([]string{b.store.program}, b.store.packages()...)
-	for _, m := range b.plan.modules {
-		all = append(all, m.Path+"/...")
+// pack is what is kept of it.
+func (p listed) pack() Package {
+	k := Package{Path: p.ImportPath, Name: p.Name, Imports: p.Imports}
+	if p.Module != nil {
+		k.Module, k.Version = p.Module.Path, p.Module.Version
 	}
-	return all
+	return k
+}
+
+// files are what is compiled.
+func (p listed) files() []string { return slices.Concat(p.GoFiles, p.CgoFiles, p.SFiles, p.CFiles) }
+
+// patterns are what engine and cells are made of: the program, and what cells may import. The packages of modules that were added are
+// compiled when they are imported.
+func (b *build) patterns() []string {
+	return append([]string{b.store.program}, b.store.packages()...)
 }
 
 // fetch has the modules fetched, and counts the packages that are still to be compiled. Meanwhile the processors compile what needs no
@@ -154,7 +167,7 @@ func standard() []string {
 
 // estimate counts the packages that are still to be compiled, and has the modules fetched that hold them.
 func (b *build) estimate(ctx context.Context, patterns []string) error {
-	out, err := b.command(ctx, "finding the engine's packages", append([]string{"list", "-deps", "-json=ImportPath,Stale"}, patterns...)...)
+	out, err := b.command(ctx, "finding the engine's packages", append([]string{"list", "-deps", "-json=ImportPath,Stale,Dir,GoFiles,CgoFiles,SFiles,CFiles"}, patterns...)...)
 	if err != nil {
 		return err
 	}
@@ -162,13 +175,7 @@ func (b *build) estimate(ctx context.Context, patterns []string) error {
 	if err != nil {
 		return err
 	}
-	stale := 0
-	for _, p := range all {
-		if p.Stale {
-			stale++
-		}
-	}
-	b.say.expect(stale)
+	b.say.expect(all)
 	return nil
 }
 
@@ -179,7 +186,7 @@ func (b *build) compile(ctx context.Context) ([]listed, error) {
 	if err := b.fetch(ctx); err != nil {
 		return nil, err
 	}
-	args := []string{"list", "-v", "-e", "-deps", "-export", "-json=ImportPath,Name,Export,Dir,DepOnly,Module,Error"}
+	args := []string{"list", "-v", "-e", "-deps", "-export", "-json=ImportPath,Name,Export,Dir,DepOnly,Module,Imports,Error"}
 	replaced := map[string]bool{}
 	for {
 		out, err := b.command(ctx, "compiling packages", append(args, b.patterns()...)...)
@@ -200,24 +207,18 @@ func (b *build) compile(ctx context.Context) ([]listed, error) {
 	}
 }
 
-// compiled picks the packages that there are. What only an added module has may fail: cells cannot import it then.
+// compiled picks the packages that there are.
 func (b *build) compiled(all []listed) ([]listed, error) {
 	var good []listed
 	for _, p := range all {
 		switch {
 		case p.Export != "" && p.Name != "main":
 			good = append(good, p)
-		case p.Error != nil && !b.added(p):
+		case p.Error != nil:
 			return nil, explain("compiling "+p.ImportPath, p.Error.Err, b.log.Name(), b.dir, errors.New(p.Error.Err))
 		}
 	}
 	return good, nil
-}
-
-func (b *build) added(p listed) bool {
-	return slices.ContainsFunc(b.plan.modules, func(m Module) bool {
-		return p.ImportPath == m.Path || strings.HasPrefix(p.ImportPath, m.Path+"/")
-	})
 }
 
 func readListed(out []byte) (all []listed, err error) {
@@ -249,7 +250,14 @@ func (b *build) keep(packages []listed) error {
 	if err := os.WriteFile(b.path(importcfgName), cfg.Bytes(), 0o644); err != nil {
 		return err
 	}
-	return errors.Join(b.have.add(b.dir, importcfgName), b.have.add(b.dir, packagesName))
+	list := make([]Package, len(packages))
+	for i, p := range packages {
+		list[i] = p.pack()
+	}
+	if err := writeJSON(b.path(listName), list); err != nil {
+		return err
+	}
+	return errors.Join(b.have.add(b.dir, importcfgName), b.have.add(b.dir, listName), b.have.add(b.dir, packagesName))
 }
 
 // adopt makes a second name for a file of Go's cache, which never writes into one, or a copy where that cannot be.
@@ -279,19 +287,28 @@ func (b *build) describe() (err error) {
 	})
 }
 
-// command runs the go command in the sources and returns what it prints; an error is an Obstacle. Its children inherit the
-// lock, so that nobody else builds here while one of them, whose parent was killed, still does.
+// command runs the go command and returns what it prints; an error is an Obstacle.
 func (b *build) command(ctx context.Context, doing string, args ...string) ([]byte, error) {
+	out, said, err := b.execute(ctx, args...)
+	if err != nil && ctx.Err() == nil {
+		err = explain(doing, said, b.log.Name(), b.dir, err)
+	}
+	return out, err
+}
+
+// execute runs the go command in the sources and returns what it prints and what it says beside. Its children inherit the lock, so that
+// nobody else builds here while one of them, whose parent was killed, still does.
+func (b *build) execute(ctx context.Context, args ...string) (printed []byte, said string, err error) {
 	args = slices.Concat(args[:1], b.plan.flags(args[0]), b.modfile(args[0]), args[1:])
 	fmt.Fprintf(b.log, "go %s\n", strings.Join(args, " "))
 	cmd := exec.CommandContext(ctx, b.plan.tools.command, args...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = b.path(sourcesName), replace(b.env, "PWD="+b.path(sourcesName)), 5*time.Second
+	cmd.Dir, cmd.Env, cmd.WaitDelay = b.sources, replace(b.env, "PWD="+b.sources), 5*time.Second
 	cmd.ExtraFiles = []*os.File{b.lock.file}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	var out, said bytes.Buffer
+	var out, told bytes.Buffer
 	lines, end := io.Pipe()
-	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(&said, b.log, end)
+	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(&told, b.log, end)
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -300,16 +317,13 @@ func (b *build) command(ctx context.Context, doing string, args ...string) ([]by
 		}
 		_, _ = io.Copy(io.Discard, lines) // a line too long for the scanner must not stop the command
 	}()
-	err := cmd.Run()
+	err = cmd.Run()
 	end.Close()
 	<-read
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case err != nil:
-		return nil, explain(doing, said.String(), b.log.Name(), b.dir, err)
+	if ctx.Err() != nil {
+		return nil, told.String(), ctx.Err()
 	}
-	return out.Bytes(), nil
+	return out.Bytes(), told.String(), err
 }
 
 // modfile says which go.mod is meant.

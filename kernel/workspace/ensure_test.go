@@ -338,8 +338,8 @@ func TestModules(t *testing.T) {
 		got = append(got, strings.ReplaceAll(strings.Join(c.Args, " "), w.Dir, "DIR"))
 	}
 	want := []string{
-		"mod edit -replace=example.com/local=" + p.path("local") + " DIR/go.mod",
-		"get -modfile=DIR/go.mod github.com/google/uuid@v1.6.0", "get -modfile=DIR/go.mod example.com/local",
+		"mod edit -require=example.com/local@v0.0.0-00010101000000-000000000000 -replace=example.com/local=" + p.path("local") + " DIR/go.mod",
+		"get -modfile=DIR/go.mod github.com/google/uuid@v1.6.0", "get -modfile=DIR/go.mod example.com/local@v0.0.0-00010101000000-000000000000",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -356,7 +356,7 @@ func TestExtends(t *testing.T) {
 	p := newPlace(t)
 	plain := p.ensure(p.store())
 	added := p.ensure(p.store(), Module{Path: "example.com/m", Version: "v1.0.0"})
-	if same, err := Extends(added.Dir, plain.Dir); err != nil || !same {
+	if same, err := extends(added.Dir, plain.Dir); err != nil || !same {
 		t.Errorf("a module that adds: got %v, %v", same, err)
 	}
 	if n := len(p.calls("build")); n != 1 {
@@ -367,10 +367,18 @@ func TestExtends(t *testing.T) {
 	}
 	p.vars = []string{"FAKE_RAISED=yes"}
 	raised := p.ensure(p.store(), Module{Path: "example.com/m", Version: "v2.0.0"})
-	if same, err := Extends(raised.Dir, plain.Dir); err != nil || same {
+	if same, err := extends(raised.Dir, plain.Dir); err != nil || same {
 		t.Errorf("a module that raises: got %v, %v", same, err)
 	}
 	if n := len(p.calls("build")); n != 2 {
 		t.Errorf("a module that raises: %d builds, want an engine of its own", n)
 	}
+}
+
+func extends(dir, base string) (bool, error) {
+	_, c, err := whole(dir)
+	if err != nil {
+		return false, err
+	}
+	return c.extends(dir, base)
 }

@@ -21,7 +21,9 @@ func TestMain(m *testing.M) {
 		fmt.Println("gcc (fake) 1.0")
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	removeYards()
+	os.Exit(code)
 }
 
 // call is one of the fake go command, as it notes it.
@@ -121,7 +123,7 @@ func clobberedModule() []map[string]any {
 		return nil
 	}
 	p := map[string]any{"ImportPath": "example.com/asm", "Name": "asm", "Module": map[string]string{"Path": "example.com/asm", "Version": "v1.0.0", "Dir": dir}}
-	if _, err := os.Stat("../modules/example.com/asm/go.mod"); err == nil {
+	if _, err := os.Stat("../modules/example.com/asm@v1.0.0/go.mod"); err == nil {
 		p["Export"] = filepath.Join(dir, "go.mod") // any file will do
 	} else {
 		p["Error"] = map[string]string{"Err": "asm: x.s:5: when dynamic linking, R15 is clobbered by a global variable access"}

@@ -24,14 +24,17 @@ func (b *build) addModules(ctx context.Context) error {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); errors.Is(err, fs.ErrNotExist) {
 			return obstacle(err, "\"go mod init\" makes one", "%s holds no Go module, because it has no go.mod", dir)
 		}
-		if _, err := b.command(ctx, "adding "+m.Path, "mod", "edit", "-replace="+m.Path+"="+dir, b.path("go.mod")); err != nil {
+		if _, err := b.command(ctx, "adding "+m.Path, b.local(Module{Path: m.Path, Dir: dir})...); err != nil {
 			return err
 		}
 	}
 	for _, m := range b.plan.modules {
 		b.say.phase("adding " + m.Path)
 		wanted := m.Path
-		if m.Version != "" {
+		switch {
+		case m.Dir != "":
+			wanted += "@" + localVersion // what it requires itself
+		case m.Version != "":
 			wanted += "@" + m.Version
 		}
 		if _, err := b.command(ctx, "adding "+m.Path, "get", wanted); err != nil {
@@ -39,6 +42,14 @@ func (b *build) addModules(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// localVersion is that of a module in a folder, as Go names it. Without one "go get" would ask the network.
+const localVersion = "v0.0.0-00010101000000-000000000000"
+
+// local are the arguments that require a module of a folder.
+func (b *build) local(m Module) []string {
+	return []string{"mod", "edit", "-require=" + m.Path + "@" + localVersion, "-replace=" + m.Path + "=" + m.Dir, b.path("go.mod")}
 }
 
 // Packages reads which file holds which compiled package: import path → archive, as the compiler's and linker's -importcfg
@@ -63,18 +74,8 @@ func Packages(importcfg string) (map[string]string, error) {
 	return all, nil
 }
 
-// Extends reports whether the workspace in dir holds every package of that in base unchanged: then an engine of base can load
-// what is compiled for dir, without a restart. It cannot where an added module has raised the version of one that the engine
-// has.
-func Extends(dir, base string) (bool, error) {
-	var c contents
-	if err := readJSON(filepath.Join(dir, contentsName), &c); err != nil {
-		return false, err
-	}
-	return c.extends(dir, base)
-}
-
-// extends is Extends for the contents of dir.
+// extends reports whether the workspace in dir, of these contents, holds every package of that in base unchanged: then their engines
+// are the same. They are not where an added module has raised the version of a package that the engine has.
 func (c contents) extends(dir, base string) (bool, error) {
 	have, err := c.packages(dir)
 	if err != nil {

@@ -3,6 +3,8 @@ package workspace
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +29,11 @@ type progress struct {
 	note     string // what the go command last told besides packages
 	packages int
 	total    int
+
+	sizes   map[string]int64 // of the packages that are still to be compiled, in bytes of source
+	started []int64          // of those that the phase has begun, in their order
+	left    int64            // bytes that it has not begun
+	since   time.Time        // it began to compile
 }
 
 // newProgress starts telling; close ends that.
@@ -61,13 +68,57 @@ func (p *progress) phase(doing string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.doing, p.note, p.packages, p.total = doing, "", 0, 0
+	p.sizes, p.started, p.left = nil, nil, 0
 }
 
-// expect says how many packages the phase has still to compile, the program's own among them.
-func (p *progress) expect(more int) {
+// expect says which packages the phase is still to look at, the program's own among them; those that are stale are to be compiled.
+func (p *progress) expect(all []listed) {
+	sizes, left := map[string]int64{}, int64(0)
+	for _, k := range all {
+		if !k.Stale {
+			continue
+		}
+		size := int64(0)
+		for _, name := range k.files() {
+			if info, err := os.Stat(filepath.Join(k.Dir, name)); err == nil {
+				size += info.Size()
+			}
+		}
+		sizes[k.ImportPath] = size
+		left += size
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.total = p.packages + more
+	p.total, p.sizes, p.left, p.since = p.packages+len(sizes), sizes, left, time.Now()
+}
+
+// usualSpeed is how many bytes of source a second a processor compiles until the phase shows its own: 0.4 to 0.7 MB (measured).
+const usualSpeed = 500e3
+
+// remaining is how long the phase will most likely go on; ok is false where nothing is known of it. Of the packages that it has begun, as
+// many as there are processors are still on their way, by half.
+func (p *progress) remaining() (d time.Duration, ok bool) {
+	if len(p.sizes) == 0 {
+		return 0, false
+	}
+	processors := min(runtime.GOMAXPROCS(0), max(1, len(p.sizes)))
+	done := 0.0
+	for i, size := range p.started {
+		if i >= len(p.started)-processors {
+			done += float64(size) / 2
+		} else {
+			done += float64(size)
+		}
+	}
+	total := float64(p.left)
+	for _, size := range p.started {
+		total += float64(size)
+	}
+	elapsed := time.Since(p.since).Seconds()
+	guess := usualSpeed * float64(processors)
+	const trust = 5 // seconds that the guess counts for
+	speed := (done + guess*trust) / (elapsed + trust)
+	return time.Duration((total - done) / speed * float64(time.Second)), true
 }
 
 // line takes a line of the go command: with -v it prints each package's path when it compiles it.
@@ -80,6 +131,10 @@ func (p *progress) line(text string) {
 	case text != "" && !strings.ContainsAny(text, " :#"):
 		p.packages++
 		p.note = ""
+		if size, ok := p.sizes[text]; ok && len(p.started) < len(p.sizes) {
+			p.started = append(p.started, size)
+			p.left -= size
+		}
 	}
 }
 
@@ -92,6 +147,9 @@ func (p *progress) text() string {
 	}
 	if p.note != "" {
 		parts = append(parts, p.note)
+	}
+	if left, ok := p.remaining(); ok {
+		parts = append(parts, fmt.Sprintf("about %d s left", max(1, int(left.Seconds()+0.5))))
 	}
 	parts = append(parts, fmt.Sprintf("%d s", int(time.Since(p.begin).Seconds())))
 	return p.doing + ": " + strings.Join(parts, ", ")

@@ -12,7 +12,9 @@ func TestProgress(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "progress")
 	p := newProgress("building", file, func(string) {})
 	defer p.close()
-	p.expect(3)
+	p.expect([]listed{
+		{ImportPath: "cancha/kernel/eval", Stale: true}, {ImportPath: "cancha/stream", Stale: true}, {ImportPath: "fmt", Stale: true}, {ImportPath: "os"},
+	})
 	for _, step := range []struct{ name, line, want string }{
 		{"nothing yet", "", "building: 0 of 3 packages, "},
 		{"a package", "cancha/kernel/eval", "building: 1 of 3 packages, "},
@@ -27,7 +29,7 @@ func TestProgress(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", step.name, got, step.want)
 		}
 	}
-	p.expect(2)
+	p.expect([]listed{{ImportPath: "a", Stale: true}, {ImportPath: "b", Stale: true}})
 	if got := p.text(); !strings.HasPrefix(got, "building: 4 of 6 packages, ") {
 		t.Errorf("two more after four: got %q", got)
 	}

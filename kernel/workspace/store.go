@@ -106,7 +106,7 @@ type plan struct {
 const ownTag = "workspace"
 
 // layout is raised when a workspace's folder changes its form.
-const layout = 1
+const layout = 2
 
 var goLine = regexp.MustCompile(`(?m)^go (\S+)`)
 

@@ -37,6 +37,8 @@ type Cell struct {
 	Main    *types.Func               // func main, nil without one
 	Unused  map[token.Pos]bool        // where variables are declared that nothing uses, which a cell may
 
+	Blank []string // paths imported for what their initialization does
+
 	imported map[string]string
 	dots     []string
 	text     *text

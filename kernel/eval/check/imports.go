@@ -26,7 +26,9 @@ func (b *builder) imports() {
 			b.cell.imported[name] = path
 		case spec.Name.Name == ".":
 			b.cell.dots = append(b.cell.dots, path)
-		case spec.Name.Name != "_":
+		case spec.Name.Name == "_":
+			b.cell.Blank = append(b.cell.Blank, path)
+		default:
 			b.cell.imported[spec.Name.Name] = path
 		}
 	}

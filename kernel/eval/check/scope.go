@@ -63,14 +63,15 @@ func NewScope(packages []Package, export func(path string) (io.ReadCloser, error
 		s.byPath[p.Path] = p
 		s.byName[p.Name] = append(s.byName[p.Name], p)
 	}
-	s.importer = listed{s.byPath, importer.ForCompiler(s.fset, "gc", export)}
+	s.importer = listed{s.byPath, map[string]bool{}, importer.ForCompiler(s.fset, "gc", export)}
 	return s
 }
 
 // listed imports only what is listed, so that the error for anything else is ours.
 type listed struct {
-	known map[string]Package
-	next  types.Importer
+	known    map[string]Package
+	imported map[string]bool
+	next     types.Importer
 }
 
 func (l listed) Import(path string) (*types.Package, error) {
@@ -80,7 +81,15 @@ func (l listed) Import(path string) (*types.Package, error) {
 	if _, ok := l.known[path]; !ok {
 		return nil, fmt.Errorf("package %s is not among those that a cell may import", path)
 	}
+	l.imported[path] = true
 	return l.next.Import(path)
+}
+
+// Imported are the packages that cells have imported, refused ones too: what is known of them is kept.
+func (s *Scope) Imported() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.importer.(listed).imported))
 }
 
 // Add adds packages to those that cells may import.

@@ -50,7 +50,7 @@ func All() []Spec {
 			Doc: "In the list, values of names with KEY, TOKEN, SECRET or PASSW in them are hidden.",
 		},
 		{
-			Name: "get", Line: true, Argument: Module, Usage: "%get MODULE[@VERSION]\n%get ./DIR", Brief: "make a module's packages ready for import",
+			Name: "get", Line: true, Argument: Module, Usage: "%get [-replace] MODULE[@VERSION]\n%get ./DIR", Brief: "make a module's packages ready for import",
 			Doc: "Without a version it takes the latest.",
 		},
 		{Name: "help", Line: true, Argument: Magic, Usage: "%help [MAGIC]", Brief: "explain the magics, or one of them"},

@@ -173,6 +173,9 @@ func (w *writer) writeImports(b *strings.Builder) {
 	for _, path := range sortedKeys(w.dots) {
 		fmt.Fprintf(b, "import . %q\n", path)
 	}
+	for _, path := range w.cell.Blank {
+		fmt.Fprintf(b, "import _ %q\n", path)
+	}
 	for _, u := range w.cellOrder {
 		fmt.Fprintf(b, "import %s %q\n", w.cells[u], u.Path)
 	}

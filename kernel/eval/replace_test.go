@@ -1,0 +1,152 @@
+package eval
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cancha/internal/cellio"
+	"cancha/internal/symbols"
+	"cancha/kernel/cell"
+	"cancha/kernel/eval/native"
+)
+
+// conflicting are modules that no engine has, nor can have without another one.
+type conflicting struct {
+	built int
+	added []string // example.com/fine…, which have no conflict
+	cache string
+}
+
+func (m *conflicting) Add(_ context.Context, r ModuleRequest, _ func(string)) (Added, error) {
+	if strings.HasPrefix(r.Path, "example.com/fine") {
+		m.added = append(m.added, r.Path)
+		return Added{Tools: native.Toolchain{Cache: m.cache}}, nil
+	}
+	return Added{}, &Conflict{Reason: "m needs dep v2", Module: r.Path, Build: func(context.Context, func(string)) (string, error) {
+		m.built++
+		return "/workspace", nil
+	}}
+}
+
+// newConflicting returns a program that would compile, and interprets what it is given.
+func newConflicting(t *testing.T) (*Program, *conflicting) {
+	t.Helper()
+	var packages []Package
+	for _, p := range symbols.Packages() {
+		packages = append(packages, Package{Path: p.Path, Name: p.Name, Standard: p.Standard})
+	}
+	modules := &conflicting{cache: t.TempDir()}
+	outlet := cellio.NewOutlet(func(cellio.Frame) error { return nil })
+	cellio.Attach(outlet)
+	t.Cleanup(func() { cellio.Attach(nil) })
+	p, err := New(Config{Modules: modules, Symbols: symbols.Table(), Packages: packages, Export: symbols.Export, Outlet: outlet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.native.Engine = native.New(native.Toolchain{}, p.machine)
+	p.mode.set(engineInterp)
+	return p, modules
+}
+
+// TestConflictInASession: an engine is replaced unasked where the session has nothing to lose, and else only for who asks.
+func TestConflictInASession(t *testing.T) {
+	const wanted = "import \"example.com/m\"\nm.F()"
+	for _, c := range []struct {
+		name   string
+		before []string
+		code   string
+		want   string // in the error; "" is the other engine
+	}{
+		{"a new session", nil, wanted, ""},
+		{"imports and output", []string{"import str \"strings\"\nfmt.Println(str.ToUpper(\"a\"))", "%cd /", "1 + 1"}, wanted, ""},
+		{"a variable", []string{"x := 1", "y, z := 2, 3"}, wanted, "m needs dep v2; an engine with it would start without what cells have declared (x, y, z): \"%get -replace example.com/m\" asks for that"},
+		{"many variables", []string{"var a, b, c, d, e, f, g, h, i, j, k, l, m1, n int"}, wanted, "k, l, 2 more)"},
+		{"forgotten ones", []string{"x := 1", "%reset"}, wanted, ""},
+		{"a goroutine", []string{"go func() { for os.Getenv(\"CARRIED_GO_ON\") != \"\" { time.Sleep(time.Millisecond) } }()"}, wanted, "without the goroutines of cells (1)"},
+		{"a setting of a library", []string{"import \"log\"\nlog.SetFlags(0)"}, wanted, "without what log.SetFlags in cell 1 may have left"},
+		{"a variable of a library", []string{"import \"net/http\"\nhttp.DefaultClient.Timeout = 5"}, wanted, "without what http.DefaultClient in cell 1 may have left"},
+		{"a timer", []string{"time.AfterFunc(time.Hour, func() {})"}, wanted, "without what time.AfterFunc in cell 1 may have left"},
+		{"by a magic", nil, "%get example.com/m@v1.0.0", ""},
+		{"by a magic, with a variable", []string{"x := 1"}, "%get example.com/m@v1.0.0", "(x): \"%get -replace example.com/m@v1.0.0\""},
+		{"who asks", []string{"x := 1"}, "%get -replace example.com/m@v1.0.0", ""},
+		{"behind what has run", nil, "fmt.Println(1)\n%get example.com/m", "in a cell of its own"},
+		{"behind a command", nil, "!true\n%get example.com/m", "in a cell of its own"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			wd, err := os.Getwd()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.Chdir(wd) })
+			t.Setenv("CARRIED_GO_ON", "yes")
+			t.Cleanup(func() {
+				os.Unsetenv("CARRIED_GO_ON")
+				for cellGoroutines(0) > 0 { // polls: goroutines of cells tell nobody of their end
+					time.Sleep(time.Millisecond)
+				}
+			})
+			p, modules := newConflicting(t)
+			for i, code := range c.before {
+				if r := p.Run(cell.Request{Cell: int64(i + 1), Count: i + 1, Code: code}); r.Err != nil {
+					t.Fatalf("%s: %v", code, r.Err)
+				}
+			}
+			n := len(c.before) + 1
+			r := p.Run(cell.Request{Cell: int64(n), Count: n, Code: c.code})
+			switch {
+			case c.want == "" && (r.Replacement == nil || r.Replacement.Workspace != "/workspace"):
+				t.Errorf("got %+v, %v, want another engine", r.Replacement, r.Err)
+			case c.want != "" && (r.Replacement != nil || modules.built != 0):
+				t.Error("the engine is replaced")
+			case c.want != "" && (r.Err == nil || !strings.Contains(r.Err.Value, c.want)):
+				t.Errorf("got %v, want in it %q", r.Err, c.want)
+			}
+		})
+	}
+}
+
+// TestCarried: what a session keeps comes from the engine before to the one after.
+func TestCarried(t *testing.T) {
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chdir(wd) })
+	t.Setenv("CARRIED_GONE", "1") // restores what the cells do to it
+	t.Setenv("CARRIED_NEW", "")
+	os.Unsetenv("CARRIED_NEW")
+	old, _ := newConflicting(t)
+	for i, code := range []string{"import str \"strings\"\nimport _ \"embed\"", "%cd /", "%env CARRIED_NEW=a b", "os.Unsetenv(\"CARRIED_GONE\")", "%get example.com/fine@v1.0.0", "%get example.com/fine@v1.1.0"} {
+		if r := old.Run(cell.Request{Cell: int64(i + 1), Count: i + 1, Code: code}); r.Err != nil {
+			t.Fatalf("%s: %v", code, r.Err)
+		}
+	}
+	r := old.Run(cell.Request{Cell: 7, Count: 7, Code: "%get example.com/m"})
+	if r.Replacement == nil {
+		t.Fatalf("got %v", r.Err)
+	}
+	c := r.Replacement.Carried
+	if want := []string{"example.com/fine@v1.1.0", "example.com/m"}; !slices.Equal(c.Gets, want) {
+		t.Errorf("got %v, want %v: what has been asked for last comes last", c.Gets, want)
+	}
+	c.Gets = c.Gets[:1] // this engine has a conflict about the other, too
+	if want := []string{`str "strings"`, `_ "embed"`}; !slices.Equal(c.Imports, want) || c.Dir != "/" || c.Mode != engineInterp ||
+		!slices.Contains(c.Set, "CARRIED_NEW=a b") || !slices.Contains(c.Unset, "CARRIED_GONE") {
+		t.Errorf("got %+v", c)
+	}
+	_ = os.Chdir(wd) // the new engine begins as the old one did
+	os.Unsetenv("CARRIED_NEW")
+	t.Setenv("CARRIED_GONE", "1")
+	next, modules := newConflicting(t)
+	check := `if d, _ := os.Getwd(); d != "/" || os.Getenv("CARRIED_NEW") != "a b" || os.Getenv("CARRIED_GONE") != "" || str.ToUpper("a") != "A" { panic(d) }`
+	if r := next.Run(cell.Request{Cell: 7, Count: 7, Code: check, Carried: &c}); r.Err != nil {
+		t.Error(r.Err)
+	}
+	if want := []string{"example.com/fine@v1.1.0"}; !slices.Equal(modules.added, want) {
+		t.Errorf("modules: got %v, want %v", modules.added, want)
+	}
+}

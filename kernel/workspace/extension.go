@@ -1,0 +1,374 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An engine goes on while cells import packages that it was not built with: these are compiled beside it, into an extension of its
+// workspace. Only what is imported is compiled, with what that needs, never the rest of its module. What the engine holds itself has
+// to be what it is: where a package of it would have to be of another version that is a [Conflict], seen before anything is compiled.
+//
+//	EXT.lock        as a workspace's
+//	EXT.log         what the go command said
+//	EXT/go.mod      the workspace's, with what was added
+//	EXT/modules     as a workspace's
+//	EXT/pkg         the packages that the workspace has not
+//	EXT/importcfg   those and the workspace's
+//	EXT/extension.json
+
+const (
+	extensionsName = "ext"
+	extensionName  = "extension.json"
+	listName       = "packages.json"
+)
+
+// Package is a compiled package: its import path, the name in its package clause, and its module with the version, which are "" for the
+// standard library.
+type Package struct {
+	Path    string   `json:"path"`
+	Name    string   `json:"name"`
+	Module  string   `json:"module,omitempty"`
+	Version string   `json:"version,omitempty"`
+	Imports []string `json:"imports,omitempty"`
+}
+
+// Internal tells a package that nobody may import but its neighbours, and programs.
+func (p Package) Internal() bool {
+	return p.Name == "main" || slices.ContainsFunc(strings.Split(p.Path, "/"), func(part string) bool { return part == "internal" || part == "vendor" })
+}
+
+// Want is what cells want to import.
+type Want struct {
+	Path    string // of a package, or of a module where Module is set
+	Version string // such as v1.6.0 or latest; "" is what the session has, or else what was taken the last time, or else the latest
+	Dir     string // local module that Path names; Version is "" then
+	Module  bool   // the path may name a module without a package at its root
+	// Used tells the packages that the session has imported, which have to stay as they are with all that they need; the workspace's own
+	// have to in any case.
+	Used []string
+}
+
+// Extension is a workspace with packages added. It is not removed before Close.
+type Extension struct {
+	Dir      string
+	Base     string // folder of the workspace
+	Manifest Manifest
+	Packages []Package // that were added
+	Modules  []Module  // that were asked for, the last one last
+	Wanted   []string  // packages that were asked for
+
+	lock *lock
+}
+
+// described is extension.json.
+type described struct {
+	Packages []Package `json:"packages"`
+	Modules  []Module  `json:"modules"`
+	Wanted   []string  `json:"wanted"`
+	Conflict *Conflict `json:"conflict,omitempty"`
+}
+
+// Conflict is why the packages that are wanted cannot be added to an engine: others, which it holds, would have to change.
+type Conflict struct {
+	Module  Module   `json:"module"`  // that wants it
+	Changes []Change `json:"changes"` // never empty
+	Modules []Module `json:"modules"` // an engine that is built with these can be extended
+	Session bool     `json:"-"`       // only what the session has loaded is in the way: a fresh process of the same engine can be extended
+}
+
+// Change is a module of the engine, or of what cells have loaded, of which another version is wanted.
+type Change struct {
+	Module string `json:"module"`
+	Have   string `json:"have"`
+	Want   string `json:"want"`
+}
+
+func (c *Conflict) Error() string {
+	first := c.Changes[0]
+	text := fmt.Sprintf("%s needs %s %s, and the running engine has %s", c.Module, first.Module, first.Want, first.Have)
+	switch {
+	case first.Have == first.Want:
+		text = fmt.Sprintf("%s has changed since it was loaded", first.Module)
+	case first.Module == c.Module.Path:
+		text = fmt.Sprintf("the running engine has %s %s, not %s", first.Module, first.Have, first.Want)
+	}
+	if n := len(c.Changes) - 1; n > 0 {
+		text += fmt.Sprintf(" (and %d more)", n)
+	}
+	return text
+}
+
+// String is the module with its version, or its folder.
+func (m Module) String() string {
+	switch {
+	case m.Dir != "":
+		return m.Dir
+	case m.Version != "":
+		return m.Path + "@" + m.Version
+	}
+	return m.Path
+}
+
+// Close lets go of the extension.
+func (x *Extension) Close() {
+	if x.lock != nil {
+		x.lock.close()
+	}
+}
+
+// Open returns the workspace in a folder as an extension that adds nothing, as an engine begins with.
+func (s *Store) Open(dir string) (*Extension, error) {
+	m, err := readManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Extension{Base: dir, Manifest: m, Modules: m.Modules}, nil
+}
+
+// Use takes the whole workspace in a folder of the store.
+func (s *Store) Use(dir string) (*Workspace, error) {
+	if filepath.Dir(dir) != filepath.Clean(s.folder) {
+		return nil, fmt.Errorf("%s is no workspace", dir)
+	}
+	if w := s.use(dir); w != nil {
+		return w, nil
+	}
+	return nil, fmt.Errorf("the workspace in %s: %w", dir, errDamaged)
+}
+
+// Held returns the packages of the workspace by their paths, whoever may import them.
+func Held(base string) (map[string]Package, error) {
+	var all []Package
+	if err := readJSON(filepath.Join(base, listName), &all); err != nil {
+		return nil, fmt.Errorf("read the list of packages: %w", err)
+	}
+	return byPath(all), nil
+}
+
+func byPath(all []Package) map[string]Package {
+	of := make(map[string]Package, len(all))
+	for _, p := range all {
+		of[p.Path] = p
+	}
+	return of
+}
+
+// Extend returns an extension that has what from has and what is wanted, and compiles what is not there; say is told how far that
+// is, a line at a time, from any goroutine. What cannot be added is one line of why. A *Conflict tells that the engine is in the way.
+func (s *Store) Extend(ctx context.Context, from *Extension, want Want, say func(line string)) (*Extension, error) {
+	key, err := extensionKey(from, want)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(from.Base, extensionsName, key)
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, storage(from.Base, err)
+	}
+	var conflict *Conflict // one that depends on the session, and is not kept
+	make := func(ctx context.Context, l *lock) (err error) {
+		conflict, err = s.makeExtension(ctx, from, want, dir, l, say)
+		return err
+	}
+	use := func() (*described, *lock) {
+		if conflict != nil {
+			return &described{Conflict: conflict}, nil
+		}
+		return useExtension(dir)
+	}
+	d, l, err := claimExtension(ctx, dir, use, make, say)
+	if err != nil {
+		return nil, err
+	}
+	if d.Conflict != nil {
+		if l != nil {
+			l.close()
+		}
+		return nil, d.Conflict
+	}
+	x := &Extension{Dir: dir, Base: from.Base, Manifest: from.Manifest, Packages: d.Packages, Modules: d.Modules, Wanted: d.Wanted, lock: l}
+	x.Manifest.Importcfg, x.Manifest.Modules = filepath.Join(dir, importcfgName), d.Modules
+	if changes := changed(from, x, want.Used); len(changes) > 0 {
+		x.Close()
+		return nil, &Conflict{Module: d.Modules[len(d.Modules)-1], Changes: changes, Modules: d.Modules, Session: true}
+	}
+	return x, nil
+}
+
+// extensionKey names what is to be made, before anybody knows of which version that is.
+func extensionKey(from *Extension, want Want) (string, error) {
+	h := sha256.New()
+	local := map[string]string{}
+	modules := slices.Clone(from.Modules)
+	if want.Dir != "" {
+		modules = append(modules, Module{Path: want.Path, Dir: want.Dir})
+	}
+	for _, m := range modules {
+		if m.Dir == "" {
+			continue
+		}
+		sum, err := sumOf(os.DirFS(m.Dir))
+		if err != nil {
+			return "", fmt.Errorf("module %s: %w", m.Path, err)
+		}
+		local[m.Dir] = sum
+	}
+	err := json.NewEncoder(h).Encode([]any{layout, filepath.Base(from.Base), from.Modules, from.Wanted, want.Path, want.Version, want.Dir, want.Module, local})
+	return fmt.Sprintf("%x", h.Sum(nil)[:10]), err
+}
+
+// changed compares what a session has loaded of one extension with the next.
+func changed(from, to *Extension, used []string) (changes []Change) {
+	before, after := byPath(from.Packages), byPath(to.Packages)
+	seen := map[string]bool{}
+	var visit func(path string)
+	visit = func(path string) {
+		have, added := before[path]
+		if seen[path] || !added {
+			return
+		}
+		seen[path] = true
+		want, there := after[path]
+		if there && (have.Version != want.Version || !sameArchive(from.Dir, to.Dir, path)) {
+			changes = append(changes, Change{have.Module, have.Version, want.Version})
+		}
+		for _, p := range have.Imports {
+			visit(p)
+		}
+	}
+	for _, p := range used {
+		visit(p)
+	}
+	return unique(changes)
+}
+
+func unique(changes []Change) []Change {
+	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.Module, b.Module) })
+	return slices.Compact(changes)
+}
+
+// sameArchive compares a package of two extensions.
+func sameArchive(a, b, path string) bool {
+	one, err1 := Packages(filepath.Join(a, importcfgName))
+	two, err2 := Packages(filepath.Join(b, importcfgName))
+	return err1 == nil && err2 == nil && sameFile(one[path], two[path])
+}
+
+// sameFile compares files by their contents; most are two names of one.
+func sameFile(a, b string) bool {
+	one, err1 := os.Stat(a)
+	two, err2 := os.Stat(b)
+	switch {
+	case err1 != nil || err2 != nil || one.Size() != two.Size():
+		return false
+	case os.SameFile(one, two):
+		return true
+	}
+	first, err1 := summed(a)
+	second, err2 := summed(b)
+	return err1 == nil && err2 == nil && first == second
+}
+
+// useExtension takes the extension in dir if it is whole and nobody builds it.
+func useExtension(dir string) (*described, *lock) {
+	l, err := openLock(dir + ".lock")
+	if err != nil {
+		return nil, nil
+	}
+	if ok, err := l.share(); ok && err == nil && l.current() {
+		if d := wholeExtension(dir); d != nil {
+			now := time.Now()
+			_ = os.Chtimes(dir+".lock", now, now) // by which the latest used are known
+			return d, l
+		}
+	}
+	l.close()
+	return nil, nil
+}
+
+// wholeExtension reads what an extension says of itself, nil where an archive is missing.
+func wholeExtension(dir string) *described {
+	var d described
+	if readJSON(filepath.Join(dir, extensionName), &d) != nil {
+		return nil
+	}
+	if d.Conflict != nil {
+		return &d
+	}
+	all, err := Packages(filepath.Join(dir, importcfgName))
+	if err != nil {
+		return nil
+	}
+	for _, p := range d.Packages {
+		if info, err := os.Stat(all[p.Path]); err != nil || info.Size() == 0 {
+			return nil
+		}
+	}
+	return &d
+}
+
+// claimExtension uses the extension in dir, makes it, or waits for who does.
+func claimExtension(ctx context.Context, dir string, use func() (*described, *lock), make func(context.Context, *lock) error, say func(string)) (*described, *lock, error) {
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for {
+		if d, l := use(); d != nil {
+			return d, l, nil
+		}
+		l, err := openLock(dir + ".lock")
+		if err != nil {
+			return nil, nil, storage(dir, err)
+		}
+		seized, err := l.seize()
+		switch {
+		case err != nil:
+			l.close()
+			return nil, nil, storage(dir, err)
+		case seized && l.current():
+			err := make(ctx, l)
+			l.close()
+			if err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
+		l.close()
+		say(waiting(dir))
+		select {
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// extensions is how many extensions of a workspace are kept, beside those in use.
+const extensions = 24
+
+// sweepExtensions removes those that were used longest ago.
+func sweepExtensions(newest string) {
+	type candidate struct {
+		dir  string
+		used time.Time
+	}
+	var all []candidate
+	locks, _ := filepath.Glob(filepath.Join(filepath.Dir(newest), "*.lock")) // the pattern is fine
+	for _, name := range locks {
+		if info, err := os.Stat(name); err == nil {
+			all = append(all, candidate{strings.TrimSuffix(name, ".lock"), info.ModTime()})
+		}
+	}
+	slices.SortFunc(all, func(a, b candidate) int { return b.used.Compare(a.used) })
+	for i, c := range all {
+		if i >= extensions && c.dir != newest {
+			remove(c.dir)
+		}
+	}
+}
