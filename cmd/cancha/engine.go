@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -26,10 +25,6 @@ import (
 	"cancha/runtime/table"
 )
 
-// maxStack is how large a goroutine's stack may grow, in bytes. Go's own limit of 1 GB takes five seconds of an endless
-// recursion to reach (measured) and a gigabyte to hold.
-const maxStack = 256 << 20
-
 // runEngine serves the kernel that started this process, on the connection that it inherited.
 func runEngine(_ context.Context, args []string) error {
 	flags := newFlags("engine", "", "Runs cells for the kernel that started it: nothing to call by hand.")
@@ -46,7 +41,6 @@ func runEngine(_ context.Context, args []string) error {
 	parent := os.Getppid()
 	signal.Ignore(os.Interrupt)   // an interrupt is a frame; a terminal's ^C is the kernel's
 	signal.Reset(syscall.SIGTERM) // ends this process, whatever a cell does
-	debug.SetMaxStack(maxStack)
 	file := os.NewFile(engine.ConnFD, "kernel")
 	stream, err := net.FileConn(file)
 	if err != nil {
