@@ -39,7 +39,8 @@ func runEngine(_ context.Context, args []string) error {
 	}
 	os.Args = os.Args[:1] // a cell that looks for arguments finds none
 	parent := os.Getppid()
-	signal.Ignore(os.Interrupt)   // an interrupt is a frame; a terminal's ^C is the kernel's
+	// An interrupt is a frame; a terminal's ^C is the kernel's. A signal that is ignored would be ignored by all that cells start, too.
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	signal.Reset(syscall.SIGTERM) // ends this process, whatever a cell does
 	file := os.NewFile(engine.ConnFD, "kernel")
 	stream, err := net.FileConn(file)

@@ -16,9 +16,13 @@ const (
 	stackInterval = 20 * time.Millisecond
 	deepInterval  = time.Millisecond // while some goroutine is known to be deep
 	lookTime      = time.Millisecond // in which a goroutine that calls functions of cells has entered one
+
+	// How often goroutines are asked that an interrupted cell has left: first, and at least.
+	firstAsk, lastAsk = 2 * time.Millisecond, 256 * time.Millisecond
 )
 
-// depth watches the stacks of a program's goroutines for as long as any of them run.
+// depth watches the stacks of a program's goroutines for as long as any of them run, and has those asked that an interrupted cell has
+// left behind.
 type depth struct {
 	large uint64 // bytes of all stacks together, above which one of them may be deep
 
@@ -43,25 +47,48 @@ func (d *depth) watch(m *primitive.Machine) (over func()) {
 	}
 }
 
-// run looks for deep recursions until no cell and no goroutine of one runs.
+// run looks for deep recursions, and for what was left behind, until no cell and no goroutine of one runs.
 func (d *depth) run(m *primitive.Machine) {
 	timer := time.NewTimer(stackInterval)
 	defer timer.Stop()
+	asks := asks{every: firstAsk}
 	for {
 		<-timer.C
 		if d.over(m) {
 			return
 		}
 		next := stackInterval
-		if d.isLarge() {
+		if asks.due(m.LeftBehind(), time.Now()) || d.isLarge() {
 			m.Look()
 			time.Sleep(lookTime) // not for an order of events: so long the goroutines are slower
 			if m.Looked() {
 				next = deepInterval
 			}
 		}
+		if asks.left > 0 {
+			next = min(next, asks.every)
+		}
 		timer.Reset(next)
 	}
+}
+
+// asks says when to ask what interrupted cells have left behind: at once, then ever more seldom.
+type asks struct {
+	left  int // runs
+	every time.Duration
+	last  time.Time
+}
+
+func (a *asks) due(left int, now time.Time) bool {
+	if left > a.left {
+		a.every = firstAsk
+	}
+	a.left = left
+	if left == 0 || now.Sub(a.last) < a.every {
+		return false
+	}
+	a.every, a.last = min(2*a.every, lastAsk), now
+	return true
 }
 
 // isLarge tells that some goroutine may be in a deep recursion.

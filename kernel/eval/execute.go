@@ -58,6 +58,7 @@ func (p *Program) supervise(run *cellio.Run, f func()) (o outcome, left bool) {
 	defer func() {
 		run.Failed = left || o.panicked != nil
 		p.end(run)
+		p.machine.LeaveBehind(run)
 	}()
 	defer p.depth.watch(p.machine)()
 	done := make(chan outcome, 1)

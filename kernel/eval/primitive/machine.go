@@ -40,6 +40,7 @@ type Machine struct {
 	stayed     atomic.Pointer[stay] // the last goroutine that an interrupt has left alone
 	tasks      map[*cellio.Run]int  // such goroutines of each run; guarded by mu
 	interrupts map[*cellio.Run]bool // interrupted runs that have tasks left; guarded by mu
+	left       map[*cellio.Run]bool // those whose cells have ended; guarded by mu
 
 	groups groupWaits
 
@@ -88,6 +89,7 @@ func New(c Config) *Machine {
 
 		tasks:      map[*cellio.Run]int{},
 		interrupts: map[*cellio.Run]bool{},
+		left:       map[*cellio.Run]bool{},
 		shown:      map[int64][]any{},
 		cells:      map[*cellio.Run]int64{},
 	}
@@ -190,7 +192,7 @@ func (m *Machine) Symbols() map[string]reflect.Value {
 	v := reflect.ValueOf(m)
 	for i := range v.NumMethod() {
 		name := v.Type().Method(i).Name
-		if _, taken := s[name]; !taken && !strings.HasPrefix(name, "On") && name != "Look" && name != "Looked" && name != "Overflowed" && name != "Waits" && name != "Line" {
+		if _, taken := s[name]; !taken && !strings.HasPrefix(name, "On") && name != "LeaveBehind" && name != "LeftBehind" && name != "Look" && name != "Looked" && name != "Overflowed" && name != "Waits" && name != "Line" {
 			s[name] = v.Method(i)
 		}
 	}
