@@ -136,6 +136,9 @@ func FunctionName(function string) string {
 		return strings.ReplaceAll(own, small, ".")
 	}
 	name = strings.TrimPrefix(name, small) // one that is exported
+	if name == "main"+small {
+		return "main"
+	}
 	if strings.Contains(name, small) {
 		return ""
 	}
