@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -29,10 +28,6 @@ import (
 	"cancha/runtime/table"
 )
 
-// maxStack is how large a goroutine's stack may grow, in bytes. Go's own limit of 1 GB takes five seconds of an endless
-// recursion to reach (measured) and a gigabyte to hold.
-const maxStack = 256 << 20
-
 // runEngine serves the kernel that started this process, on the connection that it inherited.
 func runEngine(_ context.Context, args []string) error {
 	flags := newFlags("engine", "", "Runs cells for the kernel that started it: nothing to call by hand.")
@@ -47,9 +42,9 @@ func runEngine(_ context.Context, args []string) error {
 	}
 	os.Args = os.Args[:1] // a cell that looks for arguments finds none
 	parent := os.Getppid()
-	signal.Ignore(os.Interrupt)   // an interrupt is a frame; a terminal's ^C is the kernel's
+	// An interrupt is a frame; a terminal's ^C is the kernel's. A signal that is ignored would be ignored by all that cells start, too.
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	signal.Reset(syscall.SIGTERM) // ends this process, whatever a cell does
-	debug.SetMaxStack(maxStack)
 	file := os.NewFile(engine.ConnFD, "kernel")
 	stream, err := net.FileConn(file)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cancha/kernel/cell"
+	"cancha/kernel/recursion"
 )
 
 const (
@@ -25,7 +26,18 @@ const (
 	crashTime = 500 * time.Millisecond
 	// wordsTime is the same where nobody but the runtime writes: on a busy machine it takes seconds to look through a deep stack.
 	wordsTime = 20 * time.Second
+	// overflowTime is as much for a stack that is full: between its ends, which the runtime writes, it counts what lies between them,
+	// millions of calls.
+	overflowTime = 30 * time.Second
 )
+
+// How the runtime begins its report of a stack that is full, in its first three lines.
+var (
+	overflowBegins  = []byte("runtime: goroutine stack exceeds ")
+	overflowFollows = []byte("\nfatal error: stack overflow\n")
+)
+
+const overflowHead = 512
 
 var (
 	// crashLine matches how Go's runtime begins to report that it gives up.
@@ -76,7 +88,13 @@ func (c *crash) filter(b []byte, now time.Time) []byte {
 // lives tells, of an engine whose words are held, that the runtime would have come to a stack by now.
 func (c *crash) lives(now time.Time) bool { return !c.trace && now.Sub(c.begun) >= c.limit() }
 
-func (c *crash) limit() time.Duration { return cmp.Or(c.patience, crashTime) }
+// limit is how long the runtime may take to write more.
+func (c *crash) limit() time.Duration {
+	if bytes.HasPrefix(c.words, overflowBegins) && bytes.Contains(c.words[:min(len(c.words), overflowHead)], overflowFollows) {
+		return overflowTime
+	}
+	return cmp.Or(c.patience, crashTime)
+}
 
 // quiet returns what is to be passed on when nothing more has come by now.
 func (c *crash) quiet(now time.Time) (held []byte) {
@@ -167,20 +185,23 @@ func (p *process) findCause() *cell.Error {
 	}
 	value := cause + "; all variables are lost, a fresh engine runs the next cell"
 	e := &cell.Error{Name: "engine died", Value: value, Traceback: []string{"engine died: " + value}}
-	if trace = readable(trace); trace != "" {
+	if overflows(trace) {
+		_, calls := recursion.Describe(recursion.FromReport(trace))
+		e.Traceback = append(e.Traceback, calls...)
+	} else if trace = readable(trace); trace != "" {
 		e.Traceback = append(e.Traceback, firstLines(trace, 30))
 	}
 	return e
 }
 
 // readable leaves out of a trace what no writer of a cell can use: the runtime's own stack, which comes first in a fatal
-// error, and where memory has run out, of stack or of all, the interpreter's functions that came upon it.
+// error, and where memory has run out, the interpreter's functions that came upon it.
 func readable(trace string) string {
 	head, rest, ok := strings.Cut(trace, "\n\nruntime stack:\n")
 	if !ok {
 		return trace
 	}
-	if strings.Contains(head, "stack overflow") || strings.Contains(head, "out of memory") {
+	if strings.Contains(head, "out of memory") {
 		return head
 	}
 	if _, goroutines, ok := strings.Cut(rest, "\n\n"); ok {
@@ -189,14 +210,20 @@ func readable(trace string) string {
 	return head
 }
 
+// overflows tells the report of a goroutine whose stack was full.
+func overflows(trace string) bool {
+	return strings.Contains(trace, "stack exceeds") || strings.Contains(trace, "stack overflow")
+}
+
 // memoryFlag is how the cause ends that an engine gives when it has passed the limit that it was started with.
 const memoryFlag = "(--memory)"
 
 // deathCause names, from the exit and the runtime's last words, what ended an engine, and what to do about it.
 func deathCause(exit error, trace string) string {
 	switch {
-	case strings.Contains(trace, "stack exceeds"), strings.Contains(trace, "stack overflow"):
-		return "stack overflow: a function called itself without end (look for a recursion that has no way out)"
+	case overflows(trace):
+		text, _ := recursion.Describe(recursion.FromReport(trace))
+		return "stack overflow: " + text
 	case strings.Contains(trace, memoryFlag):
 		cause, _, _ := strings.Cut(strings.TrimPrefix(trace, "fatal error: "), "\n")
 		return cause

@@ -31,6 +31,7 @@ func TestLongCrash(t *testing.T) {
 // TestCrashPassesOn follows what is held and what is passed on, by a clock of its own.
 func TestCrashPassesOn(t *testing.T) {
 	const header, stack = "panic: boom\n", "\ngoroutine 7 [running]:\nmain.f()\n"
+	const overflow = "runtime: goroutine stack exceeds 1000000000-byte limit\nruntime: sp=0x1 stack=[0x1, 0x2]\nfatal error: stack overflow\n"
 	long := strings.Repeat("main.g()\n", crashLimit/9)
 	type step struct {
 		after time.Duration
@@ -49,6 +50,8 @@ func TestCrashPassesOn(t *testing.T) {
 		{"words, then others", []step{{0, header, ""}, {crashTime - 1, "b\n", ""}, {1, "c\n", header + "b\nc\n"}, {1, "d\n", "d\n"}}, header},
 		{"words, then others, then nothing", []step{{0, header, ""}, {crashTime, "b\n", header + "b\n"}, {crashTime, "", ""}}, ""},
 		{"a stack, then nothing", []step{{0, header + stack, ""}, {crashTime, "", header + stack}}, ""},
+		{"a stack that is full", []step{{0, overflow + stack, ""}, {overflowTime - 1, "...1,000,000 frames elided...\n", ""}, {overflowTime - 1, "", ""}}, overflow + stack + "...1,000,000"},
+		{"words of a stack that is full", []step{{0, overflow + stack, ""}, {overflowTime, "", overflow + stack}}, ""},
 		{"too much", []step{{0, header + stack, ""}, {1, long, header + stack + long}, {1, "b\n", "b\n"}}, header + stack},
 		{"words, then a crash", []step{{0, header, ""}, {crashTime, "b\n", header + "b\n"}, {1, "fatal error: odd\n", ""}}, "fatal error: odd\n"},
 	} {

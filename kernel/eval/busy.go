@@ -28,7 +28,7 @@ func (p *Program) watchInterpreted(run *cellio.Run, over <-chan struct{}) {
 			return
 		case <-next.C:
 		}
-		if p.machine.Interpreting(run) {
+		if !p.depth.isLarge() && p.machine.Interpreting(run) { // looking walks all stacks
 			busy++
 		}
 		if busy > busyLooks/2 {

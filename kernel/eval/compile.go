@@ -312,6 +312,11 @@ func (p *Program) convert(literals []string) (notes []string) {
 // cell's author is told who keeps the old one.
 func (p *Program) redirect(c *check.Cell) (notes []string) {
 	for _, o := range c.Objects {
+		if old, ok := c.Replaces(o.Name()).(*types.Const); ok && !isSame(old, o) {
+			if users := p.native.Callers(old); len(users) > 0 {
+				notes = append(notes, fmt.Sprintf("functions of earlier cells keep the old constant %s, which is %s: %s; run their cells again", o.Name(), old.Val(), strings.Join(users, ", ")))
+			}
+		}
 		old, ok := c.Replaces(o.Name()).(*types.Func)
 		if !ok {
 			continue
@@ -334,6 +339,12 @@ func (p *Program) redirect(c *check.Cell) (notes []string) {
 		}
 	}
 	return notes
+}
+
+// isSame tells whether what takes a constant's place is the same constant.
+func isSame(old *types.Const, o types.Object) bool {
+	c, ok := o.(*types.Const)
+	return ok && types.Identical(c.Type(), old.Type()) && c.Val().ExactString() == old.Val().ExactString()
 }
 
 // recovers tells whether a function of a cell calls recover itself.

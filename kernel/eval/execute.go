@@ -58,17 +58,16 @@ func (p *Program) supervise(run *cellio.Run, f func()) (o outcome, left bool) {
 	defer func() {
 		run.Failed = left || o.panicked != nil
 		p.end(run)
+		p.machine.LeaveBehind(run)
 	}()
-	over := make(chan struct{})
-	defer close(over)
-	go p.watchStack(run, over)
+	defer p.depth.watch(p.machine)()
 	done := make(chan outcome, 1)
 	go func() {
 		o := outcome{panicked: errGoexit} // unless Do returns
 		defer func() { done <- o }()
 		defer func() {
-			if err := p.machine.Depth(run); err != nil && o.panicked == errGoexit {
-				o.panicked = err
+			if overflow := p.machine.Overflowed(); overflow != nil {
+				o.panicked = overflow
 			}
 		}()
 		o.panicked, o.interrupted, o.trace = p.machine.Do(run, f)
@@ -101,7 +100,7 @@ func (p *Program) await(run *cellio.Run, done <-chan outcome) (o outcome, left b
 			return outcome{}, true
 		case <-look.C:
 		}
-		if p.machine.Waiting(run) {
+		if !p.depth.isLarge() && p.machine.Waiting(run) { // looking walks all stacks
 			waiting++
 		} else {
 			waiting = 0
@@ -152,6 +151,10 @@ func (p *Program) fault(what string, o outcome) *cell.Error {
 		return nil
 	case o.interrupted:
 		return &cell.Error{Name: "interrupted", Value: what + " was interrupted", Traceback: p.traceback("interrupted", o.trace)}
+	}
+	if overflow, ok := o.panicked.(*primitive.Overflow); ok {
+		value := overflow.Error() + "; variables are kept"
+		return &cell.Error{Name: "stack overflow", Value: value, Traceback: append([]string{value}, overflow.Trace...)}
 	}
 	if r, ok := o.panicked.(primitive.Refusal); ok {
 		return &cell.Error{Name: "refused", Value: r.Error(), Traceback: p.traceback("refused: "+r.Error(), o.trace)}

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"cancha/internal/cellio"
+	"cancha/internal/stack"
 	"cancha/kernel/cell"
 	"cancha/kernel/eval/check"
 	"cancha/kernel/eval/interp"
@@ -64,6 +65,8 @@ type Config struct {
 	Grace time.Duration
 	// Slow is how long a cell is interpreted until it says so; default 2 s.
 	Slow time.Duration
+	// MaxStack is how many bytes of its stack a goroutine may use; default: most of what Go lets it have.
+	MaxStack int
 	// Modules adds modules to what cells may import; nil adds none.
 	Modules Modules
 	// Exit ends the process when a cell calls os.Exit or log.Fatal. Default os.Exit.
@@ -121,6 +124,7 @@ type Program struct {
 	session  session
 
 	children children
+	depth    depth
 }
 
 // New returns a program without cells. The process's standard logger, and with it slog's default, writes to the running
@@ -130,8 +134,9 @@ func New(c Config) (*Program, error) {
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
+	p.depth.large = uint64(cmp.Or(c.MaxStack, stack.Max)) / 8 * 3
 	trace := &primitive.Trace{Function: p.frame}
-	p.machine = primitive.New(primitive.Config{Symbols: c.Symbols, Trace: trace, Traceback: p.traceback, Flush: p.flush, Exit: c.Exit})
+	p.machine = primitive.New(primitive.Config{Symbols: c.Symbols, Trace: trace, Traceback: p.traceback, Flush: p.flush, Exit: c.Exit, MaxStack: c.MaxStack})
 	if p.render == nil {
 		p.render = p.plain
 	}

@@ -9,6 +9,7 @@ import (
 
 	"cancha/internal/cellio"
 	"cancha/kernel/cell"
+	"cancha/kernel/eval"
 )
 
 // TestPanicInGoroutine reports the panic under the cell that started the goroutine and goes on.
@@ -386,17 +387,42 @@ fmt.Println(rows.Columns()[len(rows.Columns())-1])`)
 
 // TestRecursion ends a recursion that does not end, and keeps what was there.
 func TestRecursion(t *testing.T) {
-	if raceEnabled || testing.Short() {
-		t.Skip("needs half a gigabyte of stack")
+	if raceEnabled {
+		t.Skip("the race detector's stacks are larger")
 	}
-	if tools(t) != nil {
-		t.Skip("a compiled recursion ends the engine, whose kernel says why and starts another")
-	}
-	n := newNotebook(t)
-	n.ok("keep := 1\nfunc f(n int) int { return f(n+1) + 1 }\ntype T struct{}\nfunc (t *T) M() int { defer func() { keep++ }(); return t.M() + 1 }")
-	for _, code := range []string{"f(0)", "(&T{}).M()"} {
-		if r := n.run(code); r.Err == nil || !strings.Contains(r.Err.Value, "stack overflow") {
-			t.Errorf("%s: got %v, want a stack overflow", code, r.Err)
+	n := newConfiguredNotebook(t, eval.Config{Slow: time.Hour, MaxStack: 64 << 20})
+	n.ok(`keep := 1
+func f(n int) int { return f(n+1) + 1 }
+func even(n int) bool { return odd(n+1) }
+func odd(n int) bool {
+	return even(n+1)
+}
+type T struct{}
+func (t *T) M() int { defer func() { keep++ }(); return t.M() + 1 }
+type Shown struct{ n int }
+func (s Shown) String() string { return fmt.Sprintf("%v", s) }
+type Encoded struct{ N int }
+func (e Encoded) MarshalJSON() ([]byte, error) { return json.Marshal(e) }
+func less() { sort.Slice([]int{2, 1}, func(i, j int) bool { less(); return i < j }) }
+var literal func(int) int
+`, "literal = func(n int) int { return literal(n+1) + 1 }", "cycle := map[string]any{}\ncycle[\"self\"] = cycle")
+	for _, test := range []struct{ code, want string }{
+		{"f(0)", "f calls itself (cell 1:2)"},
+		{"even(0)", "call each other (cell 1:"},
+		{"(&T{}).M()", "T.M calls itself (cell 1:8)"},
+		{"fmt.Println(Shown{1})", "Shown.String calls itself by way of package fmt (cell 1:10)"},
+		{"json.Marshal(Encoded{1})", "Encoded.MarshalJSON calls itself by way of package encoding/json (cell 1:12)"},
+		{"less()", "less calls itself by way of package sort (cell 1:13)"},
+		{"literal(0)", "a function literal calls itself (cell 2:1)"},
+		{"fmt.Println(cycle)", "in package fmt: most likely a value that contains itself"},
+	} {
+		r := n.run(test.code)
+		if r.Err == nil || !strings.Contains(r.Err.Value, "stack overflow: recursion without end") || !strings.Contains(r.Err.Value, test.want) {
+			t.Errorf("%s: got %v, want a stack overflow, %q", test.code, r.Err, test.want)
+			continue
+		}
+		if len(r.Err.Traceback) > 15 || !strings.Contains(r.Err.Value, "variables are kept") {
+			t.Errorf("%s: got %q", test.code, r.Err.Traceback)
 		}
 	}
 	n.ok("done := make(chan bool)\ngo func() { defer close(done); f(0) }()\n<-done", "fmt.Println(keep > 1)")

@@ -22,7 +22,7 @@ func (s *steps) shell(c *magic.Command) error {
 	cmd := exec.CommandContext(ctx, "sh", "-c", c.Args)
 	cmd.Stdout, cmd.Stderr = cellio.Stdout, cellio.Stderr
 	cmd.SysProcAttr = childProcess()
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) } // an engine's children ignore SIGINT, as it does
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) } // what sh has in the background ignores SIGINT
 	cmd.WaitDelay = shellGrace
 	err := s.children.run(cmd)
 	if ctx.Err() != nil && cmd.Process != nil {

@@ -59,10 +59,10 @@ func (p *Program) traceback(head string, frames []primitive.Frame) []string {
 			continue // of what was generated for a cell
 		}
 		if f.Function == "" {
-			lines = append(lines, "    at "+position(f))
+			lines = append(lines, "    at "+f.Place())
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("    in %s (%s)", f.Function, position(f)))
+		lines = append(lines, fmt.Sprintf("    in %s (%s)", f.Function, f.Place()))
 	}
 	if len(frames) == 0 || frames[0].Line == 0 {
 		return lines
@@ -77,13 +77,6 @@ func (p *Program) length(cell string) int {
 		return math.MaxInt
 	}
 	return strings.Count(code.(string), "\n") + 1
-}
-
-func position(f primitive.Frame) string {
-	if f.Line == 0 {
-		return f.Cell
-	}
-	return fmt.Sprintf("%s:%d", f.Cell, f.Line)
 }
 
 // sourceLine is a line of a cell, with a caret below its first character.

@@ -35,6 +35,8 @@ var replacedMethods = map[string]string{
 	"(*encoding/xml.Encoder).Encode": "XMLEncode",
 	"(*sync.Mutex).Lock":             "Lock", "(*sync.RWMutex).Lock": "Lock", "(*sync.RWMutex).RLock": "RLock",
 	"(*sync.WaitGroup).Wait": "WaitGroupWait", "(*sync.Cond).Wait": "CondWait",
+	"(*os/exec.Cmd).Start": "CmdStart", "(*os/exec.Cmd).Run": "CmdRun", "(*os/exec.Cmd).Wait": "CmdWait",
+	"(*os/exec.Cmd).Output": "CmdOutput", "(*os/exec.Cmd).CombinedOutput": "CmdCombinedOutput",
 	"(*log.Logger).Printf": "LoggerPrintf", "(*log.Logger).Panicf": "LoggerPanicf", "(*log.Logger).Fatalf": "LoggerFatalf",
 	"(*text/template.Template).Funcs": "TemplateFuncs", "(*html/template.Template).Funcs": "HTMLTemplateFuncs",
 	"(*text/template.Template).Execute":         "TemplateExecute",

@@ -11,6 +11,7 @@ func (l *Lowerer) entry(serial int64) (shows bool, name string) {
 	c := l.cell
 	name = l.unique("cell")
 	body := &fn{l: l, info: c.Info, pkg: c.Pkg, names: map[types.Object]string{}, outer: c.Info.Scopes[c.Body.Type], statements: true, shared: sharedVars(c.Info, c.Body)}
+	body.lowered = name
 	if !l.cfg.Unmarked {
 		body.marker = "*" + LineVariable
 	}

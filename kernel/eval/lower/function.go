@@ -113,10 +113,11 @@ type fn struct {
 	names map[types.Object]string // locals
 	outer *types.Scope            // scope of a cell's statements, whose variables are the session's
 
-	caller string // what a person calls the function, also in its literals; "" among a cell's statements
-	marker string // what holds the line that the function is at, "" where nobody asks
-	moved  string // the variable that a later function of this name and signature is put into, "" where there is none
-	move   string // the statements that call that
+	lowered string // the name of the function of the lowered program, also in its literals; "" where nobody knows it
+	caller  string // what a person calls the function, also in its literals; "" among a cell's statements
+	marker  string // what holds the line that the function is at, "" where nobody asks
+	moved   string // the variable that a later function of this name and signature is put into, "" where there is none
+	move    string // the statements that call that
 
 	statements bool // part of a cell's statements, which reach the session's variables through pointers
 
@@ -260,7 +261,7 @@ func (f *fn) body(params string, results *ast.FieldList, block *ast.BlockStmt, r
 	text := f.capture(run)
 	var b strings.Builder
 	b.WriteString(params + f.resultText() + " {\n")
-	b.WriteString(checkText)
+	b.WriteString(f.enterText())
 	b.WriteString(f.move)
 	for i, name := range f.results {
 		fmt.Fprintf(&b, "var %s %s\n", name, f.typ(f.resultTypes.At(i).Type()))
@@ -281,6 +282,15 @@ func (f *fn) body(params string, results *ast.FieldList, block *ast.BlockStmt, r
 // checkText asks whether the cell has been interrupted. The variable costs nothing visible to read; the primitive decides
 // whether this goroutine is meant.
 const checkText = "if " + StopVariable + " { " + runtimeAlias + ".Check() }\n"
+
+// enterText is checkText at the entry of a function, by its name: the report of a stack that is full gives it. The name is written with
+// dots, since a body is given what its text mentions.
+func (f *fn) enterText() string {
+	if f.lowered == "" {
+		return checkText
+	}
+	return fmt.Sprintf("if %s { %s.Enter(%q) }\n", StopVariable, runtimeAlias, strings.ReplaceAll(f.lowered, "ᐧ", "."))
+}
 
 func (f *fn) nameResults(results *ast.FieldList, need bool) {
 	if results == nil || f.resultTypes == nil {
@@ -313,7 +323,7 @@ func (f *fn) resultText() string {
 
 // literal lowers a function literal. recoverVar, if any, is the list of deferred calls that it runs under.
 func (f *fn) literal(x *ast.FuncLit, recoverVar string) string {
-	g := &fn{l: f.l, info: f.info, pkg: f.pkg, env: f.env, names: f.names, outer: nil, recoverVar: recoverVar, statements: f.statements, marker: f.marker, caller: f.caller, shared: f.shared}
+	g := &fn{l: f.l, info: f.info, pkg: f.pkg, env: f.env, names: f.names, outer: nil, recoverVar: recoverVar, statements: f.statements, marker: f.marker, lowered: f.lowered, caller: f.caller, shared: f.shared}
 	g.params = map[types.Object]bool{}
 	for v := range f.info.TypeOf(x).(*types.Signature).Params().Variables() {
 		g.params[v] = true

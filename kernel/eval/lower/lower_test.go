@@ -85,7 +85,7 @@ func TestLower(t *testing.T) {
 		{"calls through interfaces are looked up", "type I interface{ M(int) string }\nfunc f(i I) string { return i.M(1) }", `.Lookup(i, "M").(func(int) (string))(1)`},
 		{"generics are instances", "func id[T any](x T) T { return x }\na, b := id(1), id(\"s\")", "func id(x string) (string) {"},
 		{"loops check", "for {\n}", "for true {\nif stopᐧ { rtᐧ.Check() }"},
-		{"functions check", "func f() {}", "func f() {\nif stopᐧ { rtᐧ.Check() }"},
+		{"functions check", "func f() {}", "func f() {\nif stopᐧ { rtᐧ.Enter(\"f.1\") }"},
 		{"go", "func f() {}\ngo f()", "rtᐧ.GoAt(lineᐧ, func() func() { return func() { f() } }())"},
 		{"defer", "func f() { defer f() }", "rtᐧ.Frame(func(d *rtᐧ.Deferred) {"},
 		{"receive", "c := make(chan int)\n<-c; c = nil", "rtᐧ.Recv(c, nil)"},

@@ -21,6 +21,7 @@ func (l *Lowerer) describe(f *fn, name, shown string, d *decl) {
 		return
 	}
 	l.out.funcs = append(l.out.funcs, fmt.Sprintf(place, cell, line))
+	f.lowered = name
 	f.caller = fmt.Sprintf("%s (%s)", shown, cell)
 	if !l.cfg.Unmarked {
 		f.marker = name + "ᐧl"

@@ -93,7 +93,7 @@ func literals(c *check.Cell) map[types.Object]bool {
 
 func (e *Engine) rememberFunc(c *check.Cell, d *ast.FuncDecl) {
 	f, ok := c.Info.Defs[d.Name].(*types.Func)
-	if !ok || d.Recv != nil || adopted(c, d) || f.Name() == "main" {
+	if !ok || d.Recv != nil || adopted(c, d) {
 		return
 	}
 	e.declare(&declaration{cell: c, object: f, function: d, mentions: mentions(c, d)})
@@ -127,7 +127,7 @@ func mentions(c *check.Cell, n ast.Node) map[types.Object]bool {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
 			switch o := c.Info.Uses[id].(type) {
-			case *types.TypeName:
+			case *types.TypeName, *types.Const:
 				found[o] = true
 			case *types.Func:
 				found[o.Origin()] = true
@@ -205,14 +205,14 @@ func (e *Engine) again(c *check.Cell) []*declaration {
 }
 
 // Callers names the functions of earlier cells that mention one, as a person calls them, in order.
-func (e *Engine) Callers(f *types.Func) []string {
+func (e *Engine) Callers(o types.Object) []string {
 	var names []string
 	for _, d := range e.declared {
-		if g, ok := d.object.(*types.Func); ok && g != f && d.mentions[f] {
+		if g, ok := d.object.(*types.Func); ok && g != o && d.mentions[o] {
 			names = append(names, fmt.Sprintf("%s (%s)", g.Name(), d.cell.Name))
 		}
 		for _, m := range d.methods {
-			if mentions(m.cell, m.decl)[f] {
+			if mentions(m.cell, m.decl)[o] {
 				names = append(names, fmt.Sprintf("%s.%s (%s)", d.object.Name(), m.f.Name(), m.cell.Name))
 			}
 		}

@@ -21,6 +21,8 @@ var standsFor = map[string]string{
 var standsForMethod = map[string]string{
 	"(*sync.Mutex).Lock": "Lock", "(*sync.RWMutex).Lock": "Lock", "(*sync.RWMutex).RLock": "RLock",
 	"(*sync.WaitGroup).Wait": "WaitGroupWait", "(*sync.Cond).Wait": "CondWait",
+	"(*os/exec.Cmd).Start": "CmdStart", "(*os/exec.Cmd).Run": "CmdRun", "(*os/exec.Cmd).Wait": "CmdWait",
+	"(*os/exec.Cmd).Output": "CmdOutput", "(*os/exec.Cmd).CombinedOutput": "CmdCombinedOutput",
 }
 
 func (w *writer) call(x *ast.CallExpr) string {

@@ -21,7 +21,7 @@ func (w *writer) exports() string {
 		case *types.TypeName:
 			w.exportType(&b, &bind, o)
 		case *types.Func:
-			if o.Name() != "main" && o.Name() != "_" {
+			if o.Name() != "_" {
 				w.exportFunc(&b, &bind, o)
 			}
 		}

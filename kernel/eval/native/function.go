@@ -21,12 +21,10 @@ func (w *writer) function(d *ast.FuncDecl) (text, init string) {
 	case name == "init":
 		init = fmt.Sprintf("init%s%d", mark, d.Pos())
 		name = init
-	case name == "main":
-		name += mark
 	default:
 		name = ownName(name)
 	}
-	switched := f != nil && init == "" && name != "_" && d.Name.Name != "main" && !isGeneric(f)
+	switched := f != nil && init == "" && name != "_" && !isGeneric(f)
 	return w.compose(d, f, switched, "", name, d.Type.Params.List), init
 }
 
@@ -108,8 +106,11 @@ func (w *writer) list(fields []*ast.Field) string {
 }
 
 // ownName is the name of a function in its cell's package. The compiler lists exported functions of a package called main for
-// plugin.Lookup, which would look for them in the plugin's own package.
+// plugin.Lookup, which would look for them in the plugin's own package. Its function main is a program's, and a plugin's is there already.
 func ownName(name string) string {
+	if name == "main" {
+		return name + mark
+	}
 	if token.IsExported(name) {
 		return mark + name
 	}

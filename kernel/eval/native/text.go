@@ -205,8 +205,6 @@ func (w *writer) funcName(id *ast.Ident, f *types.Func) string {
 		return methodName(f)
 	case standsFor[f.FullName()] != "":
 		return machineName + "." + standsFor[f.FullName()]
-	case f.Pkg() == w.cell.Pkg && f.Name() == "main":
-		return "main" + mark
 	case w.isOwn(f):
 		return ownName(id.Name)
 	case f.Pkg().Path() != "main":

@@ -68,7 +68,9 @@ func (m *Machine) Ended(goroutine any) {
 	defer m.end(t.run, t.id)
 	if p := recover(); p != nil {
 		m.report(p)
+		return
 	}
+	m.reportOverflow()
 }
 
 // Caught, deferred by a function that compiled code may call on a goroutine of its own, reports a panic there to the cell.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cancha/internal/cellio"
+	"cancha/internal/stack"
 )
 
 // interrupted is the panic that stops a goroutine whose cell was interrupted. Cells cannot recover it.
@@ -133,20 +134,17 @@ func (d *Deferred) run(call func()) {
 // Throw panics. The value is the cell's own, whatever its type.
 func (m *Machine) Throw(v any) { panic(v) }
 
-// Check stops the calling goroutine if its cell has been interrupted. Lowered code calls it at loops and function entries
-// while the stop variable is set.
-func (m *Machine) Check() {
+// Check stops the calling goroutine if its cell has been interrupted, or if its recursion does not seem to end. Lowered code calls it
+// at loops while the stop variable is set, compiled code at function entries, too.
+func (m *Machine) Check() { m.check("") }
+
+// Enter is Check at the entry of a function of the lowered program, whose name has dots for the lowerer's marks.
+func (m *Machine) Enter(function string) { m.check(function) }
+
+func (m *Machine) check(function string) {
+	m.measure(function)
 	r := cellio.CurrentRun()
-	if r == nil {
-		return
-	}
-	if m.leaves(r) && isDeep() {
-		// A panic would take the square of the depth to unwind, and so would further checks, which look at the whole stack.
-		m.Leave(r, false)
-		m.left.Store(r)
-		runtime.Goexit()
-	}
-	if r.Context().Err() == nil {
+	if r == nil || r.Context().Err() == nil {
 		return
 	}
 	if s := m.stayed.Load(); s != nil && s.run == r && time.Now().Before(s.until) {
@@ -160,42 +158,6 @@ func (m *Machine) Check() {
 		return
 	}
 	m.throw()
-}
-
-// Leave makes those goroutines of a run end that are in a recursion which does not seem to end, deferred calls made; or lets them
-// go on.
-func (m *Machine) Leave(run *cellio.Run, on bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if on {
-		m.deep[run] = true
-	} else {
-		delete(m.deep, run)
-	}
-	m.stop(len(m.deep) > 0 || len(m.interrupts) > 0)
-}
-
-func (m *Machine) leaves(run *cellio.Run) bool {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.deep[run]
-}
-
-// errDepth is what ended a goroutine of a run that was left.
-const errDepth = assertionError("stack overflow: the recursion is too deep or does not end")
-
-// Depth is the error that ended a run's goroutine because of its depth, nil if none was.
-func (m *Machine) Depth(run *cellio.Run) error {
-	if m.left.Load() != run {
-		return nil
-	}
-	return errDepth
-}
-
-// isDeep tells a goroutine that is in more calls than any sensible recursion makes.
-func isDeep() bool {
-	var pc [1]uintptr
-	return runtime.Callers(50_000, pc[:]) > 0
 }
 
 // done is closed when the calling goroutine's cell is interrupted; nil where that is never.
@@ -275,8 +237,8 @@ func (m *Machine) Go(f func()) {
 		defer func() {
 			if p := recover(); p != nil {
 				m.report(p)
-			} else if !returned && m.left.Load() == run {
-				m.report(errDepth)
+			} else if !returned {
+				m.reportOverflow()
 			}
 		}()
 		f()
@@ -358,12 +320,15 @@ func (m *Machine) PanicText(p any) string {
 func (m *Machine) begin(run *cellio.Run) (id int64) {
 	id = goroutineID()
 	m.running.Store(id, run)
+	m.depth.caught.Store(stack.Goroutine(), true)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.tasks[run]++
 	if run != nil && run.Context().Err() != nil { // the interrupt was there first
-		m.interrupts[run] = true
-		m.stop(true)
+		if !m.left[run] {
+			m.interrupts[run] = true
+		}
+		m.updateStop()
 	}
 	return id
 }
@@ -396,16 +361,38 @@ func (m *Machine) Busy() bool {
 
 func (m *Machine) end(run *cellio.Run, id int64) {
 	m.running.Delete(id)
+	m.forgetFall()
+	m.depth.caught.Delete(stack.Goroutine())
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.tasks[run]--; m.tasks[run] > 0 {
 		return
 	}
 	delete(m.tasks, run)
+	delete(m.left, run)
 	if m.interrupts[run] {
 		delete(m.interrupts, run)
-		m.stop(len(m.deep) > 0 || len(m.interrupts) > 0)
+		m.updateStop()
 	}
+}
+
+// LeaveBehind tells that the cell of a run has ended. What it leaves may wait for ever, or as long as a server serves: if it was
+// interrupted, its goroutines are asked now and then (Look), for what asks all the time makes all that runs ten times slower.
+func (m *Machine) LeaveBehind(run *cellio.Run) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.interrupts[run] {
+		delete(m.interrupts, run)
+		m.left[run] = true
+		m.updateStop()
+	}
+}
+
+// LeftBehind is how many interrupted runs have goroutines left though their cells have ended.
+func (m *Machine) LeftBehind() int {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return len(m.left)
 }
 
 // Interrupt makes the goroutines of an interrupted run notice. The checks stay on until the last of them has.
@@ -414,7 +401,7 @@ func (m *Machine) Interrupt(run *cellio.Run) {
 	defer m.mu.Unlock()
 	if m.tasks[run] > 0 {
 		m.interrupts[run] = true
-		m.stop(true)
+		m.updateStop()
 	}
 }
 

@@ -1,6 +1,7 @@
 package primitive
 
 import (
+	"cmp"
 	"maps"
 	"os"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"cancha/internal/cellio"
+	"cancha/internal/stack"
 )
 
 // Machine holds what the primitives know: the declared types, the runs and what they show. Its methods may be called from
@@ -40,13 +42,14 @@ type Machine struct {
 	stayed     atomic.Pointer[stay] // the last goroutine that an interrupt has left alone
 	tasks      map[*cellio.Run]int  // such goroutines of each run; guarded by mu
 	interrupts map[*cellio.Run]bool // interrupted runs that have tasks left; guarded by mu
+	left       map[*cellio.Run]bool // those whose cells have ended; guarded by mu
 
 	groups groupWaits
 
-	deep  map[*cellio.Run]bool       // see Leave; guarded by mu
-	left  atomic.Pointer[cellio.Run] // the last run of which a goroutine was ended by that
-	shown map[int64][]any            // by cell; guarded by mu
-	cells map[*cellio.Run]int64      // the goroutine that began each run; guarded by mu
+	depth depths
+
+	shown map[int64][]any       // by cell; guarded by mu
+	cells map[*cellio.Run]int64 // the goroutine that began each run; guarded by mu
 	trace *Trace
 
 	traceback func(head string, frames []Frame) []string
@@ -65,6 +68,9 @@ type Config struct {
 	Flush func()
 	// Exit ends the process. Default os.Exit.
 	Exit func(code int)
+	// MaxStack is how many bytes of its stack a goroutine may use. Default: most of what Go lets it have; the rest is room for what
+	// comes before it is seen, and for deferred calls.
+	MaxStack int
 }
 
 // New returns a machine without declared types.
@@ -85,7 +91,7 @@ func New(c Config) *Machine {
 
 		tasks:      map[*cellio.Run]int{},
 		interrupts: map[*cellio.Run]bool{},
-		deep:       map[*cellio.Run]bool{},
+		left:       map[*cellio.Run]bool{},
 		shown:      map[int64][]any{},
 		cells:      map[*cellio.Run]int64{},
 	}
@@ -95,6 +101,7 @@ func New(c Config) *Machine {
 	if m.traceback == nil {
 		m.traceback = func(head string, _ []Frame) []string { return []string{head} }
 	}
+	m.depth.most = uintptr(cmp.Or(c.MaxStack, stack.Max/8*7))
 	if m.exit == nil {
 		m.exit = os.Exit
 	}
@@ -187,7 +194,7 @@ func (m *Machine) Symbols() map[string]reflect.Value {
 	v := reflect.ValueOf(m)
 	for i := range v.NumMethod() {
 		name := v.Type().Method(i).Name
-		if _, taken := s[name]; !taken && !strings.HasPrefix(name, "On") && name != "Leave" && name != "Depth" && name != "Waits" && name != "Line" {
+		if _, taken := s[name]; !taken && !strings.HasPrefix(name, "On") && name != "LeaveBehind" && name != "LeftBehind" && name != "Look" && name != "Looked" && name != "Overflowed" && name != "Waits" && name != "Line" {
 			s[name] = v.Method(i)
 		}
 	}

@@ -23,6 +23,7 @@ func (p *printer) text(s string) { _, _ = p.state.Write([]byte(s)) }
 // value prints v. methods tells whether methods count: not below fields that are not exported. static is the name of the
 // interface type that v came from, if that is known, shape tells what v holds.
 func (p *printer) value(v reflect.Value, depth int, methods bool, shape *Shape, static ...string) {
+	p.m.measure("") // a value may contain itself
 	v = shape.inBox(v)
 	if v.Kind() == reflect.Interface {
 		if static = append(static, ""); static[0] == "" {

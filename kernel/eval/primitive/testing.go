@@ -26,7 +26,7 @@ func (m *Machine) Test(t support.Tester, f func()) {
 	returned := false
 	defer func() {
 		if p := recover(); !returned {
-			m.failTest(t, run, p)
+			m.failTest(t, p)
 		}
 	}()
 	f()
@@ -52,16 +52,16 @@ func (m *Machine) inBubble() bool {
 }
 
 // failTest fails a test whose function has not returned: p is its panic, nil where the goroutine is ending.
-func (m *Machine) failTest(t support.Tester, run *cellio.Run, p any) {
-	trace := m.trace.take()
+func (m *Machine) failTest(t support.Tester, p any) {
+	trace, overflow := m.trace.take(), m.Overflowed()
 	_, wasInterrupted := p.(interrupted)
 	switch {
 	case wasInterrupted:
 	case p != nil:
 		lines := m.traceback("panic: "+m.PanicText(m.translate(p)), trace)
 		fmt.Fprintln(t.Output(), strings.Join(lines, "\n"))
-	case m.left.Load() == run:
-		fmt.Fprintln(t.Output(), errDepth)
+	case overflow != nil:
+		fmt.Fprintln(t.Output(), strings.Join(append([]string{overflow.Error()}, overflow.Trace...), "\n"))
 	case endsAsTold(t):
 		return
 	default:

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"cancha/kernel/eval/native/support"
+	"cancha/kernel/recursion"
 )
 
 // maxTrace is how many functions of a panic's trace are kept; deep recursion has more.
@@ -47,7 +47,7 @@ func (t *Trace) Write(p []byte) (int, error) {
 	defer t.mu.Unlock()
 	g := t.panics[id]
 	if g == nil {
-		g = &passage{compiled: stack()}
+		g = &passage{compiled: cellFrames()}
 		if t.panics == nil {
 			t.panics = map[int64]*passage{}
 		}
@@ -88,7 +88,7 @@ func (t *Trace) take() []Frame {
 	defer t.mu.Unlock()
 	g := t.panics[id]
 	if g == nil {
-		g = &passage{compiled: stack()}
+		g = &passage{compiled: cellFrames()}
 	}
 	delete(t.panics, id)
 	for g.written < len(g.compiled) {
@@ -100,16 +100,18 @@ func (t *Trace) take() []Frame {
 func (t *Trace) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.panics, goroutineID())
+	if len(t.panics) > 0 { // a goroutine that ends because its stack is full calls this at every depth
+		delete(t.panics, goroutineID())
+	}
 }
 
-// interpreted is the function of yaegi that runs one of the lowered program.
-const interpreted = "yaegi/interp.runCfg"
+// runsFunction is the function of yaegi that runs one of the lowered program.
+const runsFunction = "yaegi/interp.runCfg"
 
-// stack finds the compiled functions of cells on the calling goroutine's stack, innermost first, in groups that interpreted
+// cellFrames finds the compiled functions of cells on the calling goroutine's stack, innermost first, in groups that interpreted
 // ones divide. While a panic is on its way the functions that it has left are still there. The compiler has been told the cells'
 // names and lines.
-func stack() [][]Frame {
+func cellFrames() [][]Frame {
 	var pcs [2048]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
 	groups := [][]Frame{nil}
@@ -117,33 +119,14 @@ func stack() [][]Frame {
 		f, more := frames.Next()
 		file := filepath.Base(f.File)
 		switch {
-		case strings.HasSuffix(f.Function, interpreted):
+		case strings.HasSuffix(f.Function, runsFunction):
 			groups = append(groups, nil)
 		case strings.HasPrefix(file, "cell ") || strings.HasPrefix(file, "expression "):
 			last := len(groups) - 1
-			groups[last] = append(groups[last], Frame{compiledName(f.Function), file, f.Line})
+			groups[last] = append(groups[last], Frame{recursion.FunctionName(f.Function), file, f.Line})
 		}
 		if !more {
 			return groups
 		}
 	}
-}
-
-// compiledName is what a person calls a compiled function of a cell; "" for its statements.
-func compiledName(function string) string {
-	name := function[strings.LastIndexByte(function, '/')+1:]
-	_, name, _ = strings.Cut(name, ".")
-	if i := strings.Index(name, ".func"); i >= 0 {
-		name = name[:i]
-	}
-	name = strings.NewReplacer("(*", "", ")", "", support.HiddenMark, "").Replace(name)
-	if own, ok := strings.CutPrefix(name, "sᐧ"); ok { // of a function's second body, or a method that is declared anew
-		own = own[:max(0, strings.LastIndex(own, "ᐧ"))]
-		return strings.ReplaceAll(own, "ᐧ", ".")
-	}
-	name = strings.TrimPrefix(name, "ᐧ") // one that is exported
-	if strings.Contains(name, "ᐧ") {
-		return ""
-	}
-	return name
 }

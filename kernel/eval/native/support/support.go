@@ -69,6 +69,12 @@ type Machine interface {
 	RLock(l *sync.RWMutex)
 	WaitGroupWait(wg *sync.WaitGroup)
 	CondWait(c *sync.Cond)
+	// The methods of an *exec.Cmd, which is not named here: each cell would be linked with its package.
+	CmdStart(cmd any) error
+	CmdRun(cmd any) error
+	CmdWait(cmd any) error
+	CmdOutput(cmd any) ([]byte, error)
+	CmdCombinedOutput(cmd any) ([]byte, error)
 }
 
 // Stream is what cells can do with os.Stdout and os.Stderr.

@@ -1,0 +1,9 @@
+//go:build !amd64 && !arm64
+
+package stack
+
+// Used returns 0: how much of its stack a goroutine uses is not known on this processor.
+func Used() uintptr { return 0 }
+
+// Goroutine returns 0.
+func Goroutine() uintptr { return 0 }
