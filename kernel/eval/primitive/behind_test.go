@@ -8,6 +8,7 @@ import (
 
 // TestLeaveBehind: what an interrupted cell leaves behind is asked when somebody looks, and nobody is asked all the time for its sake.
 func TestLeaveBehind(t *testing.T) {
+	t.Cleanup(func() { cellio.NewRun(2) }) // the latest run, to which the goroutines of other tests belong, is not interrupted
 	m := New(Config{})
 	stop := false
 	m.OnStop(func(on bool) { stop = on })
