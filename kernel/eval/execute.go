@@ -153,8 +153,11 @@ func (p *Program) fault(what string, o outcome) *cell.Error {
 	case o.interrupted:
 		return &cell.Error{Name: "interrupted", Value: what + " was interrupted", Traceback: p.traceback("interrupted", o.trace)}
 	}
-	if r, ok := o.panicked.(primitive.Refusal); ok {
-		return &cell.Error{Name: "refused", Value: r.Error(), Traceback: p.traceback("refused: "+r.Error(), o.trace)}
+	switch v := o.panicked.(type) {
+	case failure:
+		return v.err
+	case primitive.Refusal:
+		return &cell.Error{Name: "refused", Value: v.Error(), Traceback: p.traceback("refused: "+v.Error(), o.trace)}
 	}
 	text := shortened(p.machine.PanicText(o.panicked))
 	return &cell.Error{Name: "panic", Value: text, Traceback: p.traceback("panic: "+text, o.trace)}

@@ -215,9 +215,11 @@ func (s *steps) piece(code string, last bool) (run, show func(), err error) {
 		entry()
 	}
 	return start, func() {
-		if values := s.machine.Shown(s.request.Cell); last && !s.request.Silent {
-			s.show(s.request.Cell, values)
+		if !last {
+			s.machine.Shown(s.request.Cell) // which nobody wants to see
+			return
 		}
+		s.result(s.task, c.Last())
 	}, nil
 }
 
@@ -283,9 +285,16 @@ func (s *steps) validateStep(c *magic.Command, code string) error {
 	if err := arguments(c); err != nil {
 		return err
 	}
-	if c.Name == "engine" && c.Args != "" {
-		if err := s.canRun(c.Args); err != nil {
-			return fail(c, "%%engine: %v", err)
+	if c.Args != "" {
+		var err error
+		switch c.Name {
+		case "engine":
+			err = s.canRun(c.Args)
+		case "errors":
+			err = isErrors(c.Args)
+		}
+		if err != nil {
+			return fail(c, "%%%s: %v", c.Name, err)
 		}
 	}
 	if spec, _ := magic.Lookup(c.Name); spec.Go && code == "" {

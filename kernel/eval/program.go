@@ -116,6 +116,7 @@ type Program struct {
 	names    sync.Map // function of the lowered program → marked
 	sources  sync.Map // cell → its code
 	mode     mode     // see SetEngine
+	errors   mode     // see SetErrors
 	lastDir  string   // before the last %cd
 
 	children children
@@ -228,8 +229,8 @@ func (p *Program) runCode(t *task) *cell.Error {
 	p.note(r.Cell, unit.Notes)
 	if fault := p.execute(text{t, t.name, r.Code, unit.Body.Line}, func() {
 		run()
-		if unit.Shows && !r.Silent { // as part of the cell: what a value's methods do can be interrupted, and panic
-			p.show(r.Cell, p.machine.Shown(r.Cell))
+		if unit.Shows { // as part of the cell: what a value's methods do can be interrupted, and panic
+			p.result(t, unit.Last)
 		}
 	}); fault != nil {
 		return fault
@@ -274,6 +275,14 @@ func (p *Program) note(serial int64, notes []string) {
 	}
 	for _, n := range notes {
 		p.outlet.Write(serial, "stderr", []byte("note: "+n+"\n"))
+	}
+}
+
+// result takes the value of a cell's last expression: it fails the cell, or is shown.
+func (p *Program) result(t *task, last check.Last) {
+	values := p.settle(t.name, last, p.machine.Shown(t.request.Cell))
+	if !t.request.Silent {
+		p.show(t.request.Cell, values)
 	}
 }
 
