@@ -153,6 +153,9 @@ func (p *Program) fault(what string, o outcome) *cell.Error {
 	case o.interrupted:
 		return &cell.Error{Name: "interrupted", Value: what + " was interrupted", Traceback: p.traceback("interrupted", o.trace)}
 	}
+	if text, typ, ok := p.machine.Failure(o.panicked); ok {
+		return p.errorFault(text, typ, o.trace)
+	}
 	switch v := o.panicked.(type) {
 	case failure:
 		return v.err

@@ -74,11 +74,7 @@ func (p *Program) settle(name string, last check.Last, values []any) []any {
 
 // errorFault is the failure of a cell with an error as its cause.
 func (p *Program) errorFault(text, typ string, trace []primitive.Frame) *cell.Error {
-	head := "error: " + text
-	if typ != "" {
-		head += " (" + typ + ")"
-	}
-	return &cell.Error{Name: "error", Value: text, Traceback: p.traceback(head, trace)}
+	return &cell.Error{Name: "error", Value: text, Traceback: p.traceback("error: "+primitive.WithType(text, typ), trace)}
 }
 
 // others tells of the results that came with an error, "" where there is nothing in them.

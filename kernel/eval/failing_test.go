@@ -86,3 +86,33 @@ func TestErrorsMagic(t *testing.T) {
 		t.Errorf("a cell with a wrong magic declared x: got %v", r.Err)
 	}
 }
+
+// TestMust fails cells with the errors that check and must are given, at the line of the call.
+func TestMust(t *testing.T) {
+	tests := []failure{
+		{"check", "x := 1\ncheck(nil)\ncheck(io.EOF)\nx = 2", "EOF", "error: EOF\n    at cell 1:3\n    3 | check(io.EOF)\n      | ^"},
+		{"must", "x := 1\n\ndata := must(os.ReadFile(\"nope\"))\nfmt.Println(data, x)", "open nope: no such file or directory", "error: open nope: no such file or directory (*fs.PathError)\n    at cell 1:3\n    3 | data := must("},
+		{"nested", "n := must(strconv.Atoi(\n\tstring(must(io.ReadAll(strings.NewReader(\"a\"))))))\nn", `strconv.Atoi: parsing "a": invalid syntax`, "error: strconv.Atoi: parsing \"a\": invalid syntax (*strconv.NumError)\n    at cell 1:1\n"},
+		{"in a function", "func load(name string) []byte {\n\treturn must(os.ReadFile(name))\n}\nload(\"nope\")", "open nope: no such file or directory", "error: open nope: no such file or directory (*fs.PathError)\n    in load (cell 1:2)\n    at cell 1:4\n    2 | \treturn must("},
+		{"check in a function", "func f(err error) {\n\tcheck(err)\n}\nf(nil)\nf(io.EOF)", "EOF", "error: EOF\n    in f (cell 1:2)\n    at cell 1:5\n"},
+		{"in a method", "type T struct{}\nfunc (T) Load() int {\n\treturn must(strconv.Atoi(\"a\"))\n}\nT{}.Load()", `strconv.Atoi: parsing "a": invalid syntax`, "error: strconv.Atoi: parsing \"a\": invalid syntax (*strconv.NumError)\n    in T.Load (cell 1:3)\n    at cell 1:5\n"},
+		{"an error alone", "must(os.Remove(\"nope\"))", "remove nope: no such file or directory", "error: remove nope: no such file or directory (*fs.PathError)\n    at cell 1:1\n"},
+		{"of a cell's type", "type E struct{ n int }\nfunc (e E) Error() string { return fmt.Sprint(\"E\", e.n) }\nfunc f() (int, error) { return 1, E{3} }\nmust(f())", "E3", "error: E3 (main.E)\n    at cell 1:4\n"},
+		{"in a deferred function", "func f() {\n\tdefer func() { check(io.EOF) }()\n}\nf()", "EOF", "error: EOF\n    in f (cell 1:2)\n    at cell 1:4\n"},
+		{"in a library's callback", "slices.SortFunc([]int{2, 1}, func(a, b int) int {\n\tcheck(io.EOF)\n\treturn 0\n})", "EOF", "error: EOF\n    at cell 1:2\n"},
+		{"errors shown", "%errors show\ncheck(io.EOF)", "EOF", "error: EOF\n    at cell 1:2\n"},
+		{"as a value", "f := check\nf(io.EOF)", "EOF", "error: EOF\n    at cell 1:2\n"},
+	}
+	for _, tt := range tests {
+		for _, mode := range []string{"auto", "interp"} {
+			t.Run(tt.name+", "+mode, func(t *testing.T) {
+				n := newNotebook(t)
+				if err := n.program.SetEngine(mode); err != nil {
+					t.Fatal(err)
+				}
+				n.fails(tt)
+				n.ok("1 + 1")
+			})
+		}
+	}
+}

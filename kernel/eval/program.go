@@ -158,6 +158,7 @@ func New(c Config) (*Program, error) {
 		Position: p.scope.Position,
 		Unmarked: raceDetector,
 		Source:   source,
+		Universe: p.scope.Universe(),
 		Compiled: p.startCompiler(c),
 	})
 	log.SetOutput(cellio.Stderr)

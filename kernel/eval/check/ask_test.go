@@ -65,6 +65,10 @@ func TestComplete(t *testing.T) {
 		{name: "promoted", code: "team[\"x\"].‸", want: []string{"Extra", "Name", "P", "age", "Greet", "Grow"}},
 		{name: "a result", code: "strings.NewReader(\"x\").Read‸", has: []string{"Read", "ReadByte"}},
 		{name: "a result of a session's function", code: "x := double(2)\nfmt.Print(x, doub‸", want: []string{"double"}, replaced: "doub"},
+		{name: "what every cell knows", code: "x := mus‸", want: []string{"must"}, replaced: "mus"},
+		{name: "among its arguments", code: "x := must(strconv.Ato‸", want: []string{"Atoi"}},
+		{name: "a member of its value", code: "must(time.LoadLocation(\"UTC\")).Str‸", want: []string{"String"}},
+		{name: "a member of a value of several", code: "_, b, _ := must(strings.Cut2()); che‸", want: []string{"check"}},
 		{name: "a local", code: "for number := range 3 {\n\tfmt.Println(num‸)\n}", want: []string{"number"}},
 		{name: "a local of an open block", code: "for number := range 3 {\n\tfmt.Println(num‸", want: []string{"number"}},
 		{name: "a local further down", code: "fmt.Println(num‸)\nnumber := 3", want: []string{}},
@@ -149,6 +153,9 @@ func TestInspect(t *testing.T) {
 		want       []string
 	}{
 		{"function", "fmt.Println‸", 0, []string{"func fmt.Println(a ...any) (n int, err error)", "doc of fmt.Println"}},
+		{"what every cell knows", "che‸ck(err)", 0, []string{"func check(err error)", "unless err is nil"}},
+		{"the same of several values", "a, b := must‸(f3())\nfunc f3() (int, int, error) { return 1, 2, nil }", 0, []string{"func must[T any](value T, err error) T", "returns what a call returned"}},
+		{"among its own arguments", "must(‸", 0, []string{"func must[T any]("}},
 		{"from within its name", "fmt.Pri‸ntln(1)", 0, []string{"func fmt.Println("}},
 		{"among its arguments", "fmt.Println(1, ‸", 0, []string{"func fmt.Println("}},
 		{"among arguments of arguments", "fmt.Println(double(‸", 0, []string{"func fmt.Println("}},

@@ -143,6 +143,7 @@ type builder struct {
 	specs             []ast.Spec      // imports that the cell needs
 	placeholders      map[ast.Stmt]*ast.GenDecl
 	short             map[*ast.GenDecl]bool // those that were written :=
+	known             []*known              // names of functions of the universe
 }
 
 func newBuilder(s *Scope, name, code string) *builder {

@@ -131,7 +131,8 @@ func (c *collector) addType(fset *token.FileSet, err error) {
 	if strings.HasPrefix(e.Msg, "\t") { // the second half of an error: where the other declaration is
 		return
 	}
-	c.add(c.text.offset(fset, e.Pos), c.plain(strings.ReplaceAll(e.Msg, bodyName, "the cell")))
+	msg := mustVariant.ReplaceAllString(strings.ReplaceAll(e.Msg, bodyName, "the cell"), mustName)
+	c.add(c.text.offset(fset, e.Pos), c.plain(msg))
 }
 
 func (c *collector) err(name string) error {

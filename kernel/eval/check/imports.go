@@ -61,32 +61,36 @@ func (b *builder) resolve() {
 			return true
 		})
 	}
+	calls := callsOf(b.decls, b.body)
 	for _, id := range append(slices.Clone(b.decls.Unresolved), b.body.Unresolved...) {
-		b.resolveName(id, members)
+		if b.resolveName(id, members) {
+			b.meet(id, calls)
+		}
 	}
 	for _, path := range append(slices.Clone(b.dots), b.cell.dots...) {
 		b.addSpec(".", path)
 	}
 }
 
-func (b *builder) resolveName(id *ast.Ident, members map[*ast.Ident]string) {
+// resolveName finds the package behind a name. Universal tells that the name means a function that every cell knows.
+func (b *builder) resolveName(id *ast.Ident, members map[*ast.Ident]string) (universal bool) {
 	name := id.Name
 	if b.declared[name] {
-		return
+		return false
 	}
 	if path, ok := b.cell.imported[name]; ok {
 		b.addSpec(name, path)
-		return
+		return false
 	}
 	if b.objects[name] != nil {
-		return
+		return false
 	}
 	if path, ok := b.Scope.imports[name]; ok {
 		b.addSpec(name, path)
-		return
+		return false
 	}
 	if _, qualifies := members[id]; !qualifies {
-		return
+		return isUniverse(name)
 	}
 	switch found := b.standard(name); len(found) {
 	case 0:
@@ -99,6 +103,7 @@ func (b *builder) resolveName(id *ast.Ident, members map[*ast.Ident]string) {
 		msg := fmt.Sprintf("undefined: %s (import one of %s)", name, strings.Join(quoted(found), ", "))
 		b.errs.add(b.cell.text.offset(b.fset, id.Pos()), msg)
 	}
+	return false
 }
 
 // standard are the packages of the standard library by that name which anybody may import.

@@ -37,6 +37,8 @@ type Scope struct {
 	called  map[string][]*types.TypeName // the types that cells have declared under a name, oldest first
 	marked  *mark                        // the one that may be undone, see Mark
 
+	universe *Universe
+
 	// Library is asked by Inspect. Set it before the first use of the scope.
 	Library Library
 }
@@ -60,6 +62,7 @@ func NewScope(packages []Package, export func(path string) (io.ReadCloser, error
 		s.byPath[p.Path] = p
 		s.byName[p.Name] = append(s.byName[p.Name], p)
 	}
+	s.universe = newUniverse(s.fset)
 	s.importer = listed{s.byPath, importer.ForCompiler(s.fset, "gc", export)}
 	return s
 }

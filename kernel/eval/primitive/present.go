@@ -56,20 +56,3 @@ func (m *Machine) OldName(x any) (name string, old bool) {
 	}
 	return m.oldName(reflect.TypeOf(x))
 }
-
-// ErrorText is the text of an error and the name of its type, which is "" where that says nothing beyond the text; ok is false for what
-// is no error.
-func (m *Machine) ErrorText(x any) (text, typ string, ok bool) {
-	x = m.unwrap(x)
-	err, ok := m.asError(x)
-	if !ok {
-		return "", "", false
-	}
-	if typ = m.typeName(reflect.TypeOf(x)); plainErrors[typ] {
-		typ = ""
-	}
-	return m.Text(m.clean(err.Error())), typ, true
-}
-
-// plainErrors are the types of errors that are nothing but a text, or texts of others.
-var plainErrors = map[string]bool{"*errors.errorString": true, "*errors.joinError": true, "*fmt.wrapError": true, "*fmt.wrapErrors": true}
