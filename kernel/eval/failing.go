@@ -45,6 +45,12 @@ func (p *Program) Errors() (mode, meaning string) {
 	return errorsFail, "a cell whose last value is an error fails; an error variable that is set and not looked at makes a note"
 }
 
+// failsByErrors tells whether an error as its last value fails a cell.
+func (p *Program) failsByErrors() bool {
+	mode, _ := p.Errors()
+	return mode == errorsFail
+}
+
 // failure is the panic of a cell that fails by its last value.
 type failure struct{ err *cell.Error }
 
@@ -58,7 +64,7 @@ func (p *Program) settle(name string, last check.Last, values []any) []any {
 	if last.Pointer && reflect.ValueOf(values[n]).IsNil() {
 		return append(values[:n:n], nil)
 	}
-	if mode := p.errors.get(); mode == errorsShow || mode == errorsOff {
+	if !p.failsByErrors() {
 		return values
 	}
 	text, typ, ok := p.machine.ErrorText(values[n])

@@ -150,7 +150,7 @@ func (s *steps) rehearse(list []magic.Step) error {
 		}
 		check := s.scope.Check
 		if step.Command != nil && step.Command.Name == "timeit" {
-			check = s.scope.CheckLoop
+			check = s.checkLoop
 		}
 		c, err := check(s.name, step.Go)
 		if err != nil {

@@ -283,16 +283,16 @@ func (p *Program) note(serial int64, notes []string) {
 func (p *Program) result(t *task, last check.Last) {
 	values := p.settle(t.name, last, p.machine.Shown(t.request.Cell))
 	if !t.request.Silent {
-		p.show(t.request.Cell, values)
+		p.show(t.request.Cell, values, last)
 	}
 }
 
 // show sends the value of a cell's last expression.
-func (p *Program) show(serial int64, values []any) {
+func (p *Program) show(serial int64, values []any, last check.Last) {
 	if p.outlet == nil || len(values) == 0 {
 		return
 	}
-	d, ok := p.display(values)
+	d, ok := p.display(values, last)
 	if !ok {
 		return
 	}

@@ -35,6 +35,16 @@ func TestLastExpression(t *testing.T) {
 		{"conversion to an error", "syscall.Errno(2)", []string{"error: no such file or directory"}},
 		{"nil and no error", "func() (any, error) { return nil, nil }()", nil},
 		{"function", "strings.ToUpper", []string{"func(string) string"}},
+		{"list", "x := 1\nx, \"a\"", []string{"(1, a)"}},
+		{"list over lines", "x := []int{1, 2}\nlen(x), // how many\n\tx,\n\tstrings.Repeat(\"a\", // one\n\t2); // end", []string{"(2, [1 2], aa)"}},
+		{"list with nil", "nil, 1 << 3, 'a', error(nil)", []string{"(<nil>, 8, 97, <nil>)"}},
+		{"list with a nil error", "n, err := strconv.Atoi(\"3\")\nn, err", []string{"(3, <nil>)"}},
+		{"list in front of a function", "f(), f()\nfunc f() int { return 1 }", []string{"(1, 1)"}},
+		{"list of types of the cell", "type P struct{ X int; name string }\np := P{1, \"a\"}\np, &p, []P{p}", []string{"({X:1 name:a}, &{X:1 name:a}, [{X:1 name:a}])"}},
+		{"list in order", "i := 0\nnext := func() int { i++; return i }\nnext(), i, next()", []string{"(1, 2, 2)"}},
+		{"list of functions and channels", "func() int { return 1 }(), <-func() chan int { c := make(chan int, 1); c <- 5; return c }()", []string{"(1, 5)"}},
+		{"list behind a magic", "!true\n1, 2", []string{"(1, 2)"}},
+		{"list timed", "%time 1, 2", []string{"(1, 2)"}},
 		{"received", "c := make(chan int, 1); c <- 7; <-c", []string{"7"}},
 		{"semicolon behind", "1;", []string{"1"}},
 		{"comment behind", "1 // one", []string{"1"}},
@@ -51,6 +61,25 @@ func TestLastExpression(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestWrongLists tells what is wrong with them at their place.
+func TestWrongLists(t *testing.T) {
+	tests := []struct{ code, want string }{
+		{"x := 1\nx, nope", "cell 1:2:4: undefined: nope"},
+		{"strconv.Atoi(\"1\"), 2", "cell 1:1:1: multiple-value strconv.Atoi(\"1\") (value of type (int, error)) in single-value context"},
+		{"1, func() {}()", "cell 1:1:4: (func() literal)() (no value) used as value"},
+		{"1, 1 << 70", "cell 1:1:4: cannot use 1 << 70 (untyped int constant 1180591620717411303424) as int value in the cell's last line (overflows)"},
+		{"1, int", "cell 1:1:4: int (type) is not an expression"},
+		{"1, 2\n3", "cell 1:1:1: syntax error: expected 1 expression"},
+		{"1, +", "cell 1:1:5: syntax error: expected operand, found the end of the cell"},
+	}
+	for _, tt := range tests {
+		r := newNotebook(t).run(tt.code)
+		if r.Err == nil || r.Err.Value != tt.want {
+			t.Errorf("%q: got %v, want %s", tt.code, r.Err, tt.want)
+		}
 	}
 }
 

@@ -170,26 +170,27 @@ func (b *builder) parse() {
 			b.errs.add(p.start, "a cell belongs to package main: remove the package clause")
 		}
 	}
-	b.imps = b.file(declPrefix, keep(code, pieces, importing), "")
-	b.decls = b.file(declPrefix, keep(code, pieces, declaration), "")
-	b.body = b.file(bodyPrefix, keep(code, pieces, statement, variable), "\n}")
+	b.imps = b.file(file{prefix: len(declPrefix)}, declPrefix+keep(code, pieces, importing))
+	b.decls = b.file(file{prefix: len(declPrefix)}, declPrefix+keep(code, pieces, declaration))
+	list := listAtEnd(pieces)
+	b.body = b.file(file{len(bodyPrefix), list}, bodyPrefix+enclose(keep(code, pieces, statement, variable), list)+"\n}")
 }
 
 // file parses one of the files of the cell. Unresolved identifiers are wanted, so objects are resolved.
-func (b *builder) file(prefix, code, suffix string) *ast.File {
-	f, err := b.Scope.parse(b.cell.text, prefix, code, suffix)
+func (b *builder) file(place file, code string) *ast.File {
+	f, err := b.Scope.parse(b.cell.text, place, code)
 	if err != nil {
-		b.errs.addSyntax(err, len(prefix))
+		b.errs.addSyntax(err, place)
 	}
 	return f
 }
 
-func (s *Scope) parse(t *text, prefix, code, suffix string) (*ast.File, error) {
+func (s *Scope) parse(t *text, place file, code string) (*ast.File, error) {
 	s.serial++
 	name := fmt.Sprintf("%d", s.serial)
-	t.files[name] = len(prefix)
+	t.files[name] = place
 	s.texts[name] = t
-	return parser.ParseFile(s.fset, name, prefix+code+suffix, parser.ParseComments)
+	return parser.ParseFile(s.fset, name, code, parser.ParseComments)
 }
 
 // collect gathers what the checked cell declares.
@@ -286,6 +287,9 @@ func (c *Cell) Shown() ast.Expr {
 	if !ok {
 		return nil
 	}
+	if c.Values(last.X) != nil {
+		return last.X
+	}
 	tv, ok := c.Info.Types[last.X]
 	if !ok || tv.IsVoid() || tv.IsType() || tv.IsBuiltin() || tv.IsNil() {
 		return nil
@@ -297,6 +301,18 @@ func (c *Cell) Shown() ast.Expr {
 		}
 	}
 	return last.X
+}
+
+// Values are the expressions of a list at the end of the cell, which stands for x; nil for any other expression.
+func (c *Cell) Values(x ast.Expr) []ast.Expr {
+	call, ok := x.(*ast.CallExpr)
+	if !ok {
+		return nil
+	}
+	if id, ok := call.Fun.(*ast.Ident); !ok || id.Name != valuesName {
+		return nil
+	}
+	return call.Args
 }
 
 // Replaces returns what a name meant before this cell, nil where it had no meaning.

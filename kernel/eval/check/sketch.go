@@ -178,7 +178,7 @@ func (b *builder) find(offset int) (found *ast.Ident, around []ast.Node) {
 // startsAt tells whether an identifier was written at a byte of the cell.
 func (b *builder) startsAt(id *ast.Ident, offset int) bool {
 	file := b.fset.File(id.Pos())
-	return file != nil && file.Offset(id.Pos()) == b.cell.text.files[file.Name()]+offset
+	return file != nil && id.Name != valuesName && b.cell.text.files[file.Name()].offset(file.Offset(id.Pos())) == offset
 }
 
 // object is what an identifier means, nil where the checker does not know.

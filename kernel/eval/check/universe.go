@@ -17,7 +17,7 @@ import (
 // The language has no function that takes any number of results, so that must is several: one for each number of values in front
 // of the error. Which one a call means shows when its argument has been checked.
 type Universe struct {
-	Decls []*ast.FuncDecl // with source, but for fail, which does not return
+	Decls []*ast.FuncDecl
 	Info  *types.Info
 	Pkg   *types.Package
 }
@@ -28,6 +28,9 @@ const MaxMust = 8
 const (
 	checkName = "check"
 	mustName  = "must"
+	// valuesName is the function that a list of expressions at the end of a cell is checked as the arguments of. No cell can
+	// spell it by accident.
+	valuesName = "values" + nameMark
 )
 
 // mustVariant matches the name of one of the functions that must is.
@@ -41,7 +44,7 @@ func isUniverse(name string) bool { return name == checkName || name == mustName
 // universeSource is the text of the functions.
 func universeSource() string {
 	var b strings.Builder
-	b.WriteString("package builtin\nfunc fail(err error)\nfunc check(err error) { if err != nil { fail(err) } }\n")
+	b.WriteString("package builtin\nfunc " + loopCheck + "(err error) { check(err) }\nfunc fail(err error)\nfunc " + valuesName + "(values ...any)\nfunc check(err error) { if err != nil { fail(err) } }\n")
 	fmt.Fprintf(&b, "func %s(err error) { check(err) }\n", variant(0))
 	for n := 1; n <= MaxMust; n++ {
 		var types, params, results []string
@@ -118,6 +121,9 @@ func (b *builder) nameKnown() (restore func()) {
 			k.id.Name = variant(min(k.values, MaxMust))
 		}
 		b.cell.Pkg.Scope().Insert(b.universe.Pkg.Scope().Lookup(k.id.Name))
+	}
+	for _, name := range []string{valuesName, loopCheck} {
+		b.cell.Pkg.Scope().Insert(b.universe.Pkg.Scope().Lookup(name))
 	}
 	return func() {
 		for _, k := range b.known {

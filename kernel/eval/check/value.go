@@ -12,6 +12,7 @@ type Last struct {
 	Line    int
 	Fails   bool // an error as its value, the last one where it has several, says that the cell has failed
 	Pointer bool // it does, and is a pointer, whose nil is no error
+	List    bool // several expressions, whose values are all shown
 }
 
 // Last tells of the expression that is shown; it is the zero value where there is none.
@@ -24,6 +25,10 @@ func (c *Cell) Last() Last {
 		return Last{}
 	}
 	line, _ := c.Position(x.Pos())
+	values := c.Values(x)
+	if len(values) > 0 {
+		x = values[len(values)-1]
+	}
 	call, isCall := ast.Unparen(x).(*ast.CallExpr)
 	returned := isCall && !c.Info.Types[call.Fun].IsType()
 	t := c.Info.TypeOf(x)
@@ -32,5 +37,5 @@ func (c *Cell) Last() Last {
 	}
 	fails := (returned || types.IsInterface(t)) && types.Implements(t, errorType)
 	_, pointer := t.Underlying().(*types.Pointer)
-	return Last{Line: line, Fails: fails, Pointer: fails && pointer}
+	return Last{Line: line, Fails: fails, Pointer: fails && pointer, List: len(values) > 0}
 }
