@@ -22,6 +22,7 @@ type steps struct {
 	name    string // "cell 3"
 	pages   []map[string]any
 	meter   *meter // of %%time
+	begun   int    // how many of the steps have been compiled
 }
 
 // magicError is a command that is wrong, or failed.
@@ -123,6 +124,7 @@ func (s *steps) compileAll(list []magic.Step, last bool) (run []func() error, er
 	undo, keep := s.scope.Mark()
 	s.task.parts = true
 	for i, step := range list {
+		s.begun++
 		f, err := s.prepare(step, last && i == len(list)-1)
 		if err != nil {
 			undo()
@@ -206,6 +208,7 @@ func (s *steps) piece(code string, last bool) (run, show func(), err error) {
 	if line := c.Leaves(); line > 0 && !last {
 		return nil, nil, c.RefuseLine(line, "return and defer are about a whole cell, and magics part this one: put what follows into a cell of its own")
 	}
+	c.LeaveToLater(s.mentionedLater())
 	unit, entry, err := s.build(c, s.task)
 	if err != nil {
 		return nil, nil, err
@@ -221,6 +224,15 @@ func (s *steps) piece(code string, last bool) (run, show func(), err error) {
 		}
 		s.result(s.task, c.Last())
 	}, nil
+}
+
+// mentionedLater are the names in the pieces of Go that follow.
+func (s *steps) mentionedLater() map[string]bool {
+	var code strings.Builder
+	for _, step := range s.list()[s.begun:] {
+		code.WriteString(step.Go + "\n")
+	}
+	return check.Mentioned(code.String())
 }
 
 // fault is the error of a cell as a person sees it.

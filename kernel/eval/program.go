@@ -117,7 +117,8 @@ type Program struct {
 	sources  sync.Map // cell → its code
 	mode     mode     // see SetEngine
 	errors   mode     // see SetErrors
-	lastDir  string   // before the last %cd
+	unread   unread
+	lastDir  string // before the last %cd
 
 	children children
 }
@@ -129,6 +130,7 @@ func New(c Config) (*Program, error) {
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
+	p.unread.off = func() bool { return p.errors.get() == errorsOff }
 	trace := &primitive.Trace{Function: p.frame}
 	p.machine = primitive.New(primitive.Config{Symbols: c.Symbols, Trace: trace, Traceback: p.traceback, Flush: p.flush, Exit: c.Exit})
 	if p.render == nil {
@@ -150,6 +152,7 @@ func New(c Config) (*Program, error) {
 	p.scope.Library = check.Library{Docs: c.Docs, Source: source}
 	p.machine.OnNewest(p.scope.TypeCell)
 	p.machine.OnOrigin(p.origin)
+	p.machine.OnUnread(p.unread.tell)
 	p.lowerer = lower.New(lower.Config{
 		Importer: p.scope.Importer(),
 		FileSet:  p.scope.FileSet(),

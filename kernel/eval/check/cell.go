@@ -36,7 +36,9 @@ type Cell struct {
 	Local   map[*types.Var]*types.Var // variable of Body's outermost block → its entry in Objects
 	Main    *types.Func               // func main, nil without one
 	Unused  map[token.Pos]bool        // where variables are declared that nothing uses, which a cell may
+	Unread  map[ast.Stmt][]*ast.Ident // statement of Body → error variables that it sets and nothing behind it looks at
 
+	readBy   []string // error variables of the session that functions of the cell read
 	imported map[string]string
 	dots     []string
 	text     *text
@@ -111,7 +113,7 @@ func (b *builder) run() (c *Cell, err error) {
 			c, err = nil, b.errs.err(name)
 		}
 	}()
-	for _, step := range []func(){b.parse, b.imports, b.moveVariables, b.resolve, b.wrapNames, b.adoptMethods, b.check, b.refuseEarly, b.refuseJumps, b.refuseLabelled, b.collect} {
+	for _, step := range []func(){b.parse, b.imports, b.moveVariables, b.resolve, b.wrapNames, b.adoptMethods, b.check, b.refuseEarly, b.refuseJumps, b.refuseLabelled, b.collect, b.findUnread} {
 		step()
 		if err := b.errs.err(name); err != nil {
 			return nil, err
@@ -151,7 +153,7 @@ func newBuilder(s *Scope, name, code string) *builder {
 		Scope: s,
 		cell: &Cell{
 			Name: name, Pkg: types.NewPackage("main", "main"), Info: newInfo(), Moved: map[ast.Stmt]*Moved{},
-			Local: map[*types.Var]*types.Var{}, Unused: map[token.Pos]bool{}, imported: map[string]string{}, text: newText(name, code), scope: s,
+			Local: map[*types.Var]*types.Var{}, Unused: map[token.Pos]bool{}, Unread: map[ast.Stmt][]*ast.Ident{}, imported: map[string]string{}, text: newText(name, code), scope: s,
 		},
 	}
 	b.errs.text, b.errs.plain = b.cell.text, b.plainNames

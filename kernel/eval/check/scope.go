@@ -39,6 +39,8 @@ type Scope struct {
 
 	universe *Universe
 
+	readErrors map[string]bool // error variables that functions of cells read
+
 	// Library is asked by Inspect. Set it before the first use of the scope.
 	Library Library
 }
@@ -57,6 +59,8 @@ func NewScope(packages []Package, export func(path string) (io.ReadCloser, error
 		phantom:  map[*types.Func]bool{},
 		cells:    map[*types.Package]string{},
 		called:   map[string][]*types.TypeName{},
+
+		readErrors: map[string]bool{},
 	}
 	for _, p := range packages {
 		s.byPath[p.Path] = p
@@ -153,6 +157,9 @@ func (s *Scope) Commit(c *Cell) {
 			s.cells[c.Pkg] = c.Name
 			s.called[t.Name()] = append(s.called[t.Name()], t)
 		}
+	}
+	for _, name := range c.readBy {
+		s.readErrors[name] = true
 	}
 	for _, m := range c.Methods {
 		if s.marked != nil && s.phantom[m.Func] { // one defined anew exists without this cell

@@ -35,6 +35,7 @@ func (l *Lowerer) entry(serial int64) (shows bool, name string) {
 				continue
 			}
 			body.cellStmt(stmt)
+			body.unread(stmt)
 		}
 		initialise()
 		if c.Main != nil {

@@ -40,6 +40,9 @@ func (w *writer) run(inits []string) string {
 		default:
 			b.WriteString(w.outer(stmt))
 		}
+		if text := w.unread(stmt); text != "" {
+			b.WriteString("; " + text)
+		}
 		b.WriteString("\n")
 	}
 	initialise()

@@ -10,6 +10,16 @@ import (
 // Fail is how lowered cells fail with an error.
 func (m *Machine) Fail(err error) { panic(support.Failure{Err: err}) }
 
+// OnUnread sets who is told of errors that variables have been set to and that nothing looks at. Call it before the first cell runs.
+func (m *Machine) OnUnread(f func(name, text string)) { m.unread = f }
+
+// Unread tells of such an error.
+func (m *Machine) Unread(name string, err error) {
+	if err != nil && m.unread != nil {
+		m.unread(name, m.Text(m.clean(m.Sprint(err))))
+	}
+}
+
 // recovered is what recover returns to a cell of a panic: of a failure the error.
 func (m *Machine) recovered(p any) any {
 	if f, ok := p.(support.Failure); ok {

@@ -30,6 +30,8 @@ type Machine interface {
 	Ended(goroutine any)
 	// Caught, deferred by a function that compiled code may call on a goroutine of its own, does the same there.
 	Caught()
+	// Unread tells the cell's author of an error that a variable has been set to and that nothing looks at.
+	Unread(name string, err error)
 	// ShowOf returns the function that takes the values of the cell's last expression.
 	ShowOf(cell int64) func(values ...any)
 
