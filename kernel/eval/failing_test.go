@@ -32,6 +32,7 @@ func TestLastError(t *testing.T) {
 		{"list", "x, err := strconv.Atoi(\"a\")\nx, \"b\", err", `strconv.Atoi: parsing "a": invalid syntax`, "error: strconv.Atoi: parsing \"a\": invalid syntax (*strconv.NumError)\n    at cell 1:2\n    2 | x, \"b\", err\n      | ^\nwith it came 0, b"},
 		{"timed in a loop", "x := 1\n%timeit -n 1 -r 1 strconv.Atoi(\"a\") // it", `strconv.Atoi: parsing "a": invalid syntax`, "error: strconv.Atoi: parsing \"a\": invalid syntax (*strconv.NumError)\n    at cell 1:2\n"},
 		{"cell timed in a loop", "%%timeit -n 2 -r 1\nx := io.EOF\nx", "EOF", "error: EOF\n    at cell 1:3\n"},
+		{"printed into what fails", "fmt.Fprintln(broken{}, 1)\ntype broken struct{}\nfunc (broken) Write([]byte) (int, error) { return 0, io.ErrShortWrite }", "short write", "error: short write\n    at cell 1:1\n"},
 		{"over several lines", "\nfmt.Errorf(\n\t\"no %s\",\n\t\"ball\")", "no ball", "error: no ball\n    at cell 1:2\n"},
 		{"wrapped", "fmt.Errorf(\"read: %w\", io.EOF)", "read: EOF", "error: read: EOF\n"},
 		{"of an interface", "func f() net.Error { return &net.DNSError{Err: \"gone\", Name: \"host\"} }\nf()", "lookup host: gone", "error: lookup host: gone (*net.DNSError)\n    at cell 1:2\n"},

@@ -285,7 +285,7 @@ func (p *Program) note(serial int64, notes []string) {
 // result takes the value of a cell's last expression: it fails the cell, or is shown.
 func (p *Program) result(t *task, last check.Last) {
 	values := p.settle(t.name, last, p.machine.Shown(t.request.Cell))
-	if !t.request.Silent {
+	if !t.request.Silent && !last.Quiet {
 		p.show(t.request.Cell, values, last)
 	}
 }

@@ -279,7 +279,7 @@ func declaredBy(stmt ast.Stmt) []*ast.Ident {
 }
 
 // Shown is the cell's last statement if that is an expression whose value a person wants to see: it has one, and the call was not
-// made to print something. Else it is nil.
+// made to print something. Else it is nil. A call that prints into a writer counts, since its error does.
 func (c *Cell) Shown() ast.Expr {
 	list := c.Body.Body.List
 	if len(list) == 0 {
@@ -296,13 +296,20 @@ func (c *Cell) Shown() ast.Expr {
 	if !ok || tv.IsVoid() || tv.IsType() || tv.IsBuiltin() || tv.IsNil() {
 		return nil
 	}
-	if call, ok := ast.Unparen(last.X).(*ast.CallExpr); ok {
-		f := Callee(c.Info, call)
-		if f != nil && f.Pkg() != nil && f.Pkg().Path() == "fmt" && (strings.HasPrefix(f.Name(), "Print") || strings.HasPrefix(f.Name(), "Fprint")) {
-			return nil
-		}
+	if c.callsFmt(last.X, "Print") {
+		return nil
 	}
 	return last.X
+}
+
+// callsFmt tells a call of a function of package fmt whose name begins so.
+func (c *Cell) callsFmt(x ast.Expr, begins string) bool {
+	call, ok := ast.Unparen(x).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	f := Callee(c.Info, call)
+	return f != nil && f.Pkg() != nil && f.Pkg().Path() == "fmt" && strings.HasPrefix(f.Name(), begins)
 }
 
 // Values are the expressions of a list at the end of the cell, which stands for x; nil for any other expression.

@@ -17,7 +17,7 @@ func (b *builder) check() {
 	b.withImports(b.body)
 	before := b.errs.list
 	b.checkTypes()
-	for b.nameFields() || b.fitKnown() {
+	for turns := 0; (b.nameFields() || b.fitKnown()) && turns <= len(b.known)+1; turns++ {
 		b.errs = collector{text: c.text, plain: b.plainNames, list: slices.Clone(before)}
 		c.Info, c.Pkg, c.Unused = newInfo(), types.NewPackage(c.Pkg.Path(), c.Pkg.Name()), map[token.Pos]bool{}
 		b.checkTypes()

@@ -18,12 +18,13 @@ type unread struct {
 	nodes  []ast.Node // the statements, and declarations that were moved
 	shared map[*types.Var]bool
 	jumps  bool
+	known  map[ast.Node][]*ast.Ident // what reads has found
 }
 
 // findUnread fills the cell's Unread.
 func (b *builder) findUnread() {
 	c := b.cell
-	u := &unread{b: b, shared: map[*types.Var]bool{}}
+	u := &unread{b: b, shared: map[*types.Var]bool{}, known: map[ast.Node][]*ast.Ident{}}
 	for _, stmt := range c.Body.Body.List {
 		var n ast.Node = stmt
 		if decl := b.placeholders[stmt]; decl != nil {
@@ -173,8 +174,12 @@ func isPlain(n ast.Node) bool {
 
 // reads are the names that a node mentions otherwise than to assign to them.
 func (u *unread) reads(n ast.Node) []*ast.Ident {
+	if found, ok := u.known[n]; ok {
+		return found
+	}
 	assigned := map[*ast.Ident]bool{}
 	var found []*ast.Ident
+	defer func() { u.known[n] = found }()
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.AssignStmt:

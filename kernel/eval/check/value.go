@@ -13,6 +13,7 @@ type Last struct {
 	Fails   bool // an error as its value, the last one where it has several, says that the cell has failed
 	Pointer bool // it does, and is a pointer, whose nil is no error
 	List    bool // several expressions, whose values are all shown
+	Quiet   bool // its value is not shown
 }
 
 // Last tells of the expression that is shown; it is the zero value where there is none.
@@ -37,5 +38,5 @@ func (c *Cell) Last() Last {
 	}
 	fails := (returned || types.IsInterface(t)) && types.Implements(t, errorType)
 	_, pointer := t.Underlying().(*types.Pointer)
-	return Last{Line: line, Fails: fails, Pointer: fails && pointer, List: len(values) > 0}
+	return Last{Line: line, Fails: fails, Pointer: fails && pointer, List: len(values) > 0, Quiet: c.callsFmt(x, "Fprint")}
 }
