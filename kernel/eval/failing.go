@@ -61,7 +61,7 @@ func (p *Program) settle(name string, last check.Last, values []any) []any {
 	if n < 0 || !last.Fails {
 		return values
 	}
-	if last.Pointer && reflect.ValueOf(values[n]).IsNil() {
+	if v := reflect.ValueOf(values[n]); last.Pointer && v.Kind() == reflect.Pointer && v.IsNil() {
 		return append(values[:n:n], nil)
 	}
 	if !p.failsByErrors() {
