@@ -15,7 +15,7 @@ FUZZTIME ?= 30s
 SOAK ?= 5m
 MANY ?= 500
 STRESS ?= 200
-CELLS ?= $(or $(CANCHA_CELLS),kernel/eval/testdata/cells.txt kernel/eval/testdata/programs.txt)
+CELLS ?= $(or $(CANCHA_CELLS),kernel/eval/testdata/cells.txt kernel/eval/testdata/programs.txt kernel/eval/testdata/errors.txt)
 comma := ,
 space := $(subst ,, )
 

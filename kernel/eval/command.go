@@ -17,7 +17,7 @@ import (
 // commands are the magics that need nothing compiled.
 func commands() map[string]func(*steps, *magic.Command) error {
 	return map[string]func(*steps, *magic.Command) error{
-		"cd": (*steps).cd, "engine": (*steps).engine, "env": (*steps).env, "get": (*steps).get, "help": (*steps).help,
+		"cd": (*steps).cd, "engine": (*steps).engine, "env": (*steps).env, "errors": (*steps).takeErrors, "get": (*steps).get, "help": (*steps).help,
 		"lsmagic": (*steps).lsmagic, "pwd": (*steps).pwd, "reset": (*steps).reset, "writefile": (*steps).writefile,
 	}
 }
@@ -175,6 +175,17 @@ func (s *steps) engine(c *magic.Command) error {
 	}
 	mode, reason := s.Engine()
 	s.print("%s: %s\n", mode, reason)
+	return nil
+}
+
+func (s *steps) takeErrors(c *magic.Command) error {
+	if c.Args != "" {
+		if err := s.SetErrors(c.Args); err != nil {
+			return fail(c, "%%errors: %v", err)
+		}
+	}
+	mode, meaning := s.Errors()
+	s.print("%s: %s\n", mode, meaning)
 	return nil
 }
 

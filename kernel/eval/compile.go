@@ -84,10 +84,15 @@ func (p *Program) compileNow(name, code string, t *task) (*lower.Unit, func(), e
 	if err != nil {
 		return nil, nil, err
 	}
+	build := p.build
 	if !p.turn.try(t) {
-		return p.beside(c, t)
+		build = p.beside
 	}
-	return p.build(c, t)
+	unit, run, err := build(c, t)
+	if err == nil {
+		unit.Last = c.Last()
+	}
+	return unit, run, err
 }
 
 // beside turns a checked cell into a function that runs beside a cell which has the turn: a compiled one, or errTurn. It costs a

@@ -41,7 +41,9 @@ func (p *Program) completeCommand(c *magic.Cell, k *magic.Command, at int) cell.
 	case magic.Test:
 		return replace(c.Source, at, word, words(word, append(tester.Flags(), p.testNames()...)...))
 	case magic.Engine:
-		return replace(c.Source, at, word, words(word, "native", "interp", "auto"))
+		return replace(c.Source, at, word, words(word, engineNative, engineInterp, engineAuto))
+	case magic.Errors:
+		return replace(c.Source, at, word, words(word, errorsFail, errorsShow, errorsOff))
 	case magic.Magic:
 		return replace(c.Source, at, word, magics("%"+strings.TrimLeft(word, "%")))
 	}

@@ -58,9 +58,9 @@ func runCase(t *testing.T, c archived) (stdout string, failures []string) {
 }
 
 // TestCells runs our own archives, every case of which passes: cells.txt is about notebooks; what programs.txt expects was printed
-// by the same code compiled; sessions.txt is about what cells use of earlier ones.
+// by the same code compiled; errors.txt is about errors that cells leave behind; sessions.txt is about what cells use of earlier ones.
 func TestCells(t *testing.T) {
-	for _, file := range []string{"testdata/cells.txt", "testdata/programs.txt", "native/testdata/sessions.txt"} {
+	for _, file := range []string{"testdata/cells.txt", "testdata/programs.txt", "testdata/errors.txt", "native/testdata/sessions.txt"} {
 		for _, c := range readArchive(t, file) {
 			t.Run(c.name, func(t *testing.T) {
 				got, failures := runCase(t, c)

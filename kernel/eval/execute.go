@@ -152,12 +152,17 @@ func (p *Program) fault(what string, o outcome) *cell.Error {
 	case o.interrupted:
 		return &cell.Error{Name: "interrupted", Value: what + " was interrupted", Traceback: p.traceback("interrupted", o.trace)}
 	}
-	if overflow, ok := o.panicked.(*primitive.Overflow); ok {
-		value := overflow.Error() + "; variables are kept"
-		return &cell.Error{Name: "stack overflow", Value: value, Traceback: append([]string{value}, overflow.Trace...)}
+	if text, typ, ok := p.machine.Failure(o.panicked); ok {
+		return p.errorFault(text, typ, o.trace)
 	}
-	if r, ok := o.panicked.(primitive.Refusal); ok {
-		return &cell.Error{Name: "refused", Value: r.Error(), Traceback: p.traceback("refused: "+r.Error(), o.trace)}
+	switch v := o.panicked.(type) {
+	case failure:
+		return v.err
+	case *primitive.Overflow:
+		value := v.Error() + "; variables are kept"
+		return &cell.Error{Name: "stack overflow", Value: value, Traceback: append([]string{value}, v.Trace...)}
+	case primitive.Refusal:
+		return &cell.Error{Name: "refused", Value: v.Error(), Traceback: p.traceback("refused: "+v.Error(), o.trace)}
 	}
 	text := shortened(p.machine.PanicText(o.panicked))
 	return &cell.Error{Name: "panic", Value: text, Traceback: p.traceback("panic: "+text, o.trace)}

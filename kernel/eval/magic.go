@@ -23,6 +23,7 @@ type steps struct {
 	name    string // "cell 3"
 	pages   []map[string]any
 	meter   *meter // of %%time
+	begun   int    // how many of the steps have been compiled
 }
 
 // magicError is a command that is wrong, or failed.
@@ -133,6 +134,7 @@ func (s *steps) compileAll(list []magic.Step, last bool) (run []func() error, er
 	undo, keep := s.scope.Mark()
 	s.task.parts = true
 	for i, step := range list {
+		s.begun++
 		f, err := s.prepare(step, last && i == len(list)-1)
 		if err != nil {
 			undo()
@@ -160,7 +162,7 @@ func (s *steps) rehearse(list []magic.Step) error {
 		}
 		check := s.scope.Check
 		if step.Command != nil && step.Command.Name == "timeit" {
-			check = s.scope.CheckLoop
+			check = s.checkLoop
 		}
 		c, err := check(s.name, step.Go)
 		if err != nil {
@@ -218,6 +220,7 @@ func (s *steps) piece(code string, last bool) (run, show func(), err error) {
 	if line := c.Leaves(); line > 0 && !last {
 		return nil, nil, c.RefuseLine(line, "return and defer are about a whole cell, and magics part this one: put what follows into a cell of its own")
 	}
+	c.LeaveToLater(s.mentionedLater())
 	unit, entry, err := s.build(c, s.task)
 	if err != nil {
 		return nil, nil, err
@@ -227,10 +230,21 @@ func (s *steps) piece(code string, last bool) (run, show func(), err error) {
 		entry()
 	}
 	return start, func() {
-		if values := s.machine.Shown(s.request.Cell); last && !s.request.Silent {
-			s.show(s.request.Cell, values)
+		if !last {
+			s.machine.Shown(s.request.Cell) // which nobody wants to see
+			return
 		}
+		s.result(s.task, c.Last())
 	}, nil
+}
+
+// mentionedLater are the names in the pieces of Go that follow.
+func (s *steps) mentionedLater() map[string]bool {
+	var code strings.Builder
+	for _, step := range s.list()[s.begun:] {
+		code.WriteString(step.Go + "\n")
+	}
+	return check.Mentioned(code.String())
 }
 
 // fault is the error of a cell as a person sees it.
@@ -295,9 +309,16 @@ func (s *steps) validateStep(c *magic.Command, code string) error {
 	if err := arguments(c); err != nil {
 		return err
 	}
-	if c.Name == "engine" && c.Args != "" {
-		if err := s.canRun(c.Args); err != nil {
-			return fail(c, "%%engine: %v", err)
+	if c.Args != "" {
+		var err error
+		switch c.Name {
+		case "engine":
+			err = s.canRun(c.Args)
+		case "errors":
+			err = isErrors(c.Args)
+		}
+		if err != nil {
+			return fail(c, "%%%s: %v", c.Name, err)
 		}
 	}
 	if spec, _ := magic.Lookup(c.Name); spec.Statement() && code == "" {

@@ -317,6 +317,7 @@ func TestMagicComplete(t *testing.T) {
 		{"hidden", "!cat .h‸", ".h", ".hidden"},
 		{"environment", "%env CANCHA_MA‸", "CANCHA_MA", "CANCHA_MAGIC"},
 		{"engine", "%engine n‸", "n", "native"},
+		{"errors", "%errors ‸", "", "fail show off"},
 		{"help of magics", "%help w‸", "w", "%who %whos"},
 		{"question", "?who‸", "", ""},
 		{"question about a magic", "?%who‸", "%who", "%who %whos"},

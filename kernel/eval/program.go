@@ -120,7 +120,9 @@ type Program struct {
 	names    sync.Map // function of the lowered program → marked
 	sources  sync.Map // cell → its code
 	mode     mode     // see SetEngine
-	lastDir  string   // before the last %cd
+	errors   mode     // see SetErrors
+	unread   unread
+	lastDir  string // before the last %cd
 	session  session
 
 	children children
@@ -135,6 +137,7 @@ func New(c Config) (*Program, error) {
 		p.log = slog.New(slog.DiscardHandler)
 	}
 	p.depth.large = uint64(cmp.Or(c.MaxStack, stack.Max)) / 8 * 3
+	p.unread.off = func() bool { return p.errors.get() == errorsOff }
 	trace := &primitive.Trace{Function: p.frame}
 	p.machine = primitive.New(primitive.Config{Symbols: c.Symbols, Trace: trace, Traceback: p.traceback, Flush: p.flush, Exit: c.Exit, MaxStack: c.MaxStack})
 	if p.render == nil {
@@ -158,6 +161,7 @@ func New(c Config) (*Program, error) {
 	p.scope.Outside = p.outside()
 	p.machine.OnNewest(p.scope.TypeCell)
 	p.machine.OnOrigin(p.origin)
+	p.machine.OnUnread(p.unread.tell)
 	p.lowerer = lower.New(lower.Config{
 		Importer: p.scope.Importer(),
 		FileSet:  p.scope.FileSet(),
@@ -166,6 +170,7 @@ func New(c Config) (*Program, error) {
 		Position: p.scope.Position,
 		Unmarked: raceDetector,
 		Source:   source,
+		Universe: p.scope.Universe(),
 		Compiled: p.startCompiler(c),
 	})
 	log.SetOutput(cellio.Stderr)
@@ -246,8 +251,8 @@ func (p *Program) runCode(t *task) *cell.Error {
 	p.note(r.Cell, unit.Notes)
 	if fault := p.execute(text{t, t.name, r.Code, unit.Body.Line}, func() {
 		run()
-		if unit.Shows && !r.Silent { // as part of the cell: what a value's methods do can be interrupted, and panic
-			p.show(r.Cell, p.machine.Shown(r.Cell))
+		if unit.Shows { // as part of the cell: what a value's methods do can be interrupted, and panic
+			p.result(t, unit.Last)
 		}
 	}); fault != nil {
 		return fault
@@ -295,12 +300,20 @@ func (p *Program) note(serial int64, notes []string) {
 	}
 }
 
+// result takes the value of a cell's last expression: it fails the cell, or is shown.
+func (p *Program) result(t *task, last check.Last) {
+	values := p.settle(t.name, last, p.machine.Shown(t.request.Cell))
+	if !t.request.Silent && !last.Quiet {
+		p.show(t.request.Cell, values, last)
+	}
+}
+
 // show sends the value of a cell's last expression.
-func (p *Program) show(serial int64, values []any) {
+func (p *Program) show(serial int64, values []any, last check.Last) {
 	if p.outlet == nil || len(values) == 0 {
 		return
 	}
-	d, ok := p.display(values)
+	d, ok := p.display(values, last)
 	if !ok {
 		return
 	}

@@ -6,11 +6,14 @@ import (
 
 	"cancha/internal/cellio"
 	"cancha/kernel/cell"
+	"cancha/kernel/eval/check"
 )
 
 // display is how the values of a last expression are shown; ok is false for nil, which is not.
-func (p *Program) display(values []any) (d cellio.Display, ok bool) {
-	values = withoutError(values)
+func (p *Program) display(values []any, last check.Last) (d cellio.Display, ok bool) {
+	if !last.List {
+		values = withoutError(values)
+	}
 	if len(values) > 1 {
 		texts := make([]string, len(values))
 		for i, v := range values {
@@ -83,9 +86,9 @@ func (p *Program) userExpression(key, code string, t *task) map[string]any {
 	d := cellio.Display{Data: map[string]any{}, Metadata: map[string]any{}}
 	if fault := p.execute(text{t, name, code, unit.Body.Line}, func() {
 		run()
-		if values := p.machine.Shown(t.request.Cell); unit.Shows && len(values) > 0 {
+		if values := p.settle(name, unit.Last, p.machine.Shown(t.request.Cell)); unit.Shows && len(values) > 0 && !unit.Last.Quiet {
 			var ok bool
-			if d, ok = p.display(values); !ok {
+			if d, ok = p.display(values, unit.Last); !ok {
 				d = cellio.Display{Data: map[string]any{"text/plain": "<nil>"}, Metadata: map[string]any{}}
 			}
 		}

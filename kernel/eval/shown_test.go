@@ -24,14 +24,27 @@ func TestLastExpression(t *testing.T) {
 		{"Fprintln", "fmt.Fprintln(os.Stdout, \"a\")", nil},
 		{"Println in parentheses", "(fmt.Println(\"a\"))", nil},
 		{"Sprintln", "fmt.Sprintln(1)", []string{"1\n"}},
-		{"error", "errors.New(\"no such match\")", []string{"error: no such match"}},
 		{"error of a cell", "type E struct{}\nfunc (E) Error() string { return \"mine\" }\nE{}", []string{"error: mine"}},
 		{"value and no error", "strconv.Atoi(\"1\")", []string{"1"}},
-		{"value and error", "strconv.Atoi(\"a\")", []string{"error: strconv.Atoi: parsing \"a\": invalid syntax"}},
 		{"two results", "func() (int, string) { return 1, \"a\" }()", []string{"(1, a)"}},
-		{"two results and an error", "func() (int, string, error) { return 1, \"a\", io.EOF }()", []string{"error: EOF"}},
+		{"two results and no error", "func() (int, string, error) { return 1, \"a\", nil }()", []string{"(1, a)"}},
+		{"error of a cell in a variable", "type E struct{}\nfunc (*E) Error() string { return \"mine\" }\ne := &E{}\ne", []string{"error: mine"}},
+		{"nil of such a type", "type E struct{}\nfunc (*E) Error() string { return \"mine\" }\nfunc f() *E { return nil }\nf()", nil},
+		{"value and nil of such a type", "type E struct{}\nfunc (*E) Error() string { return \"mine\" }\nfunc f() (int, *E) { return 1, nil }\nf()", []string{"1"}},
+		{"error as any", "any(io.EOF)", []string{"error: EOF"}},
+		{"conversion to an error", "syscall.Errno(2)", []string{"error: no such file or directory"}},
 		{"nil and no error", "func() (any, error) { return nil, nil }()", nil},
 		{"function", "strings.ToUpper", []string{"func(string) string"}},
+		{"list", "x := 1\nx, \"a\"", []string{"(1, a)"}},
+		{"list over lines", "x := []int{1, 2}\nlen(x), // how many\n\tx,\n\tstrings.Repeat(\"a\", // one\n\t2); // end", []string{"(2, [1 2], aa)"}},
+		{"list with nil", "nil, 1 << 3, 'a', error(nil)", []string{"(<nil>, 8, 97, <nil>)"}},
+		{"list with a nil error", "n, err := strconv.Atoi(\"3\")\nn, err", []string{"(3, <nil>)"}},
+		{"list in front of a function", "f(), f()\nfunc f() int { return 1 }", []string{"(1, 1)"}},
+		{"list of types of the cell", "type P struct{ X int; name string }\np := P{1, \"a\"}\np, &p, []P{p}", []string{"({X:1 name:a}, &{X:1 name:a}, [{X:1 name:a}])"}},
+		{"list in order", "i := 0\nnext := func() int { i++; return i }\nnext(), i, next()", []string{"(1, 2, 2)"}},
+		{"list of functions and channels", "func() int { return 1 }(), <-func() chan int { c := make(chan int, 1); c <- 5; return c }()", []string{"(1, 5)"}},
+		{"list behind a magic", "!true\n1, 2", []string{"(1, 2)"}},
+		{"list timed", "%time 1, 2", []string{"(1, 2)"}},
 		{"received", "c := make(chan int, 1); c <- 7; <-c", []string{"7"}},
 		{"semicolon behind", "1;", []string{"1"}},
 		{"comment behind", "1 // one", []string{"1"}},
@@ -51,6 +64,25 @@ func TestLastExpression(t *testing.T) {
 	}
 }
 
+// TestWrongLists tells what is wrong with them at their place.
+func TestWrongLists(t *testing.T) {
+	tests := []struct{ code, want string }{
+		{"x := 1\nx, nope", "cell 1:2:4: undefined: nope"},
+		{"strconv.Atoi(\"1\"), 2", "cell 1:1:1: multiple-value strconv.Atoi(\"1\") (value of type (int, error)) in single-value context"},
+		{"1, func() {}()", "cell 1:1:4: (func() literal)() (no value) used as value"},
+		{"1, 1 << 70", "cell 1:1:4: cannot use 1 << 70 (untyped int constant 1180591620717411303424) as int value in the cell's last line (overflows)"},
+		{"1, int", "cell 1:1:4: int (type) is not an expression"},
+		{"1, 2\n3", "cell 1:1:1: syntax error: expected 1 expression"},
+		{"1, +", "cell 1:1:5: syntax error: expected operand, found the end of the cell"},
+	}
+	for _, tt := range tests {
+		r := newNotebook(t).run(tt.code)
+		if r.Err == nil || r.Err.Value != tt.want {
+			t.Errorf("%q: got %v, want %s", tt.code, r.Err, tt.want)
+		}
+	}
+}
+
 // TestLargeValues are cut to head, length and tail, whatever they are made of.
 func TestLargeValues(t *testing.T) {
 	tests := []struct{ name, code, head, tail string }{
@@ -62,7 +94,7 @@ func TestLargeValues(t *testing.T) {
 		{"string", "strings.Repeat(\"a\", 1_000_000)", "aaa", "… (1,000,000 bytes in all) …" + strings.Repeat("a", 512)},
 		{"string of a cell", "type S string\nS(strings.Repeat(\"a\", 1_000_000))", "aaa", "… (1,000,000 bytes in all) …" + strings.Repeat("a", 512)},
 		{"several", "func() ([]int, string) { return make([]int, 1000), strings.Repeat(\"a\", 100_000) }()", "([0 0", "a)"},
-		{"error", "errors.New(strings.Repeat(\"a\", 100_000))", "error: aa", "a"},
+		{"error", "any(errors.New(strings.Repeat(\"a\", 100_000)))", "error: aa", "a"},
 		{"ring", "type R struct{ Next *R; All []any }\nr := &R{}\nr.Next, r.All = r, []any{r}\nr", "&{Next:0x", "]}"},
 		{"slice that holds itself", "s := []any{1, nil}\ns[1] = s\ns", "[1 [1 [1", "]]]"},
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cancha/internal/cellio"
+	"cancha/kernel/eval/check"
 	"cancha/kernel/eval/magic"
 )
 
@@ -119,7 +120,7 @@ func (s *steps) timeit(c *magic.Command, code string) (func() error, error) {
 	if err != nil {
 		return nil, fail(c, "%%timeit: %v", err)
 	}
-	checked, err := s.scope.CheckLoop(s.name, code)
+	checked, err := s.checkLoop(s.name, code)
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +142,11 @@ func (s *steps) timeit(c *magic.Command, code string) (func() error, error) {
 		s.print("%s\n", text)
 		return nil
 	}, nil
+}
+
+// checkLoop checks what is timed. An error as its value fails the cell, as it would if it were not timed.
+func (s *steps) checkLoop(name, code string) (*check.Cell, error) {
+	return s.scope.CheckLoop(name, code, s.failsByErrors())
 }
 
 // loopOf is the function that a loop's cell shows.

@@ -105,7 +105,7 @@ func goSamples() Samples {
 	withDisplay := func(code string) string { return "import \"cancha/runtime/display\"\n" + code }
 	return Samples{
 		Hello: `fmt.Println("hello")`, Value: "1 + 2 + 3", ValueText: "6",
-		Fail: `panic("boom")`, SlowFail: "time.Sleep(300 * time.Millisecond)\npanic(\"boom\")",
+		Fail: `panic("boom")`, Fails: `os.ReadFile("no such file")`, SlowFail: "time.Sleep(300 * time.Millisecond)\npanic(\"boom\")",
 		Endless: "fmt.Println(\"on\")\nfor {\n}",
 		Keep:    `kept := "kept"`, Kept: `fmt.Println(kept)`,
 		Lines:   "for i := 0; i < 100_000; i++ {\n\tfmt.Println(i)\n}",

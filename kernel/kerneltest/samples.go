@@ -12,6 +12,7 @@ type Samples struct {
 	Value     string // its value's text/plain is ValueText
 	ValueText string
 	Fail      string // fails at once
+	Fails     string // fails by its value, an error
 	SlowFail  string // fails after some 300 ms
 	Pause     string // runs for some 500 ms
 	Endless   string // prints something, then runs until it is interrupted

@@ -25,6 +25,7 @@ func statusCases() []namedCase {
 		{"26 silent", silent},
 		{"27 empty code", emptyCode},
 		{"28 a failing cell", failing},
+		{"28 a cell whose value is an error", failingValue},
 		{"28 what is no code", noCode},
 		{"29 an error aborts the cells that wait", aborted},
 		{"30 without stop_on_error they run", notAborted},
@@ -270,8 +271,23 @@ func emptyCode(t *testing.T, s *subject) {
 	}
 }
 
-func failing(t *testing.T, s *subject) {
-	r, ms := s.run(t, s.Fail)
+func failing(t *testing.T, s *subject) { s.fails(t, s.Fail) }
+
+// failingValue fails as any other cell does, silently too, and as an expression.
+func failingValue(t *testing.T, s *subject) {
+	need(t, s.Fails)
+	s.fails(t, s.Fails)
+	r, ms := s.runWith(t, s.Fails, client.ExecuteOptions{Silent: true})
+	want(t, "silent: status", r.Status, "error")
+	want(t, "silent: messages", kinds(ms), "busy error idle")
+	r, _ = s.runWith(t, s.Hello, client.ExecuteOptions{UserExpressions: map[string]string{"fails": s.Fails}})
+	want(t, "status beside an expression that fails", r.Status, "ok")
+	want(t, "expression", content(r.UserExpressions["fails"])["status"], "error")
+}
+
+func (s *subject) fails(t *testing.T, code string) {
+	t.Helper()
+	r, ms := s.run(t, code)
 	want(t, "status", r.Status, "error")
 	want(t, "messages", kinds(ms), "busy execute_input error idle")
 	shown, replied := content(of(ms, "error")[0].Content), content(r.Message.Content)

@@ -36,9 +36,11 @@ type Cell struct {
 	Local   map[*types.Var]*types.Var // variable of Body's outermost block → its entry in Objects
 	Main    *types.Func               // func main, nil without one
 	Unused  map[token.Pos]bool        // where variables are declared that nothing uses, which a cell may
+	Unread  map[ast.Stmt][]*ast.Ident // statement of Body → error variables that it sets and nothing behind it looks at
 
 	Blank []string // paths imported for what their initialization does
 
+	readBy   []string // error variables of the session that functions of the cell read
 	imported map[string]string
 	dots     []string
 	text     *text
@@ -113,7 +115,7 @@ func (b *builder) run() (c *Cell, err error) {
 			c, err = nil, b.errs.err(name)
 		}
 	}()
-	for _, step := range []func(){b.parse, b.imports, b.moveVariables, b.resolve, b.wrapNames, b.adoptMethods, b.check, b.refuseEarly, b.refuseJumps, b.refuseLabelled, b.collect} {
+	for _, step := range []func(){b.parse, b.imports, b.moveVariables, b.resolve, b.wrapNames, b.adoptMethods, b.check, b.refuseEarly, b.refuseJumps, b.refuseLabelled, b.collect, b.findUnread} {
 		step()
 		if err := b.errs.err(name); err != nil {
 			return nil, err
@@ -146,6 +148,7 @@ type builder struct {
 	specs             []ast.Spec      // imports that the cell needs
 	placeholders      map[ast.Stmt]*ast.GenDecl
 	short             map[*ast.GenDecl]bool // those that were written :=
+	known             []*known              // names of functions of the universe
 }
 
 func newBuilder(s *Scope, name, code string) *builder {
@@ -153,7 +156,7 @@ func newBuilder(s *Scope, name, code string) *builder {
 		Scope: s, assumed: map[string]bool{},
 		cell: &Cell{
 			Name: name, Pkg: types.NewPackage("main", "main"), Info: newInfo(), Moved: map[ast.Stmt]*Moved{},
-			Local: map[*types.Var]*types.Var{}, Unused: map[token.Pos]bool{}, imported: map[string]string{}, text: newText(name, code), scope: s,
+			Local: map[*types.Var]*types.Var{}, Unused: map[token.Pos]bool{}, Unread: map[ast.Stmt][]*ast.Ident{}, imported: map[string]string{}, text: newText(name, code), scope: s,
 		},
 	}
 	b.errs.text, b.errs.plain, b.errs.hints = b.cell.text, b.plainNames, map[string]string{}
@@ -172,26 +175,27 @@ func (b *builder) parse() {
 			b.errs.add(p.start, "a cell belongs to package main: remove the package clause")
 		}
 	}
-	b.imps = b.file(declPrefix, keep(code, pieces, importing), "")
-	b.decls = b.file(declPrefix, keep(code, pieces, declaration), "")
-	b.body = b.file(bodyPrefix, keep(code, pieces, statement, variable), "\n}")
+	b.imps = b.file(file{prefix: len(declPrefix)}, declPrefix+keep(code, pieces, importing))
+	b.decls = b.file(file{prefix: len(declPrefix)}, declPrefix+keep(code, pieces, declaration))
+	list := listAtEnd(pieces)
+	b.body = b.file(file{len(bodyPrefix), list}, bodyPrefix+enclose(keep(code, pieces, statement, variable), list)+"\n}")
 }
 
 // file parses one of the files of the cell. Unresolved identifiers are wanted, so objects are resolved.
-func (b *builder) file(prefix, code, suffix string) *ast.File {
-	f, err := b.Scope.parse(b.cell.text, prefix, code, suffix)
+func (b *builder) file(place file, code string) *ast.File {
+	f, err := b.Scope.parse(b.cell.text, place, code)
 	if err != nil {
-		b.errs.addSyntax(err, len(prefix))
+		b.errs.addSyntax(err, place)
 	}
 	return f
 }
 
-func (s *Scope) parse(t *text, prefix, code, suffix string) (*ast.File, error) {
+func (s *Scope) parse(t *text, place file, code string) (*ast.File, error) {
 	s.serial++
 	name := fmt.Sprintf("%d", s.serial)
-	t.files[name] = len(prefix)
+	t.files[name] = place
 	s.texts[name] = t
-	return parser.ParseFile(s.fset, name, prefix+code+suffix, parser.ParseComments)
+	return parser.ParseFile(s.fset, name, code, parser.ParseComments)
 }
 
 // collect gathers what the checked cell declares.
@@ -278,7 +282,7 @@ func declaredBy(stmt ast.Stmt) []*ast.Ident {
 }
 
 // Shown is the cell's last statement if that is an expression whose value a person wants to see: it has one, and the call was not
-// made to print something. Else it is nil.
+// made to print something. Else it is nil. A call that prints into a writer counts, since its error does.
 func (c *Cell) Shown() ast.Expr {
 	list := c.Body.Body.List
 	if len(list) == 0 {
@@ -288,17 +292,39 @@ func (c *Cell) Shown() ast.Expr {
 	if !ok {
 		return nil
 	}
+	if c.Values(last.X) != nil {
+		return last.X
+	}
 	tv, ok := c.Info.Types[last.X]
 	if !ok || tv.IsVoid() || tv.IsType() || tv.IsBuiltin() || tv.IsNil() {
 		return nil
 	}
-	if call, ok := ast.Unparen(last.X).(*ast.CallExpr); ok {
-		f := Callee(c.Info, call)
-		if f != nil && f.Pkg() != nil && f.Pkg().Path() == "fmt" && (strings.HasPrefix(f.Name(), "Print") || strings.HasPrefix(f.Name(), "Fprint")) {
-			return nil
-		}
+	if c.callsFmt(last.X, "Print") {
+		return nil
 	}
 	return last.X
+}
+
+// callsFmt tells a call of a function of package fmt whose name begins so.
+func (c *Cell) callsFmt(x ast.Expr, begins string) bool {
+	call, ok := ast.Unparen(x).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	f := Callee(c.Info, call)
+	return f != nil && f.Pkg() != nil && f.Pkg().Path() == "fmt" && strings.HasPrefix(f.Name(), begins)
+}
+
+// Values are the expressions of a list at the end of the cell, which stands for x; nil for any other expression.
+func (c *Cell) Values(x ast.Expr) []ast.Expr {
+	call, ok := x.(*ast.CallExpr)
+	if !ok {
+		return nil
+	}
+	if id, ok := call.Fun.(*ast.Ident); !ok || id.Name != valuesName {
+		return nil
+	}
+	return call.Args
 }
 
 // Replaces returns what a name meant before this cell, nil where it had no meaning.

@@ -130,6 +130,7 @@ func (s *Scope) Reset() {
 	defer s.mu.Unlock()
 	clear(s.objects)
 	clear(s.imports)
+	clear(s.readErrors)
 	s.dots = nil
 }
 

@@ -151,12 +151,16 @@ func TestCheckLoop(t *testing.T) {
 		{"function", "func g() {}", "cell 2:1:1: what is timed cannot declare constants, types and functions, or import: do that in a cell of its own"},
 		{"import", "import \"math\"\nmath.Sqrt(2)", "cell 2:1:1: what is timed cannot declare constants, types and functions, or import: do that in a cell of its own"},
 		{"package", "math.Sqrt(2)", ""},
+		{"several", "x, len(m), \"a\"", ""},
+		{"error", "io.EOF", ""},
+		{"error behind a comment", "os.Open(\"a\") // a", ""},
+		{"error with a name of its own", "check := io.EOF\ncheck", ""},
 		{"comment behind", "x + 1 // one", ""},
 		{"closing bracket", "}; {", "cell 2:1:1: syntax error: unexpected }"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := session(t, "x := 1\nm := map[string]int{}").CheckLoop("cell 2", tt.code)
+			c, err := session(t, "x := 1\nm := map[string]int{}").CheckLoop("cell 2", tt.code, true)
 			got := ""
 			if err != nil {
 				got = err.Error()

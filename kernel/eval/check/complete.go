@@ -302,6 +302,7 @@ func (b *builder) visible(c *candidates, id *ast.Ident) {
 			exported(c, rankImported, p)
 		}
 	}
+	c.visibleKnown()
 	for _, name := range types.Universe.Names() {
 		c.object(rankLanguage, types.Universe.Lookup(name))
 	}

@@ -103,16 +103,16 @@ func (c *collector) add(offset int, msg string) {
 }
 
 // addSyntax adds what the parser said about a file made from the cell.
-func (c *collector) addSyntax(err error, prefix int) {
+func (c *collector) addSyntax(err error, place file) {
 	var list scanner.ErrorList
 	if !errors.As(err, &list) {
 		c.add(0, err.Error())
 		return
 	}
 	for _, e := range list {
-		offset, msg := e.Pos.Offset-prefix, e.Msg
+		offset, msg := place.offset(e.Pos.Offset), e.Msg
 		if offset >= len(strings.TrimRight(c.text.code, " \t\r\n")) { // at the brace that we put behind the cell
-			msg = strings.NewReplacer("found '}'", "found the end of the cell", "found newline", "found the end of the cell").Replace(msg)
+			msg = strings.NewReplacer("found '}'", "found the end of the cell", "found ')'", "found the end of the cell", "found newline", "found the end of the cell").Replace(msg)
 		}
 		c.add(offset, "syntax error: "+msg)
 	}
@@ -132,7 +132,8 @@ func (c *collector) addType(fset *token.FileSet, err error) {
 	if strings.HasPrefix(e.Msg, "\t") { // the second half of an error: where the other declaration is
 		return
 	}
-	msg := c.plain(strings.ReplaceAll(e.Msg, bodyName, "the cell"))
+	msg := strings.NewReplacer(bodyName, "the cell", "argument to "+valuesName, "the cell's last line", "call to "+valuesName, "the cell's last line").Replace(e.Msg)
+	msg = c.plain(mustVariant.ReplaceAllString(msg, mustName))
 	if hint, ok := c.hints[e.Msg]; ok {
 		msg += " (" + hint + ")"
 	}

@@ -63,43 +63,51 @@ func (b *builder) resolve() {
 			return true
 		})
 	}
+	calls := callsOf(b.decls, b.body)
 	for _, id := range append(slices.Clone(b.decls.Unresolved), b.body.Unresolved...) {
-		b.resolveName(id, members)
+		if b.resolveName(id, members) {
+			b.meet(id, calls)
+		}
 	}
 	for _, path := range append(slices.Clone(b.dots), b.cell.dots...) {
 		b.addSpec(".", path)
 	}
 }
 
-func (b *builder) resolveName(id *ast.Ident, members map[*ast.Ident]string) {
+// resolveName finds the package behind a name. Universal tells that the name means a function that every cell knows.
+func (b *builder) resolveName(id *ast.Ident, members map[*ast.Ident]string) (universal bool) {
 	name := id.Name
 	if b.declared[name] {
-		return
+		return false
 	}
 	if path, ok := b.cell.imported[name]; ok {
 		b.addSpec(name, path)
-		return
+		return false
 	}
 	if b.objects[name] != nil {
-		return
+		return false
 	}
 	if path, ok := b.Scope.imports[name]; ok {
 		b.addSpec(name, path)
-		return
+		return false
 	}
 	member, qualifies := members[id]
-	if !qualifies || types.Universe.Lookup(name) != nil {
-		return
+	if !qualifies {
+		return isUniverse(name)
+	}
+	if types.Universe.Lookup(name) != nil {
+		return false
 	}
 	if path, ok := b.assume(name, member); ok {
 		b.cell.imported[name] = path
 		b.assumed[name] = true
 		b.addSpec(name, path)
-		return
+		return false
 	}
 	if found := b.offering(name, member); len(found) > 0 {
 		b.errs.hints["undefined: "+name] = importText(found)
 	}
+	return false
 }
 
 // standard are the packages of the standard library by that name which anybody may import.

@@ -128,6 +128,9 @@ func declarationOf(o types.Object, owner string) string {
 	case *types.TypeName:
 		return typeDeclaration(o)
 	case *types.Func:
+		if name, _, ok := Known(o); ok {
+			return knownSignatures[name]
+		}
 		if o.Signature().Recv() == nil {
 			break
 		}

@@ -21,20 +21,21 @@ func IsComplete(code string) cell.Completeness {
 		return cell.Completeness{Status: "invalid"}
 	}
 	end := len(strings.TrimRight(code, " \t\r\n"))
+	values := listAtEnd(pieces)
 	for _, part := range []struct {
-		prefix, suffix string
-		kinds          []kind
+		prefix, code string
+		list         *piece
 	}{
-		{declPrefix, "", []kind{importing}},
-		{declPrefix, "", []kind{declaration}},
-		{bodyPrefix, "\n}", []kind{statement, variable}},
+		{declPrefix, keep(code, pieces, importing), nil},
+		{declPrefix, keep(code, pieces, declaration), nil},
+		{bodyPrefix, enclose(keep(code, pieces, statement, variable), values) + "\n}", values},
 	} {
-		_, err := parser.ParseFile(token.NewFileSet(), "", part.prefix+keep(code, pieces, part.kinds...)+part.suffix, parser.SkipObjectResolution)
+		_, err := parser.ParseFile(token.NewFileSet(), "", part.prefix+part.code, parser.SkipObjectResolution)
 		var list scanner.ErrorList
 		if !errors.As(err, &list) {
 			continue
 		}
-		if list[0].Pos.Offset-len(part.prefix) >= end {
+		if (file{len(part.prefix), part.list}).offset(list[0].Pos.Offset) >= end {
 			return cell.Completeness{Status: "incomplete"}
 		}
 		return cell.Completeness{Status: "invalid"}

@@ -1,20 +1,25 @@
 package check
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
 )
 
 // What is put around the statements of a timed loop: a function literal, which is the cell's only expression.
 const (
 	loopHead = "(func(n" + nameMark + " int) bool { for range n" + nameMark + " {"
 	loopTail = "\n}; return true })"
+
+	loopCheck = checkName + nameMark // check, which a cell may have a name of its own for
 )
 
 // CheckLoop checks statements that are to be run many times. The cell's last expression is then a func(n int) bool that runs them
-// n times, without declaring anything, and returns true. The value of a last expression is computed and dropped.
-func (s *Scope) CheckLoop(name, code string) (*Cell, error) {
+// n times, without declaring anything, and returns true. The value of a last expression is computed and dropped; fails tells that
+// one which is an error fails the cell.
+func (s *Scope) CheckLoop(name, code string, fails bool) (*Cell, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	once, err := s.check(name, code) // as they stand, for errors and types
@@ -31,9 +36,7 @@ func (s *Scope) CheckLoop(name, code string) (*Cell, error) {
 	if pos := leaves(once.Body.Body); pos.IsValid() {
 		return nil, once.Refuse(pos, "what is timed cannot leave its cell: the loop around it would end")
 	}
-	if at := lastValue(once); at >= 0 { // alone it would be no statement
-		code = code[:at] + "_ = " + code[at:]
-	}
+	code = once.dropValue(fails)
 	b := newBuilder(s, name, loopHead+code+loopTail)
 	b.cell.text.head = len(loopHead)
 	return b.run()
@@ -62,19 +65,29 @@ func (c *Cell) Leaves() (line int) {
 	return line
 }
 
-// lastValue is the byte at which a cell's last statement begins, if that is an expression with one value, else -1.
-func lastValue(c *Cell) int {
-	list := c.Body.Body.List
+// dropValue is the cell's code with its last expression, which alone would be no statement, assigned to nothing, or to an error that
+// is looked at.
+func (c *Cell) dropValue(fails bool) string {
+	code, list := c.text.code, c.Body.Body.List
 	if len(list) == 0 {
-		return -1
+		return code
 	}
 	last, ok := list[len(list)-1].(*ast.ExprStmt)
 	if !ok {
-		return -1
+		return code
 	}
-	tv := c.Info.Types[last.X]
-	if _, several := tv.Type.(*types.Tuple); several || !tv.IsValue() {
-		return -1
+	n := 1
+	if values := c.Values(last.X); values != nil {
+		n = len(values)
+	} else if tv := c.Info.Types[last.X]; !tv.IsValue() {
+		return code
+	} else if tuple, ok := tv.Type.(*types.Tuple); ok {
+		n = tuple.Len()
 	}
-	return c.text.offset(c.scope.fset, last.Pos())
+	start, end := c.text.offset(c.scope.fset, last.Pos()), c.text.offset(c.scope.fset, last.End())
+	blanks := strings.Repeat("_, ", n-1)
+	if fails && c.Last().Fails {
+		return fmt.Sprintf("%s{ %serr%s := %s; if err%s != nil { %s(err%s) } }%s", code[:start], blanks, nameMark, code[start:end], nameMark, loopCheck, nameMark, code[end:])
+	}
+	return code[:start] + blanks + "_ = " + code[start:]
 }

@@ -38,6 +38,10 @@ type Scope struct {
 	called  map[string][]*types.TypeName // the types that cells have declared under a name, oldest first
 	marked  *mark                        // the one that may be undone, see Mark
 
+	universe *Universe
+
+	readErrors map[string]bool // error variables that functions of cells read
+
 	// Library is asked by Inspect. Set it before the first use of the scope.
 	Library Library
 	// Outside is asked by Complete. Set it before the first use of the scope.
@@ -58,11 +62,14 @@ func NewScope(packages []Package, export func(path string) (io.ReadCloser, error
 		phantom:  map[*types.Func]bool{},
 		cells:    map[*types.Package]string{},
 		called:   map[string][]*types.TypeName{},
+
+		readErrors: map[string]bool{},
 	}
 	for _, p := range packages {
 		s.byPath[p.Path] = p
 		s.byName[p.Name] = append(s.byName[p.Name], p)
 	}
+	s.universe = newUniverse(s.fset)
 	s.importer = listed{s.byPath, map[string]bool{}, importer.ForCompiler(s.fset, "gc", export)}
 	return s
 }
@@ -163,6 +170,9 @@ func (s *Scope) Commit(c *Cell) {
 			s.cells[c.Pkg] = c.Name
 			s.called[t.Name()] = append(s.called[t.Name()], t)
 		}
+	}
+	for _, name := range c.readBy {
+		s.readErrors[name] = true
 	}
 	for _, m := range c.Methods {
 		if s.marked != nil && s.phantom[m.Func] { // one defined anew exists without this cell

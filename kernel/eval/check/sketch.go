@@ -145,6 +145,7 @@ func (s *Scope) sketch(code string) (b *builder) {
 	b = newBuilder(&Scope{
 		fset: token.NewFileSet(), importer: s.importer, packages: s.packages, byPath: s.byPath, byName: s.byName,
 		library: s.unimported(), objects: s.objects, imports: s.imports, dots: s.dots, texts: map[string]*text{}, phantom: s.phantom,
+		universe: s.universe,
 	}, "this cell", code)
 	defer func() {
 		if recover() != nil { // the checker, on a tree that it was not made for
@@ -189,8 +190,11 @@ func nodeAt[N interface {
 
 // startsAt tells whether a node was written at a byte of the cell.
 func (b *builder) startsAt(n ast.Node, offset int) bool {
+	if id, ok := n.(*ast.Ident); ok && id.Name == valuesName {
+		return false
+	}
 	file := b.fset.File(n.Pos())
-	return file != nil && file.Offset(n.Pos()) == b.cell.text.files[file.Name()]+offset
+	return file != nil && b.cell.text.files[file.Name()].offset(file.Offset(n.Pos())) == offset
 }
 
 // object is what an identifier means, nil where the checker does not know.

@@ -21,6 +21,8 @@ const (
 type piece struct {
 	kind       kind
 	start, end int
+	list       bool // it looks like several expressions with commas between them, which are no statement in Go
+	stop       int  // its end without the semicolon
 }
 
 // fault is what is wrong with a cell's tokens, at a byte offset. Open tells that more text could mend it; depth is the
@@ -58,6 +60,9 @@ type splitter struct {
 	start int           // of the piece at hand, -1 between pieces
 	head  []token.Token // its first tokens at depth 0, enough to know its kind
 	open  []opening
+
+	commas, other bool        // at depth 0 it has commas, something that no expression has
+	last          token.Token // at depth 0
 }
 
 type opening struct {
@@ -75,15 +80,22 @@ func (s *splitter) report(offset int, msg string) {
 
 func (s *splitter) token(offset int, tok token.Token, lit string) {
 	if s.start < 0 {
-		s.start, s.head = offset, s.head[:0]
+		s.start, s.head, s.commas, s.other = offset, s.head[:0], false, false
 	}
 	if tok == token.SEMICOLON && len(s.open) == 0 {
+		stop := offset
 		if lit == ";" { // a lone one is an empty statement
 			offset++
 		}
 		s.head = append(s.head, tok)
 		s.finish(offset)
+		if s.fault == nil {
+			s.pieces[len(s.pieces)-1].stop = stop
+		}
 		return
+	}
+	if len(s.open) == 0 {
+		s.commas, s.other, s.last = s.commas || tok == token.COMMA, s.other || !inExpression(tok), tok
 	}
 	if len(s.open) == 0 && len(s.head) < 8 {
 		s.head = append(s.head, tok)
@@ -120,8 +132,37 @@ func (s *splitter) finish(end int) {
 	if s.start < 0 {
 		return
 	}
-	s.pieces = append(s.pieces, piece{kindOf(s.head), s.start, end})
+	p := piece{kind: kindOf(s.head), start: s.start, end: end, stop: end}
+	p.list = p.kind == statement && s.commas && !s.other && s.last != token.COMMA
+	s.pieces = append(s.pieces, p)
 	s.start = -1
+}
+
+// inExpression tells a token that an expression may have outside of brackets.
+func inExpression(tok token.Token) bool {
+	switch tok {
+	case token.FUNC, token.MAP, token.CHAN, token.STRUCT, token.INTERFACE:
+		return true
+	case token.ASSIGN, token.DEFINE, token.INC, token.DEC, token.COLON, token.ELLIPSIS,
+		token.ADD_ASSIGN, token.SUB_ASSIGN, token.MUL_ASSIGN, token.QUO_ASSIGN, token.REM_ASSIGN,
+		token.AND_ASSIGN, token.OR_ASSIGN, token.XOR_ASSIGN, token.SHL_ASSIGN, token.SHR_ASSIGN, token.AND_NOT_ASSIGN:
+		return false
+	}
+	return !tok.IsKeyword()
+}
+
+// listAtEnd is the last statement if it is several expressions with commas between them, nil otherwise. In a cell it shows their
+// values.
+func listAtEnd(pieces []piece) *piece {
+	for i := len(pieces) - 1; i >= 0; i-- {
+		switch p := &pieces[i]; {
+		case p.kind == statement && p.list:
+			return p
+		case p.kind == statement || p.kind == variable:
+			return nil
+		}
+	}
+	return nil
 }
 
 // kindOf tells a piece's kind from its first tokens outside of brackets (the brackets themselves included).

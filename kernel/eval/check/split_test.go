@@ -39,6 +39,36 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+func TestLists(t *testing.T) {
+	tests := []struct{ code, want string }{
+		{"a, b", "a, b"},
+		{"x := 1\na, f(x, 2), []int{1, 2}", "a, f(x, 2), []int{1, 2}"},
+		{"a, // first\nb; // second", "a, // first\nb"},
+		{"func() int { return 1 }(), map[string]int{}, <-c", "func() int { return 1 }(), map[string]int{}, <-c"},
+		{"a, b\nfunc f() {}\ntype T int", "a, b"},
+		{"a, b\nvar c int", ""},
+		{"a, b\nc", ""},
+		{"a, b = b, a", ""},
+		{"a, b := 1, 2", ""},
+		{"for a, b := range c {\n}", ""},
+		{"return a, b", ""},
+		{"f(a, b)", ""},
+		{"a,", ""},
+		{"L: a, b", ""},
+		{"a, b...", ""},
+	}
+	for _, tt := range tests {
+		pieces, _ := split(tt.code)
+		got := ""
+		if p := listAtEnd(pieces); p != nil {
+			got = tt.code[p.start:p.stop]
+		}
+		if got != tt.want {
+			t.Errorf("%q: got %q, want %q", tt.code, got, tt.want)
+		}
+	}
+}
+
 func TestSplitFaults(t *testing.T) {
 	tests := []struct {
 		name, code string

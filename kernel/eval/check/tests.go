@@ -78,10 +78,10 @@ func Examples(code string) []*doc.Example {
 		return nil
 	}
 	s := &Scope{fset: token.NewFileSet(), texts: map[string]*text{}}
-	file, err := s.parse(newText("", code), declPrefix, keep(code, pieces, declaration), "")
+	f, err := s.parse(newText("", code), file{prefix: len(declPrefix)}, declPrefix+keep(code, pieces, declaration))
 	if err != nil {
 		return nil
 	}
-	file.Name = ast.NewIdent("main_test")
-	return doc.Examples(file)
+	f.Name = ast.NewIdent("main_test")
+	return doc.Examples(f)
 }

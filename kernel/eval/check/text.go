@@ -7,17 +7,45 @@ import (
 )
 
 // text is a cell's code and the files that were made of it. Each file is a prefix and then the cell, byte for byte (see
-// [keep]), so an offset in a file less the prefix is an offset in the cell.
+// [keep]), so an offset in a file less the prefix is an offset in the cell. Only a list of expressions at the end of the
+// statements has a call around it.
 type text struct {
 	cell  string // "cell 3"
 	code  string
-	lines []int          // offsets at which lines start
-	files map[string]int // file name → length of the prefix
-	head  int            // bytes in front of the first line that nobody has written
+	lines []int           // offsets at which lines start
+	files map[string]file // by name
+	head  int             // bytes in front of the first line that nobody has written
+}
+
+// file tells where the cell is in a file.
+type file struct {
+	prefix int
+	list   *piece // what has a call of valuesName around it
+}
+
+// offset is the place in the cell of an offset in the file.
+func (f file) offset(at int) int {
+	at -= f.prefix
+	switch head := len(valuesName) + 1; {
+	case f.list == nil || at <= f.list.start:
+		return at
+	case at <= f.list.stop+head:
+		return max(at-head, f.list.start)
+	default:
+		return at - head - 1
+	}
+}
+
+// enclose puts the call around a list.
+func enclose(code string, list *piece) string {
+	if list == nil {
+		return code
+	}
+	return code[:list.start] + valuesName + "(" + code[list.start:list.stop] + ")" + code[list.stop:]
 }
 
 func newText(cell, code string) *text {
-	t := &text{cell: cell, code: code, lines: []int{0}, files: map[string]int{}}
+	t := &text{cell: cell, code: code, lines: []int{0}, files: map[string]file{}}
 	for i := range len(code) {
 		if code[i] == '\n' {
 			t.lines = append(t.lines, i+1)
@@ -48,9 +76,9 @@ func (t *text) offset(fset *token.FileSet, pos token.Pos) int {
 	if file == nil {
 		return 0
 	}
-	prefix, ok := t.files[file.Name()]
+	f, ok := t.files[file.Name()]
 	if !ok {
 		return 0
 	}
-	return min(max(file.Offset(pos)-prefix, 0), len(t.code))
+	return min(max(f.offset(file.Offset(pos)), 0), len(t.code))
 }

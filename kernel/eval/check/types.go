@@ -13,21 +13,21 @@ import (
 func (b *builder) check() {
 	c := b.cell
 	c.Decls = b.decls.Decls
-	b.insertObjects(c.Pkg)
 	b.withImports(b.decls)
 	b.withImports(b.body)
-	before := len(b.errs.list)
+	before := b.errs.list
 	b.checkTypes()
-	if b.nameFields() {
-		b.errs = collector{text: c.text, plain: b.plainNames, list: b.errs.list[:before:before]}
-		c.Info, c.Pkg = newInfo(), types.NewPackage(c.Pkg.Path(), c.Pkg.Name())
-		b.insertObjects(c.Pkg)
+	for turns := 0; (b.nameFields() || b.fitKnown()) && turns <= len(b.known)+1; turns++ {
+		b.errs = collector{text: c.text, plain: b.plainNames, list: slices.Clone(before)}
+		c.Info, c.Pkg, c.Unused = newInfo(), types.NewPackage(c.Pkg.Path(), c.Pkg.Name()), map[token.Pos]bool{}
 		b.checkTypes()
 	}
 	b.refusePhantoms()
 }
 
 func (b *builder) checkTypes() {
+	b.insertObjects(b.cell.Pkg)
+	defer b.nameKnown()()
 	defer b.nameCells()()
 	conf := types.Config{Importer: b.importer, GoVersion: GoVersion, Error: b.typeFault}
 	_ = types.NewChecker(&conf, b.fset, b.cell.Pkg, b.cell.Info).Files([]*ast.File{b.decls, b.body}) // errors are collected

@@ -33,6 +33,11 @@ func (s *Scope) written(o types.Object, owner string, b *builder) written {
 	if p, ok := o.(*types.PkgName); ok {
 		return written{doc: s.docs(p.Imported().Path())[""]}
 	}
+	if f, ok := o.(*types.Func); ok {
+		if name, _, ok := Known(f); ok {
+			return written{doc: knownDocs[name]}
+		}
+	}
 	home := s
 	if o.Pkg() == b.cell.Pkg {
 		home = b.Scope

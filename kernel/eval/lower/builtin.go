@@ -12,7 +12,8 @@ import (
 // replaced are functions of the standard library for which the primitives have a version that knows cells: whose output it
 // is, how an interpreted value prints, that a wait may be interrupted.
 var replaced = map[string]string{
-	"fmt.Print": "Print", "fmt.Println": "Println", "fmt.Printf": "Printf",
+	"builtin.fail": "Fail",
+	"fmt.Print":    "Print", "fmt.Println": "Println", "fmt.Printf": "Printf",
 	"fmt.Sprint": "Sprint", "fmt.Sprintln": "Sprintln", "fmt.Sprintf": "Sprintf",
 	"fmt.Fprint": "Fprint", "fmt.Fprintln": "Fprintln", "fmt.Fprintf": "Fprintf",
 	"fmt.Append": "Append", "fmt.Appendln": "Appendln", "fmt.Appendf": "Appendf",

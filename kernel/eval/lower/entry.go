@@ -36,6 +36,7 @@ func (l *Lowerer) entry(serial int64) (shows bool, name string) {
 				continue
 			}
 			body.cellStmt(stmt)
+			body.unread(stmt)
 		}
 		initialise()
 		if c.Main != nil {
@@ -98,6 +99,18 @@ func (f *fn) initialise(init *types.Initializer) {
 }
 
 func (f *fn) show(serial int64, x ast.Expr) {
+	if values := f.l.cell.Values(x); values != nil {
+		uses, texts := make([]operandUse, len(values)), make([]string, len(values))
+		for i, v := range values {
+			uses[i] = operandUse{x: v, to: anyType}
+		}
+		f.inOrder(uses...)
+		for i, v := range values {
+			texts[i] = f.conv(v, anyType)
+		}
+		f.line("%s.Show(%d, %s)", runtimeAlias, serial, strings.Join(texts, ", "))
+		return
+	}
 	f.inOrder(operandUse{x: x, to: anyType})
 	t := f.typeOf(x)
 	if tuple, ok := t.(*types.Tuple); ok {

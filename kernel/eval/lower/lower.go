@@ -25,6 +25,8 @@ type Config struct {
 	// Unmarked leaves out what tells the lines that functions are at: goroutines write it without synchronisation, which the
 	// race detector reports.
 	Unmarked bool
+	// Universe are the functions that every cell knows.
+	Universe *check.Universe
 	// Source returns the directory with a standard package's source, or an error that says what to do.
 	Source func(path string) (dir string, err error)
 }
@@ -117,7 +119,7 @@ func (l *Lowerer) under(b blame) (end func()) {
 
 // New returns a lowerer with no cells yet.
 func New(cfg Config) *Lowerer {
-	return &Lowerer{
+	l := &Lowerer{
 		cfg:      cfg,
 		context:  types.NewContext(),
 		names:    map[types.Object]string{},
@@ -143,6 +145,12 @@ func New(cfg Config) *Lowerer {
 		earlier:   map[string][]string{},
 		callers:   map[string]map[string]bool{},
 	}
+	if u := cfg.Universe; u != nil {
+		for _, d := range u.Decls {
+			l.decls[u.Info.Defs[d.Name]] = &decl{fn: d, info: u.Info, pkg: u.Pkg}
+		}
+	}
+	return l
 }
 
 // Prelude is the program that comes before the first unit.

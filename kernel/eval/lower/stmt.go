@@ -158,6 +158,8 @@ func (f *fn) list(list []ast.Stmt) {
 	for _, s := range list {
 		f.mark(s, false)
 		f.stmt(s, "")
+		f.unread(s)
+		f.unusedErrors(s)
 	}
 }
 
@@ -165,6 +167,7 @@ func (f *fn) ifStmt(s *ast.IfStmt) {
 	if s.Init != nil {
 		f.line("{")
 		f.stmt(s.Init, "")
+		f.unusedErrors(s.Init)
 		defer f.line("}")
 	}
 	f.inOrderOf(s.Cond)

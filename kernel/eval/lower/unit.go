@@ -2,6 +2,8 @@ package lower
 
 import (
 	"fmt"
+
+	"cancha/kernel/eval/check"
 )
 
 // Names of what the back end has to provide.
@@ -27,6 +29,7 @@ type Unit struct {
 	Imports []Declaration // that Source needs beside those of the units before
 	Body    Body
 	Shows   bool                // the body hands the value of its last expression to the primitive Show
+	Last    check.Last          // what is known of that expression
 	Names   map[string]Function // functions of Source and Body that a person knows, for traces
 	Moves   []Move
 	Notes   []string // what the cell's author should know: things that differ from compiled Go

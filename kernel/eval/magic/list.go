@@ -14,6 +14,7 @@ const (
 	Path
 	Variable // of the environment
 	Engine
+	Errors
 	Module
 	Magic
 	Test // flags of go test, and names of tests
@@ -48,6 +49,10 @@ func All() []Spec {
 		{
 			Name: "env", Line: true, Argument: Variable, Usage: "%env\n%env NAME\n%env NAME=value", Brief: "list, show or set environment variables",
 			Doc: "In the list, values of names with KEY, TOKEN, SECRET or PASSW in them are hidden.",
+		},
+		{
+			Name: "errors", Line: true, Argument: Errors, Usage: "%errors\n%errors fail|show|off", Brief: "tell or choose how errors are taken that a cell leaves behind",
+			Doc: "fail, the default, fails a cell whose last value is an error; show shows the error, and the cell is ok. With both an error variable\nthat a cell sets and does not look at makes a note, with off none does. It counts for all cells from now on.\nmust(f()) and check(err) fail the cell in any case.",
 		},
 		{
 			Name: "get", Line: true, Argument: Module, Usage: "%get [-replace] MODULE[@VERSION]\n%get ./DIR", Brief: "make a module's packages ready for import",

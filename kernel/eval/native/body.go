@@ -36,9 +36,12 @@ func (w *writer) run(inits []string) string {
 			b.WriteString(w.moved(moved))
 		case shown != nil && i == len(list)-1:
 			w.out.Shows = true
-			fmt.Fprintf(&b, "%s.ShowOf(%d)(%s)", machineName, w.serial, w.text(shown))
+			fmt.Fprintf(&b, "%s.ShowOf(%d)(%s)", machineName, w.serial, w.shown(shown))
 		default:
 			b.WriteString(w.outer(stmt))
+		}
+		if text := w.unread(stmt); text != "" {
+			b.WriteString("; " + text)
 		}
 		b.WriteString("\n")
 	}
@@ -48,6 +51,13 @@ func (w *writer) run(inits []string) string {
 	}
 	b.WriteString("}\n")
 	return b.String()
+}
+
+func (w *writer) shown(x ast.Expr) string {
+	if values := w.cell.Values(x); values != nil {
+		return w.texts(values)
+	}
+	return w.text(x)
 }
 
 // moved writes the initialisation of variables that functions of the cell mention, at its place among the statements.

@@ -7,6 +7,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"cancha/kernel/eval/check"
 )
 
 // text writes a node: its own text, with what has to be changed in it changed.
@@ -200,6 +202,9 @@ func (w *writer) isSession(v *types.Var) bool {
 // funcName writes the name of a function or method.
 func (w *writer) funcName(id *ast.Ident, f *types.Func) string {
 	f = f.Origin()
+	if name, values, ok := check.Known(f); ok {
+		return supportName + "." + knownName(name, values)
+	}
 	switch {
 	case f.Signature().Recv() != nil:
 		return methodName(f)
@@ -219,6 +224,15 @@ func (w *writer) funcName(id *ast.Ident, f *types.Func) string {
 		return w.packageName(x.unit) + "." + x.name
 	}
 	return w.packageName(x.unit) + "x." + x.name
+}
+
+// knownName is what package support calls a function that every cell knows.
+func knownName(name string, values int) string {
+	name = strings.ToUpper(name[:1]) + name[1:]
+	if values < 0 {
+		return name
+	}
+	return fmt.Sprint(name, values)
 }
 
 // texts writes expressions with commas between them.

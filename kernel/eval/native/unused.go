@@ -1,8 +1,11 @@
 package native
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
+
+	"cancha/kernel/eval/check"
 )
 
 // A cell may declare what it does not use, which the compiler refuses: such names are used in the text that it gets.
@@ -19,7 +22,7 @@ func (w *writer) note(s ast.Stmt) {
 	case *ast.LabeledStmt:
 		w.note(s.Stmt)
 	case *ast.AssignStmt, *ast.DeclStmt:
-		if use := w.unusedOf(s); use != "" {
+		if use := w.unusedOf(s) + w.unread(s); use != "" {
 			w.after[s] = "; " + use
 		}
 	case *ast.IfStmt:
@@ -79,9 +82,28 @@ func (w *writer) unusedOf(s ast.Stmt) string {
 func (w *writer) unusedNames(list ...ast.Expr) string {
 	use := ""
 	for _, x := range list {
-		if id, ok := x.(*ast.Ident); ok && w.unused[id.Pos()] {
+		id, ok := x.(*ast.Ident)
+		switch {
+		case !ok || !w.unused[id.Pos()]:
+		case check.IsError(w.info, id):
+			use += unreadError(id.Name, id.Name)
+		default:
 			use += "_ = " + id.Name + "; "
 		}
 	}
 	return use
+}
+
+// unread are the statements that tell of the errors which s leaves in variables of the session that nothing looks at, with a
+// semicolon behind; "" where there are none.
+func (w *writer) unread(s ast.Stmt) string {
+	text := ""
+	for _, id := range w.source.Unread[s] {
+		text += unreadError(id.Name, w.text(id))
+	}
+	return text
+}
+
+func unreadError(name, value string) string {
+	return fmt.Sprintf("if %s != nil { %s.Unread(%q, %s) }; ", value, machineName, name, value)
 }

@@ -47,7 +47,7 @@ func (m *Machine) Recovered(p any) any {
 		return nil
 	}
 	m.trace.forget()
-	return p
+	return m.recovered(p)
 }
 
 // task is a goroutine of a cell.

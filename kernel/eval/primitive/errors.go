@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"cancha/kernel/eval/native/support"
 )
 
 // runtimeError is an error of the Go runtime: the interpreter's own are reflect's, with other words and types.
@@ -59,6 +61,8 @@ func runtimeName(t reflect.Type) (name string, ok bool) {
 // translate turns a panic of the interpreter into the one that Go would have.
 func (m *Machine) translate(p any) any {
 	switch p := p.(type) {
+	case support.Failure:
+		return p
 	case *reflect.ValueError:
 		if p.Kind != reflect.Invalid {
 			return interpreterFault(p.Error())

@@ -50,7 +50,7 @@ func (d *Deferred) Recover() any {
 		return nil
 	}
 	d.forget()
-	return v
+	return d.m.recovered(v)
 }
 
 // asGo is the panic's value as Go would have it.
@@ -252,7 +252,13 @@ func (m *Machine) report(p any) {
 	if _, ok := p.(interrupted); ok {
 		return
 	}
-	lines := m.traceback("panic in goroutine: "+m.PanicText(m.translated(p)), trace)
+	head := "panic in goroutine: "
+	if text, typ, ok := m.Failure(p); ok {
+		head = "error in goroutine: " + WithType(text, typ)
+	} else {
+		head += m.PanicText(m.translated(p))
+	}
+	lines := m.traceback(head, trace)
 	_, _ = cellio.Stderr.Write([]byte(strings.Join(lines, "\n") + "\n"))
 }
 

@@ -53,6 +53,7 @@ type Machine struct {
 	trace *Trace
 
 	traceback func(head string, frames []Frame) []string
+	unread    func(name, text string) // see OnUnread
 }
 
 // Config is what a machine needs.

@@ -35,6 +35,8 @@ type Machine interface {
 	Test(t Tester, f func())
 	Bubble(t Tester, f func())
 	Fuzz(f any) any
+	// Unread tells the cell's author of an error that a variable has been set to and that nothing looks at.
+	Unread(name string, err error)
 	// ShowOf returns the function that takes the values of the cell's last expression.
 	ShowOf(cell int64) func(values ...any)
 

@@ -1,0 +1,76 @@
+package primitive
+
+import (
+	"fmt"
+	"reflect"
+
+	"cancha/kernel/eval/native/support"
+)
+
+// Fail is how lowered cells fail with an error.
+func (m *Machine) Fail(err error) { panic(support.Failure{Err: err}) }
+
+// OnUnread sets who is told of errors that variables have been set to and that nothing looks at. Call it before the first cell runs.
+func (m *Machine) OnUnread(f func(name, text string)) { m.unread = f }
+
+// Unread tells of such an error.
+func (m *Machine) Unread(name string, err error) {
+	if err != nil && m.unread != nil {
+		m.unread(name, m.Text(m.clean(m.Sprint(err))))
+	}
+}
+
+// recovered is what recover returns to a cell of a panic: of a failure the error.
+func (m *Machine) recovered(p any) any {
+	if f, ok := p.(support.Failure); ok {
+		return m.unwrap(f.Err)
+	}
+	return p
+}
+
+// Failure returns the error that a cell has failed with, if its panic is of check or must: its text, and the name of its type as
+// [Machine.ErrorText] returns it.
+func (m *Machine) Failure(p any) (text, typ string, ok bool) {
+	f, ok := p.(support.Failure)
+	if !ok {
+		return "", "", false
+	}
+	defer func() { // it runs outside of the cell
+		if fault := recover(); fault != nil {
+			text = fmt.Sprintf("(panic in its method Error: %v)", fault)
+		}
+	}()
+	typ = m.errorType(f.Err)
+	text, _, _ = m.ErrorText(f.Err)
+	return text, typ, true
+}
+
+// ErrorText is the text of an error and the name of its type, which is "" where that says nothing beyond the text; ok is false for what
+// is no error.
+func (m *Machine) ErrorText(x any) (text, typ string, ok bool) {
+	x = m.unwrap(x)
+	err, ok := m.asError(x)
+	if !ok {
+		return "", "", false
+	}
+	return m.Text(m.clean(err.Error())), m.errorType(x), true
+}
+
+func (m *Machine) errorType(x any) string {
+	typ := m.typeName(reflect.TypeOf(m.unwrap(x)))
+	if plainErrors[typ] {
+		return ""
+	}
+	return typ
+}
+
+// plainErrors are the types of errors that are nothing but a text, or texts of others.
+var plainErrors = map[string]bool{"*errors.errorString": true, "*errors.joinError": true, "*fmt.wrapError": true, "*fmt.wrapErrors": true}
+
+// WithType is an error's text with its type behind it, as a traceback tells it.
+func WithType(text, typ string) string {
+	if typ == "" {
+		return text
+	}
+	return text + " (" + typ + ")"
+}
