@@ -151,3 +151,42 @@ func TestCarried(t *testing.T) {
 		t.Errorf("modules: got %v, want %v", modules.added, want)
 	}
 }
+
+// TestBlankImport: a package that is imported only to be initialized is loaded with the cell, which is compiled for that where the engine
+// has not linked the package.
+func TestBlankImport(t *testing.T) {
+	p, _ := newConflicting(t)
+	c, err := p.scope.Check("cell 1", "import _ \"embed\"\nimport _ \"embed\"")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.wantsCompiler(c) {
+		t.Error("compiled for a package of the engine")
+	}
+	p.session.add([]Package{{Path: "embed"}})
+	if !p.wantsCompiler(c) {
+		t.Error("not compiled for a package that was added")
+	}
+	source, err := p.native.Write(c, 1, p.lowerer.Place)
+	if err != nil || !strings.Contains(source.Text, "import _ \"embed\"\n") {
+		t.Errorf("got %v, %v, want the import in it", source, err)
+	}
+}
+
+func TestAddedLine(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		r      ModuleRequest
+		module native.Module
+		want   string
+	}{
+		{"the module's root", ModuleRequest{Path: "a.org/m"}, native.Module{Path: "a.org/m", Version: "v1.0.0"}, "added a.org/m@v1.0.0\n"},
+		{"a package below", ModuleRequest{Path: "a.org/m/p"}, native.Module{Path: "a.org/m", Version: "v1.0.0"}, "added a.org/m/p of a.org/m@v1.0.0\n"},
+		{"by %get", ModuleRequest{Path: "a.org/m/p", Get: true}, native.Module{Path: "a.org/m", Version: "v1.0.0"}, "added a.org/m@v1.0.0\n"},
+		{"of a folder", ModuleRequest{Path: "a.org/m/p"}, native.Module{Path: "a.org/m"}, "added a.org/m/p of a.org/m\n"},
+	} {
+		if got := addedLine(c.r, c.module); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
