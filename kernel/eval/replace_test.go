@@ -48,6 +48,8 @@ func newConflicting(t *testing.T) (*Program, *conflicting) {
 		t.Fatal(err)
 	}
 	p.native.Engine = native.New(native.Toolchain{}, p.machine)
+	p.native.share(modules.cache) // as an engine has its own from the start
+	t.Cleanup(p.native.close)
 	p.mode.set(engineInterp)
 	return p, modules
 }
