@@ -78,6 +78,22 @@ func TestEngineChoice(t *testing.T) {
 	}
 }
 
+// A session's engine is replaced by that of a whole workspace, or stays.
+func TestReplaceEngine(t *testing.T) {
+	c := engineChoice{program: "/p", plain: true, use: func(dir string) (*workspace.Workspace, error) {
+		if dir != "/w2" {
+			return nil, errors.New("damaged")
+		}
+		return &workspace.Workspace{Dir: dir}, nil
+	}}
+	if err := c.replace("/w3"); err == nil || c.command().Args[0] != "/p" {
+		t.Errorf("one that is damaged: got %v and %q", err, c.command().Args)
+	}
+	if err := c.replace("/w2"); err != nil || c.command().Args[0] != "/w2/bin/cancha" {
+		t.Errorf("got %v and %q", err, c.command().Args)
+	}
+}
+
 // An engine that does not start is not tried for ever.
 func TestEngineThatDoesNotStart(t *testing.T) {
 	c := engineChoice{program: "/p", log: slog.New(slog.DiscardHandler), workspace: &workspace.Workspace{Dir: "/w"}}

@@ -163,6 +163,7 @@ func (s *steps) help(c *magic.Command) error {
 
 func (s *steps) reset(*magic.Command) error {
 	s.scope.Reset()
+	s.session.forget()
 	s.print("all names are forgotten; what runs in the background goes on\n")
 	return nil
 }

@@ -128,12 +128,13 @@ func addedLine(r ModuleRequest, m native.Module) string {
 	switch {
 	case m.Path == "":
 		return "\n" // the program's own
-	case m.Version == "":
-		return "added " + m.Path + "\n"
-	case r.Get || r.Path == m.Path:
-		return "added " + m.Path + "@" + m.Version + "\n"
+	case m.Version != "":
+		m.Path += "@" + m.Version
 	}
-	return "added " + r.Path + " of " + m.Path + "@" + m.Version + "\n"
+	if path, _, _ := strings.Cut(m.Path, "@"); r.Get || r.Path == path {
+		return "added " + m.Path + "\n"
+	}
+	return "added " + r.Path + " of " + m.Path + "\n"
 }
 
 // progress returns a function that writes lines over each other; one that ends in a newline stays.

@@ -148,7 +148,7 @@ func New(c Config) (*Program, error) {
 		return nil, err
 	}
 	p.back = engine
-	p.session.environ = os.Environ()
+	p.session.environ, p.session.others = os.Environ(), cellGoroutines(0)
 	p.machine.OnStop(func(on bool) {
 		engine.Stop(on)
 		if p.native.available() {

@@ -30,7 +30,7 @@ var errReplaced = errors.New("the cell is to run in another engine")
 // session is what a replacement carries over, or would lose.
 type session struct {
 	environ []string // at the engine's start
-	mode    string
+	others  int      // goroutines of the cells of another program in this process, as tests have
 
 	mu      sync.Mutex
 	gets    []string        // modules that %get was given, a folder as absolute path
@@ -49,6 +49,13 @@ func (s *session) add(packages []Package) {
 	for _, p := range packages {
 		s.added[p.Path] = true
 	}
+}
+
+// forget drops the imports.
+func (s *session) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.imports = nil
 }
 
 // has tells such a package.
@@ -93,7 +100,7 @@ func (p *Program) loss(t *task) string {
 	p.session.mu.Lock()
 	effects := slices.Clone(p.session.effects)
 	p.session.mu.Unlock()
-	switch n := cellGoroutines(t.request.Cell); {
+	switch n := cellGoroutines(t.request.Cell) - p.session.others; {
 	case len(names) > 0:
 		return "what cells have declared (" + strings.Join(names, ", ") + ")"
 	case n > 0:

@@ -48,6 +48,8 @@ func newConflicting(t *testing.T) (*Program, *conflicting) {
 		t.Fatal(err)
 	}
 	p.native.Engine = native.New(native.Toolchain{}, p.machine)
+	p.native.share(modules.cache) // as an engine has its own from the start
+	t.Cleanup(p.native.close)
 	p.mode.set(engineInterp)
 	return p, modules
 }
@@ -66,9 +68,9 @@ func TestConflictInASession(t *testing.T) {
 		{"a variable", []string{"x := 1", "y, z := 2, 3"}, wanted, "m needs dep v2; an engine with it would start without what cells have declared (x, y, z): \"%get -replace example.com/m\" asks for that"},
 		{"many variables", []string{"var a, b, c, d, e, f, g, h, i, j, k, l, m1, n int"}, wanted, "k, l, 2 more)"},
 		{"forgotten ones", []string{"x := 1", "%reset"}, wanted, ""},
-		{"a goroutine", []string{"go func() { for os.Getenv(\"CARRIED_GO_ON\") != \"\" { time.Sleep(time.Millisecond) } }()"}, wanted, "without the goroutines of cells (1)"},
-		{"a setting of a library", []string{"import \"log\"\nlog.SetFlags(0)"}, wanted, "without what log.SetFlags in cell 1 may have left"},
-		{"a variable of a library", []string{"import \"net/http\"\nhttp.DefaultClient.Timeout = 5"}, wanted, "without what http.DefaultClient in cell 1 may have left"},
+		{"a goroutine", []string{"go func() { for os.Getenv(\"CARRIED_GO_ON\") != \"\" { time.Sleep(time.Millisecond) } }()"}, wanted, "without the goroutines of cells ("},
+		{"a setting of a library", []string{"import \"log\"\nlog.SetFlags(log.LstdFlags)"}, wanted, "without what log.SetFlags in cell 1 may have left"},
+		{"a variable of a library", []string{"import \"net/http\"\nhttp.DefaultClient.Timeout = 0"}, wanted, "without what http.DefaultClient in cell 1 may have left"},
 		{"a timer", []string{"time.AfterFunc(time.Hour, func() {})"}, wanted, "without what time.AfterFunc in cell 1 may have left"},
 		{"by a magic", nil, "%get example.com/m@v1.0.0", ""},
 		{"by a magic, with a variable", []string{"x := 1"}, "%get example.com/m@v1.0.0", "(x): \"%get -replace example.com/m@v1.0.0\""},
@@ -83,9 +85,10 @@ func TestConflictInASession(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = os.Chdir(wd) })
 			t.Setenv("CARRIED_GO_ON", "yes")
+			others := cellGoroutines(0)
 			t.Cleanup(func() {
 				os.Unsetenv("CARRIED_GO_ON")
-				for cellGoroutines(0) > 0 { // polls: goroutines of cells tell nobody of their end
+				for cellGoroutines(0) > others { // polls: goroutines of cells tell nobody of their end
 					time.Sleep(time.Millisecond)
 				}
 			})
@@ -148,5 +151,44 @@ func TestCarried(t *testing.T) {
 	}
 	if want := []string{"example.com/fine@v1.1.0"}; !slices.Equal(modules.added, want) {
 		t.Errorf("modules: got %v, want %v", modules.added, want)
+	}
+}
+
+// TestBlankImport: a package that is imported only to be initialized is loaded with the cell, which is compiled for that where the engine
+// has not linked the package.
+func TestBlankImport(t *testing.T) {
+	p, _ := newConflicting(t)
+	c, err := p.scope.Check("cell 1", "import _ \"embed\"\nimport _ \"embed\"")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.wantsCompiler(c) {
+		t.Error("compiled for a package of the engine")
+	}
+	p.session.add([]Package{{Path: "embed"}})
+	if !p.wantsCompiler(c) {
+		t.Error("not compiled for a package that was added")
+	}
+	source, err := p.native.Write(c, 1, p.lowerer.Place)
+	if err != nil || !strings.Contains(source.Text, "import _ \"embed\"\n") {
+		t.Errorf("got %v, %v, want the import in it", source, err)
+	}
+}
+
+func TestAddedLine(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		r      ModuleRequest
+		module native.Module
+		want   string
+	}{
+		{"the module's root", ModuleRequest{Path: "a.org/m"}, native.Module{Path: "a.org/m", Version: "v1.0.0"}, "added a.org/m@v1.0.0\n"},
+		{"a package below", ModuleRequest{Path: "a.org/m/p"}, native.Module{Path: "a.org/m", Version: "v1.0.0"}, "added a.org/m/p of a.org/m@v1.0.0\n"},
+		{"by %get", ModuleRequest{Path: "a.org/m/p", Get: true}, native.Module{Path: "a.org/m", Version: "v1.0.0"}, "added a.org/m@v1.0.0\n"},
+		{"of a folder", ModuleRequest{Path: "a.org/m/p"}, native.Module{Path: "a.org/m"}, "added a.org/m/p of a.org/m\n"},
+	} {
+		if got := addedLine(c.r, c.module); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
 	}
 }

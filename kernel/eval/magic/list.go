@@ -56,7 +56,7 @@ func All() []Spec {
 		},
 		{
 			Name: "get", Line: true, Argument: Module, Usage: "%get [-replace] MODULE[@VERSION]\n%get ./DIR", Brief: "make a module's packages ready for import",
-			Doc: "Without a version it takes the latest.",
+			Doc: "Without a version it takes the one that the session or the engine has, else the one of the last time, else the latest; @latest asks for that. Where the engine holds another version of a package, -replace starts another engine, without the variables.",
 		},
 		{Name: "help", Line: true, Argument: Magic, Usage: "%help [MAGIC]", Brief: "explain the magics, or one of them"},
 		{
