@@ -59,7 +59,7 @@ prepared.Stdout = printer{}`
 					time.Sleep(time.Millisecond) // polls; how long does not matter
 				}
 			}
-			n.ok("fmt.Println(reached, server.Process.Signal(syscall.Signal(0)))", "server.Process.Kill()\nserver.Wait()")
+			n.ok("fmt.Println(reached, server.Process.Signal(syscall.Signal(0)))", "server.Process.Kill()\n_ = server.Wait()")
 			if got := lastLine(n.stream("stdout")); got != "false <nil>" {
 				t.Errorf("got %q, want false <nil>: no statement after the command has run, and the earlier cell's one runs on", got)
 			}
@@ -74,7 +74,7 @@ func TestInterruptLeavesOtherCellsCommands(t *testing.T) {
 	}
 	n := newNotebook(t)
 	n.ok("server := exec.Command(\"sleep\", \"600\")\nserver.Start()")
-	if r, _ := n.interrupt("fmt.Println(\"go\")\nserver.Wait()"); r.Err == nil || r.Err.Value != "the cell was interrupted" {
+	if r, _ := n.interrupt("fmt.Println(\"go\")\n_ = server.Wait()"); r.Err == nil || r.Err.Value != "the cell was interrupted" {
 		t.Errorf("got %v, want interrupted", r.Err)
 	}
 	n.ok("fmt.Println(server.Process.Signal(syscall.Signal(0)))", "server.Process.Kill()")

@@ -418,7 +418,8 @@ var literal func(int) int
 		{"fmt.Println(cycle)", "in package fmt: most likely a value that contains itself"},
 	} {
 		r := n.run(test.code)
-		if r.Err == nil || !strings.Contains(r.Err.Value, "stack overflow: recursion without end") || !strings.Contains(r.Err.Value, test.want) {
+		late := tools(t) == nil && r.Err != nil && strings.Contains(r.Err.Value, "a function of a cell calls itself") // see primitive's depth.go
+		if r.Err == nil || !strings.Contains(r.Err.Value, "stack overflow: recursion without end") || !late && !strings.Contains(r.Err.Value, test.want) {
 			t.Errorf("%s: got %v, want a stack overflow, %q", test.code, r.Err, test.want)
 			continue
 		}

@@ -20,9 +20,15 @@ import (
 const (
 	// noted is how many entries of interpreted functions are noted before the end of a goroutine, which Go's own trace does not name.
 	noted = 64
-	// room is how much more of its stack a goroutine may use for that.
+	// named is without how many of them nothing could be said of the recursion.
+	named = 16
+	// room is how much more of its stack a goroutine may use for that, and as much again where none is named yet: whoever looked may
+	// have begun when it was deeper than that.
 	room = 16 << 20
 )
+
+// unnamed is said of an interpreted recursion of which no function is known.
+const unnamed = "recursion without end: a function of a cell calls itself"
 
 // depths is what a machine knows of stacks.
 type depths struct {
@@ -100,12 +106,15 @@ func (m *Machine) measure(function string) {
 	}
 	f.enter(used, function)
 	calls, interpreted := innermost(f.entries, m.trace.Function)
-	if interpreted && f.count < noted && used < m.depth.most+room {
+	if interpreted && (f.count < noted && used < m.depth.most+room || len(f.entries) < named && used < m.depth.most+2*room) {
 		return
 	}
 	m.look(false)
 	f.overflow = &Overflow{}
 	f.overflow.Text, f.overflow.Trace = recursion.Describe(calls)
+	if interpreted && len(f.overflow.Trace) == 0 { // it was seen too late to learn which
+		f.overflow.Text = unnamed
+	}
 	if _, caught := m.depth.caught.Load(id); !caught { // a library's goroutine, at whose end nobody asks
 		m.reportOverflow()
 	}
