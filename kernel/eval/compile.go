@@ -90,11 +90,17 @@ func (p *Program) compileNow(name, code string, t *task) (*lower.Unit, func(), e
 	return p.build(c, t)
 }
 
-// beside turns a checked cell into a function that runs beside a cell which has the turn: a compiled one, or errTurn. It costs a
-// compilation, 0.3 s, and saves the wait.
+// beside turns a checked cell into a function that runs beside a cell which has the turn, or returns errTurn. What is plainly short is
+// interpreted, apart from the other cell; anything else is compiled, which costs 0.3 s and saves the wait.
 func (p *Program) beside(c *check.Cell, t *task) (*lower.Unit, func(), error) {
-	if !p.native.available() || p.mode.get() == engineInterp {
+	mode := p.mode.get()
+	if !p.native.available() || mode == engineInterp {
 		return nil, nil, errTurn
+	}
+	if mode != engineNative && p.Only() && !declares(c) && !p.slowBeside(c) {
+		if unit, run, err := p.interpretBy(p.back.LoadApart, c, t); err == nil || errors.Is(err, context.Canceled) {
+			return unit, run, err
+		}
 	}
 	unit, run, err := p.compileNative(c, t)
 	if err != nil && !errors.Is(err, context.Canceled) {
@@ -134,6 +140,10 @@ func (p *Program) build(c *check.Cell, t *task) (*lower.Unit, func(), error) {
 
 // interpret lowers a cell and hands it to the interpreter.
 func (p *Program) interpret(c *check.Cell, t *task) (*lower.Unit, func(), error) {
+	return p.interpretBy(p.back.Load, c, t)
+}
+
+func (p *Program) interpretBy(load func(*lower.Unit) (func(), error), c *check.Cell, t *task) (*lower.Unit, func(), error) {
 	p.scope.Lock()
 	defer p.scope.Unlock()
 	t.native = false
@@ -141,7 +151,7 @@ func (p *Program) interpret(c *check.Cell, t *task) (*lower.Unit, func(), error)
 	if err != nil {
 		return nil, nil, err
 	}
-	run, err := p.back.Load(unit)
+	run, err := load(unit)
 	if err != nil {
 		p.lowerer.Drop()
 		p.log.Debug("back end", "cell", c.Name, "error", err, "source", unit.Source, "body", unit.Body.Source)

@@ -73,6 +73,8 @@ type Config struct {
 type backend interface {
 	// Load adds a cell's declarations to the program and returns the function that runs its statements.
 	Load(*lower.Unit) (run func(), err error)
+	// LoadApart is Load for a cell that runs beside another one; the error may be that this cell cannot.
+	LoadApart(*lower.Unit) (run func(), err error)
 	// Has tells whether a compiled package's exported name can be used.
 	Has(path, name string) bool
 	// Declare adds the declarations of variables.

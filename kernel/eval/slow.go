@@ -50,9 +50,24 @@ func compared(n int) int { return 2 * n * (bits.Len(uint(n)) + 1) }
 // is known to call it once, now and then, or for all elements of what has a known length; it then counts for as many turns. Any
 // other literal makes the cell a compiled one, wherever it is handed or kept, since nobody knows how often it will be called: by a
 // stream, a forest, a later cell's loop.
-func (p *Program) slow(c *check.Cell) bool {
-	s := &slowness{p: p, c: c, changed: map[*types.Var]bool{}, inside: map[*types.Var]bool{}, lengths: map[*types.Var]int{}}
+func (p *Program) slow(c *check.Cell) bool { return p.newSlowness(c).look() }
+
+// slowBeside is slow for a cell that will run beside others, which may change any variable meanwhile: nothing is known of what
+// variables hold, and nobody may look at that.
+func (p *Program) slowBeside(c *check.Cell) bool {
+	s := p.newSlowness(c)
+	s.unknown = true
+	return s.look()
+}
+
+func (p *Program) newSlowness(c *check.Cell) *slowness {
+	return &slowness{p: p, c: c, changed: map[*types.Var]bool{}, inside: map[*types.Var]bool{}, lengths: map[*types.Var]int{}}
+}
+
+// look tells whether the cell is slow.
+func (s *slowness) look() bool {
 	s.survey()
+	c := s.c
 	for _, stmt := range c.Body.Body.List {
 		s.walk(stmt, 1)
 	}
