@@ -84,6 +84,12 @@ func (p *Program) compileNow(name, code string, t *task) (*lower.Unit, func(), e
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := p.settle(t, c); err != nil {
+		return nil, nil, err
+	}
+	if unit, run, ok, err := p.compileLater(c, t); ok {
+		return unit, run, err
+	}
 	if !p.turn.try(t) {
 		return p.beside(c, t)
 	}
@@ -140,8 +146,14 @@ func (p *Program) build(c *check.Cell, t *task) (*lower.Unit, func(), error) {
 
 // interpret lowers a cell and hands it to the interpreter.
 func (p *Program) interpret(c *check.Cell, t *task) (*lower.Unit, func(), error) {
-	return p.interpretBy(p.back.Load, c, t)
+	unit, run, err := p.interpretBy(p.back.Load, c, t)
+	if err == nil && declares(c) {
+		p.native.mixed = true
+	}
+	return unit, run, err
 }
+
+// interpretBy is interpret with a back end's way to load the cell; what it declares does not become the interpreter's alone.
 
 func (p *Program) interpretBy(load func(*lower.Unit) (func(), error), c *check.Cell, t *task) (*lower.Unit, func(), error) {
 	p.scope.Lock()
@@ -163,9 +175,6 @@ func (p *Program) interpretBy(load func(*lower.Unit) (func(), error), c *check.C
 		return nil, nil, err
 	}
 	p.remember(unit)
-	if declares(c) {
-		p.native.mixed = true
-	}
 	if p.native.available() {
 		unit.Notes = append(unit.Notes, p.redirect(c)...)
 	}
@@ -321,7 +330,7 @@ func (p *Program) convert(literals []string) (notes []string) {
 func (p *Program) redirect(c *check.Cell) (notes []string) {
 	for _, o := range c.Objects {
 		old, ok := c.Replaces(o.Name()).(*types.Func)
-		if !ok {
+		if !ok || old == o {
 			continue
 		}
 		f, isFunc := o.(*types.Func)

@@ -100,6 +100,7 @@ type Program struct {
 	machine   *primitive.Machine
 	back      backend
 	native    compiler
+	later     later
 	modules   Modules
 	archives  atomic.Pointer[map[string]string] // see Added
 	outlet    *cellio.Outlet
@@ -146,6 +147,7 @@ func New(c Config) (*Program, error) {
 			p.native.Stop(on)
 		}
 	})
+	p.later.start()
 	source := newToolchain().source
 	p.scope = check.NewScope(c.Packages, p.export(c.Export))
 	p.scope.Library = check.Library{Docs: c.Docs, Source: source}

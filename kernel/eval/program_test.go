@@ -70,6 +70,7 @@ func newConfiguredNotebook(t *testing.T, c eval.Config) *notebook {
 		t.Fatal(err)
 	}
 	n.program = p
+	t.Cleanup(p.Close)
 	return n
 }
 

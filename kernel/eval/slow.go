@@ -40,7 +40,7 @@ func each(n int) int { return n }
 // compared is an upper bound of what sorting n elements compares.
 func compared(n int) int { return 2 * n * (bits.Len(uint(n)) + 1) }
 
-// slow tells a cell whose statements loop, or hand a function to others that may call it often, in a way that is not plainly
+// slow tells a cell whose statements, with the cell's own functions that they call, loop, or hand a function to others that may call it often, in a way that is not plainly
 // short: a cell is interpreted only if what it runs can be counted before it runs, and is no more than quick turns.
 //
 // Counted are loops over integers that are known, over what has a known length, and up to such a bound. The length is known of a
@@ -61,7 +61,16 @@ func (p *Program) slowBeside(c *check.Cell) bool {
 }
 
 func (p *Program) newSlowness(c *check.Cell) *slowness {
-	return &slowness{p: p, c: c, changed: map[*types.Var]bool{}, inside: map[*types.Var]bool{}, lengths: map[*types.Var]int{}}
+	s := &slowness{p: p, c: c, changed: map[*types.Var]bool{}, inside: map[*types.Var]bool{}, lengths: map[*types.Var]int{}}
+	s.bodies, s.within = map[*types.Func]*ast.BlockStmt{}, map[*types.Func]bool{}
+	for _, d := range c.Decls {
+		if d, ok := d.(*ast.FuncDecl); ok {
+			if f, ok := c.Info.Defs[d.Name].(*types.Func); ok {
+				s.bodies[f] = d.Body
+			}
+		}
+	}
+	return s
 }
 
 // look tells whether the cell is slow.
@@ -83,6 +92,10 @@ type slowness struct {
 	inside  map[*types.Var]bool // of those it changes an element or a field
 	lengths map[*types.Var]int  // of those that it declares with one
 	unknown bool                // it calls functions of which nobody knows what they change
+
+	bodies map[*types.Func]*ast.BlockStmt // of the cell's functions
+	within map[*types.Func]bool           // those whose calls are being looked at
+	ran    int                            // calls of them, so far
 }
 
 // survey finds what the cell does to variables.
@@ -238,6 +251,10 @@ func (s *slowness) walk(n ast.Node, turns int) {
 			}
 		case *ast.FuncLit:
 			s.found = true
+		case *ast.Ident: // a function of the cell that is not called there, so nobody knows how often it will be
+			if f, ok := s.c.Info.Uses[n].(*types.Func); ok && s.bodies[f.Origin()] != nil {
+				s.found = true
+			}
 		}
 		return true
 	})
@@ -250,6 +267,8 @@ func (s *slowness) call(n *ast.CallExpr, turns int) (others bool) {
 	}
 	if lit, ok := ast.Unparen(n.Fun).(*ast.FuncLit); ok {
 		literal(lit.Body, 1)
+	} else if f := check.Callee(s.c.Info, n); f != nil && s.bodies[f] != nil {
+		s.own(f, turns)
 	} else {
 		s.walk(n.Fun, turns)
 	}
@@ -261,6 +280,17 @@ func (s *slowness) call(n *ast.CallExpr, turns int) (others bool) {
 		s.walk(a, turns)
 	}
 	return false
+}
+
+// own looks at a function of the cell that is called turns times. One that calls itself is not plain.
+func (s *slowness) own(f *types.Func, turns int) {
+	if s.ran += turns; s.within[f] || s.ran > quick {
+		s.found = true
+		return
+	}
+	s.within[f] = true
+	s.walk(s.bodies[f], turns)
+	delete(s.within, f)
 }
 
 // called is how often a call's function calls what it is given, -1 where nobody knows.

@@ -206,6 +206,24 @@ func (l *Lowerer) Drop() {
 	l.undo = nil
 }
 
+// Forget makes the lowerer forget the functions of a cell, which has been kept and is compiled now: nobody is to call what they were
+// lowered to. Its variables stay.
+func (l *Lowerer) Forget(c *check.Cell) {
+	for _, o := range c.Objects {
+		f, ok := o.(*types.Func)
+		if !ok {
+			continue
+		}
+		delete(l.decls, o)
+		key := fmt.Sprintf("f%d[", l.id(f))
+		delete(l.instances, l.funcs[key])
+		delete(l.callers, l.funcs[key])
+		delete(l.funcs, key)
+	}
+	l.noteRecoverers(c)
+	l.undo = nil
+}
+
 // set writes an entry of one of the lowerer's maps so that Drop can take it back.
 func set[K comparable, V any](l *Lowerer, m map[K]V, k K, v V) {
 	old, had := m[k]
