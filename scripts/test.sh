@@ -36,7 +36,7 @@ compiled() { # the cell engine's tests of what cells mean, again with cells comp
   fi
   folder=$(bin/cancha doctor -workspace) || return
   CANCHA_WORKSPACE=$folder CGO_ENABLED=1 GOFLAGS='' "$python" scripts/gotest.py -trimpath -buildvcs=false -tags workspace \
-    -run 'TestCells$|TestMove|TestShown|TestInterrupt$|TestErrorPositions|TestPanic|TestRefused|TestTypes|TestInput|TestCompiledCellsRunBeside|TestInterpretedCells' ./kernel/eval
+    -run 'TestCells$|TestMove|TestShown|TestInterrupt$|TestErrorPositions|TestPanic|TestRefused|TestTypes|TestInput|TestCompiledCellsRunBeside|TestInterpretedCells|TestShortCellsRunApart|TestCompilerIs|TestDeclarationsNeed|TestWhatIsSlow|While' ./kernel/eval
 }
 
 part format formatted

@@ -7,7 +7,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -29,8 +28,7 @@ type pending struct {
 	request cell.Request
 	source  *native.Source
 	unit    *native.Unit
-	objects map[types.Object]bool
-	names   map[string]bool
+	objects map[types.Object]bool // that it declares, but for variables, which have their places already
 	renewed []renewal
 
 	wanted  func()          // tells that a cell waits for it
@@ -173,10 +171,10 @@ func (p *Program) interpretFirst(c *check.Cell, t *task) (unit *lower.Unit, run 
 
 // buildBeside begins to build a cell. The caller holds building.
 func (p *Program) buildBeside(c *check.Cell, t *task, source *native.Source, renewed []renewal) {
-	d := &pending{cell: c, request: t.request, source: source, objects: map[types.Object]bool{}, names: map[string]bool{}, renewed: renewed, built: make(chan struct{})}
+	d := &pending{cell: c, request: t.request, source: source, objects: map[types.Object]bool{}, renewed: renewed, built: make(chan struct{})}
 	for _, o := range c.Objects {
-		if !isVariable(o) { // these have their places already
-			d.objects[o], d.names[o.Name()] = true, true
+		if !isVariable(o) {
+			d.objects[o] = true
 		}
 	}
 	var build func(context.Context) error
@@ -227,10 +225,13 @@ func (p *Program) settle(t *task, c *check.Cell) error {
 	return nil
 }
 
-// concerns tells a cell that cannot be compiled, or run, before d belongs to the program. Functions that d declares anew may be called by
-// any cell, through those of other cells.
+// concerns tells a cell that cannot be compiled, or run, before d belongs to the program. Functions that d renews may be called by any
+// cell, through those of other cells; and who renews something is told who keeps the old one, which d may.
 func (d *pending) concerns(c *check.Cell) bool {
-	return len(d.renewed) > 0 || len(c.Methods) > 0 || d.mentioned(c) || slices.ContainsFunc(c.Objects, func(o types.Object) bool { return d.names[o.Name()] })
+	return len(d.renewed) > 0 || len(c.Methods) > 0 || d.mentioned(c) || slices.ContainsFunc(c.Objects, func(o types.Object) bool {
+		old := c.Replaces(o.Name())
+		return old != nil && !isVariable(old)
+	})
 }
 
 func (d *pending) mentioned(c *check.Cell) bool {
@@ -269,7 +270,12 @@ func (p *Program) finish(d *pending) {
 
 // failure says that a cell could not be compiled.
 func (d *pending) failure() string {
-	return fmt.Sprintf("%s could not be compiled, and what it declares (%s) cannot be used before it is run again: %v", d.cell.Name, strings.Join(slices.Sorted(maps.Keys(d.names)), ", "), d.err)
+	var names []string
+	for o := range d.objects {
+		names = append(names, o.Name())
+	}
+	slices.Sort(names)
+	return fmt.Sprintf("%s could not be compiled, and what it declares (%s) cannot be used before it is run again: %v", d.cell.Name, strings.Join(names, ", "), d.err)
 }
 
 // instead has a cell interpreted that the compiler has refused.
