@@ -146,7 +146,13 @@ func (p *Program) build(c *check.Cell, t *task) (*lower.Unit, func(), error) {
 
 // interpret lowers a cell and hands it to the interpreter.
 func (p *Program) interpret(c *check.Cell, t *task) (*lower.Unit, func(), error) {
-	unit, run, err := p.interpretBy(p.back.Load, c, t)
+	unit, run, err := p.interpretBy(func(u *lower.Unit) (func(), error) {
+		run, err := p.back.Load(u)
+		if p.native.available() && err == nil {
+			u.Notes = append(u.Notes, p.redirect(c)...)
+		}
+		return run, err
+	}, c, t)
 	if err == nil && declares(c) {
 		p.native.mixed = true
 	}
@@ -175,9 +181,6 @@ func (p *Program) interpretBy(load func(*lower.Unit) (func(), error), c *check.C
 		return nil, nil, err
 	}
 	p.remember(unit)
-	if p.native.available() {
-		unit.Notes = append(unit.Notes, p.redirect(c)...)
-	}
 	p.lowerer.Keep()
 	p.scope.Commit(c)
 	return unit, run, nil

@@ -73,8 +73,8 @@ func (p *Program) compileLater(c *check.Cell, t *task) (unit *lower.Unit, run fu
 		return nil, nil, false, nil
 	case len(c.Body.Body.List) == 0 && !slices.ContainsFunc(c.Objects, isVariable):
 		unit, run, err = p.declareLater(c, t, renewed)
-	case len(renewed) == 0 && p.runsShortly(c) && p.turn.try(t):
-		unit, run, err = p.interpretFirst(c, t)
+	case p.runsShortly(c) && (len(renewed) == 0 || alone(c)) && p.turn.try(t):
+		unit, run, err = p.interpretFirst(c, t, renewed)
 	default:
 		return nil, nil, false, nil
 	}
@@ -130,6 +130,55 @@ func (p *Program) runsShortly(c *check.Cell) bool {
 	return !p.slow(c)
 }
 
+// inert are packages whose functions call nothing that an earlier cell has handed to the package.
+var inert = map[string]bool{
+	"bytes": true, "cmp": true, "errors": true, "fmt": true, "maps": true, "math": true, "math/bits": true, "math/cmplx": true, "math/rand": true,
+	"math/rand/v2": true, "slices": true, "sort": true, "strconv": true, "strings": true, "time": true, "unicode": true, "unicode/utf8": true,
+}
+
+// alone tells a cell that calls no code of earlier cells: while it runs nobody asks for functions that it renews but itself, which
+// has them.
+func alone(c *check.Cell) bool {
+	for _, o := range c.Info.Uses {
+		switch pkg := o.Pkg(); {
+		case pkg == nil || pkg == c.Pkg:
+		case pkg.Path() != "main":
+			if !inert[pkg.Path()] {
+				return false
+			}
+			continue
+		}
+		switch o := o.(type) {
+		case *types.Func, *types.TypeName:
+			if o.Pkg() != nil && o.Pkg() != c.Pkg {
+				return false
+			}
+		case *types.Var:
+			if !isPlain(o.Type()) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isPlain tells a type whose values hold no code: made of basic types without names.
+func isPlain(t types.Type) bool {
+	switch t := types.Unalias(t).(type) {
+	case *types.Basic:
+		return true
+	case *types.Slice:
+		return isPlain(t.Elem())
+	case *types.Array:
+		return isPlain(t.Elem())
+	case *types.Pointer:
+		return isPlain(t.Elem())
+	case *types.Map:
+		return isPlain(t.Key()) && isPlain(t.Elem())
+	}
+	return false
+}
+
 // declareLater is compileLater for a cell of which nothing runs.
 func (p *Program) declareLater(c *check.Cell, t *task, renewed []renewal) (*lower.Unit, func(), error) {
 	p.scope.Lock()
@@ -151,7 +200,7 @@ func (p *Program) declareLater(c *check.Cell, t *task, renewed []renewal) (*lowe
 }
 
 // interpretFirst is compileLater for a cell whose statements are interpreted, with the functions that they call.
-func (p *Program) interpretFirst(c *check.Cell, t *task) (unit *lower.Unit, run func(), err error) {
+func (p *Program) interpretFirst(c *check.Cell, t *task, renewed []renewal) (unit *lower.Unit, run func(), err error) {
 	var source *native.Source
 	unit, run, err = p.interpretBy(func(u *lower.Unit) (run func(), err error) {
 		if source, err = p.native.Write(c, t.request.Cell, p.lowerer.Place); err != nil {
@@ -165,7 +214,7 @@ func (p *Program) interpretFirst(c *check.Cell, t *task) (unit *lower.Unit, run 
 	p.scope.Lock()
 	defer p.scope.Unlock()
 	p.lowerer.Forget(c)
-	p.buildBeside(c, t, source, nil)
+	p.buildBeside(c, t, source, renewed)
 	return unit, run, nil
 }
 

@@ -128,6 +128,47 @@ func TestRedeclaredWhileCompiled(t *testing.T) {
 	}
 }
 
+// TestRenewedWhileItRuns: a cell that renews a function and calls it is interpreted, unless it calls code of earlier cells, which may call
+// that function in turn.
+func TestRenewedWhileItRuns(t *testing.T) {
+	n, g := newGatedNotebook(t, "")
+	g.lift()
+	n.ok(unique("func step() int { return 1 }"), unique("func walk() int { return 10 * step() }"), "call := walk\nbase := []int{7}",
+		"http.HandleFunc(\"/walk\", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, walk()) })\nwalk()")
+	if err := os.Remove(g.open); err != nil {
+		t.Fatal(err)
+	}
+	n.ok(unique("func step() int { return 2 + base[0] }\nfmt.Println(step())"))
+	if got := n.stream("stdout"); got != "9\n" {
+		t.Errorf("without the compiler got %q", got)
+	}
+	for i, code := range []string{
+		"func step() int { return 3 }\nfmt.Println(walk())",
+		"func step() int { return 4 }\nfmt.Println(call())",
+		"func step() int { return 5 }\nrec := httptest.NewRecorder()\nhttp.DefaultServeMux.ServeHTTP(rec, httptest.NewRequest(\"GET\", \"/walk\", nil))\nfmt.Println(rec.Body)",
+	} {
+		waits := n.begin(false, unique(code))
+		select {
+		case r := <-waits:
+			t.Fatalf("%s: the cell has ended: %+v", code, r)
+		case <-time.After(100 * time.Millisecond):
+		}
+		g.lift()
+		if r := n.ended(waits); r.Err != nil {
+			t.Fatal(r.Err.Traceback)
+		}
+		if got, want := lastLine(n.stream("stdout")), fmt.Sprint(10*(i+3)); got != want {
+			t.Errorf("%s: got %q, want %q", code, got, want)
+		}
+		if err := os.Remove(g.open); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := n.stream("stderr"); got != "" {
+		t.Errorf("on stderr got %q", got)
+	}
+}
+
 // TestInterruptWhileCompiled: an interrupt ends a cell that waits for the compiler, and not what that is at.
 func TestInterruptWhileCompiled(t *testing.T) {
 	n, g := newGatedNotebook(t, "")
