@@ -30,6 +30,7 @@ type pending struct {
 	unit    *native.Unit
 	objects map[types.Object]bool // that it declares, but for variables, which have their places already
 	renewed []renewal
+	moved   map[*types.Func]string // where functions that have been interpreted look for the compiled ones
 
 	wanted  func()          // tells that a cell waits for it
 	hurried context.Context // ends with that
@@ -118,7 +119,7 @@ func (p *Program) runsShortly(c *check.Cell) bool {
 	for _, d := range c.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			if d.Recv != nil || d.Type.TypeParams != nil || d.Body == nil {
+			if d.Recv != nil || d.Type.TypeParams != nil || d.Body == nil || check.CallsRecover(c.Info, d.Body) {
 				return false
 			}
 		case *ast.GenDecl:
@@ -194,7 +195,7 @@ func (p *Program) declareLater(c *check.Cell, t *task, renewed []renewal) (*lowe
 	}
 	p.lowerer.Keep()
 	p.scope.Commit(c)
-	p.buildBeside(c, t, source, renewed)
+	p.buildBeside(c, t, source, renewed, nil)
 	t.native = true
 	return &lower.Unit{}, func() {}, nil
 }
@@ -213,14 +214,13 @@ func (p *Program) interpretFirst(c *check.Cell, t *task, renewed []renewal) (uni
 	}
 	p.scope.Lock()
 	defer p.scope.Unlock()
-	p.lowerer.Forget(c)
-	p.buildBeside(c, t, source, renewed)
+	p.buildBeside(c, t, source, renewed, p.lowerer.Forget(c))
 	return unit, run, nil
 }
 
 // buildBeside begins to build a cell. The caller holds building.
-func (p *Program) buildBeside(c *check.Cell, t *task, source *native.Source, renewed []renewal) {
-	d := &pending{cell: c, request: t.request, source: source, objects: map[types.Object]bool{}, renewed: renewed, built: make(chan struct{})}
+func (p *Program) buildBeside(c *check.Cell, t *task, source *native.Source, renewed []renewal, moved map[*types.Func]string) {
+	d := &pending{cell: c, request: t.request, source: source, objects: map[types.Object]bool{}, renewed: renewed, moved: moved, built: make(chan struct{})}
 	for _, o := range c.Objects {
 		if !isVariable(o) {
 			d.objects[o] = true
@@ -347,5 +347,11 @@ func (p *Program) takeIn(d *pending) error {
 		return err
 	}
 	p.back.Use(d.unit.Path, d.unit.Symbols)
+	for f, variable := range d.moved {
+		_, name, _ := p.native.Symbol(f)
+		if !p.back.Move(variable, d.unit.Symbols[name]) {
+			p.later.notes = append(p.later.notes, fmt.Sprintf("what %s has left running keeps an interpreted %s", d.cell.Name, f.Name()))
+		}
+	}
 	return nil
 }

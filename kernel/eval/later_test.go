@@ -169,6 +169,25 @@ func TestRenewedWhileItRuns(t *testing.T) {
 	}
 }
 
+// TestLeftRunningWhileCompiled: goroutines of a cell whose functions were interpreted call the compiled ones, and those that take their
+// place.
+func TestLeftRunningWhileCompiled(t *testing.T) {
+	n, g := newGatedNotebook(t, "")
+	n.ok(unique("func rate(x int) int { return x }\nfunc price() int { return 10 * rate(1) }\nask, answer := make(chan bool), make(chan int)\nfor range 2 { go func() { <-ask; answer <- price() }() }"),
+		"ask <- true\nfmt.Println(<-answer)")
+	if got := n.stream("stdout"); got != "10\n" {
+		t.Errorf("without the compiler got %q", got)
+	}
+	g.lift()
+	n.ok(unique("func rate(x int) int { return x + 1 }"), "ask <- true\nfmt.Println(<-answer, price())")
+	if got := lastLine(n.stream("stdout")); got != "20 20" {
+		t.Errorf("got %q, want 20 20", got)
+	}
+	if got := n.stream("stderr"); got != "" {
+		t.Errorf("on stderr got %q", got)
+	}
+}
+
 // TestInterruptWhileCompiled: an interrupt ends a cell that waits for the compiler, and not what that is at.
 func TestInterruptWhileCompiled(t *testing.T) {
 	n, g := newGatedNotebook(t, "")

@@ -83,6 +83,8 @@ type backend interface {
 	Variable(name string) reflect.Value
 	// Share makes what a pointer points to the variable of that name.
 	Share(name string, pointer reflect.Value)
+	// Move has a lowered function, which looks at that variable, call a compiled one; false if it cannot.
+	Move(variable string, f reflect.Value) bool
 	// Use makes a compiled cell's package known to those that follow.
 	Use(path string, symbols map[string]reflect.Value)
 	// Stop sets the variable that makes lowered code ask whether it is to stop.

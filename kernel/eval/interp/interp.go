@@ -215,6 +215,19 @@ func (e *Engine) declare(u *lower.Unit) error {
 	return nil
 }
 
+// Move puts a function into a variable that a function of the program looks at, and has all look. It tells whether that can hold it.
+func (e *Engine) Move(variable string, f reflect.Value) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	v := e.lookup(variable)
+	if !v.IsValid() || !f.IsValid() || !f.Type().AssignableTo(v.Type().Elem()) {
+		return false
+	}
+	v.Elem().Set(f)
+	e.moved.SetBool(true)
+	return true
+}
+
 // move makes functions take the places of earlier ones.
 func (e *Engine) move(moves []lower.Move) {
 	for _, m := range moves {

@@ -206,22 +206,25 @@ func (l *Lowerer) Drop() {
 	l.undo = nil
 }
 
-// Forget makes the lowerer forget the functions of a cell, which has been kept and is compiled now: nobody is to call what they were
-// lowered to. Its variables stay.
-func (l *Lowerer) Forget(c *check.Cell) {
+// Forget makes the lowerer forget the functions of a cell, which has been kept and is compiled now: no later cell is to call what they
+// were lowered to. Its variables stay. The result are the variables that the compiled functions are to be put into, for goroutines and
+// callbacks of the cell that still call the others.
+func (l *Lowerer) Forget(c *check.Cell) map[*types.Func]string {
+	moved := map[*types.Func]string{}
 	for _, o := range c.Objects {
 		f, ok := o.(*types.Func)
 		if !ok {
 			continue
 		}
-		delete(l.decls, o)
 		key := fmt.Sprintf("f%d[", l.id(f))
-		delete(l.instances, l.funcs[key])
-		delete(l.callers, l.funcs[key])
+		name := l.funcs[key]
+		moved[f] = name + "ᐧn"
+		delete(l.decls, o)
+		delete(l.instances, name)
+		delete(l.callers, name)
 		delete(l.funcs, key)
 	}
-	l.noteRecoverers(c)
-	l.undo = nil
+	return moved
 }
 
 // set writes an entry of one of the lowerer's maps so that Drop can take it back.
