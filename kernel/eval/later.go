@@ -74,7 +74,7 @@ func (p *Program) compileLater(c *check.Cell, t *task) (unit *lower.Unit, run fu
 		return nil, nil, false, nil
 	case len(c.Body.Body.List) == 0 && !slices.ContainsFunc(c.Objects, isVariable):
 		unit, run, err = p.declareLater(c, t, renewed)
-	case p.runsShortly(c) && (len(renewed) == 0 || alone(c)) && p.turn.try(t):
+	case (len(renewed) == 0 || alone(c)) && p.turn.try(t) && p.runsShortly(c): // which looks at variables, so no other cell is to change them
 		unit, run, err = p.interpretFirst(c, t, renewed)
 	default:
 		return nil, nil, false, nil

@@ -40,8 +40,9 @@ func each(n int) int { return n }
 // compared is an upper bound of what sorting n elements compares.
 func compared(n int) int { return 2 * n * (bits.Len(uint(n)) + 1) }
 
-// slow tells a cell whose statements, with the cell's own functions that they call, loop, or hand a function to others that may call it often, in a way that is not plainly
-// short: a cell is interpreted only if what it runs can be counted before it runs, and is no more than quick turns.
+// slow tells a cell whose statements, with the cell's own functions that they call, loop, or hand a function to others that may call it
+// often, in a way that is not plainly short: a cell is interpreted only if what it runs can be counted before it runs, and is no more
+// than quick turns.
 //
 // Counted are loops over integers that are known, over what has a known length, and up to such a bound. The length is known of a
 // literal; of a variable that the cell declares with one, or with make, and never assigns again; and, by what it holds now, of a
@@ -76,8 +77,7 @@ func (p *Program) newSlowness(c *check.Cell) *slowness {
 // look tells whether the cell is slow.
 func (s *slowness) look() bool {
 	s.survey()
-	c := s.c
-	for _, stmt := range c.Body.Body.List {
+	for _, stmt := range s.c.Body.Body.List {
 		s.walk(stmt, 1)
 	}
 	return s.found
