@@ -84,23 +84,39 @@ func (p *Program) compileNow(name, code string, t *task) (*lower.Unit, func(), e
 	if err != nil {
 		return nil, nil, err
 	}
-	build := p.build
-	if !p.turn.try(t) {
-		build = p.beside
+	if err := p.settle(t, c); err != nil {
+		return nil, nil, err
 	}
-	unit, run, err := build(c, t)
+	p.effects(c)
+	unit, run, err := p.choose(c, t)
 	if err == nil {
 		unit.Last = c.Last()
 	}
 	return unit, run, err
 }
 
-// beside turns a checked cell into a function that runs beside a cell which has the turn: a compiled one, or errTurn. It costs a
-// compilation, 0.3 s, and saves the wait.
+// choose turns a checked cell into a function now, or has that done beside; while another cell has the turn it does without.
+func (p *Program) choose(c *check.Cell, t *task) (*lower.Unit, func(), error) {
+	if unit, run, ok, err := p.compileLater(c, t); ok {
+		return unit, run, err
+	}
+	if !p.turn.try(t) {
+		return p.beside(c, t)
+	}
+	return p.build(c, t)
+}
+
+// beside turns a checked cell into a function that runs beside a cell which has the turn, or returns errTurn. What is plainly short is
+// interpreted, apart from the other cell; anything else is compiled, which costs 0.2 s and saves the wait.
 func (p *Program) beside(c *check.Cell, t *task) (*lower.Unit, func(), error) {
-	p.effects(c)
-	if !p.native.available() || p.mode.get() == engineInterp {
+	mode := p.mode.get()
+	if !p.native.available() || mode == engineInterp {
 		return nil, nil, errTurn
+	}
+	if mode != engineNative && p.Only() && !declares(c) && !p.slowBeside(c) {
+		if unit, run, err := p.interpretBy(p.back.LoadApart, c, t); err == nil || errors.Is(err, context.Canceled) {
+			return unit, run, err
+		}
 	}
 	unit, run, err := p.compileNative(c, t)
 	if err != nil && !errors.Is(err, context.Canceled) {
@@ -111,7 +127,6 @@ func (p *Program) beside(c *check.Cell, t *task) (*lower.Unit, func(), error) {
 
 // build turns a checked cell into a function, by the back end that suits it, or by the other one where that refuses it.
 func (p *Program) build(c *check.Cell, t *task) (*lower.Unit, func(), error) {
-	p.effects(c)
 	switch mode := p.mode.get(); {
 	case !p.native.available() || mode == engineInterp:
 		return p.interpret(c, t)
@@ -141,6 +156,21 @@ func (p *Program) build(c *check.Cell, t *task) (*lower.Unit, func(), error) {
 
 // interpret lowers a cell and hands it to the interpreter.
 func (p *Program) interpret(c *check.Cell, t *task) (*lower.Unit, func(), error) {
+	unit, run, err := p.interpretBy(func(u *lower.Unit) (func(), error) {
+		run, err := p.back.Load(u)
+		if p.native.available() && err == nil {
+			u.Notes = append(u.Notes, p.redirect(c)...)
+		}
+		return run, err
+	}, c, t)
+	if err == nil && declares(c) {
+		p.native.mixed = true
+	}
+	return unit, run, err
+}
+
+// interpretBy is interpret with a way to load the cell. What the cell declares is not the interpreter's alone.
+func (p *Program) interpretBy(load func(*lower.Unit) (func(), error), c *check.Cell, t *task) (*lower.Unit, func(), error) {
 	p.scope.Lock()
 	defer p.scope.Unlock()
 	t.native = false
@@ -148,7 +178,7 @@ func (p *Program) interpret(c *check.Cell, t *task) (*lower.Unit, func(), error)
 	if err != nil {
 		return nil, nil, err
 	}
-	run, err := p.back.Load(unit)
+	run, err := load(unit)
 	if err != nil {
 		p.lowerer.Drop()
 		p.log.Debug("back end", "cell", c.Name, "error", err, "source", unit.Source, "body", unit.Body.Source)
@@ -160,12 +190,6 @@ func (p *Program) interpret(c *check.Cell, t *task) (*lower.Unit, func(), error)
 		return nil, nil, err
 	}
 	p.remember(unit)
-	if declares(c) {
-		p.native.mixed = true
-	}
-	if p.native.available() {
-		unit.Notes = append(unit.Notes, p.redirect(c)...)
-	}
 	p.lowerer.Keep()
 	p.scope.Commit(c)
 	return unit, run, nil
@@ -323,7 +347,7 @@ func (p *Program) redirect(c *check.Cell) (notes []string) {
 			}
 		}
 		old, ok := c.Replaces(o.Name()).(*types.Func)
-		if !ok {
+		if !ok || old == o {
 			continue
 		}
 		f, isFunc := o.(*types.Func)

@@ -54,9 +54,9 @@ func (p *Program) failsByErrors() bool {
 // failure is the panic of a cell that fails by its last value.
 type failure struct{ err *cell.Error }
 
-// settle fails the cell if the last of its values is an error that says so, else it returns what there is to show. It is called in
+// judge fails the cell if the last of its values is an error that says so, else it returns what there is to show. It is called in
 // the cell's run.
-func (p *Program) settle(name string, last check.Last, values []any) []any {
+func (p *Program) judge(name string, last check.Last, values []any) []any {
 	n := len(values) - 1
 	if n < 0 || !last.Fails {
 		return values

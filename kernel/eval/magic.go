@@ -128,6 +128,9 @@ func (s *steps) compileAll(list []magic.Step, last bool) (run []func() error, er
 		return nil, err
 	}
 	defer s.building.unlock()
+	if err := s.settle(s.task, nil); err != nil {
+		return nil, err
+	}
 	if err := s.rehearse(list); err != nil {
 		return nil, err
 	}

@@ -77,6 +77,8 @@ type Config struct {
 type backend interface {
 	// Load adds a cell's declarations to the program and returns the function that runs its statements.
 	Load(*lower.Unit) (run func(), err error)
+	// LoadApart is Load for a cell that runs beside another one; the error may be that this cell cannot.
+	LoadApart(*lower.Unit) (run func(), err error)
 	// Has tells whether a compiled package's exported name can be used.
 	Has(path, name string) bool
 	// Declare adds the declarations of variables.
@@ -85,6 +87,8 @@ type backend interface {
 	Variable(name string) reflect.Value
 	// Share makes what a pointer points to the variable of that name.
 	Share(name string, pointer reflect.Value)
+	// Move has a lowered function, which looks at that variable, call a compiled one; false if it cannot.
+	Move(variable string, f reflect.Value) bool
 	// Use makes a compiled cell's package known to those that follow.
 	Use(path string, symbols map[string]reflect.Value)
 	// Stop sets the variable that makes lowered code ask whether it is to stop.
@@ -102,6 +106,7 @@ type Program struct {
 	machine   *primitive.Machine
 	back      backend
 	native    compiler
+	later     later
 	modules   Modules
 	archives  atomic.Pointer[map[string]string] // see Added
 	outlet    *cellio.Outlet
@@ -155,6 +160,7 @@ func New(c Config) (*Program, error) {
 			p.native.Stop(on)
 		}
 	})
+	p.later.start()
 	source := newToolchain().source
 	p.scope = check.NewScope(c.Packages, p.export(c.Export))
 	p.scope.Library = check.Library{Docs: c.Docs, Source: source}
@@ -302,7 +308,7 @@ func (p *Program) note(serial int64, notes []string) {
 
 // result takes the value of a cell's last expression: it fails the cell, or is shown.
 func (p *Program) result(t *task, last check.Last) {
-	values := p.settle(t.name, last, p.machine.Shown(t.request.Cell))
+	values := p.judge(t.name, last, p.machine.Shown(t.request.Cell))
 	if !t.request.Silent && !last.Quiet {
 		p.show(t.request.Cell, values, last)
 	}

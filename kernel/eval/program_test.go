@@ -58,7 +58,10 @@ func newConfiguredNotebook(t *testing.T, c eval.Config) *notebook {
 	for _, p := range symbols.Packages() {
 		packages = append(packages, eval.Package{Path: p.Path, Name: p.Name, Standard: p.Standard})
 	}
-	c.Native, c.Logger = tools(t), logger(t)
+	if c.Native == nil {
+		c.Native = tools(t)
+	}
+	c.Logger = logger(t)
 	c.Symbols, c.Packages = symbols.Table(), packages
 	c.Export = func(path string) (io.ReadCloser, error) { return symbols.Export(path) }
 	c.Outlet, c.Exit, c.Grace = out, n.exit, testGrace
@@ -67,6 +70,7 @@ func newConfiguredNotebook(t *testing.T, c eval.Config) *notebook {
 		t.Fatal(err)
 	}
 	n.program = p
+	t.Cleanup(p.Close)
 	return n
 }
 

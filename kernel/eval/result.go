@@ -86,7 +86,7 @@ func (p *Program) userExpression(key, code string, t *task) map[string]any {
 	d := cellio.Display{Data: map[string]any{}, Metadata: map[string]any{}}
 	if fault := p.execute(text{t, name, code, unit.Body.Line}, func() {
 		run()
-		if values := p.settle(name, unit.Last, p.machine.Shown(t.request.Cell)); unit.Shows && len(values) > 0 && !unit.Last.Quiet {
+		if values := p.judge(name, unit.Last, p.machine.Shown(t.request.Cell)); unit.Shows && len(values) > 0 && !unit.Last.Quiet {
 			var ok bool
 			if d, ok = p.display(values, unit.Last); !ok {
 				d = cellio.Display{Data: map[string]any{"text/plain": "<nil>"}, Metadata: map[string]any{}}

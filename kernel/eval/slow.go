@@ -40,8 +40,9 @@ func each(n int) int { return n }
 // compared is an upper bound of what sorting n elements compares.
 func compared(n int) int { return 2 * n * (bits.Len(uint(n)) + 1) }
 
-// slow tells a cell whose statements loop, or hand a function to others that may call it often, in a way that is not plainly
-// short: a cell is interpreted only if what it runs can be counted before it runs, and is no more than quick turns.
+// slow tells a cell whose statements, with the cell's own functions that they call, loop, or hand a function to others that may call it
+// often, in a way that is not plainly short: a cell is interpreted only if what it runs can be counted before it runs, and is no more
+// than quick turns.
 //
 // Counted are loops over integers that are known, over what has a known length, and up to such a bound. The length is known of a
 // literal; of a variable that the cell declares with one, or with make, and never assigns again; and, by what it holds now, of a
@@ -50,10 +51,33 @@ func compared(n int) int { return 2 * n * (bits.Len(uint(n)) + 1) }
 // is known to call it once, now and then, or for all elements of what has a known length; it then counts for as many turns. Any
 // other literal makes the cell a compiled one, wherever it is handed or kept, since nobody knows how often it will be called: by a
 // stream, a forest, a later cell's loop.
-func (p *Program) slow(c *check.Cell) bool {
+func (p *Program) slow(c *check.Cell) bool { return p.newSlowness(c).look() }
+
+// slowBeside is slow for a cell that will run beside others, which may change any variable meanwhile: nothing is known of what
+// variables hold, and nobody may look at that.
+func (p *Program) slowBeside(c *check.Cell) bool {
+	s := p.newSlowness(c)
+	s.unknown = true
+	return s.look()
+}
+
+func (p *Program) newSlowness(c *check.Cell) *slowness {
 	s := &slowness{p: p, c: c, changed: map[*types.Var]bool{}, inside: map[*types.Var]bool{}, lengths: map[*types.Var]int{}}
+	s.bodies, s.within = map[*types.Func]*ast.BlockStmt{}, map[*types.Func]bool{}
+	for _, d := range c.Decls {
+		if d, ok := d.(*ast.FuncDecl); ok {
+			if f, ok := c.Info.Defs[d.Name].(*types.Func); ok {
+				s.bodies[f] = d.Body
+			}
+		}
+	}
+	return s
+}
+
+// look tells whether the cell is slow.
+func (s *slowness) look() bool {
 	s.survey()
-	for _, stmt := range c.Body.Body.List {
+	for _, stmt := range s.c.Body.Body.List {
 		s.walk(stmt, 1)
 	}
 	return s.found
@@ -68,6 +92,10 @@ type slowness struct {
 	inside  map[*types.Var]bool // of those it changes an element or a field
 	lengths map[*types.Var]int  // of those that it declares with one
 	unknown bool                // it calls functions of which nobody knows what they change
+
+	bodies map[*types.Func]*ast.BlockStmt // of the cell's functions
+	within map[*types.Func]bool           // those whose calls are being looked at
+	ran    int                            // calls of them, so far
 }
 
 // survey finds what the cell does to variables.
@@ -223,6 +251,10 @@ func (s *slowness) walk(n ast.Node, turns int) {
 			}
 		case *ast.FuncLit:
 			s.found = true
+		case *ast.Ident: // a function of the cell that is not called there, so nobody knows how often it will be
+			if f, ok := s.c.Info.Uses[n].(*types.Func); ok && s.bodies[f.Origin()] != nil {
+				s.found = true
+			}
 		}
 		return true
 	})
@@ -235,6 +267,8 @@ func (s *slowness) call(n *ast.CallExpr, turns int) (others bool) {
 	}
 	if lit, ok := ast.Unparen(n.Fun).(*ast.FuncLit); ok {
 		literal(lit.Body, 1)
+	} else if f := check.Callee(s.c.Info, n); f != nil && s.bodies[f] != nil {
+		s.own(f, turns)
 	} else {
 		s.walk(n.Fun, turns)
 	}
@@ -246,6 +280,17 @@ func (s *slowness) call(n *ast.CallExpr, turns int) (others bool) {
 		s.walk(a, turns)
 	}
 	return false
+}
+
+// own looks at a function of the cell that is called turns times. One that calls itself is not plain.
+func (s *slowness) own(f *types.Func, turns int) {
+	if s.ran += turns; s.within[f] || s.ran > quick {
+		s.found = true
+		return
+	}
+	s.within[f] = true
+	s.walk(s.bodies[f], turns)
+	delete(s.within, f)
 }
 
 // called is how often a call's function calls what it is given, -1 where nobody knows.

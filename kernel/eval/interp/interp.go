@@ -11,6 +11,7 @@
 package interp
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -111,6 +112,11 @@ func (e *Engine) setStops() {
 func (e *Engine) Load(u *lower.Unit) (run func(), err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	return e.load(u)
+}
+
+// load is Load for who holds the lock.
+func (e *Engine) load(u *lower.Unit) (run func(), err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			run, err = nil, fmt.Errorf("the interpreter failed on the cell: %v", p)
@@ -123,6 +129,20 @@ func (e *Engine) Load(u *lower.Unit) (run func(), err error) {
 		e.move(u.Moves)
 	}
 	return run, err
+}
+
+// LoadApart is Load for a cell that runs beside the statements of another one: its own run in a room that is theirs alone. The error
+// may be that they cannot, since they need that of the declarations.
+func (e *Engine) LoadApart(u *lower.Unit) (run func(), err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if u.Body.Stays {
+		return nil, errors.New("the statements mention a type that the program's own room has to keep")
+	}
+	others := e.statements
+	e.statements = nil
+	defer func() { e.statements = others }()
+	return e.load(u)
 }
 
 // Declare adds a unit's declarations to the program, and does not look at its body.
@@ -193,6 +213,19 @@ func (e *Engine) declare(u *lower.Unit) error {
 	}
 	e.pending = append(e.pending, u.Vars...)
 	return nil
+}
+
+// Move puts a function into a variable that a function of the program looks at, and has all look. It tells whether that can hold it.
+func (e *Engine) Move(variable string, f reflect.Value) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	v := e.lookup(variable)
+	if !v.IsValid() || !f.IsValid() || !f.Type().AssignableTo(v.Type().Elem()) {
+		return false
+	}
+	v.Elem().Set(f)
+	e.moved.SetBool(true)
+	return true
 }
 
 // move makes functions take the places of earlier ones.

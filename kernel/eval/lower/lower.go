@@ -214,6 +214,27 @@ func (l *Lowerer) Drop() {
 	l.undo = nil
 }
 
+// Forget makes the lowerer forget the functions of a cell, which has been kept and is compiled now: no later cell is to call what they
+// were lowered to. Its variables stay. The result are the variables that the compiled functions are to be put into, for goroutines and
+// callbacks of the cell that still call the others.
+func (l *Lowerer) Forget(c *check.Cell) map[*types.Func]string {
+	moved := map[*types.Func]string{}
+	for _, o := range c.Objects {
+		f, ok := o.(*types.Func)
+		if !ok {
+			continue
+		}
+		key := fmt.Sprintf("f%d[", l.id(f))
+		name := l.funcs[key]
+		moved[f] = name + "ᐧn"
+		delete(l.decls, o)
+		delete(l.instances, name)
+		delete(l.callers, name)
+		delete(l.funcs, key)
+	}
+	return moved
+}
+
 // set writes an entry of one of the lowerer's maps so that Drop can take it back.
 func set[K comparable, V any](l *Lowerer, m map[K]V, k K, v V) {
 	old, had := m[k]

@@ -57,7 +57,7 @@ func (l *Lowerer) moves() {
 	c := l.cell
 	for _, o := range c.Objects {
 		old, ok := c.Replaces(o.Name()).(*types.Func)
-		if !ok {
+		if !ok || old == o { // its cell is lowered after it was taken in
 			continue
 		}
 		if f, ok := o.(*types.Func); ok && types.Identical(old.Type(), f.Type()) && l.decls[f] != nil {

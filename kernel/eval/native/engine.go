@@ -122,6 +122,12 @@ func (w *writer) packageName(u *Unit) string {
 
 // Build compiles what Write wrote. The unit is not part of the program until Load. The error names what the compiler said.
 func (e *Engine) Build(ctx context.Context, s *Source) (*Unit, error) {
+	u, build := e.Prepare(s)
+	return u, build(ctx)
+}
+
+// Prepare returns the unit of what Write wrote, and the function that builds it, which any goroutine may call.
+func (e *Engine) Prepare(s *Source) (u *Unit, build func(context.Context) error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%s\n", e.tools.ImportConfig, s.Text)
 	for _, u := range s.Cells {
@@ -132,8 +138,9 @@ func (e *Engine) Build(ctx context.Context, s *Source) (*Unit, error) {
 	if n := e.loaded[id]; n > 1 {
 		id = fmt.Sprintf("%s-%d", id, n)
 	}
-	u := &Unit{Path: "cells/" + id, cells: s.Cells}
-	return u, e.tools.build(ctx, u, s.Text)
+	u = &Unit{Path: "cells/" + id, cells: s.Cells}
+	tools := e.tools
+	return u, func(ctx context.Context) error { return tools.build(ctx, u, s.Text) }
 }
 
 // Load loads a built unit and makes its declarations known to later cells. Place is as in [support.Host].

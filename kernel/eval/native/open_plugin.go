@@ -5,15 +5,13 @@ package native
 import (
 	"fmt"
 	"plugin"
-
-	"cancha/kernel/eval/native/support"
 )
 
 // CanLoad tells whether this engine can load compiled cells.
 const CanLoad = true
 
-// open loads a plugin and returns the function that ties its cell to the engine.
-func open(file string) (bind func(*support.Host), err error) {
+// open loads a plugin and returns the function that ties its cell to the engine; host is a *support.Host.
+func open(file string) (bind func(host any), err error) {
 	p, err := plugin.Open(file)
 	if err != nil {
 		return nil, err
@@ -22,7 +20,7 @@ func open(file string) (bind func(*support.Host), err error) {
 	if err != nil {
 		return nil, err
 	}
-	f, ok := s.(*func(*support.Host))
+	f, ok := s.(*func(any))
 	if !ok {
 		return nil, fmt.Errorf("the plugin's Bind is a %T", s)
 	}

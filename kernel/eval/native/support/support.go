@@ -1,10 +1,11 @@
 // Package support is what compiled cells call: channel operations that an interrupt ends, and the places of the session's
-// variables. It is linked into each cell's plugin, so it stays small; what the operations mean is the machine's business.
+// variables. It is linked into each cell's plugin with all that it imports, so both stay small (package os alone would make linking take a
+// third longer); what the operations mean is the machine's business.
 package support
 
 import (
 	"io"
-	"os"
+	"io/fs"
 	"reflect"
 	"runtime"
 	"strings"
@@ -87,7 +88,7 @@ type Stream interface {
 	Close() error
 	Name() string
 	Fd() uintptr
-	Stat() (os.FileInfo, error)
+	Stat() (fs.FileInfo, error)
 }
 
 // Recv is <-ch.
