@@ -33,7 +33,7 @@ func TestCompilerIsCalledOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := newConfiguredNotebook(t, eval.Config{Slow: time.Hour, Native: &own})
-		n.ok("func " + name + "(x int) int { return 3 * x }\nfmt.Println(" + name + "(14))")
+		n.ok("func "+name+"(x int) int { return 3 * x }", "fmt.Println("+name+"(14))") // the second waits for the first's build
 		if got := lastLine(n.stream("stdout")); got != "42" {
 			t.Errorf("%s: got %q", name, got)
 		}

@@ -77,6 +77,11 @@ func newConfiguredNotebook(t *testing.T, c eval.Config) *notebook {
 // catch has the notebook's outlet catch what is written to os.Stdout and os.Stderr, whoever keeps them, until the test's end.
 func (n *notebook) catch() {
 	n.t.Helper()
+	if os.Stderr == os.Stdout { // as package testing has it with -json
+		other := *os.Stdout
+		os.Stderr = &other
+		n.t.Cleanup(func() { os.Stderr = os.Stdout })
+	}
 	var reading [2]*os.File
 	for i, own := range []*os.File{os.Stdout, os.Stderr} {
 		r, w, err := os.Pipe()
