@@ -129,9 +129,10 @@ stress: build ## a kernel hurt STRESS times (200): panics, recursions, kills, in
 
 bench: bench-kernel bench-stream bench-gpu bench-rooms ## the four below
 
-bench-kernel: kernelspec $(VENV)/made ## beside ipykernel and deno, and compiled cells beside go build; tables in out/kernel.md
+bench-kernel: kernelspec $(VENV)/made ## beside ipykernel and deno, and compiled cells beside go build; tables in out/kernel.md, out/cells.md
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r bench/kernel/requirements.txt
 	$(VENV)/bin/python bench/kernel/measure.py --out out/kernel.md
+	go run ./bench/cells -out out/cells.md
 
 bench-stream: ## broker, decoder and windows beside a Reader with encoding/json, medians of five
 	go test -run '^$$' -bench . -benchtime 5x -cpu 2 ./bench/stream

@@ -96,6 +96,7 @@ func (w *writer) outer(stmt ast.Stmt) string {
 		if w.unused[s.Label.Pos()] {
 			return w.outer(s.Stmt)
 		}
+		w.labeled[s.Stmt] = true
 		return s.Label.Name + ": " + w.outer(s.Stmt)
 	case *ast.AssignStmt:
 		if s.Tok != token.DEFINE {

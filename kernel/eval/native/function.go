@@ -78,7 +78,7 @@ func (w *writer) compose(d *ast.FuncDecl, f *types.Func, switched bool, recv, na
 		if d.Recv != nil {
 			all = append(slices.Clone(d.Recv.List), all...)
 		}
-		text += w.line(d) + "func " + v + "slow" + w.list(all) + results + " { " + apart + body + "\n"
+		text += "\n//go:noinline" + w.line(d) + "func " + v + "slow" + w.list(all) + results + " { " + apart + body + "\n"
 	}
 	if d.Recv == nil && f != nil && check.CallsRecover(w.info, d.Body) {
 		w.recovering[f] = true

@@ -98,11 +98,15 @@ func newSession(t *testing.T) *session {
 		fset: token.NewFileSet(), written: map[string]*types.Package{},
 	}
 	s.std = importer.ForCompiler(s.fset, "gc", export)
-	source, err := parser.ParseFile(s.fset, "support/support.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
+	var files []*ast.File
+	for _, name := range []string{"support/support.go", "support/pieces.go"} {
+		file, err := parser.ParseFile(s.fset, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
 	}
-	s.check(supportPath, source)
+	s.check(supportPath, files...)
 	return s
 }
 
@@ -117,9 +121,9 @@ func (s *session) Import(path string) (*types.Package, error) {
 	return s.std.Import(path)
 }
 
-func (s *session) check(path string, file *ast.File) (errs []error) {
+func (s *session) check(path string, files ...*ast.File) (errs []error) {
 	conf := types.Config{Importer: s, GoVersion: check.GoVersion, Error: func(err error) { errs = append(errs, err) }}
-	s.written[path], _ = conf.Check(path, s.fset, []*ast.File{file}, nil) // errors are collected
+	s.written[path], _ = conf.Check(path, s.fset, files, nil) // errors are collected
 	return errs
 }
 

@@ -51,7 +51,6 @@ func (w *writer) pureLoop(s ast.Stmt) (text string, ok bool) {
 // copies are the variables of a loop that nobody else can have: of basic types, declared in this cell's own block, and neither
 // in a function literal nor behind a pointer.
 func (w *writer) copies(loop ast.Stmt) []*types.Var {
-	shared := w.sharedVariables()
 	var found []*types.Var
 	ast.Inspect(loop, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
@@ -59,7 +58,7 @@ func (w *writer) copies(loop ast.Stmt) []*types.Var {
 			return true
 		}
 		v, ok := w.info.Uses[id].(*types.Var)
-		if ok && w.cell.Local[v] != nil && !shared[v] && !slices.Contains(found, v) {
+		if ok && w.cell.Local[v] != nil && !w.shared(v) && !slices.Contains(found, v) {
 			if _, basic := v.Type().Underlying().(*types.Basic); basic {
 				found = append(found, v)
 			}
@@ -69,20 +68,22 @@ func (w *writer) copies(loop ast.Stmt) []*types.Var {
 	return found
 }
 
-// sharedVariables are the variables of the cell's block that function literals mention or whose address is taken.
-func (w *writer) sharedVariables() map[*types.Var]bool {
-	shared := map[*types.Var]bool{}
+// addShared adds the variables that function literals mention or whose address is taken.
+func (w *writer) addShared(n ast.Node, shared map[*types.Var]bool) {
 	mark := func(n ast.Node) {
+		_, literal := n.(*ast.FuncLit)
+		from, to := n.Pos(), n.End()
 		ast.Inspect(n, func(n ast.Node) bool {
 			if id, ok := n.(*ast.Ident); ok {
-				if v, ok := w.info.Uses[id].(*types.Var); ok {
+				v, ok := w.info.Uses[id].(*types.Var)
+				if own := ok && literal && from <= v.Pos() && v.Pos() < to; ok && !own {
 					shared[v] = true
 				}
 			}
 			return true
 		})
 	}
-	ast.Inspect(w.cell.Body, func(n ast.Node) bool {
+	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
 			mark(n)
@@ -95,7 +96,6 @@ func (w *writer) sharedVariables() map[*types.Var]bool {
 		}
 		return true
 	})
-	return shared
 }
 
 // pure tells a statement that can neither panic nor leave itself but at its end, nor call anything.

@@ -10,14 +10,6 @@ import (
 
 // What is put into loops, functions and channel operations, so that an interrupt ends them.
 
-// loopCheck is check at the beginning of a loop's body; in a loop over copies it writes these back first.
-func (w *writer) loopCheck(*ast.BlockStmt) string {
-	for _, store := range w.stored {
-		return fmt.Sprintf("if %s.Loaded(&%s) { %s; %s.Check() }; ", supportName, stopName, store, machineName)
-	}
-	return w.check()
-}
-
 // leaveCheck stops a function that recovered an interrupt as it returns.
 func (w *writer) leaveCheck() string {
 	return fmt.Sprintf("defer func() { if %s.Loaded(&%s) { %s.Check() } }(); ", supportName, stopName, machineName)
@@ -55,14 +47,14 @@ func holds(body *ast.BlockStmt, want func(ast.Node) bool) (found bool) {
 // rangeOver writes a range statement. One over a channel becomes a loop of receives: over a function its body would be a function of
 // its own, in which recover returns nothing.
 func (w *writer) rangeOver(n *ast.RangeStmt) string {
-	w.begin(n.Body, w.loopCheck(n.Body))
 	t := w.info.TypeOf(n.X)
 	if _, ok := t.Underlying().(*types.Chan); !ok {
-		return w.copy(n)
+		return w.rangeLoop(n)
 	}
 	if _, ok := types.Unalias(t).(*types.TypeParam); ok {
-		return w.copy(n)
+		return w.rangeLoop(n)
 	}
+	w.begin(n.Body, w.look(""))
 	name, assign := "_", ""
 	switch {
 	case n.Key == nil:

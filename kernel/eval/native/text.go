@@ -39,10 +39,11 @@ func (w *writer) text(n ast.Node) string {
 		if w.unused[n.Label.Pos()] {
 			return w.text(n.Stmt) + w.after[n.Stmt]
 		}
+		w.labeled[n.Stmt] = true
 	case *ast.FuncLit:
 		w.literal(n)
 	case *ast.ForStmt:
-		w.begin(n.Body, w.loopCheck(n.Body))
+		return w.forLoop(n)
 	case *ast.RangeStmt:
 		return w.rangeOver(n)
 	case *ast.BranchStmt:

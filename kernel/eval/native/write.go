@@ -91,7 +91,9 @@ type writer struct {
 	slow         map[*types.Func]bool  // functions that do so in a second one
 	copied       map[*types.Var]string // in a loop over copies
 	stored       map[*ast.BlockStmt]string
-	own          map[types.Object]bool // of earlier cells, declared again
+	labeled      map[ast.Stmt]bool
+	sharing      map[*check.Cell]map[*types.Var]bool // see shared
+	own          map[types.Object]bool               // of earlier cells, declared again
 	ownField     map[*types.Var]bool
 	structs      []*types.Struct   // to be exported
 	structsAgain []*types.TypeName // of earlier cells
@@ -123,6 +125,7 @@ func (e *Engine) newWriter(c *check.Cell) *writer {
 		flagged: map[*types.Func]bool{}, recovering: map[*types.Func]bool{}, slow: map[*types.Func]bool{},
 		own: map[types.Object]bool{}, ownField: map[*types.Var]bool{},
 		copied: map[*types.Var]string{}, stored: map[*ast.BlockStmt]string{},
+		labeled: map[ast.Stmt]bool{}, sharing: map[*check.Cell]map[*types.Var]bool{},
 		inside: map[*ast.BlockStmt]string{}, after: map[ast.Stmt]string{}, clause: map[*ast.CaseClause]string{},
 		renamed: map[*ast.Ident]string{}, replaced: map[ast.Node]string{},
 		imports: map[string]string{}, dots: map[string]bool{}, places: map[string]string{},

@@ -1,0 +1,497 @@
+package native
+
+import (
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"reflect"
+	"slices"
+	"strings"
+
+	"cancha/kernel/eval/check"
+)
+
+// A look at the interrupt's flag in each turn takes a tight loop up to three times its time. A loop whose turns are plainly short
+// looks now and then. One that counts is cut into pieces:
+//
+//	for i := 0; i < n; {
+//		e, cut := support.Piece(i, n)
+//		if cut { look }
+//		for ; i < e; i++ { … }
+//	}
+//
+// so that the inner one is as it was. Any other gets a counter.
+
+// turns is how many turns a loop has that need not look for interrupts, and a mask of a counter: a power of two.
+const turns = 128
+
+// Names of what such loops get: a counter; the end of a piece, and whether that is before the loop's; the index of a range statement,
+// that in a piece, and what it runs over and to.
+const (
+	counterName = "k" + mark
+	endName     = "e" + mark
+	cutName     = "c" + mark
+	indexName   = "i" + mark
+	innerName   = "j" + mark
+	overName    = "x" + mark
+	lastName    = "n" + mark
+)
+
+// forLoop writes a for statement.
+func (w *writer) forLoop(n *ast.ForStmt) string {
+	if !w.tight(n.Body) || n.Cond != nil && !w.tight(n.Cond) || n.Post != nil && !w.tight(n.Post) {
+		w.begin(n.Body, w.look(""))
+		return w.copy(n)
+	}
+	if c, ok := w.counting(n); ok && !w.labeled[n] {
+		if c.short() {
+			return w.copy(n)
+		}
+		return w.cut(n, c)
+	}
+	if init, ok := n.Init.(*ast.AssignStmt); n.Init == nil || ok && init.Tok == token.DEFINE && len(init.Lhs) == len(init.Rhs) {
+		w.begin(n.Body, counterName+"++; "+w.look(counterName))
+		return w.counted(n)
+	}
+	w.begin(n.Body, w.look(""))
+	return w.copy(n)
+}
+
+// look is check in a loop's body, in those of its turns that the counter chooses; in each where there is none. In a loop over copies
+// it writes these back first.
+func (w *writer) look(counter string) string {
+	store := ""
+	for _, s := range w.stored {
+		store = s + "; "
+	}
+	text := fmt.Sprintf("if %s.Loaded(&%s) { %s%s.Check() }; ", supportName, stopName, store, machineName)
+	if counter != "" {
+		return fmt.Sprintf("if %s&%d == 0 { %s}; ", counter, turns-1, text)
+	}
+	return text
+}
+
+// counting is a loop that counts: one variable, which only the post statement changes, by a step that stays the same, up or down to a
+// limit that stays the same.
+type counting struct {
+	w           *writer
+	name        string
+	op          token.Token
+	limit, step ast.Expr // no step: 1
+	from        ast.Expr
+	down        bool
+}
+
+func (w *writer) counting(n *ast.ForStmt) (c counting, ok bool) {
+	cond, ok := n.Cond.(*ast.BinaryExpr)
+	init, isInit := n.Init.(*ast.AssignStmt)
+	if !ok || !isInit || init.Tok != token.DEFINE || len(init.Lhs) != len(init.Rhs) {
+		return c, false
+	}
+	id, ok := cond.X.(*ast.Ident)
+	if !ok {
+		return c, false
+	}
+	v, ok := w.info.Uses[id].(*types.Var)
+	if !ok || !isWide(v.Type()) || w.changes(n.Body, v) {
+		return c, false
+	}
+	c = counting{w: w, name: id.Name, op: cond.Op, limit: cond.Y}
+	declared := false
+	for i, x := range init.Lhs {
+		switch o, _ := w.info.Defs[x.(*ast.Ident)].(*types.Var); {
+		case o != nil && w.shared(o): // each turn has its own
+			return c, false
+		case o == v:
+			declared, c.from = true, init.Rhs[i]
+		}
+	}
+	if !declared || !c.steps(n.Post, v) || !w.stays(n, c.limit) || c.step != nil && !w.stays(n, c.step) {
+		return c, false
+	}
+	up := c.op == token.LSS || c.op == token.LEQ
+	return c, c.down && (c.op == token.GTR || c.op == token.GEQ) || !c.down && up
+}
+
+// steps looks at a post statement.
+func (c *counting) steps(post ast.Stmt, v *types.Var) bool {
+	switch s := post.(type) {
+	case *ast.IncDecStmt:
+		id, ok := s.X.(*ast.Ident)
+		c.down = s.Tok == token.DEC
+		return ok && c.w.info.Uses[id] == v
+	case *ast.AssignStmt:
+		id, ok := s.Lhs[0].(*ast.Ident)
+		c.step = s.Rhs[0]
+		return ok && s.Tok == token.ADD_ASSIGN && c.w.info.Uses[id] == v && types.Identical(v.Type(), types.Typ[types.Int])
+	}
+	return false
+}
+
+// short tells a loop that is known to have few turns.
+func (c counting) short() bool {
+	from, ok := c.w.number(c.from)
+	to, known := c.w.number(c.limit)
+	return ok && known && c.step == nil && max(from-to, to-from) < turns
+}
+
+// number is an integer constant that is not large.
+func (w *writer) number(x ast.Expr) (int64, bool) {
+	v := w.info.Types[x].Value
+	if v == nil {
+		return 0, false
+	}
+	n, ok := constant.Int64Val(constant.ToInt(v))
+	return n, ok && max(n, -n) < 1<<31
+}
+
+// stays tells an expression that has the same value in all turns: a constant, or a local variable, or its length, that nothing in the
+// loop changes.
+func (w *writer) stays(loop *ast.ForStmt, x ast.Expr) bool {
+	x = ast.Unparen(x)
+	if w.info.Types[x].Value != nil {
+		return true
+	}
+	if call, ok := x.(*ast.CallExpr); ok {
+		id, ok := ast.Unparen(call.Fun).(*ast.Ident)
+		if !ok || len(call.Args) != 1 {
+			return false
+		}
+		if b, ok := w.info.Uses[id].(*types.Builtin); !ok || b.Name() != "len" {
+			return false
+		}
+		x = ast.Unparen(call.Args[0])
+		switch w.info.TypeOf(x).Underlying().(type) {
+		case *types.Slice, *types.Basic:
+		default:
+			return false
+		}
+	}
+	id, ok := x.(*ast.Ident)
+	if !ok {
+		return false
+	}
+	v, ok := w.info.Uses[id].(*types.Var)
+	return ok && (w.copied[v] != "" || !w.isSession(v)) && !w.shared(v) && !w.changes(loop.Body, v) && !w.changes(loop.Post, v)
+}
+
+// cut writes a loop in pieces.
+func (w *writer) cut(n *ast.ForStmt, c counting) string {
+	if c.step != nil {
+		return w.cutSteps(n, c)
+	}
+	piece, inner := "Piece", c.op.String()
+	if c.down {
+		piece += "Down"
+	}
+	if c.op == token.LEQ || c.op == token.GEQ {
+		piece, inner = piece+"To", "!="
+	}
+	body, out := w.inner(n.Body)
+	return fmt.Sprintf("%sfor %s; %s; { %s := %s; %s = %s; %sfor ; %s %s %s; %s %s }",
+		out, w.text(n.Init), w.text(n.Cond), endName, c.name, endName, w.text(c.limit), w.pieceOf(piece, c.name), c.name, inner, endName, w.text(n.Post), body)
+}
+
+// pieceOf writes how the end of a loop becomes that of a piece; between two pieces the loop looks for interrupts.
+func (w *writer) pieceOf(function, index string) string {
+	return fmt.Sprintf("%s, %s := %s.%s(%s, %s); if %s { %s}; ", endName, cutName, supportName, function, index, endName, cutName, w.look(""))
+}
+
+// cutSteps writes one that counts by a step. Where it cannot be cut it looks in each turn.
+func (w *writer) cutSteps(n *ast.ForStmt, c counting) string {
+	body, out := w.inner(n.Body)
+	cond, post := w.text(n.Cond), w.text(n.Post)
+	return fmt.Sprintf("%sfor %s; %s; { %s, %s, ok%s := %s.PieceSteps(%s, %s, %s); if !ok%s { for ; %s; %s { %s%s; break }; if %s { %s}; for ; %s %s %s; %s %s }",
+		out, w.text(n.Init), cond, endName, cutName, mark, supportName, c.name, w.text(c.limit), w.text(c.step), mark, cond, post, w.look(""), strings.TrimPrefix(body, "{"),
+		cutName, w.look(""), c.name, c.op, endName, post, body)
+}
+
+// inner writes the body of a loop that is cut, and the label of the outer loop, which a break statement leaves.
+func (w *writer) inner(body *ast.BlockStmt) (text, label string) {
+	name := fmt.Sprintf("out%s%d", mark, body.Pos())
+	for _, b := range breaks(body) {
+		w.replaced[b] = "break " + name
+		label = name + ": "
+	}
+	return w.text(body), label
+}
+
+// breaks are the statements in a loop's body that end the loop.
+func breaks(body *ast.BlockStmt) (list []*ast.BranchStmt) {
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SwitchStmt, *ast.TypeSwitchStmt: // their own
+			return false
+		case *ast.BranchStmt:
+			if n.Tok == token.BREAK && n.Label == nil {
+				list = append(list, n)
+			}
+		}
+		return true
+	})
+	return list
+}
+
+// counted writes a loop with a counter of ours.
+func (w *writer) counted(n *ast.ForStmt) string {
+	if init, ok := n.Init.(*ast.AssignStmt); ok {
+		w.replaced[init] = fmt.Sprintf("%s, %s := %s, %s.Start", w.texts(init.Lhs), counterName, w.texts(init.Rhs), supportName)
+		return w.copy(n)
+	}
+	text := "for " + counterName + " := " + supportName + ".Start; "
+	if n.Cond != nil {
+		text += w.text(n.Cond)
+	}
+	text += "; "
+	if n.Post != nil {
+		text += w.text(n.Post) + " "
+	}
+	return text + w.text(n.Body)
+}
+
+// rangeLoop writes a range statement that is one in the package too.
+func (w *writer) rangeLoop(n *ast.RangeStmt) string {
+	if !w.tight(n.Body) || n.Value != nil && !small(w.info.TypeOf(n.Value), 0) {
+		return w.eachTurn(n)
+	}
+	t := w.info.TypeOf(n.X)
+	if _, parameter := types.Unalias(t).(*types.TypeParam); parameter {
+		return w.eachTurn(n)
+	}
+	cut := !w.labeled[n] && (n.Key == nil || n.Tok == token.DEFINE)
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		if u.Len() < turns {
+			return w.copy(n)
+		}
+	case *types.Slice:
+		if cut {
+			return w.cutSlice(n)
+		}
+	case *types.Basic:
+		if count, known := w.number(n.X); known && count < turns {
+			return w.copy(n)
+		}
+		if cut && (isWide(t) || u.Kind() == types.UntypedInt) && (n.Key == nil || isWide(w.info.TypeOf(n.Key))) {
+			return w.cutRange(n)
+		}
+	}
+	return w.eachTurn(n)
+}
+
+// eachTurn writes a range statement that looks for interrupts in each turn.
+func (w *writer) eachTurn(n *ast.RangeStmt) string {
+	w.begin(n.Body, w.look(""))
+	return w.copy(n)
+}
+
+// named is the name of a range statement's variable, "" for none.
+func named(x ast.Expr) string {
+	if id, ok := x.(*ast.Ident); ok && id.Name != "_" {
+		return id.Name
+	}
+	return ""
+}
+
+// cutSlice writes a loop over a slice in pieces of it.
+func (w *writer) cutSlice(n *ast.RangeStmt) string {
+	key, value := named(n.Key), named(n.Value)
+	head := fmt.Sprintf("for %s, %s, %s := %s.Slice(%s); %s < %s; { %s := %s; %s",
+		overName, indexName, lastName, supportName, w.text(n.X), indexName, lastName, endName, lastName, w.pieceOf("Piece", indexName))
+	switch {
+	case value == "" && key != "":
+		w.begin(n.Body, fmt.Sprintf("%s := %s; ", key, indexName))
+	case key != "":
+		w.begin(n.Body, fmt.Sprintf("%s := %s + %s; ", key, indexName, innerName))
+	}
+	body, out := w.inner(n.Body)
+	if value == "" {
+		return out + strings.Replace(head, overName, "_", 1) + fmt.Sprintf("for ; %s < %s; %s++ %s }", indexName, endName, indexName, body)
+	}
+	inner := innerName
+	if key == "" {
+		inner = "_"
+	}
+	return out + head + fmt.Sprintf("for %s, %s := range %s[%s:%s] %s; %s = %s }", inner, value, overName, indexName, endName, body, indexName, endName)
+}
+
+// cutRange writes a loop over an integer in pieces.
+func (w *writer) cutRange(n *ast.RangeStmt) string {
+	if key := named(n.Key); key != "" {
+		w.begin(n.Body, fmt.Sprintf("%s := %s; ", key, indexName))
+	}
+	over := w.text(n.X)
+	body, out := w.inner(n.Body)
+	return fmt.Sprintf("%sfor %s, %s := %s.Range(%s); %s < %s; { %s := %s; %sfor ; %s < %s; %s++ %s }",
+		out, lastName, indexName, supportName, over, indexName, lastName, endName, lastName, w.pieceOf("Piece", indexName), indexName, endName, indexName, body)
+}
+
+// isWide tells the integers that hold twice a piece.
+func isWide(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsInteger != 0 && b.Info()&types.IsUntyped == 0 && b.Kind() != types.Int8 && b.Kind() != types.Uint8
+}
+
+// shared tells a variable whose address is taken, or that a function literal mentions.
+func (w *writer) shared(v *types.Var) bool {
+	set, ok := w.sharing[w.source]
+	if !ok {
+		set = map[*types.Var]bool{}
+		for _, d := range w.source.Decls {
+			w.addShared(d, set)
+		}
+		w.addShared(w.source.Body, set)
+		w.sharing[w.source] = set
+	}
+	return set[v]
+}
+
+// changes tells whether a node assigns a variable, or takes its address.
+func (w *writer) changes(n ast.Node, v *types.Var) (found bool) {
+	if n == nil || reflect.ValueOf(n).IsNil() {
+		return false
+	}
+	is := func(x ast.Expr) bool {
+		id, ok := x.(*ast.Ident)
+		return ok && w.info.ObjectOf(id) == v
+	}
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			found = found || slices.ContainsFunc(n.Lhs, is)
+		case *ast.IncDecStmt:
+			found = found || is(n.X)
+		case *ast.RangeStmt:
+			found = found || is(n.Key) || is(n.Value)
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.AND && is(ast.Unparen(n.X))
+		case *ast.SelectorExpr: // a method may take the address
+			found = found || is(ast.Unparen(n.X))
+		}
+		return true
+	})
+	return found
+}
+
+// tight tells what takes a short time however large the values are that it works with: it neither loops nor waits, and calls only
+// what is short, or looks for interrupts itself.
+func (w *writer) tight(n ast.Node) bool {
+	tight := true
+	ast.Inspect(n, func(n ast.Node) bool {
+		tight = tight && w.short(n)
+		return tight
+	})
+	return tight
+}
+
+// short tells whether a node is so in itself.
+func (w *writer) short(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.FuncLit, *ast.ForStmt, *ast.RangeStmt, *ast.SelectStmt, *ast.SendStmt, *ast.GoStmt, *ast.DeferStmt, *ast.LabeledStmt:
+		return false
+	case *ast.BranchStmt:
+		return n.Tok != token.GOTO
+	case *ast.UnaryExpr:
+		return n.Op != token.ARROW
+	case *ast.AssignStmt:
+		for _, x := range n.Rhs {
+			if !small(w.info.TypeOf(x), 0) {
+				return false
+			}
+		}
+		return n.Tok != token.ADD_ASSIGN || !isString(w.info.TypeOf(n.Lhs[0]))
+	case *ast.ValueSpec:
+		for _, id := range n.Names {
+			if v := w.info.Defs[id]; v != nil && !small(v.Type(), 0) {
+				return false
+			}
+		}
+	case *ast.CompositeLit:
+		return small(w.info.TypeOf(n), 0) && len(n.Elts) <= fewElements
+	case *ast.BinaryExpr:
+		return small(w.info.TypeOf(n.X), 0) && (n.Op != token.ADD || !isString(w.info.TypeOf(n)) || w.info.Types[n].Value != nil)
+	case *ast.CallExpr:
+		return w.shortCall(n)
+	}
+	return true
+}
+
+// shortPackages have only functions that are short.
+var shortPackages = map[string]bool{"math": true, "math/bits": true, "math/cmplx": true}
+
+// shortBuiltins are the builtin functions that are short; append is where it takes single elements, on the average.
+var shortBuiltins = map[string]bool{
+	"append": true, "cap": true, "complex": true, "delete": true, "imag": true, "len": true, "max": true, "min": true, "panic": true, "real": true,
+}
+
+func (w *writer) shortCall(n *ast.CallExpr) bool {
+	if w.info.Types[n.Fun].IsType() {
+		return len(n.Args) == 1 && isNumber(w.info.TypeOf(n)) && isNumber(w.info.TypeOf(n.Args[0]))
+	}
+	if id, ok := ast.Unparen(n.Fun).(*ast.Ident); ok {
+		if b, ok := w.info.Uses[id].(*types.Builtin); ok {
+			return shortBuiltins[b.Name()] && !n.Ellipsis.IsValid() && (b.Name() != "append" || w.smallArgs(n))
+		}
+	}
+	f := check.Callee(w.info, n)
+	if f == nil || f.Pkg() == nil {
+		return false
+	}
+	if shortPackages[f.Pkg().Path()] {
+		return true
+	}
+	return w.smallArgs(n) && w.looks(f.Origin())
+}
+
+func (w *writer) smallArgs(n *ast.CallExpr) bool {
+	return !slices.ContainsFunc(n.Args, func(a ast.Expr) bool { return !small(w.info.TypeOf(a), 0) })
+}
+
+// looks tells a function of this cell that looks for interrupts at its beginning, or is short.
+func (w *writer) looks(f *types.Func) bool {
+	for _, d := range w.source.Decls {
+		if d, ok := d.(*ast.FuncDecl); ok && w.info.Defs[d.Name] == f && d.Body != nil {
+			return asks(d.Body, f) || w.tight(d.Body)
+		}
+	}
+	return false
+}
+
+// fewElements bounds what is small.
+const fewElements = 64
+
+// small tells types whose values are copied and compared in no time. Strings are: to compare two takes microseconds at most where they
+// are equal and very long.
+func small(t types.Type, depth int) bool {
+	if _, parameter := types.Unalias(t).(*types.TypeParam); parameter || depth > 3 {
+		return false
+	}
+	switch t := t.Underlying().(type) {
+	case *types.Array:
+		return t.Len() <= fewElements && small(t.Elem(), depth+1)
+	case *types.Struct:
+		for v := range t.Fields() {
+			if !small(v.Type(), depth+1) {
+				return false
+			}
+		}
+		return t.NumFields() <= fewElements
+	case *types.Tuple:
+		for v := range t.Variables() {
+			if !small(v.Type(), depth+1) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func isString(t types.Type) bool {
+	if t == nil {
+		return false
+	}
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsString != 0
+}
