@@ -15,9 +15,18 @@ func (m *Machine) Interpreting(run *cellio.Run) bool {
 	if state, _, _ = strings.Cut(state, ","); state != "running" && state != "runnable" {
 		return false
 	}
+	return interprets(functions)
+}
+
+// interprets tells whether the interpreter is at work in functions, innermost first. What cells are lent, the runtime and our own
+// operations, works for whoever has called it: a compiled function prints by the same as an interpreted statement.
+func interprets(functions []string) bool {
 	for _, f := range functions {
 		switch first, _, _ := strings.Cut(packageOf(f), "/"); first {
-		case "runtime", "internal", "reflect", "sync": // at work for whoever called them
+		case "runtime", "internal", "reflect", "sync":
+			continue
+		}
+		if strings.HasPrefix(f, "cancha/kernel/eval/primitive.") || strings.HasPrefix(f, "cancha/kernel/eval/native/support.") {
 			continue
 		}
 		return strings.HasPrefix(f, "github.com/traefik/yaegi/") || strings.HasPrefix(f, "cancha/kernel/eval")
