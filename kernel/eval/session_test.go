@@ -144,6 +144,8 @@ func TestErrorPositions(t *testing.T) {
 		{"several on a line", "a, b := 1, nope; c := gone", "cell 1:1:12: undefined: nope"},
 		{"mismatch", "var x int = \"s\"", "cell 1:1:13: cannot use \"s\" (untyped string constant) as int value in variable declaration"},
 		{"method", "type T struct{}\nT{}.M()", "cell 1:2:5: T{}.M undefined (type T has no field or method M)"},
+		{"a last value that no int holds", "1 << 70", "cell 1:1:1: cannot use 1 << 70 (untyped int constant 1180591620717411303424) as int value in the cell's last line (overflows)"},
+		{"one that no float holds", "1e200 * 1e200", "cell 1:1:1: cannot use 1e200 * 1e200 as float64 value in the cell's last line (overflows)"},
 		{"refused construct", "\ntype F func() F", "cell 1:2:6: type F refers to itself"},
 	}
 	for _, tt := range tests {

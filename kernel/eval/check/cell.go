@@ -115,7 +115,7 @@ func (b *builder) run() (c *Cell, err error) {
 			c, err = nil, b.errs.err(name)
 		}
 	}()
-	for _, step := range []func(){b.parse, b.imports, b.moveVariables, b.resolve, b.wrapNames, b.adoptMethods, b.check, b.refuseEarly, b.refuseJumps, b.refuseLabelled, b.collect, b.findUnread} {
+	for _, step := range []func(){b.parse, b.imports, b.moveVariables, b.resolve, b.wrapNames, b.adoptMethods, b.check, b.refuseOverflow, b.refuseEarly, b.refuseJumps, b.refuseLabelled, b.collect, b.findUnread} {
 		step()
 		if err := b.errs.err(name); err != nil {
 			return nil, err

@@ -1,8 +1,11 @@
 package check
 
 import (
+	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/types"
+	"math"
 )
 
 var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
@@ -39,4 +42,38 @@ func (c *Cell) Last() Last {
 	fails := (returned || types.IsInterface(t)) && types.Implements(t, errorType)
 	_, pointer := t.Underlying().(*types.Pointer)
 	return Last{Line: line, Fails: fails, Pointer: fails && pointer, List: len(values) > 0, Quiet: c.callsFmt(x, "Fprint")}
+}
+
+// refuseOverflow refuses a constant as last value that its default type cannot hold: shown, it would have to be of that type.
+func (b *builder) refuseOverflow() {
+	x := b.cell.Shown()
+	if x == nil {
+		return
+	}
+	tv := b.cell.Info.Types[x]
+	basic, ok := tv.Type.(*types.Basic)
+	if !ok || tv.Value == nil || basic.Info()&types.IsUntyped == 0 || fits(tv.Value, basic.Kind()) {
+		return
+	}
+	text := types.ExprString(x)
+	if value := tv.Value.ExactString(); value != text && basic.Info()&types.IsInteger != 0 {
+		text += fmt.Sprintf(" (%s constant %s)", basic, value)
+	}
+	b.errs.add(b.cell.text.offset(b.fset, x.Pos()), fmt.Sprintf("cannot use %s as %s value in the cell's last line (overflows)", text, types.Default(basic)))
+}
+
+// fits tells an untyped constant that the default type of its kind holds.
+func fits(v constant.Value, kind types.BasicKind) bool {
+	switch kind {
+	case types.UntypedInt:
+		_, exact := constant.Int64Val(constant.ToInt(v))
+		return exact
+	case types.UntypedRune:
+		n, exact := constant.Int64Val(constant.ToInt(v))
+		return exact && n == int64(int32(n))
+	case types.UntypedFloat:
+		f, _ := constant.Float64Val(v)
+		return !math.IsInf(f, 0)
+	}
+	return true
 }

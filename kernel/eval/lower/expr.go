@@ -318,6 +318,9 @@ func (f *fn) comparison(x *ast.BinaryExpr) string {
 		if !direct {
 			f.l.refuseWrapped(tx, "compared", x.Pos())
 		}
+		if made := f.madeChannel(x); made != nil && direct { // the interpreter fails where there is no variable
+			return fmt.Sprintf("func() bool { c := %s; return c %s nil }()", f.expr(made), x.Op)
+		}
 		left, right := f.solid(x.X, f.expr(x.X)), f.solid(x.Y, f.expr(x.Y))
 		if needsConversion(tx, ty) {
 			right = f.l.typ(tx) + "(" + right + ")"
@@ -329,6 +332,21 @@ func (f *fn) comparison(x *ast.BinaryExpr) string {
 		return "!" + text
 	}
 	return text
+}
+
+// madeChannel is the operand of a comparison with nil that makes a channel, nil where there is none.
+func (f *fn) madeChannel(x *ast.BinaryExpr) ast.Expr {
+	for _, side := range []ast.Expr{x.X, x.Y} {
+		call, ok := ast.Unparen(side).(*ast.CallExpr)
+		if !ok {
+			continue
+		}
+		_, isChan := f.typeOf(side).Underlying().(*types.Chan)
+		if id, ok := ast.Unparen(call.Fun).(*ast.Ident); isChan && ok && f.info.Uses[id] == types.Universe.Lookup("make") {
+			return side
+		}
+	}
+	return nil
 }
 
 // toInterface tells a conversion to an interface, which the interpreter compares as what it was before.
