@@ -56,6 +56,8 @@ func (s *Store) makeExtension(ctx context.Context, from *Extension, want Want, d
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err() // what was done is done again sooner: Go's caches have it
+	case errors.As(err, &conflict) && conflict.Session: // another session can have it
+		return conflict, storage(dir, os.RemoveAll(dir))
 	case errors.As(err, &conflict):
 		err = writeJSON(filepath.Join(dir, extensionName), described{Conflict: conflict})
 		return conflict, storage(dir, err)
@@ -102,6 +104,9 @@ func (x *extend) run(ctx context.Context) error {
 	d.Modules = latest(d.Modules)
 	if changes := x.changes(all, module); len(changes) > 0 {
 		return &Conflict{Module: module, Changes: changes, Modules: d.Modules}
+	}
+	if changes := x.loadedChanges(all); len(changes) > 0 {
+		return &Conflict{Module: module, Changes: changes, Modules: d.Modules, Session: true}
 	}
 	if len(d.Wanted) > 0 {
 		if all, err = x.compile(ctx, d.Wanted, all); err != nil {
@@ -305,6 +310,20 @@ func (x *extend) compile(ctx context.Context, wanted []string, all []listed) ([]
 		}
 		return all, nil
 	}
+}
+
+// loadedChanges are the modules of which the session has loaded packages in another version than is wanted now.
+func (x *extend) loadedChanges(all []listed) (changes []Change) {
+	now := map[string]listed{}
+	for _, p := range all {
+		now[p.ImportPath] = p
+	}
+	for _, have := range x.from.loaded(x.want.Used) {
+		if p, ok := now[have.Path]; ok && p.Module != nil && p.Module.Version != have.Version {
+			changes = append(changes, Change{have.Module, have.Version, p.Module.Version})
+		}
+	}
+	return unique(changes)
 }
 
 // keepAdded takes the packages that the engine has not, and checks that the others are the engine's.

@@ -93,12 +93,16 @@ type Change struct {
 
 func (c *Conflict) Error() string {
 	first := c.Changes[0]
-	text := fmt.Sprintf("%s needs %s %s, and the running engine has %s", c.Module, first.Module, first.Want, first.Have)
+	has := "the running engine has"
+	if c.Session {
+		has = "this session has loaded"
+	}
+	text := fmt.Sprintf("%s needs %s %s, and %s %s", c.Module, first.Module, first.Want, has, first.Have)
 	switch {
 	case first.Have == first.Want:
 		text = fmt.Sprintf("%s has changed since it was loaded", first.Module)
 	case first.Module == c.Module.Path:
-		text = fmt.Sprintf("the running engine has %s %s, not %s", first.Module, first.Have, first.Want)
+		text = fmt.Sprintf("%s %s %s, not %s", has, first.Module, first.Have, first.Want)
 	}
 	if n := len(c.Changes) - 1; n > 0 {
 		text += fmt.Sprintf(" (and %d more)", n)
@@ -226,31 +230,46 @@ func extensionKey(from *Extension, want Want) (string, error) {
 
 // changed compares what a session has loaded of one extension with the next.
 func changed(from, to *Extension, used []string) (changes []Change) {
-	before, after := byPath(from.Packages), byPath(to.Packages)
-	seen := map[string]bool{}
-	var visit func(path string)
-	visit = func(path string) {
-		have, added := before[path]
-		if seen[path] || !added {
-			return
-		}
-		seen[path] = true
-		want, there := after[path]
-		if there && (have.Version != want.Version || !sameArchive(from.Dir, to.Dir, path)) {
+	after := byPath(to.Packages)
+	for _, have := range from.loaded(used) {
+		want, there := after[have.Path]
+		if there && (have.Version != want.Version || !sameArchive(from.Dir, to.Dir, have.Path)) {
 			changes = append(changes, Change{have.Module, have.Version, want.Version})
 		}
-		for _, p := range have.Imports {
-			visit(p)
-		}
-	}
-	for _, p := range used {
-		visit(p)
 	}
 	return unique(changes)
 }
 
+// loaded are the packages of an extension that a session has used, and those that these need.
+func (x *Extension) loaded(used []string) (list []Package) {
+	all := byPath(x.Packages)
+	seen := map[string]bool{}
+	var visit func(path string)
+	visit = func(path string) {
+		p, added := all[path]
+		if seen[path] || !added {
+			return
+		}
+		seen[path] = true
+		list = append(list, p)
+		for _, needed := range p.Imports {
+			visit(needed)
+		}
+	}
+	for _, path := range used {
+		visit(path)
+	}
+	return list
+}
+
+// unique leaves one of equal changes; those of versions come first, since they are why others have changed.
 func unique(changes []Change) []Change {
-	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.Module, b.Module) })
+	slices.SortFunc(changes, func(a, b Change) int {
+		if sameA, sameB := a.Have == a.Want, b.Have == b.Want; sameA != sameB {
+			return map[bool]int{true: 1, false: -1}[sameA]
+		}
+		return strings.Compare(a.Module, b.Module)
+	})
 	return slices.Compact(changes)
 }
 
