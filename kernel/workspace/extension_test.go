@@ -39,6 +39,10 @@ var modulesOfYard = map[string]map[string]string{
 	},
 	"example.com/many@v1.1.0":     {"go.mod": "module example.com/many\n\ngo 1.20\n", "one/one.go": "package one\n\nconst V = 11\n"},
 	"example.com/wants@v1.0.0":    {"go.mod": "module example.com/wants\n\ngo 1.20\n\nrequire example.com/dep v1.1.0\n", "w.go": "package wants\n\nimport _ \"example.com/dep\"\n", "free/f.go": "package free\n"},
+	"example.com/low@v1.0.0":      {"go.mod": "module example.com/low\n\ngo 1.20\n", "l.go": "package low\n"},
+	"example.com/low@v1.1.0":      {"go.mod": "module example.com/low\n\ngo 1.20\n", "l.go": "package low\n\nconst V = 2\n"},
+	"example.com/old@v1.0.0":      {"go.mod": "module example.com/old\n\ngo 1.20\n\nrequire example.com/low v1.0.0\n", "o.go": "package old\n\nimport _ \"example.com/low\"\n"},
+	"example.com/new@v1.0.0":      {"go.mod": "module example.com/new\n\ngo 1.20\n\nrequire example.com/low v1.1.0\n", "n.go": "package new\n\nimport _ \"example.com/low\"\n"},
 	"example.com/tomorrow@v1.0.0": {"go.mod": "module example.com/tomorrow\n\ngo 1.99\n", "t.go": "package tomorrow\n"},
 	"example.com/absent@v1.0.0":   {"go.mod": "module example.com/absent\n"}, // without a package
 }
@@ -319,6 +323,23 @@ func TestConflictWithTheSession(t *testing.T) {
 	if !errors.As(err, &conflict) || !conflict.Session || err.Error() != "example.com/local has changed since it was loaded" {
 		t.Errorf("got %v, want a conflict: it has been loaded", err)
 	}
+}
+
+// What a package needs may be loaded in another version: that is known before anything is compiled, and no other session is refused.
+func TestConflictWithWhatIsLoaded(t *testing.T) {
+	y := useYard(t)
+	s, start := y.open(t)
+	first := extendTo(t, s, start, Want{Path: "example.com/old"})
+	var conflict *Conflict
+	var said []string
+	_, err := s.Extend(t.Context(), first, Want{Path: "example.com/new", Used: []string{"example.com/old"}}, func(line string) { said = append(said, line) })
+	if !errors.As(err, &conflict) || !conflict.Session || err.Error() != "example.com/new@v1.0.0 needs example.com/low v1.1.0, and this session has loaded v1.0.0" {
+		t.Errorf("got %v, want a conflict", err)
+	}
+	if text := strings.Join(said, "\n"); strings.Contains(text, "building") {
+		t.Errorf("it was built: %s", text)
+	}
+	extendTo(t, s, first, Want{Path: "example.com/new"})
 }
 
 // A module of a folder gives way to a version of it that is asked for.
