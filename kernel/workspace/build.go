@@ -350,7 +350,7 @@ func (p plan) flags(command string) []string {
 }
 
 // loadable are the flags with which one compilation of a package serves the engine and the plugins of cells. "go build
-// -buildmode=plugin" would compile for the plugins alone, and the engine's packages once more: 110 s of processor time (measured).
+// -buildmode=plugin" would compile for the plugins alone, and the engine's packages once more.
 // The linker handles code for dynamic linking in a program only if that is to be position-independent.
 func loadable() []string {
 	return []string{"-buildmode=pie", "-gcflags=all=-dynlink", "-asmflags=all=-dynlink"}

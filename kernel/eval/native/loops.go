@@ -99,14 +99,7 @@ func (w *writer) addShared(n ast.Node, shared map[*types.Var]bool) {
 }
 
 // pure tells a statement that can neither panic nor leave itself but at its end, nor call anything.
-func (w *writer) pure(s ast.Stmt) bool {
-	pure := true
-	ast.Inspect(s, func(n ast.Node) bool {
-		pure = pure && w.pureNode(n)
-		return pure
-	})
-	return pure
-}
+func (w *writer) pure(s ast.Stmt) bool { return every(s, w.pureNode) }
 
 func (w *writer) pureNode(n ast.Node) bool {
 	switch n := n.(type) {

@@ -377,13 +377,16 @@ func (w *writer) changes(n ast.Node, v *types.Var) (found bool) {
 
 // tight tells what takes a short time however large the values are that it works with: it neither loops nor waits, and calls only
 // what is short, or looks for interrupts itself.
-func (w *writer) tight(n ast.Node) bool {
-	tight := true
+func (w *writer) tight(n ast.Node) bool { return every(n, w.short) }
+
+// every tells whether a node and all within it are what is asked for; nil stands for the end of each.
+func every(n ast.Node, is func(ast.Node) bool) bool {
+	all := true
 	ast.Inspect(n, func(n ast.Node) bool {
-		tight = tight && w.short(n)
-		return tight
+		all = all && is(n)
+		return all
 	})
-	return tight
+	return all
 }
 
 // short tells whether a node is so in itself.
