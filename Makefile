@@ -109,7 +109,7 @@ modules: kernelspec ## import modules of many kinds in sessions of their own, tw
 places: ## installs and runs where it is hard: no toolchain, no compiler, full and read-only caches, two sessions at once
 	scripts/places.sh
 
-output: kernelspec $(VENV)/made ## cells that print and show very much, through a Jupyter Server with its default limits; NAMES="burst displays"
+output: kernelspec $(VENV)/made ## cells that print and show a lot, through a Jupyter Server with its default limits; NAMES="burst displays"
 	$(VENV)/bin/python scripts/server_limits.py $(NAMES)
 
 widgets: kernelspec $(VENV)/made ## sliders, buttons and bars used in a real JupyterLab (playwright and Chromium: see the script)

@@ -14,7 +14,7 @@ import (
 // endOfInput is the value by which a front end says that the input has ended: what a terminal calls ^D.
 const endOfInput = "\x04"
 
-// inputs are the questions that cells ask the person. An engine asks one at a time, so a new question says that the one before
+// inputs are the questions that cells ask the user. An engine asks one at a time, so a new question says that the one before
 // is no longer waited for.
 type inputs struct {
 	mu    sync.Mutex

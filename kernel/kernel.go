@@ -28,7 +28,7 @@ type Engine interface {
 	// Comm hands a frame of a comm to the engine and returns when its handler there has ended. It fails at once where no
 	// engine serves, which then has no comm either.
 	Comm(ctx context.Context, f cellio.Frame) (cell.Result, error)
-	// AnswerInput hands on what the person has answered to the KindInput frame of that seq.
+	// AnswerInput hands on what the user has answered to the KindInput frame of that seq.
 	AnswerInput(seq uint64, r cellio.InputReply)
 	Interrupt()       // stops the cells that run, on all shells, and the handlers of comms; returns at once
 	Info() cell.Ready // of the engine that serves now; may be the zero value before it is ready
@@ -196,7 +196,7 @@ func (k *Kernel) refuse(channel string, err error) {
 }
 
 // Interrupt stops the cells that run, on all shells, if any do. Clients ask for it by interrupt_request; a signal handler may
-// call it too. What they have asked the person is taken back.
+// call it too. What they have asked the user is taken back.
 func (k *Kernel) Interrupt() {
 	k.inputs.withdraw()
 	k.engine.Interrupt()

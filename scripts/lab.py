@@ -1,4 +1,4 @@
-"""Uses the kernel as a person does, in a real JupyterLab in headless Chromium: run all, completion, tests, tooltip, interrupt, a question,
+"""Uses the kernel as a user does, in a real JupyterLab in headless Chromium: run all, completion, tests, tooltip, interrupt, a question,
 restart. Checks what is in the page, and takes pictures of it.
 
     python lab.py [--kernel cancha] [--pictures FOLDER] [--chromium PROGRAM]

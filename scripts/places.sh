@@ -16,7 +16,7 @@ trap 'rm -rf "$place"' EXIT
 failed=0
 skipped=0
 
-# Go's own caches stay those of the person, or each place would compile the standard library; the workspaces' is the place's.
+# Go's own caches stay the user's, or each place would compile the standard library; the workspaces' is the place's.
 GOCACHE=$(go env GOCACHE)
 GOMODCACHE=$(go env GOMODCACHE)
 export GOCACHE GOMODCACHE

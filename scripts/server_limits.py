@@ -1,4 +1,4 @@
-"""Runs cells that print and show very much through a Jupyter Server with its default limits, as JupyterLab does.
+"""Runs cells that print and show a lot through a Jupyter Server with its default limits, as JupyterLab does.
 
     python server_limits.py [--kernel cancha] [NAME ...]
 

@@ -1,4 +1,4 @@
-"""Does to a kernel what must not end it, and prints what a person would read each time.
+"""Does to a kernel what must not end it, and prints what a user would read each time.
 
     python survive.py [--kernel cancha]
 
@@ -89,7 +89,7 @@ class Kernel:
         return self.client.execute(code)
 
     def finish(self, request: str, patience: float) -> tuple[str, str]:
-        """Return the status of a cell's reply and all that a person sees of it."""
+        """Return the status of a cell's reply and all that a user sees of it."""
         text, stream, end = [], None, time.monotonic() + patience
         while True:
             message = self.client.get_iopub_msg(timeout=max(0.01, end - time.monotonic()))

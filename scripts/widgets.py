@@ -1,4 +1,4 @@
-"""Uses widgets as a person does, in a real JupyterLab in headless Chromium, and checks what Go made of it.
+"""Uses widgets as a user does, in a real JupyterLab in headless Chromium, and checks what Go made of it.
 
     python widgets.py [--kernel cancha] [--pictures FOLDER] [--chromium PROGRAM]
 
@@ -23,7 +23,7 @@ import time
 import urllib.request
 import uuid
 
-PATIENCE = 20  # seconds until what a person waits for has come
+PATIENCE = 20  # seconds until what the user waits for has come
 FIRST = 300  # seconds for the first cell, which may have to wait for an engine to be built
 
 CONTROLS = """import (
@@ -85,7 +85,7 @@ model.OnChange(func(old, new string) { seen.SetValue(new) })
 for !stop.Value() {
 	time.Sleep(20 * time.Millisecond)
 }
-fmt.Println("stopped by a person")"""
+fmt.Println("stopped by a user")"""
 
 ANIMATION = """animated := live.NewFrame()
 for i := range 8 {
@@ -150,7 +150,7 @@ def server(home):
             process.wait()
 
 
-class Person:
+class User:
     """Who sits before the page."""
 
     def __init__(self, page, url, token, pictures):
@@ -253,7 +253,7 @@ def beside(p):
     p.until("a callback runs beside a cell", lambda: p.find(".widget-text", "seen").locator("input").input_value() == "linear")
     box.click()
     p.done(3)
-    p.until("the cell has seen the checkbox", lambda: "stopped by a person" in p.find(".jp-Notebook").inner_text())
+    p.until("the cell has seen the checkbox", lambda: "stopped by a user" in p.find(".jp-Notebook").inner_text())
     p.run(4)
     p.done(4)
     p.until("the last frame of an animation", lambda: "frame 7" in p.find(".jp-Notebook").inner_text())
@@ -281,7 +281,7 @@ def later(p):
 
 
 def play(about, parts, *cells):
-    """Open a notebook of cells, as the command line says, and have a person do the parts in their order; ends the program."""
+    """Open a notebook of cells, as the command line says, and have a user do the parts in their order; ends the program."""
     try:
         perform(about, parts, cells)
     except Missing as e:
@@ -311,10 +311,10 @@ def perform(about, parts, cells):
         notebook(home / "work" / "w.ipynb", args.kernel, *cells)
         with server(home) as (url, token), sync_playwright() as playwright:
             chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
-            person = Person(chromium.new_page(viewport={"width": 1000, "height": 1600}), url, token, args.pictures)
-            person.open()
+            user = User(chromium.new_page(viewport={"width": 1000, "height": 1600}), url, token, args.pictures)
+            user.open()
             for part in parts:
-                part(person)
+                part(user)
             chromium.close()
     print("all of it happened")
 

@@ -82,7 +82,7 @@ func dataFetch(ctx context.Context, args []string) error {
 	return nil
 }
 
-// resumable tells a person who interrupted what to do next.
+// resumable tells a user who interrupted what to do next.
 func resumable(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%w; run it again to go on", err)
@@ -221,7 +221,7 @@ func (m *meter) end() {
 	}
 }
 
-// isTerminal reports whether a file is one that a person looks at.
+// isTerminal reports whether a file is one that a user looks at.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"

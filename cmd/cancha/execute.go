@@ -148,7 +148,7 @@ func (r *runner) cell(ctx context.Context, c *notebook.Cell, total int) error {
 	return nil
 }
 
-// stop interrupts the running cell, waits for its end unless a person is impatient, and returns why the run has ended.
+// stop interrupts the running cell, waits for its end unless a user is impatient, and returns why the run has ended.
 func (r *runner) stop(ctx context.Context, end <-chan ended) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, errTwice) {

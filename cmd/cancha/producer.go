@@ -58,7 +58,7 @@ func runProducer(ctx context.Context, args []string) error {
 	return cmp.Or(err, out.Close(left))
 }
 
-// stopped is nil if the person ended the command, which is no failure.
+// stopped is nil if the user ended the command, which is no failure.
 func stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil

@@ -70,7 +70,7 @@ func TestProducerFillsATopic(t *testing.T) {
 	}
 }
 
-// TestStoppedCommandsSucceed: a person who ends a command has not made it fail.
+// TestStoppedCommandsSucceed: a user who ends a command has not made it fail.
 func TestStoppedCommandsSucceed(t *testing.T) {
 	for name, run := range map[string]func(ctx context.Context) error{
 		"broker": func(ctx context.Context) error {

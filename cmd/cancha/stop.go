@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// Why a person's ^C ended a run.
+// Why a user's ^C ended a run.
 var (
 	errOnce  = errors.New("ended by ^C between two cells")
 	errTwice = errors.New("ended by a second ^C")
@@ -31,7 +31,7 @@ type stopper struct {
 	asked     bool   // it has been interrupted
 }
 
-// newStopper takes ^C until close. The context ends when a person wants the run to end.
+// newStopper takes ^C until close. The context ends when a user wants the run to end.
 func newStopper(ctx context.Context, out io.Writer) (context.Context, *stopper) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &stopper{cancel: cancel, out: out, signals: make(chan os.Signal, 1)}

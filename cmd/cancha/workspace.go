@@ -63,7 +63,7 @@ func (c *engineChoice) prepare(ctx context.Context, say func(string)) {
 	if err != nil {
 		c.plain, c.reason = true, err.Error()
 		c.log.Warn("cells are interpreted", "reason", err)
-		if built { // a person has waited for it
+		if built { // a user has waited for it
 			say("cells are interpreted: " + c.reason)
 		}
 		return
@@ -119,7 +119,7 @@ func (c *engineChoice) close() {
 	}
 }
 
-// buildWorkspace builds the workspace for a person who waits for it, and says so.
+// buildWorkspace builds the workspace for a user who waits for it, and says so.
 func buildWorkspace(ctx context.Context, out io.Writer) error {
 	begin := time.Now()
 	l := ticker{out: out}

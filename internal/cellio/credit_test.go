@@ -106,7 +106,7 @@ func TestInterruptEndsTheWait(t *testing.T) {
 	}{
 		{"a cell that is interrupted", false, "line", ErrInterrupted},
 		{"a cell that handles it may end its line", true, "line", nil},
-		{"a cell that handles it and writes very much", true, strings.Repeat("x", 10*heldText), ErrInterrupted},
+		{"a cell that handles it and writes a lot", true, strings.Repeat("x", 10*heldText), ErrInterrupted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -57,7 +57,7 @@ const (
 	KindUpdate  Kind = "update"  // body Display: replaces what its id showed before
 	KindResult  Kind = "result"  // body Display: the value of the cell's last expression
 	KindClear   Kind = "clear"   // body Clear
-	KindInput   Kind = "input"   // body Input: asks the person; answered by KindInputReply of the same seq
+	KindInput   Kind = "input"   // body Input: asks the user; answered by KindInputReply of the same seq
 	KindDone    Kind = "done"    // the cell has ended; nothing of its own text follows but its goroutines' output
 	KindAnswer  Kind = "answer"  // answer to a question with the same seq
 )
@@ -104,13 +104,13 @@ type Clear struct {
 	Wait bool `json:"wait"`
 }
 
-// Input asks the person at the front end for a line; a Password is not to be seen as it is typed.
+// Input asks the user at the front end for a line; a Password is not to be seen as it is typed.
 type Input struct {
 	Prompt   string `json:"prompt"`
 	Password bool   `json:"password"`
 }
 
-// InputReply is what the person answered: a line without its end, or EOF, or Err where nobody can be asked.
+// InputReply is what the user answered: a line without its end, or EOF, or Err where nobody can be asked.
 type InputReply struct {
 	Value string `json:"value"`
 	EOF   bool   `json:"eof,omitempty"`

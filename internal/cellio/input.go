@@ -16,7 +16,7 @@ var ErrNoInput = errors.New("nobody can be asked for input")
 // ErrEnded is the ErrNoInput of a goroutine that asks after its cell's end, or of a comm's handler.
 var ErrEnded = fmt.Errorf("%w: its cell does not run", ErrNoInput)
 
-// Asker asks the person at the front end, for the cells of one engine. One question is asked at a time, others wait for their
+// Asker asks the user at the front end, for the cells of one engine. One question is asked at a time, others wait for their
 // turn. Its methods may be called from any goroutine.
 type Asker struct {
 	send func(Frame) error
@@ -46,7 +46,7 @@ var asker atomic.Pointer[Asker]
 // AttachAsker makes a the process's Asker; nil detaches.
 func AttachAsker(a *Asker) { asker.Store(a) }
 
-// Ask asks the person for the current run, as [Asker.Ask]. In an ordinary program it returns ErrDetached.
+// Ask asks the user for the current run, as [Asker.Ask]. In an ordinary program it returns ErrDetached.
 func Ask(in Input) (string, error) {
 	a, r := asker.Load(), CurrentRun()
 	if a == nil || r == nil {
@@ -107,7 +107,7 @@ func (a *Asker) Answer(seq uint64, reply InputReply) {
 	}
 }
 
-// Ask asks the person, for a run, and waits for the answer: a line without its end. It returns io.EOF where the person has
+// Ask asks the user, for a run, and waits for the answer: a line without its end. It returns io.EOF where the user has
 // ended the input, ErrInterrupted, ErrNoInput with the reason, and ErrEnded after the cell's end.
 func (a *Asker) Ask(r *Run, in Input) (string, error) {
 	ctx := a.context(r)

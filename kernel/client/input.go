@@ -9,7 +9,7 @@ import (
 	"cancha/kernel/wire"
 )
 
-// Question is what a cell asks the person.
+// Question is what a cell asks the user.
 type Question struct {
 	Prompt   string       `json:"prompt"`
 	Password bool         `json:"password"` // the answer is not to be seen

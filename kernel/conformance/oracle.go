@@ -42,7 +42,7 @@ type behaviour struct {
 	Fault string `json:"fault,omitempty"`
 }
 
-// buildSettings keep a person's own from changing what a program means. Outside of modules it would get the GODEBUG of old
+// buildSettings keep a user's own from changing what a program means. Outside of modules it would get the GODEBUG of old
 // programs.
 var buildSettings = []string{"GOFLAGS=", "GOWORK=off", "GO111MODULE=on", "GOEXPERIMENT=", "GODEBUG=", "GOENV=off"}
 

@@ -46,7 +46,7 @@ var (
 	traceLine = regexp.MustCompile(`(?m)^(goroutine \d|runtime stack:)`)
 )
 
-// crash holds back, on an engine's stderr, what looks like the runtime's own report of a crash, so that a person reads the
+// crash holds back, on an engine's stderr, what looks like the runtime's own report of a crash, so that a user reads the
 // cause as the cell's error instead of some hundred lines of the interpreter's stack.
 //
 // Anybody may write such words, and of an engine that lives no word is to be lost: they are passed on when no stack follows within

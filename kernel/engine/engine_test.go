@@ -319,7 +319,7 @@ func TestDeathIsAnErrorAndTheNextCellRuns(t *testing.T) {
 				t.Fatalf("got %+v, want an error with %q", r, c.want)
 			}
 			if len(strings.Join(r.Err.Traceback, "\n")) > 8<<10 {
-				t.Error("the trace is longer than a person reads")
+				t.Error("the trace is longer than anybody reads")
 			}
 			if r := run(t, e, int64(2*i+2), "print x"); r.Status != cell.OK {
 				t.Errorf("next cell: %v", r.Err)

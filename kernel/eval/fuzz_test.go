@@ -90,7 +90,7 @@ func take(t *testing.T, p *Program, serial int64, code string) {
 	}
 }
 
-// mustBeRefusal fails unless an error is a person's: it names a place in the cell, and is no fault of ours.
+// mustBeRefusal fails unless an error is the user's: it names a place in the cell, and is no fault of ours.
 func mustBeRefusal(t *testing.T, code string, err error) {
 	t.Helper()
 	var refused *check.Error

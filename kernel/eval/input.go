@@ -14,7 +14,7 @@ type Stdin interface {
 	Open(ask func() (string, error), failed func(error)) (closed func())
 }
 
-// listen lets a cell ask the person, by what it calls and by what reads os.Stdin, until stop is called.
+// listen lets a cell ask the user, by what it calls and by what reads os.Stdin, until stop is called.
 func (p *Program) listen(run *cellio.Run) (stop func()) {
 	if p.asker == nil {
 		return func() {}
@@ -34,7 +34,7 @@ func (p *Program) listen(run *cellio.Run) (stop func()) {
 	return func() { p.asker.End(run); closed() }
 }
 
-// AnswerInput takes what the person has answered to a question.
+// AnswerInput takes what the user has answered to a question.
 func (p *Program) AnswerInput(seq uint64, reply cellio.InputReply) {
 	if p.asker != nil {
 		p.asker.Answer(seq, reply)

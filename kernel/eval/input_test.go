@@ -119,7 +119,7 @@ func TestInputDenied(t *testing.T) {
 	}
 }
 
-// TestInputInterrupted: a cell that waits for the person is stopped at once, however it asks, and the next one asks anew.
+// TestInputInterrupted: a cell that waits for the user is stopped at once, however it asks, and the next one asks anew.
 func TestInputInterrupted(t *testing.T) {
 	for name, code := range map[string]string{"statements": scanLine, "a function": scanFunc, "session.Input": askLine} {
 		t.Run(name, func(t *testing.T) {

@@ -250,7 +250,7 @@ func (s *steps) mentionedLater() map[string]bool {
 	return check.Mentioned(code.String())
 }
 
-// fault is the error of a cell as a person sees it.
+// fault is the error of a cell as a user sees it.
 func (s *steps) fault(err error) *cell.Error {
 	switch e := err.(type) {
 	case *check.Error:

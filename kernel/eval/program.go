@@ -51,7 +51,7 @@ type Config struct {
 	Docs func(path string) map[string]string
 	// Outlet takes the results of cells.
 	Outlet *cellio.Outlet
-	// Asker asks the person for cells; nil lets none ask. Stdin has reads of os.Stdin ask by it; nil leaves os.Stdin alone.
+	// Asker asks the user for cells; nil lets none ask. Stdin has reads of os.Stdin ask by it; nil leaves os.Stdin alone.
 	Asker *cellio.Asker
 	Stdin Stdin
 	// Render returns how the value of a cell's last expression is shown. Default: as fmt prints it.

@@ -45,7 +45,7 @@ func (p *Program) typed(v any, text string) string {
 	return text
 }
 
-// withoutError is what a person wants to see of a call's results: of a value and an error the error if there is one, else
+// withoutError is what a user wants to see of a call's results: of a value and an error the error if there is one, else
 // the value.
 func withoutError(values []any) []any {
 	if len(values) < 2 {

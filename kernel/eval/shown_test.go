@@ -8,7 +8,7 @@ import (
 	"cancha/kernel/cell"
 )
 
-// TestLastExpression shows what a person wants to see of a cell's last expression.
+// TestLastExpression shows what a user wants to see of a cell's last expression.
 func TestLastExpression(t *testing.T) {
 	tests := []struct {
 		name, code string

@@ -26,7 +26,7 @@ import (
 //	keep T      kept         remember T, print what was remembered
 //	late T      page T       print T after the cell has ended; to the pager
 //	crash                    panic in the engine's caller
-//	ask T       password T   print what the person answers, "end" at the end of input
+//	ask T       password T   print what the user answers, "end" at the end of input
 //	target T    open T ID    of comms: see Comm
 //
 // Cells run beside each other. Sink takes their frames. The zero value with a Sink is ready.

@@ -16,7 +16,7 @@ import (
 	"cancha/kernel/client"
 )
 
-// Questions are cells that ask the person. What they print ends with a newline.
+// Questions are cells that ask the user. What they print ends with a newline.
 type Questions struct {
 	Line     string // asks "Name?" and prints the answer; fails where it gets none
 	Password string // asks "Secret?" for what is not to be seen, and prints it

@@ -9,7 +9,7 @@ import (
 	"cancha/kernel/cell"
 )
 
-// asks is what asks the person for the engine's cells.
+// asks is what asks the user for the engine's cells.
 func (e *Engine) asks() *cellio.Asker {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -22,7 +22,7 @@ func (e *Engine) asks() *cellio.Asker {
 // AnswerInput takes the reply to a question.
 func (e *Engine) AnswerInput(seq uint64, reply cellio.InputReply) { e.asks().Answer(seq, reply) }
 
-// ask asks the person and prints the answer, or "end" where the input has ended; without an answer the cell fails.
+// ask asks the user and prints the answer, or "end" where the input has ended; without an answer the cell fails.
 func (r *run) ask(word, text string) (result cell.Result, ended bool) {
 	asker, asking := r.engine.asks(), cellio.NewAside(r.cell.Cell)
 	asker.Begin(asking)

@@ -89,7 +89,7 @@ func killedWhileBusy(t *testing.T, target Target, c client.Config) {
 	s.vanishes(t, engine)
 }
 
-// shutdownWhileAsking: a person who does not answer holds up no shutdown.
+// shutdownWhileAsking: a user who does not answer holds up no shutdown.
 func shutdownWhileAsking(t *testing.T, target Target) {
 	need(t, target.Samples.Questions.Line)
 	k, err := client.Start(quiet(t, target.Config))

@@ -36,7 +36,7 @@ type Samples struct {
 	Panics string            // a goroutine of it panics with "boom"
 	PID    string            // prints the id of that process
 
-	Questions Questions // cells that ask the person
+	Questions Questions // cells that ask the user
 	Comms     Comms     // cells that use comms
 
 	Complete    Completion        // one with letters outside the basic plane before the cursor

@@ -1,6 +1,6 @@
 // Package workspace builds, keeps and finds the engine that can load compiled cells. Go loads a plugin only into a program
 // that was built by the same toolchain, in the same folder, with the same flags and the same versions of all modules that
-// the two share. So that engine is built by the person's own toolchain, once, in a folder of their cache, a workspace: the
+// the two share. So that engine is built by the user's own toolchain, once, in a folder of their cache, a workspace: the
 // sources that this program carries, the engine, and the compiled packages that cells are linked with.
 //
 // A workspace's folder is named by a hash of all that went into it. It is built in place, under a lock, and its description,

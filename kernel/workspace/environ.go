@@ -33,7 +33,7 @@ func without(environ []string, drop func(name string) bool) []string {
 }
 
 // fixed returns the variables that decide what a build yields, so that the engine, the packages and each cell later come
-// out alike whatever the person's settings are: their GOFLAGS, go.work, "go env -w", experiments and C flags have no say. An empty
+// out alike whatever the user's settings are: their GOFLAGS, go.work, "go env -w", experiments and C flags have no say. An empty
 // value is the same as none to the go command.
 func (t toolchain) fixed(cc compiler) []string {
 	return []string{
@@ -48,7 +48,7 @@ func (t toolchain) fixed(cc compiler) []string {
 	}
 }
 
-// kept are the settings of the person that say where modules come from and where caches are; none changes what is built.
+// kept are the settings of the user that say where modules come from and where caches are; none changes what is built.
 func kept() []string {
 	return []string{
 		"GOPATH", "GOMODCACHE", "GOCACHE", "GOPROXY", "GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOPRIVATE", "GOINSECURE", "GOAUTH", "GOVCS", "GOTMPDIR",

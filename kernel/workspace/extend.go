@@ -174,7 +174,7 @@ func (x *extend) get(ctx context.Context, what string) error {
 	return err
 }
 
-// command is build's, with what a person can use of what the go command says.
+// command is build's, with what a user can use of what the go command says.
 func (x *extend) command(ctx context.Context, doing string, args ...string) ([]byte, error) {
 	out, said, err := x.execute(ctx, args...)
 	if err == nil || ctx.Err() != nil {

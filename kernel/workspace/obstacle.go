@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Obstacle is why there can be no workspace, as a person needs it: what is missing, and what to do about it. As an error it is
+// Obstacle is why there can be no workspace, as a user needs it: what is missing, and what to do about it. As an error it is
 // one sentence of both.
 type Obstacle struct {
 	Fault  string

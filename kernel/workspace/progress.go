@@ -16,7 +16,7 @@ const progressName = "progress"
 // interval is how often progress is told.
 const interval = 500 * time.Millisecond
 
-// progress tells how far a build is, at most once an interval, and at least, so that a person sees it live.
+// progress tells how far a build is, at most once an interval, and at least, so that a user sees it live.
 type progress struct {
 	file string
 	say  func(string)

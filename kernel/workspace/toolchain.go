@@ -21,7 +21,7 @@ type toolchain struct {
 	command string            // the go command of that very root
 	version string            // such as go1.26.8
 	tools   string            // folder of compiler and linker
-	vars    map[string]string // what "go env" says in the person's environment
+	vars    map[string]string // what "go env" says in the user's environment
 }
 
 // probeLimit ends a go or C command that does not answer. It is long, because the go command may first have to fetch the
@@ -54,7 +54,7 @@ func (s *Store) findToolchain(ctx context.Context, least string) (toolchain, err
 	return toolchain{}, first
 }
 
-// selections are the environments to try a go command in: the person's, and, where GOTOOLCHAIN asks for another toolchain
+// selections are the environments to try a go command in: the user's, and, where GOTOOLCHAIN asks for another toolchain
 // than the command's own, the one that does without. GOROOT is in neither: its own command is a candidate, and would find the
 // way home without; any other would mix two installations.
 func (s *Store) selections() [][]string {
@@ -179,7 +179,7 @@ func (s *Store) findCompiler(ctx context.Context, t toolchain) (compiler, error)
 		"no C compiler was found, which loading compiled cells takes")
 }
 
-// lookPath finds a program as a shell in the person's environment would, "" if there is none.
+// lookPath finds a program as a shell in the user's environment would, "" if there is none.
 func (s *Store) lookPath(name string) string {
 	if strings.Contains(name, "/") {
 		if filepath.IsAbs(name) && executable(name) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestFixedEnvironment: whatever a person's settings are, they are built with the same ones, and come to the same workspace.
+// TestFixedEnvironment: whatever a user's settings are, they are built with the same ones, and come to the same workspace.
 func TestFixedEnvironment(t *testing.T) {
 	p := newPlace(t)
 	want := p.ensure(p.store())
@@ -125,7 +125,7 @@ func countName(environ []string, name string) (n int) {
 	return n
 }
 
-// What says where modules and caches are is the person's.
+// What says where modules and caches are is the user's.
 func TestKeptEnvironment(t *testing.T) {
 	p := newPlace(t, "GOPROXY=https://proxy.example", "GOPRIVATE=example.com/*", "HTTPS_PROXY=http://gate:3128")
 	p.ensure(p.store())

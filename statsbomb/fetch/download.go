@@ -115,7 +115,7 @@ func status(answer *http.Response) error {
 	}
 }
 
-// hint adds to an error of the network what a person can do.
+// hint adds to an error of the network what a user can do.
 func hint(err error) error {
 	var dns *net.DNSError
 	var op *net.OpError

@@ -104,7 +104,7 @@ func TestWhatBelongs(t *testing.T) {
 	}
 }
 
-// replace removes what the program wrote earlier and leaves what a person wrote.
+// replace removes what the program wrote earlier and leaves what was written by hand.
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -281,7 +281,7 @@ func declaredBy(stmt ast.Stmt) []*ast.Ident {
 	return names
 }
 
-// Shown is the cell's last statement if that is an expression whose value a person wants to see: it has one, and the call was not
+// Shown is the cell's last statement if that is an expression whose value a user wants to see: it has one, and the call was not
 // made to print something. Else it is nil. A call that prints into a writer counts, since its error does.
 func (c *Cell) Shown() ast.Expr {
 	list := c.Body.Body.List

@@ -30,7 +30,7 @@ func (s *Scope) nameCells() (restore func()) {
 	}
 }
 
-// plainNames writes marked types as a person knows them. Anew tells of names that the cell at hand declares.
+// plainNames writes marked types as a user knows them. Anew tells of names that the cell at hand declares.
 func (s *Scope) plainNames(text string, anew func(name string) bool) string {
 	if !strings.Contains(text, nameMark) {
 		return text
@@ -49,7 +49,7 @@ func (s *Scope) plainNames(text string, anew func(name string) bool) string {
 	})
 }
 
-// typeString writes a type as a person knows it.
+// typeString writes a type as a user knows it.
 func (s *Scope) typeString(t types.Type) string {
 	defer s.nameCells()()
 	text := types.TypeString(t, func(p *types.Package) string { return p.Name() })

@@ -74,7 +74,7 @@ type collector struct {
 	text  *text
 	list  []Diagnostic
 	seen  map[string]bool
-	plain func(text string) string // writes types as a person knows them
+	plain func(text string) string // writes types as a user knows them
 	hints map[string]string        // type error → what mends it
 }
 

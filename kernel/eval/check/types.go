@@ -33,7 +33,7 @@ func (b *builder) checkTypes() {
 	_ = types.NewChecker(&conf, b.fset, b.cell.Pkg, b.cell.Info).Files([]*ast.File{b.decls, b.body}) // errors are collected
 }
 
-// plainNames writes the types in an error as a person knows them.
+// plainNames writes the types in an error as a user knows them.
 func (b *builder) plainNames(text string) string {
 	return b.Scope.plainNames(text, func(name string) bool { return b.declared[name] })
 }

@@ -114,7 +114,7 @@ type fn struct {
 	outer *types.Scope            // scope of a cell's statements, whose variables are the session's
 
 	lowered string // the name of the function of the lowered program, also in its literals; "" where nobody knows it
-	caller  string // what a person calls the function, also in its literals; "" among a cell's statements
+	caller  string // what a user calls the function, also in its literals; "" among a cell's statements
 	marker  string // what holds the line that the function is at, "" where nobody asks
 	moved   string // the variable that a later function of this name and signature is put into, "" where there is none
 	move    string // the statements that call that

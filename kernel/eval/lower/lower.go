@@ -52,7 +52,7 @@ type Lowerer struct {
 	shared    map[string]bool            // functions that bodies can be given
 	instances map[string]instance        // function → what it is one of
 	earlier   map[string][]string        // function → those in whose places it is
-	callers   map[string]map[string]bool // function → who mentions it, as a person calls them
+	callers   map[string]map[string]bool // function → who mentions it, as a user calls them
 	renewed   []string                   // methods that the cell declares anew
 
 	imported map[string]bool // imports that a unit's source has

@@ -30,12 +30,12 @@ type Unit struct {
 	Body    Body
 	Shows   bool                // the body hands the value of its last expression to the primitive Show
 	Last    check.Last          // what is known of that expression
-	Names   map[string]Function // functions of Source and Body that a person knows, for traces
+	Names   map[string]Function // functions of Source and Body that a user knows, for traces
 	Moves   []Move
 	Notes   []string // what the cell's author should know: things that differ from compiled Go
 }
 
-// Function is a function of the lowered program as a person knows it.
+// Function is a function of the lowered program as a user knows it.
 type Function struct {
 	Name   string // "f", "T.M"; "" for a cell's statements
 	Cell   string // that declares it

@@ -204,7 +204,7 @@ func (e *Engine) again(c *check.Cell) []*declaration {
 	return list
 }
 
-// Callers names the functions of earlier cells that mention one, as a person calls them, in order.
+// Callers names the functions of earlier cells that mention one, as a user calls them, in order.
 func (e *Engine) Callers(o types.Object) []string {
 	var names []string
 	for _, d := range e.declared {

@@ -1,5 +1,5 @@
 // Package native compiles cells: it writes a checked cell as a Go package of its own, builds that as a plugin with the tools
-// of the person's Go toolchain, and loads it into the running engine. It ends at the loaded cell's functions: which cells
+// of the user's Go toolchain, and loads it into the running engine. It ends at the loaded cell's functions: which cells
 // are compiled, and what their variables are, is decided by who calls it.
 //
 // The package keeps the cell's text. What is changed in it:

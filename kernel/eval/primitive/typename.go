@@ -9,10 +9,10 @@ import (
 // typeName is a type as %T prints it.
 func (m *Machine) typeName(t reflect.Type) string { return (&namer{m: m}).typeName(t) }
 
-// oldName is a type as a person knows it if a type in it has been declared anew since: "[]P (cell 3)". Else it is typeName
+// oldName is a type as a user knows it if a type in it has been declared anew since: "[]P (cell 3)". Else it is typeName
 // without the package main, and old is not set.
 func (m *Machine) oldName(t reflect.Type) (name string, old bool) {
-	n := namer{m: m, person: true}
+	n := namer{m: m, forUser: true}
 	name = n.typeName(t)
 	return name, n.old
 }
@@ -51,16 +51,16 @@ func (m *Machine) oldCell(t reflect.Type) string {
 	return ""
 }
 
-// namer writes the name of a type, for a person with the cells of types that have been declared anew.
+// namer writes the name of a type; for a user, with the cells of types that have been declared anew.
 type namer struct {
-	m      *Machine
-	person bool
-	old    bool // one of them has been
+	m       *Machine
+	forUser bool
+	old     bool // one of them has been
 }
 
 // declared is the name of a type of the cells.
 func (n *namer) declared(t reflect.Type, name string) string {
-	if !n.person {
+	if !n.forUser {
 		return name
 	}
 	name = strings.TrimPrefix(name, "main.")

@@ -14,7 +14,7 @@ import (
 	"cancha/runtime/gpu/gputest"
 )
 
-// TestSessionCompile: a person's own funcs run on buffers of a session, beside its operations.
+// TestSessionCompile: a user's own funcs run on buffers of a session, beside its operations.
 func TestSessionCompile(t *testing.T) {
 	if os.Getenv("CANCHA_NVRTC") == "" {
 		t.Skip("CANCHA_NVRTC does not name a libnvrtc: scripts/cuda-env.sh gets one")
@@ -25,7 +25,7 @@ func TestSessionCompile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	m, err := s.Compile(t.Context(), gputest.Person)
+	m, err := s.Compile(t.Context(), gputest.UserSource)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestSessionCompile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cpu.Close()
-	if _, err := cpu.Compile(t.Context(), gputest.Person); !errors.Is(err, driver.ErrNoDevice) {
+	if _, err := cpu.Compile(t.Context(), gputest.UserSource); !errors.Is(err, driver.ErrNoDevice) {
 		t.Errorf("without a GPU: got %v", err)
 	}
 }

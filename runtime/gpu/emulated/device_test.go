@@ -98,13 +98,13 @@ func TestFullForExtras(t *testing.T) {
 	d.want(t, 1, 2, 3)
 }
 
-// TestPerson: the emulation has the very source that the suite has compiled.
-func TestPerson(t *testing.T) {
-	raw, err := os.ReadFile("source/person.cu")
+// TestUserSource: the emulation has the very source that the suite has compiled.
+func TestUserSource(t *testing.T) {
+	raw, err := os.ReadFile("source/user.cu")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, text, _ := strings.Cut(string(raw), "\n\n"); text != gputest.Person {
-		t.Error(fmt.Sprint("source/person.cu is not gputest.Person: ", text))
+	if _, text, _ := strings.Cut(string(raw), "\n\n"); text != gputest.UserSource {
+		t.Error(fmt.Sprint("source/user.cu is not gputest.UserSource: ", text))
 	}
 }

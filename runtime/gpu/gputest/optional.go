@@ -9,8 +9,8 @@ import (
 	"cancha/runtime/gpu/driver"
 )
 
-// Person is what a user may write in a cell. A device that is no real one may know it beforehand.
-const Person = `extern "C" __global__ void scale(float *x, float by, int n) {
+// UserSource is CUDA C++ as a user may write it in a cell. A device that is not real may know it in advance.
+const UserSource = `extern "C" __global__ void scale(float *x, float by, int n) {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
 	if (i < n) x[i] *= by;
 }
@@ -128,7 +128,7 @@ func testCompile(t *testing.T, d driver.Device) {
 	if !ok {
 		t.Skip("the device takes no funcs of others")
 	}
-	m, err := c.Compile(t.Context(), Person)
+	m, err := c.Compile(t.Context(), UserSource)
 	if err != nil && strings.Contains(err.Error(), "open NVRTC") {
 		t.Skip(err)
 	}

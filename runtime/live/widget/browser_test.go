@@ -10,7 +10,7 @@ import (
 	"cancha/internal/cellio"
 )
 
-// browser is a front end as ipywidgets' is: it keeps the models that it is told of, and sends what a person does.
+// browser is a front end as ipywidgets' is: it keeps the models that it is told of, and sends what a user does.
 type browser struct {
 	t *testing.T
 
@@ -96,7 +96,7 @@ func (b *browser) model(w Widget) map[string]any {
 	return b.models[w.ID()]
 }
 
-// send delivers a message of a person, and ends its run.
+// send delivers a message of a user, and ends its run.
 func (b *browser) send(w Widget, data string, buffers ...[]byte) {
 	b.sendTo(cellio.KindCommMsg, cellio.Comm{ID: w.ID(), Data: json.RawMessage(data)}, buffers...)
 }

@@ -68,8 +68,8 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// TestFromThePerson: what a front end sends is taken, clamped or refused; the front end is told what counts.
-func TestFromThePerson(t *testing.T) {
+// TestFromTheUser: what a front end sends is taken, clamped or refused; the front end is told what counts.
+func TestFromTheUser(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		make   func() Widget

@@ -58,7 +58,7 @@ func (e *NVMLError) Error() string {
 	return fmt.Sprintf("NVIDIA's management library: error %d, %s", e.Code, e.Text)
 }
 
-// Untold tells whether the error says no more than that this GPU, or this person, is not told.
+// Untold tells whether the error says only that the value cannot be had from this GPU or by this user.
 func (e *NVMLError) Untold() bool {
 	const notSupported, noPermission = 3, 4
 	return e.Code == notSupported || e.Code == noPermission

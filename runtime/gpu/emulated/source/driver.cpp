@@ -4,7 +4,7 @@
 #include "block.h"
 
 #include "kernels.cu"
-#include "person.cu"
+#include "user.cu"
 
 #include "device.h"
 

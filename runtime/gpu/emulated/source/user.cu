@@ -1,4 +1,4 @@
-// What a person may write in a cell: tests compile it with NVRTC, and the emulation has it for the CPU.
+// What a user may write in a cell: tests compile it with NVRTC, and the emulation has it for the CPU.
 
 extern "C" __global__ void scale(float *x, float by, int n) {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
