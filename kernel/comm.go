@@ -181,8 +181,8 @@ func (k *Kernel) closeComm(parent json.RawMessage, id string) {
 	}
 }
 
-// EngineEnded tells that an engine process has ended, all its output handed over: its comms have ended with it. While the kernel
-// shuts down nobody is told, since whoever asked for that knows.
+// EngineEnded reports that an engine process has ended and that all its output has been handed over. Its comms have ended with it, and the
+// front ends are told. While the kernel shuts down they are not: whoever asked for that knows.
 func (k *Kernel) EngineEnded() {
 	select {
 	case <-k.quit:

@@ -16,9 +16,9 @@ import (
 	"cancha/kernel/wire"
 )
 
-// Engine runs cells and knows what names mean. All methods are called by any goroutine, Execute by one for each shell. Complete, Inspect
-// and IsComplete end with ctx; Comm returns when its handler has ended; the others return soon. Those that need an engine process wait for
-// it themselves.
+// Engine runs cells and knows what names mean. Any goroutine may call the methods; Execute is called by one goroutine for each shell.
+// Complete, Inspect and IsComplete end with ctx; Comm returns when its handler has ended; the others return soon. Those that need an engine
+// process wait for it themselves.
 type Engine interface {
 	// Execute runs a cell and returns when it has ended and all its output has been handed to the sink.
 	Execute(ctx context.Context, r cell.Request) cell.Result
@@ -195,8 +195,8 @@ func (k *Kernel) refuse(channel string, err error) {
 	}
 }
 
-// Interrupt stops the cells that run, on all shells, if any do. Clients ask for it by interrupt_request; a signal handler may
-// call it too. What they have asked the user is taken back.
+// Interrupt stops the cells that run, on all shells, if any do. Clients ask for it by interrupt_request; a signal handler may call it too.
+// Open questions of these cells to the user are withdrawn.
 func (k *Kernel) Interrupt() {
 	k.inputs.withdraw()
 	k.engine.Interrupt()

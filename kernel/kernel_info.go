@@ -33,8 +33,8 @@ type helpLink struct {
 	URL  string `json:"url"`
 }
 
-// kernelInfo answers at once, whether or not an engine serves yet: clients wait for this reply before they do anything. Until the
-// engine has told its Go version the kernel's own stands for it; an engine that the user's toolchain has built may be newer.
+// kernelInfo answers at once, whether or not an engine serves yet: clients wait for this reply before they do anything. Until the engine
+// has told its Go version, the kernel's own stands in for it; an engine that the user's toolchain has built may be newer.
 func (k *Kernel) kernelInfo() kernelInfoReply {
 	version := k.engine.Info().GoVersion
 	if version == "" {

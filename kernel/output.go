@@ -8,15 +8,14 @@ import (
 	"cancha/internal/cellio"
 )
 
-// Output publishes a frame of a cell's output under the request that ran the cell; frames that are no output are ignored.
-// It is the engine's sink and may be called from any goroutine; frames of one goroutine keep their order. It does not wait: who
-// calls it asks [Kernel.Acquire] before, or brings little.
+// Output publishes a frame of a cell's output under the request that ran the cell; frames that are no output are ignored. It is the
+// engine's sink and may be called from any goroutine; frames of one goroutine keep their order. It does not wait: callers ask
+// [Kernel.Acquire] first, or bring little.
 //
-// Of more than 20 MB that a cell prints the middle is not shown: that is said, with the file in Config.Overflow that holds the
-// whole. Such files are the user's alone (mode 0600), of 1 GB at most each and 2 GB together, and go after a week, or when newer
-// ones need the room. Where there is none, or the disk is full, that is said instead.
-// They are written here and now: a disk that hangs holds up a cell that has printed more than 1 MB, and with it all that its engine
-// says.
+// If a cell prints more than 20 MB, the middle is not shown. A note says so, with the file in Config.Overflow that holds all of it. Such
+// files can be read by the user only (mode 0600). They hold at most 1 GB each and 2 GB together, and are removed after a week, or when
+// newer ones need the room. If there is no such file, or the disk is full, the note says that instead. The files are written synchronously:
+// a disk that hangs holds up a cell that has printed more than 1 MB, and with it all that its engine sends.
 func (k *Kernel) Output(f cellio.Frame) {
 	c, ok := k.cells.of(f.Cell)
 	if !ok {
@@ -76,8 +75,8 @@ func (k *Kernel) endOutput(id int64) {
 	}
 }
 
-// Acquire waits until front ends can take more output, and keeps room for as much of it as it returns; it is the engine's gate,
-// with Release. A subscriber that reads slowly is waited for here, and nowhere else.
+// Acquire waits until front ends can take more output, and reserves room for as much of it as it returns; with Release it is the engine's
+// gate. A subscriber that reads slowly is waited for here, and nowhere else.
 func (k *Kernel) Acquire(ctx context.Context, want cellio.Credit) (cellio.Credit, error) {
 	if c := k.channels.Load(); c != nil {
 		if p, ok := c.IOPub.(patient); ok {
@@ -89,7 +88,7 @@ func (k *Kernel) Acquire(ctx context.Context, want cellio.Credit) (cellio.Credit
 	return k.limit.Acquire(ctx, want)
 }
 
-// Release gives back room that was kept.
+// Release gives back room that was reserved.
 func (k *Kernel) Release(c cellio.Credit) { k.limit.Release(c) }
 
 // patient is a Publisher that tells when its subscribers can take more.

@@ -138,8 +138,8 @@ const unknownSubshell = "UnknownSubshellError"
 
 func unknownSubshellText(id string) string { return "Unknown subshell_id '" + id + "'" }
 
-// refuseSubshell answers a request for a subshell that is not there, or no more, in the words of ipykernel, or for one that is full;
-// between busy and idle, which is all that a message without a reply has.
+// refuseSubshell answers a request for a subshell that does not exist, or no longer does, in the words of ipykernel, or for one that is
+// full. The answer stands between busy and idle; a message without a reply gets these two only.
 func (k *Kernel) refuseSubshell(r *request) {
 	name, text := unknownSubshell, unknownSubshellText(r.Header.Subshell)
 	if k.shells.find(r.Header.Subshell) != nil {

@@ -38,7 +38,7 @@ func newModules(store *workspace.Store, folder string, tools native.Toolchain) (
 	return &modules{store: store, tools: tools, now: now, held: held}, nil
 }
 
-// Add makes a package ready, or a module.
+// Add prepares a package, or a module, for import.
 func (m *modules) Add(ctx context.Context, r eval.ModuleRequest, say func(line string)) (eval.Added, error) {
 	if p, ok := m.has(r); ok {
 		return m.added(workspace.Module{Path: p.Module, Version: p.Version}, []workspace.Package{p})

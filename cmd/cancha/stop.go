@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// Why a user's ^C ended a run.
+// These are the reasons for which a user's ^C ended a run.
 var (
 	errOnce  = errors.New("ended by ^C between two cells")
 	errTwice = errors.New("ended by a second ^C")

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Adam are the settings of a step of the optimizer (Kingma and Ba, 2015, algorithm 1). Correction1 and Correction2 are 1 less each beta
-// to the power of the step, from 1.
+// Adam holds the settings of one step of the optimizer (Kingma and Ba, 2015, algorithm 1). Correction1 is 1 - Beta1^t and Correction2 is 1
+// - Beta2^t, where t is the number of the step, counted from 1.
 type Adam struct{ Rate, Beta1, Beta2, Epsilon, Correction1, Correction2 float32 }
 
 // adamSettings are β₁, 1-β₁, β₂, 1-β₂, rate/correction₁, 1/correction₂ and ε, the order in which the assembly reads them.

@@ -27,9 +27,9 @@ func (c Conv) check() error {
 	return nil
 }
 
-// Conv2D sets out[i][o][y][x] = Σ in[i][c][y+u-p][x+v-p]·filter[o][c][u][v] over c, u and v, where p is the padding and in is 0 outside
-// its images: the cross-correlation that PyTorch's conv2d computes, with stride 1. Slices are dense, in that order of indices. Sizes
-// that cannot be, and slices shorter than they say, are errors.
+// Conv2D sets out[i][o][y][x] = Σ in[i][c][y+u-p][x+v-p]·filter[o][c][u][v] over c, u and v, where p is the padding and in is 0 outside its
+// images: the cross-correlation that PyTorch's conv2d computes, with stride 1. Slices are dense, in that order of indices. Impossible
+// sizes, and slices shorter than the sizes say, are errors.
 func (b *BLAS) Conv2D(out, in, filter []float32, c Conv) error {
 	if err := c.check(); err != nil {
 		return err

@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// OnComm sets who takes the comm frames that come from the kernel. Like the outlet there is one for the process.
+// OnComm sets the function that takes the comm frames from the kernel. Like the outlet, there is one for the whole process.
 func OnComm(take func(Frame)) { attached.comms.Store(&take) }
 
-// TakeComm hands a comm frame from the kernel over and returns when its handler has. Call it in a run of the frame's cell. Where
-// nobody knows of comms one that is opened is closed at once.
+// TakeComm hands over a comm frame from the kernel and returns when its handler has returned. Call it in a run of the frame's cell. If
+// nothing in the process knows of comms, a comm that is opened is closed at once.
 func TakeComm(f Frame) error {
 	if take := attached.comms.Load(); take != nil {
 		(*take)(f)
@@ -27,8 +27,8 @@ func TakeComm(f Frame) error {
 	return Emit(KindCommClose, Comm{ID: c.ID})
 }
 
-// Resident returns the process's one value of type T, which is made when it is first asked for. It is for what cells share by its
-// nature, such as the open comms: front ends know them by name, whichever cell has made them.
+// Resident returns the process's only value of type T, and makes it at the first call. It is for what all cells share by nature, such as
+// the open comms, which front ends know by name, whichever cell has opened them.
 func Resident[T any](make func() *T) *T {
 	once, _ := attached.residents.LoadOrStore(reflect.TypeFor[T](), sync.OnceValue(make))
 	return once.(func() *T)()

@@ -1,9 +1,8 @@
 package cellio
 
-// Credit is how much output an engine may send, beyond what it has sent: so many messages, and so many bytes of bodies and
-// buffers with messageCost for each message. The kernel grants it ([KindCredit]) as fast as front ends take output, and for what
-// has been sent counts back what [Frame.Cost] says. A frame may take more than is left: then the next one waits until grants have
-// made up for it.
+// Credit is how much more output an engine may send: a number of messages, and a number of bytes, which counts bodies, buffers and
+// messageCost for each message. The kernel grants it ([KindCredit]) as fast as front ends take output. Each frame that is sent uses up its
+// [Frame.Cost]. A frame may cost more than is left; the next one then waits until grants have made up for it.
 type Credit struct {
 	Messages int `json:"messages"`
 	Bytes    int `json:"bytes"`
@@ -33,7 +32,7 @@ func (k Kind) output() bool {
 	return false
 }
 
-// Cost is what sending the frame takes of a Credit: nothing where it is no output.
+// Cost is the credit that sending the frame uses up: none for a frame that is not output.
 func (f Frame) Cost() Credit {
 	if !f.Kind.output() {
 		return Credit{}
@@ -53,7 +52,7 @@ func (f Frame) size() int {
 	return n
 }
 
-// Grant gives the outlet more credit. It does not wait, for whoever reads what the kernel says must go on reading.
+// Grant gives the outlet more credit. It does not wait, because its caller must go on reading what the kernel sends.
 func (o *Outlet) Grant(c Credit) {
 	o.granting.Lock()
 	defer o.granting.Unlock()
@@ -77,7 +76,7 @@ func (o *Outlet) regrant() {
 	o.signal()
 }
 
-// Hurry makes nobody wait for credit until done is called.
+// Hurry lets output leave without credit until done is called.
 func (o *Outlet) Hurry() (done func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -30,8 +30,8 @@ type past struct {
 	over  bool // nobody is to wait for it any more
 }
 
-// CatchPast makes the outlet take in what is written to the process's stdout and stderr past it, as output of the latest cell. The files
-// are the reading ends of the two pipes, which do not block; they are the outlet's until stop returns, which closes them.
+// CatchPast makes the outlet take in what bypasses it: text written directly to the process's stdout and stderr, as output of the latest
+// cell. The files are the non-blocking reading ends of the two pipes. They belong to the outlet until stop returns, which closes them.
 func (o *Outlet) CatchPast(stdout, stderr *os.File) (stop func(), err error) {
 	var pasts []*past
 	for i, name := range []string{"stdout", "stderr"} {

@@ -26,8 +26,8 @@ func AtEnd(f func()) (cancel func()) {
 	}
 }
 
-// End calls what AtEnd was given, in that order, in the run. An engine calls it when the cell's text is done, before it says so.
-// The calling goroutine then belongs to no run.
+// End calls the functions given to AtEnd, in that order, in the run. An engine calls it when the cell's code has ended, before it reports
+// that. The calling goroutine then belongs to no run.
 func (r *Run) End() {
 	r.mu.Lock()
 	endings := r.endings

@@ -117,8 +117,8 @@ type InputReply struct {
 	Err   string `json:"error,omitempty"`
 }
 
-// Comm is a message of a comm, in Jupyter's words; its binary buffers are those of the frame. Target is set in KindCommOpen,
-// Message, the id of the Jupyter message, in what comes from the kernel.
+// Comm is a message of a comm, in Jupyter's words; its binary buffers are those of the frame. Target is set in KindCommOpen. Message, the
+// id of the Jupyter message, is set in frames from the kernel.
 type Comm struct {
 	ID       string          `json:"comm_id"`
 	Target   string          `json:"target_name,omitempty"`

@@ -77,7 +77,7 @@ func (a *Asker) End(r *Run) {
 	}
 }
 
-// Interrupt takes back what a run asks: Ask returns ErrInterrupted. Where the run goes on, it can ask again.
+// Interrupt withdraws a run's question: Ask returns ErrInterrupted. If the run goes on, it can ask again.
 func (a *Asker) Interrupt(r *Run) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,7 +89,7 @@ func (a *Asker) Interrupt(r *Run) {
 	}
 }
 
-// Cut tells whether an interrupt has ended a question of a run that has not ended.
+// Cut tells whether an interrupt has ended a question of a run that still goes on.
 func (a *Asker) Cut(r *Run) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -29,8 +29,8 @@ const (
 // Outlet is the one ordered writer of an engine: what is written to it leaves in that order, whatever its kind and
 // whichever goroutine wrote it. All methods may be called from any goroutine.
 //
-// From its first [Outlet.Grant] on it sends output only as far as it has credit, and those who write wait where it has none:
-// until there is, or the cell is interrupted. Frames that are no output need no credit.
+// From its first [Outlet.Grant] on it sends output only as far as it has credit. Without credit, writers wait until there is some or the
+// cell is interrupted. Frames that are not output need no credit.
 type Outlet struct {
 	send    func(Frame) error
 	journal *Journal // of the text that waits; guarded by mu
@@ -80,11 +80,11 @@ func NewOutlet(send func(Frame) error) *Outlet {
 	return o
 }
 
-// Keep has the outlet keep in j the text that it holds back. It is called before anything is written.
+// Keep makes the outlet store in j the text that it holds back. Call it before anything is written.
 func (o *Outlet) Keep(j *Journal) { o.journal = j }
 
-// Write appends p to a cell's stream; name is "stdout" or "stderr". Bytes that are no UTF-8 are replaced when they leave. It
-// fails, with ErrInterrupted, where the rest of p has to wait for credit and its run is interrupted.
+// Write appends p to a cell's stream; name is "stdout" or "stderr". Bytes that are not UTF-8 are replaced when they are sent. Write fails
+// with ErrInterrupted if the rest of p has to wait for credit and its run is interrupted.
 func (o *Outlet) Write(cell int64, name string, p []byte) error {
 	w := waiter{outlet: o}
 	o.mu.Lock()
@@ -147,8 +147,8 @@ func (o *Outlet) add(from source, p []byte) {
 	}
 }
 
-// Send sends a frame after all output written before it. Output waits where credit is wanting, and fails with ErrInterrupted
-// where its cell is interrupted meanwhile; an answer to a question waits for nothing.
+// Send sends a frame after all output written before it. Output waits while there is no credit, and fails with ErrInterrupted if its cell
+// is interrupted meanwhile. An answer to a question never waits.
 func (o *Outlet) Send(f Frame) error { return o.enqueue(f, "") }
 
 func (o *Outlet) enqueue(f Frame, updates string) error {

@@ -57,8 +57,8 @@ var attached struct {
 // Renderer turns a value of a kind it knows into its display, and reports whether it knew it.
 type Renderer func(v any) (Display, bool)
 
-// Attach makes o the process's outlet, nil detaches, and sets who renders values that the display itself does not know
-// (plots, matrices, tables), so that the display need not import them.
+// Attach makes o the process's outlet; nil detaches. The renderers show values that the display itself does not know (plots, matrices,
+// tables), so that the display need not import them.
 func Attach(o *Outlet, renderers ...Renderer) {
 	attached.outlet.Store(o)
 	attached.render.Store(&renderers)
@@ -86,8 +86,8 @@ func NewRun(cell int64) *Run {
 	return r
 }
 
-// NewAside returns a run that comes beside the cells, such as that of a comm's handler: what belongs to no run stays with the
-// latest cell.
+// NewAside returns a run that is not a cell's, such as that of a comm's handler. Output that belongs to no run still goes to the latest
+// cell.
 func NewAside(cell int64) *Run {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	return &Run{Cell: cell, Aside: true, ctx: ctx, cancel: cancel}

@@ -12,8 +12,8 @@ var words struct {
 	fd   uintptr
 }
 
-// DivertRuntime has what Go's runtime itself writes to stderr go to f: the report of a crash above all. A runtime
-// that gives up has stopped all goroutines, those too that would read a pipe of ours, so somebody else has to read f.
+// DivertRuntime sends to f what Go's runtime itself writes to stderr, above all the report of a crash. A runtime that gives up has stopped
+// all goroutines, including any that would read a pipe in this process, so another process has to read f.
 func DivertRuntime(f *os.File) {
 	words.file, words.fd = f, f.Fd()
 	overrideWrite = writeForRuntime

@@ -2,10 +2,10 @@
 
 package stack
 
-// Used returns how many bytes of its stack the calling goroutine uses; 0 where that is not known, which is on processors other than
-// amd64 and arm64. Stacks move, what is used of them stays.
+// Used returns how many bytes of its stack the calling goroutine uses, 0 on processors other than amd64 and arm64. A stack may move, but
+// the number stays the same.
 func Used() uintptr
 
-// Goroutine returns a number that the calling goroutine has to itself, for as long as it lives; 0 where Used returns 0. The number in
-// Go's traces has no such end, but asking for it takes as long as walking the whole stack: a second where that is nearly full.
+// Goroutine returns a number that no other goroutine has while the calling one lives; 0 where Used returns 0. The number in Go's traces is
+// never used twice, but getting it takes as long as walking the whole stack: a second if that is nearly full.
 func Goroutine() uintptr

@@ -105,9 +105,9 @@ func ending(b behaviour) string {
 // elsewhere matches how the runtime writes a value that is no basic type, error or Stringer: its type and where it is.
 var elsewhere = regexp.MustCompile(`^\(.*\) ADDRESS$`)
 
-// samePanic compares the values of two panics. The runtime indents the lines of a value, says behind it that it was recovered
-// and thrown again, lists panics that deferred calls have added, of which the kernel tells the last, and where a value is that
-// it does not print: the kernel prints it.
+// samePanic compares the values of two panics. The runtime indents the lines of a value, and says after it that it was recovered and thrown
+// again. It lists the panics that deferred calls have added, where the kernel reports the last. Of a value that it does not print it gives
+// the address, where the kernel prints the value.
 func samePanic(got, want string) bool {
 	got, want = strings.TrimSpace(got), strings.ReplaceAll(want, "\n\t", "\n")
 	if at := strings.LastIndex(want, "\npanic: "); at >= 0 {

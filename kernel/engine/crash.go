@@ -49,9 +49,9 @@ var (
 // crash holds back, on an engine's stderr, what looks like the runtime's own report of a crash, so that a user reads the
 // cause as the cell's error instead of some hundred lines of the interpreter's stack.
 //
-// Anybody may write such words, and of an engine that lives no word is to be lost: they are passed on when no stack follows within
-// crashTime, when nothing follows for that long, when a cell ends, and when they are too many to hold. For as long as more comes they
-// may still have been the runtime's, so their beginning is kept as what the cause may be.
+// Any program may write such words, and nothing that a living engine writes may be lost. So they are passed on if no stack follows within
+// crashTime, if nothing follows for that long, when a cell ends, and when they are too many to hold. As long as more comes they may still
+// be the runtime's, so their beginning is kept as a possible cause.
 type crash struct {
 	patience time.Duration // 0: crashTime
 

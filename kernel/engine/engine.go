@@ -25,7 +25,7 @@ type Config struct {
 	// Prepare, if set, makes what Command needs: it is run once, before Command is called for the first time, and may take
 	// minutes. What it says, a line at a time, is shown in the cell that waits for it. It ends early when its context does.
 	Prepare func(ctx context.Context, say func(line string))
-	// Failed, if set, is told once why an engine did not come to serve. It returns true if Command has another to offer, which is
+	// Failed, if set, is told once why an engine did not start to serve. It returns true if Command has another engine to offer, which is
 	// then tried at once. It must not call the Engine.
 	Failed func(why string) bool
 	// Replace, if set, makes Command offer the engine of the workspace in a folder from now on. It must not call the Engine.
@@ -33,7 +33,7 @@ type Config struct {
 	// Sink takes the output of cells, frame by frame, in order for each cell. It must not block: while it does, nothing that an
 	// engine says is heard.
 	Sink func(cellio.Frame)
-	// Gate holds up who writes while front ends cannot take what the sink would get; nil lets everything in.
+	// Gate holds up writers while front ends cannot take what the sink would get; nil lets everything in.
 	Gate Gate
 	// Ended, if set, is called when an engine process has ended and the sink has all its output, before its cell ends.
 	Ended func()
@@ -196,8 +196,8 @@ func (e *Engine) IsComplete(ctx context.Context, code string) (c cell.Completene
 	return c, err
 }
 
-// Comm hands a frame of a comm to the engine and returns when its handler has ended there. It does not wait for an engine to
-// serve: one that does not has no comm.
+// Comm hands a frame of a comm to the engine and returns when its handler has ended there. It does not wait for an engine to start: one
+// that does not serve yet has no comms.
 func (e *Engine) Comm(ctx context.Context, f cellio.Frame) (cell.Result, error) {
 	e.mu.Lock()
 	p := e.current
@@ -212,8 +212,8 @@ func (e *Engine) Comm(ctx context.Context, f cellio.Frame) (cell.Result, error) 
 	return result, err
 }
 
-// AnswerInput hands the reply to a question of a cell (a frame of KindInput with that seq) to the engine. An engine that is
-// gone waits for nothing.
+// AnswerInput hands the reply to a question of a cell (a frame of KindInput with that seq) to the engine. If the engine has gone, nothing
+// waits for the reply any more.
 func (e *Engine) AnswerInput(seq uint64, reply cellio.InputReply) {
 	e.mu.Lock()
 	p := e.current
@@ -238,8 +238,8 @@ func (p *process) answer(seq uint64, reply cellio.InputReply) error {
 	return p.conn.Send(cellio.Frame{Kind: cellio.KindInputReply, Seq: seq, Body: body})
 }
 
-// Interrupt stops the cells that wait for an engine, asks the engine to stop those that run or wait for their turn, and returns at
-// once. Without any nothing happens.
+// Interrupt stops the cells that wait for an engine, asks the engine to stop those that run or wait for their turn, and returns at once. If
+// there are none, nothing happens.
 func (e *Engine) Interrupt() {
 	e.interrupts.tell() // before the engine is told, see process.run
 	if !e.preparation.over() {

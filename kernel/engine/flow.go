@@ -9,10 +9,10 @@ import (
 
 // Gate tells how much output can be taken in, as fast as front ends take it.
 type Gate interface {
-	// Acquire waits until output can be taken in and keeps room for as much as it returns: at most want, and something of all
-	// that is wanted. It fails when ctx ends.
+	// Acquire waits until output can be taken in, and reserves room for as much as it returns: at most want, and some of everything that is
+	// wanted. It fails when ctx ends.
 	Acquire(ctx context.Context, want cellio.Credit) (cellio.Credit, error)
-	// Release gives back room that was kept.
+	// Release gives back room that was reserved.
 	Release(cellio.Credit)
 }
 

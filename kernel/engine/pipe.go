@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipe reads what an engine, its C code or its children write to fd 1 or 2 before the engine catches that itself and when it has ended,
-// and at any time what its runtime says.
+// pipe reads what an engine, its C code or its children write to fd 1 or 2, before the engine catches that itself and after it has ended.
+// What the engine's Go runtime writes it reads at any time.
 type pipe struct {
 	r     *os.File
 	out   func([]byte)

@@ -18,8 +18,8 @@ var errPreparing = errors.New("the engine is being prepared; run a cell to see h
 const (
 	// quiet is how long a cell waits for its engine before it says so.
 	quiet = 300 * time.Millisecond
-	// askPatience is how long a question waits; a user has typed on before it is answered otherwise, and jupyter console takes no
-	// answer after a second.
+	// askPatience is how long a question waits. With a longer wait the user would have typed on before the answer, and jupyter console
+	// takes no answer after a second.
 	askPatience = 500 * time.Millisecond
 )
 

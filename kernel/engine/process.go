@@ -359,8 +359,8 @@ func (p *process) ask(ctx context.Context, kind cellio.Kind, body json.RawMessag
 // interruptLimit is how long an interrupt waits to be on its way. It takes microseconds, unless the engine does not read.
 const interruptLimit = 100 * time.Millisecond
 
-// interrupt sends an interrupt. It returns when that is on its way, so that it stops no cell that is sent later, or when the engine
-// does not read, which must not hold up who answers the clients.
+// interrupt sends an interrupt. It returns when the interrupt is on its way, so that it stops no cell that is sent later. It also returns
+// when the engine does not read, so that the clients are still answered.
 func (p *process) interrupt() {
 	for _, f := range p.flows {
 		f.letOut()

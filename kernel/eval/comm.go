@@ -9,8 +9,8 @@ import (
 	"cancha/kernel/eval/primitive"
 )
 
-// Handle has a comm's frame handled by who made the comm, beside the running cell, and returns when that is done. The interpreter
-// runs a handler as it runs a goroutine: the function is there already, so nothing is evaluated.
+// Handle passes a comm's frame to the code that made the comm, beside the running cell, and returns when it has been handled. The
+// interpreter runs a handler as it runs a goroutine: the function exists already, so nothing is evaluated.
 func (p *Program) Handle(f cellio.Frame) cell.Result {
 	var c cellio.Comm
 	if err := json.Unmarshal(f.Body, &c); err != nil {

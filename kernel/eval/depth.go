@@ -8,8 +8,8 @@ import (
 	"cancha/kernel/eval/primitive"
 )
 
-// Go ends the process when a goroutine's stack is full: at 512 MiB, since stacks grow by doubling and the limit is a gigabyte. A
-// recursion takes a quarter of a second and more from where stacks are large to there, so one that does not end is seen in time (see
+// Go ends the process when a goroutine's stack is full: at 512 MiB, since stacks grow by doubling and the limit is a gigabyte. From the
+// point where stacks are large, a recursion takes at least a quarter of a second to get there. So an endless one is seen in time (see
 // primitive.Look), unless its calls have frames of megabytes or it is a library's own: then the kernel tells how the engine died.
 const (
 	stackMetric   = "/memory/classes/heap/stacks:bytes"

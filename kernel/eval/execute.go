@@ -80,8 +80,8 @@ func (p *Program) supervise(run *cellio.Run, f func()) (o outcome, left bool) {
 	return p.await(run, done)
 }
 
-// A cell that waits in a library for what no interrupt reaches, such as an answer from the network, is left behind sooner than one
-// that computes there: it has to be found waiting waitingLooks times, waitingInterval apart.
+// A cell that waits in a library for something that no interrupt reaches, such as an answer from the network, is left behind sooner than
+// one that computes there: after it has been found waiting waitingLooks times, waitingInterval apart.
 const (
 	waitingLooks    = 10
 	waitingInterval = 120 * time.Millisecond
@@ -119,9 +119,9 @@ func (p *Program) end(run *cellio.Run) {
 	run.End()
 }
 
-// Interrupt stops the cells that run, are compiled or wait for their turn, and the handlers of comms that run. Variables, functions
-// and goroutines of earlier cells stay as they are. A cell that has asked to be told of interrupts (cellio.NotifyInterrupt) is told
-// instead, and goes on.
+// Interrupt stops the cells that are running, being compiled or waiting for their turn, and the handlers of comms that run. Variables,
+// functions and goroutines of earlier cells stay as they are. A cell that has asked to be told of interrupts (cellio.NotifyInterrupt) is
+// told instead, and goes on.
 func (p *Program) Interrupt() {
 	p.mu.Lock()
 	tasks := slices.Clone(p.tasks)

@@ -17,7 +17,7 @@ const (
 	errorsOff  = "off"  // it is shown, and one in a variable is not told
 )
 
-// SetErrors chooses how errors are taken from now on: "fail", the default, "show" or "off".
+// SetErrors chooses what happens to errors from now on: "fail", the default, "show" or "off".
 func (p *Program) SetErrors(mode string) error {
 	if err := isErrors(mode); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 
 // Stdin makes reads of os.Stdin ask while a cell runs: see package stdin.
 type Stdin interface {
-	// Open lets them ask until closed is called. failed is told why nobody can be asked, before the read ends.
+	// Open lets reads ask until closed is called. failed is told why nobody can be asked, before the read ends.
 	Open(ask func() (string, error), failed func(error)) (closed func())
 }
 

@@ -17,10 +17,10 @@ import (
 	"cancha/kernel/eval/native"
 )
 
-// A cell that declares functions or types need not wait for the compiler. Where nothing of what it declares runs in it, it has ended once
-// it is checked; where its statements call functions that are plainly short, these are interpreted, once. Its package is built beside,
-// and taken into the program when that is done or when a cell comes that mentions what it declares, which waits for it: so no other cell
-// ever meets an interpreted function.
+// A cell that declares functions or types need not wait for the compiler. If nothing that it declares runs in it, it has ended once it is
+// checked. If its statements call functions that are plainly short, these are interpreted, once. Its package is built in the background. It
+// is taken into the program when that is done, or when a cell comes that mentions what it declares; that cell waits for it. So no other
+// cell ever meets an interpreted function.
 
 // pending is a cell of the program that is still being compiled.
 type pending struct {
@@ -63,7 +63,8 @@ func (l *later) close() {
 	l.builds.Wait()
 }
 
-// compileLater takes a checked cell into the program and has it compiled beside, if it is one of those that can be; ok is false if not.
+// compileLater takes a checked cell into the program and has it compiled in the background, if that is possible for this cell; ok is false
+// if not.
 func (p *Program) compileLater(c *check.Cell, t *task) (unit *lower.Unit, run func(), ok bool, err error) {
 	if mode := p.mode.get(); !p.Only() || mode == engineNative || t.parts || !declares(c) {
 		return nil, nil, false, nil

@@ -21,13 +21,13 @@ import (
 // Modules adds modules to what cells may import. It builds their packages, so that the running engine can load cells that
 // import them.
 type Modules interface {
-	// Add makes ready what was added before and what is asked for. Say is told how far that is. The error says what to do; it is a
-	// *Conflict where the running engine is in the way.
+	// Add prepares what was added before and what is asked for, and tells say how far it is. The error says what to do; it is a *Conflict
+	// if the running engine is in the way.
 	Add(ctx context.Context, r ModuleRequest, say func(line string)) (Added, error)
 }
 
-// ModuleRequest asks for a package by its import path. Where Get is set the path may be a module's as well, with @version behind it or
-// not, or the folder of one, beginning with ./ or /. Used are the packages that cells have imported: they have to stay as they are.
+// ModuleRequest asks for a package by its import path. If Get is set, the path may also be a module's, with or without @version, or a
+// module's folder, beginning with ./ or /. Used are the packages that cells have imported: they have to stay as they are.
 type ModuleRequest struct {
 	Path string
 	Get  bool
@@ -42,7 +42,7 @@ type Added struct {
 	Archives map[string]string // import path → file with the package's export data
 }
 
-// Conflict is why a module cannot be added to the running engine: Reason is one line of what is in the way. Build builds an engine that
+// Conflict is why a module cannot be added to the running engine: Reason says in one line what is in the way. Build builds an engine that
 // can have the module, and returns the folder of its workspace.
 type Conflict struct {
 	Reason string
@@ -70,8 +70,8 @@ func getArguments(args string) (modules []string, replace bool, err error) {
 	return modules, replace, nil
 }
 
-// Get makes the packages of modules ready for import: args are modules' paths, with @version behind them or not, or the folders of
-// some, beginning with ./ or /, and -replace where the engine may be replaced for them. It ends early when ctx does.
+// Get makes the packages of modules ready for import: args are paths of modules, with or without @version, or their folders, beginning with
+// ./ or /, and -replace if the engine may be replaced for them. It ends early when ctx does.
 func (p *Program) Get(ctx context.Context, args string) error {
 	return p.getAll(ctx, args, nil)
 }

@@ -51,7 +51,8 @@ type Config struct {
 	Docs func(path string) map[string]string
 	// Outlet takes the results of cells.
 	Outlet *cellio.Outlet
-	// Asker asks the user for cells; nil lets none ask. Stdin has reads of os.Stdin ask by it; nil leaves os.Stdin alone.
+	// Asker asks the user on behalf of cells; with nil no cell can ask. Stdin makes reads of os.Stdin ask through it; nil leaves os.Stdin
+	// alone.
 	Asker *cellio.Asker
 	Stdin Stdin
 	// Render returns how the value of a cell's last expression is shown. Default: as fmt prints it.
@@ -77,7 +78,7 @@ type Config struct {
 type backend interface {
 	// Load adds a cell's declarations to the program and returns the function that runs its statements.
 	Load(*lower.Unit) (run func(), err error)
-	// LoadApart is Load for a cell that runs beside another one; the error may be that this cell cannot.
+	// LoadApart is Load for a cell that runs beside another one; it fails if this cell cannot.
 	LoadApart(*lower.Unit) (run func(), err error)
 	// Has tells whether a compiled package's exported name can be used.
 	Has(path, name string) bool

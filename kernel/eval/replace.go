@@ -20,9 +20,9 @@ import (
 	"cancha/kernel/eval/check"
 )
 
-// An engine cannot unload a package, so a module that needs another version of one needs another engine. The kernel starts it and runs
-// the cell there. That costs what the session has in memory: where there is nothing it happens unasked, and imports, the working folder
-// and the environment are carried over; else who wants it says so.
+// An engine cannot unload a package, so a module that needs another version of one needs another engine. The kernel starts it and runs the
+// cell there. That costs what the session has in memory. If there is nothing, it happens unasked, and imports, the working folder and the
+// environment are carried over. Otherwise the user has to ask for it.
 
 // errReplaced ends a cell that is to run in another engine. Nothing of it has run.
 var errReplaced = errors.New("the cell is to run in another engine")

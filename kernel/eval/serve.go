@@ -25,11 +25,11 @@ type Evaluator interface {
 	Close()
 }
 
-// ErrConnection reports that the connection to the kernel has ended without its asking to exit.
+// ErrConnection reports that the connection to the kernel has ended although the kernel had not asked to exit.
 var ErrConnection = errors.New("the connection to the kernel has ended")
 
-// Serve answers the kernel's frames until the kernel asks to exit, which returns nil, or its connection ends. Questions are answered
-// beside the cells, interrupts at once: what comes is always read. A cell that still runs when Serve returns is left to the end of
+// Serve answers the kernel's frames until the kernel asks to exit, which returns nil, or its connection ends. Questions are answered while
+// cells run, and interrupts at once: what the kernel sends is always read. A cell that still runs when Serve returns is left to the end of
 // the process.
 func Serve(conn *cellio.Conn, out *cellio.Outlet, e Evaluator) error {
 	s := &server{out: out, eval: e, questions: newInbox[cellio.Frame]()}

@@ -84,7 +84,7 @@ func (c *children) end() {
 	}
 }
 
-// Close ends the commands that cells have started and that still run, and what is compiled beside. No cell is to run after it.
+// Close ends the commands that cells have started and that still run, and the compilations in the background. No cell may run after it.
 func (p *Program) Close() {
 	p.children.end()
 	p.later.close()

@@ -40,17 +40,17 @@ func each(n int) int { return n }
 // compared is an upper bound of what sorting n elements compares.
 func compared(n int) int { return 2 * n * (bits.Len(uint(n)) + 1) }
 
-// slow tells a cell whose statements, with the cell's own functions that they call, loop, or hand a function to others that may call it
-// often, in a way that is not plainly short: a cell is interpreted only if what it runs can be counted before it runs, and is no more
-// than quick turns.
+// slow tells whether a cell may run for long: whether its statements, or the cell's own functions that they call, loop or hand a function
+// to others that may call it often, in a way that is not plainly short. A cell is interpreted only if what it runs can be counted before it
+// runs, and is at most quick iterations.
 //
-// Counted are loops over integers that are known, over what has a known length, and up to such a bound. The length is known of a
-// literal; of a variable that the cell declares with one, or with make, and never assigns again; and, by what it holds now, of a
-// variable of an earlier cell, of its fields and elements, unless this cell or a function of a cell that it calls may change that
-// variable. A function literal counts as its body where it is called in place, and where it is handed to a library function that
-// is known to call it once, now and then, or for all elements of what has a known length; it then counts for as many turns. Any
-// other literal makes the cell a compiled one, wherever it is handed or kept, since nobody knows how often it will be called: by a
-// stream, a forest, a later cell's loop.
+// Loops over known integers, over what has a known length, and up to a known bound can be counted. The length is known of a literal, and of
+// a variable that the cell declares with a literal or with make and never assigns again. It is also known of a variable of an earlier cell,
+// and of its fields and elements, by what they hold now, unless this cell or a function of a cell that it calls may change that variable.
+//
+// A function literal counts as its body where it is called in place. It does so too where it is handed to a library function that is known
+// to call it once, now and then, or for all elements of what has a known length, and then counts as many times. With any other literal the
+// cell is compiled, because nobody knows how often the literal will be called: by a stream, a forest, a later cell's loop.
 func (p *Program) slow(c *check.Cell) bool { return p.newSlowness(c).look() }
 
 // slowBeside is slow for a cell that will run beside others, which may change any variable meanwhile: nothing is known of what

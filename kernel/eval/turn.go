@@ -11,10 +11,10 @@ import (
 	"cancha/kernel/cell"
 )
 
-// Cells of different shells may run at the same time. The interpreter's room is used by one cell at a time: who has the turn. A cell whose
-// code is compiled needs no turn and runs beside the others, as a goroutine of an earlier cell does; so does a short one that is
-// interpreted in a room of its own. All cells are checked, compiled and taken into the program one after another, under the lock called
-// building; it is never held by who waits for the turn.
+// Cells of different shells may run at the same time, but only one at a time uses the interpreter's shared scope: the one that has the
+// turn. A cell whose code is compiled needs no turn and runs beside the others, as a goroutine of an earlier cell does. So does a short one
+// that is interpreted in a scope of its own. All cells are checked, compiled and taken into the program one after another, under the lock
+// called building. A cell that waits for the turn never holds that lock.
 
 // task is a cell on its way: it waits, is compiled, runs.
 type task struct {

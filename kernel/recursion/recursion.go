@@ -103,7 +103,7 @@ func among(list []string) string {
 // behind are the packages that work for others: nobody looks for a recursion's cause there.
 var behind = []string{"runtime", "reflect", "internal", "sync", "cancha", "github.com/traefik/yaegi", "plugin"}
 
-// OfLibrary tells a function that a trace of calls is to have, of those that belong to no cell.
+// OfLibrary tells whether a trace of calls should have a function that belongs to no cell.
 func OfLibrary(function string) bool {
 	path := packageOf(function)
 	return path != "" && !slices.ContainsFunc(behind, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })
@@ -122,8 +122,7 @@ const (
 	small  = "ᐧ"
 )
 
-// FunctionName is what the author of a cell calls a function of a compiled one; "" for its statements. It is given what the compiler
-// calls it.
+// FunctionName turns the compiler's name of a compiled cell's function into the name that the cell gave it; "" for the cell's statements.
 func FunctionName(function string) string {
 	name := function[strings.LastIndexByte(function, '/')+1:]
 	_, name, _ = strings.Cut(name, ".")

@@ -43,9 +43,9 @@ func ReadConnection(path string) (Connection, error) {
 	return c, nil
 }
 
-// ParseConnection decodes a connection file and fills in what it may leave out. What this kernel cannot honour (another
-// transport, CURVE keys, an unknown signature scheme, a port that is none) is an error that wraps ErrConnection: a kernel
-// that ignored it would be less safe than its client believes.
+// ParseConnection decodes a connection file and fills in what it may leave out. What this kernel cannot honour (another transport, CURVE
+// keys, an unknown signature scheme, an invalid port) is an error that wraps ErrConnection: a kernel that ignored it would be less safe
+// than its client believes.
 func ParseConnection(raw []byte) (Connection, error) {
 	var file struct {
 		Connection

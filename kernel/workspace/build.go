@@ -100,8 +100,8 @@ func (b *build) run(ctx context.Context) error {
 	return b.describe()
 }
 
-// engine builds the engine, or takes that of a workspace whose packages are all the same but for what an added module has
-// brought: it would be the same too.
+// engine builds the engine. If another workspace has all the same packages, apart from what an added module has brought, it takes that
+// one's engine, which would be the same.
 func (b *build) engine(ctx context.Context) error {
 	if base := b.base(); base != "" {
 		return adopt(base, b.path(engineName))

@@ -48,7 +48,7 @@ func (t toolchain) fixed(cc compiler) []string {
 	}
 }
 
-// kept are the settings of the user that say where modules come from and where caches are; none changes what is built.
+// kept are the user's settings that say where modules come from and where caches are; none of them changes what is built.
 func kept() []string {
 	return []string{
 		"GOPATH", "GOMODCACHE", "GOCACHE", "GOPROXY", "GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOPRIVATE", "GOINSECURE", "GOAUTH", "GOVCS", "GOTMPDIR",

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// An engine goes on while cells import packages that it was not built with: these are compiled beside it, into an extension of its
-// workspace. Only what is imported is compiled, with what that needs, never the rest of its module. What the engine holds itself has
-// to be what it is: where a package of it would have to be of another version that is a [Conflict], seen before anything is compiled.
+// An engine keeps running while cells import packages that it was not built with: these are compiled beside it, into an extension of its
+// workspace. Only what is imported is compiled, with what that needs, never the rest of its module. What the engine itself holds cannot
+// change: if a package of it would have to be of another version, that is a [Conflict], which is found before anything is compiled.
 //
 //	EXT.lock        as a workspace's
 //	EXT.log         what the go command said
@@ -40,7 +40,7 @@ type Package struct {
 	Imports []string `json:"imports,omitempty"`
 }
 
-// Internal tells a package that nobody may import but its neighbours, and programs.
+// Internal tells whether a package cannot be imported from everywhere: it is internal or vendored, or a program.
 func (p Package) Internal() bool {
 	return p.Name == "main" || slices.ContainsFunc(strings.Split(p.Path, "/"), func(part string) bool { return part == "internal" || part == "vendor" })
 }
@@ -51,7 +51,7 @@ type Want struct {
 	Version string // such as v1.6.0 or latest; "" is what the session has, or else what was taken the last time, or else the latest
 	Dir     string // local module that Path names; Version is "" then
 	Module  bool   // the path may name a module without a package at its root
-	// Used tells the packages that the session has imported, which have to stay as they are with all that they need; the workspace's own
+	// Used lists the packages that the session has imported. They, and all that they need, have to stay as they are. The workspace's own
 	// have to in any case.
 	Used []string
 }
@@ -84,7 +84,7 @@ type Conflict struct {
 	Session bool     `json:"-"`       // only what the session has loaded is in the way: a fresh process of the same engine can be extended
 }
 
-// Change is a module of the engine, or of what cells have loaded, of which another version is wanted.
+// Change is a module, of the engine or of what cells have loaded, that is wanted in another version.
 type Change struct {
 	Module string `json:"module"`
 	Have   string `json:"have"`
@@ -165,8 +165,9 @@ func byPath(all []Package) map[string]Package {
 	return of
 }
 
-// Extend returns an extension that has what from has and what is wanted, and compiles what is not there; say is told how far that
-// is, a line at a time, from any goroutine. What cannot be added is one line of why. A *Conflict tells that the engine is in the way.
+// Extend returns an extension that has what from has and what is wanted, and compiles what is missing. It tells say how far it is, a line
+// at a time, from any goroutine. If something cannot be added, the error says why in one line; a *Conflict means that the engine is in the
+// way.
 func (s *Store) Extend(ctx context.Context, from *Extension, want Want, say func(line string)) (*Extension, error) {
 	key, err := extensionKey(from, want)
 	if err != nil {

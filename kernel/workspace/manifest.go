@@ -46,9 +46,9 @@ type Module struct {
 	Dir     string `json:"dir,omitempty"`
 }
 
-// Open reads the description of the workspace in a folder, as the engine does that was built there. Env is then the whole
-// environment for compiler and linker. Where the folder for built cells cannot be written, as in an image that was made by
-// somebody else, Cache is one of the system's temporary ones.
+// Open reads the description of the workspace in a folder, as the engine that was built there does. Env is then the whole environment for
+// compiler and linker. Where the folder for built cells cannot be written, as in an image that was made by somebody else, Cache is one of
+// the system's temporary ones.
 func Open(dir string) (Manifest, error) {
 	m, err := readManifest(dir)
 	if err != nil {

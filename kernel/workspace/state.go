@@ -17,8 +17,8 @@ type State struct {
 	Err       error  // why there is no whole one: an *Obstacle, ErrNone, or what is damaged
 }
 
-// Mend makes room for a new workspace in place of one whose files are not what was built; Ensure then builds it. Find sees
-// files that lack or have another size, Mend reads them all, which takes about a second.
+// Mend gives up a workspace whose files are not what was built; Ensure then builds it again. Find notices files that are missing or have
+// another size, Mend reads them all, which takes about a second.
 func (s *Store) Mend(ctx context.Context) {
 	state := s.State(ctx)
 	if !errors.Is(state.Err, errDamaged) {

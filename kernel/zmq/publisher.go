@@ -43,9 +43,9 @@ func NewPublisher(network, address string, lim Limits, welcome func(topic []byte
 	return x, nil
 }
 
-// Publish queues a message for all who subscribed to its topic, frames[0]. Frames must not be changed afterwards. It waits for
-// nobody and never fails because of a subscriber: one whose queue is full and who does not read is dropped. Who publishes much
-// calls [Publisher.Wait] before.
+// Publish queues a message for all who subscribed to its topic, frames[0]. Frames must not be changed afterwards. It never waits, and never
+// fails because of a subscriber: one whose queue is full and that does not read is dropped. Callers that publish a lot call
+// [Publisher.Wait] first.
 func (x *Publisher) Publish(frames [][]byte) error {
 	if len(frames) == 0 {
 		return errors.New("zmq: publish: a message without a topic")
@@ -63,8 +63,8 @@ func (x *Publisher) Publish(frames [][]byte) error {
 	return nil
 }
 
-// Wait returns when every subscriber has less than half a queue to read yet, or ctx ends. A subscriber that takes Rate in FullWait
-// is waited for; a slower one once, for FullWait: from then on, until it has caught up, it is let fall behind.
+// Wait returns when every subscriber has less than half a queue to read yet, or ctx ends. A subscriber that takes Rate in FullWait is
+// waited for. A slower one is waited for once, for FullWait, and may then fall behind until it has caught up.
 func (x *Publisher) Wait(ctx context.Context) error {
 	for {
 		p := x.slowest()

@@ -52,8 +52,8 @@ func (r *Router) Receive(ctx context.Context) ([][]byte, error) {
 	}
 }
 
-// Send queues a message for the peer named by frames[0]. Frames must not be changed afterwards. It returns ErrNoPeer where
-// nobody has that identity. It waits for nobody: a peer that does not read its answers is not read any more, and dropped.
+// Send queues a message for the peer named by frames[0]. Frames must not be changed afterwards. It returns ErrNoPeer if no peer has that
+// identity. It never waits: a peer that does not read its answers is no longer read, and is dropped.
 func (r *Router) Send(frames [][]byte) error {
 	if len(frames) == 0 {
 		return ErrNoPeer

@@ -65,8 +65,7 @@ func CallsRecover(info *types.Info, body *ast.BlockStmt) (found bool) {
 	return found
 }
 
-// StartsGoroutines tells functions that run their callbacks on goroutines which no cell has started; a panic
-// there would end the process.
+// StartsGoroutines tells whether a function runs its callbacks on goroutines that no cell has started. A panic there would end the process.
 func StartsGoroutines(f *types.Func) bool {
 	if f.Pkg() == nil {
 		return false

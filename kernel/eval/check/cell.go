@@ -281,8 +281,8 @@ func declaredBy(stmt ast.Stmt) []*ast.Ident {
 	return names
 }
 
-// Shown is the cell's last statement if that is an expression whose value a user wants to see: it has one, and the call was not
-// made to print something. Else it is nil. A call that prints into a writer counts, since its error does.
+// Shown is the cell's last statement if it is an expression whose value the user wants to see: it has a value, and is not a call made to
+// print something. Otherwise Shown is nil. A call that prints to a writer does count, because of its error.
 func (c *Cell) Shown() ast.Expr {
 	list := c.Body.Body.List
 	if len(list) == 0 {
@@ -315,7 +315,7 @@ func (c *Cell) callsFmt(x ast.Expr, begins string) bool {
 	return f != nil && f.Pkg() != nil && f.Pkg().Path() == "fmt" && strings.HasPrefix(f.Name(), begins)
 }
 
-// Values are the expressions of a list at the end of the cell, which stands for x; nil for any other expression.
+// Values are the expressions of the list at the end of the cell, if x is what stands for that list; nil for any other expression.
 func (c *Cell) Values(x ast.Expr) []ast.Expr {
 	call, ok := x.(*ast.CallExpr)
 	if !ok {

@@ -88,7 +88,7 @@ func (s *Scope) declared(name string) Declared {
 	return Declared{Name: name, Kind: kindOfObject(o), Type: s.typeString(t), Cell: cell}
 }
 
-// TypeCell returns the cell that has given a type's name its newest meaning, "" where the name is of no type.
+// TypeCell returns the cell that declared the newest type of a name, "" if the name means no type.
 func (s *Scope) TypeCell(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *Scope) TypeCell(name string) string {
 	return cell
 }
 
-// TypesCalled are the types that cells have declared under a name, the newest first, with these cells.
+// TypesCalled are the types that cells have declared under a name, the newest first, each with its cell.
 func (s *Scope) TypesCalled(name string) iter.Seq2[types.Object, string] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,8 +144,8 @@ type mark struct {
 	methods []*types.Func
 }
 
-// Mark remembers what the scope holds. Undo takes back the cells that were committed since: of several pieces of a cell one
-// has turned out to be wrong before the first of them ran. Keep keeps them. One of the two is to be called before the next Mark.
+// Mark remembers what the scope holds. Undo takes back what was committed since then: it is for a cell in several pieces, one of which
+// turns out to be wrong before the first has run. Keep keeps it. Call one of the two before the next Mark.
 func (s *Scope) Mark() (undo, keep func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"cancha/kernel/cell"
 )
 
-// Complete returns the names that the one at a cursor may become: members after a dot, fields in a literal, else what is
-// visible at that place. The name under the cursor is replaced wholly, and compared up to the cursor. In a string see completeString.
+// Complete returns the names that may complete the one at a cursor: members after a dot, fields in a literal, otherwise what is visible at
+// that place. They are matched with the part of the name before the cursor, and replace the whole name. In a string see completeString.
 func (s *Scope) Complete(code string, cursor int) cell.Completion {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"cancha/kernel/cell"
 )
 
-// Inspect explains the name at a cursor, or the function whose arguments the cursor stands among: its declaration, where it
-// was declared and its doc comment; with detail 1 its source too, where that is at hand. What is not known is not found.
+// Inspect explains the name at a cursor, or the function whose arguments the cursor stands among: its declaration, where it was declared
+// and its doc comment; with detail 1 also its source, if that is at hand. An unknown name is not found.
 func (s *Scope) Inspect(code string, cursor, detail int) cell.Inspection {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,9 +14,9 @@ import (
 // Outside is what completion asks about things that the code does not tell. Each function may be nil; they are called while the scope
 // is locked.
 type Outside struct {
-	// Value returns what a variable of the session holds, the zero Value where that cannot be had.
+	// Value returns what a variable of the session holds, the zero Value if it cannot be read.
 	Value func(v *types.Var) reflect.Value
-	// Busy tells that code of cells may be running, which may change what a variable holds.
+	// Busy tells whether code of cells may be running, which may change what a variable holds.
 	Busy func() bool
 	// Files returns the files and folders that a path can become, folders with a separator behind them.
 	Files func(path string) []cell.Match

@@ -16,9 +16,9 @@ const (
 	loopCheck = checkName + nameMark // check, which a cell may have a name of its own for
 )
 
-// CheckLoop checks statements that are to be run many times. The cell's last expression is then a func(n int) bool that runs them
-// n times, without declaring anything, and returns true. The value of a last expression is computed and dropped; fails tells that
-// one which is an error fails the cell.
+// CheckLoop checks statements that are to be run many times. The cell's last expression is then a func(n int) bool that runs them n times,
+// without declaring anything, and returns true. The value of a last expression is computed and dropped; fails says whether an error as last
+// value fails the cell.
 func (s *Scope) CheckLoop(name, code string, fails bool) (*Cell, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,8 +56,8 @@ func leaves(body *ast.BlockStmt) (pos token.Pos) {
 	return pos
 }
 
-// Leaves returns the line of a return or defer statement of the cell's own statements, 0 without one. Such a statement is about
-// all of a cell.
+// Leaves returns the line of a return or defer among the cell's own statements, 0 if there is none. Such a statement concerns the cell as a
+// whole.
 func (c *Cell) Leaves() (line int) {
 	if pos := leaves(c.Body.Body); pos.IsValid() {
 		line, _ = c.Position(pos)

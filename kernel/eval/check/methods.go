@@ -133,7 +133,7 @@ func sameSignature(a, b *types.Signature) bool {
 	return types.Identical(a, b) && types.Identical(a.Recv().Type(), b.Recv().Type())
 }
 
-// Lacks tells a method that go/types knows though the program does not have it: an earlier cell that was to add it was refused.
+// Lacks tells whether go/types knows a method that the program lacks, because the earlier cell that was to add it was refused.
 func (c *Cell) Lacks(m *types.Func) bool {
 	return c.scope.phantom[m] && !slices.ContainsFunc(c.Methods, func(own Method) bool { return own.Func == m })
 }

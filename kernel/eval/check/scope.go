@@ -182,8 +182,7 @@ func (s *Scope) Commit(c *Cell) {
 	}
 }
 
-// Lock keeps everybody else from using the scope and its importer: while a cell is lowered, which reads types that are
-// completed as they are read.
+// Lock keeps others from using the scope and its importer while a cell is lowered, because types may be completed as they are read.
 func (s *Scope) Lock() { s.mu.Lock() }
 
 // Unlock ends Lock.

@@ -11,18 +11,18 @@ import (
 	"strings"
 )
 
-// Universe are the functions that every cell knows without an import, beside those of the language: check(err) and must(f()).
-// A name that a cell declares or imports comes first. Package builtin, as which they are checked, exists nowhere else.
+// Universe are the functions that every cell knows without an import, beside those of the language: check(err) and must(f()). A name that a
+// cell declares or imports comes first. They are checked as a package builtin, which exists nowhere else.
 //
-// The language has no function that takes any number of results, so that must is several: one for each number of values in front
-// of the error. Which one a call means shows when its argument has been checked.
+// Go has no function that takes any number of results, so must is several functions: one for each number of values before the error. Which
+// of them a call means is known once its argument has been checked.
 type Universe struct {
 	Decls []*ast.FuncDecl
 	Info  *types.Info
 	Pkg   *types.Package
 }
 
-// MaxMust is how many values there can be in front of must's error.
+// MaxMust is how many values there can be before must's error.
 const MaxMust = 8
 
 const (
@@ -73,8 +73,7 @@ func newUniverse(fset *token.FileSet) *Universe {
 	return u
 }
 
-// Known tells whether f is a function that every cell knows, by which name, and how many values it takes in front of the error; the
-// number is -1 for check.
+// Known tells whether f is a function that every cell knows, under which name, and how many values it takes before the error: -1 for check.
 func Known(f *types.Func) (name string, values int, ok bool) {
 	if f.Pkg() == nil || f.Pkg().Path() != "builtin" {
 		return "", 0, false

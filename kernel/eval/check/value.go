@@ -19,10 +19,10 @@ type Last struct {
 	Quiet   bool // its value is not shown
 }
 
-// Last tells of the expression that is shown; it is the zero value where there is none.
+// Last describes the expression that is shown; it is the zero value if there is none.
 //
-// An interface with the method Error tells of failure: error itself, or net.Error. A value of a type that implements error does
-// where a call has returned it. Anywhere else it is a value that somebody wants to see, such as a field or a literal.
+// A value of an interface with the method Error (error itself, or net.Error) means failure. So does a value of a type that implements
+// error, if a call has returned it. Anywhere else, as in a field or a literal, it is a value that the user wants to see.
 func (c *Cell) Last() Last {
 	x := c.Shown()
 	if x == nil {

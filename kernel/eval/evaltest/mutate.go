@@ -32,8 +32,8 @@ func Read(files ...string) ([]Case, error) {
 	return cases, nil
 }
 
-// Mutate returns a case with some changes; the same seed makes the same. Of a case seldom more than two cells are changed, so that the
-// others still find what they need.
+// Mutate returns a case with some changes; the same seed makes the same changes. It seldom changes more than two cells of a case, so that
+// the others still find what they need.
 func Mutate(cases []Case, seed uint64) Case {
 	r := rand.New(rand.NewPCG(seed, 1))
 	cells := slices.Clone(cases[r.IntN(len(cases))])

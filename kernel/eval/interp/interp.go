@@ -85,10 +85,9 @@ func (e *Engine) Has(path, name string) bool {
 	return ok
 }
 
-// Stop sets the variable that makes lowered code ask whether it is to stop. It is a plain bool, written while others read it,
-// which the race detector reports: the interpreter reads it anew through reflect at each turn of a loop, so that no turn
-// misses it for long, and the question that then follows is asked under a lock. An atomic load would be a call of compiled code
-// in each turn.
+// Stop sets the variable that makes lowered code ask whether it is to stop. It is a plain bool that is written while others read it, which
+// the race detector reports. The interpreter reads it through reflect in each iteration of a loop, so no loop misses it for long, and the
+// question that follows is asked under a lock. An atomic load would be a call of compiled code in each iteration.
 func (e *Engine) Stop(on bool) {
 	e.stopping.Lock()
 	defer e.stopping.Unlock()
@@ -131,8 +130,8 @@ func (e *Engine) load(u *lower.Unit) (run func(), err error) {
 	return run, err
 }
 
-// LoadApart is Load for a cell that runs beside the statements of another one: its own run in a room that is theirs alone. The error
-// may be that they cannot, since they need that of the declarations.
+// LoadApart is Load for a cell that runs beside the statements of another one: its own statements run in a scope of their own. It fails if
+// they need the scope of the declarations.
 func (e *Engine) LoadApart(u *lower.Unit) (run func(), err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -215,7 +214,8 @@ func (e *Engine) declare(u *lower.Unit) error {
 	return nil
 }
 
-// Move puts a function into a variable that a function of the program looks at, and has all look. It tells whether that can hold it.
+// Move puts a function into the variable in which a function of the program looks for its successor, and makes all functions look. It tells
+// whether the variable can hold it.
 func (e *Engine) Move(variable string, f reflect.Value) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// The interpreter's error of an index out of range tells neither index nor length. A comparison in front of the statement, which
-// costs 35 ns, does, where nothing else in the statement may panic or change what is compared. Elsewhere a primitive checks the
+// The interpreter's error for an index out of range gives neither index nor length. A comparison before the statement can give both and
+// costs 35 ns. It is possible if nothing else in the statement may panic or change what is compared. Elsewhere a primitive checks the
 // index, which costs 1 µs, unless the statement is run over and over.
 
 // checkBounds writes the comparisons for a statement.

@@ -10,8 +10,8 @@ import (
 	"cancha/kernel/eval/check"
 )
 
-// Compiled tells where compiled cells keep what they declared: in packages with exported names for everything. Lowered cells use
-// it like that of any other compiled package.
+// Compiled tells where compiled cells keep what they declared: in packages with exported names for everything. Lowered cells use them as
+// they use any other compiled package.
 type Compiled interface {
 	// Symbol returns the place of a type or function; ok is false where no compiled cell has declared it.
 	Symbol(o types.Object) (path, name string, ok bool)
@@ -22,7 +22,7 @@ type Compiled interface {
 	Maker(o *types.TypeName) (path, name string)
 	// Method is a method's name.
 	Method(m *types.Func) string
-	// Only tells that values are to be kept in the form that compiled cells have, so that what is kept otherwise is refused.
+	// Only tells whether values must be kept in the form that compiled cells use. What would be kept in another form is then refused.
 	Only() bool
 }
 
@@ -162,8 +162,8 @@ func (f *fn) addressOf(text string, t types.Type, pos token.Pos) string {
 	return fmt.Sprintf("func() *%s { %s := %s; return &%s }()", f.l.typeText(t, pos), v, text, v)
 }
 
-// Variables gives the variables of a cell that is compiled their places. The unit declares them; those that the interpreter
-// cannot hold get a name only, and cells that use them are refused. Keep or Drop it as what Lower returns.
+// Variables gives the variables of a cell that is compiled their places. The unit declares them; those that the interpreter cannot hold get
+// a name only, and cells that use them are refused. Call Keep or Drop afterwards, as after Lower.
 func (l *Lowerer) Variables(c *check.Cell) *Unit {
 	l.cell, l.out, l.queue, l.undo, l.blame = c, &writer{names: map[string]Function{}}, nil, nil, blame{}
 	l.noteRecoverers(c)
@@ -238,8 +238,8 @@ func (l *Lowerer) Places() []string {
 	return sortedKeys(names)
 }
 
-// Hold looks again at the variables for which want holds, after compiled types have become known: it returns those that the
-// interpreter can hold now. The others are from now on for compiled cells only.
+// Hold looks again at the variables that want accepts, after compiled types have become known. It returns those that the interpreter can
+// hold now. From now on the others are for compiled cells only.
 func (l *Lowerer) Hold(want func(v *types.Var, hidden bool) bool) []string {
 	var held []string
 	seen := map[string]bool{}

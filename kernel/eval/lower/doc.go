@@ -1,5 +1,5 @@
-// Package lower turns a checked cell into the small part of Go that the interpreter runs faithfully. It ends at the text of
-// that program: who runs it, and what the primitives do that it calls, is not known here but for their names.
+// Package lower turns a checked cell into the small part of Go that the interpreter runs faithfully. It ends at the text of that program.
+// Of who runs it, and of the primitives that it calls, it knows nothing but the primitives' names.
 //
 // What is left of Go after lowering:
 //
@@ -15,7 +15,7 @@
 //     functions are calls of primitives;
 //   - loops and functions begin with a check whether the cell has been interrupted.
 //
-// What cannot be lowered is refused with an error that names it. One difference is known that is neither: the interpreter hands
-// a negative zero, or a struct or array of which nothing but negative zeros differs from its zero value, to an interpreted
-// function as zero, since it leaves such arguments out.
+// What cannot be lowered is refused with an error that names it. One known difference is neither lowered nor refused. The interpreter
+// leaves out arguments that equal their zero value, so it hands a negative zero to an interpreted function as zero, and likewise a struct
+// or array that differs from its zero value in negative zeros only.
 package lower

@@ -332,9 +332,9 @@ func (f *fn) literal(x *ast.FuncLit, recoverVar string) string {
 	return "func" + g.funcText(x.Type.Params.List, x.Type.Results, sig, x.Body)
 }
 
-// apart makes a function literal in a frame of its own. A literal that may run on another goroutine needs that: when a call of
-// it ends, the interpreter puts the place where it was made back to what was there before, and there may by then be a
-// later one, which the goroutine that made it is about to use.
+// apart makes a function literal in a frame of its own, which a literal needs if it may run on another goroutine. When a call of a literal
+// ends, the interpreter restores what the place of the literal held before. By then that place may hold a later literal, which the
+// goroutine that made it is about to use.
 func apart(literal, typ string) string { return "func() " + typ + " { return " + literal + " }()" }
 
 // uses tells what a body contains outside of the literals in it.

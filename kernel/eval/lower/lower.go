@@ -22,8 +22,8 @@ type Config struct {
 	Compiled Compiled
 	// Position returns where something of a cell was written; ok is false for what is not from a cell.
 	Position func(pos token.Pos) (cell string, line, column int, ok bool)
-	// Unmarked leaves out what tells the lines that functions are at: goroutines write it without synchronisation, which the
-	// race detector reports.
+	// Unmarked leaves out the code that notes which line a function is at: goroutines write it without synchronisation, which the race
+	// detector reports.
 	Unmarked bool
 	// Universe are the functions that every cell knows.
 	Universe *check.Universe
@@ -214,9 +214,9 @@ func (l *Lowerer) Drop() {
 	l.undo = nil
 }
 
-// Forget makes the lowerer forget the functions of a cell, which has been kept and is compiled now: no later cell is to call what they
-// were lowered to. Its variables stay. The result are the variables that the compiled functions are to be put into, for goroutines and
-// callbacks of the cell that still call the others.
+// Forget makes the lowerer forget the functions of a kept cell that has now been compiled: no later cell may call their lowered forms. The
+// cell's variables stay. The result names, for each function, the variable to put the compiled one into, for goroutines and callbacks of
+// the cell that still call the lowered one.
 func (l *Lowerer) Forget(c *check.Cell) map[*types.Func]string {
 	moved := map[*types.Func]string{}
 	for _, o := range c.Objects {
@@ -332,7 +332,7 @@ func (l *Lowerer) declareVariables() {
 	}
 }
 
-// emitDeclared lowers the functions and methods of the cell, used or not, so that what is wrong with them is told now.
+// emitDeclared lowers the functions and methods of the cell, used or not, so that what is wrong with them is reported now.
 func (l *Lowerer) emitDeclared() {
 	c := l.cell
 	for _, d := range c.Decls {

@@ -6,15 +6,14 @@ import (
 	"go/types"
 )
 
-// Go's specification orders calls and receives only: whether x is read before or after f in x + f() it leaves open. The
-// compiler, whose order programs have come to show, makes the calls of a statement first, from left to right, and reads
-// variables, fields, elements and what pointers point to when it needs them, after the last call. What gives a value that it
-// has to keep it evaluates where it stands, among the calls. The interpreter goes from left to right. So where a call comes after
-// an operand that it might change, what the compiler keeps is kept here too, in front of the statement. Most statements are
-// not of that kind and stay as they are.
+// Go's specification orders calls and receives only. In x + f() it leaves open whether x is read before or after f is called. Programs have
+// come to rely on the compiler's order: it makes the calls of a statement first, from left to right, and reads variables, fields, elements
+// and what pointers point to when it needs them, after the last call. An operand whose value has to be kept is evaluated where it stands,
+// among the calls. The interpreter goes from left to right. So if a call comes after an operand that it might change, what the compiler
+// keeps is kept here too, before the statement. Most statements are not of that kind and stay as they are.
 
-// operandUse is an expression in a statement: what is read, what is assigned to, or a call of which only the operands are evaluated
-// in front of the statement.
+// operandUse is an expression in a statement: one that is read, one that is assigned to, or a call whose operands alone are evaluated
+// before the statement.
 type operandUse struct {
 	x      ast.Expr
 	to     types.Type // that it is converted to, nil where it keeps its own

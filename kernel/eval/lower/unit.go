@@ -42,12 +42,12 @@ type Function struct {
 	Marker string // variable that holds the line that it was last at; "" for [Body.Line]
 }
 
-// Move makes a function take the place of one that was declared before it with the same signature: Variable, which that one
-// calls where it is set, is to be set to Function.
+// Move makes a function take the place of an earlier one with the same signature: Variable has to be set to Function. The earlier function
+// calls what is in Variable once it is set.
 type Move struct{ Variable, Function string }
 
-// Body is the function that runs a cell's statements. It stands on its own, so that the interpreter can forget it when they
-// have run: what it needs of the session's variables and functions it is given.
+// Body is the function that runs a cell's statements. It is given the session's variables and functions that it needs. So it stands on its
+// own, and the interpreter can forget it when the statements have run.
 type Body struct {
 	Name   string
 	Source string   // the function's declaration

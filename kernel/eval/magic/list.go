@@ -130,8 +130,8 @@ func (s Spec) Text() string {
 	return text
 }
 
-// Near returns the magics, with their signs, whose names are like an unknown one: that begin with it or with which it begins, or
-// that two slips of the finger at most part from it.
+// Near returns the magics, with their signs, whose names resemble an unknown one: one name begins with the other, or at most two typing
+// errors lie between them.
 func Near(unknown string) []string {
 	unknown = strings.ToLower(unknown)
 	var near []string

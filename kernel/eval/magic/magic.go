@@ -53,12 +53,12 @@ type Cell struct {
 	Steps  []Step   // in the order in which they run
 }
 
-// Plain tells a cell that is nothing but Go.
+// Plain tells whether the cell is nothing but Go.
 func (c *Cell) Plain() bool {
 	return c.Head == nil && (len(c.Steps) == 0 || len(c.Steps) == 1 && c.Steps[0].Command == nil)
 }
 
-// Raw tells a cell whose Body is text for its Head, not Go.
+// Raw tells whether the cell's Body is text for its Head, not Go.
 func (c *Cell) Raw() bool {
 	if c.Head == nil {
 		return false
@@ -67,7 +67,8 @@ func (c *Cell) Raw() bool {
 	return !ok || !spec.Go || !spec.Whole
 }
 
-// At returns the command that a byte offset of the cell is in, its end and the blanks behind it included, nil where it is in Go.
+// At returns the command that holds a byte offset of the cell, nil if the offset is in Go. The end of a command and the blanks after it
+// belong to it.
 func (c *Cell) At(offset int) *Command {
 	if c.Head != nil && c.within(c.Head, offset) {
 		return c.Head
@@ -84,7 +85,7 @@ func (c *Cell) within(k *Command, offset int) bool {
 	return k.Start <= offset && (offset <= k.End || strings.Trim(c.Source[k.End:offset], " \t") == "")
 }
 
-// Parse takes a cell apart. Every text can be.
+// Parse takes a cell apart. It accepts any text.
 func Parse(code string) *Cell {
 	c := &Cell{Source: code}
 	r := reader{code: code}

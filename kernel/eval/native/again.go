@@ -221,7 +221,8 @@ func (e *Engine) Callers(o types.Object) []string {
 	return names
 }
 
-// Retypes tells which types a cell declares again, or are made of such; nil where it declares none again.
+// Retypes returns a function that tells whether the cell declares a type again, or a type that it is made of; nil if it declares none
+// again.
 func (e *Engine) Retypes(c *check.Cell) func(types.Type) bool {
 	return madeOf(e.again(c))
 }

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Built cells are kept, so that a notebook that is run again need not wait for them. A plugin takes 3 to 40 MB, so their folder is
-// bounded: the cells that nobody has used for the longest time go. What a running engine has used stays, since it may link with it
-// again. In the folder:
+// Built cells are kept, so that a notebook that is run again need not wait for them. A plugin takes 3 to 40 MB, so their folder has a
+// limit: the cells that have not been used for the longest time are removed. What a running engine has used stays, since the engine may
+// link with it again. In the folder:
 //
 //	HASH          a built cell; its time is that of its last use
 //	new-…, old-…  one that is being built, one that is being removed
@@ -40,7 +40,7 @@ type Cells struct {
 	sweep  sync.WaitGroup
 }
 
-// OpenCells takes a share in a folder of built cells, and begins to remove in the background what is too much in it.
+// OpenCells takes a share in a folder of built cells, and begins to remove, in the background, what exceeds the folder's limit.
 func OpenCells(folder string) *Cells {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Cells{folder: folder, cancel: cancel}

@@ -134,8 +134,8 @@ func (w *writer) print(x *ast.CallExpr, f *types.Func) (text string, ok bool) {
 	return "", false
 }
 
-// namesTypes tells arguments with a format that may write the names of types. One with the letters of %T and %p is left to fmt where
-// it need not go to the machine, which numbers the operands of such and no longer sees that some are too many.
+// namesTypes tells whether arguments have a format that may write the names of types. A format with the letters of %T and %p is left to fmt
+// unless it has to go to the machine: the machine numbers the operands of such a format and no longer notices when there are too many.
 func (w *writer) namesTypes(args []ast.Expr, format int) bool {
 	if format >= len(args) {
 		return true

@@ -9,8 +9,8 @@ import (
 	"cancha/kernel/eval/check"
 )
 
-// Variables are the session's variables that a function or method of a compiled cell mentions, in its own text or in that of the
-// functions which that names: a call of it may change them. Ok is false where it is not known of all of them.
+// Variables are the session's variables that a function or method of a compiled cell mentions, in its own text or in that of the functions
+// named there. A call of it may change them. Ok is false if not all of them are known.
 func (e *Engine) Variables(f *types.Func) (list []*types.Var, ok bool) {
 	found := map[*types.Var]bool{}
 	ok = e.addVariables(f.Origin(), found, map[types.Object]bool{})

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Converter gives the values that interfaces hold the types that these have now, after types have been declared again with
-// more methods: in a program the methods were there from the start. It goes through what can be reached from the variables
-// of the session, and notes what it has to leave.
+// Converter gives values in interfaces their new types, after types have been declared again with more methods; in a program the methods
+// would have been there from the start. It goes through what can be reached from the variables of the session, and notes what it has to
+// leave as it is.
 type Converter struct {
 	engine *Engine
 	maps   bool // may be read and written
@@ -30,7 +30,8 @@ func (e *Engine) NewConverter(busy bool) *Converter {
 	return &Converter{engine: e, maps: !busy, seen: map[place]bool{}, holds: map[reflect.Type]bool{}, left: map[string]bool{}}
 }
 
-// Left are the kinds of values that the converter could not look into, though types that have been declared again may be there.
+// Left are the kinds of values that the converter could not look into, although they may hold values of types that have been declared
+// again.
 func (c *Converter) Left() []string { return sortedKeys(c.left) }
 
 // Convert goes through a variable.

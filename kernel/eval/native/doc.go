@@ -1,6 +1,6 @@
-// Package native compiles cells: it writes a checked cell as a Go package of its own, builds that as a plugin with the tools
-// of the user's Go toolchain, and loads it into the running engine. It ends at the loaded cell's functions: which cells
-// are compiled, and what their variables are, is decided by who calls it.
+// Package native compiles cells: it writes a checked cell as a Go package of its own, builds that as a plugin with the tools of the user's
+// Go toolchain, and loads it into the running engine. It ends at the loaded cell's functions: its caller decides which cells are compiled,
+// and what their variables are.
 //
 // The package keeps the cell's text. What is changed in it:
 //

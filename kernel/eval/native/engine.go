@@ -23,8 +23,8 @@ type Unit struct {
 	Symbols map[string]reflect.Value
 }
 
-// Engine compiles the cells of one program and loads them. Its methods are used by one goroutine at a time, but for Stop and Symbol,
-// which any may call.
+// Engine compiles the cells of one program and loads them. Its methods are for one goroutine at a time, except Stop and Symbol, which any
+// goroutine may call.
 type Engine struct {
 	tools   Toolchain
 	machine support.Machine
@@ -74,8 +74,8 @@ func New(tools Toolchain, machine support.Machine) *Engine {
 	}
 }
 
-// Symbol returns where a compiled cell's type, function is found: its package's path and the exported name there; ok is
-// false for anything else.
+// Symbol returns where a compiled cell's type or function is found: its package's path and the exported name there; ok is false for
+// anything else.
 func (e *Engine) Symbol(o types.Object) (path, name string, ok bool) {
 	e.known.RLock()
 	defer e.known.RUnlock()

@@ -8,11 +8,11 @@ import (
 	"runtime"
 )
 
-// Fields that are not exported can be named in the package of their cell only. For each struct type with such fields that package
-// declares another one, its mirror: with fields of the very same types, so that it looks the same in memory, under names that
-// every package can say. Where a cell writes p.x, its text says (*mirror)(unsafe.Pointer(p)).F0, and its literals are those of the
-// mirror. All that is conversions, which do not come before what stands to their left, as a call of a function would, keep the
-// lengths of arrays constant and leave a nil pointer to be found where Go finds it.
+// Fields that are not exported can be named only in the package of their cell. For each struct type with such fields that package declares
+// another one, its mirror. The mirror has fields of the very same types, so that it looks the same in memory, under names that every
+// package can use. Where a cell says p.x, its text becomes (*mirror)(unsafe.Pointer(p)).F0, and its literals become literals of the mirror.
+// These are conversions only. Unlike calls of functions, they are not evaluated before what stands to their left; they keep the lengths of
+// arrays constant; and a nil pointer is found where Go finds it.
 
 // hidden tells a field that this cell's package cannot name.
 func (w *writer) hidden(v *types.Var) bool {

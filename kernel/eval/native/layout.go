@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// SameLayout tells whether values of two types look the same in memory, so that a pointer to one may stand for a pointer to the
-// other: they are equal, or earlier and later declarations of the same.
+// SameLayout tells whether values of two types look the same in memory, so that a pointer to one may stand for a pointer to the other: they
+// are equal, or earlier and later declarations of the same type.
 func SameLayout(a, b reflect.Type) bool { return sameLayout(a, b, map[[2]reflect.Type]bool{}) }
 
 func sameLayout(a, b reflect.Type, seen map[[2]reflect.Type]bool) bool {

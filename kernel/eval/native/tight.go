@@ -13,8 +13,8 @@ import (
 	"cancha/kernel/eval/check"
 )
 
-// A look at the interrupt's flag in each turn takes a tight loop up to three times its time. A loop whose turns are plainly short
-// looks now and then. One that counts is cut into pieces:
+// A look at the interrupt flag in each iteration makes a tight loop take up to three times as long. So a loop whose iterations are plainly
+// short looks only now and then. One that counts is cut into pieces:
 //
 //	for i := 0; i < n; {
 //		e, cut := support.Piece(i, n)

@@ -8,8 +8,8 @@ import (
 	"cancha/internal/cellio"
 )
 
-// Waits tells which library function the goroutine that began a run is in, "" where it is in none: the outermost of those between
-// two parts of the cell's own code, which is what the cell's text names.
+// Waits returns the library function that the goroutine which began a run is in, "" if it is in none. Of several it is the one called by
+// the cell's own code, which is the one that the cell's text names.
 func (m *Machine) Waits(run *cellio.Run) string {
 	_, functions := goroutine(m.goroutineOf(run))
 	found := ""
@@ -26,7 +26,7 @@ func (m *Machine) Waits(run *cellio.Run) string {
 	return ""
 }
 
-// Waiting tells whether the goroutine that began a run waits just now, for whatever it may be, instead of computing.
+// Waiting tells whether the goroutine that began a run is waiting right now, for anything, instead of computing.
 func (m *Machine) Waiting(run *cellio.Run) bool {
 	state, _ := goroutine(m.goroutineOf(run))
 	state, _, _ = strings.Cut(state, ",") // minutes follow

@@ -78,7 +78,7 @@ func crossedError(form, low, high string) boundsError {
 	return boundsError("slice bounds out of range " + fmt.Sprintf(form, low, high))
 }
 
-// NilPointer panics as a nil pointer does that is followed.
+// NilPointer panics as following a nil pointer does.
 func (m *Machine) NilPointer() { panic(errNilPointer) }
 
 // rangeFaults are the runtime's texts for the states of a range over a function in which its body cannot be called, and for a
@@ -90,7 +90,7 @@ var rangeFaults = [...]runtimeError{
 	4: "range function recovered a loop body panic and did not resume panicking",
 }
 
-// RangeFault panics with what a state of a range over a function means, and makes the state that of a body which panicked.
+// RangeFault panics with what the state of a range over a function means, and sets the state to that of a body that has panicked.
 func (m *Machine) RangeFault(state *int) {
 	fault := rangeFaults[*state]
 	*state = 1

@@ -8,8 +8,8 @@ import (
 	"cancha/internal/cellio"
 )
 
-// Interpreting tells whether the goroutine that began a run is at work in the interpreter just now: neither waiting for
-// something, nor in a library or in a compiled cell.
+// Interpreting tells whether the goroutine that began a run is at work in the interpreter right now: neither waiting for something, nor in
+// a library or a compiled cell.
 func (m *Machine) Interpreting(run *cellio.Run) bool {
 	state, functions := goroutine(m.goroutineOf(run))
 	if state, _, _ = strings.Cut(state, ","); state != "running" && state != "runnable" {

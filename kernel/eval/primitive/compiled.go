@@ -105,8 +105,8 @@ func (m *Machine) OnPackage(path string) {
 // redeclared is the runtime's error about a cell's type that a later cell has declared anew.
 var redeclared = regexp.MustCompile(`(interface conversion: [^\n]* is [^\n]*, not [^\n]*) \(types from different packages\)`)
 
-// clean writes the types and methods of compiled cells as a program would. What cells print otherwise is theirs: no text of theirs
-// has the mark of hidden methods, or the path of a package whose name is a hash of its own text.
+// clean writes the types and methods of compiled cells as a program would. It leaves everything else that cells print alone: their own text
+// has neither the mark of hidden methods nor the path of a package, which is a hash of its text.
 func (m *Machine) clean(text string) string {
 	if strings.Contains(text, support.HiddenMark) {
 		text = strings.ReplaceAll(text, support.HiddenMark, "")

@@ -60,7 +60,7 @@ type Overflow struct {
 
 func (o *Overflow) Error() string { return "stack overflow: " + o.Text }
 
-// Look makes goroutines measure their stacks, until Looked or one of them has found that it is deep.
+// Look makes goroutines measure their stacks, until Looked is called or one of them finds that its stack is deep.
 func (m *Machine) Look() {
 	m.depth.seen.Store(false)
 	m.look(true)

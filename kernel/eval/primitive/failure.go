@@ -10,10 +10,10 @@ import (
 // Fail is how lowered cells fail with an error.
 func (m *Machine) Fail(err error) { panic(support.Failure{Err: err}) }
 
-// OnUnread sets who is told of errors that variables have been set to and that nothing looks at. Call it before the first cell runs.
+// OnUnread sets the function that is told of errors that variables were set to and that nothing reads. Call it before the first cell runs.
 func (m *Machine) OnUnread(f func(name, text string)) { m.unread = f }
 
-// Unread tells of such an error.
+// Unread reports such an error.
 func (m *Machine) Unread(name string, err error) {
 	if err != nil && m.unread != nil {
 		m.unread(name, m.Text(m.clean(m.Sprint(err))))
@@ -45,8 +45,8 @@ func (m *Machine) Failure(p any) (text, typ string, ok bool) {
 	return text, typ, true
 }
 
-// ErrorText is the text of an error and the name of its type, which is "" where that says nothing beyond the text; ok is false for what
-// is no error.
+// ErrorText is the text of an error and the name of its type, which is "" if the name says nothing beyond the text; ok is false if x is not
+// an error.
 func (m *Machine) ErrorText(x any) (text, typ string, ok bool) {
 	x = m.unwrap(x)
 	err, ok := m.asError(x)

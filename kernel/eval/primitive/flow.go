@@ -28,7 +28,7 @@ type Deferred struct {
 	reflected bool // the value is the cell's, though it may look like the interpreter's, see reflects
 }
 
-// Frame runs the body of a function with deferred calls and then these, in Go's order and with Go's rules for panics.
+// Frame runs the body of a function that has deferred calls, then these calls, in Go's order and with Go's rules for panics.
 func (m *Machine) Frame(body func(*Deferred)) {
 	d := &Deferred{m: m}
 	defer d.unwind()
@@ -207,7 +207,7 @@ func (m *Machine) Do(run *cellio.Run, f func()) (p any, wasInterrupted bool, tra
 	return nil, false, nil
 }
 
-// LineOf returns a place of its own for the line that a new goroutine is at.
+// LineOf returns a new place to keep the line that a goroutine is at.
 func (m *Machine) LineOf(line int) *int { return &line }
 
 // GoAt is Go for a goroutine that keeps the line of a cell's statements that it is at.
@@ -382,8 +382,8 @@ func (m *Machine) end(run *cellio.Run, id int64) {
 	}
 }
 
-// LeaveBehind tells that the cell of a run has ended. What it leaves may wait for ever, or as long as a server serves: if it was
-// interrupted, its goroutines are asked now and then (Look), for what asks all the time makes all that runs ten times slower.
+// LeaveBehind notes that the cell of a run has ended. Its goroutines may wait for ever, or for as long as a server runs. If the cell was
+// interrupted they are asked to stop only now and then (see Look), because asking all the time makes everything that runs ten times slower.
 func (m *Machine) LeaveBehind(run *cellio.Run) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

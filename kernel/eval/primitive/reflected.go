@@ -8,7 +8,7 @@ import (
 )
 
 // The interpreter works by reflection, so what is a runtime error in Go is a panic of package reflect in it. Cells call reflect too, and
-// its panics are then their own. Which of the two it is the stack tells, on which the functions that panicked still stand.
+// its panics are then their own. The stack, which still has the functions that panicked, tells the two apart.
 
 // ofReflect tells a panic that package reflect may have made.
 func ofReflect(p any) bool {

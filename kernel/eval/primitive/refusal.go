@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Refusal is the panic of what the interpreter would do otherwise than Go, where that shows only while a cell runs. Cells
-// cannot recover it: they would go on with a wrong result.
+// Refusal is the panic in place of what the interpreter would do differently from Go, if that is found only while a cell runs. Cells cannot
+// recover from it: they would go on with a wrong result.
 type Refusal string
 
 func (r Refusal) Error() string { return string(r) }
@@ -47,8 +47,8 @@ func (m *Machine) refuseDisguised(x any) {
 	}
 }
 
-// Exported returns a value for a compiled function, by its name, that passes over a struct's fields which are not exported: the
-// interpreter exports all.
+// Exported returns a value for the compiled function called by, which skips unexported fields of structs. It refuses interpreted structs
+// that have some, because the interpreter exports all fields.
 func (m *Machine) Exported(x any, by string) any {
 	x = m.unwrap(x)
 	if name := m.hiddenIn(reflect.TypeOf(x), map[reflect.Type]bool{}); name != "" {

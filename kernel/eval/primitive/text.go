@@ -26,8 +26,8 @@ func ends(nested int) (head, tail int) {
 	return 5, 2
 }
 
-// Text returns a value as %+v prints it, cut where it is long or deep: of a slice, array, map or string head and tail are left,
-// with the length. It takes as long for a slice of a million elements as for one of a hundred.
+// Text returns a value as %+v prints it, cut if it is long or deep: of a slice, array, map or string it keeps head and tail, with the
+// length. It takes as long for a slice of a million elements as for one of a hundred.
 func (m *Machine) Text(x any) string {
 	b := brief{m: m, limit: textLimit}
 	b.value(reflect.ValueOf(x), 0, true, nil)
@@ -35,9 +35,9 @@ func (m *Machine) Text(x any) string {
 	return b.String()
 }
 
-// Short is Text in one line of so many characters at most, for values that others may be working with meanwhile. Reading a map while
-// somebody writes it ends the process, so of maps it tells the length; and what a pointer to a compiled type leads to may be
-// locked, so that stays closed.
+// Short is Text in one line of at most width characters, for values that other goroutines may be using. Reading a map while it is written
+// ends the process, so of a map it gives only the length. What a pointer to a compiled type points to may be locked, so such a pointer is
+// not followed.
 func (m *Machine) Short(x any, width int) string {
 	b := brief{m: m, limit: 4 * width, live: true}
 	b.value(reflect.ValueOf(x), 0, true, nil)

@@ -17,11 +17,11 @@ func (m *Machine) oldName(t reflect.Type) (name string, old bool) {
 	return name, n.old
 }
 
-// OnOrigin sets who else than DeclaredIn knows where types were declared: name and cell of a compiled type of a cell, not ok
-// for all others. Call it before the first cell runs.
+// OnOrigin sets a second source, beside DeclaredIn, of where types were declared. It returns name and cell of a compiled cell's type, and
+// is not ok for any other. Call it before the first cell runs.
 func (m *Machine) OnOrigin(f func(t reflect.Type) (name, cell string, ok bool)) { m.origin = f }
 
-// OnNewest sets who knows which cell has given a type's name its newest meaning; that is "" where it is the name of no type.
+// OnNewest sets the function that returns the cell which declared the newest type of a name, "" if it is the name of no type.
 func (m *Machine) OnNewest(f func(name string) (cell string)) { m.newest = f }
 
 // declaration is where a type was declared.

@@ -9,8 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// rewrite replaces what fmt does not ask its operands for: %T by the name of a type, %p by the place where something is, %w where
-// nothing is wrapped, widths that are values of declared types, and operands of such that no verb asks for. The others get the numbers of their operands then.
+// rewrite replaces what fmt does not ask its operands for: %T by the name of a type, %p by an address, %w where nothing is wrapped, widths
+// that are values of declared types, and operands of declared types that no verb asks for. The other verbs then get the numbers of their
+// operands.
 func (m *Machine) rewrite(format string, args []any, wraps bool) (string, []any) {
 	r := rewriting{m: m, args: args, given: len(args), wraps: wraps}
 	for rest := format; ; {

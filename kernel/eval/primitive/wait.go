@@ -50,8 +50,7 @@ func (m *Machine) WaitGroupWait(wg *sync.WaitGroup) {
 	}
 }
 
-// CondWait is the method Wait of a sync.Cond. After an interrupt its lock is held, as after any wait, so that who waits may
-// release it.
+// CondWait is the method Wait of a sync.Cond. After an interrupt its lock is held, as after any wait, so that the caller may release it.
 func (m *Machine) CondWait(c *sync.Cond) {
 	over := make(chan struct{})
 	if interrupted := m.wait(func() { c.Wait(); close(over) }, over); interrupted != nil {

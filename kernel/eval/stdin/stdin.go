@@ -112,10 +112,10 @@ type cell struct {
 	pause  time.Duration // until the search after that
 }
 
-// Open lets reads of the standard input ask, until closed is called: ask returns a line without its end. Where it fails the
-// read ends with EOF, and later ones ask again; failed is told of errors other than [io.EOF], before the read ends. Both are
-// called on a goroutine of the cell, one at a time; failed must not call the Input. Of several open cells the latest is asked.
-// closed ends reads that wait, with EOF, and drops what is unread; its caller ends what ask waits for.
+// Open lets reads of the standard input ask, until closed is called: ask returns a line without its end. If it fails the read ends with
+// EOF, and later reads ask again; failed is told of errors other than [io.EOF], before the read ends. Both are called on a goroutine of the
+// cell, one at a time; failed must not call the Input. Of several open cells the latest is asked. closed ends reads that wait, with EOF,
+// and drops what is unread; its caller ends what ask waits for.
 func (in *Input) Open(ask func() (string, error), failed func(error)) (closed func()) {
 	c := &cell{in: in, ask: ask, failed: failed, over: make(chan struct{}), ended: make(chan struct{})}
 	in.mu.Lock()

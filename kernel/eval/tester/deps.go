@@ -22,8 +22,8 @@ type entry = struct {
 // deps is what package testing asks of a test binary. What only other flags than the supported ones need does nothing.
 type deps struct{ wrong error }
 
-// MatchString matches a name. Package testing ends the process on an error, so that an expression which is wrong (a part of one between
-// slashes) matches nothing, and is told afterwards.
+// MatchString matches a name. Package testing ends the process on an error, so a wrong expression, or a wrong part of one between slashes,
+// matches nothing here and is reported afterwards.
 func (d *deps) MatchString(pattern, name string) (bool, error) {
 	re, err := regexp.Compile(pattern)
 	if err != nil {

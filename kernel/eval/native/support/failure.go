@@ -15,7 +15,8 @@ func Check(err error) {
 	}
 }
 
-// Must0 is must in a cell, of a call that returns only an error; with Must1 and the others it returns so many values more.
+// Must0 is must in a cell, for a call that returns only an error. Must1 and the others are for calls that return that many values before
+// the error.
 func Must0(err error) { Check(err) }
 
 // Must1 is must.

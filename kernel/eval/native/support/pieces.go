@@ -11,7 +11,8 @@ type integer interface {
 	~int | ~int16 | ~int32 | ~int64 | ~uint | ~uint16 | ~uint32 | ~uint64 | ~uintptr
 }
 
-// Piece returns where the piece of a loop ends that counts up from i to end, which is not below it, and whether that is before end.
+// Piece is for a loop that counts up from i to end, which is not below i. It returns where the next piece of the loop ends, and whether
+// that is before end.
 func Piece[T integer](i, end T) (e T, cut bool) {
 	if uint64(end-i) > piece {
 		return i + piece, true
@@ -19,7 +20,7 @@ func Piece[T integer](i, end T) (e T, cut bool) {
 	return end, false
 }
 
-// PieceTo is Piece for a loop that ends behind last, which may be the largest number: it then goes on at the smallest.
+// PieceTo is Piece for a loop that ends after last. If last is the largest number, e is the smallest one, which follows it.
 func PieceTo[T integer](i, last T) (e T, cut bool) {
 	if uint64(last-i) >= piece {
 		return i + piece, true
@@ -49,8 +50,8 @@ const (
 	maxInt  = int(^uint(0) >> 1)
 )
 
-// PieceSteps is Piece for a loop that counts by a step up to a limit. It is not ok where the loop cannot be cut, since it would not end,
-// or would leave the numbers that there are.
+// PieceSteps is Piece for a loop that counts by a step up to a limit. Ok is false if the loop cannot be cut, because it would not end or
+// its counter would overflow.
 func PieceSteps(i, limit, step int) (e int, cut, ok bool) {
 	if step <= 0 || step > maxStep || limit > maxInt-step {
 		return 0, false, false

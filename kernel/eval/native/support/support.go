@@ -31,12 +31,12 @@ type Machine interface {
 	Ended(goroutine any)
 	// Caught, deferred by a function that compiled code may call on a goroutine of its own, does the same there.
 	Caught()
-	// Test runs a function of a test so that a panic fails the test; Bubble does in a synctest bubble, and Fuzz returns a fuzz test's
-	// function that does.
+	// Test runs a test's function so that a panic fails the test. Bubble does the same in a synctest bubble. Fuzz returns a fuzz test's
+	// function that does so.
 	Test(t Tester, f func())
 	Bubble(t Tester, f func())
 	Fuzz(f any) any
-	// Unread tells the cell's author of an error that a variable has been set to and that nothing looks at.
+	// Unread tells the user of an error that a variable was set to and that nothing reads.
 	Unread(name string, err error)
 	// ShowOf returns the function that takes the values of the cell's last expression.
 	ShowOf(cell int64) func(values ...any)
@@ -46,7 +46,7 @@ type Machine interface {
 	Stderr() Stream
 	// Writer is the same in the place of a kept os.Stdout or os.Stderr.
 	Writer(w io.Writer) io.Writer
-	// What stands for functions of the standard library of which a cell's run has to know, and for print and println.
+	// These stand for functions of the standard library that a cell's run has to know of, and for print and println.
 	Print(args ...any) (int, error)
 	Println(args ...any) (int, error)
 	Printf(format string, args ...any) (int, error)
@@ -135,7 +135,7 @@ func (s Sender[T]) Send(v T) {
 	}
 }
 
-// Sent is a value on its way to a channel that is found after the value's calls have been made, as a variable is in ch <- f().
+// Sent is a value on its way to a channel that is evaluated after the calls in the value, as the variable ch is in ch <- f().
 type Sent[T any] struct {
 	m Machine
 	v T
@@ -189,12 +189,12 @@ func Variable[T any](h *Host, name string) *T {
 // Zero sets a variable to its type's zero value.
 func Zero[T any](p *T) { *p = *new(T) }
 
-// HiddenMark stands in front of the names of methods that are not exported, in compiled cells: an upper-case letter, which exports
-// them, and one behind it, so that no text that a cell prints has both.
+// HiddenMark is the prefix that compiled cells put before the names of unexported methods: an upper-case letter, which exports them, and a
+// second letter, because no text that a cell prints has both.
 const HiddenMark = "Ꞌᐧ"
 
-// Recovered is recover() in a cell, given what that returned. The runtime's error about a method that is missing names it as the
-// cell does.
+// Recovered is recover() in a cell, given what Go's recover returned. In the runtime's error about a missing method, the method gets the
+// name that it has in the cell.
 func Recovered(m Machine, p any) any {
 	p = m.Recovered(p)
 	if e, ok := p.(*runtime.TypeAssertionError); ok {
