@@ -16,11 +16,11 @@ import (
 func runBroker(ctx context.Context, args []string) error {
 	cfg := broker.Config{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	flags := newFlags("broker", "", "Serves Kafka clients until it is ended: no Kafka, no Java, one process.")
-	flags.StringVar(&cfg.Dir, "data", "", "`directory` that keeps topics and offsets, also when the process is killed; none: memory")
-	flags.StringVar(&cfg.Addr, "addr", defaultBroker, "`host:port` to listen on; it has no passwords")
-	flags.IntVar(&cfg.Partitions, "partitions", broker.DefaultPartitions, "partitions of a topic that is made unasked")
+	flags.StringVar(&cfg.Dir, "data", "", "`directory` that keeps topics and offsets, even if the process is killed; without it they are in memory")
+	flags.StringVar(&cfg.Addr, "addr", defaultBroker, "`host:port` to listen on; there are no passwords")
+	flags.IntVar(&cfg.Partitions, "partitions", broker.DefaultPartitions, "partitions of a topic that is created automatically")
 	flags.Int64Var(&cfg.RetentionBytes, "retention", 0, "`bytes` that each partition keeps (default 64 MiB in memory, 1 GiB with -data)")
-	flags.BoolVar(&cfg.Sync, "sync", false, "wait for the disk at each write, against loss of power")
+	flags.BoolVar(&cfg.Sync, "sync", false, "wait for the disk at each write, to survive a loss of power")
 	if err := parseAll(flags, args); err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func dataFetch(ctx context.Context, args []string) error {
 	flags.IntVar(&c.Seasons, "seasons", 4, "the last `N` seasons that the competition has; 0 for all")
 	flags.StringVar(&c.Dir, "dir", "data", "`folder` to fill")
 	flags.StringVar(&c.Base, "base", fetch.OpenData, "`address` of the folder that holds competitions.json")
-	flags.BoolVar(&c.Frames, "360", false, "the 360 frames too, where there are any (6 to 9 MB a match, 0.5 MB compressed)")
+	flags.BoolVar(&c.Frames, "360", false, "also fetch the 360 frames, where there are any (6 to 9 MB a match, 0.5 MB compressed)")
 	if err := parseAll(flags, args); err != nil {
 		return err
 	}

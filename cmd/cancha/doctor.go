@@ -49,8 +49,8 @@ func runDoctor(ctx context.Context, args []string) error {
 	flags := newFlags("doctor", "", "Looks at what notebooks need, starts a kernel and has it add two numbers, and says what to do where something is amiss.")
 	folder := flags.Bool("workspace", false, "only print the folder of the engine that compiles cells")
 	gpus := flags.Bool("gpus", false, "only print the GPUs as Spark's discovery scripts do, a line of JSON")
-	file := flags.String("conf", "", "only look at this `file` of settings, a cancha.conf or Spark's spark-defaults.conf, for what contradicts itself or the machine")
-	machine := flags.String("machine", "", "with -conf: the `memory` of the machine that the settings are for, such as 16g; of this one without it")
+	file := flags.String("conf", "", "only check this `file` of settings, a cancha.conf or Spark's spark-defaults.conf, for contradictions in it or with the machine")
+	machine := flags.String("machine", "", "with -conf: the `memory` of the machine that the settings are for, such as 16g; default: this machine's")
 	if err := parseAll(flags, args); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func runDoctor(ctx context.Context, args []string) error {
 		}
 	}
 	if failed {
-		return errors.New("something above stands in the way of every notebook")
+		return errors.New("a problem above keeps every notebook from running")
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 func runInstall(ctx context.Context, args []string) error {
 	interpreted, memory := false, ""
 	o, err := parsePlace("install", args, func(flags *flag.FlagSet) {
-		flags.StringVar(&memory, "memory", "", "end an engine that passes this `size`, such as 4GiB, with an error that says so")
+		flags.StringVar(&memory, "memory", "", "end an engine that exceeds this `size`, such as 4GiB, with an error that says so")
 		flags.BoolVar(&interpreted, "interpreted", false, "do not build the engine that compiles cells; sessions build it when they can")
 	})
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 
 func runKernel(ctx context.Context, args []string) error {
 	flags := newFlags("kernel", " CONNECTION_FILE", "Serves one Jupyter session. Jupyter calls it, by the kernel.json that \"cancha install\" writes.")
-	flags.Func("memory", "end an engine that passes this `size`, such as 4GiB; default: $"+memoryVariable, setMemory)
+	flags.Func("memory", "end an engine that exceeds this `size`, such as 4GiB; default: $"+memoryVariable, setMemory)
 	if err := parse(flags, args); err != nil {
 		return err
 	}

@@ -29,11 +29,11 @@ func keepsInterrupt(name string) bool { return name == "kernel" || name == "engi
 func commands() []command {
 	return []command{
 		{"run", "run notebooks without a browser", runRun},
-		{"broker", "serve Kafka clients, without a Kafka", runBroker},
+		{"broker", "serve Kafka clients without a Kafka cluster", runBroker},
 		{"producer", "play matches into a topic", runProducer},
 		{"data", "fetch, simulate or list matches", runData},
 		{"install", "put the kernel where Jupyter looks for kernels", runInstall},
-		{"uninstall", "take it away again", runUninstall},
+		{"uninstall", "remove it again", runUninstall},
 		{"doctor", "check what notebooks need, and say what to do", runDoctor},
 		{"kernel", "serve a connection file (Jupyter calls this)", runKernel},
 		{"engine", "run cells (the kernel calls this)", runEngine},
@@ -91,5 +91,5 @@ func usage(out io.Writer) {
 	for _, c := range commands() {
 		fmt.Fprintf(out, "  %-10s %s\n", c.name, c.synopsis)
 	}
-	fmt.Fprint(out, "\n\"cancha COMMAND -h\" tells what a command takes.\n")
+	fmt.Fprint(out, "\n\"cancha COMMAND -h\" lists what a command takes.\n")
 }

@@ -89,12 +89,12 @@ func (m *modules) want(ctx context.Context, r eval.ModuleRequest) (workspace.Wan
 	case given && !r.Get:
 		return workspace.Want{}, fmt.Errorf("an import path has no version: write import %q, and %%get %s before it", name, r.Path)
 	case given && query == "":
-		return workspace.Want{}, fmt.Errorf("%s has no version behind its @", r.Path)
+		return workspace.Want{}, fmt.Errorf("%s has no version after its @", r.Path)
 	case workspace.Package{Path: name}.Internal():
 		before, _, _ := strings.Cut("/"+name+"/", "/internal/")
 		return workspace.Want{}, fmt.Errorf("%s is internal: only packages below %s may import it", name, strings.TrimPrefix(before, "/"))
 	case !strings.Contains(name, "/") || !strings.Contains(strings.Split(name, "/")[0], "."):
-		return workspace.Want{}, fmt.Errorf("%q is no module's path, such as github.com/google/uuid", name)
+		return workspace.Want{}, fmt.Errorf("%q is not a module path, such as github.com/google/uuid", name)
 	}
 	want := workspace.Want{Path: path.Clean(name), Version: query, Module: r.Get, Used: r.Used}
 	if !given {

@@ -84,22 +84,22 @@ func line(p replay.Progress) string {
 func parseProducer(args []string) (producerOptions, error) {
 	var o producerOptions
 	flags := newFlags("producer", "", "Plays matches into a topic: recorded ones from a folder, or simulated ones.")
-	brokers := flags.String("brokers", cmp.Or(os.Getenv(feed.BrokersVariable), defaultBroker), "`addresses` of brokers, parted by commas; default of "+feed.BrokersVariable)
+	brokers := flags.String("brokers", cmp.Or(os.Getenv(feed.BrokersVariable), defaultBroker), "`addresses` of brokers, separated by commas; the default comes from "+feed.BrokersVariable)
 	flags.StringVar(&o.target.Topic, "topic", feed.Topic, "`topic` to write")
 	flags.IntVar(&o.target.Partitions, "partitions", 4, "partitions of the topic if it has to be made")
 	flags.StringVar(&o.target.Compression, "compression", "none", "none, lz4, snappy, zstd or gzip")
-	flags.StringVar(&o.data, "data", "", "`folder` of matches in StatsBomb's open-data layout; none: simulated matches")
+	flags.StringVar(&o.data, "data", "", "`folder` of matches in StatsBomb's open-data layout; without it, simulated matches")
 	simulated := flags.Bool("simulate", false, "play simulated matches, as without -data")
 	flags.BoolVar(&o.simulate.Frames, "frames", false, "simulated matches have 360 frames")
 	flags.IntVar(&o.filter.Competition, "competition", 0, "only this competition, by `id`")
-	flags.Func("seasons", "only these seasons, by `ids` parted by commas", func(s string) error {
+	flags.Func("seasons", "only these seasons, by `ids` separated by commas", func(s string) error {
 		return eachInt(s, func(n int) { o.filter.Seasons = append(o.filter.Seasons, n) })
 	})
 	flags.Func("rate", "`events` a second, or max (default max)", func(s string) error { return rate(s, &o.replay.Rate) })
 	flags.Func("start", "kick-off of the first matches in event time, `RFC 3339` or now (default now)", func(s string) error {
 		return startTime(s, &o.replay.Start)
 	})
-	flags.Uint64Var(&o.replay.Seed, "seed", 1, "gives the order of the matches, the simulated ones, and with -start their ids")
+	flags.Uint64Var(&o.replay.Seed, "seed", 1, "determines the order of the matches, the simulated ones, and with -start their ids")
 	flags.BoolVar(&o.replay.ByDate, "by-date", false, "play matches in the order of their dates")
 	flags.Func("matches", "`number` of matches to play, or endless (default endless)", func(s string) error { return matches(s, &o.replay.Matches) })
 	if err := parseAll(flags, args); err != nil {

@@ -49,7 +49,7 @@ func checkSettings(ctx context.Context, out io.Writer, name, machine string) err
 		fmt.Fprintf(out, "%-5s %s\n%6s→ correct it: no run starts with it\n", failure, strings.TrimPrefix(err.Error(), "session: "), "")
 	}
 	if failed > 0 {
-		return fmt.Errorf("%s: %d of its settings will not do what they look like", name, failed)
+		return fmt.Errorf("%s: %d of its settings will not do what they seem to", name, failed)
 	}
 	fmt.Fprintf(out, "%-5s %s: nothing in it contradicts itself; a run gets by it\n", good, name)
 	for _, s := range c.Settings() {

@@ -59,7 +59,7 @@ const closeGrace = 500 * time.Millisecond
 var errClosed = errors.New("the kernel is shutting down")
 
 // errNotServing answers what cannot wait for an engine.
-var errNotServing = errors.New("no engine serves")
+var errNotServing = errors.New("no engine is running")
 
 // Engine supervises engine processes, one at a time. Its methods may be called by any goroutine; cells that are executed at the
 // same time run beside each other as far as the engine lets them.

@@ -248,7 +248,7 @@ func (p *Program) notCompiled(c *check.Cell, source *native.Source, err error) e
 	case errors.Is(err, context.Canceled):
 		return err
 	case !errors.As(err, &refused):
-		return fmt.Errorf("the cell could not be compiled: %w (mend that, or write %%%%interp in its first line to have it interpreted)", err)
+		return fmt.Errorf("the cell could not be compiled: %w (fix that, or write %%%%interp in its first line to have it interpreted)", err)
 	}
 	p.log.Debug("compiler", "cell", c.Name, "error", err, "source", source.Text)
 	line, text := native.Position(c.Name, refused.Text)

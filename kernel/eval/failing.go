@@ -31,7 +31,7 @@ func isErrors(mode string) error {
 	case errorsFail, errorsShow, errorsOff:
 		return nil
 	}
-	return fmt.Errorf("errors cannot be taken as %q: it is fail, show or off", mode)
+	return fmt.Errorf("there is no mode %q for errors: use fail, show or off", mode)
 }
 
 // Errors tells what SetErrors chose, and what that means.

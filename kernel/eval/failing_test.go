@@ -83,7 +83,7 @@ func TestErrorsMagic(t *testing.T) {
 	}
 	n.ok("%errors fail")
 	n.fails(failure{code: "%errors show\n%errors fail\nio.EOF", evalue: "EOF"})
-	if r := n.run("x := 1\n%errors loud"); r.Err == nil || r.Err.Value != `%errors: errors cannot be taken as "loud": it is fail, show or off` {
+	if r := n.run("x := 1\n%errors loud"); r.Err == nil || r.Err.Value != `%errors: there is no mode "loud" for errors: use fail, show or off` {
 		t.Errorf("got %v", r.Err)
 	}
 	if r := n.run("x"); r.Err == nil || r.Err.Name != "compile error" {

@@ -221,7 +221,7 @@ func (s *steps) piece(code string, last bool) (run, show func(), err error) {
 		return nil, nil, err
 	}
 	if line := c.Leaves(); line > 0 && !last {
-		return nil, nil, c.RefuseLine(line, "return and defer are about a whole cell, and magics part this one: put what follows into a cell of its own")
+		return nil, nil, c.RefuseLine(line, "return and defer concern a whole cell, and magics split this one: put what follows into a cell of its own")
 	}
 	c.LeaveToLater(s.mentionedLater())
 	unit, entry, err := s.build(c, s.task)

@@ -46,7 +46,7 @@ func (p *Program) canRun(mode string) error {
 		}
 		return fmt.Errorf("cells cannot be compiled: %s", p.native.reason)
 	}
-	return fmt.Errorf("there is no engine %q: it is native, interp or auto", mode)
+	return fmt.Errorf("there is no engine %q: use native, interp or auto", mode)
 }
 
 // Engine tells what SetEngine chose, and why cells are run as they are.

@@ -234,7 +234,7 @@ func (x *extend) judge(all []listed, module Module) (Module, error) {
 	}
 	for _, q := range all {
 		if q.Error != nil && !x.broken(q) {
-			return module, fmt.Errorf("%s needs %s, which cannot be had: %w", x.want.Path, q.ImportPath, refusal(Want{Path: q.ImportPath}, q.Error.Err, x.log.Name(), errors.New(q.Error.Err)))
+			return module, fmt.Errorf("%s needs %s, which is not available: %w", x.want.Path, q.ImportPath, refusal(Want{Path: q.ImportPath}, q.Error.Err, x.log.Name(), errors.New(q.Error.Err)))
 		}
 	}
 	return module, nil

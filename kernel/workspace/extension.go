@@ -140,7 +140,7 @@ func (s *Store) Open(dir string) (*Extension, error) {
 // Use takes the whole workspace in a folder of the store.
 func (s *Store) Use(dir string) (*Workspace, error) {
 	if filepath.Dir(dir) != filepath.Clean(s.folder) {
-		return nil, fmt.Errorf("%s is no workspace", dir)
+		return nil, fmt.Errorf("%s is not a workspace", dir)
 	}
 	if w := s.use(dir); w != nil {
 		return w, nil

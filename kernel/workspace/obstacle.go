@@ -86,7 +86,7 @@ func explain(doing, output, kept, dir string, cause error) error {
 			return obstacle(cause, c.advice, c.fault, m[1])
 		}
 	}
-	return obstacle(cause, "all that was said is in "+kept, "%s failed (%s)", doing, telling(output, cause))
+	return obstacle(cause, "the full output is in "+kept, "%s failed (%s)", doing, telling(output, cause))
 }
 
 // telling picks the line of a failure that says most: the first that is neither a heading nor progress.

@@ -56,5 +56,5 @@ func refusal(want Want, said, kept string, cause error) error {
 			return fmt.Errorf("%s: %s", name, why)
 		}
 	}
-	return fmt.Errorf("%s: %s (all that was said is in %s)", name, strings.TrimPrefix(telling(said, cause), "go: "), kept)
+	return fmt.Errorf("%s: %s (the full output is in %s)", name, strings.TrimPrefix(telling(said, cause), "go: "), kept)
 }

@@ -114,7 +114,7 @@ func executable(name string) bool {
 func askGo(ctx context.Context, command string, environ []string) (toolchain, error) {
 	out, err := output(ctx, environ, command, "env", "-json")
 	if err != nil {
-		return toolchain{}, obstacle(err, "mend it, or install Go from https://go.dev/dl"+again, "the go command %s does not work (%v)", command, err)
+		return toolchain{}, obstacle(err, "repair it, or install Go from https://go.dev/dl"+again, "the go command %s does not work (%v)", command, err)
 	}
 	t := toolchain{command: command}
 	if err := json.Unmarshal(out, &t.vars); err != nil {
@@ -169,7 +169,7 @@ func (s *Store) findCompiler(ctx context.Context, t toolchain) (compiler, error)
 			return compiler{}, ctx.Err()
 		}
 		if err != nil {
-			return compiler{}, obstacle(err, "mend it, or set CC to another"+again, "the C compiler %s does not work (%v)", program, err)
+			return compiler{}, obstacle(err, "repair it, or set CC to another"+again, "the C compiler %s does not work (%v)", program, err)
 		}
 		first, _, _ := bytes.Cut(out, []byte("\n"))
 		words[0] = program

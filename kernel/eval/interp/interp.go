@@ -136,7 +136,7 @@ func (e *Engine) LoadApart(u *lower.Unit) (run func(), err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if u.Body.Stays {
-		return nil, errors.New("the statements mention a type that the program's own room has to keep")
+		return nil, errors.New("the statements mention a type that the program's own scope has to keep")
 	}
 	others := e.statements
 	e.statements = nil

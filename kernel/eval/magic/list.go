@@ -40,23 +40,23 @@ func All() []Spec {
 		},
 		{
 			Name: "cd", Line: true, Argument: Path, Usage: "%cd DIR", Brief: "change the working directory",
-			Doc: "Without a directory it goes home; ~ is home too, and - the directory before.",
+			Doc: "Without a directory it goes to your home, as with ~; - is the previous directory.",
 		},
 		{
-			Name: "engine", Line: true, Argument: Engine, Usage: "%engine\n%engine native|interp|auto", Brief: "tell or choose what runs cells",
-			Doc: "native compiles cells, interp interprets them, auto decides by the cell. It counts from the next line on.",
+			Name: "engine", Line: true, Argument: Engine, Usage: "%engine\n%engine native|interp|auto", Brief: "show or choose what runs cells",
+			Doc: "native compiles cells, interp interprets them, auto decides by the cell. The choice holds from the next line on.",
 		},
 		{
 			Name: "env", Line: true, Argument: Variable, Usage: "%env\n%env NAME\n%env NAME=value", Brief: "list, show or set environment variables",
 			Doc: "In the list, values of names with KEY, TOKEN, SECRET or PASSW in them are hidden.",
 		},
 		{
-			Name: "errors", Line: true, Argument: Errors, Usage: "%errors\n%errors fail|show|off", Brief: "tell or choose how errors are taken that a cell leaves behind",
-			Doc: "fail, the default, fails a cell whose last value is an error; show shows the error, and the cell is ok. With both an error variable\nthat a cell sets and does not look at makes a note, with off none does. It counts for all cells from now on.\nmust(f()) and check(err) fail the cell in any case.",
+			Name: "errors", Line: true, Argument: Errors, Usage: "%errors\n%errors fail|show|off", Brief: "show or choose what happens to errors that a cell leaves behind",
+			Doc: "fail, the default, fails a cell whose last value is an error; with show the error is shown, and the cell is ok. With both, a note\ntells of an error variable that a cell sets and does not look at; with off there are no notes. The choice holds for all cells from now on.\nmust(f()) and check(err) fail the cell in any case.",
 		},
 		{
 			Name: "get", Line: true, Argument: Module, Usage: "%get [-replace] MODULE[@VERSION]\n%get ./DIR", Brief: "make a module's packages ready for import",
-			Doc: "Without a version it takes the one that the session or the engine has, else the one of the last time, else the latest; @latest asks for that. Where the engine holds another version of a package, -replace starts another engine, without the variables.",
+			Doc: "Without a version it takes the one that the session or the engine has, otherwise the one used last time, otherwise the latest; @latest asks for that one. If the engine holds another version of a package, -replace starts another engine, without the variables.",
 		},
 		{Name: "help", Line: true, Argument: Magic, Usage: "%help [MAGIC]", Brief: "explain the magics, or one of them"},
 		{
@@ -75,22 +75,22 @@ func All() []Spec {
 		},
 		{
 			Name: "test", Line: true, Whole: true, Go: true, Argument: Test, Usage: "%test [-v] [-run REGEXP] [-count N]\n%%test [FLAGS]", Brief: "run tests, as go test does",
-			Doc: "It runs func TestX(t *testing.T), the seeds of func FuzzX(f *testing.F), and func ExampleX() with an // Output: comment: those of its cell or, where that\n" +
+			Doc: "It runs func TestX(t *testing.T), the seeds of func FuzzX(f *testing.F), and func ExampleX() with an // Output: comment: those of its cell or, if that\n" +
 				"declares none, of all cells. With -run, -bench or -list it looks in all cells. %%test runs its cell first. A failed test fails the cell; one that panics does not\n" +
 				"end the others. Further flags: -skip -short -failfast -list -shuffle -parallel -bench -benchtime -benchmem. Cells have to be compiled.",
 		},
 		{
 			Name: "time", Line: true, Whole: true, Go: true, Argument: Statement, Usage: "%time STATEMENT\n%%time", Brief: "run a statement, or the cell, and tell how long it took",
-			Doc: "Wall time, time of the processor and allocations are those of the whole process, so background work counts. Compiling is not measured.",
+			Doc: "Wall time, processor time and allocations are those of the whole process, so background work counts. Compiling is not measured.",
 		},
 		{
 			Name: "timeit", Line: true, Whole: true, Go: true, Argument: Statement, Usage: "%timeit [-n LOOPS] [-r RUNS] STATEMENT\n%%timeit [-n LOOPS] [-r RUNS]", Brief: "time a statement, or the cell, by running it often",
-			Doc: "Without -n it takes so many loops that a run lasts a fifth of a second at least; without -r there are 7 runs. What the statement declares is gone after each loop, and work\nwhose result nobody uses may be left out by the compiler.",
+			Doc: "Without -n it chooses enough loops for a run to last at least a fifth of a second; without -r there are 7 runs. What the statement declares is gone after each loop, and the\ncompiler may leave out work whose result is not used.",
 		},
 		{Name: "who", Line: true, Usage: "%who", Brief: "list the names that cells have declared"},
 		{Name: "whos", Line: true, Usage: "%whos", Brief: "list the names that cells have declared, with type, value and cell"},
 		{
-			Name: "writefile", Whole: true, Argument: Path, Usage: "%%writefile [-a] PATH", Brief: "write the rest of the cell into a file",
+			Name: "writefile", Whole: true, Argument: Path, Usage: "%%writefile [-a] PATH", Brief: "write the rest of the cell to a file",
 			Doc: "With -a it is added to the end of the file.",
 		},
 	}

@@ -175,7 +175,7 @@ func set(flags []string) error {
 		_, ok := supported()[name]
 		switch {
 		case !strings.HasPrefix(flags[i], "-"):
-			return fmt.Errorf("%q is no flag; -run takes a regular expression of names", flags[i])
+			return fmt.Errorf("%q is not a flag; -run takes a regular expression of names", flags[i])
 		case !ok:
 			return fmt.Errorf("there is no flag -%s; there are %s", name, strings.Join(Flags(), " "))
 		case !given && isSwitch(known, name):

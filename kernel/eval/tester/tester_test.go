@@ -128,7 +128,7 @@ func TestCheck(t *testing.T) {
 		"-run a/*":                        "-run: error parsing regexp",
 		"-run (a/b)":                      "",
 		"-fuzz x":                         "there is no flag -fuzz; there are -bench",
-		"TestGood":                        `"TestGood" is no flag`,
+		"TestGood":                        `"TestGood" is not a flag`,
 		"-run":                            "-run needs a value",
 		"-count many":                     `invalid value "many" for -count: parse error`,
 		"-benchtime soon":                 "-benchtime",
