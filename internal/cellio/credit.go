@@ -23,7 +23,7 @@ func (c Credit) Sub(d Credit) Credit { return Credit{c.Messages - d.Messages, c.
 // Floor returns c with zero in place of what is below it.
 func (c Credit) Floor() Credit { return Credit{max(0, c.Messages), max(0, c.Bytes)} }
 
-// output tells the kinds that front ends get as messages of their own.
+// output reports whether front ends get the kind as messages of their own.
 func (k Kind) output() bool {
 	switch k {
 	case KindStream, KindDisplay, KindUpdate, KindResult, KindClear, KindCommOpen, KindCommMsg, KindCommClose:

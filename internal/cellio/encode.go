@@ -125,7 +125,7 @@ func (p *pieces) text(s string) {
 	p.add(`"`)
 }
 
-// plain tells a byte of ASCII that stands for itself in a JSON string.
+// plain reports whether c is ASCII that stands for itself in a JSON string.
 func plain(c byte) bool { return c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' }
 
 // plainWord tells whether all eight bytes of a word are plain: a display is then encoded at 2.1 GB/s, one by one at 0.9 (measured). It follows

@@ -50,7 +50,7 @@ func judge(p played, want behaviour) (v verdict, detail string) {
 	return wrong, detail
 }
 
-// refusal tells the errors of a cell that was not run, or not to its end, because of what it would do.
+// refusal reports whether f is the error of a cell that was not run, or not to its end, because of what it would do.
 func refusal(f *cell.Error) bool { return f.Name == "compile error" || f.Name == "refused" }
 
 var exitText = regexp.MustCompile(`exit status (\d+)|os\.Exit\(0\)`)

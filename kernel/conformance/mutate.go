@@ -30,7 +30,7 @@ func mutants(source string, seed uint64) []string {
 	return out
 }
 
-// settled tells a program that does the same each time, whatever check is inverted: without goroutines and random numbers.
+// settled reports whether a program does the same each time, whatever check is inverted: it has no goroutines and no random numbers.
 func settled(file *ast.File) bool {
 	for _, i := range file.Imports {
 		if i.Path.Value == `"math/rand"` || i.Path.Value == `"math/rand/v2"` {
@@ -46,7 +46,7 @@ func settled(file *ast.File) bool {
 	return !found
 }
 
-// complains tells a block that panics or prints, itself and not in a function literal.
+// complains reports whether block panics or prints, itself and not in a function literal.
 func complains(block *ast.BlockStmt) bool {
 	found := false
 	ast.Inspect(block, func(n ast.Node) bool {
@@ -61,7 +61,7 @@ func complains(block *ast.BlockStmt) bool {
 	return found
 }
 
-// complaint tells the functions with which Go's test programs complain.
+// complaint reports whether fun is one of the functions with which Go's test programs complain.
 func complaint(fun ast.Expr) bool {
 	switch fun := fun.(type) {
 	case *ast.Ident:

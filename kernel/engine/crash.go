@@ -153,8 +153,8 @@ func (c *crash) cause() []byte {
 	return c.words
 }
 
-// byRuntime tells an exit by which Go's runtime ends a process that it gives up: with status 2 (see runtime/panic.go), as an engine
-// does that has passed its limit of memory, or by the signal that it came upon. Nobody can come upon SIGKILL.
+// byRuntime reports whether exit is how Go's runtime ends a process that it gives up: with status 2 (see runtime/panic.go), as an engine
+// does that has exceeded its memory limit, or by the signal that it met. No program meets SIGKILL.
 func byRuntime(exit error) bool {
 	var status *exec.ExitError
 	if !errors.As(exit, &status) {
@@ -210,7 +210,7 @@ func readable(trace string) string {
 	return head
 }
 
-// overflows tells the report of a goroutine whose stack was full.
+// overflows reports whether trace is the report of a goroutine whose stack was full.
 func overflows(trace string) bool {
 	return strings.Contains(trace, "stack exceeds") || strings.Contains(trace, "stack overflow")
 }

@@ -421,7 +421,7 @@ func (p *process) gone() bool {
 	}
 }
 
-// serves tells a process that takes frames.
+// serves reports whether the process takes frames.
 func (p *process) serves() bool { return p.hasServed() && !p.gone() }
 
 func (p *process) hasServed() bool {

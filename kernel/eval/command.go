@@ -92,7 +92,7 @@ func cause(err error) error {
 	return err
 }
 
-// secret tells a variable whose value has no place in a notebook.
+// secret reports whether a variable has a value that has no place in a notebook.
 func secret(name string) bool {
 	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASSW"}, func(word string) bool { return strings.Contains(strings.ToUpper(name), word) })
 }

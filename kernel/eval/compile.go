@@ -390,7 +390,7 @@ func (p *Program) wantsCompiler(c *check.Cell) bool {
 	return declares(c) || slices.ContainsFunc(c.Blank, p.session.has) || p.slow(c)
 }
 
-// declares tells a cell that declares functions, methods or types.
+// declares reports whether a cell declares functions, methods or types.
 func declares(c *check.Cell) bool {
 	for _, d := range c.Decls {
 		switch d := d.(type) {

@@ -96,7 +96,7 @@ func (p *Program) others(values []any) string {
 	return "with it came " + strings.Join(texts, ", ")
 }
 
-// empty tells a zero value, and one without elements.
+// empty reports whether v is zero or has no elements.
 func empty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Invalid:

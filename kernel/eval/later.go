@@ -88,7 +88,7 @@ func isVariable(o types.Object) bool {
 	return ok
 }
 
-// initialises tells a cell with func init, which runs when the cell does.
+// initialises reports whether a cell has a func init, which runs when the cell does.
 func initialises(c *check.Cell) bool {
 	return slices.ContainsFunc(c.Decls, func(d ast.Decl) bool {
 		f, ok := d.(*ast.FuncDecl)
@@ -114,7 +114,7 @@ func renewals(c *check.Cell) (list []renewal, ok bool) {
 	return list, true
 }
 
-// runsShortly tells a cell that declares nothing but variables and functions that are not generic, and whose statements are plainly
+// runsShortly reports whether a cell declares nothing but variables and functions that are not generic, and has statements that are plainly
 // short with all that they call.
 func (p *Program) runsShortly(c *check.Cell) bool {
 	for _, d := range c.Decls {
@@ -138,8 +138,8 @@ var inert = map[string]bool{
 	"math/rand/v2": true, "slices": true, "sort": true, "strconv": true, "strings": true, "time": true, "unicode": true, "unicode/utf8": true,
 }
 
-// alone tells a cell that calls no code of earlier cells: while it runs nobody asks for functions that it renews but itself, which
-// has them.
+// alone reports whether a cell calls no code of earlier cells. While it runs, only the cell itself asks for the functions that it renews,
+// and it has them.
 func alone(c *check.Cell) bool {
 	for _, o := range c.Info.Uses {
 		switch pkg := o.Pkg(); {
@@ -164,7 +164,7 @@ func alone(c *check.Cell) bool {
 	return true
 }
 
-// isPlain tells a type whose values hold no code: made of basic types without names.
+// isPlain reports whether the values of t hold no code: it is made of basic types without names.
 func isPlain(t types.Type) bool {
 	switch t := types.Unalias(t).(type) {
 	case *types.Basic:
@@ -275,8 +275,8 @@ func (p *Program) settle(t *task, c *check.Cell) error {
 	return nil
 }
 
-// concerns tells a cell that cannot be compiled, or run, before d belongs to the program. Functions that d renews may be called by any
-// cell, through those of other cells; and who renews something is told who keeps the old one, which d may.
+// concerns reports whether a cell cannot be compiled, or run, before d belongs to the program. Functions that d renews may be called by any
+// cell, through those of other cells. And a cell that renews something is told who keeps the old one, which may be d.
 func (d *pending) concerns(c *check.Cell) bool {
 	return len(d.renewed) > 0 || len(c.Methods) > 0 || d.mentioned(c) || slices.ContainsFunc(c.Objects, func(o types.Object) bool {
 		old := c.Replaces(o.Name())

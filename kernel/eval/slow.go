@@ -313,7 +313,7 @@ func (s *slowness) called(n *ast.CallExpr) int {
 	return -1
 }
 
-// isProgress tells a field of our library that is called with how far something is.
+// isProgress reports whether key is a field of our library that is called with how far something is.
 func (s *slowness) isProgress(key ast.Expr) bool {
 	id, ok := key.(*ast.Ident)
 	if !ok {

@@ -14,7 +14,7 @@ import (
 	"cancha/kernel/eval/tester"
 )
 
-// isTest tells the magics that run tests.
+// isTest reports whether a magic runs tests.
 func isTest(name string) bool { return name == "test" || name == "bench" }
 
 // testFlags are the flags of %test, and of %bench: that it runs all benchmarks and no tests, unless others say otherwise.

@@ -26,7 +26,7 @@ func (p *Program) remember(unit *lower.Unit) {
 	}
 }
 
-// frame tells a function of the lowered program, and where it is.
+// frame returns the frame of a function of the lowered program, with its place; false for any other name.
 func (p *Program) frame(lowered string) (primitive.Frame, bool) {
 	v, ok := p.names.Load(lowered)
 	if !ok {

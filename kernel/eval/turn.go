@@ -75,7 +75,7 @@ func (p *Program) newRun(t *task) *cellio.Run {
 	return run
 }
 
-// begins tells a task that something of it runs now; false if it has been interrupted before.
+// begins notes that the task is running now; false if it has been interrupted before.
 func (t *task) begins(run *cellio.Run) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

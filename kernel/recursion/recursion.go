@@ -144,7 +144,7 @@ func FunctionName(function string) string {
 	return name
 }
 
-// ofCell tells the file of a compiled cell.
+// ofCell reports whether file is that of a compiled cell.
 func ofCell(file string) bool {
 	return strings.HasPrefix(file, "cell ") || strings.HasPrefix(file, "expression ")
 }

@@ -43,7 +43,7 @@ func Receiver(f *types.Func) *types.Named {
 	return n
 }
 
-// IsRecover tells a call of the predeclared recover.
+// IsRecover reports whether x is a call of the predeclared recover.
 func IsRecover(info *types.Info, x *ast.CallExpr) bool {
 	id, ok := ast.Unparen(x.Fun).(*ast.Ident)
 	return ok && info.Uses[id] == types.Universe.Lookup("recover")

@@ -305,7 +305,7 @@ func (c *Cell) Shown() ast.Expr {
 	return last.X
 }
 
-// callsFmt tells a call of a function of package fmt whose name begins so.
+// callsFmt reports whether x is a call of a function of package fmt whose name begins with begins.
 func (c *Cell) callsFmt(x ast.Expr, begins string) bool {
 	call, ok := ast.Unparen(x).(*ast.CallExpr)
 	if !ok {

@@ -67,7 +67,7 @@ func (b *builder) refuseJump(jump *ast.BranchStmt, again []ast.Stmt) {
 	}
 }
 
-// kept tells a variable of the cell's block that a function literal mentions or whose address may be taken.
+// kept reports whether v is a variable of the cell's block that a function literal mentions or whose address may be taken.
 func (b *builder) kept(v *types.Var) (found bool) {
 	info := b.cell.Info
 	look := func(n ast.Node) {

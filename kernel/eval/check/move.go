@@ -73,8 +73,8 @@ func declares(stmt ast.Stmt, name string) bool {
 	return slices.ContainsFunc(declaredBy(stmt), func(id *ast.Ident) bool { return id.Name == name })
 }
 
-// shares tells a statement that may keep a variable: it names it in a function literal, in something whose address is taken, or
-// with a selector, which may be a method that takes the address.
+// shares reports whether stmt may keep a variable: it names it in a function literal, in something whose address is taken, or with a
+// selector, which may be a method that takes the address.
 func shares(stmt ast.Stmt, name string) (found bool) {
 	look := func(n ast.Node) {
 		ast.Inspect(n, func(n ast.Node) bool {
@@ -104,8 +104,8 @@ func shares(stmt ast.Stmt, name string) (found bool) {
 	return found
 }
 
-// isProgram tells a cell that is nothing but declarations, functions among them: there all variables are initialised in the
-// order of a package, in which what functions and methods mention counts.
+// isProgram reports whether a cell is nothing but declarations, functions among them. In such a cell all variables are initialised in the
+// order of a package, which depends on what functions and methods mention.
 func (b *builder) isProgram(list []ast.Stmt) bool {
 	for _, stmt := range list {
 		if _, isVar := stmt.(*ast.DeclStmt); !isVar {
@@ -129,7 +129,7 @@ func (b *builder) statements() []ast.Stmt {
 	return nil
 }
 
-// isIndexed tells a type whose literals surely have indices or keys, not fields.
+// isIndexed reports whether the literals of typ surely have indices or keys, not fields.
 func isIndexed(typ ast.Expr) bool {
 	switch typ.(type) {
 	case *ast.MapType, *ast.ArrayType:

@@ -138,7 +138,7 @@ func (s *splitter) finish(end int) {
 	s.start = -1
 }
 
-// inExpression tells a token that an expression may have outside of brackets.
+// inExpression reports whether tok is a token that an expression may have outside of brackets.
 func inExpression(tok token.Token) bool {
 	switch tok {
 	case token.FUNC, token.MAP, token.CHAN, token.STRUCT, token.INTERFACE:

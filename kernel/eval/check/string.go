@@ -122,7 +122,7 @@ func (l live) arguments(call *ast.CallExpr, i int) (names candidates, files bool
 	return nil, true
 }
 
-// isPath tells a parameter whose name says that it is the path of a file.
+// isPath reports whether a parameter has a name that says that it is the path of a file.
 func isPath(t types.Type, i int) bool {
 	sig, ok := t.(*types.Signature)
 	if !ok || sig.Params().Len() == 0 {

@@ -38,7 +38,7 @@ var mustVariant = regexp.MustCompile(`\bmust` + nameMark + `\d+`)
 
 func variant(n int) string { return mustName + nameMark + strconv.Itoa(n) }
 
-// isUniverse tells the names of the functions.
+// isUniverse reports whether name is the name of one of the functions.
 func isUniverse(name string) bool { return name == checkName || name == mustName }
 
 // universeSource is the text of the functions.

@@ -159,7 +159,7 @@ func (u *unread) readsIn(n ast.Node, v *types.Var) bool {
 	return slices.ContainsFunc(u.reads(n), func(id *ast.Ident) bool { return u.variable(id) == v })
 }
 
-// isPlain tells an assignment or a declaration, which sets its variables whenever it runs.
+// isPlain reports whether n is an assignment or a declaration, which sets its variables whenever it runs.
 func isPlain(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.AssignStmt, *ast.GenDecl:
@@ -237,7 +237,7 @@ func (u *unread) sets(n ast.Node) []*ast.Ident {
 
 var sentinelName = regexp.MustCompile(`^[eE]rr\p{Lu}`)
 
-// isSentinel tells a declaration such as var ErrClosed = errors.New("closed"), of an error to compare others with.
+// isSentinel reports whether a declaration is one such as var ErrClosed = errors.New("closed"), of an error to compare others with.
 func (u *unread) isSentinel(x, value ast.Expr, declared bool) bool {
 	call, ok := ast.Unparen(value).(*ast.CallExpr)
 	if !ok {
@@ -258,7 +258,7 @@ func (c *Cell) LeaveToLater(mentioned map[string]bool) {
 	}
 }
 
-// IsError tells the name of a variable of type error where it is declared.
+// IsError reports whether id declares a variable of type error.
 func IsError(info *types.Info, id *ast.Ident) bool {
 	v, ok := info.Defs[id].(*types.Var)
 	return ok && types.Identical(v.Type(), types.Universe.Lookup("error").Type())

@@ -62,7 +62,7 @@ func (b *builder) refuseOverflow() {
 	b.errs.add(b.cell.text.offset(b.fset, x.Pos()), fmt.Sprintf("cannot use %s as %s value in the cell's last line (overflows)", text, types.Default(basic)))
 }
 
-// fits tells an untyped constant that the default type of its kind holds.
+// fits reports whether the default type of its kind holds the untyped constant v.
 func fits(v constant.Value, kind types.BasicKind) bool {
 	switch kind {
 	case types.UntypedInt:

@@ -309,7 +309,7 @@ func (f *fn) opAssign(s *ast.AssignStmt) {
 	f.line("%s %s %s", f.lvalue(lhs), s.Tok, value)
 }
 
-// mapElement tells an element of a map. The interpreter loses what it adds to one, or does not notice that there is no map.
+// mapElement reports whether x is an element of a map. The interpreter loses what it adds to one, or does not notice that the map is nil.
 func (f *fn) mapElement(x ast.Expr) (*ast.IndexExpr, bool) {
 	ix, ok := ast.Unparen(x).(*ast.IndexExpr)
 	if !ok {

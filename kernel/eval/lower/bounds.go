@@ -127,7 +127,7 @@ func (f *fn) indexCheck(x ast.Expr, index, base string) string {
 	return fmt.Sprintf("%s.Index(int(%s), len(%s))", runtimeAlias, index, base)
 }
 
-// isUnsigned tells an expression that varies and has an unsigned type.
+// isUnsigned reports whether x varies and has an unsigned type.
 func (f *fn) isUnsigned(x ast.Expr) bool {
 	b, ok := f.typeOf(x).Underlying().(*types.Basic)
 	return ok && f.varies(x) && b.Info()&types.IsUnsigned != 0

@@ -162,7 +162,7 @@ func (f *fn) appendCall(x *ast.CallExpr) string {
 	return "append(" + strings.Join(args, ", ") + ")"
 }
 
-// settled tells expressions whose values do not depend on what is stored in a slice.
+// settled reports whether the values of the expressions do not depend on what is stored in a slice.
 func (f *fn) settled(list []ast.Expr) bool {
 	for _, x := range list {
 		if _, ok := ast.Unparen(x).(*ast.Ident); !ok && f.info.Types[x].Value == nil {

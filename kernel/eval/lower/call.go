@@ -192,7 +192,7 @@ func (l *Lowerer) valueOf(name, typ string) string {
 	return v
 }
 
-// holdsFloats tells a type whose values contain floating-point numbers themselves, not behind a pointer.
+// holdsFloats reports whether values of t contain floating-point numbers themselves, not behind a pointer.
 func holdsFloats(t types.Type) bool {
 	switch t := t.Underlying().(type) {
 	case *types.Basic:
@@ -272,8 +272,8 @@ func (f *fn) args(x *ast.CallExpr, sig *types.Signature, callee *types.Func) []p
 	return parts
 }
 
-// callsFieldForSeveral tells the call of a function that a field holds and that has several results: there the interpreter counts the
-// arguments of a variadic one as results.
+// callsFieldForSeveral reports whether x calls a function that a field holds and that has several results. If it is variadic, the
+// interpreter counts its arguments as results.
 func (f *fn) callsFieldForSeveral(x *ast.CallExpr, sig *types.Signature) bool {
 	sel, ok := ast.Unparen(x.Fun).(*ast.SelectorExpr)
 	return ok && sig.Results().Len() > 1 && f.callee(x) == nil && f.info.Selections[sel] != nil
@@ -285,7 +285,7 @@ func (f *fn) packed(args []ast.Expr, sig *types.Signature) part {
 	return part{text: f.typ(t) + "{" + strings.Join(f.elements(args, t.(*types.Slice).Elem()), ", ") + "}", typ: t, suffix: "..."}
 }
 
-// isTuple tells the arguments of f(g()) where g returns several values.
+// isTuple reports whether args are those of f(g()) where g returns several values.
 func (f *fn) isTuple(args []ast.Expr) bool {
 	if len(args) != 1 {
 		return false
@@ -294,7 +294,8 @@ func (f *fn) isTuple(args []ast.Expr) bool {
 	return ok
 }
 
-// isOwnCall tells a call of what cells declare; a function value's parameters may be compiled ones, for which nil is as good.
+// isOwnCall reports whether callee is declared by cells. The parameters of a function value may be of compiled types, for which nil is as
+// good.
 func (f *fn) isOwnCall(callee *types.Func) bool {
 	return callee == nil || callee.Pkg() != nil && !f.l.ofCompiledCell(callee.Origin()) && (callee.Pkg().Path() == "main" || f.l.decls[callee.Origin()] != nil)
 }

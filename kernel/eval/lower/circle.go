@@ -82,7 +82,7 @@ func (l *Lowerer) erase(t *types.Named, u *types.Struct, pos token.Pos) map[int]
 	return erased
 }
 
-// plain tells the shapes of a field that the interpreter can build in a struct that reaches itself.
+// plain reports whether the interpreter can build a field of this type in a struct that reaches itself.
 func (l *Lowerer) plain(field types.Type, t *types.Named) bool {
 	elem := func(x types.Type) bool {
 		if p, ok := x.(*types.Pointer); ok {

@@ -38,7 +38,7 @@ func (l *Lowerer) compiledSymbol(o types.Object) (text string, ok bool) {
 	return l.aliasOf(path, "cell") + "." + name, true
 }
 
-// ofCompiledCell tells a type that a compiled cell declared.
+// ofCompiledCell reports whether o is a type that a compiled cell has declared.
 func (l *Lowerer) ofCompiledCell(o types.Object) bool {
 	if l.cfg.Compiled == nil {
 		return false
@@ -58,7 +58,7 @@ func (l *Lowerer) methodName(m *types.Func) string {
 	return l.cfg.Compiled.Method(m)
 }
 
-// hiddenField tells a field that the interpreter cannot select in a compiled cell's struct.
+// hiddenField reports whether v is a field that the interpreter cannot select in a compiled cell's struct.
 func (l *Lowerer) hiddenField(v *types.Var) bool {
 	if l.cfg.Compiled == nil || v.Exported() {
 		return false

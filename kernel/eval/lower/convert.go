@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// isOpen tells an interface whose values are kept as interface{}; isCompiledIf one that the back end has as a type.
+// isOpen reports whether t is an interface whose values are kept as interface{}; isCompiledIf, whether it is one that the back end has as a
+// type.
 func (l *Lowerer) isOpen(t types.Type) bool {
 	if !types.IsInterface(t) {
 		return false

@@ -18,7 +18,7 @@ func (f *fn) changes(id *ast.Ident) bool {
 	return session || v.Pkg() == nil || v.Parent() == v.Pkg().Scope() || f.shared == nil || f.shared[v]
 }
 
-// isEffect tells a call that may change variables.
+// isEffect reports whether x is a call that may change variables.
 func (f *fn) isEffect(x *ast.CallExpr) bool {
 	if id, ok := ast.Unparen(x.Fun).(*ast.Ident); ok && f.info.Types[x.Fun].IsBuiltin() {
 		return slices.Contains([]string{"append", "copy", "recover", "clear", "delete"}, id.Name)
@@ -77,7 +77,7 @@ func isSlice(t types.Type) bool {
 	return ok
 }
 
-// isDirect tells a type whose values are single pointers, which an interface holds as they are.
+// isDirect reports whether values of t are single pointers, which an interface holds as they are.
 func isDirect(t types.Type) bool {
 	switch u := t.Underlying().(type) {
 	case *types.Pointer, *types.Map, *types.Chan, *types.Signature:
@@ -92,7 +92,7 @@ func isDirect(t types.Type) bool {
 	return false
 }
 
-// boxedByAddress tells a type whose values the compiler hands to the runtime by their address to make an interface of them:
+// boxedByAddress reports whether the compiler hands values of t to the runtime by their address to make an interface of them: see
 // dataWordFuncName in cmd/compile/internal/walk.
 func boxedByAddress(t types.Type) bool {
 	for {
@@ -117,7 +117,7 @@ func boxedByAddress(t types.Type) bool {
 	}
 }
 
-// wordSized tells a struct or array without pointers that is as large, and as aligned, as a number.
+// wordSized reports whether t is a struct or array without pointers that is as large, and as aligned, as a number.
 func wordSized(t types.Type) bool {
 	n := layout.Sizeof(t)
 	return (n == 2 || n == 4 || n == 8) && layout.Alignof(t) == n && !holdsPointers(t)
@@ -140,8 +140,7 @@ func holdsPointers(t types.Type) bool {
 	return true
 }
 
-// byAddress tells the keys that the compiler hands to the runtime by their address: mapfast in
-// cmd/compile/internal/walk.
+// byAddress reports whether the compiler hands keys to the runtime by their address: see mapfast in cmd/compile/internal/walk.
 func byAddress(key, elem types.Type) bool {
 	if layout.Sizeof(elem) > 128 {
 		return true

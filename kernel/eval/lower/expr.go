@@ -224,8 +224,8 @@ func (f *fn) funcName(x *ast.Ident, o *types.Func) (name string, own bool) {
 	return name, true
 }
 
-// isStandard tells a package of the standard library by its path, whose first element has no dot. The library wing's
-// paths have none either and are told by name.
+// isStandard reports whether path is that of a package of the standard library: its first element has no dot. The library wing's paths have
+// none either; they are recognised by name.
 func isStandard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".") && first != "cancha"
@@ -349,7 +349,7 @@ func (f *fn) madeChannel(x *ast.BinaryExpr) ast.Expr {
 	return nil
 }
 
-// toInterface tells a conversion to an interface, which the interpreter compares as what it was before.
+// toInterface reports whether x is a conversion to an interface, which the interpreter compares as the value before the conversion.
 func (f *fn) toInterface(x ast.Expr) bool {
 	call, ok := ast.Unparen(x).(*ast.CallExpr)
 	return ok && f.info.Types[call.Fun].IsType() && types.IsInterface(f.typeOf(x))

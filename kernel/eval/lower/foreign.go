@@ -68,7 +68,7 @@ func shownBy(callee *types.Func) string {
 	return ""
 }
 
-// shows tells a compiled function that shows values, of any type, among its arguments.
+// shows reports whether callee is a compiled function that shows values of any type among its arguments.
 func (f *fn) shows(callee *types.Func) bool {
 	if callee.Pkg() == nil || shownBy(callee) == "" {
 		return false
@@ -81,7 +81,7 @@ func (f *fn) shows(callee *types.Func) bool {
 	return false
 }
 
-// isShown tells the type of a parameter that takes values of any type, or a list of them.
+// isShown reports whether t is the type of a parameter that takes values of any type, or a list of them.
 func (f *fn) isShown(t types.Type) bool {
 	if s, ok := t.(*types.Slice); ok {
 		t = s.Elem()
@@ -118,7 +118,7 @@ func (f *fn) refuseBlind(pos token.Pos, callee *types.Func) {
 	}
 }
 
-// plainType tells a predeclared type, whose values show themselves.
+// plainType reports whether t is a predeclared type, whose values show themselves.
 func plainType(t types.Type) bool {
 	_, ok := types.Unalias(t).(*types.Basic)
 	return ok
@@ -167,8 +167,8 @@ func (f *fn) noteMethods(a ast.Expr, t types.Type, callee *types.Func) {
 	}
 }
 
-// passesOver tells functions that leave out a struct's fields which are not exported, or fail for them: the interpreter exports
-// all. encoding/json and encoding/xml are told by tags.
+// passesOver reports whether a function leaves out unexported fields of structs, or fails for them: the interpreter exports all fields. For
+// encoding/json and encoding/xml, tags say so.
 func passesOver(callee *types.Func) bool {
 	switch callee.Pkg().Path() {
 	case "encoding/gob", "encoding/asn1":

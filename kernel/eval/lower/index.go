@@ -30,7 +30,8 @@ func (f *fn) index(x *ast.IndexExpr) string {
 	return base + "[" + index + "]"
 }
 
-// isUnnamed tells an index into what is no variable, as in [...]string{"a", "b"}[i] or words()[0], that is worth a check.
+// isUnnamed reports whether x is an index that is worth a check, into something that is no variable, as in [...]string{"a", "b"}[i] or
+// words()[0].
 func (f *fn) isUnnamed(x *ast.IndexExpr) bool {
 	slice := isSlice(f.typeOf(x.X))
 	if !f.once() || !f.varies(x.Index) && !slice {
@@ -146,8 +147,8 @@ func (f *fn) derefs(x ast.Expr) bool {
 	return false
 }
 
-// once tells a place that is not run over and over: there an index is worth a check of its own, since the interpreter's error
-// tells neither index nor length. The check costs about 1 µs.
+// once reports whether a place is not run over and over. There an index is worth a check of its own, since the interpreter's error gives
+// neither index nor length. The check costs about 1 µs.
 func (f *fn) once() bool {
 	for _, b := range f.frames {
 		if b.loop {
@@ -157,7 +158,7 @@ func (f *fn) once() bool {
 	return true
 }
 
-// isParam tells a parameter of a function literal: what orders elements is called with indexes, over and over.
+// isParam reports whether x is a parameter of a function literal: functions that order elements are called with indices, over and over.
 func (f *fn) isParam(x ast.Expr) bool {
 	id, ok := ast.Unparen(x).(*ast.Ident)
 	return ok && f.params[f.info.Uses[id]]
@@ -211,7 +212,7 @@ func isArray(t types.Type) bool {
 	return ok
 }
 
-// varies tells a bound that is there and no constant.
+// varies reports whether a bound is there and not constant.
 func (f *fn) varies(x ast.Expr) bool { return x != nil && f.info.Types[x].Value == nil }
 
 // checkedSlice lowers a slice expression to the call of a literal that checks the bounds first.

@@ -140,7 +140,7 @@ func (f *fn) operatorPanics(op token.Token, x ast.Expr) bool {
 	return false
 }
 
-// isHarmless tells a conversion, or the call of a builtin, that cannot panic.
+// isHarmless reports whether call is a conversion, or a call of a builtin, that cannot panic.
 func (f *fn) isHarmless(call *ast.CallExpr) bool {
 	tv := f.info.Types[call.Fun]
 	if tv.IsType() {

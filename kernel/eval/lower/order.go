@@ -124,7 +124,7 @@ func (f *fn) assignedTo(x ast.Expr) types.Type {
 	return f.typeOf(x)
 }
 
-// isAppend tells a call of append: what it changes in memory does not tell where the result is put.
+// isAppend reports whether x is a call of append: what that changes in memory does not decide where the result is put.
 func (f *fn) isAppend(x ast.Expr) bool {
 	call, ok := ast.Unparen(x).(*ast.CallExpr)
 	if !ok || !f.info.Types[call.Fun].IsBuiltin() {

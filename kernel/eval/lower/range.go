@@ -150,7 +150,7 @@ func (f *fn) rangeType(s *ast.RangeStmt) string {
 	return f.typ(t)
 }
 
-// countOnly tells a range over an array of which only the length counts: the array may be behind a nil pointer.
+// countOnly reports whether s is a range over an array of which only the length counts: the array may be behind a nil pointer.
 func (f *fn) countOnly(s *ast.RangeStmt) (n string, ok bool) {
 	if id, isName := s.Value.(*ast.Ident); s.Value != nil && (!isName || id.Name != "_") {
 		return "", false

@@ -12,7 +12,7 @@ import (
 // literal, can give it. Deferred in any other way it would find no panic, and one that is compiled would find none anyway. So these
 // are refused.
 
-// recovers tells a function of the cells that calls recover itself.
+// recovers reports whether o is a function of the cells that calls recover itself.
 func (l *Lowerer) recovers(o *types.Func) bool {
 	d := l.decls[o.Origin()]
 	return d != nil && d.recover || l.recoverers[o.Origin()]

@@ -75,13 +75,13 @@ func (f *fn) resolve(x *ast.SelectorExpr) selected {
 	return selected{text: text, typ: t}
 }
 
-// takesPointer tells a method whose receiver is a pointer.
+// takesPointer reports whether o is a method whose receiver is a pointer.
 func takesPointer(o types.Object) bool {
 	m, ok := o.(*types.Func)
 	return ok && isPointer(m.Signature().Recv().Type())
 }
 
-// compiledStruct tells a struct type of a compiled package, or a pointer to one.
+// compiledStruct reports whether t is a struct type of a compiled package, or a pointer to one.
 func (f *fn) compiledStruct(t types.Type) bool {
 	n, ok := types.Unalias(deref(t)).(*types.Named)
 	return ok && n.Obj().Pkg() != nil && f.l.isCompiled(n) && isStruct(n)
@@ -250,7 +250,7 @@ func behindPointer(u *types.Struct, path []int) bool {
 	return false
 }
 
-// isReplaced tells a method for which the primitives have a function.
+// isReplaced reports whether the primitives have a function in place of a method.
 func (f *fn) isReplaced(s selected) bool {
 	return replacedMethods[s.method.FullName()] != "" && isReceiver(s.method, s.typ)
 }

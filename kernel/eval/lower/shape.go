@@ -168,8 +168,8 @@ func (l *Lowerer) composite(t types.Type) *rep {
 	return r
 }
 
-// blurred tells a type without a name that reflection shows as another one, since it is made of interfaces of the cells or of
-// boxed types. A struct is none: its mark tells it from others.
+// blurred reports whether t is a type without a name that reflection shows as another one, because it is made of interfaces of the cells or
+// of boxed types. A struct never is: its mark tells it from others.
 func (l *Lowerer) blurred(t types.Type) bool {
 	switch t := types.Unalias(t).(type) {
 	case *types.Pointer:
@@ -197,7 +197,7 @@ func (l *Lowerer) blursOne(list *types.Tuple) bool {
 	return false
 }
 
-// blurs tells a type that makes those blurred which are made of it.
+// blurs reports whether types that are made of t are blurred.
 func (l *Lowerer) blurs(t types.Type) bool {
 	n, ok := types.Unalias(t).(*types.Named)
 	switch {

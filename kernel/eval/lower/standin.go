@@ -8,7 +8,7 @@ import (
 // The primitives keep a value of a declared type in a compiled interface in the form of a wrapper. For error and fmt.Stringer that
 // is a stand-in, which is compared as the value; the wrappers for other interfaces cannot be compared.
 
-// hasStandIns tells the compiled interfaces with stand-ins.
+// hasStandIns reports whether t is a compiled interface with stand-ins.
 func hasStandIns(t types.Type) bool {
 	n, ok := types.Unalias(t).(*types.Named)
 	return ok && (n.Obj().Pkg() == nil || n.Obj().Pkg().Path() == "fmt" && n.Obj().Name() == "Stringer")

@@ -288,7 +288,8 @@ func (f *fn) plainReturn(s *ast.ReturnStmt) {
 	f.line("return %s", strings.Join(values, ", "))
 }
 
-// callsField tells a call of a function that a field holds: among several results the interpreter returns zero for it.
+// callsField reports whether one of the results calls a function that a field holds: among several results the interpreter returns zero for
+// it.
 func (f *fn) callsField(results []ast.Expr) bool {
 	for _, x := range results {
 		call, ok := ast.Unparen(x).(*ast.CallExpr)

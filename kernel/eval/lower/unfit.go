@@ -46,7 +46,7 @@ func (f *fn) refuseFileNames(a ast.Expr, callee *types.Func) {
 	}
 }
 
-// looksInto tells functions of package reflect through which a program looks into a value or its type.
+// looksInto reports whether callee is a function of package reflect through which a program looks into a value or its type.
 func looksInto(callee *types.Func) bool {
 	if callee.Pkg().Path() != "reflect" || callee.Signature().Recv() != nil {
 		return false

@@ -117,7 +117,7 @@ func (w *orderWalk) addressed(x ast.Expr) {
 
 func (w *orderWalk) hasAddress(x ast.Expr) bool { return w.f.info.Types[x].Addressable() }
 
-// keepsItself tells a call or a receive, which is kept anyway, once.
+// keepsItself reports whether x is a call or a receive, which is kept anyway, once.
 func (w *orderWalk) keepsItself(x ast.Expr) bool {
 	switch x := ast.Unparen(x).(type) {
 	case *ast.CallExpr:

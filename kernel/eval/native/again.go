@@ -227,7 +227,7 @@ func (e *Engine) Retypes(c *check.Cell) func(types.Type) bool {
 	return madeOf(e.again(c))
 }
 
-// madeOf tells the types that are made of declarations; nil where there are none.
+// madeOf returns a function that reports whether a type is made of declarations in the list; nil if it has none.
 func madeOf(list []*declaration) func(types.Type) bool {
 	if len(list) == 0 {
 		return nil
@@ -339,5 +339,5 @@ func (w *writer) from(c *check.Cell, write func()) {
 	w.source, w.info, w.code, w.unused = cell, info, code, unused
 }
 
-// isOwn tells an object that this cell's package declares.
+// isOwn reports whether o is an object that this cell's package declares.
 func (w *writer) isOwn(o types.Object) bool { return o.Pkg() == w.cell.Pkg || w.own[o] }

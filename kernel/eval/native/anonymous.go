@@ -56,7 +56,7 @@ func hasHidden(s *types.Struct) bool {
 	return false
 }
 
-// nameable tells a type expression without types of a function or cell's block.
+// nameable reports whether n is a type expression without types that are declared in a function or in a cell's block.
 func nameable(info *types.Info, pkg *types.Package, n ast.Node) bool {
 	ok := true
 	ast.Inspect(n, func(n ast.Node) bool {

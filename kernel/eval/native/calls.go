@@ -148,8 +148,8 @@ func (w *writer) namesTypes(args []ast.Expr, format int) bool {
 	return strings.Contains(text, "%T") || strings.Contains(text, "%#") || w.showsTypes(args[format+1:]) && !strings.ContainsAny(text, "Tp")
 }
 
-// showsTypes tells arguments whose text may hold the names of types, as that of a reflect.Type does: any but numbers, strings and
-// such.
+// showsTypes reports whether the text of the arguments may hold the names of types, as that of a reflect.Type does: any arguments but
+// numbers, strings and such.
 func (w *writer) showsTypes(args []ast.Expr) bool {
 	return slices.ContainsFunc(args, func(a ast.Expr) bool { return !plain(w.info.TypeOf(a), 0) })
 }
@@ -287,7 +287,7 @@ func (w *writer) printed(args []ast.Expr) string {
 	return strings.Join(texts, ", ")
 }
 
-// isInterface tells an interface type, which a type parameter is not.
+// isInterface reports whether t is an interface type, which a type parameter is not.
 func isInterface(t types.Type) bool {
 	_, parameter := types.Unalias(t).(*types.TypeParam)
 	return types.IsInterface(t) && !parameter
@@ -295,7 +295,7 @@ func isInterface(t types.Type) bool {
 
 func heldText(value string) string { return machineName + ".Interface(" + value + ")" }
 
-// isUnsafe tells a function of package unsafe.
+// isUnsafe reports whether fun is a function of package unsafe.
 func (w *writer) isUnsafe(fun ast.Expr) bool {
 	sel, ok := ast.Unparen(fun).(*ast.SelectorExpr)
 	if !ok {
@@ -323,7 +323,7 @@ func (w *writer) refuseNameless(x *ast.CallExpr) {
 	}
 }
 
-// nameless tells a type that is made of a struct type without a name and with fields that are not exported.
+// nameless reports whether t is made of a struct type that has no name and has unexported fields.
 func nameless(t types.Type, depth int) bool {
 	switch t := types.Unalias(t).(type) {
 	case *types.Struct:
@@ -338,7 +338,7 @@ func nameless(t types.Type, depth int) bool {
 	return false
 }
 
-// namesHidden tells a call with a hidden field in its argument.
+// namesHidden reports whether x is a call with a hidden field in its argument.
 func (w *writer) namesHidden(x *ast.CallExpr) (found bool) {
 	for _, a := range x.Args {
 		ast.Inspect(a, func(n ast.Node) bool {

@@ -213,14 +213,14 @@ func reaches(t reflect.Type, seen map[reflect.Type]bool) bool {
 	return false
 }
 
-// inFunction tells a closure that was made in a declared function, whose variables it may hold, by its name in the binary. One
-// of a cell's statements holds variables of the session.
+// inFunction reports whether name, as the binary has it, is that of a closure made in a declared function, whose variables it may hold. A
+// closure of a cell's statements holds variables of the session.
 func inFunction(name string) bool {
 	rest, ok := strings.CutPrefix(name, "cells/")
 	return ok && strings.Contains(rest, ".func") && !strings.Contains(rest, "."+runName+".")
 }
 
-// stale tells a generic type with an argument that has been declared again: it cannot be made by reflection.
+// stale reports whether t is a generic type with an argument that has been declared again: it cannot be made by reflection.
 func (c *Converter) stale(t reflect.Type) bool {
 	name := t.String()
 	for old := range c.engine.newer {

@@ -93,10 +93,10 @@ func (w *writer) exportFields(b, bind *strings.Builder, o *types.TypeName, s *ty
 	fmt.Fprintf(b, "type %s%s struct { %s }\n", mirrorName(o), params, strings.Join(mirror, "; "))
 }
 
-// hides tells a field of this package that others cannot name.
+// hides reports whether v is a field of this package that others cannot name.
 func (w *writer) hides(v *types.Var) bool { return !v.Exported() && v.Name() != "_" && !w.hidden(v) }
 
-// hidesAny tells a struct with such fields.
+// hidesAny reports whether s has such fields.
 func (w *writer) hidesAny(s *types.Struct) bool {
 	return slices.ContainsFunc(slices.Collect(s.Fields()), w.hides)
 }

@@ -14,7 +14,7 @@ import (
 // These are conversions only. Unlike calls of functions, they are not evaluated before what stands to their left; they keep the lengths of
 // arrays constant; and a nil pointer is found where Go finds it.
 
-// hidden tells a field that this cell's package cannot name.
+// hidden reports whether v is a field that this cell's package cannot name.
 func (w *writer) hidden(v *types.Var) bool {
 	if v.Exported() || v.Name() == "_" || v.Pkg() == nil || v.Pkg().Path() != "main" || w.ownField[v.Origin()] {
 		return false
@@ -198,7 +198,7 @@ func withPointer(t types.Type) types.Type {
 	return types.NewPointer(t)
 }
 
-// hasField tells a struct with a field of that name, be it in an embedded one.
+// hasField reports whether s has a field of that name, be it in an embedded struct.
 func hasField(s *types.Struct, name string, depth int) bool {
 	for v := range s.Fields() {
 		if v.Name() == name {

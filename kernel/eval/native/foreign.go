@@ -19,13 +19,13 @@ var (
 	contextField = map[string]bool{"Context": true, "c": true, "key": true, "val": true, "cancelCtx": true}
 )
 
-// foreign tells a type of a library, but for the plain containers.
+// foreign reports whether t is a type of a library other than the plain containers.
 func foreign(t reflect.Type) bool {
 	path := t.PkgPath()
 	return path != "" && path != "main" && path != "container/list" && path != "container/ring" && !strings.HasPrefix(path, "cells/")
 }
 
-// holder tells a struct of a library that may hold a value of a cell's type.
+// holder reports whether t is a struct of a library that may hold a value of a cell's type.
 func holder(t reflect.Type) bool {
 	if t == syncMap || wraps(t) {
 		return true
@@ -39,7 +39,7 @@ func holder(t reflect.Type) bool {
 	return false
 }
 
-// wraps tells an error that holds others.
+// wraps reports whether t is an error that holds others.
 func wraps(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(wrapsError) || p.Implements(wrapsErrors)

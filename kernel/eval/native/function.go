@@ -184,7 +184,8 @@ func asks(body *ast.BlockStmt, f *types.Func) bool {
 	return calls(body) || f != nil && compares(f.Signature())
 }
 
-// compares tells a function of two values of one type whose result is a bool, or an int where the values are no numbers.
+// compares reports whether sig is that of a function of two values of one type whose result is a bool, or an int if the values are not
+// numbers.
 func compares(sig *types.Signature) bool {
 	if sig.Params().Len() != 2 || sig.Results().Len() != 1 || !types.Identical(sig.Params().At(0).Type(), sig.Params().At(1).Type()) {
 		return false

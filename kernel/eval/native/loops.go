@@ -98,7 +98,7 @@ func (w *writer) addShared(n ast.Node, shared map[*types.Var]bool) {
 	})
 }
 
-// pure tells a statement that can neither panic nor leave itself but at its end, nor call anything.
+// pure reports whether s can neither panic nor call anything, and is left only at its end.
 func (w *writer) pure(s ast.Stmt) bool { return every(s, w.pureNode) }
 
 func (w *writer) pureNode(n ast.Node) bool {
@@ -135,7 +135,7 @@ func (w *writer) pureNode(n ast.Node) bool {
 	return false
 }
 
-// harmless tells a divisor or a count that cannot make a panic.
+// harmless reports whether a divisor or a count cannot make a panic.
 func (w *writer) harmless(x, y ast.Expr, shift bool) bool {
 	tv := w.info.Types[y]
 	if shift {

@@ -61,7 +61,7 @@ func (w *writer) ownTypes() (own, earlier []types.Object) {
 	return own, earlier
 }
 
-// plainType tells a declared type without parameters that is no constraint.
+// plainType reports whether o is a declared type that has no parameters and is not a constraint.
 func plainType(o types.Object) bool {
 	tn, ok := o.(*types.TypeName)
 	if !ok || tn.IsAlias() || typeParamsOf(tn).Len() > 0 {
@@ -123,7 +123,7 @@ func (w *writer) table(b, bind *strings.Builder, n int, iface, t types.Object) i
 	return made
 }
 
-// lacks tells a type that has a method of an interface only in the eyes of go/types, since a refused cell tried to add it.
+// lacks reports whether t has a method of the interface only in the eyes of go/types, because a refused cell tried to add it.
 func (w *writer) lacks(t types.Type, i *types.Interface) bool {
 	for m := range i.Methods() {
 		o, _, _ := types.LookupFieldOrMethod(t, false, m.Pkg(), m.Name())

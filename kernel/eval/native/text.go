@@ -192,7 +192,7 @@ func (w *writer) importAs(name, path string, pos token.Pos) {
 	w.imports[name] = path
 }
 
-// isSession tells a variable of the session, this cell's own included.
+// isSession reports whether v is a variable of the session, this cell's own included.
 func (w *writer) isSession(v *types.Var) bool {
 	if v.IsField() || v.Pkg() == nil || v.Pkg().Path() != "main" {
 		return false
@@ -275,7 +275,7 @@ func operand(text string) string {
 	return text
 }
 
-// isRecover tells a call of recover.
+// isRecover reports whether x is a call of recover.
 func (w *writer) isRecover(x *ast.CallExpr) bool {
 	id, ok := ast.Unparen(x.Fun).(*ast.Ident)
 	if !ok {

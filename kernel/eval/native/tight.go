@@ -130,7 +130,7 @@ func (c *counting) steps(post ast.Stmt, v *types.Var) bool {
 	return false
 }
 
-// short tells a loop that is known to have few turns.
+// short reports whether the loop is known to have few iterations.
 func (c counting) short() bool {
 	from, ok := c.w.number(c.from)
 	to, known := c.w.number(c.limit)
@@ -147,8 +147,8 @@ func (w *writer) number(x ast.Expr) (int64, bool) {
 	return n, ok && max(n, -n) < 1<<31
 }
 
-// stays tells an expression that has the same value in all turns: a constant, or a local variable, or its length, that nothing in the
-// loop changes.
+// stays reports whether x has the same value in all iterations of loop: it is a constant, or a local variable or its length, that nothing
+// in the loop changes.
 func (w *writer) stays(loop *ast.ForStmt, x ast.Expr) bool {
 	x = ast.Unparen(x)
 	if w.info.Types[x].Value != nil {
@@ -328,13 +328,13 @@ func (w *writer) cutRange(n *ast.RangeStmt) string {
 		out, lastName, indexName, supportName, over, indexName, lastName, endName, lastName, w.pieceOf("Piece", indexName), indexName, endName, indexName, body)
 }
 
-// isWide tells the integers that hold twice a piece.
+// isWide reports whether t is an integer type that holds twice a piece.
 func isWide(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && b.Info()&types.IsInteger != 0 && b.Info()&types.IsUntyped == 0 && b.Kind() != types.Int8 && b.Kind() != types.Uint8
 }
 
-// shared tells a variable whose address is taken, or that a function literal mentions.
+// shared reports whether v is a variable whose address is taken, or that a function literal mentions.
 func (w *writer) shared(v *types.Var) bool {
 	set, ok := w.sharing[w.source]
 	if !ok {
@@ -452,7 +452,7 @@ func (w *writer) smallArgs(n *ast.CallExpr) bool {
 	return !slices.ContainsFunc(n.Args, func(a ast.Expr) bool { return !small(w.info.TypeOf(a), 0) })
 }
 
-// looks tells a function of this cell that looks for interrupts at its beginning, or is short.
+// looks reports whether f is a function of this cell that looks for interrupts at its beginning, or is short.
 func (w *writer) looks(f *types.Func) bool {
 	for _, d := range w.source.Decls {
 		if d, ok := d.(*ast.FuncDecl); ok && w.info.Defs[d.Name] == f && d.Body != nil {
@@ -465,8 +465,8 @@ func (w *writer) looks(f *types.Func) bool {
 // fewElements bounds what is small.
 const fewElements = 64
 
-// small tells types whose values are copied and compared in no time. Strings are: to compare two takes microseconds at most where they
-// are equal and very long.
+// small reports whether values of t are copied and compared in no time. Strings are: comparing two takes microseconds at most, if they are
+// equal and very long.
 func small(t types.Type, depth int) bool {
 	if _, parameter := types.Unalias(t).(*types.TypeParam); parameter || depth > 3 {
 		return false

@@ -21,7 +21,7 @@ type declared struct {
 	methods  map[string]method
 }
 
-// nameless tells the wrapper of a type without a name; others have that of their package in front.
+// nameless reports whether the wrapper is that of a type without a name. Other names have the name of their package in front.
 func (d *declared) nameless() bool {
 	i := strings.IndexAny(d.name, ".[(*< ")
 	return i >= 0 && d.name[i] != '.'

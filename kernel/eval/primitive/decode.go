@@ -72,7 +72,7 @@ func (m *Machine) findable(v reflect.Value, names ...string) bool {
 	return false
 }
 
-// decodesItself tells a type that encoding/json would not decode as it has to be.
+// decodesItself reports whether encoding/json would not decode t as it has to be decoded.
 func (m *Machine) decodesItself(t reflect.Type, seen map[reflect.Type]bool) bool {
 	if seen[t] {
 		return false

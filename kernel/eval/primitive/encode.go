@@ -358,7 +358,7 @@ func (e *encoder) field(v reflect.Value, d *declared, i int, name string, depth 
 	return f, value, true
 }
 
-// plainEmbedding tells an embedded field whose own fields count as those of the struct around it.
+// plainEmbedding reports whether t is an embedded field whose own fields count as those of the struct around it.
 func plainEmbedding(t reflect.Type, tag reflect.StructTag) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -154,7 +154,7 @@ func alikeType(a, b reflect.Type) bool {
 	return a.Kind() > reflect.Complex128 && a.Kind() != reflect.String
 }
 
-// hasMark tells a struct type that is one of the cells' declared ones by its first field.
+// hasMark reports whether the first field of the struct type t marks it as a declared type of the cells.
 func hasMark(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t.NumField() > 0 && t.Field(0).Tag.Get("cancha") != ""
 }

@@ -114,7 +114,7 @@ func (m *Machine) needsValue(v reflect.Value, name string) bool {
 	return ok && !f.pointer
 }
 
-// isNil tells a pointer, in its wrapper or not, that is nil.
+// isNil reports whether v is a pointer, in its wrapper or not, that is nil.
 func (m *Machine) isNil(v reflect.Value) bool {
 	if d := m.of(v.Type()); d != nil && d.pointer {
 		v = v.Field(0)

@@ -70,7 +70,7 @@ func (p *printer) none(static []string) {
 	p.text(static[0] + "(nil)")
 }
 
-// isCompiled tells a value that fmt can print itself: no type of the cells shows in it.
+// isCompiled reports whether fmt can print v itself: no type of the cells shows in it.
 func (p *printer) isCompiled(v reflect.Value, depth int) bool {
 	if p.m.mentions(v.Type(), depth) {
 		return false

@@ -10,7 +10,7 @@ import (
 // The interpreter works by reflection, so what is a runtime error in Go is a panic of package reflect in it. Cells call reflect too, and
 // its panics are then their own. The stack, which still has the functions that panicked, tells the two apart.
 
-// ofReflect tells a panic that package reflect may have made.
+// ofReflect reports whether package reflect may have made the panic.
 func ofReflect(p any) bool {
 	switch p := p.(type) {
 	case *reflect.ValueError:
@@ -81,7 +81,7 @@ func calledByCell(function string, frames *runtime.Frames) (byCell, found bool) 
 	return false, false
 }
 
-// exported tells a function with an exported name: "reflect.Value.Len", "reflect.(*rtype).Elem".
+// exported reports whether a function has an exported name: "reflect.Value.Len", "reflect.(*rtype).Elem".
 func exported(function string) bool {
 	return token.IsExported(function[strings.LastIndexByte(function, '.')+1:])
 }

@@ -47,8 +47,8 @@ func (m *Machine) refuseDisguised(x any) {
 	}
 }
 
-// Exported returns a value for the compiled function called by, which skips unexported fields of structs. It refuses interpreted structs
-// that have some, because the interpreter exports all fields.
+// Exported returns a value that goes to a compiled function which skips unexported fields of structs; by is the name of the function. It
+// refuses interpreted structs that have such fields, because the interpreter exports all.
 func (m *Machine) Exported(x any, by string) any {
 	x = m.unwrap(x)
 	if name := m.hiddenIn(reflect.TypeOf(x), map[reflect.Type]bool{}); name != "" {

@@ -213,7 +213,7 @@ func (b *brief) pointer(v reflect.Value, depth int, methods bool) {
 	b.address(v)
 }
 
-// foreign tells a type that no cell has declared.
+// foreign reports whether t is a type that no cell has declared.
 func (b *brief) foreign(t reflect.Type) bool {
 	return !b.m.isOwn(t) && t.PkgPath() != "" && !strings.HasPrefix(t.String(), "main.")
 }
