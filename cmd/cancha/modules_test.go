@@ -54,7 +54,7 @@ func TestWant(t *testing.T) {
 		{"a version in an import", eval.ModuleRequest{Path: "github.com/google/uuid@v1.6.0"}, workspace.Want{}, `write import "github.com/google/uuid", and %get github.com/google/uuid@v1.6.0 before it`},
 		{"nothing behind the @", eval.ModuleRequest{Path: "github.com/google/uuid@", Get: true}, workspace.Want{}, "no version after its @"},
 		{"an internal package", eval.ModuleRequest{Path: "golang.org/x/text/internal/tag"}, workspace.Want{}, "golang.org/x/text/internal/tag is internal: only packages below golang.org/x/text may import it"},
-		{"no path", eval.ModuleRequest{Path: "uuid", Get: true}, workspace.Want{}, "no module's path"},
+		{"no path", eval.ModuleRequest{Path: "uuid", Get: true}, workspace.Want{}, "not a module path"},
 	} {
 		got, err := m.want(t.Context(), c.r)
 		switch {
