@@ -14,3 +14,11 @@ TEXT ·Goroutine(SB), NOSPLIT, $0-8
 	MOVD g, R0
 	MOVD R0, ret+0(FP)
 	RET
+
+// func Bounds() (lo, hi uintptr)
+TEXT ·Bounds(SB), NOSPLIT, $0-16
+	MOVD 0(g), R0
+	MOVD R0, lo+0(FP)
+	MOVD 8(g), R0
+	MOVD R0, hi+8(FP)
+	RET

@@ -7,3 +7,6 @@ func Used() uintptr { return 0 }
 
 // Goroutine returns 0.
 func Goroutine() uintptr { return 0 }
+
+// Bounds returns all of memory.
+func Bounds() (lo, hi uintptr) { return 0, ^uintptr(0) }

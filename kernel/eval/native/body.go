@@ -18,6 +18,7 @@ func (w *writer) run(inits []string) string {
 	if defers(w.cell.Body.Body) {
 		b.WriteString(w.leaveCheck())
 	}
+	w.statements = true
 	list := w.cell.Body.Body.List
 	initialise := func() { // after the variables in front, as in a program
 		for _, init := range inits {
@@ -88,9 +89,6 @@ func (w *writer) moved(m *check.Moved) string {
 // outer writes a statement of the cell's outermost block, where declarations are assignments to the session's variables.
 func (w *writer) outer(stmt ast.Stmt) string {
 	w.note(stmt)
-	if text, ok := w.pureLoop(stmt); ok {
-		return text
-	}
 	switch s := stmt.(type) {
 	case *ast.LabeledStmt:
 		if w.unused[s.Label.Pos()] {

@@ -61,11 +61,17 @@ func (w *writer) call(x *ast.CallExpr) string {
 	if text, ok := w.testing(x); ok {
 		return text
 	}
-	if f := check.Callee(w.info, x); f != nil {
+	f := check.Callee(w.info, x)
+	w.lend(x, f)
+	if f != nil {
 		if check.StartsGoroutines(f) {
 			w.guard(x)
 		}
 		if text, ok := w.print(x, f); ok {
+			return text
+		}
+		w.streams(x)
+		if text, ok := w.guardedCall(x, f); ok {
 			return text
 		}
 	}
@@ -360,4 +366,16 @@ func (w *writer) send(n *ast.SendStmt) string {
 		return fmt.Sprintf("%s.To(%s, %s).Send(%s)", supportName, machineName, w.text(n.Chan), w.text(n.Value))
 	}
 	return fmt.Sprintf("%s.Value[%s](%s, %s).To(%s)", supportName, w.typeText(ch.Elem(), n.Pos()), machineName, w.text(n.Value), w.text(n.Chan))
+}
+
+// lend finds the function literals that a call hands to what may call them for ever: to any function that is not of a cell.
+func (w *writer) lend(x *ast.CallExpr, f *types.Func) {
+	if f != nil && f.Pkg() != nil && f.Pkg().Path() == "main" {
+		return
+	}
+	for _, a := range x.Args {
+		if lit, ok := ast.Unparen(a).(*ast.FuncLit); ok {
+			w.lent[lit] = true
+		}
+	}
 }

@@ -19,6 +19,8 @@ type Unit struct {
 	Path    string // import path of its package
 	folder  string // where its package and plugin are kept
 	cells   []*Unit
+	calls   map[*Unit]bool // of whose guarded functions it calls some directly, see escape.go
+	stale   bool           // a guarded function that it calls has been declared anew
 	stop    *uint32
 	Symbols map[string]reflect.Value
 }
@@ -32,6 +34,7 @@ type Engine struct {
 	known    sync.RWMutex // of objects, where another goroutine than the one that compiles reads them
 	objects  map[types.Object]at
 	fields   map[*types.Var]fieldAt
+	guarded  map[*types.Func]at
 	declared map[types.Object]*declaration
 	structs  []*types.TypeName                // without a name, the newest first
 	newer    map[reflect.Type]reflect.Type    // declared again
@@ -40,6 +43,7 @@ type Engine struct {
 
 	mu        sync.Mutex
 	stops     []*uint32
+	units     []*Unit
 	functions map[*types.Func]*function
 	stopping  bool
 }
@@ -61,15 +65,17 @@ type fieldAt struct {
 // function is a loaded function that can be made to call another.
 type function struct {
 	support.Function
-	value reflect.Value // the function itself, its receiver in front
-	moved bool
+	value   reflect.Value // the function itself, its receiver in front
+	unit    *Unit
+	guarded bool
+	moved   bool
 }
 
 // New returns an engine without cells.
 func New(tools Toolchain, machine support.Machine) *Engine {
 	return &Engine{
 		tools: tools, machine: machine,
-		objects: map[types.Object]at{}, fields: map[*types.Var]fieldAt{}, declared: map[types.Object]*declaration{}, newer: map[reflect.Type]reflect.Type{}, literals: map[string]map[types.Object]bool{}, loaded: map[string]int{},
+		objects: map[types.Object]at{}, fields: map[*types.Var]fieldAt{}, guarded: map[*types.Func]at{}, declared: map[types.Object]*declaration{}, newer: map[reflect.Type]reflect.Type{}, literals: map[string]map[types.Object]bool{}, loaded: map[string]int{},
 		functions: map[*types.Func]*function{},
 	}
 }
@@ -138,7 +144,7 @@ func (e *Engine) Prepare(s *Source) (u *Unit, build func(context.Context) error)
 	if n := e.loaded[id]; n > 1 {
 		id = fmt.Sprintf("%s-%d", id, n)
 	}
-	u = &Unit{Path: "cells/" + id, cells: s.Cells}
+	u = &Unit{Path: "cells/" + id, cells: s.Cells, calls: s.calls}
 	tools := e.tools
 	return u, func(ctx context.Context) error { return tools.build(ctx, u, s.Text) }
 }
@@ -155,9 +161,14 @@ func (e *Engine) Load(s *Source, u *Unit, place func(name string, t reflect.Type
 	e.take(s, u)
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	for called := range u.calls {
+		u.stale = u.stale || called.stale
+	}
+	e.units = append(e.units, u)
 	for _, f := range s.Changed {
 		_, name := switchName(f)
-		loaded := &function{Function: h.Functions[name], value: h.Values[name]}
+		_, guarded := e.guarded[f]
+		loaded := &function{Function: h.Functions[name], value: h.Values[name], unit: u, guarded: guarded}
 		loaded.To.Elem().SetZero()             // a process loads a plugin once, and another program of its may have had this one
 		if old := e.functions[f]; old != nil { // declared again
 			if err := e.redirect(old, loaded.value); err != nil {
@@ -165,6 +176,7 @@ func (e *Engine) Load(s *Source, u *Unit, place func(name string, t reflect.Type
 			}
 		}
 		e.functions[f] = loaded
+		e.setFunction(loaded)
 	}
 	e.stops = append(e.stops, u.stop)
 	e.set(u.stop)
@@ -182,6 +194,9 @@ func (e *Engine) take(s *Source, u *Unit) {
 			}
 		}
 		e.objects[x.object] = at{u, x.name}
+	}
+	for _, x := range s.guarded {
+		e.guarded[x.object.(*types.Func)] = at{u, x.name}
 	}
 	e.structs = append(s.structs, e.structs...)
 	for _, f := range s.fields {
@@ -226,7 +241,7 @@ func (e *Engine) setFunction(f *function) {
 		return
 	}
 	n := uint32(0)
-	if e.stopping || f.moved {
+	if e.stopping || f.moved || f.unit.stale {
 		n = 1
 	}
 	atomic.StoreUint32(f.Flag, n)
@@ -254,7 +269,28 @@ func (e *Engine) redirect(f *function, value reflect.Value) error {
 	f.To.Elem().Set(value)
 	f.moved = true
 	e.setFunction(f)
+	if f.guarded {
+		e.makeStale(f.unit)
+	}
 	return nil
+}
+
+// makeStale makes the functions of a unit, and of those that call it directly, keep their variables on the heap.
+func (e *Engine) makeStale(u *Unit) {
+	u.stale = true
+	for grown := true; grown; {
+		grown = false
+		for _, other := range e.units {
+			for called := range other.calls {
+				if called.stale && !other.stale {
+					other.stale, grown = true, true
+				}
+			}
+		}
+	}
+	for _, f := range e.functions {
+		e.setFunction(f)
+	}
 }
 
 // Method is a method's name in compiled cells.

@@ -37,6 +37,9 @@ func (w *writer) exports() string {
 			flag = "&" + v + "flag"
 		}
 		fmt.Fprintf(&b, "var %sto %s\n", v, w.switchType(f))
+		if w.guarded[f] {
+			b.WriteString(w.exportGuarded(f))
+		}
 		fmt.Fprintf(&bind, "h%s.Function(%q, %s, %s, &%sto)\n", mark, name, w.valueOf(f), flag, v)
 	}
 	for _, p := range w.order { // after all types have been written, which add none

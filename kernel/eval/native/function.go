@@ -51,17 +51,18 @@ func (w *writer) compose(d *ast.FuncDecl, f *types.Func, switched bool, recv, na
 		refuse(d.Pos(), "function %s has no body", d.Name.Name)
 	}
 	w.nameParameters(d.Recv, d.Type.Params)
-	start, apart := "", ""
+	start, leave := "", ""
+	if defers(d.Body) {
+		leave = w.leaveCheck()
+	}
+	guarded := w.guarded[f]
 	switch {
 	case switched:
-		start, apart = w.switches(d, f)
+		start = w.switches(d, f)
 	case asks(d.Body, f):
 		start = w.check()
 	}
-	if defers(d.Body) {
-		leave := w.leaveCheck()
-		start, apart = start+leave, apart+leave
-	}
+	start += leave
 	head := recv + name
 	if d.Type.TypeParams != nil {
 		head += w.text(d.Type.TypeParams)
@@ -70,15 +71,10 @@ func (w *writer) compose(d *ast.FuncDecl, f *types.Func, switched bool, recv, na
 	if d.Type.Results != nil {
 		results = " " + w.text(d.Type.Results)
 	}
-	body := strings.TrimPrefix(w.text(d.Body), "{")
+	body, direct := w.directBody(d, guarded || w.slow[f])
 	text := directives(d) + w.line(d) + "func " + head + w.list(params) + results + " { " + start + body + "\n"
-	if w.slow[f] {
-		v, _ := switchName(f)
-		all := d.Type.Params.List
-		if d.Recv != nil {
-			all = append(slices.Clone(d.Recv.List), all...)
-		}
-		text += "\n//go:noinline" + w.line(d) + "func " + v + "slow" + w.list(all) + results + " { " + apart + body + "\n"
+	if guarded || w.slow[f] {
+		text += w.apart(d, f, results, leave, body, direct)
 	}
 	if d.Recv == nil && f != nil && check.CallsRecover(w.info, d.Body) {
 		w.recovering[f] = true
@@ -194,28 +190,34 @@ func compares(sig *types.Signature) bool {
 	return ok && (b.Kind() == types.Bool || b.Kind() == types.Int && !isNumber(sig.Params().At(0).Type()))
 }
 
-// switches writes the beginning of a function that a later cell may declare anew: it then calls the new one. What is rare goes
-// into a second function with the same body, which begins with apart: where it came back into the first one, the compiler would
-// lay it in the way of every call (fib(35) took 1.3 times its time). A function that recovers has to be the deferred one itself.
-func (w *writer) switches(d *ast.FuncDecl, f *types.Func) (start, apart string) {
+// switches writes the beginning of a function that a later cell may declare anew: it then calls the new one. What is rare stands in
+// functions of its own, see apart. A function that recovers has to be the deferred one itself.
+func (w *writer) switches(d *ast.FuncDecl, f *types.Func) string {
 	v, _ := switchName(f)
 	w.out.Changed = append(w.out.Changed, f)
-	args, leave := w.arguments(d), func(call string) string { return call + "; return" }
-	if f.Signature().Results().Len() > 0 {
-		leave = func(call string) string { return "return " + call }
-	}
-	move := fmt.Sprintf("if %sto != nil { %s }; ", v, leave(v+"to("+args+")"))
-	if !asks(d.Body, f) {
-		return move, ""
+	move := fmt.Sprintf("if %sto != nil { %s }; ", v, leaving(f, v+"to("+w.arguments(d)+")"))
+	slow := leaving(f, v+"slow("+w.arguments(d)+")")
+	switch {
+	case !asks(d.Body, f) && w.guarded[f]:
+		return fmt.Sprintf("if %sto != nil { %s }; ", v, slow)
+	case !asks(d.Body, f):
+		return move
 	}
 	w.flagged[f] = true
-	ask := fmt.Sprintf("%s.Check(); ", machineName)
 	loaded := fmt.Sprintf("if %s.Loaded(&%sflag) ", supportName, v)
 	if check.CallsRecover(w.info, d.Body) {
-		return loaded + "{ " + move + ask + "}; ", ""
+		return loaded + "{ " + move + machineName + ".Check(); }; "
 	}
 	w.slow[f] = true
-	return loaded + "{ " + leave(v+"slow("+args+")") + " }; ", move + ask
+	return loaded + "{ " + slow + " }; "
+}
+
+// leaving writes a call that is the last that a function does.
+func leaving(f *types.Func, call string) string {
+	if f.Signature().Results().Len() > 0 {
+		return "return " + call
+	}
+	return call + "; return"
 }
 
 // switchType is the type of a function with its receiver in front.

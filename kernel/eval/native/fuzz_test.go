@@ -99,7 +99,7 @@ func newSession(t *testing.T) *session {
 	}
 	s.std = importer.ForCompiler(s.fset, "gc", export)
 	var files []*ast.File
-	for _, name := range []string{"support/support.go", "support/pieces.go"} {
+	for _, name := range []string{"support/support.go", "support/pieces.go", "support/escape.go"} {
 		file, err := parser.ParseFile(s.fset, name, nil, 0)
 		if err != nil {
 			t.Fatal(err)

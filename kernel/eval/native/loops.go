@@ -8,11 +8,14 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"cancha/kernel/eval/check"
 )
 
-// A variable of the session is reached by a pointer, which costs a loop that only counts three times its time. Such a loop of
-// the cell's outermost block works on copies, if nobody else can have the variables and nothing in it can panic: the copies are
-// written back when it ends and when the cell is interrupted in it.
+// A variable of the session is reached by a pointer, which costs a loop that only counts three times its time. Such a loop among
+// the cell's statements works on copies, if nobody else can have the variables and nothing in it can panic but an index: the copies are
+// written back when it ends, before an index panics and when the cell is interrupted in it. Slices that it only indexes or runs over are
+// copied too, and arrays have their pointers copied.
 
 // pureLoop writes a loop over copies; ok is false where that would show.
 func (w *writer) pureLoop(s ast.Stmt) (text string, ok bool) {
@@ -21,15 +24,15 @@ func (w *writer) pureLoop(s ast.Stmt) (text string, ok bool) {
 	case *ast.ForStmt:
 		body = s.Body
 	case *ast.RangeStmt:
-		if _, isInt := w.info.TypeOf(s.X).Underlying().(*types.Basic); !isInt || s.Tok == token.ASSIGN {
-			return "", false
-		}
 		body = s.Body
 	default:
 		return "", false
 	}
-	copies := w.copies(s)
-	if len(copies) == 0 || !w.pure(s) {
+	if !w.statements || w.labeled[s] || len(w.copied) > 0 || !w.pure(s) || !guardable(s) {
+		return "", false
+	}
+	copies, views := w.copies(s)
+	if len(copies)+len(views) == 0 {
 		return "", false
 	}
 	var load, names, places []string
@@ -40,30 +43,79 @@ func (w *writer) pureLoop(s ast.Stmt) (text string, ok bool) {
 		load = append(load, name+" := *"+place)
 		names, places = append(names, name), append(places, "*"+place)
 	}
-	store := strings.Join(places, ", ") + " = " + strings.Join(names, ", ")
+	for i, v := range views {
+		name := fmt.Sprintf("w%s%d", mark, i)
+		place := w.variable(v, s.Pos())
+		w.copied[v] = name
+		if _, isArray := v.Type().Underlying().(*types.Array); isArray {
+			w.copied[v] = "(*" + name + ")"
+		} else {
+			place = "*" + place
+		}
+		load = append(load, name+" := "+place)
+	}
+	store := ""
+	if len(copies) > 0 {
+		store = strings.Join(places, ", ") + " = " + strings.Join(names, ", ")
+	}
 	w.stored[body] = store
 	text = w.text(s)
+	if r, ok := s.(*ast.RangeStmt); ok && indexes(r.X) {
+		text = w.guardIndexes(r) + text
+	}
 	clear(w.copied)
 	clear(w.stored)
 	return "{ " + strings.Join(load, "; ") + "; " + text + "; " + store + " }", true
 }
 
 // copies are the variables of a loop that nobody else can have: of basic types, declared in this cell's own block, and neither
-// in a function literal nor behind a pointer.
-func (w *writer) copies(loop ast.Stmt) []*types.Var {
-	var found []*types.Var
+// in a function literal nor behind a pointer. Views are its slices and arrays: a slice itself is not assigned in the loop.
+func (w *writer) copies(loop ast.Stmt) (copies, views []*types.Var) {
 	ast.Inspect(loop, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
 		if !ok {
 			return true
 		}
 		v, ok := w.info.Uses[id].(*types.Var)
-		if ok && w.cell.Local[v] != nil && !w.shared(v) && !slices.Contains(found, v) {
-			if _, basic := v.Type().Underlying().(*types.Basic); basic {
-				found = append(found, v)
+		if !ok || slices.Contains(copies, v) || slices.Contains(views, v) || !w.isSession(v) {
+			return true
+		}
+		switch v.Type().Underlying().(type) {
+		case *types.Basic:
+			if w.cell.Local[v] != nil && !w.shared(v) {
+				copies = append(copies, v)
 			}
+		case *types.Slice:
+			switch {
+			case !w.changes(loop, v):
+				if w.views(loop, v) {
+					views = append(views, v)
+				}
+			case w.cell.Local[v] != nil && !w.shared(v):
+				copies = append(copies, v)
+			}
+		case *types.Array:
+			views = append(views, v)
 		}
 		return true
+	})
+	return copies, views
+}
+
+// views tells whether a loop indexes a slice or runs over it: one that only asks for its length may wait for another goroutine.
+func (w *writer) views(loop ast.Stmt, v *types.Var) (found bool) {
+	is := func(x ast.Expr) bool {
+		id, ok := ast.Unparen(x).(*ast.Ident)
+		return ok && w.info.Uses[id] == v
+	}
+	ast.Inspect(loop, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.IndexExpr:
+			found = found || is(n.X)
+		case *ast.RangeStmt:
+			found = found || is(n.X)
+		}
+		return !found
 	})
 	return found
 }
@@ -98,17 +150,34 @@ func (w *writer) addShared(n ast.Node, shared map[*types.Var]bool) {
 	})
 }
 
-// pure reports whether s can neither panic nor call anything, and is left only at its end.
+// pure reports whether s is left only at its end or by an index out of range, and calls nothing that others wrote.
 func (w *writer) pure(s ast.Stmt) bool { return every(s, w.pureNode) }
 
 func (w *writer) pureNode(n ast.Node) bool {
 	switch n := n.(type) {
 	case nil, *ast.Ident, *ast.BasicLit, *ast.ParenExpr, *ast.BlockStmt, *ast.IfStmt, *ast.ForStmt, *ast.IncDecStmt,
-		*ast.EmptyStmt, *ast.ExprStmt:
+		*ast.EmptyStmt, *ast.ExprStmt, *ast.DeclStmt, *ast.ValueSpec, *ast.ArrayType:
 		return true
+	case *ast.GenDecl:
+		return n.Tok == token.VAR
+	case *ast.SelectorExpr:
+		if s := w.info.Selections[n]; s != nil {
+			return s.Kind() == types.FieldVal && !s.Indirect()
+		}
+		return true // of a package
 	case *ast.RangeStmt:
-		_, isInt := w.info.TypeOf(n.X).Underlying().(*types.Basic)
-		return isInt && n.Tok != token.ASSIGN
+		switch n.X.(type) {
+		case *ast.Ident, *ast.BasicLit, *ast.IndexExpr, *ast.BinaryExpr:
+		default:
+			return false
+		}
+		switch w.info.TypeOf(n.X).Underlying().(type) {
+		case *types.Basic, *types.Slice, *types.Array:
+			return n.Tok != token.ASSIGN
+		}
+		return false
+	case *ast.IndexExpr:
+		return w.indexable(n)
 	case *ast.AssignStmt:
 		return n.Tok != token.QUO_ASSIGN && n.Tok != token.REM_ASSIGN && n.Tok != token.SHL_ASSIGN && n.Tok != token.SHR_ASSIGN ||
 			len(n.Rhs) == 1 && w.harmless(n.Lhs[0], n.Rhs[0], n.Tok == token.SHL_ASSIGN || n.Tok == token.SHR_ASSIGN)
@@ -123,16 +192,36 @@ func (w *writer) pureNode(n ast.Node) bool {
 		case token.SHL, token.SHR:
 			return w.harmless(n.X, n.Y, true)
 		case token.EQL, token.NEQ:
-			return !types.IsInterface(w.info.TypeOf(n.X)) && !types.IsInterface(w.info.TypeOf(n.Y))
+			return comparesSafely(w.info.TypeOf(n.X)) && comparesSafely(w.info.TypeOf(n.Y))
 		}
 		return true
-	case *ast.CallExpr: // a conversion between numbers
-		if !w.info.Types[n.Fun].IsType() || len(n.Args) != 1 {
-			return false
-		}
-		return isNumber(w.info.TypeOf(n)) && isNumber(w.info.TypeOf(n.Args[0]))
+	case *ast.CallExpr:
+		return w.pureCall(n)
 	}
 	return false
+}
+
+// pureCall reports whether n is a conversion between numbers, a call of one of a few builtin functions, or of one that computes with
+// numbers.
+func (w *writer) pureCall(n *ast.CallExpr) bool {
+	if w.info.Types[n.Fun].IsType() {
+		return len(n.Args) == 1 && isNumber(w.info.TypeOf(n)) && isNumber(w.info.TypeOf(n.Args[0]))
+	}
+	if id, ok := n.Fun.(*ast.Ident); ok {
+		b, ok := w.info.Uses[id].(*types.Builtin)
+		switch {
+		case !ok:
+			return false
+		case b.Name() == "len":
+			_, isName := n.Args[0].(*ast.Ident)
+			return isName && !isMapOrChannel(w.info.TypeOf(n.Args[0]))
+		case b.Name() == "append":
+			return !n.Ellipsis.IsValid()
+		}
+		return b.Name() == "min" || b.Name() == "max"
+	}
+	f := check.Callee(w.info, n)
+	return f != nil && f.Pkg() != nil && shortPackages[f.Pkg().Path()] && !strings.HasPrefix(f.Name(), "Div") && !strings.HasPrefix(f.Name(), "Rem")
 }
 
 // harmless reports whether a divisor or a count cannot make a panic.
@@ -152,4 +241,21 @@ func (w *writer) harmless(x, y ast.Expr, shift bool) bool {
 func isNumber(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && b.Info()&types.IsNumeric != 0
+}
+
+func isMapOrChannel(t types.Type) bool {
+	switch t.Underlying().(type) {
+	case *types.Map, *types.Chan:
+		return true
+	}
+	return false
+}
+
+// comparesSafely tells types whose values can be compared without a panic.
+func comparesSafely(t types.Type) bool {
+	switch t.Underlying().(type) {
+	case *types.Interface, *types.Struct, *types.Array:
+		return false
+	}
+	return true
 }

@@ -127,10 +127,13 @@ func (w *writer) operation(s ast.Stmt) string {
 	return w.text(s)
 }
 
-// literal prepares a function literal. It looks for interrupts even where it neither calls nor loops: a library may call it
-// again and again, as sorting does.
+// literal prepares a function literal. It looks for interrupts even where it neither calls nor loops, if a library may call it again and
+// again, as sorting does.
 func (w *writer) literal(n *ast.FuncLit) {
-	code := w.check()
+	code := ""
+	if sig, _ := w.info.TypeOf(n).(*types.Signature); w.lent[n] || sig == nil || calls(n.Body) || compares(sig) {
+		code = w.check()
+	}
 	if defers(n.Body) {
 		code = w.leaveCheck() + code
 	}

@@ -42,9 +42,18 @@ func (w *writer) text(n ast.Node) string {
 		w.labeled[n.Stmt] = true
 	case *ast.FuncLit:
 		w.literal(n)
+		direct, statements := w.direct, w.statements
+		w.direct, w.statements = false, false
+		defer func() { w.direct, w.statements = direct, statements }()
 	case *ast.ForStmt:
+		if text, ok := w.pureLoop(n); ok {
+			return text
+		}
 		return w.forLoop(n)
 	case *ast.RangeStmt:
+		if text, ok := w.pureLoop(n); ok {
+			return text
+		}
 		return w.rangeOver(n)
 	case *ast.BranchStmt:
 		if n.Tok == token.GOTO {
@@ -89,6 +98,9 @@ func (w *writer) copy(n ast.Node) string {
 			continue
 		}
 		between(from)
+		if s, ok := c.(ast.Stmt); ok && len(w.stored) > 0 && isBlock(n) {
+			b.WriteString(w.guardIndexes(s))
+		}
 		if text, ok := w.replaced[c]; ok {
 			b.WriteString(text)
 		} else {
@@ -106,6 +118,8 @@ func (w *writer) copy(n ast.Node) string {
 	}
 	return text
 }
+
+func isBlock(n ast.Node) bool { _, ok := n.(*ast.BlockStmt); return ok }
 
 func (w *writer) offset(pos token.Pos) int { return w.source.Offset(pos) }
 

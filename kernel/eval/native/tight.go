@@ -41,17 +41,18 @@ const (
 
 // forLoop writes a for statement.
 func (w *writer) forLoop(n *ast.ForStmt) string {
-	if !w.tight(n.Body) || n.Cond != nil && !w.tight(n.Cond) || n.Post != nil && !w.tight(n.Post) {
+	if !w.bounded(n.Body) || !w.tightHead(n) {
 		w.begin(n.Body, w.look(""))
 		return w.copy(n)
 	}
+	tight := w.tight(n.Body)
 	if c, ok := w.counting(n); ok && !w.labeled[n] {
-		if c.short() {
+		if c.short() && tight {
 			return w.copy(n)
 		}
 		return w.cut(n, c)
 	}
-	if init, ok := n.Init.(*ast.AssignStmt); n.Init == nil || ok && init.Tok == token.DEFINE && len(init.Lhs) == len(init.Rhs) {
+	if init, ok := n.Init.(*ast.AssignStmt); tight && n.Init == nil || tight && ok && init.Tok == token.DEFINE && len(init.Lhs) == len(init.Rhs) {
 		w.begin(n.Body, counterName+"++; "+w.look(counterName))
 		return w.counted(n)
 	}
@@ -62,15 +63,22 @@ func (w *writer) forLoop(n *ast.ForStmt) string {
 // look is check in a loop's body, in those of its turns that the counter chooses; in each where there is none. In a loop over copies
 // it writes these back first.
 func (w *writer) look(counter string) string {
-	store := ""
-	for _, s := range w.stored {
-		store = s + "; "
-	}
+	store := w.store()
 	text := fmt.Sprintf("if %s.Loaded(&%s) { %s%s.Check() }; ", supportName, stopName, store, machineName)
 	if counter != "" {
 		return fmt.Sprintf("if %s&%d == 0 { %s}; ", counter, turns-1, text)
 	}
 	return text
+}
+
+// store writes back the copies of the loop that is being written.
+func (w *writer) store() string {
+	for _, s := range w.stored {
+		if s != "" {
+			return s + "; "
+		}
+	}
+	return ""
 }
 
 // counting is a loop that counts: one variable, which only the post statement changes, by a step that stays the same, up or down to a
@@ -222,7 +230,7 @@ func (w *writer) inner(body *ast.BlockStmt) (text, label string) {
 func breaks(body *ast.BlockStmt) (list []*ast.BranchStmt) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.SwitchStmt, *ast.TypeSwitchStmt: // their own
+		case *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.ForStmt, *ast.RangeStmt: // their own
 			return false
 		case *ast.BranchStmt:
 			if n.Tok == token.BREAK && n.Label == nil {
@@ -253,9 +261,10 @@ func (w *writer) counted(n *ast.ForStmt) string {
 
 // rangeLoop writes a range statement that is one in the package too.
 func (w *writer) rangeLoop(n *ast.RangeStmt) string {
-	if !w.tight(n.Body) || n.Value != nil && !small(w.info.TypeOf(n.Value), 0) {
+	if !w.bounded(n.Body) || n.Value != nil && !small(w.info.TypeOf(n.Value), 0) {
 		return w.eachTurn(n)
 	}
+	tight := w.tight(n.Body)
 	t := w.info.TypeOf(n.X)
 	if _, parameter := types.Unalias(t).(*types.TypeParam); parameter {
 		return w.eachTurn(n)
@@ -263,7 +272,7 @@ func (w *writer) rangeLoop(n *ast.RangeStmt) string {
 	cut := !w.labeled[n] && (n.Key == nil || n.Tok == token.DEFINE)
 	switch u := t.Underlying().(type) {
 	case *types.Array:
-		if u.Len() < turns {
+		if u.Len() < turns && tight {
 			return w.copy(n)
 		}
 	case *types.Slice:
@@ -271,7 +280,7 @@ func (w *writer) rangeLoop(n *ast.RangeStmt) string {
 			return w.cutSlice(n)
 		}
 	case *types.Basic:
-		if count, known := w.number(n.X); known && count < turns {
+		if count, known := w.number(n.X); known && count < turns && tight {
 			return w.copy(n)
 		}
 		if cut && (isWide(t) || u.Kind() == types.UntypedInt) && (n.Key == nil || isWide(w.info.TypeOf(n.Key))) {
@@ -378,6 +387,29 @@ func (w *writer) changes(n ast.Node, v *types.Var) (found bool) {
 // tight tells what takes a short time however large the values are that it works with: it neither loops nor waits, and calls only
 // what is short, or looks for interrupts itself.
 func (w *writer) tight(n ast.Node) bool { return every(n, w.short) }
+
+// tightHead tells a for statement whose condition and post statement are tight.
+func (w *writer) tightHead(n *ast.ForStmt) bool {
+	return (n.Cond == nil || w.tight(n.Cond)) && (n.Post == nil || w.tight(n.Post))
+}
+
+// bounded tells what is tight but for loops with tight bodies, which look for interrupts themselves: a piece of a loop around them takes
+// milliseconds.
+func (w *writer) bounded(body *ast.BlockStmt) bool {
+	return every(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ForStmt:
+			return w.tight(n.Body) && w.tightHead(n)
+		case *ast.RangeStmt:
+			switch w.info.TypeOf(n.X).Underlying().(type) {
+			case *types.Slice, *types.Array, *types.Basic, *types.Map:
+				return w.tight(n.Body)
+			}
+			return false
+		}
+		return w.short(n)
+	})
+}
 
 // every tells whether a node and all within it are what is asked for; nil stands for the end of each.
 func every(n ast.Node, is func(ast.Node) bool) bool {

@@ -81,7 +81,7 @@ func main() {}
 func (t *Toolchain) make(ctx context.Context, dir string, u *Unit, text string) error {
 	cellFile, mainFile := filepath.Join(dir, "cell.go"), filepath.Join(dir, "main.go")
 	config := filepath.Join(dir, "importcfg")
-	files := map[string]string{cellFile: text, mainFile: fmt.Sprintf(pluginMain, u.Path)}
+	files := map[string]string{cellFile: strings.ReplaceAll(text, ownPath+".", u.Path+"."), mainFile: fmt.Sprintf(pluginMain, u.Path)}
 	cfg, err := os.ReadFile(t.ImportConfig)
 	if err != nil {
 		return fmt.Errorf("read the list of compiled packages: %w", err)

@@ -36,6 +36,8 @@ type Source struct {
 	structs  []*types.TypeName // without a name, see anonymous
 	replaced []*types.Func     // methods of types of earlier cells, declared anew
 	Changed  []*types.Func     // functions with switches, in the order of declaration
+	guarded  []export          // see escape.go
+	calls    map[*Unit]bool    // of whose guarded functions some are called directly
 }
 
 // export is an object of the cell and the name under which other cells use it.
@@ -89,6 +91,12 @@ type writer struct {
 	flagged      map[*types.Func]bool  // functions that ask for interrupts
 	recovering   map[*types.Func]bool  // functions that call recover
 	slow         map[*types.Func]bool  // functions that do so in a second one
+	guarded      map[*types.Func]bool  // see escape.go
+	direct       bool                  // calls of guarded functions are written as they are
+	directCalls  bool                  // there was one
+	lent         map[*ast.FuncLit]bool // handed to functions that are not of cells
+	linknames    bool                  // there are names for go:linkname
+	statements   bool                  // the cell's own are being written
 	copied       map[*types.Var]string // in a loop over copies
 	stored       map[*ast.BlockStmt]string
 	labeled      map[ast.Stmt]bool
@@ -122,9 +130,10 @@ func (e *Engine) Write(c *check.Cell, serial int64, place func(*types.Var) strin
 func (e *Engine) newWriter(c *check.Cell) *writer {
 	return &writer{
 		engine: e, cell: c, source: c, info: c.Info, code: c.Code(), unused: c.Unused,
-		flagged: map[*types.Func]bool{}, recovering: map[*types.Func]bool{}, slow: map[*types.Func]bool{},
+		flagged: map[*types.Func]bool{}, recovering: map[*types.Func]bool{}, slow: map[*types.Func]bool{}, guarded: map[*types.Func]bool{},
+		out: Source{calls: map[*Unit]bool{}},
 		own: map[types.Object]bool{}, ownField: map[*types.Var]bool{},
-		copied: map[*types.Var]string{}, stored: map[*ast.BlockStmt]string{},
+		lent: map[*ast.FuncLit]bool{}, copied: map[*types.Var]string{}, stored: map[*ast.BlockStmt]string{},
 		labeled: map[ast.Stmt]bool{}, sharing: map[*check.Cell]map[*types.Var]bool{},
 		inside: map[*ast.BlockStmt]string{}, after: map[ast.Stmt]string{}, clause: map[*ast.CaseClause]string{},
 		renamed: map[*ast.Ident]string{}, replaced: map[ast.Node]string{},
@@ -139,7 +148,9 @@ func (w *writer) write() *Source {
 	var inits []string
 	w.out.cell = w.cell
 	w.borrow()
-	body.WriteString(w.writeAgain(w.engine.again(w.cell)))
+	again := w.engine.again(w.cell)
+	w.findGuarded(again)
+	body.WriteString(w.writeAgain(again))
 	for _, d := range w.cell.Decls {
 		text, init := w.declaration(d)
 		body.WriteString(text)
@@ -175,6 +186,9 @@ func (w *writer) writeImports(b *strings.Builder) {
 	}
 	for _, path := range sortedKeys(w.dots) {
 		fmt.Fprintf(b, "import . %q\n", path)
+	}
+	if w.linknames {
+		b.WriteString("import _ \"unsafe\"\n")
 	}
 	for _, path := range w.cell.Blank {
 		fmt.Fprintf(b, "import _ %q\n", path)

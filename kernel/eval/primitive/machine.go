@@ -39,6 +39,7 @@ type Machine struct {
 	bubbles    atomic.Int32         // synctest's, that run
 	unwinding  sync.Map             // goroutine id → true, while it runs deferred calls after an interrupt
 	reflected  sync.Map             // goroutine id → a panic that goes on from deferred calls and is a cell's, see reflects
+	kept       sync.Map             // functions of which has been told that an old form was called
 	stayed     atomic.Pointer[stay] // the last goroutine that an interrupt has left alone
 	tasks      map[*cellio.Run]int  // such goroutines of each run; guarded by mu
 	interrupts map[*cellio.Run]bool // interrupted runs that have tasks left; guarded by mu

@@ -67,3 +67,12 @@ func Range[T integer](n T) (end, from T) { return n, 0 }
 
 // Slice returns what a loop over a slice runs over, where it begins, and where it ends.
 func Slice[T any](list []T) (over []T, from, end int) { return list, 0, len(list) }
+
+// Beyond tells an index that is out of range.
+func Beyond[T integer | ~int8 | ~uint8](i T, length int) bool { return uint64(i) >= uint64(length) }
+
+// Len is len of a slice, for cells that call something else so.
+func Len[S ~[]T, T any](s S) int { return len(s) }
+
+// LenString is len of a string.
+func LenString[S ~string](s S) int { return len(s) }

@@ -23,6 +23,10 @@ type Machine interface {
 	// Interrupted stops the calling goroutine as Check does, and does not return. The result is for the panic statement that
 	// it stands in.
 	Interrupted() any
+	// Stack returns where the calling goroutine's stack lies.
+	Stack() (lo, hi uintptr)
+	// Kept tells that a function was called in its old form though a later cell has declared it anew.
+	Kept(function string)
 	// Recovered returns what recover returned, nil for an interrupt, which goes on.
 	Recovered(p any) any
 	// Began registers the calling goroutine as one of its cell; Ended, deferred with what Began returned, reports its panic

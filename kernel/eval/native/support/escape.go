@@ -1,0 +1,26 @@
+package support
+
+import "unsafe"
+
+// OnStack tells whether a value points to the calling goroutine's stack. What lies on the heap never does, so that only the value itself
+// is looked at.
+//
+//go:noinline
+func OnStack[T any](m Machine, v T) bool {
+	for {
+		lo, hi := m.Stack()
+		found := pointsInto((*uintptr)(unsafe.Pointer(&v)), unsafe.Sizeof(v), lo, hi)
+		if now, _ := m.Stack(); now == lo { // it has not been moved meanwhile
+			return found
+		}
+	}
+}
+
+func pointsInto(words *uintptr, size, lo, hi uintptr) bool {
+	for _, word := range unsafe.Slice(words, size/unsafe.Sizeof(*words)) {
+		if lo <= word && word < hi {
+			return true
+		}
+	}
+	return false
+}
