@@ -14,7 +14,7 @@ import (
 
 // A variable of the session is reached by a pointer, which costs a loop that only counts three times its time. Such a loop among
 // the cell's statements works on copies, if nobody else can have the variables and nothing in it can panic but an index: the copies are
-// written back when it ends, before an index panics and when the cell is interrupted in it. Slices that it only indexes or runs over are
+// written back when it ends, before an index panics, before a function is called and when the cell is interrupted in it. Slices that it only indexes or runs over are
 // copied too, and arrays have their pointers copied.
 
 // pureLoop writes a loop over copies; ok is false where that would show.
@@ -28,7 +28,7 @@ func (w *writer) pureLoop(s ast.Stmt) (text string, ok bool) {
 	default:
 		return "", false
 	}
-	if !w.statements || w.labeled[s] || len(w.copied) > 0 || !w.pure(s) || !guardable(s) {
+	if !w.statements || w.labeled[s] || len(w.copied) > 0 || !w.pure(s) || !w.guardable(s) {
 		return "", false
 	}
 	copies, views := w.copies(s)
@@ -41,7 +41,9 @@ func (w *writer) pureLoop(s ast.Stmt) (text string, ok bool) {
 		place := w.variable(v, s.Pos())
 		w.copied[v] = name
 		load = append(load, name+" := *"+place)
-		names, places = append(names, name), append(places, "*"+place)
+		if w.changes(s, v) {
+			names, places = append(names, name), append(places, "*"+place)
+		}
 	}
 	for i, v := range views {
 		name := fmt.Sprintf("w%s%d", mark, i)
@@ -55,12 +57,12 @@ func (w *writer) pureLoop(s ast.Stmt) (text string, ok bool) {
 		load = append(load, name+" := "+place)
 	}
 	store := ""
-	if len(copies) > 0 {
+	if len(names) > 0 {
 		store = strings.Join(places, ", ") + " = " + strings.Join(names, ", ")
 	}
 	w.stored[body] = store
 	text = w.text(s)
-	if r, ok := s.(*ast.RangeStmt); ok && indexes(r.X) {
+	if r, ok := s.(*ast.RangeStmt); ok && w.mayPanic(r.X) {
 		text = w.guardIndexes(r) + text
 	}
 	clear(w.copied)
@@ -208,20 +210,28 @@ func (w *writer) pureCall(n *ast.CallExpr) bool {
 		return len(n.Args) == 1 && isNumber(w.info.TypeOf(n)) && isNumber(w.info.TypeOf(n.Args[0]))
 	}
 	if id, ok := n.Fun.(*ast.Ident); ok {
-		b, ok := w.info.Uses[id].(*types.Builtin)
-		switch {
-		case !ok:
-			return false
-		case b.Name() == "len":
-			_, isName := n.Args[0].(*ast.Ident)
-			return isName && !isMapOrChannel(w.info.TypeOf(n.Args[0]))
-		case b.Name() == "append":
-			return !n.Ellipsis.IsValid()
+		if b, ok := w.info.Uses[id].(*types.Builtin); ok {
+			switch b.Name() {
+			case "len":
+				_, isName := n.Args[0].(*ast.Ident)
+				return isName && !isMapOrChannel(w.info.TypeOf(n.Args[0]))
+			case "append":
+				return !n.Ellipsis.IsValid()
+			}
+			return b.Name() == "min" || b.Name() == "max"
 		}
-		return b.Name() == "min" || b.Name() == "max"
 	}
 	f := check.Callee(w.info, n)
-	return f != nil && f.Pkg() != nil && shortPackages[f.Pkg().Path()] && !strings.HasPrefix(f.Name(), "Div") && !strings.HasPrefix(f.Name(), "Rem")
+	if f == nil || f.Pkg() == nil {
+		return false
+	}
+	return w.callsClosed(n) || shortPackages[f.Pkg().Path()] && !strings.HasPrefix(f.Name(), "Div") && !strings.HasPrefix(f.Name(), "Rem")
+}
+
+// callsClosed reports whether n is a call of a closed function of a cell.
+func (w *writer) callsClosed(n *ast.CallExpr) bool {
+	f := check.Callee(w.info, n)
+	return f != nil && f.Pkg() != nil && f.Pkg().Path() == "main" && w.closed(f)
 }
 
 // harmless reports whether a divisor or a count cannot make a panic.

@@ -39,32 +39,38 @@ func (w *writer) indexable(n *ast.IndexExpr) bool {
 	return true
 }
 
-// indexes tells a node that indexes.
-func indexes(n ast.Node) (found bool) {
+// mayPanic reports whether a node of a loop over copies may panic: it indexes, or calls a function.
+func (w *writer) mayPanic(n ast.Node) (found bool) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		_, ok := n.(*ast.IndexExpr)
-		found = found || ok
+		found = found || ok || w.callsAny(n)
 		return !found
 	})
 	return found
 }
 
-// guardable tells whether a look at its indexes can stand before each statement of a loop that has any.
-func guardable(loop ast.Stmt) bool {
+// callsAny reports whether a node is a call of a cell's function.
+func (w *writer) callsAny(n ast.Node) bool {
+	call, ok := n.(*ast.CallExpr)
+	return ok && w.callsClosed(call)
+}
+
+// guardable reports whether what is needed can stand before each statement of a loop that may panic.
+func (w *writer) guardable(loop ast.Stmt) bool {
 	ok := true
 	ast.Inspect(loop, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ForStmt:
-			ok = (n.Init == nil || !indexes(n.Init)) && (n.Cond == nil || !indexes(n.Cond)) && (n.Post == nil || !indexes(n.Post)) && ok
+			ok = (n.Init == nil || !w.mayPanic(n.Init)) && (n.Cond == nil || !w.mayPanic(n.Cond)) && (n.Post == nil || !w.mayPanic(n.Post)) && ok
 		case *ast.IfStmt:
-			ok = ok && (n.Init == nil || !indexes(n.Init))
+			ok = ok && (n.Init == nil || !w.mayPanic(n.Init))
 			if e, chained := n.Else.(*ast.IfStmt); chained {
-				ok = ok && !indexes(e.Cond)
+				ok = ok && !w.mayPanic(e.Cond)
 			}
 		case *ast.AssignStmt:
-			ok = ok && (len(n.Lhs) == 1 || !indexes(n))
+			ok = ok && (len(n.Lhs) == 1 || !w.mayPanic(n))
 		case *ast.ValueSpec:
-			ok = ok && !indexes(n)
+			ok = ok && !w.mayPanic(n)
 		}
 		return ok
 	})
@@ -75,7 +81,7 @@ func guardable(loop ast.Stmt) bool {
 func (w *writer) guardIndexes(s ast.Stmt) string {
 	var looked ast.Node = s
 	switch s := s.(type) {
-	case *ast.AssignStmt, *ast.IncDecStmt:
+	case *ast.AssignStmt, *ast.IncDecStmt, *ast.ExprStmt:
 	case *ast.IfStmt:
 		looked = s.Cond
 	case *ast.RangeStmt:
@@ -83,8 +89,14 @@ func (w *writer) guardIndexes(s ast.Stmt) string {
 	default:
 		return ""
 	}
+	if w.store() == "" {
+		return ""
+	}
+	if !every(looked, func(n ast.Node) bool { return !w.callsAny(n) }) {
+		return w.store()
+	}
 	conditions, always := w.outOfRange(looked)
-	if len(conditions) == 0 || w.store() == "" {
+	if len(conditions) == 0 {
 		return ""
 	}
 	then := ""
@@ -113,7 +125,7 @@ func (w *writer) outOfRange(n ast.Node) (conditions []string, always bool) {
 	always = true
 	var walk func(n ast.Node)
 	walk = func(n ast.Node) {
-		if b, ok := n.(*ast.BinaryExpr); ok && (b.Op == token.LAND || b.Op == token.LOR) && indexes(b.Y) {
+		if b, ok := n.(*ast.BinaryExpr); ok && (b.Op == token.LAND || b.Op == token.LOR) && w.mayPanic(b.Y) {
 			always = false
 		}
 		for _, c := range children(n) {

@@ -198,8 +198,22 @@ func (w *writer) cut(n *ast.ForStmt, c counting) string {
 		piece, inner = piece+"To", "!="
 	}
 	body, out := w.inner(n.Body)
-	return fmt.Sprintf("%sfor %s; %s; { %s := %s; %s = %s; %sfor ; %s %s %s; %s %s }",
-		out, w.text(n.Init), w.text(n.Cond), endName, c.name, endName, w.text(c.limit), w.pieceOf(piece, c.name), c.name, inner, endName, w.text(n.Post), body)
+	return fmt.Sprintf("%sfor %s; %s; { %s := %s; %s = %s; %s%sfor ; %s %s %s; %s %s }",
+		out, w.text(n.Init), w.text(n.Cond), endName, c.name, endName, w.text(c.limit), w.pieceOf(piece, c.name), c.within(), c.name, inner, endName, w.text(n.Post), body)
+}
+
+// withinText tells the compiler that a piece lies within what has this length, so that it does not look at each index.
+func withinText(index, length string) string {
+	return fmt.Sprintf("if %s < 0 || %s > %s { break }; ", index, endName, length)
+}
+
+// within is withinText for a loop that counts from 0, or more, to a length.
+func (c counting) within() string {
+	from, known := c.w.number(c.from)
+	if call, ok := ast.Unparen(c.limit).(*ast.CallExpr); ok && c.op == token.LSS && known && from >= 0 && !c.w.info.Types[call.Fun].IsType() {
+		return withinText(c.name, c.w.text(call))
+	}
+	return ""
 }
 
 // pieceOf writes how the end of a loop becomes that of a piece; between two pieces the loop looks for interrupts.
@@ -317,7 +331,8 @@ func (w *writer) cutSlice(n *ast.RangeStmt) string {
 	}
 	body, out := w.inner(n.Body)
 	if value == "" {
-		return out + strings.Replace(head, overName, "_", 1) + fmt.Sprintf("for ; %s < %s; %s++ %s }", indexName, endName, indexName, body)
+		within := withinText(indexName, fmt.Sprintf("%s.Len(%s)", supportName, overName))
+		return out + head + within + fmt.Sprintf("for ; %s < %s; %s++ %s }", indexName, endName, indexName, body)
 	}
 	inner := innerName
 	if key == "" {
@@ -477,7 +492,7 @@ func (w *writer) shortCall(n *ast.CallExpr) bool {
 	if shortPackages[f.Pkg().Path()] {
 		return true
 	}
-	return w.smallArgs(n) && w.looks(f.Origin())
+	return w.smallArgs(n) && w.looks(f.Origin()) || f.Pkg().Path() == "main" && w.closed(f)
 }
 
 func (w *writer) smallArgs(n *ast.CallExpr) bool {

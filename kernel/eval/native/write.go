@@ -94,6 +94,7 @@ type writer struct {
 	guarded      map[*types.Func]bool  // see escape.go
 	direct       bool                  // calls of guarded functions are written as they are
 	directCalls  bool                  // there was one
+	closedFuncs  map[*types.Func]bool  // see closed
 	lent         map[*ast.FuncLit]bool // handed to functions that are not of cells
 	linknames    bool                  // there are names for go:linkname
 	statements   bool                  // the cell's own are being written
@@ -133,7 +134,7 @@ func (e *Engine) newWriter(c *check.Cell) *writer {
 		flagged: map[*types.Func]bool{}, recovering: map[*types.Func]bool{}, slow: map[*types.Func]bool{}, guarded: map[*types.Func]bool{},
 		out: Source{calls: map[*Unit]bool{}},
 		own: map[types.Object]bool{}, ownField: map[*types.Var]bool{},
-		lent: map[*ast.FuncLit]bool{}, copied: map[*types.Var]string{}, stored: map[*ast.BlockStmt]string{},
+		closedFuncs: map[*types.Func]bool{}, lent: map[*ast.FuncLit]bool{}, copied: map[*types.Var]string{}, stored: map[*ast.BlockStmt]string{},
 		labeled: map[ast.Stmt]bool{}, sharing: map[*check.Cell]map[*types.Var]bool{},
 		inside: map[*ast.BlockStmt]string{}, after: map[ast.Stmt]string{}, clause: map[*ast.CaseClause]string{},
 		renamed: map[*ast.Ident]string{}, replaced: map[ast.Node]string{},
