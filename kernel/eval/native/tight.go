@@ -125,8 +125,11 @@ func (w *writer) looks(f *types.Func) bool {
 const fewElements = 64
 
 // small reports whether values of t are copied and compared in no time. Strings are: comparing two takes microseconds at most, if they are
-// equal and very long.
+// equal and very long. What has no type, a blank variable, is small too.
 func small(t types.Type, depth int) bool {
+	if t == nil {
+		return true
+	}
 	if _, parameter := types.Unalias(t).(*types.TypeParam); parameter || depth > 3 {
 		return false
 	}
