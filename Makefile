@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test lab dist dist-test symbols conformance conformance-go integration windows crash clients survive places modules output widgets soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms kernelspec cuda cuda-test ptx
+.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration windows crash clients survive places modules output widgets soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms kernelspec cuda cuda-test ptx
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -65,6 +65,9 @@ demo: kernelspec ## train, keep statistics of a stream, score it: notebooks 02, 
 test: ready ## Go tests, the reference suite on the kernel, the notebooks through nbclient
 	scripts/test.sh $(VENV)/bin/python
 
+test-all: ## "make test" and all that takes long, each with a log in out/test-all: three hours, or PARTS="stress places"
+	scripts/test-all.sh all $(PARTS)
+
 lab: ready ## JupyterLab with the notebooks and the kernel of this checkout
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" jupyter lab notebooks
 
@@ -73,7 +76,7 @@ dist: ## archives and Python wheels for linux and macOS, amd64 and arm64, in dis
 	go run -trimpath ./jupyter/dist -out dist -platforms "$(PLATFORMS)"
 
 dist-test: $(VENV)/made ## this platform's packages installed in a fresh environment, JupyterLab beside them; the program compiled for macOS
-	scripts/dist-test.sh $(VENV)/bin/python full cross
+	scripts/dist-test.sh $(VENV)/bin/python $(or $(FORM),full cross)
 
 symbols: ## regenerate what cells may import; "make symbols ONLY=wing" after a change in the library wing
 	go run ./internal/symbols/generate $(if $(ONLY),-only $(ONLY))

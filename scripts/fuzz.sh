@@ -19,6 +19,6 @@ while IFS=: read -r file name; do
   tags=()
   [[ $folder == kernel/eval* ]] && tags=("${compiled[@]}")
   go test "${tags[@]}" -run '^$' -fuzz "^$name\$" -fuzztime "$time" "./$folder"
-done < <(git grep -o 'func Fuzz[A-Za-z0-9_]*' -- '*_test.go' | sed 's/:func /:/')
+done < <(git grep -o '^func Fuzz[A-Za-z0-9_]*' -- '*_test.go' ':!kernel/eval/testing_test.go' | sed 's/:func /:/') # left out: a cell of it has one
 echo "$found fuzz tests, $time each"
 [ "$found" -gt 0 ]

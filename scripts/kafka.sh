@@ -18,12 +18,13 @@ dir=${KAFKA_DIR:-${TMPDIR:-/tmp}/cancha-kafka-$port}
 jars=${XDG_CACHE_HOME:-$HOME/.cache}/cancha/kafka-$version
 
 die() { echo "kafka.sh: $*" >&2; exit 1; }
+missing() { echo "kafka.sh: $*" >&2; exit 3; }
 
 # fetch resolves Kafka's jars from Maven Central, once. The artefact names no logger: slf4j-simple is enough.
 fetch() {
   [ -e "$jars/complete" ] && return
-  command -v mvn >/dev/null || die "no mvn: install Maven"
-  command -v java >/dev/null || die "no java: install Java 17 or newer"
+  command -v mvn >/dev/null || missing "no mvn: install Maven"
+  command -v java >/dev/null || missing "no java: install Java 17 or newer"
   mkdir -p "$jars"
   cat >"$jars/pom.xml" <<POM
 <project>

@@ -100,6 +100,35 @@ func anchors(text string) (all []string) {
 	return all
 }
 
+// TestParts: each target of the Makefile that tests something is a part of "make test-all", and each part calls a target.
+func TestParts(t *testing.T) {
+	tree := os.DirFS("../..")
+	notTests := []string{
+		"help", "build", "lab", "dist", "symbols", "kernelspec", "cuda", "ptx", "test-all",
+		"bench", "bench-kernel", "bench-stream", "bench-gpu", "bench-rooms",
+	}
+	targets := map[string]bool{} // whether a part calls it
+	for _, m := range regexp.MustCompile(`(?m)^([a-z-]+):.*## `).FindAllStringSubmatch(readDoc(t, tree, "Makefile"), -1) {
+		targets[m[1]] = slices.Contains(notTests, m[1])
+	}
+	_, table, _ := strings.Cut(readDoc(t, tree, "scripts/test-all.sh"), "\nparts='")
+	table, _, _ = strings.Cut(table, "\n'\n")
+	for _, m := range regexp.MustCompile(`(?m)\| make ([a-z-]+)`).FindAllStringSubmatch(table, -1) {
+		if _, ok := targets[m[1]]; !ok {
+			t.Errorf("scripts/test-all.sh calls \"make %s\", which the Makefile does not list", m[1])
+		}
+		targets[m[1]] = true
+	}
+	for name, called := range targets {
+		if !called {
+			t.Errorf("scripts/test-all.sh has no part that calls \"make %s\"", name)
+		}
+	}
+	if len(targets) < 20 {
+		t.Errorf("%d targets seen: the Makefile has been misread", len(targets))
+	}
+}
+
 func readDoc(t *testing.T, tree fs.FS, name string) string {
 	t.Helper()
 	text, err := fs.ReadFile(tree, name)

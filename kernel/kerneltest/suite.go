@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -197,9 +199,22 @@ func (s *subject) runWith(t *testing.T, code string, o client.ExecuteOptions) (c
 	var seen recorder
 	r, err := s.client.ExecuteWith(ctx, code, o, seen.add)
 	if err != nil {
-		t.Fatalf("execute %q: %v", code, err)
+		t.Fatalf("execute %q: %v%s", code, err, s.fate(err))
 	}
 	return r, seen.take()
+}
+
+// fate tells how the kernel process has ended, or that it lives, where err says that it has exited: then a connection has ended.
+func (s *subject) fate(err error) string {
+	if !errors.Is(err, client.ErrExited) {
+		return ""
+	}
+	select {
+	case <-s.kernel.Exited():
+		return fmt.Sprintf("; the process has ended: %v", s.kernel.Err())
+	case <-time.After(2 * time.Second):
+		return "; the process lives"
+	}
 }
 
 // ask sends a request and returns the reply's content.

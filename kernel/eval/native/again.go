@@ -197,9 +197,16 @@ func (e *Engine) again(c *check.Cell) []*declaration {
 		}
 	}
 	var list []*declaration
+	newest := map[string]*declaration{} // functions by their names: an older one calls its successor
 	for o := range set {
-		list = append(list, e.declared[o])
+		d := e.declared[o]
+		if d.function == nil {
+			list = append(list, d)
+		} else if other := newest[o.Name()]; other == nil || other.order < d.order {
+			newest[o.Name()] = d
+		}
 	}
+	list = slices.AppendSeq(list, maps.Values(newest))
 	slices.SortFunc(list, func(a, b *declaration) int { return a.order - b.order })
 	return list
 }

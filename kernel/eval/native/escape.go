@@ -30,7 +30,7 @@ const ownPath = "cells/own"
 // findGuarded finds the guarded functions of this cell.
 func (w *writer) findGuarded(again []*declaration) {
 	add := func(c *check.Cell, f *types.Func, d *ast.FuncDecl) {
-		if f == nil || d.Body == nil || f.Name() == "_" || isGeneric(f) || check.CallsRecover(c.Info, d.Body) || !takesPointers(f) {
+		if f == nil || d.Body == nil || keptAlive(d) || hasParameter(d, d.Name.Name) || f.Name() == "_" || isGeneric(f) || check.CallsRecover(c.Info, d.Body) || !takesPointers(f) {
 			return
 		}
 		w.guarded[f] = true
@@ -54,6 +54,24 @@ func (w *writer) findGuarded(again []*declaration) {
 			add(m.cell, m.f, m.decl)
 		}
 	}
+}
+
+// keptAlive reports whether a function's arguments of type uintptr keep alive what they point to, which goes for its own calls only.
+func keptAlive(d *ast.FuncDecl) bool { return strings.Contains(directives(d), "//go:uintptr") }
+
+// hasParameter reports whether a function's receiver or one of its parameters has this name, in place of what has it outside.
+func hasParameter(d *ast.FuncDecl, name string) bool {
+	for _, list := range []*ast.FieldList{d.Recv, d.Type.Params} {
+		if list == nil {
+			continue
+		}
+		for _, field := range list.List {
+			if slices.ContainsFunc(field.Names, func(id *ast.Ident) bool { return id.Name == name }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // takesPointers reports whether a function is handed pointers.

@@ -63,7 +63,7 @@ func (w *writer) guardable(loop ast.Stmt) bool {
 		case *ast.ForStmt:
 			ok = (n.Init == nil || !w.mayPanic(n.Init)) && (n.Cond == nil || !w.mayPanic(n.Cond)) && (n.Post == nil || !w.mayPanic(n.Post)) && ok
 		case *ast.IfStmt:
-			ok = ok && (n.Init == nil || !w.mayPanic(n.Init))
+			ok = ok && (n.Init == nil || !w.mayPanic(n.Init) && !w.mayPanic(n.Cond)) // what the first declares is not known before
 			if e, chained := n.Else.(*ast.IfStmt); chained {
 				ok = ok && !w.mayPanic(e.Cond)
 			}
@@ -107,7 +107,7 @@ func (w *writer) guardIndexes(s ast.Stmt) string {
 			if s.Tok == token.DEFINE {
 				then = "_ = " + w.text(s.Rhs[0])
 			}
-		case *ast.IncDecStmt:
+		case *ast.IncDecStmt, *ast.ExprStmt:
 			then = w.text(s)
 		case *ast.IfStmt:
 			then = "_ = " + w.text(s.Cond)
@@ -116,7 +116,11 @@ func (w *writer) guardIndexes(s ast.Stmt) string {
 		}
 		then += "; panic(nil)"
 	}
-	return "if " + strings.Join(conditions, " || ") + " { " + w.store() + then + " }; "
+	text := "if " + strings.Join(conditions, " || ") + " { " + w.store() + then + " }; "
+	if strings.Contains(text, "\n") {
+		text += w.line(s)
+	}
+	return text
 }
 
 // outOfRange are the conditions under which the indexes of a node are out of range, inner ones first. Always tells that each is looked at

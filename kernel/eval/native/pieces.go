@@ -44,7 +44,7 @@ func (w *writer) forLoop(n *ast.ForStmt) string {
 		return w.copy(n)
 	}
 	tight := w.tight(n.Body)
-	if c, ok := w.counting(n); ok && !w.labeled[n] {
+	if c, ok := w.counting(n); ok && !w.labeled[n] && (tight || c.step == nil) {
 		if c.short() && tight {
 			return w.copy(n)
 		}
@@ -140,7 +140,21 @@ func (c *counting) steps(post ast.Stmt, v *types.Var) bool {
 func (c counting) short() bool {
 	from, ok := c.w.number(c.from)
 	to, known := c.w.number(c.limit)
-	return ok && known && c.step == nil && max(from-to, to-from) < turns
+	return ok && known && c.step == nil && !c.endless(to) && max(from-to, to-from) < turns
+}
+
+// endless reports whether a loop runs to the last of its numbers, behind which comes the first.
+func (c counting) endless(limit int64) bool {
+	b := c.w.info.TypeOf(c.limit).Underlying().(*types.Basic)
+	bits := map[types.BasicKind]int{types.Int16: 16, types.Uint16: 16, types.Int32: 32, types.Uint32: 32}[b.Kind()]
+	if bits == 0 {
+		bits = 64
+	}
+	least, most := int64(-1)<<(bits-1), int64(1)<<(bits-1)-1
+	if b.Info()&types.IsUnsigned != 0 {
+		least, most = 0, most<<1|1 // of 64 bits no number of ours
+	}
+	return c.op == token.GEQ && limit == least || c.op == token.LEQ && limit == most
 }
 
 // number is an integer constant that is not large.
@@ -223,9 +237,13 @@ func (w *writer) pieceOf(function, index string) string {
 func (w *writer) cutSteps(n *ast.ForStmt, c counting) string {
 	body, out := w.inner(n.Body)
 	cond, post := w.text(n.Cond), w.text(n.Post)
-	return fmt.Sprintf("%sfor %s; %s; { %s, %s, ok%s := %s.PieceSteps(%s, %s, %s); if !ok%s { for ; %s; %s { %s%s; break }; if %s { %s}; for ; %s %s %s; %s %s }",
+	again := ""
+	if strings.Contains(body, "\n") {
+		again = w.line(n)
+	}
+	return fmt.Sprintf("%sfor %s; %s; { %s, %s, ok%s := %s.PieceSteps(%s, %s, %s); if !ok%s { for ; %s; %s { %s%s; break }; if %s { %s}; %sfor ; %s %s %s; %s %s }",
 		out, w.text(n.Init), cond, endName, cutName, mark, supportName, c.name, w.text(c.limit), w.text(c.step), mark, cond, post, w.look(""), strings.TrimPrefix(body, "{"),
-		cutName, w.look(""), c.name, c.op, endName, post, body)
+		cutName, w.look(""), again, c.name, c.op, endName, post, body)
 }
 
 // inner writes the body of a loop that is cut, and the label of the outer loop, which a break statement leaves.
@@ -376,7 +394,10 @@ func (w *writer) changes(n ast.Node, v *types.Var) (found bool) {
 		return false
 	}
 	is := func(x ast.Expr) bool {
-		id, ok := x.(*ast.Ident)
+		if x == nil {
+			return false
+		}
+		id, ok := ast.Unparen(x).(*ast.Ident)
 		return ok && w.info.ObjectOf(id) == v
 	}
 	ast.Inspect(n, func(n ast.Node) bool {

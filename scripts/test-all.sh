@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# What takes too long for "make test". Each part has a log in out/test-all and a closing line; a failure does not stop the others.
+#
+#   scripts/test-all.sh all [NAME...]      "make test" and every part, or those named: three hours
+#   scripts/test-all.sh short NAME...      the short form of parts: minutes each
+#   scripts/test-all.sh rotation SEED      the short form of two parts, which SEED chooses, any word; .ci/run gives the commit
+#
+# A part is skipped, with the reason, where it ends with 3: something that it needs is missing. Exit 1 if any has failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+trap 'exit 130' INT
+logs=out/test-all
+
+# name | whole | short. A short form must end alike on a slow and busy machine, since nothing is taken while .ci/run is red: its seeds
+# are fixed, and where it looks at a clock (conformance, survive) that has been seen to hold at a load of 7. "-" says why a part has none.
+# Two neighbours, the first after the last, make a rotation: five minutes together on two cores at that load.
+parts='
+test             | make test                        | - .ci/run always runs it
+conformance      | make conformance RACE=1          | make conformance RACE=1 CELLS=kernel/eval/testdata/errors.txt
+windows          | make windows                     | make windows
+output           | make output                      | make output NAMES="quotes updates animation \"written below\" \"too much\""
+crash            | make crash                       | make crash
+conformance-go   | make conformance-go FLAGS="-mode auto,interp,native -n 300 -seed 2" | make conformance-go FLAGS="-mode native -n 60 -seed 2 -mutants 10 -limit 90s"
+places           | make places                      | make places
+dist-test        | make dist-test                   | make dist-test FORM=full
+survive          | make survive                     | make survive
+conformance-tree | make conformance-go              | - half an hour
+stress           | make stress                      | - of 20 runs at a load of 7 one ended with its kernel, and it is not known why
+soak             | make soak SOAK=30m               | - judges heartbeats by the millisecond, memory by megabytes
+cells-soak       | make cells-soak                  | - compares the times of cells
+fuzz             | make fuzz                        | - what it finds is left to chance
+modules          | make modules                     | - imports the newest versions, which change
+integration      | make integration                 | - fetches Apache Kafka
+clients          | make clients                     | - "make test" runs all of it but JupyterLab, which needs Chromium
+widgets          | make widgets                     | - needs Chromium
+demo             | make demo                        | - .ci/run always runs 5,000 records of it
+cuda-test        | make cuda-test                   | - .ci/run always runs it
+'
+
+column() { # column NUMBER NAME: of the table
+  awk -F ' *[|] *' -v name="$2" -v column="$1" '$1 == name { print $column }' <<< "$parts"
+}
+
+run() { # run NAME COMMAND
+  local log=$logs/$1.log begin=$SECONDS code=0
+  echo "== $1: $2"
+  bash -c "$2" > "$log" 2>&1 < /dev/null || code=$?
+  [ "$code" -ne 2 ] || ! tail -n 3 "$log" | grep -q '^make.* Error 3$' || code=3 # make ends with 2, and says with what its command did
+  case $code in
+  0)
+    ok=$((ok + 1))
+    grep -E '^skip|[|] skipped' "$log"
+    echo "== $1 ok, $((SECONDS - begin)) s"
+    ;;
+  3)
+    skipped=$((skipped + 1))
+    grep -v '^make' "$log" | tail -n 1
+    echo "== $1 skipped, $((SECONDS - begin)) s"
+    ;;
+  *)
+    failed+=("$1")
+    tail -n 200 "$log"
+    echo "== $1 FAILED after $((SECONDS - begin)) s; the end of $log is above"
+    ;;
+  esac
+}
+
+rotate() { # rotate SEED: sets names to two neighbours among the parts that have a short form
+  local all sum first
+  mapfile -t all < <(awk -F ' *[|] *' '$3 ~ /^[^-]/ { print $1 }' <<< "$parts")
+  read -r sum _ < <(cksum <<< "$1")
+  first=$((sum % ${#all[@]}))
+  names=("${all[first]}" "${all[(first + 1) % ${#all[@]}]}")
+  echo "== rotation of $1; again: ${CANCHA_DATA:+CANCHA_DATA=$CANCHA_DATA }scripts/test-all.sh short ${names[*]}"
+}
+
+form=2
+case "${1:-} $#" in
+"all "*)
+  names=("${@:2}")
+  [ $# -gt 1 ] || mapfile -t names < <(awk 'NF { print $1 }' <<< "$parts")
+  ;;
+"short "[2-9]*) names=("${@:2}") form=3 ;;
+"rotation 2") rotate "$2"; form=3 ;;
+*)
+  sed -n 's/^# \{0,1\}//p' "$0" | sed -n 4,6p >&2
+  exit 2
+  ;;
+esac
+
+commands=()
+for name in "${names[@]}"; do
+  command=$(column $form "$name")
+  case $command in
+  "") echo "test-all.sh: there is no part $name" >&2; exit 2 ;;
+  -*) echo "test-all.sh: $name has no short form: ${command#- }" >&2; exit 2 ;;
+  esac
+  commands+=("$command")
+done
+mkdir -p "$logs"
+ok=0 skipped=0 failed=()
+for i in "${!names[@]}"; do
+  run "${names[i]}" "${commands[i]}"
+done
+echo "== $ok ok, $skipped skipped, ${#failed[@]} failed, together $SECONDS s"
+if [ ${#failed[@]} -gt 0 ]; then
+  echo "FAILED: ${failed[*]}"
+  exit 1
+fi
