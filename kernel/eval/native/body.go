@@ -19,6 +19,7 @@ func (w *writer) run(inits []string) string {
 		b.WriteString(w.leaveCheck())
 	}
 	w.statements = true
+	w.heap, _ = w.indirect(w.cell.Body.Body)
 	list := w.cell.Body.Body.List
 	initialise := func() { // after the variables in front, as in a program
 		for _, init := range inits {

@@ -26,6 +26,7 @@ var standsForMethod = map[string]string{
 }
 
 func (w *writer) call(x *ast.CallExpr) string {
+	w.called[ast.Unparen(x.Fun)] = true
 	if w.info.Types[x.Fun].IsType() && len(x.Args) == 1 && w.otherFields(w.info.TypeOf(x.Fun), w.info.TypeOf(x.Args[0])) {
 		return w.conversion(x)
 	}
@@ -62,7 +63,7 @@ func (w *writer) call(x *ast.CallExpr) string {
 		return text
 	}
 	f := check.Callee(w.info, x)
-	w.lend(x, f)
+	w.trust(x, f)
 	if f != nil {
 		if check.StartsGoroutines(f) {
 			w.guard(x)
@@ -368,14 +369,42 @@ func (w *writer) send(n *ast.SendStmt) string {
 	return fmt.Sprintf("%s.Value[%s](%s, %s).To(%s)", supportName, w.typeText(ch.Elem(), n.Pos()), machineName, w.text(n.Value), w.text(n.Chan))
 }
 
-// lend finds the function literals that a call hands to what may call them for ever: to any function that is not of a cell.
-func (w *writer) lend(x *ast.CallExpr, f *types.Func) {
-	if f != nil && f.Pkg() != nil && f.Pkg().Path() == "main" {
+// trust finds the function literals of a call that are called only by what looks for interrupts itself: one that is called in place, or
+// handed to a function of a cell that does nothing with it but call it.
+func (w *writer) trust(x *ast.CallExpr, f *types.Func) {
+	if lit, ok := ast.Unparen(x.Fun).(*ast.FuncLit); ok {
+		w.trusted[lit] = true
+	}
+	if f == nil || f.Pkg() == nil || f.Pkg().Path() != "main" || f.Signature().Recv() != nil {
 		return
 	}
-	for _, a := range x.Args {
-		if lit, ok := ast.Unparen(a).(*ast.FuncLit); ok {
-			w.lent[lit] = true
+	c, d := w.declarationOf(f.Origin())
+	if d == nil {
+		return
+	}
+	params := slices.Collect(f.Origin().Signature().Params().Variables())
+	for i, a := range x.Args {
+		if lit, ok := ast.Unparen(a).(*ast.FuncLit); ok && i < len(params) && onlyCalled(c, d, params[i]) {
+			w.trusted[lit] = true
 		}
 	}
+}
+
+// onlyCalled reports whether a function d of the cell c does nothing with its parameter v but call it.
+func onlyCalled(c *check.Cell, d *ast.FuncDecl, v *types.Var) bool {
+	if _, isFunc := v.Type().Underlying().(*types.Signature); !isFunc {
+		return false
+	}
+	mentioned, called := 0, 0
+	is := func(n ast.Node) bool { id, ok := n.(*ast.Ident); return ok && c.Info.Uses[id] == v }
+	ast.Inspect(d.Body, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && is(call.Fun) {
+			called++
+		}
+		if n != nil && is(n) {
+			mentioned++
+		}
+		return true
+	})
+	return mentioned == called
 }

@@ -99,7 +99,7 @@ func hasPointers(t types.Type, depth int) bool {
 // directBody writes a function's body. Where it is to be written in two ways the calls of guarded functions are direct; it tells
 // whether there are any.
 func (w *writer) directBody(d *ast.FuncDecl, twice bool) (text string, calls bool) {
-	w.direct, w.directCalls = twice, false
+	w.direct, w.directCalls = twice && !w.heap, false
 	text = strings.TrimPrefix(w.text(d.Body), "{")
 	w.direct = false
 	return text, w.directCalls

@@ -94,7 +94,22 @@ func (w *writer) method(x *ast.SelectorExpr, m *types.Func) string {
 	if stream, ok := w.replaced[x.X]; ok {
 		return stream + "." + x.Sel.Name
 	}
-	return w.between(x, x.X, x.Sel, methodName(m))
+	text := w.between(x, x.X, x.Sel, methodName(m))
+	if w.heap && !w.called[x] && w.takesAddress(x) {
+		return supportName + ".Heap(&" + operand(w.text(x.X)) + ")." + methodName(m)
+	}
+	return text
+}
+
+// takesAddress reports whether a method value holds the address of the variable that it is taken of.
+func (w *writer) takesAddress(x *ast.SelectorExpr) bool {
+	s := w.info.Selections[x]
+	if s == nil || s.Kind() != types.MethodVal || s.Indirect() {
+		return false
+	}
+	_, has := s.Recv().Underlying().(*types.Pointer)
+	_, wants := s.Obj().(*types.Func).Signature().Recv().Type().Underlying().(*types.Pointer)
+	return wants && !has
 }
 
 // between writes x.sel with the text that stands between the two.

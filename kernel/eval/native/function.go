@@ -71,8 +71,15 @@ func (w *writer) compose(d *ast.FuncDecl, f *types.Func, switched bool, recv, na
 	if d.Type.Results != nil {
 		results = " " + w.text(d.Type.Results)
 	}
+	indirect, byInterface := w.indirect(d.Body)
+	w.heap = indirect
+	defer func() { w.heap = false }()
 	body, direct := w.directBody(d, guarded || w.slow[f])
-	text := directives(d) + w.line(d) + "func " + head + w.list(params) + results + " { " + start + body + "\n"
+	directive := directives(d)
+	if byInterface {
+		directive += "\n//go:noinline"
+	}
+	text := directive + w.line(d) + "func " + head + w.list(params) + results + " { " + start + body + "\n"
 	if guarded || w.slow[f] {
 		text += w.apart(d, f, results, leave, body, direct)
 	}

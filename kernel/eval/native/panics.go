@@ -92,7 +92,7 @@ func (w *writer) guardIndexes(s ast.Stmt) string {
 	if w.store() == "" {
 		return ""
 	}
-	if !every(looked, func(n ast.Node) bool { return !w.callsAny(n) }) {
+	if _, isCall := s.(*ast.ExprStmt); isCall && w.mayPanic(s) || !every(looked, func(n ast.Node) bool { return !w.callsAny(n) }) {
 		return w.store()
 	}
 	conditions, always := w.outOfRange(looked)
@@ -107,7 +107,7 @@ func (w *writer) guardIndexes(s ast.Stmt) string {
 			if s.Tok == token.DEFINE {
 				then = "_ = " + w.text(s.Rhs[0])
 			}
-		case *ast.IncDecStmt, *ast.ExprStmt:
+		case *ast.IncDecStmt:
 			then = w.text(s)
 		case *ast.IfStmt:
 			then = "_ = " + w.text(s.Cond)

@@ -127,11 +127,11 @@ func (w *writer) operation(s ast.Stmt) string {
 	return w.text(s)
 }
 
-// literal prepares a function literal. It looks for interrupts even where it neither calls nor loops, if a library may call it again and
-// again, as sorting does.
+// literal prepares a function literal. It looks for interrupts even where it neither calls nor loops: a library may call it again and
+// again, as sorting does. One that is trusted need not.
 func (w *writer) literal(n *ast.FuncLit) {
 	code := ""
-	if sig, _ := w.info.TypeOf(n).(*types.Signature); w.lent[n] || sig == nil || calls(n.Body) || compares(sig) {
+	if sig, _ := w.info.TypeOf(n).(*types.Signature); !w.trusted[n] || sig == nil || calls(n.Body) || compares(sig) {
 		code = w.check()
 	}
 	if defers(n.Body) {

@@ -12,7 +12,9 @@ import (
 )
 
 // text writes a node: its own text, with what has to be changed in it changed.
-func (w *writer) text(n ast.Node) string {
+func (w *writer) text(n ast.Node) string { return w.onHeap(n, w.plainText(n)) }
+
+func (w *writer) plainText(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.Ident:
 		return w.ident(n)

@@ -88,14 +88,16 @@ type writer struct {
 	cells        map[*Unit]string // package of an earlier cell → its name here
 	cellOrder    []*Unit
 	unused       map[token.Pos]bool
-	flagged      map[*types.Func]bool  // functions that ask for interrupts
-	recovering   map[*types.Func]bool  // functions that call recover
-	slow         map[*types.Func]bool  // functions that do so in a second one
-	guarded      map[*types.Func]bool  // see escape.go
-	direct       bool                  // calls of guarded functions are written as they are
-	directCalls  bool                  // there was one
+	flagged      map[*types.Func]bool // functions that ask for interrupts
+	recovering   map[*types.Func]bool // functions that call recover
+	slow         map[*types.Func]bool // functions that do so in a second one
+	guarded      map[*types.Func]bool // see escape.go
+	direct       bool                 // calls of guarded functions are written as they are
+	directCalls  bool                 // there was one
+	called       map[ast.Expr]bool
+	heap         bool                  // what is new lies on the heap, see indirect.go
 	closedFuncs  map[*types.Func]bool  // see closed
-	lent         map[*ast.FuncLit]bool // handed to functions that are not of cells
+	trusted      map[*ast.FuncLit]bool // see trust
 	linknames    bool                  // there are names for go:linkname
 	statements   bool                  // the cell's own are being written
 	copied       map[*types.Var]string // in a loop over copies
@@ -134,7 +136,7 @@ func (e *Engine) newWriter(c *check.Cell) *writer {
 		flagged: map[*types.Func]bool{}, recovering: map[*types.Func]bool{}, slow: map[*types.Func]bool{}, guarded: map[*types.Func]bool{},
 		out: Source{calls: map[*Unit]bool{}},
 		own: map[types.Object]bool{}, ownField: map[*types.Var]bool{},
-		closedFuncs: map[*types.Func]bool{}, lent: map[*ast.FuncLit]bool{}, copied: map[*types.Var]string{}, stored: map[*ast.BlockStmt]string{},
+		closedFuncs: map[*types.Func]bool{}, called: map[ast.Expr]bool{}, trusted: map[*ast.FuncLit]bool{}, copied: map[*types.Var]string{}, stored: map[*ast.BlockStmt]string{},
 		labeled: map[ast.Stmt]bool{}, sharing: map[*check.Cell]map[*types.Var]bool{},
 		inside: map[*ast.BlockStmt]string{}, after: map[ast.Stmt]string{}, clause: map[*ast.CaseClause]string{},
 		renamed: map[*ast.Ident]string{}, replaced: map[ast.Node]string{},

@@ -2,6 +2,20 @@ package support
 
 import "unsafe"
 
+// never is false, which the compiler does not know.
+var (
+	never bool
+	sink  any
+)
+
+// Heap returns v. What it points to lies on the heap.
+func Heap[T any](v T) T {
+	if never {
+		sink = v
+	}
+	return v
+}
+
 // OnStack tells whether a value points to the calling goroutine's stack. What lies on the heap never does, so that only the value itself
 // is looked at.
 //
