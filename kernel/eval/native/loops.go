@@ -61,7 +61,9 @@ func (w *writer) pureLoop(s ast.Stmt) (text string, ok bool) {
 		store = strings.Join(places, ", ") + " = " + strings.Join(names, ", ")
 	}
 	w.stored[body] = store
+	w.loops-- // which it is in already
 	text = w.text(s)
+	w.loops++
 	if r, ok := s.(*ast.RangeStmt); ok && w.mayPanic(r.X) {
 		text = w.guardIndexes(r) + text
 	}

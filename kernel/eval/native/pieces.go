@@ -214,7 +214,8 @@ func (w *writer) cut(n *ast.ForStmt, c counting) string {
 		out, w.text(n.Init), w.text(n.Cond), endName, c.name, endName, w.text(c.limit), w.pieceOf(piece, c.name), c.within(), c.name, inner, endName, w.text(n.Post), body)
 }
 
-// withinText tells the compiler that a piece lies within what has this length, so that it does not look at each index.
+// withinText tells the compiler that a piece lies within what has this length, so that it does not look at each index. In deeper loops
+// it would take a register too many.
 func withinText(index, length string) string {
 	return fmt.Sprintf("if %s < 0 || %s > %s { break }; ", index, endName, length)
 }
@@ -222,7 +223,7 @@ func withinText(index, length string) string {
 // within is withinText for a loop that counts from 0, or more, to a length.
 func (c counting) within() string {
 	from, known := c.w.number(c.from)
-	if call, ok := ast.Unparen(c.limit).(*ast.CallExpr); ok && c.op == token.LSS && known && from >= 0 && !c.w.info.Types[call.Fun].IsType() {
+	if call, ok := ast.Unparen(c.limit).(*ast.CallExpr); ok && c.op == token.LSS && known && from >= 0 && c.w.loops <= 2 && !c.w.info.Types[call.Fun].IsType() {
 		return withinText(c.name, c.w.text(call))
 	}
 	return ""
@@ -347,7 +348,12 @@ func (w *writer) cutSlice(n *ast.RangeStmt) string {
 	}
 	body, out := w.inner(n.Body)
 	if value == "" {
-		within := withinText(indexName, fmt.Sprintf("%s.Len(%s)", supportName, overName))
+		within := ""
+		if w.loops > 2 {
+			head = strings.Replace(head, overName, "_", 1)
+		} else {
+			within = withinText(indexName, fmt.Sprintf("%s.Len(%s)", supportName, overName))
+		}
 		return out + head + within + fmt.Sprintf("for ; %s < %s; %s++ %s }", indexName, endName, indexName, body)
 	}
 	inner := innerName

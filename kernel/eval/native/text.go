@@ -48,11 +48,15 @@ func (w *writer) plainText(n ast.Node) string {
 		w.direct, w.statements = false, false
 		defer func() { w.direct, w.statements = direct, statements }()
 	case *ast.ForStmt:
+		w.loops++
+		defer func() { w.loops-- }()
 		if text, ok := w.pureLoop(n); ok {
 			return text
 		}
 		return w.forLoop(n)
 	case *ast.RangeStmt:
+		w.loops++
+		defer func() { w.loops-- }()
 		if text, ok := w.pureLoop(n); ok {
 			return text
 		}

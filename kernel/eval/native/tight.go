@@ -20,9 +20,12 @@ func (w *writer) tightHead(n *ast.ForStmt) bool {
 	return (n.Cond == nil || w.tight(n.Cond)) && (n.Post == nil || w.tight(n.Post))
 }
 
-// bounded tells what is tight but for loops with tight bodies, which look for interrupts themselves: a piece of a loop around them takes
-// milliseconds.
+// bounded reports whether a body is tight but for loops with tight bodies that not every turn comes to. These look for interrupts themselves,
+// and a piece of a loop around them takes milliseconds. Where each turn has such a loop the look in it counts for nothing.
 func (w *writer) bounded(body *ast.BlockStmt) bool {
+	if !w.tight(body) && loopsEachTurn(body) {
+		return false
+	}
 	return every(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ForStmt:
@@ -36,6 +39,19 @@ func (w *writer) bounded(body *ast.BlockStmt) bool {
 		}
 		return w.short(n)
 	})
+}
+
+// loopsEachTurn reports whether a body comes to a loop of its own list, with nothing before it that may leave the turn.
+func loopsEachTurn(body *ast.BlockStmt) bool {
+	for _, s := range body.List {
+		switch s.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			return true
+		case *ast.IfStmt, *ast.SwitchStmt, *ast.BranchStmt:
+			return false
+		}
+	}
+	return false
 }
 
 // every tells whether a node and all within it are what is asked for; nil stands for the end of each.

@@ -99,6 +99,7 @@ type writer struct {
 	closedFuncs  map[*types.Func]bool  // see closed
 	trusted      map[*ast.FuncLit]bool // see trust
 	linknames    bool                  // there are names for go:linkname
+	loops        int                   // around what is being written
 	statements   bool                  // the cell's own are being written
 	copied       map[*types.Var]string // in a loop over copies
 	stored       map[*ast.BlockStmt]string
