@@ -149,6 +149,9 @@ func (w *writer) exportFunc(b, bind *strings.Builder, f *types.Func) {
 		fmt.Fprintf(b, "func %s%s(%s)%s { %s%s%s(%s) }\n", name, tparams, params, result, ret, ownName(f.Name()), targs, args)
 		return
 	}
+	if _, d := w.declarationOf(f); d != nil && keptAlive(d) { // by whoever calls it, which is another cell here
+		b.WriteString("//go:uintptrescapes\n")
+	}
 	fmt.Fprintf(b, "func (%s) %s(%s)%s { %s%s(%s) }\n", cellType, name, params, result, ret, ownName(f.Name()), args)
 	fmt.Fprintf(bind, "h%s.Symbol(%q, %s)\n", mark, name, ownName(f.Name()))
 }
