@@ -14,7 +14,7 @@ import (
 
 // indirect reports whether a node may call guarded functions in such ways, and whether it does so by an interface: then even a call of the
 // function around it, written into its caller, would be made direct there.
-func (w *writer) indirect(n ast.Node) (any, byInterface bool) {
+func (w *writer) indirect(n ast.Node) (found, byInterface bool) {
 	callees := map[*ast.Ident]bool{}
 	ast.Inspect(n, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
@@ -34,11 +34,11 @@ func (w *writer) indirect(n ast.Node) (any, byInterface bool) {
 		if recv := f.Signature().Recv(); recv != nil && types.IsInterface(recv.Type()) {
 			byInterface = byInterface || w.isGuardedName(f.Name())
 		} else if !callees[id] && w.isGuarded(f) {
-			any = true
+			found = true
 		}
 		return true
 	})
-	return any || byInterface, byInterface
+	return found || byInterface, byInterface
 }
 
 // callee is the name of the function or method that is called directly, nil for none.
