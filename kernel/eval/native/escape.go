@@ -30,10 +30,9 @@ const ownPath = "cells/own"
 // findGuarded finds the guarded functions of this cell.
 func (w *writer) findGuarded(again []*declaration) {
 	add := func(c *check.Cell, f *types.Func, d *ast.FuncDecl) {
-		if f == nil || d.Body == nil || keptAlive(d) || hasParameter(d, d.Name.Name) || f.Name() == "_" || isGeneric(f) || check.CallsRecover(c.Info, d.Body) || !takesPointers(f) {
-			return
+		if f != nil && takesPointers(f) && canBeGuarded(c, f, d) {
+			w.guarded[f] = true
 		}
-		w.guarded[f] = true
 	}
 	for _, d := range w.cell.Decls {
 		d, ok := d.(*ast.FuncDecl)
@@ -56,22 +55,23 @@ func (w *writer) findGuarded(again []*declaration) {
 	}
 }
 
+// canBeGuarded reports whether a function can be written several times, and called by those names.
+func canBeGuarded(c *check.Cell, f *types.Func, d *ast.FuncDecl) bool {
+	if d.Body == nil || f.Name() == "_" || hasParameter(d, d.Name.Name) {
+		return false
+	}
+	return !isGeneric(f) && !keptAlive(d) && !check.CallsRecover(c.Info, d.Body)
+}
+
 // keptAlive reports whether a function's arguments of type uintptr keep alive what they point to, which goes for its own calls only.
 func keptAlive(d *ast.FuncDecl) bool { return strings.Contains(directives(d), "//go:uintptr") }
 
 // hasParameter reports whether a function's receiver or one of its parameters has this name, in place of what has it outside.
-func hasParameter(d *ast.FuncDecl, name string) bool {
-	for _, list := range []*ast.FieldList{d.Recv, d.Type.Params} {
-		if list == nil {
-			continue
-		}
-		for _, field := range list.List {
-			if slices.ContainsFunc(field.Names, func(id *ast.Ident) bool { return id.Name == name }) {
-				return true
-			}
-		}
-	}
-	return false
+func hasParameter(d *ast.FuncDecl, name string) (found bool) {
+	eachParameter([]*ast.FieldList{d.Recv, d.Type.Params}, func(_ int, _ *ast.Field, id *ast.Ident) {
+		found = found || id != nil && id.Name == name
+	})
+	return found
 }
 
 // takesPointers reports whether a function is handed pointers.
@@ -136,7 +136,7 @@ func (w *writer) apart(d *ast.FuncDecl, f *types.Func, results, leave, body stri
 	if direct {
 		heap = w.heapBody(d)
 	}
-	args := w.arguments(d)
+	args := arguments(d)
 	ifMoved := func(call string) string { return fmt.Sprintf("if %sto != nil { %s }; ", v, leaving(f, call)) }
 	move := ifMoved(v + "to(" + args + ")")
 	if !w.guarded[f] {
@@ -167,13 +167,9 @@ func (w *writer) self(d *ast.FuncDecl, f *types.Func, args string) string {
 // onStack writes the condition that an argument points to the stack.
 func (w *writer) onStack(d *ast.FuncDecl) string {
 	var parts []string
-	w.eachParameter([]*ast.FieldList{d.Recv, d.Type.Params}, func(n int, field *ast.Field, id *ast.Ident) {
-		name := fmt.Sprintf("p%s%d", mark, n)
-		if id != nil && id.Name != "_" {
-			name = id.Name
-		}
+	eachParameter([]*ast.FieldList{d.Recv, d.Type.Params}, func(n int, field *ast.Field, id *ast.Ident) {
 		if _, variadic := field.Type.(*ast.Ellipsis); variadic || hasPointers(w.info.TypeOf(field.Type), 0) {
-			parts = append(parts, fmt.Sprintf("%s.OnStack(%s, %s)", supportName, machineName, name))
+			parts = append(parts, fmt.Sprintf("%s.OnStack(%s, %s)", supportName, machineName, parameterName(n, id)))
 		}
 	})
 	return strings.Join(parts, " || ")

@@ -127,24 +127,29 @@ func isGeneric(f *types.Func) bool {
 
 // nameParameters gives names to the receiver and parameters that have none, so that they can be handed on.
 func (w *writer) nameParameters(lists ...*ast.FieldList) {
-	w.eachParameter(lists, func(n int, field *ast.Field, id *ast.Ident) {
+	eachParameter(lists, func(n int, field *ast.Field, id *ast.Ident) {
 		switch {
 		case (id == nil || id.Pos() == field.Type.Pos()) && w.replaced[field] == "": // the check names some that have no name in the text
-			w.replaced[field] = fmt.Sprintf("p%s%d %s", mark, n, w.text(field.Type))
+			w.replaced[field] = parameterName(n, nil) + " " + w.text(field.Type)
 		case id != nil && id.Name == "_":
-			w.renamed[id] = fmt.Sprintf("p%s%d", mark, n)
+			w.renamed[id] = parameterName(n, id)
 		}
 	})
 }
 
+// parameterName is the name by which parameter n is handed on; id is nil for one without a name.
+func parameterName(n int, id *ast.Ident) string {
+	if id == nil || id.Name == "_" {
+		return fmt.Sprintf("p%s%d", mark, n)
+	}
+	return id.Name
+}
+
 // arguments are the names of a declaration's receiver and parameters, to be handed on.
-func (w *writer) arguments(d *ast.FuncDecl) string {
+func arguments(d *ast.FuncDecl) string {
 	var names []string
-	w.eachParameter([]*ast.FieldList{d.Recv, d.Type.Params}, func(n int, field *ast.Field, id *ast.Ident) {
-		name := fmt.Sprintf("p%s%d", mark, n)
-		if id != nil && id.Name != "_" {
-			name = id.Name
-		}
+	eachParameter([]*ast.FieldList{d.Recv, d.Type.Params}, func(n int, field *ast.Field, id *ast.Ident) {
+		name := parameterName(n, id)
 		if _, variadic := field.Type.(*ast.Ellipsis); variadic {
 			name += "..."
 		}
@@ -154,7 +159,7 @@ func (w *writer) arguments(d *ast.FuncDecl) string {
 }
 
 // eachParameter calls do for each parameter with its number; id is nil for one without a name.
-func (w *writer) eachParameter(lists []*ast.FieldList, do func(n int, field *ast.Field, id *ast.Ident)) {
+func eachParameter(lists []*ast.FieldList, do func(n int, field *ast.Field, id *ast.Ident)) {
 	n := 0
 	for _, list := range lists {
 		if list == nil {
@@ -202,8 +207,8 @@ func compares(sig *types.Signature) bool {
 func (w *writer) switches(d *ast.FuncDecl, f *types.Func) string {
 	v, _ := switchName(f)
 	w.out.Changed = append(w.out.Changed, f)
-	move := fmt.Sprintf("if %sto != nil { %s }; ", v, leaving(f, v+"to("+w.arguments(d)+")"))
-	slow := leaving(f, v+"slow("+w.arguments(d)+")")
+	move := fmt.Sprintf("if %sto != nil { %s }; ", v, leaving(f, v+"to("+arguments(d)+")"))
+	slow := leaving(f, v+"slow("+arguments(d)+")")
 	switch {
 	case !asks(d.Body, f) && w.guarded[f]:
 		return fmt.Sprintf("if %sto != nil { %s }; ", v, slow)
