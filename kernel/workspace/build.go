@@ -31,6 +31,7 @@ type build struct {
 	log     *os.File // everything that the go command says
 	say     *progress
 	have    contents // what cells need of it, as far as it has been built
+	mended  []string // the flags by which package runtime is compiled right
 }
 
 // make builds a workspace in dir, which may hold what an unfinished or damaged one has left.
@@ -83,6 +84,9 @@ func (b *build) run(ctx context.Context) error {
 		if err := copyOut(b.store.sources, name, b.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
+	}
+	if err := b.mendRuntime(); err != nil {
+		return err
 	}
 	if err := b.addModules(ctx); err != nil {
 		return err
@@ -299,7 +303,7 @@ func (b *build) command(ctx context.Context, doing string, args ...string) ([]by
 // execute runs the go command in the sources and returns what it prints and what it says beside. Its children inherit the lock, so that
 // nobody else builds here while one of them, whose parent was killed, still does.
 func (b *build) execute(ctx context.Context, args ...string) (printed []byte, said string, err error) {
-	args = slices.Concat(args[:1], b.plan.flags(args[0]), b.modfile(args[0]), args[1:])
+	args = slices.Concat(args[:1], b.flags(args[0]), b.modfile(args[0]), args[1:])
 	fmt.Fprintf(b.log, "go %s\n", strings.Join(args, " "))
 	cmd := exec.CommandContext(ctx, b.plan.tools.command, args...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = b.sources, replace(b.env, "PWD="+b.sources), 5*time.Second
@@ -333,6 +337,15 @@ func (b *build) modfile(command string) []string {
 		return []string{"-modfile=" + b.path("go.mod")}
 	}
 	return nil
+}
+
+// flags are those of a command.
+func (b *build) flags(command string) []string {
+	all := b.plan.flags(command)
+	if all == nil {
+		return nil
+	}
+	return append(all, b.mended...)
 }
 
 // flags are those of every command that builds or lists. With -trimpath what is compiled does not depend on the folder, so a new

@@ -89,6 +89,9 @@ func (x *extend) run(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := x.mendRuntime(); err != nil {
+		return err
+	}
 	module, err := x.require(ctx)
 	if err != nil {
 		return err
