@@ -97,7 +97,9 @@ func (o *Outlet) takeWhenRoom(p *past) (came bool) {
 	for !p.over && !o.closed && o.room() <= 0 {
 		if o.credit() {
 			_ = o.pump(pumpWhole) // a dead kernel is seen by the reader
-			continue
+			if o.room() > 0 {
+				break
+			} // what credit is left may be too little for the next rune
 		}
 		changed := o.changed
 		o.mu.Unlock()

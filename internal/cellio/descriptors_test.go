@@ -110,7 +110,7 @@ func TestWritersKeepTheirOrder(t *testing.T) {
 				switch (i + w) % 5 {
 				case 0:
 					_, _ = stdout.Write(text)
-				case 2: // the two pipes have no order between them
+				case 2:
 					_, _ = stderr.Write(text)
 				default:
 					_ = o.Write(1, "stdout", text)
@@ -126,9 +126,6 @@ func TestWritersKeepTheirOrder(t *testing.T) {
 		if n, _ := fmt.Sscan(line, &w, &i); n != 2 {
 			t.Fatalf("%q is no line", line)
 		}
-		if w < 0 {
-			continue
-		}
 		if next[w] != i {
 			t.Fatalf("writer %d: line %d comes where %d should", w, i, next[w])
 		}
@@ -138,6 +135,33 @@ func TestWritersKeepTheirOrder(t *testing.T) {
 		if next[w] != lines {
 			t.Errorf("writer %d: %d lines of %d", w, next[w], lines)
 		}
+	}
+}
+
+// TestPastTheOutletWithLittleCredit: credit that is too little for the next character is waited for, and not asked for without end.
+func TestPastTheOutletWithLittleCredit(t *testing.T) {
+	var l log
+	o := NewOutlet(l.send)
+	o.limited, o.balance = true, Credit{Messages: 10, Bytes: messageCost + 1}
+	stdout, _ := catchPast(t, o)
+	text := strings.Repeat("é", 4*heldText)
+	written := make(chan error)
+	go func() {
+		_, err := stdout.Write([]byte(text))
+		written <- err
+	}()
+	for waits := false; !waits; { // until the reader holds what may wait
+		o.mu.Lock()
+		waits = o.room() <= 0
+		o.mu.Unlock()
+	}
+	o.Grant(Credit{Messages: 1000, Bytes: 64 * len(text)})
+	if err := <-written; err != nil {
+		t.Fatal(err)
+	}
+	o.Close()
+	if got := l.text(); got != text {
+		t.Errorf("%d bytes of %d have come", len(got), len(text))
 	}
 }
 
