@@ -33,11 +33,15 @@ func (b *build) withoutAssembly(ctx context.Context, all []listed, replaced map[
 		if p.Module.Version != "" {
 			name += "@" + p.Module.Version // another one is not this copy
 		}
-		copied := filepath.Join(filepath.Dir(b.sources), modulesName, filepath.FromSlash(name))
+		folder := name
+		if p.Module.Version == localVersion {
+			folder += "-" + filepath.Base(b.dir) // it may have been edited since another copy
+		}
+		copied := filepath.Join(filepath.Dir(b.sources), modulesName, filepath.FromSlash(folder))
 		if err := copyOnce(p.Module.Dir, copied); err != nil {
 			return false, fmt.Errorf("copy %s: %w", p.Module.Path, err)
 		}
-		relative := "../" + modulesName + "/" + name
+		relative := "../" + modulesName + "/" + folder
 		if _, err := b.command(ctx, "replacing "+p.Module.Path, "mod", "edit", "-replace="+name+"="+relative, b.path("go.mod")); err != nil {
 			return false, err
 		}
@@ -60,6 +64,9 @@ func copyOnce(from, to string) error {
 	}
 	defer os.RemoveAll(temporary) // nothing is there after the rename
 	if err := copyModule(from, temporary); err != nil {
+		return err
+	}
+	if err := os.Chmod(temporary, 0o755); err != nil { // as other folders of the workspace, which other users may read
 		return err
 	}
 	if err := os.Rename(temporary, to); err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, syscall.ENOTEMPTY) {
