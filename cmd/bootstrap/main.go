@@ -65,6 +65,7 @@ func put(from, file string) error {
 	}
 	_, err = io.Copy(out, in)
 	if err := errors.Join(err, out.Close()); err != nil {
+		_ = os.Remove(next) // the disk may be full
 		return err
 	}
 	return os.Rename(next, file)

@@ -37,8 +37,8 @@ type engineChoice struct {
 	ensure  func(ctx context.Context, say func(string)) (*workspace.Workspace, error)
 	use     func(dir string) (*workspace.Workspace, error)
 
-	mu        sync.Mutex           // guards what follows, which prepare and failed set
-	workspace *workspace.Workspace // in use until close, whatever happens
+	mu        sync.Mutex           // guards what follows, which prepare, failed and replace set
+	workspace *workspace.Workspace // in use until close, or until another takes its place
 	plain     bool                 // engines are the program's own
 	reason    string               // why they are
 }

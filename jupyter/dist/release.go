@@ -62,11 +62,21 @@ func (r *release) build(ctx context.Context, p platform, to string) error {
 	return err
 }
 
-// golang runs the go command for a platform, without what the environment may ask of it.
+// fetching are the variables that say where modules come from, whoever has set them.
+var fetching = []string{"GOMODCACHE", "GOPROXY", "GONOPROXY", "GOPRIVATE", "GOSUMDB", "GONOSUMDB"}
+
+// golang runs the go command for a platform, without what the environment or "go env -w" may ask of it.
 func (r *release) golang(ctx context.Context, p platform, args ...string) (string, error) {
+	set, err := exec.CommandContext(ctx, "go", append([]string{"env"}, fetching...)...).Output()
+	if err != nil {
+		return "", fmt.Errorf("go env: %w", err)
+	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = r.root
-	cmd.Env = append(os.Environ(), "GOOS="+p.os, "GOARCH="+p.arch, "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0")
+	cmd.Env = append(os.Environ(), "GOOS="+p.os, "GOARCH="+p.arch, "CGO_ENABLED=0", "GOENV=off", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0")
+	for i, value := range strings.Split(strings.TrimSuffix(string(set), "\n"), "\n") {
+		cmd.Env = append(cmd.Env, fetching[i]+"="+value)
+	}
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, err := cmd.Output()

@@ -120,7 +120,7 @@ func (b *build) path(name string) string { return filepath.Join(b.dir, filepath.
 // listed is a package as "go list" tells it.
 type listed struct {
 	ImportPath, Name, Export, Dir string
-	DepOnly, Stale, Standard      bool
+	DepOnly, Stale                bool
 	Module                        *struct {
 		Path, Version, Dir string
 	}

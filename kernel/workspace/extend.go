@@ -26,8 +26,6 @@ type extend struct {
 
 // makeExtension builds an extension in dir, or finds a conflict, which is kept there unless only the session has it.
 func (s *Store) makeExtension(ctx context.Context, from *Extension, want Want, dir string, l *lock, say func(string)) (*Conflict, error) {
-	p := newProgress("finding "+want.Path, filepath.Join(dir, progressName), say)
-	defer p.close()
 	plan, err := s.plan(ctx, from.Modules)
 	if err != nil {
 		return nil, err
@@ -47,11 +45,13 @@ func (s *Store) makeExtension(ctx context.Context, from *Extension, want Want, d
 	if err != nil {
 		return nil, err
 	}
+	p := newProgress("finding "+want.Path, filepath.Join(dir, progressName), say)
 	x := extend{from: from, want: want, held: held, build: build{
 		store: s, plan: plan, dir: dir, sources: filepath.Join(from.Base, sourcesName), lock: l, log: log, say: p,
 		env: plan.tools.build(s.environ, plan.cc, filepath.Join(s.folder, "go-build")),
 	}}
 	err = x.run(ctx)
+	p.close() // it writes into the folder
 	var conflict *Conflict
 	switch {
 	case ctx.Err() != nil:
@@ -186,7 +186,7 @@ func (x *extend) command(ctx context.Context, doing string, args ...string) ([]b
 	return nil, refusal(x.want, said, x.log.Name(), err)
 }
 
-const listFields = "-json=ImportPath,Name,Export,Dir,DepOnly,Stale,Standard,Module,Imports,Error,GoFiles,CgoFiles,SFiles,CFiles"
+const listFields = "-json=ImportPath,Name,Export,Dir,DepOnly,Stale,Module,Imports,Error,GoFiles,CgoFiles,SFiles,CFiles"
 
 // list finds out what the wanted packages need. It brings go.mod and go.sum up to that.
 func (x *extend) list(ctx context.Context) ([]listed, error) {
@@ -276,6 +276,9 @@ func (x *extend) changes(all []listed, module Module) (changes []Change) {
 		if have, ok := x.held[p.ImportPath]; ok && p.Module != nil && have.Version != p.Module.Version {
 			changes = append(changes, Change{have.Module, have.Version, p.Module.Version})
 		}
+	}
+	if slices.ContainsFunc(x.from.Modules, func(m Module) bool { return m.Dir != "" && m.Path == module.Path && m.Dir == module.Dir }) {
+		return unique(changes) // the engine was built with this very folder; whether what is in it has changed is seen in the archives
 	}
 	for _, have := range x.held {
 		if have.Module == module.Path && have.Version != module.Version {

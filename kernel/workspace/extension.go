@@ -18,8 +18,7 @@ import (
 //
 //	EXT.lock        as a workspace's
 //	EXT.log         what the go command said
-//	EXT/go.mod      the workspace's, with what was added
-//	EXT/modules     as a workspace's
+//	EXT/go.mod      the workspace's, with what was added (go.sum beside it); modules that are copied stand in the workspace's folder
 //	EXT/pkg         the packages that the workspace has not
 //	EXT/importcfg   those and the workspace's
 //	EXT/extension.json
@@ -231,10 +230,16 @@ func extensionKey(from *Extension, want Want) (string, error) {
 
 // changed compares what a session has loaded of one extension with the next.
 func changed(from, to *Extension, used []string) (changes []Change) {
+	loaded := from.loaded(used)
+	if len(loaded) == 0 {
+		return nil
+	}
+	one, err1 := Packages(filepath.Join(from.Dir, importcfgName))
+	two, err2 := Packages(filepath.Join(to.Dir, importcfgName))
 	after := byPath(to.Packages)
-	for _, have := range from.loaded(used) {
+	for _, have := range loaded {
 		want, there := after[have.Path]
-		if there && (have.Version != want.Version || !sameArchive(from.Dir, to.Dir, have.Path)) {
+		if there && (have.Version != want.Version || err1 != nil || err2 != nil || !sameFile(one[have.Path], two[have.Path])) {
 			changes = append(changes, Change{have.Module, have.Version, want.Version})
 		}
 	}
@@ -272,13 +277,6 @@ func unique(changes []Change) []Change {
 		return strings.Compare(a.Module, b.Module)
 	})
 	return slices.Compact(changes)
-}
-
-// sameArchive compares a package of two extensions.
-func sameArchive(a, b, path string) bool {
-	one, err1 := Packages(filepath.Join(a, importcfgName))
-	two, err2 := Packages(filepath.Join(b, importcfgName))
-	return err1 == nil && err2 == nil && sameFile(one[path], two[path])
 }
 
 // sameFile compares files by their contents; most are two names of one.
@@ -338,6 +336,7 @@ func wholeExtension(dir string) *described {
 func claimExtension(ctx context.Context, dir string, use func() (*described, *lock), make func(context.Context, *lock) error, say func(string)) (*described, *lock, error) {
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
+	shared := 0
 	for {
 		if d, l := use(); d != nil {
 			return d, l, nil
@@ -359,8 +358,16 @@ func claimExtension(ctx context.Context, dir string, use func() (*described, *lo
 			}
 			continue
 		}
+		used, _ := l.share()
 		l.close()
-		say(waiting(dir))
+		if used {
+			if shared++; shared > patience {
+				return nil, nil, fmt.Errorf("%s is damaged, and another session uses it: end that, or remove the folder", dir)
+			}
+		} else {
+			shared = 0
+			say(waiting(dir))
+		}
 		select {
 		case <-ctx.Done():
 			return nil, nil, ctx.Err()

@@ -256,8 +256,7 @@ func TestExtendRefuses(t *testing.T) {
 func TestConflict(t *testing.T) {
 	y := useYard(t)
 	s, start := y.open(t)
-	var said []string
-	_, err := s.Extend(t.Context(), start, Want{Path: "example.com/wants", Version: "v1.0.0"}, func(line string) { said = append(said, line) })
+	_, err := s.Extend(t.Context(), start, Want{Path: "example.com/wants", Version: "v1.0.0"}, func(string) {})
 	var conflict *Conflict
 	if !errors.As(err, &conflict) || !slices.Equal(conflict.Changes, []Change{{"example.com/dep", "v1.0.0", "v1.1.0"}}) {
 		t.Fatalf("got %v, want a conflict about dep", err)
@@ -265,9 +264,7 @@ func TestConflict(t *testing.T) {
 	if want := "example.com/wants@v1.0.0 needs example.com/dep v1.1.0, and the running engine has v1.0.0"; err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
-	if slices.ContainsFunc(said, func(line string) bool { return strings.Contains(line, "building") }) {
-		t.Errorf("something was built before: %q", said)
-	}
+	nothingCompiled(t, start, Want{Path: "example.com/wants", Version: "v1.0.0"})
 	extendTo(t, s, start, Want{Path: "example.com/wants/free", Version: "v1.0.0"}) // its module wants it, it does not
 	w, err := s.Ensure(t.Context(), conflict.Modules, func(string) {})
 	if err != nil {
@@ -331,15 +328,71 @@ func TestConflictWithWhatIsLoaded(t *testing.T) {
 	s, start := y.open(t)
 	first := extendTo(t, s, start, Want{Path: "example.com/old"})
 	var conflict *Conflict
-	var said []string
-	_, err := s.Extend(t.Context(), first, Want{Path: "example.com/new", Used: []string{"example.com/old"}}, func(line string) { said = append(said, line) })
+	want := Want{Path: "example.com/new", Used: []string{"example.com/old"}}
+	_, err := s.Extend(t.Context(), first, want, func(string) {})
 	if !errors.As(err, &conflict) || !conflict.Session || err.Error() != "example.com/new@v1.0.0 needs example.com/low v1.1.0, and this session has loaded v1.0.0" {
 		t.Errorf("got %v, want a conflict", err)
 	}
-	if text := strings.Join(said, "\n"); strings.Contains(text, "building") {
-		t.Errorf("it was built: %s", text)
-	}
+	nothingCompiled(t, first, want)
 	extendTo(t, s, first, Want{Path: "example.com/new"})
+}
+
+// nothingCompiled looks at what the go command was told for an extension.
+func nothingCompiled(t *testing.T, from *Extension, want Want) {
+	t.Helper()
+	key, err := extensionKey(from, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(from.Base, extensionsName, key+".log"))
+	if err != nil || !strings.Contains(string(text), "go list") || strings.Contains(string(text), "-export") {
+		t.Errorf("%v; what the go command was told:\n%s", err, text)
+	}
+}
+
+// A folder in place of a module that the engine holds is a conflict, and an engine that was built with it has it.
+func TestFolderOfWhatIsHeld(t *testing.T) {
+	y := useYard(t)
+	s, start := y.open(t)
+	dir := t.TempDir()
+	if err := errors.Join(put(filepath.Join(dir, "go.mod"), "module example.com/dep\n\ngo 1.20\n"), put(filepath.Join(dir, "dep.go"), "package dep\n\nfunc Mine() {}\n"),
+		os.Symlink("nowhere", filepath.Join(dir, ".#dep.go"))); err != nil {
+		t.Fatal(err)
+	}
+	want := Want{Path: "example.com/dep", Dir: dir, Module: true}
+	var conflict *Conflict
+	if _, err := s.Extend(t.Context(), start, want, func(string) {}); !errors.As(err, &conflict) {
+		t.Fatalf("got %v, want a conflict", err)
+	}
+	w, err := s.Ensure(t.Context(), conflict.Modules, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	next, err := s.Open(w.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	extendTo(t, s, next, want)
+}
+
+// An extension that is damaged while another session uses it is not waited for without end.
+func TestDamagedExtensionInUse(t *testing.T) {
+	y := useYard(t)
+	s, start := y.open(t)
+	want := Want{Path: "example.com/many/two", Version: "v1.0.0"}
+	x := extendTo(t, s, start, want)
+	all, err := Packages(filepath.Join(x.Dir, importcfgName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive := all["example.com/many/two"] // another name of a file of Go's cache
+	if err := errors.Join(os.Remove(archive), os.WriteFile(archive, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Extend(t.Context(), start, want, func(string) {}); err == nil || !strings.Contains(err.Error(), "is damaged") {
+		t.Errorf("got %v, want an error that says so", err)
+	}
 }
 
 // A module of a folder gives way to a version of it that is asked for.

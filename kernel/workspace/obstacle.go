@@ -63,6 +63,7 @@ func complaints() []complaint {
 	const libraries = "install the C library's development files (Debian: build-essential, Fedora: glibc-devel, macOS: xcode-select --install)"
 	return []complaint{
 		c(`fatal error: (\S+\.h): No such file`, "the C compiler lacks the header %s", libraries),
+		c(`exec: "(git|hg|svn|bzr|fossil|pkg-config)": executable file not found`, "the command %s was not found, by which a module is fetched or built", "install it"),
 		c(`(?:C compiler|exec:) "([^"]+)"(?: not found|: executable file not found)`, "the C compiler %s was not found", "install gcc or clang"),
 		c(`module lookup disabled by (GOPROXY=off)`,
 			"a module that the engine is built from is not in the module cache, and %s forbids to fetch it", "allow it once"),

@@ -31,6 +31,7 @@ func impediments() []impediment {
 			"it is not in the module cache and could not be fetched (%s): connect to the network, or set GOPROXY"),
 		i(`(checksum mismatch|SECURITY ERROR)`, "its checksum is not what go.sum or the checksum database says (%s)"),
 		i(`fatal error: (\S+\.h): No such file`, "the C compiler lacks the header %s"),
+		i(`exec: "(git|hg|svn|bzr|fossil|pkg-config)": executable file not found`, "it needs the command %s, which was not found"),
 		i(`(?:C compiler|exec:) "([^"]+)"(?: not found|: executable file not found)`, "it needs the C compiler %s, which was not found"),
 		i(`Package '?([\w+.-]+)'?,? (?:was not found|not found|required by)`, "it needs the C library %s, which pkg-config does not find"),
 		i(`\bld(?:\.\w+)?: ((?:cannot find|unable to find|library)[^\n]*)`, "the C compiler cannot link it (%s)"),
@@ -40,7 +41,7 @@ func impediments() []impediment {
 	}
 }
 
-// refusal is why a package cannot be had, in one line.
+// refusal is why a package cannot be had, in one line. What the go command said is kept in a file, unless its name is "".
 func refusal(want Want, said, kept string, cause error) error {
 	name := want.Path
 	if want.Version != "" {
@@ -56,5 +57,9 @@ func refusal(want Want, said, kept string, cause error) error {
 			return fmt.Errorf("%s: %s", name, why)
 		}
 	}
-	return fmt.Errorf("%s: %s (the full output is in %s)", name, strings.TrimPrefix(telling(said, cause), "go: "), kept)
+	why := strings.TrimPrefix(telling(said, cause), "go: ")
+	if kept == "" {
+		return fmt.Errorf("%s: %s", name, why)
+	}
+	return fmt.Errorf("%s: %s (the full output is in %s)", name, why, kept)
 }

@@ -18,6 +18,8 @@ func TestRefusal(t *testing.T) {
 		{"a newer Go", "go: example.com/m@v1.0.0 requires go >= 1.30 (running go 1.26.8; GOTOOLCHAIN=local)", "it needs Go 1.30 or newer"},
 		{"a header", "# x\nx.c:1:10: fatal error: zlib.h: No such file or directory", "the C compiler lacks the header zlib.h"},
 		{"no C compiler", "cgo: C compiler \"gcc\" not found", "it needs the C compiler gcc"},
+		{"no git", "go: example.com/m@v1.0.0: git init --bare: exec: \"git\": executable file not found in $PATH", "it needs the command git, which"},
+		{"no pkg-config", "# x\nexec: \"pkg-config\": executable file not found in $PATH", "it needs the command pkg-config, which"},
 		{"a C library", "Package 'gtk4', required by 'virtual:world', not found", "the C library gtk4"},
 		{"a mistake", "# example.com/m\n./x.go:3:5: undefined: y", "./x.go:3:5: undefined: y"},
 	} {
@@ -25,5 +27,8 @@ func TestRefusal(t *testing.T) {
 		if !strings.HasPrefix(got, "example.com/m@v1.0.0: ") || !strings.Contains(got, c.want) || strings.Contains(got, "\n") {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
+	}
+	if got := refusal(Want{Path: "m"}, "no answer", "", errors.New("exit status 1")).Error(); strings.Contains(got, "output") {
+		t.Errorf("got %q, which names a file that there is not", got)
 	}
 }

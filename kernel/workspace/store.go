@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -71,16 +72,27 @@ func New(c Config) *Store {
 		}
 		s.folder = filepath.Join(cache, "cancha", "engines")
 	}
-	s.sum = sync.OnceValues(func() (string, error) { return sumOf(s.sources) })
+	s.sum = sync.OnceValues(func() (string, error) {
+		sum, err := sumOf(s.sources)
+		if err != nil {
+			err = fmt.Errorf("hash the engine's sources: %w", err)
+		}
+		return sum, err
+	})
 	return s
 }
 
-// sumOf hashes a tree: names and contents.
+// sumOf hashes a module's tree: names and contents of what the go command may read, so neither links nor modules within it.
 func sumOf(tree fs.FS) (string, error) {
 	h := sha256.New()
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		switch {
+		case err != nil:
 			return err
+		case d.IsDir() && name != "." && (d.Name() == ".git" || isModule(tree, name)):
+			return fs.SkipDir
+		case !d.Type().IsRegular():
+			return nil
 		}
 		text, err := fs.ReadFile(tree, name)
 		fmt.Fprintf(h, "%q %d\n", name, len(text))
@@ -88,9 +100,14 @@ func sumOf(tree fs.FS) (string, error) {
 		return err
 	})
 	if err != nil {
-		return "", fmt.Errorf("hash the engine's sources: %w", err)
+		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func isModule(tree fs.FS, dir string) bool {
+	_, err := fs.Stat(tree, path.Join(dir, "go.mod"))
+	return err == nil
 }
 
 // plan is a workspace that is to be: all that decides its key.
