@@ -183,6 +183,9 @@ func (p *process) findCause() *cell.Error {
 	if p.cut && trace == "" {
 		cause = "its connection to the kernel is gone: code of a cell has closed file descriptors that it had not opened"
 	}
+	if p.replaced.Load() { // a cell that began meanwhile
+		cause = "its engine was replaced, as another cell has asked"
+	}
 	value := cause + "; all variables are lost, a fresh engine runs the next cell"
 	e := &cell.Error{Name: "engine died", Value: value, Traceback: []string{"engine died: " + value}}
 	if overflows(trace) {

@@ -42,7 +42,8 @@ type process struct {
 	latest atomic.Int64       // the cell to which output without a cell is given, see attribute
 	seq    atomic.Uint64
 
-	told, another bool // its death has been reported; what Failed said to that, where it had not served. Guarded by Engine.mu
+	replaced      atomic.Bool // by the engine that a cell asked for
+	told, another bool        // its death has been reported; what Failed said to that, where it had not served. Guarded by Engine.mu
 
 	mu      sync.Mutex
 	ready   cell.Ready

@@ -22,6 +22,7 @@ func (e *Engine) replace(ctx context.Context, old *process, r cell.Request, asks
 	e.mu.Lock()
 	old.told = true // that it ends is no loss
 	e.mu.Unlock()
+	old.replaced.Store(true)
 	old.close(closeGrace)
 	select {
 	case <-interrupted:

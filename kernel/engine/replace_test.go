@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"cancha/kernel/cell"
 )
@@ -73,5 +74,22 @@ func TestReplaceFails(t *testing.T) {
 	}
 	if r := run(t, e, 4, "replace always"); r.Status != cell.Failed || !strings.Contains(r.Err.Value, "asks for another one") {
 		t.Errorf("got %+v", r)
+	}
+}
+
+// TestReplaceBesideACell: a cell that runs while its engine is replaced is told so.
+func TestReplaceBesideACell(t *testing.T) {
+	e, _ := newReplaceable(t)
+	run(t, e, 1, "print x")
+	ended := make(chan cell.Result)
+	go func() { ended <- e.Execute(t.Context(), cell.Request{Cell: 2, Code: "hang"}) }()
+	for e.current.latest.Load() != 2 {
+		time.Sleep(time.Millisecond) // polls
+	}
+	if r := e.Execute(t.Context(), cell.Request{Cell: 3, Code: "replace another", Subshell: true}); r.Status != cell.OK {
+		t.Fatal(r.Err)
+	}
+	if r := <-ended; r.Err == nil || !strings.Contains(r.Err.Value, "its engine was replaced") {
+		t.Errorf("got %+v, want to be told why", r.Err)
 	}
 }
