@@ -97,6 +97,10 @@ func (p *Program) get(ctx context.Context, t *task, r ModuleRequest, replace boo
 	case p.modules == nil:
 		return errors.New("this engine cannot add modules")
 	}
+	if err := p.adding.lock(ctx); err != nil { // two would extend the same state, and the second lose the first
+		return err
+	}
+	defer p.adding.unlock()
 	r.Used = p.scope.Imported()
 	added, err := p.modules.Add(ctx, r, say)
 	var conflict *Conflict

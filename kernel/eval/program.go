@@ -122,6 +122,7 @@ type Program struct {
 	tasks    []*task // cells on their way
 	turn     turn
 	building builder
+	adding   builder  // a module: held while one is found and built
 	handlers sync.Map // runs of comms' handlers → true
 	names    sync.Map // function of the lowered program → marked
 	sources  sync.Map // cell → its code
@@ -138,7 +139,7 @@ type Program struct {
 // New returns a program without cells. The process's standard logger, and with it slog's default, writes to the running
 // cell's error output from now on.
 func New(c Config) (*Program, error) {
-	p := &Program{modules: c.Modules, outlet: c.Outlet, asker: c.Asker, stdin: c.Stdin, render: c.Render, log: c.Logger, grace: cmp.Or(c.Grace, grace), slowAfter: cmp.Or(c.Slow, slowAfter), building: newBuilder()}
+	p := &Program{modules: c.Modules, outlet: c.Outlet, asker: c.Asker, stdin: c.Stdin, render: c.Render, log: c.Logger, grace: cmp.Or(c.Grace, grace), slowAfter: cmp.Or(c.Slow, slowAfter), building: newBuilder(), adding: newBuilder()}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
