@@ -66,7 +66,9 @@ func (s *Store) Ensure(ctx context.Context, modules []Module, say func(line stri
 		return nil, storage(s.folder, err)
 	}
 	for n := range generations {
-		w, err := s.claim(ctx, p, s.place(p.key, n), say)
+		var w *Workspace
+		dir := s.place(p.key, n)
+		err := claim(ctx, dir, func() bool { w = s.use(dir); return w != nil }, func(l *lock) error { return s.make(ctx, p, dir, l, say) }, say)
 		if errors.Is(err, errTaken) {
 			continue
 		}
@@ -107,39 +109,36 @@ func (s *Store) use(dir string) *Workspace {
 	return nil
 }
 
-// errTaken: a workspace is damaged and in use.
+// errTaken: a workspace or an extension is damaged and in use.
 var errTaken = errors.New("damaged and in use")
 
 // poll is how often a lock is tried that another process has: waiting for a lock of a file cannot be ended by a context.
 const poll = 100 * time.Millisecond
 
-// patience is how often in a row a damaged workspace may be found in use before it is taken to be used for long: processes
+// patience is how often in a row a damaged folder may be found in use before it is taken to be used for long: processes
 // that start together share the lock for a moment each.
 const patience = 20
 
-// claim uses the workspace in dir, builds it, or waits for who does.
-func (s *Store) claim(ctx context.Context, p plan, dir string, say func(string)) (*Workspace, error) {
+// claim uses the folder dir, makes it under its lock, or waits for who does; errTaken if it is damaged and in use.
+func claim(ctx context.Context, dir string, use func() bool, make func(*lock) error, say func(string)) error {
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	shared := 0
-	for {
-		if w := s.use(dir); w != nil {
-			return w, nil
-		}
+	for !use() {
 		l, err := openLock(dir + ".lock")
 		if err != nil {
-			return nil, storage(s.folder, err)
+			return storage(filepath.Dir(dir), err)
 		}
 		seized, err := l.seize()
 		if err != nil {
 			l.close()
-			return nil, storage(s.folder, err)
+			return storage(filepath.Dir(dir), err)
 		}
 		if seized && l.current() {
-			err := s.make(ctx, p, dir, l, say)
+			err := make(l)
 			l.close() // between this and use another process may rebuild or remove it: then it is gone about again
 			if err != nil {
-				return nil, err
+				return err
 			}
 			continue
 		}
@@ -147,7 +146,7 @@ func (s *Store) claim(ctx context.Context, p plan, dir string, say func(string))
 		l.close()
 		if used {
 			if shared++; shared > patience {
-				return nil, errTaken
+				return errTaken
 			}
 		} else {
 			shared = 0
@@ -155,10 +154,11 @@ func (s *Store) claim(ctx context.Context, p plan, dir string, say func(string))
 		}
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return ctx.Err()
 		case <-tick.C:
 		}
 	}
+	return nil
 }
 
 // waiting tells what another process has told of its build.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -176,28 +177,31 @@ func (s *Store) Extend(ctx context.Context, from *Extension, want Want, say func
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, storage(from.Base, err)
 	}
+	var d *described
+	var held *lock
 	var conflict *Conflict // one that depends on the session, and is not kept
-	make := func(ctx context.Context, l *lock) (err error) {
+	use := func() bool {
+		if conflict == nil {
+			d, held = useExtension(dir)
+		}
+		return d != nil || conflict != nil
+	}
+	err = claim(ctx, dir, use, func(l *lock) (err error) {
 		conflict, err = s.makeExtension(ctx, from, want, dir, l, say)
 		return err
-	}
-	use := func() (*described, *lock) {
-		if conflict != nil {
-			return &described{Conflict: conflict}, nil
-		}
-		return useExtension(dir)
-	}
-	d, l, err := claimExtension(ctx, dir, use, make, say)
-	if err != nil {
+	}, say)
+	switch {
+	case errors.Is(err, errTaken):
+		return nil, fmt.Errorf("%s is damaged, and another session uses it: end that, or remove the folder", dir)
+	case err != nil:
 		return nil, err
-	}
-	if d.Conflict != nil {
-		if l != nil {
-			l.close()
-		}
+	case conflict != nil:
+		return nil, conflict
+	case d.Conflict != nil:
+		held.close()
 		return nil, d.Conflict
 	}
-	x := &Extension{Dir: dir, Base: from.Base, Manifest: from.Manifest, Packages: d.Packages, Modules: d.Modules, Wanted: d.Wanted, lock: l}
+	x := &Extension{Dir: dir, Base: from.Base, Manifest: from.Manifest, Packages: d.Packages, Modules: d.Modules, Wanted: d.Wanted, lock: held}
 	x.Manifest.Importcfg, x.Manifest.Modules = filepath.Join(dir, importcfgName), d.Modules
 	if changes := changed(from, x, want.Used); len(changes) > 0 {
 		x.Close()
@@ -330,50 +334,6 @@ func wholeExtension(dir string) *described {
 		}
 	}
 	return &d
-}
-
-// claimExtension uses the extension in dir, makes it, or waits for who does.
-func claimExtension(ctx context.Context, dir string, use func() (*described, *lock), make func(context.Context, *lock) error, say func(string)) (*described, *lock, error) {
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	shared := 0
-	for {
-		if d, l := use(); d != nil {
-			return d, l, nil
-		}
-		l, err := openLock(dir + ".lock")
-		if err != nil {
-			return nil, nil, storage(dir, err)
-		}
-		seized, err := l.seize()
-		switch {
-		case err != nil:
-			l.close()
-			return nil, nil, storage(dir, err)
-		case seized && l.current():
-			err := make(ctx, l)
-			l.close()
-			if err != nil {
-				return nil, nil, err
-			}
-			continue
-		}
-		used, _ := l.share()
-		l.close()
-		if used {
-			if shared++; shared > patience {
-				return nil, nil, fmt.Errorf("%s is damaged, and another session uses it: end that, or remove the folder", dir)
-			}
-		} else {
-			shared = 0
-			say(waiting(dir))
-		}
-		select {
-		case <-ctx.Done():
-			return nil, nil, ctx.Err()
-		case <-tick.C:
-		}
-	}
 }
 
 // extensions is how many extensions of a workspace are kept, beside those in use.
