@@ -70,19 +70,30 @@ func (p *Program) replaceFor(ctx context.Context, t *task, r ModuleRequest, c *C
 	if t.began {
 		return fmt.Errorf("%s, so it needs another engine: import it, or %%get it, in a cell of its own", c.Reason)
 	}
+	if err := p.mayReplace(t, c, asked); err != nil {
+		return err
+	}
+	folder, err := c.Build(ctx, say)
+	if err != nil {
+		return err
+	}
+	if err := p.mayReplace(t, c, asked); err != nil { // a subshell's cell has begun meanwhile, or declared something
+		return err
+	}
+	say(fmt.Sprintf("%s: the session goes on in an engine with %s\n", c.Reason, c.Module))
+	t.replacement = &cell.Replacement{Workspace: folder, Carried: p.carried(r)}
+	return errReplaced
+}
+
+// mayReplace is the error of what an engine for a conflict would cost.
+func (p *Program) mayReplace(t *task, c *Conflict, asked bool) error {
 	if !p.alone() {
 		return fmt.Errorf("%s, so it needs another engine, and other cells run: do it when they have ended", c.Reason)
 	}
 	if loss := p.loss(t); loss != "" && !asked {
 		return fmt.Errorf("%s; an engine with it would start without %s: \"%%get -replace %s\" asks for that", c.Reason, loss, c.Module)
 	}
-	folder, err := c.Build(ctx, say)
-	if err != nil {
-		return err
-	}
-	say(fmt.Sprintf("%s: the session goes on in an engine with %s\n", c.Reason, c.Module))
-	t.replacement = &cell.Replacement{Workspace: folder, Carried: p.carried(r)}
-	return errReplaced
+	return nil
 }
 
 // mostNamed is how many variables are named of those that a replacement would lose.

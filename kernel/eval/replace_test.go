@@ -16,9 +16,10 @@ import (
 
 // conflicting are modules that no engine has, nor can have without another one.
 type conflicting struct {
-	built int
-	added []string // example.com/fine…, which have no conflict
-	cache string
+	built     int
+	meanwhile func()   // runs while an engine is built
+	added     []string // example.com/fine…, which have no conflict
+	cache     string
 }
 
 func (m *conflicting) Add(_ context.Context, r ModuleRequest, _ func(string)) (Added, error) {
@@ -28,6 +29,9 @@ func (m *conflicting) Add(_ context.Context, r ModuleRequest, _ func(string)) (A
 	}
 	return Added{}, &Conflict{Reason: "m needs dep v2", Module: r.Path, Build: func(context.Context, func(string)) (string, error) {
 		m.built++
+		if m.meanwhile != nil {
+			m.meanwhile()
+		}
 		return "/workspace", nil
 	}}
 }
@@ -190,5 +194,19 @@ func TestAddedLine(t *testing.T) {
 		if got := addedLine(c.r, c.module); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
+	}
+}
+
+// TestDeclaredWhileAnEngineIsBuilt: what a subshell's cell declares while another engine is built is not lost unasked.
+func TestDeclaredWhileAnEngineIsBuilt(t *testing.T) {
+	p, modules := newConflicting(t)
+	modules.meanwhile = func() {
+		if r := p.Run(cell.Request{Cell: 2, Count: 2, Subshell: true, Code: "x := 1"}); r.Err != nil {
+			t.Error(r.Err)
+		}
+	}
+	r := p.Run(cell.Request{Cell: 1, Count: 1, Code: "import \"example.com/m\"\nm.F()"})
+	if r.Replacement != nil || r.Err == nil || !strings.Contains(r.Err.Value, "would start without what cells have declared (x)") {
+		t.Errorf("got %+v and %+v", r.Replacement, r.Err)
 	}
 }

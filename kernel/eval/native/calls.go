@@ -172,7 +172,7 @@ func plain(t types.Type, depth int) bool {
 }
 
 // streams writes os.Stdout and os.Stderr among the arguments of a library's function, where only their being written to counts, as the
-// cell's output. A function of the cells may look what it has got.
+// cell's output. A function of the cells may look at what it gets.
 func (w *writer) streams(x *ast.CallExpr) {
 	f := check.Callee(w.info, x)
 	sig, ok := w.info.TypeOf(x.Fun).(*types.Signature)
