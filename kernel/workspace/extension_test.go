@@ -376,6 +376,26 @@ func TestFolderOfWhatIsHeld(t *testing.T) {
 	extendTo(t, s, next, want)
 }
 
+// A folder in place of a module that others require leaves these as they are.
+func TestFolderOfWhatOthersRequire(t *testing.T) {
+	y := useYard(t)
+	dir := t.TempDir()
+	if err := errors.Join(put(filepath.Join(dir, "go.mod"), "module example.com/dep\n\ngo 1.20\n"), put(filepath.Join(dir, "dep.go"), "package dep\n\nfunc F() int { return 3 }\n")); err != nil {
+		t.Fatal(err)
+	}
+	w, err := New(y.config).Ensure(t.Context(), []Module{{Path: "example.com/wants", Version: "v1.0.0"}, {Path: "example.com/dep", Dir: dir}}, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	text, err := os.ReadFile(filepath.Join(w.Dir, "go.mod"))
+	for _, want := range []string{"example.com/wants v1.0.0", "example.com/dep => " + dir} {
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%v; go.mod lacks %q:\n%s", err, want, text)
+		}
+	}
+}
+
 // An extension that is damaged while another session uses it is not waited for without end.
 func TestDamagedExtensionInUse(t *testing.T) {
 	y := useYard(t)

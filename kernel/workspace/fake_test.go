@@ -49,6 +49,10 @@ func fakeGo() int {
 	case "env":
 		return fakeEnv()
 	case "list":
+		if slices.Contains(args, "-m") {
+			fmt.Println(localVersion)
+			return 0
+		}
 		return fakeList(home, args)
 	case "build":
 		out := args[slices.Index(args, "-o")+1]

@@ -30,18 +30,25 @@ func (b *build) addModules(ctx context.Context) error {
 	}
 	for _, m := range b.plan.modules {
 		b.say.phase("adding " + m.Path)
-		wanted := m.Path
-		switch {
-		case m.Dir != "":
-			wanted += "@" + localVersion // what it requires itself
-		case m.Version != "":
-			wanted += "@" + m.Version
+		wanted, err := b.wanted(ctx, m)
+		if err != nil {
+			return err
 		}
 		if _, err := b.command(ctx, "adding "+m.Path, "get", wanted); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// wanted names a module for "go get". What a folder is to stand for keeps the version that others require of it: a lower one would take
+// theirs down with it.
+func (b *build) wanted(ctx context.Context, m Module) (string, error) {
+	if m.Dir == "" {
+		return strings.TrimSuffix(m.Path+"@"+m.Version, "@"), nil
+	}
+	version, err := b.command(ctx, "adding "+m.Path, "list", "-mod=mod", "-m", "-f", "{{.Version}}", m.Path)
+	return m.Path + "@" + strings.TrimSpace(string(version)), err
 }
 
 // localVersion is that of a module in a folder, as Go names it. Without one "go get" would ask the network.
