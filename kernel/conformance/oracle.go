@@ -32,10 +32,11 @@ const oracleLimit = 60 * time.Second
 
 // behaviour is what a program did.
 type behaviour struct {
-	Stdout string `json:"stdout"`
-	Stderr string `json:"stderr"` // without what the runtime reports at the end
-	Exit   int    `json:"exit"`   // exit status, -1 for a signal
-	Panic  string `json:"panic"`  // what stands behind "panic: " or "fatal error: "
+	Stdout string        `json:"stdout"`
+	Stderr string        `json:"stderr"` // without what the runtime reports at the end
+	Exit   int           `json:"exit"`   // exit status, -1 for a signal
+	Panic  string        `json:"panic"`  // what stands behind "panic: " or "fatal error: "
+	Took   time.Duration `json:"took"`
 	// Unsteady tells that the second run did something else.
 	Unsteady bool `json:"unsteady,omitempty"`
 	// Fault is why there is no behaviour: it does not build, or does not end.
@@ -124,11 +125,13 @@ func (o oracle) once(ctx context.Context, program string) (behaviour, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
+	begin := time.Now()
 	err := cmd.Run()
+	took := time.Since(begin)
 	if limited.Err() != nil {
 		return behaviour{Fault: fmt.Sprintf("it does not end in %v", oracleLimit)}, ctx.Err()
 	}
-	b := behaviour{Stdout: stdout.String(), Exit: cmd.ProcessState.ExitCode()}
+	b := behaviour{Stdout: stdout.String(), Exit: cmd.ProcessState.ExitCode(), Took: took}
 	b.Stderr, b.Panic = cutReport(stderr.String())
 	if err != nil && b.Exit == 0 {
 		return behaviour{Fault: err.Error()}, nil

@@ -68,7 +68,25 @@ func measurePrograms(ctx context.Context, o options) error {
 		return err
 	}
 	fmt.Print(table(outcomes))
+	fmt.Print(times(outcomes))
 	return assess(outcomes)
+}
+
+// long is how long a program runs whose time can be compared: compiling its cells takes a third of a second, and counts.
+const long = time.Second
+
+// times compares compiled cells with the compiled programs that run long.
+func times(outcomes []outcome) string {
+	var b strings.Builder
+	for _, out := range outcomes {
+		if out.mode != "interp" && out.verdict == equal && out.want.Took >= long {
+			fmt.Fprintf(&b, "%-30s %5.1f s, compiled program %5.1f s, %.2f times\n", out.title(), out.took.Seconds(), out.want.Took.Seconds(), out.took.Seconds()/out.want.Took.Seconds())
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\nprograms that run for a second or longer, with the time to compile their cells:\n" + b.String()
 }
 
 // consult asks what programs and mutants do when compiled. A program that is chosen for a mutant keeps the first whose
