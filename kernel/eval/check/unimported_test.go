@@ -19,6 +19,7 @@ func TestUndefinedNamesTheImport(t *testing.T) {
 		{"none has it", "stat.Nope()", `cell 1:1:1: undefined: stat (import "gonum.org/v1/gonum/stat")`},
 		{"of the standard library, which has it not", "draw.NewCanvas", `cell 1:1:1: undefined: draw (import "gonum.org/v1/plot/vg/draw")`},
 		{"beside another error", "x := nope\nstat.Mean(nil, nil)", `cell 1:1:6: undefined: nope; cell 1:2:1: undefined: stat (import "gonum.org/v1/gonum/stat")`},
+		{"in a cell that is checked twice", "must(os.Remove(\"x\"))\nstat.Mean(nil, nil)", `cell 1:2:1: undefined: stat (import "gonum.org/v1/gonum/stat")`},
 		{"nowhere", "nope.F()", "cell 1:1:1: undefined: nope"},
 		{"no package", "stat + 1", "cell 1:1:1: undefined: stat"},
 	}
