@@ -40,7 +40,7 @@ type Scope struct {
 
 	universe *Universe
 
-	readErrors map[string]bool // error variables that functions of cells read
+	readErrors map[string]bool // error variables that functions, literals and pointers of cells may read
 
 	// Library is asked by Inspect. Set it before the first use of the scope.
 	Library Library
