@@ -3,6 +3,7 @@ package check
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -38,6 +39,18 @@ func TestUndefinedNamesTheImport(t *testing.T) {
 				t.Errorf("got %s\nwant %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestStandardPackagesComeFirst: in whatever order the packages are given, one of the standard library is meant by a name alone.
+func TestStandardPackagesComeFirst(t *testing.T) {
+	packages, export := library()
+	slices.SortStableFunc(packages, func(a, b Package) int { // the others first
+		return strings.Compare(strconv.FormatBool(a.Standard), strconv.FormatBool(b.Standard))
+	})
+	_, err := NewScope(packages, export).Check("cell 1", "draw.Nope()")
+	if err == nil || !strings.Contains(err.Error(), "undefined: draw.Nope") {
+		t.Errorf("got %v, want undefined: draw.Nope", err)
 	}
 }
 
