@@ -79,6 +79,7 @@ func TestTests(t *testing.T) {
 				"--- FAIL: ExampleReflect (T)\ngot:\npanic: reflect: call of reflect.Value.Len on int Value\n    in ExampleReflect (cell 13:4)\n" +
 				"    4 | \treflect.ValueOf(1).Len()\n      | \t^\nwant:\n\nFAIL\nFAIL\tcell 13\tT\n",
 			"TestReflect, TestCheck failed"},
+		{"a quote that is not closed", "%test -run 'Dou", "", "%test: a quote (') is not closed"},
 		{"afterwards", "fmt.Println(os.Stdout.Name(), flag.Lookup(\"test.bogus\"))", "/dev/stdout <nil>\n", ""},
 	}
 	n := newNotebook(t)
