@@ -31,7 +31,11 @@ func arguments(c *magic.Command) error {
 	case c.Name == "reset" && c.Args == "-f", c.Name == "timeit" || c.Name == "time" && c.Kind == magic.Line:
 		return nil
 	case isTest(c.Name):
-		if err := tester.Check(testFlags(c)); err != nil {
+		_, flags, err := testFlags(c)
+		if err == nil {
+			err = tester.Check(flags)
+		}
+		if err != nil {
 			return fail(c, "%s: %v", spec.Forms()[0], err)
 		}
 	case spec.Argument == magic.None && c.Args != "", c.Name == "time" && c.Args != "":

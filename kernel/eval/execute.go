@@ -116,6 +116,7 @@ func (p *Program) end(run *cellio.Run) {
 			p.log.Error("end of cell", "cell", run.Cell, "panic", fault)
 		}
 	}()
+	defer p.unread.forget(run)
 	run.End()
 }
 

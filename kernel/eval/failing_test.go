@@ -31,6 +31,8 @@ func TestLastError(t *testing.T) {
 		{"two results and an error", "func() (int, string, error) { return 1, \"a\", io.EOF }()", "EOF", "error: EOF\n    at cell 1:1\n    1 | func() (int, string, error) { return 1, \"a\", io.EOF }()\n      | ^\nwith it came 1, a"},
 		{"list", "x, err := strconv.Atoi(\"a\")\nx, \"b\", err", `strconv.Atoi: parsing "a": invalid syntax`, "error: strconv.Atoi: parsing \"a\": invalid syntax (*strconv.NumError)\n    at cell 1:2\n    2 | x, \"b\", err\n      | ^\nwith it came 0, b"},
 		{"timed in a loop", "x := 1\n%timeit -n 1 -r 1 strconv.Atoi(\"a\") // it", `strconv.Atoi: parsing "a": invalid syntax`, "error: strconv.Atoi: parsing \"a\": invalid syntax (*strconv.NumError)\n    at cell 1:2\n"},
+		{"of a struct, timed in a loop", "type E struct{}\nfunc (E) Error() string { return \"E!\" }\nfunc f() E { return E{} }\n%timeit -n 1 -r 1 f()", "E!", "error: E! (main.E)\n    at cell 1:4\n"},
+		{"of a number, timed in a loop", "func f() (int, syscall.Errno) { return 1, syscall.ENOENT }\n%timeit -n 1 -r 1 f()", "no such file or directory", "error: no such file or directory (syscall.Errno)\n    at cell 1:2\n"},
 		{"cell timed in a loop", "%%timeit -n 2 -r 1\nx := io.EOF\nx", "EOF", "error: EOF\n    at cell 1:3\n"},
 		{"printed into what fails", "fmt.Fprintln(broken{}, 1)\ntype broken struct{}\nfunc (broken) Write([]byte) (int, error) { return 0, io.ErrShortWrite }", "short write", "error: short write\n    at cell 1:1\n"},
 		{"over several lines", "\nfmt.Errorf(\n\t\"no %s\",\n\t\"ball\")", "no ball", "error: no ball\n    at cell 1:2\n"},

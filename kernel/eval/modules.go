@@ -27,7 +27,7 @@ type Modules interface {
 }
 
 // ModuleRequest asks for a package by its import path. If Get is set, the path may also be a module's, with or without @version, or a
-// module's folder, beginning with ./ or /. Used are the packages that cells have imported: they have to stay as they are.
+// module's folder, beginning with ./ or /. Used are the packages that the session knows something of ([check.Scope.Imported]): they have to stay as they are.
 type ModuleRequest struct {
 	Path string
 	Get  bool

@@ -3,6 +3,7 @@ package eval_test
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestPanicOfReflect: a panic that nobody recovers has Go's text, and is not taken for the interpreter's own.
@@ -30,8 +31,9 @@ func TestPanicOfReflect(t *testing.T) {
 func TestPanicOfReflectInGoroutine(t *testing.T) {
 	n := newNotebook(t)
 	n.ok("import (\"reflect\"; \"sync\")\nvar wg sync.WaitGroup\nwg.Add(1)\ngo func() { defer wg.Done(); reflect.ValueOf(1).Len() }()\nwg.Wait()\nwg.Add(0)")
-	for n.stream("stderr") == "" { // the goroutine tells after its deferred call
-		n.ok("1")
+	deadline := time.Now().Add(10 * time.Second)
+	for n.stream("stderr") == "" && time.Now().Before(deadline) { // the goroutine tells after its deferred call
+		time.Sleep(time.Millisecond) // polls; how long does not matter
 	}
 	if got, want := n.stream("stderr"), "panic in goroutine: reflect: call of reflect.Value.Len on int Value"; !strings.HasPrefix(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -17,18 +17,18 @@ import (
 // isTest reports whether a magic runs tests.
 func isTest(name string) bool { return name == "test" || name == "bench" }
 
-// testFlags are the flags of %test, and of %bench: that it runs all benchmarks and no tests, unless others say otherwise.
-func testFlags(c *magic.Command) []string {
-	flags := quotedFields(c.Args)
+// testFlags are the flags of %test, and of %bench: that it runs all benchmarks and no tests, unless others say otherwise. Given are those
+// that the command has.
+func testFlags(c *magic.Command) (given, flags []string, err error) {
+	given, err = quotedFields(c.Args)
 	if c.Name == "bench" {
-		return append([]string{"-run=^$", "-bench=."}, flags...)
+		return given, append([]string{"-run=^$", "-bench=."}, given...), err
 	}
-	return flags
+	return given, given, err
 }
 
 // quotedFields splits at white space, but for that between quotes.
-func quotedFields(text string) []string {
-	var fields []string
+func quotedFields(text string) (fields []string, err error) {
 	var field strings.Builder
 	var quote rune
 	begun := false
@@ -49,10 +49,13 @@ func quotedFields(text string) []string {
 			begun = true
 		}
 	}
+	if quote != 0 {
+		return nil, fmt.Errorf("a quote (%c) is not closed", quote)
+	}
 	if begun {
 		fields = append(fields, field.String())
 	}
-	return fields
+	return fields, nil
 }
 
 // test prepares %test and %bench: what is declared where it stands.
@@ -60,7 +63,11 @@ func (s *steps) test(c *magic.Command) (func() error, error) {
 	if mode, reason := s.Engine(); !s.native.available() || mode == engineInterp {
 		return nil, fail(c, "%%%s runs compiled functions: %s", c.Name, reason)
 	}
-	found := s.chosenTests(c)
+	given, flags, err := testFlags(c)
+	if err != nil {
+		return nil, fail(c, "%%%s: %v", c.Name, err)
+	}
+	found := s.chosenTests(c, given)
 	if len(found) == 0 {
 		return nil, fail(c, "%%%s: no cell declares a function %s", c.Name, map[string]string{"test": "TestX(t *testing.T)", "bench": "BenchmarkX(b *testing.B)"}[c.Name])
 	}
@@ -71,7 +78,7 @@ func (s *steps) test(c *magic.Command) (func() error, error) {
 		}
 	}
 	return func() error {
-		failed, err := r.suite.Run(testFlags(c), cellio.Stdout)
+		failed, err := r.suite.Run(flags, cellio.Stdout)
 		s.machine.Check() // after an interrupt it does not return
 		switch {
 		case err != nil:
@@ -84,9 +91,8 @@ func (s *steps) test(c *magic.Command) (func() error, error) {
 }
 
 // chosenTests are those of the command's own cell, or of all cells: where it has none, or names are asked for.
-func (s *steps) chosenTests(c *magic.Command) []check.Test {
+func (s *steps) chosenTests(c *magic.Command, flags []string) []check.Test {
 	all := s.scope.Tests()
-	flags := quotedFields(c.Args)
 	if slices.ContainsFunc(flags, func(f string) bool {
 		name, _, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
 		return strings.HasPrefix(f, "-") && (name == "run" || name == "bench" || name == "list")

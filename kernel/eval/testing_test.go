@@ -70,6 +70,16 @@ func TestTests(t *testing.T) {
 		{"a test that no cell has", "%test -run Nothing", "testing: warning: no tests to run\nPASS\nok  \tcell 10\tT\n", ""},
 		{"wrong signature", "func TestOther(x int) {}\n%test", "", "%test: wrong signature for TestOther (cell 11:1), must be: func TestOther(t *testing.T)"},
 		{"wrong flag", "%test -bogus", "", "%test: there is no flag -bogus; there are -bench"},
+		{"panics of reflect, and errors", "func TestReflect(t *testing.T) { reflect.ValueOf(1).Len() }\nfunc TestCheck(t *testing.T) { must(os.Open(\"nope\")) }\n" +
+			"func ExampleReflect() {\n\treflect.ValueOf(1).Len()\n\t// Output:\n}\n%test",
+			"--- FAIL: TestReflect (T)\n    panic: reflect: call of reflect.Value.Len on int Value\n        in TestReflect (cell 13:1)\n" +
+				"        1 | func TestReflect(t *testing.T) { reflect.ValueOf(1).Len() }\n          | ^\n" +
+				"--- FAIL: TestCheck (T)\n    error: open nope: no such file or directory (*fs.PathError)\n        in TestCheck (cell 13:2)\n" +
+				"        2 | func TestCheck(t *testing.T) { must(os.Open(\"nope\")) }\n          | ^\n" +
+				"--- FAIL: ExampleReflect (T)\ngot:\npanic: reflect: call of reflect.Value.Len on int Value\n    in ExampleReflect (cell 13:4)\n" +
+				"    4 | \treflect.ValueOf(1).Len()\n      | \t^\nwant:\n\nFAIL\nFAIL\tcell 13\tT\n",
+			"TestReflect, TestCheck failed"},
+		{"a quote that is not closed", "%test -run 'Dou", "", "%test: a quote (') is not closed"},
 		{"afterwards", "fmt.Println(os.Stdout.Name(), flag.Lookup(\"test.bogus\"))", "/dev/stdout <nil>\n", ""},
 	}
 	n := newNotebook(t)

@@ -15,8 +15,7 @@ type unread struct {
 	off func() bool
 
 	mu   sync.Mutex
-	run  *cellio.Run // that the notes so far are of
-	seen map[string]bool
+	seen map[*cellio.Run]map[string]bool // notes of the runs that have not ended: cells on subshells run beside each other
 }
 
 func (u *unread) tell(name, text string) {
@@ -24,7 +23,7 @@ func (u *unread) tell(name, text string) {
 		return
 	}
 	note := fmt.Sprintf("note: %s was set and not looked at: %s\n", name, text)
-	switch n := u.add(note); {
+	switch n := u.add(cellio.CurrentRun(), note); {
 	case n == 0:
 		return
 	case n == mostUnread:
@@ -33,16 +32,28 @@ func (u *unread) tell(name, text string) {
 	_, _ = cellio.Stderr.Write([]byte(note))
 }
 
-// add returns how many notes the cell that runs has made with this one, 0 where it has made it before.
-func (u *unread) add(note string) int {
+// add returns how many notes a run has made with this one, 0 where it has made it before.
+func (u *unread) add(run *cellio.Run, note string) int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if run := cellio.CurrentRun(); run != u.run || u.seen == nil {
-		u.run, u.seen = run, map[string]bool{}
-	}
-	if u.seen[note] || len(u.seen) == mostUnread {
+	seen := u.seen[run]
+	if seen[note] || len(seen) == mostUnread {
 		return 0
 	}
-	u.seen[note] = true
-	return len(u.seen)
+	if u.seen == nil {
+		u.seen = map[*cellio.Run]map[string]bool{}
+	}
+	if seen == nil {
+		seen = map[string]bool{}
+		u.seen[run] = seen
+	}
+	seen[note] = true
+	return len(seen)
+}
+
+// forget drops the notes of a run that has ended.
+func (u *unread) forget(run *cellio.Run) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.seen, run)
 }

@@ -90,6 +90,22 @@ func TestUnreadErrorOfEarlierVariable(t *testing.T) {
 	}
 }
 
+// TestUnreadErrorReadAcrossCells: what an earlier cell has made may read the variable, so nothing is told.
+func TestUnreadErrorReadAcrossCells(t *testing.T) {
+	for name, cells := range map[string][]string{
+		"a literal": {"var err error\nshow := func() { fmt.Println(err) }", "err = io.EOF\nshow()"},
+		"a pointer": {"var err error\np := &err", "err = io.EOF\nfmt.Println(*p)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNotebook(t)
+			n.ok(cells...)
+			if got := n.stream("stderr"); got != "" {
+				t.Errorf("got %q, want no note", got)
+			}
+		})
+	}
+}
+
 // TestUnreadErrorBeforePanic is told though the cell fails because of it.
 func TestUnreadErrorBeforePanic(t *testing.T) {
 	n := newNotebook(t)

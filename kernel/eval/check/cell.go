@@ -40,7 +40,7 @@ type Cell struct {
 
 	Blank []string // paths imported for what their initialization does
 
-	readBy   []string // error variables of the session that functions of the cell read
+	readBy   []string // error variables of the session that functions, literals and pointers of the cell may read
 	imported map[string]string
 	dots     []string
 	text     *text

@@ -86,8 +86,12 @@ func (c *Cell) dropValue(fails bool) string {
 	}
 	start, end := c.text.offset(c.scope.fset, last.Pos()), c.text.offset(c.scope.fset, last.End())
 	blanks := strings.Repeat("_, ", n-1)
-	if fails && c.Last().Fails {
-		return fmt.Sprintf("%s{ %serr%s := %s; if err%s != nil { %s(err%s) } }%s", code[:start], blanks, nameMark, code[start:end], nameMark, loopCheck, nameMark, code[end:])
+	if l := c.Last(); fails && l.Fails {
+		look := loopCheck + "(err" + nameMark + ")"
+		if l.Pointer { // its nil is no error; of other concrete types each value is one, and few can be compared with nil
+			look = "if err" + nameMark + " != nil { " + look + " }"
+		}
+		return fmt.Sprintf("%s{ %serr%s := %s; %s }%s", code[:start], blanks, nameMark, code[start:end], look, code[end:])
 	}
 	return code[:start] + blanks + "_ = " + code[start:]
 }

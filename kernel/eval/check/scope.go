@@ -40,7 +40,7 @@ type Scope struct {
 
 	universe *Universe
 
-	readErrors map[string]bool // error variables that functions of cells read
+	readErrors map[string]bool // error variables that functions, literals and pointers of cells may read
 
 	// Library is asked by Inspect. Set it before the first use of the scope.
 	Library Library
@@ -92,7 +92,8 @@ func (l listed) Import(path string) (*types.Package, error) {
 	return l.next.Import(path)
 }
 
-// Imported are the packages that cells have imported, refused ones too: what is known of them is kept.
+// Imported are the packages that something is known of, which is kept: those that cells have imported, refused ones too, and those that
+// completion, inspection or an error's hint has looked into.
 func (s *Scope) Imported() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,7 +18,7 @@ func (b *builder) check() {
 	before := b.errs.list
 	b.checkTypes()
 	for turns := 0; (b.nameFields() || b.fitKnown()) && turns <= len(b.known)+1; turns++ {
-		b.errs = collector{text: c.text, plain: b.plainNames, list: slices.Clone(before)}
+		b.errs.list, b.errs.seen = slices.Clone(before), nil // hints stay: imports are resolved once
 		c.Info, c.Pkg, c.Unused = newInfo(), types.NewPackage(c.Pkg.Path(), c.Pkg.Name()), map[token.Pos]bool{}
 		b.checkTypes()
 	}

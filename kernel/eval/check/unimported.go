@@ -41,10 +41,19 @@ func (s *Scope) offering(name, member string) []Package {
 			fitting = append(fitting, p)
 		}
 	}
-	if len(fitting) > 0 {
-		return fitting
+	if len(fitting) == 0 {
+		fitting = usable
 	}
-	return usable
+	slices.SortStableFunc(fitting, func(a, b Package) int {
+		switch {
+		case a.Standard == b.Standard:
+			return 0
+		case a.Standard:
+			return -1
+		}
+		return 1
+	})
+	return fitting
 }
 
 // importText tells which package to import, or which ones there are: import "math/rand".

@@ -3,6 +3,7 @@ package check
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,6 +20,7 @@ func TestUndefinedNamesTheImport(t *testing.T) {
 		{"none has it", "stat.Nope()", `cell 1:1:1: undefined: stat (import "gonum.org/v1/gonum/stat")`},
 		{"of the standard library, which has it not", "draw.NewCanvas", `cell 1:1:1: undefined: draw (import "gonum.org/v1/plot/vg/draw")`},
 		{"beside another error", "x := nope\nstat.Mean(nil, nil)", `cell 1:1:6: undefined: nope; cell 1:2:1: undefined: stat (import "gonum.org/v1/gonum/stat")`},
+		{"in a cell that is checked twice", "must(os.Remove(\"x\"))\nstat.Mean(nil, nil)", `cell 1:2:1: undefined: stat (import "gonum.org/v1/gonum/stat")`},
 		{"nowhere", "nope.F()", "cell 1:1:1: undefined: nope"},
 		{"no package", "stat + 1", "cell 1:1:1: undefined: stat"},
 	}
@@ -37,6 +39,18 @@ func TestUndefinedNamesTheImport(t *testing.T) {
 				t.Errorf("got %s\nwant %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestStandardPackagesComeFirst: in whatever order the packages are given, one of the standard library is meant by a name alone.
+func TestStandardPackagesComeFirst(t *testing.T) {
+	packages, export := library()
+	slices.SortStableFunc(packages, func(a, b Package) int { // the others first
+		return strings.Compare(strconv.FormatBool(a.Standard), strconv.FormatBool(b.Standard))
+	})
+	_, err := NewScope(packages, export).Check("cell 1", "draw.Nope()")
+	if err == nil || !strings.Contains(err.Error(), "undefined: draw.Nope") {
+		t.Errorf("got %v, want undefined: draw.Nope", err)
 	}
 }
 

@@ -22,8 +22,8 @@ type Universe struct {
 	Pkg   *types.Package
 }
 
-// MaxMust is how many values there can be before must's error.
-const MaxMust = 8
+// maxMust is how many values there can be before must's error. Package support has a function for each number.
+const maxMust = 8
 
 const (
 	checkName = "check"
@@ -46,7 +46,7 @@ func universeSource() string {
 	var b strings.Builder
 	b.WriteString("package builtin\nfunc " + loopCheck + "(err error) { check(err) }\nfunc fail(err error)\nfunc " + valuesName + "(values ...any)\nfunc check(err error) { if err != nil { fail(err) } }\n")
 	fmt.Fprintf(&b, "func %s(err error) { check(err) }\n", variant(0))
-	for n := 1; n <= MaxMust; n++ {
+	for n := 1; n <= maxMust; n++ {
 		var types, params, results []string
 		for i := range n {
 			types = append(types, fmt.Sprintf("T%d", i))
@@ -117,7 +117,7 @@ func guessed(x *ast.CallExpr) int {
 func (b *builder) nameKnown() (restore func()) {
 	for _, k := range b.known {
 		if k.id.Name == mustName {
-			k.id.Name = variant(min(k.values, MaxMust))
+			k.id.Name = variant(min(k.values, maxMust))
 		}
 		b.cell.Pkg.Scope().Insert(b.universe.Pkg.Scope().Lookup(k.id.Name))
 	}

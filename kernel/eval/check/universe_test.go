@@ -1,9 +1,29 @@
 package check
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
+
+// TestMustOfCompiledCells: package support, which compiled cells call, has the functions that must is, and no more.
+func TestMustOfCompiledCells(t *testing.T) {
+	f, err := parser.ParseFile(token.NewFileSet(), "../native/support/failure.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range maxMust + 2 {
+		name := "Must" + strconv.Itoa(n)
+		found := slices.ContainsFunc(f.Decls, func(d ast.Decl) bool { fn, ok := d.(*ast.FuncDecl); return ok && fn.Name.Name == name })
+		if found != (n <= maxMust) {
+			t.Errorf("%s is there: %t, want %t", name, found, !found)
+		}
+	}
+}
 
 // TestMustErrors says what is wrong with a call of check or must in the words of Go, and by these names.
 func TestMustErrors(t *testing.T) {

@@ -86,6 +86,7 @@ func (u *unread) survey() {
 		for _, id := range u.reads(n) {
 			if v := u.variable(id); v != nil {
 				u.shared[v] = true
+				u.b.cell.readBy = append(u.b.cell.readBy, v.Name()) // what reads it may outlive the cell
 			}
 		}
 	}
@@ -107,14 +108,8 @@ func (u *unread) survey() {
 	}
 	for _, d := range u.b.cell.Decls {
 		f, ok := d.(*ast.FuncDecl)
-		if !ok || f.Body == nil {
-			continue
-		}
-		for _, id := range u.reads(f.Body) {
-			if v := u.variable(id); v != nil {
-				u.shared[v] = true
-				u.b.cell.readBy = append(u.b.cell.readBy, v.Name())
-			}
+		if ok && f.Body != nil {
+			inside(f.Body)
 		}
 	}
 }

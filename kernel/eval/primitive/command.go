@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"reflect"
+	"slices"
 	"syscall"
 	"time"
 
@@ -21,8 +22,12 @@ const commandGrace = 300 * time.Millisecond
 // CmdStart is the method Start of an exec.Cmd.
 func (m *Machine) CmdStart(c any) error {
 	cmd := c.(*exec.Cmd)
-	bindCommand(cmd)
-	return cmd.Start()
+	over := bindCommand(cmd)
+	err := cmd.Start()
+	if err != nil {
+		over()
+	}
+	return err
 }
 
 // CmdRun is the method Run.
@@ -56,45 +61,52 @@ func (m *Machine) CmdCombinedOutput(c any) ([]byte, error) {
 func (m *Machine) CmdWait(c any) (err error) {
 	cmd := c.(*exec.Cmd)
 	run := cellio.CurrentRun()
-	if owner, known := commandRun(cmd); !known || run == nil || owner == run {
+	bound := bindingOf(cmd)
+	wait := func() {
 		err = cmd.Wait()
+		if bound != nil {
+			bound.over()
+		}
+	}
+	if bound == nil || run == nil || bound.run == run {
+		wait()
 		m.Check()
 		return err
 	}
-	over := make(chan struct{})
-	if interrupted := m.wait(func() { defer close(over); err = cmd.Wait() }, over); interrupted != nil {
+	done := make(chan struct{})
+	if interrupted := m.wait(func() { defer close(done); wait() }, done); interrupted != nil {
 		panic(interrupted)
 	}
 	return err
 }
 
-// commandContext is the context of a command, which ends with its cell's run.
+// commandContext is the context of a command, which ends with its cell's run. Over releases what that takes, when the command has ended or
+// could not be started.
 type commandContext struct {
 	context.Context
-	run *cellio.Run
+	run  *cellio.Run
+	over func()
 }
 
 // bindCommand gives a command that is about to start a context that ends with the run of the calling goroutine as well as with its own.
-// Over releases what that takes.
+// Over is the context's.
 func bindCommand(cmd *exec.Cmd) (over func()) {
 	run, field := cellio.CurrentRun(), contextOf(cmd)
-	if run == nil || !field.IsValid() || cmd.Process != nil {
+	if run == nil || field == nil || cmd.Process != nil || bindingOf(cmd) != nil {
 		return func() {}
 	}
-	own, _ := field.Interface().(context.Context)
+	own, over := *field, func() {}
 	if own == nil {
 		if cmd.Cancel == nil { // else Start says what is wrong
-			field.Set(reflect.ValueOf(&commandContext{run.Context(), run}))
+			*field = &commandContext{run.Context(), run, over}
 			cmd.Cancel = func() error { endTree(cmd.Process.Pid); return nil }
 		}
-		return func() {}
-	}
-	if _, bound := own.(*commandContext); bound {
-		return func() {}
+		return over
 	}
 	both, cancel := context.WithCancel(own)
 	stop := context.AfterFunc(run.Context(), cancel)
-	field.Set(reflect.ValueOf(&commandContext{both, run}))
+	over = func() { stop(); cancel() }
+	*field = &commandContext{both, run, over}
 	if ends := cmd.Cancel; ends != nil {
 		cmd.Cancel = func() error {
 			if own.Err() != nil {
@@ -104,71 +116,72 @@ func bindCommand(cmd *exec.Cmd) (over func()) {
 			return nil
 		}
 	}
-	return func() { stop(); cancel() }
+	return over
 }
 
-// commandRun is the run that has started a command; known is false where its context is not ours.
-func commandRun(cmd *exec.Cmd) (run *cellio.Run, known bool) {
+// bindingOf is the context that a command has got, nil where it has none of ours.
+func bindingOf(cmd *exec.Cmd) *commandContext {
 	field := contextOf(cmd)
-	if !field.IsValid() {
-		return nil, false
+	if field == nil {
+		return nil
 	}
-	c, ok := field.Interface().(*commandContext)
-	if !ok {
-		return nil, false
-	}
-	return c.run, true
+	c, _ := (*field).(*commandContext)
+	return c
 }
 
 // contextOf is a command's context, which package os/exec hides: there is no other way to give one to a command that has none, such
-// as an earlier cell has made. Where a later Go has none of that name, an interrupt leaves commands alone.
-func contextOf(cmd *exec.Cmd) reflect.Value {
+// as an earlier cell has made. Where a later Go has none of that name, it is nil, and an interrupt leaves commands alone.
+func contextOf(cmd *exec.Cmd) *context.Context {
 	f := reflect.ValueOf(cmd).Elem().FieldByName("ctx")
 	if !f.IsValid() || f.Type() != reflect.TypeFor[context.Context]() {
-		return reflect.Value{}
+		return nil
 	}
-	return reflect.NewAt(f.Type(), f.Addr().UnsafePointer()).Elem()
+	return (*context.Context)(f.Addr().UnsafePointer())
 }
 
 // process is a process, by more than its number, which another one may get.
 type process struct {
 	pid    int
 	parent int
-	start  string // "" where that is not known
+	start  string // when it began, as the system tells it
 }
 
 // endTree asks a process and all below it to end, as a terminal does, and a moment later kills those that have not.
 func endTree(pid int) {
-	asked := tree(pid, processes())
+	all := processes()
+	asked := tree(slices.DeleteFunc(slices.Clone(all), func(p process) bool { return p.pid != pid }), all)
 	for _, p := range asked {
 		_ = syscall.Kill(p.pid, syscall.SIGINT) // it may be gone
 	}
 	time.AfterFunc(commandGrace, func() {
 		all := processes()
-		alive := map[string]bool{}
-		for _, p := range all {
-			alive[p.identity()] = true
-		}
-		for _, p := range append(asked, tree(pid, all)...) {
-			if alive[p.identity()] {
-				_ = syscall.Kill(p.pid, syscall.SIGKILL)
-			}
+		for _, p := range tree(remaining(asked, all), all) {
+			_ = syscall.Kill(p.pid, syscall.SIGKILL)
 		}
 	})
 }
 
+// remaining are the processes that still exist: not another one that has got the number of one.
+func remaining(asked, all []process) []process {
+	exists := map[string]bool{}
+	for _, p := range all {
+		exists[p.identity()] = true
+	}
+	return slices.DeleteFunc(slices.Clone(asked), func(p process) bool { return !exists[p.identity()] })
+}
+
 func (p process) identity() string { return fmt.Sprint(p.pid, " ", p.start) }
 
-// tree is a process with all below it. It is empty where there is no such process.
-func tree(pid int, all []process) (found []process) {
-	for _, p := range all {
-		if p.pid == pid {
-			found = append(found, p)
-		}
+// tree is processes with all below them, each once.
+func tree(roots, all []process) []process {
+	found, seen := slices.Clone(roots), map[int]bool{}
+	for _, p := range roots {
+		seen[p.pid] = true
 	}
 	for i := 0; i < len(found); i++ {
 		for _, p := range all {
-			if p.parent == found[i].pid {
+			if p.parent == found[i].pid && !seen[p.pid] {
+				seen[p.pid] = true
 				found = append(found, p)
 			}
 		}

@@ -252,14 +252,16 @@ func (m *Machine) report(p any) {
 	if _, ok := p.(interrupted); ok {
 		return
 	}
-	head := "panic in goroutine: "
-	if text, typ, ok := m.Failure(p); ok {
-		head = "error in goroutine: " + WithType(text, typ)
-	} else {
-		head += m.PanicText(m.translated(p))
-	}
-	lines := m.traceback(head, trace)
+	lines := m.traceback(m.headline(p, " in goroutine"), trace)
 	_, _ = cellio.Stderr.Write([]byte(strings.Join(lines, "\n") + "\n"))
+}
+
+// headline is the first line of the traceback of a panic that the calling goroutine has just recovered. Where stands behind its first word.
+func (m *Machine) headline(p any, where string) string {
+	if text, typ, ok := m.Failure(p); ok {
+		return "error" + where + ": " + WithType(text, typ)
+	}
+	return "panic" + where + ": " + m.PanicText(m.translated(p))
 }
 
 // Guard returns a function like fn that may be called on a goroutine which compiled code started: there a panic would end

@@ -58,7 +58,7 @@ func (m *Machine) failTest(t support.Tester, p any) {
 	switch {
 	case wasInterrupted:
 	case p != nil:
-		lines := m.traceback("panic: "+m.PanicText(m.translate(p)), trace)
+		lines := m.traceback(m.headline(p, ""), trace)
 		fmt.Fprintln(t.Output(), strings.Join(lines, "\n"))
 	case overflow != nil:
 		fmt.Fprintln(t.Output(), strings.Join(append([]string{overflow.Error()}, overflow.Trace...), "\n"))
@@ -113,7 +113,7 @@ func (m *Machine) Example(f func()) func() {
 				panic(p)
 			}
 			trace := m.trace.take()
-			fmt.Fprintln(m.Stdout(), strings.Join(m.traceback("panic: "+m.PanicText(m.translate(p)), trace), "\n"))
+			fmt.Fprintln(m.Stdout(), strings.Join(m.traceback(m.headline(p, ""), trace), "\n"))
 		}()
 		f()
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -144,7 +145,11 @@ func all() map[string]string {
 
 // Flags are the names of the flags that can be given, each with the sign in front.
 func Flags() []string {
-	return []string{"-bench", "-benchmem", "-benchtime", "-count", "-failfast", "-list", "-parallel", "-run", "-short", "-shuffle", "-skip", "-v"}
+	var flags []string
+	for _, name := range slices.Sorted(maps.Keys(supported())) {
+		flags = append(flags, "-"+name)
+	}
+	return flags
 }
 
 // Check refuses flags that are not supported, or have wrong values. They are written as go test's: -v, -run=x, -run x.
