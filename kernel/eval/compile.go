@@ -200,18 +200,19 @@ func (p *Program) compileNative(c *check.Cell, t *task) (*lower.Unit, func(), er
 	p.scope.Lock()
 	variables := p.lowerer.Variables(c)
 	source, err := p.native.Write(c, t.request.Cell, p.lowerer.Place)
-	p.scope.Unlock()
 	if err != nil {
 		p.lowerer.Drop()
+		p.scope.Unlock()
 		return nil, nil, err
 	}
+	p.scope.Unlock()
 	built, err := p.native.Build(t.ctx, source)
+	p.scope.Lock()
+	defer p.scope.Unlock()
 	if err != nil {
 		p.lowerer.Drop()
 		return nil, nil, p.notCompiled(c, source, err)
 	}
-	p.scope.Lock()
-	defer p.scope.Unlock()
 	if err := t.take(); err != nil {
 		p.lowerer.Drop()
 		return nil, nil, err
