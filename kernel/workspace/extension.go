@@ -51,7 +51,7 @@ type Want struct {
 	Version string // such as v1.6.0 or latest; "" is what the session has, or else what was taken the last time, or else the latest
 	Dir     string // local module that Path names; Version is "" then
 	Module  bool   // the path may name a module without a package at its root
-	// Used lists the packages that the session has imported. They, and all that they need, have to stay as they are. The workspace's own
+	// Used lists the packages that the session has loaded. They, and all that they need, have to stay as they are. The workspace's own
 	// have to in any case.
 	Used []string
 }
