@@ -319,13 +319,13 @@ func (p *Program) hold(names []string) {
 
 // convert gives what interfaces hold the types that a cell has declared again. The notes say what keeps the old ones.
 func (p *Program) convert(literals []string) (notes []string) {
-	converter := p.native.NewConverter(p.machine.Busy())
+	release, ok := p.machine.Exclude()
+	if ok {
+		defer release()
+	}
+	converter := p.native.NewConverter(!ok)
 	for _, name := range p.lowerer.Places() {
-		v := p.back.Variable(name)
-		if at, ok := p.native.places[name]; ok {
-			v = at.Elem()
-		}
-		if v.IsValid() {
+		if v := p.variable(name); v.IsValid() {
 			converter.Convert(v)
 		}
 	}
