@@ -79,6 +79,8 @@ func TestConflictInASession(t *testing.T) {
 		{"behind a command", nil, "!true\n%get example.com/m", "in a cell of its own"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+		{"behind a folder", nil, "%cd ..\n%get example.com/m", "in a cell of its own"},
+		{"behind what is carried over", nil, "%env CARRIED_GO_ON=yes\n%pwd\n%errors show\n%get example.com/m", ""},
 			wd, err := os.Getwd()
 			if err != nil {
 				t.Fatal(err)
