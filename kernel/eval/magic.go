@@ -230,6 +230,7 @@ func (s *steps) piece(code string, last bool) (run, show func(), err error) {
 		return nil, nil, c.RefuseLine(line, "return and defer concern a whole cell, and magics split this one: put what follows into a cell of its own")
 	}
 	c.LeaveToLater(s.mentionedLater())
+	s.effects(c)
 	unit, entry, err := s.build(c, s.task)
 	if err != nil {
 		return nil, nil, err
