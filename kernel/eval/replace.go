@@ -134,7 +134,7 @@ func cellGoroutines(self int64) (n int) {
 func (p *Program) carried(r ModuleRequest) cell.Carried {
 	p.session.mu.Lock()
 	defer p.session.mu.Unlock()
-	c := cell.Carried{Gets: slices.Clone(p.session.gets), Imports: slices.Clone(p.session.imports), Mode: p.mode.get()}
+	c := cell.Carried{Gets: slices.Clone(p.session.gets), Imports: slices.Clone(p.session.imports), Mode: p.mode.get(), Errors: p.errors.get()}
 	c.Dir, _ = os.Getwd() // one that has gone is not gone back to
 	if r.Get {
 		c.Gets = withGet(c.Gets, r.Path)
@@ -172,6 +172,9 @@ func (p *Program) restore(t *task, c *cell.Carried) error {
 	}
 	if c.Mode != "" {
 		p.mode.set(c.Mode)
+	}
+	if c.Errors != "" {
+		p.errors.set(c.Errors)
 	}
 	for _, g := range c.Gets {
 		if err := p.get(t.ctx, t, ModuleRequest{Path: g, Get: true}, false, progress(cellWriter{p.outlet, t.request.Cell})); err != nil {
@@ -226,9 +229,8 @@ func (p *Program) imported(code string) {
 		if spec.Name != nil {
 			text = spec.Name.Name + " " + text
 		}
-		if !slices.Contains(p.session.imports, text) {
-			p.session.imports = append(p.session.imports, text)
-		}
+		p.session.imports = slices.DeleteFunc(p.session.imports, func(s string) bool { return s == text })
+		p.session.imports = append(p.session.imports, text) // the last of those by a name is what it means
 	}
 }
 
