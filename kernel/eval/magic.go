@@ -14,7 +14,7 @@ import (
 
 // steps runs a cell that has magics: its pieces of Go and its commands, in order. The pieces are compiled, and the commands
 // looked at, before the first of them runs, so that a cell in which anything is wrong changes nothing. Only what follows a command
-// that decides how Go is understood (%get, %reset, %engine) has to wait for it.
+// that decides how Go is understood (%get, %reset, %engine, %errors) has to wait for it.
 type steps struct {
 	*Program
 	cell    *magic.Cell
@@ -79,7 +79,7 @@ func (s *steps) list() []magic.Step {
 // phase is how many steps can be compiled before the first of them runs.
 func phase(list []magic.Step) int {
 	for i, s := range list {
-		if s.Command != nil && slices.Contains([]string{"get", "reset", "engine"}, s.Command.Name) && s.Command.Kind == magic.Line {
+		if s.Command != nil && slices.Contains([]string{"get", "reset", "engine", "errors"}, s.Command.Name) && s.Command.Kind == magic.Line {
 			return max(i, 1)
 		}
 	}
