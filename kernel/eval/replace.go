@@ -241,14 +241,14 @@ var effectless = []string{
 	"slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf16", "unicode/utf8",
 }
 
-// effects notes what the statements of a cell do to the process: calls of functions that may keep something, assignments to what a
-// package has.
+// effects notes what a cell does to the process: calls of functions that may keep something, assignments to what a package has. A function
+// of the cell counts whether it is called or not: a later cell may call it, and %reset forgets that it was there.
 func (p *Program) effects(c *check.Cell) {
 	if c.Body == nil {
 		return
 	}
 	var found []string
-	ast.Inspect(c.Body, func(n ast.Node) bool {
+	look := func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			if f := check.Callee(c.Info, n); f != nil && f.Pkg() != nil && f.Pkg().Path() != c.Pkg.Path() && (!slices.Contains(effectless, f.Pkg().Path()) || f.FullName() == "time.AfterFunc") {
@@ -262,7 +262,11 @@ func (p *Program) effects(c *check.Cell) {
 			}
 		}
 		return true
-	})
+	}
+	ast.Inspect(c.Body, look)
+	for _, d := range c.Decls {
+		ast.Inspect(d, look)
+	}
 	if len(found) == 0 {
 		return
 	}

@@ -74,6 +74,7 @@ func TestConflictInASession(t *testing.T) {
 		{"a setting, timed", []string{"import \"log\"\n%time log.SetFlags(log.LstdFlags)"}, wanted, "without what log.SetFlags in cell 1 may have left"},
 		{"a setting, in a loop", []string{"import \"log\"\n%timeit -n 1 -r 1 log.SetFlags(log.LstdFlags)"}, wanted, "without what log.SetFlags in cell 1 may have left"},
 		{"a setting, beside a magic", []string{"import \"log\"\n%pwd\nlog.SetFlags(log.LstdFlags)"}, wanted, "without what log.SetFlags in cell 1 may have left"},
+		{"a setting by a forgotten function", []string{"import \"log\"\nfunc set() { log.SetFlags(log.LstdFlags) }\nset()", "%reset"}, wanted, "without what log.SetFlags in cell 1 may have left"},
 		{"a timer", []string{"time.AfterFunc(time.Hour, func() {})"}, wanted, "without what time.AfterFunc in cell 1 may have left"},
 		{"by a magic", nil, "%get example.com/m@v1.0.0", ""},
 		{"by a magic, with a variable", []string{"x := 1"}, "%get example.com/m@v1.0.0", "(x): \"%get -replace example.com/m@v1.0.0\""},
