@@ -39,8 +39,9 @@ type Replacement struct {
 	Carried   Carried `json:"carried"`
 }
 
-// Carried is what a session keeps when its engine is replaced: the modules that %get was given, import specs such as `_ "embed"`, the working folder, variables of the
-// environment that cells have set or unset, and who runs cells (as %engine has it).
+// Carried is what a session keeps when its engine is replaced: the modules that %get was given, import specs such as `_ "embed"`, the
+// working folder, variables of the environment that cells have set or unset, who runs cells (as %engine has it), and what becomes of errors
+// (as %errors has it).
 type Carried struct {
 	Gets    []string `json:"gets,omitempty"`
 	Imports []string `json:"imports,omitempty"`
@@ -48,6 +49,7 @@ type Carried struct {
 	Set     []string `json:"set,omitempty"`   // NAME=VALUE
 	Unset   []string `json:"unset,omitempty"` // names
 	Mode    string   `json:"mode,omitempty"`
+	Errors  string   `json:"errors,omitempty"`
 }
 
 // Error is a cell's failure in Jupyter's words. Traceback lines may hold ANSI colours.

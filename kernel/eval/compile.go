@@ -200,18 +200,19 @@ func (p *Program) compileNative(c *check.Cell, t *task) (*lower.Unit, func(), er
 	p.scope.Lock()
 	variables := p.lowerer.Variables(c)
 	source, err := p.native.Write(c, t.request.Cell, p.lowerer.Place)
-	p.scope.Unlock()
 	if err != nil {
 		p.lowerer.Drop()
+		p.scope.Unlock()
 		return nil, nil, err
 	}
+	p.scope.Unlock()
 	built, err := p.native.Build(t.ctx, source)
+	p.scope.Lock()
+	defer p.scope.Unlock()
 	if err != nil {
 		p.lowerer.Drop()
 		return nil, nil, p.notCompiled(c, source, err)
 	}
-	p.scope.Lock()
-	defer p.scope.Unlock()
 	if err := t.take(); err != nil {
 		p.lowerer.Drop()
 		return nil, nil, err
@@ -318,13 +319,13 @@ func (p *Program) hold(names []string) {
 
 // convert gives what interfaces hold the types that a cell has declared again. The notes say what keeps the old ones.
 func (p *Program) convert(literals []string) (notes []string) {
-	converter := p.native.NewConverter(p.machine.Busy())
+	release, ok := p.machine.Exclude()
+	if ok {
+		defer release()
+	}
+	converter := p.native.NewConverter(!ok)
 	for _, name := range p.lowerer.Places() {
-		v := p.back.Variable(name)
-		if at, ok := p.native.places[name]; ok {
-			v = at.Elem()
-		}
-		if v.IsValid() {
+		if v := p.variable(name); v.IsValid() {
 			converter.Convert(v)
 		}
 	}

@@ -159,30 +159,18 @@ func paths(head string, kind pathKind) []cell.Match {
 
 // outside is what completion in Go asks about the session.
 func (p *Program) outside() check.Outside {
-	return check.Outside{Value: p.value, Busy: p.busy, Files: func(path string) []cell.Match { return paths(path, goPath) }}
+	return check.Outside{Value: p.value, Exclude: p.exclude, Files: func(path string) []cell.Match { return paths(path, goPath) }}
 }
 
-// busy tells whether code of cells may be running.
-func (p *Program) busy() bool {
-	p.mu.Lock()
-	tasks := len(p.tasks)
-	p.mu.Unlock()
-	handling := false
-	p.handlers.Range(func(any, any) bool {
-		handling = true
-		return false
-	})
-	return tasks > 0 || handling || p.machine.Busy()
+// exclude keeps code of cells from beginning until release is called; ok is false where some may be running. Goroutines of libraries, which
+// may call what cells have handed over, carry the label of the cell for which they were started.
+func (p *Program) exclude() (release func(), ok bool) {
+	if release, ok = p.machine.Exclude(); ok && cellGoroutines(0) > p.session.others {
+		release()
+		return nil, false
+	}
+	return release, ok
 }
 
 // value is what a variable of the session holds, the zero Value where neither back end knows it. The scope is locked.
-func (p *Program) value(v *types.Var) reflect.Value {
-	name := p.lowerer.Place(v)
-	if name == "" {
-		return reflect.Value{}
-	}
-	if at, ok := p.native.places[name]; ok {
-		return at.Elem()
-	}
-	return p.back.Variable(name)
-}
+func (p *Program) value(v *types.Var) reflect.Value { return p.variable(p.lowerer.Place(v)) }

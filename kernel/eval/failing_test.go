@@ -85,6 +85,7 @@ func TestErrorsMagic(t *testing.T) {
 	}
 	n.ok("%errors fail")
 	n.fails(failure{code: "%errors show\n%errors fail\nio.EOF", evalue: "EOF"})
+	n.ok("%errors show\n%timeit -n 1 -r 1 strconv.Atoi(\"a\")", "%errors fail")
 	if r := n.run("x := 1\n%errors loud"); r.Err == nil || r.Err.Value != `%errors: there is no mode "loud" for errors: use fail, show or off` {
 		t.Errorf("got %v", r.Err)
 	}

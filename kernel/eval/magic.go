@@ -14,7 +14,7 @@ import (
 
 // steps runs a cell that has magics: its pieces of Go and its commands, in order. The pieces are compiled, and the commands
 // looked at, before the first of them runs, so that a cell in which anything is wrong changes nothing. Only what follows a command
-// that decides how Go is understood (%get, %reset, %engine) has to wait for it.
+// that decides how Go is understood (%get, %reset, %engine, %errors) has to wait for it.
 type steps struct {
 	*Program
 	cell    *magic.Cell
@@ -79,7 +79,7 @@ func (s *steps) list() []magic.Step {
 // phase is how many steps can be compiled before the first of them runs.
 func phase(list []magic.Step) int {
 	for i, s := range list {
-		if s.Command != nil && slices.Contains([]string{"get", "reset", "engine"}, s.Command.Name) && s.Command.Kind == magic.Line {
+		if s.Command != nil && slices.Contains([]string{"get", "reset", "engine", "errors"}, s.Command.Name) && s.Command.Kind == magic.Line {
 			return max(i, 1)
 		}
 	}
@@ -116,10 +116,16 @@ func (s *steps) phase(list []magic.Step, last bool) *cell.Error {
 		fault = s.fault(failed)
 	}
 	for _, step := range list {
-		s.task.began = s.task.began || step.Go != "" || step.Command != nil && step.Command.Kind == magic.Shell
+		s.task.began = s.task.began || step.Go != "" || step.Command != nil && !repeatable(step.Command)
 		s.imported(step.Go)
 	}
 	return fault
+}
+
+// repeatable reports whether a command may run once more in another engine: it tells something, or sets what is carried over and what it
+// would set again. %cd goes on from where it has led.
+func repeatable(c *magic.Command) bool {
+	return c.Kind == magic.Help || slices.Contains([]string{"engine", "env", "errors", "get", "help", "lsmagic", "pwd", "reset", "who", "whos"}, c.Name)
 }
 
 // compileAll compiles steps: all of them, or none.
@@ -224,6 +230,7 @@ func (s *steps) piece(code string, last bool) (run, show func(), err error) {
 		return nil, nil, c.RefuseLine(line, "return and defer concern a whole cell, and magics split this one: put what follows into a cell of its own")
 	}
 	c.LeaveToLater(s.mentionedLater())
+	s.effects(c)
 	unit, entry, err := s.build(c, s.task)
 	if err != nil {
 		return nil, nil, err

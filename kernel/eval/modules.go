@@ -27,7 +27,8 @@ type Modules interface {
 }
 
 // ModuleRequest asks for a package by its import path. If Get is set, the path may also be a module's, with or without @version, or a
-// module's folder, beginning with ./ or /. Used are the packages that the session knows something of ([check.Scope.Imported]): they have to stay as they are.
+// module's folder, beginning with ./ or /. Used are the packages that the session has loaded, be it only to complete a name: they have to
+// stay as they are.
 type ModuleRequest struct {
 	Path string
 	Get  bool
@@ -101,7 +102,7 @@ func (p *Program) get(ctx context.Context, t *task, r ModuleRequest, replace boo
 		return err
 	}
 	defer p.adding.unlock()
-	r.Used = p.scope.Imported()
+	r.Used = p.scope.Loaded()
 	added, err := p.modules.Add(ctx, r, say)
 	var conflict *Conflict
 	if errors.As(err, &conflict) && t != nil {

@@ -103,7 +103,7 @@ const grace = 5 * time.Second
 // goroutine; which cells run beside each other is told in turn.go.
 type Program struct {
 	scope     *check.Scope
-	lowerer   *lower.Lowerer
+	lowerer   *lower.Lowerer // changed under building and the scope's lock, read under either: completion holds the latter alone
 	machine   *primitive.Machine
 	back      backend
 	native    compiler

@@ -145,7 +145,7 @@ func cellGoroutines(self int64) (n int) {
 func (p *Program) carried(r ModuleRequest) cell.Carried {
 	p.session.mu.Lock()
 	defer p.session.mu.Unlock()
-	c := cell.Carried{Gets: slices.Clone(p.session.gets), Imports: slices.Clone(p.session.imports), Mode: p.mode.get()}
+	c := cell.Carried{Gets: slices.Clone(p.session.gets), Imports: slices.Clone(p.session.imports), Mode: p.mode.get(), Errors: p.errors.get()}
 	c.Dir, _ = os.Getwd() // one that has gone is not gone back to
 	if r.Get {
 		c.Gets = withGet(c.Gets, r.Path)
@@ -183,6 +183,9 @@ func (p *Program) restore(t *task, c *cell.Carried) error {
 	}
 	if c.Mode != "" {
 		p.mode.set(c.Mode)
+	}
+	if c.Errors != "" {
+		p.errors.set(c.Errors)
 	}
 	for _, g := range c.Gets {
 		if err := p.get(t.ctx, t, ModuleRequest{Path: g, Get: true}, false, progress(cellWriter{p.outlet, t.request.Cell})); err != nil {
@@ -237,9 +240,8 @@ func (p *Program) imported(code string) {
 		if spec.Name != nil {
 			text = spec.Name.Name + " " + text
 		}
-		if !slices.Contains(p.session.imports, text) {
-			p.session.imports = append(p.session.imports, text)
-		}
+		p.session.imports = slices.DeleteFunc(p.session.imports, func(s string) bool { return s == text })
+		p.session.imports = append(p.session.imports, text) // the last of those by a name is what it means
 	}
 }
 
@@ -250,14 +252,14 @@ var effectless = []string{
 	"slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf16", "unicode/utf8",
 }
 
-// effects notes what the statements of a cell do to the process: calls of functions that may keep something, assignments to what a
-// package has.
+// effects notes what a cell does to the process: calls of functions that may keep something, assignments to what a package has. A function
+// of the cell counts whether it is called or not: a later cell may call it, and %reset forgets that it was there.
 func (p *Program) effects(c *check.Cell) {
 	if c.Body == nil {
 		return
 	}
 	var found []string
-	ast.Inspect(c.Body, func(n ast.Node) bool {
+	look := func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			if f := check.Callee(c.Info, n); f != nil && f.Pkg() != nil && f.Pkg().Path() != c.Pkg.Path() && (!slices.Contains(effectless, f.Pkg().Path()) || f.FullName() == "time.AfterFunc") {
@@ -271,7 +273,11 @@ func (p *Program) effects(c *check.Cell) {
 			}
 		}
 		return true
-	})
+	}
+	ast.Inspect(c.Body, look)
+	for _, d := range c.Decls {
+		ast.Inspect(d, look)
+	}
 	if len(found) == 0 {
 		return
 	}

@@ -75,11 +75,17 @@ func TestConflictInASession(t *testing.T) {
 		{"a goroutine", []string{"go func() { for os.Getenv(\"CARRIED_GO_ON\") != \"\" { time.Sleep(time.Millisecond) } }()"}, wanted, "without the goroutines of cells ("},
 		{"a setting of a library", []string{"import \"log\"\nlog.SetFlags(log.LstdFlags)"}, wanted, "without what log.SetFlags in cell 1 may have left"},
 		{"a variable of a library", []string{"import \"net/http\"\nhttp.DefaultClient.Timeout = 0"}, wanted, "without what http.DefaultClient in cell 1 may have left"},
+		{"a setting, timed", []string{"import \"log\"\n%time log.SetFlags(log.LstdFlags)"}, wanted, "without what log.SetFlags in cell 1 may have left"},
+		{"a setting, in a loop", []string{"import \"log\"\n%timeit -n 1 -r 1 log.SetFlags(log.LstdFlags)"}, wanted, "without what log.SetFlags in cell 1 may have left"},
+		{"a setting, beside a magic", []string{"import \"log\"\n%pwd\nlog.SetFlags(log.LstdFlags)"}, wanted, "without what log.SetFlags in cell 1 may have left"},
+		{"a setting by a forgotten function", []string{"import \"log\"\nfunc set() { log.SetFlags(log.LstdFlags) }\nset()", "%reset"}, wanted, "without what log.SetFlags in cell 1 may have left"},
 		{"a timer", []string{"time.AfterFunc(time.Hour, func() {})"}, wanted, "without what time.AfterFunc in cell 1 may have left"},
 		{"by a magic", nil, "%get example.com/m@v1.0.0", ""},
 		{"by a magic, with a variable", []string{"x := 1"}, "%get example.com/m@v1.0.0", "(x): \"%get -replace example.com/m@v1.0.0\""},
 		{"who asks", []string{"x := 1"}, "%get -replace example.com/m@v1.0.0", ""},
 		{"behind what has run", nil, "fmt.Println(1)\n%get example.com/m", "in a cell of its own"},
+		{"behind a folder", nil, "%cd ..\n%get example.com/m", "in a cell of its own"},
+		{"behind what is carried over", nil, "%env CARRIED_GO_ON=yes\n%pwd\n%errors show\n%get example.com/m", ""},
 		{"behind a command", nil, "!true\n%get example.com/m", "in a cell of its own"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -127,12 +133,12 @@ func TestCarried(t *testing.T) {
 	t.Setenv("CARRIED_NEW", "")
 	os.Unsetenv("CARRIED_NEW")
 	old, _ := newConflicting(t)
-	for i, code := range []string{"import str \"strings\"\nimport _ \"embed\"", "%cd /", "%env CARRIED_NEW=a b", "os.Unsetenv(\"CARRIED_GONE\")", "%get example.com/fine@v1.0.0", "%get example.com/fine@v1.1.0"} {
+	for i, code := range []string{"import str \"strings\"\nimport _ \"embed\"", "import \"math/rand\"", "import \"math/rand/v2\"", "import \"math/rand\"", "%errors show", "%cd /", "%env CARRIED_NEW=a b", "os.Unsetenv(\"CARRIED_GONE\")", "%get example.com/fine@v1.0.0", "%get example.com/fine@v1.1.0"} {
 		if r := old.Run(cell.Request{Cell: int64(i + 1), Count: i + 1, Code: code}); r.Err != nil {
 			t.Fatalf("%s: %v", code, r.Err)
 		}
 	}
-	r := old.Run(cell.Request{Cell: 7, Count: 7, Code: "%get example.com/m"})
+	r := old.Run(cell.Request{Cell: 11, Count: 11, Code: "%get example.com/m"})
 	if r.Replacement == nil {
 		t.Fatalf("got %v", r.Err)
 	}
@@ -141,7 +147,7 @@ func TestCarried(t *testing.T) {
 		t.Errorf("got %v, want %v: what has been asked for last comes last", c.Gets, want)
 	}
 	c.Gets = c.Gets[:1] // this engine has a conflict about the other, too
-	if want := []string{`str "strings"`, `_ "embed"`}; !slices.Equal(c.Imports, want) || c.Dir != "/" || c.Mode != engineInterp ||
+	if want := []string{`str "strings"`, `_ "embed"`, `"math/rand/v2"`, `"math/rand"`}; !slices.Equal(c.Imports, want) || c.Dir != "/" || c.Mode != engineInterp || c.Errors != errorsShow ||
 		!slices.Contains(c.Set, "CARRIED_NEW=a b") || !slices.Contains(c.Unset, "CARRIED_GONE") {
 		t.Errorf("got %+v", c)
 	}
@@ -149,8 +155,9 @@ func TestCarried(t *testing.T) {
 	os.Unsetenv("CARRIED_NEW")
 	t.Setenv("CARRIED_GONE", "1")
 	next, modules := newConflicting(t)
-	check := `if d, _ := os.Getwd(); d != "/" || os.Getenv("CARRIED_NEW") != "a b" || os.Getenv("CARRIED_GONE") != "" || str.ToUpper("a") != "A" { panic(d) }`
-	if r := next.Run(cell.Request{Cell: 7, Count: 7, Code: check, Carried: &c}); r.Err != nil {
+	check := `if d, _ := os.Getwd(); d != "/" || os.Getenv("CARRIED_NEW") != "a b" || os.Getenv("CARRIED_GONE") != "" || str.ToUpper("a") != "A" || rand.Intn(1) != 0 { panic(d) }
+	io.EOF`
+	if r := next.Run(cell.Request{Cell: 11, Count: 11, Code: check, Carried: &c}); r.Err != nil {
 		t.Error(r.Err)
 	}
 	if want := []string{"example.com/fine@v1.1.0"}; !slices.Equal(modules.added, want) {

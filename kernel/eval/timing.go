@@ -124,6 +124,7 @@ func (s *steps) timeit(c *magic.Command, code string) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.effects(checked)
 	unit, run, err := s.build(checked, s.task)
 	if err != nil {
 		return nil, err

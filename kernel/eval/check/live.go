@@ -16,8 +16,9 @@ import (
 type Outside struct {
 	// Value returns what a variable of the session holds, the zero Value if it cannot be read.
 	Value func(v *types.Var) reflect.Value
-	// Busy tells whether code of cells may be running, which may change what a variable holds.
-	Busy func() bool
+	// Exclude keeps code of cells from beginning until release is called; ok is false where some may be running, which may change what a
+	// variable holds.
+	Exclude func() (release func(), ok bool)
 	// Files returns the files and folders that a path can become, folders with a separator behind them.
 	Files func(path string) []cell.Match
 }
@@ -27,6 +28,19 @@ type Outside struct {
 type live struct {
 	b     *builder
 	scope *Scope
+	busy  bool
+}
+
+// still returns l with busy set, and keeps what it found out true until release is called.
+func (l live) still() (_ live, release func()) {
+	if l.scope.Outside.Exclude == nil {
+		return l, func() {}
+	}
+	release, ok := l.scope.Outside.Exclude()
+	if l.busy = !ok; l.busy {
+		release = func() {}
+	}
+	return l, release
 }
 
 // maxKeys is how many keys of a map are offered at most.
@@ -56,14 +70,14 @@ func (l live) keys(x ast.Expr) candidates {
 	return c
 }
 
-// columned is what has named columns. Its method may be called from any goroutine.
+// columned is what has named columns. The method of our own may be called from any goroutine.
 type columned interface{ Columns() []string }
 
 // columns are those of an expression's value or, where that is the result of a call, of what the call is made on or with: what
 // becomes of a table has columns of it.
 func (l live) columns(x ast.Expr) (c candidates) {
 	if v := l.value(x); v.IsValid() {
-		for i, name := range columnsOf(v) {
+		for i, name := range l.columnsOf(v) {
 			c.add(i, name, "field", "column") // in their order
 		}
 		return c
@@ -86,8 +100,8 @@ func (l live) columns(x ast.Expr) (c candidates) {
 	return nil
 }
 
-// columnsOf asks a value of a library's type; code of cells is not run to complete code.
-func columnsOf(v reflect.Value) (names []string) {
+// columnsOf asks a value of a library's type, of our own where cells may be using it; code of cells is not run to complete code.
+func (l live) columnsOf(v reflect.Value) (names []string) {
 	t := v.Type()
 	if t.Kind() == reflect.Pointer {
 		if v.IsNil() {
@@ -96,6 +110,9 @@ func columnsOf(v reflect.Value) (names []string) {
 		t = t.Elem()
 	}
 	path := t.PkgPath()
+	if l.busy && !strings.HasPrefix(path, "cancha/") {
+		return nil
+	}
 	if path == "" || path == "main" || strings.HasPrefix(path, "cells/") || !v.CanInterface() {
 		return nil
 	}
@@ -119,12 +136,12 @@ func (l live) value(x ast.Expr) reflect.Value {
 	id, isName := ast.Unparen(x).(*ast.Ident)
 	if isName {
 		v := l.variable(id)
-		if v.IsValid() && l.busy() && v.Kind() != reflect.Pointer {
+		if v.IsValid() && l.busy && v.Kind() != reflect.Pointer {
 			return reflect.Value{}
 		}
 		return v
 	}
-	if l.busy() {
+	if l.busy {
 		return reflect.Value{}
 	}
 	switch x := ast.Unparen(x).(type) {
@@ -141,8 +158,6 @@ func (l live) value(x ast.Expr) reflect.Value {
 	}
 	return reflect.Value{}
 }
-
-func (l live) busy() bool { return l.scope.Outside.Busy != nil && l.scope.Outside.Busy() }
 
 // variable is the value of a variable of the session. One of the sketched cell stands for that of the same name and type which the
 // cell has declared when it ran before.

@@ -76,9 +76,9 @@ func NewScope(packages []Package, export func(path string) (io.ReadCloser, error
 
 // listed imports only what is listed, so that the error for anything else is ours.
 type listed struct {
-	known    map[string]Package
-	imported map[string]bool
-	next     types.Importer
+	known  map[string]Package
+	loaded map[string]bool
+	next   types.Importer
 }
 
 func (l listed) Import(path string) (*types.Package, error) {
@@ -88,16 +88,16 @@ func (l listed) Import(path string) (*types.Package, error) {
 	if _, ok := l.known[path]; !ok {
 		return nil, fmt.Errorf("package %s is not among those that a cell may import", path)
 	}
-	l.imported[path] = true
+	l.loaded[path] = true
 	return l.next.Import(path)
 }
 
-// Imported are the packages that something is known of, which is kept: those that cells have imported, refused ones too, and those that
-// completion, inspection or an error's hint has looked into.
-func (s *Scope) Imported() []string {
+// Loaded are the packages whose export data has been read: for cells, refused ones too, and to complete and explain names that nothing
+// imports yet. What is known of them is kept.
+func (s *Scope) Loaded() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.importer.(listed).imported))
+	return slices.Sorted(maps.Keys(s.importer.(listed).loaded))
 }
 
 // Add adds packages to those that cells may import.

@@ -87,7 +87,8 @@ func (s *Scope) names(code string, at place) (names candidates, files bool) {
 			names, files = nil, true
 		}
 	}()
-	l := live{b: b, scope: s}
+	l, release := live{b: b, scope: s}.still()
+	defer release()
 	switch parent := around[len(around)-1].(type) {
 	case *ast.IndexExpr:
 		if parent.Index == ast.Expr(lit) {

@@ -88,7 +88,7 @@ func (w *writer) guard(x *ast.CallExpr) {
 	}
 	for i, a := range x.Args {
 		if lit, ok := ast.Unparen(a).(*ast.FuncLit); ok {
-			w.begin(lit.Body, "defer "+machineName+".Caught(); ")
+			w.begin(lit.Body, machineName+".Called(); defer "+machineName+".Caught(); ")
 			continue
 		}
 		f, ok := parameter(sig, i).Underlying().(*types.Signature)
@@ -101,8 +101,8 @@ func (w *writer) guard(x *ast.CallExpr) {
 			leave = "return "
 		}
 		t := w.typeText(f, a.Pos())
-		w.replaced[a] = fmt.Sprintf("func(f%s %s) %s { if f%s == nil { return nil }; return func(%s)%s { defer %s.Caught(); %sf%s(%s) } }(%s)",
-			mark, t, t, mark, params, results, machineName, leave, mark, args, w.text(a))
+		w.replaced[a] = fmt.Sprintf("func(f%s %s) %s { if f%s == nil { return nil }; return func(%s)%s { %s.Called(); defer %s.Caught(); %sf%s(%s) } }(%s)",
+			mark, t, t, mark, params, results, machineName, machineName, leave, mark, args, w.text(a))
 	}
 }
 

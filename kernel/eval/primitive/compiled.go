@@ -73,9 +73,12 @@ func (m *Machine) Ended(goroutine any) {
 	m.reportOverflow()
 }
 
-// Caught, deferred by a function that compiled code may call on a goroutine of its own, reports a panic there to the cell.
-// On a goroutine of a cell panics pass.
+// Called tells that a function begins that compiled code may call on a goroutine of its own. It defers Caught.
+func (m *Machine) Called() { m.calls.enter() }
+
+// Caught ends what Called began, and reports a panic to the cell. On a goroutine of a cell panics pass.
 func (m *Machine) Caught() {
+	defer m.calls.leave()
 	p := recover()
 	if p == nil {
 		return

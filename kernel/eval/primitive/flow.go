@@ -273,6 +273,8 @@ func (m *Machine) Guard(fn any) any {
 	}
 	t := f.Type()
 	return reflect.MakeFunc(t, func(args []reflect.Value) (out []reflect.Value) {
+		m.calls.enter()
+		defer m.calls.leave() // after a panic's report, which may call methods of cells
 		defer func() {
 			p := recover()
 			if p == nil {
@@ -326,6 +328,7 @@ func (m *Machine) PanicText(p any) string {
 
 // begin registers the calling goroutine as one whose panics are caught.
 func (m *Machine) begin(run *cellio.Run) (id int64) {
+	m.calls.enter()
 	id = goroutineID()
 	m.running.Store(id, run)
 	m.depth.caught.Store(stack.Goroutine(), true)
@@ -368,6 +371,7 @@ func (m *Machine) Busy() bool {
 }
 
 func (m *Machine) end(run *cellio.Run, id int64) {
+	defer m.calls.leave()
 	m.running.Delete(id)
 	m.forgetFall()
 	m.depth.caught.Delete(stack.Goroutine())

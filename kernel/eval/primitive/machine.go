@@ -45,6 +45,7 @@ type Machine struct {
 	interrupts map[*cellio.Run]bool // interrupted runs that have tasks left; guarded by mu
 	left       map[*cellio.Run]bool // those whose cells have ended; guarded by mu
 
+	calls  calls
 	groups groupWaits
 
 	depth depths

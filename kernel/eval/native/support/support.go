@@ -33,7 +33,8 @@ type Machine interface {
 	// to the cell and keeps it from ending the process.
 	Began() (goroutine any)
 	Ended(goroutine any)
-	// Caught, deferred by a function that compiled code may call on a goroutine of its own, does the same there.
+	// Called begins a function that compiled code may call on a goroutine of its own; Caught, deferred there, does what Ended does.
+	Called()
 	Caught()
 	// Test runs a test's function so that a panic fails the test. Bubble does the same in a synctest bubble. Fuzz returns a fuzz test's
 	// function that does so.
