@@ -11,8 +11,8 @@ original=$(go env GOROOT)/src/runtime/runtime2.go
 if grep -q '^func efaceOf(' "$original"; then
   mkdir -p out/bootstrap
   sed 's|^func efaceOf(|//go:noinline\
-&|' "$original" > out/bootstrap/runtime2.go
-  printf '{"Replace": {"%s": "%s"}}\n' "$original" "$PWD/out/bootstrap/runtime2.go" > out/bootstrap/overlay.json
+&|' "$original" > out/bootstrap/runtime2.go.txt
+  printf '{"Replace": {"%s": "%s"}}\n' "$original" "$PWD/out/bootstrap/runtime2.go.txt" > out/bootstrap/overlay.json
   shared+=(-overlay="$PWD/out/bootstrap/overlay.json")
 else
   shared+=('-gcflags=runtime=-dynlink -l')

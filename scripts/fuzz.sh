@@ -9,7 +9,9 @@ found=0
 compiled=()
 if [ -x bin/cancha ] && folder=$(bin/cancha doctor -workspace 2>/dev/null); then
   export CANCHA_WORKSPACE=$folder CGO_ENABLED=1 GOFLAGS=''
-  compiled=(-trimpath -buildvcs=false -tags workspace)
+  mended=-overlay=$folder/overlay.json # package runtime as the workspace has it (kernel/workspace/runtime.go)
+  [ -e "$folder/overlay.json" ] || mended=-gcflags=runtime=-l
+  compiled=(-trimpath -buildvcs=false "$mended" -tags workspace)
 fi
 while IFS=: read -r file name; do
   folder=$(dirname "$file")

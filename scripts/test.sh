@@ -33,13 +33,15 @@ formatted() {
 session='TestMove|TestShown|TestInterrupt$|TestErrorPositions|TestPanic|TestRefused|TestTypes|TestInput|TestCompiledCellsRunBeside|TestInterpretedCells|TestTests$|TestBench$|TestInterruptedTests|TestCompleteInStrings|TestShortCellsRunApart|TestCompilerIs|TestDeclarationsNeed|TestWhatIsSlow|While'
 
 compiled() { # the cell engine's tests of what cells mean, again with cells compiled; built as the engine is, which else could not load them
-  local folder
+  local folder mended
   if ! command -v "${CC:-gcc}" cc clang > /dev/null; then
     echo "0 Go tests: skipped, since there is no C compiler to link compiled cells with"
     return
   fi
   folder=$(bin/cancha doctor -workspace) || return
-  CANCHA_WORKSPACE=$folder CGO_ENABLED=1 GOFLAGS='' "$python" scripts/gotest.py -trimpath -buildvcs=false -tags workspace -run "$1" ./kernel/eval
+  mended=-overlay=$folder/overlay.json # package runtime as the workspace has it (kernel/workspace/runtime.go)
+  [ -e "$folder/overlay.json" ] || mended=-gcflags=runtime=-l
+  CANCHA_WORKSPACE=$folder CGO_ENABLED=1 GOFLAGS='' "$python" scripts/gotest.py -trimpath -buildvcs=false "$mended" -tags workspace -run "$1" ./kernel/eval
 }
 
 computing() { # compiles cells, one after another
