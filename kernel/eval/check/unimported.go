@@ -42,8 +42,17 @@ func (s *Scope) offering(name, member string) []Package {
 		}
 	}
 	if len(fitting) > 0 {
-		return fitting
+		usable = fitting
 	}
+	slices.SortStableFunc(usable, func(a, b Package) int {
+		switch {
+		case a.Standard == b.Standard:
+			return 0
+		case a.Standard:
+			return -1
+		}
+		return 1
+	})
 	return usable
 }
 
