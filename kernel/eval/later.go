@@ -267,12 +267,25 @@ func (p *Program) settle(t *task, c *check.Cell) error {
 	}
 	p.note(t.request.Cell, p.later.notes)
 	p.later.notes = nil
+	p.later.failed = slices.DeleteFunc(p.later.failed, p.hidden)
 	for _, d := range p.later.failed {
 		if c != nil && d.mentioned(c) {
 			return errors.New(d.failure())
 		}
 	}
 	return nil
+}
+
+// hidden reports whether no later cell can mention what a cell declares: all of it has been declared again, or forgotten.
+func (p *Program) hidden(d *pending) bool {
+	p.scope.Lock()
+	defer p.scope.Unlock()
+	for o := range d.objects {
+		if p.scope.Lookup(o.Name()) == o {
+			return false
+		}
+	}
+	return true
 }
 
 // concerns reports whether a cell cannot be compiled, or run, before d belongs to the program. Functions that d renews may be called by any
