@@ -75,7 +75,7 @@ func (p *Program) compileLater(c *check.Cell, t *task) (unit *lower.Unit, run fu
 		return nil, nil, false, nil
 	case len(c.Body.Body.List) == 0 && !slices.ContainsFunc(c.Objects, isVariable):
 		unit, run, err = p.declareLater(c, t, renewed)
-	case (len(renewed) == 0 || alone(c)) && p.turn.try(t) && p.runsShortly(c): // which looks at variables, so no other cell is to change them
+	case (len(renewed) == 0 || callsNoEarlierCode(c)) && p.turn.try(t) && p.runsShortly(c): // which looks at variables, so no other cell is to change them
 		unit, run, err = p.interpretFirst(c, t, renewed)
 	default:
 		return nil, nil, false, nil
@@ -138,9 +138,9 @@ var inert = map[string]bool{
 	"math/rand/v2": true, "slices": true, "sort": true, "strconv": true, "strings": true, "time": true, "unicode": true, "unicode/utf8": true,
 }
 
-// alone reports whether a cell calls no code of earlier cells. While it runs, only the cell itself asks for the functions that it renews,
-// and it has them.
-func alone(c *check.Cell) bool {
+// callsNoEarlierCode reports whether a cell calls no code of earlier cells. While it runs, only the cell itself asks for the functions that
+// it renews, and it has them.
+func callsNoEarlierCode(c *check.Cell) bool {
 	for _, o := range c.Info.Uses {
 		switch pkg := o.Pkg(); {
 		case pkg == nil || pkg == c.Pkg:
@@ -232,7 +232,7 @@ func (p *Program) buildBeside(c *check.Cell, t *task, source *native.Source, ren
 	d.hurried, d.wanted = context.WithCancel(p.later.ctx)
 	p.later.pending = append(p.later.pending, d)
 	p.later.builds.Go(func() {
-		d.err = p.later.alone(d.hurried, build)
+		d.err = p.later.inTurn(d.hurried, build)
 		close(d.built)
 		if p.building.lock(p.later.ctx) == nil {
 			p.finish(d)
@@ -241,8 +241,8 @@ func (p *Program) buildBeside(c *check.Cell, t *task, source *native.Source, ren
 	})
 }
 
-// alone builds, when no other build runs that no cell waits for, or hurried ends.
-func (l *later) alone(hurried context.Context, build func(context.Context) error) error {
+// inTurn builds, when no other build runs that no cell waits for, or hurried ends.
+func (l *later) inTurn(hurried context.Context, build func(context.Context) error) error {
 	select {
 	case l.one <- struct{}{}:
 		defer func() { <-l.one }()
@@ -267,12 +267,25 @@ func (p *Program) settle(t *task, c *check.Cell) error {
 	}
 	p.note(t.request.Cell, p.later.notes)
 	p.later.notes = nil
+	p.later.failed = slices.DeleteFunc(p.later.failed, p.hidden)
 	for _, d := range p.later.failed {
 		if c != nil && d.mentioned(c) {
 			return errors.New(d.failure())
 		}
 	}
 	return nil
+}
+
+// hidden reports whether no later cell can mention what a cell declares: all of it has been declared again, or forgotten.
+func (p *Program) hidden(d *pending) bool {
+	p.scope.Lock()
+	defer p.scope.Unlock()
+	for o := range d.objects {
+		if p.scope.Lookup(o.Name()) == o {
+			return false
+		}
+	}
+	return true
 }
 
 // concerns reports whether a cell cannot be compiled, or run, before d belongs to the program. Functions that d renews may be called by any

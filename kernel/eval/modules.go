@@ -71,12 +71,8 @@ func getArguments(args string) (modules []string, replace bool, err error) {
 	return modules, replace, nil
 }
 
-// Get makes the packages of modules ready for import: args are paths of modules, with or without @version, or their folders, beginning with
-// ./ or /, and -replace if the engine may be replaced for them. It ends early when ctx does.
-func (p *Program) Get(ctx context.Context, args string) error {
-	return p.getAll(ctx, args, nil)
-}
-
+// getAll makes the packages of modules ready for import: args are paths of modules, with or without @version, or their folders, beginning
+// with ./ or /, and -replace if the engine may be replaced for them. It ends early when ctx does.
 func (p *Program) getAll(ctx context.Context, args string, t *task) error {
 	list, replace, err := getArguments(args)
 	if err != nil {
@@ -105,7 +101,7 @@ func (p *Program) get(ctx context.Context, t *task, r ModuleRequest, replace boo
 	r.Used = p.scope.Loaded()
 	added, err := p.modules.Add(ctx, r, say)
 	var conflict *Conflict
-	if errors.As(err, &conflict) && t != nil {
+	if errors.As(err, &conflict) {
 		return p.replaceFor(ctx, t, r, conflict, replace, say)
 	}
 	if err != nil {

@@ -62,6 +62,16 @@ func TestStandardPackagesNeedNoImport(t *testing.T) {
 	}
 }
 
+// TestStandardComesFirst: which package a name means does not depend on the order in which packages became known.
+func TestStandardComesFirst(t *testing.T) {
+	packages, export := library()
+	slices.Reverse(packages)
+	_, err := NewScope(packages, export).Check("cell 1", "draw.Nope")
+	if want := "undefined: draw.Nope"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 func TestCompleteUnimported(t *testing.T) {
 	tests := []struct{ name, code, match, signature string }{
 		{"of the standard library", "strin‸", "strings", `import "strings"`},
