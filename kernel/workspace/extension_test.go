@@ -266,17 +266,9 @@ func TestConflict(t *testing.T) {
 	}
 	nothingCompiled(t, start, Want{Path: "example.com/wants", Version: "v1.0.0"})
 	extendTo(t, s, start, Want{Path: "example.com/wants/free", Version: "v1.0.0"}) // its module wants it, it does not
-	w, err := s.Ensure(t.Context(), conflict.Modules, func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	next, err := s.Open(w.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := openFor(t, s, conflict)
 	extendTo(t, s, next, Want{Path: "example.com/wants"})
-	if held, err := Held(w.Dir); err != nil || held["example.com/dep"].Version != "v1.1.0" {
+	if held, err := Held(next.Base); err != nil || held["example.com/dep"].Version != "v1.1.0" {
 		t.Errorf("the new engine: got %+v, %v", held["example.com/dep"], err)
 	}
 }
@@ -337,6 +329,21 @@ func TestConflictWithWhatIsLoaded(t *testing.T) {
 	extendTo(t, s, first, Want{Path: "example.com/new"})
 }
 
+// openFor builds the engine that a conflict asks for.
+func openFor(t *testing.T, s *Store, c *Conflict) *Extension {
+	t.Helper()
+	w, err := s.Ensure(t.Context(), c.Modules, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Close)
+	x, err := s.Open(w.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
 // nothingCompiled looks at what the go command was told for an extension.
 func nothingCompiled(t *testing.T, from *Extension, want Want) {
 	t.Helper()
@@ -364,15 +371,7 @@ func TestFolderOfWhatIsHeld(t *testing.T) {
 	if _, err := s.Extend(t.Context(), start, want, func(string) {}); !errors.As(err, &conflict) {
 		t.Fatalf("got %v, want a conflict", err)
 	}
-	w, err := s.Ensure(t.Context(), conflict.Modules, func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	next, err := s.Open(w.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := openFor(t, s, conflict)
 	extendTo(t, s, next, want)
 }
 
