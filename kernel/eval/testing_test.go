@@ -80,6 +80,7 @@ func TestTests(t *testing.T) {
 				"    4 | \treflect.ValueOf(1).Len()\n      | \t^\nwant:\n\nFAIL\nFAIL\tcell 13\tT\n",
 			"TestReflect, TestCheck failed"},
 		{"a quote that is not closed", "%test -run 'Dou", "", "%test: a quote (') is not closed"},
+		{"on the first line", "%test -v\nfunc TestBelow(t *testing.T) {}", "=== RUN   TestBelow\n--- PASS: TestBelow (T)\nPASS\nok  \tcell 15\tT\n", ""},
 		{"afterwards", "fmt.Println(os.Stdout.Name(), flag.Lookup(\"test.bogus\"))", "/dev/stdout <nil>\n", ""},
 	}
 	n := newNotebook(t)

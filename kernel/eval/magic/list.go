@@ -76,8 +76,9 @@ func All() []Spec {
 		{
 			Name: "test", Line: true, Whole: true, Go: true, Argument: Test, Usage: "%test [-v] [-run REGEXP] [-count N]\n%%test [FLAGS]", Brief: "run tests, as go test does",
 			Doc: "It runs func TestX(t *testing.T), the seeds of func FuzzX(f *testing.F), and func ExampleX() with an // Output: comment: those of its cell or, if that\n" +
-				"declares none, of all cells. With -run, -bench or -list it looks in all cells. %%test runs its cell first. A failed test fails the cell; one that panics does not\n" +
-				"end the others. Further flags: -skip -short -failfast -list -shuffle -parallel -bench -benchtime -benchmem. Cells have to be compiled.",
+				"declares none, of all cells. With -run, -bench or -list it looks in all cells. %%test runs its cell first, and so does %test on a cell's first line. A failed\n" +
+				"test fails the cell; one that panics does not end the others. Further flags: -skip -short -failfast -list -shuffle -parallel -bench -benchtime -benchmem.\n" +
+				"Cells have to be compiled.",
 		},
 		{
 			Name: "time", Line: true, Whole: true, Go: true, Argument: Statement, Usage: "%time STATEMENT\n%%time", Brief: "run a statement, or the cell, and tell how long it took",

@@ -104,7 +104,18 @@ func Parse(code string) *Cell {
 	}
 	r.read()
 	c.Steps, c.Go = r.steps(), blank(code, r.golang())
+	c.testLast()
 	return c
+}
+
+// testLast has a %test or %bench above a cell's Go run behind it, for the tests that the Go declares.
+func (c *Cell) testLast() {
+	if c.Head != nil || len(c.Steps) < 2 || c.Steps[0].Command == nil || c.Steps[0].Command.Kind != Line {
+		return
+	}
+	if spec, _ := Lookup(c.Steps[0].Command.Name); spec.Argument == Test {
+		c.Steps = append(c.Steps[1:], c.Steps[0])
+	}
 }
 
 // mayHold tells quickly that a cell has no line which could be a command.
