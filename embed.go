@@ -71,6 +71,8 @@ import (
 //go:embed statsbomb/simulate/*[^t].go statsbomb/simulate/*[^s]t.go
 //go:embed stream/*[^t].go stream/*[^s]t.go
 //go:embed stream/broker/*[^t].go
+//go:embed stream/broker/internal/disk/*[^t].go
+//go:embed stream/broker/internal/guard/*[^t].go
 //go:embed stream/feed/*[^t].go
 //go:embed stream/kafka/*[^t].go
 //go:embed stream/replay/*[^t].go

@@ -1,0 +1,161 @@
+package disk
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// sealed is a text with its checksum on a line of its own behind it.
+func sealed(raw []byte) []byte {
+	sum := binary.BigEndian.AppendUint32(nil, crc32.Checksum(raw, castagnoli))
+	return append(append(bytes.Clone(raw), '\n'), hex.EncodeToString(sum)...)
+}
+
+// copyOf is the copy of a file, nil where there is none that is whole.
+func (v *visit) copyOf(file string) ([]byte, error) {
+	raw, err := v.read(filepath.Join(copiesFolder, file))
+	at := bytes.LastIndexByte(raw, '\n')
+	if err != nil || at < 0 || !bytes.Equal(sealed(raw[:at]), raw) {
+		return nil, err
+	}
+	return raw[:at], nil
+}
+
+// Seal writes the checksums of all small files of a directory that has just been closed.
+func Seal(dir string) error {
+	sums := map[string]uint32{}
+	err := small(dir, func(file string, raw []byte) { sums[file] = crc32.Checksum(raw, castagnoli) })
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(sums)
+	if err != nil {
+		return err
+	}
+	return write(dir, sumsFile, sealed(raw))
+}
+
+// Unseal takes the checksums away: what a broker writes from now on they do not know.
+func Unseal(dir string) error {
+	if err := os.Remove(filepath.Join(dir, sumsFile)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// small visits the files that are neither records nor ours.
+func small(dir string, visit func(file string, raw []byte)) error {
+	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		file, _ := filepath.Rel(dir, path)
+		if e.IsDir() && (file == damagedFolder || file == copiesFolder) {
+			return fs.SkipDir
+		}
+		if ext := filepath.Ext(file); e.IsDir() || file == sumsFile || ext != ".json" && ext != ".log" {
+			return nil
+		}
+		raw, err := os.ReadFile(path)
+		visit(file, raw)
+		return err
+	})
+}
+
+func (v *visit) readSums() {
+	raw, err := v.read(sumsFile)
+	at := bytes.LastIndexByte(raw, '\n')
+	if err == nil && at >= 0 && bytes.Equal(sealed(raw[:at]), raw) {
+		_ = json.Unmarshal(raw[:at], &v.sums) // its own checksum is right
+	}
+}
+
+// changed tells whether a file is another one than at an orderly end; unknown is false.
+func (v *visit) changed(file string, raw []byte) bool {
+	sum, ok := v.sums[file]
+	return ok && sum != crc32.Checksum(raw, castagnoli)
+}
+
+// logs look over the two files of entries: committed offsets and the members of groups, producers' ids.
+func (v *visit) logs() error {
+	for _, file := range []string{"groups.log", "pids.log"} {
+		raw, err := v.read(file)
+		if err != nil {
+			return err
+		}
+		good, holes := entries(raw)
+		for _, h := range holes {
+			v.setAside(file, "entries from here on are damaged", h.at, raw[h.at:h.at+h.size])
+		}
+		if len(holes) > 0 {
+			v.mends = append(v.mends, func() error { return write(v.dir, file, good) })
+		}
+	}
+	return nil
+}
+
+// entries takes a file apart whose entries are a length and a checksum, little-endian, and what they are of. It returns what
+// is whole, and the places that are not.
+func entries(raw []byte) (good []byte, holes []hole) {
+	for at := 0; at < len(raw); {
+		if n := entryAt(raw[at:]); n > 0 {
+			good = append(good, raw[at:at+n]...)
+			at += n
+			continue
+		}
+		next := at + 1
+		for next < len(raw) && entryAt(raw[next:]) == 0 {
+			next++
+		}
+		holes = append(holes, hole{at: at, size: next - at})
+		at = next
+	}
+	return good, holes
+}
+
+// entryAt is the size of the entry at the start, 0 if there is none. An entry has a version of two bytes and JSON.
+func entryAt(raw []byte) int {
+	const head = 8
+	if len(raw) < head+4 {
+		return 0
+	}
+	n := int64(binary.LittleEndian.Uint32(raw))
+	if n < 4 || n > int64(len(raw)-head) || raw[head+2] != '{' {
+		return 0
+	}
+	if crc32.Checksum(raw[head:head+n], castagnoli) != binary.LittleEndian.Uint32(raw[4:]) {
+		return 0
+	}
+	return head + int(n)
+}
+
+// others looks over what a cluster can do without: a file that is no JSON would keep kfake from starting.
+func (v *visit) others() error {
+	entries, err := os.ReadDir(v.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		file := e.Name()
+		if e.IsDir() || !strings.HasSuffix(file, ".json") || file == sumsFile || file == "meta.json" || file == "topics.json" {
+			continue
+		}
+		raw, err := v.read(file)
+		if err != nil {
+			return err
+		}
+		if !json.Valid(raw) || v.changed(file, raw) {
+			v.setAside(file, "it is damaged", 0, raw)
+			v.mends = append(v.mends, func() error { return os.Remove(filepath.Join(v.dir, file)) })
+		}
+	}
+	return err
+}
