@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"strconv"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+
+	"cancha/stream/broker/internal/disk"
+	"cancha/stream/broker/internal/guard"
 )
 
 // Config says how a broker listens and what it keeps. The zero Config is a broker in memory on a free loopback port.
@@ -21,6 +25,9 @@ type Config struct {
 	// Addr is the address to listen on, default "127.0.0.1:0" (a free port). The broker has no passwords: an address that
 	// other machines reach is open to them.
 	Addr string
+	// Rebuild makes a list of topics from the records in Dir where that list and its copy are gone. Topics get as many
+	// partitions as have records, which may be too few; without Rebuild such a directory is refused.
+	Rebuild bool
 	// Partitions of a topic that is created without a number of its own, default 4.
 	Partitions int
 	// RetentionBytes bounds each partition: the oldest batches beyond it are dropped. Default 64 MiB in memory, 1 GiB with
@@ -29,7 +36,7 @@ type Config struct {
 	// Sync waits for the disk at each produced batch. About half the throughput; needed only where the machine itself
 	// may lose power.
 	Sync bool
-	// Logger gets faults, such as a full disk. nil is silent.
+	// Logger gets faults, such as a full disk, damaged data and refused peers. nil is silent.
 	Logger *slog.Logger
 }
 
@@ -46,7 +53,10 @@ const (
 type Broker struct {
 	cluster *kfake.Cluster
 	addr    string
+	dir     string
 	lock    *dirLock
+	log     *slog.Logger
+	policy  *policy
 
 	wanted chan string // topics that clients ask for
 	stop   chan struct{}
@@ -65,17 +75,52 @@ func Start(cfg Config) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := kfake.NewCluster(cfg.options()...)
+	if err := cfg.mend(); err != nil {
+		lock.release()
+		return nil, err
+	}
+	var port *guard.Listener
+	cluster, err := kfake.NewCluster(cfg.options(&port)...)
 	if err != nil {
 		lock.release()
 		return nil, explain(cfg, err)
 	}
-	b := &Broker{cluster: cluster, addr: cluster.ListenAddrs()[0], lock: lock, wanted: make(chan string, 64), stop: make(chan struct{})}
+	b := &Broker{cluster: cluster, addr: cluster.ListenAddrs()[0], dir: cfg.Dir, lock: lock, log: cfg.Logger, wanted: make(chan string, 64), stop: make(chan struct{})}
+	b.policy = &policy{defaultPartitions: cfg.Partitions, peers: port.Connections, made: map[string]int{}}
+	cluster.Fault(b.policy.faults()...)
 	b.ended.Go(b.retain)
 	if cfg.Dir != "" {
 		b.ended.Go(b.makeTopics)
 	}
 	return b, nil
+}
+
+// Report is what the directory of a durable broker holds, and what in it is not as it was written.
+type Report = disk.Report
+
+// Verify looks over the directory of a durable broker that is not running, and changes nothing.
+func Verify(dir string) (*Report, error) {
+	if _, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("broker: %w", err)
+	}
+	lock, err := lockDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.release()
+	report, err := disk.Verify(dir)
+	if err != nil {
+		return nil, unreadable(dir, err)
+	}
+	return report, nil
+}
+
+// unreadable says what can be done about a directory that cannot be looked over.
+func unreadable(dir string, err error) error {
+	if errors.Is(err, disk.ErrUnknowable) {
+		return fmt.Errorf("broker: %s: %w; put a topics.json back, or start with -rebuild (Config.Rebuild), which makes one of the records", dir, err)
+	}
+	return fmt.Errorf("broker: look over %s: %w", dir, err)
 }
 
 // Addr is the address that clients connect to, host:port.
@@ -87,6 +132,12 @@ func (b *Broker) Close() error {
 		close(b.stop)
 		b.ended.Wait()
 		b.cluster.Close()
+		if b.dir != "" {
+			b.keep()
+			if err := disk.Seal(b.dir); err != nil {
+				b.log.Error("broker: write checksums of its files", "cause", err)
+			}
+		}
 		b.lock.release()
 	})
 	return nil
@@ -103,11 +154,46 @@ func (b *Broker) retain() {
 			return
 		case <-tick.C:
 			b.cluster.ApplyRetention()
+			b.policy.recount(b.cluster)
+			b.keep()
 		}
 	}
 }
 
+// keep copies the lists without which a directory says nothing.
+func (b *Broker) keep() {
+	if b.dir == "" {
+		return
+	}
+	if err := disk.Keep(b.dir); err != nil {
+		b.log.Error("broker: cannot keep copies of its lists", "cause", err)
+	}
+}
+
+// mend looks over the directory, and has what is damaged set aside and told.
+func (c *Config) mend() error {
+	if c.Dir == "" {
+		return nil
+	}
+	report, err := disk.Mend(c.Dir)
+	if errors.Is(err, disk.ErrUnknowable) && c.Rebuild {
+		if err = disk.Rebuild(c.Dir); err == nil {
+			report, err = disk.Mend(c.Dir)
+		}
+	}
+	if err != nil {
+		return unreadable(c.Dir, err)
+	}
+	for _, p := range report.Problems {
+		c.Logger.Warn("broker: damaged data", "file", p.File, "what", p.What, "done", p.Done)
+	}
+	return disk.Unseal(c.Dir)
+}
+
 func (c *Config) fill() {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
 	if c.Addr == "" {
 		c.Addr = "127.0.0.1:0"
 	}
@@ -143,11 +229,11 @@ func (c *Config) validate() error {
 }
 
 // options are kfake's. Segments are a small part of the retention, because a segment is freed as a whole.
-func (c *Config) options() []kfake.Opt {
+func (c *Config) options(port **guard.Listener) []kfake.Opt {
 	segment := min(max(c.RetentionBytes/8, minSegment), maxSegment)
 	opts := []kfake.Opt{
 		kfake.NumBrokers(1),
-		kfake.ListenFn(func(network, _ string) (net.Listener, error) { return net.Listen(network, c.Addr) }),
+		kfake.ListenFn(c.listen(port)),
 		kfake.DefaultNumPartitions(c.Partitions),
 		kfake.BrokerConfigs(map[string]string{
 			"log.retention.bytes": strconv.FormatInt(c.RetentionBytes, 10),
@@ -163,10 +249,20 @@ func (c *Config) options() []kfake.Opt {
 	if c.Sync {
 		opts = append(opts, kfake.SyncWrites())
 	}
-	if c.Logger != nil {
-		opts = append(opts, kfake.WithLogger(faults{c.Logger}))
+	return append(opts, kfake.WithLogger(faults{c.Logger}))
+}
+
+// listen puts the guard in front of kfake, which reads whatever a peer announces and ends the process at a kind of request that
+// it does not know.
+func (c *Config) listen(port **guard.Listener) func(network, _ string) (net.Listener, error) {
+	return func(network, _ string) (net.Listener, error) {
+		l, err := net.Listen(network, c.Addr)
+		if err != nil {
+			return nil, err
+		}
+		*port = guard.Listen(l, guard.Limits{}, c.Logger)
+		return *port, nil
 	}
-	return opts
 }
 
 // explain adds the likely cause and what to do to an error of starting.

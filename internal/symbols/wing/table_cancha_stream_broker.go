@@ -13,6 +13,7 @@ var table_cancha_stream_broker = listing.Package{
 	Name: "broker",
 	Values: []listing.Symbol{
 		{"Start", broker.Start},
+		{"Verify", broker.Verify},
 	},
 	Constants: []listing.Literal{
 		{"DefaultPartitions", token.INT, "4"},
@@ -22,5 +23,6 @@ var table_cancha_stream_broker = listing.Package{
 	Types: []listing.Symbol{
 		{"Broker", (*broker.Broker)(nil)},
 		{"Config", (*broker.Config)(nil)},
+		{"Report", (*broker.Report)(nil)},
 	},
 }

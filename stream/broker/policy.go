@@ -1,0 +1,156 @@
+package broker
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// What one request may ask for. kfake makes two billion partitions where a request says so, and holds a fetch for 24 days.
+const (
+	maxTopicPartitions = 1_000
+	maxPartitions      = 20_000 // of all topics that were made since the start
+	maxWait            = 5 * time.Minute
+	maxAnswers         = 256 << 20 // bytes of records in the answers to all connections together
+	minAnswer          = 1 << 20
+)
+
+// policy is asked about each request before kfake handles it, on the cluster's goroutine; so it decides by what it knows and
+// calls nobody.
+type policy struct {
+	defaultPartitions int
+	peers             func() int // connections that are open
+
+	last    kmsg.Request // what refuses was asked last, and its answer
+	refused bool
+
+	mu   sync.Mutex
+	made map[string]int // partitions of the topics that were asked for and allowed
+	sum  int
+}
+
+// faults are what a cluster is given to obey p.
+func (p *policy) faults() []kfake.Fault {
+	rule := func(f kfake.Fault, keys ...kmsg.Key) kfake.Fault {
+		f.Keys, f.Count = keys, -1
+		return f
+	}
+	return []kfake.Fault{
+		rule(kfake.Fault{Err: kerr.PolicyViolation, When: p.refuses}, kmsg.CreateTopics, kmsg.CreatePartitions),
+		// At the top level When is called once for a request, before its fields are read.
+		rule(kfake.Fault{TopLevel: true, Observe: true, When: p.clampMetadata}, kmsg.Metadata),
+		rule(kfake.Fault{TopLevel: true, Observe: true, When: p.clampFetch}, kmsg.Fetch),
+		rule(kfake.Fault{TopLevel: true, Observe: true, When: nameTopics}, kmsg.Produce),
+	}
+}
+
+// refuses is called for each topic of a request, with the whole request.
+func (p *policy) refuses(req kmsg.Request) bool {
+	if req != p.last {
+		p.last, p.refused = req, !p.allows(p.wanted(req))
+	}
+	return p.refused
+}
+
+// wanted are the partitions that each topic shall have.
+func (p *policy) wanted(req kmsg.Request) map[string]int {
+	wanted := map[string]int{}
+	switch r := req.(type) {
+	case *kmsg.CreateTopicsRequest:
+		for _, t := range r.Topics {
+			wanted[t.Topic] = max(int(t.NumPartitions), len(t.ReplicaAssignment))
+			if wanted[t.Topic] <= 0 {
+				wanted[t.Topic] = p.defaultPartitions
+			}
+		}
+	case *kmsg.CreatePartitionsRequest:
+		for _, t := range r.Topics {
+			wanted[t.Topic] = int(t.Count)
+		}
+	}
+	return wanted
+}
+
+// allows notes the partitions of topics, and tells whether there may be so many.
+func (p *policy) allows(topics map[string]int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	more := 0
+	for name, n := range topics {
+		if n > maxTopicPartitions {
+			return false
+		}
+		more += max(0, n-p.made[name])
+	}
+	if p.sum+more > maxPartitions {
+		return false
+	}
+	for name, n := range topics {
+		p.made[name] = max(p.made[name], n)
+	}
+	p.sum += more
+	return true
+}
+
+// clampMetadata leaves a topic asked for twice out, so that an answer is no larger than the broker's topics, and makes no topic
+// unasked where there are too many.
+func (p *policy) clampMetadata(req kmsg.Request) bool {
+	m := req.(*kmsg.MetadataRequest)
+	type topic struct {
+		name string
+		id   [16]byte
+	}
+	seen, wanted := map[topic]bool{}, map[string]int{}
+	m.Topics = slices.DeleteFunc(m.Topics, func(t kmsg.MetadataRequestTopic) bool {
+		k := topic{id: t.TopicID}
+		if t.Topic != nil {
+			k.name = *t.Topic
+			wanted[k.name] = p.defaultPartitions
+		}
+		twice := seen[k]
+		seen[k] = true
+		return twice
+	})
+	m.AllowAutoTopicCreation = m.AllowAutoTopicCreation && p.allows(wanted)
+	return false
+}
+
+// clampFetch divides the room for answers among those who may ask for one at the same time.
+func (p *policy) clampFetch(req kmsg.Request) bool {
+	f := req.(*kmsg.FetchRequest)
+	f.MaxWaitMillis = min(f.MaxWaitMillis, int32(maxWait/time.Millisecond))
+	f.MaxBytes = min(f.MaxBytes, int32(max(minAnswer, maxAnswers/max(1, p.peers()))))
+	return false
+}
+
+// nameTopics gives the topics of a request that has only ids names of their own, until kfake looks for the right ones: it panics
+// where two have none.
+func nameTopics(req kmsg.Request) bool {
+	if r := req.(*kmsg.ProduceRequest); r.Version >= 13 {
+		for i := range r.Topics {
+			r.Topics[i].Topic = string(r.Topics[i].TopicID[:])
+		}
+	}
+	return false
+}
+
+// recount forgets topics that were deleted, or that the cluster refused.
+func (p *policy) recount(c *kfake.Cluster) {
+	p.mu.Lock()
+	names := slices.Collect(maps.Keys(p.made))
+	full := p.sum > maxPartitions/2
+	p.mu.Unlock()
+	for _, name := range names {
+		if full && c.TopicInfo(name) == nil {
+			p.mu.Lock()
+			p.sum -= p.made[name]
+			delete(p.made, name)
+			p.mu.Unlock()
+		}
+	}
+}
