@@ -231,6 +231,36 @@ func TestFlippedBitIsServedAround(t *testing.T) {
 	}
 }
 
+// TestMissing takes the last batch off a segment, as if it had never been there, and whole segments away.
+func TestMissing(t *testing.T) {
+	dir := closed(t)
+	file := filepath.Join(dir, "partitions/t-0/0.dat")
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(file, info.Size()/perPartition*(perPartition-1)); err != nil {
+		t.Fatal(err)
+	}
+	want := all()
+	delete(want, fmt.Sprint("0/", perPartition-1))
+	got, log := served(t, dir, len(want))
+	if !maps.Equal(got, want) || !strings.Contains(log, "offsets 5 to 5 are missing at its end") {
+		t.Errorf("got %v, logged %s", got, log)
+	}
+	if r, err := disk.Verify(dir); err != nil || len(r.Problems) > 0 || r.Partitions[0].Next != perPartition {
+		t.Errorf("afterwards: %+v, %v", r, err)
+	}
+	dir = closed(t)
+	if err := os.Remove(filepath.Join(dir, "partitions/t-0/0.dat")); err != nil {
+		t.Fatal(err)
+	}
+	r, err := disk.Verify(dir)
+	if err != nil || len(r.Problems) != 1 || !strings.Contains(r.Problems[0].What, "offsets 0 to 5 are missing: all segments are gone") {
+		t.Errorf("without segments: %+v, %v", r, err)
+	}
+}
+
 // TestGroups damages one commit of a group: the others stay.
 func TestGroups(t *testing.T) {
 	dir := closed(t)

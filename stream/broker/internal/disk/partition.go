@@ -23,11 +23,19 @@ func (v *visit) partition(f folder) error {
 	}
 	p := &log{visit: v, folder: f, sum: Partition{Topic: f.topic, Number: f.number, First: -1}}
 	p.exact = !v.topics[f.topic].compacted() && !v.wasCut(f)
+	if err := p.promise(); err != nil {
+		return err
+	}
 	for i, base := range bases {
-		last := i == len(bases)-1
-		if err := p.segment(base, last); err != nil {
+		if want := p.next; base > want && p.exact && (i > 0 || p.begins >= 0 && base > p.begins) {
+			p.found(f.path, fmt.Sprintf("offsets %d to %d are missing: a segment is gone", max(want, p.begins), base-1), "the rest is served", nothing)
+		}
+		if err := p.segment(base, i == len(bases)-1); err != nil {
 			return err
 		}
+	}
+	if len(bases) == 0 && p.ends > p.begins {
+		p.found(f.path, fmt.Sprintf("offsets %d to %d are missing: all segments are gone", p.begins, p.ends-1), "it begins anew", nothing)
 	}
 	p.sum.First = max(p.sum.First, 0)
 	v.report.Partitions = append(v.report.Partitions, p.sum)
@@ -61,6 +69,8 @@ type log struct {
 	sum    Partition
 	exact  bool  // each batch begins where the one before it ends
 	next   int64 // the offset behind the last batch
+	begins int64 // the first offset and the one behind the last when it was closed orderly; -1 and 0: unknown
+	ends   int64
 	sizes  map[int64]int64
 	resize bool // the sizes in the snapshot are not those of the segments
 }
@@ -76,6 +86,9 @@ func (p *log) segment(base int64, last bool) error {
 	out := p.straighten(file, base, raw, batches, holes)
 	for _, h := range holes {
 		p.hole(file, base, raw, h, last && h.before == len(batches), out)
+	}
+	if last {
+		p.complete(file, base, out)
 	}
 	p.count(base, out)
 	if !bytes.Equal(out.raw, raw) {
@@ -138,13 +151,30 @@ func (p *log) hole(file string, base int64, raw []byte, h hole, end bool, out *s
 	}
 	p.setAside(file, what, h.at, raw[h.at:h.at+h.size])
 	if end && h.lost > 0 {
-		b := batch{next: max(base, p.next)}
-		if n := len(out.batches); n > 0 {
-			b = out.batches[n-1]
-		}
-		f := filler(b.next, h.lost, b.epoch, b.maxTime)
-		out.batches = append(out.batches, batch{at: len(out.raw), size: len(f), first: b.next, next: b.next + h.lost, epoch: b.epoch, maxTime: b.maxTime, magic: magic})
-		out.raw = append(out.raw, f...)
+		out.fill(max(base, p.next), h.lost)
+	}
+}
+
+// fill puts a batch without records behind the last one, or at offset from where there is none.
+func (s *segment) fill(from, n int64) {
+	b := batch{next: from}
+	if len(s.batches) > 0 {
+		b = s.batches[len(s.batches)-1]
+	}
+	f := filler(b.next, n, b.epoch, b.maxTime)
+	s.batches = append(s.batches, batch{at: len(s.raw), size: len(f), first: b.next, next: b.next + n, epoch: b.epoch, maxTime: b.maxTime, magic: magic})
+	s.raw = append(s.raw, f...)
+}
+
+// complete compares the end of a log with that of its orderly end.
+func (p *log) complete(file string, base int64, out *segment) {
+	end := max(base, p.next)
+	if n := len(out.batches); n > 0 {
+		end = out.batches[n-1].next
+	}
+	if n := p.ends - end; n > 0 && n <= 1<<30 {
+		p.found(file, fmt.Sprintf("offsets %d to %d are missing at its end", end, p.ends-1), "they are not given again", nothing)
+		out.fill(end, n)
 	}
 }
 
@@ -206,9 +236,30 @@ func (p *log) index(base int64, s *segment) error {
 	return nil
 }
 
+// snapshotFile is what an orderly end leaves beside the segments.
+const snapshotFile = "snapshot.json"
+
+// promise reads where the partition began and ended, if the last end was an orderly one.
+func (p *log) promise() error {
+	p.begins = -1
+	file := filepath.Join(p.folder.path, snapshotFile)
+	raw, err := p.read(file)
+	if err != nil || p.sums == nil || p.changed(file, raw) {
+		return err
+	}
+	var snap struct {
+		Begins int64 `json:"log_start_offset"`
+		Ends   int64 `json:"high_watermark"`
+	}
+	if json.Unmarshal(raw, &snap) == nil {
+		p.begins, p.ends = snap.Begins, snap.Ends
+	}
+	return nil
+}
+
 // snapshot keeps the file true that an orderly end has left: kfake takes it if the sizes in it are right.
 func (p *log) snapshot(bases []int64) error {
-	file := filepath.Join(p.folder.path, "snapshot.json")
+	file := filepath.Join(p.folder.path, snapshotFile)
 	raw, err := p.read(file)
 	if err != nil || raw == nil {
 		return err
