@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"encoding/binary"
 	"maps"
 	"slices"
 	"sync"
@@ -45,7 +46,7 @@ func (p *policy) faults() []kfake.Fault {
 		// At the top level When is called once for a request, before its fields are read.
 		rule(kfake.Fault{TopLevel: true, Observe: true, When: p.clampMetadata}, kmsg.Metadata),
 		rule(kfake.Fault{TopLevel: true, Observe: true, When: p.clampFetch}, kmsg.Fetch),
-		rule(kfake.Fault{TopLevel: true, Observe: true, When: nameTopics}, kmsg.Produce),
+		rule(kfake.Fault{TopLevel: true, Observe: true, When: p.clampProduce}, kmsg.Produce),
 	}
 }
 
@@ -128,15 +129,39 @@ func (p *policy) clampFetch(req kmsg.Request) bool {
 	return false
 }
 
-// nameTopics gives the topics of a request that has only ids names of their own, until kfake looks for the right ones: it panics
-// where two have none.
-func nameTopics(req kmsg.Request) bool {
-	if r := req.(*kmsg.ProduceRequest); r.Version >= 13 {
-		for i := range r.Topics {
-			r.Topics[i].Topic = string(r.Topics[i].TopicID[:])
+// clampProduce gives the topics of a request that has only ids names of their own, until kfake looks for the right ones: it
+// panics where two have none. And it empties a batch that claims to have no records, or more than its bytes can hold, which kfake
+// then refuses as corrupt: it would count the log's offsets back, or two billion forward.
+func (p *policy) clampProduce(req kmsg.Request) bool {
+	r := req.(*kmsg.ProduceRequest)
+	for i := range r.Topics {
+		t := &r.Topics[i]
+		if r.Version >= 13 {
+			t.Topic = string(t.TopicID[:])
+		}
+		for j := range t.Partitions {
+			if !plausible(t.Partitions[j].Records) {
+				t.Partitions[j].Records = nil
+			}
 		}
 	}
 	return false
+}
+
+// plausible looks at the number of records of a batch, which is in the last four bytes of its head
+// (https://kafka.apache.org/documentation/#recordbatch). A record has seven bytes at least; compressed, a thousand of them
+// have one.
+func plausible(batch []byte) bool {
+	const attributesAt, recordsAt, headBytes, recordBytes, bestRatio = 21, 57, 61, 7, 1000
+	if len(batch) < headBytes {
+		return true // kfake refuses it
+	}
+	n := int64(int32(binary.BigEndian.Uint32(batch[recordsAt:])))
+	most := int64(len(batch) - headBytes)
+	if compressed := batch[attributesAt+1]&7 != 0; compressed {
+		most *= bestRatio
+	}
+	return n > 0 && n <= most/recordBytes
 }
 
 // recount forgets topics that were deleted, or that the cluster refused.
