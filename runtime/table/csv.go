@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,23 +15,31 @@ import (
 	"time"
 )
 
+// Types are the types of columns by their names, in the words of [Table.Types]: int, float, string, bool or time.
+type Types map[string]string
+
 // ReadCSV reads a file of comma-separated values whose first row names the columns. A column in which every value is a
 // whole number, a number, true or false, or an RFC 3339 time has that type, and an empty value in it is missing; every
-// other column is text. Numbers with leading zeros, such as codes, and whole ones beyond 64 bits stay text.
-func ReadCSV(path string) (*Table, error) {
+// other column is text. A number is written in decimal digits, with a point and an exponent where it needs them; NaN, +Inf and
+// -Inf, as [Table.WriteCSV] writes them, count as numbers beside others. Numbers with leading zeros, such as codes, and whole
+// ones beyond 64 bits stay text, and so do 2020_21, 0x10 and Inf.
+//
+// Types say what a column is where its values do not, or say something else; a value that is none of the type is an error with
+// its row.
+func ReadCSV(path string, types ...Types) (*Table, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("table: read CSV: %w", err)
 	}
 	defer f.Close()
-	t, err := readCSV(f)
+	t, err := readCSV(f, types)
 	if err != nil {
 		return nil, fmt.Errorf("table: read CSV %s: %w", path, err)
 	}
 	return t, nil
 }
 
-func readCSV(r io.Reader) (*Table, error) {
+func readCSV(r io.Reader, types []Types) (*Table, error) {
 	b := bufio.NewReader(r)
 	if mark, _ := b.Peek(3); string(mark) == "\ufeff" { // spreadsheets write a byte order mark
 		_, _ = b.Discard(3) // just peeked
@@ -42,11 +51,36 @@ func readCSV(r io.Reader) (*Table, error) {
 	if len(records) == 0 {
 		return nil, errNoHeader
 	}
-	return parse(records[0], records[1:])
+	given, err := kinds(records[0], types)
+	if err != nil {
+		return nil, err
+	}
+	return parse(records[0], records[1:], given)
 }
 
+// kinds are the types that are given, each of a column that there is.
+func kinds(header []string, types []Types) (map[string]kind, error) {
+	given := map[string]kind{}
+	for _, each := range types {
+		for _, name := range slices.Sorted(maps.Keys(each)) {
+			if !slices.Contains(header, name) {
+				return nil, fmt.Errorf("there is no column %q to have a type; there are %s", name, strings.Join(header, ", "))
+			}
+			at := slices.IndexFunc(parsed, func(k kind) bool { return k.String() == each[name] })
+			if at < 0 {
+				return nil, fmt.Errorf("column %q cannot be of type %q: want int, float, string, bool or time", name, each[name])
+			}
+			given[name] = parsed[at]
+		}
+	}
+	return given, nil
+}
+
+// parsed are the kinds that a text is tried as, in this order.
+var parsed = []kind{integer, float, boolean, instant, text}
+
 // parse types the columns of records.
-func parse(header []string, records [][]string) (*Table, error) {
+func parse(header []string, records [][]string, given map[string]kind) (*Table, error) {
 	t := &Table{rows: len(records)}
 	for k, name := range header {
 		if slices.Contains(header[:k], name) {
@@ -59,36 +93,60 @@ func parse(header []string, records [][]string) (*Table, error) {
 			}
 			texts[i] = record[k]
 		}
+		if k, ok := given[name]; ok {
+			c, err := parseGiven(name, k, texts)
+			if err != nil {
+				return nil, err
+			}
+			t.columns = append(t.columns, c)
+			continue
+		}
 		t.columns = append(t.columns, parseColumn(name, texts))
 	}
 	return t, nil
 }
 
-// parseColumn takes the first kind that reads every value.
+// parseColumn takes the first kind that reads every value. A column without a value, or of NaN and infinities only, is text.
 func parseColumn(name string, texts []string) column {
-	for _, k := range []kind{integer, float, boolean, instant} {
-		if c, ok := parseAs(name, k, texts); ok {
+	for _, k := range parsed {
+		if c, bad := parseAs(name, k, texts); bad < 0 && slices.ContainsFunc(texts, func(s string) bool { return s != "" && !unbounded(s) }) {
 			return c
 		}
 	}
+	return textColumn(name, texts)
+}
+
+// parseGiven takes the kind that is asked for.
+func parseGiven(name string, k kind, texts []string) (column, error) {
+	c, bad := parseAs(name, k, texts)
+	if bad >= 0 {
+		return c, fmt.Errorf("column %q, row %d: %q is no %s", name, bad+1, texts[bad], k)
+	}
+	return c, nil
+}
+
+func textColumn(name string, texts []string) column {
 	return column{name: name, kind: text, texts: texts, length: len(texts)}
 }
 
-func parseAs(name string, k kind, texts []string) (c column, ok bool) {
+// parseAs returns the row of the first value that is not of the kind, -1 if all are.
+func parseAs(name string, k kind, texts []string) (c column, bad int) {
+	if k == text {
+		return textColumn(name, texts), -1
+	}
 	c = newColumn(name, k)
-	for _, s := range texts {
+	for i, s := range texts {
 		if s == "" {
 			c.append(nil)
 			continue
 		}
 		v, valid := parseOne(k, s)
 		if !valid {
-			return c, false
+			return c, i
 		}
 		c.append(v)
-		ok = true
 	}
-	return c, ok // a column without any value stays text
+	return c, -1
 }
 
 func parseOne(k kind, s string) (any, bool) {
@@ -98,7 +156,7 @@ func parseOne(k kind, s string) (any, bool) {
 		return n, err == nil && !coded(s)
 	case float:
 		x, err := strconv.ParseFloat(s, 64)
-		return x, (err == nil || errors.Is(err, strconv.ErrRange)) && !coded(s) && !tooLong(s)
+		return x, unbounded(s) || (err == nil || errors.Is(err, strconv.ErrRange)) && inDigits(s) && !coded(s) && !tooLong(s)
 	case boolean:
 		return s == "true", s == "true" || s == "false"
 	default:
@@ -106,6 +164,12 @@ func parseOne(k kind, s string) (any, bool) {
 		return t, err == nil
 	}
 }
+
+// unbounded finds the numbers that have no digits, as WriteCSV writes them.
+func unbounded(s string) bool { return s == "NaN" || s == "+Inf" || s == "-Inf" }
+
+// inDigits leaves out what else Go takes for a number: 2020_21, 0x1p-2, inf and nan.
+func inDigits(s string) bool { return strings.Trim(s, "0123456789.eE+-") == "" }
 
 // coded finds what only looks like a number: a leading plus or zero, or hexadecimal.
 func coded(s string) bool {

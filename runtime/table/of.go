@@ -202,5 +202,5 @@ func fromRecords(records [][]string) (*Table, error) {
 	if len(records) == 0 {
 		return nil, errNoHeader
 	}
-	return parse(records[0], records[1:])
+	return parse(records[0], records[1:], nil)
 }

@@ -271,6 +271,13 @@ func TestCSVKinds(t *testing.T) {
 		{"mixed numbers", "1 2.5", "float"},
 		{"not a number", "NaN 1", "float"},
 		{"hexadecimal", "0x10", "string"},
+		{"a season", "2020_21 2021_22", "string"},
+		{"underscores", "1_0.5 2", "string"},
+		{"hexadecimal with an exponent", "0x1p-2", "string"},
+		{"infinity in a word", "1 Inf", "string"},
+		{"infinity as it is written", "1 +Inf -Inf", "float"},
+		{"no number at all", "NaN NaN", "string"},
+		{"a point at an end", "1. .5 -2.5E+3", "float"},
 		{"a zero", "0 -1", "int"},
 		{"small", "0.5 0e3", "float"},
 		{"all missing", " ", "string"},
@@ -282,6 +289,32 @@ func TestCSVKinds(t *testing.T) {
 		}
 		if got := of(t, records).Types()[0]; got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestCSVTypes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "typed.csv")
+	if err := os.WriteFile(path, []byte("id,x,day\n7,1,2026-01-02T03:04:05Z\n8,,\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	table, err := ReadCSV(path, Types{"id": "string", "x": "float"}, Types{"day": "string"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(table.Types(), table.Row(0), table.Value(1, "x")); got != "[string float string] map[day:2026-01-02T03:04:05Z id:7 x:1] <nil>" {
+		t.Errorf("got %s", got)
+	}
+	for _, c := range []struct {
+		types Types
+		want  string
+	}{
+		{Types{"idd": "int"}, `there is no column "idd" to have a type; there are id, x, day`},
+		{Types{"id": "number"}, `column "id" cannot be of type "number": want int, float, string, bool or time`},
+		{Types{"day": "bool"}, `column "day", row 1: "2026-01-02T03:04:05Z" is no bool`},
+	} {
+		if _, err := ReadCSV(path, c.types); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: got %v, want %s", c.types, err, c.want)
 		}
 	}
 }

@@ -17,5 +17,6 @@ var table_cancha_runtime_table = listing.Package{
 	},
 	Types: []listing.Symbol{
 		{"Table", (*table.Table)(nil)},
+		{"Types", (*table.Types)(nil)},
 	},
 }
