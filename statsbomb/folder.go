@@ -63,12 +63,7 @@ func (f *Folder) readMatches() error {
 	if _, err := os.Stat(root); err != nil {
 		return fmt.Errorf("%s has no folder \"matches\", so it is not in StatsBomb's open-data layout (\"cancha data fetch -dir DIR\" makes such a folder): %w", f.dir, err)
 	}
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !isJSON(path) {
-			return err
-		}
-		return f.addMatches(path)
-	})
+	err := f.walkMatches(root, map[string]bool{})
 	slices.SortFunc(f.matches, compareMatches)
 	for i, m := range f.matches {
 		if k, ok := f.byID[m.ID]; ok && err == nil {
@@ -77,6 +72,35 @@ func (f *Folder) readMatches() error {
 		f.byID[m.ID] = i
 	}
 	return err
+}
+
+// walkMatches adds the lists below a folder, which may be a link as may each folder in it; one that was walked before is left out.
+func (f *Folder) walkMatches(folder string, walked map[string]bool) error {
+	real, err := filepath.EvalSymlinks(folder)
+	if err != nil || walked[real] {
+		return err
+	}
+	walked[real] = true
+	entries, err := os.ReadDir(real)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		path := filepath.Join(folder, entry.Name())
+		info, err := os.Stat(path)
+		switch {
+		case err != nil:
+			return err
+		case info.IsDir():
+			err = f.walkMatches(path, walked)
+		case isJSON(path):
+			err = f.addMatches(path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func isJSON(path string) bool {

@@ -105,6 +105,34 @@ func TestFolderLists(t *testing.T) {
 	}
 }
 
+// TestFolderFollowsLinks links the folder of matches, a folder in it, and one that leads back.
+func TestFolderFollowsLinks(t *testing.T) {
+	elsewhere := writeFolder(t, map[string]string{"m/7/3.json": matchesText, "older/90.json": olderText})
+	dir := t.TempDir()
+	for link, to := range map[string]string{
+		filepath.Join(dir, "matches"):             filepath.Join(elsewhere, "m"),
+		filepath.Join(elsewhere, "m", "8"):        filepath.Join(elsewhere, "older"),
+		filepath.Join(elsewhere, "older", "back"): filepath.Join(elsewhere, "m"),
+	} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := statsbomb.OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(f.Matches()); got != 3 {
+		t.Errorf("got %d matches behind links, want 3", got)
+	}
+	if err := os.Symlink(filepath.Join(dir, "none"), filepath.Join(elsewhere, "m", "9")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := statsbomb.OpenFolder(dir); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, "matches", "9")) {
+		t.Errorf("a link to nothing: got %v, want its name", err)
+	}
+}
+
 func TestFolderEvents(t *testing.T) {
 	f := smallFolder(t)
 	var group sync.WaitGroup

@@ -76,6 +76,7 @@ func Parse(b []byte) (*Notebook, error) {
 
 // decode reads one JSON object, keeping its numbers as they are written. Errors name the line.
 func decode(b []byte, into *map[string]any) error {
+	b = bytes.TrimPrefix(b, []byte("\ufeff")) // some editors write a byte order mark
 	if len(bytes.TrimSpace(b)) == 0 {
 		return errors.New("the file is empty")
 	}

@@ -87,6 +87,13 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+func TestParseWithAByteOrderMark(t *testing.T) {
+	n, err := Parse([]byte("\ufeff" + `{"nbformat":4,"cells":[{"cell_type":"code","source":"1"}]}`))
+	if err != nil || len(n.Cells) != 1 {
+		t.Errorf("got %+v, %v", n, err)
+	}
+}
+
 func TestLanguage(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"nbformat":4,"cells":[]}`: "",

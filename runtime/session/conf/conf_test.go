@@ -41,6 +41,15 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestParseWithAByteOrderMark(t *testing.T) {
+	for _, text := range []string{"\ufeffspark.a 1\nspark.b 2", "\ufeff# a comment\nspark.a 1\nspark.b 2", "\ufeff\nspark.a 1\nspark.b 2"} {
+		f := parse(t, text)
+		if s, ok := f.Get("spark.a"); !ok || s.Value != "1" || len(f.Settings) != 2 {
+			t.Errorf("%q: got %+v", text, f.Settings)
+		}
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	for name, text := range map[string]string{
 		"test.conf:2: \\u wants": "a 1\nb \\u12",

@@ -44,6 +44,9 @@ func Parse(name string, r io.Reader) (*File, error) {
 	f, size := &File{Name: name}, 0
 	for number := 1; lines.Scan(); number++ {
 		begun, text := number, strings.TrimLeft(lines.Text(), blanks)
+		if number == 1 {
+			text = strings.TrimLeft(strings.TrimPrefix(text, "\ufeff"), blanks) // some editors write a byte order mark
+		}
 		size += len(lines.Bytes()) + 1
 		if text == "" || text[0] == '#' || text[0] == '!' {
 			continue
