@@ -258,6 +258,9 @@ const maxFile = 256 << 20
 
 // readJSON reads a file, unpacking it if its name ends in .gz.
 func readJSON(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && info.Size() > maxFile {
+		return nil, fmt.Errorf("%s holds more than %d bytes", path, maxFile)
+	}
 	packed, err := os.ReadFile(path)
 	if err != nil || !strings.HasSuffix(path, ".gz") {
 		return packed, err

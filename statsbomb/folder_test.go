@@ -251,6 +251,17 @@ func TestFolderErrors(t *testing.T) {
 	}
 }
 
+// TestFolderRefusesAHugeFile has a file of a gigabyte that takes no room.
+func TestFolderRefusesAHugeFile(t *testing.T) {
+	dir := writeFolder(t, map[string]string{"matches/7/3.json": matchesText})
+	if err := os.Truncate(filepath.Join(dir, "matches", "7", "3.json"), 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := statsbomb.OpenFolder(dir); err == nil || !strings.Contains(err.Error(), "3.json holds more than") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestFilter(t *testing.T) {
 	f := smallFolder(t)
 	tests := []struct {
