@@ -57,6 +57,7 @@ type Broker struct {
 	lock    *dirLock
 	log     *slog.Logger
 	policy  *policy
+	unkept  bool // of retain, and of Close behind it
 
 	wanted chan string // topics that clients ask for
 	stop   chan struct{}
@@ -165,9 +166,11 @@ func (b *Broker) keep() {
 	if b.dir == "" {
 		return
 	}
-	if err := disk.Keep(b.dir); err != nil {
+	err := disk.Keep(b.dir)
+	if err != nil && !b.unkept {
 		b.log.Error("broker: cannot keep copies of its lists", "cause", err)
 	}
+	b.unkept = err != nil // a full disk is told once, not each second
 }
 
 // mend looks over the directory, and has what is damaged set aside and told.
@@ -221,6 +224,9 @@ func (c *Config) validate() error {
 	}
 	if c.Partitions < 1 {
 		return fmt.Errorf("broker: %d partitions: want at least one", c.Partitions)
+	}
+	if c.Partitions > maxTopicPartitions {
+		return fmt.Errorf("broker: %d partitions: a topic has %d at most", c.Partitions, maxTopicPartitions)
 	}
 	if c.RetentionBytes < 0 {
 		return fmt.Errorf("broker: retention of %d bytes: want a positive number", c.RetentionBytes)

@@ -250,6 +250,7 @@ func TestStartErrors(t *testing.T) {
 		{"address of no host", Config{Addr: ":9092"}, "name a host"},
 		{"foreign address", Config{Addr: "192.0.2.1:0"}, "not an address of this machine"},
 		{"partitions", Config{Partitions: -1}, "at least one"},
+		{"more partitions than a topic may have", Config{Partitions: maxTopicPartitions + 1}, "1000 at most"},
 		{"retention", Config{RetentionBytes: -1}, "positive"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
