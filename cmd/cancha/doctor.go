@@ -66,7 +66,7 @@ func runDoctor(ctx context.Context, args []string) error {
 	}
 	failed := false
 	for _, check := range []func(context.Context) []finding{
-		one(checkKernelspec), one(checkLab), checkEngine, one(checkGPU), one(checkBroker), one(checkDisk), one(checkKernel),
+		one(checkKernelspec), one(checkLab), checkSignatures, checkEngine, one(checkGPU), one(checkBroker), one(checkDisk), one(checkKernel),
 	} {
 		for _, f := range check(ctx) {
 			fmt.Printf("%-5s %-12s %s\n", f.verdict, f.subject, f.found)

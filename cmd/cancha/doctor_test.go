@@ -4,7 +4,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -69,6 +72,25 @@ func TestJudgeGPU(t *testing.T) {
 		if f.verdict != test.want || !strings.Contains(f.found, test.text) || (f.advice == "") != (f.verdict == good) {
 			t.Errorf("%s: got %+v, want %s with %q", test.name, f, test.want, test.text)
 		}
+	}
+}
+
+func TestCheckSignatures(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("JUPYTER_RUNTIME_DIR", folder)
+	write := func(name, key string) {
+		text := fmt.Sprintf(`{"shell_port":1,"iopub_port":2,"stdin_port":3,"control_port":4,"hb_port":5,"key":%q}`, key)
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("kernel-signed.json", "k")
+	if found := checkSignatures(t.Context()); len(found) != 0 {
+		t.Errorf("found %+v", found)
+	}
+	write("kernel-open.json", "")
+	if found := checkSignatures(t.Context()); len(found) != 1 || !strings.Contains(found[0].found, "kernel-open.json has an empty key") {
+		t.Errorf("found %+v, want kernel-open.json", found)
 	}
 }
 

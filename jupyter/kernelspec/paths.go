@@ -39,6 +39,16 @@ func userData(env Env) (string, error) {
 	return filepath.Join(home, ".local", "share", "jupyter"), nil
 }
 
+// RuntimeFolder is where Jupyter keeps the connection files of running kernels, by the rules of jupyter_core's jupyter_runtime_dir. It
+// may not be there.
+func RuntimeFolder(env Env) (string, error) {
+	if dir := env.get("JUPYTER_RUNTIME_DIR"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	data, err := userData(env)
+	return filepath.Join(data, "runtime"), err
+}
+
 // sysPrefix is where the Python environment in use lies: the active virtual or conda environment, else what python3
 // says of itself.
 func sysPrefix(env Env) (string, error) {

@@ -7,10 +7,10 @@ import (
 )
 
 // errCrowded reports a peer whose message was the oldest unfinished one when all together became too large.
-var errCrowded = errors.New("its message is not whole yet, and others need the room")
+var errCrowded = errors.New("its message is not whole or not taken yet, and others need the room")
 
-// arrivals counts what has come of large messages that are not whole yet, of all peers of a socket. Above the limit the peer goes
-// that began first: a client that means it sends the whole in moments.
+// arrivals counts what has come of large messages that are not whole, or not taken yet, of all peers of all sockets that share it.
+// Above the limit the peer goes that began first: a client that means it sends the whole in moments.
 type arrivals struct {
 	limit int64
 
@@ -19,7 +19,7 @@ type arrivals struct {
 	peers []*peer // that have begun, oldest first
 }
 
-// set tells that so many bytes of a peer's message have come; with 0 it is whole, or the peer is gone.
+// set tells that so many bytes of a peer's message have come; with 0 it is taken, or the peer is gone.
 func (a *arrivals) set(p *peer, bytes int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -34,7 +34,7 @@ func Listen(c Config) (*Channels, error) {
 		}
 		return nil
 	}
-	conn, lim, log := c.Connection, c.Limits, c.Logger
+	conn, lim, log := c.Connection, c.Limits.withDefaults(), c.Logger
 	router := func(name string, port int, to **Router) error {
 		network, address := conn.Address(port)
 		r, err := NewRouter(network, address, lim, log)

@@ -32,7 +32,7 @@ func FuzzPeer(f *testing.F) {
 			_, _ = client.Write(sent)
 			_ = client.Close()
 		}()
-		p := newPeer(server, lim, &arrivals{limit: lim.Arriving})
+		p := newPeer(server, lim)
 		written := make(chan struct{})
 		go func() {
 			defer close(written)

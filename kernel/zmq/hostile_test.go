@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -189,8 +190,123 @@ func TestOldestUnfinishedMessageMakesRoom(t *testing.T) {
 		t.Errorf("of the younger's message %d bytes came back: %v", n, err)
 	}
 	_ = r.Close() // waits for its peers
-	if r.all.bytes != 0 || len(r.all.peers) != 0 {
-		t.Errorf("%d bytes of %d peers are still counted", r.all.bytes, len(r.all.peers))
+	if r.lim.arrivals.bytes != 0 || len(r.lim.arrivals.peers) != 0 {
+		t.Errorf("%d bytes of %d peers are still counted", r.lim.arrivals.bytes, len(r.lim.arrivals.peers))
+	}
+}
+
+// dialRaw opens a live connection that says nothing more.
+func dialRaw(t *testing.T, address, kind string) net.Conn {
+	t.Helper()
+	raw, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = raw.Close() })
+	hello := append(greeting(), ready(kind)...)
+	if _, err := raw.Write(hello); err != nil {
+		t.Fatal(err)
+	}
+	_ = raw.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if _, err := io.ReadFull(raw, make([]byte, greetingSize+2)); err != nil {
+		t.Fatalf("no answer to a handshake: %v", err)
+	}
+	return raw
+}
+
+func exchange(t *testing.T, c *Conn) {
+	t.Helper()
+	if err := c.Send(text("ping")); err != nil {
+		t.Fatal(err)
+	}
+	if got := receive(t, c); got != "ping" {
+		t.Fatalf("got %q back, want ping", got)
+	}
+}
+
+func TestIdlePeersShutNobodyOut(t *testing.T) {
+	lim := quick()
+	lim.Peers = 16
+	r, address := newRouter(t, lim)
+	echo(t, r)
+	first := dealer(t, address, "")
+	exchange(t, first)
+	for range 3 * lim.Peers {
+		dialRaw(t, address, "DEALER")
+	}
+	last := dealer(t, address, "")
+	exchange(t, last)
+	exchange(t, first)
+	exchange(t, last)
+}
+
+func TestUnfinishedMessageHasLimitedTime(t *testing.T) {
+	lim := quick()
+	lim.Stall = 100 * time.Millisecond
+	r, address := newRouter(t, lim)
+	echo(t, r)
+	for _, sent := range [][]byte{
+		append(claim(0, 7<<20), make([]byte, 6<<20)...),
+		bytes.Repeat(frame(flagMore, make([]byte, 60<<10)), 3),
+	} {
+		raw := dialRaw(t, address, "DEALER")
+		_, _ = raw.Write(sent)
+		_ = raw.SetReadDeadline(time.Now().Add(5 * time.Second))
+		if _, err := io.Copy(io.Discard, raw); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("a peer that sent %d bytes of a message and no more is still there", len(sent))
+		}
+	}
+	idle := dealer(t, address, "")
+	exchange(t, idle)
+	time.Sleep(3 * lim.Stall) // is what is tested: a peer between messages may be silent
+	exchange(t, idle)
+}
+
+// TestMessagesWaitWithinTheLimit has peers send whole messages that nobody takes.
+func TestMessagesWaitWithinTheLimit(t *testing.T) {
+	lim := quick()
+	lim.Arriving = 10 << 20
+	r, address := newRouter(t, lim)
+	for range 8 {
+		raw := dialRaw(t, address, "DEALER")
+		_, _ = raw.Write(append(claim(0, 4<<20), make([]byte, 4<<20)...))
+	}
+	a := r.lim.arrivals
+	held := func() (peers int, bytes int64) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return len(r.peers), a.bytes
+	}
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) { // nothing tells
+		if peers, bytes := held(); peers == 2 && bytes > 7<<20 {
+			return
+		} else if bytes > lim.Arriving || time.Now().After(end) {
+			t.Fatalf("%d peers hold %d bytes", peers, bytes)
+		}
+	}
+}
+
+func TestPiecesAreNoLargerThanWhatCame(t *testing.T) {
+	client, server := net.Pipe()
+	defer client.Close()
+	defer server.Close()
+	l := newLink(server, io.Discard, Limits{}.withDefaults())
+	l.greeting, l.live = 0, true
+	go func() {
+		_, _ = client.Write(claim(0, 200<<20))
+		_, _ = client.Write(make([]byte, 100<<10))
+		_ = client.Close()
+	}()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := l.Read(make([]byte, 9)); err == nil {
+		t.Fatal("half a frame is read")
+	}
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 512<<10 {
+		t.Errorf("100 kB of a frame of 200 MB took %d bytes", took)
 	}
 }
 

@@ -6,16 +6,18 @@ import "time"
 type Limits struct {
 	Handshake   time.Duration // greeting and READY take longer: dropped (5 s)
 	Handshaking int           // peers in handshake at once; one more drops the oldest (64)
-	Peers       int           // peers after the handshake; one more is refused (1024)
+	Peers       int           // peers after the handshake; one more drops the middle one of them (256)
 	Message     int64         // bytes in one message (256 MB; 64 kB where only subscriptions and heartbeats come)
-	Arriving    int64         // bytes of messages that are not whole yet, of all peers; above it the oldest is dropped (512 MB)
+	Arriving    int64         // bytes of large messages that have not been taken yet, of all peers; above it the oldest is dropped (256 MB)
 	Parts       int           // frames in one message (1024)
 	Topics      int           // subscriptions of one peer (64, of at most 256 bytes)
 	Queue       int           // bytes that wait to be written to one peer, and what keeping them costs (16 MB): above it must make progress, above twice it is dropped; a message larger than that may wait
 	FullWait    time.Duration // a full queue must make progress (Rate) within this time, or its peer is dropped (1 s)
 	Rate        int64         // bytes that count as progress in FullWait (1 MB)
-	Stall       time.Duration // less than 256 kB taken in so long: dropped (30 s)
+	Stall       time.Duration // less than 256 kB taken, or come of a large message, in so long: dropped (30 s)
 	Linger      time.Duration // Close waits so long for what is queued (500 ms)
+
+	arrivals *arrivals // what Arriving bounds; sockets with the same one are bounded together
 }
 
 // maxCommand bounds ZMTP commands: READY with its metadata, PING, SUBSCRIBE. maxSmall bounds messages where nobody has reason to
@@ -36,9 +38,9 @@ func (l Limits) small() Limits {
 func (l Limits) withDefaults() Limits {
 	fill(&l.Handshake, 5*time.Second)
 	fill(&l.Handshaking, 64)
-	fill(&l.Peers, 1024)
+	fill(&l.Peers, 256)
 	fill(&l.Message, 256<<20)
-	fill(&l.Arriving, 512<<20)
+	fill(&l.Arriving, 256<<20)
 	fill(&l.Parts, 1024)
 	fill(&l.Topics, 64)
 	fill(&l.Queue, 16<<20)
@@ -46,6 +48,9 @@ func (l Limits) withDefaults() Limits {
 	fill(&l.Rate, 1<<20)
 	fill(&l.Stall, 30*time.Second)
 	fill(&l.Linger, 500*time.Millisecond)
+	if l.arrivals == nil {
+		l.arrivals = &arrivals{limit: l.Arriving}
+	}
 	return l
 }
 

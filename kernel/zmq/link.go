@@ -2,12 +2,13 @@ package zmq
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"runtime/debug"
+	"time"
 )
 
 // Errors of a peer that breaks ZMTP or a limit; its connection is closed.
@@ -25,7 +26,11 @@ const (
 
 const (
 	greetingSize = 64
-	eagerFrame   = 1 << 20 // frames above this are read here, growing as their bytes arrive
+	eagerFrame   = 64 << 10 // frames above this are read here, piece by piece
+	firstPiece   = 32 << 10 // what a claimed length costs before a byte of it has come
+	largestPiece = 1 << 20
+	stride       = 256 << 10 // bytes for which a message that is not whole has Limits.Stall
+	noticeable   = 32 << 20  // bytes that the system is to have back at once
 )
 
 // link is the connection as the library sees it. It reads frame headers before the library does, for three reasons: the
@@ -41,21 +46,22 @@ type link struct {
 	lim       Limits
 	live      bool // the handshake is over
 	onCommand func(name string, body []byte) error
-	onArrival func(bytes int64) // told what has come of a large message; 0 once it is whole
+	onArrival func(bytes int64) // told what has come of a large message, which then has limited time; 0 once it is taken
 
-	greeting int    // bytes of the greeting still to pass on
-	ahead    []byte // bytes to pass on before the body: a frame's header, or a large frame whole
-	body     uint64 // bytes of the frame's body still to pass on
-	size     int64  // of the message so far
-	parts    int    // frames of the message so far
-	arrived  int64  // bytes of the message that have come
+	greeting int         // bytes of the greeting still to pass on
+	ahead    net.Buffers // bytes to pass on before the body: a frame's header, or a large frame whole
+	body     uint64      // bytes of the frame's body still to pass on
+	size     int64       // of the message so far
+	parts    int         // frames of the message so far
+	arrived  int64       // bytes of the message that have come
+	due      int64       // of arrived, at which time begins anew
 }
 
 // newLink returns the link over raw; its writes end in out.
 func newLink(raw net.Conn, out io.Writer, lim Limits) *link {
 	return &link{
-		Conn: raw, lim: lim, greeting: greetingSize,
-		in: bufio.NewReaderSize(raw, 32<<10), out: bufio.NewWriterSize(out, 64<<10),
+		Conn: raw, lim: lim, greeting: greetingSize, due: maxSmall,
+		in: bufio.NewReaderSize(raw, 8<<10), out: bufio.NewWriterSize(out, 16<<10), // what is larger goes past them
 	}
 }
 
@@ -82,9 +88,7 @@ func (l *link) Read(p []byte) (int, error) {
 		}
 	}
 	if len(l.ahead) > 0 {
-		n := copy(p, l.ahead)
-		l.ahead = l.ahead[n:]
-		return n, nil
+		return l.ahead.Read(p)
 	}
 	n, err := incoming{l}.Read(p[:min(uint64(len(p)), l.body)])
 	l.body -= uint64(n)
@@ -97,18 +101,33 @@ type incoming struct{ *link }
 func (l incoming) Read(p []byte) (int, error) {
 	n, err := l.in.Read(p)
 	l.arrived += int64(n)
-	if l.arrived > maxSmall && l.onArrival != nil {
-		l.onArrival(l.arrived)
+	if l.onArrival == nil || l.arrived <= maxSmall {
+		return n, err
+	}
+	l.onArrival(l.arrived)
+	if err == nil && l.arrived > l.due {
+		l.due = l.arrived + stride
+		err = l.SetReadDeadline(time.Now().Add(l.lim.Stall))
 	}
 	return n, err
 }
 
-// whole begins to count anew: the message has been read.
-func (l *link) whole() {
+// whole begins to count anew: the message has been read, and taken.
+func (l *link) whole() (err error) {
 	if l.arrived > maxSmall {
 		l.onArrival(0)
+		err = l.SetReadDeadline(time.Time{})
 	}
-	l.arrived = 0
+	l.arrived, l.due = 0, maxSmall
+	return err
+}
+
+// letGo gives back what an unfinished message has taken; nobody reads any more. The collector would do so minutes later.
+func (l *link) letGo() {
+	l.ahead = nil
+	if l.arrived > noticeable {
+		debug.FreeOSMemory()
+	}
 }
 
 // nextFrame reads headers up to that of a frame that the library is to see.
@@ -179,18 +198,22 @@ func (l *link) count(flags byte, size uint64) error {
 	return nil
 }
 
-// passOn makes a frame ready for the library. A large one is read first, so that memory follows the bytes that arrive and
-// not the length that is claimed; that costs a copy (20 MB: some milliseconds).
+// passOn makes a frame ready for the library. A large one is read first, in pieces of at most what has come of it, so that memory
+// follows the bytes that arrive and not the length that is claimed; that costs a copy (20 MB: some milliseconds).
 func (l *link) passOn(head []byte, size uint64) error {
+	l.ahead = append(l.ahead, head)
 	if size <= eagerFrame {
-		l.ahead, l.body = head, size
+		l.body = size
 		return nil
 	}
-	whole := bytes.NewBuffer(head)
-	if _, err := io.CopyN(whole, incoming{l}, int64(size)); err != nil {
-		return err
+	for came := uint64(0); came < size; {
+		piece := make([]byte, min(size-came, max(firstPiece, min(came, largestPiece))))
+		if _, err := io.ReadFull(incoming{l}, piece); err != nil {
+			return err
+		}
+		l.ahead = append(l.ahead, piece)
+		came += uint64(len(piece))
 	}
-	l.ahead = whole.Bytes()
 	return nil
 }
 

@@ -29,12 +29,11 @@ type listener struct {
 	done chan struct{} // closed by close
 	wg   sync.WaitGroup
 	bad  atomic.Uint64 // connections that ended for a reason worth telling
-	all  *arrivals
 
 	mu          sync.Mutex
 	closed      bool
 	handshaking []*peer // oldest first
-	live        map[*peer]struct{}
+	live        []*peer // oldest first
 }
 
 // bind binds; start then serves until close. network is "tcp" or "unix".
@@ -57,9 +56,8 @@ func bind(network, address string, kind zmq4.SocketType, lim Limits, log *slog.L
 			return nil, fmt.Errorf("listen: %w", err)
 		}
 	}
-	lim = lim.withDefaults()
 	return &listener{
-		kind: kind, lim: lim, all: &arrivals{limit: lim.Arriving}, sock: s, net: ln, done: make(chan struct{}), live: map[*peer]struct{}{},
+		kind: kind, lim: lim.withDefaults(), sock: s, net: ln, done: make(chan struct{}),
 		log: log.With("socket", string(kind), "address", address),
 	}, nil
 }
@@ -107,7 +105,7 @@ func (l *listener) accept() {
 // admit starts a connection's goroutine. Where too many are in handshake the oldest goes: a client that speaks is through
 // in milliseconds, so the oldest is the one that says nothing.
 func (l *listener) admit(raw net.Conn) {
-	p := newPeer(raw, l.lim, l.all)
+	p := newPeer(raw, l.lim)
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
@@ -175,26 +173,37 @@ func (l *listener) serve(p *peer) {
 	l.tell("connection ended", p.cause)
 }
 
-// promote moves a peer from those in handshake to the live ones.
+// promote moves a peer from those in handshake to the live ones. Where there are too many, the middle one of these goes: a socket does
+// not know whose peers can sign, but where one has opened as many as there may be, those that were there before stay, and so do those
+// that come after. A client that it hits connects again.
 func (l *listener) promote(p *peer) error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.handshaking = slices.DeleteFunc(l.handshaking, func(o *peer) bool { return o == p })
+	l.handshaking = without(l.handshaking, p)
 	if l.closed {
+		l.mu.Unlock()
 		return net.ErrClosed
 	}
+	var middle *peer
 	if len(l.live) >= l.lim.Peers {
-		return fmt.Errorf("more than %d connections", l.lim.Peers)
+		middle = l.live[len(l.live)/2]
+		l.live = without(l.live, middle)
 	}
-	l.live[p] = struct{}{}
+	l.live = append(l.live, p)
+	l.mu.Unlock()
+	if middle != nil {
+		middle.drop(fmt.Errorf("more than %d connections", l.lim.Peers))
+	}
 	return nil
 }
 
 func (l *listener) forget(p *peer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.live, p)
-	l.handshaking = slices.DeleteFunc(l.handshaking, func(o *peer) bool { return o == p })
+	l.live, l.handshaking = without(l.live, p), without(l.handshaking, p)
+}
+
+func without(peers []*peer, p *peer) []*peer {
+	return slices.DeleteFunc(peers, func(other *peer) bool { return other == p })
 }
 
 // close stops accepting, gives every peer up to Linger in all to take what is queued, closes the connections and waits
@@ -203,10 +212,7 @@ func (l *listener) close() {
 	l.mu.Lock()
 	first := !l.closed
 	l.closed = true
-	peers := slices.Clone(l.handshaking)
-	for p := range l.live {
-		peers = append(peers, p)
-	}
+	peers := slices.Concat(l.handshaking, l.live)
 	l.mu.Unlock()
 	if first {
 		close(l.done)

@@ -37,11 +37,12 @@ type peer struct {
 	crowded  bool  // dropped by it: what the reading goroutine still has does not count
 
 	once  sync.Once
-	cause error // why it was dropped; set by once
+	cause error         // why it was dropped; set before gone is closed
+	gone  chan struct{} // closed by drop
 }
 
-func newPeer(raw net.Conn, lim Limits, all *arrivals) *peer {
-	p := &peer{raw: raw, lim: lim, arrivals: all}
+func newPeer(raw net.Conn, lim Limits) *peer {
+	p := &peer{raw: raw, lim: lim, arrivals: lim.arrivals, gone: make(chan struct{})}
 	p.queue = newQueue(lim.Queue, lim.FullWait, lim.Rate, func() { p.drop(errStalled) })
 	p.link = newLink(raw, (*pacedWriter)(p), lim)
 	return p
@@ -51,6 +52,7 @@ func newPeer(raw net.Conn, lim Limits, all *arrivals) *peer {
 func (p *peer) drop(cause error) {
 	p.once.Do(func() {
 		p.cause = cause
+		close(p.gone)
 		p.queue.close(true)
 		_ = p.raw.Close()
 	})
@@ -88,14 +90,17 @@ func (p *peer) serve(s socket) error {
 		return p.keepUp()
 	}
 	p.link.onArrival = func(bytes int64) { p.arrivals.set(p, bytes) }
+	defer p.link.letGo()
 	defer p.arrivals.set(p, 0)
 	for {
 		m, err := p.conn.RecvMsg()
 		if err != nil {
 			return err
 		}
-		p.link.whole()
 		if err := s.received(p, m.Frames); err != nil {
+			return err
+		}
+		if err := p.link.whole(); err != nil {
 			return err
 		}
 		if err := p.keepUp(); err != nil {

@@ -120,6 +120,8 @@ func (r *routerPeers) received(p *peer, frames [][]byte) error {
 	select {
 	case r.in <- m:
 		return nil
+	case <-p.gone:
+		return p.cause
 	case <-r.done:
 		return net.ErrClosed
 	}

@@ -97,13 +97,7 @@ func receive(t *testing.T, c *Conn) string {
 // alive checks that a new client is served.
 func alive(t *testing.T, address string) {
 	t.Helper()
-	c := dealer(t, address, "")
-	if err := c.Send(text("ping")); err != nil {
-		t.Fatal(err)
-	}
-	if got := receive(t, c); got != "ping" {
-		t.Errorf("got %q back, want ping", got)
-	}
+	exchange(t, dealer(t, address, ""))
 }
 
 func TestRouterAnswersTheSender(t *testing.T) {
