@@ -66,7 +66,7 @@ func runDoctor(ctx context.Context, args []string) error {
 	}
 	failed := false
 	for _, check := range []func(context.Context) []finding{
-		one(checkKernelspec), one(checkLab), checkSignatures, checkEngine, one(checkGPU), one(checkBroker), one(checkDisk), one(checkKernel),
+		checkVariables, one(checkKernelspec), one(checkLab), checkSignatures, checkEngine, one(checkGPU), one(checkBroker), one(checkDisk), one(checkKernel),
 	} {
 		for _, f := range check(ctx) {
 			fmt.Printf("%-5s %-12s %s\n", f.verdict, f.subject, f.found)
@@ -104,6 +104,9 @@ func ask(ctx context.Context, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		err = context.Cause(ctx) // not that it was killed
+	}
 	line, _, _ := strings.Cut(string(out), "\n")
 	return strings.TrimSpace(line), err
 }
@@ -137,8 +140,14 @@ func checkKernelspec(ctx context.Context) finding {
 
 func checkLab(ctx context.Context) finding {
 	v, err := ask(ctx, "jupyter-lab", "--version")
-	if err != nil {
-		return finding{warning, "JupyterLab", "no jupyter-lab that runs in PATH",
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return finding{warning, "JupyterLab", fmt.Sprintf("jupyter-lab is there, and did not tell its version within %v", probeLimit),
+			"ask again when the machine is less busy: \"jupyter-lab --version\""}
+	case err != nil && !errors.Is(err, exec.ErrNotFound):
+		return finding{warning, "JupyterLab", "jupyter-lab does not run: " + err.Error(), `"jupyter-lab --version" tells more; "cancha run" needs none`}
+	case err != nil:
+		return finding{warning, "JupyterLab", "no jupyter-lab in PATH",
 			`"pip install jupyterlab" in a Python environment, and activate it; "cancha run" needs none`}
 	}
 	return finding{verdict: good, subject: "JupyterLab", found: v}

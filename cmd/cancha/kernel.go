@@ -70,6 +70,7 @@ func serveKernel(ctx context.Context, conn wire.Connection, choice *engineChoice
 			}
 		},
 		Command: choice.command,
+		Check:   wrongSettings,
 		Failed:  choice.failed,
 		Replace: choice.replace,
 		Sink:    func(f cellio.Frame) { k.Output(f) },

@@ -186,12 +186,14 @@ func (m *modules) added(module workspace.Module, packages []workspace.Package) (
 const modulesVariable = "CANCHA_MODULES"
 
 // wantedModules are those that engines are built with from the start.
-func wantedModules() []workspace.Module {
-	var list []workspace.Module
+func wantedModules() (list []workspace.Module, err error) {
 	for _, text := range strings.FieldsFunc(os.Getenv(modulesVariable), func(r rune) bool { return r == ',' || r == ' ' }) {
-		if name, version, ok := strings.Cut(text, "@"); ok {
-			list = append(list, workspace.Module{Path: name, Version: version})
+		name, version, ok := strings.Cut(text, "@")
+		if !ok || name == "" || version == "" {
+			err = errors.Join(err, fmt.Errorf("%s has %q: write PATH@VERSION for each module, with commas between them", modulesVariable, text))
+			continue
 		}
+		list = append(list, workspace.Module{Path: name, Version: version})
 	}
-	return list
+	return list, err
 }

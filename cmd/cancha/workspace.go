@@ -19,8 +19,11 @@ import (
 	"cancha/kernel/workspace"
 )
 
-// engineVariable forces the plain engine where it is "interp": no workspace is looked for or built.
-const engineVariable = "CANCHA_ENGINE"
+// engineVariable forces the plain engine where it is engineInterp: no workspace is looked for or built.
+const (
+	engineVariable = "CANCHA_ENGINE"
+	engineInterp   = "interp"
+)
 
 // newStore returns the store of the workspaces that this program's engine can be built in. Where an engine cannot be built with GPUs it is
 // without; doctor says why.
@@ -46,7 +49,11 @@ type engineChoice struct {
 func newEngineChoice(program string, log *slog.Logger) *engineChoice {
 	use := func(dir string) (*workspace.Workspace, error) { return newStore().Use(dir) }
 	return &engineChoice{program: program, log: log, use: use, ensure: func(ctx context.Context, say func(string)) (*workspace.Workspace, error) {
-		return newStore().Ensure(ctx, wantedModules(), say)
+		modules, err := wantedModules()
+		if err != nil {
+			return nil, err
+		}
+		return newStore().Ensure(ctx, modules, say)
 	}}
 }
 
@@ -54,8 +61,8 @@ func newEngineChoice(program string, log *slog.Logger) *engineChoice {
 func (c *engineChoice) prepare(ctx context.Context, say func(string)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if os.Getenv(engineVariable) == "interp" {
-		c.plain, c.reason = true, engineVariable+" is interp"
+	if os.Getenv(engineVariable) == engineInterp {
+		c.plain, c.reason = true, engineVariable+" is "+engineInterp
 		return
 	}
 	begin, built := time.Now(), false

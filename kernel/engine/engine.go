@@ -25,6 +25,9 @@ type Config struct {
 	// Prepare, if set, makes what Command needs: it is run once, before Command is called for the first time, and may take
 	// minutes. What it says, a line at a time, is shown in the cell that waits for it. It ends early when its context does.
 	Prepare func(ctx context.Context, say func(line string))
+	// Check, if set, tells what keeps any engine from starting until the user has mended it: wrong settings. It is asked before each start,
+	// and its error is that of the cell which wanted the engine. It must not call the Engine.
+	Check func() error
 	// Failed, if set, is told once why an engine did not start to serve. It returns true if Command has another engine to offer, which is
 	// then tried at once. It must not call the Engine.
 	Failed func(why string) bool
@@ -57,6 +60,9 @@ const closeGrace = 500 * time.Millisecond
 
 // errClosed answers what is asked after Close.
 var errClosed = errors.New("the kernel is shutting down")
+
+// errSettings is part of what Config.Check says.
+var errSettings = errors.New("wrong settings")
 
 // errNotServing answers what cannot wait for an engine.
 var errNotServing = errors.New("no engine is running")
@@ -108,6 +114,10 @@ func (e *Engine) process() (*process, error) {
 
 // start starts a process, of another command where that fails and there is one. The caller holds mu.
 func (e *Engine) start() (*process, error) {
+	if err := e.check(); err != nil {
+		e.current = nil
+		return nil, err
+	}
 	for {
 		p, err := start(e.config)
 		if err == nil {
@@ -120,6 +130,26 @@ func (e *Engine) start() (*process, error) {
 			return nil, err
 		}
 	}
+}
+
+func (e *Engine) check() error {
+	if e.config.Check == nil {
+		return nil
+	}
+	if err := e.config.Check(); err != nil {
+		return fmt.Errorf("%w: %w", errSettings, err)
+	}
+	return nil
+}
+
+// checkFirst checks before a cell waits for an engine that is not there yet: preparing one may take minutes.
+func (e *Engine) checkFirst() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.current != nil && !e.current.gone() {
+		return nil
+	}
+	return e.check()
 }
 
 // another tells, of a process that ended before it served, whether there is another command to try. All who waited for the process

@@ -145,7 +145,10 @@ func (l *inPlace) end() {
 
 // await waits in a cell until an engine serves; the error is the cell's.
 func (e *Engine) await(ctx context.Context, interrupted <-chan struct{}, cellID int64) (*process, *cell.Error) {
-	err := e.preparation.wait(ctx, interrupted, func(text string) { e.tell(cellID, text) })
+	err := e.checkFirst()
+	if err == nil {
+		err = e.preparation.wait(ctx, interrupted, func(text string) { e.tell(cellID, text) })
+	}
 	var p *process
 	if err == nil {
 		p, err = e.ready(ctx, interrupted)
@@ -155,6 +158,8 @@ func (e *Engine) await(ctx context.Context, interrupted <-chan struct{}, cellID 
 		return p, nil
 	case errors.Is(err, errInterrupted):
 		return nil, failed("interrupted", err.Error()).Err
+	case errors.Is(err, errSettings):
+		return nil, failed("engine error", "no engine starts with "+err.Error()).Err
 	}
 	return nil, failed("engine error", err.Error()).Err
 }

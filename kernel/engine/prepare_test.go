@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"cancha/internal/cellio"
 	"cancha/kernel/cell"
 )
 
@@ -34,6 +35,40 @@ func until(t *testing.T, what string, holds func() bool) {
 		if time.Now().After(limit) {
 			t.Fatalf("not in time: %s", what)
 		}
+	}
+}
+
+// TestWrongSettingsKeepEnginesFromStarting corrects a setting between two cells.
+func TestWrongSettingsKeepEnginesFromStarting(t *testing.T) {
+	var wrong atomic.Bool
+	wrong.Store(true)
+	release := make(chan struct{})
+	e := New(Config{
+		Sink: func(cellio.Frame) {}, Prepare: func(context.Context, func(string)) { <-release },
+		Check: func() error {
+			if wrong.Load() {
+				return errors.New("X is 7: it may be 5")
+			}
+			return nil
+		},
+		Command: func() *exec.Cmd {
+			c := exec.Command(os.Args[0])
+			c.Env = append(os.Environ(), "CANCHA_TEST_ENGINE=yes")
+			return c
+		},
+	})
+	t.Cleanup(func() { e.Close() })
+	for id := range int64(2) {
+		if r := run(t, e, id, "print x"); r.Status != cell.Failed || r.Err.Value != "no engine starts with wrong settings: X is 7: it may be 5" {
+			t.Fatalf("cell %d with a wrong setting: %+v", id, r.Err)
+		}
+		if id == 0 { // the first cell did not wait for the preparation
+			close(release)
+		}
+	}
+	wrong.Store(false)
+	if r := run(t, e, 2, "print x"); r.Status != cell.OK {
+		t.Errorf("after it was corrected: %+v", r.Err)
 	}
 }
 

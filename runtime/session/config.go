@@ -62,32 +62,47 @@ func Configure(args Config) (Config, error) {
 			return Config{}, errors.Join(errMemory, err)
 		}
 	}
-	return configure(args, sources...)
+	c, err := configure(args, sources...)
+	return checked(c, file.known(), err)
+}
+
+// checked returns a configuration, or all that is wrong with its settings.
+func checked(c Config, faults ...error) (Config, error) {
+	if err := errors.Join(faults...); err != nil {
+		return Config{}, fmt.Errorf("session: %w", err)
+	}
+	return c, nil
 }
 
 var errMemory = errors.New("session: argument: the memory of a run is set before it begins, with cancha.memory in cancha.conf or with CANCHA_MEMORY")
 
-// configure completes a configuration from sources, of which the first that has a setting counts.
-func configure(c Config, sources ...source) (_ Config, err error) {
+// configure completes a configuration from sources, of which the first that has a setting counts. The error tells of all that are wrong.
+func configure(c Config, sources ...source) (_ Config, faults error) {
 	c.origins = map[string]string{}
 	for _, f := range fields() {
-		where := "argument"
-		if text := f.get(&c); text != "" {
-			err = f.set(new(Config), text) // arguments are checked as texts are
-		} else {
-			var text string
-			text, where = first(f, sources...)
-			err = f.set(&c, text)
-		}
-		if err == nil && f.check != nil {
-			err = f.check(c)
-		}
+		where, err := f.complete(&c, sources...)
 		if err != nil {
-			return Config{}, fmt.Errorf("session: %s: %w", where, err)
+			faults = errors.Join(faults, fmt.Errorf("%s: %w", where, err))
+			_ = f.set(&c, f.text) // what later ones are checked against
 		}
 		c.origins[f.key] = where
 	}
-	return c, nil
+	return c, faults
+}
+
+// complete sets a field that c does not have, and checks it. It returns where its value comes from.
+func (f field) complete(c *Config, sources ...source) (where string, err error) {
+	where = "argument"
+	if text := f.get(c); text != "" {
+		err = f.set(new(Config), text) // arguments are checked as texts are
+	} else {
+		text, where = first(f, sources...)
+		err = f.set(c, text)
+	}
+	if err == nil && f.check != nil {
+		err = f.check(*c)
+	}
+	return where, err
 }
 
 // ConcurrentTasks is how many tasks may work on the GPU at once: GPUTasks, or else as many as fit with what each takes of it.

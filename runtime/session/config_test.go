@@ -117,6 +117,21 @@ func TestConfigureRefuses(t *testing.T) {
 			t.Errorf("%q: got %v, %v, want %s", text, c, err, want)
 		}
 	}
+	t.Setenv(FileVariable, write(t, "cancha.conf", "cancha.devise gpu\ncancha.core 1\ncancha.device tpu\ncancha.gpu.amount 2\ncancha.gpu.tasks 1\n"))
+	t.Setenv("CANCHA_MEMORY", "garbage")
+	_, err := Environment()
+	if err == nil {
+		t.Fatal("five wrong settings passed")
+	}
+	for _, want := range []string{"called cancha.devise", "called cancha.core:", `"tpu"`, "2: a task takes", `CANCHA_MEMORY: "garbage"`} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("of five wrong settings it does not tell %q: %v", want, err)
+		}
+	}
+	if n := strings.Count(err.Error(), "\n"); n != 4 {
+		t.Errorf("five wrong settings are %d lines: %v", n+1, err)
+	}
+	t.Setenv("CANCHA_MEMORY", "")
 	t.Setenv(FileVariable, filepath.Join(t.TempDir(), "none"))
 	if _, err := Environment(); err == nil || !strings.Contains(err.Error(), FileVariable) {
 		t.Errorf("a file that is not there: got %v", err)

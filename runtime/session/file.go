@@ -27,15 +27,8 @@ func openFile() (*file, error) {
 	case named == "" && errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case named != "" && err != nil:
-		return nil, fmt.Errorf("%s: %w", FileVariable, err)
+		return nil, fmt.Errorf("%s names the file of settings, and may be left out: %w", FileVariable, err)
 	case err != nil:
-		return nil, err
-	}
-	return takeFile(f)
-}
-
-func takeFile(f *conf.File) (*file, error) {
-	if err := known(f); err != nil {
 		return nil, err
 	}
 	return &file{f, fromSpark(f)}, nil
@@ -43,25 +36,26 @@ func takeFile(f *conf.File) (*file, error) {
 
 // FromFile returns the configuration that a file of settings gives, whatever the environment says.
 func FromFile(f *conf.File) (Config, error) {
-	taken, err := takeFile(f)
-	if err != nil {
-		return Config{}, fmt.Errorf("session: %w", err)
-	}
-	return configure(Config{}, taken.own, taken.spark, byDefault)
+	taken := &file{f, fromSpark(f)}
+	c, err := configure(Config{}, taken.own, taken.spark, byDefault)
+	return checked(c, taken.known(), err)
 }
 
-// known refuses a setting of ours that there is not: it would be a wish that nobody grants.
-func known(f *conf.File) error {
+// known refuses settings of ours that there are not: they would be wishes that nobody grants.
+func (f *file) known() (err error) {
+	if f == nil {
+		return nil
+	}
 	var keys []string
 	for _, field := range fields() {
 		keys = append(keys, field.key)
 	}
 	for _, s := range f.Settings {
 		if strings.HasPrefix(s.Key, "cancha.") && !slices.Contains(keys, s.Key) {
-			return fmt.Errorf("%s:%d: no setting is called %s: there are %s", f.Name, s.Line, s.Key, strings.Join(keys, ", "))
+			err = errors.Join(err, fmt.Errorf("%s:%d: no setting is called %s: there are %s", f.Name, s.Line, s.Key, strings.Join(keys, ", ")))
 		}
 	}
-	return nil
+	return err
 }
 
 // own finds a setting under our key.
