@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"cancha/internal/cellio"
 	"cancha/kernel/cell"
 )
 
@@ -100,7 +101,16 @@ func (k *Kernel) endCell(r *request, id int64, result *cell.Result) {
 	if result.Err.Traceback == nil {
 		result.Err.Traceback = []string{result.Err.Error()}
 	}
+	plainly(result.Err)
 	k.publish(r.RawHeader, "error", result.Err)
+}
+
+// plainly takes out of an error's texts what a front end would obey: they may be anybody's.
+func plainly(e *cell.Error) {
+	e.Name, e.Value = cellio.Plain(e.Name), cellio.Plain(e.Value)
+	for i, line := range e.Traceback {
+		e.Traceback[i] = cellio.Plain(line)
+	}
 }
 
 func (k *Kernel) executeReply(r *request, count int, result cell.Result) executeReply {

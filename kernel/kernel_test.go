@@ -95,6 +95,14 @@ func TestCountAndSilence(t *testing.T) {
 	}
 }
 
+func TestErrorsArePlain(t *testing.T) {
+	b := newBench(t)
+	reply, said := b.run("fail \x1b]8;;http://x\a\u202elink")
+	want := `\x1b]8;;http://x\a\u202elink`
+	b.want("the reply", reply["evalue"], want)
+	b.want("what is published", said[2], `error {"ename":"failure","evalue":"\\x1b]8;;http://x\\a\\u202elink","traceback":["failure: \\x1b]8;;http://x\\a\\u202elink"]}`)
+}
+
 func TestErrorAbortsWhatWaits(t *testing.T) {
 	for _, stop := range []bool{true, false} {
 		t.Run(fmt.Sprintf("stop_on_error %v", stop), func(t *testing.T) {

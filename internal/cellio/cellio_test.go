@@ -344,7 +344,7 @@ func encoded(body any) ([]byte, error) {
 func TestDisplayIsEncodedAsJSON(t *testing.T) {
 	for name, d := range map[string]Display{
 		"empty": {},
-		"texts": {Data: map[string]any{"text/plain": "a\"b\\c\n\t\r\x00\x1f\x7f", "text/html": "<b>&é€😀\u2028\ufffd</b>", "text/x": ""}, Metadata: map[string]any{}},
+		"texts": {Data: map[string]any{"text/markdown": "a\"b\\c\n\t\r\x00\x1f\x7f", "text/html": "<b>&é€😀\u2028\ufffd</b>", "text/x": ""}, Metadata: map[string]any{}},
 		"bytes": {Data: map[string]any{"text/plain": "\xff a\xc3 \xe2\x82"}, Metadata: map[string]any{"a": map[string]any{"b": 1}}},
 		"large": {Data: map[string]any{"text/plain": strings.Repeat("a", largePiece) + "\n" + strings.Repeat("<\"b\">", largePiece) + strings.Repeat("é", largePiece), "text/html": strings.Repeat("c", 2*largePiece)}},
 		"other": {Data: map[string]any{"application/json": json.RawMessage(`{"a":[1]}`), "n": 3.5, "image/png": []byte{1, 2}}, Transient: Transient{"i<d"}, Update: true},

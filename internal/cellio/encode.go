@@ -60,6 +60,9 @@ func (p *pieces) display(d Display) error {
 		p.text(mime)
 		p.add(":")
 		if s, ok := d.Data[mime].(string); ok {
+			if mime == "text/plain" {
+				s = Plain(s)
+			}
 			p.text(s)
 			continue
 		}

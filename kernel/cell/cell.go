@@ -52,7 +52,7 @@ type Carried struct {
 	Errors  string   `json:"errors,omitempty"`
 }
 
-// Error is a cell's failure in Jupyter's words. Traceback lines may hold ANSI colours.
+// Error is a cell's failure in Jupyter's words.
 type Error struct {
 	Name      string   `json:"ename"`
 	Value     string   `json:"evalue"`

@@ -304,7 +304,7 @@ func (p *Program) note(serial int64, notes []string) {
 		return
 	}
 	for _, n := range notes {
-		p.outlet.Write(serial, "stderr", []byte("note: "+n+"\n"))
+		p.outlet.Write(serial, "stderr", []byte("note: "+cellio.Plain(n)+"\n"))
 	}
 }
 

@@ -95,9 +95,16 @@ func (p *Program) userExpression(key, code string, t *task) map[string]any {
 	}); fault != nil {
 		return errorReply(fault)
 	}
+	if text, ok := d.Data["text/plain"].(string); ok {
+		d.Data["text/plain"] = cellio.Plain(text)
+	}
 	return map[string]any{"status": "ok", "data": d.Data, "metadata": d.Metadata}
 }
 
 func errorReply(e *cell.Error) map[string]any {
-	return map[string]any{"status": "error", "ename": e.Name, "evalue": e.Value, "traceback": e.Traceback}
+	traceback := make([]string, len(e.Traceback))
+	for i, line := range e.Traceback {
+		traceback[i] = cellio.Plain(line)
+	}
+	return map[string]any{"status": "error", "ename": cellio.Plain(e.Name), "evalue": cellio.Plain(e.Value), "traceback": traceback}
 }

@@ -2,6 +2,7 @@ package eval_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -316,6 +317,7 @@ func TestUserExpressions(t *testing.T) {
 	n := newNotebook(t)
 	r := n.program.Run(cell.Request{Cell: 1, Count: 1, Code: "x := 20", UserExpressions: map[string]string{
 		"value": "x + 1", "none": "fmt.Print()", "wrong": "nope", "panics": "x / (x - 20)", "fails": "strconv.Atoi(\"a\")", "nil": "error(nil)",
+		"text": "\"\\x1b[1m\"", "escapes": "errors.New(\"\\x1b[1m\")",
 	}})
 	if r.Status != cell.OK {
 		t.Fatal(r.Err)
@@ -328,6 +330,9 @@ func TestUserExpressions(t *testing.T) {
 		if got[name]["status"] != "error" || got[name]["ename"] != want {
 			t.Errorf("%s: got %v, want the error %q", name, got[name], want)
 		}
+	}
+	if text, fault := fmt.Sprint(got["text"]), fmt.Sprint(got["escapes"]); strings.Contains(text+fault, "\x1b") || !strings.Contains(fault, `\x1b[1m`) {
+		t.Errorf("escape sequences: got %q and %q", text, fault)
 	}
 	for _, name := range []string{"none", "nil"} {
 		if got[name]["status"] != "ok" {

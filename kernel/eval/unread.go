@@ -22,7 +22,7 @@ func (u *unread) tell(name, text string) {
 	if u.off() {
 		return
 	}
-	note := fmt.Sprintf("note: %s was set and not looked at: %s\n", name, text)
+	note := fmt.Sprintf("note: %s was set and not looked at: %s\n", name, cellio.Plain(text))
 	switch n := u.add(cellio.CurrentRun(), note); {
 	case n == 0:
 		return

@@ -16,6 +16,7 @@ func TestUnreadErrors(t *testing.T) {
 	}{
 		{"set", "data, err := os.ReadFile(\"nope\")", note("err", nope)},
 		{"set, and the value used", "data, err := os.ReadFile(\"nope\")\nfmt.Println(len(data))", note("err", nope)},
+		{"with escape sequences", "err := errors.New(\"\\x1b[31mred\")", note("err", `\x1b[31mred`)},
 		{"nil", "n, err := strconv.Atoi(\"1\")", ""},
 		{"alone", "err := os.Remove(\"nope\")", note("err", "remove nope: no such file or directory")},
 		{"var", "var n, err = strconv.Atoi(\"a\")", note("err", atoi)},
