@@ -59,6 +59,23 @@ type line struct {
 	Conn
 	ended chan struct{} // closed when nothing more comes
 	err   error         // why; read after ended
+	taken atomic.Int64  // twice the messages that were taken in, and one more while another is
+}
+
+// progress is how far a line is; two of them tell whether a message is on its way.
+type progress struct{ arrived, taken int64 }
+
+func (l *line) progress() progress {
+	now := progress{taken: l.taken.Load()}
+	if c, ok := l.Conn.(interface{ Arrived() int64 }); ok {
+		now.arrived = c.Arrived()
+	}
+	return now
+}
+
+// coming tells that a large message has been coming since before, or is being taken in.
+func (now progress) coming(before progress) bool {
+	return now.taken%2 != 0 || now.taken == before.taken && now.arrived != before.arrived
 }
 
 // pending is a request that waits for its reply and its idle.
@@ -189,11 +206,11 @@ func (c *Client) read(from *line, f func(wire.Message)) {
 			}
 			return
 		}
-		m, err := c.session.Decode(frames)
-		if err != nil {
-			continue // not from our kernel
+		from.taken.Add(1)
+		if m, err := c.session.Decode(frames); err == nil { // else it is not from our kernel
+			f(m)
 		}
-		f(m)
+		from.taken.Add(1)
 	}
 }
 

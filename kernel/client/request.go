@@ -11,9 +11,8 @@ import (
 	"cancha/kernel/wire"
 )
 
-// idleLimit is how long a request waits for its idle after the reply, or after the last thing that was published for it:
-// the two come on different connections, and a cell may have left much output on its way. A kernel that never sends it is broken, but
-// its reply is there.
+// idleLimit is how long a request waits for its idle after the reply, or after the last that came of what is published: the two come on
+// different connections, and a cell may have left much output on its way. A kernel that never sends it is broken, but its reply is there.
 const idleLimit = 10 * time.Second
 
 // nudgeLimit is the same for the requests with which a client begins: their busy and idle can fall before the subscription
@@ -89,16 +88,16 @@ func (c *Client) await(ctx context.Context, from *line, p *pending) (wire.Messag
 func (c *Client) settle(ctx context.Context, p *pending, limit time.Duration) error {
 	tick := time.NewTicker(limit)
 	defer tick.Stop()
-	for before := p.heard.Load(); ; {
+	for heard, before := p.heard.Load(), c.iopub.progress(); ; {
 		select {
 		case <-p.idle:
 			return nil
 		case <-tick.C:
-			now := p.heard.Load()
-			if now == before {
+			more, now := p.heard.Load(), c.iopub.progress()
+			if more == heard && !now.coming(before) {
 				return errNoIdle
 			}
-			before = now
+			heard, before = more, now
 		case <-c.iopub.ended:
 			return nil // the kernel's last idle may be lost, and the reply is there
 		case <-ctx.Done():

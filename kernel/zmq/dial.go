@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-zeromq/zmq4"
 	"github.com/go-zeromq/zmq4/security/null"
@@ -12,7 +13,7 @@ import (
 
 // Conn is a client's connection to one channel. Send may be called from any goroutine; Receive from one.
 type Conn struct {
-	raw    net.Conn
+	raw    *counted
 	link   *link
 	conn   *zmq4.Conn
 	prefix int // empty frames before each message: a REQ's envelope
@@ -65,7 +66,8 @@ func dial(ctx context.Context, network, address string, kind zmq4.SocketType, id
 			_ = raw.Close()
 		}
 	}()
-	c = &Conn{raw: raw, link: newLink(raw, raw, Limits{Message: 1 << 30}.withDefaults())}
+	counted := &counted{Conn: raw}
+	c = &Conn{raw: counted, link: newLink(counted, raw, Limits{Message: 1 << 30}.withDefaults())}
 	c.conn, err = zmq4.Open(c.link, null.Security(), kind, zmq4.SocketIdentity(identity), false, nil)
 	if err != nil {
 		return nil, fmt.Errorf("handshake with %s: %w", address, err)
@@ -110,6 +112,21 @@ func (c *Conn) Receive() ([][]byte, error) {
 		return nil, errFrame
 	}
 	return m.Frames[c.prefix:], nil
+}
+
+// Arrived is how many bytes have come: it grows while a large message is on its way.
+func (c *Conn) Arrived() int64 { return c.raw.arrived.Load() }
+
+// counted counts what is read.
+type counted struct {
+	net.Conn
+	arrived atomic.Int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.arrived.Add(int64(n))
+	return n, err
 }
 
 // Close closes the connection at once.
