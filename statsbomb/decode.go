@@ -269,28 +269,46 @@ func (s *scanner) point() *Point {
 		return nil
 	}
 	var v [3]float64
-	n := s.coordinates(&v)
+	n := s.coordinates(&v, eventMargin)
 	if n == 0 || s.err != nil {
 		return nil
 	}
 	return &Point{v[0], v[1], v[2]}
 }
 
-// coordinates reads none, two or three numbers and returns how many.
-func (s *scanner) coordinates(v *[3]float64) int {
+// Yards outside of the pitch at which something may be. In open data events are up to 0.9 outside of its lines, and the players of frames,
+// whose places the camera gives, up to 10.
+const (
+	eventMargin = 2
+	frameMargin = 20
+)
+
+// coordinates reads none, two or three numbers and returns how many. They are refused further outside of the pitch than margin.
+func (s *scanner) coordinates(v *[3]float64, margin float64) int {
 	n := 0
 	s.array(func() {
 		if n == len(v) {
 			s.fail("want two or three coordinates, found more")
 			return
 		}
-		v[n] = s.float()
+		v[n] = s.finite()
 		n++
 	})
-	if n == 1 {
+	switch {
+	case n == 1:
 		s.fail("want two or three coordinates, found one")
+	case v[0] < -margin || v[0] > Length+margin || v[1] < -margin || v[1] > Width+margin:
+		s.fail("the place (%v, %v) is off the pitch, which is %v by %v yards", v[0], v[1], Length, Width)
 	}
 	return n
+}
+
+// finite reads a number that must be there.
+func (s *scanner) finite() float64 {
+	if s.null() {
+		s.fail("want a number, found nothing in its place")
+	}
+	return s.float()
 }
 
 func (s *scanner) floats() []float64 {
@@ -302,7 +320,7 @@ func (s *scanner) floats() []float64 {
 		if v == nil {
 			v = make([]float64, 0, 10) // a visible area is a closed quadrangle as a rule
 		}
-		v = append(v, s.float())
+		v = append(v, s.finite())
 	})
 	return v
 }
