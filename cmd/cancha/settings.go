@@ -45,8 +45,10 @@ func checkSettings(ctx context.Context, out io.Writer, name, machine string) err
 	}
 	c, err := session.FromFile(f)
 	if err != nil {
-		failed++
-		fmt.Fprintf(out, "%-5s %s\n%6s→ correct it: no run starts with it\n", failure, strings.TrimPrefix(err.Error(), "session: "), "")
+		for fault := range strings.Lines(strings.TrimPrefix(err.Error(), "session: ")) {
+			failed++
+			fmt.Fprintf(out, "%-5s %s\n%6s→ correct it: no run starts with it\n", failure, strings.TrimSpace(fault), "")
+		}
 	}
 	if failed > 0 {
 		return fmt.Errorf("%s: %d of its settings will not do what they seem to", name, failed)

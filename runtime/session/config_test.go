@@ -86,6 +86,24 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
+// TestDeviceOfACluster: a cluster without the RAPIDS plugin computes on the CPU, whatever the machine has.
+func TestDeviceOfACluster(t *testing.T) {
+	for text, want := range map[string]string{
+		"#spark.plugins com.nvidia.spark.SQLPlugin\n#spark.rapids.sql.enabled true\nspark.executor.memory 8g\n": "cancha.device cpu cancha.conf (no spark.plugins)",
+		"spark.master local[*]\n": "cancha.device cpu cancha.conf (no spark.plugins)",
+		"spark.plugins com.nvidia.spark.SQLPlugin\nspark.rapids.sql.enabled false\n": "cancha.device cpu cancha.conf:2 (spark.rapids.sql.enabled)",
+		"spark.plugins com.nvidia.spark.SQLPlugin\nspark.executor.memory 8g\n":       "cancha.device gpu cancha.conf:1 (spark.plugins)",
+		"cancha.cores 2\n": "cancha.device auto default",
+		"spark.executor.memory 8g\ncancha.device gpu": "cancha.device gpu cancha.conf:2 (cancha.device)",
+		"spark.app.name mine\n":                       "cancha.device auto default",
+	} {
+		t.Setenv(FileVariable, write(t, "cancha.conf", text))
+		if c, err := Environment(); err != nil || settingsOf(c, "cancha.device") != want {
+			t.Errorf("%q: got %s, %v, want %s", text, settingsOf(c, "cancha.device"), err, want)
+		}
+	}
+}
+
 // TestMemoryArgument: the memory of a run that has begun is what it is.
 func TestMemoryArgument(t *testing.T) {
 	t.Setenv("CANCHA_MEMORY", "4GiB")

@@ -76,7 +76,12 @@ func (f *file) spark(of field) (text, where string) {
 	return s.Value, f.at(s)
 }
 
-func (f *file) at(s conf.Setting) string { return fmt.Sprintf("%s:%d (%s)", f.Name, s.Line, s.Key) }
+func (f *file) at(s conf.Setting) string {
+	if s.Line == 0 { // it is what the file does not say
+		return fmt.Sprintf("%s (%s)", f.Name, s.Key)
+	}
+	return fmt.Sprintf("%s:%d (%s)", f.Name, s.Line, s.Key)
+}
 
 // fromSpark translates: one run does here what a driver and its executors do there, so it has their cores and their memory.
 // Values that Spark would not take are left out: "cancha doctor -conf" tells them.
@@ -92,6 +97,9 @@ func fromSpark(f *conf.File) map[string]conf.Setting {
 	device := "cpu"
 	if s.RAPIDS() {
 		device = "gpu"
+	}
+	if s.Cluster() { // without the plugin it is one that computes on the CPU
+		all["cancha.device"] = conf.Setting{Key: "no " + conf.Plugins, Value: device}
 	}
 	n := s.Count()
 	put("cancha.device", device, conf.RAPIDSEnabled, conf.Plugins)

@@ -138,8 +138,19 @@ func TestFaults(t *testing.T) {
 		{"a task of two", replaceLine(cluster, TaskGPUs, TaskGPUs+" 2\n"), []string{"6 a task asks for 2 GPUs, and an executor has 1"}},
 		{"two executors", replaceLine(cluster, CoresMax, CoresMax+" 8\n"), []string{"9 driver 6g and 2 × executor 10g are 26g", "12 8 cores are 2 executors of 4, and the GPUs are for 1 executor"}},
 		{"two executors on YARN", replaceLine(replaceLine(cluster, Master, "spark.master yarn\n"), Executors, Executors+" 2\n"),
-			[]string{"9 driver 6g and 2", "11 2 executors want 2 GPUs, and there are 1"}},
+			[]string{"4 pinned memory of 2g lies in the container's overhead, which is 819m", "9 driver 6g and 2 × executor 9011m are 24166m", "11 2 executors want 2 GPUs, and there are 1"}},
 		{"beyond the machine", replaceLine(cluster, ExecutorMemory, ExecutorMemory+" 12g\n"), []string{"9 driver 6g and 1 × executor 14g are 20g, and the machine has 16g"}},
+		{"the plugin commented out", replaceLine(replaceLine(cluster, Plugins, ""), RAPIDSEnabled, ""),
+			[]string{"4 RAPIDS is off, and what tasks ask of a GPU holds an executor to one task, where its cores are enough for 4 at a time"}},
+		{"RAPIDS switched off, of one core", replaceLine(replaceLine(replaceLine(cluster, RAPIDSEnabled, RAPIDSEnabled+" false\n"), ExecutorCores, ExecutorCores+" 1\n"), CoresMax, CoresMax+" 1\n"), nil},
+		{"memory off the heap", cluster + OffHeapEnabled + " true\n" + OffHeapSize + " 2g\n", []string{"9 driver 6g and 1 × executor 12g are 18g"}},
+		{"memory off the heap that is off", cluster + OffHeapSize + " 2g\n", []string{"16 memory off the heap is not on"}},
+		{"memory off the heap without a size", cluster + OffHeapEnabled + " true\n", []string{"16 memory off the heap is on and has no size"}},
+		{"what a standalone master does not heed", cluster + PySparkMemory + " 4g\n" + OverheadFactor + " 0.9\n" + MemoryOverhead + " 9g\n", nil},
+		{"what a container has", "spark.master k8s://x\n" + ExecutorMemory + " 8g\n" + OverheadFactor + " 0.5\n" + PySparkMemory + " 4g\n", []string{"2 driver 1g and 1 × executor 16g are 17g"}},
+		{"pinned memory without RAPIDS", PinnedPool + " 20g\n" + DriverMemory + " 6g\n", nil},
+		{"a letter away", cluster + "spark.executor.core 4\nspark.rapids.sql.enabeld false\nspark.driver.Memory 6g\nspark.executr.cores 4\nspark.my.own 1\n",
+			[]string{"16 no setting is known by that name, and spark.executor.cores is", "17 no setting is known by that name, and spark.rapids.sql.enabled is", "18 no setting", "19 no setting"}},
 		{"no resource of the worker", replaceLine(replaceLine(cluster, WorkerGPUs, ""), WorkerDiscovery, ""), []string{"5 executors ask for 1 GPU, and no worker offers one"}},
 		{"less of the worker", replaceLine(cluster, ExecutorGPUs, ExecutorGPUs+" 2\n"), []string{"5 an executor asks for 2 GPUs, and a worker offers 1"}},
 		{"no discovery", replaceLine(cluster, WorkerDiscovery, ""), []string{"7 nothing tells a worker"}},
@@ -219,6 +230,42 @@ func TestMemory(t *testing.T) {
 	for text, want := range map[string]int{"cancha.device cpu\n": 0, "spark.master yarn\n": 0, Executors + " 4\nspark.master yarn\n": 1, DriverMemory + " 1g\n": 1} {
 		if got := parse(t, text).Faults(Machine{Memory: 1 << 30}); len(got) != want {
 			t.Errorf("%q: got %v, want %d", text, got, want)
+		}
+	}
+}
+
+// TestFitting: what is proposed fits, and is no more than it was.
+func TestFitting(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want string
+	}{
+		{replaceLine(cluster, ExecutorMemory, ExecutorMemory+" 12g\n"), ExecutorMemory + " 8g"},
+		{replaceLine(cluster, DriverMemory, DriverMemory+" 60g\n"), DriverMemory + " 6g"},
+		{replaceLine(replaceLine(cluster, DriverMemory, DriverMemory+" 60g\n"), ExecutorMemory, ExecutorMemory+" 60g\n"), DriverMemory + " 512m and " + ExecutorMemory + " 13824m"},
+		{"spark.master local[*]\nspark.driver.memory 20g\n", DriverMemory + " 16g"},
+		{cluster + OffHeapEnabled + " true\n" + OffHeapSize + " 20g\n", "a machine with more memory, fewer executors"},
+		{"spark.master yarn\nspark.executor.instances 3\nspark.executor.memory 8g\n", ExecutorMemory + " 4608m"},
+	} {
+		mend := ""
+		for _, f := range parse(t, test.text).Faults(Machine{Memory: 16 << 30}) {
+			if strings.Contains(f.What, "the machine has") {
+				mend = f.Mend
+			}
+		}
+		if !strings.HasPrefix(mend, test.want) {
+			t.Errorf("%q: got %q, want %q", test.text, mend, test.want)
+			continue
+		}
+		mended := test.text
+		for part := range strings.SplitSeq(mend, " and ") {
+			key, _, _ := strings.Cut(part, " ")
+			mended = replaceLine(mended, key, "") + part + "\n"
+		}
+		for _, f := range parse(t, mended).Faults(Machine{Memory: 16 << 30}) {
+			if strings.Contains(f.What, "the machine has") && !strings.HasPrefix(mend, "a machine") {
+				t.Errorf("%q: what it proposes does not fit: %s", test.text, f.What)
+			}
 		}
 	}
 }

@@ -26,7 +26,8 @@ type Machine struct {
 func (f *File) Faults(m Machine) []Fault {
 	s, faults := f.Spark()
 	faults = append(faults, f.repeated()...)
-	for _, check := range []func(Machine) []Fault{s.withoutPlugin, s.rapidsResource, s.workerResource, s.amounts, s.sharing, s.manyExecutors, s.noExecutor, s.memory} {
+	faults = append(faults, f.misspelt()...)
+	for _, check := range []func(Machine) []Fault{s.withoutPlugin, s.rapidsResource, s.workerResource, s.amounts, s.leftover, s.sharing, s.manyExecutors, s.noExecutor, s.memory, s.offHeap, s.pinned} {
 		faults = append(faults, check(m)...)
 	}
 	faults = append(faults, s.versions(f)...)
@@ -139,6 +140,26 @@ func (s Spark) amounts(Machine) []Fault {
 	return nil
 }
 
+// leftover: without RAPIDS nothing uses a GPU that tasks ask for, and Spark heeds what they ask for all the same.
+func (s Spark) leftover(Machine) []Fault {
+	if s.RAPIDS() || s.TaskGPUs <= 0 || s.TaskGPUs > float64(s.ExecutorGPUs) {
+		return nil
+	}
+	byGPU, byCores := int(float64(s.ExecutorGPUs)/s.TaskGPUs), s.tasksByCores()
+	if byCores > 0 && byCores <= byGPU {
+		return nil
+	}
+	tasks := fmt.Sprintf("%d tasks", byGPU)
+	if byGPU == 1 {
+		tasks = "one task"
+	}
+	if byCores > 0 {
+		tasks += fmt.Sprintf(", where its cores are enough for %d", byCores)
+	}
+	return []Fault{{Setting: s.at(TaskGPUs), Warning: true, What: fmt.Sprintf("RAPIDS is off, and what tasks ask of a GPU holds an executor to %s at a time", tasks),
+		Mend: fmt.Sprintf("leave it out while RAPIDS is off, and %s too", ExecutorGPUs)}}
+}
+
 // sharing: tasks that share a GPU need a limit of how many do at once.
 func (s Spark) sharing(Machine) []Fault {
 	if s.TaskGPUs <= 0 || s.TaskGPUs > 0.5 || s.ConcurrentTasks > 0 {
@@ -240,39 +261,6 @@ func (s Spark) Count() int {
 		return max(1, s.CoresMax/s.ExecutorCores)
 	}
 	return 1 // of each worker
-}
-
-// each is what the driver and an executor take, in bytes: what Spark gives them where the file does not say is 1g.
-func (s Spark) each() (driver, executor int64) {
-	const byDefault = 1 << 30
-	driver = cmp.Or(s.DriverMemory, byDefault)
-	if s.local() {
-		return driver, s.PinnedPool
-	}
-	return driver, cmp.Or(s.ExecutorMemory, byDefault) + s.Overhead + s.PinnedPool
-}
-
-// Memory is what driver and executors take together, in bytes.
-func (s Spark) Memory() int64 {
-	driver, executor := s.each()
-	return driver + int64(s.Count())*executor
-}
-
-// memory: driver and executors have to fit into the machine.
-func (s Spark) memory(m Machine) []Fault {
-	n, sum := s.Count(), s.Memory()
-	driver, executor := s.each()
-	_, said := s.Said(DriverMemory, ExecutorMemory, MemoryOverhead, PinnedPool, Executors, ExecutorCores, CoresMax)
-	if m.Memory == 0 || sum <= m.Memory || !said { // a file that says nothing of a cluster's size is for none
-		return nil
-	}
-	what := fmt.Sprintf("driver %s and %d × executor %s", FormatBytes(driver), n, FormatBytes(executor))
-	at := s.at(ExecutorMemory, DriverMemory)
-	if driver > int64(n)*executor {
-		at = s.at(DriverMemory, ExecutorMemory)
-	}
-	return []Fault{{Setting: at, What: fmt.Sprintf("%s are %s, and the machine has %s", what, FormatBytes(sum), FormatBytes(m.Memory)),
-		Mend: "less for one of them: together at most what the machine has"}}
 }
 
 // versions: the plugin is built for some versions of Spark, and for one of Scala.

@@ -3,6 +3,7 @@ package conf
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,6 +16,10 @@ const (
 	Executors       = "spark.executor.instances"
 	ExecutorMemory  = "spark.executor.memory"
 	MemoryOverhead  = "spark.executor.memoryOverhead"
+	OverheadFactor  = "spark.executor.memoryOverheadFactor"
+	PySparkMemory   = "spark.executor.pyspark.memory"
+	OffHeapEnabled  = "spark.memory.offHeap.enabled"
+	OffHeapSize     = "spark.memory.offHeap.size"
 	DriverMemory    = "spark.driver.memory"
 	TaskCPUs        = "spark.task.cpus"
 	TaskGPUs        = "spark.task.resource.gpu.amount"
@@ -40,7 +45,10 @@ type Spark struct {
 	Executors                    int // as asked for, which a standalone master does not heed
 	TaskCPUs                     int
 	ExecutorMemory, DriverMemory int64 // bytes
-	Overhead, PinnedPool         int64 // bytes, of each executor
+	Overhead, PySpark            int64 // bytes, of each executor's container
+	OverheadFactor               float64
+	OffHeap, PinnedPool          int64 // bytes, of each executor; OffHeap counts with OffHeapEnabled only
+	OffHeapEnabled               bool
 	TaskGPUs                     float64
 	ExecutorGPUs, WorkerGPUs     int
 	Plugin, Enabled              bool // the RAPIDS plugin is loaded; and not switched off
@@ -50,8 +58,16 @@ type Spark struct {
 	largestShare                 float64 // of a GPU, that a task may ask for where it does not ask for whole ones
 }
 
+// read are the settings that take takes.
+var read = []string{Master, CoresMax, ExecutorCores, Executors, ExecutorMemory, MemoryOverhead, OverheadFactor, PySparkMemory, OffHeapEnabled, OffHeapSize,
+	DriverMemory, TaskCPUs, TaskGPUs, ExecutorGPUs, WorkerGPUs, WorkerDiscovery, executorDiscovery, Plugins, RAPIDSEnabled, RAPIDSExplain, PinnedPool,
+	ConcurrentTasks}
+
 // RAPIDS tells whether queries are to run on GPUs.
 func (s Spark) RAPIDS() bool { return s.Plugin && s.Enabled }
+
+// Cluster tells whether a file says anything of a cluster.
+func (s Spark) Cluster() bool { return len(s.said) > 0 }
 
 // Spark reads what the file says of executors. Faults are values that Spark does not take; they count as not said.
 func (f *File) Spark() (Spark, []Fault) {
@@ -72,7 +88,9 @@ func (f *File) Spark() (Spark, []Fault) {
 			faults = append(faults, Fault{Setting: setting, What: err.Error(), Mend: "write a value that Spark reads"})
 			continue
 		}
-		s.said[setting.Key] = setting
+		if slices.Contains(read, setting.Key) {
+			s.said[setting.Key] = setting
+		}
 	}
 	return s, faults
 }
@@ -95,6 +113,14 @@ func (s *Spark) take(setting Setting) error {
 		return assign(&s.ExecutorMemory, value, mebibytes)
 	case MemoryOverhead:
 		return assign(&s.Overhead, value, mebibytes)
+	case OverheadFactor:
+		return assign(&s.OverheadFactor, value, amount)
+	case PySparkMemory:
+		return assign(&s.PySpark, value, mebibytes)
+	case OffHeapEnabled:
+		return assign(&s.OffHeapEnabled, value, Bool)
+	case OffHeapSize:
+		return assign(&s.OffHeap, value, bytes)
 	case DriverMemory:
 		return assign(&s.DriverMemory, value, mebibytes)
 	case PinnedPool:
