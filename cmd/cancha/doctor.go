@@ -66,7 +66,7 @@ func runDoctor(ctx context.Context, args []string) error {
 	}
 	failed := false
 	for _, check := range []func(context.Context) []finding{
-		checkVariables, one(checkKernelspec), one(checkLab), checkSignatures, checkEngine, one(checkGPU), one(checkBroker), one(checkDisk), one(checkKernel),
+		checkVariables, one(checkKernelspec), one(checkLab), checkSignatures, checkSessions, checkEngine, one(checkGPU), checkDevice, one(checkBroker), one(checkDisk), one(checkKernel),
 	} {
 		for _, f := range check(ctx) {
 			fmt.Printf("%-5s %-12s %s\n", f.verdict, f.subject, f.found)
@@ -197,12 +197,22 @@ func judgeGPU(devices int, found gpu.Discovery, err error) finding {
 	case len(found.Devices) > 0 && err != nil:
 		return finding{warning, "GPU", fmt.Sprintf("%v, in interpreted cells only: %v", found, err), "then run \"cancha install\" again"}
 	case len(found.Devices) > 0:
-		return finding{verdict: good, subject: "GPU", found: found.String()}
+		return finding{verdict: good, subject: "GPU", found: found.String() + heldBy(found)}
 	case devices == 0:
 		return finding{verdict: good, subject: "GPU", found: "everything runs on the CPU: " + found.Missing}
 	}
 	return finding{warning, "GPU", fmt.Sprintf("%d NVIDIA devices, and everything runs on the CPU: %s", devices, found.Missing),
 		"make cuda builds a program that uses them; where nvidia-smi does not answer either, the driver's parts may differ in version until a restart"}
+}
+
+// heldBy tells who works on GPUs.
+func heldBy(found gpu.Discovery) (text string) {
+	for i, d := range found.Devices {
+		if h, held := d.HeldBy(); held {
+			text += fmt.Sprintf("; %d is held by %v", i, h)
+		}
+	}
+	return text
 }
 
 func checkBroker(ctx context.Context) finding {

@@ -5,10 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 
-	"cancha/jupyter/kernelspec"
 	"cancha/kernel/wire"
 )
 
@@ -20,13 +17,8 @@ const (
 
 // checkSignatures tells of kernels that take unsigned messages: those whose connection files have an empty key.
 func checkSignatures(context.Context) []finding {
-	folder, err := kernelspec.RuntimeFolder(os.LookupEnv)
-	if err != nil {
-		return nil // checkKernelspec tells it
-	}
-	files, _ := filepath.Glob(filepath.Join(folder, "kernel-*.json")) // the pattern is sound
 	var found []finding
-	for _, name := range files {
+	for _, name := range connectionFiles() {
 		if c, err := wire.ReadConnection(name); err == nil && c.Key == "" {
 			found = append(found, finding{warning, "signatures", fmt.Sprintf("%s has an empty key: %s", name, unsigned), signIt})
 		}

@@ -48,10 +48,27 @@ const tryEvery = 50 * time.Millisecond
 // files is, or two of them would hold one GPU. CANCHA_LOCKS names another, for all who are to see each other.
 func lockFolder(told string) string { return cmp.Or(told, os.Getenv("CANCHA_LOCKS"), "/tmp") }
 
+func lockPath(folder, uuid string) string {
+	return filepath.Join(lockFolder(folder), "cancha-gpu-"+strings.ReplaceAll(uuid, "/", "_")+".lock")
+}
+
+// HeldBy tells which session holds the GPU, of those that lock it in the machine's usual place; held is false where none does.
+func (d Device) HeldBy() (h Holder, held bool) {
+	f, err := os.OpenFile(lockPath("", d.UUID), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return Holder{}, false // nobody has ever held it
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
+		return holderIn(f), true
+	}
+	return Holder{}, false
+}
+
 // acquire takes the lock of a GPU, which all users of the machine share. While another process holds it, it waits as long as that is
 // asked for, and fails then with ErrHeld.
 func acquire(ctx context.Context, folder, uuid string, me Holder, wait time.Duration) (*lock, error) {
-	path := filepath.Join(lockFolder(folder), "cancha-gpu-"+strings.ReplaceAll(uuid, "/", "_")+".lock")
+	path := lockPath(folder, uuid)
 	deadline := time.Now().Add(wait)
 	for {
 		l, by, err := try(path, me)

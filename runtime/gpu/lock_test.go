@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"cancha/runtime/gpu/driver"
 )
 
 // holdVariable names the folder of locks, and makes the test binary a process that holds a GPU until its standard input ends.
@@ -79,6 +81,13 @@ func TestHeld(t *testing.T) {
 	if said, err := bufio.NewReader(r).ReadString('\n'); said != fmt.Sprintln(p.cmd.Process.Pid, "held") {
 		t.Fatalf("got %q, %v", said, err)
 	}
+	t.Setenv("CANCHA_LOCKS", folder)
+	if h, held := (Device{Info: driver.Info{UUID: "GPU-1"}}).HeldBy(); !held || h.PID != p.cmd.Process.Pid || h.Notebook != "a.ipynb" {
+		t.Errorf("it is held by %v, %v", h, held)
+	}
+	if h, held := (Device{Info: driver.Info{UUID: "GPU-2"}}).HeldBy(); held {
+		t.Errorf("one that nobody has asked for is held by %v", h)
+	}
 	_, err = acquire(t.Context(), folder, "GPU-1", me("b.ipynb"), 0)
 	if want := fmt.Sprintf("held by process %d (test, notebook a.ipynb) since ", p.cmd.Process.Pid); !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want that it is %s", err, want)
@@ -100,6 +109,9 @@ func TestHeld(t *testing.T) {
 	l, err := acquire(t.Context(), folder, "GPU-1", me(""), 10*time.Second)
 	if err != nil {
 		t.Fatalf("after kill -9 of the holder: %v", err)
+	}
+	if h, held := (Device{Info: driver.Info{UUID: "GPU-1"}}).HeldBy(); !held || h.PID != os.Getpid() {
+		t.Errorf("it is held by %v, %v", h, held)
 	}
 	defer l.release()
 	if _, err := acquire(t.Context(), folder, "GPU-1", me(""), 0); !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), fmt.Sprint("process ", os.Getpid())) {
