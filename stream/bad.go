@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -13,6 +14,12 @@ const (
 	keptBadRecords = 100
 	keptBadBytes   = 64 << 10
 	keptReasons    = 1000
+)
+
+// Parts of the reason of a record that is no JSON.
+const (
+	notJSON = "not JSON"
+	atByte  = " at byte "
 )
 
 // BadRecord is a record that could not be used, with the reason. It was counted and left out.
@@ -33,7 +40,7 @@ type BadRecords struct {
 	Newest  []BadRecord   // at most 100, the oldest of them first
 }
 
-// ReasonCount is how often records were bad for one reason.
+// ReasonCount is how often records were bad for one kind of reason, without the place in a record and the character that was found there.
 type ReasonCount struct {
 	Reason string
 	Count  int64
@@ -58,10 +65,24 @@ func (b *badRecords) add(topic string, r *Record, reason string) {
 		b.newest[b.total%keptBadRecords] = bad
 	}
 	b.total++
+	reason = kindOf(reason)
 	if _, known := b.reasons[reason]; !known && len(b.reasons) >= keptReasons {
 		reason = "other reasons"
 	}
 	b.reasons[reason]++
+}
+
+// kindOf leaves out of a reason what encoding/json tells of one record: "at byte 17", and the character in "invalid character 'x' after …".
+func kindOf(reason string) string {
+	if !strings.HasPrefix(reason, notJSON) {
+		return reason
+	}
+	reason, _, _ = strings.Cut(reason, atByte)
+	before, rest, found := strings.Cut(reason, " '")
+	if _, after, ends := strings.Cut(rest, "' "); found && ends {
+		return before + " " + after
+	}
+	return reason
 }
 
 func (b *badRecords) count() int64 {

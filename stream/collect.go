@@ -38,6 +38,7 @@ func (r *run) collect() {
 	}
 	r.sum.Late += sum.late
 	r.sum.Filtered += sum.filtered
+	r.sum.Future += sum.future
 	p.BatchID = r.batchID
 	p.BatchDuration = busiest.Milliseconds()
 	p.InputRowsPerSecond = rate(p.NumInputRows, elapsed)
@@ -77,6 +78,7 @@ func (s *workReport) add(o workReport) {
 	s.removed += o.removed
 	s.late += o.late
 	s.filtered += o.filtered
+	s.future += o.future
 	s.decoding += o.decoding
 	s.scoring += o.scoring
 }
@@ -130,6 +132,13 @@ func (r *run) Status() Status {
 		s.Message += ": " + r.cause
 	}
 	return s
+}
+
+// Notes are what the source has to say of this run: that a consumer group goes on behind records that were read before, for one.
+func (r *run) Notes() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.notes)
 }
 
 // Totals tells what the query did from its start to the newest progress report, or to its end.

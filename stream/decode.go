@@ -2,6 +2,7 @@ package stream
 
 import (
 	"encoding/json"
+	"math"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -67,16 +68,16 @@ func (d *decoder) decode(b []byte) (reason string) {
 // syntaxReason asks encoding/json what is wrong: slow, exact, and only for bad records.
 func syntaxReason(b []byte) string {
 	if len(b) == 0 {
-		return "not JSON: the record has no value"
+		return notJSON + ": the record has no value"
 	}
 	var text json.RawMessage
 	err := json.Unmarshal(b, &text)
 	if err == nil { // unreachable as long as both readers agree, which the fuzz test checks
-		return "not JSON"
+		return notJSON
 	}
-	reason := "not JSON: " + err.Error()
+	reason := notJSON + ": " + err.Error()
 	if at, ok := err.(*json.SyntaxError); ok {
-		reason += " at byte " + strconv.FormatInt(at.Offset, 10)
+		reason += atByte + strconv.FormatInt(at.Offset, 10)
 	}
 	return reason
 }
@@ -97,10 +98,18 @@ func describeJSON(c byte) string {
 		return "an array"
 	case 't', 'f':
 		return "true or false"
+	case tooLarge:
+		return "one beyond ±1e150, whose square would not be a number"
 	default:
 		return "another number"
 	}
 }
+
+// maxNumber bounds numbers: the moments of a sample square them, and sum the squares up. tooLarge stands for the first byte of one beyond.
+const (
+	maxNumber = 1e150
+	tooLarge  = '+'
+)
 
 // value reads the value at i, of which n is known. i is after white space.
 func (d *decoder) value(b []byte, i int, n *node, depth int) int {
@@ -328,6 +337,11 @@ func (d *decoder) numeral(b []byte, i int, n *node) int {
 		switch d.slots[s].kind {
 		case kindNumber:
 			d.number[s], next, ok = parseFloat(b, i)
+			if next > 0 && !(math.Abs(d.number[s]) <= maxNumber) {
+				d.present |= 1 << s
+				d.reject(s, tooLarge)
+				continue
+			}
 		case kindKey:
 			d.key[s], next, ok = parseInt(b, i)
 		default:

@@ -57,7 +57,7 @@ func TestMetricsAsJSON(t *testing.T) {
 		want string
 	}{
 		{"totals", Totals{Records: 2, Retries: 1, Elapsed: 1500 * time.Millisecond},
-			`{"records":2,"bad":0,"late":0,"filtered":0,"lost":0,"rows":0,"retries":1,"elapsedMs":1500}`},
+			`{"records":2,"bad":0,"late":0,"filtered":0,"future":0,"lost":0,"rows":0,"retries":1,"elapsedMs":1500}`},
 		{"latency", Latency{Count: 1, Mean: 60_079, P50: 50_000, P99: 60_000, Max: 70_000},
 			`{"count":1,"meanMs":0.060079,"p50Ms":0.05,"p99Ms":0.06,"maxMs":0.07}`},
 	} {

@@ -23,7 +23,7 @@ type worker interface {
 type workReport struct {
 	minTime, maxTime       int64
 	rows, changed, removed int64
-	late, filtered         int64
+	late, filtered, future int64
 	decoding, scoring      time.Duration
 }
 

@@ -90,8 +90,10 @@ func (r *run) shown() *shownTable {
 	}
 	t.add("watermark", progress.watermarkText())
 	t.caption = fmt.Sprintf("%s, %s", r.name, r.source.Description())
-	if cause != "" {
-		t.caption += "\n" + cause // whole: it says what to do
+	for _, sentence := range append(r.Notes(), cause) {
+		if sentence != "" {
+			t.caption += "\n" + sentence // whole: it says what to do
+		}
 	}
 	return t
 }
@@ -107,6 +109,9 @@ func (t Totals) shown() *shownTable {
 	s.add("rows given out", wholeNumber(t.Rows))
 	s.add("late rows", wholeNumber(t.Late))
 	s.add("bad records", wholeNumber(t.Bad))
+	if t.Future > 0 {
+		s.add("events far in the future", wholeNumber(t.Future))
+	}
 	if t.Lost > 0 {
 		s.add("records lost to retention", wholeNumber(t.Lost))
 	}

@@ -43,7 +43,7 @@ func (m *moments) merge(o moments) {
 	m.n = n
 }
 
-// variance returns the sample variance, divisor n-1; NaN for fewer than two values.
+// variance returns the sample variance, divisor n-1; NaN for fewer than two values. Records' numbers are bounded so that it is finite.
 func (m *moments) variance() float64 {
 	if m.n < 2 {
 		return math.NaN()

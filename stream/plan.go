@@ -18,6 +18,7 @@ type plan struct {
 	dict       *dictionary
 	width      int64 // of a window, nanoseconds
 	delay      int64
+	ahead      int64 // 0 is no limit
 	where      test
 	eventTimes [2]int // slots of metadata.event_time and the event's own event_time: the first present counts
 	keys       []int  // slots of the group paths
@@ -61,7 +62,7 @@ const (
 )
 
 func (q *Query) compile(dict *dictionary) (*plan, error) {
-	p := &plan{dict: dict, width: int64(q.window.width), delay: int64(q.delay), match: -1}
+	p := &plan{dict: dict, width: int64(q.window.width), delay: int64(q.delay), ahead: int64(q.ahead), match: -1}
 	for i, path := range []string{"metadata.event_time", "event_time"} {
 		var err error
 		if p.eventTimes[i], err = p.add(path, kindTime); err != nil {

@@ -50,6 +50,7 @@ type Query struct {
 	name       string
 	delay      time.Duration
 	idleAfter  time.Duration
+	ahead      time.Duration
 	where      []Condition
 	groups     []string
 	window     Window
@@ -67,9 +68,12 @@ const DefaultKeepRows = 500_000
 // DefaultIdleAfter is how long a partition must be without records before it no longer holds back the watermark.
 const DefaultIdleAfter = 5 * time.Second
 
+// DefaultMaxAhead is how far ahead an event may be to move the watermark.
+const DefaultMaxAhead = 24 * time.Hour
+
 // From starts a query over a source.
 func From(source Source) *Query {
-	return &Query{source: source, name: "query", idleAfter: DefaultIdleAfter, keep: DefaultKeepRows}
+	return &Query{source: source, name: "query", idleAfter: DefaultIdleAfter, ahead: DefaultMaxAhead, keep: DefaultKeepRows}
 }
 
 func (q *Query) with(change func(*Query)) *Query {
@@ -96,6 +100,13 @@ func (q *Query) Watermark(delay time.Duration) *Query {
 // has no idle partitions.
 func (q *Query) IdleAfter(d time.Duration) *Query {
 	return q.with(func(q *Query) { q.idleAfter = d })
+}
+
+// MaxAhead says how far ahead of the clock, and of all events of its partition before it, an event may be to move the watermark: 24 h unless
+// set, 0 is any distance. One that is further ahead counts in its window and in Totals.Future, and makes no other late. After 100 of them in
+// a row, or two at the beginning of a partition, their time is believed.
+func (q *Query) MaxAhead(d time.Duration) *Query {
+	return q.with(func(q *Query) { q.ahead = d })
 }
 
 // Where leaves out the events that a condition does not hold for; several conditions must all hold.
@@ -165,8 +176,10 @@ func (q *Query) validate() error {
 		return fmt.Errorf("stream: GroupBy takes at most %d paths, got %d", maxGroups, len(q.groups))
 	case q.window.width > maxSpan || q.delay > maxSpan:
 		return fmt.Errorf("stream: window %v, watermark delay %v: want at most %v", q.window.width, q.delay, maxSpan)
-	case q.delay < 0 || q.idleAfter < 0:
-		return fmt.Errorf("stream: Watermark(%v), IdleAfter(%v): want no negative duration", q.delay, q.idleAfter)
+	case q.delay < 0 || q.idleAfter < 0 || q.ahead < 0:
+		return fmt.Errorf("stream: Watermark(%v), IdleAfter(%v), MaxAhead(%v): want no negative duration", q.delay, q.idleAfter, q.ahead)
+	case q.ahead > maxSpan:
+		return fmt.Errorf("stream: MaxAhead(%v): want at most %v, or 0 for any", q.ahead, maxSpan)
 	case q.limit < 0 || q.keep < 1:
 		return fmt.Errorf("stream: MaxRecords(%d), KeepRows(%d): want at least 0 and 1", q.limit, q.keep)
 	}

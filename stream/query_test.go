@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -275,6 +276,75 @@ func shownCounts(r *Rows) string {
 		parts = append(parts, fmt.Sprintf("%s@%d=%v", strings.Join(keys, ","), row.Start.Hour()*3600+row.Start.Minute()*60-15*3600, row.Values[0]))
 	}
 	return strings.Join(parts, " ")
+}
+
+// TestFutureEvents: one event far ahead makes no other late and is in its window; a stream that is there is believed.
+func TestFutureEvents(t *testing.T) {
+	const century = 74 * 366 * 24 * 3600
+	from := func(first float64, n int) (all []Record) {
+		for i := range n {
+			all = append(all, event(7, 1, first+float64(i)))
+		}
+		return all
+	}
+	for _, test := range []struct {
+		name         string
+		records      []Record
+		limit        time.Duration
+		rows         int
+		late, future int64
+	}{
+		{"one in the middle", slices.Concat(from(0, 60), from(century, 1), from(60, 60)), DefaultMaxAhead, 3, 0, 1},
+		{"the first", slices.Concat(from(century, 1), from(0, 120)), DefaultMaxAhead, 3, 0, 1},
+		{"some in a row", slices.Concat(from(0, 60), from(century, 50), from(60, 60)), DefaultMaxAhead, 3, 0, 50},
+		{"all", from(century, 120), DefaultMaxAhead, 2, 0, 1},
+		{"all from some time on", slices.Concat(from(0, 60), from(century, 120)), DefaultMaxAhead, 3, 0, 99},
+		{"without a limit", slices.Concat(from(0, 60), from(century, 1), from(60, 60)), 0, 2, 60, 0},
+		{"days ahead, in steps", slices.Concat(from(century, 2), from(century+80000, 1), from(century+160000, 1), from(century+240000, 1)), DefaultMaxAhead, 4, 0, 1},
+	} {
+		running := finish(t, counting(Memory("t", [][]Record{test.records}).BatchSize(1)).MaxAhead(test.limit))
+		totals := running.Totals()
+		if got := running.Results().Len(); got != test.rows || totals.Late != test.late || totals.Future != test.future || totals.Bad != 0 {
+			t.Errorf("%s: got %d rows, %+v, want %d rows, %d late, %d in the future", test.name, got, totals, test.rows, test.late, test.future)
+		}
+	}
+}
+
+// TestLargeNumbers: no record makes a statistic infinite.
+func TestLargeNumbers(t *testing.T) {
+	var all []Record
+	for _, x := range []string{"1e308", "-1e308", "1e150", "-1e150", "1e150"} {
+		all = append(all, Record{Value: fmt.Appendf(nil, `{"event":{"match_id":7,"location":[%s,0]},"metadata":{"event_time":"2026-03-01T15:00:00Z"}}`, x)})
+	}
+	q := From(Memory("t", [][]Record{all})).GroupBy("match_id").Window(Tumbling(time.Minute)).Agg(Stats("x", Field("location.0")))
+	running := finish(t, q)
+	if bad := running.BadRecords(); bad.Total != 2 || len(bad.Reasons) != 1 {
+		t.Errorf("got %+v, want the two beyond ±1e150", bad)
+	}
+	rows := running.Results().Rows
+	if len(rows) != 1 || rows[0].Values[0] != 3 || slices.ContainsFunc(rows[0].Values, func(v float64) bool { return math.IsInf(v, 0) || math.IsNaN(v) }) {
+		t.Errorf("got %+v", rows)
+	}
+}
+
+func TestReasonsAreKinds(t *testing.T) {
+	var all []Record
+	for _, text := range []string{"x", "y", `{"a":1x}`, `{"a":22y}`, `{"a":`, `{"a":1,`, `{"match_id":7}`} {
+		all = append(all, Record{Value: []byte(text)})
+	}
+	got := map[string]int64{}
+	bad := finish(t, counting(Memory("t", [][]Record{all}))).BadRecords()
+	for _, r := range bad.Reasons {
+		got[r.Reason] = r.Count
+	}
+	want := map[string]int64{"not JSON: invalid character looking for beginning of value": 2, "not JSON: invalid character after object key:value pair": 2,
+		"not JSON: unexpected end of JSON input": 2, noEventTime: 1}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if at := bad.Newest[3].Reason; !strings.Contains(at, "'y'") || !strings.Contains(at, "at byte 8") {
+		t.Errorf("a record's own reason: got %q", at)
+	}
 }
 
 func TestWatermark(t *testing.T) {

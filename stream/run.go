@@ -19,6 +19,9 @@ const epochLength = time.Second
 // recentProgress is how many progress reports are kept: Spark's spark.sql.streaming.numRecentProgressUpdates.
 const recentProgress = 100
 
+// keptNotes is how many sentences of its source a run shows.
+const keptNotes = 10
+
 // errEnough ends a source after MaxRecords.
 var errEnough = errors.New("stream: enough records")
 
@@ -61,6 +64,7 @@ type run struct {
 	message   string
 	cause     string // why it stopped, or cannot read; empty: it can
 	away      bool   // the source said so last
+	notes     []string
 	failure   error
 	err       error
 	ended     time.Time
@@ -220,9 +224,18 @@ func (r reader) Batch(_ context.Context, b Batch) error {
 	}
 	if r.limited && r.remaining.Load() == 0 {
 		r.cancel()
-		return errEnough
+		return &Partial{Handled: n, Err: errEnough}
 	}
 	return nil
+}
+
+// Note implements Noter.
+func (r reader) Note(sentence string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(r.notes, sentence) && len(r.notes) < keptNotes {
+		r.notes = append(r.notes, sentence)
+	}
 }
 
 // reserve returns how many of n records may still be handled.

@@ -170,7 +170,7 @@ func (r queryJob) outputRows() int64 { return r.results.count() }
 func (r queryJob) describe(p *Progress, sum workReport) {
 	p.StateOperators = []StateOperator{{OperatorName: "windows", NumRowsTotal: sum.rows, NumRowsUpdated: sum.changed,
 		NumRowsRemoved: sum.removed, NumRowsDroppedByWatermark: sum.late, MemoryUsedBytes: sum.rows * r.plan.cellBytes(),
-		CustomMetrics: map[string]int64{"numRowsFiltered": sum.filtered}}}
+		CustomMetrics: map[string]int64{"numRowsFiltered": sum.filtered, "numRowsFuture": sum.future}}}
 	p.Sink = SinkProgress{Description: fmt.Sprintf("results (%s) and %d sinks", r.query.mode, len(r.query.sinks)),
 		NumOutputRows: r.results.count()}
 }

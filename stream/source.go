@@ -30,11 +30,26 @@ type Handler interface {
 	// Assigned tells which partitions the source reads from now on. A partition without new records is reported by
 	// batches without records, at least once a second, so that idle partitions are known to be idle and not merely slow.
 	Assigned(partitions []int)
-	// Batch handles a batch; an error ends the source.
+	// Batch handles a batch; an error ends the source. After one that is no Partial nothing of the batch counts as handled.
 	Batch(ctx context.Context, b Batch) error
 	// Retry tells that the source lost its broker and tries again after wait: a report, not an end.
 	Retry(err error, wait time.Duration)
 }
+
+// Noter is a Handler that takes sentences which a user should read: where the source goes on from, say.
+type Noter interface{ Note(sentence string) }
+
+// Partial is the error of a Handler that has handled only the first records of a batch and wants no more: a source that keeps a place to
+// go on from goes on behind these.
+type Partial struct {
+	Handled int // records, from the first of the batch on
+	Err     error
+}
+
+func (p *Partial) Error() string { return p.Err.Error() }
+
+// Unwrap returns Err.
+func (p *Partial) Unwrap() error { return p.Err }
 
 // Source reads the records of a topic.
 type Source interface {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 )
 
 // cell is what a partition knows of one row of one window.
@@ -40,6 +41,8 @@ type partitionWindows struct {
 
 	minTime, maxTime        int64 // event times since the last epoch
 	late, filtered, changed int64
+	future                  int64 // events ahead of the limit
+	ahead                   int   // of them, in a row
 	rows, removed           int64
 }
 
@@ -110,8 +113,38 @@ func (w *partitionWindows) isLate(start int64) bool {
 // advance takes an event time into the watermark, which never goes back. An event cannot make itself late: the watermark
 // it sets is at most its own time, which lies before the end of its window.
 func (w *partitionWindows) advance(t int64) {
+	if w.tooFar(t) {
+		w.future++
+		return
+	}
 	w.minTime, w.maxTime = min(w.minTime, t), max(w.maxTime, t)
 	w.watermark = max(w.watermark, t-w.plan.delay)
+}
+
+// After so many events in a row beyond the limit a partition's time is taken to be there: it is the clock that is wrong, or the limit. At its
+// beginning nothing speaks for another time.
+const (
+	believed        = 100
+	believedAtFirst = 2
+)
+
+// tooFar tells of an event that is further ahead than the query's limit, of the clock and of all events of the partition before it: a
+// producer's fault, as a rule, which must not make all others late.
+func (w *partitionWindows) tooFar(t int64) bool {
+	limit, enough := w.plan.ahead, believedAtFirst
+	if w.watermark != noWatermark {
+		if t <= w.watermark+w.plan.delay+limit {
+			w.ahead = 0
+			return false
+		}
+		enough = believed
+	}
+	if limit == 0 || t <= time.Now().UnixNano()+limit {
+		w.ahead = 0
+		return false
+	}
+	w.ahead++
+	return w.ahead < enough
 }
 
 // cellAt returns the cell of a row, made if it is new.
@@ -238,9 +271,9 @@ func (w *partitionWindows) advanced() int64 { return w.watermark }
 
 func (w *partitionWindows) report() workReport {
 	r := workReport{minTime: w.minTime, maxTime: w.maxTime, rows: w.rows, changed: w.changed, removed: w.removed,
-		late: w.late, filtered: w.filtered}
+		late: w.late, filtered: w.filtered, future: w.future}
 	none := noTimes()
 	w.minTime, w.maxTime = none.minTime, none.maxTime
-	w.changed, w.removed, w.late, w.filtered = 0, 0, 0, 0
+	w.changed, w.removed, w.late, w.filtered, w.future = 0, 0, 0, 0, 0
 	return r
 }

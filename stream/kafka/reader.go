@@ -176,6 +176,9 @@ func (r *reader) handle(ctx context.Context, b stream.Batch) error {
 		return context.Cause(ctx)
 	}
 	if err := r.run.handler.Batch(r.run.ctx, b); err != nil {
+		if part := (*stream.Partial)(nil); errors.As(err, &part) && part.Handled > 0 {
+			r.run.advance(r.pos, b.Records[part.Handled-1].Offset+1)
+		}
 		r.run.end(err)
 		return err
 	}

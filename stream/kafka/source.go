@@ -83,6 +83,8 @@ type run struct {
 	handler stream.Handler
 	end     context.CancelCauseFunc // ends the run and tells why
 
+	greeted bool // the handler has been told where the group goes on; of the one goroutine that assigns
+
 	mu        sync.Mutex
 	positions map[int]*position // all partitions that this run has ever read
 	assigned  map[int]bool      // those of now
@@ -112,7 +114,35 @@ func (r *run) assign(committed map[int]int64) {
 		}
 	}
 	r.mu.Unlock()
+	if to, ok := r.handler.(stream.Noter); ok {
+		if sentence := r.resumed(committed); sentence != "" {
+			to.Note(sentence)
+		}
+	}
 	r.handler.Assigned(slices.Sorted(maps.Keys(committed)))
+}
+
+// resumed says, of the first partitions that a run is given, that its group has read in them before.
+func (r *run) resumed(committed map[int]int64) string {
+	if r.greeted {
+		return ""
+	}
+	r.greeted = true
+	var places []string
+	for _, p := range slices.Sorted(maps.Keys(committed)) {
+		if _, told := r.cfg.Offsets[p]; committed[p] > 0 && !told {
+			places = append(places, fmt.Sprintf("%d at %d", p, committed[p]))
+		}
+	}
+	if len(places) == 0 {
+		return ""
+	}
+	const most = 8
+	if n := len(places) - most; n > 0 {
+		places = append(places[:most], fmt.Sprintf("and %d more", n))
+	}
+	return fmt.Sprintf("Group %s has read topic %s before and goes on behind that (partition %s): what comes before is not in these results. "+
+		"A group that is new, or none, begins at the first record.", r.cfg.Group, r.cfg.Topic, strings.Join(places, ", "))
 }
 
 // begin is the position of a partition that this run has not read before.

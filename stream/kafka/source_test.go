@@ -105,6 +105,37 @@ func TestGroupGoesOnWhereItLeftOff(t *testing.T) {
 	second.check(t, 500)
 }
 
+// TestGroupGoesOnAfterMaxRecords: what a query has counted is not counted again, and what it has not is still to come.
+func TestGroupGoesOnAfterMaxRecords(t *testing.T) {
+	t.Parallel()
+	addr := startBroker(t, broker.Config{})
+	topic := topicName(t)
+	cfg := Config{Brokers: []string{addr}, Topic: topic, Group: topic, Until: closed()}
+	produce(t, addr, topic, 4, 0, 1000)
+	q := stream.From(Source(cfg)).Window(stream.Tumbling(time.Minute)).Agg(stream.Count("n")) // all records are bad to it, and counted
+	for i, limit := range []int64{300, 1, 250} {
+		running, err := q.MaxRecords(limit).Start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := running.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := running.Totals().Records; got != limit {
+			t.Errorf("run %d: got %d records, want %d", i, got, limit)
+		}
+		notes := running.Notes()
+		if told := len(notes) == 1 && strings.HasPrefix(notes[0], "Group "+topic+" has read topic "+topic+" before and goes on behind that (partition "); told != (i > 0) {
+			t.Errorf("run %d: it says %q", i, notes)
+		}
+	}
+	rest := &recorder{}
+	if err := begin(t, cfg, rest).wait(t); err != nil {
+		t.Fatal(err)
+	}
+	rest.check(t, 449)
+}
+
 func TestOffsetsWinOverTheGroup(t *testing.T) {
 	addr := startBroker(t, broker.Config{})
 	topic := topicName(t)

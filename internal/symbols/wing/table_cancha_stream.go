@@ -21,6 +21,7 @@ var table_cancha_stream = listing.Package{
 		{"Count", stream.Count},
 		{"CountIf", stream.CountIf},
 		{"DefaultIdleAfter", stream.DefaultIdleAfter},
+		{"DefaultMaxAhead", stream.DefaultMaxAhead},
 		{"Distance", stream.Distance},
 		{"Field", stream.Field},
 		{"From", stream.From},
@@ -62,8 +63,10 @@ var table_cancha_stream = listing.Package{
 		{"Latency", (*stream.Latency)(nil)},
 		{"MatchEvent", (*stream.MatchEvent)(nil)},
 		{"MemorySource", (*stream.MemorySource)(nil)},
+		{"Noter", (*stream.Noter)(nil)},
 		{"Offsets", (*stream.Offsets)(nil)},
 		{"OutputMode", (*stream.OutputMode)(nil)},
+		{"Partial", (*stream.Partial)(nil)},
 		{"Prediction", (*stream.Prediction)(nil)},
 		{"PredictionSink", (*stream.PredictionSink)(nil)},
 		{"Predictions", (*stream.Predictions)(nil)},
@@ -90,6 +93,7 @@ var table_cancha_stream = listing.Package{
 	},
 	Wrappers: []listing.Symbol{
 		{"Handler", (*_cancha_stream_Handler)(nil)},
+		{"Noter", (*_cancha_stream_Noter)(nil)},
 		{"PredictionSink", (*_cancha_stream_PredictionSink)(nil)},
 		{"Scorer", (*_cancha_stream_Scorer)(nil)},
 		{"Sink", (*_cancha_stream_Sink)(nil)},
@@ -114,6 +118,15 @@ func (w _cancha_stream_Handler) Batch(a0 context.Context, a1 stream.Batch) error
 
 func (w _cancha_stream_Handler) Retry(a0 error, a1 time.Duration) {
 	w.WRetry(a0, a1)
+}
+
+type _cancha_stream_Noter struct {
+	IValue any
+	WNote  func(a0 string)
+}
+
+func (w _cancha_stream_Noter) Note(a0 string) {
+	w.WNote(a0)
 }
 
 type _cancha_stream_PredictionSink struct {
