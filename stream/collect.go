@@ -134,7 +134,8 @@ func (r *run) Status() Status {
 	return s
 }
 
-// Notes are what the source has to say of this run: that a consumer group goes on behind records that were read before, for one.
+// Notes are sentences about this run that a user should read: that a consumer group goes on behind records that were read before, and, after
+// the end, what ended it.
 func (r *run) Notes() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -189,6 +190,9 @@ func (r *run) Wait(ctx context.Context) error {
 // Stop ends the query in order: it stops reading, gives out what is left, and waits for that. It returns Err, or ctx's error
 // if ctx ends first; the query then ends by itself. Stopping twice is no error.
 func (r *run) Stop(ctx context.Context) error {
+	r.mu.Lock()
+	r.asked = r.asked || r.ended.IsZero()
+	r.mu.Unlock()
 	r.cancel()
 	return r.Wait(ctx)
 }

@@ -327,6 +327,42 @@ func TestLargeNumbers(t *testing.T) {
 	}
 }
 
+// TestEnding: a run says why it ended.
+func TestEnding(t *testing.T) {
+	records := [][]Record{{event(7, 1, 0), event(7, 1, 1), event(7, 1, 2)}}
+	for limit, want := range map[int64]string{0: "It ended with its source.", 2: "It ended after MaxRecords.", 5000: "It ended with its source, 4,997 records before MaxRecords."} {
+		running := finish(t, counting(Memory("t", records)).MaxRecords(limit))
+		if got := running.Notes(); len(got) != 1 || got[0] != want || !strings.Contains(running.String(), want) {
+			t.Errorf("limit %d: got %q, want %q", limit, got, want)
+		}
+		if err := running.Stop(t.Context()); err != nil || running.Notes()[0] != want {
+			t.Errorf("limit %d, stopped after its end: %v, %q", limit, err, running.Notes())
+		}
+	}
+	running, err := counting(Memory("t", records).Follow()).MaxRecords(5).Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := running.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := running.Notes(); len(got) != 1 || !strings.HasPrefix(got[0], "It was stopped ") || !strings.HasSuffix(got[0], " records before MaxRecords.") {
+		t.Errorf("stopped: got %q", got)
+	}
+}
+
+func TestNamed(t *testing.T) {
+	q := From(Memory("t", [][]Record{{event(7, 1, 0), event(7, 2, 1)}})).GroupBy("match_id", "team_id").Window(Tumbling(time.Minute)).Agg(Count("events"))
+	rows := finish(t, q).Results()
+	named := rows.Named("team_id", func(id int64) string { return map[int64]string{1: "Real Cárdeno"}[id] })
+	if got := named.Keys("team"); len(got) != 2 || got[0].Text != "Real Cárdeno" || got[1].Text != "2" {
+		t.Errorf("got %v", got)
+	}
+	if got := rows.Keys("team_id"); got[0].Text != "1" || rows.Named("nobody", nil) != rows {
+		t.Errorf("the rows have changed: %v", got)
+	}
+}
+
 func TestReasonsAreKinds(t *testing.T) {
 	var all []Record
 	for _, text := range []string{"x", "y", `{"a":1x}`, `{"a":22y}`, `{"a":`, `{"a":1,`, `{"match_id":7}`} {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -110,6 +111,26 @@ func (r *Rows) Only(names ...string) *Rows {
 		only.Rows[i].Values = values
 	}
 	return only
+}
+
+// Named returns the rows to be shown with names for a key of numbers: what name gives for each, and the number where that is nothing. The
+// column "team_id" is called "team" then. Rows are in the order in which they were.
+func (r *Rows) Named(key string, name func(id int64) string) *Rows {
+	at := slices.Index(r.KeyNames, key)
+	if at < 0 {
+		return r
+	}
+	named := r.part(slices.Clone(r.Rows))
+	named.KeyNames = slices.Clone(r.KeyNames)
+	named.KeyNames[at] = strings.TrimSuffix(key, "_id")
+	for i := range named.Rows {
+		keys := slices.Clone(named.Rows[i].Keys)
+		if k := keys[at]; !k.IsText {
+			keys[at] = Key{Text: cmp.Or(name(k.ID), k.Text), IsText: true}
+		}
+		named.Rows[i].Keys = keys
+	}
+	return named
 }
 
 func (r *Rows) part(rows []Row) *Rows {

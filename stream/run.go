@@ -65,6 +65,7 @@ type run struct {
 	cause     string // why it stopped, or cannot read; empty: it can
 	away      bool   // the source said so last
 	notes     []string
+	asked     bool // Stop was called
 	failure   error
 	err       error
 	ended     time.Time
@@ -168,7 +169,28 @@ func (r *run) finish(err error) {
 	r.message, r.cause = "Stopped", ""
 	if err != nil {
 		r.cause = err.Error()
+		return
 	}
+	r.notes = append(r.notes, r.ending())
+}
+
+// ending says why a run ended in order. The caller holds mu.
+func (r *run) ending() string {
+	left := int64(0)
+	if r.limited {
+		left = r.remaining.Load()
+	}
+	switch {
+	case r.limited && left == 0:
+		return "It ended after MaxRecords."
+	case r.asked && left > 0:
+		return fmt.Sprintf("It was stopped %s records before MaxRecords.", wholeNumber(left))
+	case r.asked:
+		return "It was stopped."
+	case left > 0:
+		return fmt.Sprintf("It ended with its source, %s records before MaxRecords.", wholeNumber(left))
+	}
+	return "It ended with its source."
 }
 
 // reader is the run as its source sees it: a type of its own keeps these methods out of what a user completes.

@@ -275,3 +275,17 @@ func ExampleShow() {
 	// "text"
 	// [1 2]
 }
+
+func TestBeside(t *testing.T) {
+	small := image.NewRGBA(image.Rect(0, 0, 4, 4))
+	d := Of(Beside(HTML("<b>one</b>"), small, `a <b> & c`))
+	page, text := d.Data[mimeHTML].(string), d.Data[mimeText].(string)
+	for _, want := range []string{"<b>one</b>", `<img alt="image, 4 × 4 pixels"`, "data:image/png;base64,iVBOR", ` width="4"`, "<pre>", "&lt;b&gt; &amp;"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%q is not in %s", want, page)
+		}
+	}
+	if !strings.HasPrefix(text, "one\n\nimage, 4 × 4 pixels\n\n") {
+		t.Errorf("got the text %q", text)
+	}
+}

@@ -11,6 +11,7 @@ var table_cancha_runtime_display = listing.Package{
 	Path: "cancha/runtime/display",
 	Name: "display",
 	Values: []listing.Symbol{
+		{"Beside", display.Beside},
 		{"Clear", display.Clear},
 		{"HTML", display.HTML},
 		{"JSON", display.JSON},
