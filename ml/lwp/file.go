@@ -12,10 +12,12 @@ import (
 // A model file is a modelfile of this kind. Its header carries Info under "info" and the averages of the ratings under
 // "averages"; the forest stands under "forest", and what learned in its place (in files of version 2) under "classifier";
 // the ratings are four arrays, an entry per team: "ratings.team" and "ratings.played" (int32), "ratings.elo",
-// "ratings.attack" and "ratings.defence" (float64).
+// "ratings.attack" and "ratings.defence" (float64). Version 1 is a forest with leaves of float32, version 3 one with leaves
+// of float64.
 const (
-	fileKind    = "lwp"
-	fileVersion = 2
+	fileKind     = "lwp"
+	fileVersion  = 3 // the newest, of forests
+	otherVersion = 2 // of what learned in a forest's place
 )
 
 // averages are the parts of Ratings that belong to no team.
@@ -26,9 +28,9 @@ type averages struct {
 
 // Save writes the model to path, whole or not at all; missing folders are made.
 func (m *Model) Save(path string) error {
-	f := &modelfile.File{Kind: fileKind, Version: 1}
+	f := &modelfile.File{Kind: fileKind, Version: fileVersion}
 	if m.Info.Kind != "" {
-		f.Version = fileVersion
+		f.Version = otherVersion
 	}
 	if err := m.store(f); err != nil {
 		return fmt.Errorf("lwp: save model: %w", err)
