@@ -3,6 +3,7 @@ package lwp
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"cancha/ml/forest"
@@ -159,8 +160,32 @@ func loadRatings(f *modelfile.File) (*Ratings, error) {
 		}
 	}
 	r := &Ratings{teams: map[int]*Rating{}, Base: a.Base, Advantage: a.Advantage}
+	if !within(mostRate, a.Base, a.Advantage) {
+		return nil, fmt.Errorf("averages of the ratings of %v and %v: %w", a.Base, a.Advantage, modelfile.ErrDamaged)
+	}
 	for i, id := range team {
-		r.teams[int(id)] = &Rating{Team: int(id), Played: int(played[i]), Elo: columns[0][i], Attack: columns[1][i], Defence: columns[2][i]}
+		t := &Rating{Team: int(id), Played: int(played[i]), Elo: columns[0][i], Attack: columns[1][i], Defence: columns[2][i]}
+		if r.teams[t.Team] != nil || t.Played < 0 || !within(mostElo, t.Elo) || !within(mostRate, t.Attack, t.Defence) {
+			return nil, fmt.Errorf("the rating %+v, or another of the team: %w", *t, modelfile.ErrDamaged)
+		}
+		r.teams[t.Team] = t
 	}
 	return r, nil
+}
+
+// Limits of what a file may say of a team, far beyond any that matches lead to: with ratings of infinity, or NaN, every
+// probability would be NaN.
+const (
+	mostElo  = 1e6
+	mostRate = 100
+)
+
+// within reports whether all values lie between -most and most.
+func within(most float64, values ...float64) bool {
+	for _, v := range values {
+		if !(math.Abs(v) <= most) {
+			return false
+		}
+	}
+	return true
 }
