@@ -29,7 +29,7 @@ type Config struct {
 	NoBootstrap bool    // bootstrap=False: every tree sees every row once
 	MaxSamples  float64 // max_samples as a fraction of the rows (or groups) drawn for each tree, up to 1; 0: 1
 	// ByGroup draws whole groups, such as matches, with replacement instead of single rows: rows of one group resemble
-	// each other, and a sample of rows hardly leaves a group out. scikit-learn has no word for it.
+	// each other, and a sample of rows hardly leaves a group out. The dataset names the groups. scikit-learn has no word for it.
 	ByGroup bool
 
 	// Weights of rows and classes weigh the rows that were drawn, as in scikit-learn before 1.9, which draws rows by their

@@ -85,6 +85,9 @@ func check(d *ml.Dataset, c Config, classes bool) (Config, error) {
 	if d.Rows() == 0 {
 		return c, fmt.Errorf("forest: the dataset has no rows")
 	}
+	if c.ByGroup && d.Groups == nil {
+		return c, fmt.Errorf("forest: ByGroup draws groups of rows, and the dataset names none; set its Groups, or leave ByGroup out")
+	}
 	return c.normalize(classes)
 }
 
@@ -132,7 +135,8 @@ func (e *ensemble) Nodes() int {
 }
 
 // ProbaTo fills dst, one number per class, with the probabilities for one row, one number per feature. A row with a NaN
-// or an infinity has probabilities of NaN. It allocates nothing. Lengths that do not fit panic.
+// or an infinity has probabilities of NaN. Digits that float32 has no room for ([ml.Dataset].Exact) only Proba sees. It
+// allocates nothing. Lengths that do not fit panic.
 func (f *Classifier) ProbaTo(dst []float64, row []float32) {
 	f.one(dst, row, len(f.Features), len(f.Classes))
 	normalize(dst)
@@ -164,7 +168,8 @@ func (f *Classifier) ProbasTo(dst []float64, values []float32) {
 }
 
 // Value returns the mean of the trees' answers for one row, one number per feature; NaN for a row with a NaN or an
-// infinity. It allocates nothing. A row of another length panics.
+// infinity. Digits that float32 has no room for ([ml.Dataset].Exact) only Predict sees. It allocates nothing. A row of
+// another length panics.
 func (f *Regressor) Value(row []float32) float64 {
 	var sum [1]float64
 	f.one(sum[:], row, len(f.Features), 1)

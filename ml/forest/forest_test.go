@@ -259,6 +259,11 @@ func TestMistakesAreErrors(t *testing.T) {
 			t.Errorf("rows without labels: got %v", err)
 		}
 	}
+	alone := *train
+	alone.Groups = nil
+	if _, err := FitClassifier(t.Context(), &alone, Config{ByGroup: true}); err == nil || !strings.Contains(err.Error(), "names none") {
+		t.Errorf("groups that there are not: got %v", err)
+	}
 	heavy := *train
 	heavy.Weights = slices.Repeat([]float64{1e50}, train.Rows())
 	if _, err := FitClassifier(t.Context(), &heavy, Config{ClassWeight: map[string]float64{"first": 1e50}}); err == nil || !strings.Contains(err.Error(), "together") {
@@ -441,6 +446,15 @@ func BenchmarkFit(b *testing.B) {
 	train, _ := table()
 	for b.Loop() {
 		if _, err := FitClassifier(b.Context(), train, Config{MaxDepth: 12, Trees: 20}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkFitRegressor(b *testing.B) {
+	train, _ := table()
+	for b.Loop() {
+		if _, err := FitRegressor(b.Context(), train, Config{MaxDepth: 12, Trees: 20}); err != nil {
 			b.Fatal(err)
 		}
 	}
