@@ -162,7 +162,7 @@ func FuzzLoad(f *testing.F) {
 		file.SetInt32("f.left", signed(left))
 		file.SetInt32("f.right", signed(right))
 		file.SetFloat32("f.threshold", make([]float32, len(feature)))
-		file.SetFloat32("f.value", make([]float32, max(int(int8(values)), 0)))
+		file.SetFloat64("f.value", make([]float64, max(int(int8(values)), 0)))
 		file.SetFloat64("f.importance", make([]float64, 2))
 		forest, err := LoadRegressor(file, "f")
 		if err != nil {

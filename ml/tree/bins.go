@@ -37,10 +37,16 @@ func NewBins(ctx context.Context, d *ml.Dataset, most int) (*Bins, error) {
 		return nil, fmt.Errorf("tree: %d rows are more than %d", d.Rows(), math.MaxInt32)
 	}
 	b := &Bins{rows: d.Rows(), exact: d.WideColumn() >= 0}
+	var err error
 	if b.exact {
-		return b, fill(ctx, b, d.Exact, len(d.Features), most)
+		err = fill(ctx, b, d.Exact, len(d.Features), most)
+	} else {
+		err = fill(ctx, b, d.Values, len(d.Features), most)
 	}
-	return b, fill(ctx, b, d.Values, len(d.Features), most)
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // fill makes the bins of each column of a row-major table.
