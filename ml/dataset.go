@@ -10,25 +10,36 @@ import (
 // The zero Dataset is empty and valid. Methods that return a Dataset share Values where they can, so treat a Dataset
 // as read-only once a model has seen it.
 type Dataset struct {
-	Features []string  // name of each column
+	Features []string  // name of each column, no two the same
 	Values   []float32 // row-major, Rows() x len(Features); never NaN or infinite
-	Groups   []int64   // group of each row, such as its match; nil: every row is a group of its own
-	Classes  []string  // names of the classes, in the order of the probabilities
-	Labels   []int     // class of each row, an index into Classes
-	Targets  []float64 // number to predict for each row
-	Weights  []float64 // weight of each row, 0 or more; nil: 1 each
+	// Exact holds the same numbers with the digits that float32 has no room for: ids and Unix times above 16777216, say.
+	// Values are these, rounded; who changes one changes both. Nil: Values are all there is. FromRows sets it where it
+	// differs.
+	Exact   []float64
+	Groups  []int64   // group of each row, such as its match; nil: every row is a group of its own
+	Classes []string  // names of the classes, in the order of the probabilities, no two the same
+	Labels  []int     // class of each row, an index into Classes
+	Targets []float64 // number to predict for each row, from -1e60 to 1e60
+	Weights []float64 // weight of each row, 0 or from 1e-60 to 1e60; nil: 1 each
 }
 
-// FromRows builds a dataset from one slice of numbers per row. The rows are copied.
+// FromRows builds a dataset from one slice of numbers per row. The rows are copied, with all their digits: see Exact. A
+// number that is not finite, or beyond float32 (3.4e38), is an error.
 func FromRows(features []string, rows [][]float64) (*Dataset, error) {
-	d := &Dataset{Features: slices.Clone(features), Values: make([]float32, 0, len(rows)*len(features))}
+	n := len(rows) * len(features)
+	d := &Dataset{Features: slices.Clone(features), Values: make([]float32, 0, n), Exact: make([]float64, 0, n)}
+	rounded := false
 	for i, row := range rows {
 		if len(row) != len(features) {
 			return nil, fmt.Errorf("ml: row %d has %d numbers, the dataset has %d features", i, len(row), len(features))
 		}
 		for _, v := range row {
-			d.Values = append(d.Values, float32(v))
+			d.Values, d.Exact = append(d.Values, float32(v)), append(d.Exact, v)
+			rounded = rounded || float64(float32(v)) != v
 		}
+	}
+	if !rounded {
+		d.Exact = nil
 	}
 	return d, d.Validate()
 }
@@ -41,10 +52,19 @@ func (d *Dataset) Rows() int {
 	return len(d.Values) / len(d.Features)
 }
 
-// Row returns row i as a view: one value per feature, not a copy.
+// Row returns row i of Values as a view: one value per feature, not a copy.
 func (d *Dataset) Row(i int) []float32 {
 	p := len(d.Features)
 	return d.Values[i*p : (i+1)*p : (i+1)*p]
+}
+
+// At returns a value with all the digits that the dataset has of it: that of Exact where there is one.
+func (d *Dataset) At(row, column int) float64 {
+	i := row*len(d.Features) + column
+	if d.Exact != nil {
+		return d.Exact[i]
+	}
+	return float64(d.Values[i])
 }
 
 // Column returns the position of the named feature, or -1.
@@ -73,6 +93,12 @@ func (d *Dataset) Select(rows []int) *Dataset {
 	for _, i := range rows {
 		out.Values = append(out.Values, d.Row(i)...)
 	}
+	if d.Exact != nil {
+		out.Exact = make([]float64, 0, len(rows)*p)
+		for _, i := range rows {
+			out.Exact = append(out.Exact, d.Exact[i*p:(i+1)*p]...)
+		}
+	}
 	out.Groups = pick(d.Groups, rows)
 	out.Labels = pick(d.Labels, rows)
 	out.Targets = pick(d.Targets, rows)
@@ -99,63 +125,32 @@ func (d *Dataset) WithTargets(targets []float64) *Dataset {
 	return &out
 }
 
-// Validate reports the first thing that a model could not learn from: a ragged table, a value that is not finite, a
-// label outside the classes, a negative weight. Every Fit of this house calls it.
-func (d *Dataset) Validate() error {
-	p := len(d.Features)
-	if p == 0 && len(d.Values) > 0 {
-		return fmt.Errorf("ml: dataset has %d values but no feature names", len(d.Values))
+// WideColumn returns the first column whose values float32 does not tell apart well enough, or -1: rounding changed one
+// of 2^24 or more, where whole numbers merge, or moved one by more than a millionth of the column's range. A model that
+// computes in float32 cannot learn from such a column as it is; package forest's and package linear's use Exact.
+func (d *Dataset) WideColumn() int {
+	if d.Exact == nil {
+		return -1
 	}
-	if p > 0 && len(d.Values)%p != 0 {
-		return fmt.Errorf("ml: %d values are no whole number of rows of %d features", len(d.Values), p)
-	}
-	if err := d.validateColumns(); err != nil {
-		return err
-	}
-	for i, v := range d.Values {
-		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			return fmt.Errorf("ml: feature %q of row %d is %v; fill it in or leave the row out", d.Features[i%p], i/p, v)
+	for k := range d.Features {
+		if d.wide(k) {
+			return k
 		}
 	}
-	return d.validateRows()
+	return -1
 }
 
-// validateColumns checks that each column beside the features has one entry per row.
-func (d *Dataset) validateColumns() error {
-	rows := d.Rows()
-	for _, c := range []struct {
-		name string
-		n    int
-		set  bool
-	}{
-		{"groups", len(d.Groups), d.Groups != nil},
-		{"labels", len(d.Labels), d.Labels != nil},
-		{"targets", len(d.Targets), d.Targets != nil},
-		{"weights", len(d.Weights), d.Weights != nil},
-	} {
-		if c.set && c.n != rows {
-			return fmt.Errorf("ml: %d %s for %d rows", c.n, c.name, rows)
+// wide judges one column for WideColumn. A constant one tells nothing apart.
+func (d *Dataset) wide(column int) bool {
+	low, high, moved := math.Inf(1), math.Inf(-1), 0.0
+	large := false
+	for i := column; i < len(d.Exact); i += len(d.Features) {
+		v := d.Exact[i]
+		low, high = min(low, v), max(high, v)
+		if off := math.Abs(v - float64(d.Values[i])); off > 0 {
+			moved = max(moved, off)
+			large = large || math.Abs(v) >= 1<<24
 		}
 	}
-	return nil
-}
-
-// validateRows checks labels, targets and weights.
-func (d *Dataset) validateRows() error {
-	for i, l := range d.Labels {
-		if l < 0 || l >= len(d.Classes) {
-			return fmt.Errorf("ml: label %d of row %d is outside the %d classes", l, i, len(d.Classes))
-		}
-	}
-	for i, t := range d.Targets {
-		if math.IsNaN(t) || math.IsInf(t, 0) {
-			return fmt.Errorf("ml: target of row %d is %v", i, t)
-		}
-	}
-	for i, w := range d.Weights {
-		if !(w >= 0) || math.IsInf(w, 0) {
-			return fmt.Errorf("ml: weight of row %d is %v; weights are 0 or more", i, w)
-		}
-	}
-	return nil
+	return high > low && (large || moved > (high-low)/1e6)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 )
 
 // Split is a division of rows into those to learn from and those to test on. No group has rows in both.
@@ -29,9 +30,17 @@ func GroupSplit(d *Dataset, share float64, seed uint64) (Split, error) {
 	return splitRows(d, func(group int64) bool { return test[group] }), nil
 }
 
-// DateSplit puts the groups dated cut or later on the test side. Dates are written YYYY-MM-DD, so they compare as text;
-// date gives the date of a group.
+// DateSplit puts the groups dated cut or later on the test side. Date gives the date of a group. Dates are written
+// YYYY-MM-DD; another form is an error, for as text 2020-7-1 comes after 2020-12-31.
 func DateSplit(d *Dataset, cut string, date func(group int64) string) (Split, error) {
+	if _, err := time.Parse(time.DateOnly, cut); err != nil {
+		return Split{}, fmt.Errorf("ml: split at %q: a date is written YYYY-MM-DD", cut)
+	}
+	for _, group := range distinctGroups(d) {
+		if _, err := time.Parse(time.DateOnly, date(group)); err != nil {
+			return Split{}, fmt.Errorf("ml: group %d is dated %q: a date is written YYYY-MM-DD", group, date(group))
+		}
+	}
 	s := splitRows(d, func(group int64) bool { return date(group) >= cut })
 	if len(s.Train) == 0 || len(s.Test) == 0 {
 		return Split{}, fmt.Errorf("ml: splitting at %s leaves %d rows before and %d after; both sides need some", cut, len(s.Train), len(s.Test))

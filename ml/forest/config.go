@@ -17,10 +17,10 @@ const (
 // Config says how a forest is grown. The zero value is scikit-learn's default: 100 unlimited trees on bootstrap
 // samples, gini and the square root of the columns for classes, squared error and all columns for numbers.
 type Config struct {
-	Trees               int            // n_estimators; 0: 100
+	Trees               int            // n_estimators, at most a million; 0: 100
 	Criterion           tree.Criterion // criterion: tree.Gini, tree.Entropy, tree.SquaredError; empty: what fits
 	MaxDepth            int            // max_depth; 0: no limit
-	MaxFeatures         float64        // max_features: a count, a fraction below 1, All, Sqrt or Log2; 0: Sqrt for classes, All for numbers
+	MaxFeatures         float64        // max_features: a count up to that of the columns, a fraction below 1, All, Sqrt or Log2; 0: Sqrt for classes, All for numbers
 	MinSamplesSplit     int            // min_samples_split, in distinct rows; 0: 2
 	MinSamplesLeaf      int            // min_samples_leaf, in distinct rows; 0: 1
 	MinImpurityDecrease float64        // min_impurity_decrease; 0: any split
@@ -29,13 +29,13 @@ type Config struct {
 	NoBootstrap bool    // bootstrap=False: every tree sees every row once
 	MaxSamples  float64 // max_samples as a fraction of the rows (or groups) drawn for each tree, up to 1; 0: 1
 	// ByGroup draws whole groups, such as matches, with replacement instead of single rows: rows of one group resemble
-	// each other, and a sample of rows hardly leaves a group out. scikit-learn has no word for it.
+	// each other, and a sample of rows hardly leaves a group out. The dataset names the groups. scikit-learn has no word for it.
 	ByGroup bool
 
 	// Weights of rows and classes weigh the rows that were drawn, as in scikit-learn before 1.9, which draws rows by their
 	// weight instead.
 	Balanced    bool               // class_weight="balanced": rows / (classes x rows of the class)
-	ClassWeight map[string]float64 // class_weight: by name; classes not named weigh 1; not together with Balanced
+	ClassWeight map[string]float64 // class_weight: by name, 0 or from 1e-60 to 1e60; classes not named weigh 1; not together with Balanced
 
 	Seed    uint64 // random_state
 	Workers int    // n_jobs: trees grown at the same time; 0: all cores
@@ -63,11 +63,14 @@ func (c Config) normalize(classes bool) (Config, error) {
 	return c, c.validate(classes)
 }
 
+// mostTrees is far above what any table needs, and low enough that a slip of the keyboard does not take all memory.
+const mostTrees = 1_000_000
+
 // validate reports the first setting that makes no sense here; those of a single tree are checked by package tree.
 func (c Config) validate(classes bool) error {
 	switch {
-	case c.Trees < 0:
-		return fmt.Errorf("forest: %d trees", c.Trees)
+	case c.Trees < 0 || c.Trees > mostTrees:
+		return fmt.Errorf("forest: %d trees; between 1 and %d are possible, and 0 means 100", c.Trees, mostTrees)
 	case c.Workers < 0:
 		return fmt.Errorf("forest: %d workers; 0 means all cores", c.Workers)
 	case !(c.MaxSamples > 0 && c.MaxSamples <= 1):
@@ -80,8 +83,8 @@ func (c Config) validate(classes bool) error {
 		return fmt.Errorf("forest: Balanced and ClassWeight exclude each other")
 	}
 	for name, w := range c.ClassWeight {
-		if !(w >= 0) {
-			return fmt.Errorf("forest: class weight %v of %q; weights are 0 or more", w, name)
+		if w != 0 && !(w >= leastWeight && w <= mostWeight) {
+			return fmt.Errorf("forest: class weight %v of %q; a weight is 0, or from %g to %g", w, name, leastWeight, mostWeight)
 		}
 	}
 	return nil

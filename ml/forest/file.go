@@ -2,30 +2,34 @@ package forest
 
 import (
 	"fmt"
+	"math"
 
+	"cancha/ml"
 	"cancha/ml/modelfile"
 	"cancha/ml/tree"
 )
 
 // A forest in a model file, under a prefix of its owner's choice:
 //
-//	meta   prefix               {"features", "classes" (absent for a regression)}
+//	meta   prefix               {"features", "classes" (absent for a regression), "exact" (true where there are such thresholds)}
 //	int32  prefix.nodes         number of nodes of each tree
 //	int32  prefix.values        number of leaf values of each tree
 //	int32  prefix.feature       of each node, tree after tree; -1 in leaves
 //	f32    prefix.threshold     of each node
 //	int32  prefix.left          of each node, within its tree; in leaves the position of its values
 //	int32  prefix.right         of each node
-//	f32    prefix.value         leaf values, tree after tree
+//	f64    prefix.exact         threshold of each node with all digits; only of a forest that learned from exact values
+//	f64    prefix.value         leaf values, tree after tree; float32 in files of older programs
 //	f64    prefix.importance    of each feature
 type fileMeta struct {
 	Features []string `json:"features"`
 	Classes  []string `json:"classes,omitempty"`
+	Exact    bool     `json:"exact,omitempty"`
 }
 
 // Store writes the forest into a model file under a prefix.
 func (f *Classifier) Store(file *modelfile.File, prefix string) error {
-	return f.store(file, prefix, fileMeta{f.Features, f.Classes})
+	return f.store(file, prefix, fileMeta{Features: f.Features, Classes: f.Classes})
 }
 
 // Store writes the forest into a model file under a prefix.
@@ -35,14 +39,15 @@ func (f *Regressor) Store(file *modelfile.File, prefix string) error {
 
 func (e *ensemble) store(file *modelfile.File, prefix string, meta fileMeta) error {
 	var nodes, values, feature, left, right []int32
-	var threshold, value []float32
+	var threshold []float32
+	var exact, value []float64
 	for _, t := range e.trees {
 		nodes, values = append(nodes, int32(len(t.Nodes))), append(values, int32(len(t.Values)))
 		for _, n := range t.Nodes {
 			feature, threshold = append(feature, n.Feature), append(threshold, n.Threshold)
 			left, right = append(left, n.Left), append(right, n.Right)
 		}
-		value = append(value, t.Values...)
+		exact, value = append(exact, t.Exact...), append(value, t.Values...)
 	}
 	file.SetInt32(prefix+".nodes", nodes)
 	file.SetInt32(prefix+".values", values)
@@ -50,7 +55,10 @@ func (e *ensemble) store(file *modelfile.File, prefix string, meta fileMeta) err
 	file.SetFloat32(prefix+".threshold", threshold)
 	file.SetInt32(prefix+".left", left)
 	file.SetInt32(prefix+".right", right)
-	file.SetFloat32(prefix+".value", value)
+	if meta.Exact = exact != nil; meta.Exact {
+		file.SetFloat64(prefix+".exact", exact)
+	}
+	file.SetFloat64(prefix+".value", value)
 	file.SetFloat64(prefix+".importance", e.importance)
 	return file.SetMeta(prefix, meta)
 }
@@ -64,8 +72,11 @@ func LoadClassifier(file *modelfile.File, prefix string) (*Classifier, error) {
 	if len(meta.Classes) == 0 {
 		return nil, fmt.Errorf("forest: %q has no classes: %w", prefix, modelfile.ErrDamaged)
 	}
-	e, err := load(file, prefix, len(meta.Features), len(meta.Classes))
-	return &Classifier{Features: meta.Features, Classes: meta.Classes, ensemble: e}, err
+	e, err := load(file, prefix, meta)
+	if err != nil {
+		return nil, err
+	}
+	return &Classifier{Features: meta.Features, Classes: meta.Classes, ensemble: e}, nil
 }
 
 // LoadRegressor reads a forest of numbers that Store wrote under a prefix.
@@ -74,8 +85,14 @@ func LoadRegressor(file *modelfile.File, prefix string) (*Regressor, error) {
 	if err := file.Meta(prefix, &meta); err != nil {
 		return nil, err
 	}
-	e, err := load(file, prefix, len(meta.Features), 1)
-	return &Regressor{Features: meta.Features, ensemble: e}, err
+	if len(meta.Classes) > 0 {
+		return nil, fmt.Errorf("forest: %q answers with classes, not with a number: %w", prefix, modelfile.ErrKind)
+	}
+	e, err := load(file, prefix, meta)
+	if err != nil {
+		return nil, err
+	}
+	return &Regressor{Features: meta.Features, ensemble: e}, nil
 }
 
 // columns are the arrays of a stored forest; reading one after a failure does nothing.
@@ -85,60 +102,125 @@ type columns struct {
 	err    error
 }
 
-func (c *columns) int32(name string) []int32 {
+// read returns an array by the method of the file for its type.
+func read[T any](c *columns, get func(string) ([]T, error), name string) []T {
 	if c.err != nil {
 		return nil
 	}
-	v, err := c.file.Int32(c.prefix + "." + name)
+	v, err := get(c.prefix + "." + name)
 	c.err = err
 	return v
 }
 
-func (c *columns) float32(name string) []float32 {
-	if c.err != nil {
-		return nil
+// answers reads the values of the leaves.
+func (c *columns) answers() []float64 {
+	old, err := c.file.Float32(c.prefix + ".value")
+	if err != nil {
+		return read(c, c.file.Float64, "value")
 	}
-	v, err := c.file.Float32(c.prefix + "." + name)
-	c.err = err
-	return v
+	out := make([]float64, len(old))
+	for i, v := range old {
+		out[i] = float64(v)
+	}
+	return out
 }
 
-// load reads the trees and checks that walking them is safe.
-func load(file *modelfile.File, prefix string, features, outputs int) (ensemble, error) {
+// load reads the trees and checks that walking them is safe, and that their answers can be averaged.
+func load(file *modelfile.File, prefix string, meta fileMeta) (ensemble, error) {
+	if err := (&ml.Dataset{Features: meta.Features, Classes: meta.Classes}).Validate(); err != nil {
+		return ensemble{}, fmt.Errorf("forest: %q (%v): %w", prefix, err, modelfile.ErrDamaged)
+	}
 	c := &columns{file: file, prefix: prefix}
-	nodes, values := c.int32("nodes"), c.int32("values")
-	feature, left, right := c.int32("feature"), c.int32("left"), c.int32("right")
-	threshold, value := c.float32("threshold"), c.float32("value")
+	nodes, values := read(c, file.Int32, "nodes"), read(c, file.Int32, "values")
+	all := arrays{
+		feature: read(c, file.Int32, "feature"), left: read(c, file.Int32, "left"), right: read(c, file.Int32, "right"),
+		threshold: read(c, file.Float32, "threshold"), value: c.answers(),
+	}
+	importance := read(c, file.Float64, "importance")
+	if meta.Exact {
+		all.exact = read(c, file.Float64, "exact")
+	}
 	if c.err != nil {
 		return ensemble{}, fmt.Errorf("forest: %w", c.err)
 	}
-	importance, err := file.Float64(prefix + ".importance")
-	if err != nil {
-		return ensemble{}, fmt.Errorf("forest: %w", err)
-	}
-	n := len(feature)
-	if len(nodes) == 0 || len(values) != len(nodes) || len(left) != n || len(right) != n || len(threshold) != n || len(importance) != features {
+	if len(nodes) == 0 || len(values) != len(nodes) || !all.fit(meta.Exact) || len(importance) != len(meta.Features) {
 		return ensemble{}, fmt.Errorf("forest: the arrays of %q do not fit together: %w", prefix, modelfile.ErrDamaged)
 	}
 	e := ensemble{importance: importance}
 	for i := range nodes {
-		t := &tree.Tree{Columns: features, Outputs: outputs}
-		k, v := int(nodes[i]), int(values[i])
-		if k < 0 || v < 0 || k > len(feature) || v > len(value) {
-			return ensemble{}, fmt.Errorf("forest: tree %d of %q has %d nodes and %d values: %w", i, prefix, k, v, modelfile.ErrDamaged)
-		}
-		for j := range k {
-			t.Nodes = append(t.Nodes, tree.Node{Feature: feature[j], Threshold: threshold[j], Left: left[j], Right: right[j]})
-		}
-		t.Values = value[:v:v]
-		feature, threshold, left, right, value = feature[k:], threshold[k:], left[k:], right[k:], value[v:]
-		if err := t.Validate(); err != nil {
+		t, err := all.take(int(nodes[i]), int(values[i]), meta)
+		if err != nil {
 			return ensemble{}, fmt.Errorf("forest: tree %d of %q (%v): %w", i, prefix, err, modelfile.ErrDamaged)
 		}
 		e.trees = append(e.trees, t)
 	}
-	if len(feature) > 0 || len(value) > 0 {
+	if len(all.feature) > 0 || len(all.value) > 0 {
 		return ensemble{}, fmt.Errorf("forest: %q holds nodes of no tree: %w", prefix, modelfile.ErrDamaged)
 	}
+	for i, v := range importance {
+		if !(v >= 0 && v <= 1+rounding) {
+			return ensemble{}, fmt.Errorf("forest: importance of column %d of %q is %v: %w", i, prefix, v, modelfile.ErrDamaged)
+		}
+	}
 	return e, nil
+}
+
+// rounding is by how much shares that were written as float32 may miss their sum.
+const rounding = 1e-3
+
+// arrays are nodes and answers of the trees that are still to be taken.
+type arrays struct {
+	feature, left, right []int32
+	threshold            []float32
+	exact, value         []float64
+}
+
+// fit reports whether there is one entry per node in each array.
+func (a *arrays) fit(exact bool) bool {
+	n := len(a.feature)
+	return len(a.left) == n && len(a.right) == n && len(a.threshold) == n && (!exact || len(a.exact) == n)
+}
+
+// take makes a tree of the next nodes and values.
+func (a *arrays) take(nodes, values int, meta fileMeta) (*tree.Tree, error) {
+	if nodes < 0 || values < 0 || nodes > len(a.feature) || values > len(a.value) {
+		return nil, fmt.Errorf("%d nodes and %d values of %d and %d", nodes, values, len(a.feature), len(a.value))
+	}
+	t := &tree.Tree{Columns: len(meta.Features), Outputs: max(len(meta.Classes), 1), Values: a.value[:values:values]}
+	for i := range nodes {
+		t.Nodes = append(t.Nodes, tree.Node{Feature: a.feature[i], Threshold: a.threshold[i], Left: a.left[i], Right: a.right[i]})
+	}
+	if meta.Exact {
+		t.Exact, a.exact = a.exact[:nodes:nodes], a.exact[nodes:]
+	}
+	a.feature, a.left, a.right = a.feature[nodes:], a.left[nodes:], a.right[nodes:]
+	a.threshold, a.value = a.threshold[nodes:], a.value[values:]
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	if len(meta.Classes) > 0 {
+		return t, checkShares(t)
+	}
+	return t, nil
+}
+
+// checkShares refuses leaves whose answers are no shares of classes: averaged and scaled to a sum of 1 they would look like
+// probabilities all the same.
+func checkShares(t *tree.Tree) error {
+	for i, n := range t.Nodes {
+		if n.Feature >= 0 {
+			continue
+		}
+		sum := 0.0
+		for _, v := range t.Values[n.Left:][:t.Outputs] {
+			if v < 0 {
+				return fmt.Errorf("leaf %d gives a class a share of %v", i, v)
+			}
+			sum += v
+		}
+		if math.Abs(sum-1) > rounding {
+			return fmt.Errorf("the shares of leaf %d sum to %v", i, sum)
+		}
+	}
+	return nil
 }

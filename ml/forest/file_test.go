@@ -2,11 +2,13 @@ package forest
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"testing"
 
 	"cancha/ml"
 	"cancha/ml/modelfile"
+	"cancha/ml/tree"
 )
 
 // stored returns a file with a small classifier under "c" and a regressor under "r".
@@ -21,6 +23,12 @@ func stored(t *testing.T) (*Classifier, *Regressor, *modelfile.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c, r, encoded(t, c, r)
+}
+
+// encoded returns a file that went through bytes.
+func encoded(t *testing.T, c *Classifier, r *Regressor) *modelfile.File {
+	t.Helper()
 	file := &modelfile.File{Kind: "test", Version: 1}
 	if err := errors.Join(c.Store(file, "c"), r.Store(file, "r")); err != nil {
 		t.Fatal(err)
@@ -32,7 +40,21 @@ func stored(t *testing.T) (*Classifier, *Regressor, *modelfile.File) {
 	if file, err = modelfile.Decode(data); err != nil {
 		t.Fatal(err)
 	}
-	return c, r, file
+	return file
+}
+
+// stow returns what is read back from a file of two forests.
+func stow(t *testing.T, c *Classifier, r *Regressor) (*Classifier, *Regressor) {
+	t.Helper()
+	file := encoded(t, c, r)
+	c, err := LoadClassifier(file, "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err = LoadRegressor(file, "r"); err != nil {
+		t.Fatal(err)
+	}
+	return c, r
 }
 
 func TestStoredForestAnswersTheSame(t *testing.T) {
@@ -67,6 +89,9 @@ func TestLoadRefusesWhatDoesNotFit(t *testing.T) {
 	if _, err := LoadRegressor(file, "absent"); !errors.Is(err, modelfile.ErrDamaged) {
 		t.Errorf("absent forest: got %v", err)
 	}
+	if _, err := LoadRegressor(file, "c"); !errors.Is(err, modelfile.ErrKind) {
+		t.Errorf("classes read as a regression: got %v", err)
+	}
 	left, err := file.Int32("r.left")
 	if err != nil {
 		t.Fatal(err)
@@ -74,6 +99,51 @@ func TestLoadRefusesWhatDoesNotFit(t *testing.T) {
 	left[0] = 0 // the root leads to itself
 	if _, err := LoadRegressor(file, "r"); !errors.Is(err, modelfile.ErrDamaged) {
 		t.Errorf("a tree that never ends: got %v", err)
+	}
+}
+
+// TestLoadRefusesNumbersThatAreNone spoils one number of a stored forest at a time.
+func TestLoadRefusesNumbersThatAreNone(t *testing.T) {
+	nan := math.NaN()
+	for name, spoil := range map[string]func(*tree.Tree, *ensemble){
+		"threshold":  func(tr *tree.Tree, _ *ensemble) { tr.Nodes[0].Threshold = float32(nan) },
+		"answer":     func(tr *tree.Tree, _ *ensemble) { tr.Values[0] = nan },
+		"shares":     func(tr *tree.Tree, _ *ensemble) { clear(tr.Values) },
+		"negative":   func(tr *tree.Tree, _ *ensemble) { tr.Values[0], tr.Values[1], tr.Values[2] = -1, 1, 1 },
+		"importance": func(_ *tree.Tree, e *ensemble) { e.importance[0] = nan },
+		"most of it": func(_ *tree.Tree, e *ensemble) { e.importance[0] = 7 },
+	} {
+		c, r, _ := stored(t)
+		spoil(c.trees[1], &c.ensemble)
+		if _, err := LoadClassifier(encoded(t, c, r), "c"); !errors.Is(err, modelfile.ErrDamaged) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	c, r, _ := stored(t)
+	c.Features = slices.Repeat([]string{"a"}, 8)
+	if _, err := LoadClassifier(encoded(t, c, r), "c"); !errors.Is(err, modelfile.ErrDamaged) {
+		t.Errorf("features of one name: got %v", err)
+	}
+}
+
+// TestLoadReadsOlderFiles reads leaves that were written as float32.
+func TestLoadReadsOlderFiles(t *testing.T) {
+	file := &modelfile.File{Kind: "test", Version: 1}
+	if err := file.SetMeta("r", fileMeta{Features: []string{"a"}}); err != nil {
+		t.Fatal(err)
+	}
+	for name, v := range map[string]int32{"nodes": 1, "values": 1, "feature": -1, "left": 0, "right": 0} {
+		file.SetInt32("r."+name, []int32{v})
+	}
+	file.SetFloat32("r.threshold", []float32{0})
+	file.SetFloat32("r.value", []float32{1.5})
+	file.SetFloat64("r.importance", []float64{0})
+	r, err := LoadRegressor(file, "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Value([]float32{7}); got != 1.5 {
+		t.Errorf("got %v, want 1.5", got)
 	}
 }
 
@@ -92,7 +162,7 @@ func FuzzLoad(f *testing.F) {
 		file.SetInt32("f.left", signed(left))
 		file.SetInt32("f.right", signed(right))
 		file.SetFloat32("f.threshold", make([]float32, len(feature)))
-		file.SetFloat32("f.value", make([]float32, max(int(int8(values)), 0)))
+		file.SetFloat64("f.value", make([]float64, max(int(int8(values)), 0)))
 		file.SetFloat64("f.importance", make([]float64, 2))
 		forest, err := LoadRegressor(file, "f")
 		if err != nil {

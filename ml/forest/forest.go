@@ -3,6 +3,7 @@ package forest
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -40,7 +41,11 @@ func FitClassifier(ctx context.Context, d *ml.Dataset, c Config) (*Classifier, e
 	if err != nil {
 		return nil, err
 	}
-	g, err := newGrower(d, c, rowWeights(d, class))
+	weights, err := rowWeights(d, class)
+	if err != nil {
+		return nil, err
+	}
+	g, err := newGrower(ctx, d, c, weights)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +62,11 @@ func FitRegressor(ctx context.Context, d *ml.Dataset, c Config) (*Regressor, err
 	if err != nil {
 		return nil, err
 	}
-	g, err := newGrower(d, c, rowWeights(d, nil))
+	weights, err := rowWeights(d, nil)
+	if err != nil {
+		return nil, err
+	}
+	g, err := newGrower(ctx, d, c, weights)
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +84,9 @@ func check(d *ml.Dataset, c Config, classes bool) (Config, error) {
 	}
 	if d.Rows() == 0 {
 		return c, fmt.Errorf("forest: the dataset has no rows")
+	}
+	if c.ByGroup && d.Groups == nil {
+		return c, fmt.Errorf("forest: ByGroup draws groups of rows, and the dataset names none; set its Groups, or leave ByGroup out")
 	}
 	return c.normalize(classes)
 }
@@ -122,16 +134,18 @@ func (e *ensemble) Nodes() int {
 	return n
 }
 
-// ProbaTo fills dst, one number per class, with the probabilities for one row, one number per feature. It allocates
-// nothing. Lengths that do not fit panic.
+// ProbaTo fills dst, one number per class, with the probabilities for one row, one number per feature. A row with a NaN
+// or an infinity has probabilities of NaN. Digits that float32 has no room for ([ml.Dataset].Exact) only Proba sees. It
+// allocates nothing. Lengths that do not fit panic.
 func (f *Classifier) ProbaTo(dst []float64, row []float32) {
 	f.one(dst, row, len(f.Features), len(f.Classes))
 	normalize(dst)
 }
 
-// Proba returns the probabilities of each row, as views into one block of memory.
+// Proba returns the probabilities of each row, as views into one block of memory. The dataset has the features of the
+// training by name and order, and is valid: it holds no NaN.
 func (f *Classifier) Proba(d *ml.Dataset) ([][]float64, error) {
-	sums, err := f.batch(d, len(f.Features), len(f.Classes))
+	sums, err := f.batch(d, f.Features, len(f.Classes))
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +159,7 @@ func (f *Classifier) Proba(d *ml.Dataset) ([][]float64, error) {
 }
 
 // ProbasTo fills dst, one number per row and class, with the probabilities for rows that stand one after the other in
-// values, one number per feature. Lengths that do not fit panic.
+// values, one number per feature. A row with a NaN or an infinity has probabilities of NaN. Lengths that do not fit panic.
 func (f *Classifier) ProbasTo(dst []float64, values []float32) {
 	f.sum(dst, values, len(f.Features), len(f.Classes))
 	for k := len(f.Classes); len(dst) > 0; dst = dst[k:] {
@@ -153,7 +167,8 @@ func (f *Classifier) ProbasTo(dst []float64, values []float32) {
 	}
 }
 
-// Value returns the mean of the trees' answers for one row, one number per feature. It allocates nothing. A row of
+// Value returns the mean of the trees' answers for one row, one number per feature; NaN for a row with a NaN or an
+// infinity. Digits that float32 has no room for ([ml.Dataset].Exact) only Predict sees. It allocates nothing. A row of
 // another length panics.
 func (f *Regressor) Value(row []float32) float64 {
 	var sum [1]float64
@@ -162,7 +177,7 @@ func (f *Regressor) Value(row []float32) float64 {
 }
 
 // ValuesTo fills dst, one number per row, with the answers for rows that stand one after the other in values, one
-// number per feature. Lengths that do not fit panic.
+// number per feature; NaN for a row with a NaN or an infinity. Lengths that do not fit panic.
 func (f *Regressor) ValuesTo(dst []float64, values []float32) {
 	f.sum(dst, values, len(f.Features), 1)
 	for i := range dst {
@@ -170,9 +185,10 @@ func (f *Regressor) ValuesTo(dst []float64, values []float32) {
 	}
 }
 
-// Predict returns the answer for each row.
+// Predict returns the answer for each row. The dataset has the features of the training by name and order, and is valid:
+// it holds no NaN.
 func (f *Regressor) Predict(d *ml.Dataset) ([]float64, error) {
-	sums, err := f.batch(d, len(f.Features), 1)
+	sums, err := f.batch(d, f.Features, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +206,24 @@ func (e *ensemble) one(dst []float64, row []float32, columns, outputs int) {
 	clear(dst)
 	for _, t := range e.trees {
 		for k, v := range t.Leaf(row) {
-			dst[k] += float64(v)
+			dst[k] += v
+		}
+	}
+	spoil(dst, row, columns, outputs)
+}
+
+// spoil sets the sums of rows with a NaN or an infinity to NaN. A walk compares a NaN as if it were the least number, so
+// the trees have an answer, but it means nothing.
+func spoil[T float32 | float64](sums []float64, rows []T, columns, outputs int) {
+	for ; len(rows) > 0; rows, sums = rows[columns:], sums[outputs:] {
+		zero := T(0)
+		for _, v := range rows[:columns] {
+			zero += v * 0
+		}
+		if zero != 0 {
+			for k := range outputs {
+				sums[k] = math.NaN()
+			}
 		}
 	}
 }
@@ -200,18 +233,35 @@ func (e *ensemble) one(dst []float64, row []float32, columns, outputs int) {
 const blockRows = 512
 
 // batch returns the sums of the trees' answers for all rows of a dataset.
-func (e *ensemble) batch(d *ml.Dataset, columns, outputs int) ([]float64, error) {
-	if len(d.Features) != columns {
-		return nil, fmt.Errorf("forest: rows of %d features for a forest of %d", len(d.Features), columns)
+func (e *ensemble) batch(d *ml.Dataset, features []string, outputs int) ([]float64, error) {
+	if err := d.ValidateFor(features); err != nil {
+		return nil, fmt.Errorf("forest: %w", err)
 	}
 	sums := make([]float64, d.Rows()*outputs)
-	e.sum(sums, d.Values, columns, outputs)
+	if d.Exact != nil && e.trees[0].Exact != nil {
+		walk(sums, d.Exact, len(features), outputs, func(sums, rows []float64) {
+			for _, t := range e.trees {
+				t.AddExact(sums, rows)
+			}
+		})
+		return sums, nil
+	}
+	e.sum(sums, d.Values, len(features), outputs)
 	return sums, nil
 }
 
-// sum adds up the trees' answers for rows of columns numbers, blocks of rows on all cores. Each row adds its trees in
-// order, so the sums do not depend on the number of cores. Few rows are walked here and now.
+// sum adds up the trees' answers for rows of columns numbers.
 func (e *ensemble) sum(sums []float64, values []float32, columns, outputs int) {
+	walk(sums, values, columns, outputs, func(sums []float64, rows []float32) {
+		for _, t := range e.trees {
+			t.Add(sums, rows)
+		}
+	})
+}
+
+// walk takes rows of columns numbers through add, blocks of rows on all cores. Each row adds its trees in order, so the
+// sums do not depend on the number of cores. Few rows are walked here and now.
+func walk[T float32 | float64](sums []float64, values []T, columns, outputs int, add func(sums []float64, rows []T)) {
 	rows := len(values) / columns
 	if len(sums) != rows*outputs || len(values) != rows*columns {
 		panic(fmt.Sprintf("forest: %d numbers in and %d out are no whole number of rows of %d and %d", len(values), len(sums), columns, outputs))
@@ -219,9 +269,9 @@ func (e *ensemble) sum(sums []float64, values []float32, columns, outputs int) {
 	clear(sums)
 	block := func(start int) {
 		end := min(start+blockRows, rows)
-		for _, t := range e.trees {
-			t.Add(sums[start*outputs:end*outputs], values[start*columns:end*columns])
-		}
+		sums, rows := sums[start*outputs:end*outputs], values[start*columns:end*columns]
+		add(sums, rows)
+		spoil(sums, rows, columns, outputs)
 	}
 	workers := min(runtime.GOMAXPROCS(0), (rows+blockRows-1)/blockRows)
 	if workers <= 1 {

@@ -187,7 +187,7 @@ func TestClassWeights(t *testing.T) {
 // TestBootstrapDraws checks sizes, and that groups are drawn whole.
 func TestBootstrapDraws(t *testing.T) {
 	train, _ := table()
-	base := rowWeights(train, nil)
+	base, _ := rowWeights(train, nil)
 	draw := func(c Config) []float64 {
 		c, err := c.normalize(true)
 		if err != nil {
@@ -237,6 +237,13 @@ func TestMistakesAreErrors(t *testing.T) {
 		{"no bootstrap by group", Config{NoBootstrap: true, ByGroup: true}, "without bootstrap"},
 		{"tree's own", Config{MaxDepth: -1}, "max depth"},
 		{"criterion", Config{Criterion: tree.SquaredError}, "does not fit"},
+		{"too many trees", Config{Trees: 1 << 50}, "between 1 and 1000000"},
+		{"more features than there are", Config{MaxFeatures: 50}, "max features 50 of 8 columns"},
+		{"negative split", Config{MinSamplesSplit: -5}, "min samples split"},
+		{"negative leaf", Config{MinSamplesLeaf: -5}, "min samples leaf"},
+		{"infinite class weight", Config{ClassWeight: map[string]float64{"first": math.Inf(1)}}, "class weight +Inf"},
+		{"great class weight", Config{ClassWeight: map[string]float64{"first": 1e200}}, "class weight 1e+200"},
+		{"NaN class weight", Config{ClassWeight: map[string]float64{"first": math.NaN()}}, "class weight NaN"},
 	} {
 		if _, err := FitClassifier(t.Context(), train, tt.config); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want an error with %q", tt.name, err, tt.want)
@@ -244,6 +251,23 @@ func TestMistakesAreErrors(t *testing.T) {
 	}
 	if _, err := FitRegressor(t.Context(), train, Config{Balanced: true}); err == nil {
 		t.Error("a regression with class weights was accepted")
+	}
+	unlabelled := *train
+	unlabelled.Labels = nil
+	for _, c := range []Config{{}, {Balanced: true}, {ClassWeight: map[string]float64{"first": 2}}} {
+		if _, err := FitClassifier(t.Context(), &unlabelled, c); err == nil || !strings.Contains(err.Error(), "no labels") {
+			t.Errorf("rows without labels: got %v", err)
+		}
+	}
+	alone := *train
+	alone.Groups = nil
+	if _, err := FitClassifier(t.Context(), &alone, Config{ByGroup: true}); err == nil || !strings.Contains(err.Error(), "names none") {
+		t.Errorf("groups that there are not: got %v", err)
+	}
+	heavy := *train
+	heavy.Weights = slices.Repeat([]float64{1e50}, train.Rows())
+	if _, err := FitClassifier(t.Context(), &heavy, Config{ClassWeight: map[string]float64{"first": 1e50}}); err == nil || !strings.Contains(err.Error(), "together") {
+		t.Errorf("weights whose product is too great: got %v", err)
 	}
 	if _, err := FitClassifier(t.Context(), &ml.Dataset{}, Config{}); err == nil {
 		t.Error("an empty dataset was accepted")
@@ -255,6 +279,121 @@ func TestMistakesAreErrors(t *testing.T) {
 	narrow := &ml.Dataset{Features: test.Features[:4], Values: test.Values[:8]}
 	if _, err := f.Proba(narrow); err == nil {
 		t.Error("rows of four columns were accepted by a forest of eight")
+	}
+	swapped := *test
+	swapped.Features = slices.Clone(test.Features)
+	swapped.Features[0], swapped.Features[1] = swapped.Features[1], swapped.Features[0]
+	if _, err := f.Proba(&swapped); err == nil || !strings.Contains(err.Error(), `column 0 is "b"`) {
+		t.Errorf("columns in another order: got %v", err)
+	}
+}
+
+// TestNoAnswerForNoNumber gives rows that Fit refuses: a dataset is refused too, and a row on its own answers NaN and
+// leaves the rows beside it alone.
+func TestNoAnswerForNoNumber(t *testing.T) {
+	train, test := table()
+	c, err := FitClassifier(t.Context(), train, Config{Trees: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := FitRegressor(t.Context(), train, Config{Trees: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		d := test.Select([]int{0, 1, 2})
+		d.Row(1)[3] = float32(v)
+		if _, err := c.Proba(d); err == nil || !strings.Contains(err.Error(), "row 1") {
+			t.Errorf("%v: Proba: got %v", v, err)
+		}
+		if _, err := r.Predict(d); err == nil || !strings.Contains(err.Error(), "row 1") {
+			t.Errorf("%v: Predict: got %v", v, err)
+		}
+		one, three, values := make([]float64, 3), make([]float64, 9), make([]float64, 3)
+		c.ProbaTo(one, d.Row(1))
+		c.ProbasTo(three, d.Values)
+		r.ValuesTo(values, d.Values)
+		for _, got := range append(one, three[3], three[4], three[5], r.Value(d.Row(1)), values[1]) {
+			if !math.IsNaN(got) {
+				t.Errorf("%v: got %v, want NaN", v, got)
+			}
+		}
+		if c.ProbaTo(one, d.Row(2)); !slices.Equal(one, three[6:]) || values[2] != r.Value(d.Row(2)) {
+			t.Errorf("%v: the row beside it changed", v)
+		}
+	}
+}
+
+// TestLargeTargets learns times of day as Unix times.
+func TestLargeTargets(t *testing.T) {
+	train, test := table()
+	shift := func(d *ml.Dataset, by float64) *ml.Dataset {
+		targets := slices.Clone(d.Targets)
+		for i := range targets {
+			targets[i] += by
+		}
+		return d.WithTargets(targets)
+	}
+	squares := func(by float64) float64 {
+		f, err := FitRegressor(t.Context(), shift(train, by), Config{Trees: 20, MinSamplesLeaf: 3, MaxFeatures: 0.5, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		missed, all, later := 0.0, 0.0, shift(test, by)
+		mean := 0.0
+		for _, y := range later.Targets {
+			mean += y / float64(later.Rows())
+		}
+		values, err := f.Predict(later)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range values {
+			missed += (v - later.Targets[i]) * (v - later.Targets[i])
+			all += (later.Targets[i] - mean) * (later.Targets[i] - mean)
+		}
+		return 1 - missed/all
+	}
+	near, far := squares(0), squares(1.7e9)
+	if math.Abs(near-far) > 1e-3 {
+		t.Errorf("R²: got %.4f at Unix times, want %.4f as near 0", far, near)
+	}
+}
+
+// TestExactRows learns whether an id beyond float32 is odd: no two of them may become one.
+func TestExactRows(t *testing.T) {
+	var rows [][]float64
+	d := &ml.Dataset{Classes: []string{"even", "odd"}}
+	for i := range 200 {
+		rows = append(rows, []float64{16777216 + float64(i), 0.1})
+		d.Labels, d.Targets = append(d.Labels, i%2), append(d.Targets, float64(i%2))
+	}
+	numbers, err := ml.FromRows([]string{"id", "share"}, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Features, d.Values, d.Exact = numbers.Features, numbers.Values, numbers.Exact
+	c, err := FitClassifier(t.Context(), d, Config{Trees: 5, NoBootstrap: true, MaxFeatures: All})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := FitRegressor(t.Context(), d, Config{Trees: 5, NoBootstrap: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, r = stow(t, c, r)
+	p, err := c.Proba(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := r.Predict(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, label := range d.Labels {
+		if p[i][label] != 1 || v[i] != float64(label) {
+			t.Fatalf("row %d: got %v and %v, want class %d", i, p[i], v[i], label)
+		}
 	}
 }
 
@@ -307,6 +446,15 @@ func BenchmarkFit(b *testing.B) {
 	train, _ := table()
 	for b.Loop() {
 		if _, err := FitClassifier(b.Context(), train, Config{MaxDepth: 12, Trees: 20}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkFitRegressor(b *testing.B) {
+	train, _ := table()
+	for b.Loop() {
+		if _, err := FitRegressor(b.Context(), train, Config{MaxDepth: 12, Trees: 20}); err != nil {
 			b.Fatal(err)
 		}
 	}

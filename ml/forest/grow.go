@@ -51,7 +51,7 @@ func (g *grower) grow(ctx context.Context) error {
 func (g *grower) work(ctx context.Context) error {
 	builder, err := g.builder(g.data, g.bins, g.config.tree())
 	if err != nil {
-		return err
+		return fmt.Errorf("forest: %w", err)
 	}
 	weights := make([]float64, g.data.Rows())
 	for {
@@ -78,28 +78,43 @@ func (g *grower) report() {
 }
 
 // newGrower checks the data and puts them in bins.
-func newGrower(d *ml.Dataset, c Config, base []float64) (*grower, error) {
-	bins, err := tree.NewBins(d, c.MaxBins)
+func newGrower(ctx context.Context, d *ml.Dataset, c Config, base []float64) (*grower, error) {
+	bins, err := tree.NewBins(ctx, d, c.MaxBins)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("forest: %w", err)
 	}
 	return &grower{config: c, data: d, bins: bins, bootstrap: newBootstrap(d, c, base)}, nil
 }
 
+// Limits of a row's weight: those of an [ml.Dataset].
+const (
+	leastWeight = 1e-60
+	mostWeight  = 1e60
+)
+
 // rowWeights returns each row's own weight times the weight of its class.
-func rowWeights(d *ml.Dataset, class []float64) []float64 {
+func rowWeights(d *ml.Dataset, class []float64) ([]float64, error) {
 	base := make([]float64, d.Rows())
 	for i := range base {
 		base[i] = d.Weight(i)
-		if class != nil {
-			base[i] *= class[d.Labels[i]]
+		if class == nil {
+			continue
+		}
+		own, of := base[i], class[d.Labels[i]]
+		base[i] = own * of
+		if own > 0 && of > 0 && !(base[i] >= leastWeight && base[i] <= mostWeight) {
+			return nil, fmt.Errorf("forest: row %d weighs %v, and its class %q %v: together that is not from %g to %g; scale one of them",
+				i, own, d.Classes[d.Labels[i]], of, leastWeight, mostWeight)
 		}
 	}
-	return base
+	return base, nil
 }
 
 // classWeights resolves Balanced and ClassWeight; nil means 1 each.
 func classWeights(d *ml.Dataset, c Config) ([]float64, error) {
+	if d.Labels == nil {
+		return nil, fmt.Errorf("forest: the dataset has no labels; a classifier learns them, a regressor learns targets")
+	}
 	if !c.Balanced && c.ClassWeight == nil {
 		return nil, nil
 	}

@@ -21,14 +21,14 @@ func FitLogistic(d *ml.Dataset, c Config) (*Logistic, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.Validate(); err != nil {
-		return nil, fmt.Errorf("linear: %w", err)
+	if err := check(d); err != nil {
+		return nil, err
 	}
 	if d.Rows() == 0 || d.Labels == nil || len(d.Classes) < 2 {
 		return nil, fmt.Errorf("linear: a logistic regression needs rows with labels of two classes or more")
 	}
 	x, free := newDesign(d), len(d.Classes)-1
-	beta, err := newton(c, x.rows, x.columns*free, func(k int) bool { return k%x.columns > 0 }, func(s *sums, beta []float64, start, end int) {
+	beta, err := newton(c, x.rows, make([]float64, x.columns*free), func(k int) bool { return k%x.columns > 0 }, func(s *sums, beta []float64, start, end int) {
 		p := make([]float64, len(d.Classes))
 		for i := start; i < end; i++ {
 			addLogistic(s, x.row(i), beta, p, d.Labels[i], x.weights[i])
@@ -100,9 +100,11 @@ func softmax(p []float64) {
 	}
 }
 
-// ProbaTo fills dst, one number per class, with the probabilities of one row. It allocates nothing; lengths that do
-// not fit panic.
-func (l *Logistic) ProbaTo(dst []float64, row []float32) {
+// ProbaTo fills dst, one number per class, with the probabilities of one row; those of a row with a NaN or an infinity
+// are NaN. It allocates nothing; lengths that do not fit panic.
+func (l *Logistic) ProbaTo(dst []float64, row []float32) { probaTo(l, dst, row) }
+
+func probaTo[T float32 | float64](l *Logistic, dst []float64, row []T) {
 	if len(dst) != len(l.Classes) || len(row) != len(l.Features) {
 		panic("linear: row or answer and regression have different sizes")
 	}
@@ -116,15 +118,20 @@ func (l *Logistic) ProbaTo(dst []float64, row []float32) {
 	softmax(dst)
 }
 
-// Proba returns the probabilities of each row of the dataset.
+// Proba returns the probabilities of each row of the dataset, from its exact values where it has them. The dataset has the
+// features of the training by name and order, and is valid.
 func (l *Logistic) Proba(d *ml.Dataset) ([][]float64, error) {
-	if len(d.Features) != len(l.Features) {
-		return nil, fmt.Errorf("linear: rows of %d features for a regression of %d", len(d.Features), len(l.Features))
+	if err := d.ValidateFor(l.Features); err != nil {
+		return nil, fmt.Errorf("linear: %w", err)
 	}
-	out := make([][]float64, d.Rows())
+	out, p := make([][]float64, d.Rows()), len(d.Features)
 	for i := range out {
 		out[i] = make([]float64, len(l.Classes))
-		l.ProbaTo(out[i], d.Row(i))
+		if d.Exact != nil {
+			probaTo(l, out[i], d.Exact[i*p:(i+1)*p])
+		} else {
+			probaTo(l, out[i], d.Row(i))
+		}
 	}
 	return out, nil
 }

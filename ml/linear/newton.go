@@ -3,6 +3,7 @@ package linear
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"cancha/ml"
@@ -25,10 +26,21 @@ func (c Config) normalize() (Config, error) {
 	if c.Iterations == 0 {
 		c.Iterations = 50
 	}
-	if !(c.Ridge > 0) || c.Iterations < 0 {
-		return c, fmt.Errorf("linear: ridge %v and %d iterations; both are 0 or more", c.Ridge, c.Iterations)
+	if !(c.Ridge > 0) || math.IsInf(c.Ridge, 0) || c.Iterations < 0 {
+		return c, fmt.Errorf("linear: ridge %v and %d iterations; both are numbers from 0", c.Ridge, c.Iterations)
 	}
 	return c, nil
+}
+
+// check refuses data that no regression learns from.
+func check(d *ml.Dataset) error {
+	if err := d.Validate(); err != nil {
+		return fmt.Errorf("linear: %w", err)
+	}
+	if d.Rows() > 0 && d.Weights != nil && slices.Max(d.Weights) == 0 {
+		return fmt.Errorf("linear: no row has a weight above 0")
+	}
+	return nil
 }
 
 // design is the standardized table, row-major, a leading 1 in each row for the intercept.
@@ -50,8 +62,8 @@ func newDesign(d *ml.Dataset) *design {
 	for i := range n {
 		x.weights[i] = d.Weight(i)
 		x.values = append(x.values, 1)
-		for k, v := range d.Row(i) {
-			x.values = append(x.values, (float64(v)-x.mean[k])/x.scale[k])
+		for k := range p {
+			x.values = append(x.values, (d.At(i, k)-x.mean[k])/x.scale[k])
 		}
 	}
 	return x
@@ -59,22 +71,23 @@ func newDesign(d *ml.Dataset) *design {
 
 // moments returns mean and standard deviation of a column; of a constant one its value, exactly, and 1.
 func moments(d *ml.Dataset, column int) (mean, scale float64) {
-	n, first, constant := float64(d.Rows()), d.Row(0)[column], true
+	n, first, constant := float64(d.Rows()), d.At(0, column), true
 	for i := range d.Rows() {
-		constant = constant && d.Row(i)[column] == first
-		mean += float64(d.Row(i)[column]) / n
+		constant = constant && d.At(i, column) == first
+		mean += d.At(i, column) / n
 	}
 	if constant {
-		return float64(first), 1
+		return first, 1
+	}
+	most := 0.0 // squares are taken of shares of it: those of numbers near 0 vanish
+	for i := range d.Rows() {
+		most = max(most, math.Abs(d.At(i, column)-mean))
 	}
 	for i := range d.Rows() {
-		v := float64(d.Row(i)[column]) - mean
+		v := (d.At(i, column) - mean) / most
 		scale += v * v / n
 	}
-	if scale = math.Sqrt(scale); scale < 1e-12 {
-		scale = 1
-	}
-	return mean, scale
+	return mean, most * math.Sqrt(scale)
 }
 
 // row returns row i of the design.
@@ -102,19 +115,21 @@ type sums struct {
 // same on any number of cores.
 const parts = 8
 
-// newton minimizes a convex loss of size parameters. Add adds rows [start, end) to sums at beta; penalized tells which
-// parameters the ridge holds back.
-func newton(c Config, rows, size int, penalized func(k int) bool, add func(s *sums, beta []float64, start, end int)) ([]float64, error) {
-	beta := make([]float64, size)
+// newton minimizes a convex loss from the parameters beta on. Add adds rows [start, end) to sums at beta; penalized tells
+// which parameters the ridge holds back.
+func newton(c Config, rows int, beta []float64, penalized func(k int) bool, add func(s *sums, beta []float64, start, end int)) ([]float64, error) {
 	now := evaluate(c, rows, beta, penalized, add)
 	for range c.Iterations {
-		step, err := solve(now, size)
+		if now.loss-now.loss != 0 {
+			return nil, fmt.Errorf("linear: the loss is %v; scale targets and columns down", now.loss)
+		}
+		step, err := solve(now, len(beta))
 		if err != nil {
 			return nil, err
 		}
 		next, at, gain := search(c, rows, beta, step, now, penalized, add)
 		if next == nil {
-			return beta, nil
+			return beta, now.least(step)
 		}
 		beta, now = at, next
 		if gain < 1e-9*(1+math.Abs(now.loss)) {
@@ -122,6 +137,19 @@ func newton(c Config, rows, size int, penalized func(k int) bool, add func(s *su
 		}
 	}
 	return nil, fmt.Errorf("linear: no convergence after %d Newton steps; raise Iterations or Ridge", c.Iterations)
+}
+
+// least returns an error unless the loss is at its least, up to rounding: half of gradient times step is by how much a
+// quadratic function would still fall.
+func (s *sums) least(step []float64) error {
+	fall := 0.0
+	for k, v := range step {
+		fall += s.gradient[k] * v / 2
+	}
+	if fall < 1e-6*(1+math.Abs(s.loss)) {
+		return nil
+	}
+	return fmt.Errorf("linear: no step lowers the loss of %v, though it is not at its least; scale targets and columns down, or raise Ridge", s.loss)
 }
 
 // search halves the step until the loss falls; nil when no step lowers it, which is the end.

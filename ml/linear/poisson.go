@@ -14,8 +14,8 @@ type Poisson struct {
 	Coefficient []float64 // per unit of the feature
 }
 
-// FitPoisson fits the targets of the dataset, which are 0 or more. Offset has one entry per row, the logarithm of its
-// exposure, such as the time in which the goals could fall; nil means 0.
+// FitPoisson fits the targets of the dataset, which are 0 or more. Offset has one entry per row, from -500 to 500: the
+// logarithm of its exposure, such as the time in which the goals could fall; nil means 0.
 func FitPoisson(d *ml.Dataset, offset []float64, c Config) (*Poisson, error) {
 	c, err := checkPoisson(d, offset, c)
 	if err != nil {
@@ -25,7 +25,9 @@ func FitPoisson(d *ml.Dataset, offset []float64, c Config) (*Poisson, error) {
 	if offset == nil {
 		offset = make([]float64, x.rows)
 	}
-	beta, err := newton(c, x.rows, x.columns, func(k int) bool { return k > 0 }, func(s *sums, beta []float64, start, end int) {
+	start := make([]float64, x.columns)
+	start[0] = level(d, offset)
+	beta, err := newton(c, x.rows, start, func(k int) bool { return k > 0 }, func(s *sums, beta []float64, start, end int) {
 		for i := start; i < end; i++ {
 			addPoisson(s, x.row(i), beta, offset[i], d.Targets[i], x.weights[i])
 		}
@@ -37,15 +39,37 @@ func FitPoisson(d *ml.Dataset, offset []float64, c Config) (*Poisson, error) {
 	return &Poisson{Features: d.Features, Intercept: beta[0], Coefficient: beta[1:]}, nil
 }
 
+// level returns the intercept that suits the mean of the targets: from 0, the first step towards targets of thousands
+// overflows, and so do its halves.
+func level(d *ml.Dataset, offset []float64) float64 {
+	counts, exposure := 0.0, 0.0
+	for i, y := range d.Targets {
+		counts += d.Weight(i) * y
+		exposure += d.Weight(i) * math.Exp(offset[i])
+	}
+	if counts == 0 {
+		return 0
+	}
+	return math.Log(counts / exposure)
+}
+
+// mostOffset is the greatest logarithm of an exposure, and its negative the least: beyond it the exposure itself overflows.
+const mostOffset = 500
+
 func checkPoisson(d *ml.Dataset, offset []float64, c Config) (Config, error) {
-	if err := d.Validate(); err != nil {
-		return c, fmt.Errorf("linear: %w", err)
+	if err := check(d); err != nil {
+		return c, err
 	}
 	if d.Rows() == 0 || d.Targets == nil {
 		return c, fmt.Errorf("linear: a Poisson regression needs rows with targets")
 	}
 	if offset != nil && len(offset) != d.Rows() {
 		return c, fmt.Errorf("linear: %d offsets for %d rows", len(offset), d.Rows())
+	}
+	for i, o := range offset {
+		if !(math.Abs(o) <= mostOffset) {
+			return c, fmt.Errorf("linear: offset of row %d is %v; it is the logarithm of an exposure, between %d and %d", i, o, -mostOffset, mostOffset)
+		}
 	}
 	for i, y := range d.Targets {
 		if y < 0 {

@@ -3,6 +3,7 @@ package lwp
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"cancha/ml/forest"
@@ -12,10 +13,12 @@ import (
 // A model file is a modelfile of this kind. Its header carries Info under "info" and the averages of the ratings under
 // "averages"; the forest stands under "forest", and what learned in its place (in files of version 2) under "classifier";
 // the ratings are four arrays, an entry per team: "ratings.team" and "ratings.played" (int32), "ratings.elo",
-// "ratings.attack" and "ratings.defence" (float64).
+// "ratings.attack" and "ratings.defence" (float64). Version 1 is a forest with leaves of float32, version 3 one with leaves
+// of float64.
 const (
-	fileKind    = "lwp"
-	fileVersion = 2
+	fileKind     = "lwp"
+	fileVersion  = 3 // the newest, of forests
+	otherVersion = 2 // of what learned in a forest's place
 )
 
 // averages are the parts of Ratings that belong to no team.
@@ -26,9 +29,9 @@ type averages struct {
 
 // Save writes the model to path, whole or not at all; missing folders are made.
 func (m *Model) Save(path string) error {
-	f := &modelfile.File{Kind: fileKind, Version: 1}
+	f := &modelfile.File{Kind: fileKind, Version: fileVersion}
 	if m.Info.Kind != "" {
-		f.Version = fileVersion
+		f.Version = otherVersion
 	}
 	if err := m.store(f); err != nil {
 		return fmt.Errorf("lwp: save model: %w", err)
@@ -157,8 +160,32 @@ func loadRatings(f *modelfile.File) (*Ratings, error) {
 		}
 	}
 	r := &Ratings{teams: map[int]*Rating{}, Base: a.Base, Advantage: a.Advantage}
+	if !within(mostRate, a.Base, a.Advantage) {
+		return nil, fmt.Errorf("averages of the ratings of %v and %v: %w", a.Base, a.Advantage, modelfile.ErrDamaged)
+	}
 	for i, id := range team {
-		r.teams[int(id)] = &Rating{Team: int(id), Played: int(played[i]), Elo: columns[0][i], Attack: columns[1][i], Defence: columns[2][i]}
+		t := &Rating{Team: int(id), Played: int(played[i]), Elo: columns[0][i], Attack: columns[1][i], Defence: columns[2][i]}
+		if r.teams[t.Team] != nil || t.Played < 0 || !within(mostElo, t.Elo) || !within(mostRate, t.Attack, t.Defence) {
+			return nil, fmt.Errorf("the rating %+v, or another of the team: %w", *t, modelfile.ErrDamaged)
+		}
+		r.teams[t.Team] = t
 	}
 	return r, nil
+}
+
+// Limits of what a file may say of a team, far beyond any that matches lead to: with ratings of infinity, or NaN, every
+// probability would be NaN.
+const (
+	mostElo  = 1e6
+	mostRate = 100
+)
+
+// within reports whether all values lie between -most and most.
+func within(most float64, values ...float64) bool {
+	for _, v := range values {
+		if !(math.Abs(v) <= most) {
+			return false
+		}
+	}
+	return true
 }

@@ -162,6 +162,10 @@ func TestOpenRefusesAnotherModelsForest(t *testing.T) {
 		"target":      func(m *Model) { m.Info.Target = Outcome },
 		"no target":   func(m *Model) { m.Info.Target = "" },
 		"class order": func(m *Model) { m.Info.Classes = []string{"home", "away", "draw"} },
+		"no rating":   func(m *Model) { m.ratings = &Ratings{teams: map[int]*Rating{1: {Team: 1, Attack: math.NaN()}}} },
+		"huge rating": func(m *Model) { m.ratings = &Ratings{teams: map[int]*Rating{1: {Team: 1, Elo: math.Inf(1)}}} },
+		"one team":    func(m *Model) { m.ratings = &Ratings{teams: map[int]*Rating{1: {Team: 1}, 2: {Team: 1}}} },
+		"averages":    func(m *Model) { m.ratings = &Ratings{Base: 1e300} },
 	} {
 		damaged := *m
 		damage(&damaged)
@@ -202,6 +206,9 @@ func TestMistakesAreErrors(t *testing.T) {
 	ms := loadSeason(t)
 	if _, _, err := ms.Split("1900-01-01"); err == nil {
 		t.Error("a split without training matches was made")
+	}
+	if _, _, err := ms.Split(ms.DateAt(0.5)[:7]); err == nil || !strings.Contains(err.Error(), "YYYY-MM-DD") {
+		t.Errorf("a split at a month: got %v", err)
 	}
 	if _, err := Fit(t.Context(), ms, Config{Target: "goals"}); err == nil {
 		t.Error("an unknown target was trained")

@@ -87,8 +87,13 @@ type Result struct {
 	XG         [2]float64 // home, away
 }
 
-// Update takes one finished match into the ratings.
+// Update takes one finished match into the ratings. More than 20 goals or expected goals of a side count as 20, fewer than
+// 0 goals as 0: those of a slip in a list would send the ratings, and all that rests on them, to infinity.
 func (r *Ratings) Update(m Result) {
+	for side := range m.Goals {
+		m.Goals[side] = min(max(m.Goals[side], 0), mostGoals)
+		m.XG[side] = min(m.XG[side], mostGoals)
+	}
 	before := r.Prior(m.Home, m.Away, m.Neutral)
 	h, a := r.team(m.Home), r.team(m.Away)
 	r.updateElo(h, a, before, m)

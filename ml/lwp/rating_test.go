@@ -44,6 +44,24 @@ func TestUnknownXGUsesGoals(t *testing.T) {
 	}
 }
 
+// TestRatingsOfASlip rates what no match is, again and again: the ratings must stay numbers that give goals.
+func TestRatingsOfASlip(t *testing.T) {
+	for _, m := range []Result{
+		{Goals: [2]int{1_000_000, 0}, XG: [2]float64{-1, -1}},
+		{Goals: [2]int{3, -1_000_000}, XG: [2]float64{-1, -1}},
+		{Goals: [2]int{1, 1}, XG: [2]float64{1e300, math.Inf(1)}},
+	} {
+		r := NewRatings()
+		m.Home, m.Away = 1, 2
+		for range 50 {
+			r.Update(m)
+		}
+		if p := r.Prior(1, 2, false); !(p.Home > 1e-3 && p.Home < 50 && p.Away > 1e-3 && p.Away < 50) || math.Abs(p.Elo) > 2000 {
+			t.Errorf("%+v: got %+v", m, p)
+		}
+	}
+}
+
 func TestMarginFactor(t *testing.T) {
 	for margin, want := range map[int]float64{0: 1, 1: 1, -1: 1, 2: 1.5, -3: 1.75, 4: 1.875} {
 		if got := marginFactor(margin); got != want {

@@ -2,7 +2,7 @@ package lwp
 
 import "math"
 
-// mostGoals is the most goals that one side is given for the rest of a match: at five expected goals each, more than
+// mostGoals is the most goals that one side is given for a match, or the rest of one: at five expected goals each, more than
 // that has a probability below 1e-6.
 const mostGoals = 20
 

@@ -3,13 +3,18 @@ package lwp
 import (
 	"fmt"
 	"sort"
+	"time"
 
 	"cancha/runtime/grid"
 )
 
 // Split divides the matches at a date, YYYY-MM-DD: those before it to learn from, those on it or later to test on. The
-// ratings that a model takes along end the day before. Both parts share the matches with ms.
+// ratings that a model takes along end the day before. Both parts share the matches with ms. A date in another form is an
+// error, for as text 2020-7-1 comes after 2020-12-31.
 func (ms *Matches) Split(cut string) (train, later *Matches, err error) {
+	if _, err := time.Parse(time.DateOnly, cut); err != nil {
+		return nil, nil, fmt.Errorf("lwp: split at %q: a date is written YYYY-MM-DD", cut)
+	}
 	k := sort.Search(len(ms.Matches), func(i int) bool { return ms.Matches[i].Date >= cut })
 	if k == 0 || k == len(ms.Matches) {
 		return nil, nil, fmt.Errorf("lwp: splitting %d matches at %q leaves %d before and %d after; both sides need some (they run from %s to %s)",

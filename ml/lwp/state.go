@@ -124,7 +124,9 @@ func (s *Side) shot(e *statsbomb.Event) {
 	if e.Shot == nil {
 		return
 	}
-	s.XG += int64(math.Round(e.Shot.XG * xgUnit))
+	if xg := e.Shot.XG; xg > 0 { // also of a record that holds no probability: beyond 1 it counts as 1, NaN as none
+		s.XG += int64(math.Round(min(xg, 1) * xgUnit))
+	}
 	switch e.Shot.Outcome.ID {
 	case statsbomb.OutcomeGoal, statsbomb.OutcomeSaved, savedToPost:
 		s.OnTarget++

@@ -1,6 +1,7 @@
 package lwp
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -142,6 +143,16 @@ func TestRowsDoNotSeeTheFuture(t *testing.T) {
 			if before[m] != after[m] {
 				t.Fatalf("row %d changed with events from minute %d on", m, cut)
 			}
+		}
+	}
+}
+
+// TestExpectedGoalsOfNoProbability observes shots whose expected goals no reader should let through.
+func TestExpectedGoalsOfNoProbability(t *testing.T) {
+	for xg, want := range map[float64]float64{0.25: 0.25, 1e300: 1, math.Inf(1): 1, -5: 0, math.NaN(): 0} {
+		s, e := NewState(homeTeam, awayTeam), shot(1, time.Minute, homeTeam, statsbomb.OutcomeSaved, xg)
+		if s.Observe(&e); s.Home.xg() != want {
+			t.Errorf("%v: got %v, want %v", xg, s.Home.xg(), want)
 		}
 	}
 }

@@ -19,9 +19,17 @@ func (v Interval) String() string { return fmt.Sprintf("%+.4f [%+.4f, %+.4f]", v
 
 // Bootstrap returns the interval of a mean over rows when whole groups are drawn with replacement: rows of one match
 // resemble each other, and an interval that ignores it is several times too narrow. Groups names the group of each row.
+// A value that is NaN gives an interval of NaN. Less than one sample panics.
 func Bootstrap(values []float64, groups []int64, samples int, seed uint64) Interval {
 	if len(values) != len(groups) {
-		panic("metric: as many groups as values are needed")
+		panic(fmt.Sprintf("metric: %d groups for %d values; there must be as many", len(groups), len(values)))
+	}
+	if samples < 1 {
+		panic(fmt.Sprintf("metric: %d bootstrap samples; an interval takes one or more", samples))
+	}
+	mean := Mean(values)
+	if math.IsNaN(mean) { // sorted, samples without the value would pass for the upper end
+		return Interval{mean, mean, mean}
 	}
 	sums, counts := sumGroups(values, groups)
 	rng := rand.New(rand.NewPCG(seed, 0x626f6f74))
@@ -36,13 +44,13 @@ func Bootstrap(values []float64, groups []int64, samples int, seed uint64) Inter
 		means[s] = sum / count
 	}
 	slices.Sort(means)
-	return Interval{Mean: Mean(values), Low: quantile(means, 0.025), High: quantile(means, 0.975)}
+	return Interval{Mean: mean, Low: quantile(means, 0.025), High: quantile(means, 0.975)}
 }
 
 // Paired returns the interval of the mean difference a − b of two models' losses on the same rows. Negative: a is better.
 func Paired(a, b []float64, groups []int64, samples int, seed uint64) Interval {
 	if len(a) != len(b) {
-		panic("metric: two models must have losses on the same rows")
+		panic(fmt.Sprintf("metric: losses of %d and %d rows; two models must have them on the same rows", len(a), len(b)))
 	}
 	difference := make([]float64, len(a))
 	for i := range a {

@@ -1,6 +1,9 @@
 package metric
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // CalibrationBins is the number of bins that ECE and Reliability are reported with: ten of width 0.1.
 const CalibrationBins = 10
@@ -14,10 +17,19 @@ type Bin struct {
 }
 
 // Reliability returns the curve of one class over bins of equal width. A bin includes its lower border; the last also 1.
+// Less than one bin, or a class that there is not, panics.
 func Reliability(p [][]float64, labels []int, class, bins int) []Bin {
+	check(p, labels)
+	if bins < 1 || class < 0 || len(p) > 0 && class >= len(p[0]) {
+		panic(fmt.Sprintf("metric: a curve of class %d over %d bins; the rows have their classes from 0, and a curve one bin or more", class, bins))
+	}
+	return reliability(p, labels, class, bins)
+}
+
+func reliability(p [][]float64, labels []int, class, bins int) []Bin {
 	out := make([]Bin, bins)
 	for i, row := range p {
-		b := &out[min(int(row[class]*float64(bins)), bins-1)]
+		b := &out[min(max(int(row[class]*float64(bins)), 0), bins-1)]
 		b.Count++
 		b.Mean += row[class]
 		if labels[i] == class {
@@ -40,9 +52,13 @@ func ECE(p [][]float64, labels []int, bins int) float64 {
 	if len(p) == 0 {
 		return math.NaN()
 	}
+	check(p, labels)
+	if bins < 1 {
+		panic(fmt.Sprintf("metric: a calibration error over %d bins; it takes one or more", bins))
+	}
 	sum := 0.0
 	for class := range p[0] {
-		for _, b := range Reliability(p, labels, class, bins) {
+		for _, b := range reliability(p, labels, class, bins) {
 			if b.Count > 0 {
 				sum += float64(b.Count) * math.Abs(b.Mean-b.Frequency)
 			}

@@ -14,6 +14,10 @@ type Confusion struct {
 
 // NewConfusion counts the rows. Of equally probable classes the first is taken, as numpy's argmax does.
 func NewConfusion(classes []string, p [][]float64, labels []int) *Confusion {
+	check(p, labels)
+	if len(p) > 0 && len(p[0]) != len(classes) {
+		panic(fmt.Sprintf("metric: rows of %d probabilities for %d classes", len(p[0]), len(classes)))
+	}
 	c := &Confusion{Classes: classes, Counts: make([][]int, len(classes))}
 	for k := range c.Counts {
 		c.Counts[k] = make([]int, len(classes))
@@ -80,6 +84,7 @@ func (c *Confusion) MIMEBundle() map[string]any {
 
 // Accuracy is the share of rows whose most probable class happened.
 func Accuracy(p [][]float64, labels []int) float64 {
+	check(p, labels)
 	right := 0.0
 	for i, row := range p {
 		if most(row) == labels[i] {

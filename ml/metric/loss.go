@@ -1,6 +1,9 @@
 package metric
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // least is the smallest probability that a log loss takes: scikit-learn's for float64, so that one certain and wrong
 // answer costs 36 nats and not infinity.
@@ -45,11 +48,38 @@ func Briers(p [][]float64, labels []int) []float64 {
 	})
 }
 
+// By how much a probability may leave 0 to 1, and the sum of a row's may miss 1: two digits after the point are enough.
+const (
+	rounding = 1e-6
+	slack    = 0.05
+)
+
+// check panics unless each row holds probabilities and its label is one of its classes. A comparison with a NaN is false,
+// so an argmax would take the first class, and a sum of squares looks like a score whatever it is made of.
+func check(p [][]float64, labels []int) {
+	if len(p) != len(labels) {
+		panic(fmt.Sprintf("metric: %d rows of probabilities for %d labels; there must be as many", len(p), len(labels)))
+	}
+	for i, row := range p {
+		if len(row) != len(p[0]) || labels[i] < 0 || labels[i] >= len(row) {
+			panic(fmt.Sprintf("metric: row %d has %d probabilities and label %d, the first row %d probabilities", i, len(row), labels[i], len(p[0])))
+		}
+		sum := 0.0
+		for k, v := range row {
+			if !(v >= -rounding && v <= 1+rounding) {
+				panic(fmt.Sprintf("metric: row %d gives class %d a probability of %v", i, k, v))
+			}
+			sum += v
+		}
+		if math.Abs(sum-1) > slack {
+			panic(fmt.Sprintf("metric: the probabilities of row %d sum to %v, not to 1", i, sum))
+		}
+	}
+}
+
 // each applies a loss to every row.
 func each(p [][]float64, labels []int, loss func([]float64, int) float64) []float64 {
-	if len(p) != len(labels) {
-		panic("metric: as many rows of probabilities as labels are needed")
-	}
+	check(p, labels)
 	out := make([]float64, len(p))
 	for i, row := range p {
 		out[i] = loss(row, labels[i])

@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -90,4 +91,64 @@ func TestBootstrapByGroup(t *testing.T) {
 	if d := Paired(values, worse, groups, 500, 1); math.Abs(d.High+0.01) > 1e-9 || math.Abs(d.Low+0.01) > 1e-9 {
 		t.Errorf("paired: got %v, want −0.01 exactly", d)
 	}
+}
+
+// TestNoProbabilitiesPanic gives every function what it cannot judge: it must say which row, and not score it.
+func TestNoProbabilitiesPanic(t *testing.T) {
+	nan := math.NaN()
+	good, two := [][]float64{{0.5, 0.5}, {1, 0}}, []int{0, 1}
+	functions := map[string]func(p [][]float64, labels []int){
+		"log loss":    func(p [][]float64, labels []int) { LogLoss(p, labels) },
+		"RPS":         func(p [][]float64, labels []int) { RPS(p, labels) },
+		"Brier":       func(p [][]float64, labels []int) { Brier(p, labels) },
+		"accuracy":    func(p [][]float64, labels []int) { Accuracy(p, labels) },
+		"macro F1":    func(p [][]float64, labels []int) { MacroF1(2, p, labels) },
+		"ECE":         func(p [][]float64, labels []int) { ECE(p, labels, 10) },
+		"reliability": func(p [][]float64, labels []int) { Reliability(p, labels, 0, 10) },
+	}
+	for function, judge := range functions {
+		for _, tt := range []struct {
+			name   string
+			p      [][]float64
+			labels []int
+			want   string
+		}{
+			{"NaN", [][]float64{{0.5, 0.5}, {nan, 1}}, two, "row 1 gives class 0 a probability of NaN"},
+			{"infinite", [][]float64{{math.Inf(1), 0}, {0, 1}}, two, "row 0 gives class 0 a probability of +Inf"},
+			{"percent", [][]float64{{50, 50}, {100, 0}}, two, "a probability of 50"},
+			{"no sum", [][]float64{{0.5, 0.5}, {0.2, 0.2}}, two, "row 1 sum to 0.4"},
+			{"label", good, []int{0, 2}, "label 2"},
+			{"more labels", good, []int{0, 1, 1}, "2 rows of probabilities for 3 labels"},
+			{"ragged", [][]float64{{0.5, 0.5}, {1}}, []int{0, 0}, "row 1 has 1 probabilities"},
+		} {
+			if got := panics(func() { judge(tt.p, tt.labels) }); !strings.Contains(got, tt.want) {
+				t.Errorf("%s, %s: got %q, want a panic with %q", function, tt.name, got, tt.want)
+			}
+		}
+		judge([][]float64{{0.33, 0.66}, {1, 0}}, two) // two digits are enough
+	}
+	for name, f := range map[string]func(){
+		"bins":    func() { ECE(good, two, 0) },
+		"curve":   func() { Reliability(good, two, 2, 10) },
+		"classes": func() { NewConfusion([]string{"x"}, good, two) },
+		"samples": func() { Bootstrap([]float64{1}, []int64{1}, 0, 1) },
+	} {
+		if got := panics(f); !strings.HasPrefix(got, "metric: ") {
+			t.Errorf("%s: got %q, want a panic of metric's own", name, got)
+		}
+	}
+	if got := Bootstrap([]float64{1, nan, 3}, []int64{1, 2, 3}, 100, 1); !math.IsNaN(got.Low) || !math.IsNaN(got.High) {
+		t.Errorf("an interval of NaN: got %v", got)
+	}
+}
+
+// panics returns what f panics with, or "".
+func panics(f func()) (message string) {
+	defer func() {
+		if r := recover(); r != nil {
+			message = fmt.Sprint(r)
+		}
+	}()
+	f()
+	return ""
 }

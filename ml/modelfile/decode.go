@@ -84,7 +84,12 @@ func split(data []byte) (text, rest []byte, err error) {
 // size returns the bytes of all arrays.
 func (h header) size() (int, error) {
 	total := 0
+	names := map[string]bool{}
 	for _, a := range h.Arrays {
+		if names[a.Name] {
+			return 0, fmt.Errorf("two arrays %q: %w", a.Name, ErrDamaged)
+		}
+		names[a.Name] = true
 		width := 4
 		switch a.Type {
 		case "float64":

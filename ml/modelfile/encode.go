@@ -55,13 +55,16 @@ func (a array) append(dst []byte) []byte {
 	return dst
 }
 
-// Encode returns the bytes of the file.
+// Encode returns the bytes of the file. Two arrays of one name are an error: a reader would find the first.
 func (f *File) Encode() ([]byte, error) {
 	h := header{Kind: f.Kind, Version: f.Version, Meta: f.meta}
 	size := 0
 	for _, a := range f.arrays {
 		h.Arrays = append(h.Arrays, a.describe())
 		size += 4*len(a.i32) + 4*len(a.f32) + 8*len(a.f64)
+	}
+	if _, err := h.size(); err != nil {
+		return nil, fmt.Errorf("modelfile: %w", err)
 	}
 	text, err := json.Marshal(h)
 	if err != nil {

@@ -2,6 +2,7 @@ package modelfile
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"os"
@@ -77,6 +78,24 @@ func TestEveryTruncationIsAnError(t *testing.T) {
 	}
 	if _, err := Decode(append(bytes.Clone(data), 0)); !errors.Is(err, ErrDamaged) {
 		t.Errorf("one byte too many: got %v, want %v", err, ErrDamaged)
+	}
+}
+
+// TestTwoArraysOfOneName neither writes nor reads them.
+func TestTwoArraysOfOneName(t *testing.T) {
+	f := sample(t)
+	f.SetFloat32("nodes", []float32{1})
+	if _, err := f.Encode(); err == nil {
+		t.Error("two arrays of one name were written")
+	}
+	data, err := sample(t).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := bytes.Replace(data[:len(data)-sha256.Size], []byte(`"values"`), []byte(`"nodes" `), 1)
+	sum := sha256.Sum256(body)
+	if _, err := Decode(append(body, sum[:]...)); !errors.Is(err, ErrDamaged) {
+		t.Errorf("got %v, want %v", err, ErrDamaged)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 type Config struct {
 	Hidden int      // units of the hidden layer; 0: 256
 	Batch  int      // rows of a step; the last of an epoch has what is left; 0: 64
-	Epochs int      // times that all rows are seen; 0: 10
+	Epochs int      // times that all rows are seen, at most a million; 0: 10
 	Adam   gpu.Adam // the optimizer; what is 0 is as its paper has it
 
 	// Standardize takes each column's mean away and divides it by its deviation, both of the training rows; the network keeps them
@@ -42,14 +42,17 @@ func (c Config) normalize() (Config, error) {
 	return c, c.validate()
 }
 
+// mostEpochs is far above what any table needs, and low enough that a slip of the keyboard does not take all memory.
+const mostEpochs = 1_000_000
+
 func (c Config) validate() error {
 	switch a := c.Adam; {
 	case c.Hidden < 0:
 		return fmt.Errorf("nn: %d hidden units", c.Hidden)
 	case c.Batch < 0:
 		return fmt.Errorf("nn: batches of %d rows", c.Batch)
-	case c.Epochs < 0:
-		return fmt.Errorf("nn: %d epochs", c.Epochs)
+	case c.Epochs < 0 || c.Epochs > mostEpochs:
+		return fmt.Errorf("nn: %d epochs; between 1 and %d are possible, and 0 means 10", c.Epochs, mostEpochs)
 	case !(a.Rate > 0) || math.IsInf(float64(a.Rate), 0):
 		return fmt.Errorf("nn: a learning rate of %v; it is above 0", a.Rate)
 	case !(a.Beta1 > 0 && a.Beta1 < 1 && a.Beta2 > 0 && a.Beta2 < 1):

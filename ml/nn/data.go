@@ -56,6 +56,9 @@ func check(d *ml.Dataset) error {
 	case len(d.Classes) < 2:
 		return fmt.Errorf("nn: the dataset has %d classes: with fewer than two there is nothing to tell apart", len(d.Classes))
 	}
+	if k := d.WideColumn(); k >= 0 {
+		return fmt.Errorf("nn: a network computes in float32, which does not tell the values of %q apart; take its mean or its first value away from each, or leave it out", d.Features[k])
+	}
 	for i, w := range d.Weights {
 		if w != 1 {
 			return fmt.Errorf("nn: row %d weighs %v: a network takes rows of weight 1 only; repeat or leave out rows instead", i, w)
@@ -70,9 +73,14 @@ func (l *lesson) batches() int { return (len(l.labels) + l.config.Batch - 1) / l
 // rows is how many rows batch i, from 0, has.
 func (l *lesson) rows(i int) int { return min(l.config.Batch, len(l.labels)-i*l.config.Batch) }
 
-// network is what was learned.
-func (l *lesson) network(params []float32, losses []float64) *Network {
-	return newNetwork(l.data.Features, l.data.Classes, l.shape, l.scale, params, losses)
+// network is what was learned. The last step has no loss after it that would tell what it did to the parameters.
+func (l *lesson) network(params []float32, losses []float64) (*Network, error) {
+	for _, v := range params {
+		if v-v != 0 {
+			return nil, fmt.Errorf("nn: a parameter is %v after the last step: a lower learning rate than %v, or standardized columns, may help", v, l.config.Adam.Rate)
+		}
+	}
+	return newNetwork(l.data.Features, l.data.Classes, l.shape, l.scale, params, losses), nil
 }
 
 // report counts a batch into an epoch's losses and tells who wants to know. A loss that is no number ends the training.

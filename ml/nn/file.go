@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"cancha/ml"
 	"cancha/ml/modelfile"
 )
 
@@ -75,6 +76,9 @@ func Load(file *modelfile.File, prefix string) (*Network, error) {
 			return nil, fmt.Errorf("nn: %w", err)
 		}
 		arrays[i] = a
+	}
+	if err := (&ml.Dataset{Features: meta.Features, Classes: meta.Classes}).Validate(); err != nil {
+		return nil, fmt.Errorf("nn: %q: %w: %w", prefix, err, modelfile.ErrDamaged)
 	}
 	s, by := shape{len(meta.Features), meta.Hidden, len(meta.Classes)}, scale{arrays[1], arrays[2]}
 	if err := fits(s, by, arrays[0]); err != nil {

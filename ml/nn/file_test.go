@@ -2,6 +2,7 @@ package nn
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -71,6 +72,7 @@ func TestLoadRefusesWhatDoesNotFit(t *testing.T) {
 		"as it was":         func(*fileMeta, *[]float32, *[]float32, *[]float32) {},
 		"no features":       func(m *fileMeta, _, _, _ *[]float32) { m.Features = nil },
 		"one class":         func(m *fileMeta, _, _, _ *[]float32) { m.Classes = m.Classes[:1] },
+		"one name twice":    func(m *fileMeta, _, _, _ *[]float32) { m.Features = []string{"a", "a"} },
 		"no hidden units":   func(m *fileMeta, _, _, _ *[]float32) { m.Hidden = 0 },
 		"hidden below 0":    func(m *fileMeta, _, _, _ *[]float32) { m.Hidden = -3 },
 		"hidden huge":       func(m *fileMeta, _, _, _ *[]float32) { m.Hidden = math.MaxInt },
@@ -106,6 +108,14 @@ func TestLoadRefusesWhatDoesNotFit(t *testing.T) {
 	}
 }
 
+// names are n names, no two the same.
+func names(n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprint(i))
+	}
+	return all
+}
+
 // FuzzLoad puts foreign numbers where a network's are: what is accepted must answer.
 func FuzzLoad(f *testing.F) {
 	f.Add(2, 2, 3, 0, 17, float32(1))
@@ -121,7 +131,7 @@ func FuzzLoad(f *testing.F) {
 		file.SetFloat32("n.params", array)
 		file.SetFloat32("n.mean", make([]float32, means))
 		file.SetFloat32("n.factor", make([]float32, means))
-		if err := file.SetMeta("n", fileMeta{Features: make([]string, features), Classes: make([]string, classes), Hidden: hidden}); err != nil {
+		if err := file.SetMeta("n", fileMeta{Features: names(features), Classes: names(classes), Hidden: hidden}); err != nil {
 			t.Fatal(err)
 		}
 		n, err := Load(file, "n")

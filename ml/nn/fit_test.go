@@ -275,25 +275,40 @@ func TestRefused(t *testing.T) {
 		change func(d *ml.Dataset, c *Config)
 		says   string
 	}{
-		"no rows":           {func(d *ml.Dataset, _ *Config) { d.Values, d.Labels = nil, nil }, "no rows"},
-		"no columns":        {func(d *ml.Dataset, _ *Config) { *d = ml.Dataset{Classes: d.Classes} }, "no rows"},
-		"no labels":         {func(d *ml.Dataset, _ *Config) { d.Labels = nil }, "no labels"},
-		"one class":         {func(d *ml.Dataset, _ *Config) { d.Classes = d.Classes[:1]; clear(d.Labels) }, "1 classes"},
-		"label too large":   {func(d *ml.Dataset, _ *Config) { d.Labels[3] = 2 }, "label 2 of row 3"},
-		"label below 0":     {func(d *ml.Dataset, _ *Config) { d.Labels[0] = -1 }, "label -1 of row 0"},
-		"too few labels":    {func(d *ml.Dataset, _ *Config) { d.Labels = d.Labels[1:] }, "labels for"},
-		"NaN":               {func(d *ml.Dataset, _ *Config) { d.Values[4] = float32(math.NaN()) }, `"x1" of row 1 is NaN`},
-		"infinite":          {func(d *ml.Dataset, _ *Config) { d.Values[0] = float32(math.Inf(-1)) }, "-Inf"},
-		"ragged":            {func(d *ml.Dataset, _ *Config) { d.Values = d.Values[1:] }, "no whole number of rows"},
-		"weights":           {func(d *ml.Dataset, _ *Config) { d.Weights = []float64{1, 2, 1, 1, 1, 1, 1, 1} }, "row 1 weighs 2"},
-		"hidden":            {func(_ *ml.Dataset, c *Config) { c.Hidden = -1 }, "-1 hidden"},
-		"batch":             {func(_ *ml.Dataset, c *Config) { c.Batch = -1 }, "batches of -1"},
-		"epochs":            {func(_ *ml.Dataset, c *Config) { c.Epochs = -1 }, "-1 epochs"},
-		"rate":              {func(_ *ml.Dataset, c *Config) { c.Adam.Rate = -1 }, "learning rate"},
-		"rate of NaN":       {func(_ *ml.Dataset, c *Config) { c.Adam.Rate = float32(math.NaN()) }, "learning rate"},
-		"beta":              {func(_ *ml.Dataset, c *Config) { c.Adam.Beta1 = 1 }, "betas of 1"},
-		"epsilon":           {func(_ *ml.Dataset, c *Config) { c.Adam.Epsilon = -1 }, "epsilon"},
-		"beyond a device":   {func(_ *ml.Dataset, c *Config) { c.Hidden = math.MaxInt32 }, "more than a device counts"},
+		"no rows":         {func(d *ml.Dataset, _ *Config) { d.Values, d.Labels = nil, nil }, "no rows"},
+		"no columns":      {func(d *ml.Dataset, _ *Config) { *d = ml.Dataset{Classes: d.Classes} }, "no rows"},
+		"no labels":       {func(d *ml.Dataset, _ *Config) { d.Labels = nil }, "no labels"},
+		"one class":       {func(d *ml.Dataset, _ *Config) { d.Classes = d.Classes[:1]; clear(d.Labels) }, "1 classes"},
+		"label too large": {func(d *ml.Dataset, _ *Config) { d.Labels[3] = 2 }, "label 2 of row 3"},
+		"label below 0":   {func(d *ml.Dataset, _ *Config) { d.Labels[0] = -1 }, "label -1 of row 0"},
+		"too few labels":  {func(d *ml.Dataset, _ *Config) { d.Labels = d.Labels[1:] }, "labels for"},
+		"NaN":             {func(d *ml.Dataset, _ *Config) { d.Values[4] = float32(math.NaN()) }, `"x1" of row 1 is NaN`},
+		"infinite":        {func(d *ml.Dataset, _ *Config) { d.Values[0] = float32(math.Inf(-1)) }, "-Inf"},
+		"ragged":          {func(d *ml.Dataset, _ *Config) { d.Values = d.Values[1:] }, "no whole number of rows"},
+		"weights":         {func(d *ml.Dataset, _ *Config) { d.Weights = []float64{1, 2, 1, 1, 1, 1, 1, 1} }, "row 1 weighs 2"},
+		"hidden":          {func(_ *ml.Dataset, c *Config) { c.Hidden = -1 }, "-1 hidden"},
+		"batch":           {func(_ *ml.Dataset, c *Config) { c.Batch = -1 }, "batches of -1"},
+		"epochs":          {func(_ *ml.Dataset, c *Config) { c.Epochs = -1 }, "-1 epochs"},
+		"too many epochs": {func(_ *ml.Dataset, c *Config) { c.Epochs = 1 << 50 }, "between 1 and 1000000"},
+		"two of one name": {func(d *ml.Dataset, _ *Config) { d.Features[1] = d.Features[0] }, "both named"},
+		"beyond float32": {func(d *ml.Dataset, _ *Config) {
+			d.Exact = make([]float64, len(d.Values))
+			for i := range d.Exact {
+				d.Exact[i] = 1.7e9 + float64(i)
+				d.Values[i] = float32(d.Exact[i])
+			}
+		}, `"x0"`},
+		"rate":            {func(_ *ml.Dataset, c *Config) { c.Adam.Rate = -1 }, "learning rate"},
+		"rate of NaN":     {func(_ *ml.Dataset, c *Config) { c.Adam.Rate = float32(math.NaN()) }, "learning rate"},
+		"beta":            {func(_ *ml.Dataset, c *Config) { c.Adam.Beta1 = 1 }, "betas of 1"},
+		"epsilon":         {func(_ *ml.Dataset, c *Config) { c.Adam.Epsilon = -1 }, "epsilon"},
+		"beyond a device": {func(_ *ml.Dataset, c *Config) { c.Hidden = math.MaxInt32 }, "more than a device counts"},
+		"last step too far": {func(d *ml.Dataset, c *Config) {
+			for i := range d.Values {
+				d.Values[i] *= 1e30
+			}
+			c.Adam.Rate, c.Adam.Epsilon, c.Batch, c.Epochs = 3e38, 1e-38, 8, 1
+		}, "lower learning rate"},
 		"rate far too high": {func(_ *ml.Dataset, c *Config) { c.Adam.Rate, c.Epochs = 1e38, 50 }, "lower learning rate"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -69,7 +69,7 @@ func (l *lesson) runGraph(ctx context.Context, solver gorgonia.Solver) (n *Netwo
 			}
 		}
 	}
-	return l.network(params, losses), nil
+	return l.network(params, losses)
 }
 
 // graph is the network as gorgonia has it, for batches of so many rows. Graphs of different rows share their parameters' memory.

@@ -56,25 +56,26 @@ func (n *Network) ProbaTo(dst []float64, row []float32) {
 	n.ProbasTo(dst, row)
 }
 
-// Proba returns the probabilities of each row, as views into one block of memory.
+// Proba returns the probabilities of each row, as views into one block of memory. The dataset has the features of the
+// training by name and order, and is valid: it holds no NaN. A row that overflows float32 on its way is an error.
 func (n *Network) Proba(d *ml.Dataset) ([][]float64, error) {
-	if err := d.Validate(); err != nil {
+	if err := d.ValidateFor(n.Features); err != nil {
 		return nil, fmt.Errorf("nn: %w", err)
-	}
-	if len(d.Features) != n.shape.in {
-		return nil, fmt.Errorf("nn: rows of %d features for a network of %d", len(d.Features), n.shape.in)
 	}
 	k := n.shape.out
 	all, out := make([]float64, d.Rows()*k), make([][]float64, d.Rows())
 	n.ProbasTo(all, d.Values)
 	for i := range out {
 		out[i] = all[i*k : (i+1)*k : (i+1)*k]
+		if math.IsNaN(out[i][0]) {
+			return nil, fmt.Errorf("nn: row %d overflows float32 on its way through the network; its values are far from those of the training", i)
+		}
 	}
 	return out, nil
 }
 
 // ProbasTo fills dst, one number per row and class, with the probabilities for rows that stand one after the other in values, one
-// number per feature. All cores take part. A row with a NaN has probabilities of NaN. Lengths that do not fit panic.
+// number per feature. All cores take part. A row with a NaN, or one that overflows float32 on its way, has probabilities of NaN. Lengths that do not fit panic.
 func (n *Network) ProbasTo(dst []float64, values []float32) {
 	rows := len(values) / n.shape.in
 	if len(values) != rows*n.shape.in || len(dst) != rows*n.shape.out {

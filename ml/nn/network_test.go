@@ -105,14 +105,16 @@ func TestProbaRefuses(t *testing.T) {
 			f()
 		}()
 	}
-	wide := &ml.Dataset{Features: []string{"a", "b", "c"}, Values: []float32{1, 2, 3}}
-	nan := &ml.Dataset{Features: []string{"a", "b"}, Values: []float32{1, float32(math.NaN())}}
-	for name, d := range map[string]*ml.Dataset{"other columns": wide, "a NaN": nan} {
+	wide := &ml.Dataset{Features: []string{"x0", "x1", "x2"}, Values: []float32{1, 2, 3}}
+	swapped := &ml.Dataset{Features: []string{"x1", "x0"}, Values: []float32{1, 2}}
+	nan := &ml.Dataset{Features: n.Features, Values: []float32{1, float32(math.NaN())}}
+	huge := &ml.Dataset{Features: n.Features, Values: []float32{3e38, -3e38}}
+	for name, d := range map[string]*ml.Dataset{"other columns": wide, "another order": swapped, "a NaN": nan, "an overflow": huge} {
 		if _, err := n.Proba(d); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if p, err := n.Proba(&ml.Dataset{Features: []string{"a", "b"}}); err != nil || len(p) != 0 {
+	if p, err := n.Proba(&ml.Dataset{Features: n.Features}); err != nil || len(p) != 0 {
 		t.Errorf("no rows: got %v, %v", p, err)
 	}
 }

@@ -51,7 +51,7 @@ func (l *lesson) run(ctx context.Context, device driver.Device, queue driver.Que
 	if err := queue.CopyOut(params, f.params, 0); err != nil {
 		return nil, fmt.Errorf("nn: copy the weights out: %w", err)
 	}
-	return l.network(params, losses), nil
+	return l.network(params, losses)
 }
 
 // allocate takes all memory.

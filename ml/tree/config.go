@@ -30,8 +30,8 @@ type Config struct {
 	MinSamplesSplit     int       // min_samples_split: fewer distinct rows are not split; 0: 2
 	MinSamplesLeaf      int       // min_samples_leaf: least distinct rows in a leaf; 0: 1
 	MinImpurityDecrease float64   // min_impurity_decrease, weighted by the node's share of all rows; 0: any split
-	// MaxFeatures (max_features) is how many columns each split looks at: a count from 1, a fraction strictly between
-	// 0 and 1, or All, Sqrt, Log2. 0: All. Note that 1 is one column, as scikit-learn's int 1.
+	// MaxFeatures (max_features) is how many columns each split looks at: a count from 1 to that of the columns, a
+	// fraction strictly between 0 and 1, or All, Sqrt, Log2. 0: All. Note that 1 is one column, as scikit-learn's int 1.
 	MaxFeatures float64
 	// MaxBins is into how many bins a column is put, 2 to 65536. A column with no more distinct values is split
 	// exactly. 0: 256. More bins cost time in wide nodes and nothing in small ones.
@@ -52,8 +52,12 @@ func (c Config) normalize(classes bool) (Config, error) {
 			c.Criterion = Gini
 		}
 	}
-	c.MinSamplesSplit = max(c.MinSamplesSplit, 2)
-	c.MinSamplesLeaf = max(c.MinSamplesLeaf, 1)
+	if c.MinSamplesSplit == 0 {
+		c.MinSamplesSplit = 2
+	}
+	if c.MinSamplesLeaf == 0 {
+		c.MinSamplesLeaf = 1
+	}
 	if c.MaxFeatures == 0 {
 		c.MaxFeatures = All
 	}
@@ -74,14 +78,18 @@ func (c Config) validate(classes bool) error {
 		return fmt.Errorf("tree: max depth %d is negative; 0 means no limit", c.MaxDepth)
 	case c.MaxBins < 2 || c.MaxBins > mostBins:
 		return fmt.Errorf("tree: %d bins; between 2 and %d are possible", c.MaxBins, mostBins)
-	case !(c.MinImpurityDecrease >= 0):
-		return fmt.Errorf("tree: min impurity decrease %v is negative", c.MinImpurityDecrease)
+	case c.MinSamplesSplit < 2:
+		return fmt.Errorf("tree: min samples split %d; it is 2 or more, or 0 for 2", c.MinSamplesSplit)
+	case c.MinSamplesLeaf < 1:
+		return fmt.Errorf("tree: min samples leaf %d; it is 1 or more, or 0 for 1", c.MinSamplesLeaf)
+	case !(c.MinImpurityDecrease >= 0) || math.IsInf(c.MinImpurityDecrease, 0):
+		return fmt.Errorf("tree: min impurity decrease %v is not a number from 0", c.MinImpurityDecrease)
 	}
 	_, err := c.columns(1 << 30)
 	return err
 }
 
-// columns resolves MaxFeatures for p columns: from 1 to p.
+// columns resolves MaxFeatures for p columns: from 1 to p. A count above p is an error: it was meant for another table.
 func (c Config) columns(p int) (int, error) {
 	f := c.MaxFeatures
 	n := 0
@@ -94,7 +102,9 @@ func (c Config) columns(p int) (int, error) {
 		n = int(math.Log2(float64(p)))
 	case f > 0 && f < 1:
 		n = int(f * float64(p))
-	case f >= 1 && f == math.Trunc(f) && f <= 1<<30:
+	case f > float64(p) && f == math.Trunc(f):
+		return 0, fmt.Errorf("tree: max features %v of %d columns; it is a count up to that, a fraction below 1, or one of All, Sqrt, Log2", f, p)
+	case f >= 1 && f == math.Trunc(f):
 		n = int(f)
 	default:
 		return 0, fmt.Errorf("tree: max features %v is not a count, a fraction below 1, or one of All, Sqrt, Log2", f)

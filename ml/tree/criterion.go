@@ -31,7 +31,7 @@ type sample struct {
 	row    int32
 	class  int32   // of a classification
 	weight float64 // times drawn x row weight x class weight, above 0
-	sum    float64 // weight x target, of a regression
+	sum    float64 // weight x target less its node's origin, of a regression
 }
 
 // add counts samples into one set's stats.
@@ -101,38 +101,38 @@ func (c criterion) weight(stats []float64) float64 {
 	return sum
 }
 
-// pure reports whether no split can improve a node: one class, or targets that are all the same.
-func (c criterion) pure(stats []float64, samples []sample) bool {
-	if c.kind != SquaredError {
-		classes := 0
-		for _, w := range stats[1:c.width] {
-			if w > 0 {
-				classes++
-			}
-		}
-		return classes <= 1
-	}
-	first := samples[0].sum / samples[0].weight
-	for i := range samples {
-		if s := &samples[i]; math.Abs(s.sum-first*s.weight) > sameTarget*math.Abs(s.sum) {
-			return false
+// pure reports whether a node has rows of one class only.
+func (c criterion) pure(stats []float64) bool {
+	classes := 0
+	for _, w := range stats[1:c.width] {
+		if w > 0 {
+			classes++
 		}
 	}
-	return true
+	return classes <= 1
 }
 
-// sameTarget is by how much of itself a weighted target may differ from another one times a weight when both targets are
-// the same: three roundings, of half a bit each, and one bit to spare. Three times 0.1, divided by three, is not 0.1.
-const sameTarget = 4 * 0x1p-52
-
-// value appends what a leaf answers: the share of each class, or the mean.
-func (c criterion) value(dst []float32, stats []float64) []float32 {
+// value appends what a leaf answers: the share of each class, or the mean of targets that were counted from an origin.
+func (c criterion) value(dst, stats []float64, origin float64) []float64 {
 	if c.kind == SquaredError {
-		return append(dst, float32(stats[2]/stats[1]))
+		return append(dst, origin+stats[2]/stats[1])
 	}
 	sum := c.weight(stats)
 	for _, w := range stats[1:c.width] {
-		dst = append(dst, float32(w/sum))
+		dst = append(dst, w/sum)
 	}
 	return dst
+}
+
+// center moves the origin that a node's targets are counted from to their mean and returns by how much. Their squares
+// then hold nothing but what a split can change: those of Unix times, 1e18, leave no digits for differences of seconds.
+func (c criterion) center(stats []float64, samples []sample) float64 {
+	mean := stats[2] / stats[1]
+	stats[2] = 0
+	for i := range samples {
+		s := &samples[i]
+		s.sum -= s.weight * mean
+		stats[2] += s.sum
+	}
+	return mean
 }

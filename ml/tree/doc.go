@@ -15,4 +15,8 @@
 //
 // A column with at most [Config].MaxBins distinct values is split exactly, at the midpoint between neighbouring values
 // of the node, as scikit-learn does. A column with more is split between its quantiles.
+//
+// Values, thresholds and rows are float32, as scikit-learn's, and answers float64. Where float32 does not tell the values
+// of a column apart ([ml.Dataset.WideColumn]), bins and thresholds are of float64, and LeafExact takes such rows. Targets
+// are counted from the mean of their node, so it does not matter how far from 0 they lie.
 package tree

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"strings"
 	"testing"
 
 	"cancha/ml"
@@ -36,7 +37,7 @@ type sklearnCase struct {
 // grow grows the case's tree with our builder.
 func (c sklearnCase) grow(t *testing.T, bins int) (*ml.Dataset, *Tree) {
 	t.Helper()
-	names := make([]string, len(c.X[0]))
+	names := strings.Fields("a b c d e f g h i j k l m n o p")[:len(c.X[0])]
 	d, err := ml.FromRows(names, c.X)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +46,7 @@ func (c sklearnCase) grow(t *testing.T, bins int) (*ml.Dataset, *Tree) {
 	p := c.Params
 	config := Config{Criterion: Criterion(p.Criterion), MaxDepth: p.MaxDepth, MinSamplesSplit: p.MinSamplesSplit,
 		MinSamplesLeaf: p.MinSamplesLeaf, MinImpurityDecrease: p.MinImpurityDecrease, MaxBins: bins}
-	b, err := NewBins(d, bins)
+	b, err := NewBins(t.Context(), d, bins)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func TestSameTreeAsSklearn(t *testing.T) {
 			compareNodes(t, got, c)
 			for i, want := range c.Predict {
 				for k, v := range got.Leaf(d.Row(i)) {
-					if math.Abs(float64(v)-want[k]) > 1e-6*max(1, math.Abs(want[k])) {
+					if math.Abs(v-want[k]) > 1e-6*max(1, math.Abs(want[k])) {
 						t.Fatalf("row %d: got %v, want %v", i, got.Leaf(d.Row(i)), want)
 					}
 				}

@@ -38,7 +38,7 @@ func (s *splitter) reset() {
 // sides' scores; -Inf where no split is allowed.
 type split struct {
 	column, last int
-	threshold    float32
+	threshold    float64
 	score        float64
 }
 
@@ -96,6 +96,6 @@ func (s *splitter) try(p profile, column, before, after int, node []float64, bes
 	score := s.criterion.score(s.left) + s.criterion.score(s.right)
 	if score > best.score {
 		a, b := p.code(before), p.code(after)
-		*best = split{column, a, s.partitioner.bins.edges[column].threshold(a, b), score}
+		*best = split{column, a, s.partitioner.bins.threshold(column, a, b), score}
 	}
 }

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -13,7 +14,7 @@ import (
 // noisy is a table of n rows in p columns with two classes that the first column decides, and a tenth of them wrong.
 func noisy(n, p int) *ml.Dataset {
 	rng := rand.New(rand.NewPCG(3, 4))
-	d := &ml.Dataset{Features: make([]string, p), Classes: []string{"low", "high"}}
+	d := &ml.Dataset{Features: strings.Fields("a b c d e f g h i j k l m n o p")[:p], Classes: []string{"low", "high"}}
 	for range n {
 		x := rng.NormFloat64()
 		d.Values = append(d.Values, float32(x))
@@ -32,7 +33,7 @@ func noisy(n, p int) *ml.Dataset {
 
 func growOne(t *testing.T, d *ml.Dataset, c Config) *Tree {
 	t.Helper()
-	b, err := NewBins(d, max(c.MaxBins, 256))
+	b, err := NewBins(t.Context(), d, max(c.MaxBins, 256))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func growOne(t *testing.T, d *ml.Dataset, c Config) *Tree {
 
 func TestBinsKeepOrderAndShare(t *testing.T) {
 	d := noisy(10000, 1)
-	b, err := NewBins(d, 100)
+	b, err := NewBins(t.Context(), d, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestBinsKeepOrderAndShare(t *testing.T) {
 	for i := range d.Rows() {
 		code := int(b.codes[0][i])
 		count[code]++
-		if v := d.Row(i)[0]; v < b.edges[0].low[code] || v > b.edges[0].high[code] {
+		if v := float64(d.Row(i)[0]); v < b.edges[0].low[code] || v > b.edges[0].high[code] {
 			t.Fatalf("value %v is outside its bin %v..%v", v, b.edges[0].low[code], b.edges[0].high[code])
 		}
 	}
@@ -83,7 +84,7 @@ func TestBinsOfHeavyTies(t *testing.T) {
 		}
 		d.Values = append(d.Values, v)
 	}
-	b, err := NewBins(d, 64)
+	b, err := NewBins(t.Context(), d, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,9 +104,114 @@ func TestThresholdSeparates(t *testing.T) {
 		{"around zero", -1e-45, 1e-45},
 		{"huge", -math.MaxFloat32, math.MaxFloat32},
 	} {
-		got := edges{low: []float32{tt.a, tt.b}, high: []float32{tt.a, tt.b}}.threshold(0, 1)
+		both := []float64{float64(tt.a), float64(tt.b)}
+		got := float32((&Bins{edges: []edges{{low: both, high: both}}}).threshold(0, 0, 1))
 		if !(tt.a <= got && tt.b > got) {
 			t.Errorf("%s: %v does not separate %v from %v", tt.name, got, tt.a, tt.b)
+		}
+	}
+	for _, a := range []float64{1, -1, 5e-324, -5e-324, 1.7e18} {
+		b := math.Nextafter(a, math.Inf(1))
+		bins := &Bins{exact: true, edges: []edges{{low: []float64{a, b}, high: []float64{a, b}}}}
+		if got := bins.threshold(0, 0, 1); !(a <= got && b > got) {
+			t.Errorf("%v does not separate %v from its neighbour %v", got, a, b)
+		}
+	}
+}
+
+// TestTargetsKeepTheirDigits grows trees on targets far from 0, and on two heaps of them far from each other: each must
+// answer, where a leaf holds one target, with that target, and split between small differences as if the origin did
+// not matter.
+func TestTargetsKeepTheirDigits(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		origin func(i int) float64
+	}{
+		{"Unix times", func(int) float64 { return 1.7e9 }},
+		{"1e12", func(int) float64 { return -1e12 }},
+		{"two heaps", func(i int) float64 { return float64(i%2) * 1e10 }},
+		{"one outlier", func(i int) float64 { return float64(max(0, 1-i)) * 1e10 }},
+	} {
+		d := noisy(500, 2)
+		for i := range d.Targets {
+			d.Targets[i] = tt.origin(i) + float64(int(64*d.Targets[i]))/64 // what float64 holds, whatever the origin
+			d.Values[2*i+1] = float32(min(tt.origin(i), 1))
+		}
+		bins, err := NewBins(t.Context(), d, 1<<16)
+		if err != nil {
+			t.Fatal(err)
+		}
+		builder, err := NewRegressor(d, bins, Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		full, err := builder.Grow(t.Context(), nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range d.Rows() {
+			if got := full.Leaf(d.Row(i))[0]; got != d.Targets[i] {
+				t.Fatalf("%s: row %d: got %v, want %v", tt.name, i, got, d.Targets[i])
+			}
+		}
+		builder, err = NewRegressor(d, bins, Config{MaxDepth: 6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		small, err := builder.Grow(t.Context(), nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		missed, all := 0.0, 0.0
+		for i := range d.Rows() {
+			if tt.origin(i) == tt.origin(d.Rows()-1) {
+				missed += math.Pow(small.Leaf(d.Row(i))[0]-d.Targets[i], 2)
+				all += math.Pow(d.Targets[i]-tt.origin(i), 2)
+			}
+		}
+		if missed > 0.05*all {
+			t.Errorf("%s: six levels leave %.3f of the squares, want 0.05 or less", tt.name, missed/all)
+		}
+	}
+}
+
+// TestExactColumns learns from columns that float32 cannot hold: every row must come back to its own class.
+func TestExactColumns(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		origin, step float64
+	}{{"ids", 16777216, 1}, {"Unix times", 1.7e9, 1}, {"nanoseconds", 1.7e18, 256}, {"fractions", 1, 1e-12}, {"small", 0, 1e-50}} {
+		var rows [][]float64
+		var labels []int
+		for i := range 300 {
+			rows, labels = append(rows, []float64{tt.origin + tt.step*float64(i)}), append(labels, i%2)
+		}
+		d, err := ml.FromRows([]string{"x"}, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Classes, d.Labels = []string{"even", "odd"}, labels
+		tr := growOne(t, d, Config{MaxBins: 1 << 16})
+		sums := make([]float64, 2*d.Rows())
+		tr.AddExact(sums, d.Exact)
+		for i, label := range labels {
+			if tr.LeafExact(d.Exact[i : i+1])[label] != 1 || sums[2*i+label] != 1 {
+				t.Fatalf("%s: row %d: got %v for class %d", tt.name, i, tr.LeafExact(d.Exact[i:i+1]), label)
+			}
+		}
+	}
+	d, err := ml.FromRows([]string{"x"}, [][]float64{{0.1}, {0.2}, {0.3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Classes, d.Labels = []string{"even", "odd"}, []int{0, 1, 0}
+	tr := growOne(t, d, Config{})
+	if tr.Exact != nil {
+		t.Error("a column that float32 tells apart was learned in float64")
+	}
+	for i, label := range d.Labels {
+		if tr.LeafExact(d.Exact[i : i+1])[label] != 1 {
+			t.Errorf("row %d: got %v for class %d", i, tr.LeafExact(d.Exact[i:i+1]), label)
 		}
 	}
 }
@@ -116,7 +222,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("max depth 3: got depth %d", got)
 	}
 	tr := growOne(t, d, Config{MinSamplesLeaf: 50})
-	count := map[*float32]int{}
+	count := map[*float64]int{}
 	for i := range d.Rows() {
 		count[&tr.Leaf(d.Row(i))[0]]++
 	}
@@ -164,7 +270,7 @@ func TestEqualTargetsAreALeaf(t *testing.T) {
 			targets[i], weights[i] = target, float64(3-i%3)
 		}
 		d = d.WithTargets(targets)
-		bins, err := NewBins(d, 256)
+		bins, err := NewBins(t.Context(), d, 256)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +291,7 @@ func TestEqualTargetsAreALeaf(t *testing.T) {
 // TestGrowDoesNotRemember grows other trees in between: the same seed must give the same tree.
 func TestGrowDoesNotRemember(t *testing.T) {
 	d := noisy(500, 5)
-	b, _ := NewBins(d, 256)
+	b, _ := NewBins(t.Context(), d, 256)
 	builder, err := NewClassifier(d, b, Config{MaxFeatures: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +313,7 @@ func TestGrowDoesNotRemember(t *testing.T) {
 
 func TestMistakesAreErrors(t *testing.T) {
 	good := noisy(50, 2)
-	bins, _ := NewBins(good, 256)
+	bins, _ := NewBins(t.Context(), good, 256)
 	for _, tt := range []struct {
 		name    string
 		config  Config
@@ -219,8 +325,18 @@ func TestMistakesAreErrors(t *testing.T) {
 		{"depth", Config{MaxDepth: -1}, nil, "max depth"},
 		{"bins", Config{MaxBins: 1}, nil, "bins"},
 		{"features", Config{MaxFeatures: 1.5}, nil, "max features"},
+		{"more features than there are", Config{MaxFeatures: 3}, nil, "max features 3 of 2 columns"},
+		{"no number of features", Config{MaxFeatures: math.NaN()}, nil, "max features"},
+		{"negative split", Config{MinSamplesSplit: -5}, nil, "min samples split"},
+		{"split of one", Config{MinSamplesSplit: 1}, nil, "min samples split"},
+		{"negative leaf", Config{MinSamplesLeaf: -1}, nil, "min samples leaf"},
+		{"negative decrease", Config{MinImpurityDecrease: -0.1}, nil, "min impurity decrease"},
+		{"infinite decrease", Config{MinImpurityDecrease: math.Inf(1)}, nil, "min impurity decrease"},
 		{"weights", Config{}, []float64{1}, "1 weights for 50 rows"},
 		{"no weight", Config{}, make([]float64, 50), "no row has a weight"},
+		{"negative weight", Config{}, append([]float64{1, -1}, make([]float64, 48)...), "weight of row 1 is -1"},
+		{"NaN weight", Config{}, append([]float64{math.NaN()}, make([]float64, 49)...), "weight of row 0 is NaN"},
+		{"great weight", Config{}, append([]float64{1e200}, make([]float64, 49)...), "weight of row 0 is 1e+200"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			builder, err := NewClassifier(good, bins, tt.config)
@@ -238,11 +354,28 @@ func TestMistakesAreErrors(t *testing.T) {
 	if _, err := builder.Grow(ctx, nil, 1); err == nil {
 		t.Error("growing went on after the context was done")
 	}
+	if _, err := NewBins(ctx, good, 256); !errors.Is(err, context.Canceled) {
+		t.Errorf("bins of a context that is done: got %v", err)
+	}
+	good.Values[3] = float32(math.NaN())
+	if _, err := NewBins(t.Context(), good, 256); err == nil {
+		t.Error("a NaN was put into a bin")
+	}
+	if _, err := NewClassifier(good, bins, Config{}); err == nil {
+		t.Error("a NaN was accepted")
+	}
+	close := noisy(50, 2)
+	for i := range close.Targets {
+		close.Targets[i] = 1e-170 * float64(i)
+	}
+	if _, err := NewRegressor(close, bins, Config{}); err == nil || !strings.Contains(err.Error(), "multiply them") {
+		t.Errorf("targets whose squares vanish: got %v", err)
+	}
 }
 
 func TestValidateTree(t *testing.T) {
 	good := func() *Tree {
-		return &Tree{Columns: 1, Outputs: 1, Values: []float32{1, 2},
+		return &Tree{Columns: 1, Outputs: 1, Values: []float64{1, 2},
 			Nodes: []Node{{0, 0.5, 1, 2}, {leaf, 0, 0, 0}, {leaf, 0, 1, 0}}}
 	}
 	if err := good().Validate(); err != nil {
@@ -255,6 +388,10 @@ func TestValidateTree(t *testing.T) {
 		"beyond":       func(t *Tree) { t.Nodes[0].Right = 3 },
 		"value":        func(t *Tree) { t.Nodes[2].Left = 2 },
 		"before value": func(t *Tree) { t.Nodes[2].Left = -1 },
+		"no number":    func(t *Tree) { t.Nodes[0].Threshold = float32(math.NaN()) },
+		"infinite":     func(t *Tree) { t.Values[1] = math.Inf(1) },
+		"exact":        func(t *Tree) { t.Exact = []float64{0.5} },
+		"exact NaN":    func(t *Tree) { t.Exact = []float64{math.NaN(), 0, 0} },
 	} {
 		tr := good()
 		damage(tr)
@@ -266,7 +403,7 @@ func TestValidateTree(t *testing.T) {
 
 func BenchmarkGrow(b *testing.B) {
 	d := noisy(20000, 16)
-	bins, _ := NewBins(d, 256)
+	bins, _ := NewBins(b.Context(), d, 256)
 	builder, err := NewClassifier(d, bins, Config{MaxDepth: 12, MaxFeatures: Sqrt})
 	if err != nil {
 		b.Fatal(err)
