@@ -212,7 +212,7 @@ type Competition struct {
 
 // Archive is a set of matches with their events: a folder in StatsBomb's layout, or the simulator.
 type Archive interface {
-	// Source tells where the matches come from: "open-data" or "simulator".
+	// Source tells where the matches come from: "open-data", "api" or "simulator".
 	Source() string
 	// Matches returns all matches listed, ordered by date, kick-off and id. The slice is the caller's.
 	Matches() []Match

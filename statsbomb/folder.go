@@ -33,27 +33,34 @@ type Folder struct {
 	byID         map[int64]int
 }
 
-// sourceFile names, in folders that the simulator wrote, where the matches come from.
-const sourceFile = "source.txt"
+// SourceFile is the file in a folder of matches that says where they come from; a folder without it holds open data.
+const SourceFile = "source.txt"
 
-// SourceOpenData and SourceSimulator are what Archive.Source returns.
+// SourceOpenData, SourceAPI and SourceSimulator are what Archive.Source returns: the public open data, StatsBomb's API for
+// its customers, and matches that never were.
 const (
 	SourceOpenData  = "open-data"
+	SourceAPI       = "api"
 	SourceSimulator = "simulator"
 )
 
+// SourceOf tells where the matches of a folder come from. A folder that does not say, or is not there, is one of open data.
+func SourceOf(dir string) string {
+	mark, err := os.ReadFile(filepath.Join(dir, SourceFile))
+	if source := strings.TrimSpace(string(mark)); err == nil && (source == SourceAPI || source == SourceSimulator) {
+		return source
+	}
+	return SourceOpenData
+}
+
 // OpenFolder reads the lists of competitions and matches. Errors name the file.
 func OpenFolder(dir string) (*Folder, error) {
-	f := &Folder{dir: dir, source: SourceOpenData, byID: make(map[int64]int)}
+	f := &Folder{dir: dir, source: SourceOf(dir), byID: make(map[int64]int)}
 	if err := f.readMatches(); err != nil {
 		return nil, fmt.Errorf("open match folder: %w", err)
 	}
 	if err := f.readCompetitions(); err != nil {
 		return nil, fmt.Errorf("open match folder: %w", err)
-	}
-	mark, err := os.ReadFile(filepath.Join(dir, sourceFile))
-	if err == nil && strings.TrimSpace(string(mark)) == SourceSimulator {
-		f.source = SourceSimulator
 	}
 	return f, nil
 }
@@ -139,7 +146,7 @@ func (f *Folder) readCompetitions() error {
 	return nil
 }
 
-// Source returns "open-data", or "simulator" for a folder that the simulator wrote.
+// Source returns what SourceOf told when the folder was opened.
 func (f *Folder) Source() string { return f.source }
 
 // Dir returns the folder as it was named to OpenFolder.

@@ -105,6 +105,20 @@ func TestFolderLists(t *testing.T) {
 	}
 }
 
+// TestFolderTellsItsSource: a folder says where its matches come from, and one that says nothing we know holds open data.
+func TestFolderTellsItsSource(t *testing.T) {
+	for mark, want := range map[string]string{"api\n": "api", "simulator": "simulator", "open-data\n": "open-data", "elsewhere": "open-data", "": "open-data"} {
+		dir := writeFolder(t, map[string]string{"matches/7/3.json": matchesText, statsbomb.SourceFile: mark})
+		f, err := statsbomb.OpenFolder(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Source() != want {
+			t.Errorf("marked %q: source %q, want %q", mark, f.Source(), want)
+		}
+	}
+}
+
 // TestFolderFollowsLinks links the folder of matches, a folder in it, and one that leads back.
 func TestFolderFollowsLinks(t *testing.T) {
 	elsewhere := writeFolder(t, map[string]string{"m/7/3.json": matchesText, "older/90.json": olderText})

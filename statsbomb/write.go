@@ -113,7 +113,7 @@ func writeLists(dir, source string, matches []Match) error {
 	if err := writeFile(filepath.Join(dir, "competitions.json"), text); err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(dir, sourceFile), []byte(source+"\n")); err != nil {
+	if err := writeFile(filepath.Join(dir, SourceFile), []byte(source+"\n")); err != nil {
 		return err
 	}
 	for _, c := range competitions {

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -20,10 +19,11 @@ import (
 )
 
 const dataUsage = `usage: cancha data fetch -competition ID [-seasons N] [-dir DIR] [-base URL] [-360]
+       cancha data fetch -account -competition ID [-seasons N] [-dir DIR] [-base URL] [-path RESOURCE=PATH] [-360=false]
        cancha data simulate [-matches N] [-seed S] [-frames] -dir DIR
        cancha data list [-dir DIR]
 
-fetch     downloads matches of StatsBomb's open data; run again, it goes on where it stopped
+fetch     downloads matches of StatsBomb's open data, or with an account of its API; run again, it goes on where it stopped
 simulate  writes simulated matches in the same layout
 list      tells what a folder holds
 
@@ -50,43 +50,22 @@ func runData(ctx context.Context, args []string) error {
 }
 
 func dataFetch(ctx context.Context, args []string) error {
-	c := fetch.Config{}
-	flags := newFlags("data fetch", " -competition ID", "Downloads matches of StatsBomb's open data; run again, it goes on where it stopped.")
-	flags.IntVar(&c.Competition, "competition", 0, "`id` of the competition, such as 11 for La Liga")
-	flags.IntVar(&c.Seasons, "seasons", 4, "the last `N` seasons that the competition has; 0 for all")
-	flags.StringVar(&c.Dir, "dir", "data", "`folder` to fill")
-	flags.StringVar(&c.Base, "base", fetch.OpenData, "`address` of the folder that holds competitions.json")
-	flags.BoolVar(&c.Frames, "360", false, "also fetch the 360 frames, where there are any (6 to 9 MB a match, 0.5 MB compressed)")
+	var f fetchFlags
+	flags := newFlags("data fetch", " -competition ID", "Downloads matches of StatsBomb's open data, or with an account of its API; run again, it goes on where it stopped.")
+	flags.IntVar(&f.config.Competition, "competition", 0, "`id` of the competition, such as 11 for La Liga")
+	flags.IntVar(&f.config.Seasons, "seasons", 4, "the last `N` seasons of the competition that have matches; 0 for all")
+	flags.StringVar(&f.config.Dir, "dir", "data", "`folder` to fill")
+	f.register(flags)
 	if err := parseAll(flags, args); err != nil {
 		return err
 	}
-	if c.Competition <= 0 {
-		return usageError{"data fetch", errors.New("name a competition, such as -competition 11 for La Liga")}
+	if f.config.Seasons < 0 {
+		return usageError{"data fetch", fmt.Errorf("-seasons %d: want 0 for all, or how many of the last", f.config.Seasons)}
 	}
-	if c.Seasons < 0 {
-		return usageError{"data fetch", fmt.Errorf("-seasons %d: want 0 for all, or how many of the last", c.Seasons)}
+	if err := f.complete(flags); err != nil {
+		return err
 	}
-	fmt.Println(fetch.Terms)
-	meter := newMeter(os.Stdout, isTerminal(os.Stdout))
-	c.Progress = func(p fetch.Progress) {
-		meter.show(p.Done, p.Total, fmt.Sprintf("%.1f MB  %s", float64(p.Bytes)/1e6, p.File))
-	}
-	r, err := fetch.Run(ctx, c)
-	meter.end()
-	if err != nil {
-		return resumable(err)
-	}
-	fmt.Printf("%s: %s of %s in %s; %s fetched, %s there already, %s not published\n", cmp.Or(r.Competition.Name, "competition"),
-		count(r.Matches, "match", "matches"), count(len(r.Seasons), "season", "seasons"), c.Dir,
-		count(r.Done-r.Skipped-r.Missing, "file", "files"), count(r.Skipped, "file", "files"), count(r.Missing, "file", "files"))
-	return nil
-}
-
-// resumable tells a user who interrupted what to do next.
-func resumable(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return fmt.Errorf("%w; run it again to go on", err)
-	}
+	_, err := fetchMatches(ctx, f.config)
 	return err
 }
 
@@ -155,8 +134,11 @@ func dataList(out io.Writer, args []string) error {
 		return err
 	}
 	note := fetch.Terms
-	if folder.Source() == statsbomb.SourceSimulator {
+	switch folder.Source() {
+	case statsbomb.SourceSimulator:
 		note = "Simulated matches."
+	case statsbomb.SourceAPI:
+		note = fetch.AccountTerms
 	}
 	_, err = fmt.Fprintln(out, note)
 	return err

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"cancha/statsbomb"
+	"cancha/statsbomb/fetch"
 	"cancha/statsbomb/simulate"
 	"cancha/stream/feed"
 	"cancha/stream/kafka"
@@ -24,6 +26,7 @@ type producerOptions struct {
 	target   kafka.ProducerConfig
 	replay   replay.Config
 	data     string
+	fetch    fetch.Config // without an account nothing is fetched
 	filter   statsbomb.Filter
 	simulate simulate.Config
 }
@@ -33,6 +36,11 @@ func runProducer(ctx context.Context, args []string) error {
 	o, err := parseProducer(args)
 	if err != nil {
 		return err
+	}
+	if o.fetch.Account != nil {
+		if err := o.fetchFirst(ctx); err != nil {
+			return err
+		}
 	}
 	archive, what, err := feed.Archive(o.data, o.filter, o.simulate)
 	if err != nil {
@@ -56,6 +64,16 @@ func runProducer(ctx context.Context, args []string) error {
 	left, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	return cmp.Or(err, out.Close(left))
+}
+
+// fetchFirst fetches what is to be played into the folder, where a later run finds it.
+func (o *producerOptions) fetchFirst(ctx context.Context) error {
+	r, err := fetchMatches(ctx, o.fetch)
+	o.filter.Seasons = nil
+	for _, s := range r.Seasons {
+		o.filter.Seasons = append(o.filter.Seasons, s.ID)
+	}
+	return err
 }
 
 // stopped is nil if the user ended the command, which is no failure.
@@ -83,16 +101,16 @@ func line(p replay.Progress) string {
 
 func parseProducer(args []string) (producerOptions, error) {
 	var o producerOptions
-	flags := newFlags("producer", "", "Plays matches into a topic: recorded ones from a folder, or simulated ones.")
+	flags := newFlags("producer", "", "Plays matches into a topic: recorded ones from a folder or an account, or simulated ones.")
 	brokers := flags.String("brokers", cmp.Or(os.Getenv(feed.BrokersVariable), defaultBroker), "`addresses` of brokers, separated by commas; the default comes from "+feed.BrokersVariable)
 	flags.StringVar(&o.target.Topic, "topic", feed.Topic, "`topic` to write")
 	flags.IntVar(&o.target.Partitions, "partitions", 4, "partitions of the topic if it has to be made")
 	flags.StringVar(&o.target.Compression, "compression", "none", "none, lz4, snappy, zstd or gzip")
-	flags.StringVar(&o.data, "data", "", "`folder` of matches in StatsBomb's open-data layout; without it, simulated matches")
+	flags.StringVar(&o.data, "data", "", "`folder` of matches in StatsBomb's open-data layout; without it, simulated matches. With -account it is filled first (default data)")
 	simulated := flags.Bool("simulate", false, "play simulated matches, as without -data")
 	flags.BoolVar(&o.simulate.Frames, "frames", false, "simulated matches have 360 frames")
 	flags.IntVar(&o.filter.Competition, "competition", 0, "only this competition, by `id`")
-	flags.Func("seasons", "only these seasons, by `ids` separated by commas", func(s string) error {
+	flags.Func("seasons", "only these seasons, by `ids` separated by commas (default all, with -account the last 4)", func(s string) error {
 		return eachInt(s, func(n int) { o.filter.Seasons = append(o.filter.Seasons, n) })
 	})
 	flags.Func("rate", "`events` a second, or max (default max)", func(s string) error { return rate(s, &o.replay.Rate) })
@@ -102,7 +120,12 @@ func parseProducer(args []string) (producerOptions, error) {
 	flags.Uint64Var(&o.replay.Seed, "seed", 1, "determines the order of the matches, the simulated ones, and with -start their ids")
 	flags.BoolVar(&o.replay.ByDate, "by-date", false, "play matches in the order of their dates")
 	flags.Func("matches", "`number` of matches to play, or endless (default endless)", func(s string) error { return matches(s, &o.replay.Matches) })
+	var f fetchFlags
+	f.register(flags)
 	if err := parseAll(flags, args); err != nil {
+		return o, err
+	}
+	if err := o.account(flags, f, *simulated); err != nil {
 		return o, err
 	}
 	if *simulated && o.data != "" {
@@ -111,6 +134,23 @@ func parseProducer(args []string) (producerOptions, error) {
 	o.target.Brokers = kafka.Brokers(*brokers)
 	o.simulate.Seed = o.replay.Seed
 	return o, nil
+}
+
+// account says what to fetch before it is played.
+func (o *producerOptions) account(flags *flag.FlagSet, f fetchFlags, simulated bool) error {
+	switch {
+	case !f.account && (given(flags, "base") || given(flags, "path") || given(flags, "360")):
+		return usageError{"producer", errors.New("-base, -path and -360 are for -account")}
+	case !f.account:
+		return nil
+	case simulated:
+		return errors.New("-simulate and -account exclude each other")
+	}
+	o.data = cmp.Or(o.data, "data")
+	f.config.Dir, f.config.Competition, f.config.Seasons, f.config.SeasonIDs = o.data, o.filter.Competition, 4, o.filter.Seasons
+	err := f.complete(flags)
+	o.fetch = f.config
+	return err
 }
 
 func rate(s string, to *float64) error {

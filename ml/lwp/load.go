@@ -51,7 +51,7 @@ func (m *Match) Label() int {
 
 // Matches are the matches of an archive that have events, in order of date.
 type Matches struct {
-	Source   string // of the archive: "open-data" or "simulator"
+	Source   string // of the archive: "open-data", "api" or "simulator"
 	Matches  []Match
 	NoEvents int               // matches that are listed without events and left out, except from the ratings
 	all      []statsbomb.Match // all listed, in order of date

@@ -58,7 +58,7 @@ type Info struct {
 	Target    Target             `json:"target"`
 	Kind      string             `json:"kind,omitempty"` // what learned in a forest's place, see FitClassifier; empty: a forest
 	Classes   []string           `json:"classes"`        // order of the probabilities
-	Source    string             `json:"source"`         // of the training matches: "open-data" or "simulator"
+	Source    string             `json:"source"`         // of the training matches: "open-data", "api" or "simulator"
 	Matches   int                `json:"matches"`        // trained on
 	Rows      int                `json:"rows"`
 	From      string             `json:"from"` // dates of the first and the last of them

@@ -1,14 +1,18 @@
-// Package fetch downloads a part of the public open data into a folder of the same layout. It ends when the files lie there,
-// each whole and read once for sanity; what is in them is package statsbomb's.
+// Package fetch downloads a part of StatsBomb's public open data, or of what an account has in its API, into a folder in the
+// open data's layout. It ends when the files lie there, each as it was sent, whole and read once for sanity; what is in them
+// is package statsbomb's.
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,19 +32,23 @@ const Terms = "Data: StatsBomb Open Data, under the StatsBomb Public Data User A
 
 // Config says what to fetch.
 type Config struct {
-	Dir         string        // folder to fill; made if need be
-	Base        string        // address of the folder that holds competitions.json; default OpenData
+	Dir         string        // folder to fill; made if need be. One that holds matches of another source is refused
+	Account     *Account      // whose data to fetch from the API; nil: the open data
+	Base        string        // address of the folder that holds competitions.json; default OpenData, with an Account API
+	Paths       Paths         // below Base
 	Competition int           // id, such as 11 for La Liga
-	Seasons     int           // the last so many seasons of the competition; 0 takes all
+	Seasons     int           // the last so many seasons of the competition that have matches; 0 takes all
+	SeasonIDs   []int         // these seasons instead
 	Frames      bool          // three-sixty files too, 6 to 9 MB a match before compression
-	Parallel    int           // downloads at a time; default 4, a small load for a free service
+	Parallel    int           // downloads at a time; default 4, a small load for a service
 	Tries       int           // of each file; default 5
 	Wait        time.Duration // before the second try, doubled for each further one; default 500 ms
 	Client      *http.Client  // default: a client that gives up on an answer that stays away for a minute
 	Progress    func(Progress)
+	Warn        func(error) // is told of waits, and of seasons and matches that are left out; nil is silent
 }
 
-// Progress tells how far a fetch has come. Calls come one at a time.
+// Progress tells how far a fetch has come. Calls, those of Warn included, come one at a time.
 type Progress struct {
 	Done, Total int    // files, those that were there already included
 	Skipped     int    // of Done: were there already
@@ -55,13 +63,33 @@ type Report struct {
 	Competition statsbomb.Ref
 	Seasons     []statsbomb.Ref // the latest first
 	Matches     int
+	Absent      []Absent // the missing files, in order of their names
 }
 
-func (c Config) withDefaults() Config {
-	if c.Base == "" {
-		c.Base = OpenData
+// Absent is a file that the server does not give out.
+type Absent struct {
+	File   string // such as three-sixty/15946.json
+	Reason string // such as "not found (404)"
+}
+
+// source is what statsbomb.SourceOf tells of the folder that is filled.
+func (c Config) source() string {
+	if c.Account != nil {
+		return statsbomb.SourceAPI
 	}
-	c.Base = strings.TrimRight(c.Base, "/")
+	return statsbomb.SourceOpenData
+}
+
+// complete fills the gaps and checks the rest.
+func (c *Config) complete() error {
+	base, paths := OpenData, openPaths()
+	if c.Account != nil {
+		base, paths = API, apiPaths()
+		if c.Account.sign == nil {
+			return ErrNoAccount
+		}
+	}
+	c.Base = strings.TrimRight(cmp.Or(c.Base, base), "/")
 	if c.Parallel <= 0 {
 		c.Parallel = 4
 	}
@@ -76,35 +104,57 @@ func (c Config) withDefaults() Config {
 		transport.ResponseHeaderTimeout = time.Minute
 		c.Client = &http.Client{Transport: transport, Timeout: 10 * time.Minute}
 	}
-	return c
+	return c.Paths.fill(paths)
 }
 
 // ErrUnknownCompetition comes when the server's list does not have the competition; the message names those it has.
 var ErrUnknownCompetition = errors.New("fetch: no such competition")
 
+// ErrNoMatches comes when none of the seasons has a match that is there to fetch.
+var ErrNoMatches = errors.New("fetch: no match is available")
+
 // Run fetches. It may be called again after any end, a kill included: files that are there are not fetched again, and no file
 // is ever there in part. The lists of competitions and matches are fetched anew each time.
 func Run(ctx context.Context, c Config) (Report, error) {
-	c = c.withDefaults()
-	f := &fetcher{Config: c}
-	r, err := f.run(ctx)
-	r.Progress = f.state
+	r, err := run(ctx, c)
 	if err != nil {
 		return r, fmt.Errorf("fetch matches into %s: %w", c.Dir, err)
 	}
 	return r, nil
 }
 
+func run(ctx context.Context, c Config) (Report, error) {
+	if err := c.complete(); err != nil {
+		return Report{}, err
+	}
+	base, err := parseBase(c.Base, c.Account != nil)
+	if err != nil {
+		return Report{}, err
+	}
+	if c.Account != nil {
+		c.Client = c.Account.signed(c.Client, base)
+	}
+	f := &fetcher{Config: c, base: base}
+	r, err := f.run(ctx)
+	r.Progress, r.Absent = f.state, f.absent
+	slices.SortFunc(r.Absent, func(a, b Absent) int { return strings.Compare(a.File, b.File) })
+	return r, err
+}
+
 // fetcher is one Run.
 type fetcher struct {
 	Config
-	mu    sync.Mutex // guards state, and calls of Progress
-	state Progress
+	base   *url.URL   // Base, read
+	mu     sync.Mutex // guards the rest, and calls of Progress and Warn
+	state  Progress
+	absent []Absent
+	quiet  time.Time // until then the server is not asked
 }
 
 // file is one file to fetch.
 type file struct {
-	name     string // below Base and Dir, such as events/15946.json
+	name     string // below Dir, such as events/15946.json
+	path     string // below Base
 	check    func([]byte) error
 	optional bool
 	anew     bool // fetched even if it is there
@@ -115,15 +165,12 @@ func (f *fetcher) run(ctx context.Context) (Report, error) {
 	if err := f.sweep(); err != nil {
 		return r, err
 	}
-	var competitions []statsbomb.Competition
-	err := f.one(ctx, file{name: "competitions.json", anew: true, check: func(text []byte) (err error) {
-		competitions, err = statsbomb.DecodeCompetitions(text)
-		return err
-	}})
+	competitions, err := f.competitions(ctx)
 	if err != nil {
 		return r, err
 	}
-	if r.Seasons, err = f.choose(competitions); err != nil {
+	seasons, err := f.choose(competitions)
+	if err != nil {
 		return r, err
 	}
 	for _, k := range competitions {
@@ -131,7 +178,8 @@ func (f *fetcher) run(ctx context.Context) (Report, error) {
 			r.Competition = k.Competition
 		}
 	}
-	matches, err := f.lists(ctx, r.Seasons)
+	var matches []statsbomb.Match
+	r.Seasons, matches, err = f.lists(ctx, seasons)
 	r.Matches = len(matches)
 	if err != nil {
 		return r, err
@@ -139,59 +187,17 @@ func (f *fetcher) run(ctx context.Context) (Report, error) {
 	return r, f.all(ctx, f.files(matches))
 }
 
-// choose returns the seasons wanted.
-func (f *fetcher) choose(competitions []statsbomb.Competition) ([]statsbomb.Ref, error) {
-	seasons := statsbomb.Seasons(competitions, f.Competition)
-	if len(seasons) == 0 {
-		return nil, fmt.Errorf("%w: %d; %s has %s", ErrUnknownCompetition, f.Competition, f.Base, names(competitions))
-	}
-	if f.Config.Seasons > 0 && f.Config.Seasons < len(seasons) {
-		seasons = seasons[:f.Config.Seasons]
-	}
-	return seasons, nil
-}
-
-func names(competitions []statsbomb.Competition) string {
-	var out []string
-	seen := make(map[int]bool)
-	for _, c := range competitions {
-		if !seen[c.Competition.ID] {
-			seen[c.Competition.ID] = true
-			out = append(out, fmt.Sprintf("%d %s", c.Competition.ID, c.Competition.Name))
-		}
-	}
-	if len(out) == 0 {
-		return "none"
-	}
-	return strings.Join(out, ", ")
-}
-
-// lists fetches the seasons' lists of matches.
-func (f *fetcher) lists(ctx context.Context, seasons []statsbomb.Ref) ([]statsbomb.Match, error) {
-	var matches []statsbomb.Match
-	for _, s := range seasons {
-		name := "matches/" + strconv.Itoa(f.Competition) + "/" + strconv.Itoa(s.ID) + ".json"
-		err := f.one(ctx, file{name: name, anew: true, check: func(text []byte) error {
-			list, err := statsbomb.DecodeMatches(text)
-			matches = append(matches, list...)
-			return err
-		}})
-		if err != nil {
-			return matches, err
-		}
-	}
-	return matches, nil
-}
-
 // files lists what belongs to matches. Some matches are listed without events or line-ups; that is no error.
 func (f *fetcher) files(matches []statsbomb.Match) []file {
 	var out []file
 	for _, m := range matches {
-		name := strconv.FormatInt(m.ID, 10) + ".json"
-		out = append(out, file{name: "events/" + name, check: checkEvents, optional: true},
-			file{name: "lineups/" + name, check: checkLineups, optional: true})
-		if f.Frames && m.Status360 == "available" {
-			out = append(out, file{name: "three-sixty/" + name, check: checkFrames, optional: true})
+		add := func(folder, path string, check func([]byte) error) {
+			out = append(out, file{name: folder + "/" + strconv.FormatInt(m.ID, 10) + ".json", path: ofMatch(path, m.ID), check: check, optional: true})
+		}
+		add("events", f.Paths.Events, checkEvents)
+		add("lineups", f.Paths.Lineups, checkLineups)
+		if f.Frames && m.Status360 == available {
+			add("three-sixty", f.Paths.Frames, checkFrames)
 		}
 	}
 	return out
@@ -200,20 +206,25 @@ func (f *fetcher) files(matches []statsbomb.Match) []file {
 func checkEvents(text []byte) error {
 	var d statsbomb.Decoder
 	events, err := d.DecodeAll(text)
-	if err == nil && len(events) == 0 {
-		err = errors.New("no events in it")
-	}
-	return err
+	return some(len(events), err)
 }
 
 func checkLineups(text []byte) error {
-	_, err := statsbomb.DecodeLineups(text)
-	return err
+	lineups, err := statsbomb.DecodeLineups(text)
+	return some(len(lineups), err)
 }
 
 func checkFrames(text []byte) error {
 	var d statsbomb.Decoder
-	_, err := d.DecodeFrames(text)
+	frames, err := d.DecodeFrames(text)
+	return some(len(frames), err)
+}
+
+// some is errEmpty where there is nothing.
+func some(n int, err error) error {
+	if err == nil && n == 0 {
+		return errEmpty
+	}
 	return err
 }
 
@@ -243,13 +254,26 @@ func (f *fetcher) one(ctx context.Context, one file) error {
 		return nil
 	}
 	text, err := f.download(ctx, one)
-	if one.optional && errors.Is(err, errNotFound) {
-		f.count(one.name, func(p *Progress) { p.Missing++ })
+	if one.optional && isAbsent(err) {
+		f.count(one.name, func(p *Progress) {
+			p.Missing++
+			f.absent = append(f.absent, Absent{one.name, err.Error()})
+		})
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	return f.keep(one, text)
+}
+
+// isAbsent tells of an answer that it is none of this file, and was no fault.
+func isAbsent(err error) bool {
+	return errors.Is(err, errNotFound) || errors.Is(err, errForbidden) || errors.Is(err, errEmpty)
+}
+
+// keep saves a file and counts it.
+func (f *fetcher) keep(one file, text []byte) error {
 	if err := f.save(one, text); err != nil {
 		return err
 	}
@@ -266,6 +290,14 @@ func (f *fetcher) count(name string, add func(*Progress)) {
 	add(&f.state)
 	if f.Progress != nil {
 		f.Progress(f.state)
+	}
+}
+
+func (f *fetcher) warn(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.Warn != nil {
+		f.Warn(err)
 	}
 }
 

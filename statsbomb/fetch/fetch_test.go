@@ -35,15 +35,26 @@ type server struct {
 
 func newServer(t *testing.T) *server {
 	t.Helper()
+	s := newFiles(t)
+	s.start(t, s.serve)
+	return s
+}
+
+// newFiles is a server that has not started.
+func newFiles(t *testing.T) *server {
+	t.Helper()
 	dir := t.TempDir()
 	if err := statsbomb.WriteFolder(t.Context(), dir, calendar{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	s := &server{files: make(map[string][]byte), asked: make(map[string]int)}
 	s.load(t, dir)
-	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
-	t.Cleanup(s.Close)
 	return s
+}
+
+func (s *server) start(t *testing.T, serve http.HandlerFunc) {
+	s.Server = httptest.NewServer(serve)
+	t.Cleanup(s.Close)
 }
 
 // calendar is two seasons of a league of four, 12 matches each, with an event and a frame a match.
@@ -104,6 +115,13 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Write(text)
+}
+
+// set changes how the server misbehaves.
+func (s *server) set(disturb func(w http.ResponseWriter, r *http.Request, name string, times int, text []byte) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.disturb = disturb
 }
 
 func (s *server) times(prefix string) (files, requests int) {
@@ -372,15 +390,27 @@ func TestFetchStopsAndGoesOn(t *testing.T) {
 // TestFetchKilled kills a fetch by -9 in another process while answers are on their way, and goes on.
 func TestFetchKilled(t *testing.T) {
 	if dir := os.Getenv("FETCH_DIR"); dir != "" { // the process to be killed
-		_, err := fetch.Run(t.Context(), fetch.Config{Dir: dir, Base: os.Getenv("FETCH_BASE"), Competition: 9001, Seasons: 1})
+		c := fetch.Config{Dir: dir, Base: os.Getenv("FETCH_BASE"), Competition: 9001, Seasons: 1}
+		c.Account, _ = fetch.AccountFrom(os.Getenv)
+		_, err := fetch.Run(t.Context(), c)
 		t.Fatalf("was not killed: %v", err)
 	}
-	t.Parallel()
-	s := newServer(t)
-	c := s.config(t.TempDir())
+	t.Run("open data", func(t *testing.T) {
+		t.Parallel()
+		s := newServer(t)
+		killed(t, s, s.config(t.TempDir()))
+	})
+	t.Run("account", func(t *testing.T) {
+		t.Parallel()
+		a := newAPI(t)
+		killed(t, a.server, a.config(t.TempDir()))
+	})
+}
+
+func killed(t *testing.T, s *server, c fetch.Config) {
 	reached := make(chan struct{})
 	var once sync.Once
-	s.disturb = func(w http.ResponseWriter, r *http.Request, name string, times int, text []byte) bool {
+	s.set(func(w http.ResponseWriter, r *http.Request, name string, times int, text []byte) bool {
 		if files, _ := s.times("events/"); files < 6 {
 			return false
 		}
@@ -389,9 +419,12 @@ func TestFetchKilled(t *testing.T) {
 		once.Do(func() { close(reached) })
 		<-r.Context().Done()
 		return true
-	}
+	})
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFetchKilled$")
-	child.Env = append(os.Environ(), "FETCH_DIR="+c.Dir, "FETCH_BASE="+s.URL+"/data")
+	child.Env = append(os.Environ(), "FETCH_DIR="+c.Dir, "FETCH_BASE="+c.Base, "STATSBOMB_USER=", "STATSBOMB_PASSWORD=", "SB_USERNAME=", "SB_PASSWORD=")
+	if c.Account != nil {
+		child.Env = append(child.Env, "STATSBOMB_USER="+user, "STATSBOMB_PASSWORD="+password)
+	}
 	var out bytes.Buffer
 	child.Stdout, child.Stderr = &out, &out
 	if err := child.Start(); err != nil {
@@ -404,9 +437,7 @@ func TestFetchKilled(t *testing.T) {
 	}
 	child.Process.Kill()
 	child.Wait()
-	s.mu.Lock()
-	s.disturb = nil
-	s.mu.Unlock()
+	s.set(nil)
 	// A file in writing, as a kill between two system calls leaves it, and an hour gone by.
 	left := append(parts(t, c.Dir), filepath.Join(c.Dir, "events", "1.json.gz.123.part"))
 	if err := os.WriteFile(left[len(left)-1], []byte("x"), 0o666); err != nil {

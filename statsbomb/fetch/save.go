@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"cancha/statsbomb"
 )
 
 // partSuffix ends the names of files that are being written; statsbomb's reader does not look at them.
@@ -18,13 +20,17 @@ const partSuffix = ".part"
 // stale is how old a file in writing must be to be one that a killed fetch left: another fetch may be running.
 const stale = 10 * time.Minute
 
-// sweep makes the folder and removes what a killed fetch left.
+// sweep makes the folder and removes what a killed fetch left. A folder of another source is refused: its matches would be taken
+// for ones that are there.
 func (f *fetcher) sweep() error {
 	if f.Dir == "" {
 		return errors.New("no folder named")
 	}
 	if err := os.MkdirAll(f.Dir, 0o777); err != nil {
 		return full(err)
+	}
+	if err := f.sameSource(); err != nil {
+		return err
 	}
 	return filepath.WalkDir(f.Dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, partSuffix) {
@@ -35,6 +41,15 @@ func (f *fetcher) sweep() error {
 		}
 		return nil
 	})
+}
+
+func (f *fetcher) sameSource() error {
+	got, want := statsbomb.SourceOf(f.Dir), f.source()
+	entries, err := os.ReadDir(filepath.Join(f.Dir, "matches"))
+	if got == want || got == statsbomb.SourceOpenData && (len(entries) == 0 || err != nil) {
+		return nil
+	}
+	return fmt.Errorf("the folder holds matches of another source (%s, not %s); name a new one", got, want)
 }
 
 // save writes a file under its name only when it is whole: the lists plain, so that people can read them, the rest compressed.

@@ -12,17 +12,26 @@ var table_cancha_statsbomb_fetch = listing.Package{
 	Path: "cancha/statsbomb/fetch",
 	Name: "fetch",
 	Values: []listing.Symbol{
+		{"AccountFrom", fetch.AccountFrom},
 		{"Run", fetch.Run},
 	},
 	Constants: []listing.Literal{
+		{"API", token.STRING, "\"https://data.statsbombservices.com\""},
+		{"AccountTerms", token.STRING, "\"Data: StatsBomb, under the contract of your account.\""},
 		{"OpenData", token.STRING, "\"https://raw.githubusercontent.com/statsbomb/open-data/master/data\""},
 		{"Terms", token.STRING, "\"Data: StatsBomb Open Data, under the StatsBomb Public Data User Agreement (https://github.com/statsbomb/open-data/blob/master/LICENSE.pdf): not for redistribution; published work credits StatsBomb and shows its logo.\""},
 	},
 	Variables: []listing.Symbol{
+		{"ErrNoAccount", &fetch.ErrNoAccount},
+		{"ErrNoMatches", &fetch.ErrNoMatches},
+		{"ErrRefused", &fetch.ErrRefused},
 		{"ErrUnknownCompetition", &fetch.ErrUnknownCompetition},
 	},
 	Types: []listing.Symbol{
+		{"Absent", (*fetch.Absent)(nil)},
+		{"Account", (*fetch.Account)(nil)},
 		{"Config", (*fetch.Config)(nil)},
+		{"Paths", (*fetch.Paths)(nil)},
 		{"Progress", (*fetch.Progress)(nil)},
 		{"Report", (*fetch.Report)(nil)},
 	},
