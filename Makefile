@@ -103,8 +103,9 @@ clients: kernelspec $(VENV)/made ## nbclient, nbconvert, papermill, jupyter cons
 	$(VENV)/bin/python scripts/clients.py $(NAMES)
 	$(VENV)/bin/python -B scripts/lab.py --pictures out/lab || { code=$$?; [ $$code -eq 3 ] && echo "skipped: JupyterLab"; }
 
-survive: kernelspec $(VENV)/made ## what must not end a kernel: garbage on its ports, cells and signals that end its engine
+survive: kernelspec $(VENV)/made ## what must not end a kernel, and strangers on the ports of a kernel and a broker beside a notebook; HOSTILE=60 minutes
 	$(VENV)/bin/python scripts/survive.py
+	$(VENV)/bin/python -B scripts/hostile.py --minutes $(or $(HOSTILE),1)
 
 modules: kernelspec ## import modules of many kinds in sessions of their own, twice each (Go's module proxy); NAMES="gin-gonic/gin"
 	$(PYTHON) scripts/modules.py $(NAMES)

@@ -37,8 +37,15 @@ func TestOthersOutputIsNotWaitedFor(t *testing.T) {
 		over, stop := context.WithCancel(t.Context())
 		defer stop()
 		go func() {
-			for tick := time.NewTicker(time.Second); over.Err() == nil; <-tick.C {
-				iopub.taken.Add(2)
+			tick := time.NewTicker(time.Second)
+			defer tick.Stop()
+			for {
+				select {
+				case <-tick.C:
+					iopub.taken.Add(2)
+				case <-over.Done():
+					return
+				}
 			}
 		}()
 		if err := (&Client{iopub: iopub}).settle(t.Context(), newPending(nil), idleLimit); !errors.Is(err, errNoIdle) {
