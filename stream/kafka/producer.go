@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -42,6 +43,9 @@ type Producer struct {
 	slots  chan struct{} // a record takes one until it is acknowledged
 	acked  atomic.Int64
 	failed atomic.Pointer[error] // the first failure; later ones follow from it
+
+	made   atomic.Bool // the topic is there, with the partitions that the configuration asks for if it was not
+	making sync.Mutex
 }
 
 // NewProducer makes a producer. It does not connect yet: Partitions does, or the first Send.
@@ -63,15 +67,35 @@ func NewProducer(cfg ProducerConfig) (*Producer, error) {
 // Partitions makes the topic unless it exists and returns how many partitions it has. It tries again while no broker
 // answers, until ctx ends.
 func (p *Producer) Partitions(ctx context.Context) (int, error) {
-	return CreateTopic(ctx, TopicConfig{
+	n, err := CreateTopic(ctx, TopicConfig{
 		Brokers: p.cfg.Brokers, Topic: p.cfg.Topic, Partitions: p.cfg.Partitions, Security: p.cfg.Security, Retry: p.cfg.Retry,
 	})
+	if err == nil {
+		p.made.Store(true)
+	}
+	return n, err
+}
+
+// makeTopic makes the topic once: a broker that makes it by itself, at the first record, gives it as many partitions as it likes.
+func (p *Producer) makeTopic(ctx context.Context) error {
+	p.making.Lock()
+	defer p.making.Unlock()
+	if p.made.Load() {
+		return nil
+	}
+	_, err := p.Partitions(ctx)
+	return err
 }
 
 // Send hands a record over to be written; key and value must not change afterwards. It returns before the record is
-// acknowledged (Flush waits for that), but waits for room while the buffer is full. An error other than ctx's means that an
-// earlier record was refused and the producer is of no more use.
+// acknowledged (Flush waits for that), but waits for room while the buffer is full, and, the first time, until the topic is there as by
+// Partitions. An error other than ctx's and that one means that an earlier record was refused and the producer is of no more use.
 func (p *Producer) Send(ctx context.Context, key, value []byte) error {
+	if !p.made.Load() {
+		if err := p.makeTopic(ctx); err != nil {
+			return err
+		}
+	}
 	select {
 	case p.slots <- struct{}{}:
 	case <-ctx.Done():

@@ -105,6 +105,25 @@ func TestGroupGoesOnWhereItLeftOff(t *testing.T) {
 	second.check(t, 500)
 }
 
+// TestSendMakesTheTopic as the configuration has it, not as the broker would.
+func TestSendMakesTheTopic(t *testing.T) {
+	addr := startBroker(t, broker.Config{})
+	topic := topicName(t)
+	p, err := NewProducer(ProducerConfig{Brokers: []string{addr}, Topic: topic, Partitions: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Send(t.Context(), []byte("k"), []byte("v")); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := CreateTopic(t.Context(), TopicConfig{Brokers: []string{addr}, Topic: topic}); err != nil || n != 7 {
+		t.Errorf("the topic has %d partitions, %v, want 7", n, err)
+	}
+}
+
 // TestGroupGoesOnAfterMaxRecords: what a query has counted is not counted again, and what it has not is still to come.
 func TestGroupGoesOnAfterMaxRecords(t *testing.T) {
 	t.Parallel()
