@@ -82,10 +82,12 @@ var parsed = []kind{integer, float, boolean, instant, text}
 // parse types the columns of records.
 func parse(header []string, records [][]string, given map[string]kind) (*Table, error) {
 	t := &Table{rows: len(records)}
+	seen := make(map[string]bool, len(header))
 	for k, name := range header {
-		if slices.Contains(header[:k], name) {
+		if seen[name] {
 			return nil, fmt.Errorf("table: two columns are named %q", name)
 		}
+		seen[name] = true
 		texts := make([]string, len(records))
 		for i, record := range records {
 			if len(record) != len(header) {
@@ -218,7 +220,7 @@ func (t *Table) writeRecord(w io.Writer, out *csv.Writer, record []string) error
 
 func (t *Table) writeCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	if err := out.Write(t.Columns()); err != nil {
+	if err := t.writeRecord(w, out, t.Columns()); err != nil {
 		return err
 	}
 	record := make([]string, len(t.columns))
