@@ -207,7 +207,7 @@ func TestComposeKafka(t *testing.T) {
 	p := project(t)
 	kafka := p.Services["kafka"].Environment
 	advertised := listeners(t, kafka, "KAFKA_ADVERTISED_LISTENERS")
-	for _, name := range []string{"jupyter-lab", "jupyter-lab-gpu", "producer"} {
+	for _, name := range []string{"jupyter-lab", "jupyter-lab-gpu", "producer", "producer-account"} {
 		s := services(t)[name]
 		if got := s.DependsOn["kafka"].Condition; got != types.ServiceConditionHealthy {
 			t.Errorf("%s starts when kafka is %q, want %q", name, got, types.ServiceConditionHealthy)
