@@ -110,8 +110,9 @@ survive: kernelspec $(VENV)/made ## what must not end a kernel, and strangers on
 modules: kernelspec ## import modules of many kinds in sessions of their own, twice each (Go's module proxy); NAMES="gin-gonic/gin"
 	$(PYTHON) scripts/modules.py $(NAMES)
 
-places: ## installs and runs where it is hard: no toolchain, no compiler, full and read-only caches, two sessions at once
+places: ## installs and runs where it is hard: no toolchain, no compiler, full and read-only caches, two sessions at once, the Dockerfile's steps in bare roots
 	scripts/places.sh
+	$(PYTHON) -B scripts/image.py || [ $$? -eq 3 ]
 
 output: kernelspec $(VENV)/made ## cells that print and show a lot, through a Jupyter Server with its default limits; NAMES="burst displays"
 	$(VENV)/bin/python scripts/server_limits.py $(NAMES)
