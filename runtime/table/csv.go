@@ -39,10 +39,12 @@ func ReadCSV(path string, types ...Types) (*Table, error) {
 	return t, nil
 }
 
+const byteOrderMark = "\ufeff"
+
 func readCSV(r io.Reader, types []Types) (*Table, error) {
 	b := bufio.NewReader(r)
-	if mark, _ := b.Peek(3); string(mark) == "\ufeff" { // spreadsheets write a byte order mark
-		_, _ = b.Discard(3) // just peeked
+	if mark, _ := b.Peek(len(byteOrderMark)); string(mark) == byteOrderMark { // spreadsheets write one
+		_, _ = b.Discard(len(mark)) // just peeked
 	}
 	records, err := csv.NewReader(b).ReadAll()
 	if err != nil {
@@ -220,6 +222,11 @@ func (t *Table) writeRecord(w io.Writer, out *csv.Writer, record []string) error
 
 func (t *Table) writeCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
+	if names := t.Columns(); len(names) > 0 && strings.HasPrefix(names[0], byteOrderMark) { // readers take the first one for the file's
+		if _, err := io.WriteString(w, byteOrderMark); err != nil {
+			return err
+		}
+	}
 	if err := t.writeRecord(w, out, t.Columns()); err != nil {
 		return err
 	}
