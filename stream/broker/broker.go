@@ -87,7 +87,7 @@ func Start(cfg Config) (*Broker, error) {
 		return nil, explain(cfg, err)
 	}
 	b := &Broker{cluster: cluster, addr: cluster.ListenAddrs()[0], dir: cfg.Dir, lock: lock, log: cfg.Logger, wanted: make(chan string, 64), stop: make(chan struct{})}
-	b.policy = &policy{defaultPartitions: cfg.Partitions, peers: port.Connections, made: map[string]int{}}
+	b.policy = &policy{defaultPartitions: cfg.Partitions, peers: port.Connections, made: map[string]int{}, groups: map[string]bool{}}
 	cluster.Fault(b.policy.faults()...)
 	b.ended.Go(b.retain)
 	if cfg.Dir != "" {

@@ -19,6 +19,8 @@ const (
 	maxWait            = 5 * time.Minute
 	maxAnswers         = 256 << 20 // bytes of records in the answers to all connections together
 	minAnswer          = 1 << 20
+	maxGroups          = 10_000  // names of consumer groups since the start; each has a goroutine of kfake's
+	maxProducers       = 200_000 // ids given to idempotent and transactional producers since the start
 )
 
 // policy is asked about each request before kfake handles it, on the cluster's goroutine; so it decides by what it knows and
@@ -29,6 +31,9 @@ type policy struct {
 
 	last    kmsg.Request // what refuses was asked last, and its answer
 	refused bool
+
+	producers int
+	groups    map[string]bool
 
 	mu   sync.Mutex
 	made map[string]int // partitions of the topics that were asked for and allowed
@@ -43,6 +48,9 @@ func (p *policy) faults() []kfake.Fault {
 	}
 	return []kfake.Fault{
 		rule(kfake.Fault{Err: kerr.PolicyViolation, When: p.refuses}, kmsg.CreateTopics, kmsg.CreatePartitions),
+		rule(kfake.Fault{Err: kerr.PolicyViolation, TopLevel: true, When: p.refusesGroup}, kmsg.JoinGroup, kmsg.ConsumerGroupHeartbeat),
+		rule(kfake.Fault{Err: kerr.PolicyViolation, When: p.refusesGroup}, kmsg.OffsetCommit, kmsg.TxnOffsetCommit),
+		rule(kfake.Fault{Err: kerr.PolicyViolation, TopLevel: true, When: p.refusesProducer}, kmsg.InitProducerID),
 		// At the top level When is called once for a request, before its fields are read.
 		rule(kfake.Fault{TopLevel: true, Observe: true, When: p.clampMetadata}, kmsg.Metadata),
 		rule(kfake.Fault{TopLevel: true, Observe: true, When: p.clampFetch}, kmsg.Fetch),
@@ -56,6 +64,35 @@ func (p *policy) refuses(req kmsg.Request) bool {
 		p.last, p.refused = req, !p.allows(p.wanted(req))
 	}
 	return p.refused
+}
+
+// refusesGroup tells of a request that would make one group too many.
+func (p *policy) refusesGroup(req kmsg.Request) bool {
+	name := ""
+	switch r := req.(type) {
+	case *kmsg.JoinGroupRequest:
+		name = r.Group
+	case *kmsg.ConsumerGroupHeartbeatRequest:
+		name = r.Group
+	case *kmsg.OffsetCommitRequest:
+		name = r.Group
+	case *kmsg.TxnOffsetCommitRequest:
+		name = r.Group
+	}
+	if p.groups[name] {
+		return false
+	}
+	if len(p.groups) >= maxGroups {
+		return true
+	}
+	p.groups[name] = true
+	return false
+}
+
+// refusesProducer tells of a producer too many.
+func (p *policy) refusesProducer(kmsg.Request) bool {
+	p.producers++
+	return p.producers > maxProducers
 }
 
 // wanted are the partitions that each topic shall have.

@@ -3,6 +3,7 @@ package broker
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"testing"
 
@@ -40,6 +41,40 @@ func TestTooMuch(t *testing.T) {
 	req.Topics = append(req.Topics, topic)
 	if res, err := req.RequestWith(t.Context(), c); err != nil || res.Topics[0].ErrorCode != kerr.PolicyViolation.Code {
 		t.Errorf("more partitions: %+v, %v", res, err)
+	}
+}
+
+// TestTooManyGroups: those that are there go on, and no more come.
+func TestTooManyGroups(t *testing.T) {
+	t.Parallel()
+	b := start(t, Config{})
+	for i := range maxGroups - 1 {
+		b.policy.groups[fmt.Sprint("group ", i)] = true // before the first request, on nobody's goroutine
+	}
+	b.policy.producers = maxProducers - 1
+	c := client(t, b.Addr(), kgo.MaxVersions(kversion.V3_0_0())) // in which commits name their topics
+	for i, want := range []*kerr.Error{kerr.MemberIDRequired, kerr.PolicyViolation} {
+		join := kmsg.NewPtrJoinGroupRequest()
+		join.Group, join.ProtocolType, join.SessionTimeoutMillis = fmt.Sprint("another ", i), "consumer", 10_000
+		protocol := kmsg.NewJoinGroupRequestProtocol()
+		protocol.Name = "range"
+		join.Protocols = append(join.Protocols, protocol)
+		if res, err := join.RequestWith(t.Context(), c); err != nil || res.ErrorCode != want.Code {
+			t.Errorf("group %d of %d: %+v, %v, want %v", maxGroups+i, maxGroups, res, err, want)
+		}
+		commit := kmsg.NewPtrOffsetCommitRequest()
+		commit.Group = fmt.Sprint("another ", i)
+		topic, partition := kmsg.NewOffsetCommitRequestTopic(), kmsg.NewOffsetCommitRequestTopicPartition()
+		topic.Topic, topic.Partitions = "t", append(topic.Partitions, partition)
+		commit.Topics = append(commit.Topics, topic)
+		res, err := commit.RequestWith(t.Context(), c)
+		if refused := err == nil && res.Topics[0].Partitions[0].ErrorCode == kerr.PolicyViolation.Code; err != nil || refused != (i == 1) {
+			t.Errorf("commits of group %d: %+v, %v", maxGroups+i, res, err)
+		}
+		producer := kmsg.NewPtrInitProducerIDRequest()
+		if res, err := producer.RequestWith(t.Context(), c); err != nil || (res.ErrorCode == kerr.PolicyViolation.Code) != (i == 1) {
+			t.Errorf("producer %d of %d: %+v, %v", maxProducers+i, maxProducers, res, err)
+		}
 	}
 }
 
