@@ -135,20 +135,25 @@ func (o *Outlet) take(p *past) (came bool) {
 }
 
 func (o *Outlet) readOnce(p *past) (came bool) {
-	n, err := syscall.Read(p.fd, o.pastBuffer)
-	for err == syscall.EINTR {
-		n, err = syscall.Read(p.fd, o.pastBuffer)
-	}
-	if n <= 0 {
-		return false
-	}
-	p.armed, p.came = false, time.Now()
 	var cell int64
 	if r := attached.latest.Load(); r != nil {
 		cell = r.Cell
 	}
-	if !o.closed {
-		o.add(source{cell, p.name}, o.pastBuffer[:n])
+	from := source{cell, p.name}
+	buffer := o.journal.stage(from) // this process may end as soon as the text is no longer in the pipe
+	if buffer == nil {
+		buffer = o.pastBuffer
 	}
-	return true
+	n, err := syscall.Read(p.fd, buffer)
+	for err == syscall.EINTR {
+		n, err = syscall.Read(p.fd, buffer)
+	}
+	if n > 0 {
+		p.armed, p.came = false, time.Now()
+		if !o.closed {
+			o.add(from, buffer[:n])
+		}
+	}
+	o.journal.unstage(n)
+	return n > 0
 }

@@ -100,3 +100,39 @@ func TestDamagedJournal(t *testing.T) {
 		engine.add(source{1, "stdout"}, make([]byte, JournalSize)) // has no room
 	}
 }
+
+// TestStage: what has been read out of a pipe is the kernel's, once, whenever the engine ends.
+func TestStage(t *testing.T) {
+	engine, kernel := openTestJournal(t)
+	is := func(when, want string) {
+		t.Helper()
+		if got := rest(kernel); got != want {
+			t.Errorf("%s: got %s, want %s", when, got, want)
+		}
+	}
+	from := source{3, "stderr"}
+	engine.add(source{3, "stdout"}, []byte("before "))
+	place := engine.stage(from)
+	is("nothing was read yet", `3 stdout "before ";`)
+	n := copy(place, "PASS\n")
+	is("read", `3 stdout "before ";3 stderr "PASS\n";`)
+	engine.rewrite(nil)
+	is("others have been sent", `3 stderr "PASS\n";`)
+	engine.rewrite([]*entry{{source: source{3, "stdout"}, text: []byte("waits ")}})
+	is("others wait", `3 stdout "waits ";3 stderr "PASS\n";`)
+	engine.add(from, place[:n])
+	is("kept", `3 stdout "waits ";3 stderr "PASS\n";`)
+	engine.unstage(n)
+	is("over", `3 stdout "waits ";3 stderr "PASS\n";`)
+	copy(engine.stage(from), "x")
+	is("read again, less than before", `3 stdout "waits ";3 stderr "PASS\n";3 stderr "x";`)
+	engine.unstage(1)
+	engine.stage(from)
+	engine.unstage(-1)
+	is("a read that failed", `3 stdout "waits ";3 stderr "PASS\n";`)
+	var none *Journal
+	if none.stage(from) != nil {
+		t.Error("no journal has a stage")
+	}
+	none.unstage(5)
+}
