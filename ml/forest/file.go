@@ -158,7 +158,7 @@ func load(file *modelfile.File, prefix string, meta fileMeta) (ensemble, error) 
 		return ensemble{}, fmt.Errorf("forest: %q holds nodes of no tree: %w", prefix, modelfile.ErrDamaged)
 	}
 	for i, v := range importance {
-		if !(v >= 0 && v <= 1+rounding) {
+		if !(v >= -rounding && v <= 1+rounding) {
 			return ensemble{}, fmt.Errorf("forest: importance of column %d of %q is %v: %w", i, prefix, v, modelfile.ErrDamaged)
 		}
 	}

@@ -26,6 +26,39 @@ func stored(t *testing.T) (*Classifier, *Regressor, *modelfile.File) {
 	return c, r, encoded(t, c, r)
 }
 
+// TestStoreWithoutGain: importances of splits that gain nothing may be a rounding error below 0, and the model is read again all the same.
+func TestStoreWithoutGain(t *testing.T) {
+	var rows [][]float64
+	d := &ml.Dataset{}
+	for cell := range 4 {
+		for range 5 {
+			rows = append(rows, []float64{float64(cell & 1), float64(cell >> 1)})
+			d.Labels, d.Weights = append(d.Labels, cell&1^cell>>1), append(d.Weights, 0.3)
+		}
+	}
+	table, err := ml.FromRows([]string{"a", "b"}, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.Labels, table.Weights, table.Classes = d.Labels, d.Weights, []string{"no", "yes"}
+	for seed := range uint64(40) {
+		c, err := FitClassifier(t.Context(), table, Config{Trees: 3, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i := slices.IndexFunc(c.Importance(), func(v float64) bool { return v < 0 }); i >= 0 {
+			t.Errorf("seed %d: the importance of column %d is %v", seed, i, c.Importance()[i])
+		}
+		file := &modelfile.File{Kind: "test", Version: 1}
+		if err := c.Store(file, "c"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := LoadClassifier(file, "c"); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+	}
+}
+
 // encoded returns a file that went through bytes.
 func encoded(t *testing.T, c *Classifier, r *Regressor) *modelfile.File {
 	t.Helper()

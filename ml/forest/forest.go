@@ -103,7 +103,7 @@ func newEnsemble(trees []*tree.Tree) ensemble {
 			continue
 		}
 		for k, v := range t.Importance {
-			e.importance[k] += v / sum
+			e.importance[k] += max(v, 0) / sum // a split without gain may have a little less than none, by rounding
 		}
 	}
 	total := 0.0

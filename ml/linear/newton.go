@@ -71,13 +71,12 @@ func newDesign(d *ml.Dataset) *design {
 
 // moments returns mean and standard deviation of a column; of a constant one its value, exactly, and 1.
 func moments(d *ml.Dataset, column int) (mean, scale float64) {
-	n, first, constant := float64(d.Rows()), d.At(0, column), true
-	for i := range d.Rows() {
-		constant = constant && d.At(i, column) == first
-		mean += d.At(i, column) / n
+	if d.Constant(column) {
+		return d.At(0, column), 1
 	}
-	if constant {
-		return first, 1
+	n := float64(d.Rows())
+	for i := range d.Rows() {
+		mean += d.At(i, column) / n
 	}
 	most := 0.0 // squares are taken of shares of it: those of numbers near 0 vanish
 	for i := range d.Rows() {
