@@ -269,22 +269,19 @@ func (s *scanner) point() *Point {
 		return nil
 	}
 	var v [3]float64
-	n := s.coordinates(&v, eventMargin)
+	n := s.coordinates(&v)
 	if n == 0 || s.err != nil {
 		return nil
 	}
 	return &Point{v[0], v[1], v[2]}
 }
 
-// Yards outside of the pitch at which something may be. In open data events are up to 0.9 outside of its lines, and the players of frames,
-// whose places the camera gives, up to 10.
-const (
-	eventMargin = 2
-	frameMargin = 20
-)
+// margin is how many yards outside of the pitch something may be. In open data events are up to 0.9 outside of its lines, and the players of
+// frames, whose places the camera gives, up to 10.
+const margin = 20
 
-// coordinates reads none, two or three numbers and returns how many. They are refused further outside of the pitch than margin.
-func (s *scanner) coordinates(v *[3]float64, margin float64) int {
+// coordinates reads none, two or three numbers and returns how many.
+func (s *scanner) coordinates(v *[3]float64) int {
 	n := 0
 	s.array(func() {
 		if n == len(v) {

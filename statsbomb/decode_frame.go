@@ -78,7 +78,7 @@ func (s *scanner) framePlayer() FramePlayer {
 // place reads a location that must be there.
 func (s *scanner) place() Point {
 	var v [3]float64
-	if n := s.coordinates(&v, frameMargin); n == 0 {
+	if n := s.coordinates(&v); n == 0 {
 		s.fail("want coordinates, found none")
 	}
 	return Point{v[0], v[1], v[2]}

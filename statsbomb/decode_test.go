@@ -185,7 +185,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"coordinate that is none", `{"type":"Pass","period":1,"location":[NaN,40]}`, "field location: want a number, found nothing"},
 		{"null for a coordinate", `{"type":"Pass","period":1,"pass":{"end_location":[60,null]}}`, "field pass.end_location: want a number"},
 		{"off the pitch", `{"type":"Pass","period":1,"location":[500,40]}`, "field location: the place (500, 40) is off the pitch, which is 120 by 80 yards"},
-		{"beside the pitch", `{"type":"Carry","period":1,"carry":{"end_location":[60,-10]}}`, "is off the pitch"},
+		{"beside the pitch", `{"type":"Carry","period":1,"carry":{"end_location":[60,-30]}}`, "is off the pitch"},
 		{"player off the pitch", `{"type":"Pass","period":1,"freeze_frame":[{"location":[60,200]}]}`, "field freeze_frame.location: the place (60, 200) is off the pitch"},
 		{"area with a hole", `{"type":"Pass","period":1,"visible_area":[1,2,NaN]}`, "field visible_area: want a number"},
 		{"player nowhere", `{"type":"Pass","period":1,"freeze_frame":[{"location":[]}]}`, "field freeze_frame.location"},

@@ -85,7 +85,7 @@ func parseBase(base string, account bool) (*url.URL, error) {
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 		return nil, errors.New("the base address must be one such as " + API)
-	case account && u.User != nil:
+	case u.User != nil: // it would be in each message
 		return nil, errors.New("the base address must hold no user and password; they come from the environment")
 	case account && u.Scheme == "http" && !loopback(u.Hostname()):
 		return nil, errors.New("the base address must begin with https, for the password would be readable on the way")

@@ -46,7 +46,7 @@ func (f *fetcher) sweep() error {
 func (f *fetcher) sameSource() error {
 	got, want := statsbomb.SourceOf(f.Dir), f.source()
 	entries, err := os.ReadDir(filepath.Join(f.Dir, "matches"))
-	if got == want || got == statsbomb.SourceOpenData && (len(entries) == 0 || err != nil) {
+	if got == want || got == statsbomb.SourceOpenData && (err == nil && len(entries) == 0 || errors.Is(err, fs.ErrNotExist)) {
 		return nil
 	}
 	return fmt.Errorf("the folder holds matches of another source (%s, not %s); name a new one", got, want)
