@@ -127,7 +127,7 @@ type Totals struct {
 	Bad      int64         `json:"bad"`      // records that could not be used: see BadRecords
 	Late     int64         `json:"late"`     // events dropped because their window was closed
 	Filtered int64         `json:"filtered"` // events that Where left out
-	Future   int64         `json:"future"`   // events far ahead of all others, which do not move the watermark: see MaxAhead
+	Future   int64         `json:"future"`   // events far ahead of all others, which do not move the watermark, those that Where leaves out among them: see MaxAhead
 	Lost     int64         `json:"lost"`     // records that retention removed before they could be read
 	Rows     int64         `json:"rows"`     // rows given out
 	Retries  int64         `json:"retries"`  // how often the source could not read and tried again

@@ -124,7 +124,7 @@ func (r *run) assign(committed map[int]int64) {
 
 // resumed says, of the first partitions that a run is given, that its group has read in them before.
 func (r *run) resumed(committed map[int]int64) string {
-	if r.greeted {
+	if r.greeted || len(committed) == 0 {
 		return ""
 	}
 	r.greeted = true
