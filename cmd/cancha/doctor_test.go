@@ -78,8 +78,13 @@ func TestJudgeGPU(t *testing.T) {
 func TestCheckSignatures(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("JUPYTER_RUNTIME_DIR", folder)
+	up, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer up.Close()
 	write := func(name, key string) {
-		text := fmt.Sprintf(`{"shell_port":1,"iopub_port":2,"stdin_port":3,"control_port":4,"hb_port":5,"key":%q}`, key)
+		text := fmt.Sprintf(`{"shell_port":1,"iopub_port":2,"stdin_port":3,"control_port":4,"hb_port":%d,"key":%q}`, up.Addr().(*net.TCPAddr).Port, key)
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

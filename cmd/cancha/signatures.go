@@ -15,11 +15,11 @@ const (
 	signIt   = "take Session.key and ConnectionFileMixin.connection_file out of Jupyter's configuration, so that each kernel gets a key of its own"
 )
 
-// checkSignatures tells of kernels that take unsigned messages: those whose connection files have an empty key.
-func checkSignatures(context.Context) []finding {
+// checkSignatures tells of running kernels that take unsigned messages: those whose connection files have an empty key.
+func checkSignatures(ctx context.Context) []finding {
 	var found []finding
 	for _, name := range connectionFiles() {
-		if c, err := wire.ReadConnection(name); err == nil && c.Key == "" {
+		if c, err := wire.ReadConnection(name); err == nil && c.Key == "" && answers(ctx, c) {
 			found = append(found, finding{warning, "signatures", fmt.Sprintf("%s has an empty key: %s", name, unsigned), signIt})
 		}
 	}

@@ -29,7 +29,7 @@ func checkEngineVariable() error {
 
 func checkHistoryVariable() error {
 	folder := os.Getenv(historyVariable)
-	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
+	if info, err := os.Stat(folder); folder != historyOff && err == nil && !info.IsDir() {
 		return fmt.Errorf("%s is %q, which is no folder: it may be a folder, %s, or not set", historyVariable, folder, historyOff)
 	}
 	return nil

@@ -54,7 +54,7 @@ func lockPath(folder, uuid string) string {
 
 // HeldBy tells which session holds the GPU, of those that lock it in the machine's usual place; held is false where none does.
 func (d Device) HeldBy() (h Holder, held bool) {
-	f, err := os.OpenFile(lockPath("", d.UUID), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	f, err := os.OpenFile(lockPath("", d.UUID), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0) // a FIFO there must not hold anybody
 	if err != nil {
 		return Holder{}, false // nobody has ever held it
 	}

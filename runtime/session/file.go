@@ -102,7 +102,12 @@ func fromSpark(f *conf.File) map[string]conf.Setting {
 		all["cancha.device"] = conf.Setting{Key: "no " + conf.Plugins, Value: device}
 	}
 	n := s.Count()
-	put("cancha.device", device, conf.RAPIDSEnabled, conf.Plugins)
+	switch {
+	case !s.Enabled:
+		put("cancha.device", device, conf.RAPIDSEnabled)
+	case s.Plugin:
+		put("cancha.device", device, conf.RAPIDSEnabled, conf.Plugins)
+	}
 	put("cancha.cores", notZero(n*s.ExecutorCores, strconv.Itoa(n*s.ExecutorCores)), conf.ExecutorCores)
 	put("cancha.cores", notZero(s.CoresMax, strconv.Itoa(s.CoresMax)), conf.CoresMax)
 	put("cancha.memory", conf.FormatBytes(s.Memory()), conf.ExecutorMemory, conf.DriverMemory)
