@@ -25,7 +25,7 @@ import zmq
 
 from survive import GREETING, NEXT, PORTS, Kernel
 
-LEAST = 200  # MB that each process may hold when the strangers have gone
+MOST = 200  # MB that each process may hold when the strangers have gone
 PATIENCE = 300  # seconds until then
 READY = b"\x04\x1a\x05READY\x0bSocket-Type\x00\x00\x00\x06DEALER"
 
@@ -154,11 +154,11 @@ def afterwards(kernel: Kernel, broker: subprocess.Popen, pids: dict[str, int]) -
     if faults:
         return faults
     begin = time.monotonic()
-    while max(held := [megabytes(pid) for pid in pids.values()]) > LEAST and time.monotonic() < begin + PATIENCE:
+    while max(held := [megabytes(pid) for pid in pids.values()]) > MOST and time.monotonic() < begin + PATIENCE:
         time.sleep(1)
     print(f"   {time.monotonic() - begin:.0f} s afterwards: MB " + ", ".join(f"{name} {n}" for name, n in zip(pids, held)))
-    if max(held) > LEAST:
-        faults.append(f"MB held: {held}, want at most {LEAST}")
+    if max(held) > MOST:
+        faults.append(f"MB held: {held}, want at most {MOST}")
     first = int(kernel.cell("running.Totals().Records", NEXT)[1])
     time.sleep(3)
     if int(kernel.cell("running.Totals().Records", NEXT)[1]) <= first:

@@ -44,7 +44,12 @@ func TestWrongSettingsKeepEnginesFromStarting(t *testing.T) {
 	wrong.Store(true)
 	release := make(chan struct{})
 	e := New(Config{
-		Sink: func(cellio.Frame) {}, Prepare: func(context.Context, func(string)) { <-release },
+		Sink: func(cellio.Frame) {}, Prepare: func(ctx context.Context, _ func(string)) {
+			select {
+			case <-release:
+			case <-ctx.Done():
+			}
+		},
 		Check: func() error {
 			if wrong.Load() {
 				return errors.New("X is 7: it may be 5")

@@ -175,7 +175,7 @@ func (l *listener) serve(p *peer) {
 
 // promote moves a peer from those in handshake to the live ones. Where there are too many, the middle one of these goes: a socket does
 // not know whose peers can sign, but where one has opened as many as there may be, those that were there before stay, and so do those
-// that come after. A client that it hits connects again.
+// that come after, unless it goes on opening more. A client that it hits connects again.
 func (l *listener) promote(p *peer) error {
 	l.mu.Lock()
 	l.handshaking = without(l.handshaking, p)
