@@ -173,15 +173,16 @@ def session(options, folder: pathlib.Path) -> list[str]:
     broker.stdout.readline()  # it serves
     producer = subprocess.Popen([options.program, "producer", "-simulate", "-rate", "200", "-brokers", f"127.0.0.1:{port}"],
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    with (folder / "kernel.log").open("w") as log:
-        kernel = Kernel(options.kernel, log)
+    kernel = None
     try:
+        with (folder / "kernel.log").open("w") as log:
+            kernel = Kernel(options.kernel, log)
         status, text = kernel.cell(NOTEBOOK % port, 120)
         if status != "ok":
             return [f"the notebook does not begin: {text}"]
         addresses = [kernel.port(name) for name in PORTS] + [("127.0.0.1", port)] * 3
         pids, end, done = {"kernel": kernel.pid, "broker": broker.pid}, time.monotonic() + 60 * options.minutes, {}
-        strangers = [threading.Thread(target=stranger, args=(addresses, end, options.seed + i, done)) for i in range(6)]
+        strangers = [threading.Thread(target=stranger, args=(addresses, end, options.seed + i, done), daemon=True) for i in range(6)]
         for each in strangers:
             each.start()
         faults = beside(kernel, pids, end)
@@ -189,8 +190,11 @@ def session(options, folder: pathlib.Path) -> list[str]:
             each.join()
         print("   " + ", ".join(f"{name} {n}" for name, n in sorted(done.items())))
         return faults + afterwards(kernel, broker, pids)
+    except (queue.Empty, ProcessLookupError, FileNotFoundError) as error:
+        return [f"{type(error).__name__}: {error}"]  # a process that has gone, or no longer answers
     finally:
-        kernel.close()
+        if kernel:
+            kernel.close()
         for process in (producer, broker):
             process.terminate()
             process.wait()
