@@ -10,9 +10,10 @@ shared=(-trimpath -buildvcs=false -buildmode=pie -gcflags=all=-dynlink -asmflags
 original=$(go env GOROOT)/src/runtime/runtime2.go
 if grep -q '^func efaceOf(' "$original"; then
   mkdir -p out/bootstrap
+  put() { cat > "$1.$$" && mv "$1.$$" "$1"; } # whole or not at all: two builds may run at once
   sed 's|^func efaceOf(|//go:noinline\
-&|' "$original" > out/bootstrap/runtime2.go.txt
-  printf '{"Replace": {"%s": "%s"}}\n' "$original" "$PWD/out/bootstrap/runtime2.go.txt" > out/bootstrap/overlay.json
+&|' "$original" | put out/bootstrap/runtime2.go.txt
+  printf '{"Replace": {"%s": "%s"}}\n' "$original" "$PWD/out/bootstrap/runtime2.go.txt" | put out/bootstrap/overlay.json
   shared+=(-overlay="$PWD/out/bootstrap/overlay.json")
 else
   shared+=('-gcflags=runtime=-dynlink -l')

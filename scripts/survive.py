@@ -40,7 +40,7 @@ GARBAGE = {
 }
 
 # Connection files of no use -> what must be said of them. None: no such file; a folder is a file that cannot be read.
-PORTS_IN_FILE = {"shell_port": 50001, "iopub_port": 50002, "stdin_port": 50003, "control_port": 50004, "hb_port": 50005}
+PORTS_IN_FILE = {"key": "a key", "shell_port": 50001, "iopub_port": 50002, "stdin_port": 50003, "control_port": 50004, "hb_port": 50005}
 CONNECTIONS = {
     "missing": (None, "no such file"),
     "a folder": (pathlib.Path("/"), "is a directory"),

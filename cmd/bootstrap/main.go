@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -50,25 +49,21 @@ func put(from, file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	next := file + ".new"
-	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	out, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".new*") // a name of its own: two builds may run at once
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(out, in)
-	if err := errors.Join(err, out.Close()); err != nil {
-		_ = os.Remove(next) // the disk may be full
+	if err := errors.Join(err, out.Chmod(0o755), out.Close()); err != nil {
+		_ = os.Remove(out.Name()) // the disk may be full
 		return err
 	}
-	return os.Rename(next, file)
+	return os.Rename(out.Name(), file)
 }
 
 // every is how often progress is a new line.
