@@ -104,6 +104,21 @@ func TestReplayIsRefused(t *testing.T) {
 	}
 }
 
+// TestOwnMessageIsRefused sends a kernel what it has published: a stranger needs no key for that.
+func TestOwnMessageIsRefused(t *testing.T) {
+	s := newSession(t, "k", "")
+	m, err := s.New("comm_msg", nil, map[string]string{"comm_id": "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Decode(s.Encode(m)); !errors.Is(err, ErrReplayed) {
+		t.Errorf("got %v, want ErrReplayed", err)
+	}
+	if _, err := newSession(t, "k", "").Decode(s.Encode(m)); err != nil {
+		t.Errorf("another session with the key: %v", err)
+	}
+}
+
 func TestReplayMemoryIsBounded(t *testing.T) {
 	var g replayGuard
 	for i := range 3 * replayMemory {
