@@ -165,34 +165,170 @@ func TestWhoDoesNotReadIsNotHeard(t *testing.T) {
 	alive(t, address)
 }
 
-func TestOldestUnfinishedMessageMakesRoom(t *testing.T) {
+// begin sends the first bytes of a message of one frame.
+func begin(t *testing.T, raw net.Conn, size, first int64) {
+	t.Helper()
+	goOn(t, raw, append(claim(0, uint64(size)), make([]byte, first)...))
+}
+
+// held waits until so many bytes are counted; the handshake's few are among them.
+func held(t *testing.T, a *arrivals, want int64) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) { // nothing tells
+		n := a.held()
+		if n >= want {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d bytes are counted, want %d", n, want)
+		}
+	}
+}
+
+func (a *arrivals) held() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.bytes
+}
+
+func goOn(t *testing.T, raw net.Conn, b []byte) {
+	t.Helper()
+	_ = raw.SetWriteDeadline(time.Now().Add(patience))
+	if _, err := raw.Write(b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hasEnded waits until a connection is closed.
+func hasEnded(t *testing.T, raw net.Conn, who string) {
+	t.Helper()
+	_ = raw.SetReadDeadline(time.Now().Add(patience))
+	if _, err := io.Copy(io.Discard, raw); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%s is still there", who)
+	}
+}
+
+// comesBack reads so many bytes of an echo.
+func comesBack(t *testing.T, raw net.Conn, bytes int64, whose string) {
+	t.Helper()
+	_ = raw.SetReadDeadline(time.Now().Add(patience))
+	if n, err := io.CopyN(io.Discard, raw, bytes); err != nil {
+		t.Errorf("of %s message %d bytes came back: %v", whose, n, err)
+	}
+}
+
+// nothingCounts closes r, which waits for its peers.
+func nothingCounts(t *testing.T, r *Router) {
+	t.Helper()
+	_ = r.Close()
+	for _, a := range []*arrivals{&r.lim.strangers.arrivals, &r.clients.arrivals} {
+		if a.bytes != 0 || len(a.peers) != 0 {
+			t.Errorf("%d bytes of %d peers are still counted", a.bytes, len(a.peers))
+		}
+	}
+}
+
+// TestWhatIsHeldMakesRoom has three strangers: of those that were there the one goes whose message stands still, though it began later.
+func TestWhatIsHeldMakesRoom(t *testing.T) {
 	lim := quick()
 	lim.Arriving = 10 << 20
 	r, address := newRouter(t, lim)
 	echo(t, r)
-	begin := func() net.Conn {
-		raw, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
+	all := &r.lim.strangers.arrivals
+	goesOn, still, last := dialRaw(t, address, "DEALER"), dialRaw(t, address, "DEALER"), dialRaw(t, address, "DEALER")
+	begin(t, goesOn, 4<<20, 1<<20)
+	held(t, all, 1<<20)
+	begin(t, still, 7<<20, 6<<20)
+	held(t, all, 7<<20)
+	goOn(t, goesOn, make([]byte, 1<<20))
+	held(t, all, 8<<20)
+	begin(t, last, 4<<20, 3<<20)
+	hasEnded(t, still, "the one that stands still")
+	goOn(t, goesOn, make([]byte, 2<<20))
+	comesBack(t, goesOn, 4<<20, "the first one's")
+	goOn(t, last, make([]byte, 1<<20))
+	comesBack(t, last, 4<<20, "the last one's")
+	nothingCounts(t, r)
+}
+
+// signedRouter is a router on which messages are signed by a first byte 's'.
+func signedRouter(t *testing.T, lim Limits) (*Router, string) {
+	t.Helper()
+	signed := func(frames [][]byte) bool { return len(frames[0]) > 0 && frames[0][0] == 's' }
+	r, err := NewRouter("tcp", "127.0.0.1:0", lim, signed, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r, r.net.Addr().String()
+}
+
+// dialSigned opens a connection from which a signed message has come, and back.
+func dialSigned(t *testing.T, address string) net.Conn {
+	t.Helper()
+	raw := dialRaw(t, address, "DEALER")
+	goOn(t, raw, frame(0, []byte("s")))
+	comesBack(t, raw, int64(len(ready("ROUTER"))-2+len(frame(0, []byte("s")))), "a client's")
+	return raw
+}
+
+// TestStrangersEndNoClientsMessage has a client's largest message come while strangers hold more than there may be.
+func TestStrangersEndNoClientsMessage(t *testing.T) {
+	lim := quick()
+	lim.Arriving = lim.Message
+	r, address := signedRouter(t, lim)
+	echo(t, r)
+	client := dialSigned(t, address)
+	begin(t, client, lim.Message, 7<<20)
+	held(t, &r.clients.arrivals, 7<<20)
+	first, second := dialRaw(t, address, "DEALER"), dialRaw(t, address, "DEALER")
+	begin(t, first, 7<<20, 6<<20)
+	held(t, &r.lim.strangers.arrivals, 6<<20)
+	begin(t, second, 7<<20, 6<<20)
+	hasEnded(t, first, "the first stranger")
+	goOn(t, client, make([]byte, lim.Message-7<<20))
+	comesBack(t, client, lim.Message, "the client's")
+	nothingCounts(t, r)
+}
+
+// TestClientsWaitForEachOther has two clients send at once what is too large for both: the second waits, longer than a message may stand
+// still.
+func TestClientsWaitForEachOther(t *testing.T) {
+	lim := quick()
+	lim.Arriving, lim.Stall = lim.Message+200<<10, 100*time.Millisecond // so the second waits in the middle of a stride
+	r, address := signedRouter(t, lim)
+	answered, answer := make(chan struct{}), make(chan struct{}, 2)
+	go func() {
+		defer close(answered)
+		for i := 0; ; i++ {
+			m, err := r.Receive(t.Context())
+			if err != nil {
+				return
+			}
+			_ = r.Send(m)
+			if i == 1 { // the two first messages were small: what is large now waits
+				<-answer
+			}
 		}
-		t.Cleanup(func() { _ = raw.Close() })
-		_, _ = raw.Write(bytes.Join([][]byte{greeting(), ready("DEALER"), claim(0, 7<<20), make([]byte, 6<<20)}, nil))
-		return raw
+	}()
+	first, second := dialSigned(t, address), dialSigned(t, address)
+	begin(t, first, lim.Message, lim.Message)
+	held(t, &r.clients.arrivals, lim.Message)
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		_, _ = second.Write(append(claim(0, uint64(lim.Message)), make([]byte, lim.Message)...))
+	}()
+	time.Sleep(3 * lim.Stall) // is what is tested: who waits for its turn has not stood still
+	if n := r.clients.held(); n > lim.Arriving+largestPiece {
+		t.Errorf("%d bytes have come, want %d and a piece", n, lim.Arriving)
 	}
-	oldest, next := begin(), begin()
-	_ = oldest.SetReadDeadline(time.Now().Add(5 * time.Second))
-	if _, err := io.Copy(io.Discard, oldest); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error("the oldest is still there")
-	}
-	_, _ = next.Write(make([]byte, 1<<20))
-	_ = next.SetReadDeadline(time.Now().Add(5 * time.Second))
-	if n, err := io.CopyN(io.Discard, next, 7<<20); err != nil {
-		t.Errorf("of the younger's message %d bytes came back: %v", n, err)
-	}
-	_ = r.Close() // waits for its peers
-	if r.lim.arrivals.bytes != 0 || len(r.lim.arrivals.peers) != 0 {
-		t.Errorf("%d bytes of %d peers are still counted", r.lim.arrivals.bytes, len(r.lim.arrivals.peers))
-	}
+	close(answer)
+	comesBack(t, first, lim.Message, "the first client's")
+	comesBack(t, second, lim.Message, "the second client's")
+	<-sent
+	nothingCounts(t, r)
+	<-answered
 }
 
 // dialRaw opens a live connection that says nothing more.
@@ -271,16 +407,13 @@ func TestMessagesWaitWithinTheLimit(t *testing.T) {
 		raw := dialRaw(t, address, "DEALER")
 		_, _ = raw.Write(append(claim(0, 4<<20), make([]byte, 4<<20)...))
 	}
-	a := r.lim.arrivals
-	held := func() (peers int, bytes int64) {
+	now := func() (peers int, bytes int64) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		return len(r.peers), a.bytes
+		return len(r.peers), r.lim.strangers.held()
 	}
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) { // nothing tells
-		if peers, bytes := held(); peers == 2 && bytes > 7<<20 {
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) { // nothing tells
+		if peers, bytes := now(); peers == 2 && bytes > 7<<20 {
 			return
 		} else if bytes > lim.Arriving || time.Now().After(end) {
 			t.Fatalf("%d peers hold %d bytes", peers, bytes)

@@ -21,6 +21,9 @@ func quick() Limits {
 	return Limits{Handshake: 200 * time.Millisecond, FullWait: 200 * time.Millisecond, Queue: 1 << 20, Message: 8 << 20}
 }
 
+// patience is how long a test waits for what comes in moments unless it does not come at all.
+const patience = time.Minute
+
 func text(words ...string) [][]byte {
 	frames := make([][]byte, len(words))
 	for i, w := range words {
@@ -31,7 +34,7 @@ func text(words ...string) [][]byte {
 
 func newRouter(t *testing.T, lim Limits) (*Router, string) {
 	t.Helper()
-	r, err := NewRouter("tcp", "127.0.0.1:0", lim, nil)
+	r, err := NewRouter("tcp", "127.0.0.1:0", lim, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +148,7 @@ func TestRouterCarriesLargeMessages(t *testing.T) {
 
 func TestNewestConnectionTakesTheIdentity(t *testing.T) {
 	var said bytes.Buffer // written before the newer gets its answer
-	r, err := NewRouter("tcp", "127.0.0.1:0", Limits{}, slog.New(slog.NewTextHandler(&said, nil)))
+	r, err := NewRouter("tcp", "127.0.0.1:0", Limits{}, nil, slog.New(slog.NewTextHandler(&said, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -543,13 +546,13 @@ func TestIPC(t *testing.T) {
 	}
 	stale.(*net.UnixListener).SetUnlinkOnClose(false)
 	_ = stale.Close() // as a killed process leaves it
-	r, err := NewRouter("unix", path, Limits{}, nil)
+	r, err := NewRouter("unix", path, Limits{}, nil, nil)
 	if err != nil {
 		t.Fatalf("a stale file: %v", err)
 	}
 	defer r.Close()
 	echo(t, r)
-	if _, err := NewRouter("unix", path, Limits{}, nil); err == nil || !strings.Contains(err.Error(), "in use") {
+	if _, err := NewRouter("unix", path, Limits{}, nil, nil); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("a path in use: got %v", err)
 	}
 	c, err := DialDealer(t.Context(), "unix", path, "")
@@ -570,7 +573,7 @@ func TestIPC(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewRouter("unix", file, Limits{}, nil); err == nil || !strings.Contains(err.Error(), "no socket") {
+	if _, err := NewRouter("unix", file, Limits{}, nil, nil); err == nil || !strings.Contains(err.Error(), "no socket") {
 		t.Errorf("a file that is no socket: got %v", err)
 	}
 	if _, err := os.Stat(file); err != nil {
