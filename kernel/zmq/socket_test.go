@@ -21,6 +21,12 @@ func quick() Limits {
 	return Limits{Handshake: 200 * time.Millisecond, FullWait: 200 * time.Millisecond, Queue: 1 << 20, Message: 8 << 20}
 }
 
+// patient are limits without a deadline in the handshake: a busy machine needs no strangers to be late.
+func patient(lim Limits) Limits {
+	lim.Handshake = patience
+	return lim
+}
+
 // patience is how long a test waits for what comes in moments unless it does not come at all.
 const patience = time.Minute
 
