@@ -156,6 +156,9 @@ func likely(head []byte) string {
 // Write sends an answer in pieces; a peer that leaves one unread for too long is closed.
 func (c *conn) Write(p []byte) (int, error) {
 	const piece = 256 << 10
+	if c.l.Answering != nil {
+		c.l.Answering()
+	}
 	for done := 0; ; {
 		c.Conn.SetWriteDeadline(time.Now().Add(c.l.limits.Taken))
 		n, err := c.Conn.Write(p[done:min(done+piece, len(p))])

@@ -72,6 +72,9 @@ func (l *Limits) fill() {
 
 // Listener gives out connections whose Read yields checked requests. Close it; the connections are closed by who has them.
 type Listener struct {
+	// Answering is called before each answer is sent, by many goroutines. Nil: nothing is.
+	Answering func()
+
 	net.Listener
 	limits  Limits
 	log     *slog.Logger
