@@ -75,11 +75,7 @@ func TestGarbageEndsOnlyItsConnection(t *testing.T) {
 		{"ERROR", join(greeting(), ready("DEALER"), command("ERROR", []byte("\x02no")))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			raw, err := net.Dial("tcp", address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer raw.Close()
+			raw := connect(t, address)
 			_, _ = raw.Write(c.sent) // the peer may have closed by then
 			_ = raw.SetReadDeadline(time.Now().Add(patience))
 			if _, err := io.Copy(io.Discard, raw); errors.Is(err, os.ErrDeadlineExceeded) {
@@ -134,11 +130,7 @@ func cutFrame(b []byte) (flags byte, size uint64, body []byte) {
 // taken.
 func flood(t *testing.T, address, kind string, b []byte) (taken int) {
 	t.Helper()
-	raw, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer raw.Close()
+	raw := connect(t, address)
 	_, _ = raw.Write(append(greeting(), ready(kind)...))
 	many := bytes.Repeat(b, 64<<10/len(b))
 	for range 4096 {
@@ -153,12 +145,7 @@ func flood(t *testing.T, address, kind string, b []byte) (taken int) {
 }
 
 func TestWhoDoesNotReadIsNotHeard(t *testing.T) {
-	e, err := NewEcho("tcp", "127.0.0.1:0", quick(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = e.Close() })
-	flood(t, e.net.Addr().String(), "REQ", append(frame(flagMore, nil), frame(0, nil)...))
+	flood(t, newEcho(t, quick()), "REQ", append(frame(flagMore, nil), frame(0, nil)...))
 	r, address := newRouter(t, quick())
 	echo(t, r)
 	flood(t, address, "DEALER", command("PING", []byte("\x00\x00")))
@@ -256,11 +243,7 @@ func signedRouter(t *testing.T, lim Limits) (*Router, string) {
 	t.Helper()
 	signed := func(frames [][]byte) bool { return len(frames[0]) > 0 && frames[0][0] == 's' }
 	r, err := NewRouter("tcp", "127.0.0.1:0", lim, signed, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = r.Close() })
-	return r, r.net.Addr().String()
+	return opened(t, r, err), r.net.Addr().String()
 }
 
 // dialSigned opens a connection from which a signed message has come, and back.
@@ -334,18 +317,14 @@ func TestClientsWaitForEachOther(t *testing.T) {
 // dialRaw opens a live connection that says nothing more.
 func dialRaw(t *testing.T, address, kind string) net.Conn {
 	t.Helper()
-	raw, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = raw.Close() })
+	raw := connect(t, address)
 	hello := append(greeting(), ready(kind)...)
 	if _, err := raw.Write(hello); err != nil {
 		t.Fatal(err)
 	}
 	_ = raw.SetReadDeadline(time.Now().Add(patience))
 	answer := make([]byte, greetingSize+2) // and a READY, which is short
-	_, err = io.ReadFull(raw, answer)
+	_, err := io.ReadFull(raw, answer)
 	if err == nil {
 		_, err = io.ReadFull(raw, make([]byte, answer[greetingSize+1]))
 	}
@@ -469,11 +448,7 @@ func TestPiecesAreNoLargerThanWhatCame(t *testing.T) {
 
 func TestSubscriptionsAreSmall(t *testing.T) {
 	_, address := newPublisher(t, Limits{})
-	raw, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer raw.Close()
+	raw := connect(t, address)
 	_, _ = raw.Write(bytes.Join([][]byte{greeting(), ready("SUB"), frame(0, append([]byte{1}, make([]byte, maxTopic+1)...))}, nil))
 	_ = raw.SetReadDeadline(time.Now().Add(patience))
 	if _, err := io.Copy(io.Discard, raw); errors.Is(err, os.ErrDeadlineExceeded) {

@@ -32,14 +32,26 @@ func text(words ...string) [][]byte {
 	return frames
 }
 
-func newRouter(t *testing.T, lim Limits) (*Router, string) {
+// opened sees to a socket, of any kind, that a constructor has returned.
+func opened[S io.Closer](t *testing.T, s S, err error) S {
 	t.Helper()
-	r, err := NewRouter("tcp", "127.0.0.1:0", lim, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.Close() })
-	return r, r.net.Addr().String()
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func newRouter(t *testing.T, lim Limits) (*Router, string) {
+	t.Helper()
+	r, err := NewRouter("tcp", "127.0.0.1:0", lim, nil, nil)
+	return opened(t, r, err), r.net.Addr().String()
+}
+
+func newEcho(t *testing.T, lim Limits) (address string) {
+	t.Helper()
+	e, err := NewEcho("tcp", "127.0.0.1:0", lim, nil)
+	return opened(t, e, err).net.Addr().String()
 }
 
 // echo answers every message of r with itself until the test ends.
@@ -59,31 +71,19 @@ func newPublisher(t *testing.T, lim Limits) (*Publisher, string) {
 	t.Helper()
 	welcome := func(topic []byte) [][]byte { return [][]byte{[]byte("welcome"), topic} }
 	x, err := NewPublisher("tcp", "127.0.0.1:0", lim, welcome, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = x.Close() })
-	return x, x.net.Addr().String()
+	return opened(t, x, err), x.net.Addr().String()
 }
 
 func dealer(t *testing.T, address, identity string) *Conn {
 	t.Helper()
 	c, err := DialDealer(t.Context(), "tcp", address, identity)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
+	return opened(t, c, err)
 }
 
 func subscriber(t *testing.T, address, topic string) *Conn {
 	t.Helper()
 	c, err := DialSubscriber(t.Context(), "tcp", address, topic)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
+	return opened(t, c, err)
 }
 
 // receive returns the next message as words.
@@ -149,11 +149,7 @@ func TestRouterCarriesLargeMessages(t *testing.T) {
 func TestNewestConnectionTakesTheIdentity(t *testing.T) {
 	var said bytes.Buffer // written before the newer gets its answer
 	r, err := NewRouter("tcp", "127.0.0.1:0", Limits{}, nil, slog.New(slog.NewTextHandler(&said, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = r.Close() })
-	address := r.net.Addr().String()
+	address := opened(t, r, err).net.Addr().String()
 	echo(t, r)
 	first := dealer(t, address, "same")
 	if err := first.Send(text("1")); err != nil {
@@ -191,7 +187,7 @@ func TestSilentPeersDelayNobody(t *testing.T) {
 	r, address := newRouter(t, quick())
 	echo(t, r)
 	for range 15 {
-		dialSilent(t, address)
+		connect(t, address)
 	}
 	alive(t, address)
 }
@@ -201,28 +197,25 @@ func TestSilentPeersAreCutOff(t *testing.T) {
 	lim.Handshake = 100 * time.Millisecond
 	_, address := newRouter(t, lim)
 	for range 15 {
-		hasEnded(t, dialSilent(t, address), "a silent peer")
+		hasEnded(t, connect(t, address), "a silent peer")
 	}
 }
 
-func dialSilent(t *testing.T, address string) net.Conn {
+// connect opens a connection that says nothing yet.
+func connect(t *testing.T, address string) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
+	return opened(t, c, err)
 }
 
 func TestOldestHandshakeGoesFirst(t *testing.T) {
 	lim := Limits{Handshaking: 2, Handshake: time.Minute}
 	r, address := newRouter(t, lim)
 	echo(t, r)
-	oldest := dialSilent(t, address)
+	oldest := connect(t, address)
 	_, _ = io.ReadFull(oldest, make([]byte, greetingSize)) // it has been admitted
 	for range 2 {
-		dialSilent(t, address)
+		connect(t, address)
 	}
 	hasEnded(t, oldest, "the oldest silent peer")
 	alive(t, address)
@@ -230,11 +223,7 @@ func TestOldestHandshakeGoesFirst(t *testing.T) {
 
 func TestPingIsAnsweredAndNoMessage(t *testing.T) {
 	r, address := newRouter(t, Limits{})
-	raw, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer raw.Close()
+	raw := connect(t, address)
 	_, _ = raw.Write(bytes.Join([][]byte{greeting(), ready("DEALER"), command("PING", []byte("\x00\x05ctx")), frame(0, []byte("after"))}, nil))
 	m, err := r.Receive(t.Context())
 	if err != nil || string(m[1]) != "after" {
@@ -433,12 +422,8 @@ func TestClientThatDoesNotReadIsDropped(t *testing.T) {
 }
 
 func TestEchoOutlivesABadEnvelope(t *testing.T) {
-	e, err := NewEcho("tcp", "127.0.0.1:0", Limits{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	bad := dealer(t, e.net.Addr().String(), "")
+	address := newEcho(t, Limits{})
+	bad := dealer(t, address, "")
 	if err := bad.Send(text("no", "envelope")); err != nil {
 		t.Fatal(err)
 	}
@@ -448,11 +433,8 @@ func TestEchoOutlivesABadEnvelope(t *testing.T) {
 	if got := receive(t, bad); got != "id  right" {
 		t.Errorf("got %q, want the request with its envelope", got)
 	}
-	c, err := DialRequester(t.Context(), "tcp", e.net.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c, err := DialRequester(t.Context(), "tcp", address)
+	opened(t, c, err)
 	for range 3 {
 		if err := c.Send(text("ping")); err != nil {
 			t.Fatal(err)
