@@ -60,6 +60,7 @@ type Broker struct {
 	log     *slog.Logger
 	policy  *policy
 	copies  *copies
+	faults  *faults
 
 	wanted chan string // topics that clients ask for
 	stop   chan struct{}
@@ -83,15 +84,19 @@ func Start(cfg Config) (*Broker, error) {
 		return nil, err
 	}
 	var port *guard.Listener
-	kept := newCopies(&cfg)
-	cluster, err := kfake.NewCluster(cfg.options(&port, kept)...)
+	kept, failed := newCopies(&cfg), &faults{log: cfg.Logger, dir: cfg.Dir}
+	cluster, err := kfake.NewCluster(cfg.options(&port, kept, failed)...)
 	if err != nil {
 		kept.close()
 		lock.release()
 		return nil, explain(cfg, err)
 	}
-	b := &Broker{cluster: cluster, addr: cluster.ListenAddrs()[0], dir: cfg.Dir, lock: lock, log: cfg.Logger, copies: kept, wanted: make(chan string, 64), stop: make(chan struct{})}
+	b := &Broker{cluster: cluster, addr: cluster.ListenAddrs()[0], dir: cfg.Dir, lock: lock, log: cfg.Logger, copies: kept, faults: failed, wanted: make(chan string, 64), stop: make(chan struct{})}
 	b.policy = &policy{defaultPartitions: cfg.Partitions, peers: port.Connections, made: map[string]int{}, groups: map[string]bool{}}
+	if cfg.Dir != "" {
+		cluster.Fault(failed.rules()...) // before those of the policy, which count what they see
+		_ = cluster.DeleteTopic(trial)   // left behind by a process that was killed; mostly there is none
+	}
 	cluster.Fault(b.policy.faults()...)
 	b.ended.Go(b.retain)
 	if cfg.Dir != "" {
@@ -165,6 +170,7 @@ func (b *Broker) retain() {
 		case <-tick.C:
 			b.cluster.ApplyRetention()
 			b.policy.recount(b.cluster)
+			b.faults.again(b.cluster)
 			b.copies.keep()
 		}
 	}
@@ -272,11 +278,11 @@ func (c *Config) validate() error {
 }
 
 // options are kfake's. Segments are a small part of the retention, because a segment is freed as a whole.
-func (c *Config) options(port **guard.Listener, kept *copies) []kfake.Opt {
+func (c *Config) options(port **guard.Listener, kept *copies, failed *faults) []kfake.Opt {
 	segment := min(max(c.RetentionBytes/8, minSegment), maxSegment)
 	opts := []kfake.Opt{
 		kfake.NumBrokers(1),
-		kfake.ListenFn(c.listen(port, kept)),
+		kfake.ListenFn(c.listen(port, kept, failed)),
 		kfake.DefaultNumPartitions(c.Partitions),
 		kfake.BrokerConfigs(map[string]string{
 			"log.retention.bytes": strconv.FormatInt(c.RetentionBytes, 10),
@@ -292,12 +298,12 @@ func (c *Config) options(port **guard.Listener, kept *copies) []kfake.Opt {
 	if c.Sync {
 		opts = append(opts, kfake.SyncWrites())
 	}
-	return append(opts, kfake.WithLogger(faults{c.Logger}))
+	return append(opts, kfake.WithLogger(failed))
 }
 
 // listen puts the guard in front of kfake, which reads whatever a peer announces and ends the process at a kind of request that
 // it does not know.
-func (c *Config) listen(port **guard.Listener, kept *copies) func(network, _ string) (net.Listener, error) {
+func (c *Config) listen(port **guard.Listener, kept *copies, failed *faults) func(network, _ string) (net.Listener, error) {
 	return func(network, _ string) (net.Listener, error) {
 		l, err := net.Listen(network, c.Addr)
 		if err != nil {
@@ -305,7 +311,11 @@ func (c *Config) listen(port **guard.Listener, kept *copies) func(network, _ str
 		}
 		*port = guard.Listen(l, guard.Limits{}, c.Logger)
 		if kept != nil {
-			(*port).Answering = kept.keep
+			(*port).Arrived = failed.count
+			(*port).Answering = func(to guard.Request, answer []byte) []byte {
+				kept.keep()
+				return failed.answer(to, answer)
+			}
 		}
 		return *port, nil
 	}

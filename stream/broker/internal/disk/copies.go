@@ -118,7 +118,7 @@ func (c *Copies) replace(file string) error {
 	if err == nil {
 		raw, err = io.ReadAll(f)
 	}
-	if err == nil && !bytes.Equal(copyIn(c.dir, file), sealed(raw)) {
+	if text, _, whole := unsealed(copyIn(c.dir, file)); err == nil && !(whole && sameList(raw, text)) {
 		err = write(c.dir, filepath.Join(copiesFolder, file), sealed(raw))
 	}
 	if err != nil {
@@ -147,7 +147,7 @@ func (c *Copies) Close() {
 	}
 }
 
-// copyIn is a copy with its checksum, nil where there is none that can be read.
+// copyIn is a copy with its checksum; empty where there is none that can be read.
 func copyIn(dir, file string) []byte {
 	raw, _ := os.ReadFile(filepath.Join(dir, copiesFolder, file))
 	return raw

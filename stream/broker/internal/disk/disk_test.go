@@ -426,6 +426,60 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// TestTrim cuts off a part of an entry, as a full disk leaves it, and nothing else.
+func TestTrim(t *testing.T) {
+	dir := closed(t)
+	file := filepath.Join(dir, "groups.log")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := bytes.Clone(whole)
+	damaged[20] ^= 1
+	for _, c := range []struct {
+		name string
+		raw  []byte
+		want []byte
+	}{
+		{"whole", whole, whole},
+		{"a part of an entry", append(bytes.Clone(whole), whole[:15]...), whole},
+		{"an entry cut off", whole[:len(whole)-1], nil},
+		{"a damaged entry in front", damaged, damaged},
+		{"nothing", nil, nil},
+	} {
+		if err := os.WriteFile(file, c.raw, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := disk.Trim(dir); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(file)
+		if c.name == "an entry cut off" {
+			if len(got) >= len(c.raw) || !bytes.HasPrefix(whole, got) {
+				t.Errorf("%s: left %d bytes of %d", c.name, len(got), len(c.raw))
+			}
+			continue
+		}
+		if err != nil || !bytes.Equal(got, c.want) {
+			t.Errorf("%s: left %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestEmptyPartitions has folders of a topic that was not made, because the disk was full.
+func TestEmptyPartitions(t *testing.T) {
+	dir := closed(t)
+	for _, file := range []string{"partitions/u-0/0.dat", "partitions/u-1/none"} {
+		path := filepath.Join(dir, file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, log := served(t, dir, 2*perPartition); !maps.Equal(got, all()) || log != "" {
+		t.Errorf("got %v, logged %s", got, log)
+	}
+}
+
 // FuzzVerify takes any bytes for a segment.
 func FuzzVerify(f *testing.F) {
 	dir := closed(f)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Seal writes the checksums of all small files of a directory that has just been closed.
@@ -18,15 +19,15 @@ func Seal(dir string) error {
 }
 
 // Unseal puts others in the place of these checksums, for the time in which a broker runs: of the small files that kfake writes at an
-// orderly end only.
+// orderly end only. On a full disk there are none.
 func Unseal(dir string) error {
 	err := seal(dir, startedFile, func(file string) bool {
 		return file == "seq_windows.json" || filepath.Base(file) == snapshotFile
 	})
-	if err == nil {
-		err = remove(dir, sumsFile)
+	if errors.Is(err, syscall.ENOSPC) {
+		err = remove(dir, startedFile)
 	}
-	return err
+	return errors.Join(err, remove(dir, sumsFile))
 }
 
 // Ending takes them away too: kfake is about to write these files.
@@ -93,9 +94,34 @@ func (v *visit) changed(file string, raw []byte) bool {
 	return ok && sum != crc32.Checksum(raw, castagnoli)
 }
 
-// logs look over the two files of entries: committed offsets and the members of groups, producers' ids.
+// logs are the two files of entries: committed offsets and the members of groups, producers' ids.
+var logs = []string{"groups.log", "pids.log"}
+
+// Trim cuts off what is no whole entry at the end of a log. A disk that is full takes a part of an entry: kfake would take all behind it for
+// damaged when it rewrites the log, and leave it out. It is for the moment in which kfake writes nothing.
+func Trim(dir string) error {
+	for _, file := range logs {
+		raw, err := os.ReadFile(filepath.Join(dir, file))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		_, holes := entries(raw)
+		if len(holes) == 0 || holes[len(holes)-1].at+holes[len(holes)-1].size < len(raw) {
+			continue
+		}
+		if err := os.Truncate(filepath.Join(dir, file), int64(holes[len(holes)-1].at)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// logs look over the logs.
 func (v *visit) logs() error {
-	for _, file := range []string{"groups.log", "pids.log"} {
+	for _, file := range logs {
 		raw, err := v.read(file)
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -139,11 +140,20 @@ func sorted(list any) any {
 // unlisted refuses partitions that no topic of the list has: kfake would not serve them, and write over them one day.
 func (v *visit) unlisted(folders []folder) error {
 	missing := slices.DeleteFunc(slices.Clone(folders), func(f folder) bool { return f.number < v.topics[f.topic].Partitions })
-	missing = slices.DeleteFunc(missing, func(f folder) bool { bases, _ := v.bases(f); return len(bases) == 0 })
+	missing = slices.DeleteFunc(missing, func(f folder) bool { return !v.hasRecords(f) }) // of a topic that was not made, for a full disk say
 	if len(missing) == 0 {
 		return nil
 	}
 	return fmt.Errorf("topics.json lacks what the directory holds, for %s: %w", held(missing), ErrUnknowable)
+}
+
+// hasRecords tells whether a partition has a segment that is not empty.
+func (v *visit) hasRecords(f folder) bool {
+	bases, _ := v.bases(f)
+	return slices.ContainsFunc(bases, func(base int64) bool {
+		info, err := os.Stat(filepath.Join(v.dir, f.path, fmt.Sprintf("%d.dat", base)))
+		return err != nil || info.Size() > 0
+	})
 }
 
 // held names topics and their highest partitions.
