@@ -214,6 +214,9 @@ func (k *Kernel) Welcome(topic []byte) [][]byte {
 	return k.session.Encode(m)
 }
 
+// Signed tells whether a message is from somebody who has the connection's key: give it to the routers' constructor.
+func (k *Kernel) Signed(frames [][]byte) bool { return k.session.Signed(frames) }
+
 // publish sends a message to every client, under the request whose header is parent (nil: nobody's).
 func (k *Kernel) publish(parent json.RawMessage, msgType string, content any, buffers ...[]byte) {
 	k.publishWith(parent, nil, msgType, content, buffers...)

@@ -13,6 +13,7 @@ import contextlib
 import pathlib
 import queue
 import random
+import signal
 import socket
 import struct
 import subprocess
@@ -22,12 +23,14 @@ import threading
 import time
 
 import zmq
+from jupyter_client.kernelspec import NoSuchKernel
 
 from survive import GREETING, NEXT, PORTS, Kernel
 
 MOST = 200  # MB that each process may hold when the strangers have gone
 PATIENCE = 300  # seconds until then
-READY = b"\x04\x1a\x05READY\x0bSocket-Type\x00\x00\x00\x06DEALER"
+LOGS = ("kernel", "broker")
+READY = b"\x04\x1c\x05READY\x0bSocket-Type\x00\x00\x00\x06DEALER"
 
 NOTEBOOK = """import (
 	"cancha/stream"
@@ -166,38 +169,52 @@ def afterwards(kernel: Kernel, broker: subprocess.Popen, pids: dict[str, int]) -
     return faults
 
 
-def session(options, folder: pathlib.Path) -> list[str]:
-    port = free_port()
-    broker = subprocess.Popen([options.program, "broker", "-addr", f"127.0.0.1:{port}", "-data", folder / "broker"],
-                              stdout=subprocess.PIPE, stderr=(folder / "broker.log").open("w"))
-    broker.stdout.readline()  # it serves
-    producer = subprocess.Popen([options.program, "producer", "-simulate", "-rate", "200", "-brokers", f"127.0.0.1:{port}"],
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    kernel = None
-    try:
-        with (folder / "kernel.log").open("w") as log:
-            kernel = Kernel(options.kernel, log)
-        status, text = kernel.cell(NOTEBOOK % port, 120)
-        if status != "ok":
-            return [f"the notebook does not begin: {text}"]
-        addresses = [kernel.port(name) for name in PORTS] + [("127.0.0.1", port)] * 3
-        pids, end, done = {"kernel": kernel.pid, "broker": broker.pid}, time.monotonic() + 60 * options.minutes, {}
-        strangers = [threading.Thread(target=stranger, args=(addresses, end, options.seed + i, done), daemon=True) for i in range(6)]
-        for each in strangers:
-            each.start()
-        faults = beside(kernel, pids, end)
-        for each in strangers:
-            each.join()
-        print("   " + ", ".join(f"{name} {n}" for name, n in sorted(done.items())))
-        return faults + afterwards(kernel, broker, pids)
-    except (queue.Empty, ProcessLookupError, FileNotFoundError) as error:
-        return [f"{type(error).__name__}: {error}"]  # a process that has gone, or no longer answers
-    finally:
-        if kernel:
-            kernel.close()
-        for process in (producer, broker):
+@contextlib.contextmanager
+def running(*command, **how):
+    """Run a program until the end of the block, however that comes."""
+    with subprocess.Popen(command, **how) as process:
+        try:
+            yield process
+        finally:
             process.terminate()
-            process.wait()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def session(options, folder: pathlib.Path) -> list[str]:
+    try:
+        with contextlib.ExitStack() as stack:
+            return hostile(options, folder, stack)
+    # a process that does not start, has gone, or no longer answers; jupyter_client's RuntimeError says that a kernel is not ready
+    except (queue.Empty, OSError, RuntimeError, NoSuchKernel) as error:
+        return [f"{type(error).__name__}: {error}"]
+
+
+def hostile(options, folder: pathlib.Path, stack: contextlib.ExitStack) -> list[str]:
+    port = free_port()
+    logs = {name: stack.enter_context((folder / f"{name}.log").open("w")) for name in LOGS}
+    broker = stack.enter_context(running(options.program, "broker", "-addr", f"127.0.0.1:{port}", "-data", folder / "broker",
+                                         stdout=subprocess.PIPE, stderr=logs["broker"]))
+    if not broker.stdout.readline():  # it serves
+        return ["the broker does not start"]
+    stack.enter_context(running(options.program, "producer", "-simulate", "-rate", "200", "-brokers", f"127.0.0.1:{port}",
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    kernel = stack.enter_context(contextlib.closing(Kernel(options.kernel, logs["kernel"])))
+    status, text = kernel.cell(NOTEBOOK % port, 120)
+    if status != "ok":
+        return [f"the notebook does not begin: {text}"]
+    addresses = [kernel.port(name) for name in PORTS] + [("127.0.0.1", port)] * 3
+    pids, end, done = {"kernel": kernel.pid, "broker": broker.pid}, time.monotonic() + 60 * options.minutes, {}
+    strangers = [threading.Thread(target=stranger, args=(addresses, end, options.seed + i, done), daemon=True) for i in range(6)]
+    for each in strangers:
+        each.start()
+    faults = beside(kernel, pids, end)
+    for each in strangers:
+        each.join()
+    print("   " + ", ".join(f"{name} {n}" for name, n in sorted(done.items())))
+    return faults + afterwards(kernel, broker, pids)
 
 
 def main() -> int:
@@ -207,12 +224,13 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))  # which ends what was started
     print(f"== {options.minutes:g} minutes, seed {options.seed}")
     with tempfile.TemporaryDirectory() as folder:
         faults = session(options, pathlib.Path(folder))
-        for name in ("kernel.log", "broker.log"):
-            lines = pathlib.Path(folder, name).read_text(errors="replace").splitlines()
-            print(f"== {name}, {len(lines)} lines, the last 3")
+        for name in LOGS:
+            lines = pathlib.Path(folder, f"{name}.log").read_text(errors="replace").splitlines()
+            print(f"== log of the {name}, {len(lines)} lines, the last 3")
             print("\n".join("   " + line[:200] for line in lines[-3:]))
     print("survived all" if not faults else "\n".join("FAILED " + fault for fault in faults))
     return 1 if faults else 0

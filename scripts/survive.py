@@ -69,8 +69,13 @@ class Kernel:
         self.manager = jupyter_client.KernelManager(kernel_name=name)
         self.manager.start_kernel(stderr=log, stdout=log, **how)
         self.client = self.manager.client()
-        self.client.start_channels()
-        self.client.wait_for_ready(timeout=30)
+        try:
+            self.client.start_channels()
+            self.client.wait_for_ready(timeout=30)
+        except BaseException:  # nobody has a Kernel to close
+            self.client.stop_channels()
+            self.manager.shutdown_kernel(now=True)
+            raise
         self.pid = self.manager.provisioner.pid
 
     def close(self):

@@ -41,7 +41,7 @@ func TestHistory(t *testing.T) {
 func TestOnly(t *testing.T) {
 	rows := &Rows{KeyNames: []string{"k"}, Columns: []Column{{"a", true}, {"b", false}, {"c", false}}, Total: 1,
 		Rows: []Row{{Keys: []Key{{ID: 1, Text: "1"}}, Values: []float64{1, 2, 3}}}}
-	only := rows.Only("c", "nothing", "a")
+	only := rows.Only("c", "nothing", "a", "c")
 	if len(only.Columns) != 2 || only.Columns[0].Name != "c" || !slices.Equal(only.Rows[0].Values, []float64{3, 1}) {
 		t.Errorf("got %v, %v", only.Columns, only.Rows)
 	}

@@ -363,6 +363,34 @@ func TestNamed(t *testing.T) {
 	}
 }
 
+func TestNamedKeepsNamesApart(t *testing.T) {
+	name := func(int64) string { return "Real Cárdeno" }
+	for _, c := range []struct {
+		keys    []string
+		columns []Column
+		key     string
+		want    []string
+	}{
+		{[]string{"team", "team_id"}, nil, "team_id", []string{"team", "team_id"}},
+		{[]string{"team_id"}, []Column{{Name: "team"}}, "team_id", []string{"team_id"}},
+		{[]string{"team_id"}, []Column{{Name: "teams"}}, "team_id", []string{"team"}},
+		{[]string{"window_start_id"}, nil, "window_start_id", []string{"window_start_id"}},
+		{[]string{"_id"}, nil, "_id", []string{"_id"}},
+	} {
+		row := Row{Values: make([]float64, len(c.columns))}
+		for range c.keys {
+			row.Keys = append(row.Keys, Key{ID: 1, Text: "1"})
+		}
+		named := (&Rows{KeyNames: c.keys, Columns: c.columns, Rows: []Row{row}}).Named(c.key, name)
+		if !slices.Equal(named.KeyNames, c.want) {
+			t.Errorf("%v beside %v: named %v, want %v", c.keys, c.columns, named.KeyNames, c.want)
+		}
+		if got := named.Keys(named.KeyNames[len(c.keys)-1]); got[0].Text != "Real Cárdeno" {
+			t.Errorf("%v: the key is %v", c.keys, got)
+		}
+	}
+}
+
 func TestReasonsAreKinds(t *testing.T) {
 	var all []Record
 	for _, text := range []string{"x", "y", `{"a":1x}`, `{"a":22y}`, `{"a":`, `{"a":1,`, `{"match_id":7}`} {

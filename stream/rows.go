@@ -94,12 +94,12 @@ func (r *Rows) Select(key string, id int64) *Rows {
 }
 
 // Only returns the rows with the columns of these names alone, in this order, to be shown; names that there are not are left
-// out.
+// out, and one that is given twice counts once.
 func (r *Rows) Only(names ...string) *Rows {
 	only := &Rows{KeyNames: r.KeyNames, Total: r.Total, Rows: slices.Clone(r.Rows)}
 	var at []int
 	for _, name := range names {
-		if i := slices.IndexFunc(r.Columns, func(c Column) bool { return c.Name == name }); i >= 0 {
+		if i := slices.IndexFunc(r.Columns, func(c Column) bool { return c.Name == name }); i >= 0 && !slices.Contains(at, i) {
 			at, only.Columns = append(at, i), append(only.Columns, r.Columns[i])
 		}
 	}
@@ -114,7 +114,7 @@ func (r *Rows) Only(names ...string) *Rows {
 }
 
 // Named returns the rows to be shown with names for a key of numbers: what name gives for each, and the number where that is nothing. The
-// column "team_id" is called "team" then. Rows are in the order in which they were.
+// column "team_id" is called "team" then, unless the rows have such a column already: then it stays "team_id". Rows are in the order in which they were.
 func (r *Rows) Named(key string, name func(id int64) string) *Rows {
 	at := slices.Index(r.KeyNames, key)
 	if at < 0 {
@@ -122,7 +122,9 @@ func (r *Rows) Named(key string, name func(id int64) string) *Rows {
 	}
 	named := r.part(slices.Clone(r.Rows))
 	named.KeyNames = slices.Clone(r.KeyNames)
-	named.KeyNames[at] = strings.TrimSuffix(key, "_id")
+	if short := strings.TrimSuffix(key, "_id"); short != "" && !r.has(short) {
+		named.KeyNames[at] = short
+	}
 	for i := range named.Rows {
 		keys := slices.Clone(named.Rows[i].Keys)
 		if k := keys[at]; !k.IsText {
@@ -131,6 +133,12 @@ func (r *Rows) Named(key string, name func(id int64) string) *Rows {
 		named.Rows[i].Keys = keys
 	}
 	return named
+}
+
+// has tells whether a column of any kind is called name.
+func (r *Rows) has(name string) bool {
+	return name == "window_start" || name == "window_end" || slices.Contains(r.KeyNames, name) ||
+		slices.ContainsFunc(r.Columns, func(c Column) bool { return c.Name == name })
 }
 
 func (r *Rows) part(rows []Row) *Rows {

@@ -22,7 +22,7 @@ func runBroker(ctx context.Context, args []string) error {
 	flags.IntVar(&cfg.Partitions, "partitions", broker.DefaultPartitions, "partitions of a topic that is created automatically")
 	flags.Int64Var(&cfg.RetentionBytes, "retention", 0, "`bytes` that each partition keeps (default 64 MiB in memory, 1 GiB with -data)")
 	flags.BoolVar(&cfg.Sync, "sync", false, "wait for the disk at each write, to survive a loss of power")
-	flags.BoolVar(&cfg.Rebuild, "rebuild", false, "with -data: make a list of topics from the records where it is gone; a topic may get fewer partitions than it had")
+	flags.BoolVar(&cfg.Rebuild, "rebuild", false, "with -data: make a list of topics from the records where it is gone, and take a list that a damaged copy contradicts; a topic may get fewer partitions than it had")
 	verify := flags.String("verify", "", "only look over a `directory` that no broker uses, and tell what it holds and what is damaged")
 	if err := parseAll(flags, args); err != nil {
 		return err

@@ -16,28 +16,50 @@ import (
 	"cancha/runtime/gpu/driver"
 )
 
+// listening is the address of a port on which somebody listens until the test ends.
+func listening(t *testing.T) *net.TCPAddr {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l.Addr().(*net.TCPAddr)
+}
+
+// refusing is the address of a port on which nobody listens any more.
+func refusing(t *testing.T) *net.TCPAddr {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err == nil {
+		err = l.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.Addr().(*net.TCPAddr)
+}
+
+// connectionFile writes one for a kernel whose heartbeat is at an address.
+func connectionFile(t *testing.T, folder, name, kernel, key string, at *net.TCPAddr) {
+	t.Helper()
+	text := fmt.Sprintf(`{"shell_port":1,"iopub_port":2,"stdin_port":3,"control_port":4,"hb_port":%d,"key":%q,"kernel_name":%q}`, at.Port, key, kernel)
+	if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestCheckBroker(t *testing.T) {
-	up, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer up.Close()
-	down, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := down.Close(); err != nil {
-		t.Fatal(err)
-	}
+	up, down := listening(t).String(), refusing(t).String()
 	for _, test := range []struct {
 		name, brokers string
 		want          verdict
 		found         string
 	}{
 		{"none named", "", good, "embedded"},
-		{"one that answers", up.Addr().String(), good, "accept connections"},
-		{"one of two answers", up.Addr().String() + "," + down.Addr().String(), warning, "1 of 2"},
-		{"none answers", down.Addr().String(), warning, "refused"},
+		{"one that answers", up, good, "accept connections"},
+		{"one of two answers", up + "," + down, warning, "1 of 2"},
+		{"none answers", down, warning, "refused"},
 		{"no address", "localhost", warning, "missing port"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -78,22 +100,12 @@ func TestJudgeGPU(t *testing.T) {
 func TestCheckSignatures(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("JUPYTER_RUNTIME_DIR", folder)
-	up, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer up.Close()
-	write := func(name, key string) {
-		text := fmt.Sprintf(`{"shell_port":1,"iopub_port":2,"stdin_port":3,"control_port":4,"hb_port":%d,"key":%q}`, up.Addr().(*net.TCPAddr).Port, key)
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("kernel-signed.json", "k")
+	up := listening(t)
+	connectionFile(t, folder, "kernel-signed.json", "", "k", up)
 	if found := checkSignatures(t.Context()); len(found) != 0 {
 		t.Errorf("found %+v", found)
 	}
-	write("kernel-open.json", "")
+	connectionFile(t, folder, "kernel-open.json", "", "", up)
 	if found := checkSignatures(t.Context()); len(found) != 1 || !strings.Contains(found[0].found, "kernel-open.json has an empty key") {
 		t.Errorf("found %+v, want kernel-open.json", found)
 	}

@@ -85,7 +85,7 @@ func serveKernel(ctx context.Context, conn wire.Connection, choice *engineChoice
 		return err
 	}
 	close(made)
-	channels, err := zmq.Listen(zmq.Config{Connection: conn, Welcome: k.Welcome, Logger: log})
+	channels, err := zmq.Listen(zmq.Config{Connection: conn, Welcome: k.Welcome, Signed: k.Signed, Logger: log})
 	if err != nil {
 		return err
 	}

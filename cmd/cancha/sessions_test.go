@@ -3,10 +3,7 @@
 package main
 
 import (
-	"fmt"
-	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -44,28 +41,10 @@ func TestJudgeDevice(t *testing.T) {
 func TestCheckSessions(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("JUPYTER_RUNTIME_DIR", folder)
-	up, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer up.Close()
-	down, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := down.Close(); err != nil {
-		t.Fatal(err)
-	}
-	write := func(kernel, state string, at net.Listener) {
-		port := at.Addr().(*net.TCPAddr).Port
-		text := fmt.Sprintf(`{"shell_port":1,"iopub_port":2,"stdin_port":3,"control_port":4,"hb_port":%d,"key":"k","kernel_name":%q}`, port, kernel)
-		if err := os.WriteFile(filepath.Join(folder, "kernel-"+kernel+state+".json"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("cancha", "up", up)
-	write("cancha", "left-behind", down)
-	write("python3", "up", up)
+	up, down := listening(t), refusing(t)
+	connectionFile(t, folder, "kernel-1.json", "cancha", "k", up)
+	connectionFile(t, folder, "kernel-left-behind.json", "cancha", "k", down)
+	connectionFile(t, folder, "kernel-2.json", "python3", "k", up)
 	found := checkSessions(t.Context())
 	if len(found) != 1 || found[0].found != "1 of cancha, 1 of other kernels" {
 		t.Errorf("found %+v", found)

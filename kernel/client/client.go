@@ -59,23 +59,37 @@ type line struct {
 	Conn
 	ended chan struct{} // closed when nothing more comes
 	err   error         // why; read after ended
+	whole atomic.Int64  // bytes that had arrived when the latest message was whole
 	taken atomic.Int64  // twice the messages that were taken in, and one more while another is
 }
 
-// progress is how far a line is; two of them tell whether a message is on its way.
-type progress struct{ arrived, taken int64 }
-
-func (l *line) progress() progress {
-	now := progress{taken: l.taken.Load()}
+// arrived is how many bytes have come; 0 if the connection does not say.
+func (l *line) arrived() int64 {
 	if c, ok := l.Conn.(interface{ Arrived() int64 }); ok {
-		now.arrived = c.Arrived()
+		return c.Arrived()
 	}
-	return now
+	return 0
 }
 
-// coming tells that a large message has been coming since before, or is being taken in.
+// take has a message taken in that is whole.
+func (l *line) take(in func()) {
+	l.whole.Store(l.arrived())
+	l.taken.Add(1)
+	in()
+	l.taken.Add(1)
+}
+
+// progress is how far a line is; two of them tell whether a message is on its way.
+type progress struct{ whole, arrived, taken int64 }
+
+// progress looks at whole before arrived, and at taken last: a message that passes by meanwhile counts as coming, or as taken.
+func (l *line) progress() progress {
+	return progress{whole: l.whole.Load(), arrived: l.arrived(), taken: l.taken.Load()}
+}
+
+// coming tells that a part of a message has come, some of it since before, or that one is being taken in.
 func (now progress) coming(before progress) bool {
-	return now.taken%2 != 0 || now.taken == before.taken && now.arrived != before.arrived
+	return now.taken%2 != 0 || now.arrived != before.arrived && now.arrived > now.whole
 }
 
 // pending is a request that waits for its reply and its idle.
@@ -206,11 +220,11 @@ func (c *Client) read(from *line, f func(wire.Message)) {
 			}
 			return
 		}
-		from.taken.Add(1)
-		if m, err := c.session.Decode(frames); err == nil { // else it is not from our kernel
-			f(m)
-		}
-		from.taken.Add(1)
+		from.take(func() {
+			if m, err := c.session.Decode(frames); err == nil { // else it is not from our kernel
+				f(m)
+			}
+		})
 	}
 }
 

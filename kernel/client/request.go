@@ -93,7 +93,8 @@ func (c *Client) settle(ctx context.Context, p *pending, limit time.Duration) er
 		case <-p.idle:
 			return nil
 		case <-tick.C:
-			more, now := p.heard.Load(), c.iopub.progress()
+			now := c.iopub.progress()
+			more := p.heard.Load() // after it: what has just been taken in counts here
 			if more == heard && !now.coming(before) {
 				return errNoIdle
 			}

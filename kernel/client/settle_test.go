@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,14 @@ type slow struct {
 
 func (s slow) Arrived() int64 { return int64(min(time.Since(s.begin), s.whole) / time.Second) }
 
+// bytesCame is a connection that is told what has come.
+type bytesCame struct {
+	Conn
+	n atomic.Int64
+}
+
+func (b *bytesCame) Arrived() int64 { return b.n.Load() }
+
 // TestLargeOutputIsWaitedFor has a display that takes a minute come after the reply, and be taken in for another minute.
 func TestLargeOutputIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -30,10 +39,24 @@ func TestLargeOutputIsWaitedFor(t *testing.T) {
 	})
 }
 
+// TestNextLargeOutputIsWaitedFor has a display come that begins soon after another one was taken in, and takes a minute.
+func TestNextLargeOutputIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		iopub := &line{Conn: slow{begin: time.Now(), whole: time.Minute}, ended: make(chan struct{})}
+		c, p := &Client{iopub: iopub}, newPending(nil)
+		time.AfterFunc(idleLimit/2, func() { iopub.take(func() {}) })
+		time.AfterFunc(61*time.Second, func() { iopub.take(func() { close(p.idle) }) })
+		if err := c.settle(t.Context(), p, idleLimit); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestOthersOutputIsNotWaitedFor has messages come all the time, none for the request.
 func TestOthersOutputIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		iopub := &line{Conn: slow{begin: time.Now(), whole: time.Hour}, ended: make(chan struct{})}
+		came := &bytesCame{}
+		iopub := &line{Conn: came, ended: make(chan struct{})}
 		over, stop := context.WithCancel(t.Context())
 		defer stop()
 		go func() {
@@ -42,7 +65,8 @@ func TestOthersOutputIsNotWaitedFor(t *testing.T) {
 			for {
 				select {
 				case <-tick.C:
-					iopub.taken.Add(2)
+					came.n.Add(100)
+					iopub.take(func() {})
 				case <-over.Done():
 					return
 				}

@@ -55,7 +55,7 @@ func serve(path string) error {
 		return err
 	}
 	engine.Sink = k.Output
-	ch, err := zmq.Listen(zmq.Config{Connection: connection, Welcome: k.Welcome, Logger: log})
+	ch, err := zmq.Listen(zmq.Config{Connection: connection, Welcome: k.Welcome, Signed: k.Signed, Logger: log})
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ const Version = "5.5"
 var (
 	ErrMalformed = errors.New("wire: not a Jupyter message") // no delimiter, too few frames, or a part that is no JSON object
 	ErrSignature = errors.New("wire: wrong signature")       // the sender does not know the key
-	ErrReplayed  = errors.New("wire: replayed message")      // the same signed bytes came before
+	ErrReplayed  = errors.New("wire: replayed message")      // the same signed bytes came before, or are our own
 )
 
 // Header tells what a message is and who sent it.

@@ -14,14 +14,21 @@ type replayGuard struct {
 
 type replayKey [16]byte
 
+func replayKeyOf(signature string) replayKey {
+	sum := sha256.Sum256([]byte(signature))
+	return replayKey(sum[:16])
+}
+
+func (g *replayGuard) has(key replayKey) bool {
+	_, young := g.young[key]
+	_, old := g.old[key]
+	return young || old
+}
+
 // add reports whether signature is new, and remembers it.
 func (g *replayGuard) add(signature string) bool {
-	sum := sha256.Sum256([]byte(signature))
-	key := replayKey(sum[:16])
-	if _, ok := g.young[key]; ok {
-		return false
-	}
-	if _, ok := g.old[key]; ok {
+	key := replayKeyOf(signature)
+	if g.has(key) {
 		return false
 	}
 	if g.young == nil || len(g.young) >= replayMemory {

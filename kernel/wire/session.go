@@ -113,10 +113,21 @@ func (s *Session) Decode(frames [][]byte) (Message, error) {
 	if err := m.check(); err != nil {
 		return Message{}, err
 	}
-	if len(s.key) > 0 && !s.firstTime(string(signature)) {
+	// Everybody hears what a kernel publishes, signed. Of that a comm_msg, say, means something to the kernel too.
+	if len(s.key) > 0 && (m.Header.Session == s.id || !s.firstTime(string(signature))) {
 		return Message{}, fmt.Errorf("%w: %s %s", ErrReplayed, m.Header.Type, m.Header.ID)
 	}
 	return m, nil
+}
+
+// Signed tells whether frames are a message that somebody else has signed with the key, for the first time; without a key any message is.
+// It takes no message in: Decode may follow.
+func (s *Session) Signed(frames [][]byte) bool {
+	m, signature, signed, err := parse(frames)
+	if err != nil || !hmac.Equal(s.sign(signed), signature) && len(s.key) > 0 || json.Unmarshal(m.RawHeader, &m.Header) != nil {
+		return false
+	}
+	return len(s.key) == 0 || m.Header.Session != s.id && !s.came(string(signature))
 }
 
 // sign returns the signature of the four JSON parts in hex; it is empty without a key.
@@ -135,4 +146,10 @@ func (s *Session) firstTime(signature string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seen.add(signature)
+}
+
+func (s *Session) came(signature string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen.has(replayKeyOf(signature))
 }

@@ -104,6 +104,55 @@ func TestReplayIsRefused(t *testing.T) {
 	}
 }
 
+// TestOwnMessageIsRefused sends a kernel what it has published: a stranger needs no key for that.
+func TestOwnMessageIsRefused(t *testing.T) {
+	s := newSession(t, "k", "")
+	m, err := s.New("comm_msg", nil, map[string]string{"comm_id": "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Decode(s.Encode(m)); !errors.Is(err, ErrReplayed) {
+		t.Errorf("got %v, want ErrReplayed", err)
+	}
+	if _, err := newSession(t, "k", "").Decode(s.Encode(m)); err != nil {
+		t.Errorf("another session with the key: %v", err)
+	}
+}
+
+func TestSigned(t *testing.T) {
+	s := newSession(t, "k", "")
+	published, err := s.New("comm_msg", nil, struct{}{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, again := signed(t, "k", header, "{}", "{}", "{}"), signed(t, "k", header, "{}", "{}", "{ }")
+	if _, err := s.Decode(again); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		frames [][]byte
+		want   bool
+	}{
+		{"a client's message", good, true},
+		{"looked at once more", good, true},
+		{"no message", [][]byte{[]byte("a")}, false},
+		{"another key", signed(t, "other", header, "{}", "{}", "{}"), false},
+		{"a message that came before", again, false},
+		{"what the session itself has signed", s.Encode(published), false},
+	} {
+		if got := s.Signed(c.frames); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+	if _, err := s.Decode(good); err != nil {
+		t.Errorf("decode what was only looked at: %v", err)
+	}
+	if open := newSession(t, "", ""); !open.Signed(signed(t, "other", header, "{}", "{}", "{}")) {
+		t.Error("without a key nobody's message is signed, want any")
+	}
+}
+
 func TestReplayMemoryIsBounded(t *testing.T) {
 	var g replayGuard
 	for i := range 3 * replayMemory {

@@ -21,6 +21,7 @@ type Channels struct {
 type Config struct {
 	Connection wire.Connection
 	Welcome    func(topic []byte) [][]byte // the iopub_welcome that answers a subscription; nil means none
+	Signed     func(frames [][]byte) bool  // tells whether who sent a message has the key, see [NewRouter]; nil means that nobody has
 	Limits     Limits                      // the zero value means the defaults
 	Logger     *slog.Logger                // nil is silent
 }
@@ -37,7 +38,7 @@ func Listen(c Config) (*Channels, error) {
 	conn, lim, log := c.Connection, c.Limits.withDefaults(), c.Logger
 	router := func(name string, port int, to **Router) error {
 		network, address := conn.Address(port)
-		r, err := NewRouter(network, address, lim, log)
+		r, err := NewRouter(network, address, lim, c.Signed, log)
 		if err == nil {
 			*to = r
 		}

@@ -7,7 +7,8 @@
 // subscriber stops all others, and nine bytes end the process.
 //
 // What a peer can do to us is bounded by [Limits]: each connection has goroutines of its own, a [link] that refuses frames over the limits
-// before the library allocates them, and a write queue; a peer that is silent in the handshake, breaks the protocol or does not read is
-// dropped and delays nobody: nothing that is sent waits for the network, and whoever sends a lot asks first whether the peers keep up. A
-// peer is dropped, never a message to a healthy one.
+// before the library allocates them, and a write queue. Large messages of strangers share an amount in which those of clients, from whom
+// something signed has come, do not count. A peer that is silent in the handshake, breaks the protocol or does not read is dropped and
+// delays nobody: nothing that is sent waits for the network, and whoever sends a lot asks first whether the peers keep up. A peer is
+// dropped, never a message to a healthy one.
 package zmq

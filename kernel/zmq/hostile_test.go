@@ -75,13 +75,9 @@ func TestGarbageEndsOnlyItsConnection(t *testing.T) {
 		{"ERROR", join(greeting(), ready("DEALER"), command("ERROR", []byte("\x02no")))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			raw, err := net.Dial("tcp", address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer raw.Close()
+			raw := connect(t, address)
 			_, _ = raw.Write(c.sent) // the peer may have closed by then
-			_ = raw.SetReadDeadline(time.Now().Add(5 * time.Second))
+			_ = raw.SetReadDeadline(time.Now().Add(patience))
 			if _, err := io.Copy(io.Discard, raw); errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Error("the connection was not closed")
 			}
@@ -134,11 +130,7 @@ func cutFrame(b []byte) (flags byte, size uint64, body []byte) {
 // taken.
 func flood(t *testing.T, address, kind string, b []byte) (taken int) {
 	t.Helper()
-	raw, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer raw.Close()
+	raw := connect(t, address)
 	_, _ = raw.Write(append(greeting(), ready(kind)...))
 	many := bytes.Repeat(b, 64<<10/len(b))
 	for range 4096 {
@@ -153,62 +145,190 @@ func flood(t *testing.T, address, kind string, b []byte) (taken int) {
 }
 
 func TestWhoDoesNotReadIsNotHeard(t *testing.T) {
-	e, err := NewEcho("tcp", "127.0.0.1:0", quick(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = e.Close() })
-	flood(t, e.net.Addr().String(), "REQ", append(frame(flagMore, nil), frame(0, nil)...))
+	flood(t, newEcho(t, quick()), "REQ", append(frame(flagMore, nil), frame(0, nil)...))
 	r, address := newRouter(t, quick())
 	echo(t, r)
 	flood(t, address, "DEALER", command("PING", []byte("\x00\x00")))
 	alive(t, address)
 }
 
-func TestOldestUnfinishedMessageMakesRoom(t *testing.T) {
+// begin sends the first bytes of a message of one frame.
+func begin(t *testing.T, raw net.Conn, size, first int64) {
+	t.Helper()
+	goOn(t, raw, append(claim(0, uint64(size)), make([]byte, first)...))
+}
+
+// held waits until so many bytes are counted; the handshake's few are among them.
+func held(t *testing.T, a *arrivals, want int64) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) { // nothing tells
+		n := a.held()
+		if n >= want {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d bytes are counted, want %d", n, want)
+		}
+	}
+}
+
+func (a *arrivals) held() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.bytes
+}
+
+func goOn(t *testing.T, raw net.Conn, b []byte) {
+	t.Helper()
+	_ = raw.SetWriteDeadline(time.Now().Add(patience))
+	if _, err := raw.Write(b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hasEnded waits until a connection is closed.
+func hasEnded(t *testing.T, raw net.Conn, who string) {
+	t.Helper()
+	_ = raw.SetReadDeadline(time.Now().Add(patience))
+	if _, err := io.Copy(io.Discard, raw); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%s is still there", who)
+	}
+}
+
+// comesBack reads so many bytes of an echo.
+func comesBack(t *testing.T, raw net.Conn, bytes int64, whose string) {
+	t.Helper()
+	_ = raw.SetReadDeadline(time.Now().Add(patience))
+	if n, err := io.CopyN(io.Discard, raw, bytes); err != nil {
+		t.Errorf("of %s message %d bytes came back: %v", whose, n, err)
+	}
+}
+
+// nothingCounts closes r, which waits for its peers.
+func nothingCounts(t *testing.T, r *Router) {
+	t.Helper()
+	_ = r.Close()
+	for _, a := range []*arrivals{&r.lim.strangers.arrivals, &r.clients.arrivals} {
+		if a.bytes != 0 || len(a.peers) != 0 {
+			t.Errorf("%d bytes of %d peers are still counted", a.bytes, len(a.peers))
+		}
+	}
+}
+
+// TestWhatIsHeldMakesRoom has three strangers: of those that were there the one goes whose message stands still, though it began later.
+func TestWhatIsHeldMakesRoom(t *testing.T) {
 	lim := quick()
 	lim.Arriving = 10 << 20
 	r, address := newRouter(t, lim)
 	echo(t, r)
-	begin := func() net.Conn {
-		raw, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
+	all := &r.lim.strangers.arrivals
+	goesOn, still, last := dialRaw(t, address, "DEALER"), dialRaw(t, address, "DEALER"), dialRaw(t, address, "DEALER")
+	begin(t, goesOn, 4<<20, 1<<20)
+	held(t, all, 1<<20)
+	begin(t, still, 7<<20, 6<<20)
+	held(t, all, 7<<20)
+	goOn(t, goesOn, make([]byte, 1<<20))
+	held(t, all, 8<<20)
+	begin(t, last, 4<<20, 3<<20)
+	hasEnded(t, still, "the one that stands still")
+	goOn(t, goesOn, make([]byte, 2<<20))
+	comesBack(t, goesOn, 4<<20, "the first one's")
+	goOn(t, last, make([]byte, 1<<20))
+	comesBack(t, last, 4<<20, "the last one's")
+	nothingCounts(t, r)
+}
+
+// signedRouter is a router on which messages are signed by a first byte 's'.
+func signedRouter(t *testing.T, lim Limits) (*Router, string) {
+	t.Helper()
+	signed := func(frames [][]byte) bool { return len(frames[0]) > 0 && frames[0][0] == 's' }
+	r, err := NewRouter("tcp", "127.0.0.1:0", lim, signed, nil)
+	return opened(t, r, err), r.net.Addr().String()
+}
+
+// dialSigned opens a connection from which a signed message has come, and back.
+func dialSigned(t *testing.T, address string) net.Conn {
+	t.Helper()
+	raw := dialRaw(t, address, "DEALER")
+	goOn(t, raw, frame(0, []byte("s")))
+	comesBack(t, raw, 3, "a client's")
+	return raw
+}
+
+// TestStrangersEndNoClientsMessage has a client's largest message come while strangers hold more than there may be.
+func TestStrangersEndNoClientsMessage(t *testing.T) {
+	lim := quick()
+	lim.Arriving = lim.Message
+	r, address := signedRouter(t, lim)
+	echo(t, r)
+	client := dialSigned(t, address)
+	begin(t, client, lim.Message, 7<<20)
+	held(t, &r.clients.arrivals, 7<<20)
+	first, second := dialRaw(t, address, "DEALER"), dialRaw(t, address, "DEALER")
+	begin(t, first, 7<<20, 6<<20)
+	held(t, &r.lim.strangers.arrivals, 6<<20)
+	begin(t, second, 7<<20, 6<<20)
+	hasEnded(t, first, "the first stranger")
+	goOn(t, client, make([]byte, lim.Message-7<<20))
+	comesBack(t, client, lim.Message, "the client's")
+	nothingCounts(t, r)
+}
+
+// TestClientsWaitForEachOther has two clients send at once what is too large for both: the second waits, longer than a message may stand
+// still.
+func TestClientsWaitForEachOther(t *testing.T) {
+	lim := quick()
+	lim.Arriving, lim.Stall = lim.Message+200<<10, 500*time.Millisecond // so the second waits in the middle of a stride
+	r, address := signedRouter(t, lim)
+	answered, answer := make(chan struct{}), make(chan struct{}, 2)
+	go func() {
+		defer close(answered)
+		for i := 0; ; i++ {
+			m, err := r.Receive(t.Context())
+			if err != nil {
+				return
+			}
+			_ = r.Send(append(m[:1:1], []byte("s")))
+			if i == 1 { // the two first messages were small: what is large now waits
+				<-answer
+			}
 		}
-		t.Cleanup(func() { _ = raw.Close() })
-		_, _ = raw.Write(bytes.Join([][]byte{greeting(), ready("DEALER"), claim(0, 7<<20), make([]byte, 6<<20)}, nil))
-		return raw
+	}()
+	first, second := dialSigned(t, address), dialSigned(t, address)
+	begin(t, first, lim.Message, lim.Message)
+	held(t, &r.clients.arrivals, lim.Message)
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		_, _ = second.Write(append(claim(0, uint64(lim.Message)), make([]byte, lim.Message)...))
+	}()
+	time.Sleep(3 * lim.Stall) // is what is tested: who waits for its turn has not stood still
+	if n := r.clients.held(); n > lim.Arriving+largestPiece {
+		t.Errorf("%d bytes have come, want %d and a piece", n, lim.Arriving)
 	}
-	oldest, next := begin(), begin()
-	_ = oldest.SetReadDeadline(time.Now().Add(5 * time.Second))
-	if _, err := io.Copy(io.Discard, oldest); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error("the oldest is still there")
-	}
-	_, _ = next.Write(make([]byte, 1<<20))
-	_ = next.SetReadDeadline(time.Now().Add(5 * time.Second))
-	if n, err := io.CopyN(io.Discard, next, 7<<20); err != nil {
-		t.Errorf("of the younger's message %d bytes came back: %v", n, err)
-	}
-	_ = r.Close() // waits for its peers
-	if r.lim.arrivals.bytes != 0 || len(r.lim.arrivals.peers) != 0 {
-		t.Errorf("%d bytes of %d peers are still counted", r.lim.arrivals.bytes, len(r.lim.arrivals.peers))
-	}
+	close(answer)
+	comesBack(t, first, 3, "the first client's")
+	comesBack(t, second, 3, "the second client's")
+	<-sent
+	nothingCounts(t, r)
+	<-answered
 }
 
 // dialRaw opens a live connection that says nothing more.
 func dialRaw(t *testing.T, address, kind string) net.Conn {
 	t.Helper()
-	raw, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = raw.Close() })
+	raw := connect(t, address)
 	hello := append(greeting(), ready(kind)...)
 	if _, err := raw.Write(hello); err != nil {
 		t.Fatal(err)
 	}
-	_ = raw.SetReadDeadline(time.Now().Add(5 * time.Second))
-	if _, err := io.ReadFull(raw, make([]byte, greetingSize+2)); err != nil {
+	_ = raw.SetReadDeadline(time.Now().Add(patience))
+	answer := make([]byte, greetingSize+2) // and a READY, which is short
+	_, err := io.ReadFull(raw, answer)
+	if err == nil {
+		_, err = io.ReadFull(raw, make([]byte, answer[greetingSize+1]))
+	}
+	if err != nil {
 		t.Fatalf("no answer to a handshake: %v", err)
 	}
 	return raw
@@ -240,6 +360,25 @@ func TestIdlePeersShutNobodyOut(t *testing.T) {
 	exchange(t, last)
 }
 
+// TestIdlePeersShutNoClientOut has strangers open connections again and again, before and after clients have come.
+func TestIdlePeersShutNoClientOut(t *testing.T) {
+	lim := quick()
+	lim.Peers = 16
+	r, address := signedRouter(t, lim)
+	echo(t, r)
+	var clients []net.Conn
+	for range 3 {
+		clients = append(clients, dialSigned(t, address))
+		for range 2 * lim.Peers {
+			dialRaw(t, address, "DEALER")
+		}
+	}
+	for _, c := range clients {
+		goOn(t, c, frame(0, []byte("s")))
+		comesBack(t, c, 3, "a client's")
+	}
+}
+
 func TestUnfinishedMessageHasLimitedTime(t *testing.T) {
 	lim := quick()
 	lim.Stall = 100 * time.Millisecond
@@ -251,7 +390,7 @@ func TestUnfinishedMessageHasLimitedTime(t *testing.T) {
 	} {
 		raw := dialRaw(t, address, "DEALER")
 		_, _ = raw.Write(sent)
-		_ = raw.SetReadDeadline(time.Now().Add(5 * time.Second))
+		_ = raw.SetReadDeadline(time.Now().Add(patience))
 		if _, err := io.Copy(io.Discard, raw); errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("a peer that sent %d bytes of a message and no more is still there", len(sent))
 		}
@@ -271,16 +410,13 @@ func TestMessagesWaitWithinTheLimit(t *testing.T) {
 		raw := dialRaw(t, address, "DEALER")
 		_, _ = raw.Write(append(claim(0, 4<<20), make([]byte, 4<<20)...))
 	}
-	a := r.lim.arrivals
-	held := func() (peers int, bytes int64) {
+	now := func() (peers int, bytes int64) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		return len(r.peers), a.bytes
+		return len(r.peers), r.lim.strangers.held()
 	}
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) { // nothing tells
-		if peers, bytes := held(); peers == 2 && bytes > 7<<20 {
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) { // nothing tells
+		if peers, bytes := now(); peers == 2 && bytes > 7<<20 {
 			return
 		} else if bytes > lim.Arriving || time.Now().After(end) {
 			t.Fatalf("%d peers hold %d bytes", peers, bytes)
@@ -312,13 +448,9 @@ func TestPiecesAreNoLargerThanWhatCame(t *testing.T) {
 
 func TestSubscriptionsAreSmall(t *testing.T) {
 	_, address := newPublisher(t, Limits{})
-	raw, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer raw.Close()
+	raw := connect(t, address)
 	_, _ = raw.Write(bytes.Join([][]byte{greeting(), ready("SUB"), frame(0, append([]byte{1}, make([]byte, maxTopic+1)...))}, nil))
-	_ = raw.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = raw.SetReadDeadline(time.Now().Add(patience))
 	if _, err := io.Copy(io.Discard, raw); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a topic of %d bytes was taken", maxTopic+1)
 	}

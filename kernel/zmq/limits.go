@@ -8,7 +8,7 @@ type Limits struct {
 	Handshaking int           // peers in handshake at once; one more drops the oldest (64)
 	Peers       int           // peers after the handshake; one more drops the middle one of them (256)
 	Message     int64         // bytes in one message (256 MB; 64 kB where only subscriptions and heartbeats come)
-	Arriving    int64         // bytes of large messages that have not been taken yet, of all peers; above it the oldest is dropped (256 MB)
+	Arriving    int64         // bytes of large messages that have not been taken yet, of all strangers; above it the one that stood still longest is dropped. A Router has as much again for its clients, who wait for each other (256 MB)
 	Parts       int           // frames in one message (1024)
 	Topics      int           // subscriptions of one peer (64, of at most 256 bytes)
 	Queue       int           // bytes that wait to be written to one peer, and what keeping them costs (16 MB): above it must make progress, above twice it is dropped; a message larger than that may wait
@@ -17,7 +17,8 @@ type Limits struct {
 	Stall       time.Duration // less than 256 kB taken, or come of a large message, in so long: dropped (30 s)
 	Linger      time.Duration // Close waits so long for what is queued (500 ms)
 
-	arrivals *arrivals // what Arriving bounds; sockets with the same one are bounded together
+	strangers *strangers // whom Arriving bounds; sockets with the same one are bounded together
+	litter    *litter
 }
 
 // maxCommand bounds ZMTP commands: READY with its metadata, PING, SUBSCRIBE. maxSmall bounds messages where nobody has reason to
@@ -48,8 +49,11 @@ func (l Limits) withDefaults() Limits {
 	fill(&l.Rate, 1<<20)
 	fill(&l.Stall, 30*time.Second)
 	fill(&l.Linger, 500*time.Millisecond)
-	if l.arrivals == nil {
-		l.arrivals = &arrivals{limit: l.Arriving}
+	if l.strangers == nil {
+		l.strangers = &strangers{arrivals{limit: l.Arriving}}
+	}
+	if l.litter == nil {
+		l.litter = &litter{}
 	}
 	return l
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"runtime/debug"
 	"time"
 )
 
@@ -30,7 +29,6 @@ const (
 	firstPiece   = 32 << 10 // what a claimed length costs before a byte of it has come
 	largestPiece = 1 << 20
 	stride       = 256 << 10 // bytes for which a message that is not whole has Limits.Stall
-	noticeable   = 32 << 20  // bytes that the system is to have back at once
 )
 
 // link is the connection as the library sees it. It reads frame headers before the library does, for three reasons: the
@@ -45,8 +43,9 @@ type link struct {
 	out       *bufio.Writer
 	lim       Limits
 	live      bool // the handshake is over
+	signed    bool // the peer has the key: it is believed how long its frames are
 	onCommand func(name string, body []byte) error
-	onArrival func(bytes int64) // told what has come of a large message, which then has limited time; 0 once it is taken
+	onArrival func(bytes int64) (waited bool) // told what has come of a large message, which then has limited time; 0 once it is taken
 
 	greeting int         // bytes of the greeting still to pass on
 	ahead    net.Buffers // bytes to pass on before the body: a frame's header, or a large frame whole
@@ -104,30 +103,36 @@ func (l incoming) Read(p []byte) (int, error) {
 	if l.onArrival == nil || l.arrived <= maxSmall {
 		return n, err
 	}
-	l.onArrival(l.arrived)
-	if err == nil && l.arrived > l.due {
+	waited := l.onArrival(l.arrived)
+	if err == nil && (waited || l.arrived > l.due) {
 		l.due = l.arrived + stride
 		err = l.SetReadDeadline(time.Now().Add(l.lim.Stall))
 	}
 	return n, err
 }
 
+// copied lets go of the pieces of a message that the library has put together.
+func (l *link) copied() {
+	if !l.signed {
+		l.lim.litter.add(l.arrived)
+	}
+}
+
 // whole begins to count anew: the message has been read, and taken.
 func (l *link) whole() (err error) {
 	if l.arrived > maxSmall {
 		l.onArrival(0)
+		l.lim.litter.add(l.arrived)
 		err = l.SetReadDeadline(time.Time{})
 	}
 	l.arrived, l.due = 0, maxSmall
 	return err
 }
 
-// letGo gives back what an unfinished message has taken; nobody reads any more. The collector would do so minutes later.
+// letGo gives back what an unfinished message has taken; nobody reads any more.
 func (l *link) letGo() {
 	l.ahead = nil
-	if l.arrived > noticeable {
-		debug.FreeOSMemory()
-	}
+	l.lim.litter.add(l.arrived)
 }
 
 // nextFrame reads headers up to that of a frame that the library is to see.
@@ -198,11 +203,11 @@ func (l *link) count(flags byte, size uint64) error {
 	return nil
 }
 
-// passOn makes a frame ready for the library. A large one is read first, in pieces of at most what has come of it, so that memory
-// follows the bytes that arrive and not the length that is claimed; that costs a copy (20 MB: some milliseconds).
+// passOn makes a frame ready for the library. A stranger's large one is read first, in pieces of at most what has come of it, so that memory
+// follows the bytes that arrive and not the length that is claimed; that costs a copy (20 MB: some milliseconds, and its memory twice).
 func (l *link) passOn(head []byte, size uint64) error {
 	l.ahead = append(l.ahead, head)
-	if size <= eagerFrame {
+	if size <= eagerFrame || l.signed {
 		l.body = size
 		return nil
 	}

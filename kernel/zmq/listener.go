@@ -173,9 +173,9 @@ func (l *listener) serve(p *peer) {
 	l.tell("connection ended", p.cause)
 }
 
-// promote moves a peer from those in handshake to the live ones. Where there are too many, the middle one of these goes: a socket does
-// not know whose peers can sign, but where one has opened as many as there may be, those that were there before stay, and so do those
-// that come after, unless it goes on opening more. A client that it hits connects again.
+// promote moves a peer from those in handshake to the live ones. Where there are too many, one of these goes that has not signed anything,
+// if there is one, and of such the middle one: whose peers will sign is not known, but where one has opened as many as there may be, those
+// that were there before stay, and so do those that come after, unless it goes on opening more. A client that it hits connects again.
 func (l *listener) promote(p *peer) error {
 	l.mu.Lock()
 	l.handshaking = without(l.handshaking, p)
@@ -185,7 +185,7 @@ func (l *listener) promote(p *peer) error {
 	}
 	var middle *peer
 	if len(l.live) >= l.lim.Peers {
-		middle = l.live[len(l.live)/2]
+		middle = middleOf(l.live)
 		l.live = without(l.live, middle)
 	}
 	l.live = append(l.live, p)
@@ -194,6 +194,15 @@ func (l *listener) promote(p *peer) error {
 		middle.drop(fmt.Errorf("more than %d connections", l.lim.Peers))
 	}
 	return nil
+}
+
+// middleOf returns the middle one of the strangers, or of all where there is none.
+func middleOf(peers []*peer) *peer {
+	strangers := slices.DeleteFunc(slices.Clone(peers), func(p *peer) bool { return p.signed.Load() })
+	if len(strangers) > 0 {
+		peers = strangers
+	}
+	return peers[len(peers)/2]
 }
 
 func (l *listener) forget(p *peer) {

@@ -21,6 +21,12 @@ type socket interface {
 	down(p *peer)
 }
 
+// room bounds what has come of the large messages of peers: strangers or clients.
+type room interface {
+	set(p *peer, bytes int64)   // so many bytes of its message have come; 0: it is taken
+	wait(p *peer) (waited bool) // until more of it may come
+}
+
 // peer is one accepted connection. Its reading goroutine is [peer.run]; its writing one lives from the handshake on.
 type peer struct {
 	raw      net.Conn
@@ -32,9 +38,11 @@ type peer struct {
 
 	lagging atomic.Bool // it is not waited for, see Publisher.Wait
 
-	arrivals *arrivals
-	arrived  int64 // bytes that arrivals counts for it; guarded by its lock, as crowded is
-	crowded  bool  // dropped by it: what the reading goroutine still has does not count
+	signed  atomic.Bool // something signed has come from it
+	room    room        // of the reading goroutine
+	arrived int64       // bytes that room counts for it; guarded by its lock, as the next two are
+	moved   int64       // of arrived, when it was last among those that go on
+	crowded bool        // dropped for others: what the reading goroutine still has does not count
 
 	once  sync.Once
 	cause error         // why it was dropped; set before gone is closed
@@ -42,7 +50,7 @@ type peer struct {
 }
 
 func newPeer(raw net.Conn, lim Limits) *peer {
-	p := &peer{raw: raw, lim: lim, arrivals: lim.arrivals, gone: make(chan struct{})}
+	p := &peer{raw: raw, lim: lim, room: lim.strangers, gone: make(chan struct{})}
 	p.queue = newQueue(lim.Queue, lim.FullWait, lim.Rate, func() { p.drop(errStalled) })
 	p.link = newLink(raw, (*pacedWriter)(p), lim)
 	return p
@@ -89,14 +97,15 @@ func (p *peer) serve(s socket) error {
 		}
 		return p.keepUp()
 	}
-	p.link.onArrival = func(bytes int64) { p.arrivals.set(p, bytes) }
+	p.link.onArrival = p.arrive
 	defer p.link.letGo()
-	defer p.arrivals.set(p, 0)
+	defer p.arrive(0)
 	for {
 		m, err := p.conn.RecvMsg()
 		if err != nil {
 			return err
 		}
+		p.link.copied()
 		if err := s.received(p, m.Frames); err != nil {
 			return err
 		}
@@ -106,6 +115,23 @@ func (p *peer) serve(s socket) error {
 		if err := p.keepUp(); err != nil {
 			return err
 		}
+	}
+}
+
+// arrive tells what has come of a message, and waits until more of it may come.
+func (p *peer) arrive(bytes int64) (waited bool) {
+	p.room.set(p, bytes)
+	return bytes > 0 && p.room.wait(p)
+}
+
+// settle makes a stranger, whose message has come whole and was signed, one of the clients.
+func (p *peer) settle(c *clients) {
+	p.signed.Store(true)
+	p.link.signed = true
+	p.room.set(p, 0)
+	p.room = c
+	if p.link.arrived > maxSmall {
+		p.room.set(p, p.link.arrived)
 	}
 }
 

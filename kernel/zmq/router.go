@@ -20,17 +20,20 @@ var ErrNoPeer = errors.New("zmq: no peer of that identity")
 // sends goes to the peer whose identity it begins with.
 type Router struct {
 	*listener
-	in    chan [][]byte
-	names atomic.Uint32 // of peers that give themselves no identity
-	moved atomic.Uint64 // identities taken over
+	in      chan [][]byte
+	signed  func(frames [][]byte) bool
+	clients *clients
+	names   atomic.Uint32 // of peers that give themselves no identity
+	moved   atomic.Uint64 // identities taken over
 
 	mu    sync.Mutex
 	peers map[string]*peer
 }
 
-// NewRouter listens on network ("tcp" or "unix") and address. A nil log is silent.
-func NewRouter(network, address string, lim Limits, log *slog.Logger) (*Router, error) {
-	r := &Router{in: make(chan [][]byte), peers: map[string]*peer{}}
+// NewRouter listens on network ("tcp" or "unix") and address. signed tells whether who sent a message has the key: then what strangers do
+// cannot end its connection. It is called by many goroutines; nil means that nobody has. A nil log is silent.
+func NewRouter(network, address string, lim Limits, signed func(frames [][]byte) bool, log *slog.Logger) (*Router, error) {
+	r := &Router{in: make(chan [][]byte), signed: signed, clients: newClients(lim.withDefaults().Arriving), peers: map[string]*peer{}}
 	l, err := bind(network, address, zmq4.Router, lim, log, &routerPeers{r})
 	if err != nil {
 		return nil, err
@@ -115,6 +118,9 @@ func (r *routerPeers) down(p *peer) {
 }
 
 func (r *routerPeers) received(p *peer, frames [][]byte) error {
+	if !p.signed.Load() && r.signed != nil && r.signed(frames) {
+		p.settle(r.clients)
+	}
 	m := make([][]byte, 0, len(frames)+1)
 	m = append(append(m, []byte(p.identity)), frames...)
 	select {

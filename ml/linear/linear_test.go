@@ -153,6 +153,75 @@ func TestExactColumns(t *testing.T) {
 	}
 }
 
+// TestRowsAreReadAsExactlyAsLearned asks for rows that are one row in float32.
+func TestRowsAreReadAsExactlyAsLearned(t *testing.T) {
+	const origin = 1.7e9
+	var rows [][]float64
+	var labels []int
+	var targets, offset []float64
+	for i := range 100 {
+		rows, labels = append(rows, []float64{origin + float64(i)}), append(labels, i/50)
+		targets, offset = append(targets, math.Exp(float64(i)/50)), append(offset, float64(i%2))
+	}
+	d, err := ml.FromRows([]string{"x"}, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Classes, d.Labels, d.Targets = []string{"early", "late"}, labels, targets
+	l, err := FitLogistic(d, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	proba, err := l.Proba(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := FitPoisson(d, nil, Config{Ridge: 1e-6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rates, err := p.Rates(d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later, err := p.Rates(d, offset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range rows {
+		var one [2]float64
+		if l.ProbaExactTo(one[:], row); one != [2]float64(proba[i]) || one[labels[i]] < 0.5 {
+			t.Errorf("row %d: probabilities %v alone, %v in the dataset, want class %d", i, one, proba[i], labels[i])
+		}
+		if rates[i] != p.RateExact(row, 0) || math.Abs(rates[i]/targets[i]-1) > 1e-3 {
+			t.Errorf("row %d: rate %v alone, %v in the dataset, want %v", i, p.RateExact(row, 0), rates[i], targets[i])
+		}
+		if later[i] != p.RateExact(row, offset[i]) {
+			t.Errorf("row %d: rate %v with its offset alone, %v in the dataset", i, p.RateExact(row, offset[i]), later[i])
+		}
+	}
+	d.Exact = nil
+	if rounded, err := p.Rates(d, nil); err != nil || rounded[3] != p.Rate(d.Row(3), 0) {
+		t.Errorf("without exact values: got %v, %v", rounded[3], err)
+	}
+}
+
+func TestRatesRefuseOtherRows(t *testing.T) {
+	d := &ml.Dataset{Features: []string{"a", "b"}, Values: []float32{1, 2, 3, 4, 6, 5}, Targets: []float64{1, 2, 3}}
+	p, err := FitPoisson(d, nil, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Rates(&ml.Dataset{Features: []string{"b", "a"}, Values: make([]float32, 2)}, nil); err == nil {
+		t.Error("another order of features was accepted")
+	}
+	for name, offset := range map[string][]float64{"two of them": {0, 0}, "a NaN": {0, 0, math.NaN()}} {
+		if _, err := p.Rates(d, offset); err == nil {
+			t.Errorf("offsets with %s were accepted", name)
+		}
+	}
+}
+
 func TestProbaRefusesOtherRows(t *testing.T) {
 	d, _ := readTable(t)
 	l, err := FitLogistic(d, Config{})

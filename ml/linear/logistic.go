@@ -101,8 +101,12 @@ func softmax(p []float64) {
 }
 
 // ProbaTo fills dst, one number per class, with the probabilities of one row; those of a row with a NaN or an infinity
-// are NaN. It allocates nothing; lengths that do not fit panic.
+// are NaN. Digits that float32 has no room for ([ml.Dataset].Exact) only ProbaExactTo and Proba see. It allocates nothing;
+// lengths that do not fit panic.
 func (l *Logistic) ProbaTo(dst []float64, row []float32) { probaTo(l, dst, row) }
+
+// ProbaExactTo is ProbaTo for a row with all its digits, as the fit had them if its dataset has Exact.
+func (l *Logistic) ProbaExactTo(dst []float64, row []float64) { probaTo(l, dst, row) }
 
 func probaTo[T float32 | float64](l *Logistic, dst []float64, row []T) {
 	if len(dst) != len(l.Classes) || len(row) != len(l.Features) {

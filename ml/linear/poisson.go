@@ -63,13 +63,8 @@ func checkPoisson(d *ml.Dataset, offset []float64, c Config) (Config, error) {
 	if d.Rows() == 0 || d.Targets == nil {
 		return c, fmt.Errorf("linear: a Poisson regression needs rows with targets")
 	}
-	if offset != nil && len(offset) != d.Rows() {
-		return c, fmt.Errorf("linear: %d offsets for %d rows", len(offset), d.Rows())
-	}
-	for i, o := range offset {
-		if !(math.Abs(o) <= mostOffset) {
-			return c, fmt.Errorf("linear: offset of row %d is %v; it is the logarithm of an exposure, between %d and %d", i, o, -mostOffset, mostOffset)
-		}
+	if err := checkOffset(d, offset); err != nil {
+		return c, err
 	}
 	for i, y := range d.Targets {
 		if y < 0 {
@@ -77,6 +72,18 @@ func checkPoisson(d *ml.Dataset, offset []float64, c Config) (Config, error) {
 		}
 	}
 	return c.normalize()
+}
+
+func checkOffset(d *ml.Dataset, offset []float64) error {
+	if offset != nil && len(offset) != d.Rows() {
+		return fmt.Errorf("linear: %d offsets for %d rows", len(offset), d.Rows())
+	}
+	for i, o := range offset {
+		if !(math.Abs(o) <= mostOffset) {
+			return fmt.Errorf("linear: offset of row %d is %v; it is the logarithm of an exposure, between %d and %d", i, o, -mostOffset, mostOffset)
+		}
+	}
+	return nil
 }
 
 // addPoisson adds one row: loss μ − y ln μ, gradient (μ − y) x, Hessian μ x xᵀ.
@@ -97,9 +104,38 @@ func addPoisson(s *sums, x, beta []float64, offset, y, weight float64) {
 	}
 }
 
-// Rate returns the expected count of a row, one number per feature. It allocates nothing; a row of another length
-// panics.
-func (p *Poisson) Rate(row []float32, offset float64) float64 {
+// Rate returns the expected count of a row, one number per feature. Digits that float32 has no room for
+// ([ml.Dataset].Exact) only RateExact and Rates see. It allocates nothing; a row of another length panics.
+func (p *Poisson) Rate(row []float32, offset float64) float64 { return rate(p, row, offset) }
+
+// RateExact is Rate for a row with all its digits, as the fit had them if its dataset has Exact.
+func (p *Poisson) RateExact(row []float64, offset float64) float64 { return rate(p, row, offset) }
+
+// Rates returns the expected count of each row of the dataset, from its exact values where it has them. The dataset has the
+// features of the training by name and order, and is valid; offset is as in FitPoisson.
+func (p *Poisson) Rates(d *ml.Dataset, offset []float64) ([]float64, error) {
+	if err := d.ValidateFor(p.Features); err != nil {
+		return nil, fmt.Errorf("linear: %w", err)
+	}
+	if err := checkOffset(d, offset); err != nil {
+		return nil, err
+	}
+	out, columns := make([]float64, d.Rows()), len(d.Features)
+	for i := range out {
+		o := 0.0
+		if offset != nil {
+			o = offset[i]
+		}
+		if d.Exact != nil {
+			out[i] = p.RateExact(d.Exact[i*columns:(i+1)*columns], o)
+		} else {
+			out[i] = p.Rate(d.Row(i), o)
+		}
+	}
+	return out, nil
+}
+
+func rate[T float32 | float64](p *Poisson, row []T, offset float64) float64 {
 	if len(row) != len(p.Coefficient) {
 		panic("linear: row and regression have different numbers of features")
 	}

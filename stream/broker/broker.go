@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -26,7 +27,8 @@ type Config struct {
 	// other machines reach is open to them.
 	Addr string
 	// Rebuild makes a list of topics from the records in Dir where that list and its copy are gone. Topics get as many
-	// partitions as have records, which may be too few; without Rebuild such a directory is refused.
+	// partitions as have records, which may be too few. Where a list and a damaged copy contradict each other it takes the
+	// list. Without Rebuild such directories are refused.
 	Rebuild bool
 	// Partitions of a topic that is created without a number of its own, default 4.
 	Partitions int
@@ -57,7 +59,8 @@ type Broker struct {
 	lock    *dirLock
 	log     *slog.Logger
 	policy  *policy
-	unkept  bool // of retain, and of Close behind it
+	copies  *copies
+	faults  *faults
 
 	wanted chan string // topics that clients ask for
 	stop   chan struct{}
@@ -81,13 +84,19 @@ func Start(cfg Config) (*Broker, error) {
 		return nil, err
 	}
 	var port *guard.Listener
-	cluster, err := kfake.NewCluster(cfg.options(&port)...)
+	kept, failed := newCopies(&cfg), &faults{log: cfg.Logger, dir: cfg.Dir}
+	cluster, err := kfake.NewCluster(cfg.options(&port, kept, failed)...)
 	if err != nil {
+		kept.close()
 		lock.release()
 		return nil, explain(cfg, err)
 	}
-	b := &Broker{cluster: cluster, addr: cluster.ListenAddrs()[0], dir: cfg.Dir, lock: lock, log: cfg.Logger, wanted: make(chan string, 64), stop: make(chan struct{})}
+	b := &Broker{cluster: cluster, addr: cluster.ListenAddrs()[0], dir: cfg.Dir, lock: lock, log: cfg.Logger, copies: kept, faults: failed, wanted: make(chan string, 64), stop: make(chan struct{})}
 	b.policy = &policy{defaultPartitions: cfg.Partitions, peers: port.Connections, made: map[string]int{}, groups: map[string]bool{}}
+	if cfg.Dir != "" {
+		cluster.Fault(failed.rules()...) // before those of the policy, which count what they see
+		_ = cluster.DeleteTopic(trial)   // left behind by a process that was killed; mostly there is none
+	}
 	cluster.Fault(b.policy.faults()...)
 	b.ended.Go(b.retain)
 	if cfg.Dir != "" {
@@ -121,6 +130,9 @@ func unreadable(dir string, err error) error {
 	if errors.Is(err, disk.ErrUnknowable) {
 		return fmt.Errorf("broker: %s: %w; put a topics.json back, or start with -rebuild (Config.Rebuild), which makes one of the records", dir, err)
 	}
+	if errors.Is(err, disk.ErrUndecided) {
+		return fmt.Errorf("broker: %s: %w; put the right one back and remove the copy, or start with -rebuild (Config.Rebuild), which takes the list as it is", dir, err)
+	}
 	return fmt.Errorf("broker: look over %s: %w", dir, err)
 }
 
@@ -132,12 +144,14 @@ func (b *Broker) Close() error {
 	b.closed.Do(func() {
 		close(b.stop)
 		b.ended.Wait()
-		b.cluster.Close()
 		if b.dir != "" {
-			b.keep()
-			if err := disk.Seal(b.dir); err != nil {
-				b.log.Error("broker: write checksums of its files", "cause", err)
-			}
+			b.tell("take away checksums of its files", disk.Ending(b.dir))
+		}
+		b.cluster.Close()
+		b.copies.keep()
+		b.copies.close()
+		if b.dir != "" {
+			b.tell("write checksums of its files", disk.Seal(b.dir))
 		}
 		b.lock.release()
 	})
@@ -156,21 +170,50 @@ func (b *Broker) retain() {
 		case <-tick.C:
 			b.cluster.ApplyRetention()
 			b.policy.recount(b.cluster)
-			b.keep()
+			b.faults.again(b.cluster)
+			b.copies.keep()
 		}
 	}
 }
 
-// keep copies the lists without which a directory says nothing.
-func (b *Broker) keep() {
-	if b.dir == "" {
+func (b *Broker) tell(what string, err error) {
+	if err != nil {
+		b.log.Error("broker: "+what, "cause", err)
+	}
+}
+
+// copies keeps copies of the lists without which a directory says nothing. A nil copies keeps none.
+type copies struct {
+	of   *disk.Copies
+	log  *slog.Logger
+	told atomic.Int64 // Unix seconds
+}
+
+func newCopies(c *Config) *copies {
+	if c.Dir == "" {
+		return nil
+	}
+	return &copies{of: disk.NewCopies(c.Dir), log: c.Logger}
+}
+
+// keep is called before each answer, and now and then. A full disk is told once a minute at most.
+func (c *copies) keep() {
+	if c == nil {
 		return
 	}
-	err := disk.Keep(b.dir)
-	if err != nil && !b.unkept {
-		b.log.Error("broker: cannot keep copies of its lists", "cause", err)
+	err := c.of.Keep()
+	if err == nil {
+		return
 	}
-	b.unkept = err != nil // a full disk is told once, not each second
+	if now, told := time.Now().Unix(), c.told.Load(); now-told >= 60 && c.told.CompareAndSwap(told, now) {
+		c.log.Error("broker: cannot keep copies of its lists", "cause", err)
+	}
+}
+
+func (c *copies) close() {
+	if c != nil {
+		c.of.Close()
+	}
 }
 
 // mend looks over the directory, and has what is damaged set aside and told.
@@ -179,7 +222,7 @@ func (c *Config) mend() error {
 		return nil
 	}
 	report, err := disk.Mend(c.Dir)
-	if errors.Is(err, disk.ErrUnknowable) && c.Rebuild {
+	if (errors.Is(err, disk.ErrUnknowable) || errors.Is(err, disk.ErrUndecided)) && c.Rebuild {
 		if err = disk.Rebuild(c.Dir); err == nil {
 			report, err = disk.Mend(c.Dir)
 		}
@@ -235,11 +278,11 @@ func (c *Config) validate() error {
 }
 
 // options are kfake's. Segments are a small part of the retention, because a segment is freed as a whole.
-func (c *Config) options(port **guard.Listener) []kfake.Opt {
+func (c *Config) options(port **guard.Listener, kept *copies, failed *faults) []kfake.Opt {
 	segment := min(max(c.RetentionBytes/8, minSegment), maxSegment)
 	opts := []kfake.Opt{
 		kfake.NumBrokers(1),
-		kfake.ListenFn(c.listen(port)),
+		kfake.ListenFn(c.listen(port, kept, failed)),
 		kfake.DefaultNumPartitions(c.Partitions),
 		kfake.BrokerConfigs(map[string]string{
 			"log.retention.bytes": strconv.FormatInt(c.RetentionBytes, 10),
@@ -255,18 +298,25 @@ func (c *Config) options(port **guard.Listener) []kfake.Opt {
 	if c.Sync {
 		opts = append(opts, kfake.SyncWrites())
 	}
-	return append(opts, kfake.WithLogger(faults{c.Logger}))
+	return append(opts, kfake.WithLogger(failed))
 }
 
 // listen puts the guard in front of kfake, which reads whatever a peer announces and ends the process at a kind of request that
 // it does not know.
-func (c *Config) listen(port **guard.Listener) func(network, _ string) (net.Listener, error) {
+func (c *Config) listen(port **guard.Listener, kept *copies, failed *faults) func(network, _ string) (net.Listener, error) {
 	return func(network, _ string) (net.Listener, error) {
 		l, err := net.Listen(network, c.Addr)
 		if err != nil {
 			return nil, err
 		}
 		*port = guard.Listen(l, guard.Limits{}, c.Logger)
+		if kept != nil {
+			(*port).Arrived = failed.count
+			(*port).Answering = func(to guard.Request, answer []byte) []byte {
+				kept.keep()
+				return failed.answer(to, answer)
+			}
+		}
 		return *port, nil
 	}
 }

@@ -2,8 +2,11 @@ package broker
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -171,6 +174,55 @@ func TestKill9(t *testing.T) {
 		if values[strconv.Itoa(i)] != 1 {
 			t.Fatalf("record %d: acknowledged, and there %d times", i, values[strconv.Itoa(i)])
 		}
+	}
+}
+
+// TestAnswersWaitForCopies looks at the list of topics and its copy whenever an answer has come.
+func TestAnswersWaitForCopies(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := start(t, Config{Dir: dir})
+	c := client(t, b.Addr())
+	for i := range 20 {
+		req := kmsg.NewPtrCreateTopicsRequest()
+		topic := kmsg.NewCreateTopicsRequestTopic()
+		topic.Topic, topic.NumPartitions, topic.ReplicationFactor = fmt.Sprint("topic", i), 1, 1
+		req.Topics = append(req.Topics, topic)
+		if _, err := req.RequestWith(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		list, err := os.ReadFile(filepath.Join(dir, "topics.json"))
+		if err != nil || !strings.Contains(string(list), topic.Topic) {
+			t.Fatalf("the list of topics is %s, %v", list, err)
+		}
+		if kept, err := os.ReadFile(filepath.Join(dir, "copies", "topics.json")); err != nil || !strings.HasPrefix(string(kept), string(list)) {
+			t.Fatalf("%s was answered for, and the copy is %s, %v", topic.Topic, kept, err)
+		}
+	}
+}
+
+// TestNoCopies serves where no copy can be made, and says so once.
+func TestNoCopies(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	copies := filepath.Join(dir, "copies")
+	var text bytes.Buffer
+	b := start(t, Config{Dir: dir, Logger: slog.New(slog.NewTextHandler(&text, nil))})
+	c := client(t, b.Addr())
+	if err := c.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.RemoveAll(copies), os.WriteFile(copies, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for _, topic := range []string{"t", "u", "v"} {
+		if err := c.ProduceSync(t.Context(), &kgo.Record{Topic: topic, Value: []byte("x")}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Close()
+	if n := strings.Count(text.String(), "cannot keep copies"); n != 1 {
+		t.Errorf("told %d times, want once: %s", n, text.String())
 	}
 }
 

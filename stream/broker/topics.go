@@ -38,8 +38,7 @@ func (b *Broker) makeTopics() {
 			return
 		case name := <-b.wanted:
 			if b.cluster.TopicInfo(name) == nil {
-				// A name that is none is refused, here and to whoever writes to it.
-				_ = b.cluster.CreateTopic(name, -1, nil)
+				b.faults.makeTopic(b.cluster, name)
 			}
 		}
 	}

@@ -4,16 +4,26 @@
 // rest is kept as it is, and lists are restored from copies.
 //
 // It ends where nothing is left to know: where the list of topics and its copy are gone and records are there, it refuses, as
-// the partitions of a topic cannot be told from its records.
+// the partitions of a topic cannot be told from its records; and where a list and a damaged copy contradict each other.
+//
+// kfake writes all files itself, by the calls of package os: nothing can stand between it and the disk, and what it writes has
+// no checksum, except for batches and the entries of logs. What we write is beside it: copies of the lists with checksums,
+// each before an answer tells anybody of a change, and checksums of what kfake writes at an orderly end. So a digit that has
+// changed in a file that still is JSON is found, whether the broker was closed or killed. It is not found in what kfake has
+// written at an orderly end and nobody has summed up yet: if the process is killed in between, the files snapshot.json and
+// seq_windows.json are taken as they are. Nor is a list that was changed while kfake had it in memory any work of ours: kfake
+// does not read it again, and writes it anew.
 //
 // The layout is that of franz-go's kfake at the version in go.mod:
 //
-//	meta.json topics.json            the cluster, its topics; copies of both are kept in "copies"
+//	meta.json topics.json            the cluster, its topics
+//	acls.json … broker_configs.json  lists that a cluster can do without
 //	groups.log pids.log              entries of a length, a checksum and JSON
-//	acls.json … session_state.json   what a cluster can do without
+//	seq_windows.json …               of an orderly end; a cluster can do without
 //	partitions/TOPIC-N/              BASE.dat: batches; BASE.idx: 15 bytes for each; snapshot.json: where it was closed
 //
-// A directory that was closed orderly has the checksums of all small files in "sums.json".
+// Copies of the lists are in "copies". A directory that was closed orderly has the checksums of all small files in "sums.json",
+// and one whose broker runs, or was killed, has in "started.json" those of what kfake has not written since.
 package disk
 
 import (
@@ -33,7 +43,10 @@ const (
 	damagedFolder = "damaged"
 	copiesFolder  = "copies"
 	sumsFile      = "sums.json"
+	startedFile   = "started.json"
 )
+
+func ours(file string) bool { return file == sumsFile || file == startedFile }
 
 // Problem is something that is not as it was written.
 type Problem struct {
@@ -63,6 +76,10 @@ type Report struct {
 // ErrUnknowable comes where records are there that no list of topics tells of. [Rebuild] makes a list of what there is.
 var ErrUnknowable = errors.New("what partitions a topic has cannot be told from its records")
 
+// ErrUndecided comes where a list and its copy contradict each other and the copy is damaged, so that either may be right. [Rebuild]
+// takes the list.
+var ErrUndecided = errors.New("which of the two is right cannot be told")
+
 // Verify looks over a directory and changes nothing. A broker that uses it meanwhile makes the report wrong.
 func Verify(dir string) (*Report, error) {
 	v := &visit{dir: dir}
@@ -87,11 +104,12 @@ func Mend(dir string) (*Report, error) {
 
 // visit is one look at a directory.
 type visit struct {
-	dir    string
-	report Report
-	mends  []func() error
-	topics map[string]topic
-	sums   map[string]uint32 // of the small files, if the directory was closed orderly
+	dir     string
+	report  Report
+	mends   []func() error
+	topics  map[string]topic
+	sums    map[string]uint32 // of the small files, if the directory was closed orderly
+	started map[string]uint32 // if it was not: of those that have not been written since the start
 }
 
 // found notes a problem and what is to be done about it.
@@ -106,6 +124,7 @@ func (v *visit) all() error {
 		return err
 	}
 	v.readSums()
+	v.removeUnfinished()
 	if err := v.lists(folders); err != nil {
 		return err
 	}
@@ -164,7 +183,7 @@ func (v *visit) read(file string) ([]byte, error) {
 	return b, err
 }
 
-// write replaces a file: it is the old one or the new one, whole, whenever the machine stops.
+// write replaces a file: it is the old one or the new one, whole, whenever the machine stops, and the new one once write has returned.
 func write(dir, file string, content []byte) error {
 	path := filepath.Join(dir, file)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -181,8 +200,18 @@ func write(dir, file string, content []byte) error {
 	}
 	if err != nil {
 		os.Remove(f.Name())
+		return err
 	}
-	return err
+	return syncFolder(filepath.Dir(path))
+}
+
+// syncFolder has the names in a folder survive the death of the machine.
+func syncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // aside is where the bytes from at on of a file go; a name is used once.

@@ -3,6 +3,7 @@ package disk_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -138,6 +139,148 @@ func TestLists(t *testing.T) {
 			}
 			if r, err := disk.Verify(dir); err != nil || len(r.Problems) > 0 {
 				t.Errorf("afterwards: problems %v, %v", r.Problems, err)
+			}
+		})
+	}
+}
+
+// killed is a directory that closed has left and another broker has had since: as it is when that one is killed.
+func killed(t testing.TB) string {
+	t.Helper()
+	dir := closed(t)
+	b, err := broker.Start(broker.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	c, err := kgo.NewClient(kgo.SeedBrokers(b.Addr()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Ping(t.Context()); err != nil { // with an answer the copies are there
+		t.Fatal(err)
+	}
+	return copyOf(t, dir)
+}
+
+func copyOf(t testing.TB, dir string) string {
+	t.Helper()
+	now := t.TempDir()
+	if err := os.CopyFS(now, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return now
+}
+
+// TestOneDigit changes each digit in turn of all small files of a directory whose broker was killed, as long as they still are JSON.
+// Whatever the digit, it is found; a list is restored, and what can be done without is set aside.
+func TestOneDigit(t *testing.T) {
+	dir := killed(t)
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshots, err := filepath.Glob(filepath.Join(dir, "partitions/*/*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	digits := 0
+	for _, path := range append(files, snapshots...) {
+		file, err := filepath.Rel(dir, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if file == "started.json" { // ours, with a checksum
+			continue
+		}
+		for at, c := range whole {
+			if c < '0' || c > '9' {
+				continue
+			}
+			digits++
+			raw := bytes.Clone(whole)
+			raw[at] = '1' + (c-'0')%9
+			if !json.Valid(raw) {
+				t.Fatalf("%s is no JSON with another digit at %d: %s", file, at, raw)
+			}
+			if err := os.WriteFile(path, raw, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			r, err := disk.Verify(dir)
+			if err != nil || len(r.Problems) == 0 || r.Problems[0].File != file {
+				t.Errorf("%s: %s instead of %s: problems %v, %v", file, raw, whole, r.Problems, err)
+			}
+		}
+		now := copyOf(t, dir)
+		if _, err := disk.Mend(now); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		left, _ := os.ReadFile(filepath.Join(now, file))
+		if kept, _ := os.ReadFile(filepath.Join(now, "copies", file)); (kept != nil || left != nil) && !bytes.Equal(left, whole) {
+			t.Errorf("%s: left %s, want %s", file, left, whole)
+		}
+		if got, _ := served(t, now, 2*perPartition); !maps.Equal(got, all()) {
+			t.Errorf("%s: got %v", file, got)
+		}
+		if err := os.WriteFile(path, whole, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r, err := disk.Verify(dir); err != nil || len(r.Problems) > 0 || digits < 100 {
+		t.Errorf("of %d digits, with none changed: problems %v, %v", digits, r.Problems, err)
+	}
+}
+
+// TestCopies has a directory whose broker was killed, and a copy that is not its list's.
+func TestCopies(t *testing.T) {
+	const more = `"partitions":3`
+	for _, c := range []struct {
+		name, file, from, to string
+		list                 bool // the list has changed too
+		refused              bool
+	}{
+		{"a change that nobody was told of", "topics.json", `"partitions":2`, more, false, false},
+		{"a copy with a digit changed", "copies/topics.json", `"partitions":2`, more, false, false},
+		{"and another list", "copies/topics.json", `"replicas":1`, `"replicas":2`, true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := killed(t)
+			if err := replace(dir, c.file, c.from, c.to); err != nil {
+				t.Fatal(err)
+			}
+			if c.list {
+				if err := replace(dir, "topics.json", `"partitions":2`, more); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.refused {
+				b, err := broker.Start(broker.Config{Dir: dir})
+				if err == nil {
+					b.Close()
+				}
+				if !errors.Is(err, disk.ErrUndecided) || !strings.Contains(err.Error(), "topics.json") || !strings.Contains(err.Error(), "-rebuild") {
+					t.Fatalf("got %v", err)
+				}
+				if b, err = broker.Start(broker.Config{Dir: dir, Rebuild: true}); err != nil {
+					t.Fatal(err)
+				}
+				b.Close()
+			}
+			if got, _ := served(t, dir, 2*perPartition); !maps.Equal(got, all()) {
+				t.Errorf("got %v", got)
+			}
+			r, err := disk.Verify(dir)
+			if err != nil || len(r.Problems) > 0 {
+				t.Errorf("afterwards: problems %v, %v", r.Problems, err)
+			}
+			list, _ := os.ReadFile(filepath.Join(dir, "topics.json"))
+			if bytes.Contains(list, []byte(more)) != c.list {
+				t.Errorf("the list is %s", list)
 			}
 		})
 	}
@@ -280,6 +423,60 @@ func TestGroups(t *testing.T) {
 	mended, err := os.ReadFile(file)
 	if err != nil || len(mended) == 0 || !bytes.HasSuffix(raw, mended) {
 		t.Errorf("left of %q: %q, %v", raw, mended, err)
+	}
+}
+
+// TestTrim cuts off a part of an entry, as a full disk leaves it, and nothing else.
+func TestTrim(t *testing.T) {
+	dir := closed(t)
+	file := filepath.Join(dir, "groups.log")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := bytes.Clone(whole)
+	damaged[20] ^= 1
+	for _, c := range []struct {
+		name string
+		raw  []byte
+		want []byte
+	}{
+		{"whole", whole, whole},
+		{"a part of an entry", append(bytes.Clone(whole), whole[:15]...), whole},
+		{"an entry cut off", whole[:len(whole)-1], nil},
+		{"a damaged entry in front", damaged, damaged},
+		{"nothing", nil, nil},
+	} {
+		if err := os.WriteFile(file, c.raw, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := disk.Trim(dir); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(file)
+		if c.name == "an entry cut off" {
+			if len(got) >= len(c.raw) || !bytes.HasPrefix(whole, got) {
+				t.Errorf("%s: left %d bytes of %d", c.name, len(got), len(c.raw))
+			}
+			continue
+		}
+		if err != nil || !bytes.Equal(got, c.want) {
+			t.Errorf("%s: left %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestEmptyPartitions has folders of a topic that was not made, because the disk was full.
+func TestEmptyPartitions(t *testing.T) {
+	dir := closed(t)
+	for _, file := range []string{"partitions/u-0/0.dat", "partitions/u-1/none"} {
+		path := filepath.Join(dir, file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, log := served(t, dir, 2*perPartition); !maps.Equal(got, all()) || log != "" {
+		t.Errorf("got %v, logged %s", got, log)
 	}
 }
 

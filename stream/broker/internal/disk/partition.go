@@ -34,7 +34,7 @@ func (v *visit) partition(f folder) error {
 			return err
 		}
 	}
-	if len(bases) == 0 && p.ends > p.begins {
+	if len(bases) == 0 && p.begins >= 0 && p.ends > p.begins {
 		p.found(f.path, fmt.Sprintf("offsets %d to %d are missing: all segments are gone", p.begins, p.ends-1), "it begins anew", nothing)
 	}
 	p.sum.First = max(p.sum.First, 0)

@@ -1,38 +1,52 @@
 package disk
 
 import (
-	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 )
-
-// sealed is a text with its checksum on a line of its own behind it.
-func sealed(raw []byte) []byte {
-	sum := binary.BigEndian.AppendUint32(nil, crc32.Checksum(raw, castagnoli))
-	return append(append(bytes.Clone(raw), '\n'), hex.EncodeToString(sum)...)
-}
-
-// copyOf is the copy of a file, nil where there is none that is whole.
-func (v *visit) copyOf(file string) ([]byte, error) {
-	raw, err := v.read(filepath.Join(copiesFolder, file))
-	at := bytes.LastIndexByte(raw, '\n')
-	if err != nil || at < 0 || !bytes.Equal(sealed(raw[:at]), raw) {
-		return nil, err
-	}
-	return raw[:at], nil
-}
 
 // Seal writes the checksums of all small files of a directory that has just been closed.
 func Seal(dir string) error {
+	return seal(dir, sumsFile, func(string) bool { return true })
+}
+
+// Unseal puts others in the place of these checksums, for the time in which a broker runs: of the small files that kfake writes at an
+// orderly end only. On a full disk there are none.
+func Unseal(dir string) error {
+	err := seal(dir, startedFile, func(file string) bool {
+		return file == "seq_windows.json" || filepath.Base(file) == snapshotFile
+	})
+	if errors.Is(err, syscall.ENOSPC) {
+		err = remove(dir, startedFile)
+	}
+	return errors.Join(err, remove(dir, sumsFile))
+}
+
+// Ending takes them away too: kfake is about to write these files.
+func Ending(dir string) error { return remove(dir, startedFile) }
+
+func remove(dir, file string) error {
+	if err := os.Remove(filepath.Join(dir, file)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func seal(dir, into string, which func(file string) bool) error {
 	sums := map[string]uint32{}
-	err := small(dir, func(file string, raw []byte) { sums[file] = crc32.Checksum(raw, castagnoli) })
+	err := small(dir, func(file string, raw []byte) {
+		if which(file) {
+			sums[file] = crc32.Checksum(raw, castagnoli)
+		}
+	})
 	if err != nil {
 		return err
 	}
@@ -40,15 +54,7 @@ func Seal(dir string) error {
 	if err != nil {
 		return err
 	}
-	return write(dir, sumsFile, sealed(raw))
-}
-
-// Unseal takes the checksums away: what a broker writes from now on they do not know.
-func Unseal(dir string) error {
-	if err := os.Remove(filepath.Join(dir, sumsFile)); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return write(dir, into, sealed(raw))
 }
 
 // small visits the files that are neither records nor ours.
@@ -61,7 +67,7 @@ func small(dir string, visit func(file string, raw []byte)) error {
 		if e.IsDir() && (file == damagedFolder || file == copiesFolder) {
 			return fs.SkipDir
 		}
-		if ext := filepath.Ext(file); e.IsDir() || file == sumsFile || ext != ".json" && ext != ".log" {
+		if ext := filepath.Ext(file); e.IsDir() || ours(file) || ext != ".json" && ext != ".log" {
 			return nil
 		}
 		raw, err := os.ReadFile(path)
@@ -71,22 +77,51 @@ func small(dir string, visit func(file string, raw []byte)) error {
 }
 
 func (v *visit) readSums() {
-	raw, err := v.read(sumsFile)
-	at := bytes.LastIndexByte(raw, '\n')
-	if err == nil && at >= 0 && bytes.Equal(sealed(raw[:at]), raw) {
-		_ = json.Unmarshal(raw[:at], &v.sums) // its own checksum is right
+	for file, into := range map[string]*map[string]uint32{sumsFile: &v.sums, startedFile: &v.started} {
+		raw, err := v.read(file)
+		if text, _, whole := unsealed(raw); err == nil && whole {
+			_ = json.Unmarshal(text, into) // its own checksum is right
+		}
 	}
 }
 
-// changed tells whether a file is another one than at an orderly end; unknown is false.
+// changed tells whether a file is another one than at an orderly end, or at the start behind it; unknown is false.
 func (v *visit) changed(file string, raw []byte) bool {
 	sum, ok := v.sums[file]
+	if v.sums == nil {
+		sum, ok = v.started[file]
+	}
 	return ok && sum != crc32.Checksum(raw, castagnoli)
 }
 
-// logs look over the two files of entries: committed offsets and the members of groups, producers' ids.
+// logs are the two files of entries: committed offsets and the members of groups, producers' ids.
+var logs = []string{"groups.log", "pids.log"}
+
+// Trim cuts off what is no whole entry at the end of a log. A disk that is full takes a part of an entry: kfake would take all behind it for
+// damaged when it rewrites the log, and leave it out. It is for the moment in which kfake writes nothing.
+func Trim(dir string) error {
+	for _, file := range logs {
+		raw, err := os.ReadFile(filepath.Join(dir, file))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		_, holes := entries(raw)
+		if len(holes) == 0 || holes[len(holes)-1].at+holes[len(holes)-1].size < len(raw) {
+			continue
+		}
+		if err := os.Truncate(filepath.Join(dir, file), int64(holes[len(holes)-1].at)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// logs look over the logs.
 func (v *visit) logs() error {
-	for _, file := range []string{"groups.log", "pids.log"} {
+	for _, file := range logs {
 		raw, err := v.read(file)
 		if err != nil {
 			return err
@@ -145,7 +180,7 @@ func (v *visit) others() error {
 	}
 	for _, e := range entries {
 		file := e.Name()
-		if e.IsDir() || !strings.HasSuffix(file, ".json") || file == sumsFile || file == "meta.json" || file == "topics.json" {
+		if e.IsDir() || !strings.HasSuffix(file, ".json") || ours(file) || slices.Contains(lists, file) {
 			continue
 		}
 		raw, err := v.read(file)

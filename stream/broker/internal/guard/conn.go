@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,8 +26,9 @@ type conn struct {
 	began bool   // the first request has come
 
 	mu    sync.Mutex
-	held  int64 // bytes of l.pending that the last request holds
-	ended bool  // none is held any more
+	asked []Request // the last of those whose answers are to come
+	held  int64     // bytes of l.pending that the last request holds
+	ended bool      // none is held any more
 }
 
 // Read hands over checked requests, with their length in front as they came.
@@ -55,6 +57,7 @@ func (c *conn) next() error {
 	case err == nil:
 		c.began, c.rest = true, frame
 		c.used.Store(time.Now().UnixNano())
+		c.ask(frame[4:])
 		return nil
 	case errors.As(err, &bad):
 		c.refuse(bad.Error())
@@ -62,6 +65,38 @@ func (c *conn) next() error {
 		c.refuse("no whole request came in time")
 	}
 	return err
+}
+
+// ask notes a checked request. A broker has two of a connection at most, and one that wants no answer may be left over.
+func (c *conn) ask(request []byte) {
+	if c.l.Answering == nil {
+		return
+	}
+	r := Request{
+		Kind: int16(binary.BigEndian.Uint16(request)), Version: int16(binary.BigEndian.Uint16(request[2:])),
+		Arrived: c.l.Arrived(), correlation: binary.BigEndian.Uint32(request[4:]),
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	const most = 4
+	c.asked = append(c.asked[max(0, len(c.asked)+1-most):], r)
+}
+
+// answer is what is sent for an answer, which begins with its length and the number of its request.
+func (c *conn) answer(answer []byte) []byte {
+	if c.l.Answering == nil || len(answer) < 8 {
+		return answer
+	}
+	c.mu.Lock()
+	at := slices.IndexFunc(c.asked, func(r Request) bool { return r.correlation == binary.BigEndian.Uint32(answer[4:]) })
+	if at < 0 {
+		c.mu.Unlock()
+		return answer
+	}
+	r := c.asked[at]
+	c.asked = c.asked[at+1:]
+	c.mu.Unlock()
+	return c.l.Answering(r, answer)
 }
 
 // frame reads a request with its length. The buffer grows with what arrives, by four times at most.
@@ -153,9 +188,10 @@ func likely(head []byte) string {
 	return ""
 }
 
-// Write sends an answer in pieces; a peer that leaves one unread for too long is closed.
-func (c *conn) Write(p []byte) (int, error) {
+// Write sends an answer, which is whole, in pieces; a peer that leaves one unread for too long is closed.
+func (c *conn) Write(answer []byte) (int, error) {
 	const piece = 256 << 10
+	p := c.answer(answer)
 	for done := 0; ; {
 		c.Conn.SetWriteDeadline(time.Now().Add(c.l.limits.Taken))
 		n, err := c.Conn.Write(p[done:min(done+piece, len(p))])
@@ -163,8 +199,11 @@ func (c *conn) Write(p []byte) (int, error) {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			c.refuse("it does not read its answers")
 		}
-		if err != nil || done == len(p) {
-			return done, err
+		if err != nil {
+			return min(done, len(answer)), err
+		}
+		if done == len(p) {
+			return len(answer), nil
 		}
 	}
 }

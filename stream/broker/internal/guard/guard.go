@@ -72,6 +72,11 @@ func (l *Limits) fill() {
 
 // Listener gives out connections whose Read yields checked requests. Close it; the connections are closed by who has them.
 type Listener struct {
+	// Arrived is called when a request has come, and Answering before its answer is sent; what it returns is sent. Many goroutines call
+	// them. Nil: nobody is asked.
+	Arrived   func() uint64
+	Answering func(to Request, answer []byte) []byte
+
 	net.Listener
 	limits  Limits
 	log     *slog.Logger
@@ -80,6 +85,14 @@ type Listener struct {
 
 	mu    sync.Mutex
 	conns map[*conn]struct{}
+}
+
+// Request is one that has come.
+type Request struct {
+	Kind, Version int16
+	Arrived       uint64 // what [Listener.Arrived] has returned
+
+	correlation uint32
 }
 
 // Listen guards what inner accepts. A nil log is silent.

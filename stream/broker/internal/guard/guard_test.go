@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,11 +39,14 @@ func (w *wire) Close() error   { w.once.Do(func() { close(w.done) }); return nil
 func (w *wire) Addr() net.Addr { return &net.TCPAddr{} }
 
 // setup guards a wire and echoes each request that gets through.
-func setup(t *testing.T, limits Limits) (dial func() net.Conn, log *bytes.Buffer) {
+func setup(t *testing.T, limits Limits, with ...func(*Listener)) (dial func() net.Conn, log *bytes.Buffer) {
 	t.Helper()
 	log = &bytes.Buffer{}
 	w := &wire{peers: make(chan net.Conn), done: make(chan struct{})}
 	l := Listen(w, limits, slog.New(slog.NewTextHandler(log, nil)))
+	for _, set := range with {
+		set(l)
+	}
 	var all sync.WaitGroup
 	all.Go(func() {
 		for {
@@ -111,6 +116,32 @@ func largeProduce(n int) []byte {
 	body := []byte{0, 0, 0, 3, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 't', 0, 0, 0, 1, 0, 0, 0, 0}
 	body = append(binary.BigEndian.AppendUint32(body, uint32(n)), make([]byte, n)...)
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
+}
+
+// TestAnswers has other answers sent than those that the broker gives.
+func TestAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var failed atomic.Uint64
+		dial, _ := setup(t, Limits{}, func(l *Listener) {
+			l.Arrived = failed.Load
+			l.Answering = func(to Request, answer []byte) []byte {
+				return fmt.Appendf(nil, "kind %d, version %d at %d: %d bytes", to.Kind, to.Version, to.Arrived, len(answer))
+			}
+		})
+		numbered := bytes.Clone(valid)
+		copy(numbered[8:], numbered[4:8]) // the echo is an answer to itself
+		c := dial()
+		for i := range 6 {
+			failed.Store(uint64(i))
+			echoed(t, c, valid) // is no answer to anything
+			go c.Write(numbered)
+			want := fmt.Sprintf("kind 3, version 0 at %d: 18 bytes", i)
+			got := make([]byte, len(want))
+			if _, err := io.ReadFull(c, got); err != nil || string(got) != want {
+				t.Errorf("got %q, %v, want %q", got, err, want)
+			}
+		}
+	})
 }
 
 func TestRefuses(t *testing.T) {
