@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"cancha/kernel/eval"
 	"cancha/kernel/eval/native"
@@ -23,7 +24,7 @@ type modules struct {
 	store *workspace.Store
 	tools native.Toolchain // of the engine's own workspace
 	now   *workspace.Extension
-	held  map[string]workspace.Package // of the engine's own workspace
+	held  func() (map[string]workspace.Package, error) // of the engine's own workspace; read when it is asked for, not while a session starts
 }
 
 func newModules(store *workspace.Store, folder string, tools native.Toolchain) (*modules, error) {
@@ -31,16 +32,17 @@ func newModules(store *workspace.Store, folder string, tools native.Toolchain) (
 	if err != nil {
 		return nil, err
 	}
-	held, err := workspace.Held(folder)
-	if err != nil {
-		return nil, err
-	}
+	held := sync.OnceValues(func() (map[string]workspace.Package, error) { return workspace.Held(folder) })
 	return &modules{store: store, tools: tools, now: now, held: held}, nil
 }
 
 // Add prepares a package, or a module, for import.
 func (m *modules) Add(ctx context.Context, r eval.ModuleRequest, say func(line string)) (eval.Added, error) {
-	if p, ok := m.has(r); ok {
+	p, ok, err := m.has(r)
+	if err != nil {
+		return eval.Added{}, err
+	}
+	if ok {
 		return m.added(workspace.Module{Path: p.Module, Version: p.Version}, []workspace.Package{p})
 	}
 	say("finding " + r.Path)
@@ -62,16 +64,20 @@ func (m *modules) Add(ctx context.Context, r eval.ModuleRequest, say func(line s
 }
 
 // has finds a package that is compiled already. Cells may import it though the interpreter has no symbols of it.
-func (m *modules) has(r eval.ModuleRequest) (workspace.Package, bool) {
-	if p, ok := m.held[r.Path]; ok {
-		return p, !p.Internal()
+func (m *modules) has(r eval.ModuleRequest) (workspace.Package, bool, error) {
+	held, err := m.held()
+	if err != nil {
+		return workspace.Package{}, false, err
+	}
+	if p, ok := held[r.Path]; ok {
+		return p, !p.Internal(), nil
 	}
 	for _, p := range m.now.Packages {
 		if p.Path == r.Path {
-			return p, !p.Internal()
+			return p, !p.Internal(), nil
 		}
 	}
-	return workspace.Package{}, false
+	return workspace.Package{}, false, nil
 }
 
 // want reads what a cell asks for.
@@ -148,7 +154,9 @@ func (m *modules) tryBuild(ctx context.Context, list []workspace.Module, want wo
 	}
 	defer func() { next.now.Close() }()
 	for _, name := range append(slices.Clone(m.now.Wanted), want.Path) {
-		if _, ok := next.has(eval.ModuleRequest{Path: name}); ok {
+		if _, ok, err := next.has(eval.ModuleRequest{Path: name}); err != nil {
+			return "", err
+		} else if ok {
 			continue
 		}
 		x, err := m.store.Extend(ctx, next.now, workspace.Want{Path: name, Module: want.Module && name == want.Path}, say)

@@ -15,11 +15,13 @@ import (
 // TestHas: what is compiled can be imported, but for what Go keeps from others.
 func TestHas(t *testing.T) {
 	m := &modules{
-		held: map[string]workspace.Package{
-			"golang.org/x/sync/errgroup":       {Path: "golang.org/x/sync/errgroup", Name: "errgroup"},
-			"golang.org/x/text/internal/tag":   {Path: "golang.org/x/text/internal/tag", Name: "tag"},
-			"vendor/golang.org/x/net/idna":     {Path: "vendor/golang.org/x/net/idna", Name: "idna"},
-			"example.com/internals/not/really": {Path: "example.com/internals/not/really", Name: "really"},
+		held: func() (map[string]workspace.Package, error) {
+			return map[string]workspace.Package{
+				"golang.org/x/sync/errgroup":       {Path: "golang.org/x/sync/errgroup", Name: "errgroup"},
+				"golang.org/x/text/internal/tag":   {Path: "golang.org/x/text/internal/tag", Name: "tag"},
+				"vendor/golang.org/x/net/idna":     {Path: "vendor/golang.org/x/net/idna", Name: "idna"},
+				"example.com/internals/not/really": {Path: "example.com/internals/not/really", Name: "really"},
+			}, nil
 		},
 		now: &workspace.Extension{Packages: []workspace.Package{{Path: "github.com/spf13/pflag", Name: "pflag"}}},
 	}
@@ -27,8 +29,8 @@ func TestHas(t *testing.T) {
 		"golang.org/x/sync/errgroup": true, "github.com/spf13/pflag": true, "example.com/internals/not/really": true,
 		"golang.org/x/text/internal/tag": false, "vendor/golang.org/x/net/idna": false, "github.com/spf13/cobra": false,
 	} {
-		if _, got := m.has(eval.ModuleRequest{Path: path}); got != want {
-			t.Errorf("%s: got %v, want %v", path, got, want)
+		if _, got, err := m.has(eval.ModuleRequest{Path: path}); got != want || err != nil {
+			t.Errorf("%s: got %v (%v), want %v", path, got, err, want)
 		}
 	}
 }
