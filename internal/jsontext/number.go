@@ -1,0 +1,78 @@
+package jsontext
+
+import "strconv"
+
+// powers of ten that a float64 holds exactly.
+var exactPowers = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
+	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
+
+// ParseFloat reads the number at i and returns the position after it: -1 if it is not a JSON number; ok is false if it
+// overflows float64. The value is strconv.ParseFloat's. A mantissa below 2^53 and a power of ten up to 22 are both exact
+// in float64, so that one multiplication or division rounds correctly (Clinger, How to Read Floating Point Numbers
+// Accurately, 1990); coordinates always are of this kind. The rest goes to strconv.
+func ParseFloat(b []byte, i int) (v float64, next int, ok bool) {
+	start := i
+	negative := i < len(b) && b[i] == '-'
+	if negative {
+		i++
+	}
+	first := i
+	mantissa, i := digits(b, i, 0)
+	if i == first || b[first] == '0' && i > first+1 {
+		return 0, -1, false
+	}
+	count, exponent := i-first, 0
+	if i < len(b) && b[i] == '.' {
+		point := i + 1
+		if mantissa, i = digits(b, point, mantissa); i == point {
+			return 0, -1, false
+		}
+		exponent = point - i
+		count += i - point
+	}
+	if i < len(b) && b[i]|0x20 == 'e' || count > 18 || mantissa >= 1<<53 || exponent < -22 {
+		return parseFloatSlow(b, start)
+	}
+	v = float64(mantissa) / exactPowers[-exponent]
+	if negative {
+		v = -v
+	}
+	return v, i, true
+}
+
+// digits appends the digits at i to mantissa; more than 18 of them wrap around and are not to be used.
+func digits(b []byte, i int, mantissa uint64) (uint64, int) {
+	for i < len(b) && b[i]-'0' < 10 {
+		mantissa = mantissa*10 + uint64(b[i]-'0')
+		i++
+	}
+	return mantissa, i
+}
+
+func parseFloatSlow(b []byte, i int) (v float64, next int, ok bool) {
+	if next = SkipNumber(b, i); next < 0 {
+		return 0, -1, false
+	}
+	v, err := strconv.ParseFloat(string(b[i:next]), 64)
+	return v, next, err == nil
+}
+
+// ParseInt reads the number at i; ok is false if it is a number but not an int64 written in digits alone.
+func ParseInt(b []byte, i int) (v int64, next int, ok bool) {
+	if next = SkipNumber(b, i); next < 0 {
+		return 0, -1, false
+	}
+	if next-i <= 18 {
+		j := i
+		if b[i] == '-' {
+			j++
+		}
+		m, end := digits(b, j, 0)
+		if v = int64(m); j > i {
+			v = -v
+		}
+		return v, next, end == next
+	}
+	v, err := strconv.ParseInt(string(b[i:next]), 10, 64)
+	return v, next, err == nil
+}
