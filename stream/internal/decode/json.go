@@ -2,7 +2,9 @@ package decode
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -85,23 +87,14 @@ func (d *JSON) plant(parts []Part, i int) {
 		}
 	}
 	d.root.plant(parts, i, d.shape.Flat)
-	for _, m := range d.root.members {
-		if m.name() != d.shape.Envelope && !contains(d.shape.Beside, m.name()) {
+	for k, m := range d.root.members {
+		if name := d.root.name(k); name != d.shape.Envelope && !slices.Contains(d.shape.Beside, name) {
 			m.bare = true
 		}
 	}
 	envelope := d.root.member(d.shape.Envelope)
 	envelope.envelope = true
 	envelope.plant(parts, i, d.shape.Flat)
-}
-
-func contains(list []string, s string) bool {
-	for _, each := range list {
-		if each == s {
-			return true
-		}
-	}
-	return false
 }
 
 // Decode implements Decoder.
@@ -252,20 +245,11 @@ func (d *JSON) rejectBelow(n *node, first byte) {
 		return
 	}
 	for _, s := range n.below {
-		if !contained(n.slots, s) && d.row[d.slots[s].At].IsNull() && d.slots[s].Want != Natural {
+		if !slices.Contains(n.slots, s) && d.row[d.slots[s].At].IsNull() && d.slots[s].Want != Natural {
 			d.misfit = append(d.misfit, misfit{s, first})
 			d.seen[s] = true
 		}
 	}
-}
-
-func contained(list []uint16, s uint16) bool {
-	for _, each := range list {
-		if each == s {
-			return true
-		}
-	}
-	return false
 }
 
 // object reads the members of the object whose brace is at i.
@@ -315,25 +299,47 @@ func (d *JSON) object(b []byte, i int, n *node, depth int) int {
 	}
 }
 
-// memberAt reads a member's name and colon. It looks first where the order of earlier records says, then further on.
+// memberAt reads a member's name and colon. It looks first where the order of earlier records says, then further on: eight letters at once,
+// and the rest only where these are right.
 func (d *JSON) memberAt(b []byte, i int, n *node, cursor int) (m *node, next, at int) {
 	rest := b[i:]
-	for k := cursor; k < len(n.members); k++ {
-		if q := n.members[k].quoted; startsWith(rest, q) {
-			return n.members[k], i + len(q), k + 1
+	if len(rest) < 8 {
+		return d.newMember(b, i, n, cursor)
+	}
+	word := binary.LittleEndian.Uint64(rest)
+	for k := cursor; k < len(n.heads); k++ {
+		if h := &n.heads[k]; word&h.mask == h.word && h.matches(rest) {
+			return n.members[k], i + len(h.quoted), k + 1
 		}
 	}
-	for k := 0; k < cursor && k < len(n.members); k++ {
-		if q := n.members[k].quoted; startsWith(rest, q) {
-			return n.members[k], i + len(q), k + 1
+	for k := 0; k < cursor && k < len(n.heads); k++ {
+		if h := &n.heads[k]; word&h.mask == h.word && h.matches(rest) {
+			return n.members[k], i + len(h.quoted), k + 1
 		}
 	}
 	return d.newMember(b, i, n, cursor)
 }
 
-// startsWith compares one letter before the whole: most misses end there.
-func startsWith(rest []byte, quoted string) bool {
-	return len(rest) >= len(quoted) && rest[1] == quoted[1] && string(rest[:len(quoted)]) == quoted
+// head is how a member's name begins.
+type head struct {
+	word, mask uint64 // the first eight letters, and which of them count
+	quoted     string // `"name":`
+}
+
+// matches tells whether what follows the first eight letters is the name's too.
+func (h *head) matches(rest []byte) bool {
+	return len(h.quoted) <= 8 || len(rest) >= len(h.quoted) && string(rest[8:len(h.quoted)]) == h.quoted[8:]
+}
+
+func headOf(quoted string) head {
+	h := head{quoted: quoted, mask: ^uint64(0)}
+	var first [8]byte
+	copy(first[:], quoted)
+	h.word = binary.LittleEndian.Uint64(first[:])
+	if len(quoted) < 8 {
+		h.mask = 1<<(8*len(quoted)) - 1
+	}
+	return h
 }
 
 // newMember reads a name that no member of n equals byte for byte: an unknown one, which is learned, or one with escapes or with space
@@ -354,10 +360,8 @@ func (d *JSON) newMember(b []byte, i int, n *node, cursor int) (m *node, next, a
 		return m, next, cursor
 	}
 	if len(n.members) < maxLearned && b[end] == ':' {
-		m = &node{quoted: string(b[i : end+1])}
-		members := make([]*node, 0, len(n.members)+1)
-		members = append(append(append(members, n.members[:cursor]...), m), n.members[cursor:]...)
-		n.members = members
+		m = &node{}
+		n.insert(cursor, string(b[i:end+1]), m)
 		return m, next, cursor + 1
 	}
 	return nil, next, cursor
@@ -528,8 +532,8 @@ func Bytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) 
 
 // node is what the decoder knows of one place in a record: the slots to fill, and the members or elements below it.
 type node struct {
-	quoted   string   // `"name":`, compared as a whole
 	members  []*node  // of an object, in the order in which records were seen to hold them
+	heads    []head   // their names
 	elements []*node  // of an array; nil where an element is not read
 	slots    []uint16 // filled by this very value: a path may be read in two ways
 	below    []uint16 // slots filled by this value or by what lies in it
@@ -556,7 +560,7 @@ func (n *node) plant(parts []Part, i int, flat string) {
 }
 
 func (n *node) put(parts []Part, i int) {
-	if !contained(n.below, uint16(i)) {
+	if !slices.Contains(n.below, uint16(i)) {
 		n.below = append(n.below, uint16(i))
 	}
 	if len(parts) == 0 {
@@ -570,17 +574,18 @@ func (n *node) put(parts []Part, i int) {
 	n.member(parts[0].Name).put(parts[1:], i)
 }
 
-func (n *node) name() string {
-	name, err := strconv.Unquote(strings.TrimSuffix(n.quoted, ":"))
+// name is the name of member k.
+func (n *node) name(k int) string {
+	name, err := strconv.Unquote(strings.TrimSuffix(n.heads[k].quoted, ":"))
 	if err != nil {
-		return n.quoted
+		return n.heads[k].quoted
 	}
 	return name
 }
 
 func (n *node) find(name string) *node {
-	for _, m := range n.members {
-		if m.name() == name {
+	for k, m := range n.members {
+		if n.name(k) == name {
 			return m
 		}
 	}
@@ -591,9 +596,14 @@ func (n *node) member(name string) *node {
 	if m := n.find(name); m != nil {
 		return m
 	}
-	m := &node{quoted: string(value.AppendQuoted(nil, name)) + ":"}
-	n.members = append(n.members, m)
+	m := &node{}
+	n.insert(len(n.members), string(value.AppendQuoted(nil, name))+":", m)
 	return m
+}
+
+func (n *node) insert(k int, quoted string, m *node) {
+	n.members = slices.Insert(n.members, k, m)
+	n.heads = slices.Insert(n.heads, k, headOf(quoted))
 }
 
 func (n *node) element(at int) *node {
