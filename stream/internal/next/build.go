@@ -41,6 +41,8 @@ type input struct {
 	end   func(l *flow.Layout, n *lane) (func(row flow.Row), error)
 	entry flow.Emit // takes what lanes have collected; nil where they keep windows
 	merge *merge
+
+	records *RecordProcessing // nil: records are decoded by the query's format
 }
 
 // merge is an aggregation whose windows lie in the lanes of an input, in parts.
@@ -132,6 +134,9 @@ func (g *graph) source(q *Query, end tail) error {
 	first := 0
 	for first < len(q.steps) && stateless(q.steps[first]) {
 		first++
+	}
+	if first < len(q.steps) && q.steps[first].Op == plan.Records {
+		return g.processed(in, q.steps[first:], end)
 	}
 	in.lead = q.steps[:first]
 	rest := q.steps[first:]
@@ -638,7 +643,7 @@ func (g *graph) state(lanes map[*input][]*lane) (bytes int64, most string) {
 		_, n := op.State()
 		bytes += n
 		if n > biggest {
-			biggest, most = n, strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", op), "*flow."))
+			biggest, most = n, operatorName(op)
 		}
 	}
 	return bytes, most

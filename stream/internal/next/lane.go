@@ -29,6 +29,7 @@ type lane struct {
 	row     flow.Row
 	time    func(row flow.Row) value.Value // nil: the record's time stamp
 	run     func(row flow.Row)
+	handler RecordHandler // nil: records are decoded
 	clock   flow.Clock
 	t       int64         // event time of the record in hand
 	windows *flow.Windows // nil where rows are collected
@@ -38,7 +39,10 @@ type lane struct {
 	topic   string
 	next    int64 // offset behind the last record handled
 	high    int64
+	from    int64 // next at the start of the epoch
 	records int64
+	counted int64         // records at the start of the epoch
+	busy    time.Duration // of the epoch
 	lost    int64
 	quiet   time.Time // of the first batch without records after the last with some; zero while there are records
 
@@ -58,8 +62,12 @@ func (n *lane) take(b stream.Batch, count int, idleAfter time.Duration, rejected
 		n.rest(idleAfter)
 		return nil
 	}
+	began := time.Now()
 	n.quiet = time.Time{}
 	n.idle.Store(false)
+	if n.records == 0 {
+		n.from = b.Records[0].Offset
+	}
 	for i := range b.Records[:count] {
 		r := &b.Records[i]
 		late := n.env.Late
@@ -73,14 +81,19 @@ func (n *lane) take(b stream.Batch, count int, idleAfter time.Duration, rejected
 			return n.env.Err
 		}
 	}
+	err := n.flush()
 	n.records += int64(count)
+	n.busy += time.Since(began)
 	n.watermark.Store(n.clock.Watermark)
 	n.caughtUp.Store(n.next >= n.high)
-	return nil
+	return err
 }
 
 // handle takes one record through the lane and returns "", or the reason why it is bad.
 func (n *lane) handle(topic string, r *stream.Record) (reason string) {
+	if n.handler != nil {
+		return n.process(r)
+	}
 	clear(n.row)
 	if reason := n.decoder.Decode(r.Value, n.row); reason != "" {
 		return reason

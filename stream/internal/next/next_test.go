@@ -291,3 +291,44 @@ of each record of memory orders, 1 partitions: at (an RFC 3339 time) user.city (
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// halves scores a number by the batch.
+type halves struct {
+	numbers []float64
+	at      []time.Time
+}
+
+func (h *halves) Record(r *stream.Record) (time.Time, string) {
+	var x float64
+	if _, err := fmt.Sscan(string(r.Value), &x); err != nil {
+		return time.Time{}, "no number"
+	}
+	h.numbers, h.at = append(h.numbers, x), append(h.at, r.Time.Add(time.Duration(x)*time.Second))
+	return h.at[len(h.at)-1], ""
+}
+
+func (h *halves) Flush(emit func(at time.Time, values ...any) error) error {
+	for i, x := range h.numbers {
+		if err := emit(h.at[i], x, x/2); err != nil {
+			return err
+		}
+	}
+	h.numbers, h.at = nil, nil
+	return nil
+}
+
+func TestProcessRecordsAndProgress(t *testing.T) {
+	q := From(source("1\nx\n2\n90")).Name("halves").ProcessRecords(RecordProcessing{Name: "half", New: func() RecordHandler { return &halves{} },
+		Columns: []Column{{Name: "x", Kind: Float}, {Name: "half", Kind: Float}}})
+	got, running := run(t, q)
+	want(t, got, "x,half\n1,0.5\n2,1\n90,45")
+	got, _ = run(t, q.Window(Tumbling(time.Minute)).Agg(Sum("sum", Field("half"))).Drop("window_end"))
+	want(t, got, `window_start,sum
+		2026-03-01T12:00:00Z,1.5
+		2026-03-01T12:01:00Z,45`)
+	p := running.Progress()
+	if p.Name != "halves" || p.NumInputRows != 4 || p.Sources[0].EndOffset["orders"]["0"] != 4 || p.Sources[0].Metrics["badRecords"] != "1" ||
+		p.EventTime["max"].String() != "2026-03-01T12:01:30.000Z" || p.Sink.NumOutputRows != 3 {
+		t.Errorf("got %+v", p)
+	}
+}

@@ -93,6 +93,7 @@ type step struct {
 	other     *Query
 	table     *Table
 	functions *Processing
+	records   *RecordProcessing
 }
 
 // DefaultKeepRows is how many rows a running query keeps for Results, about 50 bytes a column each.

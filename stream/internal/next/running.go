@@ -43,6 +43,7 @@ type Running struct {
 	ready    map[*input]chan struct{} // closed once a table's input has read what there was
 	letters  *Rows
 	notes    []string
+	history  history
 	failure  error
 	err      error
 }
@@ -51,7 +52,7 @@ type Running struct {
 const settleAfter = 100 * time.Millisecond
 
 func startQuery(ctx context.Context, q *Query, g *graph) *Running {
-	r := &Running{query: q, graph: g, ctx: ctx, done: make(chan struct{}), bad: reasons{by: map[string]int64{}}, owners: owners{of: map[string]owner{}}, limited: q.limit > 0,
+	r := &Running{query: q, graph: g, ctx: ctx, done: make(chan struct{}), bad: reasons{by: map[string]int64{}}, owners: owners{of: map[string]owner{}}, history: newHistory(), limited: q.limit > 0,
 		lanes: map[*input]map[int]*lane{}, assigned: map[*input]map[int]bool{}, ready: map[*input]chan struct{}{}}
 	r.results = results{keep: q.keep, identity: g.identity}
 	if g.identity != nil {
@@ -121,6 +122,7 @@ func (r *Running) over(in *input) {
 func (r *Running) ticks(ctx context.Context) {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
+	last := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -128,6 +130,10 @@ func (r *Running) ticks(ctx context.Context) {
 		case <-ticker.C:
 			r.settle(nil)
 			r.owners.expire(r.lowest())
+			if time.Since(last) >= epochLength {
+				last = time.Now()
+				r.collect()
+			}
 			if bytes, most := r.graph.state(r.all()); bytes > r.query.memory {
 				r.fail(fmt.Errorf("the state takes about %d MiB, more than Memory(%d MiB) allows, most of it in %s: use shorter windows, a shorter TimeToLive or Watermark, or more memory",
 					bytes>>20, r.query.memory>>20, most))
@@ -163,6 +169,7 @@ func (r *Running) finish() {
 	}
 	err = errors.Join(err, closeAll(append(slices.Clone(r.query.sinks), r.query.letters...)))
 	r.unseen()
+	r.collect()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.err = err
