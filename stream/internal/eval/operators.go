@@ -583,8 +583,10 @@ func compileAsNumber(c compiler, e plan.Expr) (Node, error) {
 }
 
 func compileAsTime(c compiler, e plan.Expr) (Node, error) {
-	if e.Args[0].Op == "field" && c.kind(e.Args[0]) == value.Any {
-		return c.compile(e.Args[0], value.Time)
+	if path := e.Args[0].Path; e.Args[0].Op == "field" && c.kind(e.Args[0]) == value.Any {
+		if n, err := c.scope.Field(path, value.Time); err != nil || n.Kind == value.Time {
+			return n, err // of a record, which is bad if it has something else there
+		}
 	}
 	a, err := c.compile(e.Args[0], value.Any)
 	return typed(value.Time, func(row Row) value.Value {
