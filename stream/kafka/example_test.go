@@ -13,8 +13,8 @@ import (
 // printer prints what it is given.
 type printer struct{}
 
-func (printer) Assigned(partitions []int)           { fmt.Println("partitions", partitions) }
-func (printer) Retry(err error, wait time.Duration) { fmt.Println("again in", wait, "because", err) }
+func (printer) Assigned(partitions []stream.Partition) { fmt.Println("partitions", partitions) }
+func (printer) Retry(err error, wait time.Duration)    { fmt.Println("again in", wait, "because", err) }
 func (printer) Batch(_ context.Context, b stream.Batch) error {
 	for _, r := range b.Records {
 		fmt.Printf("%s = %s at offset %d of partition %d\n", r.Key, r.Value, r.Offset, r.Partition)
@@ -57,7 +57,7 @@ func Example() {
 		fmt.Println(err)
 	}
 	// Output:
-	// partitions [0]
+	// partitions [{goals 0}]
 	// 3869685 = 23' at offset 0 of partition 0
 	// 3869685 = 36' at offset 1 of partition 0
 	// 3869685 = 80' at offset 2 of partition 0

@@ -5,6 +5,7 @@ package wing
 import (
 	"cancha/internal/symbols/listing"
 	"cancha/stream/kafka"
+	"go/token"
 )
 
 var table_cancha_stream_kafka = listing.Package{
@@ -18,7 +19,14 @@ var table_cancha_stream_kafka = listing.Package{
 		{"Latest", kafka.Latest},
 		{"NewProducer", kafka.NewProducer},
 		{"PartitionOf", kafka.PartitionOf},
+		{"SecurityFromEnvironment", kafka.SecurityFromEnvironment},
 		{"Source", kafka.Source},
+		{"TLSFromFiles", kafka.TLSFromFiles},
+	},
+	Constants: []listing.Literal{
+		{"Plain", token.STRING, "\"PLAIN\""},
+		{"ScramSHA256", token.STRING, "\"SCRAM-SHA-256\""},
+		{"ScramSHA512", token.STRING, "\"SCRAM-SHA-512\""},
 	},
 	Types: []listing.Symbol{
 		{"Config", (*kafka.Config)(nil)},
