@@ -23,6 +23,7 @@ type cluster struct {
 	pattern *regexp.Regexp // of more topics; nil: none
 	sec     Security
 	conns   conns
+	doubt   doubt
 
 	mu        sync.Mutex
 	leaders   map[stream.Partition]kafka.Partition // as last looked up; nil: look up again
@@ -38,7 +39,7 @@ func (c *cluster) dial(ctx context.Context, network, address string) (net.Conn, 
 	if err != nil {
 		return nil, err
 	}
-	return c.sec.secure(ctx, conn, address)
+	return c.doubt.secure(ctx, &c.sec, conn, address)
 }
 
 func (c *cluster) dialer() *kafka.Dialer {

@@ -48,6 +48,9 @@ func (c *cluster) mayDiagnose() bool {
 // examine returns why a broker cannot be talked to, nil if that is not known.
 func (c *cluster) examine(ctx context.Context, broker string) error {
 	conn, err := c.dial(ctx, "tcp", broker)
+	for hung := (*hungUp)(nil); errors.As(err, &hung); {
+		conn, err = c.dial(ctx, "tcp", broker) // until it lets us in, is away, or refuses
+	}
 	if err != nil {
 		if refused := (*refusal)(nil); errors.As(err, &refused) {
 			return refused

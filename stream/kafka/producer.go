@@ -40,15 +40,19 @@ type ProducerConfig struct {
 // it) and arrive there in the order of Send, once, however often brokers go away in between. All methods but Close may be
 // called from several goroutines.
 type Producer struct {
-	cfg    ProducerConfig
+	cfg    ProducerConfig  // without its Security
+	sec    func() Security // a function, as in source
 	client *kgo.Client
-	broken sync.WaitGroup // gives up what is buffered after a refusal
+	broken sync.WaitGroup // closes the client after a refusal
 	slots  chan struct{}  // a record takes one until it is acknowledged
 	acked  atomic.Int64
 	failed atomic.Pointer[error] // the first failure; later ones follow from it
 
 	made   atomic.Bool // the topic is there, with the partitions that the configuration asks for if it was not
 	making sync.Mutex
+
+	ending sync.Mutex
+	ended  bool // Close was called
 }
 
 // NewProducer makes a producer. It does not connect yet: Partitions does, or the first Send.
@@ -60,7 +64,9 @@ func NewProducer(cfg ProducerConfig) (*Producer, error) {
 	if !ok {
 		return nil, fmt.Errorf("kafka: compression %q: want none, lz4, snappy, zstd or gzip", cfg.Compression)
 	}
-	p := &Producer{cfg: cfg, slots: make(chan struct{}, cfg.Buffer)}
+	security := cfg.Security
+	p := &Producer{cfg: cfg, sec: func() Security { return security }, slots: make(chan struct{}, cfg.Buffer)}
+	p.cfg.Security = Security{}
 	client, err := kgo.NewClient(append(cfg.options(codec), kgo.WithHooks(&outages{to: p}))...)
 	if err != nil {
 		return nil, fmt.Errorf("kafka: producer of %s: %w", cfg.Topic, err)
@@ -71,27 +77,27 @@ func NewProducer(cfg ProducerConfig) (*Producer, error) {
 
 // String tells where the producer writes, without the password.
 func (p *Producer) String() string {
-	return fmt.Sprintf("kafka.Producer{%s, %d acknowledged}", p.cfg.target(), p.Acked())
+	return fmt.Sprintf("kafka.Producer{%s, %d acknowledged}", p.cfg.target(p.sec()), p.Acked())
 }
 
 // Format implements fmt.Formatter: every verb, also %+v and %#v, writes String.
 func (p *Producer) Format(f fmt.State, _ rune) { fmt.Fprint(f, p.String()) }
 
 // String tells where and how is written, without the password.
-func (c ProducerConfig) String() string { return "kafka.ProducerConfig{" + c.target() + "}" }
+func (c ProducerConfig) String() string { return "kafka.ProducerConfig{" + c.target(c.Security) + "}" }
 
 // Format implements fmt.Formatter: every verb, also %+v and %#v, writes String.
 func (c ProducerConfig) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.String()) }
 
-func (c *ProducerConfig) target() string {
-	return fmt.Sprintf("%s at %s, %s", c.Topic, strings.Join(c.Brokers, ","), c.Security.String())
+func (c *ProducerConfig) target(s Security) string {
+	return fmt.Sprintf("%s at %s, %s", c.Topic, strings.Join(c.Brokers, ","), s.String())
 }
 
 // Partitions makes the topic unless it exists and returns how many partitions it has. It tries again while no broker
 // answers, until ctx ends; one that refuses this client is an error at once.
 func (p *Producer) Partitions(ctx context.Context) (int, error) {
 	n, err := CreateTopic(ctx, TopicConfig{
-		Brokers: p.cfg.Brokers, Topic: p.cfg.Topic, Partitions: p.cfg.Partitions, Security: p.cfg.Security, Retry: p.cfg.Retry,
+		Brokers: p.cfg.Brokers, Topic: p.cfg.Topic, Partitions: p.cfg.Partitions, Security: p.sec(), Retry: p.cfg.Retry,
 	})
 	if err == nil {
 		p.made.Store(true)
@@ -151,8 +157,10 @@ func wire(r stream.Record) *kgo.Record {
 // refuse ends the producer: no try can mend err, and franz-go would go on trying.
 func (p *Producer) refuse(err error) {
 	err = fmt.Errorf("kafka: write to %s: %w", p.cfg.Topic, err)
-	if p.failed.CompareAndSwap(nil, &err) {
-		p.broken.Go(func() { p.client.AbortBufferedRecords(context.Background()) })
+	p.ending.Lock()
+	defer p.ending.Unlock()
+	if p.failed.CompareAndSwap(nil, &err) && !p.ended {
+		p.broken.Go(p.client.Close) // to abort what is buffered would wait for what is on its way
 	}
 }
 
@@ -180,11 +188,12 @@ func (p *Producer) explain(r *kgo.Record, err error) error {
 
 // Flush waits until every record sent has been acknowledged, or ctx ends, or one has been refused.
 func (p *Producer) Flush(ctx context.Context) error {
-	if err := p.client.Flush(ctx); err != nil {
-		return fmt.Errorf("kafka: flush %s, %d records unacknowledged: %w", p.cfg.Topic, len(p.slots), err)
+	err := p.client.Flush(ctx)
+	if failed := p.failed.Load(); failed != nil {
+		return *failed
 	}
-	if err := p.failed.Load(); err != nil {
-		return *err
+	if err != nil {
+		return fmt.Errorf("kafka: flush %s, %d records unacknowledged: %w", p.cfg.Topic, len(p.slots), err)
 	}
 	return nil
 }
@@ -196,8 +205,11 @@ func (p *Producer) Acked() int64 { return p.acked.Load() }
 // counts them.
 func (p *Producer) Close(ctx context.Context) error {
 	err := p.Flush(ctx)
-	p.client.Close()
+	p.ending.Lock()
+	p.ended = true
+	p.ending.Unlock()
 	p.broken.Wait()
+	p.client.Close()
 	return err
 }
 
@@ -232,7 +244,7 @@ func (c *ProducerConfig) options(codec kgo.CompressionCodec) []kgo.Opt {
 		kgo.ProducerLinger(c.Linger), kgo.ProducerBatchCompression(codec), kgo.MaxBufferedRecords(c.Buffer + 1),
 		// A topic that is not there is made by Partitions or will be; no number of tries is the last.
 		kgo.UnknownTopicRetries(-1), kgo.AllowAutoTopicCreation(),
-		kgo.Dialer(c.dial), kgo.RetryBackoffFn(retryBackoff), kgo.MetadataMinAge(minBackoff),
+		kgo.Dialer((&direct{sec: c.Security}).dial), kgo.RetryBackoffFn(retryBackoff), kgo.MetadataMinAge(minBackoff),
 	}
 	if c.LeaderOnly {
 		opts = append(opts, kgo.RequiredAcks(kgo.LeaderAck()), kgo.DisableIdempotentWrite())
@@ -240,16 +252,27 @@ func (c *ProducerConfig) options(codec kgo.CompressionCodec) []kgo.Opt {
 	return opts
 }
 
+// direct is how a producer reaches its brokers.
+type direct struct {
+	sec   Security
+	doubt doubt
+}
+
 // dial connects to a broker; the connection is encrypted and authenticated, as far as the cluster asks for it. The client
 // closes it.
-func (c *ProducerConfig) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (d *direct) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	return c.Security.secure(ctx, conn, address)
+	secured, err := d.doubt.secure(ctx, &d.sec, conn, address)
+	if refused := (*refusal)(nil); err != nil && !errors.As(err, &refused) {
+		// franz-go tries again where a broker cannot be dialled, but takes an EOF for a wrong configuration, and gives up.
+		return nil, &net.OpError{Op: "dial", Net: network, Addr: conn.RemoteAddr(), Err: errors.New(err.Error())}
+	}
+	return secured, err
 }
 
 // retryBackoff doubles like backoff, for the n-th try.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -116,6 +117,33 @@ func lost(err error) bool {
 		errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network)
 }
 
+// hungUp tells that a broker, having agreed on a mechanism, closed the connection when it was shown the proof. Apache Kafka
+// says that the user is refused; others close, and so does a broker that goes down in that moment.
+type hungUp struct{ refusal error }
+
+var errHungUp = errors.New("it closes the connection")
+
+func (h *hungUp) Error() string { return h.refusal.Error() }
+
+// hangUps is how many times in a row it takes until a hang-up is a refusal: a broker on its way down agrees on no mechanism
+// any more.
+const hangUps = 3
+
+// doubt counts hang-ups in a row.
+type doubt struct{ n atomic.Int32 }
+
+func (d *doubt) secure(ctx context.Context, s *Security, conn net.Conn, broker string) (net.Conn, error) {
+	conn, err := s.secure(ctx, conn, broker)
+	var hung *hungUp
+	switch {
+	case err == nil:
+		d.n.Store(0)
+	case errors.As(err, &hung) && d.n.Add(1) >= hangUps:
+		return nil, hung.refusal
+	}
+	return conn, err
+}
+
 // authenticate proves the user over a connection that has said nothing yet: a handshake names the mechanism, and then the
 // mechanism's own messages go to and fro (KIP-43, KIP-152).
 func (s *Security) authenticate(ctx context.Context, conn net.Conn, broker string) error {
@@ -149,6 +177,9 @@ func (s *Security) step(conn net.Conn, broker string, say []byte, look func([]by
 	request := kmsg.NewPtrSASLAuthenticateRequest()
 	request.SASLAuthBytes = say
 	response, err := exchange(conn, request)
+	if errors.Is(err, io.EOF) {
+		return nil, false, &hungUp{s.refused(broker, errHungUp)}
+	}
 	if err != nil {
 		return nil, false, fmt.Errorf("SASL with broker %s: %w", broker, err)
 	}

@@ -23,27 +23,29 @@ import (
 // round. A broker that is away is waited for.
 func Source(cfg Config) stream.Source {
 	cfg.fill()
-	return source{&cfg}
+	return source{func() *Config { return &cfg }}
 }
 
-// source holds a pointer: printing a query, which has its source inside, must not show a password.
-type source struct{ cfg *Config }
+// source holds a function: printing a query, which has its source inside, must not show a password. fmt calls no Format
+// method of a field that is not exported, and follows pointers for verbs that do not fit.
+type source struct{ cfg func() *Config }
 
 // Description implements stream.Source.
 func (s source) Description() string {
-	return fmt.Sprintf("kafka %s at %s", s.cfg.subject(), strings.Join(s.cfg.Brokers, ","))
+	return fmt.Sprintf("kafka %s at %s", s.cfg().subject(), strings.Join(s.cfg().Brokers, ","))
 }
 
 // Run implements stream.Source.
 func (s source) Run(ctx context.Context, h stream.Handler) error {
-	if err := s.cfg.validate(); err != nil {
+	cfg := s.cfg()
+	if err := cfg.validate(); err != nil {
 		return err
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	r := &run{
-		ctx: ctx, cfg: s.cfg, handler: h, end: end, positions: make(map[stream.Partition]*position),
-		cluster: s.cfg.cluster(),
+		ctx: ctx, cfg: cfg, handler: h, end: end, positions: make(map[stream.Partition]*position),
+		cluster: cfg.cluster(),
 	}
 	r.run(ctx)
 	// Whoever ended the run said why; a caller's own cancel is no error.
