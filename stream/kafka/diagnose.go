@@ -20,6 +20,9 @@ const diagnosisInterval = 2 * time.Second
 // cause if it finds one that cannot pass, or else err. Diagnosing takes new connections to the brokers, which are asked what
 // both kinds of port answer differently; nothing is taken for a cause that a broker on its way down or up could look like.
 func (c *cluster) diagnose(ctx context.Context, err error) error {
+	if refused := (*refusal)(nil); errors.As(err, &refused) {
+		return refused // without the steps that it has come through: it says it all
+	}
 	var (
 		away *net.OpError
 		told kafka.Error

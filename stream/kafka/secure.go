@@ -186,7 +186,7 @@ func (s *Security) step(conn net.Conn, broker string, say []byte, look func([]by
 	answer := response.(*kmsg.SASLAuthenticateResponse)
 	if err := kerr.ErrorForCode(answer.ErrorCode); err != nil {
 		if answer.ErrorMessage != nil && *answer.ErrorMessage != "" {
-			err = fmt.Errorf("%s: %w", *answer.ErrorMessage, err)
+			err = errors.New(*answer.ErrorMessage)
 		}
 		return nil, false, s.refused(broker, err)
 	}

@@ -220,7 +220,7 @@ func (r *run) retry(ctx context.Context, err error, b *backoff) bool {
 		return false
 	}
 	if hopeless(err) {
-		r.end(err)
+		r.end(r.cluster.diagnose(ctx, err))
 		return false
 	}
 	wait := b.next()
