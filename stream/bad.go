@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
-	"strings"
 	"sync"
 	"time"
+
+	"cancha/internal/jsontext"
 )
 
 // keptBadRecords is how many bad records can be looked at; keptBadBytes how much of each.
@@ -14,12 +15,6 @@ const (
 	keptBadRecords = 100
 	keptBadBytes   = 64 << 10
 	keptReasons    = 1000
-)
-
-// Parts of the reason of a record that is no JSON.
-const (
-	notJSON = "not JSON"
-	atByte  = " at byte "
 )
 
 // BadRecord is a record that could not be used, with the reason. It was counted and left out.
@@ -65,24 +60,11 @@ func (b *badRecords) add(topic string, r *Record, reason string) {
 		b.newest[b.total%keptBadRecords] = bad
 	}
 	b.total++
-	reason = kindOf(reason)
+	reason = jsontext.KindOf(reason)
 	if _, known := b.reasons[reason]; !known && len(b.reasons) >= keptReasons {
 		reason = "other reasons"
 	}
 	b.reasons[reason]++
-}
-
-// kindOf leaves out of a reason what encoding/json tells of one record: "at byte 17", and the character in "invalid character 'x' after …".
-func kindOf(reason string) string {
-	if !strings.HasPrefix(reason, notJSON) {
-		return reason
-	}
-	reason, _, _ = strings.Cut(reason, atByte)
-	before, rest, found := strings.Cut(reason, " '")
-	if _, after, ends := strings.Cut(rest, "' "); found && ends {
-		return before + " " + after
-	}
-	return reason
 }
 
 func (b *badRecords) count() int64 {

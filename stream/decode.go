@@ -1,11 +1,12 @@
 package stream
 
 import (
-	"encoding/json"
+	"cmp"
 	"math"
 	"math/bits"
-	"strconv"
 	"strings"
+
+	"cancha/internal/jsontext"
 )
 
 // maxLearned bounds how many unknown members a node remembers, so that foreign records cannot grow it without end.
@@ -50,36 +51,19 @@ func newDecoder(p *projection, dict *dictionary) *decoder {
 // decode reads a record and returns "", or the reason why it is bad.
 func (d *decoder) decode(b []byte) (reason string) {
 	d.present, d.wrong, d.inEvent = 0, 0, false
-	i := skipSpace(b, 0)
+	i := jsontext.SkipSpace(b, 0)
 	if i < len(b) && b[i] == '{' {
 		i = d.object(b, i, d.root, 0)
-	} else if i = skipValue(b, i, 0); i >= 0 && skipSpace(b, i) == len(b) {
+	} else if i = jsontext.SkipValue(b, i, 0); i >= 0 && jsontext.SkipSpace(b, i) == len(b) {
 		return "not an event: want a JSON object"
 	}
-	if i < 0 || skipSpace(b, i) != len(b) {
-		return syntaxReason(b)
+	if i < 0 || jsontext.SkipSpace(b, i) != len(b) {
+		return cmp.Or(jsontext.Problem(b), jsontext.NotJSON) // both readers agree, which the fuzz test checks
 	}
 	if w := d.wrong &^ d.present; w != 0 {
 		return d.wrongReason(bits.TrailingZeros64(w))
 	}
 	return ""
-}
-
-// syntaxReason asks encoding/json what is wrong: slow, exact, and only for bad records.
-func syntaxReason(b []byte) string {
-	if len(b) == 0 {
-		return notJSON + ": the record has no value"
-	}
-	var text json.RawMessage
-	err := json.Unmarshal(b, &text)
-	if err == nil { // unreachable as long as both readers agree, which the fuzz test checks
-		return notJSON
-	}
-	reason := notJSON + ": " + err.Error()
-	if at, ok := err.(*json.SyntaxError); ok {
-		reason += atByte + strconv.FormatInt(at.Offset, 10)
-	}
-	return reason
 }
 
 func (d *decoder) wrongReason(slot int) string {
@@ -114,7 +98,7 @@ const (
 // value reads the value at i, of which n is known. i is after white space.
 func (d *decoder) value(b []byte, i int, n *node, depth int) int {
 	if n.below == 0 || d.inEvent && n.bare {
-		return skipValue(b, i, depth)
+		return jsontext.SkipValue(b, i, depth)
 	}
 	if i >= len(b) {
 		return -1
@@ -128,10 +112,10 @@ func (d *decoder) value(b []byte, i int, n *node, depth int) int {
 		return d.text(b, i, n)
 	case 'n':
 		d.forget(n.below) // null means absent
-		return skipWord(b, i, "null")
+		return jsontext.SkipWord(b, i, "null")
 	case 'N':
 		d.forget(n.below) // what Python writes for an empty place of a flattened row
-		return skipWord(b, i, "NaN")
+		return jsontext.SkipWord(b, i, "NaN")
 	case 't', 'f':
 		return d.boolean(b, i, n)
 	default:
@@ -158,7 +142,7 @@ func (d *decoder) objectValue(b []byte, i int, n *node, depth int) int {
 	}
 	if len(n.members) == 0 {
 		d.rejectBelow(n, '{')
-		return skipObject(b, i, depth)
+		return jsontext.SkipObject(b, i, depth)
 	}
 	end := d.object(b, i, n, depth)
 	if n.event {
@@ -180,10 +164,10 @@ func (d *decoder) reject(s uint8, c byte) {
 
 // object reads the members of the object whose brace is at i.
 func (d *decoder) object(b []byte, i int, n *node, depth int) int {
-	if depth >= maxDepth {
+	if depth >= jsontext.MaxDepth {
 		return -1
 	}
-	i = skipSpace(b, i+1)
+	i = jsontext.SkipSpace(b, i+1)
 	if i < len(b) && b[i] == '}' {
 		return i + 1
 	}
@@ -194,10 +178,10 @@ func (d *decoder) object(b []byte, i int, n *node, depth int) int {
 			return -1
 		}
 		if i < len(b) && b[i] <= ' ' {
-			i = skipSpace(b, i)
+			i = jsontext.SkipSpace(b, i)
 		}
 		if m == nil {
-			i = skipValue(b, i, depth+1)
+			i = jsontext.SkipValue(b, i, depth+1)
 		} else {
 			i = d.value(b, i, m, depth+1)
 		}
@@ -205,14 +189,14 @@ func (d *decoder) object(b []byte, i int, n *node, depth int) int {
 			return -1
 		}
 		if i < len(b) && b[i] <= ' ' {
-			i = skipSpace(b, i)
+			i = jsontext.SkipSpace(b, i)
 		}
 		if i >= len(b) {
 			return -1
 		}
 		switch b[i] {
 		case ',':
-			i = skipSpace(b, i+1)
+			i = jsontext.SkipSpace(b, i+1)
 		case '}':
 			return i + 1
 		default:
@@ -248,14 +232,14 @@ func (d *decoder) newMember(b []byte, i int, n *node, cursor int) (m *node, next
 	if i >= len(b) || b[i] != '"' {
 		return nil, -1, 0
 	}
-	end := skipString(b, i+1)
+	end := jsontext.SkipString(b, i+1)
 	if end < 0 {
 		return nil, -1, 0
 	}
-	if next = skipColon(b, end); next < 0 {
+	if next = jsontext.SkipColon(b, end); next < 0 {
 		return nil, -1, 0
 	}
-	if m := n.find(unquote(b[i:end])); m != nil {
+	if m := n.find(unquoted(b[i:end])); m != nil {
 		return m, next, cursor
 	}
 	if len(n.members) < maxLearned && b[end] == ':' {
@@ -268,13 +252,10 @@ func (d *decoder) newMember(b []byte, i int, n *node, cursor int) (m *node, next
 	return nil, next, cursor
 }
 
-// unquote returns the text of a valid JSON string.
-func unquote(quoted []byte) string {
-	var s string
-	if err := json.Unmarshal(quoted, &s); err != nil {
-		return string(quoted) // unreachable: the string was scanned
-	}
-	return s
+// unquoted returns the text of a scanned JSON string.
+func unquoted(quoted []byte) string {
+	text, _ := jsontext.Unquote(quoted)
+	return string(text)
 }
 
 // arrayValue reads an array and those of its elements that n knows.
@@ -285,12 +266,12 @@ func (d *decoder) arrayValue(b []byte, i int, n *node, depth int) int {
 	}
 	if len(n.elements) == 0 {
 		d.rejectBelow(n, '[')
-		return skipArray(b, i, depth)
+		return jsontext.SkipArray(b, i, depth)
 	}
-	if depth >= maxDepth {
+	if depth >= jsontext.MaxDepth {
 		return -1
 	}
-	i = skipSpace(b, i+1)
+	i = jsontext.SkipSpace(b, i+1)
 	if i < len(b) && b[i] == ']' {
 		return i + 1
 	}
@@ -298,20 +279,20 @@ func (d *decoder) arrayValue(b []byte, i int, n *node, depth int) int {
 		if k < len(n.elements) && n.elements[k] != nil {
 			i = d.value(b, i, n.elements[k], depth+1)
 		} else {
-			i = skipValue(b, i, depth+1)
+			i = jsontext.SkipValue(b, i, depth+1)
 		}
 		if i < 0 {
 			return -1
 		}
 		if i < len(b) && b[i] <= ' ' {
-			i = skipSpace(b, i)
+			i = jsontext.SkipSpace(b, i)
 		}
 		if i >= len(b) {
 			return -1
 		}
 		switch b[i] {
 		case ',':
-			i = skipSpace(b, i+1)
+			i = jsontext.SkipSpace(b, i+1)
 		case ']':
 			return i + 1
 		default:
@@ -336,16 +317,16 @@ func (d *decoder) numeral(b []byte, i int, n *node) int {
 		var ok bool
 		switch d.slots[s].kind {
 		case kindNumber:
-			d.number[s], next, ok = parseFloat(b, i)
+			d.number[s], next, ok = jsontext.ParseFloat(b, i)
 			if next > 0 && !(math.Abs(d.number[s]) <= maxNumber) {
 				d.present |= 1 << s
 				d.reject(s, tooLarge)
 				continue
 			}
 		case kindKey:
-			d.key[s], next, ok = parseInt(b, i)
+			d.key[s], next, ok = jsontext.ParseInt(b, i)
 		default:
-			next = skipNumber(b, i)
+			next = jsontext.SkipNumber(b, i)
 		}
 		if next < 0 {
 			return -1
@@ -355,7 +336,7 @@ func (d *decoder) numeral(b []byte, i int, n *node) int {
 		}
 	}
 	if next < 0 {
-		next = skipNumber(b, i)
+		next = jsontext.SkipNumber(b, i)
 		d.rejectBelow(n, '0')
 	}
 	return next
@@ -376,13 +357,13 @@ func (d *decoder) boolean(b []byte, i int, n *node) int {
 	if len(n.slots) == 0 {
 		d.rejectBelow(n, b[i])
 	}
-	return skipWord(b, i, word)
+	return jsontext.SkipWord(b, i, word)
 }
 
 // text reads a string. Where an object or an array is expected, a text is a flattened row's name of it: a type is known by
 // its name, and of other references the row holds the id elsewhere ("team_id"), or lacks it.
 func (d *decoder) text(b []byte, i int, n *node) int {
-	end := skipString(b, i+1)
+	end := jsontext.SkipString(b, i+1)
 	if end < 0 {
 		return -1
 	}
@@ -410,7 +391,7 @@ func (d *decoder) text(b []byte, i int, n *node) int {
 func (d *decoder) flattened(quoted []byte, n *node) {
 	id, ok := n.names[string(quoted[1:len(quoted)-1])]
 	if !ok && n.names != nil {
-		id, ok = n.names[unquote(quoted)]
+		id, ok = n.names[unquoted(quoted)]
 	}
 	if m := n.find("id"); ok && m != nil {
 		for _, s := range m.slots {
@@ -437,7 +418,7 @@ func (d *decoder) code(quoted []byte) int64 {
 	if len(d.codes) >= maxCodes {
 		clear(d.codes)
 	}
-	c := d.dict.code(strings.ToValidUTF8(unquote(quoted), "\uFFFD"))
+	c := d.dict.code(strings.ToValidUTF8(unquoted(quoted), "\uFFFD"))
 	d.codes[string(quoted)] = c
 	return c
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cancha/internal/jsontext"
 )
 
 // probe reads one path of each kind out of text.
@@ -147,7 +149,7 @@ func TestParseFloat(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &want); err != nil {
 			t.Fatal(err)
 		}
-		got, next, ok := parseFloat([]byte(text), 0)
+		got, next, ok := jsontext.ParseFloat([]byte(text), 0)
 		if math.Float64bits(got) != math.Float64bits(want) || next != len(text) || !ok {
 			t.Errorf("%s: got %v, %d, %t, want %v", text, got, next, ok, want)
 		}

@@ -3,6 +3,8 @@ package stream
 import (
 	"math"
 	"time"
+
+	"cancha/internal/jsontext"
 )
 
 // instants reads RFC 3339 times. It remembers the last date, since records of a stream share theirs. The zero value works.
@@ -24,14 +26,16 @@ func (p *instants) parse(s []byte) (ns int64, ok bool) {
 	minute, ok2 := two(s[14], s[15])
 	second, ok3 := two(s[17], s[18])
 	high, ok4 := two(s[20], s[21])
-	if !(ok1 && ok2 && ok3 && ok4 && digit(s[22])) || hour > 23 || minute > 59 || second > 59 {
+	if !(ok1 && ok2 && ok3 && ok4 && jsontext.Digit(s[22])) || hour > 23 || minute > 59 || second > 59 {
 		return p.parseSlow(s)
 	}
 	millis := high*10 + int64(s[22]-'0')
 	return p.day + ((hour*60+minute)*60+second)*int64(time.Second) + millis*int64(time.Millisecond), true
 }
 
-func two(a, b byte) (int64, bool) { return int64(a-'0')*10 + int64(b-'0'), digit(a) && digit(b) }
+func two(a, b byte) (int64, bool) {
+	return int64(a-'0')*10 + int64(b-'0'), jsontext.Digit(a) && jsontext.Digit(b)
+}
 
 func (p *instants) parseSlow(s []byte) (int64, bool) {
 	t, err := time.Parse(time.RFC3339Nano, string(s))

@@ -286,7 +286,7 @@ func TestInspect(t *testing.T) {
 		{"a client of Kafka in a test", "stream/x_test.go", `import "github.com/twmb/franz-go/pkg/kgo"`, ""},
 		{"a library without a door", "stream/x.go", `import "example.com/new"`, "no door"},
 		{"unsafe", "stream/x.go", `import "unsafe"`, "behind the compiler's back"},
-		{"unsafe in the decoder", "stream/decode.go", `import "unsafe"`, ""},
+		{"unsafe in the decoder", "stream/internal/decode/json.go", `import "unsafe"`, ""},
 		{"cgo", "stream/x.go", `import "C"`, "pure Go"},
 		{"a suite in the program", "stream/x.go", `import "cancha/stream/streamtest"`, "by tests only"},
 		{"a suite of the standard library", "stream/x.go", `import "net/http/httptest"`, ""},

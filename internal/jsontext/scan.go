@@ -1,4 +1,4 @@
-package stream
+package jsontext
 
 import (
 	"encoding/binary"
@@ -6,77 +6,79 @@ import (
 )
 
 // Scanning functions take the text and a position, and return the position after what they read, or -1 when the text is
-// not JSON: RFC 8259 as encoding/json reads it (invalid UTF-8 is let through, nesting ends at maxDepth), and NaN, which
+// not JSON: RFC 8259 as encoding/json reads it (invalid UTF-8 is let through, nesting ends at MaxDepth), and NaN, which
 // Python writes where a flattened row has nothing. They allocate nothing and never read outside b; what is wrong, and
 // where, is found by encoding/json on the rare bad record.
 
-const maxDepth = 10000 // encoding/json's own limit
+// MaxDepth is how deep values may lie in one another: encoding/json's own limit.
+const MaxDepth = 10000
 
-// skipSpace returns the position of the first byte at or after i that is not white space.
-func skipSpace(b []byte, i int) int {
+// SkipSpace returns the position of the first byte at or after i that is not white space.
+func SkipSpace(b []byte, i int) int {
 	for i < len(b) && b[i] <= ' ' && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
 	}
 	return i
 }
 
-// skipValue reads any value that starts at i.
-func skipValue(b []byte, i, depth int) int {
+// SkipValue reads any value that starts at i.
+func SkipValue(b []byte, i, depth int) int {
 	if i >= len(b) {
 		return -1
 	}
 	switch c := b[i]; c {
 	case '"':
-		return skipString(b, i+1)
+		return SkipString(b, i+1)
 	case '{':
-		return skipObject(b, i, depth)
+		return SkipObject(b, i, depth)
 	case '[':
-		return skipArray(b, i, depth)
+		return SkipArray(b, i, depth)
 	case 't':
-		return skipWord(b, i, "true")
+		return SkipWord(b, i, "true")
 	case 'f':
-		return skipWord(b, i, "false")
+		return SkipWord(b, i, "false")
 	case 'n':
-		return skipWord(b, i, "null")
+		return SkipWord(b, i, "null")
 	case 'N':
-		return skipWord(b, i, "NaN")
+		return SkipWord(b, i, "NaN")
 	default:
-		return skipNumber(b, i)
+		return SkipNumber(b, i)
 	}
 }
 
-func skipWord(b []byte, i int, word string) int {
+// SkipWord reads one word, such as null, that starts at i.
+func SkipWord(b []byte, i int, word string) int {
 	if len(b)-i < len(word) || string(b[i:i+len(word)]) != word {
 		return -1
 	}
 	return i + len(word)
 }
 
-// skipObject reads an object whose brace is at i and that lies depth levels deep.
-func skipObject(b []byte, i, depth int) int {
-	if depth >= maxDepth {
+// SkipObject reads an object whose brace is at i and that lies depth levels deep.
+func SkipObject(b []byte, i, depth int) int {
+	if depth >= MaxDepth {
 		return -1
 	}
-	i = skipSpace(b, i+1)
+	i = SkipSpace(b, i+1)
 	if i < len(b) && b[i] == '}' {
 		return i + 1
 	}
 	for {
-		if i = skipKey(b, i); i < 0 {
+		if i = SkipKey(b, i); i < 0 {
 			return -1
 		}
-		if i = skipValue(b, i, depth+1); i < 0 {
+		if i = SkipValue(b, i, depth+1); i < 0 {
 			return -1
 		}
 		if i >= len(b) || b[i] <= ' ' {
-			i = skipSpace(b, i)
+			i = SkipSpace(b, i)
 		}
 		if i >= len(b) {
 			return -1
 		}
 		switch b[i] {
 		case ',':
-			i = skipSpace(b, i+1)
+			i = SkipSpace(b, i+1)
 		case '}':
 			return i + 1
 		default:
@@ -85,46 +87,47 @@ func skipObject(b []byte, i, depth int) int {
 	}
 }
 
-// skipKey reads `"key" :` and the space after it.
-func skipKey(b []byte, i int) int {
+// SkipKey reads `"key" :` and the space after it.
+func SkipKey(b []byte, i int) int {
 	if i >= len(b) || b[i] != '"' {
 		return -1
 	}
-	if i = skipString(b, i+1); i < 0 {
+	if i = SkipString(b, i+1); i < 0 {
 		return -1
 	}
-	return skipColon(b, i)
+	return SkipColon(b, i)
 }
 
-func skipColon(b []byte, i int) int {
-	if i = skipSpace(b, i); i >= len(b) || b[i] != ':' {
+// SkipColon reads the colon behind a name, and the space around it.
+func SkipColon(b []byte, i int) int {
+	if i = SkipSpace(b, i); i >= len(b) || b[i] != ':' {
 		return -1
 	}
-	return skipSpace(b, i+1)
+	return SkipSpace(b, i+1)
 }
 
-// skipArray reads an array whose bracket is at i and that lies depth levels deep.
-func skipArray(b []byte, i, depth int) int {
-	if depth >= maxDepth {
+// SkipArray reads an array whose bracket is at i and that lies depth levels deep.
+func SkipArray(b []byte, i, depth int) int {
+	if depth >= MaxDepth {
 		return -1
 	}
-	i = skipSpace(b, i+1)
+	i = SkipSpace(b, i+1)
 	if i < len(b) && b[i] == ']' {
 		return i + 1
 	}
 	for {
-		if i = skipValue(b, i, depth+1); i < 0 {
+		if i = SkipValue(b, i, depth+1); i < 0 {
 			return -1
 		}
 		if i >= len(b) || b[i] <= ' ' {
-			i = skipSpace(b, i)
+			i = SkipSpace(b, i)
 		}
 		if i >= len(b) {
 			return -1
 		}
 		switch b[i] {
 		case ',':
-			i = skipSpace(b, i+1)
+			i = SkipSpace(b, i+1)
 		case ']':
 			return i + 1
 		default:
@@ -147,8 +150,8 @@ func specials(w uint64) uint64 {
 	return ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*0x20)&^w) & highs
 }
 
-// skipString reads a string whose opening quote is before i.
-func skipString(b []byte, i int) int {
+// SkipString reads a string whose opening quote is before i.
+func SkipString(b []byte, i int) int {
 	for {
 		for i+8 <= len(b) {
 			if m := specials(binary.LittleEndian.Uint64(b[i:])); m != 0 {
@@ -198,13 +201,13 @@ func skipEscape(b []byte, i int) int {
 	return i + 5
 }
 
-// skipNumber reads a number that starts at i.
-func skipNumber(b []byte, i int) int {
+// SkipNumber reads a number that starts at i.
+func SkipNumber(b []byte, i int) int {
 	if i < len(b) && b[i] == '-' {
 		i++
 	}
 	switch {
-	case i >= len(b) || !digit(b[i]):
+	case i >= len(b) || !Digit(b[i]):
 		return -1
 	case b[i] == '0':
 		i++
@@ -212,7 +215,7 @@ func skipNumber(b []byte, i int) int {
 		i = skipDigits(b, i)
 	}
 	if i < len(b) && b[i] == '.' {
-		if i++; i >= len(b) || !digit(b[i]) {
+		if i++; i >= len(b) || !Digit(b[i]) {
 			return -1
 		}
 		i = skipDigits(b, i)
@@ -222,7 +225,7 @@ func skipNumber(b []byte, i int) int {
 		if i < len(b) && (b[i] == '+' || b[i] == '-') {
 			i++
 		}
-		if i >= len(b) || !digit(b[i]) {
+		if i >= len(b) || !Digit(b[i]) {
 			return -1
 		}
 		i = skipDigits(b, i)
@@ -231,10 +234,11 @@ func skipNumber(b []byte, i int) int {
 }
 
 func skipDigits(b []byte, i int) int {
-	for i < len(b) && digit(b[i]) {
+	for i < len(b) && Digit(b[i]) {
 		i++
 	}
 	return i
 }
 
-func digit(c byte) bool { return c-'0' < 10 }
+// Digit tells whether c is a digit.
+func Digit(c byte) bool { return c-'0' < 10 }

@@ -1,4 +1,4 @@
-package stream
+package jsontext
 
 import "strconv"
 
@@ -6,11 +6,11 @@ import "strconv"
 var exactPowers = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
 	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
-// parseFloat reads the number at i and returns the position after it: -1 if it is not a JSON number; ok is false if it
+// ParseFloat reads the number at i and returns the position after it: -1 if it is not a JSON number; ok is false if it
 // overflows float64. The value is strconv.ParseFloat's. A mantissa below 2^53 and a power of ten up to 22 are both exact
 // in float64, so that one multiplication or division rounds correctly (Clinger, How to Read Floating Point Numbers
 // Accurately, 1990); coordinates always are of this kind. The rest goes to strconv.
-func parseFloat(b []byte, i int) (v float64, next int, ok bool) {
+func ParseFloat(b []byte, i int) (v float64, next int, ok bool) {
 	start := i
 	negative := i < len(b) && b[i] == '-'
 	if negative {
@@ -50,16 +50,16 @@ func digits(b []byte, i int, mantissa uint64) (uint64, int) {
 }
 
 func parseFloatSlow(b []byte, i int) (v float64, next int, ok bool) {
-	if next = skipNumber(b, i); next < 0 {
+	if next = SkipNumber(b, i); next < 0 {
 		return 0, -1, false
 	}
 	v, err := strconv.ParseFloat(string(b[i:next]), 64)
 	return v, next, err == nil
 }
 
-// parseInt reads the number at i; ok is false if it is a number but not an int64 written in digits alone.
-func parseInt(b []byte, i int) (v int64, next int, ok bool) {
-	if next = skipNumber(b, i); next < 0 {
+// ParseInt reads the number at i; ok is false if it is a number but not an int64 written in digits alone.
+func ParseInt(b []byte, i int) (v int64, next int, ok bool) {
+	if next = SkipNumber(b, i); next < 0 {
 		return 0, -1, false
 	}
 	if next-i <= 18 {

@@ -1,0 +1,167 @@
+package decode
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"cancha/internal/jsontext"
+	"cancha/stream/internal/value"
+)
+
+// CSV reads the slots out of lines of CSV.
+type CSV struct {
+	columns   int
+	separator byte
+	slots     []Slot
+	at        [][]int // of each column, its slots
+	times     instants
+	seen      []bool
+	scratch   []byte
+}
+
+// NewCSV returns a decoder of lines with these columns.
+func NewCSV(slots []Slot, columns []string, separator byte) *CSV {
+	c := &CSV{columns: len(columns), separator: separator, slots: slots, at: make([][]int, len(columns)), seen: make([]bool, len(slots))}
+	for i, s := range slots {
+		if k := slices.Index(columns, s.Path); k >= 0 {
+			c.at[k] = append(c.at[k], i)
+		}
+	}
+	return c
+}
+
+// Decode implements Decoder.
+func (c *CSV) Decode(line []byte, row []value.Value) (reason string) {
+	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
+		line = line[:len(line)-1]
+	}
+	c.scratch = c.scratch[:0]
+	for k, i := 0, 0; ; k++ {
+		field, next, reason := c.field(line, i)
+		if reason != "" {
+			return reason
+		}
+		if k < c.columns {
+			for _, slot := range c.at[k] {
+				if reason := c.put(row, slot, field); reason != "" {
+					return reason
+				}
+			}
+		}
+		if next > len(line) {
+			if k+1 != c.columns {
+				return "CSV with " + strconv.Itoa(k+1) + " fields, want " + strconv.Itoa(c.columns)
+			}
+			return ""
+		}
+		i = next
+	}
+}
+
+// field reads the field at i, and where the next one begins: behind the line's end if there is none.
+func (c *CSV) field(line []byte, i int) (field []byte, next int, reason string) {
+	if i < len(line) && line[i] == '"' {
+		return c.quoted(line, i+1)
+	}
+	end := i
+	for end < len(line) && line[end] != c.separator {
+		if line[end] == '"' {
+			return nil, 0, "CSV with a quote within a field"
+		}
+		end++
+	}
+	return line[i:end], end + 1, ""
+}
+
+func (c *CSV) quoted(line []byte, i int) (field []byte, next int, reason string) {
+	from := len(c.scratch)
+	for ; i < len(line); i++ {
+		if line[i] != '"' {
+			c.scratch = append(c.scratch, line[i])
+			continue
+		}
+		if i++; i < len(line) && line[i] == '"' {
+			c.scratch = append(c.scratch, '"')
+			continue
+		}
+		if i < len(line) && line[i] != c.separator {
+			return nil, 0, "CSV with text behind a closing quote"
+		}
+		return append([]byte(nil), c.scratch[from:]...), i + 1, ""
+	}
+	return nil, 0, "CSV with a quote that is not closed"
+}
+
+func (c *CSV) put(row []value.Value, slot int, field []byte) (reason string) {
+	if len(field) == 0 {
+		return ""
+	}
+	s := c.slots[slot]
+	c.seen[slot] = true
+	switch s.Want {
+	case Number:
+		x, ok := plainNumber(field)
+		if !ok {
+			return wrong(s.Path, s.Want, "another text")
+		}
+		row[s.At] = value.FloatOf(x)
+	case Instant:
+		ns, ok := c.times.parse(field)
+		if !ok {
+			return wrong(s.Path, s.Want, "another text")
+		}
+		row[s.At] = value.Nanos(ns)
+	case Natural:
+		row[s.At] = plain(field)
+	default:
+		row[s.At] = text(field)
+	}
+	return ""
+}
+
+func plainNumber(field []byte) (float64, bool) {
+	x, next, ok := jsontext.ParseFloat(field, 0)
+	return x, ok && next == len(field) && math.Abs(x) <= maxNumber
+}
+
+// plain is a number where the field is one as JSON writes them, and a text otherwise.
+func plain(field []byte) value.Value {
+	if v, next := natural(field, 0); next == len(field) {
+		return v
+	}
+	switch string(field) {
+	case "true", "false":
+		return value.BoolOf(field[0] == 't')
+	}
+	return text(field)
+}
+
+func text(field []byte) value.Value {
+	if !utf8.Valid(field) {
+		return value.TextOf(strings.ToValidUTF8(string(field), "\uFFFD"))
+	}
+	return value.TextOf(view(field))
+}
+
+// Seen implements Decoder.
+func (c *CSV) Seen(slot int) bool { return c.seen[slot] }
+
+// Texts is the decoder of records that are texts.
+type Texts struct{ slots []Slot }
+
+// NewText returns a decoder whose slots all are the record.
+func NewText(slots []Slot) Texts { return Texts{slots} }
+
+// Decode implements Decoder.
+func (d Texts) Decode(record []byte, row []value.Value) (reason string) {
+	for _, s := range d.slots {
+		row[s.At] = text(record)
+	}
+	return ""
+}
+
+// Seen implements Decoder.
+func (Texts) Seen(int) bool { return true }

@@ -1,0 +1,617 @@
+package decode
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+	"unsafe"
+
+	"cancha/internal/jsontext"
+	"cancha/stream/internal/value"
+)
+
+// Shape says where records keep what paths name, where that is not simply below the record.
+type Shape struct {
+	// Envelope is the member that holds the record proper, where there is one: a path is then found below it, or, with its own name in
+	// front, beside it. Records without that member are read as they are.
+	Envelope string
+	// Beside lists the members beside the envelope.
+	Beside []string
+	// Flat is what joins names in flattened records: with "_" the path shot.outcome.id is found at shot_outcome_id too.
+	Flat string
+	// TextNumbers lets texts that are numbers count as numbers where numbers are wanted.
+	TextNumbers bool
+}
+
+// maxLearned bounds how many unknown members a node remembers, so that foreign records cannot grow it without end.
+const maxLearned = 96
+
+// JSON reads the slots out of JSON records. It reads the whole record, so that text that is not JSON never passes, and gives the values
+// encoding/json would give. In the steady state it allocates nothing.
+//
+// Members of an object come nearly always in the same order. So a node keeps its members in the order in which they were last seen, members
+// that no path needs included, and compares the next name with the next member as one string; a prototype gained a factor of 1.8 by this
+// alone.
+type JSON struct {
+	slots  []Slot
+	root   *node
+	times  instants
+	row    []value.Value
+	record uint64 // counts records: what a node saw of an earlier one is no repetition
+	inside bool   // the envelope has come: members that are not beside it are not the record's
+	misfit []misfit
+	lax    bool // a text where an object is wanted is no fault: flattened records have the object's name there
+	shape  Shape
+	seen   []bool
+}
+
+// misfit is a value of another type than a slot wants. It is a fault if the slot gets no value in the end.
+type misfit struct {
+	slot  uint16
+	first byte // of the value; tooLarge for a number beyond maxNumber
+}
+
+const tooLarge = '+'
+
+// NewJSON returns a decoder. A slot with the path "" is the record itself.
+func NewJSON(slots []Slot, shape Shape) (*JSON, error) {
+	d := &JSON{slots: slots, root: &node{}, shape: shape, lax: shape.Flat != "", seen: make([]bool, len(slots))}
+	for i, s := range slots {
+		if s.Path == "" {
+			d.root.plant(nil, i, "")
+			continue
+		}
+		parts, err := ParsePath(s.Path)
+		if err != nil {
+			return nil, err
+		}
+		d.plant(parts, i)
+	}
+	return d, nil
+}
+
+// plant puts slot i where the shape says that records keep it.
+func (d *JSON) plant(parts []Part, i int) {
+	if d.shape.Envelope == "" {
+		d.root.plant(parts, i, d.shape.Flat)
+		return
+	}
+	for _, name := range d.shape.Beside {
+		if parts[0].Name == name {
+			d.root.plant(parts, i, "")
+			return
+		}
+	}
+	d.root.plant(parts, i, d.shape.Flat)
+	for k, m := range d.root.members {
+		if name := d.root.name(k); name != d.shape.Envelope && !slices.Contains(d.shape.Beside, name) {
+			m.bare = true
+		}
+	}
+	envelope := d.root.member(d.shape.Envelope)
+	envelope.envelope = true
+	envelope.plant(parts, i, d.shape.Flat)
+}
+
+// Decode implements Decoder.
+func (d *JSON) Decode(b []byte, row []value.Value) (reason string) {
+	d.row, d.inside, d.misfit = row, false, d.misfit[:0]
+	d.record++
+	i := jsontext.SkipSpace(b, 0)
+	if i < len(b) && b[i] == '{' || len(d.root.slots) > 0 {
+		i = d.value(b, i, d.root, 0)
+	} else if i = jsontext.SkipValue(b, i, 0); i >= 0 && jsontext.SkipSpace(b, i) == len(b) {
+		return "not an object: want a JSON object"
+	}
+	if i < 0 || i < len(b) && jsontext.SkipSpace(b, i) != len(b) {
+		return problem(b)
+	}
+	for _, m := range d.misfit {
+		if s := d.slots[m.slot]; row[s.At].IsNull() {
+			return wrong(s.Path, s.Want, describe(m.first))
+		}
+	}
+	return ""
+}
+
+// Seen implements Decoder.
+func (d *JSON) Seen(slot int) bool { return d.seen[slot] }
+
+func problem(b []byte) string {
+	if p := jsontext.Problem(b); p != "" {
+		return p
+	}
+	return jsontext.NotJSON // unreachable as long as both readers agree, which the fuzz test checks
+}
+
+// describe names the type of the value that starts with c.
+func describe(c byte) string {
+	switch c {
+	case '"':
+		return "another text"
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case 't', 'f':
+		return "true or false"
+	case tooLarge:
+		return "one beyond ±1e150, whose square would not be a number"
+	default:
+		return "another number"
+	}
+}
+
+// put fills a slot.
+func (d *JSON) put(slot uint16, v value.Value) {
+	d.row[d.slots[slot].At] = v
+	d.seen[slot] = true
+}
+
+// reject notes that a slot's value is of the wrong type.
+func (d *JSON) reject(slot uint16, first byte) {
+	d.row[d.slots[slot].At] = value.Value{}
+	d.misfit = append(d.misfit, misfit{slot, first})
+	d.seen[slot] = true
+}
+
+// value reads the value at i, of which n is known. i is after white space.
+func (d *JSON) value(b []byte, i int, n *node, depth int) int {
+	if n.below == nil || d.inside && n.bare {
+		return jsontext.SkipValue(b, i, depth)
+	}
+	if i >= len(b) {
+		return -1
+	}
+	if n.record == d.record {
+		d.forget(n) // a member that comes twice counts as its last value, as in encoding/json
+	}
+	n.record = d.record
+	switch b[i] {
+	case '{':
+		return d.container(b, i, n, depth, '{')
+	case '[':
+		return d.container(b, i, n, depth, '[')
+	case '"':
+		return d.text(b, i, n)
+	case 'n':
+		return jsontext.SkipWord(b, i, "null")
+	case 'N':
+		return jsontext.SkipWord(b, i, "NaN") // what Python writes for an empty place
+	case 't', 'f':
+		return d.truth(b, i, n)
+	default:
+		return d.number(b, i, n)
+	}
+}
+
+// forget empties all slots below a node.
+func (d *JSON) forget(n *node) {
+	for _, s := range n.below {
+		d.row[d.slots[s].At] = value.Value{}
+		for k := len(d.misfit) - 1; k >= 0; k-- {
+			if d.misfit[k].slot == s {
+				d.misfit = append(d.misfit[:k], d.misfit[k+1:]...)
+			}
+		}
+	}
+}
+
+// container reads an object or an array, and puts its JSON where it is wanted itself.
+func (d *JSON) container(b []byte, i int, n *node, depth int, first byte) int {
+	if n.envelope && first == '{' {
+		d.enter()
+	}
+	var end int
+	switch {
+	case first == '{' && len(n.members) > 0:
+		end = d.object(b, i, n, depth)
+	case first == '[' && len(n.elements) > 0:
+		end = d.array(b, i, n, depth)
+	default:
+		end = jsontext.SkipValue(b, i, depth)
+		d.rejectBelow(n, first)
+	}
+	if end < 0 {
+		return -1
+	}
+	for _, s := range n.slots {
+		if d.slots[s].Want == Natural {
+			d.put(s, value.JSONOf(view(b[i:end])))
+		} else {
+			d.reject(s, first)
+		}
+	}
+	return end
+}
+
+// enter forgets what was taken for the record before its envelope came.
+func (d *JSON) enter() {
+	d.inside = true
+	for _, m := range d.root.members {
+		if m.bare && m.record == d.record {
+			d.forget(m)
+		}
+	}
+}
+
+// rejectBelow notes that what lies below n cannot be in a value that starts with first.
+func (d *JSON) rejectBelow(n *node, first byte) {
+	if d.lax && first == '"' {
+		return
+	}
+	for _, s := range n.below {
+		if !slices.Contains(n.slots, s) && d.row[d.slots[s].At].IsNull() && d.slots[s].Want != Natural {
+			d.misfit = append(d.misfit, misfit{s, first})
+			d.seen[s] = true
+		}
+	}
+}
+
+// object reads the members of the object whose brace is at i.
+func (d *JSON) object(b []byte, i int, n *node, depth int) int {
+	if depth >= jsontext.MaxDepth {
+		return -1
+	}
+	if i++; i < len(b) && b[i] <= ' ' {
+		i = jsontext.SkipSpace(b, i)
+	}
+	if i < len(b) && b[i] == '}' {
+		return i + 1
+	}
+	cursor := 0
+	for {
+		var m *node
+		if m, i, cursor = d.memberAt(b, i, n, cursor); i < 0 {
+			return -1
+		}
+		if i < len(b) && b[i] <= ' ' {
+			i = jsontext.SkipSpace(b, i)
+		}
+		if m == nil {
+			i = jsontext.SkipValue(b, i, depth+1)
+		} else {
+			i = d.value(b, i, m, depth+1)
+		}
+		if i < 0 {
+			return -1
+		}
+		if i < len(b) && b[i] <= ' ' {
+			i = jsontext.SkipSpace(b, i)
+		}
+		if i >= len(b) {
+			return -1
+		}
+		switch b[i] {
+		case ',':
+			if i++; i < len(b) && b[i] <= ' ' {
+				i = jsontext.SkipSpace(b, i)
+			}
+		case '}':
+			return i + 1
+		default:
+			return -1
+		}
+	}
+}
+
+// memberAt reads a member's name and colon. It looks first where the order of earlier records says, then further on: eight letters at once,
+// and the rest only where these are right.
+func (d *JSON) memberAt(b []byte, i int, n *node, cursor int) (m *node, next, at int) {
+	rest := b[i:]
+	if len(rest) < 8 {
+		return d.newMember(b, i, n, cursor)
+	}
+	word := binary.LittleEndian.Uint64(rest)
+	for k := cursor; k < len(n.heads); k++ {
+		if h := &n.heads[k]; word&h.mask == h.word && h.matches(rest) {
+			return n.members[k], i + len(h.quoted), k + 1
+		}
+	}
+	for k := 0; k < cursor && k < len(n.heads); k++ {
+		if h := &n.heads[k]; word&h.mask == h.word && h.matches(rest) {
+			return n.members[k], i + len(h.quoted), k + 1
+		}
+	}
+	return d.newMember(b, i, n, cursor)
+}
+
+// head is how a member's name begins.
+type head struct {
+	word, mask uint64 // the first eight letters, and which of them count
+	quoted     string // `"name":`
+}
+
+// matches tells whether what follows the first eight letters is the name's too.
+func (h *head) matches(rest []byte) bool {
+	return len(h.quoted) <= 8 || len(rest) >= len(h.quoted) && string(rest[8:len(h.quoted)]) == h.quoted[8:]
+}
+
+func headOf(quoted string) head {
+	h := head{quoted: quoted, mask: ^uint64(0)}
+	var first [8]byte
+	copy(first[:], quoted)
+	h.word = binary.LittleEndian.Uint64(first[:])
+	if len(quoted) < 8 {
+		h.mask = 1<<(8*len(quoted)) - 1
+	}
+	return h
+}
+
+// newMember reads a name that no member of n equals byte for byte: an unknown one, which is learned, or one with escapes or with space
+// before its colon.
+func (d *JSON) newMember(b []byte, i int, n *node, cursor int) (m *node, next, at int) {
+	if i >= len(b) || b[i] != '"' {
+		return nil, -1, 0
+	}
+	end := jsontext.SkipString(b, i+1)
+	if end < 0 {
+		return nil, -1, 0
+	}
+	if next = jsontext.SkipColon(b, end); next < 0 {
+		return nil, -1, 0
+	}
+	name, _ := jsontext.Unquote(b[i:end])
+	if m := n.find(string(name)); m != nil {
+		return m, next, cursor
+	}
+	if len(n.members) < maxLearned && b[end] == ':' {
+		m = &node{}
+		n.insert(cursor, string(b[i:end+1]), m)
+		return m, next, cursor + 1
+	}
+	return nil, next, cursor
+}
+
+// array reads those of an array's elements that n knows.
+func (d *JSON) array(b []byte, i int, n *node, depth int) int {
+	if depth >= jsontext.MaxDepth {
+		return -1
+	}
+	i = jsontext.SkipSpace(b, i+1)
+	if i < len(b) && b[i] == ']' {
+		return i + 1
+	}
+	for k := 0; ; k++ {
+		if k < len(n.elements) && n.elements[k] != nil {
+			i = d.value(b, i, n.elements[k], depth+1)
+		} else {
+			i = jsontext.SkipValue(b, i, depth+1)
+		}
+		if i < 0 {
+			return -1
+		}
+		if i < len(b) && b[i] <= ' ' {
+			i = jsontext.SkipSpace(b, i)
+		}
+		if i >= len(b) {
+			return -1
+		}
+		switch b[i] {
+		case ',':
+			i = jsontext.SkipSpace(b, i+1)
+		case ']':
+			return i + 1
+		default:
+			return -1
+		}
+	}
+}
+
+// number reads a number into n's slots.
+func (d *JSON) number(b []byte, i int, n *node) int {
+	next := -1
+	for _, s := range n.slots {
+		switch d.slots[s].Want {
+		case Number:
+			var x float64
+			var ok bool
+			if x, next, ok = jsontext.ParseFloat(b, i); next < 0 {
+				return -1
+			}
+			if !ok || math.Abs(x) > maxNumber {
+				d.reject(s, tooLarge)
+				continue
+			}
+			d.put(s, value.FloatOf(x))
+		case Natural:
+			var v value.Value
+			if v, next = natural(b, i); next < 0 {
+				return -1
+			}
+			d.put(s, v)
+		default:
+			if next = jsontext.SkipNumber(b, i); next < 0 {
+				return -1
+			}
+			d.reject(s, '0')
+		}
+	}
+	if next < 0 {
+		next = jsontext.SkipNumber(b, i)
+		d.rejectBelow(n, '0')
+	}
+	return next
+}
+
+// natural reads a number as an integer if it is written as one and fits, and as a float otherwise; one that fits neither is its text.
+func natural(b []byte, i int) (v value.Value, next int) {
+	n, next, ok := jsontext.ParseInt(b, i)
+	if next < 0 || ok {
+		return value.IntOf(n), next
+	}
+	x, next, ok := jsontext.ParseFloat(b, i)
+	if !ok && next > 0 {
+		return value.TextOf(string(b[i:next])), next
+	}
+	return value.FloatOf(x), next
+}
+
+// truth reads true or false.
+func (d *JSON) truth(b []byte, i int, n *node) int {
+	word := "true"
+	if b[i] == 'f' {
+		word = "false"
+	}
+	for _, s := range n.slots {
+		switch d.slots[s].Want {
+		case Number:
+			d.put(s, value.FloatOf(float64(len("false")-len(word))))
+		case Natural:
+			d.put(s, value.BoolOf(word == "true"))
+		default:
+			d.reject(s, b[i])
+		}
+	}
+	if len(n.slots) == 0 {
+		d.rejectBelow(n, b[i])
+	}
+	return jsontext.SkipWord(b, i, word)
+}
+
+// text reads a string.
+func (d *JSON) text(b []byte, i int, n *node) int {
+	end := jsontext.SkipString(b, i+1)
+	if end < 0 {
+		return -1
+	}
+	for _, s := range n.slots {
+		switch d.slots[s].Want {
+		case Instant:
+			ns, ok := d.times.parse(b[i+1 : end-1])
+			if !ok {
+				d.reject(s, '"')
+				continue
+			}
+			d.put(s, value.Nanos(ns))
+		case Number:
+			x, ok := d.numeral(b[i+1 : end-1])
+			if !ok {
+				d.reject(s, '"')
+				continue
+			}
+			d.put(s, value.FloatOf(x))
+		default:
+			d.put(s, value.TextOf(unquoted(b[i:end])))
+		}
+	}
+	if len(n.slots) == 0 {
+		d.rejectBelow(n, '"')
+	}
+	return end
+}
+
+// numeral reads a number that is written as a text, where the shape has such.
+func (d *JSON) numeral(text []byte) (float64, bool) {
+	if !d.shape.TextNumbers {
+		return 0, false
+	}
+	text = bytes.TrimSpace(text)
+	x, next, ok := jsontext.ParseFloat(text, 0)
+	return x, ok && next == len(text) && math.Abs(x) <= maxNumber
+}
+
+// unquoted returns a scanned string's text; what is no UTF-8 in it becomes U+FFFD.
+func unquoted(quoted []byte) string {
+	text, _ := jsontext.Unquote(quoted)
+	if !utf8.Valid(text) {
+		return strings.ToValidUTF8(string(text), "\uFFFD")
+	}
+	return view(text)
+}
+
+// view is the text of bytes without a copy: it is valid as long as they are.
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// Bytes are the bytes of a text, not to be changed.
+func Bytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
+// node is what the decoder knows of one place in a record: the slots to fill, and the members or elements below it.
+type node struct {
+	members  []*node  // of an object, in the order in which records were seen to hold them
+	heads    []head   // their names
+	elements []*node  // of an array; nil where an element is not read
+	slots    []uint16 // filled by this very value: a path may be read in two ways
+	below    []uint16 // slots filled by this value or by what lies in it
+	record   uint64   // in which it was seen last
+	envelope bool
+	bare     bool // beside an envelope it is not the record's
+}
+
+// plant puts slot i at the end of a path, and marks it in every node on the way; with flat also where flattened records have it.
+func (n *node) plant(parts []Part, i int, flat string) {
+	n.put(parts, i)
+	end := len(parts)
+	for end > 1 && parts[end-1].Index >= 0 {
+		end--
+	}
+	if flat == "" || end < 2 {
+		return
+	}
+	names := make([]string, end)
+	for k := range names {
+		names[k] = parts[k].Name
+	}
+	n.put(append([]Part{{Name: strings.Join(names, flat), Index: -1}}, parts[end:]...), i)
+}
+
+func (n *node) put(parts []Part, i int) {
+	if !slices.Contains(n.below, uint16(i)) {
+		n.below = append(n.below, uint16(i))
+	}
+	if len(parts) == 0 {
+		n.slots = append(n.slots, uint16(i))
+		return
+	}
+	if at := parts[0].Index; at >= 0 {
+		n.element(at).put(parts[1:], i)
+		return
+	}
+	n.member(parts[0].Name).put(parts[1:], i)
+}
+
+// name is the name of member k.
+func (n *node) name(k int) string {
+	name, err := strconv.Unquote(strings.TrimSuffix(n.heads[k].quoted, ":"))
+	if err != nil {
+		return n.heads[k].quoted
+	}
+	return name
+}
+
+func (n *node) find(name string) *node {
+	for k, m := range n.members {
+		if n.name(k) == name {
+			return m
+		}
+	}
+	return nil
+}
+
+func (n *node) member(name string) *node {
+	if m := n.find(name); m != nil {
+		return m
+	}
+	m := &node{}
+	n.insert(len(n.members), string(value.AppendQuoted(nil, name))+":", m)
+	return m
+}
+
+func (n *node) insert(k int, quoted string, m *node) {
+	n.members = slices.Insert(n.members, k, m)
+	n.heads = slices.Insert(n.heads, k, headOf(quoted))
+}
+
+func (n *node) element(at int) *node {
+	for len(n.elements) <= at {
+		n.elements = append(n.elements, nil)
+	}
+	if n.elements[at] == nil {
+		n.elements[at] = &node{}
+	}
+	return n.elements[at]
+}

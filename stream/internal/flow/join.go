@@ -1,0 +1,330 @@
+package flow
+
+import (
+	"container/heap"
+	"fmt"
+	"math"
+	"slices"
+
+	"cancha/stream/internal/eval"
+	"cancha/stream/internal/value"
+	"cancha/stream/plan"
+)
+
+// Side is one input of an operator with two.
+type Side struct {
+	push func(row Row, t int64)
+	Op   Op
+}
+
+// Push gives a row to the side.
+func (s Side) Push(row Row, t int64) { s.push(row, t) }
+
+// Joiner joins the rows of two streams that are equal in some columns and whose event times are near. A row waits for others until the
+// watermark has passed the last that could match.
+type Joiner struct {
+	env           *Env
+	emit          Emit
+	before, after int64 // right.t - left.t lies in [-before, after]
+	keep          [2]bool
+	sides         [2]*joinSide
+	watermark     int64
+	row           Row
+}
+
+type joinSide struct {
+	keys   []eval.Node
+	export func(row Row) Row
+	width  int
+	byKey  map[string][]*waiting
+	ends   ending[*waiting]
+	wait   int64 // how long behind its event time a row can find a partner
+	bytes  []byte
+	rows   int64
+	size   int64
+}
+
+type waiting struct {
+	key     string
+	row     Row
+	t       int64
+	matched bool
+}
+
+// JoinColumns are the columns of a join: those of the left, and those of the right that are not joined by under the same name.
+func JoinColumns(s plan.JoinSpec, left, right []Column) ([]Column, []int, error) {
+	columns := slices.Clone(left)
+	var from []int
+	for i, c := range right {
+		if k := slices.Index(s.Right, c.Name); k >= 0 && s.Left[k] == c.Name {
+			continue
+		}
+		if slices.ContainsFunc(left, func(l Column) bool { return l.Name == c.Name }) {
+			return nil, nil, fmt.Errorf("stream: both sides of the join have a column %q; give one of them another name by With and Drop", c.Name)
+		}
+		columns = append(columns, c)
+		from = append(from, i)
+	}
+	return columns, from, nil
+}
+
+// NewJoiner returns a join of rows of two layouts. Emit is set by Then.
+func NewJoiner(s plan.JoinSpec, left, right *Layout, env *Env) (*Joiner, []Column, error) {
+	j := &Joiner{env: env, before: int64(s.Before), after: int64(s.After), watermark: NoWatermark}
+	j.keep = [2]bool{s.Kind == "left" || s.Kind == "full", s.Kind == "full"}
+	var columns [2][]Column
+	for i, l := range []*Layout{left, right} {
+		names := s.Left
+		if i == 1 {
+			names = s.Right
+		}
+		keys, err := fields(l, names)
+		if err != nil {
+			return nil, nil, err
+		}
+		c, export, err := exporter(l)
+		if err != nil {
+			return nil, nil, err
+		}
+		columns[i] = c
+		j.sides[i] = &joinSide{keys: keys, export: export, width: len(c), byKey: map[string][]*waiting{}}
+	}
+	j.sides[0].wait, j.sides[1].wait = j.after, j.before
+	all, from, err := JoinColumns(s, columns[0], columns[1])
+	if err != nil {
+		return nil, nil, err
+	}
+	j.project(s, columns, from)
+	return j, all, nil
+}
+
+// project makes the right side give only its own columns, and remembers where keys come from if there is no left row.
+func (j *Joiner) project(s plan.JoinSpec, columns [2][]Column, from []int) {
+	j.row = make(Row, columns0(columns)+len(from))
+	right := j.sides[1]
+	whole := right.export
+	var keys []int // of the left row, from the right row's keys
+	for k, name := range s.Left {
+		if s.Right[k] == name {
+			keys = append(keys, slices.IndexFunc(columns[0], func(c Column) bool { return c.Name == name }),
+				slices.IndexFunc(columns[1], func(c Column) bool { return c.Name == name }))
+		}
+	}
+	width := columns0(columns)
+	buffer := make(Row, width+len(from))
+	right.width = len(from)
+	right.export = func(row Row) Row { // the left part holds what is known of it: the keys
+		all := whole(row)
+		clear(buffer)
+		for i := 0; i < len(keys); i += 2 {
+			if keys[i] >= 0 && keys[i+1] >= 0 {
+				buffer[keys[i]] = all[keys[i+1]]
+			}
+		}
+		for i, k := range from {
+			buffer[width+i] = all[k]
+		}
+		return buffer
+	}
+}
+
+func columns0(columns [2][]Column) int { return len(columns[0]) }
+
+// Then sets what takes the joined rows.
+func (j *Joiner) Then(emit Emit) { j.emit = emit }
+
+// Left and Right are the inputs.
+func (j *Joiner) Left() Side { return Side{func(row Row, t int64) { j.take(0, row, t) }, j} }
+
+// Right is the other input.
+func (j *Joiner) Right() Side { return Side{func(row Row, t int64) { j.take(1, row, t) }, j} }
+
+// Push implements Op for the left input.
+func (j *Joiner) Push(row Row, t int64) { j.take(0, row, t) }
+
+func (j *Joiner) take(i int, row Row, t int64) {
+	mine, others := j.sides[i], j.sides[1-i]
+	if j.watermark != NoWatermark && t < j.watermark {
+		j.env.Late++ // partners may have been given up
+		return
+	}
+	var ok bool
+	w := &waiting{t: t}
+	if mine.bytes, ok = keyOf(mine.bytes[:0], row, mine.keys); ok {
+		for _, other := range others.byKey[string(mine.bytes)] {
+			if j.near(i, t, other.t) {
+				if !w.matched {
+					w.row = cloned(mine.export(row))
+				}
+				w.matched, other.matched = true, true
+				j.give(i, w.row, other.row, max(t, other.t))
+			}
+		}
+	} else if !j.keep[i] {
+		return // without a key it matches nothing
+	}
+	if w.row == nil {
+		w.row = cloned(mine.export(row))
+	}
+	w.key = string(mine.bytes)
+	if ok {
+		mine.byKey[w.key] = append(mine.byKey[w.key], w)
+	}
+	mine.rows++
+	mine.size += sizeOf(w.row) + int64(len(w.key)) + 80
+	heap.Push(&mine.ends, due[*waiting]{t + mine.wait, w})
+}
+
+func (j *Joiner) near(i int, t, other int64) bool {
+	if i == 1 {
+		t, other = other, t
+	}
+	return other >= t-j.before && other <= t+j.after
+}
+
+// give puts a pair together.
+func (j *Joiner) give(i int, mine, other Row, t int64) {
+	left, right := mine, other
+	if i == 1 {
+		left, right = other, mine
+	}
+	n := copy(j.row, left)
+	copy(j.row[n:], right[len(right)-(len(j.row)-n):])
+	j.emit(j.row, t)
+}
+
+// Advance implements Op.
+func (j *Joiner) Advance(watermark int64) {
+	j.watermark = max(j.watermark, watermark)
+	for i, s := range j.sides {
+		for len(s.ends) > 0 && s.ends[0].at < j.watermark {
+			j.giveUp(i, heap.Pop(&s.ends).(due[*waiting]).of)
+		}
+	}
+}
+
+// giveUp forgets a row, and gives it out alone if it has found no partner and is wanted all the same.
+func (j *Joiner) giveUp(i int, w *waiting) {
+	s := j.sides[i]
+	if rest := slices.DeleteFunc(s.byKey[w.key], func(o *waiting) bool { return o == w }); len(rest) > 0 {
+		s.byKey[w.key] = rest
+	} else {
+		delete(s.byKey, w.key)
+	}
+	s.rows--
+	s.size -= sizeOf(w.row) + int64(len(w.key)) + 80
+	if w.matched || !j.keep[i] {
+		return
+	}
+	clear(j.row)
+	copy(j.row, w.row)
+	j.emit(j.row, w.t)
+}
+
+// Drain implements Op.
+func (j *Joiner) Drain() { j.Advance(math.MaxInt64) }
+
+// State implements Op.
+func (j *Joiner) State() (rows, bytes int64) {
+	return j.sides[0].rows + j.sides[1].rows, j.sides[0].size + j.sides[1].size
+}
+
+// Table is what a Lookup looks in: rows by their keys.
+type Table struct {
+	Columns []Column
+	rows    map[string]Row
+	size    int64
+	keys    []int
+	bytes   []byte
+}
+
+// NewTable returns an empty table of these columns, whose rows are found by some of them.
+func NewTable(columns []Column, keys []string) (*Table, error) {
+	t := &Table{Columns: columns, rows: map[string]Row{}}
+	for _, k := range keys {
+		at := slices.IndexFunc(columns, func(c Column) bool { return c.Name == k })
+		if at < 0 {
+			return nil, fmt.Errorf("stream: the table has no column %q", k)
+		}
+		t.keys = append(t.keys, at)
+	}
+	return t, nil
+}
+
+// Put keeps a row in place of the one with its keys; a row whose keys are null is left out.
+func (t *Table) Put(row Row) {
+	t.bytes = t.bytes[:0]
+	for _, k := range t.keys {
+		if row[k].IsNull() {
+			return
+		}
+		t.bytes = row[k].AppendKey(t.bytes)
+	}
+	kept := cloned(row)
+	if old := t.rows[string(t.bytes)]; old != nil {
+		t.size -= sizeOf(old)
+	} else {
+		t.size += int64(len(t.bytes)) + 60
+	}
+	t.size += sizeOf(kept)
+	t.rows[string(t.bytes)] = kept
+}
+
+// Looker adds to each row the columns of the table's row with the same keys.
+type Looker struct {
+	env    *Env
+	emit   Emit
+	table  *Table
+	keys   []eval.Node
+	export func(row Row) Row
+	from   []int
+	left   bool
+	row    Row
+}
+
+// NewLooker returns a lookup for rows of a layout.
+func NewLooker(s plan.JoinSpec, l *Layout, table *Table, env *Env) (*Looker, []Column, error) {
+	keys, err := fields(l, s.Left)
+	if err != nil {
+		return nil, nil, err
+	}
+	columns, export, err := exporter(l)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, from, err := JoinColumns(s, columns, table.Columns)
+	return &Looker{env: env, table: table, keys: keys, export: export, from: from, left: s.Kind == "left", row: make(Row, len(all))}, all, err
+}
+
+// Then sets what takes the rows.
+func (o *Looker) Then(emit Emit) { o.emit = emit }
+
+// Push implements Op.
+func (o *Looker) Push(row Row, t int64) {
+	var found Row
+	var ok bool
+	if o.table.bytes, ok = keyOf(o.table.bytes[:0], row, o.keys); ok {
+		found = o.table.rows[string(o.table.bytes)]
+	}
+	if found == nil && !o.left {
+		o.env.Filtered++
+		return
+	}
+	n := copy(o.row, o.export(row))
+	for i, k := range o.from {
+		o.row[n+i] = value.Value{}
+		if found != nil {
+			o.row[n+i] = found[k]
+		}
+	}
+	o.emit(o.row, t)
+}
+
+// Advance implements Op.
+func (o *Looker) Advance(int64) {}
+
+// Drain implements Op.
+func (o *Looker) Drain() {}
+
+// State implements Op.
+func (o *Looker) State() (rows, bytes int64) { return int64(len(o.table.rows)), o.table.size }

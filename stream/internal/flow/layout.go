@@ -1,0 +1,297 @@
+// Package flow runs the operators of a query on rows: those that need no memory row by row in the partition that a record came from, the
+// others behind it.
+package flow
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cancha/stream/internal/aggregate"
+	"cancha/stream/internal/decode"
+	"cancha/stream/internal/eval"
+	"cancha/stream/internal/value"
+	"cancha/stream/plan"
+)
+
+// Row is the values of a row, at the places of its layout.
+type Row = []value.Value
+
+// Column is a column of rows.
+type Column = aggregate.Column
+
+// Layout tells where the values of a row lie: what an expression names is looked for here. It grows while a query is compiled. An open
+// layout is that of records: a name that no step has given is a path of the record, and gets a place when it is asked for.
+type Layout struct {
+	bindings map[string]binding
+	columns  []string // in their order; of an open layout those that steps have added
+	open     bool
+	width    int
+	slots    []decode.Slot
+	meta     []Meta
+	elements []*elements
+	dropped  []string
+}
+
+// binding is what a name stands for: a place, or a path of the record.
+type binding struct {
+	at    int
+	kind  value.Kind
+	alias string
+}
+
+// Meta is a part of a record beside its value.
+type Meta struct {
+	Name string // topic, partition, offset, timestamp, key, value, or headers.NAME
+	At   int
+}
+
+// elements are the rows of an exploded array: what is read of each of them.
+type elements struct {
+	name  string
+	slots []decode.Slot
+}
+
+// Open is the layout of records.
+func Open() *Layout { return &Layout{bindings: map[string]binding{}, open: true} }
+
+// Closed is the layout of rows with these columns.
+func Closed(columns []Column) *Layout {
+	l := &Layout{bindings: map[string]binding{}}
+	for _, c := range columns {
+		l.name(c.Name, binding{at: l.place(), kind: c.Kind})
+	}
+	return l
+}
+
+// Width is how many places a row needs.
+func (l *Layout) Width() int { return l.width }
+
+// Slots are what is to be decoded of each record.
+func (l *Layout) Slots() []decode.Slot { return l.slots }
+
+// Meta are what is to be taken of each record beside its value.
+func (l *Layout) Meta() []Meta { return l.meta }
+
+// Columns are the columns that rows of the layout have, and nil and an error for records, whose columns nobody has named.
+func (l *Layout) Columns() ([]Column, error) {
+	if l.open {
+		return nil, fmt.Errorf("stream: records have no columns yet; add .Select with the paths to give out")
+	}
+	columns := make([]Column, len(l.columns))
+	for i, name := range l.columns {
+		columns[i] = Column{Name: name, Kind: l.Kind(name)}
+	}
+	return columns, nil
+}
+
+func (l *Layout) place() int {
+	l.width++
+	return l.width - 1
+}
+
+func (l *Layout) name(name string, b binding) {
+	if _, known := l.bindings[name]; !known {
+		l.columns = append(l.columns, name)
+	}
+	l.bindings[name] = b
+	l.dropped = slices.DeleteFunc(l.dropped, func(d string) bool { return d == name })
+}
+
+// Kind implements eval.Scope.
+func (l *Layout) Kind(path string) value.Kind {
+	if b, ok := l.bindings[path]; ok && b.alias == "" {
+		return b.kind
+	} else if ok {
+		path = b.alias
+	}
+	if name, ok := strings.CutPrefix(path, "@"); ok {
+		return metaKind(name)
+	}
+	return value.Any
+}
+
+func metaKind(name string) value.Kind {
+	switch name {
+	case "partition", "offset":
+		return value.Int
+	case "timestamp":
+		return value.Time
+	}
+	return value.Text
+}
+
+// Field implements eval.Scope.
+func (l *Layout) Field(path string, want value.Kind) (eval.Node, error) {
+	if slices.Contains(l.dropped, path) {
+		return eval.Node{}, fmt.Errorf("stream: the column %q was dropped before", path)
+	}
+	if b, ok := l.bindings[path]; ok {
+		if b.alias == "" {
+			return eval.Column(b.at, b.kind), nil
+		}
+		return l.record(b.alias, want)
+	}
+	for _, e := range slices.Backward(l.elements) {
+		if path == e.name {
+			return l.slot(&e.slots, "", want)
+		}
+		if rest, ok := strings.CutPrefix(path, e.name); ok && (rest[0] == '.' || rest[0] == '[') {
+			return l.slot(&e.slots, strings.TrimPrefix(rest, "."), want)
+		}
+	}
+	if l.open {
+		return l.record(path, want)
+	}
+	return eval.Node{}, fmt.Errorf("stream: there is no column %q here; there are %s", path, strings.Join(l.columns, ", "))
+}
+
+// record is a path of the record, or a part of it beside its value.
+func (l *Layout) record(path string, want value.Kind) (eval.Node, error) {
+	name, ok := strings.CutPrefix(path, "@")
+	if !ok {
+		return l.slot(&l.slots, path, want)
+	}
+	header, _ := strings.CutPrefix(name, "headers.")
+	if !slices.Contains([]string{"topic", "partition", "offset", "timestamp", "key", "value"}, name) && (header == name || header == "") {
+		return eval.Node{}, fmt.Errorf("stream: a record has no %q; it has @key, @value, @topic, @partition, @offset, @timestamp and @headers.NAME", path)
+	}
+	for _, m := range l.meta {
+		if m.Name == name {
+			return eval.Column(m.At, metaKind(name)), nil
+		}
+	}
+	l.meta = append(l.meta, Meta{name, l.place()})
+	return eval.Column(l.width-1, metaKind(name)), nil
+}
+
+// slot is the place of a path that is decoded, the same one for the same path and kind.
+func (l *Layout) slot(slots *[]decode.Slot, path string, want value.Kind) (eval.Node, error) {
+	if path != "" {
+		if _, err := decode.ParsePath(path); err != nil {
+			return eval.Node{}, fmt.Errorf("stream: %w", err)
+		}
+	}
+	s := decode.Slot{Path: path}
+	kind := value.Any
+	switch want {
+	case value.Float, value.Int:
+		s.Want, kind = decode.Number, value.Float
+	case value.Text:
+		s.Want, kind = decode.Text, value.Text
+	case value.Time:
+		s.Want, kind = decode.Instant, value.Time
+	}
+	for _, each := range *slots {
+		if each.Path == s.Path && each.Want == s.Want {
+			return eval.Column(each.At, kind), nil
+		}
+	}
+	s.At = l.place()
+	*slots = append(*slots, s)
+	return eval.Column(s.At, kind), nil
+}
+
+// Select leaves these columns only, in this order. Of records they are paths.
+func (l *Layout) Select(names []string) error {
+	bindings := map[string]binding{}
+	for _, name := range names {
+		if _, twice := bindings[name]; twice {
+			return fmt.Errorf("stream: Select names %q twice", name)
+		}
+		b, err := l.bind(name)
+		if err != nil {
+			return err
+		}
+		bindings[name] = b
+	}
+	l.bindings, l.columns, l.open, l.dropped = bindings, slices.Clone(names), false, nil
+	return nil
+}
+
+// bind is what a name stands for now.
+func (l *Layout) bind(name string) (binding, error) {
+	if b, ok := l.bindings[name]; ok {
+		return b, nil
+	}
+	for _, e := range l.elements {
+		if name == e.name || strings.HasPrefix(name, e.name+".") || strings.HasPrefix(name, e.name+"[") {
+			n, err := l.Field(name, value.Any)
+			return binding{at: l.width - 1, kind: n.Kind}, err
+		}
+	}
+	if !l.open {
+		_, err := l.Field(name, value.Any)
+		return binding{}, err
+	}
+	if strings.HasPrefix(name, "@") {
+		_, err := l.record(name, value.Any)
+		return binding{alias: name}, err
+	}
+	if _, err := decode.ParsePath(name); err != nil {
+		return binding{}, fmt.Errorf("stream: %w", err)
+	}
+	return binding{alias: name}, nil
+}
+
+// Drop takes columns away.
+func (l *Layout) Drop(names []string) error {
+	for _, name := range names {
+		if _, ok := l.bindings[name]; !ok && !l.open {
+			_, err := l.Field(name, value.Any)
+			return err
+		}
+		delete(l.bindings, name)
+		l.columns = slices.DeleteFunc(l.columns, func(c string) bool { return c == name })
+		l.dropped = append(l.dropped, name)
+	}
+	return nil
+}
+
+// Export compiles reading all columns: the values of a row in the order of Columns.
+func (l *Layout) Export() ([]Column, func(dst, row Row) Row, error) {
+	if _, err := l.Columns(); err != nil {
+		return nil, nil, err
+	}
+	return l.Read(l.columns)
+}
+
+// Read compiles reading some columns or paths.
+func (l *Layout) Read(names []string) ([]Column, func(dst, row Row) Row, error) {
+	nodes := make([]eval.Node, len(names))
+	columns := make([]Column, len(names))
+	for i, name := range names {
+		n, err := l.Field(name, value.Any)
+		if err != nil {
+			return nil, nil, err
+		}
+		nodes[i], columns[i] = n, Column{Name: name, Kind: n.Kind}
+	}
+	return columns, func(dst, row Row) Row {
+		for i := range nodes {
+			dst = append(dst, nodes[i].Value(row))
+		}
+		return dst
+	}, nil
+}
+
+var _ eval.Scope = (*Layout)(nil)
+
+// alias reports whether an expression is a path of the record and nothing else: such a column is read as what it is used for.
+func (l *Layout) alias(e plan.Expr) (string, bool) {
+	if e.Op != "field" {
+		return "", false
+	}
+	if b, ok := l.bindings[e.Path]; ok {
+		return b.alias, b.alias != ""
+	}
+	if !l.open {
+		return "", false
+	}
+	for _, each := range l.elements {
+		if e.Path == each.name || strings.HasPrefix(e.Path, each.name+".") || strings.HasPrefix(e.Path, each.name+"[") {
+			return "", false
+		}
+	}
+	return e.Path, !slices.Contains(l.dropped, e.Path)
+}

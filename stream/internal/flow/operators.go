@@ -1,0 +1,486 @@
+package flow
+
+import (
+	"container/heap"
+	"fmt"
+	"math"
+	"slices"
+
+	"cancha/stream/internal/eval"
+	"cancha/stream/internal/value"
+	"cancha/stream/plan"
+)
+
+// Emit takes a row of event time t; the row is its own during the call only.
+type Emit func(row Row, t int64)
+
+// Op is an operator with memory, behind the lanes. One goroutine at a time calls it.
+type Op interface {
+	Push(row Row, t int64)
+	// Advance tells that no row of an event time before the watermark will come any more that is not late.
+	Advance(watermark int64)
+	// Drain gives out what is left, at the end.
+	Drain()
+	// State is about how many rows and bytes the operator keeps.
+	State() (rows, bytes int64)
+	// Then sets what takes the operator's rows, before the first comes.
+	Then(emit Emit)
+}
+
+// Out is the way behind an operator: the steps without memory, up to the next operator.
+func Out(columns []Column, steps []Step, env *Env, end func(l *Layout) (Emit, error)) (Emit, error) {
+	l := Closed(columns)
+	var wraps []Wrap
+	for _, s := range steps {
+		w, _, err := l.Stateless(s, env)
+		if err != nil {
+			return nil, err
+		}
+		wraps = append(wraps, w)
+	}
+	last, err := end(l)
+	if err != nil {
+		return nil, err
+	}
+	var t int64
+	next := Chain(wraps, func(row Row) { last(row, t) })
+	buffer := make(Row, l.Width())
+	return func(row Row, at int64) {
+		t = at
+		clear(buffer[copy(buffer, row):])
+		next(buffer)
+	}, nil
+}
+
+// exporter compiles what turns a layout's row into a row of its columns.
+func exporter(l *Layout) ([]Column, func(row Row) Row, error) {
+	columns, read, err := l.Export()
+	if err != nil {
+		return nil, nil, err
+	}
+	buffer := make(Row, 0, len(columns))
+	return columns, func(row Row) Row {
+		buffer = read(buffer[:0], row)
+		return buffer
+	}, nil
+}
+
+func cloned(row Row) Row {
+	c := make(Row, len(row))
+	for i, v := range row {
+		c[i] = v.Clone()
+	}
+	return c
+}
+
+func sizeOf(row Row) (n int64) {
+	for _, v := range row {
+		n += v.Size()
+	}
+	return n + 24
+}
+
+// keyOf appends the bytes of some values of a row.
+func keyOf(dst []byte, row Row, nodes []eval.Node) ([]byte, bool) {
+	for i := range nodes {
+		v := nodes[i].Value(row)
+		if v.IsNull() {
+			return dst, false
+		}
+		dst = v.AppendKey(dst)
+	}
+	return dst, true
+}
+
+func fields(l *Layout, names []string) ([]eval.Node, error) {
+	nodes := make([]eval.Node, len(names))
+	for i, name := range names {
+		var err error
+		if nodes[i], err = l.Field(name, value.Any); err != nil {
+			return nil, err
+		}
+	}
+	return nodes, nil
+}
+
+// Groups is an aggregation behind the lanes, which gives out a window's rows when the watermark has passed it.
+type Groups struct {
+	*Windows
+	emit      Emit
+	watermark int64
+}
+
+// NewGroups returns an aggregation that takes rows of a layout.
+func NewGroups(g *Grouping, env *Env) *Groups {
+	return &Groups{Windows: NewWindows(g, env, nil), watermark: NoWatermark}
+}
+
+// Then sets what takes the rows.
+func (g *Groups) Then(emit Emit) { g.emit = emit }
+
+// Push implements Op.
+func (g *Groups) Push(row Row, t int64) { g.Add(row, t, g.watermark) }
+
+// Advance implements Op.
+func (g *Groups) Advance(watermark int64) {
+	g.watermark = max(g.watermark, watermark)
+	g.Give(g.Close(g.watermark))
+	g.Expire(g.watermark)
+}
+
+// Give gives out the rows of windows.
+func (g *Groups) Give(closed []*Window) {
+	for _, w := range closed {
+		t := RowTime([]*Window{w})
+		for _, row := range g.Results([]*Window{w}) {
+			g.emit(row, t)
+		}
+	}
+}
+
+// Drain implements Op.
+func (g *Groups) Drain() { g.Give(g.Close(math.MaxInt64)) }
+
+// State implements Op.
+func (g *Groups) State() (rows, bytes int64) { return g.Rows, g.Size() }
+
+// Sessions groups the rows of a key into sessions: a row belongs to the session of which some row is less than the gap away.
+type Sessions struct {
+	*Grouping
+	env       *Env
+	emit      Emit
+	watermark int64
+	byKey     map[string][]*session
+	ends      ending[*session]
+	keys      Row
+	bytes     []byte
+	rows      int64
+	size      int64
+}
+
+type session struct {
+	group      *Group
+	start, end int64 // end is the last row's time plus the gap
+	gone       bool
+}
+
+// NewSessions returns an aggregation by sessions.
+func NewSessions(g *Grouping, env *Env) *Sessions {
+	return &Sessions{Grouping: g, env: env, watermark: NoWatermark, byKey: map[string][]*session{}}
+}
+
+// Then sets what takes the rows.
+func (s *Sessions) Then(emit Emit) { s.emit = emit }
+
+// Push implements Op.
+func (s *Sessions) Push(row Row, t int64) {
+	var reason string
+	if s.keys, reason = s.read(s.keys[:0], row); reason != "" {
+		s.env.Bad = reason
+		return
+	}
+	if t+s.gap <= s.watermark {
+		s.env.Late++
+		return
+	}
+	s.bytes = s.bytes[:0]
+	for _, k := range s.keys {
+		s.bytes = k.AppendKey(s.bytes)
+	}
+	one := s.join(t)
+	one.group.rows++
+	s.set.Add(one.group.cell, row, t)
+}
+
+// join returns the session that a row of time t belongs to, made of all that it connects.
+func (s *Sessions) join(t int64) *session {
+	list := s.byKey[string(s.bytes)]
+	var one *session
+	rest := list[:0]
+	for _, each := range list {
+		switch {
+		case each.end <= t || each.start >= t+s.gap:
+			rest = append(rest, each)
+		case one == nil:
+			one = each
+			rest = append(rest, each)
+		default:
+			one.group.cell.Merge(each.group.cell)
+			one.group.rows += each.group.rows
+			one.start, one.end = min(one.start, each.start), max(one.end, each.end)
+			each.gone = true
+			s.rows--
+		}
+	}
+	if one == nil {
+		one = s.open(t)
+		rest = append(rest, one)
+		heap.Push(&s.ends, due[*session]{one.end, one})
+	}
+	one.start = min(one.start, t)
+	if t+s.gap > one.end {
+		one.end = t + s.gap
+	}
+	s.byKey[one.group.key] = rest
+	return one
+}
+
+func (s *Sessions) open(t int64) *session {
+	key := string(s.bytes)
+	s.rows++
+	s.size += 200 + int64(len(key))
+	return &session{start: t, end: t + s.gap, group: &Group{key: key, keys: cloned(s.keys), cell: s.set.New()}}
+}
+
+// Advance implements Op.
+func (s *Sessions) Advance(watermark int64) {
+	s.watermark = max(s.watermark, watermark)
+	for len(s.ends) > 0 && s.ends[0].at <= s.watermark {
+		d := heap.Pop(&s.ends).(due[*session])
+		switch {
+		case d.of.gone: // it was joined to another
+		case d.of.end > d.at:
+			heap.Push(&s.ends, due[*session]{d.of.end, d.of}) // it went on
+		default:
+			s.close(d.of)
+		}
+	}
+}
+
+func (s *Sessions) close(one *session) {
+	one.gone = true
+	key := one.group.key
+	if rest := slices.DeleteFunc(s.byKey[key], func(o *session) bool { return o == one }); len(rest) > 0 {
+		s.byKey[key] = rest
+	} else {
+		delete(s.byKey, key)
+	}
+	s.rows--
+	s.size -= 200 + int64(len(key))
+	w := &Window{Start: one.start, end: one.end, order: []*Group{one.group}}
+	for _, row := range s.Results([]*Window{w}) {
+		s.emit(row, one.end-1)
+	}
+}
+
+// Drain implements Op.
+func (s *Sessions) Drain() { s.Advance(math.MaxInt64) }
+
+// State implements Op.
+func (s *Sessions) State() (rows, bytes int64) { return s.rows, max(0, s.size) }
+
+// due is something whose time comes; ending is a heap of them, the earliest first.
+type due[T any] struct {
+	at int64
+	of T
+}
+
+type ending[T any] []due[T]
+
+func (e ending[T]) Len() int           { return len(e) }
+func (e ending[T]) Less(i, j int) bool { return e[i].at < e[j].at }
+func (e ending[T]) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
+
+// Push implements heap.Interface.
+func (e *ending[T]) Push(x any) { *e = append(*e, x.(due[T])) }
+
+// Pop implements heap.Interface.
+func (e *ending[T]) Pop() any {
+	last := (*e)[len(*e)-1]
+	(*e)[len(*e)-1] = due[T]{}
+	*e = (*e)[:len(*e)-1]
+	return last
+}
+
+// Deduplicator lets the first row of each key through, and knows a key until the watermark has passed its event time and the time to live.
+type Deduplicator struct {
+	env       *Env
+	emit      Emit
+	keys      []eval.Node
+	names     []string
+	export    func(row Row) Row
+	ttl       int64
+	watermark int64
+	seen      map[string]struct{}
+	ends      ending[string]
+	bytes     []byte
+	size      int64
+}
+
+// NewDeduplicator returns a Deduplicator of rows of a layout, and its columns, which are the layout's.
+func NewDeduplicator(s plan.Step, l *Layout, env *Env) (*Deduplicator, []Column, error) {
+	keys, err := fields(l, s.Keys)
+	if err != nil {
+		return nil, nil, err
+	}
+	columns, export, err := exporter(l)
+	return &Deduplicator{env: env, keys: keys, names: s.Keys, export: export, ttl: int64(s.TimeToLive), watermark: NoWatermark,
+		seen: map[string]struct{}{}}, columns, err
+}
+
+// Then sets what takes the rows.
+func (d *Deduplicator) Then(emit Emit) { d.emit = emit }
+
+// Push implements Op.
+func (d *Deduplicator) Push(row Row, t int64) {
+	if d.watermark != NoWatermark && t+d.ttl < d.watermark {
+		d.env.Late++ // its key may have been forgotten
+		return
+	}
+	var ok bool
+	if d.bytes, ok = keyOf(d.bytes[:0], row, d.keys); !ok {
+		d.env.Bad = fmt.Sprintf("no value for one of %q", d.names)
+		return
+	}
+	if _, twice := d.seen[string(d.bytes)]; twice {
+		d.env.Filtered++
+		return
+	}
+	key := string(d.bytes)
+	d.seen[key] = struct{}{}
+	d.size += int64(len(key)) + 80
+	heap.Push(&d.ends, due[string]{t + d.ttl, key})
+	d.emit(d.export(row), t)
+}
+
+// Advance implements Op.
+func (d *Deduplicator) Advance(watermark int64) {
+	d.watermark = max(d.watermark, watermark)
+	for len(d.ends) > 0 && d.ends[0].at < d.watermark {
+		key := heap.Pop(&d.ends).(due[string]).of
+		delete(d.seen, key)
+		d.size -= int64(len(key)) + 80
+	}
+}
+
+// Drain implements Op.
+func (d *Deduplicator) Drain() {}
+
+// State implements Op.
+func (d *Deduplicator) State() (rows, bytes int64) { return int64(len(d.seen)), d.size }
+
+// Tops keeps, of the rows of one event time and of the same keys, those with the greatest or least values of a column.
+type Tops struct {
+	env       *Env
+	emit      Emit
+	keys      []eval.Node
+	by        eval.Node
+	export    func(row Row) Row
+	n         int
+	sign      int
+	ties      bool
+	watermark int64
+	groups    map[string]*ranking
+	rows      int64
+	size      int64
+	bytes     []byte
+}
+
+type ranking struct {
+	t    int64
+	key  string
+	rows []ranked
+}
+
+type ranked struct {
+	by  value.Value
+	row Row
+}
+
+// NewTops returns an operator that keeps the first rows by a column.
+func NewTops(s plan.Step, l *Layout, env *Env) (*Tops, []Column, error) {
+	keys, err := fields(l, s.Keys)
+	if err != nil {
+		return nil, nil, err
+	}
+	by, err := l.Field(s.Name, value.Any)
+	if err != nil {
+		return nil, nil, err
+	}
+	columns, export, err := exporter(l)
+	sign := 1
+	if s.Descending {
+		sign = -1
+	}
+	return &Tops{env: env, keys: keys, by: by, export: export, n: s.N, sign: sign, ties: s.Ties, watermark: NoWatermark,
+		groups: map[string]*ranking{}}, columns, err
+}
+
+// Then sets what takes the rows.
+func (o *Tops) Then(emit Emit) { o.emit = emit }
+
+// Push implements Op.
+func (o *Tops) Push(row Row, t int64) {
+	if t < o.watermark {
+		o.env.Late++
+		return
+	}
+	by := o.by.Value(row)
+	if by.IsNull() {
+		o.env.Filtered++
+		return
+	}
+	o.bytes = value.Nanos(t).AppendKey(o.bytes[:0])
+	for i := range o.keys {
+		o.bytes = o.keys[i].Value(row).AppendKey(o.bytes)
+	}
+	g := o.groups[string(o.bytes)]
+	if g == nil {
+		g = &ranking{t: t, key: string(o.bytes)}
+		o.groups[g.key] = g
+	}
+	o.rank(g, by, row)
+}
+
+// rank puts a row in its place, behind those that are equal to it.
+func (o *Tops) rank(g *ranking, by value.Value, row Row) {
+	at, _ := slices.BinarySearchFunc(g.rows, by, func(r ranked, by value.Value) int {
+		if c := o.sign * value.Compare(r.by, by); c != 0 {
+			return c
+		}
+		return -1
+	})
+	if at >= o.n && !(o.ties && value.Equal(g.rows[o.n-1].by, by)) {
+		return
+	}
+	kept := cloned(o.export(row))
+	g.rows = slices.Insert(g.rows, at, ranked{by.Clone(), kept})
+	o.rows++
+	o.size += sizeOf(kept)
+	for len(g.rows) > o.n && !(o.ties && value.Equal(g.rows[len(g.rows)-1].by, g.rows[o.n-1].by)) {
+		o.rows--
+		o.size -= sizeOf(g.rows[len(g.rows)-1].row)
+		g.rows = g.rows[:len(g.rows)-1]
+	}
+}
+
+// Advance implements Op.
+func (o *Tops) Advance(watermark int64) {
+	o.watermark = max(o.watermark, watermark)
+	var due []*ranking
+	for _, g := range o.groups {
+		if g.t < o.watermark {
+			due = append(due, g)
+		}
+	}
+	slices.SortFunc(due, func(a, b *ranking) int {
+		if a.t != b.t {
+			return int(min(1, max(-1, a.t-b.t)))
+		}
+		return slices.Compare([]byte(a.key), []byte(b.key))
+	})
+	for _, g := range due {
+		delete(o.groups, g.key)
+		for _, r := range g.rows {
+			o.rows--
+			o.size -= sizeOf(r.row)
+			o.emit(r.row, g.t)
+		}
+	}
+}
+
+// Drain implements Op.
+func (o *Tops) Drain() { o.Advance(math.MaxInt64) }
+
+// State implements Op.
+func (o *Tops) State() (rows, bytes int64) { return o.rows, o.size }

@@ -1,0 +1,162 @@
+package flow
+
+import (
+	"container/heap"
+	"fmt"
+	"math"
+	"time"
+
+	"cancha/stream/internal/eval"
+	"cancha/stream/plan"
+)
+
+// Functions are a keyed process: what makes the state of a key, and what takes its rows and timers.
+type Functions struct {
+	State func(key Row) any
+	Row   func(c *Context, state any, row Row) error
+	Timer func(c *Context, state any, at int64) error // nil: no timers
+}
+
+// Context is what a function of a keyed process can do.
+type Context struct {
+	p   *Processor
+	key *keyed
+	t   int64
+}
+
+type keyed struct {
+	name  string
+	key   Row
+	state any
+	seen  int64 // event time of the latest row
+}
+
+// Emit gives out a row.
+func (c *Context) Emit(row Row) error {
+	if len(row) != c.p.width {
+		return fmt.Errorf("stream: %d values given out, want one for each of the %d columns", len(row), c.p.width)
+	}
+	c.p.emit(row, c.t)
+	return nil
+}
+
+// Key returns the values of the key.
+func (c *Context) Key() Row { return c.key.key }
+
+// Time is the event time of the row in hand, or of the timer.
+func (c *Context) Time() int64 { return c.t }
+
+// Watermark is how far event time has come.
+func (c *Context) Watermark() int64 { return c.p.watermark }
+
+// SetTimer calls Timer for this key once the watermark has passed an event time.
+func (c *Context) SetTimer(at int64) { heap.Push(&c.p.timers, due[*keyed]{at, c.key}) }
+
+// SetClock calls Timer for this key at a time of the clock.
+func (c *Context) SetClock(at int64) { heap.Push(&c.p.clocks, due[*keyed]{at, c.key}) }
+
+// Processor calls functions of the user with the rows of each key and the key's state.
+type Processor struct {
+	env       *Env
+	emit      Emit
+	f         Functions
+	keys      []eval.Node
+	names     []string
+	read      func(dst, row Row) Row
+	width     int
+	ttl       int64
+	states    map[string]*keyed
+	timers    ending[*keyed]
+	clocks    ending[*keyed]
+	ends      ending[*keyed]
+	watermark int64
+	bytes     []byte
+	row       Row
+}
+
+// NewProcessor returns a keyed process for rows of a layout.
+func NewProcessor(s plan.Step, f Functions, l *Layout, env *Env) (*Processor, error) {
+	keys, err := fields(l, s.Keys)
+	if err != nil {
+		return nil, err
+	}
+	_, read, err := l.Read(s.Columns)
+	return &Processor{env: env, f: f, keys: keys, names: s.Keys, read: read, width: len(s.Adds), ttl: int64(s.TimeToLive),
+		states: map[string]*keyed{}, watermark: NoWatermark}, err
+}
+
+// Then sets what takes the rows.
+func (p *Processor) Then(emit Emit) { p.emit = emit }
+
+// Push implements Op.
+func (p *Processor) Push(row Row, t int64) {
+	var ok bool
+	if p.bytes, ok = keyOf(p.bytes[:0], row, p.keys); !ok {
+		p.env.Bad = fmt.Sprintf("no value for one of %q", p.names)
+		return
+	}
+	k := p.states[string(p.bytes)]
+	if k == nil {
+		k = &keyed{name: string(p.bytes), seen: NoWatermark}
+		for i := range p.keys {
+			k.key = append(k.key, p.keys[i].Value(row).Clone())
+		}
+		k.state = p.f.State(k.key)
+		p.states[k.name] = k
+	}
+	if k.seen == NoWatermark && p.ttl > 0 {
+		heap.Push(&p.ends, due[*keyed]{t + p.ttl, k})
+	}
+	k.seen = max(k.seen, t)
+	p.row = p.read(p.row[:0], row)
+	if err := p.f.Row(&Context{p, k, t}, k.state, p.row); err != nil {
+		p.env.fail(err)
+	}
+}
+
+// Advance implements Op.
+func (p *Processor) Advance(watermark int64) {
+	p.watermark = max(p.watermark, watermark)
+	p.fire(&p.timers, p.watermark)
+	for len(p.ends) > 0 && p.ends[0].at < p.watermark {
+		d := heap.Pop(&p.ends).(due[*keyed])
+		if d.of.seen+p.ttl > d.at {
+			heap.Push(&p.ends, due[*keyed]{d.of.seen + p.ttl, d.of}) // rows have come since
+			continue
+		}
+		delete(p.states, d.of.name)
+	}
+}
+
+// Clock calls the timers of the clock that are due.
+func (p *Processor) Clock(now time.Time) { p.fire(&p.clocks, now.UnixNano()) }
+
+// NextClock is when the next timer of the clock is due, MaxInt64 if there is none.
+func (p *Processor) NextClock() int64 {
+	if len(p.clocks) == 0 {
+		return math.MaxInt64
+	}
+	return p.clocks[0].at
+}
+
+func (p *Processor) fire(timers *ending[*keyed], until int64) {
+	for len(*timers) > 0 && (*timers)[0].at <= until {
+		d := heap.Pop(timers).(due[*keyed])
+		if p.states[d.of.name] != d.of || p.f.Timer == nil {
+			continue // the state has been forgotten
+		}
+		if err := p.f.Timer(&Context{p, d.of, d.at}, d.of.state, d.at); err != nil {
+			p.env.fail(err)
+			return
+		}
+	}
+}
+
+// Drain implements Op: timers of event time that are left are called, those of the clock are not.
+func (p *Processor) Drain() { p.Advance(math.MaxInt64) }
+
+// State implements Op.
+func (p *Processor) State() (rows, bytes int64) {
+	n := int64(len(p.states))
+	return n, n * 200
+}

@@ -1,0 +1,212 @@
+package flow
+
+import (
+	"fmt"
+
+	"cancha/internal/jsontext"
+	"cancha/stream/internal/decode"
+	"cancha/stream/internal/eval"
+	"cancha/stream/internal/value"
+	"cancha/stream/plan"
+)
+
+// Env is what the operators of one lane, or of the part that lanes share, tell their query.
+type Env struct {
+	Filtered, Late int64
+	Bad            string // the reason why the row in hand is bad; empty: it is not
+	Err            error  // the first error of a function; it ends the query
+}
+
+func (e *Env) fail(err error) {
+	if e.Err == nil {
+		e.Err = err
+	}
+}
+
+// Step is a step of a plan with the function that it names, if any.
+type Step struct {
+	plan.Step
+	Func any // of map func: func([]value.Value) (value.Value, error); of filter func: func([]value.Value) (bool, error)
+}
+
+// Wrap puts an operator in front of what takes its rows.
+type Wrap func(next func(row Row)) func(row Row)
+
+// Stateless compiles an operator without memory and changes the layout as it does. It is nil for operators that only change names, and
+// false for those with memory.
+func (l *Layout) Stateless(s Step, env *Env) (w Wrap, ok bool, err error) {
+	switch s.Op {
+	case plan.Filter:
+		w, err = l.filter(s, env)
+	case plan.With:
+		w, err = l.with(s)
+	case plan.Select:
+		err = l.Select(s.Columns)
+	case plan.Drop:
+		err = l.Drop(s.Columns)
+	case plan.Explode:
+		w, err = l.explode(s, env)
+	case plan.MapFunc:
+		w, err = l.mapFunc(s, env)
+	case plan.FilterFunc:
+		w, err = l.filterFunc(s, env)
+	default:
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, true, fmt.Errorf("%s: %w", s.Step, err)
+	}
+	return w, true, nil
+}
+
+func (l *Layout) filter(s Step, env *Env) (Wrap, error) {
+	yes, err := eval.Condition(s.Expr, l)
+	if err != nil || yes == nil {
+		return nil, err
+	}
+	return func(next func(row Row)) func(row Row) {
+		return func(row Row) {
+			if yes(row) {
+				next(row)
+				return
+			}
+			env.Filtered++
+		}
+	}, nil
+}
+
+// with adds a column. One that is a path of the record and nothing else is only a name for it.
+func (l *Layout) with(s Step) (Wrap, error) {
+	if s.Name == "" {
+		return nil, fmt.Errorf("stream: a column without a name")
+	}
+	if path, ok := l.alias(s.Expr); ok {
+		l.name(s.Name, binding{alias: path})
+		return nil, nil
+	}
+	n, err := eval.Compile(s.Expr, l, value.Any)
+	if err != nil {
+		return nil, err
+	}
+	at := l.place()
+	l.name(s.Name, binding{at: at, kind: n.Kind})
+	return func(next func(row Row)) func(row Row) {
+		return func(row Row) {
+			row[at] = n.Value(row)
+			next(row)
+		}
+	}, nil
+}
+
+// explode gives each element of an array a row.
+func (l *Layout) explode(s Step, env *Env) (Wrap, error) {
+	n, err := l.Field(s.Path, value.Any)
+	if err != nil {
+		return nil, err
+	}
+	e := &elements{name: s.Name}
+	l.elements = append(l.elements, e)
+	var d *decode.JSON
+	return func(next func(row Row)) func(row Row) {
+		return func(row Row) {
+			if d == nil { // all that is read of an element is known once the first row comes
+				if d, err = decode.NewJSON(e.slots, decode.Shape{}); err != nil {
+					env.fail(err)
+					return
+				}
+			}
+			v := n.Value(row)
+			if v.IsNull() {
+				return
+			}
+			if text := v.Text(); v.Kind() != value.JSON || text[0] != '[' {
+				env.Bad = s.Path + ": want an array, got " + v.Kind().String()
+				return
+			}
+			env.Bad = each(decode.Bytes(v.Text()), func(element []byte) string {
+				for _, slot := range e.slots {
+					row[slot.At] = value.Value{}
+				}
+				if reason := d.Decode(element, row); reason != "" {
+					return s.Name + ": " + reason
+				}
+				next(row)
+				return env.Bad
+			})
+		}
+	}, nil
+}
+
+// each calls f with each element of an array, whose text was scanned before, until it returns a reason to stop.
+func each(array []byte, f func(element []byte) string) string {
+	i := jsontext.SkipSpace(array, 1)
+	for i < len(array) && array[i] != ']' {
+		end := jsontext.SkipValue(array, i, 0)
+		if end < 0 {
+			return "" // unreachable: the array was scanned
+		}
+		if reason := f(array[i:end]); reason != "" {
+			return reason
+		}
+		if i = jsontext.SkipSpace(array, end); i < len(array) && array[i] == ',' {
+			i = jsontext.SkipSpace(array, i+1)
+		}
+	}
+	return ""
+}
+
+func (l *Layout) mapFunc(s Step, env *Env) (Wrap, error) {
+	_, read, err := l.Read(s.Columns)
+	if err != nil {
+		return nil, err
+	}
+	f := s.Func.(func([]value.Value) (value.Value, error))
+	at := l.place()
+	l.name(s.Name, binding{at: at, kind: value.Any})
+	args := make(Row, 0, len(s.Columns))
+	return func(next func(row Row)) func(row Row) {
+		return func(row Row) {
+			args = read(args[:0], row)
+			v, err := f(args)
+			if err != nil {
+				env.Bad = s.Name + ": " + err.Error()
+				return
+			}
+			row[at] = v
+			next(row)
+		}
+	}, nil
+}
+
+func (l *Layout) filterFunc(s Step, env *Env) (Wrap, error) {
+	_, read, err := l.Read(s.Columns)
+	if err != nil {
+		return nil, err
+	}
+	f := s.Func.(func([]value.Value) (bool, error))
+	args := make(Row, 0, len(s.Columns))
+	return func(next func(row Row)) func(row Row) {
+		return func(row Row) {
+			args = read(args[:0], row)
+			yes, err := f(args)
+			switch {
+			case err != nil:
+				env.Bad = s.Name + ": " + err.Error()
+			case yes:
+				next(row)
+			default:
+				env.Filtered++
+			}
+		}
+	}, nil
+}
+
+// Chain is the operators of a segment, one after another, in front of its end.
+func Chain(wraps []Wrap, end func(row Row)) func(row Row) {
+	for i := len(wraps) - 1; i >= 0; i-- {
+		if wraps[i] != nil {
+			end = wraps[i](end)
+		}
+	}
+	return end
+}

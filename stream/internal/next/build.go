@@ -1,0 +1,657 @@
+package next
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"cancha/stream/internal/eval"
+	"cancha/stream/internal/flow"
+	"cancha/stream/internal/value"
+	"cancha/stream/plan"
+)
+
+// graph is a query that has been checked, in the form that it runs in: inputs, whose records lanes take through the steps without memory, and
+// behind them the operators with memory, which all lanes share under one lock.
+type graph struct {
+	query    *Query
+	inputs   []*input
+	columns  []Column
+	identity []int // in update and complete mode, the columns that tell rows apart
+
+	mu       sync.Mutex // guards what follows
+	env      flow.Env
+	ops      []flow.Op // those that rows reach first come first
+	merges   []*merge
+	last     *flow.Groups // the aggregation behind the lanes whose changes are given out; nil: there is none
+	clocks   []*flow.Processor
+	advanced int64
+	out      [][]Value
+}
+
+// input is a source with the steps that its lanes take.
+type input struct {
+	query *Query
+	lead  []step // without memory
+	waits []*input
+	end   func(l *flow.Layout, n *lane) (func(row flow.Row), error)
+	entry flow.Emit // takes what lanes have collected; nil where they keep windows
+	merge *merge
+
+	records *RecordProcessing // nil: records are decoded by the query's format
+}
+
+// merge is an aggregation whose windows lie in the lanes of an input, in parts.
+type merge struct {
+	in       *input
+	grouping *flow.Grouping
+	keyed    bool // each lane closes its own windows
+	emit     flow.Emit
+}
+
+// tail makes what takes the rows of a query, once their columns are known.
+type tail func(columns []Column) (flow.Emit, error)
+
+// build checks the query and compiles it.
+func (q *Query) build() (*graph, error) {
+	g := &graph{query: q, advanced: flow.NoWatermark}
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	err := g.source(q, func(columns []Column) (flow.Emit, error) {
+		g.columns = columns
+		return func(row flow.Row, _ int64) {
+			kept := make([]Value, len(row))
+			for i, v := range row {
+				kept[i] = v.Clone()
+			}
+			g.out = append(g.out, kept)
+		}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return g, g.checkMode()
+}
+
+func (q *Query) check() error {
+	switch {
+	case q.err != nil:
+		return q.err
+	case q.source == nil:
+		return errors.New("stream: no source; From wants one, such as Memory or kafka.Source")
+	case q.delay < 0 || q.idle < 0 || q.ahead < 0 || q.trigger < 0:
+		return fmt.Errorf("stream: Watermark(%v), IdleAfter(%v), MaxAhead(%v), Trigger(%v): want no negative duration", q.delay, q.idle, q.ahead, q.trigger)
+	case q.delay > maxSpan || q.ahead > maxSpan:
+		return fmt.Errorf("stream: Watermark(%v), MaxAhead(%v): want at most %v", q.delay, q.ahead, maxSpan)
+	case q.limit < 0 || q.keep < 1 || q.memory < 1<<20:
+		return fmt.Errorf("stream: MaxRecords(%d), KeepRows(%d), Memory(%d): want at least 0, 1 and 1 MiB", q.limit, q.keep, q.memory)
+	}
+	for _, s := range q.steps {
+		if err := s.check(q.mode); err != nil {
+			return fmt.Errorf("%s: %w", s.Step, err)
+		}
+	}
+	return nil
+}
+
+// check refuses steps that cannot work, or would keep more and more.
+func (s step) check(mode OutputMode) error {
+	w := s.Window
+	switch {
+	case s.other != nil:
+		return s.other.check()
+	case s.Op == plan.Deduplicate && s.TimeToLive == 0:
+		return errors.New("stream: Deduplicate knows a key as long as Watermark's delay, which is 0: set Watermark before it")
+	case s.Op != plan.Aggregation:
+		return nil
+	case len(s.Aggregates) == 0:
+		return errors.New(`stream: nothing to compute; add .Agg(stream.Count("events"))`)
+	case w.Kind != "" && w.Kind != "session" && (w.Width <= 0 || w.Width > maxSpan):
+		return fmt.Errorf("stream: a window of %v: want more than 0 and at most %v", w.Width, maxSpan)
+	case w.Kind == "sliding" && (w.Step <= 0 || w.Step > w.Width || w.Width/w.Step > 10_000):
+		return fmt.Errorf("stream: windows of %v every %v: want a step of more than 0, not longer than the window, and at most 10,000 windows an event", w.Width, w.Step)
+	case w.Kind == "session" && (w.Gap <= 0 || w.Gap > maxSpan):
+		return fmt.Errorf("stream: sessions with gaps of %v: want more than 0 and at most %v", w.Gap, maxSpan)
+	case w.Kind == "session" && mode != Append:
+		return errors.New("stream: sessions are given out when they are over; use Output(Append)")
+	case w.Kind == "" && mode == Append:
+		return errors.New("stream: without a window a group is never complete; add .Window, or use Output(Update)")
+	case w.Kind == "" && len(s.Keys) > 0 && s.TimeToLive == 0:
+		return errors.New("stream: groups without a window would be kept for ever; add .Window, or .TimeToLive")
+	}
+	return nil
+}
+
+// source builds a query's input and all its steps, whose rows go to end.
+func (g *graph) source(q *Query, end tail) error {
+	in := &input{query: q}
+	g.inputs = append(g.inputs, in)
+	first := 0
+	for first < len(q.steps) && stateless(q.steps[first]) {
+		first++
+	}
+	if first < len(q.steps) && q.steps[first].Op == plan.Records {
+		return g.processed(in, q.steps[first:], end)
+	}
+	in.lead = q.steps[:first]
+	rest := q.steps[first:]
+	if len(rest) > 0 && rest[0].Op == plan.Aggregation && rest[0].Window.Kind != "session" {
+		return g.inLanes(in, rest, end)
+	}
+	return g.collected(in, rest, end)
+}
+
+func stateless(s step) bool {
+	return slices.Contains([]plan.Op{plan.Filter, plan.With, plan.Select, plan.Drop, plan.Explode, plan.MapFunc, plan.FilterFunc}, s.Op)
+}
+
+// inLanes lets each lane aggregate its own records; what follows takes the merged rows.
+func (g *graph) inLanes(in *input, steps []step, end tail) error {
+	s := steps[0].Step
+	in.end = func(l *flow.Layout, n *lane) (func(row flow.Row), error) {
+		grouping, err := flow.NewGrouping(s, l)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s, err)
+		}
+		n.windows = flow.NewWindows(grouping, &n.env, n.claim)
+		return func(row flow.Row) { n.windows.Add(row, n.t, n.clock.Watermark) }, nil
+	}
+	probe, err := in.lane(0, nil)
+	if err != nil {
+		return err
+	}
+	m := &merge{in: in, grouping: probe.windows.Grouping, keyed: in.query.keyedBy != "" && slices.Contains(s.Keys, in.query.keyedBy)}
+	g.merges = append(g.merges, m)
+	in.merge = m
+	m.emit, err = g.chain(in, m.grouping.Columns, steps[1:], end)
+	return err
+}
+
+// collected lets lanes collect rows, which the next step with memory takes.
+func (g *graph) collected(in *input, steps []step, end tail) error {
+	var columns []Column
+	in.end = func(l *flow.Layout, n *lane) (func(row flow.Row), error) {
+		names, err := wanted(l, steps)
+		if err != nil {
+			return nil, err
+		}
+		var read func(dst, row flow.Row) flow.Row
+		if columns, read, err = l.Read(names); err != nil {
+			return nil, err
+		}
+		n.width = len(columns)
+		return func(row flow.Row) {
+			n.rows = read(n.rows, row)
+			n.times = append(n.times, n.t)
+		}, nil
+	}
+	if _, err := in.lane(0, nil); err != nil {
+		return err
+	}
+	var err error
+	in.entry, err = g.chain(in, columns, steps, end)
+	return err
+}
+
+// wanted are the columns that steps need of rows that come to them.
+func wanted(l *flow.Layout, steps []step) ([]string, error) {
+	if columns, err := l.Columns(); err == nil {
+		names := make([]string, len(columns))
+		for i, c := range columns {
+			names[i] = c.Name
+		}
+		return names, nil
+	}
+	w := wants{defined: map[string]bool{}}
+	for _, s := range steps {
+		if w.take(s) {
+			return w.names, nil
+		}
+		gives, err := s.gives()
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range gives {
+			w.defined[c.Name] = true
+		}
+	}
+	_, err := l.Columns()
+	return nil, err
+}
+
+// gives are the columns that a join or a lookup brings from its other side.
+func (s step) gives() ([]Column, error) {
+	switch {
+	case s.Op == plan.Lookup && s.table.query == nil:
+		return s.table.rows.Columns, nil
+	case s.Op == plan.Lookup || s.Op == plan.Join && s.other != nil:
+		g, err := s.other.build()
+		if err != nil {
+			return nil, err
+		}
+		return g.columns, nil
+	}
+	return nil, nil
+}
+
+// wants collects the fields that steps name before any of them gives them.
+type wants struct {
+	names   []string
+	defined map[string]bool
+}
+
+func (w *wants) field(path string) {
+	for name := range w.defined {
+		if rest, ok := strings.CutPrefix(path, name); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			return
+		}
+	}
+	if !slices.Contains(w.names, path) {
+		w.names = append(w.names, path)
+	}
+}
+
+func (w *wants) fields(paths ...[]string) {
+	for _, list := range paths {
+		for _, path := range list {
+			w.field(path)
+		}
+	}
+}
+
+// take notes what a step names; it is true for a step behind which nothing but what it names is left.
+func (w *wants) take(s step) bool {
+	s.Expr.Fields(w.field)
+	for _, a := range s.Aggregates {
+		a.Expr.Fields(w.field)
+		a.Condition.Fields(w.field)
+	}
+	w.fields(s.Keys, s.Join.Left)
+	switch s.Op {
+	case plan.Select:
+		w.fields(s.Columns)
+	case plan.Explode:
+		w.field(s.Path)
+		w.defined[s.Name] = true
+	case plan.With:
+		w.defined[s.Name] = true
+	case plan.MapFunc, plan.FilterFunc, plan.Process:
+		w.fields(s.Columns)
+		w.defined[s.Name] = s.Op == plan.MapFunc
+	case plan.Top:
+		w.field(s.Name)
+	}
+	return s.Op == plan.Select || s.Op == plan.Aggregation || s.Op == plan.Process
+}
+
+// chain builds the steps behind the lanes.
+func (g *graph) chain(in *input, columns []Column, steps []step, end tail) (flow.Emit, error) {
+	var lead []flow.Step
+	for len(steps) > 0 && stateless(steps[0]) {
+		lead = append(lead, steps[0].flow())
+		steps = steps[1:]
+	}
+	return flow.Out(columns, lead, &g.env, func(l *flow.Layout) (flow.Emit, error) {
+		if len(steps) > 0 {
+			return g.operator(in, l, steps, end)
+		}
+		last, read, err := l.Export()
+		if err != nil {
+			return nil, err
+		}
+		emit, err := end(last)
+		buffer := make(flow.Row, 0, len(last))
+		return func(row flow.Row, t int64) {
+			buffer = read(buffer[:0], row)
+			emit(buffer, t)
+		}, err
+	})
+}
+
+// operator builds the first of steps, which has memory, and what follows it.
+func (g *graph) operator(in *input, l *flow.Layout, steps []step, end tail) (flow.Emit, error) {
+	op, columns, err := g.compile(in, l, steps[0])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", steps[0].Step, err)
+	}
+	if op == nil { // a union
+		return g.union(in, l, steps, end)
+	}
+	g.ops = append(g.ops, op)
+	emit, err := g.chain(in, columns, steps[1:], end)
+	if err != nil {
+		return nil, err
+	}
+	op.Then(emit)
+	return op.Push, nil
+}
+
+func (g *graph) compile(in *input, l *flow.Layout, s step) (flow.Op, []Column, error) {
+	switch s.Op {
+	case plan.Aggregation:
+		return g.aggregation(l, s)
+	case plan.Deduplicate:
+		op, columns, err := flow.NewDeduplicator(s.Step, l, &g.env)
+		return op, columns, err
+	case plan.Top:
+		if len(g.merges) == 0 && len(g.ops) == 0 {
+			return nil, nil, errors.New("stream: Top ranks the rows of a window; put an Agg with a Window before it")
+		}
+		op, columns, err := flow.NewTops(s.Step, l, &g.env)
+		return op, columns, err
+	case plan.Process:
+		op, err := flow.NewProcessor(s.Step, s.functions.flow(), l, &g.env)
+		g.clocks = append(g.clocks, op)
+		return op, s.functions.Columns, err
+	case plan.Join:
+		return g.join(l, s)
+	case plan.Lookup:
+		return g.lookup(in, l, s)
+	}
+	return nil, nil, nil
+}
+
+func (g *graph) aggregation(l *flow.Layout, s step) (flow.Op, []Column, error) {
+	grouping, err := flow.NewGrouping(s.Step, l)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.Window.Kind == "session" {
+		return flow.NewSessions(grouping, &g.env), grouping.Columns, nil
+	}
+	g.last = flow.NewGroups(grouping, &g.env)
+	return g.last, grouping.Columns, nil
+}
+
+// pairs checks what a join is on.
+func pairs(s plan.JoinSpec) error {
+	if len(s.Left) == 0 || len(s.Left) != len(s.Right) {
+		return fmt.Errorf("stream: joined on %q and %q; want as many columns on both sides, at least one: On, or Same(\"id\")", s.Left, s.Right)
+	}
+	return nil
+}
+
+func (g *graph) join(l *flow.Layout, s step) (flow.Op, []Column, error) {
+	switch {
+	case s.other == nil:
+		return nil, nil, errors.New("stream: a join without a second query")
+	case s.Join.Before < 0 || s.Join.After < 0 || s.Join.Before > maxSpan || s.Join.After > maxSpan:
+		return nil, nil, fmt.Errorf("stream: a join within %v before and %v after: want 0 to %v", s.Join.Before, s.Join.After, maxSpan)
+	}
+	if err := pairs(s.Join); err != nil {
+		return nil, nil, err
+	}
+	var j *flow.Joiner
+	var columns []Column
+	err := g.source(s.other, func(right []Column) (emit flow.Emit, err error) {
+		j, columns, err = flow.NewJoiner(s.Join, l, flow.Closed(right), &g.env)
+		if err != nil {
+			return nil, err
+		}
+		return j.Right().Push, nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return j, columns, nil
+}
+
+func (g *graph) lookup(in *input, l *flow.Layout, s step) (flow.Op, []Column, error) {
+	if err := pairs(s.Join); err != nil {
+		return nil, nil, err
+	}
+	t, err := g.table(in, s.table, s.Join.Right)
+	if err != nil {
+		return nil, nil, err
+	}
+	return flow.NewLooker(s.Join, l, t, &g.env)
+}
+
+// table builds a table: of rows, or of what another query gives, for which the input waits.
+func (g *graph) table(in *input, t *Table, keys []string) (table *flow.Table, err error) {
+	if t.query == nil {
+		if table, err = flow.NewTable(t.rows.Columns, keys); err != nil {
+			return nil, err
+		}
+		for _, row := range t.rows.rows {
+			table.Put(row)
+		}
+		return table, nil
+	}
+	from := len(g.inputs)
+	err = g.source(t.query, func(columns []Column) (flow.Emit, error) {
+		if table, err = flow.NewTable(columns, keys); err != nil {
+			return nil, err
+		}
+		return func(row flow.Row, _ int64) { table.Put(row) }, nil
+	})
+	in.waits = append(in.waits, g.inputs[from:]...)
+	return table, err
+}
+
+// union lets another query's rows go the same way.
+func (g *graph) union(in *input, l *flow.Layout, steps []step, end tail) (flow.Emit, error) {
+	columns, read, err := l.Export()
+	if err != nil {
+		return nil, fmt.Errorf("union: %w", err)
+	}
+	emit, err := g.chain(in, columns, steps[1:], end)
+	if err != nil {
+		return nil, err
+	}
+	if steps[0].other == nil {
+		return nil, errors.New("stream: a union without a second query")
+	}
+	err = g.source(steps[0].other, func(others []Column) (flow.Emit, error) { return sameColumns(columns, others, emit) })
+	buffer := make(flow.Row, 0, len(columns))
+	return func(row flow.Row, t int64) {
+		buffer = read(buffer[:0], row)
+		emit(buffer, t)
+	}, err
+}
+
+// sameColumns puts rows of other columns in the order of the first.
+func sameColumns(columns, others []Column, emit flow.Emit) (flow.Emit, error) {
+	at := make([]int, len(columns))
+	for i, c := range columns {
+		at[i] = slices.IndexFunc(others, func(o Column) bool { return o.Name == c.Name })
+		if at[i] < 0 || len(others) != len(columns) {
+			return nil, fmt.Errorf("stream: a union of columns %v with %v: want the same names; add .Select", names(columns), names(others))
+		}
+	}
+	row := make(flow.Row, len(columns))
+	return func(other flow.Row, t int64) {
+		for i, k := range at {
+			row[i] = other[k]
+		}
+		emit(row, t)
+	}, nil
+}
+
+func names(columns []Column) []string { return (&Rows{Columns: columns}).Names() }
+
+// checkMode finds what tells changed rows apart, where they are given out.
+func (g *graph) checkMode() error {
+	if g.query.mode == Append {
+		return nil
+	}
+	var grouping *flow.Grouping
+	switch {
+	case g.last != nil && len(g.ops) > 0 && g.ops[len(g.ops)-1] == flow.Op(g.last):
+		grouping = g.last.Grouping
+	case len(g.merges) == 1 && len(g.ops) == 0:
+		grouping = g.merges[0].grouping
+	default:
+		return fmt.Errorf("stream: the %s mode gives out the rows of an aggregation as they change; here other operators with memory follow it, or there is none: use Output(Append)", g.query.mode)
+	}
+	for _, c := range grouping.Columns[:grouping.Identity()] {
+		at := slices.IndexFunc(g.columns, func(o Column) bool { return o.Name == c.Name })
+		if at < 0 && c.Name != "window_end" {
+			return fmt.Errorf("stream: the %s mode needs the column %q to tell rows apart; keep it in Select", g.query.mode, c.Name)
+		}
+		if at >= 0 {
+			g.identity = append(g.identity, at)
+		}
+	}
+	return nil
+}
+
+// lane compiles the way of one partition's records.
+func (in *input) lane(partition int, claim func(key string, end int64) string) (*lane, error) {
+	n := &lane{in: in, partition: partition, claim: claim, clock: flow.NewClock(in.query.delay, in.query.ahead)}
+	l := flow.Open()
+	if !in.query.time.None() {
+		t, err := eval.Compile(in.query.time, l, value.Time)
+		if err != nil {
+			return nil, fmt.Errorf("event time: %w", err)
+		}
+		n.time = t.Value
+	}
+	var wraps []flow.Wrap
+	for _, s := range in.lead {
+		w, _, err := l.Stateless(s.flow(), &n.env)
+		if err != nil {
+			return nil, err
+		}
+		wraps = append(wraps, w)
+	}
+	last, err := in.end(l, n)
+	if err != nil {
+		return nil, err
+	}
+	n.run = flow.Chain(wraps, last)
+	n.row, n.meta = make(flow.Row, l.Width()), l.Meta()
+	n.slots = l.Slots()
+	format := in.query.format
+	if format == nil {
+		format = JSONFormat()
+	}
+	n.decoder, err = format.decoder(n.slots)
+	n.watermark.Store(flow.NoWatermark)
+	return n, err
+}
+
+// closeMerged gives out the windows of an aggregation that a watermark has passed, in order of time.
+func (g *graph) closeMerged(m *merge, lanes []*lane, watermark int64) {
+	parts := map[int64][]*flow.Window{}
+	for _, n := range lanes {
+		n.mu.Lock()
+		for _, w := range n.windows.Close(watermark) {
+			parts[w.Start] = append(parts[w.Start], w)
+		}
+		n.windows.Expire(watermark)
+		n.mu.Unlock()
+	}
+	g.give(m, parts)
+}
+
+func (g *graph) give(m *merge, parts map[int64][]*flow.Window) {
+	starts := make([]int64, 0, len(parts))
+	for start := range parts {
+		starts = append(starts, start)
+	}
+	slices.Sort(starts)
+	for _, start := range starts {
+		t := flow.RowTime(parts[start])
+		for _, row := range m.grouping.Results(parts[start]) {
+			m.emit(row, t)
+		}
+	}
+}
+
+// changed gives out the rows of open windows that have changed since the call before. Of a window that lies in several lanes, the rows that
+// changed in one of them are merged over all.
+func (g *graph) changed(lanes map[*input][]*lane) {
+	for _, m := range g.merges {
+		parts := map[int64][]*flow.Window{}
+		keys := map[int64]map[string]bool{}
+		for _, n := range lanes[m.in] {
+			n.mu.Lock()
+			for _, w := range n.windows.Take() {
+				if keys[w.Start] == nil {
+					keys[w.Start] = map[string]bool{}
+				}
+				for k := range w.Keys() {
+					keys[w.Start][k] = true
+				}
+			}
+			n.mu.Unlock()
+		}
+		for start := range keys {
+			for _, n := range lanes[m.in] {
+				n.mu.Lock()
+				if p := n.windows.Part(start, keys[start]); p != nil {
+					parts[start] = append(parts[start], p)
+				}
+				n.mu.Unlock()
+			}
+		}
+		g.give(m, parts)
+	}
+	if g.last != nil && g.identity != nil {
+		g.last.Give(g.last.Take())
+	}
+}
+
+// advance moves event time behind the lanes on.
+func (g *graph) advance(watermark int64, lanes map[*input][]*lane) {
+	if watermark <= g.advanced {
+		return
+	}
+	g.advanced = watermark
+	for _, m := range g.merges {
+		if !m.keyed {
+			g.closeMerged(m, lanes[m.in], watermark)
+		}
+	}
+	for _, op := range g.ops {
+		op.Advance(watermark)
+	}
+}
+
+// drain gives out what is left.
+func (g *graph) drain(lanes map[*input][]*lane) {
+	for _, m := range g.merges {
+		g.closeMerged(m, lanes[m.in], math.MaxInt64)
+	}
+	for _, op := range g.ops {
+		op.Drain()
+	}
+}
+
+// state is about how many bytes the query keeps, and which operator keeps most.
+func (g *graph) state(lanes map[*input][]*lane) (bytes int64, most string) {
+	biggest := int64(-1)
+	for _, m := range g.merges {
+		n := int64(0)
+		for _, each := range lanes[m.in] {
+			each.mu.Lock()
+			n += each.windows.Size()
+			each.mu.Unlock()
+		}
+		bytes += n
+		if n > biggest {
+			biggest, most = n, "the groups of an aggregation"
+		}
+	}
+	for _, op := range g.ops {
+		_, n := op.State()
+		bytes += n
+		if n > biggest {
+			biggest, most = n, operatorName(op)
+		}
+	}
+	return bytes, most
+}
+
+// runClocks calls the timers of the clock that are due.
+func (g *graph) runClocks(now time.Time) {
+	for _, p := range g.clocks {
+		p.Clock(now)
+	}
+}

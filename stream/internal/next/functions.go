@@ -1,0 +1,160 @@
+package next
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"cancha/stream/internal/flow"
+	"cancha/stream/internal/value"
+	"cancha/stream/plan"
+)
+
+// mapped is a function of MapFunc as package flow calls it. A panic in it is an error of the record in hand.
+func mapped(fields []string, f func(Row) (any, error)) func([]value.Value) (value.Value, error) {
+	names := slices.Clone(fields)
+	return func(values []value.Value) (v value.Value, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic: %v", p)
+			}
+		}()
+		x, err := f(Row{names: names, values: values})
+		if err != nil {
+			return v, err
+		}
+		v, ok := value.Of(x)
+		if !ok {
+			return v, fmt.Errorf("a value of type %T; want a number, a string, a bool, a time.Time or nil", x)
+		}
+		return v, nil
+	}
+}
+
+func filtered(fields []string, f func(Row) (bool, error)) func([]value.Value) (bool, error) {
+	names := slices.Clone(fields)
+	return func(values []value.Value) (yes bool, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				yes, err = false, fmt.Errorf("panic: %v", p)
+			}
+		}()
+		return f(Row{names: names, values: values})
+	}
+}
+
+// Processing is a keyed process: Go functions that see the rows of each key one after another, with a state of the key's own.
+type Processing struct {
+	Name    string
+	Keys    []string // paths or columns: rows with the same values come to one state
+	Fields  []string // what Row may ask for
+	Columns []Column // what Emit gives out
+	// State makes the state of a key that is new.
+	State func() any
+	// Row takes a row. An error ends the query.
+	Row func(c *Context, state any, row Row) error
+	// Timer is called when a timer of the key is due; nil if none is ever set.
+	Timer func(c *Context, state any, at time.Time) error
+	// TimeToLive is for how long, in event time, a key without new rows is remembered.
+	TimeToLive time.Duration
+}
+
+// Process hands the rows to a keyed process, whose rows take their place.
+func (q *Query) Process(p Processing) *Query {
+	switch {
+	case p.Row == nil || p.State == nil:
+		return q.wrong("process %q: want State and Row", p.Name)
+	case len(p.Keys) == 0 || len(p.Columns) == 0:
+		return q.wrong("process %q: want Keys and Columns", p.Name)
+	case p.TimeToLive <= 0:
+		return q.wrong("process %q: its keys would be kept for ever; set TimeToLive", p.Name)
+	}
+	s := plan.Step{Op: plan.Process, Name: p.Name, Keys: slices.Clone(p.Keys), Columns: slices.Clone(p.Fields), TimeToLive: p.TimeToLive}
+	for _, c := range p.Columns {
+		s.Adds = append(s.Adds, c.Name)
+	}
+	return q.then(step{Step: s, functions: &p})
+}
+
+// Context is what the functions of a keyed process can do.
+type Context struct{ c *flow.Context }
+
+// Emit gives out a row, with one value for each of the columns: nil, bools, numbers, strings, times.
+func (c *Context) Emit(values ...any) error {
+	row := make([]Value, len(values))
+	for i, x := range values {
+		v, ok := value.Of(x)
+		if !ok {
+			return fmt.Errorf("stream: Emit of a %T; want a number, a string, a bool, a time.Time or nil", x)
+		}
+		row[i] = v
+	}
+	return c.c.Emit(row)
+}
+
+// Key returns the values of the key, in the order of Keys.
+func (c *Context) Key() []Value { return slices.Clone(c.c.Key()) }
+
+// Time is the event time of the row in hand, or the time of the timer.
+func (c *Context) Time() time.Time { return value.Nanos(c.c.Time()).Time() }
+
+// Watermark is how far event time has come; the zero time before the first row.
+func (c *Context) Watermark() time.Time {
+	if c.c.Watermark() == flow.NoWatermark {
+		return time.Time{}
+	}
+	return value.Nanos(c.c.Watermark()).Time()
+}
+
+// SetTimer has Timer called for this key once the watermark has passed a time.
+func (c *Context) SetTimer(at time.Time) { c.c.SetTimer(at.UnixNano()) }
+
+// SetClock has Timer called for this key at a time of the clock, to within 50 ms.
+func (c *Context) SetClock(at time.Time) { c.c.SetClock(at.UnixNano()) }
+
+// flow is the process as package flow runs it.
+func (p *Processing) flow() flow.Functions {
+	names := slices.Clone(p.Fields)
+	f := flow.Functions{
+		State: func(flow.Row) any { return p.State() },
+		Row: func(c *flow.Context, state any, row flow.Row) (err error) {
+			defer recovered(p.Name, &err)
+			return p.Row(&Context{c}, state, Row{names: names, values: row})
+		},
+	}
+	if p.Timer != nil {
+		f.Timer = func(c *flow.Context, state any, at int64) (err error) {
+			defer recovered(p.Name, &err)
+			return p.Timer(&Context{c}, state, value.Nanos(at).Time())
+		}
+	}
+	return f
+}
+
+// recovered turns a panic of a user's function into an error that ends the query, not the program.
+func recovered(name string, err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("process %s: panic: %v", name, p)
+	} else if *err != nil {
+		*err = fmt.Errorf("process %s: %w", name, *err)
+	}
+}
+
+// Table is rows that a stream looks up by their keys: fixed ones, or the latest that a query has given for each key.
+type Table struct {
+	name  string
+	keys  []string
+	rows  *Rows
+	query *Query
+}
+
+// TableOf is a table of rows, found by the columns of keys. The rows are not to be changed afterwards.
+func TableOf(name string, rows *Rows, keys ...string) *Table {
+	return &Table{name: name, keys: keys, rows: rows}
+}
+
+// Latest is a table of the latest row of a query for each key. A stream that looks it up waits until all that the query's source held when it
+// was opened has been read; after that it sees what has come.
+func Latest(name string, q *Query, keys ...string) *Table {
+	return &Table{name: name, keys: keys, query: q}
+}

@@ -1,0 +1,217 @@
+package next
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"cancha/internal/jsontext"
+	"cancha/stream"
+	"cancha/stream/internal/decode"
+	"cancha/stream/internal/flow"
+	"cancha/stream/internal/value"
+)
+
+// lane is one partition's way through the steps without memory, to its windows or to rows that wait for the operators behind. Its source
+// calls it from one goroutine at a time; mu guards it against those that take windows out or count.
+type lane struct {
+	in        *input
+	partition int
+	claim     func(key string, end int64) string
+
+	mu      sync.Mutex
+	env     flow.Env
+	decoder decode.Decoder
+	slots   []decode.Slot
+	meta    []flow.Meta
+	row     flow.Row
+	time    func(row flow.Row) value.Value // nil: the record's time stamp
+	run     func(row flow.Row)
+	handler RecordHandler // nil: records are decoded
+	clock   flow.Clock
+	t       int64         // event time of the record in hand
+	windows *flow.Windows // nil where rows are collected
+	rows    flow.Row      // one row of width values after another
+	times   []int64
+	width   int
+	topic   string
+	next    int64 // offset behind the last record handled
+	high    int64
+	from    int64 // next at the start of the epoch
+	records int64
+	counted int64         // records at the start of the epoch
+	busy    time.Duration // of the epoch
+	lost    int64
+	quiet   time.Time // of the first batch without records after the last with some; zero while there are records
+
+	// For the query's watermark, which is computed without taking locks.
+	idle      atomic.Bool
+	watermark atomic.Int64
+	caughtUp  atomic.Bool
+}
+
+// take handles n records of a batch. rejected is told of each that is bad or late.
+func (n *lane) take(b stream.Batch, count int, idleAfter time.Duration, rejected func(r *stream.Record, reason string, late bool)) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.topic, n.high = b.Topic, max(n.high, b.HighWatermark)
+	n.lost += b.Lost
+	if len(b.Records) == 0 {
+		n.rest(idleAfter)
+		return nil
+	}
+	began := time.Now()
+	n.quiet = time.Time{}
+	n.idle.Store(false)
+	if n.records == 0 {
+		n.from = b.Records[0].Offset
+	}
+	for i := range b.Records[:count] {
+		r := &b.Records[i]
+		late := n.env.Late
+		if reason := n.handle(b.Topic, r); reason != "" {
+			rejected(r, reason, false)
+		} else if n.env.Late > late {
+			rejected(r, fmt.Sprintf("late by %v", time.Duration(n.clock.Watermark-n.t).Round(time.Millisecond)), true)
+		}
+		n.next = r.Offset + 1
+		if n.env.Err != nil {
+			return n.env.Err
+		}
+	}
+	err := n.flush()
+	n.records += int64(count)
+	n.busy += time.Since(began)
+	n.watermark.Store(n.clock.Watermark)
+	n.caughtUp.Store(n.next >= n.high)
+	return err
+}
+
+// handle takes one record through the lane and returns "", or the reason why it is bad.
+func (n *lane) handle(topic string, r *stream.Record) (reason string) {
+	if n.handler != nil {
+		return n.process(r)
+	}
+	clear(n.row)
+	if reason := n.decoder.Decode(r.Value, n.row); reason != "" {
+		return reason
+	}
+	for _, m := range n.meta {
+		n.row[m.At] = n.part(m.Name, topic, r)
+	}
+	if reason := n.see(r); reason != "" {
+		return reason
+	}
+	n.env.Bad = ""
+	n.run(n.row)
+	return n.env.Bad
+}
+
+// see takes the record's event time.
+func (n *lane) see(r *stream.Record) (reason string) {
+	n.t = r.Time.UnixNano()
+	if n.time != nil {
+		v := n.time(n.row)
+		if v.IsNull() {
+			return "no event time: " + n.in.query.time.String() + " is absent"
+		}
+		n.t = v.Nanos()
+	}
+	if n.t < flow.MinTime || n.t > flow.MaxTime {
+		return "event time is outside the years 1680 to 2260"
+	}
+	n.clock.See(n.t)
+	return ""
+}
+
+// part is a part of a record beside its value. Headers are those of package stream's next edition, whose records carry them.
+func (n *lane) part(name, topic string, r *stream.Record) value.Value {
+	switch name {
+	case "topic":
+		return value.TextOf(topic)
+	case "partition":
+		return value.IntOf(int64(r.Partition))
+	case "offset":
+		return value.IntOf(r.Offset)
+	case "timestamp":
+		return value.TimeOf(r.Time)
+	case "key":
+		return bytesOf(r.Key)
+	case "value":
+		return bytesOf(r.Value)
+	}
+	return value.Value{}
+}
+
+func bytesOf(b []byte) value.Value {
+	if b == nil {
+		return value.Value{}
+	}
+	return value.TextOf(string(b))
+}
+
+// rest notes that the partition had nothing new.
+func (n *lane) rest(idleAfter time.Duration) {
+	now := time.Now()
+	n.caughtUp.Store(true)
+	if n.quiet.IsZero() {
+		n.quiet = now
+	}
+	if now.Sub(n.quiet) >= idleAfter {
+		n.idle.Store(true)
+	}
+}
+
+// unknown notes that nobody knows whether the partition has new records.
+func (n *lane) unknown() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.quiet = time.Time{}
+	n.idle.Store(false)
+	n.caughtUp.Store(false)
+}
+
+// deliver gives the collected rows to what follows.
+func (n *lane) deliver(entry flow.Emit) {
+	for i, t := range n.times {
+		entry(n.rows[i*n.width:(i+1)*n.width], t)
+	}
+	clear(n.rows)
+	n.rows, n.times = n.rows[:0], n.times[:0]
+}
+
+// reasons counts the reasons why records were bad.
+type reasons struct {
+	mu    sync.Mutex
+	total int64
+	by    map[string]int64
+}
+
+// keptReasons bounds how many reasons are told apart.
+const keptReasons = 1000
+
+func (b *reasons) add(reason string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.total++
+	reason = jsontext.KindOf(reason)
+	if _, known := b.by[reason]; !known && len(b.by) >= keptReasons {
+		reason = "other reasons"
+	}
+	b.by[reason]++
+}
+
+// watermarkOf is the least watermark of lanes that are not idle, and of all if all are: the greatest.
+func watermarkOf(lanes []*lane) (low, high int64, active bool) {
+	low, high = math.MaxInt64, flow.NoWatermark
+	for _, n := range lanes {
+		w := n.watermark.Load()
+		high = max(high, w)
+		if !n.idle.Load() {
+			low, active = min(low, w), true
+		}
+	}
+	return low, high, active
+}

@@ -1,0 +1,210 @@
+package next
+
+import (
+	"crypto/rand"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"cancha/stream"
+	"cancha/stream/internal/flow"
+	"cancha/stream/internal/value"
+)
+
+const (
+	// epochLength is how often progress is taken.
+	epochLength = time.Second
+	// recentProgress is how many progress reports are kept: Spark's spark.sql.streaming.numRecentProgressUpdates.
+	recentProgress = 100
+)
+
+// history is the progress reports of a run. The run's mu guards it.
+type history struct {
+	id, runID string
+	started   time.Time
+	since     time.Time
+	batch     int64
+	latest    []stream.Progress
+	rows      int64 // given out until the last report
+	late      int64
+	future    int64
+}
+
+func newHistory() history {
+	now := time.Now()
+	return history{id: uuid(), runID: uuid(), started: now, since: now}
+}
+
+// uuid returns a random UUID, version 4 (RFC 9562).
+func uuid() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// epoch is what the lanes of an input did since the report before.
+type epoch struct {
+	records  int64
+	lag      int64
+	lost     int64
+	late     int64
+	future   int64
+	busiest  time.Duration
+	min, max int64
+	offsets  [3]stream.Offsets // start, end, latest
+}
+
+// report ends the epoch of an input's lanes.
+func report(lanes []*lane) epoch {
+	e := epoch{min: math.MaxInt64, max: math.MinInt64, offsets: [3]stream.Offsets{{}, {}, {}}}
+	for _, n := range lanes {
+		n.mu.Lock()
+		e.records += n.records - n.counted
+		e.busiest = max(e.busiest, n.busy)
+		e.lost += n.lost
+		e.late += n.env.Late
+		e.future += n.clock.Future
+		e.min, e.max = min(e.min, n.clock.Min), max(e.max, n.clock.Max)
+		if n.records > 0 {
+			e.lag += max(0, n.high-n.next)
+			for i, offset := range []int64{n.from, n.next, max(n.high, n.next)} {
+				set(e.offsets[i], n.topic, n.partition, offset)
+			}
+		}
+		n.counted, n.from, n.busy = n.records, n.next, 0
+		n.clock.Min, n.clock.Max = math.MaxInt64, math.MinInt64
+		n.mu.Unlock()
+	}
+	return e
+}
+
+func set(o stream.Offsets, topic string, partition int, offset int64) {
+	if o[topic] == nil {
+		o[topic] = map[string]int64{}
+	}
+	o[topic][strconv.Itoa(partition)] = offset
+}
+
+// collect ends the epoch with a progress report.
+func (r *Running) collect() {
+	lanes := r.all()
+	now := time.Now()
+	watermark := r.lowest()
+	bad := r.BadRecords().Total
+	r.publishing.Lock()
+	rows := r.results.total
+	r.publishing.Unlock()
+	r.graph.mu.Lock()
+	operators := r.graph.operators(lanes)
+	late := r.graph.env.Late
+	r.graph.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := &r.history
+	elapsed := now.Sub(h.since)
+	p := stream.Progress{ID: h.id, RunID: h.runID, Name: r.query.name, Timestamp: stream.Instant{Time: h.since}, BatchID: h.batch,
+		EventTime: map[string]stream.Instant{}, StateOperators: operators}
+	low, high, future := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
+	busiest := time.Duration(0)
+	for _, in := range r.graph.inputs {
+		e := report(lanes[in])
+		p.NumInputRows += e.records
+		busiest = max(busiest, e.busiest)
+		low, high = min(low, e.min), max(high, e.max)
+		late, future = late+e.late, future+e.future
+		p.Sources = append(p.Sources, e.progress(in, elapsed, bad))
+	}
+	if len(p.StateOperators) > 0 {
+		p.StateOperators[0].NumRowsDroppedByWatermark = late - h.late
+		p.StateOperators[0].CustomMetrics = map[string]int64{"numRowsFuture": future - h.future}
+	}
+	h.late, h.future = late, future
+	p.BatchDuration = busiest.Milliseconds()
+	p.InputRowsPerSecond, p.ProcessedRowsPerSecond = rate(p.NumInputRows, elapsed), rate(p.NumInputRows, busiest)
+	p.DurationMs = map[string]int64{"addBatch": busiest.Milliseconds(), "triggerExecution": elapsed.Milliseconds()}
+	p.EventTime = eventTimes(low, high, watermark)
+	p.Sink = stream.SinkProgress{Description: fmt.Sprintf("results (%s) and %d sinks", r.query.mode, len(r.query.sinks)), NumOutputRows: rows}
+	h.batch++
+	h.since = now
+	h.latest = append(h.latest, p)
+	if n := len(h.latest) - recentProgress; n > 0 {
+		h.latest = slices.Delete(h.latest, 0, n)
+	}
+}
+
+func (e epoch) progress(in *input, elapsed time.Duration, bad int64) stream.SourceProgress {
+	return stream.SourceProgress{Description: in.query.source.Description(), StartOffset: e.offsets[0], EndOffset: e.offsets[1],
+		LatestOffset: e.offsets[2], NumInputRows: e.records, InputRowsPerSecond: rate(e.records, elapsed),
+		ProcessedRowsPerSecond: rate(e.records, e.busiest), Metrics: map[string]string{"lag": strconv.FormatInt(e.lag, 10),
+			"lost": strconv.FormatInt(e.lost, 10), "badRecords": strconv.FormatInt(bad, 10)}}
+}
+
+// rate is n per second of d; 0 if no time has passed.
+func rate(n int64, d time.Duration) float64 {
+	if d <= 0 {
+		return 0
+	}
+	return float64(n) / d.Seconds()
+}
+
+// eventTimes are the entries of Progress.EventTime that are known.
+func eventTimes(low, high, watermark int64) map[string]stream.Instant {
+	times := map[string]stream.Instant{}
+	at := func(ns int64) stream.Instant { return stream.Instant{Time: value.Nanos(ns).Time()} }
+	if low <= high {
+		times["min"], times["max"] = at(low), at(high)
+	}
+	if watermark != flow.NoWatermark && watermark != math.MaxInt64 {
+		times["watermark"] = at(watermark)
+	}
+	return times
+}
+
+// operators tells what the operators with memory keep. The caller holds the graph's lock.
+func (g *graph) operators(lanes map[*input][]*lane) []stream.StateOperator {
+	var list []stream.StateOperator
+	for _, m := range g.merges {
+		o := stream.StateOperator{OperatorName: "windows"}
+		for _, n := range lanes[m.in] {
+			n.mu.Lock()
+			o.NumRowsTotal += n.windows.Rows
+			o.NumRowsUpdated += n.windows.Changed
+			o.NumRowsRemoved += n.windows.Removed
+			o.MemoryUsedBytes += n.windows.Size()
+			n.windows.Removed = 0
+			n.mu.Unlock()
+		}
+		list = append(list, o)
+	}
+	for _, op := range g.ops {
+		rows, bytes := op.State()
+		list = append(list, stream.StateOperator{OperatorName: operatorName(op), NumRowsTotal: rows, MemoryUsedBytes: bytes})
+	}
+	return list
+}
+
+func operatorName(op flow.Op) string {
+	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", op), "*flow."))
+}
+
+// Progress returns the newest progress report; before the first second has passed, one with nothing done.
+func (r *Running) Progress() stream.Progress {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.history.latest); n > 0 {
+		return r.history.latest[n-1]
+	}
+	return stream.Progress{ID: r.history.id, RunID: r.history.runID, Name: r.query.name, Timestamp: stream.Instant{Time: r.history.started},
+		DurationMs: map[string]int64{}, EventTime: map[string]stream.Instant{}}
+}
+
+// Recent returns the newest progress reports, at most 100, the oldest of them first.
+func (r *Running) Recent() stream.History {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.history.latest)
+}

@@ -1,0 +1,101 @@
+package next
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"cancha/stream"
+	"cancha/stream/internal/flow"
+	"cancha/stream/internal/value"
+	"cancha/stream/plan"
+)
+
+// RecordProcessing is a process of whole records: Go that reads each record itself, with a decoder of its own, and sees them by batches. It is
+// for what a row of fields is too little for, a model that scores a match's events for one.
+type RecordProcessing struct {
+	Name    string
+	Columns []Column // what Emit gives out
+	// New makes what handles the records of a partition. It is called once a partition, and once when the query is checked.
+	New func() RecordHandler
+}
+
+// RecordHandler handles the records of one partition, from one goroutine at a time; handlers of different partitions run side by side.
+type RecordHandler interface {
+	// Record takes a record, which it may keep until Flush returns, and tells when it happened, or the reason why it is bad.
+	Record(r *stream.Record) (at time.Time, reason string)
+	// Flush ends a batch: it may give out rows, each with the event time that it has. An error ends the query.
+	Flush(emit func(at time.Time, values ...any) error) error
+}
+
+// ProcessRecords hands the records as they are to a process, whose rows take their place. It is a query's first step; Format and EventTime do
+// not count then.
+func (q *Query) ProcessRecords(p RecordProcessing) *Query {
+	switch {
+	case p.New == nil || len(p.Columns) == 0:
+		return q.wrong("process %q: want New and Columns", p.Name)
+	case len(q.steps) > 0:
+		return q.wrong("process %q: records are taken as they are, so ProcessRecords is the first step", p.Name)
+	}
+	s := plan.Step{Op: plan.Records, Name: p.Name}
+	for _, c := range p.Columns {
+		s.Adds = append(s.Adds, c.Name)
+	}
+	return q.then(step{Step: s, records: &p})
+}
+
+// processed makes lanes hand their records to a process.
+func (g *graph) processed(in *input, steps []step, end tail) error {
+	p := steps[0].records
+	in.records = p
+	in.end = func(_ *flow.Layout, n *lane) (func(row flow.Row), error) {
+		n.handler, n.width = p.New(), len(p.Columns)
+		return func(flow.Row) {}, nil
+	}
+	if _, err := in.lane(0, nil); err != nil {
+		return err
+	}
+	var err error
+	in.entry, err = g.chain(in, slices.Clone(p.Columns), steps[1:], end)
+	return err
+}
+
+// process hands a record to the lane's handler.
+func (n *lane) process(r *stream.Record) (reason string) {
+	at, reason := n.handler.Record(r)
+	if reason != "" {
+		return reason
+	}
+	v := value.TimeOf(at)
+	if v.IsNull() || v.Nanos() < flow.MinTime || v.Nanos() > flow.MaxTime {
+		return "event time is outside the years 1680 to 2260"
+	}
+	n.t = v.Nanos()
+	n.clock.See(n.t)
+	return ""
+}
+
+// flush ends a batch of the lane's handler.
+func (n *lane) flush() error {
+	if n.handler == nil {
+		return nil
+	}
+	err := n.handler.Flush(func(at time.Time, values ...any) error {
+		if len(values) != n.width {
+			return fmt.Errorf("stream: %d values given out, want one for each of the %d columns", len(values), n.width)
+		}
+		for _, x := range values {
+			v, ok := value.Of(x)
+			if !ok {
+				return fmt.Errorf("stream: a value of type %T; want a number, a string, a bool, a time.Time or nil", x)
+			}
+			n.rows = append(n.rows, v)
+		}
+		n.times = append(n.times, at.UnixNano())
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("process %s: %w", n.in.records.Name, err)
+	}
+	return nil
+}

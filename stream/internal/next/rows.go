@@ -1,0 +1,255 @@
+package next
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"cancha/stream/internal/value"
+)
+
+// Rows are rows of a query's result, with the names of their columns.
+type Rows struct {
+	Columns []Column
+	Total   int64 // rows that the query has given out; more than are here if some were left out
+	rows    [][]Value
+}
+
+// NewRows returns no rows of these columns.
+func NewRows(columns ...Column) *Rows { return &Rows{Columns: columns} }
+
+// Append adds a row, with one value for each column.
+func (r *Rows) Append(values ...Value) {
+	if len(values) != len(r.Columns) {
+		panic(fmt.Sprintf("stream: a row of %d values for %d columns", len(values), len(r.Columns)))
+	}
+	r.rows = append(r.rows, slices.Clone(values))
+	r.Total++
+}
+
+// Len returns the number of rows.
+func (r *Rows) Len() int { return len(r.rows) }
+
+// At returns a value by its row and column.
+func (r *Rows) At(row, column int) Value { return r.rows[row][column] }
+
+// Index returns where a column is, -1 if there is none of that name.
+func (r *Rows) Index(column string) int {
+	return slices.IndexFunc(r.Columns, func(c Column) bool { return c.Name == column })
+}
+
+// Names returns the names of the columns.
+func (r *Rows) Names() []string {
+	names := make([]string, len(r.Columns))
+	for i, c := range r.Columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// Row returns a row.
+func (r *Rows) Row(i int) Row { return Row{names: r.Names(), values: r.rows[i]} }
+
+func (r *Rows) part(rows [][]Value) *Rows {
+	return &Rows{Columns: r.Columns, Total: r.Total, rows: rows}
+}
+
+// Filter returns the rows that keep says yes to.
+func (r *Rows) Filter(keep func(Row) bool) *Rows {
+	names := r.Names()
+	var rows [][]Value
+	for _, row := range r.rows {
+		if keep(Row{names: names, values: row}) {
+			rows = append(rows, row)
+		}
+	}
+	return r.part(rows)
+}
+
+// Select returns the rows with these columns alone, in this order. A name that there is not is an error.
+func (r *Rows) Select(names ...string) (*Rows, error) {
+	s := &Rows{Total: r.Total}
+	var at []int
+	for _, name := range names {
+		i := r.Index(name)
+		if i < 0 {
+			return nil, fmt.Errorf("stream: there is no column %q; there are %q", name, r.Names())
+		}
+		at = append(at, i)
+		s.Columns = append(s.Columns, r.Columns[i])
+	}
+	for _, row := range r.rows {
+		picked := make([]Value, len(at))
+		for k, i := range at {
+			picked[k] = row[i]
+		}
+		s.rows = append(s.rows, picked)
+	}
+	return s, nil
+}
+
+// Sort orders the rows by these columns; without names by all, from the first on.
+func (r *Rows) Sort(names ...string) *Rows {
+	at := make([]int, 0, len(r.Columns))
+	for _, name := range names {
+		if i := r.Index(name); i >= 0 {
+			at = append(at, i)
+		}
+	}
+	if len(names) == 0 {
+		for i := range r.Columns {
+			at = append(at, i)
+		}
+	}
+	slices.SortStableFunc(r.rows, func(a, b []Value) int {
+		for _, i := range at {
+			if c := value.Compare(a[i], b[i]); c != 0 {
+				return c
+			}
+		}
+		return 0
+	})
+	return r
+}
+
+// Floats returns a column as numbers, NaN where there is none; nil if there is no such column.
+func (r *Rows) Floats(column string) []float64 {
+	return column1(r, column, Value.Float)
+}
+
+// Texts returns a column as texts, "" where there is nothing; nil if there is no such column.
+func (r *Rows) Texts(column string) []string { return column1(r, column, Value.Text) }
+
+// Times returns a column as times; nil if there is no such column.
+func (r *Rows) Times(column string) []time.Time { return column1(r, column, Value.Time) }
+
+func column1[T any](r *Rows, column string, of func(Value) T) []T {
+	at := r.Index(column)
+	if at < 0 {
+		return nil
+	}
+	values := make([]T, len(r.rows))
+	for i, row := range r.rows {
+		values[i] = of(row[at])
+	}
+	return values
+}
+
+// AppendJSON appends a row as a JSON object: the columns in their order, times in RFC 3339, absent values left out.
+func (r *Rows) AppendJSON(dst []byte, row int) []byte {
+	dst = append(dst, '{')
+	first := true
+	for i, c := range r.Columns {
+		v := r.rows[row][i]
+		if v.IsNull() {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(value.AppendQuoted(dst, c.Name), ':')
+		dst = v.AppendJSON(dst)
+	}
+	return append(dst, '}')
+}
+
+// WriteCSV writes the rows in the order they have, below a line of the columns' names. Numbers have as many digits as tell them apart from
+// every other float64; absent values are empty.
+func (r *Rows) WriteCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	fields := r.Names()
+	out.Write(fields) // errors are kept for Flush
+	for _, row := range r.rows {
+		for i, v := range row {
+			fields[i] = v.String()
+		}
+		out.Write(fields)
+	}
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return fmt.Errorf("write rows as CSV: %w", err)
+	}
+	return nil
+}
+
+// Row is one row, whose values are asked for by the names of their columns. A name that there is not is a fault of the program: it panics.
+type Row struct {
+	names  []string
+	values []Value
+}
+
+// Value returns the value of a column. A text of a record is valid until the function that was given the row returns.
+func (r Row) Value(column string) Value {
+	i := slices.Index(r.names, column)
+	if i < 0 {
+		panic(fmt.Sprintf("stream: the row has no %q; it has %q", column, r.names))
+	}
+	return r.values[i]
+}
+
+// Float returns a number, NaN where there is none.
+func (r Row) Float(column string) float64 { return r.Value(column).Float() }
+
+// Int returns an integer, 0 where there is none.
+func (r Row) Int(column string) int64 { return r.Value(column).Int() }
+
+// Text returns a text, "" where there is none.
+func (r Row) Text(column string) string { return r.Value(column).Text() }
+
+// Time returns a time in UTC, the zero time where there is none.
+func (r Row) Time(column string) time.Time { return r.Value(column).Time() }
+
+// Bool returns a truth, false where there is none.
+func (r Row) Bool(column string) bool { return r.Value(column).Bool() }
+
+// results keeps the newest rows of a query.
+type results struct {
+	keep     int
+	identity []int // in update mode, the columns that tell rows apart
+	rows     [][]Value
+	total    int64
+	at       map[string]int
+}
+
+// put takes rows in: as new ones, or in place of what was known of them.
+func (r *results) put(rows [][]Value) {
+	for _, row := range rows {
+		if r.at != nil {
+			var key []byte
+			for _, i := range r.identity {
+				key = row[i].AppendKey(key)
+			}
+			if i, known := r.at[string(key)]; known {
+				r.rows[i] = row
+				continue
+			}
+			r.at[string(key)] = len(r.rows)
+		}
+		r.rows = append(r.rows, row)
+		r.total++
+	}
+	r.trim()
+}
+
+// trim forgets the oldest rows once there are a quarter too many, so that the copying costs little a row.
+func (r *results) trim() {
+	over := len(r.rows) - r.keep
+	if over <= r.keep/4 {
+		return
+	}
+	r.rows = slices.Clone(r.rows[over:])
+	for key, i := range r.at {
+		if i < over {
+			delete(r.at, key)
+			continue
+		}
+		r.at[key] = i - over
+	}
+}
+
+func (r *results) newest() [][]Value {
+	return slices.Clone(r.rows[max(0, len(r.rows)-r.keep):])
+}
