@@ -53,6 +53,9 @@ func CreateTopic(ctx context.Context, cfg TopicConfig) (partitions int, err erro
 		}
 		select {
 		case <-ctx.Done():
+			if err != nil {
+				return 0, fmt.Errorf("%w: %w", context.Cause(ctx), err)
+			}
 			return 0, context.Cause(ctx)
 		case <-time.After(b.next()):
 		}
