@@ -36,6 +36,19 @@ func (d *Decoder) Decode(text []byte) (Event, error) {
 	return e, nil
 }
 
+// DecodePrefix is Decode for an event with more text behind it: n is how many bytes of text the event takes.
+func (d *Decoder) DecodePrefix(text []byte) (e Event, n int, err error) {
+	s := d.scanner(text)
+	e = readEvent(s)
+	if s.err == nil {
+		s.err = complete(&e)
+	}
+	if s.err != nil {
+		return Event{}, 0, fmt.Errorf("decode event%s: %w", which(&e), s.err)
+	}
+	return e, s.at, nil
+}
+
 // DecodeAll reads the array of events that an open-data file holds, in file order.
 func (d *Decoder) DecodeAll(text []byte) ([]Event, error) {
 	s := d.scanner(text)

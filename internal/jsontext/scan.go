@@ -242,3 +242,38 @@ func skipDigits(b []byte, i int) int {
 
 // Digit tells whether c is a digit.
 func Digit(c byte) bool { return c-'0' < 10 }
+
+// Members reads the object whose brace is at i, and calls f for each member with its name and where its value begins; f returns the position
+// behind the value, such as SkipValue does.
+func Members(b []byte, i int, f func(name []byte, i int) int) int {
+	if i = SkipSpace(b, i+1); i < len(b) && b[i] == '}' {
+		return i + 1
+	}
+	for {
+		if i >= len(b) || b[i] != '"' {
+			return -1
+		}
+		end := SkipString(b, i+1)
+		if end < 0 {
+			return -1
+		}
+		name, _ := Unquote(b[i:end])
+		if i = SkipColon(b, end); i < 0 {
+			return -1
+		}
+		if i = f(name, i); i < 0 {
+			return -1
+		}
+		if i = SkipSpace(b, i); i >= len(b) {
+			return -1
+		}
+		switch b[i] {
+		case ',':
+			i = SkipSpace(b, i+1)
+		case '}':
+			return i + 1
+		default:
+			return -1
+		}
+	}
+}

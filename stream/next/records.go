@@ -25,7 +25,7 @@ type RecordHandler interface {
 	// Record takes a record, which it may keep until Flush returns, and tells when it happened, or the reason why it is bad.
 	Record(r *stream.Record) (at time.Time, reason string)
 	// Flush ends a batch: it may give out rows, each with the event time that it has. An error ends the query.
-	Flush(emit func(at time.Time, values ...any) error) error
+	Flush(emit func(at time.Time, row ...Value) error) error
 }
 
 // ProcessRecords hands the records as they are to a process, whose rows take their place. It is a query's first step; Format and EventTime do
@@ -80,17 +80,11 @@ func (n *lane) flush() error {
 	if n.handler == nil {
 		return nil
 	}
-	err := n.handler.Flush(func(at time.Time, values ...any) error {
-		if len(values) != n.width {
-			return fmt.Errorf("stream: %d values given out, want one for each of the %d columns", len(values), n.width)
+	err := n.handler.Flush(func(at time.Time, row ...Value) error {
+		if len(row) != n.width {
+			return fmt.Errorf("stream: %d values given out, want one for each of the %d columns", len(row), n.width)
 		}
-		for _, x := range values {
-			v, ok := value.Of(x)
-			if !ok {
-				return fmt.Errorf("stream: a value of type %T; want a number, a string, a bool, a time.Time or nil", x)
-			}
-			n.rows = append(n.rows, v)
-		}
+		n.rows = append(n.rows, row...)
 		n.times = append(n.times, at.UnixNano())
 		return nil
 	})

@@ -1,6 +1,8 @@
 package next
 
 import (
+	"time"
+
 	"cancha/stream/internal/flow"
 	"cancha/stream/internal/value"
 	"cancha/stream/plan"
@@ -27,6 +29,24 @@ const (
 // ValueOf returns the Value of nil, a bool, a number, a string, a time.Time, a time.Duration (its seconds) or a Value; ok is false for all
 // else.
 func ValueOf(x any) (v Value, ok bool) { return value.Of(x) }
+
+// BoolOf returns a truth.
+func BoolOf(b bool) Value { return value.BoolOf(b) }
+
+// IntOf returns an integer.
+func IntOf(n int64) Value { return value.IntOf(n) }
+
+// FloatOf returns a number; of NaN an absent value.
+func FloatOf(x float64) Value { return value.FloatOf(x) }
+
+// TextOf returns a text.
+func TextOf(s string) Value { return value.TextOf(s) }
+
+// TimeOf returns an instant; an absent value for one before 1678 or after 2262.
+func TimeOf(t time.Time) Value { return value.TimeOf(t) }
+
+// JSONOf returns the JSON text of an object or an array, as it is.
+func JSONOf(text string) Value { return value.JSONOf(text) }
 
 // Column is a column of rows.
 type Column = flow.Column

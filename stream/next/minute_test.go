@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"cancha/stream"
-	. "cancha/stream/internal/next"
+	. "cancha/stream/next"
 )
 
 // matches makes the events of some matches, in the envelope, flattened and bare, out of order by some seconds, with gaps in their fields.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"cancha/stream"
-	. "cancha/stream/internal/next"
+	. "cancha/stream/next"
 )
 
 // lines makes records of lines, all in one partition.
@@ -307,9 +307,9 @@ func (h *halves) Record(r *stream.Record) (time.Time, string) {
 	return h.at[len(h.at)-1], ""
 }
 
-func (h *halves) Flush(emit func(at time.Time, values ...any) error) error {
+func (h *halves) Flush(emit func(at time.Time, row ...Value) error) error {
 	for i, x := range h.numbers {
-		if err := emit(h.at[i], x, x/2); err != nil {
+		if err := emit(h.at[i], FloatOf(x), FloatOf(x/2)); err != nil {
 			return err
 		}
 	}
