@@ -13,6 +13,7 @@ import (
 	"cancha/stream"
 	"cancha/stream/broker"
 	"cancha/stream/kafka"
+	"cancha/stream/next"
 )
 
 // printer prints what it is given.
@@ -188,4 +189,44 @@ func ExampleTLSFromFiles() {
 	// Output:
 	// kafka: certificate authority: open testdata/no-such.pem: no such file or directory
 	// read topic goals: broker 127.0.0.1:9092 does not speak TLS on this port: take its TLS port, or leave TLS out (Security.TLS, KAFKA_TLS, KAFKA_TLS_CA)
+}
+
+// The rows of a query are records of another topic. A query that dies may write some of them again when it is run again.
+func ExampleSink() {
+	ctx := context.Background()
+	b, err := broker.Start(broker.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer b.Close()
+	brokers := []string{b.Addr()}
+	err = goals(ctx, kafka.ProducerConfig{Brokers: brokers, Topic: "goals", Partitions: 1},
+		`{"team":"Boca","at":"2026-03-01T15:23:00Z"}`, `{"team":"Boca","at":"2026-03-01T15:36:00Z"}`, `{"team":"River","at":"2026-03-01T15:40:00Z"}`)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	until := make(chan struct{})
+	close(until) // read what there is, and end
+	running, err := next.From(kafka.Source(kafka.Config{Brokers: brokers, Topic: "goals", Until: until})).
+		EventTime(next.Field("at").AsTime()).
+		GroupBy("team").Window(next.Tumbling(time.Hour)).Agg(next.Count("goals")).
+		To(kafka.Sink(kafka.SinkConfig{Brokers: brokers, Topic: "goals-an-hour", Key: "team", Partitions: 1})).
+		Start(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := running.Wait(ctx); err != nil {
+		fmt.Println(err)
+	}
+	if err := kafka.Source(kafka.Config{Brokers: brokers, Topic: "goals-an-hour", Until: until}).Run(ctx, printer{}); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// partitions [{goals-an-hour 0}]
+	// Boca = {"team":"Boca","window_start":"2026-03-01T15:00:00Z","window_end":"2026-03-01T16:00:00Z","goals":2} at offset 0 of partition 0
+	// River = {"team":"River","window_start":"2026-03-01T15:00:00Z","window_end":"2026-03-01T16:00:00Z","goals":1} at offset 1 of partition 0
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"cancha/stream"
+	"cancha/stream/broker"
+	"cancha/stream/next"
 )
 
 // written reads a topic back: the values by key, in their order.
@@ -27,24 +29,32 @@ func written(t *testing.T, cfg Config) map[string]string {
 	return got
 }
 
-// TestSinkWrites: what put has returned from is in the topic, by key and in order.
+var columns = []next.Column{{Name: "minute", Kind: next.Int}, {Name: "team", Kind: next.Text}}
+
+// TestSinkWrites: what Write has returned from is in the topic, by key and in order.
 func TestSinkWrites(t *testing.T) {
 	t.Parallel()
 	p := securePorts(t)
 	s := Security{User: testUser, Password: testPassword, Mechanism: ScramSHA256}
 	topic := topicName(t)
 	out := newSink(SinkConfig{Brokers: []string{p.sasl}, Topic: topic, Key: "team", Security: s, Partitions: 1})
-	if err := out.open(t.Context(), []string{"minute", "team"}); err != nil {
+	if err := out.Open(t.Context(), columns); err != nil {
 		t.Fatal(err)
 	}
 	for epoch := range 3 {
-		err := out.put(t.Context(), 2, func(i int) (key, value []byte) { return fmt.Append(nil, "team ", i), fmt.Append(nil, epoch) })
-		if err != nil {
+		rows := next.NewRows(columns...)
+		rows.Append(next.IntOf(int64(epoch)), next.TextOf("Boca \"Juniors\""))
+		rows.Append(next.IntOf(int64(epoch)), next.Value{})
+		if err := out.Write(t.Context(), int64(epoch), rows); err != nil {
 			t.Fatal(err)
 		}
-		want := strings.Join([]string{"0 ", "1 ", "2 "}[:epoch+1], "")
-		if got := written(t, Config{Brokers: []string{p.sasl}, Topic: topic, Security: s}); !maps.Equal(got, map[string]string{"team 0": want, "team 1": want}) {
-			t.Errorf("after write %d: got %v", epoch, got)
+		want := map[string]string{}
+		for e := range epoch + 1 {
+			want[`Boca "Juniors"`] += fmt.Sprintf(`{"minute":%d,"team":"Boca \"Juniors\""} `, e)
+			want[""] += fmt.Sprintf(`{"minute":%d} `, e)
+		}
+		if got := written(t, Config{Brokers: []string{p.sasl}, Topic: topic, Security: s}); !maps.Equal(got, want) {
+			t.Errorf("after write %d: got %v, want %v", epoch, got, want)
 		}
 	}
 	for range 2 {
@@ -74,7 +84,7 @@ func TestSinkOpens(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			begun := time.Now()
-			err := newSink(row.cfg).open(t.Context(), []string{"minute", "team"})
+			err := newSink(row.cfg).Open(t.Context(), columns)
 			if took := time.Since(begun); err == nil || !strings.Contains(err.Error(), row.want) || took > sinkOpening+5*time.Second {
 				t.Errorf("got %v after %v, want an error with %q", err, took, row.want)
 			}
@@ -89,11 +99,13 @@ func TestSinkWaitsForItsBroker(t *testing.T) {
 	p, addr := killable(t, "", dir)
 	topic := topicName(t)
 	out := newSink(SinkConfig{Brokers: []string{addr}, Topic: topic, Partitions: 1})
-	if err := out.open(t.Context(), nil); err != nil {
+	if err := out.Open(t.Context(), columns); err != nil {
 		t.Fatal(err)
 	}
 	put := func(ctx context.Context, n int) error {
-		return out.put(ctx, 1, func(int) (key, value []byte) { return []byte("k"), fmt.Append(nil, n) })
+		rows := next.NewRows(columns[0])
+		rows.Append(next.IntOf(int64(n)))
+		return out.Write(ctx, int64(n), rows)
 	}
 	for i := range 3 {
 		if err := put(t.Context(), 3*i); err != nil {
@@ -114,7 +126,11 @@ func TestSinkWaitsForItsBroker(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, want := written(t, Config{Brokers: []string{addr}, Topic: topic})["k"], "0 1 2 3 4 5 6 7 8 "; got != want {
+	want := ""
+	for n := range 9 {
+		want += fmt.Sprintf(`{"minute":%d} `, n)
+	}
+	if got := written(t, Config{Brokers: []string{addr}, Topic: topic})[""]; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	p.kill()
@@ -127,5 +143,50 @@ func TestSinkWaitsForItsBroker(t *testing.T) {
 	out.Close()
 	if took := time.Since(begun); took > sinkClosing+3*time.Second { // the client has its own wait for a dial
 		t.Errorf("Close took %v, want about %v", took, sinkClosing)
+	}
+}
+
+// TestSinkOfAQuery: the rows of a query over one topic are the records of another, which a second query reads.
+func TestSinkOfAQuery(t *testing.T) {
+	t.Parallel()
+	addr := startBroker(t, broker.Config{})
+	from, to := topicName(t)+"-from", topicName(t)+"-to"
+	p := producer(t, addr, from, 2)
+	for i := range 600 {
+		value := fmt.Appendf(nil, `{"team":"team %d","at":%q}`, i%3, time.Unix(int64(i), 0).UTC().Format(time.RFC3339))
+		if err := p.Send(t.Context(), fmt.Append(nil, i%3), value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	counts := func(topic string) *next.Query {
+		return next.From(Source(Config{Brokers: []string{addr}, Topic: topic, Until: closed()}))
+	}
+	first := counts(from).EventTime(next.Field("at").AsTime()).GroupBy("team").Window(next.Tumbling(time.Minute)).
+		Agg(next.Count("events")).To(Sink(SinkConfig{Brokers: []string{addr}, Topic: to, Key: "team", Partitions: 2}))
+	total := next.Sum("events", next.Field("events"))
+	for _, q := range []*next.Query{first, counts(to).EventTime(next.Field("window_start").AsTime()).
+		GroupBy("team").Window(next.Tumbling(24*time.Hour)).Agg(total, next.Count("windows"))} {
+		running, err := q.Start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := running.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if q == first {
+			continue
+		}
+		rows := running.Results()
+		if rows.Len() != 3 {
+			t.Errorf("got %d rows, want 3", rows.Len())
+		}
+		for i := range rows.Len() {
+			if got := string(rows.AppendJSON(nil, i)); !strings.Contains(got, `"events":200`) || !strings.Contains(got, `"windows":10`) {
+				t.Errorf("got %s, want 200 events in 10 windows", got)
+			}
+		}
 	}
 }
