@@ -79,9 +79,9 @@ func (m *MemorySource) Description() string {
 
 // Run implements Source: one goroutine for each partition.
 func (m *MemorySource) Run(ctx context.Context, h Handler) error {
-	partitions := make([]int, len(m.partitions))
+	partitions := make([]Partition, len(m.partitions))
 	for p := range partitions {
-		partitions[p] = p
+		partitions[p] = Partition{m.topic, p}
 	}
 	h.Assigned(partitions)
 	ctx, cancel := context.WithCancel(ctx)

@@ -237,7 +237,7 @@ func (s *shaky) Description() string { return "shaky" }
 
 func (s *shaky) Run(ctx context.Context, h Handler) error {
 	memory := Memory("events", s.partitions)
-	h.Assigned([]int{0, 1})
+	h.Assigned([]Partition{{"events", 0}, {"events", 1}})
 	next := [2]int{}
 	for turn := 0; next[0] < len(s.partitions[0]) || next[1] < len(s.partitions[1]); turn++ {
 		p := turn % 2
@@ -248,7 +248,7 @@ func (s *shaky) Run(ctx context.Context, h Handler) error {
 		next[p] += len(records)
 		if turn%20 == 19 {
 			h.Retry(errors.New("connection refused"), time.Second)
-			h.Assigned([]int{0, 1})
+			h.Assigned([]Partition{{"events", 0}, {"events", 1}})
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -58,8 +59,8 @@ type run struct {
 	done   chan struct{}
 
 	mu        sync.Mutex
-	lanes     map[int]*lane
-	assigned  map[int]bool
+	lanes     map[Partition]*lane
+	assigned  map[Partition]bool
 	watermark int64
 	message   string
 	cause     string // why it stopped, or cannot read; empty: it can
@@ -83,7 +84,7 @@ func (r *run) prepare(name string, source Source, idleAfter time.Duration, limit
 	r.source, r.idleAfter = source, idleAfter
 	r.bad.reasons = map[string]int64{}
 	r.done = make(chan struct{})
-	r.lanes = map[int]*lane{}
+	r.lanes = map[Partition]*lane{}
 	r.watermark, r.message = noWatermark, "Waiting for data to arrive"
 	r.limited = limit > 0
 	r.remaining.Store(limit)
@@ -197,9 +198,9 @@ func (r *run) ending() string {
 type reader struct{ *run }
 
 // Assigned implements Handler.
-func (r reader) Assigned(partitions []int) {
+func (r reader) Assigned(partitions []Partition) {
 	r.mu.Lock()
-	r.assigned = map[int]bool{}
+	r.assigned = map[Partition]bool{}
 	for _, p := range partitions {
 		r.assigned[p] = true
 	}
@@ -209,31 +210,35 @@ func (r reader) Assigned(partitions []int) {
 	}
 }
 
-func (r *run) lane(partition int) *lane {
+func (r *run) lane(partition Partition) *lane {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l := r.lanes[partition]
 	if l == nil {
-		l = newLane(partition, r.job.worker(partition))
+		l = newLane(partition.ID, r.job.worker(partition.ID))
 		r.lanes[partition] = l
 	}
 	return l
 }
 
-// inOrder returns the lanes by partition, so that whatever is merged over them is merged in one order.
+// inOrder returns the lanes by topic and partition, so that whatever is merged over them is merged in one order.
 func (r *run) inOrder() []*lane {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	lanes := make([]*lane, 0, len(r.lanes))
-	for _, p := range slices.Sorted(maps.Keys(r.lanes)) {
+	for _, p := range slices.SortedFunc(maps.Keys(r.lanes), comparePartitions) {
 		lanes = append(lanes, r.lanes[p])
 	}
 	return lanes
 }
 
+func comparePartitions(a, b Partition) int {
+	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.ID, b.ID))
+}
+
 // Batch implements Handler.
 func (r reader) Batch(_ context.Context, b Batch) error {
-	l := r.lane(b.Partition)
+	l := r.lane(Partition{b.Topic, b.Partition})
 	r.heard()
 	n := r.reserve(len(b.Records))
 	err := l.take(b, n, r.idleAfter, &r.bad)

@@ -105,7 +105,7 @@ type away struct{}
 func (away) Description() string { return "away" }
 
 func (away) Run(ctx context.Context, h Handler) error {
-	h.Assigned([]int{0})
+	h.Assigned([]Partition{{"", 0}})
 	h.Batch(ctx, Batch{Partition: 0})
 	time.Sleep(10 * time.Second)
 	h.Batch(ctx, Batch{Partition: 0, Records: []Record{event(1, 5, 0)}, HighWatermark: 1})
@@ -129,7 +129,7 @@ func TestRetryIsReported(t *testing.T) {
 		if got := running.String(); !strings.Contains(got, "Cannot read, trying again in 2s\n") || !strings.HasSuffix(got, "\nconnection refused") {
 			t.Errorf("got %s\nwant it to say what it does, and why in a line of its own", got)
 		}
-		if running.lanes[0].idle.Load() {
+		if running.lanes[Partition{}].idle.Load() {
 			t.Error("a partition is called idle while the broker is away")
 		}
 		time.Sleep(time.Minute)

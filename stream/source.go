@@ -5,14 +5,29 @@ import (
 	"time"
 )
 
-// Record is one record of a topic partition, as Kafka holds it. Key and Value may share a buffer with other records of
-// the batch and are valid until the handler of the batch returns.
+// Header is what a record carries beside its key and value, such as where it comes from. A record may have several of
+// one key.
+type Header struct {
+	Key   string
+	Value []byte
+}
+
+// Record is one record of a topic partition, as Kafka holds it. Key, Value and Headers may share a buffer with other
+// records of the batch and are valid until the handler of the batch returns.
 type Record struct {
+	Topic     string // empty: the batch's
 	Partition int
 	Offset    int64
 	Time      time.Time // Kafka's own time stamp
 	Key       []byte
 	Value     []byte
+	Headers   []Header
+}
+
+// Partition names a partition of a topic.
+type Partition struct {
+	Topic string
+	ID    int
 }
 
 // Batch is a run of records of one partition in offset order.
@@ -27,9 +42,10 @@ type Batch struct {
 // Handler takes what a source reads. Batches of one partition come one after another, in offset order, without gaps other
 // than Lost and without repeats, across reconnects too; batches of different partitions may come at the same time.
 type Handler interface {
-	// Assigned tells which partitions the source reads from now on. A partition without new records is reported by
-	// batches without records, at least once a second, so that idle partitions are known to be idle and not merely slow.
-	Assigned(partitions []int)
+	// Assigned tells which partitions the source reads from now on, named as its batches name them. A partition without
+	// new records is reported by batches without records, at least once a second, so that idle partitions are known to be
+	// idle and not merely slow.
+	Assigned(partitions []Partition)
 	// Batch handles a batch; an error ends the source. After one that is no Partial nothing of the batch counts as handled.
 	Batch(ctx context.Context, b Batch) error
 	// Retry tells that the source lost its broker and tries again after wait: a report, not an end.

@@ -13,8 +13,8 @@ import (
 // counter counts what it is given.
 type counter struct{ records int }
 
-func (*counter) Assigned([]int)             {}
-func (*counter) Retry(error, time.Duration) {}
+func (*counter) Assigned([]stream.Partition) {}
+func (*counter) Retry(error, time.Duration)  {}
 func (c *counter) Batch(_ context.Context, b stream.Batch) error {
 	c.records += len(b.Records)
 	return nil

@@ -22,8 +22,8 @@ type counter struct {
 	keys    map[string]int
 }
 
-func (c *counter) Assigned([]int)             {}
-func (c *counter) Retry(error, time.Duration) {}
+func (c *counter) Assigned([]stream.Partition) {}
+func (c *counter) Retry(error, time.Duration)  {}
 func (c *counter) Batch(_ context.Context, b stream.Batch) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 // tally only counts.
 type tally struct{ records, bytes atomic.Int64 }
 
-func (*tally) Assigned([]int)             {}
-func (*tally) Retry(error, time.Duration) {}
+func (*tally) Assigned([]stream.Partition) {}
+func (*tally) Retry(error, time.Duration)  {}
 func (c *tally) Batch(_ context.Context, b stream.Batch) error {
 	n := 0
 	for i := range b.Records {

@@ -4,78 +4,124 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/sasl"
-	"github.com/segmentio/kafka-go/sasl/plain"
+
+	"cancha/stream"
 )
 
 // cluster is how one run reaches its brokers.
 type cluster struct {
 	brokers []string
-	topic   string
+	topics  []string
+	pattern *regexp.Regexp // of more topics; nil: none
 	sec     Security
 	conns   conns
+	doubt   doubt
 
-	mu      sync.Mutex
-	leaders map[int]kafka.Partition // as last looked up; nil: look up again
+	mu        sync.Mutex
+	leaders   map[stream.Partition]kafka.Partition // as last looked up; nil: look up again
+	diagnosed time.Time                            // when the brokers were last diagnosed
 }
 
-func (c *cluster) mechanism() sasl.Mechanism {
-	if c.sec.User == "" {
-		return nil
+// dial connects to a broker; the connection is encrypted and authenticated, as far as the cluster asks for it. An error
+// that no try can mend is a refusal.
+func (c *cluster) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	conn, err := c.conns.tcp(ctx, network, address)
+	if err != nil {
+		return nil, err
 	}
-	return plain.Mechanism{Username: c.sec.User, Password: c.sec.Password}
+	return c.doubt.secure(ctx, &c.sec, conn, address)
 }
 
 func (c *cluster) dialer() *kafka.Dialer {
 	return &kafka.Dialer{
-		ClientID: clientID, DialFunc: c.conns.dial, Timeout: dialTimeout, TLS: c.sec.TLS, SASLMechanism: c.mechanism(),
+		ClientID: clientID, DialFunc: c.dial, Timeout: dialTimeout,
 	}
 }
 
 // client returns a client for single requests and what releases it. A client lives for a request or two: kafka-go's
 // Transport keeps a goroutine that asks for metadata for as long as it lives.
 func (c *cluster) client() (*kafka.Client, func()) {
-	t := &kafka.Transport{Dial: c.conns.dial, ClientID: clientID, TLS: c.sec.TLS, SASL: c.mechanism(), MetadataTopics: []string{c.topic}}
+	t := &kafka.Transport{Dial: c.dial, ClientID: clientID}
+	if c.pattern == nil {
+		t.MetadataTopics = c.topics
+	}
 	return &kafka.Client{Addr: kafka.TCP(c.brokers...), Transport: t, Timeout: requestTimeout}, t.CloseIdleConnections
 }
 
-// partitions looks the topic up, without creating it: kafka-go's own look-ups (Conn.ReadPartitions) ask the broker to make
+// subject names the topics.
+func (c *cluster) subject() string {
+	named := strings.Join(c.topics, ", ")
+	if len(c.topics) > 1 {
+		named = "topics " + named
+	} else if len(c.topics) == 1 {
+		named = "topic " + named
+	}
+	switch {
+	case c.pattern == nil:
+		return named
+	case named == "":
+		return "topics like " + c.pattern.String()
+	}
+	return named + " and topics like " + c.pattern.String()
+}
+
+// partitions looks the topics up, without creating them: kafka-go's own look-ups (Conn.ReadPartitions) ask the broker to make
 // a topic that is missing, and a consumer that came first would fix the number of partitions to the broker's default.
-func (c *cluster) partitions(ctx context.Context) (map[int]kafka.Partition, error) {
+func (c *cluster) partitions(ctx context.Context) (map[stream.Partition]kafka.Partition, error) {
 	client, release := c.client()
 	defer release()
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	meta, err := client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{c.topic}})
-	if err != nil {
-		return nil, fmt.Errorf("look up topic %s at %s: %w", c.topic, strings.Join(c.brokers, ","), err)
+	request := &kafka.MetadataRequest{Topics: c.topics}
+	if c.pattern != nil {
+		request.Topics = nil // all
 	}
-	for _, t := range meta.Topics {
-		if t.Name != c.topic {
+	meta, err := client.Metadata(ctx, request)
+	if err != nil {
+		return nil, fmt.Errorf("look up %s at %s: %w", c.subject(), strings.Join(c.brokers, ","), err)
+	}
+	return c.choose(meta.Topics)
+}
+
+// choose takes from the topics of the cluster those that are to be read. All that are named must be there.
+func (c *cluster) choose(topics []kafka.Topic) (map[stream.Partition]kafka.Partition, error) {
+	found := map[stream.Partition]kafka.Partition{}
+	missing := slices.Clone(c.topics)
+	for _, t := range topics {
+		named := slices.Contains(c.topics, t.Name)
+		if !named && (c.pattern == nil || t.Internal || !c.pattern.MatchString(t.Name)) || errors.Is(t.Error, kafka.UnknownTopicOrPartition) {
 			continue
 		}
-		if errors.Is(t.Error, kafka.UnknownTopicOrPartition) {
-			break
-		}
 		if t.Error != nil {
-			return nil, fmt.Errorf("look up topic %s at %s: %w", c.topic, strings.Join(c.brokers, ","), t.Error)
+			return nil, fmt.Errorf("look up topic %s at %s: %w", t.Name, strings.Join(c.brokers, ","), t.Error)
 		}
-		found := make(map[int]kafka.Partition, len(t.Partitions))
+		missing = slices.DeleteFunc(missing, func(name string) bool { return name == t.Name })
 		for _, p := range t.Partitions {
-			found[p.ID] = p
+			found[stream.Partition{Topic: t.Name, ID: p.ID}] = p
 		}
-		return found, nil
 	}
-	return nil, fmt.Errorf("topic %s does not exist yet at %s: start a producer: %w", c.topic, strings.Join(c.brokers, ","), kafka.UnknownTopicOrPartition)
+	at := strings.Join(c.brokers, ",")
+	switch {
+	case len(missing) > 0:
+		return nil, fmt.Errorf("topic %s does not exist yet at %s: start a producer: %w", missing[0], at, kafka.UnknownTopicOrPartition)
+	case len(found) == 0:
+		return nil, fmt.Errorf("no topic matches %s yet at %s: %w", c.pattern, at, kafka.UnknownTopicOrPartition)
+	}
+	return found, nil
 }
 
 // leader connects to the broker that leads a partition.
-func (c *cluster) leader(ctx context.Context, partition int) (*kafka.Conn, error) {
+func (c *cluster) leader(ctx context.Context, partition stream.Partition) (*kafka.Conn, error) {
 	p, err := c.lookup(ctx, partition)
 	if err != nil {
 		return nil, err
@@ -88,7 +134,7 @@ func (c *cluster) leader(ctx context.Context, partition int) (*kafka.Conn, error
 }
 
 // lookup finds a partition and its leader. One look-up serves all readers that need one at the same time.
-func (c *cluster) lookup(ctx context.Context, partition int) (kafka.Partition, error) {
+func (c *cluster) lookup(ctx context.Context, partition stream.Partition) (kafka.Partition, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.leaders == nil {
@@ -100,7 +146,7 @@ func (c *cluster) lookup(ctx context.Context, partition int) (kafka.Partition, e
 	}
 	p, ok := c.leaders[partition]
 	if !ok || p.Leader.Host == "" {
-		return p, fmt.Errorf("topic %s: %w", c.topic, kafka.LeaderNotAvailable)
+		return p, fmt.Errorf("topic %s: %w", partition.Topic, kafka.LeaderNotAvailable)
 	}
 	return p, nil
 }
@@ -114,6 +160,9 @@ func (c *cluster) forget() {
 
 // hopeless reports whether trying again cannot mend err.
 func hopeless(err error) bool {
+	if refused := (*refusal)(nil); errors.As(err, &refused) {
+		return true
+	}
 	return slices.ContainsFunc([]kafka.Error{
 		kafka.TopicAuthorizationFailed, kafka.GroupAuthorizationFailed, kafka.ClusterAuthorizationFailed,
 		kafka.SASLAuthenticationFailed, kafka.UnsupportedSASLMechanism, kafka.InvalidTopic, kafka.InvalidGroupId,

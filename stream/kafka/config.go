@@ -1,13 +1,16 @@
 package kafka
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
+
+	"cancha/stream"
 )
 
 // Start says where to begin in a partition for which the group has no committed offset.
@@ -18,22 +21,29 @@ const (
 	Latest                // at what is produced from now on
 )
 
-// Config says which topic a Source reads and how. Brokers and Topic are required.
+// Config says which topics a Source reads and how. Brokers is required, and at least one of Topic, Topics and Pattern; what
+// they name is read together.
 type Config struct {
 	Brokers []string // host:port, one or more of the cluster
 	Topic   string
-	// Group shares the partitions of the topic among all sources of the same group and keeps the offsets of what has been
+	Topics  []string // more topics
+	// Pattern is a regular expression: all topics whose whole name it matches are read, also those that are made later,
+	// which are seen within a few seconds. Kafka's own topics, such as __consumer_offsets, never match.
+	Pattern string
+	// Group shares the partitions of the topics among all sources of the same group and keeps the offsets of what has been
 	// read at the broker. Empty: the source reads all partitions alone and commits nothing.
 	Group string
 	// Start matters where the group has no offset yet.
 	Start Start
-	// Offsets are the first offsets to read, by partition, such as a checkpoint holds. They win over what the group has
-	// committed; partitions that are not named follow Group and Start.
+	// Offsets are the first offsets to read of Topic, by partition, such as a checkpoint holds. They win over what the group
+	// has committed; partitions that are not named follow Group and Start.
 	Offsets map[int]int64
+	// OffsetsOf are the same for several topics, by topic and partition.
+	OffsetsOf map[string]map[int]int64
 	// IdleInterval is how often a partition without new records is reported, and how long the broker holds a fetch for
 	// them. Default 500 ms.
 	IdleInterval time.Duration
-	// Until, once closed, ends the source as soon as it has read what the topic then holds. nil: it reads on for ever.
+	// Until, once closed, ends the source as soon as it has read what the topics then hold. nil: it reads on for ever.
 	Until <-chan struct{}
 	// FetchBytes bounds one fetch of one partition, default 1 MiB. The broker sends more if its first batch is larger.
 	FetchBytes int
@@ -42,12 +52,6 @@ type Config struct {
 	Logger *slog.Logger
 
 	wrap func(net.Conn) net.Conn // tests break connections through it
-}
-
-// Security is what a cluster asks for. The zero Security is a plain connection.
-type Security struct {
-	TLS            *tls.Config // nil: no encryption
-	User, Password string      // SASL/PLAIN; empty: none
 }
 
 const (
@@ -94,10 +98,23 @@ func (c *Config) fill() {
 }
 
 func (c *Config) validate() error {
-	if err := validateTarget(c.Brokers, c.Topic); err != nil {
+	if err := validateBrokers(c.Brokers, c.Security); err != nil {
 		return err
 	}
+	pattern, err := c.pattern()
+	if err != nil {
+		return err
+	}
+	names := c.names()
 	switch {
+	case len(names) == 0 && pattern == nil:
+		return errors.New("kafka: no topic: name one in Topic or Topics, or several by a Pattern")
+	case slices.Contains(names, ""):
+		return errors.New("kafka: an empty name in Topics")
+	case len(c.Offsets) > 0 && c.Topic == "":
+		return errors.New("kafka: Offsets are those of Topic: for Topics and Pattern there is OffsetsOf")
+	case c.OffsetsOf[c.Topic] != nil && c.Offsets != nil:
+		return fmt.Errorf("kafka: both Offsets and OffsetsOf name topic %s", c.Topic)
 	case c.Start != Earliest && c.Start != Latest:
 		return fmt.Errorf("kafka: start %d: want Earliest or Latest", c.Start)
 	case c.IdleInterval < 10*time.Millisecond || c.IdleInterval > time.Second:
@@ -105,15 +122,95 @@ func (c *Config) validate() error {
 	case c.FetchBytes < 1<<10 || c.FetchBytes > 1<<28:
 		return fmt.Errorf("kafka: fetch of %d bytes: want 1 KiB to 256 MiB", c.FetchBytes)
 	}
-	for p, o := range c.Offsets {
-		if p < 0 || o < 0 {
-			return fmt.Errorf("kafka: offset %d of partition %d: neither may be negative", o, p)
+	if err := validateOffsets(c.Topic, c.Offsets); err != nil {
+		return err
+	}
+	for topic, offsets := range c.OffsetsOf {
+		if err := validateOffsets(topic, offsets); err != nil {
+			return err
+		}
+		if !slices.Contains(names, topic) && (pattern == nil || !pattern.MatchString(topic)) {
+			return fmt.Errorf("kafka: OffsetsOf names topic %s, which is not read", topic)
 		}
 	}
 	return nil
 }
 
-func validateTarget(brokers []string, topic string) error {
+func validateOffsets(topic string, offsets map[int]int64) error {
+	for p, o := range offsets {
+		if p < 0 || o < 0 {
+			return fmt.Errorf("kafka: offset %d of partition %d of topic %s: neither may be negative", o, p, topic)
+		}
+	}
+	return nil
+}
+
+// names are the topics that are named, each once.
+func (c *Config) names() []string {
+	names := slices.Clone(c.Topics)
+	if c.Topic != "" {
+		names = append(names, c.Topic)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// pattern is Pattern for whole names; nil: there is none.
+func (c *Config) pattern() (*regexp.Regexp, error) {
+	if c.Pattern == "" {
+		return nil, nil
+	}
+	if _, err := regexp.Compile(c.Pattern); err != nil { // by itself: a parenthesis too many must not match the one below
+		return nil, fmt.Errorf("kafka: pattern %q: %w", c.Pattern, err)
+	}
+	return regexp.MustCompile("^(?:" + c.Pattern + ")$"), nil
+}
+
+// offset is where a partition is to be read from, if the configuration says so.
+func (c *Config) offset(p stream.Partition) (int64, bool) {
+	if p.Topic == c.Topic && c.Offsets != nil {
+		at, ok := c.Offsets[p.ID]
+		return at, ok
+	}
+	at, ok := c.OffsetsOf[p.Topic][p.ID]
+	return at, ok
+}
+
+// String tells what is read, by whom and over which kind of connection, without the password.
+func (c Config) String() string {
+	text := fmt.Sprintf("kafka.Config{%s at %s", c.subject(), strings.Join(c.Brokers, ","))
+	if c.Group != "" {
+		text += ", group " + c.Group
+	}
+	return text + ", " + c.Security.String() + "}"
+}
+
+// Format implements fmt.Formatter: every verb, also %+v and %#v, writes String.
+func (c Config) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.String()) }
+
+// subject names the topics: "goals", "goals, shots", "topics like goals-.*".
+func (c *Config) subject() string {
+	named := strings.Join(c.names(), ", ")
+	switch {
+	case c.Pattern == "":
+		return named
+	case named == "":
+		return "topics like " + c.Pattern
+	}
+	return named + ", topics like " + c.Pattern
+}
+
+func validateTarget(brokers []string, topic string, security Security) error {
+	if err := validateBrokers(brokers, security); err != nil {
+		return err
+	}
+	if topic == "" {
+		return errors.New("kafka: no topic")
+	}
+	return nil
+}
+
+func validateBrokers(brokers []string, security Security) error {
 	if len(brokers) == 0 {
 		return errors.New("kafka: no broker address: name one, or set KAFKA_BROKERS")
 	}
@@ -122,8 +219,5 @@ func validateTarget(brokers []string, topic string) error {
 			return fmt.Errorf("kafka: broker address %q: want host:port, such as 127.0.0.1:9092", b)
 		}
 	}
-	if topic == "" {
-		return errors.New("kafka: no topic")
-	}
-	return nil
+	return security.validate()
 }

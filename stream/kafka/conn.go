@@ -33,10 +33,8 @@ type conn struct {
 	from *conns
 }
 
-// dial has the form of kafka-go's DialFunc.
-func (s *conns) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
-	defer cancel()
+// tcp connects to a broker.
+func (s *conns) tcp(ctx context.Context, network, address string) (net.Conn, error) {
 	nc, err := (&net.Dialer{}).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/segmentio/kafka-go"
+
+	"cancha/stream"
 )
 
 // group reads as a member of the consumer group until ctx ends. A lost coordinator ends a membership; the next begins after
@@ -15,9 +19,12 @@ func (r *run) group(ctx context.Context) {
 	var b backoff
 	for ctx.Err() == nil {
 		// Look first: a group whose topic is missing would make it (see cluster.partitions).
-		_, err := r.cluster.partitions(ctx)
+		found, err := r.cluster.partitions(ctx)
 		if err == nil {
-			err = r.membership(ctx, &b)
+			err = r.membership(ctx, topicsOf(found), &b)
+		}
+		if errors.Is(err, errOtherTopics) {
+			continue
 		}
 		if !r.retry(ctx, err, &b) {
 			return
@@ -27,9 +34,9 @@ func (r *run) group(ctx context.Context) {
 
 // membership joins the group and reads one generation after another, until it loses its coordinator. A ConsumerGroup makes
 // its tries at its own times and keeps an error until somebody asks; a new one for each membership makes every try fresh.
-func (r *run) membership(ctx context.Context, b *backoff) error {
+func (r *run) membership(ctx context.Context, topics []string, b *backoff) error {
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
-		ID: r.cfg.Group, Brokers: r.cfg.Brokers, Topics: []string{r.cfg.Topic}, Dialer: r.cluster.dialer(),
+		ID: r.cfg.Group, Brokers: r.cfg.Brokers, Topics: topics, Dialer: r.cluster.dialer(),
 		SessionTimeout: sessionTimeout, HeartbeatInterval: heartbeatInterval, RebalanceTimeout: rebalanceTimeout,
 		WatchPartitionChanges: true, PartitionWatchInterval: watchInterval,
 		JoinGroupBackoff: minBackoff, Timeout: requestTimeout,
@@ -37,11 +44,21 @@ func (r *run) membership(ctx context.Context, b *backoff) error {
 	if err != nil {
 		return err
 	}
+	staying, leave := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	if r.cluster.pattern != nil {
+		watching.Go(func() { r.watchTopics(staying, topics, leave) })
+	}
+	defer watching.Wait()
+	defer leave(nil)
 	defer group.Close() // waits for the reading to end and says goodbye, so that others need not wait for the session to end
 	for {
-		gen, err := group.Next(ctx)
+		gen, err := group.Next(staying)
 		if errors.Is(err, kafka.RebalanceInProgress) {
 			continue // another member comes or goes; the broker sets the pace
+		}
+		if err != nil && errors.Is(context.Cause(staying), errOtherTopics) {
+			return errOtherTopics
 		}
 		if err != nil {
 			return fmt.Errorf("join group %s: %w", r.cfg.Group, err)
@@ -51,11 +68,42 @@ func (r *run) membership(ctx context.Context, b *backoff) error {
 	}
 }
 
+// errOtherTopics ends a membership: a member says which topics it reads when it joins.
+var errOtherTopics = errors.New("other topics match the pattern now")
+
+func topicsOf[V any](found map[stream.Partition]V) []string {
+	var topics []string
+	for p := range found {
+		topics = append(topics, p.Topic)
+	}
+	slices.Sort(topics)
+	return slices.Compact(topics)
+}
+
+// watchTopics calls leave when other topics than these are to be read, and returns then or when ctx ends.
+func (r *run) watchTopics(ctx context.Context, topics []string, leave context.CancelCauseFunc) {
+	tick := time.NewTicker(watchInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if found, err := r.cluster.partitions(ctx); err == nil && !slices.Equal(topicsOf(found), topics) {
+				leave(errOtherTopics)
+				return
+			}
+		}
+	}
+}
+
 // member reads the partitions of one generation. It returns at once; the next Next waits for the reading to end.
 func (r *run) member(ctx context.Context, gen *kafka.Generation) {
-	committed := make(map[int]int64)
-	for _, a := range gen.Assignments[r.cfg.Topic] {
-		committed[a.ID] = max(a.Offset, -1) // negative: FirstOffset, which stands for none
+	committed := make(map[stream.Partition]int64)
+	for topic, assigned := range gen.Assignments {
+		for _, a := range assigned {
+			committed[stream.Partition{Topic: topic, ID: a.ID}] = max(a.Offset, -1) // negative: FirstOffset, which stands for none
+		}
 	}
 	r.cfg.Logger.Debug("kafka: joined", "group", gen.GroupID, "generation", gen.ID, "partitions", len(committed))
 	gen.Start(func(over context.Context) {
@@ -86,24 +134,29 @@ func (r *run) commitLoop(ctx context.Context, gen *kafka.Generation) {
 // commit that fails costs nothing now: the run has its positions.
 func (r *run) commit(gen *kafka.Generation) {
 	r.mu.Lock()
-	offsets := make(map[int]int64)
+	offsets := make(map[string]map[int]int64)
 	for p := range r.assigned {
 		if pos := r.positions[p]; pos.next >= 0 && pos.next != pos.committed {
-			offsets[p] = pos.next
+			if offsets[p.Topic] == nil {
+				offsets[p.Topic] = make(map[int]int64)
+			}
+			offsets[p.Topic][p.ID] = pos.next
 		}
 	}
 	r.mu.Unlock()
 	if len(offsets) == 0 {
 		return
 	}
-	if err := gen.CommitOffsets(map[string]map[int]int64{r.cfg.Topic: offsets}); err != nil {
+	if err := gen.CommitOffsets(offsets); err != nil {
 		r.cfg.Logger.Warn("kafka: offsets not committed", "group", gen.GroupID, "err", err)
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for p, offset := range offsets {
-		r.positions[p].committed = offset
+	for topic, of := range offsets {
+		for id, offset := range of {
+			r.positions[stream.Partition{Topic: topic, ID: id}].committed = offset
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -129,22 +130,22 @@ func startBroker(t *testing.T, cfg broker.Config) string {
 // recorder is a handler that checks what every handler may rely on and keeps what it is given.
 type recorder struct {
 	mu       sync.Mutex
-	assigned [][]int
-	next     map[int]int64 // by partition: offset after the last record or loss
+	assigned [][]stream.Partition
+	next     map[stream.Partition]int64 // offset after the last record or loss
 	records  int
 	lost     int64
-	empty    map[int]int // empty batches by partition
+	empty    map[int]int // empty batches by partition number
 	retries  []error
 	waits    []time.Duration
 	faults   []string
 	values   map[string]int // how often each value came
-	busy     map[int]bool
+	busy     map[stream.Partition]bool
 
 	onBatch func(stream.Batch)
 	fail    error // returned by Batch
 }
 
-func (h *recorder) Assigned(p []int) {
+func (h *recorder) Assigned(p []stream.Partition) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.assigned = append(h.assigned, p)
@@ -163,7 +164,7 @@ func (h *recorder) Batch(_ context.Context, b stream.Batch) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.busy[b.Partition] = false
+	h.busy[stream.Partition{Topic: b.Topic, ID: b.Partition}] = false
 	return h.fail
 }
 
@@ -171,12 +172,17 @@ func (h *recorder) enter(b stream.Batch) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.next == nil {
-		h.next, h.empty, h.values, h.busy = map[int]int64{}, map[int]int{}, map[string]int{}, map[int]bool{}
+		h.next, h.busy = map[stream.Partition]int64{}, map[stream.Partition]bool{}
+		h.empty, h.values = map[int]int{}, map[string]int{}
 	}
-	if h.busy[b.Partition] {
-		h.fault("two batches of partition %d at once", b.Partition)
+	from := stream.Partition{Topic: b.Topic, ID: b.Partition}
+	if len(h.assigned) == 0 || !slices.Contains(h.assigned[len(h.assigned)-1], from) {
+		h.fault("a batch of %v, which is not assigned: %v", from, h.assigned)
 	}
-	h.busy[b.Partition] = true
+	if h.busy[from] {
+		h.fault("two batches of %v at once", from)
+	}
+	h.busy[from] = true
 	h.lost += b.Lost
 	if len(b.Records) == 0 {
 		h.empty[b.Partition]++
@@ -184,20 +190,20 @@ func (h *recorder) enter(b stream.Batch) {
 	if len(b.Records) > maxBatchRecords {
 		h.fault("batch of %d records", len(b.Records))
 	}
-	next, known := h.next[b.Partition]
+	next, known := h.next[from]
 	next += b.Lost
 	for _, r := range b.Records {
 		if known && r.Offset != next {
-			h.fault("partition %d: offset %d after %d", b.Partition, r.Offset, next-1)
+			h.fault("%v: offset %d after %d", from, r.Offset, next-1)
 		}
-		if r.Partition != b.Partition || r.Offset >= b.HighWatermark {
-			h.fault("record %d/%d in a batch of partition %d with end %d", r.Partition, r.Offset, b.Partition, b.HighWatermark)
+		if r.Topic != b.Topic || r.Partition != b.Partition || r.Offset >= b.HighWatermark {
+			h.fault("record %s/%d/%d in a batch of %v with end %d", r.Topic, r.Partition, r.Offset, from, b.HighWatermark)
 		}
 		next, known = r.Offset+1, true
 		h.values[string(r.Value)]++
 	}
 	if known {
-		h.next[b.Partition] = next
+		h.next[from] = next
 	}
 	h.records += len(b.Records)
 }

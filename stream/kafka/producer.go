@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/sasl/plain"
+
+	"cancha/stream"
 )
 
 // ProducerConfig says where a Producer writes and how. Brokers and Topic are required.
@@ -38,14 +40,19 @@ type ProducerConfig struct {
 // it) and arrive there in the order of Send, once, however often brokers go away in between. All methods but Close may be
 // called from several goroutines.
 type Producer struct {
-	cfg    ProducerConfig
+	cfg    ProducerConfig  // without its Security
+	sec    func() Security // a function, as in source
 	client *kgo.Client
-	slots  chan struct{} // a record takes one until it is acknowledged
+	broken sync.WaitGroup // closes the client after a refusal
+	slots  chan struct{}  // a record takes one until it is acknowledged
 	acked  atomic.Int64
 	failed atomic.Pointer[error] // the first failure; later ones follow from it
 
 	made   atomic.Bool // the topic is there, with the partitions that the configuration asks for if it was not
 	making sync.Mutex
+
+	ending sync.Mutex
+	ended  bool // Close was called
 }
 
 // NewProducer makes a producer. It does not connect yet: Partitions does, or the first Send.
@@ -57,18 +64,40 @@ func NewProducer(cfg ProducerConfig) (*Producer, error) {
 	if !ok {
 		return nil, fmt.Errorf("kafka: compression %q: want none, lz4, snappy, zstd or gzip", cfg.Compression)
 	}
-	client, err := kgo.NewClient(cfg.options(codec)...)
+	security := cfg.Security
+	p := &Producer{cfg: cfg, sec: func() Security { return security }, slots: make(chan struct{}, cfg.Buffer)}
+	p.cfg.Security = Security{}
+	client, err := kgo.NewClient(append(cfg.options(codec), kgo.WithHooks(&outages{to: p}))...)
 	if err != nil {
 		return nil, fmt.Errorf("kafka: producer of %s: %w", cfg.Topic, err)
 	}
-	return &Producer{cfg: cfg, client: client, slots: make(chan struct{}, cfg.Buffer)}, nil
+	p.client = client
+	return p, nil
+}
+
+// String tells where the producer writes, without the password.
+func (p *Producer) String() string {
+	return fmt.Sprintf("kafka.Producer{%s, %d acknowledged}", p.cfg.target(p.sec()), p.Acked())
+}
+
+// Format implements fmt.Formatter: every verb, also %+v and %#v, writes String.
+func (p *Producer) Format(f fmt.State, _ rune) { fmt.Fprint(f, p.String()) }
+
+// String tells where and how is written, without the password.
+func (c ProducerConfig) String() string { return "kafka.ProducerConfig{" + c.target(c.Security) + "}" }
+
+// Format implements fmt.Formatter: every verb, also %+v and %#v, writes String.
+func (c ProducerConfig) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.String()) }
+
+func (c *ProducerConfig) target(s Security) string {
+	return fmt.Sprintf("%s at %s, %s", c.Topic, strings.Join(c.Brokers, ","), s.String())
 }
 
 // Partitions makes the topic unless it exists and returns how many partitions it has. It tries again while no broker
-// answers, until ctx ends.
+// answers, until ctx ends; one that refuses this client is an error at once.
 func (p *Producer) Partitions(ctx context.Context) (int, error) {
 	n, err := CreateTopic(ctx, TopicConfig{
-		Brokers: p.cfg.Brokers, Topic: p.cfg.Topic, Partitions: p.cfg.Partitions, Security: p.cfg.Security, Retry: p.cfg.Retry,
+		Brokers: p.cfg.Brokers, Topic: p.cfg.Topic, Partitions: p.cfg.Partitions, Security: p.sec(), Retry: p.cfg.Retry,
 	})
 	if err == nil {
 		p.made.Store(true)
@@ -91,6 +120,12 @@ func (p *Producer) makeTopic(ctx context.Context) error {
 // acknowledged (Flush waits for that), but waits for room while the buffer is full, and, the first time, until the topic is there as by
 // Partitions. An error other than ctx's and that one means that an earlier record was refused and the producer is of no more use.
 func (p *Producer) Send(ctx context.Context, key, value []byte) error {
+	return p.SendRecord(ctx, stream.Record{Key: key, Value: value})
+}
+
+// SendRecord is Send for a record with headers, or with a time of its own (zero: now). Its topic, partition and offset are
+// the producer's and the broker's business: what it says of them does not count.
+func (p *Producer) SendRecord(ctx context.Context, r stream.Record) error {
 	if !p.made.Load() {
 		if err := p.makeTopic(ctx); err != nil {
 			return err
@@ -106,8 +141,27 @@ func (p *Producer) Send(ctx context.Context, key, value []byte) error {
 		return *err
 	}
 	// The record outlives ctx: a caller that stops sending still wants flushed what it has sent.
-	p.client.Produce(context.WithoutCancel(ctx), &kgo.Record{Key: key, Value: value}, p.done)
+	p.client.Produce(context.WithoutCancel(ctx), wire(r), p.done)
 	return nil
+}
+
+// wire is a record as franz-go has it.
+func wire(r stream.Record) *kgo.Record {
+	out := &kgo.Record{Key: r.Key, Value: r.Value, Timestamp: r.Time}
+	for _, h := range r.Headers {
+		out.Headers = append(out.Headers, kgo.RecordHeader{Key: h.Key, Value: h.Value})
+	}
+	return out
+}
+
+// refuse ends the producer: no try can mend err, and franz-go would go on trying.
+func (p *Producer) refuse(err error) {
+	err = fmt.Errorf("kafka: write to %s: %w", p.cfg.Topic, err)
+	p.ending.Lock()
+	defer p.ending.Unlock()
+	if p.failed.CompareAndSwap(nil, &err) && !p.ended {
+		p.broken.Go(p.client.Close) // to abort what is buffered would wait for what is on its way
+	}
 }
 
 // done is called when a record has been acknowledged or refused.
@@ -134,11 +188,12 @@ func (p *Producer) explain(r *kgo.Record, err error) error {
 
 // Flush waits until every record sent has been acknowledged, or ctx ends, or one has been refused.
 func (p *Producer) Flush(ctx context.Context) error {
-	if err := p.client.Flush(ctx); err != nil {
-		return fmt.Errorf("kafka: flush %s, %d records unacknowledged: %w", p.cfg.Topic, len(p.slots), err)
+	err := p.client.Flush(ctx)
+	if failed := p.failed.Load(); failed != nil {
+		return *failed
 	}
-	if err := p.failed.Load(); err != nil {
-		return *err
+	if err != nil {
+		return fmt.Errorf("kafka: flush %s, %d records unacknowledged: %w", p.cfg.Topic, len(p.slots), err)
 	}
 	return nil
 }
@@ -150,6 +205,10 @@ func (p *Producer) Acked() int64 { return p.acked.Load() }
 // counts them.
 func (p *Producer) Close(ctx context.Context) error {
 	err := p.Flush(ctx)
+	p.ending.Lock()
+	p.ended = true
+	p.ending.Unlock()
+	p.broken.Wait()
 	p.client.Close()
 	return err
 }
@@ -160,7 +219,7 @@ func PartitionOf(key []byte, n int) int {
 }
 
 func (c *ProducerConfig) fill() error {
-	if err := validateTarget(c.Brokers, c.Topic); err != nil {
+	if err := validateTarget(c.Brokers, c.Topic, c.Security); err != nil {
 		return err
 	}
 	if c.Partitions == 0 {
@@ -185,21 +244,35 @@ func (c *ProducerConfig) options(codec kgo.CompressionCodec) []kgo.Opt {
 		kgo.ProducerLinger(c.Linger), kgo.ProducerBatchCompression(codec), kgo.MaxBufferedRecords(c.Buffer + 1),
 		// A topic that is not there is made by Partitions or will be; no number of tries is the last.
 		kgo.UnknownTopicRetries(-1), kgo.AllowAutoTopicCreation(),
-		kgo.DialTimeout(dialTimeout), kgo.RetryBackoffFn(retryBackoff), kgo.MetadataMinAge(minBackoff),
+		kgo.Dialer((&direct{sec: c.Security}).dial), kgo.RetryBackoffFn(retryBackoff), kgo.MetadataMinAge(minBackoff),
 	}
 	if c.LeaderOnly {
 		opts = append(opts, kgo.RequiredAcks(kgo.LeaderAck()), kgo.DisableIdempotentWrite())
 	}
-	if c.TLS != nil {
-		opts = append(opts, kgo.DialTLSConfig(c.TLS))
-	}
-	if c.User != "" {
-		opts = append(opts, kgo.SASL(plain.Auth{User: c.User, Pass: c.Password}.AsMechanism()))
-	}
-	if c.Retry != nil {
-		opts = append(opts, kgo.WithHooks(&outages{tell: c.Retry}))
-	}
 	return opts
+}
+
+// direct is how a producer reaches its brokers.
+type direct struct {
+	sec   Security
+	doubt doubt
+}
+
+// dial connects to a broker; the connection is encrypted and authenticated, as far as the cluster asks for it. The client
+// closes it.
+func (d *direct) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	secured, err := d.doubt.secure(ctx, &d.sec, conn, address)
+	if refused := (*refusal)(nil); err != nil && !errors.As(err, &refused) {
+		// franz-go tries again where a broker cannot be dialled, but takes an EOF for a wrong configuration, and gives up.
+		return nil, &net.OpError{Op: "dial", Net: network, Addr: conn.RemoteAddr(), Err: errors.New(err.Error())}
+	}
+	return secured, err
 }
 
 // retryBackoff doubles like backoff, for the n-th try.
@@ -221,16 +294,22 @@ func codecs(name string) (kgo.CompressionCodec, bool) {
 	return kgo.CompressionCodec{}, false
 }
 
-// outages passes failed connections on, at most once a second.
+// outages passes failed connections on, at most once a second, and ends its producer where no connection is to be had.
 type outages struct {
-	tell func(error)
+	to   *Producer
 	next atomic.Int64 // Unix nanoseconds
 }
 
 // OnBrokerConnect implements kgo.HookBrokerConnect.
 func (o *outages) OnBrokerConnect(_ kgo.BrokerMetadata, _ time.Duration, _ net.Conn, err error) {
+	if refused := (*refusal)(nil); errors.As(err, &refused) {
+		o.to.refuse(refused)
+	}
+	if o.to.cfg.Retry == nil {
+		return
+	}
 	now, next := time.Now(), o.next.Load()
 	if err != nil && now.UnixNano() >= next && o.next.CompareAndSwap(next, now.Add(time.Second).UnixNano()) {
-		o.tell(err)
+		o.to.cfg.Retry(err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // reader reads one partition. One goroutine owns it.
 type reader struct {
 	run  *run
-	id   int
+	id   stream.Partition
 	pos  *position
 	next int64 // pos.next, which only this reader moves while it runs
 	lost int64 // not yet handed over
@@ -44,7 +44,7 @@ func (r *reader) loop(ctx context.Context) {
 			asked = r.next
 			continue // the new connection finds where the partition begins now, and the records that were left unread
 		}
-		if !r.run.retry(ctx, fmt.Errorf("partition %d: %w", r.id, err), &r.backoff) {
+		if !r.run.retry(ctx, fmt.Errorf("%s: %w", r.run.place(r.id), err), &r.backoff) {
 			return
 		}
 		r.run.cluster.forget()
@@ -97,7 +97,7 @@ func (r *reader) settle(conn *kafka.Conn) error {
 		r.lost += first - r.next
 		r.next = first
 	case r.next > last:
-		err := fmt.Errorf("partition %d ends at offset %d, but was to be read from %d: the topic has been made anew or cut; start again with another group or without offsets", r.id, last, r.next)
+		err := fmt.Errorf("%s ends at offset %d, but was to be read from %d: the topic has been made anew or cut; start again with another group or without offsets", r.run.place(r.id), last, r.next)
 		r.run.end(err)
 		return err
 	}
@@ -116,7 +116,7 @@ func (r *reader) fetch(conn *kafka.Conn) (high int64, err error) {
 	if _, err := conn.Seek(r.next, kafka.SeekAbsolute|kafka.SeekDontCheck); err != nil {
 		return 0, err
 	}
-	cfg := &r.run.cfg
+	cfg := r.run.cfg
 	conn.SetReadDeadline(time.Now().Add(cfg.IdleInterval + requestTimeout))
 	batch := conn.ReadBatchWith(kafka.ReadBatchConfig{MinBytes: 1, MaxBytes: cfg.FetchBytes, MaxWait: cfg.IdleInterval})
 	next := r.next
@@ -129,7 +129,9 @@ func (r *reader) fetch(conn *kafka.Conn) (high int64, err error) {
 			continue
 		}
 		next = m.Offset + 1
-		r.records = append(r.records, stream.Record{Partition: r.id, Offset: m.Offset, Time: m.Time, Key: m.Key, Value: m.Value})
+		r.records = append(r.records, stream.Record{
+			Topic: r.id.Topic, Partition: r.id.ID, Offset: m.Offset, Time: m.Time, Key: m.Key, Value: m.Value, Headers: headers(m.Headers),
+		})
 	}
 	// Apache Kafka notes the partition's end before it reads the records: those that come in between lie beyond it.
 	high, end := max(batch.HighWaterMark(), next), batch.Offset()
@@ -151,6 +153,18 @@ func (r *reader) fetch(conn *kafka.Conn) (high int64, err error) {
 	return high, err
 }
 
+// headers are a record's; most have none.
+func headers(of []kafka.Header) []stream.Header {
+	if len(of) == 0 {
+		return nil
+	}
+	out := make([]stream.Header, len(of))
+	for i, h := range of {
+		out[i] = stream.Header{Key: h.Key, Value: h.Value}
+	}
+	return out
+}
+
 // hand gives the fetched records to the handler in pieces; without records it gives an empty batch, if that is the truth.
 // An error that is not ctx's ends the run.
 func (r *reader) hand(ctx context.Context, high int64) error {
@@ -159,7 +173,7 @@ func (r *reader) hand(ctx context.Context, high int64) error {
 	}
 	for rest := r.records; ; {
 		n := piece(rest)
-		b := stream.Batch{Topic: r.run.cfg.Topic, Partition: r.id, Records: rest[:n], HighWatermark: high, Lost: r.lost}
+		b := stream.Batch{Topic: r.id.Topic, Partition: r.id.ID, Records: rest[:n], HighWatermark: high, Lost: r.lost}
 		if err := r.handle(ctx, b); err != nil {
 			return err
 		}

@@ -1,11 +1,13 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -15,37 +17,48 @@ import (
 	"cancha/stream"
 )
 
-// Source reads a topic. It keeps no state of its own: each Run begins where the group's offsets, or Config.Offsets, say, and
-// several runs may go on at once. A Config that cannot work is an error of Run.
+// Source reads topics. It keeps no state of its own: each Run begins where the group's offsets, or Config.Offsets, say, and
+// several runs may go on at once. A Config that cannot work is an error of Run, and so is a broker that refuses this client:
+// the password is wrong, its certificate is not to be trusted, it speaks TLS where the Config has none, or the other way
+// round. A broker that is away is waited for.
 func Source(cfg Config) stream.Source {
 	cfg.fill()
-	return source{cfg}
+	return source{func() *Config { return &cfg }}
 }
 
-type source struct{ cfg Config }
+// source holds a function: printing a query, which has its source inside, must not show a password. fmt calls no Format
+// method of a field that is not exported, and follows pointers for verbs that do not fit.
+type source struct{ cfg func() *Config }
 
 // Description implements stream.Source.
 func (s source) Description() string {
-	return fmt.Sprintf("kafka %s at %s", s.cfg.Topic, strings.Join(s.cfg.Brokers, ","))
+	return fmt.Sprintf("kafka %s at %s", s.cfg().subject(), strings.Join(s.cfg().Brokers, ","))
 }
 
 // Run implements stream.Source.
 func (s source) Run(ctx context.Context, h stream.Handler) error {
-	if err := s.cfg.validate(); err != nil {
+	cfg := s.cfg()
+	if err := cfg.validate(); err != nil {
 		return err
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	r := &run{
-		ctx: ctx, cfg: s.cfg, handler: h, end: end, positions: make(map[int]*position),
-		cluster: cluster{brokers: s.cfg.Brokers, topic: s.cfg.Topic, sec: s.cfg.Security, conns: conns{wrap: s.cfg.wrap}},
+		ctx: ctx, cfg: cfg, handler: h, end: end, positions: make(map[stream.Partition]*position),
+		cluster: cfg.cluster(),
 	}
 	r.run(ctx)
 	// Whoever ended the run said why; a caller's own cancel is no error.
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errExhausted) {
-		return fmt.Errorf("read topic %s: %w", s.cfg.Topic, err)
+		return fmt.Errorf("read %s: %w", r.cluster.subject(), err)
 	}
 	return nil
+}
+
+// cluster is a new way to the brokers of a valid configuration.
+func (c *Config) cluster() *cluster {
+	pattern, _ := c.pattern()
+	return &cluster{brokers: c.Brokers, topics: c.names(), pattern: pattern, sec: c.Security, conns: conns{wrap: c.wrap}}
 }
 
 // run reads until ctx ends and then grants leaveTimeout for the last commit and the goodbye to the group: a broker that does
@@ -78,17 +91,17 @@ var errExhausted = errors.New("everything has been read")
 // run is one Run of a source.
 type run struct {
 	ctx     context.Context // of the run: what a handler gets
-	cfg     Config
-	cluster cluster
+	cfg     *Config
+	cluster *cluster
 	handler stream.Handler
 	end     context.CancelCauseFunc // ends the run and tells why
 
 	greeted bool // the handler has been told where the group goes on; of the one goroutine that assigns
 
 	mu        sync.Mutex
-	positions map[int]*position // all partitions that this run has ever read
-	assigned  map[int]bool      // those of now
-	next      time.Time         // of the next try that the handler has been told of
+	positions map[stream.Partition]*position // all partitions that this run has ever read
+	assigned  map[stream.Partition]bool      // those of now
+	next      time.Time                      // of the next try that the handler has been told of
 }
 
 // position is how far a run has got in a partition. It outlives connections and generations: the offsets that the group has
@@ -101,9 +114,9 @@ type position struct {
 
 // assign makes partitions the ones that are read and tells the handler. committed are the group's offsets, -1 where it has
 // none.
-func (r *run) assign(committed map[int]int64) {
+func (r *run) assign(committed map[stream.Partition]int64) {
 	r.mu.Lock()
-	r.assigned = make(map[int]bool, len(committed))
+	r.assigned = make(map[stream.Partition]bool, len(committed))
 	for p, offset := range committed {
 		r.assigned[p] = true
 		if pos := r.positions[p]; pos == nil {
@@ -119,20 +132,41 @@ func (r *run) assign(committed map[int]int64) {
 			to.Note(sentence)
 		}
 	}
-	r.handler.Assigned(slices.Sorted(maps.Keys(committed)))
+	r.handler.Assigned(inOrder(committed))
+}
+
+// inOrder returns partitions by topic and number.
+func inOrder(partitions map[stream.Partition]int64) []stream.Partition {
+	return slices.SortedFunc(maps.Keys(partitions), func(a, b stream.Partition) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+// place names a partition in an error of the run, which names the topic if there is but one.
+func (r *run) place(p stream.Partition) string {
+	if r.cluster.pattern == nil && len(r.cluster.topics) == 1 {
+		return fmt.Sprintf("partition %d", p.ID)
+	}
+	return fmt.Sprintf("partition %d of topic %s", p.ID, p.Topic)
 }
 
 // resumed says, of the first partitions that a run is given, that its group has read in them before.
-func (r *run) resumed(committed map[int]int64) string {
+func (r *run) resumed(committed map[stream.Partition]int64) string {
 	if r.greeted || len(committed) == 0 {
 		return ""
 	}
 	r.greeted = true
 	var places []string
-	for _, p := range slices.Sorted(maps.Keys(committed)) {
-		if _, told := r.cfg.Offsets[p]; committed[p] > 0 && !told {
-			places = append(places, fmt.Sprintf("%d at %d", p, committed[p]))
+	single := r.cluster.pattern == nil && len(r.cluster.topics) == 1
+	for _, p := range inOrder(committed) {
+		if _, told := r.cfg.offset(p); committed[p] <= 0 || told {
+			continue
 		}
+		name := strconv.Itoa(p.ID)
+		if !single {
+			name = p.Topic + "/" + name
+		}
+		places = append(places, fmt.Sprintf("%s at %d", name, committed[p]))
 	}
 	if len(places) == 0 {
 		return ""
@@ -141,19 +175,19 @@ func (r *run) resumed(committed map[int]int64) string {
 	if n := len(places) - most; n > 0 {
 		places = append(places[:most], fmt.Sprintf("and %d more", n))
 	}
-	return fmt.Sprintf("Group %s has read topic %s before and goes on behind that (partition %s): what comes before is not in these results. "+
-		"A group that is new, or none, begins at the first record.", r.cfg.Group, r.cfg.Topic, strings.Join(places, ", "))
+	return fmt.Sprintf("Group %s has read %s before and goes on behind that (partition %s): what comes before is not in these results. "+
+		"A group that is new, or none, begins at the first record.", r.cfg.Group, r.cluster.subject(), strings.Join(places, ", "))
 }
 
 // begin is the position of a partition that this run has not read before.
-func (r *run) begin(partition int, committed int64) *position {
-	if at, ok := r.cfg.Offsets[partition]; ok {
+func (r *run) begin(partition stream.Partition, committed int64) *position {
+	if at, ok := r.cfg.offset(partition); ok {
 		return &position{next: at, committed: committed}
 	}
 	return &position{next: committed, committed: committed}
 }
 
-func (r *run) position(partition int) *position {
+func (r *run) position(partition stream.Partition) *position {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.positions[partition]
@@ -186,7 +220,7 @@ func (r *run) retry(ctx context.Context, err error, b *backoff) bool {
 		return false
 	}
 	if hopeless(err) {
-		r.end(err)
+		r.end(r.cluster.diagnose(ctx, err))
 		return false
 	}
 	wait := b.next()
@@ -196,10 +230,16 @@ func (r *run) retry(ctx context.Context, err error, b *backoff) bool {
 		r.handler.Retry(err, wait)
 	}
 	r.mu.Unlock()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	if cause := r.cluster.diagnose(ctx, err); hopeless(cause) {
+		r.end(cause)
+		return false
+	}
 	select {
 	case <-ctx.Done():
 		return false
-	case <-time.After(wait):
+	case <-timer.C:
 		return true
 	}
 }
@@ -214,7 +254,7 @@ func (b *backoff) next() time.Duration {
 
 func (b *backoff) reset() { b.last = 0 }
 
-// alone reads all partitions without a group, until ctx ends. When the topic grows, or its partitions cannot be looked up
+// alone reads all partitions without a group, until ctx ends. When a topic grows, or its partitions cannot be looked up
 // for a while, it goes on with those it has.
 func (r *run) alone(ctx context.Context) {
 	var b backoff
@@ -227,23 +267,24 @@ func (r *run) alone(ctx context.Context) {
 			continue
 		}
 		b.reset()
-		r.generation(ctx, func(ctx context.Context) { r.watchGrowth(ctx, len(found)) }, uncommitted(found))
+		r.generation(ctx, func(ctx context.Context) { r.watchGrowth(ctx, found) }, uncommitted(found))
 		if ctx.Err() != nil {
 			return
 		}
 	}
 }
 
-func uncommitted(found map[int]kafka.Partition) map[int]int64 {
-	offsets := make(map[int]int64, len(found))
+func uncommitted(found map[stream.Partition]kafka.Partition) map[stream.Partition]int64 {
+	offsets := make(map[stream.Partition]int64, len(found))
 	for p := range found {
 		offsets[p] = -1
 	}
 	return offsets
 }
 
-// watchGrowth returns when the topic has more partitions than n, or ctx ends.
-func (r *run) watchGrowth(ctx context.Context, n int) {
+// watchGrowth returns when there are other partitions than known, or ctx ends. One that is named and gone is waited for: it
+// is the reader's to say so.
+func (r *run) watchGrowth(ctx context.Context, known map[stream.Partition]kafka.Partition) {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
 	for {
@@ -251,15 +292,20 @@ func (r *run) watchGrowth(ctx context.Context, n int) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if found, err := r.cluster.partitions(ctx); err == nil && len(found) > n {
+			if found, err := r.cluster.partitions(ctx); err == nil && !sameKeys(found, known) {
 				return
 			}
 		}
 	}
 }
 
+// sameKeys reports whether two maps have the same keys.
+func sameKeys[K comparable, V any](a, b map[K]V) bool {
+	return maps.EqualFunc(a, b, func(V, V) bool { return true })
+}
+
 // generation reads partitions until ctx or beside ends, and waits for all readers.
-func (r *run) generation(ctx context.Context, beside func(context.Context), committed map[int]int64) {
+func (r *run) generation(ctx context.Context, beside func(context.Context), committed map[stream.Partition]int64) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	r.assign(committed)

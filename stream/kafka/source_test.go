@@ -328,6 +328,14 @@ func TestConfigErrors(t *testing.T) {
 		{"no topic", Config{Brokers: []string{"a:1"}}, "no topic"},
 		{"start", Config{Brokers: []string{"a:1"}, Topic: "t", Start: 7}, "Earliest"},
 		{"idle interval", Config{Brokers: []string{"a:1"}, Topic: "t", IdleInterval: time.Minute}, "10 ms to 1 s"},
+		{"empty name", Config{Brokers: []string{"a:1"}, Topics: []string{"t", ""}}, "empty name"},
+		{"pattern", Config{Brokers: []string{"a:1"}, Pattern: "a)(b"}, "parsing regexp"},
+		{"offsets without topic", Config{Brokers: []string{"a:1"}, Topics: []string{"t"}, Offsets: map[int]int64{0: 1}}, "OffsetsOf"},
+		{"offsets twice", Config{Brokers: []string{"a:1"}, Topic: "t", Offsets: map[int]int64{0: 1}, OffsetsOf: map[string]map[int]int64{"t": {0: 1}}}, "both"},
+		{"offsets of another topic", Config{Brokers: []string{"a:1"}, Topic: "t", OffsetsOf: map[string]map[int]int64{"u": {0: 1}}}, "not read"},
+		{"negative offset of a topic", Config{Brokers: []string{"a:1"}, Pattern: ".*", OffsetsOf: map[string]map[int]int64{"u": {0: -1}}}, "negative"},
+		{"mechanism", Config{Brokers: []string{"a:1"}, Topic: "t", Security: Security{User: "u", Mechanism: "GSSAPI"}}, "SCRAM-SHA-256"},
+		{"password without user", Config{Brokers: []string{"a:1"}, Topic: "t", Security: Security{Password: "p"}}, "no user"},
 		{"negative offset", Config{Brokers: []string{"a:1"}, Topic: "t", Offsets: map[int]int64{0: -1}}, "negative"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -415,6 +423,10 @@ func (h *recorder) has(n int) bool {
 func TestDescription(t *testing.T) {
 	got := Source(Config{Brokers: []string{"a:1", "b:2"}, Topic: "t"}).Description()
 	if want := "kafka t at a:1,b:2"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	got = Source(Config{Brokers: []string{"a:1"}, Topics: []string{"u", "t"}, Pattern: "v.*"}).Description()
+	if want := "kafka t, u, topics like v.* at a:1"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := Brokers("a:1, b:2,"); len(got) != 2 || got[1] != "b:2" {

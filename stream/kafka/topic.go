@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/segmentio/kafka-go"
+
+	"cancha/stream"
 )
 
 const defaultPartitions = 4
@@ -26,21 +29,22 @@ type TopicConfig struct {
 }
 
 // CreateTopic makes a topic unless it exists and returns how many partitions it has. It tries again while no broker answers,
-// until ctx ends.
+// until ctx ends; a broker that refuses this client (a wrong password, TLS or none, an unknown certificate) is an error at once.
 func CreateTopic(ctx context.Context, cfg TopicConfig) (partitions int, err error) {
-	if err := validateTarget(cfg.Brokers, cfg.Topic); err != nil {
+	if err := validateTarget(cfg.Brokers, cfg.Topic, cfg.Security); err != nil {
 		return 0, err
 	}
 	if cfg.Partitions == 0 {
 		cfg.Partitions = defaultPartitions
 	}
-	c := cluster{brokers: cfg.Brokers, topic: cfg.Topic, sec: cfg.Security}
+	c := cluster{brokers: cfg.Brokers, topics: []string{cfg.Topic}, sec: cfg.Security}
 	defer c.conns.closeAll()
 	for b := (backoff{}); ; {
 		found, err := c.ensure(ctx, cfg)
 		if err == nil && found > 0 {
 			return found, nil
 		}
+		err = c.diagnose(ctx, err)
 		if err != nil && (hopeless(err) || ctx.Err() != nil) {
 			return 0, err
 		}
@@ -49,6 +53,9 @@ func CreateTopic(ctx context.Context, cfg TopicConfig) (partitions int, err erro
 		}
 		select {
 		case <-ctx.Done():
+			if err != nil {
+				return 0, fmt.Errorf("%w: %w", context.Cause(ctx), err)
+			}
 			return 0, context.Cause(ctx)
 		case <-time.After(b.next()):
 		}
@@ -81,8 +88,17 @@ func (c *cluster) ensure(ctx context.Context, cfg TopicConfig) (int, error) {
 	return len(found), err
 }
 
+// String tells what is made, without the password.
+func (c TopicConfig) String() string {
+	return fmt.Sprintf("kafka.TopicConfig{%s at %s, %d partitions, %s}", c.Topic, strings.Join(c.Brokers, ","), c.Partitions, c.Security.String())
+}
+
+// Format implements fmt.Formatter: every verb, also %+v and %#v, writes String.
+func (c TopicConfig) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.String()) }
+
 // PartitionLag is how far a group has come in a partition.
 type PartitionLag struct {
+	Topic     string
 	Partition int
 	First     int64 // offset of the oldest record the broker has
 	End       int64 // offset after the newest
@@ -90,69 +106,81 @@ type PartitionLag struct {
 	Lag       int64 // records the group has yet to read
 }
 
-// Lag tells how far Config.Group has come in each partition of Config.Topic, as of its last commit.
+// Lag tells how far Config.Group has come in each partition of the topics of a Config, as of its last commit: by topic and
+// partition.
 func Lag(ctx context.Context, cfg Config) ([]PartitionLag, error) {
 	cfg.fill()
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	c := cluster{brokers: cfg.Brokers, topic: cfg.Topic, sec: cfg.Security}
+	c := cfg.cluster()
 	defer c.conns.closeAll()
+	lags, err := c.lag(ctx, cfg.Group)
+	return lags, c.diagnose(ctx, err)
+}
+
+func (c *cluster) lag(ctx context.Context, group string) ([]PartitionLag, error) {
 	found, err := c.partitions(ctx)
 	if err != nil {
 		return nil, err
 	}
 	client, release := c.client()
 	defer release()
-	committed := make(map[int]int64)
-	if cfg.Group != "" {
-		if committed, err = c.committed(ctx, client, cfg.Group, found); err != nil {
+	committed := make(map[stream.Partition]int64)
+	if group != "" {
+		if committed, err = c.committed(ctx, client, group, found); err != nil {
 			return nil, err
 		}
 	}
 	return c.lags(ctx, client, found, committed)
 }
 
-func (c *cluster) committed(ctx context.Context, client *kafka.Client, group string, found map[int]kafka.Partition) (map[int]int64, error) {
-	ids := make([]int, 0, len(found))
+func (c *cluster) committed(ctx context.Context, client *kafka.Client, group string, found map[stream.Partition]kafka.Partition) (map[stream.Partition]int64, error) {
+	ask := make(map[string][]int)
 	for p := range found {
-		ids = append(ids, p)
+		ask[p.Topic] = append(ask[p.Topic], p.ID)
 	}
-	res, err := client.OffsetFetch(ctx, &kafka.OffsetFetchRequest{GroupID: group, Topics: map[string][]int{c.topic: ids}})
+	res, err := client.OffsetFetch(ctx, &kafka.OffsetFetchRequest{GroupID: group, Topics: ask})
 	if err == nil {
 		err = res.Error
 	}
 	if err != nil {
 		return nil, fmt.Errorf("offsets of group %s: %w", group, err)
 	}
-	offsets := make(map[int]int64)
-	for _, p := range res.Topics[c.topic] {
-		offsets[p.Partition] = p.CommittedOffset
+	offsets := make(map[stream.Partition]int64)
+	for topic, partitions := range res.Topics {
+		for _, p := range partitions {
+			offsets[stream.Partition{Topic: topic, ID: p.Partition}] = p.CommittedOffset
+		}
 	}
 	return offsets, nil
 }
 
-func (c *cluster) lags(ctx context.Context, client *kafka.Client, found map[int]kafka.Partition, committed map[int]int64) ([]PartitionLag, error) {
-	var ask []kafka.OffsetRequest
+func (c *cluster) lags(ctx context.Context, client *kafka.Client, found map[stream.Partition]kafka.Partition, committed map[stream.Partition]int64) ([]PartitionLag, error) {
+	ask := make(map[string][]kafka.OffsetRequest)
 	for p := range found {
-		ask = append(ask, kafka.FirstOffsetOf(p), kafka.LastOffsetOf(p))
+		ask[p.Topic] = append(ask[p.Topic], kafka.FirstOffsetOf(p.ID), kafka.LastOffsetOf(p.ID))
 	}
-	res, err := client.ListOffsets(ctx, &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{c.topic: ask}})
+	res, err := client.ListOffsets(ctx, &kafka.ListOffsetsRequest{Topics: ask})
 	if err != nil {
-		return nil, fmt.Errorf("offsets of topic %s: %w", c.topic, err)
+		return nil, fmt.Errorf("offsets of %s: %w", c.subject(), err)
 	}
 	var lags []PartitionLag
-	for _, p := range res.Topics[c.topic] {
-		if p.Error != nil {
-			return nil, fmt.Errorf("offsets of partition %d of topic %s: %w", p.Partition, c.topic, p.Error)
+	for topic, partitions := range res.Topics {
+		for _, p := range partitions {
+			if p.Error != nil {
+				return nil, fmt.Errorf("offsets of partition %d of topic %s: %w", p.Partition, topic, p.Error)
+			}
+			l := PartitionLag{Topic: topic, Partition: p.Partition, First: p.FirstOffset, End: p.LastOffset, Committed: -1}
+			if offset, ok := committed[stream.Partition{Topic: topic, ID: p.Partition}]; ok {
+				l.Committed = offset
+			}
+			l.Lag = l.End - max(l.Committed, l.First)
+			lags = append(lags, l)
 		}
-		l := PartitionLag{Partition: p.Partition, First: p.FirstOffset, End: p.LastOffset, Committed: -1}
-		if offset, ok := committed[p.Partition]; ok {
-			l.Committed = offset
-		}
-		l.Lag = l.End - max(l.Committed, l.First)
-		lags = append(lags, l)
 	}
-	slices.SortFunc(lags, func(a, b PartitionLag) int { return cmp.Compare(a.Partition, b.Partition) })
+	slices.SortFunc(lags, func(a, b PartitionLag) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
+	})
 	return lags, nil
 }

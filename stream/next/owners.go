@@ -3,6 +3,8 @@ package next
 import (
 	"fmt"
 	"sync"
+
+	"cancha/stream"
 )
 
 // owners knows from which partition each group comes, where records are promised to be keyed. It is asked once for a group and window.
@@ -12,17 +14,20 @@ type owners struct {
 }
 
 type owner struct {
-	partition int
+	partition stream.Partition
 	until     int64 // end of the latest window
 }
 
 // claim notes that a group's window comes from a partition; the reason says that the group comes from another one.
-func (o *owners) claim(in *input, partition int, key string, end int64) (reason string) {
+func (o *owners) claim(in *input, partition stream.Partition, key string, end int64) (reason string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	first, known := o.of[key]
 	if known && first.partition != partition {
-		return fmt.Sprintf("a group comes from partitions %d and %d: key records by %s, or leave out KeyedBy", first.partition, partition,
+		if first.partition.Topic != partition.Topic {
+			return fmt.Sprintf("a group comes from topics %s and %s: leave out KeyedBy", first.partition.Topic, partition.Topic)
+		}
+		return fmt.Sprintf("a group comes from partitions %d and %d: key records by %s, or leave out KeyedBy", first.partition.ID, partition.ID,
 			in.query.keyedBy)
 	}
 	o.of[key] = owner{partition, max(end, first.until)}

@@ -1,6 +1,7 @@
 package next
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,8 +39,8 @@ type Running struct {
 	given      time.Time // when changed rows were given out last
 
 	mu       sync.Mutex
-	lanes    map[*input]map[int]*lane
-	assigned map[*input]map[int]bool
+	lanes    map[*input]map[stream.Partition]*lane
+	assigned map[*input]map[stream.Partition]bool
 	ready    map[*input]chan struct{} // closed once a table's input has read what there was
 	letters  *Rows
 	notes    []string
@@ -53,14 +54,14 @@ const settleAfter = 100 * time.Millisecond
 
 func startQuery(ctx context.Context, q *Query, g *graph) *Running {
 	r := &Running{query: q, graph: g, ctx: ctx, done: make(chan struct{}), bad: reasons{by: map[string]int64{}}, owners: owners{of: map[string]owner{}}, history: newHistory(), limited: q.limit > 0,
-		lanes: map[*input]map[int]*lane{}, assigned: map[*input]map[int]bool{}, ready: map[*input]chan struct{}{}}
+		lanes: map[*input]map[stream.Partition]*lane{}, assigned: map[*input]map[stream.Partition]bool{}, ready: map[*input]chan struct{}{}}
 	r.results = results{keep: q.keep, identity: g.identity}
 	if g.identity != nil {
 		r.results.at = map[string]int{}
 	}
 	r.remaining.Store(q.limit)
 	for _, in := range g.inputs {
-		r.lanes[in] = map[int]*lane{}
+		r.lanes[in] = map[stream.Partition]*lane{}
 		for _, w := range in.waits {
 			r.ready[w] = make(chan struct{})
 		}
@@ -113,7 +114,7 @@ func (r *Running) over(in *input) {
 		n.mu.Unlock()
 	}
 	r.mu.Lock()
-	r.assigned[in] = map[int]bool{-1: true} // none of its lanes counts
+	r.assigned[in] = map[stream.Partition]bool{ended: true} // none of its lanes counts
 	r.mu.Unlock()
 	r.settle(nil)
 }
@@ -203,7 +204,14 @@ func (r *Running) note(sentence string) {
 	}
 }
 
-// of returns an input's lanes by partition, so that whatever is merged over them is merged in one order.
+// ended is the one partition of an input that has none any more.
+var ended = stream.Partition{ID: -1}
+
+func comparePartitions(a, b stream.Partition) int {
+	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.ID, b.ID))
+}
+
+// of returns an input's lanes by topic and partition, so that whatever is merged over them is merged in one order.
 func (r *Running) of(in *input) []*lane {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -212,7 +220,7 @@ func (r *Running) of(in *input) []*lane {
 
 func (r *Running) inOrder(in *input) []*lane {
 	var lanes []*lane
-	for _, p := range slices.Sorted(maps.Keys(r.lanes[in])) {
+	for _, p := range slices.SortedFunc(maps.Keys(r.lanes[in]), comparePartitions) {
 		lanes = append(lanes, r.lanes[in][p])
 	}
 	return lanes
@@ -235,9 +243,9 @@ type reader struct {
 }
 
 // Assigned implements stream.Handler.
-func (r reader) Assigned(partitions []int) {
+func (r reader) Assigned(partitions []stream.Partition) {
 	r.mu.Lock()
-	assigned := map[int]bool{}
+	assigned := map[stream.Partition]bool{}
 	for _, p := range partitions {
 		assigned[p] = true
 	}
@@ -250,7 +258,7 @@ func (r reader) Assigned(partitions []int) {
 	}
 }
 
-func (r reader) lane(partition int) (*lane, error) {
+func (r reader) lane(partition stream.Partition) (*lane, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n := r.lanes[r.in][partition]; n != nil {
@@ -260,7 +268,7 @@ func (r reader) lane(partition int) (*lane, error) {
 	if m := r.in.merge; m != nil && m.keyed {
 		claim = func(key string, end int64) string { return r.owners.claim(r.in, partition, key, end) }
 	}
-	n, err := r.in.lane(partition, claim)
+	n, err := r.in.lane(partition.ID, claim)
 	if err == nil {
 		r.lanes[r.in][partition] = n
 	}
@@ -282,7 +290,7 @@ func (r reader) Batch(ctx context.Context, b stream.Batch) (err error) {
 			return context.Cause(ctx)
 		}
 	}
-	n, err := r.lane(b.Partition)
+	n, err := r.lane(stream.Partition{Topic: b.Topic, ID: b.Partition})
 	if err != nil {
 		r.fail(err)
 		return err
@@ -416,7 +424,7 @@ func (r *Running) lowest() int64 {
 				counted = append(counted, n)
 			}
 		}
-		if len(lanes) == 0 && !r.assigned[in][-1] {
+		if len(lanes) == 0 && !r.assigned[in][ended] {
 			return flow.NoWatermark // nothing of this input is known yet
 		}
 		l, h, a := watermarkOf(counted)

@@ -3,6 +3,7 @@ package streamtest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,7 +20,7 @@ type watcher struct {
 	mu       sync.Mutex
 	changed  *sync.Cond
 	closed   bool
-	assigned []int
+	assigned []stream.Partition
 	next     map[int]int // records seen of each partition
 	inside   map[int]bool
 	empty    map[int][]time.Time
@@ -49,10 +50,10 @@ func (w *watcher) enter(what string) {
 }
 
 // Assigned implements stream.Handler.
-func (w *watcher) Assigned(partitions []int) {
+func (w *watcher) Assigned(partitions []stream.Partition) {
 	w.enter("Assigned")
 	defer w.mu.Unlock()
-	w.assigned = append([]int(nil), partitions...)
+	w.assigned = slices.Clone(partitions)
 }
 
 // Retry implements stream.Handler.
@@ -90,12 +91,8 @@ func (w *watcher) begin(b stream.Batch) error {
 		w.t.Errorf("two batches of partition %d at the same time", b.Partition)
 	}
 	w.inside[b.Partition] = true
-	known := false
-	for _, p := range w.assigned {
-		known = known || p == b.Partition
-	}
-	if !known {
-		w.t.Errorf("a batch of partition %d, which Assigned did not name: %v", b.Partition, w.assigned)
+	if !slices.Contains(w.assigned, stream.Partition{Topic: b.Topic, ID: b.Partition}) {
+		w.t.Errorf("a batch of partition %d of topic %q, which Assigned did not name: %v", b.Partition, b.Topic, w.assigned)
 	}
 	if b.Topic == "" || b.Lost != 0 {
 		w.t.Errorf("got topic %q, lost %d, want a topic and 0", b.Topic, b.Lost)
@@ -108,6 +105,9 @@ func (w *watcher) check(b stream.Batch) {
 	for _, r := range b.Records {
 		n := w.next[b.Partition]
 		w.next[b.Partition]++
+		if r.Topic != "" && r.Topic != b.Topic {
+			w.t.Errorf("got a record of topic %q in a batch of %q", r.Topic, b.Topic)
+		}
 		if r.Partition != b.Partition || r.Offset != int64(n) {
 			w.t.Errorf("got record %d/%d, want %d/%d", r.Partition, r.Offset, b.Partition, n)
 		}

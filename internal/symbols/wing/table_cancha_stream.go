@@ -56,6 +56,7 @@ var table_cancha_stream = listing.Package{
 		{"Column", (*stream.Column)(nil)},
 		{"Condition", (*stream.Condition)(nil)},
 		{"Handler", (*stream.Handler)(nil)},
+		{"Header", (*stream.Header)(nil)},
 		{"History", (*stream.History)(nil)},
 		{"Instant", (*stream.Instant)(nil)},
 		{"Key", (*stream.Key)(nil)},
@@ -67,6 +68,7 @@ var table_cancha_stream = listing.Package{
 		{"Offsets", (*stream.Offsets)(nil)},
 		{"OutputMode", (*stream.OutputMode)(nil)},
 		{"Partial", (*stream.Partial)(nil)},
+		{"Partition", (*stream.Partition)(nil)},
 		{"Prediction", (*stream.Prediction)(nil)},
 		{"PredictionSink", (*stream.PredictionSink)(nil)},
 		{"Predictions", (*stream.Predictions)(nil)},
@@ -103,12 +105,12 @@ var table_cancha_stream = listing.Package{
 
 type _cancha_stream_Handler struct {
 	IValue    any
-	WAssigned func(a0 []int)
+	WAssigned func(a0 []stream.Partition)
 	WBatch    func(a0 context.Context, a1 stream.Batch) error
 	WRetry    func(a0 error, a1 time.Duration)
 }
 
-func (w _cancha_stream_Handler) Assigned(a0 []int) {
+func (w _cancha_stream_Handler) Assigned(a0 []stream.Partition) {
 	w.WAssigned(a0)
 }
 

@@ -5,6 +5,7 @@ package wing
 import (
 	"cancha/internal/symbols/listing"
 	"cancha/stream/kafka"
+	"go/token"
 )
 
 var table_cancha_stream_kafka = listing.Package{
@@ -18,7 +19,15 @@ var table_cancha_stream_kafka = listing.Package{
 		{"Latest", kafka.Latest},
 		{"NewProducer", kafka.NewProducer},
 		{"PartitionOf", kafka.PartitionOf},
+		{"SecurityFromEnvironment", kafka.SecurityFromEnvironment},
+		{"Sink", kafka.Sink},
 		{"Source", kafka.Source},
+		{"TLSFromFiles", kafka.TLSFromFiles},
+	},
+	Constants: []listing.Literal{
+		{"Plain", token.STRING, "\"PLAIN\""},
+		{"ScramSHA256", token.STRING, "\"SCRAM-SHA-256\""},
+		{"ScramSHA512", token.STRING, "\"SCRAM-SHA-512\""},
 	},
 	Types: []listing.Symbol{
 		{"Config", (*kafka.Config)(nil)},
@@ -26,6 +35,7 @@ var table_cancha_stream_kafka = listing.Package{
 		{"Producer", (*kafka.Producer)(nil)},
 		{"ProducerConfig", (*kafka.ProducerConfig)(nil)},
 		{"Security", (*kafka.Security)(nil)},
+		{"SinkConfig", (*kafka.SinkConfig)(nil)},
 		{"Start", (*kafka.Start)(nil)},
 		{"TopicConfig", (*kafka.TopicConfig)(nil)},
 	},

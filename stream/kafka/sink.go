@@ -1,0 +1,136 @@
+package kafka
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"cancha/stream/next"
+)
+
+// SinkConfig says where the rows of a query are written. Brokers and Topic are required.
+type SinkConfig struct {
+	Brokers []string
+	Topic   string
+	// Key is the column whose text is the key of a row's record: rows of one key go to one partition, in their order. A row
+	// without a value there gets no key. Empty: no record has one.
+	Key string
+	Security
+	// Partitions of the topic if the sink has to make it, default 4. A topic that exists keeps its own.
+	Partitions int
+}
+
+// String tells where the rows are written, without the password.
+func (c SinkConfig) String() string {
+	text := fmt.Sprintf("kafka.SinkConfig{%s at %s", c.Topic, strings.Join(c.Brokers, ","))
+	if c.Key != "" {
+		text += ", key " + c.Key
+	}
+	return text + ", " + c.Security.String() + "}"
+}
+
+// Format implements fmt.Formatter: every verb, also %+v and %#v, writes String.
+func (c SinkConfig) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.String()) }
+
+const (
+	// sinkOpening is how long the start of a query waits for brokers that are away.
+	sinkOpening = 10 * time.Second
+	sinkClosing = 2 * time.Second
+)
+
+// Sink writes the rows of a query to a topic, each as a JSON object: the columns in their order, times in RFC 3339, absent
+// values left out. It serves one query at a time.
+//
+// The start of the query makes the topic unless it exists, and fails where no broker answers within ten seconds, or one
+// refuses this client, or there is no column for the key. A write returns when the brokers have acknowledged its rows, so
+// that a slow or absent cluster holds the query up and loses nothing; within one run of a query every row that it gave out
+// is written once, however often brokers go away. A query that dies may have written rows that nobody has noted: run again
+// from where its source was last committed, or from a checkpoint, it writes these again. That is at least once; who reads
+// the topic tells rows apart by their content, such as the window and the groups. In update mode a row is written each time
+// that it changes, and with a Key the last record of a key is its newest row.
+func Sink(cfg SinkConfig) next.Sink { return newSink(cfg) }
+
+// sink implements next.Sink, next.Opener and next.Closer.
+type sink struct {
+	cfg func() *SinkConfig // a function, as in source
+	out *Producer          // nil: not open
+}
+
+func newSink(cfg SinkConfig) *sink { return &sink{cfg: func() *SinkConfig { return &cfg }} }
+
+// String tells where the rows are written: progress reports show it.
+func (s *sink) String() string {
+	return fmt.Sprintf("kafka %s at %s", s.cfg().Topic, strings.Join(s.cfg().Brokers, ","))
+}
+
+// Open implements next.Opener. A broker that cannot be reached is an error: a query that has nowhere to write its rows
+// should not start.
+func (s *sink) Open(ctx context.Context, columns []next.Column) error {
+	cfg := s.cfg()
+	if s.out != nil {
+		return fmt.Errorf("kafka: sink %s serves another query", cfg.Topic)
+	}
+	if cfg.Key != "" && !slices.ContainsFunc(columns, func(c next.Column) bool { return c.Name == cfg.Key }) {
+		var names []string
+		for _, c := range columns {
+			names = append(names, c.Name)
+		}
+		return fmt.Errorf("kafka: sink %s: no column %q for the key among %s", cfg.Topic, cfg.Key, strings.Join(names, ", "))
+	}
+	out, err := NewProducer(ProducerConfig{
+		Brokers: cfg.Brokers, Topic: cfg.Topic, Partitions: cfg.Partitions, Security: cfg.Security,
+	})
+	if err != nil {
+		return err
+	}
+	opening, cancel := context.WithTimeout(ctx, sinkOpening)
+	defer cancel()
+	n, err := CreateTopic(opening, TopicConfig{
+		Brokers: cfg.Brokers, Topic: cfg.Topic, Partitions: cfg.Partitions, Security: cfg.Security,
+	})
+	if err != nil {
+		out.Close(opening)
+		if opening.Err() != nil && ctx.Err() == nil {
+			err = fmt.Errorf("tried for %v: %w", sinkOpening, err)
+		}
+		return fmt.Errorf("kafka: open sink %s: %w", cfg.Topic, err)
+	}
+	out.made.Store(n > 0)
+	s.out = out
+	return nil
+}
+
+// Write implements next.Sink. It waits for the acknowledgement of all rows, while brokers are away too, until ctx ends.
+func (s *sink) Write(ctx context.Context, _ int64, rows *next.Rows) error {
+	if s.out == nil {
+		return fmt.Errorf("kafka: sink %s is not open", s.cfg().Topic)
+	}
+	column := -1
+	if key := s.cfg().Key; key != "" {
+		column = rows.Index(key)
+	}
+	for i := range rows.Len() {
+		var key []byte
+		if column >= 0 && !rows.At(i, column).IsNull() {
+			key = []byte(rows.At(i, column).Text())
+		}
+		if err := s.out.Send(ctx, key, rows.AppendJSON(nil, i)); err != nil {
+			return err
+		}
+	}
+	return s.out.Flush(ctx)
+}
+
+// Close implements next.Closer: it disconnects. What Write has returned from is acknowledged; a Write that was interrupted may have written a part.
+func (s *sink) Close() error {
+	if s.out == nil {
+		return nil
+	}
+	out := s.out
+	s.out = nil
+	ctx, cancel := context.WithTimeout(context.Background(), sinkClosing)
+	defer cancel()
+	return out.Close(ctx)
+}

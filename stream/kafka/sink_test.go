@@ -1,0 +1,192 @@
+package kafka
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"cancha/stream"
+	"cancha/stream/broker"
+	"cancha/stream/next"
+)
+
+// written reads a topic back: the values by key, in their order.
+func written(t *testing.T, cfg Config) map[string]string {
+	t.Helper()
+	got := map[string]string{}
+	h := &recorder{onBatch: func(b stream.Batch) {
+		for _, r := range b.Records {
+			got[string(r.Key)] += string(r.Value) + " "
+		}
+	}}
+	cfg.Until = closed()
+	if err := begin(t, cfg, h).wait(t); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+var columns = []next.Column{{Name: "minute", Kind: next.Int}, {Name: "team", Kind: next.Text}}
+
+// TestSinkWrites: what Write has returned from is in the topic, by key and in order.
+func TestSinkWrites(t *testing.T) {
+	t.Parallel()
+	p := securePorts(t)
+	s := Security{User: testUser, Password: testPassword, Mechanism: ScramSHA256}
+	topic := topicName(t)
+	out := newSink(SinkConfig{Brokers: []string{p.sasl}, Topic: topic, Key: "team", Security: s, Partitions: 1})
+	if err := out.Open(t.Context(), columns); err != nil {
+		t.Fatal(err)
+	}
+	for epoch := range 3 {
+		rows := next.NewRows(columns...)
+		rows.Append(next.IntOf(int64(epoch)), next.TextOf("Boca \"Juniors\""))
+		rows.Append(next.IntOf(int64(epoch)), next.Value{})
+		if err := out.Write(t.Context(), int64(epoch), rows); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{}
+		for e := range epoch + 1 {
+			want[`Boca "Juniors"`] += fmt.Sprintf(`{"minute":%d,"team":"Boca \"Juniors\""} `, e)
+			want[""] += fmt.Sprintf(`{"minute":%d} `, e)
+		}
+		if got := written(t, Config{Brokers: []string{p.sasl}, Topic: topic, Security: s}); !maps.Equal(got, want) {
+			t.Errorf("after write %d: got %v, want %v", epoch, got, want)
+		}
+	}
+	for range 2 {
+		if err := out.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if n, err := CreateTopic(t.Context(), TopicConfig{Brokers: []string{p.sasl}, Topic: topic, Security: s}); n != 1 || err != nil {
+		t.Errorf("the topic has %d partitions, %v, want 1", n, err)
+	}
+}
+
+// TestSinkOpens or says why not, before a query starts.
+func TestSinkOpens(t *testing.T) {
+	t.Parallel()
+	p := securePorts(t)
+	for _, row := range []struct {
+		name string
+		cfg  SinkConfig
+		want string
+	}{
+		{"no such column", SinkConfig{Brokers: []string{p.plain}, Topic: "t", Key: "player"}, `no column "player" for the key among minute, team`},
+		{"no topic", SinkConfig{Brokers: []string{p.plain}}, "no topic"},
+		{"wrong password", SinkConfig{Brokers: []string{p.sasl}, Topic: "t", Security: Security{User: testUser, Password: "gu3ss-word"}}, "refuses user reader"},
+		{"nobody there", SinkConfig{Brokers: []string{"127.0.0.1:1"}, Topic: "t"}, "connection refused"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			begun := time.Now()
+			err := newSink(row.cfg).Open(t.Context(), columns)
+			if took := time.Since(begun); err == nil || !strings.Contains(err.Error(), row.want) || took > sinkOpening+5*time.Second {
+				t.Errorf("got %v after %v, want an error with %q", err, took, row.want)
+			}
+		})
+	}
+}
+
+// TestSinkWaitsForItsBroker: rows that are written while the broker is away arrive when it is back, once each.
+func TestSinkWaitsForItsBroker(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p, addr := killable(t, "", dir)
+	topic := topicName(t)
+	out := newSink(SinkConfig{Brokers: []string{addr}, Topic: topic, Partitions: 1})
+	if err := out.Open(t.Context(), columns); err != nil {
+		t.Fatal(err)
+	}
+	put := func(ctx context.Context, n int) error {
+		rows := next.NewRows(columns[0])
+		rows.Append(next.IntOf(int64(n)))
+		return out.Write(ctx, int64(n), rows)
+	}
+	for i := range 3 {
+		if err := put(t.Context(), 3*i); err != nil {
+			t.Fatal(err)
+		}
+		p.kill()
+		back := make(chan *process)
+		go func() {
+			time.Sleep(500 * time.Millisecond)
+			p, _ := killable(t, addr, dir)
+			back <- p
+		}()
+		if err := put(t.Context(), 3*i+1); err != nil {
+			t.Fatal(err)
+		}
+		p = <-back
+		if err := put(t.Context(), 3*i+2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := ""
+	for n := range 9 {
+		want += fmt.Sprintf(`{"minute":%d} `, n)
+	}
+	if got := written(t, Config{Brokers: []string{addr}, Topic: topic})[""]; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	p.kill()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := put(ctx, 9); err == nil {
+		t.Error("a write without a broker is acknowledged")
+	}
+	begun := time.Now()
+	out.Close()
+	if took := time.Since(begun); took > sinkClosing+3*time.Second { // the client has its own wait for a dial
+		t.Errorf("Close took %v, want about %v", took, sinkClosing)
+	}
+}
+
+// TestSinkOfAQuery: the rows of a query over one topic are the records of another, which a second query reads.
+func TestSinkOfAQuery(t *testing.T) {
+	t.Parallel()
+	addr := startBroker(t, broker.Config{})
+	from, to := topicName(t)+"-from", topicName(t)+"-to"
+	p := producer(t, addr, from, 2)
+	for i := range 600 {
+		value := fmt.Appendf(nil, `{"team":"team %d","at":%q}`, i%3, time.Unix(int64(i), 0).UTC().Format(time.RFC3339))
+		if err := p.Send(t.Context(), fmt.Append(nil, i%3), value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	counts := func(topic string) *next.Query {
+		return next.From(Source(Config{Brokers: []string{addr}, Topic: topic, Until: closed()}))
+	}
+	first := counts(from).EventTime(next.Field("at").AsTime()).GroupBy("team").Window(next.Tumbling(time.Minute)).
+		Agg(next.Count("events")).To(Sink(SinkConfig{Brokers: []string{addr}, Topic: to, Key: "team", Partitions: 2}))
+	total := next.Sum("events", next.Field("events"))
+	for _, q := range []*next.Query{first, counts(to).EventTime(next.Field("window_start").AsTime()).
+		GroupBy("team").Window(next.Tumbling(24*time.Hour)).Agg(total, next.Count("windows"))} {
+		running, err := q.Start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := running.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if q == first {
+			continue
+		}
+		rows := running.Results()
+		if rows.Len() != 3 {
+			t.Errorf("got %d rows, want 3", rows.Len())
+		}
+		for i := range rows.Len() {
+			if got := string(rows.AppendJSON(nil, i)); !strings.Contains(got, `"events":200`) || !strings.Contains(got, `"windows":10`) {
+				t.Errorf("got %s, want 200 events in 10 windows", got)
+			}
+		}
+	}
+}
