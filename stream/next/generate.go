@@ -42,9 +42,9 @@ func (g *Generator) Description() string {
 
 // Run implements stream.Source: one goroutine for each partition.
 func (g *Generator) Run(ctx context.Context, h stream.Handler) error {
-	partitions := make([]int, g.partitions)
+	partitions := make([]stream.Partition, g.partitions)
 	for p := range partitions {
-		partitions[p] = p
+		partitions[p] = stream.Partition{Topic: g.name, ID: p}
 	}
 	h.Assigned(partitions)
 	ctx, cancel := context.WithCancel(ctx)
