@@ -122,6 +122,10 @@ func doors() []door {
 			tests: true, reason: "the rest of the house knows records and sources, not clients",
 		},
 		{
+			of: []string{"github.com/klauspost/compress/..."}, rooms: []string{"stream/file"},
+			tests: true, reason: "records are unpacked where files are read",
+		},
+		{
 			of: []string{"gorgonia.org/cu/..."}, rooms: []string{"runtime/gpu/cuda/..."},
 			reason: "it ends the process when it finds no driver",
 		},

@@ -1,0 +1,119 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// find returns the files that are read, in the order of their names.
+func (f *Files) find() ([]string, error) {
+	paths, err := f.matches()
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(paths)
+	if len(paths) == 0 && !f.follow {
+		return nil, fmt.Errorf("read files: nothing matches %s", f.pattern)
+	}
+	return paths, nil
+}
+
+func (f *Files) matches() ([]string, error) {
+	info, err := os.Stat(f.pattern)
+	switch {
+	case err == nil && info.IsDir():
+		return f.folder()
+	case err == nil && info.Mode().IsRegular():
+		return []string{f.pattern}, nil
+	case err == nil:
+		return nil, fmt.Errorf("read %s: not a file: %s", f.pattern, info.Mode().Type())
+	case !strings.ContainsAny(f.pattern, `*?[`):
+		return nil, fmt.Errorf("read files: %w", err)
+	}
+	return f.glob()
+}
+
+func (f *Files) glob() ([]string, error) {
+	all, err := filepath.Glob(f.pattern)
+	if err != nil {
+		return nil, fmt.Errorf("read files %s: %w", f.pattern, err)
+	}
+	hidden := strings.HasPrefix(filepath.Base(f.pattern), ".")
+	var paths []string
+	for _, path := range all {
+		if strings.HasPrefix(filepath.Base(path), ".") && !hidden {
+			continue
+		}
+		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // gone since
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read files %s: %w", f.pattern, err)
+		}
+		if info.Mode().IsRegular() {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
+
+// folder returns the files of a folder, not of those below it.
+func (f *Files) folder() ([]string, error) {
+	entries, err := os.ReadDir(f.pattern)
+	if err != nil {
+		return nil, fmt.Errorf("read files: %w", err)
+	}
+	var paths []string
+	for _, e := range entries {
+		path := filepath.Join(f.pattern, e.Name())
+		if strings.HasPrefix(e.Name(), ".") || f.format == ByName && !isRecords(e.Name()) {
+			continue
+		}
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() { // behind a link too
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
+
+// packing is how a file is compressed, by its name.
+func packing(path string) (inner, packed string) {
+	for _, packed := range []string{".gz", ".zst"} {
+		if inner, ok := strings.CutSuffix(path, packed); ok {
+			return inner, packed
+		}
+	}
+	return path, ""
+}
+
+// isRecords tells whether a name in a folder is that of a file of records.
+func isRecords(name string) bool {
+	inner, _ := packing(name)
+	return slices.Contains([]string{".jsonl", ".ndjson", ".json", ".csv", ".tsv"}, filepath.Ext(inner))
+}
+
+// written returns how a file is written, and what parts its fields.
+func (f *Files) written(path string) (format Format, comma byte) {
+	inner, _ := packing(path)
+	ext := filepath.Ext(inner)
+	format, comma = f.format, f.comma
+	if format == ByName {
+		format = JSONLines
+		if ext == ".csv" || ext == ".tsv" {
+			format = CSV
+		}
+	}
+	if comma == 0 {
+		comma = ','
+		if ext == ".tsv" {
+			comma = '\t'
+		}
+	}
+	return format, comma
+}

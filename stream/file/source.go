@@ -1,0 +1,299 @@
+package file
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"cancha/stream"
+)
+
+// Format says how a file's records are written.
+type Format int
+
+const (
+	// ByName goes by a file's name, after .gz or .zst is taken away: .csv is CSV with commas, .tsv with tabs, all else is JSON lines.
+	ByName Format = iota
+	// JSONLines is a record each line. The source does not look into it: text that is not JSON is the query's to count.
+	JSONLines
+	// CSV is a record each row, as RFC 4180 has it: fields in double quotes may hold commas and line breaks.
+	CSV
+)
+
+const (
+	defaultLimit = 16 << 20
+
+	// A handler gets at most this much at once; a query's progress and its reaction to a stop are as fine as that.
+	maxBatchRecords = 4096
+	firstBuffer     = 1 << 20
+
+	pollEvery = 250 * time.Millisecond
+	idleEvery = 500 * time.Millisecond
+)
+
+// Files is a source of records over files. Settings come before the first run; each run starts at the beginning.
+type Files struct {
+	pattern string
+	format  Format
+	comma   byte // 0: by name
+	names   []string
+	follow  bool
+	limit   int
+	from    map[int]int64
+}
+
+// Source returns a source that reads a file, the files that a glob matches (see [filepath.Match]), or those in a folder whose names end in
+// .jsonl, .ndjson, .json, .csv or .tsv, each also with .gz or .zst behind it; files whose names begin with a dot are left out. It reads each to
+// its end, and ends.
+//
+// Each file is a partition; they are numbered in the order of their names, and their topic is the last element of the pattern. Offsets
+// count a file's records from 0, and a record's time is when its file was last changed. The offset behind the last record of a file is
+// not known before the file has been read: until then a batch's HighWatermark is the end of the batch.
+//
+// The value of a record is the line in a file of JSON lines. In a CSV file it is a JSON object made of the row, with the names of the
+// header line and each field as a text: the row 7,"Ada, Countess" under id,name is {"id":"7","name":"Ada, Countess"}. A column
+// without a name is called by its place, column_1 and so on. A row with more or fewer fields than the header, a quote out of place,
+// or text that is not UTF-8 is an error that names file and line.
+//
+// A run fails if nothing matches the pattern, if a file cannot be read, and if a compressed file is damaged; what stands before the
+// damage is handed over first.
+func Source(pattern string) *Files {
+	return &Files{pattern: pattern, limit: defaultLimit}
+}
+
+// Format sets how all files are written, whatever their names; of a folder all files are read then.
+func (f *Files) Format(format Format) *Files {
+	f.format = format
+	return f
+}
+
+// Comma sets what parts the fields of CSV files: a comma unless set, and a tab in files called .tsv. It must be an ASCII character other than a
+// quote or a line break.
+func (f *Files) Comma(comma byte) *Files {
+	f.comma = comma
+	return f
+}
+
+// Columns sets the names of the columns of CSV files that have no header line.
+func (f *Files) Columns(names ...string) *Files {
+	f.names = slices.Clone(names)
+	return f
+}
+
+// Follow keeps the source open: files that grow are read on, and files that come to match are read too, which is looked after four
+// times a second. Only complete lines are records. A followed file must only grow: one that is cut short, replaced or removed is an
+// error that names it, and so is a compressed one that changes once it has been read: compressed files are to come complete, by a rename. A new
+// file gets the next number, so numbers are those of a later run only if names sort in the order in which they come.
+func (f *Files) Follow() *Files {
+	f.follow = true
+	return f
+}
+
+// LineLimit sets how many bytes a line, or a row of CSV, may have: 16 MiB unless set. A longer one is an error that names file and
+// line. As many goroutines as read may each hold that much.
+func (f *Files) LineLimit(bytes int) *Files {
+	f.limit = max(1, bytes)
+	return f
+}
+
+// From sets the first offset to hand over of some partitions, such as a checkpoint holds. A file that ends before it is not the file that
+// the offset is from: an error.
+func (f *Files) From(offsets map[int]int64) *Files {
+	f.from = offsets
+	return f
+}
+
+// Description implements stream.Source.
+func (f *Files) Description() string {
+	if f.follow {
+		return "files " + f.pattern + ", followed"
+	}
+	return "files " + f.pattern
+}
+
+func (f *Files) validate() error {
+	if f.comma == '"' || f.comma == '\r' || f.comma == '\n' || f.comma >= 0x80 {
+		return fmt.Errorf("read files %s: %q cannot part the fields of CSV", f.pattern, rune(f.comma))
+	}
+	if _, err := header(f.names); err != nil {
+		return fmt.Errorf("read files %s: %w", f.pattern, err)
+	}
+	return nil
+}
+
+// Run implements stream.Source.
+func (f *Files) Run(ctx context.Context, h stream.Handler) error {
+	if err := f.validate(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := &run{files: f, h: h, topic: filepath.Base(f.pattern), known: map[string]bool{}, jobs: make(chan *partition), done: make(chan result)}
+	if err := r.find(); err != nil {
+		return err
+	}
+	if len(r.fresh) == 0 { // a folder that is followed, and empty yet
+		if n, ok := h.(stream.Noter); ok {
+			n.Note(fmt.Sprintf("no file matches %s yet: waiting for the first", f.pattern))
+		}
+	}
+	r.assign()
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() { r.work(ctx) })
+	}
+	err := r.serve(ctx)
+	cancel()
+	workers.Wait()
+	return err
+}
+
+// run is one run of a source. One goroutine (serve) owns its partitions but those that a worker has.
+type run struct {
+	files *Files
+	h     stream.Handler
+	topic string
+
+	partitions []*partition
+	known      map[string]bool // the paths of all partitions
+	fresh      []string        // files that have been found and not been assigned
+	queue      []*partition    // with something to read, in the order in which that was seen
+	active     int             // at the workers
+	jobs       chan *partition
+	done       chan result
+}
+
+type result struct {
+	p   *partition
+	err error
+}
+
+// work reads what it is given until ctx ends.
+func (r *run) work(ctx context.Context) {
+	w := &reader{files: r.files, h: r.h, topic: r.topic}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case p := <-r.jobs:
+			err := w.read(ctx, p)
+			select {
+			case r.done <- result{p, err}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// serve hands partitions out and takes them back, and looks after those that nobody reads.
+func (r *run) serve(ctx context.Context) error {
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	for {
+		if len(r.fresh) > 0 && r.active == 0 {
+			r.assign() // while nobody reads: a handler may take the new list as the end of the old one
+		}
+		if !r.files.follow && r.active == 0 && len(r.queue) == 0 {
+			return nil
+		}
+		var jobs chan<- *partition
+		var next *partition
+		if len(r.queue) > 0 && len(r.fresh) == 0 {
+			jobs, next = r.jobs, r.queue[0]
+		}
+		select {
+		case <-ctx.Done():
+			return r.finish()
+		case jobs <- next:
+			r.queue = r.queue[1:]
+			r.active++
+		case d := <-r.done:
+			r.active--
+			d.p.busy, d.p.reported = false, time.Now()
+			if d.err != nil {
+				return d.err
+			}
+		case <-ticker.C:
+			if err := r.look(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// finish is the end of a run whose context has ended: an error that a worker is about to hand in at the same moment is not lost.
+func (r *run) finish() error {
+	select {
+	case d := <-r.done:
+		return d.err
+	default:
+		return nil
+	}
+}
+
+// assign makes partitions of the files that have been found.
+func (r *run) assign() {
+	for _, path := range r.fresh {
+		p := &partition{id: len(r.partitions), path: path, busy: true}
+		p.from = r.files.from[p.id]
+		r.partitions = append(r.partitions, p)
+		r.queue = append(r.queue, p)
+	}
+	r.fresh = nil
+	ids := make([]int, len(r.partitions))
+	for i := range ids {
+		ids[i] = i
+	}
+	r.h.Assigned(ids)
+}
+
+// look finds what is new, and reports the partitions that have nothing new. A file that waits for its turn is not idle and is not reported.
+func (r *run) look(ctx context.Context) error {
+	if r.files.follow {
+		if err := r.find(); err != nil {
+			return err
+		}
+	}
+	for _, p := range r.partitions {
+		if p.busy {
+			continue
+		}
+		grown, err := false, error(nil)
+		if r.files.follow {
+			grown, err = p.look()
+		}
+		switch {
+		case err != nil:
+			return err
+		case grown:
+			p.busy = true
+			r.queue = append(r.queue, p)
+		case time.Since(p.reported) >= idleEvery-pollEvery/2:
+			if err := r.h.Batch(ctx, stream.Batch{Topic: r.topic, Partition: p.id, HighWatermark: p.next}); err != nil {
+				return err
+			}
+			p.reported = time.Now()
+		}
+	}
+	return nil
+}
+
+// find adds the files that match and are not known.
+func (r *run) find() error {
+	paths, err := r.files.find()
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if !r.known[path] {
+			r.known[path] = true
+			r.fresh = append(r.fresh, path)
+		}
+	}
+	return nil
+}
