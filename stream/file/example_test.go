@@ -14,8 +14,8 @@ import (
 // printer prints what it is given.
 type printer struct{}
 
-func (printer) Assigned(partitions []int)  { fmt.Println("partitions", partitions) }
-func (printer) Retry(error, time.Duration) {}
+func (printer) Assigned(partitions []stream.Partition) { fmt.Println("partitions", partitions) }
+func (printer) Retry(error, time.Duration)             {}
 func (printer) Batch(_ context.Context, b stream.Batch) error {
 	for _, r := range b.Records {
 		fmt.Printf("%s: record %d of file %d: %s\n", b.Topic, r.Offset, r.Partition, r.Value)
@@ -38,7 +38,7 @@ func ExampleSource() {
 		fmt.Println(err)
 	}
 	// Output:
-	// partitions [0]
+	// partitions [{*.csv 0}]
 	// *.csv: record 0 of file 0: {"minute":"17","player":"Ada","note":""}
 	// *.csv: record 1 of file 0: {"minute":"44","player":"Grace","note":"from 30 m,\nin off the post"}
 }

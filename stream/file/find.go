@@ -72,7 +72,7 @@ func (f *Files) folder() ([]string, error) {
 	var paths []string
 	for _, e := range entries {
 		path := filepath.Join(f.pattern, e.Name())
-		if strings.HasPrefix(e.Name(), ".") || f.format == ByName && !isRecords(e.Name()) {
+		if strings.HasPrefix(e.Name(), ".") || f.format == byName && !isRecords(e.Name()) {
 			continue
 		}
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() { // behind a link too
@@ -99,14 +99,14 @@ func isRecords(name string) bool {
 }
 
 // written returns how a file is written, and what parts its fields.
-func (f *Files) written(path string) (format Format, comma byte) {
+func (f *Files) written(path string) (as format, comma byte) {
 	inner, _ := packing(path)
 	ext := filepath.Ext(inner)
-	format, comma = f.format, f.comma
-	if format == ByName {
-		format = JSONLines
+	as, comma = f.format, f.comma
+	if as == byName {
+		as = asLines
 		if ext == ".csv" || ext == ".tsv" {
-			format = CSV
+			as = asCSV
 		}
 	}
 	if comma == 0 {
@@ -115,5 +115,5 @@ func (f *Files) written(path string) (format Format, comma byte) {
 			comma = '\t'
 		}
 	}
-	return format, comma
+	return as, comma
 }

@@ -32,7 +32,7 @@ func newKeeper() *keeper {
 	return &keeper{values: map[int][]string{}, offsets: map[int][]int64{}, times: map[int]time.Time{}, empty: map[int]int{}, changed: make(chan struct{}, 1)}
 }
 
-func (k *keeper) Assigned(partitions []int) {
+func (k *keeper) Assigned(partitions []stream.Partition) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.assigned = len(partitions)
@@ -160,8 +160,8 @@ func zst(t testing.TB, text string) string {
 // count counts records.
 type count struct{ records int }
 
-func (*count) Assigned([]int)             {}
-func (*count) Retry(error, time.Duration) {}
+func (*count) Assigned([]stream.Partition) {}
+func (*count) Retry(error, time.Duration)  {}
 func (c *count) Batch(_ context.Context, b stream.Batch) error {
 	c.records += len(b.Records)
 	return nil

@@ -67,7 +67,7 @@ func (r *reader) begin(p *partition, in *input) {
 	if r.buf == nil {
 		r.buf = make([]byte, min(firstBuffer, r.most()))
 	}
-	if format, comma := r.files.written(p.path); format == CSV {
+	if as, comma := r.files.written(p.path); as == asCSV {
 		if p.header == nil {
 			p.header = r.files.names
 		}

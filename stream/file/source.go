@@ -12,16 +12,13 @@ import (
 	"cancha/stream"
 )
 
-// Format says how a file's records are written.
-type Format int
+// format says how a file's records are written.
+type format int
 
 const (
-	// ByName goes by a file's name, after .gz or .zst is taken away: .csv is CSV with commas, .tsv with tabs, all else is JSON lines.
-	ByName Format = iota
-	// JSONLines is a record each line. The source does not look into it: text that is not JSON is the query's to count.
-	JSONLines
-	// CSV is a record each row, as RFC 4180 has it: fields in double quotes may hold commas and line breaks.
-	CSV
+	byName format = iota
+	asLines
+	asCSV
 )
 
 const (
@@ -38,7 +35,7 @@ const (
 // Files is a source of records over files. Settings come before the first run; each run starts at the beginning.
 type Files struct {
 	pattern string
-	format  Format
+	format  format
 	comma   byte // 0: by name
 	names   []string
 	follow  bool
@@ -54,7 +51,8 @@ type Files struct {
 // count a file's records from 0, and a record's time is when its file was last changed. The offset behind the last record of a file is
 // not known before the file has been read: until then a batch's HighWatermark is the end of the batch.
 //
-// The value of a record is the line in a file of JSON lines. In a CSV file it is a JSON object made of the row, with the names of the
+// How a file is written goes by its name, after .gz or .zst is taken away: .csv is CSV with commas, .tsv with tabs, all else is JSON lines.
+// The value of a record is the line in a file of JSON lines. In a CSV file, where fields in double quotes may hold commas and line breaks, it is a JSON object made of the row, with the names of the
 // header line and each field as a text: the row 7,"Ada, Countess" under id,name is {"id":"7","name":"Ada, Countess"}. A column
 // without a name is called by its place, column_1 and so on. A row with more or fewer fields than the header, a quote out of place,
 // or text that is not UTF-8 is an error that names file and line.
@@ -65,9 +63,16 @@ func Source(pattern string) *Files {
 	return &Files{pattern: pattern, limit: defaultLimit}
 }
 
-// Format sets how all files are written, whatever their names; of a folder all files are read then.
-func (f *Files) Format(format Format) *Files {
-	f.format = format
+// AsLines takes a record from each line of all files, whatever their names; of a folder all files are read then. The source does not look into
+// lines: text that is not JSON is the query's to count.
+func (f *Files) AsLines() *Files {
+	f.format = asLines
+	return f
+}
+
+// AsCSV reads all files as CSV, whatever their names; of a folder all files are read then.
+func (f *Files) AsCSV() *Files {
+	f.format = asCSV
 	return f
 }
 
@@ -245,11 +250,11 @@ func (r *run) assign() {
 		r.queue = append(r.queue, p)
 	}
 	r.fresh = nil
-	ids := make([]int, len(r.partitions))
-	for i := range ids {
-		ids[i] = i
+	all := make([]stream.Partition, len(r.partitions))
+	for i := range all {
+		all[i] = stream.Partition{Topic: r.topic, ID: i}
 	}
-	r.h.Assigned(ids)
+	r.h.Assigned(all)
 }
 
 // look finds what is new, and reports the partitions that have nothing new. A file that waits for its turn is not idle and is not reported.

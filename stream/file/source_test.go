@@ -116,19 +116,19 @@ func TestSettings(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	odd := write(t, dir, "a.dat", "a,b\n1,2\n")
-	if k, err = read(t, Source(odd).Format(CSV)); err != nil {
+	if k, err = read(t, Source(odd).AsCSV()); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := k.values[0], []string{`{"a":"1","b":"2"}`}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if k, err = read(t, Source(semicolons).Format(JSONLines).From(map[int]int64{0: 1})); err != nil {
+	if k, err = read(t, Source(semicolons).AsLines().From(map[int]int64{0: 1})); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := k.values[0], []string{"2;y"}; !slices.Equal(got, want) || !slices.Equal(k.offsets[0], []int64{1}) {
 		t.Errorf("from 1: got %q at %v, want %q at 1", got, k.offsets[0], want)
 	}
-	if k, err = read(t, Source(odd).Format(CSV).From(map[int]int64{0: 1})); err != nil || len(k.values[0]) > 0 {
+	if k, err = read(t, Source(odd).AsCSV().From(map[int]int64{0: 1})); err != nil || len(k.values[0]) > 0 {
 		t.Errorf("from the end: got %q, %v", k.values[0], err)
 	}
 	for name, f := range map[string]*Files{
@@ -163,7 +163,7 @@ func TestMatches(t *testing.T) {
 		want  int
 	}{
 		{"a folder", Source(dir), 6},
-		{"a folder, all as lines", Source(dir).Format(JSONLines), 8},
+		{"a folder, all as lines", Source(dir).AsLines(), 8},
 		{"a glob", Source(filepath.Join(dir, "*.jsonl*")), 3},
 		{"a glob of hidden files", Source(filepath.Join(dir, ".*")), 1},
 		{"a file", Source(filepath.Join(dir, "d.json")), 1},
