@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration windows crash clients survive places modules output widgets soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms kernelspec cuda cuda-test ptx
+.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration windows crash clients survive places modules output widgets soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms endless kernelspec cuda cuda-test ptx
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -141,6 +141,9 @@ bench-kernel: kernelspec $(VENV)/made ## beside ipykernel and deno, and compiled
 
 bench-stream: ## broker, decoder and windows beside a Reader with encoding/json, medians of five
 	go test -run '^$$' -bench . -benchtime 5x -cpu 2 ./bench/stream
+
+endless: ## ever new keys pass by the next query engine at full rate for ENDLESS (20m): resident memory stays within 5 %
+	ENDLESS=$(or $(ENDLESS),20m) go test -count=1 -v -timeout 0 -run TestEndless ./bench/stream
 
 bench-gpu: ## matrix products beside gonum and OpenBLAS, and the training of a network, on one core (bench/gpu has what a GPU is measured with)
 	$(PYTHON) bench/gpu/cpu.py

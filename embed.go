@@ -75,7 +75,14 @@ import (
 //go:embed stream/broker/internal/disk/*[^t].go
 //go:embed stream/broker/internal/guard/*[^t].go
 //go:embed stream/feed/*[^t].go
+//go:embed stream/internal/aggregate/*[^t].go
+//go:embed stream/internal/decode/*[^t].go stream/internal/decode/*[^s]t.go
+//go:embed stream/internal/eval/*[^t].go
+//go:embed stream/internal/flow/*[^t].go stream/internal/flow/*[^s]t.go
+//go:embed stream/internal/value/*[^t].go
 //go:embed stream/kafka/*[^t].go
+//go:embed stream/next/*[^t].go stream/next/*[^s]t.go
+//go:embed stream/plan/*[^t].go
 //go:embed stream/replay/*[^t].go
 var sources embed.FS
 

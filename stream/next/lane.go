@@ -3,6 +3,8 @@ package next
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -126,7 +128,7 @@ func (n *lane) see(r *stream.Record) (reason string) {
 	return ""
 }
 
-// part is a part of a record beside its value. Headers are those of package stream's next edition, whose records carry them.
+// part is a part of a record beside its value. Of headers of one name it is the last.
 func (n *lane) part(name, topic string, r *stream.Record) value.Value {
 	switch name {
 	case "topic":
@@ -141,6 +143,12 @@ func (n *lane) part(name, topic string, r *stream.Record) value.Value {
 		return bytesOf(r.Key)
 	case "value":
 		return bytesOf(r.Value)
+	}
+	header := strings.TrimPrefix(name, "headers.")
+	for _, h := range slices.Backward(r.Headers) {
+		if h.Key == header {
+			return bytesOf(h.Value)
+		}
 	}
 	return value.Value{}
 }

@@ -332,3 +332,13 @@ func TestProcessRecordsAndProgress(t *testing.T) {
 		t.Errorf("got %+v", p)
 	}
 }
+
+func TestPartsOfARecordBesideItsValue(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	records := []stream.Record{{Key: []byte("k"), Value: []byte(`{"a":1}`), Time: at, Headers: []stream.Header{{Key: "from", Value: []byte("old")}, {Key: "from", Value: []byte("shop")}}},
+		{Value: []byte(`{"a":2}`), Time: at}}
+	got, _ := run(t, From(stream.Memory("t", [][]stream.Record{records})).Select("a", "@key", "@headers.from", "@topic", "@partition", "@timestamp", "@value"))
+	want(t, got, `a,@key,@headers.from,@topic,@partition,@timestamp,@value
+		1,k,shop,t,0,2026-03-01T12:00:00Z,"{""a"":1}"
+		2,,,t,0,2026-03-01T12:00:00Z,"{""a"":2}"`)
+}

@@ -303,6 +303,7 @@ func (r reader) Batch(ctx context.Context, b stream.Batch) (err error) {
 		r.fail(err)
 		return err
 	}
+	r.align(ctx, n)
 	if r.ready[r.in] != nil && r.atEnd(r.in) {
 		r.caughtUp(r.in)
 	}
@@ -311,6 +312,37 @@ func (r reader) Batch(ctx context.Context, b stream.Batch) (err error) {
 		return &stream.Partial{Handled: count, Err: errEnough}
 	}
 	return nil
+}
+
+// A lane that is ahead of the query's watermark by more than its delay, and a second, waits for the others after each batch, but not longer than
+// alignTime: a source that reads its partitions one after another goes on.
+const (
+	alignDrift = time.Second
+	alignTime  = 50 * time.Millisecond
+	alignPause = time.Millisecond
+)
+
+// align holds back a lane that is far ahead: what it brings would have to be kept until the others are there too.
+func (r reader) align(ctx context.Context, n *lane) {
+	if len(r.graph.ops) == 0 && (r.in.merge == nil || r.in.merge.keyed) {
+		return
+	}
+	ahead := func() bool {
+		low := r.lowest()
+		return low != flow.NoWatermark && n.watermark.Load()-int64(max(r.in.query.delay, 0)+alignDrift) > low
+	}
+	if !ahead() {
+		return
+	}
+	ticker := time.NewTicker(alignPause)
+	defer ticker.Stop()
+	for until := time.Now().Add(alignTime); ahead() && time.Now().Before(until); {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
 }
 
 // Retry implements stream.Handler.

@@ -34,13 +34,10 @@ func All() []listing.Package {
 		table_cancha_statsbomb,
 		table_cancha_statsbomb_fetch,
 		table_cancha_statsbomb_simulate,
-		table_cancha_statsbomb_streaming,
 		table_cancha_stream,
 		table_cancha_stream_broker,
 		table_cancha_stream_feed,
 		table_cancha_stream_kafka,
-		table_cancha_stream_next,
-		table_cancha_stream_plan,
 		table_cancha_stream_replay,
 	}
 }

@@ -1,0 +1,105 @@
+package next
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"cancha/stream"
+)
+
+// Generator is a source of records that a function makes, for trials: as many a second as it is told, or as fast as they are taken.
+type Generator struct {
+	name       string
+	partitions int
+	rate       float64
+	limit      int64
+	make       func(partition int, n int64) stream.Record
+}
+
+// Generate returns a source whose record n (from 0 on) of a partition is what make returns; it is called from one goroutine a partition. rate
+// is records a second in all, 0 for as many as are taken.
+func Generate(name string, partitions int, rate float64, make func(partition int, n int64) stream.Record) *Generator {
+	return &Generator{name: name, partitions: max(1, partitions), rate: rate, limit: math.MaxInt64, make: make}
+}
+
+// Records ends each partition after n records.
+func (g *Generator) Records(n int64) *Generator {
+	c := *g
+	c.limit = n
+	return &c
+}
+
+// Description implements stream.Source.
+func (g *Generator) Description() string {
+	if g.rate == 0 {
+		return fmt.Sprintf("generated %s, %d partitions", g.name, g.partitions)
+	}
+	return fmt.Sprintf("generated %s, %d partitions, %v records a second", g.name, g.partitions, g.rate)
+}
+
+// Run implements stream.Source: one goroutine for each partition.
+func (g *Generator) Run(ctx context.Context, h stream.Handler) error {
+	partitions := make([]stream.Partition, g.partitions)
+	for p := range partitions {
+		partitions[p] = stream.Partition{Topic: g.name, ID: p}
+	}
+	h.Assigned(partitions)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var running sync.WaitGroup
+	errs := make([]error, g.partitions)
+	for p := range g.partitions {
+		running.Go(func() {
+			if errs[p] = g.read(ctx, h, p); errs[p] != nil {
+				cancel()
+			}
+		})
+	}
+	running.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// generatedBatch is how many records a batch has at most; pause how long a partition waits between two where a rate is set.
+const (
+	generatedBatch = 1000
+	pause          = 10 * time.Millisecond
+)
+
+func (g *Generator) read(ctx context.Context, h stream.Handler, p int) error {
+	began := time.Now()
+	ticker := time.NewTicker(pause)
+	defer ticker.Stop()
+	records := make([]stream.Record, 0, generatedBatch)
+	for next := int64(0); next < g.limit && ctx.Err() == nil; {
+		n := min(generatedBatch, g.limit-next)
+		if g.rate > 0 {
+			n = min(n, int64(g.rate/float64(g.partitions)*time.Since(began).Seconds())-next)
+			if n <= 0 {
+				select {
+				case <-ctx.Done():
+				case <-ticker.C:
+				}
+				continue
+			}
+		}
+		records = records[:0]
+		for i := range n {
+			r := g.make(p, next+i)
+			r.Partition, r.Offset = p, next+i
+			records = append(records, r)
+		}
+		next += n
+		if err := h.Batch(ctx, stream.Batch{Topic: g.name, Partition: p, Records: records, HighWatermark: next}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
