@@ -66,7 +66,7 @@ func (c *cluster) examine(ctx context.Context, broker string) error {
 		}
 		return nil
 	}
-	err = talk(ctx, conn)
+	known, err := talk(ctx, conn)
 	conn.Close()
 	switch alert := (*net.OpError)(nil); {
 	case err == nil || ctx.Err() != nil:
@@ -78,22 +78,39 @@ func (c *cluster) examine(ctx context.Context, broker string) error {
 			return cause
 		}
 	}
-	if c.sec.User == "" {
+	if c.sec.User == "" && known && c.turnedAway(ctx, broker) {
 		return c.wantsUser(ctx, broker)
 	}
 	return nil
 }
 
-// talk asks what every client may ask that a broker lets in.
-func talk(ctx context.Context, conn net.Conn) error {
+// turnedAway tells whether a broker says who it is and no more, also when it is asked again: one that goes down does so once.
+func (c *cluster) turnedAway(ctx context.Context, broker string) bool {
+	for range hangUps - 1 {
+		conn, err := c.dial(ctx, "tcp", broker)
+		if err != nil {
+			return false
+		}
+		known, err := talk(ctx, conn)
+		conn.Close()
+		if err == nil || !known {
+			return false
+		}
+	}
+	return ctx.Err() == nil
+}
+
+// talk asks what every client may ask that a broker lets in. It is known to be Kafka if it has answered the first question,
+// which it does for everybody.
+func talk(ctx context.Context, conn net.Conn) (known bool, err error) {
 	if err := answersPlainly(ctx, conn); err != nil {
-		return err
+		return false, err
 	}
 	defer untilDone(ctx, conn)()
 	request := kmsg.NewPtrMetadataRequest()
 	request.Version, request.Topics = 1, []kmsg.MetadataRequestTopic{} // none
-	_, err := exchange(conn, request)
-	return err
+	_, err = exchange(conn, request)
+	return true, err
 }
 
 // answersPlainly asks what every broker answers, also one that first wants a user.
