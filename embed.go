@@ -75,6 +75,7 @@ import (
 //go:embed stream/broker/internal/disk/*[^t].go
 //go:embed stream/broker/internal/guard/*[^t].go
 //go:embed stream/feed/*[^t].go
+//go:embed stream/file/*[^t].go stream/file/*[^s]t.go
 //go:embed stream/internal/aggregate/*[^t].go
 //go:embed stream/internal/decode/*[^t].go stream/internal/decode/*[^s]t.go
 //go:embed stream/internal/eval/*[^t].go

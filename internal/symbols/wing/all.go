@@ -37,6 +37,7 @@ func All() []listing.Package {
 		table_cancha_stream,
 		table_cancha_stream_broker,
 		table_cancha_stream_feed,
+		table_cancha_stream_file,
 		table_cancha_stream_kafka,
 		table_cancha_stream_replay,
 	}
