@@ -342,3 +342,33 @@ func TestPartsOfARecordBesideItsValue(t *testing.T) {
 		1,k,shop,t,0,2026-03-01T12:00:00Z,"{""a"":1}"
 		2,,,t,0,2026-03-01T12:00:00Z,"{""a"":2}"`)
 }
+
+func TestACancelledQueryGivesOutNoOpenWindow(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	source := stream.Memory("t", lines(`{"at":"2026-03-01T12:00:00Z"}`)).Follow()
+	running, err := From(source).EventTime(Field("at").AsTime()).Window(Tumbling(time.Minute)).Agg(Count("n")).Start(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for running.Totals().Records == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	if err := running.Wait(t.Context()); err == nil || running.Results().Len() != 0 {
+		t.Errorf("got %v, %d rows", err, running.Results().Len())
+	}
+}
+
+func TestEachBadRowBehindAnOperatorCounts(t *testing.T) {
+	const rows = `{"id":1,"list":[1,2]}
+		{"list":[1]}
+		{"id":null,"list":[1]}
+		{"id":2,"list":{}}
+		{"id":3,"list":[5]}`
+	q := From(source(rows)).Watermark(time.Minute).Deduplicate("id").Explode("list", "n").With("x", Field("n").Add(0)).Select("id", "x")
+	got, running := run(t, q)
+	want(t, got, "id,x\n1,1\n1,2\n3,5")
+	if bad := running.BadRecords(); bad.Total != 3 || bad.Reasons["list: want an array, got JSON"] != 1 {
+		t.Errorf("got %v", bad)
+	}
+}

@@ -55,6 +55,7 @@ const settleAfter = 100 * time.Millisecond
 func startQuery(ctx context.Context, q *Query, g *graph) *Running {
 	r := &Running{query: q, graph: g, ctx: ctx, done: make(chan struct{}), bad: reasons{by: map[string]int64{}}, owners: owners{of: map[string]owner{}}, history: newHistory(), limited: q.limit > 0,
 		lanes: map[*input]map[stream.Partition]*lane{}, assigned: map[*input]map[stream.Partition]bool{}, ready: map[*input]chan struct{}{}}
+	g.env.Reject = r.bad.add
 	r.results = results{keep: q.keep, identity: g.identity}
 	if g.identity != nil {
 		r.results.at = map[string]int{}
@@ -159,12 +160,20 @@ func (r *Running) failed() error {
 	return r.failure
 }
 
+// broken is why the run does not end in order; nil if it does, or goes on.
+func (r *Running) broken() error {
+	if err := r.failed(); err != nil {
+		return err
+	}
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
+	}
+	return nil
+}
+
 // finish gives out what is left if the run ended in order, closes the sinks, and notes how it ended.
 func (r *Running) finish() {
-	err := r.failed()
-	if err == nil && r.ctx.Err() != nil {
-		err = context.Cause(r.ctx)
-	}
+	err := r.broken()
 	if err == nil {
 		err = r.giveOut(func() { r.graph.drain(r.all()) })
 	}
@@ -472,6 +481,9 @@ func (r *Running) dueNow(n *lane) bool {
 func (r *Running) giveOut(work func()) (err error) {
 	r.publishing.Lock()
 	defer r.publishing.Unlock()
+	if err := r.broken(); err != nil {
+		return err // a query that does not end in order gives out no window before its time
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("a fault inside the query: %v", p)
@@ -486,10 +498,6 @@ func (r *Running) giveOut(work func()) (err error) {
 	rows := g.out
 	g.out = nil
 	err = g.env.Err
-	if g.env.Bad != "" {
-		r.bad.add(g.env.Bad)
-		g.env.Bad = ""
-	}
 	g.mu.Unlock()
 	if err != nil {
 		return err

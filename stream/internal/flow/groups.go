@@ -149,7 +149,7 @@ func NewWindows(g *Grouping, env *Env, claim func(key string, end int64) string)
 func (w *Windows) Add(row Row, t, watermark int64) {
 	var reason string
 	if w.scratch, reason = w.read(w.scratch[:0], row); reason != "" {
-		w.env.Bad = reason
+		w.env.reject(reason)
 		return
 	}
 	w.bytes = w.bytes[:0]
@@ -175,7 +175,7 @@ func (w *Windows) Add(row Row, t, watermark int64) {
 func (w *Windows) count(row Row, start, end int64, h uint64, t int64) {
 	g, reason := w.groupAt(start, end, h)
 	if reason != "" {
-		w.env.Bad = reason
+		w.env.reject(reason)
 		return
 	}
 	if g.rows++; g.rows == 1 {

@@ -176,7 +176,7 @@ func (s *Sessions) Then(emit Emit) { s.emit = emit }
 func (s *Sessions) Push(row Row, t int64) {
 	var reason string
 	if s.keys, reason = s.read(s.keys[:0], row); reason != "" {
-		s.env.Bad = reason
+		s.env.reject(reason)
 		return
 	}
 	if t+s.gap <= s.watermark {
@@ -329,7 +329,7 @@ func (d *Deduplicator) Push(row Row, t int64) {
 	}
 	var ok bool
 	if d.bytes, ok = keyOf(d.bytes[:0], row, d.keys); !ok {
-		d.env.Bad = fmt.Sprintf("no value for one of %q", d.names)
+		d.env.reject(fmt.Sprintf("no value for one of %q", d.names))
 		return
 	}
 	if _, twice := d.seen[string(d.bytes)]; twice {

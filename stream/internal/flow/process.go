@@ -92,7 +92,7 @@ func (p *Processor) Then(emit Emit) { p.emit = emit }
 func (p *Processor) Push(row Row, t int64) {
 	var ok bool
 	if p.bytes, ok = keyOf(p.bytes[:0], row, p.keys); !ok {
-		p.env.Bad = fmt.Sprintf("no value for one of %q", p.names)
+		p.env.reject(fmt.Sprintf("no value for one of %q", p.names))
 		return
 	}
 	k := p.states[string(p.bytes)]

@@ -15,6 +15,16 @@ type Env struct {
 	Filtered, Late int64
 	Bad            string // the reason why the row in hand is bad; empty: it is not
 	Err            error  // the first error of a function; it ends the query
+	// Reject, unless nil, takes the reasons in place of Bad: behind the lanes there is no record in hand.
+	Reject func(reason string)
+}
+
+func (e *Env) reject(reason string) {
+	if e.Reject != nil {
+		e.Reject(reason)
+		return
+	}
+	e.Bad = reason
 }
 
 func (e *Env) fail(err error) {
@@ -120,39 +130,36 @@ func (l *Layout) explode(s Step, env *Env) (Wrap, error) {
 				return
 			}
 			if text := v.Text(); v.Kind() != value.JSON || text[0] != '[' {
-				env.Bad = s.Path + ": want an array, got " + v.Kind().String()
+				env.reject(s.Path + ": want an array, got " + v.Kind().String())
 				return
 			}
-			env.Bad = each(decode.Bytes(v.Text()), func(element []byte) string {
+			each(decode.Bytes(v.Text()), func(element []byte) bool {
 				for _, slot := range e.slots {
 					row[slot.At] = value.Value{}
 				}
 				if reason := d.Decode(element, row); reason != "" {
-					return s.Name + ": " + reason
+					env.reject(s.Name + ": " + reason)
+					return false
 				}
 				next(row)
-				return env.Bad
+				return env.Bad == ""
 			})
 		}
 	}, nil
 }
 
-// each calls f with each element of an array, whose text was scanned before, until it returns a reason to stop.
-func each(array []byte, f func(element []byte) string) string {
+// each calls f with each element of an array, whose text was scanned before, until it says no.
+func each(array []byte, f func(element []byte) bool) {
 	i := jsontext.SkipSpace(array, 1)
 	for i < len(array) && array[i] != ']' {
 		end := jsontext.SkipValue(array, i, 0)
-		if end < 0 {
-			return "" // unreachable: the array was scanned
-		}
-		if reason := f(array[i:end]); reason != "" {
-			return reason
+		if end < 0 || !f(array[i:end]) { // an element that does not end is not possible: the array was scanned
+			return
 		}
 		if i = jsontext.SkipSpace(array, end); i < len(array) && array[i] == ',' {
 			i = jsontext.SkipSpace(array, i+1)
 		}
 	}
-	return ""
 }
 
 func (l *Layout) mapFunc(s Step, env *Env) (Wrap, error) {
@@ -169,7 +176,7 @@ func (l *Layout) mapFunc(s Step, env *Env) (Wrap, error) {
 			args = read(args[:0], row)
 			v, err := f(args)
 			if err != nil {
-				env.Bad = s.Name + ": " + err.Error()
+				env.reject(s.Name + ": " + err.Error())
 				return
 			}
 			row[at] = v
@@ -191,7 +198,7 @@ func (l *Layout) filterFunc(s Step, env *Env) (Wrap, error) {
 			yes, err := f(args)
 			switch {
 			case err != nil:
-				env.Bad = s.Name + ": " + err.Error()
+				env.reject(s.Name + ": " + err.Error())
 			case yes:
 				next(row)
 			default:
