@@ -45,11 +45,12 @@ func TypeIs(ids ...int) next.Expr {
 // and possession, the team's part of the events that have a team in possession. Only events of periods 1 to 5 with a team
 // count. The watermark stays 30 s behind; the rows, written by WriteWindowsCSV, are the file windows.csv.
 func MinuteStatistics(source stream.Source) *next.Query {
-	pass, carry := TypeIs(statsbomb.TypePass), TypeIs(statsbomb.TypeCarry)
+	pass, carry := next.Field("is pass"), next.Field("is carry") // columns: each is asked of an event once
 	return Events(source).Name("minute statistics").
 		Watermark(30*time.Second).
 		Filter(next.Field("period").Between(1, 5)).Filter(next.Has("team.id")).
 		With("team_id", next.Field("team.id")).
+		With("is pass", TypeIs(statsbomb.TypePass)).With("is carry", TypeIs(statsbomb.TypeCarry)).
 		GroupBy("match_id", "team_id").
 		Window(next.Tumbling(time.Minute)).
 		Agg(

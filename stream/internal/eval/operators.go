@@ -202,10 +202,7 @@ func (c compiler) compareNumbers(e plan.Expr, yes func(c int) bool) (Node, error
 		if _, err := c.numberAt(e, 1); err != nil {
 			return Node{}, err
 		}
-		return test(func(row Row) bool {
-			x, ok := a(row)
-			return ok && yes(order(x, want))
-		}), nil
+		return test(against(e.Op, a, want)), nil
 	}
 	b, err := c.numberAt(e, 1)
 	return test(func(row Row) bool {
@@ -213,6 +210,23 @@ func (c compiler) compareNumbers(e plan.Expr, yes func(c int) bool) (Node, error
 		y, also := b(row)
 		return ok && also && yes(order(x, y))
 	}), err
+}
+
+// against compares a number with a literal.
+func against(op string, a func(Row) (float64, bool), want float64) func(row Row) bool {
+	switch op {
+	case "eq":
+		return func(row Row) bool { x, ok := a(row); return ok && x == want }
+	case "ne":
+		return func(row Row) bool { x, ok := a(row); return ok && x != want }
+	case "lt":
+		return func(row Row) bool { x, ok := a(row); return ok && x < want }
+	case "le":
+		return func(row Row) bool { x, ok := a(row); return ok && x <= want }
+	case "gt":
+		return func(row Row) bool { x, ok := a(row); return ok && x > want }
+	}
+	return func(row Row) bool { x, ok := a(row); return ok && x >= want }
 }
 
 func order(x, y float64) int {

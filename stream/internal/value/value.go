@@ -3,6 +3,7 @@ package value
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math"
 	"strconv"
 	"strings"
@@ -325,7 +326,7 @@ func (v Value) AppendKey(dst []byte) []byte {
 			k, n = Int, uint64(int64(x))
 		}
 	}
-	return append(dst, byte(k), byte(n), byte(n>>8), byte(n>>16), byte(n>>24), byte(n>>32), byte(n>>40), byte(n>>48), byte(n>>56))
+	return binary.LittleEndian.AppendUint64(append(dst, byte(k)), n)
 }
 
 // Hash is the same for Equal values.
