@@ -52,6 +52,9 @@ type packer interface {
 	Flush() error
 }
 
+// String tells where the rows go, as Explain shows it.
+func (s *Sink) String() string { return "file " + s.path }
+
 // CSV returns a sink that writes a line of the columns' names and a row each line, as RFC 4180 has it. Times are in RFC 3339, numbers have as many
 // digits as tell them from all others, absent values are empty fields; so is an empty text.
 func CSV(path string) *Sink {

@@ -38,7 +38,8 @@ func (o JSONOptions) Flattened(separator string) JSONOptions {
 	return o
 }
 
-// TextNumbers lets a text that is a number count as one where a number is wanted.
+// TextNumbers lets a text that is a number count as one where a number is wanted, and an empty text as none: so are the fields of a CSV file that
+// package file reads.
 func (o JSONOptions) TextNumbers() JSONOptions {
 	o.shape.TextNumbers = true
 	return o

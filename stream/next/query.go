@@ -428,8 +428,8 @@ func (q *Query) formatName() string {
 
 // describeSink is the sink's own words, or its type.
 func describeSink(sink Sink) string {
-	if d, ok := sink.(interface{ Description() string }); ok {
-		return d.Description()
+	if d, ok := sink.(fmt.Stringer); ok {
+		return d.String()
 	}
 	return strings.TrimPrefix(fmt.Sprintf("%T", sink), "*")
 }

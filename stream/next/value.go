@@ -149,7 +149,7 @@ func CountDistinct(name string, of Expr) Aggregate {
 	return Aggregate{Kind: "distinct", Name: name, Expr: of}
 }
 
-// Quantile is the number of which a share q, from 0 to 1, of all is not greater, to a relative error of 0.5 % (DDSketch).
+// Quantile is the number at place ⌊q·(n-1)⌋, from 0 on, of all n in order, to a relative error of 0.5 % (DDSketch); q is from 0 to 1.
 func Quantile(name string, of Expr, q float64) Aggregate {
 	return Aggregate{Kind: "quantile", Name: name, Expr: of, Quantile: q}
 }

@@ -82,6 +82,9 @@ func TestShapes(t *testing.T) {
 	if got := read(t, decode.Shape{TextNumbers: true}, `{"a":" 2.5 "}`, decode.Number, "a"); got != "[2.5]" {
 		t.Errorf("got %s", got)
 	}
+	if got := read(t, decode.Shape{TextNumbers: true}, `{"a":""}`, decode.Number, "a"); got != "[]" {
+		t.Errorf("of nothing: got %s", got)
+	}
 }
 
 // FuzzJSON compares what is read of any text with encoding/json: the same texts are JSON, and the members have the same values.

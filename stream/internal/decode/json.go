@@ -489,6 +489,9 @@ func (d *JSON) text(b []byte, i int, n *node) int {
 			}
 			d.put(s, value.Nanos(ns))
 		case Number:
+			if d.shape.TextNumbers && end == i+2 {
+				continue // an empty text is an absent number, as an empty field of CSV is
+			}
 			x, ok := d.numeral(b[i+1 : end-1])
 			if !ok {
 				d.reject(s, '"')
