@@ -102,6 +102,10 @@ func (r *Running) collect() {
 	operators := r.graph.operators(lanes)
 	late := r.graph.env.Late
 	r.graph.mu.Unlock()
+	epochs := make([]epoch, len(r.graph.inputs))
+	for i, in := range r.graph.inputs {
+		epochs[i] = report(lanes[in]) // before mu: a lane that rejects a record holds its own lock and waits for mu
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := &r.history
@@ -110,8 +114,8 @@ func (r *Running) collect() {
 		EventTime: map[string]stream.Instant{}, StateOperators: operators}
 	low, high, future := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
 	busiest := time.Duration(0)
-	for _, in := range r.graph.inputs {
-		e := report(lanes[in])
+	for i, in := range r.graph.inputs {
+		e := epochs[i]
 		p.NumInputRows += e.records
 		busiest = max(busiest, e.busiest)
 		low, high = min(low, e.min), max(high, e.max)
