@@ -54,13 +54,23 @@ func Describe(calls []Call) (text string, trace []string) {
 	return text + " (" + strings.Join(places[:min(len(places), most)], ", ") + ")", append(trace, "    … again and again")
 }
 
-// repeated are the calls of functions that are among them more than once: without one that was called at the end, and returns.
+// repeated are the calls of functions that are among them more than once, with those between two calls of one function, which lead from the
+// one to the other: without one that was called at the end, and returns. Where few calls are known, most of a cycle's come once.
 func repeated(calls []Call) []Call {
-	count := map[Call]int{}
-	for _, c := range calls {
-		count[c]++
+	last := map[Call]int{}
+	for i, c := range calls {
+		last[c] = i
 	}
-	often := slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return count[c] < 2 })
+	var often []Call
+	until := -1 // here is the last call of a function that came before
+	for i, c := range calls {
+		if last[c] > i {
+			until = max(until, last[c])
+		}
+		if i <= until {
+			often = append(often, c)
+		}
+	}
 	if slices.ContainsFunc(often, func(c Call) bool { return c.Place != "" }) || !slices.ContainsFunc(calls, func(c Call) bool { return c.Place != "" }) {
 		return often
 	}

@@ -47,6 +47,8 @@ func TestDescribe(t *testing.T) {
 		{"one", again(10, f), "recursion without end: f calls itself (cell 1:1)", 2},
 		{"one that came last", append([]Call{g}, again(10, f)...), "recursion without end: f calls itself (cell 1:1)", 2},
 		{"two", again(10, f, g), "recursion without end: f and g call each other (cell 1:1, cell 2:3)", 3},
+		{"two, seen late", []Call{f, g, f}, "recursion without end: f and g call each other (cell 1:1, cell 2:3)", 3},
+		{"two, seen late, and one that came last", []Call{{"h", "cell 3:1"}, f, g, f}, "recursion without end: f and g call each other (cell 1:1, cell 2:3)", 3},
 		{"a literal", again(10, Call{"", "cell 1:2"}), "recursion without end: a function literal calls itself (cell 1:2)", 2},
 		{"a library between", again(10, f, Call{"sort.Slice", ""}), "recursion without end: f calls itself by way of package sort (cell 1:1)", 2},
 		{"many", again(10, many...), "recursion without end: a, b, c, d, e, f, g, h and others call each other (cell 1)", most + 2},

@@ -22,6 +22,8 @@ const (
 	noted = 64
 	// named is without how many of them nothing could be said of the recursion.
 	named = 16
+	// enough are the entries, of several looks, in which a cycle shows itself as a rule.
+	enough = 6
 	// room is how much more of its stack a goroutine may use for that, and as much again where none is named yet: whoever looked may
 	// have begun when it was deeper than that.
 	room = 16 << 20
@@ -34,6 +36,7 @@ const unnamed = "recursion without end: a function of a cell calls itself"
 type depths struct {
 	most    uintptr     // how much of its stack a goroutine may use; an eighth of it is deep
 	looking atomic.Bool // goroutines are to measure their stacks
+	looks   atomic.Int64
 	seen    atomic.Bool // one of them was deep since the last look
 	caught  sync.Map    // goroutine → true, of those whose ends are reported
 	falls   sync.Map    // goroutine → *fall, of those whose stacks are nearly full
@@ -43,6 +46,7 @@ type depths struct {
 type fall struct {
 	entries  []called
 	count    int
+	cycle    bool      // one look has seen a function twice, and so all that leads from it to itself
 	overflow *Overflow // set when it has been ended, and unwinds
 }
 
@@ -50,6 +54,7 @@ type fall struct {
 type called struct {
 	used     uintptr // of the stack, which tells when it has returned
 	function string
+	look     int64 // in which it was noted: between two looks calls go by unseen
 }
 
 // Overflow is the error of a goroutine that was ended because its recursion had nearly filled its stack.
@@ -63,6 +68,7 @@ func (o *Overflow) Error() string { return "stack overflow: " + o.Text }
 // Look makes goroutines measure their stacks, until Looked is called or one of them finds that its stack is deep.
 func (m *Machine) Look() {
 	m.depth.seen.Store(false)
+	m.depth.looks.Add(1)
 	m.look(true)
 }
 
@@ -104,16 +110,16 @@ func (m *Machine) measure(function string) {
 		m.look(false)
 		return
 	}
-	f.enter(used, function)
-	calls, interpreted := innermost(f.entries, m.trace.Function)
+	f.enter(called{used, function, m.depth.looks.Load()})
+	calls, interpreted, sure := innermost(f.entries, m.trace.Function)
 	if interpreted && (f.count < noted && used < m.depth.most+room || len(f.entries) < named && used < m.depth.most+2*room) {
 		return
 	}
 	m.look(false)
 	f.overflow = &Overflow{}
 	f.overflow.Text, f.overflow.Trace = recursion.Describe(calls)
-	if interpreted && len(f.overflow.Trace) == 0 { // it was seen too late to learn which
-		f.overflow.Text = unnamed
+	if sure = sure || f.cycle || len(f.entries) >= enough; interpreted && (!sure || len(f.overflow.Trace) == 0) { // it was seen too late to learn which
+		f.overflow.Text, f.overflow.Trace = unnamed, nil
 	}
 	if _, caught := m.depth.caught.Load(id); !caught { // a library's goroutine, at whose end nobody asks
 		m.reportOverflow()
@@ -122,23 +128,27 @@ func (m *Machine) measure(function string) {
 }
 
 // enter notes the entry of an interpreted function, and forgets those that have returned.
-func (f *fall) enter(used uintptr, function string) {
+func (f *fall) enter(c called) {
 	f.count++
-	if function == "" {
+	if c.function == "" {
 		return
 	}
-	for n := len(f.entries); n > 0 && f.entries[n-1].used >= used; n = len(f.entries) {
+	for n := len(f.entries); n > 0 && f.entries[n-1].used >= c.used; n = len(f.entries) {
 		f.entries = f.entries[:n-1]
 	}
-	f.entries = append(f.entries, called{used, function})
+	for n := len(f.entries); n > 0 && f.entries[n-1].look == c.look && !f.cycle; n-- {
+		f.cycle = f.entries[n-1].function == c.function
+	}
+	f.entries = append(f.entries, c)
 }
 
 // printsFunction is what prints values in place of package fmt.
 const printsFunction = "primitive.(*printer).value"
 
 // innermost are the latest calls on the calling goroutine's stack, innermost first; interpreted tells that the interpreter is among
-// them, whose functions stand in entries.
-func innermost(entries []called, known func(lowered string) (Frame, bool)) (calls []recursion.Call, interpreted bool) {
+// them, whose functions stand in entries, and sure that a cell's function is twice among those that Go itself names.
+func innermost(entries []called, known func(lowered string) (Frame, bool)) (calls []recursion.Call, interpreted, sure bool) {
+	seen := map[recursion.Call]bool{}
 	var pcs [1024]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
 	for {
@@ -155,9 +165,11 @@ func innermost(entries []called, known func(lowered string) (Frame, bool)) (call
 			calls = append(calls, recursion.Call{Function: "fmt.Print"})
 		} else if c, ok := recursion.CallOf(f.Function, fmt.Sprintf("%s:%d", f.File, f.Line)); ok {
 			calls = append(calls, c)
+			sure = sure || c.Place != "" && seen[c]
+			seen[c] = true
 		}
 		if !more {
-			return calls, interpreted
+			return calls, interpreted, sure
 		}
 	}
 }
