@@ -68,7 +68,7 @@ func Table() map[string]map[string]reflect.Value {
 			table[path.Join(p.Path, p.Name)] = values(p)
 		}
 	}
-	addStock(table)
+	addSpecial(table)
 	return table
 }
 

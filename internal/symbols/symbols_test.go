@@ -169,7 +169,8 @@ func TestExportStandsAlone(t *testing.T) {
 	}
 }
 
-// What only yaegi's own tables know must survive the merge: without it each of these prints something else.
+// What the interpreter is told beside the names of packages, and the names themselves: without either, each of these prints
+// something else.
 func TestInterpreted(t *testing.T) {
 	for _, test := range []struct{ name, src, want string }{
 		{"a Stringer is seen through an empty interface", `
@@ -181,6 +182,22 @@ func TestInterpreted(t *testing.T) {
 			func (r *R) Read(p []byte) (int, error) { return 0, io.EOF }
 			func (r *R) WriteTo(w io.Writer) (int64, error) { fmt.Println("WriteTo"); return 0, nil }
 			func main() { io.Copy(os.Stdout, &R{}) }`, "WriteTo\n"},
+		{"a Writer's ReadFrom is used", `
+			type W struct{ n int }
+			func (w *W) Write(p []byte) (int, error) { return len(p), nil }
+			func (w *W) ReadFrom(r io.Reader) (int64, error) { fmt.Println("ReadFrom"); return 0, nil }
+			func main() { io.Copy(&W{}, io.LimitReader(rand.Reader, 3)) }`, "ReadFrom\n"},
+		{"a ResponseWriter's Hijack is seen", `
+			type H struct{ n int }
+			func (h *H) Header() http.Header { return nil }
+			func (h *H) Write(p []byte) (int, error) { return len(p), nil }
+			func (h *H) WriteHeader(status int) {}
+			func (h *H) Hijack() (net.Conn, *bufio.ReadWriter, error) { fmt.Println("Hijack"); return nil, nil, nil }
+			func main() { http.NewResponseController(&H{}).Hijack() }`, "Hijack\n"},
+		{"a Marshaler is seen through an empty interface", `
+			type M int
+			func (m M) MarshalJSON() ([]byte, error) { return []byte("[7]"), nil }
+			func main() { b, err := json.Marshal(M(3)); fmt.Println(string(b), err) }`, "[7] <nil>\n"},
 		{"names newer than yaegi", `
 			func main() { fmt.Println(len(rand.Text()), slog.DiscardHandler != nil) }`, "26 true\n"},
 		{"large untyped constants", `
@@ -217,7 +234,7 @@ func interpret(t *testing.T, body string) string {
 		t.Fatal(err)
 	}
 	src := "package main\n"
-	for _, p := range []string{"crypto/rand", "fmt", "io", "log/slog", "math", "os",
+	for _, p := range []string{"bufio", "crypto/rand", "encoding/json", "fmt", "io", "log/slog", "math", "net", "net/http", "os",
 		"gonum.org/v1/gonum/mat", "gonum.org/v1/gonum/stat", "gorgonia.org/gorgonia"} {
 		if strings.Contains(body, path.Base(p)+".") {
 			src += fmt.Sprintf("import %q\n", p)
