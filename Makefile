@@ -142,7 +142,7 @@ bench-kernel: kernelspec $(VENV)/made ## beside ipykernel and deno, and compiled
 bench-stream: ## broker, decoder and windows beside a Reader with encoding/json, medians of five
 	go test -run '^$$' -bench . -benchtime 5x -cpu 2 ./bench/stream
 
-endless: ## ever new keys pass by the next query engine at full rate for ENDLESS (20m): resident memory stays within 5 %
+endless: ## ever new keys pass by the operators of a query at full rate for ENDLESS (20m): resident memory stays within 5 %
 	ENDLESS=$(or $(ENDLESS),20m) go test -count=1 -v -timeout 0 -run TestEndless ./bench/stream
 
 bench-gpu: ## matrix products beside gonum and OpenBLAS, and the training of a network, on one core (bench/gpu has what a GPU is measured with)

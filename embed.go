@@ -68,13 +68,15 @@ import (
 //go:embed runtime/session/conf/*[^t].go
 //go:embed runtime/table/*[^t].go
 //go:embed statsbomb/*[^t].go statsbomb/*[^s]t.go
+//go:embed statsbomb/feed/*[^t].go
 //go:embed statsbomb/fetch/*[^t].go
+//go:embed statsbomb/replay/*[^t].go
 //go:embed statsbomb/simulate/*[^t].go statsbomb/simulate/*[^s]t.go
+//go:embed statsbomb/streaming/*[^t].go
 //go:embed stream/*[^t].go stream/*[^s]t.go
 //go:embed stream/broker/*[^t].go
 //go:embed stream/broker/internal/disk/*[^t].go
 //go:embed stream/broker/internal/guard/*[^t].go
-//go:embed stream/feed/*[^t].go
 //go:embed stream/file/*[^t].go stream/file/*[^s]t.go
 //go:embed stream/internal/aggregate/*[^t].go
 //go:embed stream/internal/decode/*[^t].go stream/internal/decode/*[^s]t.go
@@ -82,9 +84,7 @@ import (
 //go:embed stream/internal/flow/*[^t].go stream/internal/flow/*[^s]t.go
 //go:embed stream/internal/value/*[^t].go
 //go:embed stream/kafka/*[^t].go
-//go:embed stream/next/*[^t].go stream/next/*[^s]t.go
 //go:embed stream/plan/*[^t].go
-//go:embed stream/replay/*[^t].go
 var sources embed.FS
 
 // Sources returns the tree, with go.mod at its root: what building ./cmd/cancha takes on every platform, and nothing else.

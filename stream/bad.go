@@ -45,6 +45,7 @@ type ReasonCount struct {
 type badRecords struct {
 	mu      sync.Mutex
 	total   int64
+	looked  int64 // of them, records that could be kept
 	reasons map[string]int64
 	newest  []BadRecord // a ring once it is full
 }
@@ -57,8 +58,21 @@ func (b *badRecords) add(topic string, r *Record, reason string) {
 	if len(b.newest) < keptBadRecords {
 		b.newest = append(b.newest, bad)
 	} else {
-		b.newest[b.total%keptBadRecords] = bad
+		b.newest[b.looked%keptBadRecords] = bad
 	}
+	b.looked++
+	b.reason(reason)
+}
+
+// count counts a row that an operator behind the lanes could not use: there is no record in hand to be looked at.
+func (b *badRecords) count(reason string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reason(reason)
+}
+
+// reason counts a reason by its kind. The caller holds mu.
+func (b *badRecords) reason(reason string) {
 	b.total++
 	reason = jsontext.KindOf(reason)
 	if _, known := b.reasons[reason]; !known && len(b.reasons) >= keptReasons {
@@ -67,7 +81,7 @@ func (b *badRecords) add(topic string, r *Record, reason string) {
 	b.reasons[reason]++
 }
 
-func (b *badRecords) count() int64 {
+func (b *badRecords) number() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.total
@@ -85,7 +99,7 @@ func (b *badRecords) report() *BadRecords {
 	})
 	oldest := 0
 	if len(b.newest) == keptBadRecords {
-		oldest = int(b.total % keptBadRecords)
+		oldest = int(b.looked % keptBadRecords)
 	}
 	r.Newest = append(slices.Clone(b.newest[oldest:]), b.newest[:oldest]...)
 	return r

@@ -1,198 +1,237 @@
 package stream
 
 import (
-	"context"
+	"crypto/rand"
+	"fmt"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"cancha/stream/internal/flow"
 )
 
-// blank is a progress report without anything done.
-func (r *run) blank(at time.Time) Progress {
-	p := Progress{ID: r.id, RunID: r.runID, Name: r.name, Timestamp: Instant{at}, DurationMs: map[string]int64{},
-		EventTime: map[string]Instant{}}
-	r.job.describe(&p, noTimes())
-	return p
+const (
+	// epochLength is how often progress is taken.
+	epochLength = time.Second
+	// recentProgress is how many progress reports are kept: Spark's spark.sql.streaming.numRecentProgressUpdates.
+	recentProgress = 100
+)
+
+// history is the progress reports of a run. The run's mu guards it.
+type history struct {
+	id, runID string
+	started   time.Time
+	since     time.Time
+	batch     int64
+	latest    []Progress
+	rows      int64 // given out until the last report
+	late      int64
+	future    int64
+	filtered  int64
 }
 
-// collect ends the epoch with a progress report.
-func (r *run) collect() {
-	var reports []laneReport
-	for _, l := range r.inOrder() {
-		reports = append(reports, l.report())
-	}
-	watermark := r.lowest()
+func newHistory() history {
 	now := time.Now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	p := r.blank(r.since)
-	elapsed := now.Sub(r.since)
-	sum, busiest := noTimes(), time.Duration(0)
-	r.sum.Records, r.sum.Lost = 0, 0
-	for _, l := range reports {
-		p.NumInputRows += l.records
-		busiest = max(busiest, l.busy)
-		sum.add(l.work)
-		r.sum.Records += l.total
-		r.sum.Lost += l.lost
-	}
-	r.sum.Late += sum.late
-	r.sum.Filtered += sum.filtered
-	r.sum.Future += sum.future
-	p.BatchID = r.batchID
-	p.BatchDuration = busiest.Milliseconds()
-	p.InputRowsPerSecond = rate(p.NumInputRows, elapsed)
-	p.ProcessedRowsPerSecond = rate(p.NumInputRows, busiest)
-	p.DurationMs = map[string]int64{"addBatch": busiest.Milliseconds(), "triggerExecution": elapsed.Milliseconds()}
-	p.EventTime = eventTimes(sum.minTime, sum.maxTime, watermark)
-	p.Sources = []SourceProgress{r.sourceProgress(reports, p)}
-	r.job.describe(&p, sum)
-	r.note(p, now)
+	return history{id: uuid(), runID: uuid(), started: now, since: now}
 }
 
-// note keeps a report. The caller holds mu.
-func (r *run) note(p Progress, now time.Time) {
-	r.batchID++
-	r.since = now
-	r.lastRead = p.NumInputRows
-	if len(r.latest) == 1 && r.latest[0].DurationMs["triggerExecution"] == 0 && r.batchID == 1 {
-		r.latest = nil // the blank one of the start
-	}
-	r.latest = append(r.latest, p)
-	if n := len(r.latest) - recentProgress; n > 0 {
-		r.latest = slices.Delete(r.latest, 0, n)
-	}
-	switch {
-	case r.away: // that is the news, also if records came before
-	case p.NumInputRows > 0:
-		r.message = "Processing new data"
-	default:
-		r.message = "Waiting for data to arrive"
-	}
+// uuid returns a random UUID, version 4 (RFC 9562).
+func uuid() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-func (s *workReport) add(o workReport) {
-	s.minTime, s.maxTime = min(s.minTime, o.minTime), max(s.maxTime, o.maxTime)
-	s.rows += o.rows
-	s.changed += o.changed
-	s.removed += o.removed
-	s.late += o.late
-	s.filtered += o.filtered
-	s.future += o.future
-	s.decoding += o.decoding
-	s.scoring += o.scoring
+// epoch is what the lanes of an input did since the report before.
+type epoch struct {
+	records  int64
+	lag      int64
+	lost     int64
+	late     int64
+	future   int64
+	filtered int64
+	busiest  time.Duration
+	min, max int64
+	offsets  [3]Offsets // start, end, latest
 }
 
-func (r *run) sourceProgress(reports []laneReport, p Progress) SourceProgress {
-	s := SourceProgress{Description: r.source.Description(), StartOffset: Offsets{}, EndOffset: Offsets{},
-		LatestOffset: Offsets{}, NumInputRows: p.NumInputRows, InputRowsPerSecond: p.InputRowsPerSecond,
-		ProcessedRowsPerSecond: p.ProcessedRowsPerSecond}
-	var lag int64
-	for _, l := range reports {
-		if !l.started {
-			continue
+// report ends the epoch of an input's lanes.
+func report(lanes []*lane) epoch {
+	e := epoch{min: math.MaxInt64, max: math.MinInt64, offsets: [3]Offsets{{}, {}, {}}}
+	for _, n := range lanes {
+		n.mu.Lock()
+		e.records += n.records - n.counted
+		e.busiest = max(e.busiest, n.busy)
+		e.lost += n.lost
+		e.late += n.env.Late
+		e.future += n.clock.Future
+		e.filtered += n.env.Filtered
+		e.min, e.max = min(e.min, n.clock.Min), max(e.max, n.clock.Max)
+		if n.records > 0 {
+			e.lag += max(0, n.high-n.next)
+			for i, offset := range []int64{n.from, n.next, max(n.high, n.next)} {
+				set(e.offsets[i], n.topic, n.partition, offset)
+			}
 		}
-		s.StartOffset.set(l.topic, l.partition, l.from)
-		s.EndOffset.set(l.topic, l.partition, l.next)
-		s.LatestOffset.set(l.topic, l.partition, max(l.high, l.next))
-		lag += max(0, l.high-l.next)
+		n.counted, n.from, n.busy = n.records, n.next, 0
+		n.clock.Min, n.clock.Max = math.MaxInt64, math.MinInt64
+		n.mu.Unlock()
 	}
-	s.Metrics = map[string]string{"lag": strconv.FormatInt(lag, 10), "lost": strconv.FormatInt(r.sum.Lost, 10),
-		"badRecords": strconv.FormatInt(r.bad.count(), 10)}
-	return s
+	return e
 }
 
-func (o Offsets) set(topic string, partition int, offset int64) {
+func set(o Offsets, topic string, partition int, offset int64) {
 	if o[topic] == nil {
 		o[topic] = map[string]int64{}
 	}
 	o[topic][strconv.Itoa(partition)] = offset
 }
 
-// Progress returns the newest progress report; before the first second has passed, one with nothing done.
-func (r *run) Progress() Progress {
+// collect ends the epoch with a progress report.
+func (r *Running) collect() {
+	lanes := r.all()
+	now := time.Now()
+	watermark := r.lowest()
+	bad := r.bad.number()
+	r.publishing.Lock()
+	rows := r.results.total
+	r.publishing.Unlock()
+	r.graph.mu.Lock()
+	operators := r.graph.operators(lanes)
+	late, filtered := r.graph.env.Late, r.graph.env.Filtered
+	r.graph.mu.Unlock()
+	epochs := make([]epoch, len(r.graph.inputs))
+	for i, in := range r.graph.inputs {
+		epochs[i] = report(lanes[in]) // before mu: a lane that rejects a record holds its own lock and waits for mu
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.latest[len(r.latest)-1]
+	h := &r.history
+	elapsed := now.Sub(h.since)
+	p := Progress{ID: h.id, RunID: h.runID, Name: r.query.name, Timestamp: Instant{Time: h.since}, BatchID: h.batch,
+		EventTime: map[string]Instant{}, StateOperators: operators}
+	low, high, future := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
+	busiest := time.Duration(0)
+	for i, in := range r.graph.inputs {
+		e := epochs[i]
+		p.NumInputRows += e.records
+		busiest = max(busiest, e.busiest)
+		low, high = min(low, e.min), max(high, e.max)
+		late, future, filtered = late+e.late, future+e.future, filtered+e.filtered
+		p.Sources = append(p.Sources, e.progress(in, elapsed, bad))
+	}
+	if len(p.StateOperators) > 0 {
+		p.StateOperators[0].NumRowsDroppedByWatermark = late - h.late
+		p.StateOperators[0].CustomMetrics = map[string]int64{"numRowsFuture": future - h.future, "numRowsFiltered": filtered - h.filtered}
+	}
+	h.late, h.future, h.filtered = late, future, filtered
+	p.BatchDuration = busiest.Milliseconds()
+	p.InputRowsPerSecond, p.ProcessedRowsPerSecond = rate(p.NumInputRows, elapsed), rate(p.NumInputRows, busiest)
+	p.DurationMs = map[string]int64{"addBatch": busiest.Milliseconds(), "triggerExecution": elapsed.Milliseconds()}
+	p.EventTime = eventTimes(low, high, watermark)
+	p.Sink = SinkProgress{Description: fmt.Sprintf("results (%s) and %d sinks", r.query.mode, len(r.query.sinks)), NumOutputRows: rows}
+	r.status.epoch(p.NumInputRows)
+	h.batch++
+	h.since = now
+	h.latest = append(h.latest, p)
+	if n := len(h.latest) - recentProgress; n > 0 {
+		h.latest = slices.Delete(h.latest, 0, n)
+	}
+}
+
+func (e epoch) progress(in *input, elapsed time.Duration, bad int64) SourceProgress {
+	return SourceProgress{Description: in.query.source.Description(), StartOffset: e.offsets[0], EndOffset: e.offsets[1],
+		LatestOffset: e.offsets[2], NumInputRows: e.records, InputRowsPerSecond: rate(e.records, elapsed),
+		ProcessedRowsPerSecond: rate(e.records, e.busiest), Metrics: map[string]string{"lag": strconv.FormatInt(e.lag, 10),
+			"lost": strconv.FormatInt(e.lost, 10), "badRecords": strconv.FormatInt(bad, 10)}}
+}
+
+// operators tells what the operators with memory keep. The caller holds the graph's lock.
+func (g *graph) operators(lanes map[*input][]*lane) []StateOperator {
+	var list []StateOperator
+	for _, m := range g.merges {
+		o := StateOperator{OperatorName: "windows"}
+		for _, n := range lanes[m.in] {
+			n.mu.Lock()
+			o.NumRowsTotal += n.windows.Rows
+			o.NumRowsUpdated += n.windows.Changed
+			o.NumRowsRemoved += n.windows.Removed
+			o.MemoryUsedBytes += n.windows.Size()
+			n.windows.Removed = 0
+			n.mu.Unlock()
+		}
+		list = append(list, o)
+	}
+	for _, op := range g.ops {
+		rows, bytes := op.State()
+		list = append(list, StateOperator{OperatorName: operatorName(op), NumRowsTotal: rows, MemoryUsedBytes: bytes})
+	}
+	return list
+}
+
+func operatorName(op flow.Op) string {
+	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", op), "*flow."))
+}
+
+// Progress returns the newest progress report; before the first second has passed, one with nothing done.
+func (r *Running) Progress() Progress {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.history.latest); n > 0 {
+		return r.history.latest[n-1]
+	}
+	return r.blank()
 }
 
 // Recent returns the newest progress reports, at most 100, the oldest of them first.
-func (r *run) Recent() History {
+func (r *Running) Recent() History {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.latest)
-}
-
-// Status tells what the query is doing now; while its broker is away, why and when it tries again.
-func (r *run) Status() Status {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := Status{Message: r.message, IsDataAvailable: r.lastRead > 0, IsTriggerActive: r.ended.IsZero()}
-	if r.cause != "" {
-		s.Message += ": " + r.cause
+	if len(r.history.latest) == 0 {
+		return History{r.blank()}
 	}
-	return s
+	return slices.Clone(r.history.latest)
 }
 
-// Notes are sentences about this run that a user should read: that a consumer group goes on behind records that were read before, and, after
-// the end, what ended it.
-func (r *run) Notes() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.notes)
+// blank is a report without anything done. The caller holds mu.
+func (r *Running) blank() Progress {
+	return Progress{ID: r.history.id, RunID: r.history.runID, Name: r.query.name, Timestamp: Instant{Time: r.history.started},
+		DurationMs: map[string]int64{}, EventTime: map[string]Instant{}}
 }
 
-// Totals tells what the query did from its start to the newest progress report, or to its end.
-func (r *run) Totals() Totals {
-	rows := r.job.outputRows()
-	bad := r.bad.count()
+// Totals tells what the query did from its start to now, or to its end.
+func (r *Running) Totals() Totals {
+	t := Totals{Bad: r.bad.number(), Late: r.late.Load()}
+	lanes := r.all()
+	for _, list := range lanes {
+		for _, n := range list {
+			n.mu.Lock()
+			t.Records += n.records
+			t.Lost += n.lost
+			t.Future += n.clock.Future
+			t.Filtered += n.env.Filtered
+			n.mu.Unlock()
+		}
+	}
+	r.graph.mu.Lock()
+	t.Late += r.graph.env.Late
+	t.Filtered += r.graph.env.Filtered
+	t.Bytes, _ = r.graph.state(lanes)
+	r.graph.mu.Unlock()
+	r.publishing.Lock()
+	t.Rows = r.results.total
+	r.publishing.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t := r.sum
-	t.Bad, t.Rows, t.Retries = bad, rows, r.retries
-	t.Elapsed = time.Since(r.started)
-	if !r.ended.IsZero() {
-		t.Elapsed = r.ended.Sub(r.started)
+	t.Retries, t.Elapsed = r.status.retries, time.Since(r.history.started)
+	if !r.status.ended.IsZero() {
+		t.Elapsed = r.status.ended.Sub(r.history.started)
 	}
 	return t
 }
 
 // BadRecords tells how many records were bad, why, and shows the newest.
-func (r *run) BadRecords() *BadRecords { return r.bad.report() }
-
-// Err returns why the query ended: nil while it runs, and when it ended in order.
-func (r *run) Err() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.err
-}
-
-// Active reports whether the query has not ended yet.
-func (r *run) Active() bool {
-	select {
-	case <-r.done:
-		return false
-	default:
-		return true
-	}
-}
-
-// Wait waits until the query has ended and returns Err, or until ctx ends and returns its error; the query then goes on.
-func (r *run) Wait(ctx context.Context) error {
-	select {
-	case <-r.done:
-		return r.Err()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// Stop ends the query in order: it stops reading, gives out what is left, and waits for that. It returns Err, or ctx's error
-// if ctx ends first; the query then ends by itself. Stopping twice is no error.
-func (r *run) Stop(ctx context.Context) error {
-	r.mu.Lock()
-	r.asked = r.asked || r.ended.IsZero()
-	r.mu.Unlock()
-	r.cancel()
-	return r.Wait(ctx)
-}
+func (r *Running) BadRecords() *BadRecords { return r.bad.report() }

@@ -3,43 +3,241 @@ package stream_test
 import (
 	"context"
 	"fmt"
+	"log"
 	"os"
+	"strings"
 	"time"
 
 	"cancha/stream"
 )
 
-func pass(second int, x, y, endX, endY float64) stream.Record {
-	at := time.Date(2026, 3, 1, 15, 0, second, 0, time.UTC).Format(time.RFC3339)
-	return stream.Record{Value: fmt.Appendf(nil, `{"event":{"match_id":7,"period":1,"type":{"id":30},"team":{"id":1},"location":[%g,%g],`+
-		`"pass":{"end_location":[%g,%g]}},"metadata":{"event_time":%q}}`, x, y, endX, endY, at)}
+// topic is a topic of one partition with these records.
+func topic(name, records string) stream.Source {
+	var list []stream.Record
+	for line := range strings.SplitSeq(strings.TrimSpace(records), "\n") {
+		list = append(list, stream.Record{Value: []byte(strings.TrimSpace(line))})
+	}
+	return stream.Memory(name, [][]stream.Record{list})
 }
 
-// A query names paths and operators; the rows of a window come when the watermark has passed its end.
-func Example() {
-	source := stream.Memory("events", [][]stream.Record{{pass(5, 60, 40, 63, 44), pass(20, 63, 44, 63, 54), pass(70, 10, 10, 10, 15)}})
-	running, err := stream.From(source).
-		Watermark(30*time.Second).
-		GroupBy("match_id", "team_id").Window(stream.Tumbling(time.Minute)).
-		Agg(stream.CountIf("passes", stream.TypeIs(30)),
-			stream.Mean("length", stream.Distance("location", "pass.end_location")).If(stream.TypeIs(30))).
-		Start(context.Background())
+// print runs a query to its end and prints its rows as CSV.
+func print(q *stream.Query) {
+	running, err := q.Start(context.Background())
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	if err := running.Wait(context.Background()); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
-	fmt.Println(running.Results())
-	running.Results().WriteCSV(os.Stdout)
+	if err := running.Results().WriteCSV(os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// ordered are orders by their creation, of which some come up to a minute late.
+func ordered() *stream.Query {
+	return stream.From(topic("orders", `
+		{"id":1,"user":{"name":"Ana","city":"Lima"},"total":10,"created":"2026-03-01T12:00:05Z","items":[{"sku":"tea","n":2},{"sku":"mug","n":1}]}
+		{"id":2,"user":{"name":"Ben","city":"Quito"},"total":25,"created":"2026-03-01T12:00:50Z","items":[{"sku":"tea","n":5}]}
+		{"id":3,"user":{"name":"Ana","city":"Lima"},"total":30,"created":"2026-03-01T12:01:10Z","items":[{"sku":"pot","n":1}]}
+		{"id":3,"user":{"name":"Ana","city":"Lima"},"total":30,"created":"2026-03-01T12:01:10Z","items":[{"sku":"pot","n":1}]}`)).
+		EventTime(stream.Field("created").AsTime()).Watermark(time.Minute)
+}
+
+func ExampleQuery_Window_tumbling() {
+	print(ordered().GroupBy("user.city").Window(stream.Tumbling(time.Minute)).
+		Agg(stream.Count("orders"), stream.Sum("total", stream.Field("total"))))
 	// Output:
-	// match_id  team_id  window_start         passes  length
-	// 7         1        2026-03-01 15:00:00       2    7.50
-	// 7         1        2026-03-01 15:01:00       1    5.00
-	// 2 rows × 5
-	// match_id,team_id,window_start,passes,length
-	// 7,1,2026-03-01T15:00:00Z,2,7.5
-	// 7,1,2026-03-01T15:01:00Z,1,5
+	// user.city,window_start,window_end,orders,total
+	// Lima,2026-03-01T12:00:00Z,2026-03-01T12:01:00Z,1,10
+	// Lima,2026-03-01T12:01:00Z,2026-03-01T12:02:00Z,2,60
+	// Quito,2026-03-01T12:00:00Z,2026-03-01T12:01:00Z,1,25
+}
+
+func ExampleQuery_Window_sliding() {
+	print(ordered().GroupBy("user.city").Window(stream.Sliding(2*time.Minute, time.Minute)).
+		Agg(stream.Sum("total", stream.Field("total"))).Filter(stream.Field("user.city").Eq("Lima")).Drop("window_end"))
+	// Output:
+	// user.city,window_start,total
+	// Lima,2026-03-01T11:59:00Z,10
+	// Lima,2026-03-01T12:00:00Z,70
+	// Lima,2026-03-01T12:01:00Z,60
+}
+
+func ExampleQuery_Window_session() {
+	print(ordered().GroupBy("user.name").Window(stream.Session(2 * time.Minute)).Agg(stream.Count("orders")))
+	// Output:
+	// user.name,window_start,window_end,orders
+	// Ana,2026-03-01T12:00:05Z,2026-03-01T12:03:10Z,3
+	// Ben,2026-03-01T12:00:50Z,2026-03-01T12:02:50Z,1
+}
+
+func ExampleQuery_Deduplicate() {
+	print(ordered().Deduplicate("id").Select("id", "total"))
+	// Output:
+	// id,total
+	// 1,10
+	// 2,25
+	// 3,30
+}
+
+func ExampleQuery_Explode() {
+	print(ordered().Deduplicate("id").Explode("items", "item").With("sku", stream.Field("item.sku")).With("n", stream.Field("item.n")).
+		Window(stream.Tumbling(time.Hour)).GroupBy("sku").Agg(stream.Sum("sold", stream.Field("n"))).Select("sku", "sold"))
+	// Output:
+	// sku,sold
+	// mug,1
+	// pot,1
+	// tea,7
+}
+
+func ExampleQuery_Join() {
+	payments := stream.From(topic("payments", `
+		{"order":1,"amount":10,"paid":"2026-03-01T12:00:30Z"}
+		{"order":2,"amount":25,"paid":"2026-03-01T12:09:00Z"}`)).
+		EventTime(stream.Field("paid").AsTime()).Watermark(time.Hour).Select("order", "amount")
+	orders := ordered().Deduplicate("id").Select("id", "total")
+	on := stream.On{Left: []string{"id"}, Right: []string{"order"}}
+	print(orders.LeftJoin(payments, on, stream.Within{After: 5 * time.Minute}))
+	// Output:
+	// id,total,order,amount
+	// 1,10,1,10
+	// 2,25,,
+	// 3,30,,
+}
+
+func ExampleQuery_Lookup() {
+	goods := stream.NewRows(stream.Column{Name: "sku", Kind: stream.Text}, stream.Column{Name: "price", Kind: stream.Float})
+	goods.Append(stream.TextOf("tea"), stream.FloatOf(2.5))
+	goods.Append(stream.TextOf("mug"), stream.FloatOf(5))
+	print(ordered().Explode("items", "item").With("sku", stream.Field("item.sku")).With("n", stream.Field("item.n")).
+		Lookup(stream.TableOf("goods", goods, "sku"), stream.Same("sku")).
+		With("worth", stream.Field("n").Mul(stream.Field("price"))).Select("id", "sku", "worth"))
+	// Output:
+	// id,sku,worth
+	// 1,mug,5
+	// 1,tea,5
+	// 2,tea,12.5
+}
+
+func ExampleLatest() {
+	prices := stream.Latest("prices", stream.From(topic("prices", `
+		{"sku":"tea","price":2}
+		{"sku":"tea","price":3}`)).Select("sku", "price"), "sku")
+	print(ordered().Explode("items", "item").With("sku", stream.Field("item.sku")).
+		LeftLookup(prices, stream.Same("sku")).Deduplicate("sku").Select("sku", "price"))
+	// Output:
+	// sku,price
+	// mug,
+	// pot,
+	// tea,3
+}
+
+func ExampleQuery_Union() {
+	more := stream.From(topic("more", `{"id":9,"total":1,"created":"2026-03-01T12:00:00Z"}`)).
+		EventTime(stream.Field("created").AsTime()).Watermark(time.Minute).Select("id", "total")
+	print(ordered().Select("id", "total").Union(more).Filter(stream.Field("total").Lt(20)))
+	// Output:
+	// id,total
+	// 1,10
+	// 9,1
+}
+
+func ExampleQuery_Top() {
+	print(ordered().GroupBy("user.city").Window(stream.Tumbling(time.Hour)).Agg(stream.Sum("total", stream.Field("total"))).
+		Top(1, "total").Select("user.city", "total"))
+	// Output:
+	// user.city,total
+	// Lima,70
+}
+
+func ExampleQuery_Agg() {
+	print(ordered().Window(stream.Tumbling(time.Hour)).Agg(stream.CountDistinct("users", stream.Field("user.name")),
+		stream.Quantile("median", stream.Field("total"), 0.5), stream.TopK("cities", stream.Field("user.city"), 1),
+		stream.First("first", stream.Field("id")), stream.CountIf("large", stream.Field("total").Gt(20))).
+		With("median", stream.Field("median").Round(0)).Drop("window_start", "window_end"))
+	// Output:
+	// users,median,cities,first,large
+	// 2,25,"[{""value"":""Lima"",""count"":3}]",1,3
+}
+
+func ExampleQuery_Process() {
+	type basket struct{ sum float64 }
+	print(ordered().Process(stream.Processing{Name: "running total", Keys: []string{"user.name"}, Fields: []string{"total"}, TimeToLive: time.Hour,
+		Columns: []stream.Column{{Name: "user", Kind: stream.Text}, {Name: "sum", Kind: stream.Float}},
+		State:   func() any { return &basket{} },
+		Row: func(c *stream.Context, state any, row stream.Row) error {
+			b := state.(*basket)
+			b.sum += row.Float("total")
+			return c.Emit(c.Key()[0], b.sum)
+		}}))
+	// Output:
+	// user,sum
+	// Ana,10
+	// Ana,40
+	// Ana,70
+	// Ben,25
+}
+
+func ExampleQuery_MapFunc() {
+	initials := func(row stream.Row) (any, error) {
+		name := row.Text("user.name")
+		if name == "" {
+			return nil, fmt.Errorf("no name")
+		}
+		return name[:1], nil
+	}
+	print(ordered().MapFunc("initial", initials, "user.name").Select("id", "initial").Deduplicate("id"))
+	// Output:
+	// id,initial
+	// 1,A
+	// 2,B
+	// 3,A
+}
+
+func ExampleQuery_DeadLetters() {
+	letters := stream.SinkFunc(func(_ int64, rows *stream.Rows) error {
+		reasons, err := rows.Strings("reason")
+		fmt.Println(strings.Join(reasons, "; "))
+		return err
+	})
+	print(stream.From(topic("orders", `
+		{"total":10}
+		{"total":"ten"}
+		{"total":`)).Filter(stream.Field("total").Gt(0)).Select("total").DeadLetters(letters))
+	// Output:
+	// total: want a number, got another text; not JSON: unexpected end of JSON input at byte 9
+	// total
+	// 10
+}
+
+func ExampleCSVFormat() {
+	print(stream.From(topic("prices", "tea,2.5\n\"mug, blue\",5")).Format(stream.CSVFormat("name", "price")).
+		With("double", stream.Field("price").Mul(2)).Select("name", "double"))
+	// Output:
+	// name,double
+	// "mug, blue",10
+	// tea,5
+}
+
+func ExampleQuery_Output() {
+	changes := 0
+	sink := stream.SinkFunc(func(_ int64, rows *stream.Rows) error { changes += rows.Len(); return nil })
+	print(ordered().Output(stream.Update).GroupBy("user.city").TimeToLive(24 * time.Hour).Agg(stream.Count("orders")).To(sink))
+	fmt.Println(changes >= 2)
+	// Output:
+	// user.city,orders
+	// Lima,3
+	// Quito,1
+	// true
+}
+
+func ExampleQuery_Start_refused() {
+	_, err := ordered().GroupBy("user.city").Agg(stream.Count("orders")).Start(context.Background())
+	fmt.Println(err)
+	_, err = ordered().Filter(stream.Field("total").Contains("x")).Select("items[x]").Start(context.Background())
+	fmt.Println(err)
+	// Output:
+	// start query: aggregate by user.city, no window: orders = count(): stream: without a window a group is never complete; add .Window, or use Output(Update)
+	// start query: select items[x]: stream: path "items[x]": "x" is no place in an array, which are 0, 1, 2 and so on; write it as in user.city, items[0].sku or labels["a.b"]
 }

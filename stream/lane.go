@@ -1,130 +1,202 @@
 package stream
 
 import (
-	"math"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"cancha/stream/internal/decode"
+	"cancha/stream/internal/flow"
+	"cancha/stream/internal/value"
 )
 
-// worker does a query's work on the records of one partition. Only its lane calls it, under the lane's lock.
-type worker interface {
-	// handle takes one record, which it may keep until flush returns; the reason says why it is bad, "" if it is not.
-	handle(r *Record) (reason string)
-	// flush ends a batch of records.
-	flush() error
-	// advanced returns the worker's watermark: noWatermark if it has none.
-	advanced() int64
-	// report tells what happened since the call before.
-	report() workReport
-}
-
-// workReport is a worker's part of a progress report. All but rows are counted since the report before.
-type workReport struct {
-	minTime, maxTime       int64
-	rows, changed, removed int64
-	late, filtered, future int64
-	decoding, scoring      time.Duration
-}
-
-// lane is one partition's way through a query.
+// lane is one partition's way through the steps without memory, to its windows or to rows that wait for the operators behind. Its source
+// calls it from one goroutine at a time; mu guards it against those that take windows out or count.
 type lane struct {
+	in        *input
 	partition int
-	mu        sync.Mutex // held while a batch is handled
-	work      worker
-	topic     string
-	started   bool
-	next      int64 // offset after the last record handled
-	from      int64 // next at the start of the epoch
-	high      int64
-	records   int64 // since the start
-	lost      int64
-	counted   int64         // records at the start of the epoch
-	busy      time.Duration // of the epoch
-	quiet     time.Time     // of the first batch without records after the last with some; zero while there are records
+	claim     func(key string, end int64) string
+
+	mu      sync.Mutex
+	env     flow.Env
+	decoder decode.Decoder
+	slots   []decode.Slot
+	meta    []flow.Meta
+	row     flow.Row
+	time    func(row flow.Row) value.Value // nil: the record's time stamp
+	run     func(row flow.Row)
+	handler RecordHandler // nil: records are decoded
+	clock   flow.Clock
+	t       int64         // event time of the record in hand
+	windows *flow.Windows // nil where rows are collected
+	rows    flow.Row      // one row of width values after another
+	times   []int64
+	width   int
+	topic   string
+	next    int64 // offset behind the last record handled
+	high    int64
+	from    int64 // next at the start of the epoch
+	records int64
+	counted int64         // records at the start of the epoch
+	busy    time.Duration // of the epoch
+	lost    int64
+	taken   bool      // a batch has been handled of which others do not know yet
+	quiet   time.Time // of the first batch without records after the last with some; zero while there are records
 
 	// For the query's watermark, which is computed without taking locks.
 	idle      atomic.Bool
 	watermark atomic.Int64
+	caughtUp  atomic.Bool
 }
 
-func newLane(partition int, work worker) *lane {
-	l := &lane{partition: partition, work: work}
-	l.watermark.Store(noWatermark)
-	return l
-}
-
-// take handles n records of a batch.
-func (l *lane) take(b Batch, n int, idleAfter time.Duration, bad *badRecords) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := time.Now()
-	l.topic, l.high = b.Topic, max(l.high, b.HighWatermark)
-	l.lost += b.Lost
+// take handles n records of a batch. rejected is told of each that is bad or late.
+func (n *lane) take(b Batch, count int, idleAfter time.Duration, rejected func(r *Record, reason string, late bool)) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.topic, n.high = b.Topic, max(n.high, b.HighWatermark)
+	n.lost += b.Lost
 	if len(b.Records) == 0 {
-		l.rest(now, idleAfter)
+		n.rest(idleAfter)
 		return nil
 	}
-	l.quiet = time.Time{}
-	l.idle.Store(false)
-	if !l.started {
-		l.started, l.from, l.next = true, b.Records[0].Offset, b.Records[0].Offset
+	began := time.Now()
+	n.quiet = time.Time{}
+	n.idle.Store(false)
+	if n.records == 0 {
+		n.from = b.Records[0].Offset
 	}
-	for i := range b.Records[:n] {
+	for i := range b.Records[:count] {
 		r := &b.Records[i]
-		if reason := l.work.handle(r); reason != "" {
-			bad.add(b.Topic, r, reason)
+		late := n.env.Late
+		if reason := n.handle(b.Topic, r); reason != "" {
+			rejected(r, reason, false)
+		} else if n.env.Late > late {
+			rejected(r, fmt.Sprintf("late by %v", time.Duration(n.clock.Watermark-n.t).Round(time.Millisecond)), true)
 		}
-		l.next = r.Offset + 1
+		n.next = r.Offset + 1
+		if n.env.Err != nil {
+			return n.env.Err
+		}
 	}
-	err := l.work.flush()
-	l.records += int64(n)
-	l.watermark.Store(l.work.advanced())
-	l.busy += time.Since(now)
+	err := n.flush()
+	n.records += int64(count)
+	n.busy += time.Since(began)
+	n.taken = true
+	if n.in.entry == nil {
+		n.tell()
+	}
 	return err
 }
 
-// rest notes that the partition had nothing new.
-func (l *lane) rest(now time.Time, idleAfter time.Duration) {
-	if l.quiet.IsZero() {
-		l.quiet = now
+// tell shows others how far the lane is. Where rows wait for the operators behind, that is after they have been delivered: another lane
+// that saw the watermark before them would have their partners forgotten.
+func (n *lane) tell() {
+	n.watermark.Store(n.clock.Watermark)
+	n.caughtUp.Store(n.next >= n.high)
+	n.taken = false
+}
+
+// handle takes one record through the lane and returns "", or the reason why it is bad.
+func (n *lane) handle(topic string, r *Record) (reason string) {
+	if n.handler != nil {
+		return n.process(r)
 	}
-	if now.Sub(l.quiet) >= idleAfter {
-		l.idle.Store(true)
+	clear(n.row)
+	if reason := n.decoder.Decode(r.Value, n.row); reason != "" {
+		return reason
+	}
+	for _, m := range n.meta {
+		n.row[m.At] = n.part(m.Name, topic, r)
+	}
+	if reason := n.see(r); reason != "" {
+		return reason
+	}
+	n.env.Bad = ""
+	n.run(n.row)
+	return n.env.Bad
+}
+
+// see takes the record's event time.
+func (n *lane) see(r *Record) (reason string) {
+	n.t = r.Time.UnixNano()
+	if n.time != nil {
+		v := n.time(n.row)
+		if v.IsNull() {
+			return "no event time: " + n.in.query.time.String() + " is absent"
+		}
+		n.t = v.Nanos()
+	}
+	if n.t < flow.MinTime || n.t > flow.MaxTime {
+		return "event time is outside the years 1680 to 2260"
+	}
+	n.clock.See(n.t)
+	return ""
+}
+
+// part is a part of a record beside its value. Of headers of one name it is the last.
+func (n *lane) part(name, topic string, r *Record) value.Value {
+	switch name {
+	case "topic":
+		return value.TextOf(topic)
+	case "partition":
+		return value.IntOf(int64(r.Partition))
+	case "offset":
+		return value.IntOf(r.Offset)
+	case "timestamp":
+		return value.TimeOf(r.Time)
+	case "key":
+		return bytesOf(r.Key)
+	case "value":
+		return bytesOf(r.Value)
+	}
+	header := strings.TrimPrefix(name, "headers.")
+	for _, h := range slices.Backward(r.Headers) {
+		if h.Key == header {
+			return bytesOf(h.Value)
+		}
+	}
+	return value.Value{}
+}
+
+func bytesOf(b []byte) value.Value {
+	if b == nil {
+		return value.Value{}
+	}
+	return value.TextOf(string(b))
+}
+
+// rest notes that the partition had nothing new.
+func (n *lane) rest(idleAfter time.Duration) {
+	now := time.Now()
+	n.caughtUp.Store(true)
+	if n.quiet.IsZero() {
+		n.quiet = now
+	}
+	if now.Sub(n.quiet) >= idleAfter {
+		n.idle.Store(true)
 	}
 }
 
 // unknown notes that nobody knows whether the partition has new records.
-func (l *lane) unknown() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.quiet = time.Time{}
-	l.idle.Store(false)
+func (n *lane) unknown() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.quiet = time.Time{}
+	n.idle.Store(false)
+	n.caughtUp.Store(false)
 }
 
-// laneReport is a lane's part of a progress report.
-type laneReport struct {
-	partition        int
-	topic            string
-	from, next, high int64
-	started          bool
-	records          int64 // of the epoch
-	total, lost      int64 // since the start
-	busy             time.Duration
-	work             workReport
-}
-
-// report ends the lane's epoch.
-func (l *lane) report() laneReport {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	r := laneReport{partition: l.partition, topic: l.topic, from: l.from, next: l.next, high: l.high, started: l.started,
-		records: l.records - l.counted, total: l.records, lost: l.lost, busy: l.busy, work: l.work.report()}
-	l.from, l.counted, l.busy = l.next, l.records, 0
-	return r
-}
-
-// noTimes is a work report without event times.
-func noTimes() workReport {
-	return workReport{minTime: math.MaxInt64, maxTime: math.MinInt64}
+// deliver gives the collected rows to what follows.
+func (n *lane) deliver(entry flow.Emit) {
+	for i, t := range n.times {
+		entry(n.rows[i*n.width:(i+1)*n.width], t)
+	}
+	clear(n.rows)
+	n.rows, n.times = n.rows[:0], n.times[:0]
+	if n.taken {
+		n.tell()
+	}
 }

@@ -13,35 +13,35 @@ func (r *Rows) MIMEBundle() map[string]any { return r.shown().bundle() }
 func (r *Rows) String() string { return r.shown().text() }
 
 func (r *Rows) shown() *shownTable {
-	t := &shownTable{left: len(r.KeyNames) + 1}
-	columns := len(r.KeyNames) + 1 + len(r.Columns)
-	rest := min(len(r.Columns), max(0, shownColumns-t.left))
-	t.names = append(append(t.names, r.KeyNames...), "window_start")
-	for _, c := range r.Columns[:rest] {
-		t.names = append(t.names, c.Name)
-	}
-	head := r.Rows[:min(len(r.Rows), shownWindows)]
-	for _, row := range head {
-		var cells []string
-		for _, k := range row.Keys {
-			cells = append(cells, shortText(k.Text))
+	columns := r.Columns[:min(len(r.Columns), shownColumns)]
+	t := &shownTable{}
+	for i, c := range columns {
+		if t.names = append(t.names, c.Name); i == t.left && !number(c) {
+			t.left++
 		}
-		cells = append(cells, shortTime(row.Start))
-		for i, v := range row.Values[:rest] {
-			cells = append(cells, fixedNumber(v, r.decimals(i)))
+	}
+	for _, row := range r.rows[:min(len(r.rows), shownWindows)] {
+		cells := make([]string, len(columns))
+		for i, c := range columns {
+			cells[i] = shownValue(row[i], c)
 		}
 		t.add(cells...)
 	}
-	t.caption = countCaption(int64(len(t.rows)), max(int64(len(r.Rows)), r.Total), columns)
+	t.caption = countCaption(int64(len(t.rows)), max(int64(len(r.rows)), r.Total), len(r.Columns))
 	return t
 }
 
-// decimals is how many decimals a column is shown with.
-func (r *Rows) decimals(column int) int {
-	if r.Columns[column].Integer {
-		return 0
+// shownValue writes a value for the eye: two decimals of a number in a column of numbers, and a dash where there is none.
+func shownValue(v Value, c Column) string {
+	switch {
+	case v.IsNull():
+		return none
+	case v.Kind() == Time:
+		return shortTime(v.Time())
+	case v.Kind() == Float && c.Kind == Float:
+		return fixedNumber(v.Float(), 2)
 	}
-	return 2
+	return shortText(v.String())
 }
 
 // MIMEBundle shows the report as a table.
@@ -58,7 +58,7 @@ func (p Progress) shown() *shownTable {
 	t.add("batch duration", wholeNumber(p.BatchDuration)+" ms")
 	t.add("watermark", p.watermarkText())
 	if len(p.StateOperators) > 0 {
-		t.add("rows of open windows", wholeNumber(p.StateRows()))
+		t.add("rows kept", wholeNumber(p.StateRows()))
 	}
 	t.add("late rows", wholeNumber(p.LateRows()))
 	for _, s := range p.Sources {
@@ -71,14 +71,14 @@ func (p Progress) shown() *shownTable {
 }
 
 // MIMEBundle shows what the query does and did.
-func (r *run) MIMEBundle() map[string]any { return r.shown().bundle() }
+func (r *Running) MIMEBundle() map[string]any { return r.shown().bundle() }
 
 // String is what the query does and did, as aligned text.
-func (r *run) String() string { return r.shown().text() }
+func (r *Running) String() string { return r.shown().text() }
 
-func (r *run) shown() *shownTable {
+func (r *Running) shown() *shownTable {
 	r.mu.Lock()
-	message, cause := r.message, r.cause
+	message, cause := r.status.message, r.status.cause
 	r.mu.Unlock()
 	progress := r.Progress()
 	t := r.Totals().shown()
@@ -89,13 +89,22 @@ func (r *run) shown() *shownTable {
 		t.add("batch duration", wholeNumber(progress.BatchDuration)+" ms")
 	}
 	t.add("watermark", progress.watermarkText())
-	t.caption = fmt.Sprintf("%s, %s", r.name, r.source.Description())
+	t.caption = r.query.name + ", " + r.sources()
 	for _, sentence := range append(r.Notes(), cause) {
 		if sentence != "" {
 			t.caption += "\n" + sentence // whole: it says what to do
 		}
 	}
 	return t
+}
+
+// sources are the descriptions of what is read.
+func (r *Running) sources() string {
+	var names []string
+	for _, in := range r.graph.inputs {
+		names = append(names, in.query.source.Description())
+	}
+	return strings.Join(names, ", ")
 }
 
 // MIMEBundle shows the totals as a table.
@@ -139,37 +148,5 @@ func (b *BadRecords) MIMEBundle() map[string]any {
 	return map[string]any{"text/html": reasons.html() + newest.html(), "text/plain": strings.Join([]string{reasons.text(), newest.text()}, "\n\n")}
 }
 
-// MIMEBundle shows the newest predictions of the list as a table.
-func (p *Predictions) MIMEBundle() map[string]any { return p.shown().bundle() }
-
-// String is the newest predictions of the list as aligned text.
-func (p *Predictions) String() string { return p.shown().text() }
-
-func (p *Predictions) shown() *shownTable {
-	t := &shownTable{names: []string{"match", "home", "away", "score", "minute", "home win", "draw", "away win"}, left: 3}
-	for _, each := range p.List[max(0, len(p.List)-shownRows):] {
-		t.add(strconv.FormatInt(each.MatchID, 10), shortText(each.HomeTeam.Name), shortText(each.AwayTeam.Name), each.Score(),
-			fmt.Sprintf("%d:%02d", each.Minute, each.Second), percent(each.Home), percent(each.Draw), percent(each.Away))
-	}
-	t.caption = countCaption(int64(len(t.rows)), max(int64(len(p.List)), p.Total), len(t.names))
-	return t
-}
-
-// MIMEBundle shows the latencies as a table.
-func (l Latencies) MIMEBundle() map[string]any { return l.shown().bundle() }
-
-// String is the latencies as aligned text.
-func (l Latencies) String() string { return l.shown().text() }
-
-func (l Latencies) shown() *shownTable {
-	t := &shownTable{names: []string{"latency in ms", "count", "mean", "median", "99 %", "max"}, left: 1,
-		caption: "median and 99 % quantile of the newest 4,096, the rest of all"}
-	for _, each := range []struct {
-		name string
-		of   Latency
-	}{{"batch without the model", l.WithoutModel}, {"batch with the model", l.WithModel}, {"event since it was sent", l.SinceSent}} {
-		t.add(each.name, wholeNumber(each.of.Count), milliseconds(each.of.Mean), milliseconds(each.of.P50),
-			milliseconds(each.of.P99), milliseconds(each.of.Max))
-	}
-	return t
-}
+// number tells whether a column is shown to the right, as numbers are.
+func number(c Column) bool { return c.Kind == Int || c.Kind == Float }

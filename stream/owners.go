@@ -5,24 +5,40 @@ import (
 	"sync"
 )
 
-// matchOwners knows from which partition each match comes. It is asked once per row and window, not per record.
-type matchOwners struct {
-	mu        sync.Mutex
-	partition map[int64]int
+// owners knows from which partition each group comes, where records are promised to be keyed. It is asked once for a group and window.
+type owners struct {
+	mu sync.Mutex
+	of map[string]owner
 }
 
-// claim notes that a match comes from a partition; the reason says that it comes from another one.
-func (o *matchOwners) claim(match int64, partition int) (reason string) {
+type owner struct {
+	partition Partition
+	until     int64 // end of the latest window
+}
+
+// claim notes that a group's window comes from a partition; the reason says that the group comes from another one.
+func (o *owners) claim(in *input, partition Partition, key string, end int64) (reason string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	owner, known := o.partition[match]
-	if !known {
-		o.partition[match] = partition
-		return ""
+	first, known := o.of[key]
+	if known && first.partition != partition {
+		if first.partition.Topic != partition.Topic {
+			return fmt.Sprintf("a group comes from topics %s and %s: leave out KeyedBy", first.partition.Topic, partition.Topic)
+		}
+		return fmt.Sprintf("a group comes from partitions %d and %d: key records by %s, or leave out KeyedBy", first.partition.ID, partition.ID,
+			in.query.keyedBy)
 	}
-	if owner == partition {
-		return ""
+	o.of[key] = owner{partition, max(end, first.until)}
+	return ""
+}
+
+// expire forgets the groups all of whose windows a watermark has passed.
+func (o *owners) expire(watermark int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for key, each := range o.of {
+		if each.until <= watermark {
+			delete(o.of, key)
+		}
 	}
-	return fmt.Sprintf("a match comes from partitions %d and %d: key records by match_id, or add AcrossPartitions to the query",
-		owner, partition)
 }

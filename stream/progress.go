@@ -2,8 +2,10 @@ package stream
 
 import (
 	"encoding/json"
-	"math"
 	"time"
+
+	"cancha/stream/internal/flow"
+	"cancha/stream/internal/value"
 )
 
 // Progress tells what a query did in one epoch, about a second. Its JSON has the names and the form of Spark's
@@ -26,10 +28,10 @@ type Progress struct {
 	Sink                   SinkProgress       `json:"sink"`
 }
 
-// StateOperator tells of the open windows. The JSON names are Spark's.
+// StateOperator tells what an operator with memory keeps. The JSON names are Spark's.
 type StateOperator struct {
 	OperatorName              string           `json:"operatorName"`
-	NumRowsTotal              int64            `json:"numRowsTotal"`   // rows of open windows
+	NumRowsTotal              int64            `json:"numRowsTotal"`   // rows or groups that it keeps
 	NumRowsUpdated            int64            `json:"numRowsUpdated"` // rows that changed in the epoch
 	NumRowsRemoved            int64            `json:"numRowsRemoved"` // rows whose window was closed in the epoch
 	NumRowsDroppedByWatermark int64            `json:"numRowsDroppedByWatermark"`
@@ -106,31 +108,25 @@ func rate(n int64, d time.Duration) float64 {
 func eventTimes(low, high, watermark int64) map[string]Instant {
 	times := map[string]Instant{}
 	if low <= high {
-		times["min"], times["max"] = Instant{instant(low)}, Instant{instant(high)}
+		times["min"], times["max"] = Instant{value.Nanos(low).Time()}, Instant{value.Nanos(high).Time()}
 	}
-	if watermark != math.MinInt64 {
-		times["watermark"] = Instant{instant(watermark)}
+	if watermark != flow.NoWatermark {
+		times["watermark"] = Instant{value.Nanos(watermark).Time()}
 	}
 	return times
-}
-
-// Status tells what a query is doing now. The fields are those of Spark's StreamingQueryStatus.
-type Status struct {
-	Message         string `json:"message"`
-	IsDataAvailable bool   `json:"isDataAvailable"` // the last batches had records
-	IsTriggerActive bool   `json:"isTriggerActive"` // the query runs
 }
 
 // Totals tells what a query did from its start to now.
 type Totals struct {
 	Records  int64         `json:"records"`  // read, bad ones included
 	Bad      int64         `json:"bad"`      // records that could not be used: see BadRecords
-	Late     int64         `json:"late"`     // events dropped because their window was closed
-	Filtered int64         `json:"filtered"` // events that Where left out
-	Future   int64         `json:"future"`   // events far ahead of all others, which do not move the watermark, those that Where leaves out among them: see MaxAhead
+	Late     int64         `json:"late"`     // rows dropped because what they belong to was closed
+	Filtered int64         `json:"filtered"` // rows that Filter and FilterFunc left out
+	Future   int64         `json:"future"`   // events far ahead of all others, which do not move the watermark, those that Filter leaves out among them: see MaxAhead
 	Lost     int64         `json:"lost"`     // records that retention removed before they could be read
 	Rows     int64         `json:"rows"`     // rows given out
-	Retries  int64         `json:"retries"`  // how often the source could not read and tried again
+	Retries  int64         `json:"retries"`  // how often a source could not read and tried again
+	Bytes    int64         `json:"bytes"`    // of state now, about
 	Elapsed  time.Duration `json:"-"`        // since the start, up to the end if it has ended
 }
 

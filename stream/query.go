@@ -5,7 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"cancha/stream/internal/flow"
+	"cancha/stream/plan"
 )
 
 // OutputMode says when a query gives out the rows of a window. The words are Spark's.
@@ -14,23 +18,25 @@ type OutputMode uint8
 const (
 	// Append gives out each row once, when the watermark has passed the end of its window and nothing can change it.
 	Append OutputMode = iota
-	// Update gives out a row whenever it has changed, about once a second, and once more when its window closes.
+	// Update gives out a row whenever it has changed, as soon as nothing more is there to be read (see Trigger), and once more when its
+	// window closes.
 	Update
+	// Complete gives out all rows of the result whenever one has changed.
+	Complete
 )
 
-func (m OutputMode) String() string {
-	if m == Update {
-		return "update"
-	}
-	return "append"
-}
-
-// Window says which span of event time a row sums up. Windows are aligned to 1970-01-01T00:00:00Z and half-open: an event
-// at a window's end belongs to the next.
-type Window struct{ width time.Duration }
+func (m OutputMode) String() string { return [...]string{"append", "update", "complete"}[m] }
 
 // Tumbling is a window of the given width; the next window starts where it ends.
-func Tumbling(width time.Duration) Window { return Window{width} }
+func Tumbling(width time.Duration) Window { return Window{Kind: "tumbling", Width: width} }
+
+// Sliding is windows of the given width, one of which starts every step: an event is in several of them.
+func Sliding(width, step time.Duration) Window {
+	return Window{Kind: "sliding", Width: width, Step: step}
+}
+
+// Session is a window for each run of events of a group without a gap as long as this; it ends a gap after its last event.
+func Session(gap time.Duration) Window { return Window{Kind: "session", Gap: gap} }
 
 // Sink takes the rows of a query as they come. Calls come one after another; a slow sink slows the query down rather than
 // filling memory. An error ends the query. The rows stay the sink's.
@@ -40,29 +46,56 @@ type Sink interface {
 	Write(ctx context.Context, epoch int64, rows *Rows) error
 }
 
-// Query is a plan: which records to read, how to group and what to compute. It is built by a chain of calls that starts
-// with From, each of which returns a changed copy, so that a query can serve as the trunk of others. Start runs it.
-//
-// It names fields and operators only and holds no function, so that a plan costs the same from an interpreted cell as from
-// compiled code, and could be sent to another engine.
-type Query struct {
-	source     Source
-	name       string
-	delay      time.Duration
-	idleAfter  time.Duration
-	ahead      time.Duration
-	where      []Condition
-	groups     []string
-	window     Window
-	aggregates []Aggregate
-	mode       OutputMode
-	sinks      []Sink
-	limit      int64
-	keep       int
-	anywhere   bool
+// Opener is a Sink that is told the columns of its rows when the query starts; an error refuses the start.
+type Opener interface {
+	Open(ctx context.Context, columns []Column) error
 }
 
-// DefaultKeepRows is how many rows a running query keeps for Results, about 300 bytes each.
+// Closer is a Sink that is closed after its last Write, however the query ended.
+type Closer interface{ Close() error }
+
+// SinkFunc is a function as a Sink. What it did before the query died is done: at least once, if the records are read again.
+func SinkFunc(write func(epoch int64, rows *Rows) error) Sink { return sinkFunc(write) }
+
+type sinkFunc func(epoch int64, rows *Rows) error
+
+// Write implements Sink.
+func (f sinkFunc) Write(_ context.Context, epoch int64, rows *Rows) error { return f(epoch, rows) }
+
+// Query is a plan: which records to read, and what to make of them. It is built by a chain of calls that starts with From, each of which
+// returns a changed copy, so that a query can serve as the trunk of others. The steps are taken in the order of the calls. Start runs it;
+// Explain shows it.
+type Query struct {
+	source  Source
+	format  Format
+	time    Expr
+	name    string
+	delay   time.Duration
+	idle    time.Duration
+	ahead   time.Duration
+	keyedBy string
+	steps   []step
+	mode    OutputMode
+	trigger time.Duration
+	sinks   []Sink
+	letters []Sink
+	limit   int64
+	keep    int
+	memory  int64
+	err     error // of a call with impossible arguments; Start gives it
+}
+
+// step is a step of the plan with what is not data: functions, other queries, tables.
+type step struct {
+	plan.Step
+	fn        any // of functions, as package flow takes them
+	other     *Query
+	table     *Table
+	functions *Processing
+	records   *RecordProcessing
+}
+
+// DefaultKeepRows is how many rows a running query keeps for Results, about 50 bytes a column each.
 const DefaultKeepRows = 500_000
 
 // DefaultIdleAfter is how long a partition must be without records before it no longer holds back the watermark.
@@ -71,9 +104,12 @@ const DefaultIdleAfter = 5 * time.Second
 // DefaultMaxAhead is how far ahead an event may be to move the watermark.
 const DefaultMaxAhead = 24 * time.Hour
 
-// From starts a query over a source.
+// DefaultMemory is how many bytes the state of a query may take before the query ends with an error.
+const DefaultMemory = 8 << 30
+
+// From starts a query over a source of records, which are JSON unless Format says otherwise.
 func From(source Source) *Query {
-	return &Query{source: source, name: "query", idleAfter: DefaultIdleAfter, ahead: DefaultMaxAhead, keep: DefaultKeepRows}
+	return &Query{source: source, name: "query", idle: DefaultIdleAfter, ahead: DefaultMaxAhead, keep: DefaultKeepRows, memory: DefaultMemory}
 }
 
 func (q *Query) with(change func(*Query)) *Query {
@@ -82,63 +118,238 @@ func (q *Query) with(change func(*Query)) *Query {
 	return &c
 }
 
+func (q *Query) then(s step) *Query {
+	return q.with(func(q *Query) { q.steps = append(slices.Clip(q.steps), s) })
+}
+
+func (q *Query) wrong(format string, args ...any) *Query {
+	return q.with(func(q *Query) { q.err = errors.Join(q.err, fmt.Errorf("stream: "+format, args...)) })
+}
+
 // Name gives the query the name that progress reports carry.
 func (q *Query) Name(name string) *Query { return q.with(func(q *Query) { q.name = name }) }
+
+// Format says how records are written: JSON() unless set.
+func (q *Query) Format(f Format) *Query { return q.with(func(q *Query) { q.format = f }) }
+
+// EventTime says when an event happened: a time, such as Field("created") for a text in RFC 3339, or Field("ts").UnixMillis(). A record
+// without it is a bad record. Unless set it is the record's own time stamp, which Kafka gives.
+func (q *Query) EventTime(of Expr) *Query { return q.with(func(q *Query) { q.time = of }) }
 
 // Watermark says how late events may come: a partition's watermark is its greatest event time less the delay, and never
 // goes back. An event is late, dropped and counted, if the watermark has passed the end of its window. The delay is 0 unless set.
 //
-// Where the groups contain "match_id", by which records are keyed, no window has parts in two partitions, and a window is
-// closed by its own partition's watermark: what is late then depends on the order of records alone, never on timing.
-// Otherwise the query's watermark closes it: the least of all assigned partitions that are not idle.
+// The query's watermark, which closes windows, is the least of all assigned partitions that are not idle; see KeyedBy.
 func (q *Query) Watermark(delay time.Duration) *Query {
 	return q.with(func(q *Query) { q.delay = delay })
 }
 
+// KeyedBy promises that records with the same value at a path lie in one partition, as they do where their producer takes it for the key. A
+// window is then closed by its own partition's watermark, if the path is among those of GroupBy: what is late depends on the order of
+// records alone, never on timing. A record that breaks the promise is a bad record.
+func (q *Query) KeyedBy(path string) *Query { return q.with(func(q *Query) { q.keyedBy = path }) }
+
 // IdleAfter says for how long a partition must have had no records before it is idle: 5 s unless set. The query's watermark
 // does not wait for an idle partition; when all are idle it is the greatest of theirs. A source that has lost its broker
 // has no idle partitions.
-func (q *Query) IdleAfter(d time.Duration) *Query {
-	return q.with(func(q *Query) { q.idleAfter = d })
-}
+func (q *Query) IdleAfter(d time.Duration) *Query { return q.with(func(q *Query) { q.idle = d }) }
 
 // MaxAhead says how far ahead of the clock, and of all events of its partition before it, an event may be to move the watermark: 24 h unless
 // set, 0 is any distance. One that is further ahead counts in its window and in Totals.Future, and makes no other late. After 100 of them in
 // a row, or two at the beginning of a partition, their time is believed.
-func (q *Query) MaxAhead(d time.Duration) *Query {
-	return q.with(func(q *Query) { q.ahead = d })
+func (q *Query) MaxAhead(d time.Duration) *Query { return q.with(func(q *Query) { q.ahead = d }) }
+
+// Filter keeps the rows that a condition holds for.
+func (q *Query) Filter(condition Expr) *Query {
+	return q.then(step{Step: plan.Step{Op: plan.Filter, Expr: condition}})
 }
 
-// Where leaves out the events that a condition does not hold for; several conditions must all hold.
-func (q *Query) Where(c Condition) *Query {
-	return q.with(func(q *Query) { q.where = append(slices.Clip(q.where), c) })
+// With adds a column, or replaces the one of that name.
+func (q *Query) With(name string, of Expr) *Query {
+	return q.then(step{Step: plan.Step{Op: plan.With, Name: name, Expr: of}})
 }
 
-// GroupBy gives each combination of the values at these paths a row of its own; at most four. "team_id" stands for
-// "team.id", as in statsbombpy, and names the column. An event without a value at one of the paths is a bad record: ask
-// for it by Where(Has(path)) if such events are normal.
+// Select keeps these columns, or paths, and nothing else.
+func (q *Query) Select(columns ...string) *Query {
+	if len(columns) == 0 {
+		return q.wrong("Select without a column")
+	}
+	return q.then(step{Step: plan.Step{Op: plan.Select, Columns: slices.Clone(columns)}})
+}
+
+// Drop takes columns away.
+func (q *Query) Drop(columns ...string) *Query {
+	return q.then(step{Step: plan.Step{Op: plan.Drop, Columns: slices.Clone(columns)}})
+}
+
+// Explode gives each element of the array at a path a row of its own, in which name stands for the element: Explode("items", "item") makes
+// item.sku a path. A row whose array is empty or absent gives none.
+func (q *Query) Explode(path, name string) *Query {
+	return q.then(step{Step: plan.Step{Op: plan.Explode, Path: path, Name: name}})
+}
+
+// MapFunc adds a column that a Go function computes from the values of fields, in the row: row.Float("price"). An error makes the record a bad
+// record. A function of an interpreted cell costs more than the rest of a query: a cell that declares it as a func is compiled.
+func (q *Query) MapFunc(name string, f func(row Row) (any, error), fields ...string) *Query {
+	if f == nil {
+		return q.wrong("MapFunc %q without a function", name)
+	}
+	return q.then(step{Step: plan.Step{Op: plan.MapFunc, Name: name, Columns: slices.Clone(fields), Adds: []string{name}}, fn: mapped(fields, f)})
+}
+
+// FilterFunc keeps the rows that a Go function says yes to, which may ask for the values of fields. See MapFunc.
+func (q *Query) FilterFunc(name string, f func(row Row) (bool, error), fields ...string) *Query {
+	if f == nil {
+		return q.wrong("FilterFunc %q without a function", name)
+	}
+	return q.then(step{Step: plan.Step{Op: plan.FilterFunc, Name: name, Columns: slices.Clone(fields)}, fn: filtered(fields, f)})
+}
+
+// GroupBy gives each combination of the values at these paths a row of its own in the Agg that follows. An event without a value at one
+// of the paths is a bad record: ask for it by Filter(Has(path)) if such events are normal. It can stand before or behind Window.
 func (q *Query) GroupBy(paths ...string) *Query {
-	return q.with(func(q *Query) { q.groups = slices.Clone(paths) })
+	return q.pending(func(s *step) { s.Keys = slices.Clone(paths) })
 }
 
-// AcrossPartitions says that the records of a group may lie in several partitions although the groups contain "match_id".
-// Windows then wait for the query's watermark. Without it, the records of a match in a second partition are bad records.
-func (q *Query) AcrossPartitions() *Query { return q.with(func(q *Query) { q.anywhere = true }) }
+// Window groups rows by spans of event time in the Agg that follows.
+func (q *Query) Window(w Window) *Query { return q.pending(func(s *step) { s.Window = w }) }
 
-// Window sets the windows.
-func (q *Query) Window(w Window) *Query { return q.with(func(q *Query) { q.window = w }) }
+// TimeToLive says for how long, in event time, a group without new rows is kept by the Agg that follows, where it has no window.
+func (q *Query) TimeToLive(d time.Duration) *Query {
+	return q.pending(func(s *step) { s.TimeToLive = d })
+}
 
-// Agg adds statistics, in the order of their columns.
+// Agg computes statistics of groups and windows, in the order of their columns. The rows have the paths of GroupBy, window_start and
+// window_end, and the statistics as columns. Calls one after another add to one list.
 func (q *Query) Agg(aggregates ...Aggregate) *Query {
-	return q.with(func(q *Query) { q.aggregates = append(slices.Clip(q.aggregates), aggregates...) })
+	return q.pending(func(s *step) { s.Aggregates = append(slices.Clip(s.Aggregates), aggregates...) })
+}
+
+// pending changes the aggregation that is being built: the last step, unless that has its statistics and the call begins another.
+func (q *Query) pending(change func(*step)) *Query {
+	return q.with(func(q *Query) {
+		q.steps = slices.Clone(q.steps)
+		if n := len(q.steps); n == 0 || q.steps[n-1].Op != plan.Aggregation {
+			q.steps = append(q.steps, step{Step: plan.Step{Op: plan.Aggregation}})
+		}
+		last := &q.steps[len(q.steps)-1]
+		before := *last
+		if change(last); len(before.Aggregates) > 0 && len(last.Aggregates) == len(before.Aggregates) {
+			again := step{Step: plan.Step{Op: plan.Aggregation}} // GroupBy or Window behind Agg: an aggregation of its rows
+			*last = before
+			change(&again)
+			q.steps = append(q.steps, again)
+		}
+	})
+}
+
+// Deduplicate keeps the first row of each combination of the values at these paths, and knows a key as long as Watermark's delay: what comes
+// later still is late.
+func (q *Query) Deduplicate(paths ...string) *Query {
+	return q.then(step{Step: plan.Step{Op: plan.Deduplicate, Keys: slices.Clone(paths), TimeToLive: q.delay}})
+}
+
+// Union adds the rows of another query, which must have the same columns.
+func (q *Query) Union(other *Query) *Query {
+	return q.then(step{Step: plan.Step{Op: plan.Union}, other: other})
+}
+
+// On is what two streams, or a stream and a table, are joined by: columns of the one that equal columns of the other. Names of the left
+// alone stand for the same names on both sides.
+type On struct{ Left, Right []string }
+
+func (o On) both() On {
+	if o.Right == nil {
+		o.Right = o.Left
+	}
+	return o
+}
+
+// Same joins by columns that have the same names on both sides.
+func Same(columns ...string) On { return On{columns, columns} }
+
+// Within is how far apart in event time two rows may be to be joined: the right one at most Before earlier, and at most After later.
+type Within struct{ Before, After time.Duration }
+
+// Join pairs the rows of two queries that are equal in the columns of on and whose event times are near: an interval join. Rows have the
+// columns of both, those of on that have one name once, and the later of the two times. Rows without a partner are left out.
+func (q *Query) Join(right *Query, on On, within Within) *Query {
+	return q.join("inner", right, on, within)
+}
+
+// LeftJoin is Join, with rows of the left that have found no partner once the watermark has passed the last that could come.
+func (q *Query) LeftJoin(right *Query, on On, within Within) *Query {
+	return q.join("left", right, on, within)
+}
+
+// FullJoin is LeftJoin, with rows of the right without a partner too.
+func (q *Query) FullJoin(right *Query, on On, within Within) *Query {
+	return q.join("full", right, on, within)
+}
+
+func (q *Query) join(kind string, right *Query, on On, within Within) *Query {
+	on = on.both()
+	s := plan.Step{Op: plan.Join, Join: plan.JoinSpec{Kind: kind, Left: on.Left, Right: on.Right, Before: within.Before, After: within.After}}
+	return q.then(step{Step: s, other: right})
+}
+
+// Lookup adds the columns of a table's row whose keys equal the columns of on; rows that find none are left out.
+func (q *Query) Lookup(t *Table, on On) *Query { return q.lookup("inner", t, on) }
+
+// LeftLookup is Lookup, but keeps the rows that find none, with absent values.
+func (q *Query) LeftLookup(t *Table, on On) *Query { return q.lookup("left", t, on) }
+
+func (q *Query) lookup(kind string, t *Table, on On) *Query {
+	if t == nil {
+		return q.wrong("Lookup without a table")
+	}
+	on = on.both()
+	s := plan.Step{Op: plan.Lookup, Name: t.name, Join: plan.JoinSpec{Kind: kind, Left: on.Left, Right: on.Right}}
+	return q.then(step{Step: s, table: t, other: t.query})
+}
+
+// Top keeps, of the rows of each window and of each combination of the values at paths, the n with the greatest values of a column. Of equal
+// ones the first to come stays. It follows an Agg with a window.
+func (q *Query) Top(n int, by string, paths ...string) *Query {
+	return q.top(plan.Step{N: n, Name: by, Keys: slices.Clone(paths), Descending: true})
+}
+
+// TopTies is Top, but rows that equal the last one stay too.
+func (q *Query) TopTies(n int, by string, paths ...string) *Query {
+	return q.top(plan.Step{N: n, Name: by, Keys: slices.Clone(paths), Descending: true, Ties: true})
+}
+
+// Bottom is Top with the least values.
+func (q *Query) Bottom(n int, by string, paths ...string) *Query {
+	return q.top(plan.Step{N: n, Name: by, Keys: slices.Clone(paths)})
+}
+
+func (q *Query) top(s plan.Step) *Query {
+	s.Op = plan.Top
+	if s.N < 1 || s.N > 1_000_000 {
+		return q.wrong("the top %d: want 1 to 1,000,000", s.N)
+	}
+	return q.then(step{Step: s})
 }
 
 // Output sets the output mode: Append unless set.
 func (q *Query) Output(mode OutputMode) *Query { return q.with(func(q *Query) { q.mode = mode }) }
 
+// Trigger sets how often rows that have changed are given out in the modes Update and Complete. Unless set they leave as soon as nothing more
+// is there to be read, and at the latest after 100 ms.
+func (q *Query) Trigger(every time.Duration) *Query {
+	return q.with(func(q *Query) { q.trigger = every })
+}
+
 // To adds a sink.
 func (q *Query) To(sink Sink) *Query {
 	return q.with(func(q *Query) { q.sinks = append(slices.Clip(q.sinks), sink) })
+}
+
+// DeadLetters adds a sink for the records that the query could not use or that came too late, one row each: reason, topic, partition,
+// offset, timestamp, key and value.
+func (q *Query) DeadLetters(sink Sink) *Query {
+	return q.with(func(q *Query) { q.letters = append(slices.Clip(q.letters), sink) })
 }
 
 // MaxRecords ends the query after exactly n records, bad ones included; 0, as unless set, is endless.
@@ -147,41 +358,89 @@ func (q *Query) MaxRecords(n int64) *Query { return q.with(func(q *Query) { q.li
 // KeepRows bounds how many rows Results can give: the newest n, DefaultKeepRows unless set. Sinks get all.
 func (q *Query) KeepRows(n int) *Query { return q.with(func(q *Query) { q.keep = n }) }
 
+// Memory bounds the state of the query, about, in bytes: beyond, it ends with an error that says what takes the room. 8 GiB unless set.
+func (q *Query) Memory(bytes int64) *Query { return q.with(func(q *Query) { q.memory = bytes }) }
+
 // maxSpan bounds windows and delays; together with the bounds on event times it keeps sums within an int64.
 const maxSpan = 180 * 24 * time.Hour
 
-// Start checks the plan and runs it; it does not wait. The query ends when its source does, after MaxRecords, by Stop, or,
+// Start checks the plan and runs it; it does not wait. The query ends when its sources do, after MaxRecords, by Stop, or,
 // without closing its open windows, when ctx ends. An error names what is wrong with the plan.
 func (q *Query) Start(ctx context.Context) (*Running, error) {
-	if err := q.validate(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", q.name, err)
-	}
-	dict := newDictionary()
-	p, err := q.compile(dict)
+	g, err := q.build()
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", q.name, err)
 	}
-	return startQuery(ctx, q, p), nil
+	if err := q.open(ctx, g.columns); err != nil {
+		return nil, fmt.Errorf("start %s: %w", q.name, err)
+	}
+	return startQuery(ctx, q, g), nil
 }
 
-func (q *Query) validate() error {
-	switch {
-	case q.source == nil:
-		return errors.New("stream: no source; From wants one, such as Memory or kafka.Source")
-	case q.window.width <= 0:
-		return errors.New("stream: no window; add .Window(stream.Tumbling(time.Minute))")
-	case len(q.aggregates) == 0:
-		return errors.New(`stream: nothing to compute; add .Agg(stream.Count("events"))`)
-	case len(q.groups) > maxGroups:
-		return fmt.Errorf("stream: GroupBy takes at most %d paths, got %d", maxGroups, len(q.groups))
-	case q.window.width > maxSpan || q.delay > maxSpan:
-		return fmt.Errorf("stream: window %v, watermark delay %v: want at most %v", q.window.width, q.delay, maxSpan)
-	case q.delay < 0 || q.idleAfter < 0 || q.ahead < 0:
-		return fmt.Errorf("stream: Watermark(%v), IdleAfter(%v), MaxAhead(%v): want no negative duration", q.delay, q.idleAfter, q.ahead)
-	case q.ahead > maxSpan:
-		return fmt.Errorf("stream: MaxAhead(%v): want at most %v, or 0 for any", q.ahead, maxSpan)
-	case q.limit < 0 || q.keep < 1:
-		return fmt.Errorf("stream: MaxRecords(%d), KeepRows(%d): want at least 0 and 1", q.limit, q.keep)
+// open opens the sinks. Those that were opened before one that fails are closed.
+func (q *Query) open(ctx context.Context, columns []Column) error {
+	var opened []Sink
+	for i, sink := range append(slices.Clone(q.sinks), q.letters...) {
+		is := columns
+		if i >= len(q.sinks) {
+			is = letterColumns()
+		}
+		if o, ok := sink.(Opener); ok {
+			if err := o.Open(ctx, slices.Clone(is)); err != nil {
+				return errors.Join(fmt.Errorf("open a sink: %w", err), closeAll(opened))
+			}
+		}
+		opened = append(opened, sink)
 	}
 	return nil
 }
+
+func closeAll(sinks []Sink) error {
+	var all error
+	for _, sink := range sinks {
+		if c, ok := sink.(Closer); ok {
+			all = errors.Join(all, c.Close())
+		}
+	}
+	return all
+}
+
+// Plan returns the query as data.
+func (q *Query) Plan() *plan.Plan {
+	p := &plan.Plan{Name: q.name, Output: q.mode.String(), Trigger: q.trigger, Limit: q.limit, Input: plan.Input{Format: q.formatName(),
+		EventTime: q.time, Delay: q.delay, IdleAfter: q.idle, MaxAhead: q.ahead, KeyedBy: q.keyedBy}}
+	if q.source != nil {
+		p.Input.Source = q.source.Description()
+	}
+	for _, s := range q.steps {
+		if s.other != nil {
+			s.Other = s.other.Plan()
+		}
+		p.Steps = append(p.Steps, s.Step)
+	}
+	for _, sink := range q.sinks {
+		p.Sinks = append(p.Sinks, describeSink(sink))
+	}
+	for _, sink := range q.letters {
+		p.Sinks = append(p.Sinks, "dead letters to "+describeSink(sink))
+	}
+	return p
+}
+
+func (q *Query) formatName() string {
+	if q.format == nil {
+		return JSONFormat().Name()
+	}
+	return q.format.Name()
+}
+
+// describeSink is the sink's own words, or its type.
+func describeSink(sink Sink) string {
+	if d, ok := sink.(fmt.Stringer); ok {
+		return d.String()
+	}
+	return strings.TrimPrefix(fmt.Sprintf("%T", sink), "*")
+}
+
+// flow is a step without memory as package flow takes it.
+func (s step) flow() flow.Step { return flow.Step{Step: s.Step, Func: s.fn} }

@@ -1,557 +1,423 @@
-package stream
+package stream_test
 
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
-	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	. "cancha/stream"
 )
 
-// finish runs a query over a source that ends, and returns what came of it.
-func finish(t testing.TB, q *Query) *Running {
+// lines makes records of lines, all in one partition.
+func lines(text string) [][]Record {
+	var records []Record
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		records = append(records, Record{Value: []byte(strings.TrimSpace(line)), Time: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)})
+	}
+	return [][]Record{records}
+}
+
+func source(text string) Source { return Memory("orders", lines(text)) }
+
+// run runs a query to its end and returns its rows as CSV, and the query.
+func run(t *testing.T, q *Query) (string, *Running) {
 	t.Helper()
-	running, err := q.Start(t.Context())
+	running, err := q.Start(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := running.Wait(t.Context()); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := running.Wait(ctx); err != nil {
 		t.Fatal(err)
 	}
-	return running
-}
-
-func windowsCSV(t testing.TB, r *Running) string {
-	t.Helper()
 	var b bytes.Buffer
-	if err := WriteWindowsCSV(&b, r.Results()); err != nil {
+	if err := running.Results().WriteCSV(&b); err != nil {
 		t.Fatal(err)
 	}
-	return b.String()
+	return b.String(), running
 }
 
-// naive computes the minute statistics a second time, from the definitions and in the plainest way: the whole sample of a
-// window is kept, and its variance is taken in two passes.
-func naive(t testing.TB, all []Record) map[string][]float64 {
+func want(t *testing.T, got, want string) {
 	t.Helper()
-	type window struct {
-		match, start int64
+	var lines []string
+	for line := range strings.SplitSeq(strings.TrimSpace(want), "\n") {
+		lines = append(lines, strings.TrimSpace(line))
 	}
-	type sample struct {
-		events, passes, holds int
-		length, carry, x, y   []float64
+	if want := strings.Join(lines, "\n") + "\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	rows := map[window]map[int]*sample{}
-	held := map[window]int{}
-	for _, r := range all {
-		var e sent
-		if err := json.Unmarshal(r.Value, &e); err != nil {
-			t.Fatal(err)
-		}
-		if e.Event.Period < 1 || e.Event.Period > 5 || e.Event.Team == nil {
-			continue
-		}
-		at, err := time.Parse(time.RFC3339, e.Metadata.EventTime)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := window{e.Event.MatchID, at.Truncate(time.Minute).Unix()}
-		if rows[w] == nil {
-			rows[w] = map[int]*sample{}
-		}
-		of := func(team int) *sample {
-			if rows[w][team] == nil {
-				rows[w][team] = &sample{}
-			}
-			return rows[w][team]
-		}
-		s := of(e.Event.Team.ID)
-		s.events++
-		if e.Event.PossessionTeam != nil {
-			held[w]++
-			of(e.Event.PossessionTeam.ID).holds++
-		}
-		distance := func(own map[string]any) (float64, bool) {
-			end, ok := own["end_location"].([]any)
-			if !ok || len(end) < 2 || len(e.Event.Location) < 2 {
-				return 0, false
-			}
-			return math.Hypot(end[0].(float64)-e.Event.Location[0], end[1].(float64)-e.Event.Location[1]), true
-		}
-		switch e.Event.Type.ID {
-		case 30:
-			s.passes++
-			if d, ok := distance(e.Event.Pass); ok {
-				s.length = append(s.length, d)
-			}
-		case 43:
-			if d, ok := distance(e.Event.Carry); ok {
-				s.carry = append(s.carry, d)
-			}
-		}
-		if len(e.Event.Location) >= 2 {
-			s.x, s.y = append(s.x, e.Event.Location[0]), append(s.y, e.Event.Location[1])
-		}
-	}
-	want := map[string][]float64{}
-	for w, teams := range rows {
-		for team, s := range teams {
-			if s.events == 0 {
-				continue
-			}
-			values := []float64{float64(s.events), float64(s.passes)}
-			for _, sample := range [][]float64{s.length, s.carry, s.x, s.y} {
-				values = append(values, plainMoments(sample)...)
-			}
-			share := math.NaN()
-			if held[w] > 0 {
-				share = float64(s.holds) / float64(held[w])
-			}
-			want[fmt.Sprint(w.match, team, w.start)] = append(values, share)
-		}
-	}
-	return want
 }
 
-func plainMoments(sample []float64) []float64 {
-	n := float64(len(sample))
-	m := []float64{n, math.NaN(), math.NaN(), math.NaN(), math.NaN()}
-	if n == 0 {
-		return m
-	}
-	sum, squares := 0.0, 0.0
-	for _, x := range sample {
-		sum += x
-	}
-	for _, x := range sample {
-		squares += (x - sum/n) * (x - sum/n)
-	}
-	m[1], m[2], m[3] = slices.Min(sample), slices.Max(sample), sum/n
-	if n > 1 {
-		m[4] = squares / (n - 1)
-	}
-	return m
+const orders = `{"id":1,"user":{"city":"Lima"},"total":10,"at":"2026-03-01T12:00:05Z","items":[{"sku":"a","n":2},{"sku":"b","n":1}]}
+	{"id":2,"user":{"city":"Quito"},"total":20.5,"at":"2026-03-01T12:00:30Z","items":[{"sku":"a","n":1}]}
+	{"id":3,"user":{"city":"Lima"},"total":30,"at":"2026-03-01T12:01:10Z","items":[]}
+	{"id":4,"user":{"city":"Lima"},"total":"much","at":"2026-03-01T12:01:12Z"}
+	{"id":5,"user":{},"total":5,"at":"2026-03-01T12:01:13Z"}
+	{"id":6,"user":{"city":"Lima"},"total":7
+	{"id":7,"user":{"city":"Quito"},"total":1,"at":"2026-03-01T12:02:59Z","items":[{"sku":"c","n":9}]}
+	{"id":8,"user":{"city":"Lima"},"total":99,"at":"2026-03-01T12:00:59Z"}`
+
+func timed(text string) *Query {
+	return From(source(text)).EventTime(Field("at").AsTime())
 }
 
-// checkRows compares a query's rows with the naive ones: counts exactly, the rest to 1e-9.
-func checkRows(t *testing.T, rows *Rows, want map[string][]float64) {
-	t.Helper()
-	if rows.Len() != len(want) || rows.Len() == 0 {
-		t.Fatalf("got %d rows, want %d, more than 0", rows.Len(), len(want))
+func TestTumblingSums(t *testing.T) {
+	q := timed(orders).GroupBy("user.city").Window(Tumbling(time.Minute)).
+		Agg(Count("orders"), Sum("sum", Field("total")), Max("most", Field("total")), CountIf("large", Field("total").Gt(15)))
+	got, running := run(t, q)
+	want(t, got, `user.city,window_start,window_end,orders,sum,most,large
+		Lima,2026-03-01T12:00:00Z,2026-03-01T12:01:00Z,1,10,10,0
+		Lima,2026-03-01T12:01:00Z,2026-03-01T12:02:00Z,1,30,30,1
+		Quito,2026-03-01T12:00:00Z,2026-03-01T12:01:00Z,1,20.5,20.5,1
+		Quito,2026-03-01T12:02:00Z,2026-03-01T12:03:00Z,1,1,1,0`)
+	totals, bad := running.Totals(), running.BadRecords()
+	if totals.Records != 8 || totals.Bad != 3 || totals.Late != 1 || totals.Rows != 4 {
+		t.Errorf("got %+v", totals)
 	}
-	for _, row := range rows.Rows {
-		name := fmt.Sprint(row.Keys[0].ID, row.Keys[1].ID, row.Start.Unix())
-		values := want[name]
-		if len(values) != len(row.Values) {
-			t.Fatalf("row %s: got %d values, want %d", name, len(row.Values), len(values))
-		}
-		for i, got := range row.Values {
-			tolerance := 1e-9
-			if rows.Columns[i].Integer {
-				tolerance = 0
-			}
-			if !(math.Abs(got-values[i]) <= tolerance) && !(math.IsNaN(got) && math.IsNaN(values[i])) {
-				t.Errorf("row %s, %s: got %v, want %v", name, rows.Columns[i].Name, got, values[i])
-			}
+	for _, reason := range []string{"total: want a number, got another text", "no user.city", "not JSON: unexpected end of JSON input"} {
+		if !slices.Contains(bad.Reasons, ReasonCount{Reason: reason, Count: 1}) {
+			t.Errorf("%s: got %v", reason, bad.Reasons)
 		}
 	}
 }
 
-func TestMinuteStatistics(t *testing.T) {
-	all := season(7, 6, 700)
-	running := finish(t, MinuteStatistics(Memory("events", partitioned(all, 3))))
-	checkRows(t, running.Results(), naive(t, all))
-	totals := running.Totals()
-	if totals.Records != int64(len(all)) || totals.Bad != 0 || totals.Late != 0 || totals.Filtered == 0 {
-		t.Errorf("got %+v, want %d records, none bad or late, some filtered", totals, len(all))
+func TestSlidingWindowsHoldAnEventSeveralTimes(t *testing.T) {
+	got, _ := run(t, timed(orders).Watermark(5*time.Minute).Filter(Has("user.city")).
+		Filter(Field("id").In(1, 3)).GroupBy("user.city").Window(Sliding(2*time.Minute, time.Minute)).Agg(Count("n")))
+	want(t, got, `user.city,window_start,window_end,n
+		Lima,2026-03-01T11:59:00Z,2026-03-01T12:01:00Z,1
+		Lima,2026-03-01T12:00:00Z,2026-03-01T12:02:00Z,2
+		Lima,2026-03-01T12:01:00Z,2026-03-01T12:03:00Z,1`)
+}
+
+func TestSessionsEndAGapAfterTheLastEvent(t *testing.T) {
+	const clicks = `{"u":"a","at":"2026-03-01T12:00:00Z"}
+		{"u":"a","at":"2026-03-01T12:00:20Z"}
+		{"u":"b","at":"2026-03-01T12:00:21Z"}
+		{"u":"a","at":"2026-03-01T12:01:00Z"}
+		{"u":"a","at":"2026-03-01T12:00:45Z"}
+		{"u":"a","at":"2026-03-01T12:10:00Z"}`
+	got, _ := run(t, timed(clicks).Watermark(time.Minute).GroupBy("u").Window(Session(30*time.Second)).Agg(Count("n")))
+	want(t, got, `u,window_start,window_end,n
+		a,2026-03-01T12:00:00Z,2026-03-01T12:01:30Z,4
+		a,2026-03-01T12:10:00Z,2026-03-01T12:10:30Z,1
+		b,2026-03-01T12:00:21Z,2026-03-01T12:00:51Z,1`)
+}
+
+func TestExplodeAndColumns(t *testing.T) {
+	got, _ := run(t, timed(orders).Explode("items", "item").With("city", Field("user.city").Upper()).
+		With("twice", Field("item.n").Mul(2)).Filter(Field("twice").Gt(2)).Select("id", "city", "item.sku", "twice", "@offset"))
+	want(t, got, `id,city,item.sku,twice,@offset
+		1,LIMA,a,4,0
+		7,QUITO,c,18,6`)
+}
+
+func TestJoinsWithinTime(t *testing.T) {
+	const paid = `{"order":1,"amount":10,"at":"2026-03-01T12:00:40Z"}
+		{"order":3,"amount":30,"at":"2026-03-01T12:20:00Z"}
+		{"order":9,"amount":1,"at":"2026-03-01T12:20:01Z"}`
+	payments := timed(paid).Watermark(time.Hour).Select("order", "amount")
+	left := timed(orders).Watermark(time.Hour).Filter(Field("id").In(1, 2, 3)).Select("id", "total")
+	on := On{Left: []string{"id"}, Right: []string{"order"}}
+	got, _ := run(t, left.Join(payments, on, Within{After: 5 * time.Minute}))
+	want(t, got, `id,total,order,amount
+		1,10,1,10`)
+	got, _ = run(t, left.FullJoin(payments, on, Within{After: 5 * time.Minute}))
+	want(t, got, `id,total,order,amount
+		,,3,30
+		,,9,1
+		1,10,1,10
+		2,20.5,,
+		3,30,,`)
+}
+
+func TestLookups(t *testing.T) {
+	goods := NewRows(Column{Name: "sku", Kind: Text}, Column{Name: "name", Kind: Text})
+	for _, each := range [][2]string{{"a", "apple"}, {"b", "bread"}} {
+		sku, _ := ValueOf(each[0])
+		name, _ := ValueOf(each[1])
+		goods.Append(sku, name)
+	}
+	q := timed(orders).Explode("items", "item").With("sku", Field("item.sku"))
+	got, _ := run(t, q.LeftLookup(TableOf("goods", goods, "sku"), Same("sku")).Select("sku", "name"))
+	want(t, got, `sku,name
+		a,apple
+		a,apple
+		b,bread
+		c,`)
+	news := Latest("names", timed(`{"sku":"a","name":"old","at":"2026-03-01T12:00:00Z"}
+		{"sku":"a","name":"new","at":"2026-03-01T12:00:00Z"}`).Select("sku", "name"), "sku")
+	got, _ = run(t, q.Lookup(news, Same("sku")).Select("sku", "name"))
+	want(t, got, `sku,name
+		a,new
+		a,new`)
+}
+
+func TestTopOfEachWindow(t *testing.T) {
+	const bids = `{"a":1,"at":"2026-03-01T12:00:00Z"}
+		{"a":2,"at":"2026-03-01T12:00:01Z"}
+		{"a":2,"at":"2026-03-01T12:00:02Z"}
+		{"a":3,"at":"2026-03-01T12:00:03Z"}
+		{"a":3,"at":"2026-03-01T12:01:03Z"}`
+	q := timed(bids).GroupBy("a").Window(Tumbling(time.Minute)).Agg(Count("n")).Select("window_start", "a", "n")
+	got, _ := run(t, q.Top(1, "n"))
+	want(t, got, `window_start,a,n
+		2026-03-01T12:00:00Z,2,2
+		2026-03-01T12:01:00Z,3,1`)
+	got, _ = run(t, q.Bottom(2, "n").Filter(Field("a").Ne(3)))
+	want(t, got, `window_start,a,n
+		2026-03-01T12:00:00Z,1,1`)
+}
+
+func TestDeduplicateUnionAndASecondAggregation(t *testing.T) {
+	const a = `{"id":1,"at":"2026-03-01T12:00:00Z"}
+		{"id":1,"at":"2026-03-01T12:00:01Z"}
+		{"id":2,"at":"2026-03-01T12:00:02Z"}`
+	const b = `{"id":3,"at":"2026-03-01T12:00:02Z"}`
+	q := timed(a).Watermark(time.Minute).Deduplicate("id").Select("id").Union(timed(b).Watermark(time.Minute).Select("id"))
+	got, _ := run(t, q)
+	want(t, got, "id\n1\n2\n3")
+	got, _ = run(t, q.Window(Tumbling(time.Minute)).Agg(Count("n"), CountDistinct("ids", Field("id"))))
+	want(t, got, `window_start,window_end,n,ids
+		2026-03-01T12:00:00Z,2026-03-01T12:01:00Z,3,3`)
+}
+
+func TestProcessKeepsStatesAndTimers(t *testing.T) {
+	const beats = `{"host":"x","at":"2026-03-01T12:00:00Z"}
+		{"host":"y","at":"2026-03-01T12:00:00Z"}
+		{"host":"x","at":"2026-03-01T12:00:50Z"}
+		{"host":"x","at":"2026-03-01T12:01:40Z"}`
+	type state struct {
+		n    int
+		last time.Time
+	}
+	q := timed(beats).Process(Processing{Name: "silence", Keys: []string{"host"}, TimeToLive: time.Hour,
+		Columns: []Column{{Name: "host", Kind: Text}, {Name: "beats", Kind: Int}, {Name: "silent", Kind: Time}},
+		State:   func() any { return &state{} },
+		Row: func(c *Context, s any, _ Row) error {
+			st := s.(*state)
+			st.n, st.last = st.n+1, c.Time()
+			c.SetTimer(c.Time().Add(time.Minute))
+			return nil
+		},
+		Timer: func(c *Context, s any, at time.Time) error {
+			if st := s.(*state); at.Sub(st.last) >= time.Minute {
+				return c.Emit(c.Key()[0], st.n, at)
+			}
+			return nil
+		}})
+	got, _ := run(t, q)
+	want(t, got, `host,beats,silent
+		x,3,2026-03-01T12:02:40Z
+		y,1,2026-03-01T12:01:00Z`)
+}
+
+func TestUpdateKeepsTheNewestStateOfARow(t *testing.T) {
+	var writes int
+	sink := SinkFunc(func(_ int64, rows *Rows) error { writes += rows.Len(); return nil })
+	got, _ := run(t, timed(orders).Output(Update).TimeToLive(time.Hour).GroupBy("user.city").Agg(Count("n")).To(sink))
+	want(t, got, "user.city,n\nLima,4\nQuito,2")
+	if writes < 2 {
+		t.Errorf("%d rows were written", writes)
 	}
 }
 
-func TestWindowsCSVForm(t *testing.T) {
-	g := newGenerator(1)
-	e := g.match(12, 1)
-	e[0].Event.Type, e[0].Event.Pass, e[0].Event.Carry = ref{17, "Pressure"}, nil, nil
-	e[0].Event.Team, e[0].Event.PossessionTeam, e[0].Event.Location = &ref{3, "A"}, nil, []float64{60.5, 40}
-	e[0].Event.Period = 1
-	got := windowsCSV(t, finish(t, MinuteStatistics(Memory("events", [][]Record{records(e)}))))
-	want := "match_id,team_id,window_start,events,passes," +
-		"pass_length_count,pass_length_min,pass_length_max,pass_length_mean,pass_length_var," +
-		"carry_distance_count,carry_distance_min,carry_distance_max,carry_distance_mean,carry_distance_var," +
-		"x_count,x_min,x_max,x_mean,x_var,y_count,y_min,y_max,y_mean,y_var,possession\n" +
-		"12,3,2026-03-01T15:00:00Z,1,0,0,,,,,0,,,,,1,60.5,60.5,60.5,,1,40,40,40,,\n"
+func TestDeadLettersHaveBadAndLateRecords(t *testing.T) {
+	var reasons []string
+	sink := SinkFunc(func(_ int64, rows *Rows) error {
+		texts, err := rows.Strings("reason")
+		reasons = append(reasons, texts...)
+		return err
+	})
+	run(t, timed(orders).GroupBy("user.city").Window(Tumbling(time.Minute)).Agg(Sum("sum", Field("total"))).DeadLetters(sink))
+	if got := fmt.Sprintf("%d, %s", len(reasons), reasons[3]); got != "4, late by 2m0s" {
+		t.Errorf("got %s of %q", got, reasons)
+	}
+}
+
+func TestStartRefuses(t *testing.T) {
+	q := timed(orders)
+	for _, each := range []struct {
+		q    *Query
+		says string
+	}{
+		{q, "add .Select"},
+		{q.GroupBy("user.city").Agg(Count("n")), "without a window a group is never complete"},
+		{q.Output(Update).GroupBy("user.city").Agg(Count("n")), "TimeToLive"},
+		{q.Window(Tumbling(0)).Agg(Count("n")), "a window of 0s"},
+		{q.Window(Tumbling(time.Minute)), "nothing to compute"},
+		{q.Filter(Field("total").Add("x").Gt(1)).Select("id"), `"x" is a text; want a number`},
+		{q.Select("items[").Filter(Has("items[")), "no closing ]"},
+		{q.Select("id").Filter(Field("total").Gt(1)), `no column "total" here; there are id`},
+		{q.Deduplicate("id").Select("id"), "set Watermark before it"},
+		{q.Select("id").Top(3, "id"), "put an Agg with a Window before it"},
+		{q.Filter(Field("name").Matches("(")).Select("id"), "missing closing )"},
+		{q.Window(Tumbling(time.Minute)).Agg(Count("n"), Sum("n", Field("total"))), `two columns are named "n"`},
+		{q.Select("id").Join(q.Select("id", "total"), On{}, Within{}), "Same"},
+		{q.Filter(Field("id").Eq(struct{}{})).Select("id"), "a literal of type struct {}"},
+		{q.Output(Update).Select("id"), "use Output(Append)"},
+	} {
+		if _, err := each.q.Start(context.Background()); err == nil || !strings.Contains(err.Error(), each.says) {
+			t.Errorf("%s\ngot %v, want %q", each.q.Plan(), err, each.says)
+		}
+	}
+}
+
+func TestAPathThatNoRecordHasIsNoted(t *testing.T) {
+	_, running := run(t, timed(orders).Filter(Field("totl").Gt(3)).Select("id"))
+	if notes := running.Notes(); len(notes) != 2 || !strings.Contains(notes[0], `No record had "totl"`) {
+		t.Errorf("got %q", notes)
+	}
+}
+
+func TestCSV(t *testing.T) {
+	q := From(Memory("csv", lines("1,Lima,2.5\n2,\"Quito, EC\",7\n3,x\n4,Lima,much"))).Format(CSVFormat("id", "city", "price"))
+	got, running := run(t, q.Filter(Field("price").Gt(0)).Select("id", "city", "price"))
+	want(t, got, "id,city,price\n1,Lima,2.5\n2,\"Quito, EC\",7")
+	if bad := running.BadRecords(); bad.Total != 2 {
+		t.Errorf("got %v", bad)
+	}
+}
+
+func TestExplainShowsWhatIsRead(t *testing.T) {
+	got := timed(orders).Name("cities").GroupBy("user.city").Window(Tumbling(time.Minute)).Agg(Sum("sum", Field("total"))).Explain()
+	want := `cities: output append
+  aggregate by user.city, tumbling 1m0s: sum = sum(total)
+    read memory orders, 1 partitions as JSON, event time: as_time(at), watermark 0s behind
+of each record of memory orders, 1 partitions: at (an RFC 3339 time) user.city (a value) total (a number)
+`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
-// TestSameRecordsSameBytes: one history of records, many ways to deliver it, one windows.csv.
-func TestSameRecordsSameBytes(t *testing.T) {
-	all := season(11, 8, 400)
-	rand.New(rand.NewPCG(5, 5)).Shuffle(200, func(i, j int) { // some disorder, the same for all deliveries
-		i, j = i*15, i*15+j%12
-		all[i], all[j] = all[j], all[i]
-	})
-	want := windowsCSV(t, finish(t, MinuteStatistics(Memory("events", partitioned(all, 1)))))
-	for _, partitions := range []int{1, 2, 4, 7} {
-		for _, batch := range []int{1, 13, 500, 100_000} {
-			for _, mode := range []OutputMode{Append, Update} {
-				t.Run(fmt.Sprintf("%d partitions, batches of %d, %v", partitions, batch, mode), func(t *testing.T) {
-					source := Memory("events", partitioned(all, partitions)).BatchSize(batch)
-					running := finish(t, MinuteStatistics(source).Output(mode))
-					if late := running.Totals().Late; late != 0 {
-						t.Errorf("got %d late events, want 0", late)
-					}
-					if windowsCSV(t, running) != want {
-						t.Error("windows.csv differs")
-					}
-				})
-			}
-		}
-	}
+// halves scores a number by the batch.
+type halves struct {
+	numbers []float64
+	at      []time.Time
 }
 
-// TestReconnects: a source that loses its broker, and goes on where it was, changes nothing.
-func TestReconnects(t *testing.T) {
-	all := season(12, 4, 500)
-	want := windowsCSV(t, finish(t, MinuteStatistics(Memory("events", partitioned(all, 2)))))
-	running := finish(t, MinuteStatistics(&shaky{partitioned(all, 2)}))
-	if got := windowsCSV(t, running); got != want {
-		t.Error("windows.csv differs after reconnects")
+func (h *halves) Record(r *Record) (time.Time, string) {
+	var x float64
+	if _, err := fmt.Sscan(string(r.Value), &x); err != nil {
+		return time.Time{}, "no number"
 	}
-	if got := running.Totals().Retries; got < 3 {
-		t.Errorf("got %d retries, want at least 3", got)
-	}
+	h.numbers, h.at = append(h.numbers, x), append(h.at, r.Time.Add(time.Duration(x)*time.Second))
+	return h.at[len(h.at)-1], ""
 }
 
-// shaky hands over batches of uneven size, partitions by turns, and is assigned its partitions anew after each retry.
-type shaky struct{ partitions [][]Record }
-
-func (s *shaky) Description() string { return "shaky" }
-
-func (s *shaky) Run(ctx context.Context, h Handler) error {
-	memory := Memory("events", s.partitions)
-	h.Assigned([]Partition{{"events", 0}, {"events", 1}})
-	next := [2]int{}
-	for turn := 0; next[0] < len(s.partitions[0]) || next[1] < len(s.partitions[1]); turn++ {
-		p := turn % 2
-		records := memory.partitions[p][next[p]:min(len(memory.partitions[p]), next[p]+turn%37)]
-		if err := h.Batch(ctx, Batch{Topic: "events", Partition: p, Records: records, HighWatermark: 1 << 20}); err != nil {
+func (h *halves) Flush(emit func(at time.Time, row ...Value) error) error {
+	for i, x := range h.numbers {
+		if err := emit(h.at[i], FloatOf(x), FloatOf(x/2)); err != nil {
 			return err
 		}
-		next[p] += len(records)
-		if turn%20 == 19 {
-			h.Retry(errors.New("connection refused"), time.Second)
-			h.Assigned([]Partition{{"events", 0}, {"events", 1}})
-		}
 	}
+	h.numbers, h.at = nil, nil
 	return nil
 }
 
-// event makes a record of a match at a second after three o'clock.
-func event(match int64, team int, second float64) Record {
-	at := time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC).Add(time.Duration(second * float64(time.Second)))
-	return Record{Value: fmt.Appendf(nil, `{"event":{"match_id":%d,"team":{"id":%d},"period":1},"metadata":{"event_time":%q}}`,
-		match, team, at.Format(timeForm))}
-}
-
-func counting(source Source) *Query {
-	return From(source).GroupBy("match_id").Window(Tumbling(time.Minute)).Watermark(30 * time.Second).Agg(Count("events"))
-}
-
-// shownCounts writes rows as key@second=count.
-func shownCounts(r *Rows) string {
-	var parts []string
-	for _, row := range r.Rows {
-		var keys []string
-		for _, k := range row.Keys {
-			keys = append(keys, k.Text)
-		}
-		parts = append(parts, fmt.Sprintf("%s@%d=%v", strings.Join(keys, ","), row.Start.Hour()*3600+row.Start.Minute()*60-15*3600, row.Values[0]))
-	}
-	return strings.Join(parts, " ")
-}
-
-// TestFutureEvents: one event far ahead makes no other late and is in its window; a stream that is there is believed.
-func TestFutureEvents(t *testing.T) {
-	const century = 74 * 366 * 24 * 3600
-	from := func(first float64, n int) (all []Record) {
-		for i := range n {
-			all = append(all, event(7, 1, first+float64(i)))
-		}
-		return all
-	}
-	for _, test := range []struct {
-		name         string
-		records      []Record
-		limit        time.Duration
-		rows         int
-		late, future int64
-	}{
-		{"one in the middle", slices.Concat(from(0, 60), from(century, 1), from(60, 60)), DefaultMaxAhead, 3, 0, 1},
-		{"the first", slices.Concat(from(century, 1), from(0, 120)), DefaultMaxAhead, 3, 0, 1},
-		{"some in a row", slices.Concat(from(0, 60), from(century, 50), from(60, 60)), DefaultMaxAhead, 3, 0, 50},
-		{"all", from(century, 120), DefaultMaxAhead, 2, 0, 1},
-		{"all from some time on", slices.Concat(from(0, 60), from(century, 120)), DefaultMaxAhead, 3, 0, 99},
-		{"without a limit", slices.Concat(from(0, 60), from(century, 1), from(60, 60)), 0, 2, 60, 0},
-		{"days ahead, in steps", slices.Concat(from(century, 2), from(century+80000, 1), from(century+160000, 1), from(century+240000, 1)), DefaultMaxAhead, 4, 0, 1},
-	} {
-		running := finish(t, counting(Memory("t", [][]Record{test.records}).BatchSize(1)).MaxAhead(test.limit))
-		totals := running.Totals()
-		if got := running.Results().Len(); got != test.rows || totals.Late != test.late || totals.Future != test.future || totals.Bad != 0 {
-			t.Errorf("%s: got %d rows, %+v, want %d rows, %d late, %d in the future", test.name, got, totals, test.rows, test.late, test.future)
-		}
+func TestProcessRecordsAndProgress(t *testing.T) {
+	q := From(source("1\nx\n2\n90")).Name("halves").ProcessRecords(RecordProcessing{Name: "half", New: func() RecordHandler { return &halves{} },
+		Columns: []Column{{Name: "x", Kind: Float}, {Name: "half", Kind: Float}}})
+	got, running := run(t, q)
+	want(t, got, "x,half\n1,0.5\n2,1\n90,45")
+	got, _ = run(t, q.Window(Tumbling(time.Minute)).Agg(Sum("sum", Field("half"))).Drop("window_end"))
+	want(t, got, `window_start,sum
+		2026-03-01T12:00:00Z,1.5
+		2026-03-01T12:01:00Z,45`)
+	p := running.Progress()
+	if p.Name != "halves" || p.NumInputRows != 4 || p.Sources[0].EndOffset["orders"]["0"] != 4 || p.Sources[0].Metrics["badRecords"] != "1" ||
+		p.EventTime["max"].String() != "2026-03-01T12:01:30.000Z" || p.Sink.NumOutputRows != 3 {
+		t.Errorf("got %+v", p)
 	}
 }
 
-// TestLargeNumbers: no record makes a statistic infinite.
-func TestLargeNumbers(t *testing.T) {
-	var all []Record
-	for _, x := range []string{"1e308", "-1e308", "1e150", "-1e150", "1e150"} {
-		all = append(all, Record{Value: fmt.Appendf(nil, `{"event":{"match_id":7,"location":[%s,0]},"metadata":{"event_time":"2026-03-01T15:00:00Z"}}`, x)})
-	}
-	q := From(Memory("t", [][]Record{all})).GroupBy("match_id").Window(Tumbling(time.Minute)).Agg(Stats("x", Field("location.0")))
-	running := finish(t, q)
-	if bad := running.BadRecords(); bad.Total != 2 || len(bad.Reasons) != 1 {
-		t.Errorf("got %+v, want the two beyond ±1e150", bad)
-	}
-	rows := running.Results().Rows
-	if len(rows) != 1 || rows[0].Values[0] != 3 || slices.ContainsFunc(rows[0].Values, func(v float64) bool { return math.IsInf(v, 0) || math.IsNaN(v) }) {
-		t.Errorf("got %+v", rows)
-	}
+func TestPartsOfARecordBesideItsValue(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	records := []Record{{Key: []byte("k"), Value: []byte(`{"a":1}`), Time: at, Headers: []Header{{Key: "from", Value: []byte("old")}, {Key: "from", Value: []byte("shop")}}},
+		{Value: []byte(`{"a":2}`), Time: at}}
+	got, _ := run(t, From(Memory("t", [][]Record{records})).Select("a", "@key", "@headers.from", "@topic", "@partition", "@timestamp", "@value"))
+	want(t, got, `a,@key,@headers.from,@topic,@partition,@timestamp,@value
+		1,k,shop,t,0,2026-03-01T12:00:00Z,"{""a"":1}"
+		2,,,t,0,2026-03-01T12:00:00Z,"{""a"":2}"`)
 }
 
-// TestEnding: a run says why it ended.
-func TestEnding(t *testing.T) {
-	records := [][]Record{{event(7, 1, 0), event(7, 1, 1), event(7, 1, 2)}}
-	for limit, want := range map[int64]string{0: "It ended with its source.", 2: "It ended after MaxRecords.", 5000: "It ended with its source, 4,997 records before MaxRecords."} {
-		running := finish(t, counting(Memory("t", records)).MaxRecords(limit))
-		if got := running.Notes(); len(got) != 1 || got[0] != want || !strings.Contains(running.String(), want) {
-			t.Errorf("limit %d: got %q, want %q", limit, got, want)
-		}
-		if err := running.Stop(t.Context()); err != nil || running.Notes()[0] != want {
-			t.Errorf("limit %d, stopped after its end: %v, %q", limit, err, running.Notes())
-		}
-	}
-	running, err := counting(Memory("t", records).Follow()).MaxRecords(5).Start(t.Context())
+func TestACancelledQueryGivesOutNoOpenWindow(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	source := Memory("t", lines(`{"at":"2026-03-01T12:00:00Z"}`)).Follow()
+	running, err := From(source).EventTime(Field("at").AsTime()).Window(Tumbling(time.Minute)).Agg(Count("n")).Start(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := running.Stop(t.Context()); err != nil {
-		t.Fatal(err)
+	for running.Totals().Records == 0 {
+		time.Sleep(time.Millisecond)
 	}
-	if got := running.Notes(); len(got) != 1 || !strings.HasPrefix(got[0], "It was stopped ") || !strings.HasSuffix(got[0], " records before MaxRecords.") {
-		t.Errorf("stopped: got %q", got)
-	}
-}
-
-func TestNamed(t *testing.T) {
-	q := From(Memory("t", [][]Record{{event(7, 1, 0), event(7, 2, 1)}})).GroupBy("match_id", "team_id").Window(Tumbling(time.Minute)).Agg(Count("events"))
-	rows := finish(t, q).Results()
-	named := rows.Named("team_id", func(id int64) string { return map[int64]string{1: "Real Cárdeno"}[id] })
-	if got := named.Keys("team"); len(got) != 2 || got[0].Text != "Real Cárdeno" || got[1].Text != "2" {
-		t.Errorf("got %v", got)
-	}
-	if got := rows.Keys("team_id"); got[0].Text != "1" || rows.Named("nobody", nil) != rows {
-		t.Errorf("the rows have changed: %v", got)
+	cancel()
+	if err := running.Wait(t.Context()); err == nil || running.Results().Len() != 0 {
+		t.Errorf("got %v, %d rows", err, running.Results().Len())
 	}
 }
 
-func TestNamedKeepsNamesApart(t *testing.T) {
-	name := func(int64) string { return "Real Cárdeno" }
-	for _, c := range []struct {
-		keys    []string
-		columns []Column
-		key     string
-		want    []string
-	}{
-		{[]string{"team", "team_id"}, nil, "team_id", []string{"team", "team_id"}},
-		{[]string{"team_id"}, []Column{{Name: "team"}}, "team_id", []string{"team_id"}},
-		{[]string{"team_id"}, []Column{{Name: "teams"}}, "team_id", []string{"team"}},
-		{[]string{"window_start_id"}, nil, "window_start_id", []string{"window_start_id"}},
-		{[]string{"_id"}, nil, "_id", []string{"_id"}},
-	} {
-		row := Row{Values: make([]float64, len(c.columns))}
-		for range c.keys {
-			row.Keys = append(row.Keys, Key{ID: 1, Text: "1"})
-		}
-		named := (&Rows{KeyNames: c.keys, Columns: c.columns, Rows: []Row{row}}).Named(c.key, name)
-		if !slices.Equal(named.KeyNames, c.want) {
-			t.Errorf("%v beside %v: named %v, want %v", c.keys, c.columns, named.KeyNames, c.want)
-		}
-		if got := named.Keys(named.KeyNames[len(c.keys)-1]); got[0].Text != "Real Cárdeno" {
-			t.Errorf("%v: the key is %v", c.keys, got)
-		}
+func TestEachBadRowBehindAnOperatorCounts(t *testing.T) {
+	const rows = `{"id":1,"list":[1,2]}
+		{"list":[1]}
+		{"id":null,"list":[1]}
+		{"id":2,"list":{}}
+		{"id":3,"list":[5]}`
+	q := From(source(rows)).Watermark(time.Minute).Deduplicate("id").Explode("list", "n").With("x", Field("n").Add(0)).Select("id", "x")
+	got, running := run(t, q)
+	want(t, got, "id,x\n1,1\n1,2\n3,5")
+	if bad := running.BadRecords(); bad.Total != 3 || !slices.Contains(bad.Reasons, ReasonCount{Reason: "list: want an array, got JSON", Count: 1}) {
+		t.Errorf("got %v", bad)
 	}
 }
 
-func TestReasonsAreKinds(t *testing.T) {
-	var all []Record
-	for _, text := range []string{"x", "y", `{"a":1x}`, `{"a":22y}`, `{"a":`, `{"a":1,`, `{"match_id":7}`} {
-		all = append(all, Record{Value: []byte(text)})
+// TestJoinsDoNotDependOnWhoComesFirst: a lane's watermark counts for others once its rows have been joined, not before. When it counted
+// sooner, one join in some hundred forgot a row whose partner was on its way.
+func TestJoinsDoNotDependOnWhoComesFirst(t *testing.T) {
+	at := func(minute int) Record {
+		return Record{Value: fmt.Appendf(nil, `{"id":%d,"at":"2026-03-01T12:%02d:00Z"}`, minute, minute)}
 	}
-	got := map[string]int64{}
-	bad := finish(t, counting(Memory("t", [][]Record{all}))).BadRecords()
-	for _, r := range bad.Reasons {
-		got[r.Reason] = r.Count
-	}
-	want := map[string]int64{"not JSON: invalid character looking for beginning of value": 2, "not JSON: invalid character after object key:value pair": 2,
-		"not JSON: unexpected end of JSON input": 2, noEventTime: 1}
-	if !maps.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	if at := bad.Newest[3].Reason; !strings.Contains(at, "'y'") || !strings.Contains(at, "at byte 8") {
-		t.Errorf("a record's own reason: got %q", at)
-	}
-}
-
-func TestWatermark(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		seconds []float64
-		want    string
-		late    int64
-	}{
-		{"in order", []float64{0, 59.999, 60, 119}, "7@0=2 7@60=2", 0},
-		{"half-open", []float64{60}, "7@60=1", 0},
-		{"before the hour", []float64{-0.001, -60}, "7@-60=2", 0},
-		{"late by less than the delay", []float64{89.9, 10}, "7@0=1 7@60=1", 0},
-		{"watermark at the window's end", []float64{90, 59.999}, "7@60=1", 1},
-		{"watermark never goes back", []float64{200, 100, 130, 59}, "7@120=1 7@180=1", 2},
-		{"a window that was never opened is closed too", []float64{300, 100}, "7@300=1", 1},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			var all []Record
-			for _, s := range test.seconds {
-				all = append(all, event(7, 1, s))
+	side := func(name string) *Query {
+		var records [][]Record
+		for p := range 3 {
+			var list []Record
+			for minute := p; minute < 60; minute += 3 {
+				list = append(list, at(minute))
 			}
-			for _, batch := range []int{1, 100} {
-				running := finish(t, counting(Memory("t", [][]Record{all}).BatchSize(batch)))
-				if got := shownCounts(running.Results()); got != test.want {
-					t.Errorf("batches of %d: got %s, want %s", batch, got, test.want)
-				}
-				if got := running.Totals().Late; got != test.late {
-					t.Errorf("batches of %d: got %d late, want %d", batch, got, test.late)
-				}
-			}
-		})
+			records = append(records, list)
+		}
+		return From(Memory(name, records).BatchSize(5)).EventTime(Field("at").AsTime()).Watermark(3*time.Minute).Select("id")
 	}
-}
-
-// TestAcrossPartitions: where groups may lie in several partitions, their parts come together.
-func TestAcrossPartitions(t *testing.T) {
-	parts := [][]Record{{event(1, 5, 0), event(1, 5, 61), event(1, 6, 62)}, {event(2, 5, 1), event(2, 5, 70)}}
-	q := From(Memory("t", parts)).GroupBy("team.id").Window(Tumbling(time.Minute)).Watermark(30 * time.Second).Agg(Count("events"))
-	if got, want := shownCounts(finish(t, q).Results()), "5@0=2 5@60=2 6@60=1"; got != want {
-		t.Errorf("by team: got %s, want %s", got, want)
-	}
-	split := [][]Record{{event(1, 5, 0)}, {event(1, 5, 1)}}
-	if got, want := shownCounts(finish(t, counting(Memory("t", split)).AcrossPartitions()).Results()), "1@0=2"; got != want {
-		t.Errorf("a match in two partitions: got %s, want %s", got, want)
-	}
-	running := finish(t, counting(Memory("t", split)))
-	if got, want := shownCounts(running.Results()), "1@0=1"; got != want {
-		t.Errorf("a match in two partitions, keyed: got %s, want %s", got, want)
-	}
-	if bad := running.BadRecords(); bad.Total != 1 || !strings.Contains(bad.Reasons[0].Reason, "AcrossPartitions") {
-		t.Errorf("got bad records %+v, want one that names AcrossPartitions", bad)
-	}
-}
-
-// TestMergeOrder: moments that come in parts are those of the whole.
-func TestMergeOrder(t *testing.T) {
-	all := season(21, 6, 300)
-	q := func(parts [][]Record) *Query {
-		return From(Memory("t", parts)).Window(Tumbling(time.Minute)).Watermark(time.Hour).Agg(Stats("x", Field("location.0")))
-	}
-	whole, parts := finish(t, q(partitioned(all, 1))).Results(), finish(t, q(partitioned(all, 3))).Results()
-	if whole.Len() != parts.Len() || whole.Len() == 0 {
-		t.Fatalf("got %d and %d rows", whole.Len(), parts.Len())
-	}
-	for i, row := range whole.Rows {
-		for k, v := range row.Values {
-			if got := parts.Rows[i].Values[k]; math.Abs(got-v) > 1e-9 {
-				t.Errorf("%v %s: got %v, want %v", row.Start, whole.Columns[k].Name, got, v)
-			}
+	for range 100 {
+		got, _ := run(t, side("left").Join(side("right"), Same("id"), Within{Before: time.Minute, After: time.Minute}))
+		if n := strings.Count(got, "\n"); n != 61 {
+			t.Fatalf("got %d rows, want 60", n-1)
 		}
 	}
-	again := finish(t, q(partitioned(all, 3))).Results()
-	if windows := fmt.Sprint(again.Rows); windows != fmt.Sprint(parts.Rows) {
-		t.Error("two runs over the same partitions differ")
+}
+
+// TestAnAlternativeThatNoRecordHasIsNotNoted: of several places where a value may be, those that are not used are no misspelling.
+func TestAnAlternativeThatNoRecordHasIsNotNoted(t *testing.T) {
+	_, running := run(t, timed(orders).With("where", Field("user.city").OrElse(Field("town"))).Filter(Field("id").Gt(0).Or(Field("old").Gt(0))).Select("id"))
+	if notes := running.Notes(); len(notes) != 1 {
+		t.Errorf("got %q", notes)
 	}
 }
 
-func TestGroupByText(t *testing.T) {
-	g := newGenerator(2)
-	q := From(Memory("t", [][]Record{records(g.match(1, 50))})).GroupBy("metadata.source", "type.name").
-		Window(Tumbling(time.Hour)).Where(IsText("type.name", "Pass", "Carry")).Agg(Count("events"))
-	rows := finish(t, q).Results()
-	if rows.Len() != 2 || rows.Rows[0].Keys[1].Text != "Carry" || rows.Rows[1].Keys[1].Text != "Pass" || rows.Rows[0].Keys[0].Text != "simulator" {
-		t.Errorf("got %v, want simulator with Carry and Pass", rows)
+// TestJoinsOnNamesOfTheLeftAlone: they are the names on the right too; different numbers of names are refused, and can be shown.
+func TestJoinsOnNamesOfTheLeftAlone(t *testing.T) {
+	left, right := timed(orders).Watermark(time.Minute).Select("id"), timed(orders).Watermark(time.Minute).Select("id")
+	if got, _ := run(t, left.Join(right, On{Left: []string{"id"}}, Within{})); strings.Count(got, "\n") < 3 {
+		t.Errorf("got %s", got)
 	}
-}
-
-func TestConditions(t *testing.T) {
-	g := newGenerator(4)
-	all := records(g.match(1, 400))
-	count := func(c Condition) int {
-		rows := finish(t, From(Memory("t", [][]Record{all})).Window(Tumbling(24*time.Hour)).Agg(CountIf("n", c))).Results()
-		return int(rows.Column("n")[0])
-	}
-	pass, carry, both := count(TypeIs(30)), count(TypeIs(43)), count(TypeIs(30, 43))
-	if pass == 0 || carry == 0 || pass+carry != both {
-		t.Errorf("passes %d, carries %d, both %d", pass, carry, both)
-	}
-	if got := count(Not(TypeIs(30))); got != 400-pass {
-		t.Errorf("not passes: got %d, want %d", got, 400-pass)
-	}
-	if got := count(Or(TypeIs(30), TypeIs(43))); got != both {
-		t.Errorf("or: got %d, want %d", got, both)
-	}
-	if got := count(And(TypeIs(30), Is("type.id", 43))); got != 0 {
-		t.Errorf("and: got %d, want 0", got)
-	}
-	if got := count(Has("pass")); got != pass {
-		t.Errorf("has: got %d, want %d", got, pass)
-	}
-	if low, high := count(Between("location.0", 0, 60)), count(Between("location.0", 60.05, 120)); low == 0 || low+high != count(Has("location.0")) {
-		t.Errorf("between: got %d and %d", low, high)
-	}
-	if got := count(Is("under_pressure", 1)); got == 0 || got == 400 {
-		t.Errorf("under pressure: got %d", got)
-	}
-}
-
-func TestStartRefuses(t *testing.T) {
-	source := Memory("t", [][]Record{nil})
-	minute := Tumbling(time.Minute)
-	for _, test := range []struct {
-		name  string
-		query *Query
-		want  string
-	}{
-		{"no source", From(nil).Window(minute).Agg(Count("n")), "no source"},
-		{"no window", From(source).Agg(Count("n")), "no window"},
-		{"nothing to compute", From(source).Window(minute), "nothing to compute"},
-		{"no name", From(source).Window(minute).Agg(Count("")), "without a name"},
-		{"twice the same name", From(source).Window(minute).Agg(Count("n"), Mean("n", Field("x"))), `two columns are named "n"`},
-		{"bad path", From(source).Window(minute).Agg(Mean("n", Field("a..b"))), `path "a..b"`},
-		{"share of no group", From(source).Window(minute).GroupBy("match_id").Agg(Share("s", "possession_team.id", "team.id")), "not among the paths"},
-		{"too many groups", From(source).Window(minute).GroupBy("a", "b", "c", "d", "e").Agg(Count("n")), "at most 4"},
-		{"negative delay", From(source).Window(minute).Watermark(-1).Agg(Count("n")), "no negative"},
-		{"window too wide", From(source).Window(Tumbling(time.Hour * 24 * 365)).Agg(Count("n")), "at most"},
-		{"empty condition", From(source).Window(minute).Agg(CountIf("n", Not(Condition{}))), "empty Condition"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			if _, err := test.query.Start(t.Context()); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want an error with %q", err, test.want)
-			}
-		})
+	uneven := left.Join(right, On{Left: []string{"id", "total"}, Right: []string{"id"}}, Within{})
+	if text := uneven.Explain(); !strings.Contains(text, "want as many columns on both sides") {
+		t.Errorf("got %s", text)
 	}
 }

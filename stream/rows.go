@@ -1,203 +1,199 @@
 package stream
 
 import (
-	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"cancha/stream/internal/value"
 )
-
-// Column is a statistic's column.
-type Column struct {
-	Name    string
-	Integer bool // a count
-}
-
-// Row is one window of one group: the keys in the order of GroupBy and the statistics in the order of the columns, NaN
-// where a statistic is absent.
-type Row struct {
-	Start  time.Time // of the window, UTC
-	End    time.Time // of the window: the first instant that is not in it
-	Keys   []Key
-	Values []float64
-}
-
-// Key is the value of a group's path in a row: an integer or a text.
-type Key struct {
-	ID     int64  // 0 if the key is a text
-	Text   string // the text, or the integer in decimal
-	IsText bool
-}
-
-func (k Key) String() string { return k.Text }
-
-// compareKeys orders integers by size, and before texts.
-func compareKeys(a, b Key) int {
-	if a.IsText != b.IsText {
-		if b.IsText {
-			return -1
-		}
-		return 1
-	}
-	if a.IsText {
-		return cmp.Compare(a.Text, b.Text)
-	}
-	return cmp.Compare(a.ID, b.ID)
-}
-
-func compareRows(a, b Row) int {
-	if c := slices.CompareFunc(a.Keys, b.Keys, compareKeys); c != 0 {
-		return c
-	}
-	return a.Start.Compare(b.Start)
-}
 
 // Rows are rows of a query's result, with the names of their columns.
 type Rows struct {
-	KeyNames []string // the paths of GroupBy
-	Columns  []Column
-	Rows     []Row
-	Total    int64 // rows that the query has given out; more than are here if some were left out
+	Columns []Column
+	Total   int64 // rows that the query has given out; more than are here if some were left out
+	rows    [][]Value
+}
+
+// NewRows returns no rows of these columns.
+func NewRows(columns ...Column) *Rows { return &Rows{Columns: columns} }
+
+// Append adds a row, with one value for each column.
+func (r *Rows) Append(values ...Value) {
+	if len(values) != len(r.Columns) {
+		panic(fmt.Sprintf("stream: a row of %d values for %d columns", len(values), len(r.Columns)))
+	}
+	r.rows = append(r.rows, slices.Clone(values))
+	r.Total++
 }
 
 // Len returns the number of rows.
-func (r *Rows) Len() int { return len(r.Rows) }
+func (r *Rows) Len() int { return len(r.rows) }
 
-// Sort orders the rows by their keys, then by window.
-func (r *Rows) Sort() *Rows {
-	slices.SortStableFunc(r.Rows, compareRows)
-	return r
+// At returns a value by its row and column.
+func (r *Rows) At(row, column int) Value { return r.rows[row][column] }
+
+// Index returns where a column is, -1 if there is none of that name.
+func (r *Rows) Index(column string) int {
+	return slices.IndexFunc(r.Columns, func(c Column) bool { return c.Name == column })
 }
 
-// Head returns the first n rows.
-func (r *Rows) Head(n int) *Rows { return r.part(r.Rows[:max(0, min(n, len(r.Rows)))]) }
+// Names returns the names of the columns.
+func (r *Rows) Names() []string {
+	names := make([]string, len(r.Columns))
+	for i, c := range r.Columns {
+		names[i] = c.Name
+	}
+	return names
+}
 
-// Tail returns the last n rows.
-func (r *Rows) Tail(n int) *Rows { return r.part(r.Rows[len(r.Rows)-max(0, min(n, len(r.Rows))):]) }
+// Row returns a row.
+func (r *Rows) Row(i int) Row { return Row{names: r.Names(), values: r.rows[i]} }
 
-// Select returns the rows whose key of that name is id; none if there is no such key.
-func (r *Rows) Select(key string, id int64) *Rows {
-	var rows []Row
-	if at := slices.Index(r.KeyNames, key); at >= 0 {
-		for _, row := range r.Rows {
-			if k := row.Keys[at]; !k.IsText && k.ID == id {
-				rows = append(rows, row)
-			}
+func (r *Rows) part(rows [][]Value) *Rows {
+	return &Rows{Columns: r.Columns, Total: r.Total, rows: rows}
+}
+
+// Filter returns the rows that keep says yes to.
+func (r *Rows) Filter(keep func(Row) bool) *Rows {
+	names := r.Names()
+	var rows [][]Value
+	for _, row := range r.rows {
+		if keep(Row{names: names, values: row}) {
+			rows = append(rows, row)
 		}
 	}
 	return r.part(rows)
 }
 
-// Only returns the rows with the columns of these names alone, in this order, to be shown; names that there are not are left
-// out, and one that is given twice counts once.
-func (r *Rows) Only(names ...string) *Rows {
-	only := &Rows{KeyNames: r.KeyNames, Total: r.Total, Rows: slices.Clone(r.Rows)}
+// Select returns the rows with these columns alone, in this order. A name that there is not is an error.
+func (r *Rows) Select(names ...string) (*Rows, error) {
+	s := &Rows{Total: r.Total}
 	var at []int
 	for _, name := range names {
-		if i := slices.IndexFunc(r.Columns, func(c Column) bool { return c.Name == name }); i >= 0 && !slices.Contains(at, i) {
-			at, only.Columns = append(at, i), append(only.Columns, r.Columns[i])
+		i := r.Index(name)
+		if i < 0 {
+			return nil, r.without(name)
 		}
+		at = append(at, i)
+		s.Columns = append(s.Columns, r.Columns[i])
 	}
-	for i := range only.Rows {
-		values := make([]float64, len(at))
-		for k, column := range at {
-			values[k] = r.Rows[i].Values[column]
+	for _, row := range r.rows {
+		picked := make([]Value, len(at))
+		for k, i := range at {
+			picked[k] = row[i]
 		}
-		only.Rows[i].Values = values
+		s.rows = append(s.rows, picked)
 	}
-	return only
+	return s, nil
 }
 
-// Named returns the rows to be shown with names for a key of numbers: what name gives for each, and the number where that is nothing. The
-// column "team_id" is called "team" then, unless the rows have such a column already: then it stays "team_id". Rows are in the order in which they were.
-func (r *Rows) Named(key string, name func(id int64) string) *Rows {
-	at := slices.Index(r.KeyNames, key)
+// Sort orders the rows by these columns; without names by all, from the first on.
+func (r *Rows) Sort(names ...string) *Rows {
+	at := make([]int, 0, len(r.Columns))
+	for _, name := range names {
+		if i := r.Index(name); i >= 0 {
+			at = append(at, i)
+		}
+	}
+	if len(names) == 0 {
+		for i := range r.Columns {
+			at = append(at, i)
+		}
+	}
+	slices.SortStableFunc(r.rows, func(a, b []Value) int {
+		for _, i := range at {
+			if c := value.Compare(a[i], b[i]); c != 0 {
+				return c
+			}
+		}
+		return 0
+	})
+	return r
+}
+
+// Head returns the first n rows, or all if there are fewer.
+func (r *Rows) Head(n int) *Rows { return r.part(r.rows[:min(max(n, 0), len(r.rows))]) }
+
+// Column returns a column as numbers, NaN where there is none. A name that there is not is an error.
+func (r *Rows) Column(name string) ([]float64, error) { return column(r, name, Value.Float) }
+
+// Strings returns a column as texts, "" where there is nothing. A name that there is not is an error.
+func (r *Rows) Strings(name string) ([]string, error) { return column(r, name, Value.String) }
+
+// Times returns a column as times, the zero time where there is none. A name that there is not is an error.
+func (r *Rows) Times(name string) ([]time.Time, error) { return column(r, name, Value.Time) }
+
+func column[T any](r *Rows, name string, of func(Value) T) ([]T, error) {
+	at := r.Index(name)
+	if at < 0 {
+		return nil, r.without(name)
+	}
+	values := make([]T, len(r.rows))
+	for i, row := range r.rows {
+		values[i] = of(row[at])
+	}
+	return values, nil
+}
+
+// without is the error of a name that no column has.
+func (r *Rows) without(name string) error {
+	return fmt.Errorf("stream: there is no column %q; there are %s", name, strings.Join(r.Names(), ", "))
+}
+
+// Named returns the rows to be shown with names for a column of integers: what name gives for each, and the integer where that is nothing. The
+// column "team_id" is called "team" then, unless there is such a column already.
+func (r *Rows) Named(column string, name func(id int64) string) *Rows {
+	at := r.Index(column)
 	if at < 0 {
 		return r
 	}
-	named := r.part(slices.Clone(r.Rows))
-	named.KeyNames = slices.Clone(r.KeyNames)
-	if short := strings.TrimSuffix(key, "_id"); short != "" && !r.has(short) {
-		named.KeyNames[at] = short
+	named := &Rows{Columns: slices.Clone(r.Columns), Total: r.Total}
+	if short := strings.TrimSuffix(column, "_id"); short != "" && r.Index(short) < 0 {
+		named.Columns[at].Name = short
 	}
-	for i := range named.Rows {
-		keys := slices.Clone(named.Rows[i].Keys)
-		if k := keys[at]; !k.IsText {
-			keys[at] = Key{Text: cmp.Or(name(k.ID), k.Text), IsText: true}
+	named.Columns[at].Kind = Text
+	for _, row := range r.rows {
+		if text := name(row[at].Int()); row[at].Kind() == Int && text != "" {
+			row = slices.Clone(row)
+			row[at] = TextOf(text)
 		}
-		named.Rows[i].Keys = keys
+		named.rows = append(named.rows, row)
 	}
 	return named
 }
 
-// has tells whether a column of any kind is called name.
-func (r *Rows) has(name string) bool {
-	return name == "window_start" || name == "window_end" || slices.Contains(r.KeyNames, name) ||
-		slices.ContainsFunc(r.Columns, func(c Column) bool { return c.Name == name })
+// AppendJSON appends a row as a JSON object: the columns in their order, times in RFC 3339, absent values left out.
+func (r *Rows) AppendJSON(dst []byte, row int) []byte {
+	dst = append(dst, '{')
+	first := true
+	for i, c := range r.Columns {
+		v := r.rows[row][i]
+		if v.IsNull() {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(value.AppendQuoted(dst, c.Name), ':')
+		dst = v.AppendJSON(dst)
+	}
+	return append(dst, '}')
 }
 
-func (r *Rows) part(rows []Row) *Rows {
-	return &Rows{KeyNames: r.KeyNames, Columns: r.Columns, Rows: rows, Total: r.Total}
-}
-
-// Starts returns the start of each row's window.
-func (r *Rows) Starts() []time.Time {
-	starts := make([]time.Time, len(r.Rows))
-	for i, row := range r.Rows {
-		starts[i] = row.Start
-	}
-	return starts
-}
-
-// Keys returns each row's key of that name; nil if there is no such key.
-func (r *Rows) Keys(name string) []Key {
-	at := slices.Index(r.KeyNames, name)
-	if at < 0 {
-		return nil
-	}
-	keys := make([]Key, len(r.Rows))
-	for i, row := range r.Rows {
-		keys[i] = row.Keys[at]
-	}
-	return keys
-}
-
-// Column returns each row's value of a column, NaN where it is absent; nil if there is no such column.
-func (r *Rows) Column(name string) []float64 {
-	at := slices.IndexFunc(r.Columns, func(c Column) bool { return c.Name == name })
-	if at < 0 {
-		return nil
-	}
-	values := make([]float64, len(r.Rows))
-	for i, row := range r.Rows {
-		values[i] = row.Values[at]
-	}
-	return values
-}
-
-// WriteCSV writes the rows in the order they have: a head line, then the keys, window_start in RFC 3339 and the statistics.
-// Numbers are written with as many digits as tell them apart from every other float64; absent ones are empty.
+// WriteCSV writes the rows in the order they have, below a line of the columns' names. Numbers have as many digits as tell them apart from
+// every other float64; absent values are empty.
 func (r *Rows) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	head := append(slices.Clone(r.KeyNames), "window_start")
-	for _, c := range r.Columns {
-		head = append(head, c.Name)
-	}
-	fields := make([]string, 0, len(head))
-	out.Write(head) // errors are kept for Flush
-	for _, row := range r.Rows {
-		fields = fields[:0]
-		for _, k := range row.Keys {
-			fields = append(fields, k.Text)
-		}
-		fields = append(fields, row.Start.Format(time.RFC3339Nano))
-		for _, v := range row.Values {
-			fields = append(fields, formatExact(v))
+	fields := r.Names()
+	out.Write(fields) // errors are kept for Flush
+	for _, row := range r.rows {
+		for i, v := range row {
+			fields[i] = v.String()
 		}
 		out.Write(fields)
 	}
@@ -208,18 +204,81 @@ func (r *Rows) WriteCSV(w io.Writer) error {
 	return nil
 }
 
-// WriteWindowsCSV writes rows as the file windows.csv: as WriteCSV does, sorted by keys and window. It leaves r as it is.
-func WriteWindowsCSV(w io.Writer, r *Rows) error {
-	return r.part(slices.Clone(r.Rows)).Sort().WriteCSV(w)
+// Row is one row, whose values are asked for by the names of their columns. A name that there is not is a fault of the program: it panics.
+type Row struct {
+	names  []string
+	values []Value
 }
 
-// formatExact writes a number as encoding/json would, and NaN as nothing.
-func formatExact(v float64) string {
-	if math.IsNaN(v) {
-		return ""
+// Value returns the value of a column. A text of a record is valid until the function that was given the row returns.
+func (r Row) Value(column string) Value {
+	i := slices.Index(r.names, column)
+	if i < 0 {
+		panic(fmt.Sprintf("stream: the row has no %q; it has %q", column, r.names))
 	}
-	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
-		return strconv.FormatFloat(v, 'e', -1, 64)
+	return r.values[i]
+}
+
+// Float returns a number, NaN where there is none.
+func (r Row) Float(column string) float64 { return r.Value(column).Float() }
+
+// Int returns an integer, 0 where there is none.
+func (r Row) Int(column string) int64 { return r.Value(column).Int() }
+
+// Text returns a text, "" where there is none.
+func (r Row) Text(column string) string { return r.Value(column).Text() }
+
+// Time returns a time in UTC, the zero time where there is none.
+func (r Row) Time(column string) time.Time { return r.Value(column).Time() }
+
+// Bool returns a truth, false where there is none.
+func (r Row) Bool(column string) bool { return r.Value(column).Bool() }
+
+// results keeps the newest rows of a query.
+type results struct {
+	keep     int
+	identity []int // in update mode, the columns that tell rows apart
+	rows     [][]Value
+	total    int64
+	at       map[string]int
+}
+
+// put takes rows in: as new ones, or in place of what was known of them.
+func (r *results) put(rows [][]Value) {
+	for _, row := range rows {
+		if r.at != nil {
+			var key []byte
+			for _, i := range r.identity {
+				key = row[i].AppendKey(key)
+			}
+			if i, known := r.at[string(key)]; known {
+				r.rows[i] = row
+				continue
+			}
+			r.at[string(key)] = len(r.rows)
+		}
+		r.rows = append(r.rows, row)
+		r.total++
 	}
-	return strconv.FormatFloat(v, 'f', -1, 64)
+	r.trim()
+}
+
+// trim forgets the oldest rows once there are a quarter too many, so that the copying costs little a row.
+func (r *results) trim() {
+	over := len(r.rows) - r.keep
+	if over <= r.keep/4 {
+		return
+	}
+	r.rows = slices.Clone(r.rows[over:])
+	for key, i := range r.at {
+		if i < over {
+			delete(r.at, key)
+			continue
+		}
+		r.at[key] = i - over
+	}
+}
+
+func (r *results) newest() [][]Value {
+	return slices.Clone(r.rows[max(0, len(r.rows)-r.keep):])
 }

@@ -1,210 +1,340 @@
 package stream
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
+
+	"cancha/stream/internal/flow"
+	"cancha/stream/internal/value"
 )
 
 // Running is a query that was started. Its methods may be called from anywhere, at any time, after its end too.
+//
+// Locks: publishing, then the graph's, then a lane's; mu is held for a moment and alone.
 type Running struct {
-	run
-	query   *Query
-	plan    *plan
-	owners  matchOwners
-	results *results
-	// publishing is held while rows are taken out of the windows and given out, so that a row's newer state never comes
-	// before an older one. Lanes' locks are taken under it, never the other way round.
-	publishing sync.Mutex
+	query     *Query
+	graph     *graph
+	ctx       context.Context // Start's: sinks see it
+	cancel    context.CancelFunc
+	done      chan struct{}
+	bad       badRecords
+	limited   bool
+	remaining atomic.Int64
+	late      atomic.Int64
+	owners    owners
+
+	publishing sync.Mutex // held while rows are taken out and given out: no older state of a row follows a newer one
+	results    results
 	epoch      int64
-	closedTo   int64 // by the query's watermark; under publishing
+	given      time.Time // when changed rows were given out last
+
+	mu       sync.Mutex
+	lanes    map[*input]map[Partition]*lane
+	assigned map[*input]map[Partition]bool
+	ready    map[*input]chan struct{} // closed once a table's input has read what there was
+	letters  *Rows
+	notes    []string
+	status   status
+	history  history
+	failure  error
+	err      error
+
+	watermark int64
 }
 
-func startQuery(ctx context.Context, q *Query, p *plan) *Running {
-	r := &Running{query: q, plan: p, owners: matchOwners{partition: map[int64]int{}},
-		results: newResults(q.mode, q.keep), closedTo: noWatermark}
-	r.prepare(q.name, q.source, q.idleAfter, q.limit)
-	r.start(ctx, queryJob{r})
+// keptNotes is how many sentences a run keeps.
+const keptNotes = 20
+
+// settleAfter is how long rows that have changed wait at most while more is there to be read, unless Trigger says otherwise.
+const settleAfter = 100 * time.Millisecond
+
+func startQuery(ctx context.Context, q *Query, g *graph) *Running {
+	r := &Running{query: q, graph: g, ctx: ctx, done: make(chan struct{}), bad: badRecords{reasons: map[string]int64{}},
+		owners: owners{of: map[string]owner{}}, history: newHistory(), watermark: flow.NoWatermark, status: status{message: waiting}, limited: q.limit > 0,
+		lanes: map[*input]map[Partition]*lane{}, assigned: map[*input]map[Partition]bool{}, ready: map[*input]chan struct{}{}}
+	g.env.Reject = r.bad.count
+	r.results = results{keep: q.keep, identity: g.identity}
+	if g.identity != nil {
+		r.results.at = map[string]int{}
+	}
+	r.remaining.Store(q.limit)
+	for _, in := range g.inputs {
+		r.lanes[in] = map[Partition]*lane{}
+		for _, w := range in.waits {
+			r.ready[w] = make(chan struct{})
+		}
+	}
+	r.letters = NewRows(letterColumns()...)
+	reading, cancel := context.WithCancel(ctx)
+	r.cancel = cancel
+	go r.read(reading)
 	return r
 }
 
-// queryJob is a Running as its run sees it: a type of its own keeps these methods out of what a user completes.
-type queryJob struct{ *Running }
-
-func (r queryJob) worker(partition int) worker {
-	return newPartitionWindows(r.plan, partition, &r.owners)
+// letterColumns are the columns of dead letters.
+func letterColumns() []Column {
+	return []Column{{Name: "reason", Kind: Text}, {Name: "topic", Kind: Text}, {Name: "partition", Kind: Int}, {Name: "offset", Kind: Int},
+		{Name: "timestamp", Kind: Time}, {Name: "key", Kind: Text}, {Name: "value", Kind: Text}}
 }
 
-// settle closes the windows that the watermark has passed.
-func (r queryJob) settle(ctx context.Context, l *lane) error {
-	if r.plan.match < 0 {
-		return r.closeShared(ctx)
+// read reads the sources to their end, and then ends the query.
+func (r *Running) read(reading context.Context) {
+	defer close(r.done)
+	defer r.cancel()
+	var ticking, sources sync.WaitGroup
+	ticks, stop := context.WithCancel(context.Background())
+	ticking.Go(func() { r.ticks(ticks) })
+	for _, in := range r.graph.inputs {
+		sources.Go(func() {
+			err := in.query.source.Run(reading, reader{r, in})
+			r.caughtUp(in)
+			if err != nil && !errors.Is(err, errEnough) {
+				r.fail(fmt.Errorf("read %s: %w", in.query.source.Description(), err))
+			}
+			r.over(in)
+		})
 	}
-	w := l.work.(*partitionWindows)
-	l.mu.Lock()
-	closable := w.closable(w.watermark)
-	l.mu.Unlock()
-	if !closable {
-		return nil
-	}
-	r.publishing.Lock()
-	defer r.publishing.Unlock()
-	l.mu.Lock()
-	closed := w.close(w.watermark)
-	l.mu.Unlock()
-	var rows []Row
-	for _, window := range closed {
-		rows = append(rows, r.plan.rowsOf([]*openWindow{window})...)
-	}
-	return r.publish(ctx, rows)
+	sources.Wait()
+	stop()
+	ticking.Wait()
+	r.finish()
 }
 
-// closeShared closes windows of which several partitions may hold parts, by the query's watermark.
-func (r queryJob) closeShared(ctx context.Context) error {
-	watermark := r.lowest()
-	r.publishing.Lock()
-	defer r.publishing.Unlock()
-	if watermark <= r.closedTo {
-		return nil
-	}
-	r.closedTo = watermark
-	return r.publish(ctx, r.takeAll(watermark))
+// errEnough ends a source after MaxRecords.
+var errEnough = errors.New("stream: enough records")
+
+// over notes that an input has ended: it holds back no watermark any more.
+func (r *Running) over(in *input) {
+	r.mu.Lock()
+	r.assigned[in] = map[Partition]bool{ended: true} // none of its lanes counts
+	r.mu.Unlock()
+	r.settle(nil)
 }
 
-// takeAll takes the windows up to a watermark out of all partitions, and returns their rows: windows in order of time, the
-// rows of each in order of their keys.
-func (r queryJob) takeAll(watermark int64) []Row {
-	parts := map[int64][]*openWindow{}
-	for _, l := range r.inOrder() {
-		w := l.work.(*partitionWindows)
-		l.mu.Lock()
-		w.closed = max(w.closed, watermark)
-		for _, window := range w.close(watermark) {
-			parts[window.start] = append(parts[window.start], window)
-		}
-		l.mu.Unlock()
-	}
-	return r.rowsByTime(parts)
-}
-
-func (r queryJob) rowsByTime(parts map[int64][]*openWindow) []Row {
-	var rows []Row
-	for _, start := range slices.Sorted(maps.Keys(parts)) {
-		rows = append(rows, r.plan.rowsOf(parts[start])...)
-	}
-	return rows
-}
-
-// tick gives out changed rows in update mode.
-func (r queryJob) tick(ctx context.Context) error {
-	if r.plan.match < 0 {
-		if err := r.closeShared(ctx); err != nil {
-			return err
+// ticks gives out what waits, sees idle partitions, runs timers of the clock, and watches the state's size.
+func (r *Running) ticks(ctx context.Context) {
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			r.settle(nil)
+			r.owners.expire(r.lowest())
+			if time.Since(last) >= epochLength {
+				last = time.Now()
+				r.collect()
+			}
+			if bytes, most := r.graph.state(r.all()); bytes > r.query.memory {
+				r.fail(fmt.Errorf("the state takes about %d MiB, more than Memory(%d MiB) allows, most of it in %s: use shorter windows, a shorter TimeToLive or Watermark, or more memory",
+					bytes>>20, r.query.memory>>20, most))
+			}
 		}
 	}
-	if r.query.mode != Update {
-		return nil
-	}
-	r.publishing.Lock()
-	defer r.publishing.Unlock()
-	return r.publish(ctx, r.changedRows())
 }
 
-// changedRows returns the rows of the open windows in which something changed since the call before. Of a window all rows
-// come: an event changes the shares of the others too.
-func (r queryJob) changedRows() []Row {
-	parts := map[int64][]*openWindow{}
-	changed := map[int64]bool{}
-	for _, l := range r.inOrder() {
-		w := l.work.(*partitionWindows)
-		l.mu.Lock()
-		for _, window := range w.open {
-			changed[window.start] = changed[window.start] || window.epoch == w.epoch
-			parts[window.start] = append(parts[window.start], window.clone())
-		}
-		w.epoch++
-		l.mu.Unlock()
+// fail ends the run with an error; the first one counts.
+func (r *Running) fail(err error) {
+	r.mu.Lock()
+	if r.failure == nil {
+		r.failure = err
 	}
-	for start := range parts {
-		if !changed[start] {
-			delete(parts, start)
-		}
-	}
-	return r.rowsByTime(parts)
+	r.mu.Unlock()
+	r.cancel()
 }
 
-func (o *openWindow) clone() *openWindow {
-	c := &openWindow{start: o.start, epoch: o.epoch}
-	for _, each := range o.order {
-		c.order = append(c.order, each.clone())
-	}
-	return c
+func (r *Running) failed() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failure
 }
 
-// publish gives rows to the results and the sinks. The caller holds publishing.
-func (r queryJob) publish(ctx context.Context, rows []Row) error {
-	if len(rows) == 0 {
-		return nil
+// broken is why the run does not end in order; nil if it does, or goes on.
+func (r *Running) broken() error {
+	if err := r.failed(); err != nil {
+		return err
 	}
-	r.results.put(rows)
-	r.epoch++
-	for _, sink := range r.query.sinks {
-		if err := sink.Write(ctx, r.epoch, r.wrap(slices.Clone(rows), int64(len(rows)))); err != nil {
-			return fmt.Errorf("write %d rows to a sink: %w", len(rows), err)
-		}
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
 	}
 	return nil
 }
 
-// drain closes all windows.
-func (r queryJob) drain(ctx context.Context) error {
-	r.publishing.Lock()
-	defer r.publishing.Unlock()
-	return r.publish(ctx, r.takeAll(maxEventTime+2*int64(maxSpan)))
-}
-
-func (r queryJob) outputRows() int64 { return r.results.count() }
-
-func (r queryJob) describe(p *Progress, sum workReport) {
-	p.StateOperators = []StateOperator{{OperatorName: "windows", NumRowsTotal: sum.rows, NumRowsUpdated: sum.changed,
-		NumRowsRemoved: sum.removed, NumRowsDroppedByWatermark: sum.late, MemoryUsedBytes: sum.rows * r.plan.cellBytes(),
-		CustomMetrics: map[string]int64{"numRowsFiltered": sum.filtered, "numRowsFuture": sum.future}}}
-	p.Sink = SinkProgress{Description: fmt.Sprintf("results (%s) and %d sinks", r.query.mode, len(r.query.sinks)),
-		NumOutputRows: r.results.count()}
-}
-
-// cellBytes is about what a row of an open window takes.
-func (p *plan) cellBytes() int64 {
-	return int64(160 + 8*len(p.counts) + 40*len(p.measures) + 8*len(p.shares))
-}
-
-func (r *Running) wrap(rows []Row, total int64) *Rows {
-	return &Rows{KeyNames: slices.Clone(r.plan.keyNames), Columns: slices.Clone(r.plan.columns), Rows: rows, Total: total}
-}
-
-// Results returns the rows given out so far, the newest KeepRows of them, sorted by keys and window: in append mode those of
-// closed windows, in update mode also the rows of open windows as they are now. After the end it is the final result.
-func (r *Running) Results() *Rows {
-	if r.query.mode == Update && r.publishing.TryLock() {
-		r.results.put(queryJob{r}.allRows())
-		r.publishing.Unlock()
+// finish gives out what is left if the run ended in order, closes the sinks, and notes how it ended.
+func (r *Running) finish() {
+	err := r.broken()
+	if err == nil {
+		err = r.giveOut(func() { r.graph.drain(r.all()) })
 	}
-	rows, total := r.results.snapshot()
-	return r.wrap(rows, total).Sort()
+	err = errors.Join(err, closeAll(append(slices.Clone(r.query.sinks), r.query.letters...)))
+	r.unseen()
+	r.collect()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = err
+	r.status.end(err)
+	if err == nil {
+		r.notes = append(r.notes, r.ending())
+	}
 }
 
-// allRows returns the rows of all open windows, as they are.
-func (r queryJob) allRows() []Row {
-	parts := map[int64][]*openWindow{}
-	for _, l := range r.inOrder() {
-		w := l.work.(*partitionWindows)
-		l.mu.Lock()
-		for _, window := range w.open {
-			parts[window.start] = append(parts[window.start], window.clone())
+// ending says why a run ended in order. The caller holds mu.
+func (r *Running) ending() string {
+	left := int64(0)
+	if r.limited {
+		left = r.remaining.Load()
+	}
+	source := "its source"
+	if len(r.graph.inputs) > 1 {
+		source = "its sources"
+	}
+	switch {
+	case r.limited && left == 0:
+		return "It ended after MaxRecords."
+	case r.status.asked && left > 0:
+		return fmt.Sprintf("It was stopped %s records before MaxRecords.", wholeNumber(left))
+	case r.status.asked:
+		return "It was stopped."
+	case left > 0:
+		return fmt.Sprintf("It ended with %s, %s records before MaxRecords.", source, wholeNumber(left))
+	}
+	return "It ended with " + source + "."
+}
+
+// unseen notes the paths that no record has had.
+func (r *Running) unseen() {
+	for _, in := range r.graph.inputs {
+		seen, records := map[string]bool{}, int64(0)
+		for _, n := range r.of(in) {
+			n.mu.Lock()
+			records += n.records
+			for i, s := range n.slots {
+				seen[s.Path] = seen[s.Path] || n.decoder.Seen(i)
+			}
+			n.mu.Unlock()
 		}
-		l.mu.Unlock()
+		optional := in.query.optional()
+		for _, path := range slices.Sorted(maps.Keys(seen)) {
+			if records > 0 && !seen[path] && !optional[path] {
+				r.note(fmt.Sprintf("No record had %q: is the path spelled as in the records?", path))
+			}
+		}
 	}
-	return r.rowsByTime(parts)
+}
+
+// optional are the paths that the query's expressions can do without.
+func (q *Query) optional() map[string]bool {
+	paths := map[string]bool{}
+	found := func(path string) { paths[path] = true }
+	q.time.Optional(found)
+	for _, s := range q.steps {
+		s.Expr.Optional(found)
+		for _, a := range s.Aggregates {
+			a.Expr.Optional(found)
+			a.Condition.Optional(found)
+		}
+	}
+	return paths
+}
+
+func (r *Running) note(sentence string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(r.notes, sentence) && len(r.notes) < keptNotes {
+		r.notes = append(r.notes, sentence)
+	}
+}
+
+// ended is the one partition of an input that has none any more.
+var ended = Partition{ID: -1}
+
+func comparePartitions(a, b Partition) int {
+	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.ID, b.ID))
+}
+
+// of returns an input's lanes by topic and partition, so that whatever is merged over them is merged in one order.
+func (r *Running) of(in *input) []*lane {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.inOrder(in)
+}
+
+func (r *Running) inOrder(in *input) []*lane {
+	var lanes []*lane
+	for _, p := range slices.SortedFunc(maps.Keys(r.lanes[in]), comparePartitions) {
+		lanes = append(lanes, r.lanes[in][p])
+	}
+	return lanes
+}
+
+func (r *Running) all() map[*input][]*lane {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := map[*input][]*lane{}
+	for in := range r.lanes {
+		all[in] = r.inOrder(in)
+	}
+	return all
+}
+
+// reject counts a record that is bad or late, and keeps it as a dead letter.
+func (r *Running) reject(topic string, rec *Record, reason string, late bool) {
+	if late {
+		r.late.Add(1)
+	} else {
+		r.bad.add(topic, rec, reason)
+	}
+	if len(r.query.letters) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.letters.Append(value.TextOf(reason), value.TextOf(topic), value.IntOf(int64(rec.Partition)), value.IntOf(rec.Offset),
+		value.TimeOf(rec.Time), bytesOf(rec.Key), bytesOf(rec.Value))
+}
+
+// Err returns why the query ended: nil while it runs, and when it ended in order.
+func (r *Running) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// Active reports whether the query has not ended yet.
+func (r *Running) Active() bool {
+	select {
+	case <-r.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// Wait waits until the query has ended and returns Err, or until ctx ends and returns its error; the query then goes on.
+func (r *Running) Wait(ctx context.Context) error {
+	select {
+	case <-r.done:
+		return r.Err()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Stop ends the query in order: it stops reading, gives out what is left, and waits for that. It returns Err, or ctx's error
+// if ctx ends first; the query then ends by itself. Stopping twice is no error.
+func (r *Running) Stop(ctx context.Context) error {
+	r.mu.Lock()
+	r.status.asked = r.status.asked || r.status.ended.IsZero()
+	r.mu.Unlock()
+	r.cancel()
+	return r.Wait(ctx)
 }

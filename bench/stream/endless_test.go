@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"cancha/stream"
-	"cancha/stream/next"
 )
 
 // TestEndless runs a query for as long as ENDLESS says, at full rate, while ever new keys pass by its windows, its deduplication, its sessions
@@ -26,15 +25,15 @@ func TestEndless(t *testing.T) {
 	made := func(p int, n int64) stream.Record {
 		return stream.Record{Time: at(n), Value: fmt.Appendf(nil, `{"key":"user %d of %d","value":%d,"part":%d}`, n/3, p, n%1000, n%7)}
 	}
-	source := func(name string) *next.Query {
-		return next.From(next.Generate(name, 2, 0, made)).Watermark(10 * time.Second).MaxAhead(0)
+	source := func(name string) *stream.Query {
+		return stream.From(stream.Generate(name, 2, 0, made)).Watermark(10 * time.Second).MaxAhead(0)
 	}
-	windows := source("windows").GroupBy("key").Window(next.Tumbling(10*time.Second)).Agg(next.Count("n"), next.Sum("sum", next.Field("value"))).KeepRows(1000)
+	windows := source("windows").GroupBy("key").Window(stream.Tumbling(10*time.Second)).Agg(stream.Count("n"), stream.Sum("sum", stream.Field("value"))).KeepRows(1000)
 	chain := source("left").Deduplicate("key").Select("key", "value").
-		Join(source("right").Filter(next.Field("part").Eq(3)).Select("key", "part"), next.Same("key"), next.Within{Before: time.Second, After: time.Second}).
-		GroupBy("key").Window(next.Session(time.Second)).Agg(next.Count("n")).KeepRows(1000)
-	var running []*next.Running
-	for _, q := range []*next.Query{windows, chain} {
+		Join(source("right").Filter(stream.Field("part").Eq(3)).Select("key", "part"), stream.Same("key"), stream.Within{Before: time.Second, After: time.Second}).
+		GroupBy("key").Window(stream.Session(time.Second)).Agg(stream.Count("n")).KeepRows(1000)
+	var running []*stream.Running
+	for _, q := range []*stream.Query{windows, chain} {
 		r, err := q.Start(t.Context())
 		if err != nil {
 			t.Fatal(err)

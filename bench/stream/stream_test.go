@@ -15,6 +15,7 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"cancha/statsbomb/streaming"
 	"cancha/stream"
 	"cancha/stream/broker"
 	kafkasource "cancha/stream/kafka"
@@ -135,8 +136,8 @@ func median(v []float64) float64 {
 
 func byQuery(b *testing.B, addr string) *stream.Rows {
 	source := kafkasource.Source(kafkasource.Config{Brokers: []string{addr}, Topic: topic})
-	running, err := stream.From(source).Watermark(30*time.Second).GroupBy("match_id", "team_id").Window(stream.Tumbling(time.Minute)).
-		Agg(stream.Count("events"), stream.Stats("x", stream.Field("location.0")), stream.Stats("y", stream.Field("location.1")),
+	running, err := streaming.Events(source).Watermark(30*time.Second).With("team_id", stream.Field("team.id")).GroupBy("match_id", "team_id").Window(stream.Tumbling(time.Minute)).
+		Agg(stream.Count("events"), stream.Stats("x", stream.Field("location[0]")), stream.Stats("y", stream.Field("location[1]")),
 			stream.Stats("duration", stream.Field("duration")), stream.Stats("pass_length", stream.Field("pass.length"))).
 		MaxRecords(total).Start(b.Context())
 	if err != nil {
@@ -154,16 +155,16 @@ func byQuery(b *testing.B, addr string) *stream.Rows {
 // byKey puts the rows of a query into the form of the other job.
 func byKey(rows *stream.Rows) windows {
 	all := windows{}
-	matches, teams, n := rows.Keys("match_id"), rows.Keys("team_id"), rows.Column("events")
-	samples := make([]*sample, len(n))
-	for i := range n {
-		samples[i] = &sample{n: n[i]}
-		all[key{matches[i].ID, teams[i].ID, rows.Rows[i].Start.Unix()}] = samples[i]
+	samples := make([]*sample, rows.Len())
+	for i := range samples {
+		row := rows.Row(i)
+		samples[i] = &sample{n: row.Float("events")}
+		all[key{row.Int("match_id"), row.Int("team_id"), row.Time("window_start").Unix()}] = samples[i]
 	}
 	for f, name := range names {
-		low, high, mean, variance := rows.Column(name+"_min"), rows.Column(name+"_max"), rows.Column(name+"_mean"), rows.Column(name+"_var")
 		for i, s := range samples {
-			s.low[f], s.high[f], s.mean[f], s.m2[f] = low[i], high[i], mean[i], variance[i]*(n[i]-1)
+			row := rows.Row(i)
+			s.low[f], s.high[f], s.mean[f], s.m2[f] = row.Float(name+"_min"), row.Float(name+"_max"), row.Float(name+"_mean"), row.Float(name+"_var")*(s.n-1)
 		}
 	}
 	return all

@@ -10,7 +10,7 @@ import (
 	"os"
 
 	"cancha/stream/broker"
-	"cancha/stream/feed"
+	"cancha/statsbomb/feed"
 )
 
 // runBroker serves until ctx ends.

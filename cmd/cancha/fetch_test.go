@@ -23,7 +23,7 @@ import (
 	"cancha/statsbomb/fetch"
 	"cancha/statsbomb/simulate"
 	"cancha/stream/broker"
-	"cancha/stream/feed"
+	"cancha/statsbomb/feed"
 	"cancha/stream/kafka"
 )
 

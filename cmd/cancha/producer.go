@@ -16,9 +16,9 @@ import (
 	"cancha/statsbomb"
 	"cancha/statsbomb/fetch"
 	"cancha/statsbomb/simulate"
-	"cancha/stream/feed"
+	"cancha/statsbomb/feed"
 	"cancha/stream/kafka"
-	"cancha/stream/replay"
+	"cancha/statsbomb/replay"
 )
 
 // producerOptions is what "cancha producer" is asked for.

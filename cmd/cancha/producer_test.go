@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"cancha/stream/broker"
-	"cancha/stream/feed"
+	"cancha/statsbomb/feed"
 	"cancha/stream/kafka"
 )
 

@@ -53,7 +53,7 @@ func floors() []floor {
 			reason: "a client knows a kernel by its protocol only, or it could not speak to another one",
 		},
 		{
-			rooms: []string{"stream/plan", "stream/internal/..."}, forbid: []string{"statsbomb/...", "ml/..."},
+			rooms: []string{"stream/..."}, forbid: []string{"statsbomb/...", "ml/..."},
 			reason: "streams serve any topic: what is football stands above them and uses them",
 		},
 		{

@@ -12,7 +12,7 @@ import (
 
 	"cancha/runtime/grid"
 	"cancha/statsbomb"
-	"cancha/stream/next"
+	"cancha/stream"
 )
 
 // Prediction is what a model says of a match after one of its events.
@@ -36,9 +36,9 @@ type Prediction struct {
 // Score writes the goals so far, as "2:1".
 func (p Prediction) Score() string { return fmt.Sprintf("%d:%d", p.HomeGoals, p.AwayGoals) }
 
-func (p Prediction) row() []next.Value {
-	return []next.Value{next.IntOf(p.MatchID), next.TimeOf(p.EventTime), next.IntOf(int64(p.Period)), next.TextOf(timestamp(p.Timestamp)),
-		next.FloatOf(p.Home), next.FloatOf(p.Draw), next.FloatOf(p.Away)}
+func (p Prediction) row() []stream.Value {
+	return []stream.Value{stream.IntOf(p.MatchID), stream.TimeOf(p.EventTime), stream.IntOf(int64(p.Period)), stream.TextOf(timestamp(p.Timestamp)),
+		stream.FloatOf(p.Home), stream.FloatOf(p.Draw), stream.FloatOf(p.Away)}
 }
 
 func timestamp(d time.Duration) string {
@@ -123,7 +123,7 @@ func (p *Predictions) WriteCSV(w io.Writer) error {
 	out.Write([]string{"match_id", "event_time", "period", "timestamp", "p_home", "p_draw", "p_away"}) // errors are kept for Flush
 	for _, each := range p.List {
 		out.Write([]string{strconv.FormatInt(each.MatchID, 10), each.EventTime.UTC().Format("2006-01-02T15:04:05.000Z"), strconv.Itoa(each.Period),
-			timestamp(each.Timestamp), next.FloatOf(each.Home).String(), next.FloatOf(each.Draw).String(), next.FloatOf(each.Away).String()})
+			timestamp(each.Timestamp), stream.FloatOf(each.Home).String(), stream.FloatOf(each.Draw).String(), stream.FloatOf(each.Away).String()})
 	}
 	out.Flush()
 	if err := out.Error(); err != nil {

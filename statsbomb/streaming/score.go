@@ -11,7 +11,6 @@ import (
 
 	"cancha/statsbomb"
 	"cancha/stream"
-	"cancha/stream/next"
 )
 
 // Scorer is a model of a match as it goes: it keeps the state of each match it has seen events of, and says after each
@@ -27,9 +26,9 @@ type Scorer interface {
 }
 
 // Columns of a scoring's rows.
-func columns() []next.Column {
-	return []next.Column{{Name: "match_id", Kind: next.Int}, {Name: "event_time", Kind: next.Time}, {Name: "period", Kind: next.Int},
-		{Name: "timestamp", Kind: next.Text}, {Name: "p_home", Kind: next.Float}, {Name: "p_draw", Kind: next.Float}, {Name: "p_away", Kind: next.Float}}
+func columns() []stream.Column {
+	return []stream.Column{{Name: "match_id", Kind: stream.Int}, {Name: "event_time", Kind: stream.Time}, {Name: "period", Kind: stream.Int},
+		{Name: "timestamp", Kind: stream.Text}, {Name: "p_home", Kind: stream.Float}, {Name: "p_draw", Kind: stream.Float}, {Name: "p_away", Kind: stream.Float}}
 }
 
 // Batch bounds: a model gets at most so many events in one call, and no more than come within the time. Nothing waits for more events than have
@@ -85,9 +84,9 @@ func NewBoard(scorer Scorer, keep int) (*Board, error) {
 
 // Score is the query that scores a source's events on a board. Its rows are those of predictions.csv: match_id, event_time, period, timestamp
 // (HH:MM:SS.mmm), p_home, p_draw and p_away. The watermark stays 30 s behind: no row waits for it, it tells how far the matches have come.
-func Score(source stream.Source, board *Board) *next.Query {
-	return next.From(source).Name("win probability").Watermark(30 * time.Second).KeepRows(10_000).ProcessRecords(next.RecordProcessing{
-		Name: "score", Columns: columns(), New: func() next.RecordHandler { return &handler{board: board} }})
+func Score(source stream.Source, board *Board) *stream.Query {
+	return stream.From(source).Name("win probability").Watermark(30 * time.Second).KeepRows(10_000).ProcessRecords(stream.RecordProcessing{
+		Name: "score", Columns: columns(), New: func() stream.RecordHandler { return &handler{board: board} }})
 }
 
 // handler scores the records of one partition.
@@ -101,7 +100,7 @@ type handler struct {
 	failure  error
 }
 
-// Record implements next.RecordHandler: it has the model called once enough events wait.
+// Record implements stream.RecordHandler: it has the model called once enough events wait.
 func (h *handler) Record(r *stream.Record) (at time.Time, reason string) {
 	start := time.Now()
 	if len(h.pending) == 0 {
@@ -120,8 +119,8 @@ func (h *handler) Record(r *stream.Record) (at time.Time, reason string) {
 	return e.EventTime, ""
 }
 
-// Flush implements next.RecordHandler: it scores what is left of a batch of records.
-func (h *handler) Flush(emit func(at time.Time, row ...next.Value) error) error {
+// Flush implements stream.RecordHandler: it scores what is left of a batch of records.
+func (h *handler) Flush(emit func(at time.Time, row ...stream.Value) error) error {
 	if len(h.pending) > 0 {
 		h.score()
 	}

@@ -4,19 +4,16 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"cancha/statsbomb"
+	"cancha/statsbomb/replay"
 	"cancha/statsbomb/simulate"
 	"cancha/statsbomb/streaming"
 	"cancha/stream"
-	"cancha/stream/next"
-	"cancha/stream/replay"
 )
 
 // memory takes what a replay sends, by match.
@@ -63,37 +60,10 @@ func damaged(partitions [][]stream.Record) [][]stream.Record {
 	return partitions
 }
 
-func wait(t testing.TB, running *next.Running) {
+func wait(t testing.TB, running *stream.Running) {
 	t.Helper()
 	if err := running.Wait(t.Context()); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestMinuteStatisticsAsBefore compares windows.csv with that of the query that package stream still has, to the last byte.
-func TestMinuteStatisticsAsBefore(t *testing.T) {
-	records := season(t, 8, 3)
-	before, err := stream.MinuteStatistics(stream.Memory("events", records)).Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := before.Wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	running, err := streaming.MinuteStatistics(stream.Memory("events", records)).Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	wait(t, running)
-	var want, got bytes.Buffer
-	if err := errors.Join(stream.WriteWindowsCSV(&want, before.Results()), streaming.WriteWindowsCSV(&got, running.Results())); err != nil {
-		t.Fatal(err)
-	}
-	if got.String() != want.String() || strings.Count(want.String(), "\n") < 500 {
-		t.Errorf("got %d bytes, want %d:\n%.900s\n%.900s", got.Len(), want.Len(), got.String(), want.String())
-	}
-	if totals := running.Totals(); totals.Bad != 0 || totals.Late != 0 {
-		t.Errorf("got %+v", totals)
 	}
 }
 
@@ -117,53 +87,6 @@ func (m *tally) Score(events []statsbomb.MatchEvent, probabilities [][]float64) 
 		copy(probabilities[i], []float64{(1 - s) / 4, s, (1 - s) * 3 / 4})
 	}
 	return m.fail
-}
-
-// TestScoreAsBefore compares predictions.csv, goals and counts with the scoring that package stream still has, damaged records among them.
-func TestScoreAsBefore(t *testing.T) {
-	for _, partitions := range []int{1, 3} {
-		records := damaged(season(t, 4, partitions))
-		before, err := stream.Score(stream.Memory("events", records), newTally()).Start(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := before.Wait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		board, err := streaming.NewBoard(newTally(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		running, err := streaming.Score(stream.Memory("events", records), board).Start(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		wait(t, running)
-		var want, got bytes.Buffer
-		if err := errors.Join(before.Predictions().WriteCSV(&want), board.Predictions().WriteCSV(&got)); err != nil {
-			t.Fatal(err)
-		}
-		if got.String() != want.String() || strings.Count(want.String(), "\n") < 5000 {
-			t.Errorf("got %d bytes, want %d:\n%.300s\n%.300s", got.Len(), want.Len(), got.String(), want.String())
-		}
-		if g, w := fmt.Sprint(board.Sources()), fmt.Sprint(before.Sources()); g != w {
-			t.Errorf("sources: got %s, want %s", g, w)
-		}
-		for i, w := range before.Latest().List {
-			if g := board.Latest().List[i]; g.Score() != w.Score() || g.Index != w.Index || g.HomeTeam != w.HomeTeam {
-				t.Errorf("got %+v, want %+v", g, w)
-			}
-		}
-		if g, w := running.Totals(), before.Totals(); g.Bad != w.Bad || g.Records != w.Records || g.Rows != w.Rows || g.Bad == 0 {
-			t.Errorf("got %+v, want %+v\n%v\n%v", g, w, running.BadRecords().Reasons, before.BadRecords().Reasons)
-		}
-		if rows := running.Results(); rows.Len() == 0 || !slices.Equal(rows.Names()[:4], []string{"match_id", "event_time", "period", "timestamp"}) {
-			t.Errorf("got rows %v", rows.Names())
-		}
-		if l := board.Latency(); l.SinceSent.Count != before.Latency().SinceSent.Count || l.WithModel.Count == 0 {
-			t.Errorf("got latencies %v", l)
-		}
-	}
 }
 
 func TestAModelThatFailsEndsTheQuery(t *testing.T) {
@@ -199,34 +122,20 @@ func TestFlattenedRowsHaveTheTypesName(t *testing.T) {
 	}
 }
 
-// BenchmarkScore scores from memory with a model that costs nothing, by the new engine and by the one before.
+// BenchmarkScore scores from memory with a model that costs nothing.
 func BenchmarkScore(b *testing.B) {
 	records := season(b, 8, 2)
 	n := float64(len(records[0]) + len(records[1]))
-	b.Run("next", func(b *testing.B) {
-		for b.Loop() {
-			board, err := streaming.NewBoard(newTally(), 0)
-			if err != nil {
-				b.Fatal(err)
-			}
-			running, err := streaming.Score(stream.Memory("events", records).BatchSize(4096), board).Start(b.Context())
-			if err != nil {
-				b.Fatal(err)
-			}
-			wait(b, running)
+	for b.Loop() {
+		board, err := streaming.NewBoard(newTally(), 0)
+		if err != nil {
+			b.Fatal(err)
 		}
-		b.ReportMetric(float64(b.N)*n/b.Elapsed().Seconds(), "events/s")
-	})
-	b.Run("before", func(b *testing.B) {
-		for b.Loop() {
-			running, err := stream.Score(stream.Memory("events", records).BatchSize(4096), newTally()).Start(b.Context())
-			if err != nil {
-				b.Fatal(err)
-			}
-			if err := running.Wait(b.Context()); err != nil {
-				b.Fatal(err)
-			}
+		running, err := streaming.Score(stream.Memory("events", records).BatchSize(4096), board).Start(b.Context())
+		if err != nil {
+			b.Fatal(err)
 		}
-		b.ReportMetric(float64(b.N)*n/b.Elapsed().Seconds(), "events/s")
-	})
+		wait(b, running)
+	}
+	b.ReportMetric(float64(b.N)*n/b.Elapsed().Seconds(), "events/s")
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	stream "cancha/stream/next"
+	stream "cancha/stream"
 )
 
 // writeAt is how much text is gathered before it goes to the file, within one Write.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	stream "cancha/stream/next"
+	stream "cancha/stream"
 )
 
 var kickOff = time.Date(2026, 3, 1, 15, 0, 0, 500_000_000, time.UTC)

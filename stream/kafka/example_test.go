@@ -13,7 +13,6 @@ import (
 	"cancha/stream"
 	"cancha/stream/broker"
 	"cancha/stream/kafka"
-	"cancha/stream/next"
 )
 
 // printer prints what it is given.
@@ -210,9 +209,9 @@ func ExampleSink() {
 
 	until := make(chan struct{})
 	close(until) // read what there is, and end
-	running, err := next.From(kafka.Source(kafka.Config{Brokers: brokers, Topic: "goals", Until: until})).
-		EventTime(next.Field("at").AsTime()).
-		GroupBy("team").Window(next.Tumbling(time.Hour)).Agg(next.Count("goals")).
+	running, err := stream.From(kafka.Source(kafka.Config{Brokers: brokers, Topic: "goals", Until: until})).
+		EventTime(stream.Field("at").AsTime()).
+		GroupBy("team").Window(stream.Tumbling(time.Hour)).Agg(stream.Count("goals")).
 		To(kafka.Sink(kafka.SinkConfig{Brokers: brokers, Topic: "goals-an-hour", Key: "team", Partitions: 1})).
 		Start(ctx)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"cancha/stream/next"
+	"cancha/stream"
 )
 
 // SinkConfig says where the rows of a query are written. Brokers and Topic are required.
@@ -50,9 +50,9 @@ const (
 // from where its source was last committed, or from a checkpoint, it writes these again. That is at least once; who reads
 // the topic tells rows apart by their content, such as the window and the groups. In update mode a row is written each time
 // that it changes, and with a Key the last record of a key is its newest row.
-func Sink(cfg SinkConfig) next.Sink { return newSink(cfg) }
+func Sink(cfg SinkConfig) stream.Sink { return newSink(cfg) }
 
-// sink implements next.Sink, next.Opener and next.Closer.
+// sink implements stream.Sink, stream.Opener and stream.Closer.
 type sink struct {
 	cfg func() *SinkConfig // a function, as in source
 	out *Producer          // nil: not open
@@ -65,14 +65,14 @@ func (s *sink) String() string {
 	return fmt.Sprintf("kafka %s at %s", s.cfg().Topic, strings.Join(s.cfg().Brokers, ","))
 }
 
-// Open implements next.Opener. A broker that cannot be reached is an error: a query that has nowhere to write its rows
+// Open implements stream.Opener. A broker that cannot be reached is an error: a query that has nowhere to write its rows
 // should not start.
-func (s *sink) Open(ctx context.Context, columns []next.Column) error {
+func (s *sink) Open(ctx context.Context, columns []stream.Column) error {
 	cfg := s.cfg()
 	if s.out != nil {
 		return fmt.Errorf("kafka: sink %s serves another query", cfg.Topic)
 	}
-	if cfg.Key != "" && !slices.ContainsFunc(columns, func(c next.Column) bool { return c.Name == cfg.Key }) {
+	if cfg.Key != "" && !slices.ContainsFunc(columns, func(c stream.Column) bool { return c.Name == cfg.Key }) {
 		var names []string
 		for _, c := range columns {
 			names = append(names, c.Name)
@@ -102,8 +102,8 @@ func (s *sink) Open(ctx context.Context, columns []next.Column) error {
 	return nil
 }
 
-// Write implements next.Sink. It waits for the acknowledgement of all rows, while brokers are away too, until ctx ends.
-func (s *sink) Write(ctx context.Context, _ int64, rows *next.Rows) error {
+// Write implements stream.Sink. It waits for the acknowledgement of all rows, while brokers are away too, until ctx ends.
+func (s *sink) Write(ctx context.Context, _ int64, rows *stream.Rows) error {
 	if s.out == nil {
 		return fmt.Errorf("kafka: sink %s is not open", s.cfg().Topic)
 	}
@@ -123,7 +123,7 @@ func (s *sink) Write(ctx context.Context, _ int64, rows *next.Rows) error {
 	return s.out.Flush(ctx)
 }
 
-// Close implements next.Closer: it disconnects. What Write has returned from is acknowledged; a Write that was interrupted may have written a part.
+// Close implements stream.Closer: it disconnects. What Write has returned from is acknowledged; a Write that was interrupted may have written a part.
 func (s *sink) Close() error {
 	if s.out == nil {
 		return nil

@@ -10,7 +10,6 @@ import (
 
 	"cancha/stream"
 	"cancha/stream/broker"
-	"cancha/stream/next"
 )
 
 // written reads a topic back: the values by key, in their order.
@@ -29,7 +28,7 @@ func written(t *testing.T, cfg Config) map[string]string {
 	return got
 }
 
-var columns = []next.Column{{Name: "minute", Kind: next.Int}, {Name: "team", Kind: next.Text}}
+var columns = []stream.Column{{Name: "minute", Kind: stream.Int}, {Name: "team", Kind: stream.Text}}
 
 // TestSinkWrites: what Write has returned from is in the topic, by key and in order.
 func TestSinkWrites(t *testing.T) {
@@ -42,9 +41,9 @@ func TestSinkWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	for epoch := range 3 {
-		rows := next.NewRows(columns...)
-		rows.Append(next.IntOf(int64(epoch)), next.TextOf("Boca \"Juniors\""))
-		rows.Append(next.IntOf(int64(epoch)), next.Value{})
+		rows := stream.NewRows(columns...)
+		rows.Append(stream.IntOf(int64(epoch)), stream.TextOf("Boca \"Juniors\""))
+		rows.Append(stream.IntOf(int64(epoch)), stream.Value{})
 		if err := out.Write(t.Context(), int64(epoch), rows); err != nil {
 			t.Fatal(err)
 		}
@@ -103,8 +102,8 @@ func TestSinkWaitsForItsBroker(t *testing.T) {
 		t.Fatal(err)
 	}
 	put := func(ctx context.Context, n int) error {
-		rows := next.NewRows(columns[0])
-		rows.Append(next.IntOf(int64(n)))
+		rows := stream.NewRows(columns[0])
+		rows.Append(stream.IntOf(int64(n)))
 		return out.Write(ctx, int64(n), rows)
 	}
 	for i := range 3 {
@@ -161,14 +160,14 @@ func TestSinkOfAQuery(t *testing.T) {
 	if err := p.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	counts := func(topic string) *next.Query {
-		return next.From(Source(Config{Brokers: []string{addr}, Topic: topic, Until: closed()}))
+	counts := func(topic string) *stream.Query {
+		return stream.From(Source(Config{Brokers: []string{addr}, Topic: topic, Until: closed()}))
 	}
-	first := counts(from).EventTime(next.Field("at").AsTime()).GroupBy("team").Window(next.Tumbling(time.Minute)).
-		Agg(next.Count("events")).To(Sink(SinkConfig{Brokers: []string{addr}, Topic: to, Key: "team", Partitions: 2}))
-	total := next.Sum("events", next.Field("events"))
-	for _, q := range []*next.Query{first, counts(to).EventTime(next.Field("window_start").AsTime()).
-		GroupBy("team").Window(next.Tumbling(24*time.Hour)).Agg(total, next.Count("windows"))} {
+	first := counts(from).EventTime(stream.Field("at").AsTime()).GroupBy("team").Window(stream.Tumbling(time.Minute)).
+		Agg(stream.Count("events")).To(Sink(SinkConfig{Brokers: []string{addr}, Topic: to, Key: "team", Partitions: 2}))
+	total := stream.Sum("events", stream.Field("events"))
+	for _, q := range []*stream.Query{first, counts(to).EventTime(stream.Field("window_start").AsTime()).
+		GroupBy("team").Window(stream.Tumbling(24*time.Hour)).Agg(total, stream.Count("windows"))} {
 		running, err := q.Start(t.Context())
 		if err != nil {
 			t.Fatal(err)

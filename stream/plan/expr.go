@@ -282,3 +282,14 @@ func (e Expr) Fields(found func(path string)) {
 		a.Fields(found)
 	}
 }
+
+// Optional calls found with each path that the expression can do without: those of OrElse, and of Or, where others answer.
+func (e Expr) Optional(found func(path string)) {
+	if e.Op == "or_else" || e.Op == "or" {
+		e.Fields(found)
+		return
+	}
+	for _, a := range e.Args {
+		a.Optional(found)
+	}
+}

@@ -196,7 +196,7 @@ func (s Step) life() string {
 func (s Step) pairs() string {
 	pairs := make([]string, len(s.Join.Left))
 	for i := range pairs {
-		if pairs[i] = s.Join.Left[i]; s.Join.Right[i] != s.Join.Left[i] {
+		if pairs[i] = s.Join.Left[i]; i < len(s.Join.Right) && s.Join.Right[i] != s.Join.Left[i] {
 			pairs[i] += " = " + s.Join.Right[i]
 		}
 	}

@@ -82,12 +82,8 @@ func foreign() []string {
 }
 
 // wing tells whether a package of the library wing is what cells import: programs, suites, the rooms behind internal and what fills the
-// GPU's seam, which only some programs have, are not. Neither is what package stream will take over: cells would be written with a name that
-// goes away.
+// GPU's seam, which only some programs have, are not.
 func wing(p listed) bool {
-	if slices.Contains([]string{"cancha/stream/next", "cancha/stream/plan", "cancha/statsbomb/streaming"}, p.path) {
-		return false
-	}
 	const filling, emulation = "cancha/runtime/gpu/cuda", "cancha/runtime/gpu/emulated"
 	return p.name != "main" && public(p.path) && !strings.HasSuffix(p.path, "test") && !strings.HasPrefix(p.path, filling) && p.path != emulation
 }

@@ -32,14 +32,16 @@ func All() []listing.Package {
 		table_cancha_runtime_session_conf,
 		table_cancha_runtime_table,
 		table_cancha_statsbomb,
+		table_cancha_statsbomb_feed,
 		table_cancha_statsbomb_fetch,
+		table_cancha_statsbomb_replay,
 		table_cancha_statsbomb_simulate,
+		table_cancha_statsbomb_streaming,
 		table_cancha_stream,
 		table_cancha_stream_broker,
-		table_cancha_stream_feed,
 		table_cancha_stream_file,
 		table_cancha_stream_kafka,
-		table_cancha_stream_replay,
+		table_cancha_stream_plan,
 	}
 }
 

@@ -4,7 +4,6 @@ package wing
 
 import (
 	"cancha/internal/symbols/listing"
-	"cancha/statsbomb"
 	"cancha/stream"
 	"context"
 	"go/token"
@@ -16,91 +15,144 @@ var table_cancha_stream = listing.Package{
 	Name: "stream",
 	Values: []listing.Symbol{
 		{"And", stream.And},
+		{"Any", stream.Any},
 		{"Append", stream.Append},
-		{"Between", stream.Between},
+		{"Bool", stream.Bool},
+		{"BoolOf", stream.BoolOf},
+		{"CSVFormat", stream.CSVFormat},
+		{"Collect", stream.Collect},
+		{"Complete", stream.Complete},
 		{"Count", stream.Count},
+		{"CountDistinct", stream.CountDistinct},
 		{"CountIf", stream.CountIf},
 		{"DefaultIdleAfter", stream.DefaultIdleAfter},
 		{"DefaultMaxAhead", stream.DefaultMaxAhead},
 		{"Distance", stream.Distance},
 		{"Field", stream.Field},
+		{"First", stream.First},
+		{"Float", stream.Float},
+		{"FloatOf", stream.FloatOf},
 		{"From", stream.From},
+		{"Generate", stream.Generate},
 		{"Has", stream.Has},
-		{"Is", stream.Is},
-		{"IsText", stream.IsText},
+		{"If", stream.If},
+		{"Int", stream.Int},
+		{"IntOf", stream.IntOf},
+		{"JSON", stream.JSON},
+		{"JSONFormat", stream.JSONFormat},
+		{"JSONOf", stream.JSONOf},
+		{"Last", stream.Last},
+		{"Latest", stream.Latest},
+		{"Literal", stream.Literal},
 		{"Max", stream.Max},
 		{"Mean", stream.Mean},
 		{"Memory", stream.Memory},
 		{"Min", stream.Min},
-		{"MinuteStatistics", stream.MinuteStatistics},
+		{"NewRows", stream.NewRows},
 		{"Not", stream.Not},
+		{"Null", stream.Null},
 		{"Or", stream.Or},
-		{"Score", stream.Score},
+		{"Quantile", stream.Quantile},
+		{"Same", stream.Same},
+		{"Session", stream.Session},
 		{"Share", stream.Share},
+		{"SinkFunc", stream.SinkFunc},
+		{"Sliding", stream.Sliding},
 		{"Stats", stream.Stats},
+		{"Sum", stream.Sum},
+		{"TableOf", stream.TableOf},
+		{"Text", stream.Text},
+		{"TextFormat", stream.TextFormat},
+		{"TextOf", stream.TextOf},
+		{"Time", stream.Time},
+		{"TimeOf", stream.TimeOf},
+		{"TopK", stream.TopK},
 		{"Tumbling", stream.Tumbling},
-		{"TypeIs", stream.TypeIs},
 		{"Update", stream.Update},
+		{"ValueOf", stream.ValueOf},
 		{"Variance", stream.Variance},
-		{"WriteWindowsCSV", stream.WriteWindowsCSV},
 	},
 	Constants: []listing.Literal{
-		{"DefaultKeepPredictions", token.INT, "200000"},
 		{"DefaultKeepRows", token.INT, "500000"},
+		{"DefaultMemory", token.INT, "8589934592"},
 	},
 	Types: []listing.Symbol{
 		{"Aggregate", (*stream.Aggregate)(nil)},
 		{"BadRecord", (*stream.BadRecord)(nil)},
 		{"BadRecords", (*stream.BadRecords)(nil)},
 		{"Batch", (*stream.Batch)(nil)},
+		{"CSVOptions", (*stream.CSVOptions)(nil)},
+		{"Closer", (*stream.Closer)(nil)},
 		{"Column", (*stream.Column)(nil)},
-		{"Condition", (*stream.Condition)(nil)},
+		{"Context", (*stream.Context)(nil)},
+		{"Expr", (*stream.Expr)(nil)},
+		{"Format", (*stream.Format)(nil)},
+		{"Generator", (*stream.Generator)(nil)},
 		{"Handler", (*stream.Handler)(nil)},
 		{"Header", (*stream.Header)(nil)},
 		{"History", (*stream.History)(nil)},
 		{"Instant", (*stream.Instant)(nil)},
-		{"Key", (*stream.Key)(nil)},
-		{"Latencies", (*stream.Latencies)(nil)},
-		{"Latency", (*stream.Latency)(nil)},
-		{"MatchEvent", (*stream.MatchEvent)(nil)},
+		{"JSONOptions", (*stream.JSONOptions)(nil)},
+		{"Kind", (*stream.Kind)(nil)},
 		{"MemorySource", (*stream.MemorySource)(nil)},
 		{"Noter", (*stream.Noter)(nil)},
 		{"Offsets", (*stream.Offsets)(nil)},
+		{"On", (*stream.On)(nil)},
+		{"Opener", (*stream.Opener)(nil)},
 		{"OutputMode", (*stream.OutputMode)(nil)},
 		{"Partial", (*stream.Partial)(nil)},
 		{"Partition", (*stream.Partition)(nil)},
-		{"Prediction", (*stream.Prediction)(nil)},
-		{"PredictionSink", (*stream.PredictionSink)(nil)},
-		{"Predictions", (*stream.Predictions)(nil)},
+		{"Processing", (*stream.Processing)(nil)},
 		{"Progress", (*stream.Progress)(nil)},
 		{"Query", (*stream.Query)(nil)},
 		{"ReasonCount", (*stream.ReasonCount)(nil)},
 		{"Record", (*stream.Record)(nil)},
+		{"RecordHandler", (*stream.RecordHandler)(nil)},
+		{"RecordProcessing", (*stream.RecordProcessing)(nil)},
 		{"Row", (*stream.Row)(nil)},
 		{"Rows", (*stream.Rows)(nil)},
 		{"Running", (*stream.Running)(nil)},
-		{"RunningScore", (*stream.RunningScore)(nil)},
-		{"Scorer", (*stream.Scorer)(nil)},
-		{"Scoring", (*stream.Scoring)(nil)},
 		{"Sink", (*stream.Sink)(nil)},
 		{"SinkProgress", (*stream.SinkProgress)(nil)},
 		{"Source", (*stream.Source)(nil)},
-		{"SourceCount", (*stream.SourceCount)(nil)},
 		{"SourceProgress", (*stream.SourceProgress)(nil)},
 		{"StateOperator", (*stream.StateOperator)(nil)},
 		{"Status", (*stream.Status)(nil)},
+		{"Table", (*stream.Table)(nil)},
+		{"TextOptions", (*stream.TextOptions)(nil)},
 		{"Totals", (*stream.Totals)(nil)},
 		{"Value", (*stream.Value)(nil)},
 		{"Window", (*stream.Window)(nil)},
+		{"Within", (*stream.Within)(nil)},
 	},
 	Wrappers: []listing.Symbol{
+		{"Closer", (*_cancha_stream_Closer)(nil)},
+		{"Format", (*_cancha_stream_Format)(nil)},
 		{"Handler", (*_cancha_stream_Handler)(nil)},
 		{"Noter", (*_cancha_stream_Noter)(nil)},
-		{"PredictionSink", (*_cancha_stream_PredictionSink)(nil)},
-		{"Scorer", (*_cancha_stream_Scorer)(nil)},
+		{"Opener", (*_cancha_stream_Opener)(nil)},
+		{"RecordHandler", (*_cancha_stream_RecordHandler)(nil)},
 		{"Sink", (*_cancha_stream_Sink)(nil)},
 		{"Source", (*_cancha_stream_Source)(nil)},
 	},
+}
+
+type _cancha_stream_Closer struct {
+	IValue any
+	WClose func() error
+}
+
+func (w _cancha_stream_Closer) Close() error {
+	return w.WClose()
+}
+
+type _cancha_stream_Format struct {
+	IValue any
+	WName  func() string
+}
+
+func (w _cancha_stream_Format) Name() string {
+	return w.WName()
 }
 
 type _cancha_stream_Handler struct {
@@ -131,27 +183,27 @@ func (w _cancha_stream_Noter) Note(a0 string) {
 	w.WNote(a0)
 }
 
-type _cancha_stream_PredictionSink struct {
+type _cancha_stream_Opener struct {
 	IValue any
-	WWrite func(a0 context.Context, a1 []stream.Prediction) error
+	WOpen  func(a0 context.Context, a1 []stream.Column) error
 }
 
-func (w _cancha_stream_PredictionSink) Write(a0 context.Context, a1 []stream.Prediction) error {
-	return w.WWrite(a0, a1)
+func (w _cancha_stream_Opener) Open(a0 context.Context, a1 []stream.Column) error {
+	return w.WOpen(a0, a1)
 }
 
-type _cancha_stream_Scorer struct {
-	IValue   any
-	WClasses func() []string
-	WScore   func(a0 []statsbomb.MatchEvent, a1 [][]float64) error
+type _cancha_stream_RecordHandler struct {
+	IValue  any
+	WFlush  func(a0 func(at time.Time, row ...stream.Value) error) error
+	WRecord func(a0 *stream.Record) (time.Time, string)
 }
 
-func (w _cancha_stream_Scorer) Classes() []string {
-	return w.WClasses()
+func (w _cancha_stream_RecordHandler) Flush(a0 func(at time.Time, row ...stream.Value) error) error {
+	return w.WFlush(a0)
 }
 
-func (w _cancha_stream_Scorer) Score(a0 []statsbomb.MatchEvent, a1 [][]float64) error {
-	return w.WScore(a0, a1)
+func (w _cancha_stream_RecordHandler) Record(a0 *stream.Record) (time.Time, string) {
+	return w.WRecord(a0)
 }
 
 type _cancha_stream_Sink struct {

@@ -174,12 +174,12 @@ func TestInspect(t *testing.T) {
 		{"constant", "math.MaxInt8‸", 0, []string{"const math.MaxInt8 untyped int = 127"}},
 		{"package", "strings‸", 0, []string{`package strings // import "strings"`, "doc of strings."}},
 		{"builtin", "len‸", 0, []string{"func len(v Type) int", "doc of builtin.len"}},
-		{"promoted from an unexported type", "import \"cancha/stream\"\nvar r *stream.Running\nr.Stop‸", 0, []string{"func (*stream.Running).Stop(ctx context.Context) error", "doc of Running.Stop"}},
+		{"promoted from an unexported type", "import \"testing\"\nvar r *testing.T\nr.Log‸", 0, []string{"func (*testing.T).Log(args ...any)", "doc of T.Log"}},
 		{"generic function", "slices.Max‸", 0, []string{"func slices.Max[S ~[]E, E cmp.Ordered](x S) E"}},
 	}
 	s := session(t, before...)
 	s.Library.Docs = func(path string) map[string]string {
-		return map[string]string{"": "doc of " + path + ".", "Println": "doc of fmt.Println", "Builder.WriteString": "doc of strings.Builder.WriteString", "len": "doc of builtin.len", "Running.Stop": "doc of Running.Stop"}
+		return map[string]string{"": "doc of " + path + ".", "Println": "doc of fmt.Println", "Builder.WriteString": "doc of strings.Builder.WriteString", "len": "doc of builtin.len", "T.Log": "doc of T.Log"}
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

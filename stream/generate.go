@@ -1,4 +1,4 @@
-package next
+package stream
 
 import (
 	"context"
@@ -6,8 +6,6 @@ import (
 	"math"
 	"sync"
 	"time"
-
-	"cancha/stream"
 )
 
 // Generator is a source of records that a function makes, for trials: as many a second as it is told, or as fast as they are taken.
@@ -16,12 +14,12 @@ type Generator struct {
 	partitions int
 	rate       float64
 	limit      int64
-	make       func(partition int, n int64) stream.Record
+	make       func(partition int, n int64) Record
 }
 
 // Generate returns a source whose record n (from 0 on) of a partition is what make returns; it is called from one goroutine a partition. rate
 // is records a second in all, 0 for as many as are taken.
-func Generate(name string, partitions int, rate float64, make func(partition int, n int64) stream.Record) *Generator {
+func Generate(name string, partitions int, rate float64, make func(partition int, n int64) Record) *Generator {
 	return &Generator{name: name, partitions: max(1, partitions), rate: rate, limit: math.MaxInt64, make: make}
 }
 
@@ -32,7 +30,7 @@ func (g *Generator) Records(n int64) *Generator {
 	return &c
 }
 
-// Description implements stream.Source.
+// Description implements Source.
 func (g *Generator) Description() string {
 	if g.rate == 0 {
 		return fmt.Sprintf("generated %s, %d partitions", g.name, g.partitions)
@@ -40,11 +38,11 @@ func (g *Generator) Description() string {
 	return fmt.Sprintf("generated %s, %d partitions, %v records a second", g.name, g.partitions, g.rate)
 }
 
-// Run implements stream.Source: one goroutine for each partition.
-func (g *Generator) Run(ctx context.Context, h stream.Handler) error {
-	partitions := make([]stream.Partition, g.partitions)
+// Run implements Source: one goroutine for each partition.
+func (g *Generator) Run(ctx context.Context, h Handler) error {
+	partitions := make([]Partition, g.partitions)
 	for p := range partitions {
-		partitions[p] = stream.Partition{Topic: g.name, ID: p}
+		partitions[p] = Partition{Topic: g.name, ID: p}
 	}
 	h.Assigned(partitions)
 	ctx, cancel := context.WithCancel(ctx)
@@ -73,11 +71,11 @@ const (
 	pause          = 10 * time.Millisecond
 )
 
-func (g *Generator) read(ctx context.Context, h stream.Handler, p int) error {
+func (g *Generator) read(ctx context.Context, h Handler, p int) error {
 	began := time.Now()
 	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
-	records := make([]stream.Record, 0, generatedBatch)
+	records := make([]Record, 0, generatedBatch)
 	for next := int64(0); next < g.limit && ctx.Err() == nil; {
 		n := min(generatedBatch, g.limit-next)
 		if g.rate > 0 {
@@ -97,7 +95,7 @@ func (g *Generator) read(ctx context.Context, h stream.Handler, p int) error {
 			records = append(records, r)
 		}
 		next += n
-		if err := h.Batch(ctx, stream.Batch{Topic: g.name, Partition: p, Records: records, HighWatermark: next}); err != nil {
+		if err := h.Batch(ctx, Batch{Topic: g.name, Partition: p, Records: records, HighWatermark: next}); err != nil {
 			return err
 		}
 	}

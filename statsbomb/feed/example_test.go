@@ -6,8 +6,8 @@ import (
 	"os"
 	"time"
 
+	"cancha/statsbomb/feed"
 	"cancha/stream"
-	"cancha/stream/feed"
 )
 
 // counter counts what it is given.

@@ -4,12 +4,12 @@ package wing
 
 import (
 	"cancha/internal/symbols/listing"
-	"cancha/stream/replay"
+	"cancha/statsbomb/replay"
 	"context"
 )
 
-var table_cancha_stream_replay = listing.Package{
-	Path: "cancha/stream/replay",
+var table_cancha_statsbomb_replay = listing.Package{
+	Path: "cancha/statsbomb/replay",
 	Name: "replay",
 	Values: []listing.Symbol{
 		{"Run", replay.Run},
@@ -20,20 +20,20 @@ var table_cancha_stream_replay = listing.Package{
 		{"Writer", (*replay.Writer)(nil)},
 	},
 	Wrappers: []listing.Symbol{
-		{"Writer", (*_cancha_stream_replay_Writer)(nil)},
+		{"Writer", (*_cancha_statsbomb_replay_Writer)(nil)},
 	},
 }
 
-type _cancha_stream_replay_Writer struct {
+type _cancha_statsbomb_replay_Writer struct {
 	IValue any
 	WFlush func(a0 context.Context) error
 	WSend  func(a0 context.Context, a1 []byte, a2 []byte) error
 }
 
-func (w _cancha_stream_replay_Writer) Flush(a0 context.Context) error {
+func (w _cancha_statsbomb_replay_Writer) Flush(a0 context.Context) error {
 	return w.WFlush(a0)
 }
 
-func (w _cancha_stream_replay_Writer) Send(a0 context.Context, a1 []byte, a2 []byte) error {
+func (w _cancha_statsbomb_replay_Writer) Send(a0 context.Context, a1 []byte, a2 []byte) error {
 	return w.WSend(a0, a1, a2)
 }

@@ -1,11 +1,10 @@
-package next
+package stream
 
 import (
 	"fmt"
 	"slices"
 	"time"
 
-	"cancha/stream"
 	"cancha/stream/internal/flow"
 	"cancha/stream/internal/value"
 	"cancha/stream/plan"
@@ -23,7 +22,7 @@ type RecordProcessing struct {
 // RecordHandler handles the records of one partition, from one goroutine at a time; handlers of different partitions run side by side.
 type RecordHandler interface {
 	// Record takes a record, which it may keep until Flush returns, and tells when it happened, or the reason why it is bad.
-	Record(r *stream.Record) (at time.Time, reason string)
+	Record(r *Record) (at time.Time, reason string)
 	// Flush ends a batch: it may give out rows, each with the event time that it has. An error ends the query.
 	Flush(emit func(at time.Time, row ...Value) error) error
 }
@@ -61,7 +60,7 @@ func (g *graph) processed(in *input, steps []step, end tail) error {
 }
 
 // process hands a record to the lane's handler.
-func (n *lane) process(r *stream.Record) (reason string) {
+func (n *lane) process(r *Record) (reason string) {
 	at, reason := n.handler.Record(r)
 	if reason != "" {
 		return reason

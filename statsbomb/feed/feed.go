@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"cancha/statsbomb"
+	"cancha/statsbomb/replay"
 	"cancha/statsbomb/simulate"
 	"cancha/stream"
 	"cancha/stream/broker"
 	"cancha/stream/kafka"
-	"cancha/stream/replay"
 )
 
 // Topic is the topic that producers fill and notebooks read, by default.

@@ -4,12 +4,12 @@ package wing
 
 import (
 	"cancha/internal/symbols/listing"
-	"cancha/stream/feed"
+	"cancha/statsbomb/feed"
 	"go/token"
 )
 
-var table_cancha_stream_feed = listing.Package{
-	Path: "cancha/stream/feed",
+var table_cancha_statsbomb_feed = listing.Package{
+	Path: "cancha/statsbomb/feed",
 	Name: "feed",
 	Values: []listing.Symbol{
 		{"Archive", feed.Archive},

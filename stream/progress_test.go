@@ -1,16 +1,14 @@
-package next
+package stream
 
 import (
 	"context"
 	"testing"
 	"time"
-
-	"cancha/stream"
 )
 
 // TestProgressBesideDeadLetters: a lane that rejects records and a report of progress take locks of each other's.
 func TestProgressBesideDeadLetters(t *testing.T) {
-	bad := func(int, int64) stream.Record { return stream.Record{Value: []byte("{"), Time: time.Unix(1, 0)} }
+	bad := func(int, int64) Record { return Record{Value: []byte("{"), Time: time.Unix(1, 0)} }
 	sink := SinkFunc(func(int64, *Rows) error { return nil })
 	running, err := From(Generate("bad", 2, 0, bad).Records(20_000)).Select("a").DeadLetters(sink).Start(t.Context())
 	if err != nil {

@@ -1,0 +1,145 @@
+package stream
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"cancha/stream/internal/flow"
+)
+
+// lowest raises the query's watermark to the least of all assigned partitions that are not idle, and returns it. It waits for a partition that
+// has not had a record yet, and never goes back. When all are idle nobody is waited for, and it is the greatest of them, as in Flink: the
+// result must not depend on which of them fell idle last. Inputs that have ended do not count.
+func (r *Running) lowest() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.watermark = max(r.watermark, r.least())
+	return r.watermark
+}
+
+func (r *Running) least() int64 {
+	low, high, active := int64(math.MaxInt64), int64(flow.NoWatermark), false
+	for in, lanes := range r.lanes {
+		if r.assigned[in][ended] {
+			continue
+		}
+		if len(lanes) == 0 {
+			return flow.NoWatermark // nothing of this input is known yet
+		}
+		for p, n := range lanes {
+			if r.assigned[in] != nil && !r.assigned[in][p] {
+				continue
+			}
+			w := n.watermark.Load()
+			high = max(high, w)
+			if !n.idle.Load() {
+				low, active = min(low, w), true
+			}
+		}
+	}
+	if !active {
+		return high
+	}
+	return low
+}
+
+// settle gives out what a batch of a lane has made ready; without a lane, what time has.
+func (r *Running) settle(n *lane) error {
+	return r.giveOut(func() {
+		g := r.graph
+		if n != nil && n.in.entry != nil {
+			n.deliver(n.in.entry)
+		}
+		if n != nil && n.windows != nil && n.in.merge.keyed {
+			g.closeMerged(n.in.merge, []*lane{n}, n.watermark.Load())
+		}
+		lanes := r.all()
+		g.advance(r.lowest(), lanes)
+		g.runClocks(time.Now())
+		if g.identity != nil && r.dueNow(n) {
+			g.changed(lanes)
+			r.given = time.Now()
+		}
+	})
+}
+
+// dueNow tells whether rows that have changed are to be given out.
+func (r *Running) dueNow(n *lane) bool {
+	since := time.Since(r.given)
+	if r.query.trigger > 0 {
+		return since >= r.query.trigger
+	}
+	return n != nil && n.caughtUp.Load() || since >= settleAfter
+}
+
+// giveOut calls work, which makes rows ready, and gives these to the results and the sinks.
+func (r *Running) giveOut(work func()) (err error) {
+	r.publishing.Lock()
+	defer r.publishing.Unlock()
+	if err := r.broken(); err != nil {
+		return err // a query that does not end in order gives out no window before its time
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a fault inside the query: %v", p)
+		}
+		if err != nil {
+			r.fail(err)
+		}
+	}()
+	g := r.graph
+	g.mu.Lock()
+	work()
+	rows := g.out
+	g.out = nil
+	err = g.env.Err
+	g.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return r.publish(rows)
+}
+
+// publish gives rows to the results and the sinks. The caller holds publishing.
+func (r *Running) publish(rows [][]Value) error {
+	r.mu.Lock()
+	letters := r.letters
+	r.letters = NewRows(letters.Columns...)
+	r.mu.Unlock()
+	if len(rows) == 0 && letters.Len() == 0 {
+		return nil
+	}
+	r.epoch++
+	if len(rows) > 0 {
+		r.results.put(rows)
+		out := rows
+		if r.query.mode == Complete {
+			out = r.results.newest()
+		}
+		if err := r.write(r.query.sinks, &Rows{Columns: r.graph.columns, rows: out, Total: int64(len(out))}); err != nil {
+			return err
+		}
+	}
+	if letters.Len() > 0 {
+		return r.write(r.query.letters, letters)
+	}
+	return nil
+}
+
+func (r *Running) write(sinks []Sink, rows *Rows) error {
+	for _, sink := range sinks {
+		if err := sink.Write(r.ctx, r.epoch, rows.part(slices.Clone(rows.rows))); err != nil {
+			return fmt.Errorf("write %d rows to %s: %w", rows.Len(), describeSink(sink), err)
+		}
+	}
+	return nil
+}
+
+// Results returns the rows given out so far, the newest KeepRows of them, in the order of their columns' values.
+func (r *Running) Results() *Rows {
+	r.publishing.Lock()
+	defer r.publishing.Unlock()
+	return (&Rows{Columns: slices.Clone(r.graph.columns), rows: r.results.newest(), Total: r.results.total}).Sort()
+}

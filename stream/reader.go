@@ -1,0 +1,178 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cancha/stream/internal/flow"
+)
+
+// reader is a run as the source of an input sees it.
+type reader struct {
+	*Running
+	in *input
+}
+
+// Assigned implements Handler.
+func (r reader) Assigned(partitions []Partition) {
+	r.mu.Lock()
+	assigned := map[Partition]bool{}
+	for _, p := range partitions {
+		assigned[p] = true
+	}
+	r.assigned[r.in] = assigned
+	r.mu.Unlock()
+	for _, p := range partitions {
+		if n, err := r.lane(p); err == nil {
+			n.unknown()
+		}
+	}
+}
+
+func (r reader) lane(partition Partition) (*lane, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := r.lanes[r.in][partition]; n != nil {
+		return n, nil
+	}
+	var claim func(key string, end int64) string
+	if m := r.in.merge; m != nil && m.keyed {
+		claim = func(key string, end int64) string { return r.owners.claim(r.in, partition, key, end) }
+	}
+	n, err := r.in.lane(partition.ID, claim)
+	if err == nil {
+		r.lanes[r.in][partition] = n
+	}
+	return n, err
+}
+
+// Batch implements Handler. A panic in it ends the query, not the program.
+func (r reader) Batch(ctx context.Context, b Batch) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a fault inside the query: %v", p)
+			r.fail(err)
+		}
+	}()
+	for _, in := range r.in.waits {
+		select {
+		case <-r.ready[in]:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	n, err := r.lane(Partition{Topic: b.Topic, ID: b.Partition})
+	if err != nil {
+		r.fail(err)
+		return err
+	}
+	r.heard()
+	count := r.reserve(len(b.Records))
+	if err = n.take(b, count, r.in.query.idle, func(rec *Record, reason string, late bool) { r.reject(b.Topic, rec, reason, late) }); err == nil {
+		err = r.settle(n)
+	}
+	if err != nil {
+		r.fail(err)
+		return err
+	}
+	r.align(ctx, n)
+	if r.ready[r.in] != nil && r.atEnd(r.in) {
+		r.caughtUp(r.in)
+	}
+	if r.limited && r.remaining.Load() == 0 {
+		r.cancel()
+		return &Partial{Handled: count, Err: errEnough}
+	}
+	return nil
+}
+
+// A lane that is ahead of the query's watermark by more than its delay, and a second, waits for the others after each batch, but not longer than
+// alignTime: a source that reads its partitions one after another goes on.
+const (
+	alignDrift = time.Second
+	alignTime  = 50 * time.Millisecond
+	alignPause = time.Millisecond
+)
+
+// align holds back a lane that is far ahead: what it brings would have to be kept until the others are there too.
+func (r reader) align(ctx context.Context, n *lane) {
+	if len(r.graph.ops) == 0 && (r.in.merge == nil || r.in.merge.keyed) {
+		return
+	}
+	ahead := func() bool {
+		low := r.lowest()
+		return low != flow.NoWatermark && n.watermark.Load()-int64(max(r.in.query.delay, 0)+alignDrift) > low
+	}
+	if !ahead() {
+		return
+	}
+	ticker := time.NewTicker(alignPause)
+	defer ticker.Stop()
+	for until := time.Now().Add(alignTime); ahead() && time.Now().Before(until); {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Retry implements Handler.
+func (r reader) Retry(err error, wait time.Duration) {
+	for _, n := range r.of(r.in) {
+		n.unknown()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.retry(err, wait)
+}
+
+// heard notes that the source is back.
+func (r reader) heard() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.back()
+}
+
+// Note implements Noter.
+func (r reader) Note(sentence string) { r.note(sentence) }
+
+// atEnd tells whether all partitions of an input have been read to where they end now.
+func (r *Running) atEnd(in *input) bool {
+	lanes := r.of(in)
+	for _, n := range lanes {
+		if !n.caughtUp.Load() {
+			return false
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(lanes) >= len(r.assigned[in])
+}
+
+func (r *Running) caughtUp(in *input) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.ready[in]; c != nil {
+		select {
+		case <-c:
+		default:
+			close(c)
+		}
+	}
+}
+
+// reserve returns how many of n records may still be handled.
+func (r *Running) reserve(n int) int {
+	if !r.limited {
+		return n
+	}
+	for {
+		left := r.remaining.Load()
+		take := min(left, int64(n))
+		if r.remaining.CompareAndSwap(left, left-take) {
+			return int(take)
+		}
+	}
+}
