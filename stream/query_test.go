@@ -392,7 +392,7 @@ func TestJoinsDoNotDependOnWhoComesFirst(t *testing.T) {
 			}
 			records = append(records, list)
 		}
-		return From(Memory(name, records).BatchSize(5)).EventTime(Field("at").AsTime()).Watermark(3*time.Minute).Select("id")
+		return From(Memory(name, records).BatchSize(5)).EventTime(Field("at").AsTime()).Watermark(3 * time.Minute).Select("id")
 	}
 	for range 100 {
 		got, _ := run(t, side("left").Join(side("right"), Same("id"), Within{Before: time.Minute, After: time.Minute}))

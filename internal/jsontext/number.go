@@ -49,6 +49,23 @@ func digits(b []byte, i int, mantissa uint64) (uint64, int) {
 	return mantissa, i
 }
 
+// ShortInt reads an integer of at most 18 digits at i, behind which another character follows; next is -1 for all else, which ParseInt reads.
+func ShortInt(b []byte, i int) (v int64, next int) {
+	j := i
+	if j < len(b) && b[j] == '-' {
+		j++
+	}
+	first := j
+	m, j := digits(b, j, 0)
+	if j == first || j-first > 18 || b[first] == '0' && j > first+1 || j >= len(b) || b[j] == '.' || b[j]|0x20 == 'e' {
+		return 0, -1
+	}
+	if first > i {
+		return -int64(m), j
+	}
+	return int64(m), j
+}
+
 func parseFloatSlow(b []byte, i int) (v float64, next int, ok bool) {
 	if next = SkipNumber(b, i); next < 0 {
 		return 0, -1, false

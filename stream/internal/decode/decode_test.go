@@ -152,3 +152,38 @@ func same(got value.Value, want any) bool {
 	var again any
 	return got.Kind() == value.JSON && json.Unmarshal([]byte(got.Text()), &again) == nil && fmt.Sprint(again) == fmt.Sprint(want)
 }
+
+// FuzzTaught compares a decoder that has read other records, and this one before, with a new one: what it has learned and remembers changes
+// neither values nor reasons.
+func FuzzTaught(f *testing.F) {
+	const team = `{"event":{"type":{"id":30,"name":"Pass"},"team":{"id":5,"name":"Racing"},"place":[1.5,2,"far"]},"meta":{"at":"2026-03-01T15:00:00Z"}}`
+	f.Add([]byte(team), []byte(`{"team":{"id":5,"name":"Racing"},"type":{"id":30,"name":"Pass"},"meta":{"at":"2026-03-01T15:00:00Z"}}`))
+	f.Add([]byte(team), []byte(`{"event":{"team":{"id":5,"name":"Racing"},"team":{"id":null,"name":"Racing"},"team_id":7}}`))
+	f.Add([]byte(`{"event":{"team":{"id":"five","name":"Racing"}}}`), []byte(`{"event":{"team_id":4,"team":{"id":"five","name":"Racing"}}}`))
+	f.Add([]byte(`{"event":1,"team":{"id":5,"name":"Racing Club"}}`), []byte(`{"event":{"team_id":3},"team":{"id":5,"name":"Racing Club"}}`))
+	f.Fuzz(func(t *testing.T, first, b []byte) {
+		slots := []decode.Slot{{Path: "team.id", Want: decode.Number, At: 0}, {Path: "team.name", Want: decode.Text, At: 1}, {Path: "type", At: 2},
+			{Path: "type.id", At: 3}, {Path: "place[1]", Want: decode.Number, At: 4}, {Path: "meta.at", Want: decode.Instant, At: 5}, {Path: "place", At: 6}}
+		shape := decode.Shape{Envelope: "event", Beside: []string{"meta"}, Flat: "_"}
+		taught, err := decode.NewJSON(slots, shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh, err := decode.NewJSON(slots, shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := make([]value.Value, len(slots))
+		reason := fresh.Decode(b, want)
+		for _, record := range [][]byte{first, b, first, b} {
+			row := make([]value.Value, len(slots))
+			got := taught.Decode(record, row)
+			if string(record) != string(b) {
+				continue
+			}
+			if got != reason || reason == "" && fmt.Sprint(row) != fmt.Sprint(want) {
+				t.Fatalf("%q after %q: got %q %v, want %q %v", b, first, got, row, reason, want)
+			}
+		}
+	})
+}
