@@ -84,8 +84,13 @@ import (
 //go:embed stream/internal/flow/*[^t].go stream/internal/flow/*[^s]t.go
 //go:embed stream/internal/value/*[^t].go
 //go:embed stream/kafka/*[^t].go
+//go:embed stream/parquet/*[^t].go stream/parquet/*[^s]t.go
 //go:embed stream/plan/*[^t].go
 var sources embed.FS
 
 // Sources returns the tree, with go.mod at its root: what building ./cmd/cancha takes on every platform, and nothing else.
 func Sources() fs.FS { return sources }
+
+// OnImport lists the rooms that bring large libraries. No engine is made of them: they are compiled beside one when a cell imports them.
+// internal/symbols leaves them out, and a test of cmd/cancha compares both.
+func OnImport() []string { return []string{"cancha/stream/parquet"} }

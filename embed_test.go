@@ -72,12 +72,12 @@ func tree(t *testing.T) (all []string) {
 }
 
 // needed asks the go command which files of the module in dir the program is built from, plainly and as a workspace's engine, with
-// GPUs and without, and which Go files of their rooms it is not.
+// GPUs and without, and the rooms that are compiled when a cell imports them, and which Go files of their rooms it is not.
 func needed(t *testing.T, dir, platform string) (needs, ignored map[string]bool) {
 	t.Helper()
 	needs, ignored = map[string]bool{}, map[string]bool{}
 	for _, tags := range []string{"", "workspace", "workspace,nvidia"} {
-		for _, p := range list(t, dir, platform, tags) {
+		for _, p := range list(t, dir, platform, tags, append([]string{"./cmd/cancha"}, cancha.OnImport()...)) {
 			if p.Module == nil || !p.Module.Main {
 				continue
 			}
@@ -115,10 +115,11 @@ type listed struct {
 	}
 }
 
-func list(t *testing.T, dir, platform, tags string, env ...string) (all []listed) {
+func list(t *testing.T, dir, platform, tags string, packages []string, env ...string) (all []listed) {
 	t.Helper()
 	goos, arch, _ := strings.Cut(platform, "/")
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags="+tags, "-json=ImportPath,ImportMap,Dir,GoFiles,CgoFiles,SFiles,HFiles,CFiles,EmbedFiles,IgnoredGoFiles,Module", "./cmd/cancha")
+	args := append([]string{"list", "-deps", "-tags=" + tags, "-json=ImportPath,ImportMap,Dir,GoFiles,CgoFiles,SFiles,HFiles,CFiles,EmbedFiles,IgnoredGoFiles,Module"}, packages...)
+	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PWD="+dir, "GOOS="+goos, "GOARCH="+arch, "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=1")
 	cmd.Env = append(cmd.Env, env...)

@@ -9,8 +9,8 @@ import (
 	"log/slog"
 	"os"
 
-	"cancha/stream/broker"
 	"cancha/statsbomb/feed"
+	"cancha/stream/broker"
 )
 
 // runBroker serves until ctx ends.

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"cancha/cmd/internal/own"
 	"cancha/internal/cellio"
 	"cancha/internal/symbols"
 	"cancha/kernel/cell"
@@ -167,7 +168,7 @@ func newProgram(c eval.Config, tools *native.Toolchain, folder, reason string) (
 		packages = append(packages, eval.Package{Path: p.Path, Name: p.Name, Standard: p.Standard})
 	}
 	c.Symbols, c.Packages, c.Export, c.Docs = symbols.Table(), packages, symbols.Export, symbols.Docs
-	c.Native, c.NativeReason, c.Modules = tools, reason, added
+	c.Native, c.NativeReason, c.Modules, c.OnImport = tools, reason, added, own.OnImport()
 	c.Render, c.Logger = display.Of, slog.New(slog.NewTextHandler(os.Stderr, nil))
 	return eval.New(c)
 }

@@ -20,10 +20,10 @@ import (
 	"cancha/ml/forest"
 	"cancha/ml/lwp"
 	"cancha/statsbomb"
+	"cancha/statsbomb/feed"
 	"cancha/statsbomb/fetch"
 	"cancha/statsbomb/simulate"
 	"cancha/stream/broker"
-	"cancha/statsbomb/feed"
 	"cancha/stream/kafka"
 )
 

@@ -25,3 +25,20 @@ func TestImportable(t *testing.T) {
 		}
 	}
 }
+
+// TestRoomsOnImport: a room that is compiled when a cell imports it has no symbols, and the engine is not made of it.
+func TestRoomsOnImport(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "-tags", "workspace", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := strings.Fields(string(out))
+	for _, path := range own.OnImport() {
+		if slices.Contains(have, path) {
+			t.Errorf("%s is in the program", path)
+		}
+		if slices.ContainsFunc(symbols.Packages(), func(p symbols.Package) bool { return p.Path == path }) {
+			t.Errorf("%s has symbols", path)
+		}
+	}
+}

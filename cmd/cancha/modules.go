@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"cancha/cmd/internal/own"
 	"cancha/kernel/eval"
 	"cancha/kernel/eval/native"
 	"cancha/kernel/workspace"
@@ -60,6 +61,9 @@ func (m *modules) Add(ctx context.Context, r eval.ModuleRequest, say func(line s
 	}
 	m.now.Close()
 	m.now = x
+	if want.Main {
+		return m.added(workspace.Module{}, x.Packages)
+	}
 	return m.added(x.Modules[len(x.Modules)-1], x.Packages)
 }
 
@@ -99,6 +103,8 @@ func (m *modules) want(ctx context.Context, r eval.ModuleRequest) (workspace.Wan
 	case workspace.Package{Path: name}.Internal():
 		before, _, _ := strings.Cut("/"+name+"/", "/internal/")
 		return workspace.Want{}, fmt.Errorf("%s is internal: only packages below %s may import it", name, strings.TrimPrefix(before, "/"))
+	case slices.Contains(own.OnImport(), name) && !given && !r.Get:
+		return workspace.Want{Path: name, Main: true, Used: r.Used}, nil
 	case !strings.Contains(name, "/") || !strings.Contains(strings.Split(name, "/")[0], "."):
 		return workspace.Want{}, fmt.Errorf("%q is not a module path, such as github.com/google/uuid", name)
 	}
@@ -159,7 +165,7 @@ func (m *modules) tryBuild(ctx context.Context, list []workspace.Module, want wo
 		} else if ok {
 			continue
 		}
-		x, err := m.store.Extend(ctx, next.now, workspace.Want{Path: name, Module: want.Module && name == want.Path}, say)
+		x, err := m.store.Extend(ctx, next.now, workspace.Want{Path: name, Module: want.Module && name == want.Path, Main: slices.Contains(own.OnImport(), name)}, say)
 		if err != nil {
 			return "", err
 		}

@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"cancha/statsbomb"
-	"cancha/statsbomb/fetch"
-	"cancha/statsbomb/simulate"
 	"cancha/statsbomb/feed"
-	"cancha/stream/kafka"
+	"cancha/statsbomb/fetch"
 	"cancha/statsbomb/replay"
+	"cancha/statsbomb/simulate"
+	"cancha/stream/kafka"
 )
 
 // producerOptions is what "cancha producer" is asked for.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"cancha/stream/broker"
 	"cancha/statsbomb/feed"
+	"cancha/stream/broker"
 	"cancha/stream/kafka"
 )
 

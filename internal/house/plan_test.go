@@ -122,6 +122,10 @@ func doors() []door {
 			tests: true, reason: "the rest of the house knows records and sources, not clients",
 		},
 		{
+			of: []string{"github.com/parquet-go/..."}, rooms: []string{"stream/parquet"},
+			reason: "files of columns are one room's technique, which is compiled when a cell imports it",
+		},
+		{
 			of: []string{"github.com/klauspost/compress/..."}, rooms: []string{"stream/file"},
 			tests: true, reason: "records are unpacked where files are read",
 		},

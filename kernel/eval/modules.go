@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -184,15 +185,22 @@ func (p *Program) export(known func(path string) (io.ReadCloser, error)) func(pa
 }
 
 // getImports adds the modules of packages that code of a cell imports and nobody knows, where they can be told by their paths: a
-// host's name in front.
+// host's name in front. It adds rooms of the library that are compiled when they are wanted, too.
 func (p *Program) getImports(t *task, code string) error {
-	if p.modules == nil || !p.native.available() || p.outlet == nil {
+	if p.outlet == nil {
 		return nil
 	}
 	say := progress(cellWriter{p.outlet, t.request.Cell})
 	for _, path := range importsOf(code) {
 		host, _, _ := strings.Cut(path, "/")
-		if !strings.Contains(host, ".") || p.scope.Knows(path) {
+		room := slices.Contains(p.onImport, path)
+		if !room && !strings.Contains(host, ".") || p.scope.Knows(path) {
+			continue
+		}
+		if p.modules == nil || !p.native.available() {
+			if room {
+				return fmt.Errorf("%s is compiled when a cell imports it, which needs the engine that compiles cells, and %s", path, p.native.reason)
+			}
 			continue
 		}
 		if err := p.get(t.ctx, t, ModuleRequest{Path: path}, false, say); err != nil {

@@ -70,6 +70,8 @@ type Config struct {
 	MaxStack int
 	// Modules adds modules to what cells may import; nil adds none.
 	Modules Modules
+	// OnImport lists packages that Modules compiles when a cell imports them, though no host's name is in front of their paths.
+	OnImport []string
 	// Exit ends the process when a cell calls os.Exit or log.Fatal. Default os.Exit.
 	Exit func(code int)
 }
@@ -109,6 +111,7 @@ type Program struct {
 	native    compiler
 	later     later
 	modules   Modules
+	onImport  []string
 	archives  atomic.Pointer[map[string]string] // see Added
 	outlet    *cellio.Outlet
 	asker     *cellio.Asker
@@ -139,7 +142,7 @@ type Program struct {
 // New returns a program without cells. The process's standard logger, and with it slog's default, writes to the running
 // cell's error output from now on.
 func New(c Config) (*Program, error) {
-	p := &Program{modules: c.Modules, outlet: c.Outlet, asker: c.Asker, stdin: c.Stdin, render: c.Render, log: c.Logger, grace: cmp.Or(c.Grace, grace), slowAfter: cmp.Or(c.Slow, slowAfter), building: newBuilder(), adding: newBuilder()}
+	p := &Program{modules: c.Modules, onImport: c.OnImport, outlet: c.Outlet, asker: c.Asker, stdin: c.Stdin, render: c.Render, log: c.Logger, grace: cmp.Or(c.Grace, grace), slowAfter: cmp.Or(c.Slow, slowAfter), building: newBuilder(), adding: newBuilder()}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}

@@ -23,7 +23,7 @@ type conflicting struct {
 }
 
 func (m *conflicting) Add(_ context.Context, r ModuleRequest, _ func(string)) (Added, error) {
-	if strings.HasPrefix(r.Path, "example.com/fine") {
+	if strings.HasPrefix(r.Path, "example.com/fine") || strings.HasPrefix(r.Path, "cancha/") {
 		m.added = append(m.added, r.Path)
 		return Added{Tools: native.Toolchain{Cache: m.cache}}, nil
 	}
@@ -183,6 +183,24 @@ func TestBlankImport(t *testing.T) {
 	source, err := p.native.Write(c, 1, p.lowerer.Place)
 	if err != nil || !strings.Contains(source.Text, "import _ \"embed\"\n") {
 		t.Errorf("got %v, %v, want the import in it", source, err)
+	}
+}
+
+// TestRoomsOnImport: a room of the library that no engine is made of is added as a module is, and where that cannot be, the import says why.
+func TestRoomsOnImport(t *testing.T) {
+	p, modules := newConflicting(t)
+	p.onImport = []string{"cancha/heavy"}
+	cell := &task{ctx: t.Context()}
+	if err := p.getImports(cell, "import (\n\t\"cancha/heavy\"\n\t\"cancha/unknown\"\n\t\"fmt\"\n)"); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"cancha/heavy"}; !slices.Equal(modules.added, want) {
+		t.Errorf("added %q, want %q", modules.added, want)
+	}
+	p.modules, p.native.reason = nil, "there is no C compiler"
+	err := p.getImports(cell, "import \"cancha/heavy\"")
+	if err == nil || !strings.Contains(err.Error(), "cancha/heavy is compiled when a cell imports it") || !strings.Contains(err.Error(), "there is no C compiler") {
+		t.Errorf("got %v", err)
 	}
 }
 

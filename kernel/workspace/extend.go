@@ -103,8 +103,10 @@ func (x *extend) run(ctx context.Context) error {
 	if module, err = x.judge(all, module); err != nil {
 		return err
 	}
-	d := described{Modules: append(slices.Clone(x.from.Modules), module), Wanted: x.wanted(all)}
-	d.Modules = latest(d.Modules)
+	d := described{Modules: slices.Clone(x.from.Modules), Wanted: x.wanted(all)}
+	if !x.want.Main { // the sources have no version to be asked for
+		d.Modules = latest(append(d.Modules, module))
+	}
 	if changes := x.changes(all, module); len(changes) > 0 {
 		return &Conflict{Module: module, Changes: changes, Modules: d.Modules}
 	}
@@ -152,7 +154,7 @@ func (x *extend) require(ctx context.Context) (Module, error) {
 			}
 		}
 		return Module{}, x.get(ctx, x.want.Path+"@"+x.want.Version)
-	case x.settled():
+	case x.want.Main, x.settled():
 		return Module{}, nil
 	}
 	return Module{}, x.get(ctx, x.want.Path+"@latest")

@@ -51,6 +51,7 @@ type Want struct {
 	Version string // such as v1.6.0 or latest; "" is what the session has, or else what was taken the last time, or else the latest
 	Dir     string // local module that Path names; Version is "" then
 	Module  bool   // the path may name a module without a package at its root
+	Main    bool   // a package of the sources themselves, which the engine is not made of
 	// Used lists the packages that the session has loaded, for a cell or to complete one. They, and all that they need, have to stay as they
 	// are. The workspace's own have to in any case.
 	Used []string
@@ -74,6 +75,14 @@ type described struct {
 	Modules  []Module  `json:"modules"`
 	Wanted   []string  `json:"wanted"`
 	Conflict *Conflict `json:"conflict,omitempty"`
+}
+
+// asked is the module that was asked for last, or what is wanted of the sources themselves.
+func (d *described) asked(want Want) Module {
+	if want.Main {
+		return Module{Path: want.Path}
+	}
+	return d.Modules[len(d.Modules)-1]
 }
 
 // Conflict is why the packages that are wanted cannot be added to an engine: others, which it holds, would have to change.
@@ -205,7 +214,7 @@ func (s *Store) Extend(ctx context.Context, from *Extension, want Want, say func
 	x.Manifest.Importcfg, x.Manifest.Modules = filepath.Join(dir, importcfgName), d.Modules
 	if changes := changed(from, x, want.Used); len(changes) > 0 {
 		x.Close()
-		return nil, &Conflict{Module: d.Modules[len(d.Modules)-1], Changes: changes, Modules: d.Modules, Session: true}
+		return nil, &Conflict{Module: d.asked(want), Changes: changes, Modules: d.Modules, Session: true}
 	}
 	return x, nil
 }

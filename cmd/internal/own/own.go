@@ -22,3 +22,6 @@ func Workspace() workspace.Config {
 // beside lists what cells may import and no engine is made of. All else that internal/symbols lists is linked into each engine by
 // its tables.
 func beside() []string { return []string{"time/tzdata"} }
+
+// OnImport lists the rooms that are compiled beside an engine when a cell imports them.
+func OnImport() []string { return module.OnImport() }

@@ -82,8 +82,12 @@ func foreign() []string {
 }
 
 // wing tells whether a package of the library wing is what cells import: programs, suites, the rooms behind internal and what fills the
-// GPU's seam, which only some programs have, are not.
+// GPU's seam, which only some programs have, are not. Neither are the rooms with large libraries, which are compiled when a cell imports them
+// (cmd/internal/own lists them too).
 func wing(p listed) bool {
+	if slices.Contains([]string{"cancha/stream/parquet"}, p.path) {
+		return false
+	}
 	const filling, emulation = "cancha/runtime/gpu/cuda", "cancha/runtime/gpu/emulated"
 	return p.name != "main" && public(p.path) && !strings.HasSuffix(p.path, "test") && !strings.HasPrefix(p.path, filling) && p.path != emulation
 }
