@@ -111,26 +111,27 @@ func (r *Running) publish(rows [][]Value) error {
 	if len(rows) == 0 && letters.Len() == 0 {
 		return nil
 	}
-	r.epoch++
 	if len(rows) > 0 {
 		r.results.put(rows)
 		out := rows
 		if r.query.mode == Complete {
 			out = r.results.newest()
 		}
-		if err := r.write(r.query.sinks, &Rows{Columns: r.graph.columns, rows: out, Total: int64(len(out))}); err != nil {
+		r.epoch++
+		if err := r.write(r.query.sinks, r.epoch, &Rows{Columns: r.graph.columns, rows: out, Total: int64(len(out))}); err != nil {
 			return err
 		}
 	}
 	if letters.Len() > 0 {
-		return r.write(r.query.letters, letters)
+		r.lettered++
+		return r.write(r.query.letters, r.lettered, letters)
 	}
 	return nil
 }
 
-func (r *Running) write(sinks []Sink, rows *Rows) error {
+func (r *Running) write(sinks []Sink, epoch int64, rows *Rows) error {
 	for _, sink := range sinks {
-		if err := sink.Write(r.ctx, r.epoch, rows.part(slices.Clone(rows.rows))); err != nil {
+		if err := sink.Write(r.ctx, epoch, rows.part(slices.Clone(rows.rows))); err != nil {
 			return fmt.Errorf("write %d rows to %s: %w", rows.Len(), describeSink(sink), err)
 		}
 	}

@@ -121,15 +121,15 @@ func (n *lane) handle(topic string, r *Record) (reason string) {
 
 // see takes the record's event time.
 func (n *lane) see(r *Record) (reason string) {
-	n.t = r.Time.UnixNano()
+	v := value.Nanos(0) // of a record without a time stamp
 	if n.time != nil {
-		v := n.time(n.row)
-		if v.IsNull() {
+		if v = n.time(n.row); v.IsNull() {
 			return "no event time: " + n.in.query.time.String() + " is absent"
 		}
-		n.t = v.Nanos()
+	} else if !r.Time.IsZero() {
+		v = value.TimeOf(r.Time)
 	}
-	if n.t < flow.MinTime || n.t > flow.MaxTime {
+	if n.t = v.Nanos(); v.IsNull() || n.t < flow.MinTime || n.t > flow.MaxTime {
 		return "event time is outside the years 1680 to 2260"
 	}
 	n.clock.See(n.t)

@@ -32,7 +32,8 @@ type Running struct {
 
 	publishing sync.Mutex // held while rows are taken out and given out: no older state of a row follows a newer one
 	results    results
-	epoch      int64
+	epoch      int64     // counts what was written to sinks
+	lettered   int64     // counts what was written to sinks of dead letters
 	given      time.Time // when changed rows were given out last
 
 	mu       sync.Mutex

@@ -18,7 +18,7 @@ type Record struct {
 	Topic     string // empty: the batch's
 	Partition int
 	Offset    int64
-	Time      time.Time // Kafka's own time stamp
+	Time      time.Time // Kafka's own time stamp; one that is not set counts as 1970
 	Key       []byte
 	Value     []byte
 	Headers   []Header
