@@ -544,10 +544,24 @@ func (g *graph) closeMerged(m *merge, lanes []*lane, watermark int64) {
 		for _, w := range n.windows.Close(watermark) {
 			parts[w.Start] = append(parts[w.Start], w)
 		}
-		n.windows.Expire(watermark)
 		n.mu.Unlock()
 	}
 	g.give(m, parts)
+	g.expire(m, lanes, watermark)
+}
+
+// expire forgets the groups without windows that have had no row for their time to live.
+func (g *graph) expire(m *merge, lanes []*lane, watermark int64) {
+	if !m.grouping.Expires() || len(lanes) == 0 || watermark == math.MaxInt64 {
+		return
+	}
+	var windows []*flow.Windows
+	for _, n := range lanes {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		windows = append(windows, n.windows)
+	}
+	flow.Expire(windows, watermark, func(parts []*flow.Window) { g.give(m, map[int64][]*flow.Window{0: parts}) })
 }
 
 func (g *graph) give(m *merge, parts map[int64][]*flow.Window) {

@@ -186,6 +186,34 @@ func TestGroupsWithoutWindows(t *testing.T) {
 	}
 }
 
+// TestAGroupInTwoPartitionsLivesOnInBoth: its rows in one partition keep those of the other.
+func TestAGroupInTwoPartitionsLivesOnInBoth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := Memory("t", [][]Record{{event(1, 1, 0), event(2, 1, 5)}, {event(1, 1, 1)}}).Follow()
+		q := From(source).EventTime(Field("at").AsTime()).GroupBy("shop").TimeToLive(time.Minute).Agg(Count("n")).Output(Update)
+		running := start(t, q)
+		for i := range 10 {
+			source.Append(0, event(int64(3+i), 1, float64(30*i)))
+			source.Append(1, event(1, 1, float64(30*i)))
+			time.Sleep(time.Second)
+		}
+		stop(t, running)
+		if got := running.Results(); got.At(0, 1).Int() != 12 || got.Len() != 12 {
+			t.Errorf("got %v, want 12 events of shop 1", got)
+		}
+	})
+}
+
+// TestTimeToLiveIsNothingToAWindow: a group of a window is kept as long as the window is open.
+func TestTimeToLiveIsNothingToAWindow(t *testing.T) {
+	all := []Record{event(1, 1, 0), event(2, 1, 1800), event(2, 1, 1900)}
+	q := From(Memory("t", [][]Record{all}).BatchSize(1)).EventTime(Field("at").AsTime()).GroupBy("shop").Window(Tumbling(time.Hour)).
+		TimeToLive(time.Minute).Agg(Count("events"))
+	if got, want := counts(finish(t, q).Results()), "1@0=1 2@0=2"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // TestForgottenGroupsTakeNoRoom: a group without windows goes when its time is over.
 func TestForgottenGroupsTakeNoRoom(t *testing.T) {
 	var all []Record

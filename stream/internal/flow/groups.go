@@ -302,27 +302,6 @@ func (w *Windows) forget(groups []*Group) {
 	}
 }
 
-// Expire drops the groups without windows that have had no row for their time to live.
-func (w *Windows) Expire(watermark int64) {
-	if w.ttl == 0 || watermark == NoWatermark {
-		return
-	}
-	for _, o := range w.open {
-		var gone []*Group
-		o.order = slices.DeleteFunc(o.order, func(g *Group) bool {
-			if g.last >= watermark-w.ttl {
-				return false
-			}
-			delete(o.groups, g.key)
-			gone = append(gone, g)
-			return true
-		})
-		if w.forget(gone); len(gone) > 0 {
-			clear(w.recent[:])
-		}
-	}
-}
-
 // Size is about how many bytes the windows take.
 func (w *Windows) Size() int64 { return max(0, w.size) }
 

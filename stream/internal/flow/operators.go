@@ -125,7 +125,7 @@ func (g *Groups) Push(row Row, t int64) { g.Add(row, t, g.watermark) }
 func (g *Groups) Advance(watermark int64) {
 	g.watermark = max(g.watermark, watermark)
 	g.Give(g.Close(g.watermark))
-	g.Expire(g.watermark)
+	Expire([]*Windows{g.Windows}, g.watermark, g.Give)
 }
 
 // Give gives out the rows of windows.

@@ -1,0 +1,104 @@
+package flow
+
+import "slices"
+
+// Groups without windows are forgotten when they have had no row for their time to live. Their rows may lie in several lanes: a group is old
+// only if it is old in all of them.
+
+// Expires tells whether groups are forgotten; those of a window go with it.
+func (g *Grouping) Expires() bool { return g.ttl > 0 && !g.windowed() }
+
+// old tells whether a group's time to live is over.
+func (w *Windows) old(g *Group, watermark int64) bool { return g.last < watermark-w.ttl }
+
+// Old returns the keys of the groups whose time to live is over here, each with whether it has changed since Take.
+func (w *Windows) Old(watermark int64) map[string]bool {
+	keys := map[string]bool{}
+	for _, o := range w.open {
+		for _, g := range o.order {
+			if w.old(g, watermark) {
+				keys[g.key] = g.epoch == w.epoch
+			}
+		}
+	}
+	return keys
+}
+
+// Spare takes those keys away whose groups live on here, and notes those that have changed here since Take.
+func (w *Windows) Spare(keys map[string]bool, watermark int64) {
+	for _, o := range w.open {
+		for key := range keys {
+			switch g := o.groups[key]; {
+			case g == nil:
+			case !w.old(g, watermark):
+				delete(keys, key)
+			case g.epoch == w.epoch:
+				keys[key] = true
+			}
+		}
+	}
+}
+
+// Drop forgets the groups of these keys.
+func (w *Windows) Drop(keys map[string]bool) {
+	if len(keys) == 0 {
+		return
+	}
+	for _, o := range w.open {
+		var gone []*Group
+		o.order = slices.DeleteFunc(o.order, func(g *Group) bool {
+			if _, drop := keys[g.key]; !drop {
+				return false
+			}
+			delete(o.groups, g.key)
+			gone = append(gone, g)
+			return true
+		})
+		w.forget(gone)
+	}
+	clear(w.recent[:])
+}
+
+// Expire forgets the groups whose time to live is over in all parts of an aggregation. What has changed of them since Take is given out
+// before.
+func Expire(parts []*Windows, watermark int64, give func(parts []*Window)) {
+	if !parts[0].Expires() || watermark == NoWatermark {
+		return
+	}
+	old := map[string]bool{}
+	for _, w := range parts {
+		for key, changed := range w.Old(watermark) {
+			old[key] = old[key] || changed
+		}
+	}
+	for _, w := range parts {
+		w.Spare(old, watermark)
+	}
+	untold := map[string]bool{}
+	for key, changed := range old {
+		if changed {
+			untold[key] = true
+		}
+	}
+	if last := partsOf(parts, untold); len(last) > 0 {
+		give(last)
+	}
+	for _, w := range parts {
+		w.Drop(old)
+	}
+}
+
+// partsOf are the groups of these keys, where there are no windows of time.
+func partsOf(parts []*Windows, keys map[string]bool) (all []*Window) {
+	if len(keys) == 0 {
+		return nil
+	}
+	for _, w := range parts {
+		for _, o := range w.open {
+			if p := w.Part(o.Start, keys); len(p.order) > 0 {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
