@@ -96,7 +96,7 @@ func (r *Running) read(reading context.Context) {
 		sources.Go(func() {
 			err := in.query.source.Run(reading, reader{r, in})
 			r.caughtUp(in)
-			if err != nil && !errors.Is(err, errEnough) {
+			if stopped := reading.Err() != nil && errors.Is(err, context.Canceled); err != nil && !stopped && !errors.Is(err, errEnough) {
 				r.fail(fmt.Errorf("read %s: %w", in.query.source.Description(), err))
 			}
 			r.over(in)

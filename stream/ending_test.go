@@ -1,0 +1,309 @@
+package stream_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	. "cancha/stream"
+)
+
+// TestEnding: a run says why it ended.
+func TestEnding(t *testing.T) {
+	records := [][]Record{events(7, 0, 3)}
+	for limit, want := range map[int64]string{0: "It ended with its source.", 2: "It ended after MaxRecords.",
+		3: "It ended after MaxRecords.", 5000: "It ended with its source, 4,997 records before MaxRecords."} {
+		running := finish(t, counting(Memory("t", records)).MaxRecords(limit))
+		if got := running.Notes(); len(got) != 1 || got[0] != want || !strings.Contains(running.String(), want) {
+			t.Errorf("limit %d: got %q, want %q", limit, got, want)
+		}
+		if err := running.Stop(t.Context()); err != nil || running.Notes()[0] != want {
+			t.Errorf("limit %d, stopped after its end: %v, %q", limit, err, running.Notes())
+		}
+	}
+	running := start(t, counting(Memory("t", records).Follow()).MaxRecords(5))
+	stop(t, running)
+	if got := running.Notes(); len(got) < 1 || !strings.HasPrefix(got[len(got)-1], "It was stopped ") ||
+		!strings.HasSuffix(got[len(got)-1], " records before MaxRecords.") {
+		t.Errorf("stopped: got %q", got)
+	}
+	two := From(source(`{"a":1}`)).Select("a").Union(From(source(`{"a":2}`)).Select("a"))
+	if got := finish(t, two).Notes(); len(got) != 1 || got[0] != "It ended with its sources." {
+		t.Errorf("of two sources: got %q", got)
+	}
+}
+
+func TestMaxRecordsIsExact(t *testing.T) {
+	all := market(3, 8, 200)
+	for _, n := range []int64{1, 499, 1000, int64(len(all)), int64(len(all)) + 5} {
+		q := From(Memory("t", partitioned(all, 4)).BatchSize(17)).EventTime(Field("at").AsTime()).Watermark(time.Hour).GroupBy("shop").
+			Window(Tumbling(time.Minute)).Agg(Count("events"))
+		running := finish(t, q.MaxRecords(n))
+		want := min(n, int64(len(all)))
+		if got := running.Totals().Records; got != want {
+			t.Errorf("MaxRecords(%d): got %d records, want %d", n, got, want)
+		}
+		column, err := running.Results().Column("events")
+		if err != nil {
+			t.Fatal(err)
+		}
+		events := 0.0
+		for _, v := range column {
+			events += v
+		}
+		if int64(events) != want {
+			t.Errorf("MaxRecords(%d): got %v events in windows, want %d", n, events, want)
+		}
+	}
+}
+
+func TestMaxRecordsEndsAnOpenTopic(t *testing.T) {
+	source := Memory("t", [][]Record{events(1, 0, 2), nil}).Follow()
+	if got := finish(t, counting(source).MaxRecords(2)).Results().Len(); got != 1 {
+		t.Errorf("got %d rows, want 1", got)
+	}
+}
+
+// placed is a source that keeps a place to go on from.
+type placed struct{ handled []int }
+
+func (p *placed) Description() string { return "placed" }
+
+func (p *placed) Run(ctx context.Context, h Handler) error {
+	h.Assigned([]Partition{{}})
+	for first := 0; ; first += 4 {
+		batch := Batch{Records: events(1, float64(first), 4), HighWatermark: 1000}
+		for i := range batch.Records {
+			batch.Records[i].Offset = int64(first + i)
+		}
+		err := h.Batch(ctx, batch)
+		var part *Partial
+		if errors.As(err, &part) {
+			p.handled = append(p.handled, part.Handled)
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		p.handled = append(p.handled, 4)
+	}
+}
+
+// TestPartial: a source learns which records of its last batch were handled.
+func TestPartial(t *testing.T) {
+	for limit, want := range map[int64]string{6: "[4 2]", 8: "[4 4]", 1: "[1]"} {
+		source := &placed{}
+		running := finish(t, counting(source).MaxRecords(limit))
+		if got := fmt.Sprint(source.handled); got != want || running.Totals().Records != limit {
+			t.Errorf("MaxRecords(%d): handled %s, want %s; %d records", limit, got, want, running.Totals().Records)
+		}
+	}
+}
+
+func TestSinkErrorEndsTheQuery(t *testing.T) {
+	fail := errors.New("disk full")
+	running := start(t, counting(Memory("t", [][]Record{{event(7, 1, 0), event(7, 1, 100)}}).Follow()).To(&collector{fail: fail}))
+	err := running.Wait(t.Context())
+	if !errors.Is(err, fail) || !errors.Is(running.Err(), fail) || !strings.Contains(err.Error(), "write 1 rows to stream_test.collector") {
+		t.Errorf("got %v, want what was written where, and %v", err, fail)
+	}
+	if got := running.Status(); got.IsTriggerActive || !strings.Contains(got.Message, "disk full") {
+		t.Errorf("got %+v, want it to say disk full", got)
+	}
+	if got := running.Notes(); len(got) != 0 {
+		t.Errorf("got notes %q of a run that did not end in order", got)
+	}
+}
+
+// resource is a sink that is opened and closed.
+type resource struct {
+	collector
+	columns        []Column
+	closed         int
+	refuse, unable error
+}
+
+func (r *resource) Open(_ context.Context, columns []Column) error {
+	r.columns = columns
+	return r.refuse
+}
+
+func (r *resource) Close() error {
+	r.closed++
+	return r.unable
+}
+
+// TestSinksAreOpenedAndClosedOnce: however the query ended, and if it did not begin.
+func TestSinksAreOpenedAndClosedOnce(t *testing.T) {
+	fail := errors.New("no such folder")
+	first, second := &resource{}, &resource{refuse: fail}
+	if _, err := counting(Memory("t", nil)).To(first).To(second).Start(t.Context()); !errors.Is(err, fail) || first.closed != 1 || second.closed != 0 {
+		t.Errorf("got %v, closed %d and %d times, want %v, the first closed once", err, first.closed, second.closed, fail)
+	}
+	for _, each := range []struct {
+		name string
+		sink *resource
+		want error
+	}{{"in order", &resource{}, nil}, {"write fails", &resource{collector: collector{fail: fail}}, fail}, {"close fails", &resource{unable: fail}, fail}} {
+		running := start(t, counting(Memory("t", [][]Record{events(7, 0, 3)})).To(each.sink))
+		if err := running.Wait(t.Context()); !errors.Is(err, each.want) || (err == nil) != (each.want == nil) || each.sink.closed != 1 {
+			t.Errorf("%s: got %v, closed %d times, want %v, once", each.name, err, each.sink.closed, each.want)
+		}
+		if got := fmt.Sprint((&Rows{Columns: each.sink.columns}).Names()); got != "[shop window_start window_end events]" {
+			t.Errorf("%s: opened with %s", each.name, got)
+		}
+	}
+}
+
+// broken is a source that fails at once.
+type broken struct{ err error }
+
+func (b broken) Description() string                { return "broken" }
+func (b broken) Run(context.Context, Handler) error { return b.err }
+
+func TestSourceErrorEndsTheQuery(t *testing.T) {
+	cause := errors.New("no such topic")
+	for name, q := range map[string]*Query{"alone": counting(broken{cause}),
+		"beside another": by(Memory("t", [][]Record{nil}).Follow(), "shop").Union(by(broken{cause}, "shop"))} {
+		if err := start(t, q).Wait(t.Context()); !errors.Is(err, cause) || !strings.Contains(err.Error(), "read broken") {
+			t.Errorf("%s: got %v, want: read broken: %v", name, err, cause)
+		}
+	}
+}
+
+// TestPanicsEndTheQueryOrMakeABadRecord: never the program.
+func TestPanicsEndTheQueryOrMakeABadRecord(t *testing.T) {
+	boom := func(Row) (any, error) { panic("boom") }
+	running := finish(t, From(source("{}\n{}")).MapFunc("x", boom).Select("x"))
+	if bad := running.BadRecords(); bad.Total != 2 || bad.Reasons[0].Reason != "x: panic: boom" {
+		t.Errorf("a function of records: got %+v", bad)
+	}
+	q := counting(Memory("t", [][]Record{events(7, 0, 1)})).To(SinkFunc(func(int64, *Rows) error { panic("boom") }))
+	if err := start(t, q).Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "boom") {
+		t.Errorf("a sink: got %v", err)
+	}
+	q = timed(orders).Process(Processing{Name: "p", Keys: []string{"id"}, Columns: []Column{{Name: "id"}}, TimeToLive: time.Hour,
+		State: func() any { return nil }, Row: func(*Context, any, Row) error { panic("boom") }})
+	if err := start(t, q).Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "process p: panic: boom") {
+		t.Errorf("a process: got %v", err)
+	}
+}
+
+func TestStopAndCancel(t *testing.T) {
+	before := runtime.NumGoroutine()
+	source := func() Source { return Memory("t", [][]Record{{event(7, 1, 0)}}).Follow() }
+	running := start(t, counting(source()))
+	stop(t, running)
+	stop(t, running)
+	if running.Active() || running.Err() != nil {
+		t.Errorf("stopped: active %t, error %v", running.Active(), running.Err())
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancelled, err := counting(source()).Start(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting, giveUp := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer giveUp()
+	if err := cancelled.Wait(waiting); !errors.Is(err, context.DeadlineExceeded) || !cancelled.Active() {
+		t.Errorf("a wait that is given up: got %v, active %t, want deadline exceeded and active", err, cancelled.Active())
+	}
+	cancel()
+	if err := cancelled.Wait(t.Context()); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context canceled", err)
+	}
+	if got := cancelled.Results().Len(); got != 0 {
+		t.Errorf("cancelled: got %d rows, want 0: open windows are not closed", got)
+	}
+	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatalf("got %d goroutines, want %d", runtime.NumGoroutine(), before)
+		}
+	}
+}
+
+// TestStopWhileWaitingForATable: a stream that waits for the table that it looks up is stopped in order too.
+func TestStopWhileWaitingForATable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := Latest("slow", From(silent{}).Select("shop", "name"), "shop")
+		running := start(t, From(Memory("t", [][]Record{events(7, 0, 3)})).Select("shop").LeftLookup(slow, Same("shop")))
+		time.Sleep(time.Second)
+		stop(t, running)
+		if running.Err() != nil || running.Active() {
+			t.Errorf("got %v, active %t", running.Err(), running.Active())
+		}
+	})
+}
+
+// silent is a source with a partition of which nothing is heard.
+type silent struct{}
+
+func (silent) Description() string { return "silent" }
+
+func (silent) Run(ctx context.Context, h Handler) error {
+	h.Assigned([]Partition{{}})
+	<-ctx.Done()
+	return nil
+}
+
+// TestMemoryIsBounded: state that grows beyond its bound ends the query, and the error says what takes the room.
+func TestMemoryIsBounded(t *testing.T) {
+	many := func(_ int, n int64) Record { return event(n, 1, float64(n)/1000) }
+	q := by(Generate("many", 1, 0, many), "shop").Watermark(time.Hour).Memory(4 << 20)
+	err := start(t, q).Wait(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "Memory(4 MiB) allows, most of it in the groups of an aggregation") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// away is a source that has lost its broker for a minute.
+type away struct{}
+
+func (away) Description() string { return "away" }
+
+func (away) Run(ctx context.Context, h Handler) error {
+	h.Assigned([]Partition{{ID: 0}, {ID: 1}})
+	h.Batch(ctx, Batch{Partition: 1, Records: []Record{event(2, 6, 500)}, HighWatermark: 1})
+	h.Batch(ctx, Batch{Partition: 0})
+	time.Sleep(3 * time.Second)
+	h.Batch(ctx, Batch{Partition: 0, Records: []Record{event(1, 5, 0)}, HighWatermark: 1})
+	h.Retry(errors.New("connection refused"), 2*time.Second)
+	time.Sleep(time.Minute)
+	h.Batch(ctx, Batch{Partition: 0, Records: []Record{{Offset: 1, Value: event(1, 5, 10).Value}}, HighWatermark: 2})
+	<-ctx.Done()
+	return nil
+}
+
+func TestRetryIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		running := start(t, by(away{}, "city.id").MaxAhead(0)) // the clock of the test is behind
+		defer stop(t, running)
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		want := "Cannot read, trying again in 2s: connection refused"
+		if got := running.Status(); got.Message != want || !got.IsTriggerActive {
+			t.Errorf("got %+v, want %q and active", got, want)
+		}
+		if got := running.String(); !strings.Contains(got, "Cannot read, trying again in 2s\n") || !strings.HasSuffix(got, "\nconnection refused") {
+			t.Errorf("got %s\nwant it to say what it does, and why in a line of its own", got)
+		}
+		// A partition that is called idle while the broker is away would let the watermark go on to 470 s.
+		if got := watermarkSecond(running); got != "-30" {
+			t.Errorf("while the broker is away: got watermark %s, want -30", got)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := running.Status().Message; got != "Processing new data" && got != "Waiting for data to arrive" {
+			t.Errorf("after the return: got %q", got)
+		}
+		if got := running.Totals(); got.Retries != 1 || got.Late != 0 {
+			t.Errorf("got %+v, want 1 retry and none late", got)
+		}
+	})
+}
