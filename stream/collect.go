@@ -132,7 +132,7 @@ func (r *Running) collect() {
 	p.InputRowsPerSecond, p.ProcessedRowsPerSecond = rate(p.NumInputRows, elapsed), rate(p.NumInputRows, busiest)
 	p.DurationMs = map[string]int64{"addBatch": busiest.Milliseconds(), "triggerExecution": elapsed.Milliseconds()}
 	p.EventTime = eventTimes(low, high, watermark)
-	p.Sink = SinkProgress{Description: fmt.Sprintf("results (%s) and %d sinks", r.query.mode, len(r.query.sinks)), NumOutputRows: rows}
+	p.Sink = SinkProgress{Description: fmt.Sprintf("results (%s) and %d sinks", r.query.mode, len(r.query.sinks)), NumOutputRows: rows, Metrics: map[string]string{}}
 	r.status.epoch(p.NumInputRows)
 	h.batch++
 	h.since = now
@@ -151,9 +151,9 @@ func (e epoch) progress(in *input, elapsed time.Duration, bad int64) SourceProgr
 
 // operators tells what the operators with memory keep. The caller holds the graph's lock.
 func (g *graph) operators(lanes map[*input][]*lane) []StateOperator {
-	var list []StateOperator
+	list := []StateOperator{} // in JSON a list too, as Spark's
 	for _, m := range g.merges {
-		o := StateOperator{OperatorName: "windows"}
+		o := StateOperator{OperatorName: "windows", CustomMetrics: map[string]int64{}}
 		for _, n := range lanes[m.in] {
 			n.mu.Lock()
 			o.NumRowsTotal += n.windows.Rows
@@ -167,7 +167,7 @@ func (g *graph) operators(lanes map[*input][]*lane) []StateOperator {
 	}
 	for _, op := range g.ops {
 		rows, bytes := op.State()
-		list = append(list, StateOperator{OperatorName: operatorName(op), NumRowsTotal: rows, MemoryUsedBytes: bytes})
+		list = append(list, StateOperator{OperatorName: operatorName(op), NumRowsTotal: rows, MemoryUsedBytes: bytes, CustomMetrics: map[string]int64{}})
 	}
 	return list
 }
@@ -199,7 +199,8 @@ func (r *Running) Recent() History {
 // blank is a report without anything done. The caller holds mu.
 func (r *Running) blank() Progress {
 	return Progress{ID: r.history.id, RunID: r.history.runID, Name: r.query.name, Timestamp: Instant{Time: r.history.started},
-		DurationMs: map[string]int64{}, EventTime: map[string]Instant{}}
+		DurationMs: map[string]int64{}, EventTime: map[string]Instant{}, StateOperators: []StateOperator{}, Sources: []SourceProgress{},
+		Sink: SinkProgress{Metrics: map[string]string{}}}
 }
 
 // Totals tells what the query did from its start to now, or to its end.
