@@ -1,0 +1,96 @@
+package stream_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	. "cancha/stream"
+)
+
+// TestStartNamesWhatIsWrong: beside what TestStartRefuses has.
+func TestStartNamesWhatIsWrong(t *testing.T) {
+	source := Memory("t", [][]Record{nil})
+	minute := From(source).Window(Tumbling(time.Minute))
+	for _, test := range []struct {
+		name  string
+		query *Query
+		want  string
+	}{
+		{"no source", From(nil).Window(Tumbling(time.Minute)).Agg(Count("n")), "no source"},
+		{"no statistic", minute, "nothing to compute"},
+		{"no name of a statistic", minute.Agg(Count("")), "without a name"},
+		{"no name of a column", From(source).With("", Field("a").Add(1)).Select("a"), "without a name"},
+		{"twice the same name", minute.Agg(Count("n"), Mean("n", Field("x"))), `two columns are named "n"`},
+		{"a name of Stats twice", minute.Agg(Stats("x", Field("x")), Mean("x_mean", Field("x"))), `two columns are named "x_mean"`},
+		{"bad path", minute.Agg(Mean("n", Field("a..b"))), `path "a..b"`},
+		{"bad path of a group", minute.GroupBy("a[").Agg(Count("n")), `path "a["`},
+		{"share of no group", minute.GroupBy("shop").Agg(Share("s", "cashier.id", "seller.id")), "not among the paths"},
+		{"negative delay", minute.Agg(Count("n")).Watermark(-1), "no negative"},
+		{"negative MaxAhead", minute.Agg(Count("n")).MaxAhead(-1), "no negative"},
+		{"delay of a year", minute.Agg(Count("n")).Watermark(365 * 24 * time.Hour), "at most"},
+		{"window of a year", From(source).Window(Tumbling(time.Hour * 24 * 365)).Agg(Count("n")), "at most"},
+		{"step beyond the window", From(source).Window(Sliding(time.Minute, time.Hour)).Agg(Count("n")), "a step of more than 0, not longer than the window"},
+		{"too many windows an event", From(source).Window(Sliding(time.Hour, time.Millisecond)).Agg(Count("n")), "at most 10,000 windows"},
+		{"sessions in Update", From(source).Window(Session(time.Minute)).Agg(Count("n")).Output(Update), "use Output(Append)"},
+		{"no gap", From(source).Window(Session(0)).Agg(Count("n")), "sessions with gaps of 0s"},
+		{"empty condition", minute.Agg(CountIf("n", Not(Expr{}))), "an empty expression"},
+		{"condition that is none", From(source).Filter(Literal(3)).Select("a"), "3 is an integer; want true or false"},
+		{"event time that is none", From(source).EventTime(Field("a").Lower()).Select("a"), "event time"},
+		{"no records", From(source).Select("a").MaxRecords(-1), "MaxRecords(-1)"},
+		{"no rows", From(source).Select("a").KeepRows(0), "KeepRows(0)"},
+		{"no memory", From(source).Select("a").Memory(1000), "Memory(1000)"},
+		{"Select of nothing", From(source).Select(), "Select without a column"},
+		{"Select twice", From(source).Select("a", "a"), `Select names "a" twice`},
+		{"dropped", From(source).Drop("a").Filter(Has("a")).Select("b"), `"a" was dropped`},
+		{"no such part", From(source).Select("@price"), `a record has no "@price"`},
+		{"no function", From(source).MapFunc("x", nil).Select("x"), "without a function"},
+		{"no table", From(source).Select("a").Lookup(nil, Same("a")), "without a table"},
+		{"no key in the table", From(source).Select("a").Lookup(TableOf("t", NewRows(Column{Name: "b"}), "a"), Same("a")), `the table has no column "a"`},
+		{"top 0", minute.Agg(Count("n")).Top(0, "n"), "the top 0"},
+		{"top of nothing", minute.Agg(Count("n")).Top(1, "m"), `no column "m"`},
+		{"union of others", From(source).Select("a").Union(From(source).Select("b")), "want the same names"},
+		{"union of nothing", From(source).Select("a").Union(nil), "a union without a second query"},
+		{"join of nothing", From(source).Select("a").Join(nil, Same("a"), Within{}), "a join without a second query"},
+		{"join of the same columns", From(source).Select("a", "b").Join(From(source).Select("a", "b"), Same("a"), Within{}), `both sides of the join have a column "b"`},
+		{"join back in time", From(source).Select("a").Join(From(source).Select("a"), Same("a"), Within{Before: -1}), "want 0 to"},
+		{"process without an end", From(source).Process(Processing{Name: "p", Keys: []string{"a"}, Columns: []Column{{Name: "a"}},
+			State: func() any { return nil }, Row: func(*Context, any, Row) error { return nil }}), "set TimeToLive"},
+		{"the other query's fault", From(source).Select("a").Union(From(source).Select("a").Watermark(-1)), "no negative"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			running, err := test.query.Start(t.Context())
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want an error with %q", err, test.want)
+			}
+			if err == nil {
+				stop(t, running)
+			}
+			if err != nil && !strings.Contains(test.query.Explain(), "It cannot start: "+strings.TrimPrefix(err.Error(), "start query: ")) {
+				t.Errorf("Explain does not say so: %s", test.query.Explain())
+			}
+		})
+	}
+}
+
+// TestATrunkServesSeveralQueries: what one branch adds is not in the other, nor in the trunk.
+func TestATrunkServesSeveralQueries(t *testing.T) {
+	trunk := timed(orders).GroupBy("user.city").Window(Tumbling(time.Hour)).Agg(Count("n"))
+	before := trunk.Plan()
+	sums, most := trunk.Agg(Sum("sum", Field("id"))), trunk.Agg(Max("most", Field("id"))).GroupBy("user.city").Window(Tumbling(2*time.Hour)).Agg(Count("windows"))
+	sink := &collector{}
+	if a, b := sums.To(sink).Plan(), sums.Plan(); len(a.Sinks) != 1 || len(b.Sinks) != 0 {
+		t.Errorf("got sinks %v and %v", a.Sinks, b.Sinks)
+	}
+	if !trunk.Plan().Equal(before) {
+		t.Errorf("the trunk has become %s", trunk.Plan())
+	}
+	got, _ := run(t, sums)
+	want(t, got, `user.city,window_start,window_end,n,sum
+		Lima,2026-03-01T12:00:00Z,2026-03-01T13:00:00Z,4,16
+		Quito,2026-03-01T12:00:00Z,2026-03-01T13:00:00Z,2,9`)
+	got, _ = run(t, most)
+	want(t, got, `user.city,window_start,window_end,windows
+		Lima,2026-03-01T12:00:00Z,2026-03-01T14:00:00Z,1
+		Quito,2026-03-01T12:00:00Z,2026-03-01T14:00:00Z,1`)
+}
