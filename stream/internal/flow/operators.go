@@ -179,13 +179,13 @@ func (s *Sessions) Push(row Row, t int64) {
 		s.env.reject(reason)
 		return
 	}
-	if t+s.gap <= s.watermark {
-		s.env.Late++
-		return
-	}
 	s.bytes = s.bytes[:0]
 	for _, k := range s.keys {
 		s.bytes = k.AppendKey(s.bytes)
+	}
+	if t+s.gap <= s.watermark && !slices.ContainsFunc(s.byKey[string(s.bytes)], func(each *session) bool { return s.near(each, t) }) {
+		s.env.Late++ // no session that it belongs to is open
+		return
 	}
 	one := s.join(t)
 	one.group.rows++
@@ -199,7 +199,7 @@ func (s *Sessions) join(t int64) *session {
 	rest := list[:0]
 	for _, each := range list {
 		switch {
-		case each.end <= t || each.start >= t+s.gap:
+		case !s.near(each, t):
 			rest = append(rest, each)
 		case one == nil:
 			one = each
@@ -210,6 +210,7 @@ func (s *Sessions) join(t int64) *session {
 			one.start, one.end = min(one.start, each.start), max(one.end, each.end)
 			each.gone = true
 			s.rows--
+			s.size -= sizeOfSession(each.group.key)
 		}
 	}
 	if one == nil {
@@ -225,10 +226,13 @@ func (s *Sessions) join(t int64) *session {
 	return one
 }
 
+// near tells whether a row of time t is less than the gap away from a session.
+func (s *Sessions) near(each *session, t int64) bool { return each.end > t && each.start < t+s.gap }
+
 func (s *Sessions) open(t int64) *session {
 	key := string(s.bytes)
 	s.rows++
-	s.size += 200 + int64(len(key))
+	s.size += sizeOfSession(key)
 	return &session{start: t, end: t + s.gap, group: &Group{key: key, keys: cloned(s.keys), cell: s.set.New()}}
 }
 
@@ -247,6 +251,8 @@ func (s *Sessions) Advance(watermark int64) {
 	}
 }
 
+func sizeOfSession(key string) int64 { return 200 + int64(len(key)) }
+
 func (s *Sessions) close(one *session) {
 	one.gone = true
 	key := one.group.key
@@ -256,7 +262,7 @@ func (s *Sessions) close(one *session) {
 		delete(s.byKey, key)
 	}
 	s.rows--
-	s.size -= 200 + int64(len(key))
+	s.size -= sizeOfSession(key)
 	w := &Window{Start: one.start, end: one.end, order: []*Group{one.group}}
 	for _, row := range s.Results([]*Window{w}) {
 		s.emit(row, one.end-1)
