@@ -256,9 +256,28 @@ func (silent) Run(ctx context.Context, h Handler) error {
 func TestMemoryIsBounded(t *testing.T) {
 	many := func(_ int, n int64) Record { return event(n, 1, float64(n)/1000) }
 	q := by(Generate("many", 1, 0, many), "shop").Watermark(time.Hour).Memory(4 << 20)
-	err := start(t, q).Wait(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "Memory(4 MiB) allows, most of it in the groups of an aggregation") {
-		t.Errorf("got %v", err)
+	tags := func(_ int, n int64) Record {
+		return Record{Value: fmt.Appendf(nil, `{"tag":"tag-%d"}`, n), Time: threeOClock}
+	}
+	generated := Generate("tags", 1, 0, tags)
+	for _, each := range []struct {
+		name string
+		q    *Query
+		most string
+	}{
+		{"many groups", q, "the groups of an aggregation"},
+		{"one group that grows", From(generated).Window(Tumbling(time.Hour)).Agg(Collect("tags", Field("tag"), 1_000_000)), "the groups of an aggregation"},
+		{"one session that grows", From(generated).Window(Session(time.Hour)).Agg(Collect("tags", Field("tag"), 1_000_000)), "sessions"},
+		{"many keys", From(generated).Watermark(time.Hour).Deduplicate("tag").Select("tag"), "deduplicator"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		running := start(t, each.q.Memory(4<<20))
+		err := running.Wait(ctx)
+		cancel()
+		running.Stop(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "Memory(4 MiB) allows, most of it in "+each.most) {
+			t.Errorf("%s: got %v", each.name, err)
+		}
 	}
 }
 

@@ -200,6 +200,9 @@ func (s *Set) share(a plan.Aggregate, keys []string, condition func(eval.Row) bo
 	return err
 }
 
+// Grows tells whether a cell can take more room with each row.
+func (s *Set) Grows() bool { return len(s.others) > 0 }
+
 // Cell is what is known of one group.
 type Cell struct {
 	Shares  []int64 // rows that count for this group in each share

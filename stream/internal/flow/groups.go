@@ -183,7 +183,13 @@ func (w *Windows) count(row Row, start, end int64, h uint64, t int64) {
 	}
 	g.last = max(g.last, t)
 	w.touch(g)
-	w.set.Add(g.cell, row, t)
+	if w.set.Grows() {
+		w.size -= g.cell.Size()
+		w.set.Add(g.cell, row, t)
+		w.size += g.cell.Size()
+	} else {
+		w.set.Add(g.cell, row, t)
+	}
 	for i := range w.set.Shares {
 		w.share(g, row, i)
 	}

@@ -189,7 +189,9 @@ func (s *Sessions) Push(row Row, t int64) {
 	}
 	one := s.join(t)
 	one.group.rows++
+	s.size -= one.bytes()
 	s.set.Add(one.group.cell, row, t)
+	s.size += one.bytes()
 }
 
 // join returns the session that a row of time t belongs to, made of all that it connects.
@@ -205,12 +207,13 @@ func (s *Sessions) join(t int64) *session {
 			one = each
 			rest = append(rest, each)
 		default:
+			s.size -= one.bytes() + each.bytes()
 			one.group.cell.Merge(each.group.cell)
+			s.size += one.bytes()
 			one.group.rows += each.group.rows
 			one.start, one.end = min(one.start, each.start), max(one.end, each.end)
 			each.gone = true
 			s.rows--
-			s.size -= sizeOfSession(each.group.key)
 		}
 	}
 	if one == nil {
@@ -231,9 +234,10 @@ func (s *Sessions) near(each *session, t int64) bool { return each.end > t && ea
 
 func (s *Sessions) open(t int64) *session {
 	key := string(s.bytes)
+	one := &session{start: t, end: t + s.gap, group: &Group{key: key, keys: cloned(s.keys), cell: s.set.New()}}
 	s.rows++
-	s.size += sizeOfSession(key)
-	return &session{start: t, end: t + s.gap, group: &Group{key: key, keys: cloned(s.keys), cell: s.set.New()}}
+	s.size += one.bytes()
+	return one
 }
 
 // Advance implements Op.
@@ -251,7 +255,8 @@ func (s *Sessions) Advance(watermark int64) {
 	}
 }
 
-func sizeOfSession(key string) int64 { return 200 + int64(len(key)) }
+// bytes is about how much room a session takes.
+func (one *session) bytes() int64 { return 200 + int64(len(one.group.key)) + one.group.cell.Size() }
 
 func (s *Sessions) close(one *session) {
 	one.gone = true
@@ -262,7 +267,7 @@ func (s *Sessions) close(one *session) {
 		delete(s.byKey, key)
 	}
 	s.rows--
-	s.size -= sizeOfSession(key)
+	s.size -= one.bytes()
 	w := &Window{Start: one.start, end: one.end, order: []*Group{one.group}}
 	for _, row := range s.Results([]*Window{w}) {
 		s.emit(row, one.end-1)
