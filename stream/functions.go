@@ -55,7 +55,7 @@ type Processing struct {
 	Row func(c *Context, state any, row Row) error
 	// Timer is called when a timer of the key is due; nil if none is ever set.
 	Timer func(c *Context, state any, at time.Time) error
-	// TimeToLive is for how long, in event time, a key without new rows is remembered.
+	// TimeToLive is for how long, in event time, a key without new rows is remembered; while it has a timer of event time, it is not forgotten.
 	TimeToLive time.Duration
 }
 

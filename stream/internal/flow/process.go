@@ -29,6 +29,7 @@ type keyed struct {
 	key   Row
 	state any
 	seen  int64 // event time of the latest row
+	until int64 // of the latest timer: the key is known until then
 }
 
 // Emit gives out a row.
@@ -50,7 +51,10 @@ func (c *Context) Time() int64 { return c.t }
 func (c *Context) Watermark() int64 { return c.p.watermark }
 
 // SetTimer calls Timer for this key once the watermark has passed an event time.
-func (c *Context) SetTimer(at int64) { heap.Push(&c.p.timers, due[*keyed]{at, c.key}) }
+func (c *Context) SetTimer(at int64) {
+	c.key.until = max(c.key.until, at)
+	heap.Push(&c.p.timers, due[*keyed]{at, c.key})
+}
 
 // SetClock calls Timer for this key at a time of the clock.
 func (c *Context) SetClock(at int64) { heap.Push(&c.p.clocks, due[*keyed]{at, c.key}) }
@@ -97,7 +101,7 @@ func (p *Processor) Push(row Row, t int64) {
 	}
 	k := p.states[string(p.bytes)]
 	if k == nil {
-		k = &keyed{name: string(p.bytes), seen: NoWatermark}
+		k = &keyed{name: string(p.bytes), seen: NoWatermark, until: NoWatermark}
 		for i := range p.keys {
 			k.key = append(k.key, p.keys[i].Value(row).Clone())
 		}
@@ -114,14 +118,14 @@ func (p *Processor) Push(row Row, t int64) {
 	}
 }
 
-// Advance implements Op.
+// Advance implements Op. A key outlives its timers, so that it is the same however far event time moves at once.
 func (p *Processor) Advance(watermark int64) {
 	p.watermark = max(p.watermark, watermark)
 	p.fire(&p.timers, p.watermark)
 	for len(p.ends) > 0 && p.ends[0].at < p.watermark {
 		d := heap.Pop(&p.ends).(due[*keyed])
-		if d.of.seen+p.ttl > d.at {
-			heap.Push(&p.ends, due[*keyed]{d.of.seen + p.ttl, d.of}) // rows have come since
+		if end := max(d.of.seen+p.ttl, d.of.until); end > d.at {
+			heap.Push(&p.ends, due[*keyed]{end, d.of}) // rows have come since, or timers were set
 			continue
 		}
 		delete(p.states, d.of.name)
