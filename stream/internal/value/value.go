@@ -297,12 +297,36 @@ func Compare(a, b Value) int {
 		return cmp.Compare(ka, kb)
 	}
 	switch {
-	case a.kind == Float || b.kind == Float:
+	case a.kind == Int && b.kind == Float:
+		return compareExactly(a.n, b.Float())
+	case a.kind == Float && b.kind == Int:
+		return -compareExactly(b.n, a.Float())
+	case a.kind == Float:
 		return cmp.Compare(a.Float(), b.Float())
 	case a.kind == Text || a.kind == JSON:
 		return strings.Compare(a.text, b.text)
 	}
 	return cmp.Compare(a.n, b.n)
+}
+
+// compareExactly compares an integer with a number: as two float64, 2^53 and 2^53+1 would be the same.
+func compareExactly(n int64, x float64) int {
+	switch {
+	case x >= 1<<63:
+		return -1
+	case x < -1<<63:
+		return 1
+	}
+	whole := math.Trunc(x)
+	return cmp.Or(cmp.Compare(n, int64(whole)), cmp.Compare(0, x-whole))
+}
+
+// integer is a number as the integer that it is Equal to, if there is one.
+func integer(x float64) (n int64, ok bool) {
+	if x != math.Trunc(x) || x < -1<<63 || x >= 1<<63 {
+		return 0, false
+	}
+	return int64(x), true
 }
 
 func rank(k Kind) Kind {
@@ -322,8 +346,8 @@ func (v Value) AppendKey(dst []byte) []byte {
 	case Null:
 		return append(dst, 0)
 	case Float:
-		if x := v.Float(); x == math.Trunc(x) && math.Abs(x) < 1<<63 {
-			k, n = Int, uint64(int64(x))
+		if i, ok := integer(v.Float()); ok {
+			k, n = Int, uint64(i)
 		}
 	}
 	return binary.LittleEndian.AppendUint64(append(dst, byte(k)), n)
@@ -333,8 +357,8 @@ func (v Value) AppendKey(dst []byte) []byte {
 func (v Value) Hash() uint64 {
 	n := uint64(v.n)
 	if v.kind == Float {
-		if x := v.Float(); x == math.Trunc(x) && math.Abs(x) < 1<<63 {
-			n = uint64(int64(x))
+		if i, ok := integer(v.Float()); ok {
+			n = uint64(i)
 		}
 	}
 	h := n * 0x9e3779b97f4a7c15
