@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -256,10 +257,11 @@ func (e Expr) literal() string {
 	return e.Literal.String()
 }
 
-// side puts brackets around an argument that is an infix operator itself.
+// side puts brackets around an argument that is an infix operator itself, unless they make no difference: a + b + c, but a - (b - c).
 func (e Expr) side(i int) string {
 	a := e.Args[i]
-	if infix[a.Op] != "" && a.Op != e.Op {
+	chain := a.Op == e.Op && (i == 0 || slices.Contains([]string{"add", "mul", "and", "or"}, e.Op))
+	if infix[a.Op] != "" && !chain {
 		return "(" + a.String() + ")"
 	}
 	return a.String()
