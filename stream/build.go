@@ -50,6 +50,7 @@ type merge struct {
 	in       *input
 	grouping *flow.Grouping
 	keyed    bool // each lane closes its own windows
+	key      int  // which of the keys records are cut into partitions by, where keyed
 	emit     flow.Emit
 }
 
@@ -165,7 +166,8 @@ func (g *graph) inLanes(in *input, steps []step, end tail) error {
 	if err != nil {
 		return err
 	}
-	m := &merge{in: in, grouping: probe.windows.Grouping, keyed: in.query.keyedBy != "" && slices.Contains(s.Keys, in.query.keyedBy)}
+	m := &merge{in: in, grouping: probe.windows.Grouping, key: slices.Index(s.Keys, in.query.keyedBy)}
+	m.keyed = in.query.keyedBy != "" && m.key >= 0
 	g.merges = append(g.merges, m)
 	in.merge = m
 	m.emit, err = g.chain(in, m.grouping.Columns, steps[1:], end)
@@ -502,7 +504,7 @@ func (g *graph) checkMode() error {
 }
 
 // lane compiles the way of one partition's records.
-func (in *input) lane(partition int, claim func(key string, end int64) string) (*lane, error) {
+func (in *input) lane(partition int, claim func(keys flow.Row, end int64) string) (*lane, error) {
 	n := &lane{in: in, partition: partition, claim: claim, clock: flow.NewClock(in.query.delay, in.query.ahead)}
 	l := flow.Open()
 	if !in.query.time.None() {

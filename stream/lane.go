@@ -18,7 +18,7 @@ import (
 type lane struct {
 	in        *input
 	partition int
-	claim     func(key string, end int64) string
+	claim     func(keys flow.Row, end int64) string
 
 	mu      sync.Mutex
 	env     flow.Env

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// owners knows from which partition each group comes, where records are promised to be keyed. It is asked once for a group and window.
+// owners knows from which partition each value of the path comes by which records are promised to be keyed. It is asked once for a group and
+// window.
 type owners struct {
 	mu sync.Mutex
 	of map[string]owner
@@ -16,7 +17,7 @@ type owner struct {
 	until     int64 // end of the latest window
 }
 
-// claim notes that a group's window comes from a partition; the reason says that the group comes from another one.
+// claim notes that a key comes from a partition until the end of a window; the reason says that it comes from another one.
 func (o *owners) claim(in *input, partition Partition, key string, end int64) (reason string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -32,7 +33,7 @@ func (o *owners) claim(in *input, partition Partition, key string, end int64) (r
 	return ""
 }
 
-// expire forgets the groups all of whose windows a watermark has passed.
+// expire forgets the keys all of whose windows a watermark has passed.
 func (o *owners) expire(watermark int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

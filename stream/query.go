@@ -147,6 +147,7 @@ func (q *Query) Watermark(delay time.Duration) *Query {
 // KeyedBy promises that records with the same value at a path lie in one partition, as they do where their producer takes it for the key. A
 // window is then closed by its own partition's watermark, if the path is among those of GroupBy: what is late depends on the order of
 // records alone, never on timing. A record that breaks the promise is a bad record.
+// Sessions, and what stands behind another operator with memory, are closed by the query's watermark all the same.
 func (q *Query) KeyedBy(path string) *Query { return q.with(func(q *Query) { q.keyedBy = path }) }
 
 // IdleAfter says for how long a partition must have had no records before it is idle: 5 s unless set. The query's watermark

@@ -36,9 +36,11 @@ func (r reader) lane(partition Partition) (*lane, error) {
 	if n := r.lanes[r.in][partition]; n != nil {
 		return n, nil
 	}
-	var claim func(key string, end int64) string
+	var claim func(keys flow.Row, end int64) string
 	if m := r.in.merge; m != nil && m.keyed {
-		claim = func(key string, end int64) string { return r.owners.claim(r.in, partition, key, end) }
+		claim = func(keys flow.Row, end int64) string {
+			return r.owners.claim(r.in, partition, string(keys[m.key].AppendKey(nil)), end)
+		}
 	}
 	n, err := r.in.lane(partition.ID, claim)
 	if err == nil {

@@ -190,6 +190,17 @@ func TestAcrossPartitions(t *testing.T) {
 	}
 }
 
+// TestKeyedByIsAPromiseAboutItsPath: a record that breaks it is bad, whatever else its group has for a key. Shares would be wrong otherwise.
+func TestKeyedByIsAPromiseAboutItsPath(t *testing.T) {
+	split := [][]Record{{event(1, 5, 0), event(2, 5, 1)}, {event(1, 6, 1), event(3, 5, 1)}}
+	q := by(Memory("t", split), "shop", "city.id").KeyedBy("shop")
+	running := finish(t, q)
+	bad := running.BadRecords()
+	if bad.Total != 1 || !strings.Contains(bad.Reasons[0].Reason, "key records by shop") || running.Results().Len() != 3 {
+		t.Errorf("got %+v and\n%v", bad, running.Results())
+	}
+}
+
 // TestMergeOrder: statistics that come in parts are those of the whole, and the same parts always give the same bits.
 func TestMergeOrder(t *testing.T) {
 	all := market(21, 6, 300)

@@ -120,8 +120,8 @@ type Window struct {
 type Windows struct {
 	*Grouping
 	env    *Env
-	claim  func(key string, end int64) string // says why a group must not be made here; nil: it may
-	open   []*Window                          // by start
+	claim  func(keys Row, end int64) string // says why a group must not be made here; nil: it may
+	open   []*Window                        // by start
 	recent [64]recentGroup
 	closed int64 // windows that end here or before are closed
 	first  int64 // end of the earliest open window, MaxInt64 if none
@@ -141,7 +141,7 @@ type recentGroup struct {
 }
 
 // NewWindows returns the windows of a lane. claim may be nil.
-func NewWindows(g *Grouping, env *Env, claim func(key string, end int64) string) *Windows {
+func NewWindows(g *Grouping, env *Env, claim func(keys Row, end int64) string) *Windows {
 	return &Windows{Grouping: g, env: env, claim: claim, closed: NoWatermark, first: math.MaxInt64, epoch: 1}
 }
 
@@ -205,7 +205,7 @@ func (w *Windows) groupAt(start, end int64, h uint64) (*Group, string) {
 	g := window.groups[string(w.bytes)]
 	if g == nil {
 		if w.claim != nil {
-			if reason := w.claim(string(w.bytes), end); reason != "" {
+			if reason := w.claim(w.scratch, end); reason != "" {
 				return nil, reason
 			}
 		}
