@@ -285,9 +285,9 @@ func (e Expr) Fields(found func(path string)) {
 	}
 }
 
-// Optional calls found with each path that the expression can do without: those of OrElse, and of Or, where others answer.
+// Optional calls found with each path that the expression can do without: those of OrElse.
 func (e Expr) Optional(found func(path string)) {
-	if e.Op == "or_else" || e.Op == "or" {
+	if e.Op == "or_else" {
 		e.Fields(found)
 		return
 	}
