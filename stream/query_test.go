@@ -421,3 +421,21 @@ func TestJoinsOnNamesOfTheLeftAlone(t *testing.T) {
 		t.Errorf("got %s", text)
 	}
 }
+
+func TestWindowsByTheClock(t *testing.T) {
+	before := time.Now()
+	got, running := run(t, From(source(orders)).EventTime(Now()).With("at", Now()).GroupBy("user.city").Window(Tumbling(time.Hour)).
+		Agg(Count("n"), Min("first", Field("at").AsTime()), Max("last", Field("at").AsTime())))
+	after := time.Now()
+	rows, n := running.Results(), int64(0)
+	for i := range rows.Len() {
+		row := rows.Row(i)
+		n += row.Int("n")
+		if first, last := row.Time("first"), row.Time("last"); first.Before(before) || last.After(after) || first.Before(row.Time("window_start")) {
+			t.Errorf("read between %v and %v, got\n%s", before, after, got)
+		}
+	}
+	if n != 6 || running.Totals().Late != 0 {
+		t.Errorf("got %d events and %d late ones in\n%s", n, running.Totals().Late, got)
+	}
+}

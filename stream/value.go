@@ -67,6 +67,10 @@ func Literal(x any) Expr { return plan.Literal(x) }
 // If is one value where a condition holds, and another where not.
 func If(condition Expr, then, otherwise any) Expr { return plan.If(condition, then, otherwise) }
 
+// Now is the time of the clock when a row is handled. EventTime(Now()) makes windows go by the clock: they close once a record has come that is
+// read after their end, or with the query. The rows of such windows are others in each run.
+func Now() Expr { return plan.Call("now") }
+
 // Distance is the Euclidean distance between two points, arrays whose first two elements are x and y: Distance("from", "to"). It is absent
 // where one of the four numbers is.
 func Distance(from, to string) Expr {

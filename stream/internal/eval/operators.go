@@ -55,7 +55,13 @@ func operators() map[string]operator {
 		"year": ofTime(time.Time.Year), "month": ofTime(func(t time.Time) int { return int(t.Month()) }), "day": ofTime(time.Time.Day),
 		"hour": ofTime(time.Time.Hour), "minute": ofTime(time.Time.Minute), "weekday": ofTime(func(t time.Time) int { return int(t.Weekday()) }),
 		"distance": {4, 4, value.Float, nil, compileDistance},
+		"now":      {0, 0, value.Time, nil, compileNow},
 	}
+}
+
+// compileNow is the clock's time at each row.
+func compileNow(compiler, plan.Expr) (Node, error) {
+	return Node{Kind: value.Time, Value: func(Row) value.Value { return value.TimeOf(time.Now()) }}, nil
 }
 
 func (c compiler) numberAt(e plan.Expr, i int) (func(Row) (float64, bool), error) {
