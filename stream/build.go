@@ -26,6 +26,7 @@ type graph struct {
 	mu       sync.Mutex // guards what follows
 	env      flow.Env
 	ops      []flow.Op // those that rows reach first come first
+	holds    []int64   // by how much the rows that come to each can be behind the watermark, in nanoseconds
 	merges   []*merge
 	last     *flow.Groups // the aggregation behind the lanes whose changes are given out; nil: there is none
 	clocks   []*flow.Processor
@@ -41,6 +42,7 @@ type input struct {
 	end   func(l *flow.Layout, n *lane) (func(row flow.Row), error)
 	entry flow.Emit // takes what lanes have collected; nil where they keep windows
 	merge *merge
+	hold  time.Duration // by how much the rows can be behind the watermark, as far as its steps are built
 
 	records *RecordProcessing // nil: records are decoded by the query's format
 }
@@ -324,7 +326,9 @@ func (g *graph) operator(in *input, l *flow.Layout, steps []step, end tail) (flo
 	if op == nil { // a union
 		return g.union(in, l, steps, end)
 	}
-	g.ops = append(g.ops, op)
+	in.hold = steps[0].meets(in.hold)
+	g.ops, g.holds = append(g.ops, op), append(g.holds, int64(in.hold))
+	in.hold = steps[0].holds(in.hold)
 	emit, err := g.chain(in, columns, steps[1:], end)
 	if err != nil {
 		return nil, err
@@ -436,20 +440,27 @@ func (g *graph) table(in *input, t *Table, keys []string) (table *flow.Table, er
 	return table, err
 }
 
-// union lets another query's rows go the same way.
+// union lets another query's rows go the same way. What follows needs the columns of the first query and is built before the second; the second's
+// operators go in front of it all the same: what they give out at a watermark must come before what follows sees that watermark.
 func (g *graph) union(in *input, l *flow.Layout, steps []step, end tail) (flow.Emit, error) {
 	columns, read, err := l.Export()
 	if err != nil {
 		return nil, fmt.Errorf("union: %w", err)
 	}
+	if steps[0].other == nil {
+		return nil, errors.New("stream: a union without a second query")
+	}
+	from := len(g.ops)
+	in.hold = steps[0].meets(in.hold)
 	emit, err := g.chain(in, columns, steps[1:], end)
 	if err != nil {
 		return nil, err
 	}
-	if steps[0].other == nil {
-		return nil, errors.New("stream: a union without a second query")
-	}
+	last, to := g.last, len(g.ops)
 	err = g.source(steps[0].other, func(others []Column) (flow.Emit, error) { return sameColumns(columns, others, emit) })
+	g.last = last
+	g.ops = slices.Concat(g.ops[:from], g.ops[to:], g.ops[from:to])
+	g.holds = slices.Concat(g.holds[:from], g.holds[to:], g.holds[from:to])
 	buffer := make(flow.Row, 0, len(columns))
 	return func(row flow.Row, t int64) {
 		buffer = read(buffer[:0], row)
@@ -625,9 +636,17 @@ func (g *graph) advance(watermark int64, lanes map[*input][]*lane) {
 			g.closeMerged(m, lanes[m.in], watermark)
 		}
 	}
-	for _, op := range g.ops {
-		op.Advance(watermark)
+	for i, op := range g.ops {
+		op.Advance(heldBack(watermark, g.holds[i]))
 	}
+}
+
+// heldBack is a watermark less a hold, without overflow.
+func heldBack(watermark, hold int64) int64 {
+	if watermark < flow.NoWatermark+hold {
+		return flow.NoWatermark
+	}
+	return watermark - hold
 }
 
 // drain gives out what is left.

@@ -406,6 +406,30 @@ func closeAll(sinks []Sink) error {
 	return all
 }
 
+// holds is by how much rows behind a step can be behind the watermark, if those before it can be by so much: a join gives out a row without a
+// partner, at the row's own time, when none can come any more.
+func (s step) holds(before time.Duration) time.Duration {
+	switch s.Join.Kind {
+	case "left":
+		return s.meets(before) + s.Join.After
+	case "full":
+		return s.meets(before) + max(s.Join.Before, s.Join.After)
+	}
+	return s.meets(before)
+}
+
+// meets is the same for the rows that come to a step, from its other query too.
+func (s step) meets(before time.Duration) time.Duration {
+	if s.Op != plan.Join && s.Op != plan.Union || s.other == nil {
+		return before
+	}
+	other := time.Duration(0)
+	for _, o := range s.other.steps {
+		other = o.holds(other)
+	}
+	return max(before, other)
+}
+
 // Plan returns the query as data.
 func (q *Query) Plan() *plan.Plan {
 	p := &plan.Plan{Name: q.name, Output: q.mode.String(), Trigger: q.trigger, Limit: q.limit, Input: plan.Input{Format: q.formatName(),
