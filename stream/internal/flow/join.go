@@ -206,11 +206,7 @@ func (j *Joiner) Advance(watermark int64) {
 // giveUp forgets a row, and gives it out alone if it has found no partner and is wanted all the same.
 func (j *Joiner) giveUp(i int, w *waiting) {
 	s := j.sides[i]
-	if rest := slices.DeleteFunc(s.byKey[w.key], func(o *waiting) bool { return o == w }); len(rest) > 0 {
-		s.byKey[w.key] = rest
-	} else {
-		delete(s.byKey, w.key)
-	}
+	s.forget(w)
 	s.rows--
 	s.size -= sizeOf(w.row) + int64(len(w.key)) + 80
 	if w.matched || !j.keep[i] {
@@ -219,6 +215,21 @@ func (j *Joiner) giveUp(i int, w *waiting) {
 	clear(j.row)
 	copy(j.row, w.row)
 	j.emit(j.row, w.t)
+}
+
+// forget takes a row out of those of its key. As a rule it is the first, which costs nothing however many there are.
+func (s *joinSide) forget(w *waiting) {
+	rows := s.byKey[w.key]
+	switch at := slices.Index(rows, w); {
+	case at < 0: // it has no key
+	case len(rows) == 1:
+		delete(s.byKey, w.key)
+	case at == 0:
+		rows[0] = nil // the array behind is still there: it must not hold the row
+		s.byKey[w.key] = rows[1:]
+	default:
+		s.byKey[w.key] = slices.Delete(rows, at, at+1)
+	}
 }
 
 // Drain implements Op.
