@@ -53,6 +53,8 @@ func (g *Generator) Run(ctx context.Context, h Handler) error {
 		running.Go(func() {
 			if errs[p] = g.read(ctx, h, p); errs[p] != nil {
 				cancel()
+			} else {
+				finished(ctx, h, partitions[p])
 			}
 		})
 	}

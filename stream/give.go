@@ -11,7 +11,7 @@ import (
 
 // lowest raises the query's watermark to the least of all assigned partitions that are not idle, and returns it. It waits for a partition that
 // has not had a record yet, and never goes back. When all are idle nobody is waited for, and it is the greatest of them, as in Flink: the
-// result must not depend on which of them fell idle last. Inputs that have ended do not count.
+// result must not depend on which of them fell idle last. A partition that has ended is as an idle one; inputs that have ended do not count.
 func (r *Running) lowest() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -34,7 +34,7 @@ func (r *Running) least() int64 {
 			}
 			w := n.watermark.Load()
 			high = max(high, w)
-			if !n.idle.Load() {
+			if !n.idle.Load() && !n.finished.Load() {
 				low, active = min(low, w), true
 			}
 		}

@@ -48,6 +48,7 @@ type lane struct {
 
 	// For the query's watermark, which is computed without taking locks.
 	idle      atomic.Bool
+	finished  atomic.Bool // its partition has ended
 	watermark atomic.Int64
 	caughtUp  atomic.Bool
 }

@@ -92,6 +92,8 @@ func (m *MemorySource) Run(ctx context.Context, h Handler) error {
 		running.Go(func() {
 			if errs[p] = m.read(ctx, h, p); errs[p] != nil {
 				cancel()
+			} else {
+				finished(ctx, h, partitions[p])
 			}
 		})
 	}
@@ -102,6 +104,13 @@ func (m *MemorySource) Run(ctx context.Context, h Handler) error {
 		}
 	}
 	return nil
+}
+
+// finished tells a handler that wants to know it that a partition has ended, unless ctx has.
+func finished(ctx context.Context, h Handler, p Partition) {
+	if f, ok := h.(Finisher); ok && ctx.Err() == nil {
+		f.Finished(p)
+	}
 }
 
 // read hands over one partition until it ends or ctx does.

@@ -151,7 +151,7 @@ func (q *Query) Watermark(delay time.Duration) *Query {
 func (q *Query) KeyedBy(path string) *Query { return q.with(func(q *Query) { q.keyedBy = path }) }
 
 // IdleAfter says for how long a partition must have had no records before it is idle: 5 s unless set. The query's watermark
-// does not wait for an idle partition; when all are idle it is the greatest of theirs. A source that has lost its broker
+// does not wait for an idle partition, nor for one that has ended; when all are idle it is the greatest of theirs. A source that has lost its broker
 // has no idle partitions.
 func (q *Query) IdleAfter(d time.Duration) *Query { return q.with(func(q *Query) { q.idle = d }) }
 

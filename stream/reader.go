@@ -120,6 +120,14 @@ func (r reader) align(ctx context.Context, n *lane) {
 	}
 }
 
+// Finished implements Finisher. An error of what is given out ends the run.
+func (r reader) Finished(p Partition) {
+	if n, err := r.lane(p); err == nil {
+		n.finished.Store(true)
+		r.settle(nil)
+	}
+}
+
 // Retry implements Handler.
 func (r reader) Retry(err error, wait time.Duration) {
 	for _, n := range r.of(r.in) {

@@ -55,6 +55,10 @@ type Handler interface {
 // Noter is a Handler that takes sentences which a user should read: where the source goes on from, say.
 type Noter interface{ Note(sentence string) }
 
+// Finisher is a Handler that takes which partitions have ended, each after its last batch: none of their records will come any more in this run,
+// and so they hold back no watermark.
+type Finisher interface{ Finished(p Partition) }
+
 // Partial is the error of a Handler that has handled only the first records of a batch and wants no more: a source that keeps a place to
 // go on from goes on behind these.
 type Partial struct {

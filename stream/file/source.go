@@ -223,6 +223,9 @@ func (r *run) serve(ctx context.Context) error {
 			if d.err != nil {
 				return d.err
 			}
+			if f, ok := r.h.(stream.Finisher); ok && !r.files.follow && ctx.Err() == nil {
+				f.Finished(stream.Partition{Topic: r.topic, ID: d.p.id})
+			}
 		case <-ticker.C:
 			if err := r.look(ctx); err != nil {
 				return err
