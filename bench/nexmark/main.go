@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/pprof"
 	"time"
 
 	"cancha/stream"
@@ -31,6 +32,7 @@ type settings struct {
 	only    string
 	rows    string
 	report  string
+	profile string
 }
 
 func main() {
@@ -46,6 +48,7 @@ func main() {
 	flag.StringVar(&s.only, "only", "", "queries to run, such as q0,q5; all unless set")
 	flag.StringVar(&s.rows, "rows", "", "folder that the rows of each query are written into as CSV; unless set they are counted")
 	flag.StringVar(&s.report, "report", "", "file that the results are written into as JSON")
+	flag.StringVar(&s.profile, "profile", "", "file that a CPU profile of the queries is written into")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -79,6 +82,11 @@ func (s settings) run(ctx context.Context, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "%d events, source %s, %d processors\n", g.Events, s.source, runtime.GOMAXPROCS(0))
 	fmt.Fprintf(out, "%-5s %10s %9s %11s %9s %9s\n", "query", "rows", "seconds", "events/s", "CPU s", "live MiB")
+	stop, err := profiled(s.profile)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	var all []outcome
 	for _, q := range queries {
 		o, err := q.run(ctx, All(source), g.Events, s.rows)
@@ -89,6 +97,24 @@ func (s settings) run(ctx context.Context, out io.Writer) error {
 		all = append(all, o)
 	}
 	return s.save(all)
+}
+
+// profiled writes a CPU profile until stop, if a file is named.
+func profiled(path string) (stop func(), err error) {
+	if path == "" {
+		return func() {}, nil
+	}
+	to, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(to); err != nil {
+		return nil, errors.Join(err, to.Close())
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		to.Close() // a profile that is cut short shows when it is read
+	}, nil
 }
 
 // seconds is a number of seconds, or a dash where it is not known.
