@@ -41,7 +41,6 @@ func TestWatermark(t *testing.T) {
 	}
 }
 
-<<<<<<< HEAD
 // watermarkSecond is the watermark in seconds after three o'clock.
 func watermarkSecond(r *Running) string {
 	w, ok := r.Progress().Watermark()
@@ -235,20 +234,3 @@ func TestTwoSources(t *testing.T) {
 		}
 	})
 }
-=======
-// What a partition has read must be with the operators before its watermark is: another partition may give out what is ready in between.
-func TestPartitionsThatAreReadAtOnceMakeNothingLate(t *testing.T) {
-	partitions := make([][]Record, 4)
-	for i := range 400 {
-		at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Minute)
-		partitions[i%4] = append(partitions[i%4], Record{Value: fmt.Appendf(nil, `{"id":%d,"at":%q}`, i, at.Format(time.RFC3339))})
-	}
-	q := From(Memory("orders", partitions)).EventTime(Field("at").AsTime()).GroupBy("id").Window(Session(time.Second)).Agg(Count("n"))
-	for i := range 300 {
-		_, running := run(t, q)
-		if totals := running.Totals(); totals.Rows != 400 || totals.Late != 0 {
-			t.Fatalf("run %d gave %d rows of 400, and counted %d records as late", i, totals.Rows, totals.Late)
-		}
-	}
-}
->>>>>>> 3e00967 (stream: tell a partition's watermark after its rows)

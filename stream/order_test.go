@@ -1,0 +1,143 @@
+package stream_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	. "cancha/stream"
+)
+
+// slow is a query over a source that gives one record at a time, so that the watermark moves between them.
+func slow(text string) *Query {
+	return From(Memory("orders", lines(text)).BatchSize(1)).EventTime(Field("at").AsTime())
+}
+
+func TestUnionTakesWhatTheOtherQueryGivesOutAtAWatermark(t *testing.T) {
+	const own = `{"id":1,"at":"2026-03-01T12:00:00Z"}
+		{"id":1,"at":"2026-03-01T12:10:01Z"}
+		{"id":1,"at":"2026-03-01T12:20:00Z"}`
+	const others = `{"id":3,"at":"2026-03-01T12:00:02Z"}
+		{"id":3,"at":"2026-03-01T12:10:02Z"}
+		{"id":4,"at":"2026-03-01T12:20:00Z"}`
+	sessions := slow(others).GroupBy("id").Window(Session(time.Second)).Agg(Count("n")).Select("id")
+	got, running := run(t, slow(own).Select("id").Union(sessions).GroupBy("id").Window(Tumbling(time.Minute)).Agg(Count("n")))
+	want(t, got, `id,window_start,window_end,n
+		1,2026-03-01T12:00:00Z,2026-03-01T12:01:00Z,1
+		1,2026-03-01T12:10:00Z,2026-03-01T12:11:00Z,1
+		1,2026-03-01T12:20:00Z,2026-03-01T12:21:00Z,1
+		3,2026-03-01T12:00:00Z,2026-03-01T12:01:00Z,1
+		3,2026-03-01T12:10:00Z,2026-03-01T12:11:00Z,1
+		4,2026-03-01T12:20:00Z,2026-03-01T12:21:00Z,1`)
+	if late := running.Totals().Late; late != 0 {
+		t.Errorf("%d rows were late", late)
+	}
+}
+
+func TestWindowsBehindALeftJoinWaitForRowsWithoutAPartner(t *testing.T) {
+	const orders = `{"id":1,"at":"2026-03-01T12:00:00Z"}
+		{"id":2,"at":"2026-03-01T12:01:00Z"}
+		{"id":3,"at":"2026-03-01T12:02:00Z"}
+		{"id":4,"at":"2026-03-01T12:20:00Z"}
+		{"id":5,"at":"2026-03-01T12:40:00Z"}`
+	const payments = `{"order":2,"at":"2026-03-01T12:03:00Z"}
+		{"order":9,"at":"2026-03-01T12:39:00Z"}`
+	on := On{Left: []string{"id"}, Right: []string{"order"}}
+	left, right := slow(orders).Select("id"), slow(payments).Select("order")
+	windows := func(q *Query) *Query {
+		return q.Window(Tumbling(time.Minute)).Agg(Count("n"), Count("paid").If(Has("order")))
+	}
+	got, running := run(t, windows(left.LeftJoin(right, on, Within{After: 5 * time.Minute})))
+	want(t, got, `window_start,window_end,n,paid
+		2026-03-01T12:00:00Z,2026-03-01T12:01:00Z,1,0
+		2026-03-01T12:02:00Z,2026-03-01T12:03:00Z,1,0
+		2026-03-01T12:03:00Z,2026-03-01T12:04:00Z,1,1
+		2026-03-01T12:20:00Z,2026-03-01T12:21:00Z,1,0
+		2026-03-01T12:40:00Z,2026-03-01T12:41:00Z,1,0`)
+	if late := running.Totals().Late; late != 0 {
+		t.Errorf("%d rows were late", late)
+	}
+	got, _ = run(t, windows(left.FullJoin(right, on, Within{Before: time.Minute, After: 5 * time.Minute})))
+	want(t, got, `window_start,window_end,n,paid
+		2026-03-01T12:00:00Z,2026-03-01T12:01:00Z,1,0
+		2026-03-01T12:02:00Z,2026-03-01T12:03:00Z,1,0
+		2026-03-01T12:03:00Z,2026-03-01T12:04:00Z,1,1
+		2026-03-01T12:20:00Z,2026-03-01T12:21:00Z,1,0
+		2026-03-01T12:39:00Z,2026-03-01T12:40:00Z,1,1
+		2026-03-01T12:40:00Z,2026-03-01T12:41:00Z,1,0`)
+}
+
+func TestJoinOfManyRowsOfOneKey(t *testing.T) {
+	const n = 120_000
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	clicks := make([]Record, n)
+	for i := range clicks {
+		clicks[i].Value = fmt.Appendf(nil, `{"user":1,"click":%d,"at":%q}`, i, start.Add(time.Duration(i)*time.Second).Format(time.RFC3339))
+	}
+	left := From(Memory("clicks", [][]Record{clicks})).EventTime(Field("at").AsTime()).Select("user", "click")
+	right := timed(`{"user":1,"name":"Ada","at":"2026-03-01T12:00:00Z"}`).Select("user", "name")
+	_, running := run(t, left.Join(right, Same("user"), Within{Before: time.Hour, After: 100 * 24 * time.Hour}))
+	if totals := running.Totals(); totals.Rows != 3601 || totals.Bytes != 0 {
+		t.Errorf("got %d rows, and %d bytes of state at the end; want 3601 and 0", totals.Rows, totals.Bytes)
+	}
+}
+
+func TestSessionsThatBecomeOneTakeNoRoom(t *testing.T) {
+	const clicks = `{"u":"a","at":"2026-03-01T12:00:00Z"}
+		{"u":"a","at":"2026-03-01T12:00:40Z"}
+		{"u":"a","at":"2026-03-01T12:00:20Z"}`
+	got, running := run(t, timed(clicks).Watermark(time.Minute).GroupBy("u").Window(Session(30*time.Second)).Agg(Count("n")))
+	want(t, got, `u,window_start,window_end,n
+		a,2026-03-01T12:00:00Z,2026-03-01T12:01:10Z,3`)
+	if bytes := running.Totals().Bytes; bytes != 0 {
+		t.Errorf("%d bytes of state at the end", bytes)
+	}
+}
+
+func TestAPartitionThatHasEndedHoldsNothingBack(t *testing.T) {
+	partitions := make([][]Record, 3) // a long one, a short one, an empty one
+	for i := range 30_000 {
+		at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Second)
+		r := Record{Value: fmt.Appendf(nil, `{"id":%d,"at":%q}`, i%10, at.Format(time.RFC3339))}
+		partitions[0] = append(partitions[0], r)
+		if i < 10 {
+			partitions[1] = append(partitions[1], r)
+		}
+	}
+	var most int
+	sink := SinkFunc(func(_ int64, rows *Rows) error { most = max(most, rows.Len()); return nil })
+	q := From(Memory("orders", partitions)).EventTime(Field("at").AsTime())
+	for _, each := range []struct {
+		name string
+		q    *Query
+	}{
+		{"windows of lanes", q.GroupBy("id").Window(Tumbling(time.Minute)).Agg(Count("n"))},
+		{"sessions", q.GroupBy("id").Window(Session(5 * time.Second)).Agg(Count("n"))},
+	} {
+		most = 0
+		began := time.Now()
+		_, running := run(t, each.q.To(sink))
+		if rows := running.Totals().Rows; most > int(rows)/4 {
+			t.Errorf("%s: %d of %d rows came at once, when all had been read", each.name, most, rows)
+		}
+		if took := time.Since(began); took > 2*time.Second { // 60 batches, each held back for 50 ms, take 3 s
+			t.Errorf("%s: it took %v: the long partition has waited for those that have ended", each.name, took)
+		}
+	}
+}
+
+// What a partition has read must be with the operators before its watermark is: another partition may give out what is ready in between.
+func TestPartitionsThatAreReadAtOnceMakeNothingLate(t *testing.T) {
+	partitions := make([][]Record, 4)
+	for i := range 400 {
+		at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Minute)
+		partitions[i%4] = append(partitions[i%4], Record{Value: fmt.Appendf(nil, `{"id":%d,"at":%q}`, i, at.Format(time.RFC3339))})
+	}
+	q := From(Memory("orders", partitions)).EventTime(Field("at").AsTime()).GroupBy("id").Window(Session(time.Second)).Agg(Count("n"))
+	for i := range 300 {
+		_, running := run(t, q)
+		if totals := running.Totals(); totals.Rows != 400 || totals.Late != 0 {
+			t.Fatalf("run %d gave %d rows of 400, and counted %d records as late", i, totals.Rows, totals.Late)
+		}
+	}
+}
