@@ -91,6 +91,8 @@ func (q *Query) check() error {
 		return fmt.Errorf("stream: Watermark(%v), IdleAfter(%v), MaxAhead(%v), Trigger(%v): want no negative duration", q.delay, q.idle, q.ahead, q.trigger)
 	case q.delay > maxSpan || q.ahead > maxSpan:
 		return fmt.Errorf("stream: Watermark(%v), MaxAhead(%v): want at most %v", q.delay, q.ahead, maxSpan)
+	case q.length < 0:
+		return fmt.Errorf("stream: MaxTime(%v): want no negative duration", q.length)
 	case q.limit < 0 || q.keep < 1 || q.memory < 1<<20:
 		return fmt.Errorf("stream: MaxRecords(%d), KeepRows(%d), Memory(%d): want at least 0, 1 and 1 MiB", q.limit, q.keep, q.memory)
 	}
@@ -627,9 +629,6 @@ func (g *graph) changed(lanes map[*input][]*lane) {
 
 // advance moves event time behind the lanes on.
 func (g *graph) advance(watermark int64, lanes map[*input][]*lane) {
-	if watermark <= g.advanced {
-		return
-	}
 	g.advanced = watermark
 	for _, m := range g.merges {
 		if !m.keyed {

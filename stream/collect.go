@@ -205,7 +205,10 @@ func (r *Running) blank() Progress {
 
 // Totals tells what the query did from its start to now, or to its end.
 func (r *Running) Totals() Totals {
-	t := Totals{Bad: r.bad.number(), Late: r.late.Load()}
+	t := Totals{Bad: r.bad.number()}
+	r.mu.Lock()
+	late := r.late
+	r.mu.Unlock()
 	lanes := r.all()
 	for _, list := range lanes {
 		for _, n := range list {
@@ -218,13 +221,19 @@ func (r *Running) Totals() Totals {
 		}
 	}
 	r.graph.mu.Lock()
-	t.Late += r.graph.env.Late
+	for k, n := range r.graph.env.LateBy {
+		late[k] += n
+	}
 	t.Filtered += r.graph.env.Filtered
 	t.Bytes, _ = r.graph.state(lanes)
 	r.graph.mu.Unlock()
 	r.publishing.Lock()
 	t.Rows = r.results.total
 	r.publishing.Unlock()
+	for _, n := range late {
+		t.Late += n
+	}
+	t.LateBy = lateCounts(late)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t.Retries, t.Elapsed = r.status.retries, time.Since(r.history.started)

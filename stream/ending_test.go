@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -323,6 +324,39 @@ func TestRetryIsReported(t *testing.T) {
 		}
 		if got := running.Totals(); got.Retries != 1 || got.Late != 0 {
 			t.Errorf("got %+v, want 1 retry and none late", got)
+		}
+	})
+}
+
+// TestAvailableNow: what a topic held when it was opened is read, in all partitions, and then an open topic ends a query in order.
+func TestAvailableNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := Memory("t", [][]Record{events(1, 0, 1200), events(2, 0, 700), nil}).Follow()
+		running := start(t, counting(source).AvailableNow())
+		if err := running.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := running.Totals().Records; got != 1900 {
+			t.Errorf("got %d records, want 1900", got)
+		}
+		if notes := running.Notes(); !slices.Contains(notes, "It ended with what was available.") {
+			t.Errorf("got %q", notes)
+		}
+	})
+}
+
+// TestMaxTime: a time of the clock ends a query in order.
+func TestMaxTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		running := start(t, counting(Memory("t", [][]Record{events(1, 0, 10)}).Follow()).MaxTime(time.Minute))
+		if err := running.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := running.Totals(); got.Elapsed.Round(time.Second) != time.Minute || got.Rows != 1 {
+			t.Errorf("got %v and %d rows, want a minute and the open window", got.Elapsed, got.Rows)
+		}
+		if notes := running.Notes(); !slices.Contains(notes, "It ended after MaxTime.") {
+			t.Errorf("got %q", notes)
 		}
 	})
 }

@@ -2,13 +2,27 @@ package stream
 
 import (
 	"fmt"
+	"reflect"
+	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"cancha/stream/internal/flow"
 	"cancha/stream/internal/value"
 	"cancha/stream/plan"
 )
+
+// interpreted tells whether a function is a cell's that is interpreted: package reflect has made it. A call of one takes microseconds, more
+// than all the rest of a query takes for a record.
+func interpreted(f any) bool {
+	made := runtime.FuncForPC(reflect.ValueOf(f).Pointer())
+	return made != nil && strings.HasPrefix(made.Name(), "reflect.")
+}
+
+// slow is the error of an interpreted function.
+const slow = "%s %q: the function is interpreted, and each call would cost more than the rest of the query; declare it with func in a cell, " +
+	"which is compiled then, or use expressions"
 
 // mapped is a function of MapFunc as package flow calls it. A panic in it is an error of the record in hand.
 func mapped(fields []string, f func(Row) (any, error)) func([]value.Value) (value.Value, error) {

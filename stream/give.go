@@ -55,14 +55,40 @@ func (r *Running) settle(n *lane) error {
 		if n != nil && n.windows != nil && n.in.merge.keyed {
 			g.closeMerged(n.in.merge, []*lane{n}, n.watermark.Load())
 		}
-		lanes := r.all()
-		g.advance(r.lowest(), lanes)
+		low := r.lowest()
+		if low > g.advanced {
+			g.advance(low, r.all())
+		}
+		if n == nil {
+			r.closeIdle(low)
+		}
 		g.runClocks(time.Now())
 		if g.identity != nil && r.dueNow(n) {
-			g.changed(lanes)
+			g.changed(r.all())
 			r.given = time.Now()
 		}
 	})
+}
+
+// closeIdle closes windows of partitions that are idle, where each partition closes its own: those that the others have passed. No more
+// counts as late afterwards than what belongs to these.
+func (r *Running) closeIdle(low int64) {
+	for _, m := range r.graph.merges {
+		if !m.keyed {
+			continue
+		}
+		for _, n := range r.of(m.in) {
+			if !n.idle.Load() {
+				continue
+			}
+			n.mu.Lock()
+			due := n.windows.Due(low)
+			n.mu.Unlock()
+			if due != flow.NoWatermark {
+				r.graph.closeMerged(m, []*lane{n}, due)
+			}
+		}
+	}
 }
 
 // dueNow tells whether rows that have changed are to be given out.

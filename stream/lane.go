@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +37,8 @@ type lane struct {
 	topic   string
 	next    int64 // offset behind the last record handled
 	high    int64
+	goal    int64 // high of the first batch: what was there when the partition was opened
+	opened  bool  // there was a first batch
 	from    int64 // next at the start of the epoch
 	records int64
 	counted int64         // records at the start of the epoch
@@ -53,12 +54,18 @@ type lane struct {
 	caughtUp  atomic.Bool
 }
 
+// notLate is the lateness of a record that is bad.
+const notLate = -1
+
 // take handles n records of a batch. rejected is told of each that is bad or late.
-func (n *lane) take(b Batch, count int, idleAfter time.Duration, rejected func(r *Record, reason string, late bool)) error {
+func (n *lane) take(b Batch, count int, idleAfter time.Duration, rejected func(r *Record, reason string, late time.Duration)) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.topic, n.high = b.Topic, max(n.high, b.HighWatermark)
 	n.lost += b.Lost
+	if !n.opened {
+		n.opened, n.goal = true, b.HighWatermark
+	}
 	if len(b.Records) == 0 {
 		n.rest(idleAfter)
 		return nil
@@ -73,9 +80,9 @@ func (n *lane) take(b Batch, count int, idleAfter time.Duration, rejected func(r
 		r := &b.Records[i]
 		late := n.env.Late
 		if reason := n.handle(b.Topic, r); reason != "" {
-			rejected(r, reason, false)
+			rejected(r, reason, notLate)
 		} else if n.env.Late > late {
-			rejected(r, fmt.Sprintf("late by %v", time.Duration(n.clock.Watermark-n.t).Round(time.Millisecond)), true)
+			rejected(r, "", time.Duration(n.env.By))
 		}
 		n.next = r.Offset + 1
 		if n.env.Err != nil {
@@ -179,6 +186,13 @@ func (n *lane) rest(idleAfter time.Duration) {
 	if now.Sub(n.quiet) >= idleAfter {
 		n.idle.Store(true)
 	}
+}
+
+// behindGoal tells whether records that were there when the partition was opened are still to be read.
+func (n *lane) behindGoal() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return !n.finished.Load() && (!n.opened || n.next < n.goal)
 }
 
 // unknown notes that nobody knows whether the partition has new records.

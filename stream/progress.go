@@ -2,6 +2,7 @@ package stream
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"cancha/stream/internal/flow"
@@ -118,16 +119,54 @@ func eventTimes(low, high, watermark int64) map[string]Instant {
 
 // Totals tells what a query did from its start to now.
 type Totals struct {
-	Records  int64         `json:"records"`  // read, bad ones included
-	Bad      int64         `json:"bad"`      // records that could not be used: see BadRecords
-	Late     int64         `json:"late"`     // rows dropped because what they belong to was closed
-	Filtered int64         `json:"filtered"` // rows that Filter and FilterFunc left out
-	Future   int64         `json:"future"`   // events far ahead of all others, which do not move the watermark, those that Filter leaves out among them: see MaxAhead
-	Lost     int64         `json:"lost"`     // records that retention removed before they could be read
-	Rows     int64         `json:"rows"`     // rows given out
-	Retries  int64         `json:"retries"`  // how often a source could not read and tried again
-	Bytes    int64         `json:"bytes"`    // of state now, about
-	Elapsed  time.Duration `json:"-"`        // since the start, up to the end if it has ended
+	Records  int64         `json:"records"`          // read, bad ones included
+	Bad      int64         `json:"bad"`              // records that could not be used: see BadRecords
+	Late     int64         `json:"late"`             // rows dropped because what they belong to was closed
+	LateBy   []LateCount   `json:"lateBy,omitempty"` // of them, by how far the watermark had passed their time; those that there were
+	Filtered int64         `json:"filtered"`         // rows that Filter and FilterFunc left out
+	Future   int64         `json:"future"`           // events far ahead of all others, which do not move the watermark, those that Filter leaves out among them: see MaxAhead
+	Lost     int64         `json:"lost"`             // records that retention removed before they could be read
+	Rows     int64         `json:"rows"`             // rows given out
+	Retries  int64         `json:"retries"`          // how often a source could not read and tried again
+	Bytes    int64         `json:"bytes"`            // of state now, about
+	Elapsed  time.Duration `json:"-"`                // since the start, up to the end if it has ended
+}
+
+// LateCount is how many rows were late by less than a time, and by no less than the next shorter one: 1 s, 10 s, 1 min, 10 min, 1 h.
+type LateCount struct {
+	Below time.Duration // 0: an hour or more
+	Rows  int64
+}
+
+// MarshalJSON writes the time in milliseconds, absent for an hour or more.
+func (l LateCount) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		BelowMs int64 `json:"belowMs,omitempty"`
+		Rows    int64 `json:"rows"`
+	}{l.Below.Milliseconds(), l.Rows})
+}
+
+// String is such as "3 by less than 10s".
+func (l LateCount) String() string {
+	if l.Below == 0 {
+		return fmt.Sprintf("%s by an hour or more", wholeNumber(l.Rows))
+	}
+	return fmt.Sprintf("%s by less than %v", wholeNumber(l.Rows), l.Below)
+}
+
+// lateCounts lists what there is of counts.
+func lateCounts(of flow.Lateness) []LateCount {
+	list := []LateCount{}
+	for k, n := range of {
+		switch {
+		case n == 0:
+		case k == len(flow.LateBounds):
+			list = append(list, LateCount{0, n})
+		default:
+			list = append(list, LateCount{flow.LateBounds[k], n})
+		}
+	}
+	return list
 }
 
 // MarshalJSON writes the counts, and elapsedMs, the milliseconds since the start.

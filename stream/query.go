@@ -80,6 +80,8 @@ type Query struct {
 	sinks   []Sink
 	letters []Sink
 	limit   int64
+	length  time.Duration
+	now     bool
 	keep    int
 	memory  int64
 	err     error // of a call with impossible arguments; Start gives it
@@ -152,7 +154,8 @@ func (q *Query) KeyedBy(path string) *Query { return q.with(func(q *Query) { q.k
 
 // IdleAfter says for how long a partition must have had no records before it is idle: 5 s unless set. The query's watermark
 // does not wait for an idle partition, nor for one that has ended; when all are idle it is the greatest of theirs. A source that has lost its broker
-// has no idle partitions.
+// has no idle partitions. Windows that an idle partition would close by its own watermark (see KeyedBy) are closed by the query's: what
+// comes for them later is late.
 func (q *Query) IdleAfter(d time.Duration) *Query { return q.with(func(q *Query) { q.idle = d }) }
 
 // MaxAhead says how far ahead of the clock, and of all events of its partition before it, an event may be to move the watermark: 24 h unless
@@ -190,10 +193,13 @@ func (q *Query) Explode(path, name string) *Query {
 }
 
 // MapFunc adds a column that a Go function computes from the values of fields, in the row: row.Float("price"). An error makes the record a bad
-// record. A function of an interpreted cell costs more than the rest of a query: a cell that declares it as a func is compiled.
+// record. A function that is interpreted is refused: a cell that declares it as a func is compiled.
 func (q *Query) MapFunc(name string, f func(row Row) (any, error), fields ...string) *Query {
 	if f == nil {
 		return q.wrong("MapFunc %q without a function", name)
+	}
+	if interpreted(f) {
+		return q.wrong(slow, "MapFunc", name)
 	}
 	return q.then(step{Step: plan.Step{Op: plan.MapFunc, Name: name, Columns: slices.Clone(fields), Adds: []string{name}}, fn: mapped(fields, f)})
 }
@@ -202,6 +208,9 @@ func (q *Query) MapFunc(name string, f func(row Row) (any, error), fields ...str
 func (q *Query) FilterFunc(name string, f func(row Row) (bool, error), fields ...string) *Query {
 	if f == nil {
 		return q.wrong("FilterFunc %q without a function", name)
+	}
+	if interpreted(f) {
+		return q.wrong(slow, "FilterFunc", name)
 	}
 	return q.then(step{Step: plan.Step{Op: plan.FilterFunc, Name: name, Columns: slices.Clone(fields)}, fn: filtered(fields, f)})
 }
@@ -355,6 +364,15 @@ func (q *Query) DeadLetters(sink Sink) *Query {
 
 // MaxRecords ends the query after exactly n records, bad ones included; 0, as unless set, is endless.
 func (q *Query) MaxRecords(n int64) *Query { return q.with(func(q *Query) { q.limit = n }) }
+
+// MaxTime ends the query in order after a time of the clock; 0, as unless set, is endless.
+func (q *Query) MaxTime(d time.Duration) *Query {
+	return q.with(func(q *Query) { q.length = d })
+}
+
+// AvailableNow ends the query once it has read what its sources held when they were opened, as Spark's trigger of that name does. What comes
+// meanwhile may be read too.
+func (q *Query) AvailableNow() *Query { return q.with(func(q *Query) { q.now = true }) }
 
 // KeepRows bounds how many rows Results can give: the newest n, DefaultKeepRows unless set. Sinks get all.
 func (q *Query) KeepRows(n int) *Query { return q.with(func(q *Query) { q.keep = n }) }

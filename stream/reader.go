@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"cancha/stream/internal/flow"
@@ -71,7 +72,7 @@ func (r reader) Batch(ctx context.Context, b Batch) (err error) {
 	}
 	r.heard()
 	count := r.reserve(len(b.Records))
-	if err = n.take(b, count, r.in.query.idle, func(rec *Record, reason string, late bool) { r.reject(b.Topic, rec, reason, late) }); err == nil {
+	if err = n.take(b, count, r.in.query.idle, func(rec *Record, reason string, late time.Duration) { r.reject(b.Topic, rec, reason, late) }); err == nil {
 		err = r.settle(n)
 	}
 	if err != nil {
@@ -86,7 +87,27 @@ func (r reader) Batch(ctx context.Context, b Batch) (err error) {
 		r.cancel()
 		return &Partial{Handled: count, Err: errEnough}
 	}
+	if r.query.now && r.availableRead() {
+		r.end("It ended with what was available.")
+	}
 	return nil
+}
+
+// availableRead tells whether all partitions of all inputs have been read to where they ended when they were opened.
+func (r *Running) availableRead() bool {
+	for _, in := range r.graph.inputs {
+		lanes := r.of(in)
+		r.mu.Lock()
+		over, assigned := r.assigned[in][ended], len(r.assigned[in])
+		r.mu.Unlock()
+		if over {
+			continue
+		}
+		if assigned == 0 || len(lanes) < assigned || slices.ContainsFunc(lanes, (*lane).behindGoal) {
+			return false
+		}
+	}
+	return true
 }
 
 // A lane that is ahead of the query's watermark by more than its delay, and a second, waits for the others after each batch, but not longer than

@@ -27,7 +27,6 @@ type Running struct {
 	bad       badRecords
 	limited   bool
 	remaining atomic.Int64
-	late      atomic.Int64
 	owners    owners
 
 	publishing sync.Mutex // held while rows are taken out and given out: no older state of a row follows a newer one
@@ -41,6 +40,7 @@ type Running struct {
 	assigned map[*input]map[Partition]bool
 	ready    map[*input]chan struct{} // closed once a table's input has read what there was
 	letters  *Rows
+	late     flow.Lateness // of records
 	notes    []string
 	status   status
 	history  history
@@ -131,6 +131,9 @@ func (r *Running) ticks(ctx context.Context) {
 		case <-ticker.C:
 			r.settle(nil)
 			r.owners.expire(r.lowest())
+			if r.query.length > 0 && time.Since(r.history.started) >= r.query.length {
+				r.end("It ended after MaxTime.")
+			}
 			if time.Since(last) >= epochLength {
 				last = time.Now()
 				r.collect()
@@ -141,6 +144,16 @@ func (r *Running) ticks(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// end ends the run in order, for a reason that a user reads.
+func (r *Running) end(why string) {
+	r.mu.Lock()
+	if r.status.ending == "" {
+		r.status.ending = why
+	}
+	r.mu.Unlock()
+	r.cancel()
 }
 
 // fail ends the run with an error; the first one counts.
@@ -201,6 +214,8 @@ func (r *Running) ending() string {
 	switch {
 	case r.limited && left == 0:
 		return "It ended after MaxRecords."
+	case r.status.ending != "" && !r.status.asked:
+		return r.status.ending
 	case r.status.asked && left > 0:
 		return fmt.Sprintf("It was stopped %s records before MaxRecords.", wholeNumber(left))
 	case r.status.asked:
@@ -287,18 +302,21 @@ func (r *Running) all() map[*input][]*lane {
 	return all
 }
 
-// reject counts a record that is bad or late, and keeps it as a dead letter.
-func (r *Running) reject(topic string, rec *Record, reason string, late bool) {
-	if late {
-		r.late.Add(1)
-	} else {
+// reject counts a record that is bad, or late by a time that is not negative, and keeps it as a dead letter.
+func (r *Running) reject(topic string, rec *Record, reason string, late time.Duration) {
+	if late < 0 {
 		r.bad.add(topic, rec, reason)
+	} else {
+		reason = fmt.Sprintf("late by %v", late.Round(time.Millisecond))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if late >= 0 {
+		r.late.Add(int64(late))
 	}
 	if len(r.query.letters) == 0 {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.letters.Append(value.TextOf(reason), value.TextOf(topic), value.IntOf(int64(rec.Partition)), value.IntOf(rec.Offset),
 		value.TimeOf(rec.Time), bytesOf(rec.Key), bytesOf(rec.Value))
 }

@@ -22,6 +22,7 @@ type status struct {
 	cause   string // why it stopped, or cannot read; empty: it can
 	away    bool   // a source said so last
 	asked   bool   // Stop was called
+	ending  string // why it ends, where the query has said so before
 	retries int64
 	read    int64 // records of the last epoch
 	ended   time.Time

@@ -234,3 +234,44 @@ func TestTwoSources(t *testing.T) {
 		}
 	})
 }
+
+// TestIdleKeyedPartition: a partition that closes its own windows and falls silent does not keep them for ever: what the others have passed is
+// given out, and what comes for it later is late.
+func TestIdleKeyedPartition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := Memory("t", [][]Record{nil, nil}).Follow()
+		running := start(t, counting(source))
+		defer stop(t, running)
+		source.Append(1, event(2, 5, 10), event(2, 5, 70))
+		source.Append(0, event(1, 5, 10), event(1, 5, 2000))
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if got, want := counts(running.Results()), "1@0=1"; got != want {
+			t.Errorf("before it is idle: got %s, want %s", got, want)
+		}
+		source.Append(0, event(1, 5, 2001))
+		time.Sleep(3 * time.Second)
+		source.Append(0, event(1, 5, 2002))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got, want := counts(running.Results()), "1@0=1 2@0=1 2@60=1"; got != want {
+			t.Errorf("idle: got %s, want %s", got, want)
+		}
+		source.Append(1, event(2, 5, 71), event(2, 5, 130))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := running.Totals(); got.Late != 1 || len(got.LateBy) != 1 || got.LateBy[0].Rows != 1 {
+			t.Errorf("back again: got %d late, by %v, want 1", got.Late, got.LateBy)
+		}
+	})
+}
+
+// TestLateByHowLate: late rows are counted by how far the watermark had passed their time.
+func TestLateByHowLate(t *testing.T) {
+	all := []Record{event(1, 5, 10_000), event(1, 5, 9_900), event(1, 5, 9_000), event(1, 5, 8_000), event(1, 5, 0)}
+	running := finish(t, counting(Memory("t", [][]Record{all})))
+	totals := running.Totals()
+	if got, want := fmt.Sprint(totals.LateBy), "[1 by less than 10m0s 2 by less than 1h0m0s 1 by an hour or more]"; totals.Late != 4 || got != want {
+		t.Errorf("got %d late, %s, want 4, %s", totals.Late, got, want)
+	}
+}

@@ -124,7 +124,6 @@ type Windows struct {
 	open   []*Window                        // by start
 	recent [64]recentGroup
 	closed int64 // windows that end here or before are closed
-	first  int64 // end of the earliest open window, MaxInt64 if none
 	epoch  int64
 
 	scratch Row
@@ -142,7 +141,7 @@ type recentGroup struct {
 
 // NewWindows returns the windows of a lane. claim may be nil.
 func NewWindows(g *Grouping, env *Env, claim func(keys Row, end int64) string) *Windows {
-	return &Windows{Grouping: g, env: env, claim: claim, closed: NoWatermark, first: math.MaxInt64, epoch: 1}
+	return &Windows{Grouping: g, env: env, claim: claim, closed: NoWatermark, epoch: 1}
 }
 
 // Add counts a row of event time t; watermark is that of what it came from.
@@ -164,7 +163,7 @@ func (w *Windows) Add(row Row, t, watermark int64) {
 	}
 	for start := eval.Floor(t, w.step); start > t-w.width; start -= w.step {
 		if end := start + w.width; end <= watermark || end <= w.closed {
-			w.env.Late++
+			w.env.late(max(watermark, w.closed) - t)
 			continue
 		}
 		w.count(row, start, start+w.width, h+uint64(start/w.step), t)
@@ -226,7 +225,6 @@ func (w *Windows) windowAt(start, end int64) *Window {
 	i, found := slices.BinarySearchFunc(w.open, start, func(o *Window, s int64) int { return cmp.Compare(o.Start, s) })
 	if !found {
 		w.open = slices.Insert(w.open, i, &Window{Start: start, end: end, groups: map[string]*Group{}})
-		w.first = w.open[0].end
 	}
 	return w.open[i]
 }
@@ -271,8 +269,17 @@ func (w *Windows) touch(g *Group) {
 	}
 }
 
-// Closable tells whether Close would find a window to close.
-func (w *Windows) Closable(watermark int64) bool { return w.first <= watermark }
+// Due is the end of the latest open window that a watermark has passed, NoWatermark if there is none.
+func (w *Windows) Due(watermark int64) int64 {
+	due := int64(NoWatermark)
+	for _, o := range w.open {
+		if o.end > watermark {
+			break
+		}
+		due = o.end
+	}
+	return due
+}
 
 // Close takes the windows that a watermark has passed out, the earliest first; no row is counted in them any more.
 func (w *Windows) Close(watermark int64) []*Window {
@@ -287,10 +294,6 @@ func (w *Windows) Close(watermark int64) []*Window {
 	}
 	closed := slices.Clone(w.open[:n])
 	w.open = slices.Delete(w.open, 0, n)
-	w.first = math.MaxInt64
-	if len(w.open) > 0 {
-		w.first = w.open[0].end
-	}
 	if len(w.open) == 0 {
 		w.size = 0
 	}

@@ -145,7 +145,7 @@ func (j *Joiner) Push(row Row, t int64) { j.take(0, row, t) }
 func (j *Joiner) take(i int, row Row, t int64) {
 	mine, others := j.sides[i], j.sides[1-i]
 	if j.watermark != NoWatermark && t < j.watermark {
-		j.env.Late++ // partners may have been given up
+		j.env.late(j.watermark - t) // partners may have been given up
 		return
 	}
 	var ok bool

@@ -184,7 +184,7 @@ func (s *Sessions) Push(row Row, t int64) {
 		s.bytes = k.AppendKey(s.bytes)
 	}
 	if t+s.gap <= s.watermark && !slices.ContainsFunc(s.byKey[string(s.bytes)], func(each *session) bool { return s.near(each, t) }) {
-		s.env.Late++ // no session that it belongs to is open
+		s.env.late(s.watermark - t) // no session that it belongs to is open
 		return
 	}
 	one := s.join(t)
@@ -335,7 +335,7 @@ func (d *Deduplicator) Then(emit Emit) { d.emit = emit }
 // Push implements Op.
 func (d *Deduplicator) Push(row Row, t int64) {
 	if d.watermark != NoWatermark && t+d.ttl < d.watermark {
-		d.env.Late++ // its key may have been forgotten
+		d.env.late(d.watermark - t) // its key may have been forgotten
 		return
 	}
 	var ok bool
@@ -423,7 +423,7 @@ func (o *Tops) Then(emit Emit) { o.emit = emit }
 // Push implements Op.
 func (o *Tops) Push(row Row, t int64) {
 	if t < o.watermark {
-		o.env.Late++
+		o.env.late(o.watermark - t)
 		return
 	}
 	by := o.by.Value(row)

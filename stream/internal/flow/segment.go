@@ -2,6 +2,7 @@ package flow
 
 import (
 	"fmt"
+	"time"
 
 	"cancha/internal/jsontext"
 	"cancha/stream/internal/decode"
@@ -13,10 +14,34 @@ import (
 // Env is what the operators of one lane, or of the part that lanes share, tell their query.
 type Env struct {
 	Filtered, Late int64
+	LateBy         Lateness
+	By             int64  // by how much the latest late row was late
 	Bad            string // the reason why the row in hand is bad; empty: it is not
 	Err            error  // the first error of a function; it ends the query
 	// Reject, unless nil, takes the reasons in place of Bad: behind the lanes there is no record in hand.
 	Reject func(reason string)
+}
+
+// LateBounds are the times by which late rows are told apart.
+var LateBounds = [...]time.Duration{time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour}
+
+// Lateness counts late rows by how late they were: less than each of LateBounds, and more.
+type Lateness [len(LateBounds) + 1]int64
+
+// Add counts a row whose time the watermark had passed by so many nanoseconds.
+func (l *Lateness) Add(by int64) {
+	k := 0
+	for k < len(LateBounds) && by >= int64(LateBounds[k]) {
+		k++
+	}
+	l[k]++
+}
+
+// late counts a row that came when the watermark had passed its time by so many nanoseconds.
+func (e *Env) late(by int64) {
+	e.Late++
+	e.By = max(0, by)
+	e.LateBy.Add(by)
 }
 
 func (e *Env) reject(reason string) {
