@@ -282,52 +282,6 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// away is a source that has lost its broker for a minute.
-type away struct{}
-
-func (away) Description() string { return "away" }
-
-func (away) Run(ctx context.Context, h Handler) error {
-	h.Assigned([]Partition{{ID: 0}, {ID: 1}})
-	h.Batch(ctx, Batch{Partition: 1, Records: []Record{event(2, 6, 500)}, HighWatermark: 1})
-	h.Batch(ctx, Batch{Partition: 0})
-	time.Sleep(3 * time.Second)
-	h.Batch(ctx, Batch{Partition: 0, Records: []Record{event(1, 5, 0)}, HighWatermark: 1})
-	h.Retry(errors.New("connection refused"), 2*time.Second)
-	time.Sleep(time.Minute)
-	h.Batch(ctx, Batch{Partition: 0, Records: []Record{{Offset: 1, Value: event(1, 5, 10).Value}}, HighWatermark: 2})
-	<-ctx.Done()
-	return nil
-}
-
-func TestRetryIsReported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		running := start(t, by(away{}, "city.id").MaxAhead(0)) // the clock of the test is behind
-		defer stop(t, running)
-		time.Sleep(30 * time.Second)
-		synctest.Wait()
-		want := "Cannot read, trying again in 2s: connection refused"
-		if got := running.Status(); got.Message != want || !got.IsTriggerActive {
-			t.Errorf("got %+v, want %q and active", got, want)
-		}
-		if got := running.String(); !strings.Contains(got, "Cannot read, trying again in 2s\n") || !strings.HasSuffix(got, "\nconnection refused") {
-			t.Errorf("got %s\nwant it to say what it does, and why in a line of its own", got)
-		}
-		// A partition that is called idle while the broker is away would let the watermark go on to 470 s.
-		if got := watermarkSecond(running); got != "-30" {
-			t.Errorf("while the broker is away: got watermark %s, want -30", got)
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if got := running.Status().Message; got != "Processing new data" && got != "Waiting for data to arrive" {
-			t.Errorf("after the return: got %q", got)
-		}
-		if got := running.Totals(); got.Retries != 1 || got.Late != 0 {
-			t.Errorf("got %+v, want 1 retry and none late", got)
-		}
-	})
-}
-
 // TestAvailableNow: what a topic held when it was opened is read, in all partitions, and then an open topic ends a query in order.
 func TestAvailableNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

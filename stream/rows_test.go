@@ -2,10 +2,12 @@ package stream_test
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	. "cancha/stream"
@@ -31,6 +33,28 @@ func TestKeepRows(t *testing.T) {
 			t.Errorf("%v: the sink got %d rows, want all", mode, written)
 		}
 	}
+}
+
+// TestForgottenRowsComeBackAlone: a row that Results has forgotten, and that changes, takes no other row's place.
+func TestForgottenRowsComeBackAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := Memory("t", [][]Record{nil}).Follow()
+		running := start(t, counting(source).Watermark(24*time.Hour).KeepRows(10).Output(Update))
+		defer stop(t, running)
+		for i := range 230 {
+			source.Append(0, event(7, 1, float64(i*7%100)*60))
+			synctest.Wait()
+		}
+		var want []string
+		for i := 220; i < 230; i++ { // the ten that changed last, each for the third time
+			want = append(want, fmt.Sprintf("7@%d=3", i*7%100*60))
+		}
+		got := strings.Fields(counts(running.Results()))
+		slices.Sort(got)
+		if slices.Sort(want); !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	})
 }
 
 func TestNamed(t *testing.T) {

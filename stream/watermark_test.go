@@ -206,6 +206,23 @@ func TestEventTimesAtTheEdges(t *testing.T) {
 	}
 }
 
+// TestASourceWithoutPartitionsHoldsNothingBack: once it has ended.
+func TestASourceWithoutPartitionsHoldsNothingBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shops := func(source Source) *Query {
+			return From(source).EventTime(Field("at").AsTime()).Watermark(30 * time.Second).Select("shop")
+		}
+		left := Memory("left", [][]Record{{event(1, 5, 0), event(1, 5, 500)}}).Follow()
+		running := start(t, shops(left).Union(shops(Memory("nothing", nil))).GroupBy("shop").Window(Tumbling(time.Minute)).Agg(Count("events")))
+		defer stop(t, running)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got := counts(running.Results()); got != "1@0=1" {
+			t.Errorf("got %s, want 1@0=1", got)
+		}
+	})
+}
+
 // TestTwoSources: the watermark of a query with two sources is the least of both, and one that has ended holds nothing back.
 func TestTwoSources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
