@@ -22,6 +22,7 @@ type graph struct {
 	inputs   []*input
 	columns  []Column
 	identity []int // in update and complete mode, the columns that tell rows apart
+	united   bool  // there are rows of several queries
 
 	mu       sync.Mutex // guards what follows
 	env      flow.Env
@@ -452,6 +453,7 @@ func (g *graph) union(in *input, l *flow.Layout, steps []step, end tail) (flow.E
 	if steps[0].other == nil {
 		return nil, errors.New("stream: a union without a second query")
 	}
+	g.united = true
 	from := len(g.ops)
 	in.hold = steps[0].meets(in.hold)
 	emit, err := g.chain(in, columns, steps[1:], end)
@@ -499,7 +501,7 @@ func (g *graph) checkMode() error {
 	switch {
 	case g.last != nil && len(g.ops) > 0 && g.ops[len(g.ops)-1] == flow.Op(g.last):
 		grouping = g.last.Grouping
-	case len(g.merges) == 1 && len(g.ops) == 0:
+	case len(g.merges) == 1 && len(g.ops) == 0 && !g.united:
 		grouping = g.merges[0].grouping
 	default:
 		return fmt.Errorf("stream: the %s mode gives out the rows of an aggregation as they change; here other operators with memory follow it, or there is none: use Output(Append)", g.query.mode)

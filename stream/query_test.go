@@ -248,6 +248,7 @@ func TestStartRefuses(t *testing.T) {
 	}{
 		{q, "add .Select"},
 		{q.GroupBy("user.city").Agg(Count("n")), "without a window a group is never complete"},
+		{q.Select("id").Union(q.GroupBy("id").Window(Tumbling(time.Minute)).Agg(Count("n")).Select("id")).Output(Update), "use Output(Append)"},
 		{q.Output(Update).GroupBy("user.city").Agg(Count("n")), "TimeToLive"},
 		{q.Window(Tumbling(0)).Agg(Count("n")), "a window of 0s"},
 		{q.Window(Tumbling(time.Minute)), "nothing to compute"},
