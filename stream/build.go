@@ -548,8 +548,11 @@ func (in *input) lane(partition int, claim func(keys flow.Row, end int64) string
 	if format == nil {
 		format = JSONFormat()
 	}
-	n.decoder, err = format.decoder(n.slots)
 	n.watermark.Store(flow.NoWatermark)
+	n.decoder, err = format.Decoder(n.slots)
+	if err == nil && n.decoder == nil {
+		err = fmt.Errorf("stream: the format %q gave no Decoder and no error", format.Name())
+	}
 	return n, err
 }
 

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,13 +9,55 @@ import (
 	"cancha/stream/internal/decode"
 )
 
-// Format says how the values of records are written.
+// Format says how the values of records are written: JSONFormat, CSVFormat, TextFormat, those of package avro, or one of a program's own.
 type Format interface {
 	// Name is what Explain calls the format.
 	Name() string
-	// decoder returns a decoder of slots for one partition.
-	decoder(slots []decode.Slot) (decode.Decoder, error)
+	// Decoder returns what decodes the records of one partition, given the paths that a query reads. It is called once a partition, and at
+	// least once when the query is checked: an error, for paths that no record can have say, refuses the query's start.
+	Decoder(slots []Slot) (Decoder, error)
 }
+
+// Slot is a path that a query reads, what it wants there, and the place in a row that the value goes to. Its method Fit turns what was read into
+// what is wanted, or into the reason why the record is bad, as the formats here do; Misfit gives such a reason.
+type Slot = decode.Slot
+
+// Want says what a query reads at a path.
+type Want = decode.Want
+
+// What is read at a path.
+const (
+	WantAny    = decode.Natural // whatever is there
+	WantNumber = decode.Number  // a number, of kind Float and at most 1e150; true and false count as 1 and 0
+	WantText   = decode.Text
+	WantTime   = decode.Instant
+)
+
+// Decoder decodes the records of one partition, from one goroutine at a time. Decode gets a record's value and a row whose places are absent
+// values: it puts what it finds at slots[i].Path at row[slots[i].At], of the kind that slots[i].Want says, and leaves the others alone; what a
+// record lacks stays absent. It returns "", or the reason why the record is bad; the row is not used then. The values may share the record's bytes
+// (TextOfBytes): what is kept longer is copied by the query. Seen tells whether slots[i] has ever been found, for the note about paths that no
+// record had.
+//
+// Decode runs under the partition's lock and must not wait: a Decoder that has to fetch something is a Preparer.
+type Decoder = decode.Decoder
+
+// Preparer is a Decoder that needs more than a record to decode it, such as a schema that lies elsewhere. Prepare is called with the records of
+// each batch before they are decoded, and may wait until ctx ends, as it does when the query is stopped. An error ends the query: it is for what
+// no record is to blame for. Records must not be kept.
+type Preparer interface {
+	Prepare(ctx context.Context, records []Record) error
+}
+
+// Part is one step of a path: a member by its name, or an element of an array by its place, Index, which is -1 for a member.
+type Part = decode.Part
+
+// ParsePath reads a path, such as user.city, items[0].sku or labels["a.b"], for a Format that looks for it.
+func ParsePath(path string) ([]Part, error) { return decode.ParsePath(path) }
+
+// TextOfBytes returns a text that shares the bytes of a record instead of copying them; what is no UTF-8 in it becomes U+FFFD. They must not
+// change afterwards.
+func TextOfBytes(b []byte) Value { return decode.TextOf(b) }
 
 // JSONOptions is the format of records that are JSON objects.
 type JSONOptions struct{ shape decode.Shape }
@@ -57,7 +100,8 @@ func (o JSONOptions) Name() string {
 	return name
 }
 
-func (o JSONOptions) decoder(slots []decode.Slot) (decode.Decoder, error) {
+// Decoder implements Format.
+func (o JSONOptions) Decoder(slots []Slot) (Decoder, error) {
 	return decode.NewJSON(slots, o.shape)
 }
 
@@ -82,7 +126,8 @@ func (o CSVOptions) Separator(c byte) CSVOptions {
 // Name implements Format.
 func (o CSVOptions) Name() string { return "CSV of " + strings.Join(o.columns, ", ") }
 
-func (o CSVOptions) decoder(slots []decode.Slot) (decode.Decoder, error) {
+// Decoder implements Format.
+func (o CSVOptions) Decoder(slots []Slot) (Decoder, error) {
 	for _, s := range slots {
 		if !slices.Contains(o.columns, s.Path) {
 			return nil, fmt.Errorf("stream: the CSV has no column %q; it has %s", s.Path, strings.Join(o.columns, ", "))
@@ -100,7 +145,8 @@ func TextFormat() TextOptions { return TextOptions{} }
 // Name implements Format.
 func (TextOptions) Name() string { return "text" }
 
-func (TextOptions) decoder(slots []decode.Slot) (decode.Decoder, error) {
+// Decoder implements Format.
+func (TextOptions) Decoder(slots []Slot) (Decoder, error) {
 	for _, s := range slots {
 		if s.Path != "text" {
 			return nil, fmt.Errorf(`stream: a text has no field %q; it is Field("text") as a whole`, s.Path)

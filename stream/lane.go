@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"cancha/stream/internal/decode"
 	"cancha/stream/internal/flow"
 	"cancha/stream/internal/value"
 )
@@ -21,8 +20,8 @@ type lane struct {
 
 	mu      sync.Mutex
 	env     flow.Env
-	decoder decode.Decoder
-	slots   []decode.Slot
+	decoder Decoder
+	slots   []Slot
 	meta    []flow.Meta
 	row     flow.Row
 	time    func(row flow.Row) value.Value // nil: the record's time stamp

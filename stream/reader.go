@@ -71,6 +71,9 @@ func (r reader) Batch(ctx context.Context, b Batch) (err error) {
 		return err
 	}
 	r.heard()
+	if err := r.prepare(ctx, n, b.Records); err != nil {
+		return err
+	}
 	count := r.reserve(len(b.Records))
 	if err = n.take(b, count, r.in.query.idle, func(rec *Record, reason string, late time.Duration) { r.reject(b.Topic, rec, reason, late) }); err == nil {
 		err = r.settle(n)
@@ -108,6 +111,28 @@ func (r *Running) availableRead() bool {
 		}
 	}
 	return true
+}
+
+// prepare lets a lane's decoder fetch what it lacks. The lane is not locked, so that whoever counts or closes windows need not wait; and nothing
+// is reserved of MaxRecords yet, so that the last record of another lane, which ends this wait, is the query's last.
+func (r reader) prepare(ctx context.Context, n *lane, records []Record) error {
+	p, ok := n.decoder.(Preparer)
+	if !ok || len(records) == 0 {
+		return nil
+	}
+	if r.limited {
+		records = records[:min(int64(len(records)), max(r.remaining.Load(), 0))]
+	}
+	err := p.Prepare(ctx, records)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil: // the wait was ended, which is no fault of what was waited for
+		return context.Cause(ctx)
+	}
+	err = fmt.Errorf("prepare records of %s: %w", n.in.query.format.Name(), err)
+	r.fail(err)
+	return err
 }
 
 // A lane that is ahead of the query's watermark by more than its delay, and a second, waits for the others after each batch, but not longer than

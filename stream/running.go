@@ -96,7 +96,8 @@ func (r *Running) read(reading context.Context) {
 		sources.Go(func() {
 			err := in.query.source.Run(reading, reader{r, in})
 			r.caughtUp(in)
-			if stopped := reading.Err() != nil && errors.Is(err, context.Canceled); err != nil && !stopped && !errors.Is(err, errEnough) {
+			stopped := reading.Err() != nil && errors.Is(err, context.Cause(reading)) // while a batch waited
+			if err != nil && !errors.Is(err, errEnough) && !stopped {
 				r.fail(fmt.Errorf("read %s: %w", in.query.source.Description(), err))
 			}
 			r.over(in)

@@ -139,6 +139,9 @@ func plain(field []byte) value.Value {
 	return text(field)
 }
 
+// TextOf returns a text that shares its bytes; what is no UTF-8 in it becomes U+FFFD.
+func TextOf(b []byte) value.Value { return text(b) }
+
 func text(field []byte) value.Value {
 	if !utf8.Valid(field) {
 		return value.TextOf(strings.ToValidUTF8(string(field), "\uFFFD"))

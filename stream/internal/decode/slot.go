@@ -2,6 +2,8 @@
 package decode
 
 import (
+	"math"
+
 	"cancha/stream/internal/value"
 )
 
@@ -19,15 +21,69 @@ var wants = [...]string{Natural: "a value", Number: "a number", Text: "a text", 
 
 func (w Want) String() string { return wants[w] }
 
-// Slot is one path, and the place of a row that its value goes to.
+// Slot is one path that a query reads, and the place of a row that its value goes to. A path may come twice, with different wants.
 type Slot struct {
 	Path string
 	Want Want
 	At   int
 }
 
+// Fit makes a value of the kind that the slot wants out of one that was read, by the rules that hold for all formats: true and false count as 1
+// and 0 where a number is wanted, a text in RFC 3339 counts as a time where a time is, an absent value stays one. Otherwise the reason, which
+// names the path, says why the record is bad.
+func (s Slot) Fit(v value.Value) (fits value.Value, reason string) {
+	switch k := v.Kind(); {
+	case k == value.Null || s.Want == Natural && k != value.Float:
+		return v, ""
+	case s.Want == Text && k == value.Text || s.Want == Instant && k == value.Time:
+		return v, ""
+	case s.Want == Instant && k == value.Text:
+		var times instants
+		if ns, ok := times.parse([]byte(v.Text())); ok {
+			return value.Nanos(ns), ""
+		}
+	case s.Want == Number || s.Want == Natural && k == value.Float:
+		x, ok := v.Number()
+		if ok && math.Abs(x) <= maxNumber {
+			return value.FloatOf(x), ""
+		}
+		if ok && s.Want == Number {
+			return value.Value{}, s.Misfit(describe(tooLarge))
+		}
+		if ok && !math.IsInf(x, 0) {
+			return v, ""
+		}
+	}
+	return value.Value{}, s.Misfit(kindly(v))
+}
+
+// Misfit is the reason why a record is bad that has something else at the path than the slot wants: "total: want a number, got an object".
+func (s Slot) Misfit(got string) (reason string) { return wrong(s.Path, s.Want, got) }
+
+// kindly says what a value is that does not fit.
+func kindly(v value.Value) string {
+	switch v.Kind() {
+	case value.Bool:
+		return describe('t')
+	case value.Text:
+		return describe('"')
+	case value.JSON:
+		if text := v.Text(); text != "" {
+			return describe(text[0])
+		}
+	case value.Time:
+		return "a time"
+	case value.Float:
+		if math.IsInf(v.Float(), 0) {
+			return "one without end"
+		}
+	}
+	return describe('0')
+}
+
 // Decoder reads a record's slots into a row that is null at all of them. It returns "", or the reason why the record is bad; the row then
-// holds anything. The values share the record's bytes. A Decoder may learn from what it sees: each partition has its own.
+// holds anything. The values may share the record's bytes. A Decoder may learn from what it sees: each partition has its own, which is called
+// from one goroutine at a time.
 type Decoder interface {
 	Decode(record []byte, row []value.Value) (reason string)
 	// Seen tells whether the path of a slot has ever been there, for the note about paths that no record has.
