@@ -57,6 +57,10 @@ func floors() []floor {
 			reason: "streams serve any topic: what is football stands above them and uses them",
 		},
 		{
+			rooms: []string{"stream/..."}, except: []string{"stream/avro"}, forbid: []string{"stream/avro"},
+			reason: "formats that bring a library of their own are chosen by who writes the query: no room of streams needs them",
+		},
+		{
 			rooms: []string{"ml/..."}, forbid: []string{"stream/...", "runtime/display", "runtime/chart"},
 			reason: "learning takes slices and iterators: where rows come from and how results look is others' business",
 		},
@@ -128,6 +132,10 @@ func doors() []door {
 		{
 			of: []string{"github.com/klauspost/compress/..."}, rooms: []string{"stream/file"},
 			tests: true, reason: "records are unpacked where files are read",
+		},
+		{
+			of: []string{"github.com/twmb/avro/..."}, rooms: []string{"stream/avro"},
+			tests: true, reason: "a program whose records are JSON does not pay for Avro",
 		},
 		{
 			of: []string{"gorgonia.org/cu/..."}, rooms: []string{"runtime/gpu/cuda/..."},
