@@ -74,6 +74,7 @@ import (
 //go:embed statsbomb/simulate/*[^t].go statsbomb/simulate/*[^s]t.go
 //go:embed statsbomb/streaming/*[^t].go
 //go:embed stream/*[^t].go stream/*[^s]t.go
+//go:embed stream/avro/*[^t].go stream/avro/*[^s]t.go
 //go:embed stream/broker/*[^t].go
 //go:embed stream/broker/internal/disk/*[^t].go
 //go:embed stream/broker/internal/guard/*[^t].go
@@ -86,6 +87,7 @@ import (
 //go:embed stream/kafka/*[^t].go
 //go:embed stream/parquet/*[^t].go stream/parquet/*[^s]t.go
 //go:embed stream/plan/*[^t].go
+//go:embed stream/postgres/*[^t].go
 var sources embed.FS
 
 // Sources returns the tree, with go.mod at its root: what building ./cmd/cancha takes on every platform, and nothing else.
@@ -93,4 +95,4 @@ func Sources() fs.FS { return sources }
 
 // OnImport lists the rooms that bring large libraries. No engine is made of them: they are compiled beside one when a cell imports them.
 // internal/symbols leaves them out, and a test of cmd/cancha compares both.
-func OnImport() []string { return []string{"cancha/stream/parquet"} }
+func OnImport() []string { return []string{"cancha/stream/avro", "cancha/stream/parquet", "cancha/stream/postgres"} }

@@ -126,6 +126,10 @@ func doors() []door {
 			tests: true, reason: "the rest of the house knows records and sources, not clients",
 		},
 		{
+			of: []string{"github.com/jackc/pgx/..."}, rooms: []string{"stream/postgres"},
+			reason: "PostgreSQL is one room's technique, which is compiled when a cell imports it",
+		},
+		{
 			of: []string{"github.com/parquet-go/..."}, rooms: []string{"stream/parquet"},
 			reason: "files of columns are one room's technique, which is compiled when a cell imports it",
 		},
@@ -158,7 +162,7 @@ func doors() []door {
 		},
 		{
 			of:     []string{"golang.org/x/sys/...", "golang.org/x/sync/..."},
-			rooms:  []string{"kernel/...", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "cmd/...", "internal/blas", "internal/cellio"},
+			rooms:  []string{"kernel/...", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "cmd/...", "bench/...", "internal/blas", "internal/cellio"},
 			reason: "they are the standard library's other half; the rooms that are data have no use for them",
 		},
 		{

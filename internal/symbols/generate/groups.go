@@ -85,7 +85,7 @@ func foreign() []string {
 // GPU's seam, which only some programs have, are not. Neither are the rooms with large libraries, which are compiled when a cell imports them
 // (cmd/internal/own lists them too).
 func wing(p listed) bool {
-	if slices.Contains([]string{"cancha/stream/parquet"}, p.path) {
+	if slices.Contains([]string{"cancha/stream/avro", "cancha/stream/parquet", "cancha/stream/postgres"}, p.path) {
 		return false
 	}
 	const filling, emulation = "cancha/runtime/gpu/cuda", "cancha/runtime/gpu/emulated"
