@@ -88,6 +88,7 @@ import (
 //go:embed stream/parquet/*[^t].go stream/parquet/*[^s]t.go
 //go:embed stream/plan/*[^t].go
 //go:embed stream/postgres/*[^t].go
+//go:embed stream/shop/*[^t].go
 var sources embed.FS
 
 // Sources returns the tree, with go.mod at its root: what building ./cmd/cancha takes on every platform, and nothing else.
