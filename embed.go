@@ -96,4 +96,6 @@ func Sources() fs.FS { return sources }
 
 // OnImport lists the rooms that bring large libraries. No engine is made of them: they are compiled beside one when a cell imports them.
 // internal/symbols leaves them out, and a test of cmd/cancha compares both.
-func OnImport() []string { return []string{"cancha/stream/avro", "cancha/stream/parquet", "cancha/stream/postgres"} }
+func OnImport() []string {
+	return []string{"cancha/stream/avro", "cancha/stream/parquet", "cancha/stream/postgres"}
+}

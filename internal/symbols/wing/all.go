@@ -42,6 +42,7 @@ func All() []listing.Package {
 		table_cancha_stream_file,
 		table_cancha_stream_kafka,
 		table_cancha_stream_plan,
+		table_cancha_stream_shop,
 	}
 }
 

@@ -50,8 +50,10 @@ var table_cancha_stream = listing.Package{
 		{"Min", stream.Min},
 		{"NewRows", stream.NewRows},
 		{"Not", stream.Not},
+		{"Now", stream.Now},
 		{"Null", stream.Null},
 		{"Or", stream.Or},
+		{"ParsePath", stream.ParsePath},
 		{"Quantile", stream.Quantile},
 		{"Same", stream.Same},
 		{"Session", stream.Session},
@@ -64,6 +66,7 @@ var table_cancha_stream = listing.Package{
 		{"Text", stream.Text},
 		{"TextFormat", stream.TextFormat},
 		{"TextOf", stream.TextOf},
+		{"TextOfBytes", stream.TextOfBytes},
 		{"Time", stream.Time},
 		{"TimeOf", stream.TimeOf},
 		{"TopK", stream.TopK},
@@ -71,6 +74,10 @@ var table_cancha_stream = listing.Package{
 		{"Update", stream.Update},
 		{"ValueOf", stream.ValueOf},
 		{"Variance", stream.Variance},
+		{"WantAny", stream.WantAny},
+		{"WantNumber", stream.WantNumber},
+		{"WantText", stream.WantText},
+		{"WantTime", stream.WantTime},
 	},
 	Constants: []listing.Literal{
 		{"DefaultKeepRows", token.INT, "500000"},
@@ -85,7 +92,9 @@ var table_cancha_stream = listing.Package{
 		{"Closer", (*stream.Closer)(nil)},
 		{"Column", (*stream.Column)(nil)},
 		{"Context", (*stream.Context)(nil)},
+		{"Decoder", (*stream.Decoder)(nil)},
 		{"Expr", (*stream.Expr)(nil)},
+		{"Finisher", (*stream.Finisher)(nil)},
 		{"Format", (*stream.Format)(nil)},
 		{"Generator", (*stream.Generator)(nil)},
 		{"Handler", (*stream.Handler)(nil)},
@@ -94,14 +103,17 @@ var table_cancha_stream = listing.Package{
 		{"Instant", (*stream.Instant)(nil)},
 		{"JSONOptions", (*stream.JSONOptions)(nil)},
 		{"Kind", (*stream.Kind)(nil)},
+		{"LateCount", (*stream.LateCount)(nil)},
 		{"MemorySource", (*stream.MemorySource)(nil)},
 		{"Noter", (*stream.Noter)(nil)},
 		{"Offsets", (*stream.Offsets)(nil)},
 		{"On", (*stream.On)(nil)},
 		{"Opener", (*stream.Opener)(nil)},
 		{"OutputMode", (*stream.OutputMode)(nil)},
+		{"Part", (*stream.Part)(nil)},
 		{"Partial", (*stream.Partial)(nil)},
 		{"Partition", (*stream.Partition)(nil)},
+		{"Preparer", (*stream.Preparer)(nil)},
 		{"Processing", (*stream.Processing)(nil)},
 		{"Progress", (*stream.Progress)(nil)},
 		{"Query", (*stream.Query)(nil)},
@@ -114,6 +126,7 @@ var table_cancha_stream = listing.Package{
 		{"Running", (*stream.Running)(nil)},
 		{"Sink", (*stream.Sink)(nil)},
 		{"SinkProgress", (*stream.SinkProgress)(nil)},
+		{"Slot", (*stream.Slot)(nil)},
 		{"Source", (*stream.Source)(nil)},
 		{"SourceProgress", (*stream.SourceProgress)(nil)},
 		{"StateOperator", (*stream.StateOperator)(nil)},
@@ -122,15 +135,18 @@ var table_cancha_stream = listing.Package{
 		{"TextOptions", (*stream.TextOptions)(nil)},
 		{"Totals", (*stream.Totals)(nil)},
 		{"Value", (*stream.Value)(nil)},
+		{"Want", (*stream.Want)(nil)},
 		{"Window", (*stream.Window)(nil)},
 		{"Within", (*stream.Within)(nil)},
 	},
 	Wrappers: []listing.Symbol{
 		{"Closer", (*_cancha_stream_Closer)(nil)},
+		{"Finisher", (*_cancha_stream_Finisher)(nil)},
 		{"Format", (*_cancha_stream_Format)(nil)},
 		{"Handler", (*_cancha_stream_Handler)(nil)},
 		{"Noter", (*_cancha_stream_Noter)(nil)},
 		{"Opener", (*_cancha_stream_Opener)(nil)},
+		{"Preparer", (*_cancha_stream_Preparer)(nil)},
 		{"RecordHandler", (*_cancha_stream_RecordHandler)(nil)},
 		{"Sink", (*_cancha_stream_Sink)(nil)},
 		{"Source", (*_cancha_stream_Source)(nil)},
@@ -146,9 +162,23 @@ func (w _cancha_stream_Closer) Close() error {
 	return w.WClose()
 }
 
+type _cancha_stream_Finisher struct {
+	IValue    any
+	WFinished func(a0 stream.Partition)
+}
+
+func (w _cancha_stream_Finisher) Finished(a0 stream.Partition) {
+	w.WFinished(a0)
+}
+
 type _cancha_stream_Format struct {
-	IValue any
-	WName  func() string
+	IValue   any
+	WDecoder func(a0 []stream.Slot) (stream.Decoder, error)
+	WName    func() string
+}
+
+func (w _cancha_stream_Format) Decoder(a0 []stream.Slot) (stream.Decoder, error) {
+	return w.WDecoder(a0)
 }
 
 func (w _cancha_stream_Format) Name() string {
@@ -190,6 +220,15 @@ type _cancha_stream_Opener struct {
 
 func (w _cancha_stream_Opener) Open(a0 context.Context, a1 []stream.Column) error {
 	return w.WOpen(a0, a1)
+}
+
+type _cancha_stream_Preparer struct {
+	IValue   any
+	WPrepare func(a0 context.Context, a1 []stream.Record) error
+}
+
+func (w _cancha_stream_Preparer) Prepare(a0 context.Context, a1 []stream.Record) error {
+	return w.WPrepare(a0, a1)
 }
 
 type _cancha_stream_RecordHandler struct {
