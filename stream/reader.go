@@ -130,7 +130,7 @@ func (r reader) prepare(ctx context.Context, n *lane, records []Record) error {
 	case ctx.Err() != nil: // the wait was ended, which is no fault of what was waited for
 		return context.Cause(ctx)
 	}
-	err = fmt.Errorf("prepare records of %s: %w", n.in.query.format.Name(), err)
+	err = fmt.Errorf("prepare records of %s: %w", n.in.query.formatName(), err)
 	r.fail(err)
 	return err
 }

@@ -184,3 +184,28 @@ func normal(t *testing.T, text []byte) any {
 	}
 	return v
 }
+
+// FuzzSchema reads mutated records with mutated schemas, which a registry gives out as somebody has registered them.
+func FuzzSchema(f *testing.F) {
+	schemas, _ := fuzzed(f)
+	_, records, _ := readInterop(f)
+	for i, schema := range schemas {
+		f.Add(schema, records[i%len(records)])
+	}
+	f.Add(`{"type":"record","name":"A","fields":[{"name":"a","type":"A"}]}`, []byte{})
+	f.Add(`{"type":"record","name":"a.A","fields":[{"name":"x","type":{"type":"fixed","name":"b.F","size":99999999999}},{"name":"y","type":"b.F"}]}`, []byte{1})
+	f.Fuzz(func(t *testing.T, schema string, record []byte) {
+		for _, path := range []string{"", "a", "x[0].y", "items[1].sku", "user.city"} {
+			for _, want := range []stream.Want{stream.WantAny, stream.WantNumber} {
+				d, err := avro.Format(schema).Decoder([]stream.Slot{{Path: path, Want: want}})
+				if err != nil {
+					continue
+				}
+				row := make([]stream.Value, 1)
+				if reason := d.Decode(record, row); reason == "" && path == "" && !json.Valid([]byte(row[0].Text())) {
+					t.Fatalf("read as %.300s, which is no JSON", row[0])
+				}
+			}
+		}
+	})
+}

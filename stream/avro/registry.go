@@ -16,7 +16,7 @@ type RegistryFormat struct {
 }
 
 // Registry is Confluent's wire format: a byte 0, the number of a schema in four bytes, the most significant first, and a record in Avro's binary
-// encoding, written with that schema. A record of another form is a bad record. Schemas are fetched when their number first comes, as are those
+// encoding, written with that schema. A record of another form is a bad record, also one whose schema a header names. Schemas are fetched when their number first comes, as are those
 // that they refer to, and kept as long as the format is: runs and queries that are given the same RegistryFormat share them.
 //
 // Each record is read with its writer's schema. What a path names is absent where that schema has no such field, and has the type that it has

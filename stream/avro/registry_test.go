@@ -140,16 +140,18 @@ func TestReferencesWithoutEnd(t *testing.T) {
 
 // Where no record is to blame the query ends, with a sentence, and counts no bad record.
 func TestRegistryEndsTheQuery(t *testing.T) {
+	const patience = 1500 * time.Millisecond
 	tests := []struct {
 		name   string
 		change func(r *registry, c *avro.Config)
 		want   []string
 		tries  int // 0: more than one
 	}{
-		{"it is away", func(r *registry, _ *avro.Config) { r.Close() }, []string{"times in 300ms", "connect", "is it running, and is Config.URL right?"}, -1},
-		{"it fails", func(r *registry, _ *avro.Config) { r.broken = slices.Repeat([]int{500}, 99) },
-			[]string{"times in 300ms", "it answers 500 Internal Server Error: Error in the backend datastore"}, 0},
-		{"it is too busy", func(r *registry, _ *avro.Config) { r.broken = slices.Repeat([]int{429}, 99) }, []string{"it answers 429 Too Many Requests"}, 0},
+		{"it is away", func(r *registry, c *avro.Config) { r.Close(); c.Timeout = patience }, []string{"times in 1.5s", "connect", "is it running, and is Config.URL right?"}, -1},
+		{"it fails", func(r *registry, c *avro.Config) { r.broken, c.Timeout = slices.Repeat([]int{500}, 99), patience },
+			[]string{"times in 1.5s", "it answers 500 Internal Server Error: Error in the backend datastore"}, 0},
+		{"it is too busy", func(r *registry, c *avro.Config) { r.broken, c.Timeout = slices.Repeat([]int{429}, 99), patience },
+			[]string{"it answers 429 Too Many Requests"}, 0},
 		{"the password is wrong", func(r *registry, c *avro.Config) { c.Username, c.Password = "reader", "secret" },
 			[]string{`refuses user "reader" or the password (401 Unauthorized: Unauthorized)`}, 1},
 		{"it wants a user", func(r *registry, _ *avro.Config) { r.user = "reader" }, []string{"wants a user (401 Unauthorized: Unauthorized): set Config.Username and Config.Password"}, 1},
@@ -163,7 +165,7 @@ func TestRegistryEndsTheQuery(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			r := devices(t, httptest.NewServer)
-			config := avro.Config{Timeout: 300 * time.Millisecond}
+			var config avro.Config
 			test.change(r, &config)
 			config.URL = r.URL + config.URL
 			running, err := stream.From(topic(first(t, "d", 1), first(t, "d", 2))).Format(avro.Registry(config)).Select("device").Start(t.Context())

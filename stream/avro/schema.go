@@ -68,7 +68,7 @@ type field struct {
 	*schema
 }
 
-// String names a type for people: "record shop.Order", "an int" would need grammar.
+// String names a type for people, a named one with its name: "int", "record shop.Order".
 func (s *schema) String() string {
 	if s.name != "" {
 		return kindNames[s.kind] + " " + s.name
@@ -100,7 +100,7 @@ type translator struct {
 	all   []*schema
 }
 
-// primitives are the types without parts.
+// primitive finds a type without parts by its name.
 func primitive(name string) (kind, bool) {
 	for k := null; k <= text; k++ {
 		if kindNames[k] == name {

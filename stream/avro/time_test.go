@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"cancha/stream"
 )
 
 // network is what stands between a client and a registry, on a clock of the test.
@@ -112,6 +114,56 @@ func TestUnknownIsAskedForAgain(t *testing.T) {
 			t.Errorf("after a day: got %q and %d tries, want a schema and still 2", a.reason, tries)
 		}
 	})
+}
+
+// A decoder looks at a number that was unknown again after a minute, and reads its records then.
+func TestDecoderAsksAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		exists := false
+		c := clientOver(t, func(*http.Request) (int, string, error) {
+			if exists {
+				return 200, `{"schema":"{\"type\":\"record\",\"name\":\"R\",\"fields\":[{\"name\":\"x\",\"type\":\"int\"}]}"}`, nil
+			}
+			return 404, `{"error_code":40403,"message":"Schema 1 not found"}`, nil
+		})
+		d, err := RegistryFormat{client: c}.Decoder([]stream.Slot{{Path: "x"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		record, row := []byte{0, 0, 0, 0, 1, 14}, make([]stream.Value, 1)
+		for _, step := range []struct {
+			after  time.Duration
+			exists bool
+			reason string
+		}{
+			{0, false, "schema 1 is not known to the registry"},
+			{unknownFor - time.Second, true, "schema 1 is not known to the registry"},
+			{2 * time.Second, true, ""},
+		} {
+			time.Sleep(step.after)
+			exists = step.exists
+			if err := d.(stream.Preparer).Prepare(t.Context(), []stream.Record{{Value: record}}); err != nil {
+				t.Fatal(err)
+			}
+			if reason := d.Decode(record, row); reason != step.reason {
+				t.Errorf("%v later: got %q, want %q", step.after, reason, step.reason)
+			}
+		}
+		if got := row[0].Int(); got != 7 {
+			t.Errorf("got %d, want 7", got)
+		}
+	})
+}
+
+// A record whose schema was never fetched is no row of absent values.
+func TestDecodeUnprepared(t *testing.T) {
+	d, err := Registry(Config{URL: "http://registry"}).Decoder([]stream.Slot{{Path: "x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reason := d.Decode([]byte{0, 0, 0, 0, 1, 14}, make([]stream.Value, 1)); reason == "" {
+		t.Error("it is read without its schema")
+	}
 }
 
 // Who waits while another asks can be stopped.
