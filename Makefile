@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration windows crash clients survive places modules output widgets soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms endless kernelspec cuda cuda-test ptx
+.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration parquet postgres windows crash clients survive places modules output widgets soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms endless kernelspec cuda cuda-test ptx
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -92,6 +92,12 @@ integration: build ## the Kafka tests, "windows" and "crash" on a real Apache Ka
 	scripts/kafka.sh with go test -count=1 -p 1 ./stream/...
 	scripts/kafka.sh with scripts/windows.sh $(FLAGS)
 	scripts/kafka.sh with scripts/crash.sh $(FLAGS)
+
+parquet: ## pyarrow and DuckDB read what stream/parquet writes
+	PYTHON=$(PYTHON) scripts/parquet.sh
+
+postgres: ## stream/postgres on a PostgreSQL of its own, which is killed meanwhile (Debian's postgresql)
+	scripts/postgres.sh with go test -count=1 ./stream/postgres
 
 windows: build ## notebook 03 beside a computation in Python; "make windows KAFKA=real" on a real Apache Kafka
 	$(if $(KAFKA),scripts/kafka.sh with )scripts/windows.sh $(FLAGS)

@@ -71,8 +71,8 @@ start() {
   alive && die "already running in $dir"
   tools
   configure
-  as_user "$bin/pg_ctl" -D "$dir/data" -l "$dir/data/log" -w -t 60 -s \
-    -o "-p $(cat "$dir/port") -c listen_addresses=127.0.0.1 -c unix_socket_directories='$dir' -c fsync=off -c max_connections=20" start </dev/null >"$dir/start.log" 2>&1 ||
+  local settings="-p $(cat "$dir/port") -c listen_addresses=127.0.0.1 -c unix_socket_directories='$dir' -c fsync=off -c max_connections=20"
+  as_user "$bin/pg_ctl" -D "$dir/data" -l "$dir/data/log" -w -t 60 -s -o "$settings" start </dev/null >"$dir/start.log" 2>&1 ||
     die "PostgreSQL did not start: $(tail -5 "$dir/start.log" "$dir/data/log")"
 }
 

@@ -31,6 +31,8 @@ cells-soak       | make cells-soak                  | - compares the times of ce
 endless          | make endless                     | - judges memory by megabytes
 fuzz             | make fuzz                        | - what it finds is left to chance
 modules          | make modules                     | - imports the newest versions, which change
+parquet          | make parquet                     | - fetches pyarrow and DuckDB
+postgres         | make postgres                    | - needs a PostgreSQL
 integration      | make integration                 | - fetches Apache Kafka
 clients          | make clients                     | - "make test" runs all of it but JupyterLab, which needs Chromium
 widgets          | make widgets                     | - needs Chromium

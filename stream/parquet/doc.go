@@ -1,5 +1,5 @@
-// Package parquet writes the rows of a query as Parquet files, which pyarrow and DuckDB read (scripts/parquet.sh has them do so). It ends there: it reads no
-// files, and which rows there are is for package stream.
+// Package parquet writes the rows of a query as Parquet files, which pyarrow and DuckDB read (scripts/parquet.sh has them do so). It ends
+// there: it reads no files, and which rows there are is for package stream.
 //
 // Sink writes one file, which is there when the query has ended. Folder writes a folder of files, a new one as soon as there are enough rows or
 // enough time has passed: that is for queries that go on. In both, a file has its name only once it is whole and on the disk (sink, part).

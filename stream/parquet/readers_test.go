@@ -54,7 +54,7 @@ func writeTo(t *testing.T, s *Writer, rows *stream.Rows) {
 
 // numbered are rows whose values follow from their number.
 func numbered(n int) *stream.Rows {
-	rows := stream.NewRows(stream.Column{Name: "i", Kind: stream.Int}, stream.Column{Name: "root", Kind: stream.Float}, stream.Column{Name: "text", Kind: stream.Text})
+	rows := stream.NewRows([]stream.Column{{Name: "i", Kind: stream.Int}, {Name: "root", Kind: stream.Float}, {Name: "text", Kind: stream.Text}}...)
 	for i := range n {
 		text := stream.TextOf(fmt.Sprint("key ", i%1000))
 		if i%3 == 0 {

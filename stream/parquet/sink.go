@@ -26,12 +26,14 @@ const (
 // before the query starts.
 //
 // Integers become INT64, numbers DOUBLE, truths BOOLEAN, texts STRING, JSON texts of the logical type JSON, and times TIMESTAMP in UTC with
-// nanoseconds, as a stream.Time has them, so that nothing is rounded: pyarrow reads timestamp[ns, tz=UTC], DuckDB TIMESTAMPTZ_NS. For readers that
-// know no nanoseconds there is Microseconds. All columns may be null: an absent value is. A column of kind Any, such as a path of GroupBy, becomes a column of texts, in which other values stand as in CSV, because a
-// schema cannot wait for the values; As says what it is instead. Bytes of a text that are not UTF-8 become U+FFFD. A value that does not fit its
-// column, such as 1.5 among integers, ends the query with an error, and of its Write no row is written.
+// nanoseconds, as a stream.Time has them, so that nothing is rounded: pyarrow reads timestamp[ns, tz=UTC], DuckDB 2.0 TIMESTAMPTZ_NS. For readers
+// that know no nanoseconds there is Microseconds. All columns may be null: an absent value is.
 //
-// Files are compressed with Zstandard. Memory is one group of rows: at most 122,880 rows or about 64 MiB.
+// A column of kind Any, such as a path of GroupBy, becomes a column of texts, in which other values stand as in CSV, because a schema cannot wait
+// for the values; As says what it is instead. Bytes of a text that are not UTF-8 become U+FFFD. A value that does not fit its column, such as 1.5
+// among integers, ends the query with an error, and of its Write no row is written.
+//
+// Files are compressed with Zstandard. In memory is one group of rows: 122,880, or fewer whose values take 64 MiB.
 type Writer struct {
 	path   string
 	folder bool

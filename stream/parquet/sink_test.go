@@ -30,15 +30,17 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 123_456_789, time.UTC)
 
 // columns are one of each kind, in an order that is not that of their names.
 func columns() []stream.Column {
-	return []stream.Column{{Name: "n", Kind: stream.Int}, {Name: "user.city", Kind: stream.Any}, {Name: "b", Kind: stream.Bool}, {Name: "x", Kind: stream.Float},
-		{Name: "when", Kind: stream.Time}, {Name: "a text, \"quoted\"", Kind: stream.Text}, {Name: "j", Kind: stream.JSON}}
+	return []stream.Column{{Name: "n", Kind: stream.Int}, {Name: "user.city", Kind: stream.Any}, {Name: "b", Kind: stream.Bool},
+		{Name: "x", Kind: stream.Float}, {Name: "when", Kind: stream.Time}, {Name: "a text, \"quoted\"", Kind: stream.Text}, {Name: "j", Kind: stream.JSON}}
 }
 
 func sample() *stream.Rows {
 	rows := stream.NewRows(columns()...)
-	rows.Append(stream.IntOf(math.MaxInt64), stream.TextOf("Lima"), stream.BoolOf(true), stream.FloatOf(0.1), stream.TimeOf(noon), stream.TextOf("ñ\n"), stream.JSONOf(`{"k":[1]}`))
-	rows.Append(stream.Value{}, stream.Value{}, stream.Value{}, stream.Value{}, stream.Value{}, stream.Value{}, stream.Value{})
-	rows.Append(stream.IntOf(-1), stream.IntOf(7), stream.BoolOf(false), stream.FloatOf(math.Inf(-1)), stream.TimeOf(time.Unix(0, -1)), stream.TextOf("a\xffb"), stream.TextOf("t"))
+	rows.Append(stream.IntOf(math.MaxInt64), stream.TextOf("Lima"), stream.BoolOf(true),
+		stream.FloatOf(0.1), stream.TimeOf(noon), stream.TextOf("ñ\n"), stream.JSONOf(`{"k":[1]}`))
+	rows.Append(make([]stream.Value, 7)...)
+	rows.Append(stream.IntOf(-1), stream.IntOf(7), stream.BoolOf(false),
+		stream.FloatOf(math.Inf(-1)), stream.TimeOf(time.Unix(0, -1)), stream.TextOf("a\xffb"), stream.TextOf("t"))
 	return rows
 }
 
@@ -487,8 +489,8 @@ func TestFullDisk(t *testing.T) {
 	if text, err := mount.CombinedOutput(); err != nil {
 		t.Skipf("no disk of our own here: unshare and mount: %v %s", err, text)
 	}
-	self := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", `mount -t tmpfs -o size=1m none "$1" && CANCHA_SMALL_DISK=$1 exec "$0" -test.v -test.run '^TestFullDisk$'`,
-		os.Args[0], dir)
+	const within = `mount -t tmpfs -o size=1m none "$1" && CANCHA_SMALL_DISK=$1 exec "$0" -test.v -test.run '^TestFullDisk$'`
+	self := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", within, os.Args[0], dir)
 	text, err := self.CombinedOutput()
 	if err != nil || !strings.Contains(string(text), "--- PASS: TestFullDisk") {
 		t.Errorf("on a disk of 1 MiB: %v\n%s", err, text)

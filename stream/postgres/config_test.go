@@ -27,7 +27,8 @@ func TestPassword(t *testing.T) {
 		{URL: "host=db.example port=5433 user=ada dbname=shop password=" + secret, Table: "orders", Key: []string{"id"}},
 	} {
 		s := Sink(cfg)
-		for _, text := range []string{fmt.Sprint(cfg), fmt.Sprintf("%+v", cfg), fmt.Sprintf("%#v", cfg), fmt.Sprintf("%q", &cfg), fmt.Sprint(s), fmt.Sprintf("%+v", s), fmt.Sprintf("%#v", s)} {
+		for _, text := range []string{fmt.Sprint(cfg), fmt.Sprintf("%+v", cfg), fmt.Sprintf("%#v", cfg), fmt.Sprintf("%q", &cfg),
+			fmt.Sprint(s), fmt.Sprintf("%+v", s), fmt.Sprintf("%#v", s)} {
 			if strings.Contains(text, "pa55") || strings.Contains(text, "word") {
 				t.Errorf("the password is in %q", text)
 			}
@@ -55,7 +56,8 @@ func TestValidate(t *testing.T) {
 		{"no patience", Config{Table: "t", Patience: -1}, "patience"},
 		{"a URL that is none", Config{Table: "t", URL: "postgres://ada:" + secret + "@db/shop"}, "the URL cannot be read"},
 		{"a port that is none", Config{Table: "t", URL: "postgres://ada:pa55@db:port/shop"}, "the URL cannot be read"},
-		{"nobody there", Config{Table: "t", URL: "postgres://ada@127.0.0.1:1/shop?sslmode=disable", Password: secret, Patience: 100 * time.Millisecond}, "no server answers at 127.0.0.1:1"},
+		{"nobody there", Config{Table: "t", URL: "postgres://ada@127.0.0.1:1/shop?sslmode=disable", Password: secret, Patience: 100 * time.Millisecond},
+			"no server answers at 127.0.0.1:1"},
 		{"no socket", Config{Table: "t", URL: "host=/none user=ada", Patience: time.Millisecond}, "no server answers at /none (port 5432)"},
 	} {
 		err := newSink(test.cfg).Open(t.Context(), columns)
@@ -69,11 +71,12 @@ func TestValidate(t *testing.T) {
 }
 
 func TestCreation(t *testing.T) {
-	columns := []stream.Column{{Name: "id", Kind: stream.Int}, {Name: `a "b".c`, Kind: stream.Any}, {Name: "b", Kind: stream.Bool}, {Name: "x", Kind: stream.Float},
-		{Name: "s", Kind: stream.Text}, {Name: "at", Kind: stream.Time}, {Name: "j", Kind: stream.JSON}}
+	columns := []stream.Column{{Name: "id", Kind: stream.Int}, {Name: `a "b".c`, Kind: stream.Any}, {Name: "b", Kind: stream.Bool},
+		{Name: "x", Kind: stream.Float}, {Name: "s", Kind: stream.Text}, {Name: "at", Kind: stream.Time}, {Name: "j", Kind: stream.JSON}}
 	cfg := Config{Table: "sales.orders", Key: []string{"id", "b"}, Create: true, Types: map[string]string{"x": "numeric(12,2)"}}
 	got, err := cfg.creation(columns)
-	want := `CREATE TABLE IF NOT EXISTS "sales"."orders" ("id" bigint, "a ""b"".c" text, "b" boolean, "x" numeric(12,2), "s" text, "at" timestamptz, "j" jsonb, PRIMARY KEY ("id", "b"))`
+	want := `CREATE TABLE IF NOT EXISTS "sales"."orders" ("id" bigint, "a ""b"".c" text, "b" boolean, "x" numeric(12,2), "s" text, ` +
+		`"at" timestamptz, "j" jsonb, PRIMARY KEY ("id", "b"))`
 	if err != nil || got != want {
 		t.Errorf("got %v,\n%s, want\n%s", err, got, want)
 	}

@@ -95,7 +95,7 @@ func (c *Config) advice(told *pgconn.PgError) string {
 	}
 	switch code := told.Code; {
 	case code == "28P01":
-		return fmt.Sprintf("the password of user %s is not the right one: set Password, or see PGPASSWORD and ~/.pgpass", parsed.User)
+		return fmt.Sprintf("there is no user %s, or the password is not the right one: see Password and the URL, PGPASSWORD and ~/.pgpass", parsed.User)
 	case code == "28000":
 		return fmt.Sprintf("the server does not let user %s in: see its pg_hba.conf, the name of the user, and sslmode in the URL", parsed.User)
 	case code == "3D000":
@@ -105,14 +105,16 @@ func (c *Config) advice(told *pgconn.PgError) string {
 	case code == "42P01":
 		return "the table has gone while the query ran: make it again, or set Create, and start the query anew"
 	case code == "42501":
-		return fmt.Sprintf("user %s may not do that: GRANT SELECT, INSERT, UPDATE ON %s TO %s; Create also takes CREATE on the schema, and Key takes TEMPORARY on the database",
-			parsed.User, c.sql(), quote(parsed.User))
+		return c.grant(parsed.User)
 	case code == "23505" && len(c.Key) == 0:
-		return fmt.Sprintf("a row is there already, by %s: name its columns in Key, so that such rows are updated, or drop the constraint", quote(told.ConstraintName))
+		return fmt.Sprintf("a row is there already, by %s: name its columns in Key, so that such rows are updated, or drop the constraint",
+			quote(told.ConstraintName))
 	case code == "23505":
-		return fmt.Sprintf("a row differs in Key from all others, but not by %s: name that one's columns in Key, or drop the constraint", quote(told.ConstraintName))
+		return fmt.Sprintf("a row differs in Key from all others, but not by %s: name that one's columns in Key, or drop the constraint",
+			quote(told.ConstraintName))
 	case code == "23502":
-		return fmt.Sprintf("a row has no value for column %s, which must have one: filter such rows out with Filter(Has(…)), or ALTER TABLE … DROP NOT NULL", told.ColumnName)
+		return fmt.Sprintf("a row has no value for column %s, which must have one: filter such rows out with Filter(Has(…)), or ALTER TABLE … DROP NOT NULL",
+			told.ColumnName)
 	case code == "23503", code == "23514", code == "23P01":
 		return fmt.Sprintf("a row is against the constraint %s: filter such rows out, or change the constraint", quote(told.ConstraintName))
 	case code == "22P05":

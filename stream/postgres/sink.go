@@ -273,7 +273,8 @@ func (s *sink) commit(ctx context.Context, id string) error {
 // errRunning is what a transaction in doubt gives while the server has not noticed that its connection is lost.
 var errRunning = errors.New("the server is still at the transaction of a connection that was lost")
 
-// resolve asks what has become of the transaction in doubt. A server that does not know it, such as one that took over from another, has not committed it.
+// resolve asks what has become of the transaction in doubt. A server that does not know it, such as one that took over from another, has not
+// committed it.
 func (s *sink) resolve(ctx context.Context) (committed bool, err error) {
 	answer, err := ask(ctx, s.conn, "SELECT coalesce(pg_xact_status($1::xid8), 'unknown')", s.doubt)
 	if refused := (*pgconn.PgError)(nil); errors.As(err, &refused) && !passing(err) {

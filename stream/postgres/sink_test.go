@@ -19,11 +19,13 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 123_456_789, time.UTC)
 
 // kinds are a column of each kind.
 func kinds() *stream.Rows {
-	rows := stream.NewRows(stream.Column{Name: "n", Kind: stream.Int}, stream.Column{Name: "user.city", Kind: stream.Any}, stream.Column{Name: "b", Kind: stream.Bool},
-		stream.Column{Name: "x", Kind: stream.Float}, stream.Column{Name: "when", Kind: stream.Time}, stream.Column{Name: `a "text"`, Kind: stream.Text}, stream.Column{Name: "j", Kind: stream.JSON})
-	rows.Append(stream.IntOf(math.MaxInt64), stream.TextOf("Lima\n\t\\N"), stream.BoolOf(true), stream.FloatOf(0.1), stream.TimeOf(noon), stream.TextOf(""), stream.JSONOf(`{"k":[1]}`))
-	rows.Append(stream.Value{}, stream.Value{}, stream.Value{}, stream.Value{}, stream.Value{}, stream.Value{}, stream.Value{})
-	rows.Append(stream.IntOf(math.MinInt64), stream.FloatOf(7.5), stream.BoolOf(false), stream.FloatOf(math.Inf(-1)), stream.TimeOf(time.Unix(0, -1)), stream.TextOf("a\xffb\x00"), stream.TextOf(`t\`))
+	rows := stream.NewRows([]stream.Column{{Name: "n", Kind: stream.Int}, {Name: "user.city", Kind: stream.Any}, {Name: "b", Kind: stream.Bool},
+		{Name: "x", Kind: stream.Float}, {Name: "when", Kind: stream.Time}, {Name: `a "text"`, Kind: stream.Text}, {Name: "j", Kind: stream.JSON}}...)
+	rows.Append(stream.IntOf(math.MaxInt64), stream.TextOf("Lima\n\t\\N"), stream.BoolOf(true),
+		stream.FloatOf(0.1), stream.TimeOf(noon), stream.TextOf(""), stream.JSONOf(`{"k":[1]}`))
+	rows.Append(make([]stream.Value, 7)...)
+	rows.Append(stream.IntOf(math.MinInt64), stream.FloatOf(7.5), stream.BoolOf(false),
+		stream.FloatOf(math.Inf(-1)), stream.TimeOf(time.Unix(0, -1)), stream.TextOf("a\xffb\x00"), stream.TextOf(`t\`))
 	return rows
 }
 
@@ -37,7 +39,6 @@ func TestKinds(t *testing.T) {
 		"NULL|NULL|NULL|NULL|NULL|NULL|NULL",
 		"-9223372036854775808|7.5|f|-Infinity|1969-12-31 23:59:59.999999+00|a\uFFFDb\uFFFD|\"t\\\\\"",
 	}
-	d.want("SET TimeZone = 'UTC'; SELECT 1") // the next has a connection of its own: the zone is in the statement
 	d.want(`SELECT n, "user.city", b, x, ("when" AT TIME ZONE 'UTC')::text || '+00', "a ""text""", j FROM kinds`, append(row, row...)...)
 	d.want(`SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'kinds'::regclass AND attnum > 0 ORDER BY attnum`,
 		"n|bigint", "user.city|text", "b|boolean", "x|double precision", "when|timestamp with time zone", `a "text"|text`, "j|jsonb")
@@ -123,7 +124,8 @@ func TestUpsert(t *testing.T) {
 // TestOtherColumns: the columns of the table that the query does not have stay, or take their default.
 func TestOtherColumns(t *testing.T) {
 	d := server(t)
-	d.exec("CREATE TABLE shops (id bigserial, note text DEFAULT 'new', sold bigint, shop integer, PRIMARY KEY (shop)); INSERT INTO shops VALUES (99, 'mine', 1, 1)")
+	d.exec(`CREATE TABLE shops (id bigserial, note text DEFAULT 'new', sold bigint, shop integer, PRIMARY KEY (shop));
+		INSERT INTO shops VALUES (99, 'mine', 1, 1)`)
 	if err := write(t, Config{URL: d.url, Table: "shops", Key: []string{"shop"}}, shops(1, 2, 2, 3)); err != nil {
 		t.Fatal(err)
 	}
@@ -139,8 +141,11 @@ func TestRefusals(t *testing.T) {
 		CREATE TABLE more (shop bigint, sold bigint, "by" text NOT NULL);
 		CREATE TABLE less (shop bigint);
 		CREATE VIEW seen AS SELECT * FROM plain;
-		DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'guest') THEN CREATE ROLE guest LOGIN PASSWORD 'gu3st-word'; END IF; END $$;
-		GRANT USAGE ON SCHEMA ` + quote(d.schema) + ` TO guest; GRANT SELECT ON plain TO guest`)
+		DO $$ BEGIN
+			IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'guest') THEN CREATE ROLE guest LOGIN PASSWORD 'gu3st-word'; END IF;
+		END $$;
+		GRANT USAGE ON SCHEMA ` + quote(d.schema) + ` TO guest; GRANT SELECT ON plain TO guest;
+		CREATE TABLE added (shop bigint PRIMARY KEY, sold bigint); GRANT SELECT, INSERT ON added TO guest`)
 	key := []string{"shop"}
 	for _, test := range []struct {
 		name string
@@ -148,7 +153,8 @@ func TestRefusals(t *testing.T) {
 		rows *stream.Rows
 		want string
 	}{
-		{"no table", Config{Table: "none"}, shops(1, 1), `there is no such table: set Create, or say` + "\n" + `CREATE TABLE IF NOT EXISTS "none" ("shop" text, "sold" bigint)`},
+		{"no table", Config{Table: "none"}, shops(1, 1),
+			`there is no such table: set Create, or say` + "\n" + `CREATE TABLE IF NOT EXISTS "none" ("shop" text, "sold" bigint)`},
 		{"no schema", Config{Table: "none.none", Create: true}, shops(1, 1), "no such schema"},
 		{"a view", Config{Table: "seen"}, shops(1, 1), "not a table"},
 		{"no index", Config{Table: "plain", Key: key}, shops(1, 1), `CREATE UNIQUE INDEX ON "plain" ("shop")`},
@@ -159,11 +165,14 @@ func TestRefusals(t *testing.T) {
 		{"a constraint", Config{Table: "strict", Key: key}, shops(1, 500), `against the constraint "few"`},
 		{"a row that is there", Config{Table: "strict"}, shops(1, 1, 1, 2), `a row is there already, by "strict_pkey": name its columns in Key`},
 		{"another constraint", Config{Table: "twice", Key: key}, shops(1, 1, 2, 1), `not by "once"`},
-		{"a wrong password", Config{URL: d.as("cancha", "wr0ng-word"), Table: "plain"}, shops(1, 1), "the password of user cancha is not the right one"},
-		{"no such user", Config{URL: d.as("nobody", "wr0ng-word"), Table: "plain"}, shops(1, 1), "the password of user nobody is not the right one"},
+		{"a wrong password", Config{URL: d.as("cancha", "wr0ng-word"), Table: "plain"}, shops(1, 1), "no user cancha, or the password is not the right one"},
+		{"no such user", Config{URL: d.as("nobody", "wr0ng-word"), Table: "plain"}, shops(1, 1), "no user nobody, or the password is not the right one"},
 		{"no database", Config{URL: strings.Replace(d.url, "/postgres?", "/nothing?", 1), Table: "plain"}, shops(1, 1), "there is no such database"},
-		{"no TLS", Config{URL: strings.Replace(d.url, "sslmode=disable", "sslmode=require", 1), Table: "plain", Patience: time.Millisecond}, shops(1, 1), "see sslmode"},
-		{"no right", Config{URL: d.as("guest", "gu3st-word"), Table: "plain"}, shops(1, 1), `GRANT SELECT, INSERT, UPDATE ON "plain" TO "guest"`},
+		{"no TLS", Config{URL: strings.Replace(d.url, "=disable", "=require", 1), Table: "plain", Patience: time.Millisecond}, shops(1, 1), "see sslmode"},
+		{"no right", Config{URL: d.as("guest", "gu3st-word"), Table: "plain"}, shops(1, 1),
+			`open table plain: user guest may not write it: GRANT INSERT ON "plain" TO "guest"`},
+		{"no right to update", Config{URL: d.as("guest", "gu3st-word"), Table: "added", Key: key}, shops(1, 1), `GRANT SELECT, INSERT, UPDATE ON "added"`},
+		{"no right to make it", Config{URL: d.as("guest", "gu3st-word"), Table: "mine", Create: true}, shops(1, 1), "Create also takes CREATE on the schema"},
 		{"no type", Config{Table: "new", Create: true, Types: map[string]string{"shop": "bigger"}}, shops(1, 1), "see Types"},
 	} {
 		if test.cfg.URL == "" {
@@ -181,6 +190,11 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: took %v, as if it could pass", test.name, took)
 		}
 	}
+	d.exec("GRANT INSERT ON plain TO guest")
+	if err := write(t, Config{URL: d.as("guest", "gu3st-word"), Table: "plain"}, shops(1, 1)); err != nil {
+		t.Errorf("a user who may insert and nothing else: %v", err)
+	}
+	d.exec("DELETE FROM plain")
 	for _, table := range []string{"plain", "strict", "twice"} {
 		d.want("SELECT * FROM " + table) // of a Write that fails there is no row
 	}

@@ -92,8 +92,13 @@ WHERE c.oid = to_regclass($1) ORDER BY a.attnum`
 const uniqueSQL = `SELECT string_agg(a.attname, E'\n' ORDER BY a.attname COLLATE "C")
 FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, at)
 	JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
-WHERE i.indrelid = to_regclass($1) AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL AND k.at <= i.indnkeyatts
+WHERE i.indrelid = to_regclass($1) AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL
+	AND k.at <= i.indnkeyatts
 GROUP BY i.indexrelid`
+
+// rightsSQL asks whether the user may insert, and whether he may look and update, be it a column alone: the statements say the rest.
+const rightsSQL = `SELECT has_any_column_privilege(oid, 'INSERT'), has_any_column_privilege(oid, 'SELECT') AND has_any_column_privilege(oid, 'UPDATE')
+FROM pg_class WHERE oid = to_regclass($1)`
 
 // look finds the table, which is made first if the configuration says so, and checks that the rows fit into it.
 func (c *Config) look(ctx context.Context, conn *pgconn.PgConn, columns []stream.Column) ([]column, error) {
@@ -120,7 +125,38 @@ func (c *Config) look(ctx context.Context, conn *pgconn.PgConn, columns []stream
 	if err != nil {
 		return nil, err
 	}
+	if err := c.allowed(ctx, conn); err != nil {
+		return nil, err
+	}
 	return is, c.unique(ctx, conn)
+}
+
+// allowed checks the user's rights.
+func (c *Config) allowed(ctx context.Context, conn *pgconn.PgConn) error {
+	rights, err := ask(ctx, conn, rightsSQL, c.sql())
+	if err != nil {
+		return fmt.Errorf("look the rights up: %w", err)
+	}
+	if rights[0][0] != "t" || len(c.Key) > 0 && rights[0][1] != "t" {
+		parsed, err := c.parse()
+		if err != nil {
+			return err
+		}
+		return errors.New(c.grant(parsed.User))
+	}
+	return nil
+}
+
+// grant says that the user may not do what he has to, and what would let him.
+func (c *Config) grant(user string) string {
+	rights, more := "INSERT", ""
+	if len(c.Key) > 0 {
+		rights, more = "SELECT, INSERT, UPDATE", "; Key also takes TEMPORARY on the database"
+	}
+	if c.Create {
+		more += "; Create also takes CREATE on the schema"
+	}
+	return fmt.Sprintf("user %s may not write it: GRANT %s ON %s TO %s%s", user, rights, c.sql(), quote(user), more)
 }
 
 // creation is the statement that makes the table.
@@ -169,7 +205,8 @@ func fit(columns []stream.Column, table []found) (is []column, err error) {
 		at := slices.IndexFunc(table, func(f found) bool { return f.name == c.Name })
 		if at < 0 {
 			_, _, typ := wants(c.Kind)
-			wrong = append(wrong, fmt.Errorf("the table has no column %s: ALTER TABLE … ADD COLUMN %s %s, or Drop it from the query", c.Name, quote(c.Name), typ))
+			wrong = append(wrong, fmt.Errorf("the table has no column %s: ALTER TABLE … ADD COLUMN %s %s, or Drop it from the query",
+				c.Name, quote(c.Name), typ))
 			continue
 		}
 		f := table[at]
