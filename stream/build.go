@@ -663,7 +663,7 @@ func (g *graph) drain(lanes map[*input][]*lane) {
 	}
 }
 
-// state is about how many bytes the query keeps, and which operator keeps most.
+// state is about how many bytes the query keeps, and which operator keeps most. The caller holds the graph's lock.
 func (g *graph) state(lanes map[*input][]*lane) (bytes int64, most string) {
 	biggest := int64(-1)
 	for _, m := range g.merges {

@@ -139,7 +139,11 @@ func (r *Running) ticks(ctx context.Context) {
 				last = time.Now()
 				r.collect()
 			}
-			if bytes, most := r.graph.state(r.all()); bytes > r.query.memory {
+			lanes := r.all()
+			r.graph.mu.Lock()
+			bytes, most := r.graph.state(lanes)
+			r.graph.mu.Unlock()
+			if bytes > r.query.memory {
 				r.fail(fmt.Errorf("the state takes about %d MiB, more than Memory(%d MiB) allows, most of it in %s: use shorter windows, a shorter TimeToLive or Watermark, or more memory",
 					bytes>>20, r.query.memory>>20, most))
 			}
