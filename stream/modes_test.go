@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,12 +14,15 @@ import (
 
 // collector is a sink that keeps what it is given.
 type collector struct {
+	mu    sync.Mutex
 	rows  []string
 	epoch int64
 	fail  error
 }
 
 func (c *collector) Write(_ context.Context, epoch int64, rows *Rows) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if epoch != c.epoch+1 {
 		return fmt.Errorf("epoch %d after %d", epoch, c.epoch)
 	}
@@ -27,7 +31,11 @@ func (c *collector) Write(_ context.Context, epoch int64, rows *Rows) error {
 	return c.fail
 }
 
-func (c *collector) all() string { return strings.Join(c.rows, " | ") }
+func (c *collector) all() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.Join(c.rows, " | ")
+}
 
 func TestAppendGivesEachRowOnce(t *testing.T) {
 	sink := &collector{}
@@ -111,8 +119,8 @@ func TestBusyUpdatesLeaveInTime(t *testing.T) {
 		running := start(t, by(busy{}, "city.id").Output(Update).To(sink))
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if len(sink.rows) < 5 {
-			t.Errorf("in a second of records that keep coming: got %d writes, want one each 100 to 150 ms", len(sink.rows))
+		if writes := strings.Split(sink.all(), " | "); len(writes) < 5 {
+			t.Errorf("in a second of records that keep coming: got %d writes, want one each 100 to 150 ms", len(writes))
 		}
 		stop(t, running)
 	})
