@@ -26,8 +26,12 @@ func TestKeepRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(starts) != 10 || rows.Total != 1000 || starts[9].Sub(starts[0]) != 9*time.Minute || !starts[9].Equal(threeOClock.Add(999*time.Minute)) {
+		newest := starts[9].Sub(starts[0]) == 9*time.Minute && starts[9].Equal(threeOClock.Add(999*time.Minute))
+		if len(starts) != 10 || mode == Append && (rows.Total != 1000 || !newest) {
 			t.Errorf("%v: got %d rows of %d, want the newest 10 of 1000", mode, len(starts), rows.Total)
+		}
+		if rows.Total < 1000 { // in Update a row that was forgotten before it came again counts as another one
+			t.Errorf("%v: got %d rows in all, want 1000 at least", mode, rows.Total)
 		}
 		if written < 1000 {
 			t.Errorf("%v: the sink got %d rows, want all", mode, written)
