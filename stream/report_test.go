@@ -149,7 +149,8 @@ func TestReportsWhileRunning(t *testing.T) {
 	running := start(t, minutes(Memory("t", partitioned(all, 4)).BatchSize(50)).Output(Update))
 	var shown atomic.Int64
 	for running.Active() {
-		for _, each := range []interface{ MIMEBundle() map[string]any }{running, running.Progress(), running.Results(), running.BadRecords(), running.Totals(), running.Recent()} {
+		for _, each := range []interface{ MIMEBundle() map[string]any }{running, running.Progress(), running.Results(), running.BadRecords(),
+			running.Totals(), running.Recent()} {
 			bundle := each.MIMEBundle()
 			html, _ := bundle["text/html"].(string)
 			if plain, _ := bundle["text/plain"].(string); plain == "" || !strings.HasPrefix(html, "<table") || strings.Contains(html, "<script") {

@@ -26,7 +26,8 @@ func whole() *plan.Plan {
 			{Op: plan.Explode, Path: "items", Name: "item"},
 			{Op: plan.Drop, Columns: []string{"tip"}},
 			{Op: plan.Deduplicate, Keys: []string{"id", "shop"}, TimeToLive: time.Minute},
-			{Op: plan.Join, Other: right, Join: plan.JoinSpec{Kind: "left", Left: []string{"id", "day"}, Right: []string{"order", "day"}, Before: time.Second, After: time.Minute}},
+			{Op: plan.Join, Other: right, Join: plan.JoinSpec{Kind: "left", Left: []string{"id", "day"}, Right: []string{"order", "day"},
+				Before: time.Second, After: time.Minute}},
 			{Op: plan.Lookup, Name: "goods", Join: plan.JoinSpec{Kind: "inner", Left: []string{"sku"}, Right: []string{"sku"}}},
 			{Op: plan.Union, Other: right},
 			{Op: plan.Process, Name: "silence", Keys: []string{"host"}, Columns: []string{"load"}, Adds: []string{"host", "since"}},
@@ -74,7 +75,8 @@ func TestString(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, flat(want))
 	}
 	lines := strings.Split(strings.TrimSpace(whole().String()), "\n")
-	if indent := func(s string) int { return len(s) - len(strings.TrimLeft(s, " ")) }; indent(lines[3]) != 2 || indent(lines[4]) != 4 || indent(lines[len(lines)-1]) != 34 {
+	if indent := func(s string) int { return len(s) - len(strings.TrimLeft(s, " ")) }; indent(lines[3]) != 2 ||
+		indent(lines[4]) != 4 || indent(lines[len(lines)-1]) != 34 {
 		t.Errorf("a step is not further in than the one behind it:\n%s", whole())
 	}
 }

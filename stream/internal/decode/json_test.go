@@ -209,8 +209,8 @@ func order(random *rand.Rand) []byte {
 
 // TestDecodeAllocatesNothing: in the steady state, with texts and objects too. A text with escapes is the exception, which has to be made.
 func TestDecodeAllocatesNothing(t *testing.T) {
-	slots := []decode.Slot{{Path: "id"}, {Path: "shop.id", Want: decode.Number, At: 1}, {Path: "total", Want: decode.Number, At: 2}, {Path: "place[1]", Want: decode.Number, At: 3},
-		{Path: "at", Want: decode.Instant, At: 4}, {Path: "tags", At: 5}, {Path: "missing", At: 6}}
+	slots := []decode.Slot{{Path: "id"}, {Path: "shop.id", Want: decode.Number, At: 1}, {Path: "total", Want: decode.Number, At: 2},
+		{Path: "place[1]", Want: decode.Number, At: 3}, {Path: "at", Want: decode.Instant, At: 4}, {Path: "tags", At: 5}, {Path: "missing", At: 6}}
 	d, err := decode.NewJSON(slots, decode.Shape{})
 	if err != nil {
 		t.Fatal(err)

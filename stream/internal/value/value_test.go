@@ -21,8 +21,10 @@ func TestForms(t *testing.T) {
 		text, json string
 	}{
 		{nil, value.Null, "", "null"}, {true, value.Bool, "true", "true"}, {false, value.Bool, "false", "false"},
-		{-7, value.Int, "-7", "-7"}, {int8(-8), value.Int, "-8", "-8"}, {uint16(16), value.Int, "16", "16"}, {int64(math.MinInt64), value.Int, "-9223372036854775808", "-9223372036854775808"},
-		{0.1, value.Float, "0.1", "0.1"}, {float32(0.5), value.Float, "0.5", "0.5"}, {1e21, value.Float, "1e+21", "1e+21"}, {1e20, value.Float, "100000000000000000000", "100000000000000000000"},
+		{-7, value.Int, "-7", "-7"}, {int8(-8), value.Int, "-8", "-8"}, {uint16(16), value.Int, "16", "16"},
+		{int64(math.MinInt64), value.Int, "-9223372036854775808", "-9223372036854775808"},
+		{0.1, value.Float, "0.1", "0.1"}, {float32(0.5), value.Float, "0.5", "0.5"}, {1e21, value.Float, "1e+21", "1e+21"},
+		{1e20, value.Float, "100000000000000000000", "100000000000000000000"},
 		{1e-7, value.Float, "1e-07", "1e-07"}, {math.NaN(), value.Null, "", "null"}, {math.Inf(1), value.Float, "null", "null"},
 		{"", value.Text, "", `""`}, {"a \"b\" \\ \n\t\r\x01 ñ", value.Text, "a \"b\" \\ \n\t\r\x01 ñ", `"a \"b\" \\ \n\t\r\u0001 ñ"`},
 		{at, value.Time, "2026-03-01T15:04:05.123456789Z", `"2026-03-01T15:04:05.123456789Z"`},
