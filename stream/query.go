@@ -374,7 +374,8 @@ func (q *Query) MaxTime(d time.Duration) *Query {
 // meanwhile may be read too.
 func (q *Query) AvailableNow() *Query { return q.with(func(q *Query) { q.now = true }) }
 
-// KeepRows bounds how many rows Results can give: the newest n, DefaultKeepRows unless set. Sinks get all.
+// KeepRows bounds how many rows Results can give: the newest n, DefaultKeepRows unless set. Sinks get all, but in
+// Complete mode those that Results gives.
 func (q *Query) KeepRows(n int) *Query { return q.with(func(q *Query) { q.keep = n }) }
 
 // Memory bounds the state of the query, about, in bytes: beyond, it ends with an error that says what takes the room. 8 GiB unless set.
