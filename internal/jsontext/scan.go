@@ -150,30 +150,37 @@ func specials(w uint64) uint64 {
 	return ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*0x20)&^w) & highs
 }
 
+// SkipPlain returns the position of the first byte at or after i that ends a run of plain string text: a quote, a backslash or a control
+// character. It is len(b) if there is none.
+func SkipPlain(b []byte, i int) int {
+	for i+8 <= len(b) {
+		if m := specials(binary.LittleEndian.Uint64(b[i:])); m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+		i += 8
+	}
+	for i < len(b) && b[i] >= 0x20 && b[i] != '"' && b[i] != '\\' {
+		i++
+	}
+	return i
+}
+
 // SkipString reads a string whose opening quote is before i.
 func SkipString(b []byte, i int) int {
 	for {
-		for i+8 <= len(b) {
-			if m := specials(binary.LittleEndian.Uint64(b[i:])); m != 0 {
-				i += bits.TrailingZeros64(m) >> 3
-				break
-			}
-			i += 8
-		}
+		i = SkipPlain(b, i)
 		if i >= len(b) {
 			return -1
 		}
-		switch c := b[i]; {
-		case c == '"':
+		switch b[i] {
+		case '"':
 			return i + 1
-		case c == '\\':
+		case '\\':
 			if i = skipEscape(b, i+1); i < 0 {
 				return -1
 			}
-		case c < 0x20:
-			return -1
 		default:
-			i++ // fewer than eight bytes are left
+			return -1
 		}
 	}
 }

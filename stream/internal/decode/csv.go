@@ -17,7 +17,7 @@ type CSV struct {
 	separator byte
 	slots     []Slot
 	at        [][]int // of each column, its slots
-	times     instants
+	times     jsontext.Instants
 	seen      []bool
 	scratch   []byte
 }
@@ -109,7 +109,7 @@ func (c *CSV) put(row []value.Value, slot int, field []byte) (reason string) {
 		}
 		row[s.At] = value.FloatOf(x)
 	case Instant:
-		ns, ok := c.times.parse(field)
+		ns, ok := c.times.Parse(field)
 		if !ok {
 			return wrong(s.Path, s.Want, "another text")
 		}

@@ -38,7 +38,7 @@ const maxLearned = 96
 type JSON struct {
 	slots  []Slot
 	root   *node
-	times  instants
+	times  jsontext.Instants
 	row    []value.Value
 	record uint64 // counts records: what a node saw of an earlier one is no repetition
 	inside bool   // the envelope has come: members that are not beside it are not the record's
@@ -501,7 +501,7 @@ func (d *JSON) text(b []byte, i int, n *node) int {
 	for _, s := range n.slots {
 		switch d.slots[s].Want {
 		case Instant:
-			ns, ok := d.times.parse(b[i+1 : end-1])
+			ns, ok := d.times.Parse(b[i+1 : end-1])
 			if !ok {
 				d.reject(s, '"')
 				continue

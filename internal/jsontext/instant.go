@@ -1,21 +1,19 @@
-package decode
+package jsontext
 
 import (
 	"math"
 	"time"
-
-	"cancha/internal/jsontext"
 )
 
-// instants reads RFC 3339 times. It remembers the last date, since records of a stream share theirs. The zero value works.
-type instants struct {
+// Instants reads RFC 3339 times. It remembers the last date, since records of a stream share theirs. The zero value works.
+type Instants struct {
 	date [10]byte // yyyy-mm-dd of midnight; zero at first, which no date equals
 	day  int64    // that date's midnight UTC in nanoseconds since 1970
 }
 
-// parse returns nanoseconds since 1970, for any RFC 3339 time between 1678 and 2262 (what an int64 of nanoseconds holds).
+// Parse returns nanoseconds since 1970, for any RFC 3339 time between 1678 and 2262 (what an int64 of nanoseconds holds).
 // The form our producer writes, 2006-01-02T15:04:05.000Z, takes the short way.
-func (p *instants) parse(s []byte) (ns int64, ok bool) {
+func (p *Instants) Parse(s []byte) (ns int64, ok bool) {
 	if len(s) != len("2006-01-02T15:04:05.000Z") || s[10] != 'T' || s[23] != 'Z' || string(s[:10]) != string(p.date[:]) {
 		return p.parseSlow(s)
 	}
@@ -26,7 +24,7 @@ func (p *instants) parse(s []byte) (ns int64, ok bool) {
 	minute, ok2 := two(s[14], s[15])
 	second, ok3 := two(s[17], s[18])
 	high, ok4 := two(s[20], s[21])
-	if !(ok1 && ok2 && ok3 && ok4 && jsontext.Digit(s[22])) || hour > 23 || minute > 59 || second > 59 {
+	if !(ok1 && ok2 && ok3 && ok4 && Digit(s[22])) || hour > 23 || minute > 59 || second > 59 {
 		return p.parseSlow(s)
 	}
 	millis := high*10 + int64(s[22]-'0')
@@ -34,10 +32,10 @@ func (p *instants) parse(s []byte) (ns int64, ok bool) {
 }
 
 func two(a, b byte) (int64, bool) {
-	return int64(a-'0')*10 + int64(b-'0'), jsontext.Digit(a) && jsontext.Digit(b)
+	return int64(a-'0')*10 + int64(b-'0'), Digit(a) && Digit(b)
 }
 
-func (p *instants) parseSlow(s []byte) (int64, bool) {
+func (p *Instants) parseSlow(s []byte) (int64, bool) {
 	t, err := time.Parse(time.RFC3339Nano, string(s))
 	if err != nil || t.Before(firstInstant) || t.After(lastInstant) {
 		return 0, false
@@ -49,9 +47,9 @@ func (p *instants) parseSlow(s []byte) (int64, bool) {
 }
 
 // remember keeps t's midnight; it says no if that is outside the range.
-func (p *instants) remember(t time.Time) bool {
+func (p *Instants) remember(t time.Time) bool {
 	midnight := t.UTC().Truncate(24 * time.Hour)
-	if midnight.Before(firstInstant) {
+	if midnight.Before(firstInstant) || midnight.Add(24*time.Hour).After(lastInstant) {
 		return false
 	}
 	p.day = midnight.UnixNano()
