@@ -20,43 +20,61 @@ func DecodeEvent(text []byte) (Event, error) {
 
 // Decoder reads events and remembers the names in them, so that a name that comes again costs no memory; twice as fast
 // as DecodeEvent over a file. The zero Decoder is ready. Not for more than one goroutine at a time.
-type Decoder struct{ names map[string]string }
+type Decoder struct {
+	// Other, if not nil, is told of each member that an Event has no place for, and of the text of its value. Both are valid during the call.
+	Other func(key, value []byte)
+
+	scan *scanner // used again, since events are many; a copy of a Decoder has the same
+}
 
 // Decode is DecodeEvent.
 func (d *Decoder) Decode(text []byte) (Event, error) {
-	s := d.scanner(text)
-	e := readEvent(s)
+	var e Event
+	s := d.scanner(withoutMark(text))
+	readEvent(s, &e, d.Other)
 	s.end()
-	if s.err == nil {
-		s.err = complete(&e)
-	}
-	if s.err != nil {
-		return Event{}, fmt.Errorf("decode event%s: %w", which(&e), s.err)
-	}
-	return e, nil
+	return e, s.outcome(&e)
 }
 
-// DecodePrefix is Decode for an event with more text behind it: n is how many bytes of text the event takes.
-func (d *Decoder) DecodePrefix(text []byte) (e Event, n int, err error) {
+// DecodeInto is Decode into e, which it overwrites, for an event with more text behind it, such as the rest of a record: n is how many bytes of
+// text the event takes. It spares copies of an Event, which is large. After an error e is zero.
+func (d *Decoder) DecodeInto(e *Event, text []byte) (n int, err error) {
+	*e = Event{}
 	s := d.scanner(text)
-	e = readEvent(s)
-	if s.err == nil {
-		s.err = complete(&e)
+	readEvent(s, e, d.Other)
+	n = s.at
+	return n, s.outcome(e)
+}
+
+// DecodePrefix is DecodeInto that returns the event.
+func (d *Decoder) DecodePrefix(text []byte) (e Event, n int, err error) {
+	n, err = d.DecodeInto(&e, text)
+	return e, n, err
+}
+
+// outcome completes an event that was read; if it cannot be used, e is emptied.
+func (s *scanner) outcome(e *Event) error {
+	err := s.err
+	if err == nil {
+		err = complete(e)
 	}
-	if s.err != nil {
-		return Event{}, 0, fmt.Errorf("decode event%s: %w", which(&e), s.err)
+	if err != nil {
+		err = fmt.Errorf("decode event%s: %w", which(e), err)
+		*e = Event{}
 	}
-	return e, s.at, nil
+	s.text = nil // which is the caller's
+	return err
 }
 
 // DecodeAll reads the array of events that an open-data file holds, in file order.
 func (d *Decoder) DecodeAll(text []byte) ([]Event, error) {
-	s := d.scanner(text)
+	s := d.scanner(withoutMark(text))
 	// Counting first costs a hundredth of reading and spares moving large events; the bound is for text that is no events.
 	events := make([]Event, 0, min(bytes.Count(text, []byte(`"index"`)), len(text)/100)+1)
 	s.array(func() {
-		events = append(events, readEvent(s))
+		events = append(events, Event{})
 		e := &events[len(events)-1]
+		readEvent(s, e, d.Other)
 		if s.err == nil {
 			s.err = complete(e)
 		}
@@ -66,6 +84,7 @@ func (d *Decoder) DecodeAll(text []byte) ([]Event, error) {
 		}
 	})
 	s.end()
+	s.text = nil
 	if s.err != nil {
 		return nil, s.err
 	}
@@ -73,11 +92,16 @@ func (d *Decoder) DecodeAll(text []byte) ([]Event, error) {
 }
 
 func (d *Decoder) scanner(text []byte) *scanner {
-	if d.names == nil {
-		d.names = make(map[string]string)
+	if d.scan == nil {
+		d.scan = &scanner{names: make(map[string]string)}
 	}
-	return &scanner{text: bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), names: d.names}
+	s := d.scan
+	s.text, s.at, s.depth, s.err = text, 0, 0, nil
+	return s
 }
+
+// withoutMark leaves out the byte order mark that some programs write before a text.
+func withoutMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) }
 
 // which says what is known of an event that could not be read whole.
 func which(e *Event) string {
@@ -114,19 +138,27 @@ func complete(e *Event) error {
 func (d *Detail) empty() bool { return *d == Detail{} }
 
 // readEvent reads an event's members. It may leave type and period unset: see complete.
-func readEvent(s *scanner) Event {
-	var e Event
+func readEvent(s *scanner, e *Event, other func(key, value []byte)) {
 	timed := false
 	s.object(func(key []byte) {
 		timed = timed || string(key) == "timestamp"
-		if !commonMember(s, &e, key) && !ownMember(s, &e, key) {
-			s.skip()
+		if !commonMember(s, e, key) && !ownMember(s, e, key) {
+			s.foreign(key, other)
 		}
 	})
 	if !timed {
 		e.Timestamp = time.Duration(max(0, e.Minute-firstMinute(e.Period)))*time.Minute + time.Duration(e.Second)*time.Second
 	}
-	return e
+}
+
+// foreign passes over the value of a member that an event has no place for, and tells other of it.
+func (s *scanner) foreign(key []byte, other func(key, value []byte)) {
+	s.peek()
+	start := s.at
+	s.skip()
+	if other != nil && s.err == nil {
+		other(key, s.text[start:s.at])
+	}
 }
 
 // firstMinute is the match minute at which a period's timestamps start, as StatsBomb counts.
@@ -257,6 +289,9 @@ func (s *scanner) ref() Ref {
 func (s *scanner) refInto(r *Ref) {
 	switch c := s.peek(); {
 	case c == '{':
+		if s.plainRef(r) {
+			return
+		}
 		s.object(func(key []byte) {
 			switch string(key) {
 			case "id":
@@ -286,7 +321,7 @@ func (s *scanner) point() *Point {
 	if n == 0 || s.err != nil {
 		return nil
 	}
-	return &Point{v[0], v[1], v[2]}
+	return s.room.point(Point{v[0], v[1], v[2]})
 }
 
 // margin is how many yards outside of the pitch something may be. In open data events are up to 0.9 outside of its lines, and the players of
@@ -339,7 +374,11 @@ func (s *scanner) texts() []string {
 	if s.null() {
 		return nil
 	}
-	var v []string
+	var few [8]string
+	v := few[:0]
 	s.array(func() { v = append(v, s.own()) })
-	return v
+	if len(v) == 0 {
+		return nil
+	}
+	return s.room.list(v)
 }

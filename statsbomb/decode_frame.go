@@ -11,7 +11,7 @@ type Frame struct {
 
 // DecodeFrames reads the array of a three-sixty file.
 func (d *Decoder) DecodeFrames(text []byte) ([]Frame, error) {
-	s := d.scanner(text)
+	s := d.scanner(withoutMark(text))
 	var frames []Frame
 	s.array(func() {
 		var f Frame
@@ -22,6 +22,7 @@ func (d *Decoder) DecodeFrames(text []byte) ([]Frame, error) {
 		frames = append(frames, f)
 	})
 	s.end()
+	s.text = nil
 	if s.err != nil {
 		return nil, fmt.Errorf("decode 360 frame %d of the file: %w", max(1, len(frames)), s.err)
 	}

@@ -16,7 +16,7 @@ func ownMember(s *scanner, e *Event, key []byte) bool {
 	switch {
 	case s.null():
 	case s.peek() == '{':
-		part(e, own)
+		part(s, e, own)
 		s.object(func(field []byte) { ownField(s, e, own, field) })
 	default:
 		s.skip() // a flattened row may say "carry": true or the like: nothing that is not told elsewhere
@@ -39,13 +39,57 @@ func splitOwn(key []byte) (own string, field []byte) {
 	return "", nil
 }
 
-// ownKey returns the key if it names an object that belongs to one type, else "".
+// ownKey returns the key if it names an object that belongs to one type, else "". Literals, since a conversion of key would allocate.
 func ownKey(key []byte) string {
-	switch own := string(key); own {
-	case "pass", "carry", "ball_receipt", "shot", "goalkeeper", "duel", "clearance", "dribble", "interception", "block",
-		"foul_committed", "foul_won", "ball_recovery", "substitution", "50_50", "miscontrol", "bad_behaviour",
-		"injury_stoppage", "half_start", "half_end", "player_off":
-		return own
+	switch string(key) {
+	case "pass":
+		return "pass"
+	case "carry":
+		return "carry"
+	case "ball_receipt":
+		return "ball_receipt"
+	case "shot":
+		return "shot"
+	case "goalkeeper":
+		return "goalkeeper"
+	case "duel":
+		return "duel"
+	case "clearance":
+		return "clearance"
+	case "dribble":
+		return "dribble"
+	case "interception":
+		return "interception"
+	case "block":
+		return "block"
+	}
+	return rareOwnKey(key)
+}
+
+func rareOwnKey(key []byte) string {
+	switch string(key) {
+	case "foul_committed":
+		return "foul_committed"
+	case "foul_won":
+		return "foul_won"
+	case "ball_recovery":
+		return "ball_recovery"
+	case "substitution":
+		return "substitution"
+	case "50_50":
+		return "50_50"
+	case "miscontrol":
+		return "miscontrol"
+	case "bad_behaviour":
+		return "bad_behaviour"
+	case "injury_stoppage":
+		return "injury_stoppage"
+	case "half_start":
+		return "half_start"
+	case "half_end":
+		return "half_end"
+	case "player_off":
+		return "player_off"
 	}
 	return ""
 }
@@ -92,11 +136,11 @@ func detailKey(typeID int) string {
 }
 
 // part makes the struct of an object that is there, even if it says nothing.
-func part(e *Event, own string) {
+func part(s *scanner, e *Event, own string) {
 	switch own {
 	case "pass":
 		if e.Pass == nil {
-			e.Pass = new(Pass)
+			e.Pass = s.room.pass()
 		}
 	case "carry":
 		if e.Carry == nil {
@@ -119,7 +163,7 @@ func part(e *Event, own string) {
 
 // ownField reads a field of an own object.
 func ownField(s *scanner, e *Event, own string, field []byte) {
-	part(e, own)
+	part(s, e, own)
 	switch own {
 	case "pass":
 		passField(s, e.Pass, field)

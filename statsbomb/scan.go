@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"cancha/internal/jsontext"
 )
 
 // scanner walks JSON text and keeps its first error, after which every question is answered with nothing and every
@@ -21,6 +23,7 @@ type scanner struct {
 	depth int
 	keys  [maxKeys][2]int   // where the current key of each nesting level stands in text
 	names map[string]string // texts seen before, so that a name is one string; nil means every text is new
+	room  room
 	err   error
 }
 
@@ -200,14 +203,14 @@ func (s *scanner) str() []byte {
 		return nil
 	}
 	start := s.at + 1
-	for i := start; i < len(s.text); i++ {
-		switch c := s.text[i]; {
-		case c == '"':
+	if i := jsontext.SkipPlain(s.text, start); i < len(s.text) {
+		switch c := s.text[i]; c {
+		case '"':
 			s.at = i + 1
 			return s.text[start:i]
-		case c == '\\':
+		case '\\':
 			return s.escaped(start, i)
-		case c < ' ':
+		default:
 			s.at = i
 			s.fail("control character %#02x in a string", c)
 			return nil
@@ -297,7 +300,11 @@ func (s *scanner) name() string {
 	if s.null() {
 		return ""
 	}
-	b := s.str()
+	return s.shared(s.str())
+}
+
+// shared returns a text, in the memory of an equal one before it.
+func (s *scanner) shared(b []byte) string {
 	if n, ok := s.names[string(b)]; ok {
 		return n
 	}
@@ -313,7 +320,7 @@ func (s *scanner) own() string {
 	if s.null() {
 		return ""
 	}
-	return strings.ToValidUTF8(string(s.str()), "\uFFFD")
+	return strings.ToValidUTF8(s.room.text(s.str()), "\uFFFD")
 }
 
 // span takes a number's text.
@@ -360,6 +367,10 @@ func digits(t []byte, i int) int {
 func (s *scanner) float() float64 {
 	if s.null() {
 		return 0
+	}
+	if v, next := decimal(s.text, s.at); next > 0 {
+		s.at = next
+		return v
 	}
 	start := s.at
 	b := s.span()
@@ -417,6 +428,10 @@ func pow10(n int) float64 {
 // integer reads a whole number, written with a point or not: pandas turns columns with gaps into floats. Null is 0.
 func (s *scanner) integer() int64 {
 	s.peek()
+	if v, next := whole(s.text, s.at); next > 0 {
+		s.at = next
+		return v
+	}
 	start := s.at
 	v := s.float()
 	if v != math.Trunc(v) || math.Abs(v) > 1<<53 {
