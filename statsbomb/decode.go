@@ -46,12 +46,6 @@ func (d *Decoder) DecodeInto(e *Event, text []byte) (n int, err error) {
 	return n, s.outcome(e)
 }
 
-// DecodePrefix is DecodeInto that returns the event.
-func (d *Decoder) DecodePrefix(text []byte) (e Event, n int, err error) {
-	n, err = d.DecodeInto(&e, text)
-	return e, n, err
-}
-
 // outcome completes an event that was read; if it cannot be used, e is emptied.
 func (s *scanner) outcome(e *Event) error {
 	err := s.err

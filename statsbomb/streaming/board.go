@@ -2,79 +2,223 @@ package streaming
 
 import (
 	"cmp"
-	"encoding/csv"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"strconv"
+	"sync"
 	"time"
 
-	"cancha/runtime/grid"
 	"cancha/statsbomb"
-	"cancha/stream"
 )
 
-// Prediction is what a model says of a match after one of its events.
-type Prediction struct {
-	MatchID            int64
-	EventTime          time.Time
-	Period             int
-	Timestamp          time.Duration // since the start of the period
-	Minute, Second     int
-	Index              int // of the event in its match
-	Type               statsbomb.Ref
-	Team               statsbomb.Ref
-	Goal               bool // the event is a goal for Team
-	Red                bool // the event sends a player of Team off
-	HomeTeam, AwayTeam statsbomb.Ref
-	HomeGoals          int // of the match's events scored so far, this one included
-	AwayGoals          int
-	Home, Draw, Away   float64 // probabilities of the results
+// Board is what a scoring shows: the predictions so far, the newest of each match, and how long the model takes. Its methods may be called from
+// anywhere, at any time.
+//
+// What a board keeps is bounded: the newest predictions, as many as NewBoard was told, and of each match its goals and its newest prediction,
+// for 4096 matches. When there are more, the quarter that had no event longest is forgotten; an event of a forgotten match counts as its first.
+// Score's model keeps the state of matches by itself, and so must forget by itself, as lwp.Live does.
+type Board struct {
+	scorer  Scorer
+	classes [3]int // where home, draw and away stand among the model's
+	keep    int
+	limit   int // batchEvents
+	wait    time.Duration
+	most    int // matches
+
+	// calling is held while the model is called, before mu; probabilities is the call's.
+	calling       sync.Mutex
+	probabilities [][]float64
+
+	mu      sync.Mutex     // guards what follows
+	recent  [][]Prediction // of one call each, the oldest first
+	kept    int            // predictions in recent
+	total   int64
+	matches map[int64]*match
+	known   int64 // matches, those forgotten too
+	touched []*match
+	sources map[string]*int64
+	latency [3]durations
 }
 
-// Score writes the goals so far, as "2:1".
-func (p Prediction) Score() string { return fmt.Sprintf("%d:%d", p.HomeGoals, p.AwayGoals) }
-
-func (p Prediction) row() []stream.Value {
-	return []stream.Value{stream.IntOf(p.MatchID), stream.TimeOf(p.EventTime), stream.IntOf(int64(p.Period)), stream.TextOf(timestamp(p.Timestamp)),
-		stream.FloatOf(p.Home), stream.FloatOf(p.Draw), stream.FloatOf(p.Away)}
+// match is what a board knows of a match.
+type match struct {
+	goals  [2]int     // of home and away so far
+	latest Prediction // not of the events of the call in hand
+	last   int        // which of these is the match's newest; -1: none
+	seen   int64      // total at its last event
 }
 
-func timestamp(d time.Duration) string {
-	ms := d.Milliseconds()
-	return fmt.Sprintf("%02d:%02d:%02d.%03d", ms/3_600_000, ms/60_000%60, ms/1000%60, ms%1000)
+// DefaultKeep is how many predictions a Board keeps, about 250 bytes each.
+const DefaultKeep = 200_000
+
+// mostMatches is how many matches a board knows, about 300 bytes each; mostSources how many names of sources it counts apart.
+const (
+	mostMatches = 4096
+	mostSources = 100
+)
+
+// NewBoard returns an empty board for a model. keep bounds how many predictions it keeps, 0 for DefaultKeep.
+func NewBoard(scorer Scorer, keep int) (*Board, error) {
+	b := &Board{scorer: scorer, keep: cmp.Or(keep, DefaultKeep), limit: batchEvents, wait: batchTime, most: mostMatches, matches: map[int64]*match{},
+		sources: map[string]*int64{}}
+	if scorer == nil {
+		return nil, errors.New("streaming: no model; NewBoard wants one, such as the one that notebook 02 trains")
+	}
+	if keep < 0 {
+		return nil, fmt.Errorf("streaming: keep %d predictions: want 0 for %d, or more", keep, DefaultKeep)
+	}
+	names := scorer.Classes()
+	for i, want := range []string{"home", "draw", "away"} {
+		if b.classes[i] = slices.Index(names, want); b.classes[i] < 0 || len(names) != 3 {
+			return nil, fmt.Errorf("streaming: the model's classes are %q; want home, draw and away", names)
+		}
+	}
+	return b, nil
+}
+
+// take keeps what the model said of events, and returns it.
+func (b *Board) take(events []statsbomb.MatchEvent, told []told, probabilities [][]float64, decoding, scoring time.Duration) []Prediction {
+	predictions := make([]Prediction, len(events))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now().UnixNano()
+	var from string
+	var records *int64
+	for i := range events {
+		e, t := &events[i], &told[i]
+		m := b.match(e.Event.MatchID, predictions)
+		if m.last < 0 {
+			b.touched = append(b.touched, m)
+		}
+		m.last, m.seen = i, b.total
+		m.count(e)
+		b.total++
+		b.predict(&predictions[i], e, t, m.goals, probabilities[i])
+		if records == nil || from != t.source {
+			from, records = t.source, b.source(t.source)
+		}
+		*records++
+		if t.sent != 0 {
+			b.latency[2].add(time.Duration(now - t.sent))
+		}
+	}
+	b.settle(predictions)
+	b.latency[0].add(decoding)
+	b.latency[1].add(decoding + scoring)
+	b.append(predictions)
+	return predictions
+}
+
+// match returns what is known of a match, nothing yet if it is new. Matches are forgotten here, at an event and not at the end of a call: how a
+// stream is cut into calls must not change what is known.
+func (b *Board) match(id int64, predictions []Prediction) *match {
+	m := b.matches[id]
+	if m != nil {
+		return m
+	}
+	if len(b.matches) >= b.most {
+		b.settle(predictions)
+		b.forget()
+	}
+	m = &match{last: -1}
+	b.matches[id] = m
+	b.known++
+	return m
+}
+
+// settle notes the newest prediction of each match of the call in hand.
+func (b *Board) settle(predictions []Prediction) {
+	for _, m := range b.touched {
+		m.latest, m.last = predictions[m.last], -1
+	}
+	clear(b.touched)
+	b.touched = b.touched[:0]
+}
+
+// forget forgets the quarter of the matches that had no event longest.
+func (b *Board) forget() {
+	ids := make([]int64, 0, len(b.matches))
+	for id := range b.matches {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, func(x, y int64) int { return cmp.Compare(b.matches[x].seen, b.matches[y].seen) })
+	for _, id := range ids[:(len(ids)+3)/4] {
+		delete(b.matches, id)
+	}
+}
+
+// count counts an event that is a goal.
+func (m *match) count(e *statsbomb.MatchEvent) {
+	switch {
+	case !e.Event.Goal():
+	case e.Event.Team.ID == e.Home.ID:
+		m.goals[0]++
+	case e.Event.Team.ID == e.Away.ID:
+		m.goals[1]++
+	}
+}
+
+func (b *Board) predict(p *Prediction, e *statsbomb.MatchEvent, t *told, goals [2]int, probabilities []float64) {
+	v := &e.Event
+	p.MatchID, p.EventTime, p.Period, p.Timestamp, p.Minute, p.Second = v.MatchID, instant(t.at), v.Period, v.Timestamp, v.Minute, v.Second
+	p.Index, p.Type, p.Team, p.Goal, p.Red = v.Index, v.Type, v.Team, v.Goal(), v.Red()
+	p.HomeTeam, p.AwayTeam, p.HomeGoals, p.AwayGoals = e.Home, e.Away, goals[0], goals[1]
+	p.Home, p.Draw, p.Away = probabilities[b.classes[0]], probabilities[b.classes[1]], probabilities[b.classes[2]]
+}
+
+// source returns the counter of a source.
+func (b *Board) source(name string) *int64 {
+	name = cmp.Or(name, "unknown")
+	n := b.sources[name]
+	if n == nil && len(b.sources) >= mostSources {
+		name = "other"
+		n = b.sources[name]
+	}
+	if n == nil {
+		n = new(int64)
+		b.sources[name] = n
+	}
+	return n
+}
+
+// append keeps predictions, and lets go of the oldest calls' that are not needed any more.
+func (b *Board) append(predictions []Prediction) {
+	b.recent = append(b.recent, predictions)
+	b.kept += len(predictions)
+	old := 0
+	for b.kept-len(b.recent[old]) >= b.keep {
+		b.kept -= len(b.recent[old])
+		b.recent[old] = nil
+		old++
+	}
+	b.recent = b.recent[old:]
 }
 
 // Predictions returns the newest predictions that were kept, sorted by match, event time, period, time stamp and index.
 func (b *Board) Predictions() *Predictions {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p := &Predictions{List: slices.Clone(b.recent[max(0, len(b.recent)-b.keep):]), Total: b.total}
+	p := &Predictions{List: slices.Concat(b.recent...), Total: b.total}
+	p.List = p.List[max(0, len(p.List)-b.keep):]
 	slices.SortStableFunc(p.List, compare)
 	return p
 }
 
-// Latest returns the newest prediction of each match, sorted by match.
+// Latest returns the newest prediction of each match that is known, sorted by match. Its total is how many matches there were.
 func (b *Board) Latest() *Predictions {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p := &Predictions{Total: int64(len(b.latest))}
-	for _, each := range b.latest {
-		p.List = append(p.List, each)
+	p := &Predictions{Total: b.known}
+	for _, m := range b.matches {
+		p.List = append(p.List, m.latest)
 	}
 	slices.SortFunc(p.List, compare)
 	return p
 }
 
-func compare(a, b Prediction) int {
-	return cmp.Or(cmp.Compare(a.MatchID, b.MatchID), a.EventTime.Compare(b.EventTime), cmp.Compare(a.Period, b.Period),
-		cmp.Compare(a.Timestamp, b.Timestamp), cmp.Compare(a.Index, b.Index))
-}
-
 // SourceCount is how many records said that they come from a source.
 type SourceCount struct {
-	Source  string // "open-data", "api", "simulator", or "unknown"
+	Source  string // "open-data", "api", "simulator"; "unknown" if they do not say; "other" beyond 100 names
 	Records int64
 }
 
@@ -84,7 +228,7 @@ func (b *Board) Sources() []SourceCount {
 	defer b.mu.Unlock()
 	var counts []SourceCount
 	for source, n := range b.sources {
-		counts = append(counts, SourceCount{source, n})
+		counts = append(counts, SourceCount{source, *n})
 	}
 	slices.SortFunc(counts, func(a, b SourceCount) int { return cmp.Compare(a.Source, b.Source) })
 	return counts
@@ -96,140 +240,9 @@ func (b *Board) OtherSources(trained string) []SourceCount {
 	return slices.DeleteFunc(b.Sources(), func(c SourceCount) bool { return c.Source == trained })
 }
 
-// Predictions are predictions of matches.
-type Predictions struct {
-	List  []Prediction
-	Total int64 // how many there were; more than in the list if some were left out
-}
-
-// Len returns the number of predictions in the list.
-func (p *Predictions) Len() int { return len(p.List) }
-
-// Match returns the predictions of one match.
-func (p *Predictions) Match(id int64) *Predictions {
-	one := &Predictions{Total: p.Total}
-	for _, each := range p.List {
-		if each.MatchID == id {
-			one.List = append(one.List, each)
-		}
-	}
-	return one
-}
-
-// WriteCSV writes the file predictions.csv: match_id, event_time (RFC 3339 with milliseconds), period, timestamp
-// (HH:MM:SS.mmm), p_home, p_draw, p_away, in the order of the list.
-func (p *Predictions) WriteCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	out.Write([]string{"match_id", "event_time", "period", "timestamp", "p_home", "p_draw", "p_away"}) // errors are kept for Flush
-	for _, each := range p.List {
-		out.Write([]string{strconv.FormatInt(each.MatchID, 10), each.EventTime.UTC().Format("2006-01-02T15:04:05.000Z"), strconv.Itoa(each.Period),
-			timestamp(each.Timestamp), stream.FloatOf(each.Home).String(), stream.FloatOf(each.Draw).String(), stream.FloatOf(each.Away).String()})
-	}
-	out.Flush()
-	if err := out.Error(); err != nil {
-		return fmt.Errorf("write predictions as CSV: %w", err)
-	}
-	return nil
-}
-
-// shownPredictions is how many predictions are shown at most.
-const shownPredictions = 20
-
-// MIMEBundle shows the newest predictions of the list as a table.
-func (p *Predictions) MIMEBundle() map[string]any { return p.grid().MIMEBundle() }
-
-// String is the newest predictions of the list as aligned text.
-func (p *Predictions) String() string { return p.grid().Text() }
-
-func (p *Predictions) grid() grid.Grid {
-	g := grid.Grid{Header: []string{"match", "home", "away", "score", "minute", "home win", "draw", "away win"}}
-	percent := func(x float64) string { return strconv.FormatFloat(100*x, 'f', 1, 64) + " %" }
-	for _, each := range p.List[max(0, len(p.List)-shownPredictions):] {
-		g.Rows = append(g.Rows, []string{strconv.FormatInt(each.MatchID, 10), each.HomeTeam.Name, each.AwayTeam.Name, each.Score(),
-			fmt.Sprintf("%d:%02d", each.Minute, each.Second), percent(each.Home), percent(each.Draw), percent(each.Away)})
-	}
-	g.Note = fmt.Sprintf("%d of %d rows", len(g.Rows), max(int64(len(p.List)), p.Total))
-	return g
-}
-
-// Latency sums up durations. The quantiles are those of the newest 4096, the rest is over all.
-type Latency struct {
-	Count               int64
-	Mean, P50, P99, Max time.Duration
-}
-
-// MarshalJSON writes the durations in milliseconds, as progress reports do.
-func (l Latency) MarshalJSON() ([]byte, error) {
-	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-	return json.Marshal(struct {
-		Count  int64   `json:"count"`
-		MeanMs float64 `json:"meanMs"`
-		P50Ms  float64 `json:"p50Ms"`
-		P99Ms  float64 `json:"p99Ms"`
-		MaxMs  float64 `json:"maxMs"`
-	}{l.Count, ms(l.Mean), ms(l.P50), ms(l.P99), ms(l.Max)})
-}
-
-// Latencies are those of a scoring.
-type Latencies struct {
-	WithoutModel Latency `json:"withoutModel"` // of a batch: decoding alone
-	WithModel    Latency `json:"withModel"`    // of a batch: decoding and the model
-	SinceSent    Latency `json:"sinceSent"`    // of an event: from the record's producer_timestamp until it is scored
-}
-
 // Latency returns how long the batches of a scoring took, with and without the model, and how old events were.
 func (b *Board) Latency() Latencies {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return Latencies{b.latency[0].summary(), b.latency[1].summary(), b.latency[2].summary()}
-}
-
-// MIMEBundle shows the latencies as a table.
-func (l Latencies) MIMEBundle() map[string]any { return l.grid().MIMEBundle() }
-
-// String is the latencies as aligned text.
-func (l Latencies) String() string { return l.grid().Text() }
-
-func (l Latencies) grid() grid.Grid {
-	g := grid.Grid{Header: []string{"latency in ms", "count", "mean", "median", "99 %", "max"},
-		Note: "median and 99 % quantile of the newest 4,096, the rest of all"}
-	ms := func(d time.Duration) string {
-		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 3, 64)
-	}
-	for _, each := range []struct {
-		name string
-		of   Latency
-	}{{"batch without the model", l.WithoutModel}, {"batch with the model", l.WithModel}, {"event since it was sent", l.SinceSent}} {
-		g.Rows = append(g.Rows, []string{each.name, strconv.FormatInt(each.of.Count, 10), ms(each.of.Mean), ms(each.of.P50), ms(each.of.P99), ms(each.of.Max)})
-	}
-	return g
-}
-
-// durations collects durations; the zero value is empty.
-type durations struct {
-	count    int64
-	sum, max time.Duration
-	newest   []time.Duration // a ring once it is full
-}
-
-const keptDurations = 4096
-
-func (d *durations) add(each time.Duration) {
-	if len(d.newest) < keptDurations {
-		d.newest = append(d.newest, each)
-	} else {
-		d.newest[d.count%keptDurations] = each
-	}
-	d.count++
-	d.sum += each
-	d.max = max(d.max, each)
-}
-
-func (d *durations) summary() Latency {
-	if d.count == 0 {
-		return Latency{}
-	}
-	sorted := slices.Sorted(slices.Values(d.newest))
-	at := func(q float64) time.Duration { return sorted[int(q*float64(len(sorted)-1)+0.5)] }
-	return Latency{Count: d.count, Mean: d.sum / time.Duration(d.count), P50: at(.5), P99: at(.99), Max: d.max}
 }
