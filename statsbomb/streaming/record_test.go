@@ -59,6 +59,7 @@ func TestForms(t *testing.T) {
 		{"metadata a number", `{"event":{` + anEvent + `},"metadata":7}`, "metadata.event_time: want an RFC 3339 time, got another number"},
 		{"metadata twice", `{"event":{` + anEvent + `},"metadata":{` + teams + `,` + aTime + `},"metadata":{"source":"x"}}`, noTeams},
 		{"metadata twice, then null", `{"event":{` + anEvent + `},"metadata":{` + teams + `,` + aTime + `},"metadata":null}`, noTeams},
+		{"metadata twice, then a number", `{"event":{` + anEvent + `},"metadata":{` + teams + `,` + aTime + `},"metadata":7}`, "metadata.event_time: want an RFC 3339 time, got another number"},
 		{"the event twice", `{"event":{"x":1},"event":{` + anEvent + `},"metadata":{` + teams + `,` + aTime + `}}`, ""},
 		{"the event twice, then wrong", `{"event":{` + anEvent + `},"event":{"x":1},"metadata":{` + teams + `,` + aTime + `}}`, "decode event: field type: missing"},
 		{"no event", `{"metadata":{` + teams + `,` + aTime + `}}`, "decode event: field type: missing"},
