@@ -18,7 +18,7 @@ type Live struct {
 	batch   batch
 	matches map[int64]*live
 	most    int
-	clock   uint64 // counts calls of Score
+	clock   uint64 // counts events
 	pending [][]float64
 }
 
@@ -26,7 +26,7 @@ type Live struct {
 type live struct {
 	state  State
 	prior  Prior
-	seen   uint64    // the last call of Score that had an event of it
+	seen   uint64    // the clock at its last event
 	scored State     // the state that answer is for
 	answer []float64 // filled when the batch has run; nil before the first event
 }
@@ -75,7 +75,6 @@ func (l *Live) Score(events []statsbomb.MatchEvent, probabilities [][]float64) e
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.clock++
 	answers := make([][]float64, len(events)) // where each event's answer will stand
 	for i := range events {
 		answers[i] = l.observe(&events[i])
@@ -85,7 +84,6 @@ func (l *Live) Score(events []statsbomb.MatchEvent, probabilities [][]float64) e
 	for i, answer := range answers {
 		copy(probabilities[i], answer)
 	}
-	l.evict()
 	return nil
 }
 
@@ -93,6 +91,7 @@ func (l *Live) Score(events []statsbomb.MatchEvent, probabilities [][]float64) e
 // forest has seen already keeps its answer.
 func (l *Live) observe(e *statsbomb.MatchEvent) []float64 {
 	m := l.match(e)
+	l.clock++
 	m.seen = l.clock
 	m.state.Observe(&e.Event)
 	if m.answer == nil || !m.state.sameRow(&m.scored) {
@@ -107,24 +106,24 @@ func (l *Live) observe(e *statsbomb.MatchEvent) []float64 {
 func (l *Live) match(e *statsbomb.MatchEvent) *live {
 	m := l.matches[e.Event.MatchID]
 	if m == nil {
+		l.evict()
 		m = &live{state: NewState(e.Home.ID, e.Away.ID), prior: l.model.ratings.Prior(e.Home.ID, e.Away.ID, false)}
 		l.matches[e.Event.MatchID] = m
 	}
 	return m
 }
 
-// evict forgets the quarter of the matches that was silent longest, if there are too many.
+// evict forgets the quarter of the matches that was silent longest, if there is no room for another. It is asked at an event and not at the end
+// of a call: how a stream is cut into calls must not change the answers.
 func (l *Live) evict() {
-	if len(l.matches) <= l.most {
+	if len(l.matches) < l.most {
 		return
 	}
 	ids := make([]int64, 0, len(l.matches))
 	for id := range l.matches {
 		ids = append(ids, id)
 	}
-	slices.SortFunc(ids, func(a, b int64) int {
-		return cmp.Or(cmp.Compare(l.matches[a].seen, l.matches[b].seen), cmp.Compare(a, b))
-	})
+	slices.SortFunc(ids, func(a, b int64) int { return cmp.Compare(l.matches[a].seen, l.matches[b].seen) })
 	for _, id := range ids[:len(ids)-l.most*3/4] {
 		delete(l.matches, id)
 	}

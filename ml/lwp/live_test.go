@@ -1,6 +1,7 @@
 package lwp
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -92,6 +93,35 @@ func TestLiveForgetsSilentMatches(t *testing.T) {
 	}
 	if l.matches[99] == nil || l.matches[0] != nil {
 		t.Error("the latest match was forgotten, or the first one kept")
+	}
+}
+
+// TestForgettingDoesNotDependOnCalls: more matches than are kept, in one call and event by event.
+func TestForgettingDoesNotDependOnCalls(t *testing.T) {
+	model := fit(t, loadSeason(t), Outcome)
+	var all []statsbomb.MatchEvent
+	for i := range 300 {
+		goal := at(1, time.Duration(i)*time.Second, homeTeam, statsbomb.TypeOwnGoalFor)
+		goal.MatchID = int64(i * i % 13)
+		all = append(all, statsbomb.MatchEvent{Event: goal, Home: statsbomb.Ref{ID: homeTeam}, Away: statsbomb.Ref{ID: awayTeam}})
+	}
+	whole, single, kept := make([][]float64, len(all)), NewLive(model, 4), make([][]float64, len(all))
+	if err := errors.Join(NewLive(model, 4).Score(all, whole), NewLive(model, 0).Score(all, kept)); err != nil {
+		t.Fatal(err)
+	}
+	forgot := false
+	for i := range all {
+		one := [][]float64{make([]float64, 3)}
+		if err := single.Score(all[i:i+1], one); err != nil {
+			t.Fatal(err)
+		}
+		if [3]float64(one[0]) != [3]float64(whole[i]) {
+			t.Fatalf("event %d: alone %v, in a batch %v", i, one[0], whole[i])
+		}
+		forgot = forgot || [3]float64(kept[i]) != [3]float64(whole[i])
+	}
+	if !forgot {
+		t.Error("no match was forgotten: the test says nothing")
 	}
 }
 
