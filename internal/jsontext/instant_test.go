@@ -1,6 +1,7 @@
 package jsontext
 
 import (
+	"math"
 	"testing"
 	"time"
 )
@@ -20,4 +21,20 @@ func TestInstants(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzInstants compares with package time: the same texts are times, of the same nanoseconds.
+func FuzzInstants(f *testing.F) {
+	f.Add("2026-03-01T15:00:00.123Z", "2026-03-01T15:00:00.000Z")
+	f.Add("2026-02-30T15:00:00.123Z", "2026-03-01T25:00:00.000Z")
+	f.Fuzz(func(t *testing.T, before, text string) {
+		var p Instants
+		p.Parse([]byte(before))
+		got, ok := p.Parse([]byte(text))
+		want, err := time.Parse(time.RFC3339Nano, text)
+		fits := err == nil && !want.Before(time.Unix(0, math.MinInt64)) && !want.After(time.Unix(0, math.MaxInt64))
+		if ok != fits || ok && got != want.UnixNano() {
+			t.Errorf("%q after %q: got %v, %t, want %v, %v", text, before, got, ok, want, err)
+		}
+	})
 }

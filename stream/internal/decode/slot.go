@@ -4,6 +4,7 @@ package decode
 import (
 	"math"
 
+	"cancha/internal/jsontext"
 	"cancha/stream/internal/value"
 )
 
@@ -38,8 +39,8 @@ func (s Slot) Fit(v value.Value) (fits value.Value, reason string) {
 	case s.Want == Text && k == value.Text || s.Want == Instant && k == value.Time:
 		return v, ""
 	case s.Want == Instant && k == value.Text:
-		var times instants
-		if ns, ok := times.parse([]byte(v.Text())); ok {
+		var times jsontext.Instants
+		if ns, ok := times.Parse([]byte(v.Text())); ok {
 			return value.Nanos(ns), ""
 		}
 	case s.Want == Number || s.Want == Natural && k == value.Float:
