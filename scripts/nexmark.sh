@@ -4,7 +4,7 @@
 # SOURCES (memory files) are where our queries read the events; with kafka among them they are first written to TOPIC (nexmark-EVENTS) at
 # KAFKA_BROKERS=host:port, which must not be there yet.
 #
-# THREADS (2) and MEMORY (4GB) bound DuckDB. What is made is in OUT (out/nexmark): events, rows, Python environment.
+# DISORDER (1) is of how many events each run comes out of order. THREADS (2) and MEMORY (4GB) bound DuckDB. What is made is in OUT (out/nexmark): events, rows, Python environment.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 events=${EVENTS:-2000000} out=${OUT:-out/nexmark}
@@ -25,10 +25,10 @@ for source in "${sources[@]}"; do
   rm -rf "$folder"
   more=()
   [ "$source" != kafka ] || more=(-brokers "${KAFKA_BROKERS:?the source kafka needs host:port}" -topic "${TOPIC:-nexmark-$events}" -fill)
-  "$out/nexmark" -events "$events" -source "$source" -dir "$out/events" -rows "$folder" -report "$folder/ours.json" ${more[@]+"${more[@]}"}
+  "$out/nexmark" -events "$events" -disorder "${DISORDER:-1}" -source "$source" -dir "$out/events" -rows "$folder" -report "$folder/ours.json" ${more[@]+"${more[@]}"}
   folders+=("$folder")
 done
-"$out/nexmark" -events "$events" -dir "$out/events" -write # unless they are there
+"$out/nexmark" -events "$events" -disorder "${DISORDER:-1}" -dir "$out/events" -write # unless they are there
 
 echo "== DuckDB"
 "$out/python/bin/python" bench/nexmark/check.py --events "$out/events" --threads "${THREADS:-2}" --memory "${MEMORY:-4GB}" "${folders[@]}"

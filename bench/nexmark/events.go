@@ -17,7 +17,7 @@ import (
 // Live is a source that makes each record when it is asked for.
 func (g Generator) Live() stream.Source {
 	return stream.Generate("nexmark", g.Partitions, 0, func(partition int, n int64) stream.Record {
-		return stream.Record{Value: g.Append(nil, n*int64(g.Partitions)+int64(partition))}
+		return stream.Record{Value: g.Append(nil, g.at(n*int64(g.Partitions)+int64(partition)))}
 	}).Records(g.Events / int64(g.Partitions))
 }
 
@@ -43,7 +43,7 @@ func (g Generator) partition(p int) (text []byte, ends []int) {
 	ends = make([]int, 0, g.Events/int64(g.Partitions))
 	text = make([]byte, 0, 180*cap(ends))
 	for n := int64(p); n < g.Events; n += int64(g.Partitions) {
-		text = g.Append(text, n)
+		text = g.Append(text, g.at(n))
 		ends = append(ends, len(text))
 	}
 	return text, ends
@@ -71,16 +71,16 @@ func (g Generator) writeFile(path string, p int) error {
 	out := bufio.NewWriterSize(file, 1<<20)
 	var line []byte
 	for n := int64(p); n < g.Events; n += int64(g.Partitions) {
-		line = append(g.Append(line[:0], n), '\n')
+		line = append(g.Append(line[:0], g.at(n)), '\n')
 		out.Write(line) // an error is kept for Flush
 	}
 	return errors.Join(out.Flush(), file.Close())
 }
 
-// Produce sends all events to a topic, in their order. The key is the auction of a bid and of an auction, and a person's own id.
+// Produce sends all events to a topic, in the order in which they come. The key is the auction of a bid and of an auction, and a person's own id.
 func (g Generator) Produce(ctx context.Context, to *kafka.Producer) error {
 	for n := range g.Events {
-		value := g.Append(nil, n)
+		value := g.Append(nil, g.at(n))
 		if err := to.Send(ctx, key(value), value); err != nil {
 			return err
 		}
@@ -105,5 +105,5 @@ func key(value []byte) []byte {
 
 // describe is the generator in a line, which tells files of one generator from those of another.
 func (g Generator) describe() string {
-	return "nexmark events=" + strconv.FormatInt(g.Events, 10) + fmt.Sprintf(" partitions=%d seed=%d rate=%d start=%s", g.Partitions, g.Seed, g.Rate, g.Start.Format("2006-01-02T15:04:05Z"))
+	return "nexmark events=" + strconv.FormatInt(g.Events, 10) + fmt.Sprintf(" partitions=%d seed=%d rate=%d disorder=%d start=%s", g.Partitions, g.Seed, g.Rate, g.Disorder, g.Start.Format("2006-01-02T15:04:05Z"))
 }

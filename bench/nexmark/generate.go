@@ -34,16 +34,17 @@ const (
 // Generator makes the events of a run. Event n is a function of the generator and of n alone: any part of the events can be made anywhere, in any
 // order, and is the same.
 type Generator struct {
-	Events     int64     // how many; event n is record n/Partitions of partition n%Partitions
+	Events     int64     // how many; the event at place n is record n/Partitions of partition n%Partitions
 	Partitions int       // Events must be a multiple of it
 	Seed       uint64    // another seed gives other events of the same kinds and times
 	Rate       int64     // events in a second of event time
 	Start      time.Time // event time of event 0, in whole milliseconds
+	Disorder   int64     // events of each run of so many come in another order, as by outOfOrderGroupSize of the original; 1: all in their order
 }
 
 // NewGenerator returns a generator of so many events for four partitions, 10,000 of them in a second of event time, from 2026-03-01 15:00 UTC on.
 func NewGenerator(events int64) Generator {
-	return Generator{Events: events, Partitions: 4, Seed: 1, Rate: 10_000, Start: time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)}
+	return Generator{Events: events, Partitions: 4, Seed: 1, Rate: 10_000, Start: time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC), Disorder: 1}
 }
 
 // Check tells what is wrong with the generator's settings.
@@ -51,10 +52,24 @@ func (g Generator) Check() error {
 	switch {
 	case g.Partitions < 1 || g.Events < 1 || g.Rate < 1:
 		return fmt.Errorf("%d events in %d partitions, %d a second: want positive numbers", g.Events, g.Partitions, g.Rate)
+	case g.Disorder < 1 || time.Duration(g.Disorder)*time.Second/time.Duration(g.Rate) > Lateness:
+		return fmt.Errorf("disorder of %d events, %d a second: want at least 1, and not more than come in %v, or events are late", g.Disorder, g.Rate, Lateness)
 	case g.Events%int64(g.Partitions) != 0:
 		return fmt.Errorf("%d events in %d partitions: want as many in each, such as %d", g.Events, g.Partitions, (g.Events/int64(g.Partitions)+1)*int64(g.Partitions))
 	}
 	return nil
+}
+
+// stride is prime, so that steps of it reach each place of a run whose length it does not divide.
+const stride = 953
+
+// at is the number of the event that comes at a place. The last run, if it is short, is in order.
+func (g Generator) at(place int64) int64 {
+	run := place / g.Disorder * g.Disorder
+	if run+g.Disorder > g.Events || g.Disorder%stride == 0 {
+		return place
+	}
+	return run + (place-run)*stride%g.Disorder
 }
 
 // kindOf is the kind of event n.

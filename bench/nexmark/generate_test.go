@@ -138,6 +138,28 @@ func TestFilesHoldThePartitions(t *testing.T) {
 	}
 }
 
+func TestDisorderKeepsAllEvents(t *testing.T) {
+	g := NewGenerator(1000)
+	g.Disorder = 300
+	moved, seen := 0, map[int64]bool{}
+	for place := range g.Events {
+		n := g.at(place)
+		seen[n] = true
+		if n != place {
+			moved++
+		}
+		if n/300 != place/300 {
+			t.Fatalf("event %d comes at place %d, in another run", n, place)
+		}
+	}
+	if len(seen) != 1000 || moved < 800 {
+		t.Errorf("%d of 1000 events come, %d at another place", len(seen), moved)
+	}
+	if g.Disorder = 40_001; g.Check() == nil {
+		t.Error("a disorder of more than 4 s is taken")
+	}
+}
+
 func TestKeys(t *testing.T) {
 	for value, want := range map[string]string{`{"kind":2,"auction":1234,"bidder":1}`: "1234", `{"kind":0,"id":77,"name":"a"}`: "77", `{"kind":1}`: ""} {
 		if got := string(key([]byte(value))); got != want {

@@ -23,6 +23,7 @@ import (
 type settings struct {
 	events  int64
 	seed    uint64
+	mixed   int64
 	source  string
 	dir     string
 	brokers string
@@ -39,6 +40,7 @@ func main() {
 	var s settings
 	flag.Int64Var(&s.events, "events", 2_000_000, "how many events, a multiple of 4")
 	flag.Uint64Var(&s.seed, "seed", 1, "seed of the events")
+	flag.Int64Var(&s.mixed, "disorder", 1, "of how many events each run comes out of order; 1 is none")
 	flag.StringVar(&s.source, "source", "memory", "where the events are read: memory, live (made while they are read), files or kafka")
 	flag.StringVar(&s.dir, "dir", "out/nexmark/events", "folder of the source files")
 	flag.StringVar(&s.brokers, "brokers", "", "brokers of the source kafka: host:port, more behind commas")
@@ -60,7 +62,7 @@ func main() {
 
 func (s settings) run(ctx context.Context, out io.Writer) error {
 	g := NewGenerator(s.events)
-	g.Seed = s.seed
+	g.Seed, g.Disorder = s.seed, s.mixed
 	if err := g.Check(); err != nil {
 		return err
 	}
