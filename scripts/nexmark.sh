@@ -10,10 +10,12 @@ cd "$(dirname "$0")/.."
 events=${EVENTS:-2000000} out=${OUT:-out/nexmark}
 read -ra sources <<<"${SOURCES:-memory files}"
 
+missing() { echo "nexmark.sh: $*" >&2; exit 3; }
+
 mkdir -p "$out"
 if [ ! "$out/python/made" -nt bench/nexmark/requirements.txt ]; then
-  "${PYTHON:-python3}" -m venv "$out/python"
-  "$out/python/bin/pip" install --quiet --disable-pip-version-check -r bench/nexmark/requirements.txt
+  "${PYTHON:-python3}" -m venv "$out/python" || missing "no Python with venv: install it, or name one in PYTHON"
+  "$out/python/bin/pip" install --quiet --disable-pip-version-check -r bench/nexmark/requirements.txt || missing "pip cannot install DuckDB"
   touch "$out/python/made"
 fi
 go build -o "$out/nexmark" ./bench/nexmark

@@ -28,6 +28,7 @@ conformance-tree | make conformance-go              | - half an hour
 stress           | make stress                      | - of 20 runs at a load of 7 one ended with its kernel, and it is not known why
 soak             | make soak SOAK=30m               | - judges heartbeats by the millisecond, memory by megabytes
 cells-soak       | make cells-soak                  | - compares the times of cells
+nexmark          | make nexmark                     | - fetches DuckDB
 endless          | make endless                     | - judges memory by megabytes
 fuzz             | make fuzz                        | - what it finds is left to chance
 modules          | make modules                     | - imports the newest versions, which change
