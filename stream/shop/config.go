@@ -22,7 +22,7 @@ type Config struct {
 	// broker of its own.
 	Brokers []string
 	// Prefix stands before the names of the topics. Default: nothing in a broker of its own; in a cluster one that no other shop has, such
-	// as "shop-0u2m9x4k-", because a second shop's records among those of a first would make nonsense of both.
+	// as "shop-hoh8gz1njs-", because a second shop's records among those of a first would make nonsense of both.
 	Prefix string
 	// Partitions of each topic, default 4.
 	Partitions int
