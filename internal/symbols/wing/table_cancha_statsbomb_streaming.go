@@ -28,7 +28,6 @@ var table_cancha_statsbomb_streaming = listing.Package{
 		{"Board", (*streaming.Board)(nil)},
 		{"Latencies", (*streaming.Latencies)(nil)},
 		{"Latency", (*streaming.Latency)(nil)},
-		{"MatchEvent", (*streaming.MatchEvent)(nil)},
 		{"Prediction", (*streaming.Prediction)(nil)},
 		{"Predictions", (*streaming.Predictions)(nil)},
 		{"Scorer", (*streaming.Scorer)(nil)},
