@@ -1,7 +1,9 @@
 package stream_test
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -106,7 +108,7 @@ func TestAPartitionThatHasEndedHoldsNothingBack(t *testing.T) {
 	}
 	var most int
 	sink := SinkFunc(func(_ int64, rows *Rows) error { most = max(most, rows.Len()); return nil })
-	q := From(Memory("orders", partitions)).EventTime(Field("at").AsTime())
+	q := From(inTurn(partitions)).EventTime(Field("at").AsTime())
 	for _, each := range []struct {
 		name string
 		q    *Query
@@ -120,6 +122,28 @@ func TestAPartitionThatHasEndedHoldsNothingBack(t *testing.T) {
 			t.Errorf("%s: %d of %d rows came at once, when all had been read", each.name, most, rows)
 		}
 	}
+}
+
+// inTurn is a source that reads its partitions one after another, the last one first, and tells of each that it has ended.
+type inTurn [][]Record
+
+func (s inTurn) Description() string { return "partitions in turn" }
+
+func (s inTurn) Run(ctx context.Context, h Handler) error {
+	var partitions []Partition
+	for p := range s {
+		partitions = append(partitions, Partition{Topic: "orders", ID: p})
+	}
+	h.Assigned(partitions)
+	for p := len(s) - 1; p >= 0; p-- {
+		for batch := range slices.Chunk(s[p], 500) {
+			if err := h.Batch(ctx, Batch{Topic: "orders", Partition: p, Records: batch, HighWatermark: int64(len(s[p]))}); err != nil {
+				return err
+			}
+		}
+		h.(Finisher).Finished(partitions[p])
+	}
+	return nil
 }
 
 // What a partition has read must be with the operators before its watermark is: another partition may give out what is ready in between.
