@@ -107,7 +107,7 @@ func TestOwnFormat(t *testing.T) {
 	if !maps.Equal(reasons, want) {
 		t.Errorf("bad records: got %v, want %v", reasons, want)
 	}
-	if text := query.Explain(); !strings.Contains(text, "logfmt") {
+	if text := query.Explain().String(); !strings.Contains(text, "logfmt") {
 		t.Errorf("Explain does not name the format: %s", text)
 	}
 }

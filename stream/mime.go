@@ -15,12 +15,11 @@ func (r *Rows) String() string { return r.shown().text() }
 func (r *Rows) shown() *shownTable {
 	columns := r.Columns[:min(len(r.Columns), shownColumns)]
 	t := &shownTable{}
+	head := r.rows[:min(len(r.rows), shownWindows)]
 	for i, c := range columns {
-		if t.names = append(t.names, c.Name); i == t.left && !number(c) {
-			t.left++
-		}
+		t.names, t.texts = append(t.names, c.Name), append(t.texts, !numbers(head, i, c))
 	}
-	for _, row := range r.rows[:min(len(r.rows), shownWindows)] {
+	for _, row := range head {
 		cells := make([]string, len(columns))
 		for i, c := range columns {
 			cells[i] = shownValue(row[i], c)
@@ -148,5 +147,18 @@ func (b *BadRecords) MIMEBundle() map[string]any {
 	return map[string]any{"text/html": reasons.html() + newest.html(), "text/plain": strings.Join([]string{reasons.text(), newest.text()}, "\n\n")}
 }
 
-// number tells whether a column is shown to the right, as numbers are.
-func number(c Column) bool { return c.Kind == Int || c.Kind == Float }
+// numbers tells whether a column is shown to the right, as numbers are: by its kind, or by what it holds where that is not known.
+func numbers(rows [][]Value, i int, c Column) bool {
+	if c.Kind != Any {
+		return c.Kind == Int || c.Kind == Float
+	}
+	found := false
+	for _, row := range rows {
+		k := row[i].Kind()
+		if k != Null && k != Int && k != Float {
+			return false
+		}
+		found = found || k != Null
+	}
+	return found
+}

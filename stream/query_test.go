@@ -286,14 +286,32 @@ func TestCSV(t *testing.T) {
 }
 
 func TestExplainShowsWhatIsRead(t *testing.T) {
-	got := timed(orders).Name("cities").GroupBy("user.city").Window(Tumbling(time.Minute)).Agg(Sum("sum", Field("total"))).Explain()
+	got := timed(orders).Name("cities").GroupBy("user.city").Window(Tumbling(time.Minute)).Agg(Sum("sum", Field("total"))).Explain().String()
 	want := `cities: output append
   aggregate by user.city, tumbling 1m0s: sum = sum(total)
     read memory orders, 1 partitions as JSON, event time: as_time(at), watermark 0s behind
-of each record of memory orders, 1 partitions: at (an RFC 3339 time) user.city (a value) total (a number)
+of each record of memory orders, 1 partitions: at (an RFC 3339 time), user.city (a value), total (a number)
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestExplainInANotebook: a join stands beside what it is joined to, and what records hold is shown as it is.
+func TestExplainInANotebook(t *testing.T) {
+	left, right := timed(orders).Name("<left>").Watermark(time.Minute).Select("id"), timed(orders).Name("right").Watermark(time.Minute).Select("id")
+	shown := left.Join(right, Same("id"), Within{}).Explain().MIMEBundle()
+	page, text := shown["text/html"].(string), shown["text/plain"].(string)
+	for _, part := range []string{"&lt;left&gt;", "<b>inner</b> join on id", "<b>right</b>, output", "<b>read</b> memory orders", "of each record of memory orders"} {
+		if !strings.Contains(page, part) {
+			t.Errorf("the page lacks %q: %s", part, page)
+		}
+	}
+	if strings.Count(page, "<div") != strings.Count(page, "</div>") || !strings.Contains(text, "inner join on id") {
+		t.Errorf("got %s\n%s", page, text)
+	}
+	if got := timed(orders).Agg(Count("n")).Explain().MIMEBundle()["text/html"].(string); !strings.Contains(got, "It cannot start:") {
+		t.Errorf("a query that cannot start is shown without the reason: %s", got)
 	}
 }
 
@@ -418,7 +436,7 @@ func TestJoinsOnNamesOfTheLeftAlone(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	uneven := left.Join(right, On{Left: []string{"id", "total"}, Right: []string{"id"}}, Within{})
-	if text := uneven.Explain(); !strings.Contains(text, "want as many columns on both sides") {
+	if text := uneven.Explain().String(); !strings.Contains(text, "want as many columns on both sides") {
 		t.Errorf("got %s", text)
 	}
 }

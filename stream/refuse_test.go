@@ -66,7 +66,7 @@ func TestStartNamesWhatIsWrong(t *testing.T) {
 			if err == nil {
 				stop(t, running)
 			}
-			if err != nil && !strings.Contains(test.query.Explain(), "It cannot start: "+strings.TrimPrefix(err.Error(), "start query: ")) {
+			if err != nil && !strings.Contains(test.query.Explain().String(), "It cannot start: "+strings.TrimPrefix(err.Error(), "start query: ")) {
 				t.Errorf("Explain does not say so: %s", test.query.Explain())
 			}
 		})

@@ -22,6 +22,7 @@ type shownTable struct {
 	names   []string
 	rows    [][]string
 	left    int    // columns from the left that hold names rather than numbers
+	texts   []bool // where columns differ: those that hold names
 	caption string // "n of N rows × c" or a title; may have several lines
 }
 
@@ -65,8 +66,13 @@ func (t *shownTable) html() string {
 	return b.String()
 }
 
+// isText tells whether a column holds names, which stand to the left.
+func (t *shownTable) isText(column int) bool {
+	return column < t.left || column < len(t.texts) && t.texts[column]
+}
+
 func (t *shownTable) align(column int) string {
-	if column < t.left {
+	if t.isText(column) {
 		return "left"
 	}
 	return "right"
@@ -94,7 +100,7 @@ func (t *shownTable) text() string {
 			if i > 0 {
 				line.WriteString("  ")
 			}
-			if i < t.left {
+			if t.isText(i) {
 				line.WriteString(text + pad)
 			} else {
 				line.WriteString(pad + text)

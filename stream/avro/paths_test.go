@@ -94,7 +94,7 @@ func TestUnseenPaths(t *testing.T) {
 
 func TestExplainNamesTheSchema(t *testing.T) {
 	q := stream.From(topic()).Format(avro.Format(orders)).Select("id")
-	if got := q.Explain(); !strings.Contains(got, "Avro, record shop.Order") {
+	if got := q.Explain().String(); !strings.Contains(got, "Avro, record shop.Order") {
 		t.Errorf("got %s", got)
 	}
 }
