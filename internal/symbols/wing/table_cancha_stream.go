@@ -93,6 +93,7 @@ var table_cancha_stream = listing.Package{
 		{"Column", (*stream.Column)(nil)},
 		{"Context", (*stream.Context)(nil)},
 		{"Decoder", (*stream.Decoder)(nil)},
+		{"Explanation", (*stream.Explanation)(nil)},
 		{"Expr", (*stream.Expr)(nil)},
 		{"Finisher", (*stream.Finisher)(nil)},
 		{"Format", (*stream.Format)(nil)},
