@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -313,4 +314,28 @@ func TestMaxTime(t *testing.T) {
 			t.Errorf("got %q", notes)
 		}
 	})
+}
+
+// TestSlowFunctionsOfCellsEndTheQuery: a function that package reflect has made, as an interpreted cell's is, and that takes microseconds; a
+// fast one of that kind, as a compiled cell's is, is taken.
+func TestSlowFunctionsOfCellsEndTheQuery(t *testing.T) {
+	made := func(work time.Duration) func(Row) (any, error) {
+		var f func(Row) (any, error)
+		reflect.ValueOf(&f).Elem().Set(reflect.MakeFunc(reflect.TypeOf(f), func([]reflect.Value) []reflect.Value {
+			for began := time.Now(); time.Since(began) < work; {
+			}
+			return []reflect.Value{reflect.ValueOf(new(any)).Elem(), reflect.Zero(reflect.TypeFor[error]())}
+		}))
+		return f
+	}
+	query := func(work time.Duration) *Query {
+		return From(Memory("t", [][]Record{events(1, 0, 500)})).MapFunc("x", made(work), "shop").Select("x")
+	}
+	running := start(t, query(20*time.Microsecond))
+	if err := running.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), `the function "x" is interpreted`) {
+		t.Errorf("slow: got %v", err)
+	}
+	if got := finish(t, query(0)).Totals(); got.Rows != 500 || got.Bad != 0 {
+		t.Errorf("fast: got %+v", got)
+	}
 }

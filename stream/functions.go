@@ -2,10 +2,7 @@ package stream
 
 import (
 	"fmt"
-	"reflect"
-	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"cancha/stream/internal/flow"
@@ -13,21 +10,11 @@ import (
 	"cancha/stream/plan"
 )
 
-// interpreted tells whether a function is a cell's that is interpreted: package reflect has made it. A call of one takes microseconds, more
-// than all the rest of a query takes for a record.
-func interpreted(f any) bool {
-	made := runtime.FuncForPC(reflect.ValueOf(f).Pointer())
-	return made != nil && strings.HasPrefix(made.Name(), "reflect.")
-}
-
-// slow is the error of an interpreted function.
-const slow = "%s %q: the function is interpreted, and each call would cost more than the rest of the query; declare it with func in a cell, " +
-	"which is compiled then, or use expressions"
-
 // mapped is a function of MapFunc as package flow calls it. A panic in it is an error of the record in hand.
-func mapped(fields []string, f func(Row) (any, error)) func([]value.Value) (value.Value, error) {
-	names := slices.Clone(fields)
+func mapped(name string, fields []string, f func(Row) (any, error)) func([]value.Value) (value.Value, error) {
+	names, trial := slices.Clone(fields), newTrial(name, f)
 	return func(values []value.Value) (v value.Value, err error) {
+		defer trial.end(trial.begin(), &err)
 		defer func() {
 			if p := recover(); p != nil {
 				err = fmt.Errorf("panic: %v", p)
@@ -45,9 +32,10 @@ func mapped(fields []string, f func(Row) (any, error)) func([]value.Value) (valu
 	}
 }
 
-func filtered(fields []string, f func(Row) (bool, error)) func([]value.Value) (bool, error) {
-	names := slices.Clone(fields)
+func filtered(name string, fields []string, f func(Row) (bool, error)) func([]value.Value) (bool, error) {
+	names, trial := slices.Clone(fields), newTrial(name, f)
 	return func(values []value.Value) (yes bool, err error) {
+		defer trial.end(trial.begin(), &err)
 		defer func() {
 			if p := recover(); p != nil {
 				yes, err = false, fmt.Errorf("panic: %v", p)

@@ -193,15 +193,13 @@ func (q *Query) Explode(path, name string) *Query {
 }
 
 // MapFunc adds a column that a Go function computes from the values of fields, in the row: row.Float("price"). An error makes the record a bad
-// record. A function that is interpreted is refused: a cell that declares it as a func is compiled.
+// record. The query ends with an error where the function is interpreted, since each call would cost more than all the rest: a cell that
+// declares it as a func is compiled.
 func (q *Query) MapFunc(name string, f func(row Row) (any, error), fields ...string) *Query {
 	if f == nil {
 		return q.wrong("MapFunc %q without a function", name)
 	}
-	if interpreted(f) {
-		return q.wrong(slow, "MapFunc", name)
-	}
-	return q.then(step{Step: plan.Step{Op: plan.MapFunc, Name: name, Columns: slices.Clone(fields), Adds: []string{name}}, fn: mapped(fields, f)})
+	return q.then(step{Step: plan.Step{Op: plan.MapFunc, Name: name, Columns: slices.Clone(fields), Adds: []string{name}}, fn: mapped(name, fields, f)})
 }
 
 // FilterFunc keeps the rows that a Go function says yes to, which may ask for the values of fields. See MapFunc.
@@ -209,10 +207,7 @@ func (q *Query) FilterFunc(name string, f func(row Row) (bool, error), fields ..
 	if f == nil {
 		return q.wrong("FilterFunc %q without a function", name)
 	}
-	if interpreted(f) {
-		return q.wrong(slow, "FilterFunc", name)
-	}
-	return q.then(step{Step: plan.Step{Op: plan.FilterFunc, Name: name, Columns: slices.Clone(fields)}, fn: filtered(fields, f)})
+	return q.then(step{Step: plan.Step{Op: plan.FilterFunc, Name: name, Columns: slices.Clone(fields)}, fn: filtered(name, fields, f)})
 }
 
 // GroupBy gives each combination of the values at these paths a row of its own in the Agg that follows. An event without a value at one

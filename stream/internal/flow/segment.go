@@ -52,6 +52,20 @@ func (e *Env) reject(reason string) {
 	e.Bad = reason
 }
 
+// Fatal is an error of a function that ends the query instead of making the record in hand a bad one.
+type Fatal struct{ Err error }
+
+func (f Fatal) Error() string { return f.Err.Error() }
+
+// refuse takes the error of a function.
+func (e *Env) refuse(name string, err error) {
+	if fatal, ok := err.(Fatal); ok {
+		e.fail(fatal.Err)
+		return
+	}
+	e.reject(name + ": " + err.Error())
+}
+
 func (e *Env) fail(err error) {
 	if e.Err == nil {
 		e.Err = err
@@ -201,7 +215,7 @@ func (l *Layout) mapFunc(s Step, env *Env) (Wrap, error) {
 			args = read(args[:0], row)
 			v, err := f(args)
 			if err != nil {
-				env.reject(s.Name + ": " + err.Error())
+				env.refuse(s.Name, err)
 				return
 			}
 			row[at] = v
@@ -223,7 +237,7 @@ func (l *Layout) filterFunc(s Step, env *Env) (Wrap, error) {
 			yes, err := f(args)
 			switch {
 			case err != nil:
-				env.reject(s.Name + ": " + err.Error())
+				env.refuse(s.Name, err)
 			case yes:
 				next(row)
 			default:
