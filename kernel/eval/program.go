@@ -177,6 +177,7 @@ func New(c Config) (*Program, error) {
 		Importer: p.scope.Importer(),
 		FileSet:  p.scope.FileSet(),
 		Has:      engine.Has,
+		Alias:    engine.Alias,
 		Pool:     poolSize,
 		Position: p.scope.Position,
 		Unmarked: raceDetector,

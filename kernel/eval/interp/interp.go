@@ -14,9 +14,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"weak"
 
@@ -29,7 +31,8 @@ import (
 type Engine struct {
 	mu         sync.Mutex // Eval works alone
 	symbols    map[string]map[string]reflect.Value
-	keys       map[string]string // import path → key in symbols
+	keys       map[string]string       // import path → key in symbols
+	aliases    map[[2]string][2]string // made when the first is asked for
 	primitives map[string]reflect.Value
 	wrappers   interp.Exports
 	trace      io.Writer
@@ -83,6 +86,35 @@ func New(symbols map[string]map[string]reflect.Value, primitives map[string]refl
 func (e *Engine) Has(path, name string) bool {
 	_, ok := e.symbols[e.keys[path]][name]
 	return ok
+}
+
+// Alias finds an exported name, other than its own, of a type that a package declares: stream.Kind is the type Kind of a package behind
+// internal. Of several it is the first in the order of paths and names.
+func (e *Engine) Alias(declared, name string) (aliasPath, aliasName string, ok bool) {
+	if e.aliases == nil {
+		e.aliases = aliasesOf(e.symbols)
+	}
+	a, ok := e.aliases[[2]string{declared, name}]
+	return a[0], a[1], ok
+}
+
+// aliasesOf maps types by where they are declared to names under which others export them. A type's symbol is a nil pointer to it.
+func aliasesOf(symbols map[string]map[string]reflect.Value) map[[2]string][2]string {
+	aliases := map[[2]string][2]string{}
+	for _, key := range slices.Sorted(maps.Keys(symbols)) {
+		from := path.Dir(key)
+		for _, name := range slices.Sorted(maps.Keys(symbols[key])) {
+			v := symbols[key][name]
+			if v.Kind() != reflect.Pointer || !v.IsNil() || strings.HasPrefix(name, "_") {
+				continue
+			}
+			declared := [2]string{v.Type().Elem().PkgPath(), v.Type().Elem().Name()}
+			if _, known := aliases[declared]; !known && declared[1] != "" && declared != [2]string{from, name} {
+				aliases[declared] = [2]string{from, name}
+			}
+		}
+	}
+	return aliases
 }
 
 // Stop sets the variable that makes lowered code ask whether it is to stop. It is a plain bool that is written while others read it, which

@@ -3,7 +3,9 @@ package interp
 import (
 	"fmt"
 	"io"
+	"reflect"
 	"runtime"
+	"strings"
 	"testing"
 
 	"cancha/kernel/eval/lower"
@@ -35,5 +37,18 @@ func TestRoomsGo(t *testing.T) {
 		if !*w.Value() {
 			t.Error("a room was not told to stop")
 		}
+	}
+}
+
+// TestAliases: a type that is declared behind internal is found under the name that another package exports it by, and one under its own name
+// is not.
+func TestAliases(t *testing.T) {
+	symbols := map[string]map[string]reflect.Value{
+		"a.org/public/public": {"Reader": reflect.ValueOf((*strings.Reader)(nil)), "Max": reflect.ValueOf(3), "_Reader": reflect.ValueOf((*strings.Reader)(nil))},
+		"strings/strings":     {"Builder": reflect.ValueOf((*strings.Builder)(nil))},
+	}
+	got := aliasesOf(symbols)
+	if a := got[[2]string{"strings", "Reader"}]; len(got) != 1 || a != [2]string{"a.org/public", "Reader"} {
+		t.Errorf("got %v", got)
 	}
 }

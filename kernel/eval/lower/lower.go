@@ -16,6 +16,8 @@ type Config struct {
 	FileSet  *token.FileSet
 	// Has tells whether the back end has a compiled package's exported name.
 	Has func(path, name string) bool
+	// Alias finds an exported alias of a type that the back end cannot name where it is declared, behind internal say; nil finds none.
+	Alias func(path, name string) (aliasPath, aliasName string, ok bool)
 	// Pool is how many distinct types of its own the back end has for declared types of a basic kind.
 	Pool func(kind types.BasicKind) int
 	// Compiled tells what compiled cells have declared; nil where there are none.

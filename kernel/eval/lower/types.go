@@ -341,10 +341,7 @@ func (l *Lowerer) compiledRep(t *types.Named, pos token.Pos) *rep {
 	if !o.Exported() { // its values can be used where they are, but not be named
 		return &rep{kind: compiled}
 	}
-	if !l.cfg.Has(o.Pkg().Path(), o.Name()) {
-		refuse(pos, "type %s.%s is not among the compiled symbols", o.Pkg().Path(), o.Name())
-	}
-	r := &rep{text: l.alias(o.Pkg()) + "." + o.Name(), kind: compiled}
+	r := &rep{text: l.compiledName(o, pos), kind: compiled}
 	if types.IsInterface(t) {
 		r.kind = compiledIf
 	}
@@ -469,6 +466,21 @@ func (l *Lowerer) qualified(o types.Object, pos token.Pos) string {
 		refuse(pos, "%s.%s is not among the compiled symbols of the interpreter", path, o.Name())
 	}
 	return l.alias(o.Pkg()) + "." + o.Name()
+}
+
+// compiledName is a compiled package's exported type in the lowered program: where it is declared, or by an alias.
+func (l *Lowerer) compiledName(o types.Object, pos token.Pos) string {
+	path := o.Pkg().Path()
+	if l.cfg.Has(path, o.Name()) {
+		return l.alias(o.Pkg()) + "." + o.Name()
+	}
+	if l.cfg.Alias != nil {
+		if from, name, ok := l.cfg.Alias(path, o.Name()); ok {
+			return l.aliasOf(from, from[strings.LastIndexByte(from, '/')+1:]) + "." + name
+		}
+	}
+	refuse(pos, "type %s.%s is not among the compiled symbols", path, o.Name())
+	return ""
 }
 
 // sortedKeys are the keys of a set in order.
