@@ -33,12 +33,16 @@ type Layout struct {
 	dropped  []string
 }
 
-// binding is what a name stands for: a place, or a path of the record.
+// binding is what a name stands for: a place, or a path of the record, or of the elements of an exploded array.
 type binding struct {
 	at    int
 	kind  value.Kind
-	alias string
+	alias string    // the path; empty: a place
+	of    *elements // nil: of the record
 }
+
+// isPath tells whether the name stands for a path, and is read as what it is used for.
+func (b binding) isPath() bool { return b.alias != "" || b.of != nil }
 
 // Meta is a part of a record beside its value.
 type Meta struct {
@@ -100,8 +104,10 @@ func (l *Layout) name(name string, b binding) {
 
 // Kind implements eval.Scope.
 func (l *Layout) Kind(path string) value.Kind {
-	if b, ok := l.bindings[path]; ok && b.alias == "" {
+	if b, ok := l.bindings[path]; ok && !b.isPath() {
 		return b.kind
+	} else if ok && b.of != nil {
+		return value.Any
 	} else if ok {
 		path = b.alias
 	}
@@ -126,24 +132,31 @@ func (l *Layout) Field(path string, want value.Kind) (eval.Node, error) {
 	if slices.Contains(l.dropped, path) {
 		return eval.Node{}, fmt.Errorf("stream: the column %q was dropped before", path)
 	}
-	if b, ok := l.bindings[path]; ok {
-		if b.alias == "" {
-			return eval.Column(b.at, b.kind), nil
-		}
+	if b, ok := l.bindings[path]; ok && !b.isPath() {
+		return eval.Column(b.at, b.kind), nil
+	}
+	if b, ok := l.path(path); ok && b.of != nil {
+		return l.slot(&b.of.slots, b.alias, want)
+	} else if ok {
 		return l.record(b.alias, want)
 	}
-	for _, e := range slices.Backward(l.elements) {
-		if path == e.name {
-			return l.slot(&e.slots, "", want)
-		}
-		if rest, ok := strings.CutPrefix(path, e.name); ok && (rest[0] == '.' || rest[0] == '[') {
-			return l.slot(&e.slots, strings.TrimPrefix(rest, "."), want)
-		}
-	}
-	if l.open {
-		return l.record(path, want)
-	}
 	return eval.Node{}, fmt.Errorf("stream: there is no column %q here; there are %s", path, strings.Join(l.columns, ", "))
+}
+
+// path is the path that a name stands for, of the record or of the elements of an array; false for a name of a place, or of nothing.
+func (l *Layout) path(name string) (binding, bool) {
+	if b, ok := l.bindings[name]; ok {
+		return b, b.isPath()
+	}
+	for _, e := range slices.Backward(l.elements) {
+		if name == e.name {
+			return binding{of: e}, true
+		}
+		if rest, ok := strings.CutPrefix(name, e.name); ok && (rest[0] == '.' || rest[0] == '[') {
+			return binding{alias: strings.TrimPrefix(rest, "."), of: e}, true
+		}
+	}
+	return binding{alias: name}, l.open
 }
 
 // record is a path of the record, or a part of it beside its value.
@@ -214,15 +227,10 @@ func (l *Layout) bind(name string) (binding, error) {
 	if b, ok := l.bindings[name]; ok {
 		return b, nil
 	}
-	for _, e := range l.elements {
-		if name == e.name || strings.HasPrefix(name, e.name+".") || strings.HasPrefix(name, e.name+"[") {
-			n, err := l.Field(name, value.Any)
-			return binding{at: l.width - 1, kind: n.Kind}, err
-		}
-	}
-	if !l.open {
+	b, ok := l.path(name)
+	if !ok || b.of != nil {
 		_, err := l.Field(name, value.Any)
-		return binding{}, err
+		return b, err
 	}
 	if strings.HasPrefix(name, "@") {
 		_, err := l.record(name, value.Any)
@@ -277,21 +285,10 @@ func (l *Layout) Read(names []string) ([]Column, func(dst, row Row) Row, error) 
 
 var _ eval.Scope = (*Layout)(nil)
 
-// alias reports whether an expression is a path of the record and nothing else: such a column is read as what it is used for.
-func (l *Layout) alias(e plan.Expr) (string, bool) {
-	if e.Op != "field" {
-		return "", false
+// alias is the path that an expression is, if it is one and nothing else: such a column is read as what it is used for.
+func (l *Layout) alias(e plan.Expr) (binding, bool) {
+	if e.Op != "field" || slices.Contains(l.dropped, e.Path) {
+		return binding{}, false
 	}
-	if b, ok := l.bindings[e.Path]; ok {
-		return b.alias, b.alias != ""
-	}
-	if !l.open {
-		return "", false
-	}
-	for _, each := range l.elements {
-		if e.Path == each.name || strings.HasPrefix(e.Path, each.name+".") || strings.HasPrefix(e.Path, each.name+"[") {
-			return "", false
-		}
-	}
-	return e.Path, !slices.Contains(l.dropped, e.Path)
+	return l.path(e.Path)
 }

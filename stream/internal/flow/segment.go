@@ -124,13 +124,13 @@ func (l *Layout) filter(s Step, env *Env) (Wrap, error) {
 	}, nil
 }
 
-// with adds a column. One that is a path of the record and nothing else is only a name for it.
+// with adds a column. One that is a path and nothing else is only a name for it.
 func (l *Layout) with(s Step) (Wrap, error) {
 	if s.Name == "" {
 		return nil, fmt.Errorf("stream: a column without a name")
 	}
-	if path, ok := l.alias(s.Expr); ok {
-		l.name(s.Name, binding{alias: path})
+	if b, ok := l.alias(s.Expr); ok {
+		l.name(s.Name, b)
 		return nil, nil
 	}
 	n, err := eval.Compile(s.Expr, l, value.Any)
