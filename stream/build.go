@@ -44,6 +44,7 @@ type input struct {
 	entry flow.Emit // takes what lanes have collected; nil where they keep windows
 	merge *merge
 	hold  time.Duration // by how much the rows can be behind the watermark, as far as its steps are built
+	after []step        // of other queries, which take its rows behind its own steps
 
 	records *RecordProcessing // nil: records are decoded by the query's format
 }
@@ -66,7 +67,7 @@ func (q *Query) build() (*graph, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	err := g.source(q, func(columns []Column) (flow.Emit, error) {
+	err := g.source(q, nil, func(columns []Column) (flow.Emit, error) {
 		g.columns = columns
 		return func(row flow.Row, _ int64) {
 			kept := make([]Value, len(row))
@@ -133,9 +134,9 @@ func (s step) check(mode OutputMode) error {
 	return nil
 }
 
-// source builds a query's input and all its steps, whose rows go to end.
-func (g *graph) source(q *Query, end tail) error {
-	in := &input{query: q}
+// source builds a query's input and all its steps, whose rows go to end and through the steps after it.
+func (g *graph) source(q *Query, after []step, end tail) error {
+	in := &input{query: q, after: after}
 	g.inputs = append(g.inputs, in)
 	first := 0
 	for first < len(q.steps) && stateless(q.steps[first]) {
@@ -182,13 +183,17 @@ func (g *graph) inLanes(in *input, steps []step, end tail) error {
 // collected lets lanes collect rows, which the next step with memory takes.
 func (g *graph) collected(in *input, steps []step, end tail) error {
 	var columns []Column
+	var behind []flow.Step
+	for _, s := range slices.Concat(steps, in.after) {
+		behind = append(behind, s.flow())
+	}
 	in.end = func(l *flow.Layout, n *lane) (func(row flow.Row), error) {
 		names, err := wanted(l, steps)
 		if err != nil {
 			return nil, err
 		}
 		var read func(dst, row flow.Row) flow.Row
-		if columns, read, err = l.Read(names); err != nil {
+		if columns, read, err = l.Keep(names, l.Demands(names, behind)); err != nil {
 			return nil, err
 		}
 		n.width = len(columns)
@@ -322,7 +327,7 @@ func (g *graph) chain(in *input, columns []Column, steps []step, end tail) (flow
 
 // operator builds the first of steps, which has memory, and what follows it.
 func (g *graph) operator(in *input, l *flow.Layout, steps []step, end tail) (flow.Emit, error) {
-	op, columns, err := g.compile(in, l, steps[0])
+	op, columns, err := g.compile(in, l, steps[0], slices.Concat(steps[1:], in.after))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", steps[0].Step, err)
 	}
@@ -340,7 +345,7 @@ func (g *graph) operator(in *input, l *flow.Layout, steps []step, end tail) (flo
 	return op.Push, nil
 }
 
-func (g *graph) compile(in *input, l *flow.Layout, s step) (flow.Op, []Column, error) {
+func (g *graph) compile(in *input, l *flow.Layout, s step, after []step) (flow.Op, []Column, error) {
 	switch s.Op {
 	case plan.Aggregation:
 		return g.aggregation(l, s)
@@ -358,9 +363,9 @@ func (g *graph) compile(in *input, l *flow.Layout, s step) (flow.Op, []Column, e
 		g.clocks = append(g.clocks, op)
 		return op, s.functions.Columns, err
 	case plan.Join:
-		return g.join(l, s)
+		return g.join(l, s, after)
 	case plan.Lookup:
-		return g.lookup(in, l, s)
+		return g.lookup(in, l, s, after)
 	}
 	return nil, nil, nil
 }
@@ -385,7 +390,7 @@ func pairs(s plan.JoinSpec) error {
 	return nil
 }
 
-func (g *graph) join(l *flow.Layout, s step) (flow.Op, []Column, error) {
+func (g *graph) join(l *flow.Layout, s step, after []step) (flow.Op, []Column, error) {
 	switch {
 	case s.other == nil:
 		return nil, nil, errors.New("stream: a join without a second query")
@@ -397,7 +402,7 @@ func (g *graph) join(l *flow.Layout, s step) (flow.Op, []Column, error) {
 	}
 	var j *flow.Joiner
 	var columns []Column
-	err := g.source(s.other, func(right []Column) (emit flow.Emit, err error) {
+	err := g.source(s.other, after, func(right []Column) (emit flow.Emit, err error) {
 		j, columns, err = flow.NewJoiner(s.Join, l, flow.Closed(right), &g.env)
 		if err != nil {
 			return nil, err
@@ -410,11 +415,11 @@ func (g *graph) join(l *flow.Layout, s step) (flow.Op, []Column, error) {
 	return j, columns, nil
 }
 
-func (g *graph) lookup(in *input, l *flow.Layout, s step) (flow.Op, []Column, error) {
+func (g *graph) lookup(in *input, l *flow.Layout, s step, after []step) (flow.Op, []Column, error) {
 	if err := pairs(s.Join); err != nil {
 		return nil, nil, err
 	}
-	t, err := g.table(in, s.table, s.Join.Right)
+	t, err := g.table(in, s.table, s.Join.Right, after)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -422,7 +427,7 @@ func (g *graph) lookup(in *input, l *flow.Layout, s step) (flow.Op, []Column, er
 }
 
 // table builds a table: of rows, or of what another query gives, for which the input waits.
-func (g *graph) table(in *input, t *Table, keys []string) (table *flow.Table, err error) {
+func (g *graph) table(in *input, t *Table, keys []string, after []step) (table *flow.Table, err error) {
 	if t.query == nil {
 		if table, err = flow.NewTable(t.rows.Columns, keys); err != nil {
 			return nil, err
@@ -433,7 +438,7 @@ func (g *graph) table(in *input, t *Table, keys []string) (table *flow.Table, er
 		return table, nil
 	}
 	from := len(g.inputs)
-	err = g.source(t.query, func(columns []Column) (flow.Emit, error) {
+	err = g.source(t.query, after, func(columns []Column) (flow.Emit, error) {
 		if table, err = flow.NewTable(columns, keys); err != nil {
 			return nil, err
 		}
@@ -461,7 +466,7 @@ func (g *graph) union(in *input, l *flow.Layout, steps []step, end tail) (flow.E
 		return nil, err
 	}
 	last, to := g.last, len(g.ops)
-	err = g.source(steps[0].other, func(others []Column) (flow.Emit, error) { return sameColumns(columns, others, emit) })
+	err = g.source(steps[0].other, slices.Concat(steps[1:], in.after), func(others []Column) (flow.Emit, error) { return sameColumns(columns, others, emit) })
 	g.last = last
 	g.ops = slices.Concat(g.ops[:from], g.ops[to:], g.ops[from:to])
 	g.holds = slices.Concat(g.holds[:from], g.holds[to:], g.holds[from:to])

@@ -57,7 +57,8 @@ type Expr = plan.Expr
 // Field is the value at a path of a record, such as user.city, items[0].sku or labels["a.b"], or of a column that an earlier step gave.
 // @key, @value, @topic, @partition, @offset, @timestamp and @headers.NAME are parts of the record beside its value. What is read there
 // follows from the use: arithmetic wants numbers, Lower a text, Hour a time in RFC 3339; a record that has something else at the path is a
-// bad record. Behind an operator with memory (a join, Deduplicate) it is an absent value.
+// bad record, also where the use stands behind a join or Deduplicate. A column that is computed, or that a Go function gives, has no such
+// path: a value of another kind than is wanted of it is an absent one.
 func Field(path string) Expr { return plan.Field(path) }
 
 // Literal is a value that is the same for all rows: nil, a bool, a number, a string, a time.Time or a time.Duration, which counts as its
