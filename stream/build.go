@@ -554,6 +554,7 @@ func (in *input) lane(partition int, claim func(keys flow.Row, end int64) string
 		format = JSONFormat()
 	}
 	n.watermark.Store(flow.NoWatermark)
+	_, n.blind = in.query.source.(Unmeasured)
 	n.decoder, err = format.Decoder(n.slots)
 	if err == nil && n.decoder == nil {
 		err = fmt.Errorf("stream: the format %q gave no Decoder and no error", format.Name())

@@ -97,7 +97,11 @@ func (g *Generator) read(ctx context.Context, h Handler, p int) error {
 			records = append(records, r)
 		}
 		next += n
-		if err := h.Batch(ctx, Batch{Topic: g.name, Partition: p, Records: records, HighWatermark: next}); err != nil {
+		high := next
+		if g.rate == 0 && g.limit < math.MaxInt64 {
+			high = g.limit // all can be had at once
+		}
+		if err := h.Batch(ctx, Batch{Topic: g.name, Partition: p, Records: records, HighWatermark: high}); err != nil {
 			return err
 		}
 	}

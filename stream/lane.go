@@ -38,6 +38,8 @@ type lane struct {
 	high    int64
 	goal    int64 // high of the first batch: what was there when the partition was opened
 	opened  bool  // there was a first batch
+	reached bool  // what was there then has been read
+	blind   bool  // its source is Unmeasured
 	from    int64 // next at the start of the epoch
 	records int64
 	counted int64         // records at the start of the epoch
@@ -66,6 +68,7 @@ func (n *lane) take(b Batch, count int, idleAfter time.Duration, rejected func(r
 		n.opened, n.goal = true, b.HighWatermark
 	}
 	if len(b.Records) == 0 {
+		n.reached = true // what lies between the last record and goal, markers of transactions say, is no record
 		n.rest(idleAfter)
 		return nil
 	}
@@ -89,6 +92,7 @@ func (n *lane) take(b Batch, count int, idleAfter time.Duration, rejected func(r
 		}
 	}
 	err := n.flush()
+	n.reached = n.reached || !n.blind && n.next >= n.goal
 	n.records += int64(count)
 	n.busy += time.Since(began)
 	n.taken = true
@@ -102,7 +106,7 @@ func (n *lane) take(b Batch, count int, idleAfter time.Duration, rejected func(r
 // that saw the watermark before them would have their partners forgotten.
 func (n *lane) tell() {
 	n.watermark.Store(n.clock.Watermark)
-	n.caughtUp.Store(n.next >= n.high)
+	n.caughtUp.Store(!n.blind && n.next >= n.high)
 	n.taken = false
 }
 
@@ -191,7 +195,7 @@ func (n *lane) rest(idleAfter time.Duration) {
 func (n *lane) behindGoal() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return !n.finished.Load() && (!n.opened || n.next < n.goal)
+	return !n.finished.Load() && !n.reached
 }
 
 // unknown notes that nobody knows whether the partition has new records.

@@ -99,18 +99,28 @@ func (r reader) Batch(ctx context.Context, b Batch) (err error) {
 // availableRead tells whether all partitions of all inputs have been read to where they ended when they were opened.
 func (r *Running) availableRead() bool {
 	for _, in := range r.graph.inputs {
-		lanes := r.of(in)
-		r.mu.Lock()
-		over, assigned := r.assigned[in][ended], len(r.assigned[in])
-		r.mu.Unlock()
-		if over {
-			continue
-		}
-		if assigned == 0 || len(lanes) < assigned || slices.ContainsFunc(lanes, (*lane).behindGoal) {
+		lanes, all := r.held(in)
+		if !all || slices.ContainsFunc(lanes, (*lane).behindGoal) {
 			return false
 		}
 	}
 	return true
+}
+
+// held are the lanes of the partitions that an input reads now, and whether all of them are there, at least one. One that another member of a
+// group has got since is not waited for: its records do not come here. An input that has ended has none, and all of them.
+func (r *Running) held(in *input) (lanes []*lane, all bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.assigned[in][ended] {
+		return nil, true
+	}
+	for p := range r.assigned[in] {
+		if n := r.lanes[in][p]; n != nil {
+			lanes = append(lanes, n)
+		}
+	}
+	return lanes, len(lanes) > 0 && len(lanes) == len(r.assigned[in])
 }
 
 // prepare lets a lane's decoder fetch what it lacks. The lane is not locked, so that whoever counts or closes windows need not wait; and nothing
@@ -196,15 +206,8 @@ func (r reader) Note(sentence string) { r.note(sentence) }
 
 // atEnd tells whether all partitions of an input have been read to where they end now.
 func (r *Running) atEnd(in *input) bool {
-	lanes := r.of(in)
-	for _, n := range lanes {
-		if !n.caughtUp.Load() {
-			return false
-		}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(lanes) >= len(r.assigned[in])
+	lanes, all := r.held(in)
+	return all && !slices.ContainsFunc(lanes, func(n *lane) bool { return !n.caughtUp.Load() && !n.finished.Load() })
 }
 
 func (r *Running) caughtUp(in *input) {

@@ -71,6 +71,10 @@ func (p *Partial) Error() string { return p.Err.Error() }
 // Unwrap returns Err.
 func (p *Partial) Unwrap() error { return p.Err }
 
+// Unmeasured is a Source that does not know where its partitions end before it has read them: the HighWatermark of a batch with records is the end
+// of the batch. That a partition has been read to its end is told by a batch without records, or by Finished.
+type Unmeasured interface{ Unmeasured() }
+
 // Source reads the records of a topic.
 type Source interface {
 	// Run reads until ctx ends (then it returns nil after all its goroutines have ended), until the source is exhausted

@@ -130,6 +130,9 @@ func (f *Files) validate() error {
 	return nil
 }
 
+// Unmeasured implements stream.Unmeasured.
+func (f *Files) Unmeasured() {}
+
 // Run implements stream.Source.
 func (f *Files) Run(ctx context.Context, h stream.Handler) error {
 	if err := f.validate(); err != nil {
