@@ -135,6 +135,7 @@ var table_cancha_stream = listing.Package{
 		{"Table", (*stream.Table)(nil)},
 		{"TextOptions", (*stream.TextOptions)(nil)},
 		{"Totals", (*stream.Totals)(nil)},
+		{"Unmeasured", (*stream.Unmeasured)(nil)},
 		{"Value", (*stream.Value)(nil)},
 		{"Want", (*stream.Want)(nil)},
 		{"Window", (*stream.Window)(nil)},
@@ -151,6 +152,7 @@ var table_cancha_stream = listing.Package{
 		{"RecordHandler", (*_cancha_stream_RecordHandler)(nil)},
 		{"Sink", (*_cancha_stream_Sink)(nil)},
 		{"Source", (*_cancha_stream_Source)(nil)},
+		{"Unmeasured", (*_cancha_stream_Unmeasured)(nil)},
 	},
 }
 
@@ -267,4 +269,13 @@ func (w _cancha_stream_Source) Description() string {
 
 func (w _cancha_stream_Source) Run(a0 context.Context, a1 stream.Handler) error {
 	return w.WRun(a0, a1)
+}
+
+type _cancha_stream_Unmeasured struct {
+	IValue      any
+	WUnmeasured func()
+}
+
+func (w _cancha_stream_Unmeasured) Unmeasured() {
+	w.WUnmeasured()
 }
