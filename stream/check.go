@@ -1,0 +1,60 @@
+package stream
+
+import (
+	"errors"
+	"fmt"
+
+	"cancha/stream/plan"
+)
+
+// check refuses settings that cannot be, and steps that cannot work.
+func (q *Query) check() error {
+	switch {
+	case q.err != nil:
+		return q.err
+	case q.source == nil:
+		return errors.New("stream: no source; From wants one, such as Memory or kafka.Source")
+	case q.delay < 0 || q.idle < 0 || q.ahead < 0 || q.trigger < 0:
+		return fmt.Errorf("stream: Watermark(%v), IdleAfter(%v), MaxAhead(%v), Trigger(%v): want no negative duration", q.delay, q.idle, q.ahead, q.trigger)
+	case q.delay > maxSpan || q.ahead > maxSpan:
+		return fmt.Errorf("stream: Watermark(%v), MaxAhead(%v): want at most %v", q.delay, q.ahead, maxSpan)
+	case q.length < 0:
+		return fmt.Errorf("stream: MaxTime(%v): want no negative duration", q.length)
+	case q.limit < 0 || q.keep < 1 || q.memory < 1<<20:
+		return fmt.Errorf("stream: MaxRecords(%d), KeepRows(%d), Memory(%d): want at least 0, 1 and 1 MiB", q.limit, q.keep, q.memory)
+	}
+	for _, s := range q.steps {
+		if err := s.check(q.mode); err != nil {
+			return fmt.Errorf("%s: %w", s.Step, err)
+		}
+	}
+	return nil
+}
+
+// check refuses steps that cannot work, or would keep more and more.
+func (s step) check(mode OutputMode) error {
+	w := s.Window
+	switch {
+	case s.other != nil:
+		return s.other.check()
+	case s.Op == plan.Deduplicate && s.TimeToLive == 0:
+		return errors.New("stream: Deduplicate knows a key as long as Watermark's delay, which is 0: set Watermark before it")
+	case s.Op != plan.Aggregation:
+		return nil
+	case len(s.Aggregates) == 0:
+		return errors.New(`stream: nothing to compute; add .Agg(stream.Count("events"))`)
+	case w.Kind != "" && w.Kind != "session" && (w.Width <= 0 || w.Width > maxSpan):
+		return fmt.Errorf("stream: a window of %v: want more than 0 and at most %v", w.Width, maxSpan)
+	case w.Kind == "sliding" && (w.Step <= 0 || w.Step > w.Width || w.Width/w.Step > 10_000):
+		return fmt.Errorf("stream: windows of %v every %v: want a step of more than 0, not longer than the window, and at most 10,000 windows an event", w.Width, w.Step)
+	case w.Kind == "session" && (w.Gap <= 0 || w.Gap > maxSpan):
+		return fmt.Errorf("stream: sessions with gaps of %v: want more than 0 and at most %v", w.Gap, maxSpan)
+	case w.Kind == "session" && mode != Append:
+		return errors.New("stream: sessions are given out when they are over; use Output(Append)")
+	case w.Kind == "" && mode == Append:
+		return errors.New("stream: without a window a group is never complete; add .Window, or use Output(Update)")
+	case w.Kind == "" && len(s.Keys) > 0 && s.TimeToLive == 0:
+		return errors.New("stream: groups without a window would be kept for ever; add .Window, or .TimeToLive")
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package stream
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"cancha/stream/internal/flow"
+)
+
+// closeMerged gives out the windows of an aggregation that a watermark has passed, in order of time.
+func (g *graph) closeMerged(m *merge, lanes []*lane, watermark int64) {
+	parts := map[int64][]*flow.Window{}
+	for _, n := range lanes {
+		n.mu.Lock()
+		for _, w := range n.windows.Close(watermark) {
+			parts[w.Start] = append(parts[w.Start], w)
+		}
+		n.mu.Unlock()
+	}
+	g.give(m, parts)
+	g.expire(m, lanes, watermark)
+}
+
+// expire forgets the groups without windows that have had no row for their time to live.
+func (g *graph) expire(m *merge, lanes []*lane, watermark int64) {
+	if !m.grouping.Expires() || len(lanes) == 0 || watermark == math.MaxInt64 {
+		return
+	}
+	var windows []*flow.Windows
+	for _, n := range lanes {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		windows = append(windows, n.windows)
+	}
+	flow.Expire(windows, watermark, func(parts []*flow.Window) { g.give(m, map[int64][]*flow.Window{0: parts}) })
+}
+
+func (g *graph) give(m *merge, parts map[int64][]*flow.Window) {
+	starts := make([]int64, 0, len(parts))
+	for start := range parts {
+		starts = append(starts, start)
+	}
+	slices.Sort(starts)
+	for _, start := range starts {
+		t := flow.RowTime(parts[start])
+		for _, row := range m.grouping.Results(parts[start]) {
+			m.emit(row, t)
+		}
+	}
+}
+
+// changed gives out the rows of open windows that have changed since the call before. Of a window that lies in several lanes, the rows that
+// changed in one of them are merged over all.
+func (g *graph) changed(lanes map[*input][]*lane) {
+	for _, m := range g.merges {
+		parts := map[int64][]*flow.Window{}
+		keys := map[int64]map[string]bool{}
+		for _, n := range lanes[m.in] {
+			n.mu.Lock()
+			for _, w := range n.windows.Take() {
+				if keys[w.Start] == nil {
+					keys[w.Start] = map[string]bool{}
+				}
+				for k := range w.Keys() {
+					keys[w.Start][k] = true
+				}
+			}
+			n.mu.Unlock()
+		}
+		for start := range keys {
+			for _, n := range lanes[m.in] {
+				n.mu.Lock()
+				if p := n.windows.Part(start, keys[start]); p != nil {
+					parts[start] = append(parts[start], p)
+				}
+				n.mu.Unlock()
+			}
+		}
+		g.give(m, parts)
+	}
+	if g.last != nil && g.identity != nil {
+		g.last.Give(g.last.Take())
+	}
+}
+
+// advance moves event time behind the lanes on.
+func (g *graph) advance(watermark int64, lanes map[*input][]*lane) {
+	g.advanced = watermark
+	for _, m := range g.merges {
+		if !m.keyed {
+			g.closeMerged(m, lanes[m.in], watermark)
+		}
+	}
+	for i, op := range g.ops {
+		op.Advance(heldBack(watermark, g.holds[i]))
+	}
+}
+
+// heldBack is a watermark less a hold, without overflow.
+func heldBack(watermark, hold int64) int64 {
+	if watermark < flow.NoWatermark+hold {
+		return flow.NoWatermark
+	}
+	return watermark - hold
+}
+
+// drain gives out what is left.
+func (g *graph) drain(lanes map[*input][]*lane) {
+	for _, m := range g.merges {
+		g.closeMerged(m, lanes[m.in], math.MaxInt64)
+	}
+	for _, op := range g.ops {
+		op.Drain()
+	}
+}
+
+// state is about how many bytes the query keeps, and which operator keeps most. The caller holds the graph's lock.
+func (g *graph) state(lanes map[*input][]*lane) (bytes int64, most string) {
+	biggest := int64(-1)
+	for _, m := range g.merges {
+		n := int64(0)
+		for _, each := range lanes[m.in] {
+			each.mu.Lock()
+			n += each.windows.Size()
+			each.mu.Unlock()
+		}
+		bytes += n
+		if n > biggest {
+			biggest, most = n, "the groups of an aggregation"
+		}
+	}
+	for _, op := range g.ops {
+		_, n := op.State()
+		bytes += n
+		if n > biggest {
+			biggest, most = n, operatorName(op)
+		}
+	}
+	return bytes, most
+}
+
+// runClocks calls the timers of the clock that are due.
+func (g *graph) runClocks(now time.Time) {
+	for _, p := range g.clocks {
+		p.Clock(now)
+	}
+}
