@@ -78,10 +78,9 @@ func (d *JSON) known(b []byte, i int, n *node, depth int, first byte) int {
 		d.repeat(e)
 		return i + len(e.text)
 	}
-	before := len(d.misfit)
 	end := d.container(b, i, n, depth, first)
-	if end > 0 && end-i <= memoText && len(d.misfit) >= before {
-		*place = d.remember(string(b[i:end]), n, before)
+	if end > 0 && end-i <= memoText {
+		*place = d.remember(string(b[i:end]), n)
 	}
 	return end
 }
@@ -128,8 +127,11 @@ func (d *JSON) skipKnown(b []byte, i int, n *node, depth int) int {
 	return end
 }
 
-// empty tells whether nothing has been put into the slots below n: what is read there does not depend on what came before.
+// empty tells whether nothing has been put into the slots below n, and no misfit is known: what is read there does not depend on what came before.
 func (d *JSON) empty(n *node) bool {
+	if len(d.misfit) > 0 {
+		return false
+	}
 	for _, s := range n.below {
 		if !d.row[d.slots[s].At].IsNull() {
 			return false
@@ -153,8 +155,8 @@ func (d *JSON) repeat(e *entry) {
 }
 
 // remember notes what reading a text below n has done.
-func (d *JSON) remember(text string, n *node, before int) *entry {
-	e := &entry{text: text, misfits: slices.Clone(d.misfit[before:])}
+func (d *JSON) remember(text string, n *node) *entry {
+	e := &entry{text: text, misfits: slices.Clone(d.misfit)}
 	for _, s := range n.below {
 		if v := d.row[d.slots[s].At]; !v.IsNull() {
 			e.fills = append(e.fills, fill{s, d.slots[s].At, v.Clone()})
