@@ -209,9 +209,6 @@ func (g *graph) compile(in *input, l *flow.Layout, s step, after []step) (flow.O
 		op, columns, err := flow.NewDeduplicator(s.Step, l, &g.env)
 		return op, columns, err
 	case plan.Top:
-		if len(g.merges) == 0 && len(g.ops) == 0 {
-			return nil, nil, errors.New("stream: Top ranks the rows of a window; put an Agg with a Window before it")
-		}
 		op, columns, err := flow.NewTops(s.Step, l, &g.env)
 		return op, columns, err
 	case plan.Process:

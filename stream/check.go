@@ -3,6 +3,7 @@ package stream
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"cancha/stream/plan"
 )
@@ -23,10 +24,29 @@ func (q *Query) check() error {
 	case q.limit < 0 || q.keep < 1 || q.memory < 1<<20:
 		return fmt.Errorf("stream: MaxRecords(%d), KeepRows(%d), Memory(%d): want at least 0, 1 and 1 MiB", q.limit, q.keep, q.memory)
 	}
-	for _, s := range q.steps {
+	if slices.Contains(q.sinks, nil) || slices.Contains(q.letters, nil) {
+		return errors.New("stream: a sink that is nil; To and DeadLetters want one, such as SinkFunc or file.JSONLines")
+	}
+	for i, s := range q.steps {
 		if err := s.check(q.mode); err != nil {
 			return fmt.Errorf("%s: %w", s.Step, err)
 		}
+		if err := s.stands(q.steps[:i], q.steps[i+1:]); err != nil {
+			return fmt.Errorf("%s: %w", s.Step, err)
+		}
+	}
+	return nil
+}
+
+// stands refuses a step that is not where its neighbours are.
+func (s step) stands(before, after []step) error {
+	switch {
+	case s.Op == plan.Aggregation && len(s.Aggregates) == 0 && slices.ContainsFunc(after, func(o step) bool { return o.Op == plan.Aggregation }):
+		return fmt.Errorf("stream: %q stands between GroupBy or Window and their Agg; put it before GroupBy and Window, or behind Agg", after[0].Step)
+	case s.Op == plan.Aggregation && len(s.Aggregates) == 0:
+		return errors.New(`stream: nothing to compute; add .Agg(stream.Count("events"))`)
+	case s.Op == plan.Top && !slices.ContainsFunc(before, func(o step) bool { return o.Op == plan.Aggregation && o.Window.Kind != "" }):
+		return errors.New("stream: Top ranks the rows of a window; put an Agg with a Window before it")
 	}
 	return nil
 }
@@ -37,12 +57,12 @@ func (s step) check(mode OutputMode) error {
 	switch {
 	case s.other != nil:
 		return s.other.check()
+	case s.Op == plan.Deduplicate && len(s.Keys) == 0:
+		return errors.New("stream: Deduplicate without a path would keep one row of all; name what tells rows apart, such as Deduplicate(\"id\")")
 	case s.Op == plan.Deduplicate && s.TimeToLive == 0:
 		return errors.New("stream: Deduplicate knows a key as long as Watermark's delay, which is 0: set Watermark before it")
 	case s.Op != plan.Aggregation:
 		return nil
-	case len(s.Aggregates) == 0:
-		return errors.New(`stream: nothing to compute; add .Agg(stream.Count("events"))`)
 	case w.Kind != "" && w.Kind != "session" && (w.Width <= 0 || w.Width > maxSpan):
 		return fmt.Errorf("stream: a window of %v: want more than 0 and at most %v", w.Width, maxSpan)
 	case w.Kind == "sliding" && (w.Step <= 0 || w.Step > w.Width || w.Width/w.Step > 10_000):
@@ -51,6 +71,8 @@ func (s step) check(mode OutputMode) error {
 		return fmt.Errorf("stream: sessions with gaps of %v: want more than 0 and at most %v", w.Gap, maxSpan)
 	case w.Kind == "session" && mode != Append:
 		return errors.New("stream: sessions are given out when they are over; use Output(Append)")
+	case len(s.Aggregates) == 0:
+		return nil // see stands
 	case w.Kind == "" && mode == Append:
 		return errors.New("stream: without a window a group is never complete; add .Window, or use Output(Update)")
 	case w.Kind == "" && len(s.Keys) > 0 && s.TimeToLive == 0:

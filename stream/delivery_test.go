@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -189,4 +190,13 @@ func (revoking) Run(ctx context.Context, h Handler) error {
 	}
 	<-ctx.Done()
 	return nil
+}
+
+// TestAPanicOfASink ends the query with an error that names the sink.
+func TestAPanicOfASink(t *testing.T) {
+	running := start(t, timed(orders).Select("id").To(SinkFunc(func(int64, *Rows) error { panic("no paper") })))
+	err := running.Wait(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "rows to stream.sinkFunc: panic: no paper") {
+		t.Errorf("got %v, want the sink's panic", err)
+	}
 }

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -157,11 +158,21 @@ func (r *Running) publish(rows [][]Value) error {
 
 func (r *Running) write(sinks []Sink, epoch int64, rows *Rows) error {
 	for _, sink := range sinks {
-		if err := sink.Write(r.ctx, epoch, rows.part(slices.Clone(rows.rows))); err != nil {
+		if err := writeTo(r.ctx, sink, epoch, rows.part(slices.Clone(rows.rows))); err != nil {
 			return fmt.Errorf("write %d rows to %s: %w", rows.Len(), describeSink(sink), err)
 		}
 	}
 	return nil
+}
+
+// writeTo calls a sink, whose panic is its error.
+func writeTo(ctx context.Context, sink Sink, epoch int64, rows *Rows) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return sink.Write(ctx, epoch, rows)
 }
 
 // Results returns the rows given out so far, the newest KeepRows of them, in the order of their columns' values.

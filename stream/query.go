@@ -213,11 +213,27 @@ func (q *Query) FilterFunc(name string, f func(row Row) (bool, error), fields ..
 // GroupBy gives each combination of the values at these paths a row of its own in the Agg that follows. An event without a value at one
 // of the paths is a bad record: ask for it by Filter(Has(path)) if such events are normal. It can stand before or behind Window.
 func (q *Query) GroupBy(paths ...string) *Query {
+	if s := q.unfinished(); len(s.Keys) > 0 {
+		return q.wrong("GroupBy %q and GroupBy %q for one Agg; name all paths in one", s.Keys, paths)
+	}
 	return q.pending(func(s *step) { s.Keys = slices.Clone(paths) })
 }
 
 // Window groups rows by spans of event time in the Agg that follows.
-func (q *Query) Window(w Window) *Query { return q.pending(func(s *step) { s.Window = w }) }
+func (q *Query) Window(w Window) *Query {
+	if s := q.unfinished(); s.Window.Kind != "" {
+		return q.wrong("two windows, %s and %s, for one Agg; a query has one for each Agg", s.Window, w)
+	}
+	return q.pending(func(s *step) { s.Window = w })
+}
+
+// unfinished is the aggregation that waits for its Agg, or a step of nothing.
+func (q *Query) unfinished() step {
+	if n := len(q.steps); n > 0 && q.steps[n-1].Op == plan.Aggregation && len(q.steps[n-1].Aggregates) == 0 {
+		return q.steps[n-1]
+	}
+	return step{}
+}
 
 // TimeToLive says for how long, in event time, a group without new rows is kept by the Agg that follows, where it has no window.
 func (q *Query) TimeToLive(d time.Duration) *Query {
