@@ -71,7 +71,7 @@ func (r *Running) settle(n *lane) error {
 	})
 }
 
-// closeIdle closes windows of partitions that are idle, where each partition closes its own: those that the others have passed. No more
+// closeIdle closes windows of partitions that are idle or have ended, where each partition closes its own: those that the others have passed. No more
 // counts as late afterwards than what belongs to these.
 func (r *Running) closeIdle(low int64) {
 	for _, m := range r.graph.merges {
@@ -79,7 +79,7 @@ func (r *Running) closeIdle(low int64) {
 			continue
 		}
 		for _, n := range r.of(m.in) {
-			if !n.idle.Load() {
+			if !n.idle.Load() && !n.finished.Load() {
 				continue
 			}
 			n.mu.Lock()
