@@ -26,7 +26,6 @@ type history struct {
 	since     time.Time
 	batch     int64
 	latest    []Progress
-	rows      int64 // given out until the last report
 	late      int64
 	future    int64
 	filtered  int64

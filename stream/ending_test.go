@@ -339,3 +339,15 @@ func TestSlowFunctionsOfCellsEndTheQuery(t *testing.T) {
 		t.Errorf("fast: got %+v", got)
 	}
 }
+
+// TestAPanicBehindTheLanesEndsTheQuery: the state of a process is made under the graph's lock, which must not stay locked.
+func TestAPanicBehindTheLanesEndsTheQuery(t *testing.T) {
+	q := From(Memory("t", [][]Record{events(1, 0, 3)})).Process(Processing{Name: "p", Keys: []string{"shop"}, Columns: []Column{{Name: "x"}},
+		State: func() any { panic("no state") }, Row: func(*Context, any, Row) error { return nil }, TimeToLive: time.Hour})
+	running := start(t, q)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := running.Wait(ctx); err == nil || !strings.Contains(err.Error(), "no state") {
+		t.Errorf("got %v, want the panic", err)
+	}
+}

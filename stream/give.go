@@ -116,17 +116,20 @@ func (r *Running) giveOut(work func()) (err error) {
 			r.fail(err)
 		}
 	}()
-	g := r.graph
-	g.mu.Lock()
-	work()
-	rows := g.out
-	g.out = nil
-	err = g.env.Err
-	g.mu.Unlock()
+	rows, err := r.graph.ready(work)
 	if err != nil {
 		return err
 	}
 	return r.publish(rows)
+}
+
+// ready calls work under the graph's lock, which a panic in it does not leave locked, and returns the rows that are to be given out.
+func (g *graph) ready(work func()) (rows [][]Value, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	work()
+	rows, g.out = g.out, nil
+	return rows, g.env.Err
 }
 
 // publish gives rows to the results and the sinks. The caller holds publishing.

@@ -112,19 +112,6 @@ func (t *shownTable) text() string {
 	return b.String()
 }
 
-// shortNumber writes a number for the eye: three decimals at most, and a dash where there is none.
-func shortNumber(v float64) string {
-	switch a := math.Abs(v); {
-	case math.IsNaN(v):
-		return none
-	case a != 0 && (a < 1e-3 || a >= 1e9):
-		return strconv.FormatFloat(v, 'g', 4, 64)
-	default:
-		s := strconv.FormatFloat(v, 'f', 3, 64)
-		return strings.TrimRight(strings.TrimRight(s, "0"), ".")
-	}
-}
-
 // none stands for a value that is absent.
 const none = "–"
 
@@ -139,18 +126,8 @@ func fixedNumber(v float64, decimals int) string {
 // rateNumber writes a rate without decimals: they would be noise.
 func rateNumber(perSecond float64) string { return wholeNumber(int64(math.Round(perSecond))) + " /s" }
 
-// milliseconds writes a duration in the unit in which the latencies of a stream compare well.
-func milliseconds(d time.Duration) string {
-	return strconv.FormatFloat(inMilliseconds(d), 'f', 3, 64)
-}
-
-func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
 // seconds writes how long a query has run.
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s" }
-
-// percent writes a probability.
-func percent(p float64) string { return strconv.FormatFloat(100*p, 'f', 1, 64) + " %" }
 
 func shortTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
