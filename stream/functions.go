@@ -79,9 +79,13 @@ func (q *Query) Process(p Processing) *Query {
 }
 
 // Context is what the functions of a keyed process can do.
-type Context struct{ c *flow.Context }
+type Context struct {
+	c       *flow.Context
+	columns []Column
+}
 
-// Emit gives out a row, with one value for each of the columns: nil, bools, numbers, strings, times.
+// Emit gives out a row, with one value for each of the columns: nil, bools, numbers, strings, times. A value of another kind than its column's,
+// a string for a number, is an error.
 func (c *Context) Emit(values ...any) error {
 	row := make([]Value, len(values))
 	for i, x := range values {
@@ -89,9 +93,19 @@ func (c *Context) Emit(values ...any) error {
 		if !ok {
 			return fmt.Errorf("stream: Emit of a %T; want a number, a string, a bool, a time.Time or nil", x)
 		}
+		if i < len(c.columns) && !holds(c.columns[i].Kind, v.Kind()) {
+			return fmt.Errorf("stream: Emit of %s %v for the column %q, which is %s; give out another value, or another Kind in Columns",
+				v.Kind(), v, c.columns[i].Name, c.columns[i].Kind)
+		}
 		row[i] = v
 	}
 	return c.c.Emit(row)
+}
+
+// holds tells whether a column of a kind may have a value: numbers of both kinds count as either.
+func holds(column, v value.Kind) bool {
+	number := func(k value.Kind) bool { return k == value.Int || k == value.Float }
+	return column == v || column == value.Any || column == value.Null || v == value.Null || number(column) && number(v)
 }
 
 // Key returns the values of the key, in the order of Keys.
@@ -109,7 +123,7 @@ func (c *Context) Watermark() time.Time {
 }
 
 // SetTimer has Timer called for this key once the watermark has passed a time, or when the query's source has ended. A timer that is set by a
-// Timer after that is not called.
+// Timer after that is not called. Rows with later event times than the timer's may come before it: what must not count, Row tells by Time.
 func (c *Context) SetTimer(at time.Time) { c.c.SetTimer(at.UnixNano()) }
 
 // SetClock has Timer called for this key at a time of the clock, to within 50 ms.
@@ -122,13 +136,13 @@ func (p *Processing) flow() flow.Functions {
 		State: func(flow.Row) any { return p.State() },
 		Row: func(c *flow.Context, state any, row flow.Row) (err error) {
 			defer recovered(p.Name, &err)
-			return p.Row(&Context{c}, state, Row{names: names, values: row})
+			return p.Row(&Context{c, p.Columns}, state, Row{names: names, values: row})
 		},
 	}
 	if p.Timer != nil {
 		f.Timer = func(c *flow.Context, state any, at int64) (err error) {
 			defer recovered(p.Name, &err)
-			return p.Timer(&Context{c}, state, value.Nanos(at).Time())
+			return p.Timer(&Context{c, p.Columns}, state, value.Nanos(at).Time())
 		}
 	}
 	return f

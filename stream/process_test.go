@@ -1,6 +1,7 @@
 package stream_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -33,5 +34,26 @@ func TestATimerThatSetsItselfEndsWithTheSource(t *testing.T) {
 			x,2026-03-01T12:03:00Z
 			y,2026-03-01T12:02:30Z
 			y,2026-03-01T12:03:30Z`)
+	}
+}
+
+// TestEmitOfAnotherKind: a text in a column of numbers ends the query, and numbers of both kinds go into either column.
+func TestEmitOfAnotherKind(t *testing.T) {
+	for _, test := range []struct {
+		kind  Kind
+		value any
+		wrong string
+	}{
+		{Float, "x", `Emit of a text x for the column "out", which is a number`},
+		{Text, 3, `Emit of an integer 3 for the column "out", which is a text`},
+		{Float, 3, ""}, {Int, 3.0, ""}, {Any, "x", ""}, {Time, nil, ""},
+	} {
+		running := start(t, timed(orders).Process(Processing{Name: "p", Keys: []string{"id"}, TimeToLive: time.Hour,
+			Columns: []Column{{Name: "out", Kind: test.kind}}, State: func() any { return nil },
+			Row: func(c *Context, _ any, _ Row) error { return c.Emit(test.value) }}))
+		err := running.Wait(t.Context())
+		if (err != nil) != (test.wrong != "") || err != nil && !strings.Contains(err.Error(), test.wrong) {
+			t.Errorf("%v in %v: got %v, want %q", test.value, test.kind, err, test.wrong)
+		}
 	}
 }
