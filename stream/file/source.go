@@ -53,7 +53,8 @@ type Files struct {
 //
 // How a file is written goes by its name, after .gz or .zst is taken away: .csv is CSV with commas, .tsv with tabs, all else is JSON lines.
 // The value of a record is the line in a file of JSON lines. In a CSV file, where fields in double quotes may hold commas and line breaks, it is a JSON object made of the row, with the names of the
-// header line and each field as a text: the row 7,"Ada, Countess" under id,name is {"id":"7","name":"Ada, Countess"}. A column
+// header line and each field as a text: the row 7,"Ada, Countess" under id,name is {"id":"7","name":"Ada, Countess"}.
+// Format(stream.JSONFormat().TextNumbers()) has a query take such texts for numbers; CSVFormat is for records that are lines of CSV themselves. A column
 // without a name is called by its place, column_1 and so on. A row with more or fewer fields than the header, a quote out of place,
 // or text that is not UTF-8 is an error that names file and line.
 //
