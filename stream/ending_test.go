@@ -300,6 +300,16 @@ func TestAvailableNow(t *testing.T) {
 	})
 }
 
+// TestPlansTellHowQueriesEnd: two plans that end in different ways are not equal, and show it.
+func TestPlansTellHowQueriesEnd(t *testing.T) {
+	q := counting(Memory("t", nil))
+	for _, other := range []*Query{q.MaxRecords(5), q.MaxTime(time.Minute), q.AvailableNow()} {
+		if q.Plan().Equal(other.Plan()) || q.Plan().String() == other.Plan().String() {
+			t.Errorf("equal: %s", other.Plan())
+		}
+	}
+}
+
 // TestMaxTime: a time of the clock ends a query in order.
 func TestMaxTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -131,7 +131,7 @@ func (q *Query) wrong(format string, args ...any) *Query {
 // Name gives the query the name that progress reports carry.
 func (q *Query) Name(name string) *Query { return q.with(func(q *Query) { q.name = name }) }
 
-// Format says how records are written: JSON() unless set.
+// Format says how records are written: JSONFormat unless set.
 func (q *Query) Format(f Format) *Query { return q.with(func(q *Query) { q.format = f }) }
 
 // EventTime says when an event happened: a time, such as Field("created") for a text in RFC 3339, or Field("ts").UnixMillis(). A record
@@ -463,7 +463,7 @@ func (s step) meets(before time.Duration) time.Duration {
 
 // Plan returns the query as data.
 func (q *Query) Plan() *plan.Plan {
-	p := &plan.Plan{Name: q.name, Output: q.mode.String(), Trigger: q.trigger, Limit: q.limit, Input: plan.Input{Format: q.formatName(),
+	p := &plan.Plan{Name: q.name, Output: q.mode.String(), Trigger: q.trigger, Limit: q.limit, MaxTime: q.length, Now: q.now, Input: plan.Input{Format: q.formatName(),
 		EventTime: q.time, Delay: q.delay, IdleAfter: q.idle, MaxAhead: q.ahead, KeyedBy: q.keyedBy}}
 	if q.source != nil {
 		p.Input.Source = q.source.Description()

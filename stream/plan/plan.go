@@ -17,6 +17,8 @@ type Plan struct {
 	Output  string        // append, update or complete
 	Trigger time.Duration // how long changed rows may wait for others; 0: as soon as nothing more is there to be read
 	Limit   int64         // records; 0: no end
+	MaxTime time.Duration // of the clock; 0: no end
+	Now     bool          // it ends with what the sources held when they were opened
 	Sinks   []string
 }
 
@@ -116,6 +118,12 @@ func (p *Plan) write(b *strings.Builder, indent string) {
 	}
 	if p.Limit > 0 {
 		fmt.Fprintf(b, ", %d records", p.Limit)
+	}
+	if p.MaxTime > 0 {
+		fmt.Fprintf(b, ", for %v", p.MaxTime)
+	}
+	if p.Now {
+		b.WriteString(", what is available now")
 	}
 	b.WriteByte('\n')
 	for _, s := range p.Sinks {
