@@ -6,7 +6,7 @@ import (
 )
 
 // owners knows from which partition each value of the path comes by which records are promised to be keyed. It is asked once for a group and
-// window.
+// window; for a group without one, once in its time to live.
 type owners struct {
 	mu sync.Mutex
 	of map[string]owner
@@ -14,10 +14,10 @@ type owners struct {
 
 type owner struct {
 	partition Partition
-	until     int64 // end of the latest window
+	until     int64 // event time from which on none of its groups is there
 }
 
-// claim notes that a key comes from a partition until the end of a window; the reason says that it comes from another one.
+// claim notes that a key comes from a partition up to an event time; the reason says that it comes from another one.
 func (o *owners) claim(in *input, partition Partition, key string, end int64) (reason string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -33,7 +33,7 @@ func (o *owners) claim(in *input, partition Partition, key string, end int64) (r
 	return ""
 }
 
-// expire forgets the keys all of whose windows a watermark has passed.
+// expire forgets the keys all of whose groups a watermark has passed.
 func (o *owners) expire(watermark int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

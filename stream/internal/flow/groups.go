@@ -106,6 +106,8 @@ type Group struct {
 	rows   int64 // 0 if it only holds the part that others' rows give it in shares
 	epoch  int64 // in which it changed last
 	last   int64 // event time of its latest row
+	// promised is the time up to which claim knows of it.
+	promised int64
 }
 
 // Window holds the groups of one window.
@@ -172,7 +174,7 @@ func (w *Windows) Add(row Row, t, watermark int64) {
 
 // count counts a row in one window.
 func (w *Windows) count(row Row, start, end int64, h uint64, t int64) {
-	g, reason := w.groupAt(start, end, h)
+	g, reason := w.groupAt(start, end, h, t)
 	if reason != "" {
 		w.env.reject(reason)
 		return
@@ -180,8 +182,7 @@ func (w *Windows) count(row Row, start, end int64, h uint64, t int64) {
 	if g.rows++; g.rows == 1 {
 		w.Rows++
 	}
-	g.last = max(g.last, t)
-	w.touch(g)
+	w.touch(g, t)
 	if w.set.Grows() {
 		w.size -= g.cell.Size()
 		w.set.Add(g.cell, row, t)
@@ -190,12 +191,20 @@ func (w *Windows) count(row Row, start, end int64, h uint64, t int64) {
 		w.set.Add(g.cell, row, t)
 	}
 	for i := range w.set.Shares {
-		w.share(g, row, i)
+		w.share(g, row, i, t)
 	}
 }
 
-// groupAt returns the group whose keys are in scratch and bytes, made if it is new.
-func (w *Windows) groupAt(start, end int64, h uint64) (*Group, string) {
+// lasts is until when a group that has a row at t is surely there: the end of its window, or twice its time to live.
+func (w *Windows) lasts(end, t int64) int64 {
+	if w.width > 0 || w.ttl == 0 {
+		return end
+	}
+	return t + 2*w.ttl
+}
+
+// groupAt returns the group whose keys are in scratch and bytes, made at a row of time t if it is new.
+func (w *Windows) groupAt(start, end int64, h uint64, t int64) (*Group, string) {
 	recent := &w.recent[h%uint64(len(w.recent))]
 	if recent.group != nil && recent.start == start && recent.group.key == string(w.bytes) {
 		return recent.group, ""
@@ -203,12 +212,13 @@ func (w *Windows) groupAt(start, end int64, h uint64) (*Group, string) {
 	window := w.windowAt(start, end)
 	g := window.groups[string(w.bytes)]
 	if g == nil {
+		promised := w.lasts(end, t)
 		if w.claim != nil {
-			if reason := w.claim(w.scratch, end); reason != "" {
+			if reason := w.claim(w.scratch, promised); reason != "" {
 				return nil, reason
 			}
 		}
-		g = &Group{window: window, key: string(w.bytes), keys: slices.Clone(w.scratch), cell: w.set.New(), last: NoWatermark}
+		g = &Group{window: window, key: string(w.bytes), keys: slices.Clone(w.scratch), cell: w.set.New(), last: NoWatermark, promised: promised}
 		for i := range g.keys {
 			g.keys[i] = g.keys[i].Clone()
 		}
@@ -230,7 +240,7 @@ func (w *Windows) windowAt(start, end int64) *Window {
 }
 
 // share counts a row for the group whose key is the row's value. That group may have no rows of its own yet, or ever.
-func (w *Windows) share(g *Group, row Row, i int) {
+func (w *Windows) share(g *Group, row Row, i int, t int64) {
 	s := &w.set.Shares[i]
 	if s.Condition != nil && !s.Condition(row) {
 		return
@@ -252,20 +262,26 @@ func (w *Windows) share(g *Group, row Row, i int) {
 		if w.step > 0 {
 			h += uint64(start / w.step)
 		}
-		other, reason := w.groupAt(start, g.window.end, h)
+		other, reason := w.groupAt(start, g.window.end, h, t)
 		if reason != "" {
 			return // the rows of that group are in another partition, where this row does not count
 		}
-		w.touch(other)
+		w.touch(other, t)
 		g = other
 	}
 	g.cell.Shares[i]++
 }
 
-func (w *Windows) touch(g *Group) {
+// touch notes that a row of time t has changed a group.
+func (w *Windows) touch(g *Group, t int64) {
 	if g.epoch != w.epoch {
 		g.epoch, g.window.epoch = w.epoch, w.epoch
 		w.Changed++
+	}
+	g.last = max(g.last, t)
+	if w.claim != nil && w.width == 0 && g.last > g.promised-w.ttl {
+		g.promised = w.lasts(g.window.end, g.last)
+		w.claim(g.keys, g.promised) // gives no reason: the group is this partition's
 	}
 }
 

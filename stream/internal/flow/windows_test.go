@@ -306,3 +306,22 @@ func TestGroupsExpire(t *testing.T) {
 	g.Drain()
 	o.emits(t, "61: b 1")
 }
+
+// TestGroupsArePromisedForAsLongAsTheyLive: who keeps claims by key may forget one when its time has passed, and not before its group is forgotten.
+func TestGroupsArePromisedForAsLongAsTheyLive(t *testing.T) {
+	g := grouping(t, plan.Step{Keys: []string{"u"}, TimeToLive: 10 * time.Second, Aggregates: []plan.Aggregate{count("n")}}, flow.Closed(columns("u")))
+	var claims, until int64
+	w := flow.NewWindows(g, &flow.Env{}, func(keys flow.Row, end int64) string {
+		claims, until = claims+1, max(until, end)
+		return ""
+	})
+	for at := range int64(1000) {
+		w.Add(row(t, "a"), at*second, flow.NoWatermark)
+		if least, most := (at+10)*second, (at+20)*second; until < least || until > most {
+			t.Fatalf("row at %d s: promised until %d s, want between %d and %d", at, until/second, least/second, most/second)
+		}
+	}
+	if claims > 101 {
+		t.Errorf("%d claims, want one in ten seconds", claims)
+	}
+}
