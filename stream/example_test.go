@@ -44,6 +44,38 @@ func ordered() *stream.Query {
 		EventTime(stream.Field("created").AsTime()).Watermark(time.Minute)
 }
 
+func ExampleQuery_Filter() {
+	total, city := stream.Field("total"), stream.Field("user.city")
+	print(ordered().Deduplicate("id").Filter(total.Gt(20).And(city.In("Lima", "Bogotá"))).Select("id", "total"))
+	// Output:
+	// id,total
+	// 3,30
+}
+
+func ExampleQuery_With() {
+	name, created := stream.Field("user.name"), stream.Field("created").AsTime()
+	print(ordered().Deduplicate("id").
+		With("who", name.Upper().Concat(" of ").Concat(stream.Field("user.city"))).
+		With("minute", created.Truncate(time.Minute).Format("15:04")).
+		With("size", stream.If(stream.Field("total").Ge(25), "large", "small")).
+		With("code", stream.Field("coupon").OrElse("none")).
+		With("second", stream.Field("items[1].sku")).
+		Select("id", "who", "minute", "size", "code", "second"))
+	// Output:
+	// id,who,minute,size,code,second
+	// 1,ANA of Lima,12:00,small,none,mug
+	// 2,BEN of Quito,12:00,large,none,
+	// 3,ANA of Lima,12:01,large,none,
+}
+
+func ExampleQuery_FilterFunc() {
+	even := func(row stream.Row) (bool, error) { return row.Int("id")%2 == 0, nil }
+	print(ordered().FilterFunc("even", even, "id").Select("id", "total"))
+	// Output:
+	// id,total
+	// 2,25
+}
+
 func ExampleQuery_Window_tumbling() {
 	print(ordered().GroupBy("user.city").Window(stream.Tumbling(time.Minute)).
 		Agg(stream.Count("orders"), stream.Sum("total", stream.Field("total"))))
@@ -91,16 +123,40 @@ func ExampleQuery_Explode() {
 	// tea,7
 }
 
-func ExampleQuery_Join() {
-	payments := stream.From(topic("payments", `
+// paid are payments of orders, which come up to an hour late.
+func paid() *stream.Query {
+	return stream.From(topic("payments", `
 		{"order":1,"amount":10,"paid":"2026-03-01T12:00:30Z"}
 		{"order":2,"amount":25,"paid":"2026-03-01T12:09:00Z"}`)).
 		EventTime(stream.Field("paid").AsTime()).Watermark(time.Hour).Select("order", "amount")
-	orders := ordered().Deduplicate("id").Select("id", "total")
-	on := stream.On{Left: []string{"id"}, Right: []string{"order"}}
-	print(orders.LeftJoin(payments, on, stream.Within{After: 5 * time.Minute}))
+}
+
+var (
+	byOrder   = stream.On{Left: []string{"id"}, Right: []string{"order"}}
+	inMinutes = stream.Within{After: 5 * time.Minute}
+)
+
+func ExampleQuery_Join() {
+	print(ordered().Deduplicate("id").Select("id", "total").Join(paid(), byOrder, inMinutes))
 	// Output:
 	// id,total,order,amount
+	// 1,10,1,10
+}
+
+func ExampleQuery_LeftJoin() {
+	print(ordered().Deduplicate("id").Select("id", "total").LeftJoin(paid(), byOrder, inMinutes))
+	// Output:
+	// id,total,order,amount
+	// 1,10,1,10
+	// 2,25,,
+	// 3,30,,
+}
+
+func ExampleQuery_FullJoin() {
+	print(ordered().Deduplicate("id").Select("id", "total").FullJoin(paid(), byOrder, inMinutes))
+	// Output:
+	// id,total,order,amount
+	// ,,2,25
 	// 1,10,1,10
 	// 2,25,,
 	// 3,30,,
@@ -159,6 +215,13 @@ func ExampleQuery_Agg() {
 	// Output:
 	// users,median,cities,first,large
 	// 2,25,"[{""value"":""Lima"",""count"":3}]",1,3
+}
+
+func ExampleQuery_Agg_all() {
+	print(ordered().Output(stream.Complete).Agg(stream.Count("orders"), stream.Mean("mean", stream.Field("total")), stream.Max("largest", stream.Field("total"))))
+	// Output:
+	// orders,mean,largest
+	// 4,23.75,30
 }
 
 func ExampleQuery_Process() {

@@ -383,7 +383,7 @@ func (q *Query) MaxTime(d time.Duration) *Query {
 }
 
 // AvailableNow ends the query once it has read what its sources held when they were opened, as Spark's trigger of that name does. What comes
-// meanwhile may be read too.
+// meanwhile may be read too. A topic that does not exist yet is waited for.
 func (q *Query) AvailableNow() *Query { return q.with(func(q *Query) { q.now = true }) }
 
 // KeepRows bounds how many rows Results can give: the newest n, DefaultKeepRows unless set. Sinks get all, but in
@@ -431,10 +431,20 @@ func closeAll(sinks []Sink) error {
 	var all error
 	for _, sink := range sinks {
 		if c, ok := sink.(Closer); ok {
-			all = errors.Join(all, c.Close())
+			all = errors.Join(all, closeOne(c))
 		}
 	}
 	return all
+}
+
+// closeOne closes a sink. A panic in it is its error.
+func closeOne(c Closer) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("close a sink: a fault inside it: %v", p)
+		}
+	}()
+	return c.Close()
 }
 
 // holds is by how much rows behind a step can be behind the watermark, if those before it can be by so much: a join gives out a row without a

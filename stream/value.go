@@ -51,7 +51,18 @@ func JSONOf(text string) Value { return value.JSONOf(text) }
 // Column is a column of rows.
 type Column = flow.Column
 
-// Expr is an expression over the fields of a record, or over columns: Field("price").Mul(Field("quantity")).Gt(100).
+// Expr is an expression over the fields of a record, or over columns: Field("price").Mul(Field("quantity")).Gt(100). Its methods are those of
+// plan.Expr, where each is described; an argument is an Expr or a Go value:
+//
+//   - numbers: Add, Sub, Mul, Div, Mod, Neg, Abs, Round, Floor, Sqrt, Log
+//   - comparisons: Eq, Ne, Lt, Le, Gt, Ge, Between, In; And, Or, Not
+//   - texts: Lower, Upper, Trim, Length, Concat, Contains, HasPrefix, HasSuffix, Matches, Extract, Split, Substring, Replace
+//   - times: AsTime of a text, UnixSeconds, UnixMillis, UnixMicros and UnixNanos of a number; Truncate, Year, Month, Day, Weekday, Hour,
+//     Minute, Unix, Format; Sub of two times
+//   - what is absent: IsNull, NotNull, OrElse
+//   - kinds: AsNumber, AsText
+//
+// Beside them stand the functions Field, Literal, If, And, Or, Not, Has, Distance and Now.
 type Expr = plan.Expr
 
 // Field is the value at a path of a record, such as user.city, items[0].sku or labels["a.b"], or of a column that an earlier step gave.
