@@ -45,8 +45,6 @@ func (d dice) pick(weights ...float64) int {
 
 func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-func logit(p float64) float64 { return math.Log(p / (1 - p)) }
-
 func clamp(x, low, high float64) float64 { return min(max(x, low), high) }
 
 // mix hashes two numbers into one (the finalizer of splitmix64).
