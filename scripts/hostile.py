@@ -33,11 +33,11 @@ LOGS = ("kernel", "broker")
 READY = b"\x04\x1c\x05READY\x0bSocket-Type\x00\x00\x00\x06DEALER"
 
 NOTEBOOK = """import (
-	"cancha/stream"
+	"cancha/statsbomb/streaming"
 	"cancha/stream/kafka"
 )
 source := kafka.Source(kafka.Config{Brokers: []string{"127.0.0.1:%d"}, Topic: "statsbomb-360-events"})
-running := must(stream.MinuteStatistics(source).Start(context.Background()))"""
+running := must(streaming.MinuteStatistics(source).Start(context.Background()))"""
 
 
 def noise(peer, dice):
