@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -29,21 +28,6 @@ const (
 	total      = matches * perMatch
 )
 
-// event is a record of about 700 bytes: the members of a StatsBomb event and of the envelope, in their order.
-func event(random *rand.Rand, match, index int, at time.Time) []byte {
-	tenth := func(limit float64) float64 { return math.Round(random.Float64()*limit*10) / 10 }
-	team := match*2 + random.IntN(2)
-	x, y := tenth(120), tenth(80)
-	return fmt.Appendf(nil, `{"event":{"id":"%08x-9d3c-4a3b-8c1e-%012x","index":%d,"period":1,"timestamp":"00:12:34.567","minute":12,"second":34,`+
-		`"type":{"id":30,"name":"Pass"},"possession":%d,"possession_team":{"id":%d,"name":"Racing"},"play_pattern":{"id":1,"name":"Regular Play"},`+
-		`"team":{"id":%d,"name":"Racing"},"player":{"id":%d,"name":"Ezequiel"},"position":{"id":13,"name":"Right Center Midfield"},`+
-		`"location":[%g,%g],"duration":%.6f,"pass":{"length":%.4f,"angle":%.6f,"height":{"id":1,"name":"Ground Pass"},"end_location":[%g,%g],"body_part":{"id":40,"name":"Right Foot"},`+
-		`"recipient":{"id":5503,"name":"Ezequiel"}},`+
-		`"match_id":%d},"metadata":{"event_time":%q,"source":"simulator"}}`,
-		random.Uint32(), random.Uint64()&0xffffffffffff, index, index/7, team, team, 3000+random.IntN(22), x, y,
-		random.Float64()*3, random.Float64()*60, random.Float64()*3, tenth(120), tenth(80), match, at.Format("2006-01-02T15:04:05.000Z"))
-}
-
 // preload starts a broker and fills its topic; it returns the broker's address and the mean size of an event.
 func preload(b *testing.B) (addr string, size int) {
 	b.Helper()
@@ -63,7 +47,7 @@ func preload(b *testing.B) (addr string, size int) {
 	start := time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
 	for index := range perMatch {
 		for match := range matches {
-			value := event(random, match+1, index+1, start.Add(time.Duration(index)*600*time.Millisecond))
+			value := Event(random, match+1, index+1, start.Add(time.Duration(index)*600*time.Millisecond))
 			size += len(value)
 			if err := producer.Send(b.Context(), strconv.AppendInt(nil, int64(match+1), 10), value); err != nil {
 				b.Fatal(err)

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# Streams beside Flink, Spark and DuckDB, from the same topics of a real Kafka, in turns on one machine: the statistics a minute of MINUTES (2000000)
+# events, the queries of Nexmark of EVENTS (2000000) events, and how long an event takes from its producer to a result. The tables go to OUT/peers.md.
+#
+#   scripts/kafka.sh with scripts/peers.sh [minutes] [nexmark] [latency]      all three unless some are named
+#
+# KAFKA_HEAP=1g is a good heap for that Kafka. TURNS (2) is how often each peer runs a query, in one JVM: the fastest counts, of ours too.
+# ENGINES (flink spark) are Nexmark's peers. Python 3.11, Java 17 and Maven; 3 GB in OUT (out/peers), of which the environments stay.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+out=${OUT:-out/peers} brokers=${CANCHA_KAFKA:?run it by scripts/kafka.sh with} minutes=${MINUTES:-2000000} events=${EVENTS:-2000000} turns=${TURNS:-2}
+read -ra engines <<<"${ENGINES:-flink spark}"
+[ $# -gt 0 ] || set -- minutes nexmark latency
+
+missing() { echo "peers.sh: $*" >&2; exit 3; }
+
+# environment makes the Python environment of a peer, unless it is there.
+environment() {
+  local requirements=bench/peers/requirements-$1.txt
+  [ "$out/$1/made" -nt "$requirements" ] && return
+  "${PYTHON:-python3}" -m venv "$out/$1" || missing "no Python with venv: install it, or name one in PYTHON"
+  "$out/$1/bin/pip" install --quiet --disable-pip-version-check -r "$requirements" || missing "pip cannot install $requirements"
+  touch "$out/$1/made"
+}
+
+# jars fetches a connector of Kafka from Maven Central: coordinates, folder, and whether with all that it needs.
+jars() {
+  [ -e "$2/complete" ] && return
+  command -v mvn >/dev/null || missing "no mvn: install Maven"
+  mkdir -p "$2"
+  cat >"$2/pom.xml" <<POM
+<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>cancha</groupId><artifactId>peers</artifactId><version>1</version>
+  <dependencies><dependency>$1</dependency></dependencies>
+</project>
+POM
+  (cd "$2" && mvn -q -B dependency:copy-dependencies -DincludeScope=runtime -DexcludeTransitive="$3" -DoutputDirectory=.)
+  touch "$2/complete"
+}
+
+flink() {
+  environment flink
+  jars '<groupId>org.apache.flink</groupId><artifactId>flink-sql-connector-kafka</artifactId><version>5.0.0-2.2</version>' "$out/flink-jar" true
+  "$out/flink/bin/python" bench/peers/flink.py --jar "$out"/flink-jar/flink-sql-connector-kafka-*.jar --brokers "$brokers" --turns "$turns" "$@" 2>>"$out/flink.log"
+}
+
+# Spark has all of the connector but these four.
+spark() {
+  environment spark
+  jars '<groupId>org.apache.spark</groupId><artifactId>spark-sql-kafka-0-10_2.13</artifactId><version>4.0.0</version>' "$out/spark-all" false
+  mkdir -p "$out/spark-jars"
+  cp "$out"/spark-all/{spark-sql-kafka-,spark-token-provider-kafka-,kafka-clients-,commons-pool2-}*.jar "$out/spark-jars"
+  "$out/spark/bin/python" bench/peers/spark.py --jars "$out/spark-jars" --brokers "$brokers" --turns "$turns" "$@" 2>>"$out/spark.log"
+}
+
+duckdb() {
+  environment duckdb
+  "$out/duckdb/bin/python" bench/peers/duckdb_file.py --turns "$turns" "$@"
+}
+
+run_minutes() {
+  local topic=minutes-$minutes-$$ results=$out/minutes.jsonl
+  "$out/ours" -brokers "$brokers" -topic "$topic" -events "$minutes" -file "$out/minutes.json" fill
+  : >"$results"
+  ours() { "$out/ours" -brokers "$brokers" -topic "$topic" -events "$minutes" "$@" minutes | tee -a "$results"; }
+  ours -rows "$out/minutes.csv"
+  cat "$out/minutes.json" >/dev/null # into the page cache
+  duckdb --file "$out/minutes.json" --events "$minutes" | tee -a "$results"
+  ours
+  for peer in flink spark; do
+    "$peer" --topic "$topic" --queries minutes --events "$minutes" | tee -a "$results"
+    ours
+  done
+  rm -f "$out/minutes.json"
+}
+
+run_nexmark() {
+  local topic=nexmark-$events-$$ results=$out/nexmark.jsonl i=0
+  go build -o "$out/nexmark" ./bench/nexmark
+  "$out/nexmark" -events "$events" -source kafka -brokers "$brokers" -topic "$topic" -fill -only q0
+  : >"$results"
+  ours() {
+    "$out/nexmark" -events "$events" -source kafka -brokers "$brokers" -topic "$topic" -report "$out/nexmark-$i.json"
+    cat "$out/nexmark-$i.json" >>"$results"
+    i=$((i + 1))
+  }
+  ours
+  for peer in "${engines[@]}"; do
+    "$peer" --topic "$topic" --events "$events" | tee -a "$results"
+    ours
+  done
+}
+
+run_latency() {
+  : >"$out/latency.jsonl"
+  for query in latency scoring; do
+    "$out/ours" -brokers "$brokers" -events 122880 $query | tee -a "$out/latency.jsonl"
+  done
+}
+
+mkdir -p "$out"
+go build -o "$out/ours" ./bench/peers
+for what; do "run_$what"; done
+"${PYTHON:-python3}" bench/peers/table.py "$out" >"$out/peers.md"
+cat "$out/peers.md"
