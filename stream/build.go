@@ -281,6 +281,9 @@ func (g *graph) lookup(in *input, l *flow.Layout, s step, after []step) (flow.Op
 
 // table builds a table: of rows, or of what another query gives, for which the input waits.
 func (g *graph) table(in *input, t *Table, keys []string, after []step) (table *flow.Table, err error) {
+	if err := t.check(keys); err != nil {
+		return nil, err
+	}
 	if t.query == nil {
 		if table, err = flow.NewTable(t.rows.Columns, keys); err != nil {
 			return nil, err

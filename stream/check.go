@@ -38,6 +38,14 @@ func (q *Query) check() error {
 	return nil
 }
 
+// checkWithin refuses what cannot work in a query that is a part of another.
+func (q *Query) checkWithin() error {
+	if len(q.sinks) > 0 || len(q.letters) > 0 || q.mode != Append || q.limit > 0 || q.length > 0 || q.trigger > 0 || q.now {
+		return errors.New("stream: a query within another has no To, DeadLetters, Output, MaxRecords, MaxTime, Trigger or AvailableNow of its own; set them on the one that is started")
+	}
+	return q.check()
+}
+
 // stands refuses a step that is not where its neighbours are.
 func (s step) stands(before, after []step) error {
 	switch {
@@ -45,6 +53,8 @@ func (s step) stands(before, after []step) error {
 		return fmt.Errorf("stream: %q stands between GroupBy or Window and their Agg; put it before GroupBy and Window, or behind Agg", after[0].Step)
 	case s.Op == plan.Aggregation && len(s.Aggregates) == 0:
 		return errors.New(`stream: nothing to compute; add .Agg(stream.Count("events"))`)
+	case s.Op == plan.Aggregation && s.Window.Kind == "" && slices.ContainsFunc(after, func(o step) bool { return o.Op == plan.Aggregation }):
+		return errors.New("stream: without a window a group is never complete, and the Agg behind it would count it again with each change; add .Window")
 	case s.Op == plan.Top && !slices.ContainsFunc(before, func(o step) bool { return o.Op == plan.Aggregation && o.Window.Kind != "" }):
 		return errors.New("stream: Top ranks the rows of a window; put an Agg with a Window before it")
 	}
@@ -56,7 +66,7 @@ func (s step) check(mode OutputMode) error {
 	w := s.Window
 	switch {
 	case s.other != nil:
-		return s.other.check()
+		return s.other.checkWithin()
 	case s.Op == plan.Deduplicate && len(s.Keys) == 0:
 		return errors.New("stream: Deduplicate without a path would keep one row of all; name what tells rows apart, such as Deduplicate(\"id\")")
 	case s.Op == plan.Deduplicate && s.TimeToLive == 0:
@@ -77,6 +87,18 @@ func (s step) check(mode OutputMode) error {
 		return errors.New("stream: without a window a group is never complete; add .Window, or use Output(Update)")
 	case w.Kind == "" && len(s.Keys) > 0 && s.TimeToLive == 0:
 		return errors.New("stream: groups without a window would be kept for ever; add .Window, or .TimeToLive")
+	}
+	return nil
+}
+
+// check refuses a table that a lookup asks by other columns than those of its keys: a row would be found that is not the latest of its key.
+func (t *Table) check(asked []string) error {
+	want, got := slices.Sorted(slices.Values(t.keys)), slices.Sorted(slices.Values(asked))
+	switch {
+	case !slices.Equal(want, got):
+		return fmt.Errorf("stream: table %q is kept by %q, and the lookup asks for %q; ask for those, or give the table these keys", t.name, t.keys, asked)
+	case t.query != nil:
+		return t.query.checkWithin()
 	}
 	return nil
 }

@@ -165,12 +165,13 @@ type Table struct {
 	query *Query
 }
 
-// TableOf is a table of rows, found by the columns of keys. The rows are not to be changed afterwards.
+// TableOf is a table of rows, found by the columns of keys, by which each Lookup must ask; of rows with the same keys the last counts. The rows are
+// not to be changed afterwards.
 func TableOf(name string, rows *Rows, keys ...string) *Table {
 	return &Table{name: name, keys: keys, rows: rows}
 }
 
-// Latest is a table of the latest row of a query for each key. A stream that looks it up waits until all that the query's source held when it
+// Latest is a table of the row of a query for each key that came last; each Lookup must ask by these keys. A stream that looks it up waits until all that the query's source held when it
 // was opened has been read; after that it sees what has come.
 func Latest(name string, q *Query, keys ...string) *Table {
 	return &Table{name: name, keys: keys, query: q}

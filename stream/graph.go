@@ -50,9 +50,14 @@ func (g *graph) give(m *merge, parts map[int64][]*flow.Window) {
 	}
 }
 
-// changed gives out the rows of open windows that have changed since the call before. Of a window that lies in several lanes, the rows that
+// changed gives out the rows of the last aggregation that have changed since the call before; the rows of one before it are complete when they
+// reach the next, or it would count them again. Of a window that lies in several lanes, the rows that
 // changed in one of them are merged over all.
 func (g *graph) changed(lanes map[*input][]*lane) {
+	if g.last != nil {
+		g.last.Give(g.last.Take())
+		return
+	}
 	for _, m := range g.merges {
 		parts := map[int64][]*flow.Window{}
 		keys := map[int64]map[string]bool{}
@@ -78,9 +83,6 @@ func (g *graph) changed(lanes map[*input][]*lane) {
 			}
 		}
 		g.give(m, parts)
-	}
-	if g.last != nil && g.identity != nil {
-		g.last.Give(g.last.Take())
 	}
 }
 

@@ -243,3 +243,42 @@ func TestForgottenGroupsTakeNoRoom(t *testing.T) {
 		t.Errorf("got %d rows, want 5000", got)
 	}
 }
+
+// TestUpdatesOfAnAggregationAreNotCountedTwice: an Agg behind another counts the rows of closed windows, however often these change before.
+func TestUpdatesOfAnAggregationAreNotCountedTwice(t *testing.T) {
+	var all []Record
+	for i := range 100 {
+		all = append(all, event(int64(i%5), 1, float64(i)))
+	}
+	for _, mode := range []OutputMode{Append, Update, Complete} {
+		for _, batch := range []int{1, 10, 500} {
+			q := From(Memory("t", [][]Record{all}).BatchSize(batch)).EventTime(Field("at").AsTime()).Watermark(time.Minute).Output(mode).
+				GroupBy("shop").Window(Tumbling(10*time.Minute)).Agg(Count("n")).Drop("window_start", "window_end").
+				Window(Tumbling(time.Hour)).Agg(Sum("all", Field("n")))
+			rows := finish(t, q).Results()
+			if rows.Len() != 1 || rows.Row(0).Int("all") != 100 {
+				t.Errorf("%v, batches of %d: got %v, want one row of 100", mode, batch, rows)
+			}
+		}
+	}
+}
+
+// TestLargeIntegersAreThemselves: float64 holds not each of them.
+func TestLargeIntegersAreThemselves(t *testing.T) {
+	const first, second = int64(1234567890123456789), int64(1234567890123456790)
+	a := Field("a")
+	for _, c := range []struct {
+		condition Expr
+		want      string
+	}{
+		{a.Eq(first), "a\n1234567890123456789\n"}, {a.Ne(first), "a\n1234567890123456790\n"}, {a.Gt(first), "a\n1234567890123456790\n"},
+		{a.Le(first), "a\n1234567890123456789\n"}, {a.In(first, 3), "a\n1234567890123456789\n"}, {a.In(first, second), "a\n1234567890123456789\n1234567890123456790\n"},
+		{Literal(second).Eq(a), "a\n1234567890123456790\n"}, {Field("b").Gt(int64(1) << 53), "a\n1234567890123456789\n"},
+	} {
+		q := From(source(`{"a":1234567890123456789,"b":9007199254740993}
+			{"a":1234567890123456790,"b":9007199254740992}`)).Filter(c.condition).Select("a")
+		if got := csvOf(t, finish(t, q)); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.condition, got, c.want)
+		}
+	}
+}

@@ -191,11 +191,18 @@ func comparison(yes func(c int) bool) operator {
 		switch {
 		case ka == value.Time || kb == value.Time:
 			return c.compare(e, value.Time, yes)
+		case beyond53(e.Args[0]) || beyond53(e.Args[1]):
+			return c.compare(e, value.Any, yes)
 		case isNumber(ka) || isNumber(kb):
 			return c.compareNumbers(e, yes)
 		}
 		return c.compare(e, value.Any, yes)
 	}}
+}
+
+// beyond53 tells whether an expression is an integer that float64 may not hold: it must be compared as what it is.
+func beyond53(e plan.Expr) bool {
+	return e.Op == "literal" && e.Literal.Kind() == value.Int && (e.Literal.Int() >= 1<<53 || e.Literal.Int() <= -1<<53)
 }
 
 func (c compiler) compareNumbers(e plan.Expr, yes func(c int) bool) (Node, error) {
@@ -273,7 +280,7 @@ func compileIn(c compiler, e plan.Expr) (Node, error) {
 		if a.Op != "literal" || a.Path != "" {
 			return Node{}, fmt.Errorf("stream: %s: In wants literals, got %s; write Eq and Or", e, a)
 		}
-		if isNumber(a.Literal.Kind()) {
+		if isNumber(a.Literal.Kind()) && !beyond53(a) {
 			kind = value.Float
 			numbers = append(numbers, a.Literal.Float())
 		}
