@@ -85,7 +85,7 @@ func (s step) check(mode OutputMode) error {
 		return nil // see stands
 	case w.Kind == "" && mode == Append:
 		return errors.New("stream: without a window a group is never complete; add .Window, or use Output(Update)")
-	case w.Kind == "" && len(s.Keys) > 0 && s.TimeToLive == 0:
+	case w.Kind == "" && len(s.Keys) > 0 && s.TimeToLive <= 0:
 		return errors.New("stream: groups without a window would be kept for ever; add .Window, or .TimeToLive")
 	}
 	return nil

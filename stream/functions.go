@@ -73,6 +73,9 @@ func (q *Query) Process(p Processing) *Query {
 	}
 	s := plan.Step{Op: plan.Process, Name: p.Name, Keys: slices.Clone(p.Keys), Columns: slices.Clone(p.Fields), TimeToLive: p.TimeToLive}
 	for _, c := range p.Columns {
+		if slices.Contains(s.Adds, c.Name) {
+			return q.wrong("process %q: two Columns are named %q", p.Name, c.Name)
+		}
 		s.Adds = append(s.Adds, c.Name)
 	}
 	return q.then(step{Step: s, functions: &p})
@@ -80,12 +83,12 @@ func (q *Query) Process(p Processing) *Query {
 
 // Context is what the functions of a keyed process can do.
 type Context struct {
-	c       *flow.Context
-	columns []Column
+	c *flow.Context
+	p *Processing
 }
 
 // Emit gives out a row, with one value for each of the columns: nil, bools, numbers, strings, times. A value of another kind than its column's,
-// a string for a number, is an error.
+// a string for a number or 1.5 for an integer, is an error.
 func (c *Context) Emit(values ...any) error {
 	row := make([]Value, len(values))
 	for i, x := range values {
@@ -93,19 +96,29 @@ func (c *Context) Emit(values ...any) error {
 		if !ok {
 			return fmt.Errorf("stream: Emit of a %T; want a number, a string, a bool, a time.Time or nil", x)
 		}
-		if i < len(c.columns) && !holds(c.columns[i].Kind, v.Kind()) {
-			return fmt.Errorf("stream: Emit of %s %v for the column %q, which is %s; give out another value, or another Kind in Columns",
-				v.Kind(), v, c.columns[i].Name, c.columns[i].Kind)
+		if i >= len(c.p.Columns) {
+			break // there are too many, as Emit says
 		}
-		row[i] = v
+		if row[i], ok = fit(c.p.Columns[i], v); !ok {
+			return fmt.Errorf("stream: Emit of %v, %s, for the column %q, which is %s; give out another value, or another Kind in Columns",
+				x, v.Kind(), c.p.Columns[i].Name, c.p.Columns[i].Kind)
+		}
 	}
 	return c.c.Emit(row)
 }
 
-// holds tells whether a column of a kind may have a value: numbers of both kinds count as either.
-func holds(column, v value.Kind) bool {
-	number := func(k value.Kind) bool { return k == value.Int || k == value.Float }
-	return column == v || column == value.Any || column == value.Null || v == value.Null || number(column) && number(v)
+// fit returns a value as a column has it, and whether it can have it: a whole number is an integer where that is wanted, and any number a number.
+func fit(column Column, v Value) (Value, bool) {
+	switch {
+	case column.Kind == v.Kind() || column.Kind == value.Any || column.Kind == value.Null || v.IsNull():
+		return v, true
+	case column.Kind == value.Float && v.Kind() == value.Int:
+		return v, true
+	case column.Kind == value.Int && v.Kind() == value.Float:
+		n := int64(v.Float())
+		return value.IntOf(n), float64(n) == v.Float()
+	}
+	return v, false
 }
 
 // Key returns the values of the key, in the order of Keys.
@@ -123,11 +136,26 @@ func (c *Context) Watermark() time.Time {
 }
 
 // SetTimer has Timer called for this key once the watermark has passed a time, or when the query's source has ended. A timer that is set by a
-// Timer after that is not called. Rows with later event times than the timer's may come before it: what must not count, Row tells by Time.
-func (c *Context) SetTimer(at time.Time) { c.c.SetTimer(at.UnixNano()) }
+// Timer after that is not called. Rows with later event times than the timer's may come before it: what must not count, Row tells by Time. Each
+// call sets one more timer.
+func (c *Context) SetTimer(at time.Time) {
+	c.timed()
+	c.c.SetTimer(at.UnixNano())
+}
 
-// SetClock has Timer called for this key at a time of the clock, to within 50 ms.
-func (c *Context) SetClock(at time.Time) { c.c.SetClock(at.UnixNano()) }
+// SetClock has Timer called for this key at a time of the clock, to within 50 ms; not if the query has ended by then, or TimeToLive has forgotten
+// the key.
+func (c *Context) SetClock(at time.Time) {
+	c.timed()
+	c.c.SetClock(at.UnixNano())
+}
+
+// timed panics where there is nothing that a timer could call.
+func (c *Context) timed() {
+	if c.p.Timer == nil {
+		panic("a timer is set, and Processing.Timer is nil")
+	}
+}
 
 // flow is the process as package flow runs it.
 func (p *Processing) flow() flow.Functions {
@@ -136,13 +164,13 @@ func (p *Processing) flow() flow.Functions {
 		State: func(flow.Row) any { return p.State() },
 		Row: func(c *flow.Context, state any, row flow.Row) (err error) {
 			defer recovered(p.Name, &err)
-			return p.Row(&Context{c, p.Columns}, state, Row{names: names, values: row})
+			return p.Row(&Context{c, p}, state, Row{names: names, values: row})
 		},
 	}
 	if p.Timer != nil {
 		f.Timer = func(c *flow.Context, state any, at int64) (err error) {
 			defer recovered(p.Name, &err)
-			return p.Timer(&Context{c, p.Columns}, state, value.Nanos(at).Time())
+			return p.Timer(&Context{c, p}, state, value.Nanos(at).Time())
 		}
 	}
 	return f
@@ -165,14 +193,14 @@ type Table struct {
 	query *Query
 }
 
-// TableOf is a table of rows, found by the columns of keys, by which each Lookup must ask; of rows with the same keys the last counts. The rows are
+// TableOf is a table of rows, found by the columns of keys, by which each Lookup must ask, and which no lookup finds where one is absent; of rows with the same keys the last counts. The rows are
 // not to be changed afterwards.
 func TableOf(name string, rows *Rows, keys ...string) *Table {
 	return &Table{name: name, keys: keys, rows: rows}
 }
 
 // Latest is a table of the row of a query for each key that came last; each Lookup must ask by these keys. A stream that looks it up waits until all that the query's source held when it
-// was opened has been read; after that it sees what has come.
+// was opened has been read; after that it sees what has come. A row stays until another of its key comes: there is no way to delete one.
 func Latest(name string, q *Query, keys ...string) *Table {
 	return &Table{name: name, keys: keys, query: q}
 }

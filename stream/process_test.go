@@ -37,6 +37,16 @@ func TestATimerThatSetsItselfEndsWithTheSource(t *testing.T) {
 	}
 }
 
+// TestTimerThatNothingHears: a timer without a Timer is a fault of the program.
+func TestTimerThatNothingHears(t *testing.T) {
+	running := start(t, timed(orders).Process(Processing{Name: "p", Keys: []string{"id"}, TimeToLive: time.Hour,
+		Columns: []Column{{Name: "out", Kind: Int}}, State: func() any { return nil },
+		Row: func(c *Context, _ any, _ Row) error { c.SetTimer(c.Time()); return nil }}))
+	if err := running.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "Processing.Timer is nil") {
+		t.Errorf("got %v, want an error that names Processing.Timer", err)
+	}
+}
+
 // TestEmitOfAnotherKind: a text in a column of numbers ends the query, and numbers of both kinds go into either column.
 func TestEmitOfAnotherKind(t *testing.T) {
 	for _, test := range []struct {
@@ -44,8 +54,9 @@ func TestEmitOfAnotherKind(t *testing.T) {
 		value any
 		wrong string
 	}{
-		{Float, "x", `Emit of a text x for the column "out", which is a number`},
-		{Text, 3, `Emit of an integer 3 for the column "out", which is a text`},
+		{Float, "x", `Emit of x, a text, for the column "out", which is a number`},
+		{Text, 3, `Emit of 3, an integer, for the column "out", which is a text`},
+		{Int, 1.5, `Emit of 1.5, a number, for the column "out", which is an integer`},
 		{Float, 3, ""}, {Int, 3.0, ""}, {Any, "x", ""}, {Time, nil, ""},
 	} {
 		running := start(t, timed(orders).Process(Processing{Name: "p", Keys: []string{"id"}, TimeToLive: time.Hour,

@@ -123,7 +123,7 @@ type Totals struct {
 	Bad      int64         `json:"bad"`              // records that could not be used: see BadRecords
 	Late     int64         `json:"late"`             // rows dropped because what they belong to was closed
 	LateBy   []LateCount   `json:"lateBy,omitempty"` // of them, by how far the watermark had passed their time; those that there were
-	Filtered int64         `json:"filtered"`         // rows that Filter and FilterFunc left out
+	Filtered int64         `json:"filtered"`         // rows that Filter, FilterFunc, Deduplicate, Lookup and Top left out
 	Future   int64         `json:"future"`           // events far ahead of all others, which do not move the watermark, those that Filter leaves out among them: see MaxAhead
 	Lost     int64         `json:"lost"`             // records that retention removed before they could be read
 	Rows     int64         `json:"rows"`             // rows given out

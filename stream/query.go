@@ -369,7 +369,9 @@ func (q *Query) To(sink Sink) *Query {
 }
 
 // DeadLetters adds a sink for the records that the query could not use or that came too late, one row each: reason, topic, partition,
-// offset, timestamp, key and value.
+// offset, timestamp, key and value. What is found late or unusable only behind a session window, a join, Deduplicate, a process or another
+// aggregation is counted (Totals, BadRecords) and not given: the record that it came from is gone by then. A record that is late for some of its
+// sliding windows counts in the others all the same.
 func (q *Query) DeadLetters(sink Sink) *Query {
 	return q.with(func(q *Query) { q.letters = append(slices.Clip(q.letters), sink) })
 }
