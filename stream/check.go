@@ -46,6 +46,28 @@ func (q *Query) checkWithin() error {
 	return q.check()
 }
 
+// places refuses sinks that would write over each other, or over what the query reads.
+func (g *graph) places() error {
+	taken := map[string]bool{}
+	for _, sink := range slices.Concat(g.query.sinks, g.query.letters) {
+		p, ok := sink.(Placed)
+		if !ok {
+			continue
+		}
+		place := p.Place()
+		if taken[place] {
+			return fmt.Errorf("stream: two sinks write to %s; give each a place of its own", place)
+		}
+		taken[place] = true
+		for _, in := range g.inputs {
+			if r, ok := in.query.source.(Reader); ok && r.Reads(place) {
+				return fmt.Errorf("stream: the query reads %s, which a sink of it writes to; write elsewhere", place)
+			}
+		}
+	}
+	return nil
+}
+
 // stands refuses a step that is not where its neighbours are.
 func (s step) stands(before, after []step) error {
 	switch {

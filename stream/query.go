@@ -54,6 +54,9 @@ type Opener interface {
 // Closer is a Sink that is closed after its last Write, however the query ended.
 type Closer interface{ Close() error }
 
+// Placed is a Sink that writes to one place, such as a file: two sinks of a query with the same Place are refused, and so is a Reader of it.
+type Placed interface{ Place() string }
+
 // SinkFunc is a function as a Sink. What it did before the query died is done: at least once, if the records are read again.
 func SinkFunc(write func(epoch int64, rows *Rows) error) Sink { return sinkFunc(write) }
 
@@ -403,6 +406,9 @@ const maxSpan = 180 * 24 * time.Hour
 func (q *Query) Start(ctx context.Context) (*Running, error) {
 	g, err := q.build()
 	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", q.name, err)
+	}
+	if err := g.places(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", q.name, err)
 	}
 	if err := q.open(ctx, g.columns); err != nil {

@@ -83,3 +83,6 @@ type Source interface {
 	// Description is what a user reads in progress reports, such as "kafka statsbomb-360-events at 127.0.0.1:9092".
 	Description() string
 }
+
+// Reader is a Source that knows whether it reads what a sink writes to a place.
+type Reader interface{ Reads(place string) bool }

@@ -63,6 +63,26 @@ func (f *Files) glob() ([]string, error) {
 	return paths, nil
 }
 
+// Reads implements stream.Reader: whether a file at a path is one of those that are read, or will be when it is there.
+func (f *Files) Reads(path string) bool {
+	pattern, path := absolute(f.pattern), absolute(path)
+	matches, _ := filepath.Match(pattern, path)
+	name := filepath.Base(path)
+	within := path == absolute(filepath.Join(f.pattern, name)) && (f.format != byName || isRecords(name))
+	return matches || within || path == pattern
+}
+
+// absolute is a path from the root, with links followed as far as the folder of its file; as it is where that cannot be known.
+func absolute(path string) string {
+	if all, err := filepath.Abs(path); err == nil {
+		path = all
+	}
+	if folder, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(folder, filepath.Base(path))
+	}
+	return path
+}
+
 // folder returns the files of a folder, not of those below it.
 func (f *Files) folder() ([]string, error) {
 	entries, err := os.ReadDir(f.pattern)

@@ -55,6 +55,9 @@ type packer interface {
 // String tells where the rows go, as Explain shows it.
 func (s *Sink) String() string { return "file " + s.path }
 
+// Place implements stream.Placed.
+func (s *Sink) Place() string { return absolute(s.path) }
+
 // CSV returns a sink that writes a line of the columns' names and a row each line, as RFC 4180 has it. Times are in RFC 3339, numbers have as many
 // digits as tell them from all others, absent values are empty fields; so is an empty text.
 func CSV(path string) *Sink {

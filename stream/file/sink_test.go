@@ -135,6 +135,45 @@ func TestAppend(t *testing.T) {
 	}
 }
 
+// TestSinksKeepApart: neither what is read nor what another sink writes is written over.
+func TestSinksKeepApart(t *testing.T) {
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.csv"), filepath.Join(dir, "out.csv")
+	const text = "x\n1\n"
+	if err := errors.Join(os.WriteFile(in, []byte(text), 0o600), os.Symlink(dir, filepath.Join(dir, "link"))); err != nil {
+		t.Fatal(err)
+	}
+	other := stream.Memory("t", [][]stream.Record{{{Value: []byte(`{"x":1}`)}}})
+	for _, test := range []struct {
+		name  string
+		query *stream.Query
+		want  string
+	}{
+		{"the file", stream.From(Source(in)).To(CSV(in)), "the query reads "},
+		{"by a link", stream.From(Source(in)).To(CSV(filepath.Join(dir, "link", "in.csv"))), "the query reads "},
+		{"a glob", stream.From(Source(filepath.Join(dir, "*.csv"))).To(CSV(out)), "the query reads "},
+		{"a folder", stream.From(Source(dir).Follow()).To(CSV(out)), "the query reads "},
+		{"a linked folder", stream.From(Source(filepath.Join(dir, "link")).Follow()).To(CSV(out)), "the query reads "},
+		{"dead letters", stream.From(Source(in)).DeadLetters(JSONLines(in)), "the query reads "},
+		{"two sinks", stream.From(other).To(CSV(out)).DeadLetters(JSONLines(out)), "two sinks write to "},
+	} {
+		_, err := test.query.Select("x").Start(t.Context())
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
+		}
+	}
+	if got, err := os.ReadFile(in); string(got) != text {
+		t.Errorf("what was read is now %q (%v)", got, err)
+	}
+	running, err := stream.From(Source(in)).Select("x").To(CSV(out)).To(JSONLines(filepath.Join(dir, "out.jsonl"))).Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := running.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestSinkErrors(t *testing.T) {
 	dir := t.TempDir()
 	missing := filepath.Join(dir, "none", "a.csv")

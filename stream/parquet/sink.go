@@ -117,6 +117,14 @@ func (w *Writer) String() string {
 	return "parquet " + w.path
 }
 
+// Place implements stream.Placed.
+func (w *Writer) Place() string {
+	if path, err := filepath.Abs(w.path); err == nil {
+		return path
+	}
+	return w.path
+}
+
 // Open implements stream.Opener: it checks the columns and whether a file can be made.
 func (w *Writer) Open(_ context.Context, columns []stream.Column) error {
 	w.mu.Lock()
