@@ -114,10 +114,12 @@ var table_cancha_stream = listing.Package{
 		{"Part", (*stream.Part)(nil)},
 		{"Partial", (*stream.Partial)(nil)},
 		{"Partition", (*stream.Partition)(nil)},
+		{"Placed", (*stream.Placed)(nil)},
 		{"Preparer", (*stream.Preparer)(nil)},
 		{"Processing", (*stream.Processing)(nil)},
 		{"Progress", (*stream.Progress)(nil)},
 		{"Query", (*stream.Query)(nil)},
+		{"Reader", (*stream.Reader)(nil)},
 		{"ReasonCount", (*stream.ReasonCount)(nil)},
 		{"Record", (*stream.Record)(nil)},
 		{"RecordHandler", (*stream.RecordHandler)(nil)},
@@ -148,7 +150,9 @@ var table_cancha_stream = listing.Package{
 		{"Handler", (*_cancha_stream_Handler)(nil)},
 		{"Noter", (*_cancha_stream_Noter)(nil)},
 		{"Opener", (*_cancha_stream_Opener)(nil)},
+		{"Placed", (*_cancha_stream_Placed)(nil)},
 		{"Preparer", (*_cancha_stream_Preparer)(nil)},
+		{"Reader", (*_cancha_stream_Reader)(nil)},
 		{"RecordHandler", (*_cancha_stream_RecordHandler)(nil)},
 		{"Sink", (*_cancha_stream_Sink)(nil)},
 		{"Source", (*_cancha_stream_Source)(nil)},
@@ -225,6 +229,15 @@ func (w _cancha_stream_Opener) Open(a0 context.Context, a1 []stream.Column) erro
 	return w.WOpen(a0, a1)
 }
 
+type _cancha_stream_Placed struct {
+	IValue any
+	WPlace func() string
+}
+
+func (w _cancha_stream_Placed) Place() string {
+	return w.WPlace()
+}
+
 type _cancha_stream_Preparer struct {
 	IValue   any
 	WPrepare func(a0 context.Context, a1 []stream.Record) error
@@ -232,6 +245,15 @@ type _cancha_stream_Preparer struct {
 
 func (w _cancha_stream_Preparer) Prepare(a0 context.Context, a1 []stream.Record) error {
 	return w.WPrepare(a0, a1)
+}
+
+type _cancha_stream_Reader struct {
+	IValue any
+	WReads func(a0 string) bool
+}
+
+func (w _cancha_stream_Reader) Reads(a0 string) bool {
+	return w.WReads(a0)
 }
 
 type _cancha_stream_RecordHandler struct {
