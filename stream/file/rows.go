@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -45,8 +46,11 @@ func (r *rows) name(names []string) {
 	}
 }
 
-// named takes the row just read for the header.
+// named takes the row just read for the header. It refuses a carriage return alone: where all lines end so, the whole file is one line.
 func (r *rows) named() ([]string, error) {
+	if text := strings.ReplaceAll(strings.Join(r.fields, ","), "\r\n", ""); strings.Contains(text, "\r") {
+		return nil, errors.New(`a carriage return alone, as lines of old Macs end: convert the file, with tr '\r' '\n' for example`)
+	}
 	names, err := header(r.fields)
 	if err != nil {
 		return nil, err

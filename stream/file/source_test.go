@@ -218,6 +218,7 @@ func TestErrors(t *testing.T) {
 		{"CSV, a quote within a field", Source, "a.csv", "a,b\n1,2\n3,5\" pipe\n", 1, []string{"line 3", "field 2", "quote"}},
 		{"CSV, text behind a quote", Source, "a.csv", "a,b\n\"1\"x,2\n", 0, []string{"line 2", "field 1", "'x'"}},
 		{"CSV, a quote that never closes", Source, "a.csv", "a,b\n1,2\n\n3,\"x\n4,5\n", 1, []string{"line 4", "ends within"}},
+		{"CSV, lines of old Macs", Source, "a.csv", "a,b\r1,2\r3,4\r", 0, []string{"line 1", "carriage return", "tr '"}},
 		{"CSV, two columns of one name", Source, "a.csv", "a,b,a\n1,2,3\n", 0, []string{"line 1", "columns 1 and 3", `"a"`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
