@@ -267,8 +267,9 @@ func (q *Query) pending(change func(*step)) *Query {
 	})
 }
 
-// Deduplicate keeps the first row of each combination of the values at these paths, and knows a key as long as Watermark's delay: what comes
-// later still is late.
+// Deduplicate keeps the first row of each combination of the values at these paths. It knows a combination until the watermark has passed the
+// first row's event time by Watermark's delay. A row that lies further behind the watermark than that is late, as nothing knows any more
+// whether it is a repetition; one that lies less far behind is kept unless it is one (Spark's dropDuplicatesWithinWatermark drops it).
 func (q *Query) Deduplicate(paths ...string) *Query {
 	return q.then(step{Step: plan.Step{Op: plan.Deduplicate, Keys: slices.Clone(paths), TimeToLive: q.delay}})
 }
