@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration parquet postgres windows crash clients survive places modules output widgets soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms nexmark peers endless kernelspec cuda cuda-test ptx
+.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration parquet postgres windows crash clients survive places modules output widgets soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers nexmark endless kernelspec cuda cuda-test ptx
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -148,11 +148,11 @@ bench-kernel: kernelspec $(VENV)/made ## beside ipykernel and deno, and compiled
 bench-stream: ## broker, decoder and windows beside a Reader with encoding/json, medians of five
 	go test -run '^$$' -bench . -benchtime 5x -cpu 2 ./bench/stream
 
+bench-peers: ## minutes, Nexmark and latency beside Flink 2.3, Spark 4.0 and DuckDB on one real Kafka (half an hour; 3 GB in out/peers)
+	KAFKA_HEAP=1g scripts/kafka.sh with scripts/peers.sh
+
 nexmark: ## eleven queries of Nexmark on EVENTS events (2000000): all rows are as DuckDB computes them; times of both
 	EVENTS=$(or $(EVENTS),2000000) scripts/nexmark.sh
-
-peers: ## minutes, Nexmark and latency beside Flink 2.3, Spark 4.0 and DuckDB on one real Kafka (half an hour; 3 GB in out/peers)
-	KAFKA_HEAP=1g scripts/kafka.sh with scripts/peers.sh
 
 endless: ## ever new keys pass by the operators of a query at full rate for ENDLESS (20m): resident memory stays within 5 %
 	ENDLESS=$(or $(ENDLESS),20m) go test -count=1 -v -timeout 0 -run TestEndless ./bench/stream
