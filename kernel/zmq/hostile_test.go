@@ -314,6 +314,21 @@ func TestClientsWaitForEachOther(t *testing.T) {
 	<-answered
 }
 
+// full is a socket that holds whatever is asked for.
+type full struct{ net.Conn }
+
+func (full) Read(p []byte) (int, error) { return len(p), nil }
+
+// TestReadsArePieces: a client's message is read into its place at once, and is counted only then, so that one read is the most that comes
+// unseen.
+func TestReadsArePieces(t *testing.T) {
+	l := newLink(full{}, io.Discard, Limits{}.withDefaults())
+	l.greeting, l.live, l.signed, l.body = 0, true, true, 8*largestPiece
+	if n, err := l.Read(make([]byte, l.body)); err != nil || n > largestPiece {
+		t.Errorf("got %d bytes at once (%v), want at most %d", n, err, largestPiece)
+	}
+}
+
 // dialRaw opens a live connection that says nothing more.
 func dialRaw(t *testing.T, address, kind string) net.Conn {
 	t.Helper()

@@ -94,11 +94,11 @@ func (l *link) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// incoming reads bodies of frames and tells of what arrives.
+// incoming reads bodies of frames and tells of what arrives, at most a piece at a time: a socket can hold many.
 type incoming struct{ *link }
 
 func (l incoming) Read(p []byte) (int, error) {
-	n, err := l.in.Read(p)
+	n, err := l.in.Read(p[:min(len(p), largestPiece)])
 	l.arrived += int64(n)
 	if l.onArrival == nil || l.arrived <= maxSmall {
 		return n, err
