@@ -120,19 +120,6 @@ func (c *cluster) choose(topics []kafka.Topic) (map[stream.Partition]kafka.Parti
 	return found, nil
 }
 
-// leader connects to the broker that leads a partition.
-func (c *cluster) leader(ctx context.Context, partition stream.Partition) (*kafka.Conn, error) {
-	p, err := c.lookup(ctx, partition)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := c.dialer().DialPartition(ctx, "tcp", "", p)
-	if err != nil {
-		return nil, fmt.Errorf("connect to the leader: %w", err)
-	}
-	return conn, nil
-}
-
 // lookup finds a partition and its leader. One look-up serves all readers that need one at the same time.
 func (c *cluster) lookup(ctx context.Context, partition stream.Partition) (kafka.Partition, error) {
 	c.mu.Lock()

@@ -24,13 +24,13 @@ type understating struct {
 	changed *int
 }
 
-// Write notes the offset that a fetch asks for. kafka-go writes a request in one piece.
+// Write notes the offset that a fetch asks for. A reader writes a request in one piece.
 func (c *understating) Write(p []byte) (int, error) {
-	const fetch, version = 1, 10
+	const fetch, version = 1, greatestFetch
 	if len(p) > 14 && binary.BigEndian.Uint16(p[4:]) == fetch && binary.BigEndian.Uint16(p[6:]) == version {
 		c.mu.Lock()
-		// The last fields: offset (8), start of the log (8), bytes (4), forgotten topics (4).
-		c.asked[int32(binary.BigEndian.Uint32(p[8:]))] = int64(binary.BigEndian.Uint64(p[len(p)-24:]))
+		// The last fields: offset (8), start of the log (8), bytes (4), forgotten topics (4), rack (2).
+		c.asked[int32(binary.BigEndian.Uint32(p[8:]))] = int64(binary.BigEndian.Uint64(p[len(p)-26:]))
 		c.mu.Unlock()
 	}
 	return c.Conn.Write(p)
@@ -71,7 +71,8 @@ func (c *understating) change(answer []byte) {
 	}
 	// size, correlation id, throttle (4 each), error (2), session, topics (4 each), name, partitions, partition (4 each), error (2)
 	high := 22 + 2 + int(binary.BigEndian.Uint16(answer[22:])) + 4 + 4 + 2
-	records := binary.BigEndian.Uint32(answer[high+8+8+8+4:])
+	// the end, the end of what is stable, the start of the log (8 each), aborted transactions, the replica to prefer (4 each)
+	records := binary.BigEndian.Uint32(answer[high+8+8+8+4+4:])
 	if records == 0 {
 		return
 	}

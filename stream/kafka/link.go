@@ -1,0 +1,225 @@
+package kafka
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"cancha/stream"
+)
+
+// link is a connection to the leader of a partition, over which one reader asks.
+//
+// It asks for itself and has franz-go take the answers apart: they are read whole, checked by their checksums, and the records lie
+// in them. kafka-go's Batch makes a key and a value of each record: 0.44 µs a record of 700 bytes against 0.2.
+type link struct {
+	conn    net.Conn
+	id      stream.Partition
+	version int16 // of fetches
+	asked   int32 // correlation ID of the last request
+	request []byte
+	answer  []byte // used again for each fetch: its records are gone by then
+	records recordSlab
+}
+
+// Fetches of version 4 are the oldest that Kafka 4 takes, and came with 0.11; from 13 on they name topics by their IDs.
+const (
+	leastFetch    = 4
+	greatestFetch = 11
+)
+
+// leader connects to the broker that leads a partition.
+func (c *cluster) leader(ctx context.Context, id stream.Partition) (*link, error) {
+	p, err := c.lookup(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	address := net.JoinHostPort(p.Leader.Host, strconv.Itoa(p.Leader.Port))
+	conn, err := c.dial(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the leader: %w", err)
+	}
+	l := &link{conn: conn, id: id}
+	if l.version, err = fetchVersion(ctx, conn); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("connect to the leader %s: %w", address, err)
+	}
+	return l, nil
+}
+
+// fetchVersion is the version of fetches that a broker and this client both know.
+func fetchVersion(ctx context.Context, conn net.Conn) (int16, error) {
+	defer untilDone(ctx, conn)()
+	answer, err := exchange(conn, kmsg.NewPtrApiVersionsRequest())
+	if err != nil {
+		return 0, err
+	}
+	fetch := (*kmsg.FetchRequest)(nil).Key()
+	for _, k := range answer.(*kmsg.ApiVersionsResponse).ApiKeys {
+		if k.ApiKey == fetch && k.MinVersion <= greatestFetch && k.MaxVersion >= leastFetch {
+			return min(k.MaxVersion, greatestFetch), nil
+		}
+	}
+	return 0, fmt.Errorf("it takes no fetch of versions %d to %d: %w", leastFetch, greatestFetch, kafka.UnsupportedVersion)
+}
+
+// offsets are the first offset of the partition and the one behind its last.
+func (l *link) offsets() (first, last int64, err error) {
+	l.conn.SetDeadline(time.Now().Add(requestTimeout))
+	if first, err = l.offset(-2); err == nil {
+		last, err = l.offset(-1)
+	}
+	return first, last, err
+}
+
+// offset asks for an offset by a time stamp, of which -2 and -1 mean the first and the one behind the last.
+func (l *link) offset(timestamp int64) (int64, error) {
+	ask := kmsg.NewPtrListOffsetsRequest()
+	ask.Version, ask.ReplicaID = 1, -1
+	p := kmsg.NewListOffsetsRequestTopicPartition()
+	p.Partition, p.Timestamp = int32(l.id.ID), timestamp
+	ask.Topics = []kmsg.ListOffsetsRequestTopic{{Topic: l.id.Topic, Partitions: []kmsg.ListOffsetsRequestTopicPartition{p}}}
+	var got kmsg.ListOffsetsResponse
+	got.Version = ask.Version
+	if err := l.ask(ask, &got); err != nil {
+		return 0, err
+	}
+	if len(got.Topics) != 1 || len(got.Topics[0].Partitions) != 1 {
+		return 0, errGarbled
+	}
+	answer := got.Topics[0].Partitions[0]
+	return answer.Offset, failure(answer.ErrorCode)
+}
+
+// fetched is the answer to a fetch.
+type fetched struct {
+	records   []*kgo.Record // valid until the next fetch
+	high      int64         // the partition's end
+	next      int64         // where to go on, also where there is no record up to there
+	throttled bool          // the broker may have left out what there is
+}
+
+// fetch asks for what follows an offset. Records that came before an error are kept.
+func (l *link) fetch(from int64, wait time.Duration, most int) (fetched, error) {
+	l.conn.SetDeadline(time.Now().Add(wait + requestTimeout))
+	ask := kmsg.NewPtrFetchRequest()
+	ask.Version, ask.MaxWaitMillis, ask.MinBytes, ask.MaxBytes = l.version, int32(wait/time.Millisecond), 1, int32(most)
+	p := kmsg.NewFetchRequestTopicPartition()
+	p.Partition, p.FetchOffset, p.PartitionMaxBytes = int32(l.id.ID), from, int32(most)
+	ask.Topics = []kmsg.FetchRequestTopic{{Topic: l.id.Topic, Partitions: []kmsg.FetchRequestTopicPartition{p}}}
+	var got kmsg.FetchResponse
+	got.Version = l.version
+	if cap(l.answer) > 2*most+readBuffer {
+		l.answer = nil // of a batch that was larger than asked for
+	}
+	if err := l.ask(ask, &got); err != nil {
+		return fetched{}, err
+	}
+	if err := failure(got.ErrorCode); err != nil {
+		return fetched{}, err
+	}
+	if len(got.Topics) != 1 || len(got.Topics[0].Partitions) != 1 {
+		return fetched{}, errGarbled
+	}
+	answer := &got.Topics[0].Partitions[0]
+	if err := failure(answer.ErrorCode); err != nil {
+		return fetched{}, err
+	}
+	l.records.reset()
+	in, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{Offset: from, Topic: l.id.Topic, Partition: p.Partition, Pools: []kgo.Pool{&l.records}},
+		answer, decompressor, nil)
+	return fetched{in.Records, answer.HighWatermark, next, got.ThrottleMillis > 0}, in.Err
+}
+
+// decompressor is for all readers: it has what it needs for each codec once for each goroutine that is at it.
+var decompressor = kgo.DefaultDecompressor()
+
+// failure is the error that a code means, nil for none.
+func failure(code int16) error {
+	if code == 0 {
+		return nil
+	}
+	return kafka.Error(code)
+}
+
+// ask sends a request and reads its answer, which is valid until the next.
+func (l *link) ask(request kmsg.Request, answer kmsg.Response) error {
+	l.asked++
+	l.request = kmsg.NewRequestFormatter(kmsg.FormatterClientID(clientID)).AppendRequest(l.request[:0], request, l.asked)
+	if _, err := l.conn.Write(l.request); err != nil {
+		return err
+	}
+	var head [8]byte
+	if _, err := io.ReadFull(l.conn, head[:]); err != nil {
+		return err
+	}
+	size := binary.BigEndian.Uint32(head[:])
+	if size < 4 || size > maxFetched || binary.BigEndian.Uint32(head[4:]) != uint32(l.asked) {
+		return errGarbled
+	}
+	if err := l.read(int(size) - 4); err != nil {
+		return err
+	}
+	if err := answer.ReadFrom(l.answer); err != nil {
+		return fmt.Errorf("%w: %w", errGarbled, err)
+	}
+	return nil
+}
+
+const (
+	// maxFetched bounds an answer: a broker sends a batch whole, however large it is.
+	maxFetched = 1 << 30
+	// readStep is how many bytes are waited for at least before there is room for as many more.
+	readStep = 1 << 20
+)
+
+// read reads an answer of a size that was announced. It takes room only for as many bytes as have come, once more.
+func (l *link) read(size int) error {
+	l.answer = l.answer[:0]
+	for len(l.answer) < size {
+		have := len(l.answer)
+		step := min(size-have, max(have, readStep))
+		l.answer = slices.Grow(l.answer, step)[:have+step]
+		if _, err := io.ReadFull(l.conn, l.answer[have:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordSlab is where franz-go puts the records of a fetch; the next fetch has the same.
+type recordSlab struct {
+	all  []kgo.Record
+	used int
+}
+
+// slabRecords is how many records are kept room for between fetches.
+const slabRecords = 1 << 13
+
+func (s *recordSlab) reset() {
+	if s.used = 0; len(s.all) > slabRecords {
+		s.all = nil
+	}
+}
+
+// GetRecords implements kgo.PoolRecords.
+func (s *recordSlab) GetRecords(n int) []kgo.Record {
+	if len(s.all)-s.used < n {
+		s.all, s.used = make([]kgo.Record, max(n, 2*len(s.all), 1<<8)), 0
+	}
+	got := s.all[s.used : s.used : s.used+n]
+	s.used += n
+	return got
+}
+
+// PutRecords implements kgo.PoolRecords. Nothing is given back one by one.
+func (s *recordSlab) PutRecords([]kgo.Record) {}
