@@ -31,6 +31,7 @@ type graph struct {
 	clocks   []*flow.Processor
 	advanced int64
 	out      [][]Value
+	slab     []Value
 }
 
 // input is a source with the steps that its lanes take.
@@ -67,18 +68,30 @@ func (q *Query) build() (*graph, error) {
 	}
 	err := g.source(q, nil, func(columns []Column) (flow.Emit, error) {
 		g.columns = columns
-		return func(row flow.Row, _ int64) {
-			kept := make([]Value, len(row))
-			for i, v := range row {
-				kept[i] = v.Clone()
-			}
-			g.out = append(g.out, kept)
-		}, nil
+		return func(row flow.Row, _ int64) { g.out = append(g.out, g.kept(row)) }, nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	return g, g.checkMode()
+}
+
+// slabValues is how many values are made at once for rows. One that is kept keeps the others of its slab, which is why they are few.
+const slabValues = 64
+
+// kept is a copy of a row. Rows that replace each other are kept one by one, and have no slab.
+func (g *graph) kept(row flow.Row) []Value {
+	if g.query.mode != Append || len(row) > slabValues/2 {
+		g.slab = make([]Value, len(row))
+	} else if len(g.slab) < len(row) {
+		g.slab = make([]Value, slabValues)
+	}
+	kept := g.slab[:len(row):len(row)]
+	g.slab = g.slab[len(row):]
+	for i, v := range row {
+		kept[i] = v.Clone()
+	}
+	return kept
 }
 
 // source builds a query's input and all its steps, whose rows go to end and through the steps after it.

@@ -120,7 +120,9 @@ func (r *Running) giveOut(work func()) (err error) {
 	if err != nil {
 		return err
 	}
-	return r.publish(rows)
+	err = r.publish(rows)
+	r.graph.reuse(rows)
+	return err
 }
 
 // ready calls work under the graph's lock, which a panic in it does not leave locked, and returns the rows that are to be given out.
@@ -130,6 +132,20 @@ func (g *graph) ready(work func()) (rows [][]Value, err error) {
 	work()
 	rows, g.out = g.out, nil
 	return rows, g.env.Err
+}
+
+// reusedRows is how long a list of rows may be to be used again: that of a batch is, that of a large window is not.
+const reusedRows = 1 << 14
+
+// reuse takes the list of rows back that ready gave: whoever kept the rows has a list of its own.
+func (g *graph) reuse(rows [][]Value) {
+	if cap(rows) > reusedRows {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	clear(rows)
+	g.out = rows[:0]
 }
 
 // publish gives rows to the results and the sinks. The caller holds publishing.

@@ -245,18 +245,22 @@ type results struct {
 
 // put takes rows in: as new ones, or in place of what was known of them.
 func (r *results) put(rows [][]Value) {
+	if r.at == nil {
+		r.total += int64(len(rows))
+		r.rows = append(r.rows, rows[max(0, len(rows)-r.keep):]...)
+		r.trim()
+		return
+	}
 	for _, row := range rows {
-		if r.at != nil {
-			var key []byte
-			for _, i := range r.identity {
-				key = row[i].AppendKey(key)
-			}
-			if i, known := r.at[string(key)]; known {
-				r.rows[i] = row
-				continue
-			}
-			r.at[string(key)] = len(r.rows)
+		var key []byte
+		for _, i := range r.identity {
+			key = row[i].AppendKey(key)
 		}
+		if i, known := r.at[string(key)]; known {
+			r.rows[i] = row
+			continue
+		}
+		r.at[string(key)] = len(r.rows)
 		r.rows = append(r.rows, row)
 		r.total++
 	}
@@ -269,7 +273,7 @@ func (r *results) trim() {
 	if over <= r.keep/4 {
 		return
 	}
-	r.rows = slices.Clone(r.rows[over:])
+	r.rows = slices.Delete(r.rows, 0, over)
 	for key, i := range r.at {
 		if i < over {
 			delete(r.at, key)
