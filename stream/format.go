@@ -28,7 +28,7 @@ type Want = decode.Want
 // What is read at a path.
 const (
 	WantAny    = decode.Natural // whatever is there
-	WantNumber = decode.Number  // a number, of kind Float and at most 1e150; true and false count as 1 and 0
+	WantNumber = decode.Number  // a number of at most 1e150, of kind Float, or Int if it is an integer of 64 bits; true and false count as 1 and 0
 	WantText   = decode.Text
 	WantTime   = decode.Instant
 )

@@ -3,6 +3,7 @@ package stream_test
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -274,11 +275,25 @@ func TestLargeIntegersAreThemselves(t *testing.T) {
 		{a.Eq(first), "a\n1234567890123456789\n"}, {a.Ne(first), "a\n1234567890123456790\n"}, {a.Gt(first), "a\n1234567890123456790\n"},
 		{a.Le(first), "a\n1234567890123456789\n"}, {a.In(first, 3), "a\n1234567890123456789\n"}, {a.In(first, second), "a\n1234567890123456789\n1234567890123456790\n"},
 		{Literal(second).Eq(a), "a\n1234567890123456790\n"}, {Field("b").Gt(int64(1) << 53), "a\n1234567890123456789\n"},
+		{a.OrElse(0).Eq(first), "a\n1234567890123456789\n"}, {a.Between(first, first), "a\n1234567890123456789\n"},
+		{a.Add(0).Eq(first), "a\n1234567890123456789\n1234567890123456790\n"}, // sums are float64
 	} {
-		q := From(source(`{"a":1234567890123456789,"b":9007199254740993}
-			{"a":1234567890123456790,"b":9007199254740992}`)).Filter(c.condition).Select("a")
-		if got := csvOf(t, finish(t, q)); got != c.want {
-			t.Errorf("%s: got %q, want %q", c.condition, got, c.want)
+		numbers := `{"a":1234567890123456789,"b":9007199254740993}
+			{"a":1234567890123456790,"b":9007199254740992}`
+		texts := regexp.MustCompile(`\d+`).ReplaceAllString(numbers, `"$0"`)
+		for _, q := range []*Query{
+			From(source(numbers)),
+			From(source(texts)).Format(JSONFormat().TextNumbers()),
+			From(source(strings.NewReplacer("{", "", "}", "", `"a":`, "", `"b":`, "").Replace(numbers))).Format(CSVFormat("a", "b")),
+		} {
+			q = q.Filter(c.condition).Select("a")
+			if got := csvOf(t, finish(t, q)); got != c.want {
+				t.Errorf("%v: got %q, want %q", c.condition, got, c.want)
+			}
 		}
+	}
+	running := finish(t, From(source(`{"a":"x"}`)).Filter(a.Ne(first)).Select("a"))
+	if bad := running.BadRecords(); bad.Total != 1 {
+		t.Errorf("a text compared with a large integer: got %+v, want one bad record", bad)
 	}
 }

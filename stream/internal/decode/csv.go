@@ -103,11 +103,11 @@ func (c *CSV) put(row []value.Value, slot int, field []byte) (reason string) {
 	c.seen[slot] = true
 	switch s.Want {
 	case Number:
-		x, ok := plainNumber(field)
+		v, ok := plainNumber(field)
 		if !ok {
 			return wrong(s.Path, s.Want, "another text")
 		}
-		row[s.At] = value.FloatOf(x)
+		row[s.At] = v
 	case Instant:
 		ns, ok := c.times.Parse(field)
 		if !ok {
@@ -122,9 +122,12 @@ func (c *CSV) put(row []value.Value, slot int, field []byte) (reason string) {
 	return ""
 }
 
-func plainNumber(field []byte) (float64, bool) {
+func plainNumber(field []byte) (value.Value, bool) {
 	x, next, ok := jsontext.ParseFloat(field, 0)
-	return x, ok && next == len(field) && math.Abs(x) <= maxNumber
+	if !ok || next != len(field) || math.Abs(x) > maxNumber {
+		return value.Value{}, false
+	}
+	return exact(x, field), true
 }
 
 // plain is a number where the field is one as JSON writes them, and a text otherwise.

@@ -433,7 +433,7 @@ func (d *JSON) number(b []byte, i int, n *node) int {
 				d.reject(s, tooLarge)
 				continue
 			}
-			d.put(s, value.FloatOf(x))
+			d.put(s, exact(x, b[i:next]))
 		case Natural:
 			var v value.Value
 			if v, next = natural(b, i); next < 0 {
@@ -511,12 +511,12 @@ func (d *JSON) text(b []byte, i int, n *node) int {
 			if d.shape.TextNumbers && end == i+2 {
 				continue // an empty text is an absent number, as an empty field of CSV is
 			}
-			x, ok := d.numeral(b[i+1 : end-1])
+			v, ok := d.numeral(b[i+1 : end-1])
 			if !ok {
 				d.reject(s, '"')
 				continue
 			}
-			d.put(s, value.FloatOf(x))
+			d.put(s, v)
 		default:
 			d.put(s, value.TextOf(unquoted(b[i:end])))
 		}
@@ -528,13 +528,21 @@ func (d *JSON) text(b []byte, i int, n *node) int {
 }
 
 // numeral reads a number that is written as a text, where the shape has such.
-func (d *JSON) numeral(text []byte) (float64, bool) {
+func (d *JSON) numeral(text []byte) (value.Value, bool) {
 	if !d.shape.TextNumbers {
-		return 0, false
+		return value.Value{}, false
 	}
-	text = bytes.TrimSpace(text)
-	x, next, ok := jsontext.ParseFloat(text, 0)
-	return x, ok && next == len(text) && math.Abs(x) <= maxNumber
+	return plainNumber(bytes.TrimSpace(text))
+}
+
+// exact is a number that was read from a text; an integer that a float64 may not hold is kept as what it is.
+func exact(x float64, text []byte) value.Value {
+	if math.Abs(x) >= 1<<53 {
+		if n, next, ok := jsontext.ParseInt(text, 0); ok && next == len(text) {
+			return value.IntOf(n)
+		}
+	}
+	return value.FloatOf(x)
 }
 
 // unquoted returns a scanned string's text; what is no UTF-8 in it becomes U+FFFD.

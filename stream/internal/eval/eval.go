@@ -84,7 +84,7 @@ func As(n Node, want value.Kind) (Node, bool) {
 	case n.Kind != value.Any:
 		return Node{}, false
 	case want == value.Float:
-		return number(func(row Row) (float64, bool) { return n.Value(row).Number() }), true
+		return typed(value.Float, func(row Row) value.Value { return asNumber(n.Value(row)) }), true
 	case want == value.Bool:
 		return test(func(row Row) bool { return n.Value(row).Bool() }), true
 	}
@@ -94,6 +94,17 @@ func As(n Node, want value.Kind) (Node, bool) {
 		}
 		return value.Value{}
 	}}, true
+}
+
+// asNumber is a value as a number, and absent if it is none. An integer that a float64 may not hold stays one.
+func asNumber(v value.Value) value.Value {
+	if v.Kind() == value.Int && (v.Int() >= 1<<53 || v.Int() <= -1<<53) {
+		return v
+	}
+	if x, ok := v.Number(); ok {
+		return value.FloatOf(x)
+	}
+	return value.Value{}
 }
 
 func number(f func(row Row) (float64, bool)) Node {

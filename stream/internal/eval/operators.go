@@ -1,9 +1,11 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -192,7 +194,7 @@ func comparison(yes func(c int) bool) operator {
 		case ka == value.Time || kb == value.Time:
 			return c.compare(e, value.Time, yes)
 		case beyond53(e.Args[0]) || beyond53(e.Args[1]):
-			return c.compare(e, value.Any, yes)
+			return c.compareExactly(e, yes)
 		case isNumber(ka) || isNumber(kb):
 			return c.compareNumbers(e, yes)
 		}
@@ -203,6 +205,27 @@ func comparison(yes func(c int) bool) operator {
 // beyond53 tells whether an expression is an integer that float64 may not hold: it must be compared as what it is.
 func beyond53(e plan.Expr) bool {
 	return e.Op == "literal" && e.Literal.Kind() == value.Int && (e.Literal.Int() >= 1<<53 || e.Literal.Int() <= -1<<53)
+}
+
+// compareExactly compares numbers, integers as integers.
+func (c compiler) compareExactly(e plan.Expr, yes func(c int) bool) (Node, error) {
+	a, err := c.compile(e.Args[0], value.Float)
+	if err != nil {
+		return a, err
+	}
+	b, err := c.compile(e.Args[1], value.Float)
+	return test(func(row Row) bool {
+		x, y := a.Value(row), b.Value(row)
+		return !x.IsNull() && !y.IsNull() && yes(orderExactly(x, y))
+	}), err
+}
+
+// orderExactly orders two numbers. What has been computed is a float64, which stands for the integers next to it too.
+func orderExactly(x, y value.Value) int {
+	if x.Kind() == value.Int && y.Kind() == value.Int {
+		return cmp.Compare(x.Int(), y.Int())
+	}
+	return order(x.Float(), y.Float())
 }
 
 func (c compiler) compareNumbers(e plan.Expr, yes func(c int) bool) (Node, error) {
@@ -273,20 +296,22 @@ func (c compiler) compare(e plan.Expr, want value.Kind, yes func(c int) bool) (N
 }
 
 func compileIn(c compiler, e plan.Expr) (Node, error) {
-	kind := value.Any
 	set := map[string]bool{}
-	var numbers []float64
+	numbers, large := []value.Value{}, false
 	for _, a := range e.Args[1:] {
 		if a.Op != "literal" || a.Path != "" {
 			return Node{}, fmt.Errorf("stream: %s: In wants literals, got %s; write Eq and Or", e, a)
 		}
-		if isNumber(a.Literal.Kind()) && !beyond53(a) {
-			kind = value.Float
-			numbers = append(numbers, a.Literal.Float())
+		if isNumber(a.Literal.Kind()) {
+			numbers, large = append(numbers, a.Literal), large || beyond53(a)
 		}
 		set[string(a.Literal.AppendKey(nil))] = true
 	}
-	if kind == value.Float && len(numbers) == len(e.Args)-1 {
+	switch {
+	case len(numbers) == 0 || len(numbers) < len(e.Args)-1: // by what they are
+	case large:
+		return inExactly(c, e, numbers)
+	default:
 		return inNumbers(c, e, numbers)
 	}
 	a, err := c.compile(e.Args[0], value.Any)
@@ -296,19 +321,23 @@ func compileIn(c compiler, e plan.Expr) (Node, error) {
 	}), err
 }
 
-func inNumbers(c compiler, e plan.Expr, numbers []float64) (Node, error) {
+func inNumbers(c compiler, e plan.Expr, literals []value.Value) (Node, error) {
 	a, err := c.numberAt(e, 0)
+	numbers := make([]float64, len(literals))
+	for i, l := range literals {
+		numbers[i] = l.Float()
+	}
 	return test(func(row Row) bool {
 		x, ok := a(row)
-		if !ok {
-			return false
-		}
-		for _, n := range numbers {
-			if n == x {
-				return true
-			}
-		}
-		return false
+		return ok && slices.Contains(numbers, x)
+	}), err
+}
+
+func inExactly(c compiler, e plan.Expr, literals []value.Value) (Node, error) {
+	a, err := c.compile(e.Args[0], value.Float)
+	return test(func(row Row) bool {
+		x := a.Value(row)
+		return !x.IsNull() && slices.ContainsFunc(literals, func(l value.Value) bool { return orderExactly(x, l) == 0 })
 	}), err
 }
 
