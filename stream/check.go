@@ -55,6 +55,9 @@ func (g *graph) places() error {
 			continue
 		}
 		place := p.Place()
+		if place == "" {
+			continue
+		}
 		if taken[place] {
 			return fmt.Errorf("stream: two sinks write to %s; give each a place of its own", place)
 		}

@@ -54,7 +54,8 @@ type Opener interface {
 // Closer is a Sink that is closed after its last Write, however the query ended.
 type Closer interface{ Close() error }
 
-// Placed is a Sink that writes to one place, such as a file: two sinks of a query with the same Place are refused, and so is a Reader of it.
+// Placed is a Sink that writes to one place, such as a file: two sinks of a query with the same Place are refused, and so is a Reader of it. The
+// empty Place is that of many.
 type Placed interface{ Place() string }
 
 // SinkFunc is a function as a Sink. What it did before the query died is done: at least once, if the records are read again.
@@ -268,8 +269,8 @@ func (q *Query) pending(change func(*step)) *Query {
 }
 
 // Deduplicate keeps the first row of each combination of the values at these paths. It knows a combination until the watermark has passed the
-// first row's event time by Watermark's delay. A row that lies further behind the watermark than that is late, as nothing knows any more
-// whether it is a repetition; one that lies less far behind is kept unless it is one (Spark's dropDuplicatesWithinWatermark drops it).
+// first row's event time by Watermark's delay: a repetition whose own event time is later than that may be given out again. A row that lies
+// further behind the watermark than the delay is late; Spark's dropDuplicatesWithinWatermark drops each one that lies behind it.
 func (q *Query) Deduplicate(paths ...string) *Query {
 	return q.then(step{Step: plan.Step{Op: plan.Deduplicate, Keys: slices.Clone(paths), TimeToLive: q.delay}})
 }
@@ -440,17 +441,17 @@ func closeAll(sinks []Sink) error {
 	var all error
 	for _, sink := range sinks {
 		if c, ok := sink.(Closer); ok {
-			all = errors.Join(all, closeOne(c))
+			all = errors.Join(all, closeOne(sink, c))
 		}
 	}
 	return all
 }
 
 // closeOne closes a sink. A panic in it is its error.
-func closeOne(c Closer) (err error) {
+func closeOne(sink Sink, c Closer) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("close a sink: a fault inside it: %v", p)
+			err = fmt.Errorf("close %s: a fault inside it: %v", describeSink(sink), p)
 		}
 	}()
 	return c.Close()

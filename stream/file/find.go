@@ -43,10 +43,10 @@ func (f *Files) glob() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read files %s: %w", f.pattern, err)
 	}
-	hidden := strings.HasPrefix(filepath.Base(f.pattern), ".")
+	hidden := isHidden(filepath.Base(f.pattern))
 	var paths []string
 	for _, path := range all {
-		if strings.HasPrefix(filepath.Base(path), ".") && !hidden {
+		if isHidden(filepath.Base(path)) && !hidden {
 			continue
 		}
 		info, err := os.Stat(path)
@@ -63,24 +63,45 @@ func (f *Files) glob() ([]string, error) {
 	return paths, nil
 }
 
-// Reads implements stream.Reader: whether a file at a path is one of those that are read, or will be when it is there.
+// Reads implements stream.Reader: whether the file at a path is one of those that are read, or will be when it is there.
 func (f *Files) Reads(path string) bool {
-	pattern, path := absolute(f.pattern), absolute(path)
-	matches, _ := filepath.Match(pattern, path)
-	name := filepath.Base(path)
-	within := path == absolute(filepath.Join(f.pattern, name)) && (f.format != byName || isRecords(name))
-	return matches || within || path == pattern
+	info, err := os.Stat(path)
+	if err != nil {
+		return f.wouldRead(path)
+	}
+	paths, _ := f.matches() // Run tells what is wrong
+	return slices.ContainsFunc(paths, func(p string) bool { return isFile(p, info) })
 }
 
-// absolute is a path from the root, with links followed as far as the folder of its file; as it is where that cannot be known.
-func absolute(path string) string {
-	if all, err := filepath.Abs(path); err == nil {
-		path = all
+// wouldRead tells whether a file that is not there yet would be read.
+func (f *Files) wouldRead(path string) bool {
+	folder, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return false
 	}
-	if folder, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		path = filepath.Join(folder, filepath.Base(path))
+	name := filepath.Base(path)
+	if isFile(f.pattern, folder) {
+		return f.takes(name)
 	}
-	return path
+	in, like := filepath.Dir(f.pattern), filepath.Base(f.pattern)
+	if yes, _ := filepath.Match(like, name); !yes && like != name || isHidden(name) && !isHidden(like) {
+		return false
+	}
+	folders, _ := filepath.Glob(in)
+	return slices.ContainsFunc(folders, func(p string) bool { return isFile(p, folder) })
+}
+
+// isFile tells whether a path leads to a file or folder.
+func isFile(path string, info fs.FileInfo) bool {
+	other, err := os.Stat(path)
+	return err == nil && os.SameFile(other, info)
+}
+
+func isHidden(name string) bool { return strings.HasPrefix(name, ".") }
+
+// takes tells whether a file of a folder that is read is one of records, by its name.
+func (f *Files) takes(name string) bool {
+	return !isHidden(name) && (f.format != byName || isRecords(name))
 }
 
 // folder returns the files of a folder, not of those below it.
@@ -92,7 +113,7 @@ func (f *Files) folder() ([]string, error) {
 	var paths []string
 	for _, e := range entries {
 		path := filepath.Join(f.pattern, e.Name())
-		if strings.HasPrefix(e.Name(), ".") || f.format == byName && !isRecords(e.Name()) {
+		if !f.takes(e.Name()) {
 			continue
 		}
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() { // behind a link too

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -21,6 +20,7 @@ type rows struct {
 	quoted bool     // within quotes: the row goes on with the next line
 	text   []byte   // of a quoted field
 	size   int      // bytes of the row in hand
+	begun  bool     // a line has been taken in
 }
 
 func newRows(comma byte, header []string) *rows {
@@ -46,11 +46,8 @@ func (r *rows) name(names []string) {
 	}
 }
 
-// named takes the row just read for the header. It refuses a carriage return alone: where all lines end so, the whole file is one line.
+// named takes the row just read for the header.
 func (r *rows) named() ([]string, error) {
-	if text := strings.ReplaceAll(strings.Join(r.fields, ","), "\r\n", ""); strings.Contains(text, "\r") {
-		return nil, errors.New(`a carriage return alone, as lines of old Macs end: convert the file, with tr '\r' '\n' for example`)
-	}
 	names, err := header(r.fields)
 	if err != nil {
 		return nil, err
@@ -83,6 +80,10 @@ func (r *rows) take(line []byte, end int) (whole bool, err error) {
 	if !utf8.Valid(line) {
 		return false, errors.New("the text is not UTF-8: convert it, with iconv -f latin1 -t utf-8 for example")
 	}
+	if !r.begun && bytes.IndexByte(line[:end], '\r') >= 0 && bytes.IndexByte(line, '"') < 0 { // where all lines end so, the file is one line
+		return false, errors.New(`a carriage return alone, as lines of old Macs end: convert the file, with tr '\r' '\n' for example`)
+	}
+	r.begun = true
 	for i := 0; ; i++ {
 		switch {
 		case r.quoted:

@@ -15,7 +15,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	stream "cancha/stream"
+	"cancha/stream"
+	"cancha/stream/internal/files"
 )
 
 // writeAt is how much text is gathered before it goes to the file, within one Write.
@@ -56,7 +57,7 @@ type packer interface {
 func (s *Sink) String() string { return "file " + s.path }
 
 // Place implements stream.Placed.
-func (s *Sink) Place() string { return absolute(s.path) }
+func (s *Sink) Place() string { return files.Place(s.path) }
 
 // CSV returns a sink that writes a line of the columns' names and a row each line, as RFC 4180 has it. Times are in RFC 3339, numbers have as many
 // digits as tell them from all others, absent values are empty fields; so is an empty text.

@@ -143,6 +143,10 @@ func TestSinksKeepApart(t *testing.T) {
 	if err := errors.Join(os.WriteFile(in, []byte(text), 0o600), os.Symlink(dir, filepath.Join(dir, "link"))); err != nil {
 		t.Fatal(err)
 	}
+	alias, hard, odd := filepath.Join(dir, "alias.data"), filepath.Join(dir, "hard.data"), filepath.Join(dir, "odd[1]")
+	if err := errors.Join(os.Symlink(in, alias), os.Link(in, hard), os.Mkdir(odd, 0o700), os.WriteFile(filepath.Join(odd, "a[1].csv"), []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	other := stream.Memory("t", [][]stream.Record{{{Value: []byte(`{"x":1}`)}}})
 	for _, test := range []struct {
 		name  string
@@ -154,6 +158,11 @@ func TestSinksKeepApart(t *testing.T) {
 		{"a glob", stream.From(Source(filepath.Join(dir, "*.csv"))).To(CSV(out)), "the query reads "},
 		{"a folder", stream.From(Source(dir).Follow()).To(CSV(out)), "the query reads "},
 		{"a linked folder", stream.From(Source(filepath.Join(dir, "link")).Follow()).To(CSV(out)), "the query reads "},
+		{"by a link of its own", stream.From(Source(alias)).To(CSV(in)), "the query reads "},
+		{"to a link of its own", stream.From(Source(in)).To(CSV(alias)), "the query reads "},
+		{"by another name", stream.From(Source(in)).To(CSV(hard)), "the query reads "},
+		{"in a folder named like a pattern", stream.From(Source(filepath.Join(odd, "a[1].csv"))).To(CSV(filepath.Join(odd, "a[1].csv"))), "the query reads "},
+		{"folders that match", stream.From(Source(filepath.Join(dir, "l*", "*.csv"))).To(CSV(filepath.Join(dir, "new.csv"))), "the query reads "},
 		{"dead letters", stream.From(Source(in)).DeadLetters(JSONLines(in)), "the query reads "},
 		{"two sinks", stream.From(other).To(CSV(out)).DeadLetters(JSONLines(out)), "two sinks write to "},
 	} {
@@ -165,12 +174,20 @@ func TestSinksKeepApart(t *testing.T) {
 	if got, err := os.ReadFile(in); string(got) != text {
 		t.Errorf("what was read is now %q (%v)", got, err)
 	}
-	running, err := stream.From(Source(in)).Select("x").To(CSV(out)).To(JSONLines(filepath.Join(dir, "out.jsonl"))).Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := running.Wait(t.Context()); err != nil {
-		t.Fatal(err)
+	for name, query := range map[string]*stream.Query{
+		"two files":    stream.From(Source(in)).To(CSV(out)).To(JSONLines(filepath.Join(dir, "out.jsonl"))),
+		"hidden":       stream.From(Source(filepath.Join(dir, "*.csv"))).To(CSV(filepath.Join(dir, ".out.csv"))),
+		"one device":   stream.From(Source(in)).To(CSV(os.DevNull)).DeadLetters(JSONLines(os.DevNull)),
+		"other folder": stream.From(Source(filepath.Join(dir, "*.csv"))).To(CSV(filepath.Join(odd, "out.csv"))),
+	} {
+		running, err := query.Select("x").Start(t.Context())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := running.Wait(t.Context()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

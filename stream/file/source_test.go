@@ -219,6 +219,9 @@ func TestErrors(t *testing.T) {
 		{"CSV, text behind a quote", Source, "a.csv", "a,b\n\"1\"x,2\n", 0, []string{"line 2", "field 1", "'x'"}},
 		{"CSV, a quote that never closes", Source, "a.csv", "a,b\n1,2\n\n3,\"x\n4,5\n", 1, []string{"line 4", "ends within"}},
 		{"CSV, lines of old Macs", Source, "a.csv", "a,b\r1,2\r3,4\r", 0, []string{"line 1", "carriage return", "tr '"}},
+		{"CSV, lines of old Macs without a header", func(path string) *Files { return Source(path).Columns("a", "b") }, "a.csv", "1,2\r3,4\r", 0,
+			[]string{"line 1", "carriage return"}},
+		{"CSV, quoted fields in lines of old Macs", Source, "a.csv", "\"a\",\"b\"\r\"1\",\"2\"\r", 0, []string{"line 1", "closing quote"}},
 		{"CSV, two columns of one name", Source, "a.csv", "a,b,a\n1,2,3\n", 0, []string{"line 1", "columns 1 and 3", `"a"`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	pq "github.com/parquet-go/parquet-go"
 
 	"cancha/stream"
+	"cancha/stream/internal/files"
 )
 
 // When a file of a folder is complete, unless Rows and Every say otherwise.
@@ -118,12 +119,7 @@ func (w *Writer) String() string {
 }
 
 // Place implements stream.Placed.
-func (w *Writer) Place() string {
-	if path, err := filepath.Abs(w.path); err == nil {
-		return path
-	}
-	return w.path
-}
+func (w *Writer) Place() string { return files.Place(w.path) }
 
 // Open implements stream.Opener: it checks the columns and whether a file can be made.
 func (w *Writer) Open(_ context.Context, columns []stream.Column) error {
