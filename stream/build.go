@@ -54,6 +54,7 @@ type merge struct {
 	grouping *flow.Grouping
 	keyed    bool // each lane closes its own windows
 	key      int  // which of the keys records are cut into partitions by, where keyed
+	owners   owners
 	emit     flow.Emit
 }
 
@@ -380,6 +381,7 @@ func (g *graph) checkMode() error {
 	default:
 		return fmt.Errorf("stream: the %s mode gives out the rows of an aggregation as they change; here other operators with memory follow it, or there is none: use Output(Append)", g.query.mode)
 	}
+	g.identity = []int{} // of an aggregation without keys and windows: it has one row
 	for _, c := range grouping.Columns[:grouping.Identity()] {
 		at := slices.IndexFunc(g.columns, func(o Column) bool { return o.Name == c.Name })
 		if at < 0 && c.Name != "window_end" {

@@ -156,10 +156,10 @@ func (g *graph) operators(lanes map[*input][]*lane) []StateOperator {
 		for _, n := range lanes[m.in] {
 			n.mu.Lock()
 			o.NumRowsTotal += n.windows.Rows
-			o.NumRowsUpdated += n.windows.Changed
-			o.NumRowsRemoved += n.windows.Removed
+			changed, removed := n.windows.Report()
+			o.NumRowsUpdated += changed
+			o.NumRowsRemoved += removed
 			o.MemoryUsedBytes += n.windows.Size()
-			n.windows.Removed = 0
 			n.mu.Unlock()
 		}
 		list = append(list, o)

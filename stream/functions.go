@@ -115,8 +115,8 @@ func fit(column Column, v Value) (Value, bool) {
 	case column.Kind == value.Float && v.Kind() == value.Int:
 		return v, true
 	case column.Kind == value.Int && v.Kind() == value.Float:
-		n := int64(v.Float())
-		return value.IntOf(n), float64(n) == v.Float()
+		n, whole := value.Integer(v.Float())
+		return value.IntOf(n), whole
 	}
 	return v, false
 }
@@ -150,10 +150,10 @@ func (c *Context) SetClock(at time.Time) {
 	c.c.SetClock(at.UnixNano())
 }
 
-// timed panics where there is nothing that a timer could call.
+// timed ends the query where there is nothing that a timer could call.
 func (c *Context) timed() {
 	if c.p.Timer == nil {
-		panic("a timer is set, and Processing.Timer is nil")
+		c.c.Fail(fmt.Errorf("stream: process %q sets a timer, and nothing is called then; set Processing.Timer", c.p.Name))
 	}
 }
 
@@ -193,14 +193,15 @@ type Table struct {
 	query *Query
 }
 
-// TableOf is a table of rows, found by the columns of keys, by which each Lookup must ask, and which no lookup finds where one is absent; of rows with the same keys the last counts. The rows are
-// not to be changed afterwards.
+// TableOf is a table of rows, found by the columns of keys, by which each Lookup must ask. A row that lacks one of them is never found; of rows with
+// the same keys the last counts. The rows are not to be changed afterwards.
 func TableOf(name string, rows *Rows, keys ...string) *Table {
 	return &Table{name: name, keys: keys, rows: rows}
 }
 
-// Latest is a table of the row of a query for each key that came last; each Lookup must ask by these keys. A stream that looks it up waits until all that the query's source held when it
-// was opened has been read; after that it sees what has come. A row stays until another of its key comes: there is no way to delete one.
+// Latest is a table of the row of a query for each key that came last; each Lookup must ask by these keys. A stream that looks it up waits until all
+// that the query's source held when it was opened has been read; after that it sees what has come. A row stays until another of its key comes:
+// there is no way to delete one.
 func Latest(name string, q *Query, keys ...string) *Table {
 	return &Table{name: name, keys: keys, query: q}
 }

@@ -72,14 +72,16 @@ func (r *Running) settle(n *lane) error {
 }
 
 // closeIdle closes windows of partitions that are idle or have ended, where each partition closes its own: those that the others have passed. No more
-// counts as late afterwards than what belongs to these.
+// counts as late afterwards than what belongs to these. Whose the keys of groups are that are over in all partitions is forgotten.
 func (r *Running) closeIdle(low int64) {
 	for _, m := range r.graph.merges {
 		if !m.keyed {
 			continue
 		}
+		passed := low
 		for _, n := range r.of(m.in) {
 			if !n.idle.Load() && !n.finished.Load() {
+				passed = min(passed, n.closed())
 				continue
 			}
 			n.mu.Lock()
@@ -88,7 +90,9 @@ func (r *Running) closeIdle(low int64) {
 			if due != flow.NoWatermark {
 				r.graph.closeMerged(m, []*lane{n}, due)
 			}
+			r.graph.expire(m, []*lane{n}, low)
 		}
+		m.owners.expire(passed)
 	}
 }
 

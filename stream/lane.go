@@ -191,6 +191,13 @@ func (n *lane) rest(idleAfter time.Duration) {
 	}
 }
 
+// closed is the watermark by which windows have been closed.
+func (n *lane) closed() int64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.windows.Closed()
+}
+
 // behindGoal tells whether records that were there when the partition was opened are still to be read.
 func (n *lane) behindGoal() bool {
 	n.mu.Lock()

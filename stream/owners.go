@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// owners knows from which partition each value of the path comes by which records are promised to be keyed. It is asked once for a group and
+// owners knows from which partition of an input each value of the path comes by which its records are promised to be keyed. It is asked once for a group and
 // window; for a group without one, once in its time to live.
 type owners struct {
 	mu sync.Mutex
-	of map[string]owner
+	of map[string]owner // made when the first is known
 }
 
 type owner struct {
@@ -28,6 +28,9 @@ func (o *owners) claim(in *input, partition Partition, key string, end int64) (r
 		}
 		return fmt.Sprintf("a group comes from partitions %d and %d: key records by %s, or leave out KeyedBy", first.partition.ID, partition.ID,
 			in.query.keyedBy)
+	}
+	if o.of == nil {
+		o.of = map[string]owner{}
 	}
 	o.of[key] = owner{partition, max(end, first.until)}
 	return ""

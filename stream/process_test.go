@@ -42,7 +42,7 @@ func TestTimerThatNothingHears(t *testing.T) {
 	running := start(t, timed(orders).Process(Processing{Name: "p", Keys: []string{"id"}, TimeToLive: time.Hour,
 		Columns: []Column{{Name: "out", Kind: Int}}, State: func() any { return nil },
 		Row: func(c *Context, _ any, _ Row) error { c.SetTimer(c.Time()); return nil }}))
-	if err := running.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "Processing.Timer is nil") {
+	if err := running.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "set Processing.Timer") {
 		t.Errorf("got %v, want an error that names Processing.Timer", err)
 	}
 }

@@ -40,7 +40,7 @@ func (r reader) lane(partition Partition) (*lane, error) {
 	var claim func(keys flow.Row, end int64) string
 	if m := r.in.merge; m != nil && m.keyed {
 		claim = func(keys flow.Row, end int64) string {
-			return r.owners.claim(r.in, partition, string(keys[m.key].AppendKey(nil)), end)
+			return m.owners.claim(r.in, partition, string(keys[m.key].AppendKey(nil)), end)
 		}
 	}
 	n, err := r.in.lane(partition.ID, claim)

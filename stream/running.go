@@ -27,7 +27,6 @@ type Running struct {
 	bad       badRecords
 	limited   bool
 	remaining atomic.Int64
-	owners    owners
 
 	publishing sync.Mutex // held while rows are taken out and given out: no older state of a row follows a newer one
 	results    results
@@ -58,7 +57,7 @@ const settleAfter = 100 * time.Millisecond
 
 func startQuery(ctx context.Context, q *Query, g *graph) *Running {
 	r := &Running{query: q, graph: g, ctx: ctx, done: make(chan struct{}), bad: badRecords{reasons: map[string]int64{}},
-		owners: owners{of: map[string]owner{}}, history: newHistory(), watermark: flow.NoWatermark, status: status{message: waiting}, limited: q.limit > 0,
+		history: newHistory(), watermark: flow.NoWatermark, status: status{message: waiting}, limited: q.limit > 0,
 		lanes: map[*input]map[Partition]*lane{}, assigned: map[*input]map[Partition]bool{}, ready: map[*input]chan struct{}{}}
 	g.env.Reject = r.bad.count
 	r.results = results{keep: q.keep, identity: g.identity}
@@ -131,7 +130,6 @@ func (r *Running) ticks(ctx context.Context) {
 			return
 		case <-ticker.C:
 			r.settle(nil)
-			r.owners.expire(r.lowest())
 			if r.query.length > 0 && time.Since(r.history.started) >= r.query.length {
 				r.end("It ended after MaxTime.")
 			}

@@ -9,7 +9,7 @@ import "slices"
 func (g *Grouping) Expires() bool { return g.ttl > 0 && !g.windowed() }
 
 // old tells whether a group's time to live is over.
-func (w *Windows) old(g *Group, watermark int64) bool { return g.last < watermark-w.ttl }
+func (w *Windows) old(g *Group, watermark int64) bool { return later(g.last, w.ttl) < watermark }
 
 // Old returns the keys of the groups whose time to live is over here, each with whether it has changed since Take.
 func (w *Windows) Old(watermark int64) map[string]bool {

@@ -77,7 +77,7 @@ func (g *Grouping) windowed() bool { return g.width > 0 || g.gap > 0 }
 // HasShares tells whether a row's columns depend on the rows of other groups.
 func (g *Grouping) HasShares() bool { return len(g.set.Shares) > 0 }
 
-// Keys is how many of the first columns tell rows apart.
+// Identity is how many of the first columns tell rows apart.
 func (g *Grouping) Identity() int {
 	if g.windowed() {
 		return len(g.keys) + 2
@@ -106,8 +106,9 @@ type Group struct {
 	rows   int64 // 0 if it only holds the part that others' rows give it in shares
 	epoch  int64 // in which it changed last
 	last   int64 // event time of its latest row
-	// promised is the time up to which claim knows of it.
+	// promised is the event time up to which claim has been told that the group is there.
 	promised int64
+	report   int64 // in which it changed last
 }
 
 // Window holds the groups of one window.
@@ -127,12 +128,14 @@ type Windows struct {
 	recent [64]recentGroup
 	closed int64 // windows that end here or before are closed
 	epoch  int64
+	report int64
 
 	scratch Row
 	bytes   []byte
 	size    int64
 
-	Rows, Removed, Changed int64
+	Rows             int64 // groups that have rows
+	removed, changed int64 // of them, since Report
 }
 
 // recentGroup remembers where a row of a window lies: records of a few groups come interleaved, and a map lookup costs more.
@@ -143,7 +146,7 @@ type recentGroup struct {
 
 // NewWindows returns the windows of a lane. claim may be nil.
 func NewWindows(g *Grouping, env *Env, claim func(keys Row, end int64) string) *Windows {
-	return &Windows{Grouping: g, env: env, claim: claim, closed: NoWatermark, epoch: 1}
+	return &Windows{Grouping: g, env: env, claim: claim, closed: NoWatermark, epoch: 1, report: 1}
 }
 
 // Add counts a row of event time t; watermark is that of what it came from.
@@ -195,12 +198,21 @@ func (w *Windows) count(row Row, start, end int64, h uint64, t int64) {
 	}
 }
 
-// lasts is until when a group that has a row at t is surely there: the end of its window, or twice its time to live.
+// lasts is until when claim is told that a group with a row at t is there: to the end of its window, or for twice its time to live, so that it
+// need not be told of each row.
 func (w *Windows) lasts(end, t int64) int64 {
 	if w.width > 0 || w.ttl == 0 {
 		return end
 	}
-	return t + 2*w.ttl
+	return later(later(t, w.ttl), w.ttl)
+}
+
+// later is a time by so many nanoseconds later, and the last that there is if that is beyond it.
+func later(t, by int64) int64 {
+	if t > math.MaxInt64-by {
+		return math.MaxInt64
+	}
+	return t + by
 }
 
 // groupAt returns the group whose keys are in scratch and bytes, made at a row of time t if it is new.
@@ -276,7 +288,10 @@ func (w *Windows) share(g *Group, row Row, i int, t int64) {
 func (w *Windows) touch(g *Group, t int64) {
 	if g.epoch != w.epoch {
 		g.epoch, g.window.epoch = w.epoch, w.epoch
-		w.Changed++
+	}
+	if g.report != w.report {
+		g.report = w.report
+		w.changed++
 	}
 	g.last = max(g.last, t)
 	if w.claim != nil && w.width == 0 && g.last > g.promised-w.ttl {
@@ -322,9 +337,20 @@ func (w *Windows) forget(groups []*Group) {
 		w.size -= g.cell.Size() + int64(2*len(g.key)+32*len(g.keys)+100)
 		if g.rows > 0 {
 			w.Rows--
-			w.Removed++
+			w.removed++
 		}
 	}
+}
+
+// Closed is the watermark by which windows have been closed.
+func (w *Windows) Closed() int64 { return w.closed }
+
+// Report tells how many groups have changed, and how many have been closed or forgotten, since the call before.
+func (w *Windows) Report() (changed, removed int64) {
+	changed, removed = w.changed, w.removed
+	w.changed, w.removed = 0, 0
+	w.report++
+	return changed, removed
 }
 
 // Size is about how many bytes the windows take.
@@ -340,7 +366,6 @@ func (w *Windows) Take() []*Window {
 		}
 	}
 	w.epoch++
-	w.Changed = 0
 	return changed
 }
 

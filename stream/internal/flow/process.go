@@ -58,6 +58,9 @@ func (c *Context) SetTimer(at int64) {
 	}
 }
 
+// Fail ends the query with an error.
+func (c *Context) Fail(err error) { c.p.env.fail(err) }
+
 // SetClock calls Timer for this key at a time of the clock.
 func (c *Context) SetClock(at int64) { heap.Push(&c.p.clocks, due[*keyed]{at, c.key}) }
 
@@ -113,7 +116,7 @@ func (p *Processor) Push(row Row, t int64) {
 		p.states[k.name] = k
 	}
 	if k.seen == NoWatermark && p.ttl > 0 {
-		heap.Push(&p.ends, due[*keyed]{t + p.ttl, k})
+		heap.Push(&p.ends, due[*keyed]{later(t, p.ttl), k})
 	}
 	k.seen, p.latest = max(k.seen, t), max(p.latest, t)
 	p.row = p.read(p.row[:0], row)
@@ -128,7 +131,7 @@ func (p *Processor) Advance(watermark int64) {
 	p.fire(&p.timers, p.watermark)
 	for len(p.ends) > 0 && p.ends[0].at < p.watermark {
 		d := heap.Pop(&p.ends).(due[*keyed])
-		if end := max(d.of.seen+p.ttl, d.of.until); end > d.at {
+		if end := max(later(d.of.seen, p.ttl), d.of.until); end > d.at {
 			heap.Push(&p.ends, due[*keyed]{end, d.of}) // rows have come since, or timers were set
 			continue
 		}

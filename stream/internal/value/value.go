@@ -321,8 +321,8 @@ func compareExactly(n int64, x float64) int {
 	return cmp.Or(cmp.Compare(n, int64(whole)), cmp.Compare(0, x-whole))
 }
 
-// integer is a number as the integer that it is Equal to, if there is one.
-func integer(x float64) (n int64, ok bool) {
+// Integer is a number as the integer that it is Equal to, if there is one.
+func Integer(x float64) (n int64, ok bool) {
 	if x != math.Trunc(x) || x < -1<<63 || x >= 1<<63 {
 		return 0, false
 	}
@@ -346,7 +346,7 @@ func (v Value) AppendKey(dst []byte) []byte {
 	case Null:
 		return append(dst, 0)
 	case Float:
-		if i, ok := integer(v.Float()); ok {
+		if i, ok := Integer(v.Float()); ok {
 			k, n = Int, uint64(i)
 		}
 	}
@@ -357,7 +357,7 @@ func (v Value) AppendKey(dst []byte) []byte {
 func (v Value) Hash() uint64 {
 	n := uint64(v.n)
 	if v.kind == Float {
-		if i, ok := integer(v.Float()); ok {
+		if i, ok := Integer(v.Float()); ok {
 			n = uint64(i)
 		}
 	}
