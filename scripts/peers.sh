@@ -4,13 +4,15 @@
 #
 #   scripts/kafka.sh with scripts/peers.sh [minutes] [nexmark] [latency]      all three unless some are named
 #
-# KAFKA_HEAP=1g is a good heap for that Kafka. TURNS (2) is how often each peer runs a query, in one JVM: the fastest counts, of ours too.
-# ENGINES (flink spark) are Nexmark's peers. Python 3.11, Java 17 and Maven; 3 GB in OUT (out/peers), of which the environments stay.
+# KAFKA_HEAP=1g is a good heap for that Kafka. TURNS (2) is how often each peer runs a query, in one JVM: the fastest counts, and of ours the median.
+# ENGINES (flink spark) are the peers that read the topic. Python 3.11, Java 17 and Maven; 3 GB in OUT (out/peers), of which the environments stay.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${OUT:-out/peers} brokers=${CANCHA_KAFKA:?run it by scripts/kafka.sh with} minutes=${MINUTES:-2000000} events=${EVENTS:-2000000} turns=${TURNS:-2}
 read -ra engines <<<"${ENGINES:-flink spark}"
 [ $# -gt 0 ] || set -- minutes nexmark latency
+export GOMAXPROCS=2 # as many as the peers have
+unset SPARK_HOME FLINK_HOME
 
 missing() { echo "peers.sh: $*" >&2; exit 3; }
 
@@ -18,8 +20,8 @@ missing() { echo "peers.sh: $*" >&2; exit 3; }
 environment() {
   local requirements=bench/peers/requirements-$1.txt
   [ "$out/$1/made" -nt "$requirements" ] && return
-  "${PYTHON:-python3}" -m venv "$out/$1" || missing "no Python with venv: install it, or name one in PYTHON"
-  "$out/$1/bin/pip" install --quiet --disable-pip-version-check -r "$requirements" || missing "pip cannot install $requirements"
+  "${PYTHON:-python3}" -m venv "$out/$1" >&2 || missing "no Python with venv: install it, or name one in PYTHON"
+  "$out/$1/bin/pip" install --quiet --disable-pip-version-check -r "$requirements" >&2 || missing "pip cannot install $requirements"
   touch "$out/$1/made"
 }
 
@@ -35,44 +37,53 @@ jars() {
   <dependencies><dependency>$1</dependency></dependencies>
 </project>
 POM
-  (cd "$2" && mvn -q -B dependency:copy-dependencies -DincludeScope=runtime -DexcludeTransitive="$3" -DoutputDirectory=.)
+  (cd "$2" && mvn -q -B dependency:copy-dependencies -DincludeScope=runtime -DexcludeTransitive="$3" -DoutputDirectory=. >&2)
   touch "$2/complete"
 }
 
-flink() {
-  environment flink
+# ready makes what the peers need, before anything is measured.
+ready() {
+  command -v java >/dev/null || missing "no java: install Java 17"
+  for peer in duckdb "${engines[@]}"; do environment "$peer"; done
   jars '<groupId>org.apache.flink</groupId><artifactId>flink-sql-connector-kafka</artifactId><version>5.0.0-2.2</version>' "$out/flink-jar" true
-  "$out/flink/bin/python" bench/peers/flink.py --jar "$out"/flink-jar/flink-sql-connector-kafka-*.jar --brokers "$brokers" --turns "$turns" "$@" 2>>"$out/flink.log"
-}
-
-# Spark has all of the connector but these four.
-spark() {
-  environment spark
+  # Spark has all of its connector but these four.
   jars '<groupId>org.apache.spark</groupId><artifactId>spark-sql-kafka-0-10_2.13</artifactId><version>4.0.0</version>' "$out/spark-all" false
   mkdir -p "$out/spark-jars"
   cp "$out"/spark-all/{spark-sql-kafka-,spark-token-provider-kafka-,kafka-clients-,commons-pool2-}*.jar "$out/spark-jars"
-  "$out/spark/bin/python" bench/peers/spark.py --jars "$out/spark-jars" --brokers "$brokers" --turns "$turns" "$@" 2>>"$out/spark.log"
 }
 
-duckdb() {
-  environment duckdb
-  "$out/duckdb/bin/python" bench/peers/duckdb_file.py --turns "$turns" "$@"
+flink() {
+  "$out/flink/bin/python" bench/peers/flink.py --jar "$out"/flink-jar/flink-sql-connector-kafka-*.jar --brokers "$brokers" --turns "$turns" "$@" 2>>"$out/flink.log" ||
+    missing "Flink ended: see $out/flink.log"
 }
+
+spark() {
+  "$out/spark/bin/python" bench/peers/spark.py --jars "$out/spark-jars" --brokers "$brokers" --turns "$turns" "$@" 2>>"$out/spark.log" ||
+    missing "Spark ended: see $out/spark.log"
+}
+
+duckdb() { "$out/duckdb/bin/python" bench/peers/duckdb_file.py --turns "$turns" "$@"; }
+
+same() { "${PYTHON:-python3}" bench/peers/same.py "$rows/minutes.csv" "$@"; }
 
 run_minutes() {
-  local topic=minutes-$minutes-$$ results=$out/minutes.jsonl
+  local topic=minutes-$minutes-$$ results=$out/minutes.jsonl rows=$out/minutes
+  rm -rf "$rows"
+  mkdir -p "$rows"
   "$out/ours" -brokers "$brokers" -topic "$topic" -events "$minutes" -file "$out/minutes.json" fill
   : >"$results"
-  ours() { "$out/ours" -brokers "$brokers" -topic "$topic" -events "$minutes" "$@" minutes | tee -a "$results"; }
-  ours -rows "$out/minutes.csv"
+  ours() { "$out/ours" -brokers "$brokers" -topic "$topic" -events "$minutes" minutes | tee -a "$results"; }
+  "$out/ours" -brokers "$brokers" -topic "$topic" -events "$minutes" -rows "$rows/minutes.csv" minutes >/dev/null
   cat "$out/minutes.json" >/dev/null # into the page cache
-  duckdb --file "$out/minutes.json" --events "$minutes" | tee -a "$results"
+  duckdb --file "$out/minutes.json" --events "$minutes" --rows "$rows" | tee -a "$results"
+  rm -f "$out/minutes.json"
+  same duckdb "$rows/minutes-duckdb.csv"
   ours
-  for peer in flink spark; do
-    "$peer" --topic "$topic" --queries minutes --events "$minutes" | tee -a "$results"
+  for peer in "${engines[@]}"; do
+    "$peer" --topic "$topic" --queries minutes --events "$minutes" --rows "$rows/$peer" | tee -a "$results"
+    same "$peer" "$rows/$peer"
     ours
   done
-  rm -f "$out/minutes.json"
 }
 
 run_nexmark() {
@@ -99,8 +110,12 @@ run_latency() {
   done
 }
 
+for what; do
+  [[ $what =~ ^(minutes|nexmark|latency)$ ]] || { echo "peers.sh: no $what; there are minutes, nexmark and latency" >&2; exit 2; }
+done
 mkdir -p "$out"
+ready
 go build -o "$out/ours" ./bench/peers
 for what; do "run_$what"; done
-"${PYTHON:-python3}" bench/peers/table.py "$out" >"$out/peers.md"
+"${PYTHON:-python3}" bench/peers/table.py "$out" "$@" >"$out/peers.md"
 cat "$out/peers.md"

@@ -34,10 +34,11 @@ type clock struct {
 
 func newClock() *clock { return &clock{sent: map[string][]time.Time{}, seen: map[string]int{}} }
 
-func (c *clock) send(group string) {
+// send notes an event by when it was due: one that has to wait for others to be sent has waited.
+func (c *clock) send(group string, due time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.sent[group] = append(c.sent[group], time.Now())
+	c.sent[group] = append(c.sent[group], due)
 }
 
 // back says that so many events of a group have come back up to now.
@@ -59,7 +60,7 @@ func (c *clock) again(group string) {
 	c.back(group, next)
 }
 
-// latencies is the line that a run prints: milliseconds from Send until the row was given out.
+// latencies is the line that a run prints: milliseconds from when an event was due to be sent until the row was given out.
 type latencies struct {
 	Query   string  `json:"query"`
 	Rate    float64 `json:"rate"` // events a second
@@ -80,6 +81,9 @@ func (c *clock) print(query string, rate float64, m meter) error {
 	o, err := m.outcome(query, int64(len(c.took)), 0)
 	if err != nil {
 		return err
+	}
+	if len(c.took) == 0 {
+		return fmt.Errorf("%s: no event came back", query)
 	}
 	slices.Sort(c.took)
 	at := func(q float64) float64 { return float64(c.took[int(q*float64(len(c.took)-1))].Microseconds()) / 1000 }
@@ -135,30 +139,18 @@ func (s settings) updates(ctx context.Context) error {
 	random := rand.New(rand.NewPCG(1, 2))
 	paced := newPace(s.rate)
 	for i := range s.events {
-		paced.wait(i)
+		due := paced.wait(i)
 		match, now := i%matches+1, time.Now().UTC()
-		value := bench.Event(random, match, i/matches+1, now)
-		c.send(group(int64(match), teamOf(value), now.Truncate(time.Minute)))
+		value, team := bench.Event(random, match, i/matches+1, now)
+		c.send(group(int64(match), int64(team), now.Truncate(time.Minute)), due)
 		if err := producer.Send(ctx, strconv.AppendInt(nil, int64(match), 10), value); err != nil {
 			return err
 		}
 	}
-	return errors.Join(producer.Close(ctx), running.Wait(ctx), c.print("minutes, update mode", s.rate, m))
-}
-
-// teamOf reads the team of a record of bench.Event.
-func teamOf(value []byte) int64 {
-	var record struct {
-		Event struct {
-			Team struct {
-				ID int64 `json:"id"`
-			} `json:"team"`
-		} `json:"event"`
+	if err := errors.Join(producer.Close(ctx), running.Wait(ctx)); err != nil {
+		return err
 	}
-	if err := json.Unmarshal(value, &record); err != nil {
-		panic(err) // the records are made here
-	}
-	return record.Event.Team.ID
+	return c.print("minutes, update mode", s.rate, m)
 }
 
 // pace spreads events evenly over time.
@@ -169,11 +161,16 @@ type pace struct {
 
 func newPace(rate float64) pace { return pace{time.Now(), 1e9 / rate} }
 
-// wait returns when event i is due; up to a millisecond early, since a sleep as short as that takes longer.
-func (p pace) wait(i int) {
-	if d := time.Until(p.began.Add(time.Duration(float64(i) * p.every))); d > time.Millisecond {
+// wait returns when event i is due, and when that is; up to a millisecond early, since a sleep as short as that takes longer: it is due then.
+func (p pace) wait(i int) time.Time {
+	due := p.began.Add(time.Duration(float64(i) * p.every))
+	if d := time.Until(due); d > time.Millisecond {
 		time.Sleep(d)
 	}
+	if now := time.Now(); now.Before(due) {
+		return now
+	}
+	return due
 }
 
 // scoring replays simulated matches at a rate and scores them by a forest that it trains before.
@@ -218,7 +215,10 @@ func (s settings) scoring(ctx context.Context) error {
 	out := &limited{to: producer, clock: c, left: s.events, stop: stop}
 	err = replay.Run(replaying, archive, out, replay.Config{Seed: 7, Rate: s.rate, Partitions: partitions,
 		PartitionOf: func(key []byte) int { return kafka.PartitionOf(key, partitions) }}, nil)
-	return errors.Join(err, producer.Close(ctx), running.Wait(ctx), c.print("scoring", s.rate, m))
+	if err := errors.Join(err, producer.Close(ctx), running.Wait(ctx)); err != nil {
+		return err
+	}
+	return c.print("scoring", s.rate, m)
 }
 
 // limited is a replay's writer that times what it sends, and ends the replay after so many records.
@@ -233,7 +233,7 @@ func (l *limited) Send(ctx context.Context, key, value []byte) error {
 	if l.left == 0 {
 		return nil
 	}
-	l.clock.send(string(key))
+	l.clock.send(string(key), time.Now()) // the replay keeps its own pace
 	if l.left--; l.left == 0 {
 		defer l.stop()
 	}

@@ -10,7 +10,7 @@ class Meter:
     """Measures from start to say. Processes that end in between count up to when they were last seen, at most 0.2 s before."""
 
     def __init__(self):
-        self.cpu, self.peak = {}, 0
+        self.cpu, self.peak, self.lock = {}, 0, threading.Lock()
         threading.Thread(target=self.watch, daemon=True).start()
 
     def watch(self):
@@ -28,11 +28,15 @@ class Meter:
                 resident += process.memory_info().rss
             except psutil.NoSuchProcess:
                 pass
-        self.peak = max(self.peak, resident)
+        with self.lock:
+            self.peak = max(self.peak, resident)
         return sum(self.cpu.values())
 
     def start(self):
-        self.before, self.peak, self.began = self.look(), 0, time.perf_counter()
+        self.before = self.look()
+        with self.lock:
+            self.peak = 0
+        self.began = time.perf_counter()
 
     def say(self, engine: str, query: str, events: int, **more):
         seconds = time.perf_counter() - self.began

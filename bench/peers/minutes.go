@@ -37,7 +37,7 @@ func (s settings) fill(ctx context.Context) error {
 	random, start, size := rand.New(rand.NewPCG(1, 2)), time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC), 0
 	for i := range s.events {
 		match := i%matches + 1
-		value := bench.Event(random, match, i/matches+1, start.Add(time.Duration(i/matches)*step))
+		value, _ := bench.Event(random, match, i/matches+1, start.Add(time.Duration(i/matches)*step))
 		size += len(value)
 		if err := errors.Join(producer.Send(ctx, strconv.AppendInt(nil, int64(match), 10), value), keep.add(value)); err != nil {
 			return err
@@ -116,7 +116,7 @@ func (s settings) minutes(ctx context.Context) error {
 		return err
 	}
 	if t := running.Totals(); t.Records != int64(s.events) || t.Bad+t.Late+t.Lost > 0 {
-		return fmt.Errorf("%d records of %d, %d bad, %d late, %d lost", t.Records, s.events, t.Bad, t.Late, t.Lost)
+		return fmt.Errorf("%d records of %d, %d bad, %d late, %d lost: the topic has others; fill a new one (-topic)", t.Records, s.events, t.Bad, t.Late, t.Lost)
 	}
 	o, err := m.outcome("minutes", int64(s.events), counted.rows)
 	return errors.Join(err, o.print())

@@ -122,13 +122,13 @@ def session(args):
     return spark
 
 
-def run(name: str, topic: Topic, args) -> dict:
-    """Runs a query to the end of the topic; returns how many records it read and what it dropped."""
+def run(name: str, topic: Topic, rows: str) -> dict:
+    """Runs a query to the end of the topic, with its rows into a folder, if one is named; returns how many records it read and what it dropped."""
     checkpoint = tempfile.mkdtemp(prefix="checkpoint")
     try:
         writer = (QUERIES[name](topic).writeStream.outputMode("update" if name in UPDATE else "append")
                   .option("checkpointLocation", checkpoint).trigger(availableNow=True))
-        writer = writer.format("csv").option("path", os.path.join(args.rows, name)) if args.rows and name not in UPDATE else writer.format("noop")
+        writer = writer.format("csv").option("path", os.path.join(rows, name)) if rows else writer.format("noop")
         query = writer.start()
         query.awaitTermination()
         reports = [json.loads(p.json) if hasattr(p, "json") else dict(p) for p in query.recentProgress]
@@ -154,8 +154,10 @@ def main():
         try:
             for turn in range(args.turns):
                 meter.start()
-                more = run(name, Topic(spark, args), args)
+                more = run(name, Topic(spark, args), "")
                 meter.say("spark", name, args.events, turn=turn, **more)
+            if args.rows and name not in UPDATE:
+                run(name, Topic(spark, args), args.rows)
         except Exception as error:  # what one query cannot do says nothing of the next
             failed("spark", name, error)
     spark.stop()

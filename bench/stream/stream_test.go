@@ -47,7 +47,7 @@ func preload(b *testing.B) (addr string, size int) {
 	start := time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
 	for index := range perMatch {
 		for match := range matches {
-			value := Event(random, match+1, index+1, start.Add(time.Duration(index)*600*time.Millisecond))
+			value, _ := Event(random, match+1, index+1, start.Add(time.Duration(index)*600*time.Millisecond))
 			size += len(value)
 			if err := producer.Send(b.Context(), strconv.AppendInt(nil, int64(match+1), 10), value); err != nil {
 				b.Fatal(err)
