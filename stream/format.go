@@ -31,6 +31,7 @@ const (
 	WantNumber = decode.Number  // a number of at most 1e150, of kind Float, or Int if it is an integer of 64 bits; true and false count as 1 and 0
 	WantText   = decode.Text
 	WantTime   = decode.Instant
+	WantTruth  = decode.Truth // true or false
 )
 
 // Decoder decodes the records of one partition, from one goroutine at a time. Decode gets a record's value and a row whose places are absent

@@ -114,6 +114,12 @@ func (c *CSV) put(row []value.Value, slot int, field []byte) (reason string) {
 			return wrong(s.Path, s.Want, "another text")
 		}
 		row[s.At] = value.Nanos(ns)
+	case Truth:
+		v, ok := truthOf(string(field))
+		if !ok {
+			return wrong(s.Path, s.Want, "another text")
+		}
+		row[s.At] = v
 	case Natural:
 		row[s.At] = plain(field)
 	default:
@@ -135,11 +141,15 @@ func plain(field []byte) value.Value {
 	if v, next := natural(field, 0); next == len(field) {
 		return v
 	}
-	switch string(field) {
-	case "true", "false":
-		return value.BoolOf(field[0] == 't')
+	if v, ok := truthOf(string(field)); ok {
+		return v
 	}
 	return text(field)
+}
+
+// truthOf is a text that says true or false as what it says.
+func truthOf(text string) (v value.Value, ok bool) {
+	return value.BoolOf(text == "true"), text == "true" || text == "false"
 }
 
 // TextOf returns a text that shares its bytes; what is no UTF-8 in it becomes U+FFFD.

@@ -480,7 +480,7 @@ func (d *JSON) truth(b []byte, i int, n *node) int {
 		switch d.slots[s].Want {
 		case Number:
 			d.put(s, value.FloatOf(float64(len("false")-len(word))))
-		case Natural:
+		case Natural, Truth:
 			d.put(s, value.BoolOf(word == "true"))
 		default:
 			d.reject(s, b[i])
@@ -499,7 +499,11 @@ func (d *JSON) text(b []byte, i int, n *node) int {
 		return -1
 	}
 	for _, s := range n.slots {
-		switch d.slots[s].Want {
+		want := d.slots[s].Want
+		if d.shape.TextNumbers && end == i+2 && (want == Number || want == Truth) {
+			continue // an empty text is absent, as an empty field of CSV is
+		}
+		switch want {
 		case Instant:
 			ns, ok := d.times.Parse(b[i+1 : end-1])
 			if !ok {
@@ -508,10 +512,14 @@ func (d *JSON) text(b []byte, i int, n *node) int {
 			}
 			d.put(s, value.Nanos(ns))
 		case Number:
-			if d.shape.TextNumbers && end == i+2 {
-				continue // an empty text is an absent number, as an empty field of CSV is
-			}
 			v, ok := d.numeral(b[i+1 : end-1])
+			if !ok {
+				d.reject(s, '"')
+				continue
+			}
+			d.put(s, v)
+		case Truth:
+			v, ok := d.truthful(b[i+1 : end-1])
 			if !ok {
 				d.reject(s, '"')
 				continue
@@ -533,6 +541,14 @@ func (d *JSON) numeral(text []byte) (value.Value, bool) {
 		return value.Value{}, false
 	}
 	return plainNumber(bytes.TrimSpace(text))
+}
+
+// truthful reads true or false that is written as a text, where the shape has numbers so.
+func (d *JSON) truthful(text []byte) (value.Value, bool) {
+	if !d.shape.TextNumbers {
+		return value.Value{}, false
+	}
+	return truthOf(string(bytes.TrimSpace(text)))
 }
 
 // exact is a number that was read from a text; an integer that a float64 may not hold is kept as what it is.

@@ -16,9 +16,10 @@ const (
 	Number              // a number; true and false count as 1 and 0
 	Text                // a text
 	Instant             // a time in RFC 3339
+	Truth               // true or false
 )
 
-var wants = [...]string{Natural: "a value", Number: "a number", Text: "a text", Instant: "an RFC 3339 time"}
+var wants = [...]string{Natural: "a value", Number: "a number", Text: "a text", Instant: "an RFC 3339 time", Truth: "true or false"}
 
 func (w Want) String() string { return wants[w] }
 
@@ -36,8 +37,10 @@ func (s Slot) Fit(v value.Value) (fits value.Value, reason string) {
 	switch k := v.Kind(); {
 	case k == value.Null || s.Want == Natural && k != value.Float:
 		return v, ""
-	case s.Want == Text && k == value.Text || s.Want == Instant && k == value.Time:
+	case s.Want == Text && k == value.Text || s.Want == Instant && k == value.Time || s.Want == Truth && k == value.Bool:
 		return v, ""
+	case s.Want == Number && k == value.Int:
+		return numberOf(v.Int()), ""
 	case s.Want == Instant && k == value.Text:
 		var times jsontext.Instants
 		if ns, ok := times.Parse([]byte(v.Text())); ok {
@@ -56,6 +59,14 @@ func (s Slot) Fit(v value.Value) (fits value.Value, reason string) {
 		}
 	}
 	return value.Value{}, s.Misfit(kindly(v))
+}
+
+// numberOf is an integer as a number; one that a float64 may not hold is kept as what it is.
+func numberOf(n int64) value.Value {
+	if n >= 1<<53 || n <= -1<<53 {
+		return value.IntOf(n)
+	}
+	return value.FloatOf(float64(n))
 }
 
 // Misfit is the reason why a record is bad that has something else at the path than the slot wants: "total: want a number, got an object".

@@ -654,19 +654,22 @@ func compileAsTime(c compiler, e plan.Expr) (Node, error) {
 	}), err
 }
 
+// compileFromUnix counts whole units as integers, and what is left of one to the nanosecond.
 func compileFromUnix(c compiler, e plan.Expr) (Node, error) {
 	unit := e.Args[1].Literal.Float()
-	a, err := c.compile(e.Args[0], value.Any)
+	a, err := c.compile(e.Args[0], value.Float)
 	return typed(value.Time, func(row Row) value.Value {
 		v := a.Value(row)
 		x, ok := v.Number()
-		switch {
-		case !ok:
+		if !ok {
 			return value.Value{}
-		case v.Kind() == value.Int:
-			return instant(x*unit/1e9, v.Int()*int64(unit))
 		}
-		return instant(x*unit/1e9, int64(math.Round(x*unit)))
+		n, rest := v.Int(), 0.0
+		if v.Kind() != value.Int {
+			whole, part := math.Modf(x)
+			n, rest = int64(whole), part
+		}
+		return instant(x*unit/1e9, n*int64(unit)+int64(math.Round(rest*unit)))
 	}), err
 }
 

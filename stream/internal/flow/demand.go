@@ -99,7 +99,7 @@ func (l *Layout) demands() map[Demand]bool {
 }
 
 func kindOf(w decode.Want) value.Kind {
-	return [...]value.Kind{decode.Natural: value.Any, decode.Number: value.Float, decode.Text: value.Text, decode.Instant: value.Time}[w]
+	return [...]value.Kind{decode.Natural: value.Any, decode.Number: value.Float, decode.Text: value.Text, decode.Instant: value.Time, decode.Truth: value.Bool}[w]
 }
 
 // ordered puts demands in one order, so that all lanes of a query decode the same.

@@ -194,6 +194,8 @@ func (l *Layout) slot(slots *[]decode.Slot, path string, want value.Kind) (eval.
 		s.Want, kind = decode.Text, value.Text
 	case value.Time:
 		s.Want, kind = decode.Instant, value.Time
+	case value.Bool:
+		s.Want, kind = decode.Truth, value.Bool
 	}
 	for _, each := range *slots {
 		if each.Path == s.Path && each.Want == s.Want {
