@@ -22,16 +22,40 @@ type graph struct {
 	identity []int // in update and complete mode, the columns that tell rows apart
 	united   bool  // there are rows of several queries
 
-	mu       sync.Mutex // guards what follows
-	env      flow.Env
-	ops      []flow.Op // those that rows reach first come first
-	holds    []int64   // by how much the rows that come to each can be behind the watermark, in nanoseconds
-	merges   []*merge
-	last     *flow.Groups // the aggregation behind the lanes whose changes are given out; nil: there is none
-	clocks   []*flow.Processor
-	advanced int64
-	out      [][]Value
-	slab     []Value
+	timelines []*timeline // the query's own first
+	now       *timeline   // of what is being built
+
+	mu     sync.Mutex // guards what follows
+	env    flow.Env
+	ops    []stage // those that rows reach first come first
+	merges []*merge
+	last   *flow.Groups // the aggregation behind the lanes whose changes are given out; nil: there is none
+	clocks []*flow.Processor
+	out    [][]Value
+	slab   []Value
+}
+
+// timeline is the inputs that have one watermark: those of a query and of all that are joined to it, or of a table. What a table holds does not wait
+// for the query that looks it up, nor the other way round.
+type timeline struct {
+	inputs    []*input
+	watermark int64 // the least of the inputs', which never goes back; Running.mu guards it
+	advanced  int64 // up to which windows have been closed; graph.mu guards it, and drained
+	drained   bool  // all inputs have ended, and what was left has been given out
+	remembers bool  // a step has memory: not all of what has come has been given out
+}
+
+func (g *graph) timeline() *timeline {
+	t := &timeline{watermark: flow.NoWatermark, advanced: flow.NoWatermark}
+	g.timelines = append(g.timelines, t)
+	return t
+}
+
+// stage is an operator with memory, and by how much the rows that come to it can be behind the watermark, in nanoseconds.
+type stage struct {
+	flow.Op
+	hold int64
+	on   *timeline
 }
 
 // input is a source with the steps that its lanes take.
@@ -43,7 +67,8 @@ type input struct {
 	entry flow.Emit // takes what lanes have collected; nil where they keep windows
 	merge *merge
 	hold  time.Duration // by how much the rows can be behind the watermark, as far as its steps are built
-	after []step        // of other queries, which take its rows behind its own steps
+	on    *timeline
+	after []step // of other queries, which take its rows behind its own steps
 
 	records *RecordProcessing // nil: records are decoded by the query's format
 }
@@ -63,7 +88,8 @@ type tail func(columns []Column) (flow.Emit, error)
 
 // build checks the query and compiles it.
 func (q *Query) build() (*graph, error) {
-	g := &graph{query: q, advanced: flow.NoWatermark}
+	g := &graph{query: q}
+	g.now = g.timeline()
 	if err := q.check(); err != nil {
 		return nil, err
 	}
@@ -97,8 +123,8 @@ func (g *graph) kept(row flow.Row) []Value {
 
 // source builds a query's input and all its steps, whose rows go to end and through the steps after it.
 func (g *graph) source(q *Query, after []step, end tail) error {
-	in := &input{query: q, after: after}
-	g.inputs = append(g.inputs, in)
+	in := &input{query: q, after: after, on: g.now}
+	g.inputs, g.now.inputs = append(g.inputs, in), append(g.now.inputs, in)
 	first := 0
 	for first < len(q.steps) && stateless(q.steps[first]) {
 		first++
@@ -136,7 +162,7 @@ func (g *graph) inLanes(in *input, steps []step, end tail) error {
 	m := &merge{in: in, grouping: probe.windows.Grouping, key: slices.Index(s.Keys, in.query.keyedBy)}
 	m.keyed = in.query.keyedBy != "" && m.key >= 0
 	g.merges = append(g.merges, m)
-	in.merge = m
+	in.merge, in.on.remembers = m, true
 	m.emit, err = g.chain(in, m.grouping.Columns, steps[1:], end)
 	return err
 }
@@ -205,7 +231,7 @@ func (g *graph) operator(in *input, l *flow.Layout, steps []step, end tail) (flo
 		return g.union(in, l, steps, end)
 	}
 	in.hold = steps[0].meets(in.hold)
-	g.ops, g.holds = append(g.ops, op), append(g.holds, int64(in.hold))
+	g.ops, in.on.remembers = append(g.ops, stage{op, int64(in.hold), in.on}), true
 	in.hold = steps[0].holds(in.hold)
 	emit, err := g.chain(in, columns, steps[1:], end)
 	if err != nil {
@@ -307,7 +333,9 @@ func (g *graph) table(in *input, t *Table, keys []string, after []step) (table *
 		}
 		return table, nil
 	}
-	from := len(g.inputs)
+	from, own := len(g.inputs), g.now
+	g.now = g.timeline()
+	defer func() { g.now = own }()
 	err = g.source(t.query, after, func(columns []Column) (flow.Emit, error) {
 		if table, err = flow.NewTable(columns, keys); err != nil {
 			return nil, err
@@ -339,7 +367,6 @@ func (g *graph) union(in *input, l *flow.Layout, steps []step, end tail) (flow.E
 	err = g.source(steps[0].other, slices.Concat(steps[1:], in.after), func(others []Column) (flow.Emit, error) { return sameColumns(columns, others, emit) })
 	g.last = last
 	g.ops = slices.Concat(g.ops[:from], g.ops[to:], g.ops[from:to])
-	g.holds = slices.Concat(g.holds[:from], g.holds[to:], g.holds[from:to])
 	buffer := make(flow.Row, 0, len(columns))
 	return func(row flow.Row, t int64) {
 		buffer = read(buffer[:0], row)
@@ -374,7 +401,7 @@ func (g *graph) checkMode() error {
 	}
 	var grouping *flow.Grouping
 	switch {
-	case g.last != nil && len(g.ops) > 0 && g.ops[len(g.ops)-1] == flow.Op(g.last):
+	case g.last != nil && len(g.ops) > 0 && g.ops[len(g.ops)-1].Op == flow.Op(g.last):
 		grouping = g.last.Grouping
 	case len(g.merges) == 1 && len(g.ops) == 0 && !g.united:
 		grouping = g.merges[0].grouping

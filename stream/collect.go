@@ -93,7 +93,7 @@ func set(o Offsets, topic string, partition int, offset int64) {
 func (r *Running) collect() {
 	lanes := r.all()
 	now := time.Now()
-	watermark := r.lowest()
+	watermark := r.lowest(r.graph.timelines[0])
 	bad := r.bad.number()
 	r.publishing.Lock()
 	rows := r.results.total
@@ -164,9 +164,9 @@ func (g *graph) operators(lanes map[*input][]*lane) []StateOperator {
 		}
 		list = append(list, o)
 	}
-	for _, op := range g.ops {
-		rows, bytes := op.State()
-		list = append(list, StateOperator{OperatorName: operatorName(op), NumRowsTotal: rows, MemoryUsedBytes: bytes, CustomMetrics: map[string]int64{}})
+	for _, s := range g.ops {
+		rows, bytes := s.State()
+		list = append(list, StateOperator{OperatorName: operatorName(s.Op), NumRowsTotal: rows, MemoryUsedBytes: bytes, CustomMetrics: map[string]int64{}})
 	}
 	return list
 }

@@ -200,8 +200,8 @@ func TableOf(name string, rows *Rows, keys ...string) *Table {
 }
 
 // Latest is a table of the row of a query for each key that came last; each Lookup must ask by these keys. A stream that looks it up waits until all
-// that the query's source held when it was opened has been read; after that it sees what has come. A row stays until another of its key comes:
-// there is no way to delete one.
+// that the query's source held when it was opened has been read; after that it sees what has come. The table has a watermark of its own, which closes
+// its windows; what is left of them is in it once its source has ended. A row stays until another of its key comes: there is no way to delete one.
 func Latest(name string, q *Query, keys ...string) *Table {
 	return &Table{name: name, keys: keys, query: q}
 }

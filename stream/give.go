@@ -10,19 +10,20 @@ import (
 	"cancha/stream/internal/flow"
 )
 
-// lowest raises the query's watermark to the least of all assigned partitions that are not idle, and returns it. It waits for a partition that
+// lowest raises a timeline's watermark to the least of all assigned partitions that are not idle, and returns it. It waits for a partition that
 // has not had a record yet, and never goes back. When all are idle nobody is waited for, and it is the greatest of them, as in Flink: the
 // result must not depend on which of them fell idle last. A partition that has ended is as an idle one; inputs that have ended do not count.
-func (r *Running) lowest() int64 {
+func (r *Running) lowest(t *timeline) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.watermark = max(r.watermark, r.least())
-	return r.watermark
+	t.watermark = max(t.watermark, r.least(t))
+	return t.watermark
 }
 
-func (r *Running) least() int64 {
+func (r *Running) least(t *timeline) int64 {
 	low, high, active := int64(math.MaxInt64), int64(flow.NoWatermark), false
-	for in, lanes := range r.lanes {
+	for _, in := range t.inputs {
+		lanes := r.lanes[in]
 		if r.assigned[in][ended] {
 			continue
 		}
@@ -46,6 +47,13 @@ func (r *Running) least() int64 {
 	return low
 }
 
+// allEnded tells whether all inputs of a timeline have ended.
+func (r *Running) allEnded(t *timeline) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !slices.ContainsFunc(t.inputs, func(in *input) bool { return !r.assigned[in][ended] })
+}
+
 // settle gives out what a batch of a lane has made ready; without a lane, what time has.
 func (r *Running) settle(n *lane) error {
 	return r.giveOut(func() {
@@ -56,12 +64,14 @@ func (r *Running) settle(n *lane) error {
 		if n != nil && n.windows != nil && n.in.merge.keyed {
 			g.closeMerged(n.in.merge, []*lane{n}, n.watermark.Load())
 		}
-		low := r.lowest()
-		if low > g.advanced {
-			g.advance(low, r.all())
+		for _, t := range slices.Backward(g.timelines) { // tables before those who look them up
+			if low := r.lowest(t); low > t.advanced {
+				g.advance(t, low, r.all())
+			}
 		}
 		if n == nil {
-			r.closeIdle(low)
+			r.closeIdle()
+			r.drainTables()
 		}
 		g.runClocks(time.Now())
 		if g.identity != nil && r.dueNow(n) {
@@ -73,11 +83,12 @@ func (r *Running) settle(n *lane) error {
 
 // closeIdle closes windows of partitions that are idle or have ended, where each partition closes its own: those that the others have passed. No more
 // counts as late afterwards than what belongs to these. Whose the keys of groups are that are over in all partitions is forgotten.
-func (r *Running) closeIdle(low int64) {
+func (r *Running) closeIdle() {
 	for _, m := range r.graph.merges {
 		if !m.keyed {
 			continue
 		}
+		low := r.lowest(m.in.on)
 		passed := low
 		for _, n := range r.of(m.in) {
 			if !n.idle.Load() && !n.finished.Load() {
@@ -93,6 +104,15 @@ func (r *Running) closeIdle(low int64) {
 			r.graph.expire(m, []*lane{n}, low)
 		}
 		m.owners.expire(passed)
+	}
+}
+
+// drainTables gives the tables whose inputs have ended what is left of them. The query's own rest is given out when it ends.
+func (r *Running) drainTables() {
+	for _, t := range r.graph.timelines[1:] {
+		if r.allEnded(t) {
+			r.graph.drain(t, r.all())
+		}
 	}
 }
 

@@ -51,8 +51,7 @@ func (g *graph) give(m *merge, parts map[int64][]*flow.Window) {
 }
 
 // changed gives out the rows of the last aggregation that have changed since the call before; the rows of one before it are complete when they
-// reach the next, or it would count them again. Of a window that lies in several lanes, the rows that
-// changed in one of them are merged over all.
+// reach the next, or it would count them again. Of a window that lies in several lanes, the rows that changed in one of them are merged over all.
 func (g *graph) changed(lanes map[*input][]*lane) {
 	if g.last != nil {
 		g.last.Give(g.last.Take())
@@ -86,16 +85,18 @@ func (g *graph) changed(lanes map[*input][]*lane) {
 	}
 }
 
-// advance moves event time behind the lanes on.
-func (g *graph) advance(watermark int64, lanes map[*input][]*lane) {
-	g.advanced = watermark
+// advance moves a timeline's event time behind the lanes on.
+func (g *graph) advance(t *timeline, watermark int64, lanes map[*input][]*lane) {
+	t.advanced = watermark
 	for _, m := range g.merges {
-		if !m.keyed {
+		if m.in.on == t && !m.keyed {
 			g.closeMerged(m, lanes[m.in], watermark)
 		}
 	}
-	for i, op := range g.ops {
-		op.Advance(heldBack(watermark, g.holds[i]))
+	for _, s := range g.ops {
+		if s.on == t {
+			s.Advance(heldBack(watermark, s.hold))
+		}
 	}
 }
 
@@ -107,13 +108,21 @@ func heldBack(watermark, hold int64) int64 {
 	return watermark - hold
 }
 
-// drain gives out what is left.
-func (g *graph) drain(lanes map[*input][]*lane) {
-	for _, m := range g.merges {
-		g.closeMerged(m, lanes[m.in], math.MaxInt64)
+// drain gives out what is left on a timeline, once.
+func (g *graph) drain(t *timeline, lanes map[*input][]*lane) {
+	if t.drained {
+		return
 	}
-	for _, op := range g.ops {
-		op.Drain()
+	t.drained = true
+	for _, m := range g.merges {
+		if m.in.on == t {
+			g.closeMerged(m, lanes[m.in], math.MaxInt64)
+		}
+	}
+	for _, s := range g.ops {
+		if s.on == t {
+			s.Drain()
+		}
 	}
 }
 
@@ -132,11 +141,11 @@ func (g *graph) state(lanes map[*input][]*lane) (bytes int64, most string) {
 			biggest, most = n, "the groups of an aggregation"
 		}
 	}
-	for _, op := range g.ops {
-		_, n := op.State()
+	for _, s := range g.ops {
+		_, n := s.State()
 		bytes += n
 		if n > biggest {
-			biggest, most = n, operatorName(op)
+			biggest, most = n, operatorName(s.Op)
 		}
 	}
 	return bytes, most

@@ -152,7 +152,8 @@ func (q *Query) Watermark(delay time.Duration) *Query {
 
 // KeyedBy promises that records with the same value at a path lie in one partition, as they do where their producer takes it for the key. A
 // window is then closed by its own partition's watermark, if the path is among those of GroupBy: what is late depends on the order of
-// records alone, never on timing. A record that breaks the promise is a bad record.
+// records alone, never on timing. A record that breaks the promise is a bad record, as long as the window of its key is open, or the group's time
+// to live is not over: then nothing is known of the key any more.
 // Sessions, and what stands behind another operator with memory, are closed by the query's watermark all the same.
 func (q *Query) KeyedBy(path string) *Query { return q.with(func(q *Query) { q.keyedBy = path }) }
 
@@ -397,7 +398,8 @@ func (q *Query) AvailableNow() *Query { return q.with(func(q *Query) { q.now = t
 // Complete mode those that Results gives.
 func (q *Query) KeepRows(n int) *Query { return q.with(func(q *Query) { q.keep = n }) }
 
-// Memory bounds the state of the query, about, in bytes: beyond, it ends with an error that says what takes the room. 8 GiB unless set.
+// Memory bounds the state of the query, about, in bytes: beyond, it ends with an error that says what takes the room. 8 GiB unless set. It is that
+// of the query that is started, with all that are joined to it.
 func (q *Query) Memory(bytes int64) *Query { return q.with(func(q *Query) { q.memory = bytes }) }
 
 // maxSpan bounds windows and delays; together with the bounds on event times it keeps sums within an int64.

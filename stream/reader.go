@@ -83,7 +83,7 @@ func (r reader) Batch(ctx context.Context, b Batch) (err error) {
 		return err
 	}
 	r.align(ctx, n)
-	if r.ready[r.in] != nil && r.atEnd(r.in) {
+	if r.ready[r.in] != nil && r.atEnd(r.in) && (len(b.Records) == 0 || !r.in.on.remembers) { // or what the source's end gives out is to come yet
 		r.caughtUp(r.in)
 	}
 	if r.limited && r.remaining.Load() == 0 {
@@ -159,7 +159,7 @@ func (r reader) align(ctx context.Context, n *lane) {
 		return
 	}
 	ahead := func() bool {
-		low := r.lowest()
+		low := r.lowest(r.in.on)
 		return low != flow.NoWatermark && n.watermark.Load()-int64(max(r.in.query.delay, 0)+alignDrift) > low
 	}
 	if !ahead() {

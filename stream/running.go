@@ -45,8 +45,6 @@ type Running struct {
 	history  history
 	failure  error
 	err      error
-
-	watermark int64
 }
 
 // keptNotes is how many sentences a run keeps.
@@ -57,7 +55,7 @@ const settleAfter = 100 * time.Millisecond
 
 func startQuery(ctx context.Context, q *Query, g *graph) *Running {
 	r := &Running{query: q, graph: g, ctx: ctx, done: make(chan struct{}), bad: badRecords{reasons: map[string]int64{}},
-		history: newHistory(), watermark: flow.NoWatermark, status: status{message: waiting}, limited: q.limit > 0,
+		history: newHistory(), status: status{message: waiting}, limited: q.limit > 0,
 		lanes: map[*input]map[Partition]*lane{}, assigned: map[*input]map[Partition]bool{}, ready: map[*input]chan struct{}{}}
 	g.env.Reject = r.bad.count
 	r.results = results{keep: q.keep, identity: g.identity}
@@ -94,12 +92,12 @@ func (r *Running) read(reading context.Context) {
 	for _, in := range r.graph.inputs {
 		sources.Go(func() {
 			err := in.query.source.Run(reading, reader{r, in})
-			r.caughtUp(in)
 			stopped := reading.Err() != nil && errors.Is(err, context.Cause(reading)) // while a batch waited
 			if err != nil && !errors.Is(err, errEnough) && !stopped {
 				r.fail(fmt.Errorf("read %s: %w", in.query.source.Description(), err))
 			}
 			r.over(in)
+			r.caughtUp(in)
 		})
 	}
 	sources.Wait()
@@ -190,7 +188,11 @@ func (r *Running) broken() error {
 func (r *Running) finish() {
 	err := r.broken()
 	if err == nil {
-		err = r.giveOut(func() { r.graph.drain(r.all()) })
+		err = r.giveOut(func() {
+			for _, t := range slices.Backward(r.graph.timelines) {
+				r.graph.drain(t, r.all())
+			}
+		})
 	}
 	err = errors.Join(err, closeAll(append(slices.Clone(r.query.sinks), r.query.letters...)))
 	r.unseen()

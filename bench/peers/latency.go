@@ -111,8 +111,8 @@ func (s settings) fresh(ctx context.Context, what string) (*kafka.Producer, stre
 	return producer, kafka.Source(kafka.Config{Brokers: s.brokers, Topic: topic}), nil
 }
 
-// updates sends events at a rate and reads the statistics in update mode: a row's count tells which events it holds.
-func (s settings) updates(ctx context.Context) error {
+// latency sends events at a rate and reads the statistics in update mode: a row's count tells which events it holds.
+func (s settings) latency(ctx context.Context) error {
 	producer, source, err := s.fresh(ctx, "latency")
 	if err != nil {
 		return err

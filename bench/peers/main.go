@@ -24,11 +24,19 @@ type settings struct {
 	rate    float64
 }
 
-var commands = map[string]func(settings, context.Context) error{
-	"fill":    settings.fill,
-	"minutes": settings.minutes,
-	"latency": settings.updates,
-	"scoring": settings.scoring,
+// command is what a name stands for, nil for nothing.
+func (s settings) command(name string) func(context.Context) error {
+	switch name {
+	case "fill":
+		return s.fill
+	case "minutes":
+		return s.minutes
+	case "latency":
+		return s.latency
+	case "scoring":
+		return s.scoring
+	}
+	return nil
 }
 
 func main() {
@@ -46,8 +54,8 @@ func main() {
 	}
 	flag.Parse()
 	s.brokers = kafka.Brokers(*brokers)
-	run, known := commands[flag.Arg(0)]
-	if !known || flag.NArg() != 1 {
+	run := s.command(flag.Arg(0))
+	if run == nil || flag.NArg() != 1 {
 		flag.Usage()
 		os.Exit(2)
 	}
@@ -60,9 +68,9 @@ func main() {
 }
 
 // profiled runs a command, under a CPU profile if a file for it is named.
-func (s settings) profiled(ctx context.Context, run func(settings, context.Context) error) error {
+func (s settings) profiled(ctx context.Context, run func(context.Context) error) error {
 	if s.profile == "" {
-		return run(s, ctx)
+		return run(ctx)
 	}
 	to, err := os.Create(s.profile)
 	if err != nil {
@@ -71,7 +79,7 @@ func (s settings) profiled(ctx context.Context, run func(settings, context.Conte
 	if err := pprof.StartCPUProfile(to); err != nil {
 		return errors.Join(err, to.Close())
 	}
-	err = run(s, ctx)
+	err = run(ctx)
 	pprof.StopCPUProfile()
 	return errors.Join(err, to.Close())
 }

@@ -199,7 +199,7 @@ func (s *Security) step(conn net.Conn, broker string, say []byte, look func([]by
 
 func (s *Security) refused(broker string, err error) error {
 	return &refusal{broker, fmt.Sprintf("refuses user %s with %s", s.User, s.mechanism()),
-		"see whether the user has this password, and for this mechanism (KAFKA_USER, KAFKA_PASSWORD, KAFKA_SASL_MECHANISM)", err}
+		"see whether the user has this password, and for this mechanism (KAFKA_USER, KAFKA_PASSWORD, KAFKA_SASL_MECHANISM), and whether this port takes users", err}
 }
 
 func (s *Security) explainHandshake(broker string, r *kmsg.SASLHandshakeResponse) error {
