@@ -87,6 +87,9 @@ func (c *cluster) partitions(ctx context.Context) (map[stream.Partition]kafka.Pa
 		request.Topics = nil // all
 	}
 	meta, err := client.Metadata(ctx, request)
+	if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
+		err = fmt.Errorf("no answer within %v: is it the port of a Kafka broker? %w", requestTimeout, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("look up %s at %s: %w", c.subject(), strings.Join(c.brokers, ","), err)
 	}
