@@ -82,6 +82,7 @@ import (
 //go:embed stream/internal/aggregate/*[^t].go
 //go:embed stream/internal/decode/*[^t].go stream/internal/decode/*[^s]t.go
 //go:embed stream/internal/eval/*[^t].go
+//go:embed stream/internal/files/*[^t].go
 //go:embed stream/internal/flow/*[^t].go stream/internal/flow/*[^s]t.go
 //go:embed stream/internal/value/*[^t].go
 //go:embed stream/kafka/*[^t].go
