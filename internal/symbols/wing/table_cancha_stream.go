@@ -78,6 +78,7 @@ var table_cancha_stream = listing.Package{
 		{"WantNumber", stream.WantNumber},
 		{"WantText", stream.WantText},
 		{"WantTime", stream.WantTime},
+		{"WantTruth", stream.WantTruth},
 	},
 	Constants: []listing.Literal{
 		{"DefaultKeepRows", token.INT, "500000"},
