@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"cancha/stream"
 )
@@ -24,6 +25,8 @@ type cluster struct {
 	sec     Security
 	conns   conns
 	doubt   doubt
+
+	decompressor kgo.Decompressor // of all readers
 
 	mu        sync.Mutex
 	leaders   map[stream.Partition]kafka.Partition // as last looked up; nil: look up again
@@ -87,7 +90,8 @@ func (c *cluster) partitions(ctx context.Context) (map[stream.Partition]kafka.Pa
 		request.Topics = nil // all
 	}
 	meta, err := client.Metadata(ctx, request)
-	if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
+	var dial *net.OpError
+	if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() && !(errors.As(err, &dial) && dial.Op == "dial") {
 		err = fmt.Errorf("no answer within %v: is it the port of a Kafka broker? %w", requestTimeout, err)
 	}
 	if err != nil {

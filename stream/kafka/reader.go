@@ -20,7 +20,7 @@ type reader struct {
 	next int64 // pos.next, which only this reader moves while it runs
 	lost int64 // not yet handed over
 
-	records []stream.Record // of the last fetch; the slice is used again
+	records []stream.Record // of the last fetch
 	backoff backoff
 }
 
@@ -59,7 +59,13 @@ func (r *reader) connected(ctx context.Context) error {
 	}
 	for {
 		ending := r.run.untilReached() // before the fetch: what was there when Until closed is in it or read already
-		high, err := r.fetch(link)
+		high, throttled, err := r.fetch(link)
+		if throttled > 0 {
+			if !pause(ctx, throttled) {
+				return context.Cause(ctx)
+			}
+			continue
+		}
 		if len(r.records) > 0 || err == nil {
 			if err := r.hand(ctx, high); err != nil {
 				return err
@@ -72,6 +78,18 @@ func (r *reader) connected(ctx context.Context) error {
 		if ending && r.next >= high {
 			r.run.exhausted(r.pos)
 		}
+	}
+}
+
+// pause waits, and tells whether ctx lasted as long.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
 	}
 }
 
@@ -100,40 +118,26 @@ func (r *reader) settle(l *link) error {
 }
 
 // fetch asks for what follows and leaves it in r.records. high is the partition's end at that time. Records that came before an
-// error are kept.
-func (r *reader) fetch(l *link) (high int64, err error) {
-	r.records = r.records[:0]
+// error are kept. A broker that has throttled this client has sent nothing.
+func (r *reader) fetch(l *link) (high int64, throttled time.Duration, err error) {
 	got, err := l.fetch(r.next, r.run.cfg.IdleInterval, r.run.cfg.FetchBytes)
-	if errors.Is(err, kafka.OffsetOutOfRange) {
-		return 0, errOutOfRange
-	}
-	for _, m := range got.records {
-		r.records = append(r.records, stream.Record{
-			Topic: r.id.Topic, Partition: r.id.ID, Offset: m.Offset, Time: timestamp(m), Key: m.Key, Value: m.Value, Headers: headers(m.Headers),
-		})
+	if r.records = got.records; errors.Is(err, kafka.OffsetOutOfRange) {
+		return 0, 0, errOutOfRange
 	}
 	if n := len(r.records); err != nil || n > 0 {
 		if n > 0 { // Apache Kafka notes the partition's end before it reads the records: those that come in between lie beyond it
 			got.high = max(got.high, r.records[n-1].Offset+1)
 		}
-		return got.high, err
+		return got.high, 0, err
 	}
 	switch { // compaction and the markers of transactions can leave a stretch without records
 	case got.next > r.next:
 		r.next = got.next
 		r.run.advance(r.pos, r.next)
-	case r.next < got.high && !got.throttled:
-		return got.high, errStuck
+	case r.next < got.high && got.throttled == 0:
+		return got.high, 0, errStuck
 	}
-	return got.high, nil
-}
-
-// timestamp is a record's time stamp; the zero time if it has none.
-func timestamp(r *kgo.Record) time.Time {
-	if ms := r.Timestamp.UnixMilli(); ms > 0 {
-		return r.Timestamp.UTC()
-	}
-	return time.Time{}
+	return got.high, got.throttled, nil
 }
 
 // headers are a record's; most have none.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"cancha/stream"
 )
@@ -58,7 +59,8 @@ func (s source) Run(ctx context.Context, h stream.Handler) error {
 // cluster is a new way to the brokers of a valid configuration.
 func (c *Config) cluster() *cluster {
 	pattern, _ := c.pattern()
-	return &cluster{brokers: c.Brokers, topics: c.names(), pattern: pattern, sec: c.Security, conns: conns{wrap: c.wrap}}
+	return &cluster{brokers: c.Brokers, topics: c.names(), pattern: pattern, sec: c.Security, conns: conns{wrap: c.wrap},
+		decompressor: kgo.DefaultDecompressor()}
 }
 
 // run reads until ctx ends and then grants leaveTimeout for the last commit and the goodbye to the group: a broker that does
