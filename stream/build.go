@@ -42,7 +42,7 @@ type timeline struct {
 	watermark int64 // the least of the inputs', which never goes back; Running.mu guards it
 	advanced  int64 // up to which windows have been closed; graph.mu guards it, and drained
 	drained   bool  // all inputs have ended, and what was left has been given out
-	remembers bool  // a step has memory: not all of what has come has been given out
+	holds     bool  // a step holds rows back: not all of what has come has been given out
 }
 
 func (g *graph) timeline() *timeline {
@@ -162,7 +162,7 @@ func (g *graph) inLanes(in *input, steps []step, end tail) error {
 	m := &merge{in: in, grouping: probe.windows.Grouping, key: slices.Index(s.Keys, in.query.keyedBy)}
 	m.keyed = in.query.keyedBy != "" && m.key >= 0
 	g.merges = append(g.merges, m)
-	in.merge, in.on.remembers = m, true
+	in.merge, in.on.holds = m, true
 	m.emit, err = g.chain(in, m.grouping.Columns, steps[1:], end)
 	return err
 }
@@ -231,7 +231,8 @@ func (g *graph) operator(in *input, l *flow.Layout, steps []step, end tail) (flo
 		return g.union(in, l, steps, end)
 	}
 	in.hold = steps[0].meets(in.hold)
-	g.ops, in.on.remembers = append(g.ops, stage{op, int64(in.hold), in.on}), true
+	g.ops = append(g.ops, stage{op, int64(in.hold), in.on})
+	in.on.holds = in.on.holds || steps[0].Op != plan.Lookup && steps[0].Op != plan.Deduplicate
 	in.hold = steps[0].holds(in.hold)
 	emit, err := g.chain(in, columns, steps[1:], end)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cancha/stream/internal/files"
 	"cancha/stream/plan"
 )
 
@@ -48,7 +49,7 @@ func (q *Query) checkWithin() error {
 
 // places refuses sinks that would write over each other, or over what the query reads.
 func (g *graph) places() error {
-	taken := map[string]bool{}
+	var taken []string
 	for _, sink := range slices.Concat(g.query.sinks, g.query.letters) {
 		p, ok := sink.(Placed)
 		if !ok {
@@ -58,10 +59,10 @@ func (g *graph) places() error {
 		if place == "" {
 			continue
 		}
-		if taken[place] {
+		if slices.ContainsFunc(taken, func(other string) bool { return files.Same(other, place) }) {
 			return fmt.Errorf("stream: two sinks write to %s; give each a place of its own", place)
 		}
-		taken[place] = true
+		taken = append(taken, place)
 		for _, in := range g.inputs {
 			if r, ok := in.query.source.(Reader); ok && r.Reads(place) {
 				return fmt.Errorf("stream: the query reads %s, which a sink of it writes to; write elsewhere", place)

@@ -20,7 +20,7 @@ func mapped(name string, fields []string, f func(Row) (any, error)) func([]value
 				err = fmt.Errorf("panic: %v", p)
 			}
 		}()
-		x, err := f(Row{names: names, values: values})
+		x, err := f(Row{names: names, values: values, borrowed: true})
 		if err != nil {
 			return v, err
 		}
@@ -41,7 +41,7 @@ func filtered(name string, fields []string, f func(Row) (bool, error)) func([]va
 				yes, err = false, fmt.Errorf("panic: %v", p)
 			}
 		}()
-		return f(Row{names: names, values: values})
+		return f(Row{names: names, values: values, borrowed: true})
 	}
 }
 
@@ -164,7 +164,7 @@ func (p *Processing) flow() flow.Functions {
 		State: func(flow.Row) any { return p.State() },
 		Row: func(c *flow.Context, state any, row flow.Row) (err error) {
 			defer recovered(p.Name, &err)
-			return p.Row(&Context{c, p}, state, Row{names: names, values: row})
+			return p.Row(&Context{c, p}, state, Row{names: names, values: row, borrowed: true})
 		},
 	}
 	if p.Timer != nil {

@@ -90,11 +90,18 @@ func (r *Running) closeIdle() {
 		}
 		low := r.lowest(m.in.on)
 		passed := low
+		held, _ := r.held(m.in)
 		for _, n := range r.of(m.in) {
 			if !n.idle.Load() && !n.finished.Load() {
-				passed = min(passed, n.closed())
+				if slices.Contains(held, n) {
+					passed = min(passed, n.closed())
+				}
 				continue
 			}
+			if n.expired == low {
+				continue
+			}
+			n.expired = low
 			n.mu.Lock()
 			due := n.windows.Due(low)
 			n.mu.Unlock()
@@ -109,6 +116,9 @@ func (r *Running) closeIdle() {
 
 // drainTables gives the tables whose inputs have ended what is left of them. The query's own rest is given out when it ends.
 func (r *Running) drainTables() {
+	if r.reading.Err() != nil {
+		return // half of their windows would be given to those who still look them up
+	}
 	for _, t := range r.graph.timelines[1:] {
 		if r.allEnded(t) {
 			r.graph.drain(t, r.all())

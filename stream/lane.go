@@ -46,6 +46,7 @@ type lane struct {
 	busy    time.Duration // of the epoch
 	lost    int64
 	taken   bool      // a batch has been handled of which others do not know yet
+	expired int64     // watermark of others by which its windows were closed last while it was idle; publishing guards it
 	quiet   time.Time // of the first batch without records after the last with some; zero while there are records
 
 	// For the query's watermark, which is computed without taking locks.

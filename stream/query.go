@@ -152,8 +152,8 @@ func (q *Query) Watermark(delay time.Duration) *Query {
 
 // KeyedBy promises that records with the same value at a path lie in one partition, as they do where their producer takes it for the key. A
 // window is then closed by its own partition's watermark, if the path is among those of GroupBy: what is late depends on the order of
-// records alone, never on timing. A record that breaks the promise is a bad record, as long as the window of its key is open, or the group's time
-// to live is not over: then nothing is known of the key any more.
+// records alone, never on timing. A record that breaks the promise is a bad record, as long as a window of its key is open, or the time to live of
+// its group is not over. After that nothing is known of the key, and it may come from another partition.
 // Sessions, and what stands behind another operator with memory, are closed by the query's watermark all the same.
 func (q *Query) KeyedBy(path string) *Query { return q.with(func(q *Query) { q.keyedBy = path }) }
 

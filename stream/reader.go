@@ -62,8 +62,10 @@ func (r reader) Batch(ctx context.Context, b Batch) (err error) {
 		select {
 		case <-r.ready[in]:
 		case <-ctx.Done():
-			return context.Cause(ctx)
 		}
+	}
+	if r.reading.Err() != nil && len(r.in.waits) > 0 {
+		return context.Cause(r.reading) // what a table lacks is not given to it any more
 	}
 	n, err := r.lane(Partition{Topic: b.Topic, ID: b.Partition})
 	if err != nil {
@@ -83,8 +85,8 @@ func (r reader) Batch(ctx context.Context, b Batch) (err error) {
 		return err
 	}
 	r.align(ctx, n)
-	if r.ready[r.in] != nil && r.atEnd(r.in) && (len(b.Records) == 0 || !r.in.on.remembers) { // or what the source's end gives out is to come yet
-		r.caughtUp(r.in)
+	if r.ready[r.in] != nil {
+		r.reached(r.in)
 	}
 	if r.limited && r.remaining.Load() == 0 {
 		r.cancel()
@@ -208,6 +210,24 @@ func (r reader) Note(sentence string) { r.note(sentence) }
 func (r *Running) atEnd(in *input) bool {
 	lanes, all := r.held(in)
 	return all && !slices.ContainsFunc(lanes, func(n *lane) bool { return !n.caughtUp.Load() && !n.finished.Load() })
+}
+
+// reached lets those go on who wait for a table, after a batch of it: once its input has been read to its end. Where steps hold rows back it is the
+// batch after that, which shows that the source goes on; one that ends gives out the rest first.
+func (r *Running) reached(in *input) {
+	r.mu.Lock()
+	before := r.met[in]
+	r.mu.Unlock()
+	if !before && !r.atEnd(in) {
+		return
+	}
+	if before || !in.on.holds {
+		r.caughtUp(in)
+		return
+	}
+	r.mu.Lock()
+	r.met[in] = true
+	r.mu.Unlock()
 }
 
 func (r *Running) caughtUp(in *input) {

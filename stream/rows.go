@@ -206,15 +206,19 @@ func (r *Rows) WriteCSV(w io.Writer) error {
 
 // Row is one row, whose values are asked for by the names of their columns. A name that there is not is a fault of the program: it panics.
 type Row struct {
-	names  []string
-	values []Value
+	names    []string
+	values   []Value
+	borrowed bool // texts lie in memory that is used again
 }
 
-// Value returns the value of a column. A text of a record is valid until the function that was given the row returns.
+// Value returns the value of a column.
 func (r Row) Value(column string) Value {
 	i := slices.Index(r.names, column)
 	if i < 0 {
 		panic(fmt.Sprintf("stream: the row has no %q; it has %q", column, r.names))
+	}
+	if r.borrowed {
+		return r.values[i].Clone()
 	}
 	return r.values[i]
 }

@@ -22,6 +22,7 @@ type Running struct {
 	query     *Query
 	graph     *graph
 	ctx       context.Context // Start's: sinks see it
+	reading   context.Context // ends when nothing more is to be read
 	cancel    context.CancelFunc
 	done      chan struct{}
 	bad       badRecords
@@ -38,6 +39,7 @@ type Running struct {
 	lanes    map[*input]map[Partition]*lane
 	assigned map[*input]map[Partition]bool
 	ready    map[*input]chan struct{} // closed once a table's input has read what there was
+	met      map[*input]bool          // a table's input has read what there was, and may have more to give out
 	letters  *Rows
 	late     flow.Lateness // of records
 	notes    []string
@@ -56,7 +58,7 @@ const settleAfter = 100 * time.Millisecond
 func startQuery(ctx context.Context, q *Query, g *graph) *Running {
 	r := &Running{query: q, graph: g, ctx: ctx, done: make(chan struct{}), bad: badRecords{reasons: map[string]int64{}},
 		history: newHistory(), status: status{message: waiting}, limited: q.limit > 0,
-		lanes: map[*input]map[Partition]*lane{}, assigned: map[*input]map[Partition]bool{}, ready: map[*input]chan struct{}{}}
+		lanes: map[*input]map[Partition]*lane{}, assigned: map[*input]map[Partition]bool{}, ready: map[*input]chan struct{}{}, met: map[*input]bool{}}
 	g.env.Reject = r.bad.count
 	r.results = results{keep: q.keep, identity: g.identity}
 	if g.identity != nil {
@@ -70,9 +72,8 @@ func startQuery(ctx context.Context, q *Query, g *graph) *Running {
 		}
 	}
 	r.letters = NewRows(letterColumns()...)
-	reading, cancel := context.WithCancel(ctx)
-	r.cancel = cancel
-	go r.read(reading)
+	r.reading, r.cancel = context.WithCancel(ctx)
+	go r.read(r.reading)
 	return r
 }
 

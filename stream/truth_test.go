@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	. "cancha/stream"
 )
@@ -21,10 +22,14 @@ func TestTruths(t *testing.T) {
 		{"texts", From(source(records)).Format(JSONFormat().TextNumbers()), "n\n1\n4\n", 3},
 		{"CSV", From(source("1,true\n2,false\n3,1\n4,\n5,x")).Format(CSVFormat("n", "b")), "n\n1\n", 2},
 	} {
+		kept := []*Query{test.query.Watermark(time.Hour).Deduplicate("n").Filter(Field("b")).Select("n")} // behind a step with memory
 		for _, condition := range []Expr{Field("b"), Field("b").And(Field("n").Gt(0)), If(Field("b"), 1, 2).Eq(1)} {
-			running := finish(t, test.query.Filter(condition).Select("n"))
+			kept = append(kept, test.query.Filter(condition).Select("n"))
+		}
+		for i, q := range kept {
+			running := finish(t, q)
 			if got := csvOf(t, running); got != test.want || running.Totals().Bad != test.bad {
-				t.Errorf("%s, %v: got %q and %d bad, want %q and %d; %v", test.name, condition, got, running.Totals().Bad, test.want, test.bad, running.BadRecords().Reasons)
+				t.Errorf("%s, %d: got %q and %d bad, want %q and %d; %v", test.name, i, got, running.Totals().Bad, test.want, test.bad, running.BadRecords().Reasons)
 			}
 		}
 	}

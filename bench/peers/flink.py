@@ -3,7 +3,7 @@
     flink.py --jar flink-sql-connector-kafka-….jar --brokers HOST:PORT --topic TOPIC [--queries minutes | q0,q1,…] [--turns 2] [--parallelism 2] [--rows DIR]
 
 All queries run in one JVM, each --turns times: the first turn of all warms it. A line of JSON a turn. With --rows the rows go to
-DIR/QUERY as CSV, once, in a turn more that is not measured; else they are thrown away (connector blackhole)."""
+DIR/QUERY_rows as CSV, once, in a turn more that is not measured; else they are thrown away (connector blackhole)."""
 import argparse
 import os
 

@@ -26,7 +26,7 @@ def chosen(results: list[dict]) -> dict:
         runs.setdefault(r["query"], {}).setdefault(r["engine"], []).append(r)
     for query, of in runs.items():
         for engine, all in of.items():
-            failures = [r for r in all if "failed" in r or r.get("records", r.get("events")) != r.get("events") or r.get("late")]
+            failures = [r for r in all if "failed" in r or r.get("records", r.get("events", 0)) % r.get("events", 1) or r.get("late")]
             all = failures or sorted(all, key=seconds)
             best.setdefault(query, {})[engine] = all[(len(all) - 1) // 2 if engine == "cancha" else 0]
             if failures:

@@ -71,7 +71,7 @@ func (r *reader) begin(p *partition, in *input) {
 		if p.header == nil {
 			p.header = r.files.names
 		}
-		r.rows = newRows(comma, p.header)
+		r.rows = newRows(comma, p.header, p.place == place{})
 	}
 }
 

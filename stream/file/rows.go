@@ -20,11 +20,12 @@ type rows struct {
 	quoted bool     // within quotes: the row goes on with the next line
 	text   []byte   // of a quoted field
 	size   int      // bytes of the row in hand
-	begun  bool     // a line has been taken in
+	first  bool     // it is the file's first
 }
 
-func newRows(comma byte, header []string) *rows {
-	r := &rows{comma: comma}
+// newRows reads rows from a line on, which may be the first of the file.
+func newRows(comma byte, header []string, first bool) *rows {
+	r := &rows{comma: comma, first: first}
 	if header != nil {
 		r.name(header)
 	}
@@ -80,10 +81,6 @@ func (r *rows) take(line []byte, end int) (whole bool, err error) {
 	if !utf8.Valid(line) {
 		return false, errors.New("the text is not UTF-8: convert it, with iconv -f latin1 -t utf-8 for example")
 	}
-	if !r.begun && bytes.IndexByte(line[:end], '\r') >= 0 && bytes.IndexByte(line, '"') < 0 { // where all lines end so, the file is one line
-		return false, errors.New(`a carriage return alone, as lines of old Macs end: convert the file, with tr '\r' '\n' for example`)
-	}
-	r.begun = true
 	for i := 0; ; i++ {
 		switch {
 		case r.quoted:
@@ -101,6 +98,9 @@ func (r *rows) take(line []byte, end int) (whole bool, err error) {
 			}
 			if bytes.IndexByte(field, '"') >= 0 {
 				return false, fmt.Errorf("field %d: a quote within a field that does not begin with one", r.n+1)
+			}
+			if r.first && bytes.IndexByte(field, '\r') >= 0 { // where all lines end so, the file is one line
+				return false, errors.New(`a carriage return alone, as lines of old Macs end: convert the file, with tr '\r' '\n' for example`)
 			}
 			r.field(field)
 			i += len(field)
@@ -149,6 +149,7 @@ func (r *rows) field(text []byte) {
 
 // close ends a row.
 func (r *rows) close() error {
+	r.first = false
 	if r.prefix == nil {
 		return nil
 	}

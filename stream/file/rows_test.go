@@ -16,7 +16,7 @@ import (
 
 // parse reads rows of CSV without a header as a file's reader does; each is a list of texts.
 func parse(text []byte) (all [][]string, err error) {
-	r := newRows(',', nil)
+	r := newRows(',', nil, true)
 	for line := range bytes.Lines(text) {
 		end := len(bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")))
 		if !r.open() && end == 0 {

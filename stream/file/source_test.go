@@ -222,6 +222,7 @@ func TestErrors(t *testing.T) {
 		{"CSV, lines of old Macs without a header", func(path string) *Files { return Source(path).Columns("a", "b") }, "a.csv", "1,2\r3,4\r", 0,
 			[]string{"line 1", "carriage return"}},
 		{"CSV, quoted fields in lines of old Macs", Source, "a.csv", "\"a\",\"b\"\r\"1\",\"2\"\r", 0, []string{"line 1", "closing quote"}},
+		{"CSV, one quoted field in lines of old Macs", Source, "a.csv", "\"a\",b\r1,2\r", 0, []string{"line 1", "carriage return"}},
 		{"CSV, two columns of one name", Source, "a.csv", "a,b,a\n1,2,3\n", 0, []string{"line 1", "columns 1 and 3", `"a"`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -118,6 +118,7 @@ func (c column) misfit(v stream.Value) error {
 		if n := v.Int(); n >= -1<<53 && n <= 1<<53 {
 			return nil
 		}
+		return fmt.Errorf("column %s is a number, which cannot hold the integer %d; select the field itself, not what is computed of it", c.name, v.Int())
 	}
 	return fmt.Errorf("column %s is %v, and the value is %v: %.80q", c.name, c.kind, v.Kind(), v.String())
 }

@@ -15,7 +15,7 @@ import (
 type Demand struct {
 	of   int // whose path it is: an exploded array, by its place in the layout; -1: the record
 	path string
-	kind value.Kind // Float, Text or Time; Any: whatever is there
+	kind value.Kind // Float, Text, Time or Bool; Any: whatever is there
 }
 
 // Demands tells what steps that will take the layout's rows, of which these names are kept, want of them: a number, a text, a time. It tries
@@ -111,17 +111,17 @@ func ordered(all []Demand) []Demand {
 }
 
 // Keep is Read, with demands decoded beside the values, so that a record that does not meet them is bad. A text that the format takes for the
-// number that is wanted, such as a field of a CSV file, is kept as that number.
+// number or the truth that is wanted, such as a field of a CSV file, is kept as that.
 func (l *Layout) Keep(names []string, demands []Demand) ([]Column, func(dst, row Row) Row, error) {
 	columns, read, err := l.Read(names)
 	if err != nil {
 		return nil, nil, err
 	}
-	type number struct {
+	type plain struct {
 		at   int
 		node eval.Node
 	}
-	var numbers []number
+	var plains []plain
 	for _, d := range demands {
 		slots := &l.slots
 		if d.of >= 0 {
@@ -132,15 +132,15 @@ func (l *Layout) Keep(names []string, demands []Demand) ([]Column, func(dst, row
 			return nil, nil, err
 		}
 		for i, name := range names {
-			if is, ok := l.demand(name); ok && d.kind == value.Float && is.of == d.of && is.path == d.path {
-				numbers = append(numbers, number{i, n})
+			if is, ok := l.demand(name); ok && (d.kind == value.Float || d.kind == value.Bool) && is.of == d.of && is.path == d.path {
+				plains = append(plains, plain{i, n})
 			}
 		}
 	}
 	return columns, func(dst, row Row) Row {
 		from := len(dst)
 		dst = read(dst, row)
-		for _, n := range numbers {
+		for _, n := range plains {
 			at := &dst[from+n.at]
 			if at.Kind() != value.Text {
 				continue

@@ -135,7 +135,7 @@ type Windows struct {
 	size    int64
 
 	Rows             int64 // groups that have rows
-	removed, changed int64 // of them, since Report
+	removed, changed int64 // of them, and of those that only hold others' shares, since Report
 }
 
 // recentGroup remembers where a row of a window lies: records of a few groups come interleaved, and a map lookup costs more.
