@@ -31,7 +31,7 @@ def ours(path: str) -> dict:
 def theirs(paths: list[str]) -> dict:
     rows = {}
     for path in map(pathlib.Path, paths):
-        files = [f for f in path.rglob("*") if f.is_file() and not f.name.startswith((".", "_"))] if path.is_dir() else [path]
+        files = [f for f in path.rglob("*") if f.is_file() and not any(part.startswith((".", "_")) for part in f.relative_to(path).parts)] if path.is_dir() else [path]
         for file in files:
             with open(file, newline="") as text:
                 rows |= {key(*line[:3]): [float(x) for x in line[3:]] for line in csv.reader(text) if line}
