@@ -18,7 +18,7 @@ func check(req []byte, limits Limits) error {
 	if version < 0 || version > k.newest && key != apiVersions {
 		return refusal(fmt.Sprintf("version %d of %s: this broker knows 0 to %d", version, k.name, k.newest))
 	}
-	w := walk{src: req[8:], version: version, elements: limits.Elements}
+	w := walk{src: req[8:], version: version, elements: limits.Elements, lists: listsFree + listsPerByte*len(req)}
 	w.text(false) // the client's name is never compact
 	w.flexible = k.flexible >= 0 && version >= k.flexible
 	if w.flexible {
@@ -34,12 +34,21 @@ func check(req []byte, limits Limits) error {
 	return nil // bytes behind the last field are left alone, as Kafka does
 }
 
+// What the lists of a request may take, bytes, once they are made: so much of any request, and so much for each of its bytes. An
+// element takes one byte on the wire and up to a hundred in its list, so garbage could cost a hundred times what it has; a client's
+// elements have names, numbers or records in them and cost less than their bytes many times over.
+const (
+	listsFree    = 64 << 10
+	listsPerByte = 8
+)
+
 // walk goes over the bytes of a request without making anything of them.
 type walk struct {
 	src      []byte
 	version  int16
 	flexible bool
 	elements int    // how many more the request may name
+	lists    int    // how many bytes more its lists may take
 	wrong    string // the first thing that was
 }
 
@@ -95,6 +104,10 @@ func (w *walk) array(f *field) {
 	}
 	if w.elements -= int(max(n, 0)); w.elements < 0 {
 		w.fail("it names too many things at once")
+		return
+	}
+	if w.lists -= f.memory * int(max(n, 0)); w.lists < 0 {
+		w.fail("its lists hold next to nothing")
 		return
 	}
 	for ; n > 0 && w.wrong == ""; n-- {

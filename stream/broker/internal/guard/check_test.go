@@ -1,14 +1,16 @@
 package guard
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"cancha/internal/alloctest"
 	"cancha/stream/broker/internal/guardtest"
 )
 
@@ -70,7 +72,7 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-// FuzzCheck takes requests apart. What passes is read by franz-go's code, as the broker does next, with memory in proportion.
+// FuzzCheck takes requests apart. What passes is read by franz-go's code, as the broker does next. No allocation is out of proportion.
 func FuzzCheck(f *testing.F) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for _, row := range table {
@@ -82,20 +84,121 @@ func FuzzCheck(f *testing.F) {
 		if len(frame) < headerBytes {
 			return
 		}
-		var before, checked, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		err := check(frame, limits)
-		if runtime.ReadMemStats(&checked); checked.TotalAlloc-before.TotalAlloc > 1<<16 {
-			t.Errorf("checking %d bytes took %d", len(frame), checked.TotalAlloc-before.TotalAlloc)
-		}
-		if err != nil {
-			return
-		}
-		read(frame)
-		if runtime.ReadMemStats(&after); after.TotalAlloc-checked.TotalAlloc > 1<<16+64*uint64(len(frame)) {
-			t.Errorf("reading %d bytes took %d", len(frame), after.TotalAlloc-checked.TotalAlloc)
+		var err error
+		if alloctest.Bounded(t, len(frame), func() { err = check(frame, limits) }); err == nil {
+			alloctest.Bounded(t, len(frame), func() { read(frame) })
 		}
 	})
+}
+
+// TestLists fills each list of each kind of request in each version with elements of next to nothing. What passes takes no more memory
+// than its bytes allow.
+func TestLists(t *testing.T) {
+	limits := Limits{}
+	limits.fill()
+	passed, refused := 0, 0
+	for _, row := range table {
+		for version := int16(0); version <= row.newest; version++ {
+			k := kinds[row.key]
+			e := encoder{version: version, flexible: k.flexible >= 0 && version >= k.flexible}
+			for e.filled = 1; ; e.filled++ {
+				e.dst, e.at = binary.BigEndian.AppendUint16(nil, uint16(row.key)), 0
+				e.dst = append(binary.BigEndian.AppendUint16(e.dst, uint16(version)), 0, 0, 0, 1, 0xff, 0xff)
+				if e.tags(); !e.fields(k.fields) {
+					break
+				}
+				e.tags()
+				if err := check(e.dst, limits); err != nil {
+					if !strings.HasSuffix(err.Error(), "its lists hold next to nothing") {
+						t.Errorf("list %d of %s of version %d: %v", e.filled, row.name, version, err)
+					}
+					refused++
+					continue
+				}
+				passed++
+				alloctest.Bounded(t, len(e.dst), func() { read(e.dst) })
+			}
+		}
+	}
+	if passed < 100 || refused < 100 {
+		t.Errorf("%d passed, %d were refused", passed, refused)
+	}
+}
+
+// encoder writes a request of zeros, with one of its lists filled.
+type encoder struct {
+	version    int16
+	flexible   bool
+	dst        []byte
+	at, filled int // the list that it is at, the one to be filled
+}
+
+// fields reports whether the list to be filled has been met.
+func (e *encoder) fields(fields []field) (met bool) {
+	for i := range fields {
+		if f := &fields[i]; e.version >= f.from && e.version <= f.to {
+			met = e.field(f) || met
+		}
+	}
+	return met
+}
+
+func (e *encoder) field(f *field) (met bool) {
+	switch f.form {
+	case fixed:
+		e.dst = append(e.dst, make([]byte, f.size)...)
+	case text:
+		e.length(2, 0)
+	case data:
+		e.length(4, 0)
+	case optional:
+		e.dst = append(e.dst, 1)
+		met = e.element(f)
+	case array:
+		return e.array(f)
+	}
+	return met
+}
+
+func (e *encoder) element(f *field) (met bool) {
+	met = e.fields(f.of)
+	if f.tagged {
+		e.tags()
+	}
+	return met
+}
+
+// array has one element, so that the lists in it are met, 19,000 where it is the one, and none in those.
+func (e *encoder) array(f *field) (met bool) {
+	n := 1
+	if e.at++; e.at > e.filled {
+		n = 0
+	}
+	if e.at == e.filled {
+		n, met = 19_000, true
+	}
+	e.length(4, n)
+	for range n {
+		met = e.element(f) || met
+	}
+	return met
+}
+
+func (e *encoder) length(width, n int) {
+	switch {
+	case e.flexible:
+		e.dst = binary.AppendUvarint(e.dst, uint64(n+1))
+	case width == 2:
+		e.dst = binary.BigEndian.AppendUint16(e.dst, uint16(n))
+	default:
+		e.dst = binary.BigEndian.AppendUint32(e.dst, uint32(n))
+	}
+}
+
+func (e *encoder) tags() {
+	if e.flexible {
+		e.dst = append(e.dst, 0)
+	}
 }
 
 // read does what kfake does with a request.

@@ -117,8 +117,40 @@ type field struct {
 	form     form
 	size     int     // of a fixed one
 	of       []field // in an array or an optional one
+	memory   int     // what an element of an array takes in the list that is made of it, bytes
 	tagged   bool    // tagged fields are behind each element
 	from, to int16
+}
+
+// inList is how many bytes a field takes in a list: a number as many as on the wire, a text two words, a list three.
+func (f *field) inList() int {
+	switch f.form {
+	case fixed:
+		return f.size
+	case text:
+		return 16
+	case optional:
+		return 8
+	}
+	return 24
+}
+
+// forTagged is what a structure keeps beside its fields, bytes: tagged fields that it knows and a map of those that it does not.
+const forTagged = 32
+
+// elements is an array of one plain value, or of structures with tagged fields behind each.
+func elements(of []field, tagged bool) field {
+	f := field{form: array, of: of, tagged: tagged}
+	for i := range of {
+		f.memory += of[i].inList()
+		if tagged {
+			f.memory = (f.memory + 7) &^ 7 // as if each were aligned to a word
+		}
+	}
+	if tagged {
+		f.memory += forTagged
+	}
+	return f
 }
 
 var kinds = func() map[int16]kind {
@@ -158,9 +190,9 @@ func (p *parser) form() field {
 	case "b":
 		return field{form: data}
 	case "[":
-		return field{form: array, of: p.fields("]")}
+		return elements(p.fields("]"), false)
 	case "{":
-		return field{form: array, of: p.fields("}"), tagged: true}
+		return elements(p.fields("}"), true)
 	case "?":
 		p.take(1)
 		return field{form: optional, of: p.fields(")"), tagged: true}
