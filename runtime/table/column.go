@@ -40,7 +40,22 @@ type column struct {
 	length  int
 }
 
-func newColumn(name string, k kind) column { return column{name: name, kind: k} }
+func newColumn(name string, k kind) *column { return &column{name: name, kind: k} }
+
+// reserve makes room for n values in all, so that no memory is left over of growing.
+func (c *column) reserve(n int) {
+	n -= c.length
+	switch c.kind {
+	case integer:
+		c.ints = slices.Grow(c.ints, n)
+	case float:
+		c.nums = slices.Grow(c.nums, n)
+	case text:
+		c.texts = slices.Grow(c.texts, n)
+	default:
+		c.others = slices.Grow(c.others, n)
+	}
+}
 
 // append adds a value of the column's kind (int64, float64, string, or any) or nil for a missing one.
 func (c *column) append(v any) {
@@ -93,8 +108,8 @@ func (c *column) value(i int) any {
 	return c.others[i]
 }
 
-func (c *column) slice(from, to int) column {
-	s := column{name: c.name, kind: c.kind, length: to - from}
+func (c *column) slice(from, to int) *column {
+	s := &column{name: c.name, kind: c.kind, length: to - from}
 	s.ints, s.nums = part(c.ints, from, to), part(c.nums, from, to)
 	s.texts, s.others, s.missing = part(c.texts, from, to), part(c.others, from, to), part(c.missing, from, to)
 	return s
@@ -107,8 +122,8 @@ func part[T any](s []T, from, to int) []T {
 	return s[from:to:to]
 }
 
-func (c *column) pick(rows []int) column {
-	s := column{name: c.name, kind: c.kind, length: len(rows)}
+func (c *column) pick(rows []int) *column {
+	s := &column{name: c.name, kind: c.kind, length: len(rows)}
 	s.ints, s.nums = take(c.ints, rows), take(c.nums, rows)
 	s.texts, s.others, s.missing = take(c.texts, rows), take(c.others, rows), take(c.missing, rows)
 	return s
@@ -277,7 +292,7 @@ func widen(x float32) float64 {
 
 // build makes a column from values of plain's kinds: one kind stays, whole and broken numbers become floats, a mixture is
 // kept as it is.
-func build(name string, values []any, kinds []kind) column {
+func build(name string, values []any, kinds []kind) *column {
 	c := newColumn(name, common(values, kinds))
 	for _, v := range values {
 		if n, ok := v.(int64); ok && c.kind == float {

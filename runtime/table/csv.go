@@ -46,18 +46,61 @@ func readCSV(r io.Reader, types []Types) (*Table, error) {
 	if mark, _ := b.Peek(len(byteOrderMark)); string(mark) == byteOrderMark { // spreadsheets write one
 		_, _ = b.Discard(len(mark)) // just peeked
 	}
-	records, err := csv.NewReader(b).ReadAll()
-	if err != nil {
-		return nil, err
-	}
-	if len(records) == 0 {
+	in := csv.NewReader(&widths{in: b})
+	in.ReuseRecord = true
+	header, err := in.Read()
+	if err == io.EOF {
 		return nil, errNoHeader
 	}
-	given, err := kinds(records[0], types)
 	if err != nil {
 		return nil, err
 	}
-	return parse(records[0], records[1:], given)
+	header = slices.Clone(header)
+	given, err := kinds(header, types)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := readRows(in, len(header))
+	if err != nil {
+		return nil, err
+	}
+	return parse(header, rows.n, rows.column, given)
+}
+
+// texts are the values of a file, row by row, in blocks of so many rows each.
+type texts struct {
+	blocks       [][]string
+	n, columns   int // rows and columns
+	rowsPerBlock int
+}
+
+// valuesPerBlock are as many as are copied while a block grows to its size.
+const valuesPerBlock = 4096
+
+func readRows(in *csv.Reader, columns int) (*texts, error) {
+	t := &texts{columns: columns, rowsPerBlock: max(1, valuesPerBlock/columns)}
+	for {
+		record, err := in.Read()
+		if err == io.EOF {
+			return t, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if t.n%t.rowsPerBlock == 0 {
+			t.blocks = append(t.blocks, nil)
+		}
+		last := &t.blocks[len(t.blocks)-1]
+		*last = append(*last, record...)
+		t.n++
+	}
+}
+
+// column puts the values of a column into a list, which must be as long as the table.
+func (t *texts) column(k int, into []string) {
+	for i := range into {
+		into[i] = t.blocks[i/t.rowsPerBlock][i%t.rowsPerBlock*t.columns+k]
+	}
 }
 
 // kinds are the types that are given, each of a column that there is.
@@ -81,65 +124,70 @@ func kinds(header []string, types []Types) (map[string]kind, error) {
 // parsed are the kinds that a text is tried as, in this order.
 var parsed = []kind{integer, float, boolean, instant, text}
 
-// parse types the columns of records.
-func parse(header []string, records [][]string, given map[string]kind) (*Table, error) {
-	t := &Table{rows: len(records)}
+// parse types the columns of so many rows; at puts the texts of one column into a list.
+func parse(header []string, rows int, at func(column int, into []string), given map[string]kind) (*Table, error) {
+	t := &Table{rows: rows}
 	seen := make(map[string]bool, len(header))
+	var values []string
 	for k, name := range header {
 		if seen[name] {
 			return nil, fmt.Errorf("table: two columns are named %q", name)
 		}
 		seen[name] = true
-		texts := make([]string, len(records))
-		for i, record := range records {
-			if len(record) != len(header) {
-				return nil, fmt.Errorf("table: row %d has %d values where the header names %d", i+1, len(record), len(header))
-			}
-			texts[i] = record[k]
+		if values == nil {
+			values = make([]string, rows)
 		}
-		if k, ok := given[name]; ok {
-			c, err := parseGiven(name, k, texts)
-			if err != nil {
-				return nil, err
-			}
-			t.columns = append(t.columns, c)
-			continue
+		at(k, values)
+		c, err := parseColumn(name, values, given)
+		if err != nil {
+			return nil, err
 		}
-		t.columns = append(t.columns, parseColumn(name, texts))
+		if c.kind == text {
+			values = nil // they are the column's now
+		}
+		t.columns = append(t.columns, c)
 	}
 	return t, nil
 }
 
-// parseColumn takes the first kind that reads every value. A column without a value, or of NaN and infinities only, is text.
-func parseColumn(name string, texts []string) column {
+// parseColumn takes the kind that is given, else the first that reads every value. A column without a value, or of NaN and infinities
+// only, is text.
+func parseColumn(name string, texts []string, given map[string]kind) (*column, error) {
+	if k, ok := given[name]; ok {
+		c, bad := parseAs(name, k, texts)
+		if bad >= 0 {
+			return nil, fmt.Errorf("column %q, row %d: %q is no %s", name, bad+1, texts[bad], k)
+		}
+		return c, nil
+	}
+	if !slices.ContainsFunc(texts, func(s string) bool { return s != "" && !unbounded(s) }) {
+		return textColumn(name, texts), nil
+	}
 	for _, k := range parsed {
-		if c, bad := parseAs(name, k, texts); bad < 0 && slices.ContainsFunc(texts, func(s string) bool { return s != "" && !unbounded(s) }) {
-			return c
+		if c, bad := parseAs(name, k, texts); bad < 0 {
+			return c, nil
 		}
 	}
-	return textColumn(name, texts)
+	return textColumn(name, texts), nil
 }
 
-// parseGiven takes the kind that is asked for.
-func parseGiven(name string, k kind, texts []string) (column, error) {
-	c, bad := parseAs(name, k, texts)
-	if bad >= 0 {
-		return c, fmt.Errorf("column %q, row %d: %q is no %s", name, bad+1, texts[bad], k)
-	}
-	return c, nil
+func textColumn(name string, texts []string) *column {
+	return &column{name: name, kind: text, texts: texts, length: len(texts)}
 }
 
-func textColumn(name string, texts []string) column {
-	return column{name: name, kind: text, texts: texts, length: len(texts)}
-}
+// convincing are so many values of one kind that the others are expected to be too.
+const convincing = 1000
 
 // parseAs returns the row of the first value that is not of the kind, -1 if all are.
-func parseAs(name string, k kind, texts []string) (c column, bad int) {
+func parseAs(name string, k kind, texts []string) (c *column, bad int) {
 	if k == text {
 		return textColumn(name, texts), -1
 	}
 	c = newColumn(name, k)
 	for i, s := range texts {
+		if i == convincing {
+			c.reserve(len(texts))
+		}
 		if s == "" {
 			c.append(nil)
 			continue

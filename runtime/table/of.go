@@ -49,7 +49,7 @@ func fromList(v reflect.Value) (*Table, error) {
 	case elem.Kind() == reflect.Map && elem.Key().Kind() == reflect.String:
 		return fromMaps(v), nil
 	}
-	return &Table{columns: []column{collect("value", v.Len(), v.Index)}, rows: v.Len()}, nil
+	return &Table{columns: []*column{collect("value", v.Len(), v.Index)}, rows: v.Len()}, nil
 }
 
 // isRecord tells structs with columns from those that are one value, such as a time.
@@ -61,7 +61,7 @@ func isRecord(t reflect.Type) bool {
 }
 
 // collect makes a column of the n values that at gives.
-func collect(name string, n int, at func(int) reflect.Value) column {
+func collect(name string, n int, at func(int) reflect.Value) *column {
 	values, kinds := make([]any, n), make([]kind, n)
 	for i := range n {
 		values[i], kinds[i] = plain(at(i))
@@ -139,7 +139,7 @@ func zeroKind(t reflect.Type) kind {
 }
 
 // blank is a column of n missing values.
-func blank(name string, k kind, n int) column {
+func blank(name string, k kind, n int) *column {
 	c := newColumn(name, k)
 	for range n {
 		c.append(nil)
@@ -182,7 +182,7 @@ func fromMap(v reflect.Value, n int) *Table {
 		return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b))
 	})
 	keys = keys[:min(n, len(keys))]
-	t := &Table{rows: len(keys), columns: []column{collect("key", len(keys), func(i int) reflect.Value { return keys[i] })}}
+	t := &Table{rows: len(keys), columns: []*column{collect("key", len(keys), func(i int) reflect.Value { return keys[i] })}}
 	elem := v.Type().Elem()
 	for elem.Kind() == reflect.Pointer {
 		elem = elem.Elem()
@@ -202,5 +202,15 @@ func fromRecords(records [][]string) (*Table, error) {
 	if len(records) == 0 {
 		return nil, errNoHeader
 	}
-	return parse(records[0], records[1:], nil)
+	header, rows := records[0], records[1:]
+	for i, row := range rows {
+		if len(row) != len(header) {
+			return nil, fmt.Errorf("table: row %d has %d values where the header names %d", i+1, len(row), len(header))
+		}
+	}
+	return parse(header, len(rows), func(k int, into []string) {
+		for i, row := range rows {
+			into[i] = row[k]
+		}
+	}, nil)
 }

@@ -99,7 +99,7 @@ func (t *Table) shown() view {
 	v := view{rows: min(t.rows, shownRows), moreColumns: len(t.columns) > shownColumns}
 	v.moreRows = t.rows > v.rows || total > v.rows && v.rows == shownRows
 	for i := range min(len(t.columns), shownColumns) {
-		c := &t.columns[i]
+		c := t.columns[i]
 		v.names = append(v.names, c.name)
 		v.types = append(v.types, c.kind.String())
 		v.numeric = append(v.numeric, c.kind == integer || c.kind == float)

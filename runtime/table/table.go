@@ -14,7 +14,7 @@ import (
 
 // Table is rows with named, typed columns. The zero value has neither. Its methods may be called from any goroutine.
 type Table struct {
-	columns []column
+	columns []*column
 	rows    int
 	total   int // rows of what this is an excerpt of; 0 is no excerpt
 }
@@ -41,9 +41,9 @@ func (t *Table) Types() []string {
 }
 
 func (t *Table) find(name string) (*column, error) {
-	for i := range t.columns {
-		if t.columns[i].name == name {
-			return &t.columns[i], nil
+	for _, c := range t.columns {
+		if c.name == name {
+			return c, nil
 		}
 	}
 	return nil, fmt.Errorf("table: no column %q; there are %s", name, strings.Join(t.Columns(), ", "))
@@ -89,8 +89,8 @@ func (t *Table) Row(row int) map[string]any {
 		return nil
 	}
 	values := make(map[string]any, len(t.columns))
-	for i := range t.columns {
-		values[t.columns[i].name] = t.columns[i].value(row)
+	for _, c := range t.columns {
+		values[c.name] = c.value(row)
 	}
 	return values
 }
@@ -103,7 +103,7 @@ func (t *Table) Tail(n int) *Table { return t.slice(t.rows-min(max(n, 0), t.rows
 
 // slice shares the columns' memory; nobody writes to it. What is shown says how many rows there were.
 func (t *Table) slice(from, to int) *Table {
-	s := &Table{columns: make([]column, len(t.columns)), rows: to - from, total: max(t.total, t.rows)}
+	s := &Table{columns: make([]*column, len(t.columns)), rows: to - from, total: max(t.total, t.rows)}
 	for i, c := range t.columns {
 		s.columns[i] = c.slice(from, to)
 	}
@@ -118,7 +118,7 @@ func (t *Table) Select(names ...string) (*Table, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.columns = append(s.columns, *c)
+		s.columns = append(s.columns, c)
 	}
 	return s, nil
 }
@@ -151,9 +151,9 @@ func (t *Table) Sort(name string, descending bool) (*Table, error) {
 
 // pick copies rows in the given order.
 func (t *Table) pick(rows []int) *Table {
-	s := &Table{columns: make([]column, len(t.columns)), rows: len(rows)}
-	for i := range t.columns {
-		s.columns[i] = t.columns[i].pick(rows)
+	s := &Table{columns: make([]*column, len(t.columns)), rows: len(rows)}
+	for i, c := range t.columns {
+		s.columns[i] = c.pick(rows)
 	}
 	return s
 }
@@ -162,12 +162,11 @@ func (t *Table) pick(rows []int) *Table {
 // deviation, least, quartiles (linear between ranks) and greatest.
 func (t *Table) Describe() *Table {
 	names, counts, missing := newColumn("column", text), newColumn("count", integer), newColumn("missing", integer)
-	stats := make([]column, len(statistics))
+	stats := make([]*column, len(statistics))
 	for i, name := range statistics {
 		stats[i] = newColumn(name, float)
 	}
-	for i := range t.columns {
-		c := &t.columns[i]
+	for _, c := range t.columns {
 		names.append(c.name)
 		lacking := c.lacking()
 		counts.append(int64(t.rows - lacking))
@@ -181,7 +180,7 @@ func (t *Table) Describe() *Table {
 			}
 		}
 	}
-	return &Table{columns: append([]column{names, counts, missing}, stats...), rows: len(t.columns)}
+	return &Table{columns: append([]*column{names, counts, missing}, stats...), rows: len(t.columns)}
 }
 
 var statistics = [...]string{"mean", "sd", "min", "p25", "p50", "p75", "max"}
