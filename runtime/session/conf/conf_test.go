@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cancha/internal/alloctest"
 )
 
 func parse(t *testing.T, text string) *File {
@@ -54,7 +56,7 @@ func TestParseRefuses(t *testing.T) {
 	for name, text := range map[string]string{
 		"test.conf:2: \\u wants": "a 1\nb \\u12",
 		"test.conf:1: not UTF-8": "a \xff\n",
-		"larger than":            strings.Repeat("a 1\n", maxFile),
+		"larger than":            strings.Repeat("spark.a.setting 1\n", maxFile/16),
 		"no file of settings":    strings.Repeat("a", maxFile+2),
 	} {
 		if _, err := Parse("test.conf", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), name) {
@@ -354,17 +356,52 @@ func FuzzParse(f *testing.F) {
 	f.Add(cluster)
 	f.Add("a\\\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		file, err := Parse("fuzz.conf", strings.NewReader(text))
-		if err != nil {
-			return
-		}
+		var faults []Fault
+		alloctest.Bounded(t, len(text), func() {
+			faults = nil
+			if file, err := Parse("fuzz.conf", strings.NewReader(text)); err == nil {
+				faults = file.Faults(Machine{Memory: 1 << 30})
+			}
+		})
 		lines := strings.Count(text, "\n") + 1
-		for _, fault := range file.Faults(Machine{Memory: 1 << 30}) {
+		for _, fault := range faults {
 			if fault.Line > lines || fault.Mend == "" {
 				t.Errorf("line %d of %d: %+v", fault.Line, lines, fault)
 			}
 		}
 	})
+}
+
+// TestProportion reads what makes most of its bytes.
+func TestProportion(t *testing.T) {
+	var keys strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&keys, "spark.key%d value\n", i)
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"short":      {strings.Repeat("a\n", 100_000), "no file of settings: it has 501 in its first 1002 bytes"},
+		"few":        {strings.Repeat("a\n", 500), ""},
+		"many":       {keys.String(), ""},
+		"repeated":   {strings.Repeat("spark.task.cpus 1\n", 10_000), ""},
+		"misspelt":   {strings.Repeat("spark.task.cpu 1\n", 10_000), ""},
+		"no numbers": {strings.Repeat("spark.task.cpus x\n", 10_000), ""},
+		"going on":   {"a " + strings.Repeat("value\\\n", 100_000), ""},
+		"comments":   {strings.Repeat("#\n", 100_000), ""},
+		"escapes":    {"a " + strings.Repeat("\\n", 100_000), ""},
+		"one line":   {strings.Repeat("a", 500_000), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			alloctest.Bounded(t, len(c.text), func() {
+				file, err := Parse("x", strings.NewReader(c.text))
+				if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+					t.Errorf("got %v, want %q", err, c.want)
+				}
+				if err == nil {
+					_ = file.Faults(Machine{Memory: 1 << 30})
+				}
+			})
+		})
+	}
 }
 
 func TestRead(t *testing.T) {

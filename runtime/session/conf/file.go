@@ -25,6 +25,9 @@ type File struct {
 // maxFile is more than any file of settings has.
 const maxFile = 1 << 20
 
+// More than manySettings have at least shortSetting bytes each: one of two bytes would take fifty times as much memory.
+const manySettings, shortSetting = 500, 16
+
 // Read reads a file. An error names it and the line.
 func Read(name string) (*File, error) {
 	f, err := os.Open(name)
@@ -51,11 +54,14 @@ func Parse(name string, r io.Reader) (*File, error) {
 		if text == "" || text[0] == '#' || text[0] == '!' {
 			continue
 		}
+		var before []byte // the lines that go on in the next one
 		for continues(text) && lines.Scan() {
 			number++
 			size += len(lines.Bytes()) + 1
-			text = text[:len(text)-1] + strings.TrimLeft(lines.Text(), blanks)
+			before = append(before, text[:len(text)-1]...)
+			text = strings.TrimLeft(lines.Text(), blanks)
 		}
+		text = string(before) + text
 		if !utf8.ValidString(text) {
 			return nil, fmt.Errorf("%s:%d: not UTF-8", name, begun)
 		}
@@ -63,7 +69,9 @@ func Parse(name string, r io.Reader) (*File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, begun, err)
 		}
-		f.Settings = append(f.Settings, Setting{key, value, begun})
+		if f.Settings = append(f.Settings, Setting{key, value, begun}); len(f.Settings) > manySettings && size < shortSetting*len(f.Settings) {
+			return nil, fmt.Errorf("%s: no file of settings: it has %d in its first %d bytes", name, len(f.Settings), size)
+		}
 	}
 	if err := lines.Err(); err != nil || size > maxFile {
 		return nil, fmt.Errorf("%s: no file of settings: it is larger than %d bytes", name, maxFile)
