@@ -2,8 +2,10 @@ package notebook
 
 import (
 	"bytes"
-	"runtime"
+	"strings"
 	"testing"
+
+	"cancha/internal/alloctest"
 )
 
 // FuzzParse reads arbitrary text as a notebook, with memory in proportion, and writes what was one so that it is read again.
@@ -16,13 +18,9 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		n, err := Parse(text)
-		runtime.ReadMemStats(&after)
-		if took := after.TotalAlloc - before.TotalAlloc; took > 64<<10+200*uint64(len(text)) {
-			t.Errorf("reading %d bytes took %d", len(text), took)
-		}
+		var n *Notebook
+		var err error
+		alloctest.Bounded(t, len(text), func() { n, err = Parse(text) })
 		if err != nil {
 			return
 		}
@@ -40,4 +38,28 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q: written again: %q, %v, want %q", text, twice, err, written)
 		}
 	})
+}
+
+// TestProportion reads what makes most of its bytes: lists, objects and cells of next to nothing.
+func TestProportion(t *testing.T) {
+	for name, of := range map[string]struct{ before, each, after string }{
+		"numbers":      {`{"nbformat":4,"cells":[`, "1,", "1]}"},
+		"lists":        {`{"nbformat":4,"cells":[`, "[],", "[]]}"},
+		"nested":       {`{"nbformat":4,"cells":`, "[", ""},
+		"objects":      {`{"nbformat":4,"cells":[`, "{},", "{}]}"},
+		"cells":        {`{"nbformat":4,"cells":[`, `{"source":""},`, `{"source":""}]}`},
+		"lines":        {`{"nbformat":4,"cells":[{"source":[`, `"",`, `""]}]}`},
+		"outputs":      {`{"nbformat":4,"cells":[{"source":"","outputs":[`, `0,`, `0]}]}`},
+		"one name":     {`{"nbformat":4,"cells":[],"metadata":{`, `"":0,`, `"":0}}`},
+		"escapes":      {`{"nbformat":4,"cells":[{"source":"`, `\n`, `"}]}`},
+		"line ends":    {"", "\n", ""},
+		"more behind":  {`{"nbformat":4,"cells":[]}`, "{}", ""},
+		"no end":       {`{"nbformat":4,"cells":[`, "0,", ""},
+		"invalid text": {`{"nbformat":4,"cells":[{"source":"`, "\xff", `"}]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := of.before + strings.Repeat(of.each, (1<<18)/len(of.each)) + of.after
+			alloctest.Bounded(t, len(text), func() { _, _ = Parse([]byte(text)) })
+		})
+	}
 }

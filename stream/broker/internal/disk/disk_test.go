@@ -16,6 +16,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"cancha/internal/alloctest"
 	"cancha/stream/broker"
 	"cancha/stream/broker/internal/disk"
 )
@@ -494,8 +495,10 @@ func FuzzVerify(f *testing.F) {
 		if err := os.WriteFile(file, raw, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := disk.Verify(dir); err != nil {
-			t.Error(err)
-		}
+		alloctest.Bounded(t, len(raw), func() {
+			if _, err := disk.Verify(dir); err != nil {
+				t.Error(err)
+			}
+		})
 	})
 }
