@@ -27,26 +27,35 @@ type Shape struct {
 	TextNumbers bool
 }
 
-// maxLearned bounds how many unknown members a node remembers, so that foreign records cannot grow it without end.
-const maxLearned = 96
+// What is learned is bounded, so that foreign records cannot grow a decoder without end.
+const (
+	maxMembers = 96      // of a node
+	maxName    = 128     // bytes of a name
+	maxLearned = 2048    // nodes of a decoder, beside those that paths need
+	relearn    = 1 << 17 // records after which a decoder that has learned so many starts anew: they may have been an odd record's
+)
 
 // JSON reads the slots out of JSON records. It reads the whole record, so that text that is not JSON never passes, and gives the values
 // encoding/json would give. In the steady state it allocates nothing.
 //
 // Members of an object come nearly always in the same order. So a node knows, members that no path needs included, which came last behind
-// each of them, and compares the next name with that one's; a prototype gained a factor of 1.8 by this alone. And objects repeat: see memo.
+// each of them, and compares the next name with that one's; a prototype gained a factor of 1.8 by this alone. That holds within what no path
+// needs, too: to know a name costs less than to look for its end. And objects repeat: see memo.
 type JSON struct {
-	slots  []Slot
-	root   *node
-	times  jsontext.Instants
-	row    []value.Value
-	record uint64 // counts records: what a node saw of an earlier one is no repetition
-	inside bool   // the envelope has come: members that are not beside it are not the record's
-	misfit []misfit
-	lax    bool // a text where an object is wanted is no fault: flattened records have the object's name there
-	shape  Shape
-	seen   []bool
-	memos  int // nodes that remember
+	slots   []Slot
+	parts   [][]Part // the paths of the slots, in steps
+	root    *node
+	times   jsontext.Instants
+	row     []value.Value
+	record  uint64 // counts records: what a node saw of an earlier one is no repetition
+	inside  bool   // the envelope has come: members that are not beside it are not the record's
+	misfit  []misfit
+	lax     bool // a text where an object is wanted is no fault: flattened records have the object's name there
+	shape   Shape
+	seen    []bool
+	memos   int    // nodes that remember
+	learned int    // nodes that no path needs
+	began   uint64 // the record at which it began to learn
 }
 
 // misfit is a value of another type than a slot wants. It is a fault if the slot gets no value in the end.
@@ -59,19 +68,30 @@ const tooLarge = '+'
 
 // NewJSON returns a decoder. A slot with the path "" is the record itself.
 func NewJSON(slots []Slot, shape Shape) (*JSON, error) {
-	d := &JSON{slots: slots, root: &node{}, shape: shape, lax: shape.Flat != "", seen: make([]bool, len(slots))}
+	d := &JSON{slots: slots, parts: make([][]Part, len(slots)), shape: shape, lax: shape.Flat != "", seen: make([]bool, len(slots))}
 	for i, s := range slots {
 		if s.Path == "" {
+			continue
+		}
+		var err error
+		if d.parts[i], err = ParsePath(s.Path); err != nil {
+			return nil, err
+		}
+	}
+	d.begin()
+	return d, nil
+}
+
+// begin makes the nodes that the paths need, and forgets all that was learned.
+func (d *JSON) begin() {
+	d.root, d.memos, d.learned, d.began = &node{}, 0, 0, d.record
+	for i, parts := range d.parts {
+		if len(parts) == 0 {
 			d.root.plant(nil, i, "")
 			continue
 		}
-		parts, err := ParsePath(s.Path)
-		if err != nil {
-			return nil, err
-		}
 		d.plant(parts, i)
 	}
-	return d, nil
 }
 
 // plant puts slot i where the shape says that records keep it.
@@ -100,7 +120,9 @@ func (d *JSON) plant(parts []Part, i int) {
 // Decode implements Decoder.
 func (d *JSON) Decode(b []byte, row []value.Value) (reason string) {
 	d.row, d.inside, d.misfit = row, false, d.misfit[:0]
-	d.record++
+	if d.record++; d.learned >= maxLearned && d.record-d.began >= relearn {
+		d.begin()
+	}
 	i := jsontext.SkipSpace(b, 0)
 	if i < len(b) && b[i] == '{' || len(d.root.slots) > 0 {
 		i = d.value(b, i, d.root, 0)
@@ -302,10 +324,11 @@ func (d *JSON) object(b []byte, i int, n *node, depth int) int {
 	}
 }
 
-// memberAt reads a member's name and colon. It looks first at the two members that came last behind the member before, then at all.
+// memberAt reads a member's name and colon. It looks first at the two members that came last behind the member before, then at all. m is nil
+// for a member that is neither needed nor learned.
 func (d *JSON) memberAt(b []byte, i int, n *node, last int) (m *node, next, at int) {
 	rest := b[i:]
-	if len(rest) < 16 {
+	if len(rest) < 16 || last >= len(n.follow) {
 		return d.newMember(b, i, n, last)
 	}
 	first, second := binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:])
@@ -360,7 +383,7 @@ func letterMask(n int) uint64 {
 }
 
 // newMember reads a name that no member of n equals byte for byte: an unknown one, which is learned, or one with escapes or with space
-// before its colon.
+// before its colon, or near the end of the record.
 func (d *JSON) newMember(b []byte, i int, n *node, last int) (m *node, next, at int) {
 	if i >= len(b) || b[i] != '"' {
 		return nil, -1, 0
@@ -372,18 +395,45 @@ func (d *JSON) newMember(b []byte, i int, n *node, last int) (m *node, next, at 
 	if next = jsontext.SkipColon(b, end); next < 0 {
 		return nil, -1, 0
 	}
-	name, _ := jsontext.Unquote(b[i:end])
-	if k := n.find(string(name)); k >= 0 {
+	if n.wild {
+		return nil, next, last
+	}
+	if k := n.find(b[i:end]); k >= 0 {
 		return n.members[k], next, k + 1
 	}
-	if len(n.members) < maxLearned && b[end] == ':' {
-		m = n.add(string(b[i : end+1]))
-		return m, next, len(n.members)
+	if !d.learns(n) || b[end] != ':' || end-i > maxName {
+		return nil, next, last
 	}
-	return nil, next, last
+	d.learned++
+	return n.add(string(b[i : end+1])), next, len(n.members)
 }
 
-// array reads those of an array's elements that n knows.
+// learns tells whether a node may have one more member. One that no path needs and that has too many is a map from keys to values, of which the
+// next record has others: it forgets them, and learns no more.
+func (d *JSON) learns(n *node) bool {
+	if len(n.members) < maxMembers {
+		return d.learned < maxLearned
+	}
+	if n.below == nil {
+		d.learned -= n.size() - 1
+		*n = node{wild: true, memo: n.memo}
+	}
+	return false
+}
+
+// size counts a node and all below it.
+func (n *node) size() int {
+	all := 1
+	for _, m := range n.members {
+		all += m.size()
+	}
+	if n.each != nil {
+		all += n.each.size()
+	}
+	return all
+}
+
+// array reads the elements of an array.
 func (d *JSON) array(b []byte, i int, n *node, depth int) int {
 	if depth >= jsontext.MaxDepth {
 		return -1
@@ -393,8 +443,8 @@ func (d *JSON) array(b []byte, i int, n *node, depth int) int {
 		return i + 1
 	}
 	for k := 0; ; k++ {
-		if k < len(n.elements) && n.elements[k] != nil {
-			i = d.value(b, i, n.elements[k], depth+1)
+		if m := d.elementAt(b, i, n, k); m != nil {
+			i = d.value(b, i, m, depth+1)
 		} else {
 			i = jsontext.SkipValue(b, i, depth+1)
 		}
@@ -416,6 +466,21 @@ func (d *JSON) array(b []byte, i int, n *node, depth int) int {
 			return -1
 		}
 	}
+}
+
+// elementAt is what is known of element k of an array, which begins at i: those that no path needs are alike. It is nil for a plain one of these.
+func (d *JSON) elementAt(b []byte, i int, n *node, k int) *node {
+	if k < len(n.elements) && n.elements[k] != nil {
+		return n.elements[k]
+	}
+	if i >= len(b) || b[i] != '{' && b[i] != '[' {
+		return nil
+	}
+	if n.each == nil && d.learned < maxLearned {
+		n.each = &node{}
+		d.learned++
+	}
+	return n.each
 }
 
 // number reads a number into n's slots.
@@ -583,12 +648,15 @@ type node struct {
 	heads    []head   // how these begin
 	follow   []follow // of each member, and of none: what comes next
 	elements []*node  // of an array; nil where an element is not read
+	each     *node    // all other elements
 	slots    []uint16 // filled by this very value: a path may be read in two ways
 	below    []uint16 // slots filled by this value or by what lies in it
 	record   uint64   // in which it was seen last
 	memo     *memo    // nil until an object or array was seen here
 	envelope bool
 	bare     bool // beside an envelope it is not the record's
+	escaped  bool // a name is written with escapes
+	wild     bool // names are not learned here
 }
 
 // plant puts slot i at the end of a path, and marks it in every node on the way; with flat also where flattened records have it.
@@ -632,10 +700,19 @@ func (n *node) name(k int) string {
 	return name
 }
 
-// find returns the number of a member, -1 for none of that name.
-func (n *node) find(name string) int {
+// find returns the number of the member whose name is quoted, -1 for none.
+func (n *node) find(quoted []byte) int {
+	for k, q := range n.quoted {
+		if q[:len(q)-1] == string(quoted) {
+			return k
+		}
+	}
+	if !n.escaped && bytes.IndexByte(quoted, '\\') < 0 {
+		return -1
+	}
+	name, _ := jsontext.Unquote(quoted)
 	for k := range n.members {
-		if n.name(k) == name {
+		if n.name(k) == string(name) {
 			return k
 		}
 	}
@@ -643,10 +720,11 @@ func (n *node) find(name string) int {
 }
 
 func (n *node) member(name string) *node {
-	if k := n.find(name); k >= 0 {
+	quoted := value.AppendQuoted(nil, name)
+	if k := n.find(quoted); k >= 0 {
 		return n.members[k]
 	}
-	return n.add(string(value.AppendQuoted(nil, name)) + ":")
+	return n.add(string(quoted) + ":")
 }
 
 // add adds a member by its name as `"name":`.
@@ -655,6 +733,7 @@ func (n *node) add(quoted string) *node {
 	n.members = append(n.members, m)
 	n.quoted = append(n.quoted, quoted)
 	n.heads = append(n.heads, headOf(quoted))
+	n.escaped = n.escaped || strings.Contains(quoted, `\`)
 	for len(n.follow) <= len(n.members) {
 		n.follow = append(n.follow, follow{})
 	}

@@ -110,21 +110,33 @@ func (d *JSON) skip(b []byte, i int, n *node, depth int) int {
 
 func (d *JSON) skipKnown(b []byte, i int, n *node, depth int) int {
 	if !d.remembers(n, depth) {
-		return jsontext.SkipValue(b, i, depth)
+		return d.foreign(b, i, n, depth)
 	}
 	place := n.memo.place(b, i)
 	if place == nil {
-		return jsontext.SkipValue(b, i, depth)
+		return d.foreign(b, i, n, depth)
 	}
 	if e := *place; e.isAt(b, i) {
 		n.memo.hits++
 		return i + len(e.text)
 	}
-	end := jsontext.SkipValue(b, i, depth)
+	end := d.foreign(b, i, n, depth)
 	if end > 0 && end-i <= memoText {
 		*place = &entry{text: string(b[i:end])}
 	}
 	return end
+}
+
+// foreign reads an object or array that no slot needs.
+func (d *JSON) foreign(b []byte, i int, n *node, depth int) int {
+	switch {
+	case n.wild:
+		return jsontext.SkipValue(b, i, depth)
+	case b[i] == '{':
+		return d.object(b, i, n, depth)
+	default:
+		return d.array(b, i, n, depth)
+	}
 }
 
 // empty tells whether nothing has been put into the slots below n, and no misfit is known: what is read there does not depend on what came before.
