@@ -3,7 +3,7 @@ package aggregate
 
 import (
 	"fmt"
-	"math"
+	"reflect"
 	"slices"
 
 	"cancha/stream/internal/eval"
@@ -29,9 +29,15 @@ type Set struct {
 }
 
 type sampled struct {
+	numbers   numbers
 	of        func(row eval.Row) (float64, bool)
 	condition func(row eval.Row) bool
 }
+
+// numbers are what a statistic is taken of. Statistics of the same numbers share what is kept of them.
+type numbers struct{ expr, condition plan.Expr }
+
+func numbersOf(a plan.Aggregate) numbers { return numbers{a.Expr, a.Condition} }
 
 type other struct {
 	condition func(row eval.Row) bool
@@ -71,14 +77,14 @@ const (
 func Compile(list []plan.Aggregate, keys []string, scope eval.Scope) (*Set, error) {
 	s := &Set{}
 	for _, a := range list {
-		if err := s.compile(a, keys, scope); err != nil {
+		if err := s.compile(a, list, keys, scope); err != nil {
 			return nil, fmt.Errorf("statistic %s: %w", a.Name, err)
 		}
 	}
 	return s, nil
 }
 
-func (s *Set) compile(a plan.Aggregate, keys []string, scope eval.Scope) error {
+func (s *Set) compile(a plan.Aggregate, list []plan.Aggregate, keys []string, scope eval.Scope) error {
 	if a.Name == "" {
 		return fmt.Errorf("stream: a statistic without a name: %s", a)
 	}
@@ -92,7 +98,7 @@ func (s *Set) compile(a plan.Aggregate, keys []string, scope eval.Scope) error {
 		s.counts = append(s.counts, condition)
 		return nil
 	case "sum", "min", "max", "mean", "variance", "stats":
-		return s.numeric(a, condition, scope)
+		return s.numeric(a, list, condition, scope)
 	case "share":
 		return s.share(a, keys, condition, scope)
 	}
@@ -105,7 +111,7 @@ func (s *Set) put(name string, kind value.Kind, from source, index int) {
 }
 
 // numeric compiles a statistic of numbers. The least and the greatest are also told of texts and times.
-func (s *Set) numeric(a plan.Aggregate, condition func(eval.Row) bool, scope eval.Scope) error {
+func (s *Set) numeric(a plan.Aggregate, list []plan.Aggregate, condition func(eval.Row) bool, scope eval.Scope) error {
 	if k := eval.Kind(a.Expr, scope); (a.Kind == "min" || a.Kind == "max") && (k == value.Text || k == value.Time) {
 		return s.bound(a, k, condition, scope)
 	}
@@ -113,28 +119,47 @@ func (s *Set) numeric(a plan.Aggregate, condition func(eval.Row) bool, scope eva
 	if err != nil {
 		return err
 	}
-	of := sampled{n.Number, condition}
-	switch a.Kind {
-	case "sum", "min", "max":
-		s.put(a.Name, value.Float, map[string]source{"sum": fromSum, "min": fromLeast, "max": fromGreatest}[a.Kind], len(s.sums))
-		s.sums = append(s.sums, of)
-		return nil
-	case "mean":
-		s.put(a.Name, value.Float, fromMean, len(s.samples))
-	case "variance":
-		s.put(a.Name, value.Float, fromVariance, len(s.samples))
-	default:
-		for i, name := range a.Columns() {
-			from := []source{fromSize, fromMin, fromMax, fromMean, fromVariance}[i]
-			kind := value.Float
+	of := sampled{numbersOf(a), n.Number, condition}
+	switch sampled := isSampled(a, list); {
+	case a.Kind == "stats":
+		i := once(&s.samples, of)
+		for k, name := range a.Columns() {
+			from, kind := []source{fromSize, fromMin, fromMax, fromMean, fromVariance}[k], value.Float
 			if from == fromSize {
 				kind = value.Int
 			}
-			s.put(name, kind, from, len(s.samples))
+			s.put(name, kind, from, i)
 		}
+	case sampled:
+		from := map[string]source{"min": fromMin, "max": fromMax, "mean": fromMean, "variance": fromVariance}[a.Kind]
+		s.put(a.Name, value.Float, from, once(&s.samples, of))
+	default:
+		from := map[string]source{"sum": fromSum, "min": fromLeast, "max": fromGreatest}[a.Kind]
+		s.put(a.Name, value.Float, from, once(&s.sums, of))
 	}
-	s.samples = append(s.samples, of)
 	return nil
+}
+
+// isSampled tells whether a statistic is one of a sample: its mean or variance, or its extremes where one of these is wanted too.
+func isSampled(a plan.Aggregate, list []plan.Aggregate) bool {
+	switch a.Kind {
+	case "mean", "variance":
+		return true
+	case "min", "max":
+		return slices.ContainsFunc(list, func(b plan.Aggregate) bool {
+			return (b.Kind == "mean" || b.Kind == "variance" || b.Kind == "stats") && reflect.DeepEqual(numbersOf(a), numbersOf(b))
+		})
+	}
+	return false
+}
+
+// once returns the place of what is taken of the same numbers, added where there is none.
+func once(list *[]sampled, of sampled) int {
+	if i := slices.IndexFunc(*list, func(o sampled) bool { return reflect.DeepEqual(o.numbers, of.numbers) }); i >= 0 {
+		return i
+	}
+	*list = append(*list, of)
+	return len(*list) - 1
 }
 
 func (s *Set) bound(a plan.Aggregate, kind value.Kind, condition func(eval.Row) bool, scope eval.Scope) error {
@@ -262,7 +287,7 @@ func (s *sum) add(x float64) {
 		return
 	}
 	s.sum += x
-	s.least, s.greatest = math.Min(s.least, x), math.Max(s.greatest, x)
+	s.least, s.greatest = min(s.least, x), max(s.greatest, x)
 }
 
 func (s *sum) merge(o sum) {
@@ -272,7 +297,7 @@ func (s *sum) merge(o sum) {
 		*s = o
 	default:
 		s.n, s.sum = s.n+o.n, s.sum+o.sum
-		s.least, s.greatest = math.Min(s.least, o.least), math.Max(s.greatest, o.greatest)
+		s.least, s.greatest = min(s.least, o.least), max(s.greatest, o.greatest)
 	}
 }
 

@@ -104,3 +104,43 @@ func TestEstimatesAreAsNearAsTheySay(t *testing.T) {
 		}
 	}
 }
+
+// TestStatisticsShareWhatTheyKeep of the same numbers, and of no others.
+func TestStatisticsShareWhatTheyKeep(t *testing.T) {
+	of := func(x plan.Expr, condition plan.Expr, kinds ...string) (list []plan.Aggregate) {
+		for _, k := range kinds {
+			list = append(list, plan.Aggregate{Kind: k, Name: k, Expr: x, Condition: condition})
+		}
+		return list
+	}
+	size := func(list []plan.Aggregate) int64 {
+		set, err := aggregate.Compile(list, nil, one{value.Any})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return set.New().Size()
+	}
+	x, y, all, some := plan.Field("x"), plan.Field("x").Add(1), plan.Expr{}, plan.Field("x").Gt(2)
+	for _, each := range []struct {
+		name         string
+		shared, like []plan.Aggregate
+	}{
+		{"a sample", of(x, all, "min", "max", "mean", "variance", "stats"), of(x, all, "mean")},
+		{"a sum", of(x, all, "sum", "min", "max"), of(x, all, "sum")},
+		{"a sum beside a sample", of(x, all, "sum", "min", "mean"), slices.Concat(of(x, all, "sum"), of(y, all, "mean"))},
+		{"other numbers", slices.Concat(of(x, all, "mean", "min"), of(y, all, "mean", "max")), slices.Concat(of(x, all, "mean"), of(y, all, "mean"))},
+		{"other rows", slices.Concat(of(x, all, "mean"), of(x, some, "min", "max")), slices.Concat(of(x, all, "mean"), of(y, all, "min"))},
+	} {
+		if got, want := size(each.shared), size(each.like); got != want {
+			t.Errorf("%s: %d bytes are kept, want %d", each.name, got, want)
+		}
+	}
+	list := slices.Concat(of(x, all, "min", "max", "mean", "sum"), of(x, some, "min", "mean"))
+	var texts []string
+	for _, v := range results(t, list, value.Any, 4, 1, nil, 4, 7) {
+		texts = append(texts, v.String())
+	}
+	if got, want := strings.Join(texts, " "), "1 7 4 16 4 5"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

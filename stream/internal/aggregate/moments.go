@@ -18,7 +18,7 @@ func (m *Moments) Add(x float64) {
 		m.min, m.max, m.mean = x, x, x
 		return
 	}
-	m.min, m.max = math.Min(m.min, x), math.Max(m.max, x)
+	m.min, m.max = min(m.min, x), max(m.max, x)
 	d := x - m.mean
 	m.mean += d / float64(m.n)
 	m.m2 += float64(d * (x - m.mean))
@@ -39,7 +39,7 @@ func (m *Moments) Merge(o Moments) {
 	share := float64(o.n) / float64(n)
 	m.mean += float64(d * share)
 	m.m2 += o.m2 + float64(float64(d*d)*float64(float64(m.n)*share))
-	m.min, m.max = math.Min(m.min, o.min), math.Max(m.max, o.max)
+	m.min, m.max = min(m.min, o.min), max(m.max, o.max)
 	m.n = n
 }
 
