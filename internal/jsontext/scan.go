@@ -168,8 +168,18 @@ func SkipPlain(b []byte, i int) int {
 // SkipString reads a string whose opening quote is before i.
 func SkipString(b []byte, i int) int {
 	for {
-		i = SkipPlain(b, i)
-		if i >= len(b) {
+		for i+8 <= len(b) {
+			m := specials(binary.LittleEndian.Uint64(b[i:]))
+			if m == 0 {
+				i += 8
+				continue
+			}
+			if i += bits.TrailingZeros64(m) >> 3; b[i] == '"' {
+				return i + 1
+			}
+			break
+		}
+		if i = SkipPlain(b, i); i >= len(b) {
 			return -1
 		}
 		switch b[i] {

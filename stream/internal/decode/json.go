@@ -107,8 +107,8 @@ func (d *JSON) plant(parts []Part, i int) {
 		}
 	}
 	d.root.plant(parts, i, d.shape.Flat)
-	for k, m := range d.root.members {
-		if name := d.root.name(k); name != d.shape.Envelope && !slices.Contains(d.shape.Beside, name) {
+	for _, m := range d.root.members {
+		if name := m.name(); name != d.shape.Envelope && !slices.Contains(d.shape.Beside, name) {
 			m.bare = true
 		}
 	}
@@ -288,18 +288,29 @@ func (d *JSON) object(b []byte, i int, n *node, depth int) int {
 	if i < len(b) && b[i] == '}' {
 		return i + 1
 	}
-	last := 0 // the number of the member before, from 1 on
+	after := &n.first // what comes behind the member before
 	for {
 		var m *node
-		if m, i, last = d.memberAt(b, i, n, last); i < 0 {
+		if rest := b[i:]; len(rest) >= 16 && after.often != nil && after.often.isNext(rest) {
+			m = after.often
+			i += m.length
+			after = &m.after
+		} else if m, i = d.memberAt(b, i, n, after); i < 0 {
 			return -1
+		} else if m != nil {
+			after = &m.after
+		} else if n.wild {
+			after = &n.first // what was behind the member before is forgotten
 		}
 		if i < len(b) && b[i] <= ' ' {
 			i = jsontext.SkipSpace(b, i)
 		}
-		if m == nil {
+		switch {
+		case m == nil || i >= len(b):
 			i = jsontext.SkipValue(b, i, depth+1)
-		} else {
+		case m.below == nil && b[i] == '"': // a call less for the most frequent value
+			i = jsontext.SkipString(b, i+1)
+		default:
 			i = d.value(b, i, m, depth+1)
 		}
 		if i < 0 {
@@ -324,33 +335,27 @@ func (d *JSON) object(b []byte, i int, n *node, depth int) int {
 	}
 }
 
-// memberAt reads a member's name and colon. It looks first at the two members that came last behind the member before, then at all. m is nil
-// for a member that is neither needed nor learned.
-func (d *JSON) memberAt(b []byte, i int, n *node, last int) (m *node, next, at int) {
+// memberAt reads a member's name and colon where it is not the one that came last. m is nil for a member that is neither needed nor learned.
+func (d *JSON) memberAt(b []byte, i int, n *node, after *follow) (m *node, next int) {
 	rest := b[i:]
-	if len(rest) < 16 || last >= len(n.follow) {
-		return d.newMember(b, i, n, last)
+	if len(rest) < 16 || len(n.members) == 0 {
+		return d.newMember(b, i, n)
 	}
-	first, second := binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:])
-	f := &n.follow[last]
-	if h := &n.heads[f.often]; first&h.mask == h.word && second&h.mask2 == h.word2 && (h.length <= 16 || n.matches(int(f.often), rest)) {
-		return n.members[f.often], i + h.length, int(f.often) + 1
+	if m := after.seldom; m != nil && m.isNext(rest) {
+		after.often, after.seldom = m, after.often
+		return m, i + m.length
 	}
-	if h := &n.heads[f.seldom]; first&h.mask == h.word && second&h.mask2 == h.word2 && (h.length <= 16 || n.matches(int(f.seldom), rest)) {
-		f.often, f.seldom = f.seldom, f.often
-		return n.members[f.often], i + h.length, int(f.often) + 1
-	}
-	for k := range n.heads {
-		if h := &n.heads[k]; first&h.mask == h.word && second&h.mask2 == h.word2 && (h.length <= 16 || n.matches(k, rest)) {
-			f.often, f.seldom = uint16(k), f.often
-			return n.members[k], i + h.length, k + 1
+	for _, m := range n.members {
+		if m.isNext(rest) {
+			after.often, after.seldom = m, after.often
+			return m, i + m.length
 		}
 	}
-	return d.newMember(b, i, n, last)
+	return d.newMember(b, i, n)
 }
 
-// follow is which members came last behind one of them, by their number.
-type follow struct{ often, seldom uint16 }
+// follow is which members came last behind one of them.
+type follow struct{ often, seldom *node }
 
 // head is how a member's name begins: `"name":`, in two words and what is left.
 type head struct {
@@ -359,10 +364,14 @@ type head struct {
 	length       int
 }
 
-// matches tells whether what follows the first sixteen letters is the name of member k too.
-func (n *node) matches(k int, text []byte) bool {
-	quoted := n.quoted[k]
-	return len(text) >= len(quoted) && string(text[16:len(quoted)]) == quoted[16:]
+// isNext tells whether a text of sixteen letters or more begins with the member's name.
+func (n *node) isNext(text []byte) bool {
+	return binary.LittleEndian.Uint64(text)&n.mask == n.word && binary.LittleEndian.Uint64(text[8:])&n.mask2 == n.word2 && (n.length <= 16 || n.endsIn(text))
+}
+
+// endsIn tells whether what follows the first sixteen letters is the name too.
+func (n *node) endsIn(text []byte) bool {
+	return len(text) >= len(n.quoted) && string(text[16:len(n.quoted)]) == n.quoted[16:]
 }
 
 func headOf(quoted string) head {
@@ -384,28 +393,28 @@ func letterMask(n int) uint64 {
 
 // newMember reads a name that no member of n equals byte for byte: an unknown one, which is learned, or one with escapes or with space
 // before its colon, or near the end of the record.
-func (d *JSON) newMember(b []byte, i int, n *node, last int) (m *node, next, at int) {
+func (d *JSON) newMember(b []byte, i int, n *node) (m *node, next int) {
 	if i >= len(b) || b[i] != '"' {
-		return nil, -1, 0
+		return nil, -1
 	}
 	end := jsontext.SkipString(b, i+1)
 	if end < 0 {
-		return nil, -1, 0
+		return nil, -1
 	}
 	if next = jsontext.SkipColon(b, end); next < 0 {
-		return nil, -1, 0
+		return nil, -1
 	}
 	if n.wild {
-		return nil, next, last
+		return nil, next
 	}
-	if k := n.find(b[i:end]); k >= 0 {
-		return n.members[k], next, k + 1
+	if m := n.find(b[i:end]); m != nil {
+		return m, next
 	}
 	if !d.learns(n) || b[end] != ':' || end-i > maxName {
-		return nil, next, last
+		return nil, next
 	}
 	d.learned++
-	return n.add(string(b[i : end+1])), next, len(n.members)
+	return n.add(string(b[i : end+1])), next
 }
 
 // learns tells whether a node may have one more member. One that no path needs and that has too many is a map from keys to values, of which the
@@ -416,7 +425,7 @@ func (d *JSON) learns(n *node) bool {
 	}
 	if n.below == nil {
 		d.learned -= n.size() - 1
-		*n = node{wild: true, memo: n.memo}
+		n.members, n.first, n.each, n.wild = nil, follow{}, nil, true
 	}
 	return false
 }
@@ -643,10 +652,11 @@ func Bytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) 
 
 // node is what the decoder knows of one place in a record: the slots to fill, and the members or elements below it.
 type node struct {
+	head              // how its own name begins
+	after    follow   // what comes behind it
+	quoted   string   // its name, as `"name":`
 	members  []*node  // of an object
-	quoted   []string // their names, as `"name":`
-	heads    []head   // how these begin
-	follow   []follow // of each member, and of none: what comes next
+	first    follow   // of them
 	elements []*node  // of an array; nil where an element is not read
 	each     *node    // all other elements
 	slots    []uint16 // filled by this very value: a path may be read in two ways
@@ -691,52 +701,47 @@ func (n *node) put(parts []Part, i int) {
 	n.member(parts[0].Name).put(parts[1:], i)
 }
 
-// name is the name of member k.
-func (n *node) name(k int) string {
-	name, err := strconv.Unquote(strings.TrimSuffix(n.quoted[k], ":"))
+// name is the node's name in the object that it is a member of.
+func (n *node) name() string {
+	name, err := strconv.Unquote(strings.TrimSuffix(n.quoted, ":"))
 	if err != nil {
-		return n.quoted[k]
+		return n.quoted
 	}
 	return name
 }
 
-// find returns the number of the member whose name is quoted, -1 for none.
-func (n *node) find(quoted []byte) int {
-	for k, q := range n.quoted {
-		if q[:len(q)-1] == string(quoted) {
-			return k
+// find returns the member whose name is quoted, nil for none.
+func (n *node) find(quoted []byte) *node {
+	for _, m := range n.members {
+		if m.quoted[:len(m.quoted)-1] == string(quoted) {
+			return m
 		}
 	}
 	if !n.escaped && bytes.IndexByte(quoted, '\\') < 0 {
-		return -1
+		return nil
 	}
 	name, _ := jsontext.Unquote(quoted)
-	for k := range n.members {
-		if n.name(k) == string(name) {
-			return k
+	for _, m := range n.members {
+		if m.name() == string(name) {
+			return m
 		}
 	}
-	return -1
+	return nil
 }
 
 func (n *node) member(name string) *node {
 	quoted := value.AppendQuoted(nil, name)
-	if k := n.find(quoted); k >= 0 {
-		return n.members[k]
+	if m := n.find(quoted); m != nil {
+		return m
 	}
 	return n.add(string(quoted) + ":")
 }
 
 // add adds a member by its name as `"name":`.
 func (n *node) add(quoted string) *node {
-	m := &node{}
+	m := &node{head: headOf(quoted), quoted: quoted}
 	n.members = append(n.members, m)
-	n.quoted = append(n.quoted, quoted)
-	n.heads = append(n.heads, headOf(quoted))
 	n.escaped = n.escaped || strings.Contains(quoted, `\`)
-	for len(n.follow) <= len(n.members) {
-		n.follow = append(n.follow, follow{})
-	}
 	return m
 }
 

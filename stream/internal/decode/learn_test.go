@@ -67,7 +67,7 @@ func TestMapsAreNotLearned(t *testing.T) {
 	if d.learned > 10 {
 		t.Errorf("%d nodes learned of a map of users", d.learned)
 	}
-	if k := d.root.find([]byte(`"by_user"`)); k < 0 || !d.root.members[k].wild {
+	if m := d.root.find([]byte(`"by_user"`)); m == nil || !m.wild {
 		t.Errorf("the map is not known as one")
 	}
 }
@@ -77,12 +77,12 @@ func TestAnOddRecordIsForgotten(t *testing.T) {
 	d, read := learner(t, "id")
 	read(odd(60))
 	usual := `{"id":2,"name":"a","place":{"x":1,"y":2}}`
-	if read(usual); d.root.find([]byte(`"name"`)) >= 0 {
+	if read(usual); d.root.find([]byte(`"name"`)) != nil {
 		t.Fatal("the odd record left room: the test tests nothing")
 	}
 	d.began -= relearn
 	read(usual)
-	if k := d.root.find([]byte(`"place"`)); k < 0 || len(d.root.members[k].members) != 2 || d.learned != 4 {
+	if m := d.root.find([]byte(`"place"`)); m == nil || len(m.members) != 2 || d.learned != 4 {
 		t.Errorf("%d nodes learned, want name, place, x and y", d.learned)
 	}
 }
