@@ -13,7 +13,7 @@ import (
 // that begins with a known one has that value there. Comparing 40 bytes costs a tenth of reading them.
 const (
 	memoText    = 128  // bytes of a text that is remembered
-	memoEntries = 256  // of a node; a power of two
+	memoPlaces  = 128  // of a node, for two texts each; a power of two
 	memoTries   = 64   // after which a node sees whether remembering pays
 	memoRest    = 4096 // values that a node reads without remembering, where it did not
 	memoNodes   = 64   // of a decoder: foreign records cannot make it remember more than some MiB
@@ -21,10 +21,28 @@ const (
 
 // memo is what a node remembers.
 type memo struct {
-	entries     [memoEntries]*entry
+	places      [memoPlaces]place
 	tries, hits int
 	rest        int
 }
+
+// place is where two texts are remembered, the one that came last first.
+type place [2]*entry
+
+// at returns what is known of the text at i, nil for nothing.
+func (p *place) at(b []byte, i int) *entry {
+	if p[0].isAt(b, i) {
+		return p[0]
+	}
+	if p[1].isAt(b, i) {
+		p[0], p[1] = p[1], p[0]
+		return p[0]
+	}
+	return nil
+}
+
+// put remembers a text in place of the one that came longer ago.
+func (p *place) put(e *entry) { p[0], p[1] = e, p[0] }
 
 // entry is one text, and what reading it does.
 type entry struct {
@@ -41,7 +59,7 @@ type fill struct {
 
 // place is where a text would be remembered, by its first sixteen bytes: the next ones seldom tell more. It is nil where the node does not
 // remember now.
-func (m *memo) place(b []byte, i int) **entry {
+func (m *memo) place(b []byte, i int) *place {
 	if m.rest > 0 {
 		m.rest--
 		return nil
@@ -56,7 +74,7 @@ func (m *memo) place(b []byte, i int) **entry {
 		}
 		m.tries, m.hits = 0, 0
 	}
-	return &m.entries[h>>56]
+	return &m.places[h>>57]
 }
 
 // isAt tells whether the text is at i.
@@ -73,14 +91,14 @@ func (d *JSON) known(b []byte, i int, n *node, depth int, first byte) int {
 	if place == nil || !d.empty(n) {
 		return d.container(b, i, n, depth, first)
 	}
-	if e := *place; e.isAt(b, i) {
+	if e := place.at(b, i); e != nil {
 		n.memo.hits++
 		d.repeat(e)
 		return i + len(e.text)
 	}
 	end := d.container(b, i, n, depth, first)
 	if end > 0 && end-i <= memoText {
-		*place = d.remember(string(b[i:end]), n)
+		place.put(d.remember(string(b[i:end]), n))
 	}
 	return end
 }
@@ -116,13 +134,13 @@ func (d *JSON) skipKnown(b []byte, i int, n *node, depth int) int {
 	if place == nil {
 		return d.foreign(b, i, n, depth)
 	}
-	if e := *place; e.isAt(b, i) {
+	if e := place.at(b, i); e != nil {
 		n.memo.hits++
 		return i + len(e.text)
 	}
 	end := d.foreign(b, i, n, depth)
 	if end > 0 && end-i <= memoText {
-		*place = &entry{text: string(b[i:end])}
+		place.put(&entry{text: string(b[i:end])})
 	}
 	return end
 }
