@@ -26,11 +26,15 @@ import (
 
 // clock times how long each event takes from when it is sent until a result holds it. Events of one group come back in their order.
 type clock struct {
-	mu   sync.Mutex
-	sent map[string][]time.Time // of each group, by when it was sent
-	seen map[string]int         // of each group, how many have come back
-	took []time.Duration
+	mu          sync.Mutex
+	sent        map[string][]time.Time // of each group, by when it was sent
+	seen        map[string]int         // of each group, how many have come back
+	first, took []time.Duration        // of events that were due in the first seconds, and of all later ones
+	warm        time.Time              // when these seconds are over
 }
+
+// warmUp is for how long connections, memory and the tables of what comes in are new.
+const warmUp = 5 * time.Second
 
 func newClock() *clock { return &clock{sent: map[string][]time.Time{}, seen: map[string]int{}} }
 
@@ -38,6 +42,9 @@ func newClock() *clock { return &clock{sent: map[string][]time.Time{}, seen: map
 func (c *clock) send(group string, due time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.warm.IsZero() {
+		c.warm = due.Add(warmUp)
+	}
 	c.sent[group] = append(c.sent[group], due)
 }
 
@@ -47,7 +54,11 @@ func (c *clock) back(group string, upTo int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for c.seen[group] < upTo {
-		c.took = append(c.took, now.Sub(c.sent[group][c.seen[group]]))
+		if sent := c.sent[group][c.seen[group]]; sent.Before(c.warm) {
+			c.first = append(c.first, now.Sub(sent))
+		} else {
+			c.took = append(c.took, now.Sub(sent))
+		}
 		c.seen[group]++
 	}
 }
@@ -62,40 +73,48 @@ func (c *clock) again(group string) {
 
 // latencies is the line that a run prints: milliseconds from when an event was due to be sent until the row was given out.
 type latencies struct {
-	Query   string  `json:"query"`
-	Rate    float64 `json:"rate"` // events a second
-	Sent    int     `json:"sent"`
-	Back    int     `json:"back"`
-	P50     float64 `json:"p50_ms"`
-	P90     float64 `json:"p90_ms"`
-	P99     float64 `json:"p99_ms"`
-	Max     float64 `json:"max_ms"`
-	Seconds float64 `json:"seconds"`
-	CPU     float64 `json:"cpu_seconds"` // producer and query
+	Query    string  `json:"query"`
+	Rate     float64 `json:"rate"` // events a second
+	Sent     int     `json:"sent"`
+	Back     int     `json:"back"`
+	P50      float64 `json:"p50_ms"`
+	P90      float64 `json:"p90_ms"`
+	P99      float64 `json:"p99_ms"`
+	Max      float64 `json:"max_ms"`
+	FirstP99 float64 `json:"first_p99_ms"` // of the first seconds
+	FirstMax float64 `json:"first_max_ms"`
+	Seconds  float64 `json:"seconds"`
+	CPU      float64 `json:"cpu_seconds"` // producer and query
 }
 
 // print ends a run: every event must have come back.
 func (c *clock) print(query string, rate float64, m meter) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	o, err := m.outcome(query, int64(len(c.took)), 0)
+	back := len(c.first) + len(c.took)
+	o, err := m.outcome(query, int64(back), 0)
 	if err != nil {
 		return err
 	}
-	if len(c.took) == 0 {
-		return fmt.Errorf("%s: no event came back", query)
+	if len(c.first) == 0 || len(c.took) == 0 {
+		return fmt.Errorf("%s: %d events came back in the first %v, %d later: send more (-events)", query, len(c.first), warmUp, len(c.took))
 	}
-	slices.Sort(c.took)
-	at := func(q float64) float64 { return float64(c.took[int(q*float64(len(c.took)-1))].Microseconds()) / 1000 }
 	sent := 0
 	for _, times := range c.sent {
 		sent += len(times)
 	}
-	line := latencies{query, rate, sent, len(c.took), at(.5), at(.9), at(.99), at(1), o.Seconds, o.CPU}
-	if err := json.NewEncoder(os.Stdout).Encode(line); err != nil || sent == len(c.took) {
+	first, took := quantiles(c.first), quantiles(c.took)
+	line := latencies{query, rate, sent, back, took(.5), took(.9), took(.99), took(1), first(.99), first(1), o.Seconds, o.CPU}
+	if err := json.NewEncoder(os.Stdout).Encode(line); err != nil || sent == back {
 		return err
 	}
-	return fmt.Errorf("%s: %d events sent, %d came back", query, sent, len(c.took))
+	return fmt.Errorf("%s: %d events sent, %d came back", query, sent, back)
+}
+
+// quantiles returns the quantiles of times, in milliseconds.
+func quantiles(times []time.Duration) func(q float64) float64 {
+	slices.Sort(times)
+	return func(q float64) float64 { return float64(times[int(q*float64(len(times)-1))].Microseconds()) / 1000 }
 }
 
 // fresh is a topic of its own and a producer for it.

@@ -1,6 +1,6 @@
 """Runs the minute statistics, or queries of Nexmark, on Spark local[2]: structured streaming from a topic of Kafka up to its present end.
 
-    spark.py --jars DIR --brokers HOST:PORT --topic TOPIC --events N [--queries minutes | q0,q1,…] [--turns 1] [--batch 400000] [--rows DIR]
+    spark.py --jars DIR --brokers HOST:PORT --topic TOPIC --events N [--queries minutes | q0,q1,…] [--turns 1] [--batch 200000] [--rows DIR]
 
 All queries run in one JVM. A line of JSON a turn; a query that Spark's streams cannot express is reported with Spark's own reason.
 With --rows the rows go to DIR/QUERY as CSV; without it they are thrown away (format noop)."""
@@ -146,7 +146,7 @@ def main():
     ap.add_argument("--events", type=int, required=True, help="how many the topic has")
     ap.add_argument("--queries", default=",".join(NEXMARK))
     ap.add_argument("--turns", type=int, default=1)
-    ap.add_argument("--batch", type=int, default=400_000, help="records of a batch")
+    ap.add_argument("--batch", type=int, default=200_000, help="records of a batch")
     ap.add_argument("--rows", default="")
     args = ap.parse_args()
     meter, spark = Meter(), session(args)
