@@ -2,7 +2,9 @@ package lwp
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"slices"
 
@@ -90,6 +92,9 @@ func Open(path string) (*Model, error) {
 // open reads a model whose classifier is of that kind.
 func open(path, kind string, load func(file *modelfile.File, prefix string) (Classifier, error)) (*Model, error) {
 	f, err := modelfile.Open(path, fileKind, fileVersion)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("lwp: %w: Model.Save writes one, as notebook 02_train_lwp does", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("lwp: %w", err)
 	}
