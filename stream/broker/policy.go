@@ -3,6 +3,7 @@ package broker
 import (
 	"encoding/binary"
 	"maps"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -31,6 +32,8 @@ type policy struct {
 
 	last    kmsg.Request // what refuses was asked last, and its answer
 	refused bool
+	named   kmsg.Request // what misnamed was asked last, and its answer
+	odd     bool
 
 	producers int
 	groups    map[string]bool
@@ -47,6 +50,7 @@ func (p *policy) faults() []kfake.Fault {
 		return f
 	}
 	return []kfake.Fault{
+		rule(kfake.Fault{Err: kerr.InvalidTopicException, When: p.misnamed}, kmsg.CreateTopics),
 		rule(kfake.Fault{Err: kerr.PolicyViolation, When: p.refuses}, kmsg.CreateTopics, kmsg.CreatePartitions),
 		rule(kfake.Fault{Err: kerr.PolicyViolation, TopLevel: true, When: p.refusesGroup}, kmsg.JoinGroup, kmsg.ConsumerGroupHeartbeat),
 		rule(kfake.Fault{Err: kerr.PolicyViolation, When: p.refusesGroup}, kmsg.OffsetCommit, kmsg.TxnOffsetCommit),
@@ -64,6 +68,20 @@ func (p *policy) refuses(req kmsg.Request) bool {
 		p.last, p.refused = req, !p.allows(p.wanted(req))
 	}
 	return p.refused
+}
+
+// topicNames is what Kafka takes as the name of a topic (org.apache.kafka.common.internals.Topic); . and .. are none.
+var topicNames = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
+
+func isTopic(name string) bool { return topicNames.MatchString(name) && name != "." && name != ".." }
+
+// misnamed is called for each topic of a request, with the whole request: one impossible name has all of them refused.
+func (p *policy) misnamed(req kmsg.Request) bool {
+	if req != p.named {
+		p.named = req
+		p.odd = slices.ContainsFunc(req.(*kmsg.CreateTopicsRequest).Topics, func(t kmsg.CreateTopicsRequestTopic) bool { return !isTopic(t.Topic) })
+	}
+	return p.odd
 }
 
 // refusesGroup tells of a request that would make one group too many.
@@ -136,25 +154,26 @@ func (p *policy) allows(topics map[string]int) bool {
 }
 
 // clampMetadata leaves a topic asked for twice out, so that an answer is no larger than the broker's topics, and makes no topic
-// unasked where there are too many.
+// unasked where there are too many, or where one has an impossible name.
 func (p *policy) clampMetadata(req kmsg.Request) bool {
 	m := req.(*kmsg.MetadataRequest)
 	type topic struct {
 		name string
 		id   [16]byte
 	}
-	seen, wanted := map[topic]bool{}, map[string]int{}
+	seen, wanted, odd := map[topic]bool{}, map[string]int{}, false
 	m.Topics = slices.DeleteFunc(m.Topics, func(t kmsg.MetadataRequestTopic) bool {
 		k := topic{id: t.TopicID}
 		if t.Topic != nil {
 			k.name = *t.Topic
 			wanted[k.name] = p.defaultPartitions
+			odd = odd || !isTopic(k.name)
 		}
 		twice := seen[k]
 		seen[k] = true
 		return twice
 	})
-	m.AllowAutoTopicCreation = m.AllowAutoTopicCreation && p.allows(wanted)
+	m.AllowAutoTopicCreation = m.AllowAutoTopicCreation && !odd && p.allows(wanted)
 	return false
 }
 

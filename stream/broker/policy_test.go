@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -115,6 +116,41 @@ func TestBatchesThatLie(t *testing.T) {
 		res, err := req.RequestWith(t.Context(), c)
 		if err != nil || res.Topics[0].Partitions[0].ErrorCode != kerr.CorruptMessage.Code {
 			t.Errorf("%d records: %+v, %v; want CORRUPT_MESSAGE", n, res.Topics, err)
+		}
+	}
+}
+
+// TestImpossibleNames of topics are refused as Apache Kafka refuses them, and nothing is made of them.
+func TestImpossibleNames(t *testing.T) {
+	t.Parallel()
+	b := start(t, Config{})
+	c := client(t, b.Addr())
+	for name, want := range map[string]*kerr.Error{
+		"orders": nil, "a.B_c-9": nil, strings.Repeat("n", 249): nil, strings.Repeat("n", 250): kerr.InvalidTopicException,
+		"": kerr.InvalidTopicException, ".": kerr.InvalidTopicException, "..": kerr.InvalidTopicException, "my orders": kerr.InvalidTopicException,
+		"a/b": kerr.InvalidTopicException, "bestellungen-köln": kerr.InvalidTopicException,
+	} {
+		req := kmsg.NewPtrCreateTopicsRequest()
+		topic := kmsg.NewCreateTopicsRequestTopic()
+		topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, 1, 1
+		req.Topics = append(req.Topics, topic)
+		res, err := req.RequestWith(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := kerr.TypedErrorForCode(res.Topics[0].ErrorCode); got != want {
+			t.Errorf("%q: got %v, want %v", name, got, want)
+		}
+		unasked := kmsg.NewPtrMetadataRequest()
+		asked := kmsg.NewMetadataRequestTopic()
+		asked.Topic = &name
+		unasked.Topics, unasked.AllowAutoTopicCreation = append(unasked.Topics, asked), true
+		metadata, err := unasked.RequestWith(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if made := metadata.Topics[0].ErrorCode == 0; made != (want == nil) {
+			t.Errorf("%q: the topic is there: %t", name, made)
 		}
 	}
 }

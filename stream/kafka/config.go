@@ -109,8 +109,6 @@ func (c *Config) validate() error {
 	switch {
 	case len(names) == 0 && pattern == nil:
 		return errors.New("kafka: no topic: name one in Topic or Topics, or several by a Pattern")
-	case slices.Contains(names, ""):
-		return errors.New("kafka: an empty name in Topics")
 	case len(c.Offsets) > 0 && c.Topic == "":
 		return errors.New("kafka: Offsets are those of Topic: for Topics and Pattern there is OffsetsOf")
 	case c.OffsetsOf[c.Topic] != nil && c.Offsets != nil:
@@ -121,6 +119,11 @@ func (c *Config) validate() error {
 		return fmt.Errorf("kafka: idle interval %v: want 10 ms to 1 s", c.IdleInterval)
 	case c.FetchBytes < 1<<10 || c.FetchBytes > 1<<28:
 		return fmt.Errorf("kafka: fetch of %d bytes: want 1 KiB to 256 MiB", c.FetchBytes)
+	}
+	for _, name := range names {
+		if err := validateTopic(name); err != nil {
+			return err
+		}
 	}
 	if err := validateOffsets(c.Topic, c.Offsets); err != nil {
 		return err
@@ -206,6 +209,20 @@ func validateTarget(brokers []string, topic string, security Security) error {
 	}
 	if topic == "" {
 		return errors.New("kafka: no topic")
+	}
+	return validateTopic(topic)
+}
+
+// topicNames is what Kafka takes as the name of a topic (org.apache.kafka.common.internals.Topic); . and .. are none.
+var topicNames = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
+
+// validateTopic refuses a name that no topic can have: brokers would be asked for it for ever.
+func validateTopic(name string) error {
+	if name == "" {
+		return errors.New("kafka: an empty name of a topic")
+	}
+	if !topicNames.MatchString(name) || name == "." || name == ".." {
+		return fmt.Errorf("kafka: topic %.260q: want 1 to 249 of the letters a-z, A-Z, 0-9, dot, underscore and hyphen, other than . and ..", name)
 	}
 	return nil
 }

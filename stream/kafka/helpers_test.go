@@ -318,5 +318,5 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 // topicName is a topic of the test's own: a real cluster serves many tests.
 func topicName(t *testing.T) string {
-	return fmt.Sprintf("%s-%d", strings.NewReplacer("/", "-", " ", "-").Replace(t.Name()), time.Now().UnixNano())
+	return fmt.Sprintf("%s-%d", strings.NewReplacer("/", "-", " ", "-", ",", "").Replace(t.Name()), time.Now().UnixNano())
 }

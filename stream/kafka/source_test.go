@@ -329,6 +329,8 @@ func TestConfigErrors(t *testing.T) {
 		{"start", Config{Brokers: []string{"a:1"}, Topic: "t", Start: 7}, "Earliest"},
 		{"idle interval", Config{Brokers: []string{"a:1"}, Topic: "t", IdleInterval: time.Minute}, "10 ms to 1 s"},
 		{"empty name", Config{Brokers: []string{"a:1"}, Topics: []string{"t", ""}}, "empty name"},
+		{"impossible name", Config{Brokers: []string{"a:1"}, Topic: "my orders"}, `topic "my orders"`},
+		{"name of dots", Config{Brokers: []string{"a:1"}, Topics: []string{"t", ".."}}, `topic ".."`},
 		{"pattern", Config{Brokers: []string{"a:1"}, Pattern: "a)(b"}, "parsing regexp"},
 		{"offsets without topic", Config{Brokers: []string{"a:1"}, Topics: []string{"t"}, Offsets: map[int]int64{0: 1}}, "OffsetsOf"},
 		{"offsets twice", Config{Brokers: []string{"a:1"}, Topic: "t", Offsets: map[int]int64{0: 1}, OffsetsOf: map[string]map[int]int64{"t": {0: 1}}}, "both"},

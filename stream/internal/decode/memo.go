@@ -12,11 +12,11 @@ import (
 // read, and what of them went into the row. One that comes again is known by its bytes: an object's text ends with its own brace, so a text
 // that begins with a known one has that value there. Comparing 40 bytes costs a tenth of reading them.
 const (
-	memoText    = 128  // bytes of a text that is remembered
-	memoPlaces  = 128  // of a node, for two texts each; a power of two
-	memoTries   = 64   // after which a node sees whether remembering pays
-	memoRest    = 4096 // values that a node reads without remembering, where it did not
-	memoNodes   = 64   // of a decoder: foreign records cannot make it remember more than some MiB
+	memoText   = 128  // bytes of a text that is remembered
+	memoPlaces = 128  // of a node, for two texts each; a power of two
+	memoTries  = 64   // after which a node sees whether remembering pays
+	memoRest   = 4096 // values that a node reads without remembering, where it did not
+	memoNodes  = 64   // of a decoder: foreign records cannot make it remember more than some MiB
 )
 
 // memo is what a node remembers.
