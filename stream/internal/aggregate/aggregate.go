@@ -120,7 +120,7 @@ func (s *Set) numeric(a plan.Aggregate, list []plan.Aggregate, condition func(ev
 		return err
 	}
 	of := sampled{numbersOf(a), n.Number, condition}
-	switch sampled := isSampled(a, list); {
+	switch moments := isSampled(a, list); {
 	case a.Kind == "stats":
 		i := once(&s.samples, of)
 		for k, name := range a.Columns() {
@@ -130,7 +130,7 @@ func (s *Set) numeric(a plan.Aggregate, list []plan.Aggregate, condition func(ev
 			}
 			s.put(name, kind, from, i)
 		}
-	case sampled:
+	case moments:
 		from := map[string]source{"min": fromMin, "max": fromMax, "mean": fromMean, "variance": fromVariance}[a.Kind]
 		s.put(a.Name, value.Float, from, once(&s.samples, of))
 	default:

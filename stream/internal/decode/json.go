@@ -3,9 +3,9 @@ package decode
 import (
 	"bytes"
 	"encoding/binary"
+	"iter"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
@@ -30,6 +30,7 @@ type Shape struct {
 // What is learned is bounded, so that foreign records cannot grow a decoder without end.
 const (
 	maxMembers = 96      // of a node
+	mapMembers = 16      // that an object has at least which is given up to make room
 	maxName    = 128     // bytes of a name
 	maxLearned = 2048    // nodes of a decoder, beside those that paths need
 	relearn    = 1 << 17 // records after which a decoder that has learned so many starts anew: they may have been an odd record's
@@ -53,8 +54,9 @@ type JSON struct {
 	lax     bool // a text where an object is wanted is no fault: flattened records have the object's name there
 	shape   Shape
 	seen    []bool
-	memos   int    // nodes that remember
+	memos   int    // nodes that no path needs and that remember
 	learned int    // nodes that no path needs
+	full    bool   // there is room for no more of them
 	began   uint64 // the record at which it began to learn
 }
 
@@ -84,7 +86,7 @@ func NewJSON(slots []Slot, shape Shape) (*JSON, error) {
 
 // begin makes the nodes that the paths need, and forgets all that was learned.
 func (d *JSON) begin() {
-	d.root, d.memos, d.learned, d.began = &node{}, 0, 0, d.record
+	d.root, d.memos, d.learned, d.full, d.began = &node{}, 0, 0, false, d.record
 	for i, parts := range d.parts {
 		if len(parts) == 0 {
 			d.root.plant(nil, i, "")
@@ -108,7 +110,7 @@ func (d *JSON) plant(parts []Part, i int) {
 	}
 	d.root.plant(parts, i, d.shape.Flat)
 	for _, m := range d.root.members {
-		if name := m.name(); name != d.shape.Envelope && !slices.Contains(d.shape.Beside, name) {
+		if m.name != d.shape.Envelope && !slices.Contains(d.shape.Beside, m.name) {
 			m.bare = true
 		}
 	}
@@ -120,7 +122,7 @@ func (d *JSON) plant(parts []Part, i int) {
 // Decode implements Decoder.
 func (d *JSON) Decode(b []byte, row []value.Value) (reason string) {
 	d.row, d.inside, d.misfit = row, false, d.misfit[:0]
-	if d.record++; d.learned >= maxLearned && d.record-d.began >= relearn {
+	if d.record++; d.full && d.record-d.began >= relearn {
 		d.begin()
 	}
 	i := jsontext.SkipSpace(b, 0)
@@ -291,8 +293,8 @@ func (d *JSON) object(b []byte, i int, n *node, depth int) int {
 	after := &n.first // what comes behind the member before
 	for {
 		var m *node
-		if rest := b[i:]; len(rest) >= 16 && after.often != nil && after.often.isNext(rest) {
-			m = after.often
+		if rest := b[i:]; len(rest) >= 16 && after.last != nil && after.last.isNext(rest) {
+			m = after.last
 			i += m.length
 			after = &m.after
 		} else if m, i = d.memberAt(b, i, n, after); i < 0 {
@@ -341,21 +343,21 @@ func (d *JSON) memberAt(b []byte, i int, n *node, after *follow) (m *node, next 
 	if len(rest) < 16 || len(n.members) == 0 {
 		return d.newMember(b, i, n)
 	}
-	if m := after.seldom; m != nil && m.isNext(rest) {
-		after.often, after.seldom = m, after.often
+	if m := after.before; m != nil && m.isNext(rest) {
+		after.last, after.before = m, after.last
 		return m, i + m.length
 	}
 	for _, m := range n.members {
 		if m.isNext(rest) {
-			after.often, after.seldom = m, after.often
+			after.last, after.before = m, after.last
 			return m, i + m.length
 		}
 	}
 	return d.newMember(b, i, n)
 }
 
-// follow is which members came last behind one of them.
-type follow struct{ often, seldom *node }
+// follow is which members came behind one of them: the last time, and before that.
+type follow struct{ last, before *node }
 
 // head is how a member's name begins: `"name":`, in two words and what is left.
 type head struct {
@@ -407,39 +409,99 @@ func (d *JSON) newMember(b []byte, i int, n *node) (m *node, next int) {
 	if n.wild {
 		return nil, next
 	}
-	if m := n.find(b[i:end]); m != nil {
+	name, escaped := b[i+1:end-1], false
+	if bytes.IndexByte(name, '\\') >= 0 {
+		name, _ = jsontext.Unquote(b[i:end])
+		escaped = true
+	}
+	if m := n.find(name); m != nil {
 		return m, next
 	}
-	if !d.learns(n) || b[end] != ':' || end-i > maxName {
+	if escaped || b[end] != ':' || len(name) > maxName || !d.learns(n) {
 		return nil, next
 	}
 	d.learned++
-	return n.add(string(b[i : end+1])), next
+	return n.add(string(name), string(b[i:end+1])), next
 }
 
-// learns tells whether a node may have one more member. One that no path needs and that has too many is a map from keys to values, of which the
-// next record has others: it forgets them, and learns no more.
+// learns tells whether a node may have one more member. Objects of many names are taken for maps from keys to values, of which the next record has
+// others, and are no longer learned: those of more than maxMembers, and where there is no room for more nodes that of the most.
 func (d *JSON) learns(n *node) bool {
-	if len(n.members) < maxMembers {
-		return d.learned < maxLearned
+	if len(n.members) >= maxMembers {
+		if n.below == nil {
+			d.giveUp(n)
+		}
+		return false
 	}
-	if n.below == nil {
-		d.learned -= n.size() - 1
-		n.members, n.first, n.each, n.wild = nil, follow{}, nil, true
+	if d.learned >= maxLearned && !d.full {
+		if m := d.root.largest(); m != nil && len(m.members) >= mapMembers {
+			d.giveUp(m)
+		}
+		d.full = d.learned >= maxLearned
 	}
-	return false
+	return d.learned < maxLearned && !n.wild
 }
 
-// size counts a node and all below it.
-func (n *node) size() int {
-	all := 1
-	for _, m := range n.members {
-		all += m.size()
+// giveUp forgets what was learned below a node that no path needs, and learns no more there.
+func (d *JSON) giveUp(n *node) {
+	n.unlearn()
+	d.learned, d.memos = d.root.count()
+}
+
+// unlearn makes all nodes below n learn no more, too: one of them may be in hand.
+func (n *node) unlearn() {
+	for m := range n.all() {
+		m.unlearn()
 	}
-	if n.each != nil {
-		all += n.each.size()
+	n.members, n.first, n.each, n.wild = nil, follow{}, nil, true
+}
+
+// largest is the node of the most members among those that no path needs; nil for none.
+func (n *node) largest() *node {
+	var found *node
+	if n.below == nil {
+		found = n
 	}
-	return all
+	for m := range n.all() {
+		if l := m.largest(); l != nil && (found == nil || len(l.members) > len(found.members)) {
+			found = l
+		}
+	}
+	return found
+}
+
+// count returns how many nodes at n and below no path needs, and how many of them remember.
+func (n *node) count() (learned, memos int) {
+	for m := range n.all() {
+		l, r := m.count()
+		learned, memos = learned+l, memos+r
+	}
+	if n.below != nil {
+		return learned, memos
+	}
+	if n.memo != nil {
+		memos++
+	}
+	return learned + 1, memos
+}
+
+// all are the nodes right below n.
+func (n *node) all() iter.Seq[*node] {
+	return func(yield func(*node) bool) {
+		for _, m := range n.members {
+			if !yield(m) {
+				return
+			}
+		}
+		for _, m := range n.elements {
+			if m != nil && !yield(m) {
+				return
+			}
+		}
+		if n.each != nil {
+			yield(n.each)
+		}
+	}
 }
 
 // array reads the elements of an array.
@@ -485,7 +547,7 @@ func (d *JSON) elementAt(b []byte, i int, n *node, k int) *node {
 	if i >= len(b) || b[i] != '{' && b[i] != '[' {
 		return nil
 	}
-	if n.each == nil && d.learned < maxLearned {
+	if n.each == nil && !n.wild && d.learned < maxLearned {
 		n.each = &node{}
 		d.learned++
 	}
@@ -654,7 +716,8 @@ func Bytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) 
 type node struct {
 	head              // how its own name begins
 	after    follow   // what comes behind it
-	quoted   string   // its name, as `"name":`
+	name     string   // in the object that it is a member of
+	quoted   string   // its name as records have it: `"name":`
 	members  []*node  // of an object
 	first    follow   // of them
 	elements []*node  // of an array; nil where an element is not read
@@ -665,8 +728,7 @@ type node struct {
 	memo     *memo    // nil until an object or array was seen here
 	envelope bool
 	bare     bool // beside an envelope it is not the record's
-	escaped  bool // a name is written with escapes
-	wild     bool // names are not learned here
+	wild     bool // nothing is learned here and below: the value is stepped over
 }
 
 // plant puts slot i at the end of a path, and marks it in every node on the way; with flat also where flattened records have it.
@@ -701,28 +763,10 @@ func (n *node) put(parts []Part, i int) {
 	n.member(parts[0].Name).put(parts[1:], i)
 }
 
-// name is the node's name in the object that it is a member of.
-func (n *node) name() string {
-	name, err := strconv.Unquote(strings.TrimSuffix(n.quoted, ":"))
-	if err != nil {
-		return n.quoted
-	}
-	return name
-}
-
-// find returns the member whose name is quoted, nil for none.
-func (n *node) find(quoted []byte) *node {
+// find returns the member of a name, nil for none.
+func (n *node) find(name []byte) *node {
 	for _, m := range n.members {
-		if m.quoted[:len(m.quoted)-1] == string(quoted) {
-			return m
-		}
-	}
-	if !n.escaped && bytes.IndexByte(quoted, '\\') < 0 {
-		return nil
-	}
-	name, _ := jsontext.Unquote(quoted)
-	for _, m := range n.members {
-		if m.name() == string(name) {
+		if m.name == string(name) {
 			return m
 		}
 	}
@@ -730,18 +774,16 @@ func (n *node) find(quoted []byte) *node {
 }
 
 func (n *node) member(name string) *node {
-	quoted := value.AppendQuoted(nil, name)
-	if m := n.find(quoted); m != nil {
+	if m := n.find([]byte(name)); m != nil {
 		return m
 	}
-	return n.add(string(quoted) + ":")
+	return n.add(name, string(value.AppendQuoted(nil, name))+":")
 }
 
-// add adds a member by its name as `"name":`.
-func (n *node) add(quoted string) *node {
-	m := &node{head: headOf(quoted), quoted: quoted}
+// add adds a member by its name, and as records have it.
+func (n *node) add(name, quoted string) *node {
+	m := &node{head: headOf(quoted), name: name, quoted: quoted}
 	n.members = append(n.members, m)
-	n.escaped = n.escaped || strings.Contains(quoted, `\`)
 	return m
 }
 

@@ -57,9 +57,9 @@ type fill struct {
 	v    value.Value
 }
 
-// place is where a text would be remembered, by its first sixteen bytes: the next ones seldom tell more. It is nil where the node does not
+// placeOf is where a text would be remembered, by its first sixteen bytes: the next ones seldom tell more. It is nil where the node does not
 // remember now.
-func (m *memo) place(b []byte, i int) *place {
+func (m *memo) placeOf(b []byte, i int) *place {
 	if m.rest > 0 {
 		m.rest--
 		return nil
@@ -87,7 +87,7 @@ func (d *JSON) known(b []byte, i int, n *node, depth int, first byte) int {
 	if n.envelope || !d.remembers(n, depth) {
 		return d.container(b, i, n, depth, first)
 	}
-	place := n.memo.place(b, i)
+	place := n.memo.placeOf(b, i)
 	if place == nil || !d.empty(n) {
 		return d.container(b, i, n, depth, first)
 	}
@@ -108,9 +108,10 @@ const maxMemoDepth = 1000
 
 // remembers tells whether a node has a memo, and gives it one if there may be more.
 func (d *JSON) remembers(n *node, depth int) bool {
-	if n.memo == nil && d.memos < memoNodes {
-		n.memo = &memo{}
-		d.memos++
+	if n.memo == nil && (n.below != nil || !n.wild && d.memos < memoNodes) {
+		if n.memo = (&memo{}); n.below == nil {
+			d.memos++
+		}
 	}
 	return n.memo != nil && depth <= maxMemoDepth
 }
@@ -130,7 +131,7 @@ func (d *JSON) skipKnown(b []byte, i int, n *node, depth int) int {
 	if !d.remembers(n, depth) {
 		return d.foreign(b, i, n, depth)
 	}
-	place := n.memo.place(b, i)
+	place := n.memo.placeOf(b, i)
 	if place == nil {
 		return d.foreign(b, i, n, depth)
 	}
