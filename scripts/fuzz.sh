@@ -20,7 +20,7 @@ fuzz() {
   local out=$work/out rc=0
   go test "${@:3}" -run '^$' -fuzz "^$2\$" -fuzztime "$time" -fuzzminimizetime 1s "$1" 2>&1 | tee "$out" || rc=$?
   [ "$rc" -eq 0 ] && return
-  grep -q 'context deadline exceeded' "$out" && ! grep -qE 'Failing input|panic:|_test\.go:|data race' "$out" && echo "fuzz.sh: $2: time was over in the middle of an input, none failed" && return
+  grep -q 'context deadline exceeded' "$out" && ! grep -qE 'Failing input|panic:|_test\.go:|DATA RACE|race detected' "$out" && echo "fuzz.sh: $2: time was over in the middle of an input, none failed" && return
   return "$rc"
 }
 

@@ -32,8 +32,8 @@ type policy struct {
 
 	last    kmsg.Request // what refuses was asked last, and its answer
 	refused bool
-	named   kmsg.Request // what misnamed was asked last, and its answer
-	odd     bool
+	named   kmsg.Request // what misnamed was asked last, and which of its topics are next
+	next    []kmsg.CreateTopicsRequestTopic
 
 	producers int
 	groups    map[string]bool
@@ -75,13 +75,17 @@ var topicNames = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
 
 func isTopic(name string) bool { return topicNames.MatchString(name) && name != "." && name != ".." }
 
-// misnamed is called for each topic of a request, with the whole request: one impossible name has all of them refused.
+// misnamed is called for each topic of a request, in their order.
 func (p *policy) misnamed(req kmsg.Request) bool {
 	if req != p.named {
-		p.named = req
-		p.odd = slices.ContainsFunc(req.(*kmsg.CreateTopicsRequest).Topics, func(t kmsg.CreateTopicsRequestTopic) bool { return !isTopic(t.Topic) })
+		p.named, p.next = req, req.(*kmsg.CreateTopicsRequest).Topics
 	}
-	return p.odd
+	if len(p.next) == 0 {
+		return false
+	}
+	name := p.next[0].Topic
+	p.next = p.next[1:]
+	return !isTopic(name)
 }
 
 // refusesGroup tells of a request that would make one group too many.

@@ -154,3 +154,31 @@ func TestImpossibleNames(t *testing.T) {
 		}
 	}
 }
+
+// TestImpossibleNamesAmongOthers: those that can be made are made.
+func TestImpossibleNamesAmongOthers(t *testing.T) {
+	t.Parallel()
+	b := start(t, Config{})
+	c := client(t, b.Addr())
+	req := kmsg.NewPtrCreateTopicsRequest()
+	for _, name := range []string{"my orders", "one", "a/b", "c d", "two"} {
+		topic := kmsg.NewCreateTopicsRequestTopic()
+		topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, 1, 1
+		req.Topics = append(req.Topics, topic)
+	}
+	for turn, want := range []*kerr.Error{nil, kerr.TopicAlreadyExists} {
+		res, err := req.RequestWith(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, topic := range res.Topics {
+			want := want
+			if !isTopic(topic.Topic) {
+				want = kerr.InvalidTopicException
+			}
+			if got := kerr.TypedErrorForCode(topic.ErrorCode); got != want {
+				t.Errorf("turn %d, %q: got %v, want %v", turn, topic.Topic, got, want)
+			}
+		}
+	}
+}
