@@ -297,32 +297,40 @@ func (d *JSON) object(b []byte, i int, n *node, depth int) int {
 			m = after.last
 			i += m.length
 			after = &m.after
-		} else if m, i = d.memberAt(b, i, n, after); i < 0 {
-			return -1
-		} else if m != nil {
+		} else if m, i = d.memberAt(b, i, n, after); m != nil {
 			after = &m.after
 		} else if n.wild {
 			after = &n.first // what was behind the member before is forgotten
 		}
-		if i < len(b) && b[i] <= ' ' {
-			i = jsontext.SkipSpace(b, i)
+		if uint(i) >= uint(len(b)) {
+			return -1
 		}
-		switch {
-		case m == nil || i >= len(b):
+		if b[i] <= ' ' {
+			if i = jsontext.SkipSpace(b, i); i >= len(b) {
+				return -1
+			}
+		}
+		switch c := b[i]; {
+		case m == nil:
 			i = jsontext.SkipValue(b, i, depth+1)
-		case m.below == nil && b[i] == '"': // a call less for the most frequent value
-			i = jsontext.SkipString(b, i+1)
-		default:
+		case m.below != nil:
 			i = d.value(b, i, m, depth+1)
+		case c == '"': // as skip does it, with some calls less
+			i = jsontext.SkipString(b, i+1)
+		case c == '{' || c == '[':
+			i = d.skipKnown(b, i, m, depth+1)
+		case jsontext.Digit(c) || c == '-':
+			i = jsontext.SkipNumber(b, i)
+		default:
+			i = jsontext.SkipValue(b, i, depth+1)
 		}
-		if i < 0 {
+		if uint(i) >= uint(len(b)) {
 			return -1
 		}
-		if i < len(b) && b[i] <= ' ' {
-			i = jsontext.SkipSpace(b, i)
-		}
-		if i >= len(b) {
-			return -1
+		if b[i] <= ' ' {
+			if i = jsontext.SkipSpace(b, i); i >= len(b) {
+				return -1
+			}
 		}
 		switch b[i] {
 		case ',':
