@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"container/heap"
 	"fmt"
 	"math"
 	"slices"
@@ -28,27 +27,43 @@ type Joiner struct {
 	before, after int64 // right.t - left.t lies in [-before, after]
 	keep          [2]bool
 	sides         [2]*joinSide
+	byKey         map[string]*partners
 	watermark     int64
 	row           Row
+	bytes         []byte
 }
 
 type joinSide struct {
 	keys   []eval.Node
 	export func(row Row) Row
 	width  int
-	byKey  map[string][]*waiting
 	ends   ending[*waiting]
 	wait   int64 // how long behind its event time a row can find a partner
-	bytes  []byte
 	rows   int64
 	size   int64
 }
 
+// partners are the rows of one key that wait, of both sides, as they came.
+type partners struct {
+	key         string
+	first, last [2]*waiting
+}
+
 type waiting struct {
-	key     string
-	row     Row
-	t       int64
-	matched bool
+	of         *partners // nil: without a key it matches nothing
+	prev, next *waiting  // of its side
+	row        Row
+	t          int64
+	matched    bool
+}
+
+// size is about how many bytes a row takes that waits.
+func (w *waiting) size() int64 {
+	n := sizeOf(w.row) + 80
+	if w.of != nil {
+		n += int64(len(w.of.key))
+	}
+	return n
 }
 
 // JoinColumns are the columns of a join: those of the left, and those of the right that are not joined by under the same name.
@@ -70,7 +85,7 @@ func JoinColumns(s plan.JoinSpec, left, right []Column) ([]Column, []int, error)
 
 // NewJoiner returns a join of rows of two layouts. Emit is set by Then.
 func NewJoiner(s plan.JoinSpec, left, right *Layout, env *Env) (*Joiner, []Column, error) {
-	j := &Joiner{env: env, before: int64(s.Before), after: int64(s.After), watermark: NoWatermark}
+	j := &Joiner{env: env, before: int64(s.Before), after: int64(s.After), watermark: NoWatermark, byKey: map[string]*partners{}}
 	j.keep = [2]bool{s.Kind == "left" || s.Kind == "full", s.Kind == "full"}
 	var columns [2][]Column
 	for i, l := range []*Layout{left, right} {
@@ -87,7 +102,7 @@ func NewJoiner(s plan.JoinSpec, left, right *Layout, env *Env) (*Joiner, []Colum
 			return nil, nil, err
 		}
 		columns[i] = c
-		j.sides[i] = &joinSide{keys: keys, export: export, width: len(c), byKey: map[string][]*waiting{}}
+		j.sides[i] = &joinSide{keys: keys, export: export, width: len(c)}
 	}
 	j.sides[0].wait, j.sides[1].wait = j.after, j.before
 	all, from, err := JoinColumns(s, columns[0], columns[1])
@@ -143,15 +158,16 @@ func (j *Joiner) Right() Side { return Side{func(row Row, t int64) { j.take(1, r
 func (j *Joiner) Push(row Row, t int64) { j.take(0, row, t) }
 
 func (j *Joiner) take(i int, row Row, t int64) {
-	mine, others := j.sides[i], j.sides[1-i]
+	mine := j.sides[i]
 	if j.watermark != NoWatermark && t < j.watermark {
 		j.env.late(j.watermark - t) // partners may have been given up
 		return
 	}
-	var ok bool
 	w := &waiting{t: t}
-	if mine.bytes, ok = keyOf(mine.bytes[:0], row, mine.keys); ok {
-		for _, other := range others.byKey[string(mine.bytes)] {
+	var ok bool
+	if j.bytes, ok = keyOf(j.bytes[:0], row, mine.keys); ok {
+		w.of = j.partnersOf()
+		for other := w.of.first[1-i]; other != nil; other = other.next {
 			if j.near(i, t, other.t) {
 				if !w.matched {
 					w.row = cloned(mine.export(row))
@@ -160,19 +176,48 @@ func (j *Joiner) take(i int, row Row, t int64) {
 				j.give(i, w.row, other.row, max(t, other.t))
 			}
 		}
+		w.of.add(i, w)
 	} else if !j.keep[i] {
 		return // without a key it matches nothing
 	}
 	if w.row == nil {
 		w.row = cloned(mine.export(row))
 	}
-	w.key = string(mine.bytes)
-	if ok {
-		mine.byKey[w.key] = append(mine.byKey[w.key], w)
-	}
 	mine.rows++
-	mine.size += sizeOf(w.row) + int64(len(w.key)) + 80
-	heap.Push(&mine.ends, due[*waiting]{t + mine.wait, w})
+	mine.size += w.size()
+	mine.ends.put(t+mine.wait, w)
+}
+
+// partnersOf returns those of the key in bytes, made if there are none.
+func (j *Joiner) partnersOf() *partners {
+	p := j.byKey[string(j.bytes)]
+	if p == nil {
+		p = &partners{key: string(j.bytes)}
+		j.byKey[p.key] = p
+	}
+	return p
+}
+
+func (p *partners) add(i int, w *waiting) {
+	w.prev = p.last[i]
+	if p.last[i] = w; w.prev == nil {
+		p.first[i] = w
+		return
+	}
+	w.prev.next = w
+}
+
+func (p *partners) remove(i int, w *waiting) {
+	if w.prev == nil {
+		p.first[i] = w.next
+	} else {
+		w.prev.next = w.next
+	}
+	if w.next == nil {
+		p.last[i] = w.prev
+	} else {
+		w.next.prev = w.prev
+	}
 }
 
 func (j *Joiner) near(i int, t, other int64) bool {
@@ -198,7 +243,7 @@ func (j *Joiner) Advance(watermark int64) {
 	j.watermark = max(j.watermark, watermark)
 	for i, s := range j.sides {
 		for len(s.ends) > 0 && s.ends[0].at < j.watermark {
-			j.giveUp(i, heap.Pop(&s.ends).(due[*waiting]).of)
+			j.giveUp(i, s.ends.next().of)
 		}
 	}
 }
@@ -206,30 +251,19 @@ func (j *Joiner) Advance(watermark int64) {
 // giveUp forgets a row, and gives it out alone if it has found no partner and is wanted all the same.
 func (j *Joiner) giveUp(i int, w *waiting) {
 	s := j.sides[i]
-	s.forget(w)
+	if p := w.of; p != nil {
+		if p.remove(i, w); p.first == [2]*waiting{} {
+			delete(j.byKey, p.key)
+		}
+	}
 	s.rows--
-	s.size -= sizeOf(w.row) + int64(len(w.key)) + 80
+	s.size -= w.size()
 	if w.matched || !j.keep[i] {
 		return
 	}
 	clear(j.row)
 	copy(j.row, w.row)
 	j.emit(j.row, w.t)
-}
-
-// forget takes a row out of those of its key. As a rule it is the first, which costs nothing however many there are.
-func (s *joinSide) forget(w *waiting) {
-	rows := s.byKey[w.key]
-	switch at := slices.Index(rows, w); {
-	case at < 0: // it has no key
-	case len(rows) == 1:
-		delete(s.byKey, w.key)
-	case at == 0:
-		rows[0] = nil // the array behind is still there: it must not hold the row
-		s.byKey[w.key] = rows[1:]
-	default:
-		s.byKey[w.key] = slices.Delete(rows, at, at+1)
-	}
 }
 
 // Drain implements Op.

@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"container/heap"
 	"fmt"
 	"math"
 	"slices"
@@ -219,7 +218,7 @@ func (s *Sessions) join(t int64) *session {
 	if one == nil {
 		one = s.open(t)
 		rest = append(rest, one)
-		heap.Push(&s.ends, due[*session]{one.end, one})
+		s.ends.put(one.end, one)
 	}
 	one.start = min(one.start, t)
 	if t+s.gap > one.end {
@@ -244,11 +243,11 @@ func (s *Sessions) open(t int64) *session {
 func (s *Sessions) Advance(watermark int64) {
 	s.watermark = max(s.watermark, watermark)
 	for len(s.ends) > 0 && s.ends[0].at <= s.watermark {
-		d := heap.Pop(&s.ends).(due[*session])
+		d := s.ends.next()
 		switch {
 		case d.of.gone: // it was joined to another
 		case d.of.end > d.at:
-			heap.Push(&s.ends, due[*session]{d.of.end, d.of}) // it went on
+			s.ends.put(d.of.end, d.of) // it went on
 		default:
 			s.close(d.of)
 		}
@@ -279,29 +278,6 @@ func (s *Sessions) Drain() { s.Advance(math.MaxInt64) }
 
 // State implements Op.
 func (s *Sessions) State() (rows, bytes int64) { return s.rows, max(0, s.size) }
-
-// due is something whose time comes; ending is a heap of them, the earliest first.
-type due[T any] struct {
-	at int64
-	of T
-}
-
-type ending[T any] []due[T]
-
-func (e ending[T]) Len() int           { return len(e) }
-func (e ending[T]) Less(i, j int) bool { return e[i].at < e[j].at }
-func (e ending[T]) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
-
-// Push implements heap.Interface.
-func (e *ending[T]) Push(x any) { *e = append(*e, x.(due[T])) }
-
-// Pop implements heap.Interface.
-func (e *ending[T]) Pop() any {
-	last := (*e)[len(*e)-1]
-	(*e)[len(*e)-1] = due[T]{}
-	*e = (*e)[:len(*e)-1]
-	return last
-}
 
 // Deduplicator lets the first row of each key through, and knows a key until the watermark has passed its event time and the time to live.
 type Deduplicator struct {
@@ -350,7 +326,7 @@ func (d *Deduplicator) Push(row Row, t int64) {
 	key := string(d.bytes)
 	d.seen[key] = struct{}{}
 	d.size += int64(len(key)) + 80
-	heap.Push(&d.ends, due[string]{t + d.ttl, key})
+	d.ends.put(t+d.ttl, key)
 	d.emit(d.export(row), t)
 }
 
@@ -358,7 +334,7 @@ func (d *Deduplicator) Push(row Row, t int64) {
 func (d *Deduplicator) Advance(watermark int64) {
 	d.watermark = max(d.watermark, watermark)
 	for len(d.ends) > 0 && d.ends[0].at < d.watermark {
-		key := heap.Pop(&d.ends).(due[string]).of
+		key := d.ends.next().of
 		delete(d.seen, key)
 		d.size -= int64(len(key)) + 80
 	}

@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"container/heap"
 	"fmt"
 	"math"
 	"time"
@@ -54,7 +53,7 @@ func (c *Context) Watermark() int64 { return c.p.watermark }
 func (c *Context) SetTimer(at int64) {
 	if !c.p.over {
 		c.key.until = max(c.key.until, at)
-		heap.Push(&c.p.timers, due[*keyed]{at, c.key})
+		c.p.timers.put(at, c.key)
 	}
 }
 
@@ -62,7 +61,7 @@ func (c *Context) SetTimer(at int64) {
 func (c *Context) Fail(err error) { c.p.env.fail(err) }
 
 // SetClock calls Timer for this key at a time of the clock.
-func (c *Context) SetClock(at int64) { heap.Push(&c.p.clocks, due[*keyed]{at, c.key}) }
+func (c *Context) SetClock(at int64) { c.p.clocks.put(at, c.key) }
 
 // Processor calls functions of the user with the rows of each key and the key's state.
 type Processor struct {
@@ -116,7 +115,7 @@ func (p *Processor) Push(row Row, t int64) {
 		p.states[k.name] = k
 	}
 	if k.seen == NoWatermark && p.ttl > 0 {
-		heap.Push(&p.ends, due[*keyed]{later(t, p.ttl), k})
+		p.ends.put(later(t, p.ttl), k)
 	}
 	k.seen, p.latest = max(k.seen, t), max(p.latest, t)
 	p.row = p.read(p.row[:0], row)
@@ -130,9 +129,9 @@ func (p *Processor) Advance(watermark int64) {
 	p.watermark = max(p.watermark, watermark)
 	p.fire(&p.timers, p.watermark)
 	for len(p.ends) > 0 && p.ends[0].at < p.watermark {
-		d := heap.Pop(&p.ends).(due[*keyed])
+		d := p.ends.next()
 		if end := max(later(d.of.seen, p.ttl), d.of.until); end > d.at {
-			heap.Push(&p.ends, due[*keyed]{end, d.of}) // rows have come since, or timers were set
+			p.ends.put(end, d.of) // rows have come since, or timers were set
 			continue
 		}
 		delete(p.states, d.of.name)
@@ -152,7 +151,7 @@ func (p *Processor) NextClock() int64 {
 
 func (p *Processor) fire(timers *ending[*keyed], until int64) {
 	for len(*timers) > 0 && (*timers)[0].at <= until {
-		d := heap.Pop(timers).(due[*keyed])
+		d := timers.next()
 		if p.states[d.of.name] != d.of || p.f.Timer == nil {
 			continue // the state has been forgotten
 		}
