@@ -45,7 +45,7 @@ type Config struct {
 	IdleInterval time.Duration
 	// Until, once closed, ends the source as soon as it has read what the topics then hold. nil: it reads on for ever.
 	Until <-chan struct{}
-	// FetchBytes bounds one fetch of one partition, default 1 MiB. The broker sends more if its first batch is larger.
+	// FetchBytes bounds one fetch of one partition, default 2 MiB. The broker sends more if its first batch is larger.
 	FetchBytes int
 	Security
 	// Logger gets commits that failed and what the group decides. nil is silent.
@@ -56,7 +56,7 @@ type Config struct {
 
 const (
 	defaultIdle  = 500 * time.Millisecond
-	defaultFetch = 1 << 20
+	defaultFetch = 2 << 20
 	clientID     = "cancha"
 
 	// A handler gets at most this much at once; a query's progress and its reaction to a stop are as fine as that.
