@@ -19,17 +19,22 @@ import (
 
 // link is a connection to the leader of a partition, over which one reader asks.
 //
-// It asks for itself and has franz-go take the answers apart: they are read whole, checked by their checksums, and the records lie
-// in them. kafka-go's Batch makes a key and a value of each record: 0.44 µs a record of 700 bytes against 0.21.
+// It asks for itself and takes the answers apart, with franz-go where they are not plain: they are read whole, checked by their checksums, and the
+// records lie in them. kafka-go's Batch makes a key and a value of each record: 0.44 µs a record of 700 bytes against 0.21.
+//
+// A request may be under way while the records of the answer before are handled: the broker looks for what follows meanwhile.
 type link struct {
-	conn    net.Conn
-	id      stream.Partition
-	version int16 // of fetches
-	asked   int32 // correlation ID of the last request
-	request []byte
-	answer  []byte // used again for each fetch: its records are gone by then
-	records []stream.Record
-	slab    slab
+	conn     net.Conn
+	id       stream.Partition
+	version  int16 // of fetches
+	asked    int32 // correlation ID of the last request
+	request  []byte
+	from     int64         // offset that was asked for last
+	patience time.Duration // how long the broker may wait until it answers
+	most     int           // bytes that were asked for at most
+	answer   []byte        // used again for each fetch: its records are gone by then
+	records  []stream.Record
+	slab     slab
 
 	decompressor kgo.Decompressor
 }
@@ -109,33 +114,40 @@ func (l *link) offset(timestamp int64) (int64, error) {
 
 // fetched is the answer to a fetch.
 type fetched struct {
-	records   []stream.Record // valid until the next fetch
+	records   []stream.Record // valid until the next is received
 	high      int64           // the partition's end
 	next      int64           // where to go on, also where there is no record up to there
 	throttled time.Duration   // for how long the broker wants to be left alone, having sent nothing
 }
 
-// fetch asks for what follows an offset. Records that came before an error are kept.
-func (l *link) fetch(from int64, wait time.Duration, most int) (fetched, error) {
-	l.conn.SetDeadline(time.Now().Add(wait + requestTimeout))
+// fetch asks for what follows an offset. The answer is to be received before anything else is asked.
+func (l *link) fetch(from int64, wait time.Duration, most int) error {
+	l.from, l.patience, l.most = from, wait, most
 	ask := kmsg.NewPtrFetchRequest()
 	ask.Version, ask.MaxWaitMillis, ask.MinBytes, ask.MaxBytes = l.version, int32(wait/time.Millisecond), 1, int32(most)
 	p := kmsg.NewFetchRequestTopicPartition()
 	p.Partition, p.FetchOffset, p.PartitionMaxBytes = int32(l.id.ID), from, int32(most)
 	ask.Topics = []kmsg.FetchRequestTopic{{Topic: l.id.Topic, Partitions: []kmsg.FetchRequestTopicPartition{p}}}
+	l.conn.SetWriteDeadline(time.Now().Add(requestTimeout))
+	return l.send(ask)
+}
+
+// receive waits for the answer to fetch. Records that came before an error are kept.
+func (l *link) receive() (fetched, error) {
 	var got kmsg.FetchResponse
 	got.Version = l.version
-	if cap(l.answer) > 2*most+readBuffer {
+	if cap(l.answer) > 2*l.most+readBuffer {
 		l.answer = nil // of a batch that was larger than asked for
 	}
-	if err := l.ask(ask, &got); err != nil {
+	l.conn.SetReadDeadline(time.Now().Add(l.patience + requestTimeout))
+	if err := l.hear(&got); err != nil {
 		return fetched{}, err
 	}
 	if err := failure(got.ErrorCode); err != nil {
 		return fetched{}, err
 	}
 	if got.ThrottleMillis > 0 && len(got.Topics) == 0 {
-		return fetched{next: from, throttled: time.Duration(got.ThrottleMillis) * time.Millisecond}, nil
+		return fetched{next: l.from, throttled: time.Duration(got.ThrottleMillis) * time.Millisecond}, nil
 	}
 	if len(got.Topics) != 1 || len(got.Topics[0].Partitions) != 1 {
 		return fetched{}, errGarbled
@@ -144,7 +156,7 @@ func (l *link) fetch(from int64, wait time.Duration, most int) (fetched, error) 
 	if err := failure(answer.ErrorCode); err != nil {
 		return fetched{}, err
 	}
-	next, err := l.takeApart(answer, from)
+	next, err := l.takeApart(answer, l.from)
 	return fetched{records: l.records, high: answer.HighWatermark, next: next}, err
 }
 
@@ -160,8 +172,14 @@ func (l *link) takeApart(answer *kmsg.FetchResponseTopicPartition, from int64) (
 		if length <= batchMagic || length > len(rest) {
 			break
 		}
+		batch := rest[:length]
+		rest = rest[length:]
+		if behind, ok := l.plain(batch, next); ok {
+			next = behind
+			continue
+		}
 		one := *answer
-		one.RecordBatches, rest = rest[:length], rest[length:]
+		one.RecordBatches = batch
 		if next, err = l.batch(&one, next); err != nil {
 			return next, fmt.Errorf("records from offset %d on: %w; if they are damaged for good, start behind them (Config.Offsets)", next, err)
 		}
@@ -176,6 +194,7 @@ const (
 	batchLast  = 35
 )
 
+// batch has franz-go read a batch of any kind.
 func (l *link) batch(one *kmsg.FetchResponseTopicPartition, from int64) (next int64, err error) {
 	in, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{Offset: from, Topic: l.id.Topic, Partition: one.Partition, Pools: []kgo.Pool{&l.slab}},
 		one, l.decompressor, nil)
@@ -215,11 +234,21 @@ func failure(code int16) error {
 
 // ask sends a request and reads its answer, which is valid until the next.
 func (l *link) ask(request kmsg.Request, answer kmsg.Response) error {
-	l.asked++
-	l.request = kmsg.NewRequestFormatter(kmsg.FormatterClientID(clientID)).AppendRequest(l.request[:0], request, l.asked)
-	if _, err := l.conn.Write(l.request); err != nil {
+	if err := l.send(request); err != nil {
 		return err
 	}
+	return l.hear(answer)
+}
+
+func (l *link) send(request kmsg.Request) error {
+	l.asked++
+	l.request = kmsg.NewRequestFormatter(kmsg.FormatterClientID(clientID)).AppendRequest(l.request[:0], request, l.asked)
+	_, err := l.conn.Write(l.request)
+	return err
+}
+
+// hear reads the answer to the request that was sent last.
+func (l *link) hear(answer kmsg.Response) error {
 	var head [8]byte
 	if _, err := io.ReadFull(l.conn, head[:]); err != nil {
 		return err

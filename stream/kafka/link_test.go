@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"cancha/stream"
+	"cancha/stream/broker"
 )
 
 // batchOf is a record batch of format 2, at an offset and with the same time stamp in milliseconds for all values.
@@ -58,6 +60,14 @@ func answering(t *testing.T, answers ...kmsg.FetchResponse) *link {
 	return &link{conn: client, id: stream.Partition{Topic: "t"}, version: greatestFetch, decompressor: kgo.DefaultDecompressor()}
 }
 
+// fetch asks and receives.
+func fetch(l *link, from int64) (fetched, error) {
+	if err := l.fetch(from, time.Second, 1<<20); err != nil {
+		return fetched{}, err
+	}
+	return l.receive()
+}
+
 func holding(batches ...[]byte) kmsg.FetchResponse {
 	p := kmsg.NewFetchResponseTopicPartition()
 	p.HighWatermark = 100
@@ -98,7 +108,7 @@ func TestFetch(t *testing.T) {
 		{"no topic", kmsg.FetchResponse{}, 0, "", 0, "not Kafka's"},
 		{"an error", kmsg.FetchResponse{ErrorCode: 29}, 0, "", 0, "Topic Authorization Failed"},
 	} {
-		got, err := answering(t, test.answer).fetch(test.from, time.Second, 1<<20)
+		got, err := fetch(answering(t, test.answer), test.from)
 		if values := valuesOf(got.records); values != test.want || got.next != test.next || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
 			t.Errorf("%s: got %q, next %d, error %v; want %q, %d, %q", test.name, values, got.next, err, test.want, test.next, test.err)
 		}
@@ -107,7 +117,7 @@ func TestFetch(t *testing.T) {
 
 // TestThrottled: an answer without topics and with a time means to wait that long, and says nothing of the partition's end.
 func TestThrottled(t *testing.T) {
-	got, err := answering(t, kmsg.FetchResponse{ThrottleMillis: 250}).fetch(5, time.Second, 1<<20)
+	got, err := fetch(answering(t, kmsg.FetchResponse{ThrottleMillis: 250}), 5)
 	if err != nil || got.throttled != 250*time.Millisecond || got.next != 5 || len(got.records) > 0 {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -122,9 +132,42 @@ func TestTimesBeyondAllYears(t *testing.T) {
 		-(1 << 62):                time.UnixMilli(-(1 << 62)).UTC(),
 		1_700_000_000_000_000_000: time.UnixMilli(1_700_000_000_000_000_000).UTC(),
 	} {
-		got, err := answering(t, holding(batchOf(0, ms, false, "a"))).fetch(0, time.Second, 1<<20)
+		got, err := fetch(answering(t, holding(batchOf(0, ms, false, "a"))), 0)
 		if err != nil || len(got.records) != 1 || !got.records[0].Time.Equal(want) {
 			t.Errorf("%d ms: got %+v (%v), want %v", ms, got.records, err, want)
 		}
+	}
+}
+
+// counting counts the fetches that are sent over a connection.
+type counting struct {
+	net.Conn
+	fetches *atomic.Int64
+}
+
+func (c counting) Write(b []byte) (int, error) {
+	if len(b) > 6 && binary.BigEndian.Uint16(b[4:]) == 1 {
+		c.fetches.Add(1)
+	}
+	return c.Conn.Write(b)
+}
+
+// TestTheNextFetchIsUnderWay while the records of the one before are handled.
+func TestTheNextFetchIsUnderWay(t *testing.T) {
+	addr, topic := startBroker(t, broker.Config{}), topicName(t)
+	const n = 100
+	produce(t, addr, topic, 1, 0, n)
+	var fetches, under atomic.Int64
+	h := &recorder{onBatch: func(b stream.Batch) {
+		if len(b.Records) > 0 {
+			under.CompareAndSwap(0, fetches.Load())
+		}
+	}}
+	r := begin(t, Config{Brokers: []string{addr}, Topic: topic, wrap: func(c net.Conn) net.Conn { return counting{c, &fetches} }}, h)
+	eventually(t, "all records", func() bool { return h.count() >= n })
+	r.stop(t)
+	h.check(t, n)
+	if under.Load() != 2 {
+		t.Errorf("%d fetches had been sent when the first records were handled, want 2", under.Load())
 	}
 }

@@ -57,28 +57,46 @@ func (r *reader) connected(ctx context.Context) error {
 	if err := r.settle(link); err != nil {
 		return err
 	}
-	for {
-		ending := r.run.untilReached() // before the fetch: what was there when Until closed is in it or read already
-		high, throttled, err := r.fetch(link)
+	r.records = nil // of the connection before
+	ending, err := r.ask(link)
+	for err == nil {
+		high, throttled, failed := r.fetch(link)
 		if throttled > 0 {
 			if !pause(ctx, throttled) {
 				return context.Cause(ctx)
 			}
+			ending, err = r.ask(link)
 			continue
 		}
-		if len(r.records) > 0 || err == nil {
+		reached := ending
+		if failed == nil { // the broker looks for what follows while these records are handled
+			ending, err = r.ask(link)
+		}
+		if len(r.records) > 0 || failed == nil {
 			if err := r.hand(ctx, high); err != nil {
 				return err
 			}
 		}
-		if err != nil {
-			return err
+		if failed != nil {
+			return failed
 		}
 		r.backoff.reset()
-		if ending && r.next >= high {
+		if reached && r.next >= high {
 			r.run.exhausted(r.pos)
 		}
 	}
+	return err
+}
+
+// ask asks for what follows the records in hand. ending tells whether Until was closed before: what was there then is in the answer or has been
+// read already.
+func (r *reader) ask(l *link) (ending bool, err error) {
+	from := r.next
+	if n := len(r.records); n > 0 {
+		from = r.records[n-1].Offset + 1
+	}
+	ending = r.run.untilReached()
+	return ending, l.fetch(from, r.run.cfg.IdleInterval, r.run.cfg.FetchBytes)
 }
 
 // pause waits, and tells whether ctx lasted as long.
@@ -117,10 +135,10 @@ func (r *reader) settle(l *link) error {
 	return nil
 }
 
-// fetch asks for what follows and leaves it in r.records. high is the partition's end at that time. Records that came before an
+// fetch leaves in r.records what was asked for. high is the partition's end at that time. Records that came before an
 // error are kept. A broker that has throttled this client has sent nothing.
 func (r *reader) fetch(l *link) (high int64, throttled time.Duration, err error) {
-	got, err := l.fetch(r.next, r.run.cfg.IdleInterval, r.run.cfg.FetchBytes)
+	got, err := l.receive()
 	if r.records = got.records; errors.Is(err, kafka.OffsetOutOfRange) {
 		return 0, 0, errOutOfRange
 	}
