@@ -3,6 +3,7 @@ package jsontext_test
 import (
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -53,4 +54,29 @@ func FuzzScan(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestNumbers reads numbers of all lengths, and what is nearly one, each before what may follow it, and near the end of the text.
+func TestNumbers(t *testing.T) {
+	random := rand.New(rand.NewPCG(4, 4))
+	const letters = "0123456789012345678900..--+eE,}] x"
+	for range 300_000 {
+		text := make([]byte, random.IntN(12))
+		for i := range text {
+			text[i] = letters[random.IntN(len(letters))]
+		}
+		number := string(text[:len(text)-len(strings.TrimLeft(string(text), "0123456789.-+eE"))])
+		got, next, ok := jsontext.ParseFloat(text, 0)
+		skipped, is := jsontext.SkipNumber(text, 0), json.Valid([]byte(number))
+		if number != "" && (is != (next == len(number)) || is != (skipped == len(number))) {
+			t.Fatalf("%q: read up to %d, stepped over up to %d; a number: %t", text, next, skipped, is)
+		}
+		var want float64
+		if fits := json.Unmarshal([]byte(number), &want) == nil; is && (ok != fits || fits && math.Float64bits(got) != math.Float64bits(want)) {
+			t.Fatalf("%q: got %v, %t, want %v, %t", text, got, ok, want, fits)
+		}
+		if n, end := jsontext.ShortInt(text, 0); end > 0 && (end != next || float64(n) != got) {
+			t.Fatalf("%q: got %d up to %d, want %v up to %d", text, n, end, got, next)
+		}
+	}
 }
