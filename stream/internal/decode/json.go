@@ -705,11 +705,11 @@ func exact(x float64, text []byte) value.Value {
 	return value.FloatOf(x)
 }
 
-// unquoted returns a scanned string's text; what is no UTF-8 in it becomes U+FFFD.
+// unquoted returns a scanned string's text; each byte that is no UTF-8 in it becomes U+FFFD, as in encoding/json.
 func unquoted(quoted []byte) string {
 	text, _ := jsontext.Unquote(quoted)
 	if !utf8.Valid(text) {
-		return strings.ToValidUTF8(string(text), "\uFFFD")
+		return string([]rune(string(text)))
 	}
 	return view(text)
 }

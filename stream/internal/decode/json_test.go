@@ -108,6 +108,7 @@ func TestValues(t *testing.T) {
 		{"escaped name", `{"\u0061":7}`, []wanted{a}, "7"},
 		{"escaped text", `{"a":"\u00d1and\u00fa \ud83d\ude00 \"\\\/\n"}`, []wanted{a}, "Ñandú 😀 \"\\/\n"},
 		{"half a pair", `{"a":"\ud83d"}`, []wanted{a}, "\uFFFD"},
+		{"bytes that are no UTF-8", "{\"a\":\"\xe7\xe7é\xff\"}", []wanted{a}, "\uFFFD\uFFFDé\uFFFD"},
 		{"the last of two counts", `{"a":1,"a":2}`, []wanted{a}, "2"},
 		{"the last of two objects counts", `{"team":{"id":1},"team":{"name":"B"}}`, []wanted{id}, "-"},
 		{"null after a value", `{"team":{"id":1},"team":null}`, []wanted{id}, "-"},
