@@ -6,44 +6,122 @@ type due[T any] struct {
 	of T
 }
 
-// ending is a heap of what is due, the earliest first. It does what container/heap does with it, which takes and gives values in interfaces: an
-// allocation for each row of a join.
-type ending[T any] []due[T]
+// ending is what is due, the earliest first. Rows come as sorted runs, one a partition and batch, so there is a queue for each of the runs that
+// come by turns, and a heap for what fits into none. The heap alone would touch eighteen places of memory for each of 200,000 that wait. (It is that
+// of container/heap, which takes and gives values in interfaces: an allocation for each.)
+type ending[T any] struct {
+	runs [8]queue[T]
+	heap []due[T]
+}
+
+// queue is a sorted run.
+type queue[T any] struct {
+	list []due[T]
+	head int // of the list, what is due first
+}
+
+func (q *queue[T]) empty() bool { return q.head == len(q.list) }
 
 // put adds something by when its time comes.
 func (e *ending[T]) put(at int64, of T) {
-	*e = append(*e, due[T]{at, of})
-	heap := *e
-	for child := len(heap) - 1; child > 0; {
-		parent := (child - 1) / 2
-		if heap[parent].at <= heap[child].at {
-			return
+	best := -1
+	for i := range e.runs {
+		q := &e.runs[i]
+		if q.empty() {
+			if best < 0 {
+				best = i
+			}
+			continue
 		}
-		heap[parent], heap[child] = heap[child], heap[parent]
-		child = parent
+		if last := q.list[len(q.list)-1].at; last <= at && (best < 0 || e.runs[best].empty() || last > e.runs[best].list[len(e.runs[best].list)-1].at) {
+			best = i
+		}
 	}
+	if best < 0 {
+		e.push(due[T]{at, of})
+		return
+	}
+	q := &e.runs[best]
+	q.list = append(q.list, due[T]{at, of})
+}
+
+// first is when the earliest is due; false if nothing is.
+func (e *ending[T]) first() (at int64, ok bool) {
+	if i := e.earliest(); i >= 0 {
+		return e.runs[i].list[e.runs[i].head].at, true
+	}
+	if len(e.heap) > 0 {
+		return e.heap[0].at, true
+	}
+	return 0, false
+}
+
+// earliest is the run in which the earliest is, -1 for the heap.
+func (e *ending[T]) earliest() int {
+	best, at := -1, int64(0)
+	if len(e.heap) > 0 {
+		at = e.heap[0].at
+	}
+	for i := range e.runs {
+		if q := &e.runs[i]; !q.empty() && (best < 0 && len(e.heap) == 0 || q.list[q.head].at < at) {
+			best, at = i, q.list[q.head].at
+		}
+	}
+	return best
 }
 
 // next takes what is due first. There must be something.
 func (e *ending[T]) next() due[T] {
-	heap := *e
-	first, last := heap[0], len(heap)-1
-	heap[0] = heap[last]
-	heap[last] = due[T]{} // holds on to nothing
-	heap = heap[:last]
-	*e = heap
+	i := e.earliest()
+	if i < 0 {
+		return e.pop()
+	}
+	return e.runs[i].next()
+}
+
+// next takes the head of a run. The room of those before it is used again once they are half of the list.
+func (q *queue[T]) next() due[T] {
+	d := q.list[q.head]
+	q.list[q.head] = due[T]{} // holds on to nothing
+	if q.head++; q.empty() {
+		q.list, q.head = q.list[:0], 0
+	} else if q.head > 1024 && q.head > len(q.list)/2 {
+		n := copy(q.list, q.list[q.head:])
+		clear(q.list[n:])
+		q.list, q.head = q.list[:n], 0
+	}
+	return d
+}
+
+func (e *ending[T]) push(d due[T]) {
+	e.heap = append(e.heap, d)
+	for child := len(e.heap) - 1; child > 0; {
+		parent := (child - 1) / 2
+		if e.heap[parent].at <= e.heap[child].at {
+			return
+		}
+		e.heap[parent], e.heap[child] = e.heap[child], e.heap[parent]
+		child = parent
+	}
+}
+
+func (e *ending[T]) pop() due[T] {
+	first, last := e.heap[0], len(e.heap)-1
+	e.heap[0] = e.heap[last]
+	e.heap[last] = due[T]{}
+	e.heap = e.heap[:last]
 	for parent := 0; ; {
 		child := 2*parent + 1
 		if child >= last {
 			return first
 		}
-		if child+1 < last && heap[child+1].at < heap[child].at {
+		if child+1 < last && e.heap[child+1].at < e.heap[child].at {
 			child++
 		}
-		if heap[parent].at <= heap[child].at {
+		if e.heap[parent].at <= e.heap[child].at {
 			return first
 		}
-		heap[parent], heap[child] = heap[child], heap[parent]
+		e.heap[parent], e.heap[child] = e.heap[child], e.heap[parent]
 		parent = child
 	}
 }

@@ -242,7 +242,7 @@ func (j *Joiner) give(i int, mine, other Row, t int64) {
 func (j *Joiner) Advance(watermark int64) {
 	j.watermark = max(j.watermark, watermark)
 	for i, s := range j.sides {
-		for len(s.ends) > 0 && s.ends[0].at < j.watermark {
+		for at, ok := s.ends.first(); ok && at < j.watermark; at, ok = s.ends.first() {
 			j.giveUp(i, s.ends.next().of)
 		}
 	}

@@ -242,7 +242,7 @@ func (s *Sessions) open(t int64) *session {
 // Advance implements Op.
 func (s *Sessions) Advance(watermark int64) {
 	s.watermark = max(s.watermark, watermark)
-	for len(s.ends) > 0 && s.ends[0].at <= s.watermark {
+	for at, ok := s.ends.first(); ok && at <= s.watermark; at, ok = s.ends.first() {
 		d := s.ends.next()
 		switch {
 		case d.of.gone: // it was joined to another
@@ -333,7 +333,7 @@ func (d *Deduplicator) Push(row Row, t int64) {
 // Advance implements Op.
 func (d *Deduplicator) Advance(watermark int64) {
 	d.watermark = max(d.watermark, watermark)
-	for len(d.ends) > 0 && d.ends[0].at < d.watermark {
+	for at, ok := d.ends.first(); ok && at < d.watermark; at, ok = d.ends.first() {
 		key := d.ends.next().of
 		delete(d.seen, key)
 		d.size -= int64(len(key)) + 80

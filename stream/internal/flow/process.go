@@ -128,7 +128,7 @@ func (p *Processor) Push(row Row, t int64) {
 func (p *Processor) Advance(watermark int64) {
 	p.watermark = max(p.watermark, watermark)
 	p.fire(&p.timers, p.watermark)
-	for len(p.ends) > 0 && p.ends[0].at < p.watermark {
+	for at, ok := p.ends.first(); ok && at < p.watermark; at, ok = p.ends.first() {
 		d := p.ends.next()
 		if end := max(later(d.of.seen, p.ttl), d.of.until); end > d.at {
 			p.ends.put(end, d.of) // rows have come since, or timers were set
@@ -143,14 +143,14 @@ func (p *Processor) Clock(now time.Time) { p.fire(&p.clocks, now.UnixNano()) }
 
 // NextClock is when the next timer of the clock is due, MaxInt64 if there is none.
 func (p *Processor) NextClock() int64 {
-	if len(p.clocks) == 0 {
-		return math.MaxInt64
+	if at, ok := p.clocks.first(); ok {
+		return at
 	}
-	return p.clocks[0].at
+	return math.MaxInt64
 }
 
 func (p *Processor) fire(timers *ending[*keyed], until int64) {
-	for len(*timers) > 0 && (*timers)[0].at <= until {
+	for at, ok := timers.first(); ok && at <= until; at, ok = timers.first() {
 		d := timers.next()
 		if p.states[d.of.name] != d.of || p.f.Timer == nil {
 			continue // the state has been forgotten
