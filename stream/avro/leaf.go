@@ -89,12 +89,9 @@ func (s *scan) fraction(t *schema, i int) (stream.Value, int) {
 
 // whole64 reads an int or a long, and what they stand for.
 func (s *scan) whole64(t *schema, i int) (v stream.Value, end int) {
-	x, end := s.long(i)
+	x, end := s.integer(t, i)
 	if end < 0 {
 		return v, -1
-	}
-	if t.kind == integer && x != int64(int32(x)) {
-		return v, s.fail(noNumber)
 	}
 	switch t.logical {
 	case plain:

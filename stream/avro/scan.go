@@ -325,7 +325,7 @@ func (s *scan) skip(t *schema, i, depth int) int {
 	}
 	switch t.kind {
 	case integer, long:
-		_, i = s.long(i)
+		_, i = s.integer(t, i)
 	case enum:
 		_, i = s.symbol(t, i)
 	case octets, text:
@@ -374,6 +374,15 @@ func (s *scan) skipItems(t *schema, i, depth int) int {
 		}
 		return i
 	}, func() bool { return true })
+}
+
+// integer reads an int, of 32 bits in at most five bytes, or a long.
+func (s *scan) integer(t *schema, i int) (x int64, next int) {
+	x, next = s.long(i)
+	if next >= 0 && t.kind == integer && (x != int64(int32(x)) || next-i > 5) {
+		return 0, s.fail(noNumber)
+	}
+	return x, next
 }
 
 // long reads an integer of variable length.
