@@ -20,7 +20,7 @@ const (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // plain reads the records of a batch that is as nearly all are: of format 2, not compressed, of no transaction, with the time stamps of its producer.
-// It reads them where they are to be; franz-go makes records of its own first, and takes twice as long. next is where to go on. ok is false for any
+// It reads them to where they are to be; franz-go makes records of its own first. next is where to go on. ok is false for any
 // other batch, and for one that is not whole: franz-go knows what to make of these, and what to say.
 func (l *link) plain(batch []byte, from int64) (next int64, ok bool) {
 	if len(batch) < batchRecords || batch[batchMagic] != 2 || binary.BigEndian.Uint16(batch[batchAttributes:]) != 0 || !outOfTime(batch).IsZero() ||
