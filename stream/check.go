@@ -28,6 +28,11 @@ func (q *Query) check() error {
 	if slices.Contains(q.sinks, nil) || slices.Contains(q.letters, nil) {
 		return errors.New("stream: a sink that is nil; To and DeadLetters want one, such as SinkFunc or file.JSONLines")
 	}
+	if c, ok := q.source.(Checker); ok {
+		if err := c.Check(); err != nil {
+			return err
+		}
+	}
 	for i, s := range q.steps {
 		if err := s.check(q.mode); err != nil {
 			return fmt.Errorf("%s: %w", s.Step, err)

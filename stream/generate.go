@@ -38,6 +38,17 @@ func (g *Generator) Description() string {
 	return fmt.Sprintf("generated %s, %d partitions, %v records a second", g.name, g.partitions, g.rate)
 }
 
+// Check implements Checker.
+func (g *Generator) Check() error {
+	switch {
+	case g.make == nil:
+		return fmt.Errorf("generate %s: without a function that makes records", g.name)
+	case !(g.rate >= 0): // NaN too
+		return fmt.Errorf("generate %s: %v records a second: want 0, which is as many as are taken, or more", g.name, g.rate)
+	}
+	return nil
+}
+
 // Run implements Source: one goroutine for each partition.
 func (g *Generator) Run(ctx context.Context, h Handler) error {
 	partitions := make([]Partition, g.partitions)

@@ -1,6 +1,7 @@
 package stream_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,9 @@ func TestStartNamesWhatIsWrong(t *testing.T) {
 		query *Query
 		want  string
 	}{
+		{"no generating function", From(Generate("g", 1, 0, nil)).Select("a"), "generate g: without a function"},
+		{"a rate below 0", From(Generate("g", 1, -1, func(int, int64) Record { return Record{} })).Select("a"), "generate g: -1 records a second"},
+		{"no rate in a Union", From(source).Select("a").Union(From(Generate("g", 1, math.NaN(), func(int, int64) Record { return Record{} })).Select("a")), "NaN records a second"},
 		{"no source", From(nil).Window(Tumbling(time.Minute)).Agg(Count("n")), "no source"},
 		{"no statistic", minute, "nothing to compute"},
 		{"a filter before Agg", minute.GroupBy("a").Filter(Has("b")).Agg(Count("n")), `"filter not_null(b)" stands between GroupBy or Window and their Agg`},

@@ -84,5 +84,8 @@ type Source interface {
 	Description() string
 }
 
+// Checker is a Source that can tell beforehand that it cannot work as it is set: Start refuses the query with its error.
+type Checker interface{ Check() error }
+
 // Reader is a Source that knows whether it reads what a sink writes to a place.
 type Reader interface{ Reads(place string) bool }

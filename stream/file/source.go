@@ -121,7 +121,8 @@ func (f *Files) Description() string {
 	return "files " + f.pattern
 }
 
-func (f *Files) validate() error {
+// Check implements stream.Checker.
+func (f *Files) Check() error {
 	if f.comma == '"' || f.comma == '\r' || f.comma == '\n' || f.comma >= 0x80 {
 		return fmt.Errorf("read files %s: %q cannot part the fields of CSV", f.pattern, rune(f.comma))
 	}
@@ -136,7 +137,7 @@ func (f *Files) Unmeasured() {}
 
 // Run implements stream.Source.
 func (f *Files) Run(ctx context.Context, h stream.Handler) error {
-	if err := f.validate(); err != nil {
+	if err := f.Check(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -19,9 +19,9 @@ import (
 )
 
 // Source reads topics. It keeps no state of its own: each Run begins where the group's offsets, or Config.Offsets, say, and
-// several runs may go on at once. A Config that cannot work is an error of Run, and so is a broker that refuses this client:
-// the password is wrong, its certificate is not to be trusted, it speaks TLS where the Config has none, or the other way
-// round. A broker that is away is waited for.
+// several runs may go on at once. A Config that cannot work is an error of the query's Start. A broker that refuses this client
+// is one of Run: the password is wrong, its certificate is not to be trusted, it speaks TLS where the Config has none, or the
+// other way round. A broker that is away is waited for.
 func Source(cfg Config) stream.Source {
 	cfg.fill()
 	return source{func() *Config { return &cfg }}
@@ -36,12 +36,15 @@ func (s source) Description() string {
 	return fmt.Sprintf("kafka %s at %s", s.cfg().subject(), strings.Join(s.cfg().Brokers, ","))
 }
 
+// Check implements stream.Checker.
+func (s source) Check() error { return s.cfg().validate() }
+
 // Run implements stream.Source.
 func (s source) Run(ctx context.Context, h stream.Handler) error {
-	cfg := s.cfg()
-	if err := cfg.validate(); err != nil {
+	if err := s.Check(); err != nil {
 		return err
 	}
+	cfg := s.cfg()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	r := &run{

@@ -345,6 +345,9 @@ func TestConfigErrors(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v, want an error with %q", err, row.want)
 			}
+			if _, refused := stream.From(Source(row.cfg)).Select("a").Start(t.Context()); refused == nil || !strings.Contains(refused.Error(), row.want) {
+				t.Errorf("Start: %v, want an error with %q", refused, row.want)
+			}
 		})
 	}
 }

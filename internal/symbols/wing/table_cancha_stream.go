@@ -90,6 +90,7 @@ var table_cancha_stream = listing.Package{
 		{"BadRecords", (*stream.BadRecords)(nil)},
 		{"Batch", (*stream.Batch)(nil)},
 		{"CSVOptions", (*stream.CSVOptions)(nil)},
+		{"Checker", (*stream.Checker)(nil)},
 		{"Closer", (*stream.Closer)(nil)},
 		{"Column", (*stream.Column)(nil)},
 		{"Context", (*stream.Context)(nil)},
@@ -145,6 +146,7 @@ var table_cancha_stream = listing.Package{
 		{"Within", (*stream.Within)(nil)},
 	},
 	Wrappers: []listing.Symbol{
+		{"Checker", (*_cancha_stream_Checker)(nil)},
 		{"Closer", (*_cancha_stream_Closer)(nil)},
 		{"Finisher", (*_cancha_stream_Finisher)(nil)},
 		{"Format", (*_cancha_stream_Format)(nil)},
@@ -159,6 +161,15 @@ var table_cancha_stream = listing.Package{
 		{"Source", (*_cancha_stream_Source)(nil)},
 		{"Unmeasured", (*_cancha_stream_Unmeasured)(nil)},
 	},
+}
+
+type _cancha_stream_Checker struct {
+	IValue any
+	WCheck func() error
+}
+
+func (w _cancha_stream_Checker) Check() error {
+	return w.WCheck()
 }
 
 type _cancha_stream_Closer struct {
