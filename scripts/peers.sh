@@ -4,7 +4,7 @@
 #
 #   scripts/kafka.sh with scripts/peers.sh [minutes] [nexmark] [latency]      all three unless some are named
 #
-# KAFKA_HEAP=1g is a good heap for that Kafka. TURNS (2) is how often each peer runs a query, in one JVM: the table has the fastest and the first, and of ours the median.
+# KAFKA_HEAP=1g is a good heap for that Kafka. TURNS (2) is how often each peer runs a query, in one JVM: the table has the fastest and the first, and of ours the median and the fastest.
 # ENGINES (flink spark) are the peers that read the topic. Python 3.11, Java 17 and Maven; 3 GB in OUT (out/peers), of which the environments stay.
 set -euo pipefail
 cd "$(dirname "$0")/.."

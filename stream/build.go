@@ -395,6 +395,19 @@ func sameColumns(columns, others []Column, emit flow.Emit) (flow.Emit, error) {
 
 func names(columns []Column) []string { return (&Rows{Columns: columns}).Names() }
 
+// filtersBehind tells whether rows of the last aggregation are filtered.
+func (q *Query) filtersBehind() bool {
+	for _, s := range slices.Backward(q.steps) {
+		switch s.Op {
+		case plan.Filter, plan.FilterFunc:
+			return true
+		case plan.Aggregation:
+			return false
+		}
+	}
+	return false
+}
+
 // checkMode finds what tells changed rows apart, where they are given out.
 func (g *graph) checkMode() error {
 	if g.query.mode == Append {
@@ -402,6 +415,8 @@ func (g *graph) checkMode() error {
 	}
 	var grouping *flow.Grouping
 	switch {
+	case g.query.mode == Complete && g.query.filtersBehind():
+		return errors.New("stream: in the complete mode a row that Filter lets through, and then no longer, would stay; filter what a sink or Results has (Rows.Filter), or use Output(Append)")
 	case g.last != nil && len(g.ops) > 0 && g.ops[len(g.ops)-1].Op == flow.Op(g.last):
 		grouping = g.last.Grouping
 	case len(g.merges) == 1 && len(g.ops) == 0 && !g.united:

@@ -20,6 +20,8 @@ func (q *Query) check() error {
 		return fmt.Errorf("stream: Watermark(%v), IdleAfter(%v), MaxAhead(%v), Trigger(%v): want no negative duration", q.delay, q.idle, q.ahead, q.trigger)
 	case q.delay > maxSpan || q.ahead > maxSpan:
 		return fmt.Errorf("stream: Watermark(%v), MaxAhead(%v): want at most %v", q.delay, q.ahead, maxSpan)
+	case q.mode > Complete:
+		return fmt.Errorf("stream: Output(%d): want Append, Update or Complete", uint8(q.mode))
 	case q.length < 0:
 		return fmt.Errorf("stream: MaxTime(%v): want no negative duration", q.length)
 	case q.limit < 0 || q.keep < 1 || q.memory < 1<<20:

@@ -26,6 +26,7 @@ type history struct {
 	since     time.Time
 	batch     int64
 	latest    []Progress
+	given     int64
 	late      int64
 	future    int64
 	filtered  int64
@@ -95,9 +96,6 @@ func (r *Running) collect() {
 	now := time.Now()
 	watermark := r.lowest(r.graph.timelines[0])
 	bad := r.bad.number()
-	r.publishing.Lock()
-	rows := r.results.total
-	r.publishing.Unlock()
 	r.graph.mu.Lock()
 	operators := r.graph.operators(lanes)
 	late, filtered := r.graph.env.Late, r.graph.env.Filtered
@@ -131,7 +129,8 @@ func (r *Running) collect() {
 	p.InputRowsPerSecond, p.ProcessedRowsPerSecond = rate(p.NumInputRows, elapsed), rate(p.NumInputRows, busiest)
 	p.DurationMs = map[string]int64{"addBatch": busiest.Milliseconds(), "triggerExecution": elapsed.Milliseconds()}
 	p.EventTime = eventTimes(low, high, watermark)
-	p.Sink = SinkProgress{Description: fmt.Sprintf("results (%s) and %d sinks", r.query.mode, len(r.query.sinks)), NumOutputRows: rows, Metrics: map[string]string{}}
+	p.Sink = SinkProgress{Description: fmt.Sprintf("results (%s) and %d sinks", r.query.mode, len(r.query.sinks)), NumOutputRows: r.given.Load() - h.given, Metrics: map[string]string{}}
+	h.given += p.Sink.NumOutputRows
 	r.status.epoch(p.NumInputRows)
 	h.batch++
 	h.since = now
@@ -172,7 +171,11 @@ func (g *graph) operators(lanes map[*input][]*lane) []StateOperator {
 }
 
 func operatorName(op flow.Op) string {
-	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", op), "*flow."))
+	name := strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", op), "*flow."))
+	if step := map[string]string{"joiner": "join", "looker": "lookup", "deduplicator": "deduplicate", "tops": "top", "processor": "process"}[name]; step != "" {
+		return step
+	}
+	return name
 }
 
 // Progress returns the newest progress report; before the first second has passed, one with nothing done.
@@ -226,9 +229,7 @@ func (r *Running) Totals() Totals {
 	t.Filtered += r.graph.env.Filtered
 	t.Bytes, _ = r.graph.state(lanes)
 	r.graph.mu.Unlock()
-	r.publishing.Lock()
-	t.Rows = r.results.total
-	r.publishing.Unlock()
+	t.Rows = r.total.Load()
 	for _, n := range late {
 		t.Late += n
 	}

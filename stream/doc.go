@@ -22,7 +22,7 @@
 // the query dies.
 //
 // What does not hold by accident:
-//   - Where records are keyed (KeyedBy), a row depends on the records of its partition and their order alone, never on batches or timing,
+//   - Where records are keyed (KeyedBy), a window's row depends on the records of its partition and their order alone, never on batches or timing,
 //     unless the partition falls silent. Late records are judged by the watermark at the very record, before a window is in fact closed.
 //   - A lane's watermark counts for others when its rows are with the operators behind, and not before.
 //   - Rows are taken out of windows and given out under one lock, so that no older state of a row follows a newer one.

@@ -270,7 +270,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		{"many groups", q, "the groups of an aggregation"},
 		{"one group that grows", From(generated).Window(Tumbling(time.Hour)).Agg(Collect("tags", Field("tag"), 1_000_000)), "the groups of an aggregation"},
 		{"one session that grows", From(generated).Window(Session(time.Hour)).Agg(Collect("tags", Field("tag"), 1_000_000)), "sessions"},
-		{"many keys", From(generated).Watermark(time.Hour).Deduplicate("tag").Select("tag"), "deduplicator"},
+		{"many keys", From(generated).Watermark(time.Hour).Deduplicate("tag").Select("tag"), "deduplicate"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		running := start(t, each.q.Memory(4<<20))

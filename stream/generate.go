@@ -84,7 +84,12 @@ const (
 	pause          = 10 * time.Millisecond
 )
 
-func (g *Generator) read(ctx context.Context, h Handler, p int) error {
+func (g *Generator) read(ctx context.Context, h Handler, p int) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("a fault in the function that makes records: %v", fault)
+		}
+	}()
 	began := time.Now()
 	ticker := time.NewTicker(pause)
 	defer ticker.Stop()

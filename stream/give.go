@@ -76,7 +76,7 @@ func (r *Running) settle(n *lane) error {
 		g.runClocks(time.Now())
 		if g.identity != nil && r.dueNow(n) {
 			g.changed(r.all())
-			r.given = time.Now()
+			r.changed = time.Now()
 		}
 	})
 }
@@ -128,7 +128,7 @@ func (r *Running) drainTables() {
 
 // dueNow tells whether rows that have changed are to be given out.
 func (r *Running) dueNow(n *lane) bool {
-	since := time.Since(r.given)
+	since := time.Since(r.changed)
 	if r.query.trigger > 0 {
 		return since >= r.query.trigger
 	}
@@ -198,6 +198,8 @@ func (r *Running) publish(rows [][]Value) error {
 			out = r.results.newest()
 		}
 		r.epoch++
+		r.given.Add(int64(len(rows)))
+		r.total.Store(r.results.total)
 		if err := r.write(r.query.sinks, r.epoch, &Rows{Columns: r.graph.columns, rows: out, Total: int64(len(out))}); err != nil {
 			return err
 		}

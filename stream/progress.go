@@ -58,7 +58,7 @@ type SourceProgress struct {
 // SinkProgress tells what was given out. The JSON names are Spark's.
 type SinkProgress struct {
 	Description   string            `json:"description"`
-	NumOutputRows int64             `json:"numOutputRows"`
+	NumOutputRows int64             `json:"numOutputRows"` // in the epoch
 	Metrics       map[string]string `json:"metrics"`
 }
 

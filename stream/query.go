@@ -19,29 +19,34 @@ const (
 	// Append gives out each row once, when the watermark has passed the end of its window and nothing can change it.
 	Append OutputMode = iota
 	// Update gives out a row whenever it has changed, as soon as nothing more is there to be read (see Trigger), and once more when its
-	// window closes.
+	// window closes. A row that a Filter behind the Agg lets through no longer is not given out, and not taken back, as in Spark.
 	Update
-	// Complete gives out all rows of the result whenever one has changed.
+	// Complete gives out all rows of the result whenever one has changed. Groups without windows need a TimeToLive, as in Update.
 	Complete
 )
 
-func (m OutputMode) String() string { return [...]string{"append", "update", "complete"}[m] }
+func (m OutputMode) String() string {
+	if m > Complete {
+		return fmt.Sprintf("OutputMode(%d)", uint8(m))
+	}
+	return [...]string{"append", "update", "complete"}[m]
+}
 
-// Tumbling is a window of the given width; the next window starts where it ends.
+// Tumbling is a window of the given width, at most 180 days; the next window starts where it ends.
 func Tumbling(width time.Duration) Window { return Window{Kind: "tumbling", Width: width} }
 
-// Sliding is windows of the given width, one of which starts every step: an event is in several of them.
+// Sliding is windows of the given width, at most 180 days, one of which starts every step: an event is in several of them, 10,000 at most.
 func Sliding(width, step time.Duration) Window {
 	return Window{Kind: "sliding", Width: width, Step: step}
 }
 
-// Session is a window for each run of events of a group without a gap as long as this; it ends a gap after its last event.
+// Session is a window for each run of events of a group without a gap as long as this, at most 180 days; it ends a gap after its last event.
 func Session(gap time.Duration) Window { return Window{Kind: "session", Gap: gap} }
 
 // Sink takes the rows of a query as they come. Calls come one after another; a slow sink slows the query down rather than
 // filling memory. An error ends the query. The rows stay the sink's.
 //
-// Epoch counts the calls from 1. Write must not ask the query for its results.
+// Epoch counts the calls from 1. The query waits for Write, which must not wait for the query: Results, Stop and Wait do.
 type Sink interface {
 	Write(ctx context.Context, epoch int64, rows *Rows) error
 }
@@ -170,6 +175,9 @@ func (q *Query) MaxAhead(d time.Duration) *Query { return q.with(func(q *Query) 
 
 // Filter keeps the rows that a condition holds for.
 func (q *Query) Filter(condition Expr) *Query {
+	if condition.None() {
+		return q.wrong("Filter without a condition")
+	}
 	return q.then(step{Step: plan.Step{Op: plan.Filter, Expr: condition}})
 }
 
@@ -192,8 +200,12 @@ func (q *Query) Drop(columns ...string) *Query {
 }
 
 // Explode gives each element of the array at a path a row of its own, in which name stands for the element: Explode("items", "item") makes
-// item.sku a path. A row whose array is empty or absent gives none.
+// item.sku a path. A row whose array is empty or absent gives none; an element that cannot be read makes the record a bad record, with all of its
+// elements.
 func (q *Query) Explode(path, name string) *Query {
+	if name == "" {
+		return q.wrong("Explode %q without a name for its elements", path)
+	}
 	return q.then(step{Step: plan.Step{Op: plan.Explode, Path: path, Name: name}})
 }
 
@@ -271,7 +283,8 @@ func (q *Query) pending(change func(*step)) *Query {
 
 // Deduplicate keeps the first row of each combination of the values at these paths. It knows a combination until the watermark has passed the
 // first row's event time by Watermark's delay: a repetition whose own event time is later than that may be given out again. A row that lies
-// further behind the watermark than the delay is late; Spark's dropDuplicatesWithinWatermark drops each one that lies behind it.
+// further behind the watermark than the delay is late; Spark's dropDuplicatesWithinWatermark drops each one that lies behind it. So it wants a
+// Watermark before it.
 func (q *Query) Deduplicate(paths ...string) *Query {
 	return q.then(step{Step: plan.Step{Op: plan.Deduplicate, Keys: slices.Clone(paths), TimeToLive: q.delay}})
 }
@@ -321,14 +334,15 @@ func (q *Query) join(kind string, right *Query, on On, within Within) *Query {
 	return q.then(step{Step: s, other: right})
 }
 
-// Lookup adds the columns of a table's row whose keys equal the columns of on; rows that find none are left out.
+// Lookup adds the columns of a table's row whose keys equal the columns of on; rows that find none are left out. A column of the table stands
+// before a field of the record of that name; give one of them another name where both are wanted.
 func (q *Query) Lookup(t *Table, on On) *Query { return q.lookup("inner", t, on) }
 
 // LeftLookup is Lookup, but keeps the rows that find none, with absent values.
 func (q *Query) LeftLookup(t *Table, on On) *Query { return q.lookup("left", t, on) }
 
 func (q *Query) lookup(kind string, t *Table, on On) *Query {
-	if t == nil {
+	if t == nil || t.rows == nil && t.query == nil {
 		return q.wrong("Lookup without a table")
 	}
 	on = on.both()
@@ -337,7 +351,7 @@ func (q *Query) lookup(kind string, t *Table, on On) *Query {
 }
 
 // Top keeps, of the rows of each window and of each combination of the values at paths, the n with the greatest values of a column. Of equal
-// ones the first to come stays. It follows an Agg with a window.
+// ones the first by the columns of GroupBy stays. It follows an Agg with a window.
 func (q *Query) Top(n int, by string, paths ...string) *Query {
 	return q.top(plan.Step{N: n, Name: by, Keys: slices.Clone(paths), Descending: true})
 }
@@ -382,7 +396,7 @@ func (q *Query) DeadLetters(sink Sink) *Query {
 	return q.with(func(q *Query) { q.letters = append(slices.Clip(q.letters), sink) })
 }
 
-// MaxRecords ends the query after exactly n records, bad ones included; 0, as unless set, is endless.
+// MaxRecords ends the query after exactly n records, bad ones and those of joined queries and tables included; 0, as unless set, is endless.
 func (q *Query) MaxRecords(n int64) *Query { return q.with(func(q *Query) { q.limit = n }) }
 
 // MaxTime ends the query in order after a time of the clock; 0, as unless set, is endless.
@@ -430,13 +444,23 @@ func (q *Query) open(ctx context.Context, columns []Column) error {
 			is = letterColumns()
 		}
 		if o, ok := sink.(Opener); ok {
-			if err := o.Open(ctx, slices.Clone(is)); err != nil {
+			if err := openOne(ctx, sink, o, slices.Clone(is)); err != nil {
 				return errors.Join(fmt.Errorf("open a sink: %w", err), closeAll(opened))
 			}
 		}
 		opened = append(opened, sink)
 	}
 	return nil
+}
+
+// openOne opens a sink. A panic in it is its error.
+func openOne(ctx context.Context, sink Sink, o Opener, columns []Column) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("open %s: a fault inside it: %v", describeSink(sink), p)
+		}
+	}()
+	return o.Open(ctx, columns)
 }
 
 func closeAll(sinks []Sink) error {

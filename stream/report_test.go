@@ -116,7 +116,7 @@ func TestOperatorsReportTheirState(t *testing.T) {
 			}
 		}
 		// The watermark is at 39 s: keys of 29 s and later are known.
-		if want := []string{"deduplicator 21", "groups 1", "tops 0"}; !slices.Equal(got, want) {
+		if want := []string{"deduplicate 21", "groups 1", "top 0"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		if running.Totals().Bytes <= 0 {

@@ -15,7 +15,8 @@ import (
 	"cancha/stream/internal/value"
 )
 
-// Running is a query that was started. Its methods may be called from anywhere, at any time, after its end too.
+// Running is a query that was started. Its methods may be called from anywhere, at any time, after its end too; but a sink or a function of the
+// query that waits for Results, Stop or Wait waits for itself, and a function also with Totals.
 //
 // Locks: publishing, then the graph's, then a lane's; mu is held for a moment and alone.
 type Running struct {
@@ -33,7 +34,9 @@ type Running struct {
 	results    results
 	epoch      int64     // counts what was written to sinks
 	lettered   int64     // counts what was written to sinks of dead letters
-	given      time.Time // when changed rows were given out last
+	changed    time.Time // when changed rows were given out last
+
+	given, total atomic.Int64 // rows given out, with each change and without: also asked for while a sink makes the query wait
 
 	mu       sync.Mutex
 	lanes    map[*input]map[Partition]*lane
@@ -92,7 +95,7 @@ func (r *Running) read(reading context.Context) {
 	ticking.Go(func() { r.ticks(ticks) })
 	for _, in := range r.graph.inputs {
 		sources.Go(func() {
-			err := in.query.source.Run(reading, reader{r, in})
+			err := runSource(reading, in.query.source, reader{r, in})
 			stopped := reading.Err() != nil && errors.Is(err, context.Cause(reading)) // while a batch waited
 			if err != nil && !errors.Is(err, errEnough) && !stopped {
 				r.fail(fmt.Errorf("read %s: %w", in.query.source.Description(), err))
@@ -105,6 +108,16 @@ func (r *Running) read(reading context.Context) {
 	stop()
 	ticking.Wait()
 	r.finish()
+}
+
+// runSource runs a source, whose panic is its error.
+func runSource(ctx context.Context, s Source, h Handler) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a fault inside it: %v", p)
+		}
+	}()
+	return s.Run(ctx, h)
 }
 
 // errEnough ends a source after MaxRecords.

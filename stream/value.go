@@ -135,7 +135,7 @@ func CountIf(name string, condition Expr) Aggregate { return Count(name).If(cond
 func Sum(name string, of Expr) Aggregate { return Aggregate{Kind: "sum", Name: name, Expr: of} }
 
 // Min is the least value: of numbers, or of texts or times where the expression is one (Field(path).AsTime()). It is absent where there is
-// none.
+// none. Integers beyond 2^53 are rounded to float64, here as in all statistics of numbers; First, Last, Collect and GroupBy keep them.
 func Min(name string, of Expr) Aggregate { return Aggregate{Kind: "min", Name: name, Expr: of} }
 
 // Max is the greatest value, as Min is the least.

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,6 +28,9 @@ func wanted(l *flow.Layout, steps []step) ([]string, error) {
 			return nil, err
 		}
 		for _, c := range gives {
+			if (w.defined[c.Name] || l.Given(c.Name)) && !s.joinsBy(c.Name) {
+				return nil, fmt.Errorf("%s: stream: both sides have a column %q; give one of them another name by With and Drop", s.Step, c.Name)
+			}
 			w.defined[c.Name] = true
 		}
 	}
@@ -47,6 +51,12 @@ func (s step) gives() ([]Column, error) {
 		return g.columns, nil
 	}
 	return nil, nil
+}
+
+// joinsBy tells whether a column of this name is joined by on both sides: the rows have it once.
+func (s step) joinsBy(name string) bool {
+	k := slices.Index(s.Join.Right, name)
+	return k >= 0 && s.Join.Left[k] == name
 }
 
 // wants collects the fields that steps name before any of them gives them.
@@ -90,9 +100,11 @@ func (w *wants) take(s step) bool {
 		w.defined[s.Name] = true
 	case plan.With:
 		w.defined[s.Name] = true
-	case plan.MapFunc, plan.FilterFunc, plan.Process:
+	case plan.FilterFunc, plan.Process:
 		w.fields(s.Columns)
-		w.defined[s.Name] = s.Op == plan.MapFunc
+	case plan.MapFunc:
+		w.fields(s.Columns)
+		w.defined[s.Name] = true
 	case plan.Top:
 		w.field(s.Name)
 	}

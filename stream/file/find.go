@@ -49,14 +49,11 @@ func (f *Files) glob() ([]string, error) {
 		if isHidden(filepath.Base(path)) && !hidden {
 			continue
 		}
-		info, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // gone since
-		}
+		regular, err := isRegular(path)
 		if err != nil {
-			return nil, fmt.Errorf("read files %s: %w", f.pattern, err)
+			return nil, err
 		}
-		if info.Mode().IsRegular() {
+		if regular {
 			paths = append(paths, path)
 		}
 	}
@@ -116,11 +113,29 @@ func (f *Files) folder() ([]string, error) {
 		if !f.takes(e.Name()) {
 			continue
 		}
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() { // behind a link too
+		regular, err := isRegular(path)
+		if err != nil {
+			return nil, err
+		}
+		if regular {
 			paths = append(paths, path)
 		}
 	}
 	return paths, nil
+}
+
+// isRegular tells whether a file is one, behind a link too. One that has gone since is none; a link that leads nowhere is an error.
+func isRegular(path string) (bool, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("read files: %w", err)
+	}
+	return info.Mode().IsRegular(), nil
 }
 
 // packing is how a file is compressed, by its name.

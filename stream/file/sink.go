@@ -43,8 +43,9 @@ type Sink struct {
 	out     io.Writer // packs into file, or is it
 	pack    packer    // nil: plain
 	buf     []byte
-	whole   int64 // bytes of the file up to the last whole Write
-	err     error // of a Write that has failed
+	release func() // gives the file back to other sinks
+	whole   int64  // bytes of the file up to the last whole Write
+	err     error  // of a Write that has failed
 }
 
 // packer is what gzip's and Zstandard's writers have in common.
@@ -86,6 +87,18 @@ func (s *Sink) Open(_ context.Context, columns []stream.Column) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", s.path, err)
 	}
+	if s.release, err = files.Claim(s.path); err != nil {
+		return fmt.Errorf("write %s: %w", s.path, err)
+	}
+	if err := s.make(columns, head); err != nil {
+		s.release()
+		return err
+	}
+	return nil
+}
+
+// make makes the file of a sink that has claimed it.
+func (s *Sink) make(columns []stream.Column, head []byte) error {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	if s.append {
 		flags = os.O_RDWR | os.O_CREATE | os.O_APPEND
@@ -221,6 +234,7 @@ func (s *Sink) Close() error {
 		return nil
 	}
 	s.file = nil
+	defer s.release()
 	if s.err != nil { // which Write has returned
 		f.Close()
 		return nil

@@ -26,6 +26,31 @@ func sample() *stream.Rows {
 	return rows
 }
 
+// TestOneWriterOfAFile: a second query, of another sink, is refused until the first has ended, also under another name of the file.
+func TestOneWriterOfAFile(t *testing.T) {
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "a.csv"), filepath.Join(dir, "link.csv")
+	if err := os.Symlink(path, link); err != nil {
+		t.Skip(err)
+	}
+	first := CSV(path)
+	if err := first.Open(t.Context(), columns()); err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []*Sink{CSV(path), JSONLines(link), CSV(path).Append()} {
+		if err := other.Open(t.Context(), columns()); err == nil || !strings.Contains(err.Error(), "another query is writing it") {
+			t.Errorf("got %v, want a refusal", err)
+		}
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := CSV(path)
+	if err := errors.Join(again.Open(t.Context(), columns()), again.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestSink(t *testing.T) {
 	const (
 		table = "id,name,x,when\n1,\"Ada, \"\"Countess\"\"\nof Lovelace\",0.1,2026-03-01T15:00:00.5Z\n2,,,\n"

@@ -126,6 +126,9 @@ func (f *Files) Check() error {
 	if f.comma == '"' || f.comma == '\r' || f.comma == '\n' || f.comma >= 0x80 {
 		return fmt.Errorf("read files %s: %q cannot part the fields of CSV", f.pattern, rune(f.comma))
 	}
+	if _, err := filepath.Match(f.pattern, ""); err != nil || f.pattern == "" {
+		return fmt.Errorf("read files %q: want a file, a folder or a pattern such as events/*.jsonl", f.pattern)
+	}
 	if _, err := header(f.names); err != nil {
 		return fmt.Errorf("read files %s: %w", f.pattern, err)
 	}

@@ -19,6 +19,20 @@ import (
 	"cancha/stream/streamtest"
 )
 
+// TestALinkThatLeadsNowhere: what was to be read and is not there is an error, of a folder as of a pattern.
+func TestALinkThatLeadsNowhere(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.jsonl", "{}\n")
+	if err := os.Symlink(filepath.Join(dir, "nothing"), filepath.Join(dir, "b.jsonl")); err != nil {
+		t.Skip(err)
+	}
+	for _, pattern := range []string{dir, filepath.Join(dir, "*.jsonl")} {
+		if _, err := read(t, Source(pattern)); err == nil || !strings.Contains(err.Error(), "b.jsonl") {
+			t.Errorf("%s: got %v, want an error that names the link", pattern, err)
+		}
+	}
+}
+
 // suiteTopic is a folder with a file for each partition.
 type suiteTopic struct{ dir string }
 

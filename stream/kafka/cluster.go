@@ -100,7 +100,8 @@ func (c *cluster) partitions(ctx context.Context) (map[stream.Partition]kafka.Pa
 	return c.choose(meta.Topics)
 }
 
-// choose takes from the topics of the cluster those that are to be read. All that are named must be there.
+// choose takes from the topics of the cluster those that are to be read. All that are named must be there: beside the error that names one that is not it
+// returns the others.
 func (c *cluster) choose(topics []kafka.Topic) (map[stream.Partition]kafka.Partition, error) {
 	found := map[stream.Partition]kafka.Partition{}
 	missing := slices.Clone(c.topics)
@@ -120,7 +121,7 @@ func (c *cluster) choose(topics []kafka.Topic) (map[stream.Partition]kafka.Parti
 	at := strings.Join(c.brokers, ",")
 	switch {
 	case len(missing) > 0:
-		return nil, fmt.Errorf("topic %s does not exist yet at %s: start a producer: %w", missing[0], at, kafka.UnknownTopicOrPartition)
+		return found, fmt.Errorf("topic %s does not exist yet at %s: start a producer: %w", missing[0], at, kafka.UnknownTopicOrPartition)
 	case len(found) == 0:
 		return nil, fmt.Errorf("no topic matches %s yet at %s: %w", c.pattern, at, kafka.UnknownTopicOrPartition)
 	}

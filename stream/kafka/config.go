@@ -18,7 +18,7 @@ type Start int
 
 const (
 	Earliest Start = iota // at the oldest record that the broker still has
-	Latest                // at what is produced from now on
+	Latest                // at what is produced from now on, which is all of a topic or partition that is made later (in a Group what comes once the group has seen it)
 )
 
 // Config says which topics a Source reads and how. Brokers is required, and at least one of Topic, Topics and Pattern; what

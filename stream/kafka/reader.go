@@ -119,7 +119,7 @@ func (r *reader) settle(l *link) error {
 		return fmt.Errorf("look up offsets: %w", err)
 	}
 	switch {
-	case r.next < 0 && r.run.cfg.Start == Latest:
+	case r.next < 0 && r.run.cfg.Start == Latest && (r.run.old == nil || r.run.old[r.id]):
 		r.next = last
 	case r.next < 0:
 		r.next = first

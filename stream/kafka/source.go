@@ -102,6 +102,9 @@ type run struct {
 	end     context.CancelCauseFunc // ends the run and tells why
 
 	greeted bool // the handler has been told where the group goes on; of the one goroutine that assigns
+	// old are the partitions that were there when the run began, once the brokers have said so. What comes later is new with all that it holds: Latest
+	// does not mean to leave that out.
+	old map[stream.Partition]bool
 
 	mu        sync.Mutex
 	positions map[stream.Partition]*position // all partitions that this run has ever read
@@ -265,6 +268,12 @@ func (r *run) alone(ctx context.Context) {
 	var b backoff
 	for {
 		found, err := r.cluster.partitions(ctx)
+		if r.old == nil && (err == nil || errors.Is(err, kafka.UnknownTopicOrPartition)) {
+			r.old = make(map[stream.Partition]bool)
+			for p := range found {
+				r.old[p] = true
+			}
+		}
 		if err != nil {
 			if !r.retry(ctx, err, &b) {
 				return

@@ -188,6 +188,26 @@ func TestLatestReadsOnlyWhatComes(t *testing.T) {
 	h.check(t, 50)
 }
 
+// TestLatestOfALaterTopic: all of a topic that is made after the start is produced from then on; what another held before is not.
+func TestLatestOfALaterTopic(t *testing.T) {
+	addr := startBroker(t, broker.Config{})
+	there, later := topicName(t)+"-there", topicName(t)+"-later"
+	produce(t, addr, there, 2, 0, 100)
+	h := &recorder{}
+	r := begin(t, Config{Brokers: []string{addr}, Topics: []string{there, later}, Start: Latest, IdleInterval: 50 * time.Millisecond}, h)
+	eventually(t, "a retry", func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return len(h.retries) > 0
+	})
+	produce(t, addr, later, 1, 0, 30)
+	eventually(t, "30 records", func() bool { return h.count() >= 30 })
+	r.stop(t)
+	if got := h.count(); got != 30 {
+		t.Errorf("got %d records, want the 30 of the later topic", got)
+	}
+}
+
 func TestTopicThatDoesNotExistYet(t *testing.T) {
 	t.Parallel()
 	addr := startBroker(t, broker.Config{})

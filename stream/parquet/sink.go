@@ -50,6 +50,7 @@ type Writer struct {
 
 	mu      sync.Mutex // held by the query's calls, and by a timer
 	open    bool
+	release func() // gives the file back to other sinks
 	given   []stream.Column
 	columns []column
 	started time.Time
@@ -134,6 +135,9 @@ func (w *Writer) begin(columns []stream.Column) (err error) {
 			err = fmt.Errorf("write %s: %w", w.path, err)
 		}
 	}()
+	if w.path == "" {
+		return errors.New("no path")
+	}
 	if w.open {
 		return errors.New("it is being written by another query of this sink")
 	}
@@ -147,8 +151,15 @@ func (w *Writer) begin(columns []stream.Column) (err error) {
 	if err := w.place(); err != nil {
 		return err
 	}
+	w.release = func() {} // a folder may have several writers
+	if !w.folder {
+		if w.release, err = files.Claim(w.path); err != nil {
+			return err
+		}
+	}
 	w.given, w.columns, w.started, w.parts, w.err, w.told = slices.Clone(columns), is, time.Now().UTC(), 0, nil, false
 	if err := w.next(); err != nil {
+		w.release()
 		return err
 	}
 	w.open = true
@@ -298,6 +309,7 @@ func (w *Writer) end() error {
 		return nil
 	}
 	w.open = false
+	defer w.release()
 	before, told := w.err, w.told
 	var err error
 	switch {

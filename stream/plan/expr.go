@@ -16,7 +16,8 @@ type Value = value.Value
 // Expr is an expression over the fields of a row: a field, a literal, or an operator over expressions. It is data, not a function:
 // it can be printed, compared and sent elsewhere. The zero Expr is none.
 //
-// A field that is absent makes arithmetic absent; a comparison with it answers no, so that Not of it is yes.
+// A field that is absent makes arithmetic absent; a comparison with it answers no, so that Not of it is yes. What computes with numbers does so in
+// float64, which rounds integers beyond 2^53; comparisons, and fields that are given out as they are, keep them.
 type Expr struct {
 	Op      string // "field", "literal", or an operator's name such as "add"
 	Path    string // of a field
@@ -30,8 +31,8 @@ func (e Expr) None() bool { return e.Op == "" }
 // Field is the value at a path of a record, or of a column.
 func Field(path string) Expr { return Expr{Op: "field", Path: path} }
 
-// Literal is a value that is the same for all rows: nil, a bool, a number, a string, a time.Time, a time.Duration (as seconds), or an Expr
-// as it is. Any other makes an expression that Start refuses.
+// Literal is a value that is the same for all rows: nil, a bool, a number, a string, or one of a type made of these, such as time.March, a
+// time.Time, a time.Duration (as seconds), or an Expr as it is. Any other makes an expression that Start refuses.
 func Literal(x any) Expr {
 	if e, ok := x.(Expr); ok {
 		return e
@@ -163,7 +164,7 @@ func (e Expr) Replace(old, new string) Expr { return e.call("replace", old, new)
 // Substring is the part of a text from character start (the first is 0) on, at most n characters long.
 func (e Expr) Substring(start, n int) Expr { return e.call("substring", start, n) }
 
-// Split is part i (the first is 0, the last -1) of a text that is cut at each separator; absent if there are not so many.
+// Split is part i (the first is 0, the last -1, the one before that -2) of a text that is cut at each separator; absent if there are not so many.
 func (e Expr) Split(separator string, i int) Expr { return e.call("split", separator, i) }
 
 // Matches asks whether a regular expression (package regexp's) is found in a text.

@@ -80,7 +80,7 @@ func bracket(rest string) (Part, string, error) {
 
 func element(i int, rest string) (Part, string, error) {
 	if i >= maxElement {
-		return Part{}, "", fmt.Errorf("element %d is beyond the %d that a path can name; Explode gives each element a row", i, maxElement)
+		return Part{}, "", fmt.Errorf("element %d is beyond the %d that a path can name; Explode gives each element a row, and [\"%d\"] is the member of that name", i, maxElement, i)
 	}
 	return Part{Name: strconv.Itoa(i), Index: i}, rest, nil
 }

@@ -2,8 +2,10 @@
 package files
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // Place is the path of a file from the root with links followed, so that a link and what it leads to are the same; "" for what is there and is no file: a
@@ -41,4 +43,28 @@ func Same(a, b string) bool {
 	}
 	second, err := os.Stat(b)
 	return err == nil && os.SameFile(first, second)
+}
+
+var claimed = struct {
+	sync.Mutex
+	places map[string]bool
+}{places: map[string]bool{}}
+
+// Claim takes a file for one writer of this process: two would write over each other. release gives it back.
+func Claim(path string) (release func(), err error) {
+	place := Place(path)
+	if place == "" {
+		return func() {}, nil
+	}
+	claimed.Lock()
+	defer claimed.Unlock()
+	if claimed.places[place] {
+		return nil, errors.New("another query is writing it; stop that one first, or write elsewhere")
+	}
+	claimed.places[place] = true
+	return sync.OnceFunc(func() {
+		claimed.Lock()
+		defer claimed.Unlock()
+		delete(claimed.places, place)
+	}), nil
 }

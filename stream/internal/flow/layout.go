@@ -102,6 +102,12 @@ func (l *Layout) name(name string, b binding) {
 	l.dropped = slices.DeleteFunc(l.dropped, func(d string) bool { return d == name })
 }
 
+// Given tells whether a step has given a column of this name.
+func (l *Layout) Given(name string) bool {
+	_, ok := l.bindings[name]
+	return ok
+}
+
 // Kind implements eval.Scope.
 func (l *Layout) Kind(path string) value.Kind {
 	if b, ok := l.bindings[path]; ok && !b.isPath() {
@@ -156,7 +162,23 @@ func (l *Layout) path(name string) (binding, bool) {
 			return binding{alias: strings.TrimPrefix(rest, "."), of: e}, true
 		}
 	}
+	if given, rest := l.above(name); given != "" {
+		if b := l.bindings[given]; b.alias != "" && b.of == nil && l.open {
+			return binding{alias: b.alias + rest}, true
+		}
+		return binding{}, false
+	}
 	return binding{alias: name}, l.open
+}
+
+// above is the column that a name is a path below, such as a of a.b, and what follows it; empty if there is none.
+func (l *Layout) above(name string) (column, rest string) {
+	for _, c := range l.columns {
+		if after, ok := strings.CutPrefix(name, c); ok && len(c) > len(column) && (after[0] == '.' || after[0] == '[') {
+			column, rest = c, after
+		}
+	}
+	return column, rest
 }
 
 // record is a path of the record, or a part of it beside its value.
@@ -238,10 +260,10 @@ func (l *Layout) bind(name string) (binding, error) {
 		_, err := l.record(name, value.Any)
 		return binding{alias: name}, err
 	}
-	if _, err := decode.ParsePath(name); err != nil {
+	if _, err := decode.ParsePath(b.alias); err != nil {
 		return binding{}, fmt.Errorf("stream: %w", err)
 	}
-	return binding{alias: name}, nil
+	return b, nil
 }
 
 // Drop takes columns away.

@@ -156,6 +156,7 @@ func (l *Layout) explode(s Step, env *Env) (Wrap, error) {
 	e := &elements{name: s.Name}
 	l.elements = append(l.elements, e)
 	var d *decode.JSON
+	var values Row // of all elements: one that cannot be read makes the whole record bad, and none of the others counts
 	return func(next func(row Row)) func(row Row) {
 		return func(row Row) {
 			if d == nil { // all that is read of an element is known once the first row comes
@@ -172,17 +173,29 @@ func (l *Layout) explode(s Step, env *Env) (Wrap, error) {
 				env.reject(s.Path + ": want an array, got " + v.Kind().String())
 				return
 			}
+			values = values[:0]
+			count, reason := 0, ""
 			each(decode.Bytes(v.Text()), func(element []byte) bool {
 				for _, slot := range e.slots {
 					row[slot.At] = value.Value{}
 				}
-				if reason := d.Decode(element, row); reason != "" {
-					env.reject(s.Name + ": " + reason)
-					return false
+				reason = d.Decode(element, row)
+				for _, slot := range e.slots {
+					values = append(values, row[slot.At])
+				}
+				count++
+				return reason == ""
+			})
+			if reason != "" {
+				env.reject(s.Name + ": " + reason)
+				return
+			}
+			for k := 0; k < count && env.Bad == ""; k++ {
+				for i, slot := range e.slots {
+					row[slot.At] = values[k*len(e.slots)+i]
 				}
 				next(row)
-				return env.Bad == ""
-			})
+			}
 		}
 	}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -115,6 +116,23 @@ func Of(x any) (v Value, ok bool) {
 		return TimeOf(x), true
 	case time.Duration:
 		return FloatOf(x.Seconds()), true
+	}
+	return ofKind(reflect.ValueOf(x))
+}
+
+// ofKind is a value of a type that is made of one of these, such as time.Month.
+func ofKind(x reflect.Value) (v Value, ok bool) {
+	switch {
+	case x.Kind() == reflect.Bool:
+		return BoolOf(x.Bool()), true
+	case x.Kind() == reflect.String:
+		return TextOf(x.String()), true
+	case x.CanInt():
+		return IntOf(x.Int()), true
+	case x.CanUint() && x.Uint() <= math.MaxInt64:
+		return IntOf(int64(x.Uint())), true
+	case x.CanFloat():
+		return FloatOf(x.Float()), true
 	}
 	return Value{}, false
 }
