@@ -269,6 +269,11 @@ func TestMemoryIsBounded(t *testing.T) {
 	}{
 		{"many groups", q, "the groups of an aggregation"},
 		{"one group that grows", From(generated).Window(Tumbling(time.Hour)).Agg(Collect("tags", Field("tag"), 1_000_000)), "the groups of an aggregation"},
+		{"long texts that are counted", From(generated).With("text", Field("tag").Replace("tag", strings.Repeat("x", 1000))).Window(Tumbling(time.Hour)).
+			Agg(TopK("most", Field("text"), 3)), "the groups of an aggregation"},
+		{"timers of one key", From(generated).Process(Processing{Name: "timers", Keys: []string{"@topic"}, Columns: []Column{{Name: "n", Kind: Int}}, TimeToLive: time.Hour,
+			State: func() any { return nil }, Row: func(c *Context, _ any, _ Row) error { c.SetTimer(c.Time().Add(time.Hour)); return nil },
+			Timer: func(*Context, any, time.Time) error { return nil }}), "process"},
 		{"one session that grows", From(generated).Window(Session(time.Hour)).Agg(Collect("tags", Field("tag"), 1_000_000)), "sessions"},
 		{"many keys", From(generated).Watermark(time.Hour).Deduplicate("tag").Select("tag"), "deduplicate"},
 	} {

@@ -275,6 +275,7 @@ type top struct {
 	of      eval.Node
 	n       int
 	counts  map[string]*counted
+	bytes   int64 // of the values and their keys
 	scratch []byte
 }
 
@@ -282,6 +283,14 @@ type counted struct {
 	v value.Value
 	n int64
 }
+
+// know begins to count a value.
+func (s *top) know(key string, c *counted) {
+	s.counts[key] = c
+	s.bytes += c.bytes(key)
+}
+
+func (c *counted) bytes(key string) int64 { return int64(len(key)) + c.v.Size() }
 
 func (s *top) add(row eval.Row, _ int64) {
 	v := s.of.Value(row)
@@ -292,7 +301,7 @@ func (s *top) add(row eval.Row, _ int64) {
 	c := s.counts[string(s.scratch)]
 	if c == nil {
 		c = &counted{v: v.Clone()}
-		s.counts[string(s.scratch)] = c
+		s.know(string(s.scratch), c)
 	}
 	c.n++
 	s.thin()
@@ -312,6 +321,7 @@ func (s *top) thin() {
 	for k, c := range s.counts {
 		if c.n -= by; c.n <= 0 {
 			delete(s.counts, k)
+			s.bytes -= c.bytes(k)
 		}
 	}
 }
@@ -322,7 +332,7 @@ func (s *top) merge(o accumulator) {
 			mine.n += c.n
 			continue
 		}
-		s.counts[k] = &counted{c.v, c.n}
+		s.know(k, &counted{c.v, c.n})
 	}
 	s.thin()
 }
@@ -346,14 +356,14 @@ func (s *top) result() value.Value {
 }
 
 func (s *top) clone() accumulator {
-	c := &top{of: s.of, n: s.n, counts: make(map[string]*counted, len(s.counts))}
+	c := &top{of: s.of, n: s.n, bytes: s.bytes, counts: make(map[string]*counted, len(s.counts))}
 	for k, each := range s.counts {
 		c.counts[k] = &counted{each.v, each.n}
 	}
 	return c
 }
 
-func (s *top) size() int64 { return 64 + 120*int64(len(s.counts)) }
+func (s *top) size() int64 { return 64 + 88*int64(len(s.counts)) + s.bytes }
 
 // collection keeps the first values, up to a limit.
 type collection struct {

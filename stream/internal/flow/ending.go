@@ -45,6 +45,15 @@ func (e *ending[T]) put(at int64, of T) {
 	q.list = append(q.list, due[T]{at, of})
 }
 
+// size is about how many bytes what waits takes, without what it is of.
+func (e *ending[T]) size() int64 {
+	n := len(e.heap)
+	for i := range e.runs {
+		n += len(e.runs[i].list)
+	}
+	return 24 * int64(n)
+}
+
 // first is when the earliest is due; false if nothing is.
 func (e *ending[T]) first() (at int64, ok bool) {
 	if i := e.earliest(); i >= 0 {

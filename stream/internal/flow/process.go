@@ -173,5 +173,5 @@ func (p *Processor) Drain() {
 // State implements Op.
 func (p *Processor) State() (rows, bytes int64) {
 	n := int64(len(p.states))
-	return n, n * 200
+	return n, n*200 + p.timers.size() + p.clocks.size() + p.ends.size()
 }
