@@ -351,7 +351,7 @@ func (q *Query) lookup(kind string, t *Table, on On) *Query {
 }
 
 // Top keeps, of the rows of each window and of each combination of the values at paths, the n with the greatest values of a column. Of equal
-// ones the first by the columns of GroupBy stays. It follows an Agg with a window.
+// ones those stay whose columns, from the first on, come first. It follows an Agg with a window.
 func (q *Query) Top(n int, by string, paths ...string) *Query {
 	return q.top(plan.Step{N: n, Name: by, Keys: slices.Clone(paths), Descending: true})
 }

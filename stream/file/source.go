@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -126,7 +127,8 @@ func (f *Files) Check() error {
 	if f.comma == '"' || f.comma == '\r' || f.comma == '\n' || f.comma >= 0x80 {
 		return fmt.Errorf("read files %s: %q cannot part the fields of CSV", f.pattern, rune(f.comma))
 	}
-	if _, err := filepath.Match(f.pattern, ""); err != nil || f.pattern == "" {
+	_, wrong := filepath.Match(f.pattern, "")
+	if _, err := os.Stat(f.pattern); f.pattern == "" || wrong != nil && err != nil { // a file may be called so
 		return fmt.Errorf("read files %q: want a file, a folder or a pattern such as events/*.jsonl", f.pattern)
 	}
 	if _, err := header(f.names); err != nil {

@@ -419,18 +419,22 @@ func (o *Tops) Push(row Row, t int64) {
 	o.rank(g, by, row)
 }
 
-// rank puts a row in its place, behind those that are equal to it.
+// rank puts a row in its place. Of rows with the same value the order is that of their columns: which of them comes first depends on partitions.
 func (o *Tops) rank(g *ranking, by value.Value, row Row) {
-	at, _ := slices.BinarySearchFunc(g.rows, by, func(r ranked, by value.Value) int {
+	if len(g.rows) >= o.n && o.sign*value.Compare(g.rows[o.n-1].by, by) < 0 {
+		return
+	}
+	row = o.export(row)
+	at, _ := slices.BinarySearchFunc(g.rows, row, func(r ranked, row Row) int {
 		if c := o.sign * value.Compare(r.by, by); c != 0 {
 			return c
 		}
-		return -1
+		return slices.CompareFunc(r.row, row, value.Compare)
 	})
 	if at >= o.n && !(o.ties && value.Equal(g.rows[o.n-1].by, by)) {
 		return
 	}
-	kept := cloned(o.export(row))
+	kept := cloned(row)
 	g.rows = slices.Insert(g.rows, at, ranked{by.Clone(), kept})
 	o.rows++
 	o.size += sizeOf(kept)
