@@ -50,6 +50,25 @@ func TestFaultsOfOthersEndTheQuery(t *testing.T) {
 	}
 }
 
+// TestASourceThatIsAway: a query whose source could not be read says so once it has ended, too.
+func TestASourceThatIsAway(t *testing.T) {
+	running := finish(t, From(absent{}).Select("a").MaxTime(100*time.Millisecond))
+	if notes := strings.Join(running.Notes(), "\n"); !strings.Contains(notes, "MaxTime") || !strings.Contains(notes, "could not be read in the end: no broker") {
+		t.Errorf("got %q, want why it ended and what was missing", notes)
+	}
+}
+
+// absent is a source whose broker is never there.
+type absent struct{}
+
+func (absent) Description() string { return "absent" }
+
+func (absent) Run(ctx context.Context, h Handler) error {
+	h.Retry(errors.New("no broker"), time.Minute)
+	<-ctx.Done()
+	return nil
+}
+
 type faulty struct{}
 
 func (faulty) Run(context.Context, Handler) error                 { panic("boom") }

@@ -214,9 +214,16 @@ func (r *Running) finish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.err = err
+	unread := ""
+	if r.status.away {
+		unread = r.status.cause
+	}
 	r.status.end(err)
 	if err == nil {
 		r.notes = append(r.notes, r.ending())
+	}
+	if unread != "" {
+		r.notes = append(r.notes, "A source could not be read in the end: "+unread)
 	}
 }
 

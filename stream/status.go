@@ -73,7 +73,7 @@ func (r *Running) Status() Status {
 }
 
 // Notes are sentences about this run that a user should read: that a consumer group goes on behind records that were read before, that no
-// record has had a path, and, after the end, what ended it.
+// record has had a path, and, after the end, what ended it in order, and what could not be read then. An error of the run is Wait's.
 func (r *Running) Notes() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
