@@ -3,7 +3,7 @@
 #
 #   scripts/test-all.sh all [NAME...]      "make test" and every part, or those named: three hours
 #   scripts/test-all.sh short NAME...      the short form of parts: minutes each
-#   scripts/test-all.sh rotation SEED      the short form of two parts, which SEED chooses, any word; .ci/run gives the commit
+#   scripts/test-all.sh rotation SEED      the short form of a part, which SEED chooses, any word; .ci/run gives the commit
 #
 # A part is skipped, with the reason, where it ends with 3: something that it needs is missing. Exit 1 if any has failed.
 set -uo pipefail
@@ -13,7 +13,7 @@ logs=out/test-all
 
 # name | whole | short. A short form must end alike on a slow and busy machine, since nothing is taken while .ci/run is red: its seeds
 # are fixed, and where it looks at a clock (conformance, survive) that has been seen to hold at a load of 7. "-" says why a part has none.
-# Two neighbours, the first after the last, make a rotation: five minutes together on two cores at that load.
+# A rotation is one of them: two to four minutes on two cores at that load.
 parts='
 test             | make test                        | - .ci/run always runs it
 conformance      | make conformance RACE=1          | make conformance RACE=1 CELLS=kernel/eval/testdata/errors.txt
@@ -69,12 +69,11 @@ run() { # run NAME COMMAND
   esac
 }
 
-rotate() { # rotate SEED: sets names to two neighbours among the parts that have a short form
-  local all sum first
+rotate() { # rotate SEED: sets names to one of the parts that have a short form
+  local all sum
   mapfile -t all < <(awk -F ' *[|] *' '$3 ~ /^[^-]/ { print $1 }' <<< "$parts")
   read -r sum _ < <(cksum <<< "$1")
-  first=$((sum % ${#all[@]}))
-  names=("${all[first]}" "${all[(first + 1) % ${#all[@]}]}")
+  names=("${all[sum % ${#all[@]}]}")
   echo "== rotation of $1; again: ${CANCHA_DATA:+CANCHA_DATA=$CANCHA_DATA }scripts/test-all.sh short ${names[*]}"
 }
 
