@@ -13,7 +13,7 @@ logs=out/test-all
 
 # name | whole | short. A short form must end alike on a slow and busy machine, since nothing is taken while .ci/run is red: its seeds
 # are fixed, and where it looks at a clock (conformance, survive) that has been seen to hold at a load of 7. "-" says why a part has none.
-# A rotation is one of them: two to four minutes on two cores at that load.
+# A rotation is one of them.
 parts='
 test             | make test                        | - .ci/run always runs it
 conformance      | make conformance RACE=1          | make conformance RACE=1 CELLS=kernel/eval/testdata/errors.txt

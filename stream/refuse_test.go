@@ -35,7 +35,7 @@ func TestStartNamesWhatIsWrong(t *testing.T) {
 		{"a filter of all rows", minute.Agg(Count("n")).Filter(Field("n").Lt(2)).Output(Complete), "would stay; filter what a sink or Results has"},
 		{"a table of no rows", From(source).Select("a").Lookup(TableOf("t", nil, "a"), Same("a")), "without a table"},
 		{"a table of no query", From(source).Select("a").Lookup(Latest("t", nil, "a"), Same("a")), "without a table"},
-		{"a column of both sides", From(source).With("b", Literal(1)).Lookup(TableOf("t", NewRows(Column{Name: "a"}, Column{Name: "b"}), "a"), Same("a")).Select("b"), `both sides have a column "b"`},
+		{"a column of both sides", From(source).With("b", Literal(1)).Lookup(TableOf("t", NewRows(Column{Name: "a"}, Column{Name: "b"}), "a"), Same("a")).Select("b"), `both sides of the join have a column "b"`},
 		{"a part of a computed column", From(source).With("a", Field("o").Lower()).Select("a.b"), `there is no column "a.b"`},
 		{"no sink", From(source).Select("a").To(nil), "a sink that is nil"},
 		{"no sink of letters", From(source).Select("a").DeadLetters(nil), "a sink that is nil"},

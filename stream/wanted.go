@@ -29,7 +29,7 @@ func wanted(l *flow.Layout, steps []step) ([]string, error) {
 		}
 		for _, c := range gives {
 			if (w.defined[c.Name] || l.Given(c.Name)) && !s.joinsBy(c.Name) {
-				return nil, fmt.Errorf("%s: stream: both sides have a column %q; give one of them another name by With and Drop", s.Step, c.Name)
+				return nil, fmt.Errorf("%s: %w", s.Step, flow.BothHave(c.Name))
 			}
 			w.defined[c.Name] = true
 		}

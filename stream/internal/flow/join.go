@@ -66,6 +66,11 @@ func (w *waiting) size() int64 {
 	return n
 }
 
+// BothHave refuses a join or a lookup whose sides have a column of one name that they are not joined by.
+func BothHave(column string) error {
+	return fmt.Errorf("stream: both sides of the join have a column %q; give one of them another name by With and Drop", column)
+}
+
 // JoinColumns are the columns of a join: those of the left, and those of the right that are not joined by under the same name.
 func JoinColumns(s plan.JoinSpec, left, right []Column) ([]Column, []int, error) {
 	columns := slices.Clone(left)
@@ -75,7 +80,7 @@ func JoinColumns(s plan.JoinSpec, left, right []Column) ([]Column, []int, error)
 			continue
 		}
 		if slices.ContainsFunc(left, func(l Column) bool { return l.Name == c.Name }) {
-			return nil, nil, fmt.Errorf("stream: both sides of the join have a column %q; give one of them another name by With and Drop", c.Name)
+			return nil, nil, BothHave(c.Name)
 		}
 		columns = append(columns, c)
 		from = append(from, i)
