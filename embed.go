@@ -80,7 +80,7 @@ import (
 //go:embed stream/broker/internal/guard/*[^t].go
 //go:embed stream/file/*[^t].go stream/file/*[^s]t.go
 //go:embed stream/internal/aggregate/*[^t].go
-//go:embed stream/internal/decode/*[^t].go stream/internal/decode/*[^s]t.go
+//go:embed stream/internal/decode/*[^t].go stream/internal/decode/*[^s]t.go stream/internal/decode/run_amd64.s
 //go:embed stream/internal/eval/*[^t].go
 //go:embed stream/internal/files/*[^t].go
 //go:embed stream/internal/flow/*[^t].go stream/internal/flow/*[^s]t.go

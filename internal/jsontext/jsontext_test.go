@@ -1,9 +1,11 @@
 package jsontext_test
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +76,12 @@ func TestNumbers(t *testing.T) {
 		var want float64
 		if fits := json.Unmarshal([]byte(number), &want) == nil; is && (ok != fits || fits && math.Float64bits(got) != math.Float64bits(want)) {
 			t.Fatalf("%q: got %v, %t, want %v, %t", text, got, ok, want, fits)
+		}
+		word := binary.LittleEndian.Uint64(append(slices.Clone(text), "        "...))
+		if m, fraction, length := jsontext.Short(word); length > 0 && (length != next || jsontext.Decimal(m, fraction) != got) {
+			t.Fatalf("%q: got %d/10^%d up to %d, want %v up to %d", text, m, fraction, length, got, next)
+		} else if length == 0 && is && len(number) < 8 && !strings.ContainsAny(number, "-eE") {
+			t.Fatalf("%q: not read as a short number", text)
 		}
 		if n, end := jsontext.ShortInt(text, 0); end > 0 && (end != next || float64(n) != got) {
 			t.Fatalf("%q: got %d up to %d, want %v up to %d", text, n, end, got, next)

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 	"slices"
 	"unicode/utf8"
@@ -38,14 +39,17 @@ type JSON struct {
 	row     []value.Value
 	record  uint64 // counts records: what a node saw of an earlier one is no repetition
 	inside  bool   // the envelope has come: members that are not beside it are not the record's
+	bare    bool   // one of these came before it
 	misfit  []misfit
 	lax     bool // a text where an object is wanted is no fault: flattened records have the object's name there
 	shape   Shape
 	seen    []bool
-	memos   int    // nodes that no path needs and that remember
-	learned int    // nodes that no path needs
-	full    bool   // there is room for no more of them
-	began   uint64 // the record at which it began to learn
+	memos   int     // nodes that no path needs and that remember
+	learned int     // nodes that no path needs
+	full    bool    // there is room for no more of them
+	began   uint64  // the record at which it began to learn
+	needed  []*node // the nodes that paths need, by their ids
+	spots   [maxSpots]spot
 }
 
 // misfit is a value of another type than a slot wants. It is a fault if the slot gets no value in the end.
@@ -82,6 +86,7 @@ func (d *JSON) begin() {
 		}
 		d.plant(parts, i)
 	}
+	d.needed = d.root.number(d.needed[:0])
 }
 
 // plant puts slot i where the shape says that records keep it.
@@ -109,7 +114,7 @@ func (d *JSON) plant(parts []Part, i int) {
 
 // Decode implements Decoder.
 func (d *JSON) Decode(b []byte, row []value.Value) (reason string) {
-	d.row, d.inside, d.misfit = row, false, d.misfit[:0]
+	d.row, d.inside, d.bare, d.misfit = row, false, false, d.misfit[:0]
 	if d.record++; d.full && d.record-d.began >= relearn {
 		d.begin()
 	}
@@ -179,18 +184,35 @@ func (d *JSON) value(b []byte, i int, n *node, depth int) int {
 	if n.below == nil {
 		return d.skip(b, i, n, depth)
 	}
-	if d.inside && n.bare {
-		return jsontext.SkipValue(b, i, depth)
+	if n.bare {
+		if d.inside {
+			return jsontext.SkipValue(b, i, depth)
+		}
+		d.bare = true
 	}
+	switch c := b[i]; c {
+	case '{', '[':
+		d.meet(n)
+		return d.known(b, i, n, depth, c)
+	default:
+		return d.visit(b, i, n)
+	}
+}
+
+// meet notes that a node is in this record. A member that comes twice counts as its last value, as in encoding/json.
+func (d *JSON) meet(n *node) {
 	if n.record == d.record {
-		d.forget(n) // a member that comes twice counts as its last value, as in encoding/json
+		d.forget(n)
 	}
 	n.record = d.record
+}
+
+// visit reads the value at i, of an object or array only that it is there.
+func (d *JSON) visit(b []byte, i int, n *node) int {
+	d.meet(n)
 	switch b[i] {
-	case '{':
-		return d.known(b, i, n, depth, '{')
-	case '[':
-		return d.known(b, i, n, depth, '[')
+	case '{', '[':
+		return i
 	case '"':
 		return d.text(b, i, n)
 	case 'n':
@@ -247,6 +269,9 @@ func (d *JSON) container(b []byte, i int, n *node, depth int, first byte) int {
 // enter forgets what was taken for the record before its envelope came.
 func (d *JSON) enter() {
 	d.inside = true
+	if !d.bare {
+		return
+	}
 	for _, m := range d.root.members {
 		if m.bare && m.record == d.record {
 			d.forget(m)
@@ -280,8 +305,13 @@ func (d *JSON) object(b []byte, i int, n *node, depth int) int {
 	}
 	after := &n.first // what comes behind the member before
 	for {
+		if m := after.last; m != nil && !m.envelope && uint(i) < uint(len(b)) && depth < maxMemoDepth {
+			if i, after = d.foreseen(b, i, after); after == nil {
+				return i
+			}
+		}
 		var m *node
-		if rest := b[i:]; len(rest) >= 16 && after.last != nil && after.last.isNext(rest) {
+		if rest := b[i:]; after.last != nil && after.last.isNext(rest) {
 			m = after.last
 			i += m.length
 			after = &m.after
@@ -333,12 +363,24 @@ func (d *JSON) object(b []byte, i int, n *node, depth int) int {
 	}
 }
 
+// foreseen reads members of an object as far as they are what came last. after is nil if the object has ended, or if the text has (next is -1).
+func (d *JSON) foreseen(b []byte, i int, before *follow) (next int, after *follow) {
+	next, after, found := run(b, i, before, &d.spots)
+	for _, s := range d.spots[:found] {
+		d.visit(b, s.at, d.needed[s.id])
+	}
+	if after == nil {
+		return next, nil
+	}
+	if next = jsontext.SkipSpace(b, next); next >= len(b) {
+		return -1, nil
+	}
+	return next, after
+}
+
 // memberAt reads a member's name and colon where it is not the one that came last. m is nil for a member that is neither needed nor learned.
 func (d *JSON) memberAt(b []byte, i int, n *node, after *follow) (m *node, next int) {
 	rest := b[i:]
-	if len(rest) < 16 || len(n.members) == 0 {
-		return d.newMember(b, i, n)
-	}
 	if m := after.before; m != nil && m.isNext(rest) {
 		after.last, after.before = m, after.last
 		return m, i + m.length
@@ -435,6 +477,11 @@ func (d *JSON) elementAt(b []byte, i int, n *node, k int) *node {
 
 // number reads a number into n's slots.
 func (d *JSON) number(b []byte, i int, n *node) int {
+	if len(n.slots) == 1 && len(b)-i >= 8 {
+		if length := d.short(binary.LittleEndian.Uint64(b[i:]), n.slots[0]); length > 0 {
+			return i + length
+		}
+	}
 	next := -1
 	for _, s := range n.slots {
 		switch d.slots[s].Want {
@@ -467,6 +514,25 @@ func (d *JSON) number(b []byte, i int, n *node) int {
 		d.rejectBelow(n, '0')
 	}
 	return next
+}
+
+// short reads a short number into a slot that wants one; it is 0 if it cannot.
+func (d *JSON) short(word uint64, slot uint16) (length int) {
+	s := &d.slots[slot]
+	if s.Want > Number {
+		return 0
+	}
+	mantissa, fraction, length := jsontext.Short(word)
+	if length == 0 {
+		return 0
+	}
+	if s.Want == Natural && fraction == 0 {
+		d.row[s.At] = value.IntOf(int64(mantissa))
+	} else {
+		d.row[s.At] = value.FloatOf(jsontext.Decimal(mantissa, fraction))
+	}
+	d.seen[slot] = true
+	return length
 }
 
 // natural reads a number as an integer if it is written as one and fits, and as a float otherwise; one that fits neither is its text.
@@ -507,8 +573,17 @@ func (d *JSON) truth(b []byte, i int, n *node) int {
 	return jsontext.SkipWord(b, i, word)
 }
 
+// shortInstant is the length of a time with milliseconds, in its quotes. Where one ends there, the string needs no reading of its own.
+const shortInstant = len(`"2006-01-02T15:04:05.000Z"`)
+
 // text reads a string.
 func (d *JSON) text(b []byte, i int, n *node) int {
+	if len(n.slots) == 1 && d.slots[n.slots[0]].Want == Instant && len(b)-i >= shortInstant && b[i+shortInstant-1] == '"' {
+		if ns, ok := d.times.Parse(b[i+1 : i+shortInstant-1]); ok {
+			d.put(n.slots[0], value.Nanos(ns))
+			return i + shortInstant
+		}
+	}
 	end := jsontext.SkipString(b, i+1)
 	if end < 0 {
 		return -1

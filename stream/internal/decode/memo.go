@@ -19,11 +19,18 @@ const (
 	memoNodes  = 64   // of a decoder: foreign records cannot make it remember more than some MiB
 )
 
+// Odd numbers that mix the bits of a text.
+const (
+	hash1 = 0x9e3779b97f4a7c15
+	hash2 = 0xff51afd7ed558ccd
+)
+
 // memo is what a node remembers.
 type memo struct {
 	places      [memoPlaces]place
 	tries, hits int
 	rest        int
+	last        int // where among the texts the last one was found
 }
 
 // place is where two texts are remembered, the one that came last first.
@@ -57,6 +64,11 @@ type fill struct {
 	v    value.Value
 }
 
+// keep copies a text; sixteen bytes may be read of it.
+func keep(text []byte) string {
+	return view(append(make([]byte, 0, max(len(text), 16)), text...))
+}
+
 // placeOf is where a text would be remembered, by its first sixteen bytes: the next ones seldom tell more. It is nil where the node does not
 // remember now.
 func (m *memo) placeOf(b []byte, i int) *place {
@@ -67,7 +79,7 @@ func (m *memo) placeOf(b []byte, i int) *place {
 	if len(b)-i < 16 {
 		return nil
 	}
-	h := binary.LittleEndian.Uint64(b[i:])*0x9e3779b97f4a7c15 ^ binary.LittleEndian.Uint64(b[i+8:])*0xff51afd7ed558ccd
+	h := binary.LittleEndian.Uint64(b[i:])*hash1 ^ binary.LittleEndian.Uint64(b[i+8:])*hash2
 	if m.tries++; m.tries == memoTries {
 		if m.hits < memoTries/4 {
 			m.rest = memoRest
@@ -98,7 +110,7 @@ func (d *JSON) known(b []byte, i int, n *node, depth int, first byte) int {
 	}
 	end := d.container(b, i, n, depth, first)
 	if end > 0 && end-i <= memoText {
-		place.put(d.remember(string(b[i:end]), n))
+		place.put(d.remember(keep(b[i:end]), n))
 	}
 	return end
 }
@@ -141,7 +153,7 @@ func (d *JSON) skipKnown(b []byte, i int, n *node, depth int) int {
 	}
 	end := d.foreign(b, i, n, depth)
 	if end > 0 && end-i <= memoText {
-		place.put(&entry{text: string(b[i:end])})
+		place.put(&entry{text: keep(b[i:end])})
 	}
 	return end
 }

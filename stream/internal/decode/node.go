@@ -31,10 +31,11 @@ type node struct {
 	slots    []uint16 // filled by this very value: a path may be read in two ways
 	below    []uint16 // slots filled by this value or by what lies in it
 	record   uint64   // in which it was seen last
+	id       int      // among the nodes that paths need
 	memo     *memo    // nil until an object or array was seen here
-	envelope bool
-	bare     bool // beside an envelope it is not the record's
-	wild     bool // nothing is learned here and below: the value is stepped over
+	envelope bool     // run looks at this and the next as at one word
+	bare     bool     // beside an envelope it is not the record's
+	wild     bool     // nothing is learned here and below: the value is stepped over
 }
 
 // plant puts slot i at the end of a path, and marks it in every node on the way; with flat also where flattened records have it.
@@ -106,15 +107,18 @@ func (n *node) element(at int) *node {
 // follow is which members came behind one of them: the last time, and before that.
 type follow struct{ last, before *node }
 
-// head is how a member's name begins: `"name":`, in two words and what is left.
+// head is how a member's name begins: `"name":`, in two words and what is left. run reads the words, and the masks, as one of sixteen bytes.
 type head struct {
-	word, mask   uint64 // the first eight letters, and which of them count
-	word2, mask2 uint64 // the next eight
-	length       int
+	word, word2 uint64 // the first eight letters, and the next eight
+	mask, mask2 uint64 // which of them count
+	length      int
 }
 
-// isNext tells whether a text of sixteen letters or more begins with the member's name.
+// isNext tells whether a text begins with the member's name.
 func (n *node) isNext(text []byte) bool {
+	if len(text) < 16 {
+		return strings.HasPrefix(view(text), n.quoted)
+	}
 	return binary.LittleEndian.Uint64(text)&n.mask == n.word && binary.LittleEndian.Uint64(text[8:])&n.mask2 == n.word2 && (n.length <= 16 || n.endsIn(text))
 }
 
@@ -218,4 +222,14 @@ func (n *node) all() iter.Seq[*node] {
 			yield(n.each)
 		}
 	}
+}
+
+// number gives all nodes at n and below a number.
+func (n *node) number(to []*node) []*node {
+	n.id = len(to)
+	to = append(to, n)
+	for m := range n.all() {
+		to = m.number(to)
+	}
+	return to
 }
