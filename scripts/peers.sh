@@ -4,7 +4,7 @@
 #
 #   scripts/kafka.sh with scripts/peers.sh [minutes] [nexmark] [latency]      all three unless some are named
 #
-# KAFKA_HEAP=1g is a good heap for that Kafka. TURNS (2) is how often each peer runs a query, in one JVM: the table has the fastest and the first, and of ours the median and the fastest.
+# KAFKA_HEAP=1g is a good heap for that Kafka. TURNS (2) is how often each peer runs a query, in one JVM: the table has the fastest and the first, and of ours and DuckDB's the median and the fastest.
 # ENGINES (flink spark) are the peers that read the topic. Python 3.11, Java 17 and Maven; 3 GB in OUT (out/peers), of which the environments stay.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -72,22 +72,22 @@ run_minutes() {
   mkdir -p "$rows"
   "$out/ours" -brokers "$brokers" -topic "$topic" -events "$minutes" -file "$out/minutes.json" fill
   : >"$results"
-  ours() { # three times: a run takes two seconds, of which a neighbour can take one
+  beside() { # DuckDB and ours in turns: a run takes two seconds, of which a neighbour can take one
+    duckdb --file "$out/minutes.json" --events "$minutes" --rows "$rows" | tee -a "$results"
     for _ in 1 2 3; do "$out/ours" -brokers "$brokers" -topic "$topic" -events "$minutes" minutes | tee -a "$results"; done
   }
   for _ in 1 2 3 4 5 6 7 8; do # Kafka takes half the time for a topic once it has been read as often
     "$out/ours" -brokers "$brokers" -topic "$topic" -events "$minutes" -rows "$rows/minutes.csv" minutes >/dev/null
   done
   cat "$out/minutes.json" >/dev/null # into the page cache
-  duckdb --file "$out/minutes.json" --events "$minutes" --rows "$rows" | tee -a "$results"
-  rm -f "$out/minutes.json"
+  beside
   same duckdb "$rows/minutes-duckdb.csv"
-  ours
   for peer in "${engines[@]}"; do
     "$peer" --topic "$topic" --queries minutes --events "$minutes" --rows "$rows/$peer" | tee -a "$results"
     same "$peer" "$rows/$peer"
-    ours
+    beside
   done
+  rm -f "$out/minutes.json"
 }
 
 run_nexmark() {
