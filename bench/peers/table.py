@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import platform
+import statistics
 import sys
 
 
@@ -23,7 +24,7 @@ def objects(path: pathlib.Path) -> list[dict]:
 
 
 def chosen(results: list[dict]) -> dict:
-    """Return a result by query and engine: of MEDIAN the median, of a peer the fastest turn, beside it the first and the fastest, and if one has failed how."""
+    """Return a result by query and engine: of MEDIAN the medians of clock and processor, of a peer the fastest turn, beside it the first and the fastest, and if one has failed how."""
     runs, best = {}, {}
     for r in results:
         runs.setdefault(r["query"], {}).setdefault(r["engine"], []).append(r)
@@ -31,7 +32,8 @@ def chosen(results: list[dict]) -> dict:
         for engine, all in of.items():
             failures = [r for r in all if "failed" in r or r.get("records", r.get("events", 0)) % r.get("events", 1) or r.get("late")]
             first, all = all[0], failures or sorted(all, key=lambda r: r["seconds"])
-            best.setdefault(query, {})[engine] = all[(len(all) - 1) // 2 if engine in MEDIAN else 0] | {"first": first.get("seconds"), "fastest": all[0]}
+            middle = {k: statistics.median(r[k] for r in all) for k in ("seconds", "cpu_seconds")} if engine in MEDIAN and not failures else {}
+            best.setdefault(query, {})[engine] = all[0] | middle | {"first": first.get("seconds"), "fastest": all[0]}
             if failures:
                 best[query][engine].setdefault("failed", f"{all[0].get('records')} records read, {all[0].get('late')} late")
     return best
