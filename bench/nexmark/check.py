@@ -28,6 +28,10 @@ COUNTS = """counts AS (
     FROM (SELECT auction, time_bucket(INTERVAL 2 SECOND, ts) AS span, count(*) AS n FROM bid GROUP BY ALL), range(5) AS steps(i)
     GROUP BY ALL)"""
 
+Q7 = ({"auction": "BIGINT", "price": "BIGINT", "bidder": "BIGINT", "ts": "TIMESTAMP"},
+      f"""SELECT auction, price, bidder, ts FROM bid
+          WHERE (time_bucket({WIDE}, ts), price) IN (SELECT time_bucket({WIDE}, ts), max(price) FROM bid GROUP BY 1)""")
+
 # name: columns of the rows, SQL
 QUERIES = {
     "q0": (BID, "SELECT auction, bidder, price, ts FROM bid"),
@@ -43,9 +47,8 @@ QUERIES = {
     "q5": ({"auction": "BIGINT", "num": "BIGINT"} | WINDOW,
            f"""WITH {COUNTS} SELECT auction, num, window_start, window_start + {WIDE} AS window_end FROM counts
                WHERE (window_start, num) IN (SELECT window_start, max(num) FROM counts GROUP BY window_start)"""),
-    "q7": ({"auction": "BIGINT", "price": "BIGINT", "bidder": "BIGINT", "ts": "TIMESTAMP"},
-           f"""SELECT auction, price, bidder, ts FROM bid
-               WHERE (time_bucket({WIDE}, ts), price) IN (SELECT time_bucket({WIDE}, ts), max(price) FROM bid GROUP BY 1)"""),
+    "q7": Q7,
+    "q7join": Q7,
     "q8": ({"id": "BIGINT", "name": "VARCHAR", "window_start": "TIMESTAMP"},
            f"""SELECT p.id, p.name, p.w AS window_start FROM (SELECT DISTINCT id, name, time_bucket({WIDE}, ts) AS w FROM person) p
                JOIN (SELECT DISTINCT seller, time_bucket({WIDE}, ts) AS w FROM auction) a ON p.id = a.seller AND p.w = a.w"""),
@@ -98,14 +101,14 @@ def main():
     args = ap.parse_args()
     c = connect(args)
     wrong = 0
-    print(f"DuckDB {duckdb.__version__}, {args.threads} threads, from the files in {args.events}\n{'query':5} {'rows':>10} {'DuckDB s':>9}  rows agree")
+    print(f"DuckDB {duckdb.__version__}, {args.threads} threads, from the files in {args.events}\n{'query':7} {'rows':>10} {'DuckDB s':>9}  rows agree")
     for name in args.only.split(",") if args.only else QUERIES:
         start = time.time()
         c.execute(f"CREATE OR REPLACE TEMP TABLE theirs AS {QUERIES[name][1]}")
         seconds = time.time() - start
         for folder in args.rows:
             n, found = compare(c, folder, name)
-            print(f"{name:5} {n:10} {seconds:9.2f}  {'NO' if found else 'yes'}, {folder}", flush=True)
+            print(f"{name:7} {n:10} {seconds:9.2f}  {'NO' if found else 'yes'}, {folder}", flush=True)
             for row in found:
                 print("      one side has", row)
             wrong += bool(found)

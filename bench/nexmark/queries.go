@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"cancha/stream"
@@ -139,13 +140,62 @@ func Q5(s Sources) *stream.Query {
 //	  GROUP BY window_start, window_end) B1
 //	ON B.price = B1.maxprice WHERE B.dateTime BETWEEN B1.window_end - INTERVAL '10' SECOND AND B1.window_end
 //
-// A row of a window is timed by the window's last nanosecond, so the bids of the window are those up to ten seconds less a nanosecond before it.
-// (The published BETWEEN has a bid at the end of a window in two windows; here it is in its own alone.)
+// The join with the maximum is a keyed process here, which keeps the highest bids of a window until it is over. (The published BETWEEN has a bid at
+// the end of a window in two windows; here it is in its own alone.)
 func Q7(s Sources) *stream.Query {
+	return s.bids().With("window", stream.Field("ts").AsTime().Truncate(Wide)).Process(highest).Name("q7")
+}
+
+// highest gives out the highest bids of each window, all of the same price, when it is over.
+var highest = stream.Processing{
+	Name: "highest bids", Keys: []string{"window"}, Fields: []string{"auction", "price", "bidder", "ts"},
+	Columns: []stream.Column{{Name: "auction", Kind: stream.Int}, {Name: "price", Kind: stream.Int}, {Name: "bidder", Kind: stream.Int},
+		{Name: "ts", Kind: stream.Text}},
+	TimeToLive: Wide + Lateness,
+	State:      func() any { return &best{} },
+	Row: func(c *stream.Context, of any, bid stream.Row) error {
+		b, price := of.(*best), bid.Int("price")
+		if price < b.price {
+			return nil
+		}
+		if len(b.bids) == 0 {
+			c.SetTimer(c.Key()[0].Time().Add(Wide - 1))
+		}
+		if price > b.price {
+			b.price, b.bids = price, b.bids[:0]
+		}
+		b.bids = append(b.bids, offer{bid.Int("auction"), bid.Int("bidder"), strings.Clone(bid.Text("ts"))})
+		return nil
+	},
+	Timer: func(c *stream.Context, of any, _ time.Time) error {
+		b := of.(*best)
+		for _, o := range b.bids {
+			if err := c.Emit(o.auction, b.price, o.bidder, o.ts); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+}
+
+// best are the bids of the highest price so far; prices are 100 and more.
+type best struct {
+	price int64
+	bids  []offer
+}
+
+type offer struct {
+	auction, bidder int64
+	ts              string
+}
+
+// Q7Join is query 7 as it is published, with the join. A row of a window is timed by the window's last nanosecond, so the bids of the window are
+// those up to ten seconds less a nanosecond before it.
+func Q7Join(s Sources) *stream.Query {
 	highest := s.bids().Window(stream.Tumbling(Wide)).Agg(stream.Max("highest", stream.Field("price"))).Select("highest")
 	return s.bids().Select("auction", "price", "bidder", "ts").
 		Join(highest, stream.On{Left: []string{"price"}, Right: []string{"highest"}}, stream.Within{After: Wide - 1}).
-		Select("auction", "price", "bidder", "ts").Name("q7")
+		Select("auction", "price", "bidder", "ts").Name("q7join")
 }
 
 // Q8 finds the persons who opened an auction in the ten seconds in which they came.

@@ -28,7 +28,7 @@ type entry struct {
 func entries(g Generator) []entry {
 	return []entry{{"q0", 1, Q0}, {"q1", 1, Q1}, {"q2", 1, Q2}, {"q3", 2, Q3},
 		{"q4", 2, func(s Sources) *stream.Query { return Q4(s, g.MaxLife()) }},
-		{"q5", 1, Q5}, {"q7", 2, Q7}, {"q8", 2, Q8}, {"q11", 1, Q11}, {"q12", 1, Q12}, {"q13", 1, Q13}}
+		{"q5", 1, Q5}, {"q7", 1, Q7}, {"q7join", 2, Q7Join}, {"q8", 2, Q8}, {"q11", 1, Q11}, {"q12", 1, Q12}, {"q13", 1, Q13}}
 }
 
 // chosen are the entries that a list of names, parted by commas, wants; all if it is empty.
@@ -40,7 +40,7 @@ func chosen(all []entry, list string) ([]entry, error) {
 	for name := range strings.SplitSeq(list, ",") {
 		i := slices.IndexFunc(all, func(e entry) bool { return e.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no query %q; there are q0 to q5, q7, q8 and q11 to q13", name)
+			return nil, fmt.Errorf("there is no query %q; there are q0 to q5, q7, q7join, q8 and q11 to q13", name)
 		}
 		some = append(some, all[i])
 	}

@@ -93,7 +93,7 @@ def main():
              f"{os.cpu_count()} cores; load average {'/'.join(f'{x:.1f}' for x in os.getloadavg())} at the end. Apache Kafka of one node, Flink 2.3 (parallelism 2), "
              "Spark 4.0 local[2], DuckDB 2.0 (2 threads, from a file in memory); cancha with GOMAXPROCS=2.", "",
              "They do not do all the same. Spark keeps checkpoints; cancha and Flink keep nothing here. cancha is told that a match lies in one partition, and "
-             "closes its minutes there; the peers shuffle. Query 4 is a keyed process and query 5 a top of each window in cancha, joins in the peers. Of query 12 "
+             "closes its minutes there; the peers shuffle. Queries 4 and 7 are keyed processes and query 5 a top of each window in cancha, joins in the peers; q7join is query 7 with the join. Of query 12 "
              "Flink drops the last windows, and Spark leaves open what no later event closes.", ""]
     for name, title in ("minutes", "Statistics a minute"), ("nexmark", "Nexmark"):
         if name in sys.argv[2:] and (results := objects(folder / f"{name}.jsonl")):
