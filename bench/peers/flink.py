@@ -5,6 +5,7 @@
 All queries run in one JVM, each --turns times: the first turn of all warms it. A line of JSON a turn. With --rows the rows go to
 DIR/QUERY_rows as CSV, once, in a turn more that is not measured; else they are thrown away (connector blackhole)."""
 import argparse
+import gc
 import os
 
 from meter import Meter, failed
@@ -115,6 +116,7 @@ def main():
     ap.add_argument("--parallelism", default="2")
     ap.add_argument("--rows", default="")
     args = ap.parse_args()
+    gc.disable()  # in the meter's thread it lets go of Java's objects by another connection, and Flink plans only in the thread of the first
     meter, env = Meter(), environment(args)
     for name in args.queries.split(","):
         columns, sql = QUERIES[name]
