@@ -140,10 +140,13 @@ func (c *cluster) committed(ctx context.Context, client *kafka.Client, group str
 	for p := range found {
 		ask[p.Topic] = append(ask[p.Topic], p.ID)
 	}
-	res, err := client.OffsetFetch(ctx, &kafka.OffsetFetchRequest{GroupID: group, Topics: ask})
-	if err == nil {
-		err = res.Error
-	}
+	var res *kafka.OffsetFetchResponse
+	err := coordinated(ctx, func() (err error) {
+		if res, err = client.OffsetFetch(ctx, &kafka.OffsetFetchRequest{GroupID: group, Topics: ask}); err == nil {
+			err = res.Error
+		}
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("offsets of group %s: %w", group, err)
 	}
@@ -154,6 +157,20 @@ func (c *cluster) committed(ctx context.Context, client *kafka.Client, group str
 		}
 	}
 	return offsets, nil
+}
+
+// coordinated asks again, for as long as a request may take, while the group has no coordinator that is ready: it has just been made, or moves to
+// another broker.
+func coordinated(ctx context.Context, ask func() error) error {
+	trying, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	for b := (backoff{}); ; {
+		err := ask()
+		moving := errors.Is(err, kafka.NotCoordinatorForGroup) || errors.Is(err, kafka.GroupCoordinatorNotAvailable) || errors.Is(err, kafka.GroupLoadInProgress)
+		if !moving || !pause(trying, b.next()) {
+			return err
+		}
+	}
 }
 
 func (c *cluster) lags(ctx context.Context, client *kafka.Client, found map[stream.Partition]kafka.Partition, committed map[stream.Partition]int64) ([]PartitionLag, error) {
