@@ -72,6 +72,14 @@ func result(t *testing.T, q *stream.Query) string {
 	return strings.ReplaceAll(strings.ReplaceAll(b.String(), "2026-03-01T15:", ""), "Z", "")
 }
 
+// highestBids are the rows of query 7, in both of its forms.
+const highestBids = `auction,price,bidder,ts
+			1000,300,50,00:02.500
+			1000,900,51,00:10.000
+			1107,300,50,00:09.999
+			1230,500,50,00:29.999
+			1230,700,50,01:00.000`
+
 func TestQueriesOnEventsMadeByHand(t *testing.T) {
 	life := func(s Sources) *stream.Query { return Q4(s, 30*time.Second) }
 	for _, each := range []struct {
@@ -149,18 +157,8 @@ func TestQueriesOnEventsMadeByHand(t *testing.T) {
 			1300,1,00:08,00:18
 			1300,1,00:10,00:20
 			1300,1,00:12,00:22`},
-		{"q7", Q7, `auction,price,bidder,ts
-			1000,300,50,00:02.500
-			1000,900,51,00:10.000
-			1107,300,50,00:09.999
-			1230,500,50,00:29.999
-			1230,700,50,01:00.000`},
-		{"q7 as a join", Q7Join, `auction,price,bidder,ts
-			1000,300,50,00:02.500
-			1000,900,51,00:10.000
-			1107,300,50,00:09.999
-			1230,500,50,00:29.999
-			1230,700,50,01:00.000`},
+		{"q7", Q7, highestBids},
+		{"q7 as a join", Q7Join, highestBids},
 		{"q8", Q8, `id,name,window_start
 			1,Ada,00:00
 			2,Bob,00:00`},
