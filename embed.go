@@ -78,8 +78,10 @@ import (
 //go:embed stream/broker/*[^t].go
 //go:embed stream/broker/internal/disk/*[^t].go
 //go:embed stream/broker/internal/guard/*[^t].go
+//go:embed stream/checkpoint/*[^t].go stream/checkpoint/*[^s]t.go
 //go:embed stream/file/*[^t].go stream/file/*[^s]t.go
 //go:embed stream/internal/aggregate/*[^t].go
+//go:embed stream/internal/changelog/*[^t].go
 //go:embed stream/internal/decode/*[^t].go stream/internal/decode/*[^s]t.go stream/internal/decode/run_amd64.s
 //go:embed stream/internal/eval/*[^t].go
 //go:embed stream/internal/files/*[^t].go

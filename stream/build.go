@@ -29,7 +29,8 @@ type graph struct {
 	env    flow.Env
 	ops    []stage // those that rows reach first come first
 	merges []*merge
-	last   *flow.Groups // the aggregation behind the lanes whose changes are given out; nil: there is none
+	tables []*flow.Table // that queries fill
+	last   *flow.Groups  // the aggregation behind the lanes whose changes are given out; nil: there is none
 	clocks []*flow.Processor
 	out    [][]Value
 	slab   []Value
@@ -341,6 +342,7 @@ func (g *graph) table(in *input, t *Table, keys []string, after []step) (table *
 		if table, err = flow.NewTable(columns, keys); err != nil {
 			return nil, err
 		}
+		g.tables = append(g.tables, table)
 		return func(row flow.Row, _ int64) { table.Put(row) }, nil
 	})
 	in.waits = append(in.waits, g.inputs[from:]...)
@@ -439,7 +441,7 @@ func (g *graph) checkMode() error {
 
 // lane compiles the way of one partition's records.
 func (in *input) lane(partition int, claim func(keys flow.Row, end int64) string) (*lane, error) {
-	n := &lane{in: in, partition: partition, claim: claim, clock: flow.NewClock(in.query.delay, in.query.ahead)}
+	n := &lane{in: in, partition: partition, claim: claim, next: -1, clock: flow.NewClock(in.query.delay, in.query.ahead)}
 	l := flow.Open()
 	if !in.query.time.None() {
 		t, err := eval.Compile(in.query.time, l, value.Time)

@@ -161,6 +161,7 @@ func (c *Context) timed() {
 func (p *Processing) flow() flow.Functions {
 	names := slices.Clone(p.Fields)
 	f := flow.Functions{
+		Save: saveState, Load: loadState,
 		State: func(flow.Row) any { return p.State() },
 		Row: func(c *flow.Context, state any, row flow.Row) (err error) {
 			defer recovered(p.Name, &err)

@@ -49,11 +49,18 @@ func (g *Generator) Check() error {
 	return nil
 }
 
+// Replayable implements Replayable: make is called again for what comes behind a checkpoint, and so must give the same for the same n.
+func (g *Generator) Replayable() {}
+
 // Run implements Source: one goroutine for each partition.
 func (g *Generator) Run(ctx context.Context, h Handler) error {
 	partitions := make([]Partition, g.partitions)
 	for p := range partitions {
 		partitions[p] = Partition{Topic: g.name, ID: p}
+	}
+	next, err := begin(h, partitions)
+	if err != nil {
+		return err
 	}
 	h.Assigned(partitions)
 	ctx, cancel := context.WithCancel(ctx)
@@ -62,7 +69,7 @@ func (g *Generator) Run(ctx context.Context, h Handler) error {
 	errs := make([]error, g.partitions)
 	for p := range g.partitions {
 		running.Go(func() {
-			if errs[p] = g.read(ctx, h, p); errs[p] != nil {
+			if errs[p] = g.read(ctx, h, p, next[p]); errs[p] != nil {
 				cancel()
 			} else {
 				finished(ctx, h, partitions[p])
@@ -84,7 +91,7 @@ const (
 	pause          = 10 * time.Millisecond
 )
 
-func (g *Generator) read(ctx context.Context, h Handler, p int) (err error) {
+func (g *Generator) read(ctx context.Context, h Handler, p int, from int64) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("a fault in the function that makes records: %v", fault)
@@ -94,10 +101,10 @@ func (g *Generator) read(ctx context.Context, h Handler, p int) (err error) {
 	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
 	records := make([]Record, 0, generatedBatch)
-	for next := int64(0); next < g.limit && ctx.Err() == nil; {
+	for next := from; next < g.limit && ctx.Err() == nil; {
 		n := min(generatedBatch, g.limit-next)
 		if g.rate > 0 {
-			n = min(n, int64(g.rate/float64(g.partitions)*time.Since(began).Seconds())-next)
+			n = min(n, int64(g.rate/float64(g.partitions)*time.Since(began).Seconds())-(next-from))
 			if n <= 0 {
 				select {
 				case <-ctx.Done():

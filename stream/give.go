@@ -81,6 +81,12 @@ func (r *Running) settle(n *lane) error {
 	})
 }
 
+// settleAlone gives out what time has made ready, while no snapshot is taken.
+func (r *Running) settleAlone() {
+	defer r.keeper.handling()()
+	r.settle(nil)
+}
+
 // closeIdle closes windows of partitions that are idle or have ended, where each partition closes its own: those that the others have passed. No more
 // counts as late afterwards than what belongs to these. Whose the keys of groups are that are over in all partitions is forgotten.
 func (r *Running) closeIdle() {
@@ -197,18 +203,29 @@ func (r *Running) publish(rows [][]Value) error {
 		if r.query.mode == Complete {
 			out = r.results.newest()
 		}
-		r.epoch++
 		r.given.Add(int64(len(rows)))
 		r.total.Store(r.results.total)
-		if err := r.write(r.query.sinks, r.epoch, &Rows{Columns: r.graph.columns, rows: out, Total: int64(len(out))}); err != nil {
+		if r.keeper != nil {
+			r.keeper.hold(out)
+		} else if err := r.writeRows(out); err != nil {
 			return err
 		}
+	}
+	if letters.Len() > 0 && r.keeper != nil {
+		r.keeper.holdLetters(letters)
+		return nil
 	}
 	if letters.Len() > 0 {
 		r.lettered++
 		return r.write(r.query.letters, r.lettered, letters)
 	}
 	return nil
+}
+
+// writeRows gives rows to the sinks.
+func (r *Running) writeRows(rows [][]Value) error {
+	r.epoch++
+	return r.write(r.query.sinks, r.epoch, &Rows{Columns: r.graph.columns, rows: rows, Total: int64(len(rows))})
 }
 
 func (r *Running) write(sinks []Sink, epoch int64, rows *Rows) error {

@@ -27,6 +27,7 @@ type lane struct {
 	time    func(row flow.Row) value.Value // nil: the record's time stamp
 	run     func(row flow.Row)
 	handler RecordHandler // nil: records are decoded
+	keeping *handlerState // of the handler, where there is a checkpoint
 	clock   flow.Clock
 	t       int64         // event time of the record in hand
 	windows *flow.Windows // nil where rows are collected
@@ -34,7 +35,8 @@ type lane struct {
 	times   []int64
 	width   int
 	topic   string
-	next    int64 // offset behind the last record handled
+	id      string // what the partition holds, as its source tells
+	next    int64  // offset behind the last record handled; -1: not known yet
 	high    int64
 	goal    int64 // high of the first batch: what was there when the partition was opened
 	opened  bool  // there was a first batch
@@ -69,6 +71,7 @@ func (n *lane) take(b Batch, count int, idleAfter time.Duration, rejected func(r
 		n.opened, n.goal = true, b.HighWatermark
 	}
 	if len(b.Records) == 0 {
+		n.next = max(n.next, b.HighWatermark)
 		n.reached = true // what lies between the last record and goal, markers of transactions say, is no record
 		n.rest(idleAfter)
 		return nil

@@ -83,6 +83,10 @@ func (m *MemorySource) Run(ctx context.Context, h Handler) error {
 	for p := range partitions {
 		partitions[p] = Partition{m.topic, p}
 	}
+	next, err := begin(h, partitions)
+	if err != nil {
+		return err
+	}
 	h.Assigned(partitions)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -90,7 +94,7 @@ func (m *MemorySource) Run(ctx context.Context, h Handler) error {
 	errs := make([]error, len(partitions))
 	for p := range partitions {
 		running.Go(func() {
-			if errs[p] = m.read(ctx, h, p); errs[p] != nil {
+			if errs[p] = m.read(ctx, h, p, int(next[p])); errs[p] != nil {
 				cancel()
 			} else {
 				finished(ctx, h, partitions[p])
@@ -106,6 +110,28 @@ func (m *MemorySource) Run(ctx context.Context, h Handler) error {
 	return nil
 }
 
+// Replayable implements Replayable.
+func (m *MemorySource) Replayable() {}
+
+// begin asks a handler where to begin with each partition: at 0, if it does not say.
+func begin(h Handler, partitions []Partition) ([]int64, error) {
+	next := make([]int64, len(partitions))
+	b, ok := h.(Beginner)
+	if !ok {
+		return next, nil
+	}
+	for i, p := range partitions {
+		at, known, err := b.Begin(p, "")
+		if err != nil {
+			return nil, err
+		}
+		if known {
+			next[i] = at
+		}
+	}
+	return next, nil
+}
+
 // finished tells a handler that wants to know it that a partition has ended, unless ctx has.
 func finished(ctx context.Context, h Handler, p Partition) {
 	if f, ok := h.(Finisher); ok && ctx.Err() == nil {
@@ -114,10 +140,10 @@ func finished(ctx context.Context, h Handler, p Partition) {
 }
 
 // read hands over one partition until it ends or ctx does.
-func (m *MemorySource) read(ctx context.Context, h Handler, p int) error {
+func (m *MemorySource) read(ctx context.Context, h Handler, p, next int) error {
 	ticker := time.NewTicker(m.idleEvery)
 	defer ticker.Stop()
-	for next := 0; ctx.Err() == nil; {
+	for ctx.Err() == nil {
 		records, high, ended, grown := m.after(p, next)
 		if len(records) == 0 && ended {
 			return nil
@@ -145,5 +171,5 @@ func (m *MemorySource) after(p, next int) (records []Record, high int64, ended b
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all := m.partitions[p]
-	return slices.Clip(all[next:min(len(all), next+m.batchSize)]), int64(len(all)), m.ended, m.grown
+	return slices.Clip(all[min(next, len(all)):min(len(all), next+m.batchSize)]), int64(len(all)), m.ended, m.grown
 }

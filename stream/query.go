@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cancha/stream/checkpoint"
 	"cancha/stream/internal/flow"
 	"cancha/stream/plan"
 )
@@ -56,6 +57,23 @@ type Opener interface {
 	Open(ctx context.Context, columns []Column) error
 }
 
+// Resumer is a Sink that can go on where a checkpoint has left it, so that each row is there once whatever happens to its query.
+type Resumer interface {
+	// Resume takes the place of Open in a query with a Checkpoint. It makes what the sink holds that of the last whole epoch, and returns that: mark.Epoch,
+	// or a later one whose rows are there already.
+	Resume(ctx context.Context, columns []Column, mark Mark) (epoch int64, err error)
+	// Position is asked after each Write, and kept with its epoch: what Resume needs to find the place again.
+	Position() []byte
+}
+
+// Mark is how far a sink has come, as a checkpoint knows it.
+type Mark struct {
+	Query    string // identifies the checkpoint
+	Unit     string // the part of the query whose rows these are; checkpoint.Whole: all
+	Epoch    int64  // the last whose rows are known to be there; 0: none yet
+	Position []byte // what Position said then; nil: nothing yet
+}
+
 // Closer is a Sink that is closed after its last Write, however the query ended.
 type Closer interface{ Close() error }
 
@@ -93,6 +111,8 @@ type Query struct {
 	now     bool
 	keep    int
 	memory  int64
+	place   checkpoint.Place
+	every   time.Duration
 	err     error // of a call with impossible arguments; Start gives it
 }
 
@@ -118,9 +138,12 @@ const DefaultMaxAhead = 24 * time.Hour
 // DefaultMemory is how many bytes the state of a query may take before the query ends with an error.
 const DefaultMemory = 8 << 30
 
+// DefaultEpoch is how often a query with a Checkpoint takes a snapshot.
+const DefaultEpoch = time.Second
+
 // From starts a query over a source of records, which are JSON unless Format says otherwise.
 func From(source Source) *Query {
-	return &Query{source: source, name: "query", idle: DefaultIdleAfter, ahead: DefaultMaxAhead, keep: DefaultKeepRows, memory: DefaultMemory}
+	return &Query{source: source, name: "query", idle: DefaultIdleAfter, ahead: DefaultMaxAhead, keep: DefaultKeepRows, memory: DefaultMemory, every: DefaultEpoch}
 }
 
 func (q *Query) with(change func(*Query)) *Query {
@@ -416,6 +439,32 @@ func (q *Query) KeepRows(n int) *Query { return q.with(func(q *Query) { q.keep =
 // of the query that is started, with all that are joined to it.
 func (q *Query) Memory(bytes int64) *Query { return q.with(func(q *Query) { q.memory = bytes }) }
 
+// Checkpoint keeps snapshots of the query in a place, such as checkpoint.Folder("lwp"), and has it go on from the newest: after an end of any kind
+// the next start gives out what an undisturbed query would have. Each epoch (see Epoch) has a snapshot: offsets, watermark, the state of all operators,
+// Results, and how far each sink has come. The sinks get an epoch's rows in one Write, once its snapshot is safe.
+//
+// What goes on is the same query over the same topic: Start refuses another plan, and shows what differs. Name, sinks, MaxRecords, MaxTime,
+// AvailableNow, Trigger, KeepRows and Memory may be other ones.
+//
+// A run that ends before its sources do (Stop, MaxRecords, MaxTime, AvailableNow) leaves windows that are open to the next run: Results has them
+// as they stand, sinks do not. Drain, or the end of the sources, closes them: the query is over then, and reads nothing if it is started again.
+// MaxRecords counts what earlier runs have read that did not come to its end.
+func (q *Query) Checkpoint(place checkpoint.Place) *Query {
+	if place == nil {
+		return q.wrong("Checkpoint without a place, such as checkpoint.Folder(\"here\")")
+	}
+	return q.with(func(q *Query) { q.place = place })
+}
+
+// Epoch sets how often a query with a Checkpoint takes a snapshot: DefaultEpoch unless set. Rows reach the sinks so much later; after a crash so much is
+// read again.
+func (q *Query) Epoch(every time.Duration) *Query {
+	if every < 10*time.Millisecond || every > time.Hour {
+		return q.wrong("Epoch(%v): want 10ms to 1h", every)
+	}
+	return q.with(func(q *Query) { q.every = every })
+}
+
 // maxSpan bounds windows and delays; together with the bounds on event times it keeps sums within an int64.
 const maxSpan = 180 * 24 * time.Hour
 
@@ -429,10 +478,17 @@ func (q *Query) Start(ctx context.Context) (*Running, error) {
 	if err := g.places(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", q.name, err)
 	}
-	if err := q.open(ctx, g.columns); err != nil {
+	r := newRunning(ctx, q, g)
+	if q.place == nil {
+		err = q.open(ctx, g.columns)
+	} else {
+		err = r.resume(ctx)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", q.name, err)
 	}
-	return startQuery(ctx, q, g), nil
+	r.start()
+	return r, nil
 }
 
 // open opens the sinks. Those that were opened before one that fails are closed.
@@ -513,6 +569,12 @@ func (q *Query) Plan() *plan.Plan {
 		EventTime: q.time, Delay: q.delay, IdleAfter: q.idle, MaxAhead: q.ahead, KeyedBy: q.keyedBy}}
 	if q.source != nil {
 		p.Input.Source = q.source.Description()
+		if i, ok := q.source.(Identified); ok {
+			p.Input.Identity = i.Identity()
+		}
+	}
+	if q.place != nil {
+		p.Checkpoint, p.Epoch = q.place.String(), q.every
 	}
 	for _, s := range q.steps {
 		if s.other != nil {

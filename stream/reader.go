@@ -44,10 +44,15 @@ func (r reader) lane(partition Partition) (*lane, error) {
 		}
 	}
 	n, err := r.in.lane(partition.ID, claim)
-	if err == nil {
-		r.lanes[r.in][partition] = n
+	if err != nil {
+		return nil, err
 	}
-	return n, err
+	n.topic = partition.Topic
+	if r.keeper != nil {
+		n.keep()
+	}
+	r.lanes[r.in][partition] = n
+	return n, nil
 }
 
 // Batch implements Handler. A panic in it ends the query, not the program.
@@ -73,13 +78,13 @@ func (r reader) Batch(ctx context.Context, b Batch) (err error) {
 		return err
 	}
 	r.heard()
+	if r.keeper != nil {
+		r.keeper.room(ctx)
+	}
 	if err := r.prepare(ctx, n, b.Records); err != nil {
 		return err
 	}
-	count := r.reserve(len(b.Records))
-	if err = n.take(b, count, r.in.query.idle, func(rec *Record, reason string, late time.Duration) { r.reject(b.Topic, rec, reason, late) }); err == nil {
-		err = r.settle(n)
-	}
+	count, err := r.handle(n, b)
 	if err != nil {
 		r.fail(err)
 		return err
@@ -96,6 +101,36 @@ func (r reader) Batch(ctx context.Context, b Batch) (err error) {
 		r.end("It ended with what was available.")
 	}
 	return nil
+}
+
+// handle takes as many records of a batch as there may be, and gives out what they make ready. No snapshot is taken meanwhile.
+func (r reader) handle(n *lane, b Batch) (count int, err error) {
+	defer r.keeper.handling()()
+	count = r.reserve(len(b.Records))
+	err = n.take(b, count, r.in.query.idle, func(rec *Record, reason string, late time.Duration) { r.reject(b.Topic, rec, reason, late) })
+	if err == nil {
+		err = r.settle(n)
+	}
+	if r.keeper != nil && count > 0 {
+		r.keeper.handled(n)
+	}
+	return count, err
+}
+
+// Begin implements Beginner.
+func (r reader) Begin(p Partition, id string) (next int64, known bool, err error) {
+	n, err := r.lane(p)
+	if err != nil || r.keeper == nil {
+		return 0, false, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.id != "" && id != "" && n.id != id && n.next >= 0 {
+		return 0, false, fmt.Errorf("%s has been made anew since the checkpoint %s was taken: it was %s, and is %s; give another place to begin anew",
+			r.in.query.source.Description(), r.query.place, n.id, id)
+	}
+	n.id = id
+	return n.next, n.next >= 0, nil
 }
 
 // availableRead tells whether all partitions of all inputs have been read to where they ended when they were opened.
@@ -182,7 +217,7 @@ func (r reader) align(ctx context.Context, n *lane) {
 func (r reader) Finished(p Partition) {
 	if n, err := r.lane(p); err == nil {
 		n.finished.Store(true)
-		r.settle(nil)
+		r.settleAlone()
 	}
 }
 

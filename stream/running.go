@@ -36,6 +36,8 @@ type Running struct {
 	lettered   int64     // counts what was written to sinks of dead letters
 	changed    time.Time // when changed rows were given out last
 
+	keeper *keeper // nil: there is no checkpoint
+
 	given, total atomic.Int64 // rows given out, with each change and without: also asked for while a sink makes the query wait
 
 	mu       sync.Mutex
@@ -58,7 +60,7 @@ const keptNotes = 20
 // settleAfter is how long rows that have changed wait at most while more is there to be read, unless Trigger says otherwise.
 const settleAfter = 100 * time.Millisecond
 
-func startQuery(ctx context.Context, q *Query, g *graph) *Running {
+func newRunning(ctx context.Context, q *Query, g *graph) *Running {
 	r := &Running{query: q, graph: g, ctx: ctx, done: make(chan struct{}), bad: badRecords{reasons: map[string]int64{}},
 		history: newHistory(), status: status{message: waiting}, limited: q.limit > 0,
 		lanes: map[*input]map[Partition]*lane{}, assigned: map[*input]map[Partition]bool{}, ready: map[*input]chan struct{}{}, met: map[*input]bool{}}
@@ -76,9 +78,10 @@ func startQuery(ctx context.Context, q *Query, g *graph) *Running {
 	}
 	r.letters = NewRows(letterColumns()...)
 	r.reading, r.cancel = context.WithCancel(ctx)
-	go r.read(r.reading)
 	return r
 }
+
+func (r *Running) start() { go r.read(r.reading) }
 
 // letterColumns are the columns of dead letters.
 func letterColumns() []Column {
@@ -93,7 +96,10 @@ func (r *Running) read(reading context.Context) {
 	var ticking, sources sync.WaitGroup
 	ticks, stop := context.WithCancel(context.Background())
 	ticking.Go(func() { r.ticks(ticks) })
-	for _, in := range r.graph.inputs {
+	if r.keeper != nil {
+		ticking.Go(func() { r.keeper.run(ticks) })
+	}
+	for _, in := range r.toRead() {
 		sources.Go(func() {
 			err := runSource(reading, in.query.source, reader{r, in})
 			stopped := reading.Err() != nil && errors.Is(err, context.Cause(reading)) // while a batch waited
@@ -105,9 +111,18 @@ func (r *Running) read(reading context.Context) {
 		})
 	}
 	sources.Wait()
+	natural := reading.Err() == nil
 	stop()
 	ticking.Wait()
-	r.finish()
+	r.finish(natural)
+}
+
+// toRead are the inputs to be read: none of a query that had come to its end before.
+func (r *Running) toRead() []*input {
+	if r.keeper != nil && r.keeper.over {
+		return nil
+	}
+	return r.graph.inputs
 }
 
 // runSource runs a source, whose panic is its error.
@@ -128,7 +143,7 @@ func (r *Running) over(in *input) {
 	r.mu.Lock()
 	r.assigned[in] = map[Partition]bool{ended: true} // none of its lanes counts
 	r.mu.Unlock()
-	r.settle(nil)
+	r.settleAlone()
 }
 
 // ticks gives out what waits, sees idle partitions, runs timers of the clock, and watches the state's size.
@@ -141,7 +156,7 @@ func (r *Running) ticks(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			r.settle(nil)
+			r.settleAlone()
 			if r.query.length > 0 && time.Since(r.history.started) >= r.query.length {
 				r.end("It ended after MaxTime.")
 			}
@@ -198,15 +213,25 @@ func (r *Running) broken() error {
 	return nil
 }
 
-// finish gives out what is left if the run ended in order, closes the sinks, and notes how it ended.
-func (r *Running) finish() {
+// drain gives out what is left.
+func (r *Running) drain() error {
+	return r.giveOut(func() {
+		for _, t := range slices.Backward(r.graph.timelines) {
+			r.graph.drain(t, r.all())
+		}
+	})
+}
+
+// finish gives out what is left if the run ended in order, closes the sinks, and notes how it ended. natural tells that the sources had come to their
+// ends.
+func (r *Running) finish(natural bool) {
 	err := r.broken()
-	if err == nil {
-		err = r.giveOut(func() {
-			for _, t := range slices.Backward(r.graph.timelines) {
-				r.graph.drain(t, r.all())
-			}
-		})
+	switch {
+	case err != nil:
+	case r.keeper != nil:
+		err = r.keeper.finish(natural)
+	default:
+		err = r.drain()
 	}
 	err = errors.Join(err, closeAll(append(slices.Clone(r.query.sinks), r.query.letters...)))
 	r.unseen()

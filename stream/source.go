@@ -59,6 +59,21 @@ type Noter interface{ Note(sentence string) }
 // and so they hold back no watermark.
 type Finisher interface{ Finished(p Partition) }
 
+// Beginner is a Handler that knows where partitions are to be read on: a query with a Checkpoint is one. Begin is asked for each partition that a run has
+// not read yet, before Assigned. It returns the offset of the first record to hand over, or says that the source's own settings decide. id tells what
+// the partition holds from what another one of its name would, such as a topic that was made anew; a source that cannot tell gives none. An error ends
+// the source.
+type Beginner interface {
+	Begin(p Partition, id string) (next int64, known bool, err error)
+}
+
+// Replayable is a Source that asks a Beginner, and so can go on from a checkpoint.
+type Replayable interface{ Replayable() }
+
+// Identified is a Source that is the same wherever its records are to be had: a topic, whichever brokers are asked for it. Its Description is what
+// tells it from others otherwise.
+type Identified interface{ Identity() string }
+
 // Partial is the error of a Handler that has handled only the first records of a batch and wants no more: a source that keeps a place to
 // go on from goes on behind these.
 type Partial struct {

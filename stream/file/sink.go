@@ -3,6 +3,7 @@ package file
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -30,8 +31,11 @@ const writeAt = 1 << 20
 // When a Write has returned, its rows are with the operating system: they outlive the process, however that dies, and Close waits until they are on
 // the disk. If a Write fails, on a full disk for example, its part of the file is taken back, so that the file ends with the
 // last whole Write, and every later Write fails with the same error. A process that is killed within a Write leaves that one's rows in part,
-// perhaps with half a line at the end. A query that goes on from a checkpoint after that may write the rows since the checkpoint again: a file
-// has no keys by which to know them.
+// perhaps with half a line at the end.
+//
+// In a query with a Checkpoint each row is there exactly once: the query goes on with the file as it was after an epoch that the checkpoint knows, and
+// what stands behind that is taken off. Each Write then waits until the disk has it. Who reads such a file while it grows sees whole epochs, but for
+// the one that is being written: see Parts for readers that must not.
 type Sink struct {
 	path   string
 	encode func(dst []byte, rows *stream.Rows, from int) (text []byte, next int, err error)
@@ -46,12 +50,14 @@ type Sink struct {
 	release func() // gives the file back to other sinks
 	whole   int64  // bytes of the file up to the last whole Write
 	err     error  // of a Write that has failed
+	exact   bool   // the query has a checkpoint
 }
 
 // packer is what gzip's and Zstandard's writers have in common.
 type packer interface {
 	io.WriteCloser
 	Flush() error
+	Reset(w io.Writer)
 }
 
 // String tells where the rows go, as Explain shows it.
@@ -96,6 +102,54 @@ func (s *Sink) Open(_ context.Context, columns []stream.Column) error {
 	}
 	return nil
 }
+
+// Resume implements stream.Resumer. Position is the size of the file behind a Write.
+func (s *Sink) Resume(ctx context.Context, columns []stream.Column, mark stream.Mark) (int64, error) {
+	s.exact = true
+	if mark.Position == nil {
+		return mark.Epoch, s.Open(ctx, columns)
+	}
+	size, n := binary.Varint(mark.Position)
+	if s.file != nil || n <= 0 {
+		return 0, fmt.Errorf("write %s: the file is being written by another query of this sink", s.path)
+	}
+	var err error
+	if s.release, err = files.Claim(s.path); err != nil {
+		return 0, fmt.Errorf("write %s: %w", s.path, err)
+	}
+	if err := s.cut(columns, size); err != nil {
+		s.release()
+		return 0, err
+	}
+	return mark.Epoch, nil
+}
+
+// cut opens the file and takes off what stands behind size bytes.
+func (s *Sink) cut(columns []stream.Column, size int64) error {
+	f, err := os.OpenFile(s.path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("write rows where a checkpoint has left them: %w", err)
+	}
+	at, err := f.Seek(0, io.SeekEnd)
+	if err == nil && at < size {
+		err = fmt.Errorf("it has %d bytes, and had %d when the checkpoint was taken", at, size)
+	}
+	if err == nil {
+		err = f.Truncate(size)
+	}
+	if err == nil {
+		_, err = f.Seek(size, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return fmt.Errorf("write %s where a checkpoint has left it: %w", s.path, err)
+	}
+	s.columns, s.file, s.out, s.pack, s.whole, s.err = slices.Clone(columns), f, f, nil, size, nil
+	return s.begin(nil)
+}
+
+// Position implements stream.Resumer.
+func (s *Sink) Position() []byte { return binary.AppendVarint(nil, s.whole) }
 
 // make makes the file of a sink that has claimed it.
 func (s *Sink) make(columns []stream.Column, head []byte) error {
@@ -206,7 +260,12 @@ func (s *Sink) Write(ctx context.Context, _ int64, rows *stream.Rows) error {
 // flush ends a Write: what has been written of the file can be read.
 func (s *Sink) flush() error {
 	if s.pack != nil {
-		if err := s.pack.Flush(); err != nil {
+		if err := s.pause(); err != nil {
+			return s.fail(err)
+		}
+	}
+	if s.exact {
+		if err := s.file.Sync(); err != nil {
 			return s.fail(err)
 		}
 	}
@@ -215,6 +274,19 @@ func (s *Sink) flush() error {
 		return s.fail(err)
 	}
 	s.whole = at
+	return nil
+}
+
+// pause has the packer write what it holds. Where the file may have to be cut here, its packed text ends here, and another begins: both formats are
+// such texts, one behind the other.
+func (s *Sink) pause() error {
+	if !s.exact {
+		return s.pack.Flush()
+	}
+	if err := s.pack.Close(); err != nil {
+		return err
+	}
+	s.pack.Reset(s.file)
 	return nil
 }
 

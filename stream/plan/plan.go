@@ -20,11 +20,15 @@ type Plan struct {
 	MaxTime time.Duration // of the clock; 0: no end
 	Now     bool          // it ends with what the sources held when they were opened
 	Sinks   []string
+	// Checkpoint is where snapshots are kept; empty: nowhere.
+	Checkpoint string
+	Epoch      time.Duration // between snapshots
 }
 
 // Input is what a query reads.
 type Input struct {
 	Source    string
+	Identity  string // what is read, wherever it is; empty: Source
 	Format    string
 	EventTime Expr // none: the record's own time stamp
 	Delay     time.Duration
@@ -124,6 +128,9 @@ func (p *Plan) write(b *strings.Builder, indent string) {
 	}
 	if p.Now {
 		b.WriteString(", what is available now")
+	}
+	if p.Checkpoint != "" {
+		fmt.Fprintf(b, ", checkpoint %s every %v", p.Checkpoint, p.Epoch)
 	}
 	b.WriteByte('\n')
 	for _, s := range p.Sinks {
@@ -237,5 +244,27 @@ func (s Step) function() string {
 	if len(s.Adds) > 0 {
 		t += " → " + strings.Join(s.Adds, ", ")
 	}
-	return t
+	return t + s.life()
+}
+
+// Same returns what must be the same in another plan for it to go on from where this one has come: the sources, the steps and their order, line by
+// line. Name, sinks, limits and times of output may differ.
+func (p *Plan) Same() []string {
+	lines := []string{p.Input.same() + ", output " + p.Output}
+	for _, s := range p.Steps {
+		lines = append(lines, s.String())
+		if s.Other != nil {
+			for _, line := range s.Other.Same() {
+				lines = append(lines, "│ "+line)
+			}
+		}
+	}
+	return lines
+}
+
+func (i Input) same() string {
+	if i.Identity != "" {
+		i.Source = i.Identity
+	}
+	return i.String()
 }

@@ -39,6 +39,7 @@ func All() []listing.Package {
 		table_cancha_statsbomb_streaming,
 		table_cancha_stream,
 		table_cancha_stream_broker,
+		table_cancha_stream_checkpoint,
 		table_cancha_stream_file,
 		table_cancha_stream_kafka,
 		table_cancha_stream_plan,

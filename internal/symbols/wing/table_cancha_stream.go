@@ -25,6 +25,7 @@ var table_cancha_stream = listing.Package{
 		{"Count", stream.Count},
 		{"CountDistinct", stream.CountDistinct},
 		{"CountIf", stream.CountIf},
+		{"DefaultEpoch", stream.DefaultEpoch},
 		{"DefaultIdleAfter", stream.DefaultIdleAfter},
 		{"DefaultMaxAhead", stream.DefaultMaxAhead},
 		{"Distance", stream.Distance},
@@ -89,6 +90,7 @@ var table_cancha_stream = listing.Package{
 		{"BadRecord", (*stream.BadRecord)(nil)},
 		{"BadRecords", (*stream.BadRecords)(nil)},
 		{"Batch", (*stream.Batch)(nil)},
+		{"Beginner", (*stream.Beginner)(nil)},
 		{"CSVOptions", (*stream.CSVOptions)(nil)},
 		{"Checker", (*stream.Checker)(nil)},
 		{"Closer", (*stream.Closer)(nil)},
@@ -103,10 +105,13 @@ var table_cancha_stream = listing.Package{
 		{"Handler", (*stream.Handler)(nil)},
 		{"Header", (*stream.Header)(nil)},
 		{"History", (*stream.History)(nil)},
+		{"Identified", (*stream.Identified)(nil)},
 		{"Instant", (*stream.Instant)(nil)},
 		{"JSONOptions", (*stream.JSONOptions)(nil)},
+		{"Keeper", (*stream.Keeper)(nil)},
 		{"Kind", (*stream.Kind)(nil)},
 		{"LateCount", (*stream.LateCount)(nil)},
+		{"Mark", (*stream.Mark)(nil)},
 		{"MemorySource", (*stream.MemorySource)(nil)},
 		{"Noter", (*stream.Noter)(nil)},
 		{"Offsets", (*stream.Offsets)(nil)},
@@ -126,6 +131,8 @@ var table_cancha_stream = listing.Package{
 		{"Record", (*stream.Record)(nil)},
 		{"RecordHandler", (*stream.RecordHandler)(nil)},
 		{"RecordProcessing", (*stream.RecordProcessing)(nil)},
+		{"Replayable", (*stream.Replayable)(nil)},
+		{"Resumer", (*stream.Resumer)(nil)},
 		{"Row", (*stream.Row)(nil)},
 		{"Rows", (*stream.Rows)(nil)},
 		{"Running", (*stream.Running)(nil)},
@@ -146,21 +153,35 @@ var table_cancha_stream = listing.Package{
 		{"Within", (*stream.Within)(nil)},
 	},
 	Wrappers: []listing.Symbol{
+		{"Beginner", (*_cancha_stream_Beginner)(nil)},
 		{"Checker", (*_cancha_stream_Checker)(nil)},
 		{"Closer", (*_cancha_stream_Closer)(nil)},
 		{"Finisher", (*_cancha_stream_Finisher)(nil)},
 		{"Format", (*_cancha_stream_Format)(nil)},
 		{"Handler", (*_cancha_stream_Handler)(nil)},
+		{"Identified", (*_cancha_stream_Identified)(nil)},
+		{"Keeper", (*_cancha_stream_Keeper)(nil)},
 		{"Noter", (*_cancha_stream_Noter)(nil)},
 		{"Opener", (*_cancha_stream_Opener)(nil)},
 		{"Placed", (*_cancha_stream_Placed)(nil)},
 		{"Preparer", (*_cancha_stream_Preparer)(nil)},
 		{"Reader", (*_cancha_stream_Reader)(nil)},
 		{"RecordHandler", (*_cancha_stream_RecordHandler)(nil)},
+		{"Replayable", (*_cancha_stream_Replayable)(nil)},
+		{"Resumer", (*_cancha_stream_Resumer)(nil)},
 		{"Sink", (*_cancha_stream_Sink)(nil)},
 		{"Source", (*_cancha_stream_Source)(nil)},
 		{"Unmeasured", (*_cancha_stream_Unmeasured)(nil)},
 	},
+}
+
+type _cancha_stream_Beginner struct {
+	IValue any
+	WBegin func(a0 stream.Partition, a1 string) (int64, bool, error)
+}
+
+func (w _cancha_stream_Beginner) Begin(a0 stream.Partition, a1 string) (int64, bool, error) {
+	return w.WBegin(a0, a1)
 }
 
 type _cancha_stream_Checker struct {
@@ -223,6 +244,44 @@ func (w _cancha_stream_Handler) Retry(a0 error, a1 time.Duration) {
 	w.WRetry(a0, a1)
 }
 
+type _cancha_stream_Identified struct {
+	IValue    any
+	WIdentity func() string
+}
+
+func (w _cancha_stream_Identified) Identity() string {
+	return w.WIdentity()
+}
+
+type _cancha_stream_Keeper struct {
+	IValue   any
+	WChanges func(a0 func(key string), a1 func(key string))
+	WFlush   func(a0 func(at time.Time, row ...stream.Value) error) error
+	WLoad    func(a0 string, a1 []byte) error
+	WRecord  func(a0 *stream.Record) (time.Time, string)
+	WSave    func(a0 []byte, a1 string) []byte
+}
+
+func (w _cancha_stream_Keeper) Changes(a0 func(key string), a1 func(key string)) {
+	w.WChanges(a0, a1)
+}
+
+func (w _cancha_stream_Keeper) Flush(a0 func(at time.Time, row ...stream.Value) error) error {
+	return w.WFlush(a0)
+}
+
+func (w _cancha_stream_Keeper) Load(a0 string, a1 []byte) error {
+	return w.WLoad(a0, a1)
+}
+
+func (w _cancha_stream_Keeper) Record(a0 *stream.Record) (time.Time, string) {
+	return w.WRecord(a0)
+}
+
+func (w _cancha_stream_Keeper) Save(a0 []byte, a1 string) []byte {
+	return w.WSave(a0, a1)
+}
+
 type _cancha_stream_Noter struct {
 	IValue any
 	WNote  func(a0 string)
@@ -280,6 +339,29 @@ func (w _cancha_stream_RecordHandler) Flush(a0 func(at time.Time, row ...stream.
 
 func (w _cancha_stream_RecordHandler) Record(a0 *stream.Record) (time.Time, string) {
 	return w.WRecord(a0)
+}
+
+type _cancha_stream_Replayable struct {
+	IValue      any
+	WReplayable func()
+}
+
+func (w _cancha_stream_Replayable) Replayable() {
+	w.WReplayable()
+}
+
+type _cancha_stream_Resumer struct {
+	IValue    any
+	WPosition func() []byte
+	WResume   func(a0 context.Context, a1 []stream.Column, a2 stream.Mark) (int64, error)
+}
+
+func (w _cancha_stream_Resumer) Position() []byte {
+	return w.WPosition()
+}
+
+func (w _cancha_stream_Resumer) Resume(a0 context.Context, a1 []stream.Column, a2 stream.Mark) (int64, error) {
+	return w.WResume(a0, a1, a2)
 }
 
 type _cancha_stream_Sink struct {

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"cancha/stream/internal/changelog"
 	"cancha/stream/internal/eval"
 	"cancha/stream/internal/value"
 )
@@ -17,6 +18,8 @@ type accumulator interface {
 	result() value.Value
 	clone() accumulator
 	size() int64
+	append(dst []byte) []byte // all that it holds
+	load(b *changelog.Bytes)  // what append has written, into an empty one
 }
 
 // edge is the value of the first or of the last row by event time; of rows of one time the one that came first, or last.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cancha/stream/internal/aggregate"
+	"cancha/stream/internal/changelog"
 	"cancha/stream/internal/eval"
 	"cancha/stream/internal/value"
 	"cancha/stream/plan"
@@ -109,10 +110,12 @@ type Group struct {
 	// promised is the event time up to which claim has been told that the group is there.
 	promised int64
 	report   int64 // in which it changed last
+	entry    *changelog.Entry
 }
 
 // Window holds the groups of one window.
 type Window struct {
+	in         *Windows // nil of a copy
 	Start, end int64
 	epoch      int64 // in which a group changed last
 	groups     map[string]*Group
@@ -133,6 +136,7 @@ type Windows struct {
 	scratch Row
 	bytes   []byte
 	size    int64
+	log     *changelog.Log
 
 	Rows             int64 // groups that have rows
 	removed, changed int64 // of them, and of those that only hold others' shares, since Report
@@ -234,19 +238,25 @@ func (w *Windows) groupAt(start, end int64, h uint64, t int64) (*Group, string) 
 		for i := range g.keys {
 			g.keys[i] = g.keys[i].Clone()
 		}
-		window.groups[g.key] = g
-		window.order = append(window.order, g)
-		w.size += g.cell.Size() + int64(2*len(g.key)+32*len(g.keys)+100)
+		w.know(g)
+		g.entry = w.log.Add(g)
 	}
 	*recent = recentGroup{start, g}
 	return g, ""
+}
+
+// know puts a group into its window.
+func (w *Windows) know(g *Group) {
+	g.window.groups[g.key] = g
+	g.window.order = append(g.window.order, g)
+	w.size += g.cell.Size() + int64(2*len(g.key)+32*len(g.keys)+100)
 }
 
 // windowAt returns the window that starts at start, made if it is new.
 func (w *Windows) windowAt(start, end int64) *Window {
 	i, found := slices.BinarySearchFunc(w.open, start, func(o *Window, s int64) int { return cmp.Compare(o.Start, s) })
 	if !found {
-		w.open = slices.Insert(w.open, i, &Window{Start: start, end: end, groups: map[string]*Group{}})
+		w.open = slices.Insert(w.open, i, &Window{in: w, Start: start, end: end, groups: map[string]*Group{}})
 	}
 	return w.open[i]
 }
@@ -293,6 +303,7 @@ func (w *Windows) touch(g *Group, t int64) {
 		g.report = w.report
 		w.changed++
 	}
+	w.log.Touch(g.entry)
 	g.last = max(g.last, t)
 	if w.claim != nil && w.width == 0 && g.last > g.promised-w.ttl {
 		g.promised = w.lasts(g.window.end, g.last)
@@ -334,6 +345,7 @@ func (w *Windows) Close(watermark int64) []*Window {
 
 func (w *Windows) forget(groups []*Group) {
 	for _, g := range groups {
+		w.log.Remove(g.entry)
 		w.size -= g.cell.Size() + int64(2*len(g.key)+32*len(g.keys)+100)
 		if g.rows > 0 {
 			w.Rows--

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"cancha/stream/internal/changelog"
 	"cancha/stream/internal/eval"
 	"cancha/stream/internal/value"
 	"cancha/stream/plan"
@@ -31,6 +32,7 @@ type Joiner struct {
 	watermark     int64
 	row           Row
 	bytes         []byte
+	log           *changelog.Log
 }
 
 type joinSide struct {
@@ -54,7 +56,9 @@ type waiting struct {
 	prev, next *waiting  // of its side
 	row        Row
 	t          int64
+	side       uint8
 	matched    bool
+	entry      *changelog.Entry
 }
 
 // size is about how many bytes a row takes that waits.
@@ -168,7 +172,7 @@ func (j *Joiner) take(i int, row Row, t int64) {
 		j.env.late(j.watermark - t) // partners may have been given up
 		return
 	}
-	w := &waiting{t: t}
+	w := &waiting{t: t, side: uint8(i)}
 	var ok bool
 	if j.bytes, ok = keyOf(j.bytes[:0], row, mine.keys); ok {
 		w.of = j.partnersOf()
@@ -176,6 +180,9 @@ func (j *Joiner) take(i int, row Row, t int64) {
 			if j.near(i, t, other.t) {
 				if !w.matched {
 					w.row = cloned(mine.export(row))
+				}
+				if !other.matched {
+					j.log.Touch(other.entry)
 				}
 				w.matched, other.matched = true, true
 				j.give(i, w.row, other.row, max(t, other.t))
@@ -188,9 +195,16 @@ func (j *Joiner) take(i int, row Row, t int64) {
 	if w.row == nil {
 		w.row = cloned(mine.export(row))
 	}
+	j.wait(w)
+	w.entry = j.log.Add(w)
+}
+
+// wait keeps a row until none can match it any more.
+func (j *Joiner) wait(w *waiting) {
+	mine := j.sides[w.side]
 	mine.rows++
 	mine.size += w.size()
-	mine.ends.put(t+mine.wait, w)
+	mine.ends.put(w.t+mine.wait, w)
 }
 
 // partnersOf returns those of the key in bytes, made if there are none.
@@ -256,6 +270,7 @@ func (j *Joiner) Advance(watermark int64) {
 // giveUp forgets a row, and gives it out alone if it has found no partner and is wanted all the same.
 func (j *Joiner) giveUp(i int, w *waiting) {
 	s := j.sides[i]
+	j.log.Remove(w.entry)
 	if p := w.of; p != nil {
 		if p.remove(i, w); p.first == [2]*waiting{} {
 			delete(j.byKey, p.key)
@@ -282,15 +297,22 @@ func (j *Joiner) State() (rows, bytes int64) {
 // Table is what a Lookup looks in: rows by their keys.
 type Table struct {
 	Columns []Column
-	rows    map[string]Row
+	rows    map[string]*kept
 	size    int64
 	keys    []int
 	bytes   []byte
+	log     *changelog.Log
+}
+
+// kept is a row of a table.
+type kept struct {
+	row   Row
+	entry *changelog.Entry
 }
 
 // NewTable returns an empty table of these columns, whose rows are found by some of them.
 func NewTable(columns []Column, keys []string) (*Table, error) {
-	t := &Table{Columns: columns, rows: map[string]Row{}}
+	t := &Table{Columns: columns, rows: map[string]*kept{}}
 	for _, k := range keys {
 		at := slices.IndexFunc(columns, func(c Column) bool { return c.Name == k })
 		if at < 0 {
@@ -310,14 +332,23 @@ func (t *Table) Put(row Row) {
 		}
 		t.bytes = row[k].AppendKey(t.bytes)
 	}
-	kept := cloned(row)
+	t.put(cloned(row))
+}
+
+// put keeps a row that is the table's, whose key is in bytes.
+func (t *Table) put(row Row) *kept {
+	t.size += sizeOf(row)
 	if old := t.rows[string(t.bytes)]; old != nil {
-		t.size -= sizeOf(old)
-	} else {
-		t.size += int64(len(t.bytes)) + 60
+		t.size -= sizeOf(old.row)
+		old.row = row
+		t.log.Touch(old.entry)
+		return old
 	}
-	t.size += sizeOf(kept)
-	t.rows[string(t.bytes)] = kept
+	t.size += int64(len(t.bytes)) + 60
+	k := &kept{row: row}
+	k.entry = t.log.Add(k)
+	t.rows[string(t.bytes)] = k
+	return k
 }
 
 // Looker adds to each row the columns of the table's row with the same keys.
@@ -354,7 +385,9 @@ func (o *Looker) Push(row Row, t int64) {
 	var found Row
 	var ok bool
 	if o.table.bytes, ok = keyOf(o.table.bytes[:0], row, o.keys); ok {
-		found = o.table.rows[string(o.table.bytes)]
+		if k := o.table.rows[string(o.table.bytes)]; k != nil {
+			found = k.row
+		}
 	}
 	if found == nil && !o.left {
 		o.env.Filtered++

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"cancha/stream/internal/changelog"
 	"cancha/stream/internal/eval"
 	"cancha/stream/internal/value"
 	"cancha/stream/plan"
@@ -155,12 +156,14 @@ type Sessions struct {
 	bytes     []byte
 	rows      int64
 	size      int64
+	log       *changelog.Log
 }
 
 type session struct {
 	group      *Group
 	start, end int64 // end is the last row's time plus the gap
 	gone       bool
+	entry      *changelog.Entry
 }
 
 // NewSessions returns an aggregation by sessions.
@@ -187,6 +190,7 @@ func (s *Sessions) Push(row Row, t int64) {
 		return
 	}
 	one := s.join(t)
+	s.log.Touch(one.entry)
 	one.group.rows++
 	s.size -= one.bytes()
 	s.set.Add(one.group.cell, row, t)
@@ -212,6 +216,7 @@ func (s *Sessions) join(t int64) *session {
 			one.group.rows += each.group.rows
 			one.start, one.end = min(one.start, each.start), max(one.end, each.end)
 			each.gone = true
+			s.log.Remove(each.entry)
 			s.rows--
 		}
 	}
@@ -234,6 +239,7 @@ func (s *Sessions) near(each *session, t int64) bool { return each.end > t && ea
 func (s *Sessions) open(t int64) *session {
 	key := string(s.bytes)
 	one := &session{start: t, end: t + s.gap, group: &Group{key: key, keys: cloned(s.keys), cell: s.set.New()}}
+	one.entry = s.log.Add(one)
 	s.rows++
 	s.size += one.bytes()
 	return one
@@ -259,6 +265,7 @@ func (one *session) bytes() int64 { return 200 + int64(len(one.group.key)) + one
 
 func (s *Sessions) close(one *session) {
 	one.gone = true
+	s.log.Remove(one.entry)
 	key := one.group.key
 	if rest := slices.DeleteFunc(s.byKey[key], func(o *session) bool { return o == one }); len(rest) > 0 {
 		s.byKey[key] = rest
@@ -288,10 +295,11 @@ type Deduplicator struct {
 	export    func(row Row) Row
 	ttl       int64
 	watermark int64
-	seen      map[string]struct{}
+	seen      map[string]*changelog.Entry
 	ends      ending[string]
 	bytes     []byte
 	size      int64
+	log       *changelog.Log
 }
 
 // NewDeduplicator returns a Deduplicator of rows of a layout, and its columns, which are the layout's.
@@ -302,7 +310,7 @@ func NewDeduplicator(s plan.Step, l *Layout, env *Env) (*Deduplicator, []Column,
 	}
 	columns, export, err := exporter(l)
 	return &Deduplicator{env: env, keys: keys, names: s.Keys, export: export, ttl: int64(s.TimeToLive), watermark: NoWatermark,
-		seen: map[string]struct{}{}}, columns, err
+		seen: map[string]*changelog.Entry{}}, columns, err
 }
 
 // Then sets what takes the rows.
@@ -324,9 +332,7 @@ func (d *Deduplicator) Push(row Row, t int64) {
 		return
 	}
 	key := string(d.bytes)
-	d.seen[key] = struct{}{}
-	d.size += int64(len(key)) + 80
-	d.ends.put(t+d.ttl, key)
+	d.know(key, t+d.ttl, d.note(key, t+d.ttl))
 	d.emit(d.export(row), t)
 }
 
@@ -335,6 +341,7 @@ func (d *Deduplicator) Advance(watermark int64) {
 	d.watermark = max(d.watermark, watermark)
 	for at, ok := d.ends.first(); ok && at < d.watermark; at, ok = d.ends.first() {
 		key := d.ends.next().of
+		d.log.Remove(d.seen[key])
 		delete(d.seen, key)
 		d.size -= int64(len(key)) + 80
 	}
@@ -361,12 +368,14 @@ type Tops struct {
 	rows      int64
 	size      int64
 	bytes     []byte
+	log       *changelog.Log
 }
 
 type ranking struct {
-	t    int64
-	key  string
-	rows []ranked
+	t     int64
+	key   string
+	rows  []ranked
+	entry *changelog.Entry
 }
 
 type ranked struct {
@@ -414,6 +423,7 @@ func (o *Tops) Push(row Row, t int64) {
 	g := o.groups[string(o.bytes)]
 	if g == nil {
 		g = &ranking{t: t, key: string(o.bytes)}
+		g.entry = o.log.Add(g)
 		o.groups[g.key] = g
 	}
 	o.rank(g, by, row)
@@ -434,6 +444,7 @@ func (o *Tops) rank(g *ranking, by value.Value, row Row) {
 	if at >= o.n && !(o.ties && value.Equal(g.rows[o.n-1].by, by)) {
 		return
 	}
+	o.log.Touch(g.entry)
 	kept := cloned(row)
 	g.rows = slices.Insert(g.rows, at, ranked{by.Clone(), kept})
 	o.rows++
@@ -462,6 +473,7 @@ func (o *Tops) Advance(watermark int64) {
 	})
 	for _, g := range due {
 		delete(o.groups, g.key)
+		o.log.Remove(g.entry)
 		for _, r := range g.rows {
 			o.rows--
 			o.size -= sizeOf(r.row)

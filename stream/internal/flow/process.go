@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"cancha/stream/internal/changelog"
 	"cancha/stream/internal/eval"
 	"cancha/stream/plan"
 )
@@ -14,6 +15,9 @@ type Functions struct {
 	State func(key Row) any
 	Row   func(c *Context, state any, row Row) error
 	Timer func(c *Context, state any, at int64) error // nil: no timers
+	// Save and Load write a state as bytes and read it again, into one that State has made; nil where snapshots are not taken.
+	Save func(state any) ([]byte, error)
+	Load func(state any, saved []byte) (any, error)
 }
 
 // Context is what a function of a keyed process can do.
@@ -29,6 +33,15 @@ type keyed struct {
 	state any
 	seen  int64 // event time of the latest row
 	until int64 // of the latest timer: the key is known until then
+	entry *changelog.Entry
+}
+
+// timer is a call that waits.
+type timer struct {
+	at    int64
+	clock bool // of the clock, not of event time
+	key   *keyed
+	entry *changelog.Entry
 }
 
 // Emit gives out a row.
@@ -53,7 +66,7 @@ func (c *Context) Watermark() int64 { return c.p.watermark }
 func (c *Context) SetTimer(at int64) {
 	if !c.p.over {
 		c.key.until = max(c.key.until, at)
-		c.p.timers.put(at, c.key)
+		c.p.set(timer{at: at, key: c.key})
 	}
 }
 
@@ -61,7 +74,23 @@ func (c *Context) SetTimer(at int64) {
 func (c *Context) Fail(err error) { c.p.env.fail(err) }
 
 // SetClock calls Timer for this key at a time of the clock.
-func (c *Context) SetClock(at int64) { c.p.clocks.put(at, c.key) }
+func (c *Context) SetClock(at int64) { c.p.set(timer{at: at, clock: true, key: c.key}) }
+
+// set notes a timer.
+func (p *Processor) set(t timer) {
+	if p.log != nil {
+		t.entry = p.log.Add(&timer{at: t.at, clock: t.clock, key: t.key})
+	}
+	p.wait(t)
+}
+
+func (p *Processor) wait(t timer) {
+	if t.clock {
+		p.clocks.put(t.at, t)
+		return
+	}
+	p.timers.put(t.at, t)
+}
 
 // Processor calls functions of the user with the rows of each key and the key's state.
 type Processor struct {
@@ -74,14 +103,15 @@ type Processor struct {
 	width     int
 	ttl       int64
 	states    map[string]*keyed
-	timers    ending[*keyed]
-	clocks    ending[*keyed]
+	timers    ending[timer]
+	clocks    ending[timer]
 	ends      ending[*keyed]
 	watermark int64
 	latest    int64 // event time of all rows
 	over      bool  // no more timers are taken
 	bytes     []byte
 	row       Row
+	log       *changelog.Log
 }
 
 // NewProcessor returns a keyed process for rows of a layout.
@@ -113,10 +143,12 @@ func (p *Processor) Push(row Row, t int64) {
 		}
 		k.state = p.f.State(k.key)
 		p.states[k.name] = k
+		k.entry = p.log.Add(p.item(k))
 	}
 	if k.seen == NoWatermark && p.ttl > 0 {
 		p.ends.put(later(t, p.ttl), k)
 	}
+	p.log.Touch(k.entry)
 	k.seen, p.latest = max(k.seen, t), max(p.latest, t)
 	p.row = p.read(p.row[:0], row)
 	if err := p.f.Row(&Context{p, k, t}, k.state, p.row); err != nil {
@@ -134,6 +166,7 @@ func (p *Processor) Advance(watermark int64) {
 			p.ends.put(end, d.of) // rows have come since, or timers were set
 			continue
 		}
+		p.log.Remove(d.of.entry)
 		delete(p.states, d.of.name)
 	}
 }
@@ -149,13 +182,15 @@ func (p *Processor) NextClock() int64 {
 	return math.MaxInt64
 }
 
-func (p *Processor) fire(timers *ending[*keyed], until int64) {
+func (p *Processor) fire(timers *ending[timer], until int64) {
 	for at, ok := timers.first(); ok && at <= until; at, ok = timers.first() {
-		d := timers.next()
-		if p.states[d.of.name] != d.of || p.f.Timer == nil {
+		d := timers.next().of
+		p.log.Remove(d.entry)
+		if p.states[d.key.name] != d.key || p.f.Timer == nil {
 			continue // the state has been forgotten
 		}
-		if err := p.f.Timer(&Context{p, d.of, d.at}, d.of.state, d.at); err != nil {
+		p.log.Touch(d.key.entry)
+		if err := p.f.Timer(&Context{p, d.key, d.at}, d.key.state, d.at); err != nil {
 			p.env.fail(err)
 			return
 		}

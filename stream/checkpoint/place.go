@@ -1,0 +1,194 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"cancha/stream/internal/changelog"
+)
+
+// Place is where snapshots are kept: a folder (Folder), or a topic. Its methods may be called from several goroutines.
+type Place interface {
+	// String tells where it is, without passwords.
+	String() string
+	// List returns the epochs of the snapshots of a unit, the oldest first; none of a unit that nobody has written to.
+	List(ctx context.Context, unit string) ([]int64, error)
+	// Read returns the snapshot of an epoch as it was written.
+	Read(ctx context.Context, unit string, epoch int64) ([]byte, error)
+	// Write keeps a snapshot, for good and whole, when it returns without an error. It returns ErrTaken where there is one of that epoch already:
+	// of two processes that go on from the same snapshot only one gets further.
+	Write(ctx context.Context, unit string, epoch int64, pieces [][]byte) error
+	// Remove forgets a snapshot; that it is not there is no error.
+	Remove(ctx context.Context, unit string, epoch int64) error
+}
+
+// ErrTaken tells that another process has written the snapshot of an epoch.
+var ErrTaken = errors.New("another process has gone on from this checkpoint")
+
+// Whole is the unit that is all of a query.
+const Whole = "query"
+
+// State is what the snapshots of a unit say, up to one of them.
+type State struct {
+	Header   Header
+	Sections map[string]*Part
+	Notes    []string // what a user should know of how it was found
+	Newest   int64    // epoch of the newest snapshot that there is, which may be one that is damaged: it is not written again
+}
+
+// Part is a section of a state.
+type Part struct {
+	Head  []byte
+	Items []changelog.Saved // by id
+}
+
+// AppendHead appends what a section begins with, behind which its log writes.
+func AppendHead(dst, head []byte) []byte { return changelog.AppendText(dst, string(head)) }
+
+// Load reads the newest state of a unit that is whole; nil where there is none at all. Where the newest snapshot is damaged, the state is that of the one
+// before, and says so. It is an error where snapshots are there and none of them can be loaded.
+func Load(ctx context.Context, place Place, unit string) (*State, error) {
+	epochs, err := place.List(ctx, unit)
+	if err != nil || len(epochs) == 0 {
+		return nil, err
+	}
+	c := chain{ctx: ctx, place: place, unit: unit, read: map[int64]*Snapshot{}, wrong: map[int64]error{}}
+	var notes []string
+	for _, epoch := range slices.Backward(epochs) {
+		s, err := c.state(epoch)
+		if err == nil {
+			s.Notes, s.Newest = notes, epochs[len(epochs)-1]
+			return s, nil
+		}
+		if ctx.Err() != nil || errors.Is(err, ErrNewer) {
+			return nil, fmt.Errorf("checkpoint %s: snapshot %d: %w", place, epoch, err)
+		}
+		notes = append(notes, fmt.Sprintf("Snapshot %d of the checkpoint cannot be used: %v.", epoch, err))
+	}
+	return nil, fmt.Errorf("checkpoint %s: none of its %d snapshots can be used; the newest, %d: %w; give another place to begin anew", place, len(epochs),
+		epochs[len(epochs)-1], c.first(epochs[len(epochs)-1]))
+}
+
+// chain reads snapshots, each once.
+type chain struct {
+	ctx   context.Context
+	place Place
+	unit  string
+	read  map[int64]*Snapshot
+	wrong map[int64]error
+}
+
+func (c *chain) first(epoch int64) error {
+	_, err := c.state(epoch)
+	return err
+}
+
+func (c *chain) snapshot(epoch int64) (*Snapshot, error) {
+	if s, err := c.read[epoch], c.wrong[epoch]; s != nil || err != nil {
+		return s, err
+	}
+	s, err := c.open(epoch)
+	c.read[epoch], c.wrong[epoch] = s, err
+	return s, err
+}
+
+func (c *chain) open(epoch int64) (*Snapshot, error) {
+	b, err := c.place.Read(c.ctx, c.unit, epoch)
+	if err != nil {
+		return nil, err
+	}
+	s, err := Decode(b)
+	if err != nil {
+		return nil, err
+	}
+	if h := s.Header; h.Epoch != epoch || h.Unit != c.unit || h.Base < 1 || h.Base > epoch {
+		return nil, fmt.Errorf("%w: it is of epoch %d of %q, from %d on", ErrForeign, h.Epoch, h.Unit, h.Base)
+	}
+	return s, nil
+}
+
+// state puts the snapshots together that one needs.
+func (c *chain) state(epoch int64) (*State, error) {
+	last, err := c.snapshot(epoch)
+	if err != nil {
+		return nil, err
+	}
+	needed, err := c.needed(last)
+	if err != nil {
+		return nil, err
+	}
+	s := &State{Header: last.Header, Sections: map[string]*Part{}}
+	items := map[string]map[uint64]changelog.Saved{}
+	for _, one := range slices.Backward(needed) {
+		for _, section := range one.Sections {
+			if err := s.take(section, one.Header.Epoch, items); err != nil {
+				return nil, err
+			}
+		}
+	}
+	s.order(last, items)
+	return s, nil
+}
+
+// needed are the snapshots that make the state of the last of them, that one first.
+func (c *chain) needed(last *Snapshot) ([]*Snapshot, error) {
+	needed := []*Snapshot{last}
+	for one := last; one.Header.Previous >= last.Header.Base; {
+		at := one.Header.Previous
+		if at >= one.Header.Epoch {
+			return nil, fmt.Errorf("%w: snapshot %d says that it goes on from %d", ErrForeign, one.Header.Epoch, at)
+		}
+		before, err := c.snapshot(at)
+		if err != nil {
+			return nil, fmt.Errorf("it needs snapshot %d: %w", at, err)
+		}
+		if before.Header.Query != last.Header.Query {
+			return nil, fmt.Errorf("%w: snapshot %d is of another checkpoint", ErrForeign, at)
+		}
+		one = before
+		needed = append(needed, one)
+	}
+	return needed, nil
+}
+
+// take takes a section of a snapshot in, over what older ones say.
+func (s *State) take(section Section, epoch int64, items map[string]map[uint64]changelog.Saved) error {
+	head, rest, ok := piece(section.Bytes)
+	if !ok {
+		return fmt.Errorf("%w: section %.100q of snapshot %d", ErrDamaged, section.Name, epoch)
+	}
+	of := items[section.Name]
+	if of == nil {
+		of = map[uint64]changelog.Saved{}
+		items[section.Name] = of
+	}
+	s.Sections[section.Name] = &Part{Head: head}
+	put := func(id uint64, item []byte) { of[id] = changelog.Saved{ID: id, Epoch: epoch, Bytes: item} }
+	if !changelog.Read(rest, put, func(id uint64) { delete(of, id) }) {
+		return fmt.Errorf("%w: section %.100q of snapshot %d", ErrDamaged, section.Name, epoch)
+	}
+	return nil
+}
+
+// order puts the items of the sections that the last snapshot has in order, and leaves out the others: they are of what is no more.
+func (s *State) order(last *Snapshot, items map[string]map[uint64]changelog.Saved) {
+	live := map[string]*Part{}
+	for _, section := range last.Sections {
+		part := s.Sections[section.Name]
+		for _, item := range items[section.Name] {
+			part.Items = append(part.Items, item)
+		}
+		slices.SortFunc(part.Items, func(a, b changelog.Saved) int { return compareIDs(a.ID, b.ID) })
+		live[section.Name] = part
+	}
+	s.Sections = live
+}
+
+func compareIDs(a, b uint64) int {
+	if a < b {
+		return -1
+	}
+	return 1 // ids of one section differ
+}

@@ -1,0 +1,127 @@
+package changelog
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// number is an item whose value changes.
+type number struct {
+	n     int
+	entry *Entry
+}
+
+func (x *number) Append(dst []byte) []byte { return fmt.Append(dst, x.n) }
+
+// TestAnyWindow changes a state at random, and after each snapshot reads the newest ones back, from Oldest on: they give the state.
+func TestAnyWindow(t *testing.T) {
+	dice := rand.New(rand.NewPCG(1, 2))
+	l := New()
+	live := map[uint64]*number{}
+	var snapshots [][]byte
+	for epoch := int64(1); epoch <= 300; epoch++ {
+		for range dice.IntN(40) {
+			switch known := slices.Sorted(maps.Keys(live)); {
+			case len(known) < 5 || dice.IntN(3) == 0:
+				x := &number{n: dice.IntN(1000)}
+				x.entry = l.Add(x)
+				live[x.entry.ID()] = x
+			case dice.IntN(2) == 0:
+				id := known[dice.IntN(len(known))]
+				l.Remove(live[id].entry)
+				delete(live, id)
+			default:
+				x := live[known[dice.IntN(len(known))]]
+				x.n++
+				l.Touch(x.entry)
+			}
+		}
+		snapshots = append(snapshots, l.Write(nil, epoch))
+		got := map[uint64]string{}
+		for _, s := range snapshots[l.Oldest(epoch)-1:] {
+			if !Read(s, func(id uint64, item []byte) { got[id] = string(item) }, func(id uint64) { delete(got, id) }) {
+				t.Fatalf("epoch %d: not readable", epoch)
+			}
+		}
+		want := map[uint64]string{}
+		for id, x := range live {
+			want[id] = fmt.Sprint(x.n)
+		}
+		if !maps.Equal(got, want) {
+			t.Fatalf("epoch %d, read from %d on: %d items, want %d", epoch, l.Oldest(epoch), len(got), len(want))
+		}
+	}
+}
+
+// TestOldestMoves repeats what never changes, so that old snapshots can go.
+func TestOldestMoves(t *testing.T) {
+	l := New()
+	for range 1000 {
+		l.Add(&number{n: 1})
+	}
+	first := len(l.Write(nil, 1))
+	if l.Write(nil, 2); l.Oldest(2) != 2 {
+		t.Errorf("a small state is needed from %d on after epoch 2, want from 2", l.Oldest(2))
+	}
+	big := New()
+	for range 300_000 {
+		big.Add(&number{n: 123456789})
+	}
+	whole := len(big.Write(nil, 1))
+	for epoch := int64(2); epoch < 3+repeats; epoch++ {
+		if n := len(big.Write(nil, epoch)); n > 2*max(leastRepeated, whole/repeats) {
+			t.Fatalf("epoch %d repeats %d of %d bytes", epoch, n, whole)
+		}
+	}
+	if at := big.Oldest(2 + repeats); at < 2 {
+		t.Errorf("after %d epochs snapshot %d is still needed, of %d bytes", repeats, at, first)
+	}
+}
+
+func TestRestored(t *testing.T) {
+	l := New()
+	a := l.Restore(Saved{ID: 3, Epoch: 9, Bytes: []byte("1")}, &number{n: 1})
+	l.Restore(Saved{ID: 5, Epoch: 4, Bytes: []byte("2")}, &number{n: 2})
+	l.Restored()
+	if l.Oldest(10) != 4 {
+		t.Errorf("needed from %d on, want from 4, as before the restart", l.Oldest(10))
+	}
+	if e := l.Add(&number{n: 7}); e.ID() != 6 {
+		t.Errorf("a new item has the id %d, want 6", e.ID())
+	}
+	l.Remove(a)
+	got := map[uint64]string{}
+	if b := l.Write(nil, 10); !Read(b, func(id uint64, item []byte) { got[id] = string(item) }, func(id uint64) { got[id] = "gone" }) {
+		t.Fatal("not readable")
+	}
+	if want := map[uint64]string{3: "gone", 5: "2", 6: "7"}; !maps.Equal(got, want) {
+		t.Errorf("the first snapshot after a restart has %v, want %v", got, want)
+	}
+}
+
+func TestNil(t *testing.T) {
+	var l *Log
+	e := l.Add(&number{})
+	l.Touch(e)
+	l.Remove(e)
+	if e != nil {
+		t.Error("the nil log notes something")
+	}
+}
+
+func TestBytes(t *testing.T) {
+	b := BytesOf(AppendRow(AppendText(AppendBool(AppendFloat(AppendInt(nil, -5), 0.1), true), "x"), nil))
+	if n, x, yes, s, row := b.Int(), b.Float(), b.Bool(), b.Text(), b.Row(0); n != -5 || x != 0.1 || !yes || s != "x" || len(row) != 0 || !b.Ok() {
+		t.Errorf("read %v %v %v %q %v, %v", n, x, yes, s, row, b.Ok())
+	}
+	for _, wrong := range [][]byte{nil, {0xff}, AppendCount(nil, 1000), AppendInt(AppendInt(nil, 1), 2)} {
+		b := BytesOf(wrong)
+		b.Count()
+		if b.Ok() {
+			t.Errorf("%v is a count and nothing behind it", wrong)
+		}
+	}
+}

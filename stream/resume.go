@@ -1,0 +1,293 @@
+package stream
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cancha/stream/checkpoint"
+	"cancha/stream/internal/changelog"
+	"cancha/stream/plan"
+)
+
+// resume makes the run go on from the newest snapshot of the query's checkpoint, or begins one.
+func (r *Running) resume(ctx context.Context) error {
+	q := r.query
+	if err := q.resumable(r.graph); err != nil {
+		return err
+	}
+	k := &keeper{r: r, place: q.place, full: make(chan struct{}, 1), sinks: make([]checkpoint.Sink, len(q.sinks)+len(q.letters)), begun: q.limit,
+		header: checkpoint.Header{Query: uuid(), Unit: checkpoint.Whole, Plan: q.Plan().Same()}}
+	r.keeper = k
+	r.results.Keep()
+	for _, kept := range r.graph.states() {
+		kept.Keep()
+	}
+	state, err := checkpoint.Load(ctx, q.place, checkpoint.Whole)
+	if err == nil && state != nil {
+		err = k.load(state)
+	}
+	if err == nil {
+		err = k.open(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if state != nil {
+		err = k.again(ctx, state)
+	}
+	if err == nil && !k.over {
+		err = k.epoch(false, true) // the place can be written to, and knows where the sinks begin
+	}
+	if err != nil {
+		return errors.Join(err, closeAll(append(slices.Clone(q.sinks), q.letters...)))
+	}
+	return nil
+}
+
+// resumable refuses what no checkpoint can hold.
+func (q *Query) resumable(g *graph) error {
+	for _, in := range g.inputs {
+		if _, ok := in.query.source.(Replayable); !ok {
+			return fmt.Errorf("checkpoint: %s cannot begin at an offset, which takes a Replayable source", in.query.source.Description())
+		}
+		probe, err := in.lane(0, nil)
+		if err != nil {
+			return err
+		}
+		if _, ok := probe.handler.(Keeper); probe.handler != nil && !ok {
+			return fmt.Errorf("checkpoint: the process %q keeps a state that it cannot save: its RecordHandler is no Keeper", in.records.Name)
+		}
+	}
+	return g.processesKept()
+}
+
+// load takes a state over.
+func (k *keeper) load(s *checkpoint.State) error {
+	if err := k.same(s.Header); err != nil {
+		return err
+	}
+	k.header, k.number, k.over = s.Header, s.Newest, s.Header.Ended
+	k.bases = [2]int64{s.Header.Base, s.Header.Base}
+	if r := k.r; r.limited {
+		k.portion = s.Header.Portion
+		k.begun = max(0, r.query.limit-k.portion)
+		r.remaining.Store(k.begun)
+	}
+	for _, note := range s.Notes {
+		k.r.note(note)
+	}
+	for name, part := range s.Sections {
+		if err := k.section(name, part); err != nil {
+			return fmt.Errorf("checkpoint %s: snapshot %d: section %q: %w", k.place, s.Header.Epoch, name, err)
+		}
+	}
+	k.r.total.Store(k.r.results.total)
+	k.r.note(k.welcome(s.Header))
+	return nil
+}
+
+// welcome tells what the run goes on from.
+func (k *keeper) welcome(h checkpoint.Header) string {
+	if h.Ended {
+		return fmt.Sprintf("The query had come to the end of its sources: nothing is read. Its checkpoint is %s; another place begins anew.", k.place)
+	}
+	return fmt.Sprintf("It goes on from epoch %d of the checkpoint %s, of %s.", h.Epoch, k.place, h.Time.Format("2006-01-02 15:04:05"))
+}
+
+// same refuses the checkpoint of another plan.
+func (k *keeper) same(h checkpoint.Header) error {
+	is := k.r.query.Plan().Same()
+	if slices.Equal(h.Plan, is) {
+		return nil
+	}
+	var lines []string
+	for _, line := range h.Plan {
+		if !slices.Contains(is, line) {
+			lines = append(lines, "  - "+line)
+		}
+	}
+	for _, line := range is {
+		if !slices.Contains(h.Plan, line) {
+			lines = append(lines, "  + "+line)
+		}
+	}
+	if len(lines) == 0 {
+		lines = []string{"  the same steps in another order"}
+	}
+	return fmt.Errorf("checkpoint %s is that of another plan; give another place to begin anew. The plan there (-) and this one (+):\n%s", k.place,
+		strings.Join(lines, "\n"))
+}
+
+// errState tells of bytes whose checksum is right, but which are no state of this query.
+var errState = errors.New("it is no state of this query")
+
+// section loads a section. Rows that may have to be given out again are loaded later.
+func (k *keeper) section(name string, p *checkpoint.Part) error {
+	r := k.r
+	kind, of, _ := strings.Cut(name, " ")
+	switch kind {
+	case "rows", "letters":
+		return nil
+	case "times":
+		return k.loadTimes(p.Head)
+	case "results":
+		if !r.results.load(p.Head, p.Items, len(r.graph.columns)) {
+			return errState
+		}
+		return nil
+	case "lane":
+		return k.loadLane(of, p)
+	}
+	if kept := r.graph.states()[name]; kept != nil {
+		return kept.Load(p.Head, p.Items)
+	}
+	return errState
+}
+
+func (k *keeper) loadTimes(head []byte) error {
+	b := changelog.BytesOf(head)
+	for _, t := range k.r.graph.timelines {
+		t.watermark, t.advanced, t.drained = b.Int(), b.Int(), b.Bool()
+	}
+	if !b.Ok() {
+		return errState
+	}
+	return nil
+}
+
+// loadLane loads the lane of an input, a partition and a topic.
+func (k *keeper) loadLane(name string, p *checkpoint.Part) error {
+	words := strings.SplitN(name, " ", 3)
+	if len(words) < 3 {
+		return errState
+	}
+	at, err := strconv.Atoi(words[0])
+	partition, wrong := strconv.Atoi(words[1])
+	if cmp.Or(err, wrong) != nil || at < 0 || at >= len(k.r.graph.inputs) {
+		return errState
+	}
+	n, err := reader{k.r, k.r.graph.inputs[at]}.lane(Partition{Topic: words[2], ID: partition})
+	if err != nil {
+		return err
+	}
+	return n.load(p)
+}
+
+// load takes over what a lane has saved.
+func (n *lane) load(p *checkpoint.Part) error {
+	b := changelog.BytesOf(p.Head)
+	n.id, n.next = b.Text(), b.Int()
+	n.clock.Load(b)
+	n.watermark.Store(n.clock.Watermark)
+	kept := n.kept()
+	if kept == nil {
+		if !b.Ok() {
+			return errState
+		}
+		return nil
+	}
+	return kept.Load(b.Rest(), p.Items)
+}
+
+// open opens the sinks where the checkpoint has left them. Those that were opened before one that fails are closed.
+func (k *keeper) open(ctx context.Context) error {
+	q, known := k.r.query, slices.Clone(k.header.Sinks)
+	var opened []Sink
+	for i, sink := range append(slices.Clone(q.sinks), q.letters...) {
+		columns := k.r.graph.columns
+		name := describeSink(sink)
+		if i >= len(q.sinks) {
+			columns, name = letterColumns(), "dead letters to "+name
+		}
+		k.sinks[i] = checkpoint.Sink{Name: name, Epoch: k.header.Epoch}
+		at := slices.IndexFunc(known, func(s checkpoint.Sink) bool { return s.Name == name })
+		mark := Mark{Query: k.header.Query, Unit: k.header.Unit}
+		if at >= 0 {
+			mark.Epoch, mark.Position = known[at].Epoch, known[at].Position
+			known = slices.Delete(known, at, at+1)
+		}
+		if err := k.openOne(ctx, i, sink, columns, mark, at >= 0); err != nil {
+			return errors.Join(fmt.Errorf("open a sink: %w", err), closeAll(opened))
+		}
+		opened = append(opened, sink)
+	}
+	return nil
+}
+
+// openOne opens a sink. One that the checkpoint does not know begins with the next epoch.
+func (k *keeper) openOne(ctx context.Context, i int, sink Sink, columns []Column, mark Mark, known bool) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("open %s: a fault inside it: %v", describeSink(sink), p)
+		}
+	}()
+	is := &k.sinks[i]
+	s, ok := sink.(Resumer)
+	if !ok {
+		if known {
+			is.Epoch = mark.Epoch
+		}
+		if o, ok := sink.(Opener); ok {
+			return o.Open(ctx, slices.Clone(columns))
+		}
+		return nil
+	}
+	written, err := s.Resume(ctx, slices.Clone(columns), mark)
+	if err != nil {
+		return err
+	}
+	if is.Position = s.Position(); known {
+		is.Epoch = written
+	}
+	if written > k.header.Epoch {
+		k.r.note(fmt.Sprintf("%s has the rows of epoch %d already, and the snapshot is of epoch %d: what the query gives out next may be there twice.",
+			describeSink(sink), written, k.header.Epoch))
+	}
+	return nil
+}
+
+// again gives the sinks the rows of the newest epoch that they have not got.
+func (k *keeper) again(ctx context.Context, s *checkpoint.State) error {
+	var rows [][]Value
+	var letters *Rows
+	if p := s.Sections["rows"]; p != nil {
+		b := changelog.BytesOf(p.Head)
+		if rows = readRows(b, len(k.r.graph.columns)); !b.Ok() {
+			return fmt.Errorf("checkpoint %s: the rows of epoch %d: %w", k.place, s.Header.Epoch, errState)
+		}
+	}
+	if p := s.Sections["letters"]; p != nil {
+		letters = NewRows(letterColumns()...)
+		b := changelog.BytesOf(p.Head)
+		if letters.rows = readRows(b, len(letters.Columns)); !b.Ok() {
+			return fmt.Errorf("checkpoint %s: the dead letters of epoch %d: %w", k.place, s.Header.Epoch, errState)
+		}
+	}
+	return k.give(ctx, s.Header.Epoch, rows, letters)
+}
+
+// processesKept refuses keyed processes whose states cannot be saved.
+func (g *graph) processesKept() error {
+	return g.query.processesKept()
+}
+
+func (q *Query) processesKept() error {
+	for _, s := range q.steps {
+		if s.Op == plan.Process {
+			if err := s.functions.kept(); err != nil {
+				return err
+			}
+		}
+		if s.other != nil {
+			if err := s.other.processesKept(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
