@@ -32,7 +32,8 @@ type graph struct {
 	tables []*flow.Table // that queries fill
 	last   *flow.Groups  // the aggregation behind the lanes whose changes are given out; nil: there is none
 	clocks []*flow.Processor
-	out    [][]Value
+	unit   *unit   // whose rows are being made
+	ready  []*unit // that have rows to be given out
 	slab   []Value
 }
 
@@ -96,7 +97,7 @@ func (q *Query) build() (*graph, error) {
 	}
 	err := g.source(q, nil, func(columns []Column) (flow.Emit, error) {
 		g.columns = columns
-		return func(row flow.Row, _ int64) { g.out = append(g.out, g.kept(row)) }, nil
+		return func(row flow.Row, _ int64) { g.put(g.kept(row)) }, nil
 	})
 	if err != nil {
 		return nil, err
@@ -106,6 +107,14 @@ func (q *Query) build() (*graph, error) {
 
 // slabValues is how many values are made at once for rows. One that is kept keeps the others of its slab, which is why they are few.
 const slabValues = 64
+
+// put takes a row that is to be given out.
+func (g *graph) put(row []Value) {
+	if len(g.unit.out) == 0 {
+		g.ready = append(g.ready, g.unit)
+	}
+	g.unit.out = append(g.unit.out, row)
+}
 
 // kept is a copy of a row. Rows that replace each other are kept one by one, and have no slab.
 func (g *graph) kept(row flow.Row) []Value {
@@ -441,7 +450,7 @@ func (g *graph) checkMode() error {
 
 // lane compiles the way of one partition's records.
 func (in *input) lane(partition int, claim func(keys flow.Row, end int64) string) (*lane, error) {
-	n := &lane{in: in, partition: partition, claim: claim, next: -1, clock: flow.NewClock(in.query.delay, in.query.ahead)}
+	n := &lane{in: in, partition: partition, claim: claim, next: -1, given: -1, settled: flow.NoWatermark, restarts: restart{next: -1}, clock: flow.NewClock(in.query.delay, in.query.ahead)}
 	l := flow.Open()
 	if !in.query.time.None() {
 		t, err := eval.Compile(in.query.time, l, value.Time)
@@ -470,6 +479,7 @@ func (in *input) lane(partition int, claim func(keys flow.Row, end int64) string
 		format = JSONFormat()
 	}
 	n.watermark.Store(flow.NoWatermark)
+	n.safe.Store(-1)
 	_, n.blind = in.query.source.(Unmeasured)
 	n.decoder, err = format.Decoder(n.slots)
 	if err == nil && n.decoder == nil {

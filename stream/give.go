@@ -56,9 +56,10 @@ func (r *Running) allEnded(t *timeline) bool {
 
 // settle gives out what a batch of a lane has made ready; without a lane, what time has.
 func (r *Running) settle(n *lane) error {
-	return r.giveOut(func() {
+	return r.giveOut(n, func() {
 		g := r.graph
 		if n != nil && n.in.entry != nil {
+			g.unit = n.unit
 			n.deliver(n.in.entry)
 		}
 		if n != nil && n.windows != nil && n.in.merge.keyed {
@@ -141,8 +142,8 @@ func (r *Running) dueNow(n *lane) bool {
 	return n != nil && n.caughtUp.Load() || since >= settleAfter
 }
 
-// giveOut calls work, which makes rows ready, and gives these to the results and the sinks.
-func (r *Running) giveOut(work func()) (err error) {
+// giveOut calls work, which makes rows ready, and gives these to the results and the sinks, with what a lane has refused, or all have.
+func (r *Running) giveOut(n *lane, work func()) (err error) {
 	r.publishing.Lock()
 	defer r.publishing.Unlock()
 	if err := r.broken(); err != nil {
@@ -156,76 +157,93 @@ func (r *Running) giveOut(work func()) (err error) {
 			r.fail(err)
 		}
 	}()
-	rows, err := r.graph.ready(work)
+	ready, err := r.graph.work(work)
 	if err != nil {
 		return err
 	}
-	err = r.publish(rows)
-	r.graph.reuse(rows)
-	return err
+	for _, u := range ready {
+		if err := r.publish(u, u.out); err != nil {
+			return err
+		}
+		r.graph.reuse(u)
+	}
+	return r.publishRefused(n)
 }
 
-// ready calls work under the graph's lock, which a panic in it does not leave locked, and returns the rows that are to be given out.
-func (g *graph) ready(work func()) (rows [][]Value, err error) {
+// work calls work under the graph's lock, which a panic in it does not leave locked, and returns the units that have rows to be given out. Their lists
+// are the caller's until reuse.
+func (g *graph) work(work func()) (ready []*unit, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	work()
-	rows, g.out = g.out, nil
-	return rows, g.env.Err
+	ready, g.ready = g.ready, nil
+	return ready, g.env.Err
 }
 
 // reusedRows is how long a list of rows may be to be used again: that of a batch is, that of a large window is not.
 const reusedRows = 1 << 14
 
-// reuse takes the list of rows back that ready gave: whoever kept the rows has a list of its own.
-func (g *graph) reuse(rows [][]Value) {
-	if cap(rows) > reusedRows {
-		return
-	}
+// reuse empties the list of rows that have been given out: whoever kept the rows has a list of its own.
+func (g *graph) reuse(u *unit) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	clear(rows)
-	g.out = rows[:0]
+	if cap(u.out) > reusedRows {
+		u.out = nil
+		return
+	}
+	clear(u.out)
+	u.out = u.out[:0]
 }
 
-// publish gives rows to the results and the sinks. The caller holds publishing.
-func (r *Running) publish(rows [][]Value) error {
+// publish gives the rows of a unit to the results and the sinks. The caller holds publishing.
+func (r *Running) publish(u *unit, rows [][]Value) error {
+	before := u.results.total
+	u.results.put(rows)
+	out := rows
+	if r.query.mode == Complete {
+		out = u.results.newest()
+	}
+	r.given.Add(int64(len(rows)))
+	r.total.Add(u.results.total - before)
+	if r.looking {
+		return nil
+	}
+	if r.keeper != nil {
+		r.keeper.hold(u, out)
+		return nil
+	}
+	r.epoch++
+	return r.write(r.query.sinks, r.epoch, &Rows{Columns: r.graph.columns, rows: out, Total: int64(len(out))})
+}
+
+// publishRefused gives the dead letters of a lane's unit to their sinks; without a lane, those of all units.
+func (r *Running) publishRefused(n *lane) error {
+	if len(r.query.letters) == 0 {
+		return nil
+	}
 	r.mu.Lock()
-	letters := r.letters
-	r.letters = NewRows(letters.Columns...)
+	units := r.units
 	r.mu.Unlock()
-	if len(rows) == 0 && letters.Len() == 0 {
-		return nil
+	if n != nil {
+		units = []*unit{n.unit}
 	}
-	if len(rows) > 0 {
-		r.results.put(rows)
-		out := rows
-		if r.query.mode == Complete {
-			out = r.results.newest()
+	for _, u := range units {
+		r.mu.Lock()
+		letters := u.refused
+		u.refused = NewRows(letters.Columns...)
+		r.mu.Unlock()
+		switch {
+		case letters.Len() == 0:
+		case r.keeper != nil:
+			r.keeper.holdLetters(u, letters)
+		default:
+			r.lettered++
+			if err := r.write(r.query.letters, r.lettered, letters); err != nil {
+				return err
+			}
 		}
-		r.given.Add(int64(len(rows)))
-		r.total.Store(r.results.total)
-		if r.keeper != nil {
-			r.keeper.hold(out)
-		} else if err := r.writeRows(out); err != nil {
-			return err
-		}
-	}
-	if letters.Len() > 0 && r.keeper != nil {
-		r.keeper.holdLetters(letters)
-		return nil
-	}
-	if letters.Len() > 0 {
-		r.lettered++
-		return r.write(r.query.letters, r.lettered, letters)
 	}
 	return nil
-}
-
-// writeRows gives rows to the sinks.
-func (r *Running) writeRows(rows [][]Value) error {
-	r.epoch++
-	return r.write(r.query.sinks, r.epoch, &Rows{Columns: r.graph.columns, rows: rows, Total: int64(len(rows))})
 }
 
 func (r *Running) write(sinks []Sink, epoch int64, rows *Rows) error {
@@ -251,5 +269,13 @@ func writeTo(ctx context.Context, sink Sink, epoch int64, rows *Rows) (err error
 func (r *Running) Results() *Rows {
 	r.publishing.Lock()
 	defer r.publishing.Unlock()
-	return (&Rows{Columns: slices.Clone(r.graph.columns), rows: r.results.newest(), Total: r.results.total}).Sort()
+	all := NewRows(slices.Clone(r.graph.columns)...)
+	r.mu.Lock()
+	units := r.units
+	r.mu.Unlock()
+	for _, u := range units {
+		all.rows = append(all.rows, u.results.newest()...)
+		all.Total += u.results.total
+	}
+	return all.Sort()
 }

@@ -10,6 +10,7 @@ import (
 
 // closeMerged gives out the windows of an aggregation that a watermark has passed, in order of time.
 func (g *graph) closeMerged(m *merge, lanes []*lane, watermark int64) {
+	g.rowsOf(lanes)
 	parts := map[int64][]*flow.Window{}
 	for _, n := range lanes {
 		n.mu.Lock()
@@ -20,6 +21,13 @@ func (g *graph) closeMerged(m *merge, lanes []*lane, watermark int64) {
 	}
 	g.give(m, parts)
 	g.expire(m, lanes, watermark)
+}
+
+// rowsOf says whose the rows are that are made next: lanes of several units never meet.
+func (g *graph) rowsOf(lanes []*lane) {
+	if len(lanes) > 0 {
+		g.unit = lanes[0].unit
+	}
 }
 
 // expire forgets the groups without windows that have had no row for their time to live.

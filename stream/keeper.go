@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -21,32 +22,20 @@ import (
 // An epoch ends at a moment at which no batch is half handled (cut). What is taken then is encoded at once, so that the query can go on; it is
 // written, and the sinks get their rows, beside the query. At most one epoch is on its way: the next one ends when that one is through.
 type keeper struct {
-	r     *Running
-	place checkpoint.Place
+	r      *Running
+	place  checkpoint.Place
+	id     string // of a checkpoint that is begun
+	shared bool   // partitions go from process to process: each is a unit
 
-	cut  sync.RWMutex  // held for reading while records are handled, for writing while a snapshot is taken; before all other locks
-	full chan struct{} // the epoch should end before its time
+	cut     sync.RWMutex  // held for reading while records are handled, for writing while snapshots are taken; before all other locks but ending
+	ending  sync.Mutex    // held by whoever ends an epoch; before cut
+	full    chan struct{} // the epoch should end before its time
+	backlog atomic.Int64  // bytes, about, of the rows that wait for the end of their epoch
 
-	busy    atomic.Bool  // something has happened in this epoch
-	backlog atomic.Int64 // bytes, about, of the rows that wait for the end of their epoch
-
-	// Of the epoch that has begun; Running.publishing guards them.
-	rows    [][]Value
-	letters *Rows
-
-	// Of the goroutine that ends epochs.
-	header  checkpoint.Header // of the newest snapshot
-	bases   [2]int64          // of it, and of the one before
-	number  int64             // of the newest snapshot that there is
-	sinks   []checkpoint.Sink // as they are now, those of dead letters behind the others
-	portion int64             // records that the runs before have read for the MaxRecords of this one
-	begun   int64             // records that were left of it when the run began
-	reached bool              // it has been reached: what comes is another portion
-
-	over   bool // the query had come to its end before this run
-	viewed bool // what is given out now is for Results alone
-	pause  time.Duration
-	write  time.Duration
+	over    bool         // the query had come to its end before this run
+	reached bool         // MaxRecords has been reached: what comes is another portion
+	pause   atomic.Int64 // nanoseconds for which the last snapshot stopped the query
+	write   atomic.Int64 // and that it took to write it
 }
 
 // Rows that wait for the end of their epoch end it when they take so many bytes, and twice as many stop the query until then. So does state that has
@@ -81,30 +70,27 @@ func (k *keeper) room(ctx context.Context) {
 }
 
 // hold keeps rows for the end of the epoch.
-func (k *keeper) hold(rows [][]Value) {
-	k.busy.Store(true)
-	if k.viewed || len(k.r.query.sinks) == 0 {
+func (k *keeper) hold(u *unit, rows [][]Value) {
+	u.busy.Store(true)
+	if len(k.r.query.sinks) == 0 {
 		return
 	}
 	if k.r.query.mode == Complete {
-		k.rows = rows
+		u.rows = rows
 		return
 	}
-	k.rows = append(k.rows, rows...)
+	u.rows = append(u.rows, rows...)
 	k.wait(int64(len(rows)) * int64(40*len(k.r.graph.columns)))
 }
 
 // holdLetters keeps dead letters for the end of the epoch.
-func (k *keeper) holdLetters(letters *Rows) {
-	k.busy.Store(true)
-	if k.viewed {
-		return
-	}
-	if k.letters == nil {
-		k.letters = NewRows(letters.Columns...)
+func (k *keeper) holdLetters(u *unit, letters *Rows) {
+	u.busy.Store(true)
+	if u.letters == nil {
+		u.letters = NewRows(letters.Columns...)
 	}
 	for _, row := range letters.rows {
-		k.letters.Append(row...)
+		u.letters.Append(row...)
 		k.wait(int64(40*len(row) + len(row[len(row)-1].Text())))
 	}
 }
@@ -123,9 +109,10 @@ func (k *keeper) hurry() {
 	}
 }
 
-// handled notes that a lane has taken records, and how many places of its state have changed.
-func (k *keeper) handled(n *lane) {
-	k.busy.Store(true)
+// handled notes that a lane has taken records.
+func (k *keeper) handled(n *lane, records int) {
+	n.unit.busy.Store(true)
+	n.unit.handled.Add(int64(records))
 	if kept := n.kept(); kept != nil && kept.Log().Changed() > mostChanged {
 		k.hurry()
 	}
@@ -141,9 +128,6 @@ func (k *keeper) run(ctx context.Context) {
 			return
 		case <-ticker.C:
 		case <-k.full:
-		}
-		if k.r.broken() != nil {
-			return
 		}
 		if err := k.epoch(false, false); err != nil {
 			k.r.fail(err)
@@ -161,101 +145,151 @@ func (k *keeper) finish(natural bool) error {
 		if err := k.r.drain(); err != nil {
 			return err
 		}
-	case k.r.limited && k.r.remaining.Load() == 0:
-		k.reached = true
+	default:
+		k.reached = k.r.limited && k.r.remaining.Load() <= 0
 	}
 	if err := k.epoch(natural, true); err != nil {
 		return err
 	}
-	if err := k.epoch(natural, k.header.Epoch > 0 && k.behind()); err != nil { // how far the sinks have come
-		return err
+	if slices.ContainsFunc(k.r.parts(), (*unit).behind) { // the newest snapshots do not know that their sinks have their rows
+		if err := k.epoch(natural, true); err != nil {
+			return err
+		}
 	}
 	if natural {
 		return nil
 	}
-	k.viewed = true
-	return k.r.drain()
+	return k.r.look()
 }
 
 // behind tells whether the newest snapshot does not know how far the sinks have come.
-func (k *keeper) behind() bool {
-	return !slices.EqualFunc(k.header.Sinks, k.sinks, func(a, b checkpoint.Sink) bool { return a.Epoch == b.Epoch && a.Name == b.Name })
+func (u *unit) behind() bool {
+	return !slices.EqualFunc(u.header.Sinks, u.sinks, func(a, b checkpoint.Sink) bool { return a.Epoch == b.Epoch && a.Name == b.Name })
 }
 
-// endedEpoch is an epoch that has ended.
+// endedEpoch is an epoch of a unit that has ended.
 type endedEpoch struct {
+	unit     *unit
 	snapshot checkpoint.Snapshot
+	parts    []part
 	rows     [][]Value
 	letters  *Rows
-	locked   []*lane
+	next     map[*lane]int64 // offsets up to which it reaches
+	err      error           // of writing it
 }
 
-// epoch ends an epoch: it takes a snapshot, keeps it, and gives the sinks their rows. An epoch in which nothing has happened goes on, unless it must end.
+// epoch ends an epoch: it takes snapshots, keeps them, and gives the sinks their rows. An epoch in which nothing has happened goes on, unless it must end.
 func (k *keeper) epoch(ended, must bool) error {
+	k.ending.Lock()
+	defer k.ending.Unlock()
 	began := time.Now()
-	t := k.take(ended, must)
-	if t == nil {
+	all := k.take(ended, must)
+	if len(all) == 0 {
 		return nil
 	}
-	k.pause = time.Since(began)
-	pieces, err := t.snapshot.Encode()
+	k.pause.Store(int64(time.Since(began)))
+	began = time.Now()
+	k.keepAll(all)
+	k.write.Store(int64(time.Since(began)))
+	var failed error
+	for _, e := range all {
+		failed = errors.Join(failed, k.through(e))
+	}
+	return failed
+}
+
+// writers is how many snapshots are written at once.
+const writers = 8
+
+// keepAll writes snapshots.
+func (k *keeper) keepAll(all []*endedEpoch) {
+	var next atomic.Int64
+	var writing sync.WaitGroup
+	for range min(writers, len(all)) {
+		writing.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(all); i = int(next.Add(1)) - 1 {
+				all[i].err = k.keep(&all[i].snapshot)
+			}
+		})
+	}
+	writing.Wait()
+}
+
+func (k *keeper) keep(s *checkpoint.Snapshot) error {
+	pieces, err := s.Encode()
 	if err != nil {
 		return err
 	}
-	h := t.snapshot.Header
-	ctx := k.r.ctx
-	if err := k.place.Write(ctx, h.Unit, h.Epoch, pieces); err != nil {
-		return err
-	}
-	k.write = time.Since(began) - k.pause
-	k.header, k.number = h, h.Epoch
-	if err := k.give(ctx, h.Epoch, t.rows, t.letters); err != nil {
-		return err
-	}
-	return k.forget(ctx, h.Base)
+	return k.place.Write(k.r.ctx, s.Header.Unit, s.Header.Epoch, pieces)
 }
 
-// give gives the sinks the rows of an epoch.
-func (k *keeper) give(ctx context.Context, epoch int64, rows [][]Value, letters *Rows) error {
-	q := k.r.query
+// through ends an epoch whose snapshot has been written.
+func (k *keeper) through(e *endedEpoch) error {
+	u, h := e.unit, e.snapshot.Header
+	if k.shared && errors.Is(e.err, checkpoint.ErrTaken) {
+		u.lost.Store(true) // it is another process's, which gives out what this one would have
+		return nil
+	}
+	if e.err != nil {
+		return e.err
+	}
+	before := u.header.Base
+	u.header, u.number = h, h.Epoch
+	if err := k.give(u, e.rows, e.letters); err != nil {
+		return err
+	}
+	for n, next := range e.next {
+		n.safe.Store(next)
+	}
+	return k.forget(u, before)
+}
+
+// give gives the sinks the rows of a unit's newest epoch, those that do not have them.
+func (k *keeper) give(u *unit, rows [][]Value, letters *Rows) error {
+	q, epoch := k.r.query, u.header.Epoch
 	for i, sink := range append(slices.Clone(q.sinks), q.letters...) {
 		of := &Rows{Columns: k.r.graph.columns, rows: rows, Total: int64(len(rows))}
 		if i >= len(q.sinks) {
 			of = letters
 		}
-		if of == nil || of.Len() == 0 || k.sinks[i].Epoch >= epoch {
+		if of == nil || of.Len() == 0 || u.sinks[i].Epoch >= epoch {
 			continue
 		}
-		if err := writeTo(ctx, sink, epoch, of.part(slices.Clone(of.rows))); err != nil {
+		of = of.part(slices.Clone(of.rows))
+		of.Unit = u.name
+		if err := writeTo(k.r.ctx, sink, epoch, of); err != nil {
 			return fmt.Errorf("write the %d rows of epoch %d to %s: %w", of.Len(), epoch, describeSink(sink), err)
 		}
-		k.sinks[i].Epoch = epoch
+		u.sinks[i].Epoch = epoch
 		if s, ok := sink.(Resumer); ok {
-			k.sinks[i].Position = s.Position()
+			u.sinks[i].Position = s.Position()
 		}
 	}
 	return nil
 }
 
-// forget removes the snapshots that neither the newest needs nor the one before.
-func (k *keeper) forget(ctx context.Context, base int64) error {
-	k.bases = [2]int64{base, k.bases[0]}
-	epochs, err := k.place.List(ctx, k.header.Unit)
+// forget removes the snapshots that neither the newest needs nor the one before, which needs those from base on.
+func (k *keeper) forget(u *unit, base int64) error {
+	if base <= u.kept {
+		return nil
+	}
+	epochs, err := k.place.List(k.r.ctx, u.name)
 	if err != nil {
 		return err
 	}
 	for _, epoch := range epochs {
-		if epoch < k.bases[1] {
-			if err := k.place.Remove(ctx, k.header.Unit, epoch); err != nil {
+		if epoch < base {
+			if err := k.place.Remove(k.r.ctx, u.name, epoch); err != nil {
 				return err
 			}
 		}
 	}
+	u.kept = base
 	return nil
 }
 
-// take takes a snapshot at a moment at which nothing is half done; nil if nothing has happened.
-func (k *keeper) take(ended, must bool) *endedEpoch {
+// take takes snapshots of the units in which something has happened, at a moment at which nothing is half done.
+func (k *keeper) take(ended, must bool) (all []*endedEpoch) {
 	k.cut.Lock()
 	defer k.cut.Unlock()
 	r := k.r
@@ -266,30 +300,61 @@ func (k *keeper) take(ended, must bool) *endedEpoch {
 	defer r.publishing.Unlock()
 	r.graph.mu.Lock()
 	defer r.graph.mu.Unlock()
-	if !k.busy.Swap(false) && !must {
-		return nil
+	for _, u := range r.parts() {
+		if !u.lost.Load() && (u.busy.Swap(false) || must) {
+			all = append(all, &endedEpoch{unit: u, rows: u.rows, letters: u.letters, next: map[*lane]int64{}})
+			u.rows, u.letters = nil, nil
+		}
 	}
-	t := &endedEpoch{rows: k.rows, letters: k.letters}
-	k.rows, k.letters = nil, nil
 	k.backlog.Store(0)
-	h := k.header
-	h.Previous, h.Epoch = h.Epoch, k.number+1
-	h.Name, h.Time, h.Ended = r.query.name, time.Now().UTC(), ended
-	h.Sinks, h.Portion = slices.Clone(k.sinks), k.counted()
-	t.snapshot.Sections, h.Base = k.sections(h.Epoch, t)
-	for _, n := range t.locked {
-		n.mu.Unlock()
+	k.encode(all, ended)
+	return all
+}
+
+// encode makes the snapshots, on all cores.
+func (k *keeper) encode(all []*endedEpoch, ended bool) {
+	var work []func()
+	for _, e := range all {
+		u, h := e.unit, e.unit.header
+		h.Previous, h.Epoch = h.Epoch, u.number+1
+		h.Name, h.Time, h.Ended = k.r.query.name, time.Now().UTC(), ended
+		h.Sinks, h.Portion = slices.Clone(u.sinks), k.counted(u)
+		e.parts = k.parts(e)
+		e.snapshot = checkpoint.Snapshot{Header: h, Sections: make([]checkpoint.Section, len(e.parts))}
+		for i, p := range e.parts {
+			work = append(work, func() { e.snapshot.Sections[i] = p.encode(h.Epoch) })
+		}
 	}
-	t.snapshot.Header = h
-	return t
+	var next atomic.Int64
+	var encoding sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(work)) {
+		encoding.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(work); i = int(next.Add(1)) - 1 {
+				work[i]()
+			}
+		})
+	}
+	encoding.Wait()
+	for _, e := range all {
+		h := &e.snapshot.Header
+		h.Base = h.Epoch
+		for _, p := range e.parts {
+			if p.log != nil {
+				h.Base = min(h.Base, p.log.Oldest(h.Epoch))
+			}
+			if p.lane != nil {
+				e.next[p.lane] = p.lane.next
+			}
+		}
+	}
 }
 
 // counted is how many records count for the MaxRecords that has not been reached.
-func (k *keeper) counted() int64 {
+func (k *keeper) counted(u *unit) int64 {
 	if !k.r.limited || k.reached {
 		return 0
 	}
-	return k.portion + k.begun - k.r.remaining.Load()
+	return u.handled.Load()
 }
 
 // part is a part of the state: a section of a snapshot. log may be nil.
@@ -297,62 +362,49 @@ type part struct {
 	name string
 	head func(dst []byte) []byte
 	log  *changelog.Log
+	lane *lane // whose lock is to be held; nil: that of the graph is
 }
 
-// sections encodes the state, on all cores, and tells which is the oldest snapshot that is still needed.
-func (k *keeper) sections(epoch int64, t *endedEpoch) (sections []checkpoint.Section, base int64) {
-	parts := k.parts(t)
-	sections = make([]checkpoint.Section, len(parts))
-	oldest := make([]int64, len(parts))
-	var next atomic.Int64
-	var encoding sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(parts)) {
-		encoding.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(parts); i = int(next.Add(1)) - 1 {
-				sections[i], oldest[i] = parts[i].encode(epoch)
-			}
-		})
+func (p part) encode(epoch int64) checkpoint.Section {
+	if p.lane != nil {
+		p.lane.mu.Lock()
+		defer p.lane.mu.Unlock()
 	}
-	encoding.Wait()
-	return sections, slices.Min(oldest)
-}
-
-func (p part) encode(epoch int64) (checkpoint.Section, int64) {
 	b := checkpoint.AppendHead(nil, p.head(nil))
-	if p.log == nil {
-		return checkpoint.Section{Name: p.name, Bytes: b}, epoch
+	if p.log != nil {
+		b = p.log.Write(b, epoch)
 	}
-	b = p.log.Write(b, epoch)
-	return checkpoint.Section{Name: p.name, Bytes: b}, p.log.Oldest(epoch)
+	return checkpoint.Section{Name: p.name, Bytes: b}
 }
 
-// parts are all parts of the state, and the rows of the epoch.
-func (k *keeper) parts(t *endedEpoch) []part {
-	r, g := k.r, k.r.graph
-	parts := []part{{"times", k.times, nil}, {"results", r.results.Head, r.results.Log()}}
-	for i, in := range g.inputs {
+// parts are all parts of a unit's state, and the rows of the epoch.
+func (k *keeper) parts(e *endedEpoch) []part {
+	r, u := k.r, e.unit
+	parts := []part{{name: "results", head: u.results.Head, log: u.results.Log()}}
+	for i, in := range r.graph.inputs {
 		for _, n := range r.of(in) {
-			n.mu.Lock()
-			t.locked = append(t.locked, n)
-			parts = append(parts, part{laneName(i, n), n.head, n.log()})
+			if n.unit == u {
+				parts = append(parts, part{"lane " + strconv.Itoa(i) + " " + laneName(Partition{n.topic, n.partition}), n.head, n.log(), n})
+			}
 		}
 	}
-	for name, kept := range g.states() {
-		parts = append(parts, part{name, kept.Head, kept.Log()})
+	if !k.shared {
+		parts = append(parts, part{name: "times", head: k.times})
+		for name, kept := range r.graph.states() {
+			parts = append(parts, part{name: name, head: kept.Head, log: kept.Log()})
+		}
 	}
-	parts = append(parts, part{"rows", func(dst []byte) []byte { return appendRows(dst, t.rows) }, nil})
-	if t.letters != nil {
-		parts = append(parts, part{"letters", func(dst []byte) []byte { return appendRows(dst, t.letters.rows) }, nil})
+	parts = append(parts, part{name: "rows", head: func(dst []byte) []byte { return appendRows(dst, e.rows) }})
+	if e.letters != nil {
+		parts = append(parts, part{name: "letters", head: func(dst []byte) []byte { return appendRows(dst, e.letters.rows) }})
 	}
 	return parts
 }
 
-// laneName is the section of a lane.
-func laneName(input int, n *lane) string {
-	return "lane " + strconv.Itoa(input) + " " + strconv.Itoa(n.partition) + " " + n.topic
-}
+// laneName is a partition as snapshots name it.
+func laneName(p Partition) string { return strconv.Itoa(p.ID) + " " + p.Topic }
 
-// states are those behind the lanes, by the names of its sections.
+// states are those behind the lanes, by the names of their sections.
 func (g *graph) states() map[string]flow.Kept {
 	kept := map[string]flow.Kept{}
 	for i, s := range g.ops {

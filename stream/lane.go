@@ -15,41 +15,47 @@ import (
 // calls it from one goroutine at a time; mu guards it against those that take windows out or count.
 type lane struct {
 	in        *input
+	unit      *unit
 	partition int
 	claim     func(keys flow.Row, end int64) string
 
-	mu      sync.Mutex
-	env     flow.Env
-	decoder Decoder
-	slots   []Slot
-	meta    []flow.Meta
-	row     flow.Row
-	time    func(row flow.Row) value.Value // nil: the record's time stamp
-	run     func(row flow.Row)
-	handler RecordHandler // nil: records are decoded
-	keeping *handlerState // of the handler, where there is a checkpoint
-	clock   flow.Clock
-	t       int64         // event time of the record in hand
-	windows *flow.Windows // nil where rows are collected
-	rows    flow.Row      // one row of width values after another
-	times   []int64
-	width   int
-	topic   string
-	id      string // what the partition holds, as its source tells
-	next    int64  // offset behind the last record handled; -1: not known yet
-	high    int64
-	goal    int64 // high of the first batch: what was there when the partition was opened
-	opened  bool  // there was a first batch
-	reached bool  // what was there then has been read
-	blind   bool  // its source is Unmeasured
-	from    int64 // next at the start of the epoch
-	records int64
-	counted int64         // records at the start of the epoch
-	busy    time.Duration // of the epoch
-	lost    int64
-	taken   bool      // a batch has been handled of which others do not know yet
-	expired int64     // watermark of others by which its windows were closed last while it was idle; publishing guards it
-	quiet   time.Time // of the first batch without records after the last with some; zero while there are records
+	mu       sync.Mutex
+	env      flow.Env
+	decoder  Decoder
+	slots    []Slot
+	meta     []flow.Meta
+	row      flow.Row
+	time     func(row flow.Row) value.Value // nil: the record's time stamp
+	run      func(row flow.Row)
+	handler  RecordHandler // nil: records are decoded
+	keeping  *handlerState // of the handler, where there is a checkpoint
+	clock    flow.Clock
+	t        int64         // event time of the record in hand
+	windows  *flow.Windows // nil where rows are collected
+	rows     flow.Row      // one row of width values after another
+	times    []int64
+	width    int
+	topic    string
+	id       string       // what the partition holds, as its source tells
+	next     int64        // offset behind the last record handled; -1: not known yet
+	given    int64        // next, when all that had come of the records before it was given out; -1: not known yet
+	settled  int64        // watermark then
+	restarts restart      // what the group was told last
+	again    int64        // records before this offset have been handled before: what is wrong with them is known
+	safe     atomic.Int64 // next of the newest epoch whose rows the sinks have; -1: none
+	high     int64
+	goal     int64 // high of the first batch: what was there when the partition was opened
+	opened   bool  // there was a first batch
+	reached  bool  // what was there then has been read
+	blind    bool  // its source is Unmeasured
+	from     int64 // next at the start of the epoch
+	records  int64
+	counted  int64         // records at the start of the epoch
+	busy     time.Duration // of the epoch
+	lost     int64
+	taken    bool      // a batch has been handled of which others do not know yet
+	expired  int64     // watermark of others by which its windows were closed last while it was idle; publishing guards it
+	quiet    time.Time // of the first batch without records after the last with some; zero while there are records
 
 	// For the query's watermark, which is computed without taking locks.
 	idle      atomic.Bool
@@ -84,10 +90,17 @@ func (n *lane) take(b Batch, count int, idleAfter time.Duration, rejected func(r
 	}
 	for i := range b.Records[:count] {
 		r := &b.Records[i]
-		late := n.env.Late
-		if reason := n.handle(b.Topic, r); reason != "" {
+		late, lateBy := n.env.Late, n.env.LateBy
+		if n.windows != nil {
+			n.windows.At = r.Offset
+		}
+		reason := n.handle(b.Topic, r)
+		switch {
+		case r.Offset < n.again:
+			n.env.Late, n.env.LateBy = late, lateBy
+		case reason != "":
 			rejected(r, reason, notLate)
-		} else if n.env.Late > late {
+		case n.env.Late > late:
 			rejected(r, "", time.Duration(n.env.By))
 		}
 		n.next = r.Offset + 1

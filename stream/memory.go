@@ -121,7 +121,7 @@ func begin(h Handler, partitions []Partition) ([]int64, error) {
 		return next, nil
 	}
 	for i, p := range partitions {
-		at, known, err := b.Begin(p, "")
+		at, known, err := b.Begin(p, Found{Committed: -1})
 		if err != nil {
 			return nil, err
 		}

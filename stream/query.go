@@ -480,6 +480,9 @@ func (q *Query) Start(ctx context.Context) (*Running, error) {
 	}
 	r := newRunning(ctx, q, g)
 	if q.place == nil {
+		if isShared(q.source) {
+			r.note(g.cost())
+		}
 		err = q.open(ctx, g.columns)
 	} else {
 		err = r.resume(ctx)

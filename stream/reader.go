@@ -17,13 +17,22 @@ type reader struct {
 
 // Assigned implements Handler.
 func (r reader) Assigned(partitions []Partition) {
-	r.mu.Lock()
 	assigned := map[Partition]bool{}
 	for _, p := range partitions {
 		assigned[p] = true
 	}
+	r.mu.Lock()
 	r.assigned[r.in] = assigned
+	var gone []Partition
+	for p := range r.lanes[r.in] {
+		if !assigned[p] && isShared(r.in.query.source) && r.graph.separable() {
+			gone = append(gone, p)
+		}
+	}
 	r.mu.Unlock()
+	for _, p := range gone {
+		r.drop(r.in, p)
+	}
 	for _, p := range partitions {
 		if n, err := r.lane(p); err == nil {
 			n.unknown()
@@ -37,6 +46,11 @@ func (r reader) lane(partition Partition) (*lane, error) {
 	if n := r.lanes[r.in][partition]; n != nil {
 		return n, nil
 	}
+	return r.newLane(partition, r.units[0])
+}
+
+// newLane makes the lane of a partition. The caller holds mu, unless nothing runs yet.
+func (r reader) newLane(partition Partition, u *unit) (*lane, error) {
 	var claim func(keys flow.Row, end int64) string
 	if m := r.in.merge; m != nil && m.keyed {
 		claim = func(keys flow.Row, end int64) string {
@@ -47,7 +61,7 @@ func (r reader) lane(partition Partition) (*lane, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.topic = partition.Topic
+	n.topic, n.unit = partition.Topic, u
 	if r.keeper != nil {
 		n.keep()
 	}
@@ -78,6 +92,9 @@ func (r reader) Batch(ctx context.Context, b Batch) (err error) {
 		return err
 	}
 	r.heard()
+	if n.unit.lost.Load() {
+		return r.rewind(b)
+	}
 	if r.keeper != nil {
 		r.keeper.room(ctx)
 	}
@@ -93,7 +110,7 @@ func (r reader) Batch(ctx context.Context, b Batch) (err error) {
 	if r.ready[r.in] != nil {
 		r.reached(r.in)
 	}
-	if r.limited && r.remaining.Load() == 0 {
+	if r.limited && r.remaining.Load() <= 0 {
 		r.cancel()
 		return &Partial{Handled: count, Err: errEnough}
 	}
@@ -107,30 +124,70 @@ func (r reader) Batch(ctx context.Context, b Batch) (err error) {
 func (r reader) handle(n *lane, b Batch) (count int, err error) {
 	defer r.keeper.handling()()
 	count = r.reserve(len(b.Records))
-	err = n.take(b, count, r.in.query.idle, func(rec *Record, reason string, late time.Duration) { r.reject(b.Topic, rec, reason, late) })
+	err = n.take(b, count, r.in.query.idle, func(rec *Record, reason string, late time.Duration) { r.reject(n.unit, b.Topic, rec, reason, late) })
 	if err == nil {
 		err = r.settle(n)
 	}
+	if err == nil {
+		n.mu.Lock()
+		n.given, n.settled = n.next, n.clock.Watermark
+		n.mu.Unlock()
+	}
 	if r.keeper != nil && count > 0 {
-		r.keeper.handled(n)
+		r.keeper.handled(n, count)
 	}
 	return count, err
 }
 
 // Begin implements Beginner.
-func (r reader) Begin(p Partition, id string) (next int64, known bool, err error) {
-	n, err := r.lane(p)
-	if err != nil || r.keeper == nil {
+func (r reader) Begin(p Partition, found Found) (next int64, known bool, err error) {
+	if r.keeper == nil {
+		r.forget(p, found)
+	}
+	n, err := r.owned(p)
+	if err != nil {
 		return 0, false, err
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.id != "" && id != "" && n.id != id && n.next >= 0 {
-		return 0, false, fmt.Errorf("%s has been made anew since the checkpoint %s was taken: it was %s, and is %s; give another place to begin anew",
-			r.in.query.source.Description(), r.query.place, n.id, id)
+	if n.id != "" && found.ID != "" && n.id != found.ID && n.next >= 0 {
+		return 0, false, fmt.Errorf("%s has been made anew since it was read: it was %s, and is %s; give another place for the checkpoint to begin anew",
+			r.in.query.source.Description(), n.id, found.ID)
 	}
-	n.id = id
+	n.id = found.ID
+	if r.keeper == nil && n.next < 0 {
+		known, err := n.recall(found)
+		return found.Committed, known, err
+	}
 	return n.next, n.next >= 0, nil
+}
+
+// owned is the lane of a partition that this process gets, or has.
+func (r reader) owned(p Partition) (*lane, error) {
+	if r.keeper != nil && r.keeper.shared {
+		return r.keeper.claim(r.in, p)
+	}
+	return r.lane(p)
+}
+
+// Release implements Releaser.
+func (r reader) Release() {
+	if r.keeper == nil {
+		return
+	}
+	if err := r.keeper.epoch(false, false); err != nil {
+		r.fail(err)
+	}
+}
+
+// rewind takes a partition over anew that another process has read on.
+func (r reader) rewind(b Batch) error {
+	n, err := r.owned(Partition{Topic: b.Topic, ID: b.Partition})
+	if err != nil {
+		r.fail(err)
+		return err
+	}
+	return &Rewind{Next: max(0, n.next)}
 }
 
 // availableRead tells whether all partitions of all inputs have been read to where they ended when they were opened.
@@ -284,7 +341,7 @@ func (r *Running) reserve(n int) int {
 	}
 	for {
 		left := r.remaining.Load()
-		take := min(left, int64(n))
+		take := max(0, min(left, int64(n)))
 		if r.remaining.CompareAndSwap(left, left-take) {
 			return int(take)
 		}

@@ -14,32 +14,24 @@ import (
 	"cancha/stream/plan"
 )
 
-// resume makes the run go on from the newest snapshot of the query's checkpoint, or begins one.
+// resume makes the run go on from the newest snapshots of the query's checkpoint, or begins one. Where partitions are shared, each is taken over when
+// its source begins with it.
 func (r *Running) resume(ctx context.Context) error {
 	q := r.query
 	if err := q.resumable(r.graph); err != nil {
 		return err
 	}
-	k := &keeper{r: r, place: q.place, full: make(chan struct{}, 1), sinks: make([]checkpoint.Sink, len(q.sinks)+len(q.letters)), begun: q.limit,
-		header: checkpoint.Header{Query: uuid(), Unit: checkpoint.Whole, Plan: q.Plan().Same()}}
+	k := &keeper{r: r, place: q.place, id: uuid(), full: make(chan struct{}, 1)}
 	r.keeper = k
-	r.results.Keep()
+	if k.shared = r.shared(); k.shared {
+		r.units = nil
+		return k.begin(ctx)
+	}
 	for _, kept := range r.graph.states() {
 		kept.Keep()
 	}
-	state, err := checkpoint.Load(ctx, q.place, checkpoint.Whole)
-	if err == nil && state != nil {
-		err = k.load(state)
-	}
-	if err == nil {
-		err = k.open(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	if state != nil {
-		err = k.again(ctx, state)
-	}
+	u := r.units[0]
+	err := k.restore(ctx, u)
 	if err == nil && !k.over {
 		err = k.epoch(false, true) // the place can be written to, and knows where the sinks begin
 	}
@@ -47,6 +39,23 @@ func (r *Running) resume(ctx context.Context) error {
 		return errors.Join(err, closeAll(append(slices.Clone(q.sinks), q.letters...)))
 	}
 	return nil
+}
+
+// restore makes a unit what its newest snapshot says, and its sinks too. Where there is none it begins.
+func (k *keeper) restore(ctx context.Context, u *unit) error {
+	u.header = checkpoint.Header{Query: k.id, Unit: u.name, Plan: k.r.query.Plan().Same()}
+	u.results.Keep()
+	state, err := checkpoint.Load(ctx, k.place, u.name)
+	if err == nil && state != nil {
+		err = k.load(u, state)
+	}
+	if err == nil {
+		err = k.open(ctx, u)
+	}
+	if err == nil && state != nil {
+		err = k.again(u, state)
+	}
+	return err
 }
 
 // resumable refuses what no checkpoint can hold.
@@ -67,26 +76,27 @@ func (q *Query) resumable(g *graph) error {
 }
 
 // load takes a state over.
-func (k *keeper) load(s *checkpoint.State) error {
+func (k *keeper) load(u *unit, s *checkpoint.State) error {
 	if err := k.same(s.Header); err != nil {
 		return err
 	}
-	k.header, k.number, k.over = s.Header, s.Newest, s.Header.Ended
-	k.bases = [2]int64{s.Header.Base, s.Header.Base}
-	if r := k.r; r.limited {
-		k.portion = s.Header.Portion
-		k.begun = max(0, r.query.limit-k.portion)
-		r.remaining.Store(k.begun)
-	}
+	u.header, u.number, u.kept = s.Header, s.Newest, s.Header.Base
 	for _, note := range s.Notes {
 		k.r.note(note)
 	}
 	for name, part := range s.Sections {
-		if err := k.section(name, part); err != nil {
+		if err := k.section(u, name, part); err != nil {
 			return fmt.Errorf("checkpoint %s: snapshot %d: section %q: %w", k.place, s.Header.Epoch, name, err)
 		}
 	}
-	k.r.total.Store(k.r.results.total)
+	k.r.total.Add(u.results.total)
+	if k.r.limited {
+		u.handled.Store(s.Header.Portion)
+		k.r.remaining.Add(-s.Header.Portion)
+	}
+	if s.Header.Ended {
+		k.over = true
+	}
 	k.r.note(k.welcome(s.Header))
 	return nil
 }
@@ -127,7 +137,7 @@ func (k *keeper) same(h checkpoint.Header) error {
 var errState = errors.New("it is no state of this query")
 
 // section loads a section. Rows that may have to be given out again are loaded later.
-func (k *keeper) section(name string, p *checkpoint.Part) error {
+func (k *keeper) section(u *unit, name string, p *checkpoint.Part) error {
 	r := k.r
 	kind, of, _ := strings.Cut(name, " ")
 	switch kind {
@@ -136,12 +146,12 @@ func (k *keeper) section(name string, p *checkpoint.Part) error {
 	case "times":
 		return k.loadTimes(p.Head)
 	case "results":
-		if !r.results.load(p.Head, p.Items, len(r.graph.columns)) {
+		if !u.results.load(p.Head, p.Items, len(r.graph.columns)) {
 			return errState
 		}
 		return nil
 	case "lane":
-		return k.loadLane(of, p)
+		return k.loadLane(u, of, p)
 	}
 	if kept := r.graph.states()[name]; kept != nil {
 		return kept.Load(p.Head, p.Items)
@@ -161,7 +171,7 @@ func (k *keeper) loadTimes(head []byte) error {
 }
 
 // loadLane loads the lane of an input, a partition and a topic.
-func (k *keeper) loadLane(name string, p *checkpoint.Part) error {
+func (k *keeper) loadLane(u *unit, name string, p *checkpoint.Part) error {
 	words := strings.SplitN(name, " ", 3)
 	if len(words) < 3 {
 		return errState
@@ -171,10 +181,14 @@ func (k *keeper) loadLane(name string, p *checkpoint.Part) error {
 	if cmp.Or(err, wrong) != nil || at < 0 || at >= len(k.r.graph.inputs) {
 		return errState
 	}
-	n, err := reader{k.r, k.r.graph.inputs[at]}.lane(Partition{Topic: words[2], ID: partition})
+	k.r.mu.Lock()
+	n, err := reader{k.r, k.r.graph.inputs[at]}.newLane(Partition{Topic: words[2], ID: partition}, u)
+	k.r.mu.Unlock()
 	if err != nil {
 		return err
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	return n.load(p)
 }
 
@@ -182,6 +196,8 @@ func (k *keeper) loadLane(name string, p *checkpoint.Part) error {
 func (n *lane) load(p *checkpoint.Part) error {
 	b := changelog.BytesOf(p.Head)
 	n.id, n.next = b.Text(), b.Int()
+	n.given = n.next
+	n.safe.Store(n.next)
 	n.clock.Load(b)
 	n.watermark.Store(n.clock.Watermark)
 	kept := n.kept()
@@ -194,24 +210,24 @@ func (n *lane) load(p *checkpoint.Part) error {
 	return kept.Load(b.Rest(), p.Items)
 }
 
-// open opens the sinks where the checkpoint has left them. Those that were opened before one that fails are closed.
-func (k *keeper) open(ctx context.Context) error {
-	q, known := k.r.query, slices.Clone(k.header.Sinks)
+// open opens the sinks where the checkpoint has left them. Those of one unit that were opened before one that fails are closed.
+func (k *keeper) open(ctx context.Context, u *unit) error {
+	q, known := k.r.query, slices.Clone(u.header.Sinks)
+	u.sinks = make([]checkpoint.Sink, len(q.sinks)+len(q.letters))
 	var opened []Sink
 	for i, sink := range append(slices.Clone(q.sinks), q.letters...) {
-		columns := k.r.graph.columns
-		name := describeSink(sink)
+		columns, name := k.r.graph.columns, describeSink(sink)
 		if i >= len(q.sinks) {
 			columns, name = letterColumns(), "dead letters to "+name
 		}
-		k.sinks[i] = checkpoint.Sink{Name: name, Epoch: k.header.Epoch}
+		u.sinks[i] = checkpoint.Sink{Name: name, Epoch: u.header.Epoch}
+		mark := Mark{Query: u.header.Query, Unit: u.name}
 		at := slices.IndexFunc(known, func(s checkpoint.Sink) bool { return s.Name == name })
-		mark := Mark{Query: k.header.Query, Unit: k.header.Unit}
 		if at >= 0 {
 			mark.Epoch, mark.Position = known[at].Epoch, known[at].Position
 			known = slices.Delete(known, at, at+1)
 		}
-		if err := k.openOne(ctx, i, sink, columns, mark, at >= 0); err != nil {
+		if err := k.openOne(ctx, u, i, sink, columns, mark, at >= 0); err != nil {
 			return errors.Join(fmt.Errorf("open a sink: %w", err), closeAll(opened))
 		}
 		opened = append(opened, sink)
@@ -220,19 +236,19 @@ func (k *keeper) open(ctx context.Context) error {
 }
 
 // openOne opens a sink. One that the checkpoint does not know begins with the next epoch.
-func (k *keeper) openOne(ctx context.Context, i int, sink Sink, columns []Column, mark Mark, known bool) (err error) {
+func (k *keeper) openOne(ctx context.Context, u *unit, i int, sink Sink, columns []Column, mark Mark, known bool) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("open %s: a fault inside it: %v", describeSink(sink), p)
 		}
 	}()
-	is := &k.sinks[i]
+	is := &u.sinks[i]
 	s, ok := sink.(Resumer)
 	if !ok {
 		if known {
 			is.Epoch = mark.Epoch
 		}
-		if o, ok := sink.(Opener); ok {
+		if o, ok := sink.(Opener); ok && !k.shared {
 			return o.Open(ctx, slices.Clone(columns))
 		}
 		return nil
@@ -244,15 +260,15 @@ func (k *keeper) openOne(ctx context.Context, i int, sink Sink, columns []Column
 	if is.Position = s.Position(); known {
 		is.Epoch = written
 	}
-	if written > k.header.Epoch {
+	if written > u.header.Epoch {
 		k.r.note(fmt.Sprintf("%s has the rows of epoch %d already, and the snapshot is of epoch %d: what the query gives out next may be there twice.",
-			describeSink(sink), written, k.header.Epoch))
+			describeSink(sink), written, u.header.Epoch))
 	}
 	return nil
 }
 
 // again gives the sinks the rows of the newest epoch that they have not got.
-func (k *keeper) again(ctx context.Context, s *checkpoint.State) error {
+func (k *keeper) again(u *unit, s *checkpoint.State) error {
 	var rows [][]Value
 	var letters *Rows
 	if p := s.Sections["rows"]; p != nil {
@@ -268,7 +284,7 @@ func (k *keeper) again(ctx context.Context, s *checkpoint.State) error {
 			return fmt.Errorf("checkpoint %s: the dead letters of epoch %d: %w", k.place, s.Header.Epoch, errState)
 		}
 	}
-	return k.give(ctx, s.Header.Epoch, rows, letters)
+	return k.give(u, rows, letters)
 }
 
 // processesKept refuses keyed processes whose states cannot be saved.

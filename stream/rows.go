@@ -15,7 +15,9 @@ import (
 type Rows struct {
 	Columns []Column
 	Total   int64 // rows that the query has given out; more than are here if some were left out
-	rows    [][]Value
+	// Unit is, for a sink of a query whose partitions several processes share, whose rows these are: epochs are counted for each. See Checkpoint.
+	Unit string
+	rows [][]Value
 }
 
 // NewRows returns no rows of these columns.

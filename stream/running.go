@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cancha/stream/checkpoint"
 	"cancha/stream/internal/flow"
 	"cancha/stream/internal/value"
 )
@@ -31,22 +32,24 @@ type Running struct {
 	remaining atomic.Int64
 
 	publishing sync.Mutex // held while rows are taken out and given out: no older state of a row follows a newer one
-	results    results
-	epoch      int64     // counts what was written to sinks
-	lettered   int64     // counts what was written to sinks of dead letters
-	changed    time.Time // when changed rows were given out last
+	epoch      int64      // counts what was written to sinks
+	lettered   int64      // counts what was written to sinks of dead letters
+	changed    time.Time  // when changed rows were given out last
 
-	keeper *keeper // nil: there is no checkpoint
+	keeper  *keeper // nil: there is no checkpoint
+	looking bool    // what is given out now is for Results alone
+
+	whole atomic.Bool // all partitions have been this process's once
 
 	given, total atomic.Int64 // rows given out, with each change and without: also asked for while a sink makes the query wait
 
 	mu       sync.Mutex
+	units    []*unit // at least one, but for a query whose partitions are shared; never changed in place
 	lanes    map[*input]map[Partition]*lane
 	assigned map[*input]map[Partition]bool
 	ready    map[*input]chan struct{} // closed once a table's input has read what there was
 	met      map[*input]bool          // a table's input has read what there was, and may have more to give out
-	letters  *Rows
-	late     flow.Lateness // of records
+	late     flow.Lateness            // of records
 	notes    []string
 	status   status
 	history  history
@@ -65,10 +68,8 @@ func newRunning(ctx context.Context, q *Query, g *graph) *Running {
 		history: newHistory(), status: status{message: waiting}, limited: q.limit > 0,
 		lanes: map[*input]map[Partition]*lane{}, assigned: map[*input]map[Partition]bool{}, ready: map[*input]chan struct{}{}, met: map[*input]bool{}}
 	g.env.Reject = r.bad.count
-	r.results = results{keep: q.keep, identity: g.identity}
-	if g.identity != nil {
-		r.results.at = map[string]int{}
-	}
+	r.units = []*unit{r.newUnit(checkpoint.Whole)}
+	g.unit = r.units[0]
 	r.remaining.Store(q.limit)
 	for _, in := range g.inputs {
 		r.lanes[in] = map[Partition]*lane{}
@@ -76,7 +77,6 @@ func newRunning(ctx context.Context, q *Query, g *graph) *Running {
 			r.ready[w] = make(chan struct{})
 		}
 	}
-	r.letters = NewRows(letterColumns()...)
 	r.reading, r.cancel = context.WithCancel(ctx)
 	return r
 }
@@ -215,11 +215,17 @@ func (r *Running) broken() error {
 
 // drain gives out what is left.
 func (r *Running) drain() error {
-	return r.giveOut(func() {
+	return r.giveOut(nil, func() {
 		for _, t := range slices.Backward(r.graph.timelines) {
 			r.graph.drain(t, r.all())
 		}
 	})
+}
+
+// look shows in Results how windows stand that are open, and leaves them to the next run.
+func (r *Running) look() error {
+	r.looking = true
+	return r.drain()
 }
 
 // finish gives out what is left if the run ended in order, closes the sinks, and notes how it ended. natural tells that the sources had come to their
@@ -230,6 +236,8 @@ func (r *Running) finish(natural bool) {
 	case err != nil:
 	case r.keeper != nil:
 		err = r.keeper.finish(natural)
+	case !natural && isShared(r.query.source) && r.graph.restarts():
+		err = r.look()
 	default:
 		err = r.drain()
 	}
@@ -354,7 +362,7 @@ func (r *Running) all() map[*input][]*lane {
 }
 
 // reject counts a record that is bad, or late by a time that is not negative, and keeps it as a dead letter.
-func (r *Running) reject(topic string, rec *Record, reason string, late time.Duration) {
+func (r *Running) reject(u *unit, topic string, rec *Record, reason string, late time.Duration) {
 	if late < 0 {
 		r.bad.add(topic, rec, reason)
 	} else {
@@ -368,7 +376,7 @@ func (r *Running) reject(topic string, rec *Record, reason string, late time.Dur
 	if len(r.query.letters) == 0 {
 		return
 	}
-	r.letters.Append(value.TextOf(reason), value.TextOf(topic), value.IntOf(int64(rec.Partition)), value.IntOf(rec.Offset),
+	u.refused.Append(value.TextOf(reason), value.TextOf(topic), value.IntOf(int64(rec.Partition)), value.IntOf(rec.Offset),
 		value.TimeOf(rec.Time), bytesOf(rec.Key), bytesOf(rec.Value))
 }
 

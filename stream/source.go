@@ -59,12 +59,19 @@ type Noter interface{ Note(sentence string) }
 // and so they hold back no watermark.
 type Finisher interface{ Finished(p Partition) }
 
-// Beginner is a Handler that knows where partitions are to be read on: a query with a Checkpoint is one. Begin is asked for each partition that a run has
-// not read yet, before Assigned. It returns the offset of the first record to hand over, or says that the source's own settings decide. id tells what
-// the partition holds from what another one of its name would, such as a topic that was made anew; a source that cannot tell gives none. An error ends
-// the source.
+// Beginner is a Handler that knows where partitions are to be read on: a query with a Checkpoint is one. Begin is asked for each partition, before
+// Assigned. It returns the offset of the first record to hand over, or says that the source's own settings decide. An error ends the source.
 type Beginner interface {
-	Begin(p Partition, id string) (next int64, known bool, err error)
+	Begin(p Partition, found Found) (next int64, known bool, err error)
+}
+
+// Found is what a source knows of a partition before it reads it.
+type Found struct {
+	// ID tells what the partition holds from what another one of its name would, such as a topic that was made anew; empty if the source cannot tell.
+	ID string
+	// Committed is what was committed last of a partition that processes share (see Committer), and Note what it was committed with; -1: nothing.
+	Committed int64
+	Note      string
 }
 
 // Replayable is a Source that asks a Beginner, and so can go on from a checkpoint.

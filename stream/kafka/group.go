@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -99,10 +100,10 @@ func (r *run) watchTopics(ctx context.Context, topics []string, leave context.Ca
 
 // member reads the partitions of one generation. It returns at once; the next Next waits for the reading to end.
 func (r *run) member(ctx context.Context, gen *kafka.Generation) {
-	committed := make(map[stream.Partition]int64)
+	committed := make(map[stream.Partition]mark)
 	for topic, assigned := range gen.Assignments {
 		for _, a := range assigned {
-			committed[stream.Partition{Topic: topic, ID: a.ID}] = max(a.Offset, -1) // negative: FirstOffset, which stands for none
+			committed[stream.Partition{Topic: topic, ID: a.ID}] = mark{offset: max(a.Offset, -1)} // negative: FirstOffset, which stands for none
 		}
 	}
 	r.cfg.Logger.Debug("kafka: joined", "group", gen.GroupID, "generation", gen.ID, "partitions", len(committed))
@@ -110,6 +111,10 @@ func (r *run) member(ctx context.Context, gen *kafka.Generation) {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		defer context.AfterFunc(over, stop)()
+		if !r.mine(ctx, gen, committed) {
+			<-ctx.Done()
+			return
+		}
 		r.generation(ctx, func(ctx context.Context) { r.commitLoop(ctx, gen) }, committed)
 		r.commit(gen)
 	})
@@ -130,34 +135,127 @@ func (r *run) commitLoop(ctx context.Context, gen *kafka.Generation) {
 	}
 }
 
-// commit tells the group how far the assigned partitions have been read, for lag tools and for whoever reads them next. A
-// commit that fails costs nothing now: the run has its positions.
-func (r *run) commit(gen *kafka.Generation) {
-	r.mu.Lock()
-	offsets := make(map[string]map[int]int64)
-	for p := range r.assigned {
-		if pos := r.positions[p]; pos.next >= 0 && pos.next != pos.committed {
-			if offsets[p.Topic] == nil {
-				offsets[p.Topic] = make(map[int]int64)
-			}
-			offsets[p.Topic][p.ID] = pos.next
+// mine looks what the group has noted of the partitions of a generation, and asks the handler whether it can do with them, if others have some of the
+// topics. It returns false where nothing is to be read: the generation waits for its end, or the run has ended.
+func (r *run) mine(ctx context.Context, gen *kafka.Generation, committed map[stream.Partition]mark) bool {
+	var b backoff
+	for {
+		found, err := r.look(ctx, gen.GroupID, committed)
+		if err == nil {
+			return r.divide(committed, found)
+		}
+		if !r.retry(ctx, err, &b) {
+			return false
 		}
 	}
-	r.mu.Unlock()
+}
+
+// look finds all partitions of the topics, and adds its notes to what the group has committed of some.
+func (r *run) look(ctx context.Context, group string, committed map[stream.Partition]mark) (map[stream.Partition]kafka.Partition, error) {
+	found, err := r.cluster.partitions(ctx)
+	if err != nil || len(committed) == 0 {
+		return found, err
+	}
+	client, release := r.cluster.client()
+	defer release()
+	marks, err := r.cluster.committed(ctx, client, group, inOrder(committed))
+	if err != nil {
+		return nil, err
+	}
+	for p := range committed {
+		if m, ok := marks[p]; ok {
+			committed[p] = mark{max(m.offset, -1), m.note}
+		}
+	}
+	return found, nil
+}
+
+// divide tells the handler which partitions others have.
+func (r *run) divide(committed map[stream.Partition]mark, found map[stream.Partition]kafka.Partition) (read bool) {
+	d, ok := r.handler.(stream.Divider)
+	if !ok {
+		return true
+	}
+	others := maps.Clone(found)
+	for p := range committed {
+		delete(others, p)
+	}
+	if len(committed) == 0 {
+		return true // it has nothing to read, and waits for a partition
+	}
+	wait, err := d.Others(inOrder(committed), inOrder(others))
+	if err != nil {
+		r.end(err)
+	}
+	return err == nil && !wait
+}
+
+// commit tells the group how far the assigned partitions have come, for lag tools and for whoever reads them next. A commit that fails costs
+// nothing now: the run has its positions.
+func (r *run) commit(gen *kafka.Generation) {
+	offsets := r.uncommitted()
 	if len(offsets) == 0 {
 		return
 	}
-	if err := gen.CommitOffsets(offsets); err != nil {
+	request := &kafka.OffsetCommitRequest{GroupID: gen.GroupID, GenerationID: int(gen.ID), MemberID: gen.MemberID, Topics: map[string][]kafka.OffsetCommit{}}
+	for p, m := range offsets {
+		request.Topics[p.Topic] = append(request.Topics[p.Topic], kafka.OffsetCommit{Partition: p.ID, Offset: m.offset, Metadata: m.note})
+	}
+	if err := r.send(request); err != nil {
 		r.cfg.Logger.Warn("kafka: offsets not committed", "group", gen.GroupID, "err", err)
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for topic, of := range offsets {
-		for id, offset := range of {
-			r.positions[stream.Partition{Topic: topic, ID: id}].committed = offset
+	for p, m := range offsets {
+		if pos := r.positions[p]; pos != nil {
+			pos.committed = m.offset
 		}
 	}
+}
+
+// uncommitted are the offsets that the group does not have yet: as the handler says, or what has been handled.
+func (r *run) uncommitted() map[stream.Partition]mark {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	offsets := make(map[stream.Partition]mark)
+	by, asks := r.handler.(stream.Committer)
+	for p := range r.assigned {
+		pos := r.positions[p]
+		if pos == nil {
+			continue
+		}
+		m := mark{offset: pos.next}
+		if asks {
+			var known bool
+			if m.offset, m.note, known = by.Committed(p); !known {
+				continue
+			}
+		}
+		if m.offset >= 0 && (m.offset != pos.committed || m.note != pos.note) {
+			pos.note = m.note
+			offsets[p] = m
+		}
+	}
+	return offsets
+}
+
+// send commits. It waits as long as leaving the group may take.
+func (r *run) send(request *kafka.OffsetCommitRequest) error {
+	client, release := r.cluster.client()
+	defer release()
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+	defer cancel()
+	answer, err := client.OffsetCommit(ctx, request)
+	if err != nil {
+		return err
+	}
+	for _, partitions := range answer.Topics {
+		for _, p := range partitions {
+			err = errors.Join(err, p.Error)
+		}
+	}
+	return err
 }
 
 // spare ends the run of a member that has no partition, once Until is closed: there is nothing it could wait for.

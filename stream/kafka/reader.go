@@ -35,11 +35,14 @@ func (r *reader) loop(ctx context.Context) {
 	r.next = r.pos.next
 	for asked := int64(-1); ; {
 		err := r.connected(ctx)
+		if back := (*stream.Rewind)(nil); errors.As(err, &back) {
+			continue
+		}
 		if errors.Is(err, errOutOfRange) && r.next != asked && ctx.Err() == nil {
 			asked = r.next
 			continue // the new connection finds where the partition begins now
 		}
-		if !r.run.retry(ctx, fmt.Errorf("%s: %w", r.run.place(r.id), err), &r.backoff) {
+		if !r.run.retry(ctx, fmt.Errorf("%s: %w", r.run.named(r.id), err), &r.backoff) {
 			return
 		}
 		r.run.cluster.forget()
@@ -127,7 +130,7 @@ func (r *reader) settle(l *link) error {
 		r.lost += first - r.next
 		r.next = first
 	case r.next > last:
-		err := fmt.Errorf("%s ends at offset %d, but was to be read from %d: the topic has been made anew or cut; start again with another group or without offsets", r.run.place(r.id), last, r.next)
+		err := fmt.Errorf("%s ends at offset %d, but was to be read from %d: the topic has been made anew or cut; start again with another group or without offsets", r.run.named(r.id), last, r.next)
 		r.run.end(err)
 		return err
 	}
@@ -195,6 +198,11 @@ func (r *reader) handle(ctx context.Context, b stream.Batch) error {
 		return context.Cause(ctx)
 	}
 	if err := r.run.handler.Batch(r.run.ctx, b); err != nil {
+		if back := (*stream.Rewind)(nil); errors.As(err, &back) {
+			r.next = back.Next
+			r.run.advance(r.pos, r.next)
+			return err
+		}
 		if part := (*stream.Partial)(nil); errors.As(err, &part) && part.Handled > 0 {
 			r.run.advance(r.pos, b.Records[part.Handled-1].Offset+1)
 		}

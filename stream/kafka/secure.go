@@ -239,6 +239,12 @@ func exchange(conn net.Conn, request kmsg.Request) (kmsg.Response, error) {
 		return nil, err
 	}
 	response := request.ResponseKind()
+	if response.IsFlexible() && response.Key() != (*kmsg.ApiVersionsRequest)(nil).Key() {
+		if len(body) == 0 || body[0] != 0 {
+			return nil, errGarbled
+		}
+		body = body[1:] // the header's tags, of which there are none
+	}
 	if err := response.ReadFrom(body); err != nil {
 		return nil, errors.Join(errGarbled, err)
 	}

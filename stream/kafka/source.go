@@ -36,6 +36,15 @@ func (s source) Description() string {
 	return fmt.Sprintf("kafka %s at %s", s.cfg().subject(), strings.Join(s.cfg().Brokers, ","))
 }
 
+// Identity implements stream.Identified: the topics, whichever brokers are asked.
+func (s source) Identity() string { return "kafka " + s.cfg().subject() }
+
+// Replayable implements stream.Replayable.
+func (s source) Replayable() {}
+
+// Shared implements stream.Shared.
+func (s source) Shared() bool { return s.cfg().Group != "" }
+
 // Check implements stream.Checker.
 func (s source) Check() error { return s.cfg().validate() }
 
@@ -115,43 +124,79 @@ type run struct {
 // position is how far a run has got in a partition. It outlives connections and generations: the offsets that the group has
 // committed are older, and going back to them would repeat records.
 type position struct {
-	next      int64 // offset of the next record to hand over; -1 before it is known
-	committed int64 // the group's offset as this run knows it; -1 for none
-	ended     bool  // Until has been reached
+	next      int64  // offset of the next record to hand over; -1 before it is known
+	committed int64  // the group's offset as this run knows it; -1 for none
+	note      string // what was committed with it
+	ended     bool   // Until has been reached
 }
 
-// assign makes partitions the ones that are read and tells the handler. committed are the group's offsets, -1 where it has
-// none.
-func (r *run) assign(committed map[stream.Partition]int64) {
+// mark is what a group has committed of a partition.
+type mark struct {
+	offset int64 // -1: nothing
+	note   string
+}
+
+// assign makes partitions the ones that are read and tells the handler. committed is what the group has committed of them. It returns false when the
+// handler refuses one, which ends the run.
+func (r *run) assign(ctx context.Context, committed map[stream.Partition]mark) bool {
+	ids := r.cluster.ids(ctx, topicsOf(committed))
 	r.mu.Lock()
 	r.assigned = make(map[stream.Partition]bool, len(committed))
-	for p, offset := range committed {
+	for p := range committed {
 		r.assigned[p] = true
-		if pos := r.positions[p]; pos == nil {
-			r.positions[p] = r.begin(p, offset)
-		} else if offset > pos.next && offset != pos.committed {
-			// Another member of the group has had the partition in between and has read on to there.
-			pos.next, pos.committed = offset, offset
-		}
 	}
 	r.mu.Unlock()
+	for _, p := range inOrder(committed) {
+		if err := r.place(p, committed[p], ids[p.Topic]); err != nil {
+			r.end(err)
+			return false
+		}
+	}
 	if to, ok := r.handler.(stream.Noter); ok {
 		if sentence := r.resumed(committed); sentence != "" {
 			to.Note(sentence)
 		}
 	}
 	r.handler.Assigned(inOrder(committed))
+	return true
+}
+
+// place finds where a partition is to be read on: where the handler says, where this run was, or another member of the group is.
+func (r *run) place(p stream.Partition, committed mark, id string) error {
+	known, next := false, int64(0)
+	if _, told := r.cfg.offset(p); told && r.position(p) == nil {
+		committed = mark{offset: -1} // the configuration wins
+	}
+	if b, ok := r.handler.(stream.Beginner); ok {
+		var err error
+		if next, known, err = b.Begin(p, stream.Found{ID: id, Committed: committed.offset, Note: committed.note}); err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	pos := r.positions[p]
+	switch {
+	case known:
+		r.positions[p] = &position{next: next, committed: committed.offset}
+	case pos == nil:
+		r.positions[p] = r.begin(p, committed.offset)
+	case committed.offset > pos.next && committed.offset != pos.committed:
+		// Another member of the group has had the partition in between and has read on to there.
+		pos.next, pos.committed = committed.offset, committed.offset
+	}
+	return nil
 }
 
 // inOrder returns partitions by topic and number.
-func inOrder(partitions map[stream.Partition]int64) []stream.Partition {
+func inOrder[V any](partitions map[stream.Partition]V) []stream.Partition {
 	return slices.SortedFunc(maps.Keys(partitions), func(a, b stream.Partition) int {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.ID, b.ID))
 	})
 }
 
-// place names a partition in an error of the run, which names the topic if there is but one.
-func (r *run) place(p stream.Partition) string {
+// named names a partition in an error of the run, which names the topic if there is but one.
+func (r *run) named(p stream.Partition) string {
 	if r.cluster.pattern == nil && len(r.cluster.topics) == 1 {
 		return fmt.Sprintf("partition %d", p.ID)
 	}
@@ -159,7 +204,7 @@ func (r *run) place(p stream.Partition) string {
 }
 
 // resumed says, of the first partitions that a run is given, that its group has read in them before.
-func (r *run) resumed(committed map[stream.Partition]int64) string {
+func (r *run) resumed(committed map[stream.Partition]mark) string {
 	if r.greeted || len(committed) == 0 {
 		return ""
 	}
@@ -167,14 +212,14 @@ func (r *run) resumed(committed map[stream.Partition]int64) string {
 	var places []string
 	single := r.cluster.pattern == nil && len(r.cluster.topics) == 1
 	for _, p := range inOrder(committed) {
-		if _, told := r.cfg.offset(p); committed[p] <= 0 || told {
+		if _, told := r.cfg.offset(p); committed[p].offset <= 0 || told {
 			continue
 		}
 		name := strconv.Itoa(p.ID)
 		if !single {
 			name = p.Topic + "/" + name
 		}
-		places = append(places, fmt.Sprintf("%s at %d", name, committed[p]))
+		places = append(places, fmt.Sprintf("%s at %d", name, committed[p].offset))
 	}
 	if len(places) == 0 {
 		return ""
@@ -288,12 +333,12 @@ func (r *run) alone(ctx context.Context) {
 	}
 }
 
-func uncommitted(found map[stream.Partition]kafka.Partition) map[stream.Partition]int64 {
-	offsets := make(map[stream.Partition]int64, len(found))
+func uncommitted(found map[stream.Partition]kafka.Partition) map[stream.Partition]mark {
+	none := make(map[stream.Partition]mark, len(found))
 	for p := range found {
-		offsets[p] = -1
+		none[p] = mark{offset: -1}
 	}
-	return offsets
+	return none
 }
 
 // watchGrowth returns when there are other partitions than known, or ctx ends. One that is named and gone is waited for: it
@@ -319,10 +364,12 @@ func sameKeys[K comparable, V any](a, b map[K]V) bool {
 }
 
 // generation reads partitions until ctx or beside ends, and waits for all readers.
-func (r *run) generation(ctx context.Context, beside func(context.Context), committed map[stream.Partition]int64) {
+func (r *run) generation(ctx context.Context, beside func(context.Context), committed map[stream.Partition]mark) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	r.assign(committed)
+	if !r.assign(ctx, committed) {
+		return
+	}
 	var readers sync.WaitGroup
 	for p := range committed {
 		readers.Go(func() { (&reader{run: r, id: p, pos: r.position(p)}).loop(ctx) })
@@ -330,4 +377,7 @@ func (r *run) generation(ctx context.Context, beside func(context.Context), comm
 	beside(ctx)
 	stop()
 	readers.Wait()
+	if to, ok := r.handler.(stream.Releaser); ok {
+		to.Release()
+	}
 }

@@ -144,7 +144,7 @@ func TestGroupGoesOnAfterMaxRecords(t *testing.T) {
 			t.Errorf("run %d: got %d records, want %d", i, got, limit)
 		}
 		notes := running.Notes()
-		if told := len(notes) == 2 && strings.HasPrefix(notes[0], "Group "+topic+" has read topic "+topic+" before and goes on behind that (partition "); told != (i > 0) {
+		if told := len(notes) == 3 && strings.HasPrefix(notes[1], "Group "+topic+" has read topic "+topic+" before and goes on behind that (partition "); told != (i > 0) {
 			t.Errorf("run %d: it says %q", i, notes)
 		}
 	}

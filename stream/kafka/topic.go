@@ -126,18 +126,18 @@ func (c *cluster) lag(ctx context.Context, group string) ([]PartitionLag, error)
 	}
 	client, release := c.client()
 	defer release()
-	committed := make(map[stream.Partition]int64)
+	committed := make(map[stream.Partition]mark)
 	if group != "" {
-		if committed, err = c.committed(ctx, client, group, found); err != nil {
+		if committed, err = c.committed(ctx, client, group, inOrder(found)); err != nil {
 			return nil, err
 		}
 	}
 	return c.lags(ctx, client, found, committed)
 }
 
-func (c *cluster) committed(ctx context.Context, client *kafka.Client, group string, found map[stream.Partition]kafka.Partition) (map[stream.Partition]int64, error) {
+func (c *cluster) committed(ctx context.Context, client *kafka.Client, group string, of []stream.Partition) (map[stream.Partition]mark, error) {
 	ask := make(map[string][]int)
-	for p := range found {
+	for _, p := range of {
 		ask[p.Topic] = append(ask[p.Topic], p.ID)
 	}
 	var res *kafka.OffsetFetchResponse
@@ -150,10 +150,10 @@ func (c *cluster) committed(ctx context.Context, client *kafka.Client, group str
 	if err != nil {
 		return nil, fmt.Errorf("offsets of group %s: %w", group, err)
 	}
-	offsets := make(map[stream.Partition]int64)
+	offsets := make(map[stream.Partition]mark)
 	for topic, partitions := range res.Topics {
 		for _, p := range partitions {
-			offsets[stream.Partition{Topic: topic, ID: p.Partition}] = p.CommittedOffset
+			offsets[stream.Partition{Topic: topic, ID: p.Partition}] = mark{p.CommittedOffset, p.Metadata}
 		}
 	}
 	return offsets, nil
@@ -173,7 +173,7 @@ func coordinated(ctx context.Context, ask func() error) error {
 	}
 }
 
-func (c *cluster) lags(ctx context.Context, client *kafka.Client, found map[stream.Partition]kafka.Partition, committed map[stream.Partition]int64) ([]PartitionLag, error) {
+func (c *cluster) lags(ctx context.Context, client *kafka.Client, found map[stream.Partition]kafka.Partition, committed map[stream.Partition]mark) ([]PartitionLag, error) {
 	ask := make(map[string][]kafka.OffsetRequest)
 	for p := range found {
 		ask[p.Topic] = append(ask[p.Topic], kafka.FirstOffsetOf(p.ID), kafka.LastOffsetOf(p.ID))
@@ -189,8 +189,8 @@ func (c *cluster) lags(ctx context.Context, client *kafka.Client, found map[stre
 				return nil, fmt.Errorf("offsets of partition %d of topic %s: %w", p.Partition, topic, p.Error)
 			}
 			l := PartitionLag{Topic: topic, Partition: p.Partition, First: p.FirstOffset, End: p.LastOffset, Committed: -1}
-			if offset, ok := committed[stream.Partition{Topic: topic, ID: p.Partition}]; ok {
-				l.Committed = offset
+			if m, ok := committed[stream.Partition{Topic: topic, ID: p.Partition}]; ok {
+				l.Committed = m.offset
 			}
 			l.Lag = l.End - max(l.Committed, l.First)
 			lags = append(lags, l)

@@ -95,12 +95,16 @@ var table_cancha_stream = listing.Package{
 		{"Checker", (*stream.Checker)(nil)},
 		{"Closer", (*stream.Closer)(nil)},
 		{"Column", (*stream.Column)(nil)},
+		{"Committer", (*stream.Committer)(nil)},
 		{"Context", (*stream.Context)(nil)},
 		{"Decoder", (*stream.Decoder)(nil)},
+		{"Divider", (*stream.Divider)(nil)},
+		{"Dropper", (*stream.Dropper)(nil)},
 		{"Explanation", (*stream.Explanation)(nil)},
 		{"Expr", (*stream.Expr)(nil)},
 		{"Finisher", (*stream.Finisher)(nil)},
 		{"Format", (*stream.Format)(nil)},
+		{"Found", (*stream.Found)(nil)},
 		{"Generator", (*stream.Generator)(nil)},
 		{"Handler", (*stream.Handler)(nil)},
 		{"Header", (*stream.Header)(nil)},
@@ -131,11 +135,14 @@ var table_cancha_stream = listing.Package{
 		{"Record", (*stream.Record)(nil)},
 		{"RecordHandler", (*stream.RecordHandler)(nil)},
 		{"RecordProcessing", (*stream.RecordProcessing)(nil)},
+		{"Releaser", (*stream.Releaser)(nil)},
 		{"Replayable", (*stream.Replayable)(nil)},
 		{"Resumer", (*stream.Resumer)(nil)},
+		{"Rewind", (*stream.Rewind)(nil)},
 		{"Row", (*stream.Row)(nil)},
 		{"Rows", (*stream.Rows)(nil)},
 		{"Running", (*stream.Running)(nil)},
+		{"Shared", (*stream.Shared)(nil)},
 		{"Sink", (*stream.Sink)(nil)},
 		{"SinkProgress", (*stream.SinkProgress)(nil)},
 		{"Slot", (*stream.Slot)(nil)},
@@ -156,6 +163,9 @@ var table_cancha_stream = listing.Package{
 		{"Beginner", (*_cancha_stream_Beginner)(nil)},
 		{"Checker", (*_cancha_stream_Checker)(nil)},
 		{"Closer", (*_cancha_stream_Closer)(nil)},
+		{"Committer", (*_cancha_stream_Committer)(nil)},
+		{"Divider", (*_cancha_stream_Divider)(nil)},
+		{"Dropper", (*_cancha_stream_Dropper)(nil)},
 		{"Finisher", (*_cancha_stream_Finisher)(nil)},
 		{"Format", (*_cancha_stream_Format)(nil)},
 		{"Handler", (*_cancha_stream_Handler)(nil)},
@@ -167,8 +177,10 @@ var table_cancha_stream = listing.Package{
 		{"Preparer", (*_cancha_stream_Preparer)(nil)},
 		{"Reader", (*_cancha_stream_Reader)(nil)},
 		{"RecordHandler", (*_cancha_stream_RecordHandler)(nil)},
+		{"Releaser", (*_cancha_stream_Releaser)(nil)},
 		{"Replayable", (*_cancha_stream_Replayable)(nil)},
 		{"Resumer", (*_cancha_stream_Resumer)(nil)},
+		{"Shared", (*_cancha_stream_Shared)(nil)},
 		{"Sink", (*_cancha_stream_Sink)(nil)},
 		{"Source", (*_cancha_stream_Source)(nil)},
 		{"Unmeasured", (*_cancha_stream_Unmeasured)(nil)},
@@ -177,10 +189,10 @@ var table_cancha_stream = listing.Package{
 
 type _cancha_stream_Beginner struct {
 	IValue any
-	WBegin func(a0 stream.Partition, a1 string) (int64, bool, error)
+	WBegin func(a0 stream.Partition, a1 stream.Found) (int64, bool, error)
 }
 
-func (w _cancha_stream_Beginner) Begin(a0 stream.Partition, a1 string) (int64, bool, error) {
+func (w _cancha_stream_Beginner) Begin(a0 stream.Partition, a1 stream.Found) (int64, bool, error) {
 	return w.WBegin(a0, a1)
 }
 
@@ -200,6 +212,33 @@ type _cancha_stream_Closer struct {
 
 func (w _cancha_stream_Closer) Close() error {
 	return w.WClose()
+}
+
+type _cancha_stream_Committer struct {
+	IValue     any
+	WCommitted func(a0 stream.Partition) (int64, string, bool)
+}
+
+func (w _cancha_stream_Committer) Committed(a0 stream.Partition) (int64, string, bool) {
+	return w.WCommitted(a0)
+}
+
+type _cancha_stream_Divider struct {
+	IValue  any
+	WOthers func(a0 []stream.Partition, a1 []stream.Partition) (bool, error)
+}
+
+func (w _cancha_stream_Divider) Others(a0 []stream.Partition, a1 []stream.Partition) (bool, error) {
+	return w.WOthers(a0, a1)
+}
+
+type _cancha_stream_Dropper struct {
+	IValue any
+	WDrop  func()
+}
+
+func (w _cancha_stream_Dropper) Drop() {
+	w.WDrop()
 }
 
 type _cancha_stream_Finisher struct {
@@ -341,6 +380,15 @@ func (w _cancha_stream_RecordHandler) Record(a0 *stream.Record) (time.Time, stri
 	return w.WRecord(a0)
 }
 
+type _cancha_stream_Releaser struct {
+	IValue   any
+	WRelease func()
+}
+
+func (w _cancha_stream_Releaser) Release() {
+	w.WRelease()
+}
+
 type _cancha_stream_Replayable struct {
 	IValue      any
 	WReplayable func()
@@ -362,6 +410,15 @@ func (w _cancha_stream_Resumer) Position() []byte {
 
 func (w _cancha_stream_Resumer) Resume(a0 context.Context, a1 []stream.Column, a2 stream.Mark) (int64, error) {
 	return w.WResume(a0, a1, a2)
+}
+
+type _cancha_stream_Shared struct {
+	IValue  any
+	WShared func() bool
+}
+
+func (w _cancha_stream_Shared) Shared() bool {
+	return w.WShared()
 }
 
 type _cancha_stream_Sink struct {

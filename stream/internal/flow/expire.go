@@ -6,7 +6,7 @@ import "slices"
 // only if it is old in all of them.
 
 // Expires tells whether groups are forgotten; those of a window go with it.
-func (g *Grouping) Expires() bool { return g.ttl > 0 && !g.windowed() }
+func (g *Grouping) Expires() bool { return g.ttl > 0 && !g.Windowed() }
 
 // old tells whether a group's time to live is over.
 func (w *Windows) old(g *Group, watermark int64) bool { return later(g.last, w.ttl) < watermark }

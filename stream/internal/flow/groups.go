@@ -72,15 +72,15 @@ func unique(columns []Column) error {
 	return nil
 }
 
-// windowed tells whether rows are grouped by spans of time.
-func (g *Grouping) windowed() bool { return g.width > 0 || g.gap > 0 }
+// Windowed tells whether rows are grouped by spans of time.
+func (g *Grouping) Windowed() bool { return g.width > 0 || g.gap > 0 }
 
 // HasShares tells whether a row's columns depend on the rows of other groups.
 func (g *Grouping) HasShares() bool { return len(g.set.Shares) > 0 }
 
 // Identity is how many of the first columns tell rows apart.
 func (g *Grouping) Identity() int {
-	if g.windowed() {
+	if g.Windowed() {
 		return len(g.keys) + 2
 	}
 	return len(g.keys)
@@ -117,6 +117,7 @@ type Group struct {
 type Window struct {
 	in         *Windows // nil of a copy
 	Start, end int64
+	from       int64 // offset of the record that made it
 	epoch      int64 // in which a group changed last
 	groups     map[string]*Group
 	order      []*Group // as they came
@@ -132,6 +133,9 @@ type Windows struct {
 	closed int64 // windows that end here or before are closed
 	epoch  int64
 	report int64
+
+	// At is the offset of the record in hand.
+	At int64
 
 	scratch Row
 	bytes   []byte
@@ -256,7 +260,7 @@ func (w *Windows) know(g *Group) {
 func (w *Windows) windowAt(start, end int64) *Window {
 	i, found := slices.BinarySearchFunc(w.open, start, func(o *Window, s int64) int { return cmp.Compare(o.Start, s) })
 	if !found {
-		w.open = slices.Insert(w.open, i, &Window{in: w, Start: start, end: end, groups: map[string]*Group{}})
+		w.open = slices.Insert(w.open, i, &Window{in: w, Start: start, end: end, from: w.At, groups: map[string]*Group{}})
 	}
 	return w.open[i]
 }
@@ -354,6 +358,18 @@ func (w *Windows) forget(groups []*Group) {
 	}
 }
 
+// First is the offset of the first record that open windows hold; false if none is open.
+func (w *Windows) First() (offset int64, open bool) {
+	offset = math.MaxInt64
+	for _, o := range w.open {
+		offset = min(offset, o.from)
+	}
+	return offset, len(w.open) > 0
+}
+
+// Resume notes by which watermark windows have been closed elsewhere.
+func (w *Windows) Resume(closed int64) { w.closed = max(w.closed, closed) }
+
 // Closed is the watermark by which windows have been closed.
 func (w *Windows) Closed() int64 { return w.closed }
 
@@ -444,7 +460,7 @@ func (g *Grouping) Results(parts []*Window) []Row {
 			continue
 		}
 		row := append(make(Row, 0, width), each.keys...)
-		if g.windowed() {
+		if g.Windowed() {
 			row = append(row, value.Nanos(parts[0].Start), value.Nanos(parts[0].end))
 		}
 		rows = append(rows, g.set.Results(row, each.cell, g.totalsOf(totals, each)))

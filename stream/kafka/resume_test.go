@@ -1,0 +1,196 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cancha/stream"
+	"cancha/stream/broker"
+	"cancha/stream/checkpoint"
+)
+
+// errKilled ends a query in a test as kill -9 would: nothing of it is given out or saved any more.
+var errKilled = errors.New("killed")
+
+// ledger is a table that keeps rows with the epochs that they came with, as a database does: each unit's epochs once.
+type ledger struct {
+	mu     sync.Mutex
+	epochs map[string]int64
+	lines  []string
+}
+
+// page is a ledger as a sink of one process.
+type page struct{ of *ledger }
+
+func (p page) String() string { return "ledger" }
+
+func (p page) Resume(_ context.Context, _ []stream.Column, mark stream.Mark) (int64, error) {
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	return p.of.epochs[mark.Unit], nil
+}
+
+func (p page) Position() []byte { return nil }
+
+func (p page) Write(_ context.Context, epoch int64, rows *stream.Rows) error {
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	if p.of.epochs == nil {
+		p.of.epochs = map[string]int64{}
+	}
+	if p.of.epochs[rows.Unit] >= epoch {
+		return nil // another process was faster with the same rows
+	}
+	p.of.epochs[rows.Unit] = epoch
+	for i := range rows.Len() {
+		p.of.lines = append(p.of.lines, string(rows.AppendJSON(nil, i)))
+	}
+	return nil
+}
+
+// moves fills a topic with records of many keys, in disorder and some of them late.
+func moves(t *testing.T, addr, topic string, n int) {
+	t.Helper()
+	p, err := NewProducer(ProducerConfig{Brokers: []string{addr}, Topic: topic, Partitions: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dice := rand.New(rand.NewPCG(5, 6))
+	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	for i := range n {
+		at = at.Add(time.Duration(dice.IntN(100)) * time.Millisecond)
+		key := fmt.Sprintf("k%d", dice.IntN(40))
+		value := fmt.Sprintf(`{"k":%q,"id":%d,"x":%.3f,"ts":%q}`, key, i, dice.NormFloat64(), at.Add(-time.Duration(dice.IntN(8000))*time.Millisecond).Format(time.RFC3339Nano))
+		if err := p.Send(t.Context(), []byte(key), []byte(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// slow takes its time, so that queries are killed in the middle.
+func slow(row stream.Row) (bool, error) {
+	if row.Int("id")%20 == 0 {
+		time.Sleep(2 * time.Millisecond)
+	}
+	return true, nil
+}
+
+func windows(cfg Config) *stream.Query {
+	return stream.From(Source(cfg)).EventTime(stream.Field("ts").AsTime()).KeyedBy("k").Watermark(5*time.Second).
+		FilterFunc("slow", slow, "id").GroupBy("k").Window(stream.Tumbling(30*time.Second)).Agg(stream.Count("n"), stream.Stats("x", stream.Field("x")))
+}
+
+// TestGroupKilled: members of a group come, are killed and come again, while others read on: windows are whole, and given out once where there is a
+// checkpoint, at least once and always alike where there is none.
+func TestGroupKilled(t *testing.T) {
+	t.Parallel()
+	addr := startBroker(t, broker.Config{})
+	topic := topicName(t)
+	moves(t, addr, topic, 40_000)
+	cfg := Config{Brokers: []string{addr}, Topic: topic, FetchBytes: 16 << 10}
+	want := &ledger{}
+	alone := cfg
+	alone.Until = closed()
+	if err := live(t, windows(alone).Checkpoint(checkpoint.Folder(t.TempDir())).To(page{want}), 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, members := range []int{1, 3} {
+		for _, kept := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%d members, checkpoint %v", members, kept), func(t *testing.T) {
+				got := &ledger{}
+				dir := t.TempDir()
+				cfg := cfg
+				cfg.Group = fmt.Sprintf("%s-%d-%v", topic, members, kept)
+				query := func(cfg Config) *stream.Query {
+					q := windows(cfg)
+					if !kept {
+						return q.To(stream.SinkFunc(func(_ int64, rows *stream.Rows) error {
+							got.mu.Lock()
+							defer got.mu.Unlock()
+							for i := range rows.Len() {
+								got.lines = append(got.lines, string(rows.AppendJSON(nil, i)))
+							}
+							return nil
+						}))
+					}
+					return q.Checkpoint(checkpoint.Folder(dir)).Epoch(20 * time.Millisecond).To(page{got})
+				}
+				var running sync.WaitGroup
+				for m := range members {
+					running.Go(func() {
+						dice := rand.New(rand.NewPCG(uint64(m), 9))
+						for range 4 {
+							if err := live(t, query(cfg), time.Duration(dice.IntN(1500))*time.Millisecond+50*time.Millisecond); err != nil && !errors.Is(err, errKilled) {
+								t.Error(err)
+							}
+						}
+					})
+				}
+				running.Wait()
+				cfg.Until = closed()
+				if err := live(t, query(cfg), 0); err != nil {
+					t.Fatal(err)
+				}
+				check(t, got.lines, want.lines, kept)
+			})
+		}
+	}
+}
+
+// check compares lines, each of which has to come once, or at least once.
+func check(t *testing.T, got, want []string, once bool) {
+	t.Helper()
+	count := map[string]int{}
+	for _, line := range got {
+		count[line]++
+	}
+	lost := 0
+	for _, line := range want {
+		if count[line] == 0 {
+			lost++
+		}
+	}
+	twice, odd := 0, []string{}
+	known := map[string]bool{}
+	for _, line := range want {
+		known[line] = true
+	}
+	for _, line := range slices.Sorted(maps.Keys(count)) {
+		if count[line] > 1 {
+			twice++
+		}
+		if !known[line] {
+			odd = append(odd, line)
+		}
+	}
+	if lost > 0 || len(odd) > 0 || once && twice > 0 {
+		t.Errorf("of %d rows: %d lost, %d twice, %d wrong ones:\n%s", len(want), lost, twice, len(odd), strings.Join(odd[:min(len(odd), 5)], "\n"))
+	}
+	t.Logf("%d rows, %d twice", len(want), twice)
+}
+
+// live runs a query to its end, or kills it after a time.
+func live(t *testing.T, q *stream.Query, life time.Duration) error {
+	ctx, kill := context.WithCancelCause(context.Background())
+	defer kill(nil)
+	r, err := q.Start(ctx)
+	if err != nil {
+		return err
+	}
+	if life > 0 {
+		timer := time.AfterFunc(life, func() { kill(errKilled) })
+		defer timer.Stop()
+	}
+	return r.Wait(context.Background())
+}

@@ -1,0 +1,296 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"cancha/stream/checkpoint"
+)
+
+// Shared is a Source whose partitions several processes share, as the members of a consumer group do: partitions come and go while it runs. It asks a
+// Beginner about each partition whenever it gets it.
+type Shared interface{ Shared() bool }
+
+// Rewind is the error of a Handler for which a partition must be read on from another offset: another process has read it meanwhile. The source does
+// that, and goes on.
+type Rewind struct{ Next int64 }
+
+func (w *Rewind) Error() string { return fmt.Sprintf("read on from offset %d", w.Next) }
+
+// Releaser is a Handler that is told when partitions are about to go to other processes, after their last batches.
+type Releaser interface{ Release() }
+
+// Committer is a Handler that tells how far a partition that processes share has come: what whoever gets it next, or this process after a crash, need
+// not read again, with a note for Begin. Without an offset nothing is to be committed. A handler that is no Committer has handled what Batch returns from.
+type Committer interface {
+	Committed(p Partition) (next int64, note string, known bool)
+}
+
+// Divider is a Handler that may not be able to share its source. Others is called before Assigned with the partitions that other processes have; wait
+// says that this one reads nothing until that has changed, an error ends the source.
+type Divider interface {
+	Others(have []Partition, others []Partition) (wait bool, err error)
+}
+
+// shared tells whether each partition is a unit of its own.
+func (r *Running) shared() bool {
+	return isShared(r.graph.inputs[0].query.source) && r.graph.separable()
+}
+
+func isShared(source Source) bool {
+	s, ok := source.(Shared)
+	return ok && s.Shared()
+}
+
+// separable tells whether partitions have nothing to do with each other: no operator behind the lanes keeps what their rows make together.
+func (g *graph) separable() bool {
+	if len(g.inputs) != 1 || len(g.ops) > 0 || g.query.mode == Complete {
+		return false
+	}
+	for _, m := range g.merges {
+		if !m.keyed {
+			return false
+		}
+	}
+	return true
+}
+
+// begin opens the sinks of a query whose partitions are shared, before there are any.
+func (k *keeper) begin(ctx context.Context) error {
+	q := k.r.query
+	for _, sink := range append(q.sinks, q.letters...) {
+		if p, ok := sink.(Placed); ok && p.Place() != "" {
+			return fmt.Errorf("checkpoint: several processes may share this query's partitions, and they cannot write %s together; use a folder (file.Parts), a topic or a table", describeSink(sink))
+		}
+	}
+	_, err := k.place.List(ctx, checkpoint.Whole)
+	return err
+}
+
+// claim makes a partition this process's, as its newest snapshot says, and returns where to read it on. One that this process has had all the time is
+// as it was.
+func (k *keeper) claim(in *input, p Partition) (*lane, error) {
+	r := k.r
+	r.mu.Lock()
+	n := r.lanes[in][p]
+	r.mu.Unlock()
+	if n != nil {
+		newest, err := k.newest(n.unit)
+		if err != nil || !n.unit.lost.Load() && newest == n.unit.number {
+			return n, err
+		}
+		r.drop(in, p)
+	}
+	u := r.newUnit(unitName(p))
+	u.partition = p
+	if err := k.restore(r.ctx, u); err != nil {
+		return nil, err
+	}
+	return r.adopt(in, p, u)
+}
+
+// newest is the epoch of the newest snapshot that there is of a unit.
+func (k *keeper) newest(u *unit) (int64, error) {
+	epochs, err := k.place.List(k.r.ctx, u.name)
+	if err != nil || len(epochs) == 0 {
+		return 0, err
+	}
+	return epochs[len(epochs)-1], nil
+}
+
+// adopt makes a unit one of the run's, with the lane of its partition.
+func (r *Running) adopt(in *input, p Partition, u *unit) (*lane, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.lanes[in][p]
+	if n == nil {
+		var err error
+		if n, err = (reader{r, in}).newLane(p, u); err != nil {
+			return nil, err
+		}
+	}
+	r.units = append(r.units[:len(r.units):len(r.units)], u)
+	return n, nil
+}
+
+// drop forgets a partition that has gone to another process, with its rows.
+func (r *Running) drop(in *input, p Partition) {
+	r.mu.Lock()
+	n := r.lanes[in][p]
+	delete(r.lanes[in], p)
+	var left []*unit
+	for _, u := range r.units {
+		if n == nil || u != n.unit || u.name == checkpoint.Whole {
+			left = append(left, u)
+		}
+	}
+	r.units = left
+	r.mu.Unlock()
+	if n == nil {
+		return
+	}
+	if d, ok := n.handler.(Dropper); ok {
+		d.Drop()
+	}
+	if n.unit.name != checkpoint.Whole {
+		r.total.Add(-n.unit.results.total)
+		r.remaining.Add(n.unit.handled.Load())
+	}
+}
+
+// Dropper is a RecordHandler that is told when its partition has gone to another process: what it keeps of it is that process's now.
+type Dropper interface{ Drop() }
+
+// Others implements Divider.
+func (r reader) Others(have, others []Partition) (wait bool, err error) {
+	if len(others) == 0 {
+		r.whole.Store(true)
+	}
+	if len(others) == 0 || r.graph.separable() {
+		return false, nil
+	}
+	if !r.whole.Load() && !slices.Contains(have, first(have, others)) {
+		return false, fmt.Errorf("%s has other processes in its group, and this query cannot be shared: %s", r.in.query.source.Description(), r.graph.together())
+	}
+	r.note("Other processes have joined the group, and this query cannot be shared: it waits until they have left. " + r.graph.together())
+	return true, nil
+}
+
+// first is the partition whose process goes on where several begin at once.
+func first(have, others []Partition) Partition {
+	return slices.MinFunc(slices.Concat(have, others), comparePartitions)
+}
+
+// together tells what needs the records of all partitions, and what to write instead.
+func (g *graph) together() string {
+	switch {
+	case len(g.inputs) > 1:
+		return "it has several sources; run it in one process"
+	case len(g.ops) > 0:
+		return fmt.Sprintf("its step %q keeps what the rows of all partitions make together; run it in one process, or write what comes before it to a topic keyed by what it needs together", operatorName(g.ops[0].Op))
+	case g.query.mode == Complete:
+		return "its output is complete; use Output(Update)"
+	}
+	return "its windows hold rows of all partitions; key the records by one of the paths of GroupBy and say so with KeyedBy, or run it in one process"
+}
+
+// Committed implements Committer.
+func (r reader) Committed(p Partition) (next int64, note string, known bool) {
+	r.mu.Lock()
+	n := r.lanes[r.in][p]
+	r.mu.Unlock()
+	if n == nil {
+		return 0, "", false
+	}
+	if r.keeper != nil {
+		next = n.safe.Load()
+		return next, "", next >= 0
+	}
+	if !r.graph.restarts() {
+		return 0, "", false
+	}
+	r.publishing.Lock()
+	defer r.publishing.Unlock()
+	if r.broken() == nil { // else rows may have been taken out that nobody has got
+		n.restarts = n.restart()
+	}
+	return n.restarts.next, n.restarts.note, n.restarts.next >= 0
+}
+
+// restarts tells whether a process that reads on from what was committed gives out the right rows: nothing but windows of time is kept.
+func (g *graph) restarts() bool {
+	if len(g.ops) > 0 || len(g.inputs) > 1 {
+		return false
+	}
+	for _, m := range g.merges {
+		if m.grouping.Expires() || !m.grouping.Windowed() {
+			return false
+		}
+	}
+	return true
+}
+
+// restart is where a partition has to be read on so that its open windows are whole, with what is to be known of those that are over. The caller holds
+// publishing: what has been taken out of windows has been given out.
+func (n *lane) restart() restart {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	m := memo{ID: n.id, Read: n.given, Watermark: n.settled}
+	next := n.given
+	if n.windows != nil {
+		m.Closed = n.windows.Closed()
+		if at, open := n.windows.First(); open {
+			next = min(next, at)
+		}
+	}
+	note, err := json.Marshal(m)
+	if err != nil {
+		note = nil // unreachable: numbers and a text
+	}
+	return restart{next, string(note)}
+}
+
+// restart is what a group is told of a partition.
+type restart struct {
+	next int64 // -1: nothing
+	note string
+}
+
+// memo is what is committed with an offset.
+type memo struct {
+	ID        string `json:"id,omitempty"`
+	Read      int64  `json:"read"`      // the offset behind the last record that was handled
+	Watermark int64  `json:"watermark"` // of the partition, nanoseconds since 1970
+	Closed    int64  `json:"closed"`    // windows that end here or before are over
+}
+
+// recall takes over what was committed of a partition that this process does not have. It is false where nothing was, or by another program.
+func (n *lane) recall(found Found) (known bool, err error) {
+	var m memo
+	if found.Committed < 0 || json.Unmarshal([]byte(found.Note), &m) != nil {
+		return false, nil
+	}
+	if m.ID != "" && found.ID != "" && m.ID != found.ID {
+		return false, fmt.Errorf("%s has been made anew since its group has read it: it was %s, and is %s; start with another group", n.in.query.source.Description(), m.ID, found.ID)
+	}
+	n.clock.Watermark, n.settled, n.again = m.Watermark, m.Watermark, m.Read
+	n.watermark.Store(m.Watermark)
+	if n.windows != nil {
+		n.windows.Resume(m.Closed)
+	}
+	return true, nil
+}
+
+// forget forgets a partition, without a checkpoint, if another process has committed something of it since this one has.
+func (r reader) forget(p Partition, found Found) {
+	r.mu.Lock()
+	n := r.lanes[r.in][p]
+	r.mu.Unlock()
+	if n == nil || !isShared(r.in.query.source) || !r.graph.restarts() {
+		return
+	}
+	r.publishing.Lock()
+	same := n.restarts.next < 0 && found.Committed < 0 || n.restarts == restart{found.Committed, found.Note}
+	r.publishing.Unlock()
+	if !same {
+		r.drop(r.in, p)
+	}
+}
+
+// cost says what an end of the process costs a query without a checkpoint that shares its source.
+func (g *graph) cost() string {
+	const with = " With Checkpoint nothing of this is so."
+	switch {
+	case g.inputs[0].records != nil:
+		return "Without a checkpoint, what the process " + g.inputs[0].records.Name + " keeps of earlier records ends with this run, and when partitions go to other processes." + with
+	case !g.restarts():
+		return "Without a checkpoint, what this query keeps ends with this run: nothing is committed to the group, so that the next run reads everything again." + with
+	}
+	windows := ""
+	if len(g.merges) > 0 {
+		windows = ", and the records of open windows are read again"
+	}
+	return "Without a checkpoint, rows of the last second before a crash are given out twice" + windows + "." + with
+}

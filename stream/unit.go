@@ -1,0 +1,49 @@
+package stream
+
+import (
+	"sync/atomic"
+
+	"cancha/stream/checkpoint"
+)
+
+// unit is a part of a query that a snapshot holds whole: all of it, or one partition where partitions go from process to process.
+type unit struct {
+	name      string    // checkpoint.Whole, or that of the partition
+	partition Partition // where there is one
+	results   results   // Running.publishing guards them
+	out       [][]Value // rows that have been made ready; the graph's lock guards them
+	refused   *Rows     // records that are dead letters; Running.mu guards them
+
+	busy    atomic.Bool  // something has happened in this epoch
+	handled atomic.Int64 // records that count for MaxRecords, those of earlier runs too
+
+	// Of the epoch that has begun, where there is a checkpoint; Running.publishing guards them.
+	rows    [][]Value
+	letters *Rows
+
+	// Of whoever ends epochs (keeper.ending).
+	header checkpoint.Header // of the newest snapshot
+	number int64             // of the newest snapshot that there is
+	kept   int64             // the first snapshot that is still kept
+	sinks  []checkpoint.Sink // as they are now, those of dead letters behind the others
+
+	lost atomic.Bool // another process has gone on from its snapshot
+}
+
+// unitName is the name of a partition's unit.
+func unitName(p Partition) string { return "partition " + laneName(p) }
+
+func (r *Running) newUnit(name string) *unit {
+	u := &unit{name: name, refused: NewRows(letterColumns()...), results: results{keep: r.query.keep, identity: r.graph.identity}}
+	if r.graph.identity != nil {
+		u.results.at = map[string]int{}
+	}
+	return u
+}
+
+// parts returns the units of a run.
+func (r *Running) parts() []*unit {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.units
+}
