@@ -12,7 +12,8 @@ import (
 // Keeper is a RecordHandler whose state a checkpoint can hold: entries, each under a key of its own.
 type Keeper interface {
 	RecordHandler
-	// Changes tells what has changed since the call before: of the first call, everything. It is called between batches.
+	// Changes tells what has changed since the call before. The first call comes before the first record, if there is a checkpoint; all are between
+	// batches.
 	Changes(changed, removed func(key string))
 	// Save appends the entry of a key, as it is now; of a key that has not been removed it may be asked at any time between batches.
 	Save(dst []byte, key string) []byte
@@ -39,7 +40,10 @@ func (i handlerItem) Append(dst []byte) []byte {
 }
 
 // Keep implements flow.Kept.
-func (h *handlerState) Keep() { h.log, h.known = changelog.New(), map[string]*changelog.Entry{} }
+func (h *handlerState) Keep() {
+	h.log, h.known = changelog.New(), map[string]*changelog.Entry{}
+	h.Log() // from now on the handler notes what changes
+}
 
 // Log implements flow.Kept.
 func (h *handlerState) Log() *changelog.Log {

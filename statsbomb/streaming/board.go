@@ -29,15 +29,21 @@ type Board struct {
 	calling       sync.Mutex
 	probabilities [][]float64
 
-	mu      sync.Mutex     // guards what follows
-	recent  [][]Prediction // of one call each, the oldest first
-	kept    int            // predictions in recent
+	mu      sync.Mutex // guards what follows
+	recent  []call     // the oldest first
+	kept    int        // predictions in recent
 	total   int64
 	matches map[int64]*match
 	known   int64 // matches, those forgotten too
 	touched []*match
 	sources map[string]*int64
 	latency [3]durations
+}
+
+// call is what the model said in one call.
+type call struct {
+	of   *handler // whose records these were
+	list []Prediction
 }
 
 // match is what a board knows of a match.
@@ -77,7 +83,7 @@ func NewBoard(scorer Scorer, keep int) (*Board, error) {
 }
 
 // take keeps what the model said of events, and returns it.
-func (b *Board) take(events []statsbomb.MatchEvent, told []told, probabilities [][]float64, decoding, scoring time.Duration) []Prediction {
+func (b *Board) take(of *handler, events []statsbomb.MatchEvent, told []told, probabilities [][]float64, decoding, scoring time.Duration) []Prediction {
 	predictions := make([]Prediction, len(events))
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -105,7 +111,7 @@ func (b *Board) take(events []statsbomb.MatchEvent, told []told, probabilities [
 	b.settle(predictions)
 	b.latency[0].add(decoding)
 	b.latency[1].add(decoding + scoring)
-	b.append(predictions)
+	b.append(of, predictions)
 	return predictions
 }
 
@@ -182,13 +188,13 @@ func (b *Board) source(name string) *int64 {
 }
 
 // append keeps predictions, and lets go of the oldest calls' that are not needed any more.
-func (b *Board) append(predictions []Prediction) {
-	b.recent = append(b.recent, predictions)
+func (b *Board) append(of *handler, predictions []Prediction) {
+	b.recent = append(b.recent, call{of, predictions})
 	b.kept += len(predictions)
 	old := 0
-	for b.kept-len(b.recent[old]) >= b.keep {
-		b.kept -= len(b.recent[old])
-		b.recent[old] = nil
+	for b.kept-len(b.recent[old].list) >= b.keep {
+		b.kept -= len(b.recent[old].list)
+		b.recent[old] = call{}
 		old++
 	}
 	b.recent = b.recent[old:]
@@ -198,7 +204,10 @@ func (b *Board) append(predictions []Prediction) {
 func (b *Board) Predictions() *Predictions {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p := &Predictions{List: slices.Concat(b.recent...), Total: b.total}
+	p := &Predictions{Total: b.total}
+	for _, c := range b.recent {
+		p.List = append(p.List, c.list...)
+	}
 	p.List = p.List[max(0, len(p.List)-b.keep):]
 	slices.SortStableFunc(p.List, compare)
 	return p

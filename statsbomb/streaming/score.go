@@ -37,7 +37,15 @@ func Score(source stream.Source, board *Board) *stream.Query {
 		return stream.From(source).ProcessRecords(stream.RecordProcessing{Name: "score on no board: NewBoard makes one"})
 	}
 	return stream.From(source).Name("win probability").Watermark(30 * time.Second).KeepRows(10_000).ProcessRecords(stream.RecordProcessing{
-		Name: "score", Columns: columns(), New: func() stream.RecordHandler { return &handler{board: board} }})
+		Name: "score", Columns: columns(), New: board.handler})
+}
+
+// handler makes what scores the records of a partition.
+func (b *Board) handler() stream.RecordHandler {
+	if s, ok := b.scorer.(Keeper); ok {
+		return newKeptHandler(b, s)
+	}
+	return &handler{board: b}
 }
 
 // Batch bounds: a model gets at most so many events in one call, and no more than come within the time. Nothing waits for more events than have
@@ -57,7 +65,8 @@ type handler struct {
 	first   time.Time              // when the first of them was read
 	done    [][]Prediction         // of the batch of records in hand
 	stamps  []byte
-	row     [7]stream.Value // what emit copies
+	row     [7]stream.Value         // what emit copies
+	scored  func(done []Prediction) // told of each call of the model; nil: nobody is
 	failure error
 }
 
@@ -130,8 +139,11 @@ func (h *handler) timestamps() string {
 func (h *handler) score() {
 	if h.failure == nil {
 		var done []Prediction
-		if done, h.failure = h.board.score(h.pending, h.told, time.Since(h.first)); h.failure == nil {
+		if done, h.failure = h.board.score(h, h.pending, h.told, time.Since(h.first)); h.failure == nil {
 			h.done = append(h.done, done)
+			if h.scored != nil {
+				h.scored(done)
+			}
 		}
 	}
 	clear(h.pending) // lets go of what the events hold
@@ -139,7 +151,7 @@ func (h *handler) score() {
 }
 
 // score calls the model with events, keeps what it says and returns it. The predictions are the board's and must not change.
-func (b *Board) score(events []statsbomb.MatchEvent, told []told, decoding time.Duration) ([]Prediction, error) {
+func (b *Board) score(of *handler, events []statsbomb.MatchEvent, told []told, decoding time.Duration) ([]Prediction, error) {
 	b.calling.Lock()
 	defer b.calling.Unlock()
 	for len(b.probabilities) < len(events) {
@@ -157,7 +169,7 @@ func (b *Board) score(events []statsbomb.MatchEvent, told []told, decoding time.
 			return nil, fmt.Errorf("match %d, event %d: %w", events[i].Event.MatchID, events[i].Event.Index, err)
 		}
 	}
-	return b.take(events, told, probabilities, decoding, took), nil
+	return b.take(of, events, told, probabilities, decoding, took), nil
 }
 
 // call calls the model; a panic in it ends the query, not the program.

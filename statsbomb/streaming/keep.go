@@ -1,0 +1,354 @@
+package streaming
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"cancha/statsbomb"
+)
+
+// Keeper is a Scorer whose matches a checkpoint can hold, as those of lwp.Live: with it a scoring goes on after any end with the same answers.
+type Keeper interface {
+	Scorer
+	// SaveMatch appends what is known of a match; nothing of one that is not known. It is called between calls of Score.
+	SaveMatch(dst []byte, id int64) []byte
+	// LoadMatch takes a match over that SaveMatch has written, before its next event.
+	LoadMatch(id int64, saved []byte) error
+	// DropMatch forgets a match, which another process goes on with.
+	DropMatch(id int64)
+}
+
+// keptHandler is a handler with what a checkpoint needs. Its entries are the matches of its partition, and its predictions in chunks.
+type keptHandler struct {
+	handler
+	scorer  Keeper
+	noting  bool           // Changes has been called: there is a checkpoint
+	changed map[int64]bool // matches, since the call of Changes before
+	matches map[int64]bool // of this partition
+	fresh   chunk          // since then
+	waiting int            // predictions in it
+	chunks  map[int]chunk  // by number
+	first   int            // the oldest chunk that is kept
+	next    int
+	kept    int // predictions in chunks
+}
+
+// chunk is predictions of several calls of the model.
+type chunk [][]Prediction
+
+func (c chunk) size() (n int) {
+	for _, list := range c {
+		n += len(list)
+	}
+	return n
+}
+
+func newKeptHandler(b *Board, s Keeper) *keptHandler {
+	h := &keptHandler{scorer: s, changed: map[int64]bool{}, matches: map[int64]bool{}, chunks: map[int]chunk{}}
+	h.board, h.scored = b, h.note
+	return h
+}
+
+// note notes predictions of the partition.
+func (h *keptHandler) note(done []Prediction) {
+	if !h.noting {
+		return
+	}
+	for i := range done {
+		h.changed[done[i].MatchID] = true
+	}
+	h.fresh = append(h.fresh, done)
+	h.waiting += len(done)
+}
+
+const (
+	matchKey = "match "
+	chunkKey = "predictions "
+)
+
+// Changes implements stream.Keeper.
+func (h *keptHandler) Changes(changed, removed func(key string)) {
+	h.noting = true
+	for id := range h.changed {
+		h.matches[id] = true
+		changed(matchKey + strconv.FormatInt(id, 10))
+	}
+	clear(h.changed)
+	for id := range h.matches {
+		if !h.board.knows(id) {
+			delete(h.matches, id)
+			removed(matchKey + strconv.FormatInt(id, 10))
+		}
+	}
+	if len(h.fresh) > 0 {
+		h.chunks[h.next] = h.fresh
+		h.kept += h.waiting
+		h.fresh, h.waiting = nil, 0
+		changed(chunkKey + strconv.Itoa(h.next))
+		h.next++
+	}
+	for h.kept-h.chunks[h.first].size() >= h.board.keep {
+		h.kept -= h.chunks[h.first].size()
+		delete(h.chunks, h.first)
+		removed(chunkKey + strconv.Itoa(h.first))
+		h.first++
+	}
+}
+
+// keptMatch is a match as an entry.
+type keptMatch struct {
+	Goals  [2]int
+	Seen   int64
+	Latest Prediction
+	Scorer []byte
+}
+
+// Save implements stream.Keeper.
+func (h *keptHandler) Save(dst []byte, key string) []byte {
+	if n, is := number(key, chunkKey); is {
+		return appendPredictions(dst, h.chunks[int(n)])
+	}
+	id, _ := number(key, matchKey)
+	m := h.board.saved(id)
+	m.Scorer = h.scorer.SaveMatch(nil, id)
+	b, err := json.Marshal(m)
+	if err != nil {
+		return dst // unreachable: probabilities are numbers
+	}
+	return append(dst, b...)
+}
+
+// Load implements stream.Keeper.
+func (h *keptHandler) Load(key string, saved []byte) error {
+	if n, is := number(key, chunkKey); is {
+		list, err := readPredictions(saved)
+		if err != nil {
+			return err
+		}
+		h.chunks[int(n)] = chunk{list}
+		h.kept += len(list)
+		if len(h.chunks) == 1 {
+			h.first = int(n)
+		}
+		h.next = int(n) + 1
+		h.board.restore(h, list)
+		return nil
+	}
+	id, is := number(key, matchKey)
+	var m keptMatch
+	if err := json.Unmarshal(saved, &m); err != nil || !is {
+		return fmt.Errorf("streaming: %q is no entry of a scoring: %w", key, err)
+	}
+	h.matches[id] = true
+	h.board.restoreMatch(id, m)
+	return h.scorer.LoadMatch(id, m.Scorer)
+}
+
+// Drop implements stream.Dropper.
+func (h *keptHandler) Drop() {
+	for id := range h.matches {
+		h.scorer.DropMatch(id)
+	}
+	for id := range h.changed {
+		h.scorer.DropMatch(id)
+	}
+	h.board.drop(h, h.matches, h.changed)
+}
+
+// number is the number behind the beginning of a key.
+func number(key, begins string) (n int64, is bool) {
+	if len(key) <= len(begins) || key[:len(begins)] != begins {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(key[len(begins):], 10, 64)
+	return n, err == nil
+}
+
+// knows tells whether a match is kept.
+func (b *Board) knows(id int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.matches[id] != nil
+}
+
+// saved is what is known of a match.
+func (b *Board) saved(id int64) (m keptMatch) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if of := b.matches[id]; of != nil {
+		m.Goals, m.Seen, m.Latest = of.goals, of.seen, of.latest
+	}
+	return m
+}
+
+func (b *Board) restoreMatch(id int64, m keptMatch) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.matches[id] = &match{goals: m.Goals, seen: m.Seen, latest: m.Latest, last: -1}
+	b.known++
+}
+
+// restore keeps the predictions of an earlier run.
+func (b *Board) restore(of *keptHandler, list []Prediction) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.total += int64(len(list))
+	b.append(&of.handler, list)
+}
+
+// drop forgets what a partition has brought.
+func (b *Board) drop(of *keptHandler, matches ...map[int64]bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, some := range matches {
+		for id := range some {
+			delete(b.matches, id)
+		}
+	}
+	b.recent = slices.DeleteFunc(b.recent, func(c call) bool {
+		if c.of != &of.handler {
+			return false
+		}
+		b.kept -= len(c.list)
+		b.total -= int64(len(c.list))
+		return true
+	})
+}
+
+// appendPredictions writes predictions; types and teams, of which there are few, once.
+func appendPredictions(dst []byte, c chunk) []byte {
+	known := map[statsbomb.Ref]uint64{}
+	dst = binary.AppendUvarint(dst, uint64(c.size()))
+	ref := func(r statsbomb.Ref) {
+		at, old := known[r]
+		if !old {
+			at = uint64(len(known))
+			known[r] = at
+		}
+		if dst = binary.AppendUvarint(dst, at); !old {
+			dst = binary.AppendVarint(dst, int64(r.ID))
+			dst = append(binary.AppendUvarint(dst, uint64(len(r.Name))), r.Name...)
+		}
+	}
+	one := func(p *Prediction) {
+		for _, n := range p.numbers() {
+			dst = binary.AppendVarint(dst, n)
+		}
+		for _, x := range []float64{p.Home, p.Draw, p.Away} {
+			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
+		}
+		ref(p.Type)
+		ref(p.Team)
+		ref(p.HomeTeam)
+		ref(p.AwayTeam)
+	}
+	for _, list := range c {
+		for i := range list {
+			one(&list[i])
+		}
+	}
+	return dst
+}
+
+// numbers are the whole numbers of a prediction, in the order in which they are written.
+func (p *Prediction) numbers() [10]int64 {
+	flags := int64(0)
+	if p.Goal {
+		flags |= 1
+	}
+	if p.Red {
+		flags |= 2
+	}
+	return [...]int64{p.MatchID, p.EventTime.UnixNano(), int64(p.Period), int64(p.Timestamp), int64(p.Minute), int64(p.Second), int64(p.Index), flags,
+		int64(p.HomeGoals), int64(p.AwayGoals)}
+}
+
+func (p *Prediction) set(n [10]int64) {
+	p.MatchID, p.EventTime, p.Period, p.Timestamp, p.Minute, p.Second = n[0], instant(n[1]), int(n[2]), time.Duration(n[3]), int(n[4]), int(n[5])
+	p.Index, p.Goal, p.Red, p.HomeGoals, p.AwayGoals = int(n[6]), n[7]&1 != 0, n[7]&2 != 0, int(n[8]), int(n[9])
+}
+
+// errPredictions tells of bytes that are no predictions.
+var errPredictions = errors.New("streaming: these are no predictions")
+
+// readPredictions reads what appendPredictions has written.
+func readPredictions(b []byte) ([]Prediction, error) {
+	r := packed{rest: b}
+	const least = 10 + 3*8 + 4 // bytes of a prediction
+	count := r.unsigned()
+	if count > uint64(len(b)/least) {
+		return nil, errPredictions
+	}
+	list := make([]Prediction, count)
+	for i := range list {
+		p := &list[i]
+		var n [10]int64
+		for k := range n {
+			n[k] = r.number()
+		}
+		p.set(n)
+		p.Home, p.Draw, p.Away = r.float(), r.float(), r.float()
+		p.Type, p.Team, p.HomeTeam, p.AwayTeam = r.ref(), r.ref(), r.ref(), r.ref()
+	}
+	if r.bad || len(r.rest) > 0 {
+		return nil, errPredictions
+	}
+	return list, nil
+}
+
+// packed reads numbers and texts one after another. After something that is not there it gives zero values.
+type packed struct {
+	rest  []byte
+	known []statsbomb.Ref
+	bad   bool
+}
+
+func (r *packed) take(n int) []byte {
+	if n <= 0 || n > len(r.rest) || r.bad {
+		r.bad, r.rest = true, nil
+		return nil
+	}
+	taken := r.rest[:n]
+	r.rest = r.rest[n:]
+	return taken
+}
+
+func (r *packed) number() int64 {
+	n, k := binary.Varint(r.rest)
+	r.take(k)
+	return n
+}
+
+func (r *packed) unsigned() uint64 {
+	n, k := binary.Uvarint(r.rest)
+	r.take(k)
+	return n
+}
+
+func (r *packed) float() float64 {
+	if eight := r.take(8); eight != nil {
+		return math.Float64frombits(binary.LittleEndian.Uint64(eight))
+	}
+	return 0
+}
+
+func (r *packed) ref() statsbomb.Ref {
+	at := r.unsigned()
+	if at < uint64(len(r.known)) {
+		return r.known[at]
+	}
+	of := statsbomb.Ref{ID: int(r.number())}
+	if size := r.unsigned(); size > 0 && size <= uint64(len(r.rest)) {
+		of.Name = string(r.take(int(size)))
+	} else if size > 0 {
+		r.bad = true
+	}
+	r.known = append(r.known, of)
+	return of
+}
