@@ -34,6 +34,7 @@ type keeper struct {
 
 	over    bool         // the query had come to its end before this run
 	reached bool         // MaxRecords has been reached: what comes is another portion
+	done    atomic.Bool  // the run before had reached its MaxRecords: this one ends if nothing has come since
 	pause   atomic.Int64 // nanoseconds for which the last snapshot stopped the query
 	write   atomic.Int64 // and that it took to write it
 }
@@ -113,6 +114,7 @@ func (k *keeper) hurry() {
 func (k *keeper) handled(n *lane, records int) {
 	n.unit.busy.Store(true)
 	n.unit.handled.Add(int64(records))
+	k.done.Store(false)
 	if kept := n.kept(); kept != nil && kept.Log().Changed() > mostChanged {
 		k.hurry()
 	}
@@ -235,7 +237,10 @@ func (k *keeper) through(e *endedEpoch) error {
 	}
 	before := u.header.Base
 	u.header, u.number = h, h.Epoch
-	if err := k.give(u, e.rows, e.letters); err != nil {
+	if err := k.give(u, e.rows, e.letters); k.shared && errors.Is(err, ErrTakenOver) {
+		u.lost.Store(true)
+		return nil
+	} else if err != nil {
 		return err
 	}
 	for n, next := range e.next {
@@ -317,7 +322,7 @@ func (k *keeper) encode(all []*endedEpoch, ended bool) {
 	for _, e := range all {
 		u, h := e.unit, e.unit.header
 		h.Previous, h.Epoch = h.Epoch, u.number+1
-		h.Name, h.Time, h.Ended = k.r.query.name, time.Now().UTC(), ended
+		h.Name, h.Time, h.Ended, h.Reached = k.r.query.name, time.Now().UTC(), ended, k.reached
 		h.Sinks, h.Portion = slices.Clone(u.sinks), k.counted(u)
 		e.parts = k.parts(e)
 		e.snapshot = checkpoint.Snapshot{Header: h, Sections: make([]checkpoint.Section, len(e.parts))}

@@ -66,6 +66,9 @@ type Resumer interface {
 	Position() []byte
 }
 
+// ErrTakenOver is part of the error of a Resumer's Write where another process has gone on with the unit: what was to be written is that one's.
+var ErrTakenOver = errors.New("another process has gone on with this query")
+
 // Mark is how far a sink has come, as a checkpoint knows it.
 type Mark struct {
 	Query    string // identifies the checkpoint
@@ -448,7 +451,8 @@ func (q *Query) Memory(bytes int64) *Query { return q.with(func(q *Query) { q.me
 //
 // A run that ends before its sources do (Stop, MaxRecords, MaxTime, AvailableNow) leaves windows that are open to the next run: Results has them
 // as they stand, sinks do not. Drain, or the end of the sources, closes them: the query is over then, and reads nothing if it is started again.
-// MaxRecords counts what earlier runs have read that did not come to its end.
+// MaxRecords counts what earlier runs have read that did not come to its end. After one that did, it counts anew, and a run for which there is no new
+// record ends at once.
 func (q *Query) Checkpoint(place checkpoint.Place) *Query {
 	if place == nil {
 		return q.wrong("Checkpoint without a place, such as checkpoint.Folder(\"here\")")

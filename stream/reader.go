@@ -117,6 +117,9 @@ func (r reader) Batch(ctx context.Context, b Batch) (err error) {
 	if r.query.now && r.availableRead() {
 		r.end("It ended with what was available.")
 	}
+	if r.keeper != nil && r.keeper.done.Load() && r.availableRead() {
+		r.end("The run before had come to the end of its MaxRecords, and no record has come since: it ended at once.")
+	}
 	return nil
 }
 

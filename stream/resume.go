@@ -97,6 +97,7 @@ func (k *keeper) load(u *unit, s *checkpoint.State) error {
 	if s.Header.Ended {
 		k.over = true
 	}
+	k.done.Store(k.r.limited && s.Header.Reached)
 	k.r.note(k.welcome(s.Header))
 	return nil
 }

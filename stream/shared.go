@@ -62,7 +62,7 @@ func (k *keeper) begin(ctx context.Context) error {
 	q := k.r.query
 	for _, sink := range append(q.sinks, q.letters...) {
 		if p, ok := sink.(Placed); ok && p.Place() != "" {
-			return fmt.Errorf("checkpoint: several processes may share this query's partitions, and they cannot write %s together; use a folder (file.Parts), a topic or a table", describeSink(sink))
+			return fmt.Errorf("checkpoint: several processes may share this query's partitions, and they cannot write %s together; use a folder of epochs (file.JSONLinesEpochs), a topic or a table", describeSink(sink))
 		}
 	}
 	_, err := k.place.List(ctx, checkpoint.Whole)

@@ -27,8 +27,10 @@ type Header struct {
 	Time     time.Time `json:"time"` // when it was taken
 	Plan     []string  `json:"plan"` // what must be the same for a query to go on from here
 	// Ended tells that the sources had come to their end and all was given out.
-	Ended   bool   `json:"ended,omitempty"`
-	Portion int64  `json:"portion,omitempty"` // records that count for a MaxRecords that has not been reached
+	Ended   bool  `json:"ended,omitempty"`
+	Portion int64 `json:"portion,omitempty"` // records that count for a MaxRecords that has not been reached
+	// Reached tells that the run which took this snapshot had come to its MaxRecords.
+	Reached bool   `json:"reached,omitempty"`
 	Sinks   []Sink `json:"sinks,omitempty"`
 }
 

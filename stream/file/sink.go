@@ -35,7 +35,7 @@ const writeAt = 1 << 20
 //
 // In a query with a Checkpoint each row is there exactly once: the query goes on with the file as it was after an epoch that the checkpoint knows, and
 // what stands behind that is taken off. Each Write then waits until the disk has it. Who reads such a file while it grows sees whole epochs, but for
-// the one that is being written: see Parts for readers that must not.
+// the one that is being written: see Epochs for readers that must not.
 type Sink struct {
 	path   string
 	encode func(dst []byte, rows *stream.Rows, from int) (text []byte, next int, err error)

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"cancha/stream"
 	"cancha/stream/broker"
 	"cancha/stream/checkpoint"
@@ -193,4 +195,118 @@ func live(t *testing.T, q *stream.Query, life time.Duration) error {
 		defer timer.Stop()
 	}
 	return r.Wait(context.Background())
+}
+
+// committed reads the values of a topic that are committed.
+func committed(t *testing.T, addr, topic string) (lines []string) {
+	t.Helper()
+	lags, err := Lag(t.Context(), Config{Brokers: []string{addr}, Topic: topic})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := map[int]int64{}
+	for _, l := range lags {
+		ends[l.Partition] = l.End
+	}
+	client, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.ConsumeTopics(topic), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.KeepControlRecords())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for left := len(ends); left > 0; {
+		fetches := client.PollFetches(t.Context())
+		if err := fetches.Err(); err != nil {
+			t.Fatal(err)
+		}
+		left = 0
+		fetches.EachRecord(func(r *kgo.Record) {
+			if !r.Attrs.IsControl() {
+				lines = append(lines, string(r.Value))
+			}
+			if r.Offset+1 >= ends[int(r.Partition)] {
+				delete(ends, int(r.Partition))
+			}
+		})
+		for p, end := range ends {
+			if end == 0 {
+				delete(ends, p)
+			}
+		}
+		left = len(ends)
+	}
+	return lines
+}
+
+// TestExactSink: a query that writes to a topic is killed again and again, alone and with others in a group; who reads what is committed sees each row
+// once.
+func TestExactSink(t *testing.T) {
+	t.Parallel()
+	addr := startBroker(t, broker.Config{})
+	topic := topicName(t)
+	moves(t, addr, topic, 20_000)
+	cfg := Config{Brokers: []string{addr}, Topic: topic, FetchBytes: 16 << 10, Until: closed()}
+	want := &ledger{}
+	if err := live(t, windows(cfg).Checkpoint(checkpoint.Folder(t.TempDir())).To(page{want}), 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, members := range []int{1, 2} {
+		t.Run(fmt.Sprint(members, " members"), func(t *testing.T) {
+			out, dir, cfg := fmt.Sprintf("%s-out-%d", topic, members), t.TempDir(), cfg
+			if members > 1 {
+				cfg.Group = topic
+			}
+			query := func() *stream.Query {
+				return windows(cfg).Checkpoint(checkpoint.Folder(dir)).Epoch(20 * time.Millisecond).To(Sink(SinkConfig{Brokers: []string{addr}, Topic: out, Key: "k"}))
+			}
+			var running sync.WaitGroup
+			for m := range members {
+				running.Go(func() {
+					dice := rand.New(rand.NewPCG(uint64(m), 3))
+					for range 5 {
+						if err := live(t, query(), time.Duration(dice.IntN(600))*time.Millisecond+50*time.Millisecond); err != nil && !errors.Is(err, errKilled) {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			running.Wait()
+			if err := live(t, query(), 0); err != nil {
+				t.Fatal(err)
+			}
+			check(t, committed(t, addr, out), want.lines, true)
+		})
+	}
+}
+
+// TestSharedPortions: MaxRecords of a query in a group counts what the runs before have read, and what comes after its end is another portion.
+func TestSharedPortions(t *testing.T) {
+	t.Parallel()
+	addr := startBroker(t, broker.Config{})
+	topic := topicName(t)
+	moves(t, addr, topic, 4000)
+	dir := t.TempDir()
+	cfg := Config{Brokers: []string{addr}, Topic: topic, Group: topic, FetchBytes: 16 << 10}
+	for i, c := range []struct {
+		limit, records int64
+		life           time.Duration
+	}{{1500, 1500, 0}, {2500, -1, 100 * time.Millisecond}, {2500, -1, 0}} {
+		ctx, kill := context.WithCancelCause(t.Context())
+		r, err := windows(cfg).Checkpoint(checkpoint.Folder(dir)).Epoch(20 * time.Millisecond).MaxRecords(c.limit).Start(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.life > 0 {
+			time.AfterFunc(c.life, func() { kill(errKilled) })
+		}
+		waiting, stop := context.WithTimeout(t.Context(), 20*time.Second)
+		if err := r.Wait(waiting); err != nil && !errors.Is(err, errKilled) {
+			t.Fatalf("run %d: %v, %+v, %q", i, err, r.Totals(), r.Notes())
+		}
+		stop()
+		if got := r.Totals().Records; c.records >= 0 && got != c.records {
+			t.Errorf("run %d: %d records, want %d", i, got, c.records)
+		}
+		kill(nil)
+	}
 }

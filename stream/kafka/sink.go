@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"cancha/stream"
 )
@@ -46,16 +49,26 @@ const (
 // The start of the query makes the topic unless it exists, and fails where no broker answers within ten seconds, or one
 // refuses this client, or there is no column for the key. A write returns when the brokers have acknowledged its rows, so
 // that a slow or absent cluster holds the query up and loses nothing; within one run of a query every row that it gave out
-// is written once, however often brokers go away. A query that dies may have written rows that nobody has noted: run again
-// from where its source was last committed, or from a checkpoint, it writes these again. That is at least once; who reads
-// the topic tells rows apart by their content, such as the window and the groups. In update mode a row is written each time
+// is written once, however often brokers go away. In update mode a row is written each time
 // that it changes, and with a Key the last record of a key is its newest row.
+//
+// In a query with a Checkpoint each row is there exactly once for those who read what is committed (isolation.level=read_committed): an epoch is a
+// transaction, in which its number is noted as the offset of a group. A process that was frozen while another went on with its query can write
+// nothing any more. Brokers forget that offset when nothing was written for offsets.retention.minutes, seven days by default: a query that
+// died in the middle of an epoch and is started again after that may write the epoch's rows a second time.
+//
+// Without a checkpoint a query that dies may have written rows that nobody has noted: run again
+// from where its source was last committed it writes these again. That is at least once; who reads
+// the topic tells rows apart by their content, such as the window and the groups.
 func Sink(cfg SinkConfig) stream.Sink { return newSink(cfg) }
 
 // sink implements stream.Sink, stream.Opener and stream.Closer.
 type sink struct {
 	cfg func() *SinkConfig // a function, as in source
-	out *Producer          // nil: not open
+	out *Producer          // nil: not open, or exact
+
+	mu    sync.Mutex
+	exact map[string]*exact // of a query with a checkpoint, by unit
 }
 
 func newSink(cfg SinkConfig) *sink { return &sink{cfg: func() *SinkConfig { return &cfg }} }
@@ -69,6 +82,75 @@ func (s *sink) String() string {
 // should not start.
 func (s *sink) Open(ctx context.Context, columns []stream.Column) error {
 	cfg := s.cfg()
+	if err := s.fits(columns); err != nil {
+		return err
+	}
+	out, err := NewProducer(s.producer())
+	if err != nil {
+		return err
+	}
+	n, err := s.make(ctx)
+	if err != nil {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), sinkClosing)
+		defer cancel()
+		out.Close(closing)
+		return fmt.Errorf("kafka: open sink %s: %w", cfg.Topic, err)
+	}
+	out.made.Store(n > 0)
+	s.out = out
+	return nil
+}
+
+func (s *sink) producer() ProducerConfig {
+	cfg := s.cfg()
+	return ProducerConfig{Brokers: cfg.Brokers, Topic: cfg.Topic, Partitions: cfg.Partitions, Security: cfg.Security}
+}
+
+// make makes the topic unless it exists, and returns how many partitions it has.
+func (s *sink) make(ctx context.Context) (int, error) {
+	cfg := s.cfg()
+	opening, cancel := context.WithTimeout(ctx, sinkOpening)
+	defer cancel()
+	n, err := CreateTopic(opening, TopicConfig{Brokers: cfg.Brokers, Topic: cfg.Topic, Partitions: cfg.Partitions, Security: cfg.Security})
+	if err != nil && opening.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("tried for %v: %w", sinkOpening, err)
+	}
+	return n, err
+}
+
+// Resume implements stream.Resumer.
+func (s *sink) Resume(ctx context.Context, columns []stream.Column, mark stream.Mark) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x := s.exact[mark.Unit]; x != nil { // the unit was this process's before
+		x.close()
+		delete(s.exact, mark.Unit)
+	}
+	if err := s.fits(columns); err != nil {
+		return 0, err
+	}
+	if _, err := s.make(ctx); err != nil {
+		return 0, fmt.Errorf("kafka: open sink %s: %w", s.cfg().Topic, err)
+	}
+	opening, cancel := context.WithTimeout(ctx, sinkOpening)
+	defer cancel()
+	x, err := openExact(opening, s.producer(), strings.Join([]string{"cancha", mark.Query, mark.Unit, s.cfg().Topic}, " "))
+	if err != nil {
+		return 0, err
+	}
+	if s.exact == nil {
+		s.exact = map[string]*exact{}
+	}
+	s.exact[mark.Unit] = x
+	return max(x.epoch, mark.Epoch), nil
+}
+
+// Position implements stream.Resumer: the topic knows.
+func (s *sink) Position() []byte { return nil }
+
+// fits refuses columns without the key, and a second query.
+func (s *sink) fits(columns []stream.Column) error {
+	cfg := s.cfg()
 	if s.out != nil {
 		return fmt.Errorf("kafka: sink %s serves another query", cfg.Topic)
 	}
@@ -79,52 +161,52 @@ func (s *sink) Open(ctx context.Context, columns []stream.Column) error {
 		}
 		return fmt.Errorf("kafka: sink %s: no column %q for the key among %s", cfg.Topic, cfg.Key, strings.Join(names, ", "))
 	}
-	out, err := NewProducer(ProducerConfig{
-		Brokers: cfg.Brokers, Topic: cfg.Topic, Partitions: cfg.Partitions, Security: cfg.Security,
-	})
-	if err != nil {
-		return err
-	}
-	opening, cancel := context.WithTimeout(ctx, sinkOpening)
-	defer cancel()
-	n, err := CreateTopic(opening, TopicConfig{
-		Brokers: cfg.Brokers, Topic: cfg.Topic, Partitions: cfg.Partitions, Security: cfg.Security,
-	})
-	if err != nil {
-		out.Close(opening)
-		if opening.Err() != nil && ctx.Err() == nil {
-			err = fmt.Errorf("tried for %v: %w", sinkOpening, err)
-		}
-		return fmt.Errorf("kafka: open sink %s: %w", cfg.Topic, err)
-	}
-	out.made.Store(n > 0)
-	s.out = out
 	return nil
 }
 
 // Write implements stream.Sink. It waits for the acknowledgement of all rows, while brokers are away too, until ctx ends.
-func (s *sink) Write(ctx context.Context, _ int64, rows *stream.Rows) error {
+func (s *sink) Write(ctx context.Context, epoch int64, rows *stream.Rows) error {
+	s.mu.Lock()
+	x := s.exact[rows.Unit]
+	s.mu.Unlock()
+	if x != nil {
+		return x.write(ctx, epoch, s.records(rows))
+	}
 	if s.out == nil {
 		return fmt.Errorf("kafka: sink %s is not open", s.cfg().Topic)
 	}
-	column := -1
-	if key := s.cfg().Key; key != "" {
-		column = rows.Index(key)
-	}
-	for i := range rows.Len() {
-		var key []byte
-		if column >= 0 && !rows.At(i, column).IsNull() {
-			key = []byte(rows.At(i, column).Text())
-		}
-		if err := s.out.Send(ctx, key, rows.AppendJSON(nil, i)); err != nil {
+	for _, r := range s.records(rows) {
+		if err := s.out.Send(ctx, r.Key, r.Value); err != nil {
 			return err
 		}
 	}
 	return s.out.Flush(ctx)
 }
 
+// records are rows as records of the topic.
+func (s *sink) records(rows *stream.Rows) []*kgo.Record {
+	column := -1
+	if key := s.cfg().Key; key != "" {
+		column = rows.Index(key)
+	}
+	records := make([]*kgo.Record, rows.Len())
+	for i := range records {
+		records[i] = &kgo.Record{Value: rows.AppendJSON(nil, i)}
+		if column >= 0 && !rows.At(i, column).IsNull() {
+			records[i].Key = []byte(rows.At(i, column).Text())
+		}
+	}
+	return records
+}
+
 // Close implements stream.Closer: it disconnects. What Write has returned from is acknowledged; a Write that was interrupted may have written a part.
 func (s *sink) Close() error {
+	s.mu.Lock()
+	for _, x := range s.exact {
+		x.close()
+	}
+	s.exact = nil
+	s.mu.Unlock()
 	if s.out == nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -26,10 +27,13 @@ import (
 // of them. In update mode, with the groups and window_start as the Key, the table is the query's result.
 //
 // Write returns when its transaction is committed. A server that goes away is waited for, up to Patience, and the transaction is tried again; if
-// it went away while committing, it is asked afterwards whether it had. So within one run each row is written once. A query that dies may have
+// it went away while committing, it is asked afterwards whether it had. So within one run each row is written once. A value that the table refuses
+// (a range, a constraint) ends the query with an error, and of its Write there is no row.
+//
+// In a query with a Checkpoint each row is there exactly once, appended or by key, whatever happens to the query: the transaction also notes its epoch
+// in the table cancha_epochs beside the target, which it makes. Without a checkpoint a query that dies may have
 // written rows that nobody has noted: run again from where its source was last committed, it writes these again. That is at least once: appended
-// rows can be there twice, while with a Key the repeats find themselves, and do no harm. A value that the table refuses (a range, a constraint)
-// ends the query with an error, and of its Write there is no row.
+// rows can be there twice, while with a Key the repeats find themselves, and do no harm.
 //
 // Updates go through a temporary table, which the user must be allowed to make. Behind PgBouncer that takes its mode session.
 func Sink(cfg Config) stream.Sink { return newSink(cfg) }
@@ -38,6 +42,9 @@ func Sink(cfg Config) stream.Sink { return newSink(cfg) }
 type sink struct {
 	cfg func() *Config // a function, so that nothing that prints a sink prints a password
 	at  string         // where the database is
+
+	mu    sync.Mutex // of Resume, which may come beside a Write
+	query string     // the checkpoint of the query; empty: it has none
 
 	open    bool
 	given   []stream.Column
@@ -89,7 +96,9 @@ func (s *sink) Open(ctx context.Context, columns []stream.Column) error {
 }
 
 // Write implements stream.Sink.
-func (s *sink) Write(ctx context.Context, _ int64, rows *stream.Rows) error {
+func (s *sink) Write(ctx context.Context, epoch int64, rows *stream.Rows) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	cfg := *s.cfg()
 	cfg.fill()
 	if !s.open {
@@ -103,7 +112,12 @@ func (s *sink) Write(ctx context.Context, _ int64, rows *stream.Rows) error {
 	}
 	err := s.keyed(rows)
 	if err == nil {
-		err = s.persist(ctx, cfg.Patience, func() error { return s.attempt(ctx, rows) })
+		err = s.persist(ctx, cfg.Patience, func() error {
+			if s.query != "" {
+				return s.writeEpoch(ctx, rows.Unit, epoch, rows)
+			}
+			return s.attempt(ctx, rows)
+		})
 	}
 	if err != nil {
 		return fmt.Errorf("postgres: write into table %s: %w", cfg.Table, err)
@@ -135,7 +149,7 @@ func (s *sink) persist(ctx context.Context, patience time.Duration, do func() er
 		s.disconnect()
 		switch {
 		case ctx.Err() != nil:
-			return ctx.Err()
+			return context.Cause(ctx)
 		case !passing(err):
 			return s.cfg().diagnose(err)
 		case time.Since(began)+pause > patience:
@@ -192,15 +206,21 @@ func (s *sink) names() string {
 	return quoted(names)
 }
 
+// ready makes a new connection if there is none.
+func (s *sink) ready(ctx context.Context) error {
+	if s.conn != nil && !s.conn.IsClosed() {
+		return nil
+	}
+	if err := s.connect(ctx); err != nil {
+		return err
+	}
+	return s.stage(ctx)
+}
+
 // attempt writes rows in a transaction, on a new connection if there is none.
 func (s *sink) attempt(ctx context.Context, rows *stream.Rows) error {
-	if s.conn == nil || s.conn.IsClosed() {
-		if err := s.connect(ctx); err != nil {
-			return err
-		}
-		if err := s.stage(ctx); err != nil {
-			return err
-		}
+	if err := s.ready(ctx); err != nil {
+		return err
 	}
 	if s.doubt != "" {
 		if committed, err := s.resolve(ctx); committed || err != nil {
@@ -293,7 +313,7 @@ func (s *sink) resolve(ctx context.Context) (committed bool, err error) {
 
 // Close implements stream.Closer: it disconnects. What Write has returned from is committed; of a Write that was interrupted there is all or nothing.
 func (s *sink) Close() error {
-	s.open = false
+	s.open, s.query = false, ""
 	s.disconnect()
 	return nil
 }

@@ -26,6 +26,7 @@ var table_cancha_statsbomb_streaming = listing.Package{
 	},
 	Types: []listing.Symbol{
 		{"Board", (*streaming.Board)(nil)},
+		{"Keeper", (*streaming.Keeper)(nil)},
 		{"Latencies", (*streaming.Latencies)(nil)},
 		{"Latency", (*streaming.Latency)(nil)},
 		{"Prediction", (*streaming.Prediction)(nil)},
@@ -34,8 +35,38 @@ var table_cancha_statsbomb_streaming = listing.Package{
 		{"SourceCount", (*streaming.SourceCount)(nil)},
 	},
 	Wrappers: []listing.Symbol{
+		{"Keeper", (*_cancha_statsbomb_streaming_Keeper)(nil)},
 		{"Scorer", (*_cancha_statsbomb_streaming_Scorer)(nil)},
 	},
+}
+
+type _cancha_statsbomb_streaming_Keeper struct {
+	IValue     any
+	WClasses   func() []string
+	WDropMatch func(a0 int64)
+	WLoadMatch func(a0 int64, a1 []byte) error
+	WSaveMatch func(a0 []byte, a1 int64) []byte
+	WScore     func(a0 []statsbomb.MatchEvent, a1 [][]float64) error
+}
+
+func (w _cancha_statsbomb_streaming_Keeper) Classes() []string {
+	return w.WClasses()
+}
+
+func (w _cancha_statsbomb_streaming_Keeper) DropMatch(a0 int64) {
+	w.WDropMatch(a0)
+}
+
+func (w _cancha_statsbomb_streaming_Keeper) LoadMatch(a0 int64, a1 []byte) error {
+	return w.WLoadMatch(a0, a1)
+}
+
+func (w _cancha_statsbomb_streaming_Keeper) SaveMatch(a0 []byte, a1 int64) []byte {
+	return w.WSaveMatch(a0, a1)
+}
+
+func (w _cancha_statsbomb_streaming_Keeper) Score(a0 []statsbomb.MatchEvent, a1 [][]float64) error {
+	return w.WScore(a0, a1)
 }
 
 type _cancha_statsbomb_streaming_Scorer struct {

@@ -85,6 +85,9 @@ var table_cancha_stream = listing.Package{
 		{"DefaultKeepRows", token.INT, "500000"},
 		{"DefaultMemory", token.INT, "8589934592"},
 	},
+	Variables: []listing.Symbol{
+		{"ErrTakenOver", &stream.ErrTakenOver},
+	},
 	Types: []listing.Symbol{
 		{"Aggregate", (*stream.Aggregate)(nil)},
 		{"BadRecord", (*stream.BadRecord)(nil)},

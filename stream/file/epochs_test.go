@@ -1,0 +1,132 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cancha/stream"
+	"cancha/stream/checkpoint"
+)
+
+var errKilled = errors.New("killed")
+
+// TestKilledFiles: queries whose rows go into a file, packed or not, and into a folder of epochs, are killed again and again; what is there in the end is what a
+// query without a break writes.
+func TestKilledFiles(t *testing.T) {
+	var records []stream.Record
+	for i := range 30_000 {
+		records = append(records, stream.Record{Value: fmt.Appendf(nil, `{"id":%d,"text":"say \"%d\", or not"}`, i, i)})
+	}
+	type writing struct {
+		sink func(dir string) stream.Sink
+		read func(dir string) []string
+	}
+	one := func(name string, sink func(path string) *Sink) writing {
+		return writing{func(dir string) stream.Sink { return sink(filepath.Join(dir, name)) }, func(dir string) []string { return text(t, filepath.Join(dir, name)) }}
+	}
+	for name, w := range map[string]writing{
+		"csv":   one("x.csv", CSV),
+		"jsonl": one("x.jsonl", JSONLines),
+		"gz":    one("x.jsonl.gz", JSONLines),
+		"zst":   one("x.csv.zst", CSV),
+		"epochs": {func(dir string) stream.Sink { return JSONLinesEpochs(filepath.Join(dir, "rows")) }, func(dir string) []string {
+			var lines []string
+			paths, err := filepath.Glob(filepath.Join(dir, "rows", "*.jsonl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, path := range paths {
+				lines = append(lines, text(t, path)...)
+			}
+			return lines
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			query := func(dir string) *stream.Query {
+				return stream.From(stream.Memory("ids", [][]stream.Record{records}).BatchSize(40)).Select("id", "text").To(w.sink(dir)).
+					Checkpoint(checkpoint.Folder(filepath.Join(dir, "snapshots"))).Epoch(10 * time.Millisecond)
+			}
+			calm, dir := t.TempDir(), t.TempDir()
+			if err := lives(query(calm), 0); err != nil {
+				t.Fatal(err)
+			}
+			dice := rand.New(rand.NewPCG(8, 1))
+			for ends := range 10 {
+				life := time.Duration(dice.IntN(40)+1) * time.Millisecond
+				if ends == 9 {
+					life = 0
+				}
+				if err := lives(query(dir), life); err != nil && !errors.Is(err, errKilled) {
+					t.Fatal(err)
+				}
+			}
+			if got, want := w.read(dir), w.read(calm); !slices.Equal(got, want) || len(want) < len(records) {
+				t.Errorf("%d lines, want %d", len(got), len(want))
+			}
+		})
+	}
+}
+
+// text is the lines of a file, unpacked.
+func text(t *testing.T, path string) []string {
+	t.Helper()
+	in, err := open(path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var b strings.Builder
+	buf := make([]byte, 1<<16)
+	for {
+		n, err := in.Read(buf)
+		if b.Write(buf[:n]); err != nil {
+			return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+		}
+	}
+}
+
+func lives(q *stream.Query, life time.Duration) error {
+	ctx, kill := context.WithCancelCause(context.Background())
+	defer kill(nil)
+	r, err := q.Start(ctx)
+	if err != nil {
+		return err
+	}
+	if life > 0 {
+		defer time.AfterFunc(life, func() { kill(errKilled) }).Stop()
+	}
+	return r.Wait(context.Background())
+}
+
+// TestResumeRefuses: a file that is shorter than the checkpoint knows, and one that is gone, are not written behind.
+func TestResumeRefuses(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.csv")
+	query := func() *stream.Query {
+		return stream.From(stream.Memory("ids", [][]stream.Record{{{Value: []byte(`{"id":1}`)}}, {}}).Follow()).Select("id").To(CSV(path)).
+			Checkpoint(checkpoint.Folder(filepath.Join(dir, "snapshots"))).MaxRecords(1)
+	}
+	if err := lives(query(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 2); err != nil {
+		t.Fatal(err)
+	}
+	if err := lives(query(), 0); err == nil || !strings.Contains(err.Error(), "it has 2 bytes, and had 5") {
+		t.Errorf("of a file that was cut: %v", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := lives(query(), 0); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("of a file that is gone: %v", err)
+	}
+}

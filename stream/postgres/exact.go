@@ -1,0 +1,96 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"cancha/stream"
+)
+
+// epochs is the table that says, for each unit of a query and each table that it writes, which epoch is there last. It stands beside the table.
+const epochs = "cancha_epochs"
+
+// ledger is the table of epochs as SQL has it.
+func (c *Config) ledger() string {
+	if schema, _, ok := strings.Cut(c.Table, "."); ok {
+		return quote(schema) + "." + quote(epochs)
+	}
+	return quote(epochs)
+}
+
+// Resume implements stream.Resumer.
+func (s *sink) Resume(ctx context.Context, columns []stream.Column, mark stream.Mark) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.query != mark.Query || !s.open { // else another unit of the same query
+		if err := s.Open(ctx, columns); err != nil {
+			return 0, err
+		}
+		s.query = mark.Query
+	}
+	var written int64
+	cfg := *s.cfg()
+	cfg.fill()
+	err := s.persist(ctx, min(opening, cfg.Patience), func() (err error) {
+		if err = s.ready(ctx); err != nil {
+			return err
+		}
+		written, err = s.noted(ctx, mark.Unit)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("postgres: find the last epoch in table %s: %w", s.cfg().ledger(), err)
+	}
+	return max(written, mark.Epoch), nil
+}
+
+// Position implements stream.Resumer: the table of epochs knows.
+func (s *sink) Position() []byte { return nil }
+
+// noted makes the table of epochs, unless it exists, and asks it for the last one of a unit; 0 if there is none.
+func (s *sink) noted(ctx context.Context, unit string) (int64, error) {
+	_, err := s.conn.Exec(ctx, fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (query text, unit text, target text, epoch bigint NOT NULL, PRIMARY KEY (query, unit, target))",
+		s.cfg().ledger())).ReadAll()
+	if err != nil {
+		return 0, err
+	}
+	result := s.conn.ExecParams(ctx, fmt.Sprintf("SELECT epoch FROM %s WHERE query = $1 AND unit = $2 AND target = $3", s.cfg().ledger()),
+		[][]byte{[]byte(s.query), []byte(unit), []byte(s.cfg().Table)}, nil, nil, nil).Read()
+	if result.Err != nil || len(result.Rows) == 0 {
+		return 0, result.Err
+	}
+	return strconv.ParseInt(string(result.Rows[0][0]), 10, 64)
+}
+
+// note makes the epoch's number a part of the transaction. It is false if that epoch, or a later one, is there: two processes that write the same epoch
+// wait for each other here.
+func (s *sink) note(ctx context.Context, unit string, epoch int64) (fresh bool, err error) {
+	result := s.conn.ExecParams(ctx, fmt.Sprintf("INSERT INTO %[1]s AS old (query, unit, target, epoch) VALUES ($1, $2, $3, $4::bigint) "+
+		"ON CONFLICT (query, unit, target) DO UPDATE SET epoch = EXCLUDED.epoch WHERE old.epoch < EXCLUDED.epoch RETURNING epoch", s.cfg().ledger()),
+		[][]byte{[]byte(s.query), []byte(unit), []byte(s.cfg().Table), strconv.AppendInt(nil, epoch, 10)}, nil, nil, nil).Read()
+	return len(result.Rows) > 0, result.Err
+}
+
+// writeEpoch writes rows and their epoch's number in a transaction, and nothing if they are there.
+func (s *sink) writeEpoch(ctx context.Context, unit string, epoch int64, rows *stream.Rows) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	if _, err := s.conn.Exec(ctx, "BEGIN").ReadAll(); err != nil {
+		return err
+	}
+	fresh, err := s.note(ctx, unit, epoch)
+	if err == nil && fresh {
+		err = s.put(ctx, rows)
+	}
+	if err != nil {
+		return err
+	}
+	results, err := s.conn.Exec(ctx, "COMMIT").ReadAll()
+	if err == nil && results[0].CommandTag.String() != "COMMIT" {
+		err = fmt.Errorf("the server answered COMMIT with %s", results[0].CommandTag)
+	}
+	return err
+}

@@ -1,0 +1,49 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"cancha/stream"
+	"cancha/stream/checkpoint"
+)
+
+var errKilled = errors.New("killed")
+
+// TestExact: a query that appends rows is killed again and again, as kill -9 would; each row is there once.
+func TestExact(t *testing.T) {
+	const n = 20_000
+	d := server(t)
+	var records []stream.Record
+	for i := range n {
+		records = append(records, stream.Record{Value: fmt.Appendf(nil, `{"id":%d,"x":%v}`, i, float64(i)/7)})
+	}
+	dir := t.TempDir()
+	dice := rand.New(rand.NewPCG(1, 2))
+	for ends := 0; ; ends++ {
+		ctx, kill := context.WithCancelCause(t.Context())
+		q := stream.From(stream.Memory("ids", [][]stream.Record{records}).BatchSize(50)).Select("id", "x").
+			Checkpoint(checkpoint.Folder(dir)).Epoch(10 * time.Millisecond).
+			To(Sink(Config{URL: d.url, Table: "ids", Create: true}))
+		r, err := q.Start(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ends < 12 {
+			time.AfterFunc(time.Duration(dice.IntN(60)+5)*time.Millisecond, func() { kill(errKilled) })
+		}
+		err = r.Wait(context.Background())
+		kill(nil)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+	}
+	d.want("SELECT count(*), count(DISTINCT id), min(id::int), max(id::int) FROM ids", fmt.Sprintf("%d|%d|0|%d", n, n, n-1))
+}
