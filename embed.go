@@ -87,10 +87,10 @@ import (
 //go:embed stream/internal/files/*[^t].go
 //go:embed stream/internal/flow/*[^t].go stream/internal/flow/*[^s]t.go
 //go:embed stream/internal/value/*[^t].go
-//go:embed stream/kafka/*[^t].go
+//go:embed stream/kafka/*[^t].go stream/kafka/*[^s]t.go
 //go:embed stream/parquet/*[^t].go stream/parquet/*[^s]t.go
 //go:embed stream/plan/*[^t].go
-//go:embed stream/postgres/*[^t].go
+//go:embed stream/postgres/*[^t].go stream/postgres/*[^s]t.go
 //go:embed stream/shop/*[^t].go
 var sources embed.FS
 

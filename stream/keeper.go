@@ -322,7 +322,7 @@ func (k *keeper) encode(all []*endedEpoch, ended bool) {
 	for _, e := range all {
 		u, h := e.unit, e.unit.header
 		h.Previous, h.Epoch = h.Epoch, u.number+1
-		h.Name, h.Time, h.Ended, h.Reached = k.r.query.name, time.Now().UTC(), ended, k.reached
+		h.Name, h.Time, h.Ended, h.Reached = k.r.query.name, time.Now().UTC(), ended, k.reached || k.done.Load()
 		h.Sinks, h.Portion = slices.Clone(u.sinks), k.counted(u)
 		e.parts = k.parts(e)
 		e.snapshot = checkpoint.Snapshot{Header: h, Sections: make([]checkpoint.Section, len(e.parts))}

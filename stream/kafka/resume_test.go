@@ -290,7 +290,7 @@ func TestSharedPortions(t *testing.T) {
 	for i, c := range []struct {
 		limit, records int64
 		life           time.Duration
-	}{{1500, 1500, 0}, {2500, -1, 100 * time.Millisecond}, {2500, -1, 0}} {
+	}{{1500, 1500, 0}, {2500, -1, 100 * time.Millisecond}, {2500, -1, 0}, {2500, -1, 30 * time.Millisecond}, {2500, 0, 0}} {
 		ctx, kill := context.WithCancelCause(t.Context())
 		r, err := windows(cfg).Checkpoint(checkpoint.Folder(dir)).Epoch(20 * time.Millisecond).MaxRecords(c.limit).Start(ctx)
 		if err != nil {
