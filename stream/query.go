@@ -429,6 +429,9 @@ func (q *Query) Start(ctx context.Context) (*Running, error) {
 	if err := g.places(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", q.name, err)
 	}
+	if err := q.replaceEarlier(ctx); err != nil {
+		return nil, fmt.Errorf("start %s: %w", q.name, err)
+	}
 	if err := q.open(ctx, g.columns); err != nil {
 		return nil, fmt.Errorf("start %s: %w", q.name, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cancha/internal/running"
 	"cancha/stream/internal/flow"
 	"cancha/stream/internal/value"
 )
@@ -26,6 +27,7 @@ type Running struct {
 	reading   context.Context // ends when nothing more is to be read
 	cancel    context.CancelFunc
 	done      chan struct{}
+	entry     *running.Entry
 	bad       badRecords
 	limited   bool
 	remaining atomic.Int64
@@ -76,6 +78,7 @@ func startQuery(ctx context.Context, q *Query, g *graph) *Running {
 	}
 	r.letters = NewRows(letterColumns()...)
 	r.reading, r.cancel = context.WithCancel(ctx)
+	r.entry = r.list()
 	go r.read(r.reading)
 	return r
 }
@@ -108,6 +111,7 @@ func (r *Running) read(reading context.Context) {
 	stop()
 	ticking.Wait()
 	r.finish()
+	r.entry.End(r.Err())
 }
 
 // runSource runs a source, whose panic is its error.
