@@ -65,6 +65,7 @@ import (
 //go:embed runtime/live/*[^t].go
 //go:embed runtime/live/comm/*[^t].go
 //go:embed runtime/live/widget/*[^t].go runtime/live/widget/*[^s]t.go
+//go:embed runtime/monitor/*[^t].go runtime/monitor/page.html runtime/monitor/page.css runtime/monitor/page.js
 //go:embed runtime/session/*[^t].go runtime/session/*[^s]t.go
 //go:embed runtime/session/conf/*[^t].go
 //go:embed runtime/table/*[^t].go

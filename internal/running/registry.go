@@ -188,9 +188,10 @@ func (r *Registry) Tallies() map[Tally]int64 {
 
 // Page is where this process shows what runs.
 type Page struct {
-	URL  string // with its token, where one is needed
-	Port int
-	Off  string // why there is none; empty: there is one
+	URL     string // with its token, where one is needed
+	Proxied string // the path and the token behind the address of a Jupyter server, where jupyter-server-proxy leads to the page
+	Port    int
+	Off     string // why there is none; empty: there is one
 }
 
 // Announce tells where the page is.

@@ -30,7 +30,7 @@ type grower struct {
 
 // fit grows all trees, as a job that can be watched.
 func (g *grower) fit(ctx context.Context, of string) error {
-	g.job = running.NewJob(running.Fit, fmt.Sprintf("forest of %d %s, %d features", g.config.Trees, of, len(g.data.Features)), g.config.Trees, "trees")
+	g.job = running.NewJob(running.Fit, fmt.Sprintf("random forest, %s: %d trees, %d features", of, g.config.Trees, len(g.data.Features)), g.config.Trees, "trees")
 	g.job.Handle(int64(g.data.Rows()), 4*int64(len(g.data.Values)))
 	return g.job.Do(func() error { return g.grow(ctx) })
 }
