@@ -44,7 +44,7 @@ func (l *listed) Name() string { return l.r.query.name }
 // Stop implements running.Stopper.
 func (l *listed) Stop(ctx context.Context) error { return l.r.Stop(ctx) }
 
-// Drain implements running.Drainer.
+// Drain implements running.Drainer. A run that is stopped gives out what it has read; what it has not read stays.
 func (l *listed) Drain(ctx context.Context) error { return l.r.Stop(ctx) }
 
 // Status implements running.Streamer.
