@@ -3,11 +3,13 @@
     python page.py [--kernel cancha] [--pictures FOLDER] [--chromium PROGRAM] NOTEBOOK...
 
 Every chart has data at some time, nothing is said in the browser's console, all text has a contrast of at least 4.5 in both themes, nothing is
-wider than the page at 420 pixels. Names with markup in them are text; a query is stopped by its button, and by running its cell again. Exit 1
-if something is wrong, 3 if playwright, nbclient or Chromium is missing. Not a part of "make test", because of the browser: see widgets.py.
+wider than the page at 420 pixels. Names with markup in them are text; a query is stopped by its button, and by running its cell again. Pages of
+other origins and a name that was made to mean 127.0.0.1 get nothing; behind a proxy, below a path, the page works with its token. Exit 1 if
+something is wrong, 3 if playwright, nbclient or Chromium is missing. Not a part of "make test", because of the browser: see widgets.py.
 """
 import argparse
 import contextlib
+import http.server
 import json
 import os
 import pathlib
@@ -17,6 +19,7 @@ import socket
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 
 TABS = ("streaming", "jobs", "stages", "executors", "sql", "environment")
@@ -37,6 +40,18 @@ day := must(shop.Open(context.Background(), shop.Config{Records: 1_000_000, Rate
 QUERY = """query := must(stream.From(day.Source("orders")).EventTime(stream.Field("created").AsTime()).Watermark(time.Minute).
 	GroupBy("city").Window(stream.Tumbling(10*time.Minute)).Agg(stream.Count("orders")).
 	Name("<img src=x onerror=alert(1)> & \\"orders\\"").Start(context.Background()))"""
+
+# What a page of another origin can find out: by asking, and by embedding.
+ATTACK = """async url => {
+  const seen = [];
+  for (const mode of ['cors', 'no-cors']) await fetch(url + 'api/v1/applications', { mode }).then(async r => seen.push((await r.text()).length), () => seen.push(0));
+  await fetch(url + 'api/v1/applications/x/streaming/queries/1/stop', { method: 'POST', mode: 'no-cors' }).catch(() => null);
+  const frame = document.createElement('iframe');
+  frame.src = url;
+  document.body.append(frame);
+  await new Promise(r => setTimeout(r, 1000));
+  return seen;
+}"""
 
 # A cell's contrast: the least of all texts that are seen, and the text.
 CONTRAST = """() => {
@@ -148,6 +163,63 @@ def watch(site, path, kernel):
     return failed
 
 
+class Proxy(http.server.BaseHTTPRequestHandler):
+    """jupyter-server-proxy in small: takes a path off, and passes on the name under which the user sees Jupyter. Elsewhere it has empty pages."""
+
+    def do_GET(self):
+        found = re.fullmatch(r"/user/ada/proxy/(\d+)(/.*)", self.path)
+        if not found:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            return
+        port, path = found.groups()
+        headers = {k: v for k, v in self.headers.items() if k.lower() != "connection"}
+        try:
+            answer = urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=headers), timeout=10)
+        except urllib.error.HTTPError as error:
+            answer = error
+        body = answer.read()
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            if name.lower() not in ("connection", "content-length", "date", "transfer-encoding"):
+                self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def strangers(browser, site, proxied):
+    """Pages that must see nothing, and one that sees the page through a proxy."""
+    port = site.url.rstrip("/").rpartition(":")[2]
+    page = browser.new_page()
+    status = page.goto(f"http://rebound.example:{port}/").status
+    if status != 403 or "127.0.0.1" not in page.content():
+        raise AssertionError(f"a name that was made to mean 127.0.0.1: {status}")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for attacker in ("other.example", "localhost"):
+            page = browser.new_page()
+            page.goto(f"http://{attacker}:{server.server_address[1]}/")
+            seen = page.evaluate(ATTACK, site.url)
+            if any(seen) or any("Streaming" in f.content() for f in page.frames[1:]):
+                raise AssertionError(f"a page of {attacker}: it has read {seen}")
+        if not [q for q in site.json("streaming/queries") if q["state"] == "RUNNING"]:
+            raise AssertionError("a page of another origin has stopped a query")
+        print("ok other origins and other hosts' names get nothing")
+        page = browser.new_page()
+        page.goto(f"http://hub.example:{server.server_address[1]}/user/ada{proxied}")
+        page.wait_for_selector("main a", timeout=10_000)
+        state = page.locator("#state").inner_text()
+        if "1 of 2 queries run" not in state:
+            raise AssertionError(f"behind a proxy it says {state!r}")
+        server.shutdown()
+    print("ok it works below a path, with its token")
+
+
 def until(what, test):
     begin = time.monotonic()
     while not test():
@@ -157,7 +229,7 @@ def until(what, test):
     print(f"ok {what}", flush=True)
 
 
-def use(site, kernel):
+def use(browser, site, kernel):
     """Start a query in a cell, twice, look at everything, and stop it."""
     from jupyter_client.manager import start_new_kernel
 
@@ -175,7 +247,7 @@ def use(site, kernel):
                 break
             said.append(m)
         client.get_shell_msg(timeout=60)
-        text = "".join(m["content"].get("text", "") for m in said) + "".join(m["content"].get("data", {}).get("text/plain", "") for m in said)
+        text = "".join(m["content"].get("text", "") + "".join(m["content"].get("data", {}).values()) for m in said)
         if errors := [m["content"] for m in said if m["msg_type"] == "error"]:
             raise AssertionError(f"{code}: {errors[0]['ename']}: {errors[0]['evalue']}")
         return text
@@ -192,6 +264,7 @@ def use(site, kernel):
         shown = run("check(session.UI())", "ui")
         if site.url not in shown:
             raise AssertionError(f"session.UI() shows {shown!r}, not {site.url}")
+        strangers(browser, site, re.search(r'href="(/proxy/[^"]*)"', shown)[1].replace("&amp;", "&"))
         time.sleep(3)
         query = [q for q in site.json("streaming/queries") if q["state"] == "RUNNING"][0]
         for tab in TABS + (f"streaming/{query['id']}", f"sql/{query['id']}"):
@@ -236,11 +309,11 @@ def main():
     os.environ.update(CANCHA_UI_PORT=str(port), CANCHA_HISTORY="off")
     failed = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--host-resolver-rules=MAP *.example 127.0.0.1"])
         site = Site(browser, port, options.pictures)
         for path in options.notebooks:
             failed += watch(site, path, options.kernel)
-        use(site, options.kernel)
+        use(browser, site, options.kernel)
         browser.close()
     if options.notebooks:
         failed += [f"the chart {title!r} has had no data" for title in sorted(site.seen - site.filled - NEEDS_GPU)]
