@@ -76,7 +76,9 @@ func TestListedPlan(t *testing.T) {
 		{"filter and windows", shops(source(120)).Filter(Field("at").AsTime().Lt(threeOClock.Add(time.Minute))).GroupBy("shop").Window(Tumbling(time.Minute)).Agg(Count("events")),
 			"read filter aggregate output: 0-120-1 1-60-2 2-1-3"},
 		{"a join", shops(source(10)).Select("shop").Join(shops(source(20)).Select("shop"), Same("shop"), Within{}),
-			"read select read select inner output: 0-10-1 2-20-3 1-?-4 3-?-4 4-10-5"},
+			"read select read select inner output: 0-10-1 2-20-3 1-10-4 3-20-4 4-10-5"},
+		{"two filters", shops(source(10)).Filter(Field("shop").Eq(7)).Select("shop").Filter(Field("shop").Ne(7)), "read filter select filter output: 0-10-1 1-?-2 2-?-3 3-0-4"},
+		{"several rows of one, all of them bad", shops(source(4)).Explode("city", "c").Select("shop"), "read explode select output: 0-0-1 1-?-2 2-0-3"},
 		{"no step", shops(source(3)).Select("shop").To(nowhere{}), "read select output nowhere: 0-3-1 1-3-2 2-3-3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -148,10 +148,10 @@ function chart(spec) {
   const drawing = svg("svg", { role: "img", tabindex: "0" });
   const now = h("span", { class: "now" });
   const legend = h("div", { class: "legend" });
-  const rows = h("div", { class: "wide" });
+  const rows = h("div");
   const more = h("details", { ontoggle: () => list() }, h("summary", {}, "as a table"), rows);
   const node = h("figure", { class: "chart", hidden: true }, h("figcaption", {}, h("b", {}, spec.title), now), legend, drawing, more);
-  let t = [], lines = [], names = spec.series || [spec.title], x = () => 0, mark = null;
+  let t = [], lines = [], names = spec.series || [spec.title], x = () => 0, mark = null, listed = null;
 
   const last = values => { for (let i = values.length - 1; i >= 0; i--) if (values[i] != null) return values[i]; return null; };
   const valueAt = i => lines.length === 1 ? spec.format(lines[0][i]) : names.map((n, k) => `${n} ${spec.format(lines[k][i])}`).join(" · ");
@@ -191,10 +191,11 @@ function chart(spec) {
 
   function list() {
     if (!more.open) return;
-    const columns = [{ name: "Time" }, ...names.map(n => ({ name: n, number: true }))];
-    const shown = table(columns);
-    shown.update(t.map((at, i) => ({ key: at, cells: [clock(new Date(at)), ...lines.map(l => spec.format(l[i]))] })).reverse().slice(0, 100));
-    rows.replaceChildren(shown);
+    if (listed !== names.join()) { // made once, so that it keeps its place when it is scrolled
+      listed = names.join();
+      rows.replaceChildren(table([{ name: "Time" }, ...names.map(n => ({ name: n, number: true }))]));
+    }
+    rows.firstChild.update(t.map((at, i) => ({ key: at, cells: [clock(new Date(at)), ...lines.map(l => spec.format(l[i]))] })).reverse().slice(0, 100));
   }
 
   node.update = (times_, values, called) => {
