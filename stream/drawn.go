@@ -16,7 +16,7 @@ func (l *listed) Plan() running.Plan {
 	last, _ := d.query(l.r.query)
 	l.r.graph.mu.Unlock()
 	p := l.r.query.Plan()
-	rows := l.r.total.Load()
+	rows := l.r.given.Load() // each change counts: sinks get it
 	output := d.node("output", "output "+p.Output)
 	d.edge(last, output, rows)
 	for i, sink := range p.Sinks {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -180,9 +181,7 @@ func (r *Registry) Tallies() map[Tally]int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	counts := map[Tally]int64{}
-	for t, n := range r.count {
-		counts[t] = n
-	}
+	maps.Copy(counts, r.count)
 	return counts
 }
 

@@ -63,3 +63,35 @@ func TestStreams(t *testing.T) {
 		}
 	}
 }
+
+// TestCellAgainReplacesItsQuery: without an id from the front end, the same text is the same cell.
+func TestCellAgainReplacesItsQuery(t *testing.T) {
+	n := newNotebook(t)
+	const code = `import (
+	"context"
+
+	"cancha/stream"
+)
+query, err := stream.From(stream.Memory("t", [][]stream.Record{{}}).Follow()).Select("a").Name("again").Start(context.Background())
+check(err)`
+	live := func() (count int) {
+		for _, e := range running.Process().Live() {
+			if e.Name == "again" {
+				count++
+			}
+		}
+		return count
+	}
+	n.ok(code, code)
+	if got := live(); got != 1 {
+		t.Errorf("the same cell twice: %d queries run, want 1", got)
+	}
+	n.ok(code + " // another cell")
+	if got := live(); got != 2 {
+		t.Errorf("another cell beside it: %d queries run, want 2", got)
+	}
+	n.ok("%streams stop again")
+	if got := live(); got != 0 {
+		t.Errorf("after %%streams stop: %d queries run, want none", got)
+	}
+}

@@ -37,7 +37,7 @@ func TestSparkForms(t *testing.T) {
 		{app + "streaming/queries/1", "notes sources partitions recentProgress"},
 		{app + "streaming/queries/1/progress", "id runId name timestamp batchId batchDuration numInputRows inputRowsPerSecond processedRowsPerSecond durationMs eventTime stateOperators sources sink"},
 	} {
-		for _, name := range strings.Fields(c.names) {
+		for name := range strings.FieldsSeq(c.names) {
 			if _, ok := first(t, s.get(c.path))[name]; !ok {
 				t.Errorf("%s: no %s", c.path, name)
 			}

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -72,10 +73,8 @@ func (p *puller) items(kinds ...running.Kind) []item {
 }
 
 func is(kind running.Kind, kinds []running.Kind) bool {
-	for _, k := range kinds {
-		if k == kind {
-			return true
-		}
+	if slices.Contains(kinds, kind) {
+		return true
 	}
 	return len(kinds) == 0
 }
