@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration parquet postgres windows crash clients survive places modules output widgets soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers nexmark endless kernelspec cuda cuda-test ptx
+.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration parquet postgres windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers nexmark endless kernelspec cuda cuda-test ptx
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -125,6 +125,9 @@ output: kernelspec $(VENV)/made ## cells that print and show a lot, through a Ju
 
 widgets: kernelspec $(VENV)/made ## sliders, buttons and bars used in a real JupyterLab (playwright and Chromium: see the script)
 	$(VENV)/bin/python scripts/widgets.py --pictures out/widgets
+
+page: kernelspec $(VENV)/made ## the page on :4040 in headless Chromium while notebooks 02 to 06 run (see the script); pictures in out/page
+	$(VENV)/bin/python scripts/page.py --pictures out/page notebooks/0[2-6]*.ipynb
 
 fuzz: ## each fuzz test for FUZZTIME (30s)
 	scripts/fuzz.sh $(FUZZTIME)

@@ -17,6 +17,7 @@ import (
 //go:embed internal/blas/*[^t].go internal/blas/inner_amd64.s
 //go:embed internal/cellio/*[^t].go internal/cellio/*[^s]t.go internal/cellio/labels.s
 //go:embed internal/jsontext/*[^t].go internal/jsontext/*[^s]t.go
+//go:embed internal/running/*[^t].go
 //go:embed internal/stack/*[^t].go internal/stack/used_amd64.s internal/stack/used_arm64.s
 //go:embed internal/symbols/*[^t].go internal/symbols/*[^s]t.go
 //go:embed internal/symbols/foreign/*[^t].go internal/symbols/foreign/*[^s]t.go internal/symbols/foreign/docs.zip internal/symbols/foreign/exports.zip
@@ -64,6 +65,7 @@ import (
 //go:embed runtime/live/*[^t].go
 //go:embed runtime/live/comm/*[^t].go
 //go:embed runtime/live/widget/*[^t].go runtime/live/widget/*[^s]t.go
+//go:embed runtime/monitor/*[^t].go runtime/monitor/page.html runtime/monitor/page.css runtime/monitor/page.js
 //go:embed runtime/session/*[^t].go runtime/session/*[^s]t.go
 //go:embed runtime/session/conf/*[^t].go
 //go:embed runtime/table/*[^t].go

@@ -75,7 +75,8 @@ func (k *Kernel) execute(ctx context.Context, r *request) any {
 	}
 	k.inputs.begin(id, r, q.AllowStdin)
 	result := k.engine.Execute(ctx, cell.Request{
-		Cell: id, Count: count, Code: q.Code, Silent: q.Silent, Message: r.Header.ID, UserExpressions: q.UserExpressions, Subshell: r.shell.id != "",
+		Cell: id, Count: count, Code: q.Code, Silent: q.Silent, Message: r.Header.ID, Origin: r.cellID(), UserExpressions: q.UserExpressions,
+		Subshell: r.shell.id != "",
 	})
 	k.inputs.end(id)
 	k.endCell(r, id, &result)

@@ -147,6 +147,16 @@ func (k *Kernel) reply(r *request, content any) {
 	}
 }
 
+// cellID is the id of the cell that a request executes, as JupyterLab, Notebook and VS Code put it into the metadata; "" where a front end does not.
+func (r *request) cellID() string {
+	var meta struct {
+		CellID any `json:"cellId"`
+	}
+	_ = json.Unmarshal(r.Metadata, &meta) // it is a hint
+	id, _ := meta.CellID.(string)
+	return id
+}
+
 // decode reads a request's content; what is absent keeps the value that into has.
 func (r *request) decode(into any) error {
 	if err := json.Unmarshal(r.Content, into); err != nil {

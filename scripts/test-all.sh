@@ -37,6 +37,7 @@ postgres         | make postgres                    | - needs a PostgreSQL
 integration      | make integration                 | - fetches Apache Kafka
 clients          | make clients                     | - "make test" runs all of it but JupyterLab, which needs Chromium
 widgets          | make widgets                     | - needs Chromium
+page             | make page                        | - needs Chromium
 demo             | make demo                        | - .ci/run always runs 5,000 records of it
 cuda-test        | make cuda-test                   | - .ci/run always runs it
 '

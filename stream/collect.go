@@ -128,6 +128,10 @@ func (r *Running) collect() {
 	p.BatchDuration = busiest.Milliseconds()
 	p.InputRowsPerSecond, p.ProcessedRowsPerSecond = rate(p.NumInputRows, elapsed), rate(p.NumInputRows, busiest)
 	p.DurationMs = map[string]int64{"addBatch": busiest.Milliseconds(), "triggerExecution": elapsed.Milliseconds()}
+	if k := r.keeper; k != nil {
+		p.DurationMs["walCommit"] = time.Duration(k.write.Load()).Milliseconds()
+		p.DurationMs["snapshot"] = time.Duration(k.pause.Load()).Milliseconds()
+	}
 	p.EventTime = eventTimes(low, high, watermark)
 	p.Sink = SinkProgress{Description: fmt.Sprintf("results (%s) and %d sinks", r.query.mode, len(r.query.sinks)), NumOutputRows: r.given.Load() - h.given, Metrics: map[string]string{}}
 	h.given += p.Sink.NumOutputRows

@@ -473,13 +473,17 @@ func (q *Query) Epoch(every time.Duration) *Query {
 const maxSpan = 180 * 24 * time.Hour
 
 // Start checks the plan and runs it; it does not wait. The query ends when its sources do, after MaxRecords, by Stop, or,
-// without closing its open windows, when ctx ends. An error names what is wrong with the plan.
+// without closing its open windows, when ctx ends. An error names what is wrong with the plan. In a notebook, a cell that is run again first
+// stops the query of the same name that it has started before.
 func (q *Query) Start(ctx context.Context) (*Running, error) {
 	g, err := q.build()
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", q.name, err)
 	}
 	if err := g.places(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", q.name, err)
+	}
+	if err := q.replaceEarlier(ctx); err != nil {
 		return nil, fmt.Errorf("start %s: %w", q.name, err)
 	}
 	r := newRunning(ctx, q, g)

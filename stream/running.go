@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cancha/internal/running"
 	"cancha/stream/checkpoint"
 	"cancha/stream/internal/flow"
 	"cancha/stream/internal/value"
@@ -27,6 +28,7 @@ type Running struct {
 	reading   context.Context // ends when nothing more is to be read
 	cancel    context.CancelFunc
 	done      chan struct{}
+	entry     *running.Entry
 	bad       badRecords
 	limited   bool
 	remaining atomic.Int64
@@ -39,7 +41,8 @@ type Running struct {
 	keeper  *keeper // nil: there is no checkpoint
 	looking bool    // what is given out now is for Results alone
 
-	whole atomic.Bool // all partitions have been this process's once
+	draining atomic.Bool // Drain was called
+	whole    atomic.Bool // all partitions have been this process's once
 
 	given, total atomic.Int64 // rows given out, with each change and without: also asked for while a sink makes the query wait
 
@@ -81,7 +84,10 @@ func newRunning(ctx context.Context, q *Query, g *graph) *Running {
 	return r
 }
 
-func (r *Running) start() { go r.read(r.reading) }
+func (r *Running) start() {
+	r.entry = r.list()
+	go r.read(r.reading)
+}
 
 // letterColumns are the columns of dead letters.
 func letterColumns() []Column {
@@ -111,10 +117,11 @@ func (r *Running) read(reading context.Context) {
 		})
 	}
 	sources.Wait()
-	natural := reading.Err() == nil
+	natural := reading.Err() == nil || r.draining.Load()
 	stop()
 	ticking.Wait()
 	r.finish(natural)
+	r.entry.End(r.Err())
 }
 
 // toRead are the inputs to be read: none of a query that had come to its end before.
@@ -409,10 +416,20 @@ func (r *Running) Wait(ctx context.Context) error {
 
 // Stop ends the query in order: it stops reading, gives out what is left, and waits for that. It returns Err, or ctx's error
 // if ctx ends first; the query then ends by itself. Stopping twice is no error.
+//
+// What is left of a query that a next run goes on with, because it has a Checkpoint or its source a group, are the windows that are open: Results has
+// them as they stand, sinks do not. Drain gives them out.
 func (r *Running) Stop(ctx context.Context) error {
 	r.mu.Lock()
 	r.status.asked = r.status.asked || r.status.ended.IsZero()
 	r.mu.Unlock()
 	r.cancel()
 	return r.Wait(ctx)
+}
+
+// Drain is Stop for good: windows that are open are closed and given out, to sinks too. A query with a Checkpoint is over then, as if its sources had
+// ended.
+func (r *Running) Drain(ctx context.Context) error {
+	r.draining.Store(true)
+	return r.Stop(ctx)
 }

@@ -30,7 +30,7 @@ import (
 )
 
 // runEngine serves the kernel that started this process, on the connection that it inherited.
-func runEngine(_ context.Context, args []string) error {
+func runEngine(ctx context.Context, args []string) error {
 	flags := newFlags("engine", "", "Runs cells for the kernel that started it: nothing to call by hand.")
 	folder := flags.String("workspace", "", "load compiled cells, by what this `folder` describes")
 	reason := flags.String("reason", "", "why there is no workspace, as a `sentence`")
@@ -81,6 +81,7 @@ func runEngine(_ context.Context, args []string) error {
 	if err := outlet.Emit(cellio.KindReady, 0, ready); err != nil {
 		return err
 	}
+	defer startPage(ctx)()
 	err = eval.Serve(conn, outlet, program)
 	if errors.Is(err, eval.ErrConnection) {
 		endWithKernel(parent)

@@ -25,6 +25,7 @@ var ErrInterrupted = errors.New("interrupted")
 type Run struct {
 	Cell    int64
 	Message string // id of the message that asked for it, where the kernel has told
+	Origin  string // which cell it executes: the same when that is run again; "" where nobody knows
 	Aside   bool   // it came beside the cells
 	Failed  bool   // it ended in a panic, or did not end: its error is still to be told; set before End
 

@@ -285,6 +285,7 @@ func TestInspect(t *testing.T) {
 		{"a library elsewhere in a test", "kernel/x_test.go", `import "github.com/go-zeromq/zmq4"`, "nine bytes"},
 		{"a client of Kafka in a test", "stream/x_test.go", `import "github.com/twmb/franz-go/pkg/kgo"`, ""},
 		{"a library without a door", "stream/x.go", `import "example.com/new"`, "no door"},
+		{"the page asks the list", "runtime/monitor/x.go", `import "cancha/stream"`, "by the list"},
 		{"unsafe", "stream/x.go", `import "unsafe"`, "behind the compiler's back"},
 		{"unsafe in the decoder", "stream/internal/decode/json.go", `import "unsafe"`, ""},
 		{"cgo", "stream/x.go", `import "C"`, "pure Go"},

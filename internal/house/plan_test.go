@@ -62,6 +62,10 @@ func floors() []floor {
 			reason: "rooms with large libraries are compiled for whom they serve, and are no part of the program built at first",
 		},
 		{
+			rooms: []string{"runtime/monitor"}, forbid: []string{"stream/...", "ml/...", "statsbomb/...", "runtime/gpu/..."},
+			reason: "the page knows what runs by the list in internal/running alone",
+		},
+		{
 			rooms: []string{"ml/..."}, forbid: []string{"stream/...", "runtime/display", "runtime/chart"},
 			reason: "learning takes slices and iterators: where rows come from and how results look is others' business",
 		},
@@ -97,6 +101,7 @@ func austere() []door {
 		{of: []string{"kernel/cell"}, reason: "the seam between kernel and engine is words only"},
 		{of: []string{"internal/jsontext"}, reason: "a scanner is the floor of all that reads JSON"},
 		{of: []string{"internal/cellio"}, reason: "the hall is the floor on which both wings stand"},
+		{of: []string{"internal/running"}, rooms: []string{"internal/cellio"}, reason: "whatever runs is listed here, so the list knows nothing of what it is"},
 		{of: []string{"runtime/display"}, rooms: []string{"internal/cellio"}, reason: "a cell shows a value with nothing but the hall"},
 		{of: []string{"internal/symbols/listing"}, reason: "the shape of the tables is compiled before all tables"},
 		{of: []string{"kernel/workspace"}, reason: "it runs the go command on a tree of files, and knows neither"},
@@ -141,6 +146,10 @@ func doors() []door {
 		{
 			of: []string{"github.com/twmb/avro/..."}, rooms: []string{"stream/avro"},
 			tests: true, reason: "a program whose records are JSON does not pay for Avro",
+		},
+		{
+			of: []string{"github.com/prometheus/..."}, rooms: []string{"runtime/monitor"},
+			reason: "what runs is counted where it runs, and written for Prometheus where it is asked for",
 		},
 		{
 			of: []string{"gorgonia.org/cu/..."}, rooms: []string{"runtime/gpu/cuda/..."},

@@ -68,6 +68,17 @@ func TestCompose(t *testing.T) {
 	if gpu := services(t)["jupyter-lab-gpu"]; !slices.Equal(gpu.Profiles, []string{"gpu"}) {
 		t.Errorf("jupyter-lab-gpu has the profiles %v", gpu.Profiles)
 	}
+	for _, name := range []string{"prometheus", "grafana"} {
+		s := services(t)[name]
+		if !slices.Equal(s.Profiles, []string{"monitoring"}) {
+			t.Errorf("%s has the profiles %v", name, s.Profiles)
+		}
+		for _, v := range s.Volumes {
+			if _, err := os.Stat(v.Source); v.Type == types.VolumeTypeBind && err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
 	for name, s := range services(t) {
 		for _, port := range s.Ports {
 			if port.HostIP != "127.0.0.1" {
@@ -114,7 +125,7 @@ func TestComposeConfines(t *testing.T) {
 		if s.Build != nil && (!s.ReadOnly || s.Build.Labels["org.opencontainers.image.title"] != "Cancha") {
 			t.Errorf("%s: read-only %v, labels %v", name, s.ReadOnly, s.Build.Labels)
 		}
-		if tag := s.Image[strings.LastIndex(s.Image, ":")+1:]; s.Build == nil && !regexp.MustCompile(`^\d+\.\d+\.\d+`).MatchString(tag) {
+		if tag := s.Image[strings.LastIndex(s.Image, ":")+1:]; s.Build == nil && !regexp.MustCompile(`^v?\d+\.\d+\.\d+`).MatchString(tag) {
 			t.Errorf("%s: the image %s has no exact tag", name, s.Image)
 		}
 	}

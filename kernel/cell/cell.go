@@ -10,6 +10,7 @@ type Request struct {
 	Silent          bool              `json:"silent"` // show no result
 	UserExpressions map[string]string `json:"user_expressions,omitempty"`
 	Message         string            `json:"msg_id,omitempty"`   // of the message that asks for it
+	Origin          string            `json:"cell_id,omitempty"`  // of the cell in its notebook, where the front end tells
 	Subshell        bool              `json:"subshell,omitempty"` // it came on a subshell, and others may run beside it
 	Carried         *Carried          `json:"carried,omitempty"`  // from the engine before, which asked for this one
 }

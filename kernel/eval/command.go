@@ -18,7 +18,7 @@ import (
 func commands() map[string]func(*steps, *magic.Command) error {
 	return map[string]func(*steps, *magic.Command) error{
 		"cd": (*steps).cd, "engine": (*steps).engine, "env": (*steps).env, "errors": (*steps).takeErrors, "get": (*steps).get, "help": (*steps).help,
-		"lsmagic": (*steps).lsmagic, "pwd": (*steps).pwd, "reset": (*steps).reset, "writefile": (*steps).writefile,
+		"lsmagic": (*steps).lsmagic, "pwd": (*steps).pwd, "reset": (*steps).reset, "streams": (*steps).streams, "writefile": (*steps).writefile,
 	}
 }
 
@@ -30,6 +30,8 @@ func arguments(c *magic.Command) error {
 		return fail(c, "usage: %s", strings.ReplaceAll(spec.Usage, "\n", " or "))
 	case c.Name == "reset" && c.Args == "-f", c.Name == "timeit" || c.Name == "time" && c.Kind == magic.Line:
 		return nil
+	case c.Name == "streams":
+		return isStreams(c)
 	case isTest(c.Name):
 		_, flags, err := testFlags(c)
 		if err == nil {

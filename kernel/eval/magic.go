@@ -125,7 +125,7 @@ func (s *steps) phase(list []magic.Step, last bool) *cell.Error {
 // repeatable reports whether a command may run once more in another engine: it tells something, or sets what is carried over and what it
 // would set again. %cd goes on from where it has led.
 func repeatable(c *magic.Command) bool {
-	return c.Kind == magic.Help || slices.Contains([]string{"engine", "env", "errors", "get", "help", "lsmagic", "pwd", "reset", "who", "whos"}, c.Name)
+	return c.Kind == magic.Help || slices.Contains([]string{"engine", "env", "errors", "get", "help", "lsmagic", "pwd", "reset", "streams", "who", "whos"}, c.Name)
 }
 
 // compileAll compiles steps: all of them, or none.

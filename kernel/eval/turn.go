@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -72,6 +73,7 @@ func (p *Program) newRun(t *task) *cellio.Run {
 	}
 	run := make(t.request.Cell)
 	run.Message = t.request.Message
+	run.Origin = cmp.Or(t.request.Origin, t.request.Code) // without an id, the same text is the same cell
 	return run
 }
 

@@ -50,7 +50,7 @@ func FitClassifier(ctx context.Context, d *ml.Dataset, c Config) (*Classifier, e
 		return nil, err
 	}
 	g.builder = tree.NewClassifier
-	if err := g.grow(ctx); err != nil {
+	if err := g.fit(ctx, "classifier"); err != nil {
 		return nil, err
 	}
 	return &Classifier{Features: d.Features, Classes: d.Classes, ensemble: newEnsemble(g.trees)}, nil
@@ -71,7 +71,7 @@ func FitRegressor(ctx context.Context, d *ml.Dataset, c Config) (*Regressor, err
 		return nil, err
 	}
 	g.builder = tree.NewRegressor
-	if err := g.grow(ctx); err != nil {
+	if err := g.fit(ctx, "regressor"); err != nil {
 		return nil, err
 	}
 	return &Regressor{Features: d.Features, ensemble: newEnsemble(g.trees)}, nil

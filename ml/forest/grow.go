@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"cancha/internal/running"
 	"cancha/ml"
 	"cancha/ml/tree"
 )
@@ -21,9 +22,17 @@ type grower struct {
 	seeds     []uint64
 	trees     []*tree.Tree
 	next      atomic.Int64 // the next tree to grow
+	job       *running.Job // whom the process lists
 
 	mu   sync.Mutex // guards done and the calls of Progress
 	done int
+}
+
+// fit grows all trees, as a job that can be watched.
+func (g *grower) fit(ctx context.Context, of string) error {
+	g.job = running.NewJob(running.Fit, fmt.Sprintf("random forest, %s: %d trees, %d features", of, g.config.Trees, len(g.data.Features)), g.config.Trees, "trees")
+	g.job.Handle(int64(g.data.Rows()), 4*int64(len(g.data.Values)))
+	return g.job.Do(func() error { return g.grow(ctx) })
 }
 
 // grow grows all trees with the configured number of workers and returns them in order of their seeds.
@@ -72,6 +81,7 @@ func (g *grower) report() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.done++
+	g.job.Advance(1)
 	if g.config.Progress != nil {
 		g.config.Progress(g.done, len(g.seeds))
 	}

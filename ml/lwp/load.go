@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"cancha/internal/running"
 	"cancha/statsbomb"
 )
 
@@ -63,7 +64,8 @@ type Matches struct {
 func Load(ctx context.Context, archive statsbomb.Archive, progress func(done, total int)) (*Matches, error) {
 	listed := archive.Matches()
 	loaded := make([]*Match, len(listed))
-	if err := loadAll(ctx, archive, listed, loaded, progress); err != nil {
+	job := running.NewJob(running.Load, "matches: "+archive.Source(), len(listed), "matches")
+	if err := job.Do(func() error { return loadAll(ctx, archive, listed, loaded, progress, job) }); err != nil {
 		return nil, err
 	}
 	out := &Matches{Source: archive.Source(), all: listed}
@@ -81,7 +83,7 @@ func Load(ctx context.Context, archive statsbomb.Archive, progress func(done, to
 }
 
 // loadAll fills loaded; entries of matches without events stay nil.
-func loadAll(ctx context.Context, archive statsbomb.Archive, listed []statsbomb.Match, loaded []*Match, progress func(done, total int)) error {
+func loadAll(ctx context.Context, archive statsbomb.Archive, listed []statsbomb.Match, loaded []*Match, progress func(done, total int), job *running.Job) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next atomic.Int64
@@ -101,6 +103,10 @@ func loadAll(ctx context.Context, archive statsbomb.Archive, listed []statsbomb.
 					return
 				}
 				loaded[i] = m
+				job.Advance(1)
+				if m != nil {
+					job.Handle(int64(len(m.States)), 0)
+				}
 				mu.Lock()
 				done++
 				if progress != nil {

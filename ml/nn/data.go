@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"cancha/internal/running"
 	"cancha/ml"
 )
 
@@ -15,6 +16,7 @@ type lesson struct {
 	scale  scale
 	values []float32 // as the network sees them
 	labels []int32
+	listed *running.Job // counts batches
 }
 
 // prepare looks at the data and the settings.
@@ -40,6 +42,9 @@ func prepare(d *ml.Dataset, c Config) (*lesson, error) {
 	for i, label := range d.Labels {
 		l.labels[i] = int32(label)
 	}
+	name := fmt.Sprintf("network of %d, %d and %d, %d epochs", l.shape.in, l.shape.hidden, l.shape.out, c.Epochs)
+	l.listed = running.NewJob(running.Fit, name, c.Epochs*l.batches(), "batches")
+	l.listed.Handle(int64(d.Rows()), 4*int64(len(d.Values)))
 	return l, nil
 }
 
@@ -89,6 +94,7 @@ func (l *lesson) report(losses []float64, epoch, batch int, loss float64) error 
 		return fmt.Errorf("nn: the loss of batch %d of epoch %d is %v: a lower learning rate than %v, or standardized columns, may help",
 			batch, epoch, loss, l.config.Adam.Rate)
 	}
+	l.listed.Advance(1)
 	losses[epoch-1] += loss * float64(l.rows(batch-1)) / float64(len(l.labels))
 	if l.config.Progress != nil {
 		l.config.Progress(epoch, batch, loss)

@@ -23,11 +23,12 @@ func Fit(ctx context.Context, d *ml.Dataset, c Config) (*Network, error) {
 		n, err = l.run(ctx, device, queue)
 		return err
 	}
-	if c.Session == nil {
-		err = onHost(ctx, run)
-	} else {
-		err = c.Session.Do(ctx, l.job(run))
-	}
+	err = l.listed.Do(func() error {
+		if c.Session == nil {
+			return onHost(ctx, run)
+		}
+		return c.Session.Do(ctx, l.job(run))
+	})
 	return n, err
 }
 
@@ -39,8 +40,12 @@ func FitOn(ctx context.Context, device driver.Device, queue driver.Queue, d *ml.
 		return nil, err
 	}
 	own := &owner{Device: device}
-	n, err := l.run(ctx, own, queue)
-	return n, errors.Join(err, own.free())
+	var n *Network
+	err = l.listed.Do(func() (err error) {
+		n, err = l.run(ctx, own, queue)
+		return errors.Join(err, own.free())
+	})
+	return n, err
 }
 
 // owner frees what was allocated of a device.

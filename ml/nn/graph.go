@@ -29,11 +29,20 @@ func FitGraph(ctx context.Context, d *ml.Dataset, c Config) (*Network, error) {
 		return nil, err
 	}
 	if own, ok := gorgonia.WhichBLAS().(blas.Implementation); ok {
-		return l.runGraph(ctx, &solver{adam: l.config.Adam, blas: own.BLAS()})
+		return l.fitGraph(ctx, &solver{adam: l.config.Adam, blas: own.BLAS()})
 	}
 	a := l.config.Adam
-	return l.runGraph(ctx, gorgonia.NewAdamSolver(gorgonia.WithLearnRate(float64(a.Rate)), gorgonia.WithBeta1(float64(a.Beta1)),
+	return l.fitGraph(ctx, gorgonia.NewAdamSolver(gorgonia.WithLearnRate(float64(a.Rate)), gorgonia.WithBeta1(float64(a.Beta1)),
 		gorgonia.WithBeta2(float64(a.Beta2)), gorgonia.WithEps(float64(a.Epsilon))))
+}
+
+// fitGraph is runGraph as a job that can be watched.
+func (l *lesson) fitGraph(ctx context.Context, solver gorgonia.Solver) (n *Network, err error) {
+	err = l.listed.Do(func() (err error) {
+		n, err = l.runGraph(ctx, solver)
+		return err
+	})
+	return n, err
 }
 
 // runGraph trains from the first weights to the network.

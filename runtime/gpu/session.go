@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"cancha/internal/running"
 	"cancha/runtime/gpu/driver"
 	"cancha/runtime/gpu/host"
 )
@@ -40,6 +41,7 @@ type Session struct {
 	metrics   Metrics
 	samples   Samples
 	unwatch   func() // ends the reading of sensors
+	entry     *running.Entry
 }
 
 // place is an open device and what it can do.
@@ -85,6 +87,7 @@ func NewSession(ctx context.Context, c Config) (*Session, error) {
 		return nil, errors.Join(fmt.Errorf("gpu: %w", err), s.Close())
 	}
 	s.unwatch = s.watch(begun)
+	s.entry = running.Process().Add(listed{s})
 	return s, nil
 }
 
@@ -221,6 +224,7 @@ func (s *Session) Close() error {
 		return nil
 	}
 	s.unwatch()
+	s.entry.End(nil)
 	s.making.Lock()
 	defer s.making.Unlock()
 	s.mu.Lock()

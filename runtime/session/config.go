@@ -25,6 +25,11 @@ type Config struct {
 	TF32        bool    // products of matrices on the GPU may round to 10 bits
 	Explain     string  // all (the default), not_on_gpu or none: which operations a session explains
 
+	UI      string // true (the default) or false: whether an engine has a page that shows what runs. See [UI]
+	UIHost  string // where the page listens; the default is 127.0.0.1. Elsewhere its address needs the token
+	UIPort  int    // of the page, or the next free one of sixteen; the default is 4040
+	UIToken string // for the page's address, at least 16 characters; "" is one by chance
+
 	origins map[string]string // by key, where a setting comes from
 }
 
@@ -113,13 +118,18 @@ func (c Config) ConcurrentTasks() int {
 	return tasks(c.GPUAmount)
 }
 
-// Settings returns what is set, in the order of [Config]'s fields, each with where it comes from.
+// Settings returns what is set, in the order of [Config]'s fields, each with where it comes from. A token is not shown.
 func (c Config) Settings() []Setting {
 	var all []Setting
 	for _, f := range fields() {
-		if text := f.get(&c); text != "" {
-			all = append(all, Setting{f.key, text, cmp.Or(c.origins[f.key], "argument")})
+		text := f.get(&c)
+		if text == "" {
+			continue
 		}
+		if f.key == tokenKey {
+			text = "(hidden)"
+		}
+		all = append(all, Setting{f.key, text, cmp.Or(c.origins[f.key], "argument")})
 	}
 	return all
 }

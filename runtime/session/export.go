@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"cancha/internal/running"
 )
 
 // Export writes metrics to path as indented JSON. Folders are made as needed, and the file appears whole or not at all: who
@@ -18,7 +20,13 @@ func Export(path string, metrics any) error {
 	if path, err = Out(filepath.Dir(path), filepath.Base(path)); err != nil {
 		return err
 	}
-	if err := replace(path, append(raw, '\n')); err != nil {
+	job := running.NewJob(running.Export, filepath.Base(path), 1, "files")
+	err = job.Do(func() error {
+		defer job.Advance(1)
+		job.Handle(0, int64(len(raw)+1))
+		return replace(path, append(raw, '\n'))
+	})
+	if err != nil {
 		return fmt.Errorf("session: export metrics to %s: %w", path, err)
 	}
 	return nil

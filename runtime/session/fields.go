@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"math"
+	"net"
 	"os"
 	"runtime"
 	"slices"
@@ -33,6 +34,9 @@ func (f field) variable() string {
 	return strings.ToUpper(strings.ReplaceAll(f.key, ".", "_"))
 }
 
+// tokenKey is the setting that is a secret.
+const tokenKey = "cancha.ui.token"
+
 func fields() []field {
 	return []field{
 		{"cancha.device", "auto", text(func(c *Config) *string { return &c.Device }), oneOf(func(c Config) string { return c.Device }, "auto", "gpu", "cpu")},
@@ -48,6 +52,10 @@ func fields() []field {
 		{"cancha.gpu.required", "", yes(func(c *Config) *bool { return &c.GPURequired }), checkRequired},
 		{"cancha.gpu.tf32", "", yes(func(c *Config) *bool { return &c.TF32 }), nil},
 		{"cancha.gpu.explain", "all", text(func(c *Config) *string { return &c.Explain }), oneOf(func(c Config) string { return c.Explain }, "none", "not_on_gpu", "all")},
+		{"cancha.ui", "true", text(func(c *Config) *string { return &c.UI }), oneOf(func(c Config) string { return c.UI }, "true", "false")},
+		{"cancha.ui.host", "127.0.0.1", text(func(c *Config) *string { return &c.UIHost }), checkHost},
+		{"cancha.ui.port", "4040", whole(func(c *Config) *int { return &c.UIPort }), checkPort},
+		{tokenKey, "", text(func(c *Config) *string { return &c.UIToken }), checkToken},
 	}
 }
 
@@ -98,6 +106,30 @@ func checkTasks(c Config) error {
 func tasks(amount float64) int {
 	const rounding = 1e-9 // ten times 0.1
 	return int(1/amount + rounding)
+}
+
+func checkHost(c Config) error {
+	if strings.ContainsAny(c.UIHost, "/ ") || strings.Contains(c.UIHost, ":") && net.ParseIP(c.UIHost) == nil {
+		return fmt.Errorf("%q: write a host or an address without a port, such as 127.0.0.1 or 0.0.0.0", c.UIHost)
+	}
+	return nil
+}
+
+func checkPort(c Config) error {
+	if c.UIPort > 65535 {
+		return fmt.Errorf("%d: a port is at most 65535", c.UIPort)
+	}
+	return nil
+}
+
+// leastToken is how long a token is at least: nobody guesses 16 characters over a network.
+const leastToken = 16
+
+func checkToken(c Config) error {
+	if n := len(c.UIToken); n > 0 && n < leastToken {
+		return fmt.Errorf("a token of %d characters can be guessed: write at least %d, or leave it out", n, leastToken)
+	}
+	return nil
 }
 
 func checkRequired(c Config) error {

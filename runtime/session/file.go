@@ -114,6 +114,12 @@ func fromSpark(f *conf.File) map[string]conf.Setting {
 	put("cancha.gpu.amount", notZero(s.TaskGPUs, strconv.FormatFloat(min(1, s.TaskGPUs), 'g', -1, 64)), conf.TaskGPUs)
 	put("cancha.gpu.tasks", notZero(s.ConcurrentTasks, strconv.Itoa(min(s.ConcurrentTasks, tasks(cmp.Or(min(1, s.TaskGPUs), 1))))), conf.ConcurrentTasks)
 	put("cancha.gpu.pinned", notZero(s.PinnedPool, conf.FormatBytes(s.PinnedPool)), conf.PinnedPool)
+	if said, _ := f.Get("spark.ui.enabled"); said.Value == "true" || said.Value == "false" {
+		all["cancha.ui"] = said
+	}
+	if said, _ := f.Get("spark.ui.port"); said.Value != "" && said.Value != "0" { // which is any port
+		all["cancha.ui.port"] = said
+	}
 	put("cancha.gpu.explain", strings.ToLower(s.Explain), conf.RAPIDSExplain)
 	return all
 }

@@ -1,6 +1,6 @@
 // Package session is what a notebook knows of its run: the context that an interrupt ends, the machine and broker that the
-// environment gives it, the user whom it can ask, and where it puts what it measured. It ends there: it starts nothing and keeps
-// nothing.
+// environment gives it, the user whom it can ask, the page that shows what runs, and where it puts what it measured. It ends
+// there: it computes nothing and keeps nothing.
 package session
 
 import (

@@ -269,23 +269,23 @@ func closed() <-chan struct{} {
 	return c
 }
 
-// running is a Run in the background.
-type running struct {
+// background is a Run in the background.
+type background struct {
 	cancel context.CancelFunc
 	err    chan error
 }
 
-func begin(t *testing.T, cfg Config, h stream.Handler) *running {
+func begin(t *testing.T, cfg Config, h stream.Handler) *background {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{cancel, make(chan error, 1)}
+	r := &background{cancel, make(chan error, 1)}
 	go func() { r.err <- Source(cfg).Run(ctx, h) }()
 	t.Cleanup(cancel)
 	return r
 }
 
 // wait waits for the end of the run.
-func (r *running) wait(t *testing.T) error {
+func (r *background) wait(t *testing.T) error {
 	t.Helper()
 	select {
 	case err := <-r.err:
@@ -297,7 +297,7 @@ func (r *running) wait(t *testing.T) error {
 }
 
 // stop cancels the run and requires it to end without an error.
-func (r *running) stop(t *testing.T) {
+func (r *background) stop(t *testing.T) {
 	t.Helper()
 	r.cancel()
 	if err := r.wait(t); err != nil {

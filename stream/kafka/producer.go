@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"cancha/internal/running"
 	"cancha/stream"
 )
 
@@ -46,6 +47,7 @@ type Producer struct {
 	broken sync.WaitGroup // closes the client after a refusal
 	slots  chan struct{}  // a record takes one until it is acknowledged
 	acked  atomic.Int64
+	entry  *running.Entry
 	failed atomic.Pointer[error] // the first failure; later ones follow from it
 
 	made   atomic.Bool // the topic is there, with the partitions that the configuration asks for if it was not
@@ -72,6 +74,7 @@ func NewProducer(cfg ProducerConfig) (*Producer, error) {
 		return nil, fmt.Errorf("kafka: producer of %s: %w", cfg.Topic, err)
 	}
 	p.client = client
+	p.entry = running.Process().Add(listed{p})
 	return p, nil
 }
 
@@ -210,6 +213,7 @@ func (p *Producer) Close(ctx context.Context) error {
 	p.ending.Unlock()
 	p.broken.Wait()
 	p.client.Close()
+	p.entry.End(err)
 	return err
 }
 

@@ -28,6 +28,7 @@ func All() []listing.Package {
 		table_cancha_runtime_live,
 		table_cancha_runtime_live_comm,
 		table_cancha_runtime_live_widget,
+		table_cancha_runtime_monitor,
 		table_cancha_runtime_session,
 		table_cancha_runtime_session_conf,
 		table_cancha_runtime_table,

@@ -22,6 +22,7 @@ var table_cancha_runtime_session = listing.Package{
 		{"Out", session.Out},
 		{"ParseMemory", session.ParseMemory},
 		{"Password", session.Password},
+		{"UI", session.UI},
 	},
 	Constants: []listing.Literal{
 		{"BrokersVariable", token.STRING, "\"KAFKA_BROKERS\""},

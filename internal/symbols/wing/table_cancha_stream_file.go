@@ -12,10 +12,13 @@ var table_cancha_stream_file = listing.Package{
 	Name: "file",
 	Values: []listing.Symbol{
 		{"CSV", file.CSV},
+		{"CSVEpochs", file.CSVEpochs},
 		{"JSONLines", file.JSONLines},
+		{"JSONLinesEpochs", file.JSONLinesEpochs},
 		{"Source", file.Source},
 	},
 	Types: []listing.Symbol{
+		{"Epochs", (*file.Epochs)(nil)},
 		{"Files", (*file.Files)(nil)},
 		{"Sink", (*file.Sink)(nil)},
 	},

@@ -18,6 +18,7 @@ const (
 	Module
 	Magic
 	Test // flags of go test, and names of tests
+	Query
 )
 
 // Spec is what is known of a magic.
@@ -72,6 +73,10 @@ func All() []Spec {
 		{
 			Name: "reset", Line: true, Usage: "%reset [-f]", Brief: "forget all names that cells have declared or imported",
 			Doc: "It does not ask. What runs in the background goes on.",
+		},
+		{
+			Name: "streams", Line: true, Argument: Query, Usage: "%streams\n%streams stop|drain NAME|ID|all", Brief: "list the queries that run, or end some of them",
+			Doc: "stop ends a query in order: it reads no more and gives out what is left. drain lets it read first what there is. Of queries that have ended\nthe newest few are listed.",
 		},
 		{
 			Name: "test", Line: true, Whole: true, Go: true, Argument: Test, Usage: "%test [-v] [-run REGEXP] [-count N]\n%%test [FLAGS]", Brief: "run tests, as go test does",

@@ -1,0 +1,97 @@
+package eval_test
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"testing"
+
+	"cancha/internal/running"
+)
+
+// listedQuery is a query as %streams sees it.
+type listedQuery struct {
+	name  string
+	entry *running.Entry
+	how   string
+}
+
+func (q *listedQuery) Kind() running.Kind              { return running.Query }
+func (q *listedQuery) Name() string                    { return q.name }
+func (q *listedQuery) Status() string                  { return "" }
+func (q *listedQuery) Notes() []string                 { return nil }
+func (q *listedQuery) Recent(int64) []running.Progress { return nil }
+func (q *listedQuery) Progress() running.Progress      { return running.Progress{InputRowsPerSecond: 20.4} }
+func (q *listedQuery) Totals() running.Totals          { return running.Totals{Records: 100} }
+func (q *listedQuery) Sources() []running.Partition    { return []running.Partition{{Lag: 3}, {Lag: 4}} }
+func (q *listedQuery) Stop(ctx context.Context) error  { return q.end("stop") }
+func (q *listedQuery) Drain(ctx context.Context) error { return q.end("drain") }
+func (q *listedQuery) end(how string) error            { q.how = how; q.entry.End(nil); return nil }
+func listQuery(name string) (q *listedQuery) {
+	q = &listedQuery{name: name}
+	q.entry = running.Process().Add(q)
+	return q
+}
+
+// TestStreams lists queries of the process, and ends those that are named.
+func TestStreams(t *testing.T) {
+	n := newNotebook(t)
+	sales, returns, late := listQuery("sales by city"), listQuery("returns"), listQuery("late")
+	for _, c := range []struct{ name, code, want string }{
+		{"list", "%streams", `(?s)^ID +Name +State +For +Records +Records/s +Lag\n.*\d+ +sales by city +running +\d+s +100 +20 +7\n.*returns +running.*late`},
+		{"stop one of several words", "%streams stop sales by city", `^stopped: \d+ sales by city\n$`},
+		{"drain", "%streams drain late", `^drained: \d+ late\n$`},
+		{"what has ended is listed", "%streams", `sales by city +ended +\d+s +100 +7\n`},
+		{"stop all", "%streams stop all", `^stopped: \d+ returns\n$`},
+	} {
+		before := len(n.stream("stdout"))
+		n.ok(c.code)
+		if got := n.stream("stdout")[before:]; !regexp.MustCompile(c.want).MatchString(got) {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+	if sales.how != "stop" || late.how != "drain" || returns.how != "stop" {
+		t.Errorf("got %s, %s, %s, want stop, drain, stop", sales.how, late.how, returns.how)
+	}
+	for code, want := range map[string]string{
+		"%streams stop nothing": `no query that runs has the name or the ID "nothing"`,
+		"%streams stop":         "usage: %streams or %streams stop|drain NAME|ID|all",
+		"%streams sales":        "usage: %streams",
+	} {
+		if got := n.run(code); got.Err == nil || !strings.Contains(got.Err.Value, want) {
+			t.Errorf("%s: got %+v, want %q", code, got.Err, want)
+		}
+	}
+}
+
+// TestCellAgainReplacesItsQuery: without an id from the front end, the same text is the same cell.
+func TestCellAgainReplacesItsQuery(t *testing.T) {
+	n := newNotebook(t)
+	const code = `import (
+	"context"
+
+	"cancha/stream"
+)
+query, err := stream.From(stream.Memory("t", [][]stream.Record{{}}).Follow()).Select("a").Name("again").Start(context.Background())
+check(err)`
+	live := func() (count int) {
+		for _, e := range running.Process().Live() {
+			if e.Name == "again" {
+				count++
+			}
+		}
+		return count
+	}
+	n.ok(code, code)
+	if got := live(); got != 1 {
+		t.Errorf("the same cell twice: %d queries run, want 1", got)
+	}
+	n.ok(code + " // another cell")
+	if got := live(); got != 2 {
+		t.Errorf("another cell beside it: %d queries run, want 2", got)
+	}
+	n.ok("%streams stop again")
+	if got := live(); got != 0 {
+		t.Errorf("after %%streams stop: %d queries run, want none", got)
+	}
+}

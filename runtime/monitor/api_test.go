@@ -1,0 +1,150 @@
+package monitor_test
+
+import (
+	"encoding/json"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"cancha/internal/running"
+	"cancha/runtime/monitor"
+)
+
+// TestSparkForms: the paths of Spark's REST API answer with its names.
+func TestSparkForms(t *testing.T) {
+	s := newSite(t)
+	const app = "api/v1/applications/local-1/"
+	for _, c := range []struct{ path, names string }{
+		{"api/v1/version", "spark"},
+		{"api/v1/applications", "id name attempts"},
+		{app + "jobs", "jobId name description submissionTime stageIds jobGroup status numTasks numActiveTasks numCompletedTasks numSkippedTasks numFailedTasks numKilledTasks numCompletedIndices numActiveStages numCompletedStages numSkippedStages numFailedStages killedTasksSummary"},
+		{app + "jobs?status=running", "jobId"},
+		{app + "jobs/2", "jobId status"},
+		{app + "stages", "status stageId attemptId numTasks numActiveTasks numCompleteTasks numFailedTasks submissionTime executorRunTime inputBytes inputRecords outputBytes outputRecords name description details schedulingPool rddIds accumulatorUpdates"},
+		{app + "stages/2", "stageId"},
+		{app + "stages/2/0", "stageId"},
+		{app + "executors", "id hostPort isActive rddBlocks memoryUsed diskUsed totalCores maxTasks activeTasks failedTasks completedTasks totalTasks totalDuration totalGCTime totalInputBytes totalShuffleRead totalShuffleWrite maxMemory addTime executorLogs resources"},
+		{app + "allexecutors", "id"},
+		{app + "environment", "runtime sparkProperties hadoopProperties systemProperties metricsProperties classpathEntries resourceProfiles"},
+		{app + "sql", "id status description planDescription submissionTime duration runningJobIds successJobIds failedJobIds nodes edges"},
+		{app + "sql/1", "id nodes edges"},
+		{app + "streaming/statistics", "startTime batchDuration numReceivers numActiveReceivers numInactiveReceivers numTotalCompletedBatches numRetainedCompletedBatches numActiveBatches numProcessedRecords numReceivedRecords avgInputRate avgSchedulingDelay avgProcessingTime avgTotalDelay"},
+		{app + "streaming/receivers", "streamId streamName isActive avgEventRate"},
+		{app + "streaming/batches", "batchId batchTime status batchDuration inputSize schedulingDelay processingTime totalDelay numActiveOutputOps numCompletedOutputOps numFailedOutputOps numTotalOutputOps"},
+		{app + "streaming/queries", "id runId name state startTime duration totals"},
+		{app + "streaming/queries/1", "notes sources partitions recentProgress"},
+		{app + "streaming/queries/1/progress", "id runId name timestamp batchId batchDuration numInputRows inputRowsPerSecond processedRowsPerSecond durationMs eventTime stateOperators sources sink"},
+	} {
+		for name := range strings.FieldsSeq(c.names) {
+			if _, ok := first(t, s.get(c.path))[name]; !ok {
+				t.Errorf("%s: no %s", c.path, name)
+			}
+		}
+	}
+	if got := s.get(app + "storage/rdd"); got != "[]" {
+		t.Errorf("storage: got %s, want nothing", got)
+	}
+	for _, path := range []string{"jobs/99", "jobs/1", "streaming/queries/2", "streaming/queries/x", "sql/2", "nothing"} {
+		if got, body := s.ask("GET", app+path, nil); got != 404 {
+			t.Errorf("%s: got %d %s, want 404", path, got, body)
+		}
+	}
+}
+
+// first is an object, or the first of a list of them.
+func first(t *testing.T, text string) (object map[string]any) {
+	t.Helper()
+	var list []map[string]any
+	if json.Unmarshal([]byte(text), &list) == nil && len(list) > 0 {
+		return list[0]
+	}
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return object
+}
+
+// TestNumbers: a few values, as they are computed from what things say.
+func TestNumbers(t *testing.T) {
+	s := newSite(t)
+	const app = "api/v1/applications/x/"
+	q := first(t, s.get(app+"streaming/queries"))
+	for name, want := range map[string]any{
+		"name": hostile, "state": "RUNNING", "lag": 100.0, "schedulingDelay": 2000.0, "watermarkGapSecs": 99.0, "busy": 0.25, "skew": 4.0 / 3, "stateRows": 18.0,
+	} {
+		if q[name] != want {
+			t.Errorf("query: %s: got %v, want %v", name, q[name], want)
+		}
+	}
+	if got := first(t, s.get(app+"streaming/queries/1?after=97"))["recentProgress"].([]any); len(got) != 2 {
+		t.Errorf("reports after 97: got %d, want 2", len(got))
+	}
+	j := first(t, s.get(app+"jobs/2"))
+	for name, want := range map[string]any{"name": hostile, "jobGroup": "fit", "status": "RUNNING", "numTasks": 10.0, "numCompletedTasks": 4.0, "rows": 100.0, "bytes": 2000.0} {
+		if j[name] != want {
+			t.Errorf("job: %s: got %v, want %v", name, j[name], want)
+		}
+	}
+	failed := first(t, s.get(app+"jobs?status=failed"))
+	if failed["error"] != "no room for "+hostile {
+		t.Errorf("a failed job: got %v", failed["error"])
+	}
+	e := first(t, s.get(app+"executors"))
+	if e["activeTasks"] != 6.0 || e["completedTasks"] != 1.0 || e["failedTasks"] != 1.0 {
+		t.Errorf("executor: got %v active, %v completed, %v failed, want 6, 1, 1", e["activeTasks"], e["completedTasks"], e["failedTasks"])
+	}
+	if got := s.get(app + "environment"); !strings.Contains(got, `["cancha.device","cpu"]`) || !strings.Contains(got, `"cancha.device":"CANCHA_DEVICE"`) {
+		t.Errorf("environment: got %s, want the setting and where it comes from", got)
+	}
+}
+
+// TestHeldUp: a query that does not answer holds up neither the page nor the others.
+func TestHeldUp(t *testing.T) {
+	s := newSite(t)
+	for range 5 {
+		stuck := &flow{name: "stuck", held: make(chan struct{})}
+		stuck.entry = s.registry.Add(stuck)
+		defer close(stuck.held)
+	}
+	begun := time.Now()
+	var list []map[string]any
+	if err := json.Unmarshal([]byte(s.get("api/v1/applications/x/streaming/queries")), &list); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if len(list) != 6 || list[0]["isBusy"] != false || list[0]["lag"] != 100.0 || list[1]["isBusy"] != true {
+		t.Errorf("got %v, want the first as it is and the others as busy", list)
+	}
+}
+
+// TestPorts: the next free port is taken, and the registry told; where none is free, why.
+func TestPorts(t *testing.T) {
+	one, two := newSite(t), newSite(t)
+	if one.url == two.url || one.registry.Page().URL != one.server.URL() {
+		t.Errorf("got %s and %s, want two pages; the registry has %+v", one.url, two.url, one.registry.Page())
+	}
+	if err := one.server.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := one.registry.Page().Off; got != "the page has been closed" {
+		t.Errorf("after Close: got %q", got)
+	}
+	var r running.Registry
+	if _, err := monitor.Start(t.Context(), monitor.Config{Registry: &r, Host: "203.0.113.1", Port: 4040}); err == nil || !strings.Contains(r.Page().Off, "no port from 4040 to 4055") {
+		t.Errorf("no port: got %v and %q", err, r.Page().Off)
+	}
+}
+
+// TestBeyondLoopback: the address that the registry has for a page on all interfaces has the token.
+func TestBeyondLoopback(t *testing.T) {
+	s := newSite(t, func(c *monitor.Config) { c.Host, c.Token = "0.0.0.0", token })
+	_, port, _ := net.SplitHostPort(strings.Trim(strings.TrimPrefix(s.url, "http://"), "/"))
+	want := "http://127.0.0.1:" + port + "/?token=" + token
+	if got := s.registry.Page(); got.URL != want || got.Proxied != "/proxy/"+port+"/?token="+token || strconv.Itoa(got.Port) != port {
+		t.Errorf("got %+v, want %s", got, want)
+	}
+}

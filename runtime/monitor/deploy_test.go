@@ -1,0 +1,140 @@
+package monitor_test
+
+import (
+	"encoding/json"
+	"io/fs"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestMetrics: what Prometheus reads has a line for each kind of thing, and names as they are.
+func TestMetrics(t *testing.T) {
+	text := newSite(t).get("metrics")
+	for _, want := range []string{
+		`cancha_streaming_input_rows_total{id="1",query="<img src=x onerror=alert(1)>&\"'"} 5000`, `cancha_running{kind="query"} 1`,
+		`cancha_ended_total{kind="fit",state="FAILED"} 1`, `cancha_build_info{version="1.2.3"} 1`, "go_goroutines ", "process_resident_memory_bytes ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+}
+
+// TestDeploy: each expression below deploy/ names metrics that the page has.
+func TestDeploy(t *testing.T) {
+	text := newSite(t).get("metrics")
+	there := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^([a-z_]+)[{ ]`).FindAllStringSubmatch(text, -1) {
+		there[m[1]] = true
+	}
+	used := map[string]bool{}
+	expressions := 0
+	for file, list := range deployed(t) {
+		for _, e := range list {
+			expressions++
+			names := metricsOf(e)
+			if len(names) == 0 {
+				t.Errorf("%s: %s names no metric", file, e)
+			}
+			for _, name := range names {
+				used[name] = true
+				if !there[name] {
+					t.Errorf("%s: %s: there is no metric %s", file, e, name)
+				}
+			}
+		}
+	}
+	if expressions < 40 {
+		t.Errorf("%d expressions seen: the files have been misread", expressions)
+	}
+	for name := range there {
+		if strings.HasPrefix(name, "cancha_") && !used[name] {
+			t.Errorf("nothing below deploy/ shows %s", name)
+		}
+	}
+}
+
+// deployed are the expressions of all files below deploy/: those of rules in a line, those of dashboards at any depth.
+func deployed(t *testing.T) map[string][]string {
+	t.Helper()
+	tree, all := os.DirFS("../../deploy"), map[string][]string{}
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		if strings.HasSuffix(name, ".json") {
+			var dashboard any
+			if err := json.Unmarshal(text, &dashboard); err != nil {
+				return err
+			}
+			all[name] = expressionsIn(dashboard)
+			return nil
+		}
+		for _, m := range regexp.MustCompile(`(?m)^\s*(?:- )?expr: (.*)$`).FindAllStringSubmatch(string(text), -1) {
+			all[name] = append(all[name], m[1])
+		}
+		if n := strings.Count(string(text), "expr:"); n != len(all[name]) {
+			t.Errorf("%s: %d of %d expressions are each in a line", name, len(all[name]), n)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func expressionsIn(tree any) (all []string) {
+	switch v := tree.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if text, ok := v[key].(string); ok && (key == "expr" || key == "definition") {
+				all = append(all, text)
+				continue
+			}
+			all = append(all, expressionsIn(v[key])...)
+		}
+	case []any:
+		for _, each := range v {
+			all = append(all, expressionsIn(each)...)
+		}
+	}
+	return all
+}
+
+// metricsOf are the names in an expression that are no functions, operators or labels.
+func metricsOf(expression string) (names []string) {
+	if m := regexp.MustCompile(`^label_values\(([a-z_]+)`).FindStringSubmatch(expression); m != nil {
+		return m[1:]
+	}
+	for _, gone := range []string{`"[^"]*"`, `\{[^}]*\}`, `\[[^\]]*\]`, `\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)`, `[a-z_]+\s*\(`} {
+		expression = regexp.MustCompile(gone).ReplaceAllString(expression, " ")
+	}
+	for _, name := range regexp.MustCompile(`[a-zA-Z_:][a-zA-Z0-9_:]*`).FindAllString(expression, -1) {
+		if !slices.Contains([]string{"and", "or", "unless", "bool", "offset", "group_left", "group_right"}, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestMetricsOf(t *testing.T) {
+	for expression, want := range map[string]string{
+		`rate(a_total{x="b_total"}[5m]) > 0.05 * rate(c_total[5m])`: "a_total c_total",
+		`sum by (kind) (a) / on (x) group_left b and c > 1`:         "a b c",
+		`time() - a`:                "a",
+		`label_values(a{b="c"}, d)`: "a",
+	} {
+		if got := strings.Join(metricsOf(expression), " "); got != want {
+			t.Errorf("%s: got %s, want %s", expression, got, want)
+		}
+	}
+}

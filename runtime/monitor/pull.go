@@ -1,0 +1,183 @@
+package monitor
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"cancha/internal/running"
+)
+
+const (
+	// freshFor is for how long what was seen of a thing is shown again: it costs the same however many look.
+	freshFor = 400 * time.Millisecond
+	// patience is how long a thing is waited for. One that is held up, by its sink or by a function of its user, answers when that lets go of it;
+	// until then the page shows what it has seen before.
+	patience = 250 * time.Millisecond
+)
+
+// puller asks the things of a registry, and remembers for a moment what they said.
+type puller struct {
+	registry *running.Registry
+
+	mu   sync.Mutex
+	seen map[int64]*seen
+}
+
+// seen is what was seen of an entry.
+type seen struct {
+	numbers look[numbers]
+	plan    look[running.Plan]
+}
+
+// numbers are what a thing says of itself, as far as it can.
+type numbers struct {
+	Status   string
+	Notes    []string
+	Progress running.Progress
+	Totals   running.Totals
+	Sources  []running.Partition
+	Work     running.Work
+	Device   running.DeviceState
+	Sent     running.Sent
+}
+
+func newPuller(r *running.Registry) *puller {
+	return &puller{registry: r, seen: map[int64]*seen{}}
+}
+
+// item is an entry with what was seen of it. Late says that it has not answered: the numbers are older.
+type item struct {
+	*running.Entry
+	numbers
+	Late bool
+}
+
+// items are all that is listed of some kinds, in the order of their start. No kind is all.
+func (p *puller) items(kinds ...running.Kind) []item {
+	list := p.registry.List()
+	p.forget(list)
+	var wanted []*running.Entry
+	for _, e := range list {
+		if is(e.Kind, kinds) {
+			wanted = append(wanted, e)
+		}
+	}
+	all := make([]item, len(wanted))
+	var asking sync.WaitGroup // or each that is held up would be waited for after the other
+	for i, e := range wanted {
+		asking.Go(func() { all[i] = p.item(e) })
+	}
+	asking.Wait()
+	return all
+}
+
+func is(kind running.Kind, kinds []running.Kind) bool {
+	if slices.Contains(kinds, kind) {
+		return true
+	}
+	return len(kinds) == 0
+}
+
+// item asks one entry.
+func (p *puller) item(e *running.Entry) item {
+	n, late := p.of(e).numbers.get(func() numbers { return ask(e.Thing()) })
+	return item{e, n, late}
+}
+
+// plan asks an entry for its plan; false if it has none.
+func (p *puller) plan(e *running.Entry) (running.Plan, bool) {
+	planner, ok := e.Thing().(running.Planner)
+	if !ok {
+		return running.Plan{}, false
+	}
+	plan, _ := p.of(e).plan.get(planner.Plan)
+	return plan, true
+}
+
+func (p *puller) of(e *running.Entry) *seen {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.seen[e.ID] == nil {
+		p.seen[e.ID] = &seen{}
+	}
+	return p.seen[e.ID]
+}
+
+// forget drops what was seen of entries that are not listed any more.
+func (p *puller) forget(list []*running.Entry) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.seen) <= len(list) {
+		return
+	}
+	listed := map[int64]bool{}
+	for _, e := range list {
+		listed[e.ID] = true
+	}
+	for id := range p.seen {
+		if !listed[id] {
+			delete(p.seen, id)
+		}
+	}
+}
+
+// ask takes a thing's numbers.
+func ask(t running.Thing) (n numbers) {
+	if s, ok := t.(running.Streamer); ok {
+		n.Status, n.Notes, n.Progress, n.Totals, n.Sources = s.Status(), s.Notes(), s.Progress(), s.Totals(), s.Sources()
+	}
+	if w, ok := t.(running.Worker); ok {
+		n.Work = w.Work()
+	}
+	if d, ok := t.(running.Device); ok {
+		n.Device = d.Device()
+	}
+	if s, ok := t.(running.Sender); ok {
+		n.Sent = s.Sent()
+	}
+	return n
+}
+
+// look is the answer to a question that may take a while.
+type look[T any] struct {
+	mu     sync.Mutex
+	value  T
+	at     time.Time
+	asking chan struct{} // closed when the question that is on its way is answered; nil: none is
+}
+
+// get returns the answer if it comes in time, or else the one before; late tells that. The question goes on: it ends with the thing that it is
+// about, and there is one at a time.
+func (l *look[T]) get(question func() T) (value T, late bool) {
+	l.mu.Lock()
+	if time.Since(l.at) < freshFor {
+		defer l.mu.Unlock()
+		return l.value, false
+	}
+	if l.asking == nil {
+		l.asking = make(chan struct{})
+		go l.ask(question)
+	}
+	asking := l.asking
+	l.mu.Unlock()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-asking:
+	case <-timer.C:
+		late = true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.value, late
+}
+
+func (l *look[T]) ask(question func() T) {
+	v := question()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.value, l.at = v, time.Now()
+	close(l.asking)
+	l.asking = nil
+}
