@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strconv"
@@ -19,8 +20,8 @@ import (
 // keeper takes the snapshots of a run, and gives the rows of each epoch to the sinks once its snapshot is safe. The nil keeper is that of a query
 // without a checkpoint.
 //
-// An epoch ends at a moment at which no batch is half handled (cut). What is taken then is encoded at once, so that the query can go on; it is
-// written, and the sinks get their rows, beside the query. At most one epoch is on its way: the next one ends when that one is through.
+// An epoch ends at a moment at which no batch is half handled (cut). What the state is then is encoded and written, and the sinks get their rows, beside
+// the query, which goes on (package changelog). At most one epoch is on its way: the next one ends when that one is through.
 type keeper struct {
 	r      *Running
 	place  checkpoint.Place
@@ -39,12 +40,8 @@ type keeper struct {
 	write   atomic.Int64 // and that it took to write it
 }
 
-// Rows that wait for the end of their epoch end it when they take so many bytes, and twice as many stop the query until then. So does state that has
-// changed in so many places.
-const (
-	mostBacklog = 32 << 20
-	mostChanged = 200_000
-)
+// Rows that wait for the end of their epoch end it when they take so many bytes, and twice as many stop the query until then.
+const mostBacklog = 32 << 20
 
 // handling keeps snapshots from being taken until the function that it returns is called.
 func (k *keeper) handling() func() {
@@ -115,9 +112,6 @@ func (k *keeper) handled(n *lane, records int) {
 	n.unit.busy.Store(true)
 	n.unit.handled.Add(int64(records))
 	k.done.Store(false)
-	if kept := n.kept(); kept != nil && kept.Log().Changed() > mostChanged {
-		k.hurry()
-	}
 }
 
 // run ends epochs until ctx ends.
@@ -172,8 +166,9 @@ func (u *unit) behind() bool {
 // endedEpoch is an epoch of a unit that has ended.
 type endedEpoch struct {
 	unit     *unit
+	header   checkpoint.Header
+	parts    []*part
 	snapshot checkpoint.Snapshot
-	parts    []part
 	rows     [][]Value
 	letters  *Rows
 	next     map[*lane]int64 // offsets up to which it reaches
@@ -191,6 +186,7 @@ func (k *keeper) epoch(ended, must bool) error {
 	}
 	k.pause.Store(int64(time.Since(began)))
 	began = time.Now()
+	k.encode(all)
 	k.keepAll(all)
 	k.write.Store(int64(time.Since(began)))
 	var failed error
@@ -293,7 +289,7 @@ func (k *keeper) forget(u *unit, base int64) error {
 	return nil
 }
 
-// take takes snapshots of the units in which something has happened, at a moment at which nothing is half done.
+// take begins the snapshots of the units in which something has happened, at a moment at which nothing is half done.
 func (k *keeper) take(ended, must bool) (all []*endedEpoch) {
 	k.cut.Lock()
 	defer k.cut.Unlock()
@@ -307,27 +303,38 @@ func (k *keeper) take(ended, must bool) (all []*endedEpoch) {
 	defer r.graph.mu.Unlock()
 	for _, u := range r.parts() {
 		if !u.lost.Load() && (u.busy.Swap(false) || must) {
-			all = append(all, &endedEpoch{unit: u, rows: u.rows, letters: u.letters, next: map[*lane]int64{}})
-			u.rows, u.letters = nil, nil
+			all = append(all, k.begin(u, ended))
 		}
 	}
 	k.backlog.Store(0)
-	k.encode(all, ended)
 	return all
 }
 
-// encode makes the snapshots, on all cores.
-func (k *keeper) encode(all []*endedEpoch, ended bool) {
-	var work []func()
-	for _, e := range all {
-		u, h := e.unit, e.unit.header
-		h.Previous, h.Epoch = h.Epoch, u.number+1
-		h.Name, h.Time, h.Ended, h.Reached = k.r.query.name, time.Now().UTC(), ended, k.reached || k.done.Load()
-		h.Sinks, h.Portion = slices.Clone(u.sinks), k.counted(u)
-		e.parts = k.parts(e)
-		e.snapshot = checkpoint.Snapshot{Header: h, Sections: make([]checkpoint.Section, len(e.parts))}
-		for i, p := range e.parts {
-			work = append(work, func() { e.snapshot.Sections[i] = p.encode(h.Epoch) })
+// begin begins the snapshot of a unit.
+func (k *keeper) begin(u *unit, ended bool) *endedEpoch {
+	e := &endedEpoch{unit: u, header: u.header, rows: u.rows, letters: u.letters, next: map[*lane]int64{}}
+	u.rows, u.letters = nil, nil
+	h := &e.header
+	h.Previous, h.Epoch = h.Epoch, u.number+1
+	h.Name, h.Time, h.Ended, h.Reached = k.r.query.name, time.Now().UTC(), ended, k.reached || k.done.Load()
+	h.Sinks, h.Portion = slices.Clone(u.sinks), k.counted(u)
+	for _, p := range k.parts(u) {
+		e.parts = append(e.parts, p.begin(u.room[p.name][:0], h.Epoch))
+		if p.lane != nil {
+			e.next[p.lane] = p.lane.next
+		}
+	}
+	return e
+}
+
+// encode writes the snapshots that were begun, on all cores, while the query goes on.
+func (k *keeper) encode(all []*endedEpoch) {
+	type place struct{ epoch, part int }
+	var work []place
+	for i, e := range all {
+		e.snapshot.Sections = make([]checkpoint.Section, len(e.parts))
+		for j := range e.parts {
+			work = append(work, place{i, j})
 		}
 	}
 	var next atomic.Int64
@@ -335,22 +342,30 @@ func (k *keeper) encode(all []*endedEpoch, ended bool) {
 	for range min(runtime.GOMAXPROCS(0), len(work)) {
 		encoding.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(work); i = int(next.Add(1)) - 1 {
-				work[i]()
+				e := all[work[i].epoch]
+				e.snapshot.Sections[work[i].part] = e.parts[work[i].part].encode()
 			}
 		})
 	}
 	encoding.Wait()
 	for _, e := range all {
-		h := &e.snapshot.Header
-		h.Base = h.Epoch
-		for _, p := range e.parts {
-			if p.log != nil {
-				h.Base = min(h.Base, p.log.Oldest(h.Epoch))
-			}
-			if p.lane != nil {
-				e.next[p.lane] = p.lane.next
-			}
-		}
+		e.complete()
+	}
+}
+
+// complete makes the snapshot of an epoch whose parts are encoded.
+func (e *endedEpoch) complete() {
+	e.unit.room = map[string][]byte{}
+	e.header.Base = e.header.Epoch
+	for i, s := range e.snapshot.Sections {
+		e.unit.room[s.Name] = s.Bytes
+		e.header.Base = min(e.header.Base, e.parts[i].oldest)
+	}
+	e.snapshot.Header = e.header
+	rows := checkpoint.Section{Name: "rows", Bytes: checkpoint.AppendHead(nil, appendRows(nil, e.rows))}
+	if e.snapshot.Sections = append(e.snapshot.Sections, rows); e.letters != nil {
+		letters := checkpoint.Section{Name: "letters", Bytes: checkpoint.AppendHead(nil, appendRows(nil, e.letters.rows))}
+		e.snapshot.Sections = append(e.snapshot.Sections, letters)
 	}
 }
 
@@ -364,44 +379,68 @@ func (k *keeper) counted(u *unit) int64 {
 
 // part is a part of the state: a section of a snapshot. log may be nil.
 type part struct {
-	name string
-	head func(dst []byte) []byte
-	log  *changelog.Log
-	lane *lane // whose lock is to be held; nil: that of the graph is
+	name   string
+	head   func(dst []byte) []byte
+	log    *changelog.Log
+	lock   sync.Locker // what log is worked with under, beside a query that goes on
+	lane   *lane       // whose part it is, if any
+	atOnce bool        // its items cannot be asked for later what they are now
+	bytes  []byte      // before those of log
+	oldest int64       // the first snapshot that is still needed
 }
 
-func (p part) encode(epoch int64) checkpoint.Section {
+// begin begins a part, at the moment that the snapshot is of. The room of the epoch before is used again, whose snapshot has been written: to make and to
+// clear it anew, tens of megabytes each second, costs as much as to fill it.
+func (p part) begin(room []byte, epoch int64) *part {
+	p.bytes, p.oldest = checkpoint.AppendHead(room, p.head(nil)), epoch
+	if p.log == nil {
+		return &p
+	}
 	if p.lane != nil {
 		p.lane.mu.Lock()
 		defer p.lane.mu.Unlock()
 	}
-	b := checkpoint.AppendHead(nil, p.head(nil))
-	if p.log != nil {
-		b = p.log.Write(b, epoch)
+	p.log.Begin(p.bytes, epoch)
+	for p.atOnce && p.log.Step(math.MaxInt) {
 	}
-	return checkpoint.Section{Name: p.name, Bytes: b}
+	return &p
 }
 
-// parts are all parts of a unit's state, and the rows of the epoch.
-func (k *keeper) parts(e *endedEpoch) []part {
-	r, u := k.r, e.unit
-	parts := []part{{name: "results", head: u.results.Head, log: u.results.Log()}}
+// stepItems is how many items are encoded while a lane, or all that is behind the lanes, waits.
+const stepItems = 1000
+
+// encode writes what was begun.
+func (p *part) encode() checkpoint.Section {
+	if p.log == nil {
+		return checkpoint.Section{Name: p.name, Bytes: p.bytes}
+	}
+	for more := true; more; {
+		p.lock.Lock()
+		if more = p.log.Step(stepItems); !more {
+			p.bytes, p.oldest = p.log.End(), p.log.Oldest(p.oldest)
+		}
+		p.lock.Unlock()
+	}
+	return checkpoint.Section{Name: p.name, Bytes: p.bytes}
+}
+
+// parts are all parts of a unit's state. The caller holds publishing and the graph's lock.
+func (k *keeper) parts(u *unit) []part {
+	r := k.r
+	parts := []part{{name: "results", head: u.results.Head, log: u.results.Log(), lock: &r.publishing}}
 	for i, in := range r.graph.inputs {
 		for _, n := range r.of(in) {
 			if n.unit == u {
-				parts = append(parts, part{"lane " + strconv.Itoa(i) + " " + laneName(Partition{n.topic, n.partition}), n.head, n.log(), n})
+				name := "lane " + strconv.Itoa(i) + " " + laneName(Partition{n.topic, n.partition})
+				parts = append(parts, part{name: name, head: n.head, log: n.log(), lock: &n.mu, lane: n, atOnce: n.handler != nil})
 			}
 		}
 	}
 	if !k.shared {
 		parts = append(parts, part{name: "times", head: k.times})
 		for name, kept := range r.graph.states() {
-			parts = append(parts, part{name: name, head: kept.Head, log: kept.Log()})
+			parts = append(parts, part{name: name, head: kept.Head, log: kept.Log(), lock: &r.graph.mu})
 		}
-	}
-	parts = append(parts, part{name: "rows", head: func(dst []byte) []byte { return appendRows(dst, e.rows) }})
-	if e.letters != nil {
-		parts = append(parts, part{name: "letters", head: func(dst []byte) []byte { return appendRows(dst, e.letters.rows) }})
 	}
 	return parts
 }

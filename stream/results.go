@@ -45,8 +45,8 @@ func (r *results) put(rows [][]Value) {
 		if i, known := r.at[key]; known {
 			r.rows[i] = row
 			if r.log != nil {
-				r.shown[i].row = row
 				r.log.Touch(r.shown[i].entry)
+				r.shown[i].row = row
 			}
 			continue
 		}

@@ -25,7 +25,7 @@ func (r *Running) resume(ctx context.Context) error {
 	r.keeper = k
 	if k.shared = r.shared(); k.shared {
 		r.units = nil
-		return k.begin(ctx)
+		return k.beginShared(ctx)
 	}
 	for _, kept := range r.graph.states() {
 		kept.Keep()

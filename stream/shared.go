@@ -57,8 +57,8 @@ func (g *graph) separable() bool {
 	return true
 }
 
-// begin opens the sinks of a query whose partitions are shared, before there are any.
-func (k *keeper) begin(ctx context.Context) error {
+// beginShared opens the sinks of a query whose partitions are shared, before there are any.
+func (k *keeper) beginShared(ctx context.Context) error {
 	q := k.r.query
 	for _, sink := range append(q.sinks, q.letters...) {
 		if p, ok := sink.(Placed); ok && p.Place() != "" {

@@ -25,6 +25,7 @@ type unit struct {
 	header checkpoint.Header // of the newest snapshot
 	number int64             // of the newest snapshot that there is
 	kept   int64             // the first snapshot that is still kept
+	room   map[string][]byte // what the sections of the newest snapshot lie in
 	sinks  []checkpoint.Sink // as they are now, those of dead letters behind the others
 
 	lost atomic.Bool // another process has gone on from its snapshot

@@ -21,24 +21,36 @@ type Entry struct {
 	item       Item   // nil: removed
 	prev, next *Entry // of those that were written, the one written longest ago first
 	epoch      int64  // in which it was written last; 0: not yet
+	turn       int64  // of the log, in which it changed last
 	size       int32  // bytes that it took
-	changed    bool   // since then
 }
 
 // Log notes the entries of one state. The nil Log notes nothing. One goroutine at a time works with it.
+//
+// A snapshot is begun at once (Begin) and written bit by bit (Step), while the state goes on: an item that is about to change, and has not been written,
+// is written first. So a change must be told before it is made.
 type Log struct {
 	last    uint64 // id of the newest entry
+	turn    int64  // counts snapshots begun
 	changed []*Entry
 	gone    []uint64
 	ring    Entry // before the first of those that were written, and behind the last
 	bytes   int64 // of those that were written
+
+	epoch  int64    // of the snapshot that is being written; 0: none is
+	dst    []byte   // its bytes so far
+	begun  int      // of them were there when it was begun
+	frozen []*Entry // that it has to have, as they were when it was begun
+	done   int      // of frozen
+	old    *Entry   // the next that is repeated, once those are written
+	spare  []*Entry // an empty list
 
 	restored []*Entry // until Restored
 }
 
 // New returns the log of an empty state.
 func New() *Log {
-	l := &Log{}
+	l := &Log{turn: 1}
 	l.ring.prev, l.ring.next = &l.ring, &l.ring
 	return l
 }
@@ -49,7 +61,7 @@ func (l *Log) Add(item Item) *Entry {
 		return nil
 	}
 	l.last++
-	e := &Entry{id: l.last, item: item, changed: true}
+	e := &Entry{id: l.last, item: item, turn: l.turn}
 	l.changed = append(l.changed, e)
 	return e
 }
@@ -81,19 +93,32 @@ func (l *Log) Restored() {
 // ID is what tells the entry from others of its log.
 func (e *Entry) ID() uint64 { return e.id }
 
-// Touch notes that an item has changed.
+// Touch tells that an item is about to change.
 func (l *Log) Touch(e *Entry) {
-	if e != nil && !e.changed {
-		e.changed = true
-		l.changed = append(l.changed, e)
+	if e != nil && e.turn != l.turn {
+		l.touch(e)
 	}
 }
 
-// Remove notes that an item is no more.
+func (l *Log) touch(e *Entry) {
+	l.rescue(e)
+	e.turn = l.turn
+	l.changed = append(l.changed, e)
+}
+
+// rescue writes an item that the snapshot in hand has to have before it changes.
+func (l *Log) rescue(e *Entry) {
+	if l.epoch > 0 && e.turn == l.turn-1 && e.epoch != l.epoch {
+		l.put(e)
+	}
+}
+
+// Remove tells that an item is about to go.
 func (l *Log) Remove(e *Entry) {
 	if e == nil {
 		return
 	}
+	l.rescue(e)
 	e.item = nil
 	if e.epoch == 0 {
 		return
@@ -102,7 +127,7 @@ func (l *Log) Remove(e *Entry) {
 	l.gone = append(l.gone, e.id)
 }
 
-// Changed tells whether there is something to be written, and about how much.
+// Changed tells about how many entries the next snapshot will have.
 func (l *Log) Changed() int { return len(l.changed) + len(l.gone) }
 
 // What stands before an entry's id.
@@ -111,44 +136,84 @@ const (
 	isGone = 2
 )
 
-// At least so many bytes of old entries are repeated in each snapshot, or one of repeats of them all: it takes at most about repeats snapshots until
-// all of a state has been written again.
+// At least so many bytes of old entries are repeated in each snapshot, or one of repeats of them all, or half as many as have changed: it takes at most
+// about repeats snapshots until all of a state has been written again, and these take at most about three times its size.
 const (
 	leastRepeated = 64 << 10
-	repeats       = 128
+	repeats       = 256
 )
 
-// Write appends what has changed since the call before, and as much of what was written longest ago.
-func (l *Log) Write(dst []byte, epoch int64) []byte {
-	from := len(dst)
+// Begin begins the snapshot of an epoch, which appends to dst: it will have what has changed since the one before, as it is now.
+func (l *Log) Begin(dst []byte, epoch int64) {
+	l.epoch, l.dst, l.begun, l.done, l.old = epoch, dst, len(dst), 0, nil
 	for _, id := range l.gone {
-		dst = binary.AppendUvarint(append(dst, isGone), id)
+		l.dst = binary.AppendUvarint(append(l.dst, isGone), id)
 	}
-	for _, e := range l.changed {
-		if e.item != nil {
-			dst = l.put(dst, e, epoch)
+	l.gone = l.gone[:0]
+	l.frozen, l.changed, l.spare = l.changed, l.spare[:0], nil
+	l.turn++
+}
+
+// Step writes some more of a snapshot that was begun, n items at most, and tells whether there is more to be written.
+func (l *Log) Step(n int) (more bool) {
+	for ; n > 0 && l.done < len(l.frozen); n-- {
+		e := l.frozen[l.done]
+		l.frozen[l.done] = nil
+		if l.done++; e.item != nil && e.epoch != l.epoch {
+			l.put(e)
 		}
 	}
-	clear(l.changed)
-	l.changed, l.gone = l.changed[:0], l.gone[:0]
-	most := len(dst) + max(leastRepeated, len(dst)-from, int(l.bytes/repeats))
-	for e := l.ring.next; e != &l.ring && e.epoch < epoch && len(dst) < most; e = l.ring.next {
-		dst = l.put(dst, e, epoch)
+	if l.done < len(l.frozen) {
+		return true
 	}
+	return l.repeat(n)
+}
+
+// repeat writes some of what was written longest ago, and has not changed since the snapshot was begun: what has, the next one will have.
+func (l *Log) repeat(n int) (more bool) {
+	if l.old == nil {
+		l.old = l.ring.next
+		l.begun = len(l.dst) + max(leastRepeated, (len(l.dst)-l.begun)/2, int(l.bytes/repeats))
+	}
+	for ; l.old != &l.ring && l.old.epoch < l.epoch && len(l.dst) < l.begun; n-- {
+		if n == 0 {
+			return true
+		}
+		e := l.old
+		if l.old = e.next; e.turn != l.turn {
+			l.put(e)
+		}
+	}
+	return false
+}
+
+// End ends a snapshot of which nothing is left to be written, and returns its bytes.
+func (l *Log) End() []byte {
+	dst := l.dst
+	l.epoch, l.dst, l.old = 0, nil, nil
+	l.spare, l.frozen = l.frozen[:0], nil
 	return dst
 }
 
-func (l *Log) put(dst []byte, e *Entry, epoch int64) []byte {
+// Write is a snapshot as a whole.
+func (l *Log) Write(dst []byte, epoch int64) []byte {
+	l.Begin(dst, epoch)
+	for l.Step(math.MaxInt) {
+	}
+	return l.End()
+}
+
+func (l *Log) put(e *Entry) {
 	if e.epoch > 0 {
 		l.unlink(e)
 	}
-	dst = binary.AppendUvarint(append(dst, isPut), e.id)
+	dst := binary.AppendUvarint(append(l.dst, isPut), e.id)
 	at := len(dst)
 	dst = e.item.Append(append(dst, 0, 0, 0, 0))
 	binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
-	e.size, e.epoch, e.changed = int32(min(len(dst)-at, math.MaxInt32)), epoch, false
+	e.size, e.epoch = int32(min(len(dst)-at, math.MaxInt32)), l.epoch
 	l.link(e)
-	return dst
+	l.dst = dst
 }
 
 // link puts an entry behind those that have been written.
@@ -158,7 +223,11 @@ func (l *Log) link(e *Entry) {
 	l.bytes += int64(e.size)
 }
 
+// unlink takes an entry out of those that have been written.
 func (l *Log) unlink(e *Entry) {
+	if e == l.old {
+		l.old = e.next
+	}
 	e.prev.next, e.next.prev = e.next, e.prev
 	l.bytes -= int64(e.size)
 }

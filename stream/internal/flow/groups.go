@@ -115,7 +115,6 @@ type Group struct {
 
 // Window holds the groups of one window.
 type Window struct {
-	in         *Windows // nil of a copy
 	Start, end int64
 	from       int64 // offset of the record that made it
 	epoch      int64 // in which a group changed last
@@ -190,10 +189,10 @@ func (w *Windows) count(row Row, start, end int64, h uint64, t int64) {
 		w.env.reject(reason)
 		return
 	}
+	w.touch(g, t)
 	if g.rows++; g.rows == 1 {
 		w.Rows++
 	}
-	w.touch(g, t)
 	if w.set.Grows() {
 		w.size -= g.cell.Size()
 		w.set.Add(g.cell, row, t)
@@ -260,7 +259,7 @@ func (w *Windows) know(g *Group) {
 func (w *Windows) windowAt(start, end int64) *Window {
 	i, found := slices.BinarySearchFunc(w.open, start, func(o *Window, s int64) int { return cmp.Compare(o.Start, s) })
 	if !found {
-		w.open = slices.Insert(w.open, i, &Window{in: w, Start: start, end: end, from: w.At, groups: map[string]*Group{}})
+		w.open = slices.Insert(w.open, i, &Window{Start: start, end: end, from: w.At, groups: map[string]*Group{}})
 	}
 	return w.open[i]
 }
@@ -298,8 +297,9 @@ func (w *Windows) share(g *Group, row Row, i int, t int64) {
 	g.cell.Shares[i]++
 }
 
-// touch notes that a row of time t has changed a group.
+// touch notes that a row of time t changes a group, before it does.
 func (w *Windows) touch(g *Group, t int64) {
+	w.log.Touch(g.entry)
 	if g.epoch != w.epoch {
 		g.epoch, g.window.epoch = w.epoch, w.epoch
 	}
@@ -307,7 +307,6 @@ func (w *Windows) touch(g *Group, t int64) {
 		g.report = w.report
 		w.changed++
 	}
-	w.log.Touch(g.entry)
 	g.last = max(g.last, t)
 	if w.claim != nil && w.width == 0 && g.last > g.promised-w.ttl {
 		g.promised = w.lasts(g.window.end, g.last)

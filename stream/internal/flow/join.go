@@ -339,9 +339,9 @@ func (t *Table) Put(row Row) {
 func (t *Table) put(row Row) *kept {
 	t.size += sizeOf(row)
 	if old := t.rows[string(t.bytes)]; old != nil {
+		t.log.Touch(old.entry)
 		t.size -= sizeOf(old.row)
 		old.row = row
-		t.log.Touch(old.entry)
 		return old
 	}
 	t.size += int64(len(t.bytes)) + 60

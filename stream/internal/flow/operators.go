@@ -190,7 +190,6 @@ func (s *Sessions) Push(row Row, t int64) {
 		return
 	}
 	one := s.join(t)
-	s.log.Touch(one.entry)
 	one.group.rows++
 	s.size -= one.bytes()
 	s.set.Add(one.group.cell, row, t)
@@ -210,6 +209,7 @@ func (s *Sessions) join(t int64) *session {
 			one = each
 			rest = append(rest, each)
 		default:
+			s.log.Touch(one.entry)
 			s.size -= one.bytes() + each.bytes()
 			one.group.cell.Merge(each.group.cell)
 			s.size += one.bytes()
@@ -225,6 +225,7 @@ func (s *Sessions) join(t int64) *session {
 		rest = append(rest, one)
 		s.ends.put(one.end, one)
 	}
+	s.log.Touch(one.entry)
 	one.start = min(one.start, t)
 	if t+s.gap > one.end {
 		one.end = t + s.gap

@@ -48,18 +48,21 @@ func (w *Windows) Keep() { w.log = changelog.New() }
 func (w *Windows) Log() *changelog.Log { return w.log }
 
 // Head implements Kept.
-func (w *Windows) Head(dst []byte) []byte { return changelog.AppendInt(dst, w.closed) }
+func (w *Windows) Head(dst []byte) []byte {
+	return changelog.AppendInt(changelog.AppendInt(dst, w.closed), w.epoch)
+}
+
+func (w *Windows) loadHead(b *changelog.Bytes) { w.closed, w.epoch = b.Int(), b.Int() }
 
 // Load implements Kept.
 func (w *Windows) Load(head []byte, items []changelog.Saved) error {
-	return load(w.log, head, func(b *changelog.Bytes) { w.closed = b.Int() }, items, w.loadGroup)
+	return load(w.log, head, w.loadHead, items, w.loadGroup)
 }
 
 // Append implements changelog.Item.
 func (g *Group) Append(dst []byte) []byte {
 	dst = changelog.AppendInt(changelog.AppendInt(dst, g.window.Start), g.window.end-g.window.Start)
-	dst = changelog.AppendBool(dst, g.window.in.epoch == g.epoch)
-	return g.append(dst)
+	return g.append(changelog.AppendInt(dst, g.epoch))
 }
 
 // append appends what sessions have too.
@@ -84,15 +87,13 @@ func keyBytes(keys Row) (key []byte) {
 
 func (w *Windows) loadGroup(b *changelog.Bytes, s changelog.Saved) {
 	start := b.Int()
-	end, changed := start+b.Int(), b.Bool()
+	end, changed := start+b.Int(), b.Int()
 	g := w.group(b)
 	if !b.Ok() {
 		return
 	}
 	g.window = w.windowAt(start, end)
-	if changed {
-		g.epoch, g.window.epoch = w.epoch, w.epoch
-	}
+	g.epoch, g.window.epoch = changed, max(g.window.epoch, changed)
 	g.promised = w.lasts(end, g.last)
 	if w.claim != nil {
 		w.claim(g.keys, g.promised) // gives no reason: it was asked when the group was made
@@ -111,7 +112,7 @@ func (g *Groups) Head(dst []byte) []byte {
 
 // Load implements Kept.
 func (g *Groups) Load(head []byte, items []changelog.Saved) error {
-	return load(g.log, head, func(b *changelog.Bytes) { g.closed, g.watermark = b.Int(), b.Int() }, items, g.loadGroup)
+	return load(g.log, head, func(b *changelog.Bytes) { g.loadHead(b); g.watermark = b.Int() }, items, g.loadGroup)
 }
 
 // Keep implements Kept.
