@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration parquet postgres windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers nexmark endless kernelspec cuda cuda-test ptx
+.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration parquet postgres windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint chaos resume nexmark endless kernelspec cuda cuda-test ptx
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -150,6 +150,16 @@ bench-kernel: kernelspec $(VENV)/made ## beside ipykernel and deno, and compiled
 
 bench-stream: ## broker, decoder and windows beside a Reader with encoding/json, medians of five
 	go test -run '^$$' -bench . -benchtime 5x -cpu 2 ./bench/stream
+
+bench-checkpoint: ## a query with snapshots beside the same without, in turns
+	go run ./bench/checkpoint
+
+chaos: ## kill -9 queries KILLS (20) times for each kind of state and sink, alone and in a group; KAFKA=real on an Apache Kafka, POSTGRES=1 with tables
+	go build -o out/chaos ./bench/chaos
+	$(if $(KAFKA),scripts/kafka.sh with )$(if $(POSTGRES),scripts/postgres.sh with )out/chaos -kills $(or $(KILLS),20) -events $(or $(EVENTS),1000000) $(FLAGS)
+
+resume: build ## notebooks 03 and 04 with a checkpoint, their kernels killed with -9, beside undisturbed runs; KAFKA=real as above
+	$(if $(KAFKA),scripts/kafka.sh with )scripts/resume.sh $(FLAGS)
 
 bench-peers: ## minutes, Nexmark and latency beside Flink 2.3, Spark 4.0 and DuckDB on one real Kafka (half an hour; 3 GB in out/peers)
 	KAFKA_HEAP=1g scripts/kafka.sh with scripts/peers.sh

@@ -38,6 +38,8 @@ integration      | make integration                 | - fetches Apache Kafka
 clients          | make clients                     | - "make test" runs all of it but JupyterLab, which needs Chromium
 widgets          | make widgets                     | - needs Chromium
 page             | make page                        | - needs Chromium
+chaos            | make chaos                       | - its short form is a Go test
+resume           | make resume                      | - needs a model, which "make demo" trains; minutes of playing at a rate
 demo             | make demo                        | - .ci/run always runs 5,000 records of it
 cuda-test        | make cuda-test                   | - .ci/run always runs it
 '

@@ -152,6 +152,11 @@ func (k *keeper) finish(natural bool) error {
 			return err
 		}
 	}
+	for _, u := range k.r.parts() {
+		if u.lost.Load() {
+			k.r.note("Another process has gone on with " + u.name + ": what is left of it is that one's to give out.")
+		}
+	}
 	if natural {
 		return nil
 	}
@@ -258,7 +263,7 @@ func (k *keeper) give(u *unit, rows [][]Value, letters *Rows) error {
 		}
 		of = of.part(slices.Clone(of.rows))
 		of.Unit = u.name
-		if err := writeTo(k.r.ctx, sink, epoch, of); err != nil {
+		if err := k.put(u, i, sink, epoch, of); err != nil {
 			return fmt.Errorf("write the %d rows of epoch %d to %s: %w", of.Len(), epoch, describeSink(sink), err)
 		}
 		u.sinks[i].Epoch = epoch
@@ -267,6 +272,25 @@ func (k *keeper) give(u *unit, rows [][]Value, letters *Rows) error {
 		}
 	}
 	return nil
+}
+
+// put gives rows to a sink. One that says that another process has gone on may have been given up by its server for being silent too long: it is taken over
+// anew, if no other process has gone on from the newest snapshot.
+func (k *keeper) put(u *unit, i int, sink Sink, epoch int64, rows *Rows) error {
+	err := writeTo(k.r.ctx, sink, epoch, rows)
+	s, ok := sink.(Resumer)
+	if !ok || !errors.Is(err, ErrTakenOver) {
+		return err
+	}
+	if newest, failed := k.newest(u); failed != nil || newest != u.number {
+		return errors.Join(err, failed)
+	}
+	is := u.sinks[i]
+	written, err := s.Resume(k.r.ctx, slices.Clone(rows.Columns), Mark{Query: u.header.Query, Unit: u.name, Epoch: is.Epoch, Position: is.Position})
+	if err != nil || written >= epoch {
+		return err
+	}
+	return writeTo(k.r.ctx, sink, epoch, rows)
 }
 
 // forget removes the snapshots that neither the newest needs nor the one before, which needs those from base on.

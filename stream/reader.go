@@ -95,6 +95,12 @@ func (r reader) Batch(ctx context.Context, b Batch) (err error) {
 	if n.unit.lost.Load() {
 		return r.rewind(b)
 	}
+	if n.unit.over && len(b.Records) > 0 {
+		err := fmt.Errorf("partition %d of %s has new records, and the query had come to its end and closed all windows: give another place for the checkpoint to begin anew, "+
+			"or end portions with AvailableNow", b.Partition, b.Topic)
+		r.fail(err)
+		return err
+	}
 	if r.keeper != nil {
 		r.keeper.room(ctx)
 	}

@@ -94,7 +94,7 @@ func (k *keeper) load(u *unit, s *checkpoint.State) error {
 		u.handled.Store(s.Header.Portion)
 		k.r.remaining.Add(-s.Header.Portion)
 	}
-	if s.Header.Ended {
+	if u.over = s.Header.Ended; u.over && !k.shared {
 		k.over = true
 	}
 	k.done.Store(k.r.limited && s.Header.Reached)

@@ -28,6 +28,7 @@ type unit struct {
 	room   map[string][]byte // what the sections of the newest snapshot lie in
 	sinks  []checkpoint.Sink // as they are now, those of dead letters behind the others
 
+	over bool        // its source had come to its end, and all was given out, before this run
 	lost atomic.Bool // another process has gone on from its snapshot
 }
 

@@ -26,7 +26,8 @@ type cluster struct {
 	conns   conns
 	doubt   doubt
 
-	decompressor kgo.Decompressor // of all readers
+	readCommitted bool             // what is committed alone is read
+	decompressor  kgo.Decompressor // of all readers
 
 	mu        sync.Mutex
 	leaders   map[stream.Partition]kafka.Partition // as last looked up; nil: look up again

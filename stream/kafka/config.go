@@ -40,6 +40,9 @@ type Config struct {
 	Offsets map[int]int64
 	// OffsetsOf are the same for several topics, by topic and partition.
 	OffsetsOf map[string]map[int]int64
+	// Committed leaves out records of transactions that were aborted, and waits for the end of those that are open, as isolation.level=read_committed
+	// does: what a Sink of a query with a Checkpoint writes is read once so. Unset, all records are read as they come.
+	Committed bool
 	// IdleInterval is how often a partition without new records is reported, and how long the broker holds a fetch for
 	// them. Default 500 ms.
 	IdleInterval time.Duration

@@ -24,6 +24,8 @@ func TestMain(m *testing.M) {
 		serve()
 	case "consumer":
 		consume()
+	case "writer":
+		write()
 	default:
 		os.Exit(m.Run())
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"slices"
 	"strconv"
@@ -36,6 +37,7 @@ type link struct {
 	records  []stream.Record
 	slab     slab
 
+	committed    bool // what is committed alone is asked for
 	decompressor kgo.Decompressor
 }
 
@@ -56,7 +58,7 @@ func (c *cluster) leader(ctx context.Context, id stream.Partition) (*link, error
 	if err != nil {
 		return nil, fmt.Errorf("connect to the leader: %w", err)
 	}
-	l := &link{conn: conn, id: id, decompressor: c.decompressor}
+	l := &link{conn: conn, id: id, decompressor: c.decompressor, committed: c.readCommitted}
 	if l.version, err = fetchVersion(ctx, conn); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("connect to the leader %s: %w", address, err)
@@ -97,6 +99,9 @@ func (l *link) offsets() (first, last int64, err error) {
 func (l *link) offset(timestamp int64) (int64, error) {
 	ask := kmsg.NewPtrListOffsetsRequest()
 	ask.Version, ask.ReplicaID = 1, -1
+	if l.committed { // the end is that of the last transaction that has ended
+		ask.Version, ask.IsolationLevel = 2, 1
+	}
 	p := kmsg.NewListOffsetsRequestTopicPartition()
 	p.Partition, p.Timestamp = int32(l.id.ID), timestamp
 	ask.Topics = []kmsg.ListOffsetsRequestTopic{{Topic: l.id.Topic, Partitions: []kmsg.ListOffsetsRequestTopicPartition{p}}}
@@ -125,6 +130,10 @@ func (l *link) fetch(from int64, wait time.Duration, most int) error {
 	l.from, l.patience, l.most = from, wait, most
 	ask := kmsg.NewPtrFetchRequest()
 	ask.Version, ask.MaxWaitMillis, ask.MinBytes, ask.MaxBytes = l.version, int32(wait/time.Millisecond), 1, int32(most)
+	if l.committed {
+		ask.IsolationLevel = 1
+		ask.MaxBytes = math.MaxInt32 // kfake does not say what was aborted where this limit is reached; the partition's, below, is one of its own
+	}
 	p := kmsg.NewFetchRequestTopicPartition()
 	p.Partition, p.FetchOffset, p.PartitionMaxBytes = int32(l.id.ID), from, int32(most)
 	ask.Topics = []kmsg.FetchRequestTopic{{Topic: l.id.Topic, Partitions: []kmsg.FetchRequestTopicPartition{p}}}
@@ -157,7 +166,11 @@ func (l *link) receive() (fetched, error) {
 		return fetched{}, err
 	}
 	next, err := l.takeApart(answer, l.from)
-	return fetched{records: l.records, high: answer.HighWatermark, next: next}, err
+	high := answer.HighWatermark
+	if l.committed && answer.LastStableOffset >= 0 {
+		high = answer.LastStableOffset
+	}
+	return fetched{records: l.records, high: high, next: next}, err
 }
 
 // takeApart finds the records of an answer, batch by batch. The last batch may be cut off: it comes again.
@@ -167,6 +180,7 @@ func (l *link) takeApart(answer *kmsg.FetchResponseTopicPartition, from int64) (
 		l.records = nil
 	}
 	next = from
+	dropped := newAborted(answer.AbortedTransactions)
 	for rest := answer.RecordBatches; len(rest) > batchMagic; {
 		length := int(int32(binary.BigEndian.Uint32(rest[8:]))) + 12
 		if length <= batchMagic || length > len(rest) {
@@ -174,6 +188,10 @@ func (l *link) takeApart(answer *kmsg.FetchResponseTopicPartition, from int64) (
 		}
 		batch := rest[:length]
 		rest = rest[length:]
+		if behind, yes := dropped.has(batch); yes {
+			next = max(next, behind)
+			continue
+		}
 		if behind, ok := l.plain(batch, next); ok {
 			next = behind
 			continue

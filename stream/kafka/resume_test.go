@@ -197,8 +197,32 @@ func live(t *testing.T, q *stream.Query, life time.Duration) error {
 	return r.Wait(context.Background())
 }
 
-// committed reads the values of a topic that are committed.
+// committed reads the values of a topic that are committed, with franz-go's consumer and with our source: they must agree.
 func committed(t *testing.T, addr, topic string) (lines []string) {
+	t.Helper()
+	theirs := consumed(t, addr, topic)
+	r, err := stream.From(Source(Config{Brokers: []string{addr}, Topic: topic, Committed: true, Until: closed(), FetchBytes: 8 << 10})).
+		Select("text").Format(stream.TextFormat()).Start(t.Context())
+	if err == nil {
+		err = r.Wait(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err := r.Results().Strings("text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(ours)
+	slices.Sort(theirs)
+	if !slices.Equal(ours, theirs) {
+		t.Errorf("our source reads %d committed records, franz-go %d: %s", len(ours), len(theirs), differing(ours, theirs))
+	}
+	return theirs
+}
+
+// consumed reads with franz-go.
+func consumed(t *testing.T, addr, topic string) (lines []string) {
 	t.Helper()
 	lags, err := Lag(t.Context(), Config{Brokers: []string{addr}, Topic: topic})
 	if err != nil {

@@ -72,7 +72,7 @@ func (s source) Run(ctx context.Context, h stream.Handler) error {
 func (c *Config) cluster() *cluster {
 	pattern, _ := c.pattern()
 	return &cluster{brokers: c.Brokers, topics: c.names(), pattern: pattern, sec: c.Security, conns: conns{wrap: c.wrap},
-		decompressor: kgo.DefaultDecompressor()}
+		readCommitted: c.Committed, decompressor: kgo.DefaultDecompressor()}
 }
 
 // run reads until ctx ends and then grants leaveTimeout for the last commit and the goodbye to the group: a broker that does

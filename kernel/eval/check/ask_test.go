@@ -68,7 +68,7 @@ func TestComplete(t *testing.T) {
 		{name: "what every cell knows", code: "x := mus‸", want: []string{"must"}, replaced: "mus"},
 		{name: "among its arguments", code: "x := must(strconv.Ato‸", want: []string{"Atoi"}},
 		{name: "a member of its value", code: "must(time.LoadLocation(\"UTC\")).Str‸", want: []string{"String"}},
-		{name: "a member of a value of several", code: "_, b, _ := must(strings.Cut2()); che‸", want: []string{"check"}},
+		{name: "a member of a value of several", code: "_, b, _ := must(strings.Cut2()); chec‸", want: []string{"check", "checkpoint"}},
 		{name: "in a list at the end", code: "x := 1\nx, fmt.Sprintl‸, 2", want: []string{"Sprintln"}, replaced: "Sprintl"},
 		{name: "first in a list at the end", code: "doub‸(1), 2", want: []string{"double"}, replaced: "doub"},
 		{name: "last in a list at the end", code: "double(1), doub‸", want: []string{"double"}, replaced: "doub"},

@@ -1,0 +1,160 @@
+// Command chaos kills queries with kill -9 while they read topics, again and again, alone and as members of a group, some of them frozen for longer
+// than their group waits for them, and compares what their sinks hold in the end with what a query without a break writes: each row, to
+// the last digit, once. Faults are chosen by a seed.
+//
+//	go run ./bench/chaos -kills 100 -events 5000000                      on an embedded broker
+//	scripts/kafka.sh with go run ./bench/chaos -kills 100 -events 5000000      on an Apache Kafka
+//
+// With CANCHA_POSTGRES (scripts/postgres.sh with) tables are written, too. It ends with 1 if anything differs.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"cancha/stream/broker"
+)
+
+type mutex = sync.Mutex
+
+var (
+	kills   = flag.Int("kills", 5, "faults of each trial")
+	events  = flag.Int("events", 200_000, "records of each topic")
+	seed    = flag.Uint64("seed", 1, "of the faults")
+	queries = flag.String("queries", "windows join predictions", "which")
+	sinks   = flag.String("sinks", "file kafka postgres epochs", "which")
+	members = flag.Int("members", 3, "processes of a group, where a query can be shared")
+	life    = flag.Duration("life", 950*time.Millisecond, "the longest of a process")
+	epoch   = flag.Duration("epoch", 200*time.Millisecond, "between snapshots")
+	folder  = flag.String("folder", "", "for snapshots and files; empty: a temporary one")
+)
+
+func main() {
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	r, is, err := roleOf()
+	if err == nil && is {
+		err = r.run(ctx)
+	} else if err == nil {
+		err = trials(ctx, os.Stdout)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// trials runs a trial for each query and sink, and one of several members where the query can be shared.
+func trials(ctx context.Context, out *os.File) error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	dir := *folder
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "chaos-*"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+	}
+	f, err := newField(ctx, *events)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	bad := 0
+	for _, query := range strings.Fields(*queries) {
+		for _, sink := range strings.Fields(*sinks) {
+			for _, n := range []int{1, *members} {
+				if n > 1 && (query == "join" || sink == "file") || sink == "postgres" && os.Getenv("CANCHA_POSTGRES") == "" {
+					continue // a join wants all partitions; one file has one writer
+				}
+				name := fmt.Sprintf("%s_%s_%d", query, sink, n)
+				t := &trial{program: program, members: n, faults: *kills, dice: rand.New(rand.NewPCG(*seed, uint64(len(name)))),
+					freezes: true, shortest: 50 * time.Millisecond, longest: *life,
+					role: f.role(query, sink, name, filepath.Join(dir, name), n > 1)}
+				o, err := t.run(ctx, rows)
+				if err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+				if !o.ok() {
+					bad++
+				}
+				fmt.Fprintf(out, "%-12s → %-9s %d at once: %v\n", query, sink, n, o)
+			}
+		}
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d trials were not the same", bad)
+	}
+	return nil
+}
+
+// field is the broker of the trials, with its topics.
+type field struct {
+	brokers []string
+	own     *broker.Broker
+	run     string // makes names new on a broker that outlives the trials
+}
+
+// newField fills the topics, on an embedded broker unless CANCHA_KAFKA names one.
+func newField(ctx context.Context, n int) (*field, error) {
+	f := &field{run: fmt.Sprint(time.Now().Unix())}
+	if at := os.Getenv("CANCHA_KAFKA"); at != "" {
+		f.brokers = []string{at}
+	} else {
+		dir, err := os.MkdirTemp("", "chaos-broker-*")
+		if err != nil {
+			return nil, err
+		}
+		if f.own, err = broker.Start(broker.Config{Dir: dir, Partitions: 4, RetentionBytes: 16 << 30}); err != nil {
+			return nil, err
+		}
+		f.brokers = []string{f.own.Addr()}
+	}
+	wanted := strings.Fields(*queries)
+	if slices.Contains(wanted, "windows") || slices.Contains(wanted, "join") {
+		for i, topic := range []string{f.topic("moves"), f.topic("others")} {
+			if err := fill(ctx, f.brokers, topic, n, uint64(i)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if slices.Contains(wanted, "predictions") {
+		return f, play(ctx, f.brokers, f.topic("matches"), n)
+	}
+	return f, nil
+}
+
+func (f *field) topic(name string) string { return name + "-" + f.run }
+
+func (f *field) role(query, sink, name, folder string, group bool) role {
+	r := role{Query: query, Sink: sink, Brokers: f.brokers, Folder: folder, Output: name, Postgres: os.Getenv("CANCHA_POSTGRES"), Epoch: *epoch,
+		Topics: []string{f.topic("moves"), f.topic("others")}}
+	if query == "predictions" {
+		r.Topics = []string{f.topic("matches")}
+	}
+	if sink == "kafka" || sink == "postgres" {
+		r.Output = "chaos_" + f.run + "_" + name
+	}
+	if group {
+		r.Group = "chaos-" + f.run + "-" + name
+	}
+	return r
+}
+
+func (f *field) close() {
+	if f.own != nil {
+		f.own.Close()
+	}
+}
