@@ -43,6 +43,48 @@ func TestStopAndDrain(t *testing.T) {
 	}
 }
 
+// TestSavepoint: a copy of the state, taken while the query runs, goes on by itself.
+func TestSavepoint(t *testing.T) {
+	source := Memory("shops", [][]Record{events(1, 0, 90)}).Follow()
+	first, second := checkpoint.Folder(t.TempDir()), checkpoint.Folder(t.TempDir())
+	running := start(t, counting(source).Checkpoint(first).Epoch(time.Hour))
+	until(t, func() bool { return running.Totals().Records == 90 })
+	if err := running.Savepoint(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	if err := running.Savepoint(t.Context(), second); err == nil || !strings.Contains(err.Error(), "has snapshots already") {
+		t.Errorf("a second one into the same place: %v", err)
+	}
+	source.Append(0, events(1, 90, 40)...)
+	source.End()
+	for _, r := range []*Running{running, start(t, counting(source).Name("copy").Checkpoint(second))} {
+		if err := r.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := counts(r.Results()), "1@0=60 1@60=60 1@120=10"; got != want {
+			t.Errorf("%s has %s, want %s", r.Progress().Name, got, want)
+		}
+	}
+	if err := finish(t, counting(source)).Savepoint(t.Context(), second); err == nil {
+		t.Error("a savepoint without a checkpoint")
+	}
+}
+
+// TestDelivery: Explain says of each sink how often it has a row.
+func TestDelivery(t *testing.T) {
+	plain := SinkFunc(func(int64, *Rows) error { return nil })
+	q := counting(Memory("shops", [][]Record{events(1, 0, 9)})).To(plain).To(&exactly{})
+	if text := q.Explain().String(); strings.Contains(text, "once") {
+		t.Errorf("without a checkpoint: %s", text)
+	}
+	text := q.Checkpoint(checkpoint.Folder("here")).Explain().String()
+	for _, want := range []string{"exactly, each row once", "at least once: an epoch may come again", "checkpoint here every 1s"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %s", want, text)
+		}
+	}
+}
+
 // TestAnotherPlan: a checkpoint of another plan is refused, with what differs; another name, sink or limit is not.
 func TestAnotherPlan(t *testing.T) {
 	place := checkpoint.Folder(t.TempDir())

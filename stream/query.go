@@ -594,10 +594,10 @@ func (q *Query) Plan() *plan.Plan {
 		p.Steps = append(p.Steps, s.Step)
 	}
 	for _, sink := range q.sinks {
-		p.Sinks = append(p.Sinks, describeSink(sink))
+		p.Sinks = append(p.Sinks, describeSink(sink)+q.delivery(sink))
 	}
 	for _, sink := range q.letters {
-		p.Sinks = append(p.Sinks, "dead letters to "+describeSink(sink))
+		p.Sinks = append(p.Sinks, "dead letters to "+describeSink(sink)+q.delivery(sink))
 	}
 	return p
 }
@@ -607,6 +607,21 @@ func (q *Query) formatName() string {
 		return JSONFormat().Name()
 	}
 	return q.format.Name()
+}
+
+// delivery says how often a sink has each row across the ends of a query; nothing where that is each once, or there is nothing that continues.
+func (q *Query) delivery(sink Sink) string {
+	_, exact := sink.(Resumer)
+	_, function := sink.(sinkFunc)
+	switch {
+	case q.place != nil && exact:
+		return ", each row once"
+	case q.place != nil && function:
+		return ", at least once: an epoch may come again with its number"
+	case q.place != nil, q.source != nil && isShared(q.source):
+		return ", at least once"
+	}
+	return ""
 }
 
 // describeSink is the sink's own words, or its type.

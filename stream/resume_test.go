@@ -106,7 +106,10 @@ func TestKilled(t *testing.T) {
 			return calm().GroupBy("k", "s").Window(Tumbling(5*time.Second)).Agg(Count("n")).
 				GroupBy("k").Window(Tumbling(time.Minute)).Agg(Max("most", Field("n")), Collect("all", Field("s"), 3))
 		},
-		"union":   func() *Query { return calm().Select("k", "id").Union(calm().Select("k", "id")).Deduplicate("k", "id") },
+		"union": func() *Query { return calm().Select("k", "id").Union(calm().Select("k", "id")).Deduplicate("k", "id") },
+		"lookup": func() *Query {
+			return calm().Lookup(Latest("newest", calm().Filter(Field("x").Gt(1)).With("seen", Field("id")).Select("k", "seen"), "k"), Same("k")).Select("k", "id", "seen")
+		},
 		"process": func() *Query { return calm().Process(tallies()) },
 		"rows":    func() *Query { return from("plays").Filter(Field("x").Gt(0)).Select("id", "k", "x") },
 	} {

@@ -192,3 +192,36 @@ func compareIDs(a, b uint64) int {
 	}
 	return 1 // ids of one section differ
 }
+
+// Copy copies the newest state of a unit to another place, which must not have one: the snapshots that make it. It is an error where there is none.
+func Copy(ctx context.Context, from, to Place, unit string) error {
+	state, err := Load(ctx, from, unit)
+	if err != nil {
+		return err
+	}
+	if state == nil {
+		return fmt.Errorf("checkpoint %s has no snapshot to be copied", from)
+	}
+	there, err := to.List(ctx, unit)
+	if err != nil {
+		return err
+	}
+	if len(there) > 0 {
+		return fmt.Errorf("checkpoint %s has snapshots already: give an empty place", to)
+	}
+	for epoch := state.Header.Epoch; epoch >= state.Header.Base; {
+		b, err := from.Read(ctx, unit, epoch)
+		if err != nil {
+			return err
+		}
+		if err := to.Write(ctx, unit, epoch, [][]byte{b}); err != nil {
+			return err
+		}
+		s, err := Decode(b)
+		if err != nil {
+			return err
+		}
+		epoch = s.Header.Previous
+	}
+	return nil
+}

@@ -14,6 +14,7 @@ var table_cancha_stream_checkpoint = listing.Package{
 	Name: "checkpoint",
 	Values: []listing.Symbol{
 		{"AppendHead", checkpoint.AppendHead},
+		{"Copy", checkpoint.Copy},
 		{"Decode", checkpoint.Decode},
 		{"Folder", checkpoint.Folder},
 		{"Load", checkpoint.Load},
