@@ -44,6 +44,7 @@ func TestShort(t *testing.T) {
 	}{{"windows", "file", 1}, {"windows", "kafka", 2}, {"join", "kafka", 1}, {"predictions", "epochs", 1}} {
 		name := c.query + "_" + c.sink
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // a group waits for those that were killed
 			one := &trial{program: program, members: c.members, faults: 5, dice: rand.New(rand.NewPCG(1, uint64(len(name)))), shortest: 60 * time.Millisecond,
 				longest: 300 * time.Millisecond, role: f.role(c.query, c.sink, name, filepath.Join(t.TempDir(), name), c.members > 1)}
 			o, err := one.run(t.Context(), rows)

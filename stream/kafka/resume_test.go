@@ -303,6 +303,69 @@ func TestExactSink(t *testing.T) {
 	}
 }
 
+// TestSnapshots: two processes that go on from one snapshot in a topic, of which one gets further, and a query that is killed again and again.
+func TestSnapshots(t *testing.T) {
+	t.Parallel()
+	addr := startBroker(t, broker.Config{})
+	topic := topicName(t)
+	open := func(name string) *Snapshots {
+		s, err := NewSnapshots(t.Context(), SnapshotsConfig{Brokers: []string{addr}, Topic: topic + "-snapshots", Name: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+	one, two := open("race"), open("race")
+	big := [][]byte{make([]byte, 3*chunkBytes), []byte("end")}
+	if err := one.Write(t.Context(), "u", 1, big); err != nil {
+		t.Fatal(err)
+	}
+	if err := two.Write(t.Context(), "u", 1, [][]byte{[]byte("other")}); !errors.Is(err, checkpoint.ErrTaken) {
+		t.Errorf("epoch 1 written twice: %v, want ErrTaken", err)
+	}
+	var writing sync.WaitGroup
+	errs := make([]error, 2)
+	for i, s := range []*Snapshots{one, two} {
+		writing.Go(func() { errs[i] = s.Write(t.Context(), "u", 2, [][]byte{fmt.Append(nil, i)}) })
+	}
+	writing.Wait()
+	if (errs[0] == nil) == (errs[1] == nil) {
+		t.Errorf("epoch 2 written at once by two: %v, %v, want that one gets further", errs[0], errs[1])
+	}
+	for _, s := range []*Snapshots{one, two, open("race")} {
+		epochs, err := s.List(t.Context(), "u")
+		b, failed := s.Read(t.Context(), "u", 1)
+		if !slices.Equal(epochs, []int64{1, 2}) || len(b) != 3*chunkBytes+3 || errors.Join(err, failed) != nil {
+			t.Errorf("epochs %v, %d bytes, %v, %v", epochs, len(b), err, failed)
+		}
+	}
+	if err := one.Remove(t.Context(), "u", 1); err != nil {
+		t.Fatal(err)
+	}
+	if epochs, err := open("race").List(t.Context(), "u"); !slices.Equal(epochs, []int64{2}) || err != nil {
+		t.Errorf("after Remove: %v, %v", epochs, err)
+	}
+
+	moves(t, addr, topic, 10_000)
+	cfg := Config{Brokers: []string{addr}, Topic: topic, FetchBytes: 16 << 10, Until: closed()}
+	want, got := &ledger{}, &ledger{}
+	if err := live(t, windows(cfg).Checkpoint(checkpoint.Folder(t.TempDir())).To(page{want}), 0); err != nil {
+		t.Fatal(err)
+	}
+	dice := rand.New(rand.NewPCG(2, 9))
+	for ends := range 6 {
+		life := time.Duration(dice.IntN(300)+50) * time.Millisecond
+		if ends == 5 {
+			life = 0
+		}
+		if err := live(t, windows(cfg).Checkpoint(open("windows")).Epoch(20*time.Millisecond).To(page{got}), life); err != nil && !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+	}
+	check(t, got.lines, want.lines, true)
+}
+
 // TestSharedPortions: MaxRecords of a query in a group counts what the runs before have read, and what comes after its end is another portion.
 func TestSharedPortions(t *testing.T) {
 	t.Parallel()

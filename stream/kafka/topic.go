@@ -23,6 +23,8 @@ type TopicConfig struct {
 	Partitions int // default 4
 	// RetentionBytes bounds each partition of the topic; 0 leaves it to the broker.
 	RetentionBytes int64
+	// Compact keeps the newest record of each key, instead of the newest records.
+	Compact bool
 	Security
 	// Retry is told why a try failed; nil: nobody is.
 	Retry func(err error)
@@ -73,6 +75,9 @@ func (c *cluster) ensure(ctx context.Context, cfg TopicConfig) (int, error) {
 	topic := kafka.TopicConfig{Topic: cfg.Topic, NumPartitions: cfg.Partitions, ReplicationFactor: -1}
 	if cfg.RetentionBytes > 0 {
 		topic.ConfigEntries = []kafka.ConfigEntry{{ConfigName: "retention.bytes", ConfigValue: fmt.Sprint(cfg.RetentionBytes)}}
+	}
+	if cfg.Compact {
+		topic.ConfigEntries = append(topic.ConfigEntries, kafka.ConfigEntry{ConfigName: "cleanup.policy", ConfigValue: "compact"})
 	}
 	res, err := client.CreateTopics(ctx, &kafka.CreateTopicsRequest{Topics: []kafka.TopicConfig{topic}})
 	if err == nil {
