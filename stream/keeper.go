@@ -395,7 +395,7 @@ func (e *endedEpoch) complete() {
 
 // counted is how many records count for the MaxRecords that has not been reached.
 func (k *keeper) counted(u *unit) int64 {
-	if !k.r.limited || k.reached {
+	if k.reached || !k.r.limited && !u.counting {
 		return 0
 	}
 	return u.handled.Load()

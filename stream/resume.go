@@ -90,8 +90,11 @@ func (k *keeper) load(u *unit, s *checkpoint.State) error {
 		}
 	}
 	k.r.total.Add(u.results.total)
-	if k.r.limited {
+	if k.r.limited || k.shared {
 		u.handled.Store(s.Header.Portion)
+		u.counting = s.Header.Portion > 0
+	}
+	if k.r.limited {
 		k.r.remaining.Add(-s.Header.Portion)
 	}
 	if u.over = s.Header.Ended; u.over && !k.shared {

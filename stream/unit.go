@@ -16,6 +16,8 @@ type unit struct {
 
 	busy    atomic.Bool  // something has happened in this epoch
 	handled atomic.Int64 // records that count for MaxRecords, those of earlier runs too
+	// counting tells that another process has begun to count: one of its group without a MaxRecords of its own goes on with that.
+	counting bool
 
 	// Of the epoch that has begun, where there is a checkpoint; Running.publishing guards them.
 	rows    [][]Value
