@@ -130,3 +130,28 @@ func TestResumeRefuses(t *testing.T) {
 		t.Errorf("of a file that is gone: %v", err)
 	}
 }
+
+// TestGrownFile: a query over a file that grows goes on behind what it has read.
+func TestGrownFile(t *testing.T) {
+	dir := t.TempDir()
+	path, place := filepath.Join(dir, "in.jsonl"), checkpoint.Folder(filepath.Join(dir, "snapshots"))
+	for _, c := range []struct {
+		text    string
+		records int64
+		rows    int
+	}{{"{\"id\":1}\n{\"id\":2}\n", 2, 2}, {"{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n", 1, 3}} {
+		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		r, err := stream.From(Source(path).Follow()).Select("id").Checkpoint(place).AvailableNow().Start(t.Context())
+		if err == nil {
+			err = r.Wait(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Totals().Records; got != c.records || r.Results().Len() != c.rows {
+			t.Errorf("%d records, %d rows, want %d, %d", got, r.Results().Len(), c.records, c.rows)
+		}
+	}
+}

@@ -156,7 +156,9 @@ func (f *Files) Run(ctx context.Context, h stream.Handler) error {
 			n.Note(fmt.Sprintf("no file matches %s yet: waiting for the first", f.pattern))
 		}
 	}
-	r.assign()
+	if err := r.assign(); err != nil {
+		return err
+	}
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() { r.work(ctx) })
@@ -211,7 +213,9 @@ func (r *run) serve(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if len(r.fresh) > 0 && r.active == 0 {
-			r.assign() // while nobody reads: a handler may take the new list as the end of the old one
+			if err := r.assign(); err != nil { // while nobody reads: a handler may take the new list as the end of the old one
+				return err
+			}
 		}
 		if !r.files.follow && r.active == 0 && len(r.queue) == 0 {
 			return nil
@@ -254,11 +258,23 @@ func (r *run) finish() error {
 	}
 }
 
+// Replayable implements stream.Replayable: a partition is known by the path of its file.
+func (f *Files) Replayable() {}
+
 // assign makes partitions of the files that have been found.
-func (r *run) assign() {
+func (r *run) assign() error {
 	for _, path := range r.fresh {
 		p := &partition{id: len(r.partitions), path: path, busy: true}
 		p.from = r.files.from[p.id]
+		if b, ok := r.h.(stream.Beginner); ok {
+			next, known, err := b.Begin(stream.Partition{Topic: r.topic, ID: p.id}, stream.Found{ID: path, Committed: -1})
+			if err != nil {
+				return err
+			}
+			if known {
+				p.from = next
+			}
+		}
 		r.partitions = append(r.partitions, p)
 		r.queue = append(r.queue, p)
 	}
@@ -268,6 +284,7 @@ func (r *run) assign() {
 		all[i] = stream.Partition{Topic: r.topic, ID: i}
 	}
 	r.h.Assigned(all)
+	return nil
 }
 
 // look finds what is new, and reports the partitions that have nothing new. A file that waits for its turn is not idle and is not reported.
