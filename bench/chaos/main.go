@@ -75,7 +75,7 @@ func trials(ctx context.Context, out *os.File) error {
 	bad := 0
 	for _, query := range strings.Fields(*queries) {
 		for _, sink := range strings.Fields(*sinks) {
-			for _, n := range []int{1, *members} {
+			for _, n := range slices.Compact([]int{1, *members}) {
 				if n > 1 && (query == "join" || sink == "file") || sink == "postgres" && os.Getenv("CANCHA_POSTGRES") == "" {
 					continue // a join wants all partitions; one file has one writer
 				}

@@ -43,6 +43,7 @@ type Log struct {
 	frozen []*Entry // that it has to have, as they were when it was begun
 	done   int      // of frozen
 	old    *Entry   // the next that is repeated, once those are written
+	lost   int64    // the oldest epoch of an entry that it has to have, and that was removed while it was written; 0: none was
 	spare  []*Entry // an empty list
 
 	restored []*Entry // until Restored
@@ -123,6 +124,9 @@ func (l *Log) Remove(e *Entry) {
 	if e.epoch == 0 {
 		return
 	}
+	if l.epoch > 0 && e.epoch < l.epoch && (l.lost == 0 || e.epoch < l.lost) {
+		l.lost = e.epoch
+	}
 	l.unlink(e)
 	l.gone = append(l.gone, e.id)
 }
@@ -145,7 +149,7 @@ const (
 
 // Begin begins the snapshot of an epoch, which appends to dst: it will have what has changed since the one before, as it is now.
 func (l *Log) Begin(dst []byte, epoch int64) {
-	l.epoch, l.dst, l.begun, l.done, l.old = epoch, dst, len(dst), 0, nil
+	l.epoch, l.dst, l.begun, l.done, l.old, l.lost = epoch, dst, len(dst), 0, nil, 0
 	for _, id := range l.gone {
 		l.dst = binary.AppendUvarint(append(l.dst, isGone), id)
 	}
@@ -232,10 +236,14 @@ func (l *Log) unlink(e *Entry) {
 	l.bytes -= int64(e.size)
 }
 
-// Oldest is the first epoch whose snapshot is still needed after that of epoch, which was the last to be written.
+// Oldest is the first epoch whose snapshot is needed by that of epoch, which was the last to be written: what has been removed since it was begun
+// counts, since it was there.
 func (l *Log) Oldest(epoch int64) int64 {
 	if e := l.ring.next; e != &l.ring {
-		return e.epoch
+		epoch = min(epoch, e.epoch)
+	}
+	if l.lost > 0 {
+		epoch = min(epoch, l.lost)
 	}
 	return epoch
 }

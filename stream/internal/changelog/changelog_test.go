@@ -16,44 +16,85 @@ type number struct {
 
 func (x *number) Append(dst []byte) []byte { return fmt.Append(dst, x.n) }
 
-// TestAnyWindow changes a state at random, and after each snapshot reads the newest ones back, from Oldest on: they give the state.
-func TestAnyWindow(t *testing.T) {
-	dice := rand.New(rand.NewPCG(1, 2))
-	l := New()
-	live := map[uint64]*number{}
-	var snapshots [][]byte
-	for epoch := int64(1); epoch <= 300; epoch++ {
-		for range dice.IntN(40) {
-			switch known := slices.Sorted(maps.Keys(live)); {
-			case len(known) < 5 || dice.IntN(3) == 0:
-				x := &number{n: dice.IntN(1000)}
-				x.entry = l.Add(x)
-				live[x.entry.ID()] = x
-			case dice.IntN(2) == 0:
-				id := known[dice.IntN(len(known))]
-				l.Remove(live[id].entry)
-				delete(live, id)
-			default:
-				x := live[known[dice.IntN(len(known))]]
-				x.n++
-				l.Touch(x.entry)
-			}
+// state is a state that changes at random, with its log.
+type state struct {
+	log  *Log
+	live map[uint64]*number
+	dice *rand.Rand
+}
+
+// change adds, changes and removes some items.
+func (s *state) change(times int) {
+	for range times {
+		switch known := slices.Sorted(maps.Keys(s.live)); {
+		case len(known) < 5 || len(known) < 60 && s.dice.IntN(3) == 0:
+			x := &number{n: s.dice.IntN(1000)}
+			x.entry = s.log.Add(x)
+			s.live[x.entry.ID()] = x
+		case s.dice.IntN(2) == 0:
+			id := known[s.dice.IntN(len(known))]
+			s.log.Remove(s.live[id].entry)
+			delete(s.live, id)
+		default:
+			x := s.live[known[s.dice.IntN(len(known))]]
+			s.log.Touch(x.entry)
+			x.n++
 		}
-		snapshots = append(snapshots, l.Write(nil, epoch))
-		got := map[uint64]string{}
-		for _, s := range snapshots[l.Oldest(epoch)-1:] {
-			if !Read(s, func(id uint64, item []byte) { got[id] = string(item) }, func(id uint64) { delete(got, id) }) {
+	}
+}
+
+func (s *state) texts() map[uint64]string {
+	texts := map[uint64]string{}
+	for id, x := range s.live {
+		texts[id] = fmt.Sprint(x.n)
+	}
+	return texts
+}
+
+// TestAnyWindow changes a state at random, also while a snapshot of it is written, and after each snapshot reads the newest ones back, from Oldest on: they
+// give the state as it was when the snapshot was begun. Now and then the state goes on from what was read.
+func TestAnyWindow(t *testing.T) {
+	s := &state{log: New(), live: map[uint64]*number{}, dice: rand.New(rand.NewPCG(1, 2))}
+	var snapshots [][]byte
+	for epoch := int64(1); epoch <= 500; epoch++ {
+		s.change(s.dice.IntN(40))
+		s.log.Begin(nil, epoch)
+		want := s.texts()
+		for s.change(s.dice.IntN(30)); s.log.Step(1 + s.dice.IntN(5)); {
+			s.change(s.dice.IntN(8))
+		}
+		snapshots = append(snapshots, s.log.End())
+		oldest := s.log.Oldest(epoch)
+		got := map[uint64]Saved{}
+		for i, b := range snapshots[oldest-1:] {
+			put := func(id uint64, item []byte) { got[id] = Saved{ID: id, Epoch: oldest + int64(i), Bytes: item} }
+			if !Read(b, put, func(id uint64) { delete(got, id) }) {
 				t.Fatalf("epoch %d: not readable", epoch)
 			}
 		}
-		want := map[uint64]string{}
-		for id, x := range live {
-			want[id] = fmt.Sprint(x.n)
+		texts := map[uint64]string{}
+		for id, saved := range got {
+			texts[id] = string(saved.Bytes)
 		}
-		if !maps.Equal(got, want) {
-			t.Fatalf("epoch %d, read from %d on: %d items, want %d", epoch, l.Oldest(epoch), len(got), len(want))
+		if !maps.Equal(texts, want) {
+			t.Fatalf("epoch %d, read from %d on: %v, want %v", epoch, oldest, texts, want)
+		}
+		if s.dice.IntN(10) == 0 {
+			s.restart(got)
 		}
 	}
+}
+
+// restart makes the state what snapshots have told.
+func (s *state) restart(saved map[uint64]Saved) {
+	s.log, s.live = New(), map[uint64]*number{}
+	for _, id := range slices.Sorted(maps.Keys(saved)) {
+		x := &number{}
+		fmt.Sscan(string(saved[id].Bytes), &x.n)
+		x.entry = s.log.Restore(saved[id], x)
+		s.live[id] = x
+	}
+	s.log.Restored()
 }
 
 // TestOldestMoves repeats what never changes, so that old snapshots can go.
