@@ -2,7 +2,9 @@ package gpu
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -33,11 +35,14 @@ func (v speed) predict(w work, copied int64) time.Duration {
 	return time.Duration(w.launches)*v.fixed + time.Duration(seconds*float64(time.Second))
 }
 
-// Sizes at which a device is measured: small enough for all to take less than 50 ms on a core, large enough to be memory's speed.
+// A device is measured at sizes that grow until the work takes long beside a launch: a core is measured with some MB, while a GPU does
+// these in less time than a launch takes. All of it takes less than 50 ms.
 const (
-	calibrateElements = 1 << 20
-	calibrateMatrix   = 256
-	calibrateTimes    = 5
+	leastElements, mostElements = 1 << 20, 1 << 24
+	leastMatrix, mostMatrix     = 256, 2048
+	mostCopied                  = 1 << 22 // elements
+	longBesideLaunch            = 20
+	calibrateTimes              = 5
 )
 
 // calibrate measures a device: of each kind of work the fastest of some, since what else the machine does can only slow it down.
@@ -46,50 +51,106 @@ func calibrate(ctx context.Context, d driver.Device) (v speed, err error) {
 	if err != nil {
 		return v, fmt.Errorf("measure %s: %w", d.Info().Name, err)
 	}
-	defer q.Close()
-	var memory [3]driver.Memory
-	for i := range memory {
-		if memory[i], err = d.Alloc(driver.Float32, calibrateElements); err != nil {
+	c := calibration{ctx: ctx, device: d, queue: q}
+	defer func() { err = errors.Join(err, q.Close()) }()
+	for _, measure := range []func(v *speed) error{c.launch, c.add, c.multiply, c.copy} {
+		if err := measure(&v); err != nil {
 			return v, fmt.Errorf("measure %s: %w", d.Info().Name, err)
 		}
-		defer memory[i].Free()
 	}
-	values := make([]float32, calibrateElements)
-	a, b, c := driver.At(memory[0], 0), driver.At(memory[1], 0), driver.At(memory[2], 0)
-	fill := func(n int) error {
-		return q.Launch(driver.Launch{Func: "vector_add", Args: []driver.Arg{c, a, b, driver.Int(n)}})
-	}
-	n := driver.Int(calibrateMatrix)
-	times := map[string]time.Duration{}
-	for name, f := range map[string]func() error{
-		"copy":   func() error { return q.CopyIn(memory[0], 0, values) },
-		"launch": func() error { return fill(1) },
-		"add":    func() error { return fill(calibrateElements) },
-		"multiply": func() error {
-			return q.Launch(driver.Launch{Func: "sgemm", Args: []driver.Arg{driver.Int(0), driver.Int(0), n, n, n, driver.Float(1), a, b, driver.Float(0), c}})
-		},
-	} {
-		if times[name], err = fastest(ctx, q, f); err != nil {
-			return v, fmt.Errorf("measure %s: %s: %w", d.Info().Name, name, err)
-		}
-	}
-	return speed{
-		fixed:     times["launch"],
-		bandwidth: 12 * calibrateElements / times["add"].Seconds(),
-		flops:     2 * calibrateMatrix * calibrateMatrix * calibrateMatrix / times["multiply"].Seconds(),
-		copying:   4 * calibrateElements / times["copy"].Seconds(),
-	}, nil
+	return v, nil
 }
 
-// fastest is the shortest time that f's work takes until it is done, after a first time that does not count.
-func fastest(ctx context.Context, q driver.Queue, f func() error) (time.Duration, error) {
+// calibration is a device that is being measured.
+type calibration struct {
+	ctx    context.Context
+	device driver.Device
+	queue  driver.Queue
+	fixed  time.Duration // of a launch, once it is known
+}
+
+func (c *calibration) launch(v *speed) error {
+	took, err := c.with(1, func(m [3]driver.Memory) func() error { return c.adds(m, 1) })
+	c.fixed, v.fixed = took, took
+	return err
+}
+
+func (c *calibration) add(v *speed) error {
+	n, took, err := c.grow(leastElements, mostElements, func(n int) (time.Duration, error) {
+		return c.with(n, func(m [3]driver.Memory) func() error { return c.adds(m, n) })
+	})
+	v.bandwidth = 12 * float64(n) / took.Seconds()
+	return err
+}
+
+func (c *calibration) multiply(v *speed) error {
+	n, took, err := c.grow(leastMatrix, mostMatrix, func(n int) (time.Duration, error) {
+		return c.with(n*n, func(m [3]driver.Memory) func() error { return c.multiplies(m, n) })
+	})
+	v.flops = 2 * math.Pow(float64(n), 3) / took.Seconds()
+	return err
+}
+
+func (c *calibration) copy(v *speed) error {
+	n, took, err := c.grow(leastElements, mostCopied, func(n int) (time.Duration, error) {
+		values := make([]float32, n)
+		return c.with(n, func(m [3]driver.Memory) func() error { return func() error { return c.queue.CopyIn(m[0], 0, values) } })
+	})
+	v.copying = 4 * float64(n) / took.Seconds()
+	return err
+}
+
+func (c *calibration) adds(m [3]driver.Memory, n int) func() error {
+	l := driver.Launch{Func: "vector_add", Args: []driver.Arg{driver.At(m[2], 0), driver.At(m[0], 0), driver.At(m[1], 0), driver.Int(n)}}
+	return func() error { return c.queue.Launch(l) }
+}
+
+func (c *calibration) multiplies(m [3]driver.Memory, n int) func() error {
+	size := driver.Int(n)
+	l := driver.Launch{Func: "sgemm", Args: []driver.Arg{
+		driver.Int(0), driver.Int(0), size, size, size, driver.Float(1), driver.At(m[0], 0), driver.At(m[1], 0), driver.Float(0), driver.At(m[2], 0),
+	}}
+	return func() error { return c.queue.Launch(l) }
+}
+
+// grow doubles a size until its work takes long beside a launch, and returns the last size and what its work takes without the launch. A
+// size for which there is no memory was one too many.
+func (c *calibration) grow(least, most int, work func(n int) (time.Duration, error)) (n int, took time.Duration, err error) {
+	for n = least; ; n *= 2 {
+		longer, err := work(n)
+		if errors.Is(err, driver.ErrOutOfMemory) && n > least {
+			return n / 2, max(took-c.fixed, took/2), nil
+		}
+		if err != nil {
+			return n, 1, err
+		}
+		took = longer
+		if n == most || took > longBesideLaunch*c.fixed {
+			return n, max(took-c.fixed, took/2), nil
+		}
+	}
+}
+
+// with gives work three arrays of n elements, and measures the shortest time that it takes until it is done, after a first time that does
+// not count.
+func (c *calibration) with(n int, work func(m [3]driver.Memory) func() error) (shortest time.Duration, err error) {
+	var memory [3]driver.Memory
+	for i := range memory {
+		m, err := c.device.Alloc(driver.Float32, n)
+		if err != nil {
+			return 0, err
+		}
+		memory[i] = m
+		defer m.Free() // of a device that is lost; opening it fails by what follows
+	}
+	f := work(memory)
 	var times []time.Duration
 	for range calibrateTimes + 1 {
 		begun := time.Now()
 		if err := f(); err != nil {
 			return 0, err
 		}
-		if err := q.Wait(ctx); err != nil {
+		if err := c.queue.Wait(c.ctx); err != nil {
 			return 0, err
 		}
 		times = append(times, max(time.Since(begun), time.Nanosecond))

@@ -27,6 +27,8 @@ type Device struct {
 	tf32    bool
 	blas    *shim.BLAS // nil where cuBLAS was not found
 
+	staging staging // of large copies
+
 	running sync.RWMutex // held for reading by calls, for writing by Close: no call finds the context gone
 
 	// Guards what follows. It is taken while running is held, never the other way round, and no call of the driver waits under it.
@@ -215,6 +217,7 @@ func (d *Device) dismantle() (errs []error) {
 	for p := range pinned {
 		add("free pinned memory", fault(shim.Unpin(p)))
 	}
+	add("free pinned memory", d.staging.close())
 	add("free memory", d.trim())
 	return errs
 }

@@ -202,6 +202,13 @@ func (d *Device) unpin(p unsafe.Pointer) error {
 	return nil
 }
 
+// isPinned tells whether memory begins at p that Pin gave.
+func (d *Device) isPinned(p unsafe.Pointer) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.pinned[p]
+}
+
 // view is C's memory as a slice.
 func view(t driver.Type, p unsafe.Pointer, n int) any {
 	switch t {

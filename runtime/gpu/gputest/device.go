@@ -80,7 +80,7 @@ func put(t *testing.T, d driver.Device, q driver.Queue, slice any) driver.Memory
 
 func testCopies(t *testing.T, d driver.Device) {
 	q := queue(t, d)
-	for _, n := range []int{0, 1, 7, 1 << 20} {
+	for _, n := range []int{0, 1, 7, 1 << 20, 3<<20 + 5} {
 		copies(t, d, q, n, func(r *rand.Rand) float32 { return r.Float32() })
 		copies(t, d, q, n, func(r *rand.Rand) float64 { return r.Float64() })
 		copies(t, d, q, n, func(r *rand.Rand) int32 { return r.Int32() })

@@ -10,13 +10,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"unsafe"
 )
 
 // places are where a library of NVIDIA's may be: what a variable of the environment names, and nothing else where it is set; what the
-// loader finds; a toolkit; folder among the packages of Python's environment, of the user and of the system.
+// loader finds; a toolkit; folder among the packages of Python's environment, of the user, of the python3 that PATH finds and of the system.
 func places(variable, folder string, names ...string) []string {
 	if given := os.Getenv(variable); given != "" {
 		return []string{given}
@@ -26,6 +27,9 @@ func places(variable, folder string, names ...string) []string {
 		all = append(all, filepath.Join("/usr/local/cuda/lib64", n))
 	}
 	roots := []string{"/usr/lib", "/usr/local/lib", "/opt/conda/lib"}
+	if python, err := exec.LookPath("python3"); err == nil { // an environment that PATH names is one that nobody activated
+		roots = append([]string{filepath.Join(filepath.Dir(python), "..", "lib")}, roots...)
+	}
 	if home, err := os.UserHomeDir(); err == nil {
 		roots = append([]string{filepath.Join(home, ".local/lib")}, roots...)
 	}
