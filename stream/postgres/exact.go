@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cancha/stream"
+	"cancha/stream/checkpoint"
 )
 
 // epochs is the table that says, for each unit of a query and each table that it writes, which epoch is there last. It stands beside the table.
@@ -24,12 +25,13 @@ func (c *Config) ledger() string {
 func (s *sink) Resume(ctx context.Context, columns []stream.Column, mark stream.Mark) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.query != mark.Query || !s.open { // else another unit of the same query
+	if len(s.queries) == 0 || mark.Unit == checkpoint.Whole { // else another unit of the same query, which another process may have begun
 		if err := s.Open(ctx, columns); err != nil {
 			return 0, err
 		}
-		s.query = mark.Query
+		s.queries = map[string]string{}
 	}
+	s.queries[mark.Unit] = mark.Query
 	var written int64
 	cfg := *s.cfg()
 	cfg.fill()
@@ -57,7 +59,7 @@ func (s *sink) noted(ctx context.Context, unit string) (int64, error) {
 		return 0, err
 	}
 	result := s.conn.ExecParams(ctx, fmt.Sprintf("SELECT epoch FROM %s WHERE query = $1 AND unit = $2 AND target = $3", s.cfg().ledger()),
-		[][]byte{[]byte(s.query), []byte(unit), []byte(s.cfg().Table)}, nil, nil, nil).Read()
+		[][]byte{[]byte(s.queries[unit]), []byte(unit), []byte(s.cfg().Table)}, nil, nil, nil).Read()
 	if result.Err != nil || len(result.Rows) == 0 {
 		return 0, result.Err
 	}
@@ -69,7 +71,7 @@ func (s *sink) noted(ctx context.Context, unit string) (int64, error) {
 func (s *sink) note(ctx context.Context, unit string, epoch int64) (fresh bool, err error) {
 	result := s.conn.ExecParams(ctx, fmt.Sprintf("INSERT INTO %[1]s AS old (query, unit, target, epoch) VALUES ($1, $2, $3, $4::bigint) "+
 		"ON CONFLICT (query, unit, target) DO UPDATE SET epoch = EXCLUDED.epoch WHERE old.epoch < EXCLUDED.epoch RETURNING epoch", s.cfg().ledger()),
-		[][]byte{[]byte(s.query), []byte(unit), []byte(s.cfg().Table), strconv.AppendInt(nil, epoch, 10)}, nil, nil, nil).Read()
+		[][]byte{[]byte(s.queries[unit]), []byte(unit), []byte(s.cfg().Table), strconv.AppendInt(nil, epoch, 10)}, nil, nil, nil).Read()
 	return len(result.Rows) > 0, result.Err
 }
 

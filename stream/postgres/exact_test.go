@@ -47,3 +47,26 @@ func TestExact(t *testing.T) {
 	}
 	d.want("SELECT count(*), count(DISTINCT id), min(id::int), max(id::int) FROM ids", fmt.Sprintf("%d|%d|0|%d", n, n, n-1))
 }
+
+// TestUnitsOfTwoProcesses: partitions that one process has now were begun by others, each with a checkpoint of its own name. Each epoch of a unit is there
+// once.
+func TestUnitsOfTwoProcesses(t *testing.T) {
+	d := server(t)
+	sink := Sink(Config{URL: d.url, Table: "sold", Create: true})
+	for i, query := range []string{"begun here", "begun elsewhere"} {
+		rows := shops(fmt.Sprint("shop ", i), int64(7))
+		rows.Unit = fmt.Sprint("partition ", i)
+		for range 2 {
+			if written, err := sink.(stream.Resumer).Resume(t.Context(), rows.Columns, stream.Mark{Query: query, Unit: rows.Unit}); err != nil {
+				t.Fatal(written, err)
+			}
+			if err := sink.Write(t.Context(), 1, rows); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := sink.(stream.Closer).Close(); err != nil {
+		t.Fatal(err)
+	}
+	d.want("SELECT count(*), count(DISTINCT shop) FROM sold", "2|2")
+}

@@ -43,8 +43,8 @@ type sink struct {
 	cfg func() *Config // a function, so that nothing that prints a sink prints a password
 	at  string         // where the database is
 
-	mu    sync.Mutex // of Resume, which may come beside a Write
-	query string     // the checkpoint of the query; empty: it has none
+	mu      sync.Mutex        // of Resume, which may come beside a Write
+	queries map[string]string // the checkpoint of each unit of the query; empty: it has none
 
 	open    bool
 	given   []stream.Column
@@ -113,7 +113,7 @@ func (s *sink) Write(ctx context.Context, epoch int64, rows *stream.Rows) error 
 	err := s.keyed(rows)
 	if err == nil {
 		err = s.persist(ctx, cfg.Patience, func() error {
-			if s.query != "" {
+			if len(s.queries) > 0 {
 				return s.writeEpoch(ctx, rows.Unit, epoch, rows)
 			}
 			return s.attempt(ctx, rows)
@@ -313,7 +313,7 @@ func (s *sink) resolve(ctx context.Context) (committed bool, err error) {
 
 // Close implements stream.Closer: it disconnects. What Write has returned from is committed; of a Write that was interrupted there is all or nothing.
 func (s *sink) Close() error {
-	s.open, s.query = false, ""
+	s.open, s.queries = false, nil
 	s.disconnect()
 	return nil
 }
