@@ -33,6 +33,10 @@ type Config struct {
 	// Group shares the partitions of the topics among all sources of the same group and keeps the offsets of what has been
 	// read at the broker. Empty: the source reads all partitions alone and commits nothing.
 	Group string
+	// Instance is the name of this member of the Group (group.instance.id), which no other member has: a process that ends, however it ends, and is
+	// started again within the session of 6 s gets its partitions back at once, and no other member notices. Without a name those wait for the session
+	// of a member that was killed to end.
+	Instance string
 	// Start matters where the group has no offset yet.
 	Start Start
 	// Offsets are the first offsets to read of Topic, by partition, such as a checkpoint holds. They win over what the group
@@ -116,6 +120,10 @@ func (c *Config) validate() error {
 		return errors.New("kafka: Offsets are those of Topic: for Topics and Pattern there is OffsetsOf")
 	case c.OffsetsOf[c.Topic] != nil && c.Offsets != nil:
 		return fmt.Errorf("kafka: both Offsets and OffsetsOf name topic %s", c.Topic)
+	case c.Instance != "" && c.Group == "":
+		return fmt.Errorf("kafka: Instance %q names a member of a Group, and there is none", c.Instance)
+	case c.Instance != "" && !topicNames.MatchString(c.Instance):
+		return fmt.Errorf("kafka: Instance %.260q: want 1 to 249 of the letters a-z, A-Z, 0-9, dot, underscore and hyphen", c.Instance)
 	case c.Start != Earliest && c.Start != Latest:
 		return fmt.Errorf("kafka: start %d: want Earliest or Latest", c.Start)
 	case c.IdleInterval < 10*time.Millisecond || c.IdleInterval > time.Second:
@@ -187,6 +195,9 @@ func (c Config) String() string {
 	text := fmt.Sprintf("kafka.Config{%s at %s", c.subject(), strings.Join(c.Brokers, ","))
 	if c.Group != "" {
 		text += ", group " + c.Group
+	}
+	if c.Instance != "" {
+		text += " as " + c.Instance
 	}
 	return text + ", " + c.Security.String() + "}"
 }

@@ -15,8 +15,7 @@ const readBuffer = 64 << 10
 
 var errConnsClosed = errors.New("the source has stopped")
 
-// conns are the open connections of one run. A consumer group of kafka-go cannot be interrupted: what unblocks it is that
-// its connections close.
+// conns are the open connections of one run: what unblocks a request that cannot be interrupted is that they close.
 type conns struct {
 	wrap func(net.Conn) net.Conn // nil: none
 

@@ -10,19 +10,22 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"cancha/stream"
 )
 
-// group reads as a member of the consumer group until ctx ends. A lost coordinator ends a membership; the next begins after
-// a wait, and reading goes on from the positions in memory.
+// group reads as a member of the consumer group until ctx ends. Where other topics match the pattern it joins anew: a member says which it reads when
+// it joins.
 func (r *run) group(ctx context.Context) {
 	var b backoff
 	for ctx.Err() == nil {
 		// Look first: a group whose topic is missing would make it (see cluster.partitions).
 		found, err := r.cluster.partitions(ctx)
 		if err == nil {
-			err = r.membership(ctx, topicsOf(found), &b)
+			b.reset()
+			err = r.membership(ctx, topicsOf(found))
 		}
 		if errors.Is(err, errOtherTopics) {
 			continue
@@ -33,43 +36,56 @@ func (r *run) group(ctx context.Context) {
 	}
 }
 
-// membership joins the group and reads one generation after another, until it loses its coordinator. A ConsumerGroup makes
-// its tries at its own times and keeps an error until somebody asks; a new one for each membership makes every try fresh.
-func (r *run) membership(ctx context.Context, topics []string, b *backoff) error {
-	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
-		ID: r.cfg.Group, Brokers: r.cfg.Brokers, Topics: topics, Dialer: r.cluster.dialer(),
-		SessionTimeout: sessionTimeout, HeartbeatInterval: heartbeatInterval, RebalanceTimeout: rebalanceTimeout,
-		WatchPartitionChanges: true, PartitionWatchInterval: watchInterval,
-		JoinGroupBackoff: minBackoff, Timeout: requestTimeout,
-	})
+// membership is a member of the group until ctx ends or other topics are to be read. franz-go joins, keeps the membership and says which partitions it
+// has (cooperative sticky: those that stay are not taken away), and fetches nothing: each partition has a reader of ours.
+func (r *run) membership(ctx context.Context, topics []string) error {
+	m := &member{run: r, changes: make(chan change), over: make(chan struct{}), assigned: map[stream.Partition]bool{}}
+	client, err := kgo.NewClient(append(r.memberOptions(topics),
+		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, come map[string][]int32) { m.change(change{come: come}) }),
+		kgo.OnPartitionsRevoked(func(_ context.Context, _ *kgo.Client, gone map[string][]int32) { m.change(change{gone: gone}) }),
+		kgo.OnPartitionsLost(func(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
+			m.change(change{gone: gone, lost: true})
+		}),
+	)...)
 	if err != nil {
 		return err
 	}
+	client.PauseFetchTopics(topics...)
+	m.client = client
 	staying, leave := context.WithCancelCause(ctx)
-	var watching sync.WaitGroup
+	var beside sync.WaitGroup
+	beside.Go(func() { m.listen(staying) })
 	if r.cluster.pattern != nil {
-		watching.Go(func() { r.watchTopics(staying, topics, leave) })
+		beside.Go(func() { r.watchTopics(staying, topics, leave) })
 	}
-	defer watching.Wait()
-	defer leave(nil)
-	defer group.Close() // waits for the reading to end and says goodbye, so that others need not wait for the session to end
-	for {
-		gen, err := group.Next(staying)
-		if errors.Is(err, kafka.RebalanceInProgress) {
-			continue // another member comes or goes; the broker sets the pace
-		}
-		if err != nil && errors.Is(context.Cause(staying), errOtherTopics) {
-			return errOtherTopics
-		}
-		if err != nil {
-			return fmt.Errorf("join group %s: %w", r.cfg.Group, err)
-		}
-		b.reset()
-		r.member(ctx, gen)
+	m.read(staying)
+	leave(nil)
+	beside.Wait()
+	leaving, done := context.WithTimeout(context.Background(), leaveTimeout)
+	defer done()
+	_ = client.LeaveGroupContext(leaving) // says goodbye, so that others need not wait for the session to end; who has a name does not
+	client.Close()
+	if errors.Is(context.Cause(staying), errOtherTopics) {
+		return errOtherTopics
 	}
+	return nil
 }
 
-// errOtherTopics ends a membership: a member says which topics it reads when it joins.
+// memberOptions are those of a member that reads topics.
+func (r *run) memberOptions(topics []string) []kgo.Opt {
+	opts := []kgo.Opt{
+		kgo.SeedBrokers(r.cfg.Brokers...), kgo.ClientID(clientID), kgo.Dialer(r.cluster.dial),
+		kgo.ConsumerGroup(r.cfg.Group), kgo.ConsumeTopics(topics...), kgo.Balancers(kgo.CooperativeStickyBalancer()), kgo.DisableAutoCommit(),
+		kgo.SessionTimeout(sessionTimeout), kgo.HeartbeatInterval(heartbeatInterval), kgo.RebalanceTimeout(rebalanceTimeout),
+		kgo.RetryBackoffFn(retryBackoff), kgo.MetadataMinAge(minBackoff), kgo.MetadataMaxAge(watchInterval),
+	}
+	if r.cfg.Instance != "" {
+		opts = append(opts, kgo.InstanceID(r.cfg.Instance))
+	}
+	return opts
+}
+
+// errOtherTopics ends a membership.
 var errOtherTopics = errors.New("other topics match the pattern now")
 
 func topicsOf[V any](found map[stream.Partition]V) []string {
@@ -98,49 +114,164 @@ func (r *run) watchTopics(ctx context.Context, topics []string, leave context.Ca
 	}
 }
 
-// member reads the partitions of one generation. It returns at once; the next Next waits for the reading to end.
-func (r *run) member(ctx context.Context, gen *kafka.Generation) {
-	committed := make(map[stream.Partition]mark)
-	for topic, assigned := range gen.Assignments {
-		for _, a := range assigned {
-			committed[stream.Partition{Topic: topic, ID: a.ID}] = mark{offset: max(a.Offset, -1)} // negative: FirstOffset, which stands for none
-		}
+// member is a membership of the group. It reads its partitions in generations: one ends when partitions come or go.
+type member struct {
+	run      *run
+	client   *kgo.Client
+	told     bool // what it has; of change
+	changes  chan change
+	over     chan struct{} // closed when nothing is read any more
+	assigned map[stream.Partition]bool
+}
+
+// change is what the group has decided. done is closed when nothing is read any more of what is gone, and all of it is committed.
+type change struct {
+	come, gone map[string][]int32
+	lost       bool // others may have what is gone already
+	done       chan struct{}
+}
+
+// change waits until the member has made a change. The group's other members wait for that. franz-go calls it, one call after the other.
+func (m *member) change(c change) {
+	if m.told && count(c.come)+count(c.gone) == 0 {
+		return // the group has talked of others
 	}
-	r.cfg.Logger.Debug("kafka: joined", "group", gen.GroupID, "generation", gen.ID, "partitions", len(committed))
-	gen.Start(func(over context.Context) {
-		ctx, stop := context.WithCancel(ctx)
-		defer stop()
-		defer context.AfterFunc(over, stop)()
-		if !r.mine(ctx, gen, committed) {
-			<-ctx.Done()
+	m.told = !c.lost
+	c.done = make(chan struct{})
+	select {
+	case m.changes <- c:
+		<-c.done
+	case <-m.over:
+	}
+}
+
+func count(of map[string][]int32) (n int) {
+	for _, ids := range of {
+		n += len(ids)
+	}
+	return n
+}
+
+// read reads one generation after another until ctx ends.
+func (m *member) read(ctx context.Context) {
+	defer close(m.over)
+	for known := false; ; {
+		over, end := context.WithCancel(ctx)
+		var next change
+		var waiting sync.WaitGroup
+		waiting.Go(func() {
+			defer end()
+			select {
+			case next = <-m.changes:
+			case <-over.Done():
+			}
+		})
+		if known {
+			m.generation(over)
+		} else {
+			<-over.Done()
+		}
+		end()
+		waiting.Wait()
+		if next.done == nil {
 			return
 		}
-		r.generation(ctx, func(ctx context.Context) { r.commitLoop(ctx, gen) }, committed)
-		r.commit(gen)
-	})
+		m.take(next)
+		known = !next.lost
+		close(next.done)
+	}
+}
+
+// take makes a change.
+func (m *member) take(c change) {
+	for topic, ids := range c.gone {
+		for _, id := range ids {
+			delete(m.assigned, stream.Partition{Topic: topic, ID: int(id)})
+		}
+	}
+	for topic, ids := range c.come {
+		for _, id := range ids {
+			m.assigned[stream.Partition{Topic: topic, ID: int(id)}] = true
+		}
+	}
+}
+
+// generation reads the partitions that the member has now, until ctx ends.
+func (m *member) generation(ctx context.Context) {
+	r, committed := m.run, make(map[stream.Partition]mark, len(m.assigned))
+	for p := range m.assigned {
+		committed[p] = mark{offset: -1}
+	}
+	r.cfg.Logger.Debug("kafka: assigned", "group", r.cfg.Group, "partitions", len(committed))
+	if !r.mine(ctx, committed) {
+		<-ctx.Done()
+		return
+	}
+	r.generation(ctx, m.commitLoop, committed)
+	m.commit()
+}
+
+// listen tells what the group's coordinator says of failures, until ctx ends. franz-go goes on trying.
+func (m *member) listen(ctx context.Context) {
+	for ctx.Err() == nil {
+		m.client.PollFetches(ctx).EachError(func(_ string, _ int32, err error) {
+			if ctx.Err() == nil {
+				m.run.trouble(ctx, fmt.Errorf("join group %s: %w", m.run.cfg.Group, known(err)))
+			}
+		})
+	}
+}
+
+// trouble tells the handler of an error after which another client tries again by itself, or ends the run where no try can mend it.
+func (r *run) trouble(ctx context.Context, err error) {
+	if cause := r.cluster.diagnose(ctx, err); hopeless(cause) {
+		r.end(cause)
+		return
+	}
+	if errors.Is(err, kafka.FencedInstanceID) {
+		r.end(fmt.Errorf("another process reads as the instance %q of group %s: each needs its own", r.cfg.Instance, r.cfg.Group))
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.handler.Retry(err, minBackoff)
+}
+
+// known makes an error of franz-go's the one that this package looks for.
+func known(err error) error {
+	if told := (*kerr.Error)(nil); errors.As(err, &told) {
+		return kafka.Error(told.Code)
+	}
+	return err
 }
 
 // commitLoop commits once a second until ctx ends.
-func (r *run) commitLoop(ctx context.Context, gen *kafka.Generation) {
+func (m *member) commitLoop(ctx context.Context) {
 	tick := time.NewTicker(commitInterval)
 	defer tick.Stop()
-	for {
+	for ticks := 1; ; ticks++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			r.commit(gen)
-			r.spare()
+			m.commit()
+			if ticks >= settled {
+				m.run.spare()
+			}
 		}
 	}
 }
 
+// settled is after how many ticks a member without partitions is one that gets none: a partition that is taken from another comes after a moment in which
+// nobody has it.
+const settled = 3
+
 // mine looks what the group has noted of the partitions of a generation, and asks the handler whether it can do with them, if others have some of the
 // topics. It returns false where nothing is to be read: the generation waits for its end, or the run has ended.
-func (r *run) mine(ctx context.Context, gen *kafka.Generation, committed map[stream.Partition]mark) bool {
+func (r *run) mine(ctx context.Context, committed map[stream.Partition]mark) bool {
 	var b backoff
 	for {
-		found, err := r.look(ctx, gen.GroupID, committed)
+		found, err := r.look(ctx, r.cfg.Group, committed)
 		if err == nil {
 			return r.divide(committed, found)
 		}
@@ -192,17 +323,19 @@ func (r *run) divide(committed map[stream.Partition]mark, found map[stream.Parti
 
 // commit tells the group how far the assigned partitions have come, for lag tools and for whoever reads them next. A commit that fails costs
 // nothing now: the run has its positions.
-func (r *run) commit(gen *kafka.Generation) {
+func (m *member) commit() {
+	r := m.run
 	offsets := r.uncommitted()
 	if len(offsets) == 0 {
 		return
 	}
-	request := &kafka.OffsetCommitRequest{GroupID: gen.GroupID, GenerationID: int(gen.ID), MemberID: gen.MemberID, Topics: map[string][]kafka.OffsetCommit{}}
+	id, generation := m.client.GroupMetadata()
+	request := &kafka.OffsetCommitRequest{GroupID: r.cfg.Group, GenerationID: int(generation), MemberID: id, Topics: map[string][]kafka.OffsetCommit{}}
 	for p, m := range offsets {
 		request.Topics[p.Topic] = append(request.Topics[p.Topic], kafka.OffsetCommit{Partition: p.ID, Offset: m.offset, Metadata: m.note})
 	}
 	if err := r.send(request); err != nil {
-		r.cfg.Logger.Warn("kafka: offsets not committed", "group", gen.GroupID, "err", err)
+		r.cfg.Logger.Warn("kafka: offsets not committed", "group", r.cfg.Group, "err", err)
 		return
 	}
 	r.mu.Lock()
