@@ -5,6 +5,8 @@
 //	go run ./bench/chaos -kills 100 -events 5000000                      on an embedded broker
 //	scripts/kafka.sh with go run ./bench/chaos -kills 100 -events 5000000      on an Apache Kafka
 //
+// With -live 5m a producer sends all the time, and one of the members of a group is killed each 5 s: the longest gap in the output is told.
+//
 // With CANCHA_POSTGRES (scripts/postgres.sh with) tables are written, too. It ends with 1 if anything differs.
 package main
 
@@ -72,6 +74,9 @@ func trials(ctx context.Context, out *os.File) error {
 		return err
 	}
 	defer f.close()
+	if *live > 0 {
+		return liveTrial(ctx, f, program, dir, out)
+	}
 	bad := 0
 	for _, query := range strings.Fields(*queries) {
 		for _, sink := range strings.Fields(*sinks) {
@@ -123,6 +128,9 @@ func newField(ctx context.Context, n int) (*field, error) {
 		f.brokers = []string{f.own.Addr()}
 	}
 	wanted := strings.Fields(*queries)
+	if *live > 0 {
+		wanted = nil // what is read comes later
+	}
 	if slices.Contains(wanted, "windows") || slices.Contains(wanted, "join") {
 		for i, topic := range []string{f.topic("moves"), f.topic("others")} {
 			if err := fill(ctx, f.brokers, topic, n, uint64(i)); err != nil {

@@ -21,7 +21,7 @@ import (
 
 // role is what a process of a trial does: a query that reads topics to their ends, with a checkpoint, into a sink.
 type role struct {
-	Query    string // windows, join, predictions
+	Query    string // windows, seconds, join, predictions
 	Sink     string // file, epochs, kafka, postgres
 	Brokers  []string
 	Topics   []string
@@ -30,6 +30,8 @@ type role struct {
 	Output   string // topic or table
 	Postgres string // URL
 	Epoch    time.Duration
+	Live     bool   // it reads what comes, and does not end
+	Instance string // its name in the group
 }
 
 // run is the process: it ends with the topics.
@@ -51,8 +53,10 @@ func (r role) run(ctx context.Context) error {
 
 func (r role) source(i int) stream.Source {
 	end := make(chan struct{})
-	close(end)
-	return kafka.Source(kafka.Config{Brokers: r.Brokers, Topic: r.Topics[i], Group: r.Group, Until: end})
+	if !r.Live {
+		close(end)
+	}
+	return kafka.Source(kafka.Config{Brokers: r.Brokers, Topic: r.Topics[i], Group: r.Group, Instance: r.Instance, Until: end})
 }
 
 func (r role) query() (*stream.Query, error) {
@@ -60,6 +64,9 @@ func (r role) query() (*stream.Query, error) {
 	case "windows":
 		return moves(r.source(0)).KeyedBy("k").Watermark(5*time.Second).GroupBy("k").Window(stream.Sliding(20*time.Second, 10*time.Second)).
 			Agg(stream.Count("n"), stream.Stats("x", stream.Field("x")), stream.CountDistinct("ids", stream.Field("id")), stream.First("first", stream.Field("id"))), nil
+	case "seconds":
+		return moves(r.source(0)).KeyedBy("k").Watermark(200*time.Millisecond).GroupBy("k").Window(stream.Tumbling(time.Second)).
+			Agg(stream.Count("n"), stream.Stats("x", stream.Field("x")), stream.First("first", stream.Field("id"))), nil
 	case "join":
 		left := moves(r.source(0)).Watermark(15*time.Second).Select("k", "id", "x")
 		right := moves(r.source(1)).Watermark(15*time.Second).With("other", stream.Field("id")).Select("k", "other")

@@ -186,6 +186,13 @@ func (t *trial) run(ctx context.Context, read func(r role) (map[string]int, erro
 	if err != nil {
 		return o, err
 	}
+	o.compare(got, want)
+	o.took = time.Since(began)
+	return o, ctx.Err()
+}
+
+// compare counts rows that differ.
+func (o *outcome) compare(got, want map[string]int) {
 	for line, n := range want {
 		o.rows += n
 		o.lost += max(0, n-got[line])
@@ -198,6 +205,4 @@ func (t *trial) run(ctx context.Context, read func(r role) (map[string]int, erro
 			o.many += max(0, n-want[line])
 		}
 	}
-	o.took = time.Since(began)
-	return o, ctx.Err()
 }

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"cancha/stream"
+	"cancha/stream/kafka"
+)
+
+var (
+	live  = flag.Duration("live", 0, "instead of trials: so long a group of members gives out what a producer sends meanwhile, and one of them is killed each -every")
+	every = flag.Duration("every", 5*time.Second, "between two kills of -live")
+	rate  = flag.Int("rate", 4096, "records a second of -live")
+)
+
+// group is a trial whose processes read what comes, and are started again when they have been killed.
+type group struct {
+	trial
+	processes []*exec.Cmd
+}
+
+// liveTrial has members of a group count each second's records of each key, kills one after another, and looks at the rows: when they come, and, in the
+// end, whether they are what one process without a break gives out.
+func liveTrial(ctx context.Context, f *field, program, dir string, out io.Writer) error {
+	topic := f.topic("live")
+	name := "live_kafka"
+	t := &group{trial: trial{program: program, members: *members, dice: rand.New(rand.NewPCG(*seed, 5)),
+		role: f.role("seconds", "kafka", name, filepath.Join(dir, name), true)}}
+	t.Topics = []string{topic}
+	began := time.Now()
+	gaps, o, err := t.play(ctx, topic)
+	if err != nil {
+		return err
+	}
+	if err := t.compare(&o); err != nil {
+		return err
+	}
+	o.took = time.Since(began)
+	fmt.Fprintf(out, "seconds → kafka %d at once, one killed each %v for %v: %v; longest gap in the output %v, of one partition %v\n", t.members, *every, *live, o,
+		gaps.all.Round(time.Millisecond), gaps.longest().Round(time.Millisecond))
+	if !o.ok() {
+		return errors.New("the rows are not the same")
+	}
+	return nil
+}
+
+// play is the time in which the producer sends and members are killed.
+func (t *group) play(ctx context.Context, topic string) (*arrivals, outcome, error) {
+	var o outcome
+	ctx, end := context.WithTimeout(ctx, *live)
+	defer end()
+	gaps := &arrivals{}
+	var beside sync.WaitGroup
+	var sent, watched error
+	beside.Go(func() { sent = send(ctx, t.Brokers, topic, *rate) })
+	beside.Go(func() { watched = gaps.watch(ctx, t.role) })
+	err := t.kill(ctx, &o)
+	end()
+	beside.Wait()
+	for _, c := range t.processes {
+		_ = c.Process.Kill() // it may have ended by itself, which the rows tell
+		_ = c.Wait()
+	}
+	return gaps, o, errors.Join(err, sent, watched, t.last())
+}
+
+// kill starts the members and kills one after another until ctx ends. Each has a name in the group.
+func (t *group) kill(ctx context.Context, o *outcome) error {
+	t.processes = make([]*exec.Cmd, t.members)
+	for i := range t.processes {
+		if err := t.begin(i); err != nil {
+			return err
+		}
+	}
+	tick := time.NewTicker(*every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		i := t.dice.IntN(t.members)
+		_ = t.processes[i].Process.Kill()
+		if err := t.processes[i].Wait(); err == nil {
+			return fmt.Errorf("member %d has ended by itself", i)
+		}
+		o.kills++
+		if err := t.begin(i); err != nil {
+			return err
+		}
+	}
+}
+
+// begin starts a member.
+func (t *group) begin(i int) (err error) {
+	r := t.role
+	r.Live, r.Instance = true, fmt.Sprint("member-", i)
+	t.processes[i], _, err = t.start(r)
+	return err
+}
+
+// compare runs the query undisturbed and compares.
+func (t *group) compare(o *outcome) error {
+	calm := t.role
+	calm.Folder, calm.Output, calm.Group = calm.Folder+"-calm", calm.Output+"_calm", ""
+	if err := t.whole(calm); err != nil {
+		return fmt.Errorf("undisturbed: %w", err)
+	}
+	want, err := rows(calm)
+	if err != nil {
+		return err
+	}
+	got, err := rows(t.role)
+	o.compare(got, want)
+	return err
+}
+
+// send sends records of now, so many a second, until ctx ends.
+func send(ctx context.Context, brokers []string, topic string, rate int) error {
+	p, err := kafka.NewProducer(kafka.ProducerConfig{Brokers: brokers, Topic: topic, Partitions: partitions})
+	if err != nil {
+		return err
+	}
+	dice, tick := rand.New(rand.NewPCG(7, 17)), time.NewTicker(10*time.Millisecond)
+	defer tick.Stop()
+	began := time.Now()
+	for i := 0; ctx.Err() == nil; {
+		for due := int(time.Since(began).Seconds() * float64(rate)); i < due; i++ {
+			key := fmt.Sprintf("k%d", dice.IntN(200))
+			value := fmt.Sprintf(`{"k":%q,"id":%d,"x":%.3f,"ts":%d}`, key, i, dice.NormFloat64(), time.Now().UnixMilli())
+			if err := p.Send(context.WithoutCancel(ctx), []byte(key), []byte(value)); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+	return p.Close(context.WithoutCancel(ctx))
+}
+
+// arrivals measures how long no rows come: at all, and of the keys of each partition of the input.
+type arrivals struct {
+	mutex
+	last, all time.Duration // since began; the longest gap
+	of        [partitions]struct{ last, longest time.Duration }
+	began     time.Time
+}
+
+// watch reads the rows as they are committed, until ctx ends.
+func (a *arrivals) watch(ctx context.Context, r role) error {
+	topic := kafka.TopicConfig{Brokers: r.Brokers, Topic: r.Output, Partitions: 1}
+	if _, err := kafka.CreateTopic(ctx, topic); err != nil {
+		return err
+	}
+	return kafka.Source(kafka.Config{Brokers: r.Brokers, Topic: r.Output, Committed: true, IdleInterval: 20 * time.Millisecond}).Run(ctx, a)
+}
+
+// Assigned implements stream.Handler.
+func (a *arrivals) Assigned([]stream.Partition) {}
+
+// Retry implements stream.Handler.
+func (a *arrivals) Retry(error, time.Duration) {}
+
+// Batch implements stream.Handler. The first rows begin the clock.
+func (a *arrivals) Batch(_ context.Context, b stream.Batch) error {
+	a.Lock()
+	defer a.Unlock()
+	for i := range b.Records {
+		var row struct{ K string }
+		if err := json.Unmarshal(b.Records[i].Value, &row); err != nil {
+			return err
+		}
+		if a.began.IsZero() {
+			a.began = time.Now()
+		}
+		now, of := time.Since(a.began), &a.of[kafka.PartitionOf([]byte(row.K), partitions)]
+		a.all, a.last = max(a.all, now-a.last), now
+		of.longest, of.last = max(of.longest, now-of.last), now
+	}
+	return nil
+}
+
+// longest is the longest gap of a partition.
+func (a *arrivals) longest() (d time.Duration) {
+	for _, of := range a.of {
+		d = max(d, of.longest)
+	}
+	return d
+}
