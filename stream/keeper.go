@@ -431,7 +431,7 @@ func (p part) begin(room []byte, epoch int64) *part {
 }
 
 // stepItems is how many items are encoded while a lane, or all that is behind the lanes, waits.
-const stepItems = 1000
+var stepItems = 1000 // few in tests
 
 // encode writes what was begun.
 func (p *part) encode() checkpoint.Section {

@@ -70,6 +70,7 @@ func plays(partitions, n int) [][]Record {
 
 // TestKilled runs queries of each kind without a break, and again with many ends of each kind: results and sinks are the same.
 func TestKilled(t *testing.T) {
+	defer BitByBit()()
 	recorded := sync.OnceValue(func() [][]Record { return plays(2, 10_000) })
 	from := func(topic string) *Query {
 		return From(Memory(topic, recorded()).BatchSize(37)).EventTime(Field("ts").AsTime()).Watermark(5 * time.Second)
@@ -122,7 +123,7 @@ func TestKilled(t *testing.T) {
 				var got *Running
 				for ends := 0; got == nil; ends++ {
 					q := make().Checkpoint(checkpoint.Folder(dir)).Epoch(10 * time.Millisecond).To(sink)
-					if ends > 8 {
+					if ends > 12 {
 						got = lives(t, q, 0)
 						break
 					}
