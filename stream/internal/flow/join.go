@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -26,6 +27,7 @@ type Joiner struct {
 	env           *Env
 	emit          Emit
 	before, after int64 // right.t - left.t lies in [-before, after]
+	span          int64 // of time, whose rows of a key are looked through together
 	keep          [2]bool
 	sides         [2]*joinSide
 	byKey         map[string]*partners
@@ -45,9 +47,10 @@ type joinSide struct {
 	size   int64
 }
 
-// partners are the rows of one key that wait, of both sides, as they came.
+// partners are the rows of one key that wait and whose times lie in one span, of both sides, as they came. Where one source is far ahead of the other, most
+// of what waits of a key is far away: it is not looked through for each row.
 type partners struct {
-	key         string
+	key         string // and the span
 	first, last [2]*waiting
 }
 
@@ -95,6 +98,7 @@ func JoinColumns(s plan.JoinSpec, left, right []Column) ([]Column, []int, error)
 // NewJoiner returns a join of rows of two layouts. Emit is set by Then.
 func NewJoiner(s plan.JoinSpec, left, right *Layout, env *Env) (*Joiner, []Column, error) {
 	j := &Joiner{env: env, before: int64(s.Before), after: int64(s.After), watermark: NoWatermark, byKey: map[string]*partners{}}
+	j.span = spanOf(j.before, j.after)
 	j.keep = [2]bool{s.Kind == "left" || s.Kind == "full", s.Kind == "full"}
 	var columns [2][]Column
 	for i, l := range []*Layout{left, right} {
@@ -175,19 +179,8 @@ func (j *Joiner) take(i int, row Row, t int64) {
 	w := &waiting{t: t, side: uint8(i)}
 	var ok bool
 	if j.bytes, ok = keyOf(j.bytes[:0], row, mine.keys); ok {
-		w.of = j.partnersOf()
-		for other := w.of.first[1-i]; other != nil; other = other.next {
-			if j.near(i, t, other.t) {
-				if !w.matched {
-					w.row = cloned(mine.export(row))
-				}
-				if !other.matched {
-					j.log.Touch(other.entry)
-				}
-				w.matched, other.matched = true, true
-				j.give(i, w.row, other.row, max(t, other.t))
-			}
-		}
+		j.match(i, w, row)
+		w.of = j.partnersOf(t)
 		w.of.add(i, w)
 	} else if !j.keep[i] {
 		return // without a key it matches nothing
@@ -199,6 +192,72 @@ func (j *Joiner) take(i int, row Row, t int64) {
 	w.entry = j.log.Add(w)
 }
 
+// match gives out a row, whose key is in bytes, with each of the other side that it matches.
+func (j *Joiner) match(i int, w *waiting, row Row) {
+	first, last := j.reach(i, w.t)
+	for at := floorDiv(first, j.span); at <= floorDiv(last, j.span); at++ {
+		p := j.byKey[string(j.keyAt(at))]
+		if p == nil {
+			continue
+		}
+		for other := p.first[1-i]; other != nil; other = other.next {
+			if other.t < first || other.t > last {
+				continue
+			}
+			if !w.matched {
+				w.row = cloned(j.sides[i].export(row))
+			}
+			if !other.matched {
+				j.log.Touch(other.entry)
+			}
+			w.matched, other.matched = true, true
+			j.give(i, w.row, other.row, max(w.t, other.t))
+		}
+	}
+}
+
+// reach is from when to when a row of the other side matches one of time t.
+func (j *Joiner) reach(i int, t int64) (first, last int64) {
+	if i == 0 {
+		return earlier(t, j.before), later(t, j.after)
+	}
+	return earlier(t, j.after), later(t, j.before)
+}
+
+// spanOf is some times what a row reaches, so that it seldom has to look into two spans.
+func spanOf(before, after int64) int64 {
+	const times = 4
+	if before > math.MaxInt64/times/2-1 || after > math.MaxInt64/times/2-1 {
+		return math.MaxInt64
+	}
+	return times*(before+after) + 1
+}
+
+// earlier is t, and by before it: no time is before the first.
+func earlier(t, by int64) int64 {
+	if t < math.MinInt64+by {
+		return math.MinInt64
+	}
+	return t - by
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// keyAt is the key in bytes with a span's number behind it.
+func (j *Joiner) keyAt(span int64) []byte {
+	j.bytes = slices.Grow(j.bytes, spanBytes)
+	return binary.BigEndian.AppendUint64(j.bytes, uint64(span))
+}
+
+// spanBytes is what a span's number takes.
+const spanBytes = 8
+
 // wait keeps a row until none can match it any more.
 func (j *Joiner) wait(w *waiting) {
 	mine := j.sides[w.side]
@@ -207,11 +266,12 @@ func (j *Joiner) wait(w *waiting) {
 	mine.ends.put(w.t+mine.wait, w)
 }
 
-// partnersOf returns those of the key in bytes, made if there are none.
-func (j *Joiner) partnersOf() *partners {
-	p := j.byKey[string(j.bytes)]
+// partnersOf returns those of the key in bytes at a time, made if there are none.
+func (j *Joiner) partnersOf(t int64) *partners {
+	key := j.keyAt(floorDiv(t, j.span))
+	p := j.byKey[string(key)]
 	if p == nil {
-		p = &partners{key: string(j.bytes)}
+		p = &partners{key: string(key)}
 		j.byKey[p.key] = p
 	}
 	return p
@@ -237,13 +297,6 @@ func (p *partners) remove(i int, w *waiting) {
 	} else {
 		w.next.prev = w.prev
 	}
-}
-
-func (j *Joiner) near(i int, t, other int64) bool {
-	if i == 1 {
-		t, other = other, t
-	}
-	return other >= t-j.before && other <= t+j.after
 }
 
 // give puts a pair together.

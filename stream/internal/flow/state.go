@@ -201,7 +201,7 @@ func (w *waiting) Append(dst []byte) []byte {
 	dst = changelog.AppendInt(append(dst, w.side), w.t)
 	dst = changelog.AppendBool(changelog.AppendBool(dst, w.matched), w.of != nil)
 	if w.of != nil {
-		dst = changelog.AppendText(dst, w.of.key)
+		dst = changelog.AppendText(dst, w.of.key[:len(w.of.key)-spanBytes])
 	}
 	return changelog.AppendRow(dst, w.row)
 }
@@ -216,7 +216,7 @@ func (j *Joiner) Load(head []byte, items []changelog.Saved) error {
 		w.t, w.matched = b.Int(), b.Bool()
 		if b.Bool() {
 			j.bytes = append(j.bytes[:0], b.Text()...)
-			w.of = j.partnersOf()
+			w.of = j.partnersOf(w.t)
 			w.of.add(int(w.side), w)
 		}
 		w.row = b.Row(j.width(w.side))
