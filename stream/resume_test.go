@@ -130,6 +130,7 @@ func TestKilled(t *testing.T) {
 					got = lives(t, q, time.Duration(dice.IntN(30)+1)*time.Millisecond)
 				}
 				if a, b := csvOf(t, got), csvOf(t, whole); a != b {
+					compareLines(t, strings.Split(a, "\n"), strings.Split(b, "\n"))
 					t.Fatalf("seed %d: results differ: %d rows, want %d", seed, got.Results().Len(), whole.Results().Len())
 				}
 				if name != "update" && name != "complete" {
@@ -175,7 +176,9 @@ func compareLines(t *testing.T, got, want []string) {
 	want = slices.Clone(want)
 	slices.Sort(want)
 	if a, b := strings.Join(got, "\n"), strings.Join(want, "\n"); a != b {
-		t.Fatalf("%d lines, want %d", len(got), len(want))
+		odd := slices.DeleteFunc(slices.Clone(got), func(l string) bool { return slices.Contains(want, l) })
+		lost := slices.DeleteFunc(want, func(l string) bool { return slices.Contains(got, l) })
+		t.Fatalf("%d lines; %d too many: %.10q; %d missing: %.10q", len(got), len(odd), odd[:min(len(odd), 10)], len(lost), lost[:min(len(lost), 10)])
 	}
 }
 
@@ -192,6 +195,7 @@ func lives(t *testing.T, q *Query, life time.Duration) *Running {
 		timer := time.AfterFunc(life, func() { kill(errKilled) })
 		defer timer.Stop()
 	}
+	defer func() { t.Logf("%v totals %+v state %+v", life, r.Totals(), r.Progress().StateOperators) }()
 	if err := r.Wait(context.Background()); err != nil {
 		if !errors.Is(err, errKilled) {
 			t.Fatal(err)

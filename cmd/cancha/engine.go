@@ -78,6 +78,11 @@ func runEngine(ctx context.Context, args []string) error {
 	if tools != nil {
 		ready.Engine = cell.Compiled
 	}
+	closeQueries, err := serveQueries(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeQueries()
 	if err := outlet.Emit(cellio.KindReady, 0, ready); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,16 +21,21 @@ import (
 	"cancha/kernel/wire"
 )
 
-// execute starts a kernel of this program in the notebook's folder, as JupyterLab does, and runs the code cells until one fails.
-func execute(ctx context.Context, n *notebook.Notebook, path string, out io.Writer, stops *stopper) error {
+// startKernel starts a kernel of this program in the folder of a notebook, as JupyterLab does.
+func startKernel(path string, env ...string) (*client.Kernel, error) {
 	program, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("find my own program to start a kernel: %w", err)
+		return nil, fmt.Errorf("find my own program to start a kernel: %w", err)
 	}
-	k, err := client.Start(client.Config{
+	return client.Start(client.Config{
 		Argv: []string{program, "kernel", "{connection_file}"}, Dir: filepath.Dir(path), Stderr: os.Stderr, Transport: "ipc",
-		Env: []string{historyVariable + "=" + historyOff}, // nobody has typed these cells
+		Env: append(env, historyVariable+"="+historyOff), // nobody has typed these cells
 	})
+}
+
+// execute starts a kernel and runs the code cells of a notebook in it until one fails.
+func execute(ctx context.Context, n *notebook.Notebook, path string, out io.Writer, stops *stopper) error {
+	k, err := startKernel(path)
 	if err != nil {
 		return err
 	}
@@ -40,7 +46,7 @@ func execute(ctx context.Context, n *notebook.Notebook, path string, out io.Writ
 		return err
 	}
 	begin := time.Now()
-	runErr := r.all(ctx, n)
+	runErr := r.all(ctx, context.WithoutCancel(ctx), n)
 	if runErr == nil {
 		fmt.Fprintf(out, "%s: %s in %.1f s\n", r.name, count(r.ran, "cell", "cells"), time.Since(begin).Seconds())
 	}
@@ -58,7 +64,7 @@ type runner struct {
 	ran    int
 
 	mu      sync.Mutex
-	record  *notebook.Recorder
+	record  *notebook.Recorder // nil: outputs are not kept
 	running *notebook.Cell
 	cells   map[string]*notebook.Cell // by the request that ran them
 }
@@ -85,22 +91,20 @@ func (r *runner) begin(c *notebook.Cell) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.running = c
-	r.record.Begin(c)
+	if r.record != nil {
+		r.record.Begin(c)
+	}
 }
 
-func (r *runner) all(ctx context.Context, n *notebook.Notebook) error {
-	total := 0
-	for _, c := range n.Cells {
-		if runs(c) {
-			total++
-		}
-	}
-	for _, c := range n.Cells {
-		if !runs(c) {
-			continue
+// all runs the code cells until one fails. Where next has ended, no other one begins; ctx ends the running one too.
+func (r *runner) all(ctx, next context.Context, n *notebook.Notebook) error {
+	cells := slices.DeleteFunc(slices.Clone(n.Cells), func(c *notebook.Cell) bool { return !runs(c) })
+	for _, c := range cells {
+		if next.Err() != nil {
+			return nil
 		}
 		r.ran++
-		if err := r.cell(ctx, c, total); err != nil {
+		if err := r.cell(ctx, c, len(cells)); err != nil {
 			return err
 		}
 	}

@@ -56,6 +56,20 @@ func parse(flags *flag.FlagSet, args []string) error {
 	return nil
 }
 
+// parseMixed reads flags and operands in any order, as people write them.
+func parseMixed(flags *flag.FlagSet, args []string) (operands []string, err error) {
+	for {
+		if err := parse(flags, args); err != nil {
+			return nil, err
+		}
+		if flags.NArg() == 0 {
+			return operands, nil
+		}
+		operands = append(operands, flags.Arg(0))
+		args = flags.Args()[1:]
+	}
+}
+
 // parseAll reads flags and refuses what is none.
 func parseAll(flags *flag.FlagSet, args []string) error {
 	if err := parse(flags, args); err != nil {

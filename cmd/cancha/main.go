@@ -29,6 +29,7 @@ func keepsInterrupt(name string) bool { return name == "kernel" || name == "engi
 func commands() []command {
 	return []command{
 		{"run", "run notebooks without a browser", runRun},
+		{"query", "run the queries of a notebook or a file as a process", runQuery},
 		{"broker", "serve Kafka clients without a Kafka cluster", runBroker},
 		{"producer", "play matches into a topic", runProducer},
 		{"data", "fetch, simulate or list matches", runData},

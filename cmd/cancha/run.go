@@ -56,7 +56,6 @@ func runRun(ctx context.Context, args []string) error {
 	return nil
 }
 
-// parseRun reads flags and notebooks in any order, as people write them.
 func parseRun(args []string) (runOptions, error) {
 	o := runOptions{parameters: parameters{}}
 	flags := newFlags("run", " NOTEBOOK…", `Runs notebooks one after the other, each in its own folder with a kernel of its own, and stops at the first that fails. The
@@ -73,15 +72,9 @@ run goes on; a second one ends the run.`)
 		o.timeout = d
 		return nil
 	})
-	for {
-		if err := parse(flags, args); err != nil {
-			return o, err
-		}
-		if flags.NArg() == 0 {
-			break
-		}
-		o.notebooks = append(o.notebooks, flags.Arg(0))
-		args = flags.Args()[1:]
+	var err error
+	if o.notebooks, err = parseMixed(flags, args); err != nil {
+		return o, err
 	}
 	if len(o.notebooks) == 0 {
 		return o, usageError{"run", errors.New("name a notebook")}
@@ -95,15 +88,9 @@ func readAll(o runOptions) ([]*notebook.Notebook, error) {
 	var read []*notebook.Notebook
 	places := map[string]string{} // outcome → notebook
 	for _, path := range o.notebooks {
-		n, err := notebook.Read(path)
+		n, err := readNotebook(path, o.parameters)
 		if err != nil {
 			return nil, err
-		}
-		if l := n.Language(); l != "" && l != "go" {
-			return nil, fmt.Errorf("%s is a notebook in %s; cancha runs Go", path, l)
-		}
-		if err := n.SetParameters(o.parameters); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if out := outcomePath(path, o); out != "" {
 			if other := places[out]; other != "" {
@@ -117,6 +104,21 @@ func readAll(o runOptions) ([]*notebook.Notebook, error) {
 		read = append(read, n)
 	}
 	return read, nil
+}
+
+// readNotebook reads a notebook in Go and sets its parameters.
+func readNotebook(path string, p parameters) (*notebook.Notebook, error) {
+	n, err := notebook.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	if l := n.Language(); l != "" && l != "go" {
+		return nil, fmt.Errorf("%s is a notebook in %s; cancha runs Go", path, l)
+	}
+	if err := n.SetParameters(p); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return n, nil
 }
 
 // tryPlace makes the folder of a file that is to be written, and sees whether something can be written there.

@@ -150,16 +150,22 @@ for {
 			if err := <-ended; err == nil {
 				t.Error("the run has succeeded")
 			}
-			for i, pid := range pids[1:] {
-				for deadline := time.Now().Add(patience); lives(pid); time.Sleep(20 * time.Millisecond) { // polls
-					if time.Now().After(deadline) {
-						t.Errorf("the %s is left", []string{"kernel", "engine", "engine's child"}[i])
-						syscall.Kill(pid, syscall.SIGKILL)
-						break
-					}
-				}
-			}
+			gone(t, pids[1:])
 		})
+	}
+}
+
+// gone waits until the processes that readPIDs has read have ended.
+func gone(t *testing.T, pids []int) {
+	t.Helper()
+	for i, pid := range pids {
+		for deadline := time.Now().Add(patience); lives(pid); time.Sleep(20 * time.Millisecond) { // polls
+			if time.Now().After(deadline) {
+				t.Errorf("the %s is left", []string{"kernel", "engine", "engine's child"}[i])
+				syscall.Kill(pid, syscall.SIGKILL)
+				break
+			}
+		}
 	}
 }
 

@@ -68,7 +68,7 @@ func Start(c Config) (*Kernel, error) {
 	if len(c.Argv) == 0 {
 		return nil, errors.New("start kernel: no command")
 	}
-	dir, err := os.MkdirTemp(temporary(), "kernel-") // 0700
+	dir, err := os.MkdirTemp(Temporary(), "kernel-") // 0700
 	if err != nil {
 		return nil, fmt.Errorf("start kernel: %w", err)
 	}
@@ -80,8 +80,8 @@ func Start(c Config) (*Kernel, error) {
 	return k, nil
 }
 
-// temporary is the folder for temporary files, unless it makes paths too long for a socket, which may have a hundred bytes.
-func temporary() string {
+// Temporary is the folder for temporary files, unless it makes paths too long for a socket, which may have a hundred bytes.
+func Temporary() string {
 	if dir := os.TempDir(); len(dir) <= 60 {
 		return dir
 	}

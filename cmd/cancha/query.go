@@ -1,0 +1,230 @@
+//go:build !windows
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"cancha/jupyter/notebook"
+	"cancha/kernel/cell"
+	"cancha/kernel/client"
+	"cancha/kernel/wire"
+)
+
+// queryOptions is what "cancha query" is asked for.
+type queryOptions struct {
+	path       string
+	parameters parameters
+	progress   time.Duration // 0: never
+}
+
+func runQuery(ctx context.Context, args []string) error {
+	o, err := parseQuery(args)
+	if err != nil {
+		return err
+	}
+	n, err := readProgram(o.path, o.parameters)
+	if err != nil {
+		return err
+	}
+	return stay(ctx, o, n)
+}
+
+func parseQuery(args []string) (queryOptions, error) {
+	o := queryOptions{parameters: parameters{}}
+	flags := newFlags("query", " FILE.go|NOTEBOOK", `Runs the queries of a notebook, or of a file of Go, as a process of their own, in the file's folder, and stays until they have
+ended. The file has what stands in one cell: with or without "package main"; main is called. What cells print goes to
+stdout, what becomes of the queries to stderr.
+
+SIGTERM or ^C stops the queries in order, so that the next process goes on from their checkpoints; a second one ends the
+process at once. A cell or a query that fails ends it with 1. Processes whose queries have one Group share the partitions.`)
+	flags.Var(o.parameters, "p", "set a parameter of a notebook, `name=value`, as \"cancha run\" does; may be given again. A file of Go has the environment")
+	flags.DurationVar(&o.progress, "progress", 10*time.Second, "how often a line tells how far each query has come, as a `duration`; 0 is never")
+	paths, err := parseMixed(flags, args)
+	switch {
+	case err != nil:
+		return o, err
+	case len(paths) != 1:
+		return o, usageError{"query", errors.New("name one notebook, or one file of Go")}
+	case o.progress < 0:
+		return o, usageError{"query", errors.New("-progress: want a duration such as 10s, or 0")}
+	}
+	o.path = paths[0]
+	return o, nil
+}
+
+// readProgram reads a notebook, or a file of Go as a notebook of one cell: a cell may be a whole program.
+func readProgram(path string, p parameters) (*notebook.Notebook, error) {
+	switch ext := filepath.Ext(path); {
+	case ext == ".ipynb":
+		return readNotebook(path, p)
+	case ext != ".go":
+		return nil, fmt.Errorf("%s is neither a notebook (.ipynb) nor a file of Go (.go)", path)
+	case len(p) > 0:
+		return nil, fmt.Errorf("-p sets parameters of a notebook; %s can ask os.Getenv", path)
+	}
+	source, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkProgram(path, source); err != nil {
+		return nil, err
+	}
+	return &notebook.Notebook{Cells: []*notebook.Cell{notebook.NewCode("file", string(source))}}, nil
+}
+
+// checkProgram refuses a file of a package that is no program. What has no package clause is a cell's text, and its faults are the cell's.
+func checkProgram(path string, source []byte) error {
+	file, err := parser.ParseFile(token.NewFileSet(), path, source, parser.PackageClauseOnly)
+	if err == nil && file.Name.Name != "main" {
+		return fmt.Errorf("%s is of package %s: \"cancha query\" runs package main, or what stands in a cell", path, file.Name.Name)
+	}
+	return nil
+}
+
+// stay runs the cells in a kernel of their own, and stays with their queries.
+func stay(ctx context.Context, o queryOptions, n *notebook.Notebook) error {
+	dir, err := os.MkdirTemp(client.Temporary(), "query-") // 0700
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	socket := filepath.Join(dir, "queries")
+	k, err := startKernel(o.path, queriesVariable+"="+socket)
+	if err != nil {
+		return err
+	}
+	defer k.Kill()
+	s := &stayer{runner: runner{out: os.Stderr, name: filepath.Base(o.path), stops: &stopper{}}, follower: newFollower(socket, os.Stderr, o.progress)}
+	s.client, err = k.Connect(ctx, client.Options{Watch: printed})
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	err = s.run(ctx, n)
+	s.lastWords(context.WithoutCancel(ctx))
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return errors.Join(err, k.Shutdown(end, s.client))
+}
+
+// printed passes on what cells print, and their goroutines. Figures and tables are for those who look.
+func printed(m wire.Message) {
+	var s struct{ Name, Text string }
+	if m.Header.Type != "stream" || json.Unmarshal(m.Content, &s) != nil {
+		return
+	}
+	out := os.Stdout
+	if s.Name == "stderr" {
+		out = os.Stderr
+	}
+	_, _ = io.WriteString(out, s.Text) // nobody is left to be told
+}
+
+// stayer runs cells, and stays until the queries have ended that they have started.
+type stayer struct {
+	runner
+	follower *follower
+
+	interrupt context.CancelCauseFunc // ends the running cell
+	over      chan struct{}           // closed when no cell runs any more
+	err       error                   // of the cells; read after over
+}
+
+// lastWords brings what was printed after the cells, and how an engine has died, by a cell that does nothing.
+func (s *stayer) lastWords(ctx context.Context) {
+	if s.follower.pid == 0 {
+		return // no engine has said anything, and one that is being built would be waited for
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	reply, err := s.client.ExecuteWith(ctx, "//", client.ExecuteOptions{Silent: true}, nil)
+	if err == nil && reply.Status == cell.Failed { // the engine's death is this cell's error if it was seen just now
+		fmt.Fprintln(s.out, explain(reply.Err))
+	}
+}
+
+// errAsked interrupts a cell because the process is to end.
+var errAsked = errors.New("the process was asked to end")
+
+// cellGrace is how long a cell may take to see that the queries have been stopped for which it waits.
+const cellGrace = 2 * time.Second
+
+func (s *stayer) run(ctx context.Context, n *notebook.Notebook) error {
+	next, end := context.WithCancel(ctx)
+	defer end()
+	patient, interrupt := context.WithCancelCause(context.WithoutCancel(ctx)) // a cell is interrupted after the queries have been stopped
+	defer interrupt(nil)
+	s.interrupt = interrupt
+	s.over = make(chan struct{})
+	go func() { // ended by stop, which waits for it
+		defer close(s.over)
+		s.err = s.all(patient, next, n)
+	}()
+	err := s.follow(ctx)
+	end()
+	return errors.Join(err, s.stop(err))
+}
+
+// lookInterval is how often the queries are looked at: nobody tells another process that one has started or ended.
+const lookInterval = 100 * time.Millisecond
+
+// follow tells of the queries until all have ended and no cell runs, or something fails, or ctx ends.
+func (s *stayer) follow(ctx context.Context) error {
+	tick := time.NewTicker(lookInterval)
+	defer tick.Stop()
+	over := s.over // nil after it is closed
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-over:
+			if over = nil; s.err != nil {
+				return s.err
+			}
+		case <-tick.C:
+		}
+		live, err := s.follower.look(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case over != nil && errors.Is(err, errNoEngine): // not yet, or its end is the cell's error
+		case err != nil:
+			return err
+		case over == nil && live == 0:
+			return s.follower.none(s.name)
+		}
+	}
+}
+
+// stop stops the queries in order, then the running cell, and what that has started meanwhile. The error is of what the caller does
+// not know yet.
+func (s *stayer) stop(known error) error {
+	all := context.Background() // a second signal ends the process
+	s.follower.stop(all)
+	grace := time.NewTimer(cellGrace)
+	defer grace.Stop()
+	select {
+	case <-s.over:
+	case <-grace.C:
+		s.interrupt(errAsked)
+		<-s.over
+	}
+	s.follower.stop(all)
+	_, err := s.follower.look(all)
+	if errors.Is(err, errNoEngine) && (known != nil || !s.follower.lives()) { // that is known, or there has been none yet
+		err = nil
+	}
+	if known == nil && !errors.Is(s.err, errAsked) {
+		err = errors.Join(s.err, err)
+	}
+	return err
+}
