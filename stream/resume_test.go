@@ -195,7 +195,6 @@ func lives(t *testing.T, q *Query, life time.Duration) *Running {
 		timer := time.AfterFunc(life, func() { kill(errKilled) })
 		defer timer.Stop()
 	}
-	defer func() { t.Logf("%v totals %+v state %+v", life, r.Totals(), r.Progress().StateOperators) }()
 	if err := r.Wait(context.Background()); err != nil {
 		if !errors.Is(err, errKilled) {
 			t.Fatal(err)
