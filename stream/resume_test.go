@@ -116,18 +116,18 @@ func TestKilled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := &exactly{}
-			whole := lives(t, make().Checkpoint(checkpoint.Folder(t.TempDir())).To(want), 0)
-			for seed := range 2 {
+			whole := lives(t, make().Checkpoint(checkpoint.Folder(t.TempDir())).To(want), 0, nil)
+			for seed, end := range []func(*Running, context.CancelCauseFunc){killed, stopped} {
 				dice := rand.New(rand.NewPCG(uint64(seed), 1))
 				sink, dir := &exactly{}, t.TempDir()
 				var got *Running
 				for ends := 0; got == nil; ends++ {
 					q := make().Checkpoint(checkpoint.Folder(dir)).Epoch(10 * time.Millisecond).To(sink)
 					if ends > 12 {
-						got = lives(t, q, 0)
+						got = lives(t, q, 0, nil)
 						break
 					}
-					got = lives(t, q, time.Duration(dice.IntN(30)+1)*time.Millisecond)
+					got = lives(t, q, time.Duration(dice.IntN(30)+1)*time.Millisecond, end)
 				}
 				if a, b := csvOf(t, got), csvOf(t, whole); a != b {
 					compareLines(t, strings.Split(a, "\n"), strings.Split(b, "\n"))
@@ -182,8 +182,8 @@ func compareLines(t *testing.T, got, want []string) {
 	}
 }
 
-// lives runs a query to its end and returns it, or kills it after a time and returns nil.
-func lives(t *testing.T, q *Query, life time.Duration) *Running {
+// lives runs a query to its end and returns it, or has end end it after a time and returns nil.
+func lives(t *testing.T, q *Query, life time.Duration, end func(*Running, context.CancelCauseFunc)) *Running {
 	t.Helper()
 	ctx, kill := context.WithCancelCause(t.Context())
 	defer kill(nil)
@@ -191,15 +191,24 @@ func lives(t *testing.T, q *Query, life time.Duration) *Running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if life > 0 {
-		timer := time.AfterFunc(life, func() { kill(errKilled) })
-		defer timer.Stop()
+	over := time.After(time.Hour)
+	if end != nil {
+		over = time.After(life)
 	}
-	if err := r.Wait(context.Background()); err != nil {
-		if !errors.Is(err, errKilled) {
-			t.Fatal(err)
-		}
-		return nil
+	done := make(chan error, 1)
+	go func() { done <- r.Wait(context.Background()) }()
+	select {
+	case err = <-done:
+	case <-over:
+		end(r, kill)
+		err, r = <-done, nil
+	}
+	if err != nil && !errors.Is(err, errKilled) {
+		t.Fatal(err)
 	}
 	return r
 }
+
+func killed(_ *Running, kill context.CancelCauseFunc) { kill(errKilled) }
+
+func stopped(r *Running, _ context.CancelCauseFunc) { r.Stop(context.Background()) }

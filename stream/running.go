@@ -145,8 +145,12 @@ func runSource(ctx context.Context, s Source, h Handler) (err error) {
 // errEnough ends a source after MaxRecords.
 var errEnough = errors.New("stream: enough records")
 
-// over notes that an input has ended: it holds back no watermark any more.
+// over notes that an input has ended: it holds back no watermark any more. One that was ended, while it had more, does: a watermark that had passed what it
+// has is saved, and a next run would take that for late.
 func (r *Running) over(in *input) {
+	if r.reading.Err() != nil {
+		return
+	}
 	r.mu.Lock()
 	r.assigned[in] = map[Partition]bool{ended: true} // none of its lanes counts
 	r.mu.Unlock()
