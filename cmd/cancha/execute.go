@@ -147,9 +147,21 @@ func (r *runner) cell(ctx context.Context, c *notebook.Cell, total int) error {
 	}
 	fmt.Fprintf(r.out, "%s  %2d/%d  %6.2f s  %s\n", r.name, r.ran, total, time.Since(begin).Seconds(), title(c.Source))
 	if e.reply.Status != cell.OK {
-		return fmt.Errorf("%s: cell %d of %d failed:\n\n%s\n\n%s", r.name, r.ran, total, indent(strings.TrimSpace(c.Source)), explain(e.reply.Err))
+		return fmt.Errorf("%s: cell %d of %d failed:\n\n%s\n\n%s", r.name, r.ran, total, indent(beginning(strings.TrimSpace(c.Source))), explain(e.reply.Err))
 	}
 	return nil
+}
+
+// mostShown is how many lines of a cell that has failed are shown.
+const mostShown = 20
+
+// beginning is a cell's source, or what a long one begins with.
+func beginning(source string) string {
+	lines := strings.Split(source, "\n")
+	if len(lines) <= mostShown+1 {
+		return source
+	}
+	return strings.Join(append(lines[:mostShown], fmt.Sprintf("… %d more lines", len(lines)-mostShown)), "\n")
 }
 
 // stop interrupts the running cell, waits for its end unless a user is impatient, and returns why the run has ended.
