@@ -67,3 +67,11 @@ func (s slowSink) Write(ctx context.Context, epoch int64, rows *stream.Rows) err
 	defer s.wait(ctx)
 	return s.resumable.Write(ctx, epoch, rows)
 }
+
+// Identity implements stream.Identified.
+func (s slowSink) Identity() string {
+	if i, ok := s.resumable.(stream.Identified); ok {
+		return i.Identity()
+	}
+	return s.String()
+}

@@ -1,16 +1,20 @@
 package kafka
 
 import (
+	"context"
 	"errors"
 	"net"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"cancha/stream"
+	"cancha/stream/broker"
+	"cancha/stream/checkpoint"
 )
 
 // flaky is a port that breaks some of the next connections, each when it has taken a request.
@@ -98,4 +102,35 @@ func TestTransactionForgotten(t *testing.T) {
 	if got := committed(t, addr, topic); len(got) != len(recordsOf(1)) {
 		t.Errorf("%d records are committed, want %d: %v", len(got), len(recordsOf(1)), got)
 	}
+}
+
+// refusing is a sink that fails at its first rows, when the snapshot that has them is there.
+type refusing struct{ *sink }
+
+// Write implements stream.Sink.
+func (refusing) Write(context.Context, int64, *stream.Rows) error { return errKilled }
+
+// TestOtherBrokers: a query that ended before its topic had the rows of the last epoch, and goes on by another list of the cluster's brokers, gives these
+// rows out: the topic is the same.
+func TestOtherBrokers(t *testing.T) {
+	t.Parallel()
+	addr := startBroker(t, broker.Config{})
+	topic, dir := topicName(t), t.TempDir()
+	moves(t, addr, topic, 5_000)
+	query := func() *stream.Query {
+		return windows(Config{Brokers: []string{addr}, Topic: topic, Until: closed()}).Checkpoint(checkpoint.Folder(dir)).Epoch(20 * time.Millisecond)
+	}
+	want := &ledger{}
+	if err := live(t, query().Checkpoint(checkpoint.Folder(t.TempDir())).To(page{want}), 0); err != nil {
+		t.Fatal(err)
+	}
+	out := SinkConfig{Brokers: []string{addr}, Topic: topic + "-out"}
+	if err := live(t, query().To(refusing{newSink(out)}), 0); !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+	out.Brokers = []string{addr, addr}
+	if err := live(t, query().To(Sink(out)), 0); err != nil {
+		t.Fatal(err)
+	}
+	check(t, committed(t, addr, out.Topic), want.lines, true)
 }

@@ -78,6 +78,9 @@ func (s *sink) String() string {
 	return fmt.Sprintf("kafka %s at %s", s.cfg().Topic, strings.Join(s.cfg().Brokers, ","))
 }
 
+// Identity implements stream.Identified: the topic, whichever brokers are asked.
+func (s *sink) Identity() string { return "kafka " + s.cfg().Topic }
+
 // Open implements stream.Opener. A broker that cannot be reached is an error: a query that has nowhere to write its rows
 // should not start.
 func (s *sink) Open(ctx context.Context, columns []stream.Column) error {
