@@ -9,11 +9,15 @@ import (
 // farthest is how far a clock jumps, forwards and backwards.
 const farthest = 48 * time.Hour
 
-// wander has the clock of this process jump, and jump again, until ctx ends.
-func wander(ctx context.Context, c *clock, seed uint64) {
+// wander has the clock of this process jump, and jump again, until ctx ends. The true time is the latest if it is to stay back.
+func wander(ctx context.Context, c *clock, seed uint64, back bool) {
 	dice := rand.New(rand.NewPCG(seed, 3))
 	for ctx.Err() == nil {
-		if err := c.set(time.Duration(dice.Int64N(int64(2*farthest))) - farthest); err != nil {
+		by := time.Duration(dice.Int64N(int64(2*farthest))) - farthest
+		if back {
+			by = -by.Abs()
+		}
+		if err := c.set(by); err != nil {
 			panic(err) // a trial that took this for a clock that jumps would say too much
 		}
 		idle(ctx, time.Duration(20+dice.IntN(180))*time.Millisecond)

@@ -21,7 +21,8 @@ import (
 //	slow    a disk that takes its time for each snapshot and each epoch of rows
 //	full    a disk that is full in the middle: of a file system (root on Linux), or as a limit of each file
 //	drop    connections to the broker that break after some bytes
-//	clock   a wall clock that jumps by hours, forwards and backwards (Linux on amd64)
+//	clock   a wall clock that jumps by hours, forwards and backwards (Linux on amd64); backwards alone where a topic of an Apache Kafka is
+//	        written, which refuses records from more than an hour ahead of its own clock (message.timestamp.after.max.ms)
 //
 // Records that cannot be read are in the topics all along.
 const faultKinds = "kill freeze broker slow full drop clock"
@@ -85,7 +86,7 @@ func (f *field) try(ctx context.Context, r role, members int, p *plan) (o *outco
 	if p.kinds, err = f.kindsFor(*faults, members); err != nil {
 		return nil, err
 	}
-	t := &trial{role: r, plan: p, program: f.program, members: members, server: f.server}
+	t := &trial{role: r, plan: p, program: f.program, members: members, server: f.server, apache: f.own == nil}
 	if slices.Contains(p.kinds, "drop") {
 		if t.line, err = newLine(f.brokers[0], rand.New(rand.NewPCG(*seed, 5))); err != nil {
 			return nil, err
@@ -117,7 +118,7 @@ func (t *trial) under(f fault) role {
 	case "drop":
 		r.Brokers = []string{t.line.addr()}
 	case "clock":
-		r.Clock = f.seed | 1
+		r.Clock, r.Back = f.seed|1, t.Sink == "kafka" && t.apache
 	}
 	return r
 }
@@ -191,6 +192,6 @@ func (r role) within(ctx context.Context) (end func(), err error) {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	var wandering sync.WaitGroup
-	wandering.Go(func() { wander(ctx, c, r.Clock) })
+	wandering.Go(func() { wander(ctx, c, r.Clock, r.Back) })
 	return func() { stop(); wandering.Wait() }, nil
 }

@@ -35,6 +35,7 @@ type role struct {
 	Slow  time.Duration // that a disk takes at most
 	Limit uint64        // bytes of the largest file
 	Clock uint64        // the seed of a clock that jumps
+	Back  bool          // it stays behind the true time
 }
 
 // run is the process: it ends with the topics.

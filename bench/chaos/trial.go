@@ -21,6 +21,7 @@ type trial struct {
 	server     server // of the broker; nil: it cannot be killed
 	restarting sync.Mutex
 	outages    atomic.Int64 // moments at which the broker went away or came back
+	apache     bool         // it is an Apache Kafka
 	line       *line        // to the broker; nil: no connection is dropped
 	disk       *disk        // of its folder; nil: it cannot be full
 }
