@@ -220,7 +220,7 @@ func (k *keeper) open(ctx context.Context, u *unit) error {
 	u.sinks = make([]checkpoint.Sink, len(q.sinks)+len(q.letters))
 	var opened []Sink
 	for i, sink := range append(slices.Clone(q.sinks), q.letters...) {
-		columns, name := k.r.graph.columns, describeSink(sink)
+		columns, name := k.r.graph.columns, nameSink(sink)
 		if i >= len(q.sinks) {
 			columns, name = letterColumns(), "dead letters to "+name
 		}
@@ -237,6 +237,14 @@ func (k *keeper) open(ctx context.Context, u *unit) error {
 		opened = append(opened, sink)
 	}
 	return nil
+}
+
+// nameSink is what a checkpoint knows a sink by: one that it does not know begins with the next epoch, and does not get the rows of the last.
+func nameSink(sink Sink) string {
+	if i, ok := sink.(Identified); ok {
+		return i.Identity()
+	}
+	return describeSink(sink)
 }
 
 // openOne opens a sink. One that the checkpoint does not know begins with the next epoch.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestShort is the short form of "make chaos": each kind of state, each kind of sink that needs no server.
+// TestShort is the short form of "make chaos": each kind of state, each kind of sink that needs no server, each kind of fault.
 func TestShort(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills processes for half a minute")
@@ -33,24 +34,35 @@ func TestShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(f.close)
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Cleanup(func() {
+		if err := f.close(); err != nil {
+			t.Error(err)
+		}
+	})
 	for _, c := range []struct {
 		query, sink string
-		members     int
-	}{{"windows", "file", 1}, {"windows", "kafka", 1}, {"join", "kafka", 1}, {"predictions", "epochs", 1}} {
-		name := c.query + "_" + c.sink
+		kinds       string
+		n           int
+	}{
+		{"windows", "file", "kill", 5},
+		{"windows", "kafka", "kill", 5},
+		{"join", "kafka", "kill", 5},
+		{"predictions", "epochs", "kill", 5},
+		{"windows", "epochs", "broker", 2},
+		{"join", "file", "full", 4},
+		{"windows", "epochs", "full slow", 4},
+		{"windows", "kafka", "drop", 2},
+		{"join", "kafka", "slow clock", 4},
+	} {
+		name := c.query + "_" + c.sink + "_" + strings.ReplaceAll(c.kinds, " ", "_")
 		t.Run(name, func(t *testing.T) {
-			one := &trial{program: program, members: c.members, faults: 5, dice: rand.New(rand.NewPCG(1, uint64(len(name)))), shortest: 60 * time.Millisecond,
-				longest: 300 * time.Millisecond, role: f.role(c.query, c.sink, name, filepath.Join(t.TempDir(), name), c.members > 1)}
-			o, err := one.run(t.Context(), rows)
+			*faults = c.kinds
+			p := &plan{left: c.n, dice: rand.New(rand.NewPCG(1, uint64(len(name)))), shortest: 60 * time.Millisecond, longest: 300 * time.Millisecond}
+			o, err := f.try(t.Context(), f.role(c.query, c.sink, name, filepath.Join(t.TempDir(), name), false), 1, p)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if t.Log(o); !o.ok() || o.rows == 0 {
+			if t.Log(o); !o.ok() || o.rows == 0 || len(o.faults) == 0 {
 				t.Error(o)
 			}
 		})

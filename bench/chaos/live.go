@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"time"
@@ -26,23 +25,24 @@ var (
 // group is a trial whose processes read what comes, and are started again when they have been killed.
 type group struct {
 	trial
-	processes []*exec.Cmd
+	dice      *rand.Rand
+	processes []*process
 }
 
 // liveTrial has members of a group count each second's records of each key, kills one after another, and looks at the rows: when they come, and, in the
 // end, whether they are what one process without a break gives out.
-func liveTrial(ctx context.Context, f *field, program, dir string, out io.Writer) error {
+func liveTrial(ctx context.Context, f *field, dir string, out io.Writer) error {
 	topic := f.topic("live")
 	name := "live_kafka"
-	t := &group{trial: trial{program: program, members: *members, dice: rand.New(rand.NewPCG(*seed, 5)),
-		role: f.role("seconds", "kafka", name, filepath.Join(dir, name), true)}}
+	t := &group{trial: trial{program: f.program, members: *members, role: f.role("seconds", "kafka", name, filepath.Join(dir, name), true)},
+		dice: rand.New(rand.NewPCG(*seed, 5))}
 	t.Topics = []string{topic}
 	began := time.Now()
 	gaps, o, err := t.play(ctx, topic)
 	if err != nil {
 		return err
 	}
-	if err := t.compare(&o); err != nil {
+	if err := t.compare(o); err != nil {
 		return err
 	}
 	o.took = time.Since(began)
@@ -55,8 +55,8 @@ func liveTrial(ctx context.Context, f *field, program, dir string, out io.Writer
 }
 
 // play is the time in which the producer sends and members are killed.
-func (t *group) play(ctx context.Context, topic string) (*arrivals, outcome, error) {
-	var o outcome
+func (t *group) play(ctx context.Context, topic string) (*arrivals, *outcome, error) {
+	o := &outcome{faults: map[string]int{}}
 	ctx, end := context.WithTimeout(ctx, *live)
 	defer end()
 	gaps := &arrivals{}
@@ -64,19 +64,20 @@ func (t *group) play(ctx context.Context, topic string) (*arrivals, outcome, err
 	var sent, watched error
 	beside.Go(func() { sent = send(ctx, t.Brokers, topic, *rate) })
 	beside.Go(func() { watched = gaps.watch(ctx, t.role) })
-	err := t.kill(ctx, &o)
+	err := t.kill(ctx, o)
 	end()
 	beside.Wait()
-	for _, c := range t.processes {
-		_ = c.Process.Kill() // it may have ended by itself, which the rows tell
-		_ = c.Wait()
+	for _, p := range t.processes {
+		if p != nil {
+			p.kill()
+		}
 	}
 	return gaps, o, errors.Join(err, sent, watched, t.last())
 }
 
 // kill starts the members and kills one after another until ctx ends. Each has a name in the group.
 func (t *group) kill(ctx context.Context, o *outcome) error {
-	t.processes = make([]*exec.Cmd, t.members)
+	t.processes = make([]*process, t.members)
 	for i := range t.processes {
 		if err := t.begin(i); err != nil {
 			return err
@@ -91,11 +92,11 @@ func (t *group) kill(ctx context.Context, o *outcome) error {
 		case <-tick.C:
 		}
 		i := t.dice.IntN(t.members)
-		_ = t.processes[i].Process.Kill()
-		if err := t.processes[i].Wait(); err == nil {
-			return fmt.Errorf("member %d has ended by itself", i)
+		if !t.processes[i].lives(0) {
+			return fmt.Errorf("member %d has ended by itself: %w", i, t.processes[i].wait())
 		}
-		o.kills++
+		t.processes[i].kill()
+		o.count(fault{kind: "kill"})
 		if err := t.begin(i); err != nil {
 			return err
 		}
@@ -106,7 +107,7 @@ func (t *group) kill(ctx context.Context, o *outcome) error {
 func (t *group) begin(i int) (err error) {
 	r := t.role
 	r.Live, r.Instance = true, fmt.Sprint("member-", i)
-	t.processes[i], _, err = t.start(r)
+	t.processes[i], err = t.start(r)
 	return err
 }
 
@@ -114,7 +115,7 @@ func (t *group) begin(i int) (err error) {
 func (t *group) compare(o *outcome) error {
 	calm := t.role
 	calm.Folder, calm.Output, calm.Group = calm.Folder+"-calm", calm.Output+"_calm", ""
-	if err := t.whole(calm); err != nil {
+	if err := t.calm(calm); err != nil {
 		return fmt.Errorf("undisturbed: %w", err)
 	}
 	want, err := rows(calm)

@@ -1,9 +1,11 @@
-// Command chaos kills queries with kill -9 while they read topics, again and again, alone and as members of a group, some of them frozen for longer
-// than their group waits for them, and compares what their sinks hold in the end with what a query without a break writes: each row, to
-// the last digit, once. Faults are chosen by a seed.
+// Command chaos has faults happen to queries while they read topics, again and again, alone and as members of a group, and compares what their sinks hold
+// in the end with what a query without a break writes: each row, to the last digit, once. The faults are drawn by a seed: kill -9 of a query and of
+// its broker, processes that are frozen for longer than their group waits for them, slow and full disks, connections that break after some bytes, clocks
+// that jump by hours (faultKinds tells more). The last process of a trial lives with its fault to its end, if that is one to live with.
 //
-//	go run ./bench/chaos -kills 100 -events 5000000                      on an embedded broker
+//	go run ./bench/chaos -kills 100 -events 5000000                      on an embedded broker, a process of its own
 //	scripts/kafka.sh with go run ./bench/chaos -kills 100 -events 5000000      on an Apache Kafka
+//	go run ./bench/chaos -faults "kill full" -sinks "file epochs"
 //
 // With -live 5m a producer sends all the time, and one of the members of a group is killed each 5 s: the longest gap in the output is told.
 //
@@ -23,8 +25,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"cancha/stream/broker"
 )
 
 type mutex = sync.Mutex
@@ -33,6 +33,7 @@ var (
 	kills   = flag.Int("kills", 5, "faults of each trial")
 	events  = flag.Int("events", 200_000, "records of each topic")
 	seed    = flag.Uint64("seed", 1, "of the faults")
+	faults  = flag.String("faults", faultKinds, "which, where they can happen")
 	queries = flag.String("queries", "windows join predictions", "which")
 	sinks   = flag.String("sinks", "file kafka postgres epochs", "which")
 	members = flag.Int("members", 3, "processes of a group, where a query can be shared")
@@ -58,10 +59,7 @@ func main() {
 
 // trials runs a trial for each query and sink, and one of several members where the query can be shared.
 func trials(ctx context.Context, out *os.File) error {
-	program, err := os.Executable()
-	if err != nil {
-		return err
-	}
+	var err error
 	dir := *folder
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "chaos-*"); err != nil {
@@ -75,7 +73,7 @@ func trials(ctx context.Context, out *os.File) error {
 	}
 	defer f.close()
 	if *live > 0 {
-		return liveTrial(ctx, f, program, dir, out)
+		return liveTrial(ctx, f, dir, out)
 	}
 	bad := 0
 	for _, query := range strings.Fields(*queries) {
@@ -85,10 +83,8 @@ func trials(ctx context.Context, out *os.File) error {
 					continue // a join wants all partitions; one file has one writer
 				}
 				name := fmt.Sprintf("%s_%s_%d", query, sink, n)
-				t := &trial{program: program, members: n, faults: *kills, dice: rand.New(rand.NewPCG(*seed, uint64(len(name)))),
-					freezes: true, shortest: 50 * time.Millisecond, longest: *life,
-					role: f.role(query, sink, name, filepath.Join(dir, name), n > 1)}
-				o, err := t.run(ctx, rows)
+				p := &plan{dice: rand.New(rand.NewPCG(*seed, uint64(len(name)))), left: *kills, shortest: 50 * time.Millisecond, longest: *life}
+				o, err := f.try(ctx, f.role(query, sink, name, filepath.Join(dir, name), n > 1), n, p)
 				if err != nil {
 					return fmt.Errorf("%s: %w", name, err)
 				}
@@ -107,25 +103,26 @@ func trials(ctx context.Context, out *os.File) error {
 
 // field is the broker of the trials, with its topics.
 type field struct {
+	program string
 	brokers []string
-	own     *broker.Broker
-	run     string // makes names new on a broker that outlives the trials
+	own     *ownBroker // nil: it is an Apache Kafka
+	server  server     // nil: nobody knows how to kill it
+	run     string     // makes names new on a broker that outlives the trials
 }
 
 // newField fills the topics, on an embedded broker unless CANCHA_KAFKA names one.
 func newField(ctx context.Context, n int) (*field, error) {
 	f := &field{run: fmt.Sprint(time.Now().Unix())}
-	if at := os.Getenv("CANCHA_KAFKA"); at != "" {
-		f.brokers = []string{at}
-	} else {
-		dir, err := os.MkdirTemp("", "chaos-broker-*")
-		if err != nil {
-			return nil, err
+	var err error
+	if f.program, err = os.Executable(); err != nil {
+		return nil, err
+	}
+	if at, script := os.Getenv("CANCHA_KAFKA"), os.Getenv("CANCHA_KAFKA_SH"); at != "" {
+		if f.brokers = []string{at}; script != "" {
+			f.server = apacheKafka{script}
 		}
-		if f.own, err = broker.Start(broker.Config{Dir: dir, Partitions: 4, RetentionBytes: 16 << 30}); err != nil {
-			return nil, err
-		}
-		f.brokers = []string{f.own.Addr()}
+	} else if err := f.embed(); err != nil {
+		return nil, err
 	}
 	wanted := strings.Fields(*queries)
 	if *live > 0 {
@@ -159,10 +156,4 @@ func (f *field) role(query, sink, name, folder string, group bool) role {
 		r.Group = "chaos-" + f.run + "-" + name
 	}
 	return r
-}
-
-func (f *field) close() {
-	if f.own != nil {
-		f.own.Close()
-	}
 }

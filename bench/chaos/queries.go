@@ -19,9 +19,9 @@ import (
 	"cancha/stream/postgres"
 )
 
-// role is what a process of a trial does: a query that reads topics to their ends, with a checkpoint, into a sink.
+// role is what a process of a trial does: a query that reads topics to their ends, with a checkpoint, into a sink. Or it is the broker.
 type role struct {
-	Query    string // windows, seconds, join, predictions
+	Query    string // windows, seconds, join, predictions, broker
 	Sink     string // file, epochs, kafka, postgres
 	Brokers  []string
 	Topics   []string
@@ -32,10 +32,24 @@ type role struct {
 	Epoch    time.Duration
 	Live     bool   // it reads what comes, and does not end
 	Instance string // its name in the group
+
+	// Faults from inside; zero: none.
+	Slow  time.Duration // that a disk takes at most
+	Limit uint64        // bytes of the largest file
+	Clock uint64        // the seed of a clock that jumps
+	Back  bool          // it stays behind the true time
 }
 
 // run is the process: it ends with the topics.
 func (r role) run(ctx context.Context) error {
+	if r.Query == "broker" {
+		return r.serve(ctx)
+	}
+	end, err := r.within(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	q, err := r.query()
 	if err != nil {
 		return err
@@ -44,12 +58,18 @@ func (r role) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	running, err := q.To(sink).Checkpoint(checkpoint.Folder(filepath.Join(r.Folder, "snapshots"))).Epoch(r.Epoch).KeepRows(1).Start(ctx)
+	place := checkpoint.Folder(r.snapshots())
+	if r.Slow > 0 {
+		place, sink = slowPlace{place, slow{r.Slow}}, slowSink{sink.(resumable), slow{r.Slow}}
+	}
+	running, err := q.To(sink).Checkpoint(place).Epoch(r.Epoch).KeepRows(1).Start(ctx)
 	if err != nil {
 		return err
 	}
 	return running.Wait(ctx)
 }
+
+func (r role) snapshots() string { return filepath.Join(r.Folder, "snapshots") }
 
 func (r role) source(i int) stream.Source {
 	end := make(chan struct{})

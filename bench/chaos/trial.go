@@ -2,154 +2,146 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // trial runs a query undisturbed, and again disturbed, and compares what is in their sinks.
 type trial struct {
 	role
-	program string // that runs roles
-	members int    // processes at once
-	faults  int
-	dice    *rand.Rand
-	freezes bool // some are frozen before they are killed
-
-	shortest, longest time.Duration // lives
+	*plan
+	program    string // that runs roles
+	members    int    // processes at once
+	server     server // of the broker; nil: it cannot be killed
+	restarting sync.Mutex
+	outages    atomic.Int64 // moments at which the broker went away or came back
+	apache     bool         // it is an Apache Kafka
+	line       *line        // to the broker; nil: no connection is dropped
+	disk       *disk        // of its folder; nil: it cannot be full
 }
 
 // sessionOver is how long a group knows a member that has been killed or frozen, and some more.
 const sessionOver = 8 * time.Second
 
+// mostAlone is how long the last process of a trial may take to its end.
+const mostAlone = 10 * time.Minute
+
 // outcome is what a trial found.
 type outcome struct {
+	mu              sync.Mutex     // guards faults
+	faults          map[string]int // how many of each kind
 	rows            int
-	kills, freezes  int
 	lost, odd, many int // rows that are not there, that should not be there, that are there too often
 	took            time.Duration
 }
 
-func (o outcome) ok() bool { return o.lost == 0 && o.odd == 0 && o.many == 0 }
+func (o *outcome) ok() bool { return o.lost == 0 && o.odd == 0 && o.many == 0 }
 
-func (o outcome) String() string {
-	text := fmt.Sprintf("%d rows, %d kills, %d frozen, %v", o.rows, o.kills, o.freezes, o.took.Round(time.Second))
+func (o *outcome) String() string {
+	text := fmt.Sprintf("%d rows", o.rows)
+	for _, kind := range strings.Fields(faultKinds) {
+		if n := o.faults[kind]; n > 0 {
+			text += fmt.Sprintf(", %d %s", n, kind)
+		}
+	}
+	text += fmt.Sprintf(", %v", o.took.Round(time.Second))
 	if o.ok() {
 		return "the same: " + text
 	}
 	return fmt.Sprintf("NOT the same: %d lost, %d wrong, %d too often; %s", o.lost, o.odd, o.many, text)
 }
 
-// start starts a process of the trial.
-func (t *trial) start(r role) (*exec.Cmd, *strings.Builder, error) {
-	text, err := json.Marshal(r)
-	if err != nil {
-		return nil, nil, err
-	}
-	c := exec.Command(t.program)
-	c.Env = append(os.Environ(), roleVariable+"="+string(text))
-	said := &strings.Builder{}
-	c.Stderr = said
-	return c, said, c.Start()
+func (o *outcome) count(f fault) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.faults[f.kind]++
 }
 
-// whole runs a role to its end.
-func (t *trial) whole(r role) error {
-	c, said, err := t.start(r)
+// start starts a process of the trial.
+func (t *trial) start(r role) (*process, error) {
+	c, err := r.command(t.program)
+	if err != nil {
+		return nil, err
+	}
+	return begin(c)
+}
+
+// calm runs a role to its end.
+func (t *trial) calm(r role) error {
+	p, err := t.start(r)
 	if err != nil {
 		return err
 	}
-	if err := c.Wait(); err != nil {
-		return fmt.Errorf("%w: %s", err, said)
-	}
-	return nil
+	return p.wait()
 }
 
-// disturb runs processes of the role, and kills or freezes one after another, each after a while.
+// disturb runs processes of the role, and has faults happen to one after another, each after a while.
 func (t *trial) disturb(o *outcome) error {
-	var mu sync.Mutex // guards o, dice and left
-	left := t.faults
-	var failed error
-	var members sync.WaitGroup
+	var members errgroup.Group
 	for range t.members {
-		members.Go(func() {
-			for {
-				mu.Lock()
-				if left == 0 || failed != nil {
-					mu.Unlock()
-					return
+		members.Go(func() error {
+			for f, more := t.next(); more; f, more = t.next() {
+				ended, err := t.one(f, o)
+				if err != nil {
+					t.end()
+					return fmt.Errorf("%s: %w", f.kind, err)
 				}
-				left--
-				life, freeze := t.shortest+time.Duration(t.dice.Int64N(int64(t.longest-t.shortest))), t.freezes && t.members > 1 && t.dice.IntN(6) == 0
-				mu.Unlock()
-				ended, err := t.one(life, freeze)
-				mu.Lock()
-				switch {
-				case err != nil:
-					failed = err
-				case ended:
-					left = 0
-				case freeze:
-					o.freezes++
-				default:
-					o.kills++
+				if ended {
+					t.end()
 				}
-				mu.Unlock()
 			}
+			return nil
 		})
 	}
-	members.Wait()
-	return failed
+	return members.Wait()
 }
 
-// one runs a process and kills it with -9 after its life; one that is frozen first stays so for longer than its group waits for it.
-func (t *trial) one(life time.Duration, freeze bool) (ended bool, err error) {
-	c, said, err := t.start(t.role)
+// one runs a process, and has a fault happen to it after its life, if it lives so long. ended tells that the query has come to its end.
+func (t *trial) one(f fault, o *outcome) (ended bool, err error) {
+	litter, outages := t.litter(), t.outages.Load()
+	p, err := t.start(t.under(f))
 	if err != nil {
 		return false, err
 	}
-	done := make(chan error, 1)
-	go func() { done <- c.Wait() }()
-	select {
-	case err := <-done:
-		if err != nil {
-			err = fmt.Errorf("%w: %s", err, said)
-		}
-		return true, err
-	case <-time.After(life):
-	}
-	if freeze {
-		if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
+	defer p.kill()
+	if p.lives(f.life) {
+		if err := t.strike(p, f); err != nil {
 			return false, err
 		}
-		time.Sleep(sessionOver)
-		if err := c.Process.Signal(syscall.SIGCONT); err != nil {
-			return false, err
-		}
-		time.Sleep(time.Second)
+		o.count(f)
 	}
-	_ = c.Process.Kill() // it may have ended by now
-	if err := <-done; err == nil {
+	if f.last && f.survives() && p.lives(mostAlone) {
+		return false, fmt.Errorf("the query goes on and on: it has not ended within %v", mostAlone)
+	}
+	p.kill()
+	switch {
+	case p.err == nil:
 		return true, nil
+	case !p.ProcessState.Exited(): // killed, and before that it has said nothing
+		return false, nil
+	case f.kind == "full":
+		return false, t.complains(p, litter)
+	case (outages%2 != 0 || outages != t.outages.Load()) && strings.Contains(p.said.String(), "tried for 10s: "):
+		return false, nil // kafka.Sink says that it waits no longer for a broker, and an Apache Kafka takes longer to start on a busy machine
 	}
-	return false, nil
+	return false, p.wait()
 }
 
 // last runs the role to its end. A group may have given partitions to members that are dead: who ends with its own leaves those unread, until the group
 // has forgotten the dead. So it waits for that, and runs twice.
 func (t *trial) last() error {
 	if t.Group == "" {
-		return t.whole(t.role)
+		return t.calm(t.role)
 	}
 	for range 2 {
 		time.Sleep(sessionOver)
-		if err := t.whole(t.role); err != nil {
+		if err := t.calm(t.role); err != nil {
 			return err
 		}
 	}
@@ -157,8 +149,9 @@ func (t *trial) last() error {
 }
 
 // run is the trial.
-func (t *trial) run(ctx context.Context, read func(r role) (map[string]int, error)) (o outcome, err error) {
+func (t *trial) run(ctx context.Context, read func(r role) (map[string]int, error)) (o *outcome, err error) {
 	began := time.Now()
+	o = &outcome{faults: map[string]int{}}
 	calm := t.role
 	calm.Folder, calm.Output, calm.Group = calm.Folder+"-calm", calm.Output+"_calm", ""
 	if calm.Sink == "epochs" && t.members > 1 {
@@ -169,10 +162,10 @@ func (t *trial) run(ctx context.Context, read func(r role) (map[string]int, erro
 			return o, err
 		}
 	}
-	if err := t.whole(calm); err != nil {
+	if err := t.calm(calm); err != nil {
 		return o, fmt.Errorf("undisturbed: %w", err)
 	}
-	if err := t.disturb(&o); err != nil {
+	if err := t.disturb(o); err != nil {
 		return o, fmt.Errorf("disturbed: %w", err)
 	}
 	if err := t.last(); err != nil {

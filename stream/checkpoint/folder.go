@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"cancha/stream/internal/files"
 )
 
 // Folder keeps snapshots in a folder, which is made when the first is written: a folder for each unit, and a file for each snapshot in it, with the
@@ -59,7 +61,7 @@ func (f folder) Read(_ context.Context, unit string, epoch int64) ([]byte, error
 // Write implements Place: the file is on the disk before it gets its name, which it gets only if no other has it.
 func (f folder) Write(_ context.Context, unit string, epoch int64, pieces [][]byte) error {
 	if err := f.write(unit, epoch, pieces); err != nil {
-		return fmt.Errorf("checkpoint %s: write snapshot %d: %w", f, epoch, err)
+		return fmt.Errorf("checkpoint %s: write snapshot %d: %w", f, epoch, files.Full(err))
 	}
 	return nil
 }

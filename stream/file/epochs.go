@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"cancha/stream"
+	"cancha/stream/internal/files"
 )
 
 // Epochs is a sink that writes a folder of files, one for each epoch of a query with a Checkpoint. It implements stream.Sink and stream.Resumer.
@@ -60,7 +61,7 @@ func (e *Epochs) Resume(_ context.Context, columns []stream.Column, mark stream.
 		return 0, fmt.Errorf("write %s: %w", e.dir, err)
 	}
 	if err := os.MkdirAll(e.dir, 0o777); err != nil {
-		return 0, fmt.Errorf("write rows: %w", err)
+		return 0, fmt.Errorf("write rows: %w", files.Full(err))
 	}
 	if e.names == nil {
 		e.names = map[string]string{}
@@ -106,7 +107,7 @@ func (e *Epochs) Write(_ context.Context, epoch int64, rows *stream.Rows) error 
 		text, next = append(text, more...), to
 	}
 	if err := e.whole(fmt.Sprintf("%s%012d%s", begins, epoch, e.suffix), text); err != nil {
-		return fmt.Errorf("write epoch %d to %s: %w", epoch, e.dir, err)
+		return fmt.Errorf("write epoch %d to %s: %w", epoch, e.dir, files.Full(err))
 	}
 	return nil
 }

@@ -159,7 +159,7 @@ func (s *Sink) make(columns []stream.Column, head []byte) error {
 	}
 	f, err := os.OpenFile(s.path, flags, 0o666)
 	if err != nil {
-		return fmt.Errorf("write rows: %w", err)
+		return fmt.Errorf("write rows: %w", files.Full(err))
 	}
 	s.columns, s.file, s.out, s.pack, s.whole, s.err = slices.Clone(columns), f, f, nil, 0, nil
 	if s.append {
@@ -292,7 +292,7 @@ func (s *Sink) pause() error {
 
 // fail takes the part of a failed Write back, if the file lets it.
 func (s *Sink) fail(err error) error {
-	s.err = fmt.Errorf("write rows to %s: %w", s.path, err)
+	s.err = fmt.Errorf("write rows to %s: %w", s.path, files.Full(err))
 	if info, err := s.file.Stat(); err == nil && info.Mode().IsRegular() {
 		s.file.Truncate(s.whole) // if this fails too, the file ends with a part of the Write, as after a crash
 	}
@@ -319,7 +319,7 @@ func (s *Sink) Close() error {
 		err = errors.Join(err, sync)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("complete %s: %w", s.path, err)
+		return fmt.Errorf("complete %s: %w", s.path, files.Full(err))
 	}
 	return nil
 }

@@ -258,7 +258,7 @@ func TestFullDisk(t *testing.T) {
 				t.Errorf("%s: got %v, then %v", name, err, again)
 			}
 		}
-		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), path) {
+		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "make room and run again") {
 			t.Errorf("%s: got %v, want that the disk is full", name, err)
 		}
 		if err := s.Close(); err != nil {

@@ -45,7 +45,11 @@ func openExact(ctx context.Context, cfg ProducerConfig, id string) (*exact, erro
 		return nil, fmt.Errorf("kafka: transactions of %s: %w", cfg.Topic, err)
 	}
 	x := &exact{client: client, id: id, topic: cfg.Topic}
-	if _, _, err = client.ProducerID(ctx); err == nil {
+	err = patiently(ctx, func() error {
+		_, _, err := client.ProducerID(ctx)
+		return err
+	})
+	if err == nil {
 		x.epoch, err = x.noted(ctx)
 	}
 	if err != nil {
@@ -140,14 +144,14 @@ func (x *exact) note(ctx context.Context, epoch int64) error {
 	})
 }
 
-// patiently asks again while the coordinator is still at something: a transaction that is ending, or its own start.
+// patiently asks again while the coordinator is still at something, a transaction that is ending or its own start, and while connections to it break.
 func patiently(ctx context.Context, ask func() error) error {
 	var b backoff
 	for {
 		err := ask()
 		busy := slices.ContainsFunc([]error{kerr.ConcurrentTransactions, kerr.CoordinatorLoadInProgress, kerr.CoordinatorNotAvailable, kerr.NotCoordinator,
 			kerr.UnstableOffsetCommit}, func(e error) bool { return errors.Is(err, e) })
-		if !busy || !pause(ctx, b.next()) {
+		if again := (busy || lost(err)) && !hopeless(err); !again || !pause(ctx, b.next()) {
 			return err
 		}
 	}
@@ -170,10 +174,12 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// explain says so where another process has taken the transactions over.
+// explain says so where another process has taken the transactions over, or a broker that was killed knows nothing of this one: who takes them over anew
+// learns what is there.
 func (x *exact) explain(err error) error {
 	err = fmt.Errorf("kafka: write an epoch to %s: %w", x.topic, err)
-	if errors.Is(err, kerr.ProducerFenced) || errors.Is(err, kerr.InvalidProducerEpoch) || errors.Is(err, kerr.InvalidProducerIDMapping) {
+	if errors.Is(err, kerr.ProducerFenced) || errors.Is(err, kerr.InvalidProducerEpoch) || errors.Is(err, kerr.InvalidProducerIDMapping) ||
+		errors.Is(err, kerr.InvalidTxnState) {
 		return fmt.Errorf("%w: %w", stream.ErrTakenOver, err)
 	}
 	return err

@@ -248,6 +248,8 @@ func (c *ProducerConfig) options(codec kgo.CompressionCodec) []kgo.Opt {
 		kgo.ProducerLinger(c.Linger), kgo.ProducerBatchCompression(codec), kgo.MaxBufferedRecords(c.Buffer + 1),
 		// A topic that is not there is made by Partitions or will be; no number of tries is the last.
 		kgo.UnknownTopicRetries(-1), kgo.AllowAutoTopicCreation(),
+		// A connection that ends before its first answer is one that broke. Who takes a port of another kind hears of it when the topic is looked up.
+		kgo.AlwaysRetryEOF(),
 		kgo.Dialer((&direct{sec: c.Security}).dial), kgo.RetryBackoffFn(retryBackoff), kgo.MetadataMinAge(minBackoff),
 	}
 	if c.LeaderOnly {

@@ -78,6 +78,9 @@ func (s *sink) String() string {
 	return fmt.Sprintf("kafka %s at %s", s.cfg().Topic, strings.Join(s.cfg().Brokers, ","))
 }
 
+// Identity implements stream.Identified: the topic, whichever brokers are asked.
+func (s *sink) Identity() string { return "kafka " + s.cfg().Topic }
+
 // Open implements stream.Opener. A broker that cannot be reached is an error: a query that has nowhere to write its rows
 // should not start.
 func (s *sink) Open(ctx context.Context, columns []stream.Column) error {
@@ -112,10 +115,15 @@ func (s *sink) make(ctx context.Context) (int, error) {
 	opening, cancel := context.WithTimeout(ctx, sinkOpening)
 	defer cancel()
 	n, err := CreateTopic(opening, TopicConfig{Brokers: cfg.Brokers, Topic: cfg.Topic, Partitions: cfg.Partitions, Security: cfg.Security})
+	return n, tried(ctx, opening, err)
+}
+
+// tried says of an error of opening that it is one after a while, if it is.
+func tried(ctx, opening context.Context, err error) error {
 	if err != nil && opening.Err() != nil && ctx.Err() == nil {
-		err = fmt.Errorf("tried for %v: %w", sinkOpening, err)
+		return fmt.Errorf("tried for %v: %w", sinkOpening, err)
 	}
-	return n, err
+	return err
 }
 
 // Resume implements stream.Resumer.
@@ -136,7 +144,7 @@ func (s *sink) Resume(ctx context.Context, columns []stream.Column, mark stream.
 	defer cancel()
 	x, err := openExact(opening, s.producer(), strings.Join([]string{"cancha", mark.Query, mark.Unit, s.cfg().Topic}, " "))
 	if err != nil {
-		return 0, err
+		return 0, tried(ctx, opening, err)
 	}
 	if s.exact == nil {
 		s.exact = map[string]*exact{}

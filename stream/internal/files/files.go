@@ -1,12 +1,22 @@
-// Package files tells files apart that sinks write.
+// Package files tells files apart that sinks write, and says what to do where one cannot be written.
 package files
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 )
+
+// Full says what to do about an error of writing that means a full disk, or that a user has all the room that is his. Others, and nil, are what they were.
+func Full(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("the disk is full; make room and run again, what is there stays: %w", err)
+	}
+	return err
+}
 
 // Place is the path of a file from the root with links followed, so that a link and what it leads to are the same; "" for what is there and is no file: a
 // device or a pipe can be written by many. A file that is not there yet lies in its folder.
