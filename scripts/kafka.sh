@@ -7,6 +7,7 @@
 #   scripts/kafka.sh start             start one that stays; prints CANCHA_KAFKA=host:port
 #   scripts/kafka.sh stop              stop it
 #   scripts/kafka.sh kill              kill it with -9 (start again serves the same data)
+#   scripts/kafka.sh fresh             stop it, forget its data, and start it
 #
 # KAFKA_VERSION (4.3.0), KAFKA_PORT (19292), KAFKA_HEAP (512m), KAFKA_DIR (data and log; below TMPDIR),
 # KAFKA_RETENTION (bytes of each partition, checked every second; default: none)
@@ -167,6 +168,7 @@ with)
   ;;
 start) start; echo "CANCHA_KAFKA=127.0.0.1:$port" ;;
 stop) stop ;;
+fresh) stop; rm -rf "$dir/data"; start ;;
 kill) alive || die "not running"; kill -9 "$(cat "$dir/pid")"; rm -f "$dir/pid" ;;
-*) sed -n 's/^# \{0,1\}//p' "$0" | sed -n 2,13p >&2; exit 2 ;;
+*) sed -n 's/^# \{0,1\}//p' "$0" | sed -n 2,14p >&2; exit 2 ;;
 esac

@@ -88,8 +88,7 @@ same() { # same NUMBER FOLDER: what it has written is what the undisturbed run h
 # fresh FOLDER has a broker without records; play_slowly plays the matches into it beside what follows.
 fresh() {
   if [ -n "${CANCHA_KAFKA_SH:-}" ]; then
-    "$CANCHA_KAFKA_SH" stop >/dev/null || true
-    "$CANCHA_KAFKA_SH" start >/dev/null
+    "$CANCHA_KAFKA_SH" fresh >/dev/null
     brokers=$CANCHA_KAFKA
     return
   fi

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"cancha/stream/internal/files"
 )
@@ -26,6 +27,9 @@ func (f folder) String() string { return string(f) }
 
 // suffix is what the names of snapshots end with. Files that are being written have another one, and are nobody's.
 const suffix = ".snapshot"
+
+// writing is what the names of files begin with that are being written.
+const writing = "writing-"
 
 func (f folder) unit(name string) string { return filepath.Join(string(f), url.PathEscape(name)) }
 
@@ -71,7 +75,7 @@ func (f folder) write(unit string, epoch int64, pieces [][]byte) (err error) {
 	if err := f.make(dir); err != nil {
 		return err
 	}
-	temporary, err := os.CreateTemp(dir, "writing-*")
+	temporary, err := os.CreateTemp(dir, writing+"*")
 	if err != nil {
 		return err
 	}
@@ -92,7 +96,7 @@ func (f folder) write(unit string, epoch int64, pieces [][]byte) (err error) {
 	} else if err != nil {
 		return err
 	}
-	return syncFolder(dir)
+	return files.SyncFolder(dir)
 }
 
 // make makes the folder of a unit, if it is not there, so that it stays.
@@ -103,22 +107,26 @@ func (f folder) make(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	return errors.Join(syncFolder(string(f)), syncFolder(filepath.Dir(string(f))))
+	return errors.Join(files.SyncFolder(string(f)), files.SyncFolder(filepath.Dir(string(f))))
 }
 
-// syncFolder waits until the names in a folder are on the disk.
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
+// abandoned is how old a file is, that was being written, when nobody writes it any more.
+const abandoned = 10 * time.Minute
 
-// Remove implements Place.
+// Remove implements Place. What processes have left that were killed while they wrote a snapshot goes with it.
 func (f folder) Remove(_ context.Context, unit string, epoch int64) error {
 	if err := os.Remove(f.file(unit, epoch)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("checkpoint: %w", err)
+	}
+	entries, err := os.ReadDir(f.unit(unit))
+	if err != nil {
+		return nil // there is nothing left, or List will say what is wrong
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if strings.HasPrefix(entry.Name(), writing) && err == nil && time.Since(info.ModTime()) > abandoned {
+			_ = os.Remove(filepath.Join(f.unit(unit), entry.Name())) // another process may have been first
+		}
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"cancha/internal/alloctest"
 	"cancha/stream/internal/changelog"
@@ -198,4 +199,32 @@ func sealed(b []byte) []byte {
 	binary.LittleEndian.PutUint64(b[len(magic)+4:], uint64(len(b)))
 	binary.LittleEndian.PutUint32(b[len(b)-4:], checksum(b[:len(b)-4]))
 	return b
+}
+
+// TestAbandoned: what a killed process has left of a snapshot is removed once it is old, and what is being written is left alone.
+func TestAbandoned(t *testing.T) {
+	dir := t.TempDir()
+	place := Folder(dir)
+	for epoch := range int64(2) {
+		if err := place.Write(t.Context(), Whole, epoch+1, [][]byte{{1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old, fresh := filepath.Join(dir, Whole, "writing-1"), filepath.Join(dir, Whole, "writing-2")
+	for _, path := range []string{old, fresh} {
+		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(old, before, before); err != nil {
+		t.Fatal(err)
+	}
+	if err := place.Remove(t.Context(), Whole, 1); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(filepath.Join(dir, Whole))
+	if err != nil || len(left) != 2 || left[1].Name() != "writing-2" {
+		t.Errorf("left are %v, %v", left, err)
+	}
 }

@@ -133,20 +133,7 @@ func (e *Epochs) whole(name string, text []byte) error {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	return syncFolder(e.dir)
-}
-
-// syncFolder waits until the names in a folder are on the disk.
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return err
-	}
-	return nil
+	return files.SyncFolder(e.dir)
 }
 
 // Close implements stream.Closer.

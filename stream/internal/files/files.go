@@ -1,4 +1,4 @@
-// Package files tells files apart that sinks write, and says what to do where one cannot be written.
+// Package files tells files apart that sinks write, says what to do where one cannot be written, and has names survive the death of a machine.
 package files
 
 import (
@@ -77,4 +77,16 @@ func Claim(path string) (release func(), err error) {
 		defer claimed.Unlock()
 		delete(claimed.places, place)
 	}), nil
+}
+
+// SyncFolder waits until the names in a folder are on the disk; a file system that cannot say so is believed.
+func SyncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	if err = d.Sync(); errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	return errors.Join(err, d.Close())
 }

@@ -36,6 +36,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"cancha/stream/internal/files"
 )
 
 // The folders and files that are ours.
@@ -202,16 +204,7 @@ func write(dir, file string, content []byte) error {
 		os.Remove(f.Name())
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
-}
-
-// syncFolder has the names in a folder survive the death of the machine.
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return files.SyncFolder(filepath.Dir(path))
 }
 
 // aside is where the bytes from at on of a file go; a name is used once.
