@@ -118,12 +118,15 @@ func (s *sink) make(ctx context.Context) (int, error) {
 	return n, tried(ctx, opening, err)
 }
 
-// tried says of an error of opening that it is one after a while, if it is.
+// tried says of an error of opening that it is one after a while, if it is, and why ctx has ended, if it has.
 func tried(ctx, opening context.Context, err error) error {
-	if err != nil && opening.Err() != nil && ctx.Err() == nil {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() == nil && opening.Err() != nil:
 		return fmt.Errorf("tried for %v: %w", sinkOpening, err)
 	}
-	return err
+	return ended(ctx, err)
 }
 
 // Resume implements stream.Resumer.
