@@ -134,8 +134,11 @@ for n in ${NOTEBOOKS:-03 04}; do
   play_slowly
   parameters=("checkpoint=$folder/snapshots" "group=portions-$n")
   run "$n" "$folder" "events=$half" "${parameters[@]}" || die "$n: $(tail -5 "$folder/log")"
+  before=$(snapshots "$folder/snapshots")
   run "$n" "$folder" "events=$((events - half))" "${parameters[@]}" &
   reader=$!
+  # the second process counts for the first where that has begun to
+  await 60 further_or_gone "$folder/snapshots" $((before + 3)) "$reader"
   killed "$n" "$folder-second" "events=0" "${parameters[@]}"
   await 120 gone "$reader"
   played
