@@ -104,6 +104,18 @@ func TestComplete(t *testing.T) {
 	if row := r.grid().Rows[0]; row[2] == "" || row[4] != "" || row[5] != "" {
 		t.Errorf("got %q, want no ratio of two machines", row)
 	}
+	withCPU := stored("2026-06-01", Machine{Device: "real", Driver: "570"}, 2000)
+	withCPU.CPU, withCPU.Rows[0].CPU = Machine{Device: "its own", Cores: 16}, &Times{Whole: 24000}
+	if err := withCPU.Save(filepath.Join(folder, "gpu-e.json")); err != nil {
+		t.Fatal(err)
+	}
+	r.GPU = Machine{Missing: "no driver"}
+	if err := r.Complete(folder); err != nil {
+		t.Fatal(err)
+	}
+	if row := r.grid().Rows[0]; row[4] != "3×" || row[5] != "12×" || !strings.Contains(r.String(), "Ratios: to the CPU beside that GPU, its own, 16 cores") {
+		t.Errorf("got %q, want the ratios of the GPU's own machine, and that they are:\n%s", row, r)
+	}
 	if got := r.title(); !strings.Contains(got, "measured elsewhere") || strings.Contains(got, "times as fast") {
 		t.Errorf("title: got %s", got)
 	}

@@ -59,6 +59,8 @@ type Result struct {
 	CPU  Machine `json:"cpu"`
 	GPU  Machine `json:"gpu"`
 	Rows []Row   `json:"rows"`
+
+	beside Machine // the CPU of the GPU's machine, where the GPU's column is from a stored result
 }
 
 // describe takes down what a session worked on.
@@ -83,7 +85,11 @@ func (r *Result) grid() grid.Grid {
 		Header: []string{"", "CPU", kind, kind + ", funcs", "CPU / " + kind, "CPU / funcs"},
 		Note:   kind + ": copies included; funcs: without them. CPU: " + r.CPU.String() + ". " + kind + ": " + r.GPU.String() + ".",
 	}
-	if r.GPU.Stored != "" {
+	switch {
+	case r.GPU.Stored == "":
+	case r.beside.Device != "":
+		g.Note += " Ratios: to the CPU beside that GPU, " + r.beside.String() + "."
+	default:
 		g.Note += " No ratios: the GPU's times are beside another machine's CPU."
 	}
 	for _, row := range r.Rows {
@@ -94,12 +100,20 @@ func (r *Result) grid() grid.Grid {
 		if row.GPU != nil {
 			line[2], line[3] = brief(row.GPU.Whole), brief(row.GPU.Funcs)
 		}
-		if row.both() && r.GPU.Stored == "" {
-			line[4], line[5] = ratio(row.CPU.Whole, row.GPU.Whole), ratio(row.CPU.Whole, row.GPU.Funcs)
+		if of := r.cpuOf(row); row.both() && of != nil {
+			line[4], line[5] = ratio(of.Whole, row.GPU.Whole), ratio(of.Whole, row.GPU.Funcs)
 		}
 		g.Rows = append(g.Rows, line)
 	}
 	return g
+}
+
+// cpuOf is what the CPU took that the GPU of a row is compared with: that of its own machine; nil where that is not known.
+func (r *Result) cpuOf(row Row) *Times {
+	if r.GPU.Stored == "" {
+		return row.CPU
+	}
+	return row.beside
 }
 
 // brief is a time with three digits, in milliseconds or, from 1 s on, in seconds.
@@ -196,7 +210,7 @@ func (r *Result) Save(path string) error {
 }
 
 // Complete fills the GPU's column from the newest result of a real GPU that is stored in a folder, if this run had none; the column then
-// says of when it is. A result of other sizes fills nothing, and the reason says so. A folder that is not there has no results.
+// says of when it is, and its ratios are to the CPU of that machine. A result of other sizes fills nothing, and the reason says so. A folder that is not there has no results.
 func (r *Result) Complete(folder string) error {
 	if r.GPU.Missing == "" {
 		return nil
@@ -213,14 +227,14 @@ func (r *Result) Complete(folder string) error {
 	for i, row := range r.Rows {
 		at := slices.IndexFunc(stored.Rows, func(s Row) bool { return s.GPU != nil && s.Work == row.Work && s.Size == row.Size })
 		if at >= 0 {
-			r.Rows[i].GPU, filled = stored.Rows[at].GPU, true
+			r.Rows[i].GPU, r.Rows[i].beside, filled = stored.Rows[at].GPU, stored.Rows[at].CPU, true
 		}
 	}
 	if !filled {
 		r.GPU.Missing += fmt.Sprintf("; and the stored result of %s, %s, is of other sizes", stored.GPU.Device, stored.Date)
 		return nil
 	}
-	r.GPU, r.GPU.Stored = stored.GPU, stored.Date
+	r.GPU, r.GPU.Stored, r.beside = stored.GPU, stored.Date, stored.CPU
 	return nil
 }
 
