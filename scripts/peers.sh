@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # Streams beside Flink, Spark and DuckDB, from the same topics of a real Kafka, in turns on one machine: the statistics a minute of MINUTES (2000000)
-# events, the queries of Nexmark of EVENTS (2000000) events, and how long an event takes from its producer to a result. The tables go to OUT/peers.md.
+# events, the queries of Nexmark of EVENTS (2000000) events, how long an event takes from its producer to a result, and what a checkpoint each second
+# costs ours and Flink: sums of RECORDS (4000000) by KEYS (285000) keys, which are 100 MB of state in ours. The tables go to OUT/peers.md.
 #
-#   scripts/kafka.sh with scripts/peers.sh [minutes] [nexmark] [latency]      all three unless some are named
+#   scripts/kafka.sh with scripts/peers.sh [minutes] [nexmark] [latency] [checkpoint]      the first three unless some are named
 #
+# checkpoint needs Flink alone, and takes eight minutes on 2 cores; TURNS (5) there is how often each runs with a checkpoint and without.
 # KAFKA_HEAP=1g is a good heap for that Kafka. TURNS (2) is how often each peer runs a query, in one JVM: the table has the fastest and the first, and of ours and DuckDB's the median and the fastest.
 # ENGINES (flink spark) are the peers that read the topic. Python 3.11, Java 17 and Maven; 3 GB in OUT (out/peers), of which the environments stay.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${OUT:-out/peers} brokers=${CANCHA_KAFKA:?run it by scripts/kafka.sh with} minutes=${MINUTES:-2000000} events=${EVENTS:-2000000} turns=${TURNS:-2}
+records=${RECORDS:-4000000} keys=${KEYS:-285000} pairs=${TURNS:-5}
 read -ra engines <<<"${ENGINES:-flink spark}"
 [ $# -gt 0 ] || set -- minutes nexmark latency
 export GOMAXPROCS=2 # as many as the peers have
@@ -41,11 +44,13 @@ POM
   touch "$2/complete"
 }
 
-# ready makes what the peers need, before anything is measured.
+# ready makes what the peers of some parts need, before anything is measured.
 ready() {
   command -v java >/dev/null || missing "no java: install Java 17"
-  for peer in duckdb "${engines[@]}"; do environment "$peer"; done
   jars '<groupId>org.apache.flink</groupId><artifactId>flink-sql-connector-kafka</artifactId><version>5.0.0-2.2</version>' "$out/flink-jar" true
+  [[ " $* " != *" checkpoint "* ]] || environment flink
+  [ "$*" != checkpoint ] || return 0
+  for peer in duckdb "${engines[@]}"; do environment "$peer"; done
   # Spark has all of its connector but these four.
   jars '<groupId>org.apache.spark</groupId><artifactId>spark-sql-kafka-0-10_2.13</artifactId><version>4.0.0</version>' "$out/spark-all" false
   mkdir -p "$out/spark-jars"
@@ -114,11 +119,23 @@ run_latency() {
   done
 }
 
+run_checkpoint() {
+  local topic=keys-$records-$$ rows=$out/checkpoint ours
+  rm -rf "$rows"
+  mkdir -p "$rows"
+  ours=("$out/ours" -brokers "$brokers" -topic "$topic" -events "$records" -keys "$keys")
+  "${ours[@]}" keys
+  for _ in 1 2; do "${ours[@]}" -rows "$rows/sums.csv" -checkpoint "$rows" sums >/dev/null; done # see run_minutes
+  "$out/flink/bin/python" bench/peers/flink_checkpoint.py --jar "$out"/flink-jar/flink-sql-connector-kafka-*.jar --brokers "$brokers" --topic "$topic" --events "$records" \
+    --folder "$rows" --rows "$rows/flink" --ours "$(printf '%q ' "${ours[@]}")" --turns "$pairs" 2>>"$out/flink.log" | tee "$out/checkpoint.jsonl" || missing "it ended: see $out/flink.log"
+  "${PYTHON:-python3}" bench/peers/same.py "$rows/sums.csv" flink "$rows/flink"
+}
+
 for what; do
-  [[ $what =~ ^(minutes|nexmark|latency)$ ]] || { echo "peers.sh: no $what; there are minutes, nexmark and latency" >&2; exit 2; }
+  [[ $what =~ ^(minutes|nexmark|latency|checkpoint)$ ]] || { echo "peers.sh: no $what; there are minutes, nexmark, latency and checkpoint" >&2; exit 2; }
 done
 mkdir -p "$out"
-ready
+ready "$@"
 go build -o "$out/ours" ./bench/peers
 for what; do "run_$what"; done
 "${PYTHON:-python3}" bench/peers/table.py "$out" "$@" >"$out/peers.md"

@@ -75,6 +75,8 @@ VIEWS = {
 MATCH_EVENT = """CREATE TABLE match_event (event ROW<match_id BIGINT, team ROW<id BIGINT>, location ARRAY<DOUBLE>>,
     metadata ROW<event_time TIMESTAMP_LTZ(3)>, ts AS metadata.event_time, WATERMARK FOR ts AS ts - INTERVAL '30' SECOND) WITH ({kafka})"""
 
+KEYED = """CREATE TABLE keyed (`key` BIGINT, x DOUBLE, `at` TIMESTAMP_LTZ(3), WATERMARK FOR `at` AS `at` - INTERVAL '30' SECOND) WITH ({kafka})"""
+
 MINUTES = {
     "minutes": ("m BIGINT, t BIGINT, w TIMESTAMP(3), n BIGINT, x0 DOUBLE, x1 DOUBLE, x2 DOUBLE, x3 DOUBLE, y0 DOUBLE, y1 DOUBLE, y2 DOUBLE, y3 DOUBLE",
                 """SELECT m, t, window_start, COUNT(*), MIN(x), MAX(x), AVG(x), VAR_SAMP(x), MIN(y), MAX(y), AVG(y), VAR_SAMP(y)
@@ -92,7 +94,7 @@ def environment(args) -> TableEnvironment:
         env.get_config().set(key, value)
     kafka = f"""'connector' = 'kafka', 'topic' = '{args.topic}', 'properties.bootstrap.servers' = '{args.brokers}', 'properties.group.id' = 'flink',
         'scan.startup.mode' = 'earliest-offset', 'scan.bounded.mode' = 'latest-offset', 'format' = 'json', 'json.timestamp-format.standard' = 'ISO-8601'"""
-    for table in EVENT, MATCH_EVENT:
+    for table in EVENT, MATCH_EVENT, KEYED:
         env.execute_sql(table.format(kafka=kafka))
     env.execute_sql(SIDE)
     for name, sql in VIEWS.items():

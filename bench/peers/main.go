@@ -20,6 +20,8 @@ type settings struct {
 	events  int
 	file    string
 	rows    string
+	keys    int
+	folder  string
 	profile string
 	rate    float64
 }
@@ -31,6 +33,10 @@ func (s settings) command(name string) func(context.Context) error {
 		return s.fill
 	case "minutes":
 		return s.minutes
+	case "keys":
+		return s.fillKeys
+	case "sums":
+		return s.sums
 	case "latency":
 		return s.latency
 	case "scoring":
@@ -45,11 +51,13 @@ func main() {
 	flag.StringVar(&s.topic, "topic", "minutes", "topic; latency and scoring make a new one whose name begins so")
 	flag.IntVar(&s.events, "events", 2_000_000, "how many events")
 	flag.StringVar(&s.file, "file", "", "fill: file that the records are written into too, a line each")
-	flag.StringVar(&s.rows, "rows", "", "minutes: file that the rows are written into as CSV")
+	flag.StringVar(&s.rows, "rows", "", "minutes and sums: file that the rows are written into as CSV")
+	flag.IntVar(&s.keys, "keys", 285_000, "keys: how many there are")
+	flag.StringVar(&s.folder, "checkpoint", "", "sums: folder for a checkpoint each second; empty: none")
 	flag.StringVar(&s.profile, "profile", "", "file that a CPU profile is written into")
 	flag.Float64Var(&s.rate, "rate", 4096, "latency and scoring: events a second")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: peers [flags] fill|minutes|latency|scoring")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: peers [flags] fill|minutes|keys|sums|latency|scoring")
 		flag.PrintDefaults()
 	}
 	flag.Parse()

@@ -98,26 +98,41 @@ func (c *counter) Write(_ context.Context, _ int64, rows *stream.Rows) error {
 
 // minutes runs the query from the first record of the topic to the last that is there.
 func (s settings) minutes(ctx context.Context) error {
-	now, counted := make(chan struct{}), &counter{}
-	close(now)
-	query := statistics(kafka.Source(kafka.Config{Brokers: s.brokers, Topic: s.topic, Until: now})).KeepRows(1000).To(counted)
+	counted := &counter{}
+	query := statistics(s.present()).KeepRows(1000).To(counted)
 	if s.rows != "" {
 		query = query.To(file.CSV(s.rows))
 	}
-	m, err := measure()
+	_, o, err := s.timed(ctx, "minutes", query, counted)
 	if err != nil {
 		return err
+	}
+	return o.print()
+}
+
+// present is the topic from its first record to the last that is there now.
+func (s settings) present() stream.Source {
+	now := make(chan struct{})
+	close(now)
+	return kafka.Source(kafka.Config{Brokers: s.brokers, Topic: s.topic, Until: now})
+}
+
+// timed runs a query over all of the topic, none of whose records may be bad or late.
+func (s settings) timed(ctx context.Context, name string, query *stream.Query, to *counter) (*stream.Running, outcome, error) {
+	m, err := measure()
+	if err != nil {
+		return nil, outcome{}, err
 	}
 	running, err := query.Start(ctx)
 	if err == nil {
 		err = running.Wait(ctx)
 	}
 	if err != nil {
-		return err
+		return nil, outcome{}, err
 	}
+	o, err := m.outcome(name, int64(s.events), to.rows)
 	if t := running.Totals(); t.Records != int64(s.events) || t.Bad+t.Late+t.Lost > 0 {
-		return fmt.Errorf("%d records of %d, %d bad, %d late, %d lost: the topic has others; fill a new one (-topic)", t.Records, s.events, t.Bad, t.Late, t.Lost)
+		err = errors.Join(err, fmt.Errorf("%d records of %d, %d bad, %d late, %d lost: the topic has others; fill a new one (-topic)", t.Records, s.events, t.Bad, t.Late, t.Lost))
 	}
-	o, err := m.outcome("minutes", int64(s.events), counted.rows)
-	return errors.Join(err, o.print())
+	return running, o, err
 }

@@ -1,6 +1,6 @@
 """Writes the tables of what peers.sh has measured, as Markdown: each engine and query, and the ratios to ours.
 
-    table.py FOLDER minutes|nexmark|latency..."""
+    table.py FOLDER minutes|nexmark|latency|checkpoint..."""
 import datetime
 import json
 import os
@@ -79,6 +79,30 @@ def latency(results: list[dict]) -> list[str]:
     return lines
 
 
+def checkpoints(results: list[dict]) -> list[str]:
+    """Return the table of what a checkpoint each second costs; a rate is that of the job, which has no start of a cluster in it."""
+    lines = ["## A checkpoint each second", "", "Medians of the turns, each with one and without in a JVM that is warm. In brackets the ratios of turns that followed each other. Flink keeps its state in RocksDB in "
+             "either, and writes what has changed since the checkpoint before, exactly once (barriers aligned); cancha keeps it in memory, and writes what has changed and a part of the rest. cancha waits until a "
+             "checkpoint is on the disk (fsync), Flink does not. State: in memory; all that Flink's last checkpoint refers to. Pause: the longest for which all of cancha's query stood still; the longest "
+             "synchronous part and alignment of a subtask of Flink's.", "",
+             "| engine | turns | records/s without | with | with / without | processor seconds without | with | state, MB | checkpoints of a turn | MB of one, median | MB written in a turn | longest pause, ms | "
+             "longest checkpoint, ms |", "| --- " * 13 + "|"]
+    for engine in dict.fromkeys(r["engine"] for r in results):
+        runs = {name: [r for r in results if r["engine"] == engine and r["query"] == name] for name in ("without", "with")}
+        rates = {name: [r["events"] / r.get("job_seconds", r["seconds"]) for r in all] for name, all in runs.items()}
+        without, kept = (statistics.median(rates[name]) for name in rates)
+        pairs = [b / a for a, b in zip(rates["without"], rates["with"])]
+
+        def middle(name: str, key: str) -> float:
+            return statistics.median(r.get(key, 0) for r in runs[name])
+        cells = [engine, len(pairs), f"{without:,.0f}", f"{kept:,.0f}", f"{kept / without:.0%} ({', '.join(f'{p:.0%}' for p in sorted(pairs))})", f"{middle('without', 'cpu_seconds'):.1f}",
+                 f"{middle('with', 'cpu_seconds'):.1f}", f"{middle('with', 'state') / 1e6:.0f}", f"{middle('with', 'checkpoints'):.0f}", f"{middle('with', 'checkpoint_bytes') / 1e6:.1f}",
+                 f"{middle('with', 'written_bytes') / 1e6:.0f}", max(r.get("pause_ms", 0) for r in runs["with"]), max(r.get("longest_ms", 0) for r in runs["with"])]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    failed = sum(r.get("failed_checkpoints", 0) for r in results)
+    return lines + (["", f"{failed} of Flink's checkpoints failed: a task that is closing declines one."] if failed else [])
+
+
 def processor() -> str:
     try:
         with open("/proc/cpuinfo") as file:
@@ -91,8 +115,9 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     lines = ["# Streams side by side", "", f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC; {platform.system()} {platform.machine()}, {processor()}, "
              f"{os.cpu_count()} cores; load average {'/'.join(f'{x:.1f}' for x in os.getloadavg())} at the end. Apache Kafka of one node, Flink 2.3 (parallelism 2), "
-             "Spark 4.0 local[2], DuckDB 2.0 (2 threads, from a file in memory); cancha with GOMAXPROCS=2.", "",
-             "They do not do all the same. Spark keeps checkpoints; cancha and Flink keep nothing here. cancha is told that a match lies in one partition, and "
+             "Spark 4.0 local[2], DuckDB 2.0 (2 threads, from a file in memory); cancha with GOMAXPROCS=2.", ""]
+    if {"minutes", "nexmark"} & set(sys.argv[2:]):
+        lines += ["They do not do all the same. Spark keeps checkpoints; cancha and Flink keep nothing here. cancha is told that a match lies in one partition, and "
              "closes its minutes there; the peers shuffle. Queries 4 and 7 are keyed processes and query 5 a top of each window in cancha, joins in the peers; q7join is query 7 with the join. Of query 12 "
              "Flink drops the last windows, and Spark leaves open what no later event closes.", ""]
     for name, title in ("minutes", "Statistics a minute"), ("nexmark", "Nexmark"):
@@ -100,6 +125,8 @@ def main():
             lines += [*engines(title, results), ""]
     if "latency" in sys.argv[2:] and (results := objects(folder / "latency.jsonl")):
         lines += [*latency(results), ""]
+    if "checkpoint" in sys.argv[2:] and (results := objects(folder / "checkpoint.jsonl")):
+        lines += [*checkpoints(results), ""]
     print("\n".join(lines))
 
 
