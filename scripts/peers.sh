@@ -5,7 +5,7 @@
 #
 #   scripts/kafka.sh with scripts/peers.sh [minutes] [nexmark] [latency] [checkpoint]      the first three unless some are named
 #
-# checkpoint needs Flink alone, and takes ten minutes on 2 cores; TURNS (5) there is how often each runs with a checkpoint and without.
+# checkpoint needs Flink alone, and takes eight minutes on 2 cores; TURNS (5) there is how often each runs with a checkpoint and without.
 # KAFKA_HEAP=1g is a good heap for that Kafka. TURNS (2) is how often each peer runs a query, in one JVM: the table has the fastest and the first, and of ours and DuckDB's the median and the fastest.
 # ENGINES (flink spark) are the peers that read the topic. Python 3.11, Java 17 and Maven; 3 GB in OUT (out/peers), of which the environments stay.
 set -euo pipefail

@@ -81,7 +81,7 @@ def latency(results: list[dict]) -> list[str]:
 
 def checkpoints(results: list[dict]) -> list[str]:
     """Return the table of what a checkpoint each second costs; a rate is that of the job, which has no start of a cluster in it."""
-    lines = ["## A checkpoint each second", "", "Medians of the turns, each with one and without in a JVM that is warm. In brackets the ratio of turns that followed each other. Flink keeps its state in RocksDB in "
+    lines = ["## A checkpoint each second", "", "Medians of the turns, each with one and without in a JVM that is warm. In brackets the ratios of turns that followed each other. Flink keeps its state in RocksDB in "
              "either, and writes what has changed since the checkpoint before, exactly once (barriers aligned); cancha keeps it in memory, and writes what has changed and a part of the rest. cancha waits until a "
              "checkpoint is on the disk (fsync), Flink does not. State: in memory; all that Flink's last checkpoint refers to. Pause: the longest for which all of cancha's query stood still; the longest "
              "synchronous part and alignment of a subtask of Flink's.", "",
@@ -95,12 +95,12 @@ def checkpoints(results: list[dict]) -> list[str]:
 
         def middle(name: str, key: str) -> float:
             return statistics.median(r.get(key, 0) for r in runs[name])
-        cells = [engine, len(pairs), f"{without:,.0f}", f"{kept:,.0f}", f"{kept / without:.0%} ({min(pairs):.0%} to {max(pairs):.0%})", f"{middle('without', 'cpu_seconds'):.1f}",
+        cells = [engine, len(pairs), f"{without:,.0f}", f"{kept:,.0f}", f"{kept / without:.0%} ({', '.join(f'{p:.0%}' for p in sorted(pairs))})", f"{middle('without', 'cpu_seconds'):.1f}",
                  f"{middle('with', 'cpu_seconds'):.1f}", f"{middle('with', 'state') / 1e6:.0f}", f"{middle('with', 'checkpoints'):.0f}", f"{middle('with', 'checkpoint_bytes') / 1e6:.1f}",
                  f"{middle('with', 'written_bytes') / 1e6:.0f}", max(r.get("pause_ms", 0) for r in runs["with"]), max(r.get("longest_ms", 0) for r in runs["with"])]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     failed = sum(r.get("failed_checkpoints", 0) for r in results)
-    return lines + (["", f"{failed} of Flink's checkpoints failed: tasks that are closing decline them (flink.log)."] if failed else [])
+    return lines + (["", f"{failed} of Flink's checkpoints failed: a task that is closing declines one."] if failed else [])
 
 
 def processor() -> str:
