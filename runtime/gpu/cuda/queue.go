@@ -117,7 +117,7 @@ func (q *queue) call(doing string, f func() error) error {
 // it is done, and ordinary memory too on a GPU that shares the system's addresses.
 func (q *queue) CopyIn(dst driver.Memory, offset int, src any) error {
 	return q.copy("copy in", dst, offset, src, func(m *memory, n int) error {
-		if bytes := n * m.kind.Size(); bytes >= staged && !q.device.isPinned(first(src)) {
+		if bytes := n * m.kind.Size(); q.device.stages(bytes, first(src)) {
 			return q.stageIn(m.element(offset), unsafe.Slice((*byte)(first(src)), bytes))
 		}
 		if err := cu.MemcpyHtoDAsync(m.element(offset), first(src), int64(n*m.kind.Size()), q.stream); err != nil {
@@ -130,7 +130,7 @@ func (q *queue) CopyIn(dst driver.Memory, offset int, src any) error {
 // CopyOut waits for the stream.
 func (q *queue) CopyOut(dst any, src driver.Memory, offset int) error {
 	return q.copy("copy out", src, offset, dst, func(m *memory, n int) error {
-		if bytes := n * m.kind.Size(); bytes >= staged && !q.device.isPinned(first(dst)) {
+		if bytes := n * m.kind.Size(); q.device.stages(bytes, first(dst)) {
 			return q.stageOut(unsafe.Slice((*byte)(first(dst)), bytes), m.element(offset))
 		}
 		if err := cu.MemcpyDtoHAsync(first(dst), m.element(offset), int64(n*m.kind.Size()), q.stream); err != nil {

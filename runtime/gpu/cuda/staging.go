@@ -26,6 +26,7 @@ const (
 type staging struct {
 	mu      sync.Mutex
 	threads [][slots]slot // none before the first large copy
+	missing bool          // there is no pinned memory: copies are the driver's
 }
 
 // slot is pinned memory for a chunk, and the point from which on it may be used again.
@@ -35,6 +36,20 @@ type slot struct {
 }
 
 func (s *slot) bytes(n int) []byte { return unsafe.Slice((*byte)(s.memory), n) }
+
+// stages tells whether a copy of so many bytes from or to p goes through pinned memory, which is taken at the first. The context is current.
+func (d *Device) stages(bytes int, p unsafe.Pointer) bool {
+	if bytes < staged || d.isPinned(p) {
+		return false
+	}
+	s := &d.staging
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.missing && s.ready() != nil {
+		s.missing = true // a driver that has none, or a machine that gives none: slower, and no error
+	}
+	return !s.missing
+}
 
 // ready takes the pinned memory, once. The context is current.
 func (s *staging) ready() error {
@@ -83,9 +98,6 @@ func (q *queue) each(work func(t *[slots]slot, first, step int) error) error {
 	s := &q.device.staging
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.ready(); err != nil {
-		return err
-	}
 	var group sync.WaitGroup
 	errs := make([]error, len(s.threads))
 	for i := range s.threads {
