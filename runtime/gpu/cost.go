@@ -36,7 +36,7 @@ func (v speed) predict(w work, copied int64) time.Duration {
 }
 
 // A device is measured at sizes that grow until the work takes long beside a launch: a core is measured with some MB, while a GPU does
-// these in less time than a launch takes. All of it takes less than 50 ms.
+// these in less time than a launch takes. An H200 took 40 to 190 ms, the loading of cuBLAS included.
 const (
 	leastElements, mostElements = 1 << 20, 1 << 24
 	leastMatrix, mostMatrix     = 256, 2048

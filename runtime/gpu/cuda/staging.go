@@ -14,11 +14,11 @@ import (
 )
 
 // Large copies from and to ordinary memory go through pinned memory in chunks, which several threads fill or empty while the GPU moves
-// others. The driver alone does that with one thread, at a fifth of what the bus can do.
+// others. The driver alone does that with one thread, at a seventh of what the bus of an H200 can do.
 const (
 	chunk       = 1 << 20   // bytes
 	staged      = 4 * chunk // from so many bytes on
-	mostStagers = 4         // threads; more wait for the bus
+	mostStagers = 4         // threads
 	slots       = 2         // of each thread: one is filled while the other is moved
 )
 
