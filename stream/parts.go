@@ -47,6 +47,7 @@ func (p *part) encode() checkpoint.Section {
 	if p.log == nil {
 		return checkpoint.Section{Name: p.name, Bytes: p.bytes}
 	}
+	p.log.Arrange()
 	for more := true; more; {
 		p.lock.Lock()
 		if more = p.log.Step(stepItems); !more {

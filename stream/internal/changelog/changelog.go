@@ -15,7 +15,7 @@ import (
 // Item is an entry of a state. Append writes all that is needed to make it again.
 type Item interface{ Append(dst []byte) []byte }
 
-// Entry is where a Log knows an item. The nil Entry belongs to an item that nobody notes.
+// Entry is where a Log knows an item. The nil Entry, and one that is zero, belong to an item that nobody notes.
 type Entry struct {
 	id         uint64
 	item       Item   // nil: removed
@@ -32,7 +32,7 @@ type Entry struct {
 type Log struct {
 	last    uint64 // id of the newest entry
 	turn    int64  // counts snapshots begun
-	changed []*Entry
+	changed []change
 	gone    []uint64
 	ring    Entry // before the first of those that were written, and behind the last
 	bytes   int64 // of those that were written
@@ -40,13 +40,19 @@ type Log struct {
 	epoch  int64    // of the snapshot that is being written; 0: none is
 	dst    []byte   // its bytes so far
 	begun  int      // of them were there when it was begun
-	frozen []*Entry // that it has to have, as they were when it was begun
+	frozen []change // that it has to have, as they were when it was begun
 	done   int      // of frozen
 	old    *Entry   // the next that is repeated, once those are written
 	lost   int64    // the oldest epoch of an entry that it has to have, and that was removed while it was written; 0: none was
-	spare  []*Entry // an empty list
+	spare  []change // an empty list
 
 	restored []*Entry // until Restored
+}
+
+// change is an entry that has changed. Its id stands beside it, so that sorting needs no entry.
+type change struct {
+	id    uint64
+	entry *Entry
 }
 
 // New returns the log of an empty state.
@@ -61,10 +67,19 @@ func (l *Log) Add(item Item) *Entry {
 	if l == nil {
 		return nil
 	}
-	l.last++
-	e := &Entry{id: l.last, item: item, turn: l.turn}
-	l.changed = append(l.changed, e)
+	e := &Entry{}
+	l.AddAt(e, item)
 	return e
+}
+
+// AddAt is Add at an entry that the caller gives: one that lies in the item itself costs no look elsewhere in memory when the item changes.
+func (l *Log) AddAt(e *Entry, item Item) {
+	if l == nil {
+		return
+	}
+	l.last++
+	*e = Entry{id: l.last, item: item, turn: l.turn}
+	l.changed = append(l.changed, change{e.id, e})
 }
 
 // Saved is an item as a snapshot has it.
@@ -76,10 +91,16 @@ type Saved struct {
 
 // Restore notes an item that snapshots have told of. Restored ends the calls.
 func (l *Log) Restore(s Saved, item Item) *Entry {
-	l.last = max(l.last, s.ID)
-	e := &Entry{id: s.ID, item: item, epoch: s.Epoch, size: int32(min(len(s.Bytes), math.MaxInt32))}
-	l.restored = append(l.restored, e)
+	e := &Entry{}
+	l.RestoreAt(e, s, item)
 	return e
+}
+
+// RestoreAt is Restore at an entry that the caller gives.
+func (l *Log) RestoreAt(e *Entry, s Saved, item Item) {
+	l.last = max(l.last, s.ID)
+	*e = Entry{id: s.ID, item: item, epoch: s.Epoch, size: int32(min(len(s.Bytes), math.MaxInt32))}
+	l.restored = append(l.restored, e)
 }
 
 // Restored puts the items of Restore where those are that have been written: the one written longest ago first.
@@ -96,7 +117,7 @@ func (e *Entry) ID() uint64 { return e.id }
 
 // Touch tells that an item is about to change.
 func (l *Log) Touch(e *Entry) {
-	if e != nil && e.turn != l.turn {
+	if l != nil && e != nil && e.turn != l.turn {
 		l.touch(e)
 	}
 }
@@ -104,7 +125,7 @@ func (l *Log) Touch(e *Entry) {
 func (l *Log) touch(e *Entry) {
 	l.rescue(e)
 	e.turn = l.turn
-	l.changed = append(l.changed, e)
+	l.changed = append(l.changed, change{e.id, e})
 }
 
 // rescue writes an item that the snapshot in hand has to have before it changes.
@@ -116,7 +137,7 @@ func (l *Log) rescue(e *Entry) {
 
 // Remove tells that an item is about to go.
 func (l *Log) Remove(e *Entry) {
-	if e == nil {
+	if l == nil || e == nil {
 		return
 	}
 	l.rescue(e)
@@ -158,11 +179,17 @@ func (l *Log) Begin(dst []byte, epoch int64) {
 	l.turn++
 }
 
+// Arrange puts what a snapshot that was begun has to have in the order in which it was made: what was made together lies together in memory, as a rule, and
+// is read several times as fast as what is scattered. It may be called while the state goes on, before the first Step; nothing depends on it.
+func (l *Log) Arrange() {
+	slices.SortFunc(l.frozen, func(a, b change) int { return cmp.Compare(a.id, b.id) })
+}
+
 // Step writes some more of a snapshot that was begun, n items at most, and tells whether there is more to be written.
 func (l *Log) Step(n int) (more bool) {
 	for ; n > 0 && l.done < len(l.frozen); n-- {
-		e := l.frozen[l.done]
-		l.frozen[l.done] = nil
+		e := l.frozen[l.done].entry
+		l.frozen[l.done].entry = nil
 		if l.done++; e.item != nil && e.epoch != l.epoch {
 			l.put(e)
 		}

@@ -60,6 +60,9 @@ func TestAnyWindow(t *testing.T) {
 		s.change(s.dice.IntN(40))
 		s.log.Begin(nil, epoch)
 		want := s.texts()
+		if s.dice.IntN(2) == 0 {
+			s.log.Arrange()
+		}
 		for s.change(s.dice.IntN(30)); s.log.Step(1 + s.dice.IntN(5)); {
 			s.change(s.dice.IntN(8))
 		}

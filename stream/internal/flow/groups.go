@@ -110,7 +110,7 @@ type Group struct {
 	// promised is the event time up to which claim has been told that the group is there.
 	promised int64
 	report   int64 // in which it changed last
-	entry    *changelog.Entry
+	entry    changelog.Entry
 }
 
 // Window holds the groups of one window.
@@ -242,7 +242,7 @@ func (w *Windows) groupAt(start, end int64, h uint64, t int64) (*Group, string) 
 			g.keys[i] = g.keys[i].Clone()
 		}
 		w.know(g)
-		g.entry = w.log.Add(g)
+		w.log.AddAt(&g.entry, g)
 	}
 	*recent = recentGroup{start, g}
 	return g, ""
@@ -299,7 +299,7 @@ func (w *Windows) share(g *Group, row Row, i int, t int64) {
 
 // touch notes that a row of time t changes a group, before it does.
 func (w *Windows) touch(g *Group, t int64) {
-	w.log.Touch(g.entry)
+	w.log.Touch(&g.entry)
 	if g.epoch != w.epoch {
 		g.epoch, g.window.epoch = w.epoch, w.epoch
 	}
@@ -348,7 +348,7 @@ func (w *Windows) Close(watermark int64) []*Window {
 
 func (w *Windows) forget(groups []*Group) {
 	for _, g := range groups {
-		w.log.Remove(g.entry)
+		w.log.Remove(&g.entry)
 		w.size -= g.cell.Size() + int64(2*len(g.key)+32*len(g.keys)+100)
 		if g.rows > 0 {
 			w.Rows--
@@ -434,7 +434,7 @@ func (o *Window) copy(epoch int64, all bool) *Window {
 
 func (g *Group) copy(w *Window) *Group {
 	c := *g
-	c.window, c.cell = w, g.cell.Clone()
+	c.window, c.cell, c.entry = w, g.cell.Clone(), changelog.Entry{}
 	return &c
 }
 

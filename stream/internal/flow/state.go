@@ -102,7 +102,7 @@ func (w *Windows) loadGroup(b *changelog.Bytes, s changelog.Saved) {
 	if g.rows > 0 {
 		w.Rows++
 	}
-	g.entry = w.log.Restore(s, g)
+	w.log.RestoreAt(&g.entry, s, g)
 }
 
 // Head implements Kept.
