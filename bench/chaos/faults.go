@@ -65,7 +65,7 @@ func (p *plan) end() {
 }
 
 // kindsFor are the kinds of a list that can happen in a trial.
-func (f *field) kindsFor(list, sink string, members int) ([]string, error) {
+func (f *field) kindsFor(list string, members int) ([]string, error) {
 	kinds := strings.Fields(list)
 	for _, kind := range kinds {
 		if !slices.Contains(strings.Fields(faultKinds), kind) {
@@ -73,7 +73,7 @@ func (f *field) kindsFor(list, sink string, members int) ([]string, error) {
 		}
 	}
 	kinds = slices.DeleteFunc(kinds, func(kind string) bool {
-		return kind == "freeze" && members == 1 || kind == "broker" && (f.server == nil || f.own != nil && sink == "kafka") || kind == "clock" && !clocks
+		return kind == "freeze" && members == 1 || kind == "broker" && f.server == nil || kind == "clock" && !clocks
 	})
 	if len(kinds) == 0 {
 		return nil, fmt.Errorf("none of the faults %q can happen here", list)
@@ -83,7 +83,7 @@ func (f *field) kindsFor(list, sink string, members int) ([]string, error) {
 
 // try is a trial of a role, with what its faults take.
 func (f *field) try(ctx context.Context, r role, members int, p *plan) (o *outcome, err error) {
-	if p.kinds, err = f.kindsFor(*faults, r.Sink, members); err != nil {
+	if p.kinds, err = f.kindsFor(*faults, members); err != nil {
 		return nil, err
 	}
 	t := &trial{role: r, plan: p, program: f.program, members: members, server: f.server, apache: f.own == nil}

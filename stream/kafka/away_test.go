@@ -70,20 +70,39 @@ func TestFirstAnswerLost(t *testing.T) {
 	}
 }
 
-// TestTransactionForgotten: a broker that was killed in a transaction may know nothing of it. What was to be written is written by whoever takes the
-// transactions over, once.
+// TestTransactionForgotten: a broker that was killed in a transaction may know nothing of it, or of what its producer wrote before. What was to be written is
+// written by whoever takes the transactions over, once.
 func TestTransactionForgotten(t *testing.T) {
 	t.Parallel()
+	state := func(req kmsg.Request) (kmsg.Response, error, bool) {
+		answer := req.ResponseKind().(*kmsg.AddOffsetsToTxnResponse)
+		answer.ErrorCode = kerr.InvalidTxnState.Code
+		return answer, nil, true // once
+	}
+	sequence := func(req kmsg.Request) (kmsg.Response, error, bool) {
+		answer := req.ResponseKind().(*kmsg.ProduceResponse)
+		for _, topic := range req.(*kmsg.ProduceRequest).Topics {
+			is := kmsg.ProduceResponseTopic{Topic: topic.Topic, TopicID: topic.TopicID}
+			for _, p := range topic.Partitions {
+				is.Partitions = append(is.Partitions, kmsg.ProduceResponseTopicPartition{Partition: p.Partition, ErrorCode: kerr.OutOfOrderSequenceNumber.Code})
+			}
+			answer.Topics = append(answer.Topics, is)
+		}
+		return answer, nil, true
+	}
+	forgotten(t, int16(kmsg.AddOffsetsToTxn), state)
+	forgotten(t, int16(kmsg.Produce), sequence)
+}
+
+// forgotten writes an epoch to a broker that answers a request once as given.
+func forgotten(t *testing.T, request int16, answer func(kmsg.Request) (kmsg.Response, error, bool)) {
+	t.Helper()
 	c, err := kfake.NewCluster(kfake.NumBrokers(1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	c.ControlKey(int16(kmsg.AddOffsetsToTxn), func(req kmsg.Request) (kmsg.Response, error, bool) {
-		answer := req.ResponseKind().(*kmsg.AddOffsetsToTxnResponse)
-		answer.ErrorCode = kerr.InvalidTxnState.Code
-		return answer, nil, true // once
-	})
+	c.ControlKey(request, answer)
 	addr, topic := c.ListenAddrs()[0], topicName(t)
 	if _, err := CreateTopic(t.Context(), TopicConfig{Brokers: []string{addr}, Topic: topic}); err != nil {
 		t.Fatal(err)

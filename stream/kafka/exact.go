@@ -178,11 +178,14 @@ func ended(ctx context.Context, err error) error {
 // learns what is there.
 func (x *exact) explain(err error) error {
 	err = fmt.Errorf("kafka: write an epoch to %s: %w", x.topic, err)
-	if errors.Is(err, kerr.ProducerFenced) || errors.Is(err, kerr.InvalidProducerEpoch) || errors.Is(err, kerr.InvalidProducerIDMapping) ||
-		errors.Is(err, kerr.InvalidTxnState) {
+	if slices.ContainsFunc(unknown, func(e error) bool { return errors.Is(err, e) }) {
 		return fmt.Errorf("%w: %w", stream.ErrTakenOver, err)
 	}
 	return err
 }
+
+// unknown is what a broker says to a producer that it does not know as it knows itself.
+var unknown = []error{kerr.ProducerFenced, kerr.InvalidProducerEpoch, kerr.InvalidProducerIDMapping, kerr.InvalidTxnState, kerr.UnknownProducerID,
+	kerr.OutOfOrderSequenceNumber}
 
 func (x *exact) close() { x.client.Close() }

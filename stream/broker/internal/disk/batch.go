@@ -34,6 +34,7 @@ type batch struct {
 	epoch       int32
 	maxTime     int64 // Unix milliseconds
 	open        bool  // of a transaction, and not its end
+	control     bool  // the end of one
 	magic       byte
 }
 
@@ -90,7 +91,8 @@ func batchAt(raw []byte, at int) (batch, bool) {
 	return batch{
 		at: at, size: size, first: first, next: first + int64(int32(binary.BigEndian.Uint32(head[lastDeltaAt:]))) + 1,
 		records: int64(int32(binary.BigEndian.Uint32(head[recordsAt:]))), epoch: int32(binary.BigEndian.Uint32(head[epochAt:])),
-		maxTime: int64(binary.BigEndian.Uint64(head[maxTimeAt:])), open: attributes&transactional != 0 && attributes&control == 0, magic: head[magicAt],
+		maxTime: int64(binary.BigEndian.Uint64(head[maxTimeAt:])), open: attributes&transactional != 0 && attributes&control == 0,
+		control: attributes&(transactional|control) == transactional|control, magic: head[magicAt],
 	}, true
 }
 

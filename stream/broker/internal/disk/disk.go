@@ -84,7 +84,7 @@ var ErrUndecided = errors.New("which of the two is right cannot be told")
 
 // Verify looks over a directory and changes nothing. A broker that uses it meanwhile makes the report wrong.
 func Verify(dir string) (*Report, error) {
-	v := &visit{dir: dir}
+	v := newVisit(dir)
 	err := v.all()
 	return &v.report, err
 }
@@ -92,7 +92,7 @@ func Verify(dir string) (*Report, error) {
 // Mend looks over a directory, sets aside what is damaged, and leaves what a broker can read. It is for the broker that has
 // the directory to itself. The error is one of reading or writing, or ErrUnknowable, and nothing is changed before all is read.
 func Mend(dir string) (*Report, error) {
-	v := &visit{dir: dir}
+	v := newVisit(dir)
 	if err := v.all(); err != nil {
 		return &v.report, err
 	}
@@ -112,6 +112,12 @@ type visit struct {
 	topics  map[string]topic
 	sums    map[string]uint32 // of the small files, if the directory was closed orderly
 	started map[string]uint32 // if it was not: of those that have not been written since the start
+
+	transactions transactions
+}
+
+func newVisit(dir string) *visit {
+	return &visit{dir: dir, transactions: transactions{ends: map[producing]bool{}, open: map[producing][]end{}}}
 }
 
 // found notes a problem and what is to be done about it.
@@ -140,7 +146,7 @@ func (v *visit) all() error {
 			return fmt.Errorf("partition %s-%d: %w", f.topic, f.number, err)
 		}
 	}
-	return nil
+	return v.finish()
 }
 
 // folder is a partition's.

@@ -21,7 +21,7 @@ func (v *visit) partition(f folder) error {
 	if err != nil {
 		return err
 	}
-	p := &log{visit: v, folder: f, sum: Partition{Topic: f.topic, Number: f.number, First: -1}}
+	p := &log{visit: v, folder: f, sum: Partition{Topic: f.topic, Number: f.number, First: -1}, active: map[int64]int16{}}
 	p.exact = !v.topics[f.topic].compacted() && !v.wasCut(f)
 	if err := p.promise(); err != nil {
 		return err
@@ -33,6 +33,9 @@ func (v *visit) partition(f folder) error {
 		if err := p.segment(base, i == len(bases)-1); err != nil {
 			return err
 		}
+	}
+	if len(bases) > 0 {
+		p.ended(bases[len(bases)-1])
 	}
 	if len(bases) == 0 && p.begins >= 0 && p.ends > p.begins {
 		p.found(f.path, fmt.Sprintf("offsets %d to %d are missing: all segments are gone", p.begins, p.ends-1), "it begins anew", nothing)
@@ -56,6 +59,9 @@ func (v *visit) bases(f folder) (bases []int64, err error) {
 	return bases, err
 }
 
+// segmentName is the name of a segment's files, less their extensions.
+func segmentName(base int64) string { return strconv.FormatInt(base, 10) }
+
 // wasCut tells whether something was taken out of a partition before.
 func (v *visit) wasCut(f folder) bool {
 	_, err := os.Lstat(filepath.Join(v.dir, damagedFolder, f.path))
@@ -73,11 +79,14 @@ type log struct {
 	ends   int64
 	sizes  map[int64]int64
 	resize bool // the sizes in the snapshot are not those of the segments
+
+	leaderEpoch int32           // of the last batch
+	active      map[int64]int16 // producers with a transaction that has not ended so far, and its epoch
 }
 
 // segment looks over one file of batches and the index beside it.
 func (p *log) segment(base int64, last bool) error {
-	file := filepath.Join(p.folder.path, fmt.Sprintf("%d.dat", base))
+	file := filepath.Join(p.folder.path, segmentName(base)+".dat")
 	raw, err := p.read(file)
 	if err != nil {
 		return err
@@ -190,7 +199,7 @@ func (p *log) count(base int64, s *segment) {
 			p.sum.First = b.first
 		}
 		p.sum.Records += b.records
-		p.next = b.next
+		p.next, p.leaderEpoch = b.next, b.epoch
 	}
 	p.sum.Next = p.next
 }
@@ -201,7 +210,7 @@ const indexEntry = 15
 
 // index has the index made anew where its entries are not those of the batches.
 func (p *log) index(base int64, s *segment) error {
-	file := filepath.Join(p.folder.path, fmt.Sprintf("%d.idx", base))
+	file := filepath.Join(p.folder.path, segmentName(base)+".idx")
 	raw, err := p.read(file)
 	if err != nil {
 		return err
@@ -215,6 +224,7 @@ func (p *log) index(base int64, s *segment) error {
 		}
 	}
 	if entries >= len(s.batches) && !p.resize {
+		p.track(s, raw)
 		return nil
 	}
 	// A crash between a batch and its entry leaves one too few; that is no damage.
@@ -222,18 +232,24 @@ func (p *log) index(base int64, s *segment) error {
 	latest := int64(-1 << 63)
 	for _, b := range s.batches {
 		latest = max(latest, b.maxTime)
-		e := make([]byte, indexEntry)
-		e[0] = 1
-		binary.LittleEndian.PutUint32(e[2:], uint32(b.epoch))
-		binary.LittleEndian.PutUint64(e[6:], uint64(latest))
-		if b.open {
-			e[14] = 1
-		}
-		e[1] = byte(crc32.Checksum(e[2:], castagnoli))
-		made = append(made, e...)
+		made = append(made, indexEntryOf(b.epoch, latest, b.open)...)
 	}
+	p.track(s, made)
 	p.mends = append(p.mends, func() error { return write(p.dir, file, made) })
 	return nil
+}
+
+// indexEntryOf is the entry of a batch.
+func indexEntryOf(epoch int32, latest int64, open bool) []byte {
+	e := make([]byte, indexEntry)
+	e[0] = 1
+	binary.LittleEndian.PutUint32(e[2:], uint32(epoch))
+	binary.LittleEndian.PutUint64(e[6:], uint64(latest))
+	if open {
+		e[14] = 1
+	}
+	e[1] = byte(crc32.Checksum(e[2:], castagnoli))
+	return e
 }
 
 // snapshotFile is what an orderly end leaves beside the segments.

@@ -156,9 +156,12 @@ func entries(raw []byte) (good []byte, holes []hole) {
 	return good, holes
 }
 
+// entryHead is what stands before the JSON of an entry: a length, a checksum, and a version.
+const entryHead = 10
+
 // entryAt is the size of the entry at the start, 0 if there is none. An entry has a version of two bytes and JSON.
 func entryAt(raw []byte) int {
-	const head = 8
+	const head = entryHead - 2
 	if len(raw) < head+4 {
 		return 0
 	}
