@@ -270,23 +270,29 @@ func (k *keeper) give(u *unit, rows [][]Value, letters *Rows) error {
 	return nil
 }
 
-// put gives rows to a sink. One that says that another process has gone on may have been given up by its server for being silent too long: it is taken over
-// anew, if no other process has gone on from the newest snapshot.
+// mostTakeovers is how often a sink is taken over anew for the rows of one epoch: a broker may be killed again and again.
+const mostTakeovers = 10
+
+// put gives rows to a sink. One that says that another process has gone on may have been given up by its server, for being silent too long or because that was
+// killed: it is taken over anew, if no other process has gone on from the newest snapshot.
 func (k *keeper) put(u *unit, i int, sink Sink, epoch int64, rows *Rows) error {
 	err := writeTo(k.r.ctx, sink, epoch, rows)
 	s, ok := sink.(Resumer)
-	if !ok || !errors.Is(err, ErrTakenOver) {
-		return err
+	for range mostTakeovers {
+		if !ok || !errors.Is(err, ErrTakenOver) {
+			return err
+		}
+		if newest, failed := k.newest(u); failed != nil || newest != u.number {
+			return errors.Join(err, failed)
+		}
+		is := u.sinks[i]
+		written, failed := s.Resume(k.r.ctx, slices.Clone(rows.Columns), Mark{Query: u.header.Query, Unit: u.name, Epoch: is.Epoch, Position: is.Position})
+		if failed != nil || written >= epoch {
+			return failed
+		}
+		err = writeTo(k.r.ctx, sink, epoch, rows)
 	}
-	if newest, failed := k.newest(u); failed != nil || newest != u.number {
-		return errors.Join(err, failed)
-	}
-	is := u.sinks[i]
-	written, err := s.Resume(k.r.ctx, slices.Clone(rows.Columns), Mark{Query: u.header.Query, Unit: u.name, Epoch: is.Epoch, Position: is.Position})
-	if err != nil || written >= epoch {
-		return err
-	}
-	return writeTo(k.r.ctx, sink, epoch, rows)
+	return fmt.Errorf("%v, for the %dth time", err, mostTakeovers) // it is no other process, so not ErrTakenOver
 }
 
 // forget removes the snapshots that neither the newest needs nor the one before, which needs those from base on.

@@ -77,7 +77,7 @@ func TestTransactionForgotten(t *testing.T) {
 	state := func(req kmsg.Request) (kmsg.Response, error, bool) {
 		answer := req.ResponseKind().(*kmsg.AddOffsetsToTxnResponse)
 		answer.ErrorCode = kerr.InvalidTxnState.Code
-		return answer, nil, true // once
+		return answer, nil, true
 	}
 	sequence := func(req kmsg.Request) (kmsg.Response, error, bool) {
 		answer := req.ResponseKind().(*kmsg.ProduceResponse)
@@ -92,9 +92,10 @@ func TestTransactionForgotten(t *testing.T) {
 	}
 	forgotten(t, int16(kmsg.AddOffsetsToTxn), state)
 	forgotten(t, int16(kmsg.Produce), sequence)
+	forgotten(t, int16(kmsg.EndTxn), func(kmsg.Request) (kmsg.Response, error, bool) { return nil, errors.New("the connection breaks"), true })
 }
 
-// forgotten writes an epoch to a broker that answers a request once as given.
+// forgotten writes an epoch to a broker that answers a request as given until that has failed.
 func forgotten(t *testing.T, request int16, answer func(kmsg.Request) (kmsg.Response, error, bool)) {
 	t.Helper()
 	c, err := kfake.NewCluster(kfake.NumBrokers(1))
@@ -102,7 +103,14 @@ func forgotten(t *testing.T, request int16, answer func(kmsg.Request) (kmsg.Resp
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	c.ControlKey(request, answer)
+	var well atomic.Bool
+	c.ControlKey(request, func(req kmsg.Request) (kmsg.Response, error, bool) {
+		if well.Load() {
+			return nil, nil, false
+		}
+		c.KeepControl()
+		return answer(req)
+	})
 	addr, topic := c.ListenAddrs()[0], topicName(t)
 	if _, err := CreateTopic(t.Context(), TopicConfig{Brokers: []string{addr}, Topic: topic}); err != nil {
 		t.Fatal(err)
@@ -114,6 +122,7 @@ func forgotten(t *testing.T, request int16, answer func(kmsg.Request) (kmsg.Resp
 		}
 		defer x.close()
 		err = x.write(t.Context(), 1, recordsOf(1))
+		well.Store(true)
 		if try == 0 && !errors.Is(err, stream.ErrTakenOver) || try == 1 && err != nil {
 			t.Errorf("try %d: %v", try, err)
 		}

@@ -103,8 +103,10 @@ func (x *exact) write(ctx context.Context, epoch int64, records []*kgo.Record) e
 		x.abort()
 		return x.explain(ended(ctx, err))
 	}
-	if err := x.client.EndTransaction(ctx, kgo.TryCommit); err != nil {
-		return x.explain(ended(ctx, err))
+	if err := ended(ctx, x.client.EndTransaction(ctx, kgo.TryCommit)); lost(err) && ctx.Err() == nil {
+		return x.explain(fmt.Errorf("%w: %w", errUnknown, err))
+	} else if err != nil {
+		return x.explain(err)
 	}
 	x.epoch = epoch
 	return nil
@@ -168,7 +170,7 @@ func (x *exact) abort() {
 
 // ended is why ctx has ended, if it has, and else err.
 func ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return err
@@ -184,8 +186,11 @@ func (x *exact) explain(err error) error {
 	return err
 }
 
+// errUnknown comes where the broker could not be asked again what has become of a transaction.
+var errUnknown = errors.New("whether the transaction is committed is not known")
+
 // unknown is what a broker says to a producer that it does not know as it knows itself.
-var unknown = []error{kerr.ProducerFenced, kerr.InvalidProducerEpoch, kerr.InvalidProducerIDMapping, kerr.InvalidTxnState, kerr.UnknownProducerID,
+var unknown = []error{errUnknown, kerr.ProducerFenced, kerr.InvalidProducerEpoch, kerr.InvalidProducerIDMapping, kerr.InvalidTxnState, kerr.UnknownProducerID,
 	kerr.OutOfOrderSequenceNumber}
 
 func (x *exact) close() { x.client.Close() }
