@@ -142,6 +142,13 @@ func (e *Entry) Ended() (time.Time, error) {
 	return e.ended, e.err
 }
 
+// Outcome is State and Ended of one moment: asked one after the other, they may be of before and after the thing's end.
+func (e *Entry) Outcome() (State, time.Time, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.state, e.ended, e.err
+}
+
 // Elapsed is how long the thing has run, up to its end.
 func (e *Entry) Elapsed() time.Duration {
 	if ended, _ := e.Ended(); !ended.IsZero() {

@@ -67,10 +67,10 @@ type epoch struct {
 }
 
 func queryOf(i item) query {
-	ended, err := i.Ended()
+	state, ended, err := i.Outcome()
 	p := i.Progress
 	q := query{
-		ID: i.ID, RunID: p.RunID, Name: i.Name, State: i.State(), Status: i.Status, Late: i.Late, StartTime: date(i.Started), EndTime: dateOf(ended),
+		ID: i.ID, RunID: p.RunID, Name: i.Name, State: state, Status: i.Status, Late: i.Late, StartTime: date(i.Started), EndTime: dateOf(ended),
 		Duration: i.Elapsed().Milliseconds(), LatestBatchID: p.BatchID, ProcessRate: p.ProcessedRowsPerSecond, RecentInputRate: p.InputRowsPerSecond,
 		Lag: lagOf(p), SchedulingDelay: schedulingDelay(p), WatermarkGap: watermarkGap(p), Totals: i.Totals, Partitions: len(i.Sources),
 		Skew: skewOf(i.Sources), Can: map[string]bool{},

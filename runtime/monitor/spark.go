@@ -92,10 +92,10 @@ type job struct {
 }
 
 func jobOf(i item) job {
-	ended, err := i.Ended()
+	state, ended, err := i.Outcome()
 	j := job{
 		JobID: i.ID, Name: i.Name, Description: string(i.Kind) + ": " + i.Name, SubmissionTime: dateOf(i.Started), CompletionTime: dateOf(ended),
-		StageIDs: []int64{i.ID}, JobGroup: string(i.Kind), Status: i.State(), NumTasks: max(i.Work.Total, i.Work.Done), NumCompletedTasks: i.Work.Done,
+		StageIDs: []int64{i.ID}, JobGroup: string(i.Kind), Status: state, NumTasks: max(i.Work.Total, i.Work.Done), NumCompletedTasks: i.Work.Done,
 		NumCompletedIndices: i.Work.Done, KilledTasksSummary: map[string]int{}, Unit: i.Work.Unit, Duration: i.Elapsed().Milliseconds(),
 		Rows: i.Work.Rows, Bytes: i.Work.Bytes,
 	}
