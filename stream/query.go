@@ -493,7 +493,7 @@ func (q *Query) Start(ctx context.Context) (*Running, error) {
 		if isShared(q.source) {
 			r.note(g.cost())
 		}
-		err = q.open(ctx, g.columns)
+		err = q.open(ctx, g.columns, func(Sink) bool { return true })
 	} else {
 		err = r.resume(ctx)
 	}
@@ -504,10 +504,13 @@ func (q *Query) Start(ctx context.Context) (*Running, error) {
 	return r, nil
 }
 
-// open opens the sinks. Those that were opened before one that fails are closed.
-func (q *Query) open(ctx context.Context, columns []Column) error {
+// open opens the sinks that are wanted. Those that were opened before one that fails are closed.
+func (q *Query) open(ctx context.Context, columns []Column, wanted func(Sink) bool) error {
 	var opened []Sink
 	for i, sink := range append(slices.Clone(q.sinks), q.letters...) {
+		if !wanted(sink) {
+			continue
+		}
 		is := columns
 		if i >= len(q.sinks) {
 			is = letterColumns()

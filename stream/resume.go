@@ -260,7 +260,7 @@ func (k *keeper) openOne(ctx context.Context, u *unit, i int, sink Sink, columns
 		if known {
 			is.Epoch = mark.Epoch
 		}
-		if o, ok := sink.(Opener); ok && !k.shared {
+		if o, ok := sink.(Opener); ok && !k.shared { // else it was opened before the first unit
 			return o.Open(ctx, slices.Clone(columns))
 		}
 		return nil

@@ -57,16 +57,18 @@ func (g *graph) separable() bool {
 	return true
 }
 
-// beginShared opens the sinks of a query whose partitions are shared, before there are any.
+// beginShared begins a query whose partitions are shared, before there are any: it opens the sinks, but those that go on with each unit.
 func (k *keeper) beginShared(ctx context.Context) error {
 	q := k.r.query
-	for _, sink := range append(q.sinks, q.letters...) {
+	for _, sink := range append(slices.Clone(q.sinks), q.letters...) {
 		if p, ok := sink.(Placed); ok && p.Place() != "" {
 			return fmt.Errorf("checkpoint: several processes may share this query's partitions, and they cannot write %s together; use a folder of epochs (file.JSONLinesEpochs), a topic or a table", describeSink(sink))
 		}
 	}
-	_, err := k.place.List(ctx, checkpoint.Whole)
-	return err
+	if _, err := k.place.List(ctx, checkpoint.Whole); err != nil {
+		return err
+	}
+	return q.open(ctx, k.r.graph.columns, func(sink Sink) bool { _, resumes := sink.(Resumer); return !resumes })
 }
 
 // claim makes a partition this process's, as its newest snapshot says, and returns where to read it on. One that this process has had all the time is
