@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -50,34 +51,43 @@ func AppendHead(dst, head []byte) []byte { return changelog.AppendText(dst, stri
 // Load reads the newest state of a unit that is whole; nil where there is none at all. Where the newest snapshot is damaged, the state is that of the one
 // before, and says so. It is an error where snapshots are there and none of them can be loaded.
 func Load(ctx context.Context, place Place, unit string) (*State, error) {
+	_, state, err := load(ctx, place, unit)
+	return state, err
+}
+
+// load is Load, with the snapshots that were read.
+func load(ctx context.Context, place Place, unit string) (*chain, *State, error) {
+	c := &chain{ctx: ctx, place: place, unit: unit, bytes: map[int64][]byte{}, read: map[int64]*Snapshot{}, wrong: map[int64]error{}}
 	epochs, err := place.List(ctx, unit)
 	if err != nil || len(epochs) == 0 {
-		return nil, err
+		return c, nil, err
 	}
-	c := chain{ctx: ctx, place: place, unit: unit, read: map[int64]*Snapshot{}, wrong: map[int64]error{}}
+	c.newest = epochs[len(epochs)-1]
 	var notes []string
 	for _, epoch := range slices.Backward(epochs) {
 		s, err := c.state(epoch)
 		if err == nil {
-			s.Notes, s.Newest = notes, epochs[len(epochs)-1]
-			return s, nil
+			s.Notes, s.Newest = notes, c.newest
+			return c, s, nil
 		}
 		if ctx.Err() != nil || errors.Is(err, ErrNewer) {
-			return nil, fmt.Errorf("checkpoint %s: snapshot %d: %w", place, epoch, err)
+			return c, nil, fmt.Errorf("checkpoint %s: snapshot %d: %w", place, epoch, err)
 		}
 		notes = append(notes, fmt.Sprintf("Snapshot %d of the checkpoint cannot be used: %v.", epoch, err))
 	}
-	return nil, fmt.Errorf("checkpoint %s: none of its %d snapshots can be used; the newest, %d: %w; give another place to begin anew", place, len(epochs),
-		epochs[len(epochs)-1], c.first(epochs[len(epochs)-1]))
+	return c, nil, fmt.Errorf("checkpoint %s: none of its %d snapshots can be used; the newest, %d: %w; give another place to begin anew", place, len(epochs),
+		c.newest, c.first(c.newest))
 }
 
 // chain reads snapshots, each once.
 type chain struct {
-	ctx   context.Context
-	place Place
-	unit  string
-	read  map[int64]*Snapshot
-	wrong map[int64]error
+	ctx    context.Context
+	place  Place
+	unit   string
+	newest int64 // epoch of the newest snapshot that there is; 0: none
+	bytes  map[int64][]byte
+	read   map[int64]*Snapshot
+	wrong  map[int64]error
 }
 
 func (c *chain) first(epoch int64) error {
@@ -106,6 +116,7 @@ func (c *chain) open(epoch int64) (*Snapshot, error) {
 	if h := s.Header; h.Epoch != epoch || h.Unit != c.unit || h.Base < 1 || h.Base > epoch {
 		return nil, fmt.Errorf("%w: it is of epoch %d of %q, from %d on", ErrForeign, h.Epoch, h.Unit, h.Base)
 	}
+	c.bytes[epoch] = b
 	return s, nil
 }
 
@@ -193,35 +204,66 @@ func compareIDs(a, b uint64) int {
 	return 1 // ids of one section differ
 }
 
-// Copy copies the newest state of a unit to another place, which must not have one: the snapshots that make it. It is an error where there is none.
+// Copy copies the newest state of a unit to another place: the snapshots that make it, the oldest first. Where it has been cut short it can be called
+// again: what is there already must be what from has too, byte for byte. It is an error where there is nothing to be copied.
 func Copy(ctx context.Context, from, to Place, unit string) error {
-	state, err := Load(ctx, from, unit)
+	c, state, err := settled(ctx, from, unit)
 	if err != nil {
 		return err
 	}
 	if state == nil {
 		return fmt.Errorf("checkpoint %s has no snapshot to be copied", from)
 	}
-	there, err := to.List(ctx, unit)
+	needed, err := c.needed(c.read[state.Header.Epoch])
+	if err != nil {
+		return err // unreachable: the state has been made of them
+	}
+	there, err := c.copied(to)
 	if err != nil {
 		return err
 	}
-	if len(there) > 0 {
-		return fmt.Errorf("checkpoint %s has snapshots already: give an empty place", to)
-	}
-	for epoch := state.Header.Epoch; epoch >= state.Header.Base; {
-		b, err := from.Read(ctx, unit, epoch)
-		if err != nil {
+	for _, s := range slices.Backward(needed) {
+		epoch := s.Header.Epoch
+		if slices.Contains(there, epoch) {
+			continue
+		}
+		if err := to.Write(ctx, unit, epoch, [][]byte{c.bytes[epoch]}); err != nil {
 			return err
 		}
-		if err := to.Write(ctx, unit, epoch, [][]byte{b}); err != nil {
-			return err
-		}
-		s, err := Decode(b)
-		if err != nil {
-			return err
-		}
-		epoch = s.Header.Previous
 	}
 	return nil
+}
+
+// settled loads the newest state of a unit, and anew where another process has gone on with it meanwhile: that one removes what its newest snapshot does not
+// need, which was about to be read.
+func settled(ctx context.Context, place Place, unit string) (*chain, *State, error) {
+	for {
+		c, state, err := load(ctx, place, unit)
+		if err == nil && (state == nil || len(state.Notes) == 0) || ctx.Err() != nil {
+			return c, state, err
+		}
+		epochs, failed := place.List(ctx, unit)
+		if failed != nil || len(epochs) == 0 || epochs[len(epochs)-1] == c.newest {
+			return c, state, err
+		}
+	}
+}
+
+// copied lists the snapshots that another place has of this one. It is an error where it has others: a query may have gone on from there.
+func (c *chain) copied(to Place) ([]int64, error) {
+	there, err := to.List(c.ctx, c.unit)
+	if err != nil {
+		return nil, err
+	}
+	for _, epoch := range there {
+		b, err := to.Read(c.ctx, c.unit, epoch)
+		if err != nil {
+			return nil, err
+		}
+		of, err := c.place.Read(c.ctx, c.unit, epoch)
+		if err != nil || !bytes.Equal(b, of) {
+			return nil, fmt.Errorf("checkpoint %s has snapshots already, and %d is not, or not any more, one of %s: give an empty place", to, epoch, c.place)
+		}
+	}
+	return there, nil
 }
