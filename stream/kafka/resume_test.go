@@ -366,6 +366,37 @@ func TestSnapshots(t *testing.T) {
 	check(t, got.lines, want.lines, true)
 }
 
+// TestRemovedSnapshotsAreForgotten: nothing is kept of a snapshot that was removed, by whoever removes it, whoever reads that, and whoever comes later.
+func TestRemovedSnapshotsAreForgotten(t *testing.T) {
+	t.Parallel()
+	cfg := SnapshotsConfig{Brokers: []string{startBroker(t, broker.Config{})}, Topic: topicName(t), Name: "q"}
+	open := func() *Snapshots {
+		s, err := NewSnapshots(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+	one, two := open(), open()
+	for epoch := range int64(5) {
+		err := one.Write(t.Context(), "u", epoch, [][]byte{make([]byte, chunkBytes+1)})
+		if _, failed := two.List(t.Context(), "u"); errors.Join(err, failed) != nil {
+			t.Fatal(err, failed)
+		}
+		if epoch > 0 {
+			if err := one.Remove(t.Context(), "u", epoch-1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i, s := range []*Snapshots{one, two, open()} {
+		if epochs, err := s.List(t.Context(), "u"); !slices.Equal(epochs, []int64{4}) || err != nil || len(s.of["u"]) != 1 {
+			t.Errorf("process %d: epochs %v, %v, of %d that it keeps, want the last alone", i, epochs, err, len(s.of["u"]))
+		}
+	}
+}
+
 // TestSharedPortions: MaxRecords of a query in a group counts what the runs before have read, and what comes after its end is another portion.
 func TestSharedPortions(t *testing.T) {
 	t.Parallel()

@@ -282,22 +282,34 @@ func (s *Snapshots) take(r *stream.Record) {
 		s.of[unit] = map[int64]*storedEpoch{}
 	}
 	w := s.of[unit][epoch]
-	if w == nil {
+	switch {
+	case w == nil && r.Value == nil:
+		return // Remove's own records, read back: an epoch that was made of them would stay for ever
+	case w == nil:
 		w = &storedEpoch{chunks: map[string]map[int][]byte{}, count: map[string]int{}}
 		s.of[unit][epoch] = w
 	}
+	w.take(writer, part, r.Value)
+	if len(w.chunks) == 0 {
+		delete(s.of[unit], epoch)
+	}
+}
+
+// take takes a record of a writer's in: a part, its last record, or what erases one of these.
+func (w *storedEpoch) take(writer, part string, value []byte) {
 	if w.chunks[writer] == nil {
 		w.chunks[writer] = map[int][]byte{}
 	}
 	if part == endOfChunks {
-		w.end(writer, r.Value)
-		return
+		w.end(writer, value)
+	} else if i, err := strconv.Atoi(part); err == nil && value != nil {
+		w.chunks[writer][i] = slices.Clone(value)
+	} else if err == nil {
+		delete(w.chunks[writer], i)
 	}
-	if i, err := strconv.Atoi(part); err == nil {
-		w.chunks[writer][i] = slices.Clone(r.Value)
-		if r.Value == nil {
-			delete(w.chunks[writer], i)
-		}
+	if value == nil && w.owner != writer && len(w.chunks[writer]) == 0 {
+		delete(w.chunks, writer)
+		delete(w.count, writer)
 	}
 }
 
