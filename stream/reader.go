@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -163,7 +164,7 @@ func (r reader) Begin(p Partition, found Found) (next int64, known bool, err err
 		return 0, false, fmt.Errorf("%s has been made anew since it was read: it was %s, and is %s; give another place for the checkpoint to begin anew",
 			r.in.query.source.Description(), n.id, found.ID)
 	}
-	n.id = found.ID
+	n.id = cmp.Or(found.ID, n.id) // a source that cannot tell once does not make it another one
 	if r.keeper == nil && n.next < 0 {
 		known, err := n.recall(found)
 		return found.Committed, known, err

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -257,6 +258,7 @@ func (n *lane) recall(found Found) (known bool, err error) {
 	if m.ID != "" && found.ID != "" && m.ID != found.ID {
 		return false, fmt.Errorf("%s has been made anew since its group has read it: it was %s, and is %s; start with another group", n.in.query.source.Description(), m.ID, found.ID)
 	}
+	n.id = cmp.Or(n.id, m.ID)
 	n.clock.Watermark, n.settled, n.again = m.Watermark, m.Watermark, m.Read
 	n.watermark.Store(m.Watermark)
 	if n.windows != nil {
