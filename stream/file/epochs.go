@@ -1,7 +1,6 @@
 package file
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -118,22 +117,14 @@ func (e *Epochs) whole(name string, text []byte) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(e.dir, fmt.Sprintf(".%s.%d.partial", name, os.Getpid())), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	f, err := files.Partial(path)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
-	_, err = bytes.NewReader(text).WriteTo(f)
-	if err == nil {
-		err = f.Sync()
+	if _, err = f.Write(text); err != nil {
+		return errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return files.SyncFolder(e.dir)
+	return files.Complete(f, path)
 }
 
 // Close implements stream.Closer.

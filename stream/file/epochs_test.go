@@ -75,6 +75,36 @@ func TestKilledFiles(t *testing.T) {
 	}
 }
 
+// TestEqualProcesses: the process of another machine, which has our number and shares the folder, keeps the file that it is writing, and who may read a
+// folder's other files may read ours.
+func TestEqualProcesses(t *testing.T) {
+	dir := t.TempDir()
+	other := write(t, dir, fmt.Sprintf(".of anoth-query-000000000001.jsonl.%d.partial", os.Getpid()), "half a row")
+	rows := stream.NewRows(stream.Column{Name: "id", Kind: stream.Int})
+	rows.Append(stream.IntOf(1))
+	rows.Unit = checkpoint.Whole
+	e := JSONLinesEpochs(dir)
+	if _, err := e.Resume(t.Context(), rows.Columns, stream.Mark{Query: "of another machine", Unit: rows.Unit}); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(e.Write(t.Context(), 1, rows), e.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(other); err != nil || string(got) != "half a row" {
+		t.Errorf("the other process finds %q, %v in its file", got, err)
+	}
+	plain, err := os.Create(filepath.Join(dir, "plain"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	want, err := plain.Stat()
+	got, missing := os.Stat(filepath.Join(dir, "of anoth-query-000000000001.jsonl"))
+	if err != nil || missing != nil || got.Mode() != want.Mode() {
+		t.Errorf("got %v, %v, want the rows in a file of mode %v", got, missing, want.Mode())
+	}
+}
+
 // text is the lines of a file, unpacked.
 func text(t *testing.T, path string) []string {
 	t.Helper()

@@ -1,9 +1,11 @@
-// Package files tells files apart that sinks write, says what to do where one cannot be written, and has names survive the death of a machine.
+// Package files tells files apart that sinks write, says what to do where one cannot be written, and has names survive the death of a machine. It gives
+// files their names when they are whole.
 package files
 
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -77,6 +79,27 @@ func Claim(path string) (release func(), err error) {
 		defer claimed.Unlock()
 		delete(claimed.places, place)
 	}), nil
+}
+
+// Partial makes a file that Complete gives this path when it is whole. Until then its name begins with a dot and ends in .partial, so that nobody who
+// reads the folder takes it for a whole one. A random number in it tells the files of several writers apart: those of machines that share a folder may
+// have equal process ids. os.CreateTemp is not for that: none but their owner may read its files.
+func Partial(path string) (*os.File, error) {
+	dir, name := filepath.Split(path)
+	return os.OpenFile(filepath.Join(dir, fmt.Sprintf(".%s.%x.partial", name, rand.Uint64())), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+}
+
+// Complete closes a Partial that is written, waits until it is on the disk, and gives it its path. If that fails it is removed.
+func Complete(f *os.File, path string) error {
+	err := errors.Join(f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return err
+	}
+	return SyncFolder(filepath.Dir(path))
 }
 
 // SyncFolder waits until the names in a folder are on the disk; a file system that cannot say so is believed.
