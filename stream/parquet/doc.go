@@ -2,7 +2,8 @@
 // there: it reads no files, and which rows there are is for package stream.
 //
 // Sink writes one file, which is there when the query has ended. Folder writes a folder of files, a new one as soon as there are enough rows or
-// enough time has passed: that is for queries that go on. In both, a file has its name only once it is whole and on the disk (sink, part).
+// enough time has passed: that is for queries that go on. In one with a checkpoint each epoch is a file, and each row there once (exact). A file has
+// its name only once it is whole and on the disk (sink, part).
 // What a column of a kind becomes, and which values fit into it, is in one place (column).
 //
 // The room is one of its own, which no other imports, because of the library behind it: who writes no Parquet does not compile it.

@@ -1,17 +1,14 @@
 package parquet
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"syscall"
 
 	pq "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
 
 	"cancha/stream"
+	"cancha/stream/internal/files"
 )
 
 const (
@@ -26,25 +23,19 @@ const (
 
 // part is one file that is being written, under a name of its own until it is whole.
 type part struct {
-	path  string // that it will have
-	named string // that it has
-	file  *os.File
-	out   *pq.GenericWriter[any]
-	enc   encoder
-	rows  int64
+	path string // that it will have
+	file *os.File
+	out  *pq.GenericWriter[any]
+	enc  encoder
+	rows int64
 
 	group struct{ rows, bytes int64 } // the last one, so far
 	chunk []pq.Row
 }
 
-// newPart makes the file. Its name begins with a dot and does not end in .parquet, so that nobody who reads a folder takes it for a file of rows.
+// newPart makes the file.
 func newPart(path string, columns []column, through func(io.Writer) io.Writer) (*part, error) {
-	dir, name := filepath.Split(path)
-	var f *os.File
-	err := os.ErrExist
-	for n := 0; errors.Is(err, os.ErrExist); n++ {
-		f, err = os.OpenFile(filepath.Join(dir, fmt.Sprintf(".%s.%d-%d.partial", name, os.Getpid(), n)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	}
+	f, err := files.Partial(path)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +43,7 @@ func newPart(path string, columns []column, through func(io.Writer) io.Writer) (
 	if through != nil {
 		out = through(f)
 	}
-	return &part{path: path, named: f.Name(), file: f, enc: encoder{columns: columns}, out: pq.NewGenericWriter[any](out, schemaOf(columns),
+	return &part{path: path, file: f, enc: encoder{columns: columns}, out: pq.NewGenericWriter[any](out, schemaOf(columns),
 		pq.Compression(&zstd.Codec{Level: zstd.SpeedFastest}), pq.DictionaryMaxBytes(dictionaryBytes), pq.CreatedBy("cancha", "1", "stream/parquet"))}, nil
 }
 
@@ -89,35 +80,15 @@ func (p *part) writeChunk(rows *stream.Rows, from, to int) error {
 
 // complete writes what is left, waits until all of it is on the disk, and gives the file its name. If that fails there is no file.
 func (p *part) complete() error {
-	err := p.out.Close()
-	if err == nil {
-		err = p.file.Sync()
-	}
-	if err = errors.Join(err, p.file.Close()); err == nil {
-		err = os.Rename(p.named, p.path)
-	}
-	if err != nil {
-		os.Remove(p.named)
+	if err := p.out.Close(); err != nil {
+		p.drop()
 		return err
 	}
-	return syncDir(filepath.Dir(p.path))
+	return files.Complete(p.file, p.path)
 }
 
 // drop takes the file away.
 func (p *part) drop() {
 	p.file.Close()
-	os.Remove(p.named)
-}
-
-// syncDir waits until the names in a folder are on the disk, where the system can do that.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
-		return err
-	}
-	return nil
+	os.Remove(p.file.Name())
 }

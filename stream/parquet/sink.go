@@ -23,8 +23,8 @@ const (
 	DefaultEvery = time.Minute
 )
 
-// Writer writes rows into Parquet files. It implements stream.Sink, stream.Opener and stream.Closer, and serves one query at a time. Settings come
-// before the query starts.
+// Writer writes rows into Parquet files. It implements stream.Sink, stream.Opener, stream.Closer and, of a Folder, stream.Resumer, and serves one query
+// at a time. Settings come before the query starts.
 //
 // Integers become INT64, numbers DOUBLE, truths BOOLEAN, texts STRING, JSON texts of the logical type JSON, and times TIMESTAMP in UTC with
 // nanoseconds, as a stream.Time has them, so that nothing is rounded: pyarrow reads timestamp[ns, tz=UTC], DuckDB 2.0 TIMESTAMPTZ_NS. For readers
@@ -53,6 +53,7 @@ type Writer struct {
 	release func() // gives the file back to other sinks
 	given   []stream.Column
 	columns []column
+	epochs  *files.Epochs // of a query with a checkpoint; nil: it has none
 	started time.Time
 	parts   int // files begun
 	part    *part
@@ -64,7 +65,8 @@ type Writer struct {
 // Sink returns a sink that writes one file. It is there, in place of an older one of that name, when the query has ended, be it by an error or a
 // Stop: then it has the rows of all Writes that returned. Before that, and after a failed Write on a full disk, whatever had the name still has it.
 // A query without rows leaves a file without rows. A process that is killed leaves no file, only a temporary one beside the path (.NAME….partial),
-// which nobody can read. Every query that ends may use it; one that goes on for ever wants a Folder.
+// which nobody can read. Every query that ends may use it; one that goes on for ever wants a Folder, and so does one with a Checkpoint, which is refused
+// here: a file that is whole cannot take the rows of the next run.
 func Sink(path string) *Writer { return &Writer{path: path, unit: pq.Nanosecond} }
 
 // Folder returns a sink that writes a folder of files, which is made unless it exists: rows-TIME-NUMBER.parquet, with the time of the query's start,
@@ -72,14 +74,17 @@ func Sink(path string) *Writer { return &Writer{path: path, unit: pq.Nanosecond}
 // any more: a reader of *.parquet sees whole files and whole Writes alone. It is complete with the Write that brings it to 1,000,000 rows (see
 // Rows), a minute after its first row (see Every), or when the query ends.
 //
-// A process that is killed loses the rows of the file that was being written, that is, of at most the last Every; its temporary file
-// (.rows-….partial) is ignored by readers and can be deleted. Run again from before these rows, the query writes them, and others perhaps a second
-// time: files have no keys by which to know them.
+// In a query with a Checkpoint each row is there exactly once: each epoch is a file, whose name tells the query, the part of it and the epoch. Rows and
+// Every then say nothing; the query's Epoch does, and with Epoch(time.Minute) files are fewer and larger than with the second that is its default.
+//
+// Without a checkpoint a process that is killed loses the rows of the file that was being written, that is, of at most the last Every. Run again from
+// before these rows, the query writes them, and others perhaps a second time: files have no keys by which to know them. In both cases its temporary file
+// (.….partial) is ignored by readers and can be deleted.
 func Folder(dir string) *Writer {
 	return &Writer{path: dir, folder: true, rows: DefaultRows, every: DefaultEvery, unit: pq.Nanosecond}
 }
 
-// Rows sets how many rows make a file of a Folder complete. A Write is never parted, so a file may have more.
+// Rows sets how many rows make a file of a Folder complete, in a query without a Checkpoint. A Write is never parted, so a file may have more.
 func (w *Writer) Rows(n int) *Writer {
 	if w.rows = n; !w.folder || n < 1 {
 		w.wrong = errors.Join(w.wrong, fmt.Errorf("Rows(%d): want 1 or more, of a Folder", n))
@@ -87,7 +92,7 @@ func (w *Writer) Rows(n int) *Writer {
 	return w
 }
 
-// Every sets how long after its first row a file of a Folder is complete.
+// Every sets how long after its first row a file of a Folder is complete, in a query without a Checkpoint.
 func (w *Writer) Every(d time.Duration) *Writer {
 	if w.every = d; !w.folder || d < time.Millisecond {
 		w.wrong = errors.Join(w.wrong, fmt.Errorf("Every(%v): want 1 ms or more, of a Folder", d))
@@ -126,15 +131,19 @@ func (w *Writer) Place() string { return files.Place(w.path) }
 func (w *Writer) Open(_ context.Context, columns []stream.Column) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.begin(columns)
+	return w.named(w.begin(columns))
 }
 
-func (w *Writer) begin(columns []stream.Column) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("write %s: %w", w.path, err)
-		}
-	}()
+// named says of an error what could not be written.
+func (w *Writer) named(err error) error {
+	if err != nil {
+		err = fmt.Errorf("write %s: %w", w.path, err)
+	}
+	return err
+}
+
+// take makes the sink one query's, and looks at its columns.
+func (w *Writer) take(columns []stream.Column) error {
 	if w.path == "" {
 		return errors.New("no path")
 	}
@@ -148,6 +157,14 @@ func (w *Writer) begin(columns []stream.Column) (err error) {
 	if err != nil {
 		return err
 	}
+	w.given, w.columns, w.started, w.parts, w.err, w.told = slices.Clone(columns), is, time.Now().UTC(), 0, nil, false
+	return nil
+}
+
+func (w *Writer) begin(columns []stream.Column) (err error) {
+	if err := w.take(columns); err != nil {
+		return err
+	}
 	if err := w.place(); err != nil {
 		return err
 	}
@@ -157,7 +174,6 @@ func (w *Writer) begin(columns []stream.Column) (err error) {
 			return err
 		}
 	}
-	w.given, w.columns, w.started, w.parts, w.err, w.told = slices.Clone(columns), is, time.Now().UTC(), 0, nil, false
 	if err := w.next(); err != nil {
 		w.release()
 		return err
@@ -198,12 +214,12 @@ func (w *Writer) next() (err error) {
 }
 
 // Write implements stream.Sink. Without Open before it, it opens the sink with the columns of the rows.
-func (w *Writer) Write(_ context.Context, _ int64, rows *stream.Rows) error {
+func (w *Writer) Write(_ context.Context, epoch int64, rows *stream.Rows) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.open {
 		if err := w.begin(rows.Columns); err != nil {
-			return err
+			return w.named(err)
 		}
 	}
 	if w.err != nil {
@@ -216,19 +232,29 @@ func (w *Writer) Write(_ context.Context, _ int64, rows *stream.Rows) error {
 	if rows.Len() == 0 {
 		return nil
 	}
+	if w.epochs != nil {
+		return w.writeEpoch(epoch, rows)
+	}
 	err := w.write(rows)
 	w.told = err != nil
 	return err
 }
 
-func (w *Writer) write(rows *stream.Rows) error {
+// fit tells which value does not fit its column.
+func (w *Writer) fit(rows *stream.Rows) error {
 	for i := range rows.Len() {
 		for at, c := range w.columns {
 			if err := c.misfit(rows.At(i, at)); err != nil {
-				w.err = fmt.Errorf("write rows to %s: row %d: %w", w.path, i, err)
-				return w.err // the part is as it was, and Close completes it
+				return fmt.Errorf("write rows to %s: row %d: %w", w.path, i, err)
 			}
 		}
+	}
+	return nil
+}
+
+func (w *Writer) write(rows *stream.Rows) error {
+	if w.err = w.fit(rows); w.err != nil {
+		return w.err // the part is as it was, and Close completes it
 	}
 	if w.part == nil {
 		if err := w.next(); err != nil {
@@ -309,6 +335,11 @@ func (w *Writer) end() error {
 		return nil
 	}
 	w.open = false
+	if w.epochs != nil {
+		w.epochs.Close()
+		w.epochs = nil
+		return nil
+	}
 	defer w.release()
 	before, told := w.err, w.told
 	var err error

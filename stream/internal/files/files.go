@@ -102,13 +102,13 @@ func Complete(f *os.File, path string) error {
 	return SyncFolder(filepath.Dir(path))
 }
 
-// SyncFolder waits until the names in a folder are on the disk; a file system that cannot say so is believed.
+// SyncFolder waits until the names in a folder are on the disk; a file system that cannot say so (some answer EINVAL) is believed.
 func SyncFolder(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	if err = d.Sync(); errors.Is(err, errors.ErrUnsupported) {
+	if err = d.Sync(); errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
 		err = nil
 	}
 	return errors.Join(err, d.Close())

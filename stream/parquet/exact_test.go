@@ -1,0 +1,145 @@
+package parquet
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"cancha/stream"
+	"cancha/stream/checkpoint"
+)
+
+var _ stream.Resumer = (*Writer)(nil)
+
+// counting is a query whose rows are numbered, some a millisecond.
+func counting(dir string, n int64) *stream.Query {
+	source := stream.Generate("ids", 1, 20_000, func(_ int, i int64) stream.Record { return stream.Record{Value: fmt.Appendf(nil, `{"id":%d}`, i)} })
+	return stream.From(source.Records(n)).Select("id").Checkpoint(checkpoint.Folder(filepath.Join(dir, "snapshots"))).Epoch(10 * time.Millisecond)
+}
+
+func lives(t *testing.T, q *stream.Query) error {
+	t.Helper()
+	r, err := q.Start(t.Context())
+	if err == nil {
+		err = r.Wait(context.Background())
+	}
+	return err
+}
+
+// ids are the numbers of the rows in all files of a folder, in order.
+func ids(t *testing.T, dir string) (all []int) {
+	t.Helper()
+	for _, path := range whole(t, dir) {
+		for _, line := range content(t, path)[1:] {
+			id, err := strconv.Atoi(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, id)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// TestKilledFolder kills processes that write a folder with -9, one after the other; each row is there once.
+func TestKilledFolder(t *testing.T) {
+	const n, kills = 20_000, 8
+	if dir := os.Getenv("CANCHA_KILLED_FOLDER"); dir != "" {
+		if err := lives(t, counting(dir, n).To(Folder(filepath.Join(dir, "rows")).As("id", stream.Int))); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	dir := t.TempDir()
+	dice := rand.New(rand.NewPCG(8, 1))
+	for life := range kills + 1 {
+		self := exec.Command(os.Args[0], "-test.run", "^TestKilledFolder$")
+		self.Env = append(os.Environ(), "CANCHA_KILLED_FOLDER="+dir)
+		if life < kills {
+			time.AfterFunc(time.Duration(60+dice.IntN(100))*time.Millisecond, func() { self.Process.Kill() })
+		}
+		text, err := self.CombinedOutput()
+		if life == kills && err != nil || err != nil && err.Error() != "signal: killed" {
+			t.Fatalf("life %d: %v\n%s", life, err, text)
+		}
+	}
+	got := ids(t, filepath.Join(dir, "rows"))
+	if once := slices.Compact(slices.Clone(got)); len(got) != n || len(once) != n {
+		t.Errorf("%d rows, %d of them different, want %d", len(got), len(once), n)
+	}
+}
+
+// TestFolderOfRuns: runs that end in order go on in the folder, where each epoch is a file.
+func TestFolderOfRuns(t *testing.T) {
+	dir := t.TempDir()
+	sink := Folder(filepath.Join(dir, "rows")).As("id", stream.Int)
+	for range 3 {
+		if err := lives(t, counting(dir, 300).MaxRecords(100).To(sink)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := ids(t, filepath.Join(dir, "rows")); len(got) != 300 || got[299] != 299 {
+		t.Errorf("got %d rows, want 300", len(got))
+	}
+	for _, name := range names(t, filepath.Join(dir, "rows")) {
+		if !strings.Contains(name, "-query-0000") || !strings.HasSuffix(name, ".parquet") {
+			t.Errorf("there is %s, want the files of epochs alone", name)
+		}
+	}
+}
+
+// TestEpochOfAFolder: an epoch that is there is not written again, one that fails leaves nothing, and the sink serves one query.
+func TestEpochOfAFolder(t *testing.T) {
+	dir := t.TempDir()
+	mark := stream.Mark{Query: "q", Unit: checkpoint.Whole}
+	s := Folder(dir)
+	if last, err := s.Resume(t.Context(), columns(), mark); err != nil || last != 0 {
+		t.Fatal(last, err)
+	}
+	if _, err := s.Resume(t.Context(), columns(), mark); err == nil {
+		t.Error("a second query has the sink")
+	}
+	rows := sample()
+	rows.Unit = mark.Unit
+	for _, epoch := range []int64{1, 4, 4} {
+		if err := s.Write(t.Context(), epoch, rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows.Append(stream.FloatOf(1.5), stream.Value{}, stream.Value{}, stream.Value{}, stream.Value{}, stream.Value{}, stream.Value{})
+	if err := s.Write(t.Context(), 5, rows); err == nil || !strings.Contains(err.Error(), "row 3: column n is ") {
+		t.Errorf("of a value that does not fit: %v", err)
+	}
+	if got := names(t, dir); len(got) != 2 || len(content(t, filepath.Join(dir, got[1]))) != 4 {
+		t.Errorf("there are %q, want two files, of three rows", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if last, err := s.Resume(t.Context(), columns(), mark); err != nil || last != 4 {
+		t.Errorf("it goes on from epoch %d, %v, want 4", last, err)
+	}
+}
+
+// TestOneFileRefuses: a file cannot take the rows of the next run, and who starts the query hears what can.
+func TestOneFileRefuses(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.parquet")
+	q := counting(dir, 10).To(Sink(path).As("id", stream.Int))
+	_, err := q.Start(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "write parquet.Folder") || !strings.Contains(err.Error(), path) {
+		t.Errorf("got %v", err)
+	}
+	if got := names(t, dir); len(got) > 0 {
+		t.Errorf("there are %q", got)
+	}
+}
