@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -10,7 +11,30 @@ import (
 
 // closeMerged gives out the windows of an aggregation that a watermark has passed, in order of time.
 func (g *graph) closeMerged(m *merge, lanes []*lane, watermark int64) {
-	g.rowsOf(lanes)
+	for _, lanes := range byUnit(lanes) {
+		g.close(m, lanes, watermark)
+		g.expire(m, lanes, watermark)
+	}
+}
+
+// byUnit parts lanes by their units. What is given out of a lane belongs to its unit: a snapshot that says that rows have been given out has these rows,
+// and a partition that goes to another process takes both along. No group has rows in two units, as separable sees to.
+func byUnit(lanes []*lane) (all [][]*lane) {
+	at := map[*unit]int{}
+	for _, n := range lanes {
+		i, known := at[n.unit]
+		if !known {
+			i = len(all)
+			at[n.unit] = i
+			all = append(all, nil)
+		}
+		all[i] = append(all[i], n)
+	}
+	return all
+}
+
+// close gives out the windows of a unit's lanes that a watermark has passed.
+func (g *graph) close(m *merge, lanes []*lane, watermark int64) {
 	parts := map[int64][]*flow.Window{}
 	for _, n := range lanes {
 		n.mu.Lock()
@@ -19,20 +43,12 @@ func (g *graph) closeMerged(m *merge, lanes []*lane, watermark int64) {
 		}
 		n.mu.Unlock()
 	}
-	g.give(m, parts)
-	g.expire(m, lanes, watermark)
+	g.give(lanes[0].unit, m, parts)
 }
 
-// rowsOf says whose the rows are that are made next: lanes of several units never meet.
-func (g *graph) rowsOf(lanes []*lane) {
-	if len(lanes) > 0 {
-		g.unit = lanes[0].unit
-	}
-}
-
-// expire forgets the groups without windows that have had no row for their time to live.
+// expire forgets the groups without windows that have had no row for their time to live, in the lanes of a unit.
 func (g *graph) expire(m *merge, lanes []*lane, watermark int64) {
-	if !m.grouping.Expires() || len(lanes) == 0 || watermark == math.MaxInt64 {
+	if !m.grouping.Expires() || watermark == math.MaxInt64 {
 		return
 	}
 	var windows []*flow.Windows
@@ -41,10 +57,12 @@ func (g *graph) expire(m *merge, lanes []*lane, watermark int64) {
 		defer n.mu.Unlock()
 		windows = append(windows, n.windows)
 	}
-	flow.Expire(windows, watermark, func(parts []*flow.Window) { g.give(m, map[int64][]*flow.Window{0: parts}) })
+	flow.Expire(windows, watermark, func(parts []*flow.Window) { g.give(lanes[0].unit, m, map[int64][]*flow.Window{0: parts}) })
 }
 
-func (g *graph) give(m *merge, parts map[int64][]*flow.Window) {
+// give gives out the rows of windows, which are those of a unit.
+func (g *graph) give(u *unit, m *merge, parts map[int64][]*flow.Window) {
+	g.unit = u
 	starts := make([]int64, 0, len(parts))
 	for start := range parts {
 		starts = append(starts, start)
@@ -59,38 +77,43 @@ func (g *graph) give(m *merge, parts map[int64][]*flow.Window) {
 }
 
 // changed gives out the rows of the last aggregation that have changed since the call before; the rows of one before it are complete when they
-// reach the next, or it would count them again. Of a window that lies in several lanes, the rows that changed in one of them are merged over all.
+// reach the next, or it would count them again.
 func (g *graph) changed(lanes map[*input][]*lane) {
 	if g.last != nil {
 		g.last.Give(g.last.Take())
 		return
 	}
 	for _, m := range g.merges {
-		parts := map[int64][]*flow.Window{}
-		keys := map[int64]map[string]bool{}
-		for _, n := range lanes[m.in] {
+		for _, lanes := range byUnit(lanes[m.in]) {
+			g.give(lanes[0].unit, m, changedIn(lanes))
+		}
+	}
+}
+
+// changedIn takes out what has changed in the windows of lanes. Of a window that lies in several of them, the rows that changed in one are merged over all.
+func changedIn(lanes []*lane) map[int64][]*flow.Window {
+	keys := map[int64]map[string]bool{}
+	for _, n := range lanes {
+		n.mu.Lock()
+		for _, w := range n.windows.Take() {
+			if keys[w.Start] == nil {
+				keys[w.Start] = map[string]bool{}
+			}
+			maps.Copy(keys[w.Start], w.Keys())
+		}
+		n.mu.Unlock()
+	}
+	parts := map[int64][]*flow.Window{}
+	for start := range keys {
+		for _, n := range lanes {
 			n.mu.Lock()
-			for _, w := range n.windows.Take() {
-				if keys[w.Start] == nil {
-					keys[w.Start] = map[string]bool{}
-				}
-				for k := range w.Keys() {
-					keys[w.Start][k] = true
-				}
+			if p := n.windows.Part(start, keys[start]); p != nil {
+				parts[start] = append(parts[start], p)
 			}
 			n.mu.Unlock()
 		}
-		for start := range keys {
-			for _, n := range lanes[m.in] {
-				n.mu.Lock()
-				if p := n.windows.Part(start, keys[start]); p != nil {
-					parts[start] = append(parts[start], p)
-				}
-				n.mu.Unlock()
-			}
-		}
-		g.give(m, parts)
 	}
+	return parts
 }
 
 // advance moves a timeline's event time behind the lanes on.

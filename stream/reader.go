@@ -47,10 +47,14 @@ func (r reader) lane(partition Partition) (*lane, error) {
 	if n := r.lanes[r.in][partition]; n != nil {
 		return n, nil
 	}
-	return r.newLane(partition, r.units[0])
+	n, err := r.newLane(partition, r.units[0])
+	if err == nil {
+		r.lanes[r.in][partition] = n
+	}
+	return n, err
 }
 
-// newLane makes the lane of a partition. The caller holds mu, unless nothing runs yet.
+// newLane makes the lane of a partition, which is not one of the run's yet.
 func (r reader) newLane(partition Partition, u *unit) (*lane, error) {
 	var claim func(keys flow.Row, end int64) string
 	if m := r.in.merge; m != nil && m.keyed {
@@ -66,7 +70,6 @@ func (r reader) newLane(partition Partition, u *unit) (*lane, error) {
 	if r.keeper != nil {
 		n.keep()
 	}
-	r.lanes[r.in][partition] = n
 	return n, nil
 }
 

@@ -24,7 +24,7 @@ func (r *Running) resume(ctx context.Context) error {
 	k := &keeper{r: r, place: q.place, id: uuid(), full: make(chan struct{}, 1)}
 	r.keeper = k
 	if k.shared = r.shared(); k.shared {
-		r.units = nil
+		r.units, r.graph.unit = nil, nil // no row belongs to the whole
 		return k.beginShared(ctx)
 	}
 	for _, kept := range r.graph.states() {
@@ -174,7 +174,8 @@ func (k *keeper) loadTimes(head []byte) error {
 	return nil
 }
 
-// loadLane loads the lane of an input, a partition and a topic.
+// loadLane loads the lane of an input, a partition and a topic. Where partitions are shared it is the run's with its unit (adopt): before, whoever gives out
+// what has changed must not find it.
 func (k *keeper) loadLane(u *unit, name string, p *checkpoint.Part) error {
 	words := strings.SplitN(name, " ", 3)
 	if len(words) < 3 {
@@ -185,11 +186,15 @@ func (k *keeper) loadLane(u *unit, name string, p *checkpoint.Part) error {
 	if cmp.Or(err, wrong) != nil || at < 0 || at >= len(k.r.graph.inputs) {
 		return errState
 	}
-	k.r.mu.Lock()
-	n, err := reader{k.r, k.r.graph.inputs[at]}.newLane(Partition{Topic: words[2], ID: partition}, u)
-	k.r.mu.Unlock()
+	in, of := k.r.graph.inputs[at], Partition{Topic: words[2], ID: partition}
+	n, err := reader{k.r, in}.newLane(of, u)
 	if err != nil {
 		return err
+	}
+	if k.shared {
+		u.lane = n
+	} else {
+		k.r.lanes[in][of] = n // nothing runs yet
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -105,15 +105,16 @@ func (k *keeper) newest(u *unit) (int64, error) {
 
 // adopt makes a unit one of the run's, with the lane of its partition.
 func (r *Running) adopt(in *input, p Partition, u *unit) (*lane, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n := r.lanes[in][p]
+	n := u.lane
 	if n == nil {
 		var err error
 		if n, err = (reader{r, in}).newLane(p, u); err != nil {
 			return nil, err
 		}
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lanes[in][p] = n
 	r.units = append(r.units[:len(r.units):len(r.units)], u)
 	return n, nil
 }

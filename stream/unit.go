@@ -10,6 +10,7 @@ import (
 type unit struct {
 	name      string    // checkpoint.Whole, or that of the partition
 	partition Partition // where there is one
+	lane      *lane     // of partition, as its snapshot says; nil: it says nothing of it
 	results   results   // Running.publishing guards them
 	out       [][]Value // rows that have been made ready; the graph's lock guards them
 	refused   *Rows     // records that are dead letters; Running.mu guards them

@@ -1,0 +1,131 @@
+package stream_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	. "cancha/stream"
+	"cancha/stream/checkpoint"
+)
+
+// upserts is a table that keeps the newest row of each shop and window, as a database does: each unit's epochs once. Shops lie in two partitions.
+type upserts struct {
+	mu     sync.Mutex
+	epochs map[string]int64
+	events map[string]int64
+	astray []string // rows that came with the epoch of another partition than theirs
+}
+
+func newUpserts() *upserts { return &upserts{epochs: map[string]int64{}, events: map[string]int64{}} }
+
+func (u *upserts) String() string { return "upserts" }
+
+func (u *upserts) Resume(_ context.Context, _ []Column, mark Mark) (int64, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.epochs[mark.Unit], nil
+}
+
+func (u *upserts) Position() []byte { return nil }
+
+func (u *upserts) Write(_ context.Context, epoch int64, rows *Rows) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.epochs[rows.Unit] >= epoch {
+		return fmt.Errorf("%s: epoch %d after %d", rows.Unit, epoch, u.epochs[rows.Unit])
+	}
+	u.epochs[rows.Unit] = epoch
+	for i := range rows.Len() {
+		row := rows.Row(i)
+		key := fmt.Sprint(row.Int("shop"))
+		if rows.Index("window_start") >= 0 {
+			key += "@" + row.Time("window_start").Format(time.TimeOnly)
+		}
+		u.events[key] = row.Int("events")
+		if own := fmt.Sprintf("partition %d shops", row.Int("shop")%2); rows.Unit != own {
+			u.astray = append(u.astray, key+" in "+rows.Unit)
+		}
+	}
+	return nil
+}
+
+// has tells whether the table is this one.
+func (u *upserts) has(want map[string]int64) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return maps.Equal(u.events, want)
+}
+
+// home checks that each row came with the epoch of its own partition.
+func (u *upserts) home(t *testing.T) {
+	t.Helper()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if n := len(u.astray); n > 0 {
+		t.Errorf("%d rows came with another partition's epochs: %q", n, u.astray[:min(n, 5)])
+	}
+}
+
+// TestSharedUpdateKilled: where partitions are shared, rows that change come with their own partition's epochs, and a table is right in the end.
+func TestSharedUpdateKilled(t *testing.T) {
+	parts := [][]Record{}
+	for p := range int64(2) {
+		var all []Record
+		for i := range 4000 {
+			all = append(all, event(p+2*int64(i%5), 1, float64(i)))
+		}
+		parts = append(parts, all)
+	}
+	query := func(sink Sink, dir string) *Query {
+		return counting(group{Memory("shops", parts).BatchSize(7)}).Output(Update).Trigger(time.Millisecond).To(sink).Checkpoint(checkpoint.Folder(dir)).Epoch(10 * time.Millisecond)
+	}
+	want, got, dir := newUpserts(), newUpserts(), t.TempDir()
+	lives(t, query(want, t.TempDir()), 0, nil)
+	dice := rand.New(rand.NewPCG(1, 2))
+	for i := range 12 {
+		lives(t, query(got, dir), time.Duration(dice.IntN(20)+1)*time.Millisecond, []func(*Running, context.CancelCauseFunc){killed, stopped}[i%2])
+	}
+	lives(t, query(got, dir), 0, nil)
+	if got.home(t); !got.has(want.events) {
+		maps.DeleteFunc(got.events, func(key string, n int64) bool { return n == want.events[key] })
+		t.Errorf("of %d rows these are wrong, or some are not there: %v", len(want.events), got.events)
+	}
+}
+
+// TestSharedUpdateGoesOn: what had changed and had not been told when a run ended is told by the next, though no more records come.
+func TestSharedUpdateGoesOn(t *testing.T) {
+	source := Memory("shops", [][]Record{events(0, 0, 20), events(1, 0, 30)}).BatchSize(1).Follow()
+	sink, dir := newUpserts(), t.TempDir()
+	query := func() *Query {
+		return counting(group{source}).Output(Update).To(sink).Checkpoint(checkpoint.Folder(dir)).Epoch(10 * time.Millisecond)
+	}
+	running := start(t, query().Trigger(time.Hour))
+	until(t, func() bool { return running.Totals().Records == 50 })
+	stop(t, running)
+	running = start(t, query())
+	until(t, func() bool { return sink.has(map[string]int64{"0@15:00:00": 20, "1@15:00:00": 30}) })
+	stop(t, running)
+	sink.home(t)
+}
+
+// TestSharedGroupsExpire: groups of an idle partition that are forgotten are given out with its own epoch.
+func TestSharedGroupsExpire(t *testing.T) {
+	source := Memory("shops", [][]Record{events(0, 0, 1), events(1, 0, 1)}).Follow()
+	sink := newUpserts()
+	running := start(t, From(group{source}).EventTime(Field("at").AsTime()).KeyedBy("shop").IdleAfter(100*time.Millisecond).
+		GroupBy("shop").TimeToLive(time.Minute).Agg(Count("events")).
+		Output(Update).Trigger(time.Hour).To(sink).Checkpoint(checkpoint.Folder(t.TempDir())).Epoch(10*time.Millisecond))
+	until(t, func() bool { return running.Totals().Records == 2 && running.Totals().Rows > 0 }) // what changes from now on is told when it is forgotten
+	source.Append(0, events(0, 1, 19)...)
+	source.Append(1, events(1, 1, 29)...)
+	until(t, func() bool { return running.Totals().Records == 50 })
+	source.Append(1, event(3, 1, 200))
+	until(t, func() bool { return sink.has(map[string]int64{"0": 20, "1": 30}) })
+	stop(t, running)
+	sink.home(t)
+}
