@@ -14,6 +14,11 @@ import (
 // Beginner about each partition whenever it gets it.
 type Shared interface{ Shared() bool }
 
+// Partitioned is a Shared source that knows all partitions of its topics, those that other processes read too. A Savepoint asks it.
+type Partitioned interface {
+	Partitions(ctx context.Context) ([]Partition, error)
+}
+
 // Rewind is the error of a Handler for which a partition must be read on from another offset: another process has read it meanwhile. The source does
 // that, and goes on.
 type Rewind struct{ Next int64 }

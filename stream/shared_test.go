@@ -54,3 +54,36 @@ func TestSharedSinksAreOpened(t *testing.T) {
 		t.Errorf("got %v, %s and %s; want %v, and the first closed", err, first.calls, second.calls, fail)
 	}
 }
+
+// telling is a group whose source tells of its partitions, or why it does not.
+type telling struct {
+	group
+	err error
+}
+
+func (s telling) Partitions(context.Context) ([]Partition, error) {
+	return []Partition{{Topic: "shops", ID: 0}, {Topic: "shops", ID: 1}}, s.err
+}
+
+// TestSavepointOfUnknownPartitions: a savepoint that may lack partitions of other processes is refused; one of which nothing has been read lacks nothing.
+func TestSavepointOfUnknownPartitions(t *testing.T) {
+	away := errors.New("no broker answers")
+	topic := group{Memory("shops", [][]Record{events(1, 0, 90)})}
+	for _, c := range []struct {
+		source Source
+		want   string
+	}{
+		{topic, "does not tell which partitions there are: its source needs a method Partitions"},
+		{telling{topic, away}, "which partitions there are: no broker answers; take it when the source answers"},
+		{telling{topic, nil}, ""},
+	} {
+		second := checkpoint.Folder(t.TempDir())
+		err := finish(t, counting(c.source).Checkpoint(checkpoint.Folder(t.TempDir()))).Savepoint(t.Context(), second)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("got %v, want %q", err, c.want)
+		}
+		if epochs, err := second.List(t.Context(), "partition 0 shops"); err != nil || (len(epochs) > 0) != (c.want == "") {
+			t.Errorf("%q: snapshots %v, %v", c.want, epochs, err)
+		}
+	}
+}

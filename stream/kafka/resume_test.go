@@ -61,16 +61,25 @@ func (p page) Write(_ context.Context, epoch int64, rows *stream.Rows) error {
 // moves fills a topic with records of many keys, in disorder and some of them late.
 func moves(t *testing.T, addr, topic string, n int) {
 	t.Helper()
+	movesOn(t, addr, topic, 0, n)
+}
+
+// movesOn fills a topic with some of these records: from one on, up to another.
+func movesOn(t *testing.T, addr, topic string, from, to int) {
+	t.Helper()
 	p, err := NewProducer(ProducerConfig{Brokers: []string{addr}, Topic: topic, Partitions: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
 	dice := rand.New(rand.NewPCG(5, 6))
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	for i := range n {
+	for i := range to {
 		at = at.Add(time.Duration(dice.IntN(100)) * time.Millisecond)
 		key := fmt.Sprintf("k%d", dice.IntN(40))
 		value := fmt.Sprintf(`{"k":%q,"id":%d,"x":%.3f,"ts":%q}`, key, i, dice.NormFloat64(), at.Add(-time.Duration(dice.IntN(8000))*time.Millisecond).Format(time.RFC3339Nano))
+		if i < from {
+			continue
+		}
 		if err := p.Send(t.Context(), []byte(key), []byte(value)); err != nil {
 			t.Fatal(err)
 		}

@@ -45,6 +45,20 @@ func (s source) Replayable() {}
 // Shared implements stream.Shared.
 func (s source) Shared() bool { return s.cfg().Group != "" }
 
+// Partitions implements stream.Partitioned.
+func (s source) Partitions(ctx context.Context) ([]stream.Partition, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	c := s.cfg().cluster()
+	defer c.conns.closeAll()
+	found, err := c.partitions(ctx)
+	if err != nil {
+		return nil, c.diagnose(ctx, err)
+	}
+	return inOrder(found), nil
+}
+
 // Check implements stream.Checker.
 func (s source) Check() error { return s.cfg().validate() }
 

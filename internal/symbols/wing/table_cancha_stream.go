@@ -128,6 +128,7 @@ var table_cancha_stream = listing.Package{
 		{"Part", (*stream.Part)(nil)},
 		{"Partial", (*stream.Partial)(nil)},
 		{"Partition", (*stream.Partition)(nil)},
+		{"Partitioned", (*stream.Partitioned)(nil)},
 		{"Placed", (*stream.Placed)(nil)},
 		{"Preparer", (*stream.Preparer)(nil)},
 		{"Processing", (*stream.Processing)(nil)},
@@ -176,6 +177,7 @@ var table_cancha_stream = listing.Package{
 		{"Keeper", (*_cancha_stream_Keeper)(nil)},
 		{"Noter", (*_cancha_stream_Noter)(nil)},
 		{"Opener", (*_cancha_stream_Opener)(nil)},
+		{"Partitioned", (*_cancha_stream_Partitioned)(nil)},
 		{"Placed", (*_cancha_stream_Placed)(nil)},
 		{"Preparer", (*_cancha_stream_Preparer)(nil)},
 		{"Reader", (*_cancha_stream_Reader)(nil)},
@@ -340,6 +342,15 @@ type _cancha_stream_Opener struct {
 
 func (w _cancha_stream_Opener) Open(a0 context.Context, a1 []stream.Column) error {
 	return w.WOpen(a0, a1)
+}
+
+type _cancha_stream_Partitioned struct {
+	IValue      any
+	WPartitions func(a0 context.Context) ([]stream.Partition, error)
+}
+
+func (w _cancha_stream_Partitioned) Partitions(a0 context.Context) ([]stream.Partition, error) {
+	return w.WPartitions(a0)
 }
 
 type _cancha_stream_Placed struct {
