@@ -59,12 +59,13 @@ func (t *group) play(ctx context.Context, topic string) (*arrivals, *outcome, er
 	o := &outcome{faults: map[string]int{}}
 	ctx, end := context.WithTimeout(ctx, *live)
 	defer end()
-	gaps := &arrivals{}
+	gaps := &arrivals{began: time.Now()}
 	var beside sync.WaitGroup
 	var sent, watched error
 	beside.Go(func() { sent = send(ctx, t.Brokers, topic, *rate) })
 	beside.Go(func() { watched = gaps.watch(ctx, t.role) })
 	err := t.kill(ctx, o)
+	gaps.end()
 	end()
 	beside.Wait()
 	for _, p := range t.processes {
@@ -152,12 +153,14 @@ func send(ctx context.Context, brokers []string, topic string, rate int) error {
 	return p.Close(context.WithoutCancel(ctx))
 }
 
-// arrivals measures how long no rows come: at all, and of the keys of each partition of the input.
+// arrivals measures how long no rows come: at all, and of the keys of each partition of the input. It does from the beginning of the load to its end, so that
+// one that falls silent and stays so, or never comes, is not left out.
 type arrivals struct {
 	mutex
 	last, all time.Duration // since began; the longest gap
 	of        [partitions]struct{ last, longest time.Duration }
 	began     time.Time
+	over      bool
 }
 
 // watch reads the rows as they are committed, until ctx ends.
@@ -175,23 +178,34 @@ func (a *arrivals) Assigned([]stream.Partition) {}
 // Retry implements stream.Handler.
 func (a *arrivals) Retry(error, time.Duration) {}
 
-// Batch implements stream.Handler. The first rows begin the clock.
+// Batch implements stream.Handler.
 func (a *arrivals) Batch(_ context.Context, b stream.Batch) error {
 	a.Lock()
 	defer a.Unlock()
+	if a.over {
+		return nil
+	}
 	for i := range b.Records {
 		var row struct{ K string }
 		if err := json.Unmarshal(b.Records[i].Value, &row); err != nil {
 			return err
-		}
-		if a.began.IsZero() {
-			a.began = time.Now()
 		}
 		now, of := time.Since(a.began), &a.of[kafka.PartitionOf([]byte(row.K), partitions)]
 		a.all, a.last = max(a.all, now-a.last), now
 		of.longest, of.last = max(of.longest, now-of.last), now
 	}
 	return nil
+}
+
+// end ends the measure: how long nothing has come by now is a gap, too.
+func (a *arrivals) end() {
+	a.Lock()
+	defer a.Unlock()
+	now := time.Since(a.began)
+	a.all, a.over = max(a.all, now-a.last), true
+	for i := range a.of {
+		a.of[i].longest = max(a.of[i].longest, now-a.of[i].last)
+	}
 }
 
 // longest is the longest gap of a partition.
