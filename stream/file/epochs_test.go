@@ -161,6 +161,21 @@ func TestResumeRefuses(t *testing.T) {
 	}
 }
 
+// TestPositionRefused: of a position that is no size the error says so, and no other query is to blame.
+func TestPositionRefused(t *testing.T) {
+	path := write(t, t.TempDir(), "x.csv", "id\n1\n")
+	for _, position := range [][]byte{{}, {0x80}, {0x01}, {0x0a, 0x0a}} {
+		s := CSV(path)
+		_, err := s.Resume(t.Context(), []stream.Column{{Name: "id"}}, stream.Mark{Query: "q", Unit: checkpoint.Whole, Epoch: 1, Position: position})
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("position %x is no size", position)) || strings.Contains(err.Error(), "another query") {
+			t.Errorf("position %x: got %v", position, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestGrownFile: a query over a file that grows goes on behind what it has read.
 func TestGrownFile(t *testing.T) {
 	dir := t.TempDir()

@@ -109,9 +109,12 @@ func (s *Sink) Resume(ctx context.Context, columns []stream.Column, mark stream.
 	if mark.Position == nil {
 		return mark.Epoch, s.Open(ctx, columns)
 	}
-	size, n := binary.Varint(mark.Position)
-	if s.file != nil || n <= 0 {
+	if s.file != nil {
 		return 0, fmt.Errorf("write %s: the file is being written by another query of this sink", s.path)
+	}
+	size, n := binary.Varint(mark.Position)
+	if n <= 0 || n < len(mark.Position) || size < 0 {
+		return 0, fmt.Errorf("write %s where a checkpoint has left it: its position %x is no size of a file; it is damaged, or of another sink", s.path, mark.Position)
 	}
 	var err error
 	if s.release, err = files.Claim(s.path); err != nil {
