@@ -64,12 +64,17 @@ func TestKilledFolder(t *testing.T) {
 	for life := range kills + 1 {
 		self := exec.Command(os.Args[0], "-test.run", "^TestKilledFolder$")
 		self.Env = append(os.Environ(), "CANCHA_KILLED_FOLDER="+dir)
-		if life < kills {
-			time.AfterFunc(time.Duration(60+dice.IntN(100))*time.Millisecond, func() { self.Process.Kill() })
+		var said strings.Builder
+		self.Stdout, self.Stderr = &said, &said
+		if err := self.Start(); err != nil {
+			t.Fatal(err)
 		}
-		text, err := self.CombinedOutput()
-		if life == kills && err != nil || err != nil && err.Error() != "signal: killed" {
-			t.Fatalf("life %d: %v\n%s", life, err, text)
+		if life < kills {
+			time.Sleep(time.Duration(60+dice.IntN(100)) * time.Millisecond)
+			self.Process.Kill()
+		}
+		if err := self.Wait(); life == kills && err != nil || err != nil && err.Error() != "signal: killed" {
+			t.Fatalf("life %d: %v\n%s", life, err, said.String())
 		}
 	}
 	got := ids(t, filepath.Join(dir, "rows"))
