@@ -43,7 +43,7 @@ func (q *Query) check() error {
 			return fmt.Errorf("%s: %w", s.Step, err)
 		}
 	}
-	return nil
+	return q.marks()
 }
 
 // checkWithin refuses what cannot work in a query that is a part of another.
@@ -74,6 +74,31 @@ func (g *graph) places() error {
 			if r, ok := in.query.source.(Reader); ok && r.Reads(place) {
 				return fmt.Errorf("stream: the query reads %s, which a sink of it writes to; write elsewhere", place)
 			}
+		}
+	}
+	return nil
+}
+
+// marks refuses sinks that would take the epochs of one for those of the other, and those that know of none.
+func (q *Query) marks() error {
+	if q.place == nil {
+		return nil
+	}
+	taken := map[string]bool{}
+	for _, sink := range slices.Concat(q.sinks, q.letters) {
+		m, ok := sink.(Marked)
+		if !ok {
+			continue
+		}
+		places, err := m.Marks()
+		if err != nil {
+			return fmt.Errorf("stream: %w", err)
+		}
+		if at := slices.IndexFunc(places, func(place string) bool { return taken[place] }); at >= 0 {
+			return fmt.Errorf("stream: two sinks write to %s, and with a Checkpoint the rows of one would be taken for the other's; give each a place of its own", places[at])
+		}
+		for _, place := range places {
+			taken[place] = true
 		}
 	}
 	return nil

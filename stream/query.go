@@ -66,6 +66,13 @@ type Resumer interface {
 	Position() []byte
 }
 
+// Marked is a Resumer that keeps beside its rows up to which epoch of each unit it has them. Marks names where, and may name several places for one, such as the
+// brokers of a topic: two sinks of a query with a Checkpoint that name the same are refused, since the rows of one would be taken for the other's. An error
+// refuses the query too: it says why there is no such place, and what to write instead.
+type Marked interface {
+	Marks() (places []string, err error)
+}
+
 // ErrTakenOver is part of the error of a Resumer's Write where another process has gone on with the unit: what was to be written is that one's.
 var ErrTakenOver = errors.New("another process has gone on with this query")
 

@@ -67,8 +67,9 @@ func (g *graph) separable() bool {
 func (k *keeper) beginShared(ctx context.Context) error {
 	q := k.r.query
 	for _, sink := range append(slices.Clone(q.sinks), q.letters...) {
-		if p, ok := sink.(Placed); ok && p.Place() != "" {
-			return fmt.Errorf("checkpoint: several processes may share this query's partitions, and they cannot write %s together; use a folder of epochs (file.JSONLinesEpochs), a topic or a table", describeSink(sink))
+		_, marked := sink.(Marked) // by unit: what each process writes stands apart
+		if p, ok := sink.(Placed); ok && p.Place() != "" && !marked {
+			return fmt.Errorf("checkpoint: several processes may share this query's partitions, and they cannot write %s together; use a folder of epochs (file.JSONLinesEpochs, parquet.Folder), a topic or a table", describeSink(sink))
 		}
 	}
 	if _, err := k.place.List(ctx, checkpoint.Whole); err != nil {

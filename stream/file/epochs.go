@@ -41,6 +41,9 @@ func JSONLinesEpochs(dir string) *Epochs {
 // String tells where the rows go, as Explain shows it.
 func (e *Epochs) String() string { return "folder " + e.names.Dir }
 
+// Marks implements stream.Marked: the names of the files.
+func (e *Epochs) Marks() ([]string, error) { return []string{e.names.Place()}, nil }
+
 // Open implements stream.Opener: without a checkpoint there are no epochs.
 func (e *Epochs) Open(context.Context, []stream.Column) error {
 	return fmt.Errorf("write %s: files of epochs want a query with a Checkpoint; write one file (CSV, JSONLines) without", e.names.Dir)

@@ -75,6 +75,31 @@ func TestKilledFiles(t *testing.T) {
 	}
 }
 
+// TestTwoOfOneFolder: of two sinks whose files would have the same names, the second would find those of the first and write nothing.
+func TestTwoOfOneFolder(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("rows", link); err != nil {
+		t.Fatal(err)
+	}
+	rows := filepath.Join(dir, "rows")
+	for name, test := range map[string]struct {
+		a, b    *Epochs
+		refused bool
+	}{
+		"one folder":    {JSONLinesEpochs(rows), JSONLinesEpochs(rows + "/"), true},
+		"by a link":     {CSVEpochs(rows), CSVEpochs(link), true},
+		"other endings": {CSVEpochs(rows), JSONLinesEpochs(rows), false},
+		"two folders":   {CSVEpochs(rows), CSVEpochs(filepath.Join(dir, "letters")), false},
+	} {
+		err := lives(stream.From(stream.Memory("ids", [][]stream.Record{{{Value: []byte(`{"id":1}`)}}})).Select("id").To(test.a).DeadLetters(test.b).
+			Checkpoint(checkpoint.Folder(filepath.Join(dir, name))), 0)
+		if test.refused != (err != nil) || err != nil && !strings.Contains(err.Error(), "two sinks write to "+rows) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
 // TestEqualProcesses: the process of another machine, which has our number and shares the folder, keeps the file that it is writing, and who may read a
 // folder's other files may read ours.
 func TestEqualProcesses(t *testing.T) {

@@ -159,6 +159,14 @@ func (s *sink) Resume(ctx context.Context, columns []stream.Column, mark stream.
 // Position implements stream.Resumer: the topic knows.
 func (s *sink) Position() []byte { return nil }
 
+// Marks implements stream.Marked: the transactions have the topic's name, at whichever of its brokers.
+func (s *sink) Marks() (places []string, err error) {
+	for _, broker := range s.cfg().Brokers {
+		places = append(places, fmt.Sprintf("topic %s at %s", s.cfg().Topic, broker))
+	}
+	return places, nil
+}
+
 // fits refuses columns without the key, and a second query.
 func (s *sink) fits(columns []stream.Column) error {
 	cfg := s.cfg()

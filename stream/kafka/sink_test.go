@@ -10,6 +10,7 @@ import (
 
 	"cancha/stream"
 	"cancha/stream/broker"
+	"cancha/stream/checkpoint"
 )
 
 // written reads a topic back: the values by key, in their order.
@@ -186,6 +187,32 @@ func TestSinkOfAQuery(t *testing.T) {
 			if got := string(rows.AppendJSON(nil, i)); !strings.Contains(got, `"events":200`) || !strings.Contains(got, `"windows":10`) {
 				t.Errorf("got %s, want 200 events in 10 windows", got)
 			}
+		}
+	}
+}
+
+// TestTwoOfOneTopic: two sinks of a topic would have the same transactions, and the epochs of one would be taken for the other's. Without a checkpoint both
+// write it.
+func TestTwoOfOneTopic(t *testing.T) {
+	sink := func(topic, key string, brokers ...string) stream.Sink {
+		return Sink(SinkConfig{Brokers: brokers, Topic: topic, Key: key})
+	}
+	for name, test := range map[string]struct {
+		a, b stream.Sink
+		want string
+	}{
+		"one topic":    {sink("sums", "", "a:1", "b:1"), sink("sums", "", "c:1", "b:1"), "two sinks write to topic sums at b:1"},
+		"two keys":     {sink("sums", "id", "a:1"), sink("sums", "", "a:1"), "two sinks write to topic sums at a:1"},
+		"two topics":   {sink("sums", "", "a:1", "a:1"), sink("others", "", "a:1"), ""},
+		"two clusters": {sink("sums", "", "a:1"), sink("sums", "", "b:1"), ""},
+	} {
+		q := stream.From(stream.Memory("ids", [][]stream.Record{nil})).Select("id").To(test.a).DeadLetters(test.b)
+		if got := q.Explain().String(); strings.Contains(got, "It cannot start") {
+			t.Errorf("%s, without a checkpoint: %s", name, got)
+		}
+		got := q.Checkpoint(checkpoint.Folder(t.TempDir())).Explain().String()
+		if strings.Contains(got, "It cannot start") != (test.want != "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s: got %s, want %q", name, got, test.want)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 func (w *Writer) Resume(_ context.Context, columns []stream.Column, mark stream.Mark) (int64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.folder {
-		return 0, w.named(errOneFile)
+	if _, err := w.Marks(); err != nil {
+		return 0, err
 	}
 	if w.epochs == nil || mark.Unit == checkpoint.Whole {
 		if err := w.take(columns); err != nil {
@@ -24,7 +24,7 @@ func (w *Writer) Resume(_ context.Context, columns []stream.Column, mark stream.
 	}
 	epochs := w.epochs
 	if epochs == nil {
-		epochs = &files.Epochs{Dir: w.path, Suffix: ".parquet"}
+		epochs = w.files()
 	}
 	last, err := epochs.Open(mark.Query, mark.Unit)
 	if err != nil {
@@ -32,6 +32,16 @@ func (w *Writer) Resume(_ context.Context, columns []stream.Column, mark stream.
 	}
 	w.epochs, w.open = epochs, true
 	return max(last, mark.Epoch), nil
+}
+
+func (w *Writer) files() *files.Epochs { return &files.Epochs{Dir: w.path, Suffix: ".parquet"} }
+
+// Marks implements stream.Marked: the names of a folder's files. One file has none.
+func (w *Writer) Marks() ([]string, error) {
+	if !w.folder {
+		return nil, w.named(errOneFile)
+	}
+	return []string{w.files().Place()}, nil
 }
 
 // errOneFile refuses a file that would have to take the rows of several runs.

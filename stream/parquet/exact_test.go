@@ -17,7 +17,10 @@ import (
 	"cancha/stream/checkpoint"
 )
 
-var _ stream.Resumer = (*Writer)(nil)
+var (
+	_ stream.Resumer = (*Writer)(nil)
+	_ stream.Marked  = (*Writer)(nil)
+)
 
 // counting is a query whose rows are numbered, some a millisecond.
 func counting(dir string, n int64) *stream.Query {
@@ -144,7 +147,38 @@ func TestOneFileRefuses(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "write parquet.Folder") || !strings.Contains(err.Error(), path) {
 		t.Errorf("got %v", err)
 	}
+	if got := q.Explain().String(); !strings.Contains(got, "It cannot start: ") {
+		t.Errorf("Explain does not say so: %s", got)
+	}
 	if got := names(t, dir); len(got) > 0 {
 		t.Errorf("there are %q", got)
+	}
+}
+
+// shared is a source whose partitions several processes may share.
+type shared struct{ *stream.Generator }
+
+func (shared) Shared() bool { return true }
+
+// TestUnitsOfAFolder: a query whose partitions go from process to process writes a folder, in which each partition has files of its own.
+func TestUnitsOfAFolder(t *testing.T) {
+	dir := t.TempDir()
+	record := func(p int, i int64) stream.Record {
+		return stream.Record{Value: fmt.Appendf(nil, `{"id":%d}`, 2*i+int64(p))}
+	}
+	for _, n := range []int64{50, 100} {
+		source := shared{stream.Generate("ids", 2, 0, record).Records(n)}
+		q := stream.From(source).Select("id").Checkpoint(checkpoint.Folder(filepath.Join(dir, "snapshots"))).AvailableNow()
+		if err := lives(t, q.To(Folder(filepath.Join(dir, "rows")).As("id", stream.Int))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := ids(t, filepath.Join(dir, "rows")); len(got) != 200 || got[0] != 0 || got[199] != 199 {
+		t.Errorf("got %d rows, want 200", len(got))
+	}
+	for p := range 2 {
+		if files, err := filepath.Glob(filepath.Join(dir, "rows", fmt.Sprintf("*-partition-%d-ids-*.parquet", p))); err != nil || len(files) == 0 {
+			t.Errorf("partition %d has no files: there are %q", p, names(t, filepath.Join(dir, "rows")))
+		}
 	}
 }

@@ -118,13 +118,13 @@ func (c *Config) place() string {
 	if err != nil {
 		return "an unreadable URL"
 	}
-	return placeOf(parsed)
+	return fmt.Sprintf("%s, user %s", databaseOf(parsed), parsed.User)
 }
 
-func placeOf(c *pgconn.Config) string {
+func databaseOf(c *pgconn.Config) string {
 	at := net.JoinHostPort(c.Host, fmt.Sprint(c.Port))
 	if strings.HasPrefix(c.Host, "/") {
 		at = fmt.Sprintf("%s (port %d)", c.Host, c.Port)
 	}
-	return fmt.Sprintf("%s, database %s, user %s", at, cmp.Or(c.Database, c.User), c.User)
+	return at + ", database " + cmp.Or(c.Database, c.User)
 }

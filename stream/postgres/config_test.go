@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cancha/stream"
+	"cancha/stream/checkpoint"
 )
 
 var (
@@ -133,5 +134,24 @@ func TestCopyText(t *testing.T) {
 	got, err := io.ReadAll(&copyReader{rows: rows, columns: make([]column, 2), number: true})
 	if err != nil || string(got) != want.String() {
 		t.Errorf("got %v and %d bytes, want %d", err, len(got), want.Len())
+	}
+}
+
+// TestTwoOfOneTable: two sinks of a table would note their epochs in one row, and the epochs of one would be taken for the other's.
+func TestTwoOfOneTable(t *testing.T) {
+	for name, test := range map[string]struct {
+		a, b Config
+		want string
+	}{
+		"one table":     {Config{URL: "postgres://ada@db/shop", Table: "sums"}, Config{URL: "host=db dbname=shop user=bob", Table: "sums"}, "two sinks write to table sums at db:5432, database shop"},
+		"two tables":    {Config{URL: "postgres://ada@db/shop", Table: "sums"}, Config{URL: "postgres://ada@db/shop", Table: "letters"}, ""},
+		"two databases": {Config{URL: "postgres://ada@db/shop", Table: "sums"}, Config{URL: "postgres://ada@db/other", Table: "sums"}, ""},
+		"no URL":        {Config{URL: "postgres://ada:" + secret + "@db/shop", Table: "sums"}, Config{URL: "postgres://ada@db/shop", Table: "letters"}, "the URL cannot be read"},
+	} {
+		q := stream.From(stream.Memory("ids", [][]stream.Record{nil})).Select("id").To(Sink(test.a)).DeadLetters(Sink(test.b))
+		got := q.Checkpoint(checkpoint.Folder(t.TempDir())).Explain().String()
+		if strings.Contains(got, "It cannot start") != (test.want != "") || !strings.Contains(got, test.want) || strings.Contains(got, "pa55") {
+			t.Errorf("%s: got %s, want %q", name, got, test.want)
+		}
 	}
 }

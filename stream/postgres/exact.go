@@ -48,6 +48,15 @@ func (s *sink) Resume(ctx context.Context, columns []stream.Column, mark stream.
 	return max(written, mark.Epoch), nil
 }
 
+// Marks implements stream.Marked: the rows of the table of epochs that have this table's name, whoever writes them.
+func (s *sink) Marks() ([]string, error) {
+	parsed, err := s.cfg().parse()
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	return []string{fmt.Sprintf("table %s at %s", s.cfg().Table, databaseOf(parsed))}, nil
+}
+
 // Position implements stream.Resumer: the table of epochs knows.
 func (s *sink) Position() []byte { return nil }
 

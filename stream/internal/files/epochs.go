@@ -39,6 +39,9 @@ func (e *Epochs) Open(query, unit string) (last int64, err error) {
 	return last, nil
 }
 
+// Place tells where these files are: two that are equal have the same names.
+func (e *Epochs) Place() string { return filepath.Join(Place(e.Dir), "*"+e.Suffix) }
+
 // last is the greatest epoch among files whose names begin so.
 func (e *Epochs) last(begins string) (last int64, err error) {
 	entries, err := os.ReadDir(e.Dir)
