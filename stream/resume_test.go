@@ -212,3 +212,22 @@ func lives(t *testing.T, q *Query, life time.Duration, end func(*Running, contex
 func killed(_ *Running, kill context.CancelCauseFunc) { kill(errKilled) }
 
 func stopped(r *Running, _ context.CancelCauseFunc) { r.Stop(context.Background()) }
+
+// TestRowsTellTheirUnit: a sink gets the name of what its epochs are counted for, dead letters included, and none where there is no checkpoint.
+func TestRowsTellTheirUnit(t *testing.T) {
+	for want, query := range map[string]func(*Query) *Query{
+		"":               func(q *Query) *Query { return q },
+		checkpoint.Whole: func(q *Query) *Query { return q.Checkpoint(checkpoint.Folder(t.TempDir())) },
+	} {
+		var units []string
+		sink := func(epoch int64, rows *Rows) error {
+			units = append(units, rows.Unit)
+			return nil
+		}
+		two := Memory("t", [][]Record{{{Value: []byte(`{"id":1}`)}, {Value: []byte("no")}}})
+		results := finish(t, query(From(two).Select("id").To(SinkFunc(sink)).DeadLetters(SinkFunc(sink)))).Results()
+		if !slices.Equal(units, []string{want, want}) || results.Unit != "" {
+			t.Errorf("got rows of %q, and of Results %q, want %q and none", units, results.Unit, want)
+		}
+	}
+}

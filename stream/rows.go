@@ -15,7 +15,8 @@ import (
 type Rows struct {
 	Columns []Column
 	Total   int64 // rows that the query has given out; more than are here if some were left out
-	// Unit is, for a sink of a query whose partitions several processes share, whose rows these are: epochs are counted for each. See Checkpoint.
+	// Unit is, for a sink of a query with a Checkpoint, the part of the query whose rows these are, for which epochs are counted: checkpoint.Whole, or
+	// one partition where several processes share them. Without a checkpoint, and of Results, it is empty.
 	Unit string
 	rows [][]Value
 }
