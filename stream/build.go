@@ -450,7 +450,7 @@ func (g *graph) checkMode() error {
 
 // lane compiles the way of one partition's records.
 func (in *input) lane(partition int, claim func(keys flow.Row, end int64) string) (*lane, error) {
-	n := &lane{in: in, partition: partition, claim: claim, next: -1, given: -1, settled: flow.NoWatermark, restarts: restart{next: -1}, clock: flow.NewClock(in.query.delay, in.query.ahead)}
+	n := &lane{in: in, partition: partition, claim: claim, next: -1, given: -1, settled: flow.NoWatermark, restarts: restart{next: -1}, began: restart{next: -1}, clock: flow.NewClock(in.query.delay, in.query.ahead)}
 	l := flow.Open()
 	if !in.query.time.None() {
 		t, err := eval.Compile(in.query.time, l, value.Time)

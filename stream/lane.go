@@ -40,7 +40,8 @@ type lane struct {
 	next     int64        // offset behind the last record handled; -1: not known yet
 	given    int64        // next, when all that had come of the records before it was given out; -1: not known yet
 	settled  int64        // watermark then
-	restarts restart      // what the group was told last
+	restarts restart      // what the group is to be told
+	began    restart      // what it had been told when this lane began
 	again    int64        // records before this offset have been handled before: what is wrong with them is known
 	safe     atomic.Int64 // next of the newest epoch whose rows the sinks have; -1: none
 	high     int64

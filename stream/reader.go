@@ -169,6 +169,7 @@ func (r reader) Begin(p Partition, found Found) (next int64, known bool, err err
 	}
 	n.id = cmp.Or(found.ID, n.id) // a source that cannot tell once does not make it another one
 	if r.keeper == nil && n.next < 0 {
+		n.began = restart{found.Committed, found.Note}
 		known, err := n.recall(found)
 		return found.Committed, known, err
 	}

@@ -204,7 +204,7 @@ func (r reader) Committed(p Partition) (next int64, note string, known bool) {
 	r.publishing.Lock()
 	defer r.publishing.Unlock()
 	if r.broken() == nil { // else rows may have been taken out that nobody has got
-		n.restarts = n.restart()
+		n.restarts = n.restart(r.history.runID)
 	}
 	return n.restarts.next, n.restarts.note, n.restarts.next >= 0
 }
@@ -222,12 +222,12 @@ func (g *graph) restarts() bool {
 	return true
 }
 
-// restart is where a partition has to be read on so that its open windows are whole, with what is to be known of those that are over. The caller holds
-// publishing: what has been taken out of windows has been given out.
-func (n *lane) restart() restart {
+// restart is where a partition has to be read on so that its open windows are whole, with what is to be known of those that are over, and which run says
+// so. The caller holds publishing: what has been taken out of windows has been given out.
+func (n *lane) restart(run string) restart {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	m := memo{ID: n.id, Read: n.given, Watermark: n.settled}
+	m := memo{ID: n.id, Run: run, Read: n.given, Watermark: n.settled}
 	next := n.given
 	if n.windows != nil {
 		m.Closed = n.windows.Closed()
@@ -251,9 +251,10 @@ type restart struct {
 // memo is what is committed with an offset.
 type memo struct {
 	ID        string `json:"id,omitempty"`
-	Read      int64  `json:"read"`      // the offset behind the last record that was handled
-	Watermark int64  `json:"watermark"` // of the partition, nanoseconds since 1970
-	Closed    int64  `json:"closed"`    // windows that end here or before are over
+	Run       string `json:"run,omitempty"` // that committed it
+	Read      int64  `json:"read"`          // the offset behind the last record that was handled
+	Watermark int64  `json:"watermark"`     // of the partition, nanoseconds since 1970
+	Closed    int64  `json:"closed"`        // windows that end here or before are over
 }
 
 // recall takes over what was committed of a partition that this process does not have. It is false where nothing was, or by another program.
@@ -274,7 +275,9 @@ func (n *lane) recall(found Found) (known bool, err error) {
 	return true, nil
 }
 
-// forget forgets a partition, without a checkpoint, if another process has committed something of it since this one has.
+// forget forgets a partition, without a checkpoint, if another process has committed something of it since this one began with it. It asks whose the
+// note is, and does not compare it with what this run has committed last: a commit that failed may be there nevertheless, its answer alone was lost, and one
+// that is not there leaves an older one, or none.
 func (r reader) forget(p Partition, found Found) {
 	r.mu.Lock()
 	n := r.lanes[r.in][p]
@@ -282,10 +285,12 @@ func (r reader) forget(p Partition, found Found) {
 	if n == nil || !isShared(r.in.query.source) || !r.graph.restarts() {
 		return
 	}
-	r.publishing.Lock()
-	same := n.restarts.next < 0 && found.Committed < 0 || n.restarts == restart{found.Committed, found.Note}
-	r.publishing.Unlock()
-	if !same {
+	var m memo
+	own := json.Unmarshal([]byte(found.Note), &m) == nil && m.Run == r.history.runID
+	n.mu.Lock()
+	before := n.began == restart{found.Committed, found.Note}
+	n.mu.Unlock()
+	if found.Committed >= 0 && !own && !before {
 		r.drop(r.in, p)
 	}
 }

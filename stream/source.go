@@ -60,7 +60,8 @@ type Noter interface{ Note(sentence string) }
 type Finisher interface{ Finished(p Partition) }
 
 // Beginner is a Handler that knows where partitions are to be read on: a query with a Checkpoint is one. Begin is asked for each partition, before
-// Assigned. It returns the offset of the first record to hand over, or says that the source's own settings decide. An error ends the source.
+// Assigned. It returns the offset of the first record to hand over, or says that the source's own settings decide: then it has nothing of what was handed over
+// before, and a source that had begun with the partition begins with it again. An error ends the source.
 type Beginner interface {
 	Begin(p Partition, found Found) (next int64, known bool, err error)
 }

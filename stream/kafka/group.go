@@ -186,7 +186,6 @@ func (r *run) uncommitted() map[stream.Partition]mark {
 			}
 		}
 		if m.offset >= 0 && (m.offset != pos.committed || m.note != pos.note) {
-			pos.note = m.note
 			offsets[p] = m
 		}
 	}

@@ -167,7 +167,7 @@ func (m *member) commitLoop(ctx context.Context) {
 const settled = 3
 
 // commit tells the group how far the assigned partitions have come, for lag tools and for whoever reads them next. A commit that fails costs
-// nothing now: the run has its positions.
+// nothing now: the run has its positions, and the next one says it all.
 func (m *member) commit() {
 	r := m.run
 	offsets := r.uncommitted()
@@ -187,7 +187,7 @@ func (m *member) commit() {
 	defer r.mu.Unlock()
 	for p, m := range offsets {
 		if pos := r.positions[p]; pos != nil {
-			pos.committed = m.offset
+			pos.committed, pos.note = m.offset, m.note
 		}
 	}
 }

@@ -126,14 +126,7 @@ func TestGroupKilled(t *testing.T) {
 				query := func(cfg Config) *stream.Query {
 					q := windows(cfg)
 					if !kept {
-						return q.To(stream.SinkFunc(func(_ int64, rows *stream.Rows) error {
-							got.mu.Lock()
-							defer got.mu.Unlock()
-							for i := range rows.Len() {
-								got.lines = append(got.lines, string(rows.AppendJSON(nil, i)))
-							}
-							return nil
-						}))
+						return q.To(got.sink())
 					}
 					return q.Checkpoint(checkpoint.Folder(dir)).Epoch(20 * time.Millisecond).To(page{got})
 				}

@@ -141,6 +141,8 @@ type position struct {
 	next      int64  // offset of the next record to hand over; -1 before it is known
 	committed int64  // the group's offset as this run knows it; -1 for none
 	note      string // what was committed with it
+	first     int64  // where the run began; -1 before it is known
+	before    mark   // what the group had committed then
 	ended     bool   // Until has been reached
 }
 
@@ -177,11 +179,13 @@ func (r *run) assign(ctx context.Context, committed map[stream.Partition]mark) b
 
 // place finds where a partition is to be read on: where the handler says, where this run was, or another member of the group is.
 func (r *run) place(p stream.Partition, committed mark, id string) error {
-	known, next := false, int64(0)
-	if _, told := r.cfg.offset(p); told && r.position(p) == nil {
-		committed = mark{offset: -1} // the configuration wins
+	pos, found := r.position(p), committed
+	if _, told := r.cfg.offset(p); told && (pos == nil || found == pos.before) {
+		committed = mark{offset: -1} // the configuration wins, until the group has read on
 	}
-	if b, ok := r.handler.(stream.Beginner); ok {
+	known, next := false, int64(0)
+	b, asks := r.handler.(stream.Beginner)
+	if asks {
 		var err error
 		if next, known, err = b.Begin(p, stream.Found{ID: id, Committed: committed.offset, Note: committed.note}); err != nil {
 			return err
@@ -189,16 +193,21 @@ func (r *run) place(p stream.Partition, committed mark, id string) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	pos := r.positions[p]
-	switch {
-	case known:
-		r.positions[p] = &position{next: next, committed: committed.offset}
-	case pos == nil:
-		r.positions[p] = r.begin(p, committed.offset)
-	case committed.offset > pos.next && committed.offset != pos.committed:
-		// Another member of the group has had the partition in between and has read on to there.
-		pos.next, pos.committed = committed.offset, committed.offset
+	if pos != nil && !asks {
+		if committed.offset > pos.next && committed.offset != pos.committed {
+			// Another member of the group has had the partition in between and has read on to there.
+			pos.next, pos.committed = committed.offset, committed.offset
+		}
+		return nil
 	}
+	if !known {
+		next = r.begin(p, pos, committed.offset)
+	}
+	is := &position{next: next, first: next, committed: committed.offset, before: found}
+	if pos != nil {
+		is.first, is.before = pos.first, pos.before
+	}
+	r.positions[p] = is
 	return nil
 }
 
@@ -246,12 +255,16 @@ func (r *run) resumed(committed map[stream.Partition]mark) string {
 		"A group that is new, or none, begins at the first record.", r.cfg.Group, r.cluster.subject(), strings.Join(places, ", "))
 }
 
-// begin is the position of a partition that this run has not read before.
-func (r *run) begin(partition stream.Partition, committed int64) *position {
-	if at, ok := r.cfg.offset(partition); ok {
-		return &position{next: at, committed: committed}
+// begin is where a partition begins that this run has not read before, or of which the handler has nothing any more. To go on at pos.next then would lose
+// what the handler had not given out: the records of open windows.
+func (r *run) begin(p stream.Partition, pos *position, committed int64) int64 {
+	if at, ok := r.cfg.offset(p); ok && pos == nil {
+		return at
 	}
-	return &position{next: committed, committed: committed}
+	if pos != nil && committed < 0 {
+		return pos.first
+	}
+	return committed
 }
 
 func (r *run) position(partition stream.Partition) *position {
@@ -265,6 +278,9 @@ func (r *run) advance(p *position, next int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p.next = next
+	if p.first < 0 {
+		p.first = next
+	}
 }
 
 // exhausted records that a partition has been read to the end after Until, and ends the run when all have been.
