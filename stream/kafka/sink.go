@@ -54,8 +54,11 @@ const (
 //
 // In a query with a Checkpoint each row is there exactly once for those who read what is committed (isolation.level=read_committed): an epoch is a
 // transaction, in which its number is noted as the offset of a group. A process that was frozen while another went on with its query can write
-// nothing any more. Brokers forget that offset when nothing was written for offsets.retention.minutes, seven days by default: a query that
-// died in the middle of an epoch and is started again after that may write the epoch's rows a second time.
+// nothing any more. Where partitions are shared, the first of them, and not the start, waits ten seconds at most for brokers that are away; after that, an
+// absent cluster holds the query up too when the transactions are taken over anew, after an outage or with another partition.
+//
+// Brokers forget that offset when nothing was written for offsets.retention.minutes, seven days by default: a query that died in the middle of an epoch and
+// is started again after that may write the epoch's rows a second time.
 //
 // Without a checkpoint a query that dies may have written rows that nobody has noted: run again
 // from where its source was last committed it writes these again. That is at least once; who reads
@@ -67,8 +70,9 @@ type sink struct {
 	cfg func() *SinkConfig // a function, as in source
 	out *Producer          // nil: not open, or exact
 
-	mu    sync.Mutex
-	exact map[string]*exact // of a query with a checkpoint, by unit
+	mu      sync.Mutex
+	exact   map[string]*exact // of a query with a checkpoint, by unit
+	reached bool              // the brokers have let such a query in: it has started, and waits for them from now on
 }
 
 func newSink(cfg SinkConfig) *sink { return &sink{cfg: func() *SinkConfig { return &cfg }} }
@@ -109,10 +113,18 @@ func (s *sink) producer() ProducerConfig {
 	return ProducerConfig{Brokers: cfg.Brokers, Topic: cfg.Topic, Partitions: cfg.Partitions, Security: cfg.Security}
 }
 
+// opening bounds how long brokers that are away are waited for: without an end once they have been there.
+func (s *sink) opening(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s.reached {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, sinkOpening)
+}
+
 // make makes the topic unless it exists, and returns how many partitions it has.
 func (s *sink) make(ctx context.Context) (int, error) {
 	cfg := s.cfg()
-	opening, cancel := context.WithTimeout(ctx, sinkOpening)
+	opening, cancel := s.opening(ctx)
 	defer cancel()
 	n, err := CreateTopic(opening, TopicConfig{Brokers: cfg.Brokers, Topic: cfg.Topic, Partitions: cfg.Partitions, Security: cfg.Security})
 	return n, tried(ctx, opening, err)
@@ -129,7 +141,8 @@ func tried(ctx, opening context.Context, err error) error {
 	return ended(ctx, err)
 }
 
-// Resume implements stream.Resumer.
+// Resume implements stream.Resumer. A query that runs takes its transactions over anew after an outage, or with a partition that it gets: then brokers
+// that are away are waited for, as Write does.
 func (s *sink) Resume(ctx context.Context, columns []stream.Column, mark stream.Mark) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +156,7 @@ func (s *sink) Resume(ctx context.Context, columns []stream.Column, mark stream.
 	if _, err := s.make(ctx); err != nil {
 		return 0, fmt.Errorf("kafka: open sink %s: %w", s.cfg().Topic, err)
 	}
-	opening, cancel := context.WithTimeout(ctx, sinkOpening)
+	opening, cancel := s.opening(ctx)
 	defer cancel()
 	x, err := openExact(opening, s.producer(), strings.Join([]string{"cancha", mark.Query, mark.Unit, s.cfg().Topic}, " "))
 	if err != nil {
@@ -152,7 +165,7 @@ func (s *sink) Resume(ctx context.Context, columns []stream.Column, mark stream.
 	if s.exact == nil {
 		s.exact = map[string]*exact{}
 	}
-	s.exact[mark.Unit] = x
+	s.exact[mark.Unit], s.reached = x, true
 	return max(x.epoch, mark.Epoch), nil
 }
 
@@ -224,7 +237,7 @@ func (s *sink) Close() error {
 	for _, x := range s.exact {
 		x.close()
 	}
-	s.exact = nil
+	s.exact, s.reached = nil, false
 	s.mu.Unlock()
 	if s.out == nil {
 		return nil

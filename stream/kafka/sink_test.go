@@ -146,6 +146,41 @@ func TestSinkWaitsForItsBroker(t *testing.T) {
 	}
 }
 
+// TestSinkIsTakenOverAnew: the start of a query with a checkpoint soon tells of brokers that are away; once it has found them it waits for them, longer than
+// that, until its context ends.
+func TestSinkIsTakenOverAnew(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p, addr := killable(t, "", dir)
+	cfg := SinkConfig{Brokers: []string{addr}, Topic: topicName(t), Partitions: 1}
+	out, late := newSink(cfg), newSink(cfg)
+	defer out.Close()
+	mark := stream.Mark{Query: "q", Unit: "u"}
+	if _, err := out.Resume(t.Context(), columns, mark); err != nil {
+		t.Fatal(err)
+	}
+	p.kill()
+	again := make(chan error, 1)
+	go func() {
+		_, err := out.Resume(t.Context(), columns, mark)
+		again <- err
+	}()
+	if _, err := late.Resume(t.Context(), columns, mark); err == nil || !strings.Contains(err.Error(), "tried for 10s") {
+		t.Errorf("the start of a query: got %v, want that it has tried for a while", err)
+	}
+	time.Sleep(2 * time.Second) // more than a query that starts would wait
+	killable(t, addr, dir)
+	if err := <-again; err != nil {
+		t.Errorf("a query that runs: %v", err)
+	}
+	rows := stream.NewRows(columns[0])
+	rows.Append(stream.IntOf(1))
+	rows.Unit = "u"
+	if err := out.Write(t.Context(), 1, rows); err != nil {
+		t.Errorf("what it writes then: %v", err)
+	}
+}
+
 // TestSinkOfAQuery: the rows of a query over one topic are the records of another, which a second query reads.
 func TestSinkOfAQuery(t *testing.T) {
 	t.Parallel()
