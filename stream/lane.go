@@ -78,7 +78,7 @@ func (n *lane) take(b Batch, count int, idleAfter time.Duration, rejected func(r
 		n.opened, n.goal = true, b.HighWatermark
 	}
 	if len(b.Records) == 0 {
-		n.next = max(n.next, b.HighWatermark)
+		n.skip(b.HighWatermark)
 		n.reached = true // what lies between the last record and goal, markers of transactions say, is no record
 		n.rest(idleAfter)
 		return nil
@@ -118,6 +118,15 @@ func (n *lane) take(b Batch, count int, idleAfter time.Duration, rejected func(r
 		n.tell()
 	}
 	return err
+}
+
+// skip notes that no record lies before an offset. A snapshot has to say so, too: a source that begins at the end of a partition would leave out, after a
+// crash, what has come since.
+func (n *lane) skip(next int64) {
+	if next > n.next {
+		n.next = next
+		n.unit.busy.Store(true)
+	}
 }
 
 // tell shows others how far the lane is. Where rows wait for the operators behind, that is after they have been delivered: another lane

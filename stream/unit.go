@@ -15,7 +15,7 @@ type unit struct {
 	out       [][]Value // rows that have been made ready; the graph's lock guards them
 	refused   *Rows     // records that are dead letters; Running.mu guards them
 
-	busy    atomic.Bool  // something has happened in this epoch
+	busy    atomic.Bool  // something has happened in this epoch: there were records or rows, or a partition has come further without
 	handled atomic.Int64 // records that count for MaxRecords, those of earlier runs too
 	// counting tells that another process has begun to count: one of its group without a MaxRecords of its own goes on with that.
 	counting bool

@@ -17,6 +17,7 @@ import (
 	"cancha/stream"
 	"cancha/stream/broker"
 	"cancha/stream/checkpoint"
+	"cancha/stream/internal/changelog"
 )
 
 // errKilled ends a query in a test as kill -9 would: nothing of it is given out or saved any more.
@@ -397,6 +398,73 @@ func TestRemovedSnapshotsAreForgotten(t *testing.T) {
 			t.Errorf("process %d: epochs %v, %v, of %d that it keeps, want the last alone", i, epochs, err, len(s.of["u"]))
 		}
 	}
+}
+
+// TestLatestOfQuietPartitions: where a query began at the end of a partition is in its checkpoint before the partition has had a record, so that what comes
+// between a crash and the next run is read.
+func TestLatestOfQuietPartitions(t *testing.T) {
+	t.Parallel()
+	addr := startBroker(t, broker.Config{})
+	for _, group := range []bool{false, true} {
+		t.Run(fmt.Sprint("group ", group), func(t *testing.T) {
+			topic := topicName(t)
+			produce(t, addr, topic, 2, 0, 100)
+			cfg := Config{Brokers: []string{addr}, Topic: topic, Start: Latest, IdleInterval: 20 * time.Millisecond}
+			units := []string{checkpoint.Whole}
+			if group {
+				cfg.Group = topic
+				units = []string{"partition 0 " + topic, "partition 1 " + topic}
+			}
+			place := checkpoint.Folder(t.TempDir())
+			query := func(cfg Config) *stream.Query {
+				return stream.From(Source(cfg)).Format(stream.TextFormat()).Select("text").Checkpoint(place).Epoch(10 * time.Millisecond)
+			}
+			ctx, kill := context.WithCancelCause(t.Context())
+			r, err := query(cfg).Start(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "both places in the checkpoint", func() bool { return len(places(t, place, units)) == 2 })
+			kill(errKilled)
+			r.Wait(t.Context())
+			produce(t, addr, topic, 2, 100, 150)
+			cfg.Until = closed()
+			if r, err = query(cfg).Start(t.Context()); err == nil {
+				err = r.Wait(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.Results().Total; got != 50 {
+				t.Errorf("got %d records after the crash, want 50", got)
+			}
+		})
+	}
+}
+
+// places are the offsets from which a checkpoint's units go on, of the partitions of which they are known.
+func places(t *testing.T, place checkpoint.Place, units []string) map[string]int64 {
+	t.Helper()
+	known := map[string]int64{}
+	for _, unit := range units {
+		state, err := checkpoint.Load(t.Context(), place, unit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state == nil {
+			continue
+		}
+		for name, part := range state.Sections {
+			b := changelog.BytesOf(part.Head)
+			if b.Text(); !strings.HasPrefix(name, "lane ") {
+				continue
+			}
+			if next := b.Int(); next >= 0 {
+				known[name] = next
+			}
+		}
+	}
+	return known
 }
 
 // TestSharedPortions: MaxRecords of a query in a group counts what the runs before have read, and what comes after its end is another portion.
