@@ -25,7 +25,7 @@ type keeper struct {
 	shared bool   // partitions go from process to process: each is a unit
 
 	cut     sync.RWMutex  // held for reading while records are handled, for writing while snapshots are taken; before all other locks but ending
-	ending  sync.Mutex    // held by whoever ends an epoch; before cut
+	ending  sync.Mutex    // held by whoever ends an epoch, or takes a partition over; before cut
 	full    chan struct{} // the epoch should end before its time
 	backlog atomic.Int64  // bytes, about, of the rows that wait for the end of their epoch
 

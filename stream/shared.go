@@ -80,7 +80,12 @@ func (k *keeper) beginShared(ctx context.Context) error {
 
 // claim makes a partition this process's, as its newest snapshot says, and returns where to read it on. One that this process has had all the time is
 // as it was.
+//
+// It waits for an epoch that is on its way. Time may have made rows ready since Release, and ended an epoch with them: between its snapshot and through the
+// partition would look like another process's, and be taken over anew while its sinks get the rows.
 func (k *keeper) claim(in *input, p Partition) (*lane, error) {
+	k.ending.Lock()
+	defer k.ending.Unlock()
 	r := k.r
 	r.mu.Lock()
 	n := r.lanes[in][p]

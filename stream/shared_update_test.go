@@ -19,6 +19,7 @@ type upserts struct {
 	epochs map[string]int64
 	events map[string]int64
 	astray []string // rows that came with the epoch of another partition than theirs
+	opened int      // how often Resume was called
 }
 
 func newUpserts() *upserts { return &upserts{epochs: map[string]int64{}, events: map[string]int64{}} }
@@ -28,6 +29,7 @@ func (u *upserts) String() string { return "upserts" }
 func (u *upserts) Resume(_ context.Context, _ []Column, mark Mark) (int64, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.opened++
 	return u.epochs[mark.Unit], nil
 }
 
@@ -128,4 +130,69 @@ func TestSharedGroupsExpire(t *testing.T) {
 	until(t, func() bool { return sink.has(map[string]int64{"0": 20, "1": 30}) })
 	stop(t, running)
 	sink.home(t)
+}
+
+// scripted is a topic whose one partition is assigned and read as a test says.
+type scripted struct {
+	shared bool
+	script func(begin func() (next int64, err error), read func(...Record) error) error
+}
+
+func (scripted) Description() string { return "scripted" }
+func (s scripted) Shared() bool      { return s.shared }
+func (scripted) Replayable()         {}
+
+func (s scripted) Run(ctx context.Context, h Handler) error {
+	p, end := Partition{Topic: "shops"}, int64(0)
+	return s.script(func() (int64, error) {
+		next, _, err := h.(Beginner).Begin(p, Found{ID: "the first", Committed: -1})
+		h.Assigned([]Partition{p})
+		return next, err
+	}, func(records ...Record) error {
+		for i := range records {
+			records[i].Offset, end = end, end+1
+		}
+		return h.Batch(ctx, Batch{Topic: p.Topic, Records: records, HighWatermark: end})
+	})
+}
+
+// held is a place that keeps its first snapshot and does not say so before the partition has been assigned again, or waits for that.
+type held struct {
+	checkpoint.Place
+	kept, again chan struct{}
+	once        sync.Once
+}
+
+func (p *held) Write(ctx context.Context, unit string, epoch int64, pieces [][]byte) error {
+	err := p.Place.Write(ctx, unit, epoch, pieces)
+	p.once.Do(func() {
+		close(p.kept)
+		select {
+		case <-p.again:
+		case <-time.After(100 * time.Millisecond):
+		}
+	})
+	return err
+}
+
+// TestSharedAssignedInAnEpoch: a partition that is assigned again while its snapshot is there and its sinks have not got the rows stays this process's: its
+// sinks are not opened anew in the middle of that.
+func TestSharedAssignedInAnEpoch(t *testing.T) {
+	place := &held{Place: checkpoint.Folder(t.TempDir()), kept: make(chan struct{}), again: make(chan struct{})}
+	source := scripted{true, func(begin func() (int64, error), read func(...Record) error) error {
+		begin()
+		read(event(0, 1, 0))
+		<-place.kept
+		next, err := begin()
+		close(place.again)
+		if next != 1 || err != nil {
+			t.Errorf("goes on from %d, %v, want 1", next, err)
+		}
+		return read(event(0, 1, 1))
+	}}
+	sink := newUpserts()
+	finish(t, counting(source).Output(Update).To(sink).Checkpoint(place).Epoch(10*time.Millisecond))
+	if want := map[string]int64{"0@15:00:00": 2}; !sink.has(want) || sink.opened != 1 {
+		t.Errorf("got %v, sinks opened %d times, want %v and once", sink.events, sink.opened, want)
+	}
 }
