@@ -25,13 +25,13 @@ type part struct {
 // begin begins a part, at the moment that the snapshot is of. The room of the epoch before is used again, whose snapshot has been written: to make and to
 // clear it anew, tens of megabytes each second, costs as much as to fill it.
 func (p part) begin(room []byte, epoch int64) *part {
+	if p.lane != nil {
+		p.lane.mu.Lock() // Begin may give it an id meanwhile
+		defer p.lane.mu.Unlock()
+	}
 	p.bytes, p.oldest = checkpoint.AppendHead(room, p.head(nil)), epoch
 	if p.log == nil {
 		return &p
-	}
-	if p.lane != nil {
-		p.lane.mu.Lock()
-		defer p.lane.mu.Unlock()
 	}
 	p.log.Begin(p.bytes, epoch)
 	for p.atOnce && p.log.Step(math.MaxInt) {
