@@ -2,11 +2,14 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
 	"testing"
 	"time"
+
+	"cancha/stream/checkpoint"
 )
 
 // TestNoWatermarkOvertakesItsRows: lanes have taken records and set watermarks before the operators behind have got their rows. A lane that
@@ -79,5 +82,59 @@ func TestATableIsReadBeforeItIsLookedIn(t *testing.T) {
 		if got := running.Totals().Rows; got != 800 {
 			t.Fatalf("got %d rows, want 800", got)
 		}
+	}
+}
+
+// going is a topic that a group shares, whose one partition goes to another process while rows of it are being made.
+type going struct{ armed, making, gone chan struct{} }
+
+func (going) Description() string { return "going" }
+func (going) Shared() bool        { return true }
+func (going) Replayable()         {}
+
+func (g going) Run(ctx context.Context, h Handler) error {
+	p := Partition{Topic: "t"}
+	_, _, err := h.(Beginner).Begin(p, Found{Committed: -1})
+	h.Assigned([]Partition{p})
+	for i := range int64(2) { // the first is told at once, the other when Trigger says so
+		err = errors.Join(err, h.Batch(ctx, Batch{Topic: p.Topic, Records: []Record{{Value: fmt.Appendf(nil, `{"k":%d}`, i), Offset: i}}, HighWatermark: i + 1}))
+		if i == 0 {
+			close(g.armed)
+		}
+	}
+	<-g.making
+	h.Assigned(nil)
+	close(g.gone)
+	return err
+}
+
+// make is called for each row.
+func (g going) make(Row) (bool, error) {
+	select {
+	case <-g.armed:
+		close(g.making)
+	default:
+		return true, nil
+	}
+	select {
+	case <-g.gone:
+	case <-time.After(100 * time.Millisecond):
+	}
+	return true, nil
+}
+
+// TestGoesWhileRowsAreMade: rows that time has made ready of a partition that goes are given out before it goes, and not counted after that.
+func TestGoesWhileRowsAreMade(t *testing.T) {
+	g := going{make(chan struct{}), make(chan struct{}), make(chan struct{})}
+	running, err := From(g).KeyedBy("k").GroupBy("k").TimeToLive(time.Hour).Agg(Count("n")).FilterFunc("make", g.make, "n").Output(Update).
+		Trigger(100 * time.Millisecond).Checkpoint(checkpoint.Folder(t.TempDir())).Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := running.Wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if rows, total := running.given.Load(), running.total.Load(); rows != 2 || total != 0 {
+		t.Errorf("%d rows given out, %d counted, want 2 and none", rows, total)
 	}
 }

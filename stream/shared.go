@@ -132,27 +132,31 @@ func (r *Running) adopt(in *input, p Partition, u *unit) (*lane, error) {
 
 // drop forgets a partition that has gone to another process, with its rows.
 func (r *Running) drop(in *input, p Partition) {
-	r.mu.Lock()
-	n := r.lanes[in][p]
-	delete(r.lanes[in], p)
-	var left []*unit
-	for _, u := range r.units {
-		if n == nil || u != n.unit || u.name == checkpoint.Whole {
-			left = append(left, u)
-		}
-	}
-	r.units = left
-	r.mu.Unlock()
+	n := r.remove(in, p)
 	if n == nil {
 		return
 	}
 	if d, ok := n.handler.(Dropper); ok {
 		d.Drop()
 	}
-	if n.unit.name != checkpoint.Whole {
-		r.total.Add(-n.unit.results.total)
-		r.remaining.Add(n.unit.handled.Load())
+}
+
+// remove takes a partition out of the run, and its unit if that is not the whole. Rows of all partitions may be on their way into their units' results: they
+// come before it, or are not made any more.
+func (r *Running) remove(in *input, p Partition) *lane {
+	r.publishing.Lock()
+	defer r.publishing.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.lanes[in][p]
+	delete(r.lanes[in], p)
+	if n == nil || n.unit.name == checkpoint.Whole {
+		return n
 	}
+	r.units = slices.DeleteFunc(slices.Clone(r.units), func(u *unit) bool { return u == n.unit })
+	r.total.Add(-n.unit.results.total)
+	r.remaining.Add(n.unit.handled.Load())
+	return n
 }
 
 // Dropper is a RecordHandler that is told when its partition has gone to another process: what it keeps of it is that process's now.
