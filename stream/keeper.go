@@ -342,7 +342,7 @@ func (k *keeper) begin(u *unit, ended bool) *endedEpoch {
 	u.rows, u.letters = nil, nil
 	h := &e.header
 	h.Previous, h.Epoch = h.Epoch, u.number+1
-	h.Name, h.Time, h.Ended, h.Reached = k.r.query.name, time.Now().UTC(), ended, k.reached || k.done.Load()
+	h.Name, h.Time, h.Ended, h.Reached = k.r.query.name, time.Now().UTC(), ended || u.over, k.reached || k.done.Load()
 	h.Sinks, h.Portion = slices.Clone(u.sinks), k.counted(u)
 	for _, p := range k.parts(u) {
 		e.parts = append(e.parts, p.begin(u.room[p.name][:0], h.Epoch))

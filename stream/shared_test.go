@@ -87,26 +87,3 @@ func TestSavepointOfUnknownPartitions(t *testing.T) {
 		}
 	}
 }
-
-// TestAssignedBesideEpochs assigns a partition again and again while epochs end: it goes on from where it is. It is for the race detector, too.
-func TestAssignedBesideEpochs(t *testing.T) {
-	for _, shared := range []bool{true, false} {
-		t.Run(fmt.Sprint("shared ", shared), func(t *testing.T) {
-			source := scripted{shared, func(begin func() (int64, error), read func(...Record) error) error {
-				began := time.Now()
-				for i := int64(0); i < 100 || time.Since(began) < 200*time.Millisecond; i++ {
-					for range 20 {
-						if next, err := begin(); err != nil || i > 0 && next != i {
-							return fmt.Errorf("goes on from %d, %v, want %d", next, err, i)
-						}
-					}
-					if err := read(event(0, 1, 0)); err != nil {
-						return err
-					}
-				}
-				return nil
-			}}
-			finish(t, counting(source).Output(Update).Checkpoint(checkpoint.Folder(t.TempDir())).Epoch(10*time.Millisecond))
-		})
-	}
-}

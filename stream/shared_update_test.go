@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -194,5 +195,40 @@ func TestSharedAssignedInAnEpoch(t *testing.T) {
 	finish(t, counting(source).Output(Update).To(sink).Checkpoint(place).Epoch(10*time.Millisecond))
 	if want := map[string]int64{"0@15:00:00": 2}; !sink.has(want) || sink.opened != 1 {
 		t.Errorf("got %v, sinks opened %d times, want %v and once", sink.events, sink.opened, want)
+	}
+}
+
+// TestAssignedBesideEpochs assigns a partition again and again while epochs end: it goes on from where it is. It is for the race detector, too.
+func TestAssignedBesideEpochs(t *testing.T) {
+	for _, shared := range []bool{true, false} {
+		t.Run(fmt.Sprint("shared ", shared), func(t *testing.T) {
+			source := scripted{shared, func(begin func() (int64, error), read func(...Record) error) error {
+				began := time.Now()
+				for i := int64(0); i < 100 || time.Since(began) < 200*time.Millisecond; i++ {
+					for range 20 {
+						if next, err := begin(); err != nil || i > 0 && next != i {
+							return fmt.Errorf("goes on from %d, %v, want %d", next, err, i)
+						}
+					}
+					if err := read(event(0, 1, 0)); err != nil {
+						return err
+					}
+				}
+				return nil
+			}}
+			finish(t, counting(source).Output(Update).Checkpoint(checkpoint.Folder(t.TempDir())).Epoch(10*time.Millisecond))
+		})
+	}
+}
+
+// TestSharedStaysOver: a run that begins after the end of a query, and is stopped, does not make it one that goes on: all windows are closed.
+func TestSharedStaysOver(t *testing.T) {
+	place := checkpoint.Folder(t.TempDir())
+	query := func(source *MemorySource) *Query { return counting(group{source}).Checkpoint(place) }
+	finish(t, query(Memory("shops", [][]Record{events(0, 0, 20), events(1, 0, 30)})))
+	stop(t, start(t, query(Memory("shops", [][]Record{events(0, 0, 20), events(1, 0, 30)}).Follow())))
+	err := start(t, query(Memory("shops", [][]Record{events(0, 0, 21), events(1, 0, 30)}))).Wait(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "had come to its end") {
+		t.Errorf("a new record after the end: %v, want an error", err)
 	}
 }

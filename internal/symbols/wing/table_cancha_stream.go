@@ -119,6 +119,7 @@ var table_cancha_stream = listing.Package{
 		{"Kind", (*stream.Kind)(nil)},
 		{"LateCount", (*stream.LateCount)(nil)},
 		{"Mark", (*stream.Mark)(nil)},
+		{"Marked", (*stream.Marked)(nil)},
 		{"MemorySource", (*stream.MemorySource)(nil)},
 		{"Noter", (*stream.Noter)(nil)},
 		{"Offsets", (*stream.Offsets)(nil)},
@@ -175,6 +176,7 @@ var table_cancha_stream = listing.Package{
 		{"Handler", (*_cancha_stream_Handler)(nil)},
 		{"Identified", (*_cancha_stream_Identified)(nil)},
 		{"Keeper", (*_cancha_stream_Keeper)(nil)},
+		{"Marked", (*_cancha_stream_Marked)(nil)},
 		{"Noter", (*_cancha_stream_Noter)(nil)},
 		{"Opener", (*_cancha_stream_Opener)(nil)},
 		{"Partitioned", (*_cancha_stream_Partitioned)(nil)},
@@ -324,6 +326,15 @@ func (w _cancha_stream_Keeper) Record(a0 *stream.Record) (time.Time, string) {
 
 func (w _cancha_stream_Keeper) Save(a0 []byte, a1 string) []byte {
 	return w.WSave(a0, a1)
+}
+
+type _cancha_stream_Marked struct {
+	IValue any
+	WMarks func() ([]string, error)
+}
+
+func (w _cancha_stream_Marked) Marks() ([]string, error) {
+	return w.WMarks()
 }
 
 type _cancha_stream_Noter struct {
