@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ func TestMetrics(t *testing.T) {
 	text := newSite(t).get("metrics")
 	for _, want := range []string{
 		`cancha_streaming_input_rows_total{id="1",query="<img src=x onerror=alert(1)>&\"'"} 5000`, `cancha_running{kind="query"} 1`,
-		`cancha_ended_total{kind="fit",state="FAILED"} 1`, `cancha_build_info{version="1.2.3"} 1`, "go_goroutines ", "process_resident_memory_bytes ",
+		`cancha_ended_total{kind="fit",state="FAILED"} 1`, `cancha_ended_total{kind="query",state="FAILED"} 0`, `cancha_build_info{version="1.2.3"} 1`, "go_goroutines ", "process_resident_memory_bytes ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)
@@ -55,6 +56,17 @@ func TestDeploy(t *testing.T) {
 		if strings.HasPrefix(name, "cancha_") && !used[name] {
 			t.Errorf("nothing below deploy/ shows %s", name)
 		}
+	}
+}
+
+// TestAlerts: promtool, where it is installed, finds that the rules fire for what testdata/alerts.yml tells.
+func TestAlerts(t *testing.T) {
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Skip(err)
+	}
+	if said, err := exec.CommandContext(t.Context(), promtool, "test", "rules", "testdata/alerts.yml").CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, said)
 	}
 }
 
@@ -115,11 +127,11 @@ func metricsOf(expression string) (names []string) {
 	if m := regexp.MustCompile(`^label_values\(([a-z_]+)`).FindStringSubmatch(expression); m != nil {
 		return m[1:]
 	}
-	for _, gone := range []string{`"[^"]*"`, `\{[^}]*\}`, `\[[^\]]*\]`, `\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)`, `[a-z_]+\s*\(`} {
+	for _, gone := range []string{`"[^"]*"`, `\{[^}]*\}`, `\[[^\]]*\]`, `\boffset\s+\w+`, `\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)`, `[a-z_]+\s*\(`} {
 		expression = regexp.MustCompile(gone).ReplaceAllString(expression, " ")
 	}
 	for _, name := range regexp.MustCompile(`[a-zA-Z_:][a-zA-Z0-9_:]*`).FindAllString(expression, -1) {
-		if !slices.Contains([]string{"and", "or", "unless", "bool", "offset", "group_left", "group_right"}, name) {
+		if !slices.Contains([]string{"and", "or", "unless", "bool", "group_left", "group_right"}, name) {
 			names = append(names, name)
 		}
 	}
@@ -130,6 +142,7 @@ func TestMetricsOf(t *testing.T) {
 	for expression, want := range map[string]string{
 		`rate(a_total{x="b_total"}[5m]) > 0.05 * rate(c_total[5m])`: "a_total c_total",
 		`sum by (kind) (a) / on (x) group_left b and c > 1`:         "a b c",
+		`a > 0 unless last_over_time(b[1h] offset 5m)`:              "a b",
 		`time() - a`:                "a",
 		`label_values(a{b="c"}, d)`: "a",
 	} {

@@ -32,7 +32,10 @@ func (c *collector) Describe(chan<- *prometheus.Desc) {}
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	g := gatherer{to}
 	g.set("cancha_build_info", "Always 1; the version of the program.", 1, "version", c.s.config.Version)
-	live := map[running.Kind]int{running.Query: 0, running.Fit: 0, running.Load: 0, running.Export: 0, running.GPU: 0, running.Producer: 0}
+	live := map[running.Kind]int{}
+	for _, kind := range allKinds() {
+		live[kind] = 0
+	}
 	for _, i := range c.s.pull.items() {
 		if i.State() != running.Running {
 			continue
@@ -43,9 +46,24 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	for kind, n := range live {
 		g.set("cancha_running", "How many things run, by kind.", float64(n), "kind", string(kind))
 	}
-	for tally, n := range c.s.config.Registry.Tallies() {
-		g.count("cancha_ended_total", "How many things have ended, by kind and how.", float64(n), "kind", string(tally.Kind), "state", string(tally.State))
+	c.ended(g)
+}
+
+// ended counts what has ended. Each count is there from the start: Prometheus sees no increase in a series that begins with 1, and would miss
+// the first query that fails.
+func (c *collector) ended(g gatherer) {
+	tallies := c.s.config.Registry.Tallies()
+	for _, kind := range allKinds() {
+		for _, state := range []running.State{running.Succeeded, running.Failed} {
+			n := tallies[running.Tally{Kind: kind, State: state}]
+			g.count("cancha_ended_total", "How many things have ended, by kind and how.", float64(n), "kind", string(kind), "state", string(state))
+		}
 	}
+}
+
+// allKinds are the kinds of things that there are.
+func allKinds() []running.Kind {
+	return []running.Kind{running.Query, running.Fit, running.Load, running.Export, running.GPU, running.Producer}
 }
 
 // gatherer writes metrics. Labels are names and values in turn.
