@@ -20,6 +20,8 @@ const (
 // A browser can be made to send requests here by any page that it shows. Such a page must neither read an answer nor stop a query:
 //   - A host name of the attacker's that resolves to 127.0.0.1 (DNS rebinding) makes its page one of the same origin. So a name that is not
 //     loopback's needs the token, which it does not know.
+//   - A proxy may rewrite the name to that of loopback, as nginx does unless told otherwise. Whom it has a request from is not known: so one that
+//     carries a proxy's header needs the token too. A proxy or a port forwarder that adds none lets everybody in whom it lets through.
 //   - A request from another origin carries Origin or Sec-Fetch-Site, and is refused, except for following a link to the page.
 //   - What changes something is a POST with a header that only the page knows the value of, which a form cannot send.
 type guard struct {
@@ -66,7 +68,7 @@ func secure(h http.Header) {
 func (g *guard) refuse(r *http.Request) (status int, why string) {
 	switch {
 	case !g.knows(r) && g.local:
-		return http.StatusForbidden, "This page is for programs of its machine. Under another name than 127.0.0.1 or localhost its address needs the token: session.UI() shows it."
+		return http.StatusForbidden, "This page is for programs of its machine. Under another name than 127.0.0.1 or localhost, and through a proxy, its address needs the token: session.UI() shows it."
 	case !g.knows(r):
 		return http.StatusForbidden, "The address of this page needs the token: session.UI() shows it."
 	case foreign(r):
@@ -81,13 +83,23 @@ func (g *guard) refuse(r *http.Request) (status int, why string) {
 	return 0, ""
 }
 
-// knows tells whether a request comes under a name of loopback, where the page listens there only, or has the token.
+// knows tells whether a request comes under a name of loopback and by no proxy, where the page listens there only, or has the token.
 func (g *guard) knows(r *http.Request) bool {
-	if g.local && isLoopback(hostOf(r.Host)) {
+	if g.local && isLoopback(hostOf(r.Host)) && !proxied(r.Header) {
 		return true
 	}
 	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return same(r.URL.Query().Get(tokenParameter), g.token) || same(bearer, g.token)
+}
+
+// proxied tells whether a proxy says that it has passed a request on.
+func proxied(h http.Header) bool {
+	for name := range h {
+		if name == "Forwarded" || name == "Via" || name == "X-Real-Ip" || strings.HasPrefix(name, "X-Forwarded-") {
+			return true
+		}
+	}
+	return false
 }
 
 // hostOf is a host without its port.

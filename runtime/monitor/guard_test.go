@@ -40,6 +40,13 @@ func TestGuard(t *testing.T) {
 		{"a name that resolves to loopback", api, header("Host", "attacker.example:4040"), 403, 403},
 		{"a name that begins like an address", api, header("Host", "127.0.0.1.attacker.example"), 403, 403},
 		{"the address of all interfaces", api, header("Host", "0.0.0.0:4040"), 403, 403},
+		{"a proxy that names loopback", api, header("Host", "127.0.0.1:4040", "X-Forwarded-For", "203.0.113.9"), 403, 403},
+		{"a proxy by its standard header", api, header("Forwarded", "for=203.0.113.9"), 403, 403},
+		{"a proxy that tells the host", api, header("X-Forwarded-Host", "hub.example"), 403, 403},
+		{"a proxy that tells the caller alone", api, header("X-Real-IP", "203.0.113.9"), 403, 403},
+		{"a proxy that tells of itself alone", api, header("Via", "1.1 hub.example"), 403, 403},
+		{"a proxy, with the token", api + "?token=" + token, header("X-Forwarded-For", "203.0.113.9"), 200, 200},
+		{"a proxy, with a wrong token", "?token=x", header("X-Forwarded-For", "203.0.113.9"), 403, 403},
 		{"no host", api, header("Host", "."), 403, 403},
 		{"another name with the token", api + "?token=" + token, header("Host", "hub.example"), 200, 200},
 		{"another name with a wrong token", api + "?token=" + token + "x", header("Host", "hub.example"), 403, 403},
@@ -115,6 +122,9 @@ func TestPage(t *testing.T) {
 	page, with := s.get(""), s.get("?token="+token)
 	if strings.Contains(page, "<img") || strings.Contains(page, token) || !strings.Contains(with, `src="page.js?token=`+token) {
 		t.Errorf("got\n%s\nand\n%s\nwant names as text, and the token only where it came with it", page, with)
+	}
+	if wrong := s.get("?token=x"); strings.Contains(wrong, token) {
+		t.Errorf("got\n%s\nfor a wrong token, with the right one", wrong)
 	}
 	for _, m := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		if link := m[1]; strings.HasPrefix(link, "/") || strings.Contains(link, ":") && !strings.HasPrefix(link, "data:") {

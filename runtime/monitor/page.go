@@ -36,7 +36,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f := frame{App: s.app.ID, Name: s.config.Name, Version: s.config.Version, CSRF: s.guard.csrf}
-	if r.URL.Query().Has(tokenParameter) {
+	if same(r.URL.Query().Get(tokenParameter), s.config.Token) { // a wrong one is not answered by the right one
 		f.Token = "?" + tokenParameter + "=" + s.config.Token
 	}
 	var b strings.Builder
