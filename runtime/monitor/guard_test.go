@@ -1,6 +1,7 @@
 package monitor_test
 
 import (
+	"html"
 	"net/http"
 	"regexp"
 	"strings"
@@ -147,6 +148,21 @@ func TestPage(t *testing.T) {
 	for name, want := range map[string]string{"Content-Security-Policy": "default-src 'none'", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"} {
 		if got := answer.Header.Get(name); !strings.Contains(got, want) {
 			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestAnyToken: a token with characters that mean something in an address works in each link: that of the registry, and those of the page.
+func TestAnyToken(t *testing.T) {
+	s := newSite(t, func(c *monitor.Config) { c.Host, c.Token = "0.0.0.0", "50%+a b&c=d#e/\"<é" })
+	for _, link := range []string{s.registry.Page().URL, s.registry.Page().Proxied} {
+		_, query, _ := strings.Cut(link, "?")
+		page := html.UnescapeString(s.get("?" + query))
+		for _, m := range regexp.MustCompile(`(?:href|src|data-token)="[a-z0-9/.]*(\?[^"]*)"`).FindAllStringSubmatch(page, -1) {
+			s.get("page.js" + m[1])
+		}
+		if n := strings.Count(page, "?"+query); n < 5 {
+			t.Errorf("got the token %d times in\n%s\nwant it in each link", n, page)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	}
 	f := frame{App: s.app.ID, Name: s.config.Name, Version: s.config.Version, CSRF: s.guard.csrf}
 	if same(r.URL.Query().Get(tokenParameter), s.config.Token) { // a wrong one is not answered by the right one
-		f.Token = "?" + tokenParameter + "=" + s.config.Token
+		f.Token = s.withToken()
 	}
 	var b strings.Builder
 	if err := t.Execute(&b, f); err != nil {

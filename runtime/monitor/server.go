@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"sync"
@@ -107,13 +108,18 @@ func (s *Server) page() running.Page {
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	url := "http://" + net.JoinHostPort(host, strconv.Itoa(port)) + "/"
+	address := "http://" + net.JoinHostPort(host, strconv.Itoa(port)) + "/"
 	prefix := cmp.Or(os.Getenv("JUPYTERHUB_SERVICE_PREFIX"), "/")
-	p := running.Page{URL: url, Proxied: fmt.Sprintf("%sproxy/%d/?%s=%s", prefix, port, tokenParameter, s.config.Token), Port: port}
+	p := running.Page{URL: address, Proxied: fmt.Sprintf("%sproxy/%d/%s", prefix, port, s.withToken()), Port: port}
 	if !s.guard.local {
-		p.URL += "?" + tokenParameter + "=" + s.config.Token
+		p.URL += s.withToken()
 	}
 	return p
+}
+
+// withToken is what an address ends with that has the token. One that somebody has set may have any characters.
+func (s *Server) withToken() string {
+	return "?" + tokenParameter + "=" + url.QueryEscape(s.config.Token)
 }
 
 // URL is the page's address, with the token where one is needed.
