@@ -24,6 +24,7 @@ type Registry struct {
 	live  []*Entry // in the order of their start
 	ended []*Entry // in the order of their end
 	count map[Tally]int64
+	read  int64 // bytes, by jobs that have ended
 	page  Page
 }
 
@@ -89,9 +90,14 @@ func (e *Entry) End(err error) {
 	if l, ok := last.(Laster); ok {
 		last = l.Last()
 	}
-	if e.finish(last, err) {
-		e.registry.retire(e)
+	if !e.finish(last, err) {
+		return
 	}
+	read := int64(0)
+	if w, ok := last.(Worker); ok {
+		read = w.Work().Read(e.Kind)
+	}
+	e.registry.retire(e, read)
 }
 
 func (e *Entry) finish(last Thing, err error) bool {
@@ -107,9 +113,10 @@ func (e *Entry) finish(last Thing, err error) bool {
 	return true
 }
 
-func (r *Registry) retire(e *Entry) {
+func (r *Registry) retire(e *Entry, read int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.read += read
 	r.live = slices.DeleteFunc(r.live, func(o *Entry) bool { return o == e })
 	r.ended = append(r.ended, e)
 	if n := len(r.ended) - keptEnded; n > 0 {
@@ -190,6 +197,13 @@ func (r *Registry) Tallies() map[Tally]int64 {
 	counts := map[Tally]int64{}
 	maps.Copy(counts, r.count)
 	return counts
+}
+
+// Read is how many bytes have been read by the jobs that have ended since the process began.
+func (r *Registry) Read() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.read
 }
 
 // Page is where this process shows what runs.

@@ -179,6 +179,14 @@ type Work struct {
 	Bytes int64  `json:"bytes"`
 }
 
+// Read is how many of the bytes a job of a kind has read: an export writes them.
+func (w Work) Read(kind Kind) int64 {
+	if kind == Export {
+		return 0
+	}
+	return w.Bytes
+}
+
 // Device computes.
 type Device interface {
 	Device() DeviceState

@@ -160,21 +160,29 @@ func (s *Server) executors(*http.Request) (any, error) {
 	for _, i := range s.pull.items() {
 		e.add(i)
 	}
+	e.ended(s.config.Registry)
 	e.TotalTasks = e.CompletedTasks + e.FailedTasks + int64(e.ActiveTasks)
 	return []executor{e}, nil
 }
 
-// add counts what an entry says of the process.
-func (e *executor) add(i item) {
-	switch state := i.State(); state {
-	case running.Running:
-		e.ActiveTasks++
-	case running.Failed:
-		e.FailedTasks++
-	default:
-		e.CompletedTasks++
+// ended counts what has ended: the list has the newest of it only.
+func (e *executor) ended(r *running.Registry) {
+	for tally, n := range r.Tallies() {
+		if tally.State == running.Failed {
+			e.FailedTasks += n
+		} else {
+			e.CompletedTasks += n
+		}
 	}
-	e.TotalInputBytes += i.Work.Bytes
+	e.TotalInputBytes += r.Read()
+}
+
+// add counts what a listed entry says of the process.
+func (e *executor) add(i item) {
+	if i.State() == running.Running {
+		e.ActiveTasks++
+		e.TotalInputBytes += i.Work.Read(i.Kind)
+	}
 	switch i.Kind {
 	case running.GPU:
 		e.GPUs = append(e.GPUs, gpu{i.ID, i.Name, i.State(), i.Elapsed().Milliseconds(), i.Device})

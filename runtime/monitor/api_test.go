@@ -2,6 +2,7 @@ package monitor_test
 
 import (
 	"encoding/json"
+	"io"
 	"net"
 	"strconv"
 	"strings"
@@ -97,6 +98,28 @@ func TestNumbers(t *testing.T) {
 	}
 	if got := s.get(app + "environment"); !strings.Contains(got, `["cancha.device","cpu"]`) || !strings.Contains(got, `"cancha.device":"CANCHA_DEVICE"`) {
 		t.Errorf("environment: got %s, want the setting and where it comes from", got)
+	}
+}
+
+// TestExecutor: what has ended is counted beyond what is listed of it, and what was read is not what was written.
+func TestExecutor(t *testing.T) {
+	s := newSite(t)
+	for n := range 150 {
+		for _, k := range []running.Kind{running.Load, running.Export} {
+			job, err := running.NewJob(k, "over", 1, "matches"), error(nil)
+			job.Handle(1, 1000)
+			if n%3 == 0 {
+				err = io.EOF
+			}
+			s.registry.Add(job).End(err)
+		}
+	}
+	e := first(t, s.get("api/v1/applications/x/executors"))
+	// Beside those: a fit that is over and one that failed; of the two that run and read, 2,000 bytes each.
+	for name, want := range map[string]any{"activeTasks": 6.0, "completedTasks": 201.0, "failedTasks": 101.0, "totalTasks": 308.0, "totalInputBytes": 154_000.0} {
+		if e[name] != want {
+			t.Errorf("%s: got %v, want %v", name, e[name], want)
+		}
 	}
 }
 
