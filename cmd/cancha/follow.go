@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -167,6 +169,15 @@ func (f *follower) line(q queryReport, text string) {
 
 // stop stops the queries that run, and waits until they have ended. An engine that does not answer has none.
 func (f *follower) stop(ctx context.Context) { _ = f.ask(ctx, http.MethodPost, "/stop", &struct{}{}) }
+
+// leave tells of the queries that run that nobody waits for them any more.
+func (f *follower) leave() {
+	for _, id := range slices.Sorted(maps.Keys(f.seen)) {
+		if q := f.seen[id]; q.State == running.Running {
+			f.line(q, "does not end, and is left without a last snapshot: a sink or a function holds it up")
+		}
+	}
+}
 
 // none is an error if no query was started.
 func (f *follower) none(program string) error {

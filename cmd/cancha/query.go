@@ -46,7 +46,8 @@ ended. The file has what stands in one cell: with or without "package main"; mai
 stdout, what becomes of the queries to stderr.
 
 SIGTERM or ^C stops the queries in order, so that the next process goes on from their checkpoints; a second one ends the
-process at once. A cell or a query that fails ends it with 1. Processes whose queries have one Group share the partitions.`)
+process at once. A cell or a query that fails stops the others, for 30 s at most, and ends it with 1. Processes whose queries
+have one Group share the partitions.`)
 	flags.Var(o.parameters, "p", "set a parameter of a notebook, `name=value`, as \"cancha run\" does; may be given again. A file of Go has the environment")
 	flags.DurationVar(&o.progress, "progress", 10*time.Second, "how often a line tells how far each query has come, as a `duration`; 0 is never")
 	paths, err := parseMixed(flags, args)
@@ -171,7 +172,7 @@ func (s *stayer) run(ctx context.Context, n *notebook.Notebook) error {
 	}()
 	err := s.follow(ctx)
 	end()
-	return errors.Join(err, s.stop(err))
+	return errors.Join(err, s.stop(ctx, err))
 }
 
 // lookInterval is how often the queries are looked at: nobody tells another process that one has started or ended.
@@ -205,10 +206,21 @@ func (s *stayer) follow(ctx context.Context) error {
 	}
 }
 
+// failurePatience is how long the others may take to end once a cell or a query has failed: whoever is to start the process again is not
+// held up by a sink that never returns. A snapshot takes seconds at most.
+const failurePatience = 30 * time.Second
+
+// askedGrace is what is left of that once the process is asked to end meanwhile.
+const askedGrace = 2 * time.Second
+
+// lookPatience is how long an engine may take to tell how its queries have ended.
+const lookPatience = 5 * time.Second
+
 // stop stops the queries in order, then the running cell, and what that has started meanwhile. The error is of what the caller does
 // not know yet.
-func (s *stayer) stop(known error) error {
-	all := context.Background() // a second signal ends the process
+func (s *stayer) stop(ctx context.Context, known error) error {
+	all, cancel := waiting(ctx, known, failurePatience)
+	defer cancel()
 	s.follower.stop(all)
 	grace := time.NewTimer(cellGrace)
 	defer grace.Stop()
@@ -219,12 +231,34 @@ func (s *stayer) stop(known error) error {
 		<-s.over
 	}
 	s.follower.stop(all)
-	_, err := s.follower.look(all)
+	err := s.lastLook(all.Err() != nil)
 	if errors.Is(err, errNoEngine) && (known != nil || !s.follower.lives()) { // that is known, or there has been none yet
 		err = nil
 	}
 	if known == nil && !errors.Is(s.err, errAsked) {
 		err = errors.Join(s.err, err)
+	}
+	return err
+}
+
+// waiting ends when queries that are stopped are waited for no longer: never where nothing has failed, since a second signal then ends the
+// process.
+func waiting(ctx context.Context, failure error, limit time.Duration) (context.Context, context.CancelFunc) {
+	if failure == nil {
+		return context.WithCancel(context.WithoutCancel(ctx))
+	}
+	all, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	asked := context.AfterFunc(ctx, func() { time.AfterFunc(askedGrace, cancel) })
+	return all, func() { asked(); cancel() }
+}
+
+// lastLook tells how the queries have ended, and of those that were given up that they have not.
+func (s *stayer) lastLook(givenUp bool) error {
+	ctx, cancel := context.WithTimeout(context.Background(), lookPatience)
+	defer cancel()
+	_, err := s.follower.look(ctx)
+	if err == nil && givenUp {
+		s.follower.leave()
 	}
 	return err
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cancha/stream/broker"
@@ -285,4 +287,79 @@ must(stream.From(source).Name("stuck").Select("n").To(stream.SinkFunc(func(int64
 		t.Errorf("got %v, want an end by the signal", err)
 	}
 	gone(t, pids[:2])
+}
+
+// TestQueryFailsBesideAStuckOne: a sink that never returns does not keep the process from ending once another query has failed and a signal has
+// asked for that.
+func TestQueryFailsBesideAStuckOne(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, dir, "n.csv", "n\n1\n")
+	writeFile(t, dir, "both.go", `import (
+	"cancha/stream"
+	"cancha/stream/file"
+)
+holds := make(chan bool)
+source := file.Source("n.csv")
+must(stream.From(source).Name("stuck").Select("n").To(stream.SinkFunc(func(int64, *stream.Rows) error {
+	close(holds)
+	select {}
+})).Start(context.Background()))
+must(stream.From(source).Name("fails").Select("n").To(stream.SinkFunc(func(int64, *stream.Rows) error {
+	<-holds
+	return errors.New("the disk is full")
+})).Start(context.Background()))`)
+	c := cancha(t, dir, "query", "both.go")
+	said, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := time.AfterFunc(patience, func() { _ = c.Process.Kill() })
+	defer ended.Stop()
+	text := until(t, said, `query "fails" has failed: `)
+	_ = c.Process.Signal(syscall.SIGTERM)
+	rest, _ := io.ReadAll(said) // a pipe that is closed is at its end
+	_ = c.Wait()
+	const want = `query "stuck" does not end`
+	if code := c.ProcessState.ExitCode(); code != 1 || !strings.Contains(string(rest), want) {
+		t.Errorf("exit code %d, want 1\n%s%s\nwant in it: %s", code, text, rest, want)
+	}
+}
+
+// TestWaiting: after a failure there is a limit, and a shorter one after a signal; without one there is none.
+func TestWaiting(t *testing.T) {
+	failure := errors.New("the disk is full")
+	for _, c := range []struct {
+		name    string
+		failure error
+		asked   bool
+		want    time.Duration // 0: for ever
+	}{
+		{"a failure", failure, false, time.Minute},
+		{"a failure, then a signal", failure, true, askedGrace},
+		{"a signal alone", nil, true, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, ask := context.WithCancel(t.Context())
+				defer ask()
+				all, cancel := waiting(ctx, c.failure, time.Minute)
+				defer cancel()
+				if c.asked {
+					ask()
+				}
+				begin, got := time.Now(), time.Duration(0)
+				select {
+				case <-all.Done():
+					got = time.Since(begin)
+				case <-time.After(time.Hour):
+				}
+				if got != c.want {
+					t.Errorf("got %v, want %v", got, c.want)
+				}
+			})
+		})
+	}
 }
