@@ -73,6 +73,11 @@ func exit(c command, args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
+	if c.name == "query" {
+		var listen context.CancelFunc
+		ctx, listen = untilHangup(ctx)
+		defer listen()
+	}
 	context.AfterFunc(ctx, stop) // a second ^C ends what does not end in order
 	err := c.run(ctx, args)
 	switch {
@@ -85,6 +90,15 @@ func exit(c command, args []string) int {
 		fmt.Fprintf(os.Stderr, "cancha %s: %v\n", c.name, err)
 		return 1
 	}
+}
+
+// untilHangup returns a context that ends when the terminal is closed too. Only the first hangup counts: of a closed terminal come two, from the
+// system and from the shell. With nohup none does.
+func untilHangup(ctx context.Context) (context.Context, context.CancelFunc) {
+	if signal.Ignored(syscall.SIGHUP) {
+		return ctx, func() {}
+	}
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
 }
 
 func usage(out io.Writer) {

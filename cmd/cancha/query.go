@@ -11,7 +11,9 @@ import (
 	"go/token"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"cancha/jupyter/notebook"
@@ -36,6 +38,7 @@ func runQuery(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // output that nobody reads any more must not end the queries
 	return stay(ctx, o, n)
 }
 
@@ -45,9 +48,9 @@ func parseQuery(args []string) (queryOptions, error) {
 ended. The file has what stands in one cell: with or without "package main"; main is called. What cells print goes to
 stdout, what becomes of the queries to stderr.
 
-SIGTERM or ^C stops the queries in order, so that the next process goes on from their checkpoints; a second one ends the
-process at once. A cell or a query that fails stops the others, for 30 s at most, and ends it with 1. Processes whose queries
-have one Group share the partitions.`)
+SIGTERM, ^C or the end of the terminal (SIGHUP) stops the queries in order, so that the next process goes on from their
+checkpoints; a second SIGTERM or ^C ends the process at once. A cell or a query that fails stops the others, for 30 s at most,
+and ends it with 1. Processes whose queries have one Group share the partitions.`)
 	flags.Var(o.parameters, "p", "set a parameter of a notebook, `name=value`, as \"cancha run\" does; may be given again. A file of Go has the environment")
 	flags.DurationVar(&o.progress, "progress", 10*time.Second, "how often a line tells how far each query has come, as a `duration`; 0 is never")
 	paths, err := parseMixed(flags, args)
@@ -127,7 +130,7 @@ func printed(m wire.Message) {
 	if s.Name == "stderr" {
 		out = os.Stderr
 	}
-	_, _ = io.WriteString(out, s.Text) // nobody is left to be told
+	_, _ = io.WriteString(out, s.Text) // where nobody reads it, the queries go on
 }
 
 // stayer runs cells, and stays until the queries have ended that they have started.

@@ -105,7 +105,7 @@ func main() {
 	check(running.Wait(context.Background()))
 }`
 
-// TestQueryGoesOn ends a process midway, by a signal that stops it and by one that kills it: the next one goes on, the rows are those of a
+// TestQueryGoesOn ends a process midway, by signals that stop it and by one that kills it: the next one goes on, the rows are those of a
 // run without a break, and no engine is left.
 func TestQueryGoesOn(t *testing.T) {
 	b, err := broker.Start(broker.Config{Partitions: 2})
@@ -116,7 +116,7 @@ func TestQueryGoesOn(t *testing.T) {
 	t.Setenv("KAFKA_BROKERS", b.Addr())
 	produce(t, b.Addr(), 0, 1000)
 	var folders []string
-	for _, end := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+	for _, end := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGKILL} {
 		dir := t.TempDir()
 		writeFile(t, dir, "minutes.go", minutes)
 		endMidway(t, dir, end)
@@ -159,11 +159,15 @@ func endMidway(t *testing.T, dir string, end syscall.Signal) {
 	if err := c.Process.Signal(end); err != nil {
 		t.Fatal(err)
 	}
+	if end == syscall.SIGHUP {
+		_ = c.Process.Signal(end) // a closed terminal sends two
+	}
 	rest, _ := io.ReadAll(said) // a pipe that is closed is at its end
-	if err := c.Wait(); (err == nil) != (end == syscall.SIGTERM) {
+	orderly := end != syscall.SIGKILL
+	if err := c.Wait(); (err == nil) != orderly {
 		t.Errorf("%v: %v\n%s%s", end, err, text, rest)
 	}
-	if stops := strings.Contains(string(rest), `query "minutes" has ended: 1000 records`); stops != (end == syscall.SIGTERM) {
+	if stops := strings.Contains(string(rest), `query "minutes" has ended: 1000 records`); stops != orderly {
 		t.Errorf("%v: it says that the query has ended: %v\n%s", end, stops, rest)
 	}
 	gone(t, pids[:2])
@@ -361,5 +365,44 @@ func TestWaiting(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestQueryOutlivesItsReader: neither a closed stdout nor, with nohup, a closed terminal ends the queries.
+func TestQueryOutlivesItsReader(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, dir, "n.csv", "n\n1\n")
+	write(t, filepath.Join(dir, "prints.ipynb"), `fmt.Println("first")
+for _, err := os.Stat("closed"); err != nil; _, err = os.Stat("closed") {
+	time.Sleep(10 * time.Millisecond)
+}`, `import (
+	"cancha/stream"
+	"cancha/stream/file"
+)
+source := file.Source("n.csv")
+must(stream.From(source).Name("prints").Select("n").To(stream.SinkFunc(func(int64, *stream.Rows) error {
+	for range 10 {
+		fmt.Println("for nobody")
+		time.Sleep(10 * time.Millisecond)
+	}
+	return nil
+})).Start(context.Background()))`)
+	c := cancha(t, dir, "query", "prints.ipynb")
+	c.Path, c.Args = "/bin/sh", append([]string{"sh", "-c", `trap "" HUP; exec "$@"`, "sh"}, append([]string{c.Path}, c.Args[1:]...)...)
+	var lines strings.Builder
+	c.Stderr = &lines
+	printed, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, printed, "first")
+	_ = c.Process.Signal(syscall.SIGHUP)
+	printed.Close()
+	writeFile(t, dir, "closed", "")
+	if err := c.Wait(); err != nil || !strings.Contains(lines.String(), `query "prints" has ended: 1 records`) {
+		t.Errorf("got %v, want its end in order\n%s", err, lines.String())
 	}
 }
