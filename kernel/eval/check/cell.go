@@ -171,7 +171,7 @@ func (b *builder) parse() {
 		return
 	}
 	for _, p := range pieces {
-		if p.kind == clause && strings.TrimRight(strings.TrimSpace(code[p.start:p.end]), "; ") != "package main" {
+		if p.kind == clause && !isMain(code[p.start:p.end]) {
 			b.errs.add(p.start, "a cell belongs to package main: remove the package clause")
 		}
 	}
@@ -179,6 +179,12 @@ func (b *builder) parse() {
 	b.decls = b.file(file{prefix: len(declPrefix)}, declPrefix+keep(code, pieces, declaration))
 	list := listAtEnd(pieces)
 	b.body = b.file(file{len(bodyPrefix), list}, bodyPrefix+enclose(keep(code, pieces, statement, variable), list)+"\n}")
+}
+
+// isMain reports whether a package clause is that of package main. Comments may stand in it and behind it.
+func isMain(text string) bool {
+	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.PackageClauseOnly)
+	return err == nil && file.Name.Name == "main"
 }
 
 // file parses one of the files of the cell. Unresolved identifiers are wanted, so objects are resolved.

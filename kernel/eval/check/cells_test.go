@@ -132,6 +132,30 @@ func TestMethodsOfGenericType(t *testing.T) {
 	}
 }
 
+// TestPackageClause: a cell may be a file of package main, however that is written, and of no other.
+func TestPackageClause(t *testing.T) {
+	const refused = "cell 2:1:1: a cell belongs to package main: remove the package clause"
+	for code, want := range map[string]string{
+		"package main":                          "",
+		"package main; x := 1":                  "",
+		"package main // sales\nx := 1":         "",
+		"package main /* x */\nx := 1":          "",
+		"package main /* x */; x := 1":          "",
+		"package /* no other than */ main":      "",
+		"package sales // main":                 refused,
+		"package mainly":                        refused,
+		"package main.v2 // has a path\nx := 1": refused,
+	} {
+		got := ""
+		if _, err := session(t).Check("cell 2", code); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q: got %q, want %q", code, got, want)
+		}
+	}
+}
+
 func TestCheckLoop(t *testing.T) {
 	tests := []struct{ name, code, want string }{ // want: of the error
 		{"call", "fmt.Sprint(1)", ""},
