@@ -112,9 +112,14 @@ func (g going) Run(ctx context.Context, h Handler) error {
 func (g going) make(Row) (bool, error) {
 	select {
 	case <-g.armed:
-		close(g.making)
 	default:
 		return true, nil
+	}
+	select {
+	case <-g.making: // it was another row
+		return true, nil
+	default:
+		close(g.making)
 	}
 	select {
 	case <-g.gone:
