@@ -3,7 +3,9 @@ package monitor_test
 import (
 	"encoding/json"
 	"io"
+	"math"
 	"net"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -141,6 +143,39 @@ func TestHeldUp(t *testing.T) {
 	}
 	if len(list) != 6 || list[0]["isBusy"] != false || list[0]["lag"] != 100.0 || list[1]["isBusy"] != true {
 		t.Errorf("got %v, want the first as it is and the others as busy", list)
+	}
+}
+
+// TestSilent: the page, the JSON and the metrics tell that the last report is old, and for how long.
+func TestSilent(t *testing.T) {
+	s := newSite(t)
+	s.query.silent = 20500 * time.Millisecond
+	const app = "api/v1/applications/x/streaming/"
+	q := first(t, s.get(app+"queries"))
+	for name, want := range map[string]any{"isBusy": false, "inputRowsPerSecond": 0.0, "avgProcess": 0.0, "status": "No report for 20s: held up by its sink or a function"} {
+		if q[name] != want {
+			t.Errorf("%s: got %v, want %v", name, q[name], want)
+		}
+	}
+	last, err := time.Parse("2006-01-02T15:04:05.000GMT", q["lastReport"].(string))
+	if age := time.Since(last).Seconds(); err != nil || age < 20 || age > 30 || q["heldUp"].(float64) < 20_000 || q["busy"] != nil {
+		t.Errorf("got the last report %v s ago, %v; %v", age, err, q)
+	}
+	if r := first(t, s.get(app+"receivers")); r["avgEventRate"] != 0.0 {
+		t.Errorf("its source: got %v, want no rate", r)
+	}
+	text := s.get("metrics")
+	for _, name := range []string{"input", "processed"} {
+		if !regexp.MustCompile(`(?m)^cancha_streaming_` + name + `_rows_per_second\{.*\} 0$`).MatchString(text) {
+			t.Errorf("the %s rate is not 0 in\n%s", name, text)
+		}
+	}
+	m := regexp.MustCompile(`(?m)^cancha_streaming_last_report_timestamp_seconds\{.*\} (.*)$`).FindStringSubmatch(text)
+	if m == nil {
+		t.Fatalf("no time of the last report in\n%s", text)
+	}
+	if at, err := strconv.ParseFloat(m[1], 64); err != nil || math.Abs(at-float64(last.UnixMilli())/1000) > 5 {
+		t.Errorf("the last report: got %v, %v, want %v", m[1], err, last)
 	}
 }
 

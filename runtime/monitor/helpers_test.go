@@ -24,6 +24,7 @@ type flow struct {
 	entry      *running.Entry
 	ends       string
 	held       chan struct{} // where not nil, numbers come only after it is closed
+	silent     time.Duration // age of the newest report
 }
 
 func (s *flow) Kind() running.Kind { return running.Query }
@@ -64,10 +65,12 @@ func (s *flow) report(b int64) running.Progress {
 	for i := range s.partitions {
 		offsets[hostile][fmt.Sprint(i)] = 1000
 	}
+	const form = "2006-01-02T15:04:05.000Z"
+	first := time.Now().UTC().Add(-100*time.Second - s.silent) // each takes a second
 	return running.Progress{
-		ID: "q", RunID: "r", Name: s.name, Timestamp: time.Date(2026, 3, 1, 15, 0, int(b), 0, time.UTC).Format("2006-01-02T15:04:05.000Z"), BatchID: b, BatchDuration: 250,
+		ID: "q", RunID: "r", Name: s.name, Timestamp: first.Add(time.Duration(b) * time.Second).Format(form), BatchID: b, BatchDuration: 250,
 		NumInputRows: 50, InputRowsPerSecond: 50, ProcessedRowsPerSecond: 200, DurationMs: map[string]int64{"addBatch": 250, "walCommit": 10, "triggerExecution": 1000},
-		EventTime: map[string]string{"watermark": "2026-03-01T15:00:00.000Z"}, StateOperators: []running.StateOperator{{OperatorName: "windows", NumRowsTotal: 18, MemoryUsedBytes: 4096}},
+		EventTime: map[string]string{"watermark": first.Format(form)}, StateOperators: []running.StateOperator{{OperatorName: "windows", NumRowsTotal: 18, MemoryUsedBytes: 4096}},
 		Sources: []running.SourceProgress{{Description: "kafka", NumInputRows: 50, EndOffset: offsets, Metrics: map[string]string{"lag": "100"}}},
 	}
 }

@@ -109,12 +109,15 @@ function section(title, columns, emptyText) {
   return node;
 }
 
-const words = { RUNNING: "● running", SUCCEEDED: "✓ ended", FAILED: "✗ failed" };
+const words = { RUNNING: "● running", HELD: "‖ held up", SUCCEEDED: "✓ ended", FAILED: "✗ failed" };
 function chip(state) {
   const make = () => h("span", { class: "chip " + state }, words[state] || state);
   make.update = e => { e.className = "chip " + state; setText(e, words[state] || state); };
   return make;
 }
+
+// stateOf is a query's state, or that it is held up.
+const stateOf = q => q.heldUp ? "HELD" : q.state;
 
 // progress is a bar with its number beside it.
 function progress(part, text) {
@@ -326,7 +329,7 @@ function streamingTab() {
   return async () => {
     const list = await get("streaming/queries");
     const live = list.filter(q => q.state === "RUNNING"), ended = list.filter(q => q.state !== "RUNNING").reverse();
-    active.update(live.map(q => ({ key: q.id, cells: [link(`#streaming/${q.id}`, q.name), chip(q.state), () => endButtons(q), clockOf(q.startTime), duration(q.duration), rate(q.avgInput),
+    active.update(live.map(q => ({ key: q.id, cells: [link(`#streaming/${q.id}`, q.name), chip(stateOf(q)), () => endButtons(q), clockOf(q.startTime), duration(q.duration), rate(q.avgInput),
       rate(q.inputRowsPerSecond), share(q.busy), count(q.latestBatchId), count(q.lag), count(q.totals.late), bytes(q.totals.bytes), times(q.skew)] })));
     completed.update(ended.map(q => ({ key: q.id, cells: [link(`#streaming/${q.id}`, q.name), chip(q.state), clockOf(q.startTime), duration(q.duration), rate(q.avgInput),
       count(q.totals.records), count(q.totals.rows), count(q.totals.late), q.exception || ""] })));
@@ -372,17 +375,18 @@ function queryTab(id) {
     if (!q) { status.textContent = "This query is not listed any more."; return ""; }
     seen = seen.concat(q.recentProgress).slice(-keep);
     setText(title, q.name);
-    state.replaceChildren(chip(q.state)());
+    state.replaceChildren(chip(stateOf(q))());
     if (shown !== q.state) { shown = q.state; buttons.replaceChildren(endButtons(q)); }
-    setText(status, q.status + (q.isBusy ? " · it has not answered for a moment: the numbers are older" : ""));
+    setText(status, q.status + (q.isBusy && !q.heldUp ? " · it has not answered for a moment: the numbers are older" : ""));
     numbers.update([duration(q.duration), count(q.totals.records), count(q.totals.rows), rate(q.avgInput), count(q.lag), count(q.totals.late), count(q.totals.bad), count(q.totals.lost), bytes(q.totals.bytes), share(q.busy), times(q.skew)]);
     const sentences = q.notes.map(n => h("li", {}, n));
     if (q.exception) sentences.unshift(h("li", { class: "error" }, q.exception));
     if (notes.textContent !== sentences.map(s => s.textContent).join("")) notes.replaceChildren(...sentences);
-    const at = seen.map(p => instant(p.timestamp).getTime());
-    for (const [c, of] of drawn) c.update(at, [seen.map(of)]);
-    const kinds = [...new Set(seen.flatMap(p => Object.keys(p.durationMs)))].filter(k => k !== "triggerExecution").sort();
-    operations.update(at, kinds.map(k => seen.map(p => p.durationMs[k] || 0)), kinds);
+    const points = q.heldUp && seen.length ? seen.concat(still(q, seen[seen.length - 1])) : seen;
+    const at = points.map(p => instant(p.timestamp).getTime());
+    for (const [c, of] of drawn) c.update(at, [points.map(of)]);
+    const kinds = [...new Set(points.flatMap(p => Object.keys(p.durationMs)))].filter(k => k !== "triggerExecution").sort();
+    operations.update(at, kinds.map(k => points.map(p => p.durationMs[k] || 0)), kinds);
     sources.update(q.sources.map((s, i) => ({ key: i, cells: [s.description, s.topic, count(s.numPartitions), count(s.records), rate(s.recordsPerSecond), count(s.lag), count(s.late), count(s.lost), times(s.skew), count(s.busiestPartition)] })));
     const most = Math.max(1, ...q.partitions.map(p => p.records));
     partitions.update(q.partitions.map(p => ({ key: p.source + "\n" + p.topic + "\n" + p.partition, cells: [p.topic, count(p.partition), progress(p.records / most, count(p.records)), rate(p.recordsPerSecond), count(p.offset),
@@ -391,6 +395,13 @@ function queryTab(id) {
       duration(p.batchDuration), count(p.sink.numOutputRows), when(p.eventTime.watermark)] })));
     return `${q.name}: ${q.status}`;
   };
+}
+
+// still are two points of a query that is held up, at its newest report's end and now: it reads and gives out nothing, and keeps what it has.
+function still(q, newest) {
+  const nothing = { numInputRows: 0, inputRowsPerSecond: 0, processedRowsPerSecond: 0, batchDuration: 0, schedulingDelay: null, watermarkGapSecs: null, durationMs: {}, sink: { numOutputRows: 0 } };
+  const end = instant(q.lastReport).getTime();
+  return [end, end + q.heldUp].map(at => ({ ...newest, ...nothing, timestamp: new Date(at).toISOString() }));
 }
 
 // stateSum adds a number up over the operators with memory; null for a query that has none.

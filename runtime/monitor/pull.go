@@ -11,9 +11,11 @@ import (
 const (
 	// freshFor is for how long what was seen of a thing is shown again: it costs the same however many look.
 	freshFor = 400 * time.Millisecond
-	// patience is how long a thing is waited for. One that is held up, by its sink or by a function of its user, answers when that lets go of it;
-	// until then the page shows what it has seen before.
+	// patience is how long a thing is waited for. A query that is held up by a function of its user may answer only when that lets go of it; until
+	// then the page shows what it has seen before. One that is held up by its sink answers at once, with the numbers of its last report.
 	patience = 250 * time.Millisecond
+	// silentAfter is from when on a query counts as held up. One that is not reports each second.
+	silentAfter = 5 * time.Second
 )
 
 // puller asks the things of a registry, and remembers for a moment what they said.
@@ -46,11 +48,13 @@ func newPuller(r *running.Registry) *puller {
 	return &puller{registry: r, seen: map[int64]*seen{}}
 }
 
-// item is an entry with what was seen of it. Late says that it has not answered: the numbers are older.
+// item is an entry with what was seen of it. Late says that it has not answered: the numbers are older. Silent is for how long a query that runs
+// has reported nothing, where that is so long that it is held up, and 0 otherwise.
 type item struct {
 	*running.Entry
 	numbers
-	Late bool
+	Late   bool
+	Silent time.Duration
 }
 
 // items are all that is listed of some kinds, in the order of their start. No kind is all.
@@ -81,8 +85,36 @@ func is(kind running.Kind, kinds []running.Kind) bool {
 
 // item asks one entry.
 func (p *puller) item(e *running.Entry) item {
-	n, late := p.of(e).numbers.get(func() numbers { return ask(e.Thing()) })
-	return item{e, n, late}
+	n, waited := p.of(e).numbers.get(func() numbers { return ask(e.Thing()) })
+	i := item{Entry: e, numbers: n, Late: waited > 0}
+	if i.Silent = i.silence(waited); i.Silent > 0 {
+		i.still()
+	}
+	return i
+}
+
+// silence is what Silent tells of an entry that has been waited for that long. How old the report is counts only where there is an answer: the
+// one before may be of a look that was long ago.
+func (i item) silence(waited time.Duration) time.Duration {
+	if at := reported(i.Progress); waited == 0 && !at.IsZero() {
+		waited = time.Since(at)
+	}
+	if i.Kind != running.Query || i.State() != running.Running || waited < silentAfter {
+		return 0
+	}
+	return waited
+}
+
+// still sets the rates to 0, which are those of a report that is over. The slices are shared with other looks.
+func (n *numbers) still() {
+	n.Progress.InputRowsPerSecond, n.Progress.ProcessedRowsPerSecond = 0, 0
+	n.Progress.Sources, n.Sources = slices.Clone(n.Progress.Sources), slices.Clone(n.Sources)
+	for i := range n.Progress.Sources {
+		n.Progress.Sources[i].InputRowsPerSecond, n.Progress.Sources[i].ProcessedRowsPerSecond = 0, 0
+	}
+	for i := range n.Sources {
+		n.Sources[i].Rate = 0
+	}
 }
 
 // plan asks an entry for its plan; false if it has none.
@@ -145,32 +177,33 @@ type look[T any] struct {
 	value  T
 	at     time.Time
 	asking chan struct{} // closed when the question that is on its way is answered; nil: none is
+	asked  time.Time     // when that was
 }
 
-// get returns the answer if it comes in time, or else the one before; late tells that. The question goes on: it ends with the thing that it is
-// about, and there is one at a time.
-func (l *look[T]) get(question func() T) (value T, late bool) {
+// get returns the answer if it comes in time, or else the one before; waited is then for how long the question has had no answer. The question
+// goes on: it ends with the thing that it is about, and there is one at a time.
+func (l *look[T]) get(question func() T) (value T, waited time.Duration) {
 	l.mu.Lock()
 	if time.Since(l.at) < freshFor {
 		defer l.mu.Unlock()
-		return l.value, false
+		return l.value, 0
 	}
 	if l.asking == nil {
-		l.asking = make(chan struct{})
+		l.asking, l.asked = make(chan struct{}), time.Now()
 		go l.ask(question)
 	}
-	asking := l.asking
+	asking, asked := l.asking, l.asked
 	l.mu.Unlock()
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case <-asking:
 	case <-timer.C:
-		late = true
+		waited = time.Since(asked)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.value, late
+	return l.value, waited
 }
 
 func (l *look[T]) ask(question func() T) {
