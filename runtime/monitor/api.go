@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"cancha/internal/running"
@@ -215,25 +216,26 @@ func (s *Server) environment(*http.Request) (any, error) {
 }
 
 func (s *Server) executions(r *http.Request) (any, error) {
-	all := []execution{}
-	for _, i := range s.pull.items(running.Query) {
-		if x, ok := s.execution(r, i).(execution); ok {
-			all = append(all, x)
-		}
+	items := s.pull.items(running.Query)
+	plans := make([]any, len(items))
+	var asking sync.WaitGroup // as in items: each that is held up is waited for
+	for n, i := range items {
+		asking.Go(func() { plans[n] = s.execution(r, i) })
 	}
-	return all, nil
+	asking.Wait()
+	return slices.DeleteFunc(plans, func(x any) bool { return x == nil }), nil
 }
 
 // execution is a plan with what has gone through it; nil of what has none.
 func (s *Server) execution(_ *http.Request, i item) any {
-	plan, ok := s.pull.plan(i.Entry)
+	plan, late, ok := s.pull.plan(i.Entry)
 	if !ok {
 		return nil
 	}
 	x := execution{
 		ID: i.ID, Status: map[running.State]string{running.Running: "RUNNING", running.Succeeded: "COMPLETED", running.Failed: "FAILED"}[i.State()], Description: i.Name,
 		PlanDescription: plan.Text, SubmissionTime: date(i.Started), Duration: i.Elapsed().Milliseconds(), RunningJobIDs: []int64{}, SuccessJobIDs: []int64{},
-		FailedJobIDs: []int64{}, Nodes: []sparkNode{}, Edges: []sparkEdge{},
+		FailedJobIDs: []int64{}, Nodes: []sparkNode{}, Edges: []sparkEdge{}, Late: late || i.Late, HeldUp: i.Silent.Milliseconds(),
 	}
 	for _, n := range plan.Nodes {
 		node := sparkNode{NodeID: n.ID, NodeName: n.Name, Metrics: []sparkMetric{}, Kind: n.Kind, Detail: n.Detail}

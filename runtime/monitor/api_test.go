@@ -128,7 +128,7 @@ func TestExecutor(t *testing.T) {
 // TestHeldUp: a query that does not answer holds up neither the page nor the others.
 func TestHeldUp(t *testing.T) {
 	s := newSite(t)
-	for range 5 {
+	for range 20 {
 		stuck := &flow{name: "stuck", held: make(chan struct{})}
 		stuck.entry = s.registry.Add(stuck)
 		defer close(stuck.held)
@@ -141,8 +141,19 @@ func TestHeldUp(t *testing.T) {
 	if took := time.Since(begun); took > 5*time.Second {
 		t.Errorf("it took %v", took)
 	}
-	if len(list) != 6 || list[0]["isBusy"] != false || list[0]["lag"] != 100.0 || list[1]["isBusy"] != true {
+	if len(list) != 21 || list[0]["isBusy"] != false || list[0]["lag"] != 100.0 || list[1]["isBusy"] != true {
 		t.Errorf("got %v, want the first as it is and the others as busy", list)
+	}
+	begun = time.Now()
+	var plans []map[string]any
+	if err := json.Unmarshal([]byte(s.get("api/v1/applications/x/sql")), &plans); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("the plans took %v", took)
+	}
+	if len(plans) != 21 || plans[0]["isBusy"] != false || plans[1]["isBusy"] != true || len(plans[1]["nodes"].([]any)) != 0 {
+		t.Errorf("got %v, want the first as it is and the others as busy", plans)
 	}
 }
 

@@ -23,7 +23,7 @@ type flow struct {
 	partitions int
 	entry      *running.Entry
 	ends       string
-	held       chan struct{} // where not nil, numbers come only after it is closed
+	held       chan struct{} // where not nil, numbers and plan come only after it is closed
 	silent     time.Duration // age of the newest report
 }
 
@@ -76,6 +76,9 @@ func (s *flow) report(b int64) running.Progress {
 }
 
 func (s *flow) Plan() running.Plan {
+	if s.held != nil {
+		<-s.held
+	}
 	return running.Plan{
 		Text:  "read " + hostile,
 		Nodes: []running.Node{{ID: 0, Kind: "source", Name: "read", Detail: hostile}, {ID: 1, Kind: "output", Name: "output", Metrics: []running.Metric{{Name: "state rows", Value: 18}}}},

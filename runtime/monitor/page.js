@@ -279,19 +279,32 @@ function facts(...names) {
 const path = p => `api/v1/applications/${encodeURIComponent(app)}/${p}`;
 const withToken = p => token ? p + (p.includes("?") ? "&" : "?") + token.slice(1) : p;
 
+// ask returns an answer and its text. Its error alone says that nobody answers: a fault of the page's own is a TypeError, as fetch's is.
+async function ask(p, how) {
+  try {
+    const r = await fetch(withToken(path(p)), how);
+    return [r, await r.text()];
+  } catch (e) { throw new Error("No answer: the engine has ended, or is being restarted."); }
+}
+
 async function get(p) {
-  const r = await fetch(withToken(path(p)), { cache: "no-store" });
+  const [r, text] = await ask(p, { cache: "no-store" });
   const is = r.headers.get("X-Cancha-Application");
   if (is && is !== app) location.reload(); // another engine answers under this address
   if (r.status === 404) return null;
-  if (!r.ok) throw new Error(await r.text());
-  return r.json();
+  if (!r.ok) throw new Error(text);
+  return JSON.parse(text);
 }
 
 async function post(p) {
-  const r = await fetch(withToken(path(p)), { method: "POST", headers: { "X-Cancha-Page": csrf } });
-  if (!r.ok) throw new Error((await r.json().catch(() => null))?.error || r.statusText);
-  return r.json();
+  const [r, text] = await ask(p, { method: "POST", headers: { "X-Cancha-Page": csrf } });
+  if (!r.ok) throw new Error(errorIn(text) || r.statusText);
+  return JSON.parse(text);
+}
+
+// errorIn is the error that an answer tells of; a refusal is no JSON.
+function errorIn(text) {
+  try { return JSON.parse(text).error; } catch (e) { return text; }
 }
 
 // endButton asks twice: the second click within four seconds ends the query.
@@ -502,18 +515,26 @@ function plansTab() {
 }
 
 function planTab(id) {
-  const title = h("h2"), tree = h("div", { class: "plan-tree" }), text = h("pre");
-  main.append(h("p", { class: "crumb" }, h("a", { href: "#sql" }, "all plans"), " · ", h("a", { href: `#streaming/${id}` }, "statistics")), title, h("div", { class: "plan" }, tree), h("h2", {}, "As text"), text);
+  const title = h("h2"), held = h("p", { class: "empty" }), tree = h("div", { class: "plan-tree" }), text = h("pre");
+  main.append(h("p", { class: "crumb" }, h("a", { href: "#sql" }, "all plans"), " · ", h("a", { href: `#streaming/${id}` }, "statistics")), title, held, h("div", { class: "plan" }, tree), h("h2", {}, "As text"), text);
   let live = null, drawnAs = "";
   return async () => {
     const x = await get(`sql/${id}`);
     if (!x) { title.textContent = "This query is not listed any more."; return ""; }
-    setText(title, x.description); setText(text, x.planDescription);
+    setText(title, x.description); setText(text, x.planDescription); setText(held, heldUp(x));
+    if (!x.nodes.length) return `${x.description}: no answer yet`;
     const form = x.nodes.map(n => n.nodeName).join() + x.edges.map(e => `${e.fromId}-${e.toId}`).join();
     if (form !== drawnAs) { drawnAs = form; live = figure(x, tree); }
     live(x);
     return `${x.description}: ${x.status.toLowerCase()}`;
   };
+}
+
+// heldUp says of a plan that its numbers are old, or that there is none yet.
+function heldUp(x) {
+  if (!x.nodes.length) return "The query has not answered yet: it is held up, by its sink or by a function. Its plan appears when it does.";
+  if (x.heldUp) return `The query is held up, by its sink or by a function: there has been no report for ${duration(x.heldUp)}.`;
+  return x.isBusy ? "The query has not answered for a moment: the numbers are older." : "";
 }
 
 // figure draws a plan once, its sources at the top, and returns what writes the numbers in.
@@ -585,7 +606,7 @@ async function look() {
     if (n === looking && mine === current) { say(text); main.classList.remove("lost"); }
   } catch (e) {
     if (mine !== current) return;
-    say(e instanceof TypeError ? "No answer: the engine has ended, or is being restarted." : e.message, true);
+    say(e.message, true);
     main.classList.add("lost");
   }
 }

@@ -117,14 +117,14 @@ func (n *numbers) still() {
 	}
 }
 
-// plan asks an entry for its plan; false if it has none.
-func (p *puller) plan(e *running.Entry) (running.Plan, bool) {
+// plan asks an entry for its plan; ok is false if it has none. Late is as in item: at the first look the plan is then empty.
+func (p *puller) plan(e *running.Entry) (plan running.Plan, late, ok bool) {
 	planner, ok := e.Thing().(running.Planner)
 	if !ok {
-		return running.Plan{}, false
+		return running.Plan{}, false, false
 	}
-	plan, _ := p.of(e).plan.get(planner.Plan)
-	return plan, true
+	plan, waited := p.of(e).plan.get(planner.Plan)
+	return plan, waited > 0, true
 }
 
 func (p *puller) of(e *running.Entry) *seen {

@@ -273,6 +273,8 @@ type execution struct {
 	FailedJobIDs    []int64     `json:"failedJobIds"`
 	Nodes           []sparkNode `json:"nodes"`
 	Edges           []sparkEdge `json:"edges"`
+	Late            bool        `json:"isBusy"` // as of a query: before its first answer there are no nodes
+	HeldUp          int64       `json:"heldUp"`
 }
 
 type sparkNode struct {
