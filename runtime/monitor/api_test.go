@@ -103,6 +103,17 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+// TestStatistics: the batches are those of which there is a report.
+func TestStatistics(t *testing.T) {
+	s := newSite(t)
+	fresh := &flow{name: "fresh", fresh: true}
+	fresh.entry = s.registry.Add(fresh)
+	is := first(t, s.get("api/v1/applications/x/streaming/statistics"))
+	if is["numActiveBatches"] != 2.0 || is["numTotalCompletedBatches"] != 100.0 || is["numRetainedCompletedBatches"] != 100.0 {
+		t.Errorf("got %v, want two queries with 100 batches", is)
+	}
+}
+
 // TestExecutor: what has ended is counted beyond what is listed of it, and what was read is not what was written.
 func TestExecutor(t *testing.T) {
 	s := newSite(t)

@@ -28,7 +28,9 @@ func (s *Server) statistics(*http.Request) (any, error) {
 	for n, i := range items {
 		is.NumReceivers += len(i.Progress.Sources)
 		is.NumReceivedRecords += i.Totals.Records
-		is.NumTotalCompletedBatches += i.Progress.BatchID + 1
+		if k := len(reports[n]); k > 0 { // or Progress is a report of nothing, whose number is 0
+			is.NumTotalCompletedBatches += reports[n][k-1].BatchID + 1
+		}
 		is.AvgInputRate += queryOf(i).InputRate
 		for _, p := range reports[n] {
 			is.NumRetainedCompleted++

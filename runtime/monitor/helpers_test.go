@@ -25,6 +25,7 @@ type flow struct {
 	ends       string
 	held       chan struct{} // where not nil, numbers and plan come only after it is closed
 	silent     time.Duration // age of the newest report
+	fresh      bool          // it has made no report yet
 }
 
 func (s *flow) Kind() running.Kind { return running.Query }
@@ -52,13 +53,21 @@ func (s *flow) Sources() []running.Partition {
 
 func (s *flow) Recent(after int64) []running.Progress {
 	var all []running.Progress
+	if s.fresh {
+		return all
+	}
 	for b := max(0, after+1); b < 100; b++ {
 		all = append(all, s.report(b))
 	}
 	return all
 }
 
-func (s *flow) Progress() running.Progress { return s.report(99) }
+func (s *flow) Progress() running.Progress {
+	if s.fresh {
+		return running.Progress{}
+	}
+	return s.report(99)
+}
 
 func (s *flow) report(b int64) running.Progress {
 	offsets := running.Offsets{hostile: {}}

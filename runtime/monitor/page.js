@@ -6,6 +6,7 @@ const { app, csrf, token } = document.body.dataset;
 const main = document.getElementById("main");
 const stateLine = document.getElementById("state");
 const every = 1000; // milliseconds between two looks
+const patience = 10000; // milliseconds until a look is given up
 const keep = 600; // points of a chart
 
 // --- elements
@@ -284,11 +285,11 @@ async function ask(p, how) {
   try {
     const r = await fetch(withToken(path(p)), how);
     return [r, await r.text()];
-  } catch (e) { throw new Error("No answer: the engine has ended, or is being restarted."); }
+  } catch (e) { throw new Error(e.name === "TimeoutError" ? `No answer for ${patience / 1000} s.` : "No answer: the engine has ended, or is being restarted."); }
 }
 
 async function get(p) {
-  const [r, text] = await ask(p, { cache: "no-store" });
+  const [r, text] = await ask(p, { cache: "no-store", signal: AbortSignal.timeout(patience) });
   const is = r.headers.get("X-Cancha-Application");
   if (is && is !== app) location.reload(); // another engine answers under this address
   if (r.status === 404) return null;
@@ -317,7 +318,10 @@ function endButton(id, verb, title) {
       return;
     }
     b.disabled = true; b.textContent = "…";
-    try { await post(`streaming/queries/${id}/${verb}`); b.textContent = verb === "stop" ? "Stopped" : "Drained"; }
+    try {
+      const { state } = await post(`streaming/queries/${id}/${verb}`);
+      b.textContent = state === "ending" ? "Ending …" : verb === "stop" ? "Stopped" : "Drained";
+    }
     catch (e) { b.disabled = false; b.classList.remove("sure"); b.textContent = name; say(e.message, true); }
     look();
   } }, name);
@@ -579,7 +583,7 @@ function environmentTab() {
 
 const tabs = { streaming: streamingTab, jobs: jobsTab, stages: stagesTab, executors: executorsTab, sql: plansTab, environment: environmentTab };
 const pages = { streaming: queryTab, sql: planTab };
-let current = null, looking = 0;
+let current = null, looking = null;
 
 function say(text, lost) {
   setText(stateLine, text);
@@ -598,17 +602,19 @@ function show() {
   look();
 }
 
-// look asks once; an answer that comes after the tab has changed is dropped.
+// look asks once; an answer that comes after the tab has changed is dropped. A tab has one look at a time: two would ask for the reports behind
+// the same one, and add them twice.
 async function look() {
-  const mine = current, n = ++looking;
+  const mine = current;
+  if (looking === mine) return;
+  looking = mine;
   try {
     const text = await mine();
-    if (n === looking && mine === current) { say(text); main.classList.remove("lost"); }
+    if (mine === current) { say(text); main.classList.remove("lost"); }
   } catch (e) {
-    if (mine !== current) return;
-    say(e.message, true);
-    main.classList.add("lost");
+    if (mine === current) { say(e.message, true); main.classList.add("lost"); }
   }
+  if (looking === mine) looking = null;
 }
 
 addEventListener("hashchange", show);

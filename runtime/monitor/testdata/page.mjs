@@ -33,7 +33,7 @@ function load(hash, answers) {
   };
   const document = { body, getElementById: id => id === "main" ? main : state, createElement: n => new Element(n), createElementNS: (_, n) => new Element(n), querySelectorAll: () => [], addEventListener() {} };
   vm.runInNewContext(fs.readFileSync(process.argv[2], "utf8"), {
-    document, fetch, location: { hash }, addEventListener() {}, setTimeout, setInterval: f => page.timers.push(f), ResizeObserver: class { observe() {} }, console,
+    document, fetch, location: { hash }, addEventListener() {}, setTimeout: (f, ms) => setTimeout(f, ms).unref(), setInterval: f => page.timers.push(f), ResizeObserver: class { observe() {} }, AbortSignal, console,
   });
   return page;
 }
@@ -43,6 +43,20 @@ const settled = () => new Promise(r => setTimeout(r, 20));
 
 const plan = { id: 1, description: "orders", status: "RUNNING", planDescription: "read", heldUp: 0, isBusy: false,
   nodes: [{ nodeId: 0, nodeName: "read", kind: "source", detail: "", metrics: [] }, { nodeId: 1, nodeName: "output", kind: "output", detail: "", metrics: [] }], edges: [{ fromId: 0, toId: 1, rows: 5 }] };
+
+const report = n => ({ batchId: n, timestamp: new Date(Date.UTC(2026, 2, 1, 15, 0, n)).toISOString(), numInputRows: 5, inputRowsPerSecond: 5, processedRowsPerSecond: 9, batchDuration: 3, durationMs: { addBatch: 3 },
+  eventTime: {}, stateOperators: [], sources: [{ metrics: { lag: "2" } }], sink: { numOutputRows: 1 } });
+const query = { id: 1, name: "orders", state: "RUNNING", status: "Processing new data", heldUp: 0, isBusy: false, can: { stop: true }, notes: [], sources: [], partitions: [], totals: {},
+  lastReport: "2026-03-01T15:00:03.000GMT", recentProgress: [report(0), report(1), report(2)] };
+
+// series is what a chart lists as a table when that is opened, the newest first.
+function series(page, title) {
+  const figure = page.main.find(e => e.name === "figure" && e.textContent.startsWith(title));
+  const details = figure.find(e => e.name === "details");
+  details.open = true;
+  details.listeners.toggle();
+  return details.find(e => e.name === "tbody").children.map(row => row.cells[1].textContent);
+}
 
 const tests = {
   async "a plan"() {
@@ -70,6 +84,34 @@ const tests = {
     const p = load("#sql/1", { "sql/1": {} });
     await settled();
     assert.ok(p.state.textContent && !/engine/.test(p.state.textContent), p.state.textContent);
+  },
+  async "a query that is held up"() {
+    const p = load("#streaming/1", { "streaming/queries/1?after=-1": { ...query, heldUp: 12000, status: "No report for 12s: held up" } });
+    await settled();
+    assert.equal(p.state.textContent, "orders: No report for 12s: held up");
+    assert.match(p.main.textContent, /‖ held up/);
+    assert.deepEqual(series(p, "Input Rate"), ["0 /s", "0 /s", "5 /s", "5 /s", "5 /s"]);
+    assert.deepEqual(series(p, "Lag"), ["2", "2", "2", "2", "2"]);
+  },
+  async "an answer that takes longer than a look"() {
+    let come;
+    const answers = { "streaming/queries/1?after=-1": new Promise(r => come = () => r(query)), "streaming/queries/1?after=2": { ...query, recentProgress: [report(3)] } }, p = load("#streaming/1", answers);
+    p.timers[0]();
+    p.timers[0]();
+    come();
+    await settled();
+    assert.deepEqual(p.asked, ["streaming/queries/1?after=-1"]);
+    p.timers[0]();
+    await settled();
+    assert.equal(series(p, "Input Rows").length, 4);
+  },
+  async "a query that takes its time to end"() {
+    const p = load("#streaming/1", { "streaming/queries/1?after=-1": query, "streaming/queries/1/stop": { status: 202, state: "ending" } });
+    await settled();
+    const button = p.main.find(e => e.name === "button");
+    await button.listeners.click();
+    await button.listeners.click();
+    assert.equal(button.textContent, "Ending …");
   },
   async "an engine that has ended"() {
     const p = load("#sql/1", {});
