@@ -364,7 +364,7 @@ function queryTab(id) {
   const perSecond = { format: rate };
   const drawn = [
     [chart({ title: "Input Rate", ...perSecond }), p => p.inputRowsPerSecond],
-    [chart({ title: "Process Rate", ...perSecond }), p => p.batchDuration > 0 || p.processedRowsPerSecond > 0 ? p.processedRowsPerSecond : null],
+    [chart({ title: "Process Rate", ...perSecond }), p => p.still || p.batchDuration > 0 || p.processedRowsPerSecond > 0 ? p.processedRowsPerSecond : null],
     [chart({ title: "Input Rows", format: count }), p => p.numInputRows],
     [chart({ title: "Batch Duration", format: duration, axis: duration }), p => p.batchDuration],
     [chart({ title: "Scheduling Delay", format: duration, axis: duration }), p => p.schedulingDelay],
@@ -416,7 +416,7 @@ function queryTab(id) {
 
 // still are two points of a query that is held up, at its newest report's end and now: it reads and gives out nothing, and keeps what it has.
 function still(q, newest) {
-  const nothing = { numInputRows: 0, inputRowsPerSecond: 0, processedRowsPerSecond: 0, batchDuration: 0, schedulingDelay: null, watermarkGapSecs: null, durationMs: {}, sink: { numOutputRows: 0 } };
+  const nothing = { still: true, numInputRows: 0, inputRowsPerSecond: 0, processedRowsPerSecond: 0, batchDuration: 0, schedulingDelay: null, watermarkGapSecs: null, durationMs: {}, sink: { numOutputRows: 0 } };
   const end = instant(q.lastReport).getTime();
   return [end, end + q.heldUp].map(at => ({ ...newest, ...nothing, timestamp: new Date(at).toISOString() }));
 }
@@ -513,7 +513,7 @@ function plansTab() {
   const state = { RUNNING: "RUNNING", COMPLETED: "SUCCEEDED", FAILED: "FAILED" };
   return async () => {
     const all = await get("sql");
-    list.update(all.reverse().map(x => ({ key: x.id, cells: [count(x.id), link(`#sql/${x.id}`, x.description), chip(state[x.status]), clockOf(x.submissionTime), duration(x.duration), count(x.nodes.length)] })));
+    list.update(all.reverse().map(x => ({ key: x.id, cells: [count(x.id), link(`#sql/${x.id}`, x.description), chip(x.heldUp ? "HELD" : state[x.status]), clockOf(x.submissionTime), duration(x.duration), count(x.nodes.length)] })));
     return `${all.length} plans`;
   };
 }
@@ -530,7 +530,7 @@ function planTab(id) {
     const form = x.nodes.map(n => n.nodeName).join() + x.edges.map(e => `${e.fromId}-${e.toId}`).join();
     if (form !== drawnAs) { drawnAs = form; live = figure(x, tree); }
     live(x);
-    return `${x.description}: ${x.status.toLowerCase()}`;
+    return `${x.description}: ${x.heldUp ? "held up" : x.status.toLowerCase()}`;
   };
 }
 

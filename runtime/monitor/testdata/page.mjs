@@ -78,7 +78,13 @@ const tests = {
   async "a plan of a query that is held up"() {
     const p = load("#sql/1", { "sql/1": { ...plan, heldUp: 12000 } });
     await settled();
+    assert.equal(p.state.textContent, "orders: held up");
     assert.match(p.main.textContent, /held up, by its sink or by a function: there has been no report for 12 s/);
+  },
+  async "the list of plans"() {
+    const p = load("#sql", { sql: [plan, { ...plan, id: 2, heldUp: 12000 }] });
+    await settled();
+    assert.match(p.main.textContent, /‖ held up.*● running/);
   },
   async "a fault of the page is no end of the engine"() {
     const p = load("#sql/1", { "sql/1": {} });
@@ -91,6 +97,7 @@ const tests = {
     assert.equal(p.state.textContent, "orders: No report for 12s: held up");
     assert.match(p.main.textContent, /‖ held up/);
     assert.deepEqual(series(p, "Input Rate"), ["0 /s", "0 /s", "5 /s", "5 /s", "5 /s"]);
+    assert.deepEqual(series(p, "Process Rate"), ["0 /s", "0 /s", "9 /s", "9 /s", "9 /s"]);
     assert.deepEqual(series(p, "Lag"), ["2", "2", "2", "2", "2"]);
   },
   async "an answer that takes longer than a look"() {
