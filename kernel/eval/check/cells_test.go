@@ -156,6 +156,16 @@ func TestPackageClause(t *testing.T) {
 	}
 }
 
+// TestCommentsBehind: comments, some of several lines, may stand behind anything.
+func TestCommentsBehind(t *testing.T) {
+	for _, first := range []string{"package main", "import \"fmt\"", "var x int", "type T int", "func f() {}", "x := 1", "x := 1;"} {
+		code := first + " /* a,\r\nb */\ny := 1 /* c */ /* d\n*/\ny, 2 // e"
+		if _, err := session(t).Check("cell 2", code); err != nil {
+			t.Errorf("%q: %v", code, err)
+		}
+	}
+}
+
 func TestCheckLoop(t *testing.T) {
 	tests := []struct{ name, code, want string }{ // want: of the error
 		{"call", "fmt.Sprint(1)", ""},

@@ -36,9 +36,9 @@ type fault struct {
 
 // split cuts a cell at its top-level semicolons, written or implied, in one pass over its tokens.
 func split(code string) ([]piece, *fault) {
-	s := splitter{code: code, start: -1}
+	s := splitter{code: code, start: -1, comments: -1}
 	file := token.NewFileSet().AddFile("", -1, len(code))
-	s.scan.Init(file, []byte(code), func(pos token.Position, msg string) { s.report(pos.Offset, msg) }, 0)
+	s.scan.Init(file, []byte(code), func(pos token.Position, msg string) { s.report(pos.Offset, msg) }, scanner.ScanComments)
 	for s.fault == nil {
 		pos, tok, lit := s.scan.Scan()
 		offset := min(file.Offset(pos), len(code))
@@ -46,7 +46,12 @@ func split(code string) ([]piece, *fault) {
 			s.finish(len(code))
 			break
 		}
+		if tok == token.COMMENT {
+			s.comment(offset)
+			continue
+		}
 		s.token(offset, tok, lit)
+		s.comments = -1
 	}
 	return s.pieces, s.fault
 }
@@ -60,6 +65,8 @@ type splitter struct {
 	start int           // of the piece at hand, -1 between pieces
 	head  []token.Token // its first tokens at depth 0, enough to know its kind
 	open  []opening
+
+	comments, behind int // since the last token: where comments begin, -1 without one; where the last that may have several lines ends
 
 	commas, other bool        // at depth 0 it has commas, something that no expression has
 	last          token.Token // at depth 0
@@ -78,14 +85,33 @@ func (s *splitter) report(offset int, msg string) {
 	s.fault = &fault{offset: offset, text: msg, open: open}
 }
 
+// comment notes where a comment is. Its text would not tell its end: the scanner takes carriage returns out of that.
+func (s *splitter) comment(offset int) {
+	if s.comments < 0 {
+		s.comments = offset
+	}
+	if n := strings.Index(s.code[offset:], "*/"); n >= 0 && s.code[offset+1] == '*' {
+		s.behind = offset + n + len("*/")
+	}
+}
+
+// implied is where a semicolon stands that a line's end implies, and where what it ends has stopped: before comments, which the piece keeps to
+// their end.
+func (s *splitter) implied(offset int) (end, stop int) {
+	if s.comments < 0 {
+		return offset, offset
+	}
+	return max(offset, s.behind), s.comments
+}
+
 func (s *splitter) token(offset int, tok token.Token, lit string) {
 	if s.start < 0 {
 		s.start, s.head, s.commas, s.other = offset, s.head[:0], false, false
 	}
 	if tok == token.SEMICOLON && len(s.open) == 0 {
-		stop := offset
-		if lit == ";" { // a lone one is an empty statement
-			offset++
+		offset, stop := offset+1, offset // a lone one is an empty statement
+		if lit != ";" {
+			offset, stop = s.implied(stop)
 		}
 		s.head = append(s.head, tok)
 		s.finish(offset)

@@ -56,6 +56,8 @@ func TestLists(t *testing.T) {
 		{"a,", ""},
 		{"L: a, b", ""},
 		{"a, b...", ""},
+		{"a, b // c", "a, b "},
+		{"a, /* c */ b /* d\n*/ // e\n", "a, /* c */ b "},
 	}
 	for _, tt := range tests {
 		pieces, _ := split(tt.code)
