@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,6 +80,9 @@ func readProgram(path string, p parameters) (*notebook.Notebook, error) {
 	source, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
+	}
+	if bytes.HasPrefix(source, []byte("#!")) { // the file is a command: #!/usr/local/bin/cancha query
+		copy(source, "//")
 	}
 	if err := checkProgram(path, source); err != nil {
 		return nil, err

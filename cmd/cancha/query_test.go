@@ -49,6 +49,7 @@ numbers := stream.From(file.Source("n.csv")).Name("numbers").Select("n")
 })).Start(context.Background()))`)
 	writeFile(t, dir, "fail.go", "fmt.Println(\"before\")\nvar s []int\ns[2] = 1")
 	writeFile(t, dir, "none.go", "package main\n\nfunc main() { fmt.Println(os.Getenv(\"CANCHA_QUERIES\") + \"on stdout\") }")
+	writeFile(t, dir, "script.go", "#!/usr/local/bin/cancha query\npackage main // that is all\n\nfunc main() { fmt.Println(\"it runs\") }")
 	writeFile(t, dir, "part.go", "package part")
 	writeFile(t, dir, "words.go", "This is no Go.")
 	writeFile(t, dir, "words.txt", "This is no Go.")
@@ -63,6 +64,7 @@ numbers := stream.From(file.Source("n.csv")).Name("numbers").Select("n")
 		{"a query that fails", "broken.go", 1, "", "the disk is full: 3 records"},
 		{"a failing cell", "fail.go", 1, "before\n", "fail.go: cell 1 of 1 failed:\n\n    fmt.Println(\"before\")"},
 		{"no query", "none.go", 1, "on stdout\n", "none.go has started no query, so there is nothing to stay for: must("},
+		{"a command", "script.go", 1, "it runs\n", "script.go has started no query"},
 		{"no Go", "words.go", 1, "", "words.go: cell 1 of 1 failed"},
 		{"another package", "part.go", 1, "", "part.go is of package part: "},
 		{"another file", "words.txt", 1, "", "words.txt is neither a notebook (.ipynb) nor a file of Go (.go)"},
