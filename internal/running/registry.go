@@ -57,7 +57,8 @@ type Entry struct {
 	Cell    int64 // the execution that started it, by its serial number; 0 outside of cells
 
 	registry *Registry
-	origin   string // the cell whose execution that was
+	origin   string   // the cell whose execution that was
+	answers  sync.Map // *Question[T] → *answer[T]
 
 	mu    sync.Mutex // guards what follows
 	thing Thing

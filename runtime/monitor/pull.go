@@ -18,18 +18,11 @@ const (
 	silentAfter = 5 * time.Second
 )
 
-// puller asks the things of a registry, and remembers for a moment what they said.
+// puller asks the things of a registry.
 type puller struct {
 	registry *running.Registry
-
-	mu   sync.Mutex
-	seen map[int64]*seen
-}
-
-// seen is what was seen of an entry.
-type seen struct {
-	numbers look[numbers]
-	plan    look[running.Plan]
+	numbers  running.Question[numbers]
+	plans    running.Question[running.Plan]
 }
 
 // numbers are what a thing says of itself, as far as it can.
@@ -45,7 +38,11 @@ type numbers struct {
 }
 
 func newPuller(r *running.Registry) *puller {
-	return &puller{registry: r, seen: map[int64]*seen{}}
+	return &puller{
+		registry: r,
+		numbers:  running.Question[numbers]{Ask: ask, Patience: patience, Fresh: freshFor},
+		plans:    running.Question[running.Plan]{Ask: askPlan, Patience: patience, Fresh: freshFor},
+	}
 }
 
 // item is an entry with what was seen of it. Late says that it has not answered: the numbers are older. Silent is for how long a query that runs
@@ -59,10 +56,8 @@ type item struct {
 
 // items are all that is listed of some kinds, in the order of their start. No kind is all.
 func (p *puller) items(kinds ...running.Kind) []item {
-	list := p.registry.List()
-	p.forget(list)
 	var wanted []*running.Entry
-	for _, e := range list {
+	for _, e := range p.registry.List() {
 		if is(e.Kind, kinds) {
 			wanted = append(wanted, e)
 		}
@@ -85,7 +80,7 @@ func is(kind running.Kind, kinds []running.Kind) bool {
 
 // item asks one entry.
 func (p *puller) item(e *running.Entry) item {
-	n, waited := p.of(e).numbers.get(func() numbers { return ask(e.Thing()) })
+	n, waited := p.numbers.Of(e)
 	i := item{Entry: e, numbers: n, Late: waited > 0}
 	if i.Silent = i.silence(waited); i.Silent > 0 {
 		i.still()
@@ -119,39 +114,19 @@ func (n *numbers) still() {
 
 // plan asks an entry for its plan; ok is false if it has none. Late is as in item: at the first look the plan is then empty.
 func (p *puller) plan(e *running.Entry) (plan running.Plan, late, ok bool) {
-	planner, ok := e.Thing().(running.Planner)
-	if !ok {
+	if _, ok = e.Thing().(running.Planner); !ok {
 		return running.Plan{}, false, false
 	}
-	plan, waited := p.of(e).plan.get(planner.Plan)
+	plan, waited := p.plans.Of(e)
 	return plan, waited > 0, true
 }
 
-func (p *puller) of(e *running.Entry) *seen {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.seen[e.ID] == nil {
-		p.seen[e.ID] = &seen{}
+// askPlan takes a thing's plan.
+func askPlan(t running.Thing) (p running.Plan) {
+	if planner, ok := t.(running.Planner); ok {
+		p = planner.Plan()
 	}
-	return p.seen[e.ID]
-}
-
-// forget drops what was seen of entries that are not listed any more.
-func (p *puller) forget(list []*running.Entry) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.seen) <= len(list) {
-		return
-	}
-	listed := map[int64]bool{}
-	for _, e := range list {
-		listed[e.ID] = true
-	}
-	for id := range p.seen {
-		if !listed[id] {
-			delete(p.seen, id)
-		}
-	}
+	return p
 }
 
 // ask takes a thing's numbers.
@@ -169,48 +144,4 @@ func ask(t running.Thing) (n numbers) {
 		n.Sent = s.Sent()
 	}
 	return n
-}
-
-// look is the answer to a question that may take a while.
-type look[T any] struct {
-	mu     sync.Mutex
-	value  T
-	at     time.Time
-	asking chan struct{} // closed when the question that is on its way is answered; nil: none is
-	asked  time.Time     // when that was
-}
-
-// get returns the answer if it comes in time, or else the one before; waited is then for how long the question has had no answer. The question
-// goes on: it ends with the thing that it is about, and there is one at a time.
-func (l *look[T]) get(question func() T) (value T, waited time.Duration) {
-	l.mu.Lock()
-	if time.Since(l.at) < freshFor {
-		defer l.mu.Unlock()
-		return l.value, 0
-	}
-	if l.asking == nil {
-		l.asking, l.asked = make(chan struct{}), time.Now()
-		go l.ask(question)
-	}
-	asking, asked := l.asking, l.asked
-	l.mu.Unlock()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case <-asking:
-	case <-timer.C:
-		waited = time.Since(asked)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.value, waited
-}
-
-func (l *look[T]) ask(question func() T) {
-	v := question()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.value, l.at = v, time.Now()
-	close(l.asking)
-	l.asking = nil
 }
