@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -58,41 +59,65 @@ func (s *steps) listStreams() error {
 	all := queries(running.Process().List())
 	live := len(queries(running.Process().Live()))
 	skip := len(all) - live - shownEnded
-	table := tabwriter.NewWriter(cellio.Stdout, 0, 0, 2, ' ', 0)
-	shown := 0
+	var shown []*running.Entry
 	for _, e := range all {
 		if e.State() != running.Running && skip > 0 {
 			skip--
 			continue
 		}
-		if shown++; shown == 1 {
-			fmt.Fprintln(table, "ID\tName\tState\tFor\tRecords\tRecords/s\tLag")
-		}
-		fmt.Fprintln(table, streamLine(e))
+		shown = append(shown, e)
 	}
-	if shown == 0 {
+	if len(shown) == 0 {
 		s.print("no query runs\n")
 		return nil
+	}
+	table := tabwriter.NewWriter(cellio.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tName\tState\tFor\tRecords\tRecords/s\tLag")
+	for _, line := range streamLines(shown) {
+		fmt.Fprintln(table, line)
 	}
 	return table.Flush()
 }
 
+// streamLines tell of queries, which are asked beside each other: each that is held up is waited for.
+func streamLines(shown []*running.Entry) []string {
+	lines := make([]string, len(shown))
+	var asking sync.WaitGroup
+	for i, e := range shown {
+		asking.Go(func() { lines[i] = streamLine(e) })
+	}
+	asking.Wait()
+	return lines
+}
+
+// far is how far a query has come, in %streams.
+type far struct{ records, speed, lag string }
+
+// howFar asks a query. One that its sink or a function holds up would hold up the cell, where no interrupt reaches it.
+var howFar = running.Question[far]{Patience: 250 * time.Millisecond, Ask: func(t running.Thing) (f far) {
+	q, ok := t.(running.Streamer)
+	if !ok {
+		return f
+	}
+	behind := int64(0)
+	for _, p := range q.Sources() {
+		behind += p.Lag
+	}
+	speed := int64(math.Round(q.Progress().InputRowsPerSecond))
+	return far{strconv.FormatInt(q.Totals().Records, 10), strconv.FormatInt(speed, 10), strconv.FormatInt(behind, 10)}
+}}
+
 // streamLine tells of a query in a line of a table.
 func streamLine(e *running.Entry) string {
-	records, speed, lag := "", "", ""
-	if q, ok := e.Thing().(running.Streamer); ok {
-		records, speed = strconv.FormatInt(q.Totals().Records, 10), strconv.FormatInt(int64(math.Round(q.Progress().InputRowsPerSecond)), 10)
-		behind := int64(0)
-		for _, p := range q.Sources() {
-			behind += p.Lag
-		}
-		lag = strconv.FormatInt(behind, 10)
+	f, late := howFar.Of(e)
+	if late {
+		f = far{records: "no answer"}
 	}
 	state := map[running.State]string{running.Running: "running", running.Succeeded: "ended", running.Failed: "failed"}[e.State()]
 	if e.State() != running.Running {
-		speed = ""
+		f.speed = ""
 	}
-	return strings.Join([]string{strconv.FormatInt(e.ID, 10), cutLine(e.Name), state, e.Elapsed().Round(time.Second).String(), records, speed, lag}, "\t")
+	return strings.Join([]string{strconv.FormatInt(e.ID, 10), cutLine(e.Name), state, e.Elapsed().Round(time.Second).String(), f.records, f.speed, f.lag}, "\t")
 }
 
 // endStreams stops or drains the queries that are meant: one by its number, those of a name, or all.
@@ -101,17 +126,38 @@ func (s *steps) endStreams(c *magic.Command, verb, which string) error {
 	if len(meant) == 0 {
 		return fail(c, "%%streams: no query that runs has the name or the ID %q", which)
 	}
-	for _, e := range meant {
-		end, word := e.Stop, "stopped"
-		if verb == streamsDrain {
-			end, word = e.Drain, "drained"
+	ends := make(chan streamEnd)
+	ctx := runContext()
+	for _, e := range meant { // at once: one that is stuck holds up none of the others
+		go func() { ends <- endStream(ctx, verb, e) }()
+	}
+	var failed []string
+	for range meant {
+		end := <-ends
+		if end.err != nil {
+			failed = append(failed, fmt.Sprintf("%q: %v", end.Name, end.err))
+			continue
 		}
-		if err := end(runContext()); err != nil {
-			return fail(c, "%%streams: %q: %v", e.Name, err)
-		}
-		s.print("%s: %d %s\n", word, e.ID, cutLine(e.Name))
+		s.print("%s: %d %s\n", end.word, end.ID, cutLine(end.Name))
+	}
+	if len(failed) > 0 {
+		return fail(c, "%%streams: %s", strings.Join(failed, "\n"))
 	}
 	return nil
+}
+
+// streamEnd is a query that was ended, and how.
+type streamEnd struct {
+	*running.Entry
+	word string
+	err  error
+}
+
+func endStream(ctx context.Context, verb string, e *running.Entry) streamEnd {
+	if verb == streamsDrain {
+		return streamEnd{e, "drained", e.Drain(ctx)}
+	}
+	return streamEnd{e, "stopped", e.Stop(ctx)}
 }
 
 func meantStreams(which string) (meant []*running.Entry) {

@@ -5,8 +5,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"cancha/internal/running"
+	"cancha/kernel/cell"
 )
 
 // listedQuery is a query as %streams sees it.
@@ -14,6 +16,7 @@ type listedQuery struct {
 	name  string
 	entry *running.Entry
 	how   string
+	held  chan struct{} // nil: nothing holds it up; else it tells nothing until this is closed, and does not stop
 }
 
 func (q *listedQuery) Kind() running.Kind              { return running.Query }
@@ -22,11 +25,25 @@ func (q *listedQuery) Status() string                  { return "" }
 func (q *listedQuery) Notes() []string                 { return nil }
 func (q *listedQuery) Recent(int64) []running.Progress { return nil }
 func (q *listedQuery) Progress() running.Progress      { return running.Progress{InputRowsPerSecond: 20.4} }
-func (q *listedQuery) Totals() running.Totals          { return running.Totals{Records: 100} }
 func (q *listedQuery) Sources() []running.Partition    { return []running.Partition{{Lag: 3}, {Lag: 4}} }
-func (q *listedQuery) Stop(ctx context.Context) error  { return q.end("stop") }
 func (q *listedQuery) Drain(ctx context.Context) error { return q.end("drain") }
 func (q *listedQuery) end(how string) error            { q.how = how; q.entry.End(nil); return nil }
+
+func (q *listedQuery) Totals() running.Totals {
+	if q.held != nil {
+		<-q.held
+	}
+	return running.Totals{Records: 100}
+}
+
+func (q *listedQuery) Stop(ctx context.Context) error {
+	if q.held == nil {
+		return q.end("stop")
+	}
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
 func listQuery(name string) (q *listedQuery) {
 	q = &listedQuery{name: name}
 	q.entry = running.Process().Add(q)
@@ -61,6 +78,34 @@ func TestStreams(t *testing.T) {
 		if got := n.run(code); got.Err == nil || !strings.Contains(got.Err.Value, want) {
 			t.Errorf("%s: got %+v, want %q", code, got.Err, want)
 		}
+	}
+}
+
+// TestStreamsHeldUp: a query that its sink holds up neither keeps the list back nor the end of the others, and an interrupt gives it up.
+func TestStreamsHeldUp(t *testing.T) {
+	n := newNotebook(t)
+	stuck := &listedQuery{name: "stuck", held: make(chan struct{})}
+	stuck.entry = running.Process().Add(stuck)
+	defer close(stuck.held)
+	defer stuck.entry.End(nil)
+	sales := listQuery("sales")
+	n.ok("%streams")
+	if got, want := n.stream("stdout"), regexp.MustCompile(`stuck +running +\d+s +no answer *\n.*sales +running +\d+s +100 +20 +7\n`); !want.MatchString(got) {
+		t.Errorf("got %q, want %s", got, want)
+	}
+	end := make(chan *cell.Error)
+	go func() { end <- n.run("%streams stop all").Err }()
+	for deadline := time.Now().Add(10 * time.Second); sales.entry.State() == running.Running; time.Sleep(time.Millisecond) { // polls
+		if time.Now().After(deadline) {
+			t.Fatal("sales goes on beside a query that is stuck")
+		}
+	}
+	n.program.Interrupt()
+	if err := <-end; err == nil || !strings.Contains(err.Value, `%streams: "stuck": `) {
+		t.Errorf("got %+v, want that stuck has not stopped", err)
+	}
+	if got, want := n.stream("stdout"), "stopped: "; !strings.Contains(got, want) {
+		t.Errorf("got %q, want in it %q", got, want)
 	}
 }
 
