@@ -109,8 +109,8 @@ var howFar = running.Question[far]{Patience: 250 * time.Millisecond, Ask: func(t
 
 // streamLine tells of a query in a line of a table.
 func streamLine(e *running.Entry) string {
-	f, late := howFar.Of(e)
-	if late {
+	f, waited := howFar.Of(e)
+	if waited > 0 {
 		f = far{records: "no answer"}
 	}
 	state := map[running.State]string{running.Running: "running", running.Succeeded: "ended", running.Failed: "failed"}[e.State()]
