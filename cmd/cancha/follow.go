@@ -27,6 +27,7 @@ type follower struct {
 
 	pid     int                   // of the engine that was seen last; 0: none yet
 	seen    map[int64]queryReport // what that has told of each query
+	failed  int64                 // so many were told to have
 	started bool                  // a query was, ever
 	told    time.Time             // when the numbers were
 }
@@ -79,7 +80,17 @@ func (f *follower) look(ctx context.Context) (live int, err error) {
 		}
 	}
 	f.progress(ctx, now)
-	return live, err
+	return live, cmp.Or(err, f.unseen(now))
+}
+
+// unseen is an error if queries have failed that were never in a report: a hundred others have ended since the one before.
+func (f *follower) unseen(now engineReport) error {
+	if now.Failed <= f.failed {
+		return nil
+	}
+	err := fmt.Errorf("%s failed unseen: too many others have ended in that moment", count(int(now.Failed-f.failed), "query", "queries"))
+	f.failed = now.Failed
+	return err
 }
 
 // news tells what has become of a query, since a report that is the zero one at first. A query that has failed since is an error.
@@ -95,6 +106,7 @@ func (f *follower) news(ctx context.Context, before, q queryReport) error {
 		return nil
 	}
 	if q.State == running.Failed {
+		f.failed++
 		f.line(q, "has failed: "+q.Err+": "+f.far(ctx, q))
 		return fmt.Errorf("the query %q has failed", q.Name)
 	}
@@ -120,7 +132,7 @@ func (f *follower) meet(now engineReport) error {
 	if f.lives() {
 		return errNoEngine
 	}
-	f.pid, f.seen = now.PID, nil
+	f.pid, f.seen, f.failed = now.PID, nil, 0
 	if now.Page.Off == "" {
 		fmt.Fprintln(f.out, "page:", now.Page.URL)
 	}
@@ -144,7 +156,7 @@ func (f *follower) progress(ctx context.Context, now engineReport) {
 const numbersPatience = time.Second
 
 func (f *follower) numbers(ctx context.Context, q queryReport) (n queryNumbers, err error) {
-	ctx, cancel := context.WithTimeout(ctx, numbersPatience)
+	ctx, cancel := context.WithTimeout(ctx, 2*numbersPatience) // the engine waits that long once
 	defer cancel()
 	err = f.ask(ctx, http.MethodGet, fmt.Sprint("/", q.ID), &n)
 	return n, err
@@ -153,7 +165,7 @@ func (f *follower) numbers(ctx context.Context, q queryReport) (n queryNumbers, 
 // far tells how far a query has come.
 func (f *follower) far(ctx context.Context, q queryReport) string {
 	n, err := f.numbers(ctx, q)
-	if err != nil {
+	if err != nil || n.Held {
 		return "no numbers come, while a sink or a function holds it up"
 	}
 	text := fmt.Sprintf("%d records", n.Records)

@@ -23,10 +23,11 @@ const queriesVariable = "CANCHA_QUERIES"
 type engineReport struct {
 	PID     int // of the engine
 	Page    running.Page
+	Failed  int64 // so many queries have, at least: more than are listed if many have ended since
 	Queries []queryReport
 }
 
-// queryReport is a query that runs, or has ended lately.
+// queryReport is a query that runs, or has ended lately, or since the report before.
 type queryReport struct {
 	ID     int64
 	Name   string
@@ -38,6 +39,7 @@ type queryReport struct {
 
 // queryNumbers are how far a query has come. One that waits for a sink may not answer.
 type queryNumbers struct {
+	Held bool // it has not answered
 	running.Totals
 	Sources []string
 	Rate    float64
@@ -66,11 +68,17 @@ func serveQueries(ctx context.Context) (stop func(), err error) {
 }
 
 func queriesHandler(r *running.Registry) http.Handler {
+	all := reporter{registry: r}
+	numbers := running.Question[queryNumbers]{Ask: numbersOf, Patience: numbersPatience}
 	m := http.NewServeMux()
-	m.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, reportAll(r)) })
+	m.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, all.report()) })
 	m.HandleFunc("GET /{id}", func(w http.ResponseWriter, q *http.Request) {
 		id, _ := strconv.ParseInt(q.PathValue("id"), 10, 64) // 0 is nobody's
-		answerJSON(w, numbersOf(r.Find(id)))
+		var n queryNumbers
+		if e := all.find(id); e != nil {
+			n, n.Held = numbers.Of(e)
+		}
+		answerJSON(w, n)
 	})
 	m.HandleFunc("POST /stop", func(w http.ResponseWriter, q *http.Request) {
 		stopQueries(q.Context(), r)
@@ -81,14 +89,52 @@ func queriesHandler(r *running.Registry) http.Handler {
 
 func answerJSON(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) } // whoever asked has gone
 
-func reportAll(r *running.Registry) engineReport {
-	all := engineReport{PID: os.Getpid(), Page: r.Page()}
-	for _, e := range r.List() {
+// reporter reports the queries of a registry. It keeps those of its newest report: a registry forgets what has ended before others, and a failure
+// must not pass unseen.
+type reporter struct {
+	registry *running.Registry
+
+	mu     sync.Mutex
+	listed map[int64]*running.Entry
+	live   map[int64]bool // of them, those that were reported to run
+}
+
+func (r *reporter) report() engineReport {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	failed := r.registry.Tallies()[running.Tally{Kind: running.Query, State: running.Failed}] // before the list: what fails after this is in that
+	all := engineReport{PID: os.Getpid(), Page: r.registry.Page(), Failed: failed}
+	list := r.list()
+	r.listed, r.live = map[int64]*running.Entry{}, map[int64]bool{}
+	for _, e := range list {
 		if q, ok := e.Thing().(running.Streamer); ok {
-			all.Queries = append(all.Queries, reportOf(e, q))
+			is := reportOf(e, q)
+			all.Queries = append(all.Queries, is)
+			r.listed[e.ID], r.live[e.ID] = e, is.State == running.Running
 		}
 	}
 	return all
+}
+
+// list has what is listed, and before that what was seen to run and is listed no more.
+func (r *reporter) list() (all []*running.Entry) {
+	now := r.registry.List()
+	for _, e := range now {
+		delete(r.live, e.ID)
+	}
+	for id, ran := range r.live {
+		if ran {
+			all = append(all, r.listed[id])
+		}
+	}
+	return append(all, now...)
+}
+
+// find returns a query of the newest report.
+func (r *reporter) find(id int64) *running.Entry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.listed[id]
 }
 
 func reportOf(e *running.Entry, q running.Streamer) queryReport {
@@ -99,11 +145,8 @@ func reportOf(e *running.Entry, q running.Streamer) queryReport {
 	return is
 }
 
-func numbersOf(e *running.Entry) (n queryNumbers) {
-	if e == nil {
-		return n
-	}
-	q, ok := e.Thing().(running.Streamer)
+func numbersOf(t running.Thing) (n queryNumbers) {
+	q, ok := t.(running.Streamer)
 	if !ok {
 		return n
 	}

@@ -1,0 +1,112 @@
+//go:build !windows
+
+package main
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"cancha/internal/running"
+)
+
+// followed is a query as "cancha query" sees it.
+type followed struct {
+	name  string
+	held  chan struct{} // nil: nothing holds it up; else numbers come after it is closed
+	asked atomic.Int64
+}
+
+func (q *followed) Kind() running.Kind              { return running.Query }
+func (q *followed) Name() string                    { return q.name }
+func (q *followed) Status() string                  { return "" }
+func (q *followed) Notes() []string                 { return nil }
+func (q *followed) Recent(int64) []running.Progress { return nil }
+func (q *followed) Progress() running.Progress      { return running.Progress{} }
+func (q *followed) Sources() []running.Partition    { return nil }
+
+func (q *followed) Totals() running.Totals {
+	q.asked.Add(1)
+	if q.held != nil {
+		<-q.held
+	}
+	return running.Totals{Records: 7}
+}
+
+// serveRegistry has a follower look at a registry, and returns what it says.
+func serveRegistry(t *testing.T, r *running.Registry) (*follower, *strings.Builder) {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "queries")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{Handler: queriesHandler(r)}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = s.Serve(listener) })
+	t.Cleanup(func() { _ = s.Close(); serving.Wait() })
+	var said strings.Builder
+	return newFollower(socket, &said, 0), &said
+}
+
+// TestFollowerOfAStuckQuery: a query that gives no numbers is asked once, however often somebody looks.
+func TestFollowerOfAStuckQuery(t *testing.T) {
+	var r running.Registry
+	q := &followed{name: "stuck", held: make(chan struct{})}
+	defer close(q.held)
+	is := queryReport{ID: r.Add(q).ID, Name: "stuck", State: running.Running}
+	f, _ := serveRegistry(t, &r)
+	if _, err := f.look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var looking sync.WaitGroup
+	for range 3 {
+		looking.Go(func() {
+			if got, want := f.far(t.Context(), is), "no numbers come"; !strings.HasPrefix(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+	looking.Wait()
+	if got := q.asked.Load(); got != 1 {
+		t.Errorf("asked %d times, want once", got)
+	}
+}
+
+// TestFollowerSeesEveryFailure: also those of queries that the registry has forgotten when the follower looks.
+func TestFollowerSeesEveryFailure(t *testing.T) {
+	var r running.Registry
+	f, said := serveRegistry(t, &r)
+	fail := func(e *running.Entry) {
+		e.End(errors.New("the disk is full"))
+		for range 150 {
+			r.Add(&followed{name: "short"}).End(nil)
+		}
+	}
+	sales := r.Add(&followed{name: "sales"})
+	for _, step := range []struct {
+		name string
+		do   func()
+		want string // the error
+	}{
+		{"it runs", func() {}, ""},
+		{"one that was seen to run", func() { fail(sales) }, `the query "sales" has failed`},
+		{"nothing new", func() {}, ""},
+		{"one that was not seen", func() { fail(r.Add(&followed{name: "returns"})) }, "1 query failed unseen"},
+		{"nothing new again", func() {}, ""},
+	} {
+		step.do()
+		_, err := f.look(t.Context())
+		if (err != nil) != (step.want != "") || err != nil && !strings.HasPrefix(err.Error(), step.want) {
+			t.Errorf("%s: got %v, want %q", step.name, err, step.want)
+		}
+	}
+	if want := "query \"sales\" has failed: the disk is full: 7 records, "; !strings.Contains(said.String(), want) {
+		t.Errorf("no line with %q", want)
+	}
+}
