@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"cancha/internal/running"
@@ -145,10 +146,15 @@ func (f *follower) progress(ctx context.Context, now engineReport) {
 		return
 	}
 	f.told = time.Now()
-	for _, q := range now.Queries {
-		if q.State == running.Running {
-			f.line(q, q.Status+": "+f.far(ctx, q))
-		}
+	live := slices.DeleteFunc(slices.Clone(now.Queries), func(q queryReport) bool { return q.State != running.Running })
+	texts := make([]string, len(live))
+	var asking sync.WaitGroup // or each that is held up would be waited for after the other, and a failure not seen meanwhile
+	for i, q := range live {
+		asking.Go(func() { texts[i] = f.far(ctx, q) })
+	}
+	asking.Wait()
+	for i, q := range live {
+		f.line(q, q.Status+": "+texts[i])
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"cancha/internal/running"
 )
@@ -75,6 +76,30 @@ func TestFollowerOfAStuckQuery(t *testing.T) {
 	looking.Wait()
 	if got := q.asked.Load(); got != 1 {
 		t.Errorf("asked %d times, want once", got)
+	}
+}
+
+// TestFollowerOfManyStuckQueries: they are waited for together.
+func TestFollowerOfManyStuckQueries(t *testing.T) {
+	var r running.Registry
+	f, said := serveRegistry(t, &r)
+	held := make(chan struct{})
+	defer close(held)
+	now := engineReport{}
+	for range 5 {
+		now.Queries = append(now.Queries, queryReport{ID: r.Add(&followed{held: held}).ID, State: running.Running})
+	}
+	if err := f.ask(t.Context(), http.MethodGet, "/", &engineReport{}); err != nil {
+		t.Fatal(err)
+	}
+	f.every = 1
+	begin := time.Now()
+	f.progress(t.Context(), now)
+	if got, limit := time.Since(begin), 3*numbersPatience; got > limit {
+		t.Errorf("got %v, want %v at most", got, limit)
+	}
+	if got := strings.Count(said.String(), ": no numbers come"); got != len(now.Queries) {
+		t.Errorf("got %d lines without numbers, want %d", got, len(now.Queries))
 	}
 }
 
