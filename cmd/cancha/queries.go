@@ -76,7 +76,8 @@ func queriesHandler(r *running.Registry) http.Handler {
 		id, _ := strconv.ParseInt(q.PathValue("id"), 10, 64) // 0 is nobody's
 		var n queryNumbers
 		if e := all.find(id); e != nil {
-			n, n.Held = numbers.Of(e)
+			answer, waited := numbers.Of(e)
+			n, n.Held = answer, waited > 0
 		}
 		answerJSON(w, n)
 	})
