@@ -161,7 +161,14 @@ func (c *Context) timed() {
 func (p *Processing) flow() flow.Functions {
 	names := slices.Clone(p.Fields)
 	f := flow.Functions{
-		Save: saveState, Load: loadState,
+		Save: func(state any) (saved []byte, err error) {
+			defer recovered(p.Name, &err)
+			return saveState(state)
+		},
+		Load: func(state any, saved []byte) (loaded any, err error) {
+			defer recovered(p.Name, &err)
+			return loadState(state, saved)
+		},
 		State: func(flow.Row) any { return p.State() },
 		Row: func(c *flow.Context, state any, row flow.Row) (err error) {
 			defer recovered(p.Name, &err)

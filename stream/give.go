@@ -170,6 +170,13 @@ func (r *Running) giveOut(n *lane, work func()) (err error) {
 	return r.publishRefused(n)
 }
 
+// fault is the error of a function behind the lanes, if there was one.
+func (g *graph) fault() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.env.Err
+}
+
 // work calls work under the graph's lock, which a panic in it does not leave locked, and returns the units that have rows to be given out. Their lists
 // are the caller's until reuse.
 func (g *graph) work(work func()) (ready []*unit, err error) {

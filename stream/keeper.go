@@ -188,6 +188,9 @@ func (k *keeper) epoch(ended, must bool) error {
 	k.pause.Store(int64(time.Since(began)))
 	began = time.Now()
 	k.encode(all)
+	if err := k.r.graph.fault(); err != nil {
+		return err // a snapshot that lacks a part of the state is none
+	}
 	k.keepAll(all)
 	k.write.Store(int64(time.Since(began)))
 	var failed error
@@ -292,7 +295,10 @@ func (k *keeper) put(u *unit, i int, sink Sink, epoch int64, rows *Rows) error {
 		}
 		err = writeTo(k.r.ctx, sink, epoch, rows)
 	}
-	return fmt.Errorf("%v, for the %dth time", err, mostTakeovers) // it is no other process, so not ErrTakenOver
+	if errors.Is(err, ErrTakenOver) {
+		return fmt.Errorf("%v, for the %dth time", err, mostTakeovers) // it is no other process, so not ErrTakenOver
+	}
+	return err
 }
 
 // forget removes the snapshots that neither the newest needs nor the one before, which needs those from base on.

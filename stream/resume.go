@@ -210,13 +210,12 @@ func (n *lane) load(p *checkpoint.Part) error {
 	n.clock.Load(b)
 	n.watermark.Store(n.clock.Watermark)
 	kept := n.kept()
-	if kept == nil {
-		if !b.Ok() {
-			return errState
-		}
-		return nil
+	if rest := b.Rest(); b.Ok() && kept != nil {
+		return kept.Load(rest, p.Items)
+	} else if !b.Ok() || len(rest) > 0 {
+		return errState
 	}
-	return kept.Load(b.Rest(), p.Items)
+	return nil
 }
 
 // open opens the sinks where the checkpoint has left them. Those of one unit that were opened before one that fails are closed.

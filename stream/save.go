@@ -140,13 +140,16 @@ func saveState(state any) ([]byte, error) {
 	return json.Marshal(state)
 }
 
-// loadState reads a state that saveState has written into one that State has made.
+// loadState reads a state that saveState has written. One that is JSON takes nothing of what State puts into a new one: what the rows have taken out since
+// would be there again.
 func loadState(state any, saved []byte) (any, error) {
 	if m, ok := state.(encoding.BinaryUnmarshaler); ok && isMarshaler(state) {
 		return state, m.UnmarshalBinary(saved)
 	}
 	v := reflect.New(reflect.TypeOf(state))
-	v.Elem().Set(reflect.ValueOf(state))
+	if _, own := state.(json.Unmarshaler); own {
+		v.Elem().Set(reflect.ValueOf(state))
+	}
 	err := json.Unmarshal(saved, v.Interface())
 	return v.Elem().Interface(), err
 }

@@ -217,6 +217,9 @@ func (w *Writer) next() (err error) {
 func (w *Writer) Write(_ context.Context, epoch int64, rows *stream.Rows) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if !w.open && rows.Unit != "" {
+		return w.named(errors.New("it is closed, and has to go on from its checkpoint"))
+	}
 	if !w.open {
 		if err := w.begin(rows.Columns); err != nil {
 			return w.named(err)
