@@ -90,8 +90,9 @@ func (s *splitter) comment(offset int) {
 	if s.comments < 0 {
 		s.comments = offset
 	}
-	if n := strings.Index(s.code[offset:], "*/"); n >= 0 && s.code[offset+1] == '*' {
-		s.behind = offset + n + len("*/")
+	inside := offset + len("/*")
+	if n := strings.Index(s.code[inside:], "*/"); n >= 0 && s.code[offset+1] == '*' {
+		s.behind = inside + n + len("*/")
 	}
 }
 

@@ -39,6 +39,18 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// TestSlashComment: a comment that begins with /*/ has not ended there.
+func TestSlashComment(t *testing.T) {
+	code := "x := 1 /*/ a\nb */\n_ = x"
+	pieces, fault := split(code)
+	if fault != nil || len(pieces) != 2 {
+		t.Fatal(pieces, fault)
+	}
+	if want := "x := 1 /*/ a\nb */"; code[pieces[0].start:pieces[0].end] != want {
+		t.Errorf("got %q, want %q", code[pieces[0].start:pieces[0].end], want)
+	}
+}
+
 func TestLists(t *testing.T) {
 	tests := []struct{ code, want string }{
 		{"a, b", "a, b"},
