@@ -90,10 +90,10 @@ func (v *visit) finish() error {
 	if err != nil {
 		return err
 	}
-	over := endedIn(raw)
+	known, over := producersIn(raw)
 	for _, by := range slices.SortedFunc(maps.Keys(v.transactions.open), producing.compare) {
 		commit := v.transactions.ends[by] && !over[by]
-		v.mends = append(v.mends, func() error { return extend(v.dir, "pids.log", entryOf(afterEnd(by, commit))) })
+		v.mends = append(v.mends, func() error { return extend(v.dir, "pids.log", entryOf(afterEnd(by, commit, known[by.id]))) })
 		for _, at := range v.transactions.open[by] {
 			v.mends = append(v.mends, func() error { return at.write(v.dir, by, commit) })
 		}
@@ -103,32 +103,39 @@ func (v *visit) finish() error {
 
 // producerEntry is an entry of pids.log.
 type producerEntry struct {
-	Type   string `json:"type"`
-	ID     int64  `json:"pid"`
-	Epoch  int16  `json:"epoch"`
-	Commit *bool  `json:"commit,omitempty"`
+	Type    string `json:"type"`
+	ID      int64  `json:"pid"`
+	Epoch   int16  `json:"epoch"`
+	TxID    string `json:"txid,omitempty"`
+	Timeout int32  `json:"timeout,omitempty"`
+	Commit  *bool  `json:"commit,omitempty"`
 }
 
-// endedIn are the epochs of producers of which a log tells that a transaction has ended.
-func endedIn(raw []byte) map[producing]bool {
-	over := map[producing]bool{}
+// producersIn are the newest beginnings of producers that a log tells of, and their epochs of which it tells that a transaction has ended.
+func producersIn(raw []byte) (known map[int64]producerEntry, over map[producing]bool) {
+	known, over = map[int64]producerEntry{}, map[producing]bool{}
 	good, _ := entries(raw)
 	for len(good) > 0 {
 		n := entryAt(good)
 		var e producerEntry
-		if json.Unmarshal(good[entryHead:n], &e) == nil && e.Type == "endtx" {
+		switch err := json.Unmarshal(good[entryHead:n], &e); {
+		case err != nil: // of another version of kfake
+		case e.Type == "init":
+			known[e.ID] = e
+		case e.Type == "endtx":
 			over[producing{e.ID, e.Epoch}] = true
 		}
 		good = good[n:]
 	}
-	return over
+	return known, over
 }
 
-// afterEnd tells what a producer may do next. One that asks again for the end of a transaction that is committed is told so; of one that is aborted its
-// epoch is two behind, since of one epoch behind kfake believes that it has been ended as it wants.
-func afterEnd(by producing, commit bool) producerEntry {
+// afterEnd tells what a producer may do next, of which was is known. One that asks again for the end of a transaction that is committed is told so: it begins
+// with the next epoch, of which no transaction has ended. Of one that is aborted its epoch is two behind, since of one epoch behind kfake believes that
+// it has been ended as it wants.
+func afterEnd(by producing, commit bool, was producerEntry) producerEntry {
 	if commit {
-		return producerEntry{Type: "endtx", ID: by.id, Epoch: by.epoch + 1, Commit: &commit}
+		return producerEntry{Type: "init", ID: by.id, Epoch: by.epoch + 1, TxID: was.TxID, Timeout: was.Timeout, Commit: &commit}
 	}
 	return producerEntry{Type: "timeout", ID: by.id, Epoch: int16(min(int(by.epoch)+2, math.MaxInt16))}
 }

@@ -201,3 +201,41 @@ func TestFenced(t *testing.T) {
 		t.Error("a transaction that a killed broker has lost is taken for committed")
 	}
 }
+
+// TestHalfEndedAgain kills brokers that have written the end of a commit into one of two partitions, one after the other, while one producer goes on.
+func TestHalfEndedAgain(t *testing.T) {
+	dir := t.TempDir()
+	b, err := broker.Start(broker.Config{Dir: dir, Partitions: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := b.Addr()
+	s := transacting(t, addr)
+	s.begin("first")
+	s.end(kgo.TryCommit)
+	for _, value := range []string{"half 1", "half 2", "half 3"} {
+		s.begin(value)
+		sizes := sizesOf(t, dir, "pids.log", "partitions/t-1/0.dat", "partitions/t-1/0.idx")
+		s.end(kgo.TryCommit)
+		left := leftOf(t, dir)
+		for file, size := range sizes {
+			if err := os.Truncate(filepath.Join(left, file), size); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		dir = left
+		if b, err = broker.Start(broker.Config{Dir: dir, Addr: addr}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer b.Close()
+	s.begin("last")
+	s.end(kgo.TryCommit)
+	want := []string{"0 first", "0 half 1", "0 half 2", "0 half 3", "0 last", "1 first", "1 half 1", "1 half 2", "1 half 3", "1 last"}
+	if got := committed(t, addr); !slices.Equal(got, want) {
+		t.Errorf("committed are %q, want %q", got, want)
+	}
+}
