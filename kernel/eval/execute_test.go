@@ -112,6 +112,10 @@ func TestImportedModules(t *testing.T) {
 		"%time x := 1\nimport \"example.com/a\"\na.F()",
 		"%%time\nimport \"example.com/a\"\na.F()",
 		"import \"example.com/a\"\n!exit 1",
+		"///usr/bin/env cancha query\npackage main\n\nimport \"example.com/a\"\nfunc main() { a.F() }",
+		"/* what it is */ package main // for\nimport \"example.com/a\"\nfunc main() { a.F() }",
+		"// what it is\nimport \"example.com/a\"\na.F()",
+		"x := 1\nimport \"example.com/a\"\na.F(x)",
 	} {
 		modules := &absent{}
 		p, err := New(Config{Modules: modules, Outlet: cellio.NewOutlet(func(cellio.Frame) error { return nil })})

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io"
 	"os"
 	"slices"
@@ -16,6 +13,7 @@ import (
 
 	"cancha/internal/cellio"
 	"cancha/kernel/cell"
+	"cancha/kernel/eval/check"
 	"cancha/kernel/eval/native"
 )
 
@@ -210,29 +208,14 @@ func (p *Program) getImports(t *task, code string) error {
 	return nil
 }
 
-// importsOf lists what the text of a cell imports, as far as its beginning can be read.
+// importsOf lists what the text of a cell imports, as far as it can be read.
 func importsOf(code string) (paths []string) {
-	for _, spec := range importSpecs(code) {
+	for _, spec := range check.Imports(code) {
 		if path, err := strconv.Unquote(spec.Path.Value); err == nil {
 			paths = append(paths, path)
 		}
 	}
 	return paths
-}
-
-func importSpecs(code string) []*ast.ImportSpec {
-	if !strings.Contains(code, "import") {
-		return nil
-	}
-	src := code
-	if !strings.HasPrefix(strings.TrimSpace(code), "package ") {
-		src = "package main;" + code
-	}
-	file, _ := parser.ParseFile(token.NewFileSet(), "", src, parser.ImportsOnly)
-	if file == nil {
-		return nil
-	}
-	return file.Imports
 }
 
 // importError is the error of a cell that imports a package whose module cannot be added.

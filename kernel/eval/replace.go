@@ -235,7 +235,7 @@ func withGet(gets []string, module string) []string {
 func (p *Program) imported(code string) {
 	p.session.mu.Lock()
 	defer p.session.mu.Unlock()
-	for _, spec := range importSpecs(code) {
+	for _, spec := range check.Imports(code) {
 		text := spec.Path.Value
 		if spec.Name != nil {
 			text = spec.Name.Name + " " + text

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"go/ast"
+	"go/parser"
 	"go/scanner"
 	"go/token"
 	"strings"
@@ -54,6 +56,20 @@ func split(code string) ([]piece, *fault) {
 		s.comments = -1
 	}
 	return s.pieces, s.fault
+}
+
+// Imports are what the text of a cell imports, wherever in it that stands, as far as its tokens can be read.
+func Imports(code string) (specs []*ast.ImportSpec) {
+	pieces, _ := split(code)
+	for _, p := range pieces {
+		if p.kind != importing {
+			continue
+		}
+		if file, _ := parser.ParseFile(token.NewFileSet(), "", declPrefix+code[p.start:p.end], parser.ImportsOnly); file != nil {
+			specs = append(specs, file.Imports...)
+		}
+	}
+	return specs
 }
 
 type splitter struct {
