@@ -32,11 +32,10 @@ type Board struct {
 	mu      sync.Mutex // guards what follows
 	recent  []call     // the oldest first
 	kept    int        // predictions in recent
-	total   int64
+	clock   int64      // counts events
 	matches map[int64]*match
-	known   int64 // matches, those forgotten too
 	touched []*match
-	sources map[string]*int64
+	brought map[*handler]*brought
 	latency [3]durations
 }
 
@@ -51,13 +50,13 @@ type match struct {
 	goals  [2]int     // of home and away so far
 	latest Prediction // not of the events of the call in hand
 	last   int        // which of these is the match's newest; -1: none
-	seen   int64      // total at its last event
+	seen   int64      // clock at its last event
 }
 
 // DefaultKeep is how many predictions a Board keeps, about 250 bytes each.
 const DefaultKeep = 200_000
 
-// mostMatches is how many matches a board knows, about 300 bytes each; mostSources how many names of sources it counts apart.
+// mostMatches is how many matches a board knows, about 300 bytes each; mostSources how many names of sources it counts apart, and each partition.
 const (
 	mostMatches = 4096
 	mostSources = 100
@@ -66,7 +65,7 @@ const (
 // NewBoard returns an empty board for a model. keep bounds how many predictions it keeps, 0 for DefaultKeep.
 func NewBoard(scorer Scorer, keep int) (*Board, error) {
 	b := &Board{scorer: scorer, keep: cmp.Or(keep, DefaultKeep), limit: batchEvents, wait: batchTime, most: mostMatches, matches: map[int64]*match{},
-		sources: map[string]*int64{}}
+		brought: map[*handler]*brought{}}
 	if scorer == nil {
 		return nil, errors.New("streaming: no model; NewBoard wants one, such as the one that notebook 02 trains")
 	}
@@ -88,20 +87,22 @@ func (b *Board) take(of *handler, events []statsbomb.MatchEvent, told []told, pr
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now().UnixNano()
+	counts := b.counts(of)
+	counts.Total += int64(len(events))
 	var from string
 	var records *int64
 	for i := range events {
 		e, t := &events[i], &told[i]
-		m := b.match(e.Event.MatchID, predictions)
+		m := b.match(counts, e.Event.MatchID, predictions)
 		if m.last < 0 {
 			b.touched = append(b.touched, m)
 		}
-		m.last, m.seen = i, b.total
+		m.last, m.seen = i, b.clock
 		m.count(e)
-		b.total++
+		b.clock++
 		b.predict(&predictions[i], e, t, m.goals, probabilities[i])
 		if records == nil || from != t.source {
-			from, records = t.source, b.source(t.source)
+			from, records = t.source, counts.source(t.source)
 		}
 		*records++
 		if t.sent != 0 {
@@ -117,7 +118,7 @@ func (b *Board) take(of *handler, events []statsbomb.MatchEvent, told []told, pr
 
 // match returns what is known of a match, nothing yet if it is new. Matches are forgotten here, at an event and not at the end of a call: how a
 // stream is cut into calls must not change what is known.
-func (b *Board) match(id int64, predictions []Prediction) *match {
+func (b *Board) match(counts *brought, id int64, predictions []Prediction) *match {
 	m := b.matches[id]
 	if m != nil {
 		return m
@@ -128,7 +129,7 @@ func (b *Board) match(id int64, predictions []Prediction) *match {
 	}
 	m = &match{last: -1}
 	b.matches[id] = m
-	b.known++
+	counts.Known++
 	return m
 }
 
@@ -172,21 +173,6 @@ func (b *Board) predict(p *Prediction, e *statsbomb.MatchEvent, t *told, goals [
 	p.Home, p.Draw, p.Away = probabilities[b.classes[0]], probabilities[b.classes[1]], probabilities[b.classes[2]]
 }
 
-// source returns the counter of a source.
-func (b *Board) source(name string) *int64 {
-	name = cmp.Or(name, "unknown")
-	n := b.sources[name]
-	if n == nil && len(b.sources) >= mostSources {
-		name = "other"
-		n = b.sources[name]
-	}
-	if n == nil {
-		n = new(int64)
-		b.sources[name] = n
-	}
-	return n
-}
-
 // append keeps predictions, and lets go of the oldest calls' that are not needed any more.
 func (b *Board) append(of *handler, predictions []Prediction) {
 	b.recent = append(b.recent, call{of, predictions})
@@ -204,7 +190,7 @@ func (b *Board) append(of *handler, predictions []Prediction) {
 func (b *Board) Predictions() *Predictions {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p := &Predictions{Total: b.total}
+	p := &Predictions{Total: b.sum().Total}
 	for _, c := range b.recent {
 		p.List = append(p.List, c.list...)
 	}
@@ -217,36 +203,12 @@ func (b *Board) Predictions() *Predictions {
 func (b *Board) Latest() *Predictions {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p := &Predictions{Total: b.known}
+	p := &Predictions{Total: b.sum().Known}
 	for _, m := range b.matches {
 		p.List = append(p.List, m.latest)
 	}
 	slices.SortFunc(p.List, compare)
 	return p
-}
-
-// SourceCount is how many records said that they come from a source.
-type SourceCount struct {
-	Source  string // "open-data", "api", "simulator"; "unknown" if they do not say; "other" beyond 100 names
-	Records int64
-}
-
-// Sources tells where the scored records come from, by name.
-func (b *Board) Sources() []SourceCount {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var counts []SourceCount
-	for source, n := range b.sources {
-		counts = append(counts, SourceCount{source, *n})
-	}
-	slices.SortFunc(counts, func(a, b SourceCount) int { return cmp.Compare(a.Source, b.Source) })
-	return counts
-}
-
-// OtherSources tells which of the scored records do not come from the source that a model was trained on: probabilities
-// for them deserve a warning.
-func (b *Board) OtherSources(trained string) []SourceCount {
-	return slices.DeleteFunc(b.Sources(), func(c SourceCount) bool { return c.Source == trained })
 }
 
 // Latency returns how long the batches of a scoring took, with and without the model, and how old events were.

@@ -24,7 +24,8 @@ type Keeper interface {
 	DropMatch(id int64)
 }
 
-// keptHandler is a handler with what a checkpoint needs. Its entries are the matches of its partition, and its predictions in chunks.
+// keptHandler is a handler with what a checkpoint needs. Its entries are the matches of its partition, its predictions in chunks, and how many there
+// were in all.
 type keptHandler struct {
 	handler
 	scorer  Keeper
@@ -70,6 +71,7 @@ func (h *keptHandler) note(done []Prediction) {
 const (
 	matchKey = "match "
 	chunkKey = "predictions "
+	countKey = "brought"
 )
 
 // Changes implements stream.Keeper.
@@ -87,6 +89,7 @@ func (h *keptHandler) Changes(changed, removed func(key string)) {
 		}
 	}
 	if len(h.fresh) > 0 {
+		changed(countKey)
 		h.chunks[h.next] = h.fresh
 		h.kept += h.waiting
 		h.fresh, h.waiting = nil, 0
@@ -111,6 +114,9 @@ type keptMatch struct {
 
 // Save implements stream.Keeper.
 func (h *keptHandler) Save(dst []byte, key string) []byte {
+	if key == countKey {
+		return append(dst, h.board.savedCounts(&h.handler)...)
+	}
 	if n, is := number(key, chunkKey); is {
 		return appendPredictions(dst, h.chunks[int(n)])
 	}
@@ -126,6 +132,9 @@ func (h *keptHandler) Save(dst []byte, key string) []byte {
 
 // Load implements stream.Keeper.
 func (h *keptHandler) Load(key string, saved []byte) error {
+	if key == countKey {
+		return h.board.restoreCounts(&h.handler, saved)
+	}
 	if n, is := number(key, chunkKey); is {
 		list, err := readPredictions(saved)
 		if err != nil {
@@ -191,14 +200,34 @@ func (b *Board) restoreMatch(id int64, m keptMatch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.matches[id] = &match{goals: m.Goals, seen: m.Seen, latest: m.Latest, last: -1}
-	b.known++
+}
+
+// savedCounts is what a partition has brought.
+func (b *Board) savedCounts(of *handler) []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	counts, err := json.Marshal(b.counts(of))
+	if err != nil {
+		return nil // unreachable: numbers and names
+	}
+	return counts
+}
+
+func (b *Board) restoreCounts(of *handler, saved []byte) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var counts brought
+	if err := json.Unmarshal(saved, &counts); err != nil {
+		return fmt.Errorf("streaming: %q is no entry of a scoring: %w", countKey, err)
+	}
+	b.counts(of).add(&counts)
+	return nil
 }
 
 // restore keeps the predictions of an earlier run.
 func (b *Board) restore(of *keptHandler, list []Prediction) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.total += int64(len(list))
 	b.append(&of.handler, list)
 }
 
@@ -216,9 +245,9 @@ func (b *Board) drop(of *keptHandler, matches ...map[int64]bool) {
 			return false
 		}
 		b.kept -= len(c.list)
-		b.total -= int64(len(c.list))
 		return true
 	})
+	delete(b.brought, &of.handler)
 }
 
 // appendPredictions writes predictions; types and teams, of which there are few, once.

@@ -1,0 +1,133 @@
+package streaming_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cancha/statsbomb/streaming"
+	"cancha/stream"
+	"cancha/stream/checkpoint"
+)
+
+// shows is all that a board shows.
+func shows(t *testing.T, board *streaming.Board) string {
+	t.Helper()
+	return fmt.Sprintln(board.Predictions().Total, board.Latest().Total, board.Sources()) + predictionsCSV(t, board) + fmt.Sprintln(board.Latest().List)
+}
+
+func remember() *remembering { return &remembering{map[int64]uint64{}} }
+
+// goOn scores records on a board, as the checkpoint in a folder says: at most so many, if it says how many.
+func goOn(t *testing.T, dir string, board *streaming.Board, records [][]stream.Record, most int64) {
+	t.Helper()
+	q := streaming.Score(stream.Memory("matches", records).BatchSize(29), board).Checkpoint(checkpoint.Folder(dir))
+	if most > 0 {
+		q = q.MaxRecords(most)
+	}
+	finish(t, q)
+}
+
+// TestABoardGoesOn: a board that a checkpoint makes again shows what the one before did, and counts what that one had forgotten.
+func TestABoardGoesOn(t *testing.T) {
+	records := [][]stream.Record{scorable(5, 6, 300)}
+	dir := t.TempDir()
+	var boards [2]*streaming.Board
+	for i := range boards {
+		boards[i] = newBoard(t, remember(), 100)
+		boards[i].SetMatches(4)
+		goOn(t, dir, boards[i], records, 0) // the second run finds that all has been read
+	}
+	if before, after := boards[0], boards[1]; shows(t, after) != shows(t, before) {
+		t.Errorf("got %d predictions of %d matches, %v; want %d of %d, %v; or other ones", after.Predictions().Total, after.Latest().Total, after.Sources(),
+			before.Predictions().Total, before.Latest().Total, before.Sources())
+	}
+	if total := boards[1].Predictions().Total; total != int64(len(records[0])) {
+		t.Errorf("got %d predictions in all, want %d", total, len(records[0]))
+	}
+}
+
+// TestAPartitionGoes: what a partition has brought goes with it to another board, as it came, and leaves the first.
+func TestAPartitionGoes(t *testing.T) {
+	here, there := newBoard(t, remember(), 10), newBoard(t, remember(), 10)
+	stays, goes, comes := here.Handler(), here.Handler(), there.Handler()
+	handle(t, stays, goal(1, 1, "api"), goal(2, 2, "api"))
+	var saved snapshot
+	saved.take(goes)
+	for second := range 30 {
+		handle(t, goes, goal(3, second, "simulator"))
+		saved.take(goes)
+	}
+	saved.load(t, comes)
+	goes.(stream.Dropper).Drop()
+	for _, each := range []struct {
+		name            string
+		of              *streaming.Board
+		total, matches  int64
+		sources, latest string
+	}{
+		{"the first", here, 2, 2, "[{api 2}]", "1:0 1:0"},
+		{"the other", there, 30, 1, "[{simulator 30}]", "30:0"},
+	} {
+		latest := ""
+		for _, p := range each.of.Latest().List {
+			latest = strings.TrimSpace(latest + " " + p.Score())
+		}
+		total, matches, sources := each.of.Predictions().Total, each.of.Latest().Total, fmt.Sprint(each.of.Sources())
+		if total != each.total || matches != each.matches || sources != each.sources || latest != each.latest {
+			t.Errorf("%s board: got %d predictions, %d matches, sources %s, %s, want %d, %d, %s, %s", each.name, total, matches, sources, latest, each.total,
+				each.matches, each.sources, each.latest)
+		}
+	}
+}
+
+// handle has a handler score records.
+func handle(t *testing.T, h stream.RecordHandler, records ...stream.Record) {
+	t.Helper()
+	for i := range records {
+		if _, reason := h.Record(&records[i]); reason != "" {
+			t.Fatal(reason)
+		}
+	}
+	if err := h.Flush(func(time.Time, ...stream.Value) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// snapshot is what a checkpoint has of a handler. Its zero value is that of a checkpoint that begins.
+type snapshot struct {
+	keys    []string // as they were made
+	entries map[string][]byte
+}
+
+// take ends an epoch.
+func (s *snapshot) take(h stream.RecordHandler) {
+	if s.entries == nil {
+		s.entries = map[string][]byte{}
+	}
+	changed := map[string]bool{}
+	h.(stream.Keeper).Changes(func(key string) {
+		if changed[key] = true; !slices.Contains(s.keys, key) {
+			s.keys = append(s.keys, key)
+		}
+	}, func(gone string) {
+		s.keys = slices.DeleteFunc(s.keys, func(key string) bool { return key == gone })
+		delete(s.entries, gone)
+		delete(changed, gone)
+	})
+	for key := range changed {
+		s.entries[key] = h.(stream.Keeper).Save(nil, key)
+	}
+}
+
+// load has a handler go on from the snapshot.
+func (s *snapshot) load(t *testing.T, h stream.RecordHandler) {
+	t.Helper()
+	for _, key := range s.keys {
+		if err := h.(stream.Keeper).Load(key, s.entries[key]); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
