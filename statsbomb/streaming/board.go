@@ -32,7 +32,7 @@ type Board struct {
 	mu      sync.Mutex // guards what follows
 	recent  []call     // the oldest first
 	kept    int        // predictions in recent
-	clock   int64      // counts events
+	clock   int64      // of events: the time of the call that brings one, in nanoseconds since 1970, and a later one for each
 	matches map[int64]*match
 	touched []*match
 	brought map[*handler]*brought
@@ -87,6 +87,7 @@ func (b *Board) take(of *handler, events []statsbomb.MatchEvent, told []told, pr
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now().UnixNano()
+	b.clock = max(b.clock, now) // so boards of several processes can be compared, whose partitions go from one to the other
 	counts := b.counts(of)
 	counts.Total += int64(len(events))
 	var from string
@@ -142,14 +143,14 @@ func (b *Board) settle(predictions []Prediction) {
 	b.touched = b.touched[:0]
 }
 
-// forget forgets the quarter of the matches that had no event longest.
+// forget forgets the quarter of the matches that had no event longest, and as many as there are too many: partitions of other processes bring theirs.
 func (b *Board) forget() {
 	ids := make([]int64, 0, len(b.matches))
 	for id := range b.matches {
 		ids = append(ids, id)
 	}
 	slices.SortFunc(ids, func(x, y int64) int { return cmp.Compare(b.matches[x].seen, b.matches[y].seen) })
-	for _, id := range ids[:(len(ids)+3)/4] {
+	for _, id := range ids[:len(ids)-b.most*3/4] {
 		delete(b.matches, id)
 	}
 }

@@ -200,6 +200,7 @@ func (b *Board) restoreMatch(id int64, m keptMatch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.matches[id] = &match{goals: m.Goals, seen: m.Seen, latest: m.Latest, last: -1}
+	b.clock = max(b.clock, m.Seen+1) // else matches that go on would seem to have been silent longer than those that have ended
 }
 
 // savedCounts is what a partition has brought.

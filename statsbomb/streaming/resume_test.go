@@ -3,6 +3,7 @@ package streaming_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,52 @@ func TestABoardGoesOn(t *testing.T) {
 	if total := boards[1].Predictions().Total; total != int64(len(records[0])) {
 		t.Errorf("got %d predictions in all, want %d", total, len(records[0]))
 	}
+}
+
+// TestABoardThatGoesOnForgetsSilentMatches: which match had no event longest is known over a restart, however many predictions the board had forgotten.
+func TestABoardThatGoesOnForgetsSilentMatches(t *testing.T) {
+	var records []stream.Record
+	for second, match := range []int{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 5} { // 5 makes 4 be forgotten
+		records = append(records, goal(match, second, "api"))
+	}
+	dir := t.TempDir()
+	var board *streaming.Board
+	for _, portion := range []int64{8, 4, 4} {
+		board = newBoard(t, remember(), 1)
+		board.SetMatches(4)
+		goOn(t, dir, board, [][]stream.Record{records}, portion)
+	}
+	if got, want := matches(board), "1 2 3 5"; got != want {
+		t.Errorf("got matches %s, want %s", got, want)
+	}
+}
+
+// TestAPartitionBringsMatchesThatPlay: matches of another process's board are compared by when they had their events, not by how many events its
+// board has had.
+func TestAPartitionBringsMatchesThatPlay(t *testing.T) {
+	here, there := newBoard(t, remember(), 10), newBoard(t, remember(), 10)
+	there.SetMatches(2)
+	goes, comes, was := here.Handler(), there.Handler(), there.Handler()
+	for second := range 30 {
+		handle(t, was, goal(1, second, "api"))
+	}
+	var saved snapshot
+	saved.take(goes)
+	handle(t, goes, goal(2, 1, "api"))
+	saved.take(goes)
+	saved.load(t, comes)
+	handle(t, comes, goal(3, 1, "api"))
+	if got, want := matches(there), "2 3"; got != want {
+		t.Errorf("got matches %s, want %s", got, want)
+	}
+}
+
+// matches are those that a board knows.
+func matches(board *streaming.Board) (ids string) {
+	for _, p := range board.Latest().List {
+		ids = strings.TrimSpace(ids + " " + strconv.FormatInt(p.MatchID, 10))
+	}
+	return ids
 }
 
 // TestAPartitionGoes: what a partition has brought goes with it to another board, as it came, and leaves the first.
