@@ -136,7 +136,10 @@ func (m *odds) Score(events []statsbomb.MatchEvent, probabilities [][]float64) e
 }
 
 func (m *odds) SaveMatch(dst []byte, id int64) []byte {
-	return binary.BigEndian.AppendUint64(dst, m.matches[id])
+	if n, known := m.matches[id]; known {
+		return binary.BigEndian.AppendUint64(dst, n)
+	}
+	return dst
 }
 
 func (m *odds) LoadMatch(id int64, saved []byte) error {

@@ -16,7 +16,8 @@ import (
 //
 // What a board keeps is bounded: the newest predictions, as many as NewBoard was told, and of each match its goals and its newest prediction,
 // for 4096 matches. When there are more, the quarter that had no event longest is forgotten; an event of a forgotten match counts as its first.
-// Score's model keeps the state of matches by itself, and so must forget by itself, as lwp.Live does.
+// Score's model keeps the state of matches by itself, and so must forget by itself, as lwp.Live does: what a board forgets is shown no longer, and scored
+// as before.
 type Board struct {
 	scorer  Scorer
 	classes [3]int // where home, draw and away stand among the model's
@@ -47,6 +48,7 @@ type call struct {
 
 // match is what a board knows of a match.
 type match struct {
+	of     *handler   // whose events these were
 	goals  [2]int     // of home and away so far
 	latest Prediction // not of the events of the call in hand
 	last   int        // which of these is the match's newest; -1: none
@@ -94,7 +96,7 @@ func (b *Board) take(of *handler, events []statsbomb.MatchEvent, told []told, pr
 	var records *int64
 	for i := range events {
 		e, t := &events[i], &told[i]
-		m := b.match(counts, e.Event.MatchID, predictions)
+		m := b.match(of, e.Event.MatchID, predictions)
 		if m.last < 0 {
 			b.touched = append(b.touched, m)
 		}
@@ -119,7 +121,7 @@ func (b *Board) take(of *handler, events []statsbomb.MatchEvent, told []told, pr
 
 // match returns what is known of a match, nothing yet if it is new. Matches are forgotten here, at an event and not at the end of a call: how a
 // stream is cut into calls must not change what is known.
-func (b *Board) match(counts *brought, id int64, predictions []Prediction) *match {
+func (b *Board) match(of *handler, id int64, predictions []Prediction) *match {
 	m := b.matches[id]
 	if m != nil {
 		return m
@@ -128,9 +130,9 @@ func (b *Board) match(counts *brought, id int64, predictions []Prediction) *matc
 		b.settle(predictions)
 		b.forget()
 	}
-	m = &match{last: -1}
+	m = &match{of: of, last: -1}
 	b.matches[id] = m
-	counts.Known++
+	b.counts(of).Known++
 	return m
 }
 

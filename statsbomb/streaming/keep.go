@@ -16,22 +16,25 @@ import (
 // Keeper is a Scorer whose matches a checkpoint can hold, as those of lwp.Live: with it a scoring goes on after any end with the same answers.
 type Keeper interface {
 	Scorer
-	// SaveMatch appends what is known of a match; nothing of one that is not known. It is called between calls of Score.
+	// SaveMatch appends what is known of a match; nothing of one that is not known. It is called between calls of Score, once an epoch for each match at
+	// least: so a checkpoint forgets a match when the scorer does, and not before.
 	SaveMatch(dst []byte, id int64) []byte
-	// LoadMatch takes a match over that SaveMatch has written, before its next event.
+	// LoadMatch takes a match over that SaveMatch has written, which is not nothing, before its next event.
 	LoadMatch(id int64, saved []byte) error
 	// DropMatch forgets a match, which another process goes on with.
 	DropMatch(id int64)
 }
 
-// keptHandler is a handler with what a checkpoint needs. Its entries are the matches of its partition, its predictions in chunks, and how many there
-// were in all.
+// keptHandler is a handler with what a checkpoint needs. Its entries are the matches of its partition that the board knows, those that the scorer knows,
+// its predictions in chunks, and how many there were in all. Board and scorer each forget by a bound of their own.
 type keptHandler struct {
 	handler
 	scorer  Keeper
 	noting  bool           // Changes has been called: there is a checkpoint
 	changed map[int64]bool // matches, since the call of Changes before
-	matches map[int64]bool // of this partition
+	shown   map[int64]bool // matches of this partition that the board knows
+	states  map[int64]bool // and the scorer
+	state   []byte         // room for one of them
 	fresh   chunk          // since then
 	waiting int            // predictions in it
 	chunks  map[int]chunk  // by number
@@ -51,7 +54,7 @@ func (c chunk) size() (n int) {
 }
 
 func newKeptHandler(b *Board, s Keeper) *keptHandler {
-	h := &keptHandler{scorer: s, changed: map[int64]bool{}, matches: map[int64]bool{}, chunks: map[int]chunk{}}
+	h := &keptHandler{scorer: s, changed: map[int64]bool{}, shown: map[int64]bool{}, states: map[int64]bool{}, chunks: map[int]chunk{}}
 	h.board, h.scored = b, h.note
 	return h
 }
@@ -69,7 +72,8 @@ func (h *keptHandler) note(done []Prediction) {
 }
 
 const (
-	matchKey = "match "
+	matchKey = "shown "
+	stateKey = "state "
 	chunkKey = "predictions "
 	countKey = "brought"
 )
@@ -77,39 +81,59 @@ const (
 // Changes implements stream.Keeper.
 func (h *keptHandler) Changes(changed, removed func(key string)) {
 	h.noting = true
+	h.changeMatches(changed, removed)
+	h.changeChunks(changed, removed)
+}
+
+func (h *keptHandler) changeMatches(changed, removed func(key string)) {
 	for id := range h.changed {
-		h.matches[id] = true
-		changed(matchKey + strconv.FormatInt(id, 10))
+		h.shown[id], h.states[id] = true, true
+		changed(keyOf(matchKey, id))
+		changed(keyOf(stateKey, id))
 	}
 	clear(h.changed)
-	for id := range h.matches {
-		if !h.board.knows(id) {
-			delete(h.matches, id)
-			removed(matchKey + strconv.FormatInt(id, 10))
+	forget(h.shown, h.board.knows, func(id int64) { removed(keyOf(matchKey, id)) })
+	forget(h.states, h.scores, func(id int64) { removed(keyOf(stateKey, id)) })
+}
+
+// forget forgets the matches that are not known any more.
+func forget(matches map[int64]bool, known func(id int64) bool, forgotten func(id int64)) {
+	for id := range matches {
+		if !known(id) {
+			delete(matches, id)
+			forgotten(id)
 		}
 	}
+}
+
+// scores tells whether the scorer knows a match.
+func (h *keptHandler) scores(id int64) bool {
+	h.state = h.scorer.SaveMatch(h.state[:0], id)
+	return len(h.state) > 0
+}
+
+func (h *keptHandler) changeChunks(changed, removed func(key string)) {
 	if len(h.fresh) > 0 {
 		changed(countKey)
 		h.chunks[h.next] = h.fresh
 		h.kept += h.waiting
 		h.fresh, h.waiting = nil, 0
-		changed(chunkKey + strconv.Itoa(h.next))
+		changed(keyOf(chunkKey, int64(h.next)))
 		h.next++
 	}
 	for h.kept-h.chunks[h.first].size() >= h.board.keep {
 		h.kept -= h.chunks[h.first].size()
 		delete(h.chunks, h.first)
-		removed(chunkKey + strconv.Itoa(h.first))
+		removed(keyOf(chunkKey, int64(h.first)))
 		h.first++
 	}
 }
 
-// keptMatch is a match as an entry.
+// keptMatch is a match of the board as an entry.
 type keptMatch struct {
 	Goals  [2]int
 	Seen   int64
 	Latest Prediction
-	Scorer []byte
 }
 
 // Save implements stream.Keeper.
@@ -120,15 +144,20 @@ func (h *keptHandler) Save(dst []byte, key string) []byte {
 	if n, is := number(key, chunkKey); is {
 		return appendPredictions(dst, h.chunks[int(n)])
 	}
+	if id, is := number(key, stateKey); is {
+		return h.scorer.SaveMatch(dst, id)
+	}
 	id, _ := number(key, matchKey)
-	m := h.board.saved(id)
-	m.Scorer = h.scorer.SaveMatch(nil, id)
-	b, err := json.Marshal(m)
+	b, err := json.Marshal(h.board.saved(id))
 	if err != nil {
 		return dst // unreachable: probabilities are numbers
 	}
 	return append(dst, b...)
 }
+
+// errForm refuses the state of an earlier version: what it lacks cannot be told from what is there.
+var errForm = errors.New("streaming: this scoring was saved by an earlier version, which kept the model's matches only as long as the board's, and not " +
+	"how many predictions there were in all; give another place to begin anew")
 
 // Load implements stream.Keeper.
 func (h *keptHandler) Load(key string, saved []byte) error {
@@ -136,39 +165,67 @@ func (h *keptHandler) Load(key string, saved []byte) error {
 		return h.board.restoreCounts(&h.handler, saved)
 	}
 	if n, is := number(key, chunkKey); is {
-		list, err := readPredictions(saved)
-		if err != nil {
-			return err
-		}
-		h.chunks[int(n)] = chunk{list}
-		h.kept += len(list)
-		if len(h.chunks) == 1 {
-			h.first = int(n)
-		}
-		h.next = int(n) + 1
-		h.board.restore(h, list)
+		return h.loadChunk(int(n), saved)
+	}
+	if id, is := number(key, matchKey); is {
+		return h.loadMatch(id, saved)
+	}
+	if id, is := number(key, stateKey); is {
+		return h.loadState(id, saved)
+	}
+	if _, is := number(key, "match "); is {
+		return errForm
+	}
+	return fmt.Errorf("streaming: %q is no entry of a scoring", key)
+}
+
+func (h *keptHandler) loadChunk(n int, saved []byte) error {
+	list, err := readPredictions(saved)
+	if err != nil {
+		return err
+	}
+	h.chunks[n] = chunk{list}
+	h.kept += len(list)
+	if len(h.chunks) == 1 {
+		h.first = n
+	}
+	h.next = n + 1
+	h.board.restore(h, list)
+	return nil
+}
+
+func (h *keptHandler) loadMatch(id int64, saved []byte) error {
+	var m keptMatch
+	if err := json.Unmarshal(saved, &m); err != nil {
+		return fmt.Errorf("streaming: match %d of the board: %w", id, err)
+	}
+	h.shown[id] = true
+	h.board.restoreMatch(h, id, m)
+	return nil
+}
+
+func (h *keptHandler) loadState(id int64, saved []byte) error {
+	h.states[id] = true
+	if len(saved) == 0 {
 		return nil
 	}
-	id, is := number(key, matchKey)
-	var m keptMatch
-	if err := json.Unmarshal(saved, &m); err != nil || !is {
-		return fmt.Errorf("streaming: %q is no entry of a scoring: %w", key, err)
-	}
-	h.matches[id] = true
-	h.board.restoreMatch(id, m)
-	return h.scorer.LoadMatch(id, m.Scorer)
+	return h.scorer.LoadMatch(id, saved)
 }
 
 // Drop implements stream.Dropper.
 func (h *keptHandler) Drop() {
-	for id := range h.matches {
+	for _, id := range h.board.drop(&h.handler) {
 		h.scorer.DropMatch(id)
 	}
-	for id := range h.changed {
-		h.scorer.DropMatch(id)
+	for _, some := range []map[int64]bool{h.states, h.changed} {
+		for id := range some {
+			h.scorer.DropMatch(id)
+		}
 	}
-	h.board.drop(h, h.matches, h.changed)
 }
+
+// keyOf is a key with a number, which number reads.
+func keyOf(begins string, n int64) string { return begins + strconv.FormatInt(n, 10) }
 
 // number is the number behind the beginning of a key.
 func number(key, begins string) (n int64, is bool) {
@@ -196,10 +253,10 @@ func (b *Board) saved(id int64) (m keptMatch) {
 	return m
 }
 
-func (b *Board) restoreMatch(id int64, m keptMatch) {
+func (b *Board) restoreMatch(of *keptHandler, id int64, m keptMatch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.matches[id] = &match{goals: m.Goals, seen: m.Seen, latest: m.Latest, last: -1}
+	b.matches[id] = &match{of: &of.handler, goals: m.Goals, seen: m.Seen, latest: m.Latest, last: -1}
 	b.clock = max(b.clock, m.Seen+1) // else matches that go on would seem to have been silent longer than those that have ended
 }
 
@@ -232,23 +289,25 @@ func (b *Board) restore(of *keptHandler, list []Prediction) {
 	b.append(&of.handler, list)
 }
 
-// drop forgets what a partition has brought.
-func (b *Board) drop(of *keptHandler, matches ...map[int64]bool) {
+// drop forgets what a partition has brought, and returns which matches these were.
+func (b *Board) drop(of *handler) (matches []int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, some := range matches {
-		for id := range some {
+	for id, m := range b.matches {
+		if m.of == of {
+			matches = append(matches, id)
 			delete(b.matches, id)
 		}
 	}
 	b.recent = slices.DeleteFunc(b.recent, func(c call) bool {
-		if c.of != &of.handler {
+		if c.of != of {
 			return false
 		}
 		b.kept -= len(c.list)
 		return true
 	})
-	delete(b.brought, &of.handler)
+	delete(b.brought, of)
+	return matches
 }
 
 // appendPredictions writes predictions; types and teams, of which there are few, once.

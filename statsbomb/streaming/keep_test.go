@@ -32,7 +32,10 @@ func (m *remembering) Score(events []statsbomb.MatchEvent, probabilities [][]flo
 }
 
 func (m *remembering) SaveMatch(dst []byte, id int64) []byte {
-	return binary.BigEndian.AppendUint64(dst, m.matches[id])
+	if n, known := m.matches[id]; known {
+		return binary.BigEndian.AppendUint64(dst, n)
+	}
+	return dst
 }
 
 func (m *remembering) LoadMatch(id int64, saved []byte) error {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"cancha/statsbomb"
 	"cancha/statsbomb/streaming"
 	"cancha/stream"
 	"cancha/stream/checkpoint"
@@ -94,6 +95,73 @@ func matches(board *streaming.Board) (ids string) {
 		ids = strings.TrimSpace(ids + " " + strconv.FormatInt(p.MatchID, 10))
 	}
 	return ids
+}
+
+// TestAScorerRemembersWhatTheBoardForgets: the model's matches are in a checkpoint though the board shows fewer, and so all answers are those of a scoring
+// without a break.
+func TestAScorerRemembersWhatTheBoardForgets(t *testing.T) {
+	records := [][]stream.Record{scorable(9, 8, 100)}
+	score := func(portions ...int64) string {
+		dir, text := t.TempDir(), ""
+		for _, portion := range portions {
+			board := newBoard(t, remember(), 0)
+			board.SetMatches(2)
+			goOn(t, dir, board, records, portion)
+			text = shows(t, board)
+		}
+		return text
+	}
+	if got, want := score(150, 150, 150, 150, 0), score(0); got != want {
+		t.Error("other predictions than without a break")
+	}
+}
+
+// forgetful is a model that forgets each match at its second event.
+type forgetful struct{ remembering }
+
+func (m *forgetful) Score(events []statsbomb.MatchEvent, probabilities [][]float64) error {
+	err := m.remembering.Score(events, probabilities)
+	for i := range events {
+		if events[i].Event.Index == 2 {
+			m.DropMatch(events[i].Event.MatchID)
+		}
+	}
+	return err
+}
+
+// TestACheckpointForgetsWhatTheScorerForgets: what the model has forgotten does not come back, though the board shows it.
+func TestACheckpointForgetsWhatTheScorerForgets(t *testing.T) {
+	before, after := &forgetful{*remember()}, &forgetful{*remember()}
+	board, next := newBoard(t, before, 0), newBoard(t, after, 0)
+	h := board.Handler()
+	var saved snapshot
+	saved.take(h)
+	handle(t, h, goal(1, 1, "api"), goal(2, 1, "api"))
+	saved.take(h)
+	handle(t, h, goal(1, 2, "api"))
+	saved.take(h)
+	saved.load(t, next.Handler())
+	if got, want := fmt.Sprint(after.matches), fmt.Sprint(before.matches); got != want {
+		t.Errorf("the model goes on with %s, want %s", got, want)
+	}
+	if got, want := matches(next), "1 2"; got != want {
+		t.Errorf("the board shows matches %s, want %s", got, want)
+	}
+}
+
+// TestAnEarlierForm: what an earlier version has saved is refused with what it lacks.
+func TestAnEarlierForm(t *testing.T) {
+	for _, each := range []struct{ key, want string }{
+		{"match 7", "streaming: this scoring was saved by an earlier version, which kept the model's matches only as long as the board's"},
+		{"moon", `streaming: "moon" is no entry of a scoring`},
+		{"shown 7", "streaming: match 7 of the board: "},
+		{"brought", `streaming: "brought" is no entry of a scoring: `},
+	} {
+		err := newBoard(t, remember(), 0).Handler().(stream.Keeper).Load(each.key, []byte(`{"Goals":[1,0],"Seen":3,`))
+		if err == nil || !strings.HasPrefix(err.Error(), each.want) || strings.Contains(err.Error(), "%!") {
+			t.Errorf("%s: got %v, want %s", each.key, err, each.want)
+		}
+	}
 }
 
 // TestAPartitionGoes: what a partition has brought goes with it to another board, as it came, and leaves the first.
