@@ -26,7 +26,7 @@ type Board struct {
 	wait    time.Duration
 	most    int // matches
 
-	// calling is held while the model is called, before mu; probabilities is the call's.
+	// calling is held while the model is called, to score, save, load or drop, before mu; probabilities is the call's.
 	calling       sync.Mutex
 	probabilities [][]float64
 

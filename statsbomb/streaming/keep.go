@@ -13,13 +13,14 @@ import (
 	"cancha/statsbomb"
 )
 
-// Keeper is a Scorer whose matches a checkpoint can hold, as those of lwp.Live: with it a scoring goes on after any end with the same answers.
+// Keeper is a Scorer whose matches a checkpoint can hold, as those of lwp.Live: with it a scoring goes on after any end with the same answers. Its calls, too,
+// come one after another, and between those of Score.
 type Keeper interface {
 	Scorer
-	// SaveMatch appends what is known of a match; nothing of one that is not known. It is called between calls of Score, once an epoch for each match at
-	// least: so a checkpoint forgets a match when the scorer does, and not before.
+	// SaveMatch appends what is known of a match; nothing of one that is not known. It is called once an epoch for each match at least: so a
+	// checkpoint forgets a match when the scorer does, and not before.
 	SaveMatch(dst []byte, id int64) []byte
-	// LoadMatch takes a match over that SaveMatch has written, which is not nothing, before its next event.
+	// LoadMatch takes a match over that SaveMatch has written, which is not nothing, before its next event. Others may have had events.
 	LoadMatch(id int64, saved []byte) error
 	// DropMatch forgets a match, which another process goes on with.
 	DropMatch(id int64)
@@ -108,8 +109,14 @@ func forget(matches map[int64]bool, known func(id int64) bool, forgotten func(id
 
 // scores tells whether the scorer knows a match.
 func (h *keptHandler) scores(id int64) bool {
-	h.state = h.scorer.SaveMatch(h.state[:0], id)
+	h.state = h.saveState(h.state[:0], id)
 	return len(h.state) > 0
+}
+
+func (h *keptHandler) saveState(dst []byte, id int64) []byte {
+	h.board.calling.Lock()
+	defer h.board.calling.Unlock()
+	return h.scorer.SaveMatch(dst, id)
 }
 
 func (h *keptHandler) changeChunks(changed, removed func(key string)) {
@@ -145,7 +152,7 @@ func (h *keptHandler) Save(dst []byte, key string) []byte {
 		return appendPredictions(dst, h.chunks[int(n)])
 	}
 	if id, is := number(key, stateKey); is {
-		return h.scorer.SaveMatch(dst, id)
+		return h.saveState(dst, id)
 	}
 	id, _ := number(key, matchKey)
 	b, err := json.Marshal(h.board.saved(id))
@@ -209,11 +216,15 @@ func (h *keptHandler) loadState(id int64, saved []byte) error {
 	if len(saved) == 0 {
 		return nil
 	}
+	h.board.calling.Lock() // partitions that this process has already go on while it gets another
+	defer h.board.calling.Unlock()
 	return h.scorer.LoadMatch(id, saved)
 }
 
 // Drop implements stream.Dropper.
 func (h *keptHandler) Drop() {
+	h.board.calling.Lock()
+	defer h.board.calling.Unlock()
 	for _, id := range h.board.drop(&h.handler) {
 		h.scorer.DropMatch(id)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -198,16 +199,79 @@ func TestAPartitionGoes(t *testing.T) {
 	}
 }
 
+// TestPartitionsComeAndGoWhileOthersPlay: a model is called by one at a time, whatever the call.
+func TestPartitionsComeAndGoWhileOthersPlay(t *testing.T) {
+	model := &alone{Keeper: remember()}
+	board := newBoard(t, model, 10)
+	plays, ended := board.Handler(), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for second := range 60 {
+			handle(t, plays, goal(1, second, "api"))
+		}
+	}()
+	for second := range 60 {
+		var saved snapshot
+		from := newBoard(t, remember(), 10).Handler()
+		saved.take(from)
+		handle(t, from, goal(2, second, "api"))
+		saved.take(from)
+		comes := board.Handler()
+		saved.load(t, comes)
+		saved.take(comes)
+		comes.(stream.Dropper).Drop()
+	}
+	<-ended
+	if model.met.Load() {
+		t.Error("two calls at a time")
+	}
+}
+
+// alone is a model that notices when it is called while it is called.
+type alone struct {
+	streaming.Keeper
+	calls atomic.Int64
+	met   atomic.Bool
+}
+
+func (m *alone) enter() func() {
+	if m.calls.Add(1) > 1 {
+		m.met.Store(true)
+	}
+	time.Sleep(100 * time.Microsecond)
+	return func() { m.calls.Add(-1) }
+}
+
+func (m *alone) Score(events []statsbomb.MatchEvent, probabilities [][]float64) error {
+	defer m.enter()()
+	return m.Keeper.Score(events, probabilities)
+}
+
+func (m *alone) SaveMatch(dst []byte, id int64) []byte {
+	defer m.enter()()
+	return m.Keeper.SaveMatch(dst, id)
+}
+
+func (m *alone) LoadMatch(id int64, saved []byte) error {
+	defer m.enter()()
+	return m.Keeper.LoadMatch(id, saved)
+}
+
+func (m *alone) DropMatch(id int64) {
+	defer m.enter()()
+	m.Keeper.DropMatch(id)
+}
+
 // handle has a handler score records.
 func handle(t *testing.T, h stream.RecordHandler, records ...stream.Record) {
 	t.Helper()
 	for i := range records {
 		if _, reason := h.Record(&records[i]); reason != "" {
-			t.Fatal(reason)
+			t.Error(reason)
 		}
 	}
 	if err := h.Flush(func(time.Time, ...stream.Value) error { return nil }); err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
 }
 
