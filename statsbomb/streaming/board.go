@@ -30,19 +30,21 @@ type Board struct {
 	calling       sync.Mutex
 	probabilities [][]float64
 
-	mu      sync.Mutex // guards what follows
-	recent  []call     // the oldest first
-	kept    int        // predictions in recent
-	clock   int64      // of events: the time of the call that brings one, in nanoseconds since 1970, and a later one for each
-	matches map[int64]*match
-	touched []*match
-	brought map[*handler]*brought
-	latency [3]durations
+	mu       sync.Mutex // guards what follows
+	recent   []call     // the oldest first, unless some were restored
+	restored bool
+	kept     int   // predictions in recent
+	clock    int64 // of events: the time of the call that brings one, in nanoseconds since 1970, and a later one for each
+	matches  map[int64]*match
+	touched  []*match
+	brought  map[*handler]*brought
+	latency  [3]durations
 }
 
 // call is what the model said in one call.
 type call struct {
 	of   *handler // whose records these were
+	at   int64    // the clock of its first event
 	list []Prediction
 }
 
@@ -83,13 +85,14 @@ func NewBoard(scorer Scorer, keep int) (*Board, error) {
 	return b, nil
 }
 
-// take keeps what the model said of events, and returns it.
-func (b *Board) take(of *handler, events []statsbomb.MatchEvent, told []told, probabilities [][]float64, decoding, scoring time.Duration) []Prediction {
+// take keeps what the model said of events in a call, and returns it.
+func (b *Board) take(of *handler, events []statsbomb.MatchEvent, told []told, probabilities [][]float64, decoding, scoring time.Duration) call {
 	predictions := make([]Prediction, len(events))
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now().UnixNano()
 	b.clock = max(b.clock, now) // so boards of several processes can be compared, whose partitions go from one to the other
+	done := call{of, b.clock, predictions}
 	counts := b.counts(of)
 	counts.Total += int64(len(events))
 	var from string
@@ -115,8 +118,8 @@ func (b *Board) take(of *handler, events []statsbomb.MatchEvent, told []told, pr
 	b.settle(predictions)
 	b.latency[0].add(decoding)
 	b.latency[1].add(decoding + scoring)
-	b.append(of, predictions)
-	return predictions
+	b.append(done)
+	return done
 }
 
 // match returns what is known of a match, nothing yet if it is new. Matches are forgotten here, at an event and not at the end of a call: how a
@@ -176,12 +179,17 @@ func (b *Board) predict(p *Prediction, e *statsbomb.MatchEvent, t *told, goals [
 	p.Home, p.Draw, p.Away = probabilities[b.classes[0]], probabilities[b.classes[1]], probabilities[b.classes[2]]
 }
 
-// append keeps predictions, and lets go of the oldest calls' that are not needed any more.
-func (b *Board) append(of *handler, predictions []Prediction) {
-	b.recent = append(b.recent, call{of, predictions})
-	b.kept += len(predictions)
+// append keeps what the model said in a call, and lets go of the oldest calls that are not needed any more.
+func (b *Board) append(c call) {
+	b.arrange()
+	b.recent = append(b.recent, c)
+	b.kept += len(c.list)
+	b.trim()
+}
+
+func (b *Board) trim() {
 	old := 0
-	for b.kept-len(b.recent[old].list) >= b.keep {
+	for old < len(b.recent) && b.kept-len(b.recent[old].list) >= b.keep {
 		b.kept -= len(b.recent[old].list)
 		b.recent[old] = call{}
 		old++
@@ -189,10 +197,31 @@ func (b *Board) append(of *handler, predictions []Prediction) {
 	b.recent = b.recent[old:]
 }
 
+// arrange puts calls that were restored, partition by partition, where they were in the run that made them.
+func (b *Board) arrange() {
+	if !b.restored {
+		return
+	}
+	b.restored = false
+	slices.SortStableFunc(b.recent, func(x, y call) int { return cmp.Or(cmp.Compare(x.at, y.at), compare(x.list[0], y.list[0])) })
+	b.trim()
+}
+
+// oldest is when the oldest call was of which a prediction is kept.
+func (b *Board) oldest() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.arrange(); len(b.recent) == 0 {
+		return b.clock
+	}
+	return b.recent[0].at
+}
+
 // Predictions returns the newest predictions that were kept, sorted by match, event time, period, time stamp and index.
 func (b *Board) Predictions() *Predictions {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.arrange()
 	p := &Predictions{Total: b.sum().Total}
 	for _, c := range b.recent {
 		p.List = append(p.List, c.list...)

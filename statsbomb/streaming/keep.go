@@ -1,16 +1,12 @@
 package streaming
 
 import (
-	"encoding/binary"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
-	"time"
-
-	"cancha/statsbomb"
 )
 
 // Keeper is a Scorer whose matches a checkpoint can hold, as those of lwp.Live: with it a scoring goes on after any end with the same answers. Its calls, too,
@@ -36,46 +32,41 @@ type keptHandler struct {
 	shown   map[int64]bool // matches of this partition that the board knows
 	states  map[int64]bool // and the scorer
 	state   []byte         // room for one of them
-	fresh   chunk          // since then
-	waiting int            // predictions in it
-	chunks  map[int]chunk  // by number
-	first   int            // the oldest chunk that is kept
-	next    int
-	kept    int // predictions in chunks
+	fresh   []call         // since then
+	chunks  []chunk        // the oldest first
+	next    int64          // the number of the next
 }
 
-// chunk is predictions of several calls of the model.
-type chunk [][]Prediction
-
-func (c chunk) size() (n int) {
-	for _, list := range c {
-		n += len(list)
-	}
-	return n
+// chunk is what the model said in the calls of an epoch.
+type chunk struct {
+	number int64
+	calls  []call // one at least
 }
+
+// newest is when the last of a chunk's calls was.
+func (c chunk) newest() int64 { return c.calls[len(c.calls)-1].at }
 
 func newKeptHandler(b *Board, s Keeper) *keptHandler {
-	h := &keptHandler{scorer: s, changed: map[int64]bool{}, shown: map[int64]bool{}, states: map[int64]bool{}, chunks: map[int]chunk{}}
+	h := &keptHandler{scorer: s, changed: map[int64]bool{}, shown: map[int64]bool{}, states: map[int64]bool{}}
 	h.board, h.scored = b, h.note
 	return h
 }
 
-// note notes predictions of the partition.
-func (h *keptHandler) note(done []Prediction) {
+// note notes what the model said of events of the partition.
+func (h *keptHandler) note(done call) {
 	if !h.noting {
 		return
 	}
-	for i := range done {
-		h.changed[done[i].MatchID] = true
+	for i := range done.list {
+		h.changed[done.list[i].MatchID] = true
 	}
 	h.fresh = append(h.fresh, done)
-	h.waiting += len(done)
 }
 
 const (
 	matchKey = "shown "
 	stateKey = "state "
-	chunkKey = "predictions "
+	chunkKey = "calls "
 	countKey = "brought"
 )
 
@@ -119,20 +110,18 @@ func (h *keptHandler) saveState(dst []byte, id int64) []byte {
 	return h.scorer.SaveMatch(dst, id)
 }
 
+// changeChunks makes a chunk of what is new, and forgets those of which the board shows nothing any more.
 func (h *keptHandler) changeChunks(changed, removed func(key string)) {
 	if len(h.fresh) > 0 {
 		changed(countKey)
-		h.chunks[h.next] = h.fresh
-		h.kept += h.waiting
-		h.fresh, h.waiting = nil, 0
-		changed(keyOf(chunkKey, int64(h.next)))
+		changed(keyOf(chunkKey, h.next))
+		h.chunks = append(h.chunks, chunk{h.next, h.fresh})
 		h.next++
+		h.fresh = nil
 	}
-	for h.kept-h.chunks[h.first].size() >= h.board.keep {
-		h.kept -= h.chunks[h.first].size()
-		delete(h.chunks, h.first)
-		removed(keyOf(chunkKey, int64(h.first)))
-		h.first++
+	for oldest := h.board.oldest(); len(h.chunks) > 0 && h.chunks[0].newest() < oldest; h.chunks = h.chunks[1:] {
+		removed(keyOf(chunkKey, h.chunks[0].number))
+		h.chunks[0] = chunk{}
 	}
 }
 
@@ -149,7 +138,7 @@ func (h *keptHandler) Save(dst []byte, key string) []byte {
 		return append(dst, h.board.savedCounts(&h.handler)...)
 	}
 	if n, is := number(key, chunkKey); is {
-		return appendPredictions(dst, h.chunks[int(n)])
+		return appendCalls(dst, h.calls(n))
 	}
 	if id, is := number(key, stateKey); is {
 		return h.saveState(dst, id)
@@ -162,9 +151,18 @@ func (h *keptHandler) Save(dst []byte, key string) []byte {
 	return append(dst, b...)
 }
 
+// calls are those of the chunk of a number.
+func (h *keptHandler) calls(number int64) []call {
+	at, found := slices.BinarySearchFunc(h.chunks, number, func(c chunk, number int64) int { return cmp.Compare(c.number, number) })
+	if !found {
+		return nil // unreachable: it has not been removed
+	}
+	return h.chunks[at].calls
+}
+
 // errForm refuses the state of an earlier version: what it lacks cannot be told from what is there.
 var errForm = errors.New("streaming: this scoring was saved by an earlier version, which kept the model's matches only as long as the board's, and not " +
-	"how many predictions there were in all; give another place to begin anew")
+	"when and how many predictions there were; give another place to begin anew")
 
 // Load implements stream.Keeper.
 func (h *keptHandler) Load(key string, saved []byte) error {
@@ -172,7 +170,7 @@ func (h *keptHandler) Load(key string, saved []byte) error {
 		return h.board.restoreCounts(&h.handler, saved)
 	}
 	if n, is := number(key, chunkKey); is {
-		return h.loadChunk(int(n), saved)
+		return h.loadChunk(n, saved)
 	}
 	if id, is := number(key, matchKey); is {
 		return h.loadMatch(id, saved)
@@ -180,24 +178,28 @@ func (h *keptHandler) Load(key string, saved []byte) error {
 	if id, is := number(key, stateKey); is {
 		return h.loadState(id, saved)
 	}
-	if _, is := number(key, "match "); is {
-		return errForm
+	for _, old := range []string{"match ", "predictions "} {
+		if _, is := number(key, old); is {
+			return errForm
+		}
 	}
 	return fmt.Errorf("streaming: %q is no entry of a scoring", key)
 }
 
-func (h *keptHandler) loadChunk(n int, saved []byte) error {
-	list, err := readPredictions(saved)
+func (h *keptHandler) loadChunk(n int64, saved []byte) error {
+	calls, err := readCalls(saved)
 	if err != nil {
 		return err
 	}
-	h.chunks[n] = chunk{list}
-	h.kept += len(list)
-	if len(h.chunks) == 1 {
-		h.first = n
+	if len(calls) == 0 || n < h.next {
+		return errPredictions
 	}
+	for i := range calls {
+		calls[i].of = &h.handler
+	}
+	h.chunks = append(h.chunks, chunk{n, calls})
 	h.next = n + 1
-	h.board.restore(h, list)
+	h.board.restore(calls)
 	return nil
 }
 
@@ -293,11 +295,16 @@ func (b *Board) restoreCounts(of *handler, saved []byte) error {
 	return nil
 }
 
-// restore keeps the predictions of an earlier run.
-func (b *Board) restore(of *keptHandler, list []Prediction) {
+// restore keeps what the model said in an earlier run. Partitions come one after another, and as they like: arrange mixes their calls.
+func (b *Board) restore(calls []call) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.append(&of.handler, list)
+	for _, c := range calls {
+		b.kept += len(c.list)
+		b.clock = max(b.clock, c.at+int64(len(c.list)))
+	}
+	b.recent = append(b.recent, calls...)
+	b.restored = true
 }
 
 // drop forgets what a partition has brought, and returns which matches these were.
@@ -319,136 +326,4 @@ func (b *Board) drop(of *handler) (matches []int64) {
 	})
 	delete(b.brought, of)
 	return matches
-}
-
-// appendPredictions writes predictions; types and teams, of which there are few, once.
-func appendPredictions(dst []byte, c chunk) []byte {
-	known := map[statsbomb.Ref]uint64{}
-	dst = binary.AppendUvarint(dst, uint64(c.size()))
-	ref := func(r statsbomb.Ref) {
-		at, old := known[r]
-		if !old {
-			at = uint64(len(known))
-			known[r] = at
-		}
-		if dst = binary.AppendUvarint(dst, at); !old {
-			dst = binary.AppendVarint(dst, int64(r.ID))
-			dst = append(binary.AppendUvarint(dst, uint64(len(r.Name))), r.Name...)
-		}
-	}
-	one := func(p *Prediction) {
-		for _, n := range p.numbers() {
-			dst = binary.AppendVarint(dst, n)
-		}
-		for _, x := range []float64{p.Home, p.Draw, p.Away} {
-			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
-		}
-		ref(p.Type)
-		ref(p.Team)
-		ref(p.HomeTeam)
-		ref(p.AwayTeam)
-	}
-	for _, list := range c {
-		for i := range list {
-			one(&list[i])
-		}
-	}
-	return dst
-}
-
-// numbers are the whole numbers of a prediction, in the order in which they are written.
-func (p *Prediction) numbers() [10]int64 {
-	flags := int64(0)
-	if p.Goal {
-		flags |= 1
-	}
-	if p.Red {
-		flags |= 2
-	}
-	return [...]int64{p.MatchID, p.EventTime.UnixNano(), int64(p.Period), int64(p.Timestamp), int64(p.Minute), int64(p.Second), int64(p.Index), flags,
-		int64(p.HomeGoals), int64(p.AwayGoals)}
-}
-
-func (p *Prediction) set(n [10]int64) {
-	p.MatchID, p.EventTime, p.Period, p.Timestamp, p.Minute, p.Second = n[0], instant(n[1]), int(n[2]), time.Duration(n[3]), int(n[4]), int(n[5])
-	p.Index, p.Goal, p.Red, p.HomeGoals, p.AwayGoals = int(n[6]), n[7]&1 != 0, n[7]&2 != 0, int(n[8]), int(n[9])
-}
-
-// errPredictions tells of bytes that are no predictions.
-var errPredictions = errors.New("streaming: these are no predictions")
-
-// readPredictions reads what appendPredictions has written.
-func readPredictions(b []byte) ([]Prediction, error) {
-	r := packed{rest: b}
-	const least = 10 + 3*8 + 4 // bytes of a prediction
-	count := r.unsigned()
-	if count > uint64(len(b)/least) {
-		return nil, errPredictions
-	}
-	list := make([]Prediction, count)
-	for i := range list {
-		p := &list[i]
-		var n [10]int64
-		for k := range n {
-			n[k] = r.number()
-		}
-		p.set(n)
-		p.Home, p.Draw, p.Away = r.float(), r.float(), r.float()
-		p.Type, p.Team, p.HomeTeam, p.AwayTeam = r.ref(), r.ref(), r.ref(), r.ref()
-	}
-	if r.bad || len(r.rest) > 0 {
-		return nil, errPredictions
-	}
-	return list, nil
-}
-
-// packed reads numbers and texts one after another. After something that is not there it gives zero values.
-type packed struct {
-	rest  []byte
-	known []statsbomb.Ref
-	bad   bool
-}
-
-func (r *packed) take(n int) []byte {
-	if n <= 0 || n > len(r.rest) || r.bad {
-		r.bad, r.rest = true, nil
-		return nil
-	}
-	taken := r.rest[:n]
-	r.rest = r.rest[n:]
-	return taken
-}
-
-func (r *packed) number() int64 {
-	n, k := binary.Varint(r.rest)
-	r.take(k)
-	return n
-}
-
-func (r *packed) unsigned() uint64 {
-	n, k := binary.Uvarint(r.rest)
-	r.take(k)
-	return n
-}
-
-func (r *packed) float() float64 {
-	if eight := r.take(8); eight != nil {
-		return math.Float64frombits(binary.LittleEndian.Uint64(eight))
-	}
-	return 0
-}
-
-func (r *packed) ref() statsbomb.Ref {
-	at := r.unsigned()
-	if at < uint64(len(r.known)) {
-		return r.known[at]
-	}
-	of := statsbomb.Ref{ID: int(r.number())}
-	if size := r.unsigned(); size > 0 && size <= uint64(len(r.rest)) {
-		of.Name = string(r.take(int(size)))
-	} else if size > 0 {
-		r.bad = true
-	}
-	r.known = append(r.known, of)
-	return of
 }

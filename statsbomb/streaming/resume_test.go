@@ -33,9 +33,15 @@ func goOn(t *testing.T, dir string, board *streaming.Board, records [][]stream.R
 	finish(t, q)
 }
 
-// TestABoardGoesOn: a board that a checkpoint makes again shows what the one before did, and counts what that one had forgotten.
+// TestABoardGoesOn: a board that a checkpoint makes again shows what the one before did, the newest predictions of all partitions, and counts what that one
+// had forgotten.
 func TestABoardGoesOn(t *testing.T) {
-	records := [][]stream.Record{scorable(5, 6, 300)}
+	for partitions := 1; partitions <= 16; partitions *= 4 {
+		t.Run(fmt.Sprintf("%d partitions", partitions), func(t *testing.T) { boardGoesOn(t, partitioned(scorable(5, 16, 100), partitions)) })
+	}
+}
+
+func boardGoesOn(t *testing.T, records [][]stream.Record) {
 	dir := t.TempDir()
 	var boards [2]*streaming.Board
 	for i := range boards {
@@ -47,8 +53,8 @@ func TestABoardGoesOn(t *testing.T) {
 		t.Errorf("got %d predictions of %d matches, %v; want %d of %d, %v; or other ones", after.Predictions().Total, after.Latest().Total, after.Sources(),
 			before.Predictions().Total, before.Latest().Total, before.Sources())
 	}
-	if total := boards[1].Predictions().Total; total != int64(len(records[0])) {
-		t.Errorf("got %d predictions in all, want %d", total, len(records[0]))
+	if total := boards[1].Predictions().Total; total != 1600 {
+		t.Errorf("got %d predictions in all, want 1600", total)
 	}
 }
 
@@ -152,8 +158,10 @@ func TestACheckpointForgetsWhatTheScorerForgets(t *testing.T) {
 
 // TestAnEarlierForm: what an earlier version has saved is refused with what it lacks.
 func TestAnEarlierForm(t *testing.T) {
+	const earlier = "streaming: this scoring was saved by an earlier version, which kept the model's matches only as long as the board's, and not when and how many"
 	for _, each := range []struct{ key, want string }{
-		{"match 7", "streaming: this scoring was saved by an earlier version, which kept the model's matches only as long as the board's"},
+		{"predictions 0", earlier},
+		{"match 7", earlier},
 		{"moon", `streaming: "moon" is no entry of a scoring`},
 		{"shown 7", "streaming: match 7 of the board: "},
 		{"brought", `streaming: "brought" is no entry of a scoring: `},
@@ -163,6 +171,54 @@ func TestAnEarlierForm(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", each.key, err, each.want)
 		}
 	}
+}
+
+// TestPredictionsComeBackInTheirOrder: whichever partition is restored first, the newest predictions are those of the board before, and the checkpoint
+// keeps no others.
+func TestPredictionsComeBackInTheirOrder(t *testing.T) {
+	before := newBoard(t, remember(), 5)
+	handlers := []stream.RecordHandler{before.Handler(), before.Handler(), before.Handler()}
+	saved := make([]snapshot, len(handlers))
+	for second := range 40 { // the last partition is silent at last
+		i := second % min(3, 40-second)
+		handle(t, handlers[i], goal(i+1, second, "api"))
+		for k := range handlers {
+			saved[k].take(handlers[k])
+		}
+	}
+	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 2, 0}} {
+		after := newBoard(t, remember(), 5)
+		chunks := 0
+		for _, i := range order {
+			saved[i].load(t, after.Handler())
+			chunks += strings.Count(strings.Join(saved[i].keys, ","), "calls ")
+		}
+		if got, want := shows(t, after), shows(t, before); got != want || chunks != 5 {
+			t.Errorf("order %d: got %swant %sfrom 5 epochs, not %d", order, got, want, chunks)
+		}
+	}
+}
+
+// FuzzCalls loads bytes as what a model said: whatever is taken is saved as the same.
+func FuzzCalls(f *testing.F) {
+	board := newBoard(f, remember(), 0)
+	h := board.Handler()
+	var saved snapshot
+	saved.take(h)
+	handle(f, h, goal(1, 1, "api"), goal(2, 2, "api"))
+	handle(f, h, goal(1, 3, "api"))
+	saved.take(h)
+	f.Add(saved.entries["calls 0"])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h := newBoard(t, remember(), 0).Handler().(stream.Keeper)
+		if h.Load("calls 0", b) != nil {
+			return
+		}
+		again := newBoard(t, remember(), 0).Handler().(stream.Keeper)
+		if err := again.Load("calls 0", h.Save(nil, "calls 0")); err != nil {
+			t.Errorf("what was loaded is saved so that it cannot be loaded: %v", err)
+		}
+	})
 }
 
 // TestAPartitionGoes: what a partition has brought goes with it to another board, as it came, and leaves the first.
@@ -263,7 +319,7 @@ func (m *alone) DropMatch(id int64) {
 }
 
 // handle has a handler score records.
-func handle(t *testing.T, h stream.RecordHandler, records ...stream.Record) {
+func handle(t testing.TB, h stream.RecordHandler, records ...stream.Record) {
 	t.Helper()
 	for i := range records {
 		if _, reason := h.Record(&records[i]); reason != "" {

@@ -65,8 +65,8 @@ type handler struct {
 	first   time.Time              // when the first of them was read
 	done    [][]Prediction         // of the batch of records in hand
 	stamps  []byte
-	row     [7]stream.Value         // what emit copies
-	scored  func(done []Prediction) // told of each call of the model; nil: nobody is
+	row     [7]stream.Value // what emit copies
+	scored  func(done call) // told of each call of the model; nil: nobody is
 	failure error
 }
 
@@ -138,9 +138,9 @@ func (h *handler) timestamps() string {
 // score hands the pending events to the model. After a failure nothing is scored any more.
 func (h *handler) score() {
 	if h.failure == nil {
-		var done []Prediction
+		var done call
 		if done, h.failure = h.board.score(h, h.pending, h.told, time.Since(h.first)); h.failure == nil {
-			h.done = append(h.done, done)
+			h.done = append(h.done, done.list)
 			if h.scored != nil {
 				h.scored(done)
 			}
@@ -151,7 +151,7 @@ func (h *handler) score() {
 }
 
 // score calls the model with events, keeps what it says and returns it. The predictions are the board's and must not change.
-func (b *Board) score(of *handler, events []statsbomb.MatchEvent, told []told, decoding time.Duration) ([]Prediction, error) {
+func (b *Board) score(of *handler, events []statsbomb.MatchEvent, told []told, decoding time.Duration) (call, error) {
 	b.calling.Lock()
 	defer b.calling.Unlock()
 	for len(b.probabilities) < len(events) {
@@ -162,11 +162,11 @@ func (b *Board) score(of *handler, events []statsbomb.MatchEvent, told []told, d
 	err := b.call(events, probabilities)
 	took := time.Since(start)
 	if err != nil {
-		return nil, fmt.Errorf("score %d events: %w", len(events), err)
+		return call{}, fmt.Errorf("score %d events: %w", len(events), err)
 	}
 	for i, p := range probabilities {
 		if err := check(p); err != nil {
-			return nil, fmt.Errorf("match %d, event %d: %w", events[i].Event.MatchID, events[i].Event.Index, err)
+			return call{}, fmt.Errorf("match %d, event %d: %w", events[i].Event.MatchID, events[i].Event.Index, err)
 		}
 	}
 	return b.take(of, events, told, probabilities, decoding, took), nil
