@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"cancha/statsbomb"
 )
@@ -18,7 +19,7 @@ type Live struct {
 	batch   batch
 	matches map[int64]*live
 	most    int
-	clock   uint64 // counts events
+	clock   uint64 // of events: the time of the call that brings one, in nanoseconds since 1970, and a later one for each
 	pending [][]float64
 }
 
@@ -75,7 +76,8 @@ func (l *Live) Score(events []statsbomb.MatchEvent, probabilities [][]float64) e
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	answers := make([][]float64, len(events)) // where each event's answer will stand
+	l.clock = max(l.clock, uint64(time.Now().UnixNano())) // so that matches can be compared that come from another process
+	answers := make([][]float64, len(events))             // where each event's answer will stand
 	for i := range events {
 		answers[i] = l.observe(&events[i])
 	}

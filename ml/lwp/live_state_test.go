@@ -35,6 +35,30 @@ func TestMatchMoves(t *testing.T) {
 	}
 }
 
+// TestAMatchThatMovesPlays: one that comes from a Live with fewer events is not taken for one that is silent longest.
+func TestAMatchThatMovesPlays(t *testing.T) {
+	model := fit(t, loadSeason(t), Outcome)
+	here, there := NewLive(model, 0), NewLive(model, 2)
+	score := func(l *Live, id int64) {
+		e := statsbomb.MatchEvent{Home: statsbomb.Ref{ID: homeTeam}, Away: statsbomb.Ref{ID: awayTeam}}
+		e.Event.MatchID = id
+		if err := l.Score([]statsbomb.MatchEvent{e}, [][]float64{nil}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 30 {
+		score(there, 1)
+	}
+	score(here, 2)
+	if err := there.LoadMatch(2, here.SaveMatch(nil, 2)); err != nil {
+		t.Fatal(err)
+	}
+	score(there, 3) // one has to go
+	if first, second := len(there.SaveMatch(nil, 1)), len(there.SaveMatch(nil, 2)); first > 0 || second == 0 {
+		t.Errorf("got %d bytes of match 1, which ended before, and %d of match 2, want the second alone", first, second)
+	}
+}
+
 func FuzzLoadMatch(f *testing.F) {
 	model := fit(f, loadSeason(f), Outcome)
 	l := NewLive(model, 0)
