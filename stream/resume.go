@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,8 +85,8 @@ func (k *keeper) load(u *unit, s *checkpoint.State) error {
 	for _, note := range s.Notes {
 		k.r.note(note)
 	}
-	for name, part := range s.Sections {
-		if err := k.section(u, name, part); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(s.Sections)) { // a handler of several partitions sees them in the same order each time
+		if err := k.section(u, name, s.Sections[name]); err != nil {
 			return fmt.Errorf("checkpoint %s: snapshot %d: section %q: %w", k.place, s.Header.Epoch, name, err)
 		}
 	}

@@ -3,6 +3,7 @@ package stream_test
 import (
 	"context"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -98,5 +99,49 @@ func TestSavePanics(t *testing.T) {
 	}
 	if err == nil || !strings.Contains(err.Error(), "boom") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// named is a process that knows its partition by the first record, and tells where it is restored.
+type named struct {
+	name     string
+	noted    bool
+	restored *[]string
+}
+
+func (n *named) Record(r *Record) (time.Time, string) {
+	n.name = string(r.Value)
+	return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), ""
+}
+
+func (n *named) Flush(func(time.Time, ...Value) error) error { return nil }
+
+func (n *named) Changes(changed, _ func(string)) {
+	if n.name != "" && !n.noted {
+		n.noted = true
+		changed("name")
+	}
+}
+
+func (n *named) Save(dst []byte, _ string) []byte { return append(dst, n.name...) }
+
+func (n *named) Load(_ string, saved []byte) error {
+	*n.restored = append(*n.restored, string(saved))
+	return nil
+}
+
+// TestPartitionsAreRestoredInOneOrder: what processes of several partitions share is restored the same way each time.
+func TestPartitionsAreRestoredInOneOrder(t *testing.T) {
+	records, place := make([][]Record, 9), checkpoint.Folder(t.TempDir())
+	for p := range records {
+		records[p] = []Record{{Value: []byte(strconv.Itoa(p))}}
+	}
+	for again := range 3 {
+		var restored []string
+		run(t, From(Memory("names", records)).ProcessRecords(RecordProcessing{Name: "name", Columns: []Column{{Name: "n", Kind: Int}},
+			New: func() RecordHandler { return &named{restored: &restored} }}).Checkpoint(place))
+		if got := strings.Join(restored, ""); again > 0 && got != "012345678" {
+			t.Errorf("restored in the order %s", got)
+		}
 	}
 }
