@@ -18,6 +18,8 @@ import (
 // for 4096 matches. When there are more, the quarter that had no event longest is forgotten; an event of a forgotten match counts as its first.
 // Score's model keeps the state of matches by itself, and so must forget by itself, as lwp.Live does: what a board forgets is shown no longer, and scored
 // as before.
+//
+// A run that goes on from a checkpoint wants an empty board: it shows what the one before did, latencies apart.
 type Board struct {
 	scorer  Scorer
 	classes [3]int // where home, draw and away stand among the model's
@@ -32,9 +34,9 @@ type Board struct {
 
 	mu       sync.Mutex // guards what follows
 	recent   []call     // the oldest first, unless some were restored
-	restored bool
-	kept     int   // predictions in recent
-	clock    int64 // of events: the time of the call that brings one, in nanoseconds since 1970, and a later one for each
+	restored bool       // some were, and arrange has not put them in order yet
+	kept     int        // predictions in recent
+	clock    int64      // of events: the time of the call that brings one, in nanoseconds since 1970, and a later one for each
 	matches  map[int64]*match
 	touched  []*match
 	brought  map[*handler]*brought
