@@ -29,11 +29,12 @@ type keeper struct {
 	full    chan struct{} // the epoch should end before its time
 	backlog atomic.Int64  // bytes, about, of the rows that wait for the end of their epoch
 
-	over    bool         // the query had come to its end before this run
-	reached bool         // MaxRecords has been reached: what comes is another portion
-	done    atomic.Bool  // the run before had reached its MaxRecords: this one ends if nothing has come since
-	pause   atomic.Int64 // nanoseconds for which the last snapshot stopped the query
-	write   atomic.Int64 // and that it took to write it
+	over    bool                      // the query had come to its end before this run
+	reached bool                      // MaxRecords has been reached: what comes is another portion
+	done    atomic.Bool               // the run before had reached its MaxRecords: this one ends if nothing has come since
+	begun   atomic.Pointer[time.Time] // when the epoch that is on its way was begun; nil: none is
+	pause   atomic.Int64              // nanoseconds for which the last snapshot stopped the query
+	write   atomic.Int64              // and that it took to write it
 }
 
 // Rows that wait for the end of their epoch end it when they take so many bytes, and twice as many stop the query until then.
@@ -181,23 +182,37 @@ func (k *keeper) epoch(ended, must bool) error {
 	k.ending.Lock()
 	defer k.ending.Unlock()
 	began := time.Now()
+	k.begun.Store(&began)
+	defer k.begun.Store(nil)
 	all := k.take(ended, must)
 	if len(all) == 0 {
 		return nil
 	}
 	k.pause.Store(int64(time.Since(began)))
-	began = time.Now()
+	writing := time.Now()
 	k.encode(all)
 	if err := k.r.graph.fault(); err != nil {
 		return err // a snapshot that lacks a part of the state is none
 	}
 	k.keepAll(all)
-	k.write.Store(int64(time.Since(began)))
+	k.write.Store(int64(time.Since(writing)))
 	var failed error
 	for _, e := range all {
 		failed = errors.Join(failed, k.through(e))
 	}
 	return failed
+}
+
+// age is for how long an epoch has been on its way: a sink that takes its rows, or the place of its snapshot, may hold it up, while the query reads on and
+// reports. 0: none is.
+func (k *keeper) age() time.Duration {
+	if k == nil {
+		return 0
+	}
+	if began := k.begun.Load(); began != nil {
+		return time.Since(*began)
+	}
+	return 0
 }
 
 // writers is how many snapshots are written at once.

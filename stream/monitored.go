@@ -95,6 +95,9 @@ func reported(p Progress) running.Progress {
 	return is
 }
 
+// EpochAge implements running.Epochal.
+func (l *listed) EpochAge() time.Duration { return l.r.keeper.age() }
+
 // Totals implements running.Streamer.
 func (l *listed) Totals() running.Totals {
 	t := l.r.Totals()

@@ -235,7 +235,7 @@ func (s *Server) execution(_ *http.Request, i item) any {
 	x := execution{
 		ID: i.ID, Status: map[running.State]string{running.Running: "RUNNING", running.Succeeded: "COMPLETED", running.Failed: "FAILED"}[i.State()], Description: i.Name,
 		PlanDescription: plan.Text, SubmissionTime: date(i.Started), Duration: i.Elapsed().Milliseconds(), RunningJobIDs: []int64{}, SuccessJobIDs: []int64{},
-		FailedJobIDs: []int64{}, Nodes: []sparkNode{}, Edges: []sparkEdge{}, Late: late || i.Late, HeldUp: i.Silent.Milliseconds(),
+		FailedJobIDs: []int64{}, Nodes: []sparkNode{}, Edges: []sparkEdge{}, Late: late || i.Late, HeldUp: i.Hold.Silent.Milliseconds(), HeldEpoch: i.Hold.Epoch.Milliseconds(),
 	}
 	for _, n := range plan.Nodes {
 		node := sparkNode{NodeID: n.ID, NodeName: n.Name, Metrics: []sparkMetric{}, Kind: n.Kind, Detail: n.Detail}

@@ -201,6 +201,21 @@ func TestSilent(t *testing.T) {
 	}
 }
 
+// TestEpochHeldUp: the page, the JSON and the metrics tell that an epoch does not come to its end, and that the numbers are those of now.
+func TestEpochHeldUp(t *testing.T) {
+	s := newSite(t)
+	s.query.epoch = 12500 * time.Millisecond
+	q := first(t, s.get("api/v1/applications/x/streaming/queries"))
+	for name, want := range map[string]any{"heldUp": 0.0, "heldEpoch": 12500.0, "inputRowsPerSecond": 50.0, "status": "An epoch has been on its way for 12s: held up by its sink or its checkpoint"} {
+		if q[name] != want {
+			t.Errorf("%s: got %v, want %v", name, q[name], want)
+		}
+	}
+	if text := s.get("metrics"); !regexp.MustCompile(`(?m)^cancha_streaming_epoch_age_seconds\{.*\} 12.5$`).MatchString(text) {
+		t.Errorf("no age of the epoch in\n%s", text)
+	}
+}
+
 // TestPorts: the next free port is taken, and the registry told; where none is free, why.
 func TestPorts(t *testing.T) {
 	one, two := newSite(t), newSite(t)

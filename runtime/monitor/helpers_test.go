@@ -26,6 +26,7 @@ type flow struct {
 	held       chan struct{} // where not nil, numbers and plan come only after it is closed
 	silent     time.Duration // age of the newest report
 	fresh      bool          // it has made no report yet
+	epoch      time.Duration // for which its epoch has been on its way
 }
 
 func (s *flow) Kind() running.Kind { return running.Query }
@@ -35,6 +36,8 @@ func (s *flow) Notes() []string    { return []string{"No record had " + hostile}
 
 func (s *flow) Stop(context.Context) error  { s.ends = "stop"; s.entry.End(nil); return nil }
 func (s *flow) Drain(context.Context) error { s.ends = "drain"; s.entry.End(nil); return nil }
+
+func (s *flow) EpochAge() time.Duration { return s.epoch }
 
 func (s *flow) Totals() running.Totals {
 	if s.held != nil {

@@ -114,13 +114,14 @@ func (g gatherer) query(i item, labels []string) {
 	g.count("cancha_streaming_bad_records_total", "Records that could not be used.", float64(i.Totals.Bad), labels...)
 	g.count("cancha_streaming_lost_records_total", "Records that retention removed before they could be read.", float64(i.Totals.Lost), labels...)
 	g.count("cancha_streaming_retries_total", "How often a source could not read and tried again.", float64(i.Totals.Retries), labels...)
-	last := reported(p)
+	last := p.Reported()
 	if last.IsZero() {
 		last = i.Started
 	}
 	g.set("cancha_streaming_last_report_timestamp_seconds", "When the newest report was made, in seconds since 1970; before the first one, the start of the query.", float64(last.UnixMilli())/1000, labels...)
-	g.set("cancha_streaming_input_rows_per_second", "Records over the length of the newest report; 0 if the query is held up.", p.InputRowsPerSecond, labels...)
-	g.set("cancha_streaming_processed_rows_per_second", "Records over the time spent on them, in the newest report; 0 if the query is held up.", p.ProcessedRowsPerSecond, labels...)
+	g.set("cancha_streaming_epoch_age_seconds", "For how long an epoch has been on its way: its snapshot, and its rows to the sinks; 0 if none is, or there is no checkpoint.", i.Epoch.Seconds(), labels...)
+	g.set("cancha_streaming_input_rows_per_second", "Records over the length of the newest report; 0 if that is old.", p.InputRowsPerSecond, labels...)
+	g.set("cancha_streaming_processed_rows_per_second", "Records over the time spent on them, in the newest report; 0 if that is old.", p.ProcessedRowsPerSecond, labels...)
 	g.set("cancha_streaming_batch_duration_seconds", "Time spent on records in the newest report.", float64(p.BatchDuration)/1000, labels...)
 	g.set("cancha_streaming_lag_records", "Records that are there and have not been read.", float64(q.Lag), labels...)
 	g.set("cancha_streaming_state_rows", "Rows and groups that operators keep.", float64(q.StateRows), labels...)

@@ -118,7 +118,7 @@ function chip(state) {
 }
 
 // stateOf is a query's state, or that it is held up.
-const stateOf = q => q.heldUp ? "HELD" : q.state;
+const stateOf = q => q.heldUp || q.heldEpoch ? "HELD" : q.state;
 
 // progress is a bar with its number beside it.
 function progress(part, text) {
@@ -513,7 +513,7 @@ function plansTab() {
   const state = { RUNNING: "RUNNING", COMPLETED: "SUCCEEDED", FAILED: "FAILED" };
   return async () => {
     const all = await get("sql");
-    list.update(all.reverse().map(x => ({ key: x.id, cells: [count(x.id), link(`#sql/${x.id}`, x.description), chip(x.heldUp ? "HELD" : state[x.status]), clockOf(x.submissionTime), duration(x.duration), count(x.nodes.length)] })));
+    list.update(all.reverse().map(x => ({ key: x.id, cells: [count(x.id), link(`#sql/${x.id}`, x.description), chip(stateOf({ ...x, state: state[x.status] })), clockOf(x.submissionTime), duration(x.duration), count(x.nodes.length)] })));
     return `${all.length} plans`;
   };
 }
@@ -530,14 +530,15 @@ function planTab(id) {
     const form = x.nodes.map(n => n.nodeName).join() + x.edges.map(e => `${e.fromId}-${e.toId}`).join();
     if (form !== drawnAs) { drawnAs = form; live = figure(x, tree); }
     live(x);
-    return `${x.description}: ${x.heldUp ? "held up" : x.status.toLowerCase()}`;
+    return `${x.description}: ${x.heldUp || x.heldEpoch ? "held up" : x.status.toLowerCase()}`;
   };
 }
 
-// heldUp says of a plan that its numbers are old, or that there is none yet.
+// heldUp says of a plan that the query is held up or its numbers are old, or that there is none yet.
 function heldUp(x) {
   if (!x.nodes.length) return "The query has not answered yet: it is held up, by its sink or by a function. Its plan appears when it does.";
   if (x.heldUp) return `The query is held up, by its sink or by a function: there has been no report for ${duration(x.heldUp)}.`;
+  if (x.heldEpoch) return `The query is held up, by its sink or by its checkpoint: an epoch has been on its way for ${duration(x.heldEpoch)}.`;
   return x.isBusy ? "The query has not answered for a moment: the numbers are older." : "";
 }
 

@@ -12,10 +12,9 @@ const (
 	// freshFor is for how long what was seen of a thing is shown again: it costs the same however many look.
 	freshFor = 400 * time.Millisecond
 	// patience is how long a thing is waited for. A query that is held up by a function of its user may answer only when that lets go of it; until
-	// then the page shows what it has seen before. One that is held up by its sink answers at once, with the numbers of its last report.
+	// then the page shows what it has seen before. One that is held up by its sink answers at once: without a checkpoint with the numbers of its last
+	// report, with one with those of now, since it reads on.
 	patience = 250 * time.Millisecond
-	// silentAfter is from when on a query counts as held up. One that is not reports each second.
-	silentAfter = 5 * time.Second
 )
 
 // puller asks the things of a registry.
@@ -35,6 +34,7 @@ type numbers struct {
 	Work     running.Work
 	Device   running.DeviceState
 	Sent     running.Sent
+	Epoch    time.Duration // for which the epoch on its way has been that
 }
 
 func newPuller(r *running.Registry) *puller {
@@ -45,13 +45,12 @@ func newPuller(r *running.Registry) *puller {
 	}
 }
 
-// item is an entry with what was seen of it. Late says that it has not answered: the numbers are older. Silent is for how long a query that runs
-// has reported nothing, where that is so long that it is held up, and 0 otherwise.
+// item is an entry with what was seen of it. Late says that it has not answered: the numbers are older. Hold says of a query whether it is held up.
 type item struct {
 	*running.Entry
 	numbers
-	Late   bool
-	Silent time.Duration
+	Late bool
+	Hold running.Hold
 }
 
 // items are all that is listed of some kinds, in the order of their start. No kind is all.
@@ -82,31 +81,15 @@ func is(kind running.Kind, kinds []running.Kind) bool {
 func (p *puller) item(e *running.Entry) item {
 	n, waited := p.numbers.Of(e)
 	i := item{Entry: e, numbers: n, Late: waited > 0}
-	if i.Silent = i.silence(waited); i.Silent > 0 {
+	if i.Hold = running.HoldOf(e, i.Progress, i.Epoch, waited); i.Hold.Silent > 0 {
 		i.still()
 	}
 	return i
 }
 
-// silence is what Silent tells of an entry that has been waited for that long. How old the report is counts only where there is an answer: the
-// one before may be of a look that was long ago.
-func (i item) silence(waited time.Duration) time.Duration {
-	if at := reported(i.Progress); waited == 0 && !at.IsZero() {
-		waited = time.Since(at)
-	}
-	if i.Kind != running.Query || i.State() != running.Running || waited < silentAfter {
-		return 0
-	}
-	return waited
-}
-
 // still sets the rates to 0, which are those of a report that is over. The slices are shared with other looks.
 func (n *numbers) still() {
-	n.Progress.InputRowsPerSecond, n.Progress.ProcessedRowsPerSecond = 0, 0
-	n.Progress.Sources, n.Sources = slices.Clone(n.Progress.Sources), slices.Clone(n.Sources)
-	for i := range n.Progress.Sources {
-		n.Progress.Sources[i].InputRowsPerSecond, n.Progress.Sources[i].ProcessedRowsPerSecond = 0, 0
-	}
+	n.Progress, n.Sources = n.Progress.Still(), slices.Clone(n.Sources)
 	for i := range n.Sources {
 		n.Sources[i].Rate = 0
 	}
@@ -143,5 +126,6 @@ func ask(t running.Thing) (n numbers) {
 	if s, ok := t.(running.Sender); ok {
 		n.Sent = s.Sent()
 	}
+	n.Epoch = running.EpochAge(t)
 	return n
 }

@@ -10,6 +10,7 @@ import (
 
 	"cancha/internal/running"
 	"cancha/stream"
+	"cancha/stream/checkpoint"
 )
 
 // gate is a sink that takes rows while it is open.
@@ -82,17 +83,50 @@ func TestMute(t *testing.T) {
 		r := &running.Registry{}
 		m := mute{until: make(chan struct{})}
 		p, e := newPuller(r), r.Add(m)
-		if i := p.item(e); !i.Late || i.Silent != 0 {
-			t.Errorf("at first: got late %v, silent %v, want late alone", i.Late, i.Silent)
+		if i := p.item(e); !i.Late || i.Hold.Is() {
+			t.Errorf("at first: got late %v, %+v, want late alone", i.Late, i.Hold)
 		}
-		time.Sleep(silentAfter)
-		if i := p.item(e); i.Silent < silentAfter || !strings.HasPrefix(queryOf(i).Status, "No report for 5s: held up") {
-			t.Errorf("later: got silent %v and %q, want it held up", i.Silent, queryOf(i).Status)
+		time.Sleep(5 * time.Second)
+		if i := p.item(e); i.Hold.Silent < 5*time.Second || !strings.HasPrefix(queryOf(i).Status, "No report for 5s: held up") {
+			t.Errorf("later: got %+v and %q, want it held up", i.Hold, queryOf(i).Status)
 		}
 		close(m.until)
 		e.End(nil)
-		if i := p.item(e); i.Silent != 0 {
-			t.Errorf("after its end: got silent %v, want 0", i.Silent)
+		if i := p.item(e); i.Hold.Is() {
+			t.Errorf("after its end: got %+v, want none", i.Hold)
+		}
+	})
+}
+
+// TestHungSinkOfACheckpoint: a query with a checkpoint reads on and reports while its sink hangs. It counts as held up all the same, by its epoch, and its
+// rates are those of now.
+func TestHungSinkOfACheckpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open := make(chan struct{})
+		sink := stream.SinkFunc(func(int64, *stream.Rows) error { <-open; return nil })
+		shots := stream.Generate("shots", 1, 100, func(int, int64) stream.Record { return stream.Record{Value: []byte(`{"shop":1}`)} })
+		q, err := stream.From(shots).Select("shop").To(sink).Checkpoint(checkpoint.Folder(t.TempDir())).Name("with epochs").Start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		live := running.Process().Live()
+		p, e := newPuller(running.Process()), live[len(live)-1]
+		time.Sleep(5 * time.Second)
+		if got := queryOf(p.item(e)); got.HeldEpoch != 0 || got.HeldUp != 0 || got.Status != "Processing new data" {
+			t.Errorf("at first: got %+v, want it not held up", got)
+		}
+		time.Sleep(10 * time.Second)
+		got := queryOf(p.item(e))
+		if got.HeldEpoch < 10_000 || got.HeldUp != 0 || !strings.HasPrefix(got.Status, "An epoch has been on its way for 1") || got.RecentInputRate == 0 || got.Busy == nil {
+			t.Errorf("later: got %+v, want it held up by its epoch, with the rates of now", got)
+		}
+		close(open)
+		time.Sleep(2 * time.Second)
+		if got := queryOf(p.item(e)); got.HeldEpoch != 0 || got.Status != "Processing new data" {
+			t.Errorf("behind that: got %+v, want it not held up", got)
+		}
+		if err := q.Stop(t.Context()); err != nil {
+			t.Error(err)
 		}
 	})
 }

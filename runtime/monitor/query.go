@@ -2,7 +2,6 @@ package monitor
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -19,7 +18,8 @@ type query struct {
 	Status          string          `json:"status"`
 	Late            bool            `json:"isBusy"` // it has not answered in time: the numbers are older
 	LastReport      *date           `json:"lastReport,omitempty"`
-	HeldUp          int64           `json:"heldUp"` // milliseconds without a report, where those are too many; 0: it is not held up
+	HeldUp          int64           `json:"heldUp"`    // milliseconds without a report, where those are too many; 0: it reports
+	HeldEpoch       int64           `json:"heldEpoch"` // milliseconds for which an epoch has been on its way, where those are too many; 0: none is held up
 	StartTime       date            `json:"startTime"`
 	EndTime         *date           `json:"endTime,omitempty"`
 	Duration        int64           `json:"duration"` // milliseconds
@@ -74,7 +74,7 @@ func queryOf(i item) query {
 	p := i.Progress
 	q := query{
 		ID: i.ID, RunID: p.RunID, Name: i.Name, State: state, Status: statusOf(i), Late: i.Late, StartTime: date(i.Started), EndTime: dateOf(ended),
-		LastReport: dateOf(reported(p)), HeldUp: i.Silent.Milliseconds(),
+		LastReport: dateOf(p.Reported()), HeldUp: i.Hold.Silent.Milliseconds(), HeldEpoch: i.Hold.Epoch.Milliseconds(),
 		Duration: i.Elapsed().Milliseconds(), LatestBatchID: p.BatchID, ProcessRate: p.ProcessedRowsPerSecond, RecentInputRate: p.InputRowsPerSecond,
 		Lag: lagOf(p), SchedulingDelay: schedulingDelay(p), WatermarkGap: watermarkGap(p), Totals: i.Totals, Partitions: len(i.Sources),
 		Skew: skewOf(i.Sources), Can: map[string]bool{},
@@ -98,28 +98,14 @@ func queryOf(i item) query {
 	} else {
 		q.RecentInputRate, q.Busy, q.SchedulingDelay = 0, nil, nil
 	}
-	if i.Silent > 0 {
+	if i.Hold.Silent > 0 {
 		q.Busy = nil
 	}
 	return q
 }
 
-// statusOf is what a query says of itself, unless it is held up: then that is of the time before.
-func statusOf(i item) string {
-	if i.Silent > 0 {
-		return fmt.Sprintf("No report for %v: held up by its sink or a function", i.Silent.Truncate(time.Second))
-	}
-	return i.Status
-}
-
-// reported is when a report was made, which is at its end; the zero time where that is unknown.
-func reported(p running.Progress) time.Time {
-	begin, err := time.Parse(time.RFC3339, p.Timestamp)
-	if err != nil {
-		return time.Time{}
-	}
-	return begin.Add(time.Duration(p.DurationMs["triggerExecution"]) * time.Millisecond)
-}
+// statusOf is what a query says of itself, unless it is held up, which it does not know.
+func statusOf(i item) string { return cmp.Or(i.Hold.String(), i.Status) }
 
 // detailsOf has the reports after a batch.
 func detailsOf(i item, after int64) details {

@@ -275,6 +275,7 @@ type execution struct {
 	Edges           []sparkEdge `json:"edges"`
 	Late            bool        `json:"isBusy"` // as of a query: before its first answer there are no nodes
 	HeldUp          int64       `json:"heldUp"`
+	HeldEpoch       int64       `json:"heldEpoch"`
 }
 
 type sparkNode struct {

@@ -41,12 +41,12 @@ function load(hash, answers) {
 // settled waits until all that can go on has.
 const settled = () => new Promise(r => setTimeout(r, 20));
 
-const plan = { id: 1, description: "orders", status: "RUNNING", planDescription: "read", heldUp: 0, isBusy: false,
+const plan = { id: 1, description: "orders", status: "RUNNING", planDescription: "read", heldUp: 0, heldEpoch: 0, isBusy: false,
   nodes: [{ nodeId: 0, nodeName: "read", kind: "source", detail: "", metrics: [] }, { nodeId: 1, nodeName: "output", kind: "output", detail: "", metrics: [] }], edges: [{ fromId: 0, toId: 1, rows: 5 }] };
 
 const report = n => ({ batchId: n, timestamp: new Date(Date.UTC(2026, 2, 1, 15, 0, n)).toISOString(), numInputRows: 5, inputRowsPerSecond: 5, processedRowsPerSecond: 9, batchDuration: 3, durationMs: { addBatch: 3 },
   eventTime: {}, stateOperators: [], sources: [{ metrics: { lag: "2" } }], sink: { numOutputRows: 1 } });
-const query = { id: 1, name: "orders", state: "RUNNING", status: "Processing new data", heldUp: 0, isBusy: false, can: { stop: true }, notes: [], sources: [], partitions: [], totals: {},
+const query = { id: 1, name: "orders", state: "RUNNING", status: "Processing new data", heldUp: 0, heldEpoch: 0, isBusy: false, can: { stop: true }, notes: [], sources: [], partitions: [], totals: {},
   lastReport: "2026-03-01T15:00:03.000GMT", recentProgress: [report(0), report(1), report(2)] };
 
 // series is what a chart lists as a table when that is opened, the newest first.
@@ -99,6 +99,20 @@ const tests = {
     assert.deepEqual(series(p, "Input Rate"), ["0 /s", "0 /s", "5 /s", "5 /s", "5 /s"]);
     assert.deepEqual(series(p, "Process Rate"), ["0 /s", "0 /s", "9 /s", "9 /s", "9 /s"]);
     assert.deepEqual(series(p, "Lag"), ["2", "2", "2", "2", "2"]);
+  },
+  async "a query whose epoch is held up"() {
+    const p = load("#streaming/1", { "streaming/queries/1?after=-1": { ...query, heldEpoch: 12000, status: "An epoch has been on its way for 12s" } });
+    await settled();
+    assert.equal(p.state.textContent, "orders: An epoch has been on its way for 12s");
+    assert.match(p.main.textContent, /‖ held up/);
+    assert.deepEqual(series(p, "Input Rate"), ["5 /s", "5 /s", "5 /s"]);
+  },
+  async "plans of a query whose epoch is held up"() {
+    const held = { ...plan, heldEpoch: 12000 }, p = load("#sql/1", { "sql/1": held }), all = load("#sql", { sql: [plan, { ...held, id: 2 }] });
+    await settled();
+    assert.equal(p.state.textContent, "orders: held up");
+    assert.match(p.main.textContent, /held up, by its sink or by its checkpoint: an epoch has been on its way for 12 s/);
+    assert.match(all.main.textContent, /‖ held up.*● running/);
   },
   async "an answer that takes longer than a look"() {
     let come;
