@@ -178,7 +178,11 @@ func (f *follower) far(ctx context.Context, q queryReport) string {
 	if q.State == running.Running {
 		text += fmt.Sprintf(", %.0f/s, lag %d, state %d KiB, batch %d", n.Rate, n.Lag, (n.Bytes+1023)>>10, n.Batch)
 	}
-	return text + fmt.Sprintf(", %d late, %d bad, %d rows out", n.Late, n.Bad, n.Rows)
+	text += fmt.Sprintf(", %d late, %d bad, %d rows out", n.Late, n.Bad, n.Rows)
+	if n.Hold != "" {
+		text += ". " + n.Hold
+	}
+	return text
 }
 
 func (f *follower) line(q queryReport, text string) {

@@ -20,6 +20,8 @@ import (
 type followed struct {
 	name  string
 	held  chan struct{} // nil: nothing holds it up; else numbers come after it is closed
+	age   time.Duration // of the newest report, where there is one
+	epoch time.Duration // for which its epoch has been on its way
 	asked atomic.Int64
 }
 
@@ -28,8 +30,16 @@ func (q *followed) Name() string                    { return q.name }
 func (q *followed) Status() string                  { return "" }
 func (q *followed) Notes() []string                 { return nil }
 func (q *followed) Recent(int64) []running.Progress { return nil }
-func (q *followed) Progress() running.Progress      { return running.Progress{} }
+func (q *followed) EpochAge() time.Duration         { return q.epoch }
 func (q *followed) Sources() []running.Partition    { return nil }
+
+func (q *followed) Progress() running.Progress {
+	p := running.Progress{InputRowsPerSecond: 20}
+	if q.age > 0 {
+		p.Timestamp = time.Now().Add(-q.age).UTC().Format(time.RFC3339Nano)
+	}
+	return p
+}
 
 func (q *followed) Totals() running.Totals {
 	q.asked.Add(1)
@@ -76,6 +86,24 @@ func TestFollowerOfAStuckQuery(t *testing.T) {
 	looking.Wait()
 	if got := q.asked.Load(); got != 1 {
 		t.Errorf("asked %d times, want once", got)
+	}
+}
+
+// TestFollowerOfOldNumbers: a query that its sink holds up answers, and is told from one that runs.
+func TestFollowerOfOldNumbers(t *testing.T) {
+	var r running.Registry
+	f, _ := serveRegistry(t, &r)
+	hung, epoch := r.Add(&followed{age: 12500 * time.Millisecond}), r.Add(&followed{epoch: 30 * time.Second})
+	if _, err := f.look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for e, want := range map[*running.Entry]string{
+		hung:  "7 records, 0/s, lag 0, state 0 KiB, batch 0, 0 late, 0 bad, 0 rows out. No report for 12s: held up by its sink or a function",
+		epoch: "7 records, 20/s, lag 0, state 0 KiB, batch 0, 0 late, 0 bad, 0 rows out. An epoch has been on its way for 30s: held up by its sink or its checkpoint",
+	} {
+		if got := f.far(t.Context(), queryReport{ID: e.ID, State: running.Running}); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"time"
 
 	"cancha/internal/running"
 )
@@ -39,12 +40,16 @@ type queryReport struct {
 
 // queryNumbers are how far a query has come. One that waits for a sink may not answer.
 type queryNumbers struct {
-	Held bool // it has not answered
+	Held bool   // it has not answered
+	Hold string // by what it is held up, although it has
 	running.Totals
 	Sources []string
 	Rate    float64
 	Lag     int64
 	Batch   int64
+
+	report running.Progress
+	epoch  time.Duration // for which the epoch on its way has been that
 }
 
 // serveQueries answers on the socket that queriesVariable names; without one it does nothing. The caller calls stop
@@ -78,6 +83,7 @@ func queriesHandler(r *running.Registry) http.Handler {
 		if e := all.find(id); e != nil {
 			answer, waited := numbers.Of(e)
 			n, n.Held = answer, waited > 0
+			n.holdUp(running.HoldOf(e, n.report, n.epoch, waited))
 		}
 		answerJSON(w, n)
 	})
@@ -146,13 +152,20 @@ func reportOf(e *running.Entry, q running.Streamer) queryReport {
 	return is
 }
 
+// holdUp notes what holds a query up. The rate of a report that is old is not that of now.
+func (n *queryNumbers) holdUp(h running.Hold) {
+	if n.Hold = h.String(); h.Silent > 0 {
+		n.Rate = 0
+	}
+}
+
 func numbersOf(t running.Thing) (n queryNumbers) {
 	q, ok := t.(running.Streamer)
 	if !ok {
 		return n
 	}
 	p := q.Progress()
-	n = queryNumbers{Totals: q.Totals(), Rate: p.InputRowsPerSecond, Batch: p.BatchID}
+	n = queryNumbers{Totals: q.Totals(), Rate: p.InputRowsPerSecond, Batch: p.BatchID, report: p, epoch: running.EpochAge(t)}
 	for _, s := range q.Sources() {
 		n.Lag += s.Lag
 	}

@@ -91,7 +91,11 @@ func streamLines(shown []*running.Entry) []string {
 }
 
 // far is how far a query has come, in %streams.
-type far struct{ records, speed, lag string }
+type far struct {
+	records, lag int64
+	report       running.Progress
+	epoch        time.Duration
+}
 
 // howFar asks a query. One that its sink or a function holds up would hold up the cell, where no interrupt reaches it.
 var howFar = running.Question[far]{Patience: 250 * time.Millisecond, Ask: func(t running.Thing) (f far) {
@@ -99,25 +103,44 @@ var howFar = running.Question[far]{Patience: 250 * time.Millisecond, Ask: func(t
 	if !ok {
 		return f
 	}
-	behind := int64(0)
+	f = far{records: q.Totals().Records, report: q.Progress(), epoch: running.EpochAge(t)}
 	for _, p := range q.Sources() {
-		behind += p.Lag
+		f.lag += p.Lag
 	}
-	speed := int64(math.Round(q.Progress().InputRowsPerSecond))
-	return far{strconv.FormatInt(q.Totals().Records, 10), strconv.FormatInt(speed, 10), strconv.FormatInt(behind, 10)}
+	return f
 }}
 
 // streamLine tells of a query in a line of a table.
 func streamLine(e *running.Entry) string {
 	f, waited := howFar.Of(e)
-	if waited > 0 {
-		f = far{records: "no answer"}
+	hold := running.HoldOf(e, f.report, f.epoch, waited)
+	numbers := []string{"no answer", "", ""}
+	if waited == 0 {
+		numbers = []string{strconv.FormatInt(f.records, 10), f.speed(e, hold), strconv.FormatInt(f.lag, 10)}
 	}
-	state := map[running.State]string{running.Running: "running", running.Succeeded: "ended", running.Failed: "failed"}[e.State()]
-	if e.State() != running.Running {
-		f.speed = ""
+	line := append([]string{strconv.FormatInt(e.ID, 10), cutLine(e.Name), stateWord(e, hold), e.Elapsed().Round(time.Second).String()}, numbers...)
+	if hold.Is() {
+		line = append(line, hold.String())
 	}
-	return strings.Join([]string{strconv.FormatInt(e.ID, 10), cutLine(e.Name), state, e.Elapsed().Round(time.Second).String(), f.records, f.speed, f.lag}, "\t")
+	return strings.Join(line, "\t")
+}
+
+// speed is how many records a second a query reads: none while it reports nothing, whatever its last report says.
+func (f far) speed(e *running.Entry, hold running.Hold) string {
+	switch {
+	case e.State() != running.Running:
+		return ""
+	case hold.Silent > 0:
+		return "0"
+	}
+	return strconv.FormatInt(int64(math.Round(f.report.InputRowsPerSecond)), 10)
+}
+
+func stateWord(e *running.Entry, hold running.Hold) string {
+	if hold.Is() {
+		return "held up"
+	}
+	return map[running.State]string{running.Running: "running", running.Succeeded: "ended", running.Failed: "failed"}[e.State()]
 }
 
 // endStreams stops or drains the queries that are meant: one by its number, those of a name, or all.

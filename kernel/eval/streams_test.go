@@ -16,6 +16,8 @@ type listedQuery struct {
 	name  string
 	entry *running.Entry
 	how   string
+	age   time.Duration // of the newest report, where there is one
+	epoch time.Duration // for which its epoch has been on its way
 	held  chan struct{} // nil: nothing holds it up; else it tells nothing until this is closed, and does not stop
 }
 
@@ -24,10 +26,18 @@ func (q *listedQuery) Name() string                    { return q.name }
 func (q *listedQuery) Status() string                  { return "" }
 func (q *listedQuery) Notes() []string                 { return nil }
 func (q *listedQuery) Recent(int64) []running.Progress { return nil }
-func (q *listedQuery) Progress() running.Progress      { return running.Progress{InputRowsPerSecond: 20.4} }
+func (q *listedQuery) EpochAge() time.Duration         { return q.epoch }
 func (q *listedQuery) Sources() []running.Partition    { return []running.Partition{{Lag: 3}, {Lag: 4}} }
 func (q *listedQuery) Drain(ctx context.Context) error { return q.end("drain") }
 func (q *listedQuery) end(how string) error            { q.how = how; q.entry.End(nil); return nil }
+
+func (q *listedQuery) Progress() running.Progress {
+	p := running.Progress{InputRowsPerSecond: 20.4}
+	if q.age > 0 {
+		p.Timestamp = time.Now().Add(-q.age).UTC().Format(time.RFC3339Nano)
+	}
+	return p
+}
 
 func (q *listedQuery) Totals() running.Totals {
 	if q.held != nil {
@@ -78,6 +88,21 @@ func TestStreams(t *testing.T) {
 		if got := n.run(code); got.Err == nil || !strings.Contains(got.Err.Value, want) {
 			t.Errorf("%s: got %+v, want %q", code, got.Err, want)
 		}
+	}
+}
+
+// TestStreamsOld: what a query has said of itself long ago is not shown as if it were so now, and one whose epoch is held up is told from others.
+func TestStreamsOld(t *testing.T) {
+	n := newNotebook(t)
+	hung, epoch := &listedQuery{name: "hung", age: 12500 * time.Millisecond}, &listedQuery{name: "epoch", age: time.Second, epoch: 30 * time.Second}
+	for _, q := range []*listedQuery{hung, epoch} {
+		q.entry = running.Process().Add(q)
+		defer q.entry.End(nil)
+	}
+	n.ok("%streams")
+	want := regexp.MustCompile(`hung +held up +\d+s +100 +0 +7 +No report for 12s: held up by its sink or a function\n.*epoch +held up +\d+s +100 +20 +7 +An epoch has been on its way for 30s: held up by its sink or its checkpoint\n`)
+	if got := n.stream("stdout"); !want.MatchString(got) {
+		t.Errorf("got %q, want %s", got, want)
 	}
 }
 

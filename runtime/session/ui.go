@@ -74,17 +74,16 @@ type snapshot struct {
 func (v view) now() snapshot {
 	s := snapshot{page: v.page}
 	for _, e := range v.registry.Live() {
-		s.rows = append(s.rows, []string{string(e.Kind), e.Name, e.Elapsed().Round(time.Second).String(), does(e.Thing())})
+		s.rows = append(s.rows, []string{string(e.Kind), e.Name, e.Elapsed().Round(time.Second).String(), does(e)})
 	}
 	return s
 }
 
 // does tells in a few words how far a thing has come.
-func does(t running.Thing) string {
-	switch t := t.(type) {
+func does(e *running.Entry) string {
+	switch t := e.Thing().(type) {
 	case running.Streamer:
-		p := t.Progress()
-		return fmt.Sprintf("%.0f rows/s, batch %d", p.InputRowsPerSecond, p.BatchID)
+		return reads(e, t.Progress())
 	case running.Worker:
 		w := t.Work()
 		if w.Total == 0 {
@@ -98,6 +97,19 @@ func does(t running.Thing) string {
 		return fmt.Sprintf("%d operations on the CPU, %d on the GPU", d.Operations[0], d.Operations[1])
 	}
 	return ""
+}
+
+// reads tells of a query how fast it reads, or by what it is held up: the numbers of a report that is old are not those of now.
+func reads(e *running.Entry, p running.Progress) string {
+	hold := running.HoldOf(e, p, running.EpochAge(e.Thing()), 0)
+	text := fmt.Sprintf("%.0f rows/s, batch %d", p.InputRowsPerSecond, p.BatchID)
+	switch {
+	case hold.Silent > 0:
+		return fmt.Sprintf("batch %d. %s", p.BatchID, hold)
+	case hold.Is():
+		return text + ". " + hold.String()
+	}
+	return text
 }
 
 // MIMEBundle shows the address as a link, and a table.

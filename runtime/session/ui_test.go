@@ -12,6 +12,37 @@ import (
 	"cancha/internal/running"
 )
 
+// old is a query whose newest report, or whose epoch, is old.
+type old struct {
+	running.Streamer
+	age, epoch time.Duration
+}
+
+func (old) Kind() running.Kind        { return running.Query }
+func (old) Name() string              { return "orders" }
+func (o old) EpochAge() time.Duration { return o.epoch }
+func (o old) Progress() running.Progress {
+	return running.Progress{Timestamp: time.Now().Add(-o.age).UTC().Format(time.RFC3339Nano), InputRowsPerSecond: 20, BatchID: 3}
+}
+
+// TestViewOfOldNumbers: the rate of a report that is old is not shown as that of now.
+func TestViewOfOldNumbers(t *testing.T) {
+	for _, c := range []struct {
+		query old
+		want  string
+	}{
+		{old{age: time.Second}, "20 rows/s, batch 3"},
+		{old{age: 12500 * time.Millisecond}, "batch 3. No report for 12s: held up by its sink or a function"},
+		{old{age: time.Second, epoch: 30 * time.Second}, "20 rows/s, batch 3. An epoch has been on its way for 30s: held up by its sink or its checkpoint"},
+	} {
+		var r running.Registry
+		r.Add(c.query)
+		if got := (view{registry: &r}).now().rows[0][3]; got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
 // TestUI: a cell shows the address and what runs, and again each second until nothing runs.
 func TestUI(t *testing.T) {
 	defer running.Process().Announce(running.Page{})
