@@ -59,6 +59,24 @@ func TestDeploy(t *testing.T) {
 	}
 }
 
+// TestDashboardShowsAlerts: what a person is alerted of, the dashboard shows.
+func TestDashboardShowsAlerts(t *testing.T) {
+	all := deployed(t)
+	shown := map[string]bool{}
+	for _, e := range all["grafana/dashboards/cancha.json"] {
+		for _, name := range metricsOf(e) {
+			shown[name] = true
+		}
+	}
+	for _, e := range all["prometheus/alerts.yml"] {
+		for _, name := range metricsOf(e) {
+			if !shown[name] {
+				t.Errorf("%s: no panel shows %s", e, name)
+			}
+		}
+	}
+}
+
 // TestAlerts: promtool, where it is installed, finds that the rules fire for what testdata/alerts.yml tells.
 func TestAlerts(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
