@@ -387,8 +387,10 @@ func (s *collection) add(row eval.Row, _ int64) {
 
 func (s *collection) merge(o accumulator) {
 	b := o.(*collection)
-	s.values = append(s.values, b.values[:min(len(b.values), s.limit-len(s.values))]...)
-	s.bytes += b.bytes
+	for _, v := range b.values[:min(len(b.values), s.limit-len(s.values))] {
+		s.values = append(s.values, v)
+		s.bytes += v.Size()
+	}
 }
 
 func (s *collection) result() value.Value {

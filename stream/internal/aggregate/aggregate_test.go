@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cancha/stream/internal/aggregate"
+	"cancha/stream/internal/changelog"
 	"cancha/stream/internal/eval"
 	"cancha/stream/internal/value"
 	"cancha/stream/plan"
@@ -142,5 +143,41 @@ func TestStatisticsShareWhatTheyKeep(t *testing.T) {
 	}
 	if got, want := strings.Join(texts, " "), "1 7 4 16 4 5"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestCollectedTooMuch: a saved list that is longer than its limit is no state of the statistic; it used to panic where it was merged. What a merge leaves out
+// takes no memory.
+func TestCollectedTooMuch(t *testing.T) {
+	set := func(limit int) *aggregate.Set {
+		s, err := aggregate.Compile([]plan.Aggregate{{Kind: "collect", Name: "all", Expr: plan.Field("x"), N: limit}}, nil, one{value.Int})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	filled := func(s *aggregate.Set) *aggregate.Cell {
+		c := s.New()
+		for i := range int64(3) {
+			s.Add(c, eval.Row{value.IntOf(i)}, i)
+		}
+		return c
+	}
+	for limit, ok := range map[int]bool{2: false, 3: true, 4: true} {
+		s := set(limit)
+		b := changelog.BytesOf(filled(set(3)).Append(nil))
+		c := s.Load(b)
+		if b.Ok() != ok {
+			t.Errorf("3 values, and at most %d: ok is %v", limit, b.Ok())
+		}
+		c.Merge(filled(s))
+		if got, want := s.Results(nil, c, nil)[0].String(), map[int]string{2: "[0,1]", 3: "[0,1,2]", 4: "[0,1,2,0]"}[limit]; got != want {
+			t.Errorf("merged: got %s, want %s", got, want)
+		}
+	}
+	whole := filled(set(3))
+	before := whole.Size()
+	if whole.Merge(filled(set(3))); whole.Size() != before {
+		t.Errorf("got %d bytes, want %d: there is no more than before", whole.Size(), before)
 	}
 }

@@ -136,7 +136,10 @@ func (s *top) load(b *changelog.Bytes) {
 func (s *collection) append(dst []byte) []byte { return changelog.AppendRow(dst, s.values) }
 
 func (s *collection) load(b *changelog.Bytes) {
-	s.values, s.bytes = b.Row(-1), 0
+	if s.values, s.bytes = b.Row(-1), 0; len(s.values) > s.limit {
+		b.Refuse() // add and merge keep no more: it is of another query, with another limit
+		s.values = s.values[:s.limit]
+	}
 	for _, v := range s.values {
 		s.bytes += v.Size()
 	}

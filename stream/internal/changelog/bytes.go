@@ -20,6 +20,9 @@ func BytesOf(b []byte) *Bytes { return &Bytes{rest: b} }
 // Ok tells whether all reads have found what they asked for, and nothing is left.
 func (b *Bytes) Ok() bool { return !b.bad && len(b.rest) == 0 }
 
+// Refuse notes that what was read cannot be: Ok is false then.
+func (b *Bytes) Refuse() { b.bad = true }
+
 // More tells whether something is left.
 func (b *Bytes) More() bool { return !b.bad && len(b.rest) > 0 }
 
