@@ -191,7 +191,7 @@ func (k *keeper) epoch(ended, must bool) error {
 	k.pause.Store(int64(time.Since(began)))
 	writing := time.Now()
 	k.encode(all)
-	if err := k.r.graph.fault(); err != nil {
+	if err := k.fault(all); err != nil {
 		return err // a snapshot that lacks a part of the state is none
 	}
 	k.keepAll(all)
@@ -201,6 +201,18 @@ func (k *keeper) epoch(ended, must bool) error {
 		failed = errors.Join(failed, k.through(e))
 	}
 	return failed
+}
+
+// fault is the error of a function of the user's that was asked for its state, if there was one.
+func (k *keeper) fault(all []*endedEpoch) error {
+	for _, e := range all {
+		for _, p := range e.parts {
+			if p.lane != nil && p.lane.keeping != nil && p.lane.keeping.fault != nil {
+				return p.lane.keeping.fault
+			}
+		}
+	}
+	return k.r.graph.fault()
 }
 
 // age is for how long an epoch has been on its way: a sink that takes its rows, or the place of its snapshot, may hold it up, while the query reads on and
@@ -232,12 +244,20 @@ func (k *keeper) keepAll(all []*endedEpoch) {
 	writing.Wait()
 }
 
-func (k *keeper) keep(s *checkpoint.Snapshot) error {
+func (k *keeper) keep(s *checkpoint.Snapshot) (err error) {
+	defer k.placed(&err)
 	pieces, err := s.Encode()
 	if err != nil {
 		return err
 	}
 	return k.place.Write(k.r.ctx, s.Header.Unit, s.Header.Epoch, pieces)
+}
+
+// placed turns a panic of the place, which may be a program's own, into an error that ends the query.
+func (k *keeper) placed(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("checkpoint %s: a fault inside it: %v", k.place, p)
+	}
 }
 
 // through ends an epoch whose snapshot has been written.
@@ -277,13 +297,26 @@ func (k *keeper) give(u *unit, rows [][]Value, letters *Rows) error {
 		}
 		of = of.part(slices.Clone(of.rows))
 		of.Unit = u.name
-		if err := k.put(u, i, sink, epoch, of); err != nil {
+		if err := k.handOver(u, i, sink, epoch, of); err != nil {
 			return fmt.Errorf("write the %d rows of epoch %d to %s: %w", of.Len(), epoch, describeSink(sink), err)
 		}
-		u.sinks[i].Epoch = epoch
-		if s, ok := sink.(Resumer); ok {
-			u.sinks[i].Position = s.Position()
+	}
+	return nil
+}
+
+// handOver puts rows and notes how far the sink has come with them. A panic in the sink is its error.
+func (k *keeper) handOver(u *unit, i int, sink Sink, epoch int64, rows *Rows) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
 		}
+	}()
+	if err := k.put(u, i, sink, epoch, rows); err != nil {
+		return err
+	}
+	u.sinks[i].Epoch = epoch
+	if s, ok := sink.(Resumer); ok {
+		u.sinks[i].Position = s.Position()
 	}
 	return nil
 }
@@ -317,7 +350,8 @@ func (k *keeper) put(u *unit, i int, sink Sink, epoch int64, rows *Rows) error {
 }
 
 // forget removes the snapshots that neither the newest needs nor the one before, which needs those from base on.
-func (k *keeper) forget(u *unit, base int64) error {
+func (k *keeper) forget(u *unit, base int64) (err error) {
+	defer k.placed(&err)
 	if base <= u.kept {
 		return nil
 	}

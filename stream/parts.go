@@ -136,11 +136,15 @@ func (n *lane) head(dst []byte) []byte {
 }
 
 // keep has the lane note what changes.
-func (n *lane) keep() {
+func (n *lane) keep() error {
 	if n.handler != nil {
-		n.keeping = &handlerState{keeper: n.handler.(Keeper)}
+		n.keeping = &handlerState{name: n.in.records.Name, keeper: n.handler.(Keeper)}
 	}
 	if kept := n.kept(); kept != nil {
 		kept.Keep()
 	}
+	if n.keeping != nil {
+		return n.keeping.fault
+	}
+	return nil
 }

@@ -68,9 +68,9 @@ func (r reader) newLane(partition Partition, u *unit) (*lane, error) {
 	}
 	n.topic, n.unit = partition.Topic, u
 	if r.keeper != nil {
-		n.keep()
+		err = n.keep()
 	}
-	return n, nil
+	return n, err
 }
 
 // Batch implements Handler. A panic in it ends the query, not the program.

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -23,20 +24,34 @@ type Keeper interface {
 
 // handlerState is the state of a RecordHandler as snapshots have it.
 type handlerState struct {
+	name   string // of its process
 	keeper Keeper
 	log    *changelog.Log
 	known  map[string]*changelog.Entry
+	fault  error // the first panic of the handler: a snapshot would lack what it was asked for
+}
+
+// ask calls a method of the handler. A panic in it ends the query, by the epoch that finds the fault, not the program.
+func (h *handlerState) ask(method string, call func()) {
+	defer func() {
+		if p := recover(); p != nil && h.fault == nil {
+			h.fault = fmt.Errorf("process %s: %s: panic: %v", h.name, method, p)
+		}
+	}()
+	call()
 }
 
 // handlerItem is an entry of a handler.
 type handlerItem struct {
-	keeper Keeper
-	key    string
+	of  *handlerState
+	key string
 }
 
 // Append implements changelog.Item.
 func (i handlerItem) Append(dst []byte) []byte {
-	return i.keeper.Save(changelog.AppendText(dst, i.key), i.key)
+	saved := dst
+	i.of.ask("Save", func() { saved = i.of.keeper.Save(changelog.AppendText(dst, i.key), i.key) })
+	return saved
 }
 
 // Keep implements flow.Kept.
@@ -47,17 +62,21 @@ func (h *handlerState) Keep() {
 
 // Log implements flow.Kept.
 func (h *handlerState) Log() *changelog.Log {
-	h.keeper.Changes(func(key string) {
-		if e := h.known[key]; e != nil {
-			h.log.Touch(e)
-			return
-		}
-		h.known[key] = h.log.Add(handlerItem{h.keeper, key})
-	}, func(key string) {
-		h.log.Remove(h.known[key])
-		delete(h.known, key)
-	})
+	h.ask("Changes", func() { h.keeper.Changes(h.changed, h.removed) })
 	return h.log
+}
+
+func (h *handlerState) changed(key string) {
+	if e := h.known[key]; e != nil {
+		h.log.Touch(e)
+		return
+	}
+	h.known[key] = h.log.Add(handlerItem{h, key})
+}
+
+func (h *handlerState) removed(key string) {
+	h.log.Remove(h.known[key])
+	delete(h.known, key)
 }
 
 // Head implements flow.Kept.
@@ -71,10 +90,12 @@ func (h *handlerState) Load(head []byte, items []changelog.Saved) error {
 	for _, item := range items {
 		b := changelog.BytesOf(item.Bytes)
 		key := b.Text()
-		if err := h.keeper.Load(key, b.Rest()); err != nil {
+		var err error
+		h.ask("Load", func() { err = h.keeper.Load(key, b.Rest()) })
+		if err = cmp.Or(h.fault, err); err != nil {
 			return err
 		}
-		h.known[key] = h.log.Restore(item, handlerItem{h.keeper, key})
+		h.known[key] = h.log.Restore(item, handlerItem{h, key})
 	}
 	h.log.Restored()
 	return nil
