@@ -219,11 +219,11 @@ func (n *lane) load(p *checkpoint.Part) error {
 	return nil
 }
 
-// open opens the sinks where the checkpoint has left them. Those of one unit that were opened before one that fails are closed.
+// open opens the sinks where the checkpoint has left them; where partitions are shared those that are no Resumers are open already (beginShared). After an
+// error all are open that come before the one that fails: whoever ends the query, resume or finish, closes all that it has.
 func (k *keeper) open(ctx context.Context, u *unit) error {
 	q, known := k.r.query, slices.Clone(u.header.Sinks)
 	u.sinks = make([]checkpoint.Sink, len(q.sinks)+len(q.letters))
-	var opened []Sink
 	for i, sink := range append(slices.Clone(q.sinks), q.letters...) {
 		columns, name := k.r.graph.columns, nameSink(sink)
 		if i >= len(q.sinks) {
@@ -237,9 +237,8 @@ func (k *keeper) open(ctx context.Context, u *unit) error {
 			known = slices.Delete(known, at, at+1)
 		}
 		if err := k.openOne(ctx, u, i, sink, columns, mark, at >= 0); err != nil {
-			return errors.Join(fmt.Errorf("open a sink: %w", err), closeAll(opened))
+			return fmt.Errorf("open a sink: %w", err)
 		}
-		opened = append(opened, sink)
 	}
 	return nil
 }

@@ -18,9 +18,11 @@ import (
 )
 
 // Running is a query that was started. Its methods may be called from anywhere, at any time, after its end too; but a sink or a function of the
-// query that waits for Results, Stop or Wait waits for itself, and a function also with Totals.
+// query that waits for Stop, Drain, Wait or Savepoint waits for itself. So does a function with Results and Totals (String has these too), and a sink with
+// Results, unless the query has a Checkpoint.
 //
-// Locks: publishing, then the graph's, then a lane's; mu is held for a moment and alone.
+// Locks: those of the keeper, then publishing, then the graph's, then a lane's, then mu, behind which no other of these is taken. It is held for a moment, in
+// which a lane that is new may be made: New of a process finds it taken, and must ask the query nothing.
 type Running struct {
 	query     *Query
 	graph     *graph
