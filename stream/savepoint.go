@@ -15,8 +15,9 @@ import (
 // Where the processes of a group share the query, the state of all partitions is copied: of those that other processes have, as their newest snapshots in
 // the Checkpoint say. Each partition goes on from its own offset, so they need not be of one moment. The source must be Partitioned.
 //
-// A savepoint that fails, or whose process ends meanwhile, leaves a place that nothing may go on from. It can be taken again into that place, unless the query
-// has come too far from what is there: then it says so, and takes an empty one.
+// A savepoint that fails, or whose process ends meanwhile, leaves a place that is marked: a query whose Checkpoint it is does not start
+// (checkpoint.ErrUnfinished). It can be taken again into that place, unless the query has come too far from what is there: then it says so, and takes an empty
+// one.
 func (r *Running) Savepoint(ctx context.Context, to checkpoint.Place) error {
 	if r.keeper == nil {
 		return errors.New("stream: a savepoint of a query without a Checkpoint")
@@ -32,12 +33,7 @@ func (r *Running) Savepoint(ctx context.Context, to checkpoint.Place) error {
 	}
 	r.keeper.ending.Lock() // this process removes no snapshot meanwhile
 	defer r.keeper.ending.Unlock()
-	for _, name := range names {
-		if err := checkpoint.Copy(ctx, r.query.place, to, name); err != nil {
-			return err
-		}
-	}
-	return nil
+	return checkpoint.Copy(ctx, r.query.place, to, names...)
 }
 
 // all are the names of the units of the query that have snapshots, those of other processes too.

@@ -72,7 +72,7 @@ func (k *keeper) beginShared(ctx context.Context) error {
 			return fmt.Errorf("checkpoint: several processes may share this query's partitions, and they cannot write %s together; use a folder of epochs (file.JSONLinesEpochs, parquet.Folder), a topic or a table", describeSink(sink))
 		}
 	}
-	if _, err := k.place.List(ctx, checkpoint.Whole); err != nil {
+	if err := checkpoint.Finished(ctx, k.place); err != nil {
 		return err
 	}
 	return q.open(ctx, k.r.graph.columns, func(sink Sink) bool { _, resumes := sink.(Resumer); return !resumes })

@@ -38,16 +38,20 @@ func large(t *testing.T, place Place) *changelog.Log {
 	return l
 }
 
-// TestCopyCutShort: a copy that is cut short behind any of its snapshots can be loaded, as far as it goes, and made again, from what is newest then.
+// TestCopyCutShort: a copy that is cut short behind its mark or any of its snapshots is refused, and copied from nowhere, until it is made again, from what is
+// newest then.
 func TestCopyCutShort(t *testing.T) {
-	for cut := range 3 {
+	for cut := range 4 {
 		from, to := Folder(t.TempDir()), Folder(t.TempDir())
 		l := large(t, from)
 		if err := Copy(t.Context(), from, &lame{to, cut}, Whole); !errors.Is(err, errLame) {
 			t.Fatalf("cut behind %d: %v", cut, err)
 		}
-		if s, err := Load(t.Context(), to, Whole); err != nil || cut > 0 && s.Header.Epoch != int64(cut) {
-			t.Errorf("cut behind %d: loaded %v, %v", cut, s, err)
+		for name, err := range map[string]error{"load": second(Load(t.Context(), to, Whole)), "load another unit": second(Load(t.Context(), to, "partition 1")),
+			"copy": Copy(t.Context(), to, Folder(t.TempDir()), Whole)} {
+			if cut > 0 && (!errors.Is(err, ErrUnfinished) || !strings.Contains(err.Error(), "a copy of "+from.String())) {
+				t.Errorf("cut behind %d: %s: %v, want it refused", cut, name, err)
+			}
 		}
 		write(t, from, l, 4, 3)
 		if err := Copy(t.Context(), from, to, Whole); err != nil {
@@ -59,6 +63,8 @@ func TestCopyCutShort(t *testing.T) {
 	}
 }
 
+func second[T any](_ T, err error) error { return err }
+
 // TestCopyToAnother: a place that a query has gone on from, or that has something else, is not written to.
 func TestCopyToAnother(t *testing.T) {
 	from, to := Folder(t.TempDir()), Folder(t.TempDir())
@@ -69,6 +75,9 @@ func TestCopyToAnother(t *testing.T) {
 	}
 	if epochs, err := to.List(t.Context(), Whole); len(epochs) != 1 || err != nil {
 		t.Errorf("there are %v, %v, want the one that was there", epochs, err)
+	}
+	if err := Finished(t.Context(), to); err != nil {
+		t.Errorf("the query that is there cannot go on: %v", err)
 	}
 	if err := Copy(t.Context(), Folder(t.TempDir()), Folder(t.TempDir()), Whole); err == nil {
 		t.Error("a copy of nothing")

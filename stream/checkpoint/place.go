@@ -25,6 +25,9 @@ type Place interface {
 	Remove(ctx context.Context, unit string, epoch int64) error
 }
 
+// ErrUnfinished tells that a copy into a place was cut short: what is there is not all, and no query goes on from it.
+var ErrUnfinished = errors.New("it is a savepoint that was cut short")
+
 // ErrTaken tells that another process has written the snapshot of an epoch.
 var ErrTaken = errors.New("another process has gone on from this checkpoint")
 
@@ -49,8 +52,11 @@ type Part struct {
 func AppendHead(dst, head []byte) []byte { return changelog.AppendText(dst, string(head)) }
 
 // Load reads the newest state of a unit that is whole; nil where there is none at all. Where the newest snapshot is damaged, the state is that of the one
-// before, and says so. It is an error where snapshots are there and none of them can be loaded.
+// before, and says so. It is an error where snapshots are there and none of them can be loaded, and of a place into which a copy was not finished.
 func Load(ctx context.Context, place Place, unit string) (*State, error) {
+	if err := Finished(ctx, place); err != nil {
+		return nil, err
+	}
 	_, state, err := load(ctx, place, unit)
 	return state, err
 }
@@ -204,9 +210,58 @@ func compareIDs(a, b uint64) int {
 	return 1 // ids of one section differ
 }
 
-// Copy copies the newest state of a unit to another place: the snapshots that make it, the oldest first. Where it has been cut short it can be called
+// Copy copies the newest states of units to another place: the snapshots that make each, the oldest first. Until all are there the place is marked, and
+// Load refuses it: without the mark a unit that has not come yet would begin anew beside those that have. Where it has been cut short it can be called
 // again: what is there already must be what from has too, byte for byte. It is an error where there is nothing to be copied.
-func Copy(ctx context.Context, from, to Place, unit string) error {
+func Copy(ctx context.Context, from, to Place, units ...string) error {
+	if err := Finished(ctx, from); err != nil {
+		return err
+	}
+	for _, unit := range units { // before the mark: a query may have gone on from there, and must be able to go on again
+		if _, err := copied(ctx, from, to, unit); err != nil {
+			return err
+		}
+	}
+	if err := mark(ctx, from, to); err != nil {
+		return err
+	}
+	for _, unit := range units {
+		if err := copyUnit(ctx, from, to, unit); err != nil {
+			return err
+		}
+	}
+	return to.Remove(ctx, marked, markEpoch)
+}
+
+// The mark of a place into which something is copied is a snapshot, in form, of a unit that no query has: each place can keep it.
+const (
+	marked    = "savepoint"
+	markEpoch = 1
+)
+
+// mark marks a place, if it is not marked yet.
+func mark(ctx context.Context, from, to Place) error {
+	err := to.Write(ctx, marked, markEpoch, [][]byte{[]byte("a copy of " + from.String() + " is not finished")})
+	if errors.Is(err, ErrTaken) {
+		return nil
+	}
+	return err
+}
+
+// Finished returns ErrUnfinished of a place into which a copy has not come to its end.
+func Finished(ctx context.Context, place Place) error {
+	marks, err := place.List(ctx, marked)
+	if err != nil || len(marks) == 0 {
+		return err
+	}
+	of, err := place.Read(ctx, marked, marks[0])
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("checkpoint %s: %w: %s; take the savepoint again, there or elsewhere", place, ErrUnfinished, of)
+}
+
+func copyUnit(ctx context.Context, from, to Place, unit string) error {
 	c, state, err := settled(ctx, from, unit)
 	if err != nil {
 		return err
@@ -218,7 +273,7 @@ func Copy(ctx context.Context, from, to Place, unit string) error {
 	if err != nil {
 		return err // unreachable: the state has been made of them
 	}
-	there, err := c.copied(to)
+	there, err := copied(ctx, from, to, unit)
 	if err != nil {
 		return err
 	}
@@ -249,20 +304,20 @@ func settled(ctx context.Context, place Place, unit string) (*chain, *State, err
 	}
 }
 
-// copied lists the snapshots that another place has of this one. It is an error where it has others: a query may have gone on from there.
-func (c *chain) copied(to Place) ([]int64, error) {
-	there, err := to.List(c.ctx, c.unit)
+// copied lists the snapshots of a unit that another place has of this one. It is an error where it has others: a query may have gone on from there.
+func copied(ctx context.Context, from, to Place, unit string) ([]int64, error) {
+	there, err := to.List(ctx, unit)
 	if err != nil {
 		return nil, err
 	}
 	for _, epoch := range there {
-		b, err := to.Read(c.ctx, c.unit, epoch)
+		b, err := to.Read(ctx, unit, epoch)
 		if err != nil {
 			return nil, err
 		}
-		of, err := c.place.Read(c.ctx, c.unit, epoch)
+		of, err := from.Read(ctx, unit, epoch)
 		if err != nil || !bytes.Equal(b, of) {
-			return nil, fmt.Errorf("checkpoint %s has snapshots already, and %d is not, or not any more, one of %s: give an empty place", to, epoch, c.place)
+			return nil, fmt.Errorf("checkpoint %s has snapshots already, and %d is not, or not any more, one of %s: give an empty place", to, epoch, from)
 		}
 	}
 	return there, nil

@@ -1,6 +1,8 @@
 package kafka
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -62,4 +64,59 @@ func TestSharedSavepoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, got.lines, want.lines, true)
+}
+
+// cutShort is a place that takes only so many snapshots.
+type cutShort struct {
+	checkpoint.Place
+	left int
+}
+
+var errCut = errors.New("the machine is gone")
+
+func (c *cutShort) Write(ctx context.Context, unit string, epoch int64, pieces [][]byte) error {
+	if c.left--; c.left < 0 {
+		return errCut
+	}
+	return c.Place.Write(ctx, unit, epoch, pieces)
+}
+
+// TestSharedSavepointCutShort: a savepoint that has but one of several partitions is no place to go on from, in a folder and in a topic; taken again it is.
+func TestSharedSavepointCutShort(t *testing.T) {
+	t.Parallel()
+	addr := startBroker(t, broker.Config{})
+	topic := topicName(t)
+	movesOn(t, addr, topic, 0, 1000)
+	cfg := Config{Brokers: []string{addr}, Topic: topic, Group: topic}
+	r, err := windows(cfg).Checkpoint(checkpoint.Folder(t.TempDir())).Epoch(20 * time.Millisecond).Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Stop(t.Context())
+	eventually(t, "all is in snapshots", func() bool {
+		lags, err := Lag(t.Context(), cfg)
+		return err == nil && len(lags) > 1 && !slices.ContainsFunc(lags, func(l PartitionLag) bool { return l.Lag > 0 })
+	})
+	inTopic, err := NewSnapshots(t.Context(), SnapshotsConfig{Brokers: cfg.Brokers, Topic: topic + "-snapshots", Name: "copy"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inTopic.Close()
+	for _, to := range []checkpoint.Place{checkpoint.Folder(t.TempDir()), inTopic} {
+		if err := r.Savepoint(t.Context(), &cutShort{to, 2}); !errors.Is(err, errCut) { // its mark and a snapshot
+			t.Fatalf("got %v, want it cut short", err)
+		}
+		copied := cfg
+		copied.Group, copied.Until = topic+"-copy", closed()
+		again := windows(copied).Checkpoint(to)
+		if _, err := again.Start(t.Context()); !errors.Is(err, checkpoint.ErrUnfinished) {
+			t.Errorf("%s: started with %v, want it refused", to, err)
+		}
+		if err := r.Savepoint(t.Context(), to); err != nil {
+			t.Errorf("%s: again: %v", to, err)
+		}
+		if err := live(t, again, 0); err != nil {
+			t.Errorf("%s: behind that: %v", to, err)
+		}
+	}
 }
