@@ -39,6 +39,21 @@ func (r reader) Assigned(partitions []Partition) {
 			n.unknown()
 		}
 	}
+	if r.started.Swap(false) {
+		r.Release() // before anything is read: the first snapshots say where
+	}
+}
+
+// Starts implements Starter.
+func (r reader) Starts(p Partition, next int64) {
+	n, err := r.lane(p)
+	if r.keeper == nil || err != nil {
+		return // what has gone wrong with the lane, its first batch says
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.skip(next)
+	r.started.Store(true)
 }
 
 func (r reader) lane(partition Partition) (*lane, error) {

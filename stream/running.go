@@ -45,6 +45,7 @@ type Running struct {
 
 	draining atomic.Bool // Drain was called
 	whole    atomic.Bool // all partitions have been this process's once
+	started  atomic.Bool // a source has said where it begins, and no snapshot has that yet
 
 	given, total atomic.Int64 // rows given out, with each change and without: also asked for while a sink makes the query wait
 

@@ -66,6 +66,10 @@ type Beginner interface {
 	Begin(p Partition, found Found) (next int64, known bool, err error)
 }
 
+// Starter is a Handler that keeps where a source begins with a partition of which Begin has known nothing. It is told before Assigned, if the settings of the
+// source mean another place at another time, such as the end of the partition: what comes between a crash and the next run would be left out otherwise.
+type Starter interface{ Starts(p Partition, next int64) }
+
 // Found is what a source knows of a partition before it reads it.
 type Found struct {
 	// ID tells what the partition holds from what another one of its name would, such as a topic that was made anew; empty if the source cannot tell.

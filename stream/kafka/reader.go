@@ -122,7 +122,7 @@ func (r *reader) settle(l *link) error {
 		return fmt.Errorf("look up offsets: %w", err)
 	}
 	switch {
-	case r.next < 0 && r.run.cfg.Start == Latest && (r.run.old == nil || r.run.old[r.id]):
+	case r.next < 0 && r.run.latest(r.id):
 		r.next = last
 	case r.next < 0:
 		r.next = first

@@ -442,6 +442,47 @@ func TestLatestOfQuietPartitions(t *testing.T) {
 	}
 }
 
+// TestLatestBeforeTheFirstFetch: the end at which a query begins is in its checkpoint before the broker has answered a fetch, or an epoch has ended by its time.
+func TestLatestBeforeTheFirstFetch(t *testing.T) {
+	t.Parallel()
+	addr := startBroker(t, broker.Config{})
+	for _, group := range []bool{false, true} {
+		t.Run(fmt.Sprint("group ", group), func(t *testing.T) {
+			topic := topicName(t)
+			produce(t, addr, topic, 2, 0, 100)
+			cfg := Config{Brokers: []string{addr}, Topic: topic, Start: Latest, IdleInterval: time.Second}
+			units := []string{checkpoint.Whole}
+			if group {
+				cfg.Group = topic
+				units = []string{"partition 0 " + topic, "partition 1 " + topic}
+			}
+			place := checkpoint.Folder(t.TempDir())
+			query := func(cfg Config) *stream.Query {
+				return stream.From(Source(cfg)).Format(stream.TextFormat()).Select("text").Checkpoint(place).Epoch(time.Hour)
+			}
+			ctx, kill := context.WithCancelCause(t.Context())
+			r, err := query(cfg).Start(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "both places in the checkpoint", func() bool { return len(places(t, place, units)) == 2 })
+			kill(errKilled)
+			r.Wait(t.Context())
+			produce(t, addr, topic, 2, 100, 150)
+			cfg.Until, cfg.IdleInterval = closed(), 20*time.Millisecond
+			if r, err = query(cfg).Start(t.Context()); err == nil {
+				err = r.Wait(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.Results().Total; got != 50 {
+				t.Errorf("got %d records after the crash, want 50", got)
+			}
+		})
+	}
+}
+
 // places are the offsets from which a checkpoint's units go on, of the partitions of which they are known.
 func places(t *testing.T, place checkpoint.Place, units []string) map[string]int64 {
 	t.Helper()

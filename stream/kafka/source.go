@@ -168,6 +168,7 @@ func (r *run) assign(ctx context.Context, committed map[stream.Partition]mark) b
 			return false
 		}
 	}
+	r.starts(ctx, committed)
 	if to, ok := r.handler.(stream.Noter); ok {
 		if sentence := r.resumed(committed); sentence != "" {
 			to.Note(sentence)
@@ -209,6 +210,40 @@ func (r *run) place(p stream.Partition, committed mark, id string) error {
 	}
 	r.positions[p] = is
 	return nil
+}
+
+// starts finds the ends of the partitions that begin there, and tells the handler, who can keep them before anything has come. One whose broker does not
+// answer is found when its reader has a connection.
+func (r *run) starts(ctx context.Context, partitions map[stream.Partition]mark) {
+	to, ok := r.handler.(stream.Starter)
+	if !ok {
+		return
+	}
+	var asking sync.WaitGroup
+	for p := range partitions {
+		if pos := r.position(p); pos.next < 0 && r.latest(p) {
+			asking.Go(func() { r.start(ctx, to, p, pos) })
+		}
+	}
+	asking.Wait()
+}
+
+func (r *run) start(ctx context.Context, to stream.Starter, p stream.Partition, pos *position) {
+	link, err := r.cluster.leader(ctx, p)
+	if err != nil {
+		return
+	}
+	defer link.conn.Close()
+	defer context.AfterFunc(ctx, func() { link.conn.Close() })()
+	if _, last, err := link.offsets(); err == nil {
+		r.advance(pos, last)
+		to.Starts(p, last)
+	}
+}
+
+// latest tells whether a partition of which nothing is known begins at its end.
+func (r *run) latest(p stream.Partition) bool {
+	return r.cfg.Start == Latest && (r.old == nil || r.old[p])
 }
 
 // inOrder returns partitions by topic and number.
