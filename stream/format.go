@@ -11,7 +11,7 @@ import (
 
 // Format says how the values of records are written: JSONFormat, CSVFormat, TextFormat, those of package avro, or one of a program's own.
 type Format interface {
-	// Name is what Explain calls the format.
+	// Name is what Explain calls the format, and a checkpoint knows it by: formats that read records otherwise have other names.
 	Name() string
 	// Decoder returns what decodes the records of one partition, given the paths that a query reads. It is called once a partition, and at
 	// least once when the query is checked: an error, for paths that no record can have say, refuses the query's start.
@@ -95,8 +95,14 @@ func (o JSONOptions) Name() string {
 	if o.shape.Envelope != "" {
 		name += ", envelope " + o.shape.Envelope
 	}
+	if len(o.shape.Beside) > 0 {
+		name += " beside " + strings.Join(o.shape.Beside, " and ")
+	}
 	if o.shape.Flat != "" {
 		name += ", flattened by " + o.shape.Flat
+	}
+	if o.shape.TextNumbers {
+		name += ", numbers in texts too"
 	}
 	return name
 }
@@ -125,7 +131,13 @@ func (o CSVOptions) Separator(c byte) CSVOptions {
 }
 
 // Name implements Format.
-func (o CSVOptions) Name() string { return "CSV of " + strings.Join(o.columns, ", ") }
+func (o CSVOptions) Name() string {
+	name := "CSV of " + strings.Join(o.columns, ", ")
+	if o.separator != ',' {
+		name += fmt.Sprintf(", parted by %q", o.separator)
+	}
+	return name
+}
 
 // Decoder implements Format.
 func (o CSVOptions) Decoder(slots []Slot) (Decoder, error) {

@@ -78,7 +78,19 @@ func (q *Query) Process(p Processing) *Query {
 		}
 		s.Adds = append(s.Adds, c.Name)
 	}
+	s.Holds = hold(p.Columns)
 	return q.then(step{Step: s, functions: &p})
+}
+
+// hold says of columns what they hold, as a plan does. One without a kind may hold any value.
+func hold(columns []Column) (holds []string) {
+	for _, c := range columns {
+		if c.Kind == value.Null {
+			c.Kind = value.Any
+		}
+		holds = append(holds, fmt.Sprintf("%s: %s", c.Name, c.Kind))
+	}
+	return holds
 }
 
 // Context is what the functions of a keyed process can do.

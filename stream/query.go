@@ -380,6 +380,9 @@ func (q *Query) lookup(kind string, t *Table, on On) *Query {
 	}
 	on = on.both()
 	s := plan.Step{Op: plan.Lookup, Name: t.name, Join: plan.JoinSpec{Kind: kind, Left: on.Left, Right: on.Right}}
+	if t.rows != nil {
+		s.Holds = hold(t.rows.Columns)
+	}
 	return q.then(step{Step: s, table: t, other: t.query})
 }
 

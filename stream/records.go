@@ -40,6 +40,7 @@ func (q *Query) ProcessRecords(p RecordProcessing) *Query {
 	for _, c := range p.Columns {
 		s.Adds = append(s.Adds, c.Name)
 	}
+	s.Holds = hold(p.Columns)
 	return q.then(step{Step: s, records: &p})
 }
 

@@ -83,7 +83,8 @@ type Found struct {
 type Replayable interface{ Replayable() }
 
 // Identified is a Source that is the same wherever its records are to be had: a topic, whichever brokers are asked for it. Its Description is what
-// tells it from others otherwise. A Sink may be one, too: a checkpoint knows it by its Identity, or else by what its String says.
+// tells it from others otherwise. A Sink may be one, too: a checkpoint knows it by its Identity, or else by what its String says. A Source whose settings
+// decide what an offset counts or what a record is has them in its Identity, in words: those are shown where the checkpoint's differ.
 type Identified interface{ Identity() string }
 
 // Partial is the error of a Handler that has handled only the first records of a batch and wants no more: a source that keeps a place to

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -120,6 +121,18 @@ func (f *Files) Description() string {
 		return "files " + f.pattern + ", followed"
 	}
 	return "files " + f.pattern
+}
+
+// Identity implements stream.Identified: also how the files are read, which decides what an offset counts and what a record is.
+func (f *Files) Identity() string {
+	is := f.Description() + [...]string{byName: "", asLines: ", as lines", asCSV: ", as CSV"}[f.format]
+	if f.comma != 0 {
+		is += fmt.Sprintf(", parted by %q", f.comma)
+	}
+	if len(f.names) > 0 {
+		is += ", columns " + strings.Join(f.names, ", ")
+	}
+	return is
 }
 
 // Check implements stream.Checker.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"cancha/stream"
+	"cancha/stream/checkpoint"
 	"cancha/stream/streamtest"
 )
 
@@ -433,4 +434,32 @@ func overwrite(path, text string) error {
 	defer f.Close()
 	_, err = f.WriteString(text)
 	return err
+}
+
+// TestReadOtherwise: how files are read decides what an offset counts, so a checkpoint of a source that is set otherwise is refused, with both in words.
+func TestReadOtherwise(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, dir, "in.csv", "id,x\n1,2\n")
+	settings := []func() *Files{
+		func() *Files { return Source(path) },
+		func() *Files { return Source(path).Columns("id", "x") },
+		func() *Files { return Source(path).AsLines() },
+		func() *Files { return Source(path).AsCSV() },
+		func() *Files { return Source(path).Comma(';') },
+	}
+	for i, a := range settings {
+		place := checkpoint.Folder(filepath.Join(dir, fmt.Sprint(i)))
+		start := func(f *Files) error {
+			return lives(stream.From(f).Select("id").Checkpoint(place), 0)
+		}
+		if err := start(a()); err != nil {
+			t.Fatal(err)
+		}
+		for j, b := range settings {
+			err := start(b())
+			if i == j && err != nil || i != j && (err == nil || !strings.Contains(err.Error(), b().Identity())) {
+				t.Errorf("%s, and then %s: got %v", a().Identity(), b().Identity(), err)
+			}
+		}
+	}
 }

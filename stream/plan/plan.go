@@ -76,6 +76,8 @@ type Step struct {
 	Ties       bool // of top: rows equal to the last one stay
 	TimeToLive time.Duration
 	Adds       []string // columns that a function gives
+	// Holds is what the columns are that a process gives, or the table of a lookup has, each with its kind: "total: a number". Explain leaves it out.
+	Holds []string
 }
 
 // Window says which spans of event time rows are grouped by.
@@ -248,11 +250,12 @@ func (s Step) function() string {
 }
 
 // Same returns what must be the same in another plan for it to go on from where this one has come: the sources, the steps and their order, line by
-// line. Name, sinks, limits and times of output may differ.
+// line. Name, sinks, limits and times of output may differ, and what no state depends on: IdleAfter, MaxAhead, the rows of a table. What a function does is
+// known by its name alone.
 func (p *Plan) Same() []string {
 	lines := []string{p.Input.same() + ", output " + p.Output}
 	for _, s := range p.Steps {
-		lines = append(lines, s.String())
+		lines = append(lines, s.same())
 		if s.Other != nil {
 			for _, line := range s.Other.Same() {
 				lines = append(lines, "│ "+line)
@@ -267,4 +270,12 @@ func (i Input) same() string {
 		i.Source = i.Identity
 	}
 	return i.String()
+}
+
+// same is the step in one line, with what its columns hold.
+func (s Step) same() string {
+	if len(s.Holds) == 0 {
+		return s.String()
+	}
+	return fmt.Sprintf("%s (%s)", s, strings.Join(s.Holds, ", "))
 }
