@@ -23,6 +23,7 @@ type keeper struct {
 	place  checkpoint.Place
 	id     string // of a checkpoint that is begun
 	shared bool   // partitions go from process to process: each is a unit
+	opened []bool // by their places in outlets: sinks that this run has opened, for whichever unit first, and has to close; ending guards it
 
 	cut     sync.RWMutex  // held for reading while records are handled, for writing while snapshots are taken; before all other locks but ending
 	ending  sync.Mutex    // held by whoever ends an epoch, or takes a partition over; before cut
@@ -287,7 +288,7 @@ func (k *keeper) through(e *endedEpoch) error {
 // give gives the sinks the rows of a unit's newest epoch, those that do not have them.
 func (k *keeper) give(u *unit, rows [][]Value, letters *Rows) error {
 	q, epoch := k.r.query, u.header.Epoch
-	for i, sink := range append(slices.Clone(q.sinks), q.letters...) {
+	for i, sink := range q.outlets() {
 		of := &Rows{Columns: k.r.graph.columns, rows: rows, Total: int64(len(rows))}
 		if i >= len(q.sinks) {
 			of = letters

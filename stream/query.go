@@ -84,7 +84,7 @@ type Mark struct {
 	Position []byte // what Position said then; nil: nothing yet
 }
 
-// Closer is a Sink that is closed after its last Write, however the query ended.
+// Closer is a Sink that is closed after its last Write, however the query ended. One whose Open or Resume has failed is not: it may serve another query.
 type Closer interface{ Close() error }
 
 // Placed is a Sink that writes to one place, such as a file: two sinks of a query with the same Place are refused, and so is a Reader of it. The
@@ -517,7 +517,7 @@ func (q *Query) Start(ctx context.Context) (*Running, error) {
 // open opens the sinks that are wanted. Those that were opened before one that fails are closed.
 func (q *Query) open(ctx context.Context, columns []Column, wanted func(Sink) bool) error {
 	var opened []Sink
-	for i, sink := range append(slices.Clone(q.sinks), q.letters...) {
+	for i, sink := range q.outlets() {
 		if !wanted(sink) {
 			continue
 		}
@@ -544,6 +544,9 @@ func openOne(ctx context.Context, sink Sink, o Opener, columns []Column) (err er
 	}()
 	return o.Open(ctx, columns)
 }
+
+// outlets are all sinks: those of rows, and behind them those of dead letters.
+func (q *Query) outlets() []Sink { return append(slices.Clone(q.sinks), q.letters...) }
 
 func closeAll(sinks []Sink) error {
 	var all error

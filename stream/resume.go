@@ -22,7 +22,7 @@ func (r *Running) resume(ctx context.Context) error {
 	if err := q.resumable(r.graph); err != nil {
 		return err
 	}
-	k := &keeper{r: r, place: q.place, id: uuid(), full: make(chan struct{}, 1)}
+	k := &keeper{r: r, place: q.place, id: uuid(), full: make(chan struct{}, 1), opened: make([]bool, len(q.outlets()))}
 	r.keeper = k
 	if k.shared = r.shared(); k.shared {
 		r.units, r.graph.unit = nil, nil // no row belongs to the whole
@@ -37,7 +37,7 @@ func (r *Running) resume(ctx context.Context) error {
 		err = k.epoch(false, true) // the place can be written to, and knows where the sinks begin
 	}
 	if err != nil {
-		return errors.Join(err, closeAll(append(slices.Clone(q.sinks), q.letters...)))
+		return errors.Join(err, k.close(k.opened))
 	}
 	return nil
 }
@@ -219,12 +219,13 @@ func (n *lane) load(p *checkpoint.Part) error {
 	return nil
 }
 
-// open opens the sinks where the checkpoint has left them; where partitions are shared those that are no Resumers are open already (beginShared). After an
-// error all are open that come before the one that fails: whoever ends the query, resume or finish, closes all that it has.
+// open opens the sinks where the checkpoint has left them. If one fails, those that were opened before it for this unit alone are closed; others still have
+// rows to come, of other units.
 func (k *keeper) open(ctx context.Context, u *unit) error {
 	q, known := k.r.query, slices.Clone(u.header.Sinks)
-	u.sinks = make([]checkpoint.Sink, len(q.sinks)+len(q.letters))
-	for i, sink := range append(slices.Clone(q.sinks), q.letters...) {
+	u.sinks = make([]checkpoint.Sink, len(k.opened))
+	fresh := make([]bool, len(k.opened))
+	for i, sink := range q.outlets() {
 		columns, name := k.r.graph.columns, nameSink(sink)
 		if i >= len(q.sinks) {
 			columns, name = letterColumns(), "dead letters to "+name
@@ -237,10 +238,24 @@ func (k *keeper) open(ctx context.Context, u *unit) error {
 			known = slices.Delete(known, at, at+1)
 		}
 		if err := k.openOne(ctx, u, i, sink, columns, mark, at >= 0); err != nil {
-			return fmt.Errorf("open a sink: %w", err)
+			return errors.Join(fmt.Errorf("open a sink: %w", err), k.close(fresh))
 		}
+		fresh[i] = !k.opened[i]
+		k.opened[i] = true
 	}
 	return nil
+}
+
+// close closes some of the sinks that this run has opened. One that it has not may serve another query.
+func (k *keeper) close(which []bool) error {
+	var sinks []Sink
+	for i, sink := range k.r.query.outlets() {
+		if which[i] {
+			sinks = append(sinks, sink)
+			k.opened[i] = false
+		}
+	}
+	return closeAll(sinks)
 }
 
 // nameSink is what a checkpoint knows a sink by: one that it does not know begins with the next epoch, and does not get the rows of the last.

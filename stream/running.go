@@ -255,7 +255,7 @@ func (r *Running) finish(natural bool) {
 	default:
 		err = r.drain()
 	}
-	err = errors.Join(err, closeAll(append(slices.Clone(r.query.sinks), r.query.letters...)))
+	err = errors.Join(err, r.closeSinks())
 	r.unseen()
 	r.collect()
 	r.mu.Lock()
@@ -272,6 +272,14 @@ func (r *Running) finish(natural bool) {
 	if unread != "" {
 		r.notes = append(r.notes, "A source could not be read in the end: "+unread)
 	}
+}
+
+// closeSinks closes the sinks that the run has opened.
+func (r *Running) closeSinks() error {
+	if r.keeper == nil {
+		return closeAll(r.query.outlets())
+	}
+	return r.keeper.close(r.keeper.opened)
 }
 
 // ending says why a run ended in order. The caller holds mu.

@@ -66,7 +66,9 @@ func (g *graph) separable() bool {
 // beginShared begins a query whose partitions are shared, before there are any: it opens the sinks, but those that go on with each unit.
 func (k *keeper) beginShared(ctx context.Context) error {
 	q := k.r.query
-	for _, sink := range append(slices.Clone(q.sinks), q.letters...) {
+	for i, sink := range q.outlets() {
+		_, resumes := sink.(Resumer)
+		k.opened[i] = !resumes
 		_, marked := sink.(Marked) // by unit: what each process writes stands apart
 		if p, ok := sink.(Placed); ok && p.Place() != "" && !marked {
 			return fmt.Errorf("checkpoint: several processes may share this query's partitions, and they cannot write %s together; use a folder of epochs (file.JSONLinesEpochs, parquet.Folder), a topic or a table", describeSink(sink))

@@ -21,21 +21,30 @@ func (c *Config) ledger() string {
 	return quote(epochs)
 }
 
-// Resume implements stream.Resumer.
+// Resume implements stream.Resumer. One that fails leaves the sink as it was.
 func (s *sink) Resume(ctx context.Context, columns []stream.Column, mark stream.Mark) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.queries) == 0 || mark.Unit == checkpoint.Whole { // else another unit of the same query, which another process may have begun
-		if err := s.Open(ctx, columns); err != nil {
-			return 0, err
-		}
-		s.queries = map[string]string{}
+	if len(s.queries) > 0 && mark.Unit != checkpoint.Whole { // another unit of the same query, which another process may have begun
+		return s.goOn(ctx, mark)
 	}
+	if err := s.Open(ctx, columns); err != nil {
+		return 0, err
+	}
+	s.queries = map[string]string{}
+	epoch, err := s.goOn(ctx, mark)
+	if err != nil {
+		s.Close()
+	}
+	return epoch, err
+}
+
+// goOn finds the last epoch of a unit that the table has.
+func (s *sink) goOn(ctx context.Context, mark stream.Mark) (written int64, err error) {
 	s.queries[mark.Unit] = mark.Query
-	var written int64
 	cfg := *s.cfg()
 	cfg.fill()
-	err := s.persist(ctx, min(opening, cfg.Patience), func() (err error) {
+	err = s.persist(ctx, min(opening, cfg.Patience), func() (err error) {
 		if err = s.ready(ctx); err != nil {
 			return err
 		}
