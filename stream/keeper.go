@@ -337,8 +337,9 @@ func (k *keeper) put(u *unit, i int, sink Sink, epoch int64, rows *Rows) error {
 		if newest, failed := k.newest(u); failed != nil || newest != u.number {
 			return errors.Join(err, failed)
 		}
-		is := u.sinks[i]
-		written, failed := s.Resume(k.r.ctx, slices.Clone(rows.Columns), Mark{Query: u.header.Query, Unit: u.name, Epoch: is.Epoch, Position: is.Position})
+		mark := k.mark(u)
+		mark.Epoch, mark.Position = u.sinks[i].Epoch, u.sinks[i].Position
+		written, failed := s.Resume(k.r.ctx, slices.Clone(rows.Columns), mark)
 		if failed != nil || written >= epoch {
 			return failed
 		}

@@ -60,7 +60,7 @@ type Opener interface {
 // Resumer is a Sink that can go on where a checkpoint has left it, so that each row is there once whatever happens to its query.
 type Resumer interface {
 	// Resume takes the place of Open in a query with a Checkpoint. It makes what the sink holds that of the last whole epoch, and returns that: mark.Epoch,
-	// or a later one whose rows are there already.
+	// or a later one whose rows are there already. It may be called for several units of a run, and for one again; where it fails, the sink is as it was.
 	Resume(ctx context.Context, columns []Column, mark Mark) (epoch int64, err error)
 	// Position is asked after each Write, and kept with its epoch: what Resume needs to find the place again.
 	Position() []byte
@@ -78,7 +78,8 @@ var ErrTakenOver = errors.New("another process has gone on with this query")
 
 // Mark is how far a sink has come, as a checkpoint knows it.
 type Mark struct {
-	Query    string // identifies the checkpoint
+	Query    string // identifies the checkpoint; partitions that processes share have that of whichever process began with them
+	Run      string // identifies the run of the query: a sink that is open for one refuses another, whose rows would get the first one's epochs
 	Unit     string // the part of the query whose rows these are; checkpoint.Whole: all
 	Epoch    int64  // the last whose rows are known to be there; 0: none yet
 	Position []byte // what Position said then; nil: nothing yet

@@ -231,7 +231,7 @@ func (k *keeper) open(ctx context.Context, u *unit) error {
 			columns, name = letterColumns(), "dead letters to "+name
 		}
 		u.sinks[i] = checkpoint.Sink{Name: name, Epoch: u.header.Epoch}
-		mark := Mark{Query: u.header.Query, Unit: u.name}
+		mark := k.mark(u)
 		at := slices.IndexFunc(known, func(s checkpoint.Sink) bool { return s.Name == name })
 		if at >= 0 {
 			mark.Epoch, mark.Position = known[at].Epoch, known[at].Position
@@ -244,6 +244,11 @@ func (k *keeper) open(ctx context.Context, u *unit) error {
 		k.opened[i] = true
 	}
 	return nil
+}
+
+// mark is that of a sink which has nothing of a unit yet.
+func (k *keeper) mark(u *unit) Mark {
+	return Mark{Query: u.header.Query, Unit: u.name, Run: k.r.history.runID}
 }
 
 // close closes some of the sinks that this run has opened. One that it has not may serve another query.

@@ -49,17 +49,20 @@ func (e *Epochs) Open(context.Context, []stream.Column) error {
 	return fmt.Errorf("write %s: files of epochs want a query with a Checkpoint; write one file (CSV, JSONLines) without", e.names.Dir)
 }
 
-// Resume implements stream.Resumer.
+// Resume implements stream.Resumer. A query that has the sink keeps it until Close.
 func (e *Epochs) Resume(_ context.Context, columns []stream.Column, mark stream.Mark) (int64, error) {
 	begin, err := e.head(columns)
+	if err != nil {
+		return 0, fmt.Errorf("write %s: %w", e.names.Dir, err)
+	}
+	last, err := e.names.Open(mark.Run, mark.Query, mark.Unit)
 	if err != nil {
 		return 0, fmt.Errorf("write %s: %w", e.names.Dir, err)
 	}
 	e.mu.Lock()
 	e.begin = begin
 	e.mu.Unlock()
-	last, err := e.names.Open(mark.Query, mark.Unit)
-	return max(last, mark.Epoch), err
+	return max(last, mark.Epoch), nil
 }
 
 // Position implements stream.Resumer: the names of the files tell.

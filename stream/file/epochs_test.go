@@ -100,6 +100,35 @@ func TestTwoOfOneFolder(t *testing.T) {
 	}
 }
 
+// TestSinkOfTwoQueries: a sink that serves a query refuses another, whose rows would get the names of the first one's epochs, until that has ended.
+func TestSinkOfTwoQueries(t *testing.T) {
+	dir := t.TempDir()
+	for name, sink := range map[string]stream.Sink{"epochs": CSVEpochs(filepath.Join(dir, "rows")), "file": CSV(filepath.Join(dir, "x.csv"))} {
+		source := stream.Memory("ids", [][]stream.Record{{{Value: []byte(`{"id":1,"x":2}`)}}}).Follow()
+		query := func(n int, columns ...string) *stream.Query {
+			return stream.From(source).Select(columns...).To(sink).Checkpoint(checkpoint.Folder(filepath.Join(dir, name, fmt.Sprint(n)))).Epoch(10 * time.Millisecond)
+		}
+		first, err := query(1, "id").Start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := query(2, "id", "x").Start(t.Context()); err == nil || !strings.Contains(err.Error(), "make one of its own for each query") {
+			t.Errorf("%s: a second query: got %v", name, err)
+		}
+		source.Append(0, stream.Record{Value: []byte(`{"id":2,"x":3}`)})
+		if err := first.Stop(t.Context()); err != nil {
+			t.Errorf("%s: the first query, then: %v", name, err)
+		}
+		second, err := query(2, "x").Start(t.Context())
+		if err == nil {
+			err = second.Stop(t.Context())
+		}
+		if err != nil {
+			t.Errorf("%s: the second query, when the first has ended: %v", name, err)
+		}
+	}
+}
+
 // TestEqualProcesses: the process of another machine, which has our number and shares the folder, keeps the file that it is writing, and who may read a
 // folder's other files may read ours.
 func TestEqualProcesses(t *testing.T) {

@@ -87,7 +87,7 @@ func (s *Sink) Append() *Sink {
 // Open implements stream.Opener: it makes the file and writes the header.
 func (s *Sink) Open(_ context.Context, columns []stream.Column) error {
 	if s.file != nil {
-		return fmt.Errorf("write %s: the file is being written by another query of this sink", s.path)
+		return fmt.Errorf("write %s: %w", s.path, files.ErrServes)
 	}
 	head, err := s.head(columns)
 	if err != nil {
@@ -105,12 +105,12 @@ func (s *Sink) Open(_ context.Context, columns []stream.Column) error {
 
 // Resume implements stream.Resumer. Position is the size of the file behind a Write.
 func (s *Sink) Resume(ctx context.Context, columns []stream.Column, mark stream.Mark) (int64, error) {
+	if s.file != nil {
+		return 0, fmt.Errorf("write %s: %w", s.path, files.ErrServes)
+	}
 	s.exact = true
 	if mark.Position == nil {
 		return mark.Epoch, s.Open(ctx, columns)
-	}
-	if s.file != nil {
-		return 0, fmt.Errorf("write %s: the file is being written by another query of this sink", s.path)
 	}
 	size, n := binary.Varint(mark.Position)
 	if n <= 0 || n < len(mark.Position) || size < 0 {

@@ -71,7 +71,8 @@ type sink struct {
 	out *Producer          // nil: not open, or exact
 
 	mu      sync.Mutex
-	exact   map[string]*exact // of a query with a checkpoint, by unit
+	exact   map[string]*exact // of a query with a checkpoint, by unit; nil: not open for one
+	run     string            // of that query
 	reached bool              // the brokers have let such a query in: it has started, and waits for them from now on
 }
 
@@ -89,7 +90,10 @@ func (s *sink) Identity() string { return "kafka " + s.cfg().Topic }
 // should not start.
 func (s *sink) Open(ctx context.Context, columns []stream.Column) error {
 	cfg := s.cfg()
-	if err := s.fits(columns); err != nil {
+	s.mu.Lock()
+	serves := s.out != nil || s.exact != nil
+	s.mu.Unlock()
+	if err := s.fits(columns, serves); err != nil {
 		return err
 	}
 	out, err := NewProducer(s.producer())
@@ -146,12 +150,12 @@ func tried(ctx, opening context.Context, err error) error {
 func (s *sink) Resume(ctx context.Context, columns []stream.Column, mark stream.Mark) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.fits(columns, s.out != nil || s.exact != nil && s.run != mark.Run); err != nil {
+		return 0, err
+	}
 	if x := s.exact[mark.Unit]; x != nil { // the unit was this process's before
 		x.close()
 		delete(s.exact, mark.Unit)
-	}
-	if err := s.fits(columns); err != nil {
-		return 0, err
 	}
 	if _, err := s.make(ctx); err != nil {
 		return 0, fmt.Errorf("kafka: open sink %s: %w", s.cfg().Topic, err)
@@ -163,7 +167,7 @@ func (s *sink) Resume(ctx context.Context, columns []stream.Column, mark stream.
 		return 0, tried(ctx, opening, err)
 	}
 	if s.exact == nil {
-		s.exact = map[string]*exact{}
+		s.run, s.exact = mark.Run, map[string]*exact{}
 	}
 	s.exact[mark.Unit], s.reached = x, true
 	return max(x.epoch, mark.Epoch), nil
@@ -180,11 +184,11 @@ func (s *sink) Marks() (places []string, err error) {
 	return places, nil
 }
 
-// fits refuses columns without the key, and a second query.
-func (s *sink) fits(columns []stream.Column) error {
+// fits refuses columns without the key, and a query while the sink serves another.
+func (s *sink) fits(columns []stream.Column, serves bool) error {
 	cfg := s.cfg()
-	if s.out != nil {
-		return fmt.Errorf("kafka: sink %s serves another query", cfg.Topic)
+	if serves {
+		return fmt.Errorf("kafka: sink %s serves another query that runs: make one of its own for each query, or wait for the end of that one", cfg.Topic)
 	}
 	if cfg.Key != "" && !slices.ContainsFunc(columns, func(c stream.Column) bool { return c.Name == cfg.Key }) {
 		var names []string

@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -178,6 +179,33 @@ func TestSinkIsTakenOverAnew(t *testing.T) {
 	rows.Unit = "u"
 	if err := out.Write(t.Context(), 1, rows); err != nil {
 		t.Errorf("what it writes then: %v", err)
+	}
+}
+
+// TestSinkOfTwoQueries: a sink that serves a query refuses another, with a checkpoint or without, until it is closed. The query's other units it takes.
+func TestSinkOfTwoQueries(t *testing.T) {
+	t.Parallel()
+	out := newSink(SinkConfig{Brokers: []string{fake(t)}, Topic: topicName(t), Partitions: 1})
+	resume := func(run, unit string) error {
+		_, err := out.Resume(t.Context(), columns, stream.Mark{Query: "q " + unit, Unit: unit, Run: run})
+		return err
+	}
+	if err := errors.Join(resume("first", "u"), resume("first", "v"), resume("first", "v")); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{resume("second", "w"), resume("second", "u"), out.Open(t.Context(), columns)} {
+		if err == nil || !strings.Contains(err.Error(), "make one of its own for each query") {
+			t.Errorf("another query: got %v", err)
+		}
+	}
+	rows := stream.NewRows(columns[0])
+	rows.Append(stream.IntOf(1))
+	rows.Unit = "u"
+	if err := out.Write(t.Context(), 1, rows); err != nil {
+		t.Errorf("what the first writes then: %v", err)
+	}
+	if err := errors.Join(out.Close(), resume("second", "u"), out.Close()); err != nil {
+		t.Errorf("when the first has ended: %v", err)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"cancha/stream"
-	"cancha/stream/checkpoint"
 	"cancha/stream/internal/files"
 )
 
@@ -17,7 +16,7 @@ func (w *Writer) Resume(_ context.Context, columns []stream.Column, mark stream.
 	if _, err := w.Marks(); err != nil {
 		return 0, err
 	}
-	if w.epochs == nil || mark.Unit == checkpoint.Whole {
+	if w.epochs == nil {
 		if err := w.take(columns); err != nil {
 			return 0, w.named(err)
 		}
@@ -26,9 +25,9 @@ func (w *Writer) Resume(_ context.Context, columns []stream.Column, mark stream.
 	if epochs == nil {
 		epochs = w.files()
 	}
-	last, err := epochs.Open(mark.Query, mark.Unit)
+	last, err := epochs.Open(mark.Run, mark.Query, mark.Unit)
 	if err != nil {
-		return 0, err
+		return 0, w.named(err)
 	}
 	w.epochs, w.open = epochs, true
 	return max(last, mark.Epoch), nil

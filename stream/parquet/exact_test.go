@@ -108,13 +108,17 @@ func TestFolderOfRuns(t *testing.T) {
 // TestEpochOfAFolder: an epoch that is there is not written again, one that fails leaves nothing, and the sink serves one query.
 func TestEpochOfAFolder(t *testing.T) {
 	dir := t.TempDir()
-	mark := stream.Mark{Query: "q", Unit: checkpoint.Whole}
+	mark := stream.Mark{Query: "q", Unit: checkpoint.Whole, Run: "first"}
 	s := Folder(dir)
 	if last, err := s.Resume(t.Context(), columns(), mark); err != nil || last != 0 {
 		t.Fatal(last, err)
 	}
-	if _, err := s.Resume(t.Context(), columns(), mark); err == nil {
-		t.Error("a second query has the sink")
+	if _, err := s.Resume(t.Context(), columns(), mark); err != nil {
+		t.Error("the same query, again:", err)
+	}
+	other := stream.Mark{Query: "o", Unit: "another", Run: "second"}
+	if _, err := s.Resume(t.Context(), columns(), other); err == nil || !strings.Contains(err.Error(), "make one of its own for each query") {
+		t.Errorf("a second query: got %v", err)
 	}
 	rows := sample()
 	rows.Unit = mark.Unit
@@ -133,7 +137,7 @@ func TestEpochOfAFolder(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if last, err := s.Resume(t.Context(), columns(), mark); err != nil || last != 4 {
+	if last, err := s.Resume(t.Context(), columns(), stream.Mark{Query: "q", Unit: checkpoint.Whole, Run: "second"}); err != nil || last != 4 {
 		t.Errorf("it goes on from epoch %d, %v, want 4", last, err)
 	}
 }

@@ -148,7 +148,7 @@ func (w *Writer) take(columns []stream.Column) error {
 		return errors.New("no path")
 	}
 	if w.open {
-		return errors.New("it is being written by another query of this sink")
+		return files.ErrServes
 	}
 	if w.wrong != nil {
 		return w.wrong

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"cancha/stream"
-	"cancha/stream/checkpoint"
 )
 
 // epochs is the table that says, for each unit of a query and each table that it writes, which epoch is there last. It stands beside the table.
@@ -25,13 +24,13 @@ func (c *Config) ledger() string {
 func (s *sink) Resume(ctx context.Context, columns []stream.Column, mark stream.Mark) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.queries) > 0 && mark.Unit != checkpoint.Whole { // another unit of the same query, which another process may have begun
+	if s.queries != nil && s.run == mark.Run { // another unit of the same query, which another process may have begun
 		return s.goOn(ctx, mark)
 	}
 	if err := s.Open(ctx, columns); err != nil {
 		return 0, err
 	}
-	s.queries = map[string]string{}
+	s.run, s.queries = mark.Run, map[string]string{}
 	epoch, err := s.goOn(ctx, mark)
 	if err != nil {
 		s.Close()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,6 +65,16 @@ func TestUnitsOfTwoProcesses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+	other := stream.Mark{Query: "another", Unit: "partition 2", Run: "another"}
+	if _, err := sink.(stream.Resumer).Resume(t.Context(), shops().Columns, other); err == nil || !strings.Contains(err.Error(), "make one of its own for each query") {
+		t.Errorf("another query: got %v", err)
+	}
+	if err := sink.(stream.Closer).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sink.(stream.Resumer).Resume(t.Context(), shops().Columns, other); err != nil {
+		t.Errorf("another query, when the first has ended: got %v", err)
 	}
 	if err := sink.(stream.Closer).Close(); err != nil {
 		t.Fatal(err)

@@ -44,7 +44,8 @@ type sink struct {
 	at  string         // where the database is
 
 	mu      sync.Mutex        // of Resume, which may come beside a Write
-	queries map[string]string // the checkpoint of each unit of the query; empty: it has none
+	run     string            // of the query that it is open for
+	queries map[string]string // the checkpoint of each unit of the query; nil: it has none
 
 	open    bool
 	given   []stream.Column
@@ -70,7 +71,7 @@ func (s *sink) Open(ctx context.Context, columns []stream.Column) error {
 	cfg := *s.cfg()
 	cfg.fill()
 	if s.open {
-		return fmt.Errorf("postgres: the sink of table %s serves another query", cfg.Table)
+		return fmt.Errorf("postgres: the sink of table %s serves another query that runs: make one of its own for each query, or wait for the end of that one", cfg.Table)
 	}
 	if err := cfg.validate(); err != nil {
 		return fmt.Errorf("postgres: %w", err)
@@ -113,7 +114,7 @@ func (s *sink) Write(ctx context.Context, epoch int64, rows *stream.Rows) error 
 	err := s.keyed(rows)
 	if err == nil {
 		err = s.persist(ctx, cfg.Patience, func() error {
-			if len(s.queries) > 0 {
+			if s.queries != nil {
 				return s.writeEpoch(ctx, rows.Unit, epoch, rows)
 			}
 			return s.attempt(ctx, rows)

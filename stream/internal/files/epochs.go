@@ -18,11 +18,21 @@ type Epochs struct {
 	Dir, Suffix string
 
 	mu     sync.Mutex
-	begins map[string]string // by unit, what the names of its files begin with
+	run    string            // of the query that has it open
+	begins map[string]string // by unit, what the names of its files begin with; nil: it is not open
 }
 
-// Open makes the folder and begins with a unit, or begins anew. It returns the last epoch of the unit that is there, 0 if none is.
-func (e *Epochs) Open(query, unit string) (last int64, err error) {
+// ErrServes refuses a sink to a second query.
+var ErrServes = errors.New("the sink serves another query that runs: make one of its own for each query, or wait for the end of that one")
+
+// Open makes the folder and begins with a unit, or begins anew. It returns the last epoch of the unit that is there, 0 if none is. Until Close it is open
+// for one run of a query.
+func (e *Epochs) Open(run, query, unit string) (last int64, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.begins != nil && e.run != run {
+		return 0, ErrServes
+	}
 	if err := os.MkdirAll(e.Dir, 0o777); err != nil {
 		return 0, fmt.Errorf("write rows: %w", Full(err))
 	}
@@ -30,10 +40,8 @@ func (e *Epochs) Open(query, unit string) (last int64, err error) {
 	if last, err = e.last(begins); err != nil {
 		return 0, fmt.Errorf("write rows: %w", err)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	if e.begins == nil {
-		e.begins = map[string]string{}
+		e.run, e.begins = run, map[string]string{}
 	}
 	e.begins[unit] = begins
 	return last, nil
