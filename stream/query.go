@@ -66,6 +66,14 @@ type Resumer interface {
 	Position() []byte
 }
 
+// Prober is a Resumer that Start asks whether it can be opened, where partitions are shared: its first Resume comes with the first partition, which another
+// process may have for long. Probe fails soon where what the sink writes to is away. After it, as after a first Resume, the query runs, and Resume waits for
+// that until ctx ends, as Write does: an error would end a query that has only to wait.
+type Prober interface {
+	Resumer
+	Probe(ctx context.Context, columns []Column, run string) error
+}
+
 // Marked is a Resumer that keeps beside its rows up to which epoch of each unit it has them. Marks names where, and may name several places for one, such as the
 // brokers of a topic: two sinks of a query with a Checkpoint that name the same are refused, since the rows of one would be taken for the other's. An error
 // refuses the query too: it says why there is no such place, and what to write instead.
@@ -504,7 +512,7 @@ func (q *Query) Start(ctx context.Context) (*Running, error) {
 		if isShared(q.source) {
 			r.note(g.cost())
 		}
-		err = q.open(ctx, g.columns, func(Sink) bool { return true })
+		err = q.open(ctx, g.columns, asOpener)
 	} else {
 		err = r.resume(ctx)
 	}
@@ -515,18 +523,25 @@ func (q *Query) Start(ctx context.Context) (*Running, error) {
 	return r, nil
 }
 
+// asOpener is a sink as what opens it, nil if nothing has to.
+func asOpener(sink Sink) (o Opener, wanted bool) {
+	o, _ = sink.(Opener)
+	return o, true
+}
+
 // open opens the sinks that are wanted. Those that were opened before one that fails are closed.
-func (q *Query) open(ctx context.Context, columns []Column, wanted func(Sink) bool) error {
+func (q *Query) open(ctx context.Context, columns []Column, as func(Sink) (o Opener, wanted bool)) error {
 	var opened []Sink
 	for i, sink := range q.outlets() {
-		if !wanted(sink) {
+		o, wanted := as(sink)
+		if !wanted {
 			continue
 		}
 		is := columns
 		if i >= len(q.sinks) {
 			is = letterColumns()
 		}
-		if o, ok := sink.(Opener); ok {
+		if o != nil {
 			if err := openOne(ctx, sink, o, slices.Clone(is)); err != nil {
 				return errors.Join(fmt.Errorf("open a sink: %w", err), closeAll(opened))
 			}

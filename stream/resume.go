@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"cancha/stream/checkpoint"
 	"cancha/stream/internal/changelog"
@@ -271,6 +272,9 @@ func nameSink(sink Sink) string {
 	return describeSink(sink)
 }
 
+// slowOpening is how long the opening of a sink takes, when a user should hear of it.
+const slowOpening = 5 * time.Second
+
 // openOne opens a sink. One that the checkpoint does not know begins with the next epoch.
 func (k *keeper) openOne(ctx context.Context, u *unit, i int, sink Sink, columns []Column, mark Mark, known bool) (err error) {
 	defer func() {
@@ -289,7 +293,11 @@ func (k *keeper) openOne(ctx context.Context, u *unit, i int, sink Sink, columns
 		}
 		return nil
 	}
+	waits := time.AfterFunc(slowOpening, func() {
+		k.r.note(fmt.Sprintf("%s has not answered for %v since it was to take rows of %s: the query waits for it.", describeSink(sink), slowOpening, u.name))
+	})
 	written, err := s.Resume(ctx, slices.Clone(columns), mark)
+	waits.Stop()
 	if err != nil {
 		return err
 	}

@@ -63,12 +63,12 @@ func (g *graph) separable() bool {
 	return true
 }
 
-// beginShared begins a query whose partitions are shared, before there are any: it opens the sinks, but those that go on with each unit.
+// beginShared begins a query whose partitions are shared, before there are any: it opens the sinks, and asks those that go on with each unit whether they can
+// be opened.
 func (k *keeper) beginShared(ctx context.Context) error {
 	q := k.r.query
 	for i, sink := range q.outlets() {
-		_, resumes := sink.(Resumer)
-		k.opened[i] = !resumes
+		_, k.opened[i] = k.opener(sink)
 		_, marked := sink.(Marked) // by unit: what each process writes stands apart
 		if p, ok := sink.(Placed); ok && p.Place() != "" && !marked {
 			return fmt.Errorf("checkpoint: several processes may share this query's partitions, and they cannot write %s together; use a folder of epochs (file.JSONLinesEpochs, parquet.Folder), a topic or a table", describeSink(sink))
@@ -77,11 +77,35 @@ func (k *keeper) beginShared(ctx context.Context) error {
 	if err := checkpoint.Finished(ctx, k.place); err != nil {
 		return err
 	}
-	return q.open(ctx, k.r.graph.columns, func(sink Sink) bool { _, resumes := sink.(Resumer); return !resumes })
+	return q.open(ctx, k.r.graph.columns, k.opener)
+}
+
+// opener is asOpener of a query whose partitions are shared: none of a Resumer that is no Prober.
+func (k *keeper) opener(sink Sink) (o Opener, wanted bool) {
+	if p, ok := sink.(Prober); ok {
+		return probing{p, k.r.history.runID}, true
+	}
+	if _, ok := sink.(Resumer); ok {
+		return nil, false
+	}
+	return asOpener(sink)
+}
+
+// probing is a Prober as an Opener.
+type probing struct {
+	Prober
+	run string
+}
+
+// Open implements Opener.
+func (p probing) Open(ctx context.Context, columns []Column) error {
+	return p.Probe(ctx, columns, p.run)
 }
 
 // claim makes a partition this process's, as its newest snapshot says, and returns where to read it on. One that this process has had all the time is
 // as it was.
+//
+// A sink may wait for what is away, until the query is stopped: then the partition is left to whoever has it next.
 //
 // It waits for an epoch that is on its way. Time may have made rows ready since Release, and ended an epoch with them: between its snapshot and through the
 // partition would look like another process's, and be taken over anew while its sinks get the rows.
@@ -101,8 +125,8 @@ func (k *keeper) claim(in *input, p Partition) (*lane, error) {
 	}
 	u := r.newUnit(unitName(p))
 	u.partition = p
-	if err := k.restore(r.ctx, u); err != nil {
-		return nil, err
+	if err := k.restore(r.reading, u); err != nil {
+		return nil, cmp.Or(context.Cause(r.reading), err)
 	}
 	return r.adopt(in, p, u)
 }

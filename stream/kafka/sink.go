@@ -54,8 +54,7 @@ const (
 //
 // In a query with a Checkpoint each row is there exactly once for those who read what is committed (isolation.level=read_committed): an epoch is a
 // transaction, in which its number is noted as the offset of a group. A process that was frozen while another went on with its query can write
-// nothing any more. Where partitions are shared, the first of them, and not the start, waits ten seconds at most for brokers that are away; after that, an
-// absent cluster holds the query up too when the transactions are taken over anew, after an outage or with another partition.
+// nothing any more. An absent cluster holds the query up, too, when the transactions are taken over anew, after an outage or with another partition.
 //
 // Brokers forget that offset when nothing was written for offsets.retention.minutes, seven days by default: a query that died in the middle of an epoch and
 // is started again after that may write the epoch's rows a second time.
@@ -166,11 +165,31 @@ func (s *sink) Resume(ctx context.Context, columns []stream.Column, mark stream.
 	if err != nil {
 		return 0, tried(ctx, opening, err)
 	}
-	if s.exact == nil {
-		s.run, s.exact = mark.Run, map[string]*exact{}
-	}
-	s.exact[mark.Unit], s.reached = x, true
+	s.serve(mark.Run)
+	s.exact[mark.Unit] = x
 	return max(x.epoch, mark.Epoch), nil
+}
+
+// Probe implements stream.Prober: brokers that make the topic, or tell of it, are there and let this client in.
+func (s *sink) Probe(ctx context.Context, columns []stream.Column, run string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.fits(columns, s.out != nil || s.exact != nil && s.run != run); err != nil {
+		return err
+	}
+	if _, err := s.make(ctx); err != nil {
+		return fmt.Errorf("kafka: open sink %s: %w", s.cfg().Topic, err)
+	}
+	s.serve(run)
+	return nil
+}
+
+// serve notes that the brokers have let a query with a checkpoint in.
+func (s *sink) serve(run string) {
+	if s.exact == nil {
+		s.exact = map[string]*exact{}
+	}
+	s.run, s.reached = run, true
 }
 
 // Position implements stream.Resumer: the topic knows.

@@ -148,24 +148,28 @@ func TestSinkWaitsForItsBroker(t *testing.T) {
 }
 
 // TestSinkIsTakenOverAnew: the start of a query with a checkpoint soon tells of brokers that are away; once it has found them it waits for them, longer than
-// that, until its context ends.
+// that, until its context ends; also one that had no partition before.
 func TestSinkIsTakenOverAnew(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p, addr := killable(t, "", dir)
 	cfg := SinkConfig{Brokers: []string{addr}, Topic: topicName(t), Partitions: 1}
-	out, late := newSink(cfg), newSink(cfg)
+	out, late, standby := newSink(cfg), newSink(cfg), newSink(cfg)
 	defer out.Close()
+	defer standby.Close()
 	mark := stream.Mark{Query: "q", Unit: "u"}
-	if _, err := out.Resume(t.Context(), columns, mark); err != nil {
+	_, err := out.Resume(t.Context(), columns, mark)
+	if err = errors.Join(err, standby.Probe(t.Context(), columns, "")); err != nil {
 		t.Fatal(err)
 	}
 	p.kill()
-	again := make(chan error, 1)
-	go func() {
-		_, err := out.Resume(t.Context(), columns, mark)
-		again <- err
-	}()
+	again, first := make(chan error, 1), make(chan error, 1)
+	resume := func(s *sink, mark stream.Mark, done chan error) {
+		_, err := s.Resume(t.Context(), columns, mark)
+		done <- err
+	}
+	go resume(out, mark, again)
+	go resume(standby, stream.Mark{Query: "q", Unit: "v"}, first)
 	if _, err := late.Resume(t.Context(), columns, mark); err == nil || !strings.Contains(err.Error(), "tried for 10s") {
 		t.Errorf("the start of a query: got %v, want that it has tried for a while", err)
 	}
@@ -173,6 +177,9 @@ func TestSinkIsTakenOverAnew(t *testing.T) {
 	killable(t, addr, dir)
 	if err := <-again; err != nil {
 		t.Errorf("a query that runs: %v", err)
+	}
+	if err := <-first; err != nil {
+		t.Errorf("one that runs and had no partition before: %v", err)
 	}
 	rows := stream.NewRows(columns[0])
 	rows.Append(stream.IntOf(1))
