@@ -37,7 +37,7 @@ type Config struct {
 
 const (
 	defaultPatience = time.Minute
-	// opening is how long the start of a query waits for a server that is away.
+	// opening is how long the start of a query waits for a server that is away, at most. One that runs waits without an end when it gets a partition.
 	opening = 10 * time.Second
 	closing = 2 * time.Second
 

@@ -3,8 +3,10 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"cancha/stream"
 )
@@ -27,10 +29,9 @@ func (s *sink) Resume(ctx context.Context, columns []stream.Column, mark stream.
 	if s.queries != nil && s.run == mark.Run { // another unit of the same query, which another process may have begun
 		return s.goOn(ctx, mark)
 	}
-	if err := s.Open(ctx, columns); err != nil {
+	if err := s.serve(ctx, columns, mark.Run); err != nil {
 		return 0, err
 	}
-	s.run, s.queries = mark.Run, map[string]string{}
 	epoch, err := s.goOn(ctx, mark)
 	if err != nil {
 		s.Close()
@@ -38,12 +39,41 @@ func (s *sink) Resume(ctx context.Context, columns []stream.Column, mark stream.
 	return epoch, err
 }
 
+// Probe implements stream.Prober. A process that only stands by keeps no connection.
+func (s *sink) Probe(ctx context.Context, columns []stream.Column, run string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.serve(ctx, columns, run); err != nil {
+		return err
+	}
+	s.reached = true
+	s.disconnect()
+	return nil
+}
+
+// serve opens the sink for a run of a query with a checkpoint.
+func (s *sink) serve(ctx context.Context, columns []stream.Column, run string) error {
+	if err := s.Open(ctx, columns); err != nil {
+		return err
+	}
+	s.run, s.queries = run, map[string]string{}
+	return nil
+}
+
+// patience is how long opening waits for a server that is away: without an end once the server has let the query in, which has started then.
+func (s *sink) patience() time.Duration {
+	if s.reached {
+		return math.MaxInt64
+	}
+	cfg := *s.cfg()
+	cfg.fill()
+	return min(opening, cfg.Patience)
+}
+
 // goOn finds the last epoch of a unit that the table has.
 func (s *sink) goOn(ctx context.Context, mark stream.Mark) (written int64, err error) {
 	s.queries[mark.Unit] = mark.Query
-	cfg := *s.cfg()
-	cfg.fill()
-	err = s.persist(ctx, min(opening, cfg.Patience), func() (err error) {
+	err = s.persist(ctx, s.patience(), func() (err error) {
 		if err = s.ready(ctx); err != nil {
 			return err
 		}
@@ -53,6 +83,7 @@ func (s *sink) goOn(ctx context.Context, mark stream.Mark) (written int64, err e
 	if err != nil {
 		return 0, fmt.Errorf("postgres: find the last epoch in table %s: %w", s.cfg().ledger(), err)
 	}
+	s.reached = true
 	return max(written, mark.Epoch), nil
 }
 

@@ -81,3 +81,46 @@ func TestUnitsOfTwoProcesses(t *testing.T) {
 	}
 	d.want("SELECT count(*), count(DISTINCT shop) FROM sold", "2|2")
 }
+
+// TestPartitionWhileTheServerIsAway: a query that runs waits for the server when it gets a partition, the first or another, longer than a start does; one
+// that starts fails soon, and what the query is told to end with ends the wait.
+func TestPartitionWhileTheServerIsAway(t *testing.T) {
+	d := server(t)
+	g := newGate(t, d.url)
+	cfg := Config{URL: g.url, Table: "sold", Create: true, Patience: 200 * time.Millisecond}
+	runs, standby, late := newSink(cfg), newSink(cfg), newSink(cfg)
+	rows := shops("a", 1)
+	resume := func(ctx context.Context, s *sink, unit string) error {
+		_, err := s.Resume(ctx, rows.Columns, stream.Mark{Query: "q", Unit: unit, Run: "r"})
+		return err
+	}
+	if err := errors.Join(resume(t.Context(), runs, "u"), standby.Probe(t.Context(), rows.Columns, "r")); err != nil {
+		t.Fatal(err)
+	}
+	g.shut()
+	for name, err := range map[string]error{"Resume": resume(t.Context(), late, "u"), "Probe": late.Probe(t.Context(), rows.Columns, "r")} {
+		if err == nil || !strings.Contains(err.Error(), "tried for 200ms: no server answers") {
+			t.Errorf("a query that starts, in %s: got %v", name, err)
+		}
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Second)
+	defer stop()
+	if err := resume(ctx, runs, "w"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a query that is told to end: got %v", err)
+	}
+	done := make(chan error, 2)
+	go func() { done <- resume(t.Context(), runs, "w") }()
+	go func() { done <- resume(t.Context(), standby, "v") }()
+	time.Sleep(time.Second) // more than a query that starts would wait
+	g.open()
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Errorf("a query that runs: %v", err)
+		}
+	}
+	rows.Unit = "v"
+	if err := errors.Join(standby.Write(t.Context(), 1, rows), standby.Close(), runs.Close(), late.Close()); err != nil {
+		t.Errorf("what it writes then: %v", err)
+	}
+	d.want("SELECT * FROM sold", "a|1")
+}

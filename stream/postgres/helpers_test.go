@@ -3,10 +3,13 @@ package postgres
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"net/url"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -114,4 +117,76 @@ func write(t *testing.T, cfg Config, writes ...*stream.Rows) error {
 		}
 	}
 	return errors.Join(err, s.Close())
+}
+
+// gate is a port in front of the server, which a test shuts.
+type gate struct {
+	t      *testing.T
+	at, to string
+	url    string
+
+	mu    sync.Mutex
+	l     net.Listener
+	conns []net.Conn
+}
+
+func newGate(t *testing.T, to string) *gate {
+	u, err := url.Parse(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gate{t: t, at: "127.0.0.1:0", to: u.Host}
+	g.open()
+	u.Host = g.at
+	g.url = u.String()
+	t.Cleanup(g.shut)
+	return g
+}
+
+// open lets connections through.
+func (g *gate) open() {
+	l, err := net.Listen("tcp", g.at)
+	if err != nil {
+		g.t.Error(err)
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.l, g.at = l, l.Addr().String()
+	go g.serve(l)
+}
+
+func (g *gate) serve(l net.Listener) {
+	for {
+		in, err := l.Accept()
+		if err != nil {
+			return
+		}
+		out, err := net.Dial("tcp", g.to)
+		if err != nil {
+			in.Close()
+			continue
+		}
+		g.mu.Lock()
+		g.conns = append(g.conns, in, out)
+		g.mu.Unlock()
+		go pass(in, out)
+		go pass(out, in)
+	}
+}
+
+func pass(to, from net.Conn) {
+	io.Copy(to, from) // until either is closed
+	to.Close()
+}
+
+// shut ends all connections and takes no more.
+func (g *gate) shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.l.Close()
+	for _, c := range g.conns {
+		c.Close()
+	}
+	g.conns = nil
 }

@@ -31,7 +31,8 @@ import (
 // (a range, a constraint) ends the query with an error, and of its Write there is no row.
 //
 // In a query with a Checkpoint each row is there exactly once, appended or by key, whatever happens to the query: the transaction also notes its epoch
-// in the table cancha_epochs beside the target, which it makes. Without a checkpoint a query that dies may have
+// in the table cancha_epochs beside the target, which it makes. Where a query that runs gets a partition of its group while the server is away, it waits for the
+// server as long as it takes, or until it is stopped. Without a checkpoint a query that dies may have
 // written rows that nobody has noted: run again from where its source was last committed, it writes these again. That is at least once: appended
 // rows can be there twice, while with a Key the repeats find themselves, and do no harm.
 //
@@ -46,6 +47,7 @@ type sink struct {
 	mu      sync.Mutex        // of Resume, which may come beside a Write
 	run     string            // of the query that it is open for
 	queries map[string]string // the checkpoint of each unit of the query; nil: it has none
+	reached bool              // the server has let such a query in: it has started, and Resume waits for the server from now on
 
 	open    bool
 	given   []stream.Column
@@ -80,7 +82,7 @@ func (s *sink) Open(ctx context.Context, columns []stream.Column) error {
 		return fmt.Errorf("postgres: %w", err)
 	}
 	s.given, s.doubt = slices.Clone(columns), ""
-	err := s.persist(ctx, min(opening, cfg.Patience), func() (err error) {
+	err := s.persist(ctx, s.patience(), func() (err error) {
 		if err = s.connect(ctx); err != nil {
 			return err
 		}
@@ -314,7 +316,7 @@ func (s *sink) resolve(ctx context.Context) (committed bool, err error) {
 
 // Close implements stream.Closer: it disconnects. What Write has returned from is committed; of a Write that was interrupted there is all or nothing.
 func (s *sink) Close() error {
-	s.open, s.queries = false, nil
+	s.open, s.queries, s.reached = false, nil, false
 	s.disconnect()
 	return nil
 }
