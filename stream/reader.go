@@ -196,7 +196,18 @@ func (r reader) owned(p Partition) (*lane, error) {
 	if r.keeper != nil && r.keeper.shared {
 		return r.keeper.claim(r.in, p)
 	}
-	return r.lane(p)
+	n, err := r.lane(p)
+	if err == nil && r.keeper != nil && n.unread() {
+		err = r.keeper.without(r.ctx, unitName(p), unitName(p)+" by itself, of processes that shared the query")
+	}
+	return n, err
+}
+
+// unread tells whether nothing is known of a partition yet.
+func (n *lane) unread() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.next < 0
 }
 
 // Release implements Releaser.

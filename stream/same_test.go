@@ -83,3 +83,26 @@ func TestTableOfOtherColumns(t *testing.T) {
 		t.Errorf("the same table: %v", err)
 	}
 }
+
+// TestSharedOrNot: a checkpoint that has each partition by itself is nothing to a query that has them all, nor the other way round: it would begin anew, without a
+// word.
+func TestSharedOrNot(t *testing.T) {
+	source := Memory("shops", [][]Record{events(1, 0, 90), events(2, 0, 90)})
+	for _, test := range []struct {
+		first, second Source
+		says          string
+	}{
+		{source, group{source}, "all partitions together"},
+		{group{source}, source, "partition 0 shops by itself"},
+	} {
+		place := checkpoint.Folder(t.TempDir())
+		finish(t, counting(test.first).Checkpoint(place))
+		r, err := counting(test.second).Checkpoint(place).Start(t.Context())
+		if err == nil {
+			err = r.Wait(t.Context())
+		}
+		if err == nil || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "give another place to begin anew") {
+			t.Errorf("got %v, want %q", err, test.says)
+		}
+	}
+}

@@ -77,7 +77,19 @@ func (k *keeper) beginShared(ctx context.Context) error {
 	if err := checkpoint.Finished(ctx, k.place); err != nil {
 		return err
 	}
+	if err := k.without(ctx, checkpoint.Whole, "all partitions together, of a query whose source had no group or that could not be shared"); err != nil {
+		return err
+	}
 	return q.open(ctx, k.r.graph.columns, k.opener)
+}
+
+// without refuses a place that has snapshots of a unit which this query has not: it would begin anew beside them.
+func (k *keeper) without(ctx context.Context, unit, is string) error {
+	epochs, err := k.place.List(ctx, unit)
+	if err == nil && len(epochs) > 0 {
+		err = fmt.Errorf("checkpoint %s has %s: start it as it was, or give another place to begin anew", k.place, is)
+	}
+	return err
 }
 
 // opener is asOpener of a query whose partitions are shared: none of a Resumer that is no Prober.
