@@ -68,6 +68,14 @@ func (s slowSink) Write(ctx context.Context, epoch int64, rows *stream.Rows) err
 	return s.resumable.Write(ctx, epoch, rows)
 }
 
+// Probe implements stream.Prober, where the sink does.
+func (s slowSink) Probe(ctx context.Context, columns []stream.Column, run string) error {
+	if p, ok := s.resumable.(stream.Prober); ok {
+		return p.Probe(ctx, columns, run)
+	}
+	return nil
+}
+
 // Identity implements stream.Identified.
 func (s slowSink) Identity() string {
 	if i, ok := s.resumable.(stream.Identified); ok {
