@@ -132,6 +132,7 @@ var table_cancha_stream = listing.Package{
 		{"Partitioned", (*stream.Partitioned)(nil)},
 		{"Placed", (*stream.Placed)(nil)},
 		{"Preparer", (*stream.Preparer)(nil)},
+		{"Prober", (*stream.Prober)(nil)},
 		{"Processing", (*stream.Processing)(nil)},
 		{"Progress", (*stream.Progress)(nil)},
 		{"Query", (*stream.Query)(nil)},
@@ -153,6 +154,7 @@ var table_cancha_stream = listing.Package{
 		{"Slot", (*stream.Slot)(nil)},
 		{"Source", (*stream.Source)(nil)},
 		{"SourceProgress", (*stream.SourceProgress)(nil)},
+		{"Starter", (*stream.Starter)(nil)},
 		{"StateOperator", (*stream.StateOperator)(nil)},
 		{"Status", (*stream.Status)(nil)},
 		{"Table", (*stream.Table)(nil)},
@@ -182,6 +184,7 @@ var table_cancha_stream = listing.Package{
 		{"Partitioned", (*_cancha_stream_Partitioned)(nil)},
 		{"Placed", (*_cancha_stream_Placed)(nil)},
 		{"Preparer", (*_cancha_stream_Preparer)(nil)},
+		{"Prober", (*_cancha_stream_Prober)(nil)},
 		{"Reader", (*_cancha_stream_Reader)(nil)},
 		{"RecordHandler", (*_cancha_stream_RecordHandler)(nil)},
 		{"Releaser", (*_cancha_stream_Releaser)(nil)},
@@ -190,6 +193,7 @@ var table_cancha_stream = listing.Package{
 		{"Shared", (*_cancha_stream_Shared)(nil)},
 		{"Sink", (*_cancha_stream_Sink)(nil)},
 		{"Source", (*_cancha_stream_Source)(nil)},
+		{"Starter", (*_cancha_stream_Starter)(nil)},
 		{"Unmeasured", (*_cancha_stream_Unmeasured)(nil)},
 	},
 }
@@ -382,6 +386,25 @@ func (w _cancha_stream_Preparer) Prepare(a0 context.Context, a1 []stream.Record)
 	return w.WPrepare(a0, a1)
 }
 
+type _cancha_stream_Prober struct {
+	IValue    any
+	WPosition func() []byte
+	WProbe    func(a0 context.Context, a1 []stream.Column, a2 string) error
+	WResume   func(a0 context.Context, a1 []stream.Column, a2 stream.Mark) (int64, error)
+}
+
+func (w _cancha_stream_Prober) Position() []byte {
+	return w.WPosition()
+}
+
+func (w _cancha_stream_Prober) Probe(a0 context.Context, a1 []stream.Column, a2 string) error {
+	return w.WProbe(a0, a1, a2)
+}
+
+func (w _cancha_stream_Prober) Resume(a0 context.Context, a1 []stream.Column, a2 stream.Mark) (int64, error) {
+	return w.WResume(a0, a1, a2)
+}
+
 type _cancha_stream_Reader struct {
 	IValue any
 	WReads func(a0 string) bool
@@ -467,6 +490,15 @@ func (w _cancha_stream_Source) Description() string {
 
 func (w _cancha_stream_Source) Run(a0 context.Context, a1 stream.Handler) error {
 	return w.WRun(a0, a1)
+}
+
+type _cancha_stream_Starter struct {
+	IValue  any
+	WStarts func(a0 stream.Partition, a1 int64)
+}
+
+func (w _cancha_stream_Starter) Starts(a0 stream.Partition, a1 int64) {
+	w.WStarts(a0, a1)
 }
 
 type _cancha_stream_Unmeasured struct {

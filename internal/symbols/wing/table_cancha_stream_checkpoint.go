@@ -16,6 +16,7 @@ var table_cancha_stream_checkpoint = listing.Package{
 		{"AppendHead", checkpoint.AppendHead},
 		{"Copy", checkpoint.Copy},
 		{"Decode", checkpoint.Decode},
+		{"Finished", checkpoint.Finished},
 		{"Folder", checkpoint.Folder},
 		{"Load", checkpoint.Load},
 	},
@@ -28,6 +29,7 @@ var table_cancha_stream_checkpoint = listing.Package{
 		{"ErrNewer", &checkpoint.ErrNewer},
 		{"ErrTaken", &checkpoint.ErrTaken},
 		{"ErrTruncated", &checkpoint.ErrTruncated},
+		{"ErrUnfinished", &checkpoint.ErrUnfinished},
 	},
 	Types: []listing.Symbol{
 		{"Header", (*checkpoint.Header)(nil)},
