@@ -13,6 +13,7 @@ import (
 
 	"cancha/stream/checkpoint"
 	"cancha/stream/internal/changelog"
+	"cancha/stream/internal/flow"
 	"cancha/stream/plan"
 )
 
@@ -152,6 +153,7 @@ func (k *keeper) section(u *unit, name string, p *checkpoint.Part) error {
 	case "times":
 		return k.loadTimes(p.Head)
 	case "results":
+		u.results.log.Resume(p.Last)
 		if !u.results.load(p.Head, p.Items, len(r.graph.columns)) {
 			return errState
 		}
@@ -160,9 +162,15 @@ func (k *keeper) section(u *unit, name string, p *checkpoint.Part) error {
 		return k.loadLane(u, of, p)
 	}
 	if kept := r.graph.states()[name]; kept != nil {
-		return kept.Load(p.Head, p.Items)
+		return takeOver(kept, p.Head, p)
 	}
 	return errState
+}
+
+// takeOver makes a state what a section says, whose head may have had more before it.
+func takeOver(kept flow.Kept, head []byte, p *checkpoint.Part) error {
+	kept.Log().Resume(p.Last)
+	return kept.Load(head, p.Items)
 }
 
 func (k *keeper) loadTimes(head []byte) error {
@@ -213,7 +221,7 @@ func (n *lane) load(p *checkpoint.Part) error {
 	n.watermark.Store(n.clock.Watermark)
 	kept := n.kept()
 	if rest := b.Rest(); b.Ok() && kept != nil {
-		return kept.Load(rest, p.Items)
+		return takeOver(kept, rest, p)
 	} else if !b.Ok() || len(rest) > 0 {
 		return errState
 	}

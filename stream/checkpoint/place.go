@@ -46,6 +46,7 @@ type State struct {
 type Part struct {
 	Head  []byte
 	Items []changelog.Saved // by id
+	Last  uint64            // the newest id that was given; 0: a snapshot of format 1 does not tell
 }
 
 // AppendHead appends what a section begins with, behind which its log writes.
@@ -181,9 +182,13 @@ func (s *State) take(section Section, epoch int64, items map[string]map[uint64]c
 		of = map[uint64]changelog.Saved{}
 		items[section.Name] = of
 	}
-	s.Sections[section.Name] = &Part{Head: head}
-	put := func(id uint64, item []byte) { of[id] = changelog.Saved{ID: id, Epoch: epoch, Bytes: item} }
-	if !changelog.Read(rest, put, func(id uint64) { delete(of, id) }) {
+	part := &Part{Head: head}
+	s.Sections[section.Name] = part
+	if !changelog.Read(rest, changelog.Reader{
+		Put:  func(id uint64, item []byte) { of[id] = changelog.Saved{ID: id, Epoch: epoch, Bytes: item} },
+		Gone: func(id uint64) { delete(of, id) },
+		Last: func(id uint64) { part.Last = id },
+	}) {
 		return fmt.Errorf("%w: section %.100q of snapshot %d", ErrDamaged, section.Name, epoch)
 	}
 	return nil

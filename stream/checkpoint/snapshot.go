@@ -50,8 +50,12 @@ type Section struct {
 // magic begins each snapshot. Its first byte is none of a text, and its last one is lost where line ends are changed on the way.
 const magic = "\x89Cancha checkpoint\n"
 
-// version is that of what Encode writes.
-const version = 1
+// version is that of what Encode writes. Those from oldest on can be read: in format 1 sections did not tell the newest id that was given, and no section
+// told whose the keys of closed groups are.
+const (
+	version = 2
+	oldest  = 1
+)
 
 // fixed is what stands in front of the header: the magic, the version, the length of all and that of the header.
 const fixed = len(magic) + 4 + 8 + 4
@@ -106,8 +110,11 @@ func Decode(b []byte) (*Snapshot, error) {
 		return nil, fmt.Errorf("%w: it has %d bytes", ErrTruncated, len(b))
 	}
 	rest := b[len(magic):]
-	if v := binary.LittleEndian.Uint32(rest); v != version {
+	switch v := binary.LittleEndian.Uint32(rest); {
+	case v > version:
 		return nil, fmt.Errorf("%w: its format is %d, and this one knows %d", ErrNewer, v, version)
+	case v < oldest:
+		return nil, fmt.Errorf("%w: its format is %d, and there is none before %d", ErrDamaged, v, oldest)
 	}
 	total, header := binary.LittleEndian.Uint64(rest[4:]), binary.LittleEndian.Uint32(rest[12:])
 	switch {

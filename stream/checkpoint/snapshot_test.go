@@ -89,6 +89,7 @@ func TestWrong(t *testing.T) {
 		"empty":     {func(b []byte) []byte { return nil }, "its end is missing", false},
 		"longer":    {func(b []byte) []byte { return append(b, 0) }, "damaged", false},
 		"foreign":   {func(b []byte) []byte { return []byte("PAR1 this is a file of another kind") }, "no snapshot of Cancha", false},
+		"no format": {func(b []byte) []byte { b = sealed(b); binary.LittleEndian.PutUint32(b[len(magic):], 0); return b }, "damaged", false},
 		"newer":     {func(b []byte) []byte { binary.LittleEndian.PutUint32(b[len(magic):], 99); return b }, "newer version", true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,6 +162,27 @@ func TestNeeded(t *testing.T) {
 	}
 }
 
+// TestOldFormat reads a snapshot of format 1, whose sections begin with their items.
+func TestOldFormat(t *testing.T) {
+	place := Folder(t.TempDir())
+	section := append(AppendHead(nil, []byte("head")), 1, 7, 1, 0, 0, 0, 'a') // item 7, one byte long
+	s := Snapshot{Header: Header{Query: "q", Unit: Whole, Epoch: 1, Base: 1}, Sections: []Section{{"lane", section}}}
+	pieces, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bytes.Join(pieces, nil)
+	binary.LittleEndian.PutUint32(b[len(magic):], 1)
+	binary.LittleEndian.PutUint32(b[len(b)-4:], checksum(b[:len(b)-4]))
+	if err := place.Write(t.Context(), Whole, 1, [][]byte{b}); err != nil {
+		t.Fatal(err)
+	}
+	state, err := Load(t.Context(), place, Whole)
+	if got, want := told(state), "1: head 7=a"; got != want || err != nil {
+		t.Errorf("loaded %q, %v, want %q", got, err, want)
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	place := Folder(f.TempDir())
 	written(f, place)
@@ -180,7 +202,7 @@ func FuzzDecode(f *testing.F) {
 				}
 				for _, section := range s.Sections {
 					if _, rest, ok := piece(section.Bytes); ok {
-						changelog.Read(rest, func(uint64, []byte) {}, func(uint64) {})
+						changelog.Read(rest, changelog.Reader{Put: func(uint64, []byte) {}, Gone: func(uint64) {}, Last: func(uint64) {}})
 					}
 				}
 			})

@@ -112,6 +112,9 @@ func (l *Log) Restored() {
 	l.restored = nil
 }
 
+// Resume tells that the ids up to last have been given: none of them is given again, also where its item is gone. Another item may still name it.
+func (l *Log) Resume(last uint64) { l.last = max(l.last, last) }
+
 // ID is what tells the entry from others of its log.
 func (e *Entry) ID() uint64 { return e.id }
 
@@ -159,6 +162,7 @@ func (l *Log) Changed() int { return len(l.changed) + len(l.gone) }
 const (
 	isPut  = 1
 	isGone = 2
+	isLast = 3 // the newest id that was given
 )
 
 // At least so many bytes of old entries are repeated in each snapshot, or one of repeats of them all, or half as many as have changed: it takes at most
@@ -171,6 +175,7 @@ const (
 // Begin begins the snapshot of an epoch, which appends to dst: it will have what has changed since the one before, as it is now.
 func (l *Log) Begin(dst []byte, epoch int64) {
 	l.epoch, l.dst, l.begun, l.done, l.old, l.lost = epoch, dst, len(dst), 0, nil, 0
+	l.dst = binary.AppendUvarint(append(l.dst, isLast), l.last)
 	for _, id := range l.gone {
 		l.dst = binary.AppendUvarint(append(l.dst, isGone), id)
 	}
@@ -275,28 +280,49 @@ func (l *Log) Oldest(epoch int64) int64 {
 	return epoch
 }
 
-// Read calls put and gone for the entries of what Write has appended, in order. It returns false where the bytes are no such entries, and stops there.
-func Read(b []byte, put func(id uint64, item []byte), removed func(id uint64)) bool {
+// Reader takes what Write has appended, in order.
+type Reader struct {
+	Put  func(id uint64, item []byte)
+	Gone func(id uint64)
+	Last func(id uint64) // the newest id that was given by then
+}
+
+// Read calls the functions of a Reader. It returns false where the bytes are not what Write has appended, and stops there.
+func Read(b []byte, r Reader) bool {
 	for len(b) > 0 {
 		id, n := binary.Uvarint(b[1:])
 		if n <= 0 {
 			return false
 		}
 		kind, rest := b[0], b[1+n:]
-		switch {
-		case kind == isGone:
-			removed(id)
-			b = rest
-			continue
-		case kind != isPut || len(rest) < 4:
+		switch kind {
+		case isGone:
+			r.Gone(id)
+		case isLast:
+			r.Last(id)
+		case isPut:
+			item, behind, ok := sized(rest)
+			if !ok {
+				return false
+			}
+			r.Put(id, item)
+			rest = behind
+		default:
 			return false
 		}
-		size := uint64(binary.LittleEndian.Uint32(rest))
-		if size > uint64(len(rest)-4) {
-			return false
-		}
-		put(id, rest[4:4+size])
-		b = rest[4+size:]
+		b = rest
 	}
 	return true
+}
+
+// sized reads the bytes of an item, which their length stands before.
+func sized(b []byte) (item, rest []byte, ok bool) {
+	if len(b) < 4 {
+		return nil, nil, false
+	}
+	size := uint64(binary.LittleEndian.Uint32(b))
+	if b = b[4:]; size > uint64(len(b)) {
+		return nil, nil, false
+	}
+	return b[:size], b[size:], true
 }

@@ -68,10 +68,10 @@ func TestAnyWindow(t *testing.T) {
 		}
 		snapshots = append(snapshots, s.log.End())
 		oldest := s.log.Oldest(epoch)
-		got := map[uint64]Saved{}
+		got, last := map[uint64]Saved{}, uint64(0)
 		for i, b := range snapshots[oldest-1:] {
 			put := func(id uint64, item []byte) { got[id] = Saved{ID: id, Epoch: oldest + int64(i), Bytes: item} }
-			if !Read(b, put, func(id uint64) { delete(got, id) }) {
+			if !Read(b, Reader{put, func(id uint64) { delete(got, id) }, func(id uint64) { last = id }}) {
 				t.Fatalf("epoch %d: not readable", epoch)
 			}
 		}
@@ -83,14 +83,18 @@ func TestAnyWindow(t *testing.T) {
 			t.Fatalf("epoch %d, read from %d on: %v, want %v", epoch, oldest, texts, want)
 		}
 		if s.dice.IntN(10) == 0 {
-			s.restart(got)
+			given := s.log.last
+			if s.restart(got, last); s.log.last < last || last > given {
+				t.Fatalf("epoch %d: the newest id is %d after a restart, and %d before; the snapshot says %d", epoch, s.log.last, given, last)
+			}
 		}
 	}
 }
 
 // restart makes the state what snapshots have told.
-func (s *state) restart(saved map[uint64]Saved) {
+func (s *state) restart(saved map[uint64]Saved, last uint64) {
 	s.log, s.live = New(), map[uint64]*number{}
+	s.log.Resume(last)
 	for _, id := range slices.Sorted(maps.Keys(saved)) {
 		x := &number{}
 		fmt.Sscan(string(saved[id].Bytes), &x.n)
@@ -138,11 +142,27 @@ func TestRestored(t *testing.T) {
 	}
 	l.Remove(a)
 	got := map[uint64]string{}
-	if b := l.Write(nil, 10); !Read(b, func(id uint64, item []byte) { got[id] = string(item) }, func(id uint64) { got[id] = "gone" }) {
+	put, gone := func(id uint64, item []byte) { got[id] = string(item) }, func(id uint64) { got[id] = "gone" }
+	if b := l.Write(nil, 10); !Read(b, Reader{put, gone, func(uint64) {}}) {
 		t.Fatal("not readable")
 	}
 	if want := map[uint64]string{3: "gone", 5: "2", 6: "7"}; !maps.Equal(got, want) {
 		t.Errorf("the first snapshot after a restart has %v, want %v", got, want)
+	}
+}
+
+// TestIDsAreGivenOnce: the id of an item that is gone is given to no other after a restart either.
+func TestIDsAreGivenOnce(t *testing.T) {
+	l := New()
+	l.Add(&number{n: 1})
+	l.Remove(l.Add(&number{n: 2}))
+	again := New()
+	ignore := func(uint64) {}
+	if !Read(l.Write(nil, 1), Reader{func(uint64, []byte) {}, ignore, again.Resume}) {
+		t.Fatal("not readable")
+	}
+	if e := again.Add(&number{n: 3}); e.ID() != 3 {
+		t.Errorf("the third item has the id %d, want 3", e.ID())
 	}
 }
 
