@@ -97,6 +97,10 @@ func TestKilled(t *testing.T) {
 		"sessions": func() *Query {
 			return calm().GroupBy("k").Window(Session(900*time.Millisecond)).Agg(Count("n"), Sum("x", Field("id")))
 		},
+		"sums of sessions": func() *Query {
+			return calm().GroupBy("k").Window(Session(400*time.Millisecond)).Agg(Sum("x", Field("x"))).
+				GroupBy().Window(Tumbling(time.Minute)).Agg(Sum("sum", Field("x")), Collect("in order", Field("k"), 40))
+		},
 		"deduplicated": func() *Query { return from("plays").Watermark(2*time.Hour).Select("k", "s").Deduplicate("k", "s") },
 		"join":         func() *Query { return joinOf((*Query).Join) },
 		"full join":    func() *Query { return joinOf((*Query).FullJoin) },

@@ -88,6 +88,21 @@ func (e *ending[T]) next() due[T] {
 	return e.runs[i].next()
 }
 
+// together takes all that is due first, at one time; there must be something. Which of it comes first depends on what else has waited, and is another after a
+// restart: who gives out rows puts it into an order of its own.
+func (e *ending[T]) together(dst []T) []T {
+	at, _ := e.first()
+	for i := range e.runs {
+		for q := &e.runs[i]; !q.empty() && q.list[q.head].at == at; {
+			dst = append(dst, q.next().of)
+		}
+	}
+	for len(e.heap) > 0 && e.heap[0].at == at {
+		dst = append(dst, e.pop().of)
+	}
+	return dst
+}
+
 // next takes the head of a run. The room of those before it is used again once they are half of the list.
 func (q *queue[T]) next() due[T] {
 	d := q.list[q.head]

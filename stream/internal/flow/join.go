@@ -32,6 +32,7 @@ type Joiner struct {
 	sides         [2]*joinSide
 	byKey         map[string]*partners
 	watermark     int64
+	due           []*waiting // empty but in Advance
 	row           Row
 	bytes         []byte
 	log           *changelog.Log
@@ -313,14 +314,43 @@ func (j *Joiner) give(i int, mine, other Row, t int64) {
 // Advance implements Op.
 func (j *Joiner) Advance(watermark int64) {
 	j.watermark = max(j.watermark, watermark)
-	for i, s := range j.sides {
-		for at, ok := s.ends.first(); ok && at < j.watermark; at, ok = s.ends.first() {
-			j.giveUp(i, s.ends.next().of)
+	for i, at := j.earliest(); i >= 0 && at < j.watermark; i, at = j.earliest() {
+		j.due = j.sides[i].ends.together(j.due[:0])
+		for _, w := range j.alone(i, j.due) {
+			clear(j.row)
+			copy(j.row, w.row)
+			j.emit(j.row, w.t)
 		}
+		clear(j.due) // holds on to nothing
 	}
 }
 
-// giveUp forgets a row, and gives it out alone if it has found no partner and is wanted all the same.
+// earliest is the side of the row that is to be given up first, and when; -1 if none waits. Sides take turns by time: how far the watermark goes at once must
+// not decide which rows come first.
+func (j *Joiner) earliest() (side int, at int64) {
+	side = -1
+	for i, s := range j.sides {
+		if first, ok := s.ends.first(); ok && (side < 0 || first < at) {
+			side, at = i, first
+		}
+	}
+	return side, at
+}
+
+// alone forgets rows of a side that wait no longer, and returns those that are given out alone: they have found no partner and are wanted all the same. Rows of
+// one time are in the order of their values.
+func (j *Joiner) alone(i int, due []*waiting) []*waiting {
+	alone := due[:0]
+	for _, w := range due {
+		if j.giveUp(i, w); !w.matched && j.keep[i] {
+			alone = append(alone, w)
+		}
+	}
+	slices.SortFunc(alone, func(a, b *waiting) int { return slices.CompareFunc(a.row, b.row, value.Compare) })
+	return alone
+}
+
+// giveUp forgets a row.
 func (j *Joiner) giveUp(i int, w *waiting) {
 	s := j.sides[i]
 	j.log.Remove(w.entry)
@@ -331,12 +361,6 @@ func (j *Joiner) giveUp(i int, w *waiting) {
 	}
 	s.rows--
 	s.size -= w.size()
-	if w.matched || !j.keep[i] {
-		return
-	}
-	clear(j.row)
-	copy(j.row, w.row)
-	j.emit(j.row, w.t)
 }
 
 // Drain implements Op.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"cancha/stream/internal/changelog"
 	"cancha/stream/internal/eval"
@@ -152,6 +153,7 @@ type Sessions struct {
 	watermark int64
 	byKey     map[string][]*session
 	ends      ending[*session]
+	due       []*session // empty but in Advance
 	keys      Row
 	bytes     []byte
 	rows      int64
@@ -250,15 +252,28 @@ func (s *Sessions) open(t int64) *session {
 func (s *Sessions) Advance(watermark int64) {
 	s.watermark = max(s.watermark, watermark)
 	for at, ok := s.ends.first(); ok && at <= s.watermark; at, ok = s.ends.first() {
-		d := s.ends.next()
+		s.due = s.ends.together(s.due[:0])
+		for _, one := range s.over(s.due, at) {
+			s.close(one)
+		}
+		clear(s.due) // holds on to nothing
+	}
+}
+
+// over are those of the sessions due at a time that end then, by key: what comes behind adds up their rows in this order.
+func (s *Sessions) over(due []*session, at int64) []*session {
+	over := due[:0]
+	for _, one := range due {
 		switch {
-		case d.of.gone: // it was joined to another
-		case d.of.end > d.at:
-			s.ends.put(d.of.end, d.of) // it went on
+		case one.gone: // it was joined to another
+		case one.end > at:
+			s.ends.put(one.end, one) // it went on
 		default:
-			s.close(d.of)
+			over = append(over, one)
 		}
 	}
+	slices.SortFunc(over, func(a, b *session) int { return strings.Compare(a.group.key, b.group.key) })
+	return over
 }
 
 // bytes is about how much room a session takes.

@@ -3,6 +3,8 @@ package flow
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"cancha/stream/internal/changelog"
@@ -106,6 +108,7 @@ type Processor struct {
 	timers    ending[timer]
 	clocks    ending[timer]
 	ends      ending[*keyed]
+	due       []timer // empty but in fire
 	watermark int64
 	latest    int64 // event time of all rows
 	over      bool  // no more timers are taken
@@ -182,19 +185,29 @@ func (p *Processor) NextClock() int64 {
 	return math.MaxInt64
 }
 
+// fire calls the timers that are due: the earliest first, and those of one time by key, whatever came first.
 func (p *Processor) fire(timers *ending[timer], until int64) {
 	for at, ok := timers.first(); ok && at <= until; at, ok = timers.first() {
-		d := timers.next().of
-		p.log.Remove(d.entry)
-		if p.states[d.key.name] != d.key || p.f.Timer == nil {
-			continue // the state has been forgotten
+		p.due = timers.together(p.due[:0])
+		slices.SortFunc(p.due, func(a, b timer) int { return strings.Compare(a.key.name, b.key.name) })
+		for _, d := range p.due {
+			if err := p.call(d); err != nil {
+				p.env.fail(err)
+				return
+			}
 		}
-		p.log.Touch(d.key.entry)
-		if err := p.f.Timer(&Context{p, d.key, d.at}, d.key.state, d.at); err != nil {
-			p.env.fail(err)
-			return
-		}
+		clear(p.due) // holds on to nothing
 	}
+}
+
+// call calls a timer. That of a key that has been forgotten calls nothing.
+func (p *Processor) call(d timer) error {
+	p.log.Remove(d.entry)
+	if p.states[d.key.name] != d.key || p.f.Timer == nil {
+		return nil
+	}
+	p.log.Touch(d.key.entry)
+	return p.f.Timer(&Context{p, d.key, d.at}, d.key.state, d.at)
 }
 
 // Drain implements Op: timers of event time that are left are called, those of the clock are not. Event time goes on to the last row's; of what is
