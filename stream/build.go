@@ -79,9 +79,8 @@ type input struct {
 type merge struct {
 	in       *input
 	grouping *flow.Grouping
-	keyed    bool // each lane closes its own windows
-	key      int  // which of the keys records are cut into partitions by, where keyed
-	owners   owners
+	keyed    bool   // each lane closes its own windows
+	owners   owners // of the key that records are cut into partitions by, where keyed
 	emit     flow.Emit
 }
 
@@ -169,8 +168,9 @@ func (g *graph) inLanes(in *input, steps []step, end tail) error {
 	if err != nil {
 		return err
 	}
-	m := &merge{in: in, grouping: probe.windows.Grouping, key: slices.Index(s.Keys, in.query.keyedBy)}
-	m.keyed = in.query.keyedBy != "" && m.key >= 0
+	m := &merge{in: in, grouping: probe.windows.Grouping}
+	m.owners.key = slices.Index(s.Keys, in.query.keyedBy)
+	m.keyed = in.query.keyedBy != "" && m.owners.key >= 0
 	g.merges = append(g.merges, m)
 	in.merge, in.on.holds = m, true
 	m.emit, err = g.chain(in, m.grouping.Columns, steps[1:], end)

@@ -65,8 +65,13 @@ func (k *keeper) parts(u *unit) []part {
 	for i, in := range r.graph.inputs {
 		for _, n := range r.of(in) {
 			if n.unit == u {
-				name := "lane " + strconv.Itoa(i) + " " + laneName(Partition{n.topic, n.partition})
-				parts = append(parts, part{name: name, head: n.head, log: n.log(), lock: &n.mu, lane: n, atOnce: n.handler != nil})
+				of := Partition{n.topic, n.partition}
+				name := strconv.Itoa(i) + " " + laneName(of)
+				parts = append(parts, part{name: "lane " + name, head: n.head, log: n.log(), lock: &n.mu, lane: n, atOnce: n.handler != nil})
+				if m := in.merge; m != nil && m.keyed {
+					kept := owned{&m.owners, of}
+					parts = append(parts, part{name: "owners " + name, head: kept.Head, log: kept.Log(), lock: &m.owners.mu})
+				}
 			}
 		}
 	}

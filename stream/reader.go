@@ -74,7 +74,7 @@ func (r reader) newLane(partition Partition, u *unit) (*lane, error) {
 	var claim func(keys flow.Row, end int64) string
 	if m := r.in.merge; m != nil && m.keyed {
 		claim = func(keys flow.Row, end int64) string {
-			return m.owners.claim(r.in, partition, string(keys[m.key].AppendKey(nil)), end)
+			return m.owners.claim(r.in, partition, string(keys[m.owners.key].AppendKey(nil)), end)
 		}
 	}
 	n, err := r.in.lane(partition.ID, claim)
@@ -84,8 +84,19 @@ func (r reader) newLane(partition Partition, u *unit) (*lane, error) {
 	n.topic, n.unit = partition.Topic, u
 	if r.keeper != nil {
 		err = n.keep()
+		r.keepOwners(n, partition)
 	}
 	return n, err
+}
+
+// keepOwners has snapshots know whose the keys are that a lane's windows have had.
+func (r reader) keepOwners(n *lane, partition Partition) {
+	m := r.in.merge
+	if m == nil || !m.keyed {
+		return
+	}
+	owned{&m.owners, partition}.Keep()
+	n.windows.Left = func(claims []flow.Claim) { m.owners.leave(partition, claims) }
 }
 
 // Batch implements Handler. A panic in it ends the query, not the program.

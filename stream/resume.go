@@ -87,7 +87,7 @@ func (k *keeper) load(u *unit, s *checkpoint.State) error {
 	for _, note := range s.Notes {
 		k.r.note(note)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Sections)) { // a handler of several partitions sees them in the same order each time
+	for _, name := range slices.Sorted(maps.Keys(s.Sections)) { // lanes before the owners of their keys, and partitions in one order
 		if err := k.section(u, name, s.Sections[name]); err != nil {
 			return fmt.Errorf("checkpoint %s: snapshot %d: section %q: %w", k.place, s.Header.Epoch, name, err)
 		}
@@ -160,6 +160,8 @@ func (k *keeper) section(u *unit, name string, p *checkpoint.Part) error {
 		return nil
 	case "lane":
 		return k.loadLane(u, of, p)
+	case "owners":
+		return k.loadOwners(of, p)
 	}
 	if kept := r.graph.states()[name]; kept != nil {
 		return takeOver(kept, p.Head, p)
@@ -184,19 +186,43 @@ func (k *keeper) loadTimes(head []byte) error {
 	return nil
 }
 
-// loadLane loads the lane of an input, a partition and a topic. Where partitions are shared it is the run's with its unit (adopt): before, whoever gives out
-// what has changed must not find it.
-func (k *keeper) loadLane(u *unit, name string, p *checkpoint.Part) error {
+// named is the input and the partition of a lane that a section is of.
+func (k *keeper) named(name string) (*input, Partition, error) {
 	words := strings.SplitN(name, " ", 3)
 	if len(words) < 3 {
-		return errState
+		return nil, Partition{}, errState
 	}
 	at, err := strconv.Atoi(words[0])
 	partition, wrong := strconv.Atoi(words[1])
 	if cmp.Or(err, wrong) != nil || at < 0 || at >= len(k.r.graph.inputs) {
+		return nil, Partition{}, errState
+	}
+	return k.r.graph.inputs[at], Partition{Topic: words[2], ID: partition}, nil
+}
+
+// loadOwners loads whose the keys are that a lane's windows have had.
+func (k *keeper) loadOwners(name string, p *checkpoint.Part) error {
+	in, of, err := k.named(name)
+	if err != nil {
+		return err
+	}
+	if in.merge == nil || !in.merge.keyed {
 		return errState
 	}
-	in, of := k.r.graph.inputs[at], Partition{Topic: words[2], ID: partition}
+	kept := owned{&in.merge.owners, of}
+	if kept.Log() == nil {
+		return errState // there is no such lane
+	}
+	return takeOver(kept, p.Head, p)
+}
+
+// loadLane loads the lane of an input, a partition and a topic. Where partitions are shared it is the run's with its unit (adopt): before, whoever gives out
+// what has changed must not find it.
+func (k *keeper) loadLane(u *unit, name string, p *checkpoint.Part) error {
+	in, of, err := k.named(name)
+	if err != nil {
+		return err
+	}
 	n, err := reader{k.r, in}.newLane(of, u)
 	if err != nil {
 		return err

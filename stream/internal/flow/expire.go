@@ -55,6 +55,7 @@ func (w *Windows) Drop(keys map[string]bool) {
 			return true
 		})
 		w.forget(gone)
+		w.leave(gone)
 	}
 	clear(w.recent[:])
 }

@@ -135,6 +135,8 @@ type Windows struct {
 
 	// At is the offset of the record in hand.
 	At int64
+	// Left is told of groups that are over before the end, some at a time, with what claim has been told of them; nil: nobody wants to know.
+	Left func(claims []Claim)
 
 	scratch Row
 	bytes   []byte
@@ -143,6 +145,12 @@ type Windows struct {
 
 	Rows             int64 // groups that have rows
 	removed, changed int64 // of them, and of those that only hold others' shares, since Report
+}
+
+// Claim is what is said of a group: that it is there, up to an event time.
+type Claim struct {
+	Keys  Row
+	Until int64
 }
 
 // recentGroup remembers where a row of a window lies: records of a few groups come interleaved, and a map lookup costs more.
@@ -205,13 +213,14 @@ func (w *Windows) count(row Row, start, end int64, h uint64, t int64) {
 	}
 }
 
-// lasts is until when claim is told that a group with a row at t is there: to the end of its window, or for twice its time to live, so that it
-// need not be told of each row.
+// lasts is until when claim is told that a group with a row at t is there: to the end of its window, or for up to twice its time to live, so that it
+// need not be told of each row. It follows from the latest row alone, so that a restart does not change it.
 func (w *Windows) lasts(end, t int64) int64 {
 	if w.width > 0 || w.ttl == 0 {
 		return end
 	}
-	return later(later(t, w.ttl), w.ttl)
+	behind := t - eval.Floor(t, w.ttl)
+	return later(later(earlier(t, behind), w.ttl), w.ttl)
 }
 
 // later is a time by so many nanoseconds later, and the last that there is if that is beyond it.
@@ -308,7 +317,7 @@ func (w *Windows) touch(g *Group, t int64) {
 		w.changed++
 	}
 	g.last = max(g.last, t)
-	if w.claim != nil && w.width == 0 && g.last > g.promised-w.ttl {
+	if w.claim != nil && w.width == 0 && g.last >= g.promised-w.ttl {
 		g.promised = w.lasts(g.window.end, g.last)
 		w.claim(g.keys, g.promised) // gives no reason: the group is this partition's
 	}
@@ -332,6 +341,9 @@ func (w *Windows) Close(watermark int64) []*Window {
 	n := 0
 	for n < len(w.open) && w.open[n].end <= watermark {
 		w.forget(w.open[n].order)
+		if watermark < math.MaxInt64 {
+			w.leave(w.open[n].order)
+		}
 		n++
 	}
 	if n == 0 {
@@ -344,6 +356,18 @@ func (w *Windows) Close(watermark int64) []*Window {
 	}
 	clear(w.recent[:])
 	return closed
+}
+
+// leave tells Left of groups that are over.
+func (w *Windows) leave(groups []*Group) {
+	if w.Left == nil || len(groups) == 0 {
+		return
+	}
+	claims := make([]Claim, 0, len(groups))
+	for _, g := range groups {
+		claims = append(claims, Claim{g.keys, g.promised})
+	}
+	w.Left(claims)
 }
 
 func (w *Windows) forget(groups []*Group) {

@@ -149,3 +149,29 @@ func ticking(t *testing.T, o *out) *flow.Processor {
 	p.Then(o.emit)
 	return p
 }
+
+// TestPromisesAfterARestart: until when a group without a window is promised follows from its rows, so that a restart does not change it.
+func TestPromisesAfterARestart(t *testing.T) {
+	g := grouping(t, plan.Step{Keys: []string{"u"}, TimeToLive: 10 * time.Second, Aggregates: []plan.Aggregate{count("n")}}, flow.Closed(columns("u")))
+	create := func() (w *flow.Windows, until *int64) {
+		until = new(int64)
+		w = flow.NewWindows(g, &flow.Env{}, func(_ flow.Row, end int64) string { *until = max(*until, end); return "" })
+		w.Keep()
+		return w, until
+	}
+	calm, want := create()
+	broken, got := create()
+	saved := &snapshots{items: map[uint64]changelog.Saved{}}
+	for at := range int64(500) {
+		for _, w := range []*flow.Windows{calm, broken} {
+			w.Add(row(t, "a"), at*second, flow.NoWatermark)
+		}
+		if saved.take(t, broken); at%7 == 0 {
+			broken, got = create()
+			saved.load(t, broken)
+		}
+		if *got != *want {
+			t.Fatalf("row at %d s: promised until %d s, and without a restart until %d s", at, *got/second, *want/second)
+		}
+	}
+}
