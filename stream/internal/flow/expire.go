@@ -1,6 +1,9 @@
 package flow
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // Groups without windows are forgotten when they have had no row for their time to live. Their rows may lie in several lanes: a group is old
 // only if it is old in all of them.
@@ -75,29 +78,56 @@ func Expire(parts []*Windows, watermark int64, give func(parts []*Window)) {
 	for _, w := range parts {
 		w.Spare(old, watermark)
 	}
-	untold := map[string]bool{}
-	for key, changed := range old {
-		if changed {
-			untold[key] = true
-		}
-	}
-	if last := partsOf(parts, untold); len(last) > 0 {
-		give(last)
+	for _, keys := range untold(parts, old) {
+		give(partsOf(parts, keys))
 	}
 	for _, w := range parts {
 		w.Drop(old)
 	}
 }
 
-// partsOf are the groups of these keys, where there are no windows of time.
-func partsOf(parts []*Windows, keys map[string]bool) (all []*Window) {
-	if len(keys) == 0 {
-		return nil
+// untold are those of the keys that have changed, in groups of those whose latest rows have one event time, the earliest first: that is their rows' time, however
+// many are forgotten at once.
+func untold(parts []*Windows, old map[string]bool) (groups [][]string) {
+	times := map[int64][]string{}
+	for key, changed := range old {
+		if changed {
+			t := latest(parts, key)
+			times[t] = append(times[t], key)
+		}
 	}
+	for _, t := range slices.Sorted(maps.Keys(times)) {
+		slices.Sort(times[t])
+		groups = append(groups, times[t])
+	}
+	return groups
+}
+
+// latest is the event time of the latest row of a group without a window.
+func latest(parts []*Windows, key string) int64 {
+	t := int64(NoWatermark)
 	for _, w := range parts {
 		for _, o := range w.open {
-			if p := w.Part(o.Start, keys); len(p.order) > 0 {
-				all = append(all, p)
+			if g := o.groups[key]; g != nil {
+				t = max(t, g.last)
+			}
+		}
+	}
+	return t
+}
+
+// partsOf are the groups of these keys, where there are no windows of time.
+func partsOf(parts []*Windows, keys []string) (all []*Window) {
+	for _, w := range parts {
+		for _, o := range w.open {
+			c := &Window{Start: o.Start, end: o.end}
+			for _, key := range keys {
+				if g := o.groups[key]; g != nil {
+					c.order = append(c.order, g.copy(c))
+				}
+			}
+			if len(c.order) > 0 {
+				all = append(all, c)
 			}
 		}
 	}

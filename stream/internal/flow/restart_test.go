@@ -175,3 +175,21 @@ func TestPromisesAfterARestart(t *testing.T) {
 		}
 	}
 }
+
+// TestForgottenGroupsKeepTheirTimes: the row of a group that is forgotten has the time of the group's latest row, whatever is forgotten with it: in which window it
+// counts behind must not depend on how far the watermark goes at once.
+func TestForgottenGroupsKeepTheirTimes(t *testing.T) {
+	for _, watermarks := range [][]int64{{40}, {11, 12, 13, 40}, {12, 40}} {
+		o := &out{}
+		g := flow.NewGroups(grouping(t, plan.Step{Keys: []string{"u"}, TimeToLive: 10 * time.Second, Aggregates: []plan.Aggregate{count("n")}},
+			flow.Closed(columns("u"))), &flow.Env{})
+		g.Then(o.emit)
+		for i, key := range []string{"c", "b", "a"} {
+			g.Push(row(t, key), int64(i)*second)
+		}
+		for _, w := range watermarks {
+			g.Advance(w * second)
+		}
+		o.emits(t, "0: c 1; 1: b 1; 2: a 1")
+	}
+}
