@@ -116,6 +116,7 @@ func (r reader) Batch(ctx context.Context, b Batch) (err error) {
 	if r.reading.Err() != nil && len(r.in.waits) > 0 {
 		return context.Cause(r.reading) // what a table lacks is not given to it any more
 	}
+	met := r.hasMet(r.in)
 	n, err := r.lane(Partition{Topic: b.Topic, ID: b.Partition})
 	if err != nil {
 		r.fail(err)
@@ -144,7 +145,7 @@ func (r reader) Batch(ctx context.Context, b Batch) (err error) {
 	}
 	r.align(ctx, n)
 	if r.ready[r.in] != nil {
-		r.reached(r.in)
+		r.reached(r.in, met)
 	}
 	if r.limited && r.remaining.Load() <= 0 {
 		r.cancel()
@@ -355,12 +356,17 @@ func (r *Running) atEnd(in *input) bool {
 	return all && !slices.ContainsFunc(lanes, func(n *lane) bool { return !n.caughtUp.Load() && !n.finished.Load() })
 }
 
-// reached lets those go on who wait for a table, after a batch of it: once its input has been read to its end. Where steps hold rows back it is the
-// batch after that, which shows that the source goes on; one that ends gives out the rest first.
-func (r *Running) reached(in *input) {
+// hasMet tells whether an input had been read to its end by a batch before.
+func (r *Running) hasMet(in *input) bool {
 	r.mu.Lock()
-	before := r.met[in]
-	r.mu.Unlock()
+	defer r.mu.Unlock()
+	return r.met[in]
+}
+
+// reached lets those go on who wait for a table, after a batch of it: once its input has been read to its end. Where steps hold rows back it is a batch
+// that begins after that, which shows that the source goes on; one that ends gives out the rest first. before tells that it had been read to its end when the
+// batch began: batches of two partitions that come to the end side by side show nothing.
+func (r *Running) reached(in *input, before bool) {
 	if !before && !r.atEnd(in) {
 		return
 	}
