@@ -106,10 +106,10 @@ func (c *Config) advice(told *pgconn.PgError) string {
 		return "the table has gone while the query ran: make it again, or set Create, and start the query anew"
 	case code == "42501":
 		return c.grant(parsed.User)
-	case code == "23505" && len(c.Key) == 0:
+	case code == uniqueViolation && len(c.Key) == 0:
 		return fmt.Sprintf("a row is there already, by %s: name its columns in Key, so that such rows are updated, or drop the constraint",
 			quote(told.ConstraintName))
-	case code == "23505":
+	case code == uniqueViolation:
 		return fmt.Sprintf("a row differs in Key from all others, but not by %s: name that one's columns in Key, or drop the constraint",
 			quote(told.ConstraintName))
 	case code == "23502":

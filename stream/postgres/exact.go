@@ -101,8 +101,8 @@ func (s *sink) Position() []byte { return nil }
 
 // noted makes the table of epochs, unless it exists, and asks it for the last one of a unit; 0 if there is none.
 func (s *sink) noted(ctx context.Context, unit string) (int64, error) {
-	_, err := s.conn.Exec(ctx, fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (query text, unit text, target text, epoch bigint NOT NULL, PRIMARY KEY (query, unit, target))",
-		s.cfg().ledger())).ReadAll()
+	err := makeTable(ctx, s.conn, fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (query text, unit text, target text, epoch bigint NOT NULL, PRIMARY KEY (query, unit, target))",
+		s.cfg().ledger()))
 	if err != nil {
 		return 0, err
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"cancha/stream"
 	"cancha/stream/checkpoint"
 )
@@ -123,4 +125,22 @@ func TestPartitionWhileTheServerIsAway(t *testing.T) {
 		t.Errorf("what it writes then: %v", err)
 	}
 	d.want("SELECT * FROM sold", "a|1")
+}
+
+// TestProcessesThatStartTogether make the tables at one time, of which PostgreSQL lets one pass.
+func TestProcessesThatStartTogether(t *testing.T) {
+	d := server(t)
+	for i := range 10 {
+		var starting errgroup.Group
+		for range 6 {
+			starting.Go(func() error {
+				sink := Sink(Config{URL: d.url, Table: fmt.Sprint("sold ", i), Create: true})
+				_, err := sink.(stream.Resumer).Resume(t.Context(), shops().Columns, stream.Mark{Query: "begun", Unit: "partition 0", Run: "run"})
+				return errors.Join(err, sink.(stream.Closer).Close())
+			})
+		}
+		if err := starting.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -100,6 +100,23 @@ GROUP BY i.indexrelid`
 const rightsSQL = `SELECT has_any_column_privilege(oid, 'INSERT'), has_any_column_privilege(oid, 'SELECT') AND has_any_column_privilege(oid, 'UPDATE')
 FROM pg_class WHERE oid = to_regclass($1)`
 
+// makeTable runs a CREATE TABLE IF NOT EXISTS. Of several that run at once, as where the processes of a group start together, PostgreSQL lets one pass and
+// refuses the others, at whatever it comes to first; the table is there then.
+func makeTable(ctx context.Context, conn *pgconn.PgConn, statement string) error {
+	_, err := conn.Exec(ctx, statement).ReadAll()
+	if told := (*pgconn.PgError)(nil); errors.As(err, &told) && slices.Contains([]string{uniqueViolation, duplicateTable, duplicateObject}, told.Code) {
+		_, err = conn.Exec(ctx, statement).ReadAll()
+	}
+	return err
+}
+
+// SQLSTATEs.
+const (
+	uniqueViolation = "23505"
+	duplicateTable  = "42P07" // of its primary key, too
+	duplicateObject = "42710" // the type of its rows
+)
+
 // look finds the table, which is made first if the configuration says so, and checks that the rows fit into it.
 func (c *Config) look(ctx context.Context, conn *pgconn.PgConn, columns []stream.Column) ([]column, error) {
 	create, err := c.creation(columns)
@@ -107,7 +124,7 @@ func (c *Config) look(ctx context.Context, conn *pgconn.PgConn, columns []stream
 		return nil, err
 	}
 	if c.Create {
-		if _, err := conn.Exec(ctx, create).ReadAll(); err != nil {
+		if err := makeTable(ctx, conn, create); err != nil {
 			return nil, fmt.Errorf("create the table: %w", err)
 		}
 	}
