@@ -156,7 +156,9 @@ func (b *Board) forget() {
 	for id := range b.matches {
 		ids = append(ids, id)
 	}
-	slices.SortFunc(ids, func(x, y int64) int { return cmp.Or(cmp.Compare(b.matches[x].seen, b.matches[y].seen), cmp.Compare(x, y)) })
+	slices.SortFunc(ids, func(x, y int64) int {
+		return cmp.Or(cmp.Compare(b.matches[x].seen, b.matches[y].seen), cmp.Compare(x, y))
+	})
 	for _, id := range ids[:len(ids)-b.most*3/4] {
 		delete(b.matches, id)
 	}
