@@ -401,64 +401,29 @@ func TestRemovedSnapshotsAreForgotten(t *testing.T) {
 }
 
 // TestLatestOfQuietPartitions: where a query began at the end of a partition is in its checkpoint before the partition has had a record, so that what comes
-// between a crash and the next run is read.
+// between a crash and the next run is read. With the long times it is there before the broker has answered a fetch, or an epoch has ended by its time.
 func TestLatestOfQuietPartitions(t *testing.T) {
 	t.Parallel()
 	addr := startBroker(t, broker.Config{})
-	for _, group := range []bool{false, true} {
-		t.Run(fmt.Sprint("group ", group), func(t *testing.T) {
+	for _, c := range []struct {
+		group       bool
+		idle, epoch time.Duration
+	}{
+		{false, 20 * time.Millisecond, 10 * time.Millisecond}, {true, 20 * time.Millisecond, 10 * time.Millisecond},
+		{false, time.Second, time.Hour}, {true, time.Second, time.Hour},
+	} {
+		t.Run(fmt.Sprintf("group %v, epochs of %v", c.group, c.epoch), func(t *testing.T) {
 			topic := topicName(t)
 			produce(t, addr, topic, 2, 0, 100)
-			cfg := Config{Brokers: []string{addr}, Topic: topic, Start: Latest, IdleInterval: 20 * time.Millisecond}
+			cfg := Config{Brokers: []string{addr}, Topic: topic, Start: Latest, IdleInterval: c.idle}
 			units := []string{checkpoint.Whole}
-			if group {
+			if c.group {
 				cfg.Group = topic
 				units = []string{"partition 0 " + topic, "partition 1 " + topic}
 			}
 			place := checkpoint.Folder(t.TempDir())
 			query := func(cfg Config) *stream.Query {
-				return stream.From(Source(cfg)).Format(stream.TextFormat()).Select("text").Checkpoint(place).Epoch(10 * time.Millisecond)
-			}
-			ctx, kill := context.WithCancelCause(t.Context())
-			r, err := query(cfg).Start(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
-			eventually(t, "both places in the checkpoint", func() bool { return len(places(t, place, units)) == 2 })
-			kill(errKilled)
-			r.Wait(t.Context())
-			produce(t, addr, topic, 2, 100, 150)
-			cfg.Until = closed()
-			if r, err = query(cfg).Start(t.Context()); err == nil {
-				err = r.Wait(t.Context())
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := r.Results().Total; got != 50 {
-				t.Errorf("got %d records after the crash, want 50", got)
-			}
-		})
-	}
-}
-
-// TestLatestBeforeTheFirstFetch: the end at which a query begins is in its checkpoint before the broker has answered a fetch, or an epoch has ended by its time.
-func TestLatestBeforeTheFirstFetch(t *testing.T) {
-	t.Parallel()
-	addr := startBroker(t, broker.Config{})
-	for _, group := range []bool{false, true} {
-		t.Run(fmt.Sprint("group ", group), func(t *testing.T) {
-			topic := topicName(t)
-			produce(t, addr, topic, 2, 0, 100)
-			cfg := Config{Brokers: []string{addr}, Topic: topic, Start: Latest, IdleInterval: time.Second}
-			units := []string{checkpoint.Whole}
-			if group {
-				cfg.Group = topic
-				units = []string{"partition 0 " + topic, "partition 1 " + topic}
-			}
-			place := checkpoint.Folder(t.TempDir())
-			query := func(cfg Config) *stream.Query {
-				return stream.From(Source(cfg)).Format(stream.TextFormat()).Select("text").Checkpoint(place).Epoch(time.Hour)
+				return stream.From(Source(cfg)).Format(stream.TextFormat()).Select("text").Checkpoint(place).Epoch(c.epoch)
 			}
 			ctx, kill := context.WithCancelCause(t.Context())
 			r, err := query(cfg).Start(ctx)
