@@ -7,24 +7,29 @@ import (
 	"cancha/ml/tree"
 )
 
-// Values of MaxFeatures beside counts and fractions.
+// Values of MaxFeatures beside counts and fractions, and of MaxBins beside counts.
 const (
 	All  = tree.All
 	Sqrt = tree.Sqrt
 	Log2 = tree.Log2
+
+	Exact = tree.Exact // of MaxBins
 )
 
 // Config says how a forest is grown. The zero value is scikit-learn's default: 100 unlimited trees on bootstrap
 // samples, gini and the square root of the columns for classes, squared error and all columns for numbers.
 type Config struct {
 	Trees               int            // n_estimators, at most a million; 0: 100
-	Criterion           tree.Criterion // criterion: tree.Gini, tree.Entropy, tree.SquaredError; empty: what fits
+	Criterion           tree.Criterion // criterion: tree.Gini, tree.Entropy, tree.LogLoss, tree.SquaredError, tree.Poisson; empty: what fits
 	MaxDepth            int            // max_depth; 0: no limit
 	MaxFeatures         float64        // max_features: a count up to that of the columns, a fraction below 1, All, Sqrt or Log2; 0: Sqrt for classes, All for numbers
 	MinSamplesSplit     int            // min_samples_split, in distinct rows; 0: 2
 	MinSamplesLeaf      int            // min_samples_leaf, in distinct rows; 0: 1
+	MaxLeafNodes        int            // max_leaf_nodes: the leaves that gain most are split first; 0: no limit
 	MinImpurityDecrease float64        // min_impurity_decrease; 0: any split
-	MaxBins             int            // bins per column, 2 to 65536; columns with no more distinct values are split exactly; 0: 256
+	// MaxBins is into how many bins a column is put, 2 to 65536; columns with no more distinct values are split exactly.
+	// More than 256 cost time. Exact: a bin for each value, and so scikit-learn's splits. 0: 256.
+	MaxBins int
 
 	NoBootstrap bool    // bootstrap=False: every tree sees every row once
 	MaxSamples  float64 // max_samples as a fraction of the rows (or groups) drawn for each tree, up to 1; 0: 1
@@ -91,7 +96,7 @@ func (c Config) validate(classes bool) error {
 }
 
 // tree returns the part of the settings that a single tree needs.
-func (c Config) tree() tree.Config {
-	return tree.Config{Criterion: c.Criterion, MaxDepth: c.MaxDepth, MinSamplesSplit: c.MinSamplesSplit,
-		MinSamplesLeaf: c.MinSamplesLeaf, MinImpurityDecrease: c.MinImpurityDecrease, MaxFeatures: c.MaxFeatures, MaxBins: c.MaxBins}
+func (c Config) tree(class []float64) tree.Config {
+	return tree.Config{Criterion: c.Criterion, MaxDepth: c.MaxDepth, MinSamplesSplit: c.MinSamplesSplit, MinSamplesLeaf: c.MinSamplesLeaf,
+		MaxLeafNodes: c.MaxLeafNodes, MinImpurityDecrease: c.MinImpurityDecrease, MaxFeatures: c.MaxFeatures, ClassWeight: class}
 }

@@ -41,15 +41,14 @@ func FitClassifier(ctx context.Context, d *ml.Dataset, c Config) (*Classifier, e
 	if err != nil {
 		return nil, err
 	}
-	weights, err := rowWeights(d, class)
+	if err := checkWeights(d, class); err != nil {
+		return nil, err
+	}
+	g, err := newGrower(ctx, d, c)
 	if err != nil {
 		return nil, err
 	}
-	g, err := newGrower(ctx, d, c, weights)
-	if err != nil {
-		return nil, err
-	}
-	g.builder = tree.NewClassifier
+	g.builder, g.tree = tree.NewClassifier, c.tree(class)
 	if err := g.fit(ctx, "classifier"); err != nil {
 		return nil, err
 	}
@@ -62,15 +61,11 @@ func FitRegressor(ctx context.Context, d *ml.Dataset, c Config) (*Regressor, err
 	if err != nil {
 		return nil, err
 	}
-	weights, err := rowWeights(d, nil)
+	g, err := newGrower(ctx, d, c)
 	if err != nil {
 		return nil, err
 	}
-	g, err := newGrower(ctx, d, c, weights)
-	if err != nil {
-		return nil, err
-	}
-	g.builder = tree.NewRegressor
+	g.builder, g.tree = tree.NewRegressor, c.tree(nil)
 	if err := g.fit(ctx, "regressor"); err != nil {
 		return nil, err
 	}

@@ -187,19 +187,17 @@ func TestClassWeights(t *testing.T) {
 // TestBootstrapDraws checks sizes, and that groups are drawn whole.
 func TestBootstrapDraws(t *testing.T) {
 	train, _ := table()
-	base, _ := rowWeights(train, nil)
-	draw := func(c Config) []float64 {
+	draw := func(c Config) []uint16 {
 		c, err := c.normalize(true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := make([]float64, train.Rows())
-		newBootstrap(train, c, base).weights(w, 5)
-		return w
+		b := newBootstrap(train, c)
+		return b.draw(make([]uint16, train.Rows()), make([]uint16, b.units), 5)
 	}
-	sum := func(w []float64) (s float64) {
-		for _, v := range w {
-			s += v
+	sum := func(draws []uint16) (s int) {
+		for _, n := range draws {
+			s += int(n)
 		}
 		return s
 	}
@@ -212,14 +210,14 @@ func TestBootstrapDraws(t *testing.T) {
 	groups := draw(Config{ByGroup: true})
 	for i := range groups {
 		if groups[i] != groups[i/10*10] {
-			t.Fatalf("row %d weighs %v, the first row of its group %v", i, groups[i], groups[i/10*10])
+			t.Fatalf("row %d was drawn %v times, the first row of its group %v", i, groups[i], groups[i/10*10])
 		}
 	}
 	if slices.Max(groups) < 2 || slices.Min(groups) > 0 {
 		t.Error("groups were not drawn with replacement")
 	}
-	if !slices.Equal(draw(Config{NoBootstrap: true}), base) {
-		t.Error("without bootstrap the weights are not the rows' own")
+	if once := draw(Config{NoBootstrap: true}); slices.Min(once) != 1 || slices.Max(once) != 1 {
+		t.Error("without bootstrap not every row is there once")
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 type grower struct {
 	config    Config
 	data      *ml.Dataset
+	tree      tree.Config
 	bins      *tree.Bins
 	bootstrap *bootstrap
 	builder   func(*ml.Dataset, *tree.Bins, tree.Config) (*tree.Builder, error)
@@ -58,18 +59,17 @@ func (g *grower) grow(ctx context.Context) error {
 
 // work grows trees until none is left or ctx is done.
 func (g *grower) work(ctx context.Context) error {
-	builder, err := g.builder(g.data, g.bins, g.config.tree())
+	builder, err := g.builder(g.data, g.bins, g.tree)
 	if err != nil {
 		return fmt.Errorf("forest: %w", err)
 	}
-	weights := make([]float64, g.data.Rows())
+	draws, units := make([]uint16, g.data.Rows()), make([]uint16, g.bootstrap.units)
 	for {
 		i := int(g.next.Add(1)) - 1
 		if i >= len(g.seeds) {
 			return nil
 		}
-		g.bootstrap.weights(weights, g.seeds[i])
-		if g.trees[i], err = builder.Grow(ctx, weights, g.seeds[i]); err != nil {
+		if g.trees[i], err = builder.Grow(ctx, g.bootstrap.draw(draws, units, g.seeds[i]), g.seeds[i]); err != nil {
 			return fmt.Errorf("forest: tree %d of %d: %w", i+1, len(g.seeds), err)
 		}
 		g.report()
@@ -88,12 +88,12 @@ func (g *grower) report() {
 }
 
 // newGrower checks the data and puts them in bins.
-func newGrower(ctx context.Context, d *ml.Dataset, c Config, base []float64) (*grower, error) {
+func newGrower(ctx context.Context, d *ml.Dataset, c Config) (*grower, error) {
 	bins, err := tree.NewBins(ctx, d, c.MaxBins)
 	if err != nil {
 		return nil, fmt.Errorf("forest: %w", err)
 	}
-	return &grower{config: c, data: d, bins: bins, bootstrap: newBootstrap(d, c, base)}, nil
+	return &grower{config: c, data: d, bins: bins, bootstrap: newBootstrap(d, c)}, nil
 }
 
 // Limits of a row's weight: those of an [ml.Dataset].
@@ -102,22 +102,19 @@ const (
 	mostWeight  = 1e60
 )
 
-// rowWeights returns each row's own weight times the weight of its class.
-func rowWeights(d *ml.Dataset, class []float64) ([]float64, error) {
-	base := make([]float64, d.Rows())
-	for i := range base {
-		base[i] = d.Weight(i)
-		if class == nil {
-			continue
-		}
-		own, of := base[i], class[d.Labels[i]]
-		base[i] = own * of
-		if own > 0 && of > 0 && !(base[i] >= leastWeight && base[i] <= mostWeight) {
-			return nil, fmt.Errorf("forest: row %d weighs %v, and its class %q %v: together that is not from %g to %g; scale one of them",
+// checkWeights refuses rows whose own weight times that of their class is out of range.
+func checkWeights(d *ml.Dataset, class []float64) error {
+	if class == nil || d.Weights == nil {
+		return nil
+	}
+	for i, own := range d.Weights {
+		of := class[d.Labels[i]]
+		if w := own * of; own > 0 && of > 0 && !(w >= leastWeight && w <= mostWeight) {
+			return fmt.Errorf("forest: row %d weighs %v, and its class %q %v: together that is not from %g to %g; scale one of them",
 				i, own, d.Classes[d.Labels[i]], of, leastWeight, mostWeight)
 		}
 	}
-	return base, nil
+	return nil
 }
 
 // classWeights resolves Balanced and ClassWeight; nil means 1 each.

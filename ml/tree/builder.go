@@ -1,29 +1,29 @@
 package tree
 
 import (
+	"container/heap"
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"cancha/ml"
 )
 
 // Builder grows trees on one table, one after the other. It is not safe for concurrent use; give each goroutine its
-// own, they may share the Bins. What a tree looks like depends on Sample and seed only, not on the trees before it.
+// own, they may share the Bins. What a tree looks like depends on the draws and the seed only, not on the trees before it.
 type Builder struct {
 	data      *ml.Dataset
 	config    Config
+	classes   int // 0: regression
+	ground    *ground
 	criterion criterion
 	splitter  *splitter
-	classes   int       // 0: regression
-	samples   []sample  // of the tree being grown
-	weight    float64   // of all samples
-	stats     []float64 // scratch: of the node being looked at
+	weigh     []float64 // weight of each row, nil: 1
+	weight    float64   // of all rows of the tree being grown, as often as they were drawn
+	rows      []uint32  // of that tree
 	stack     []pending
-	rng       *rand.Rand
-	source    *rand.PCG
+	pure      []int32 // where the tree has the answers of leaves of one class
 }
 
 // pending is a node still to be grown: its rows, its depth, the origin that their targets are counted from, and which
@@ -32,8 +32,10 @@ type pending struct {
 	start, end int
 	depth      int
 	origin     float64
+	seed       uint64
 	parent     int32
 	right      bool
+	inside     bool // its rows are those of a block
 }
 
 // NewClassifier returns a builder for trees that answer with the share of each class. The labels of the dataset are
@@ -55,12 +57,15 @@ func NewRegressor(d *ml.Dataset, b *Bins, c Config) (*Builder, error) {
 		if high > low && high-low < leastWeight {
 			return nil, fmt.Errorf("tree: the targets differ by %g only, and their squares vanish; multiply them so that they differ by %g or more", high-low, leastWeight)
 		}
+		if c.Criterion == Poisson && low < 0 {
+			return nil, fmt.Errorf("tree: a target is %g; criterion poisson is for counts and other numbers from 0", low)
+		}
 	}
 	return newBuilder(d, b, c, 0)
 }
 
 func newBuilder(d *ml.Dataset, b *Bins, c Config, classes int) (*Builder, error) {
-	c, err := c.normalize(classes > 0)
+	c, err := c.normalize(classes)
 	if err != nil {
 		return nil, err
 	}
@@ -73,38 +78,28 @@ func newBuilder(d *ml.Dataset, b *Bins, c Config, classes int) (*Builder, error)
 	if d.Rows() == 0 {
 		return nil, fmt.Errorf("tree: the dataset has no rows")
 	}
-	crit := newCriterion(c.Criterion, classes)
-	s, err := newSplitter(b, c, crit)
-	if err != nil {
-		return nil, err
-	}
-	source := rand.NewPCG(0, 0)
-	return &Builder{data: d, config: c, criterion: crit, splitter: s, classes: classes,
-		stats: make([]float64, crit.width), source: source, rng: rand.New(source)}, nil
+	out := &Builder{data: d, config: c, classes: classes, ground: newGround(b), criterion: newCriterion(d, c, classes > 0),
+		weigh: c.rowWeights(d), pure: make([]int32, classes)}
+	out.splitter, err = newSplitter(out.ground, c, out.criterion)
+	return out, err
 }
 
-// streamOfColumns sets the draws of columns apart from other draws with the same seed, such as a forest's bootstrap.
-const streamOfColumns = 0x636f6c756d6e73
-
-// Grow grows a tree on the rows with a weight above 0. Weights has one entry per row of the dataset, 0 or from 1e-60 to
-// 1e70, and replaces the dataset's own; nil means those. Seed decides which columns each split looks at. Growing stops when ctx is done.
-func (b *Builder) Grow(ctx context.Context, weights []float64, seed uint64) (*Tree, error) {
-	if err := b.sample(weights); err != nil {
+// Grow grows a tree on the rows that were drawn, each as often as draws says, one entry per row of the dataset; nil is
+// once each. Weights of rows and classes multiply the draws. Seed decides which columns each split looks at. Growing stops
+// when ctx is done.
+func (b *Builder) Grow(ctx context.Context, draws []uint16, seed uint64) (*Tree, error) {
+	if err := b.sample(draws); err != nil {
 		return nil, err
 	}
-	b.source.Seed(seed, streamOfColumns)
-	b.splitter.reset()
 	t := &Tree{Columns: len(b.data.Features), Outputs: max(b.classes, 1), Importance: make([]float64, len(b.data.Features))}
-	b.stack = append(b.stack[:0], pending{end: len(b.samples), parent: -1})
-	for n := 0; len(b.stack) > 0; n++ {
-		if n%64 == 0 && ctx.Err() != nil {
-			return nil, fmt.Errorf("tree: growing stopped: %w", context.Cause(ctx))
-		}
-		todo := b.stack[len(b.stack)-1]
-		b.stack = b.stack[:len(b.stack)-1]
-		b.node(t, todo)
+	for k := range b.pure {
+		b.pure[k] = -1
 	}
-	return t, nil
+	root := pending{end: len(b.rows), parent: -1, seed: mix(next(seed))}
+	if b.config.MaxLeafNodes > 0 {
+		return t, b.bestFirst(ctx, t, root)
+	}
+	return t, b.depthFirst(ctx, t, root)
 }
 
 // Limits of weights: within them no square of a sum over a table overflows, or vanishes, in float64. The greatest is an
@@ -115,99 +110,191 @@ const (
 )
 
 // sample lists the rows to grow on.
-func (b *Builder) sample(weights []float64) error {
-	if weights != nil && len(weights) != b.data.Rows() {
-		return fmt.Errorf("tree: %d weights for %d rows", len(weights), b.data.Rows())
+func (b *Builder) sample(draws []uint16) error {
+	if draws != nil && len(draws) != b.data.Rows() {
+		return fmt.Errorf("tree: draws of %d rows for %d rows", len(draws), b.data.Rows())
 	}
-	b.samples, b.weight = b.samples[:0], 0
-	for i := range b.data.Rows() {
-		w := b.data.Weight(i)
-		if weights != nil {
-			w = weights[i]
+	if draws == nil {
+		draws = slices.Repeat([]uint16{1}, b.data.Rows())
+	}
+	b.rows, b.weight = b.rows[:0], 0
+	for i, n := range draws {
+		if w := weightOf(b.weigh, i) * float64(n); w > 0 {
+			b.weight += w
+			b.rows = append(b.rows, uint32(i))
 		}
-		if w == 0 {
+	}
+	if len(b.rows) == 0 {
+		return fmt.Errorf("tree: no row has a weight above 0; leave rows that weigh nothing out, or draw more rows")
+	}
+	b.criterion.load(draws)
+	return nil
+}
+
+// weightOf returns the weight of row i, 1 where all weigh the same.
+func weightOf(weights []float64, i int) float64 {
+	if weights == nil {
+		return 1
+	}
+	return weights[i]
+}
+
+// depthFirst grows a tree until every leaf must be one. The left side of a node comes out of the stack first: nodes stand
+// in the order of a depth-first walk, as scikit-learn's.
+func (b *Builder) depthFirst(ctx context.Context, t *Tree, root pending) error {
+	b.stack = append(b.stack[:0], root)
+	for n := 0; len(b.stack) > 0; n++ {
+		if n%64 == 0 && ctx.Err() != nil {
+			return fmt.Errorf("tree: growing stopped: %w", context.Cause(ctx))
+		}
+		at := b.stack[len(b.stack)-1]
+		b.stack = b.stack[:len(b.stack)-1]
+		b.stand(&at)
+		id := b.link(t, at)
+		if found, ok := b.search(&at); ok {
+			left, right := b.divide(t, id, at, found)
+			b.stack = append(b.stack, right, left)
 			continue
 		}
-		if !(w >= leastWeight && w <= mostWeight) {
-			return fmt.Errorf("tree: weight of row %d is %v; a weight is 0, or from %g to %g; scale all of them", i, w, leastWeight, mostWeight)
-		}
-		b.weight += w
-		s := sample{row: int32(i), weight: w}
-		if b.classes > 0 {
-			s.class = int32(b.data.Labels[i])
-		} else {
-			s.sum = w * b.data.Targets[i]
-		}
-		b.samples = append(b.samples, s)
-	}
-	if len(b.samples) == 0 {
-		return fmt.Errorf("tree: no row has a weight above 0; leave rows that weigh nothing out, or draw more rows")
+		b.close(t, id, at)
 	}
 	return nil
 }
 
-// node adds one node to the tree, and puts its two sides on the stack unless it is a leaf. The right side goes first,
-// so that the left one comes out next: nodes stand in the order of a depth-first walk, as scikit-learn's.
-func (b *Builder) node(t *Tree, at pending) {
-	samples := b.samples[at.start:at.end]
-	clear(b.stats)
-	b.criterion.add(b.stats, samples)
-	id := t.link(at, b.splitter.partitioner.bins.exact)
-	found, ok := split{}, false
-	if b.divisible(samples, at.depth) {
-		if b.classes == 0 {
-			at.origin += b.criterion.center(b.stats, samples)
-		}
-		found, ok = b.search(samples)
+// stand goes to where the rows of a node are, and makes a block of them once they are few enough.
+func (b *Builder) stand(at *pending) {
+	if b.ground.inside && !at.inside {
+		b.ground.leave()
+		b.criterion.leave()
 	}
-	if !ok {
-		t.Nodes[id] = Node{Feature: leaf, Left: int32(len(t.Values))}
-		t.Values = b.answer(t.Values, samples, at.origin)
-		return
+	if rows := b.rows[at.start:at.end]; b.ground.canBlock(len(rows)) {
+		b.criterion.enter(rows)
+		b.ground.enter(rows)
+		at.inside = true
 	}
-	t.set(id, found)
-	t.Importance[found.column] += found.score - b.criterion.score(b.stats)
-	pos := at.start + b.splitter.partitioner.partition(samples, found.column, found.last)
-	b.stack = append(b.stack,
-		pending{pos, at.end, at.depth + 1, at.origin, id, true},
-		pending{at.start, pos, at.depth + 1, at.origin, id, false})
 }
 
-// divisible reports whether a node may and can be split: one class, or targets that are all the same, stay a leaf.
-func (b *Builder) divisible(samples []sample, depth int) bool {
-	c := b.config
-	if c.MaxDepth > 0 && depth >= c.MaxDepth || len(samples) < c.MinSamplesSplit || len(samples) < 2*c.MinSamplesLeaf {
-		return false
+// search returns the split of a node, or false where the node stays a leaf. The criterion is about the node afterwards.
+func (b *Builder) search(at *pending) (split, bool) {
+	rows, c := b.rows[at.start:at.end], b.config
+	b.criterion.sum(rows)
+	if c.MaxDepth > 0 && at.depth >= c.MaxDepth || len(rows) < c.MinSamplesSplit || len(rows) < 2*c.MinSamplesLeaf || b.criterion.uniform(rows) {
+		return split{}, false
 	}
-	if b.classes > 0 {
-		return !b.criterion.pure(b.stats)
-	}
-	return !b.same(samples)
-}
-
-// same reports whether the targets of all rows are equal.
-func (b *Builder) same(samples []sample) bool {
-	first := b.data.Targets[samples[0].row]
-	return !slices.ContainsFunc(samples, func(s sample) bool { return b.data.Targets[s.row] != first })
-}
-
-// answer appends what a leaf answers. The mean of equal targets is the target, with no rounding.
-func (b *Builder) answer(dst []float64, samples []sample, origin float64) []float64 {
-	if b.classes == 0 && b.same(samples) {
-		return append(dst, b.data.Targets[samples[0].row])
-	}
-	return b.criterion.value(dst, b.stats, origin)
-}
-
-// search returns the split of a node, or false where the node stays a leaf.
-func (b *Builder) search(samples []sample) (split, bool) {
-	found := b.splitter.best(samples, b.stats, b.rng)
+	at.origin += b.criterion.center(rows)
+	found := b.splitter.best(rows, at.seed)
 	if math.IsInf(found.score, -1) {
 		return split{}, false
 	}
-	decrease := (found.score - b.criterion.score(b.stats)) / b.weight
-	return found, decrease+rounding >= b.config.MinImpurityDecrease
+	decrease := (found.score - b.criterion.score()) / b.weight
+	return found, decrease+rounding >= c.MinImpurityDecrease
 }
 
 // rounding is what a decrease of impurity may lack from floating-point rounding: scikit-learn's EPSILON.
 const rounding = 0x1p-52
+
+// link appends an empty node and lets its parent point at it.
+func (b *Builder) link(t *Tree, at pending) int32 {
+	id := t.link(at.parent, at.right)
+	if b.ground.bins.exact {
+		t.Exact = append(t.Exact, 0)
+	}
+	if b.ground.bins.missing {
+		t.MissingLeft = append(t.MissingLeft, false)
+	}
+	return id
+}
+
+// divide makes a node split and returns its two sides.
+func (b *Builder) divide(t *Tree, id int32, at pending, found split) (left, right pending) {
+	rows := b.rows[at.start:at.end]
+	t.Importance[found.column] += found.score - b.criterion.score()
+	n := b.ground.partition(rows, &found)
+	t.set(id, found.column, b.ground.threshold(&found, rows[n:]))
+	if t.MissingLeft != nil {
+		t.MissingLeft[id] = b.ground.missingLeft(&found, rows, n)
+	}
+	left = pending{at.start, at.start + n, at.depth + 1, at.origin, seedOf(at.seed, false), id, false, at.inside}
+	right = pending{at.start + n, at.end, at.depth + 1, at.origin, seedOf(at.seed, true), id, true, at.inside}
+	return left, right
+}
+
+// close makes a node a leaf. Leaves of one class share one answer: in a tree without limits they are all that there are.
+func (b *Builder) close(t *Tree, id int32, at pending) {
+	start := len(t.Values)
+	t.Values = b.criterion.answer(t.Values, b.rows[at.start:at.end], at.origin)
+	t.Nodes[id] = Node{Feature: leaf, Left: int32(start)}
+	if b.classes == 0 {
+		return
+	}
+	class := slices.Index(t.Values[start:], 1)
+	switch {
+	case class < 0:
+	case b.pure[class] < 0:
+		b.pure[class] = int32(start)
+	default:
+		t.Values = t.Values[:start]
+		t.Nodes[id].Left = b.pure[class]
+	}
+}
+
+// candidate is a leaf that could be split, and by how much that would lower the impurity.
+type candidate struct {
+	at       pending
+	id       int32
+	found    split
+	decrease float64
+}
+
+// candidates is a heap: the split that lowers the impurity most comes first; among equals, the node that was made first.
+type candidates []candidate
+
+func (c candidates) Len() int      { return len(c) }
+func (c candidates) Swap(i, j int) { c[i], c[j] = c[j], c[i] }
+func (c *candidates) Push(x any)   { *c = append(*c, x.(candidate)) }
+func (c *candidates) Pop() any {
+	last := (*c)[len(*c)-1]
+	*c = (*c)[:len(*c)-1]
+	return last
+}
+func (c candidates) Less(i, j int) bool {
+	if c[i].decrease != c[j].decrease {
+		return c[i].decrease > c[j].decrease
+	}
+	return c[i].id < c[j].id
+}
+
+// bestFirst grows a tree of at most MaxLeafNodes leaves: it splits the leaf that gains most from it, again and again.
+func (b *Builder) bestFirst(ctx context.Context, t *Tree, root pending) error {
+	var open candidates
+	b.consider(t, &open, root)
+	for leaves := 1; len(open) > 0; leaves++ {
+		if ctx.Err() != nil {
+			return fmt.Errorf("tree: growing stopped: %w", context.Cause(ctx))
+		}
+		if leaves == b.config.MaxLeafNodes {
+			break
+		}
+		c := heap.Pop(&open).(candidate)
+		b.criterion.sum(b.rows[c.at.start:c.at.end])
+		left, right := b.divide(t, c.id, c.at, c.found)
+		b.consider(t, &open, left)
+		b.consider(t, &open, right)
+	}
+	for _, c := range open {
+		b.criterion.sum(b.rows[c.at.start:c.at.end])
+		b.close(t, c.id, c.at)
+	}
+	return nil
+}
+
+// consider adds a node, as a leaf or among those that could be split.
+func (b *Builder) consider(t *Tree, open *candidates, at pending) {
+	id := b.link(t, at)
+	found, ok := b.search(&at)
+	if !ok {
+		b.close(t, id, at)
+		return
+	}
+	heap.Push(open, candidate{at, id, found, found.score - b.criterion.score()})
+}

@@ -3,16 +3,20 @@ package tree
 import (
 	"fmt"
 	"math"
+
+	"cancha/ml"
 )
 
 // Criterion names how splits are judged, in scikit-learn's words.
 type Criterion string
 
-// Gini and Entropy are for classes, SquaredError is for numbers.
+// Gini, Entropy and LogLoss are for classes, SquaredError and Poisson for numbers.
 const (
 	Gini         Criterion = "gini"
 	Entropy      Criterion = "entropy"
+	LogLoss      Criterion = "log_loss" // another name of Entropy, as in scikit-learn
 	SquaredError Criterion = "squared_error"
+	Poisson      Criterion = "poisson" // half the Poisson deviance; for targets from 0, such as counts
 )
 
 // Special values of MaxFeatures.
@@ -29,26 +33,21 @@ type Config struct {
 	MaxDepth            int       // max_depth, the root being at depth 0; 0: no limit
 	MinSamplesSplit     int       // min_samples_split: fewer distinct rows are not split; 0: 2
 	MinSamplesLeaf      int       // min_samples_leaf: least distinct rows in a leaf; 0: 1
+	MaxLeafNodes        int       // max_leaf_nodes: the leaves that gain most are split first; 0: no limit
 	MinImpurityDecrease float64   // min_impurity_decrease, weighted by the node's share of all rows; 0: any split
 	// MaxFeatures (max_features) is how many columns each split looks at: a count from 1 to that of the columns, a
 	// fraction strictly between 0 and 1, or All, Sqrt, Log2. 0: All. Note that 1 is one column, as scikit-learn's int 1.
 	MaxFeatures float64
-	// MaxBins is into how many bins a column is put, 2 to 65536. A column with no more distinct values is split
-	// exactly. 0: 256. More bins cost time in wide nodes and nothing in small ones.
-	MaxBins int
+	// ClassWeight (class_weight) multiplies the weight of the rows of each class, 0 or from 1e-60 to 1e60, one per class
+	// of the dataset; nil: 1 each.
+	ClassWeight []float64
 }
 
-// Limits of MaxBins. Codes are stored in 16 bits.
-const (
-	defaultBins = 256
-	mostBins    = 1 << 16
-)
-
 // normalize fills what was left 0 and names the first setting that makes no sense. Classes tells which criteria fit.
-func (c Config) normalize(classes bool) (Config, error) {
+func (c Config) normalize(classes int) (Config, error) {
 	if c.Criterion == "" {
 		c.Criterion = SquaredError
-		if classes {
+		if classes > 0 {
 			c.Criterion = Gini
 		}
 	}
@@ -61,23 +60,26 @@ func (c Config) normalize(classes bool) (Config, error) {
 	if c.MaxFeatures == 0 {
 		c.MaxFeatures = All
 	}
-	if c.MaxBins == 0 {
-		c.MaxBins = defaultBins
+	if c.Criterion == LogLoss {
+		c.Criterion = Entropy
 	}
 	return c, c.validate(classes)
 }
 
 // validate reports the first setting out of range.
-func (c Config) validate(classes bool) error {
+func (c Config) validate(classes int) error {
+	ofNumbers := c.Criterion == SquaredError || c.Criterion == Poisson
 	switch {
-	case c.Criterion != Gini && c.Criterion != Entropy && c.Criterion != SquaredError:
-		return fmt.Errorf("tree: criterion %q is not gini, entropy or squared_error", c.Criterion)
-	case classes == (c.Criterion == SquaredError):
-		return fmt.Errorf("tree: criterion %q does not fit: gini and entropy judge classes, squared_error judges numbers", c.Criterion)
+	case c.Criterion != Gini && c.Criterion != Entropy && !ofNumbers:
+		return fmt.Errorf("tree: criterion %q is not gini, entropy, log_loss, squared_error or poisson", c.Criterion)
+	case (classes > 0) == ofNumbers:
+		return fmt.Errorf("tree: criterion %q does not fit: gini, entropy and log_loss judge classes, squared_error and poisson judge numbers", c.Criterion)
 	case c.MaxDepth < 0:
 		return fmt.Errorf("tree: max depth %d is negative; 0 means no limit", c.MaxDepth)
-	case c.MaxBins < 2 || c.MaxBins > mostBins:
-		return fmt.Errorf("tree: %d bins; between 2 and %d are possible", c.MaxBins, mostBins)
+	case c.MaxLeafNodes < 0 || c.MaxLeafNodes == 1:
+		return fmt.Errorf("tree: max leaf nodes %d; it is 2 or more, or 0 for no limit", c.MaxLeafNodes)
+	case c.ClassWeight != nil && len(c.ClassWeight) != classes:
+		return fmt.Errorf("tree: %d class weights for %d classes", len(c.ClassWeight), classes)
 	case c.MinSamplesSplit < 2:
 		return fmt.Errorf("tree: min samples split %d; it is 2 or more, or 0 for 2", c.MinSamplesSplit)
 	case c.MinSamplesLeaf < 1:
@@ -110,4 +112,19 @@ func (c Config) columns(p int) (int, error) {
 		return 0, fmt.Errorf("tree: max features %v is not a count, a fraction below 1, or one of All, Sqrt, Log2", f)
 	}
 	return min(max(n, 1), p), nil
+}
+
+// rowWeights returns the weight of each row: the dataset's times that of its class; nil where all weigh 1.
+func (c Config) rowWeights(d *ml.Dataset) []float64 {
+	if d.Weights == nil && c.ClassWeight == nil {
+		return nil
+	}
+	weights := make([]float64, d.Rows())
+	for i := range weights {
+		weights[i] = d.Weight(i)
+		if c.ClassWeight != nil {
+			weights[i] *= c.ClassWeight[d.Labels[i]]
+		}
+	}
+	return weights
 }

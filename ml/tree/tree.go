@@ -23,33 +23,31 @@ type Tree struct {
 	// Exact holds the thresholds of Nodes, one each, with all their digits, and is asked instead of them. Nil in a tree
 	// that learned from float32.
 	Exact []float64
+	// MissingLeft tells where each node sends a row that has no number in its column: left or right. Nil: the tree learned
+	// from rows that had all numbers.
+	MissingLeft []bool
 	// Importance is by how much the splits on each column lowered the weighted impurity while the tree grew. It is not
 	// normalized, and is nil in a tree that was read from a file.
 	Importance []float64
 }
 
 // link appends an empty node, lets its parent point at it, and returns its position.
-func (t *Tree) link(at pending, exact bool) int32 {
+func (t *Tree) link(parent int32, right bool) int32 {
 	id := int32(len(t.Nodes))
 	t.Nodes = append(t.Nodes, Node{})
-	if exact {
-		t.Exact = append(t.Exact, 0)
-	}
-	if at.parent >= 0 {
-		if at.right {
-			t.Nodes[at.parent].Right = id
-		} else {
-			t.Nodes[at.parent].Left = id
-		}
+	if parent >= 0 && right {
+		t.Nodes[parent].Right = id
+	} else if parent >= 0 {
+		t.Nodes[parent].Left = id
 	}
 	return id
 }
 
 // set makes a node split.
-func (t *Tree) set(id int32, s split) {
-	t.Nodes[id].Feature, t.Nodes[id].Threshold = int32(s.column), float32(s.threshold)
+func (t *Tree) set(id int32, column int, threshold float64) {
+	t.Nodes[id].Feature, t.Nodes[id].Threshold = int32(column), float32(threshold)
 	if t.Exact != nil {
-		t.Exact[id] = s.threshold
+		t.Exact[id] = threshold
 	}
 }
 
@@ -123,7 +121,15 @@ func add(sum, leaf []float64) {
 }
 
 // Leaves returns the number of leaves.
-func (t *Tree) Leaves() int { return len(t.Values) / t.Outputs }
+func (t *Tree) Leaves() int {
+	n := 0
+	for i := range t.Nodes {
+		if t.Nodes[i].Feature < 0 {
+			n++
+		}
+	}
+	return n
+}
 
 // Depth returns the number of splits on the longest way down.
 func (t *Tree) Depth() int {

@@ -31,9 +31,9 @@ func noisy(n, p int) *ml.Dataset {
 	return d
 }
 
-func growOne(t *testing.T, d *ml.Dataset, c Config) *Tree {
+func growOne(t *testing.T, d *ml.Dataset, bins int, c Config) *Tree {
 	t.Helper()
-	b, err := NewBins(t.Context(), d, max(c.MaxBins, 256))
+	b, err := NewBins(t.Context(), d, bins)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestBinsKeepOrderAndShare(t *testing.T) {
 	}
 	count := make([]int, 100)
 	for i := range d.Rows() {
-		code := int(b.codes[0][i])
+		code := int(b.codes.narrow[0][i])
 		count[code]++
 		if v := float64(d.Row(i)[0]); v < b.edges[0].low[code] || v > b.edges[0].high[code] {
 			t.Fatalf("value %v is outside its bin %v..%v", v, b.edges[0].low[code], b.edges[0].high[code])
@@ -191,7 +191,7 @@ func TestExactColumns(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.Classes, d.Labels = []string{"even", "odd"}, labels
-		tr := growOne(t, d, Config{MaxBins: 1 << 16})
+		tr := growOne(t, d, Exact, Config{})
 		sums := make([]float64, 2*d.Rows())
 		tr.AddExact(sums, d.Exact)
 		for i, label := range labels {
@@ -205,7 +205,7 @@ func TestExactColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Classes, d.Labels = []string{"even", "odd"}, []int{0, 1, 0}
-	tr := growOne(t, d, Config{})
+	tr := growOne(t, d, 256, Config{})
 	if tr.Exact != nil {
 		t.Error("a column that float32 tells apart was learned in float64")
 	}
@@ -218,10 +218,10 @@ func TestExactColumns(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	d := noisy(2000, 4)
-	if got := growOne(t, d, Config{MaxDepth: 3}).Depth(); got != 3 {
+	if got := growOne(t, d, 256, Config{MaxDepth: 3}).Depth(); got != 3 {
 		t.Errorf("max depth 3: got depth %d", got)
 	}
-	tr := growOne(t, d, Config{MinSamplesLeaf: 50})
+	tr := growOne(t, d, 256, Config{MinSamplesLeaf: 50})
 	count := map[*float64]int{}
 	for i := range d.Rows() {
 		count[&tr.Leaf(d.Row(i))[0]]++
@@ -234,7 +234,7 @@ func TestLimits(t *testing.T) {
 	if len(count) != tr.Leaves() {
 		t.Errorf("rows fall into %d leaves, the tree has %d", len(count), tr.Leaves())
 	}
-	full := growOne(t, d, Config{MaxBins: 1 << 16})
+	full := growOne(t, d, Exact, Config{})
 	for i := range d.Rows() {
 		if got := full.Leaf(d.Row(i))[d.Labels[i]]; got != 1 {
 			t.Fatalf("unlimited tree gives row %d a share of %v for its own class, want 1", i, got)
@@ -249,14 +249,14 @@ func TestConstantColumns(t *testing.T) {
 	for i := range d.Rows() {
 		clear(d.Row(i)[1:])
 	}
-	tr := growOne(t, d, Config{MaxFeatures: 1, MaxDepth: 2})
+	tr := growOne(t, d, 256, Config{MaxFeatures: 1, MaxDepth: 2})
 	if tr.Leaves() < 2 || tr.Nodes[0].Feature != 0 {
 		t.Errorf("got %d leaves and root column %d, want a split on column 0", tr.Leaves(), tr.Nodes[0].Feature)
 	}
 	for i := range d.Rows() {
 		clear(d.Row(i))
 	}
-	if got := growOne(t, d, Config{}).Leaves(); got != 1 {
+	if got := growOne(t, d, 256, Config{}).Leaves(); got != 1 {
 		t.Errorf("all columns constant: got %d leaves, want 1", got)
 	}
 }
@@ -265,9 +265,9 @@ func TestConstantColumns(t *testing.T) {
 func TestEqualTargetsAreALeaf(t *testing.T) {
 	for _, target := range []float64{0.1, -0.7, 1e-300, 1e9 / 7, 0} {
 		d := noisy(200, 6)
-		targets, weights := make([]float64, d.Rows()), make([]float64, d.Rows())
+		targets, draws := make([]float64, d.Rows()), make([]uint16, d.Rows())
 		for i := range targets {
-			targets[i], weights[i] = target, float64(3-i%3)
+			targets[i], draws[i] = target, uint16(3-i%3)
 		}
 		d = d.WithTargets(targets)
 		bins, err := NewBins(t.Context(), d, 256)
@@ -278,7 +278,7 @@ func TestEqualTargetsAreALeaf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr, err := builder.Grow(t.Context(), weights, 1)
+		tr, err := builder.Grow(t.Context(), draws, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -315,15 +315,14 @@ func TestMistakesAreErrors(t *testing.T) {
 	good := noisy(50, 2)
 	bins, _ := NewBins(t.Context(), good, 256)
 	for _, tt := range []struct {
-		name    string
-		config  Config
-		weights []float64
-		want    string
+		name   string
+		config Config
+		draws  []uint16
+		want   string
 	}{
 		{"criterion of numbers", Config{Criterion: SquaredError}, nil, "does not fit"},
 		{"unknown criterion", Config{Criterion: "foo"}, nil, "not gini"},
 		{"depth", Config{MaxDepth: -1}, nil, "max depth"},
-		{"bins", Config{MaxBins: 1}, nil, "bins"},
 		{"features", Config{MaxFeatures: 1.5}, nil, "max features"},
 		{"more features than there are", Config{MaxFeatures: 3}, nil, "max features 3 of 2 columns"},
 		{"no number of features", Config{MaxFeatures: math.NaN()}, nil, "max features"},
@@ -332,16 +331,15 @@ func TestMistakesAreErrors(t *testing.T) {
 		{"negative leaf", Config{MinSamplesLeaf: -1}, nil, "min samples leaf"},
 		{"negative decrease", Config{MinImpurityDecrease: -0.1}, nil, "min impurity decrease"},
 		{"infinite decrease", Config{MinImpurityDecrease: math.Inf(1)}, nil, "min impurity decrease"},
-		{"weights", Config{}, []float64{1}, "1 weights for 50 rows"},
-		{"no weight", Config{}, make([]float64, 50), "no row has a weight"},
-		{"negative weight", Config{}, append([]float64{1, -1}, make([]float64, 48)...), "weight of row 1 is -1"},
-		{"NaN weight", Config{}, append([]float64{math.NaN()}, make([]float64, 49)...), "weight of row 0 is NaN"},
-		{"great weight", Config{}, append([]float64{1e200}, make([]float64, 49)...), "weight of row 0 is 1e+200"},
+		{"draws", Config{}, []uint16{1}, "draws of 1 rows for 50 rows"},
+		{"no draw", Config{}, make([]uint16, 50), "no row has a weight"},
+		{"class weights", Config{ClassWeight: []float64{1}}, nil, "1 class weights for 2 classes"},
+		{"one leaf", Config{MaxLeafNodes: 1}, nil, "max leaf nodes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			builder, err := NewClassifier(good, bins, tt.config)
 			if err == nil {
-				_, err = builder.Grow(t.Context(), tt.weights, 1)
+				_, err = builder.Grow(t.Context(), tt.draws, 1)
 			}
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want an error with %q", err, tt.want)

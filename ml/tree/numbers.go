@@ -1,0 +1,176 @@
+package tree
+
+import (
+	"slices"
+
+	"cancha/ml"
+)
+
+// numbers judges splits of rows with a target, by squared error or Poisson deviance.
+type numbers struct {
+	kind   Criterion
+	least  float64 // MinSamplesLeaf
+	weigh  []float64
+	target []float64
+
+	of, whole, block numberRows
+	order            order
+	node             sums
+	bins             []sums // of a column of bytes; zero between searches
+	codes            []uint32
+	stats            []sums // of codes, the bins with rows
+}
+
+// sums are the stats of a set of rows; those of disjoint sets add up.
+type sums struct {
+	rows   float64
+	weight float64
+	offset float64 // Σ weight × (target − origin of the node)
+}
+
+// numberRows are, of each row of a table, the weight, the weight × (target − origin of its node), and the target.
+type numberRows struct{ weight, offset, target []float64 }
+
+func newNumbers(d *ml.Dataset, c Config) *numbers {
+	n := &numbers{kind: c.Criterion, least: float64(c.MinSamplesLeaf), weigh: c.rowWeights(d), target: d.Targets, bins: make([]sums, 256)}
+	for rows, to := range map[int]*numberRows{d.Rows(): &n.whole, blockRows: &n.block} {
+		*to = numberRows{make([]float64, rows), make([]float64, rows), make([]float64, rows)}
+	}
+	return n
+}
+
+func (n *numbers) load(draws []uint16) {
+	n.of = n.whole
+	for i, times := range draws {
+		weight := float64(times) * weightOf(n.weigh, i)
+		n.whole.weight[i], n.whole.offset[i], n.whole.target[i] = weight, weight*n.target[i], n.target[i]
+	}
+}
+
+func (n *numbers) enter(rows []uint32) {
+	for i, r := range rows {
+		n.block.weight[i], n.block.offset[i], n.block.target[i] = n.whole.weight[r], n.whole.offset[r], n.whole.target[r]
+	}
+	n.of = n.block
+}
+
+func (n *numbers) leave() { n.of = n.whole }
+
+func (n *numbers) sum(rows []uint32) {
+	n.node = sums{}
+	for _, r := range rows {
+		n.node.add(sums{1, n.of.weight[r], n.of.offset[r]})
+	}
+}
+
+func (s *sums) add(o sums) {
+	s.rows += o.rows
+	s.weight += o.weight
+	s.offset += o.offset
+}
+
+// uniform reports whether the targets of all rows are equal.
+func (n *numbers) uniform(rows []uint32) bool {
+	first := n.of.target[rows[0]]
+	return !slices.ContainsFunc(rows, func(r uint32) bool { return n.of.target[r] != first })
+}
+
+// center: the squares of targets that count from the mean hold nothing but what a split can change. Those of Unix times,
+// 1e18, leave no digits for differences of seconds. The logarithm of Poisson's needs the targets as they are.
+func (n *numbers) center(rows []uint32) float64 {
+	if n.kind == Poisson {
+		return 0
+	}
+	mean := n.node.offset / n.node.weight
+	n.node.offset = 0
+	for _, r := range rows {
+		n.of.offset[r] -= n.of.weight[r] * mean
+		n.node.offset += n.of.offset[r]
+	}
+	return mean
+}
+
+func (n *numbers) score() float64 { return n.judge(n.node) }
+
+// judge scores a set that is not empty.
+func (n *numbers) judge(s sums) float64 {
+	if n.kind == Poisson {
+		return poissonScore(s.weight, s.offset)
+	}
+	return s.offset * s.offset / s.weight
+}
+
+// answer: the mean of equal targets is the target, with no rounding.
+func (n *numbers) answer(dst []float64, rows []uint32, origin float64) []float64 {
+	if n.uniform(rows) {
+		return append(dst, n.of.target[rows[0]])
+	}
+	return append(dst, origin+n.node.offset/n.node.weight)
+}
+
+func (n *numbers) try(c *column, rows []uint32, best *split) bool {
+	n.codes, n.stats = n.codes[:0], n.stats[:0]
+	if c.narrow != nil && len(rows) >= sparse {
+		n.fill(c.narrow, rows)
+	} else {
+		n.runs(c, rows)
+	}
+	last := len(n.codes) - 1
+	if last == 0 {
+		return false
+	}
+	if c.missing && n.codes[last] == uint32(c.bins) {
+		n.scan(c, n.codes[:last], n.stats, sums{}, best)
+		n.scan(c, n.codes[:last-1], n.stats, n.stats[last], best)
+		return true
+	}
+	n.scan(c, n.codes[:last], n.stats, sums{}, best)
+	return true
+}
+
+// fill sums up rows by the bins of a column of bytes. This is where a forest of numbers spends its time.
+func (n *numbers) fill(codes []uint8, rows []uint32) {
+	weight, offset := n.of.weight, n.of.offset
+	for _, r := range rows {
+		bin := &n.bins[codes[r]]
+		bin.rows++
+		bin.weight += weight[r]
+		bin.offset += offset[r]
+	}
+	for code := range n.bins {
+		if bin := n.bins[code]; bin.rows > 0 {
+			n.codes, n.stats = append(n.codes, uint32(code)), append(n.stats, bin)
+			n.bins[code] = sums{}
+		}
+	}
+}
+
+// runs sorts the rows by code and sums up each run of one code.
+func (n *numbers) runs(c *column, rows []uint32) {
+	for i, key := range n.order.sort(c, rows) {
+		code, row := uint32(key>>32), uint32(key)
+		if i == 0 || code != n.codes[len(n.codes)-1] {
+			n.codes, n.stats = append(n.codes, code), append(n.stats, sums{})
+		}
+		n.stats[len(n.stats)-1].add(sums{1, n.of.weight[row], n.of.offset[row]})
+	}
+}
+
+// scan scores the split behind each of the codes, with the bins up to it and those in left on the left side. Where left
+// has rows, they are the missing ones.
+func (n *numbers) scan(c *column, codes []uint32, stats []sums, left sums, best *split) {
+	missing := left.rows > 0
+	for i, code := range codes {
+		left.add(stats[i])
+		right := sums{n.node.rows - left.rows, n.node.weight - left.weight, n.node.offset - left.offset}
+		if left.rows < n.least {
+			continue
+		}
+		if right.rows < n.least {
+			return
+		}
+		if score := n.judge(left) + n.judge(right); score > best.score {
+			*best = split{column: c.index, last: code, score: score, missingLeft: missing}
+		}
+	}
+}
