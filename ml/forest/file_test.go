@@ -204,7 +204,7 @@ func FuzzLoad(f *testing.F) {
 		for _, row := range [][]float32{{-1, -1}, {1, 1}, {-1, 1}} {
 			forest.Value(row)
 		}
-		if _, err := forest.Predict(&ml.Dataset{Features: []string{"a", "b"}, Values: []float32{1, -1}}); err != nil {
+		if _, err := forest.Predict(t.Context(), &ml.Dataset{Features: []string{"a", "b"}, Values: []float32{1, -1}}); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -130,17 +130,17 @@ func (e *ensemble) Nodes() int {
 }
 
 // ProbaTo fills dst, one number per class, with the probabilities for one row, one number per feature. A row with a NaN
-// or an infinity has probabilities of NaN. Digits that float32 has no room for ([ml.Dataset].Exact) only Proba sees. It
+// or an infinity has probabilities of NaN. Digits that float32 has no room for ([ml.Dataset].Exact) only PredictProba sees. It
 // allocates nothing. Lengths that do not fit panic.
 func (f *Classifier) ProbaTo(dst []float64, row []float32) {
 	f.one(dst, row, len(f.Features), len(f.Classes))
 	normalize(dst)
 }
 
-// Proba returns the probabilities of each row, as views into one block of memory. The dataset has the features of the
-// training by name and order, and is valid: it holds no NaN.
-func (f *Classifier) Proba(d *ml.Dataset) ([][]float64, error) {
-	sums, err := f.batch(d, f.Features, len(f.Classes))
+// PredictProba returns the probabilities of each row, as views into one block of memory. The dataset has the features of the
+// training by name and order, and is valid: it holds no NaN. It returns early with ctx's cause when ctx is done.
+func (f *Classifier) PredictProba(ctx context.Context, d *ml.Dataset) ([][]float64, error) {
+	sums, err := f.answers(ctx, d, f.Features, len(f.Classes))
 	if err != nil {
 		return nil, err
 	}
@@ -181,9 +181,9 @@ func (f *Regressor) ValuesTo(dst []float64, values []float32) {
 }
 
 // Predict returns the answer for each row. The dataset has the features of the training by name and order, and is valid:
-// it holds no NaN.
-func (f *Regressor) Predict(d *ml.Dataset) ([]float64, error) {
-	sums, err := f.batch(d, f.Features, 1)
+// it holds no NaN. It returns early with ctx's cause when ctx is done.
+func (f *Regressor) Predict(ctx context.Context, d *ml.Dataset) ([]float64, error) {
+	sums, err := f.answers(ctx, d, f.Features, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ func TestAsGoodAsSklearn(t *testing.T) {
 	}
 	accuracy, loss := judge(t, c, test)
 	mse := 0.0
-	values, _ := r.Predict(test)
+	values, _ := r.Predict(t.Context(), test)
 	for i, v := range values {
 		mse += (v - test.Targets[i]) * (v - test.Targets[i]) / float64(len(values))
 	}
@@ -86,7 +86,7 @@ func TestAsGoodAsSklearn(t *testing.T) {
 // judge returns accuracy and log loss.
 func judge(t *testing.T, c *Classifier, d *ml.Dataset) (accuracy, loss float64) {
 	t.Helper()
-	p, err := c.Proba(d)
+	p, err := c.PredictProba(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestSameForestOnAnyNumberOfCores(t *testing.T) {
 	if slices.Equal(other.Trees()[0].Nodes, first.Trees()[0].Nodes) {
 		t.Error("another seed gave the same first tree")
 	}
-	a, _ := first.Proba(test)
+	a, _ := first.PredictProba(t.Context(), test)
 	b := make([]float64, 3)
 	for i := range a {
 		if first.ProbaTo(b, test.Row(i)); !slices.Equal(a[i], b) {
@@ -167,7 +167,7 @@ func TestClassWeights(t *testing.T) {
 			t.Fatal(err)
 		}
 		sum := 0.0
-		p, _ := f.Proba(test)
+		p, _ := f.PredictProba(t.Context(), test)
 		for i := range p {
 			sum += p[i][2] / float64(len(p))
 		}
@@ -275,13 +275,13 @@ func TestMistakesAreErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	narrow := &ml.Dataset{Features: test.Features[:4], Values: test.Values[:8]}
-	if _, err := f.Proba(narrow); err == nil {
+	if _, err := f.PredictProba(t.Context(), narrow); err == nil {
 		t.Error("rows of four columns were accepted by a forest of eight")
 	}
 	swapped := *test
 	swapped.Features = slices.Clone(test.Features)
 	swapped.Features[0], swapped.Features[1] = swapped.Features[1], swapped.Features[0]
-	if _, err := f.Proba(&swapped); err == nil || !strings.Contains(err.Error(), `column 0 is "b"`) {
+	if _, err := f.PredictProba(t.Context(), &swapped); err == nil || !strings.Contains(err.Error(), `column 0 is "b"`) {
 		t.Errorf("columns in another order: got %v", err)
 	}
 }
@@ -301,10 +301,10 @@ func TestNoAnswerForNoNumber(t *testing.T) {
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		d := test.Select([]int{0, 1, 2})
 		d.Row(1)[3] = float32(v)
-		if _, err := c.Proba(d); err == nil || !strings.Contains(err.Error(), "row 1") {
-			t.Errorf("%v: Proba: got %v", v, err)
+		if _, err := c.PredictProba(t.Context(), d); err == nil || !strings.Contains(err.Error(), "row 1") {
+			t.Errorf("%v: PredictProba: got %v", v, err)
 		}
-		if _, err := r.Predict(d); err == nil || !strings.Contains(err.Error(), "row 1") {
+		if _, err := r.Predict(t.Context(), d); err == nil || !strings.Contains(err.Error(), "row 1") {
 			t.Errorf("%v: Predict: got %v", v, err)
 		}
 		one, three, values := make([]float64, 3), make([]float64, 9), make([]float64, 3)
@@ -342,7 +342,7 @@ func TestLargeTargets(t *testing.T) {
 		for _, y := range later.Targets {
 			mean += y / float64(later.Rows())
 		}
-		values, err := f.Predict(later)
+		values, err := f.Predict(t.Context(), later)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -380,11 +380,11 @@ func TestExactRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, r = stow(t, c, r)
-	p, err := c.Proba(d)
+	p, err := c.PredictProba(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := r.Predict(d)
+	v, err := r.Predict(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -433,7 +433,7 @@ func BenchmarkProbaBatch(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := f.Proba(test); err != nil {
+		if _, err := f.PredictProba(b.Context(), test); err != nil {
 			b.Fatal(err)
 		}
 	}
