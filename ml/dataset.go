@@ -11,11 +11,14 @@ import (
 // as read-only once a model has seen it.
 type Dataset struct {
 	Features []string  // name of each column, no two the same
-	Values   []float32 // row-major, Rows() x len(Features); never NaN or infinite
+	Values   []float32 // row-major, Rows() x len(Features); never infinite, and NaN only if Missing says so
 	// Exact holds the same numbers with the digits that float32 has no room for: ids and Unix times above 16777216, say.
 	// Values are these, rounded; who changes one changes both. Nil: Values are all there is. FromRows sets it where it
 	// differs.
-	Exact   []float64
+	Exact []float64
+	// Missing says that a value may be NaN: it is not known. Models that can learn from such rows do, as trees can; others refuse them by
+	// Complete. False: a NaN is a mistake.
+	Missing bool
 	Groups  []int64   // group of each row, such as its match; nil: every row is a group of its own
 	Classes []string  // names of the classes, in the order of the probabilities, no two the same
 	Labels  []int     // class of each row, an index into Classes
@@ -26,8 +29,17 @@ type Dataset struct {
 // FromRows builds a dataset from one slice of numbers per row. The rows are copied, with all their digits: see Exact. A
 // number that is not finite, or beyond float32 (3.4e38), is an error.
 func FromRows(features []string, rows [][]float64) (*Dataset, error) {
+	return fromRows(features, rows, false)
+}
+
+// FromRowsMissing is FromRows for rows in which NaN stands for a value that is not known; it sets Missing.
+func FromRowsMissing(features []string, rows [][]float64) (*Dataset, error) {
+	return fromRows(features, rows, true)
+}
+
+func fromRows(features []string, rows [][]float64, missing bool) (*Dataset, error) {
 	n := len(rows) * len(features)
-	d := &Dataset{Features: slices.Clone(features), Values: make([]float32, 0, n), Exact: make([]float64, 0, n)}
+	d := &Dataset{Features: slices.Clone(features), Values: make([]float32, 0, n), Exact: make([]float64, 0, n), Missing: missing}
 	rounded := false
 	for i, row := range rows {
 		if len(row) != len(features) {
@@ -35,7 +47,7 @@ func FromRows(features []string, rows [][]float64) (*Dataset, error) {
 		}
 		for _, v := range row {
 			d.Values, d.Exact = append(d.Values, float32(v)), append(d.Exact, v)
-			rounded = rounded || float64(float32(v)) != v
+			rounded = rounded || float64(float32(v)) != v && v == v
 		}
 	}
 	if !rounded {
@@ -89,7 +101,7 @@ func (d *Dataset) Group(i int) int64 {
 // Select returns the rows with these indices, in this order, as a new dataset. An index outside the table panics.
 func (d *Dataset) Select(rows []int) *Dataset {
 	p := len(d.Features)
-	out := &Dataset{Features: d.Features, Classes: d.Classes, Values: make([]float32, 0, len(rows)*p)}
+	out := &Dataset{Features: d.Features, Classes: d.Classes, Missing: d.Missing, Values: make([]float32, 0, len(rows)*p)}
 	for _, i := range rows {
 		out.Values = append(out.Values, d.Row(i)...)
 	}
@@ -109,7 +121,7 @@ func (d *Dataset) Select(rows []int) *Dataset {
 // Slice returns the rows from up to but without to, as a view: it shares the rows' numbers with d. Rows outside the table panic.
 func (d *Dataset) Slice(from, to int) *Dataset {
 	p := len(d.Features)
-	out := &Dataset{Features: d.Features, Classes: d.Classes, Values: d.Values[from*p : to*p : to*p]}
+	out := &Dataset{Features: d.Features, Classes: d.Classes, Missing: d.Missing, Values: d.Values[from*p : to*p : to*p]}
 	if d.Exact != nil {
 		out.Exact = d.Exact[from*p : to*p : to*p]
 	}
@@ -163,11 +175,20 @@ func (d *Dataset) WideColumn() int {
 }
 
 // Constant tells whether the values of a column are one value but for rounding: apart by at most 16 units in the last place of the one that
-// is furthest from 0, as 0.1 + 0.2 is from 0.3. There is nothing to learn from it. A column of no rows is constant.
+// is furthest from 0, as 0.1 + 0.2 is from 0.3. There is nothing to learn from it. A column of no rows is constant, and so is one whose values
+// are all missing; one of which some are missing is not.
 func (d *Dataset) Constant(column int) bool {
-	low, high := math.Inf(1), math.Inf(-1)
+	low, high, missing := math.Inf(1), math.Inf(-1), 0
 	for i := range d.Rows() {
-		low, high = min(low, d.At(i, column)), max(high, d.At(i, column))
+		v := d.At(i, column)
+		if math.IsNaN(v) {
+			missing++
+			continue
+		}
+		low, high = min(low, v), max(high, v)
+	}
+	if missing > 0 {
+		return missing == d.Rows()
 	}
 	const places = 16
 	largest := max(math.Abs(low), math.Abs(high))
@@ -180,6 +201,9 @@ func (d *Dataset) wide(column int) bool {
 	large := false
 	for i := column; i < len(d.Exact); i += len(d.Features) {
 		v := d.Exact[i]
+		if math.IsNaN(v) {
+			continue
+		}
 		low, high = min(low, v), max(high, v)
 		if off := math.Abs(v - float64(d.Values[i])); off > 0 {
 			moved = max(moved, off)

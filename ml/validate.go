@@ -6,7 +6,8 @@ import (
 )
 
 // Validate reports the first thing that a model could not learn from: a ragged table, two columns of one name, a value
-// that is not finite, a label outside the classes, a weight or target out of range. Every Fit of this house calls it.
+// that is not finite (a NaN may be where Missing says so), a label outside the classes, a weight or target out of range. Every Fit of this
+// house calls it.
 func (d *Dataset) Validate() error {
 	p := len(d.Features)
 	if p == 0 && len(d.Values) > 0 {
@@ -80,20 +81,37 @@ func (d *Dataset) validateColumns() error {
 	return nil
 }
 
-// validateValues checks that all values are numbers, and that Exact says the same as Values.
+// Complete reports the first missing value of a valid dataset. Models that cannot learn from, or answer for, rows with missing values call
+// it after Validate or ValidateFor.
+func (d *Dataset) Complete() error {
+	p := len(d.Features)
+	for i, v := range d.Values {
+		if v != v && p > 0 {
+			return fmt.Errorf("ml: feature %q of row %d is missing, and this model takes complete rows only; fill it in, leave the row out, or take a forest",
+				d.Features[i%p], i/p)
+		}
+	}
+	return nil
+}
+
+// validateValues checks that all values are numbers, or missing where they may, and that Exact says the same as Values.
 func (d *Dataset) validateValues() error {
 	p := len(d.Features)
 	for i, v := range d.Values {
-		if v-v == 0 {
+		if v-v == 0 || d.Missing && v != v && (d.Exact == nil || math.IsNaN(d.Exact[i])) {
 			continue
 		}
-		if d.Exact != nil && !math.IsNaN(d.Exact[i]) && !math.IsInf(d.Exact[i], 0) {
+		if d.Exact != nil && v == v && !math.IsInf(d.Exact[i], 0) {
 			return fmt.Errorf("ml: feature %q of row %d is %v, too large for float32 (3.4e38); scale the column down", d.Features[i%p], i/p, d.Exact[i])
+		}
+		if v != v {
+			return fmt.Errorf("ml: feature %q of row %d is NaN; fill it in, leave the row out, or set Missing if it is not known and a forest shall learn from it",
+				d.Features[i%p], i/p)
 		}
 		return fmt.Errorf("ml: feature %q of row %d is %v; fill it in or leave the row out", d.Features[i%p], i/p, v)
 	}
 	for i, v := range d.Exact {
-		if float32(v) != d.Values[i] {
+		if float32(v) != d.Values[i] && !(d.Missing && math.IsNaN(v) && d.Values[i] != d.Values[i]) {
 			return fmt.Errorf("ml: feature %q of row %d is %v in Exact and %v in Values; change both, or set Exact to nil", d.Features[i%p], i/p, v, d.Values[i])
 		}
 	}

@@ -19,9 +19,10 @@ type sklearnTable struct {
 	Labels           []int
 	Probabilities    [][]float64
 	Rates            []float64
+	Accuracy, D2     float64
 }
 
-func readTable(t *testing.T) (*ml.Dataset, sklearnTable) {
+func readTable(t testing.TB) (*ml.Dataset, sklearnTable) {
 	t.Helper()
 	data, err := os.ReadFile("testdata/linear.json")
 	if err != nil {
@@ -46,7 +47,7 @@ func TestLogisticAgainstSklearn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := l.Proba(d)
+	p, err := l.PredictProba(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func TestExactColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := l.Proba(d)
+		p, err := l.PredictProba(t.Context(), d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +173,7 @@ func TestRowsAreReadAsExactlyAsLearned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proba, err := l.Proba(d)
+	proba, err := l.PredictProba(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +233,7 @@ func TestProbaRefusesOtherRows(t *testing.T) {
 		"another order": {Features: []string{"b", "a", "c"}, Values: make([]float32, 3)},
 		"a NaN":         {Features: d.Features, Values: []float32{0, float32(math.NaN()), 0}},
 	} {
-		if _, err := l.Proba(other); err == nil {
+		if _, err := l.PredictProba(t.Context(), other); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
 	}

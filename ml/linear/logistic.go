@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -101,7 +102,8 @@ func softmax(p []float64) {
 }
 
 // ProbaTo fills dst, one number per class, with the probabilities of one row; those of a row with a NaN or an infinity
-// are NaN. Digits that float32 has no room for ([ml.Dataset].Exact) only ProbaExactTo and Proba see. It allocates nothing;
+// are NaN. Digits that float32 has no room for ([ml.Dataset].Exact) only ProbaExactTo and PredictProba
+// see. It allocates nothing;
 // lengths that do not fit panic.
 func (l *Logistic) ProbaTo(dst []float64, row []float32) { probaTo(l, dst, row) }
 
@@ -122,20 +124,31 @@ func probaTo[T float32 | float64](l *Logistic, dst []float64, row []T) {
 	softmax(dst)
 }
 
-// Proba returns the probabilities of each row of the dataset, from its exact values where it has them. The dataset has the
-// features of the training by name and order, and is valid.
-func (l *Logistic) Proba(d *ml.Dataset) ([][]float64, error) {
-	if err := d.ValidateFor(l.Features); err != nil {
-		return nil, fmt.Errorf("linear: %w", err)
-	}
-	out, p := make([][]float64, d.Rows()), len(d.Features)
+// PredictProba returns the probabilities of each row of the dataset, from its exact values where it has them. The dataset has the
+// features of the training by name and order, and is valid; no value is missing. It returns early with ctx's cause when ctx is done.
+func (l *Logistic) PredictProba(ctx context.Context, d *ml.Dataset) ([][]float64, error) {
+	k := len(l.Classes)
+	all, out := make([]float64, d.Rows()*k), make([][]float64, d.Rows())
 	for i := range out {
-		out[i] = make([]float64, len(l.Classes))
-		if d.Exact != nil {
-			probaTo(l, out[i], d.Exact[i*p:(i+1)*p])
-		} else {
-			probaTo(l, out[i], d.Row(i))
-		}
+		out[i] = all[i*k : (i+1)*k : (i+1)*k]
+	}
+	err := each(ctx, d, l.Features, func(i int, row []float32) { l.ProbaTo(out[i], row) }, func(i int, row []float64) { l.ProbaExactTo(out[i], row) })
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
+}
+
+// Predict returns the most probable class of each row, an index into Classes; the first of equals. The dataset is as for PredictProba.
+func (l *Logistic) Predict(ctx context.Context, d *ml.Dataset) ([]int, error) {
+	p, err := l.PredictProba(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return ml.MostProbable(p), nil
+}
+
+// Score returns the accuracy on rows with labels, by their weights; see [ml.Accuracy].
+func (l *Logistic) Score(ctx context.Context, d *ml.Dataset) (float64, error) {
+	return ml.Accuracy(ctx, l, l.Classes, d)
 }

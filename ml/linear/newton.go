@@ -34,7 +34,11 @@ func (c Config) normalize() (Config, error) {
 
 // check refuses data that no regression learns from.
 func check(d *ml.Dataset) error {
-	if err := d.Validate(); err != nil {
+	err := d.Validate()
+	if err == nil {
+		err = d.Complete()
+	}
+	if err != nil {
 		return fmt.Errorf("linear: %w", err)
 	}
 	if d.Rows() > 0 && d.Weights != nil && slices.Max(d.Weights) == 0 {

@@ -1,10 +1,12 @@
 package linear
 
 import (
+	"context"
 	"fmt"
 	"math"
 
 	"cancha/ml"
+	"cancha/ml/metric"
 )
 
 // Poisson is a regression of counts: ln E[y] = offset + intercept + Σ coefficient x value.
@@ -66,12 +68,19 @@ func checkPoisson(d *ml.Dataset, offset []float64, c Config) (Config, error) {
 	if err := checkOffset(d, offset); err != nil {
 		return c, err
 	}
-	for i, y := range d.Targets {
-		if y < 0 {
-			return c, fmt.Errorf("linear: target %v of row %d is negative; a Poisson regression learns counts", y, i)
-		}
+	if err := checkCounts(d); err != nil {
+		return c, err
 	}
 	return c.normalize()
+}
+
+func checkCounts(d *ml.Dataset) error {
+	for i, y := range d.Targets {
+		if y < 0 {
+			return fmt.Errorf("linear: target %v of row %d is negative; a Poisson regression learns counts", y, i)
+		}
+	}
+	return nil
 }
 
 func checkOffset(d *ml.Dataset, offset []float64) error {
@@ -114,25 +123,47 @@ func (p *Poisson) RateExact(row []float64, offset float64) float64 { return rate
 // Rates returns the expected count of each row of the dataset, from its exact values where it has them. The dataset has the
 // features of the training by name and order, and is valid; offset is as in FitPoisson.
 func (p *Poisson) Rates(d *ml.Dataset, offset []float64) ([]float64, error) {
-	if err := d.ValidateFor(p.Features); err != nil {
-		return nil, fmt.Errorf("linear: %w", err)
-	}
+	return p.rates(context.Background(), d, offset)
+}
+
+func (p *Poisson) rates(ctx context.Context, d *ml.Dataset, offset []float64) ([]float64, error) {
 	if err := checkOffset(d, offset); err != nil {
 		return nil, err
 	}
-	out, columns := make([]float64, d.Rows()), len(d.Features)
-	for i := range out {
-		o := 0.0
-		if offset != nil {
-			o = offset[i]
+	at := func(i int) float64 {
+		if offset == nil {
+			return 0
 		}
-		if d.Exact != nil {
-			out[i] = p.RateExact(d.Exact[i*columns:(i+1)*columns], o)
-		} else {
-			out[i] = p.Rate(d.Row(i), o)
-		}
+		return offset[i]
+	}
+	out := make([]float64, d.Rows())
+	err := each(ctx, d, p.Features, func(i int, row []float32) { out[i] = p.Rate(row, at(i)) }, func(i int, row []float64) { out[i] = p.RateExact(row, at(i)) })
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
+}
+
+// Predict returns the expected count of each row with an offset of 0, an exposure of 1; Rates takes other ones. It returns early with ctx's
+// cause when ctx is done.
+func (p *Poisson) Predict(ctx context.Context, d *ml.Dataset) ([]float64, error) {
+	return p.rates(ctx, d, nil)
+}
+
+// Score returns D² on rows with targets of 0 or more, by their weights and with offsets of 0: the share of the Poisson deviance that the
+// regression explains, 1 at most, as the score of scikit-learn's PoissonRegressor; see [metric.D2Poisson].
+func (p *Poisson) Score(ctx context.Context, d *ml.Dataset) (float64, error) {
+	if err := d.ValidateTargets(); err != nil {
+		return 0, err
+	}
+	if err := checkCounts(d); err != nil {
+		return 0, err
+	}
+	predicted, err := p.Predict(ctx, d)
+	if err != nil {
+		return 0, err
+	}
+	return metric.D2Poisson(predicted, d.Targets, d.Weights), nil
 }
 
 func rate[T float32 | float64](p *Poisson, row []T, offset float64) float64 {

@@ -50,7 +50,11 @@ func prepare(d *ml.Dataset, c Config) (*lesson, error) {
 
 // check refuses data that no network learns classes from.
 func check(d *ml.Dataset) error {
-	if err := d.Validate(); err != nil {
+	err := d.Validate()
+	if err == nil {
+		err = d.Complete()
+	}
+	if err != nil {
 		return fmt.Errorf("nn: %w", err)
 	}
 	switch {

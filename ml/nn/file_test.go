@@ -24,7 +24,7 @@ func TestStoredNetworkAnswersTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := must(Open(path))
-		if !slices.EqualFunc(must(got.Proba(d)), must(n.Proba(d)), slices.Equal[[]float64]) {
+		if !slices.EqualFunc(must(got.PredictProba(t.Context(), d)), must(n.PredictProba(t.Context(), d)), slices.Equal[[]float64]) {
 			t.Errorf("standardized %v: another answer", standardize)
 		}
 		features, classes := got.Columns()

@@ -177,7 +177,7 @@ func TestCurvesOfDigits(t *testing.T) {
 	if !(n.Losses[4] < n.Losses[0]/4) {
 		t.Errorf("epochs have losses of %v: nothing was learned", n.Losses)
 	}
-	right, p := 0, must(n.Proba(digits(2, 200, 28, 10)))
+	right, p := 0, must(n.PredictProba(t.Context(), digits(2, 200, 28, 10)))
 	for i, label := range digits(2, 200, 28, 10).Labels {
 		if slices.Index(p[i], slices.Max(p[i])) == label {
 			right++

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"cancha/internal/blas"
-	"cancha/ml"
 )
 
 // Network answers with a probability for each class. Fit, FitGraph, Load and Open make one. It is safe for concurrent use.
@@ -54,24 +53,6 @@ func (n *Network) ProbaTo(dst []float64, row []float32) {
 		panic(fmt.Sprintf("nn: a row of %d numbers; the network has %d features", len(row), n.shape.in))
 	}
 	n.ProbasTo(dst, row)
-}
-
-// Proba returns the probabilities of each row, as views into one block of memory. The dataset has the features of the
-// training by name and order, and is valid: it holds no NaN. A row that overflows float32 on its way is an error.
-func (n *Network) Proba(d *ml.Dataset) ([][]float64, error) {
-	if err := d.ValidateFor(n.Features); err != nil {
-		return nil, fmt.Errorf("nn: %w", err)
-	}
-	k := n.shape.out
-	all, out := make([]float64, d.Rows()*k), make([][]float64, d.Rows())
-	n.ProbasTo(all, d.Values)
-	for i := range out {
-		out[i] = all[i*k : (i+1)*k : (i+1)*k]
-		if math.IsNaN(out[i][0]) {
-			return nil, fmt.Errorf("nn: row %d overflows float32 on its way through the network; its values are far from those of the training", i)
-		}
-	}
-	return out, nil
 }
 
 // ProbasTo fills dst, one number per row and class, with the probabilities for rows that stand one after the other in values, one

@@ -27,7 +27,7 @@ func TestProba(t *testing.T) {
 		r := rand.New(rand.NewPCG(uint64(i), 2))
 		s := shape{1 + r.IntN(50), 1 + r.IntN(90), 2 + r.IntN(20)}
 		n, d := untrained(r, s), table(r, r.IntN(3*blockRows), s.in, s.out)
-		all := must(n.Proba(d))
+		all := must(n.PredictProba(t.Context(), d))
 		alone, by := make([]float64, s.out), reference{s, float64s(n.params)}
 		for row := range d.Rows() {
 			n.ProbaTo(alone, d.Row(row))
@@ -110,11 +110,11 @@ func TestProbaRefuses(t *testing.T) {
 	nan := &ml.Dataset{Features: n.Features, Values: []float32{1, float32(math.NaN())}}
 	huge := &ml.Dataset{Features: n.Features, Values: []float32{3e38, -3e38}}
 	for name, d := range map[string]*ml.Dataset{"other columns": wide, "another order": swapped, "a NaN": nan, "an overflow": huge} {
-		if _, err := n.Proba(d); err == nil {
+		if _, err := n.PredictProba(t.Context(), d); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if p, err := n.Proba(&ml.Dataset{Features: n.Features}); err != nil || len(p) != 0 {
+	if p, err := n.PredictProba(t.Context(), &ml.Dataset{Features: n.Features}); err != nil || len(p) != 0 {
 		t.Errorf("no rows: got %v, %v", p, err)
 	}
 }
@@ -123,11 +123,11 @@ func TestProbaRefuses(t *testing.T) {
 func TestConcurrent(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	n, d := untrained(r, shape{5, 20, 3}), table(r, 200, 5, 3)
-	want := must(n.Proba(d))
+	want := must(n.PredictProba(t.Context(), d))
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			if got := must(n.Proba(d)); !slices.EqualFunc(got, want, slices.Equal[[]float64]) {
+			if got := must(n.PredictProba(t.Context(), d)); !slices.EqualFunc(got, want, slices.Equal[[]float64]) {
 				t.Error("another answer")
 			}
 		})

@@ -24,6 +24,7 @@ logistic = LogisticRegression(C=1e6, tol=1e-10, max_iter=10000).fit(scaled, labe
 # scikit-learn's Poisson loss is a weighted mean, so its alpha is λ over the sum of weights; an offset is weight and rate.
 poisson = PoissonRegressor(alpha=1 / (weight * exposure).sum(), tol=1e-12, max_iter=10000)
 poisson.fit(scaled, counts / exposure, sample_weight=weight * exposure)
+plain = PoissonRegressor(alpha=1 / weight.sum(), tol=1e-12, max_iter=10000).fit(scaled, counts, sample_weight=weight)
 json.dump(
     {
         "sklearn": sklearn.__version__,
@@ -34,6 +35,8 @@ json.dump(
         "labels": labels.tolist(),
         "probabilities": logistic.predict_proba(scaled).tolist(),
         "rates": (poisson.predict(scaled) * exposure).tolist(),
+        "accuracy": logistic.score(scaled, labels, sample_weight=weight),
+        "d2": plain.score(scaled, counts, sample_weight=weight),
     },
     sys.stdout,
 )

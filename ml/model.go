@@ -1,0 +1,109 @@
+package ml
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"cancha/ml/metric"
+)
+
+// Model is what has learned from a dataset: a [Classifier] or a [Regressor].
+type Model interface {
+	// Score tells how good the answers for the rows are, by the measure that suits the model: 1 is perfect.
+	Score(ctx context.Context, d *Dataset) (float64, error)
+	// Save writes the model to path, whole or not at all. Missing folders are made.
+	Save(path string) error
+}
+
+// Classifier answers with classes. The models of this house learn the classes of their dataset in its order, so a class is the same number
+// in [Dataset].Labels, in Predict and among the probabilities. Each of its methods returns early, with ctx's cause, when ctx is done.
+type Classifier interface {
+	Model // Score is the accuracy, see [Accuracy]
+	// Predict returns the most probable class of each row, an index into the classes.
+	Predict(ctx context.Context, d *Dataset) ([]int, error)
+	// PredictProba returns the probabilities of each row, one number per class, from 0 to 1, with a sum of 1.
+	PredictProba(ctx context.Context, d *Dataset) ([][]float64, error)
+}
+
+// Regressor answers with numbers. Each of its methods returns early, with ctx's cause, when ctx is done.
+type Regressor interface {
+	Model // Score is R², see [R2], unless the model says otherwise
+	// Predict returns the expected target of each row.
+	Predict(ctx context.Context, d *Dataset) ([]float64, error)
+}
+
+// MostProbable returns the class of each row that has the greatest probability; the first of equals, as numpy's argmax does.
+func MostProbable(p [][]float64) []int {
+	out := make([]int, len(p))
+	for i, row := range p {
+		for k, v := range row {
+			if v > row[out[i]] {
+				out[i] = k
+			}
+		}
+	}
+	return out
+}
+
+// Accuracy is the share of the rows' weight whose label the model predicts, from 0 to 1: accuracy_score of scikit-learn with sample_weight.
+// Classes are those that the model knows, in their order; a dataset without labels, or with other classes, is an error.
+func Accuracy(ctx context.Context, c Classifier, classes []string, d *Dataset) (float64, error) {
+	if err := d.ValidateLabels(classes); err != nil {
+		return 0, err
+	}
+	predicted, err := c.Predict(ctx, d)
+	if err != nil {
+		return 0, err
+	}
+	return metric.Share(predicted, d.Labels, d.Weights), nil
+}
+
+// R2 is the share of the targets' variance that the model explains: 1 is perfect, 0 is as good as their mean, less is worse; see
+// [metric.R2]. A dataset without targets is an error.
+func R2(ctx context.Context, r Regressor, d *Dataset) (float64, error) {
+	if err := d.ValidateTargets(); err != nil {
+		return 0, err
+	}
+	predicted, err := r.Predict(ctx, d)
+	if err != nil {
+		return 0, err
+	}
+	return metric.R2(predicted, d.Targets, d.Weights), nil
+}
+
+// ValidateLabels reports why the answers of a model that knows these classes cannot be compared with the labels: there are none, or no rows
+// that weigh anything, or the classes are others or stand in another order.
+func (d *Dataset) ValidateLabels(classes []string) error {
+	if d.Labels == nil {
+		return fmt.Errorf("ml: the dataset has no labels to compare with; set Labels and Classes")
+	}
+	if err := d.validateColumns(); err != nil {
+		return err
+	}
+	if !slices.Equal(d.Classes, classes) {
+		return fmt.Errorf("ml: the dataset's classes are %q, the model learned %q; labels count in the model's order", d.Classes, classes)
+	}
+	return d.weighs()
+}
+
+// ValidateTargets reports why the answers of a regression cannot be compared with the targets: there are none, or no rows that weigh anything.
+func (d *Dataset) ValidateTargets() error {
+	if d.Targets == nil {
+		return fmt.Errorf("ml: the dataset has no targets to compare with; set Targets")
+	}
+	if err := d.validateColumns(); err != nil {
+		return err
+	}
+	return d.weighs()
+}
+
+// weighs refuses a dataset over which there is no mean.
+func (d *Dataset) weighs() error {
+	for i := range d.Rows() {
+		if d.Weight(i) > 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("ml: the dataset has no row that weighs more than 0; a score is a mean over rows")
+}
