@@ -146,13 +146,13 @@ func load(file *modelfile.File, prefix string, meta fileMeta) (ensemble, error) 
 	if len(nodes) == 0 || len(values) != len(nodes) || !all.fit(meta.Exact) || len(importance) != len(meta.Features) {
 		return ensemble{}, fmt.Errorf("forest: the arrays of %q do not fit together: %w", prefix, modelfile.ErrDamaged)
 	}
-	e := ensemble{importance: importance}
+	var trees []*tree.Tree
 	for i := range nodes {
 		t, err := all.take(int(nodes[i]), int(values[i]), meta)
 		if err != nil {
 			return ensemble{}, fmt.Errorf("forest: tree %d of %q (%v): %w", i, prefix, err, modelfile.ErrDamaged)
 		}
-		e.trees = append(e.trees, t)
+		trees = append(trees, t)
 	}
 	if len(all.feature) > 0 || len(all.value) > 0 {
 		return ensemble{}, fmt.Errorf("forest: %q holds nodes of no tree: %w", prefix, modelfile.ErrDamaged)
@@ -162,7 +162,7 @@ func load(file *modelfile.File, prefix string, meta fileMeta) (ensemble, error) 
 			return ensemble{}, fmt.Errorf("forest: importance of column %d of %q is %v: %w", i, prefix, v, modelfile.ErrDamaged)
 		}
 	}
-	return e, nil
+	return readyEnsemble(trees, importance), nil
 }
 
 // rounding is by how much shares that were written as float32 may miss their sum.

@@ -82,10 +82,10 @@ func TestPredictEndsWithContext(t *testing.T) {
 	}
 }
 
-// TestPieces: rows have the same answers whether they are few or many pieces.
-func TestPieces(t *testing.T) {
+// TestBlocks: rows have the same answers whether they are one block or many.
+func TestBlocks(t *testing.T) {
 	c, _, test := small(t)
-	rows := make([]int, pieceRows+100)
+	rows := make([]int, 10*mostBlock+100)
 	for i := range rows {
 		rows[i] = i % test.Rows()
 	}

@@ -1,0 +1,200 @@
+package forest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"cancha/ml"
+)
+
+// ProbaTo fills dst, one number per class, with the probabilities for one row, one number per feature. A row with a NaN
+// or an infinity has probabilities of NaN. Digits that float32 has no room for ([ml.Dataset].Exact) only PredictProba sees. It
+// allocates nothing. Lengths that do not fit panic.
+func (f *Classifier) ProbaTo(dst []float64, row []float32) {
+	f.one(dst, row, len(f.Features), len(f.Classes))
+	normalize(dst)
+}
+
+// PredictProba returns the probabilities of each row, as views into one block of memory. The dataset has the features of the
+// training by name and order, and is valid: it holds no NaN. It returns early with ctx's cause when ctx is done.
+func (f *Classifier) PredictProba(ctx context.Context, d *ml.Dataset) ([][]float64, error) {
+	sums, err := f.answers(ctx, d, f.Features, len(f.Classes))
+	if err != nil {
+		return nil, err
+	}
+	k := len(f.Classes)
+	out := make([][]float64, d.Rows())
+	for i := range out {
+		out[i] = sums[i*k : (i+1)*k : (i+1)*k]
+		normalize(out[i])
+	}
+	return out, nil
+}
+
+// ProbasTo fills dst, one number per row and class, with the probabilities for rows that stand one after the other in
+// values, one number per feature. A row with a NaN or an infinity has probabilities of NaN. Lengths that do not fit panic.
+func (f *Classifier) ProbasTo(dst []float64, values []float32) {
+	f.sum(dst, values, len(f.Features), len(f.Classes))
+	for k := len(f.Classes); len(dst) > 0; dst = dst[k:] {
+		normalize(dst[:k])
+	}
+}
+
+// Value returns the mean of the trees' answers for one row, one number per feature; NaN for a row with a NaN or an
+// infinity. Digits that float32 has no room for ([ml.Dataset].Exact) only Predict sees. It allocates nothing. A row of
+// another length panics.
+func (f *Regressor) Value(row []float32) float64 {
+	var sum [1]float64
+	f.one(sum[:], row, len(f.Features), 1)
+	return sum[0] / float64(len(f.trees))
+}
+
+// ValuesTo fills dst, one number per row, with the answers for rows that stand one after the other in values, one
+// number per feature; NaN for a row with a NaN or an infinity. Lengths that do not fit panic.
+func (f *Regressor) ValuesTo(dst []float64, values []float32) {
+	f.sum(dst, values, len(f.Features), 1)
+	for i := range dst {
+		dst[i] /= float64(len(f.trees))
+	}
+}
+
+// Predict returns the answer for each row. The dataset has the features of the training by name and order, and is valid:
+// it holds no NaN. It returns early with ctx's cause when ctx is done.
+func (f *Regressor) Predict(ctx context.Context, d *ml.Dataset) ([]float64, error) {
+	sums, err := f.answers(ctx, d, f.Features, 1)
+	if err != nil {
+		return nil, err
+	}
+	for i := range sums {
+		sums[i] /= float64(len(f.trees))
+	}
+	return sums, nil
+}
+
+// answers returns the sums of the trees' answers for all rows of a dataset.
+func (e *ensemble) answers(ctx context.Context, d *ml.Dataset, features []string, outputs int) ([]float64, error) {
+	if err := d.ValidateFor(features); err != nil {
+		return nil, fmt.Errorf("forest: %w", err)
+	}
+	sums := make([]float64, d.Rows()*outputs)
+	var err error
+	if d.Exact != nil && e.trees[0].Exact != nil {
+		err = inBlocks(ctx, e, sums, d.Exact, len(features), outputs, func(sums, rows []float64) {
+			for _, t := range e.trees {
+				t.AddExact(sums, rows)
+			}
+		})
+	} else {
+		err = inBlocks(ctx, e, sums, d.Values, len(features), outputs, e.add)
+	}
+	return sums, err
+}
+
+// sum adds up the trees' answers for rows of columns numbers.
+func (e *ensemble) sum(sums []float64, values []float32, columns, outputs int) {
+	inBlocks(context.Background(), e, sums, values, columns, outputs, e.add) // which nothing ends
+}
+
+// add adds the trees' answers for some rows to sums, tree by tree.
+func (e *ensemble) add(sums []float64, rows []float32) {
+	if e.walker != nil {
+		e.walker.add(sums, rows)
+		return
+	}
+	for _, t := range e.trees {
+		t.Add(sums, rows)
+	}
+}
+
+// one adds up the trees' answers for one row.
+func (e *ensemble) one(dst []float64, row []float32, columns, outputs int) {
+	if len(row) != columns || len(dst) != outputs {
+		panic(fmt.Sprintf("forest: a row of %d and an answer of %d numbers; the forest has %d features and %d outputs", len(row), len(dst), columns, outputs))
+	}
+	clear(dst)
+	if e.walker != nil {
+		e.walker.one(dst, row)
+	} else {
+		for _, t := range e.trees {
+			for k, v := range t.Leaf(row) {
+				dst[k] += v
+			}
+		}
+	}
+	spoil(e, dst, row, columns, outputs)
+}
+
+// spoil sets the sums of rows with a NaN or an infinity to NaN: the trees have an answer, but it means nothing. Where
+// trees have learned what to do without a number, only an infinity spoils.
+func spoil[T float32 | float64](e *ensemble, sums []float64, rows []T, columns, outputs int) {
+	for ; len(rows) > 0; rows, sums = rows[columns:], sums[outputs:] {
+		zero := T(0)
+		for _, v := range rows[:columns] {
+			if !e.missing || v == v {
+				zero += v * 0
+			}
+		}
+		if zero != 0 {
+			for k := range outputs {
+				sums[k] = math.NaN()
+			}
+		}
+	}
+}
+
+// Limits of the rows that one goroutine takes through all trees at a time: they stay in the cache while the trees pass by,
+// and they are enough for a tree, which then comes from far, to be worth its way.
+const (
+	leastBlock = 256
+	mostBlock  = 2048
+)
+
+// inBlocks takes rows of columns numbers through add, blocks of rows on all cores, and returns ctx's cause when ctx is done
+// before. Each row adds its trees in order, so the sums do not depend on the number of cores. Few rows are walked here and now.
+func inBlocks[T float32 | float64](ctx context.Context, e *ensemble, sums []float64, values []T, columns, outputs int, add func(sums []float64, rows []T)) error {
+	rows := len(values) / columns
+	if len(sums) != rows*outputs || len(values) != rows*columns {
+		panic(fmt.Sprintf("forest: %d numbers in and %d out are no whole number of rows of %d and %d", len(values), len(sums), columns, outputs))
+	}
+	clear(sums)
+	cores := runtime.GOMAXPROCS(0)
+	size := min(max((rows+cores-1)/cores, leastBlock), mostBlock)
+	var next atomic.Int64
+	work := func() {
+		for ctx.Err() == nil {
+			start := int(next.Add(int64(size))) - size
+			if start >= rows {
+				return
+			}
+			end := min(start+size, rows)
+			sums, rows := sums[start*outputs:end*outputs], values[start*columns:end*columns]
+			add(sums, rows)
+			spoil(e, sums, rows, columns, outputs)
+		}
+	}
+	var others sync.WaitGroup
+	for range min(cores, (rows+size-1)/size) - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+	if int(next.Load()) < rows {
+		return fmt.Errorf("forest: predicting %d rows stopped: %w", rows, context.Cause(ctx))
+	}
+	return nil
+}
+
+// normalize scales probabilities to a sum of 1.
+func normalize(p []float64) {
+	sum := 0.0
+	for _, v := range p {
+		sum += v
+	}
+	for k := range p {
+		p[k] /= sum
+	}
+}
