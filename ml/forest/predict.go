@@ -150,8 +150,15 @@ func spoil[T float32 | float64](e *ensemble, sums []float64, rows []T, columns, 
 // and they are enough for a tree, which then comes from far, to be worth its way.
 const (
 	leastBlock = 256
-	mostBlock  = 2048
+	mostBlock  = 8192
 )
+
+// blockOf returns how many rows are a block, so that all cores are done at about the same time.
+func blockOf(rows, cores int) int {
+	share := (rows + cores - 1) / cores
+	blocks := max((share+mostBlock-1)/mostBlock, 1)
+	return max((share+blocks-1)/blocks, leastBlock)
+}
 
 // inBlocks takes rows of columns numbers through add, blocks of rows on all cores, and returns ctx's cause when ctx is done
 // before. Each row adds its trees in order, so the sums do not depend on the number of cores. Few rows are walked here and now.
@@ -162,7 +169,7 @@ func inBlocks[T float32 | float64](ctx context.Context, e *ensemble, sums []floa
 	}
 	clear(sums)
 	cores := runtime.GOMAXPROCS(0)
-	size := min(max((rows+cores-1)/cores, leastBlock), mostBlock)
+	size := blockOf(rows, cores)
 	var next atomic.Int64
 	work := func() {
 		for ctx.Err() == nil {

@@ -4,14 +4,13 @@ import (
 	"math"
 	"math/bits"
 	"sync"
-	"unsafe"
 
 	"cancha/ml/tree"
 )
 
 // walker is a forest laid out for answers. A node is one number of 64 bits,
 //
-//	left child (the right one is behind it) | column | threshold
+//	left child (the right one is behind it) | column × 4 | threshold
 //
 // and the walk of a row takes no branch that depends on the row: 8 rows go down a tree side by side, so that the wait of
 // one for memory is the work of the others. Numbers are compared as keys: whole numbers in the order of the floats.
@@ -20,10 +19,10 @@ import (
 type walker struct {
 	nodes   []uint64 // of all trees; the children of a node lie side by side, those of two levels in a line of the cache
 	trees   []walkTree
-	shift   uint // bits of a column
+	shift   uint // bits of column × 4
 	columns int
 	outputs int
-	spare   sync.Pool // of *[]uint32: keys of rows
+	spare   sync.Pool // of *scratch
 }
 
 // walkTree is one tree: its nodes, numbered from its first one, its answers, and its longest way down, at least 1.
@@ -41,7 +40,7 @@ const (
 // newWalker lays out trees, or returns nil where they do not fit: exact thresholds, directions of missing numbers, more
 // columns and nodes than 32 bits can name, more answers than keys are left. Such forests are walked as they are.
 func newWalker(trees []*tree.Tree) *walker {
-	w := &walker{columns: trees[0].Columns, outputs: trees[0].Outputs, shift: uint(bits.Len(uint(trees[0].Columns - 1)))}
+	w := &walker{columns: trees[0].Columns, outputs: trees[0].Outputs, shift: uint(bits.Len(uint(4*trees[0].Columns - 1)))}
 	total := 0
 	for _, t := range trees {
 		if t.Exact != nil || t.MissingLeft != nil || len(t.Nodes) >= 1<<(32-w.shift) || len(t.Values) > mostValues {
@@ -112,7 +111,7 @@ func (l *layout) branch(node int32, at int) int {
 	n := l.tree.Nodes[node]
 	left := len(l.nodes) - l.first
 	l.nodes = append(l.nodes, 0, 0)
-	l.nodes[l.first+at] = (uint64(left)<<l.shift|uint64(n.Feature))<<32 | uint64(key(n.Threshold))
+	l.nodes[l.first+at] = (uint64(left)<<l.shift|uint64(4*n.Feature))<<32 | uint64(key(n.Threshold))
 	return left
 }
 
@@ -122,163 +121,132 @@ func key(v float32) uint32 {
 	return b ^ (uint32(int32(b)>>31) | 1<<31)
 }
 
-// lanes is how many rows go down a tree together.
+// lanes is how many rows go down a tree together, or how many trees one row.
 const lanes = 8
+
+// scratch is memory for the keys of some rows and for the leaves that they come to.
+type scratch struct{ keys, leaves []uint32 }
+
+// memory returns scratch for groups of lanes rows, or for a single row where groups is 0; give it back to spare.
+func (w *walker) memory(groups int) *scratch {
+	s, _ := w.spare.Get().(*scratch)
+	if s == nil {
+		s = new(scratch)
+	}
+	if keys := max(1, groups*lanes) * w.columns; cap(s.keys) < keys {
+		s.keys = make([]uint32, keys)
+	}
+	if leaves := max(1, groups) * lanes; cap(s.leaves) < leaves {
+		s.leaves = make([]uint32, leaves)
+	}
+	s.keys, s.leaves = s.keys[:cap(s.keys)], s.leaves[:cap(s.leaves)]
+	return s
+}
 
 // add adds the answers of all trees for some rows to sums.
 func (w *walker) add(sums []float64, rows []float32) {
 	n := len(rows) / w.columns
 	groups := (n + lanes - 1) / lanes
-	keys := w.keys(groups * lanes * w.columns)
-	defer w.spare.Put(keys)
+	s := w.memory(groups)
+	defer w.spare.Put(s)
 	for i := range n {
-		w.spread((*keys)[i/lanes*lanes*w.columns+i%lanes:], rows[i*w.columns:][:w.columns])
+		spread(s.keys[i/lanes*lanes*w.columns+i%lanes:], rows[i*w.columns:][:w.columns], lanes)
 	}
 	for t := range w.trees {
-		tr := &w.trees[t]
-		for g := range groups {
-			var leaves [lanes]uint64
-			w.down(unsafe.Pointer(&w.nodes[tr.first]), unsafe.Pointer(&(*keys)[g*lanes*w.columns]), tr.depth, &leaves)
-			w.collect(sums[g*lanes*w.outputs:min((g+1)*lanes, n)*w.outputs], tr.values, &leaves)
+		tree := &w.trees[t]
+		if fast {
+			downRows(&w.nodes[tree.first], &s.keys[0], &s.leaves[0], groups, 4*lanes*w.columns, tree.depth, int(w.shift), 1<<w.shift-1)
+		} else {
+			w.downRows(tree, s, groups)
 		}
+		w.collect(sums, tree.values, s.leaves[:n])
 	}
 }
 
-// keys returns room for keys.
-func (w *walker) keys(n int) *[]uint32 {
-	keys, _ := w.spare.Get().(*[]uint32)
-	if keys == nil {
-		keys = new([]uint32)
-	}
-	if cap(*keys) < n {
-		*keys = make([]uint32, n)
-	}
-	*keys = (*keys)[:n]
-	return keys
-}
-
-// spread writes the keys of a row, lanes apart. A NaN's must not be above that of a leaf.
-func (w *walker) spread(keys []uint32, row []float32) {
-	for c, v := range row {
-		keys[c*lanes] = min(key(v), leafKey)
-	}
-}
-
-// collect adds the answers of leaves to sums, as many as there is room for.
-func (w *walker) collect(sums, values []float64, leaves *[lanes]uint64) {
-	for i := 0; len(sums) > 0; i, sums = i+1, sums[w.outputs:] {
-		for k, v := range values[uint32(leaves[i])-leafKey:][:w.outputs] {
-			sums[k] += v
-		}
-	}
-}
-
-// one adds the answers of all trees for a row to sums: lanes trees at once.
+// one adds the answers of all trees for a row to sums.
 func (w *walker) one(sums []float64, row []float32) {
-	keys := w.keys(w.columns)
-	defer w.spare.Put(keys)
-	for c, v := range row {
-		(*keys)[c] = min(key(v), leafKey)
-	}
+	s := w.memory(0)
+	defer w.spare.Put(s)
+	spread(s.keys, row, 1)
 	for t := 0; t < len(w.trees); t += lanes {
 		some := w.trees[t:min(t+lanes, len(w.trees))]
-		var leaves [lanes]uint64
-		w.downOne(some, unsafe.Pointer(&(*keys)[0]), &leaves)
+		w.lanes(some, s)
 		for i := range some {
-			for k, v := range some[i].values[uint32(leaves[i])-leafKey:][:w.outputs] {
-				sums[k] += v
-			}
+			w.collect(sums, some[i].values, s.leaves[i:i+1])
 		}
 	}
 }
 
-// downOne walks one row down up to lanes trees and returns their leaves.
-func (w *walker) downOne(trees []walkTree, keys unsafe.Pointer, leaves *[lanes]uint64) {
-	shift, mask := w.shift&31, uint64(1)<<(w.shift&31)-1
-	var nodes [lanes]unsafe.Pointer
+// lanes walks a row down up to lanes trees.
+func (w *walker) lanes(trees []walkTree, s *scratch) {
+	if !fast {
+		for i := range trees {
+			s.leaves[i] = w.down(&trees[i], s.keys, 1)
+		}
+		return
+	}
+	var nodes [lanes]*uint64
 	depth := 0
 	for i := range nodes {
-		t := &trees[min(i, len(trees)-1)]
-		nodes[i] = unsafe.Pointer(&w.nodes[t.first])
-		depth = max(depth, t.depth)
+		tree := &trees[min(i, len(trees)-1)]
+		nodes[i] = &w.nodes[tree.first]
+		depth = max(depth, tree.depth)
 	}
-	var a, b, c, d, e, f, g, h uint64
-	for depth > 0 {
-		for range min(depth, stride) {
-			a = stepOne(nodes[0], keys, a, mask, shift)
-			b = stepOne(nodes[1], keys, b, mask, shift)
-			c = stepOne(nodes[2], keys, c, mask, shift)
-			d = stepOne(nodes[3], keys, d, mask, shift)
-			e = stepOne(nodes[4], keys, e, mask, shift)
-			f = stepOne(nodes[5], keys, f, mask, shift)
-			g = stepOne(nodes[6], keys, g, mask, shift)
-			h = stepOne(nodes[7], keys, h, mask, shift)
-		}
-		depth -= stride
-		*leaves = [lanes]uint64{nodeAt(nodes[0], a), nodeAt(nodes[1], b), nodeAt(nodes[2], c), nodeAt(nodes[3], d),
-			nodeAt(nodes[4], e), nodeAt(nodes[5], f), nodeAt(nodes[6], g), nodeAt(nodes[7], h)}
-		if least(leaves) >= leafKey {
-			return
-		}
+	downTrees(&nodes[0], &s.keys[0], &s.leaves[0], depth, int(w.shift), 1<<w.shift-1)
+}
+
+// spread writes the keys of a row, some places apart. A NaN's must not be above that of a leaf.
+func spread(keys []uint32, row []float32, apart int) {
+	at := 0
+	for _, v := range row {
+		keys[at] = min(key(v), leafKey)
+		at += apart
 	}
 }
 
-// down walks lanes rows down one tree and returns their leaves.
-func (w *walker) down(nodes, keys unsafe.Pointer, depth int, leaves *[lanes]uint64) {
-	shift, mask := w.shift&31, uint64(1)<<(w.shift&31)-1
-	var a, b, c, d, e, f, g, h uint64
-	for depth > 0 {
-		for range min(depth, stride) {
-			a = step(nodes, keys, a, mask, shift)
-			b = step(nodes, unsafe.Add(keys, 4), b, mask, shift)
-			c = step(nodes, unsafe.Add(keys, 8), c, mask, shift)
-			d = step(nodes, unsafe.Add(keys, 12), d, mask, shift)
-			e = step(nodes, unsafe.Add(keys, 16), e, mask, shift)
-			f = step(nodes, unsafe.Add(keys, 20), f, mask, shift)
-			g = step(nodes, unsafe.Add(keys, 24), g, mask, shift)
-			h = step(nodes, unsafe.Add(keys, 28), h, mask, shift)
-		}
-		depth -= stride
-		*leaves = [lanes]uint64{nodeAt(nodes, a), nodeAt(nodes, b), nodeAt(nodes, c), nodeAt(nodes, d), nodeAt(nodes, e), nodeAt(nodes, f), nodeAt(nodes, g), nodeAt(nodes, h)}
-		if least(leaves) >= leafKey {
-			return
+// collect adds the answers of leaves to sums, one after the other.
+func (w *walker) collect(sums, values []float64, leaves []uint32) {
+	if w.outputs == 3 {
+		collect3(sums, values, leaves)
+		return
+	}
+	for i, leaf := range leaves {
+		to := sums[i*w.outputs:][:w.outputs]
+		for k, v := range values[leaf-leafKey:][:w.outputs] {
+			to[k] += v
 		}
 	}
 }
 
-// stride is how many levels rows go down before they look whether all are at a leaf.
-const stride = 6
-
-// nodeAt returns a node.
-func nodeAt(nodes unsafe.Pointer, at uint64) uint64 { return *(*uint64)(unsafe.Add(nodes, at*8)) }
-
-// least returns the least threshold of some nodes.
-func least(nodes *[lanes]uint64) uint32 {
-	out := uint32(math.MaxUint32)
-	for _, n := range nodes {
-		out = min(out, uint32(n))
+// collect3 is collect for three classes: home, draw and away.
+func collect3(sums, values []float64, leaves []uint32) {
+	for i, leaf := range leaves {
+		to, answer := sums[3*i:][:3], values[leaf-leafKey:][:3]
+		to[0] += answer[0]
+		to[1] += answer[1]
+		to[2] += answer[2]
 	}
-	return out
 }
 
-// step goes from a node to one of its children.
-func step(nodes, keys unsafe.Pointer, at, mask uint64, shift uint) uint64 {
-	n := *(*uint64)(unsafe.Add(nodes, at*8))
-	next := n >> 32
-	right := uint64(0)
-	if *(*uint32)(unsafe.Add(keys, next&mask*(4*lanes))) > uint32(n) {
-		right = 1
+// downRows is the function of that name for processors without its instructions.
+func (w *walker) downRows(tree *walkTree, s *scratch, groups int) {
+	for i := range groups * lanes {
+		s.leaves[i] = w.down(tree, s.keys[i/lanes*lanes*w.columns+i%lanes:], lanes)
 	}
-	return next>>(shift&31) + right
 }
 
-// stepOne is step for keys of one row.
-func stepOne(nodes, keys unsafe.Pointer, at, mask uint64, shift uint) uint64 {
-	n := *(*uint64)(unsafe.Add(nodes, at*8))
-	next := n >> 32
-	right := uint64(0)
-	if *(*uint32)(unsafe.Add(keys, next&mask*4)) > uint32(n) {
-		right = 1
+// down walks one row, whose keys are some places apart, down a tree and returns the threshold of its leaf.
+func (w *walker) down(tree *walkTree, keys []uint32, apart int) uint32 {
+	nodes, mask := w.nodes[tree.first:], uint64(1)<<w.shift-1
+	for at := uint64(0); ; {
+		n := nodes[at]
+		if uint32(n) >= leafKey {
+			return uint32(n)
+		}
+		right := uint64(0)
+		if keys[int(n>>32&mask)/4*apart] > uint32(n) {
+			right = 1
+		}
+		at = n>>32>>w.shift + right
 	}
-	return next>>(shift&31) + right
 }
