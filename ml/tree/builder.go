@@ -23,7 +23,8 @@ type Builder struct {
 	weight    float64   // of all rows of the tree being grown, as often as they were drawn
 	rows      []uint32  // of that tree
 	stack     []pending
-	pure      []int32 // where the tree has the answers of leaves of one class
+	pure      []int32   // where the tree has the answers of leaves of one class
+	values    []float64 // scratch: an answer
 }
 
 // pending is a node still to be grown: its rows, its depth, the origin that their targets are counted from, and which
@@ -219,23 +220,36 @@ func (b *Builder) divide(t *Tree, id int32, at pending, found split) (left, righ
 	return left, right
 }
 
+// sparseClasses is from how many classes on leaves name those that they have.
+const sparseClasses = 32
+
 // close makes a node a leaf. Leaves of one class share one answer: in a tree without limits they are all that there are.
 func (b *Builder) close(t *Tree, id int32, at pending) {
 	start := len(t.Values)
-	t.Values = b.criterion.answer(t.Values, b.rows[at.start:at.end], at.origin)
-	t.Nodes[id] = Node{Feature: leaf, Left: int32(start)}
-	if b.classes == 0 {
+	b.values = b.criterion.answer(b.values[:0], b.rows[at.start:at.end], at.origin)
+	class := -1
+	if b.classes > 0 {
+		class = slices.Index(b.values, 1)
+	}
+	if class >= 0 && b.pure[class] >= 0 {
+		t.Nodes[id] = Node{Feature: leaf, Left: b.pure[class]}
 		return
 	}
-	class := slices.Index(t.Values[start:], 1)
-	switch {
-	case class < 0:
-	case b.pure[class] < 0:
+	if class >= 0 {
 		b.pure[class] = int32(start)
-	default:
-		t.Values = t.Values[:start]
-		t.Nodes[id].Left = b.pure[class]
 	}
+	t.Nodes[id] = Node{Feature: leaf, Left: int32(start)}
+	if b.classes < sparseClasses {
+		t.Values = append(t.Values, b.values...)
+		return
+	}
+	for k, v := range b.values {
+		if v > 0 {
+			t.Values, t.Classes = append(t.Values, v), append(t.Classes, int32(k))
+		}
+	}
+	last := len(t.Classes) - 1
+	t.Classes[last] = ^t.Classes[last]
 }
 
 // candidate is a leaf that could be split, and by how much that would lower the impurity.

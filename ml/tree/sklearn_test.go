@@ -19,9 +19,10 @@ type sklearnCase struct {
 		MinSamplesSplit     int     `json:"min_samples_split"`
 		MinSamplesLeaf      int     `json:"min_samples_leaf"`
 		MinImpurityDecrease float64 `json:"min_impurity_decrease"`
+		MaxLeafNodes        int     `json:"max_leaf_nodes"`
 	}
 	Regression bool
-	X          [][]float64
+	X          [][]*float64 // nil: missing
 	Y          []float64
 	Weight     []float64
 	Tree       struct {
@@ -29,6 +30,7 @@ type sklearnCase struct {
 		Threshold   []float64
 		Left, Right []int32
 		Value       [][]float64
+		MissingLeft []int `json:"missing_left"`
 	}
 	Importance []float64
 	Predict    [][]float64
@@ -68,21 +70,31 @@ func (c sklearnCase) growWide(t *testing.T) (*ml.Dataset, *Tree) {
 func (c sklearnCase) growOn(t *testing.T, bins func(*ml.Dataset) *Bins) (*ml.Dataset, *Tree) {
 	t.Helper()
 	names := strings.Fields("a b c d e f g h i j k l m n o p")[:len(c.X[0])]
-	d, err := ml.FromRows(names, c.X)
+	rows := make([][]float64, len(c.X))
+	for i, row := range c.X {
+		for _, v := range row {
+			if v == nil {
+				rows[i] = append(rows[i], math.NaN())
+			} else {
+				rows[i] = append(rows[i], *v)
+			}
+		}
+	}
+	d, err := ml.FromRowsMissing(names, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.Weights = c.Weight
 	p := c.Params
 	config := Config{Criterion: Criterion(p.Criterion), MaxDepth: p.MaxDepth, MinSamplesSplit: p.MinSamplesSplit,
-		MinSamplesLeaf: p.MinSamplesLeaf, MinImpurityDecrease: p.MinImpurityDecrease}
+		MinSamplesLeaf: p.MinSamplesLeaf, MinImpurityDecrease: p.MinImpurityDecrease, MaxLeafNodes: p.MaxLeafNodes}
 	b := bins(d)
 	var builder *Builder
 	if c.Regression {
 		d.Targets = c.Y
 		builder, err = NewRegressor(d, b, config)
 	} else {
-		d.Classes = []string{"0", "1", "2"}
+		d.Classes = []string{"0", "1", "2"}[:len(c.Predict[0])]
 		for _, y := range c.Y {
 			d.Labels = append(d.Labels, int(y))
 		}
@@ -149,8 +161,11 @@ func compareNodes(t *testing.T, got *Tree, c sklearnCase) {
 		if n.Left != c.Tree.Left[i] || n.Right != c.Tree.Right[i] {
 			t.Fatalf("node %d leads to %d and %d, want %d and %d", i, n.Left, n.Right, c.Tree.Left[i], c.Tree.Right[i])
 		}
+		if got.MissingLeft != nil && c.Tree.MissingLeft != nil && got.MissingLeft[i] != (c.Tree.MissingLeft[i] != 0) {
+			t.Fatalf("node %d sends missing numbers left: %v, want %v", i, got.MissingLeft[i], !got.MissingLeft[i])
+		}
 		// Ours is scikit-learn's rounded down to float32.
-		if want := c.Tree.Threshold[i]; float64(n.Threshold) > want || float64(math.Nextafter32(n.Threshold, math.MaxFloat32)) <= want {
+		if want := c.Tree.Threshold[i]; float64(n.Threshold) > want || float64(math.Nextafter32(n.Threshold, float32(math.Inf(1)))) <= want {
 			t.Fatalf("node %d splits at %v, want the float32 at or below %v", i, n.Threshold, want)
 		}
 	}
@@ -174,9 +189,10 @@ func compareImportance(t *testing.T, got, want []float64) {
 // ones, whose rows are sorted: where no column has more than 256 values both must give the same tree.
 func TestSortedProfileEqualsHistogram(t *testing.T) {
 	for _, c := range readSklearn(t) {
-		c.X, c.Y = c.X[:200], c.Y[:200]
+		n := min(len(c.X), 200)
+		c.X, c.Y = c.X[:n], c.Y[:n]
 		if c.Weight != nil {
-			c.Weight = c.Weight[:200]
+			c.Weight = c.Weight[:n]
 		}
 		_, wide := c.growWide(t)
 		_, again := c.grow(t, 256)
