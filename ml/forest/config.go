@@ -37,6 +37,10 @@ type Config struct {
 	// each other, and a sample of rows hardly leaves a group out. The dataset names the groups. scikit-learn has no word for it.
 	ByGroup bool
 
+	// OOB (oob_score) lets the forest answer for its training rows, each by the trees that did not see it: see
+	// [Classifier].OOBScore. With ByGroup they have not seen its group either.
+	OOB bool
+
 	// Weights of rows and classes weigh the rows that were drawn, as in scikit-learn before 1.9, which draws rows by their
 	// weight instead.
 	Balanced    bool               // class_weight="balanced": rows / (classes x rows of the class)
@@ -82,6 +86,8 @@ func (c Config) validate(classes bool) error {
 		return fmt.Errorf("forest: max samples %v is not a fraction between 0 and 1", c.MaxSamples)
 	case c.NoBootstrap && (c.ByGroup || c.MaxSamples < 1):
 		return fmt.Errorf("forest: without bootstrap every tree sees all rows; drop ByGroup and MaxSamples")
+	case c.NoBootstrap && c.OOB:
+		return fmt.Errorf("forest: without bootstrap every tree sees all rows, so none is out of bag; drop OOB")
 	case !classes && (c.Balanced || c.ClassWeight != nil):
 		return fmt.Errorf("forest: a regression has no classes to weigh")
 	case c.Balanced && c.ClassWeight != nil:

@@ -11,7 +11,8 @@ import (
 
 // A forest in a model file, under a prefix of its owner's choice:
 //
-//	meta   prefix               {"features", "classes" (absent for a regression), "exact" (true where there are such thresholds)}
+//	meta   prefix               {"features", "classes" (absent for a regression), and "exact", "missing" and "sparse", true where there are
+//	                            such thresholds, such directions and such leaves}
 //	int32  prefix.nodes         number of nodes of each tree
 //	int32  prefix.values        number of leaf values of each tree
 //	int32  prefix.feature       of each node, tree after tree; -1 in leaves
@@ -19,12 +20,16 @@ import (
 //	int32  prefix.left          of each node, within its tree; in leaves the position of its values
 //	int32  prefix.right         of each node
 //	f64    prefix.exact         threshold of each node with all digits; only of a forest that learned from exact values
+//	int32  prefix.missing       1 where a node sends rows without a number left, else 0; only of a forest that learned from such rows
+//	int32  prefix.class         class of each leaf value, as in tree.Tree.Classes; only of a forest with sparse leaves
 //	f64    prefix.value         leaf values, tree after tree; float32 in files of older programs
 //	f64    prefix.importance    of each feature
 type fileMeta struct {
 	Features []string `json:"features"`
 	Classes  []string `json:"classes,omitempty"`
 	Exact    bool     `json:"exact,omitempty"`
+	Missing  bool     `json:"missing,omitempty"`
+	Sparse   bool     `json:"sparse,omitempty"`
 }
 
 // Store writes the forest into a model file under a prefix.
@@ -38,7 +43,7 @@ func (f *Regressor) Store(file *modelfile.File, prefix string) error {
 }
 
 func (e *ensemble) store(file *modelfile.File, prefix string, meta fileMeta) error {
-	var nodes, values, feature, left, right []int32
+	var nodes, values, feature, left, right, missing, class []int32
 	var threshold []float32
 	var exact, value []float64
 	for _, t := range e.trees {
@@ -47,7 +52,10 @@ func (e *ensemble) store(file *modelfile.File, prefix string, meta fileMeta) err
 			feature, threshold = append(feature, n.Feature), append(threshold, n.Threshold)
 			left, right = append(left, n.Left), append(right, n.Right)
 		}
-		exact, value = append(exact, t.Exact...), append(value, t.Values...)
+		for _, goes := range t.MissingLeft {
+			missing = append(missing, int32(map[bool]int{true: 1}[goes]))
+		}
+		exact, class, value = append(exact, t.Exact...), append(class, t.Classes...), append(value, t.Values...)
 	}
 	file.SetInt32(prefix+".nodes", nodes)
 	file.SetInt32(prefix+".values", values)
@@ -57,6 +65,12 @@ func (e *ensemble) store(file *modelfile.File, prefix string, meta fileMeta) err
 	file.SetInt32(prefix+".right", right)
 	if meta.Exact = exact != nil; meta.Exact {
 		file.SetFloat64(prefix+".exact", exact)
+	}
+	if meta.Missing = missing != nil; meta.Missing {
+		file.SetInt32(prefix+".missing", missing)
+	}
+	if meta.Sparse = class != nil; meta.Sparse {
+		file.SetInt32(prefix+".class", class)
 	}
 	file.SetFloat64(prefix+".value", value)
 	file.SetFloat64(prefix+".importance", e.importance)
@@ -140,10 +154,16 @@ func load(file *modelfile.File, prefix string, meta fileMeta) (ensemble, error) 
 	if meta.Exact {
 		all.exact = read(c, file.Float64, "exact")
 	}
+	if meta.Missing {
+		all.missing = read(c, file.Int32, "missing")
+	}
+	if meta.Sparse {
+		all.class = read(c, file.Int32, "class")
+	}
 	if c.err != nil {
 		return ensemble{}, fmt.Errorf("forest: %w", c.err)
 	}
-	if len(nodes) == 0 || len(values) != len(nodes) || !all.fit(meta.Exact) || len(importance) != len(meta.Features) {
+	if len(nodes) == 0 || len(values) != len(nodes) || !all.fit(meta) || len(importance) != len(meta.Features) {
 		return ensemble{}, fmt.Errorf("forest: the arrays of %q do not fit together: %w", prefix, modelfile.ErrDamaged)
 	}
 	var trees []*tree.Tree
@@ -170,15 +190,16 @@ const rounding = 1e-3
 
 // arrays are nodes and answers of the trees that are still to be taken.
 type arrays struct {
-	feature, left, right []int32
-	threshold            []float32
-	exact, value         []float64
+	feature, left, right, missing, class []int32
+	threshold                            []float32
+	exact, value                         []float64
 }
 
-// fit reports whether there is one entry per node in each array.
-func (a *arrays) fit(exact bool) bool {
+// fit reports whether there is one entry per node, or per value, in each array.
+func (a *arrays) fit(meta fileMeta) bool {
 	n := len(a.feature)
-	return len(a.left) == n && len(a.right) == n && len(a.threshold) == n && (!exact || len(a.exact) == n)
+	return len(a.left) == n && len(a.right) == n && len(a.threshold) == n && (!meta.Exact || len(a.exact) == n) &&
+		(!meta.Missing || len(a.missing) == n) && (!meta.Sparse || len(a.class) == len(a.value))
 }
 
 // take makes a tree of the next nodes and values.
@@ -193,6 +214,15 @@ func (a *arrays) take(nodes, values int, meta fileMeta) (*tree.Tree, error) {
 	if meta.Exact {
 		t.Exact, a.exact = a.exact[:nodes:nodes], a.exact[nodes:]
 	}
+	if meta.Missing {
+		for _, goes := range a.missing[:nodes] {
+			t.MissingLeft = append(t.MissingLeft, goes != 0)
+		}
+		a.missing = a.missing[nodes:]
+	}
+	if meta.Sparse {
+		t.Classes, a.class = a.class[:values:values], a.class[values:]
+	}
 	a.feature, a.left, a.right = a.feature[nodes:], a.left[nodes:], a.right[nodes:]
 	a.threshold, a.value = a.threshold[nodes:], a.value[values:]
 	if err := t.Validate(); err != nil {
@@ -205,14 +235,16 @@ func (a *arrays) take(nodes, values int, meta fileMeta) (*tree.Tree, error) {
 }
 
 // checkShares refuses leaves whose answers are no shares of classes: averaged and scaled to a sum of 1 they would look like
-// probabilities all the same.
+// probabilities all the same. Leaves may share an answer, which is looked at once.
 func checkShares(t *tree.Tree) error {
+	seen := map[int32]bool{}
 	for i, n := range t.Nodes {
-		if n.Feature >= 0 {
+		if n.Feature >= 0 || seen[n.Left] {
 			continue
 		}
+		seen[n.Left] = true
 		sum := 0.0
-		for _, v := range t.Values[n.Left:][:t.Outputs] {
+		for _, v := range answerOf(t, n.Left) {
 			if v < 0 {
 				return fmt.Errorf("leaf %d gives a class a share of %v", i, v)
 			}
@@ -223,4 +255,16 @@ func checkShares(t *tree.Tree) error {
 		}
 	}
 	return nil
+}
+
+// answerOf returns the numbers of an answer, all of a dense one or those that a sparse one has.
+func answerOf(t *tree.Tree, start int32) []float64 {
+	if t.Classes == nil {
+		return t.Values[start:][:t.Outputs]
+	}
+	end := start
+	for t.Classes[end] >= 0 {
+		end++
+	}
+	return t.Values[start : end+1]
 }

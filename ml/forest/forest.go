@@ -13,12 +13,20 @@ import (
 type Classifier struct {
 	Features []string // names of the columns of a row
 	Classes  []string // order of the probabilities
+	// OOBProba, of a forest grown with Config.OOB, are the probabilities of each training row by the trees that did not see it
+	// (oob_decision_function_), NaN of a row that all have seen, and OOBScore is their accuracy, by weights (oob_score_). They are
+	// not saved.
+	OOBProba [][]float64
+	OOBScore float64
 	ensemble
 }
 
 // Regressor is a forest that answers with a number. It is safe for concurrent use.
 type Regressor struct {
 	Features []string // names of the columns of a row
+	// OOBPrediction and OOBScore, their R², are as a [Classifier]'s.
+	OOBPrediction []float64
+	OOBScore      float64
 	ensemble
 }
 
@@ -32,8 +40,17 @@ type ensemble struct {
 
 // FitClassifier grows a forest on the labels of the dataset. It returns early with ctx's error when ctx is done.
 func FitClassifier(ctx context.Context, d *ml.Dataset, c Config) (*Classifier, error) {
+	return (&Classifier{}).Extend(ctx, d, c)
+}
+
+// Extend returns a forest of c.Trees trees, the first of which are those of f: scikit-learn's warm_start. The dataset has f's
+// features and classes; with the same rows, settings and seed the result is the forest that is grown at once. F stays as it is.
+func (f *Classifier) Extend(ctx context.Context, d *ml.Dataset, c Config) (*Classifier, error) {
 	c, err := check(d, c, true)
 	if err != nil {
+		return nil, err
+	}
+	if err := f.extensible(d.Features, f.Features, d.Classes, f.Classes, c); err != nil {
 		return nil, err
 	}
 	class, err := classWeights(d, c)
@@ -47,28 +64,63 @@ func FitClassifier(ctx context.Context, d *ml.Dataset, c Config) (*Classifier, e
 	if err != nil {
 		return nil, err
 	}
-	g.builder, g.tree = tree.NewClassifier, c.tree(class)
+	g.builder, g.tree, g.from = tree.NewClassifier, c.tree(class), f.trees
 	if err := g.fit(ctx, "classifier"); err != nil {
 		return nil, err
 	}
-	return &Classifier{Features: d.Features, Classes: d.Classes, ensemble: newEnsemble(g.trees)}, nil
+	out := &Classifier{Features: d.Features, Classes: d.Classes, ensemble: f.extended(g.trees)}
+	if c.OOB {
+		if err := out.judgeOutOfBag(ctx, g); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // FitRegressor grows a forest on the targets of the dataset. It returns early with ctx's error when ctx is done.
 func FitRegressor(ctx context.Context, d *ml.Dataset, c Config) (*Regressor, error) {
+	return (&Regressor{}).Extend(ctx, d, c)
+}
+
+// Extend returns a forest of c.Trees trees, the first of which are those of f, as a [Classifier]'s does.
+func (f *Regressor) Extend(ctx context.Context, d *ml.Dataset, c Config) (*Regressor, error) {
 	c, err := check(d, c, false)
 	if err != nil {
+		return nil, err
+	}
+	if err := f.extensible(d.Features, f.Features, nil, nil, c); err != nil {
 		return nil, err
 	}
 	g, err := newGrower(ctx, d, c)
 	if err != nil {
 		return nil, err
 	}
-	g.builder, g.tree = tree.NewRegressor, c.tree(nil)
+	g.builder, g.tree, g.from = tree.NewRegressor, c.tree(nil), f.trees
 	if err := g.fit(ctx, "regressor"); err != nil {
 		return nil, err
 	}
-	return &Regressor{Features: d.Features, ensemble: newEnsemble(g.trees)}, nil
+	out := &Regressor{Features: d.Features, ensemble: f.extended(g.trees)}
+	if c.OOB {
+		if err := out.judgeOutOfBag(ctx, g); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// extensible reports why trees of other data or settings cannot stand beside those of e. An empty ensemble fits anything.
+func (e *ensemble) extensible(features, has, classes, hasClasses []string, c Config) error {
+	switch {
+	case len(e.trees) == 0:
+		return nil
+	case c.Trees < len(e.trees):
+		return fmt.Errorf("forest: a forest of %d trees cannot be extended to %d; Trees counts all of them", len(e.trees), c.Trees)
+	case !slices.Equal(features, has):
+		return fmt.Errorf("forest: the forest has features %q, the dataset %q; extend it with rows of the same", has, features)
+	case !slices.Equal(classes, hasClasses):
+		return fmt.Errorf("forest: the forest has classes %q, the dataset %q; extend it with rows of the same", hasClasses, classes)
+	}
+	return nil
 }
 
 // check validates the dataset and completes the settings.
@@ -92,9 +144,19 @@ func readyEnsemble(trees []*tree.Tree, importance []float64) ensemble {
 }
 
 // newEnsemble averages the trees' importances, each normalized to 1, as scikit-learn does.
-func newEnsemble(trees []*tree.Tree) ensemble {
-	e := readyEnsemble(trees, make([]float64, trees[0].Columns))
-	for _, t := range trees {
+func newEnsemble(trees []*tree.Tree) ensemble { return (&ensemble{}).extended(trees) }
+
+// extended returns the ensemble of trees, the first of which are those of e. Where those were read from a file, their
+// importance is e's.
+func (e *ensemble) extended(trees []*tree.Tree) ensemble {
+	importance, fresh := make([]float64, trees[0].Columns), trees
+	if trees[0].Importance == nil {
+		fresh = trees[len(e.trees):]
+		for k, v := range e.importance {
+			importance[k] = v * float64(len(e.trees))
+		}
+	}
+	for _, t := range fresh {
 		sum := 0.0
 		for _, v := range t.Importance {
 			sum += v
@@ -103,19 +165,19 @@ func newEnsemble(trees []*tree.Tree) ensemble {
 			continue
 		}
 		for k, v := range t.Importance {
-			e.importance[k] += max(v, 0) / sum // a split without gain may have a little less than none, by rounding
+			importance[k] += max(v, 0) / sum // a split without gain may have a little less than none, by rounding
 		}
 	}
 	total := 0.0
-	for _, v := range e.importance {
+	for _, v := range importance {
 		total += v
 	}
-	for k := range e.importance {
+	for k := range importance {
 		if total > 0 {
-			e.importance[k] /= total
+			importance[k] /= total
 		}
 	}
-	return e
+	return readyEnsemble(trees, importance)
 }
 
 // Trees returns the trees. They are shared with the forest: do not change them.

@@ -20,6 +20,7 @@ type grower struct {
 	bins      *tree.Bins
 	bootstrap *bootstrap
 	builder   func(*ml.Dataset, *tree.Bins, tree.Config) (*tree.Builder, error)
+	from      []*tree.Tree // that the forest begins with
 	seeds     []uint64
 	trees     []*tree.Tree
 	next      atomic.Int64 // the next tree to grow
@@ -43,6 +44,8 @@ func (g *grower) grow(ctx context.Context) error {
 	for i := range g.seeds {
 		g.seeds[i] = rng.Uint64()
 	}
+	g.done = copy(g.trees, g.from)
+	g.next.Store(int64(g.done))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var workers sync.WaitGroup

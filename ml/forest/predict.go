@@ -168,29 +168,40 @@ func inBlocks[T float32 | float64](ctx context.Context, e *ensemble, sums []floa
 		panic(fmt.Sprintf("forest: %d numbers in and %d out are no whole number of rows of %d and %d", len(values), len(sums), columns, outputs))
 	}
 	clear(sums)
-	cores := runtime.GOMAXPROCS(0)
-	size := blockOf(rows, cores)
-	var next atomic.Int64
-	work := func() {
+	err := parallel(ctx, rows, blockOf(rows, runtime.GOMAXPROCS(0)), func(start, end int) {
+		sums, rows := sums[start*outputs:end*outputs], values[start*columns:end*columns]
+		add(sums, rows)
+		spoil(e, sums, rows, columns, outputs)
+	})
+	if err != nil {
+		return fmt.Errorf("forest: predicting %d rows stopped: %w", rows, err)
+	}
+	return nil
+}
+
+// parallel calls work for pieces of 0 to n, of size each, on all cores, and returns ctx's cause when ctx is done before. One
+// piece is worked on here and now.
+func parallel(ctx context.Context, n, size int, work func(start, end int)) error {
+	var next, done atomic.Int64
+	worker := func() {
 		for ctx.Err() == nil {
 			start := int(next.Add(int64(size))) - size
-			if start >= rows {
+			if start >= n {
 				return
 			}
-			end := min(start+size, rows)
-			sums, rows := sums[start*outputs:end*outputs], values[start*columns:end*columns]
-			add(sums, rows)
-			spoil(e, sums, rows, columns, outputs)
+			end := min(start+size, n)
+			work(start, end)
+			done.Add(int64(end - start))
 		}
 	}
 	var others sync.WaitGroup
-	for range min(cores, (rows+size-1)/size) - 1 {
-		others.Go(work)
+	for range min(runtime.GOMAXPROCS(0), (n+size-1)/size) - 1 {
+		others.Go(worker)
 	}
-	work()
+	worker()
 	others.Wait()
-	if int(next.Load()) < rows {
-		return fmt.Errorf("forest: predicting %d rows stopped: %w", rows, context.Cause(ctx))
+	if int(done.Load()) < n {
+		return context.Cause(ctx)
 	}
 	return nil
 }

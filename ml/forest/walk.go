@@ -29,6 +29,7 @@ type walker struct {
 type walkTree struct {
 	first, depth int
 	values       []float64
+	classes      []int32 // of sparse answers, see tree.Tree.Classes; else nil
 }
 
 // leafKey is a key above those of all numbers, and the first of a leaf: leafKey + n leads to answer n.
@@ -58,7 +59,7 @@ func newWalker(trees []*tree.Tree) *walker {
 // lay lays out one tree: a node, the pair of its children and the two pairs of theirs lie in one line of the cache.
 func (w *walker) lay(t *tree.Tree) {
 	l := layout{walker: w, tree: t, first: len(w.nodes)}
-	w.trees = append(w.trees, walkTree{first: l.first, depth: max(t.Depth(), 1), values: t.Values})
+	w.trees = append(w.trees, walkTree{first: l.first, depth: max(t.Depth(), 1), values: t.Values, classes: t.Classes})
 	w.nodes = append(w.nodes, 0, 0) // the root, and a place that keeps pairs together
 	l.settle(0, 0)
 	for len(l.open) > 0 {
@@ -159,7 +160,7 @@ func (w *walker) add(sums []float64, rows []float32) {
 		} else {
 			w.downRows(tree, s, groups)
 		}
-		w.collect(sums, tree.values, s.leaves[:n])
+		w.collect(sums, tree, s.leaves[:n])
 	}
 }
 
@@ -172,7 +173,7 @@ func (w *walker) one(sums []float64, row []float32) {
 		some := w.trees[t:min(t+lanes, len(w.trees))]
 		w.lanes(some, s)
 		for i := range some {
-			w.collect(sums, some[i].values, s.leaves[i:i+1])
+			w.collect(sums, &some[i], s.leaves[i:i+1])
 		}
 	}
 }
@@ -205,16 +206,31 @@ func spread(keys []uint32, row []float32, apart int) {
 }
 
 // collect adds the answers of leaves to sums, one after the other.
-func (w *walker) collect(sums, values []float64, leaves []uint32) {
-	if w.outputs == 3 {
-		collect3(sums, values, leaves)
+func (w *walker) collect(sums []float64, tree *walkTree, leaves []uint32) {
+	switch {
+	case tree.classes != nil:
+		w.collectSparse(sums, tree, leaves)
+		return
+	case w.outputs == 3:
+		collect3(sums, tree.values, leaves)
 		return
 	}
 	for i, leaf := range leaves {
 		to := sums[i*w.outputs:][:w.outputs]
-		for k, v := range values[leaf-leafKey:][:w.outputs] {
+		for k, v := range tree.values[leaf-leafKey:][:w.outputs] {
 			to[k] += v
 		}
+	}
+}
+
+// collectSparse is collect for answers that name their classes.
+func (w *walker) collectSparse(sums []float64, tree *walkTree, leaves []uint32) {
+	for i, leaf := range leaves {
+		to, at := sums[i*w.outputs:][:w.outputs], leaf-leafKey
+		for ; tree.classes[at] >= 0; at++ {
+			to[tree.classes[at]] += tree.values[at]
+		}
+		to[^tree.classes[at]] += tree.values[at]
 	}
 }
 

@@ -237,6 +237,14 @@ func (t *Tree) validateClasses() error {
 	return nil
 }
 
+// begins reports whether an answer begins at a position of Values: answers do not overlap.
+func (t *Tree) begins(at int) bool {
+	if t.Classes != nil {
+		return at == 0 || t.Classes[at-1] < 0
+	}
+	return at%t.Outputs == 0
+}
+
 // validateNode checks one node.
 func (t *Tree) validateNode(i int, n Node) error {
 	if n.Feature < 0 {
@@ -244,8 +252,8 @@ func (t *Tree) validateNode(i int, n Node) error {
 		if t.Classes != nil {
 			least = 1
 		}
-		if n.Left < 0 || int(n.Left) > len(t.Values)-least {
-			return fmt.Errorf("tree: leaf %d answers from %d, beyond %d values", i, n.Left, len(t.Values))
+		if n.Left < 0 || int(n.Left) > len(t.Values)-least || !t.begins(int(n.Left)) {
+			return fmt.Errorf("tree: leaf %d answers from %d, where no answer begins in %d values", i, n.Left, len(t.Values))
 		}
 		return nil
 	}
