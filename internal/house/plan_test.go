@@ -168,6 +168,10 @@ func doors() []door {
 			tests: true, reason: "streams and matches need no matrices",
 		},
 		{
+			of: []string{"google.golang.org/protobuf/..."}, rooms: []string{"ml/onnx"},
+			reason: "a model's foreign format is one room's technique",
+		},
+		{
 			of: []string{"github.com/compose-spec/..."}, reason: "the compose file is read by its test", tests: true,
 		},
 		{

@@ -82,12 +82,17 @@ func (f *File) Encode() ([]byte, error) {
 	return append(out, sum[:]...), nil
 }
 
-// Save writes the file to path: into a temporary file beside it, to disk, and then renamed. Missing folders are made.
+// Save writes the file to path as [Replace] does.
 func (f *File) Save(path string) error {
 	data, err := f.Encode()
 	if err != nil {
 		return err
 	}
+	return Replace(path, data)
+}
+
+// Replace writes data to path, whatever its format: into a temporary file beside it, to disk, and then renamed. Missing folders are made.
+func Replace(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return fmt.Errorf("save model: %w", err)
 	}
