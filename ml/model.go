@@ -19,7 +19,7 @@ type Model interface {
 // Classifier answers with classes. The models of this house learn the classes of their dataset in its order, so a class is the same number
 // in [Dataset].Labels, in Predict and among the probabilities. Each of its methods returns early, with ctx's cause, when ctx is done.
 type Classifier interface {
-	Model // Score is the accuracy, see [Accuracy]
+	Model // Score is the accuracy, see [ScoreClassifier]
 	// Predict returns the most probable class of each row, an index into the classes.
 	Predict(ctx context.Context, d *Dataset) ([]int, error)
 	// PredictProba returns the probabilities of each row, one number per class, from 0 to 1, with a sum of 1.
@@ -28,7 +28,7 @@ type Classifier interface {
 
 // Regressor answers with numbers. Each of its methods returns early, with ctx's cause, when ctx is done.
 type Regressor interface {
-	Model // Score is R², see [R2], unless the model says otherwise
+	Model // Score is R², see [ScoreRegressor], unless the model says otherwise
 	// Predict returns the expected target of each row.
 	Predict(ctx context.Context, d *Dataset) ([]float64, error)
 }
@@ -46,9 +46,9 @@ func MostProbable(p [][]float64) []int {
 	return out
 }
 
-// Accuracy is the share of the rows' weight whose label the model predicts, from 0 to 1: accuracy_score of scikit-learn with sample_weight.
+// ScoreClassifier is the accuracy: the share of the rows' weight whose label the model predicts, from 0 to 1: accuracy_score of scikit-learn with sample_weight.
 // Classes are those that the model knows, in their order; a dataset without labels, or with other classes, is an error.
-func Accuracy(ctx context.Context, c Classifier, classes []string, d *Dataset) (float64, error) {
+func ScoreClassifier(ctx context.Context, c Classifier, classes []string, d *Dataset) (float64, error) {
 	if err := d.ValidateLabels(classes); err != nil {
 		return 0, err
 	}
@@ -59,9 +59,9 @@ func Accuracy(ctx context.Context, c Classifier, classes []string, d *Dataset) (
 	return metric.Share(predicted, d.Labels, d.Weights), nil
 }
 
-// R2 is the share of the targets' variance that the model explains: 1 is perfect, 0 is as good as their mean, less is worse; see
+// ScoreRegressor is R²: the share of the targets' variance that the model explains: 1 is perfect, 0 is as good as their mean, less is worse; see
 // [metric.R2]. A dataset without targets is an error.
-func R2(ctx context.Context, r Regressor, d *Dataset) (float64, error) {
+func ScoreRegressor(ctx context.Context, r Regressor, d *Dataset) (float64, error) {
 	if err := d.ValidateTargets(); err != nil {
 		return 0, err
 	}

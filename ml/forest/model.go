@@ -23,14 +23,14 @@ func (f *Classifier) Predict(ctx context.Context, d *ml.Dataset) ([]int, error) 
 	return ml.MostProbable(p), nil
 }
 
-// Score returns the accuracy on rows with labels, by their weights; see [ml.Accuracy].
+// Score returns the accuracy on rows with labels, by their weights; see [ml.ScoreClassifier].
 func (f *Classifier) Score(ctx context.Context, d *ml.Dataset) (float64, error) {
-	return ml.Accuracy(ctx, f, f.Classes, d)
+	return ml.ScoreClassifier(ctx, f, f.Classes, d)
 }
 
-// Score returns R² on rows with targets, by their weights; see [ml.R2].
+// Score returns R² on rows with targets, by their weights; see [ml.ScoreRegressor].
 func (f *Regressor) Score(ctx context.Context, d *ml.Dataset) (float64, error) {
-	return ml.R2(ctx, f, d)
+	return ml.ScoreRegressor(ctx, f, d)
 }
 
 // A forest in a file of its own is of one of these kinds, under a prefix; see file.go for what stands there.

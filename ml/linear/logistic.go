@@ -148,7 +148,7 @@ func (l *Logistic) Predict(ctx context.Context, d *ml.Dataset) ([]int, error) {
 	return ml.MostProbable(p), nil
 }
 
-// Score returns the accuracy on rows with labels, by their weights; see [ml.Accuracy].
+// Score returns the accuracy on rows with labels, by their weights; see [ml.ScoreClassifier].
 func (l *Logistic) Score(ctx context.Context, d *ml.Dataset) (float64, error) {
-	return ml.Accuracy(ctx, l, l.Classes, d)
+	return ml.ScoreClassifier(ctx, l, l.Classes, d)
 }

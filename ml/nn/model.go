@@ -55,7 +55,7 @@ func (n *Network) Predict(ctx context.Context, d *ml.Dataset) ([]int, error) {
 	return ml.MostProbable(p), nil
 }
 
-// Score returns the accuracy on rows with labels, by their weights; see [ml.Accuracy].
+// Score returns the accuracy on rows with labels, by their weights; see [ml.ScoreClassifier].
 func (n *Network) Score(ctx context.Context, d *ml.Dataset) (float64, error) {
-	return ml.Accuracy(ctx, n, n.Classes, d)
+	return ml.ScoreClassifier(ctx, n, n.Classes, d)
 }
