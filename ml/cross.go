@@ -36,7 +36,7 @@ type CrossScore struct {
 // done.
 func CrossValidate(ctx context.Context, d *Dataset, folds []Split, learn Learner, scorers ...Scorer) (*CrossScores, error) {
 	if len(scorers) == 0 {
-		scorers = []Scorer{own{}}
+		scorers = []Scorer{OwnScore{}}
 	}
 	c := &CrossScores{}
 	for _, s := range scorers {

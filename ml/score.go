@@ -121,9 +121,13 @@ func (m Metric) numbers(ctx context.Context, r Regressor, d *Dataset) (float64, 
 	return measure(predicted, d.Targets, d.Weights), nil
 }
 
-// own is a model's own Score.
-type own struct{}
+// OwnScore is the Scorer that asks a model's own Score: what is measured where no scorer is named.
+type OwnScore struct{}
 
-func (own) Name() string { return "score" }
+// Name is "score".
+func (OwnScore) Name() string { return "score" }
 
-func (own) Score(ctx context.Context, m Model, d *Dataset) (float64, error) { return m.Score(ctx, d) }
+// Score is the model's.
+func (OwnScore) Score(ctx context.Context, m Model, d *Dataset) (float64, error) {
+	return m.Score(ctx, d)
+}

@@ -146,7 +146,7 @@ func search[S any](ctx context.Context, d *Dataset, folds []Split, base S, field
 		}
 	}
 	if c.Scorer == nil {
-		c.Scorer = own{}
+		c.Scorer = OwnScore{}
 	}
 	steps := &progress{report: c.Progress, total: len(all) * len(folds)}
 	if !c.NoRefit {
