@@ -39,10 +39,10 @@ build: ## bin/cancha
 cuda: ## bin/cancha-cuda, with GPUs; needs a C compiler and Python, and no GPU (scripts/cuda-env.sh says what it gets)
 	settings=$$(scripts/cuda-env.sh headers); eval "$$settings"; go build -trimpath -tags nvidia -o bin/cancha-cuda ./cmd/cancha
 
-cuda-test: ## the GPU's code on the CPU emulation (g++), and PTX that is what kernels.cu gives, assembled for sm_80, sm_86, sm_90
+cuda-test: ## the GPU's code on the CPU emulation (g++), and PTX that is what its sources give, assembled for sm_80, sm_86, sm_90
 	scripts/cuda-test.sh $(PYTHON)
 
-ptx: ## make runtime/gpu/cuda/kernels.ptx anew of kernels.cu
+ptx: ## make kernels.ptx anew of runtime/gpu/cuda/kernels.cu, and the .ptx beside each .cu that another room brings
 	scripts/cuda-env.sh > /dev/null
 	$(PYTHON) scripts/ptx.py --libraries out/cuda --write
 

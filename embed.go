@@ -56,7 +56,7 @@ import (
 //go:embed runtime/display/*[^t].go runtime/display/*[^s]t.go
 //go:embed runtime/gpu/*[^t].go runtime/gpu/*[^e]st.go
 //go:embed runtime/gpu/compare/*[^t].go runtime/gpu/compare/*[^s]t.go
-//go:embed runtime/gpu/cuda/*[^t].go runtime/gpu/cuda/*[^s]t.go runtime/gpu/cuda/kernels.ptx runtime/gpu/cuda/kernels.cu
+//go:embed runtime/gpu/cuda/*[^t].go runtime/gpu/cuda/*[^s]t.go runtime/gpu/cuda/kernels.ptx runtime/gpu/cuda/kernels.cu runtime/gpu/cuda/func.cuh
 //go:embed runtime/gpu/cuda/shim/*[^t].go runtime/gpu/cuda/shim/*.c runtime/gpu/cuda/shim/*.h runtime/gpu/cuda/shim/*.S
 //go:embed runtime/gpu/cuda/toolkit/*[^s]t.go
 //go:embed runtime/gpu/driver/*[^t].go

@@ -1,4 +1,5 @@
-"""Makes runtime/gpu/cuda/kernels.ptx of kernels.cu, and assembles it for the GPUs that we name.
+"""Makes the PTX of our funcs, and assembles it for the GPUs that we name: runtime/gpu/cuda/kernels.ptx of kernels.cu, and beside each
+.cu file of another room, which brings funcs of its own, the .ptx file of the same name.
 
     python scripts/ptx.py --libraries out/cuda [--write]
 
@@ -16,11 +17,18 @@ import subprocess
 import sys
 import tempfile
 
-ROOM = pathlib.Path(__file__).resolve().parent.parent / "runtime" / "gpu" / "cuda"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOM = ROOT / "runtime" / "gpu" / "cuda"
 TARGETS = ["sm_80", "sm_86", "sm_90"]
 
 
-def compile_ptx(library, source):
+def sources():
+    """Returns each source with the options that it is compiled with. What rooms bring rounds as Go does: no fused multiply-add."""
+    brought = [(path, [b"--fmad=false"]) for room in ("ml", "runtime/gpu/gputest", "statsbomb", "stream") for path in sorted(ROOT.glob(f"{room}/**/*.cu"))]
+    return [(ROOM / "kernels.cu", [])] + brought
+
+
+def compile_ptx(library, source, more):
     """Returns the PTX of a source file for compute capability 8.0 and newer."""
     nvrtc = ctypes.CDLL(str(library))
     program = ctypes.c_void_p()
@@ -37,8 +45,10 @@ def compile_ptx(library, source):
         call(get, program, buffer)
         return buffer.value.decode()
 
-    call("nvrtcCreateProgram", ctypes.byref(program), source.read_bytes(), source.name.encode(), 0, None, None)
-    options = [b"--gpu-architecture=compute_80", b"--std=c++14"]
+    header = ROOM / "func.cuh"
+    headers, names = (ctypes.c_char_p * 1)(header.read_bytes()), (ctypes.c_char_p * 1)(header.name.encode())
+    call("nvrtcCreateProgram", ctypes.byref(program), source.read_bytes(), source.name.encode(), 1, headers, names)
+    options = [b"--gpu-architecture=compute_80", b"--std=c++14"] + more
     call("nvrtcCompileProgram", program, len(options), (ctypes.c_char_p * len(options))(*options))
     return text("nvrtcGetPTXSize", "nvrtcGetPTX")
 
@@ -58,30 +68,37 @@ def assemble(ptxas, ptx, target):
     return [(m[1], int(m[5]), int(m[6] or 0), int(m[3]) + int(m[4])) for m in entry.finditer(done.stderr)]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--libraries", required=True, type=pathlib.Path, help="where scripts/cuda-env.sh unpacked NVIDIA's packages")
-    parser.add_argument("--write", action="store_true", help="store the PTX")
-    args = parser.parse_args()
-    made = compile_ptx(args.libraries / "nvrtc-11.8/nvidia/cuda_nvrtc/lib/libnvrtc.so.11.2", ROOM / "kernels.cu")
-    stored = ROOM / "kernels.ptx"
-    if args.write:
+def check(libraries, source, options, write):
+    """Compiles and assembles one source, and tells whether something is wrong."""
+    made = compile_ptx(libraries / "nvrtc-11.8/nvidia/cuda_nvrtc/lib/libnvrtc.so.11.2", source, options)
+    stored = source.with_suffix(".ptx")
+    name = stored.relative_to(ROOT)
+    if write:
         stored.write_text(made)
     have = stored.read_text() if stored.exists() else ""
     failed = have != made
     if failed:
-        print("kernels.ptx is not what kernels.cu gives: run make ptx and commit it\n")
+        print(f"{name} is not what {source.name} gives: run make ptx and commit it\n")
         print("\n".join(list(difflib.unified_diff(have.splitlines(), made.splitlines(), "stored", "made", lineterm="", n=1))[:40]))
     entries = set(re.findall(r"\.entry (\w+)", made))
+    print(name)
     for target in TARGETS:
-        rows = assemble(args.libraries / "nvcc-12.6/nvidia/cuda_nvcc/bin/ptxas", made, target)
+        rows = assemble(libraries / "nvcc-12.6/nvidia/cuda_nvcc/bin/ptxas", made, target)
         print(f"{target:24}registers  shared bytes  spilled bytes")
         for kernel, registers, shared, spilled in sorted(rows):
             print(f"  {kernel:22}{registers:9}{shared:14}{spilled:15}")
             failed |= spilled > 0
         if {row[0] for row in rows} != entries:
             sys.exit(f"{target}: ptxas told of {len(rows)} kernels, and there are {len(entries)}")
-    if failed:
+    return failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--libraries", required=True, type=pathlib.Path, help="where scripts/cuda-env.sh unpacked NVIDIA's packages")
+    parser.add_argument("--write", action="store_true", help="store the PTX")
+    args = parser.parse_args()
+    if any([check(args.libraries, source, options, args.write) for source, options in sources()]):
         sys.exit("failed: see above")
 
 

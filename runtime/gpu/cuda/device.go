@@ -29,6 +29,8 @@ type Device struct {
 
 	staging staging // of large copies
 
+	loaded driver.Loaded // libraries
+
 	running sync.RWMutex // held for reading by calls, for writing by Close: no call finds the context gone
 
 	// Guards what follows. It is taken while running is held, never the other way round, and no call of the driver waits under it.
@@ -39,6 +41,8 @@ type Device struct {
 	memory   map[*memory]bool
 	queues   map[*queue]bool
 	modules  map[*module]bool
+	code     []cu.Module            // of libraries
+	brought  map[string]cu.Function // of code
 	graphs   map[*graph]bool
 	pinned   map[unsafe.Pointer]bool
 	events   []cu.Event // of points that nobody looks at any more
@@ -52,7 +56,8 @@ type Device struct {
 func open(info driver.Info, o driver.Options) (*Device, error) {
 	d := &Device{
 		info: info, device: cu.Device(info.Index), tf32: o.TF32, funcs: map[string]cu.Function{},
-		memory: map[*memory]bool{}, queues: map[*queue]bool{}, modules: map[*module]bool{}, graphs: map[*graph]bool{},
+		brought: map[string]cu.Function{},
+		memory:  map[*memory]bool{}, queues: map[*queue]bool{}, modules: map[*module]bool{}, graphs: map[*graph]bool{},
 		pinned: map[unsafe.Pointer]bool{}, recorded: map[cu.Event]bool{}, spare: map[int64][]cu.DevicePtr{},
 	}
 	var err error
@@ -207,6 +212,9 @@ func (d *Device) dismantle() (errs []error) {
 	}
 	for m := range modules {
 		add("unload a module", fault(m.loaded.Unload()))
+	}
+	for _, code := range d.code {
+		add("unload a library", fault(code.Unload()))
 	}
 	if d.own != (cu.Module{}) {
 		add("unload the funcs", fault(d.own.Unload()))

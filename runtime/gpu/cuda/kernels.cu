@@ -1,16 +1,8 @@
 // The funcs of package driver, in CUDA C++ (see driver/funcs.go for what each computes). kernels.ptx is made of this file by
-// scripts/ptx.py; package emulated compiles the very same file for the CPU. So it keeps to what both have: no warps, no atomics, and
-// blocks of one dimension. Whoever launches has checked that memory is long enough for the sizes. Sums run in an order that depends on
-// the sizes only.
+// scripts/ptx.py; package emulated compiles the very same file for the CPU. Whoever launches has checked that memory is long enough for the
+// sizes. Sums run in an order that depends on the sizes only.
 
-#ifndef CANCHA_EMULATED
-#define DYNAMIC_SHARED(name) extern __shared__ float name[]
-#endif
-
-// 256 threads a block in all that follows.
-#define THREADS 256
-#define FUNC extern "C" __global__ void __launch_bounds__(THREADS)
-#define EACH(i, n) for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < (n); i += gridDim.x * (long long)blockDim.x)
+#include "func.cuh"
 
 __device__ inline float nan32() { return __int_as_float(0x7fc00000); }
 

@@ -13,14 +13,17 @@ import (
 	"cancha/runtime/gpu/driver"
 )
 
-// Launch queues one of our funcs, whose grid is ours to choose, or a user's.
+// Launch queues one of our funcs or of a library's, whose grid is ours to choose, or a user's.
 func (q *queue) Launch(l driver.Launch) error {
+	f := q.device.loaded.Func(l.Func) // asked before the call: Load calls the device with the libraries locked
 	err := q.device.call(func() error {
-		if q.closed {
+		switch {
+		case q.closed:
 			return driver.ErrClosed
-		}
-		if l.Module != nil {
+		case l.Module != nil:
 			return q.launchModule(l)
+		case f != nil:
+			return q.launchLoaded(f, l)
 		}
 		return q.launchOwn(l)
 	})
@@ -55,6 +58,29 @@ func (q *queue) launchOwn(l driver.Launch) error {
 	return nil
 }
 
+// launchLoaded queues a func that a library has brought.
+func (q *queue) launchLoaded(f *driver.LoadedFunc, l driver.Launch) error {
+	if err := f.Check(l); err != nil {
+		return err
+	}
+	args, err := q.arguments(l.Args)
+	if err != nil {
+		return err
+	}
+	g := f.Grid(l.Args, q.device.info.Cores)
+	switch {
+	case g.Blocks <= 0:
+		return nil
+	case g.Blocks > mostBlocks || g.Shared > sharedBytes:
+		return fmt.Errorf("a grid of %d blocks with %d bytes of shared memory: a GPU has up to %d and %d: %w", g.Blocks, g.Shared, mostBlocks, sharedBytes, driver.ErrLaunch)
+	}
+	d := q.device
+	d.mu.Lock()
+	entry := d.brought[f.Name]
+	d.mu.Unlock()
+	return q.run(entry, [3]int{int(g.Blocks), 1, 1}, [3]int{driver.Threads, 1, 1}, g.Shared, args)
+}
+
 // arguments are the 8 bytes of each argument, as cu wants them. Memory that a graph uses is written down.
 func (q *queue) arguments(args []driver.Arg) ([]uint64, error) {
 	raw := make([]uint64, len(args))
@@ -64,6 +90,10 @@ func (q *queue) arguments(args []driver.Arg) ([]uint64, error) {
 			raw[i] = uint64(uint32(a.Int))
 		case driver.FloatArg:
 			raw[i] = uint64(math.Float32bits(a.Float))
+		case driver.LongArg:
+			raw[i] = uint64(a.Long)
+		case driver.DoubleArg:
+			raw[i] = math.Float64bits(a.Double)
 		case driver.MemoryArg:
 			m, err := q.device.mine(a.Memory)
 			if err != nil {

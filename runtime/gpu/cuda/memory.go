@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -218,19 +219,15 @@ func view(t driver.Type, p unsafe.Pointer, n int) any {
 		return unsafe.Slice((*float64)(p), n)
 	case driver.Int32:
 		return unsafe.Slice((*int32)(p), n)
+	case driver.Int64:
+		return unsafe.Slice((*int64)(p), n)
+	case driver.Uint16:
+		return unsafe.Slice((*uint16)(p), n)
+	case driver.Uint32:
+		return unsafe.Slice((*uint32)(p), n)
 	}
 	return unsafe.Slice((*uint8)(p), n)
 }
 
 // first is the address of a slice's first element. It has one.
-func first(slice any) unsafe.Pointer {
-	switch s := slice.(type) {
-	case []float32:
-		return unsafe.Pointer(&s[0])
-	case []float64:
-		return unsafe.Pointer(&s[0])
-	case []int32:
-		return unsafe.Pointer(&s[0])
-	}
-	return unsafe.Pointer(&slice.([]uint8)[0])
-}
+func first(slice any) unsafe.Pointer { return reflect.ValueOf(slice).UnsafePointer() }

@@ -160,7 +160,7 @@ func (q *queue) launchModule(l driver.Launch) error {
 	}
 	for i, a := range l.Args {
 		if !takes(f.params[i], a.Kind) {
-			return fmt.Errorf("argument %d is %v, and the func takes .%s there: it can be given pointers, int and float: %w", i, a, f.params[i], driver.ErrLaunch)
+			return fmt.Errorf("argument %d is %v, and the func takes .%s there: it can be given pointers, int, float, long long and double: %w", i, a, f.params[i], driver.ErrLaunch)
 		}
 	}
 	args, err := q.arguments(l.Args)
@@ -179,6 +179,10 @@ func takes(param string, kind driver.ArgKind) bool {
 		return param == "u32" || param == "s32" || param == "b32"
 	case driver.FloatArg:
 		return param == "f32"
+	case driver.LongArg:
+		return param == "u64" || param == "s64" || param == "b64"
+	case driver.DoubleArg:
+		return param == "f64"
 	}
 	return false
 }

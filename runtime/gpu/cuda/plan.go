@@ -84,7 +84,7 @@ func (q *queue) convolution(l driver.Launch, args []uint64) kernel {
 		return kernel{}
 	}
 	shared := 4 * ((31+s.fh)*(31+s.fw) + s.fh*s.fw)
-	blocks := multiplied(s.images, s.filters, ceil(s.tall, 32), ceil(s.wide, 32))
+	blocks := driver.Product(s.images, s.filters, ceil(s.tall, 32), ceil(s.wide, 32))
 	if shared > sharedBytes || blocks > mostBlocks {
 		return kernel{name: "conv2d_direct", blocks: min(ceil(s.out, threads), 16*int64(q.device.info.Cores)), args: args}
 	}
@@ -102,19 +102,3 @@ func (q *queue) sum(n int64, args []uint64) []kernel {
 }
 
 func ceil(n, by int64) int64 { return (n + by - 1) / by }
-
-// multiplied is a product of numbers that are not below 0; at most math.MaxInt64.
-func multiplied(all ...int64) int64 {
-	product := int64(1)
-	for _, n := range all {
-		if n == 0 {
-			return 0
-		}
-		if product > math.MaxInt64/n {
-			product = math.MaxInt64
-		} else {
-			product *= n
-		}
-	}
-	return product
-}

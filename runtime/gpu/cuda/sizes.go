@@ -46,7 +46,7 @@ func needs(l driver.Launch) map[int]int64 {
 		for j, at := range i {
 			sizes[j] = int64(l.Args[at].Int)
 		}
-		return multiplied(sizes...)
+		return driver.Product(sizes...)
 	}
 	switch l.Func {
 	case "fill":
@@ -85,7 +85,7 @@ func convSizes(l driver.Launch) conv {
 	n := func(i int) int64 { return int64(l.Args[i].Int) }
 	s := conv{images: n(3), channels: n(4), height: n(5), width: n(6), filters: n(7), fh: n(8), fw: n(9), padding: n(10)}
 	s.tall, s.wide = s.height+2*s.padding-s.fh+1, s.width+2*s.padding-s.fw+1
-	s.out = multiplied(s.images, s.filters, max(0, s.tall), max(0, s.wide))
+	s.out = driver.Product(s.images, s.filters, max(0, s.tall), max(0, s.wide))
 	return s
 }
 

@@ -62,6 +62,9 @@ type Device interface {
 	// Free is how much memory in bytes can be had, and how much there is, other processes' use included.
 	Free() (free, total int64, err error)
 	NewQueue() (Queue, error)
+	// Load has the device know the funcs of a library, which are launched by their names as all others from then on. A library that it
+	// knows already is left alone; one with a func whose name it knows is refused.
+	Load(l *Library) error
 	// Close gives everything back, memory and queues that are still open included. Their methods fail with ErrClosed from then on.
 	Close() error
 }
@@ -159,20 +162,22 @@ type Graph interface {
 
 // Launch is one run of a func over a grid.
 type Launch struct {
-	Module Module // nil: Func is one of this package's
+	Module Module // nil: Func is one of this package's, or of a library that the device has loaded
 	Func   string
-	Grid   [3]int // blocks; the zero value has the device choose, which it can do for its own funcs only
+	Grid   [3]int // blocks; the zero value has the device choose, which it can do for funcs of no Module only
 	Block  [3]int // threads of a block
 	Shared int    // bytes of shared memory a block, beyond what the func declares
 	Args   []Arg
 }
 
-// Arg is an argument of a launch: memory from an element on, or a number. Make it with At, Int or Float.
+// Arg is an argument of a launch: memory from an element on, or a number. Make it with At, Int, Float, Long or Double.
 type Arg struct {
 	Memory Memory
 	Offset int // elements into Memory
 	Int    int32
 	Float  float32
+	Long   int64
+	Double float64
 	Kind   ArgKind
 }
 
@@ -184,6 +189,8 @@ const (
 	MemoryArg ArgKind = iota + 1
 	IntArg
 	FloatArg
+	LongArg
+	DoubleArg
 )
 
 // At is memory from an element on.
@@ -195,6 +202,12 @@ func Int(n int) Arg { return Arg{Kind: IntArg, Int: int32(n)} }
 // Float is a C float.
 func Float(f float32) Arg { return Arg{Kind: FloatArg, Float: f} }
 
+// Long is a C long long.
+func Long(n int64) Arg { return Arg{Kind: LongArg, Long: n} }
+
+// Double is a C double.
+func Double(f float64) Arg { return Arg{Kind: DoubleArg, Double: f} }
+
 // Type is the type of memory's elements.
 type Type uint8
 
@@ -204,25 +217,25 @@ const (
 	Float64
 	Int32
 	Uint8
+	Uint16
+	Uint32
+	Int64
 )
 
 // Size is the size of an element in bytes; 0 of what is no type.
 func (t Type) Size() int {
-	sizes := [...]int{Float32: 4, Float64: 8, Int32: 4, Uint8: 1}
-	if int(t) >= len(sizes) {
+	if int(t) >= len(elements) {
 		return 0
 	}
-	return sizes[t]
+	return elements[t].size
 }
 
 func (t Type) String() string {
-	if int(t) < len(typeNames) && t > 0 {
-		return typeNames[t]
+	if int(t) < len(elements) && t > 0 {
+		return elements[t].name
 	}
 	return fmt.Sprintf("Type(%d)", uint8(t))
 }
-
-var typeNames = [...]string{Float32: "float32", Float64: "float64", Int32: "int32", Uint8: "uint8"}
 
 // What a device's methods fail with. Errors wrap them; their text names what was being done.
 var (

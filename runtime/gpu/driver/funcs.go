@@ -17,10 +17,21 @@ type Func struct {
 
 // Param is a parameter of a Func.
 type Param struct {
-	Name string
-	Kind ArgKind
-	Type Type // of a MemoryArg
+	Name   string
+	Kind   ArgKind
+	Type   Type   // of a MemoryArg
+	Access Access // to a MemoryArg, where a library brings the func
 }
+
+// Access is what a func does with the elements of a MemoryArg.
+type Access uint8
+
+// What a func may do with memory.
+const (
+	ReadWrite Access = iota
+	Read             // they stay what they are
+	Write            // all that the sizes name are written, whatever they held
+)
 
 // Funcs lists the funcs that every device has. The list is not to be changed.
 var Funcs = sync.OnceValue(func() []Func {
@@ -47,20 +58,60 @@ var Funcs = sync.OnceValue(func() []Func {
 
 // params reads parameters written as C has them. It is for the table above only: what it does not know it panics at.
 func params(declarations ...string) []Param {
-	kinds := map[string]Param{
-		"float*": {Kind: MemoryArg, Type: Float32}, "int*": {Kind: MemoryArg, Type: Int32}, "int": {Kind: IntArg}, "float": {Kind: FloatArg},
-	}
-	all := make([]Param, len(declarations))
-	for i, d := range declarations {
-		kind, name, _ := strings.Cut(d, " ")
-		p, ok := kinds[kind]
-		if !ok {
-			panic("driver: no parameter is declared as " + d)
-		}
-		p.Name = name
-		all[i] = p
+	all, err := Parameters(declarations...)
+	if err != nil {
+		panic("driver: " + err.Error())
 	}
 	return all
+}
+
+// Parameters reads parameters as CUDA C++ declares them: "float* out", "const unsigned char* codes", "int rows". What is const is only
+// read; before what is written whole, whatever it held, stands "out".
+func Parameters(declarations ...string) ([]Param, error) {
+	all := make([]Param, len(declarations))
+	for i, d := range declarations {
+		kind, name := "", d
+		if at := strings.LastIndexByte(d, ' '); at >= 0 {
+			kind, name = d[:at], d[at+1:]
+		}
+		p := Param{Name: name}
+		if rest, ok := strings.CutPrefix(kind, "const "); ok {
+			kind, p.Access = rest, Read
+		} else if rest, ok := strings.CutPrefix(kind, "out "); ok {
+			kind, p.Access = rest, Write
+		}
+		if !p.declare(kind) {
+			return nil, fmt.Errorf("no parameter is declared as %q: want a name behind int, float, long long, double, or a pointer to %s", d, pointers())
+		}
+		all[i] = p
+	}
+	return all, nil
+}
+
+// declare sets kind and type as C has them. Only pointers are const or out.
+func (p *Param) declare(c string) bool {
+	number := map[string]ArgKind{"int": IntArg, "float": FloatArg, "long long": LongArg, "double": DoubleArg}
+	if kind, ok := number[c]; ok {
+		p.Kind = kind
+		return p.Access == ReadWrite
+	}
+	of, pointer := strings.CutSuffix(c, "*")
+	for t := Float32; pointer && int(t) < len(elements); t++ {
+		if elements[t].c == of {
+			p.Kind, p.Type = MemoryArg, t
+			return p.Name != ""
+		}
+	}
+	return false
+}
+
+// pointers lists what parameters may point to.
+func pointers() string {
+	names := make([]string, 0, len(elements))
+	for _, e := range elements[1:] {
+		names = append(names, e.c)
+	}
+	return strings.Join(names, ", ")
 }
 
 // Check refuses, with ErrLaunch, a launch of one of Funcs whose arguments are not of its parameters' kinds and types. That memory is
@@ -68,9 +119,21 @@ func params(declarations ...string) []Param {
 func Check(l Launch) error {
 	i := slices.IndexFunc(Funcs(), func(f Func) bool { return f.Name == l.Func })
 	if i < 0 {
-		return fmt.Errorf("launch %s: no such func: %w", l.Func, ErrLaunch)
+		return fmt.Errorf("launch %s: no such func: every device has %s, and what libraries bring that were loaded (Device.Load): %w", l.Func, names(), ErrLaunch)
 	}
-	want := Funcs()[i].Params
+	return checkKinds(Funcs()[i].Params, l)
+}
+
+// names lists the funcs that every device has.
+func names() string {
+	all := make([]string, len(Funcs()))
+	for i, f := range Funcs() {
+		all[i] = f.Name
+	}
+	return strings.Join(all, ", ")
+}
+
+func checkKinds(want []Param, l Launch) error {
 	if len(l.Args) != len(want) {
 		return fmt.Errorf("launch %s: %d arguments for %d parameters: %w", l.Func, len(l.Args), len(want), ErrLaunch)
 	}
@@ -101,6 +164,10 @@ func declared(kind ArgKind, t Type) string {
 		return "int"
 	case FloatArg:
 		return "float"
+	case LongArg:
+		return "long long"
+	case DoubleArg:
+		return "double"
 	}
 	return "nothing"
 }

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	if what := os.Getenv(processVariable); what != "" {
 		os.Exit(process(what))
 	}
-	library, err := emulated.Library(context.Background())
+	library, err := built(context.Background())
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -65,9 +65,18 @@ func TestDevice(t *testing.T) {
 // library is the emulation's path.
 func library(t *testing.T) string {
 	t.Helper()
-	path, err := emulated.Library(t.Context())
+	path, err := built(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// built is the path of the emulation with the library that the suite brings.
+func built(ctx context.Context) (string, error) {
+	l, err := gputest.Library()
+	if err != nil {
+		return "", err
+	}
+	return emulated.With(ctx, l)
 }

@@ -7,12 +7,15 @@ import (
 	"crypto/sha256"
 	"embed"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"cancha/runtime/gpu/cuda"
+	"cancha/runtime/gpu/driver"
 )
 
 //go:embed source
@@ -34,11 +37,20 @@ var sources embed.FS
 //	launch=3         the third launch is refused
 //	lost=3           the third launch ends in an error, and with it the context
 func Library(ctx context.Context, without ...string) (string, error) {
+	return library(ctx, nil, without)
+}
+
+// With is Library with the funcs that rooms bring in libraries of their own, which a device of it can load then.
+func With(ctx context.Context, libraries ...*driver.Library) (string, error) {
+	return library(ctx, libraries, nil)
+}
+
+func library(ctx context.Context, libraries []*driver.Library, without []string) (string, error) {
 	folder, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("build the emulation: %w", err)
 	}
-	files, hash, err := read()
+	files, hash, err := read(libraries)
 	if err != nil {
 		return "", fmt.Errorf("build the emulation: %w", err)
 	}
@@ -57,23 +69,42 @@ func Library(ctx context.Context, without ...string) (string, error) {
 }
 
 // read returns the sources, and a name for what is made of them.
-func read() (files map[string]string, hash string, err error) {
-	files = map[string]string{"kernels.cu": cuda.Source()}
+func read(libraries []*driver.Library) (files map[string]string, hash string, err error) {
+	files = map[string]string{"kernels.cu": cuda.Source(), "func.cuh": cuda.Header()}
 	all, err := sources.ReadDir("source")
 	if err != nil {
 		return nil, "", err
 	}
-	sum := sha256.New()
 	for _, e := range all {
 		raw, err := sources.ReadFile("source/" + e.Name())
 		if err != nil {
 			return nil, "", err
 		}
 		files[e.Name()] = string(raw)
-		fmt.Fprintf(sum, "%s %d\n%s", e.Name(), len(raw), raw)
 	}
-	sum.Write([]byte(files["kernels.cu"]))
+	bring(files, libraries)
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(sum, "%s %d\n%s", name, len(files[name]), files[name])
+	}
 	return files, fmt.Sprintf("%x", sum.Sum(nil)[:8]), nil
+}
+
+// bring adds the sources of libraries, each in a namespace of its own, and a file that has them all and lists their funcs. Like NVRTC for
+// a GPU, g++ must not make one operation of a product and a sum there.
+func bring(files map[string]string, libraries []*driver.Library) {
+	var text, list strings.Builder
+	text.WriteString("#pragma GCC push_options\n#pragma GCC optimize(\"fp-contract=off\")\n")
+	for i, l := range libraries {
+		file := fmt.Sprintf("brought_%d.cu", i)
+		files[file] = l.Source()
+		fmt.Fprintf(&text, "namespace brought_%d {\n#include %q\n}\n", i, file)
+		for _, f := range l.Funcs() {
+			fmt.Fprintf(&list, " {%q, function(brought_%d::%s)},", f.Name, i, f.Name)
+		}
+	}
+	fmt.Fprintf(&text, "#pragma GCC pop_options\n#define BROUGHT%s\n", list.String())
+	files["brought.h"] = text.String()
 }
 
 // build compiles in a folder of its own, and gives the library its name when it is whole: others may build it at the same time.

@@ -6,11 +6,11 @@ import (
 )
 
 // cases makes a random call of each func, and says in plain Go and float64 what it means. size gives the next size.
-func cases() map[string]func(r *rand.Rand, size func() int) call {
-	return map[string]func(r *rand.Rand, size func() int) call{
+func cases() map[string]Case {
+	return map[string]Case{
 		"fill": fill, "vector_add": vectorAdd, "sgemm": sgemm, "conv2d": conv2d, "gather_rows": gatherRows, "gather": gather,
-		"bias":          func(r *rand.Rand, size func() int) call { return bias(r, size, false) },
-		"bias_relu":     func(r *rand.Rand, size func() int) call { return bias(r, size, true) },
+		"bias":          func(r *rand.Rand, size func() int) Call { return bias(r, size, false) },
+		"bias_relu":     func(r *rand.Rand, size func() int) Call { return bias(r, size, true) },
 		"relu_gradient": reluGradient, "column_sums": columnSums, "softmax_cross_entropy": crossEntropy, "sum": sum, "adam": adam,
 	}
 }
@@ -18,31 +18,31 @@ func cases() map[string]func(r *rand.Rand, size func() int) call {
 // rounding is how far a sum of so many products of normal numbers may be off, in float32 and whatever order.
 func rounding(terms int) float64 { return 1e-5 * max(1, float64(terms)/300) }
 
-func fill(r *rand.Rand, size func() int) call {
+func fill(r *rand.Rand, size func() int) Call {
 	n := size() * size()
 	want := make([]float64, n)
 	for i := range want {
 		want[i] = 1.5
 	}
-	return call{args: []any{normal(r, n), float32(1.5), n}, want: map[int]any{0: want}}
+	return Call{Args: []any{normal(r, n), float32(1.5), n}, Want: map[int]any{0: want}}
 }
 
 // vectorAdd rounds once, so every device gives the same.
-func vectorAdd(r *rand.Rand, size func() int) call {
+func vectorAdd(r *rand.Rand, size func() int) Call {
 	n := size() * size() * size()
 	a, b := normal(r, n), normal(r, n)
 	want := make([]float64, n)
 	for i := range want {
 		want[i] = float64(a[i] + b[i])
 	}
-	return call{args: []any{normal(r, n), a, b, n}, want: map[int]any{0: want}}
+	return Call{Args: []any{normal(r, n), a, b, n}, Want: map[int]any{0: want}}
 }
 
-func sgemm(r *rand.Rand, size func() int) call {
+func sgemm(r *rand.Rand, size func() int) Call {
 	return multiplication(r, size(), size(), size(), r.IntN(2), r.IntN(2), []float32{1, 0, -0.5}[r.IntN(3)], []float32{0, 1, 2}[r.IntN(3)])
 }
 
-func multiplication(r *rand.Rand, m, n, k, tA, tB int, alpha, beta float32) call {
+func multiplication(r *rand.Rand, m, n, k, tA, tB int, alpha, beta float32) Call {
 	a, b, c := normal(r, m*k), normal(r, k*n), normal(r, m*n)
 	if beta == 0 && len(c) > 0 {
 		c[0] = float32(math.NaN()) // is not read
@@ -72,15 +72,15 @@ func multiplication(r *rand.Rand, m, n, k, tA, tB int, alpha, beta float32) call
 			}
 		}
 	}
-	return call{args: []any{tA, tB, m, n, k, alpha, a, b, beta, c}, want: map[int]any{9: want}, at: rounding(k)}
+	return Call{Args: []any{tA, tB, m, n, k, alpha, a, b, beta, c}, Want: map[int]any{9: want}, At: rounding(k)}
 }
 
-func conv2d(r *rand.Rand, size func() int) call {
+func conv2d(r *rand.Rand, size func() int) Call {
 	images, channels, filters, fh, fw, padding := r.IntN(3), 1+r.IntN(3), 1+r.IntN(3), 1+r.IntN(5), 1+r.IntN(5), r.IntN(3)
 	return convolution(r, images, channels, max(1, fh-2*padding)+size(), max(1, fw-2*padding)+size(), filters, fh, fw, padding)
 }
 
-func convolution(r *rand.Rand, images, channels, height, width, filters, fh, fw, padding int) call {
+func convolution(r *rand.Rand, images, channels, height, width, filters, fh, fw, padding int) Call {
 	in, filter := normal(r, images*channels*height*width), normal(r, filters*channels*fh*fw)
 	var want []float64
 	for i := range images {
@@ -103,33 +103,33 @@ func convolution(r *rand.Rand, images, channels, height, width, filters, fh, fw,
 			}
 		}
 	}
-	return call{
-		args: []any{normal(r, len(want)), in, filter, images, channels, height, width, filters, fh, fw, padding},
-		want: map[int]any{0: want}, at: rounding(channels * fh * fw),
+	return Call{
+		Args: []any{normal(r, len(want)), in, filter, images, channels, height, width, filters, fh, fw, padding},
+		Want: map[int]any{0: want}, At: rounding(channels * fh * fw),
 	}
 }
 
-func gatherRows(r *rand.Rand, size func() int) call {
+func gatherRows(r *rand.Rand, size func() int) Call {
 	all, rows, columns := 1+size(), size(), size()
 	x, index := normal(r, all*columns), indices(r, rows, all)
 	var want []float64
 	for _, i := range index {
 		want = append(want, floats(x[int(i)*columns:][:columns])...)
 	}
-	return call{args: []any{normal(r, rows*columns), x, index, rows, columns}, want: map[int]any{0: want}}
+	return Call{Args: []any{normal(r, rows*columns), x, index, rows, columns}, Want: map[int]any{0: want}}
 }
 
-func gather(r *rand.Rand, size func() int) call {
+func gather(r *rand.Rand, size func() int) Call {
 	all, n := 1+size(), size()*size()
 	x, index := indices(r, all, 1000), indices(r, n, all)
 	want := make([]int32, n)
 	for i, at := range index {
 		want[i] = x[at]
 	}
-	return call{args: []any{indices(r, n, 10), x, index, n}, want: map[int]any{0: want}}
+	return Call{Args: []any{indices(r, n, 10), x, index, n}, Want: map[int]any{0: want}}
 }
 
-func bias(r *rand.Rand, size func() int, relu bool) call {
+func bias(r *rand.Rand, size func() int, relu bool) Call {
 	rows, columns := size(), size()
 	x, by := normal(r, rows*columns), normal(r, columns)
 	want := make([]float64, len(x))
@@ -139,10 +139,10 @@ func bias(r *rand.Rand, size func() int, relu bool) call {
 			want[i] = max(0, want[i])
 		}
 	}
-	return call{args: []any{x, by, rows, columns}, want: map[int]any{0: want}}
+	return Call{Args: []any{x, by, rows, columns}, Want: map[int]any{0: want}}
 }
 
-func reluGradient(r *rand.Rand, size func() int) call {
+func reluGradient(r *rand.Rand, size func() int) Call {
 	n := size() * size()
 	gradient, y := normal(r, n), normal(r, n)
 	want := floats(gradient)
@@ -152,20 +152,20 @@ func reluGradient(r *rand.Rand, size func() int) call {
 			want[i] = 0
 		}
 	}
-	return call{args: []any{gradient, y, n}, want: map[int]any{0: want}}
+	return Call{Args: []any{gradient, y, n}, Want: map[int]any{0: want}}
 }
 
-func columnSums(r *rand.Rand, size func() int) call {
+func columnSums(r *rand.Rand, size func() int) Call {
 	rows, columns := size(), size()
 	x := normal(r, rows*columns)
 	want := make([]float64, columns)
 	for i, v := range x {
 		want[i%columns] += float64(v)
 	}
-	return call{args: []any{normal(r, columns), x, rows, columns}, want: map[int]any{0: want}, at: 1e-5}
+	return Call{Args: []any{normal(r, columns), x, rows, columns}, Want: map[int]any{0: want}, At: 1e-5}
 }
 
-func crossEntropy(r *rand.Rand, size func() int) call {
+func crossEntropy(r *rand.Rand, size func() int) Call {
 	rows, classes := size(), 1+size()
 	logits, label := normal(r, rows*classes), indices(r, rows, classes)
 	for i := range logits {
@@ -186,23 +186,23 @@ func crossEntropy(r *rand.Rand, size func() int) call {
 		}
 		gradient[i*classes+int(label[i])] -= 1 / float64(rows)
 	}
-	return call{
-		args: []any{normal(r, rows), normal(r, rows*classes), logits, label, rows, classes},
-		want: map[int]any{0: loss, 1: gradient}, at: 1e-5,
+	return Call{
+		Args: []any{normal(r, rows), normal(r, rows*classes), logits, label, rows, classes},
+		Want: map[int]any{0: loss, 1: gradient}, At: 1e-5,
 	}
 }
 
-func sum(r *rand.Rand, size func() int) call {
+func sum(r *rand.Rand, size func() int) Call {
 	n := size() * size() * size()
 	x := normal(r, n)
 	want := []float64{0}
 	for _, v := range x {
 		want[0] += float64(v)
 	}
-	return call{args: []any{normal(r, 1), x, n}, want: map[int]any{0: want}, at: 1e-4}
+	return Call{Args: []any{normal(r, 1), x, n}, Want: map[int]any{0: want}, At: 1e-4}
 }
 
-func adam(r *rand.Rand, size func() int) call {
+func adam(r *rand.Rand, size func() int) Call {
 	n := size() * size()
 	const rate, beta1, beta2, epsilon = 0.01, 0.9, 0.999, 1e-8
 	step := float64(1 + r.IntN(10))
@@ -216,8 +216,8 @@ func adam(r *rand.Rand, size func() int) call {
 		wantV[i] = beta2*float64(v[i]) + (1-beta2)*g*g
 		wantW[i] = float64(weight[i]) - rate*(wantM[i]/correction1)/(math.Sqrt(wantV[i]/correction2)+epsilon)
 	}
-	return call{
-		args: []any{weight, gradient, m, v, n, float32(rate), float32(beta1), float32(beta2), float32(epsilon), float32(correction1), float32(correction2)},
-		want: map[int]any{0: wantW, 2: wantM, 3: wantV}, at: 2e-5,
+	return Call{
+		Args: []any{weight, gradient, m, v, n, float32(rate), float32(beta1), float32(beta2), float32(epsilon), float32(correction1), float32(correction2)},
+		Want: map[int]any{0: wantW, 2: wantM, 3: wantV}, At: 2e-5,
 	}
 }

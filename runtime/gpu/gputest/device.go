@@ -25,6 +25,11 @@ func TestDevice(t *testing.T, open func(t *testing.T) driver.Device) {
 			test(t, d)
 		})
 	}
+	l, err := Library()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("library", func(t *testing.T) { TestLibrary(t, open, l, broughtCases()) })
 	for _, f := range driver.Funcs() {
 		t.Run(f.Name, func(t *testing.T) {
 			d := open(t)
@@ -85,6 +90,9 @@ func testCopies(t *testing.T, d driver.Device) {
 		copies(t, d, q, n, func(r *rand.Rand) float64 { return r.Float64() })
 		copies(t, d, q, n, func(r *rand.Rand) int32 { return r.Int32() })
 		copies(t, d, q, n, func(r *rand.Rand) uint8 { return uint8(r.Int()) })
+		copies(t, d, q, n, func(r *rand.Rand) uint16 { return uint16(r.Int()) })
+		copies(t, d, q, n, func(r *rand.Rand) uint32 { return r.Uint32() })
+		copies(t, d, q, n, func(r *rand.Rand) int64 { return r.Int64() })
 	}
 }
 

@@ -4,88 +4,118 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"cancha/runtime/gpu/driver"
 )
 
-// call is a launch with what it is to leave in its memory.
-type call struct {
-	args []any       // slices, ints and float32s, in the order of the func's parameters
-	want map[int]any // by argument: a slice of float64 or of int32; what is not named stays as it is
-	at   float64     // the largest error that is allowed, as a part of 1 + the size of the value
+// Call is a launch with what it is to leave in its memory.
+type Call struct {
+	Args []any // slices, and numbers as driver.Int, Float, Long and Double take them, in the order of the func's parameters
+	// Want is what is in the slices afterwards, by argument; what is not named stays as it is. A slice of the argument's own type is to be
+	// met to the bit, but that one NaN is as good as another.
+	Want map[int]any
+	At   float64 // where Want has float64 for an argument of float32: the largest error that is allowed, as a part of 1 + the size of the value
 }
 
-// testFunc launches a func on random shapes, small and odd ones first.
+// Case makes a random call of a func. size gives the next size: small and odd ones first, 0 among them.
+type Case func(r *rand.Rand, size func() int) Call
+
+// testFunc launches a func that every device has on random shapes.
 func testFunc(t *testing.T, d driver.Device, name string) {
 	make, ok := cases()[name]
 	if !ok {
 		t.Fatalf("the suite has no case for %s", name)
 	}
-	q := queue(t, d)
-	check := func(c call) {
-		t.Helper()
-		if err := c.check(t, d, q, name); err != nil {
-			t.Fatalf("%v: %v", c.numbers(), err)
-		}
+	large := func(r *rand.Rand) func() int { return func() int { return 129 + r.IntN(170) } }
+	r, q := rand.New(rand.NewPCG(41, 7)), queue(t, d)
+	switch name {
+	case "vector_add", "sum":
+		large = nil // the product of three sizes is large already
+	case "sgemm":
+		multiplication(r, 1500, 1540, 17, 0, 1, 1, 0).must(t, d, q, name) // more tiles of any size than a GPU has multiprocessors
+		multiplication(r, 40, 1, 3000, 1, 0, 1, 2).must(t, d, q, name)
+	case "conv2d":
+		convolution(r, 2, 1, 70, 66, 2, 64, 65, 1).must(t, d, q, name) // a filter beyond a block's shared memory
+		large = func(r *rand.Rand) func() int { return func() int { return 60 + r.IntN(50) } }
 	}
+	testCase(t, d, name, make, large)
+}
+
+// testCase launches a func on random shapes, small and odd ones first, and large ones last.
+func testCase(t *testing.T, d driver.Device, name string, make Case, large func(r *rand.Rand) func() int) {
+	t.Helper()
+	q := queue(t, d)
 	for i := range 40 {
 		r := rand.New(rand.NewPCG(uint64(i), 7))
 		most := []int{1, 2, 3, 9, 33, 70}[min(i/4, 5)]
-		check(make(r, func() int { return r.IntN(most + 1) }))
+		make(r, func() int { return r.IntN(most + 1) }).must(t, d, q, name)
 	}
-	r := rand.New(rand.NewPCG(41, 7))
-	large := func() int { return 129 + r.IntN(170) }
-	switch name {
-	case "vector_add", "sum":
-		return // the product of three sizes was large already
-	case "sgemm":
-		check(multiplication(r, 1500, 1540, 17, 0, 1, 1, 0)) // more tiles of any size than a GPU has multiprocessors
-		check(multiplication(r, 40, 1, 3000, 1, 0, 1, 2))
-	case "conv2d":
-		check(convolution(r, 2, 1, 70, 66, 2, 64, 65, 1)) // a filter beyond a block's shared memory
-		large = func() int { return 60 + r.IntN(50) }
+	if large != nil {
+		r := rand.New(rand.NewPCG(42, 7))
+		make(r, large(r)).must(t, d, q, name)
 	}
-	check(make(r, large))
 }
 
-func (c call) numbers() (all []any) {
-	for _, a := range c.args {
+// must ends the test where the call does not leave what it should.
+func (c Call) must(t *testing.T, d driver.Device, q driver.Queue, name string) {
+	t.Helper()
+	if err := c.check(t, d, q, name); err != nil {
+		t.Fatalf("%v: %v", c.numbers(), err)
+	}
+}
+
+func (c Call) numbers() (all []any) {
+	for _, a := range c.Args {
 		switch a.(type) {
-		case int, float32:
+		case int, int64, float32, float64:
 			all = append(all, a)
 		}
 	}
 	return all
 }
 
-// check launches the call, with each slice somewhere inside memory that is larger, and looks at all of it then.
-func (c call) check(t *testing.T, d driver.Device, q driver.Queue, name string) error {
-	const before, behind = 3, 5
-	l := driver.Launch{Func: name}
-	memories := map[int]driver.Memory{}
-	for i, a := range c.args {
+// Slices lie somewhere inside memory that is larger, with this around them.
+const (
+	before, behind = 3, 5
+	around         = 77
+)
+
+// launch is the call with memory of a device, by argument.
+func (c Call) launch(t *testing.T, d driver.Device, q driver.Queue, name string) (driver.Launch, map[int]driver.Memory) {
+	t.Helper()
+	l, all := driver.Launch{Func: name}, map[int]driver.Memory{}
+	for i, a := range c.Args {
 		switch a := a.(type) {
 		case int:
 			l.Args = append(l.Args, driver.Int(a))
 		case float32:
 			l.Args = append(l.Args, driver.Float(a))
-		case []float32:
-			memories[i] = put(t, d, q, surrounded(a, before, behind))
-			l.Args = append(l.Args, driver.At(memories[i], before))
-		case []int32:
-			memories[i] = put(t, d, q, surrounded(a, before, behind))
-			l.Args = append(l.Args, driver.At(memories[i], before))
+		case int64:
+			l.Args = append(l.Args, driver.Long(a))
+		case float64:
+			l.Args = append(l.Args, driver.Double(a))
+		default:
+			all[i] = put(t, d, q, surrounded(t, a))
+			l.Args = append(l.Args, driver.At(all[i], before))
 		}
 	}
+	return l, all
+}
+
+// check launches the call and looks at all memory then.
+func (c Call) check(t *testing.T, d driver.Device, q driver.Queue, name string) error {
+	t.Helper()
+	l, all := c.launch(t, d, q, name)
 	if err := q.Launch(l); err != nil {
 		return err
 	}
 	if err := q.Wait(t.Context()); err != nil {
 		return err
 	}
-	for i, m := range memories {
-		if err := c.compare(q, m, i, before, behind); err != nil {
+	for i, m := range all {
+		if err := c.compare(q, m, i); err != nil {
 			return fmt.Errorf("argument %d: %w", i, err)
 		}
 		free(t, m)
@@ -93,50 +123,67 @@ func (c call) check(t *testing.T, d driver.Device, q driver.Queue, name string) 
 	return nil
 }
 
-func surrounded[T int32 | float32](slice []T, before, behind int) []T {
-	all := make([]T, before+len(slice)+behind)
-	for i := range all {
-		all[i] = 77
+// surrounded returns a slice inside a larger one.
+func surrounded(t *testing.T, slice any) any {
+	t.Helper()
+	kind, n, err := driver.SliceType(slice)
+	if err != nil {
+		t.Fatal(err)
 	}
-	copy(all[before:], slice)
+	all := driver.MakeSlice(kind, before+n+behind)
+	for v, i := reflect.ValueOf(all), 0; i < v.Len(); i++ {
+		v.Index(i).Set(reflect.ValueOf(around).Convert(v.Type().Elem()))
+	}
+	driver.Copy(driver.Part(all, before, n), slice)
 	return all
 }
 
 // compare looks at what is in an argument's memory: what is wanted, and what was there before around it.
-func (c call) compare(q driver.Queue, m driver.Memory, i, before, behind int) error {
-	var got, want []float64
-	bound := 0.0
-	switch a := c.args[i].(type) {
-	case []int32:
-		raw := make([]int32, m.Len())
-		if err := q.CopyOut(raw, m, 0); err != nil {
-			return err
-		}
-		got, want = floats(raw), floats(a)
-		if w, ok := c.want[i].([]int32); ok {
-			want = floats(w)
-		}
-	case []float32:
-		raw := make([]float32, m.Len())
-		if err := q.CopyOut(raw, m, 0); err != nil {
-			return err
-		}
-		got, want = floats(raw), floats(a)
-		if w, ok := c.want[i].([]float64); ok {
-			want, bound = w, c.at
-		}
+func (c Call) compare(q driver.Queue, m driver.Memory, i int) error {
+	want := c.Want[i]
+	if want == nil {
+		want = c.Args[i]
 	}
-	for j, g := range got {
-		w := 77.0
-		if at := j - before; at >= 0 && at < len(want) {
-			w = want[at]
+	return same(q, m, want, c.At)
+}
+
+// unchanged looks whether an argument's memory is as it was before any launch.
+func (c Call) unchanged(q driver.Queue, m driver.Memory, i int) error {
+	return same(q, m, c.Args[i], 0)
+}
+
+// same compares memory with a slice that it is to hold, and what is around that.
+func same(q driver.Queue, m driver.Memory, slice any, at float64) error {
+	raw := driver.MakeSlice(m.Type(), m.Len())
+	if err := q.CopyOut(raw, m, 0); err != nil {
+		return err
+	}
+	got, want := reflect.ValueOf(raw), reflect.ValueOf(slice)
+	for j := range got.Len() {
+		w := reflect.ValueOf(around).Convert(got.Type().Elem())
+		if at := j - before; at >= 0 && at < want.Len() {
+			w = want.Index(at)
 		}
-		same := g == w || math.IsNaN(g) && math.IsNaN(w) || math.Abs(g-w) <= bound*(1+math.Abs(w))
-		if !same {
-			return fmt.Errorf("element %d of %d is %v, want %v", j-before, len(want), g, w)
+		if g := got.Index(j); !equal(g, w, at) {
+			return fmt.Errorf("element %d of %d is %v, want %v", j-before, want.Len(), g, w)
 		}
 	}
 	return nil
+}
+
+// equal compares two numbers: to the bit, but where they are of different types, of which got is the less precise.
+func equal(got, want reflect.Value, at float64) bool {
+	if !got.CanFloat() {
+		return got.Equal(want)
+	}
+	g, w := got.Float(), want.Float()
+	switch {
+	case math.IsNaN(g) || math.IsNaN(w):
+		return math.IsNaN(g) && math.IsNaN(w)
+	case got.Kind() == want.Kind():
+		return math.Float64bits(g) == math.Float64bits(w)
+	}
+	return g == w || math.Abs(g-w) <= at*(1+math.Abs(w))
 }
 
 func floats[T int32 | float32](slice []T) []float64 {

@@ -45,6 +45,8 @@ type Device struct {
 	info driver.Info
 	blas *blas.BLAS
 
+	loaded driver.Loaded // libraries
+
 	meminfo func(key string) (int64, error) // the system's; a test's own
 
 	mu     sync.Mutex
@@ -68,6 +70,9 @@ func (d *Device) NewQueue() (driver.Queue, error) {
 	}
 	return &queue{device: d}, nil
 }
+
+// Load takes the funcs of a library: on the CPU they are Go, so there is nothing to make ready.
+func (d *Device) Load(l *driver.Library) error { return d.loaded.Add(l, d.usable) }
 
 // Close gives all memory back.
 func (d *Device) Close() error {

@@ -61,6 +61,17 @@ func run(name string, d *Device, a []argument) (err error) {
 	return nil
 }
 
+// runLoaded runs a func that a library has brought. Its memory is long enough; what it panics at is what indices in memory lead to.
+func (d *Device) runLoaded(f *driver.LoadedFunc, values []any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("launch %s: the func panicked: %v: %w", f.Name, p, driver.ErrLaunch)
+		}
+	}()
+	f.Host(d.cores, values)
+	return nil
+}
+
 // each gives the cores pieces of 0 to n.
 func (d *Device) each(n int, f func(from, to int)) {
 	d.cores((n+piece-1)/piece, func(i int) { f(i*piece, min(n, (i+1)*piece)) })

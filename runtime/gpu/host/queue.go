@@ -53,27 +53,65 @@ func (q *queue) Launch(l driver.Launch) error {
 	if l.Module != nil {
 		return fmt.Errorf("launch %s: the CPU runs no funcs written in CUDA C++: %w", l.Func, driver.ErrLaunch)
 	}
-	if err := driver.Check(l); err != nil {
+	f := q.device.loaded.Func(l.Func)
+	check := driver.Check
+	if f != nil {
+		check = f.Check
+	}
+	if err := check(l); err != nil {
 		return err
 	}
-	arguments := make([]argument, len(l.Args))
-	for i, a := range l.Args {
-		arguments[i] = argument{n: int(a.Int), x: a.Float}
-		if a.Kind != driver.MemoryArg {
-			continue
-		}
-		own, err := q.own("launch "+l.Func, a.Memory)
-		if err != nil {
-			return err
-		}
-		if err := driver.CheckRange(own, own.kind, a.Offset, 0); err != nil {
-			return fmt.Errorf("launch %s: %w", l.Func, err)
-		}
-		if arguments[i], err = own.from(a.Offset); err != nil {
-			return fmt.Errorf("launch %s: %w", l.Func, err)
+	values, err := q.values(l)
+	if err != nil {
+		return err
+	}
+	if f != nil {
+		return q.device.runLoaded(f, values)
+	}
+	arguments := make([]argument, len(values))
+	for i, v := range values {
+		switch v := v.(type) {
+		case []float32:
+			arguments[i].f = v
+		case []int32:
+			arguments[i].i = v
+		case int32:
+			arguments[i].n = int(v)
+		case float32:
+			arguments[i].x = v
 		}
 	}
 	return run(l.Func, q.device, arguments)
+}
+
+// values are the arguments as Go has them: slices from the offset on, and numbers.
+func (q *queue) values(l driver.Launch) ([]any, error) {
+	all := make([]any, len(l.Args))
+	for i, a := range l.Args {
+		switch a.Kind {
+		case driver.IntArg:
+			all[i] = a.Int
+		case driver.FloatArg:
+			all[i] = a.Float
+		case driver.LongArg:
+			all[i] = a.Long
+		case driver.DoubleArg:
+			all[i] = a.Double
+		case driver.MemoryArg:
+			own, err := q.own("launch "+l.Func, a.Memory)
+			if err != nil {
+				return nil, err
+			}
+			err = driver.CheckRange(own, own.kind, a.Offset, 0)
+			if err == nil {
+				all[i], err = own.from(a.Offset)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("launch %s: %w", l.Func, err)
+			}
+		}
+	}
+	return all, nil
 }
 
 func (q *queue) Record() (driver.Event, error) {

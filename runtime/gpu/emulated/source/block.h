@@ -112,8 +112,21 @@ using emulation::blockIdx;
 using emulation::gridDim;
 using emulation::threadIdx;
 
+// One thread runs at a time.
+static inline unsigned atomicAdd(unsigned *at, unsigned by) {
+	unsigned before = *at;
+	*at += by;
+	return before;
+}
+
 static inline float __int_as_float(unsigned bits) {
 	float f;
 	memcpy(&f, &bits, sizeof f);
 	return f;
+}
+
+static inline int __float_as_int(float f) {
+	int bits;
+	memcpy(&bits, &f, sizeof bits);
+	return bits;
 }

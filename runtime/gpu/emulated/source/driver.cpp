@@ -6,6 +6,8 @@
 #include "kernels.cu"
 #include "user.cu"
 
+#include "brought.h" // funcs that libraries bring, and BROUGHT, which lists them
+
 #include "device.h"
 
 using namespace emulation;
@@ -31,6 +33,7 @@ static const std::map<std::string, Function> functions = {
 	HAS(fill) HAS(vector_add) HAS(gather_rows) HAS(gather) HAS(bias) HAS(bias_relu) HAS(relu_gradient) HAS(adam) HAS(sum_parts) HAS(sum_total) HAS(sum_few)
 	HAS(column_sums) HAS(softmax_cross_entropy) HAS(sgemm_128) HAS(sgemm_64) HAS(sgemm_32) HAS(conv2d_direct) HAS(conv2d_tiled)
 	HAS(scale) {"_Z4turnPi", function(turn)},
+	BROUGHT
 };
 
 struct Module {
