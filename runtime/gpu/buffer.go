@@ -9,15 +9,25 @@ import (
 	"cancha/runtime/gpu/driver"
 )
 
-// Float32s, Float64s, Int32s and Uint8s are arrays of a session: in the machine's memory, in the GPU's, or in both where they are the same.
+// Float32s and its siblings are arrays of a session: in the machine's memory, in the GPU's, or in both where they are the same.
 // Operations move them to where they run. Len is how many elements one has, Set and CopyTo copy all of them from and to a slice, Values
 // returns a copy, and Close gives the memory back.
 type (
 	Float32s struct{ array[float32] }
 	Float64s struct{ array[float64] }
 	Int32s   struct{ array[int32] }
+	Int64s   struct{ array[int64] }
 	Uint8s   struct{ array[uint8] }
+	Uint16s  struct{ array[uint16] }
+	Uint32s  struct{ array[uint32] }
 )
+
+// Buffer is an array of a session, of whatever type.
+type Buffer interface {
+	Len() int
+	Close() error
+	inner() *store
+}
 
 // NewFloat32s returns an array that holds a copy of values, in the machine's memory.
 func NewFloat32s(s *Session, values []float32) (*Float32s, error) {
@@ -55,15 +65,37 @@ func NewUint8s(s *Session, values []uint8) (*Uint8s, error) {
 	return &Uint8s{b}, nil
 }
 
-// element is what an array can hold.
-type element interface {
-	float32 | float64 | int32 | uint8
+// NewInt64s is NewFloat32s for int64.
+func NewInt64s(s *Session, values []int64) (*Int64s, error) {
+	b, err := newArray(s, values)
+	if err != nil {
+		return nil, err
+	}
+	return &Int64s{b}, nil
+}
+
+// NewUint16s is NewFloat32s for uint16.
+func NewUint16s(s *Session, values []uint16) (*Uint16s, error) {
+	b, err := newArray(s, values)
+	if err != nil {
+		return nil, err
+	}
+	return &Uint16s{b}, nil
+}
+
+// NewUint32s is NewFloat32s for uint32.
+func NewUint32s(s *Session, values []uint32) (*Uint32s, error) {
+	b, err := newArray(s, values)
+	if err != nil {
+		return nil, err
+	}
+	return &Uint32s{b}, nil
 }
 
 // array is a buffer of some type. Cells do not see it: interpreted ones know no generic types of compiled packages.
-type array[T element] struct{ store *store }
+type array[T driver.Element] struct{ store *store }
 
-func newArray[T element](s *Session, values []T) (b array[T], err error) {
+func newArray[T driver.Element](s *Session, values []T) (b array[T], err error) {
 	if b.store, err = s.newStore(typeOf[T](), len(values)); err != nil {
 		return b, err
 	}
@@ -73,10 +105,12 @@ func newArray[T element](s *Session, values []T) (b array[T], err error) {
 	return b, nil
 }
 
-func typeOf[T element]() driver.Type {
+func typeOf[T driver.Element]() driver.Type {
 	t, _, _ := driver.SliceType([]T(nil)) // every element is one
 	return t
 }
+
+func (b *array[T]) inner() *store { return b.store }
 
 // Len is how many elements the buffer has.
 func (b *array[T]) Len() int { return b.store.n }

@@ -71,7 +71,7 @@ func (m *Module) Launch(ctx context.Context, name string, g Grid, args ...any) e
 			l.Args[i] = driver.Float(a)
 		case float64:
 			l.Args[i] = driver.Float(float32(a))
-		case interface{ inner() *store }:
+		case Buffer:
 			at[i] = a.inner()
 			o.writes = append(o.writes, at[i])
 		default:
@@ -89,8 +89,6 @@ func (m *Module) Launch(ctx context.Context, name string, g Grid, args ...any) e
 	}
 	return nil
 }
-
-func (b *array[T]) inner() *store { return b.store }
 
 func atLeastOne(sizes [3]int) [3]int {
 	for i := range sizes {

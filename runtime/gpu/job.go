@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"cancha/runtime/gpu/driver"
@@ -17,13 +18,28 @@ type Job struct {
 	Bytes    int64   // read and written in the memory of where it runs
 	Flops    float64 // floating-point operations
 	Launches int
-	Copied   int64 // bytes that go to the device first
+	Copied   int64 // bytes that go to the device first, or come back from it at last, beside what Reads lack there
+
+	// Reads are buffers of the session that Run finds on its device, see [Memory]. What is copied there stays for the next job.
+	Reads []Buffer
 
 	// Run does the work, with the queue that it is given. What it allocates of the device counts against the session's memory, and is
 	// freed when it has returned; it must not free any of it, nor use the device any more then. It may be called a second time, for the
 	// CPU to begin anew where the GPU has failed. It may make buffers of the session, but not wait for a turn, as all operations do: the
 	// turn may be its own.
 	Run func(ctx context.Context, d driver.Device, q driver.Queue) error
+
+	// CPU, if set, does the work on the CPU in the place of Run, where a room has something better there than the device's funcs.
+	CPU func(ctx context.Context) error
+}
+
+// Memory is where a buffer among a job's Reads lies on the device that its Run is given. Run must not write to it.
+func Memory(d driver.Device, b Buffer) (driver.Memory, error) {
+	own, ok := d.(*jobDevice)
+	if !ok || !slices.Contains(own.reads, b.inner()) {
+		return nil, fmt.Errorf("gpu: a buffer of %d elements is not among what the job reads", b.Len())
+	}
+	return b.inner().memory[own.at], nil
 }
 
 // Do runs a job where the session chooses, when its turn has come. Explain and Metrics tell of it as of an operation; the time of its
@@ -38,7 +54,33 @@ func (s *Session) Do(ctx context.Context, j Job) error {
 		return fmt.Errorf("gpu: %s: the session is %w", j.Name, ErrClosed)
 	}
 	o := operation{name: j.Name, size: j.Size, work: work{j.Bytes, j.Flops, j.Launches}, copied: j.Copied}
-	return s.where(ctx, o, func(at side) error { return s.runJob(ctx, at, t, j) })
+	for _, b := range j.Reads {
+		o.reads = append(o.reads, b.inner())
+	}
+	unlock, err := s.hold(stores(o))
+	if err != nil {
+		return fmt.Errorf("gpu: %s: %w", j.Name, err)
+	}
+	defer unlock()
+	return s.where(ctx, o, func(at side) error {
+		if at == onCPU && j.CPU != nil {
+			return s.runOnCPU(ctx, j.CPU)
+		}
+		return s.runJob(ctx, at, t, j, o)
+	})
+}
+
+// runOnCPU has a job do its work without a device.
+func (s *Session) runOnCPU(ctx context.Context, f func(context.Context) error) error {
+	begun := time.Now()
+	if err := f(ctx); err != nil {
+		return err
+	}
+	s.count(func(m *Metrics) {
+		m.Operations[onCPU]++
+		m.FuncTime[onCPU] += time.Since(begun)
+	})
+	return nil
 }
 
 func (s *Session) isClosed() bool {
@@ -48,12 +90,15 @@ func (s *Session) isClosed() bool {
 }
 
 // runJob runs a job on one side.
-func (s *Session) runJob(ctx context.Context, at side, t *turn, j Job) error {
+func (s *Session) runJob(ctx context.Context, at side, t *turn, j Job, o operation) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
 	m, p := &meter{Queue: t[at]}, s.places[at]
-	took, err := s.timed(ctx, at, t, j, m)
+	if err := s.gather(at, t, o); err != nil {
+		return p.note(errors.Join(err, t[at].Wait(context.WithoutCancel(ctx))))
+	}
+	took, err := s.timed(ctx, at, t, j, m, o.reads)
 	if err != nil {
 		return p.note(err)
 	}
@@ -70,8 +115,8 @@ func (s *Session) runJob(ctx context.Context, at side, t *turn, j Job) error {
 }
 
 // timed runs a job, waits for all that it has queued, and gives back what it took, even where the job panics.
-func (s *Session) timed(ctx context.Context, at side, t *turn, j Job, m *meter) (took time.Duration, err error) {
-	d := &jobDevice{Device: s.places[at].device, session: s, at: at, turn: t}
+func (s *Session) timed(ctx context.Context, at side, t *turn, j Job, m *meter, reads []*store) (took time.Duration, err error) {
+	d := &jobDevice{Device: s.places[at].device, session: s, at: at, turn: t, reads: reads}
 	defer func() {
 		err = errors.Join(err, t[at].Wait(context.WithoutCancel(ctx)), d.free()) // what was launched uses the memory until it has run
 	}()
@@ -87,6 +132,7 @@ type jobDevice struct {
 	session *Session
 	at      side
 	turn    *turn
+	reads   []*store
 	all     []driver.Memory
 }
 

@@ -29,7 +29,8 @@ type Session struct {
 	turns   chan *turn    // free ones: one for each operation that may run at once
 	places  [sides]*place // that of the GPU is nil without one
 	lock    *lock
-	making  sync.RWMutex // held for reading while a buffer is filled without a turn, for writing while the devices close
+	loaded  driver.Loaded // libraries
+	making  sync.RWMutex  // held for reading while a buffer is filled without a turn, for writing while the devices close
 	ids     atomic.Int64
 	uses    atomic.Int64
 

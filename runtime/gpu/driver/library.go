@@ -32,7 +32,7 @@ type LibraryFunc struct {
 	Need func(a Args) map[int]int64
 	// Grid is over how many blocks of Threads threads a GPU runs it. With no block nothing is launched.
 	Grid func(a Args, multiprocessors int) Grid
-	// Work is what it has to do, for a session's choice between CPU and GPU.
+	// Work is what it has to do, for a session's choice between CPU and GPU. Only numbers count here: memory has no place yet.
 	Work func(a Args) Work
 	// Host does the same on the CPU. Memory comes as a slice of its Type from the argument's offset on, numbers as int32, float32, int64 and
 	// float64. Results are those of a GPU to the bit, unless Doc says otherwise.
