@@ -6,6 +6,7 @@ import (
 
 	"cancha/ml"
 	"cancha/ml/forest"
+	"cancha/runtime/gpu"
 )
 
 // A forest learns which of two numbers is greater.
@@ -35,4 +36,34 @@ func ExampleFitClassifier() {
 	f.ProbaTo(p, []float32{15, 2})
 	fmt.Printf("%s %.1f\n", f.Classes[0], p[0])
 	// Output: a 1.0
+}
+
+// A forest answers where a session chooses: the answers are the same, and the session tells why.
+func ExampleClassifier_On() {
+	ctx := context.Background()
+	data := &ml.Dataset{Features: []string{"a"}, Values: []float32{1, 2, 3, 4}, Classes: []string{"low", "high"}, Labels: []int{0, 0, 1, 1}}
+	f, err := forest.FitClassifier(ctx, data, forest.Config{Trees: 10, NoBootstrap: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	work, err := gpu.NewSession(ctx, gpu.Config{Device: gpu.CPU}) // gpu.Configured(session.Configure(…)) in a notebook
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer work.Close()
+	placed, err := f.On(work)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer placed.Close()
+	p, err := placed.PredictProba(ctx, data)
+	fmt.Println(p, err)
+	why := work.Explain().Decisions[0]
+	fmt.Printf("%s on the %s: %s\n", why.Operation, why.Place, why.Reason)
+	// Output:
+	// [[1 0] [1 0] [0 1] [0 1]] <nil>
+	// forest predict on the CPU: the device is set to cpu
 }
