@@ -47,7 +47,7 @@ import (
 //go:embed ml/*[^t].go ml/*[^s]t.go
 //go:embed ml/forest/*[^t].go ml/forest/*[^s]t.go ml/forest/*[^t]est.go ml/forest/gpu.cu ml/forest/gpu.ptx
 //go:embed ml/linear/*[^t].go
-//go:embed ml/lwp/*[^t].go ml/lwp/*[^s]t.go
+//go:embed ml/lwp/*[^t].go ml/lwp/*[^s]t.go ml/lwp/gpu.cu ml/lwp/gpu.ptx
 //go:embed ml/metric/*[^t].go
 //go:embed ml/modelfile/*[^t].go
 //go:embed ml/nn/*[^t].go ml/nn/*[^s]t.go

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 python=${1:-python3}
 settings=$(PYTHON=$python scripts/cuda-env.sh)
 eval "$settings"
-rooms=(./runtime/gpu/... ./ml/nn ./ml/forest)
+rooms=(./runtime/gpu/... ./ml/nn ./ml/forest ./ml/lwp)
 go vet -tags nvidia "${rooms[@]}" ./cmd/cancha ./bench/gpu
 go test -tags nvidia "${rooms[@]}"
 go test -race -short -tags nvidia ./runtime/gpu/emulated

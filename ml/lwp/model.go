@@ -128,11 +128,16 @@ func GoalsDataset(ms *Matches) *ml.Dataset {
 	d := &ml.Dataset{Features: goalColumns()}
 	each(ms, func(m *Match, v view, remaining float64) {
 		d.Values = appendGoalRow(d.Values, v)
-		d.Targets = append(d.Targets, remaining/v.exposure())
-		d.Weights = append(d.Weights, v.exposure())
-		d.Groups = append(d.Groups, m.ID)
+		addGoals(d, m, v, remaining)
 	})
 	return d
+}
+
+// addGoals appends what a row of GoalsDataset is to teach.
+func addGoals(d *ml.Dataset, m *Match, v view, remaining float64) {
+	d.Targets = append(d.Targets, remaining/v.exposure())
+	d.Weights = append(d.Weights, v.exposure())
+	d.Groups = append(d.Groups, m.ID)
 }
 
 // each calls f for every match, minute and side, with the goals that the side still scores within the 90 minutes.

@@ -1,0 +1,49 @@
+//go:build nvidia && linux
+
+package lwp
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"cancha/runtime/gpu"
+	"cancha/runtime/gpu/cuda"
+	"cancha/runtime/gpu/driver"
+	"cancha/runtime/gpu/emulated"
+	"cancha/runtime/gpu/gputest"
+)
+
+const libraryVariable = "CANCHA_LIBCUDA"
+
+// TestMain gives this process a GPU that is emulated on the CPU, if it has not been given one: CANCHA_LIBCUDA names a real one's libcuda.so.1.
+func TestMain(m *testing.M) {
+	if os.Getenv(libraryVariable) == "" {
+		path, err := emulated.With(context.Background(), mustRows(library()))
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Setenv(libraryVariable, path)
+		os.Setenv("CANCHA_CUBLAS", "/nowhere/libcublas.so") // a machine's own is for its own driver
+	}
+	os.Exit(m.Run())
+}
+
+func TestLibraryOnGPU(t *testing.T) {
+	gputest.TestLibrary(t, func(t *testing.T) driver.Device {
+		return mustRows(cuda.Driver{}.Open(t.Context(), 0, driver.Options{}))
+	}, mustRows(library()), gpuCases())
+}
+
+// TestTablesOnGPU: the tables that a GPU makes are those of the CPU.
+func TestTablesOnGPU(t *testing.T) {
+	t.Setenv("CANCHA_LOCKS", t.TempDir())
+	s := mustRows(gpu.NewSession(t.Context(), gpu.Config{Device: gpu.GPU, Required: true}))
+	defer s.Close()
+	sameTables(t, s, loadSeason(t))
+	if m := s.Metrics(); m.Operations != [2]int{0, 2} {
+		t.Errorf("got %+v, want both on the GPU", m)
+	}
+}
