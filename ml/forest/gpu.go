@@ -80,9 +80,9 @@ func (f *SessionClassifier) Predict(ctx context.Context, d *ml.Dataset) ([]int, 
 	return ml.MostProbable(p), nil
 }
 
-// Score returns the accuracy on rows with labels, by their weights; see [ml.Accuracy].
+// Score returns the accuracy on rows with labels, by their weights; see [ml.ScoreClassifier].
 func (f *SessionClassifier) Score(ctx context.Context, d *ml.Dataset) (float64, error) {
-	return ml.Accuracy(ctx, f, f.Classes, d)
+	return ml.ScoreClassifier(ctx, f, f.Classes, d)
 }
 
 // ProbasTo fills dst as [Classifier.ProbasTo] does. Lengths that do not fit are an error.
@@ -113,9 +113,9 @@ func (f *SessionRegressor) Predict(ctx context.Context, d *ml.Dataset) ([]float6
 	return out, nil
 }
 
-// Score returns R² on rows with targets, by their weights; see [ml.R2].
+// Score returns R² on rows with targets, by their weights; see [ml.ScoreRegressor].
 func (f *SessionRegressor) Score(ctx context.Context, d *ml.Dataset) (float64, error) {
-	return ml.R2(ctx, f, d)
+	return ml.ScoreRegressor(ctx, f, d)
 }
 
 // ValuesTo fills dst as [Regressor.ValuesTo] does. Lengths that do not fit are an error.

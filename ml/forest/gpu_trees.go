@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"cancha/ml/tree"
 )
@@ -21,6 +22,7 @@ type flatTrees struct {
 // layFlat lays the trees one behind the other.
 func layFlat(trees []*tree.Tree) (f flatTrees, err error) {
 	for _, t := range trees {
+		t = dense(t)
 		root, answers := len(f.nodes)/2, len(f.values)
 		if root+len(t.Nodes) > math.MaxInt32 || answers+len(t.Values) > math.MaxInt32 {
 			return f, fmt.Errorf("%d trees have more than %d nodes or answers", len(trees), math.MaxInt32)
@@ -39,6 +41,27 @@ func layFlat(trees []*tree.Tree) (f flatTrees, err error) {
 		f.depth, f.visits = max(f.depth, deepest), f.visits+mean+1
 	}
 	return f, nil
+}
+
+// dense returns a tree whose answers name no classes: the tree, or a copy that has room for all.
+func dense(t *tree.Tree) *tree.Tree {
+	if t.Classes == nil {
+		return t
+	}
+	out := *t
+	out.Nodes, out.Classes, out.Values = slices.Clone(t.Nodes), nil, nil
+	begins := map[int32]int32{}
+	for i, n := range t.Nodes {
+		if n.Feature >= 0 {
+			continue
+		}
+		if _, ok := begins[n.Left]; !ok {
+			begins[n.Left] = int32(len(out.Values))
+			out.Values = append(out.Values, t.Answer(i)...)
+		}
+		out.Nodes[i].Left = begins[n.Left]
+	}
+	return &out
 }
 
 // missingRight, added to a feature, sends a row that has no number there right: MISSING_RIGHT of gpu.cu.

@@ -26,7 +26,7 @@ func TestOutOfBag(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := g.fit2(t, f); err != nil {
+	if err := g.adopt(t, f); err != nil {
 		t.Fatal(err)
 	}
 	sums := make([][]float64, train.Rows())
@@ -73,8 +73,8 @@ func TestOutOfBag(t *testing.T) {
 	}
 }
 
-// fit2 gives the grower the seeds of the forest's trees.
-func (g *grower) fit2(t *testing.T, f *Classifier) error {
+// adopt has the grower take the forest's trees, and know their seeds.
+func (g *grower) adopt(t *testing.T, f *Classifier) error {
 	g.builder, g.tree, g.from = tree.NewClassifier, g.config.tree(nil), f.trees
 	return g.fit(t.Context(), "classifier")
 }
@@ -87,13 +87,6 @@ func add(sums, answer []float64) []float64 {
 		sums[k] += v
 	}
 	return sums
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }
 
 // TestExtend: a forest that is extended, from memory or from a file, is the one that is grown at once.

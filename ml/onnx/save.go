@@ -130,7 +130,7 @@ func (w *writer) votes(k int, t *tree.Tree, f func(vote func(id int, weight floa
 			w.voteTree, w.voteNode = protowire.AppendVarint(w.voteTree, uint64(k)), protowire.AppendVarint(w.voteNode, uint64(i))
 			w.voteFor, w.vote = protowire.AppendVarint(w.voteFor, uint64(id)), w.number(w.vote, weight)
 			w.voteCount++
-		}, t.Values[n.Left:][:t.Outputs])
+		}, t.Answer(i))
 	}
 }
 
