@@ -11,12 +11,15 @@ import (
 func All() []listing.Package {
 	return []listing.Package{
 		table_cancha_ml,
+		table_cancha_ml_calibrate,
 		table_cancha_ml_forest,
+		table_cancha_ml_inspect,
 		table_cancha_ml_linear,
 		table_cancha_ml_lwp,
 		table_cancha_ml_metric,
 		table_cancha_ml_modelfile,
 		table_cancha_ml_nn,
+		table_cancha_ml_onnx,
 		table_cancha_ml_tree,
 		table_cancha_runtime_chart,
 		table_cancha_runtime_display,

@@ -5,18 +5,166 @@ package wing
 import (
 	"cancha/internal/symbols/listing"
 	"cancha/ml"
+	"context"
 )
 
 var table_cancha_ml = listing.Package{
 	Path: "cancha/ml",
 	Name: "ml",
 	Values: []listing.Symbol{
+		{"Accuracy", ml.Accuracy},
+		{"AveragePrecision", ml.AveragePrecision},
+		{"CrossPredict", ml.CrossPredict},
+		{"CrossPredictProba", ml.CrossPredictProba},
+		{"CrossValidate", ml.CrossValidate},
+		{"D2Poisson", ml.D2Poisson},
 		{"DateSplit", ml.DateSplit},
+		{"F1Macro", ml.F1Macro},
+		{"ForwardFolds", ml.ForwardFolds},
 		{"FromRows", ml.FromRows},
+		{"FromRowsMissing", ml.FromRowsMissing},
+		{"FromStructs", ml.FromStructs},
+		{"FromTable", ml.FromTable},
 		{"GroupSplit", ml.GroupSplit},
+		{"KFold", ml.KFold},
+		{"LogUniform", ml.LogUniform},
+		{"MostProbable", ml.MostProbable},
+		{"NegBrier", ml.NegBrier},
+		{"NegLogLoss", ml.NegLogLoss},
+		{"NegMeanAbsoluteError", ml.NegMeanAbsoluteError},
+		{"NegMeanSquaredError", ml.NegMeanSquaredError},
+		{"NegPoissonDeviance", ml.NegPoissonDeviance},
+		{"NegRPS", ml.NegRPS},
+		{"NegRootMeanSquaredError", ml.NegRootMeanSquaredError},
+		{"OneOf", ml.OneOf},
+		{"OpenCSV", ml.OpenCSV},
+		{"R2", ml.R2},
+		{"ROCAUC", ml.ROCAUC},
+		{"ScoreClassifier", ml.ScoreClassifier},
+		{"ScoreRegressor", ml.ScoreRegressor},
+		{"StratifiedKFold", ml.StratifiedKFold},
+		{"Uniform", ml.Uniform},
+		{"Whole", ml.Whole},
 	},
 	Types: []listing.Symbol{
+		{"Classifier", (*ml.Classifier)(nil)},
+		{"CrossScore", (*ml.CrossScore)(nil)},
+		{"CrossScores", (*ml.CrossScores)(nil)},
 		{"Dataset", (*ml.Dataset)(nil)},
+		{"Draw", (*ml.Draw)(nil)},
+		{"Draws", (*ml.Draws)(nil)},
+		{"Grid", (*ml.Grid)(nil)},
+		{"Learner", (*ml.Learner)(nil)},
+		{"Metric", (*ml.Metric)(nil)},
+		{"Model", (*ml.Model)(nil)},
+		{"OwnScore", (*ml.OwnScore)(nil)},
+		{"Regressor", (*ml.Regressor)(nil)},
+		{"Roles", (*ml.Roles)(nil)},
+		{"Scorer", (*ml.Scorer)(nil)},
+		{"SearchConfig", (*ml.SearchConfig)(nil)},
 		{"Split", (*ml.Split)(nil)},
+		{"Table", (*ml.Table)(nil)},
 	},
+	Wrappers: []listing.Symbol{
+		{"Classifier", (*_cancha_ml_Classifier)(nil)},
+		{"Model", (*_cancha_ml_Model)(nil)},
+		{"Regressor", (*_cancha_ml_Regressor)(nil)},
+		{"Scorer", (*_cancha_ml_Scorer)(nil)},
+		{"Table", (*_cancha_ml_Table)(nil)},
+	},
+}
+
+type _cancha_ml_Classifier struct {
+	IValue        any
+	WPredict      func(a0 context.Context, a1 *ml.Dataset) ([]int, error)
+	WPredictProba func(a0 context.Context, a1 *ml.Dataset) ([][]float64, error)
+	WSave         func(a0 string) error
+	WScore        func(a0 context.Context, a1 *ml.Dataset) (float64, error)
+}
+
+func (w _cancha_ml_Classifier) Predict(a0 context.Context, a1 *ml.Dataset) ([]int, error) {
+	return w.WPredict(a0, a1)
+}
+
+func (w _cancha_ml_Classifier) PredictProba(a0 context.Context, a1 *ml.Dataset) ([][]float64, error) {
+	return w.WPredictProba(a0, a1)
+}
+
+func (w _cancha_ml_Classifier) Save(a0 string) error {
+	return w.WSave(a0)
+}
+
+func (w _cancha_ml_Classifier) Score(a0 context.Context, a1 *ml.Dataset) (float64, error) {
+	return w.WScore(a0, a1)
+}
+
+type _cancha_ml_Model struct {
+	IValue any
+	WSave  func(a0 string) error
+	WScore func(a0 context.Context, a1 *ml.Dataset) (float64, error)
+}
+
+func (w _cancha_ml_Model) Save(a0 string) error {
+	return w.WSave(a0)
+}
+
+func (w _cancha_ml_Model) Score(a0 context.Context, a1 *ml.Dataset) (float64, error) {
+	return w.WScore(a0, a1)
+}
+
+type _cancha_ml_Regressor struct {
+	IValue   any
+	WPredict func(a0 context.Context, a1 *ml.Dataset) ([]float64, error)
+	WSave    func(a0 string) error
+	WScore   func(a0 context.Context, a1 *ml.Dataset) (float64, error)
+}
+
+func (w _cancha_ml_Regressor) Predict(a0 context.Context, a1 *ml.Dataset) ([]float64, error) {
+	return w.WPredict(a0, a1)
+}
+
+func (w _cancha_ml_Regressor) Save(a0 string) error {
+	return w.WSave(a0)
+}
+
+func (w _cancha_ml_Regressor) Score(a0 context.Context, a1 *ml.Dataset) (float64, error) {
+	return w.WScore(a0, a1)
+}
+
+type _cancha_ml_Scorer struct {
+	IValue any
+	WName  func() string
+	WScore func(a0 context.Context, a1 ml.Model, a2 *ml.Dataset) (float64, error)
+}
+
+func (w _cancha_ml_Scorer) Name() string {
+	return w.WName()
+}
+
+func (w _cancha_ml_Scorer) Score(a0 context.Context, a1 ml.Model, a2 *ml.Dataset) (float64, error) {
+	return w.WScore(a0, a1, a2)
+}
+
+type _cancha_ml_Table struct {
+	IValue   any
+	WColumn  func(a0 string) ([]float64, error)
+	WColumns func() []string
+	WLen     func() int
+	WStrings func(a0 string) ([]string, error)
+}
+
+func (w _cancha_ml_Table) Column(a0 string) ([]float64, error) {
+	return w.WColumn(a0)
+}
+
+func (w _cancha_ml_Table) Columns() []string {
+	return w.WColumns()
+}
+
+func (w _cancha_ml_Table) Len() int {
+	return w.WLen()
+}
+
+func (w _cancha_ml_Table) Strings(a0 string) ([]string, error) {
+	return w.WStrings(a0)
 }

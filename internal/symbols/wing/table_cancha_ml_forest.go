@@ -16,9 +16,14 @@ var table_cancha_ml_forest = listing.Package{
 		{"FitRegressor", forest.FitRegressor},
 		{"LoadClassifier", forest.LoadClassifier},
 		{"LoadRegressor", forest.LoadRegressor},
+		{"NewClassifier", forest.NewClassifier},
+		{"NewRegressor", forest.NewRegressor},
+		{"OpenClassifier", forest.OpenClassifier},
+		{"OpenRegressor", forest.OpenRegressor},
 	},
 	Constants: []listing.Literal{
 		{"All", token.INT, "-1"},
+		{"Exact", token.INT, "-1"},
 		{"Log2", token.INT, "-3"},
 		{"Sqrt", token.INT, "-2"},
 	},
@@ -26,5 +31,7 @@ var table_cancha_ml_forest = listing.Package{
 		{"Classifier", (*forest.Classifier)(nil)},
 		{"Config", (*forest.Config)(nil)},
 		{"Regressor", (*forest.Regressor)(nil)},
+		{"SessionClassifier", (*forest.SessionClassifier)(nil)},
+		{"SessionRegressor", (*forest.SessionRegressor)(nil)},
 	},
 }

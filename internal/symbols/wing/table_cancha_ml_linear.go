@@ -13,6 +13,10 @@ var table_cancha_ml_linear = listing.Package{
 	Values: []listing.Symbol{
 		{"FitLogistic", linear.FitLogistic},
 		{"FitPoisson", linear.FitPoisson},
+		{"LoadLogistic", linear.LoadLogistic},
+		{"LoadPoisson", linear.LoadPoisson},
+		{"OpenLogistic", linear.OpenLogistic},
+		{"OpenPoisson", linear.OpenPoisson},
 	},
 	Types: []listing.Symbol{
 		{"Config", (*linear.Config)(nil)},

@@ -21,6 +21,7 @@ var table_cancha_ml_lwp = listing.Package{
 		{"FitLogistic", lwp.FitLogistic},
 		{"FitPoisson", lwp.FitPoisson},
 		{"GoalsDataset", lwp.GoalsDataset},
+		{"GoalsDatasetOn", lwp.GoalsDatasetOn},
 		{"Load", lwp.Load},
 		{"NewLive", lwp.NewLive},
 		{"NewRatings", lwp.NewRatings},
@@ -29,6 +30,7 @@ var table_cancha_ml_lwp = listing.Package{
 		{"OpenClassifier", lwp.OpenClassifier},
 		{"Outcome", lwp.Outcome},
 		{"OutcomeDataset", lwp.OutcomeDataset},
+		{"OutcomeDatasetOn", lwp.OutcomeDatasetOn},
 		{"RemainingGoals", lwp.RemainingGoals},
 	},
 	Constants: []listing.Literal{

@@ -13,6 +13,7 @@ var table_cancha_ml_modelfile = listing.Package{
 	Values: []listing.Symbol{
 		{"Decode", modelfile.Decode},
 		{"Open", modelfile.Open},
+		{"Replace", modelfile.Replace},
 	},
 	Variables: []listing.Symbol{
 		{"ErrDamaged", &modelfile.ErrDamaged},

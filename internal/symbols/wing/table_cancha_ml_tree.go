@@ -14,13 +14,16 @@ var table_cancha_ml_tree = listing.Package{
 	Values: []listing.Symbol{
 		{"Entropy", tree.Entropy},
 		{"Gini", tree.Gini},
+		{"LogLoss", tree.LogLoss},
 		{"NewBins", tree.NewBins},
 		{"NewClassifier", tree.NewClassifier},
 		{"NewRegressor", tree.NewRegressor},
+		{"Poisson", tree.Poisson},
 		{"SquaredError", tree.SquaredError},
 	},
 	Constants: []listing.Literal{
 		{"All", token.INT, "-1"},
+		{"Exact", token.INT, "-1"},
 		{"Log2", token.INT, "-3"},
 		{"Sqrt", token.INT, "-2"},
 	},

@@ -19,10 +19,14 @@ var table_cancha_runtime_gpu = listing.Package{
 		{"Discover", gpu.Discover},
 		{"GPU", gpu.GPU},
 		{"Linked", gpu.Linked},
+		{"Memory", gpu.Memory},
 		{"NewFloat32s", gpu.NewFloat32s},
 		{"NewFloat64s", gpu.NewFloat64s},
 		{"NewInt32s", gpu.NewInt32s},
+		{"NewInt64s", gpu.NewInt64s},
 		{"NewSession", gpu.NewSession},
+		{"NewUint16s", gpu.NewUint16s},
+		{"NewUint32s", gpu.NewUint32s},
 		{"NewUint8s", gpu.NewUint8s},
 		{"Over", gpu.Over},
 		{"Sgemm", gpu.Sgemm},
@@ -35,6 +39,7 @@ var table_cancha_runtime_gpu = listing.Package{
 	},
 	Types: []listing.Symbol{
 		{"Adam", (*gpu.Adam)(nil)},
+		{"Buffer", (*gpu.Buffer)(nil)},
 		{"Config", (*gpu.Config)(nil)},
 		{"Conv", (*gpu.Conv)(nil)},
 		{"Decision", (*gpu.Decision)(nil)},
@@ -46,6 +51,7 @@ var table_cancha_runtime_gpu = listing.Package{
 		{"Grid", (*gpu.Grid)(nil)},
 		{"Holder", (*gpu.Holder)(nil)},
 		{"Int32s", (*gpu.Int32s)(nil)},
+		{"Int64s", (*gpu.Int64s)(nil)},
 		{"Job", (*gpu.Job)(nil)},
 		{"Metrics", (*gpu.Metrics)(nil)},
 		{"Module", (*gpu.Module)(nil)},
@@ -53,6 +59,25 @@ var table_cancha_runtime_gpu = listing.Package{
 		{"Samples", (*gpu.Samples)(nil)},
 		{"Session", (*gpu.Session)(nil)},
 		{"Target", (*gpu.Target)(nil)},
+		{"Uint16s", (*gpu.Uint16s)(nil)},
+		{"Uint32s", (*gpu.Uint32s)(nil)},
 		{"Uint8s", (*gpu.Uint8s)(nil)},
 	},
+	Wrappers: []listing.Symbol{
+		{"Buffer", (*_cancha_runtime_gpu_Buffer)(nil)},
+	},
+}
+
+type _cancha_runtime_gpu_Buffer struct {
+	IValue any
+	WClose func() error
+	WLen   func() int
+}
+
+func (w _cancha_runtime_gpu_Buffer) Close() error {
+	return w.WClose()
+}
+
+func (w _cancha_runtime_gpu_Buffer) Len() int {
+	return w.WLen()
 }

@@ -6,6 +6,7 @@ import (
 	"cancha/internal/symbols/listing"
 	"cancha/runtime/gpu/driver"
 	"context"
+	"go/token"
 	"time"
 )
 
@@ -16,16 +17,37 @@ var table_cancha_runtime_gpu_driver = listing.Package{
 		{"At", driver.At},
 		{"Check", driver.Check},
 		{"CheckRange", driver.CheckRange},
+		{"Copy", driver.Copy},
+		{"Double", driver.Double},
+		{"DoubleArg", driver.DoubleArg},
+		{"Each", driver.Each},
 		{"Float", driver.Float},
 		{"Float32", driver.Float32},
 		{"Float64", driver.Float64},
 		{"FloatArg", driver.FloatArg},
 		{"Int", driver.Int},
 		{"Int32", driver.Int32},
+		{"Int64", driver.Int64},
 		{"IntArg", driver.IntArg},
+		{"Long", driver.Long},
+		{"LongArg", driver.LongArg},
+		{"MakeSlice", driver.MakeSlice},
 		{"MemoryArg", driver.MemoryArg},
+		{"NewLibrary", driver.NewLibrary},
+		{"Parameters", driver.Parameters},
+		{"Part", driver.Part},
+		{"Product", driver.Product},
+		{"Read", driver.Read},
+		{"ReadWrite", driver.ReadWrite},
 		{"SliceType", driver.SliceType},
+		{"Types", driver.Types},
+		{"Uint16", driver.Uint16},
+		{"Uint32", driver.Uint32},
 		{"Uint8", driver.Uint8},
+		{"Write", driver.Write},
+	},
+	Constants: []listing.Literal{
+		{"Threads", token.INT, "256"},
 	},
 	Variables: []listing.Symbol{
 		{"ErrClosed", &driver.ErrClosed},
@@ -37,18 +59,26 @@ var table_cancha_runtime_gpu_driver = listing.Package{
 		{"Funcs", &driver.Funcs},
 	},
 	Types: []listing.Symbol{
+		{"Access", (*driver.Access)(nil)},
 		{"Arg", (*driver.Arg)(nil)},
 		{"ArgKind", (*driver.ArgKind)(nil)},
+		{"Args", (*driver.Args)(nil)},
 		{"Capturer", (*driver.Capturer)(nil)},
 		{"Compiler", (*driver.Compiler)(nil)},
+		{"Cores", (*driver.Cores)(nil)},
 		{"Device", (*driver.Device)(nil)},
 		{"Driver", (*driver.Driver)(nil)},
 		{"Event", (*driver.Event)(nil)},
 		{"Func", (*driver.Func)(nil)},
 		{"Graph", (*driver.Graph)(nil)},
+		{"Grid", (*driver.Grid)(nil)},
 		{"Info", (*driver.Info)(nil)},
 		{"Keeper", (*driver.Keeper)(nil)},
 		{"Launch", (*driver.Launch)(nil)},
+		{"Library", (*driver.Library)(nil)},
+		{"LibraryFunc", (*driver.LibraryFunc)(nil)},
+		{"Loaded", (*driver.Loaded)(nil)},
+		{"LoadedFunc", (*driver.LoadedFunc)(nil)},
 		{"Memory", (*driver.Memory)(nil)},
 		{"Module", (*driver.Module)(nil)},
 		{"Options", (*driver.Options)(nil)},
@@ -60,6 +90,7 @@ var table_cancha_runtime_gpu_driver = listing.Package{
 		{"Type", (*driver.Type)(nil)},
 		{"User", (*driver.User)(nil)},
 		{"Viewer", (*driver.Viewer)(nil)},
+		{"Work", (*driver.Work)(nil)},
 		{"Wrapper", (*driver.Wrapper)(nil)},
 	},
 	Wrappers: []listing.Symbol{
@@ -104,6 +135,7 @@ type _cancha_runtime_gpu_driver_Device struct {
 	WClose    func() error
 	WFree     func() (int64, int64, error)
 	WInfo     func() driver.Info
+	WLoad     func(a0 *driver.Library) error
 	WNewQueue func() (driver.Queue, error)
 }
 
@@ -121,6 +153,10 @@ func (w _cancha_runtime_gpu_driver_Device) Free() (int64, int64, error) {
 
 func (w _cancha_runtime_gpu_driver_Device) Info() driver.Info {
 	return w.WInfo()
+}
+
+func (w _cancha_runtime_gpu_driver_Device) Load(a0 *driver.Library) error {
+	return w.WLoad(a0)
 }
 
 func (w _cancha_runtime_gpu_driver_Device) NewQueue() (driver.Queue, error) {
