@@ -2,7 +2,7 @@
 
 package forest
 
-const fast = false
+var fast = false
 
 func downRows(*uint64, *uint32, *uint32, int, int, int, int, int) {
 	panic("forest: no such instructions")
