@@ -47,7 +47,7 @@ type Config struct {
 	ClassWeight map[string]float64 // class_weight: by name, 0 or from 1e-60 to 1e60; classes not named weigh 1; not together with Balanced
 
 	Seed    uint64 // random_state
-	Workers int    // n_jobs: trees grown at the same time; 0: all cores
+	Workers int    // n_jobs: goroutines, which share trees where there are more of them; 0: all cores
 	// Progress, if set, is called after each tree, from one goroutine at a time, with the number of trees done.
 	Progress func(done, total int)
 }
@@ -104,5 +104,5 @@ func (c Config) validate(classes bool) error {
 // tree returns the part of the settings that a single tree needs.
 func (c Config) tree(class []float64) tree.Config {
 	return tree.Config{Criterion: c.Criterion, MaxDepth: c.MaxDepth, MinSamplesSplit: c.MinSamplesSplit, MinSamplesLeaf: c.MinSamplesLeaf,
-		MaxLeafNodes: c.MaxLeafNodes, MinImpurityDecrease: c.MinImpurityDecrease, MaxFeatures: c.MaxFeatures, ClassWeight: class}
+		MaxLeafNodes: c.MaxLeafNodes, Workers: c.Workers / c.Trees, MinImpurityDecrease: c.MinImpurityDecrease, MaxFeatures: c.MaxFeatures, ClassWeight: class}
 }

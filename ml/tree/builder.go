@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
 	"math"
@@ -92,15 +91,27 @@ func (b *Builder) Grow(ctx context.Context, draws []uint16, seed uint64) (*Tree,
 	if err := b.sample(draws); err != nil {
 		return nil, err
 	}
-	t := &Tree{Columns: len(b.data.Features), Outputs: max(b.classes, 1), Importance: make([]float64, len(b.data.Features))}
+	root := pending{end: len(b.rows), parent: -1, seed: mix(next(seed))}
+	if b.config.MaxLeafNodes == 0 && b.config.Workers > 1 {
+		return newGrowth(b, root).Finish(ctx)
+	}
+	t, grow := b.empty(), b.depthFirst
+	if b.config.MaxLeafNodes > 0 {
+		grow = b.bestFirst
+	}
+	if err := grow(ctx, t, root); err != nil {
+		return nil, err
+	}
+	t.weigh()
+	return t, nil
+}
+
+// empty returns a tree without nodes.
+func (b *Builder) empty() *Tree {
 	for k := range b.pure {
 		b.pure[k] = -1
 	}
-	root := pending{end: len(b.rows), parent: -1, seed: mix(next(seed))}
-	if b.config.MaxLeafNodes > 0 {
-		return t, b.bestFirst(ctx, t, root)
-	}
-	return t, b.depthFirst(ctx, t, root)
+	return &Tree{Columns: len(b.data.Features), Outputs: max(b.classes, 1)}
 }
 
 // Limits of weights: within them no square of a sum over a table overflows, or vanishes, in float64. The greatest is an
@@ -197,6 +208,7 @@ const rounding = 0x1p-52
 // link appends an empty node and lets its parent point at it.
 func (b *Builder) link(t *Tree, at pending) int32 {
 	id := t.link(at.parent, at.right)
+	t.decrease = append(t.decrease, 0)
 	if b.ground.bins.exact {
 		t.Exact = append(t.Exact, 0)
 	}
@@ -209,14 +221,21 @@ func (b *Builder) link(t *Tree, at pending) int32 {
 // divide makes a node split and returns its two sides.
 func (b *Builder) divide(t *Tree, id int32, at pending, found split) (left, right pending) {
 	rows := b.rows[at.start:at.end]
-	t.Importance[found.column] += found.score - b.criterion.score()
+	t.decrease[id] = found.score - b.criterion.score()
 	n := b.ground.partition(rows, &found)
 	t.set(id, found.column, b.ground.threshold(&found, rows[n:]))
 	if t.MissingLeft != nil {
 		t.MissingLeft[id] = b.ground.missingLeft(&found, rows, n)
 	}
-	left = pending{at.start, at.start + n, at.depth + 1, at.origin, seedOf(at.seed, false), id, false, at.inside}
-	right = pending{at.start + n, at.end, at.depth + 1, at.origin, seedOf(at.seed, true), id, true, at.inside}
+	left, right = at.sides(n)
+	left.parent, right.parent = id, id
+	return left, right
+}
+
+// sides returns the two sides of a node whose first n rows go left.
+func (p pending) sides(n int) (left, right pending) {
+	left = pending{start: p.start, end: p.start + n, depth: p.depth + 1, origin: p.origin, seed: seedOf(p.seed, false), inside: p.inside}
+	right = pending{start: p.start + n, end: p.end, depth: p.depth + 1, origin: p.origin, seed: seedOf(p.seed, true), right: true, inside: p.inside}
 	return left, right
 }
 
@@ -250,65 +269,4 @@ func (b *Builder) close(t *Tree, id int32, at pending) {
 	}
 	last := len(t.Classes) - 1
 	t.Classes[last] = ^t.Classes[last]
-}
-
-// candidate is a leaf that could be split, and by how much that would lower the impurity.
-type candidate struct {
-	at       pending
-	id       int32
-	found    split
-	decrease float64
-}
-
-// candidates is a heap: the split that lowers the impurity most comes first; among equals, the node that was made first.
-type candidates []candidate
-
-func (c candidates) Len() int      { return len(c) }
-func (c candidates) Swap(i, j int) { c[i], c[j] = c[j], c[i] }
-func (c *candidates) Push(x any)   { *c = append(*c, x.(candidate)) }
-func (c *candidates) Pop() any {
-	last := (*c)[len(*c)-1]
-	*c = (*c)[:len(*c)-1]
-	return last
-}
-func (c candidates) Less(i, j int) bool {
-	if c[i].decrease != c[j].decrease {
-		return c[i].decrease > c[j].decrease
-	}
-	return c[i].id < c[j].id
-}
-
-// bestFirst grows a tree of at most MaxLeafNodes leaves: it splits the leaf that gains most from it, again and again.
-func (b *Builder) bestFirst(ctx context.Context, t *Tree, root pending) error {
-	var open candidates
-	b.consider(t, &open, root)
-	for leaves := 1; len(open) > 0; leaves++ {
-		if ctx.Err() != nil {
-			return fmt.Errorf("tree: growing stopped: %w", context.Cause(ctx))
-		}
-		if leaves == b.config.MaxLeafNodes {
-			break
-		}
-		c := heap.Pop(&open).(candidate)
-		b.criterion.sum(b.rows[c.at.start:c.at.end])
-		left, right := b.divide(t, c.id, c.at, c.found)
-		b.consider(t, &open, left)
-		b.consider(t, &open, right)
-	}
-	for _, c := range open {
-		b.criterion.sum(b.rows[c.at.start:c.at.end])
-		b.close(t, c.id, c.at)
-	}
-	return nil
-}
-
-// consider adds a node, as a leaf or among those that could be split.
-func (b *Builder) consider(t *Tree, open *candidates, at pending) {
-	id := b.link(t, at)
-	found, ok := b.search(&at)
-	if !ok {
-		b.close(t, id, at)
-		return
-	}
-	heap.Push(open, candidate{at, id, found, found.score - b.criterion.score()})
 }

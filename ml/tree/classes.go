@@ -40,6 +40,14 @@ func newWeightedClasses(d *ml.Dataset, c Config) *weightedClasses {
 	return w
 }
 
+func (w *weightedClasses) helper() criterion {
+	k := len(w.node)
+	h := &weightedClasses{kind: w.kind, least: w.least, weigh: w.weigh, labels: w.labels, of: w.whole, whole: w.whole, node: make([]float64, k)}
+	h.block = weightedRows{make([]float64, blockRows), make([]int32, blockRows)}
+	h.left.weights, h.right.weights = make([]float64, k), make([]float64, k)
+	return h
+}
+
 func (w *weightedClasses) load(draws []uint16) {
 	w.of = w.whole
 	for i, n := range draws {

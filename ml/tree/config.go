@@ -38,6 +38,8 @@ type Config struct {
 	// MaxFeatures (max_features) is how many columns each split looks at: a count from 1 to that of the columns, a
 	// fraction strictly between 0 and 1, or All, Sqrt, Log2. 0: All. Note that 1 is one column, as scikit-learn's int 1.
 	MaxFeatures float64
+	// Workers is how many goroutines grow one tree, which is the same for any number; 0: one. With MaxLeafNodes it is one.
+	Workers int
 	// ClassWeight (class_weight) multiplies the weight of the rows of each class, 0 or from 1e-60 to 1e60, one per class
 	// of the dataset; nil: 1 each.
 	ClassWeight []float64
@@ -76,6 +78,8 @@ func (c Config) validate(classes int) error {
 		return fmt.Errorf("tree: criterion %q does not fit: gini, entropy and log_loss judge classes, squared_error and poisson judge numbers", c.Criterion)
 	case c.MaxDepth < 0:
 		return fmt.Errorf("tree: max depth %d is negative; 0 means no limit", c.MaxDepth)
+	case c.Workers < 0:
+		return fmt.Errorf("tree: %d workers; 0 means one", c.Workers)
 	case c.MaxLeafNodes < 0 || c.MaxLeafNodes == 1:
 		return fmt.Errorf("tree: max leaf nodes %d; it is 2 or more, or 0 for no limit", c.MaxLeafNodes)
 	case c.ClassWeight != nil && len(c.ClassWeight) != classes:

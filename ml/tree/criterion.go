@@ -28,6 +28,7 @@ type criterion interface {
 	try(c *column, rows []uint32, best *split) bool // searches a column for a better split; false: it is constant here
 	// answer appends what a leaf of these rows answers: the share of each class, or the mean of targets counted from origin.
 	answer(dst []float64, rows []uint32, origin float64) []float64
+	helper() criterion // that works on other nodes of the same tree at the same time
 }
 
 // newCriterion returns the fastest form that judges as the settings say.

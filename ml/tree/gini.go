@@ -45,6 +45,10 @@ func newPackedGini(d *ml.Dataset, c Config) *packedGini {
 		labels: d.Labels}
 }
 
+func (p *packedGini) helper() criterion {
+	return &packedGini{classes: p.classes, least: p.least, of: p.whole, whole: p.whole, block: make([]uint64, blockRows), labels: p.labels}
+}
+
 // load sets how often each row was drawn.
 func (p *packedGini) load(draws []uint16) {
 	p.of = p.whole

@@ -39,6 +39,12 @@ func newNumbers(d *ml.Dataset, c Config) *numbers {
 	return n
 }
 
+func (n *numbers) helper() criterion {
+	h := &numbers{kind: n.kind, least: n.least, weigh: n.weigh, target: n.target, of: n.whole, whole: n.whole, bins: make([]sums, 256)}
+	h.block = numberRows{make([]float64, blockRows), make([]float64, blockRows), make([]float64, blockRows)}
+	return h
+}
+
 func (n *numbers) load(draws []uint16) {
 	n.of = n.whole
 	for i, times := range draws {

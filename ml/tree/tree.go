@@ -36,6 +36,7 @@ type Tree struct {
 	// Importance is by how much the splits on each column lowered the weighted impurity while the tree grew. It is not
 	// normalized, and is nil in a tree that was read from a file.
 	Importance []float64
+	decrease   []float64 // while the tree grows, by how much the split of each node lowered the weighted impurity
 }
 
 // link appends an empty node, lets its parent point at it, and returns its position.
@@ -56,6 +57,17 @@ func (t *Tree) set(id int32, column int, threshold float64) {
 	if t.Exact != nil {
 		t.Exact[id] = threshold
 	}
+}
+
+// weigh sums up what each column did, in the order of the nodes.
+func (t *Tree) weigh() {
+	t.Importance = make([]float64, t.Columns)
+	for i, n := range t.Nodes {
+		if n.Feature >= 0 {
+			t.Importance[n.Feature] += t.decrease[i]
+		}
+	}
+	t.decrease = nil
 }
 
 // Leaf returns the answer of the leaf that a row of Columns numbers falls into: a view into Values, but of sparse leaves a
