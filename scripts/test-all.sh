@@ -33,6 +33,7 @@ endless          | make endless                     | - judges memory by megabyt
 fuzz             | make fuzz                        | - what it finds is left to chance
 modules          | make modules                     | - imports the newest versions, which change
 parquet          | make parquet                     | - fetches pyarrow and DuckDB
+onnx             | make onnx                        | make onnx
 postgres         | make postgres                    | - needs a PostgreSQL
 integration      | make integration                 | - fetches Apache Kafka
 clients          | make clients                     | - "make test" runs all of it but JupyterLab, which needs Chromium

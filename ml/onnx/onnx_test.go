@@ -325,8 +325,8 @@ func TestRuntime(t *testing.T) {
 	}
 	for name, f := range classifiers {
 		for i, p := range got[name].Answers {
-			if label := f.Classes[slices.Index(p, slices.Max(p))]; got[name].Labels[i] != label {
-				t.Errorf("onnxruntime, %s: row %d is %q of %v, want %q", name, i, got[name].Labels[i], p, label)
+			if k := slices.Index(f.Classes, got[name].Labels[i]); k < 0 || p[k] < slices.Max(p)-tolerance { // two may be equal but for rounding
+				t.Errorf("onnxruntime, %s: row %d is %q of %v", name, i, got[name].Labels[i], p)
 				break
 			}
 		}

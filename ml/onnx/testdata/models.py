@@ -15,7 +15,6 @@ import onnx
 import onnxruntime
 import skl2onnx
 from onnx import TensorProto, helper
-from pandas import DataFrame
 from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_classification
@@ -162,8 +161,7 @@ def main():
     keep("extra-numbers", convert(ExtraTreesRegressor(**OPTIONS).fit(x, number)), "regressor")
     keep("tree-numbers", convert(DecisionTreeRegressor(max_depth=DEPTH or None, random_state=1).fit(x, number)), "regressor")
     keep("double", convert(forest, [("X", DoubleTensorType([None, COLUMNS]))], zipmap=False), "classifier")
-    pandas = DataFrame(x, columns=list("abcd"))
-    keep("columns", convert(make_pipeline(ColumnTransformer([("all", "passthrough", list("abcd"))]), RandomForestClassifier(**OPTIONS)).fit(pandas, y), [(c, FloatTensorType([None, 1])) for c in "abcd"], zipmap=False), "classifier", split=True)
+    keep("columns", convert(make_pipeline(ColumnTransformer([("all", "passthrough", [0, 1, 2, 3])]), RandomForestClassifier(**OPTIONS)).fit(x, y), [(c, FloatTensorType([None, 1])) for c in "abcd"], zipmap=False), "classifier", split=True)
     # what others may write
     for mode in "BRANCH_LT", "BRANCH_GT", "BRANCH_GTE":
         keep(mode.lower(), with_mode(plain, mode), "classifier")
