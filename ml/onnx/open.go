@@ -49,7 +49,7 @@ func decodeClassifier(data []byte) (*forest.Classifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	classes, err := classLabels(m)
+	classes, err := classLabels(m, e.bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +132,8 @@ func (m *model) featureNames(r rows, e *ensemble) ([]string, error) {
 	return names, nil
 }
 
-// classLabels returns the names of the classes.
-func classLabels(m *model) ([]string, error) {
+// classLabels returns the names of the classes in a file of so many bytes.
+func classLabels(m *model, bytes int) ([]string, error) {
 	n := &m.nodes[0]
 	numbers, err := n.ints("classlabels_int64s")
 	if err != nil {
@@ -142,6 +142,9 @@ func classLabels(m *model) ([]string, error) {
 	count, err := count(n.attributes["classlabels_strings"], 9)
 	if err != nil {
 		return nil, n.about("classlabels_strings", err)
+	}
+	if len(numbers)+count > 4096+bytes/4 {
+		return nil, fmt.Errorf("%d classes, most of which no leaf votes for; export fewer classes", len(numbers)+count)
 	}
 	labels := make([]string, 0, len(numbers)+count)
 	for _, v := range numbers {
