@@ -9,7 +9,7 @@ import (
 
 // NewClassifier makes a forest of trees that were grown elsewhere, such as those of a file in another format. Features name the columns of a
 // row and classes the numbers in a leaf, no two the same; a leaf holds the share of each class, which sum to 1. The trees are one or more,
-// all with [tree.Tree].Exact or none, and are not copied. What walking them could not survive, and answers that are no shares, are an error
+// all with [tree.Tree].Exact or none, MissingLeft and Classes likewise, and are not copied. What walking them could not survive, and answers that are no shares, are an error
 // that names the tree.
 func NewClassifier(features, classes []string, trees []*tree.Tree) (*Classifier, error) {
 	if len(classes) == 0 {
@@ -50,8 +50,8 @@ func ensembleOf(features, classes []string, trees []*tree.Tree) (ensemble, error
 			return ensemble{}, fmt.Errorf("forest: tree %d takes %d columns and answers with %d numbers; the forest has %d features and %d classes",
 				i, t.Columns, t.Outputs, len(features), len(classes))
 		}
-		if (t.Exact == nil) != (trees[0].Exact == nil) {
-			return ensemble{}, fmt.Errorf("forest: tree %d and the first tree differ in whether they have exact thresholds; all have them, or none", i)
+		if first := trees[0]; (t.Exact == nil) != (first.Exact == nil) || (t.MissingLeft == nil) != (first.MissingLeft == nil) || (t.Classes == nil) != (first.Classes == nil) {
+			return ensemble{}, fmt.Errorf("forest: tree %d and the first tree differ in whether they have Exact, MissingLeft or Classes; all have them, or none", i)
 		}
 		if err := t.Validate(); err != nil {
 			return ensemble{}, fmt.Errorf("forest: tree %d: %w", i, err)

@@ -14,10 +14,17 @@ type builder struct {
 	start   []int32         // where the nodes of each tree begin in sorted; one more for the end
 	sorted  []int32         // positions of the nodes, tree after tree, in the file's order within a tree
 	index   []index         // of each tree
-	width   int             // numbers in a leaf
+	width   int             // numbers in an answer
+	sparse  bool            // whether leaves name their classes
 	visited []bool          // nodes that a walk has reached
-	slot    []int32         // where a leaf's numbers begin in the Values of its tree
+	voter   []int32         // position of the leaf of each vote
+	votes   []int32         // how many each leaf has
+	slot    []int32         // where a leaf's answer begins in the Values of its tree
 }
+
+// sparseClasses is from how many classes on leaves name those that they have, as those that are grown here do: a file that names none for most
+// of its leaves does not take more memory than it says.
+const sparseClasses = 32
 
 // index finds a node of a tree by its id.
 type index struct {
@@ -25,29 +32,29 @@ type index struct {
 	ids   map[int64]int32 // else: the place of each id within the tree
 }
 
-// build makes the trees, whose leaves have width numbers, all 0 yet.
-func (e *ensemble) build(width int) (*builder, []*tree.Tree, error) {
-	b := &builder{ensemble: e, width: width, visited: make([]bool, len(e.tree)), slot: make([]int32, len(e.tree))}
+// build makes the trees. Their leaves answer with width numbers, to which place says where each vote counts and how much.
+func (e *ensemble) build(width int, place func(vote int) (at int, weight float64)) ([]*tree.Tree, error) {
+	b := &builder{ensemble: e, width: width, sparse: width >= sparseClasses, visited: make([]bool, len(e.tree)), slot: make([]int32, len(e.tree))}
 	b.sort()
-	e.trees = len(b.start) - 1
 	b.index = make([]index, e.trees)
-	trees := make([]*tree.Tree, e.trees)
-	budget := 8*e.bytes + 1<<13 // numbers of all leaves: 64 times the file, which has room for what is 0 and not said
-	for k := range trees {
+	for k := range b.index {
 		if err := b.find(k); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
+	}
+	if err := b.count(); err != nil {
+		return nil, err
+	}
+	trees := make([]*tree.Tree, e.trees)
+	for k := range trees {
 		t, err := b.walk(k)
 		if err != nil {
-			return nil, nil, err
-		}
-		if budget -= len(t.Values); budget < 0 {
-			return nil, nil, fmt.Errorf("leaves of %d numbers each, most of which the file does not say, would take far more memory than the file; "+
-				"export fewer classes", width)
+			return nil, err
 		}
 		trees[k] = t
 	}
-	return b, trees, nil
+	b.fill(trees, place)
+	return trees, nil
 }
 
 // sort puts the nodes of each tree together.
@@ -67,7 +74,8 @@ func (b *builder) sort() {
 	for k, n := range counts {
 		b.start[k+1] = b.start[k] + n
 	}
-	next := append([]int32(nil), b.start...)
+	b.trees = len(counts)
+	next := slices.Clone(b.start)
 	b.sorted = make([]int32, len(b.tree))
 	for i, k := range of {
 		b.sorted[next[k]] = int32(i)
@@ -127,19 +135,23 @@ type step struct {
 // tree.
 func (b *builder) walk(k int) (*tree.Tree, error) {
 	nodes := b.nodes(k)
-	leaves := 0
+	leaves, room := 0, 0
 	for _, i := range nodes {
 		if b.mode[i] == leaf {
 			leaves++
+			room += b.room(i)
 		}
 	}
 	if 2*leaves != len(nodes)+1 {
 		return nil, fmt.Errorf("tree %d has %d leaves of %d nodes, and two branches at each other one need one more leaf than that; export it again", b.tree[nodes[0]], leaves, len(nodes))
 	}
-	if leaves*b.width > b.bytes+1<<13 {
-		return nil, fmt.Errorf("tree %d has %d leaves of %d numbers each, most of which the file does not say; export fewer classes", b.tree[nodes[0]], leaves, b.width)
+	t := &tree.Tree{Columns: b.columns, Outputs: b.width, Nodes: make([]tree.Node, 0, len(nodes)), Values: make([]float64, room)}
+	if b.sparse {
+		t.Classes = make([]int32, room)
 	}
-	t := &tree.Tree{Columns: b.columns, Outputs: b.width, Nodes: make([]tree.Node, 0, len(nodes)), Values: make([]float64, leaves*b.width)}
+	if b.tracks != nil {
+		t.MissingLeft = make([]bool, 0, len(nodes))
+	}
 	if b.exact {
 		t.Exact = make([]float64, 0, len(nodes))
 	}
@@ -156,8 +168,8 @@ func (b *builder) walk(k int) (*tree.Tree, error) {
 		if b.mode[s.node] == leaf {
 			b.slot[s.node] = int32(used)
 			t.Nodes = append(t.Nodes, tree.Node{Feature: -1, Left: int32(used)})
-			t.Exact = appendExact(t.Exact, 0)
-			used += b.width
+			t.Exact, t.MissingLeft = appendTo(t.Exact, 0), appendTo(t.MissingLeft, false)
+			used += b.room(s.node)
 			continue
 		}
 		left, right, err := b.branch(k, t, s.node)
@@ -184,12 +196,12 @@ func link(t *tree.Tree, s step, at int32) {
 	}
 }
 
-// appendExact appends a threshold where a tree has exact ones.
-func appendExact(exact []float64, v float64) []float64 {
-	if exact == nil {
+// appendTo appends what a tree has for each node, where it has that.
+func appendTo[T any](list []T, v T) []T {
+	if list == nil {
 		return nil
 	}
-	return append(exact, v)
+	return append(list, v)
 }
 
 // branch appends a node that splits, and returns the positions of its children.
@@ -202,7 +214,10 @@ func (b *builder) branch(k int, t *tree.Tree, i int32) (left, right int32, err e
 		return 0, 0, fmt.Errorf("node %d of tree %d asks for column %d, and rows have %d; export it again", b.id[i], b.tree[i], f, b.columns)
 	}
 	t.Nodes = append(t.Nodes, tree.Node{Feature: int32(b.feature[i]), Threshold: float32(threshold)})
-	t.Exact = appendExact(t.Exact, threshold)
+	t.Exact = appendTo(t.Exact, threshold)
+	if b.tracks != nil {
+		t.MissingLeft = append(t.MissingLeft, (b.tracks[i] != 0) == trueLeft)
+	}
 	for _, child := range []struct {
 		id int64
 		to *int32
@@ -217,19 +232,54 @@ func (b *builder) branch(k int, t *tree.Tree, i int32) (left, right int32, err e
 	return left, right, nil
 }
 
-// votes adds the votes up in the leaves; f says where in a leaf a vote counts, and how much.
-func (b *builder) votes(trees []*tree.Tree, f func(vote int) (place int, weight float64)) error {
+// room is how many numbers of Values a leaf needs.
+func (b *builder) room(i int32) int {
+	if b.sparse {
+		return max(int(b.votes[i]), 1)
+	}
+	return b.width
+}
+
+// count finds the leaf of each vote.
+func (b *builder) count() error {
+	b.voter, b.votes = make([]int32, len(b.voteTree)), make([]int32, len(b.tree))
 	for v, id := range b.voteTree {
 		k, ok := b.number[id]
 		if !ok {
 			return fmt.Errorf("a leaf of tree %d votes, which has no nodes; export it again", id)
 		}
 		i := b.node(int(k), b.voteNode[v])
-		if i < 0 || b.mode[i] != leaf {
+		if i < 0 {
+			return fmt.Errorf("node %d of tree %d votes, which is not there; export it again", b.voteNode[v], id)
+		}
+		if b.mode[i] != leaf {
 			return fmt.Errorf("node %d of tree %d votes, and is no leaf; export it again", b.voteNode[v], id)
 		}
-		place, weight := f(v)
-		trees[k].Values[int(b.slot[i])+place] += weight
+		b.voter[v] = i
+		b.votes[i]++
 	}
 	return nil
+}
+
+// fill writes the votes into the leaves.
+func (b *builder) fill(trees []*tree.Tree, place func(vote int) (at int, weight float64)) {
+	for _, t := range trees {
+		for i := range t.Classes {
+			t.Classes[i] = -1 // class 0, and the last: what a leaf without votes has
+		}
+	}
+	given := make([]int32, len(b.tree)) // votes that are written
+	for v, i := range b.voter {
+		t := trees[b.number[b.voteTree[v]]]
+		at, weight := place(v)
+		if !b.sparse {
+			t.Values[int(b.slot[i])+at] += weight
+			continue
+		}
+		to, class := b.slot[i]+given[i], int32(at)
+		if given[i]++; given[i] == b.votes[i] {
+			class = ^class
+		}
+		t.Values[to], t.Classes[to] = weight, class
+	}
 }

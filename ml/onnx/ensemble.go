@@ -33,6 +33,7 @@ type ensemble struct {
 	mode           []mode
 	threshold      []float64
 	true, false    []int64 // ids of the children
+	tracks         []int64 // 1 where missing values go to the true branch; nil: they go nowhere
 	exact          bool    // whether thresholds are float64
 	voteTree       []int64
 	voteNode       []int64
@@ -138,15 +139,18 @@ func (e *ensemble) lengths(n *node) error {
 	return nil
 }
 
-// missing refuses a model that has learned where missing values go.
+// missing keeps where missing values go, if a node that splits has learned it: it sends them to the true branch, or splits at infinity, which
+// tells those that are missing from all others. Exporters write down a 0 for all nodes that have not.
 func (e *ensemble) missing(n *node, tracks []int64) error {
-	if len(tracks) != 0 && len(tracks) != len(e.tree) {
+	if len(tracks) == 0 {
+		tracks = make([]int64, len(e.tree))
+	}
+	if len(tracks) != len(e.tree) {
 		return fmt.Errorf("%v: nodes_missing_value_tracks_true has %d entries for %d nodes; export it again", n, len(tracks), len(e.tree))
 	}
 	for i, track := range tracks {
-		if track != 0 && e.mode[i] != leaf && e.true[i] != e.false[i] {
-			return fmt.Errorf("%v: node %d of tree %d sends missing values to the true branch (nodes_missing_value_tracks_true), and a forest here does not "+
-				"answer for rows with missing values; train without them", n, e.id[i], e.tree[i])
+		if e.mode[i] != leaf && (track != 0 || math.IsInf(e.threshold[i], 1)) {
+			e.tracks = tracks
 		}
 	}
 	return nil
@@ -158,6 +162,11 @@ func (e *ensemble) split(i int) (threshold float64, trueLeft bool, err error) {
 	t := e.threshold[i]
 	switch e.mode[i] {
 	case branchLEQ, branchGT:
+		if math.IsInf(t, 1) { // every number is below
+			if t = math.MaxFloat32; e.exact {
+				t = math.MaxFloat64
+			}
+		}
 	case branchLT, branchGTE:
 		if t = math.Nextafter(t, math.Inf(-1)); !e.exact {
 			t = float64(math.Nextafter32(float32(e.threshold[i]), float32(math.Inf(-1))))

@@ -51,7 +51,10 @@ func attributes5(n *node, operator string) (*ensemble, error) {
 	if err := v.list(e); err != nil {
 		return nil, err
 	}
-	if len(tracks) != 0 && len(tracks) != len(v.feature) {
+	if len(tracks) == 0 {
+		return e, e.missing(n, nil)
+	}
+	if len(tracks) != len(v.feature) {
 		return nil, fmt.Errorf("%v: nodes_missing_value_tracks_true has %d entries for %d nodes; export it again", n, len(tracks), len(v.feature))
 	}
 	listed := make([]int64, len(e.id)) // what nodes_missing_value_tracks_true says, in the order of the list

@@ -91,24 +91,25 @@ func TestHostile(t *testing.T) {
 		{"nodes_falsenodeids", attribute("nodes_falsenodeids", math.MinInt64, 0, 0), "which is not there"},
 		{"nodes_falsenodeids", attribute("nodes_falsenodeids", 2), "nodes_falsenodeids has 1 entries where others have 3"},
 		{"nodes_nodeids", attribute("nodes_nodeids", 0, 1, 1), "two nodes 1"},
-		{"nodes_nodeids", attribute("nodes_nodeids", math.MaxInt64, math.MinInt64, 2), "node 1, which is not there"},
-		{"nodes_treeids", attribute("nodes_treeids", 0, 0, 1), "tree 0 has 1 leaves of 2 nodes"},
+		{"nodes_nodeids", attribute("nodes_nodeids", math.MaxInt64, math.MinInt64, 2), "node 1 of tree 0 votes, which is not there"},
+		{"nodes_treeids", attribute("nodes_treeids", 0, 0, 1), "node 2 of tree 0 votes, which is not there"},
 		{"nodes_treeids", attribute("nodes_treeids"), "no trees"},
 		{"nodes_featureids", attribute("nodes_featureids", 1, 0, 0), "asks for column 1, and rows have 1"},
 		{"nodes_featureids", attribute("nodes_featureids", -1, 0, 0), "asks for column -1"},
-		{"nodes_modes", textAttribute("nodes_modes", "BRANCH_LEQ", "LEAF", "BRANCH_LEQ"), "1 leaves of 3 nodes"},
+		{"nodes_modes", textAttribute("nodes_modes", "BRANCH_LEQ", "LEAF", "BRANCH_LEQ"), "node 2 of tree 0 votes, and is no leaf"},
+		{"nodes_modes", textAttribute("nodes_modes", "LEAF", "LEAF", "LEAF"), "3 leaves of 3 nodes"},
 		{"nodes_modes", textAttribute("nodes_modes", "BRANCH", "LEAF", "LEAF"), `mode "BRANCH", which ONNX does not have`},
 		{"nodes_modes", textAttribute("nodes_modes", "BRANCH_MEMBER", "LEAF", "LEAF"), "compares by BRANCH_MEMBER"},
 		{"nodes_modes", textAttribute("nodes_modes", "\xff", "LEAF", "LEAF"), "no text in UTF-8"},
 		{"nodes_values", floatAttribute("nodes_values", nan, 0, 0), "splits at NaN"},
-		{"nodes_values", floatAttribute("nodes_values", inf, 0, 0), "splits at +Inf"},
+		{"nodes_values", floatAttribute("nodes_values", -inf, 0, 0), "splits at -Inf"},
 		{"class_nodeids", attribute("class_nodeids", 0, 2), "node 0 of tree 0 votes, and is no leaf"},
-		{"class_nodeids", attribute("class_nodeids", 7, 2), "node 7 of tree 0 votes"},
+		{"class_nodeids", attribute("class_nodeids", 7, 2), "node 7 of tree 0 votes, which is not there"},
 		{"class_treeids", attribute("class_treeids", 0, 1), "tree 1 votes, which has no nodes"},
 		{"class_ids", attribute("class_ids", 0, 2), "votes for class 2 of 2"},
 		{"class_ids", attribute("class_ids", 0, -1), "votes for class -1"},
 		{"class_weights", floatAttribute("class_weights", 1, 0.5), "sum to 0.5"},
-		{"class_weights", floatAttribute("class_weights", 1, -1), "votes for class 1 with -1"},
+		{"class_weights", floatAttribute("class_weights", 1, -1), "a leaf votes with -1"},
 		{"class_weights", floatAttribute("class_weights", 1, nan), "sum to NaN"},
 		{"class_weights", floatAttribute("class_weights", 1, inf), "sum to +Inf"},
 		{"classlabels_int64s", attribute("classlabels_int64s"), "0 classlabels_int64s and 0 classlabels_strings"},
@@ -197,34 +198,53 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
-// TestSparse: leaves that say little and would take much are refused before there is room for them.
+// TestSparse: of many classes leaves keep those that they vote for, and no more; more classes than the file could vote for are refused.
 func TestSparse(t *testing.T) {
-	var trees, nodes, features, yes, no []int64
+	var trees, nodes, features, yes, no, voters, classes []int64
 	var modes []string
 	for k := range int64(100) {
 		trees, nodes, features = append(trees, k, k, k), append(nodes, 0, 1, 2), append(features, 0, 0, 0)
 		yes, no, modes = append(yes, 1, 0, 0), append(no, 2, 0, 0), append(modes, "BRANCH_LEQ", "LEAF", "LEAF")
+		voters, classes = append(voters, 1, 1, 2), append(classes, k, 3000, 3999)
 	}
 	all := stump()
 	for name, v := range map[string][]int64{
 		"nodes_treeids": trees, "nodes_nodeids": nodes, "nodes_featureids": features, "nodes_truenodeids": yes, "nodes_falsenodeids": no,
-		"classlabels_int64s": slices.Repeat([]int64{1}, 40_000), // 80,000 numbers a tree
+		"class_treeids": trees, "class_nodeids": voters, "class_ids": classes,
 	} {
 		all[name] = attribute(name, v...)
 	}
-	all["nodes_modes"], all["nodes_values"] = textAttribute("nodes_modes", modes...), floatAttribute("nodes_values", make([]float32, len(trees))...)
-	for labels, want := range map[int]string{40_000: "most of which no leaf votes for", 4000: "more memory than the file"} {
-		all["classlabels_int64s"] = attribute("classlabels_int64s", slices.Repeat([]int64{1}, labels)...)
-		data := classifierModel(all)
-		var err error
-		alloctest.Bounded(t, len(data), func() { _, err = decodeClassifier(data) })
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%d labels: got %v", labels, err)
-		}
+	all["nodes_modes"], all["nodes_values"] = textAttribute("nodes_modes", modes...), floatAttribute("nodes_values", slices.Repeat([]float32{1}, len(trees))...)
+	all["class_weights"] = floatAttribute("class_weights", slices.Repeat([]float32{.0025, .0075, .01}, 100)...)
+	labels := make([]int64, 4000)
+	for k := range labels {
+		labels[k] = int64(k)
+	}
+	all["classlabels_int64s"] = attribute("classlabels_int64s", labels...)
+	data := classifierModel(all)
+	var f *forest.Classifier
+	var err error
+	alloctest.Bounded(t, len(data), func() { f, err = decodeClassifier(data) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := make([]float64, 4000)
+	f.ProbaTo(p, []float32{0})
+	if math.Abs(p[99]-.0025) > 1e-6 || math.Abs(p[3000]-.75) > 1e-6 {
+		t.Errorf("got %v and %v, want 0.0025 and 0.75", p[99], p[3000])
+	}
+	if f.ProbaTo(p, []float32{2}); math.Abs(p[3999]-1) > 1e-6 {
+		t.Errorf("got %v, want 1", p[3999])
+	}
+	all["classlabels_int64s"] = attribute("classlabels_int64s", slices.Repeat([]int64{1}, 40_000)...)
+	data = classifierModel(all)
+	alloctest.Bounded(t, len(data), func() { _, err = decodeClassifier(data) })
+	if err == nil || !strings.Contains(err.Error(), "most of which no leaf votes for") {
+		t.Errorf("40,000 labels: got %v", err)
 	}
 }
 
-// TestDeep: a tree of 100,000 splits below each other needs no stack, and time in proportion; leaves of many numbers are refused.
+// TestDeep: a tree of 100,000 splits below each other needs no stack, and time in proportion.
 func TestDeep(t *testing.T) {
 	const n = 100_000
 	var ids, yes, no, voters []int64
@@ -251,12 +271,6 @@ func TestDeep(t *testing.T) {
 	}
 	if depth := f.Trees()[0].Depth(); depth != n {
 		t.Errorf("depth %d, want %d", depth, n)
-	}
-	all["classlabels_int64s"] = attribute("classlabels_int64s", slices.Repeat([]int64{1}, 4000)...)
-	data = classifierModel(all)
-	alloctest.Bounded(t, len(data), func() { _, err = decodeClassifier(data) })
-	if err == nil || !strings.Contains(err.Error(), "most of which the file does not say") {
-		t.Errorf("4000 numbers in each of 100,000 leaves: got %v", err)
 	}
 }
 

@@ -22,9 +22,9 @@ const tolerance = 1e-6
 // answer is what testdata/models.py writes of a model.
 type answer struct {
 	Kind  string
-	Rows  [][]float64
-	Want  [][]float64 // by onnxruntime
-	Error string      // why the model is refused; empty: it is read
+	Rows  [][]*float64 // nil: missing
+	Want  [][]float64  // by onnxruntime
+	Error string       // why the model is refused; empty: it is read
 }
 
 func readAnswers(t testing.TB, dir string) map[string]answer {
@@ -41,7 +41,7 @@ func readAnswers(t testing.TB, dir string) map[string]answer {
 }
 
 // ask opens a model and returns its answers for some rows.
-func ask(path, kind string, rows [][]float64) (got [][]float64, err error) {
+func ask(path, kind string, rows [][]*float64) (got [][]float64, err error) {
 	var classifier *forest.Classifier
 	var regressor *forest.Regressor
 	if kind == "classifier" {
@@ -55,7 +55,9 @@ func ask(path, kind string, rows [][]float64) (got [][]float64, err error) {
 	for _, row := range rows {
 		narrow := make([]float32, len(row))
 		for k, v := range row {
-			narrow[k] = float32(v)
+			if narrow[k] = float32(math.NaN()); v != nil {
+				narrow[k] = float32(*v)
+			}
 		}
 		if regressor != nil {
 			got = append(got, []float64{regressor.Value(narrow)})
@@ -167,6 +169,18 @@ func grown(t testing.TB, trees int) (classifiers map[string]*forest.Classifier, 
 		}
 		classifiers[name] = f
 	}
+	holes := data(plain, "home", "draw", "away")
+	holes.Values, holes.Missing = slices.Clone(holes.Values), true
+	for i := range holes.Rows() {
+		if k := holes.Labels[i]; k < 2 && i%3 != 0 { // what is missing tells something
+			holes.Row(i)[k] = float32(math.NaN())
+		}
+	}
+	f, err := forest.FitClassifier(t.Context(), holes, forest.Config{Trees: trees, Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	classifiers["missing"] = f
 	for name, d := range map[string]*ml.Dataset{"numbers": data(plain), "exact-numbers": data(exact)} {
 		f, err := forest.FitRegressor(t.Context(), d, forest.Config{Trees: trees, MinSamplesLeaf: 2, Seed: 3})
 		if err != nil {
@@ -175,6 +189,22 @@ func grown(t testing.TB, trees int) (classifiers map[string]*forest.Classifier, 
 		regressors[name] = f
 	}
 	return classifiers, regressors, plain
+}
+
+// rowsFor are the rows to ask a forest of grown for: of exact ones as it learned, of one that knows missing values some that lack a number.
+func rowsFor(name string, rows [][]float64) [][]float64 {
+	switch {
+	case strings.HasPrefix(name, "exact"):
+		return exactRows(rows)
+	case name == "missing":
+		rows = slices.Clone(rows)
+		for i := range rows {
+			if rows[i] = slices.Clone(rows[i]); i%4 < 2 {
+				rows[i][i%4] = math.NaN()
+			}
+		}
+	}
+	return rows
 }
 
 // exactRows are rows like those that the exact forests learned from.
@@ -228,13 +258,10 @@ func TestRoundTrip(t *testing.T) {
 		if !slices.Equal(back.Classes, f.Classes) || !slices.Equal(back.Features, f.Features) || back.Nodes() != f.Nodes() {
 			t.Errorf("%s: got %v of %v, %d nodes", name, back.Classes, back.Features, back.Nodes())
 		}
-		if (back.Trees()[0].Exact != nil) != (name == "exact") {
-			t.Errorf("%s: exact thresholds: %v", name, back.Trees()[0].Exact != nil)
+		if (back.Trees()[0].Exact != nil) != (name == "exact") || (back.Trees()[0].MissingLeft != nil) != (name == "missing") {
+			t.Errorf("%s: exact thresholds %v, missing values %v", name, back.Trees()[0].Exact != nil, back.Trees()[0].MissingLeft != nil)
 		}
-		rows := rows
-		if name == "exact" {
-			rows = exactRows(rows)
-		}
+		rows := rowsFor(name, rows)
 		compare(t, name, classifierAnswers(t, back, rows), classifierAnswers(t, f, rows))
 	}
 	for name, f := range regressors {
@@ -246,10 +273,7 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		rows := rows
-		if name == "exact-numbers" {
-			rows = exactRows(rows)
-		}
+		rows := rowsFor(name, rows)
 		compare(t, name, regressorAnswers(t, back, rows), regressorAnswers(t, f, rows))
 		if _, err := OpenClassifier(path); err == nil || !strings.Contains(err.Error(), "open it as the other kind") {
 			t.Errorf("%s as classes: got %v", name, err)
@@ -291,7 +315,16 @@ func TestRuntime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := json.Marshal(rows)
+		asked := make([][]*float64, len(rows)) // nil: missing
+		for i, row := range rows {
+			asked[i] = make([]*float64, len(row))
+			for k := range row {
+				if row[k] == row[k] {
+					asked[i][k] = &row[k]
+				}
+			}
+		}
+		text, err := json.Marshal(asked)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -299,19 +332,13 @@ func TestRuntime(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	of := func(name string) [][]float64 {
-		if strings.HasPrefix(name, "exact") {
-			return exactRows(rows)
-		}
-		return rows
-	}
 	for name, f := range classifiers {
-		want[name] = classifierAnswers(t, f, of(name))
-		save(name, of(name), SaveClassifier(filepath.Join(ours, name+".onnx"), f))
+		want[name] = classifierAnswers(t, f, rowsFor(name, rows))
+		save(name, rowsFor(name, rows), SaveClassifier(filepath.Join(ours, name+".onnx"), f))
 	}
 	for name, f := range regressors {
-		want[name] = regressorAnswers(t, f, of(name))
-		save(name, of(name), SaveRegressor(filepath.Join(ours, name+".onnx"), f))
+		want[name] = regressorAnswers(t, f, rowsFor(name, rows))
+		save(name, rowsFor(name, rows), SaveRegressor(filepath.Join(ours, name+".onnx"), f))
 	}
 	var got map[string]struct {
 		Labels  []string

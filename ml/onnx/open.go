@@ -181,12 +181,8 @@ func (e *ensemble) shares(classes int) ([]*tree.Tree, error) {
 			return nil, fmt.Errorf("node %d of tree %d votes for class %d of %d; export it again", e.voteNode[v], e.voteTree[v], id, classes)
 		}
 	}
-	b, trees, err := e.build(classes)
-	if err != nil {
-		return nil, err
-	}
 	second := classes == 2 && len(e.voteFor) > 0 && !slices.ContainsFunc(e.voteFor, func(id int64) bool { return id != e.voteFor[0] })
-	err = b.votes(trees, func(v int) (int, float64) {
+	trees, err := e.build(classes, func(v int) (int, float64) {
 		place := int(e.voteFor[v])
 		if second {
 			place = 1
@@ -197,10 +193,15 @@ func (e *ensemble) shares(classes int) ([]*tree.Tree, error) {
 		return nil, err
 	}
 	for k, t := range trees {
-		for values := t.Values; len(values) > 0; values = values[classes:] {
-			if err := e.share(values[:classes], second); err != nil {
+		for start := 0; start < len(t.Values); {
+			end := start + classes
+			if t.Classes != nil {
+				end = start + 1 + slices.IndexFunc(t.Classes[start:], func(class int32) bool { return class < 0 })
+			}
+			if err := e.share(t.Values[start:end], second); err != nil {
 				return nil, fmt.Errorf("tree %d of %d: %w", k, e.trees, err)
 			}
+			start = end
 		}
 	}
 	return trees, nil
@@ -217,7 +218,7 @@ func (e *ensemble) share(leaf []float64, second bool) error {
 			v, leaf[k] = 0, 0
 		}
 		if v < 0 {
-			return fmt.Errorf("a leaf votes for class %d with %v, and votes of a forest are shares, divided by the number of trees: these are boosted trees, or weighted ones", k, v/float64(e.trees))
+			return fmt.Errorf("a leaf votes with %v, and votes of a forest are shares, divided by the number of trees: these are boosted trees, or weighted ones", v/float64(e.trees))
 		}
 		sum += v
 	}
@@ -235,19 +236,18 @@ func (e *ensemble) numbers() ([]*tree.Tree, error) {
 	if len(e.base) > 1 {
 		return nil, fmt.Errorf("%d base_values for one target; export it again", len(e.base))
 	}
-	b, trees, err := e.build(1)
+	one := !slices.ContainsFunc(e.tree, func(id int64) bool { return id != e.tree[0] })
+	sum := e.aggregate == "SUM" || one && (e.aggregate == "MIN" || e.aggregate == "MAX")
+	if !sum && e.aggregate != "AVERAGE" {
+		return nil, fmt.Errorf("aggregate_function %s of several trees: a forest answers with their mean", e.aggregate)
+	}
+	trees, err := e.build(1, func(v int) (int, float64) {
+		if sum {
+			return 0, e.vote[v] * float64(e.trees)
+		}
+		return 0, e.vote[v]
+	})
 	if err != nil {
-		return nil, err
-	}
-	times := 1.0
-	switch {
-	case e.aggregate == "AVERAGE":
-	case e.aggregate == "SUM", e.trees == 1 && (e.aggregate == "MIN" || e.aggregate == "MAX"):
-		times = float64(e.trees)
-	default:
-		return nil, fmt.Errorf("aggregate_function %s of %d trees: a forest answers with their mean", e.aggregate, e.trees)
-	}
-	if err := b.votes(trees, func(v int) (int, float64) { return 0, e.vote[v] * times }); err != nil {
 		return nil, err
 	}
 	for _, t := range trees {

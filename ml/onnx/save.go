@@ -58,7 +58,9 @@ func encodeClassifier(f *forest.Classifier) ([]byte, error) {
 		}
 		w.votes(k, t, func(vote func(class int, weight float64), leaf []float64) {
 			for class, share := range leaf {
-				vote(class, share/float64(len(f.Trees())))
+				if share != 0 {
+					vote(class, share/float64(len(f.Trees())))
+				}
 			}
 		})
 	}
@@ -91,6 +93,7 @@ type writer struct {
 	mode              []byte // fields of texts, which cannot be packed
 	threshold         []byte
 	true, false       []byte
+	tracks            []byte // nodes_missing_value_tracks_true; nil: rows have all numbers
 	voteTree          []byte
 	voteNode, voteFor []byte
 	vote              []byte
@@ -114,6 +117,9 @@ func (w *writer) nodes(k int, t *tree.Tree) {
 		w.treeID, w.nodeID = protowire.AppendVarint(w.treeID, uint64(k)), protowire.AppendVarint(w.nodeID, uint64(i))
 		w.feature = protowire.AppendVarint(w.feature, uint64(feature))
 		w.true, w.false = protowire.AppendVarint(w.true, uint64(yes)), protowire.AppendVarint(w.false, uint64(no))
+		if t.MissingLeft != nil {
+			w.tracks = append(w.tracks, byte(map[bool]int{true: 1}[n.Feature >= 0 && t.MissingLeft[i]])) // varints of 0 and 1
+		}
 		w.mode = appendMessage(w.mode, 9, modeNames()[mode])
 		w.threshold = w.number(w.threshold, threshold)
 	}
@@ -160,6 +166,9 @@ func (w *writer) operator(op string, outputs ...string) []byte {
 		n = appendAttribute(n, a.name, attributeInts, 8, a.packed)
 	}
 	n = appendMessage(n, 5, appendNumber(append(appendMessage(nil, 1, "nodes_modes"), w.mode...), 20, attributeStrings))
+	if w.tracks != nil {
+		n = appendAttribute(n, "nodes_missing_value_tracks_true", attributeInts, 8, w.tracks)
+	}
 	n = w.numbers(n, "nodes_values", w.threshold, w.count)
 	n = w.numbers(n, w.kind+"_weights", w.vote, w.voteCount)
 	return appendAttribute(n, "post_transform", attributeString, 4, []byte("NONE"))

@@ -45,24 +45,26 @@ def rows(model) -> np.ndarray:
     at = 0
     for n in model.graph.node:
         values = {a.name: onnx.helper.get_attribute_value(a) for a in n.attribute}
-        thresholds = values.get("nodes_values") or []
-        for feature, t in list(zip(values.get("nodes_featureids", []), thresholds))[:30]:
+        thresholds = [(f, t) for f, t in zip(values.get("nodes_featureids", []), values.get("nodes_values") or []) if np.isfinite(t)]
+        for feature, t in thresholds[:30]:
             chosen[at, feature] = t if at % 3 else np.nextafter(np.float32(t), np.float32(np.inf if at % 2 else -np.inf))
             at += 1
     return chosen
 
 
-def keep(name: str, model, kind: str, split=False):
-    """Write a model that is read, with onnxruntime's answers."""
+def keep(name: str, model, kind: str, split=False, holes=False):
+    """Write a model that is read, with onnxruntime's answers; with holes some rows lack a number, which is None in the file."""
     onnx.save(model, folder / f"{name}.onnx")
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     asked = rows(model)
+    if holes:
+        asked[1::3, 0], asked[2::5, 1] = np.nan, np.nan
     given = asked.astype(np.float64) if session.get_inputs()[0].type == "tensor(double)" else asked
     feed = {i.name: given[:, [k]] for k, i in enumerate(session.get_inputs())} if split else {session.get_inputs()[0].name: given}
     got = session.run(None, feed)[-1]
     if isinstance(got, list):  # ZipMap
         got = [list(row.values()) for row in got]
-    answers[name] = {"kind": kind, "rows": asked.tolist(), "want": np.asarray(got, dtype=np.float64).tolist()}
+    answers[name] = {"kind": kind, "rows": [[None if np.isnan(v) else v for v in row] for row in asked.tolist()], "want": np.asarray(got, dtype=np.float64).tolist()}
 
 
 def refuse(name: str, model, kind: str, error: str):
@@ -162,7 +164,11 @@ def main():
     keep("tree-numbers", convert(DecisionTreeRegressor(max_depth=DEPTH or None, random_state=1).fit(x, number)), "regressor")
     keep("double", convert(forest, [("X", DoubleTensorType([None, COLUMNS]))], zipmap=False), "classifier")
     keep("columns", convert(make_pipeline(ColumnTransformer([("all", "passthrough", [0, 1, 2, 3])]), RandomForestClassifier(**OPTIONS)).fit(x, y), [(c, FloatTensorType([None, 1])) for c in "abcd"], zipmap=False), "classifier", split=True)
+    some = np.random.default_rng(6).uniform(size=x.shape) < np.stack([0.6 * (y == k) for k in (0, 1, 2, 0)], 1)
+    missing = convert(RandomForestClassifier(**OPTIONS).fit(np.where(some, np.nan, x), y), zipmap=False)
+    keep("missing", missing, "classifier", holes=True)
     # what others may write
+    keep("missing-true", edited(with_mode(plain, "BRANCH_GT"), nodes_missing_value_tracks_true=[i % 3 % 2 for i in range(len(values(plain)["nodes_modes"]))]), "classifier", holes=True)
     for mode in "BRANCH_LT", "BRANCH_GT", "BRANCH_GTE":
         keep(mode.lower(), with_mode(plain, mode), "classifier")
     keep("shuffled", shuffled(plain), "classifier")
@@ -175,7 +181,6 @@ def main():
     refuse("boosted-two", convert(GradientBoostingClassifier(**OPTIONS).fit(x, y > 0), zipmap=False), "classifier", "LOGISTIC")
     refuse("weighted", convert(AdaBoostClassifier(n_estimators=2, random_state=1).fit(x, y), zipmap=False), "classifier", "two ensembles")
     refuse("scaled", convert(make_pipeline(StandardScaler(), RandomForestClassifier(**OPTIONS)).fit(x, y), zipmap=False), "classifier", "Scaler beside the trees")
-    refuse("missing", edited(plain, nodes_missing_value_tracks_true=[1] * len(values(plain)["nodes_modes"])), "classifier", "nodes_missing_value_tracks_true")
     refuse("targets", convert(RandomForestRegressor(**OPTIONS).fit(x, np.stack([number, -number], 1))), "regressor", "n_targets 2")
     refuse("least", edited(numbers, aggregate_function="MIN"), "regressor", "aggregate_function MIN")
     refuse("numbers-as-classes", numbers, "classifier", "open it as the other kind")
