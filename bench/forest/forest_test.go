@@ -76,7 +76,9 @@ func TestFitAndAnswer(t *testing.T) {
 	for i := range 200 {
 		d.Values, d.Labels = append(d.Values, float32(i%20), float32(i)), append(d.Labels, i%20/10)
 	}
-	r, p, err := fitAndAnswer(d, d, forest.Config{Trees: 5})
+	r, p, err := fitAndAnswer(func() (*forest.Classifier, error) {
+		return forest.FitClassifier(t.Context(), d, forest.Config{Trees: 5})
+	}, d)
 	if err != nil {
 		if strings.Contains(err.Error(), "Linux") {
 			t.Skip(err)

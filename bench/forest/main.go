@@ -80,11 +80,17 @@ func parse(args []string) (s settings, err error) {
 	return s, nil
 }
 
-// ours is this module's forest among the libraries.
-const ours = "cancha"
+// Ours among the libraries: a forest that is grown here, and scikit-learn's, opened by package onnx.
+const (
+	ours     = "cancha"
+	oursONNX = "cancha-onnx"
+)
 
 // libraryNames are all libraries; peer.py knows those that are not ours.
-var libraryNames = []string{ours, "scikit-learn", "oneDAL", "LightGBM", "XGBoost", "onnxruntime"}
+var libraryNames = []string{ours, "scikit-learn", "oneDAL", "LightGBM", "XGBoost", runtimeONNX, oursONNX}
+
+// runtimeONNX answers by scikit-learn's forest too.
+const runtimeONNX = "onnxruntime"
 
 // run takes all turns, the libraries one after another in each, and writes the table after each turn.
 func (s settings) run(ctx context.Context) error {
@@ -158,7 +164,8 @@ func (s settings) prepare(ctx context.Context) error {
 		return fmt.Errorf("make the rows with %s bench/forest/data.py: %w", s.python, err)
 	}
 	for _, of := range s.cases() {
-		if of.Library == "onnxruntime" {
+		if of.Library == runtimeONNX || of.Library == oursONNX {
+			of.Library = runtimeONNX
 			c := s.peer(ctx, of, "")
 			c.Args = append(c.Args, "--convert")
 			if err := c.Run(); err != nil {
@@ -187,6 +194,18 @@ func (s settings) peer(ctx context.Context, t task, proba string) *exec.Cmd {
 	})
 }
 
+// model returns the file of scikit-learn's forest, which peer.py makes; it is empty for one that is grown here.
+func (s settings) model(t task) string {
+	if t.Library != oursONNX {
+		return ""
+	}
+	depth := "unlimited"
+	if t.Depth > 0 {
+		depth = strconv.Itoa(t.Depth)
+	}
+	return filepath.Join(s.folder, fmt.Sprintf("sklearn%s-%s-%d.onnx", t.Rows, depth, t.Trees))
+}
+
 // take has one library do its task in a process of its own, and judges its answers.
 func (s settings) take(ctx context.Context, t task) result {
 	r, err := s.process(ctx, t)
@@ -208,12 +227,12 @@ func (s settings) process(ctx context.Context, t task) (r result, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.limit, fmt.Errorf("not done in %v (-limit)", s.limit))
 	defer cancel()
 	c := s.peer(ctx, t, proba.Name())
-	if t.Library == ours {
+	if t.Library == ours || t.Library == oursONNX {
 		self, err := os.Executable()
 		if err != nil {
 			return r, err
 		}
-		c = s.command(ctx, self, []string{turnCommand, s.folder, t.Rows, strconv.Itoa(t.Depth), strconv.Itoa(t.Trees), proba.Name()})
+		c = s.command(ctx, self, []string{turnCommand, s.folder, t.Rows, strconv.Itoa(t.Depth), strconv.Itoa(t.Trees), proba.Name(), s.model(t)})
 	}
 	said := &tail{}
 	c.Stderr = said

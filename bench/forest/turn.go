@@ -13,16 +13,17 @@ import (
 
 	"cancha/ml"
 	"cancha/ml/forest"
+	"cancha/ml/onnx"
 )
 
 // turnCommand is the first argument of a process that takes a turn of ours.
 const turnCommand = "turn"
 
-// turn fits a forest, answers with it, and prints what that took. Its arguments are the folder of the rows, how many, the depth, the trees and
-// the file for the probabilities.
+// turn fits a forest, or opens one, answers with it, and prints what that took. Its arguments are the folder of the rows, how many, the depth,
+// the trees, the file for the probabilities, and that of a model in ONNX, or "".
 func turn(args []string) error {
-	if len(args) != 5 {
-		return fmt.Errorf("%s takes five arguments, got %q", turnCommand, args)
+	if len(args) != 6 {
+		return fmt.Errorf("%s takes six arguments, got %q", turnCommand, args)
 	}
 	folder, rows := args[0], args[1]
 	depth, err := strconv.Atoi(args[2])
@@ -41,9 +42,19 @@ func turn(args []string) error {
 	if err != nil {
 		return err
 	}
-	r, p, err := fitAndAnswer(train, test, forest.Config{Trees: trees, MaxDepth: depth})
+	fit := func() (*forest.Classifier, error) {
+		return forest.FitClassifier(context.Background(), train, forest.Config{Trees: trees, MaxDepth: depth})
+	}
+	if args[5] != "" {
+		fit = func() (*forest.Classifier, error) { return onnx.OpenClassifier(args[5]) }
+	}
+	r, p, err := fitAndAnswer(fit, test)
 	if err != nil {
 		return err
+	}
+	if args[5] != "" {
+		r.Note = fmt.Sprintf("scikit-learn's forest, converted by skl2onnx; opened in %.2f s, of the processor %.2f s", r.Fit.Seconds, r.Fit.CPUSeconds)
+		r.Fit = nil
 	}
 	if err := writeFloat64(args[4], p, len(train.Classes)); err != nil {
 		return err
@@ -51,18 +62,18 @@ func turn(args []string) error {
 	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
-// fitAndAnswer measures the three steps: fit, probabilities of all rows, probabilities of one row.
-func fitAndAnswer(train, test *ml.Dataset, c forest.Config) (r result, p []float64, err error) {
+// fitAndAnswer measures the three steps: to have a forest, probabilities of all rows, probabilities of one row.
+func fitAndAnswer(forestOf func() (*forest.Classifier, error), test *ml.Dataset) (r result, p []float64, err error) {
 	runtime.GC() // what reading the files has left behind is no memory of the fit
 	var f *forest.Classifier
 	fit, err := measure(func() (err error) {
-		f, err = forest.FitClassifier(context.Background(), train, c)
+		f, err = forestOf()
 		return err
 	})
 	if err != nil {
 		return r, nil, err
 	}
-	p = make([]float64, test.Rows()*len(train.Classes))
+	p = make([]float64, test.Rows()*len(f.Classes))
 	var steps []step
 	for range 3 {
 		s, err := measure(func() error {
