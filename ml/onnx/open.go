@@ -193,16 +193,14 @@ func (e *ensemble) shares(classes int) ([]*tree.Tree, error) {
 		return nil, err
 	}
 	for k, t := range trees {
-		for start := 0; start < len(t.Values); {
-			end := start + classes
-			if t.Classes != nil {
-				end = start + 1 + slices.IndexFunc(t.Classes[start:], func(class int32) bool { return class < 0 })
-			}
+		for start := int32(0); int(start) < len(t.Values); {
+			end := start + answerSize(t, start)
 			if err := e.share(t.Values[start:end], second); err != nil {
 				return nil, fmt.Errorf("tree %d of %d: %w", k, e.trees, err)
 			}
 			start = end
 		}
+		sharePure(t)
 	}
 	return trees, nil
 }
