@@ -24,6 +24,16 @@ func (n *node) ints(name string) ([]int64, error) {
 	return v, n.about(name, err)
 }
 
+// list reads attributes of whole numbers by their names; one that is not there is nil.
+func (n *node) list(to map[string]*[]int64) (err error) {
+	for name, v := range to {
+		if *v, err = n.ints(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // int reads an attribute of one whole number, which is otherwise where there is none.
 func (n *node) int(name string, otherwise int64) (int64, error) {
 	if n.attributes[name] == nil {

@@ -135,6 +135,41 @@ type step struct {
 // tree.
 func (b *builder) walk(k int) (*tree.Tree, error) {
 	nodes := b.nodes(k)
+	t, err := b.empty(nodes)
+	if err != nil {
+		return nil, err
+	}
+	used := 0 // numbers of answers that have their place
+	for todo := []step{{node: nodes[0], parent: -1}}; len(todo) > 0; {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if b.visited[s.node] {
+			return nil, fmt.Errorf("two branches of tree %d lead to node %d: this is no tree; export it again", b.tree[s.node], b.id[s.node])
+		}
+		b.visited[s.node] = true
+		at := int32(len(t.Nodes))
+		link(t, s, at)
+		if b.mode[s.node] == leaf {
+			b.slot[s.node] = int32(used)
+			add(t, tree.Node{Feature: -1, Left: int32(used)}, 0, false)
+			used += b.room(s.node)
+			continue
+		}
+		left, right, err := b.branch(k, t, s.node)
+		if err != nil {
+			return nil, err
+		}
+		todo = append(todo, step{right, at, true}, step{left, at, false}) // the left one is next
+	}
+	if len(t.Nodes) != len(nodes) {
+		i := nodes[slices.IndexFunc(nodes, func(i int32) bool { return !b.visited[i] })]
+		return nil, fmt.Errorf("no branch of tree %d leads to node %d; its root is the first that is listed, node %d; export it again", b.tree[i], b.id[i], b.id[nodes[0]])
+	}
+	return t, nil
+}
+
+// empty returns a tree with room for some nodes and their answers, and with lists for what the ensemble has beside them.
+func (b *builder) empty(nodes []int32) (*tree.Tree, error) {
 	leaves, room := 0, 0
 	for _, i := range nodes {
 		if b.mode[i] == leaf {
@@ -155,33 +190,6 @@ func (b *builder) walk(k int) (*tree.Tree, error) {
 	if b.exact {
 		t.Exact = make([]float64, 0, len(nodes))
 	}
-	used := 0
-	for todo := []step{{node: nodes[0], parent: -1}}; len(todo) > 0; {
-		s := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if b.visited[s.node] {
-			return nil, fmt.Errorf("two branches of tree %d lead to node %d: this is no tree; export it again", b.tree[s.node], b.id[s.node])
-		}
-		b.visited[s.node] = true
-		at := int32(len(t.Nodes))
-		link(t, s, at)
-		if b.mode[s.node] == leaf {
-			b.slot[s.node] = int32(used)
-			t.Nodes = append(t.Nodes, tree.Node{Feature: -1, Left: int32(used)})
-			t.Exact, t.MissingLeft = appendTo(t.Exact, 0), appendTo(t.MissingLeft, false)
-			used += b.room(s.node)
-			continue
-		}
-		left, right, err := b.branch(k, t, s.node)
-		if err != nil {
-			return nil, err
-		}
-		todo = append(todo, step{right, at, true}, step{left, at, false}) // the left one is next
-	}
-	if len(t.Nodes) != len(nodes) {
-		i := nodes[slices.IndexFunc(nodes, func(i int32) bool { return !b.visited[i] })]
-		return nil, fmt.Errorf("no branch of tree %d leads to node %d; its root is the first that is listed, node %d; export it again", b.tree[i], b.id[i], b.id[nodes[0]])
-	}
 	return t, nil
 }
 
@@ -196,12 +204,15 @@ func link(t *tree.Tree, s step, at int32) {
 	}
 }
 
-// appendTo appends what a tree has for each node, where it has that.
-func appendTo[T any](list []T, v T) []T {
-	if list == nil {
-		return nil
+// add appends a node, and what the tree keeps of it beside.
+func add(t *tree.Tree, n tree.Node, threshold float64, missingLeft bool) {
+	t.Nodes = append(t.Nodes, n)
+	if t.Exact != nil {
+		t.Exact = append(t.Exact, threshold)
 	}
-	return append(list, v)
+	if t.MissingLeft != nil {
+		t.MissingLeft = append(t.MissingLeft, missingLeft)
+	}
 }
 
 // branch appends a node that splits, and returns the positions of its children.
@@ -213,23 +224,26 @@ func (b *builder) branch(k int, t *tree.Tree, i int32) (left, right int32, err e
 	if f := b.feature[i]; f < 0 || f >= int64(b.columns) {
 		return 0, 0, fmt.Errorf("node %d of tree %d asks for column %d, and rows have %d; export it again", b.id[i], b.tree[i], f, b.columns)
 	}
-	t.Nodes = append(t.Nodes, tree.Node{Feature: int32(b.feature[i]), Threshold: float32(threshold)})
-	t.Exact = appendTo(t.Exact, threshold)
-	if b.tracks != nil {
-		t.MissingLeft = append(t.MissingLeft, (b.tracks[i] != 0) == trueLeft)
+	if left, err = b.child(k, i, b.yes[i]); err != nil {
+		return 0, 0, err
 	}
-	for _, child := range []struct {
-		id int64
-		to *int32
-	}{{b.true[i], &left}, {b.false[i], &right}} {
-		if *child.to = b.node(k, child.id); *child.to < 0 {
-			return 0, 0, fmt.Errorf("node %d of tree %d leads to node %d, which is not there; export it again", b.id[i], b.tree[i], child.id)
-		}
+	if right, err = b.child(k, i, b.no[i]); err != nil {
+		return 0, 0, err
 	}
+	add(t, tree.Node{Feature: int32(b.feature[i]), Threshold: float32(threshold)}, threshold, b.tracks != nil && (b.tracks[i] != 0) == trueLeft)
 	if !trueLeft {
 		left, right = right, left
 	}
 	return left, right, nil
+}
+
+// child returns the position of a child of node i by its id.
+func (b *builder) child(k int, i int32, id int64) (int32, error) {
+	child := b.node(k, id)
+	if child < 0 {
+		return 0, fmt.Errorf("node %d of tree %d leads to node %d, which is not there; export it again", b.id[i], b.tree[i], id)
+	}
+	return child, nil
 }
 
 // room is how many numbers of Values a leaf needs.

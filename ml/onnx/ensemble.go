@@ -28,71 +28,68 @@ func modeNames() [modes]string {
 
 // ensemble is what the attributes of an operator hold: the nodes of all trees, one entry each, and the votes of their leaves.
 type ensemble struct {
-	tree, id       []int64 // of each node; ids are told apart within a tree
-	feature        []int64
-	mode           []mode
-	threshold      []float64
-	true, false    []int64 // ids of the children
-	tracks         []int64 // 1 where missing values go to the true branch; nil: they go nowhere
-	exact          bool    // whether thresholds are float64
-	voteTree       []int64
-	voteNode       []int64
-	voteFor        []int64 // class or target
-	vote           []float64
-	base           []float64 // what is added to each class or target
-	postTransform  string
-	aggregate      string
-	outputs        int64 // targets; 0 for classes, which are named
-	classes        []string
-	trees          int // how many trees there are; set when they are built
-	bytes, columns int // size of the file; numbers in a row
+	tree, id      []int64 // of each node; ids are told apart within a tree
+	feature       []int64
+	mode          []mode
+	threshold     []float64
+	yes, no       []int64 // ids of the children, where the comparison is true and where not
+	tracks        []int64 // 1 where missing values go to the true branch; nil: they go nowhere
+	exact         bool    // whether thresholds are float64
+	voteTree      []int64
+	voteNode      []int64
+	voteFor       []int64 // class or target
+	vote          []float64
+	base          []float64 // what is added to each class or target
+	postTransform string
+	aggregate     string
+	outputs       int64 // targets; 0 for classes, which are named
+	classes       []string
+	trees         int // how many trees there are; set when they are built
+	columns       int // numbers in a row
 }
 
 // attributes reads an operator's attributes; kind is how those of votes begin: class or target.
 func attributes(n *node, kind string) (*ensemble, error) {
 	e := &ensemble{}
 	var tracks []int64
-	for _, a := range []struct {
-		name string
-		to   *[]int64
-	}{
-		{"nodes_treeids", &e.tree}, {"nodes_nodeids", &e.id}, {"nodes_featureids", &e.feature},
-		{"nodes_truenodeids", &e.true}, {"nodes_falsenodeids", &e.false}, {"nodes_missing_value_tracks_true", &tracks},
-		{kind + "_treeids", &e.voteTree}, {kind + "_nodeids", &e.voteNode}, {kind + "_ids", &e.voteFor},
-	} {
-		var err error
-		if *a.to, err = n.ints(a.name); err != nil {
-			return nil, err
-		}
+	err := n.list(map[string]*[]int64{
+		"nodes_treeids": &e.tree, "nodes_nodeids": &e.id, "nodes_featureids": &e.feature, "nodes_truenodeids": &e.yes, "nodes_falsenodeids": &e.no,
+		"nodes_missing_value_tracks_true": &tracks, kind + "_treeids": &e.voteTree, kind + "_nodeids": &e.voteNode, kind + "_ids": &e.voteFor,
+	})
+	if err != nil {
+		return nil, err
 	}
-	var double [3]bool
-	for i, a := range []struct {
-		name string
-		to   *[]float64
-	}{{"nodes_values", &e.threshold}, {kind + "_weights", &e.vote}, {"base_values", &e.base}} {
-		var err error
-		if *a.to, double[i], err = n.numbers(a.name); err != nil {
-			return nil, err
-		}
+	if e.threshold, e.exact, err = n.numbers("nodes_values"); err != nil {
+		return nil, err
 	}
-	e.exact = double[0]
+	if e.vote, _, err = n.numbers(kind + "_weights"); err != nil {
+		return nil, err
+	}
+	if e.base, _, err = n.numbers("base_values"); err != nil {
+		return nil, err
+	}
+	if err := e.settings(n); err != nil {
+		return nil, err
+	}
 	if err := e.modes(n); err != nil {
-		return nil, err
-	}
-	var err error
-	if e.postTransform, err = n.text("post_transform", "NONE"); err != nil {
-		return nil, err
-	}
-	if e.aggregate, err = n.text("aggregate_function", "SUM"); err != nil {
-		return nil, err
-	}
-	if e.outputs, err = n.int("n_targets", 0); err != nil {
 		return nil, err
 	}
 	if err := e.lengths(n); err != nil {
 		return nil, err
 	}
 	return e, e.missing(n, tracks)
+}
+
+// settings reads how answers are made of votes.
+func (e *ensemble) settings(n *node) (err error) {
+	if e.postTransform, err = n.text("post_transform", "NONE"); err != nil {
+		return err
+	}
+	if e.aggregate, err = n.text("aggregate_function", "SUM"); err != nil {
+		return err
+	}
+	e.outputs, err = n.int("n_targets", 0)
+	return err
 }
 
 // modes reads how each node compares.
@@ -129,7 +126,7 @@ func (e *ensemble) lengths(n *node) error {
 		got, want int
 	}{
 		{"nodes_nodeids", len(e.id), nodes}, {"nodes_featureids", len(e.feature), nodes}, {"nodes_modes", len(e.mode), nodes},
-		{"nodes_values", len(e.threshold), nodes}, {"nodes_truenodeids", len(e.true), nodes}, {"nodes_falsenodeids", len(e.false), nodes},
+		{"nodes_values", len(e.threshold), nodes}, {"nodes_truenodeids", len(e.yes), nodes}, {"nodes_falsenodeids", len(e.no), nodes},
 		{"the treeids of votes", len(e.voteTree), votes}, {"the nodeids of votes", len(e.voteNode), votes}, {"the ids of votes", len(e.voteFor), votes},
 	} {
 		if a.got != a.want {

@@ -7,8 +7,8 @@ import (
 
 // five holds the attributes of TreeEnsemble, which tells nodes that split and leaves apart and has no ids: they are positions.
 type five struct {
-	roots, feature, true, false, trueLeaf, falseLeaf, target []int64
-	mode, threshold, weight                                  []float64
+	roots, feature, yes, no, yesLeaf, noLeaf, target []int64
+	mode, threshold, weight                          []float64
 }
 
 // attributes5 reads TreeEnsemble of ai.onnx.ml 5 as if it were the older operator for numbers.
@@ -16,48 +16,36 @@ func attributes5(n *node, operator string) (*ensemble, error) {
 	if operator != "TreeEnsembleRegressor" {
 		return nil, fmt.Errorf("it holds a TreeEnsemble, which answers with numbers and knows no classes; export a TreeEnsembleClassifier, or open it as a regressor")
 	}
-	v := &five{}
+	v, e := &five{}, &ensemble{}
 	var tracks []int64
-	for _, a := range []struct {
-		name string
-		to   *[]int64
-	}{
-		{"tree_roots", &v.roots}, {"nodes_featureids", &v.feature}, {"nodes_truenodeids", &v.true}, {"nodes_falsenodeids", &v.false},
-		{"nodes_trueleafs", &v.trueLeaf}, {"nodes_falseleafs", &v.falseLeaf}, {"nodes_missing_value_tracks_true", &tracks}, {"leaf_targetids", &v.target},
-	} {
-		var err error
-		if *a.to, err = n.ints(a.name); err != nil {
-			return nil, err
-		}
+	err := n.list(map[string]*[]int64{
+		"tree_roots": &v.roots, "nodes_featureids": &v.feature, "nodes_truenodeids": &v.yes, "nodes_falsenodeids": &v.no, "nodes_trueleafs": &v.yesLeaf,
+		"nodes_falseleafs": &v.noLeaf, "nodes_missing_value_tracks_true": &tracks, "leaf_targetids": &v.target,
+	})
+	if err != nil {
+		return nil, err
 	}
-	e := &ensemble{postTransform: "NONE"}
-	for _, a := range []struct {
-		name string
-		to   *[]float64
-	}{{"nodes_modes", &v.mode}, {"nodes_splits", &v.threshold}, {"leaf_weights", &v.weight}} {
-		var elem int64
-		var err error
-		if *a.to, elem, err = n.tensor(a.name); err != nil {
-			return nil, err
-		}
-		e.exact = e.exact || a.name == "nodes_splits" && elem == typeDouble
+	if v.mode, _, err = n.tensor("nodes_modes"); err != nil {
+		return nil, err
+	}
+	var elem int64
+	if v.threshold, elem, err = n.tensor("nodes_splits"); err != nil {
+		return nil, err
+	}
+	e.exact = elem == typeDouble
+	if v.weight, _, err = n.tensor("leaf_weights"); err != nil {
+		return nil, err
 	}
 	if err := v.settings(n, e); err != nil {
 		return nil, err
 	}
-	if err := v.lengths(n); err != nil {
+	if err := v.lengths(n, tracks); err != nil {
 		return nil, err
 	}
 	if err := v.list(e); err != nil {
 		return nil, err
 	}
-	if len(tracks) == 0 {
-		return e, e.missing(n, nil)
-	}
-	if len(tracks) != len(v.feature) {
-		return nil, fmt.Errorf("%v: nodes_missing_value_tracks_true has %d entries for %d nodes; export it again", n, len(tracks), len(v.feature))
-	}
-	listed := make([]int64, len(e.id)) // what nodes_missing_value_tracks_true says, in the order of the list
+	listed := make([]int64, len(e.id)) // what tracks says, in the order of the list
 	for i, id := range e.id {
 		if id < int64(len(tracks)) {
 			listed[i] = tracks[id]
@@ -67,43 +55,46 @@ func attributes5(n *node, operator string) (*ensemble, error) {
 }
 
 // settings reads how answers are made of leaves; the older operators have names where this one has numbers.
-func (v *five) settings(n *node, e *ensemble) (err error) {
+func (v *five) settings(n *node, e *ensemble) error {
 	transform, err := n.int("post_transform", 0)
 	if err != nil {
 		return err
-	}
-	if names := []string{"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"}; transform >= 0 && transform < int64(len(names)) {
-		e.postTransform = names[transform]
-	} else {
-		e.postTransform = fmt.Sprint(transform)
 	}
 	aggregate, err := n.int("aggregate_function", 1)
 	if err != nil {
 		return err
 	}
-	if names := []string{"AVERAGE", "SUM", "MIN", "MAX"}; aggregate >= 0 && aggregate < int64(len(names)) {
-		e.aggregate = names[aggregate]
-	} else {
-		e.aggregate = fmt.Sprint(aggregate)
-	}
+	e.postTransform = named(transform, "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+	e.aggregate = named(aggregate, "AVERAGE", "SUM", "MIN", "MAX")
 	e.outputs, err = n.int("n_targets", 1)
 	return err
 }
 
+// named returns the name of a number; one that has none is its own.
+func named(n int64, names ...string) string {
+	if n >= 0 && n < int64(len(names)) {
+		return names[n]
+	}
+	return fmt.Sprint(n)
+}
+
 // lengths checks that what belongs together is there for each node, and for each leaf.
-func (v *five) lengths(n *node) error {
+func (v *five) lengths(n *node, tracks []int64) error {
 	nodes, leaves := len(v.feature), len(v.weight)
 	for _, a := range []struct {
 		name      string
 		got, want int
 	}{
-		{"nodes_modes", len(v.mode), nodes}, {"nodes_splits", len(v.threshold), nodes}, {"nodes_truenodeids", len(v.true), nodes},
-		{"nodes_falsenodeids", len(v.false), nodes}, {"nodes_trueleafs", len(v.trueLeaf), nodes}, {"nodes_falseleafs", len(v.falseLeaf), nodes},
+		{"nodes_modes", len(v.mode), nodes}, {"nodes_splits", len(v.threshold), nodes}, {"nodes_truenodeids", len(v.yes), nodes},
+		{"nodes_falsenodeids", len(v.no), nodes}, {"nodes_trueleafs", len(v.yesLeaf), nodes}, {"nodes_falseleafs", len(v.noLeaf), nodes},
 		{"leaf_targetids", len(v.target), leaves},
 	} {
 		if a.got != a.want {
 			return fmt.Errorf("%v: %s has %d entries where others have %d; export it again", n, a.name, a.got, a.want)
 		}
+	}
+	if len(tracks) != 0 && len(tracks) != nodes {
+		return fmt.Errorf("%v: nodes_missing_value_tracks_true has %d entries for %d nodes; export it again", n, len(tracks), nodes)
 	}
 	if nodes == 0 || leaves == 0 || len(v.roots) == 0 || nodes+leaves > math.MaxInt32 {
 		return fmt.Errorf("%v has %d nodes, %d leaves and %d tree_roots; each needs one or more", n, nodes, leaves, len(v.roots))
@@ -116,7 +107,7 @@ func (v *five) lengths(n *node) error {
 func (v *five) list(e *ensemble) error {
 	total := len(v.feature) + len(v.weight)
 	e.tree, e.id, e.feature, e.mode = make([]int64, 0, total), make([]int64, 0, total), make([]int64, 0, total), make([]mode, 0, total)
-	e.true, e.false, e.threshold = make([]int64, 0, total), make([]int64, 0, total), make([]float64, 0, total)
+	e.yes, e.no, e.threshold = make([]int64, 0, total), make([]int64, 0, total), make([]float64, 0, total)
 	e.voteTree, e.voteNode = make([]int64, 0, len(v.weight)), make([]int64, 0, len(v.weight))
 	e.voteFor, e.vote = make([]int64, 0, len(v.weight)), make([]float64, 0, len(v.weight))
 	seen := make([]bool, total)
@@ -144,8 +135,8 @@ func (v *five) list(e *ensemble) error {
 // add writes one node or leaf down, and returns its children. A node both of whose branches are one leaf is that leaf: a tree without a split.
 func (v *five) add(e *ensemble, tree, id int64) (children []int64, err error) {
 	nodes := int64(len(v.feature))
-	if id < nodes && v.trueLeaf[id] != 0 && v.falseLeaf[id] != 0 && v.true[id] == v.false[id] {
-		leafAt, err := v.child(v.true[id], 1)
+	if id < nodes && v.yesLeaf[id] != 0 && v.noLeaf[id] != 0 && v.yes[id] == v.no[id] {
+		leafAt, err := v.child(v.yes[id], 1)
 		if err != nil {
 			return nil, err
 		}
@@ -156,19 +147,19 @@ func (v *five) add(e *ensemble, tree, id int64) (children []int64, err error) {
 		e.leaf(tree, id, v.target[id-nodes], v.weight[id-nodes])
 		return nil, nil
 	}
-	yes, err := v.child(v.true[id], v.trueLeaf[id])
+	yes, err := v.child(v.yes[id], v.yesLeaf[id])
 	if err != nil {
 		return nil, err
 	}
-	no, err := v.child(v.false[id], v.falseLeaf[id])
+	no, err := v.child(v.no[id], v.noLeaf[id])
 	if err != nil {
 		return nil, err
 	}
-	if m := v.mode[id]; m >= float64(leaf) {
+	if m := v.mode[id]; !(m >= 0 && m < float64(leaf)) {
 		return nil, fmt.Errorf("node %d has mode %v, which ONNX does not have; export it again", id, m)
 	}
 	e.tree, e.id, e.feature, e.mode = append(e.tree, tree), append(e.id, id), append(e.feature, v.feature[id]), append(e.mode, mode(v.mode[id]))
-	e.true, e.false, e.threshold = append(e.true, yes), append(e.false, no), append(e.threshold, v.threshold[id])
+	e.yes, e.no, e.threshold = append(e.yes, yes), append(e.no, no), append(e.threshold, v.threshold[id])
 	return []int64{no, yes}, nil
 }
 
@@ -190,6 +181,6 @@ func (v *five) child(id, isLeaf int64) (int64, error) {
 // leaf writes a leaf down, with its vote.
 func (e *ensemble) leaf(tree, id, target int64, weight float64) {
 	e.tree, e.id, e.feature, e.mode = append(e.tree, tree), append(e.id, id), append(e.feature, 0), append(e.mode, leaf)
-	e.true, e.false, e.threshold = append(e.true, 0), append(e.false, 0), append(e.threshold, 0)
+	e.yes, e.no, e.threshold = append(e.yes, 0), append(e.no, 0), append(e.threshold, 0)
 	e.voteTree, e.voteNode, e.voteFor, e.vote = append(e.voteTree, tree), append(e.voteNode, id), append(e.voteFor, target), append(e.vote, weight)
 }

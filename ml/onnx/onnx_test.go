@@ -14,6 +14,7 @@ import (
 
 	"cancha/ml"
 	"cancha/ml/forest"
+	"cancha/ml/tree"
 )
 
 // tolerance is by how much an answer may be off: float32 has seven digits, and onnxruntime adds up in float32.
@@ -281,7 +282,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestSaveRefuses: a forest of one class has no form in ONNX.
+// TestSaveRefuses: a forest of one class, or of numbers beyond float32, has no form in ONNX.
 func TestSaveRefuses(t *testing.T) {
 	d := &ml.Dataset{Features: []string{"a"}, Values: []float32{1, 2}, Classes: []string{"only"}, Labels: []int{0, 0}}
 	f, err := forest.FitClassifier(t.Context(), d, forest.Config{Trees: 2})
@@ -290,6 +291,14 @@ func TestSaveRefuses(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "one.onnx")
 	if err := SaveClassifier(path, f); err == nil || !strings.Contains(err.Error(), "one class") {
+		t.Errorf("got %v", err)
+	}
+	large := &tree.Tree{Nodes: []tree.Node{{Feature: -1}}, Values: []float64{1e39}, Columns: 1, Outputs: 1}
+	r, err := forest.NewRegressor([]string{"a"}, []*tree.Tree{large})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := SaveRegressor(path, r); err == nil || !strings.Contains(err.Error(), "answers with 1e+39") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {

@@ -45,78 +45,85 @@ func OpenRegressor(path string) (*forest.Regressor, error) {
 
 // decodeClassifier reads a file's bytes.
 func decodeClassifier(data []byte) (*forest.Classifier, error) {
-	m, e, features, err := decode(data, "TreeEnsembleClassifier", "class")
+	p, err := decode(data, "TreeEnsembleClassifier", "class")
 	if err != nil {
 		return nil, err
 	}
-	classes, err := classLabels(m, e.bytes)
+	classes, err := p.classLabels()
 	if err != nil {
 		return nil, err
 	}
-	trees, err := e.shares(len(classes))
+	trees, err := p.shares(len(classes))
 	if err != nil {
 		return nil, err
 	}
-	return forest.NewClassifier(features, classes, trees)
+	return forest.NewClassifier(p.features, classes, trees)
 }
 
 // decodeRegressor reads a file's bytes.
 func decodeRegressor(data []byte) (*forest.Regressor, error) {
-	_, e, features, err := decode(data, "TreeEnsembleRegressor", "target")
+	p, err := decode(data, "TreeEnsembleRegressor", "target")
 	if err != nil {
 		return nil, err
 	}
-	trees, err := e.numbers()
+	trees, err := p.numbers()
 	if err != nil {
 		return nil, err
 	}
-	return forest.NewRegressor(features, trees)
+	return forest.NewRegressor(p.features, trees)
+}
+
+// parsed is a file that has been read, before its trees are built.
+type parsed struct {
+	*ensemble
+	bytes    int      // of the file
+	node     *node    // the operator
+	features []string // a name for each column
+	classes  []string // of metadata_props; nil: not there
 }
 
 // decode reads what both kinds have, and checks what does not depend on the answers.
-func decode(data []byte, operator, kind string) (m *model, e *ensemble, features []string, err error) {
-	if m, err = parse(data); err != nil {
-		return nil, nil, nil, err
+func decode(data []byte, operator, kind string) (*parsed, error) {
+	m, err := parse(data)
+	if err != nil {
+		return nil, err
 	}
 	n, r, err := m.ensembleNode(operator)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
+	p := &parsed{bytes: len(data), node: n, classes: m.classes}
 	if n.op == "TreeEnsemble" {
-		e, err = attributes5(n, operator)
+		p.ensemble, err = attributes5(n, operator)
 	} else {
-		e, err = attributes(n, kind)
+		p.ensemble, err = attributes(n, kind)
 	}
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	if e.postTransform != "NONE" {
-		return nil, nil, nil, fmt.Errorf("%v: what its trees add up to becomes the answer by %s (post_transform), as with boosted trees, and a forest's answers are means", n, e.postTransform)
+	if p.postTransform != "NONE" {
+		return nil, fmt.Errorf("%v: what its trees add up to becomes the answer by %s (post_transform), as with boosted trees, and a forest's answers are means", n, p.postTransform)
 	}
-	if e.exact && (r.elem != typeDouble || r.rounded) {
-		return nil, nil, nil, fmt.Errorf("%v: thresholds of double for rows of float; export it with rows of double", n)
+	double := r.elem == typeDouble && !r.rounded
+	if p.exact && !double {
+		return nil, fmt.Errorf("%v: thresholds of double for rows of float; export it with rows of double", n)
 	}
-	e.exact = r.elem == typeDouble && !r.rounded
-	e.bytes = len(data)
-	features, err = m.featureNames(r, e)
-	e.columns = len(features)
-	m.nodes = []node{*n}
-	return m, e, features, err
+	p.exact = double
+	return p, p.nameFeatures(m.features, r)
 }
 
-// featureNames returns a name for each column.
-func (m *model) featureNames(r rows, e *ensemble) ([]string, error) {
+// nameFeatures gives each column a name: that of metadata_props, or of its input, or else x0, x1 and so on, as scikit-learn counts.
+func (p *parsed) nameFeatures(names []string, r rows) error {
 	columns := r.columns
 	if columns == 0 {
-		columns = int64(len(m.features))
+		columns = int64(len(names))
 	}
 	if columns == 0 { // the graph does not say
-		columns = slices.Max(e.feature) + 1
+		columns = slices.Max(p.feature) + 1
 	}
-	if columns < 1 || columns > int64(4096+e.bytes/2) {
-		return nil, fmt.Errorf("rows of %d columns; it is damaged, export it again", columns)
+	if columns < 1 || columns > int64(4096+p.bytes/2) {
+		return fmt.Errorf("rows of %d columns; it is damaged, export it again", columns)
 	}
-	names := m.features
 	if names == nil {
 		names = r.names
 	}
@@ -127,14 +134,15 @@ func (m *model) featureNames(r rows, e *ensemble) ([]string, error) {
 		}
 	}
 	if int64(len(names)) != columns {
-		return nil, fmt.Errorf("%d names of features (metadata_props, %s) for %d columns; take them out, or write one for each", len(names), featureNames, columns)
+		return fmt.Errorf("%d names of features (metadata_props, %s) for %d columns; take them out, or write one for each", len(names), featureNames, columns)
 	}
-	return names, nil
+	p.features, p.columns = names, len(names)
+	return nil
 }
 
-// classLabels returns the names of the classes in a file of so many bytes.
-func classLabels(m *model, bytes int) ([]string, error) {
-	n := &m.nodes[0]
+// classLabels returns the names of the classes.
+func (p *parsed) classLabels() ([]string, error) {
+	n := p.node
 	numbers, err := n.ints("classlabels_int64s")
 	if err != nil {
 		return nil, err
@@ -143,7 +151,7 @@ func classLabels(m *model, bytes int) ([]string, error) {
 	if err != nil {
 		return nil, n.about("classlabels_strings", err)
 	}
-	if len(numbers)+count > 4096+bytes/4 {
+	if len(numbers)+count > 4096+p.bytes/4 {
 		return nil, fmt.Errorf("%d classes, most of which no leaf votes for; export fewer classes", len(numbers)+count)
 	}
 	labels := make([]string, 0, len(numbers)+count)
@@ -156,11 +164,11 @@ func classLabels(m *model, bytes int) ([]string, error) {
 	if len(labels) == 0 || len(numbers) > 0 && count > 0 {
 		return nil, fmt.Errorf("%v has %d classlabels_int64s and %d classlabels_strings, want one of both; export it again", n, len(numbers), count)
 	}
-	if m.classes != nil && len(m.classes) != len(labels) {
-		return nil, fmt.Errorf("%d names of classes (metadata_props, %s) for %d classes; take them out, or write one for each", len(m.classes), classNames, len(labels))
+	if p.classes != nil && len(p.classes) != len(labels) {
+		return nil, fmt.Errorf("%d names of classes (metadata_props, %s) for %d classes; take them out, or write one for each", len(p.classes), classNames, len(labels))
 	}
-	if m.classes != nil {
-		return m.classes, nil
+	if p.classes != nil {
+		return p.classes, nil
 	}
 	return labels, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -15,7 +16,7 @@ import (
 
 // SaveClassifier writes a forest of classes to path as an ONNX model: rows "X", n by the number of features, of float, to "label", n, and
 // "probabilities", n by the number of classes. Where the forest has thresholds of float64 rows are of double. Missing folders are made, and the
-// file is replaced as a whole. A forest of one class, and one of more than 2 GiB in this form, are an error.
+// file is replaced as a whole. A forest of one class, and one of more than 2 GiB in this form, are an error. Shares are float32 there.
 func SaveClassifier(path string, f *forest.Classifier) error {
 	data, err := encodeClassifier(f)
 	if err != nil {
@@ -24,8 +25,8 @@ func SaveClassifier(path string, f *forest.Classifier) error {
 	return modelfile.Replace(path, data)
 }
 
-// SaveRegressor writes a forest of numbers to path as an ONNX model: rows "X", n by the number of features, to "variable", n by 1. See
-// [SaveClassifier].
+// SaveRegressor writes a forest of numbers to path as an ONNX model: rows "X", n by the number of features, to "variable", n by 1, of float:
+// seven digits, which are few for answers far from 0, such as Unix times. One beyond float32 (3.4e38) is an error. See [SaveClassifier].
 func SaveRegressor(path string, f *forest.Regressor) error {
 	data, err := encodeRegressor(f)
 	if err != nil {
@@ -74,6 +75,9 @@ func encodeClassifier(f *forest.Classifier) ([]byte, error) {
 func encodeRegressor(f *forest.Regressor) ([]byte, error) {
 	w := newWriter(f.Trees(), "target", f.Features, nil)
 	for k, t := range f.Trees() {
+		if i := slices.IndexFunc(t.Values, func(v float64) bool { return math.Abs(v) > math.MaxFloat32 }); i >= 0 {
+			return nil, fmt.Errorf("tree %d answers with %v, and answers in ONNX are float32, up to 3.4e38; train with targets in another unit", k, t.Values[i])
+		}
 		w.nodes(k, t)
 		w.votes(k, t, func(vote func(target int, weight float64), leaf []float64) { vote(0, leaf[0]) })
 	}
@@ -92,7 +96,7 @@ type writer struct {
 	feature           []byte
 	mode              []byte // fields of texts, which cannot be packed
 	threshold         []byte
-	true, false       []byte
+	yes, no           []byte // children
 	tracks            []byte // nodes_missing_value_tracks_true; nil: rows have all numbers
 	voteTree          []byte
 	voteNode, voteFor []byte
@@ -116,9 +120,13 @@ func (w *writer) nodes(k int, t *tree.Tree) {
 		}
 		w.treeID, w.nodeID = protowire.AppendVarint(w.treeID, uint64(k)), protowire.AppendVarint(w.nodeID, uint64(i))
 		w.feature = protowire.AppendVarint(w.feature, uint64(feature))
-		w.true, w.false = protowire.AppendVarint(w.true, uint64(yes)), protowire.AppendVarint(w.false, uint64(no))
+		w.yes, w.no = protowire.AppendVarint(w.yes, uint64(yes)), protowire.AppendVarint(w.no, uint64(no))
 		if t.MissingLeft != nil {
-			w.tracks = append(w.tracks, byte(map[bool]int{true: 1}[n.Feature >= 0 && t.MissingLeft[i]])) // varints of 0 and 1
+			track := uint64(0)
+			if n.Feature >= 0 && t.MissingLeft[i] {
+				track = 1
+			}
+			w.tracks = protowire.AppendVarint(w.tracks, track)
 		}
 		w.mode = appendMessage(w.mode, 9, modeNames()[mode])
 		w.threshold = w.number(w.threshold, threshold)
@@ -160,7 +168,7 @@ func (w *writer) operator(op string, outputs ...string) []byte {
 		name   string
 		packed []byte
 	}{
-		{"nodes_treeids", w.treeID}, {"nodes_nodeids", w.nodeID}, {"nodes_featureids", w.feature}, {"nodes_truenodeids", w.true}, {"nodes_falsenodeids", w.false},
+		{"nodes_treeids", w.treeID}, {"nodes_nodeids", w.nodeID}, {"nodes_featureids", w.feature}, {"nodes_truenodeids", w.yes}, {"nodes_falsenodeids", w.no},
 		{w.kind + "_treeids", w.voteTree}, {w.kind + "_nodeids", w.voteNode}, {w.kind + "_ids", w.voteFor},
 	} {
 		n = appendAttribute(n, a.name, attributeInts, 8, a.packed)
