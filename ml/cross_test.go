@@ -212,8 +212,8 @@ func TestGridSearchAgainstSklearn(t *testing.T) {
 	}
 	done := 0
 	s, err := ml.GridSearch(t.Context(), d, folds, linear.Config{}, values,
-		func(_ context.Context, train *ml.Dataset, c linear.Config) (ml.Model, error) {
-			return linear.FitLogistic(train, c)
+		func(_ context.Context, train *ml.Dataset, c any) (ml.Model, error) {
+			return linear.FitLogistic(train, c.(linear.Config))
 		},
 		ml.SearchConfig{Scorer: ml.NegLogLoss, Progress: func(n, total int) {
 			if done++; n != done || total != len(want.Cs)*want.K+1 {
@@ -224,7 +224,7 @@ func TestGridSearchAgainstSklearn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, c := range s.Candidates {
-		if !near([]float64{c.Score.Mean, c.Score.Std}, []float64{want.Mean[i], want.Std[i]}) || c.Rank != want.Rank[i] || c.Settings.Ridge != 1/want.Cs[i] {
+		if !near([]float64{c.Score.Mean, c.Score.Std}, []float64{want.Mean[i], want.Std[i]}) || c.Rank != want.Rank[i] || c.Settings.(linear.Config).Ridge != 1/want.Cs[i] {
 			t.Errorf("C=%v: got %v, rank %d, want %v ± %v, rank %d", want.Cs[i], c.Score, c.Rank, want.Mean[i], want.Std[i], want.Rank[i])
 		}
 	}
@@ -254,7 +254,7 @@ func TestGridOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	learn := func(ctx context.Context, train *ml.Dataset, _ settings) (ml.Model, error) {
+	learn := func(ctx context.Context, train *ml.Dataset, _ any) (ml.Model, error) {
 		return logistic(ctx, train)
 	}
 	s, err := ml.GridSearch(t.Context(), d, folds, settings{Name: "base"}, ml.Grid{"B": {1, 2.5}, "Inner.Depth": {3, 4}, "Name": {word("x")}}, learn, ml.SearchConfig{NoRefit: true})
@@ -263,7 +263,7 @@ func TestGridOrder(t *testing.T) {
 	}
 	var got []settings
 	for _, c := range s.Candidates {
-		got = append(got, c.Settings)
+		got = append(got, c.Settings.(settings))
 	}
 	if want := []settings{{1, deep{3}, "x"}, {1, deep{4}, "x"}, {2.5, deep{3}, "x"}, {2.5, deep{4}, "x"}}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -278,6 +278,9 @@ func TestGridOrder(t *testing.T) {
 			t.Errorf("%v: no error", values)
 		}
 	}
+	if _, err := ml.GridSearch(t.Context(), d, folds, &settings{}, ml.Grid{"B": {1}}, learn, ml.SearchConfig{}); err == nil {
+		t.Error("settings by pointer: no error")
+	}
 }
 
 // TestRandomSearch: a seed draws the same, values within their ends.
@@ -287,8 +290,8 @@ func TestRandomSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	learn := func(_ context.Context, train *ml.Dataset, c linear.Config) (ml.Model, error) {
-		return linear.FitLogistic(train, c)
+	learn := func(_ context.Context, train *ml.Dataset, c any) (ml.Model, error) {
+		return linear.FitLogistic(train, c.(linear.Config))
 	}
 	draws := ml.Draws{"Ridge": ml.LogUniform(0.01, 100), "Iterations": ml.Whole(30, 32)}
 	run := func(seed uint64) (all []linear.Config) {
@@ -297,7 +300,7 @@ func TestRandomSearch(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range s.Candidates {
-			all = append(all, c.Settings)
+			all = append(all, c.Settings.(linear.Config))
 		}
 		if !strings.Contains(s.String(), "and 10 more") {
 			t.Errorf("the table:\n%s", s)
@@ -335,8 +338,8 @@ func TestSearchEnds(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	s, err := ml.GridSearch(ctx, d, folds, linear.Config{}, ml.Grid{"Ridge": {1.0, 2.0, 3.0}},
-		func(ctx context.Context, train *ml.Dataset, c linear.Config) (ml.Model, error) {
-			return linear.FitLogistic(train, c)
+		func(ctx context.Context, train *ml.Dataset, c any) (ml.Model, error) {
+			return linear.FitLogistic(train, c.(linear.Config))
 		},
 		ml.SearchConfig{Progress: func(done, _ int) {
 			if done == want.K+1 {

@@ -76,8 +76,8 @@ func ExampleGridSearch() {
 		fmt.Println(err)
 		return
 	}
-	learn := func(ctx context.Context, train *ml.Dataset, c forest.Config) (ml.Model, error) {
-		return forest.FitClassifier(ctx, train, c)
+	learn := func(ctx context.Context, train *ml.Dataset, settings any) (ml.Model, error) {
+		return forest.FitClassifier(ctx, train, settings.(forest.Config))
 	}
 	values := ml.Grid{"MaxDepth": {1, 2}, "MinSamplesLeaf": {1, 40}}
 	s, err := ml.GridSearch(context.Background(), data, folds, forest.Config{Trees: 20}, values, learn, ml.SearchConfig{Scorer: ml.NegLogLoss})

@@ -58,6 +58,13 @@ func Whole(low, high int) Draw {
 	return func(r *rand.Rand) any { return low + r.IntN(high-low+1) }
 }
 
+// SettingsLearner fits a model to rows by settings, which are of the type of those that the search began with:
+//
+//	func(ctx context.Context, train *ml.Dataset, settings any) (ml.Model, error) {
+//		return forest.FitClassifier(ctx, train, settings.(forest.Config))
+//	}
+type SettingsLearner func(ctx context.Context, train *Dataset, settings any) (Model, error)
+
 // SearchConfig says how settings are compared. The zero value asks the model's own Score and fits the best settings once more, to all rows.
 type SearchConfig struct {
 	Scorer  Scorer // nil: the model's own Score
@@ -67,16 +74,16 @@ type SearchConfig struct {
 }
 
 // Search is what a search has found. It shows itself as a table, the best first.
-type Search[S any] struct {
-	Candidates []Candidate[S] // in the order in which they were tried
-	Best       int            // place of the best among the candidates: the first with the greatest mean
-	Model      Model          // fitted to all rows by the best settings
+type Search struct {
+	Candidates []Candidate // in the order in which they were tried
+	Best       int         // place of the best among the candidates: the first with the greatest mean
+	Model      Model       // fitted to all rows by the best settings
 	fields     []string
 }
 
 // Candidate is settings that were tried.
-type Candidate[S any] struct {
-	Settings S
+type Candidate struct {
+	Settings any            // of the type of those that the search began with
 	Values   map[string]any // what was tried in them, by the fields' names
 	Score    CrossScore
 	FitTime  time.Duration // mean over the folds
@@ -86,11 +93,11 @@ type Candidate[S any] struct {
 // mostCandidates is far above what is ever waited for, and low enough that a slip of the keyboard does not take all memory.
 const mostCandidates = 100_000
 
-// GridSearch tries base with all combinations of the grid's values: each is scored on the folds, as [CrossValidate] does. It is scikit-learn's
+// GridSearch tries base, a struct of settings, with all combinations of the grid's values: each is scored on the folds, as [CrossValidate] does. It is scikit-learn's
 // GridSearchCV. A combination that learn refuses ends the search with an error that names it. When ctx is done, so is the search; then, and after any error of
 // a fit, what was scored before is returned with the error.
-func GridSearch[S any](ctx context.Context, d *Dataset, folds []Split, base S, values Grid,
-	learn func(ctx context.Context, train *Dataset, settings S) (Model, error), c SearchConfig) (*Search[S], error) {
+func GridSearch(ctx context.Context, d *Dataset, folds []Split, base any, values Grid,
+	learn SettingsLearner, c SearchConfig) (*Search, error) {
 	fields, total := slices.Sorted(maps.Keys(values)), 1
 	for _, name := range fields {
 		if total *= len(values[name]); total == 0 || total > mostCandidates {
@@ -110,8 +117,8 @@ func GridSearch[S any](ctx context.Context, d *Dataset, folds []Split, base S, v
 }
 
 // RandomSearch tries base with n draws of values, as scikit-learn's RandomizedSearchCV; else it is as [GridSearch]. A seed always draws the same.
-func RandomSearch[S any](ctx context.Context, d *Dataset, folds []Split, base S, draws Draws, n int, seed uint64,
-	learn func(ctx context.Context, train *Dataset, settings S) (Model, error), c SearchConfig) (*Search[S], error) {
+func RandomSearch(ctx context.Context, d *Dataset, folds []Split, base any, draws Draws, n int, seed uint64,
+	learn SettingsLearner, c SearchConfig) (*Search, error) {
 	if n < 1 || n > mostCandidates {
 		return nil, fmt.Errorf("ml: %d draws of settings; from 1 to %d are possible", n, mostCandidates)
 	}
@@ -133,17 +140,16 @@ func RandomSearch[S any](ctx context.Context, d *Dataset, folds []Split, base S,
 }
 
 // search scores candidates and fits the best.
-func search[S any](ctx context.Context, d *Dataset, folds []Split, base S, fields []string, tried []map[string]any,
-	learn func(context.Context, *Dataset, S) (Model, error), c SearchConfig) (*Search[S], error) {
-	s := &Search[S]{fields: fields}
-	all := make([]Candidate[S], len(tried))
+func search(ctx context.Context, d *Dataset, folds []Split, base any, fields []string, tried []map[string]any,
+	learn SettingsLearner, c SearchConfig) (*Search, error) {
+	s := &Search{fields: fields}
+	all := make([]Candidate, len(tried))
 	for i, values := range tried { // all of them before the first fit, so that a slip shows at once
-		all[i] = Candidate[S]{Settings: base, Values: values}
-		for _, name := range fields {
-			if err := set(reflect.ValueOf(&all[i].Settings).Elem(), name, values[name]); err != nil {
-				return nil, err
-			}
+		settings, err := adapt(base, fields, values)
+		if err != nil {
+			return nil, err
 		}
+		all[i] = Candidate{Settings: settings, Values: values}
 	}
 	if c.Scorer == nil {
 		c.Scorer = OwnScore{}
@@ -191,7 +197,7 @@ func (p *progress) fit(learn func() (Model, error)) (Model, error) {
 }
 
 // rank orders the candidates there are.
-func (s *Search[S]) rank() {
+func (s *Search) rank() {
 	order := permutation(len(s.Candidates), 0)
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.Candidates[b].Score.Mean, s.Candidates[a].Score.Mean) })
 	for n, i := range order {
@@ -204,6 +210,22 @@ func (s *Search[S]) rank() {
 	if len(order) > 0 {
 		s.Best = order[0]
 	}
+}
+
+// adapt returns a copy of settings, a struct, with values for some fields.
+func adapt(base any, fields []string, values map[string]any) (any, error) {
+	from := reflect.ValueOf(base)
+	if from.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("ml: settings are a struct, such as forest.Config{}, and no %T", base)
+	}
+	settings := reflect.New(from.Type()).Elem()
+	settings.Set(from)
+	for _, name := range fields {
+		if err := set(settings, name, values[name]); err != nil {
+			return nil, err
+		}
+	}
+	return settings.Interface(), nil
 }
 
 // set gives a field of a struct a value: one of its type, or a number or text that the type holds without loss.
@@ -253,7 +275,7 @@ func shown(v any) string {
 const mostShown = 20
 
 // MIMEBundle shows the candidates, the best first: at most 20 of them.
-func (s *Search[S]) MIMEBundle() map[string]any {
+func (s *Search) MIMEBundle() map[string]any {
 	g := grid.Grid{Caption: fmt.Sprintf("%d settings", len(s.Candidates)), Header: append([]string{"rank"}, s.fields...)}
 	name := "score"
 	if len(s.Candidates) > 0 {
@@ -277,4 +299,4 @@ func (s *Search[S]) MIMEBundle() map[string]any {
 }
 
 // String is the table's text.
-func (s *Search[S]) String() string { return s.MIMEBundle()["text/plain"].(string) }
+func (s *Search) String() string { return s.MIMEBundle()["text/plain"].(string) }
