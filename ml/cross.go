@@ -40,6 +40,11 @@ func CrossValidate(ctx context.Context, d *Dataset, folds []Split, learn Learner
 	}
 	c := &CrossScores{}
 	for _, s := range scorers {
+		if m, ok := s.(Metric); ok {
+			if err := m.known(); err != nil {
+				return nil, err
+			}
+		}
 		c.Scores = append(c.Scores, CrossScore{Name: s.Name()})
 	}
 	err := eachFold(ctx, d, folds, learn, func(i int, m Model, test *Dataset, fit time.Duration) error {
@@ -123,7 +128,7 @@ func CrossPredictProba(ctx context.Context, d *Dataset, folds []Split, learn Lea
 		if !ok {
 			return nil, fmt.Errorf("a %T has no probabilities", m)
 		}
-		return c.PredictProba(ctx, test)
+		return PredictProba(ctx, c, test)
 	})
 }
 
@@ -134,7 +139,7 @@ func CrossPredict(ctx context.Context, d *Dataset, folds []Split, learn Learner)
 		if !ok {
 			return nil, fmt.Errorf("a %T does not answer with numbers", m)
 		}
-		return r.Predict(ctx, test)
+		return PredictNumbers(ctx, r, test)
 	})
 }
 

@@ -183,7 +183,8 @@ func TestCrossValidateRefuses(t *testing.T) {
 		{"an empty side", t.Context(), d, []ml.Split{{Test: []int{1}}}, logistic, ml.Accuracy, "0 rows to learn from"},
 		{"a metric of numbers", t.Context(), d, folds, logistic, ml.R2, `"r2" is no metric of classifiers`},
 		{"a metric of classes", t.Context(), d, folds, poisson, ml.Accuracy, `"accuracy" is no metric of regressors`},
-		{"no such metric", t.Context(), d, folds, logistic, "auroc", "there are"},
+		{"no such metric", t.Context(), d, folds, func(context.Context, *ml.Dataset) (ml.Model, error) { panic("a fit before the metric was looked at") },
+			"auroc", `no metric "auroc"; there are`},
 		{"a fold of one class", t.Context(), &oneClass, folds, forests, ml.ROCAUC, "the rows have no roc_auc"},
 		{"a context that is done", stopped, d, folds, logistic, ml.Accuracy, "fold 1 of 4: context canceled"},
 		{"a learner that fails", t.Context(), d, folds, func(context.Context, *ml.Dataset) (ml.Model, error) { return nil, errors.New("oh") }, ml.Accuracy, "fold 1 of 4: oh"},
@@ -194,6 +195,56 @@ func TestCrossValidateRefuses(t *testing.T) {
 		}
 	}
 }
+
+// foreign is a model of somebody else's.
+type foreign struct {
+	ml.Classifier
+	p [][]float64
+}
+
+func (f foreign) PredictProba(context.Context, *ml.Dataset) ([][]float64, error) { return f.p, nil }
+
+// foreignNumbers is one of numbers.
+type foreignNumbers struct {
+	ml.Regressor
+	v []float64
+}
+
+func (f foreignNumbers) Predict(context.Context, *ml.Dataset) ([]float64, error) { return f.v, nil }
+
+// TestForeignModels: what is no answer is an error that says so, and no panic.
+func TestForeignModels(t *testing.T) {
+	d, _ := binary(t)
+	two, nan := d.Slice(0, 2), math.NaN()
+	for _, tt := range []struct {
+		m    ml.Model
+		by   ml.Metric
+		want string
+	}{
+		{foreign{p: [][]float64{{0.5, 0.5}, {1, 0}}}, ml.Accuracy, ""},
+		{foreign{p: [][]float64{{0.5, 0.5}}}, ml.Accuracy, "1 rows for a dataset of 2"},
+		{foreign{p: [][]float64{{1}, {1}}}, ml.NegLogLoss, "the model has 1 classes, the dataset 2"},
+		{foreign{p: [][]float64{{nan, 1}, {0, 1}}}, ml.ROCAUC, "a probability of NaN"},
+		{foreign{p: [][]float64{{0.5, 0.5}, {2, -1}}}, ml.ROCAUC, `class "no" of row 1 a probability of 2`},
+		{foreign{p: [][]float64{{0.5, 0.5}, {0.1, 0.1}}}, ml.ROCAUC, "row 1 sum to 0.2"},
+		{foreignNumbers{v: []float64{1, 2}}, ml.NegMeanSquaredError, ""},
+		{foreignNumbers{v: []float64{1}}, ml.R2, "answers 1 rows of a dataset of 2"},
+		{foreignNumbers{v: []float64{1, nan}}, ml.R2, "answers row 1 with NaN"},
+	} {
+		_, err := tt.by.Score(t.Context(), tt.m, two)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: got %v, want an error with %q", tt.m, err, tt.want)
+		}
+	}
+	if _, err := ml.ScoreClassifier(t.Context(), outside{}, two.Classes, two); err == nil || !strings.Contains(err.Error(), "classes that it has not") {
+		t.Errorf("a class outside: got %v", err)
+	}
+}
+
+// outside predicts classes that there are not.
+type outside struct{ ml.Classifier }
+
+func (outside) Predict(context.Context, *ml.Dataset) ([]int, error) { return []int{0, 2}, nil }
 
 func forests(ctx context.Context, train *ml.Dataset) (ml.Model, error) {
 	return forest.FitClassifier(ctx, train, forest.Config{Trees: 3})

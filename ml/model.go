@@ -3,6 +3,7 @@ package ml
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"cancha/ml/metric"
@@ -46,6 +47,56 @@ func MostProbable(p [][]float64) []int {
 	return out
 }
 
+// By how much probabilities may leave 0 to 1, and their sum 1, as package metric has it.
+const (
+	probaRounding = 1e-6
+	probaSlack    = 0.05
+)
+
+// PredictProba asks a classifier for the probabilities of each row, and checks that they are some, for the rows and classes of the dataset. Whoever takes
+// classifiers of other people asks them this way.
+func PredictProba(ctx context.Context, c Classifier, d *Dataset) ([][]float64, error) {
+	p, err := c.PredictProba(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	if len(p) != d.Rows() {
+		return nil, fmt.Errorf("ml: a %T has probabilities of %d rows for a dataset of %d", c, len(p), d.Rows())
+	}
+	for i, row := range p {
+		if len(row) != len(d.Classes) {
+			return nil, fmt.Errorf("ml: the model has %d classes, the dataset %d: %q; set Classes to those of the model", len(row), len(d.Classes), d.Classes)
+		}
+		sum := 0.0
+		for k, v := range row {
+			if sum += v; !(v >= -probaRounding && v <= 1+probaRounding) {
+				return nil, fmt.Errorf("ml: a %T gives class %q of row %d a probability of %v", c, d.Classes[k], i, v)
+			}
+		}
+		if math.Abs(sum-1) > probaSlack {
+			return nil, fmt.Errorf("ml: the probabilities that a %T gives row %d sum to %v, not to 1", c, i, sum)
+		}
+	}
+	return p, nil
+}
+
+// PredictNumbers asks a regressor for each row, and checks that it answers with as many numbers, none of them NaN or infinite.
+func PredictNumbers(ctx context.Context, r Regressor, d *Dataset) ([]float64, error) {
+	v, err := r.Predict(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	if len(v) != d.Rows() {
+		return nil, fmt.Errorf("ml: a %T answers %d rows of a dataset of %d", r, len(v), d.Rows())
+	}
+	for i, v := range v {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("ml: a %T answers row %d with %v", r, i, v)
+		}
+	}
+	return v, nil
+}
+
 // ScoreClassifier is the accuracy: the share of the rows' weight whose label the model predicts, from 0 to 1: accuracy_score of scikit-learn with sample_weight.
 // Classes are those that the model knows, in their order; a dataset without labels, or with other classes, is an error.
 func ScoreClassifier(ctx context.Context, c Classifier, classes []string, d *Dataset) (float64, error) {
@@ -56,6 +107,9 @@ func ScoreClassifier(ctx context.Context, c Classifier, classes []string, d *Dat
 	if err != nil {
 		return 0, err
 	}
+	if len(predicted) != d.Rows() || slices.ContainsFunc(predicted, func(k int) bool { return k < 0 || k >= len(classes) }) {
+		return 0, fmt.Errorf("ml: a %T answers %d rows of a dataset of %d, or with classes that it has not", c, len(predicted), d.Rows())
+	}
 	return metric.Share(predicted, d.Labels, d.Weights), nil
 }
 
@@ -65,7 +119,7 @@ func ScoreRegressor(ctx context.Context, r Regressor, d *Dataset) (float64, erro
 	if err := d.ValidateTargets(); err != nil {
 		return 0, err
 	}
-	predicted, err := r.Predict(ctx, d)
+	predicted, err := PredictNumbers(ctx, r, d)
 	if err != nil {
 		return 0, err
 	}

@@ -3,7 +3,9 @@ package ml
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"cancha/ml/metric"
 )
@@ -60,9 +62,39 @@ func (m Metric) Score(ctx context.Context, model Model, d *Dataset) (float64, er
 	return v, nil
 }
 
+// known refuses a name that no metric has, before any model is fitted.
+func (m Metric) known() error {
+	if ofClasses()[m] == nil && ofNumbers()[m] == nil {
+		return fmt.Errorf("ml: there is no metric %q; there are %q of classifiers and %q of regressors", m, metricNames(ofClasses()), metricNames(ofNumbers()))
+	}
+	return nil
+}
+
+// metricNames lists metrics.
+func metricNames[F any](metrics map[Metric]F) []Metric { return slices.Sorted(maps.Keys(metrics)) }
+
 // classes judges probabilities.
 func (m Metric) classes(ctx context.Context, c Classifier, d *Dataset) (float64, error) {
-	measure, ok := map[Metric]func(p [][]float64, d *Dataset) float64{
+	measure := ofClasses()[m]
+	if measure == nil {
+		return 0, fmt.Errorf("ml: %q is no metric of classifiers; there are %q", m, metricNames(ofClasses()))
+	}
+	if err := d.ValidateLabels(d.Classes); err != nil {
+		return 0, err
+	}
+	if err := d.validateRows(); err != nil {
+		return 0, err
+	}
+	p, err := PredictProba(ctx, c, d)
+	if err != nil {
+		return 0, err
+	}
+	return measure(p, d), nil
+}
+
+// ofClasses are the metrics of classifiers.
+func ofClasses() map[Metric]func(p [][]float64, d *Dataset) float64 {
+	return map[Metric]func(p [][]float64, d *Dataset) float64{
 		Accuracy:         func(p [][]float64, d *Dataset) float64 { return metric.Share(MostProbable(p), d.Labels, d.Weights) },
 		F1Macro:          func(p [][]float64, d *Dataset) float64 { return metric.F1(MostProbable(p), d.Labels, d.Weights) },
 		ROCAUC:           func(p [][]float64, d *Dataset) float64 { return metric.ROCAUC(p, d.Labels, d.Weights) },
@@ -80,45 +112,35 @@ func (m Metric) classes(ctx context.Context, c Classifier, d *Dataset) (float64,
 			}
 			return -loss
 		},
-	}[m]
-	if !ok {
-		return 0, fmt.Errorf("ml: %q is no metric of classifiers; there are %q", m, []Metric{Accuracy, NegLogLoss, NegBrier, NegRPS, ROCAUC, AveragePrecision, F1Macro})
 	}
-	if err := d.ValidateLabels(d.Classes); err != nil {
-		return 0, err
-	}
-	p, err := c.PredictProba(ctx, d)
-	if err != nil {
-		return 0, err
-	}
-	if len(p) > 0 && len(p[0]) != len(d.Classes) {
-		return 0, fmt.Errorf("ml: the model has %d classes, the dataset %d: %q", len(p[0]), len(d.Classes), d.Classes)
-	}
-	return measure(p, d), nil
 }
 
 // numbers judges predictions of targets.
 func (m Metric) numbers(ctx context.Context, r Regressor, d *Dataset) (float64, error) {
-	measure, ok := map[Metric]func(predicted, targets, weights []float64) float64{
+	measure := ofNumbers()[m]
+	if measure == nil {
+		return 0, fmt.Errorf("ml: %q is no metric of regressors; there are %q", m, metricNames(ofNumbers()))
+	}
+	if err := d.ValidateTargets(); err != nil {
+		return 0, err
+	}
+	predicted, err := PredictNumbers(ctx, r, d)
+	if err != nil {
+		return 0, err
+	}
+	return measure(predicted, d.Targets, d.Weights), nil
+}
+
+// ofNumbers are the metrics of regressors.
+func ofNumbers() map[Metric]func(predicted, targets, weights []float64) float64 {
+	return map[Metric]func(predicted, targets, weights []float64) float64{
 		R2:                      metric.R2,
 		D2Poisson:               metric.D2Poisson,
 		NegMeanSquaredError:     func(p, y, w []float64) float64 { return -metric.MeanSquaredError(p, y, w) },
 		NegRootMeanSquaredError: func(p, y, w []float64) float64 { return -math.Sqrt(metric.MeanSquaredError(p, y, w)) },
 		NegMeanAbsoluteError:    func(p, y, w []float64) float64 { return -metric.MeanAbsoluteError(p, y, w) },
 		NegPoissonDeviance:      func(p, y, w []float64) float64 { return -metric.WeightedMean(metric.PoissonDeviances(p, y), w) },
-	}[m]
-	if !ok {
-		return 0, fmt.Errorf("ml: %q is no metric of regressors; there are %q", m,
-			[]Metric{R2, D2Poisson, NegMeanSquaredError, NegRootMeanSquaredError, NegMeanAbsoluteError, NegPoissonDeviance})
 	}
-	if err := d.ValidateTargets(); err != nil {
-		return 0, err
-	}
-	predicted, err := r.Predict(ctx, d)
-	if err != nil {
-		return 0, err
-	}
-	return measure(predicted, d.Targets, d.Weights), nil
 }
 
 // OwnScore is the Scorer that asks a model's own Score: what is measured where no scorer is named.

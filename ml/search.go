@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"cancha/internal/running"
 	"cancha/runtime/grid"
 )
 
@@ -139,7 +140,7 @@ func RandomSearch(ctx context.Context, d *Dataset, folds []Split, base any, draw
 	return search(ctx, d, folds, base, fields, drawn, learn, c)
 }
 
-// search scores candidates and fits the best.
+// search makes the candidates and has them run.
 func search(ctx context.Context, d *Dataset, folds []Split, base any, fields []string, tried []map[string]any,
 	learn SettingsLearner, c SearchConfig) (*Search, error) {
 	s := &Search{fields: fields}
@@ -158,39 +159,50 @@ func search(ctx context.Context, d *Dataset, folds []Split, base any, fields []s
 	if !c.NoRefit {
 		steps.total++
 	}
+	steps.listed = running.NewJob(running.Fit, fmt.Sprintf("search of %d settings", len(all)), steps.total, "fits")
+	err := steps.listed.Do(func() error { return s.run(ctx, d, folds, all, learn, c, steps) })
+	return s, err
+}
+
+// run scores candidates and fits the best.
+func (s *Search) run(ctx context.Context, d *Dataset, folds []Split, all []Candidate, learn SettingsLearner, c SearchConfig, steps *progress) error {
 	for _, candidate := range all {
 		scores, err := CrossValidate(ctx, d, folds, func(ctx context.Context, train *Dataset) (Model, error) {
 			return steps.fit(func() (Model, error) { return learn(ctx, train, candidate.Settings) })
 		}, c.Scorer)
 		if err != nil {
 			s.rank()
-			return s, fmt.Errorf("ml: search: settings %s: %w", describe(fields, candidate.Values), err)
+			return fmt.Errorf("ml: search: settings %s: %w", describe(s.fields, candidate.Values), err)
 		}
 		candidate.Score, candidate.FitTime = scores.Scores[0], meanTime(scores.FitTime)
 		s.Candidates = append(s.Candidates, candidate)
 	}
 	s.rank()
 	if c.NoRefit {
-		return s, nil
+		return nil
 	}
-	var err error
-	s.Model, err = steps.fit(func() (Model, error) { return learn(ctx, d, s.Candidates[s.Best].Settings) })
+	best := s.Candidates[s.Best]
+	m, err := steps.fit(func() (Model, error) { return learn(ctx, d, best.Settings) })
 	if err != nil {
-		return s, fmt.Errorf("ml: search: fit the best settings %s to all rows: %w", describe(fields, s.Candidates[s.Best].Values), err)
+		return fmt.Errorf("ml: search: fit the best settings %s to all rows: %w", describe(s.fields, best.Values), err)
 	}
-	return s, nil
+	s.Model = m
+	return nil
 }
 
 // progress counts fits.
 type progress struct {
 	report      func(done, total int)
 	done, total int
+	listed      *running.Job
 }
 
 // fit counts one that has not failed.
 func (p *progress) fit(learn func() (Model, error)) (Model, error) {
 	m, err := learn()
-	if p.done++; err == nil && p.report != nil {
+	p.done++
+	p.listed.Advance(1)
+	if err == nil && p.report != nil {
 		p.report(p.done, p.total)
 	}
 	return m, err

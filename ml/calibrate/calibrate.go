@@ -3,7 +3,6 @@ package calibrate
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"cancha/ml"
@@ -138,7 +137,7 @@ func (f *Classifier) single(ctx context.Context, d *ml.Dataset, folds []ml.Split
 
 // add calibrates a model on rows that it has not learned from.
 func (f *Classifier) add(ctx context.Context, m ml.Classifier, held *ml.Dataset) error {
-	p, err := m.PredictProba(ctx, held)
+	p, err := ml.PredictProba(ctx, m, held)
 	if err != nil {
 		return err
 	}
@@ -153,13 +152,7 @@ func (f *Classifier) add(ctx context.Context, m ml.Classifier, held *ml.Dataset)
 // curves learns those of one model from what it has answered.
 func (f *Classifier) curves(p [][]float64, d *ml.Dataset) ([]curve, error) {
 	weights, seen := make([]float64, len(p)), make([]float64, len(f.Classes))
-	for i, row := range p {
-		if len(row) != len(f.Classes) {
-			return nil, fmt.Errorf("the model has %d classes, the dataset %d: %q", len(row), len(f.Classes), f.Classes)
-		}
-		if slices.ContainsFunc(row, math.IsNaN) {
-			return nil, fmt.Errorf("the model gives row %d probabilities of %v", i, row)
-		}
+	for i := range p {
 		weights[i] = d.Weight(i)
 		seen[d.Labels[i]] += weights[i]
 	}
@@ -208,20 +201,18 @@ func (f *Classifier) PredictProba(ctx context.Context, d *ml.Dataset) ([][]float
 	if err := d.ValidateFor(f.Features); err != nil {
 		return nil, fmt.Errorf("calibrate: %w", err)
 	}
-	k := len(f.Classes)
+	rows, k := *d, len(f.Classes)
+	rows.Classes, rows.Labels = f.Classes, nil // those to predict need not name them
 	all, out, row := make([]float64, d.Rows()*k), make([][]float64, d.Rows()), make([]float64, k)
 	for i := range out {
 		out[i] = all[i*k : (i+1)*k : (i+1)*k]
 	}
 	for _, each := range f.parts {
-		p, err := each.model.PredictProba(ctx, d)
+		p, err := ml.PredictProba(ctx, each.model, &rows)
 		if err != nil {
 			return nil, err
 		}
 		for i := range out {
-			if len(p[i]) != k {
-				return nil, fmt.Errorf("calibrate: a model of %d classes among those of %d", len(p[i]), k)
-			}
 			f.calibrate(row, p[i], each.curves)
 			for class, v := range row {
 				out[i][class] += v / float64(len(f.parts))

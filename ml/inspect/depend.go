@@ -137,10 +137,10 @@ func asking(ctx context.Context, m ml.Model, d *ml.Dataset) (ask func(*ml.Datase
 		if len(d.Classes) == 0 {
 			return nil, nil, fmt.Errorf("inspect: the dataset names no classes; set Classes to those of the model, in its order")
 		}
-		return func(rows *ml.Dataset) ([][]float64, error) { return m.PredictProba(ctx, rows) }, d.Classes, nil
+		return func(rows *ml.Dataset) ([][]float64, error) { return ml.PredictProba(ctx, m, rows) }, d.Classes, nil
 	case ml.Regressor:
 		return func(rows *ml.Dataset) ([][]float64, error) {
-			numbers, err := m.Predict(ctx, rows)
+			numbers, err := ml.PredictNumbers(ctx, m, rows)
 			out := make([][]float64, len(numbers))
 			for i := range numbers {
 				out[i] = numbers[i : i+1]
@@ -174,9 +174,6 @@ func (dep *Dependence) take(answers [][]float64, d *ml.Dataset) error {
 	total := 0.0
 	sums := make([]float64, len(dep.Average))
 	for i, row := range answers {
-		if len(row) != len(sums) {
-			return fmt.Errorf("inspect: the model has %d classes, the dataset %d: %q", len(row), len(sums), dep.Classes)
-		}
 		w := d.Weight(i)
 		total += w
 		for k, v := range row {
