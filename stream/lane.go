@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -69,7 +70,7 @@ type lane struct {
 const notLate = -1
 
 // take handles n records of a batch. rejected is told of each that is bad or late.
-func (n *lane) take(b Batch, count int, idleAfter time.Duration, rejected func(r *Record, reason string, late time.Duration)) error {
+func (n *lane) take(ctx context.Context, b Batch, count int, idleAfter time.Duration, rejected func(r *Record, reason string, late time.Duration)) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.topic, n.high = b.Topic, max(n.high, b.HighWatermark)
@@ -95,7 +96,7 @@ func (n *lane) take(b Batch, count int, idleAfter time.Duration, rejected func(r
 		if n.windows != nil {
 			n.windows.At = r.Offset
 		}
-		reason := n.handle(b.Topic, r)
+		reason := n.handle(ctx, b.Topic, r)
 		switch {
 		case r.Offset < n.again:
 			n.env.Late, n.env.LateBy = late, lateBy
@@ -109,7 +110,7 @@ func (n *lane) take(b Batch, count int, idleAfter time.Duration, rejected func(r
 			return n.env.Err
 		}
 	}
-	err := n.flush()
+	err := n.flush(ctx)
 	n.reached = n.reached || !n.blind && n.next >= n.goal
 	n.records += int64(count)
 	n.busy += time.Since(began)
@@ -138,9 +139,9 @@ func (n *lane) tell() {
 }
 
 // handle takes one record through the lane and returns "", or the reason why it is bad.
-func (n *lane) handle(topic string, r *Record) (reason string) {
+func (n *lane) handle(ctx context.Context, topic string, r *Record) (reason string) {
 	if n.handler != nil {
-		return n.process(r)
+		return n.process(ctx, r)
 	}
 	clear(n.row)
 	if reason := n.decoder.Decode(r.Value, n.row); reason != "" {

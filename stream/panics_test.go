@@ -27,12 +27,12 @@ type counter struct {
 	fresh bool
 }
 
-func (c *counter) Record(r *Record) (time.Time, string) {
+func (c *counter) Record(_ context.Context, r *Record) (time.Time, string) {
 	c.n, c.fresh = c.n+1, true
 	return time.Unix(r.Offset, 0), ""
 }
 
-func (c *counter) Flush(emit func(at time.Time, row ...Value) error) error {
+func (c *counter) Flush(_ context.Context, emit func(at time.Time, row ...Value) error) error {
 	return emit(time.Unix(int64(c.n), 0), IntOf(int64(c.n)))
 }
 

@@ -321,7 +321,7 @@ type halves struct {
 	at      []time.Time
 }
 
-func (h *halves) Record(r *Record) (time.Time, string) {
+func (h *halves) Record(_ context.Context, r *Record) (time.Time, string) {
 	var x float64
 	if _, err := fmt.Sscan(string(r.Value), &x); err != nil {
 		return time.Time{}, "no number"
@@ -330,7 +330,7 @@ func (h *halves) Record(r *Record) (time.Time, string) {
 	return h.at[len(h.at)-1], ""
 }
 
-func (h *halves) Flush(emit func(at time.Time, row ...Value) error) error {
+func (h *halves) Flush(_ context.Context, emit func(at time.Time, row ...Value) error) error {
 	for i, x := range h.numbers {
 		if err := emit(h.at[i], FloatOf(x), FloatOf(x/2)); err != nil {
 			return err

@@ -164,7 +164,7 @@ func (r reader) Batch(ctx context.Context, b Batch) (err error) {
 func (r reader) handle(n *lane, b Batch) (count int, err error) {
 	defer r.keeper.handling()()
 	count = r.reserve(len(b.Records))
-	err = n.take(b, count, r.in.query.idle, func(rec *Record, reason string, late time.Duration) { r.reject(n.unit, b.Topic, rec, reason, late) })
+	err = n.take(r.ctx, b, count, r.in.query.idle, func(rec *Record, reason string, late time.Duration) { r.reject(n.unit, b.Topic, rec, reason, late) })
 	if err == nil {
 		err = r.settle(n)
 	}

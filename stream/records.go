@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -19,12 +20,14 @@ type RecordProcessing struct {
 	New func() RecordHandler
 }
 
-// RecordHandler handles the records of one partition, from one goroutine at a time; handlers of different partitions run side by side.
+// RecordHandler handles the records of one partition, from one goroutine at a time; handlers of different partitions run side by side. The context of
+// both methods is that of Start: it is done when the query is cancelled, and not when it is stopped, since a batch in hand is
+// handled to its end then.
 type RecordHandler interface {
 	// Record takes a record, which it may keep until Flush returns, and tells when it happened, or the reason why it is bad.
-	Record(r *Record) (at time.Time, reason string)
-	// Flush ends a batch: it may give out rows, each with the event time that it has. An error ends the query.
-	Flush(emit func(at time.Time, row ...Value) error) error
+	Record(ctx context.Context, r *Record) (at time.Time, reason string)
+	// Flush ends a batch: it may give out rows, each with the event time that it has. An error ends the query, which names the process.
+	Flush(ctx context.Context, emit func(at time.Time, row ...Value) error) error
 }
 
 // ProcessRecords hands the records as they are to a process, whose rows take their place. It is a query's first step; Format and EventTime do
@@ -61,8 +64,8 @@ func (g *graph) processed(in *input, steps []step, end tail) error {
 }
 
 // process hands a record to the lane's handler.
-func (n *lane) process(r *Record) (reason string) {
-	at, reason := n.handler.Record(r)
+func (n *lane) process(ctx context.Context, r *Record) (reason string) {
+	at, reason := n.handler.Record(ctx, r)
 	if reason != "" {
 		return reason
 	}
@@ -76,11 +79,11 @@ func (n *lane) process(r *Record) (reason string) {
 }
 
 // flush ends a batch of the lane's handler.
-func (n *lane) flush() error {
+func (n *lane) flush(ctx context.Context) error {
 	if n.handler == nil {
 		return nil
 	}
-	err := n.handler.Flush(func(at time.Time, row ...Value) error {
+	err := n.handler.Flush(ctx, func(at time.Time, row ...Value) error {
 		if len(row) != n.width {
 			return fmt.Errorf("stream: %d values given out, want one for each of the %d columns", len(row), n.width)
 		}

@@ -1,6 +1,7 @@
 package stream_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -13,10 +14,10 @@ import (
 // nobody handles no records.
 type nobody struct{}
 
-func (nobody) Record(*Record) (time.Time, string)                 { return time.Time{}, "" }
-func (nobody) Flush(func(at time.Time, row ...Value) error) error { return nil }
-func (nobody) Save(dst []byte) ([]byte, error)                    { return dst, nil }
-func (nobody) Load([]byte) error                                  { return nil }
+func (nobody) Record(context.Context, *Record) (time.Time, string)                 { return time.Time{}, "" }
+func (nobody) Flush(context.Context, func(at time.Time, row ...Value) error) error { return nil }
+func (nobody) Save(dst []byte) ([]byte, error)                                     { return dst, nil }
+func (nobody) Load([]byte) error                                                   { return nil }
 
 // TestReadOtherwise: settings by which records, or what is kept of them, mean another thing are part of what a checkpoint knows of a plan, in words. Each row
 // has two settings; a plan is the same as one that is made again.

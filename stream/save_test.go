@@ -109,12 +109,12 @@ type named struct {
 	restored *[]string
 }
 
-func (n *named) Record(r *Record) (time.Time, string) {
+func (n *named) Record(_ context.Context, r *Record) (time.Time, string) {
 	n.name = string(r.Value)
 	return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), ""
 }
 
-func (n *named) Flush(func(time.Time, ...Value) error) error { return nil }
+func (n *named) Flush(_ context.Context, _ func(time.Time, ...Value) error) error { return nil }
 
 func (n *named) Changes(changed, _ func(string)) {
 	if n.name != "" && !n.noted {

@@ -124,7 +124,7 @@ type odds struct{ matches map[int64]uint64 }
 
 func (m *odds) Classes() []string { return []string{"home", "draw", "away"} }
 
-func (m *odds) Score(events []statsbomb.MatchEvent, probabilities [][]float64) error {
+func (m *odds) Score(_ context.Context, events []statsbomb.MatchEvent, probabilities [][]float64) error {
 	for i := range events {
 		e := &events[i].Event
 		n := m.matches[e.MatchID]*31 + uint64(e.Index) + uint64(e.Team.ID)

@@ -2,6 +2,7 @@ package lwp
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -60,8 +61,12 @@ func (l *Live) Matches() int {
 
 // Score takes events in and fills one slice of probabilities for each: what the model says right after that event. The
 // slices have a length of len(Classes()); nil slices are made. The forest is asked once per call, and only for events
-// that changed something it looks at, so large batches are cheap. After the 90 minutes the answer is the result.
-func (l *Live) Score(events []statsbomb.MatchEvent, probabilities [][]float64) error {
+// that changed something it looks at, so large batches are cheap. After the 90 minutes the answer is the result. When ctx is
+// done already, its cause is the error, and no event has been taken in.
+func (l *Live) Score(ctx context.Context, events []statsbomb.MatchEvent, probabilities [][]float64) error {
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("lwp: score %d events: %w", len(events), err)
+	}
 	if len(events) != len(probabilities) {
 		return fmt.Errorf("lwp: %d events but room for %d answers", len(events), len(probabilities))
 	}

@@ -14,10 +14,10 @@ func TestMatchMoves(t *testing.T) {
 		e.MatchID = 7
 		event := []statsbomb.MatchEvent{{Event: e, Home: statsbomb.Ref{ID: homeTeam}, Away: statsbomb.Ref{ID: awayTeam}}}
 		want, got := [][]float64{nil}, [][]float64{nil}
-		if err := whole.Score(event, want); err != nil {
+		if err := whole.Score(t.Context(), event, want); err != nil {
 			t.Fatal(err)
 		}
-		if err := now.Score(event, got); err != nil {
+		if err := now.Score(t.Context(), event, got); err != nil {
 			t.Fatal(err)
 		}
 		if [3]float64(got[0]) != [3]float64(want[0]) {
@@ -42,7 +42,7 @@ func TestAMatchThatMovesPlays(t *testing.T) {
 	score := func(l *Live, id int64) {
 		e := statsbomb.MatchEvent{Home: statsbomb.Ref{ID: homeTeam}, Away: statsbomb.Ref{ID: awayTeam}}
 		e.Event.MatchID = id
-		if err := l.Score([]statsbomb.MatchEvent{e}, [][]float64{nil}); err != nil {
+		if err := l.Score(t.Context(), []statsbomb.MatchEvent{e}, [][]float64{nil}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -64,7 +64,7 @@ func FuzzLoadMatch(f *testing.F) {
 	l := NewLive(model, 0)
 	e := statsbomb.MatchEvent{Home: statsbomb.Ref{ID: homeTeam}, Away: statsbomb.Ref{ID: awayTeam}}
 	e.Event.MatchID = 1
-	if err := l.Score([]statsbomb.MatchEvent{e}, [][]float64{nil}); err != nil {
+	if err := l.Score(f.Context(), []statsbomb.MatchEvent{e}, [][]float64{nil}); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(l.SaveMatch(nil, 1))

@@ -48,7 +48,7 @@ func play(t *testing.T, l *Live, id int64, minute int, events []statsbomb.Event)
 	}
 	send(tick)
 	answers := make([][]float64, len(batch))
-	if err := l.Score(batch, answers); err != nil {
+	if err := l.Score(t.Context(), batch, answers); err != nil {
 		t.Fatal(err)
 	}
 	return answers[len(answers)-1]
@@ -62,12 +62,12 @@ func TestBatchSizeDoesNotMatter(t *testing.T) {
 		all = append(all, statsbomb.MatchEvent{Event: e, Home: statsbomb.Ref{ID: homeTeam}, Away: statsbomb.Ref{ID: awayTeam}})
 	}
 	whole, single := make([][]float64, len(all)), NewLive(model, 0)
-	if err := NewLive(model, 0).Score(all, whole); err != nil {
+	if err := NewLive(model, 0).Score(t.Context(), all, whole); err != nil {
 		t.Fatal(err)
 	}
 	for i := range all {
 		one := [][]float64{make([]float64, 3)}
-		if err := single.Score(all[i:i+1], one); err != nil {
+		if err := single.Score(t.Context(), all[i:i+1], one); err != nil {
 			t.Fatal(err)
 		}
 		if [3]float64(one[0]) != [3]float64(whole[i]) {
@@ -84,7 +84,7 @@ func TestLiveForgetsSilentMatches(t *testing.T) {
 	for id := range int64(100) {
 		e := statsbomb.MatchEvent{Event: at(1, time.Minute, homeTeam, statsbomb.TypePass), Home: statsbomb.Ref{ID: homeTeam}, Away: statsbomb.Ref{ID: awayTeam}}
 		e.Event.MatchID = id
-		if err := l.Score([]statsbomb.MatchEvent{e}, make([][]float64, 1)); err != nil {
+		if err := l.Score(t.Context(), []statsbomb.MatchEvent{e}, make([][]float64, 1)); err != nil {
 			t.Fatal(err)
 		}
 		if n := l.Matches(); n > 8 {
@@ -106,13 +106,13 @@ func TestForgettingDoesNotDependOnCalls(t *testing.T) {
 		all = append(all, statsbomb.MatchEvent{Event: goal, Home: statsbomb.Ref{ID: homeTeam}, Away: statsbomb.Ref{ID: awayTeam}})
 	}
 	whole, single, kept := make([][]float64, len(all)), NewLive(model, 4), make([][]float64, len(all))
-	if err := errors.Join(NewLive(model, 4).Score(all, whole), NewLive(model, 0).Score(all, kept)); err != nil {
+	if err := errors.Join(NewLive(model, 4).Score(t.Context(), all, whole), NewLive(model, 0).Score(t.Context(), all, kept)); err != nil {
 		t.Fatal(err)
 	}
 	forgot := false
 	for i := range all {
 		one := [][]float64{make([]float64, 3)}
-		if err := single.Score(all[i:i+1], one); err != nil {
+		if err := single.Score(t.Context(), all[i:i+1], one); err != nil {
 			t.Fatal(err)
 		}
 		if [3]float64(one[0]) != [3]float64(whole[i]) {
@@ -127,16 +127,16 @@ func TestForgettingDoesNotDependOnCalls(t *testing.T) {
 
 func TestLiveMistakes(t *testing.T) {
 	l := NewLive(fit(t, loadSeason(t), Outcome), 0)
-	if err := l.Score(make([]statsbomb.MatchEvent, 2), make([][]float64, 1)); err == nil {
+	if err := l.Score(t.Context(), make([]statsbomb.MatchEvent, 2), make([][]float64, 1)); err == nil {
 		t.Error("two events with room for one answer were accepted")
 	}
-	if err := l.Score(make([]statsbomb.MatchEvent, 1), [][]float64{make([]float64, 2)}); err == nil {
+	if err := l.Score(t.Context(), make([]statsbomb.MatchEvent, 1), [][]float64{make([]float64, 2)}); err == nil {
 		t.Error("room for two of three probabilities was accepted")
 	}
 	if got := l.Classes(); len(got) != 3 || got[0] != "home" || got[1] != "draw" || got[2] != "away" {
 		t.Errorf("classes: got %v", got)
 	}
-	if err := l.Score(nil, nil); err != nil {
+	if err := l.Score(t.Context(), nil, nil); err != nil {
 		t.Errorf("no events: got %v", err)
 	}
 }
@@ -154,7 +154,7 @@ func BenchmarkLiveScore(b *testing.B) {
 		for i := range events {
 			events[i].Event.MatchID = id
 		}
-		if err := l.Score(events, answers); err != nil {
+		if err := l.Score(b.Context(), events, answers); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -69,13 +69,13 @@ func checkLive(t *testing.T, m *lwp.Model) {
 		events = append(events, statsbomb.MatchEvent{Event: e, Home: statsbomb.Ref{ID: 11}, Away: statsbomb.Ref{ID: 22}})
 	}
 	together := make([][]float64, len(events))
-	if err := lwp.NewLive(m, 0).Score(events, together); err != nil {
+	if err := lwp.NewLive(m, 0).Score(t.Context(), events, together); err != nil {
 		t.Fatal(err)
 	}
 	single := lwp.NewLive(m, 0)
 	for i := range events {
 		one := [][]float64{nil}
-		if err := single.Score(events[i:i+1], one); err != nil {
+		if err := single.Score(t.Context(), events[i:i+1], one); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(one[0], together[i]) || len(one[0]) != 3 {

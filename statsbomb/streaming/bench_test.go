@@ -1,6 +1,7 @@
 package streaming_test
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 	"time"
@@ -120,7 +121,7 @@ type free struct{}
 
 func (free) Classes() []string { return []string{"home", "draw", "away"} }
 
-func (free) Score(_ []statsbomb.MatchEvent, probabilities [][]float64) error {
+func (free) Score(_ context.Context, _ []statsbomb.MatchEvent, probabilities [][]float64) error {
 	for _, p := range probabilities {
 		p[0], p[1], p[2] = .5, .25, .25
 	}

@@ -20,7 +20,7 @@ type remembering struct{ matches map[int64]uint64 }
 
 func (m *remembering) Classes() []string { return []string{"home", "draw", "away"} }
 
-func (m *remembering) Score(events []statsbomb.MatchEvent, probabilities [][]float64) error {
+func (m *remembering) Score(ctx context.Context, events []statsbomb.MatchEvent, probabilities [][]float64) error {
 	for i := range events {
 		e := &events[i].Event
 		n := m.matches[e.MatchID]*31 + uint64(e.Index) + uint64(e.Team.ID)

@@ -1,6 +1,7 @@
 package streaming_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -126,8 +127,8 @@ func TestAScorerRemembersWhatTheBoardForgets(t *testing.T) {
 // forgetful is a model that forgets each match at its second event.
 type forgetful struct{ remembering }
 
-func (m *forgetful) Score(events []statsbomb.MatchEvent, probabilities [][]float64) error {
-	err := m.remembering.Score(events, probabilities)
+func (m *forgetful) Score(ctx context.Context, events []statsbomb.MatchEvent, probabilities [][]float64) error {
+	err := m.remembering.Score(ctx, events, probabilities)
 	for i := range events {
 		if events[i].Event.Index == 2 {
 			m.DropMatch(events[i].Event.MatchID)
@@ -298,9 +299,9 @@ func (m *alone) enter() func() {
 	return func() { m.calls.Add(-1) }
 }
 
-func (m *alone) Score(events []statsbomb.MatchEvent, probabilities [][]float64) error {
+func (m *alone) Score(ctx context.Context, events []statsbomb.MatchEvent, probabilities [][]float64) error {
 	defer m.enter()()
-	return m.Keeper.Score(events, probabilities)
+	return m.Keeper.Score(ctx, events, probabilities)
 }
 
 func (m *alone) SaveMatch(dst []byte, id int64) []byte {
@@ -322,11 +323,11 @@ func (m *alone) DropMatch(id int64) {
 func handle(t testing.TB, h stream.RecordHandler, records ...stream.Record) {
 	t.Helper()
 	for i := range records {
-		if _, reason := h.Record(&records[i]); reason != "" {
+		if _, reason := h.Record(t.Context(), &records[i]); reason != "" {
 			t.Error(reason)
 		}
 	}
-	if err := h.Flush(func(time.Time, ...stream.Value) error { return nil }); err != nil {
+	if err := h.Flush(t.Context(), func(time.Time, ...stream.Value) error { return nil }); err != nil {
 		t.Error(err)
 	}
 }

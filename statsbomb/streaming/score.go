@@ -1,6 +1,7 @@
 package streaming
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"time"
@@ -17,8 +18,9 @@ type Scorer interface {
 	// Score takes the next events, of one or several matches, each match's in the order of the stream, and fills
 	// probabilities[i], which is as long as Classes, with the state after events[i]; they are not negative and sum to 1.
 	// Calls come one after another, never two at a time; events and probabilities are the caller's again afterwards.
-	// How a stream is cut into calls must not change the answers. An error ends the query.
-	Score(events []statsbomb.MatchEvent, probabilities [][]float64) error
+	// How a stream is cut into calls must not change the answers. An error ends the query, whose Err tells it; nothing of the call is kept then. ctx is
+	// done when the query is cancelled: a call that waits, for a device or another machine, returns its cause.
+	Score(ctx context.Context, events []statsbomb.MatchEvent, probabilities [][]float64) error
 }
 
 // Columns of a scoring's rows.
@@ -71,7 +73,7 @@ type handler struct {
 }
 
 // Record implements stream.RecordHandler: it has the model called once enough events wait.
-func (h *handler) Record(r *stream.Record) (at time.Time, reason string) {
+func (h *handler) Record(ctx context.Context, r *stream.Record) (at time.Time, reason string) {
 	n := len(h.pending)
 	if n == 0 {
 		h.first = time.Now()
@@ -86,7 +88,7 @@ func (h *handler) Record(r *stream.Record) (at time.Time, reason string) {
 	}
 	at = instant(h.told[n].at)
 	if n++; n >= h.board.limit || n%clockEvery == 0 && time.Since(h.first) >= h.board.wait {
-		h.score()
+		h.score(ctx)
 	}
 	return at, ""
 }
@@ -102,9 +104,9 @@ func (h *handler) grow() {
 func instant(ns int64) time.Time { return time.Unix(0, ns).UTC() }
 
 // Flush implements stream.RecordHandler: it scores what is left of a batch of records, and gives out its rows.
-func (h *handler) Flush(emit func(at time.Time, row ...stream.Value) error) error {
+func (h *handler) Flush(ctx context.Context, emit func(at time.Time, row ...stream.Value) error) error {
 	if len(h.pending) > 0 {
-		h.score()
+		h.score(ctx)
 	}
 	stamps := h.timestamps()
 	for _, done := range h.done {
@@ -136,10 +138,10 @@ func (h *handler) timestamps() string {
 }
 
 // score hands the pending events to the model. After a failure nothing is scored any more.
-func (h *handler) score() {
+func (h *handler) score(ctx context.Context) {
 	if h.failure == nil {
 		var done call
-		if done, h.failure = h.board.score(h, h.pending, h.told, time.Since(h.first)); h.failure == nil {
+		if done, h.failure = h.board.score(ctx, h, h.pending, h.told, time.Since(h.first)); h.failure == nil {
 			h.done = append(h.done, done.list)
 			if h.scored != nil {
 				h.scored(done)
@@ -151,7 +153,7 @@ func (h *handler) score() {
 }
 
 // score calls the model with events, keeps what it says and returns it. The predictions are the board's and must not change.
-func (b *Board) score(of *handler, events []statsbomb.MatchEvent, told []told, decoding time.Duration) (call, error) {
+func (b *Board) score(ctx context.Context, of *handler, events []statsbomb.MatchEvent, told []told, decoding time.Duration) (call, error) {
 	b.calling.Lock()
 	defer b.calling.Unlock()
 	for len(b.probabilities) < len(events) {
@@ -159,7 +161,7 @@ func (b *Board) score(of *handler, events []statsbomb.MatchEvent, told []told, d
 	}
 	probabilities := b.probabilities[:len(events)]
 	start := time.Now()
-	err := b.call(events, probabilities)
+	err := b.call(ctx, events, probabilities)
 	took := time.Since(start)
 	if err != nil {
 		return call{}, fmt.Errorf("score %d events: %w", len(events), err)
@@ -172,14 +174,17 @@ func (b *Board) score(of *handler, events []statsbomb.MatchEvent, told []told, d
 	return b.take(of, events, told, probabilities, decoding, took), nil
 }
 
-// call calls the model; a panic in it ends the query, not the program.
-func (b *Board) call(events []statsbomb.MatchEvent, probabilities [][]float64) (err error) {
+// call calls the model, unless the query has been cancelled; a panic in it ends the query, not the program.
+func (b *Board) call(ctx context.Context, events []statsbomb.MatchEvent, probabilities [][]float64) (err error) {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the model panicked: %v", p)
 		}
 	}()
-	return b.scorer.Score(events, probabilities)
+	return b.scorer.Score(ctx, events, probabilities)
 }
 
 // check makes sure that a model's answer is one.

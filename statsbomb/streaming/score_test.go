@@ -2,6 +2,7 @@ package streaming_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -31,7 +32,7 @@ func newTally() *tally {
 
 func (m *tally) Classes() []string { return m.classes }
 
-func (m *tally) Score(events []statsbomb.MatchEvent, probabilities [][]float64) error {
+func (m *tally) Score(ctx context.Context, events []statsbomb.MatchEvent, probabilities [][]float64) error {
 	m.calls++
 	m.most = max(m.most, len(events))
 	for i, e := range events {
@@ -235,6 +236,74 @@ func TestScoreFails(t *testing.T) {
 			}
 		})
 	}
+}
+
+// patient is a model that waits in its call until nothing more is read, or the query is cancelled.
+type patient struct {
+	*tally
+	called  chan struct{}
+	stopped chan struct{}
+}
+
+func (m *patient) Score(ctx context.Context, events []statsbomb.MatchEvent, probabilities [][]float64) error {
+	close(m.called)
+	select {
+	case <-m.stopped:
+	case <-ctx.Done():
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return m.tally.Score(ctx, events, probabilities)
+}
+
+// watched is a source that tells when it is to read no more.
+type watched struct {
+	stream.Source
+	stopped chan struct{}
+}
+
+func (w watched) Run(ctx context.Context, h stream.Handler) error {
+	defer context.AfterFunc(ctx, func() { close(w.stopped) })()
+	return w.Source.Run(ctx, h)
+}
+
+// TestScoreEnds: a query that is cancelled ends the model's call, and says so; one that is stopped waits for it, and keeps what it says.
+func TestScoreEnds(t *testing.T) {
+	start := func(t *testing.T, ctx context.Context) (*patient, *streaming.Board, *stream.Running) {
+		t.Helper()
+		model := &patient{tally: newTally(), called: make(chan struct{}), stopped: make(chan struct{})}
+		board := newBoard(t, model, 0)
+		board.SetBatch(4096, time.Hour)
+		source := watched{stream.Memory("t", [][]stream.Record{scorable(5, 1, 20)}).Follow(), model.stopped}
+		running, err := streaming.Score(source, board).Start(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-model.called
+		return model, board, running
+	}
+	t.Run("cancelled", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		_, board, running := start(t, ctx)
+		over := errors.New("over")
+		cancel(over)
+		if err := running.Wait(t.Context()); !errors.Is(err, over) || !strings.Contains(err.Error(), "score 20 events: over") {
+			t.Errorf("got %v", err)
+		}
+		if n := board.Predictions().Total; n != 0 {
+			t.Errorf("%d predictions of a call that was ended", n)
+		}
+	})
+	t.Run("stopped", func(t *testing.T) {
+		_, board, running := start(t, t.Context())
+		if err := running.Stop(t.Context()); err != nil {
+			t.Errorf("got %v", err)
+		}
+		if n := board.Predictions().Total; n != 20 {
+			t.Errorf("%d predictions, want 20", n)
+		}
+	})
 }
 
 func TestScoreRefuses(t *testing.T) {
