@@ -11,16 +11,19 @@ __device__ inline double nan64() {
 #define MISSING_RIGHT (1 << 30)
 
 // Trees are nodes of two numbers: the feature and, above it, the bits of the threshold; the left child and, above it, the right. In a leaf the feature
-// is below 0, and left is where its answer begins in values. A NaN goes left, but right where the feature has MISSING_RIGHT.
+// is below 0, and left is where its answer begins in values. A NaN goes left, but right where the feature has MISSING_RIGHT. Sparse answers are shares of
+// the classes beside them, to the first class below 0, which stands for its complement.
 struct Forest {
 	const long long *nodes;
 	const double *thresholds; // of each node, with all digits; of a forest that learned from such numbers
 	const int *roots;
 	const double *values;
+	const int *classes; // of values; of a forest whose answers are sparse
 	int size, answers; // how many nodes and values there are
 	int trees, depth;  // depth is the number of splits on the longest way down
 	int columns, outputs;
 	int missing; // trees have learned what to do without a number
+	int sparse;
 };
 
 __device__ inline bool above(const Forest &f, int, long long split, float x) { return x > __int_as_float((int)(split >> 32)); }
@@ -34,7 +37,7 @@ template <class X> __device__ inline int leaf(const Forest &f, int at, const X *
 		int feature = (int)split;
 		if (feature < 0) {
 			int answer = (int)children;
-			return answer >= 0 && answer <= f.answers - f.outputs ? answer : -1;
+			return answer >= 0 && answer <= f.answers - (f.sparse ? 1 : f.outputs) ? answer : -1;
 		}
 		int column = feature & ~MISSING_RIGHT;
 		if (column >= f.columns) return -1;
@@ -71,10 +74,25 @@ template <int OUTPUTS, class X> __device__ inline void sum_trees(const Forest &f
 		if (k < f.outputs) out[k] = sums[k];
 }
 
+// add_sparse adds an answer that names its classes; one that does not end, or is of no class, is NaN.
+__device__ inline void add_sparse(const Forest &f, double *out, int at) {
+	for (; at >= 0 && at < f.answers; at++) {
+		int named = f.classes[at], k = named < 0 ? ~named : named;
+		if (k >= f.outputs) break;
+		out[k] += f.values[at];
+		if (named < 0) return;
+	}
+	out[0] = nan64();
+}
+
 template <class X> __device__ inline void sum_trees_of_many(const Forest &f, double *out, const X *row) {
 	for (int k = 0; k < f.outputs; k++) out[k] = 0;
 	for (int t = 0; t < f.trees; t++) {
 		int at = leaf(f, f.roots[t], row);
+		if (f.sparse) {
+			add_sparse(f, out, at);
+			continue;
+		}
 		for (int k = 0; k < f.outputs; k++) out[k] += at < 0 ? nan64() : f.values[at + k];
 	}
 }
@@ -83,7 +101,8 @@ template <class X> __device__ inline void predict(const Forest &f, double *out, 
 	EACH(i, n) {
 		const X *row = rows + i * f.columns;
 		double *sums = out + i * f.outputs;
-		if (f.outputs <= 1) sum_trees<1>(f, sums, row);
+		if (f.sparse) sum_trees_of_many(f, sums, row);
+		else if (f.outputs <= 1) sum_trees<1>(f, sums, row);
 		else if (f.outputs <= 3) sum_trees<3>(f, sums, row);
 		else if (f.outputs <= 8) sum_trees<8>(f, sums, row);
 		else sum_trees_of_many(f, sums, row);
@@ -91,15 +110,15 @@ template <class X> __device__ inline void predict(const Forest &f, double *out, 
 	}
 }
 
-FUNC forest_predict(double *out, const float *rows, const long long *nodes, const int *roots, const double *values, int n, int columns, int outputs,
-                    int trees, int depth, int size, int answers, int mean, int missing) {
-	Forest f = {nodes, 0, roots, values, size, answers, trees, depth, columns, outputs, missing};
+FUNC forest_predict(double *out, const float *rows, const long long *nodes, const int *roots, const double *values, const int *classes, int n, int columns, int outputs,
+                    int trees, int depth, int size, int answers, int mean, int missing, int sparse) {
+	Forest f = {nodes, 0, roots, values, classes, size, answers, trees, depth, columns, outputs, missing, sparse};
 	predict(f, out, rows, n, mean);
 }
 
-FUNC forest_predict_exact(double *out, const double *rows, const long long *nodes, const int *roots, const double *values, int n, int columns, int outputs,
-                          int trees, int depth, int size, int answers, int mean, int missing, const double *thresholds) {
-	Forest f = {nodes, thresholds, roots, values, size, answers, trees, depth, columns, outputs, missing};
+FUNC forest_predict_exact(double *out, const double *rows, const long long *nodes, const int *roots, const double *values, const int *classes, int n, int columns, int outputs,
+                          int trees, int depth, int size, int answers, int mean, int missing, int sparse, const double *thresholds) {
+	Forest f = {nodes, thresholds, roots, values, classes, size, answers, trees, depth, columns, outputs, missing, sparse};
 	predict(f, out, rows, n, mean);
 }
 

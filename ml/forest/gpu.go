@@ -144,12 +144,14 @@ type placed struct {
 	nodes            *gpu.Int64s
 	roots            *gpu.Int32s
 	values           *gpu.Float64s
+	classes          *gpu.Int32s   // of values, where they are sparse
 	thresholds       *gpu.Float64s // nil unless the forest learned from exact values
 	columns, outputs int
 	depth            int
 	visits           float64 // nodes that a row sees on its way through all trees, as a mean over the leaves
 	mean             int     // 1 where the answer is the mean of the trees'
 	missing          int     // 1 where trees have learned what to do without a number
+	sparse           int     // 1 where answers name their classes
 }
 
 // newPlaced makes buffers of the trees, in the machine's memory at first; none where the session has no GPU that would read them.
@@ -177,7 +179,7 @@ func (p *placed) settle(trees []*tree.Tree) error {
 	if err != nil {
 		return err
 	}
-	p.depth, p.visits = all.depth, all.visits
+	p.depth, p.visits, p.sparse = all.depth, all.visits, flag(all.classes != nil)
 	return errors.Join(p.load(), p.fill(all))
 }
 
@@ -197,7 +199,10 @@ func (p *placed) fill(all flatTrees) (err error) {
 	if p.roots, err = gpu.NewInt32s(s, all.roots); err != nil {
 		return err
 	}
-	if p.values, err = gpu.NewFloat64s(s, all.values); err != nil || all.thresholds == nil {
+	if p.values, err = gpu.NewFloat64s(s, all.values); err != nil {
+		return err
+	}
+	if p.classes, err = gpu.NewInt32s(s, all.classes); err != nil || all.thresholds == nil {
 		return err
 	}
 	p.thresholds, err = gpu.NewFloat64s(s, all.thresholds)
@@ -223,6 +228,9 @@ func (p *placed) buffers() (all []gpu.Buffer) {
 	}
 	if p.values != nil {
 		all = append(all, p.values)
+	}
+	if p.classes != nil {
+		all = append(all, p.classes)
 	}
 	if p.thresholds != nil {
 		all = append(all, p.thresholds)
@@ -339,9 +347,9 @@ func (p *placed) launch(d driver.Device, out, rows driver.Memory, n int) (l driv
 		}
 		l.Args = append(l.Args, driver.At(m, 0))
 	}
-	thresholds := l.Args[5:]
-	l.Args = append(slices.Clip(l.Args[:5]), driver.Int(n), driver.Int(p.columns), driver.Int(p.outputs), driver.Int(p.roots.Len()), driver.Int(p.depth),
-		driver.Int(p.nodes.Len()/2), driver.Int(p.values.Len()), driver.Int(p.mean), driver.Int(p.missing))
+	thresholds := l.Args[predictN:]
+	l.Args = append(slices.Clip(l.Args[:predictN]), driver.Int(n), driver.Int(p.columns), driver.Int(p.outputs), driver.Int(p.roots.Len()), driver.Int(p.depth),
+		driver.Int(p.nodes.Len()/2), driver.Int(p.values.Len()), driver.Int(p.mean), driver.Int(p.missing), driver.Int(p.sparse))
 	if len(thresholds) > 0 {
 		l.Func, l.Args = "forest_predict_exact", append(l.Args, thresholds...)
 	}
@@ -365,25 +373,46 @@ func predictWork(n int64, visits float64, columns, outputs int64) driver.Work {
 	return driver.Work{Bytes: int64(float64(n)*visits*node) + n*(4*columns+8*outputs), Flops: float64(n) * visits}
 }
 
+// Where the numbers stand among the arguments of forest_predict.
+const (
+	predictN = iota + 6
+	predictColumns
+	predictOutputs
+	predictTrees
+	predictDepth
+	predictSize
+	predictAnswers
+	predictMean
+	predictMissing
+	predictSparse
+	predictThresholds // of forest_predict_exact, in memory
+)
+
 func predictFunc(exact bool) driver.LibraryFunc {
 	f := driver.LibraryFunc{
 		Name: "forest_predict",
 		Doc: "row i of out = the answer of a forest for row i of rows: the sum of its trees' answers in their order, divided by its own sum, or by the number of trees " +
 			"where mean is not 0. Node k is nodes[2k], the feature and above it the threshold's bits, and nodes[2k+1], the left child and above it the right; in a leaf, whose " +
-			"feature is below 0, left is where its answer begins in values. roots are those of the trees. A NaN goes left, but right where 2^30 was added to the feature. A row with " +
+			"feature is below 0, left is where its answer begins in values: outputs numbers, or where sparse is not 0 shares of the classes beside them, up to the first below 0, which stands for its complement. roots are those of the trees. A NaN goes left, but right where 2^30 was added to the feature. A row with " +
 			"an infinity, or with a NaN unless missing is not 0, and one that comes to no leaf within depth splits, has NaN",
-		Params: []string{"out double* out", "const float* rows", "const long long* nodes", "const int* roots", "const double* values",
-			"int n", "int columns", "int outputs", "int trees", "int depth", "int size", "int answers", "int mean", "int missing"},
+		Params: []string{"out double* out", "const float* rows", "const long long* nodes", "const int* roots", "const double* values", "const int* classes",
+			"int n", "int columns", "int outputs", "int trees", "int depth", "int size", "int answers", "int mean", "int missing", "int sparse"},
 		Need: func(a driver.Args) map[int]int64 {
-			need := map[int]int64{0: driver.Product(a.N(5), a.N(7)), 1: driver.Product(a.N(5), a.N(6)), 2: 2 * a.N(10), 3: a.N(8), 4: a.N(11)}
+			n, size, answers := a.N(predictN), a.N(predictSize), a.N(predictAnswers)
+			need := map[int]int64{0: driver.Product(n, a.N(predictOutputs)), 1: driver.Product(n, a.N(predictColumns)), 2: 2 * size, 3: a.N(predictTrees), 4: answers}
+			if a.N(predictSparse) != 0 {
+				need[5] = answers
+			}
 			if exact {
-				need[14] = a.N(10)
+				need[predictThresholds] = size
 			}
 			return need
 		},
-		Grid: func(a driver.Args, multiprocessors int) driver.Grid { return driver.Each(a.N(5), multiprocessors) },
+		Grid: func(a driver.Args, multiprocessors int) driver.Grid {
+			return driver.Each(a.N(predictN), multiprocessors)
+		},
 		Work: func(a driver.Args) driver.Work {
-			return predictWork(a.N(5), float64(a.N(8)*(a.N(9)+1)), a.N(6), a.N(7))
+			return predictWork(a.N(predictN), float64(a.N(predictTrees)*(a.N(predictDepth)+1)), a.N(predictColumns), a.N(predictOutputs))
 		},
 		Host: func(cores driver.Cores, a []any) {
 			f := newHostForest(a)

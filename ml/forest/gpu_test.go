@@ -22,8 +22,10 @@ import (
 func gpuCases() map[string]gputest.Case {
 	return map[string]gputest.Case{
 		"forest_predict": predictCase, "forest_predict_exact": exactCase, "forest_clear": clearCase,
-		"forest_histograms":         func(r *rand.Rand, size func() int) gputest.Call { return histogramCase(r, size, 1+r.IntN(60), false) },
-		"forest_histograms_of_many": func(r *rand.Rand, size func() int) gputest.Call { return histogramCase(r, size, 1+r.IntN(300), true) },
+		"forest_histograms": func(r *rand.Rand, size func() int) gputest.Call { return histogramCase(r, size, 1+r.IntN(60), false) },
+		"forest_histograms_of_many": func(r *rand.Rand, size func() int) gputest.Call {
+			return histogramCase(r, size, []int{40, 50, 300}[r.IntN(3)], true)
+		},
 	}
 }
 
@@ -58,9 +60,7 @@ func randomTree(r *rand.Rand, columns, outputs, splits int, exact, missing bool)
 			t.MissingLeft = append(t.MissingLeft, r.IntN(2) == 0)
 		}
 		if splits == 0 {
-			for range outputs {
-				t.Values = append(t.Values, r.Float64())
-			}
+			t.Values = append(t.Values, shares(r, outputs)...)
 			return at
 		}
 		left := r.IntN(splits)
@@ -70,6 +70,30 @@ func randomTree(r *rand.Rand, columns, outputs, splits int, exact, missing bool)
 	}
 	grow(splits)
 	return t
+}
+
+func shares(r *rand.Rand, n int) []float64 {
+	all := make([]float64, n)
+	for i := range all {
+		all[i] = r.Float64()
+	}
+	return all
+}
+
+// sparseLeaves has a tree's leaves name some of their classes.
+func sparseLeaves(r *rand.Rand, t *tree.Tree) {
+	t.Values, t.Classes = nil, []int32{}
+	for i := range t.Nodes {
+		if t.Nodes[i].Feature >= 0 {
+			continue
+		}
+		t.Nodes[i].Left = int32(len(t.Values))
+		some := r.Perm(t.Outputs)[:1+r.IntN(t.Outputs)]
+		for _, class := range some {
+			t.Values, t.Classes = append(t.Values, r.Float64()), append(t.Classes, int32(class))
+		}
+		t.Classes[len(t.Classes)-1] = ^t.Classes[len(t.Classes)-1]
+	}
 }
 
 // randomRows are normal numbers, among which a few are none.
@@ -85,8 +109,13 @@ func randomRows(r *rand.Rand, n int) []float64 {
 }
 
 func randomTrees(r *rand.Rand, size func() int, columns, outputs int, exact, missing bool) (trees []*tree.Tree) {
+	sparse := outputs > 1 && r.IntN(3) == 0
 	for range 1 + size()%50 {
-		trees = append(trees, randomTree(r, columns, outputs, size(), exact, missing))
+		t := randomTree(r, columns, outputs, size(), exact, missing)
+		if sparse && r.IntN(4) > 0 { // others beside them are dense
+			sparseLeaves(r, t)
+		}
+		trees = append(trees, t)
 	}
 	return trees
 }
@@ -108,13 +137,13 @@ func predictCase(r *rand.Rand, size func() int) gputest.Call {
 	default:
 		(&Classifier{Features: make([]string, columns), Classes: make([]string, outputs), ensemble: newEnsemble(trees)}).ProbasTo(want, rows)
 	}
-	return predictCall(trees, n, columns, outputs, mean, missing, rows, want)
+	return predictCall(r, trees, n, columns, outputs, mean, missing, rows, want)
 }
 
 func exactCase(r *rand.Rand, size func() int) gputest.Call {
 	n, columns, outputs, missing := size(), 1+r.IntN(12), 1+r.IntN(10), r.IntN(2) == 0
 	trees, rows := randomTrees(r, size, columns, outputs, true, missing), randomRows(r, n*columns)
-	return predictCall(trees, n, columns, outputs, false, missing, rows, plainAnswers(trees, rows, columns, outputs, false))
+	return predictCall(r, trees, n, columns, outputs, false, missing, rows, plainAnswers(trees, rows, columns, outputs, false))
 }
 
 // plainAnswers walks trees in the plainest way.
@@ -122,7 +151,7 @@ func plainAnswers[X float32 | float64](trees []*tree.Tree, rows []X, columns, ou
 	for ; len(rows) > 0; rows = rows[columns:] {
 		row, sums := rows[:columns], make([]float64, outputs)
 		for _, t := range trees {
-			for k, v := range t.Values[plainLeaf(t, row):][:outputs] {
+			for k, v := range t.Answer(plainLeaf(t, row)) {
 				sums[k] += v
 			}
 		}
@@ -146,7 +175,7 @@ func plainAnswers[X float32 | float64](trees []*tree.Tree, rows []X, columns, ou
 	return out
 }
 
-func plainLeaf[X float32 | float64](t *tree.Tree, row []X) int32 {
+func plainLeaf[X float32 | float64](t *tree.Tree, row []X) int {
 	at := int32(0)
 	for t.Nodes[at].Feature >= 0 {
 		n, v := t.Nodes[at], float64(row[t.Nodes[at].Feature])
@@ -160,16 +189,47 @@ func plainLeaf[X float32 | float64](t *tree.Tree, row []X) int32 {
 			at = n.Right
 		}
 	}
-	return t.Nodes[at].Left
+	return int(at)
 }
 
-func predictCall(trees []*tree.Tree, n, columns, outputs int, mean, missing bool, rows any, want []float64) gputest.Call {
+func predictCall(r *rand.Rand, trees []*tree.Tree, n, columns, outputs int, mean, missing bool, rows any, want []float64) gputest.Call {
 	f := must(layFlat(trees))
-	args := []any{make([]float64, n*outputs), rows, f.nodes, f.roots, f.values, n, columns, outputs, len(trees), f.depth, len(f.nodes) / 2, len(f.values), flag(mean), flag(missing)}
+	args := []any{make([]float64, n*outputs), rows, f.nodes, f.roots, f.values, f.classes, n, columns, outputs, len(trees), f.depth, len(f.nodes) / 2, len(f.values), flag(mean), flag(missing), flag(f.classes != nil)}
 	if f.thresholds != nil {
 		args = append(args, f.thresholds)
 	}
+	if r.IntN(6) == 0 {
+		want = damage(r, f, args)
+	}
 	return gputest.Call{Args: args, Want: map[int]any{0: want}}
+}
+
+// damage changes nodes and classes at random, and returns what the CPU answers then: a GPU must not read elsewhere either, nor go in circles.
+func damage(r *rand.Rand, f flatTrees, args []any) []float64 {
+	for range 1 + r.IntN(4) {
+		f.nodes[r.IntN(len(f.nodes))] = pair(r.Int32N(20)-5, r.Int32N(20)-5)
+		if len(f.classes) > 0 {
+			f.classes[r.IntN(len(f.classes))] = r.Int32N(20)
+		}
+	}
+	out := make([]float64, len(args[0].([]float64)))
+	values := append([]any{out}, args[1:]...)
+	for i, v := range values {
+		if n, ok := v.(int); ok {
+			values[i] = int32(n)
+		}
+	}
+	one := func(n int, f func(int)) {
+		for i := range n {
+			f(i)
+		}
+	}
+	if rows, ok := args[1].([]float32); ok {
+		answerRows(newHostForest(values), one, out, rows)
+	} else {
+		answerRows(newHostForest(values), one, out, args[1].([]float64))
+	}
+	return out
 }
 
 func clearCase(r *rand.Rand, size func() int) gputest.Call {
@@ -184,6 +244,9 @@ func clearCase(r *rand.Rand, size func() int) gputest.Call {
 // histogramCase has nodes whose positions lie one behind the other, some of them cut into two tasks, and now and then what is not there.
 func histogramCase(r *rand.Rand, size func() int, classes int, many bool) gputest.Call {
 	rows, columns, nodes, most := 1+size(), 1+r.IntN(4), 1+r.IntN(3), 1+r.IntN(3)
+	if classes > 100 {
+		nodes, most = 1, 1 // enough to compare
+	}
 	codes := make([]uint8, columns*rows)
 	for i := range codes {
 		codes[i] = uint8(r.Uint32())
@@ -370,12 +433,12 @@ func TestLostNodes(t *testing.T) {
 		"no such column": {pair(1, 0), pair(0, 0)},
 	} {
 		f.nodes = nodes
-		if got := leafOf(f, 0, []float32{1}); got != nil {
+		if got := leafOf(f, 0, []float32{1}); got != -1 {
 			t.Errorf("%s: got %v", name, got)
 		}
 	}
 	f.nodes = []int64{pair(-1, 0), pair(0, 0)}
-	if got := leafOf(f, 0, []float32{1}); len(got) != 1 {
+	if got := leafOf(f, 0, []float32{1}); got != 0 {
 		t.Errorf("a leaf: got %v", got)
 	}
 }

@@ -14,6 +14,7 @@ type flatTrees struct {
 	nodes      []int64
 	roots      []int32
 	values     []float64
+	classes    []int32 // of values; nil where answers are dense
 	thresholds []float64
 	depth      int
 	visits     float64
@@ -21,8 +22,8 @@ type flatTrees struct {
 
 // layFlat lays the trees one behind the other.
 func layFlat(trees []*tree.Tree) (f flatTrees, err error) {
+	sparse := slices.ContainsFunc(trees, func(t *tree.Tree) bool { return t.Classes != nil })
 	for _, t := range trees {
-		t = dense(t)
 		root, answers := len(f.nodes)/2, len(f.values)
 		if root+len(t.Nodes) > math.MaxInt32 || answers+len(t.Values) > math.MaxInt32 {
 			return f, fmt.Errorf("%d trees have more than %d nodes or answers", len(trees), math.MaxInt32)
@@ -34,6 +35,9 @@ func layFlat(trees []*tree.Tree) (f flatTrees, err error) {
 			return f, errors.New("some trees have exact thresholds and others have not")
 		}
 		f.roots, f.values, f.thresholds = append(f.roots, int32(root)), append(f.values, t.Values...), append(f.thresholds, t.Exact...)
+		if sparse {
+			f.classes = append(f.classes, namedClasses(t)...)
+		}
 		for i, n := range t.Nodes {
 			f.nodes = append(f.nodes, pair(splitOf(t, i), int32(math.Float32bits(n.Threshold))), childrenOf(n, int32(root), int32(answers)))
 		}
@@ -43,25 +47,19 @@ func layFlat(trees []*tree.Tree) (f flatTrees, err error) {
 	return f, nil
 }
 
-// dense returns a tree whose answers name no classes: the tree, or a copy that has room for all.
-func dense(t *tree.Tree) *tree.Tree {
-	if t.Classes == nil {
-		return t
+// namedClasses are the classes of a tree's answers as sparse answers have them, those of dense ones too.
+func namedClasses(t *tree.Tree) []int32 {
+	if t.Classes != nil {
+		return t.Classes
 	}
-	out := *t
-	out.Nodes, out.Classes, out.Values = slices.Clone(t.Nodes), nil, nil
-	begins := map[int32]int32{}
-	for i, n := range t.Nodes {
-		if n.Feature >= 0 {
-			continue
+	all := make([]int32, len(t.Values))
+	for i := range all {
+		all[i] = int32(i % t.Outputs)
+		if int(all[i]) == t.Outputs-1 {
+			all[i] = ^all[i]
 		}
-		if _, ok := begins[n.Left]; !ok {
-			begins[n.Left] = int32(len(out.Values))
-			out.Values = append(out.Values, t.Answer(i)...)
-		}
-		out.Nodes[i].Left = begins[n.Left]
 	}
-	return &out
+	return all
 }
 
 // missingRight, added to a feature, sends a row that has no number there right: MISSING_RIGHT of gpu.cu.
@@ -108,15 +106,20 @@ type hostForest struct {
 	nodes                         []int64
 	roots                         []int32
 	values, thresholds            []float64
+	classes                       []int32 // of values, where answers are sparse
 	rows, columns, outputs, depth int
 	mean, missing                 bool
 }
 
 func newHostForest(a []any) hostForest {
 	n := func(i int) int { return int(a[i].(int32)) }
-	f := hostForest{nodes: a[2].([]int64)[:2*n(10)], roots: a[3].([]int32)[:n(8)], values: a[4].([]float64)[:n(11)], rows: n(5), columns: n(6), outputs: n(7), depth: n(9), mean: n(12) != 0, missing: n(13) != 0}
-	if len(a) > 14 {
-		f.thresholds = a[14].([]float64)[:n(10)]
+	f := hostForest{nodes: a[2].([]int64)[:2*n(predictSize)], roots: a[3].([]int32)[:n(predictTrees)], values: a[4].([]float64)[:n(predictAnswers)],
+		rows: n(predictN), columns: n(predictColumns), outputs: n(predictOutputs), depth: n(predictDepth), mean: n(predictMean) != 0, missing: n(predictMissing) != 0}
+	if n(predictSparse) != 0 {
+		f.classes = a[5].([]int32)[:n(predictAnswers)]
+	}
+	if len(a) > predictThresholds {
+		f.thresholds = a[predictThresholds].([]float64)[:n(predictSize)]
 	}
 	return f
 }
@@ -131,7 +134,7 @@ func answerRows[X float32 | float64](f hostForest, cores workers, out []float64,
 			row, sums := rows[i*f.columns:][:f.columns], out[i*f.outputs:][:f.outputs]
 			clear(sums)
 			for _, root := range f.roots {
-				addLeaf(sums, leafOf(f, root, row))
+				f.add(sums, leafOf(f, root, row))
 			}
 			spoil(&ensemble{missing: f.missing}, sums, row, f.columns, f.outputs)
 			f.finish(sums)
@@ -139,15 +142,33 @@ func answerRows[X float32 | float64](f hostForest, cores workers, out []float64,
 	})
 }
 
-// addLeaf adds a leaf's answer; that of none is NaN.
-func addLeaf(sums, leaf []float64) {
-	for k := range sums {
-		if leaf == nil {
-			sums[k] = math.NaN()
-		} else {
-			sums[k] += leaf[k]
+// add adds the answer that begins at a position of values; that of none, or one that does not end, is NaN.
+func (f hostForest) add(sums []float64, at int) {
+	switch {
+	case at < 0:
+		sums[0] = math.NaN() // and so all of them, when the answer is divided by their sum
+	case f.classes != nil:
+		f.addSparse(sums, at)
+	default:
+		for k, v := range f.values[at:][:len(sums)] {
+			sums[k] += v
 		}
 	}
+}
+
+func (f hostForest) addSparse(sums []float64, at int) {
+	for ; at < len(f.values); at++ {
+		class := f.classes[at]
+		k := max(class, ^class)
+		if int(k) >= len(sums) {
+			break
+		}
+		sums[k] += f.values[at]
+		if class < 0 {
+			return
+		}
+	}
+	sums[0] = math.NaN()
 }
 
 // finish makes an answer of sums.
@@ -161,23 +182,27 @@ func (f hostForest) finish(sums []float64) {
 	}
 }
 
-// leafOf is the answer of the leaf that a row falls into; nil where the nodes lead nowhere.
-func leafOf[X float32 | float64](f hostForest, at int32, row []X) []float64 {
+// leafOf is where the answer begins of the leaf that a row falls into; -1 where the nodes lead nowhere.
+func leafOf[X float32 | float64](f hostForest, at int32, row []X) int {
+	shortest := f.outputs
+	if f.classes != nil {
+		shortest = 1
+	}
 	for range f.depth + 1 {
 		if at < 0 || int(at) >= len(f.nodes)/2 {
-			return nil
+			return -1
 		}
 		split, children := f.nodes[2*int(at)], f.nodes[2*int(at)+1]
 		feature, left := int32(split), int32(children)
 		if feature < 0 {
-			if left < 0 || int(left) > len(f.values)-f.outputs {
-				return nil
+			if left < 0 || int(left) > len(f.values)-shortest {
+				return -1
 			}
-			return f.values[left:][:f.outputs]
+			return int(left)
 		}
 		column := int(feature &^ missingRight)
 		if column >= len(row) {
-			return nil
+			return -1
 		}
 		if v := float64(row[column]); v > f.threshold(at, split) || v != v && feature&missingRight != 0 {
 			at = int32(children >> 32)
@@ -185,7 +210,7 @@ func leafOf[X float32 | float64](f hostForest, at int32, row []X) []float64 {
 			at = left
 		}
 	}
-	return nil
+	return -1
 }
 
 // threshold is a node's.
