@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"cancha/ml"
+	"cancha/ml/forest"
 	"cancha/ml/nn"
 	"cancha/runtime/gpu"
 	"cancha/runtime/gpu/compare"
@@ -46,7 +47,16 @@ func run(ctx context.Context, out string, small bool) error {
 	if small {
 		common, large, rows = compare.Config{Elements: 1000, Matrix: 32, Images: 1}, compare.Config{Elements: 3000, Matrix: 64, Images: 1, Times: 1}, 130
 	}
-	common.Works = []compare.Work{network(rows)}
+	few, many := 100_000, 1_000_000
+	if small {
+		few, many = 300, 700
+	}
+	f, err := grow(ctx, min(few, 20_000))
+	if err != nil {
+		return err
+	}
+	common.Works = []compare.Work{network(rows), prediction(f, few)}
+	large.Works = []compare.Work{prediction(f, many)}
 	result, err := compare.Run(ctx, common)
 	if err != nil {
 		return err
@@ -67,6 +77,56 @@ func run(ctx context.Context, out string, small bool) error {
 // name is a device's as a part of a file's name; "none" where there is no device.
 func name(device string) string {
 	return cmp.Or(strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(device), "-"), "-"), "none")
+}
+
+// The table of the forest, whose columns are numbers without sense, and three classes.
+const (
+	columns = 30
+	trees   = 100
+	depth   = 12
+)
+
+// table has rows for the forest, always the same.
+func table(rows int) *ml.Dataset {
+	d, r := &ml.Dataset{Classes: []string{"a", "b", "c"}}, rand.New(rand.NewPCG(3, 4))
+	for i := range columns {
+		d.Features = append(d.Features, fmt.Sprint("column ", i))
+	}
+	for range rows {
+		row, sum := make([]float32, columns), float32(0)
+		for k := range row {
+			row[k] = float32(r.NormFloat64())
+			sum += row[k] * float32(k%5-2)
+		}
+		d.Values = append(d.Values, row...)
+		d.Labels = append(d.Labels, min(2, max(0, int(sum/4+1))))
+	}
+	return d
+}
+
+// grow grows the forest.
+func grow(ctx context.Context, rows int) (*forest.Classifier, error) {
+	return forest.FitClassifier(ctx, table(rows), forest.Config{Trees: trees, MaxDepth: depth, Seed: 1})
+}
+
+// prediction is the forest's answers for a table. Its nodes go to a GPU once, with the first.
+func prediction(f *forest.Classifier, rows int) compare.Work {
+	d := table(rows)
+	var placed *forest.SessionClassifier
+	var in *gpu.Session
+	return compare.Work{
+		Name: "forest prediction", Size: fmt.Sprintf("%d rows × %d, %d trees of depth %d", rows, columns, trees, depth),
+		Run: func(ctx context.Context, s *gpu.Session) (err error) {
+			if in != s {
+				if placed, err = f.On(s); err != nil {
+					return err
+				}
+				in = s
+			}
+			_, err = placed.PredictProba(ctx, d)
+			return err
+		},
+	}
 }
 
 // network is the training of notebook 05, by the same name.
