@@ -8,7 +8,7 @@
 //   - the criterion judges sets of rows and searches a column for the best split (criterion.go): classes that are counted
 //     (gini.go), classes of any weights (classes.go), numbers (numbers.go);
 //   - the splitter draws the columns that a node looks at (splitter.go);
-//   - [Builder] grows a [Tree], depth first (builder.go), the leaf that gains most first (best.go), or subtree beside subtree
+//   - [Builder] grows a [Tree], depth first (builder.go), the leaf that gains most first (gain.go), or subtree beside subtree
 //     (growth.go).
 //
 // The rows of a node are a range [start, end) of one array; a split moves a position: left is [start, pos), right is
