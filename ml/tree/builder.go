@@ -88,10 +88,10 @@ func newBuilder(d *ml.Dataset, b *Bins, c Config, classes int) (*Builder, error)
 // once each. Weights of rows and classes multiply the draws. Seed decides which columns each split looks at. Growing stops
 // when ctx is done.
 func (b *Builder) Grow(ctx context.Context, draws []uint16, seed uint64) (*Tree, error) {
-	if err := b.sample(draws); err != nil {
+	root, err := b.begin(draws, seed)
+	if err != nil {
 		return nil, err
 	}
-	root := pending{end: len(b.rows), parent: -1, seed: mix(next(seed))}
 	if b.config.MaxLeafNodes == 0 && b.config.Workers > 1 {
 		return newGrowth(b, root).Finish(ctx)
 	}
@@ -104,6 +104,12 @@ func (b *Builder) Grow(ctx context.Context, draws []uint16, seed uint64) (*Tree,
 	}
 	t.weigh()
 	return t, nil
+}
+
+// begin samples the rows of a tree and returns its root.
+func (b *Builder) begin(draws []uint16, seed uint64) (pending, error) {
+	err := b.sample(draws)
+	return pending{end: len(b.rows), parent: -1, seed: mix(next(seed))}, err
 }
 
 // empty returns a tree without nodes.
@@ -188,18 +194,29 @@ func (b *Builder) stand(at *pending) {
 
 // search returns the split of a node, or false where the node stays a leaf. The criterion is about the node afterwards.
 func (b *Builder) search(at *pending) (split, bool) {
-	rows, c := b.rows[at.start:at.end], b.config
+	rows := b.rows[at.start:at.end]
 	b.criterion.sum(rows)
-	if c.MaxDepth > 0 && at.depth >= c.MaxDepth || len(rows) < c.MinSamplesSplit || len(rows) < 2*c.MinSamplesLeaf || b.criterion.uniform(rows) {
+	if !b.divisible(at) {
 		return split{}, false
 	}
 	at.origin += b.criterion.center(rows)
 	found := b.splitter.best(rows, at.seed)
+	return found, b.worthwhile(found)
+}
+
+// divisible reports whether the node that the criterion is about may be split.
+func (b *Builder) divisible(at *pending) bool {
+	rows, c := b.rows[at.start:at.end], b.config
+	return !(c.MaxDepth > 0 && at.depth >= c.MaxDepth) && len(rows) >= c.MinSamplesSplit && len(rows) >= 2*c.MinSamplesLeaf && !b.criterion.uniform(rows)
+}
+
+// worthwhile reports whether a split was found that lowers the impurity of the node as much as it must.
+func (b *Builder) worthwhile(found split) bool {
 	if math.IsInf(found.score, -1) {
-		return split{}, false
+		return false
 	}
 	decrease := (found.score - b.criterion.score()) / b.weight
-	return found, decrease+rounding >= c.MinImpurityDecrease
+	return decrease+rounding >= b.config.MinImpurityDecrease
 }
 
 // rounding is what a decrease of impurity may lack from floating-point rounding: scikit-learn's EPSILON.

@@ -112,6 +112,11 @@ func (p *packedGini) try(c *column, rows []uint32, best *split) bool {
 	} else {
 		codes, stats = p.dense(c.narrow, rows)
 	}
+	return p.scan(c, codes, stats, p.total, best)
+}
+
+// scan searches the bins of a column that have rows, given their codes and stats. Total is of the node.
+func (p *packedGini) scan(c *column, codes []uint32, stats []uint64, total uint64, best *split) bool {
 	if len(codes) < 2 {
 		return false
 	}
@@ -120,12 +125,12 @@ func (p *packedGini) try(c *column, rows []uint32, best *split) bool {
 		missing = stats[last]
 		codes, stats = codes[:last], stats[:last+1]
 	}
-	score, at := scanGini(stats, 0, p.total, p.least, best.score)
+	score, at := scanGini(stats, 0, total, p.least, best.score)
 	if at >= 0 {
 		*best = split{column: c.index, last: codes[at], score: score}
 	}
 	if missing != 0 {
-		score, at := scanGini(stats[:len(codes)], missing, p.total, p.least, best.score)
+		score, at := scanGini(stats[:len(codes)], missing, total, p.least, best.score)
 		if at >= 0 {
 			*best = split{column: c.index, last: codes[at], score: score, missingLeft: true}
 		}
@@ -219,6 +224,12 @@ func (p *packedGini) tryLarge(c *column, rows []uint32, best *split) bool {
 	} else {
 		p.largeBins(c.narrow, rows)
 	}
+	total := [2]uint64{p.node[0] | p.node[1]<<32, p.node[2] | p.node[3]<<32}
+	return p.scanPairs(c, total, best)
+}
+
+// scanPairs is scan for the stats in pairs.
+func (p *packedGini) scanPairs(c *column, total [2]uint64, best *split) bool {
 	codes, pairs := p.wideCodes, p.pairs
 	if len(codes) < 2 {
 		return false
@@ -228,7 +239,6 @@ func (p *packedGini) tryLarge(c *column, rows []uint32, best *split) bool {
 		missing = pairs[last]
 		codes = codes[:last]
 	}
-	total := [2]uint64{p.node[0] | p.node[1]<<32, p.node[2] | p.node[3]<<32}
 	if score, at := scanLarge(pairs, [2]uint64{}, total, p.least, best.score); at >= 0 {
 		*best = split{column: c.index, last: codes[at], score: score}
 	}
@@ -299,4 +309,27 @@ func scanLarge(pairs [][2]uint64, left, total [2]uint64, least uint64, score flo
 		}
 	}
 	return score, at
+}
+
+// tryCounts is try for a column whose rows were counted elsewhere: draws of each class, by code. They do not tell how many
+// rows there are, which matters to MinSamplesLeaf above 1 only: a bin with draws counts as one row.
+func (p *packedGini) tryCounts(c *column, counts []uint32, best *split) bool {
+	p.wideCodes, p.wideStats, p.pairs = p.wideCodes[:0], p.wideStats[:0], p.pairs[:0]
+	for code := 0; len(counts) > 0; code, counts = code+1, counts[p.classes:] {
+		var n [packedClasses]uint64
+		for k, draws := range counts[:p.classes] {
+			n[k] = uint64(draws)
+		}
+		if n[0]|n[1]|n[2] == 0 {
+			continue
+		}
+		p.wideCodes = append(p.wideCodes, uint32(code))
+		p.wideStats = append(p.wideStats, n[0]|n[1]<<field|n[2]<<(2*field)|1<<(3*field))
+		p.pairs = append(p.pairs, [2]uint64{n[0] | n[1]<<32, n[2] | 1<<32})
+	}
+	bins := uint64(len(p.wideCodes))
+	if p.draws() < small {
+		return p.scan(c, p.wideCodes, p.wideStats, p.total&(1<<(3*field)-1)|bins<<(3*field), best)
+	}
+	return p.scanPairs(c, [2]uint64{p.node[0] | p.node[1]<<32, p.node[2] | bins<<32}, best)
 }

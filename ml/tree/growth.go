@@ -29,6 +29,7 @@ type grown struct {
 	decrease    float64
 	left, right int // positions in nodes; 0: not split
 	part        *part
+	counted     bool // its histograms did not split it
 }
 
 // part is a subtree, and where it has the answers of leaves of one class.

@@ -89,3 +89,59 @@ func TestWorkersStop(t *testing.T) {
 		t.Errorf("got a tree of %d nodes", len(tr.Nodes))
 	}
 }
+
+// TestHistogramsGrowTheSameTree counts the histograms of wide nodes here, as a GPU would.
+func TestHistogramsGrowTheSameTree(t *testing.T) {
+	missing := *noisy(90_000, 5)
+	missing.Missing = true
+	for i := 0; i < len(missing.Values); i += 3 {
+		missing.Values[i] = float32(math.NaN())
+	}
+	for _, d := range []*ml.Dataset{noisy(90_000, 5), &missing} { // more draws than 16 bits hold
+		bins, err := NewBins(t.Context(), d, 256)
+		if err != nil {
+			t.Fatal(err)
+		}
+		draws := make([]uint16, d.Rows())
+		for i := range draws {
+			draws[i] = uint16(i % 4)
+		}
+		b, err := NewClassifier(d, bins, Config{MaxFeatures: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := b.Grow(t.Context(), draws, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := b.Begin(draws, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		levels := 0
+		for wide := g.Wide(); len(wide) > 0; wide = g.Wide() {
+			levels++
+			for _, w := range wide {
+				g.SplitWide(w, histograms(d, bins, draws, w))
+			}
+		}
+		got, err := g.Finish(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if levels < 3 || !reflect.DeepEqual(got, want) {
+			t.Errorf("%d levels of histograms grow another tree: %d nodes, want %d", levels, len(got.Nodes), len(want.Nodes))
+		}
+	}
+}
+
+func histograms(d *ml.Dataset, bins *Bins, draws []uint16, w Wide) []uint32 {
+	counts := make([]uint32, len(w.Columns)*256*len(d.Classes))
+	for j, column := range w.Columns {
+		codes := bins.Codes(column)
+		for _, row := range w.Rows {
+			counts[(j*256+int(codes[row]))*len(d.Classes)+d.Labels[row]] += uint32(draws[row])
+		}
+	}
+	return counts
+}

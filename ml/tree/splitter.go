@@ -50,11 +50,28 @@ func (s *splitter) best(rows []uint32, seed uint64) split {
 			constant++
 		}
 	}
+	s.restore()
+	return best
+}
+
+// drawn returns the columns that best looks at unless all of them are constant, in its order.
+func (s *splitter) drawn(seed uint64) []int {
+	s.swaps = s.swaps[:0]
+	columns := make([]int, s.draw)
+	for seen := range columns {
+		seed = next(seed)
+		columns[seen] = s.pick(seen, seed)
+	}
+	s.restore()
+	return columns
+}
+
+// restore puts all columns back in order.
+func (s *splitter) restore() {
 	for seen := len(s.swaps) - 1; seen >= 0; seen-- {
 		k := s.swaps[seen]
 		s.columns[seen], s.columns[k] = s.columns[k], s.columns[seen]
 	}
-	return best
 }
 
 // pick draws one of the columns that were not seen yet and puts it in its place among those that were.
