@@ -6,7 +6,9 @@ import (
 	"errors"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -399,5 +401,37 @@ func TestSearchEnds(t *testing.T) {
 		}})
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "settings Ridge=2") || len(s.Candidates) != 1 {
 		t.Errorf("got %v, %d candidates", err, len(s.Candidates))
+	}
+}
+
+// TestMissingValues: a forest learns from them, is scored over folds, and what needs complete rows says so.
+func TestMissingValues(t *testing.T) {
+	text := strings.Builder{}
+	text.WriteString("a,b,y\n")
+	for i := range 90 {
+		a := strconv.Itoa(i % 10)
+		if i%3 == 0 {
+			a = "NA"
+		}
+		text.WriteString(a + "," + strconv.Itoa(i%3) + "," + strconv.FormatBool(i%3 == 0 || i%10 > 6) + "\n")
+	}
+	path := filepath.Join(t.TempDir(), "holes.csv")
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := ml.OpenCSV(path, ml.Roles{Label: "y", Missing: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	folds, err := ml.StratifiedKFold(d, 3, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cv, err := ml.CrossValidate(t.Context(), d, folds, forests)
+	if err != nil || cv.Scores[0].Mean < 0.95 {
+		t.Errorf("forests: got %v, %v", cv, err)
+	}
+	if _, err := ml.CrossValidate(t.Context(), d, folds, logistic); err == nil || !strings.Contains(err.Error(), "is missing, and this model takes complete rows") {
+		t.Errorf("regressions: got %v", err)
 	}
 }
