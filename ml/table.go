@@ -1,7 +1,10 @@
 package ml
 
 import (
+	"bufio"
+	"encoding/csv"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -20,7 +23,7 @@ type Table interface {
 }
 
 // OpenCSV makes a dataset of a file of comma-separated values whose first row names the columns. To look at the table, or to change it before, read it
-// with table.ReadCSV (cancha/runtime/table) and call [FromTable].
+// with table.ReadCSV (cancha/runtime/table), which says what counts as a number, and call [FromTable].
 func OpenCSV(path string, r Roles) (*Dataset, error) {
 	t, err := table.ReadCSV(path)
 	if err != nil {
@@ -32,6 +35,25 @@ func OpenCSV(path string, r Roles) (*Dataset, error) {
 	}
 	return d, nil
 }
+
+// ReadCSV is [OpenCSV] for what is no file: a response, an archive's entry. All of it is read into memory.
+func ReadCSV(r io.Reader, roles Roles) (*Dataset, error) {
+	b := bufio.NewReader(r)
+	if mark, _ := b.Peek(len(byteOrderMark)); string(mark) == byteOrderMark { // spreadsheets write one
+		_, _ = b.Discard(len(mark)) // just peeked
+	}
+	rows, err := csv.NewReader(b).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("ml: read CSV: %w", err)
+	}
+	t, err := table.Of(rows)
+	if err != nil {
+		return nil, fmt.Errorf("ml: read CSV: %w", err)
+	}
+	return FromTable(t, roles)
+}
+
+const byteOrderMark = "\ufeff"
 
 // FromTable makes a dataset of a table: features of the columns that have no other role, labels or targets, groups and weights as the roles
 // say. Rows keep their order, and numbers all their digits ([Dataset].Exact). Text, and values that are missing, are errors that name the

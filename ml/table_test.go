@@ -1,6 +1,7 @@
 package ml
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -52,6 +53,52 @@ func TestOpenCSV(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestReadCSV: what is read from anywhere is what is read from a file, a spreadsheet's mark or not.
+func TestReadCSV(t *testing.T) {
+	r := Roles{Label: "species", Group: "match", OneHot: []string{"island", "sex"}, Missing: true}
+	want, err := OpenCSV(file(t, penguins), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{penguins, byteOrderMark + penguins} {
+		got, err := ReadCSV(strings.NewReader(text), r)
+		if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("got %v, %v, want %v", got, err, want)
+		}
+	}
+	for _, text := range []string{"", "a,b\n1\n", "a\n\"x"} {
+		if d, err := ReadCSV(strings.NewReader(text), Roles{}); err == nil {
+			t.Errorf("%q: got %v", text, d)
+		}
+	}
+}
+
+// FuzzReadCSV: whatever stands in a file and in its roles, there is a valid dataset or an error.
+func FuzzReadCSV(f *testing.F) {
+	f.Add(penguins, "species", "island", "sex", "match", true)
+	f.Add("a,b\n1,x\n2,\n", "b", "", "a", "", false)
+	f.Add("a\n1e400\nNaN\n-0\n", "", "a", "", "a", true)
+	f.Fuzz(func(t *testing.T, text, label, oneHot, ordinal, group string, missing bool) {
+		r := Roles{Label: label, Group: group, Missing: missing}
+		if oneHot != "" {
+			r.OneHot = []string{oneHot}
+		}
+		if ordinal != "" {
+			r.Ordinal = []string{ordinal}
+		}
+		d, err := ReadCSV(strings.NewReader(text), r)
+		if err != nil {
+			return
+		}
+		if err := d.Validate(); err != nil {
+			t.Errorf("an invalid dataset: %v", err)
+		}
+		if d.Groups != nil && len(d.Groups) != d.Rows() || label != "" && len(d.Labels) != d.Rows() {
+			t.Errorf("%d groups and %d labels of %d rows", len(d.Groups), len(d.Labels), d.Rows())
+		}
+	})
 }
 
 // TestLearnedRoles: rows to predict have the features of those that were learned from, whatever values they have themselves.
