@@ -340,6 +340,9 @@ func FuzzOpenRegressor(f *testing.F) {
 		}
 		got.Value(make([]float32, len(got.Features)))
 		again, err := encodeRegressor(got)
+		if err != nil && strings.Contains(err.Error(), "float32") { // numbers that only become so large as they are added up
+			return
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
