@@ -98,9 +98,13 @@ class LightGBM(Scikit):
                                     subsample=SAMPLE, subsample_freq=1, feature_fraction_bynode=COLUMNS / 30, histogram_pool_size=self.HISTOGRAMS,
                                     n_jobs=args.threads, random_state=SEED, verbosity=-1)
 
+    def fit(self, x, y):
+        self.model.set_params(num_leaves=min(self.model.num_leaves, len(x)))  # room for more would only take time
+        self.model.fit(x, y)
+
     def note(self) -> str:
         leaves = [t["num_leaves"] for t in self.model.booster_.dump_model()["tree_info"]]
-        cap = "" if self.depth else f", at most {self.LEAVES} each"
+        cap = "" if self.depth else f", at most {self.model.num_leaves} each"
         return f"{len(leaves)} trees, one for each class and turn, of {statistics.mean(leaves):.0f} leaves{cap}; gradients, not shares of classes"
 
 
