@@ -171,6 +171,10 @@ def main():
     keep("missing-true", edited(with_mode(plain, "BRANCH_GT"), nodes_missing_value_tracks_true=[i % 3 % 2 for i in range(len(values(plain)["nodes_modes"]))]), "classifier", holes=True)
     for mode in "BRANCH_LT", "BRANCH_GT", "BRANCH_GTE":
         keep(mode.lower(), with_mode(plain, mode), "classifier")
+    v = values(two)
+    both = {name: [i for i in v[name] for _ in range(2)] for name in ("class_treeids", "class_nodeids")}
+    weights = [w for share in v["class_weights"] for w in (1 / TREES - share, share)]
+    keep("two-both", edited(two, class_ids=[0, 1] * len(v["class_ids"]), class_weights=weights, **both), "classifier")
     keep("shuffled", shuffled(plain), "classifier")
     keep("average", edited(numbers, aggregate_function="AVERAGE", base_values=[-2.5]), "regressor")
     keep("five", five(numbers), "regressor")
