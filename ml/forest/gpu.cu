@@ -129,6 +129,8 @@ FUNC forest_clear(unsigned *histograms, int n) {
 #define BINS 256
 #define SHARED_COUNTS 12288 // 48 KiB
 
+// A histogram has for each code the draws of each class and, behind them, the distinct rows.
+//
 // A block has a task, a range of positions that belong to one node, and one of the columns drawn for that node. It counts in shared memory where
 // there is room for it and the range is long enough to pay; whole numbers, so that no order of adding matters.
 template <class Label>
@@ -137,7 +139,7 @@ __device__ inline void histogram(unsigned *histograms, const unsigned char *code
 	DYNAMIC_SHARED(tile);
 	unsigned *own = (unsigned *)tile;
 	const int *task = tasks + blockIdx.x / most * 3LL;
-	int j = blockIdx.x % most, node = task[0], start = task[1], end = task[2], size = BINS * classes;
+	int j = blockIdx.x % most, node = task[0], start = task[1], end = task[2], width = classes + 1, size = BINS * width;
 	if (node < 0 || node >= nodes || start < 0 || end > positions) return;
 	int column = drawn[node * (long long)most + j];
 	if (column < 0 || column >= columns) return;
@@ -149,9 +151,14 @@ __device__ inline void histogram(unsigned *histograms, const unsigned char *code
 	for (int i = start + threadIdx.x; i < end; i += THREADS) {
 		unsigned row = order[i], label = labels[i];
 		if (row >= rows || label >= classes) continue;
-		int at = codes[column * (long long)rows + row] * classes + label;
-		if (shared) atomicAdd(&own[at], draws[i]);
-		else atomicAdd(&all[at], draws[i]);
+		int at = codes[column * (long long)rows + row] * width;
+		if (shared) { // apart, so that the compiler knows which memory it is
+			atomicAdd(&own[at + label], draws[i]);
+			atomicAdd(&own[at + classes], 1u);
+		} else {
+			atomicAdd(&all[at + label], draws[i]);
+			atomicAdd(&all[at + classes], 1u);
+		}
 	}
 	__syncthreads();
 	if (shared)

@@ -448,19 +448,19 @@ const sharedCounts = 48 << 10 / 4
 func histogramFunc(many bool) driver.LibraryFunc {
 	f := driver.LibraryFunc{
 		Name: "forest_histograms",
-		Doc: "adds draws to histograms[node][j][code][label], of 256 codes and classes labels, for each task, a node with the positions from a start to an end, and each j below most: " +
+		Doc: "adds draws to histograms[node][j][code][label], and 1 to histograms[node][j][code][classes], of 256 codes, for each task, a node with the positions from a start to an end, and each j below most: " +
 			"the code is that of row order[position] in column drawn[node][j], codes[column][row]; label and draws are those of the position. Whole numbers, so the order does not " +
 			"matter. A node, column, row or label that is not there counts nothing, and so does a task whose positions are not",
 		Params: []string{"unsigned* histograms", "const unsigned char* codes", "const unsigned* order", "const unsigned char* labels", "const unsigned* draws", "const int* tasks",
 			"const int* drawn", "int count", "int most", "int positions", "int rows", "int columns", "int classes", "int nodes"},
 		Need: func(a driver.Args) map[int]int64 {
 			positions := a.N(9)
-			return map[int]int64{0: driver.Product(a.N(13), a.N(8), histogramBins, a.N(12)), 1: driver.Product(a.N(11), a.N(10)), 2: positions, 3: positions, 4: positions,
+			return map[int]int64{0: driver.Product(a.N(13), a.N(8), histogramBins, a.N(12)+1), 1: driver.Product(a.N(11), a.N(10)), 2: positions, 3: positions, 4: positions,
 				5: driver.Product(3, a.N(7)), 6: driver.Product(a.N(13), a.N(8))}
 		},
 		Grid: func(a driver.Args, _ int) driver.Grid {
 			g := driver.Grid{Blocks: driver.Product(a.N(7), a.N(8))}
-			if counts := histogramBins * a.N(12); counts <= sharedCounts {
+			if counts := histogramBins * (a.N(12) + 1); counts <= sharedCounts {
 				g.Shared = int(4 * counts)
 			}
 			return g

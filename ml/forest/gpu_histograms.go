@@ -39,14 +39,15 @@ func (h *hostHistograms) count(cores workers) {
 
 // countTask counts the positions of a task for one of the columns of its node.
 func (h *hostHistograms) countTask(at int, start, end int32) {
-	column, size := int(h.drawn[at]), histogramBins*h.classes
+	column, width, size := int(h.drawn[at]), h.classes+1, histogramBins*(h.classes+1)
 	if column < 0 || column >= h.columns {
 		return
 	}
 	counts, codes := h.counts[at*size:][:size], h.codes[column*h.rows:][:h.rows]
 	for i := start; i < end; i++ {
 		if row, label := int(h.order[i]), h.label(i); row < h.rows && label < h.classes {
-			counts[int(codes[row])*h.classes+label] += h.draws[i]
+			counts[int(codes[row])*width+label] += h.draws[i]
+			counts[int(codes[row])*width+h.classes]++
 		}
 	}
 }
