@@ -131,8 +131,14 @@ func surrounded(t *testing.T, slice any) any {
 		t.Fatal(err)
 	}
 	all := driver.MakeSlice(kind, before+n+behind)
-	for v, i := reflect.ValueOf(all), 0; i < v.Len(); i++ {
-		v.Index(i).Set(reflect.ValueOf(around).Convert(v.Type().Elem()))
+	v := reflect.ValueOf(all)
+	filling := reflect.ValueOf(around).Convert(v.Type().Elem())
+	for i := range before + behind {
+		at := i
+		if i >= before {
+			at += n
+		}
+		v.Index(at).Set(filling)
 	}
 	driver.Copy(driver.Part(all, before, n), slice)
 	return all
@@ -159,8 +165,9 @@ func same(q driver.Queue, m driver.Memory, slice any, at float64) error {
 		return err
 	}
 	got, want := reflect.ValueOf(raw), reflect.ValueOf(slice)
+	filling := reflect.ValueOf(around).Convert(got.Type().Elem())
 	for j := range got.Len() {
-		w := reflect.ValueOf(around).Convert(got.Type().Elem())
+		w := filling
 		if at := j - before; at >= 0 && at < want.Len() {
 			w = want.Index(at)
 		}
