@@ -5,7 +5,8 @@
 
 Needs neither a GPU nor a driver: libnvrtc (CUDA 11.8, whose PTX drivers from 520 on take) and ptxas come from NVIDIA's
 packages on PyPI (scripts/cuda-env.sh unpacks them). Prints registers and spills of each kernel. Fails where what is
-embedded differs from what is made, and where a kernel spills; --write stores what is made first.
+embedded differs from what is made, where a kernel spills, and where a room's funcs would round otherwise than Go; --write stores what is made
+first.
 """
 
 import argparse
@@ -80,6 +81,11 @@ def check(libraries, source, options, write):
     if failed:
         print(f"{name} is not what {source.name} gives: run make ptx and commit it\n")
         print("\n".join(list(difflib.unified_diff(have.splitlines(), made.splitlines(), "stored", "made", lineterm="", n=1))[:40]))
+    # without .rn ptxas may still make one instruction of a product and a sum
+    fused = re.findall(r"^.*\b(?:fma|mad|(?:mul|add|sub)(?!\.rn))(?:\.\w+)*\.f(?:32|64)\b.*$", made, re.M) if options else []
+    if fused:
+        print(f"{name} has arithmetic that may be fused, and then rounds otherwise than Go's:\n" + "\n".join(fused[:10]))
+        failed = True
     entries = set(re.findall(r"\.entry (\w+)", made))
     print(name)
     for target in TARGETS:
