@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"sync"
 	"testing"
 
 	"cancha/runtime/gpu"
@@ -65,4 +67,14 @@ func TestOnGPU(t *testing.T) {
 	if rows := int64(4 * len(d.Values)); moved[1] != rows || moved[0] <= rows {
 		t.Errorf("%d bytes went to the GPU, and then %d, want %d for the rows and the nodes once", moved[0], moved[1], rows)
 	}
+	want := slices.Concat(must(c.PredictProba(t.Context(), d))...)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if got, err := p.PredictProba(t.Context(), d); err != nil || !slices.Equal(slices.Concat(got...), want) {
+				t.Errorf("beside others: %v, or other answers", err)
+			}
+		})
+	}
+	all.Wait()
 }

@@ -22,9 +22,11 @@ import (
 func gpuCases() map[string]gputest.Case {
 	return map[string]gputest.Case{
 		"forest_predict": predictCase, "forest_predict_exact": exactCase, "forest_clear": clearCase,
-		"forest_histograms": func(r *rand.Rand, size func() int) gputest.Call { return histogramCase(r, size, 1+r.IntN(60), false) },
+		"forest_histograms": func(r *rand.Rand, size func() int) gputest.Call {
+			return histogramCase(r, size, []int{1, 2, 3, 47, 48}[r.IntN(5)], false)
+		},
 		"forest_histograms_of_many": func(r *rand.Rand, size func() int) gputest.Call {
-			return histogramCase(r, size, []int{40, 47, 48, 300}[r.IntN(3)], true)
+			return histogramCase(r, size, []int{2, 48, 300}[r.IntN(3)], true)
 		},
 	}
 }
@@ -54,7 +56,7 @@ func randomTree(r *rand.Rand, columns, outputs, splits int, exact, missing bool)
 		at := int32(len(t.Nodes))
 		t.Nodes = append(t.Nodes, tree.Node{Feature: -1, Left: int32(len(t.Values))})
 		if exact {
-			t.Exact = append(t.Exact, r.NormFloat64())
+			t.Exact = append(t.Exact, onGrid(r))
 		}
 		if missing {
 			t.MissingLeft = append(t.MissingLeft, r.IntN(2) == 0)
@@ -64,7 +66,7 @@ func randomTree(r *rand.Rand, columns, outputs, splits int, exact, missing bool)
 			return at
 		}
 		left := r.IntN(splits)
-		n := tree.Node{Feature: int32(r.IntN(columns)), Threshold: float32(r.NormFloat64()), Left: grow(left), Right: grow(splits - 1 - left)}
+		n := tree.Node{Feature: int32(r.IntN(columns)), Threshold: float32(onGrid(r)), Left: grow(left), Right: grow(splits - 1 - left)}
 		t.Nodes[at] = n
 		return at
 	}
@@ -96,11 +98,17 @@ func sparseLeaves(r *rand.Rand, t *tree.Tree) {
 	}
 }
 
-// randomRows are normal numbers, among which a few are none.
+// onGrid is a number that often comes again: rows meet thresholds exactly.
+func onGrid(r *rand.Rand) float64 { return float64(r.IntN(7)-3) / 3 }
+
+// randomRows are numbers of the grid and others, among which a few are none.
 func randomRows(r *rand.Rand, n int) []float64 {
 	rows := make([]float64, n)
 	for i := range rows {
-		rows[i] = r.NormFloat64()
+		rows[i] = onGrid(r)
+		if r.IntN(2) == 0 {
+			rows[i] = r.NormFloat64()
+		}
 		if r.IntN(500) == 0 {
 			rows[i] = []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0}[r.IntN(4)]
 		}
