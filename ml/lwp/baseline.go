@@ -57,14 +57,17 @@ func leadIndex(s *State) int {
 func (f *Frequencies) Name() string { return "frequencies by minute and score" }
 
 // Predict returns the frequencies for every row.
-func (f *Frequencies) Predict(ms *Matches) *Predictions {
-	p := newPredictions(f.Name(), ms)
-	for i := range ms.Matches {
-		for minute, row := range p.rows(i) {
-			copy(row, f.p[minute][leadIndex(&ms.Matches[i].States[minute])][:])
-		}
+func (f *Frequencies) Predict(ms *Matches) *Predictions { return predict(f.Name(), f, ms) }
+
+func (f *Frequencies) look(b *batch, s *State, _ Prior) (home, away float64) {
+	b.values = append(b.values, float32(min(s.Minute(), LastMinute)), float32(leadIndex(s)))
+	return 0, 0
+}
+
+func (f *Frequencies) answer(b *batch, dst [][]float64) {
+	for i := range dst {
+		copy(dst[i], f.p[int(b.values[2*i])][int(b.values[2*i+1])][:])
 	}
-	return p
 }
 
 // Logistic is a multinomial logistic regression on the columns of the forest of outcomes.
@@ -83,13 +86,7 @@ func FitLogistic(train *Matches) (*Logistic, error) {
 func (l *Logistic) Name() string { return "logistic regression" }
 
 // Predict returns the probabilities for every row.
-func (l *Logistic) Predict(ms *Matches) *Predictions {
-	p, d := newPredictions(l.Name(), ms), OutcomeDataset(ms)
-	for i := range p.P {
-		l.fit.ProbaTo(p.P[i], d.Row(i))
-	}
-	return p
-}
+func (l *Logistic) Predict(ms *Matches) *Predictions { return predict(l.Name(), classes{l.fit}, ms) }
 
 // Poisson is a regression of each side's remaining goals on ratings, score, red cards, expected goals and territory;
 // Skellam turns the two rates into probabilities.
@@ -120,13 +117,4 @@ func rateDataset(ms *Matches) (*ml.Dataset, []float64) {
 func (p *Poisson) Name() string { return "Poisson + xG" }
 
 // Predict returns the probabilities for every row.
-func (p *Poisson) Predict(ms *Matches) *Predictions {
-	out := newPredictions(p.Name(), ms)
-	d, offset := rateDataset(ms)
-	for i := range out.P {
-		s := &ms.Matches[i/(LastMinute+1)].States[i%(LastMinute+1)]
-		home, away := p.fit.Rate(d.Row(2*i), offset[2*i]), p.fit.Rate(d.Row(2*i+1), offset[2*i+1])
-		outcomeTo(out.P[i], int(s.Home.Goals-s.Away.Goals), home, away)
-	}
-	return out
-}
+func (p *Poisson) Predict(ms *Matches) *Predictions { return predict(p.Name(), rates{p.fit}, ms) }

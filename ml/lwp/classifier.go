@@ -43,7 +43,7 @@ func FitClassifier(ctx context.Context, train *Matches, name, kind string, learn
 	if name == "" {
 		name = kind + ", " + string(Outcome)
 	}
-	m := &Model{Info: newInfo(train, name, Outcome, d.Rows()), outcomes: c, ratings: train.ratings}
+	m := &Model{Info: newInfo(train, name, Outcome, d.Rows()), of: outcomes{c, kind}, ratings: train.ratings}
 	m.Info.Kind = kind
 	return m, nil
 }
@@ -57,8 +57,8 @@ func OpenClassifier(path, kind string, load func(file *modelfile.File, prefix st
 // fitting refuses a classifier of other columns, or of classes in another order.
 func fitting(c Classifier) error {
 	features, classes := c.Columns()
-	if !slices.Equal(features, outcomeColumns()) {
-		return fmt.Errorf("its features are %q, this program makes %q; train and save again: %w", features, outcomeColumns(), modelfile.ErrKind)
+	if err := sameColumns(features, outcomeColumns()); err != nil {
+		return err
 	}
 	if !slices.Equal(classes, Classes()) {
 		return fmt.Errorf("its classes are %q, this program knows %q; train and save again: %w", classes, Classes(), modelfile.ErrDamaged)

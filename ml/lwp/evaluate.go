@@ -20,8 +20,9 @@ type Scores struct {
 	ECE, ECELastTenth   float64 // class-wise, ten bins; of minutes 81 to 90
 	Accuracy, MacroF1   float64
 	Difference          metric.Interval // RPS less the best model's, 95 %, matches drawn; positive: that model is better
+	LogLossDifference   metric.Interval // the same of the log loss
 	Predictions         *Predictions
-	rps                 []float64
+	rps, logLoss        []float64 // of each row
 }
 
 // Report compares models on the same later matches.
@@ -49,7 +50,7 @@ func Evaluate(train, later *Matches, models ...*Model) (*Report, error) {
 	}
 	best := len(r.Models)
 	for _, m := range models {
-		if m.Info.Kind != "" {
+		if m.Info.Kind != "" || m.Info.Target == Average {
 			r.called = "model"
 		}
 		s := score(m.Predict(later))
@@ -61,7 +62,9 @@ func Evaluate(train, later *Matches, models ...*Model) (*Report, error) {
 	}
 	r.Best = r.Models[best].Name
 	for i := range r.Models {
-		r.Models[i].Difference = metric.Paired(r.Models[i].rps, r.Models[best].rps, later.Groups(), resamples, 1)
+		s := &r.Models[i]
+		s.Difference = metric.Paired(s.rps, r.Models[best].rps, later.Groups(), resamples, 1)
+		s.LogLossDifference = metric.Paired(s.logLoss, r.Models[best].logLoss, later.Groups(), resamples, 1)
 	}
 	return r, nil
 }
@@ -83,11 +86,10 @@ func fitBaselines(train *Matches) ([]Predictor, error) {
 func score(p *Predictions) Scores {
 	labels := p.Matches.Labels()
 	lateP, lateLabels := lateRows(p, labels)
-	s := Scores{Name: p.Name, Predictions: p, rps: metric.RPSs(p.P, labels),
-		LogLoss: metric.LogLoss(p.P, labels), Brier: metric.Brier(p.P, labels),
+	s := Scores{Name: p.Name, Predictions: p, rps: metric.RPSs(p.P, labels), logLoss: metric.LogLosses(p.P, labels), Brier: metric.Brier(p.P, labels),
 		ECE: metric.ECE(p.P, labels, metric.CalibrationBins), ECELastTenth: metric.ECE(lateP, lateLabels, metric.CalibrationBins),
 		Accuracy: metric.Accuracy(p.P, labels), MacroF1: metric.MacroF1(len(Classes()), p.P, labels)}
-	s.RPS = metric.Mean(s.rps)
+	s.RPS, s.LogLoss = metric.Mean(s.rps), metric.Mean(s.logLoss)
 	return s
 }
 
@@ -143,6 +145,15 @@ func (r *Report) Calibration(class int) []metric.Bin {
 
 // Compare returns the difference of RPS between two models by name, a less b, paired by match. Negative: a is better.
 func (r *Report) Compare(a, b string) (metric.Interval, error) {
+	return r.compare(a, b, func(s *Scores) []float64 { return s.rps })
+}
+
+// CompareLogLoss is Compare with the log loss.
+func (r *Report) CompareLogLoss(a, b string) (metric.Interval, error) {
+	return r.compare(a, b, func(s *Scores) []float64 { return s.logLoss })
+}
+
+func (r *Report) compare(a, b string, loss func(*Scores) []float64) (metric.Interval, error) {
 	x, err := r.Find(a)
 	if err != nil {
 		return metric.Interval{}, err
@@ -151,22 +162,23 @@ func (r *Report) Compare(a, b string) (metric.Interval, error) {
 	if err != nil {
 		return metric.Interval{}, err
 	}
-	return metric.Paired(x.rps, y.rps, r.later.Groups(), resamples, 1), nil
+	return metric.Paired(loss(x), loss(y), r.later.Groups(), resamples, 1), nil
 }
 
 // MIMEBundle shows the comparison as a table.
 func (r *Report) MIMEBundle() map[string]any {
 	g := grid.Grid{
 		Caption: fmt.Sprintf("%d later matches, one row a minute (%s; trained on %d earlier matches)", len(r.later.Matches), sourceName(r.later.Source), r.trained),
-		Header:  []string{"model", "RPS", "log loss", "Brier", "ECE", "ECE 81–90", "accuracy", "macro F1", "RPS − best " + r.called + "'s [95 %]"},
-		Note:    "RPS, log loss, Brier, ECE: less is better. The interval draws whole matches; above 0 the best " + r.called + " is better. Best " + r.called + ": " + r.Best + ".",
+		Header: []string{"model", "RPS", "log loss", "Brier", "ECE", "ECE 81–90", "accuracy", "macro F1",
+			"RPS − best " + r.called + "'s [95 %]", "log loss − best " + r.called + "'s [95 %]"},
+		Note: "RPS, log loss, Brier, ECE: less is better. The intervals draw whole matches; above 0 the best " + r.called + " is better. Best " + r.called + ": " + r.Best + ".",
 	}
 	for _, s := range r.Models {
-		difference := s.Difference.String()
+		difference, logLoss := s.Difference.String(), s.LogLossDifference.String()
 		if s.Name == r.Best {
-			difference = "–"
+			difference, logLoss = "–", "–"
 		}
-		g.Rows = append(g.Rows, []string{s.Name, four(s.RPS), four(s.LogLoss), four(s.Brier), three(s.ECE), three(s.ECELastTenth), three(s.Accuracy), three(s.MacroF1), difference})
+		g.Rows = append(g.Rows, []string{s.Name, four(s.RPS), four(s.LogLoss), four(s.Brier), three(s.ECE), three(s.ECELastTenth), three(s.Accuracy), three(s.MacroF1), difference, logLoss})
 	}
 	return g.MIMEBundle()
 }

@@ -16,11 +16,16 @@ import (
 // "averages"; the forest stands under "forest", and what learned in its place (in files of version 2) under "classifier";
 // the ratings are four arrays, an entry per team: "ratings.team" and "ratings.played" (int32), "ratings.elo",
 // "ratings.attack" and "ratings.defence" (float64). Version 1 is a forest with leaves of float32, version 3 one with leaves
-// of float64.
+// of float64. Version 4 is an average: its regressions stand as meta "poisson" and the array "poisson.coefficient" (float64, one regression
+// after another). What the ratings know of strengths stands in "ratings.strengths" (float64, a team's one after another), "ratings.seen" (int32,
+// the day of its last match) and meta "levels"; files of
+// older programs have none.
 const (
-	fileKind     = "lwp"
-	fileVersion  = 3 // the newest, of forests
-	otherVersion = 2 // of what learned in a forest's place
+	fileKind       = "lwp"
+	forestVersion  = 3 // of forests
+	otherVersion   = 2 // of what learned in a forest's place
+	averageVersion = 4
+	fileVersion    = averageVersion // the newest
 )
 
 // averages are the parts of Ratings that belong to no team.
@@ -31,9 +36,12 @@ type averages struct {
 
 // Save writes the model to path, whole or not at all; missing folders are made.
 func (m *Model) Save(path string) error {
-	f := &modelfile.File{Kind: fileKind, Version: fileVersion}
+	f := &modelfile.File{Kind: fileKind, Version: forestVersion}
 	if m.Info.Kind != "" {
 		f.Version = otherVersion
+	}
+	if m.Info.Target == Average {
+		f.Version = averageVersion
 	}
 	if err := m.store(f); err != nil {
 		return fmt.Errorf("lwp: save model: %w", err)
@@ -51,11 +59,10 @@ func (m *Model) store(f *modelfile.File) error {
 	if err := f.SetMeta("averages", averages{m.ratings.Base, m.ratings.Advantage}); err != nil {
 		return err
 	}
-	m.ratings.store(f)
-	if m.outcomes != nil {
-		return m.outcomes.Store(f, prefix(m.Info.Kind))
+	if err := m.ratings.store(f); err != nil {
+		return err
 	}
-	return m.goals.Store(f, "forest")
+	return m.of.store(f)
 }
 
 // prefix is where a classifier of that kind stands.
@@ -66,7 +73,7 @@ func prefix(kind string) string {
 	return "classifier"
 }
 
-func (r *Ratings) store(f *modelfile.File) {
+func (r *Ratings) store(f *modelfile.File) error {
 	var team, played []int32
 	var elo, attack, defence []float64
 	for _, t := range r.Teams() {
@@ -78,6 +85,7 @@ func (r *Ratings) store(f *modelfile.File) {
 	f.SetFloat64("ratings.elo", elo)
 	f.SetFloat64("ratings.attack", attack)
 	f.SetFloat64("ratings.defence", defence)
+	return r.storeStrengths(f)
 }
 
 // Open reads a model of a forest that Save wrote. The errors of package modelfile tell a file that is cut short, damaged, of another
@@ -119,25 +127,41 @@ func (m *Model) load(f *modelfile.File, kind string, load func(file *modelfile.F
 	if m.ratings, err = loadRatings(f); err != nil {
 		return err
 	}
-	features, want := []string(nil), goalColumns()
-	switch m.Info.Target {
+	m.of, err = loadEstimator(f, m.Info, load)
+	return err
+}
+
+// loadEstimator reads what a model answers by.
+func loadEstimator(f *modelfile.File, i Info, load func(file *modelfile.File, prefix string) (Classifier, error)) (stored, error) {
+	switch i.Target {
 	case Outcome:
-		c, err := load(f, prefix(kind))
+		c, err := load(f, prefix(i.Kind))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		m.outcomes = c
-		return fitting(c)
+		return outcomes{c, i.Kind}, fitting(c)
 	case RemainingGoals:
-		if m.goals, err = forest.LoadRegressor(f, "forest"); err != nil {
-			return err
-		}
-		features = m.goals.Features
-	default:
-		return fmt.Errorf("target %q: %w", m.Info.Target, modelfile.ErrDamaged)
+		r, err := loadGoals(f)
+		return remaining{r}, err
+	case Average:
+		return loadAverage(f, i)
 	}
-	if !slices.Equal(features, want) {
-		return fmt.Errorf("its features are %q, this program makes %q; train and save again: %w", features, want, modelfile.ErrKind)
+	return nil, fmt.Errorf("target %q: %w", i.Target, modelfile.ErrDamaged)
+}
+
+// loadGoals reads a forest of remaining goals.
+func loadGoals(f *modelfile.File) (*forest.Regressor, error) {
+	r, err := forest.LoadRegressor(f, "forest")
+	if err != nil {
+		return nil, err
+	}
+	return r, sameColumns(r.Features, goalColumns())
+}
+
+// sameColumns refuses what was fitted to other columns than this program makes.
+func sameColumns(got, want []string) error {
+	if !slices.Equal(got, want) {
+		return fmt.Errorf("its features are %q, this program makes %q; train and save again: %w", got, want, modelfile.ErrKind)
 	}
 	return nil
 }
@@ -175,7 +199,7 @@ func loadRatings(f *modelfile.File) (*Ratings, error) {
 		}
 		r.teams[t.Team] = t
 	}
-	return r, nil
+	return r, r.loadStrengths(f, team)
 }
 
 // Limits of what a file may say of a team, far beyond any that matches lead to: with ratings of infinity, or NaN, every

@@ -43,7 +43,7 @@ func NewLive(m *Model, matches int) *Live {
 	if matches <= 0 {
 		matches = defaultLive
 	}
-	return &Live{model: m, batch: batch{model: m}, matches: map[int64]*live{}, most: matches}
+	return &Live{model: m, batch: batch{of: m.of}, matches: map[int64]*live{}, most: matches}
 }
 
 // Classes returns the order of the probabilities.

@@ -160,6 +160,7 @@ func (ms *Matches) rate(before string) *Ratings {
 	ratings := NewRatings()
 	for i := 0; i < len(ms.all) && ms.all[i].Date < before; {
 		day := i
+		ratings.advance(ms.all[day].Date)
 		for ; i < len(ms.all) && ms.all[i].Date == ms.all[day].Date; i++ {
 			if m := at[ms.all[i].ID]; m != nil {
 				m.Prior = ratings.Prior(m.Match.Home.ID, m.Match.Away.ID, m.Neutral)
@@ -176,13 +177,15 @@ func (ms *Matches) rate(before string) *Ratings {
 
 // result returns a match for the ratings: from its events where there are any, else from the list.
 func result(listed statsbomb.Match, m *Match) Result {
-	r := Result{Home: listed.Home.ID, Away: listed.Away.ID, Neutral: listed.Neutral,
+	r := Result{Home: listed.Home.ID, Away: listed.Away.ID, Neutral: listed.Neutral, Date: listed.Date,
 		Goals: [2]int{listed.HomeScore, listed.AwayScore}, XG: [2]float64{-1, -1}}
 	if m == nil {
 		return r
 	}
 	r.Goals = [2]int{int(m.Final.Home.Goals), int(m.Final.Away.Goals)}
 	r.XG = [2]float64{m.Final.Home.xg(), m.Final.Away.xg()}
+	r.Box = [2]int{int(m.Final.Home.Box), int(m.Final.Away.Box)}
+	r.FinalThird = [2]int{int(m.Final.Home.FinalThird), int(m.Final.Away.FinalThird)}
 	return r
 }
 

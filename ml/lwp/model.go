@@ -16,15 +16,16 @@ import (
 // Target is what a forest learns.
 type Target string
 
-// The two targets; see the package comment.
+// The targets; see the package comment.
 const (
 	Outcome        Target = "outcome"
 	RemainingGoals Target = "remaining-goals"
+	Average        Target = "average" // what Poisson regressions of remaining goals miss, averaged with them
 )
 
 // Config says how a model is trained.
 type Config struct {
-	Name   string // in tables; empty: "forest, " and the target
+	Name   string // in tables; empty: "forest, " and the target, or "average of Poisson and forest"
 	Target Target // empty: RemainingGoals
 	// Forest is the forest's own configuration. What is left 0: 100 trees; leaves of at least a 200th of the rows;
 	// the square root of the number of columns. Rows are always drawn by whole matches, whatever ByGroup says.
@@ -36,14 +37,17 @@ func (c Config) normalize(rows int) (Config, error) {
 	if c.Target == "" {
 		c.Target = RemainingGoals
 	}
-	if c.Target != Outcome && c.Target != RemainingGoals {
-		return c, fmt.Errorf("lwp: target %q is not %q or %q", c.Target, Outcome, RemainingGoals)
+	if c.Target != Outcome && c.Target != RemainingGoals && c.Target != Average {
+		return c, fmt.Errorf("lwp: target %q is not %q, %q or %q", c.Target, Outcome, RemainingGoals, Average)
+	}
+	if c.Name == "" && c.Target == Average {
+		c.Name = "average of Poisson and forest"
 	}
 	if c.Name == "" {
 		c.Name = "forest, " + string(c.Target)
 	}
-	if c.Forest.MinSamplesLeaf == 0 {
-		c.Forest.MinSamplesLeaf = max(rows/200, 1)
+	if c.Target != Average { // which fits forests of several sizes
+		c.Forest.MinSamplesLeaf = leaves(c.Forest, rows)
 	}
 	if c.Forest.MaxFeatures == 0 {
 		c.Forest.MaxFeatures = forest.Sqrt
@@ -52,35 +56,49 @@ func (c Config) normalize(rows int) (Config, error) {
 	return c, nil
 }
 
-// Info tells where a model comes from. It is part of the model file.
-type Info struct {
-	Name      string             `json:"name"`
-	Target    Target             `json:"target"`
-	Kind      string             `json:"kind,omitempty"` // what learned in a forest's place, see FitClassifier; empty: a forest
-	Classes   []string           `json:"classes"`        // order of the probabilities
-	Source    string             `json:"source"`         // of the training matches: "open-data", "api" or "simulator"
-	Matches   int                `json:"matches"`        // trained on
-	Rows      int                `json:"rows"`
-	From      string             `json:"from"` // dates of the first and the last of them
-	To        string             `json:"to"`
-	Trees     int                `json:"trees"`
-	Seed      uint64             `json:"seed"`
-	TrainedAt time.Time          `json:"trained_at"`
-	Metrics   map[string]float64 `json:"metrics,omitempty"` // on later matches, set by Evaluate
+// leaves is the least number of rows in a leaf: as told, or a 200th of all.
+func leaves(c forest.Config, rows int) int {
+	if c.MinSamplesLeaf == 0 {
+		return max(rows/200, 1)
+	}
+	return c.MinSamplesLeaf
 }
 
-// Model is a trained forest, or another classifier, with the ratings of the teams it knows. It is safe for concurrent use once trained.
+// Info tells where a model comes from. It is part of the model file.
+type Info struct {
+	Name      string    `json:"name"`
+	Target    Target    `json:"target"`
+	Kind      string    `json:"kind,omitempty"` // what learned in a forest's place, see FitClassifier; empty: a forest
+	Classes   []string  `json:"classes"`        // order of the probabilities
+	Source    string    `json:"source"`         // of the training matches: "open-data", "api" or "simulator"
+	Matches   int       `json:"matches"`        // trained on
+	Rows      int       `json:"rows"`
+	From      string    `json:"from"` // dates of the first and the last of them
+	To        string    `json:"to"`
+	Trees     int       `json:"trees"`
+	Seed      uint64    `json:"seed"`
+	TrainedAt time.Time `json:"trained_at"`
+	// ForestWeight is the forest's part in an average, from 0 to 1; nil of other models.
+	ForestWeight *float64           `json:"forest_weight,omitempty"`
+	Metrics      map[string]float64 `json:"metrics,omitempty"` // on later matches, set by Evaluate
+}
+
+// Model is what was trained, a forest, another classifier or an average, with the ratings of the teams it knows. It is safe
+// for concurrent use once trained.
 type Model struct {
-	Info     Info
-	outcomes Classifier        // of target Outcome
-	goals    *forest.Regressor // of target RemainingGoals
-	ratings  *Ratings          // at the end of training
+	Info    Info
+	of      stored
+	ratings *Ratings // at the end of training
 }
 
 // Fit trains a model. It returns early with ctx's error when ctx is done.
 func Fit(ctx context.Context, train *Matches, c Config) (*Model, error) {
 	rows := len(train.Matches) * (LastMinute + 1)
-	if c.Target != Outcome {
+	switch c.Target {
+	case Outcome:
+	case Average:
+		rows = 2 * len(train.Matches) * (LastMinute/averageStep + 1)
+	default:
 		rows *= 2
 	}
 	c, err := c.normalize(rows)
@@ -88,18 +106,28 @@ func Fit(ctx context.Context, train *Matches, c Config) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{ratings: train.ratings}
-	if c.Target == Outcome {
-		f, e := forest.FitClassifier(ctx, OutcomeDataset(train), c.Forest)
-		m.outcomes, err = trees{f}, e
-	} else {
-		m.goals, err = forest.FitRegressor(ctx, GoalsDataset(train), c.Forest)
-	}
-	if err != nil {
+	if m.of, err = learn(ctx, train, c); err != nil {
 		return nil, fmt.Errorf("lwp: train on %s: %w", c.Target, err)
 	}
 	m.Info = newInfo(train, c.Name, c.Target, rows)
 	m.Info.Trees, m.Info.Seed = m.trees(), c.Forest.Seed
+	if a, ok := m.of.(*average); ok {
+		m.Info.ForestWeight = &a.weight
+	}
 	return m, nil
+}
+
+// learn fits what a model answers by.
+func learn(ctx context.Context, train *Matches, c Config) (stored, error) {
+	switch c.Target {
+	case Outcome:
+		f, err := forest.FitClassifier(ctx, OutcomeDataset(train), c.Forest)
+		return outcomes{trees{f}, ""}, err
+	case Average:
+		return fitAverage(ctx, train, c.Forest)
+	}
+	f, err := forest.FitRegressor(ctx, GoalsDataset(train), c.Forest)
+	return remaining{f}, err
 }
 
 // newInfo tells of a model that was trained just now.
@@ -155,27 +183,24 @@ func each(ms *Matches, f func(m *Match, v view, remaining float64)) {
 
 // trees returns the number of trees.
 func (m *Model) trees() int {
-	if f, ok := m.outcomes.(trees); ok {
-		return len(f.Trees())
+	switch e := m.of.(type) {
+	case remaining:
+		return len(e.Trees())
+	case *average:
+		return len(e.forest.Trees())
+	case outcomes:
+		if f, ok := e.Classifier.(trees); ok {
+			return len(f.Trees())
+		}
 	}
-	return len(m.goals.Trees())
+	return 0
 }
 
 // Name returns the model's name in tables.
 func (m *Model) Name() string { return m.Info.Name }
 
 // Predict returns the probabilities at every minute of the matches.
-func (m *Model) Predict(ms *Matches) *Predictions {
-	p := newPredictions(m.Name(), ms)
-	b := batch{model: m}
-	for i := range ms.Matches {
-		for k := range ms.Matches[i].States {
-			b.add(&ms.Matches[i].States[k], ms.Matches[i].Prior)
-		}
-	}
-	b.run(p.P)
-	return p
-}
+func (m *Model) Predict(ms *Matches) *Predictions { return predict(m.Name(), m.of, ms) }
 
 // Share is a feature's share of what a forest learned.
 type Share struct {
@@ -183,16 +208,12 @@ type Share struct {
 	Share   float64
 }
 
-// Importance returns the features by their impurity importance, the greatest first. The shares sum to 1. It is nil of what is no forest.
+// Importance returns the features by their impurity importance, the greatest first. The shares sum to 1. Of an average they are its forest's, which learns
+// what the regressions miss. It is nil of what is no forest.
 func (m *Model) Importance() []Share {
-	names, shares := outcomeColumns(), []float64(nil)
-	switch f, ok := m.outcomes.(trees); {
-	case ok:
-		shares = f.Importance()
-	case m.outcomes != nil:
+	names, shares := m.importance()
+	if names == nil {
 		return nil
-	default:
-		names, shares = goalColumns(), m.goals.Importance()
 	}
 	out := make([]Share, len(names))
 	for i := range out {
@@ -210,12 +231,30 @@ func (m *Model) Importance() []Share {
 	return out
 }
 
+// importance returns the columns of a model's forest and their shares.
+func (m *Model) importance() (names []string, shares []float64) {
+	switch e := m.of.(type) {
+	case remaining:
+		return goalColumns(), e.Importance()
+	case *average:
+		return goalColumns(), e.forest.Importance()
+	case outcomes:
+		if f, ok := e.Classifier.(trees); ok {
+			return outcomeColumns(), f.Importance()
+		}
+	}
+	return nil, nil
+}
+
 // MIMEBundle shows where the model comes from.
 func (m *Model) MIMEBundle() map[string]any {
 	i := m.Info
 	learned := []string{"trees, seed", fmt.Sprintf("%d, %d", i.Trees, i.Seed)}
 	if i.Kind != "" {
 		learned = []string{"learned by a", i.Kind}
+	}
+	if i.ForestWeight != nil {
+		learned[1] += fmt.Sprintf("; the forest's weight is %g", *i.ForestWeight)
 	}
 	g := grid.Grid{Caption: "Win-probability model: " + m.Name(), Header: []string{"", ""}, Rows: [][]string{
 		{"trained on", fmt.Sprintf("%s matches, %s – %s (%s)", count(i.Matches), i.From, i.To, sourceName(i.Source))},

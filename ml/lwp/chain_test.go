@@ -1,0 +1,92 @@
+package lwp
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"cancha/ml/metric"
+	"cancha/statsbomb"
+)
+
+// realArchive opens the real matches, or skips the test where there are none.
+func realArchive(t *testing.T) statsbomb.Archive {
+	t.Helper()
+	dir := os.Getenv("CANCHA_DATA")
+	if dir == "" {
+		t.Skip("CANCHA_DATA is not set: no real matches to train on")
+	}
+	archive, err := statsbomb.OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return archive
+}
+
+// loadReal loads the real matches, with the results of those that have no events here, which only rate the teams.
+func loadReal(t *testing.T) *Matches {
+	t.Helper()
+	archive := realArchive(t)
+	file, err := os.Open(filepath.Join(os.Getenv("CANCHA_DATA"), "results.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	more, err := statsbomb.ReadResults(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range more {
+		more[i].Neutral = tournament(more[i].Competition.Name)
+	}
+	return load(t, statsbomb.WithResults(archive, more))
+}
+
+// tournament reports whether the matches of a competition are played on neutral ground, but for the hosts'.
+func tournament(competition string) bool {
+	switch competition {
+	case "FIFA World Cup", "Women's World Cup", "FIFA U20 World Cup", "UEFA Euro", "UEFA Women's Euro", "Copa America", "African Cup of Nations", "Champions League":
+		return true
+	}
+	return false
+}
+
+func load(t *testing.T, archive statsbomb.Archive) *Matches {
+	t.Helper()
+	ms, err := Load(t.Context(), archive, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ms
+}
+
+// TestForwardChaining is how the average was chosen: at four cuts inside the matches before July 2020, each tested on the next
+// eighth of them, its log loss is below that of Poisson + xG.
+func TestForwardChaining(t *testing.T) {
+	train, _, err := loadReal(t).Split("2020-07-01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var average, poisson []float64
+	var groups []int64
+	for part := chainFirst; part < chainParts; part++ {
+		before, next := train.part(0, part), train.part(part, part+1)
+		m, err := Fit(t.Context(), before, Config{Target: Average})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := FitPoisson(before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b := metric.LogLosses(m.Predict(next).P, next.Labels()), metric.LogLosses(p.Predict(next).P, next.Labels())
+		d := metric.Paired(a, b, next.Groups(), resamples, 1)
+		t.Logf("%d matches from %s on %d from %s: log loss %.4f, Poisson + xG %.4f, difference %v; the forest's weight %g",
+			len(before.Matches), before.Matches[0].Date, len(next.Matches), next.Matches[0].Date, metric.Mean(a), metric.Mean(b), d, *m.Info.ForestWeight)
+		if d.Mean >= 0 {
+			t.Errorf("from %s on, the average's log loss is %v above that of Poisson + xG", next.Matches[0].Date, d.Mean)
+		}
+		average, poisson, groups = append(average, a...), append(poisson, b...), append(groups, next.Groups()...)
+	}
+	t.Logf("all: %v", metric.Paired(average, poisson, groups, resamples, 1))
+}
