@@ -11,35 +11,37 @@ import (
 	"cancha/ml/metric"
 )
 
-// average answers by the rates of remaining goals in the middle, on the logarithmic scale, between Poisson regressions, two
-// for each measure of strength, and a forest: a logarithmic opinion pool (Genest and Zidek 1986). The forest learns by how
-// many times a side outscores what the regressions promise, so it is asked only for what they miss.
+// average answers by the rates of remaining goals in the middle, on the logarithmic scale, between Poisson regressions and a
+// forest: a logarithmic opinion pool (Genest and Zidek 1986). One half of the regressions' say is Poisson + xG, the other that
+// of one regression for each measure of strength. The forest learns by how many times a side outscores what they promise, so
+// it is asked only for what they miss.
 type average struct {
-	poissons [regressions]*linear.Poisson
+	plain    *linear.Poisson
+	poissons [strengths]*linear.Poisson
 	forest   *forest.Regressor
 	weight   float64 // of the forest, from 0 to 1
 }
 
-// regressions is how many an average has: of each measure of strength one that looks at Elo, and one that does not. Elo is
-// the better the longer a team is known, and misleads of new ones: the mean of both has a log loss .0007 below the first's at
-// the four cuts, and .0013 below the second's.
-const regressions = 2 * strengths
-
-// regression returns the measure and whether Elo is looked at.
-func regression(i int) (measure int, elo bool) { return i % strengths, i < strengths }
+// plainShare is what Poisson + xG has of the regressions' say. Its Elo suits teams that are known for long, the strengths suit
+// new ones: at the four cuts, and from all competitions to one that is left out, the mean is better than either.
+const plainShare = 0.5
 
 // leastRatio is the least ratio of goals that a tree is believed.
 const leastRatio = 1e-3
 
-// promised returns the mean of the regressions' rates for both sides.
-func (a *average) promised(row []float32, s *State, p Prior) (home, away float64, scratch []float32) {
-	logs := [2]float64{}
-	for measure := range strengths {
-		for side, v := range sides(p.by(s, measure)) {
+// promised returns the mean of the regressions' rates for both sides. Row is room for one row, and returned for the next time.
+func (a *average) promised(row []float32, s *State, p Prior) (home, away float64, room []float32) {
+	var logs [2]float64
+	for side, v := range sides(views(s, p)) {
+		row = appendRateRow(row[:0], v)
+		logs[side] = plainShare * math.Log(a.plain.Rate(row, v.logLeft()))
+	}
+	for measure, fit := range a.poissons {
+		q := p
+		q.Home, q.Away = p.goals(measure)
+		for side, v := range sides(views(s, q)) {
 			row = appendRichRow(row[:0], v)
-			offset := math.Log(v.left / fullTime)
-			logs[side] += math.Log(a.poissons[measure].Rate(row, offset)) / regressions // Elo's coefficient in the other is 0
-			logs[side] += math.Log(a.poissons[measure+strengths].Rate(row, offset)) / regressions
+			logs[side] += (1 - plainShare) / strengths * math.Log(fit.Rate(row, v.logLeft()))
 		}
 	}
 	return math.Exp(logs[0]), math.Exp(logs[1]), row
@@ -78,6 +80,7 @@ const (
 	chainParts = 8
 	chainFirst = 4
 	chainLeast = 40 // matches; with fewer the weight is one half
+	chainTrees = 25 // enough to tell a weight from the next
 )
 
 // chainWeights are the weights of the forest that are tried.
@@ -102,7 +105,7 @@ func chooseWeight(ctx context.Context, train *Matches, c forest.Config) (float64
 	if len(train.Matches) < chainLeast {
 		return .5, nil
 	}
-	c.Progress = nil
+	c.Progress, c.Trees = nil, chainTrees
 	sums := make([]float64, len(chainWeights()))
 	for part := chainFirst; part < chainParts; part++ {
 		a, err := fitMembers(ctx, train.part(0, part), c)
@@ -166,18 +169,18 @@ func (ms *Matches) part(from, to int) *Matches {
 // fitMembers fits the regressions and then the forest on what they miss; the weight stays 0.
 func fitMembers(ctx context.Context, train *Matches, c forest.Config) (*average, error) {
 	a := &average{}
+	var err error
+	if a.plain, err = fitRates(train, averageStep); err != nil {
+		return nil, fmt.Errorf("fit Poisson + xG: %w", err)
+	}
 	for k := range a.poissons {
-		measure, elo := regression(k)
-		d, offset := richDataset(train, measure, elo)
-		fit, err := linear.FitPoisson(d, offset, linear.Config{})
-		if err != nil {
-			return nil, fmt.Errorf("fit Poisson regression %d: %w", k+1, err)
+		d, offset := rateDatasets(train, averageStep, richColumns(), by(k), appendRichRow)
+		if a.poissons[k], err = linear.FitPoisson(d, offset, linear.Config{}); err != nil {
+			return nil, fmt.Errorf("fit the Poisson regression on measure %d: %w", k+1, err)
 		}
-		a.poissons[k] = fit
 	}
 	d := a.missed(train, averageStep)
 	c.MinSamplesLeaf = leaves(c, d.Rows())
-	var err error
 	a.forest, err = forest.FitRegressor(ctx, d, c)
 	return a, err
 }

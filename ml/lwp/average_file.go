@@ -8,16 +8,17 @@ import (
 	"cancha/ml/modelfile"
 )
 
-// poissonMeta is what a file's header says of an average's regressions.
+// poissonMeta is what a file's header says of an average's regressions: Poisson + xG, then one for each measure of strength.
 type poissonMeta struct {
-	Features   []string             `json:"features"`
-	Intercepts [regressions]float64 `json:"intercepts"`
+	Features   [2][]string            `json:"features"` // of the first, of the others
+	Intercepts [1 + strengths]float64 `json:"intercepts"`
 }
 
 // store writes the forest and the regressions; the weight stands in Info.
 func (a *average) store(f *modelfile.File) error {
-	meta, coefficients := poissonMeta{Features: a.poissons[0].Features}, []float64(nil)
-	for k, p := range a.poissons {
+	meta := poissonMeta{Features: [2][]string{a.plain.Features, a.poissons[0].Features}}
+	var coefficients []float64
+	for k, p := range append([]*linear.Poisson{a.plain}, a.poissons[:]...) {
 		meta.Intercepts[k] = p.Intercept
 		coefficients = append(coefficients, p.Coefficient...)
 	}
@@ -46,19 +47,24 @@ func (a *average) loadPoissons(f *modelfile.File) error {
 	if err := f.Meta("poisson", &meta); err != nil {
 		return err
 	}
-	if err := sameColumns(meta.Features, richColumns()); err != nil {
+	if err := errors.Join(sameColumns(meta.Features[0], rateColumns()), sameColumns(meta.Features[1], richColumns())); err != nil {
 		return err
 	}
-	coefficients, err := f.Float64("poisson.coefficient")
+	rest, err := f.Float64("poisson.coefficient")
 	if err != nil {
 		return err
 	}
-	columns := len(meta.Features)
-	if len(coefficients) != regressions*columns || !within(mostCoefficient, coefficients...) || !within(mostCoefficient, meta.Intercepts[:]...) {
-		return fmt.Errorf("%d coefficients of %d regressions: %w", len(coefficients), regressions, modelfile.ErrDamaged)
+	if len(rest) != len(rateColumns())+strengths*len(richColumns()) || !within(mostCoefficient, rest...) || !within(mostCoefficient, meta.Intercepts[:]...) {
+		return fmt.Errorf("%d coefficients of an average's regressions, or values out of range: %w", len(rest), modelfile.ErrDamaged)
 	}
+	next := func(features []string, intercept float64) *linear.Poisson {
+		p := &linear.Poisson{Features: features, Intercept: intercept, Coefficient: rest[:len(features)]}
+		rest = rest[len(features):]
+		return p
+	}
+	a.plain = next(meta.Features[0], meta.Intercepts[0])
 	for k := range a.poissons {
-		a.poissons[k] = &linear.Poisson{Features: meta.Features, Intercept: meta.Intercepts[k], Coefficient: coefficients[k*columns : (k+1)*columns]}
+		a.poissons[k] = next(meta.Features[1], meta.Intercepts[1+k])
 	}
 	return nil
 }

@@ -2,9 +2,7 @@ package lwp
 
 import (
 	"fmt"
-	"math"
 
-	"cancha/ml"
 	"cancha/ml/linear"
 )
 
@@ -94,23 +92,17 @@ type Poisson struct{ fit *linear.Poisson }
 
 // FitPoisson fits the regression on the training matches.
 func FitPoisson(train *Matches) (*Poisson, error) {
-	d, offset := rateDataset(train)
-	fit, err := linear.FitPoisson(d, offset, linear.Config{})
+	fit, err := fitRates(train, 1)
 	if err != nil {
 		return nil, fmt.Errorf("lwp: fit the Poisson regression: %w", err)
 	}
 	return &Poisson{fit}, nil
 }
 
-// rateDataset returns two rows per match and minute and the logarithm of the time left.
-func rateDataset(ms *Matches) (*ml.Dataset, []float64) {
-	d, offset := &ml.Dataset{Features: rateColumns()}, []float64(nil)
-	each(ms, func(m *Match, v view, remaining float64) {
-		d.Values = appendRateRow(d.Values, v)
-		d.Targets = append(d.Targets, remaining)
-		offset = append(offset, math.Log(v.left/fullTime))
-	})
-	return d, offset
+// fitRates fits a regression to every step-th minute.
+func fitRates(train *Matches, step int) (*linear.Poisson, error) {
+	d, offset := rateDatasets(train, step, rateColumns(), plainly, appendRateRow)
+	return linear.FitPoisson(d, offset, linear.Config{})
 }
 
 // Name returns the baseline's name in tables.

@@ -1,8 +1,6 @@
 package lwp
 
 import (
-	"math"
-
 	"cancha/ml/forest"
 	"cancha/ml/linear"
 	"cancha/ml/modelfile"
@@ -84,11 +82,10 @@ type rates struct{ *linear.Poisson }
 
 func (r rates) look(b *batch, s *State, p Prior) (home, away float64) {
 	h, a := views(s, p)
-	offset := math.Log(h.left / fullTime)
 	b.row = appendRateRow(b.row[:0], h)
-	home = r.Rate(b.row, offset)
+	home = r.Rate(b.row, h.logLeft())
 	b.row = appendRateRow(b.row[:0], a)
-	return home, r.Rate(b.row, offset)
+	return home, r.Rate(b.row, a.logLeft())
 }
 
 func (rates) answer(b *batch, dst [][]float64) {

@@ -32,6 +32,9 @@ func views(s *State, p Prior) (home, away view) {
 // elapsed is the share of the match that is over, from 0 to 1.
 func (v view) elapsed() float64 { return (fullTime - v.left) / fullTime }
 
+// logLeft is the logarithm of the share of the match that is left.
+func (v view) logLeft() float64 { return math.Log(v.left / fullTime) }
+
 // exposure is how many goals the prior promises for the time that is left.
 func (v view) exposure() float64 { return v.prior * v.left / fullTime }
 
@@ -84,15 +87,23 @@ func appendOutcomeRow(dst []float32, v view) []float32 {
 
 // rateColumns name the columns of the Poisson regression, one row per side and minute; its offset is the time left.
 func rateColumns() []string {
-	return []string{"log_prior", "log_prior_elapsed", "elo", "home", "lead", "lead_elapsed", "lead_size", "red_advantage",
-		"xg_surplus", "xg_surplus_against", "final_third_share", "box_share", "elapsed", "elapsed_squared"}
+	return append([]string{"log_prior", "log_prior_elapsed", "elo"}, courseColumns()...)
 }
 
-// appendRateRow appends one row of rateColumns. Leads beyond three goals and two red cards more count as three and two.
+// appendRateRow appends one row of rateColumns.
 func appendRateRow(dst []float32, v view) []float32 {
+	return appendCourseRow(append(dst, float32(math.Log(v.prior)), float32(math.Log(v.prior)*v.elapsed()), float32(v.elo/400)), v)
+}
+
+// courseColumns name what a Poisson regression sees of the match itself.
+func courseColumns() []string {
+	return []string{"home", "lead", "lead_elapsed", "lead_size", "red_advantage", "xg_surplus", "xg_surplus_against", "final_third_share",
+		"box_share", "elapsed", "elapsed_squared"}
+}
+
+// appendCourseRow appends one row of courseColumns. Leads beyond three goals and two red cards more count as three and two.
+func appendCourseRow(dst []float32, v view) []float32 {
 	lead, elapsed := min(max(v.lead(), -3), 3), v.elapsed()
-	return append(dst, float32(math.Log(v.prior)), float32(math.Log(v.prior)*elapsed), float32(v.elo/400), float32(v.home),
-		float32(lead), float32(lead*elapsed), float32(math.Abs(lead)), float32(min(max(v.redAdvantage(), -2), 2)),
-		float32(v.surplus()), float32(v.otherSurplus()), float32(v.finalThird()), float32(v.box()),
-		float32(elapsed), float32(elapsed*elapsed))
+	return append(dst, float32(v.home), float32(lead), float32(lead*elapsed), float32(math.Abs(lead)), float32(min(max(v.redAdvantage(), -2), 2)),
+		float32(v.surplus()), float32(v.otherSurplus()), float32(v.finalThird()), float32(v.box()), float32(elapsed), float32(elapsed*elapsed))
 }

@@ -12,7 +12,7 @@ import (
 // counts for nothing tells the stream that the minute is over: its answer must be the table's, bit for bit.
 func TestStreamEqualsTable(t *testing.T) {
 	ms := loadSeason(t)
-	for _, target := range []Target{Outcome, RemainingGoals} {
+	for _, target := range []Target{Outcome, RemainingGoals, Average} {
 		model := fit(t, ms, target)
 		scorer := NewLive(model, 0)
 		for k := range 3 {

@@ -125,7 +125,7 @@ func TestPredictionsCSV(t *testing.T) {
 // TestSavedModelPredictsTheSame saves and opens both targets, and refuses files that were cut.
 func TestSavedModelPredictsTheSame(t *testing.T) {
 	ms := loadSeason(t)
-	for _, target := range []Target{Outcome, RemainingGoals} {
+	for _, target := range []Target{Outcome, RemainingGoals, Average} {
 		m := fit(t, ms, target)
 		path := filepath.Join(t.TempDir(), "models", "lwp_model")
 		if err := m.Save(path); err != nil {
@@ -182,7 +182,7 @@ func TestOpenRefusesAnotherModelsForest(t *testing.T) {
 func TestSameSeedSameModel(t *testing.T) {
 	ms := loadSeason(t)
 	bytesOf := func(workers int) []byte {
-		m, err := Fit(t.Context(), ms, Config{Forest: forest.Config{Trees: 6, Seed: 5, Workers: workers}})
+		m, err := Fit(t.Context(), ms, Config{Target: Average, Forest: forest.Config{Trees: 6, Seed: 5, Workers: workers}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,17 +6,18 @@ import (
 	"cancha/ml"
 )
 
-// richColumns name the columns of the Poisson regressions in Average: those of Poisson + xG by one measure of strength, and
-// what goals alone need not follow: the other side's prior, neutral ground, trailing by one goal and by more, and the ratio
-// of expected goals.
+// richColumns name the columns of the Poisson regressions in Average that look at a measure of strength: both sides' priors by
+// it, the course of the match, trailing by one goal and by more, and the ratio of expected goals. Elo is not among them.
 func richColumns() []string {
-	return append(rateColumns(), "log_against", "log_against_elapsed", "neutral", "trails_by_one", "trails_by_more", "log_xg_ratio", "log_xg_ratio_elapsed")
+	return append(courseColumns(), "log_prior", "log_prior_elapsed", "log_against", "log_against_elapsed", "trails_by_one", "trails_by_more",
+		"log_xg_ratio", "log_xg_ratio_elapsed")
 }
 
 // appendRichRow appends one row of richColumns.
 func appendRichRow(dst []float32, v view) []float32 {
-	against, ratio, elapsed := math.Log(v.against), math.Log((v.own.xg()+halfXG)/(v.other.xg()+halfXG)), v.elapsed()
-	return append(appendRateRow(dst, v), float32(against), float32(against*elapsed), float32(1-math.Abs(v.home)),
+	prior, against, elapsed := math.Log(v.prior), math.Log(v.against), v.elapsed()
+	ratio := math.Log((v.own.xg() + halfXG) / (v.other.xg() + halfXG))
+	return append(appendCourseRow(dst, v), float32(prior), float32(prior*elapsed), float32(against), float32(against*elapsed),
 		truth32(v.lead() == -1), truth32(v.lead() < -1), float32(ratio), float32(ratio*elapsed))
 }
 
@@ -30,11 +31,16 @@ func truth32(yes bool) float32 {
 	return 0
 }
 
-// by returns both views with the priors of one measure of strength.
-func (p Prior) by(s *State, measure int) (home, away view) {
-	p.Home, p.Away = p.goals(measure)
-	return views(s, p)
+// by returns how to look at a state with the priors of one measure of strength.
+func by(measure int) func(Prior, *State) (home, away view) {
+	return func(p Prior, s *State) (home, away view) {
+		p.Home, p.Away = p.goals(measure)
+		return views(s, p)
+	}
 }
+
+// plainly looks at a state with the priors that all models but Average look at.
+func plainly(p Prior, s *State) (home, away view) { return views(s, p) }
 
 // middle returns the prior whose goals are the geometric means of all measures.
 func (p Prior) middle() Prior {
@@ -47,19 +53,15 @@ func (p Prior) middle() Prior {
 	return p
 }
 
-// richDataset returns two rows for every third minute of each match, with the remaining goals, and the logarithm of the time
-// left. Without Elo its column is 0, and so will be its coefficient.
-func richDataset(ms *Matches, measure int, elo bool) (*ml.Dataset, []float64) {
-	d, offset := &ml.Dataset{Features: richColumns()}, []float64(nil)
-	eachState(ms, averageStep, func(m *Match, s *State) {
-		p := m.Prior
-		if !elo {
-			p.Elo = 0
-		}
-		for side, v := range sides(p.by(s, measure)) {
-			d.Values = appendRichRow(d.Values, v)
+// rateDatasets returns two rows for every step-th minute of each match, as row makes them of the views that look gives, with the
+// remaining goals, and the logarithm of the time left.
+func rateDatasets(ms *Matches, step int, features []string, look func(Prior, *State) (home, away view), row func([]float32, view) []float32) (*ml.Dataset, []float64) {
+	d, offset := &ml.Dataset{Features: features}, []float64(nil)
+	eachState(ms, step, func(m *Match, s *State) {
+		for side, v := range sides(look(m.Prior, s)) {
+			d.Values = row(d.Values, v)
 			d.Targets = append(d.Targets, m.remaining(s, side))
-			offset = append(offset, math.Log(v.left/fullTime))
+			offset = append(offset, v.logLeft())
 		}
 	})
 	return d, offset

@@ -34,7 +34,7 @@ const (
 
 // Constants of the strengths, from the same chaining. Half or twice of each costs .001 of log loss at most.
 const (
-	unknown    = 0.3 // variance of attack and of defence of a team that nobody has seen
+	unknown    = 0.2 // variance of attack and of defence of a team that nobody has seen
 	memory     = 6.0 // years after which 1/e of what was known of a team is left
 	dispersion = 0.5 // variance of a signal over its mean: xG and entries scatter less than goals, whose is 1
 	farthest   = 2.0 // from 0, of attack and of defence: e² times the average
