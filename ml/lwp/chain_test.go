@@ -54,15 +54,6 @@ func tournament(competition string) bool {
 	return false
 }
 
-func load(t *testing.T, archive statsbomb.Archive) *Matches {
-	t.Helper()
-	ms, err := Load(t.Context(), archive, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ms
-}
-
 // TestForwardChaining is how the average was chosen: at four cuts inside the matches before July 2020, each tested on the next
 // eighth of them, its log loss is below that of Poisson + xG.
 func TestForwardChaining(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 // "averages"; the forest stands under "forest", and what learned in its place (in files of version 2) under "classifier";
 // the ratings are four arrays, an entry per team: "ratings.team" and "ratings.played" (int32), "ratings.elo",
 // "ratings.attack" and "ratings.defence" (float64). Version 1 is a forest with leaves of float32, version 3 one with leaves
-// of float64. Version 4 is an average: its regressions stand as meta "poisson" and the array "poisson.coefficient" (float64, one regression
+// of float64. Version 4 is an average, or a forest whose probabilities are
+// calibrated, by the regression under meta "calibration". An average's regressions stand as meta "poisson" and the array "poisson.coefficient" (float64, one regression
 // after another). What the ratings know of strengths stands in "ratings.strengths" (float64, a team's one after another), "ratings.seen" (int32,
 // the day of its last match) and meta "levels"; files of
 // older programs have none.
@@ -40,7 +41,7 @@ func (m *Model) Save(path string) error {
 	if m.Info.Kind != "" {
 		f.Version = otherVersion
 	}
-	if m.Info.Target == Average {
+	if m.Info.Target == Average || m.Info.Calibrated {
 		f.Version = averageVersion
 	}
 	if err := m.store(f); err != nil {
@@ -139,7 +140,10 @@ func loadEstimator(f *modelfile.File, i Info, load func(file *modelfile.File, pr
 		if err != nil {
 			return nil, err
 		}
-		return outcomes{c, i.Kind}, fitting(c)
+		if err := fitting(c); err != nil || !i.Calibrated {
+			return outcomes{c, i.Kind}, err
+		}
+		return loadCalibrated(f, outcomes{c, i.Kind})
 	case RemainingGoals:
 		r, err := loadGoals(f)
 		return remaining{r}, err

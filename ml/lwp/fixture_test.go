@@ -18,7 +18,18 @@ func archive() statsbomb.Archive {
 // loadSeason loads it.
 func loadSeason(t testing.TB) *Matches {
 	t.Helper()
-	ms, err := Load(t.Context(), archive(), nil)
+	return load(t, archive())
+}
+
+// simulated loads another season.
+func simulated(t testing.TB, seed uint64, matches int) *Matches {
+	t.Helper()
+	return load(t, simulate.New(simulate.Config{Seed: seed, Matches: matches, Teams: 8}))
+}
+
+func load(t testing.TB, archive statsbomb.Archive) *Matches {
+	t.Helper()
+	ms, err := Load(t.Context(), archive, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +39,12 @@ func loadSeason(t testing.TB) *Matches {
 // fit trains a small forest.
 func fit(t testing.TB, train *Matches, target Target) *Model {
 	t.Helper()
-	m, err := Fit(t.Context(), train, Config{Target: target, Forest: forest.Config{Trees: 20, Seed: 1}})
+	return fitForest(t, train, Config{Target: target, Forest: forest.Config{Trees: 20, Seed: 1}})
+}
+
+func fitForest(t testing.TB, train *Matches, c Config) *Model {
+	t.Helper()
+	m, err := Fit(t.Context(), train, c)
 	if err != nil {
 		t.Fatal(err)
 	}

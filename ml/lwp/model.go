@@ -10,6 +10,7 @@ import (
 
 	"cancha/ml"
 	"cancha/ml/forest"
+	"cancha/ml/tree"
 	"cancha/runtime/grid"
 )
 
@@ -27,6 +28,9 @@ const (
 type Config struct {
 	Name   string // in tables; empty: "forest, " and the target, or "average of Poisson and forest"
 	Target Target // empty: RemainingGoals
+	// Calibrate puts the probabilities of a forest of outcomes right on matches that it has not seen; it costs four more forests. The
+	// others are calibrated as they are: for them it is an error.
+	Calibrate bool
 	// Forest is the forest's own configuration. What is left 0: 100 trees; leaves of at least a 200th of the rows;
 	// the square root of the number of columns. Rows are always drawn by whole matches, whatever ByGroup says.
 	Forest forest.Config
@@ -40,11 +44,17 @@ func (c Config) normalize(rows int) (Config, error) {
 	if c.Target != Outcome && c.Target != RemainingGoals && c.Target != Average {
 		return c, fmt.Errorf("lwp: target %q is not %q, %q or %q", c.Target, Outcome, RemainingGoals, Average)
 	}
+	if c.Calibrate && c.Target != Outcome {
+		return c, fmt.Errorf("lwp: Calibrate on target %q; only a forest of target %q is calibrated", c.Target, Outcome)
+	}
 	if c.Name == "" && c.Target == Average {
 		c.Name = "average of Poisson and forest"
 	}
 	if c.Name == "" {
 		c.Name = "forest, " + string(c.Target)
+		if c.Calibrate {
+			c.Name += ", calibrated"
+		}
 	}
 	if c.Target != Average { // which fits forests of several sizes
 		c.Forest.MinSamplesLeaf = leaves(c.Forest, rows)
@@ -80,7 +90,8 @@ type Info struct {
 	TrainedAt time.Time `json:"trained_at"`
 	// ForestWeight is the forest's part in an average, from 0 to 1; nil of other models.
 	ForestWeight *float64           `json:"forest_weight,omitempty"`
-	Metrics      map[string]float64 `json:"metrics,omitempty"` // on later matches, set by Evaluate
+	Calibrated   bool               `json:"calibrated,omitempty"` // a forest of outcomes, see Config.Calibrate
+	Metrics      map[string]float64 `json:"metrics,omitempty"`    // on later matches, set by Evaluate
 }
 
 // Model is what was trained, a forest, another classifier or an average, with the ratings of the teams it knows. It is safe
@@ -110,7 +121,7 @@ func Fit(ctx context.Context, train *Matches, c Config) (*Model, error) {
 		return nil, fmt.Errorf("lwp: train on %s: %w", c.Target, err)
 	}
 	m.Info = newInfo(train, c.Name, c.Target, rows)
-	m.Info.Trees, m.Info.Seed = m.trees(), c.Forest.Seed
+	m.Info.Trees, m.Info.Seed, m.Info.Calibrated = m.trees(), c.Forest.Seed, c.Calibrate
 	if a, ok := m.of.(*average); ok {
 		m.Info.ForestWeight = &a.weight
 	}
@@ -119,11 +130,13 @@ func Fit(ctx context.Context, train *Matches, c Config) (*Model, error) {
 
 // learn fits what a model answers by.
 func learn(ctx context.Context, train *Matches, c Config) (stored, error) {
-	switch c.Target {
-	case Outcome:
+	switch {
+	case c.Calibrate:
+		return fitCalibrated(ctx, train, c.Forest)
+	case c.Target == Outcome:
 		f, err := forest.FitClassifier(ctx, OutcomeDataset(train), c.Forest)
 		return outcomes{trees{f}, ""}, err
-	case Average:
+	case c.Target == Average:
 		return fitAverage(ctx, train, c.Forest)
 	}
 	f, err := forest.FitRegressor(ctx, GoalsDataset(train), c.Forest)
@@ -183,17 +196,35 @@ func each(ms *Matches, f func(m *Match, v view, remaining float64)) {
 
 // trees returns the number of trees.
 func (m *Model) trees() int {
-	switch e := m.of.(type) {
-	case remaining:
-		return len(e.Trees())
-	case *average:
-		return len(e.forest.Trees())
-	case outcomes:
-		if f, ok := e.Classifier.(trees); ok {
-			return len(f.Trees())
-		}
+	if f := m.forest(); f != nil {
+		return len(f.Trees())
 	}
 	return 0
+}
+
+// grown is what both kinds of forests tell.
+type grown interface {
+	Trees() []*tree.Tree
+	Importance() []float64
+}
+
+// forest returns a model's forest, nil of what is none.
+func (m *Model) forest() grown {
+	var c Classifier
+	switch e := m.of.(type) {
+	case remaining:
+		return e.Regressor
+	case *average:
+		return e.forest
+	case *calibrated:
+		c = e.Classifier
+	case outcomes:
+		c = e.Classifier
+	}
+	if f, ok := c.(trees); ok {
+		return f.Classifier
+	}
+	return nil
 }
 
 // Name returns the model's name in tables.
@@ -211,9 +242,13 @@ type Share struct {
 // Importance returns the features by their impurity importance, the greatest first. The shares sum to 1. Of an average they are its forest's, which learns
 // what the regressions miss. It is nil of what is no forest.
 func (m *Model) Importance() []Share {
-	names, shares := m.importance()
-	if names == nil {
+	f := m.forest()
+	if f == nil {
 		return nil
+	}
+	names, shares := goalColumns(), f.Importance()
+	if m.Info.Target == Outcome {
+		names = outcomeColumns()
 	}
 	out := make([]Share, len(names))
 	for i := range out {
@@ -229,21 +264,6 @@ func (m *Model) Importance() []Share {
 		return 0
 	})
 	return out
-}
-
-// importance returns the columns of a model's forest and their shares.
-func (m *Model) importance() (names []string, shares []float64) {
-	switch e := m.of.(type) {
-	case remaining:
-		return goalColumns(), e.Importance()
-	case *average:
-		return goalColumns(), e.forest.Importance()
-	case outcomes:
-		if f, ok := e.Classifier.(trees); ok {
-			return outcomeColumns(), f.Importance()
-		}
-	}
-	return nil, nil
 }
 
 // MIMEBundle shows where the model comes from.

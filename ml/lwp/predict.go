@@ -62,6 +62,7 @@ type Curve struct {
 	Match            *Match
 	Minutes          []float64 // 0..LastMinute
 	Home, Draw, Away []float64
+	Low, High        [][]float64 // of home, draw and away at every minute; nil until Band.Add
 	Goals, RedCards  []Mark
 }
 
