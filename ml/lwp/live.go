@@ -21,16 +21,23 @@ type Live struct {
 	matches map[int64]*live
 	most    int
 	clock   uint64 // of events: the time of the call that brings one, in nanoseconds since 1970, and a later one for each
-	pending [][]float64
+
+	// Of a call, kept so that a call allocates nothing:
+	changed []*live     // whose state was added to the batch, in its order
+	of      []int       // which of them stands for each event; -1: what is in the answer already
+	rows    [][]float64 // for the batch to fill, views of block
+	block   []float64
 }
 
 // live is one match being watched.
 type live struct {
 	state  State
 	prior  Prior
-	seen   uint64    // the clock at its last event
-	scored State     // the state that answer is for
-	answer []float64 // filled when the batch has run; nil before the first event
+	seen   uint64 // the clock at its last event
+	scored State  // the state that answer is for
+	answer [3]float64
+	asked  bool // whether there is a scored state
+	at     int  // the place in changed that will answer, and 1; 0: answer does
 }
 
 // defaultLive is how many matches are kept when the caller does not say: about 4 MB.
@@ -82,31 +89,49 @@ func (l *Live) Score(ctx context.Context, events []statsbomb.MatchEvent, probabi
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.clock = max(l.clock, uint64(time.Now().UnixNano())) // so that matches can be compared that come from another process
-	answers := make([][]float64, len(events))             // where each event's answer will stand
 	for i := range events {
-		answers[i] = l.observe(&events[i])
+		l.observe(&events[i], probabilities[i])
 	}
-	l.batch.run(l.pending)
-	l.pending = l.pending[:0]
-	for i, answer := range answers {
-		copy(probabilities[i], answer)
-	}
+	l.answer(probabilities)
 	return nil
 }
 
-// observe takes one event in and returns the slice in which its answer stands once the batch has run. A state that the
-// forest has seen already keeps its answer.
-func (l *Live) observe(e *statsbomb.MatchEvent) []float64 {
+// observe takes one event in. A state that the model has seen already keeps its answer, which is copied into p; for another the batch will
+// answer.
+func (l *Live) observe(e *statsbomb.MatchEvent, p []float64) {
 	m := l.match(e)
 	l.clock++
 	m.seen = l.clock
 	m.state.Observe(&e.Event)
-	if m.answer == nil || !m.state.sameRow(&m.scored) {
-		m.answer, m.scored = make([]float64, len(l.model.Info.Classes)), m.state
+	if !m.asked || !m.state.sameRow(&m.scored) {
+		m.asked, m.scored = true, m.state
 		l.batch.add(&m.state, m.prior)
-		l.pending = append(l.pending, m.answer)
+		l.changed = append(l.changed, m)
+		m.at = len(l.changed)
 	}
-	return m.answer
+	l.of = append(l.of, m.at-1)
+	if m.at == 0 {
+		copy(p, m.answer[:])
+	}
+}
+
+// answer runs the batch, and gives matches and events their answers.
+func (l *Live) answer(probabilities [][]float64) {
+	l.block, l.rows = resize(l.block, 3*len(l.changed)), l.rows[:0]
+	for k := range l.changed {
+		l.rows = append(l.rows, l.block[3*k:3*k+3])
+	}
+	l.batch.run(l.rows)
+	for k, m := range l.changed {
+		m.answer, m.at = [3]float64(l.rows[k]), 0
+	}
+	for i, k := range l.of {
+		if k >= 0 {
+			copy(probabilities[i], l.rows[k])
+		}
+	}
+	clear(l.changed) // lets go of matches that may be forgotten
+	l.changed, l.of = l.changed[:0], l.of[:0]
 }
 
 // match returns the match of an event, a new one if it is not kept.

@@ -142,7 +142,13 @@ func TestLiveMistakes(t *testing.T) {
 }
 
 func BenchmarkLiveScore(b *testing.B) {
-	l := NewLive(fit(b, loadSeason(b), RemainingGoals), 0)
+	for _, target := range []Target{Outcome, RemainingGoals, Average} {
+		b.Run(string(target), func(b *testing.B) { benchmarkScore(b, target) })
+	}
+}
+
+func benchmarkScore(b *testing.B, target Target) {
+	l := NewLive(fit(b, loadSeason(b), target), 0)
 	var events []statsbomb.MatchEvent
 	for _, e := range busy(1) {
 		events = append(events, statsbomb.MatchEvent{Event: e, Home: statsbomb.Ref{ID: homeTeam}, Away: statsbomb.Ref{ID: awayTeam}})
@@ -159,4 +165,27 @@ func BenchmarkLiveScore(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.N)*float64(len(events))/b.Elapsed().Seconds(), "events/s")
+}
+
+// TestScoreAllocatesLittle: of a match that is kept, one event that changes its row costs no memory but for the two functions of the
+// forest's walk.
+func TestScoreAllocatesLittle(t *testing.T) {
+	for _, target := range []Target{Outcome, RemainingGoals, Average} {
+		l := NewLive(fit(t, loadSeason(t), target), 0)
+		event := []statsbomb.MatchEvent{{Event: shot(1, time.Minute, homeTeam, 96, .01), Home: statsbomb.Ref{ID: homeTeam}, Away: statsbomb.Ref{ID: awayTeam}}}
+		answer, before := [][]float64{make([]float64, 3)}, [3]float64{}
+		score := func() {
+			if err := l.Score(event, answer); err != nil {
+				t.Fatal(err)
+			}
+		}
+		score()
+		before = [3]float64(answer[0])
+		if n := testing.AllocsPerRun(100, score); n > 2 {
+			t.Errorf("%s: %v allocations an event, want 2 at most", target, n)
+		}
+		if [3]float64(answer[0]) == before {
+			t.Errorf("%s: a hundred shots changed nothing: the test says nothing", target)
+		}
+	}
 }

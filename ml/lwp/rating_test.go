@@ -118,3 +118,65 @@ func TestScheduledMatchesRateNobody(t *testing.T) {
 		}
 	}
 }
+
+// TestStrengths: a new team's first match moves it far, its thirtieth little; what is known fades in years; passes into the box and the
+// final third count where there are any.
+func TestStrengths(t *testing.T) {
+	r := NewRatings()
+	win := Result{Home: 1, Away: 2, Goals: [2]int{3, 0}, XG: [2]float64{2.5, .5}, Box: [2]int{16, 5}, FinalThird: [2]int{50, 20}, Date: "2019-08-01", Neutral: true}
+	first, last := 0.0, 0.0
+	for i := range 30 {
+		before := r.Prior(1, 2, true)
+		r.Update(win)
+		after := r.Prior(1, 2, true)
+		for k := range strengths {
+			if after.Goals[k][0] < before.Goals[k][0] || after.Goals[k][1] > before.Goals[k][1] {
+				t.Fatalf("measure %d, match %d: %v became %v after a win", k, i, before.Goals[k], after.Goals[k])
+			}
+		}
+		if last = after.Goals[1][0] - before.Goals[1][0]; i == 0 {
+			first = last
+		}
+	}
+	if first < 5*last {
+		t.Errorf("the first match moved %v, the last %v", first, last)
+	}
+	strong := r.Prior(1, 2, true)
+	r.advance("2019-08-01") // the same day
+	if r.Prior(1, 2, true) != strong {
+		t.Error("ratings changed on the day of the match")
+	}
+	r.advance("2031-08-01")
+	later := r.Prior(1, 2, true)
+	for k := range strengths {
+		if now := math.Log(later.Goals[k][0] / later.Goals[k][1]); now <= 0 || now > .3*math.Log(strong.Goals[k][0]/strong.Goals[k][1]) {
+			t.Errorf("measure %d: after twelve years %v of %v are left", k, later.Goals[k], strong.Goals[k])
+		}
+	}
+	if later.Home != strong.Home || later.Elo != strong.Elo {
+		t.Error("the other ratings forget, too")
+	}
+	less := NewRatings()
+	win.Box, win.FinalThird = [2]int{5, 16}, [2]int{20, 50}
+	less.Update(win)
+	more := NewRatings()
+	win.Box, win.FinalThird = [2]int{16, 5}, [2]int{50, 20}
+	more.Update(win)
+	a, b := less.Prior(1, 2, true), more.Prior(1, 2, true)
+	if a.Goals[0] != b.Goals[0] || a.Goals[1][0] >= b.Goals[1][0] || a.Goals[2][0] >= b.Goals[2][0] {
+		t.Errorf("with few and with many entries: got %v and %v", a.Goals, b.Goals)
+	}
+}
+
+// TestStrengthOfEqualTeams: two teams whose matches end as an average one would stay average, and their variance falls.
+func TestStrengthOfEqualTeams(t *testing.T) {
+	r := NewRatings()
+	mean := math.Exp(r.Base)
+	for range 10 {
+		r.Update(Result{Home: 1, Away: 2, Neutral: true, XG: [2]float64{mean, mean}, Goals: [2]int{1, 1}})
+	}
+	s := r.team(1).Strengths[0]
+	if math.Abs(s.Attack) > .2 || s.AttackVariance >= unknown/2 || s.AttackVariance <= 0 {
+		t.Errorf("got %+v", s)
+	}
+}
