@@ -175,7 +175,7 @@ func TestScoreAllocatesLittle(t *testing.T) {
 		event := []statsbomb.MatchEvent{{Event: shot(1, time.Minute, homeTeam, 96, .01), Home: statsbomb.Ref{ID: homeTeam}, Away: statsbomb.Ref{ID: awayTeam}}}
 		answer, before := [][]float64{make([]float64, 3)}, [3]float64{}
 		score := func() {
-			if err := l.Score(event, answer); err != nil {
+			if err := l.Score(t.Context(), event, answer); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -103,7 +103,7 @@ func compareReplay(t *testing.T, l *Live, all []statsbomb.MatchEvent, table *Mat
 	for len(all) > 0 {
 		n := min(1+rng.IntN(500), len(all))
 		answers := make([][]float64, n)
-		if err := l.Score(all[:n], answers); err != nil {
+		if err := l.Score(t.Context(), all[:n], answers); err != nil {
 			t.Fatal(err)
 		}
 		for k, answer := range answers {

@@ -32,7 +32,9 @@ var table_cancha_ml_tree = listing.Package{
 		{"Builder", (*tree.Builder)(nil)},
 		{"Config", (*tree.Config)(nil)},
 		{"Criterion", (*tree.Criterion)(nil)},
+		{"Growth", (*tree.Growth)(nil)},
 		{"Node", (*tree.Node)(nil)},
 		{"Tree", (*tree.Tree)(nil)},
+		{"Wide", (*tree.Wide)(nil)},
 	},
 }

@@ -61,11 +61,13 @@ var table_cancha_statsbomb = listing.Package{
 		{"FlagSuccessInPlay", statsbomb.FlagSuccessInPlay},
 		{"FlagSuccessOut", statsbomb.FlagSuccessOut},
 		{"OpenFolder", statsbomb.OpenFolder},
+		{"ReadResults", statsbomb.ReadResults},
 		{"Seasons", statsbomb.Seasons},
 		{"Select", statsbomb.Select},
 		{"SourceOf", statsbomb.SourceOf},
 		{"TypeName", statsbomb.TypeName},
 		{"Where", statsbomb.Where},
+		{"WithResults", statsbomb.WithResults},
 		{"WriteFolder", statsbomb.WriteFolder},
 	},
 	Constants: []listing.Literal{

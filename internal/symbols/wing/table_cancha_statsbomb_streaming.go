@@ -6,6 +6,7 @@ import (
 	"cancha/internal/symbols/listing"
 	"cancha/statsbomb"
 	"cancha/statsbomb/streaming"
+	"context"
 	"go/token"
 )
 
@@ -46,7 +47,7 @@ type _cancha_statsbomb_streaming_Keeper struct {
 	WDropMatch func(a0 int64)
 	WLoadMatch func(a0 int64, a1 []byte) error
 	WSaveMatch func(a0 []byte, a1 int64) []byte
-	WScore     func(a0 []statsbomb.MatchEvent, a1 [][]float64) error
+	WScore     func(a0 context.Context, a1 []statsbomb.MatchEvent, a2 [][]float64) error
 }
 
 func (w _cancha_statsbomb_streaming_Keeper) Classes() []string {
@@ -65,20 +66,20 @@ func (w _cancha_statsbomb_streaming_Keeper) SaveMatch(a0 []byte, a1 int64) []byt
 	return w.WSaveMatch(a0, a1)
 }
 
-func (w _cancha_statsbomb_streaming_Keeper) Score(a0 []statsbomb.MatchEvent, a1 [][]float64) error {
-	return w.WScore(a0, a1)
+func (w _cancha_statsbomb_streaming_Keeper) Score(a0 context.Context, a1 []statsbomb.MatchEvent, a2 [][]float64) error {
+	return w.WScore(a0, a1, a2)
 }
 
 type _cancha_statsbomb_streaming_Scorer struct {
 	IValue   any
 	WClasses func() []string
-	WScore   func(a0 []statsbomb.MatchEvent, a1 [][]float64) error
+	WScore   func(a0 context.Context, a1 []statsbomb.MatchEvent, a2 [][]float64) error
 }
 
 func (w _cancha_statsbomb_streaming_Scorer) Classes() []string {
 	return w.WClasses()
 }
 
-func (w _cancha_statsbomb_streaming_Scorer) Score(a0 []statsbomb.MatchEvent, a1 [][]float64) error {
-	return w.WScore(a0, a1)
+func (w _cancha_statsbomb_streaming_Scorer) Score(a0 context.Context, a1 []statsbomb.MatchEvent, a2 [][]float64) error {
+	return w.WScore(a0, a1, a2)
 }

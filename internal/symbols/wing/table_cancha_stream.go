@@ -306,9 +306,9 @@ func (w _cancha_stream_Identified) Identity() string {
 type _cancha_stream_Keeper struct {
 	IValue   any
 	WChanges func(a0 func(key string), a1 func(key string))
-	WFlush   func(a0 func(at time.Time, row ...stream.Value) error) error
+	WFlush   func(a0 context.Context, a1 func(at time.Time, row ...stream.Value) error) error
 	WLoad    func(a0 string, a1 []byte) error
-	WRecord  func(a0 *stream.Record) (time.Time, string)
+	WRecord  func(a0 context.Context, a1 *stream.Record) (time.Time, string)
 	WSave    func(a0 []byte, a1 string) []byte
 }
 
@@ -316,16 +316,16 @@ func (w _cancha_stream_Keeper) Changes(a0 func(key string), a1 func(key string))
 	w.WChanges(a0, a1)
 }
 
-func (w _cancha_stream_Keeper) Flush(a0 func(at time.Time, row ...stream.Value) error) error {
-	return w.WFlush(a0)
+func (w _cancha_stream_Keeper) Flush(a0 context.Context, a1 func(at time.Time, row ...stream.Value) error) error {
+	return w.WFlush(a0, a1)
 }
 
 func (w _cancha_stream_Keeper) Load(a0 string, a1 []byte) error {
 	return w.WLoad(a0, a1)
 }
 
-func (w _cancha_stream_Keeper) Record(a0 *stream.Record) (time.Time, string) {
-	return w.WRecord(a0)
+func (w _cancha_stream_Keeper) Record(a0 context.Context, a1 *stream.Record) (time.Time, string) {
+	return w.WRecord(a0, a1)
 }
 
 func (w _cancha_stream_Keeper) Save(a0 []byte, a1 string) []byte {
@@ -416,16 +416,16 @@ func (w _cancha_stream_Reader) Reads(a0 string) bool {
 
 type _cancha_stream_RecordHandler struct {
 	IValue  any
-	WFlush  func(a0 func(at time.Time, row ...stream.Value) error) error
-	WRecord func(a0 *stream.Record) (time.Time, string)
+	WFlush  func(a0 context.Context, a1 func(at time.Time, row ...stream.Value) error) error
+	WRecord func(a0 context.Context, a1 *stream.Record) (time.Time, string)
 }
 
-func (w _cancha_stream_RecordHandler) Flush(a0 func(at time.Time, row ...stream.Value) error) error {
-	return w.WFlush(a0)
+func (w _cancha_stream_RecordHandler) Flush(a0 context.Context, a1 func(at time.Time, row ...stream.Value) error) error {
+	return w.WFlush(a0, a1)
 }
 
-func (w _cancha_stream_RecordHandler) Record(a0 *stream.Record) (time.Time, string) {
-	return w.WRecord(a0)
+func (w _cancha_stream_RecordHandler) Record(a0 context.Context, a1 *stream.Record) (time.Time, string) {
+	return w.WRecord(a0, a1)
 }
 
 type _cancha_stream_Releaser struct {
