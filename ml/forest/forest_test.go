@@ -155,6 +155,10 @@ func TestSingleRowAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { c.ProbaTo(dst, train.Row(0)); r.Value(train.Row(0)) }); n != 0 {
 		t.Errorf("got %v allocations per row, want none", n)
 	}
+	few := make([]float64, 3*10)
+	if n := testing.AllocsPerRun(100, func() { c.ProbasTo(few, train.Values[:10*len(train.Features)]) }); n != 0 {
+		t.Errorf("got %v allocations for ten rows, want none", n)
+	}
 }
 
 // TestClassWeights makes one class a hundred times heavier: it must be answered more often.

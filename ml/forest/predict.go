@@ -94,8 +94,14 @@ func (e *ensemble) answers(ctx context.Context, d *ml.Dataset, features []string
 	return sums, err
 }
 
-// sum adds up the trees' answers for rows of columns numbers.
+// sum adds up the trees' answers for rows of columns numbers. Few rows allocate nothing.
 func (e *ensemble) sum(sums []float64, values []float32, columns, outputs int) {
+	if rows := len(values) / columns; rows <= leastBlock && len(sums) == rows*outputs && len(values) == rows*columns {
+		clear(sums)
+		e.add(sums, values)
+		spoil(e, sums, values, columns, outputs)
+		return
+	}
 	inBlocks(context.Background(), e, sums, values, columns, outputs, e.add) // which nothing ends
 }
 
@@ -161,7 +167,7 @@ func blockOf(rows, cores int) int {
 }
 
 // inBlocks takes rows of columns numbers through add, blocks of rows on all cores, and returns ctx's cause when ctx is done
-// before. Each row adds its trees in order, so the sums do not depend on the number of cores. Few rows are walked here and now.
+// before. Each row adds its trees in order, so the sums do not depend on the number of cores.
 func inBlocks[T float32 | float64](ctx context.Context, e *ensemble, sums []float64, values []T, columns, outputs int, add func(sums []float64, rows []T)) error {
 	rows := len(values) / columns
 	if len(sums) != rows*outputs || len(values) != rows*columns {
