@@ -147,6 +147,9 @@ func (w *walker) memory(groups int) *scratch {
 // add adds the answers of all trees for some rows to sums.
 func (w *walker) add(sums []float64, rows []float32) {
 	n := len(rows) / w.columns
+	if n == 0 {
+		return
+	}
 	groups := (n + lanes - 1) / lanes
 	s := w.memory(groups)
 	defer w.spare.Put(s)
