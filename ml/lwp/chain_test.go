@@ -55,7 +55,7 @@ func tournament(competition string) bool {
 }
 
 // TestForwardChaining is how the average was chosen: at four cuts inside the matches before July 2020, each tested on the next
-// eighth of them, its log loss is below that of Poisson + xG.
+// eighth of them, its log loss is below that of Poisson + xG. A calibrated forest of outcomes is better than one that is not.
 func TestForwardChaining(t *testing.T) {
 	train, _, err := loadReal(t).Split("2020-07-01")
 	if err != nil {
@@ -83,4 +83,17 @@ func TestForwardChaining(t *testing.T) {
 		average, poisson, groups = append(average, a...), append(poisson, b...), append(groups, next.Groups()...)
 	}
 	t.Logf("all: %v", metric.Paired(average, poisson, groups, resamples, 1))
+	compareCalibrated(t, train)
+}
+
+// compareCalibrated compares forests of outcomes with and without calibration at the last cut.
+func compareCalibrated(t *testing.T, train *Matches) {
+	t.Helper()
+	before, next := train.part(0, chainParts-1), train.part(chainParts-1, chainParts)
+	plain := score(fitForest(t, before, Config{Target: Outcome}).Predict(next))
+	after := score(fitForest(t, before, Config{Target: Outcome, Calibrate: true}).Predict(next))
+	t.Logf("forest of outcomes, calibrated and not: log loss %.4f and %.4f, ECE of the last tenth %.4f and %.4f", after.LogLoss, plain.LogLoss, after.ECELastTenth, plain.ECELastTenth)
+	if after.LogLoss >= plain.LogLoss || after.ECELastTenth >= plain.ECELastTenth {
+		t.Error("calibration made it no better")
+	}
 }

@@ -114,7 +114,7 @@ func (r *Ratings) Prior(home, away int, neutral bool) Prior {
 	return p
 }
 
-// Result is a finished match for the ratings. XG is negative where it is unknown.
+// Result is a finished match for the ratings. XG is negative, or NaN, where it is unknown.
 type Result struct {
 	Home, Away int // team ids
 	Neutral    bool
@@ -130,7 +130,9 @@ type Result struct {
 func (r *Ratings) Update(m Result) {
 	for side := range m.Goals {
 		m.Goals[side] = min(max(m.Goals[side], 0), mostGoals)
-		m.XG[side] = min(m.XG[side], mostGoals)
+		if m.XG[side] = min(m.XG[side], mostGoals); math.IsNaN(m.XG[side]) {
+			m.XG[side] = -1
+		}
 		m.Box[side], m.FinalThird[side] = min(max(m.Box[side], 0), mostEntries), min(max(m.FinalThird[side], 0), mostEntries)
 	}
 	r.advance(m.Date)

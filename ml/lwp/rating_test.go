@@ -50,13 +50,21 @@ func TestRatingsOfASlip(t *testing.T) {
 		{Goals: [2]int{1_000_000, 0}, XG: [2]float64{-1, -1}},
 		{Goals: [2]int{3, -1_000_000}, XG: [2]float64{-1, -1}},
 		{Goals: [2]int{1, 1}, XG: [2]float64{1e300, math.Inf(1)}},
+		{Goals: [2]int{1, 1}, XG: [2]float64{math.NaN(), 1}},
+		{Goals: [2]int{1, 1}, XG: [2]float64{1, 1}, Box: [2]int{1 << 30, -1 << 30}, FinalThird: [2]int{1 << 30, -5}},
 	} {
 		r := NewRatings()
 		m.Home, m.Away = 1, 2
 		for range 50 {
 			r.Update(m)
 		}
-		if p := r.Prior(1, 2, false); !(p.Home > 1e-3 && p.Home < 50 && p.Away > 1e-3 && p.Away < 50) || math.Abs(p.Elo) > 2000 {
+		p := r.Prior(1, 2, false)
+		for k, g := range p.Goals {
+			if !(min(g[0], g[1]) > 1e-3 && max(g[0], g[1]) < 100) {
+				t.Errorf("%+v: got %v by measure %d", m, g, k)
+			}
+		}
+		if !(p.Home > 1e-3 && p.Home < 50 && p.Away > 1e-3 && p.Away < 50) || math.Abs(p.Elo) > 2000 {
 			t.Errorf("%+v: got %+v", m, p)
 		}
 	}
