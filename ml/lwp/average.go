@@ -92,7 +92,7 @@ func fitAverage(ctx context.Context, train *Matches, c forest.Config) (*average,
 	if err != nil {
 		return nil, err
 	}
-	a, err := fitMembers(ctx, train, c)
+	a, err := fitMembers(ctx, train, averageStep, c)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func chooseWeight(ctx context.Context, train *Matches, c forest.Config) (float64
 	c.Progress, c.Trees = nil, chainTrees
 	sums := make([]float64, len(chainWeights()))
 	for part := chainFirst; part < chainParts; part++ {
-		a, err := fitMembers(ctx, train.part(0, part), c)
+		a, err := fitMembers(ctx, train.part(0, part), averageStep, c)
 		if err != nil {
 			return 0, fmt.Errorf("part %d of %d of the matches: %w", part, chainParts, err)
 		}
@@ -166,20 +166,20 @@ func (ms *Matches) part(from, to int) *Matches {
 	return &out
 }
 
-// fitMembers fits the regressions and then the forest on what they miss; the weight stays 0.
-func fitMembers(ctx context.Context, train *Matches, c forest.Config) (*average, error) {
+// fitMembers fits the regressions and then the forest on what they miss, on every step-th minute; the weight stays 0.
+func fitMembers(ctx context.Context, train *Matches, step int, c forest.Config) (*average, error) {
 	a := &average{}
 	var err error
-	if a.plain, err = fitRates(train, averageStep); err != nil {
+	if a.plain, err = fitRates(train, step); err != nil {
 		return nil, fmt.Errorf("fit Poisson + xG: %w", err)
 	}
 	for k := range a.poissons {
-		d, offset := rateDatasets(train, averageStep, richColumns(), by(k), appendRichRow)
+		d, offset := rateDatasets(train, step, richColumns(), by(k), appendRichRow)
 		if a.poissons[k], err = linear.FitPoisson(d, offset, linear.Config{}); err != nil {
 			return nil, fmt.Errorf("fit the Poisson regression on measure %d: %w", k+1, err)
 		}
 	}
-	d := a.missed(train, averageStep)
+	d := a.missed(train, step)
 	c.MinSamplesLeaf = leaves(c, d.Rows())
 	a.forest, err = forest.FitRegressor(ctx, d, c)
 	return a, err

@@ -17,7 +17,7 @@ func TestAverageLiesBetween(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := fitMembers(t.Context(), ms, c.Forest)
+	a, err := fitMembers(t.Context(), ms, averageStep, c.Forest)
 	if err != nil {
 		t.Fatal(err)
 	}

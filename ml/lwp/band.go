@@ -12,7 +12,7 @@ import (
 
 // BandConfig says how a band is made.
 type BandConfig struct {
-	Refits int     // how often the model is fitted again, at least 10; 0: 30. Each costs a tenth to a third of the model's own fit
+	Refits int     // how often the model is fitted again, at least 10; 0: 30. Each costs about a tenth of the model's own fit
 	Share  float64 // of the refits that lie within the band, below 1; 0: 0.9
 	Seed   uint64
 	// Forest is the forest of each refit; 10 trees if Trees is 0, for what single trees scatter is no part of the band.
@@ -81,6 +81,9 @@ func resample(ms *Matches, rng *rand.Rand) *Matches {
 	return &out
 }
 
+// bandStep is at which minutes the refits of an average learn: how much they scatter depends on the matches, not on the rows.
+const bandStep = 9
+
 // refit fits what a model answers by to other matches; an average keeps its weight.
 func refit(ctx context.Context, sample *Matches, m *Model, f forest.Config) (estimator, error) {
 	rows := 2 * len(sample.Matches) * (LastMinute + 1)
@@ -95,7 +98,7 @@ func refit(ctx context.Context, sample *Matches, m *Model, f forest.Config) (est
 	if !ok {
 		return learn(ctx, sample, c)
 	}
-	again, err := fitMembers(ctx, sample, c.Forest)
+	again, err := fitMembers(ctx, sample, bandStep, c.Forest)
 	if err != nil {
 		return nil, err
 	}
