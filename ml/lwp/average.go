@@ -23,7 +23,9 @@ type average struct {
 }
 
 // plainShare is what Poisson + xG has of the regressions' say. Its Elo suits teams that are known for long, the strengths suit
-// new ones: at the four cuts, and from all competitions to one that is left out, the mean is better than either.
+// new ones. At four cuts inside the matches before July 2020, and from all competitions to one left out, the mean of both keeps
+// what the strengths gain, with half of the scatter. Most of it are women's matches; on the 276 matches since, nothing of it is
+// seen: log loss less that of Poisson + xG is +.0011 [-.0032, +.0056].
 const plainShare = 0.5
 
 // leastRatio is the least ratio of goals that a tree is believed.
