@@ -47,14 +47,14 @@ func (a *average) loadPoissons(f *modelfile.File) error {
 	if err := f.Meta("poisson", &meta); err != nil {
 		return err
 	}
-	if err := errors.Join(sameColumns(meta.Features[0], rateColumns()), sameColumns(meta.Features[1], richColumns())); err != nil {
+	if err := errors.Join(sameColumns(meta.Features[0], published().columns), sameColumns(meta.Features[1], richColumns())); err != nil {
 		return err
 	}
 	rest, err := f.Float64("poisson.coefficient")
 	if err != nil {
 		return err
 	}
-	if len(rest) != len(rateColumns())+strengths*len(richColumns()) || !within(mostCoefficient, rest...) || !within(mostCoefficient, meta.Intercepts[:]...) {
+	if len(rest) != len(published().columns)+strengths*len(richColumns()) || !within(mostCoefficient, rest...) || !within(mostCoefficient, meta.Intercepts[:]...) {
 		return fmt.Errorf("%d coefficients of an average's regressions, or values out of range: %w", len(rest), modelfile.ErrDamaged)
 	}
 	next := func(features []string, intercept float64) *linear.Poisson {

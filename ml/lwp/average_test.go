@@ -67,7 +67,7 @@ func TestOpenRefusesAnAverage(t *testing.T) {
 		"no weight":     func(m *Model, _ *average) { m.Info.ForestWeight = nil },
 		"weight of 2":   func(m *Model, _ *average) { w := 2.0; m.Info.ForestWeight = &w },
 		"columns":       func(_ *Model, a *average) { a.plain.Features = goalColumns() },
-		"other columns": func(_ *Model, a *average) { a.poissons[0].Features = rateColumns() },
+		"other columns": func(_ *Model, a *average) { a.poissons[0].Features = published().columns },
 		"coefficients":  func(_ *Model, a *average) { a.poissons[1].Coefficient = a.poissons[1].Coefficient[1:] },
 		"too great":     func(_ *Model, a *average) { a.poissons[2].Intercept = 1e9 },
 		"no strengths":  func(m *Model, _ *average) { m.ratings.levels[1].Base = 1e9 },

@@ -88,25 +88,26 @@ func (l *Logistic) Predict(ms *Matches) *Predictions { return predict(l.Name(), 
 
 // Poisson is a regression of each side's remaining goals on ratings, score, red cards, expected goals and territory;
 // Skellam turns the two rates into probabilities.
-type Poisson struct{ fit *linear.Poisson }
+type Poisson struct{ rates }
 
-// FitPoisson fits the regression on the training matches.
-func FitPoisson(train *Matches) (*Poisson, error) {
-	fit, err := fitRates(train, 1)
+// FitPoisson fits the regression on the training matches as it is published: all that it knows of the teams is Elo.
+func FitPoisson(train *Matches) (*Poisson, error) { return fitPoisson(train, published(), 1) }
+
+// FitRatedPoisson fits the regression with the ratings of attack and defence beside Elo.
+func FitRatedPoisson(train *Matches) (*Poisson, error) { return fitPoisson(train, rated(), 1) }
+
+// fitPoisson fits a regression to every step-th minute.
+func fitPoisson(train *Matches, f formula, step int) (*Poisson, error) {
+	d, offset := rateDatasets(train, step, f.columns, plainly, f.row)
+	fit, err := linear.FitPoisson(d, offset, linear.Config{})
 	if err != nil {
-		return nil, fmt.Errorf("lwp: fit the Poisson regression: %w", err)
+		return nil, fmt.Errorf("lwp: fit %s: %w", f.name, err)
 	}
-	return &Poisson{fit}, nil
-}
-
-// fitRates fits a regression to every step-th minute.
-func fitRates(train *Matches, step int) (*linear.Poisson, error) {
-	d, offset := rateDatasets(train, step, rateColumns(), plainly, appendRateRow)
-	return linear.FitPoisson(d, offset, linear.Config{})
+	return &Poisson{rates{fit, f}}, nil
 }
 
 // Name returns the baseline's name in tables.
-func (p *Poisson) Name() string { return "Poisson + xG" }
+func (p *Poisson) Name() string { return p.of.name }
 
 // Predict returns the probabilities for every row.
-func (p *Poisson) Predict(ms *Matches) *Predictions { return predict(p.Name(), rates{p.fit}, ms) }
+func (p *Poisson) Predict(ms *Matches) *Predictions { return predict(p.Name(), p.rates, ms) }

@@ -2,7 +2,6 @@ package lwp
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 
 	"cancha/ml/metric"
@@ -23,35 +22,10 @@ func realArchive(t *testing.T) statsbomb.Archive {
 	return archive
 }
 
-// loadReal loads the real matches, with the results of those that have no events here, which only rate the teams.
+// loadReal loads the real matches.
 func loadReal(t *testing.T) *Matches {
 	t.Helper()
-	archive := realArchive(t)
-	file, err := os.Open(filepath.Join(os.Getenv("CANCHA_DATA"), "results.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	more, err := statsbomb.ReadResults(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, recent := archive.Matches()[0].Date, []statsbomb.Match(nil)
-	for _, m := range more {
-		if m.Neutral = tournament(m.Competition.Name); m.Date >= first { // Elo does not forget: a World Cup of 1986 would count
-			recent = append(recent, m)
-		}
-	}
-	return load(t, statsbomb.WithResults(archive, recent))
-}
-
-// tournament reports whether the matches of a competition are played on neutral ground, but for the hosts'.
-func tournament(competition string) bool {
-	switch competition {
-	case "FIFA World Cup", "Women's World Cup", "FIFA U20 World Cup", "UEFA Euro", "UEFA Women's Euro", "Copa America", "African Cup of Nations", "Champions League":
-		return true
-	}
-	return false
+	return load(t, realArchive(t))
 }
 
 // TestForwardChaining is how the average was chosen: at four cuts inside the matches before July 2020, each tested on the next

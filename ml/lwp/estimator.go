@@ -78,14 +78,17 @@ func (r remaining) answer(b *batch, dst [][]float64) {
 func (r remaining) store(f *modelfile.File) error { return r.Store(f, "forest") }
 
 // rates answers by a Poisson regression of remaining goals.
-type rates struct{ *linear.Poisson }
+type rates struct {
+	fit *linear.Poisson
+	of  formula
+}
 
 func (r rates) look(b *batch, s *State, p Prior) (home, away float64) {
 	h, a := views(s, p)
-	b.row = appendRateRow(b.row[:0], h)
-	home = r.Rate(b.row, h.logLeft())
-	b.row = appendRateRow(b.row[:0], a)
-	return home, r.Rate(b.row, a.logLeft())
+	b.row = r.of.row(b.row[:0], h)
+	home = r.fit.Rate(b.row, h.logLeft())
+	b.row = r.of.row(b.row[:0], a)
+	return home, r.fit.Rate(b.row, a.logLeft())
 }
 
 func (rates) answer(b *batch, dst [][]float64) {

@@ -79,7 +79,11 @@ func fitBaselines(train *Matches) ([]Predictor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Predictor{FitFrequencies(train), logistic, poisson}, nil
+	rated, err := FitRatedPoisson(train)
+	if err != nil {
+		return nil, err
+	}
+	return []Predictor{FitFrequencies(train), logistic, poisson, rated}, nil
 }
 
 // score works out all figures of one model.

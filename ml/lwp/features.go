@@ -85,14 +85,39 @@ func appendOutcomeRow(dst []float32, v view) []float32 {
 		float32(v.own.xg()-v.other.xg()), float32(v.own.OnTarget-v.other.OnTarget), float32(v.finalThird()), float32(v.box()))
 }
 
-// rateColumns name the columns of the Poisson regression, one row per side and minute; its offset is the time left.
-func rateColumns() []string {
-	return append([]string{"log_prior", "log_prior_elapsed", "elo"}, courseColumns()...)
+// formula is what a Poisson regression of remaining goals looks at, one row per side and minute; its offset is the time left.
+type formula struct {
+	name    string
+	columns []string
+	row     func([]float32, view) []float32
 }
 
-// appendRateRow appends one row of rateColumns.
-func appendRateRow(dst []float32, v view) []float32 {
+// published is the regression as it is published, and as others compare with: Elo, score, red cards, expected goals and
+// territory.
+func published() formula {
+	return formula{"Poisson + xG", []string{"elo", "home", "lead", "lead_elapsed", "lead_size", "red_advantage", "xg_lead", "final_third_share",
+		"elapsed", "elapsed_squared"}, appendPublishedRow}
+}
+
+func appendPublishedRow(dst []float32, v view) []float32 {
+	lead, reds, elapsed := v.bounded()
+	return append(dst, float32(v.elo/400), float32(v.home), float32(lead), float32(lead*elapsed), float32(math.Abs(lead)), float32(reds),
+		float32(v.own.xg()-v.other.xg()), float32(v.finalThird()), float32(elapsed), float32(elapsed*elapsed))
+}
+
+// rated looks at what the ratings of attack and defence promise as well, and at expected goals beyond that.
+func rated() formula {
+	return formula{"Poisson + xG + ratings", append([]string{"log_prior", "log_prior_elapsed", "elo"}, courseColumns()...), appendRatedRow}
+}
+
+func appendRatedRow(dst []float32, v view) []float32 {
 	return appendCourseRow(append(dst, float32(math.Log(v.prior)), float32(math.Log(v.prior)*v.elapsed()), float32(v.elo/400)), v)
+}
+
+// bounded returns the lead and the red cards as regressions see them, and the share of the match that is over. Leads beyond
+// three goals and two red cards more count as three and two.
+func (v view) bounded() (lead, reds, elapsed float64) {
+	return min(max(v.lead(), -3), 3), min(max(v.redAdvantage(), -2), 2), v.elapsed()
 }
 
 // courseColumns name what a Poisson regression sees of the match itself.
@@ -101,9 +126,9 @@ func courseColumns() []string {
 		"box_share", "elapsed", "elapsed_squared"}
 }
 
-// appendCourseRow appends one row of courseColumns. Leads beyond three goals and two red cards more count as three and two.
+// appendCourseRow appends one row of courseColumns.
 func appendCourseRow(dst []float32, v view) []float32 {
-	lead, elapsed := min(max(v.lead(), -3), 3), v.elapsed()
-	return append(dst, float32(v.home), float32(lead), float32(lead*elapsed), float32(math.Abs(lead)), float32(min(max(v.redAdvantage(), -2), 2)),
+	lead, reds, elapsed := v.bounded()
+	return append(dst, float32(v.home), float32(lead), float32(lead*elapsed), float32(math.Abs(lead)), float32(reds),
 		float32(v.surplus()), float32(v.otherSurplus()), float32(v.finalThird()), float32(v.box()), float32(elapsed), float32(elapsed*elapsed))
 }

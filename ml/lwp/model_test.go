@@ -31,8 +31,8 @@ func TestTrainAndEvaluate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(report.Models) != 5 {
-		t.Fatalf("got %d models, want three baselines and two forests", len(report.Models))
+	if len(report.Models) != 6 {
+		t.Fatalf("got %d models, want four baselines and two forests", len(report.Models))
 	}
 	for _, s := range report.Models {
 		if !(s.RPS > 0.02 && s.RPS < 0.23) {

@@ -106,7 +106,7 @@ func (r *Report) Worst(name string, n int) (*Misses, error) {
 	if err != nil {
 		return nil, err
 	}
-	baseline, err := r.Find((&Poisson{}).Name())
+	baseline, err := r.Find(published().name)
 	if err != nil {
 		return nil, err
 	}
