@@ -22,6 +22,7 @@ var table_cancha_ml_lwp = listing.Package{
 		{"FitFrequencies", lwp.FitFrequencies},
 		{"FitLogistic", lwp.FitLogistic},
 		{"FitPoisson", lwp.FitPoisson},
+		{"FitRatedPoisson", lwp.FitRatedPoisson},
 		{"GoalsDataset", lwp.GoalsDataset},
 		{"GoalsDatasetOn", lwp.GoalsDatasetOn},
 		{"Load", lwp.Load},
