@@ -311,25 +311,24 @@ func scanLarge(pairs [][2]uint64, left, total [2]uint64, least uint64, score flo
 	return score, at
 }
 
-// tryCounts is try for a column whose rows were counted elsewhere: draws of each class, by code. They do not tell how many
-// rows there are, which matters to MinSamplesLeaf above 1 only: a bin with draws counts as one row.
+// tryCounts is try for a column whose rows were counted elsewhere: by code, the draws of each class and behind them the rows.
 func (p *packedGini) tryCounts(c *column, counts []uint32, best *split) bool {
 	p.wideCodes, p.wideStats, p.pairs = p.wideCodes[:0], p.wideStats[:0], p.pairs[:0]
-	for code := 0; len(counts) > 0; code, counts = code+1, counts[p.classes:] {
+	for code := 0; len(counts) > 0; code, counts = code+1, counts[p.classes+1:] {
+		rows := uint64(counts[p.classes])
+		if rows == 0 {
+			continue
+		}
 		var n [packedClasses]uint64
 		for k, draws := range counts[:p.classes] {
 			n[k] = uint64(draws)
 		}
-		if n[0]|n[1]|n[2] == 0 {
-			continue
-		}
 		p.wideCodes = append(p.wideCodes, uint32(code))
-		p.wideStats = append(p.wideStats, n[0]|n[1]<<field|n[2]<<(2*field)|1<<(3*field))
-		p.pairs = append(p.pairs, [2]uint64{n[0] | n[1]<<32, n[2] | 1<<32})
+		p.wideStats = append(p.wideStats, n[0]|n[1]<<field|n[2]<<(2*field)|rows<<(3*field))
+		p.pairs = append(p.pairs, [2]uint64{n[0] | n[1]<<32, n[2] | rows<<32})
 	}
-	bins := uint64(len(p.wideCodes))
 	if p.draws() < small {
-		return p.scan(c, p.wideCodes, p.wideStats, p.total&(1<<(3*field)-1)|bins<<(3*field), best)
+		return p.scan(c, p.wideCodes, p.wideStats, p.total, best)
 	}
-	return p.scanPairs(c, [2]uint64{p.node[0] | p.node[1]<<32, p.node[2] | bins<<32}, best)
+	return p.scanPairs(c, [2]uint64{p.node[0] | p.node[1]<<32, p.node[2] | p.node[3]<<32}, best)
 }

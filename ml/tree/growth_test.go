@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 
 	"cancha/ml"
@@ -92,21 +93,28 @@ func TestWorkersStop(t *testing.T) {
 
 // TestHistogramsGrowTheSameTree counts the histograms of wide nodes here, as a GPU would.
 func TestHistogramsGrowTheSameTree(t *testing.T) {
-	missing := *noisy(90_000, 5)
+	missing := *noisy(90_000, 5) // more draws than 16 bits hold
 	missing.Missing = true
 	for i := 0; i < len(missing.Values); i += 3 {
 		missing.Values[i] = float32(math.NaN())
 	}
-	for _, d := range []*ml.Dataset{noisy(90_000, 5), &missing} { // more draws than 16 bits hold
-		bins, err := NewBins(t.Context(), d, 256)
+	for name, tt := range map[string]struct {
+		d      *ml.Dataset
+		config Config
+	}{
+		"two columns": {noisy(90_000, 5), Config{MaxFeatures: 2}}, "missing": {&missing, Config{MaxFeatures: 2}},
+		"large leaves": {noisy(90_000, 5), Config{MaxFeatures: 2, MinSamplesLeaf: 900}}, "large leaves, missing": {&missing, Config{MinSamplesLeaf: 5000}},
+		"fewer draws": {noisy(30_000, 5), Config{MinSamplesLeaf: 700}},
+	} {
+		bins, err := NewBins(t.Context(), tt.d, 256)
 		if err != nil {
 			t.Fatal(err)
 		}
-		draws := make([]uint16, d.Rows())
+		draws := make([]uint16, tt.d.Rows())
 		for i := range draws {
 			draws[i] = uint16(i % 4)
 		}
-		b, err := NewClassifier(d, bins, Config{MaxFeatures: 2})
+		b, err := NewClassifier(tt.d, bins, tt.config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,26 +130,66 @@ func TestHistogramsGrowTheSameTree(t *testing.T) {
 		for wide := g.Wide(); len(wide) > 0; wide = g.Wide() {
 			levels++
 			for _, w := range wide {
-				g.SplitWide(w, histograms(d, bins, draws, w))
+				g.SplitWide(w, histograms(tt.d, bins, draws, w))
 			}
 		}
 		got, err := g.Finish(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if levels < 3 || !reflect.DeepEqual(got, want) {
-			t.Errorf("%d levels of histograms grow another tree: %d nodes, want %d", levels, len(got.Nodes), len(want.Nodes))
+		if levels < 2 || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %d levels of histograms grow another tree: %d nodes, want %d", name, levels, len(got.Nodes), len(want.Nodes))
 		}
 	}
 }
 
 func histograms(d *ml.Dataset, bins *Bins, draws []uint16, w Wide) []uint32 {
-	counts := make([]uint32, len(w.Columns)*256*len(d.Classes))
+	width := len(d.Classes) + 1
+	counts := make([]uint32, len(w.Columns)*256*width)
 	for j, column := range w.Columns {
 		codes := bins.Codes(column)
 		for _, row := range w.Rows {
-			counts[(j*256+int(codes[row]))*len(d.Classes)+d.Labels[row]] += uint32(draws[row])
+			bin := counts[(j*256+int(codes[row]))*width:][:width]
+			bin[d.Labels[row]] += uint32(draws[row])
+			bin[width-1]++
 		}
 	}
 	return counts
+}
+
+// TestCounted: what histograms cannot tell is refused, and says why.
+func TestCounted(t *testing.T) {
+	d := noisy(300, 2)
+	weighted, many := *d, *d
+	weighted.Weights = make([]float64, d.Rows())
+	for i := range weighted.Weights {
+		weighted.Weights[i] = 1
+	}
+	many.Classes = []string{"a", "b", "c", "d"}
+	for name, tt := range map[string]struct {
+		d      *ml.Dataset
+		bins   int
+		config Config
+		want   string
+	}{
+		"as they are": {d, 256, Config{MinSamplesLeaf: 3}, ""}, "bins": {d, Exact, Config{}, "more than 256 bins"},
+		"best first": {d, 256, Config{MaxLeafNodes: 9}, "MaxLeafNodes"}, "weights": {&weighted, 256, Config{}, "without weights"},
+		"classes": {&many, 256, Config{}, "up to 3 classes"}, "entropy": {d, 256, Config{Criterion: Entropy}, "Gini"},
+	} {
+		bins, err := NewBins(t.Context(), tt.d, tt.bins)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := NewClassifier(tt.d, bins, tt.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = b.Counted()
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", name, err, tt.want)
+		}
+		if _, begun := b.Begin(nil, 1); (begun == nil) != (err == nil) {
+			t.Errorf("%s: begun: %v, where Counted says %v", name, begun, err)
+		}
+	}
 }

@@ -12,14 +12,17 @@ type Wide struct {
 	node    int
 }
 
+// WideRows is how many rows the nodes have that no [Wide] is of; the rows of such a node are in the cache.
+const WideRows = blockRows
+
 // Counted reports why trees of these settings cannot take histograms of counts, or nil: they judge two or three classes
-// by Gini's impurity, without weights, in up to 256 bins, one row being enough for a leaf, without MaxLeafNodes.
+// by Gini's impurity, without weights, in up to 256 bins, without MaxLeafNodes.
 func (b *Builder) Counted() error {
 	switch {
 	case b.ground.whole.narrow == nil:
 		return fmt.Errorf("tree: a column has more than %d bins", byteBins)
-	case b.config.MinSamplesLeaf > 1 || b.config.MaxLeafNodes > 0:
-		return fmt.Errorf("tree: histograms of draws do not tell the rows that MinSamplesLeaf or MaxLeafNodes ask for")
+	case b.config.MaxLeafNodes > 0:
+		return fmt.Errorf("tree: with MaxLeafNodes, nodes are split one by one, the best first")
 	}
 	if _, ok := b.criterion.(*packedGini); !ok {
 		return fmt.Errorf("tree: only up to %d classes without weights are counted, by Gini's impurity", packedClasses)
@@ -40,7 +43,7 @@ func (b *Builder) Begin(draws []uint16, seed uint64) (*Growth, error) {
 	return newGrowth(b, root), nil
 }
 
-// Wide returns the open nodes of more than 4,096 rows that may be split, and leaves the others to Finish. Each has to be
+// Wide returns the open nodes of more than WideRows rows that may be split, and leaves the others to Finish. Each has to be
 // split by SplitWide.
 func (g *Growth) Wide() []Wide {
 	var wide []Wide
@@ -62,9 +65,12 @@ func (g *Growth) Wide() []Wide {
 	return wide
 }
 
+// MaxFeatures is how many columns a node looks at: max_features of the settings as a count, scikit-learn's max_features_.
+func (b *Builder) MaxFeatures() int { return b.splitter.draw }
+
 // SplitWide splits a node by its histograms: counts[j][code][class] is how many draws the rows of that code in column
-// Columns[j] and of that class have, 256 codes a column; those of [Bins.Codes]. A node that its columns cannot split is left
-// to Finish.
+// Columns[j] and of that class have, and counts[j][code][classes] how many rows of that code there are; 256 codes a
+// column, those of [Bins.Codes]. A node that its columns cannot split is left to Finish.
 func (g *Growth) SplitWide(w Wide, counts []uint32) {
 	b, at := g.builder, g.nodes[w.node].at
 	p := b.criterion.(*packedGini)
@@ -74,7 +80,7 @@ func (g *Growth) SplitWide(w Wide, counts []uint32) {
 	varies := false
 	for _, index := range w.Columns {
 		c := b.ground.column(index)
-		size := byteBins * p.classes
+		size := byteBins * (p.classes + 1)
 		varies = p.tryCounts(&c, counts[:size], &best) || varies
 		counts = counts[size:]
 	}
