@@ -20,6 +20,9 @@ type Job struct {
 	Launches int
 	Copied   int64 // bytes that go to the device first, or come back from it at last, beside what Reads lack there
 
+	// Unfit is why a GPU cannot do the work: the CPU does it, and Explain gives this as the reason. "" where it can.
+	Unfit string
+
 	// Reads are buffers of the session that Run finds on its device, see [Memory]. What is copied there stays for the next job.
 	Reads []Buffer
 
@@ -53,7 +56,7 @@ func (s *Session) Do(ctx context.Context, j Job) error {
 	if s.isClosed() {
 		return fmt.Errorf("gpu: %s: the session is %w", j.Name, ErrClosed)
 	}
-	o := operation{name: j.Name, size: j.Size, work: work{j.Bytes, j.Flops, j.Launches}, copied: j.Copied}
+	o := operation{name: j.Name, size: j.Size, work: work{j.Bytes, j.Flops, j.Launches}, copied: j.Copied, unfit: j.Unfit}
 	for _, b := range j.Reads {
 		o.reads = append(o.reads, b.inner())
 	}

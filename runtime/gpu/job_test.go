@@ -60,7 +60,22 @@ func TestJob(t *testing.T) {
 	}
 }
 
-// TestJobChoice: the cost model weighs a job as an operation.
+// TestJobUnfit: what a GPU cannot do runs on the CPU, even where the device is set to gpu, and the reason is told.
+func TestJobUnfit(t *testing.T) {
+	for _, c := range []Config{{Device: GPU, Required: true}, {Device: Auto}} {
+		s := newSession(t, c)
+		var got []float32
+		j := fillJob(100, &got)
+		j.Unfit = "it has no numbers"
+		if err := s.Do(t.Context(), j); err != nil {
+			t.Fatal(err)
+		}
+		if d := s.Explain().Decisions; len(got) != 100 || len(d) != 1 || d[0].Place != "CPU" || d[0].Reason != j.Unfit || d[0].Predicted != 0 {
+			t.Errorf("%+v: got %+v", c, d)
+		}
+	}
+}
+
 // TestJobPrepares: what a job does before its first launch is no time of its funcs.
 func TestJobPrepares(t *testing.T) {
 	const long = 200 * time.Millisecond
@@ -80,6 +95,7 @@ func TestJobPrepares(t *testing.T) {
 	}
 }
 
+// TestJobChoice: the cost model weighs a job as an operation.
 func TestJobChoice(t *testing.T) {
 	s := newSession(t, Config{})
 	cpu, gpu := s.places[onCPU], s.places[onGPU]

@@ -18,6 +18,7 @@ type operation struct {
 	reads    []*store
 	writes   []*store // all of them: what they held is of no use any more, unless they are read too
 	copied   int64    // bytes that go to the GPU beside what is read
+	unfit    string   // why a GPU cannot do it; "" where it can
 	launches func(at func(*store) driver.Memory) []driver.Launch
 }
 
@@ -104,6 +105,9 @@ func (s *Session) choose(o operation) (Decision, side) {
 		return d, onCPU
 	case gpu.gone() != nil:
 		d.Reason = "the GPU is lost: " + gpu.gone().Error()
+		return d, onCPU
+	case o.unfit != "":
+		d.Reason = o.unfit
 		return d, onCPU
 	case s.target == GPU:
 		d.Place, d.Reason = onGPU.String(), "the device is set to gpu"
