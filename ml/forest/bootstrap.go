@@ -59,3 +59,12 @@ func (b *bootstrap) draw(dst, drawn []uint16, seed uint64) []uint16 {
 	}
 	return dst
 }
+
+// distinct is how many rows a tree has that were drawn, on average, where all groups have as many: of n draws among n rows, n (1 - 1/e).
+func (b *bootstrap) distinct() int {
+	rows := max(len(b.unit), b.units)
+	if b.config.NoBootstrap {
+		return rows
+	}
+	return int(float64(rows) * -math.Expm1(-b.config.MaxSamples))
+}

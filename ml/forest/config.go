@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"cancha/ml/tree"
+	"cancha/runtime/gpu"
 )
 
 // Values of MaxFeatures beside counts and fractions, and of MaxBins beside counts.
@@ -46,8 +47,12 @@ type Config struct {
 	Balanced    bool               // class_weight="balanced": rows / (classes x rows of the class)
 	ClassWeight map[string]float64 // class_weight: by name, 0 or from 1e-60 to 1e60; classes not named weigh 1; not together with Balanced
 
-	Seed    uint64 // random_state
-	Workers int    // n_jobs: goroutines, which share trees where there are more of them; 0: all cores
+	Seed uint64 // random_state
+	// Session chooses where the forest is grown, nil being the CPU: the trees are the same to the bit. On a GPU it counts the rows of
+	// nodes above 4,096, for two or three classes judged by Gini's impurity, without weights and MaxLeafNodes, in up to 256 bins;
+	// anything else is grown on the CPU. Session.Explain tells why, under "forest fit". Progress must not use the session.
+	Session *gpu.Session
+	Workers int // n_jobs: goroutines, which share trees where there are more of them; 0: all cores
 	// Progress, if set, is called after each tree, from one goroutine at a time, with the number of trees done.
 	Progress func(done, total int)
 }

@@ -444,6 +444,11 @@ func clearFunc() driver.LibraryFunc {
 // sharedCounts is how many counts a block has room for in shared memory: SHARED_COUNTS of gpu.cu.
 const sharedCounts = 48 << 10 / 4
 
+// histogramWork is what it takes to count so many positions for so many columns each.
+func histogramWork(positions, most int64) driver.Work {
+	return driver.Work{Bytes: driver.Product(positions, most, 14), Flops: float64(positions) * float64(most)}
+}
+
 // histogramFunc counts; labels of up to 256 classes are bytes.
 func histogramFunc(many bool) driver.LibraryFunc {
 	f := driver.LibraryFunc{
@@ -466,7 +471,7 @@ func histogramFunc(many bool) driver.LibraryFunc {
 			return g
 		},
 		Work: func(a driver.Args) driver.Work {
-			return driver.Work{Bytes: driver.Product(a.N(9), a.N(8), 14), Flops: float64(a.N(9)) * float64(a.N(8))}
+			return histogramWork(a.N(9), a.N(8))
 		},
 		Host: func(cores driver.Cores, a []any) { newHostHistograms(a).count(workers(cores)) },
 	}

@@ -4,9 +4,12 @@ package forest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -77,4 +80,76 @@ func TestOnGPU(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// TestGrowOnGPU: a forest grown on a GPU is that of the CPU to the bit, and gives all memory back.
+func TestGrowOnGPU(t *testing.T) {
+	t.Setenv("CANCHA_LOCKS", t.TempDir())
+	const memory = 8 << 20
+	s := onDevice(t, gpu.Config{Device: gpu.GPU, Required: true, Memory: memory})
+	for name, tt := range growCases() {
+		want := must(FitClassifier(t.Context(), tt.data, tt.config))
+		tt.config.Session = s
+		before := s.Metrics()
+		got, err := FitClassifier(t.Context(), tt.data, tt.config)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !reflect.DeepEqual(got.Trees(), want.Trees()) {
+			t.Errorf("%s: other trees", name)
+		}
+		codes := int64(len(tt.data.Values))
+		if m := s.Metrics(); m.Launches < before.Launches+2 || m.BytesIn < before.BytesIn+codes || m.Evicted != 0 || m.OutOfMemory != 0 {
+			t.Errorf("%s: got %+v after %+v", name, m, before)
+		}
+	}
+	all, err := gpu.NewUint8s(s, make([]uint8, memory-1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("\n%s%+v", s.Explain(), s.Metrics())
+	if err := all.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGrowWithoutMemory: a GPU whose memory does not suffice leaves the forest to the CPU, which goes on; where the GPU is required, that is an error.
+func TestGrowWithoutMemory(t *testing.T) {
+	t.Setenv("CANCHA_LOCKS", t.TempDir())
+	d, c := growable(14_000, 3, false), Config{Trees: 4}
+	want := must(FitClassifier(t.Context(), d, c))
+	for _, required := range []bool{false, true} {
+		s := must(gpu.NewSession(t.Context(), gpu.Config{Device: gpu.GPU, Required: required, Memory: 100_000}))
+		c.Session = s
+		got, err := FitClassifier(t.Context(), d, c)
+		switch {
+		case required && !errors.Is(err, driver.ErrOutOfMemory):
+			t.Errorf("required: got %v", err)
+		case !required && (err != nil || !reflect.DeepEqual(got.Trees(), want.Trees())):
+			t.Errorf("got %v, or other trees", err)
+		case !required:
+			if e := s.Explain().Decisions; len(e) != 1 || e[0].Place != "CPU" || !strings.HasPrefix(e[0].Reason, "the GPU failed: ") || s.Metrics().Fallbacks != 1 {
+				t.Errorf("got %+v", e)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestGrowUnfitOnGPU: what a GPU cannot count grows on the CPU, and Explain has the reason.
+func TestGrowUnfitOnGPU(t *testing.T) {
+	t.Setenv("CANCHA_LOCKS", t.TempDir())
+	s := onDevice(t, gpu.Config{Device: gpu.GPU, Required: true})
+	for name, tt := range unfitCases() {
+		tt.config.Trees, tt.config.MaxDepth, tt.config.Session = 2, 3, s
+		if _, err := FitClassifier(t.Context(), tt.data, tt.config); err != nil {
+			t.Fatal(err)
+		}
+		all := s.Explain().Decisions
+		if e := all[len(all)-1]; e.Place != "CPU" || !strings.Contains(e.Reason, tt.why) {
+			t.Errorf("%s: got %+v, want a reason with %q", name, e, tt.why)
+		}
+	}
 }

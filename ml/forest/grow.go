@@ -24,34 +24,60 @@ type grower struct {
 	seeds     []uint64
 	trees     []*tree.Tree
 	next      atomic.Int64 // the next tree to grow
+	looks     int          // how many columns a node looks at, where a GPU counts them
 	job       *running.Job // whom the process lists
 
 	mu   sync.Mutex // guards done and the calls of Progress
 	done int
 }
 
-// fit grows all trees, as a job that can be watched.
+// growTree grows the tree of some draws and a seed.
+type growTree func(ctx context.Context, draws []uint16, seed uint64) (*tree.Tree, error)
+
+// fit grows all trees, as a job that can be watched, and where the session chooses if there is one.
 func (g *grower) fit(ctx context.Context, of string) error {
-	g.job = running.NewJob(running.Fit, fmt.Sprintf("random forest, %s: %d trees, %d features", of, g.config.Trees, len(g.data.Features)), g.config.Trees, "trees")
-	g.job.Handle(int64(g.data.Rows()), 4*int64(len(g.data.Values)))
-	return g.job.Do(func() error { return g.grow(ctx) })
+	g.job = g.listed(of)
+	g.sow()
+	return g.job.Do(func() error {
+		if g.config.Session == nil {
+			return g.growOnCPU(ctx)
+		}
+		return g.growIn(ctx, g.config.Session)
+	})
 }
 
-// grow grows all trees with the configured number of workers and returns them in order of their seeds.
-func (g *grower) grow(ctx context.Context) error {
+// listed is the growing of the forest as the process lists it.
+func (g *grower) listed(of string) *running.Job {
+	job := running.NewJob(running.Fit, fmt.Sprintf("random forest, %s: %d trees, %d features", of, g.config.Trees, len(g.data.Features)), g.config.Trees, "trees")
+	job.Handle(int64(g.data.Rows()), 4*int64(len(g.data.Values)))
+	return job
+}
+
+// sow draws the seeds of the trees. Those that are there already have their places.
+func (g *grower) sow() {
 	rng := rand.New(rand.NewPCG(g.config.Seed, 0))
 	g.seeds, g.trees = make([]uint64, g.config.Trees), make([]*tree.Tree, g.config.Trees)
 	for i := range g.seeds {
 		g.seeds[i] = rng.Uint64()
 	}
 	g.done = copy(g.trees, g.from)
-	g.next.Store(int64(g.done))
+}
+
+// growOnCPU grows what trees there are not yet.
+func (g *grower) growOnCPU(ctx context.Context) error {
+	return g.grow(ctx, func(b *tree.Builder) growTree { return b.Grow })
+}
+
+// grow grows what trees there are not yet with the configured number of workers, each by a builder of its own, and puts them
+// in order of their seeds.
+func (g *grower) grow(ctx context.Context, by func(*tree.Builder) growTree) error {
+	g.next.Store(0)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var workers sync.WaitGroup
 	for range min(g.config.Workers, g.config.Trees) {
 		workers.Go(func() {
-			if err := g.work(ctx); err != nil {
+			if err := g.work(ctx, by); err != nil {
 				cancel(err)
 			}
 		})
@@ -61,18 +87,21 @@ func (g *grower) grow(ctx context.Context) error {
 }
 
 // work grows trees until none is left or ctx is done.
-func (g *grower) work(ctx context.Context) error {
+func (g *grower) work(ctx context.Context, by func(*tree.Builder) growTree) error {
 	builder, err := g.builder(g.data, g.bins, g.tree)
 	if err != nil {
 		return fmt.Errorf("forest: %w", err)
 	}
-	draws, units := make([]uint16, g.data.Rows()), make([]uint16, g.bootstrap.units)
+	grow, draws, units := by(builder), make([]uint16, g.data.Rows()), make([]uint16, g.bootstrap.units)
 	for {
 		i := int(g.next.Add(1)) - 1
 		if i >= len(g.seeds) {
 			return nil
 		}
-		if g.trees[i], err = builder.Grow(ctx, g.bootstrap.draw(draws, units, g.seeds[i]), g.seeds[i]); err != nil {
+		if g.trees[i] != nil {
+			continue
+		}
+		if g.trees[i], err = grow(ctx, g.bootstrap.draw(draws, units, g.seeds[i]), g.seeds[i]); err != nil {
 			return fmt.Errorf("forest: tree %d of %d: %w", i+1, len(g.seeds), err)
 		}
 		g.report()
