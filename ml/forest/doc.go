@@ -3,5 +3,5 @@
 //
 // The names are scikit-learn's in Go's form ([Config]). The same data, settings and seed give the same forest, bit for
 // bit, on any number of cores: each tree draws from its own seed, is grown by one goroutine, and is stored and averaged
-// in its place. In a GPU session ([Classifier.On]) the answers are the same, too.
+// in its place. In a GPU session it is grown ([Config.Session]) and answers ([Classifier.On]) the same, too.
 package forest

@@ -67,3 +67,26 @@ func ExampleClassifier_On() {
 	// [[1 0] [1 0] [0 1] [0 1]] <nil>
 	// forest predict on the CPU: the device is set to cpu
 }
+
+// A forest is grown where a session chooses: the trees are the same, and the session tells why.
+func ExampleConfig_session() {
+	ctx := context.Background()
+	data := &ml.Dataset{Features: []string{"a"}, Values: []float32{1, 2, 3, 4}, Classes: []string{"low", "high"}, Labels: []int{0, 0, 1, 1}}
+	work, err := gpu.NewSession(ctx, gpu.Config{Device: gpu.CPU}) // gpu.Configured(session.Configure(…)) in a notebook
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer work.Close()
+	f, err := forest.FitClassifier(ctx, data, forest.Config{Trees: 10, NoBootstrap: true, Session: work})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(f.Trees()), "trees")
+	why := work.Explain().Decisions[0]
+	fmt.Printf("%s on the %s: %s\n", why.Operation, why.Place, why.Reason)
+	// Output:
+	// 10 trees
+	// forest fit on the CPU: the device is set to cpu
+}

@@ -138,6 +138,21 @@ func TestGrowWithoutMemory(t *testing.T) {
 	}
 }
 
+// TestGrowWhereItPays: the cost model chooses, and the forest is the same.
+func TestGrowWhereItPays(t *testing.T) {
+	t.Setenv("CANCHA_LOCKS", t.TempDir())
+	s := onDevice(t, gpu.Config{Required: true})
+	d, c := growable(14_000, 3, false), Config{Trees: 4, MaxDepth: 3}
+	want := must(FitClassifier(t.Context(), d, c))
+	c.Session = s
+	if got := must(FitClassifier(t.Context(), d, c)); !reflect.DeepEqual(got.Trees(), want.Trees()) {
+		t.Error("other trees")
+	}
+	if e := s.Explain().Decisions; len(e) != 1 || e[0].Predicted <= 0 {
+		t.Errorf("got %+v", e)
+	}
+}
+
 // TestGrowUnfitOnGPU: what a GPU cannot count grows on the CPU, and Explain has the reason.
 func TestGrowUnfitOnGPU(t *testing.T) {
 	t.Setenv("CANCHA_LOCKS", t.TempDir())
