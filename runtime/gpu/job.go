@@ -46,7 +46,8 @@ func Memory(d driver.Device, b Buffer) (driver.Memory, error) {
 }
 
 // Do runs a job where the session chooses, when its turn has come. Explain and Metrics tell of it as of an operation; the time of its
-// funcs is that from its first launch to its last, copies taken away.
+// funcs is that from a launch, the first one or the first after a copy out, to the last one before the next copy out or the end, other copies
+// taken away.
 func (s *Session) Do(ctx context.Context, j Job) error {
 	t, give, err := s.take(ctx)
 	if err != nil {
@@ -126,7 +127,8 @@ func (s *Session) timed(ctx context.Context, at side, t *turn, j Job, m *meter, 
 	if err := j.Run(ctx, d, m.queue()); err != nil {
 		return 0, err
 	}
-	return m.funcTime()
+	err = m.pause()
+	return m.took, err
 }
 
 // jobDevice is the device as a job has it: what is allocated counts, and makes room where there is none.
@@ -172,11 +174,12 @@ type meter struct {
 	bytesIn, bytesOut int64
 
 	keeping bool          // launches are kept for a graph
-	first   driver.Event  // before the first launch
+	first   driver.Event  // before the first launch since the last pause; nil: none
 	before  time.Duration // that copies took until then
+	took    time.Duration // of funcs until the last pause
 }
 
-// begin marks the first launch: what a job prepares before it is no time of its funcs.
+// begin marks the first launch after a pause: what a job prepares before it is no time of its funcs.
 func (m *meter) begin() (err error) {
 	if m.first == nil && !m.keeping {
 		m.before = m.copyIn + m.copyOut
@@ -185,17 +188,20 @@ func (m *meter) begin() (err error) {
 	return err
 }
 
-// funcTime is the time from the first launch to the last, copies taken away.
-func (m *meter) funcTime() (time.Duration, error) {
+// pause waits for what was launched, and adds its time up: from the first launch to the last, copies taken away. What a job does until it launches
+// again is no time of its funcs either.
+func (m *meter) pause() error {
 	if m.first == nil {
-		return 0, nil
+		return nil
 	}
 	after, err := m.Queue.Record()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	took, err := after.Since(m.first)
-	return max(0, took-(m.copyIn+m.copyOut-m.before)), err
+	m.took += max(0, took-(m.copyIn+m.copyOut-m.before))
+	m.first = nil
+	return err
 }
 
 // queue is the meter as a queue that can do what the one behind it can.
@@ -217,7 +223,7 @@ func (m *meter) CopyIn(dst driver.Memory, offset int, src any) error {
 }
 
 func (m *meter) CopyOut(dst any, src driver.Memory, offset int) error {
-	if err := m.Queue.Wait(context.Background()); err != nil { // for the funcs, whose time is not the copy's
+	if err := errors.Join(m.pause(), m.Queue.Wait(context.Background())); err != nil { // for the funcs, whose time is not the copy's
 		return err
 	}
 	begun := time.Now()

@@ -76,7 +76,7 @@ func TestJobUnfit(t *testing.T) {
 	}
 }
 
-// TestJobPrepares: what a job does before its first launch is no time of its funcs.
+// TestJobPrepares: what a job does before its first launch, and between a copy out and the next launch, is no time of its funcs.
 func TestJobPrepares(t *testing.T) {
 	const long = 200 * time.Millisecond
 	s := newSession(t, Config{Device: CPU})
@@ -84,6 +84,10 @@ func TestJobPrepares(t *testing.T) {
 	j := fillJob(100, &got)
 	run := j.Run
 	j.Run = func(ctx context.Context, d driver.Device, q driver.Queue) error {
+		time.Sleep(long)
+		if err := run(ctx, d, q); err != nil {
+			return err
+		}
 		time.Sleep(long)
 		return run(ctx, d, q)
 	}
