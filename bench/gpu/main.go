@@ -48,15 +48,17 @@ func run(ctx context.Context, out string, small bool) error {
 		common, large, rows = compare.Config{Elements: 1000, Matrix: 32, Images: 1}, compare.Config{Elements: 3000, Matrix: 64, Images: 1, Times: 1}, 130
 	}
 	few, many := 100_000, 1_000_000
-	if small {
+	shallow, deep := fitting(many, forest.Config{Trees: fitTrees, MaxDepth: 6, MaxFeatures: forest.All}), fitting(few, forest.Config{Trees: fitTrees, MaxDepth: depth})
+	if small { // but for the fits, which need nodes that are wide
 		few, many = 300, 700
+		shallow, deep = fitting(9000, forest.Config{Trees: 1, MaxDepth: 2, MaxFeatures: forest.All}), fitting(9000, forest.Config{Trees: 1, MaxDepth: 2})
 	}
 	f, err := grow(ctx, min(few, 20_000))
 	if err != nil {
 		return err
 	}
-	common.Works = []compare.Work{network(rows), prediction(f, few)}
-	large.Works = []compare.Work{prediction(f, many)}
+	common.Works = []compare.Work{network(rows), prediction(f, few), deep}
+	large.Works = []compare.Work{prediction(f, many), shallow}
 	result, err := compare.Run(ctx, common)
 	if err != nil {
 		return err
@@ -81,9 +83,10 @@ func name(device string) string {
 
 // The table of the forest, whose columns are numbers without sense, and three classes.
 const (
-	columns = 30
-	trees   = 100
-	depth   = 12
+	columns  = 30
+	trees    = 100
+	depth    = 12
+	fitTrees = 20
 )
 
 // table has rows for the forest, always the same.
@@ -124,6 +127,24 @@ func prediction(f *forest.Classifier, rows int) compare.Work {
 				in = s
 			}
 			_, err = placed.PredictProba(ctx, d)
+			return err
+		},
+	}
+}
+
+// fitting is the growing of a forest. A GPU counts its wide nodes, which are most of the work where trees are shallow and every split looks at all
+// columns.
+func fitting(rows int, c forest.Config) compare.Work {
+	d := table(rows)
+	looked := "the root of its columns"
+	if c.MaxFeatures == forest.All {
+		looked = "all columns"
+	}
+	return compare.Work{
+		Name: "forest fit", Size: fmt.Sprintf("%d rows × %d, %d × depth %d, %s a split", rows, columns, c.Trees, c.MaxDepth, looked),
+		Run: func(ctx context.Context, s *gpu.Session) error {
+			c.Session = s
+			_, err := forest.FitClassifier(ctx, d, c)
 			return err
 		},
 	}
