@@ -24,6 +24,7 @@ type Builder struct {
 	stack     []pending
 	pure      []int32   // where the tree has the answers of leaves of one class
 	values    []float64 // scratch: an answer
+	scratch   Tree      // that is being grown
 }
 
 // pending is a node still to be grown: its rows, its depth, the origin that their targets are counted from, and which
@@ -102,8 +103,7 @@ func (b *Builder) Grow(ctx context.Context, draws []uint16, seed uint64) (*Tree,
 	if err := grow(ctx, t, root); err != nil {
 		return nil, err
 	}
-	t.weigh()
-	return t, nil
+	return t.finished(), nil
 }
 
 // begin samples the rows of a tree and returns its root.
@@ -112,12 +112,15 @@ func (b *Builder) begin(draws []uint16, seed uint64) (pending, error) {
 	return pending{end: len(b.rows), parent: -1, seed: mix(next(seed))}, err
 }
 
-// empty returns a tree without nodes.
+// empty returns a tree without nodes. It is the builder's own, and grows in the memory of the one before.
 func (b *Builder) empty() *Tree {
 	for k := range b.pure {
 		b.pure[k] = -1
 	}
-	return &Tree{Columns: len(b.data.Features), Outputs: max(b.classes, 1)}
+	t := &b.scratch
+	*t = Tree{Columns: len(b.data.Features), Outputs: max(b.classes, 1), Nodes: t.Nodes[:0], Values: t.Values[:0],
+		Exact: t.Exact[:0], MissingLeft: t.MissingLeft[:0], Classes: t.Classes[:0], decrease: t.decrease[:0]}
+	return t
 }
 
 // Limits of weights: within them no square of a sum over a table overflows, or vanishes, in float64. The greatest is an

@@ -127,7 +127,7 @@ func (g *Growth) grow(ctx context.Context, b *Builder, id int, at pending) error
 func (g *Growth) set(b *Builder, id int, t *Tree) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.nodes[id].part = &part{t, slices.Clone(b.pure)}
+	g.nodes[id].part = &part{t.clone(), slices.Clone(b.pure)}
 }
 
 // split divides the rows of a node and opens its two sides. The criterion of b is about the node.
@@ -154,7 +154,7 @@ func (b *Builder) helper() *Builder {
 	h.ground = newGround(b.ground.bins)
 	h.criterion = b.criterion.helper()
 	h.splitter = &splitter{ground: h.ground, criterion: h.criterion, draw: b.splitter.draw, columns: slices.Clone(b.splitter.columns)}
-	h.stack, h.values, h.pure = nil, nil, slices.Clone(b.pure)
+	h.stack, h.values, h.scratch, h.pure = nil, nil, Tree{}, slices.Clone(b.pure)
 	return &h
 }
 
@@ -185,8 +185,7 @@ func (g *Growth) assemble() *Tree {
 		}
 		todo = append(todo, link{n.right, id, true}, link{n.left, id, false})
 	}
-	t.weigh()
-	return t
+	return t.finished()
 }
 
 // graft hangs a part into a tree.

@@ -59,15 +59,26 @@ func (t *Tree) set(id int32, column int, threshold float64) {
 	}
 }
 
-// weigh sums up what each column did, in the order of the nodes.
-func (t *Tree) weigh() {
-	t.Importance = make([]float64, t.Columns)
+// clone returns a copy that is as long as it has to be.
+func (t *Tree) clone() *Tree {
+	out := *t
+	out.Nodes, out.Values, out.Exact = slices.Clone(t.Nodes), slices.Clone(t.Values), slices.Clone(t.Exact)
+	out.MissingLeft, out.Classes, out.decrease = slices.Clone(t.MissingLeft), slices.Clone(t.Classes), slices.Clone(t.decrease)
+	return &out
+}
+
+// finished returns a copy that knows what each column did, summed up in the order of the nodes.
+func (t *Tree) finished() *Tree {
+	importance := make([]float64, t.Columns)
 	for i, n := range t.Nodes {
 		if n.Feature >= 0 {
-			t.Importance[n.Feature] += t.decrease[i]
+			importance[n.Feature] += t.decrease[i]
 		}
 	}
-	t.decrease = nil
+	t.decrease = t.decrease[:0]
+	out := t.clone()
+	out.Importance, out.decrease = importance, nil
+	return out
 }
 
 // Leaf returns the answer of the leaf that a row of Columns numbers falls into: a view into Values, but of sparse leaves a
