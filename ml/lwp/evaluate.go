@@ -169,22 +169,37 @@ func (r *Report) compare(a, b string, loss func(*Scores) []float64) (metric.Inte
 	return metric.Paired(loss(x), loss(y), r.later.Groups(), resamples, 1), nil
 }
 
-// MIMEBundle shows the comparison as a table.
+// MIMEBundle shows the comparison as two tables, for one of all columns is wider than a notebook's page: each model's figures, and its differences from
+// the best model.
 func (r *Report) MIMEBundle() map[string]any {
+	figures, differences := r.figures(), r.differences()
+	return map[string]any{"text/plain": figures.Text() + "\n\n" + differences.Text(), "text/html": figures.HTML() + differences.HTML()}
+}
+
+func (r *Report) figures() grid.Grid {
 	g := grid.Grid{
 		Caption: fmt.Sprintf("%d later matches, one row a minute (%s; trained on %d earlier matches)", len(r.later.Matches), sourceName(r.later.Source), r.trained),
-		Header: []string{"model", "RPS", "log loss", "Brier", "ECE", "ECE 81–90", "accuracy", "macro F1",
-			"RPS − best " + r.called + "'s [95 %]", "log loss − best " + r.called + "'s [95 %]"},
-		Note: "RPS, log loss, Brier, ECE: less is better. The intervals draw whole matches; above 0 the best " + r.called + " is better. Best " + r.called + ": " + r.Best + ".",
+		Header:  []string{"model", "RPS", "log loss", "Brier", "ECE", "ECE 81–90", "accuracy", "macro F1"},
+		Note:    "RPS, log loss, Brier, ECE: less is better. Best " + r.called + " by RPS: " + r.Best + ".",
 	}
 	for _, s := range r.Models {
-		difference, logLoss := s.Difference.String(), s.LogLossDifference.String()
-		if s.Name == r.Best {
-			difference, logLoss = "–", "–"
-		}
-		g.Rows = append(g.Rows, []string{s.Name, four(s.RPS), four(s.LogLoss), four(s.Brier), three(s.ECE), three(s.ECELastTenth), three(s.Accuracy), three(s.MacroF1), difference, logLoss})
+		g.Rows = append(g.Rows, []string{s.Name, four(s.RPS), four(s.LogLoss), four(s.Brier), three(s.ECE), three(s.ECELastTenth), three(s.Accuracy), three(s.MacroF1)})
 	}
-	return g.MIMEBundle()
+	return g
+}
+
+func (r *Report) differences() grid.Grid {
+	g := grid.Grid{
+		Caption: "Less the figures of the best " + r.called + ", with 95 % intervals",
+		Header:  []string{"model", "RPS", "log loss"},
+		Note:    "Above 0 the best " + r.called + " is better. The intervals draw whole matches.",
+	}
+	for _, s := range r.Models {
+		if s.Name != r.Best {
+			g.Rows = append(g.Rows, []string{s.Name, s.Difference.String(), s.LogLossDifference.String()})
+		}
+	}
+	return g
 }
 
 func four(v float64) string  { return fmt.Sprintf("%.4f", v) }

@@ -53,6 +53,9 @@ func TestTrainAndEvaluate(t *testing.T) {
 			t.Errorf("the table lacks %q:\n%s", part, text)
 		}
 	}
+	if _, differences, _ := strings.Cut(text, "\n\n"); strings.Contains(strings.Split(differences, "\nAbove 0")[0], report.Best) || !strings.Contains(differences, "logistic") {
+		t.Errorf("the second table is not of all models but the best:\n%s", text)
+	}
 	checkShows(t, report, later)
 	sum := 0.0
 	for _, s := range goals.Importance() {
