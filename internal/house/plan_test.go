@@ -72,7 +72,7 @@ func floors() []floor {
 		{
 			rooms: []string{"ml/..."}, except: []string{"ml/nn", "ml/forest/gpu.go", "ml/forest/gpu_grow.go", "ml/forest/gpu_counter.go", "ml/forest/config.go", "ml/lwp/gpu.go"},
 			forbid: []string{"runtime/gpu/..."},
-			reason: "only the networks, the forest's files that say so and one of the features of matches reach the GPU",
+			reason: "only the networks, the forest's files that say so and one of the win probability reach the GPU",
 		},
 		{
 			rooms:  []string{"cmd/...", "jupyter/...", "kernel/...", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "bench/...", "internal/cellio"},

@@ -61,8 +61,9 @@ func (a *average) look(b *batch, s *State, p Prior) (home, away float64) {
 
 func (a *average) answer(b *batch, dst [][]float64) {
 	b.raw = resize(b.raw, 2*len(b.rests))
-	a.forest.ValuesTo(b.raw, b.values)
-	a.scale(b, dst)
+	if b.ask(a.forest.ValuesTo) {
+		a.scale(b, dst)
+	}
 }
 
 // scale turns promises and the forest's ratios into probabilities.

@@ -28,7 +28,9 @@ func TestAverageLiesBetween(t *testing.T) {
 	for _, a.weight = range []float64{0, .5, 1} {
 		b := batch{of: a}
 		b.add(s, prior)
-		b.run(got)
+		if err := b.run(got); err != nil {
+			t.Fatal(err)
+		}
 		outcomeTo(want, int(s.Home.Goals-s.Away.Goals), home*math.Pow(b.raw[0], a.weight), away*math.Pow(b.raw[1], a.weight))
 		if !slices.Equal(got[0], want) {
 			t.Errorf("weight %v: got %v, want %v", a.weight, got[0], want)

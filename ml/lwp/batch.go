@@ -4,9 +4,11 @@ package lwp
 // score through it, so the same state gives the same probabilities. One that has grown allocates nothing.
 type batch struct {
 	of     estimator
-	values []float32 // rows: as many for each state as the estimator looks at
-	raw    []float64 // what a forest or a network says of them
-	row    []float32 // one row of a regression
+	walk   func(dst []float64, values []float32) error // asks the estimator's forest in its stead; nil: the forest itself is asked
+	failed error                                       // what walk has returned
+	values []float32                                   // rows: as many for each state as the estimator looks at
+	raw    []float64                                   // what a forest or a network says of them
+	row    []float32                                   // one row of a regression
 	rests  []rest
 }
 
@@ -23,8 +25,20 @@ func (b *batch) add(s *State, p Prior) {
 	b.rests = append(b.rests, rest{int(s.Home.Goals - s.Away.Goals), home, away, s.over})
 }
 
-// run fills dst, one slice of three per state added, and empties the batch. After the 90 minutes the answer is the result.
-func (b *batch) run(dst [][]float64) {
+// ask fills raw with what a forest, or a network, says of values. Where it is false the answers cannot be had, and run tells why.
+func (b *batch) ask(forest func(dst []float64, values []float32)) bool {
+	if b.walk == nil {
+		forest(b.raw, b.values)
+		return true
+	}
+	b.failed = b.walk(b.raw, b.values)
+	return b.failed == nil
+}
+
+// run fills dst, one slice of three per state added, and empties the batch. After the 90 minutes the answer is the result. Without walk there is
+// no error.
+func (b *batch) run(dst [][]float64) error {
+	b.failed = nil
 	if len(b.rests) > 0 {
 		b.of.answer(b, dst)
 	}
@@ -34,6 +48,7 @@ func (b *batch) run(dst [][]float64) {
 		}
 	}
 	b.values, b.rests = b.values[:0], b.rests[:0]
+	return b.failed
 }
 
 // resize returns a slice of n numbers, reusing s where it is long enough.

@@ -84,7 +84,9 @@ func addFold(ctx context.Context, d *ml.Dataset, train *Matches, fold int, c for
 }
 
 func (c *calibrated) answer(b *batch, dst [][]float64) {
-	c.outcomes.answer(b, dst)
+	if c.outcomes.answer(b, dst); b.failed != nil {
+		return
+	}
 	columns := len(b.values) / len(b.rests)
 	for i, p := range dst {
 		b.row = appendCalibrationRow(b.row[:0], p, b.values[i*columns])

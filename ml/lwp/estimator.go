@@ -13,7 +13,7 @@ type estimator interface {
 	// look appends to b.values what answer needs of a state, and returns how many goals both sides are promised for the rest
 	// of the match; 0 and 0 where answer does not scale such.
 	look(b *batch, s *State, p Prior) (home, away float64)
-	// answer fills dst, three probabilities for each of b.rests.
+	// answer fills dst, three probabilities for each of b.rests, unless b.ask has failed.
 	answer(b *batch, dst [][]float64)
 }
 
@@ -32,7 +32,7 @@ func predict(name string, e estimator, ms *Matches) *Predictions {
 			b.add(&ms.Matches[i].States[k], ms.Matches[i].Prior)
 		}
 	}
-	b.run(p.P)
+	_ = b.run(p.P) // without walk there is no error
 	return p
 }
 
@@ -50,7 +50,9 @@ func (o outcomes) look(b *batch, s *State, p Prior) (home, away float64) {
 
 func (o outcomes) answer(b *batch, dst [][]float64) {
 	b.raw = resize(b.raw, 3*len(b.rests))
-	o.ProbasTo(b.raw, b.values)
+	if !b.ask(o.ProbasTo) {
+		return
+	}
 	for i := range dst {
 		copy(dst[i], b.raw[3*i:3*i+3])
 	}
@@ -69,7 +71,9 @@ func (r remaining) look(b *batch, s *State, p Prior) (home, away float64) {
 
 func (r remaining) answer(b *batch, dst [][]float64) {
 	b.raw = resize(b.raw, 2*len(b.rests))
-	r.ValuesTo(b.raw, b.values)
+	if !b.ask(r.ValuesTo) {
+		return
+	}
 	for i, rest := range b.rests {
 		outcomeTo(dst[i], rest.lead, b.raw[2*i]*rest.home, b.raw[2*i+1]*rest.away)
 	}

@@ -6,6 +6,8 @@ import (
 
 	"cancha/ml/forest"
 	"cancha/ml/lwp"
+	"cancha/runtime/gpu"
+	"cancha/statsbomb"
 	"cancha/statsbomb/simulate"
 )
 
@@ -77,4 +79,30 @@ func ExampleFitBand() {
 	band.Add(curve)
 	fmt.Println(len(curve.Low), len(curve.High[0]), curve.Low[0][30] < curve.Home[30] && curve.Home[30] < curve.High[0][30])
 	// Output: 3 91 true
+}
+
+func ExampleNewLiveOn() {
+	train, _ := season()
+	model, err := lwp.Fit(context.Background(), train, lwp.Config{Target: lwp.Average, Forest: forest.Config{Trees: 10, Seed: 1}})
+	if err != nil {
+		panic(err)
+	}
+	session, err := gpu.NewSession(context.Background(), gpu.Config{Device: gpu.CPU}) // gpu.GPU, or the zero value: where it is faster
+	if err != nil {
+		panic(err)
+	}
+	defer session.Close()
+	scorer, err := lwp.NewLiveOn(session, model, 0)
+	if err != nil {
+		panic(err)
+	}
+	defer scorer.Close()
+	kickOff := statsbomb.MatchEvent{Home: statsbomb.Ref{ID: 1}, Away: statsbomb.Ref{ID: 2}}
+	answers := make([][]float64, 1)
+	if err := scorer.Score(context.Background(), []statsbomb.MatchEvent{kickOff}, answers); err != nil {
+		panic(err)
+	}
+	asked := session.Explain().Decisions[0]
+	fmt.Println(len(answers[0]), asked.Operation, "on the", asked.Place)
+	// Output: 3 forest predict on the CPU
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"cancha/ml"
+	"cancha/ml/forest"
 	"cancha/runtime/gpu"
 	"cancha/runtime/gpu/driver"
 )
@@ -181,4 +182,49 @@ func (s seen) views(i int) (home, away view) {
 		side.Goals, side.Reds, side.OnTarget, side.FinalThird, side.Box, side.XG = c[k], c[2+k], c[4+k], c[6+k], c[8+k], s.xg[i*stateXG+k]
 	}
 	return views(&of, Prior{Home: p[0], Away: p[1], Elo: p[2]})
+}
+
+// NewLiveOn returns a scorer as [NewLive] does, whose forest is asked where a session chooses, on its GPU or on the CPU: the answers are the same, to the
+// bit. Session.Explain tells where and why, under "forest predict". A model without a forest, such as a network's, is asked on the CPU as ever. Close
+// gives back what the scorer has in the session.
+func NewLiveOn(s *gpu.Session, m *Model, matches int) (*Live, error) {
+	l := NewLive(m, matches)
+	var err error
+	if l.placed, err = placeForest(s, m.of); err != nil {
+		return nil, fmt.Errorf("lwp: score in a session: %w", err)
+	}
+	return l, nil
+}
+
+// placeForest has a session know an estimator's forest. Of what has none the result is the zero value.
+func placeForest(s *gpu.Session, of estimator) (placed, error) {
+	switch e := of.(type) {
+	case remaining:
+		return placeNumbers(s, e.Regressor)
+	case *average:
+		return placeNumbers(s, e.forest)
+	case *calibrated:
+		return placeForest(s, e.outcomes)
+	case outcomes:
+		if f, ok := e.Classifier.(trees); ok {
+			return placeClasses(s, f.Classifier)
+		}
+	}
+	return placed{}, nil
+}
+
+func placeNumbers(s *gpu.Session, f *forest.Regressor) (placed, error) {
+	in, err := f.On(s)
+	if err != nil {
+		return placed{}, err
+	}
+	return placed{in.ValuesTo, in.Close}, nil
+}
+
+func placeClasses(s *gpu.Session, f *forest.Classifier) (placed, error) {
+	in, err := f.On(s)
+	if err != nil {
+		return placed{}, err
+	}
+	return placed{in.ProbasTo, in.Close}, nil
 }

@@ -21,12 +21,14 @@ type Live struct {
 	matches map[int64]*live
 	most    int
 	clock   uint64 // of events: the time of the call that brings one, in nanoseconds since 1970, and a later one for each
+	placed  placed // the forest in a session; the zero value in none
 
 	// Of a call, kept so that a call allocates nothing:
 	changed []*live     // whose state was added to the batch, in its order
 	of      []int       // which of them stands for each event; -1: what is in the answer already
 	rows    [][]float64 // for the batch to fill, views of block
 	block   []float64
+	undo    []undo // what the call has changed, in a session only
 }
 
 // live is one match being watched.
@@ -38,6 +40,7 @@ type live struct {
 	answer [3]float64
 	asked  bool // whether there is a scored state
 	at     int  // the place in changed that will answer, and 1; 0: answer does
+	noted  bool // whether it is in undo
 }
 
 // defaultLive is how many matches are kept when the caller does not say: about 4 MB.
@@ -69,7 +72,7 @@ func (l *Live) Matches() int {
 // Score takes events in and fills one slice of probabilities for each: what the model says right after that event. The
 // slices have a length of len(Classes()); nil slices are made. The forest is asked once per call, and only for events
 // that changed something it looks at, so large batches are cheap. After the 90 minutes the answer is the result. When ctx is
-// done already, its cause is the error, and no event has been taken in.
+// done already, its cause is the error. After an error no event of the call has been taken in.
 func (l *Live) Score(ctx context.Context, events []statsbomb.MatchEvent, probabilities [][]float64) error {
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("lwp: score %d events: %w", len(events), err)
@@ -89,10 +92,13 @@ func (l *Live) Score(ctx context.Context, events []statsbomb.MatchEvent, probabi
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.clock = max(l.clock, uint64(time.Now().UnixNano())) // so that matches can be compared that come from another process
+	l.place(ctx)
 	for i := range events {
 		l.observe(&events[i], probabilities[i])
 	}
-	l.answer(probabilities)
+	if err := l.answer(probabilities); err != nil {
+		return fmt.Errorf("lwp: score %d events: %w", len(events), err)
+	}
 	return nil
 }
 
@@ -100,6 +106,7 @@ func (l *Live) Score(ctx context.Context, events []statsbomb.MatchEvent, probabi
 // answer.
 func (l *Live) observe(e *statsbomb.MatchEvent, p []float64) {
 	m := l.match(e)
+	l.note(m)
 	l.clock++
 	m.seen = l.clock
 	m.state.Observe(&e.Event)
@@ -115,13 +122,13 @@ func (l *Live) observe(e *statsbomb.MatchEvent, p []float64) {
 	}
 }
 
-// answer runs the batch, and gives matches and events their answers.
-func (l *Live) answer(probabilities [][]float64) {
+// answer runs the batch, and gives matches and events their answers. Where these cannot be had the matches are as before the call.
+func (l *Live) answer(probabilities [][]float64) error {
 	l.block, l.rows = resize(l.block, 3*len(l.changed)), l.rows[:0]
 	for k := range l.changed {
 		l.rows = append(l.rows, l.block[3*k:3*k+3])
 	}
-	l.batch.run(l.rows)
+	err := l.batch.run(l.rows)
 	for k, m := range l.changed {
 		m.answer, m.at = [3]float64(l.rows[k]), 0
 	}
@@ -132,6 +139,8 @@ func (l *Live) answer(probabilities [][]float64) {
 	}
 	clear(l.changed) // lets go of matches that may be forgotten
 	l.changed, l.of = l.changed[:0], l.of[:0]
+	l.settle(err)
+	return err
 }
 
 // match returns the match of an event, a new one if it is not kept.
