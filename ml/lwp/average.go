@@ -119,7 +119,9 @@ func chooseWeight(ctx context.Context, train *Matches, c forest.Config) (float64
 		if err != nil {
 			return 0, fmt.Errorf("part %d of %d of the matches: %w", part, chainParts, err)
 		}
-		a.compare(train.part(part, part+1), differences)
+		if err := a.compare(train.part(part, part+1), differences); err != nil {
+			return 0, err
+		}
 	}
 	best, least := 0, math.Inf(1)
 	for k, d := range differences {
@@ -132,19 +134,23 @@ func chooseWeight(ctx context.Context, train *Matches, c forest.Config) (float64
 }
 
 // compare appends to differences, for each of chainWeights, the mean log loss in each match less that of Poisson + xG.
-func (a *average) compare(ms *Matches, differences [][]float64) {
+func (a *average) compare(ms *Matches, differences [][]float64) error {
 	for i := range ms.Matches {
 		one := *ms
 		one.Matches = ms.Matches[i : i+1]
-		with, plain := a.losses(&one)
+		with, plain, err := a.losses(&one)
+		if err != nil {
+			return err
+		}
 		for k, loss := range with {
 			differences[k] = append(differences[k], loss-plain)
 		}
 	}
+	return nil
 }
 
 // losses returns the mean log loss with each of chainWeights, and that of Poisson + xG. The trees are walked once.
-func (a *average) losses(ms *Matches) (with []float64, plain float64) {
+func (a *average) losses(ms *Matches) (with []float64, plain float64, err error) {
 	b, alone, labels := batch{of: a}, batch{of: rates{a.plain, published()}}, []int(nil)
 	eachState(ms, averageStep, func(m *Match, s *State) {
 		b.add(s, m.Prior)
@@ -155,7 +161,9 @@ func (a *average) losses(ms *Matches) (with []float64, plain float64) {
 	for i := range dst {
 		dst[i] = make([]float64, 3)
 	}
-	alone.run(dst)
+	if err := alone.run(dst); err != nil {
+		return nil, 0, err
+	}
 	plain = metric.LogLoss(dst, labels)
 	b.raw = resize(b.raw, 2*len(b.rests))
 	a.forest.ValuesTo(b.raw, b.values)
@@ -164,7 +172,7 @@ func (a *average) losses(ms *Matches) (with []float64, plain float64) {
 		a.scale(&b, dst)
 		with = append(with, metric.LogLoss(dst, labels))
 	}
-	return with, plain
+	return with, plain, nil
 }
 
 // part returns the matches between two eighths, each moved to the first match of its day.
