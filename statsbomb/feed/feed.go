@@ -144,7 +144,8 @@ func (f *Feed) warn(err error) {
 }
 
 // Archive opens the matches that data names: a folder in StatsBomb's open-data layout, of which filter takes a part, or, if
-// it is empty, simulated ones, of which the filter's dates take a part. what says so in words for a user.
+// it is empty, simulated ones, of which the filter's dates take a part: of so many matches, or where sim names no number, of as many seasons, up to ten,
+// as it takes to come to the first of these dates. what says so in words for a user.
 func Archive(data string, filter statsbomb.Filter, sim simulate.Config) (archive statsbomb.Archive, what string, err error) {
 	if data == "" {
 		if err := sim.Validate(); err != nil {
@@ -173,11 +174,27 @@ func simulated(sim simulate.Config, filter statsbomb.Filter) (statsbomb.Archive,
 	if filter.From == "" && filter.To == "" {
 		return archive, "simulated matches", nil
 	}
-	subset := statsbomb.Where(archive, statsbomb.Filter{From: filter.From, To: filter.To})
+	dates := statsbomb.Filter{From: filter.From, To: filter.To}
+	subset, season := statsbomb.Where(archive, dates), len(archive.Matches())
+	for n := 2; n <= mostSeasons && sim.Matches == 0 && last(archive) < filter.From; n++ { // a model may have learned from more than one
+		longer := sim
+		longer.Matches = n * season
+		archive = simulate.New(longer)
+		subset = statsbomb.Where(archive, dates)
+	}
 	if len(subset.Matches()) == 0 {
 		return nil, "", fmt.Errorf("no simulated match from %q to %q; ask for more matches or other dates", filter.From, filter.To)
 	}
 	return subset, "simulated matches", nil
+}
+
+// mostSeasons is how many seasons are simulated at most to come to a date.
+const mostSeasons = 10
+
+// last is the date of the last match of an archive, which is sorted by date.
+func last(a statsbomb.Archive) string {
+	all := a.Matches()
+	return all[len(all)-1].Date
 }
 
 // Team is the name of a team in the matches that the feed plays; of one that it does not know, as with a cluster, "team" and

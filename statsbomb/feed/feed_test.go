@@ -150,3 +150,28 @@ func TestArchiveOfSimulatedDates(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestSeasonsToCome: dates beyond the first simulated season are those of the next ones, in which the same teams play.
+func TestSeasonsToCome(t *testing.T) {
+	const from = "2022-12-26"
+	archive, _, err := Archive("", statsbomb.Filter{From: from}, simulate.Config{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := simulate.New(simulate.Config{Seed: 1}).Matches()
+	known := map[int]bool{}
+	for _, m := range first {
+		known[m.Home.ID] = true
+	}
+	if last := first[len(first)-1].Date; last >= from {
+		t.Fatalf("the first season ends on %s: the test says nothing", last)
+	}
+	if n := len(archive.Matches()); n < 100 {
+		t.Errorf("got %d matches from %s on", n, from)
+	}
+	for _, m := range archive.Matches() {
+		if m.Date < from || !known[m.Home.ID] {
+			t.Errorf("got match %d of %s, %s at home", m.ID, m.Date, m.Home.Name)
+		}
+	}
+}
