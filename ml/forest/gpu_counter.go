@@ -96,14 +96,19 @@ func (c *counter) alloc(d driver.Device) (err error) {
 	return nil
 }
 
-// count waits until a level has its histograms. Any worker may call it.
+// count waits until a level has its histograms, or for the end of ctx. Any worker may call it.
 func (c *counter) count(ctx context.Context, l *level) error {
 	select {
 	case c.asked <- l:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	return <-l.done // whoever serves has taken it, and answers
+	select {
+	case err := <-l.done:
+		return err
+	case <-ctx.Done(): // the level is not used again: it may still be read
+		return context.Cause(ctx)
+	}
 }
 
 // serve counts what is asked until the forest has grown, and returns what became of it. After a failure all that is asked has that for an answer.

@@ -82,12 +82,15 @@ func TestOnGPU(t *testing.T) {
 	all.Wait()
 }
 
-// TestGrowOnGPU: a forest grown on a GPU is that of the CPU to the bit, and gives all memory back.
+// TestGrowOnGPU: a forest grown on a GPU is that of the CPU to the bit.
 func TestGrowOnGPU(t *testing.T) {
 	t.Setenv("CANCHA_LOCKS", t.TempDir())
-	const memory = 8 << 20
-	s := onDevice(t, gpu.Config{Device: gpu.GPU, Required: true, Memory: memory})
-	for name, tt := range growCases() {
+	s := onDevice(t, gpu.Config{Device: gpu.GPU, Required: true})
+	cases := growCases()
+	if _, device := s.Devices(); !device.Emulated {
+		cases["large"] = growCase{growable(1_000_000, 3, true), Config{Trees: 12, MaxFeatures: All, MaxDepth: 10}} // the emulation would take minutes
+	}
+	for name, tt := range cases {
 		want := must(FitClassifier(t.Context(), tt.data, tt.config))
 		tt.config.Session = s
 		before := s.Metrics()
@@ -103,11 +106,28 @@ func TestGrowOnGPU(t *testing.T) {
 			t.Errorf("%s: got %+v after %+v", name, m, before)
 		}
 	}
-	all, err := gpu.NewUint8s(s, make([]uint8, memory-1))
+	t.Logf("\n%s%+v", s.Explain(), s.Metrics())
+}
+
+// TestGrowGivesBack: of the memory that a forest has taken nothing is left, whatever became of it.
+func TestGrowGivesBack(t *testing.T) {
+	t.Setenv("CANCHA_LOCKS", t.TempDir())
+	const memory = 8 << 20
+	s := onDevice(t, gpu.Config{Device: gpu.GPU, Required: true, Memory: memory})
+	ctx, cancel := context.WithCancel(t.Context())
+	c := Config{Trees: 4, Workers: 2, Session: s, Progress: func(done, total int) { cancel() }}
+	if _, err := FitClassifier(ctx, growable(14_000, 3, false), c); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	c.Progress = nil
+	must(FitClassifier(t.Context(), growable(14_000, 3, false), c))
+	all, err := gpu.NewFloat32s(s, make([]float32, memory/4))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("\n%s%+v", s.Explain(), s.Metrics())
+	if err := gpu.VectorAdd(t.Context(), all, all, all); err != nil {
+		t.Errorf("no room for the whole budget: %v", err)
+	}
 	if err := all.Close(); err != nil {
 		t.Error(err)
 	}

@@ -37,7 +37,8 @@ func (g *grower) countingJob(s *gpu.Session) (gpu.Job, error) {
 	if err := s.Load(l); err != nil {
 		return job, err
 	}
-	return job, g.weigh(&job)
+	err = g.weigh(&job)
+	return job, err
 }
 
 // weigh tells a job what there is to count, or why it cannot be counted.
@@ -63,14 +64,14 @@ func (g *grower) weigh(job *gpu.Job) error {
 
 // countingWork estimates what trees of so many distinct rows have counted, node by node in halves until they are no longer wide. What stays on the
 // CPU either way, dividing the rows and growing the rest, is left out. A position takes 9 bytes to copy; to lay it out first takes two cores twice as
-// long: 2.5 to 4 ns each, measured at 400,000 rows.
+// long: 2 to 3 ns on each, at 400,000 rows.
 func (g *grower) countingWork(job *gpu.Job, rows, most int64) {
 	levels := int64(math.Ceil(math.Log2(float64(rows) / tree.WideRows)))
 	if depth := int64(g.config.MaxDepth); depth > 0 {
 		levels = min(levels, depth)
 	}
 	trees := int64(g.config.Trees - len(g.from))
-	positions, nodes := trees*levels*rows, trees<<min(levels, 31)
+	positions, nodes := trees*levels*rows, trees<<levels
 	work := histogramWork(positions, most)
 	job.Bytes, job.Flops = work.Bytes, work.Flops
 	job.Launches = int(2 * levels * trees / int64(min(g.config.Workers, g.config.Trees)))
@@ -86,6 +87,11 @@ func (g *grower) growCounted(ctx context.Context, d driver.Device, q driver.Queu
 	if err != nil {
 		return err
 	}
+	return g.growBy(ctx, c)
+}
+
+// growBy grows the forest by a counter, which it serves.
+func (g *grower) growBy(ctx context.Context, c *counter) error {
 	labels := make([]uint8, g.data.Rows())
 	for i, l := range g.data.Labels {
 		labels[i] = uint8(l)

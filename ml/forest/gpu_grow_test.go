@@ -37,21 +37,21 @@ func growable(rows, classes int, missing bool) *ml.Dataset {
 	return d
 }
 
-// growCases are what a GPU counts.
-func growCases() map[string]struct {
+// growCase is a forest to grow.
+type growCase struct {
 	data   *ml.Dataset
 	config Config
-} {
+}
+
+// growCases are what a GPU counts.
+func growCases() map[string]growCase {
 	three, missing, wide := growable(14_000, 3, false), growable(14_000, 3, true), growable(14_000, 2, false)
 	wide.Exact = make([]float64, len(wide.Values))
 	for i, v := range wide.Values {
 		wide.Exact[i] = 1e9 + float64(v)
 		wide.Values[i] = float32(wide.Exact[i])
 	}
-	return map[string]struct {
-		data   *ml.Dataset
-		config Config
-	}{
+	return map[string]growCase{
 		"two classes":             {growable(14_000, 2, false), Config{Trees: 5, Workers: 3}},
 		"three":                   {three, Config{Trees: 5, Workers: 2}},
 		"missing":                 {missing, Config{Trees: 4, MaxFeatures: All}},
@@ -108,6 +108,31 @@ func TestGrowCounted(t *testing.T) {
 				t.Errorf("progress: %v of %d trees", done, tt.config.Trees)
 			}
 		})
+	}
+}
+
+// TestGrowInPortions: a level for which there is no room at once is counted in portions, and so are levels that do not fit together.
+func TestGrowInPortions(t *testing.T) {
+	s, d, c := onDevice(t, gpu.Config{Device: gpu.CPU}), growable(40_000, 3, false), Config{Trees: 6, Workers: 4, MaxDepth: 6}
+	want := must(FitClassifier(t.Context(), d, c))
+	for _, nodes := range []int{1, 2, 3} {
+		g := growerOf(t, d, c)
+		job := must(g.countingJob(s))
+		job.CPU = nil
+		job.Run = func(ctx context.Context, d driver.Device, q driver.Queue) error {
+			counter, err := newCounter(ctx, d, q, g)
+			if err != nil {
+				return err
+			}
+			counter.atOnce, counter.nodes, counter.positions = nodes, nodes+1, counter.rows
+			return g.growBy(ctx, counter)
+		}
+		if err := s.Do(t.Context(), job); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(g.trees, want.Trees()) {
+			t.Errorf("%d nodes at once: other trees", nodes)
+		}
 	}
 }
 
