@@ -27,6 +27,7 @@ var table_cancha_ml_lwp = listing.Package{
 		{"GoalsDatasetOn", lwp.GoalsDatasetOn},
 		{"Load", lwp.Load},
 		{"NewLive", lwp.NewLive},
+		{"NewLiveOn", lwp.NewLiveOn},
 		{"NewRatings", lwp.NewRatings},
 		{"NewState", lwp.NewState},
 		{"Open", lwp.Open},

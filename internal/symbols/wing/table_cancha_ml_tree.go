@@ -26,6 +26,7 @@ var table_cancha_ml_tree = listing.Package{
 		{"Exact", token.INT, "-1"},
 		{"Log2", token.INT, "-3"},
 		{"Sqrt", token.INT, "-2"},
+		{"WideRows", token.INT, "4096"},
 	},
 	Types: []listing.Symbol{
 		{"Bins", (*tree.Bins)(nil)},
