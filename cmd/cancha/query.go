@@ -202,7 +202,7 @@ func (s *stayer) follow(ctx context.Context) error {
 		}
 		live, err := s.follower.look(ctx)
 		switch {
-		case ctx.Err() != nil:
+		case ctx.Err() != nil && (err == nil || errors.Is(err, context.Cause(ctx))): // and not a failure that was seen just before
 			return nil
 		case over != nil && errors.Is(err, errNoEngine): // not yet, or its end is the cell's error
 		case err != nil:
