@@ -1,6 +1,10 @@
 package tree
 
-import "cancha/ml"
+import (
+	"math"
+
+	"cancha/ml"
+)
 
 // weightedClasses judges classes by any criterion, any weights and any number of classes. A set's stats are the weight of
 // each class. Rows are sorted and moved from the right side to the left one by one, so a split costs what its rows do, and
@@ -28,8 +32,13 @@ type weightedRows struct {
 type side struct {
 	weights      []float64
 	sum, squares float64
+	enough       float64 // sum and squares are precise while the sum is not below
 	rows         int
 }
+
+// precise is how far a sum may shrink before it is added up anew: its squares are rounded by less than 1e-11 of the node's score until then. It is so
+// little that most nodes are never added up again; and where weights are whole numbers nothing is rounded at all.
+const precise = 0x1p-16
 
 func newWeightedClasses(d *ml.Dataset, c Config) *weightedClasses {
 	k := len(d.Classes)
@@ -147,6 +156,9 @@ func (w *weightedClasses) move(row uint32) {
 	w.right.add(class, -weight)
 	w.left.rows++
 	w.right.rows--
+	if w.right.sum < w.right.enough && w.right.rows > 0 {
+		w.right.addUp()
+	}
 }
 
 func (s *side) reset() {
@@ -157,11 +169,20 @@ func (s *side) reset() {
 // fill makes the side a whole node.
 func (s *side) fill(node []float64, rows int) {
 	copy(s.weights, node)
-	s.sum, s.squares, s.rows = 0, 0, rows
-	for _, v := range node {
+	s.rows = rows
+	s.addUp()
+}
+
+// addUp makes the sums of the weights anew. One below 0 is what rounding left of a class that has moved away.
+func (s *side) addUp() {
+	s.sum, s.squares = 0, 0
+	for k, v := range s.weights {
+		v = max(v, 0)
+		s.weights[k] = v
 		s.sum += v
 		s.squares += v * v
 	}
+	s.enough = s.sum * precise
 }
 
 // add adds weight to a class. Squares follow by (v + w)² = v² + w (2v + w).
@@ -172,9 +193,12 @@ func (s *side) add(class int32, weight float64) {
 	s.squares += weight * (2*v + weight)
 }
 
-// score judges the side, which is not empty.
+// score judges the side, which has rows. Where all of them weigh less than the other side's weight is rounded by, it is no side of a split.
 func (s *side) score(kind Criterion) float64 {
-	if kind == Gini {
+	switch {
+	case s.sum <= 0:
+		return math.Inf(-1)
+	case kind == Gini:
 		return s.squares / s.sum
 	}
 	return entropyScore(s.weights)

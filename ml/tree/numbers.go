@@ -19,6 +19,7 @@ type numbers struct {
 	bins             []sums // of a column of bytes; zero between searches
 	codes            []uint32
 	stats            []sums // of codes, the bins with rows
+	behind           []sums // of a scan: of the bins from each on, once they are needed
 }
 
 // sums are the stats of a set of rows; those of disjoint sets add up.
@@ -166,9 +167,13 @@ func (n *numbers) runs(c *column, rows []uint32) {
 // has rows, they are the missing ones.
 func (n *numbers) scan(c *column, codes []uint32, stats []sums, left sums, best *split) {
 	missing := left.rows > 0
+	n.behind = n.behind[:0]
 	for i, code := range codes {
 		left.add(stats[i])
 		right := sums{n.node.rows - left.rows, n.node.weight - left.weight, n.node.offset - left.offset}
+		if n.rounded(right) {
+			right = n.from(i+1, stats[:len(codes)+1])
+		}
 		if left.rows < n.least {
 			continue
 		}
@@ -179,4 +184,21 @@ func (n *numbers) scan(c *column, codes []uint32, stats []sums, left sums, best 
 			*best = split{column: c.index, last: code, score: score, missingLeft: missing}
 		}
 	}
+}
+
+// rounded reports whether a side that was taken as what the other leaves of the node is so light, or of Poisson has so few events, that rounding of
+// the other's may be much of it, or all. It is then added up.
+func (n *numbers) rounded(s sums) bool {
+	return s.weight < precise*n.node.weight || n.kind == Poisson && s.offset < precise*n.node.offset
+}
+
+// from adds up the bins from one on. It does so for all bins at once when it is first asked during a scan.
+func (n *numbers) from(bin int, stats []sums) sums {
+	if len(n.behind) == 0 {
+		n.behind = append(n.behind, stats...)
+		for i := len(stats) - 2; i >= 0; i-- {
+			n.behind[i].add(n.behind[i+1])
+		}
+	}
+	return n.behind[bin]
 }

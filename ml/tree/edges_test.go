@@ -1,0 +1,85 @@
+package tree
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"cancha/ml"
+)
+
+// growWith grows one tree on a table of one or more columns, its numbers given row by row.
+func growWith(t *testing.T, d *ml.Dataset, c Config, draws []uint16) *Tree {
+	t.Helper()
+	bins, err := NewBins(t.Context(), d, Exact)
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := NewRegressor
+	if d.Labels != nil {
+		build = NewClassifier
+	}
+	b, err := build(d, bins, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := b.Grow(t.Context(), draws, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// TestHeavyRows weighs one row so much that the weight of the others is lost in a sum with it: the first split is the one that gains most all the
+// same, and what it gained is a number. It is between the heavy row and the others, though another column has the heavy row among them.
+func TestHeavyRows(t *testing.T) {
+	for _, heavy := range []float64{1e9, 1e13, 1e20, 1e60} {
+		d := &ml.Dataset{Features: []string{"other", "heavy"}, Classes: []string{"a", "b", "c", "d"}, Weights: []float64{heavy}}
+		for i := range 40 {
+			x, y, label := float32((i*7+20)%40), float32(i), i%3+1
+			if i == 0 {
+				label = 0
+			} else {
+				d.Weights = append(d.Weights, 1)
+			}
+			d.Values, d.Labels, d.Targets = append(d.Values, x, y), append(d.Labels, label), append(d.Targets, float64(min(i, 1)*(3+i%2)))
+		}
+		numbers := *d
+		numbers.Labels = nil
+		for _, tt := range []struct {
+			d *ml.Dataset
+			c Criterion
+		}{{d, Gini}, {d, Entropy}, {&numbers, SquaredError}, {&numbers, Poisson}} {
+			tr := growWith(t, tt.d, Config{Criterion: tt.c}, nil)
+			if root := tr.Nodes[0]; discerns(tt.c, heavy) && (root.Feature != 1 || root.Threshold != 0.5) {
+				t.Errorf("%s, a row of %g: the first split is at %g of column %d", tt.c, heavy, root.Threshold, root.Feature)
+			}
+			if slices.ContainsFunc(tr.Importance, func(v float64) bool { return v-v != 0 }) {
+				t.Errorf("%s, a row of %g: importances %v", tt.c, heavy, tr.Importance)
+			}
+		}
+	}
+}
+
+// discerns tells whether a criterion can see light rows beside a heavy one: its scores are as large as the weight, but those of squares around a mean.
+func discerns(c Criterion, heavy float64) bool {
+	return c == SquaredError || c == Gini && heavy < 1e15 || c == Entropy && heavy < 1e10
+}
+
+// TestNoEvents: fractions whose sum is not their sum in another order leave something behind of a side without events; it is none all the same.
+func TestNoEvents(t *testing.T) {
+	d := &ml.Dataset{Features: []string{"x"}}
+	for i := range 60 {
+		x, y := i*17%60, 1e6*math.Sqrt(float64(i))
+		if x >= 40 {
+			y = 0
+		}
+		d.Values, d.Targets = append(d.Values, float32(x)), append(d.Targets, y)
+	}
+	tr := growWith(t, d, Config{Criterion: Poisson}, nil)
+	for i, n := range tr.Nodes {
+		if n.Feature < 0 && tr.Answer(i)[0] == 0 {
+			t.Errorf("node %d is a leaf without events", i)
+		}
+	}
+}
