@@ -268,7 +268,7 @@ func (b *Builder) close(t *Tree, id int32, at pending) {
 	b.values = b.criterion.answer(b.values[:0], b.rows[at.start:at.end], at.origin)
 	class := -1
 	if b.classes > 0 {
-		class = slices.Index(b.values, 1)
+		class = only(b.values)
 	}
 	if class >= 0 && b.pure[class] >= 0 {
 		t.Nodes[id] = Node{Feature: leaf, Left: b.pure[class]}
@@ -289,4 +289,14 @@ func (b *Builder) close(t *Tree, id int32, at pending) {
 	}
 	last := len(t.Classes) - 1
 	t.Classes[last] = ^t.Classes[last]
+}
+
+// only returns which of the shares of a leaf is not 0, or -1 where several are not. A share of 1 is not enough: beside it
+// another one may be less than 1 is rounded by.
+func only(shares []float64) int {
+	class := slices.IndexFunc(shares, func(v float64) bool { return v > 0 })
+	if slices.ContainsFunc(shares[class+1:], func(v float64) bool { return v > 0 }) {
+		return -1
+	}
+	return class
 }

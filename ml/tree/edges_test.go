@@ -83,3 +83,15 @@ func TestNoEvents(t *testing.T) {
 		}
 	}
 }
+
+// TestSharesOfTheLightest: a leaf that holds two classes names both, though the share of one is 1 but for rounding.
+func TestSharesOfTheLightest(t *testing.T) {
+	d := &ml.Dataset{Features: []string{"x"}, Values: []float32{0, 0, 1, 2}, Classes: []string{"a", "b"}, Labels: []int{0, 1, 0, 1}, Weights: []float64{1e30, 1, 1, 1}}
+	tr := growWith(t, d, Config{}, nil)
+	if got, want := tr.Leaf([]float32{0})[1], 1e-30; math.Abs(got-want) > 1e-40 {
+		t.Errorf("the lighter class has a share of %g, want %g", got, want)
+	}
+	if got := tr.Leaf([]float32{1})[1]; got != 0 {
+		t.Errorf("where it has no rows it has a share of %g", got)
+	}
+}
