@@ -95,3 +95,23 @@ func TestSharesOfTheLightest(t *testing.T) {
 		t.Errorf("where it has no rows it has a share of %g", got)
 	}
 }
+
+// TestAboveAllFloats splits what is missing from all numbers, one of which is above the greatest float32 and rounds to it.
+func TestAboveAllFloats(t *testing.T) {
+	greatest := math.MaxFloat32 * (1 + 1e-9)
+	nan := math.NaN()
+	d, err := ml.FromRowsMissing([]string{"x"}, [][]float64{{1.7e9}, {1.7e9 + 1}, {greatest}, {nan}, {nan}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Targets = []float64{1, 1, 1, 2, 2}
+	tr := growWith(t, d, Config{}, nil)
+	if err := tr.Validate(); err != nil || tr.Exact == nil {
+		t.Fatalf("exact thresholds %v, %v", tr.Exact, err)
+	}
+	for i, want := range d.Targets {
+		if got := tr.LeafExact(d.Exact[i : i+1])[0]; got != want {
+			t.Errorf("row %d: got %v, want %v", i, got, want)
+		}
+	}
+}

@@ -1,7 +1,5 @@
 package tree
 
-import "math"
-
 // table is where the rows of a node find their codes: those of a whole dataset, or those of a block of it.
 type table struct {
 	narrow [][]uint8  // narrow[column][row], where no column has more than 256 bins; else nil
@@ -140,10 +138,13 @@ func (g *ground) threshold(s *split, right []uint32) float64 {
 		}
 	}
 	if first == noCode {
-		return math.MaxFloat32
+		return aboveAll
 	}
 	return g.bins.threshold(s.column, int(s.last), int(first))
 }
+
+// aboveAll is the greatest number that rounds to a float32: exact values of a dataset may lie a little above its greatest.
+const aboveAll = 0x1.fffffefffffffp+127
 
 // missingLeft tells where a node sends rows without a number: to the better side if it had any, and else to the side of
 // more rows, as scikit-learn does. Left is how many rows go left.
