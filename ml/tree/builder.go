@@ -86,7 +86,7 @@ func newBuilder(d *ml.Dataset, b *Bins, c Config, classes int) (*Builder, error)
 }
 
 // Grow grows a tree on the rows that were drawn, each as often as draws says, one entry per row of the dataset; nil is
-// once each. Weights of rows and classes multiply the draws. Seed decides which columns each split looks at. Growing stops
+// once each, and up to 2147483647 in all. Weights of rows and classes multiply the draws. Seed decides which columns each split looks at. Growing stops
 // when ctx is done.
 func (b *Builder) Grow(ctx context.Context, draws []uint16, seed uint64) (*Tree, error) {
 	root, err := b.begin(draws, seed)
@@ -123,11 +123,10 @@ func (b *Builder) empty() *Tree {
 	return t
 }
 
-// Limits of weights: within them no square of a sum over a table overflows, or vanishes, in float64. The greatest is an
-// [ml.Dataset]'s greatest for a row that was drawn over and over.
+// Limits of weights, those of an [ml.Dataset]: within them no square of a sum over a table overflows, or vanishes, in float64.
 const (
 	leastWeight = 1e-60
-	mostWeight  = 1e70
+	mostWeight  = 1e60
 )
 
 // sample lists the rows to grow on.
@@ -139,7 +138,9 @@ func (b *Builder) sample(draws []uint16) error {
 		draws = slices.Repeat([]uint16{1}, b.data.Rows())
 	}
 	b.rows, b.weight = b.rows[:0], 0
+	all := 0
 	for i, n := range draws {
+		all += int(n)
 		if w := weightOf(b.weigh, i) * float64(n); w > 0 {
 			b.weight += w
 			b.rows = append(b.rows, uint32(i))
@@ -147,6 +148,9 @@ func (b *Builder) sample(draws []uint16) error {
 	}
 	if len(b.rows) == 0 {
 		return fmt.Errorf("tree: no row has a weight above 0; leave rows that weigh nothing out, or draw more rows")
+	}
+	if all > math.MaxInt32 { // squares of counts, and counts of a GPU, end a little above
+		return fmt.Errorf("tree: %d draws of %d rows; up to %d are counted, draw fewer", all, len(draws), math.MaxInt32)
 	}
 	b.criterion.load(draws)
 	return nil

@@ -3,6 +3,7 @@ package tree
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"cancha/ml"
@@ -113,5 +114,30 @@ func TestAboveAllFloats(t *testing.T) {
 		if got := tr.LeafExact(d.Exact[i : i+1])[0]; got != want {
 			t.Errorf("row %d: got %v, want %v", i, got, want)
 		}
+	}
+}
+
+// TestMostDraws: counts of more draws than 31 bits hold would run into one another, and are refused.
+func TestMostDraws(t *testing.T) {
+	d := &ml.Dataset{Features: []string{"x"}, Classes: []string{"a", "b"}}
+	draws := make([]uint16, 70_000)
+	for i := range draws {
+		d.Values, d.Labels, draws[i] = append(d.Values, float32(i%100)), append(d.Labels, i%100/99), math.MaxUint16
+	}
+	bins, err := NewBins(t.Context(), d, 256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := NewClassifier(d, bins, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tr, err := b.Grow(t.Context(), draws, 1); err == nil || !strings.Contains(err.Error(), "draw fewer") {
+		t.Errorf("got a root at %v, importance %v, error %v", tr.Nodes[0], tr.Importance, err)
+	}
+	clear(draws[len(draws)*46/100:])
+	tr, err := b.Grow(t.Context(), draws, 1)
+	if err != nil || tr.Nodes[0].Threshold != 98.5 || tr.Importance[0] <= 0 {
+		t.Errorf("fewer draws: got %+v, error %v", tr, err)
 	}
 }
