@@ -91,6 +91,11 @@ func (c Config) validate(classes int) error {
 	case !(c.MinImpurityDecrease >= 0) || math.IsInf(c.MinImpurityDecrease, 0):
 		return fmt.Errorf("tree: min impurity decrease %v is not a number from 0", c.MinImpurityDecrease)
 	}
+	for k, w := range c.ClassWeight {
+		if w != 0 && !(w >= leastWeight && w <= mostWeight) {
+			return fmt.Errorf("tree: weight %v of class %d; a weight is 0, or from %g to %g", w, k, leastWeight, mostWeight)
+		}
+	}
 	_, err := c.columns(1 << 30)
 	return err
 }

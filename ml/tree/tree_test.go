@@ -334,6 +334,8 @@ func TestMistakesAreErrors(t *testing.T) {
 		{"draws", Config{}, []uint16{1}, "draws of 1 rows for 50 rows"},
 		{"no draw", Config{}, make([]uint16, 50), "no row has a weight"},
 		{"class weights", Config{ClassWeight: []float64{1}}, nil, "1 class weights for 2 classes"},
+		{"negative class weight", Config{ClassWeight: []float64{-1, 1}}, nil, "weight -1 of class 0"},
+		{"class weight too large", Config{ClassWeight: []float64{1, 1e300}}, nil, "weight 1e+300 of class 1"},
 		{"one leaf", Config{MaxLeafNodes: 1}, nil, "max leaf nodes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
