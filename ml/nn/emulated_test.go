@@ -20,8 +20,13 @@ import (
 
 const libraryVariable = "CANCHA_LIBCUDA"
 
-// TestMain gives this process a GPU that is emulated on the CPU, if it has not been given one.
+// TestMain gives this process a GPU that is emulated on the CPU, if it has not been given one, and that no other process holds.
 func TestMain(m *testing.M) {
+	locks, err := os.MkdirTemp("", "")
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
 	if os.Getenv(libraryVariable) == "" {
 		library, err := emulated.Library(context.Background())
 		if err != nil {
@@ -29,9 +34,12 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Setenv(libraryVariable, library)
+		os.Setenv("CANCHA_LOCKS", locks)
 	}
 	os.Setenv("CANCHA_CUBLAS", "/nowhere/libcublas.so") // a machine's own is for its own driver
-	os.Exit(m.Run())
+	code := m.Run()
+	os.RemoveAll(locks)
+	os.Exit(code)
 }
 
 // TestCurvesOnEmulatedGPU: over five epochs the losses on a GPU (CPU emulation) are those on the CPU and of gorgonia, batch by batch.
