@@ -55,13 +55,16 @@ func (f *Regressor) On(s *gpu.Session) (*SessionRegressor, error) {
 
 // PredictProba returns the probabilities of each row as [Classifier.PredictProba] does, bit for bit. It returns with ctx's cause when ctx is done.
 func (f *SessionClassifier) PredictProba(ctx context.Context, d *ml.Dataset) ([][]float64, error) {
+	if err := f.answerable(d, f.Features); err != nil {
+		return nil, err
+	}
 	var rows [][]float64
 	onGPU := func() []float64 {
 		all := make([]float64, d.Rows()*len(f.Classes))
 		rows = probaRows(all, len(f.Classes))
 		return all
 	}
-	err := f.predict(ctx, d, f.Features, onGPU, func(ctx context.Context) (err error) {
+	err := f.predict(ctx, d, onGPU, func(ctx context.Context) (err error) {
 		rows, err = f.Classifier.PredictProba(ctx, d)
 		return err
 	})
@@ -98,12 +101,15 @@ func (f *SessionClassifier) ProbasTo(ctx context.Context, dst []float64, values 
 
 // Predict returns the answer for each row as [Regressor.Predict] does, bit for bit. It returns with ctx's cause when ctx is done.
 func (f *SessionRegressor) Predict(ctx context.Context, d *ml.Dataset) ([]float64, error) {
+	if err := f.answerable(d, f.Features); err != nil {
+		return nil, err
+	}
 	var out []float64
 	onGPU := func() []float64 {
 		out = make([]float64, d.Rows())
 		return out
 	}
-	err := f.predict(ctx, d, f.Features, onGPU, func(ctx context.Context) (err error) {
+	err := f.predict(ctx, d, onGPU, func(ctx context.Context) (err error) {
 		out, err = f.Regressor.Predict(ctx, d)
 		return err
 	})
@@ -246,11 +252,8 @@ func (p *placed) fitting(dst []float64, values []float32) error {
 	return nil
 }
 
-// predict fills what out returns with the answers for a dataset; where the CPU is chosen, onCPU answers in its own way instead.
-func (p *placed) predict(ctx context.Context, d *ml.Dataset, features []string, out func() []float64, onCPU func(context.Context) error) error {
-	if err := d.ValidateFor(features); err != nil {
-		return fmt.Errorf("forest: %w", err)
-	}
+// predict fills what out returns with the answers for a dataset that they can answer for; where the CPU is chosen, onCPU answers in its own way instead.
+func (p *placed) predict(ctx context.Context, d *ml.Dataset, out func() []float64, onCPU func(context.Context) error) error {
 	if p.thresholds != nil && d.Exact != nil {
 		return predictIn(ctx, p, out, d.Exact, onCPU)
 	}

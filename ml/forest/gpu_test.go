@@ -400,7 +400,7 @@ func TestFuncsInSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := make([]float64, 3*d.Rows())
-		if err := p.predict(t.Context(), d, d.Features, func() []float64 { return out }, nil); err != nil {
+		if err := p.predict(t.Context(), d, func() []float64 { return out }, nil); err != nil {
 			t.Fatal(err)
 		}
 		equalBits(t, fmt.Sprintf("exact %v", exact), out, slices.Concat(must(c.PredictProba(t.Context(), d))...))

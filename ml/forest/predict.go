@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -20,7 +21,8 @@ func (f *Classifier) ProbaTo(dst []float64, row []float32) {
 }
 
 // PredictProba returns the probabilities of each row, as views into one block of memory. The dataset has the features of the
-// training by name and order, and is valid: it holds no NaN. It returns early with ctx's cause when ctx is done.
+// training by name and order, and is valid; one that lacks a number is an error unless some that the forest learned from did
+// too. It returns early with ctx's cause when ctx is done.
 func (f *Classifier) PredictProba(ctx context.Context, d *ml.Dataset) ([][]float64, error) {
 	sums, err := f.answers(ctx, d, f.Features, len(f.Classes))
 	if err != nil {
@@ -62,8 +64,9 @@ func (f *Regressor) ValuesTo(dst []float64, values []float32) {
 	}
 }
 
-// Predict returns the answer for each row. The dataset has the features of the training by name and order, and is valid:
-// it holds no NaN. It returns early with ctx's cause when ctx is done.
+// Predict returns the answer for each row. The dataset has the features of the training by name and order, and is valid; one
+// that lacks a number is an error unless some that the forest learned from did too. It returns early with ctx's cause when
+// ctx is done.
 func (f *Regressor) Predict(ctx context.Context, d *ml.Dataset) ([]float64, error) {
 	sums, err := f.answers(ctx, d, f.Features, 1)
 	if err != nil {
@@ -77,8 +80,8 @@ func (f *Regressor) Predict(ctx context.Context, d *ml.Dataset) ([]float64, erro
 
 // answers returns the sums of the trees' answers for all rows of a dataset.
 func (e *ensemble) answers(ctx context.Context, d *ml.Dataset, features []string, outputs int) ([]float64, error) {
-	if err := d.ValidateFor(features); err != nil {
-		return nil, fmt.Errorf("forest: %w", err)
+	if err := e.answerable(d, features); err != nil {
+		return nil, err
 	}
 	sums := make([]float64, d.Rows()*outputs)
 	var err error
@@ -92,6 +95,24 @@ func (e *ensemble) answers(ctx context.Context, d *ml.Dataset, features []string
 		err = inBlocks(ctx, e, sums, d.Values, len(features), outputs, e.add)
 	}
 	return sums, err
+}
+
+// answerable reports why the trees, which learned from features, cannot answer for a dataset.
+func (e *ensemble) answerable(d *ml.Dataset, features []string) error {
+	if len(e.trees) == 0 {
+		return fmt.Errorf("forest: a forest without trees has no answers; FitClassifier and FitRegressor grow one")
+	}
+	if err := d.ValidateFor(features); err != nil {
+		return fmt.Errorf("forest: %w", err)
+	}
+	if !d.Missing || e.missing {
+		return nil
+	}
+	if i := slices.IndexFunc(d.Values, func(v float32) bool { return v != v }); i >= 0 {
+		return fmt.Errorf("forest: feature %q of row %d is missing, and the forest learned from rows that had all numbers; fill it in, leave the row out, or train with rows that lack some",
+			features[i%len(features)], i/len(features))
+	}
+	return nil
 }
 
 // sum adds up the trees' answers for rows of columns numbers. Few rows allocate nothing.
