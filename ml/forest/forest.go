@@ -44,13 +44,14 @@ func FitClassifier(ctx context.Context, d *ml.Dataset, c Config) (*Classifier, e
 }
 
 // Extend returns a forest of c.Trees trees, the first of which are those of f: scikit-learn's warm_start. The dataset has f's
-// features and classes; with the same rows, settings and seed the result is the forest that is grown at once. F stays as it is.
+// features and classes, and needs exact values ([ml.Dataset.WideColumn]) where f's did; with the same rows, settings and seed the result is the forest
+// that is grown at once. F stays as it is.
 func (f *Classifier) Extend(ctx context.Context, d *ml.Dataset, c Config) (*Classifier, error) {
 	c, err := check(d, c, true)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.extensible(d.Features, f.Features, d.Classes, f.Classes, c); err != nil {
+	if err := f.extensible(d, f.Features, d.Classes, f.Classes, c); err != nil {
 		return nil, err
 	}
 	class, err := classWeights(d, c)
@@ -88,7 +89,7 @@ func (f *Regressor) Extend(ctx context.Context, d *ml.Dataset, c Config) (*Regre
 	if err != nil {
 		return nil, err
 	}
-	if err := f.extensible(d.Features, f.Features, nil, nil, c); err != nil {
+	if err := f.extensible(d, f.Features, nil, nil, c); err != nil {
 		return nil, err
 	}
 	g, err := newGrower(ctx, d, c)
@@ -109,16 +110,19 @@ func (f *Regressor) Extend(ctx context.Context, d *ml.Dataset, c Config) (*Regre
 }
 
 // extensible reports why trees of other data or settings cannot stand beside those of e. An empty ensemble fits anything.
-func (e *ensemble) extensible(features, has, classes, hasClasses []string, c Config) error {
+func (e *ensemble) extensible(d *ml.Dataset, has, classes, hasClasses []string, c Config) error {
 	switch {
 	case len(e.trees) == 0:
 		return nil
 	case c.Trees < len(e.trees):
 		return fmt.Errorf("forest: a forest of %d trees cannot be extended to %d; Trees counts all of them", len(e.trees), c.Trees)
-	case !slices.Equal(features, has):
-		return fmt.Errorf("forest: the forest has features %q, the dataset %q; extend it with rows of the same", has, features)
+	case !slices.Equal(d.Features, has):
+		return fmt.Errorf("forest: the forest has features %q, the dataset %q; extend it with rows of the same", has, d.Features)
 	case !slices.Equal(classes, hasClasses):
 		return fmt.Errorf("forest: the forest has classes %q, the dataset %q; extend it with rows of the same", hasClasses, classes)
+	}
+	if exact := d.WideColumn() >= 0; exact != (e.trees[0].Exact != nil) {
+		return fmt.Errorf("forest: the forest learned from exact values: %v, and the dataset has a column that needs them: %v; extend it with rows of the same kind, or grow all trees anew", !exact, exact)
 	}
 	return nil
 }
@@ -177,7 +181,28 @@ func (e *ensemble) extended(trees []*tree.Tree) ensemble {
 			importance[k] /= total
 		}
 	}
-	return readyEnsemble(trees, importance)
+	return readyEnsemble(alike(trees), importance)
+}
+
+// alike returns trees that all have MissingLeft, and Classes, if one of them has: some may have grown on rows that lack numbers and others on
+// complete ones, and trees of other programs have dense leaves for many classes. Their answers stay what they are.
+func alike(trees []*tree.Tree) []*tree.Tree {
+	missing := slices.ContainsFunc(trees, func(t *tree.Tree) bool { return t.MissingLeft != nil })
+	sparse := slices.ContainsFunc(trees, func(t *tree.Tree) bool { return t.Classes != nil })
+	out := slices.Clone(trees)
+	for i, t := range trees {
+		same := *t
+		if missing && t.MissingLeft == nil {
+			same.MissingLeft = slices.Repeat([]bool{true}, len(t.Nodes)) // without it, left
+		}
+		if sparse {
+			same.Classes = namedClasses(t)
+		}
+		if (same.MissingLeft != nil) != (t.MissingLeft != nil) || (same.Classes != nil) != (t.Classes != nil) {
+			out[i] = &same
+		}
+	}
+	return out
 }
 
 // Trees returns the trees. They are shared with the forest: do not change them.

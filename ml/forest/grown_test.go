@@ -132,6 +132,63 @@ func TestExtend(t *testing.T) {
 	}
 }
 
+// TestExtendWithOtherTrees: a forest whose trees grew on complete rows, and on rows that lack numbers, or elsewhere, is saved and opened as any other;
+// the first trees answer as before.
+func TestExtendWithOtherTrees(t *testing.T) {
+	complete, test := table()
+	holes, many := *complete, *complete
+	holes.Missing, holes.Values = true, slices.Clone(complete.Values)
+	for i := 0; i < len(holes.Values); i += 9 {
+		holes.Values[i] = float32(math.NaN())
+	}
+	for k := range 40 {
+		many.Classes = append(slices.Clip(many.Classes), fmt.Sprint("class ", k))
+	}
+	c := Config{Trees: 3, MaxDepth: 5}
+	dense := &tree.Tree{Nodes: []tree.Node{{Feature: -1}}, Values: slices.Repeat([]float64{1. / 43}, 43), Columns: 8, Outputs: 43}
+	for name, tt := range map[string]struct {
+		first *Classifier
+		then  *ml.Dataset
+	}{
+		"holes later": {must(FitClassifier(t.Context(), complete, c)), &holes}, "holes first": {must(FitClassifier(t.Context(), &holes, c)), complete},
+		"dense leaves first": {must(NewClassifier(many.Features, many.Classes, []*tree.Tree{dense, dense})), &many},
+	} {
+		more := c
+		more.Trees = 6
+		f := must(tt.first.Extend(t.Context(), tt.then, more))
+		path := filepath.Join(t.TempDir(), "forest")
+		if err := f.Save(path); err != nil {
+			t.Fatal(err)
+		}
+		again, err := OpenClassifier(path)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if !reflect.DeepEqual(must(again.PredictProba(t.Context(), test)), must(f.PredictProba(t.Context(), test))) {
+			t.Errorf("%s: the forest answers otherwise once opened", name)
+		}
+		for i, tr := range tt.first.Trees() {
+			if row := holes.Row(i); !slices.Equal(f.Trees()[i].Leaf(row), tr.Leaf(row)) {
+				t.Errorf("%s: tree %d answers otherwise once extended", name, i)
+			}
+		}
+	}
+	rows := make([][]float64, 300)
+	for i := range rows {
+		rows[i] = []float64{1.7e9 + float64(i), 0, 0, 0, 0, 0, 0, 0}
+	}
+	exact := must(ml.FromRows(complete.Features, rows))
+	exact.Classes, exact.Labels = complete.Classes, complete.Labels[:300]
+	_, there := must(FitClassifier(t.Context(), complete, c)).Extend(t.Context(), exact, c)
+	_, back := must(FitClassifier(t.Context(), exact, c)).Extend(t.Context(), complete, c)
+	for _, err := range []error{there, back} {
+		if err == nil || !strings.Contains(err.Error(), "grow all trees anew") {
+			t.Errorf("exact values: got %v", err)
+		}
+	}
+}
+
 // TestManyClasses: leaves of many classes hold those that they have, in memory and on disk.
 func TestManyClasses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
