@@ -1,10 +1,6 @@
 package tree
 
-import (
-	"math"
-
-	"cancha/ml"
-)
+import "cancha/ml"
 
 // weightedClasses judges classes by any criterion, any weights and any number of classes. A set's stats are the weight of
 // each class. Rows are sorted and moved from the right side to the left one by one, so a split costs what its rows do, and
@@ -143,6 +139,9 @@ func (w *weightedClasses) scan(c *column, keys, missing []uint64, best *split) {
 		if w.right.rows < w.least {
 			return
 		}
+		if w.right.sum < w.right.enough && !w.right.mend() {
+			return
+		}
 		if score := w.left.score(w.kind) + w.right.score(w.kind); score > best.score {
 			*best = split{column: c.index, last: uint32(key >> 32), score: score, missingLeft: missing != nil}
 		}
@@ -156,9 +155,6 @@ func (w *weightedClasses) move(row uint32) {
 	w.right.add(class, -weight)
 	w.left.rows++
 	w.right.rows--
-	if w.right.sum < w.right.enough && w.right.rows > 0 {
-		w.right.addUp()
-	}
 }
 
 func (s *side) reset() {
@@ -173,12 +169,20 @@ func (s *side) fill(node []float64, rows int) {
 	s.addUp()
 }
 
-// addUp makes the sums of the weights anew. One below 0 is what rounding left of a class that has moved away.
+// mend makes the sums anew of weights that were moved away; one below 0 is what rounding left of a class. It returns false where nothing is left: all
+// rows weigh less than the other side's weight is rounded by, and are no side of a split.
+func (s *side) mend() bool {
+	for k, v := range s.weights {
+		s.weights[k] = max(v, 0)
+	}
+	s.addUp()
+	return s.sum > 0
+}
+
+// addUp makes the sums of the weights.
 func (s *side) addUp() {
 	s.sum, s.squares = 0, 0
-	for k, v := range s.weights {
-		v = max(v, 0)
-		s.weights[k] = v
+	for _, v := range s.weights {
 		s.sum += v
 		s.squares += v * v
 	}
@@ -193,12 +197,9 @@ func (s *side) add(class int32, weight float64) {
 	s.squares += weight * (2*v + weight)
 }
 
-// score judges the side, which has rows. Where all of them weigh less than the other side's weight is rounded by, it is no side of a split.
+// score judges the side, which is not empty.
 func (s *side) score(kind Criterion) float64 {
-	switch {
-	case s.sum <= 0:
-		return math.Inf(-1)
-	case kind == Gini:
+	if kind == Gini {
 		return s.squares / s.sum
 	}
 	return entropyScore(s.weights)

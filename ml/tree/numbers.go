@@ -19,7 +19,7 @@ type numbers struct {
 	bins             []sums // of a column of bytes; zero between searches
 	codes            []uint32
 	stats            []sums // of codes, the bins with rows
-	behind           []sums // of a scan: of the bins from each on, once they are needed
+	behind           []sums // of a scan that ends on light rows: of the bins from each on
 }
 
 // sums are the stats of a set of rows; those of disjoint sets add up.
@@ -128,7 +128,7 @@ func (n *numbers) try(c *column, rows []uint32, best *split) bool {
 	}
 	if c.missing && n.codes[last] == uint32(c.bins) {
 		n.scan(c, n.codes[:last], n.stats, sums{}, best)
-		n.scan(c, n.codes[:last-1], n.stats, n.stats[last], best)
+		n.scan(c, n.codes[:last-1], n.stats[:last], n.stats[last], best)
 		return true
 	}
 	n.scan(c, n.codes[:last], n.stats, sums{}, best)
@@ -164,16 +164,13 @@ func (n *numbers) runs(c *column, rows []uint32) {
 }
 
 // scan scores the split behind each of the codes, with the bins up to it and those in left on the left side. Where left
-// has rows, they are the missing ones.
+// has rows, they are the missing ones. Stats are of the codes and of the bins behind them.
 func (n *numbers) scan(c *column, codes []uint32, stats []sums, left sums, best *split) {
 	missing := left.rows > 0
-	n.behind = n.behind[:0]
-	for i, code := range codes {
+	heavy := n.heavy(stats)
+	for i, code := range codes[:heavy] {
 		left.add(stats[i])
 		right := sums{n.node.rows - left.rows, n.node.weight - left.weight, n.node.offset - left.offset}
-		if n.rounded(right) {
-			right = n.from(i+1, stats[:len(codes)+1])
-		}
 		if left.rows < n.least {
 			continue
 		}
@@ -184,21 +181,39 @@ func (n *numbers) scan(c *column, codes []uint32, stats []sums, left sums, best 
 			*best = split{column: c.index, last: code, score: score, missingLeft: missing}
 		}
 	}
+	if heavy < len(codes) {
+		n.scanLight(c, codes[heavy:], stats[heavy:], left, missing, best)
+	}
 }
 
-// rounded reports whether a side that was taken as what the other leaves of the node is so light, or of Poisson has so few events, that rounding of
-// the other's may be much of it, or all. It is then added up.
-func (n *numbers) rounded(s sums) bool {
-	return s.weight < precise*n.node.weight || n.kind == Poisson && s.offset < precise*n.node.offset
-}
-
-// from adds up the bins from one on. It does so for all bins at once when it is first asked during a scan.
-func (n *numbers) from(bin int, stats []sums) sums {
-	if len(n.behind) == 0 {
-		n.behind = append(n.behind, stats...)
-		for i := len(stats) - 2; i >= 0; i-- {
-			n.behind[i].add(n.behind[i+1])
+// heavy returns how many of the splits behind each bin but the last have a right side that may be taken as what the left leaves of the node. Where it is
+// too light, or of Poisson has too few events, what the left's sums are rounded by would be much of it, or all.
+func (n *numbers) heavy(stats []sums) int {
+	var right sums
+	i := len(stats) - 1
+	for ; i > 0; i-- {
+		right.add(stats[i])
+		if right.weight >= precise*n.node.weight && (n.kind != Poisson || right.offset >= precise*n.node.offset) {
+			break
 		}
 	}
-	return n.behind[bin]
+	return i
+}
+
+// scanLight is scan where right sides are light: it adds up each.
+func (n *numbers) scanLight(c *column, codes []uint32, stats []sums, left sums, missing bool, best *split) {
+	n.behind = append(n.behind[:0], stats...)
+	for i := len(stats) - 2; i >= 0; i-- {
+		n.behind[i].add(n.behind[i+1])
+	}
+	for i, code := range codes {
+		left.add(stats[i])
+		right := n.behind[i+1]
+		if left.rows < n.least || right.rows < n.least {
+			continue
+		}
+		if score := n.judge(left) + n.judge(right); score > best.score {
+			*best = split{column: c.index, last: code, score: score, missingLeft: missing}
+		}
+	}
 }
