@@ -206,7 +206,7 @@ func (b *Builder) search(at *pending) (split, bool) {
 	if !b.divisible(at) {
 		return split{}, false
 	}
-	at.origin += b.criterion.center(rows)
+	at.origin = b.criterion.center(rows, at.origin)
 	found := b.splitter.best(rows, at.seed)
 	return found, b.worthwhile(found)
 }

@@ -87,7 +87,7 @@ func (w *weightedClasses) uniform([]uint32) bool {
 	return classes <= 1
 }
 
-func (w *weightedClasses) center([]uint32) float64 { return 0 }
+func (w *weightedClasses) center([]uint32, float64) float64 { return 0 }
 
 func (w *weightedClasses) score() float64 {
 	if w.kind == Gini {

@@ -23,7 +23,7 @@ type criterion interface {
 	leave()                                         // back to rows of the whole table
 	sum(rows []uint32)                              // makes rows the node that the other methods are about
 	uniform(rows []uint32) bool                     // the node has one class, or one target
-	center(rows []uint32) float64                   // moves the origin of the node's targets to their mean, and returns by how much
+	center(rows []uint32, origin float64) float64   // moves the origin of the node's targets to their mean, and returns it
 	score() float64                                 // of the node
 	try(c *column, rows []uint32, best *split) bool // searches a column for a better split; false: it is constant here
 	// answer appends what a leaf of these rows answers: the share of each class, or the mean of targets counted from origin.

@@ -141,3 +141,23 @@ func TestMostDraws(t *testing.T) {
 		t.Errorf("fewer draws: got %+v, error %v", tr, err)
 	}
 }
+
+// TestOutlierLeavesDigits: leaves answer with the mean of their targets, to the last digits, though another row's target is so far away that beside it
+// they are one.
+func TestOutlierLeavesDigits(t *testing.T) {
+	for _, outlier := range []float64{1e6, 1e12, 1e20, 1e40} {
+		d := noisy(600, 3)
+		d.Labels, d.Targets[7], d.Values[3*7+1] = nil, outlier, 50
+		tr := growWith(t, d, Config{MinSamplesSplit: 12}, nil)
+		sums, rows := map[int]float64{}, map[int]float64{}
+		for i := range d.Rows() {
+			leaf := find(tr, d.Row(i))
+			sums[leaf], rows[leaf] = sums[leaf]+d.Targets[i], rows[leaf]+1
+		}
+		for leaf, sum := range sums {
+			if got, want := tr.Answer(leaf)[0], sum/rows[leaf]; math.Abs(got-want) > 1e-12*max(1, math.Abs(want)) {
+				t.Errorf("a target of %g: a leaf of %v rows answers %v, want %v", outlier, rows[leaf], got, want)
+			}
+		}
+	}
+}

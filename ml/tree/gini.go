@@ -85,7 +85,7 @@ func (p *packedGini) uniform([]uint32) bool {
 	return most == p.draws()
 }
 
-func (p *packedGini) center([]uint32) float64 { return 0 }
+func (p *packedGini) center([]uint32, float64) float64 { return 0 }
 
 func (p *packedGini) score() float64 {
 	return float64(int64(p.node[0]*p.node[0]+p.node[1]*p.node[1]+p.node[2]*p.node[2])) / float64(int64(p.draws()))

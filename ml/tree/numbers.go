@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"math"
 	"slices"
 
 	"cancha/ml"
@@ -12,6 +13,8 @@ type numbers struct {
 	least  float64 // MinSamplesLeaf
 	weigh  []float64
 	target []float64
+	// furthest is how far from 0 a target may lie: offsets are rounded by that where they were counted from 0.
+	furthest float64
 
 	of, whole, block numberRows
 	order            order
@@ -41,16 +44,17 @@ func newNumbers(d *ml.Dataset, c Config) *numbers {
 }
 
 func (n *numbers) helper() criterion {
-	h := &numbers{kind: n.kind, least: n.least, weigh: n.weigh, target: n.target, of: n.whole, whole: n.whole, bins: make([]sums, 256)}
+	h := &numbers{kind: n.kind, least: n.least, weigh: n.weigh, target: n.target, furthest: n.furthest, of: n.whole, whole: n.whole, bins: make([]sums, 256)}
 	h.block = numberRows{make([]float64, blockRows), make([]float64, blockRows), make([]float64, blockRows)}
 	return h
 }
 
 func (n *numbers) load(draws []uint16) {
-	n.of = n.whole
+	n.of, n.furthest = n.whole, 0
 	for i, times := range draws {
 		weight := float64(times) * weightOf(n.weigh, i)
 		n.whole.weight[i], n.whole.offset[i], n.whole.target[i] = weight, weight*n.target[i], n.target[i]
+		n.furthest = max(n.furthest, math.Abs(n.target[i]))
 	}
 }
 
@@ -84,17 +88,35 @@ func (n *numbers) uniform(rows []uint32) bool {
 
 // center: the squares of targets that count from the mean hold nothing but what a split can change. Those of Unix times,
 // 1e18, leave no digits for differences of seconds. The logarithm of Poisson's needs the targets as they are.
-func (n *numbers) center(rows []uint32) float64 {
+func (n *numbers) center(rows []uint32, origin float64) float64 {
 	if n.kind == Poisson {
-		return 0
+		return origin
 	}
-	mean := n.node.offset / n.node.weight
+	mean, spread := n.node.offset/n.node.weight, 0.0
 	n.node.offset = 0
 	for _, r := range rows {
 		n.of.offset[r] -= n.of.weight[r] * mean
 		n.node.offset += n.of.offset[r]
+		spread += math.Abs(n.of.offset[r])
 	}
-	return mean
+	origin += mean
+	if n.lost(spread) {
+		n.count(rows, origin)
+	}
+	return origin
+}
+
+// lost reports whether targets lie so close together, Σ weight × distance from the mean being spread, that offsets which once were counted from an origin
+// as far away as the furthest target have lost half of the digits that tell them apart.
+func (n *numbers) lost(spread float64) bool { return spread < n.furthest*0x1p-24*n.node.weight }
+
+// count counts the targets of the node from an origin anew.
+func (n *numbers) count(rows []uint32, origin float64) {
+	n.node.offset = 0
+	for _, r := range rows {
+		n.of.offset[r] = n.of.weight[r] * (n.of.target[r] - origin)
+		n.node.offset += n.of.offset[r]
+	}
 }
 
 func (n *numbers) score() float64 { return n.judge(n.node) }
@@ -112,7 +134,16 @@ func (n *numbers) answer(dst []float64, rows []uint32, origin float64) []float64
 	if n.uniform(rows) {
 		return append(dst, n.of.target[rows[0]])
 	}
-	return append(dst, origin+n.node.offset/n.node.weight)
+	mean := origin + n.node.offset/n.node.weight
+	spread := 0.0
+	for _, r := range rows {
+		spread += n.of.weight[r] * math.Abs(n.of.target[r]-mean)
+	}
+	if n.lost(spread) {
+		n.count(rows, mean)
+		mean += n.node.offset / n.node.weight
+	}
+	return append(dst, mean)
 }
 
 func (n *numbers) try(c *column, rows []uint32, best *split) bool {
