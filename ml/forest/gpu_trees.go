@@ -93,7 +93,7 @@ func leafDepths(t *tree.Tree) (deepest int, mean float64) {
 			deepest, mean, leaves = max(deepest, depth[i]), mean+float64(depth[i]), leaves+1
 			continue
 		}
-		depth[n.Left], depth[n.Right] = max(depth[n.Left], depth[i]+1), max(depth[n.Right], depth[i]+1) // a file's node may have two parents
+		depth[n.Left], depth[n.Right] = depth[i]+1, depth[i]+1
 	}
 	return deepest, mean / float64(max(leaves, 1))
 }
