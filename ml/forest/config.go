@@ -109,5 +109,5 @@ func (c Config) validate(classes bool) error {
 // tree returns the part of the settings that a single tree needs.
 func (c Config) tree(class []float64) tree.Config {
 	return tree.Config{Criterion: c.Criterion, MaxDepth: c.MaxDepth, MinSamplesSplit: c.MinSamplesSplit, MinSamplesLeaf: c.MinSamplesLeaf,
-		MaxLeafNodes: c.MaxLeafNodes, Workers: c.Workers / c.Trees, MinImpurityDecrease: c.MinImpurityDecrease, MaxFeatures: c.MaxFeatures, ClassWeight: class}
+		MaxLeafNodes: c.MaxLeafNodes, MinImpurityDecrease: c.MinImpurityDecrease, MaxFeatures: c.MaxFeatures, ClassWeight: class}
 }

@@ -62,7 +62,7 @@ func newCounter(ctx context.Context, d driver.Device, q driver.Queue, g *grower)
 	c := &counter{queue: q, rows: g.bins.Rows(), columns: g.bins.Columns(), classes: len(g.data.Classes), most: g.looks, asked: make(chan *level)}
 	c.node = nodeCounts(c.classes, c.most)
 	c.atOnce, c.nodes = max(1, levelBytes/(4*c.node)), max(1, chunkBytes/(4*c.node))
-	workers := min(g.config.Workers, g.config.Trees)
+	workers := min(g.config.Workers, g.growing())
 	c.positions = max(c.rows, min(chunkBytes/9, workers*c.rows)) // a level has a row once
 	c.nodes = min(c.nodes, workers*(c.rows/tree.WideRows+1))
 	if err := c.alloc(d); err != nil {

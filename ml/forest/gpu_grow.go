@@ -74,7 +74,7 @@ func (g *grower) countingWork(job *gpu.Job, rows, most int64) {
 	positions, nodes := trees*levels*rows, trees<<levels
 	work := histogramWork(positions, most)
 	job.Bytes, job.Flops = work.Bytes, work.Flops
-	job.Launches = int(2 * levels * trees / int64(min(g.config.Workers, g.config.Trees)))
+	job.Launches = int(2 * levels * trees / int64(min(g.config.Workers, g.growing())))
 	job.Copied = int64(g.data.Rows()*len(g.data.Features)) + 3*9*positions + driver.Product(4, nodes, int64(nodeCounts(len(g.data.Classes), int(most))))
 }
 

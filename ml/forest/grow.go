@@ -53,7 +53,7 @@ func (g *grower) listed(of string) *running.Job {
 	return job
 }
 
-// sow draws the seeds of the trees. Those that are there already have their places.
+// sow draws the seeds of the trees. Those that are there already have their places. Workers that are more than the trees to come share them.
 func (g *grower) sow() {
 	rng := rand.New(rand.NewPCG(g.config.Seed, 0))
 	g.seeds, g.trees = make([]uint64, g.config.Trees), make([]*tree.Tree, g.config.Trees)
@@ -61,7 +61,12 @@ func (g *grower) sow() {
 		g.seeds[i] = rng.Uint64()
 	}
 	g.done = copy(g.trees, g.from)
+	g.job.Advance(g.done)
+	g.tree.Workers = g.config.Workers / g.growing()
 }
+
+// growing is how many trees are to be grown; 1 where there are all, so that what is wrong with the settings is told.
+func (g *grower) growing() int { return max(1, g.config.Trees-len(g.from)) }
 
 // growOnCPU grows what trees there are not yet.
 func (g *grower) growOnCPU(ctx context.Context) error {
@@ -75,7 +80,7 @@ func (g *grower) grow(ctx context.Context, by func(*tree.Builder) growTree) erro
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var workers sync.WaitGroup
-	for range min(g.config.Workers, g.config.Trees) {
+	for range min(g.config.Workers, g.growing()) {
 		workers.Go(func() {
 			if err := g.work(ctx, by); err != nil {
 				cancel(err)

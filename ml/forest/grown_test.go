@@ -132,6 +132,24 @@ func TestExtend(t *testing.T) {
 	}
 }
 
+// TestExtendSharesWorkers: workers that are more than the trees still to grow share them, and whoever watches sees all trees done in the end.
+func TestExtendSharesWorkers(t *testing.T) {
+	train, _ := table()
+	c := Config{Trees: 3, MaxDepth: 4, Workers: 6, Seed: 2}
+	f := must(FitClassifier(t.Context(), train, c))
+	c.Trees = 5
+	g := must(newGrower(t.Context(), train, must(c.normalize(true))))
+	if err := g.adopt(t, f); err != nil {
+		t.Fatal(err)
+	}
+	if done := g.job.Work().Done; g.tree.Workers != 3 || done != 5 {
+		t.Errorf("%d workers a tree, want 3; %d trees done, want 5", g.tree.Workers, done)
+	}
+	if want := must(FitClassifier(t.Context(), train, c)); !reflect.DeepEqual(g.trees, want.trees) {
+		t.Error("the trees are others")
+	}
+}
+
 // TestExtendWithOtherTrees: a forest whose trees grew on complete rows, and on rows that lack numbers, or elsewhere, is saved and opened as any other;
 // the first trees answer as before.
 func TestExtendWithOtherTrees(t *testing.T) {
