@@ -161,3 +161,15 @@ func TestOutlierLeavesDigits(t *testing.T) {
 		}
 	}
 }
+
+// TestNumbersOfABlock grows on tables of about as many rows as a block has.
+func TestNumbersOfABlock(t *testing.T) {
+	for _, rows := range []int{blockRows - 1, blockRows, blockRows + 1} {
+		d := noisy(rows, 2)
+		d.Labels = nil
+		tr := growWith(t, d, Config{MinSamplesLeaf: 100}, nil)
+		if tr.Leaves() < 20 {
+			t.Errorf("%d rows: %d leaves", rows, tr.Leaves())
+		}
+	}
+}

@@ -36,17 +36,17 @@ type sums struct {
 type numberRows struct{ weight, offset, target []float64 }
 
 func newNumbers(d *ml.Dataset, c Config) *numbers {
-	n := &numbers{kind: c.Criterion, least: float64(c.MinSamplesLeaf), weigh: c.rowWeights(d), target: d.Targets, bins: make([]sums, 256)}
-	for rows, to := range map[int]*numberRows{d.Rows(): &n.whole, blockRows: &n.block} {
-		*to = numberRows{make([]float64, rows), make([]float64, rows), make([]float64, rows)}
-	}
-	return n
+	return &numbers{kind: c.Criterion, least: float64(c.MinSamplesLeaf), weigh: c.rowWeights(d), target: d.Targets, bins: make([]sums, 256),
+		whole: newNumberRows(d.Rows()), block: newNumberRows(blockRows)}
+}
+
+func newNumberRows(rows int) numberRows {
+	return numberRows{make([]float64, rows), make([]float64, rows), make([]float64, rows)}
 }
 
 func (n *numbers) helper() criterion {
-	h := &numbers{kind: n.kind, least: n.least, weigh: n.weigh, target: n.target, furthest: n.furthest, of: n.whole, whole: n.whole, bins: make([]sums, 256)}
-	h.block = numberRows{make([]float64, blockRows), make([]float64, blockRows), make([]float64, blockRows)}
-	return h
+	return &numbers{kind: n.kind, least: n.least, weigh: n.weigh, target: n.target, furthest: n.furthest, of: n.whole, whole: n.whole, bins: make([]sums, 256),
+		block: newNumberRows(blockRows)}
 }
 
 func (n *numbers) load(draws []uint16) {
