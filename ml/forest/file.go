@@ -208,6 +208,7 @@ func (a *arrays) take(nodes, values int, meta fileMeta) (*tree.Tree, error) {
 		return nil, fmt.Errorf("%d nodes and %d values of %d and %d", nodes, values, len(a.feature), len(a.value))
 	}
 	t := &tree.Tree{Columns: len(meta.Features), Outputs: max(len(meta.Classes), 1), Values: a.value[:values:values]}
+	t.Nodes = make([]tree.Node, 0, nodes)
 	for i := range nodes {
 		t.Nodes = append(t.Nodes, tree.Node{Feature: a.feature[i], Threshold: a.threshold[i], Left: a.left[i], Right: a.right[i]})
 	}

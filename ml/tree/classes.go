@@ -3,8 +3,8 @@ package tree
 import "cancha/ml"
 
 // weightedClasses judges classes by any criterion, any weights and any number of classes. A set's stats are the weight of
-// each class. Rows are sorted and moved from the right side to the left one by one, so a split costs what its rows do, and
-// not a sum over bins and classes.
+// each class. Rows are sorted and moved from the right side to the left one by one, so a split by Gini costs what its rows
+// do, and not a sum over bins and classes; entropy sums up the classes at each.
 type weightedClasses struct {
 	kind   Criterion
 	least  int // MinSamplesLeaf

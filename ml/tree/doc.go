@@ -9,7 +9,7 @@
 //     (gini.go), classes of any weights (classes.go), numbers (numbers.go);
 //   - the splitter draws the columns that a node looks at (splitter.go);
 //   - [Builder] grows a [Tree], depth first (builder.go), the leaf that gains most first (gain.go), or subtree beside subtree
-//     (growth.go).
+//     (growth.go), on its large nodes by histograms that a GPU counts (wide.go).
 //
 // The rows of a node are a range [start, end) of one array; a split moves a position: left is [start, pos), right is
 // [pos, end). Rows keep their order, so memory is read from one end to the other; and once a node has few rows, their codes
@@ -20,6 +20,7 @@
 //
 // A column with at most as many distinct values as there are bins is split exactly, at the midpoint between neighbouring
 // values of the node, as scikit-learn does. A column with more is split between its quantiles; with [Exact] there is none.
+// Values less than 1e-7 apart are told apart, where scikit-learn takes them for one.
 //
 // Values, thresholds and rows are float32, as scikit-learn's, and answers float64. Where float32 does not tell the values
 // of a column apart ([ml.Dataset.WideColumn]), bins and thresholds are of float64, and LeafExact takes such rows. Targets
