@@ -180,7 +180,7 @@ func (r *Report) figures() grid.Grid {
 	g := grid.Grid{
 		Caption: fmt.Sprintf("%d later matches, one row a minute (%s; trained on %d earlier matches)", len(r.later.Matches), sourceName(r.later.Source), r.trained),
 		Header:  []string{"model", "RPS", "log loss", "Brier", "ECE", "ECE 81–90", "accuracy", "macro F1"},
-		Note:    "RPS, log loss, Brier, ECE: less is better. Best " + r.called + " by RPS: " + r.Best + ".",
+		Note:    "RPS, log loss, Brier, ECE: less is better. Best " + r.called + " by RPS, baselines apart: " + r.Best + ".",
 	}
 	for _, s := range r.Models {
 		g.Rows = append(g.Rows, []string{s.Name, four(s.RPS), four(s.LogLoss), four(s.Brier), three(s.ECE), three(s.ECELastTenth), three(s.Accuracy), three(s.MacroF1)})
