@@ -153,6 +153,9 @@ func (e *ensemble) missing(n *node, tracks []int64) error {
 	return nil
 }
 
+// aboveAll is the greatest number that rounds to a float32, as those of a dataset's rows do.
+const aboveAll = 0x1.fffffefffffffp+127
+
 // split turns a comparison into "at most threshold goes left": it returns that threshold, and whether what is true goes left. Numbers have
 // neighbours, so x < t is x <= the one before t; x >= t and x > t are the opposites.
 func (e *ensemble) split(i int) (threshold float64, trueLeft bool, err error) {
@@ -161,7 +164,7 @@ func (e *ensemble) split(i int) (threshold float64, trueLeft bool, err error) {
 	case branchLEQ, branchGT:
 		if math.IsInf(t, 1) { // every number is below
 			if t = math.MaxFloat32; e.exact {
-				t = math.MaxFloat64
+				t = aboveAll
 			}
 		}
 	case branchLT, branchGTE:

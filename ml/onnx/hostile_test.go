@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"cancha/internal/alloctest"
+	"cancha/ml"
 	"cancha/ml/forest"
 )
 
@@ -121,6 +122,31 @@ func TestHostile(t *testing.T) {
 		all[test.name] = test.wrong
 		if _, err := decodeClassifier(classifierModel(all)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
+		}
+	}
+}
+
+// TestSplitAtInfinity: what tells missing values from all numbers, in rows of float and of double.
+func TestSplitAtInfinity(t *testing.T) {
+	for _, exact := range []bool{false, true} {
+		e := &ensemble{tree: []int64{0, 0, 0}, id: []int64{0, 1, 2}, feature: []int64{0, 0, 0}, mode: []mode{branchLEQ, leaf, leaf},
+			threshold: []float64{math.Inf(1), 0, 0}, yes: []int64{1, 0, 0}, no: []int64{2, 0, 0}, tracks: []int64{0, 0, 0}, exact: exact,
+			voteTree: []int64{0, 0}, voteNode: []int64{1, 2}, voteFor: []int64{0, 1}, vote: []float64{1, 1}, columns: 1}
+		trees, err := e.shares(2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := forest.NewClassifier([]string{"x"}, []string{"there", "missing"}, trees)
+		if err != nil {
+			t.Errorf("exact %v: %v", exact, err)
+			continue
+		}
+		d, err := ml.FromRowsMissing([]string{"x"}, [][]float64{{-1}, {math.MaxFloat32 * (1 + 1e-9)}, {math.NaN()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := f.Predict(t.Context(), d); err != nil || !slices.Equal(got, []int{0, 0, 1}) {
+			t.Errorf("exact %v: got %v, %v", exact, got, err)
 		}
 	}
 }
