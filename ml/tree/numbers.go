@@ -92,23 +92,30 @@ func (n *numbers) center(rows []uint32, origin float64) float64 {
 	if n.kind == Poisson {
 		return origin
 	}
-	mean, spread := n.node.offset/n.node.weight, 0.0
+	mean := n.node.offset / n.node.weight
 	n.node.offset = 0
 	for _, r := range rows {
 		n.of.offset[r] -= n.of.weight[r] * mean
 		n.node.offset += n.of.offset[r]
-		spread += math.Abs(n.of.offset[r])
 	}
 	origin += mean
-	if n.lost(spread) {
+	if n.lost(rows, origin) {
 		n.count(rows, origin)
 	}
 	return origin
 }
 
-// lost reports whether targets lie so close together, Σ weight × distance from the mean being spread, that offsets which once were counted from an origin
-// as far away as the furthest target have lost half of the digits that tell them apart.
-func (n *numbers) lost(spread float64) bool { return spread < n.furthest*0x1p-24*n.node.weight }
+// lost reports whether the targets of the node lie so close to their mean that offsets which once were counted from an origin as far away as the furthest
+// target have lost half of the digits that tell them apart. Mostly the first row says no.
+func (n *numbers) lost(rows []uint32, mean float64) bool {
+	enough, spread := n.furthest*0x1p-24*n.node.weight, 0.0
+	for _, r := range rows {
+		if spread += n.of.weight[r] * math.Abs(n.of.target[r]-mean); spread >= enough {
+			return false
+		}
+	}
+	return true
+}
 
 // count counts the targets of the node from an origin anew.
 func (n *numbers) count(rows []uint32, origin float64) {
@@ -135,11 +142,7 @@ func (n *numbers) answer(dst []float64, rows []uint32, origin float64) []float64
 		return append(dst, n.of.target[rows[0]])
 	}
 	mean := origin + n.node.offset/n.node.weight
-	spread := 0.0
-	for _, r := range rows {
-		spread += n.of.weight[r] * math.Abs(n.of.target[r]-mean)
-	}
-	if n.lost(spread) {
+	if n.lost(rows, mean) {
 		n.count(rows, mean)
 		mean += n.node.offset / n.node.weight
 	}
