@@ -23,6 +23,7 @@ type settings struct {
 	rows, libraries              []string
 	depths                       []int
 	turns, trees, threads        int
+	seed                         int // of the turn: accuracies are medians too
 	limit                        time.Duration
 }
 
@@ -105,7 +106,7 @@ func (s settings) run(ctx context.Context) error {
 		}
 	}
 	failed := map[string]bool{}
-	for range s.turns {
+	for s.seed = range s.turns {
 		for _, of := range s.cases() {
 			if failed[of.String()] {
 				continue // it would fail again, after as long
@@ -190,7 +191,7 @@ func (s settings) command(ctx context.Context, name string, args []string) *exec
 func (s settings) peer(ctx context.Context, t task, proba string) *exec.Cmd {
 	return s.command(ctx, s.python, []string{
 		"bench/forest/peer.py", t.Library, s.folder, "--rows", t.Rows, "--depth", strconv.Itoa(t.Depth), "--trees", strconv.Itoa(t.Trees),
-		"--threads", strconv.Itoa(t.Threads), "--proba", proba,
+		"--threads", strconv.Itoa(t.Threads), "--seed", strconv.Itoa(s.seed), "--proba", proba,
 	})
 }
 
@@ -232,7 +233,7 @@ func (s settings) process(ctx context.Context, t task) (r result, err error) {
 		if err != nil {
 			return r, err
 		}
-		c = s.command(ctx, self, []string{turnCommand, s.folder, t.Rows, strconv.Itoa(t.Depth), strconv.Itoa(t.Trees), proba.Name(), s.model(t)})
+		c = s.command(ctx, self, []string{turnCommand, s.folder, t.Rows, strconv.Itoa(t.Depth), strconv.Itoa(t.Trees), strconv.Itoa(s.seed), proba.Name(), s.model(t)})
 	}
 	said := &tail{}
 	c.Stderr = said

@@ -14,7 +14,6 @@ import time
 
 import numpy as np
 
-SEED = 0
 COLUMNS = 5  # of 30 for each split: the square root, as scikit-learn rounds it
 SAMPLE = 0.632  # the part of the rows that a bootstrap sample has, for libraries that draw without replacement
 
@@ -54,7 +53,7 @@ class Scikit:
     package = "scikit-learn"
 
     def __init__(self, args):
-        self.model = self.forest()(n_estimators=args.trees, max_depth=args.depth or None, max_features="sqrt", n_jobs=args.threads, random_state=SEED)
+        self.model = self.forest()(n_estimators=args.trees, max_depth=args.depth or None, max_features="sqrt", n_jobs=args.threads, random_state=args.seed)
 
     def forest(self):
         from sklearn.ensemble import RandomForestClassifier
@@ -96,7 +95,7 @@ class LightGBM(Scikit):
         self.depth = args.depth
         self.model = LGBMClassifier(boosting_type="rf", n_estimators=args.trees, max_depth=args.depth or -1, num_leaves=leaves, min_child_samples=1, min_child_weight=0,
                                     subsample=SAMPLE, subsample_freq=1, feature_fraction_bynode=COLUMNS / 30, histogram_pool_size=self.HISTOGRAMS,
-                                    n_jobs=args.threads, random_state=SEED, verbosity=-1)
+                                    n_jobs=args.threads, random_state=args.seed, verbosity=-1)
 
     def fit(self, x, y):
         self.model.set_params(num_leaves=min(self.model.num_leaves, len(x)))  # room for more would only take time
@@ -116,7 +115,7 @@ class XGBoost(Scikit):
         from xgboost import XGBRFClassifier
         self.depth = args.depth
         self.model = XGBRFClassifier(n_estimators=args.trees, max_depth=args.depth or self.DEPTH, tree_method="hist", max_bin=256, subsample=SAMPLE, colsample_bynode=COLUMNS / 30,
-                                     min_child_weight=0, n_jobs=args.threads, random_state=SEED)
+                                     min_child_weight=0, n_jobs=args.threads, random_state=args.seed)
 
     def one(self, x):
         return self.model.predict_proba(x)
@@ -206,6 +205,7 @@ def main():
     parser.add_argument("--depth", type=int, required=True)
     parser.add_argument("--trees", type=int, required=True)
     parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--proba", type=pathlib.Path)
     parser.add_argument("--convert", action="store_true", help="only make what onnxruntime needs, and keep it")
     args = parser.parse_args()

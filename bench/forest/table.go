@@ -65,7 +65,7 @@ func table(all []result, machine string) string {
 }
 
 const explanation = `Three classes, 30 columns (make_classification, 12 informative, 6 redundant, 4 clusters a class, random_state 42), float32; the square root of the columns for each split;
-20,000 rows kept back. The libraries take turns, each turn in a process of its own. Medians of the turns; in brackets the fastest and the slowest fit. Processor seconds are
+20,000 rows kept back. The libraries take turns, each turn in a process of its own and with a seed of its own. Medians of the turns; in brackets the fastest and the slowest fit. Processor seconds are
 user and system of the process during the step. Memory is what the process had resident at most during the step, and in brackets as it began: the program, its
 libraries and the rows. Probabilities of all rows kept back at once; of one row the median of up to 20,000 calls, by one thread, and called from Python but for ours. cancha-onnx and
 onnxruntime answer by one forest, scikit-learn's, as skl2onnx writes it.

@@ -20,10 +20,10 @@ import (
 const turnCommand = "turn"
 
 // turn fits a forest, or opens one, answers with it, and prints what that took. Its arguments are the folder of the rows, how many, the depth,
-// the trees, the file for the probabilities, and that of a model in ONNX, or "".
+// the trees, the seed, the file for the probabilities, and that of a model in ONNX, or "".
 func turn(args []string) error {
-	if len(args) != 6 {
-		return fmt.Errorf("%s takes six arguments, got %q", turnCommand, args)
+	if len(args) != 7 {
+		return fmt.Errorf("%s takes seven arguments, got %q", turnCommand, args)
 	}
 	folder, rows := args[0], args[1]
 	depth, err := strconv.Atoi(args[2])
@@ -31,6 +31,10 @@ func turn(args []string) error {
 		return err
 	}
 	trees, err := strconv.Atoi(args[3])
+	if err != nil {
+		return err
+	}
+	seed, err := strconv.ParseUint(args[4], 10, 64)
 	if err != nil {
 		return err
 	}
@@ -43,20 +47,20 @@ func turn(args []string) error {
 		return err
 	}
 	fit := func() (*forest.Classifier, error) {
-		return forest.FitClassifier(context.Background(), train, forest.Config{Trees: trees, MaxDepth: depth})
+		return forest.FitClassifier(context.Background(), train, forest.Config{Trees: trees, MaxDepth: depth, Seed: seed})
 	}
-	if args[5] != "" {
-		fit = func() (*forest.Classifier, error) { return onnx.OpenClassifier(args[5]) }
+	if args[6] != "" {
+		fit = func() (*forest.Classifier, error) { return onnx.OpenClassifier(args[6]) }
 	}
 	r, p, err := fitAndAnswer(fit, test)
 	if err != nil {
 		return err
 	}
-	if args[5] != "" {
+	if args[6] != "" {
 		r.Note = fmt.Sprintf("scikit-learn's forest, converted by skl2onnx; opened in %.2f s, of the processor %.2f s", r.Fit.Seconds, r.Fit.CPUSeconds)
 		r.Fit = nil
 	}
-	if err := writeFloat64(args[4], p, len(train.Classes)); err != nil {
+	if err := writeFloat64(args[5], p, len(train.Classes)); err != nil {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(r)
