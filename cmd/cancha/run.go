@@ -109,6 +109,9 @@ func readAll(o runOptions) ([]*notebook.Notebook, error) {
 // readNotebook reads a notebook in Go and sets its parameters.
 func readNotebook(path string, p parameters) (*notebook.Notebook, error) {
 	n, err := notebook.Read(path)
+	if errors.Is(err, notebook.ErrFormat) && filepath.Ext(path) == ".go" {
+		return nil, fmt.Errorf("%w; \"cancha query\" runs a file of Go that starts a query, \"go run\" any other", err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -53,6 +53,9 @@ func TestRun(t *testing.T) {
 	if err := os.WriteFile(at("python.ipynb"), []byte(`{"nbformat":4,"cells":[],"metadata":{"kernelspec":{"language":"python"}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(at("file.go"), []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name, args     string
 		code           int
@@ -69,6 +72,7 @@ func TestRun(t *testing.T) {
 		{"unknown parameter", "-p m=4 sum.ipynb", 1, "", `no parameter "m"; it has n, name`, ""},
 		{"wrong kind", "-p n=y sum.ipynb", 1, "", "y is not a whole number; its default is 2", ""},
 		{"another language", "python.ipynb", 1, "", "python.ipynb is a notebook in python", ""},
+		{"a file of Go", "file.go", 1, "", `"cancha query" runs a file of Go`, ""},
 		{"a missing file is told before anything runs", "sum.ipynb none.ipynb", 1, "", "none.ipynb: no such file", ""},
 		{"one outcome for two", "-o . sum.ipynb ./sum.ipynb", 1, "", "would both be sum.ipynb", ""},
 		{"a device to write", "-o /dev/null sum.ipynb", 1, "", "/dev/null cannot be written: it is there, and no file", ""},
