@@ -61,7 +61,7 @@ spark.driver.memory               6g
 		t.Error("a file that is not there passed")
 	}
 	found := gpu.Discover(t.Context())
-	own := conf.Machine{GPUs: len(found.Devices), GPUsKnown: len(found.Devices) > 0 || !strings.Contains(found.Missing, "built without")}
+	own := conf.Machine{GPUs: len(found.Devices), GPUsKnown: gpu.Linked()}
 	if m, err := settingsMachine(t.Context(), ""); err != nil || m.GPUs != own.GPUs || m.GPUsKnown != own.GPUsKnown {
 		t.Errorf("this machine: got %+v, %v, want the GPUs of %v", m, err, found)
 	}

@@ -32,6 +32,9 @@ func Discover(ctx context.Context) Discovery {
 	return found
 }
 
+// unlinked is why a program that was built without -tags nvidia has no GPU.
+const unlinked = `this build of Cancha is the one without GPU code; for a machine with an NVIDIA GPU, "make cuda" builds the other`
+
 // Linked tells whether this program was built with -tags nvidia: one that was not finds no GPU, whatever the machine has.
 func Linked() bool { return len(linked()) > 0 }
 
@@ -53,7 +56,7 @@ func discover(ctx context.Context, drivers []driver.Driver) (found Discovery, er
 	if err := errors.Join(reasons...); err != nil {
 		return found, err
 	}
-	return found, fmt.Errorf("this program was built without -tags nvidia, with which make cuda builds it: %w", driver.ErrNoDevice)
+	return found, driver.NoDevice(errors.New(unlinked))
 }
 
 // match returns the devices that a UUID, or a place in the list, names; all of them for "".

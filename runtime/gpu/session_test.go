@@ -358,7 +358,7 @@ func TestFailedOperationWaits(t *testing.T) {
 
 func TestWithoutGPU(t *testing.T) {
 	s := newSession(t, Config{drivers: []driver.Driver{}})
-	if got := s.Explain().Missing; !strings.Contains(got, "without -tags nvidia") {
+	if got := s.Explain().Missing; !strings.Contains(got, "without GPU code") {
 		t.Errorf("got %q", got)
 	}
 	_, err := NewSession(t.Context(), Config{Required: true, drivers: []driver.Driver{}})

@@ -5,6 +5,7 @@ package cuda
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -48,18 +49,18 @@ func (Driver) Devices(context.Context) ([]driver.Info, error) {
 // count opens the driver and tells how many GPUs it has.
 func count() (int, error) {
 	if err := shim.Open(); err != nil {
-		return 0, fmt.Errorf("%w: %w", err, driver.ErrNoDevice)
+		return 0, driver.NoDevice(err)
 	}
 	if v := cu.Version(); v < leastVersion {
-		return 0, fmt.Errorf("the NVIDIA driver is too old: it knows CUDA %s, and %s is wanted, which driver %s brings: %w",
-			version(v), version(leastVersion), leastDriver, driver.ErrNoDevice)
+		return 0, driver.NoDevice(fmt.Errorf("the NVIDIA driver is too old: it knows CUDA %s, and %s is wanted, which driver %s brings",
+			version(v), version(leastVersion), leastDriver))
 	}
 	n, err := cu.NumDevices()
 	if err != nil {
 		return 0, fmt.Errorf("count GPUs: %w", told(err))
 	}
 	if n == 0 {
-		return 0, fmt.Errorf("the NVIDIA driver lists no GPU: %w", driver.ErrNoDevice)
+		return 0, driver.NoDevice(errors.New("the NVIDIA driver lists no GPU"))
 	}
 	return n, nil
 }

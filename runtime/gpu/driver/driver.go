@@ -252,3 +252,12 @@ var (
 	// ErrClosed: what was used has been closed.
 	ErrClosed = errors.New("closed")
 )
+
+// NoDevice returns an [ErrNoDevice] that reads as why does, which it wraps: the text is shown to people, as the reason why the CPU works.
+func NoDevice(why error) error { return noDevice{why} }
+
+type noDevice struct{ error }
+
+func (n noDevice) Unwrap() error { return n.error }
+
+func (noDevice) Is(target error) bool { return target == ErrNoDevice }
