@@ -5,7 +5,6 @@ package forest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"reflect"
 	"slices"
@@ -20,21 +19,8 @@ import (
 	"cancha/runtime/gpu/gputest"
 )
 
-const libraryVariable = "CANCHA_LIBCUDA"
-
-// TestMain gives this process a GPU that is emulated on the CPU, if it has not been given one: CANCHA_LIBCUDA names a real one's libcuda.so.1.
-func TestMain(m *testing.M) {
-	if os.Getenv(libraryVariable) == "" {
-		path, err := emulated.With(context.Background(), must(library()))
-		if err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		os.Setenv(libraryVariable, path)
-		os.Setenv("CANCHA_CUBLAS", "/nowhere/libcublas.so") // a machine's own is for its own driver
-	}
-	os.Exit(m.Run())
-}
+// TestMain gives this process a GPU that is emulated on the CPU, if it has not been given one.
+func TestMain(m *testing.M) { os.Exit(emulated.Run(m, must(library()))) }
 
 func TestLibraryOnGPU(t *testing.T) {
 	gputest.TestLibrary(t, func(t *testing.T) driver.Device {

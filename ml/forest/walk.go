@@ -67,10 +67,9 @@ func (w *walker) lay(t *tree.Tree) {
 		l.open = l.open[:len(l.open)-1]
 		left := l.branch(top.node, top.at)
 		for k, child := range l.children(top.node) {
-			if l.settle(child, left+k); l.tree.Nodes[child].Feature < 0 {
+			if l.leaf(child, left+k) {
 				continue
 			}
-			l.open = l.open[:len(l.open)-1]
 			below := l.branch(child, left+k)
 			next := l.children(child)
 			l.settle(next[1], below+1)
@@ -98,13 +97,21 @@ func (l *layout) children(node int32) [2]int32 {
 	return [2]int32{n.Left, n.Right}
 }
 
+// leaf writes a node if it is a leaf, and tells whether it is one.
+func (l *layout) leaf(node int32, at int) bool {
+	n := l.tree.Nodes[node]
+	if n.Feature >= 0 {
+		return false
+	}
+	l.nodes[l.first+at] = uint64(at)<<(32+l.shift) | leafKey + uint64(n.Left)
+	return true
+}
+
 // settle writes a leaf, and leaves an inner node open.
 func (l *layout) settle(node int32, at int) {
-	if n := l.tree.Nodes[node]; n.Feature < 0 {
-		l.nodes[l.first+at] = uint64(at)<<(32+l.shift) | leafKey + uint64(n.Left)
-		return
+	if !l.leaf(node, at) {
+		l.open = append(l.open, place{node, at})
 	}
-	l.open = append(l.open, place{node, at})
 }
 
 // branch gives the children of a node a place, writes the node, and returns the place.

@@ -5,7 +5,6 @@ package nn
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -18,28 +17,10 @@ import (
 	"cancha/runtime/gpu/emulated"
 )
 
-const libraryVariable = "CANCHA_LIBCUDA"
-
-// TestMain gives this process a GPU that is emulated on the CPU, if it has not been given one, and that no other process holds.
+// TestMain gives this process a GPU that is emulated on the CPU, if it has not been given one.
 func TestMain(m *testing.M) {
-	locks, err := os.MkdirTemp("", "")
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	if os.Getenv(libraryVariable) == "" {
-		library, err := emulated.Library(context.Background())
-		if err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		os.Setenv(libraryVariable, library)
-		os.Setenv("CANCHA_LOCKS", locks)
-	}
-	os.Setenv("CANCHA_CUBLAS", "/nowhere/libcublas.so") // a machine's own is for its own driver
-	code := m.Run()
-	os.RemoveAll(locks)
-	os.Exit(code)
+	os.Setenv("CANCHA_CUBLAS", "/nowhere/libcublas.so") // on a real GPU too: its sums are in another order
+	os.Exit(emulated.Run(m))
 }
 
 // TestCurvesOnEmulatedGPU: over five epochs the losses on a GPU (CPU emulation) are those on the CPU and of gorgonia, batch by batch.
@@ -82,7 +63,7 @@ func TestWithoutGraphs(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=TestCurvesOnEmulatedGPU", "-test.v")
-	cmd.Env = append(os.Environ(), libraryVariable+"="+library)
+	cmd.Env = append(os.Environ(), emulated.LibraryVariable+"="+library)
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestCurvesOnEmulatedGPU") {
 		t.Errorf("%v: %s", err, out)
