@@ -33,7 +33,7 @@ func Discover(ctx context.Context) Discovery {
 }
 
 // unlinked is why a program that was built without -tags nvidia has no GPU.
-const unlinked = `this build of Cancha is the one without GPU code; for a machine with an NVIDIA GPU, "make cuda" builds the other`
+const unlinked = `this Cancha is built without GPU code; for an NVIDIA GPU, "make cuda" builds one with it`
 
 // Linked tells whether this program was built with -tags nvidia: one that was not finds no GPU, whatever the machine has.
 func Linked() bool { return len(linked()) > 0 }
