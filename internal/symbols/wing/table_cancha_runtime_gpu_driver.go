@@ -34,6 +34,7 @@ var table_cancha_runtime_gpu_driver = listing.Package{
 		{"MakeSlice", driver.MakeSlice},
 		{"MemoryArg", driver.MemoryArg},
 		{"NewLibrary", driver.NewLibrary},
+		{"NoDevice", driver.NoDevice},
 		{"Parameters", driver.Parameters},
 		{"Part", driver.Part},
 		{"Product", driver.Product},
