@@ -13,7 +13,7 @@ type floor struct {
 }
 
 func floors() []floor {
-	library := []string{"runtime/...", "stream/...", "ml/...", "statsbomb/..."}
+	library := []string{"runtime/...", "stream/...", "ml/...", "statsbomb/...", "spark/..."}
 	return []floor{
 		{
 			rooms: []string{"kernel/..."}, forbid: library,
@@ -60,6 +60,10 @@ func floors() []floor {
 			rooms:  []string{"kernel/...", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "cmd/...", "internal/..."},
 			except: []string{"stream/parquet", "stream/postgres", "stream/avro"}, forbid: []string{"stream/parquet", "stream/postgres", "stream/avro"},
 			reason: "rooms with large libraries are compiled for whom they serve, and are no part of the program built at first",
+		},
+		{
+			rooms: []string{"kernel/...", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "cmd/...", "internal/..."}, forbid: []string{"spark/..."},
+			reason: "a cluster is reached from above: what runs here neither needs Spark's client nor is built with it",
 		},
 		{
 			rooms: []string{"runtime/monitor"}, forbid: []string{"stream/...", "ml/...", "statsbomb/...", "runtime/gpu/..."},
@@ -169,8 +173,12 @@ func doors() []door {
 			tests: true, reason: "streams and matches need no matrices",
 		},
 		{
-			of: []string{"google.golang.org/protobuf/..."}, rooms: []string{"ml/onnx"},
-			reason: "a model's foreign format is one room's technique",
+			of: []string{"google.golang.org/protobuf/..."}, rooms: []string{"ml/onnx", "spark/internal/..."},
+			tests: true, reason: "a model's foreign format and Spark's protocol are their rooms' technique",
+		},
+		{
+			of: []string{"google.golang.org/grpc/...", "google.golang.org/genproto/..."}, rooms: []string{"spark/internal/connect/..."},
+			reason: "what a call may do to a session, and what of it is tried again, is decided in one room",
 		},
 		{
 			of: []string{"github.com/compose-spec/..."}, reason: "the compose file is read by its test", tests: true,
@@ -182,8 +190,8 @@ func doors() []door {
 		},
 		{
 			of: []string{"unsafe"}, rooms: []string{"runtime/gpu/cuda/...", "stream/internal/decode/json.go", "ml/forest/file.go", "kernel/eval/native/...", "internal/cellio/run.go", "internal/cellio/encode.go", "internal/cellio/journal.go",
-				"internal/cellio/watch_linux.go", "internal/cellio/words.go", "internal/symbols/..."},
-			tests: true, reason: "memory behind the compiler's back is the device's, the decoder's, the model file's, a plugin's, a cell's stack, the label that tells whose output it is, a large text on its way to the kernel, the first number of a journal that two processes share, the system's ring of events, and the runtime's last words",
+				"internal/cellio/watch_linux.go", "internal/cellio/words.go", "internal/symbols/...", "spark/internal/protocol/connect.pb.go"},
+			tests: true, reason: "memory behind the compiler's back is the device's, the decoder's, the model file's, a plugin's, a cell's stack, the label that tells whose output it is, a large text on its way to the kernel, the first number of a journal that two processes share, the system's ring of events, the runtime's last words, and a text that protobuf's generator writes",
 		},
 		{
 			of: []string{"C"}, rooms: []string{"runtime/gpu/cuda/..."},
