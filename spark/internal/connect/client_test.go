@@ -81,6 +81,7 @@ func TestForgotten(t *testing.T) {
 
 // TestReattach: whatever becomes of the response streams, the rows come all, once and in order.
 func TestReattach(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name     string
 		fail     func(*connecttest.Server)
@@ -122,6 +123,7 @@ func TestDropped(t *testing.T) {
 
 // TestMany: operations at the same time, with streams that break, stay apart.
 func TestMany(t *testing.T) {
+	t.Parallel()
 	s := connecttest.Start(t, connecttest.Config{Execute: rows(50)})
 	c := dial(t, s)
 	s.Cut(1, 2, 3, 4, 5, 6, 7, 8)
@@ -172,6 +174,7 @@ func TestInterrupt(t *testing.T) {
 
 // TestInterruptEarly: an operation whose request is still on its way when the context ends is ended too.
 func TestInterruptEarly(t *testing.T) {
+	t.Parallel()
 	s := connecttest.Start(t, connecttest.Config{Execute: endless})
 	c := dial(t, s)
 	for i := range 20 {

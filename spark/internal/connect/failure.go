@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"regexp"
 	"strings"
 
@@ -82,6 +83,9 @@ func (c *Client) failure(ctx context.Context, err error) error {
 			Advice: c.distrust(refused), cause: refused}
 	}
 	s, ok := status.FromError(err)
+	if ok && strings.Contains(s.Message(), net.ErrClosed.Error()) { // grpc tells of a connection that watch has cut
+		err, ok = errSilent, false
+	}
 	if !ok {
 		return &Error{Text: c.target.address() + ": " + err.Error(), Code: codes.Unavailable.String(), cause: err,
 			Advice: "see host and port, whether a firewall is between, and whether the driver is alive there; what ran there may still run"}

@@ -19,12 +19,15 @@ import (
 	"cancha/spark/internal/protocol"
 )
 
-// refusedDial connects to where that cannot be done, and returns the error and how long it took.
+// impatient is a target for which a client waits only shortly: one that would wait for a server that is away.
+func impatient(at connect.Target, patience time.Duration) connect.Target {
+	at.Patience = patience
+	return at
+}
+
+// refusedDial connects to where that cannot be done, and returns the error.
 func refusedDial(t *testing.T, at connect.Target) error {
 	t.Helper()
-	if at.Patience == 0 {
-		at.Patience = time.Second
-	}
 	start := time.Now()
 	c, err := connect.Dial(t.Context(), at)
 	if err == nil {
@@ -48,13 +51,14 @@ func TestToken(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	certificate, ca := connecttest.Certify(t, "127.0.0.1", time.Now().Add(time.Hour))
 	s := connecttest.Start(t, connecttest.Config{Certificate: certificate, Token: "right", Execute: rows(3)})
 	c := dial(t, s, "ca="+ca, "token=right")
 	wantRows(t, c, 3)
 
 	wantError(t, refusedDial(t, target(t, s.URL("use_ssl=true", "token=secret"))), "Unavailable", "", "authority", ";ca=")
-	wantError(t, refusedDial(t, target(t, s.URL("token=secret"))), "Unavailable", "", "use_ssl=true")
+	wantError(t, refusedDial(t, impatient(target(t, s.URL("token=secret")), time.Second)), "Unavailable", "", "use_ssl=true")
 
 	other, ca := connecttest.Certify(t, "elsewhere", time.Now().Add(time.Hour))
 	s = connecttest.Start(t, connecttest.Config{Certificate: other})
@@ -69,6 +73,7 @@ func TestTLS(t *testing.T) {
 }
 
 func TestNowhere(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -82,14 +87,12 @@ func TestNowhere(t *testing.T) {
 	closed.Close()
 	at := func(port int) connect.Target { return connect.Target{Host: "127.0.0.1", Port: port} }
 
-	mute := at(silent)
-	mute.Patience = patience
-	wantError(t, refusedDial(t, mute), "Unavailable", "", "says nothing", "firewall")
-	wantError(t, refusedDial(t, at(closed.Addr().(*net.TCPAddr).Port)), "Unavailable", "", "refused", "see whether a Spark Connect server runs there")
+	wantError(t, refusedDial(t, impatient(at(silent), patience)), "Unavailable", "", "says nothing", "firewall")
+	wantError(t, refusedDial(t, impatient(at(closed.Addr().(*net.TCPAddr).Port), time.Second)), "Unavailable", "", "refused", "see whether a Spark Connect server runs there")
 
 	web := httptest.NewServer(http.NotFoundHandler())
 	defer web.Close()
-	wantError(t, refusedDial(t, target(t, "sc://"+web.Listener.Addr().String())), "Unavailable", "", "whether it is a Spark Connect server")
+	wantError(t, refusedDial(t, impatient(target(t, "sc://"+web.Listener.Addr().String()), time.Second)), "Unavailable", "", "whether it is a Spark Connect server")
 
 	other := grpc.NewServer()
 	l2, err := net.Listen("tcp", "127.0.0.1:0")
@@ -114,6 +117,7 @@ func TestNowhere(t *testing.T) {
 
 // TestFails: what happens to a session and a server for good ends an operation with an error that says it.
 func TestFails(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name        string
 		fail        func(*connecttest.Server) // before an operation
@@ -160,6 +164,7 @@ func TestFails(t *testing.T) {
 
 // TestFailsCalls: the same for calls that are no operations.
 func TestFailsCalls(t *testing.T) {
+	t.Parallel()
 	s := connecttest.Start(t, connecttest.Config{})
 	c := dial(t, s, "patience=400ms")
 	ask := func() error { _, err := c.Config(t.Context(), &protocol.ConfigRequest_Operation{}); return err }
@@ -184,6 +189,7 @@ func TestFailsCalls(t *testing.T) {
 
 // TestUntold: a context that ends while the server says nothing is not waited for without an end.
 func TestUntold(t *testing.T) {
+	t.Parallel()
 	var s *connecttest.Server
 	s = connecttest.Start(t, connecttest.Config{Execute: endless})
 	c := dial(t, s, "patience="+patience.String())
@@ -197,6 +203,7 @@ func TestUntold(t *testing.T) {
 
 // TestSlow: a server that works for longer than the client's patience, and says nothing meanwhile, but answers when it is asked.
 func TestSlow(t *testing.T) {
+	t.Parallel()
 	const patience = 800 * time.Millisecond
 	s := connecttest.Start(t, connecttest.Config{Execute: func(ctx context.Context, r *protocol.ExecuteRequest, send func(*protocol.ExecuteResponse)) error {
 		<-time.After(patience * 3 / 4)
@@ -210,6 +217,7 @@ func TestSlow(t *testing.T) {
 
 // TestThaw: a server that says nothing for shorter than that, as a JVM does that collects garbage.
 func TestThaw(t *testing.T) {
+	t.Parallel()
 	const patience = 2 * time.Second
 	var s *connecttest.Server
 	s = connecttest.Start(t, connecttest.Config{Execute: func(ctx context.Context, r *protocol.ExecuteRequest, send func(*protocol.ExecuteResponse)) error {

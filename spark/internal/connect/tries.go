@@ -27,23 +27,25 @@ type tries struct {
 	patience time.Duration
 	wait     time.Duration // before the next
 	since    time.Time     // when the first failed
+	silent   bool          // the server has said nothing, though it was asked
 }
 
 // well starts the count anew.
-func (t *tries) well() { t.wait, t.since = 0, time.Time{} }
+func (t *tries) well() { t.wait, t.since, t.silent = 0, time.Time{}, false }
 
 // again waits for the next try. It returns false if there is none: the fault does not pass, patience is at its end, or ctx is.
 func (t *tries) again(ctx context.Context, err error) bool {
 	passes, asked := passing(err)
-	if !passes {
+	silent := errors.Is(err, errSilent) // noticing it has taken half of the patience, so that a second time is the end of it
+	if !passes || silent && t.silent {
 		return false
 	}
 	now := time.Now()
 	if t.since.IsZero() {
 		t.since, t.wait = now, firstWait
-		if errors.Is(err, errSilent) { // noticing it has taken half
-			t.since = now.Add(-t.patience / 2)
-		}
+	}
+	if silent {
+		t.since, t.silent = now.Add(-t.patience/2), true
 	}
 	wait := max(t.wait, asked)
 	if wait >= jitterFrom {
