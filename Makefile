@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration parquet onnx postgres windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest chaos resume nexmark endless kernelspec cuda cuda-test ptx
+.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration integration-spark parquet onnx postgres windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest chaos resume nexmark endless kernelspec cuda cuda-test ptx
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -92,6 +92,10 @@ integration: build ## the Kafka tests, "windows" and "crash" on a real Apache Ka
 	scripts/kafka.sh with go test -count=1 -p 1 ./stream/...
 	scripts/kafka.sh with scripts/windows.sh $(FLAGS)
 	scripts/kafka.sh with scripts/crash.sh $(FLAGS)
+
+integration-spark: ## Spark's protocol as its jar defines it, and the Spark rooms on a Spark of their own, which is killed meanwhile (Java 17, Maven, pip)
+	scripts/spark-protocol.sh check
+	scripts/spark.sh with go test -count=1 -p 1 ./spark/...
 
 parquet: ## pyarrow and DuckDB read what stream/parquet writes
 	PYTHON=$(PYTHON) scripts/parquet.sh

@@ -36,6 +36,7 @@ parquet          | make parquet                     | - fetches pyarrow and Duck
 onnx             | make onnx                        | make onnx
 postgres         | make postgres                    | - needs a PostgreSQL
 integration      | make integration                 | - fetches Apache Kafka
+integration-spark | make integration-spark          | - fetches Apache Spark, 465 MB
 clients          | make clients                     | - "make test" runs all of it but JupyterLab, which needs Chromium
 widgets          | make widgets                     | - needs Chromium
 page             | make page                        | - needs Chromium

@@ -17,8 +17,8 @@ var errNothing = errors.New("the server ends the response stream again and again
 
 // Execute runs a plan and hands over its responses in order, each once, whatever happens to the connection meanwhile; the one that only says that the
 // result is complete is left out. It returns when the result is complete. If each returns an error, the operation is ended on the server, and that
-// error is returned as it is. If ctx ends, so it is too, within 5 s, and the error is that of ctx. Any other error is an *Error: the server's, or that
-// it was away for longer than Target.Patience.
+// error is returned as it is. If ctx ends, so it is too, for which Execute waits 4 s at most, and the error is that of ctx. Any other error is an
+// *Error: the server's, or that it was away for longer than Target.Patience.
 func (c *Client) Execute(ctx context.Context, plan *protocol.Plan, each func(*protocol.ExecuteResponse) error) error {
 	if err := context.Cause(ctx); err != nil {
 		return interrupted(err, nil)
@@ -51,11 +51,14 @@ func (o *operation) finish(ctx context.Context, err, untold error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &refused):
-		farewell, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(farewell, o.c.target.Patience))
+		goodbye, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(farewell, o.c.target.Patience))
 		defer cancel()
-		o.c.Interrupt(farewell, o.tag) // the release ends it as well, later
+		o.c.Interrupt(goodbye, o.tag) // the release ends it as well, later
 		return refused.error
 	case ctx.Err() != nil:
+		if away, _ := passing(err); away {
+			untold = err
+		}
 		return interrupted(context.Cause(ctx), untold)
 	}
 	return o.c.failure(ctx, err)

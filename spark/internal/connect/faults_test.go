@@ -129,14 +129,15 @@ func TestFails(t *testing.T) {
 		{"expired", (*connecttest.Server).Expire, nil, "8s", "Internal", "INVALID_HANDLE.SESSION_CLOSED", "connect again"},
 		{"started anew", (*connecttest.Server).Renew, nil, "8s", "Internal", "INVALID_HANDLE.SESSION_CHANGED", "views, models and queries are gone"},
 		{"started anew meanwhile", nil, (*connecttest.Server).Renew, "8s", "Internal", "INVALID_HANDLE.SESSION_NOT_FOUND", "connect again"},
-		{"gone", func(s *connecttest.Server) { s.Stop() }, nil, "400ms", "Unavailable", "", "cannot be reached"},
-		{"gone meanwhile", nil, func(s *connecttest.Server) { go s.Stop() }, "400ms", "Unavailable", "", "cannot be reached"},
-		{"frozen", (*connecttest.Server).Freeze, nil, "160ms", "Unavailable", "", "says nothing"},
-		{"frozen meanwhile", nil, (*connecttest.Server).Freeze, "160ms", "Unavailable", "", "what ran there may still run"},
-		{"nothing but ends", func(s *connecttest.Server) { s.End(make([]int, 1000)...) }, nil, "400ms", "Unavailable", "", "without a response"},
-		{"refused", func(s *connecttest.Server) { s.Refuse(1000) }, nil, "400ms", "Unavailable", "", "connecttest: refused"},
+		{"gone", func(s *connecttest.Server) { s.Stop() }, nil, "800ms", "Unavailable", "", "cannot be reached"},
+		{"gone meanwhile", nil, func(s *connecttest.Server) { go s.Stop() }, "800ms", "Unavailable", "", "cannot be reached"},
+		{"frozen", (*connecttest.Server).Freeze, nil, "800ms", "Unavailable", "", "says nothing"},
+		{"frozen meanwhile", nil, (*connecttest.Server).Freeze, "800ms", "Unavailable", "", "what ran there may still run"},
+		{"nothing but ends", func(s *connecttest.Server) { s.End(make([]int, 1000)...) }, nil, "800ms", "Unavailable", "", "without a response"},
+		{"refused", func(s *connecttest.Server) { s.Refuse(1000) }, nil, "800ms", "Unavailable", "", "connecttest: refused"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			var s *connecttest.Server
 			s = connecttest.Start(t, connecttest.Config{Execute: func(ctx context.Context, r *protocol.ExecuteRequest, send func(*protocol.ExecuteResponse)) error {
 				send(row(0))
@@ -166,7 +167,7 @@ func TestFails(t *testing.T) {
 func TestFailsCalls(t *testing.T) {
 	t.Parallel()
 	s := connecttest.Start(t, connecttest.Config{})
-	c := dial(t, s, "patience=400ms")
+	c := dial(t, s, "patience=800ms")
 	ask := func() error { _, err := c.Config(t.Context(), &protocol.ConfigRequest_Operation{}); return err }
 	s.Freeze()
 	wantError(t, ask(), "Unavailable", "", "says nothing")
@@ -192,7 +193,7 @@ func TestUntold(t *testing.T) {
 	t.Parallel()
 	var s *connecttest.Server
 	s = connecttest.Start(t, connecttest.Config{Execute: endless})
-	c := dial(t, s, "patience="+patience.String())
+	c := dial(t, s, "patience=800ms")
 	ctx, cancel := context.WithCancel(t.Context())
 	err := c.Execute(ctx, sql("select"), func(*protocol.ExecuteResponse) error { s.Freeze(); cancel(); return nil })
 	if !errors.Is(err, context.Canceled) {

@@ -7,8 +7,8 @@ import (
 	"cancha/spark/internal/protocol"
 )
 
-// farewell bounds how long an operation's end waits for the server to hear of it.
-const farewell = 5 * time.Second
+// farewell bounds how long an operation's end waits for the server to hear of it: a kernel leaves a cell behind that takes five seconds to stop.
+const farewell = 4 * time.Second
 
 // Interrupt has the server end the operations of this session that have the tag, or all with tag "". It returns their ids; none is no error. Execute
 // calls it when its context ends.

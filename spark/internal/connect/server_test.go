@@ -57,13 +57,16 @@ func count(ctx context.Context, c *connect.Client, query string) (n int64, progr
 
 func wantCount(t *testing.T, c *connect.Client, query string, want int64) {
 	t.Helper()
-	if n, _, err := count(t.Context(), c, query); err != nil || n != want {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // for a busy machine
+	defer cancel()
+	if n, _, err := count(ctx, c, query); err != nil || n != want {
 		t.Errorf("%s: got %d rows, want %d: %v", query, n, want, err)
 	}
 }
 
-// endlessSQL takes hours.
-const endlessSQL = "select sum((x.id ^ y.id) % 7) s from range(200000) x cross join range(100000000) y"
+// endlessSQL takes hours, on both cores. It has one stage on purpose: of a query with several, Spark 4.0.0 may begin one that it was about to begin when
+// the query was interrupted (AQE submits stages from a thread that does not hear of it). Nothing in the protocol ends that one.
+const endlessSQL = "select id from range(0, 1000000000000000, 1, 2) where (id ^ 7) % 1000003 = -1"
 
 func TestServer(t *testing.T) {
 	c := serve(t, server(t))
@@ -135,7 +138,7 @@ func TestServerInterrupt(t *testing.T) {
 			t.Errorf("after %v: there still run %v, %v", wait, ids, err)
 		}
 	}
-	wantCount(t, c, "select 1", 1)
+	wantCount(t, c, "select id from range(0, 1000, 1, 2)", 1000) // both cores are free
 }
 
 // TestServerProgress: a long query tells its stages.
