@@ -129,12 +129,12 @@ func TestFails(t *testing.T) {
 		{"expired", (*connecttest.Server).Expire, nil, "8s", "Internal", "INVALID_HANDLE.SESSION_CLOSED", "connect again"},
 		{"started anew", (*connecttest.Server).Renew, nil, "8s", "Internal", "INVALID_HANDLE.SESSION_CHANGED", "views, models and queries are gone"},
 		{"started anew meanwhile", nil, (*connecttest.Server).Renew, "8s", "Internal", "INVALID_HANDLE.SESSION_NOT_FOUND", "connect again"},
-		{"gone", func(s *connecttest.Server) { s.Stop() }, nil, "800ms", "Unavailable", "", "cannot be reached"},
-		{"gone meanwhile", nil, func(s *connecttest.Server) { go s.Stop() }, "800ms", "Unavailable", "", "cannot be reached"},
+		{"gone", func(s *connecttest.Server) { s.Stop() }, nil, "400ms", "Unavailable", "", "cannot be reached"},
+		{"gone meanwhile", nil, func(s *connecttest.Server) { go s.Stop() }, "400ms", "Unavailable", "", "cannot be reached"},
 		{"frozen", (*connecttest.Server).Freeze, nil, "800ms", "Unavailable", "", "says nothing"},
 		{"frozen meanwhile", nil, (*connecttest.Server).Freeze, "800ms", "Unavailable", "", "what ran there may still run"},
-		{"nothing but ends", func(s *connecttest.Server) { s.End(make([]int, 1000)...) }, nil, "800ms", "Unavailable", "", "without a response"},
-		{"refused", func(s *connecttest.Server) { s.Refuse(1000) }, nil, "800ms", "Unavailable", "", "connecttest: refused"},
+		{"nothing but ends", func(s *connecttest.Server) { s.End(make([]int, 1000)...) }, nil, "400ms", "Unavailable", "", "without a response"},
+		{"refused", func(s *connecttest.Server) { s.Refuse(1000) }, nil, "400ms", "Unavailable", "", "connecttest: refused"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
