@@ -145,6 +145,10 @@ func doors() []door {
 			reason: "files of columns are one room's technique, which is compiled when a cell imports it",
 		},
 		{
+			of: []string{"github.com/apache/arrow-go/..."}, rooms: []string{"spark/internal/columns"},
+			reason: "rows are columns of Go values everywhere else",
+		},
+		{
 			of: []string{"github.com/klauspost/compress/..."}, rooms: []string{"stream/file"},
 			tests: true, reason: "records are unpacked where files are read",
 		},
@@ -185,7 +189,7 @@ func doors() []door {
 		},
 		{
 			of:     []string{"golang.org/x/sys/...", "golang.org/x/sync/..."},
-			rooms:  []string{"kernel/...", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "cmd/...", "bench/...", "internal/blas", "internal/cellio"},
+			rooms:  []string{"kernel/...", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "spark", "cmd/...", "bench/...", "internal/blas", "internal/cellio"},
 			reason: "they are the standard library's other half; the rooms that are data have no use for them",
 		},
 		{
