@@ -70,6 +70,10 @@ import (
 //go:embed runtime/session/*[^t].go runtime/session/*[^s]t.go
 //go:embed runtime/session/conf/*[^t].go
 //go:embed runtime/table/*[^t].go
+//go:embed spark/*[^t].go
+//go:embed spark/internal/columns/*[^t].go
+//go:embed spark/internal/connect/*[^t].go spark/internal/connect/*[^s]t.go
+//go:embed spark/internal/protocol/*[^t].go
 //go:embed statsbomb/*[^t].go statsbomb/*[^s]t.go
 //go:embed statsbomb/feed/*[^t].go
 //go:embed statsbomb/fetch/*[^t].go
@@ -103,5 +107,5 @@ func Sources() fs.FS { return sources }
 // OnImport lists the rooms that bring large libraries. No engine is made of them: they are compiled beside one when a cell imports them.
 // internal/symbols leaves them out, and a test of cmd/cancha compares both.
 func OnImport() []string {
-	return []string{"cancha/stream/avro", "cancha/stream/parquet", "cancha/stream/postgres"}
+	return []string{"cancha/spark", "cancha/stream/avro", "cancha/stream/parquet", "cancha/stream/postgres"}
 }

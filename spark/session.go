@@ -1,0 +1,230 @@
+package spark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"cancha/spark/internal/connect"
+	"cancha/spark/internal/protocol"
+)
+
+// Config says which server a session is made with, and what it may do. The zero value of each field but Master is a good one.
+type Config struct {
+	// Master is the server's address as Spark's clients write it: sc://host:15002, with /;token=…;use_ssl=true;user_id=…;session_id=… behind it, and
+	// headers as further keys, such as Databricks' x-databricks-cluster-id. ca=FILE names a file of trusted certificates.
+	Master string
+	// Settings of the session, such as "spark.sql.shuffle.partitions": "64". The time zone is UTC unless they say otherwise, as in package stream.
+	Settings map[string]string
+	// CollectRows is how many rows Collect takes at most, 0: 100,000, below 0: all.
+	CollectRows int
+	// CollectBytes is how many bytes of Arrow Collect takes at most, 0: 256 MB, below 0: all.
+	CollectBytes int64
+	// Progress, if set, is told how far an operation has come, about every two seconds, by the goroutine that waits for it. It must not call the
+	// session.
+	Progress func(Stages)
+	// Logger takes what the server warns of; nil is silent.
+	Logger *slog.Logger
+}
+
+const (
+	defaultRows  = 100_000
+	defaultBytes = 256_000_000
+)
+
+// fill replaces what was left 0.
+func (c *Config) fill() {
+	if c.CollectRows == 0 {
+		c.CollectRows = defaultRows
+	}
+	if c.CollectBytes == 0 {
+		c.CollectBytes = defaultBytes
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	settings := map[string]string{timeZone: "UTC"}
+	maps.Copy(settings, c.Settings)
+	c.Settings = settings
+}
+
+const timeZone = "spark.sql.session.timeZone"
+
+// Error is what the server says of work that failed: Spark's error class, its SQLSTATE and its text. Find it by errors.As.
+type Error = connect.Error
+
+// Session is a session on a server. Its methods may be called from any goroutine. After Close they fail.
+type Session struct {
+	client *connect.Client
+	config Config
+	master string // host:port
+
+	remembered *remembered
+	ctx        context.Context // ends with Close: what runs in the background sees it
+	cancel     context.CancelFunc
+	background sync.WaitGroup
+
+	close func() error // once
+}
+
+// Connect makes a session with the server at an address like sc://host:15002, with what else is in [Config.Master].
+func Connect(ctx context.Context, master string) (*Session, error) {
+	return Config{Master: master}.Connect(ctx)
+}
+
+// Connect makes a session. A server that cannot be reached, is none of Spark 4, or refuses the token or a setting is an error. In the background, for
+// at most five seconds, sessions are released that processes of this machine have left on the same server when they died.
+func (c Config) Connect(ctx context.Context) (*Session, error) {
+	c.fill()
+	target, err := address(c.Master)
+	if err != nil {
+		return nil, err
+	}
+	client, err := connect.Dial(ctx, target)
+	if err != nil {
+		return nil, fmt.Errorf("spark: connect to %s: %w", place(target), err)
+	}
+	s := &Session{client: client, config: c, master: place(target)}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.close = sync.OnceValue(s.end)
+	if err := s.set(ctx, c.Settings); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	s.remember(target)
+	return s, nil
+}
+
+// address reads a master.
+func address(master string) (connect.Target, error) {
+	if !strings.HasPrefix(master, "sc://") {
+		return connect.Target{}, fmt.Errorf("spark: master %q is no address of Spark Connect; write sc://host:15002, the host where "+
+			"start-connect-server.sh was called (spark://…, yarn and local[…] are what that server is started with)", shortened(master))
+	}
+	return connect.Parse(master)
+}
+
+// shortened keeps a text that may hold a token out of an error: what stands before the first of /;@? is shown.
+func shortened(master string) string {
+	for i, r := range master {
+		if strings.ContainsRune(";@?", r) {
+			return master[:i] + "…"
+		}
+	}
+	return master
+}
+
+// place is where a server is, without what is secret.
+func place(t connect.Target) string { return fmt.Sprintf("%s:%d", t.Host, t.Port) }
+
+// ID is the session's, a UUID. Behind ;session_id= in a master it lets another process use the same session.
+func (s *Session) ID() string { return s.client.Session() }
+
+// Version is the server's version of Spark.
+func (s *Session) Version() string { return s.client.Version() }
+
+// String tells what the session is.
+func (s *Session) String() string {
+	return fmt.Sprintf("Spark %s at %s, session %s", s.Version(), s.master, s.ID())
+}
+
+// Close stops following streaming queries, releases the session, which ends what runs in it, and closes the connection. Calling it again gives the
+// same answer.
+func (s *Session) Close() error { return s.close() }
+
+func (s *Session) end() error {
+	s.cancel()
+	s.background.Wait()
+	ctx, stop := context.WithTimeout(context.Background(), patience)
+	defer stop()
+	err := s.client.Release(ctx)
+	if err == nil {
+		s.remembered.forget()
+	}
+	if err = errors.Join(err, s.client.Close()); err != nil {
+		return fmt.Errorf("spark: close the session: %w", err)
+	}
+	return nil
+}
+
+// run executes a plan. each sees the responses but those of progress; it may be nil.
+func (s *Session) run(ctx context.Context, p *protocol.Plan, each func(*protocol.ExecuteResponse) error) error {
+	return s.client.Execute(ctx, p, func(r *protocol.ExecuteResponse) error {
+		if p := r.GetProgress(); p != nil && s.config.Progress != nil {
+			s.config.Progress(stagesOf(p))
+		}
+		if each == nil {
+			return nil
+		}
+		return each(r)
+	})
+}
+
+// do executes a command that answers with one part of a response; take tells whether it was that one.
+func (s *Session) do(ctx context.Context, c *protocol.Command, take func(*protocol.ExecuteResponse) bool) error {
+	taken := take == nil
+	err := s.run(ctx, &protocol.Plan{Of: &protocol.Plan_Command{Command: c}}, func(r *protocol.ExecuteResponse) error {
+		if take != nil && take(r) {
+			taken = true
+		}
+		return nil
+	})
+	if err == nil && !taken {
+		return errors.New("spark: the server did not answer what was asked; is it of Spark 4?")
+	}
+	return err
+}
+
+// Set changes a setting of the session. One that only the server's start can set is an error.
+func (s *Session) Set(ctx context.Context, key, value string) error {
+	return s.set(ctx, map[string]string{key: value})
+}
+
+func (s *Session) set(ctx context.Context, settings map[string]string) error {
+	var pairs []*protocol.Pair
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		value := settings[key]
+		pairs = append(pairs, &protocol.Pair{Key: key, Value: &value})
+	}
+	_, err := s.configure(ctx, &protocol.ConfigRequest_Operation{Of: &protocol.ConfigRequest_Operation_Set{Set: &protocol.ConfigRequest_Set{Pairs: pairs}}})
+	if err != nil {
+		return fmt.Errorf("spark: set %s: %w", strings.Join(slices.Sorted(maps.Keys(settings)), ", "), err)
+	}
+	return nil
+}
+
+// Get returns a setting of the session, or its default; false if it is not set and has none.
+func (s *Session) Get(ctx context.Context, key string) (value string, ok bool, err error) {
+	r, err := s.configure(ctx, &protocol.ConfigRequest_Operation{Of: &protocol.ConfigRequest_Operation_GetOption{GetOption: &protocol.ConfigRequest_Get{Keys: []string{key}}}})
+	if err != nil {
+		return "", false, fmt.Errorf("spark: get %s: %w", key, err)
+	}
+	for _, p := range r.Pairs {
+		if p.Key == key && p.Value != nil {
+			return *p.Value, true, nil
+		}
+	}
+	return "", false, nil
+}
+
+// configure calls Config, and logs what the server warns of.
+func (s *Session) configure(ctx context.Context, o *protocol.ConfigRequest_Operation) (*protocol.ConfigResponse, error) {
+	r, err := s.client.Config(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range r.Warnings {
+		s.config.Logger.Warn("spark: " + w)
+	}
+	return r, nil
+}
+
+// Interrupt ends what runs in the session, streaming queries apart, and returns how many operations that were. The session goes on.
+func (s *Session) Interrupt(ctx context.Context) (operations int, err error) {
+	ids, err := s.client.Interrupt(ctx, "")
+	return len(ids), err
+}

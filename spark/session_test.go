@@ -1,0 +1,231 @@
+package spark
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cancha/spark/internal/connect"
+	"cancha/spark/internal/connect/connecttest"
+)
+
+func TestConnectRefuses(t *testing.T) {
+	own(t)
+	for master, want := range map[string]string{
+		"":                             `master "" is no address of Spark Connect; write sc://host:15002`,
+		"local[2]":                     "write sc://host:15002",
+		"spark://host:7077":            "spark://…, yarn and local[…] are what that server is started with",
+		"host:15002/;token=verysecret": `master "host:15002/…" is no address`,
+		"sc://":                        "sc://host:15002",
+	} {
+		s, err := Connect(t.Context(), master)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "verysecret") {
+			t.Errorf("%q: session %v, error %v, want %q in it", master, s, err, want)
+		}
+	}
+}
+
+func TestSettings(t *testing.T) {
+	s := start(t, Config{Settings: map[string]string{"spark.sql.shuffle.partitions": "7"}}, connecttest.Config{Settings: map[string]string{"spark.app.name": "shop"}}, nil)
+	if got := s.Settings(s.ID()); got["spark.sql.shuffle.partitions"] != "7" || got[timeZone] != "UTC" {
+		t.Errorf("the session has %v, want 7 partitions and UTC", got)
+	}
+	if err := s.Set(t.Context(), "spark.sql.ansi.enabled", "false"); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{"spark.sql.ansi.enabled": "false", "spark.app.name": "shop", "spark.none": ""} {
+		if got, ok, err := s.Get(t.Context(), key); got != want || ok != (want != "") || err != nil {
+			t.Errorf("%s is %q, %v, %v, want %q", key, got, ok, err, want)
+		}
+	}
+	if want := "Spark 4.0.0 at 127.0.0.1:"; !strings.HasPrefix(s.String(), want) {
+		t.Errorf("it is %q, want %q first", s, want)
+	}
+}
+
+func TestGPU(t *testing.T) {
+	without := start(t, Config{}, connecttest.Config{}, nil)
+	if err := without.UseGPU(t.Context(), true); !errors.Is(err, ErrNoGPU) {
+		t.Errorf("on without the plugin: %v, want ErrNoGPU", err)
+	}
+	if err := without.UseGPU(t.Context(), false); err != nil {
+		t.Errorf("off without the plugin: %v, want nothing", err)
+	}
+	if on, err := without.GPU(t.Context()); on || err != nil {
+		t.Errorf("without the plugin it is on: %v, %v", on, err)
+	}
+	with := start(t, Config{}, connecttest.Config{Settings: map[string]string{plugins: "org.other.Plugin,com.nvidia.spark.SQLPlugin"}}, nil)
+	for _, want := range []bool{true, false, true} {
+		if on, err := with.GPU(t.Context()); on != want || err != nil {
+			t.Errorf("it is on: %v, %v, want %v", on, err, want)
+		}
+		if err := with.UseGPU(t.Context(), !want); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestClose: what is closed is released on the server, its file is gone, and it says so when it is used again.
+func TestClose(t *testing.T) {
+	s := start(t, Config{}, connecttest.Config{}, nil)
+	if files := remembering(t); len(files) != 1 {
+		t.Errorf("while it is open there are the files %v, want one", files)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if !s.Closed(s.ID()) {
+		t.Error("the server still has the session")
+	}
+	if files := remembering(t); len(files) != 0 {
+		t.Errorf("when it is closed there are the files %v, want none", files)
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("closing again: %v", err)
+	}
+	if _, err := s.Range(0, 1).Collect(t.Context()); err == nil {
+		t.Error("a closed session collects")
+	}
+}
+
+// remembering lists the files of sessions.
+func remembering(t *testing.T) []string {
+	t.Helper()
+	folder, err := sessionsFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// TestReleaseDead: of the sessions that the cache names, those of dead processes of this machine and user on this server are released, and no others.
+func TestReleaseDead(t *testing.T) {
+	own(t)
+	fake := connecttest.Start(t, connecttest.Config{})
+	target, err := connect.Parse(fake.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := sessionsFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	me, other := processOf(os.Getpid()), target
+	other.Port++
+	ids := map[string]string{}
+	leave := func(what string, at connect.Target, change func(*remembered)) {
+		c, err := connect.Dial(t.Context(), target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[what] = c.Session()
+		c.Close()
+		r, err := write(folder, ids[what], at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(r)
+		if err := r.save(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leave("alive", target, func(*remembered) {})
+	leave("dead", target, func(r *remembered) { r.Engine = process{PID: endedProcess(t), Began: "then"} })
+	leave("number used again", target, func(r *remembered) { r.Engine = process{me.PID, me.Began + "0"} })
+	leave("another machine", target, func(r *remembered) { r.Engine, r.Machine = process{endedProcess(t), "then"}, "elsewhere" })
+	leave("another server", other, func(r *remembered) { r.Engine = process{endedProcess(t), "then"} })
+	leave("another user", target, func(r *remembered) { r.Engine, r.User = process{endedProcess(t), "then"}, "somebody" })
+	damaged := filepath.Join(folder, "damaged.json")
+	if err := os.WriteFile(damaged, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	s, err := Connect(t.Context(), fake.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	released := []string{"dead", "number used again"}
+	for range 500 { // it happens in the background
+		if fake.Closed(ids[released[0]]) && fake.Closed(ids[released[1]]) && len(remembering(t)) == 5 {
+			break
+		}
+		select {
+		case <-t.Context().Done():
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	for what, id := range ids {
+		_, err := os.Stat(filepath.Join(folder, id+".json"))
+		if want := slices.Contains(released, what); fake.Closed(id) != want || os.IsNotExist(err) != want {
+			t.Errorf("%s: released %v, its file is gone %v, want %v", what, fake.Closed(id), os.IsNotExist(err), want)
+		}
+	}
+	if _, err := os.Stat(damaged); !os.IsNotExist(err) {
+		t.Errorf("a damaged file is still there: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRemembered: the file is the user's alone, and has no token.
+func TestRemembered(t *testing.T) {
+	own(t)
+	fake := connecttest.Start(t, connecttest.Config{Token: "verysecret"})
+	s, err := Connect(t.Context(), fake.URL("token=verysecret", "user_id=ana"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	path := remembering(t)[0]
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("its mode is %v, %v, want 0600", info.Mode(), err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || strings.Contains(string(text), "verysecret") || !strings.Contains(string(text), `"ana"`) {
+		t.Errorf("it is %s, %v, want the user in it and not the token", text, err)
+	}
+	r, err := read(path)
+	if err != nil || !r.Engine.lives() || !r.Kernel.lives() || r.Engine.PID != os.Getpid() {
+		t.Errorf("read as %+v, %v, want this process, alive", r, err)
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	begun := make(chan struct{})
+	s := start(t, Config{}, connecttest.Config{}, blocking(begun))
+	failed := make(chan error, 1)
+	go func() {
+		_, err := s.Range(0, 1).Collect(context.WithoutCancel(t.Context()))
+		failed <- err
+	}()
+	<-begun
+	if n, err := s.Interrupt(t.Context()); n != 1 || err != nil {
+		t.Errorf("%d operations were ended, %v, want 1", n, err)
+	}
+	var e *Error
+	if err := <-failed; !errors.As(err, &e) || e.Class != "OPERATION_CANCELED" {
+		t.Errorf("it ended with %v, want OPERATION_CANCELED", err)
+	}
+}
+
+// endedProcess is the number of a process that has ended.
+func endedProcess(t *testing.T) int {
+	t.Helper()
+	c := exec.Command(os.Args[0], "-test.run=^$")
+	if err := c.Run(); err != nil {
+		t.Fatal(err)
+	}
+	return c.Process.Pid
+}

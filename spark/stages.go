@@ -1,0 +1,94 @@
+package spark
+
+import (
+	"fmt"
+	"strings"
+
+	"cancha/spark/internal/protocol"
+)
+
+// Stages tells how far an operation has come.
+type Stages struct {
+	Stages  []Stage
+	Running int64 // tasks that run now
+}
+
+// Stage is a part of an operation whose tasks run side by side.
+type Stage struct {
+	ID        int64
+	Tasks     int64
+	DoneTasks int64 // more than Tasks where some were run again
+	Bytes     int64 // read
+	Done      bool
+}
+
+// Retried is how many tasks were done beyond those that the stage has: after a worker was lost, say.
+func (s Stage) Retried() int64 { return max(0, s.DoneTasks-s.Tasks) }
+
+func stagesOf(p *protocol.Progress) Stages {
+	s := Stages{Running: p.RunningTasks}
+	for _, g := range p.Stages {
+		s.Stages = append(s.Stages, Stage{ID: g.Id, Tasks: g.Tasks, DoneTasks: g.DoneTasks, Bytes: g.InputBytes, Done: g.Done})
+	}
+	return s
+}
+
+// Tasks sums up those of all stages so far, and how many of them are done. Further stages may follow.
+func (s Stages) Tasks() (done, all int64) {
+	for _, g := range s.Stages {
+		done, all = done+min(g.DoneTasks, g.Tasks), all+g.Tasks
+	}
+	return done, all
+}
+
+// Retried is how many tasks were run again.
+func (s Stages) Retried() int64 {
+	var n int64
+	for _, g := range s.Stages {
+		n += g.Retried()
+	}
+	return n
+}
+
+// Bytes is how much has been read.
+func (s Stages) Bytes() int64 {
+	var n int64
+	for _, g := range s.Stages {
+		n += g.Bytes
+	}
+	return n
+}
+
+// bar is how many characters the drawn part has at most.
+const bar = 24
+
+// String draws a bar: "[######------] 48 of 96 tasks, 8 running, 12 MB read".
+func (s Stages) String() string {
+	done, all := s.Tasks()
+	full := 0
+	if all > 0 {
+		full = int(done * bar / all)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "[%s%s] %d of %d tasks, %d running", strings.Repeat("#", full), strings.Repeat("-", bar-full), done, all, s.Running)
+	if n := s.Bytes(); n > 0 {
+		fmt.Fprintf(&b, ", %s read", size(n))
+	}
+	if n := s.Retried(); n > 0 {
+		fmt.Fprintf(&b, ", %d tasks run again", n)
+	}
+	return b.String()
+}
+
+// size writes bytes for the eye.
+func size(n int64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.0f MB", float64(n)/1e6)
+	case n >= 1e3:
+		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
