@@ -390,7 +390,7 @@ func (q *Query) lookup(kind string, t *Table, on On) *Query {
 	on = on.both()
 	s := plan.Step{Op: plan.Lookup, Name: t.name, Join: plan.JoinSpec{Kind: kind, Left: on.Left, Right: on.Right}}
 	if t.rows != nil {
-		s.Holds = hold(t.rows.Columns)
+		s.Holds, s.Table = hold(t.rows.Columns), t.rows.plan()
 	}
 	return q.then(step{Step: s, table: t, other: t.query})
 }
@@ -612,6 +612,7 @@ func (s step) meets(before time.Duration) time.Duration {
 func (q *Query) Plan() *plan.Plan {
 	p := &plan.Plan{Name: q.name, Output: q.mode.String(), Trigger: q.trigger, Limit: q.limit, MaxTime: q.length, Now: q.now, Input: plan.Input{Format: q.formatName(),
 		EventTime: q.time, Delay: q.delay, IdleAfter: q.idle, MaxAhead: q.ahead, KeyedBy: q.keyedBy}}
+	q.planInput(&p.Input)
 	if q.source != nil {
 		p.Input.Source = q.source.Description()
 		if i, ok := q.source.(Identified); ok {
@@ -629,6 +630,7 @@ func (q *Query) Plan() *plan.Plan {
 	}
 	for _, sink := range q.sinks {
 		p.Sinks = append(p.Sinks, describeSink(sink)+q.delivery(sink))
+		p.Outlets = append(p.Outlets, outletOf(sink))
 	}
 	for _, sink := range q.letters {
 		p.Sinks = append(p.Sinks, "dead letters to "+describeSink(sink)+q.delivery(sink))

@@ -20,6 +20,7 @@ type Plan struct {
 	MaxTime time.Duration // of the clock; 0: no end
 	Now     bool          // it ends with what the sources held when they were opened
 	Sinks   []string
+	Outlets []Outlet // what another engine has to know of Sinks; those of dead letters are not among them
 	// Checkpoint is where snapshots are kept; empty: nowhere.
 	Checkpoint string
 	Epoch      time.Duration // between snapshots
@@ -35,6 +36,8 @@ type Input struct {
 	IdleAfter time.Duration
 	MaxAhead  time.Duration
 	KeyedBy   string // the path by which records are cut into partitions; empty: unknown
+	Shape     Shape
+	Kafka     *Kafka // nil: the source is none that another engine could read by itself
 }
 
 // Op names a step.
@@ -78,6 +81,7 @@ type Step struct {
 	Adds       []string // columns that a function gives
 	// Holds is what the columns are that a process gives, or the table of a lookup has, each with its kind: "total: a number". Explain leaves it out.
 	Holds []string
+	Table *Table // the rows of a lookup in fixed ones, which the plan shares; Explain leaves them out
 }
 
 // Window says which spans of event time rows are grouped by.
