@@ -343,7 +343,7 @@ func (x Expr_Order_Direction) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Expr_Order_Direction.Descriptor instead.
 func (Expr_Order_Direction) EnumDescriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{43, 5, 0}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{44, 5, 0}
 }
 
 type Expr_Order_Nulls int32
@@ -392,7 +392,7 @@ func (x Expr_Order_Nulls) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Expr_Order_Nulls.Descriptor instead.
 func (Expr_Order_Nulls) EnumDescriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{43, 5, 1}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{44, 5, 1}
 }
 
 type Write_Mode int32
@@ -447,7 +447,7 @@ func (x Write_Mode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Write_Mode.Descriptor instead.
 func (Write_Mode) EnumDescriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{47, 0}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{48, 0}
 }
 
 type Write_SaveTable_Method int32
@@ -496,7 +496,7 @@ func (x Write_SaveTable_Method) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Write_SaveTable_Method.Descriptor instead.
 func (Write_SaveTable_Method) EnumDescriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{47, 1, 0}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{48, 1, 0}
 }
 
 type ListenerEvents_Kind int32
@@ -548,7 +548,7 @@ func (x ListenerEvents_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ListenerEvents_Kind.Descriptor instead.
 func (ListenerEvents_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{58, 0}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{59, 0}
 }
 
 type MLOperator_Kind int32
@@ -603,7 +603,7 @@ func (x MLOperator_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use MLOperator_Kind.Descriptor instead.
 func (MLOperator_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{60, 0}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{61, 0}
 }
 
 type User struct {
@@ -2618,6 +2618,7 @@ type Relation struct {
 	//	*Relation_Drop
 	//	*Relation_WithColumns
 	//	*Relation_RepartitionBy
+	//	*Relation_Observe
 	//	*Relation_Watermark
 	//	*Relation_WithRelations
 	//	*Relation_Ml
@@ -2823,6 +2824,15 @@ func (x *Relation) GetRepartitionBy() *RepartitionBy {
 	return nil
 }
 
+func (x *Relation) GetObserve() *Observe {
+	if x != nil {
+		if x, ok := x.Of.(*Relation_Observe); ok {
+			return x.Observe
+		}
+	}
+	return nil
+}
+
 func (x *Relation) GetWatermark() *Watermark {
 	if x != nil {
 		if x, ok := x.Of.(*Relation_Watermark); ok {
@@ -2922,6 +2932,10 @@ type Relation_RepartitionBy struct {
 	RepartitionBy *RepartitionBy `protobuf:"bytes,27,opt,name=repartition_by,json=repartitionBy,proto3,oneof"`
 }
 
+type Relation_Observe struct {
+	Observe *Observe `protobuf:"bytes,29,opt,name=observe,proto3,oneof"`
+}
+
 type Relation_Watermark struct {
 	Watermark *Watermark `protobuf:"bytes,33,opt,name=watermark,proto3,oneof"`
 }
@@ -2967,6 +2981,8 @@ func (*Relation_Drop) isRelation_Of() {}
 func (*Relation_WithColumns) isRelation_Of() {}
 
 func (*Relation_RepartitionBy) isRelation_Of() {}
+
+func (*Relation_Observe) isRelation_Of() {}
 
 func (*Relation_Watermark) isRelation_Of() {}
 
@@ -4040,6 +4056,66 @@ func (x *RepartitionBy) GetPartitions() int32 {
 	return 0
 }
 
+type Observe struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Input         *Relation              `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Metrics       []*Expr                `protobuf:"bytes,3,rep,name=metrics,proto3" json:"metrics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Observe) Reset() {
+	*x = Observe{}
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Observe) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Observe) ProtoMessage() {}
+
+func (x *Observe) ProtoReflect() protoreflect.Message {
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Observe.ProtoReflect.Descriptor instead.
+func (*Observe) Descriptor() ([]byte, []int) {
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *Observe) GetInput() *Relation {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+func (x *Observe) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Observe) GetMetrics() []*Expr {
+	if x != nil {
+		return x.Metrics
+	}
+	return nil
+}
+
 type Watermark struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Input         *Relation              `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
@@ -4051,7 +4127,7 @@ type Watermark struct {
 
 func (x *Watermark) Reset() {
 	*x = Watermark{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[41]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4063,7 +4139,7 @@ func (x *Watermark) String() string {
 func (*Watermark) ProtoMessage() {}
 
 func (x *Watermark) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[41]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4076,7 +4152,7 @@ func (x *Watermark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Watermark.ProtoReflect.Descriptor instead.
 func (*Watermark) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{41}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Watermark) GetInput() *Relation {
@@ -4110,7 +4186,7 @@ type WithRelations struct {
 
 func (x *WithRelations) Reset() {
 	*x = WithRelations{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[42]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4122,7 +4198,7 @@ func (x *WithRelations) String() string {
 func (*WithRelations) ProtoMessage() {}
 
 func (x *WithRelations) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[42]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4135,7 +4211,7 @@ func (x *WithRelations) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithRelations.ProtoReflect.Descriptor instead.
 func (*WithRelations) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{42}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *WithRelations) GetRoot() *Relation {
@@ -4170,7 +4246,7 @@ type Expr struct {
 
 func (x *Expr) Reset() {
 	*x = Expr{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[43]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4182,7 +4258,7 @@ func (x *Expr) String() string {
 func (*Expr) ProtoMessage() {}
 
 func (x *Expr) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[43]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4195,7 +4271,7 @@ func (x *Expr) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Expr.ProtoReflect.Descriptor instead.
 func (*Expr) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{43}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Expr) GetOf() isExpr_Of {
@@ -4341,7 +4417,7 @@ type Literal struct {
 
 func (x *Literal) Reset() {
 	*x = Literal{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[44]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4353,7 +4429,7 @@ func (x *Literal) String() string {
 func (*Literal) ProtoMessage() {}
 
 func (x *Literal) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[44]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4366,7 +4442,7 @@ func (x *Literal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Literal.ProtoReflect.Descriptor instead.
 func (*Literal) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{44}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Literal) GetOf() isLiteral_Of {
@@ -4656,7 +4732,7 @@ type DataType struct {
 
 func (x *DataType) Reset() {
 	*x = DataType{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[45]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4668,7 +4744,7 @@ func (x *DataType) String() string {
 func (*DataType) ProtoMessage() {}
 
 func (x *DataType) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[45]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4681,7 +4757,7 @@ func (x *DataType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataType.ProtoReflect.Descriptor instead.
 func (*DataType) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *DataType) GetOf() isDataType_Of {
@@ -5089,7 +5165,7 @@ type Command struct {
 
 func (x *Command) Reset() {
 	*x = Command{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[46]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5101,7 +5177,7 @@ func (x *Command) String() string {
 func (*Command) ProtoMessage() {}
 
 func (x *Command) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[46]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5114,7 +5190,7 @@ func (x *Command) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Command.ProtoReflect.Descriptor instead.
 func (*Command) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{46}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Command) GetOf() isCommand_Of {
@@ -5266,7 +5342,7 @@ type Write struct {
 
 func (x *Write) Reset() {
 	*x = Write{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[47]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5278,7 +5354,7 @@ func (x *Write) String() string {
 func (*Write) ProtoMessage() {}
 
 func (x *Write) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[47]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5291,7 +5367,7 @@ func (x *Write) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Write.ProtoReflect.Descriptor instead.
 func (*Write) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{47}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Write) GetInput() *Relation {
@@ -5382,7 +5458,7 @@ type View struct {
 
 func (x *View) Reset() {
 	*x = View{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[48]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5394,7 +5470,7 @@ func (x *View) String() string {
 func (*View) ProtoMessage() {}
 
 func (x *View) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[48]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5407,7 +5483,7 @@ func (x *View) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use View.ProtoReflect.Descriptor instead.
 func (*View) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{48}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *View) GetInput() *Relation {
@@ -5447,7 +5523,7 @@ type SQLCommand struct {
 
 func (x *SQLCommand) Reset() {
 	*x = SQLCommand{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[49]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5459,7 +5535,7 @@ func (x *SQLCommand) String() string {
 func (*SQLCommand) ProtoMessage() {}
 
 func (x *SQLCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[49]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5472,7 +5548,7 @@ func (x *SQLCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SQLCommand.ProtoReflect.Descriptor instead.
 func (*SQLCommand) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{49}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *SQLCommand) GetInput() *Relation {
@@ -5506,7 +5582,7 @@ type StreamStart struct {
 
 func (x *StreamStart) Reset() {
 	*x = StreamStart{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[50]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5518,7 +5594,7 @@ func (x *StreamStart) String() string {
 func (*StreamStart) ProtoMessage() {}
 
 func (x *StreamStart) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[50]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5531,7 +5607,7 @@ func (x *StreamStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamStart.ProtoReflect.Descriptor instead.
 func (*StreamStart) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{50}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *StreamStart) GetInput() *Relation {
@@ -5668,7 +5744,7 @@ type QueryID struct {
 
 func (x *QueryID) Reset() {
 	*x = QueryID{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[51]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5680,7 +5756,7 @@ func (x *QueryID) String() string {
 func (*QueryID) ProtoMessage() {}
 
 func (x *QueryID) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[51]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5693,7 +5769,7 @@ func (x *QueryID) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryID.ProtoReflect.Descriptor instead.
 func (*QueryID) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{51}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *QueryID) GetId() string {
@@ -5721,7 +5797,7 @@ type StreamStarted struct {
 
 func (x *StreamStarted) Reset() {
 	*x = StreamStarted{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[52]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5733,7 +5809,7 @@ func (x *StreamStarted) String() string {
 func (*StreamStarted) ProtoMessage() {}
 
 func (x *StreamStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[52]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5746,7 +5822,7 @@ func (x *StreamStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamStarted.ProtoReflect.Descriptor instead.
 func (*StreamStarted) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{52}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *StreamStarted) GetId() *QueryID {
@@ -5790,7 +5866,7 @@ type QueryCommand struct {
 
 func (x *QueryCommand) Reset() {
 	*x = QueryCommand{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[53]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5802,7 +5878,7 @@ func (x *QueryCommand) String() string {
 func (*QueryCommand) ProtoMessage() {}
 
 func (x *QueryCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[53]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5815,7 +5891,7 @@ func (x *QueryCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryCommand.ProtoReflect.Descriptor instead.
 func (*QueryCommand) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{53}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *QueryCommand) GetId() *QueryID {
@@ -5973,7 +6049,7 @@ type QueryResult struct {
 
 func (x *QueryResult) Reset() {
 	*x = QueryResult{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[54]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5985,7 +6061,7 @@ func (x *QueryResult) String() string {
 func (*QueryResult) ProtoMessage() {}
 
 func (x *QueryResult) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[54]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5998,7 +6074,7 @@ func (x *QueryResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryResult.ProtoReflect.Descriptor instead.
 func (*QueryResult) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{54}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *QueryResult) GetId() *QueryID {
@@ -6107,7 +6183,7 @@ type ManagerCommand struct {
 
 func (x *ManagerCommand) Reset() {
 	*x = ManagerCommand{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[55]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6119,7 +6195,7 @@ func (x *ManagerCommand) String() string {
 func (*ManagerCommand) ProtoMessage() {}
 
 func (x *ManagerCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[55]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6132,7 +6208,7 @@ func (x *ManagerCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManagerCommand.ProtoReflect.Descriptor instead.
 func (*ManagerCommand) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{55}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ManagerCommand) GetOf() isManagerCommand_Of {
@@ -6189,7 +6265,7 @@ type ManagerResult struct {
 
 func (x *ManagerResult) Reset() {
 	*x = ManagerResult{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[56]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6201,7 +6277,7 @@ func (x *ManagerResult) String() string {
 func (*ManagerResult) ProtoMessage() {}
 
 func (x *ManagerResult) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[56]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6214,7 +6290,7 @@ func (x *ManagerResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManagerResult.ProtoReflect.Descriptor instead.
 func (*ManagerResult) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{56}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ManagerResult) GetOf() isManagerResult_Of {
@@ -6271,7 +6347,7 @@ type ListenerBus struct {
 
 func (x *ListenerBus) Reset() {
 	*x = ListenerBus{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[57]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6283,7 +6359,7 @@ func (x *ListenerBus) String() string {
 func (*ListenerBus) ProtoMessage() {}
 
 func (x *ListenerBus) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[57]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6296,7 +6372,7 @@ func (x *ListenerBus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListenerBus.ProtoReflect.Descriptor instead.
 func (*ListenerBus) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{57}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ListenerBus) GetOf() isListenerBus_Of {
@@ -6350,7 +6426,7 @@ type ListenerEvents struct {
 
 func (x *ListenerEvents) Reset() {
 	*x = ListenerEvents{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[58]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6362,7 +6438,7 @@ func (x *ListenerEvents) String() string {
 func (*ListenerEvents) ProtoMessage() {}
 
 func (x *ListenerEvents) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[58]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6375,7 +6451,7 @@ func (x *ListenerEvents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListenerEvents.ProtoReflect.Descriptor instead.
 func (*ListenerEvents) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{58}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ListenerEvents) GetEvents() []*ListenerEvents_Event {
@@ -6401,7 +6477,7 @@ type MLObject struct {
 
 func (x *MLObject) Reset() {
 	*x = MLObject{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[59]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6413,7 +6489,7 @@ func (x *MLObject) String() string {
 func (*MLObject) ProtoMessage() {}
 
 func (x *MLObject) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[59]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6426,7 +6502,7 @@ func (x *MLObject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MLObject.ProtoReflect.Descriptor instead.
 func (*MLObject) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{59}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *MLObject) GetId() string {
@@ -6447,7 +6523,7 @@ type MLOperator struct {
 
 func (x *MLOperator) Reset() {
 	*x = MLOperator{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[60]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6459,7 +6535,7 @@ func (x *MLOperator) String() string {
 func (*MLOperator) ProtoMessage() {}
 
 func (x *MLOperator) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[60]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6472,7 +6548,7 @@ func (x *MLOperator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MLOperator.ProtoReflect.Descriptor instead.
 func (*MLOperator) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{60}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *MLOperator) GetClass() string {
@@ -6505,7 +6581,7 @@ type MLParams struct {
 
 func (x *MLParams) Reset() {
 	*x = MLParams{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[61]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6517,7 +6593,7 @@ func (x *MLParams) String() string {
 func (*MLParams) ProtoMessage() {}
 
 func (x *MLParams) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[61]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6530,7 +6606,7 @@ func (x *MLParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MLParams.ProtoReflect.Descriptor instead.
 func (*MLParams) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{61}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *MLParams) GetParams() map[string]*Literal {
@@ -6553,7 +6629,7 @@ type MLRelation struct {
 
 func (x *MLRelation) Reset() {
 	*x = MLRelation{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[62]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6565,7 +6641,7 @@ func (x *MLRelation) String() string {
 func (*MLRelation) ProtoMessage() {}
 
 func (x *MLRelation) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[62]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6578,7 +6654,7 @@ func (x *MLRelation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MLRelation.ProtoReflect.Descriptor instead.
 func (*MLRelation) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{62}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *MLRelation) GetOf() isMLRelation_Of {
@@ -6632,7 +6708,7 @@ type Fetch struct {
 
 func (x *Fetch) Reset() {
 	*x = Fetch{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[63]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6644,7 +6720,7 @@ func (x *Fetch) String() string {
 func (*Fetch) ProtoMessage() {}
 
 func (x *Fetch) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[63]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6657,7 +6733,7 @@ func (x *Fetch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fetch.ProtoReflect.Descriptor instead.
 func (*Fetch) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{63}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Fetch) GetObject() *MLObject {
@@ -6691,7 +6767,7 @@ type MLCommand struct {
 
 func (x *MLCommand) Reset() {
 	*x = MLCommand{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[64]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6703,7 +6779,7 @@ func (x *MLCommand) String() string {
 func (*MLCommand) ProtoMessage() {}
 
 func (x *MLCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[64]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6716,7 +6792,7 @@ func (x *MLCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MLCommand.ProtoReflect.Descriptor instead.
 func (*MLCommand) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{64}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *MLCommand) GetOf() isMLCommand_Of {
@@ -6834,7 +6910,7 @@ type MLResult struct {
 
 func (x *MLResult) Reset() {
 	*x = MLResult{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[65]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6846,7 +6922,7 @@ func (x *MLResult) String() string {
 func (*MLResult) ProtoMessage() {}
 
 func (x *MLResult) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[65]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6859,7 +6935,7 @@ func (x *MLResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MLResult.ProtoReflect.Descriptor instead.
 func (*MLResult) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{65}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *MLResult) GetOf() isMLResult_Of {
@@ -6930,7 +7006,7 @@ type ExecuteRequest_Option struct {
 
 func (x *ExecuteRequest_Option) Reset() {
 	*x = ExecuteRequest_Option{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[66]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6942,7 +7018,7 @@ func (x *ExecuteRequest_Option) String() string {
 func (*ExecuteRequest_Option) ProtoMessage() {}
 
 func (x *ExecuteRequest_Option) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[66]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6993,7 +7069,7 @@ type ExecuteRequest_Reattach struct {
 
 func (x *ExecuteRequest_Reattach) Reset() {
 	*x = ExecuteRequest_Reattach{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[67]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7005,7 +7081,7 @@ func (x *ExecuteRequest_Reattach) String() string {
 func (*ExecuteRequest_Reattach) ProtoMessage() {}
 
 func (x *ExecuteRequest_Reattach) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[67]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7041,7 +7117,7 @@ type Progress_Stage struct {
 
 func (x *Progress_Stage) Reset() {
 	*x = Progress_Stage{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[68]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7053,7 +7129,7 @@ func (x *Progress_Stage) String() string {
 func (*Progress_Stage) ProtoMessage() {}
 
 func (x *Progress_Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[68]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7112,7 +7188,7 @@ type ReleaseExecuteRequest_All struct {
 
 func (x *ReleaseExecuteRequest_All) Reset() {
 	*x = ReleaseExecuteRequest_All{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[69]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7124,7 +7200,7 @@ func (x *ReleaseExecuteRequest_All) String() string {
 func (*ReleaseExecuteRequest_All) ProtoMessage() {}
 
 func (x *ReleaseExecuteRequest_All) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[69]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7149,7 +7225,7 @@ type ReleaseExecuteRequest_Until struct {
 
 func (x *ReleaseExecuteRequest_Until) Reset() {
 	*x = ReleaseExecuteRequest_Until{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[70]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7161,7 +7237,7 @@ func (x *ReleaseExecuteRequest_Until) String() string {
 func (*ReleaseExecuteRequest_Until) ProtoMessage() {}
 
 func (x *ReleaseExecuteRequest_Until) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[70]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7193,7 +7269,7 @@ type AnalyzeRequest_OfPlan struct {
 
 func (x *AnalyzeRequest_OfPlan) Reset() {
 	*x = AnalyzeRequest_OfPlan{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[71]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7205,7 +7281,7 @@ func (x *AnalyzeRequest_OfPlan) String() string {
 func (*AnalyzeRequest_OfPlan) ProtoMessage() {}
 
 func (x *AnalyzeRequest_OfPlan) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[71]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7238,7 +7314,7 @@ type AnalyzeRequest_Explain struct {
 
 func (x *AnalyzeRequest_Explain) Reset() {
 	*x = AnalyzeRequest_Explain{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[72]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7250,7 +7326,7 @@ func (x *AnalyzeRequest_Explain) String() string {
 func (*AnalyzeRequest_Explain) ProtoMessage() {}
 
 func (x *AnalyzeRequest_Explain) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[72]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7288,7 +7364,7 @@ type AnalyzeRequest_Version struct {
 
 func (x *AnalyzeRequest_Version) Reset() {
 	*x = AnalyzeRequest_Version{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[73]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7300,7 +7376,7 @@ func (x *AnalyzeRequest_Version) String() string {
 func (*AnalyzeRequest_Version) ProtoMessage() {}
 
 func (x *AnalyzeRequest_Version) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[73]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7326,7 +7402,7 @@ type AnalyzeRequest_Persist struct {
 
 func (x *AnalyzeRequest_Persist) Reset() {
 	*x = AnalyzeRequest_Persist{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[74]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7338,7 +7414,7 @@ func (x *AnalyzeRequest_Persist) String() string {
 func (*AnalyzeRequest_Persist) ProtoMessage() {}
 
 func (x *AnalyzeRequest_Persist) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[74]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7378,7 +7454,7 @@ type AnalyzeRequest_Unpersist struct {
 
 func (x *AnalyzeRequest_Unpersist) Reset() {
 	*x = AnalyzeRequest_Unpersist{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[75]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7390,7 +7466,7 @@ func (x *AnalyzeRequest_Unpersist) String() string {
 func (*AnalyzeRequest_Unpersist) ProtoMessage() {}
 
 func (x *AnalyzeRequest_Unpersist) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[75]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7429,7 +7505,7 @@ type AnalyzeResponse_Schema struct {
 
 func (x *AnalyzeResponse_Schema) Reset() {
 	*x = AnalyzeResponse_Schema{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[76]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7441,7 +7517,7 @@ func (x *AnalyzeResponse_Schema) String() string {
 func (*AnalyzeResponse_Schema) ProtoMessage() {}
 
 func (x *AnalyzeResponse_Schema) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[76]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7473,7 +7549,7 @@ type AnalyzeResponse_Explain struct {
 
 func (x *AnalyzeResponse_Explain) Reset() {
 	*x = AnalyzeResponse_Explain{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[77]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7485,7 +7561,7 @@ func (x *AnalyzeResponse_Explain) String() string {
 func (*AnalyzeResponse_Explain) ProtoMessage() {}
 
 func (x *AnalyzeResponse_Explain) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[77]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7517,7 +7593,7 @@ type AnalyzeResponse_IsStreaming struct {
 
 func (x *AnalyzeResponse_IsStreaming) Reset() {
 	*x = AnalyzeResponse_IsStreaming{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[78]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7529,7 +7605,7 @@ func (x *AnalyzeResponse_IsStreaming) String() string {
 func (*AnalyzeResponse_IsStreaming) ProtoMessage() {}
 
 func (x *AnalyzeResponse_IsStreaming) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[78]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7561,7 +7637,7 @@ type AnalyzeResponse_Version struct {
 
 func (x *AnalyzeResponse_Version) Reset() {
 	*x = AnalyzeResponse_Version{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[79]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7573,7 +7649,7 @@ func (x *AnalyzeResponse_Version) String() string {
 func (*AnalyzeResponse_Version) ProtoMessage() {}
 
 func (x *AnalyzeResponse_Version) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[79]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7604,7 +7680,7 @@ type AnalyzeResponse_Persist struct {
 
 func (x *AnalyzeResponse_Persist) Reset() {
 	*x = AnalyzeResponse_Persist{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[80]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7616,7 +7692,7 @@ func (x *AnalyzeResponse_Persist) String() string {
 func (*AnalyzeResponse_Persist) ProtoMessage() {}
 
 func (x *AnalyzeResponse_Persist) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[80]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7640,7 +7716,7 @@ type AnalyzeResponse_Unpersist struct {
 
 func (x *AnalyzeResponse_Unpersist) Reset() {
 	*x = AnalyzeResponse_Unpersist{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[81]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7652,7 +7728,7 @@ func (x *AnalyzeResponse_Unpersist) String() string {
 func (*AnalyzeResponse_Unpersist) ProtoMessage() {}
 
 func (x *AnalyzeResponse_Unpersist) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[81]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7684,7 +7760,7 @@ type ConfigRequest_Operation struct {
 
 func (x *ConfigRequest_Operation) Reset() {
 	*x = ConfigRequest_Operation{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[82]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7696,7 +7772,7 @@ func (x *ConfigRequest_Operation) String() string {
 func (*ConfigRequest_Operation) ProtoMessage() {}
 
 func (x *ConfigRequest_Operation) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[82]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7808,7 +7884,7 @@ type ConfigRequest_Set struct {
 
 func (x *ConfigRequest_Set) Reset() {
 	*x = ConfigRequest_Set{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[83]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7820,7 +7896,7 @@ func (x *ConfigRequest_Set) String() string {
 func (*ConfigRequest_Set) ProtoMessage() {}
 
 func (x *ConfigRequest_Set) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[83]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7859,7 +7935,7 @@ type ConfigRequest_Get struct {
 
 func (x *ConfigRequest_Get) Reset() {
 	*x = ConfigRequest_Get{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[84]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7871,7 +7947,7 @@ func (x *ConfigRequest_Get) String() string {
 func (*ConfigRequest_Get) ProtoMessage() {}
 
 func (x *ConfigRequest_Get) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[84]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7903,7 +7979,7 @@ type ConfigRequest_GetAll struct {
 
 func (x *ConfigRequest_GetAll) Reset() {
 	*x = ConfigRequest_GetAll{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[85]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7915,7 +7991,7 @@ func (x *ConfigRequest_GetAll) String() string {
 func (*ConfigRequest_GetAll) ProtoMessage() {}
 
 func (x *ConfigRequest_GetAll) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[85]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7947,7 +8023,7 @@ type ConfigRequest_Unset struct {
 
 func (x *ConfigRequest_Unset) Reset() {
 	*x = ConfigRequest_Unset{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[86]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7959,7 +8035,7 @@ func (x *ConfigRequest_Unset) String() string {
 func (*ConfigRequest_Unset) ProtoMessage() {}
 
 func (x *ConfigRequest_Unset) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[86]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7995,7 +8071,7 @@ type ErrorResponse_Error struct {
 
 func (x *ErrorResponse_Error) Reset() {
 	*x = ErrorResponse_Error{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[87]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8007,7 +8083,7 @@ func (x *ErrorResponse_Error) String() string {
 func (*ErrorResponse_Error) ProtoMessage() {}
 
 func (x *ErrorResponse_Error) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[87]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8070,7 +8146,7 @@ type ErrorResponse_Error_Frame struct {
 
 func (x *ErrorResponse_Error_Frame) Reset() {
 	*x = ErrorResponse_Error_Frame{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[88]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8082,7 +8158,7 @@ func (x *ErrorResponse_Error_Frame) String() string {
 func (*ErrorResponse_Error_Frame) ProtoMessage() {}
 
 func (x *ErrorResponse_Error_Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[88]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8137,7 +8213,7 @@ type ErrorResponse_Error_Spark struct {
 
 func (x *ErrorResponse_Error_Spark) Reset() {
 	*x = ErrorResponse_Error_Spark{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[89]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8149,7 +8225,7 @@ func (x *ErrorResponse_Error_Spark) String() string {
 func (*ErrorResponse_Error_Spark) ProtoMessage() {}
 
 func (x *ErrorResponse_Error_Spark) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[89]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8195,7 +8271,7 @@ type Relation_Common struct {
 
 func (x *Relation_Common) Reset() {
 	*x = Relation_Common{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[91]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8207,7 +8283,7 @@ func (x *Relation_Common) String() string {
 func (*Relation_Common) ProtoMessage() {}
 
 func (x *Relation_Common) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[91]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8240,7 +8316,7 @@ type Read_Table struct {
 
 func (x *Read_Table) Reset() {
 	*x = Read_Table{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[92]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8252,7 +8328,7 @@ func (x *Read_Table) String() string {
 func (*Read_Table) ProtoMessage() {}
 
 func (x *Read_Table) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[92]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8294,7 +8370,7 @@ type Read_Source struct {
 
 func (x *Read_Source) Reset() {
 	*x = Read_Source{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[93]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8306,7 +8382,7 @@ func (x *Read_Source) String() string {
 func (*Read_Source) ProtoMessage() {}
 
 func (x *Read_Source) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[93]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8360,7 +8436,7 @@ type Expr_Attribute struct {
 
 func (x *Expr_Attribute) Reset() {
 	*x = Expr_Attribute{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[97]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8372,7 +8448,7 @@ func (x *Expr_Attribute) String() string {
 func (*Expr_Attribute) ProtoMessage() {}
 
 func (x *Expr_Attribute) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[97]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8385,7 +8461,7 @@ func (x *Expr_Attribute) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Expr_Attribute.ProtoReflect.Descriptor instead.
 func (*Expr_Attribute) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{43, 0}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{44, 0}
 }
 
 func (x *Expr_Attribute) GetName() string {
@@ -8414,7 +8490,7 @@ type Expr_Function struct {
 
 func (x *Expr_Function) Reset() {
 	*x = Expr_Function{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[98]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8426,7 +8502,7 @@ func (x *Expr_Function) String() string {
 func (*Expr_Function) ProtoMessage() {}
 
 func (x *Expr_Function) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[98]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8439,7 +8515,7 @@ func (x *Expr_Function) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Expr_Function.ProtoReflect.Descriptor instead.
 func (*Expr_Function) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{43, 1}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{44, 1}
 }
 
 func (x *Expr_Function) GetName() string {
@@ -8479,7 +8555,7 @@ type Expr_Text struct {
 
 func (x *Expr_Text) Reset() {
 	*x = Expr_Text{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[99]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8491,7 +8567,7 @@ func (x *Expr_Text) String() string {
 func (*Expr_Text) ProtoMessage() {}
 
 func (x *Expr_Text) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[99]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8504,7 +8580,7 @@ func (x *Expr_Text) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Expr_Text.ProtoReflect.Descriptor instead.
 func (*Expr_Text) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{43, 2}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{44, 2}
 }
 
 func (x *Expr_Text) GetSql() string {
@@ -8523,7 +8599,7 @@ type Expr_Star struct {
 
 func (x *Expr_Star) Reset() {
 	*x = Expr_Star{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[100]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8535,7 +8611,7 @@ func (x *Expr_Star) String() string {
 func (*Expr_Star) ProtoMessage() {}
 
 func (x *Expr_Star) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[100]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8548,7 +8624,7 @@ func (x *Expr_Star) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Expr_Star.ProtoReflect.Descriptor instead.
 func (*Expr_Star) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{43, 3}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{44, 3}
 }
 
 func (x *Expr_Star) GetTarget() string {
@@ -8569,7 +8645,7 @@ type Expr_Alias struct {
 
 func (x *Expr_Alias) Reset() {
 	*x = Expr_Alias{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[101]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8581,7 +8657,7 @@ func (x *Expr_Alias) String() string {
 func (*Expr_Alias) ProtoMessage() {}
 
 func (x *Expr_Alias) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[101]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8594,7 +8670,7 @@ func (x *Expr_Alias) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Expr_Alias.ProtoReflect.Descriptor instead.
 func (*Expr_Alias) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{43, 4}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{44, 4}
 }
 
 func (x *Expr_Alias) GetExpr() *Expr {
@@ -8629,7 +8705,7 @@ type Expr_Order struct {
 
 func (x *Expr_Order) Reset() {
 	*x = Expr_Order{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[102]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8641,7 +8717,7 @@ func (x *Expr_Order) String() string {
 func (*Expr_Order) ProtoMessage() {}
 
 func (x *Expr_Order) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[102]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8654,7 +8730,7 @@ func (x *Expr_Order) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Expr_Order.ProtoReflect.Descriptor instead.
 func (*Expr_Order) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{43, 5}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{44, 5}
 }
 
 func (x *Expr_Order) GetOf() *Expr {
@@ -8689,7 +8765,7 @@ type Literal_Decimal struct {
 
 func (x *Literal_Decimal) Reset() {
 	*x = Literal_Decimal{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[103]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8701,7 +8777,7 @@ func (x *Literal_Decimal) String() string {
 func (*Literal_Decimal) ProtoMessage() {}
 
 func (x *Literal_Decimal) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[103]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8714,7 +8790,7 @@ func (x *Literal_Decimal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Literal_Decimal.ProtoReflect.Descriptor instead.
 func (*Literal_Decimal) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{44, 0}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45, 0}
 }
 
 func (x *Literal_Decimal) GetValue() string {
@@ -8748,7 +8824,7 @@ type Literal_Array struct {
 
 func (x *Literal_Array) Reset() {
 	*x = Literal_Array{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[104]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8760,7 +8836,7 @@ func (x *Literal_Array) String() string {
 func (*Literal_Array) ProtoMessage() {}
 
 func (x *Literal_Array) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[104]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8773,7 +8849,7 @@ func (x *Literal_Array) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Literal_Array.ProtoReflect.Descriptor instead.
 func (*Literal_Array) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{44, 1}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45, 1}
 }
 
 func (x *Literal_Array) GetType() *DataType {
@@ -8800,7 +8876,7 @@ type Literal_Struct struct {
 
 func (x *Literal_Struct) Reset() {
 	*x = Literal_Struct{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[105]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8812,7 +8888,7 @@ func (x *Literal_Struct) String() string {
 func (*Literal_Struct) ProtoMessage() {}
 
 func (x *Literal_Struct) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[105]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8825,7 +8901,7 @@ func (x *Literal_Struct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Literal_Struct.ProtoReflect.Descriptor instead.
 func (*Literal_Struct) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{44, 2}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45, 2}
 }
 
 func (x *Literal_Struct) GetType() *DataType {
@@ -8859,7 +8935,7 @@ type Literal_Specialized struct {
 
 func (x *Literal_Specialized) Reset() {
 	*x = Literal_Specialized{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[106]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8871,7 +8947,7 @@ func (x *Literal_Specialized) String() string {
 func (*Literal_Specialized) ProtoMessage() {}
 
 func (x *Literal_Specialized) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[106]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8884,7 +8960,7 @@ func (x *Literal_Specialized) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Literal_Specialized.ProtoReflect.Descriptor instead.
 func (*Literal_Specialized) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{44, 3}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45, 3}
 }
 
 func (x *Literal_Specialized) GetOf() isLiteral_Specialized_Of {
@@ -8997,7 +9073,7 @@ type Literal_Specialized_Bools struct {
 
 func (x *Literal_Specialized_Bools) Reset() {
 	*x = Literal_Specialized_Bools{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[107]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9009,7 +9085,7 @@ func (x *Literal_Specialized_Bools) String() string {
 func (*Literal_Specialized_Bools) ProtoMessage() {}
 
 func (x *Literal_Specialized_Bools) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[107]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9022,7 +9098,7 @@ func (x *Literal_Specialized_Bools) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Literal_Specialized_Bools.ProtoReflect.Descriptor instead.
 func (*Literal_Specialized_Bools) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{44, 3, 0}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45, 3, 0}
 }
 
 func (x *Literal_Specialized_Bools) GetValues() []bool {
@@ -9041,7 +9117,7 @@ type Literal_Specialized_Ints struct {
 
 func (x *Literal_Specialized_Ints) Reset() {
 	*x = Literal_Specialized_Ints{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[108]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9053,7 +9129,7 @@ func (x *Literal_Specialized_Ints) String() string {
 func (*Literal_Specialized_Ints) ProtoMessage() {}
 
 func (x *Literal_Specialized_Ints) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[108]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9066,7 +9142,7 @@ func (x *Literal_Specialized_Ints) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Literal_Specialized_Ints.ProtoReflect.Descriptor instead.
 func (*Literal_Specialized_Ints) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{44, 3, 1}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45, 3, 1}
 }
 
 func (x *Literal_Specialized_Ints) GetValues() []int32 {
@@ -9085,7 +9161,7 @@ type Literal_Specialized_Longs struct {
 
 func (x *Literal_Specialized_Longs) Reset() {
 	*x = Literal_Specialized_Longs{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[109]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9097,7 +9173,7 @@ func (x *Literal_Specialized_Longs) String() string {
 func (*Literal_Specialized_Longs) ProtoMessage() {}
 
 func (x *Literal_Specialized_Longs) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[109]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9110,7 +9186,7 @@ func (x *Literal_Specialized_Longs) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Literal_Specialized_Longs.ProtoReflect.Descriptor instead.
 func (*Literal_Specialized_Longs) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{44, 3, 2}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45, 3, 2}
 }
 
 func (x *Literal_Specialized_Longs) GetValues() []int64 {
@@ -9129,7 +9205,7 @@ type Literal_Specialized_Floats struct {
 
 func (x *Literal_Specialized_Floats) Reset() {
 	*x = Literal_Specialized_Floats{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[110]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9141,7 +9217,7 @@ func (x *Literal_Specialized_Floats) String() string {
 func (*Literal_Specialized_Floats) ProtoMessage() {}
 
 func (x *Literal_Specialized_Floats) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[110]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9154,7 +9230,7 @@ func (x *Literal_Specialized_Floats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Literal_Specialized_Floats.ProtoReflect.Descriptor instead.
 func (*Literal_Specialized_Floats) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{44, 3, 3}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45, 3, 3}
 }
 
 func (x *Literal_Specialized_Floats) GetValues() []float32 {
@@ -9173,7 +9249,7 @@ type Literal_Specialized_Doubles struct {
 
 func (x *Literal_Specialized_Doubles) Reset() {
 	*x = Literal_Specialized_Doubles{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[111]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9185,7 +9261,7 @@ func (x *Literal_Specialized_Doubles) String() string {
 func (*Literal_Specialized_Doubles) ProtoMessage() {}
 
 func (x *Literal_Specialized_Doubles) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[111]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9198,7 +9274,7 @@ func (x *Literal_Specialized_Doubles) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Literal_Specialized_Doubles.ProtoReflect.Descriptor instead.
 func (*Literal_Specialized_Doubles) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{44, 3, 4}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45, 3, 4}
 }
 
 func (x *Literal_Specialized_Doubles) GetValues() []float64 {
@@ -9217,7 +9293,7 @@ type Literal_Specialized_Strings struct {
 
 func (x *Literal_Specialized_Strings) Reset() {
 	*x = Literal_Specialized_Strings{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[112]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9229,7 +9305,7 @@ func (x *Literal_Specialized_Strings) String() string {
 func (*Literal_Specialized_Strings) ProtoMessage() {}
 
 func (x *Literal_Specialized_Strings) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[112]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9242,7 +9318,7 @@ func (x *Literal_Specialized_Strings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Literal_Specialized_Strings.ProtoReflect.Descriptor instead.
 func (*Literal_Specialized_Strings) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{44, 3, 5}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45, 3, 5}
 }
 
 func (x *Literal_Specialized_Strings) GetValues() []string {
@@ -9260,7 +9336,7 @@ type DataType_Plain struct {
 
 func (x *DataType_Plain) Reset() {
 	*x = DataType_Plain{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[113]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9272,7 +9348,7 @@ func (x *DataType_Plain) String() string {
 func (*DataType_Plain) ProtoMessage() {}
 
 func (x *DataType_Plain) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[113]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9285,7 +9361,7 @@ func (x *DataType_Plain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataType_Plain.ProtoReflect.Descriptor instead.
 func (*DataType_Plain) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45, 0}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{46, 0}
 }
 
 type DataType_Sized struct {
@@ -9297,7 +9373,7 @@ type DataType_Sized struct {
 
 func (x *DataType_Sized) Reset() {
 	*x = DataType_Sized{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[114]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9309,7 +9385,7 @@ func (x *DataType_Sized) String() string {
 func (*DataType_Sized) ProtoMessage() {}
 
 func (x *DataType_Sized) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[114]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9322,7 +9398,7 @@ func (x *DataType_Sized) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataType_Sized.ProtoReflect.Descriptor instead.
 func (*DataType_Sized) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45, 1}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{46, 1}
 }
 
 func (x *DataType_Sized) GetLength() int32 {
@@ -9342,7 +9418,7 @@ type DataType_Decimal struct {
 
 func (x *DataType_Decimal) Reset() {
 	*x = DataType_Decimal{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[115]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9354,7 +9430,7 @@ func (x *DataType_Decimal) String() string {
 func (*DataType_Decimal) ProtoMessage() {}
 
 func (x *DataType_Decimal) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[115]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9367,7 +9443,7 @@ func (x *DataType_Decimal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataType_Decimal.ProtoReflect.Descriptor instead.
 func (*DataType_Decimal) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45, 2}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{46, 2}
 }
 
 func (x *DataType_Decimal) GetScale() int32 {
@@ -9394,7 +9470,7 @@ type DataType_Array struct {
 
 func (x *DataType_Array) Reset() {
 	*x = DataType_Array{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[116]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9406,7 +9482,7 @@ func (x *DataType_Array) String() string {
 func (*DataType_Array) ProtoMessage() {}
 
 func (x *DataType_Array) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[116]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9419,7 +9495,7 @@ func (x *DataType_Array) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataType_Array.ProtoReflect.Descriptor instead.
 func (*DataType_Array) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45, 3}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{46, 3}
 }
 
 func (x *DataType_Array) GetElement() *DataType {
@@ -9445,7 +9521,7 @@ type DataType_Struct struct {
 
 func (x *DataType_Struct) Reset() {
 	*x = DataType_Struct{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[117]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9457,7 +9533,7 @@ func (x *DataType_Struct) String() string {
 func (*DataType_Struct) ProtoMessage() {}
 
 func (x *DataType_Struct) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[117]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9470,7 +9546,7 @@ func (x *DataType_Struct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataType_Struct.ProtoReflect.Descriptor instead.
 func (*DataType_Struct) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45, 4}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{46, 4}
 }
 
 func (x *DataType_Struct) GetFields() []*DataType_Field {
@@ -9491,7 +9567,7 @@ type DataType_Field struct {
 
 func (x *DataType_Field) Reset() {
 	*x = DataType_Field{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[118]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9503,7 +9579,7 @@ func (x *DataType_Field) String() string {
 func (*DataType_Field) ProtoMessage() {}
 
 func (x *DataType_Field) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[118]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9516,7 +9592,7 @@ func (x *DataType_Field) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataType_Field.ProtoReflect.Descriptor instead.
 func (*DataType_Field) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45, 5}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{46, 5}
 }
 
 func (x *DataType_Field) GetName() string {
@@ -9551,7 +9627,7 @@ type DataType_Map struct {
 
 func (x *DataType_Map) Reset() {
 	*x = DataType_Map{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[119]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9563,7 +9639,7 @@ func (x *DataType_Map) String() string {
 func (*DataType_Map) ProtoMessage() {}
 
 func (x *DataType_Map) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[119]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9576,7 +9652,7 @@ func (x *DataType_Map) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataType_Map.ProtoReflect.Descriptor instead.
 func (*DataType_Map) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45, 6}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{46, 6}
 }
 
 func (x *DataType_Map) GetKey() *DataType {
@@ -9611,7 +9687,7 @@ type DataType_UDT struct {
 
 func (x *DataType_UDT) Reset() {
 	*x = DataType_UDT{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[120]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9623,7 +9699,7 @@ func (x *DataType_UDT) String() string {
 func (*DataType_UDT) ProtoMessage() {}
 
 func (x *DataType_UDT) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[120]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9636,7 +9712,7 @@ func (x *DataType_UDT) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataType_UDT.ProtoReflect.Descriptor instead.
 func (*DataType_UDT) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45, 7}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{46, 7}
 }
 
 func (x *DataType_UDT) GetKind() string {
@@ -9669,7 +9745,7 @@ type DataType_Unparsed struct {
 
 func (x *DataType_Unparsed) Reset() {
 	*x = DataType_Unparsed{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[121]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9681,7 +9757,7 @@ func (x *DataType_Unparsed) String() string {
 func (*DataType_Unparsed) ProtoMessage() {}
 
 func (x *DataType_Unparsed) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[121]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9694,7 +9770,7 @@ func (x *DataType_Unparsed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataType_Unparsed.ProtoReflect.Descriptor instead.
 func (*DataType_Unparsed) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{45, 8}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{46, 8}
 }
 
 func (x *DataType_Unparsed) GetText() string {
@@ -9714,7 +9790,7 @@ type Write_SaveTable struct {
 
 func (x *Write_SaveTable) Reset() {
 	*x = Write_SaveTable{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[123]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9726,7 +9802,7 @@ func (x *Write_SaveTable) String() string {
 func (*Write_SaveTable) ProtoMessage() {}
 
 func (x *Write_SaveTable) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[123]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9739,7 +9815,7 @@ func (x *Write_SaveTable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Write_SaveTable.ProtoReflect.Descriptor instead.
 func (*Write_SaveTable) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{47, 1}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{48, 1}
 }
 
 func (x *Write_SaveTable) GetName() string {
@@ -9765,7 +9841,7 @@ type QueryCommand_Explain struct {
 
 func (x *QueryCommand_Explain) Reset() {
 	*x = QueryCommand_Explain{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[125]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9777,7 +9853,7 @@ func (x *QueryCommand_Explain) String() string {
 func (*QueryCommand_Explain) ProtoMessage() {}
 
 func (x *QueryCommand_Explain) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[125]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9790,7 +9866,7 @@ func (x *QueryCommand_Explain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryCommand_Explain.ProtoReflect.Descriptor instead.
 func (*QueryCommand_Explain) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{53, 0}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{54, 0}
 }
 
 func (x *QueryCommand_Explain) GetExtended() bool {
@@ -9809,7 +9885,7 @@ type QueryCommand_Await struct {
 
 func (x *QueryCommand_Await) Reset() {
 	*x = QueryCommand_Await{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[126]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9821,7 +9897,7 @@ func (x *QueryCommand_Await) String() string {
 func (*QueryCommand_Await) ProtoMessage() {}
 
 func (x *QueryCommand_Await) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[126]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9834,7 +9910,7 @@ func (x *QueryCommand_Await) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryCommand_Await.ProtoReflect.Descriptor instead.
 func (*QueryCommand_Await) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{53, 1}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{54, 1}
 }
 
 func (x *QueryCommand_Await) GetTimeoutMs() int64 {
@@ -9856,7 +9932,7 @@ type QueryResult_Status struct {
 
 func (x *QueryResult_Status) Reset() {
 	*x = QueryResult_Status{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[127]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9868,7 +9944,7 @@ func (x *QueryResult_Status) String() string {
 func (*QueryResult_Status) ProtoMessage() {}
 
 func (x *QueryResult_Status) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[127]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9881,7 +9957,7 @@ func (x *QueryResult_Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryResult_Status.ProtoReflect.Descriptor instead.
 func (*QueryResult_Status) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{54, 0}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{55, 0}
 }
 
 func (x *QueryResult_Status) GetText() string {
@@ -9921,7 +9997,7 @@ type QueryResult_Recent struct {
 
 func (x *QueryResult_Recent) Reset() {
 	*x = QueryResult_Recent{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[128]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9933,7 +10009,7 @@ func (x *QueryResult_Recent) String() string {
 func (*QueryResult_Recent) ProtoMessage() {}
 
 func (x *QueryResult_Recent) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[128]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9946,7 +10022,7 @@ func (x *QueryResult_Recent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryResult_Recent.ProtoReflect.Descriptor instead.
 func (*QueryResult_Recent) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{54, 1}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{55, 1}
 }
 
 func (x *QueryResult_Recent) GetJson() []string {
@@ -9965,7 +10041,7 @@ type QueryResult_Explained struct {
 
 func (x *QueryResult_Explained) Reset() {
 	*x = QueryResult_Explained{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[129]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9977,7 +10053,7 @@ func (x *QueryResult_Explained) String() string {
 func (*QueryResult_Explained) ProtoMessage() {}
 
 func (x *QueryResult_Explained) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[129]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9990,7 +10066,7 @@ func (x *QueryResult_Explained) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryResult_Explained.ProtoReflect.Descriptor instead.
 func (*QueryResult_Explained) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{54, 2}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{55, 2}
 }
 
 func (x *QueryResult_Explained) GetText() string {
@@ -10011,7 +10087,7 @@ type QueryResult_Failure struct {
 
 func (x *QueryResult_Failure) Reset() {
 	*x = QueryResult_Failure{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[130]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10023,7 +10099,7 @@ func (x *QueryResult_Failure) String() string {
 func (*QueryResult_Failure) ProtoMessage() {}
 
 func (x *QueryResult_Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[130]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10036,7 +10112,7 @@ func (x *QueryResult_Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryResult_Failure.ProtoReflect.Descriptor instead.
 func (*QueryResult_Failure) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{54, 3}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{55, 3}
 }
 
 func (x *QueryResult_Failure) GetText() string {
@@ -10069,7 +10145,7 @@ type QueryResult_Awaited struct {
 
 func (x *QueryResult_Awaited) Reset() {
 	*x = QueryResult_Awaited{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[131]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10081,7 +10157,7 @@ func (x *QueryResult_Awaited) String() string {
 func (*QueryResult_Awaited) ProtoMessage() {}
 
 func (x *QueryResult_Awaited) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[131]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10094,7 +10170,7 @@ func (x *QueryResult_Awaited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryResult_Awaited.ProtoReflect.Descriptor instead.
 func (*QueryResult_Awaited) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{54, 4}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{55, 4}
 }
 
 func (x *QueryResult_Awaited) GetTerminated() bool {
@@ -10113,7 +10189,7 @@ type ManagerResult_Active struct {
 
 func (x *ManagerResult_Active) Reset() {
 	*x = ManagerResult_Active{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[132]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10125,7 +10201,7 @@ func (x *ManagerResult_Active) String() string {
 func (*ManagerResult_Active) ProtoMessage() {}
 
 func (x *ManagerResult_Active) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[132]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10138,7 +10214,7 @@ func (x *ManagerResult_Active) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManagerResult_Active.ProtoReflect.Descriptor instead.
 func (*ManagerResult_Active) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{56, 0}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{57, 0}
 }
 
 func (x *ManagerResult_Active) GetQueries() []*ManagerResult_Instance {
@@ -10158,7 +10234,7 @@ type ManagerResult_Instance struct {
 
 func (x *ManagerResult_Instance) Reset() {
 	*x = ManagerResult_Instance{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[133]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10170,7 +10246,7 @@ func (x *ManagerResult_Instance) String() string {
 func (*ManagerResult_Instance) ProtoMessage() {}
 
 func (x *ManagerResult_Instance) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[133]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10183,7 +10259,7 @@ func (x *ManagerResult_Instance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManagerResult_Instance.ProtoReflect.Descriptor instead.
 func (*ManagerResult_Instance) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{56, 1}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{57, 1}
 }
 
 func (x *ManagerResult_Instance) GetId() *QueryID {
@@ -10210,7 +10286,7 @@ type ListenerEvents_Event struct {
 
 func (x *ListenerEvents_Event) Reset() {
 	*x = ListenerEvents_Event{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[134]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10222,7 +10298,7 @@ func (x *ListenerEvents_Event) String() string {
 func (*ListenerEvents_Event) ProtoMessage() {}
 
 func (x *ListenerEvents_Event) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[134]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10235,7 +10311,7 @@ func (x *ListenerEvents_Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListenerEvents_Event.ProtoReflect.Descriptor instead.
 func (*ListenerEvents_Event) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{58, 0}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{59, 0}
 }
 
 func (x *ListenerEvents_Event) GetJson() string {
@@ -10267,7 +10343,7 @@ type MLRelation_Transform struct {
 
 func (x *MLRelation_Transform) Reset() {
 	*x = MLRelation_Transform{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[136]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10279,7 +10355,7 @@ func (x *MLRelation_Transform) String() string {
 func (*MLRelation_Transform) ProtoMessage() {}
 
 func (x *MLRelation_Transform) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[136]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10292,7 +10368,7 @@ func (x *MLRelation_Transform) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MLRelation_Transform.ProtoReflect.Descriptor instead.
 func (*MLRelation_Transform) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{62, 0}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{63, 0}
 }
 
 func (x *MLRelation_Transform) GetBy() isMLRelation_Transform_By {
@@ -10360,7 +10436,7 @@ type Fetch_Method struct {
 
 func (x *Fetch_Method) Reset() {
 	*x = Fetch_Method{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[137]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10372,7 +10448,7 @@ func (x *Fetch_Method) String() string {
 func (*Fetch_Method) ProtoMessage() {}
 
 func (x *Fetch_Method) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[137]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10385,7 +10461,7 @@ func (x *Fetch_Method) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fetch_Method.ProtoReflect.Descriptor instead.
 func (*Fetch_Method) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{63, 0}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{64, 0}
 }
 
 func (x *Fetch_Method) GetName() string {
@@ -10415,7 +10491,7 @@ type Fetch_Arg struct {
 
 func (x *Fetch_Arg) Reset() {
 	*x = Fetch_Arg{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[138]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10427,7 +10503,7 @@ func (x *Fetch_Arg) String() string {
 func (*Fetch_Arg) ProtoMessage() {}
 
 func (x *Fetch_Arg) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[138]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10440,7 +10516,7 @@ func (x *Fetch_Arg) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fetch_Arg.ProtoReflect.Descriptor instead.
 func (*Fetch_Arg) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{63, 1}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{64, 1}
 }
 
 func (x *Fetch_Arg) GetOf() isFetch_Arg_Of {
@@ -10495,7 +10571,7 @@ type MLCommand_Fit struct {
 
 func (x *MLCommand_Fit) Reset() {
 	*x = MLCommand_Fit{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[139]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10507,7 +10583,7 @@ func (x *MLCommand_Fit) String() string {
 func (*MLCommand_Fit) ProtoMessage() {}
 
 func (x *MLCommand_Fit) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[139]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10520,7 +10596,7 @@ func (x *MLCommand_Fit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MLCommand_Fit.ProtoReflect.Descriptor instead.
 func (*MLCommand_Fit) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{64, 0}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{65, 0}
 }
 
 func (x *MLCommand_Fit) GetEstimator() *MLOperator {
@@ -10554,7 +10630,7 @@ type MLCommand_Delete struct {
 
 func (x *MLCommand_Delete) Reset() {
 	*x = MLCommand_Delete{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[140]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10566,7 +10642,7 @@ func (x *MLCommand_Delete) String() string {
 func (*MLCommand_Delete) ProtoMessage() {}
 
 func (x *MLCommand_Delete) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[140]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10579,7 +10655,7 @@ func (x *MLCommand_Delete) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MLCommand_Delete.ProtoReflect.Descriptor instead.
 func (*MLCommand_Delete) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{64, 1}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{65, 1}
 }
 
 func (x *MLCommand_Delete) GetObjects() []*MLObject {
@@ -10613,7 +10689,7 @@ type MLCommand_Write struct {
 
 func (x *MLCommand_Write) Reset() {
 	*x = MLCommand_Write{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[141]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10625,7 +10701,7 @@ func (x *MLCommand_Write) String() string {
 func (*MLCommand_Write) ProtoMessage() {}
 
 func (x *MLCommand_Write) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[141]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10638,7 +10714,7 @@ func (x *MLCommand_Write) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MLCommand_Write.ProtoReflect.Descriptor instead.
 func (*MLCommand_Write) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{64, 2}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{65, 2}
 }
 
 func (x *MLCommand_Write) GetOf() isMLCommand_Write_Of {
@@ -10720,7 +10796,7 @@ type MLCommand_Read struct {
 
 func (x *MLCommand_Read) Reset() {
 	*x = MLCommand_Read{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[142]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10732,7 +10808,7 @@ func (x *MLCommand_Read) String() string {
 func (*MLCommand_Read) ProtoMessage() {}
 
 func (x *MLCommand_Read) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[142]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10745,7 +10821,7 @@ func (x *MLCommand_Read) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MLCommand_Read.ProtoReflect.Descriptor instead.
 func (*MLCommand_Read) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{64, 3}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{65, 3}
 }
 
 func (x *MLCommand_Read) GetOperator() *MLOperator {
@@ -10773,7 +10849,7 @@ type MLCommand_Evaluate struct {
 
 func (x *MLCommand_Evaluate) Reset() {
 	*x = MLCommand_Evaluate{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[143]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10785,7 +10861,7 @@ func (x *MLCommand_Evaluate) String() string {
 func (*MLCommand_Evaluate) ProtoMessage() {}
 
 func (x *MLCommand_Evaluate) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[143]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10798,7 +10874,7 @@ func (x *MLCommand_Evaluate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MLCommand_Evaluate.ProtoReflect.Descriptor instead.
 func (*MLCommand_Evaluate) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{64, 4}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{65, 4}
 }
 
 func (x *MLCommand_Evaluate) GetEvaluator() *MLOperator {
@@ -10838,7 +10914,7 @@ type MLResult_Info struct {
 
 func (x *MLResult_Info) Reset() {
 	*x = MLResult_Info{}
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[145]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10850,7 +10926,7 @@ func (x *MLResult_Info) String() string {
 func (*MLResult_Info) ProtoMessage() {}
 
 func (x *MLResult_Info) ProtoReflect() protoreflect.Message {
-	mi := &file_spark_internal_protocol_connect_proto_msgTypes[145]
+	mi := &file_spark_internal_protocol_connect_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10863,7 +10939,7 @@ func (x *MLResult_Info) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MLResult_Info.ProtoReflect.Descriptor instead.
 func (*MLResult_Info) Descriptor() ([]byte, []int) {
-	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{65, 0}
+	return file_spark_internal_protocol_connect_proto_rawDescGZIP(), []int{66, 0}
 }
 
 func (x *MLResult_Info) GetOf() isMLResult_Info_Of {
@@ -11198,7 +11274,7 @@ const file_spark_internal_protocol_connect_proto_rawDesc = "" +
 	"_sql_stateB\b\n" +
 	"\x06_causeB\b\n" +
 	"\x06_sparkB\a\n" +
-	"\x05_root\"\xfa\b\n" +
+	"\x05_root\"\xad\t\n" +
 	"\bRelation\x125\n" +
 	"\x06common\x18\x01 \x01(\v2\x1d.cancha.spark.Relation.CommonR\x06common\x12(\n" +
 	"\x04read\x18\x02 \x01(\v2\x12.cancha.spark.ReadH\x00R\x04read\x121\n" +
@@ -11218,7 +11294,8 @@ const file_spark_internal_protocol_connect_proto_rawDesc = "" +
 	"\vrepartition\x18\x11 \x01(\v2\x19.cancha.spark.RepartitionH\x00R\vrepartition\x12(\n" +
 	"\x04drop\x18\x15 \x01(\v2\x12.cancha.spark.DropH\x00R\x04drop\x12>\n" +
 	"\fwith_columns\x18\x17 \x01(\v2\x19.cancha.spark.WithColumnsH\x00R\vwithColumns\x12D\n" +
-	"\x0erepartition_by\x18\x1b \x01(\v2\x1b.cancha.spark.RepartitionByH\x00R\rrepartitionBy\x127\n" +
+	"\x0erepartition_by\x18\x1b \x01(\v2\x1b.cancha.spark.RepartitionByH\x00R\rrepartitionBy\x121\n" +
+	"\aobserve\x18\x1d \x01(\v2\x15.cancha.spark.ObserveH\x00R\aobserve\x127\n" +
 	"\twatermark\x18! \x01(\v2\x17.cancha.spark.WatermarkH\x00R\twatermark\x12D\n" +
 	"\x0ewith_relations\x18) \x01(\v2\x1b.cancha.spark.WithRelationsH\x00R\rwithRelations\x12+\n" +
 	"\x02ml\x18\xac\x02 \x01(\v2\x18.cancha.spark.MLRelationH\x00R\x02ml\x1a2\n" +
@@ -11360,7 +11437,11 @@ const file_spark_internal_protocol_connect_proto_rawDesc = "" +
 	"\n" +
 	"partitions\x18\x03 \x01(\x05H\x00R\n" +
 	"partitions\x88\x01\x01B\r\n" +
-	"\v_partitions\"g\n" +
+	"\v_partitions\"y\n" +
+	"\aObserve\x12,\n" +
+	"\x05input\x18\x01 \x01(\v2\x16.cancha.spark.RelationR\x05input\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12,\n" +
+	"\ametrics\x18\x03 \x03(\v2\x12.cancha.spark.ExprR\ametrics\"g\n" +
 	"\tWatermark\x12,\n" +
 	"\x05input\x18\x01 \x01(\v2\x16.cancha.spark.RelationR\x05input\x12\x16\n" +
 	"\x06column\x18\x02 \x01(\tR\x06column\x12\x14\n" +
@@ -11772,7 +11853,7 @@ func file_spark_internal_protocol_connect_proto_rawDescGZIP() []byte {
 }
 
 var file_spark_internal_protocol_connect_proto_enumTypes = make([]protoimpl.EnumInfo, 11)
-var file_spark_internal_protocol_connect_proto_msgTypes = make([]protoimpl.MessageInfo, 146)
+var file_spark_internal_protocol_connect_proto_msgTypes = make([]protoimpl.MessageInfo, 147)
 var file_spark_internal_protocol_connect_proto_goTypes = []any{
 	(AnalyzeRequest_Explain_Mode)(0),    // 0: cancha.spark.AnalyzeRequest.Explain.Mode
 	(InterruptRequest_Kind)(0),          // 1: cancha.spark.InterruptRequest.Kind
@@ -11826,156 +11907,157 @@ var file_spark_internal_protocol_connect_proto_goTypes = []any{
 	(*Drop)(nil),                        // 49: cancha.spark.Drop
 	(*WithColumns)(nil),                 // 50: cancha.spark.WithColumns
 	(*RepartitionBy)(nil),               // 51: cancha.spark.RepartitionBy
-	(*Watermark)(nil),                   // 52: cancha.spark.Watermark
-	(*WithRelations)(nil),               // 53: cancha.spark.WithRelations
-	(*Expr)(nil),                        // 54: cancha.spark.Expr
-	(*Literal)(nil),                     // 55: cancha.spark.Literal
-	(*DataType)(nil),                    // 56: cancha.spark.DataType
-	(*Command)(nil),                     // 57: cancha.spark.Command
-	(*Write)(nil),                       // 58: cancha.spark.Write
-	(*View)(nil),                        // 59: cancha.spark.View
-	(*SQLCommand)(nil),                  // 60: cancha.spark.SQLCommand
-	(*StreamStart)(nil),                 // 61: cancha.spark.StreamStart
-	(*QueryID)(nil),                     // 62: cancha.spark.QueryID
-	(*StreamStarted)(nil),               // 63: cancha.spark.StreamStarted
-	(*QueryCommand)(nil),                // 64: cancha.spark.QueryCommand
-	(*QueryResult)(nil),                 // 65: cancha.spark.QueryResult
-	(*ManagerCommand)(nil),              // 66: cancha.spark.ManagerCommand
-	(*ManagerResult)(nil),               // 67: cancha.spark.ManagerResult
-	(*ListenerBus)(nil),                 // 68: cancha.spark.ListenerBus
-	(*ListenerEvents)(nil),              // 69: cancha.spark.ListenerEvents
-	(*MLObject)(nil),                    // 70: cancha.spark.MLObject
-	(*MLOperator)(nil),                  // 71: cancha.spark.MLOperator
-	(*MLParams)(nil),                    // 72: cancha.spark.MLParams
-	(*MLRelation)(nil),                  // 73: cancha.spark.MLRelation
-	(*Fetch)(nil),                       // 74: cancha.spark.Fetch
-	(*MLCommand)(nil),                   // 75: cancha.spark.MLCommand
-	(*MLResult)(nil),                    // 76: cancha.spark.MLResult
-	(*ExecuteRequest_Option)(nil),       // 77: cancha.spark.ExecuteRequest.Option
-	(*ExecuteRequest_Reattach)(nil),     // 78: cancha.spark.ExecuteRequest.Reattach
-	(*Progress_Stage)(nil),              // 79: cancha.spark.Progress.Stage
-	(*ReleaseExecuteRequest_All)(nil),   // 80: cancha.spark.ReleaseExecuteRequest.All
-	(*ReleaseExecuteRequest_Until)(nil), // 81: cancha.spark.ReleaseExecuteRequest.Until
-	(*AnalyzeRequest_OfPlan)(nil),       // 82: cancha.spark.AnalyzeRequest.OfPlan
-	(*AnalyzeRequest_Explain)(nil),      // 83: cancha.spark.AnalyzeRequest.Explain
-	(*AnalyzeRequest_Version)(nil),      // 84: cancha.spark.AnalyzeRequest.Version
-	(*AnalyzeRequest_Persist)(nil),      // 85: cancha.spark.AnalyzeRequest.Persist
-	(*AnalyzeRequest_Unpersist)(nil),    // 86: cancha.spark.AnalyzeRequest.Unpersist
-	(*AnalyzeResponse_Schema)(nil),      // 87: cancha.spark.AnalyzeResponse.Schema
-	(*AnalyzeResponse_Explain)(nil),     // 88: cancha.spark.AnalyzeResponse.Explain
-	(*AnalyzeResponse_IsStreaming)(nil), // 89: cancha.spark.AnalyzeResponse.IsStreaming
-	(*AnalyzeResponse_Version)(nil),     // 90: cancha.spark.AnalyzeResponse.Version
-	(*AnalyzeResponse_Persist)(nil),     // 91: cancha.spark.AnalyzeResponse.Persist
-	(*AnalyzeResponse_Unpersist)(nil),   // 92: cancha.spark.AnalyzeResponse.Unpersist
-	(*ConfigRequest_Operation)(nil),     // 93: cancha.spark.ConfigRequest.Operation
-	(*ConfigRequest_Set)(nil),           // 94: cancha.spark.ConfigRequest.Set
-	(*ConfigRequest_Get)(nil),           // 95: cancha.spark.ConfigRequest.Get
-	(*ConfigRequest_GetAll)(nil),        // 96: cancha.spark.ConfigRequest.GetAll
-	(*ConfigRequest_Unset)(nil),         // 97: cancha.spark.ConfigRequest.Unset
-	(*ErrorResponse_Error)(nil),         // 98: cancha.spark.ErrorResponse.Error
-	(*ErrorResponse_Error_Frame)(nil),   // 99: cancha.spark.ErrorResponse.Error.Frame
-	(*ErrorResponse_Error_Spark)(nil),   // 100: cancha.spark.ErrorResponse.Error.Spark
-	nil,                                 // 101: cancha.spark.ErrorResponse.Error.Spark.ParametersEntry
-	(*Relation_Common)(nil),             // 102: cancha.spark.Relation.Common
-	(*Read_Table)(nil),                  // 103: cancha.spark.Read.Table
-	(*Read_Source)(nil),                 // 104: cancha.spark.Read.Source
-	nil,                                 // 105: cancha.spark.Read.Table.OptionsEntry
-	nil,                                 // 106: cancha.spark.Read.Source.OptionsEntry
-	nil,                                 // 107: cancha.spark.SQL.NamedEntry
-	(*Expr_Attribute)(nil),              // 108: cancha.spark.Expr.Attribute
-	(*Expr_Function)(nil),               // 109: cancha.spark.Expr.Function
-	(*Expr_Text)(nil),                   // 110: cancha.spark.Expr.Text
-	(*Expr_Star)(nil),                   // 111: cancha.spark.Expr.Star
-	(*Expr_Alias)(nil),                  // 112: cancha.spark.Expr.Alias
-	(*Expr_Order)(nil),                  // 113: cancha.spark.Expr.Order
-	(*Literal_Decimal)(nil),             // 114: cancha.spark.Literal.Decimal
-	(*Literal_Array)(nil),               // 115: cancha.spark.Literal.Array
-	(*Literal_Struct)(nil),              // 116: cancha.spark.Literal.Struct
-	(*Literal_Specialized)(nil),         // 117: cancha.spark.Literal.Specialized
-	(*Literal_Specialized_Bools)(nil),   // 118: cancha.spark.Literal.Specialized.Bools
-	(*Literal_Specialized_Ints)(nil),    // 119: cancha.spark.Literal.Specialized.Ints
-	(*Literal_Specialized_Longs)(nil),   // 120: cancha.spark.Literal.Specialized.Longs
-	(*Literal_Specialized_Floats)(nil),  // 121: cancha.spark.Literal.Specialized.Floats
-	(*Literal_Specialized_Doubles)(nil), // 122: cancha.spark.Literal.Specialized.Doubles
-	(*Literal_Specialized_Strings)(nil), // 123: cancha.spark.Literal.Specialized.Strings
-	(*DataType_Plain)(nil),              // 124: cancha.spark.DataType.Plain
-	(*DataType_Sized)(nil),              // 125: cancha.spark.DataType.Sized
-	(*DataType_Decimal)(nil),            // 126: cancha.spark.DataType.Decimal
-	(*DataType_Array)(nil),              // 127: cancha.spark.DataType.Array
-	(*DataType_Struct)(nil),             // 128: cancha.spark.DataType.Struct
-	(*DataType_Field)(nil),              // 129: cancha.spark.DataType.Field
-	(*DataType_Map)(nil),                // 130: cancha.spark.DataType.Map
-	(*DataType_UDT)(nil),                // 131: cancha.spark.DataType.UDT
-	(*DataType_Unparsed)(nil),           // 132: cancha.spark.DataType.Unparsed
-	nil,                                 // 133: cancha.spark.Write.OptionsEntry
-	(*Write_SaveTable)(nil),             // 134: cancha.spark.Write.SaveTable
-	nil,                                 // 135: cancha.spark.StreamStart.OptionsEntry
-	(*QueryCommand_Explain)(nil),        // 136: cancha.spark.QueryCommand.Explain
-	(*QueryCommand_Await)(nil),          // 137: cancha.spark.QueryCommand.Await
-	(*QueryResult_Status)(nil),          // 138: cancha.spark.QueryResult.Status
-	(*QueryResult_Recent)(nil),          // 139: cancha.spark.QueryResult.Recent
-	(*QueryResult_Explained)(nil),       // 140: cancha.spark.QueryResult.Explained
-	(*QueryResult_Failure)(nil),         // 141: cancha.spark.QueryResult.Failure
-	(*QueryResult_Awaited)(nil),         // 142: cancha.spark.QueryResult.Awaited
-	(*ManagerResult_Active)(nil),        // 143: cancha.spark.ManagerResult.Active
-	(*ManagerResult_Instance)(nil),      // 144: cancha.spark.ManagerResult.Instance
-	(*ListenerEvents_Event)(nil),        // 145: cancha.spark.ListenerEvents.Event
-	nil,                                 // 146: cancha.spark.MLParams.ParamsEntry
-	(*MLRelation_Transform)(nil),        // 147: cancha.spark.MLRelation.Transform
-	(*Fetch_Method)(nil),                // 148: cancha.spark.Fetch.Method
-	(*Fetch_Arg)(nil),                   // 149: cancha.spark.Fetch.Arg
-	(*MLCommand_Fit)(nil),               // 150: cancha.spark.MLCommand.Fit
-	(*MLCommand_Delete)(nil),            // 151: cancha.spark.MLCommand.Delete
-	(*MLCommand_Write)(nil),             // 152: cancha.spark.MLCommand.Write
-	(*MLCommand_Read)(nil),              // 153: cancha.spark.MLCommand.Read
-	(*MLCommand_Evaluate)(nil),          // 154: cancha.spark.MLCommand.Evaluate
-	nil,                                 // 155: cancha.spark.MLCommand.Write.OptionsEntry
-	(*MLResult_Info)(nil),               // 156: cancha.spark.MLResult.Info
+	(*Observe)(nil),                     // 52: cancha.spark.Observe
+	(*Watermark)(nil),                   // 53: cancha.spark.Watermark
+	(*WithRelations)(nil),               // 54: cancha.spark.WithRelations
+	(*Expr)(nil),                        // 55: cancha.spark.Expr
+	(*Literal)(nil),                     // 56: cancha.spark.Literal
+	(*DataType)(nil),                    // 57: cancha.spark.DataType
+	(*Command)(nil),                     // 58: cancha.spark.Command
+	(*Write)(nil),                       // 59: cancha.spark.Write
+	(*View)(nil),                        // 60: cancha.spark.View
+	(*SQLCommand)(nil),                  // 61: cancha.spark.SQLCommand
+	(*StreamStart)(nil),                 // 62: cancha.spark.StreamStart
+	(*QueryID)(nil),                     // 63: cancha.spark.QueryID
+	(*StreamStarted)(nil),               // 64: cancha.spark.StreamStarted
+	(*QueryCommand)(nil),                // 65: cancha.spark.QueryCommand
+	(*QueryResult)(nil),                 // 66: cancha.spark.QueryResult
+	(*ManagerCommand)(nil),              // 67: cancha.spark.ManagerCommand
+	(*ManagerResult)(nil),               // 68: cancha.spark.ManagerResult
+	(*ListenerBus)(nil),                 // 69: cancha.spark.ListenerBus
+	(*ListenerEvents)(nil),              // 70: cancha.spark.ListenerEvents
+	(*MLObject)(nil),                    // 71: cancha.spark.MLObject
+	(*MLOperator)(nil),                  // 72: cancha.spark.MLOperator
+	(*MLParams)(nil),                    // 73: cancha.spark.MLParams
+	(*MLRelation)(nil),                  // 74: cancha.spark.MLRelation
+	(*Fetch)(nil),                       // 75: cancha.spark.Fetch
+	(*MLCommand)(nil),                   // 76: cancha.spark.MLCommand
+	(*MLResult)(nil),                    // 77: cancha.spark.MLResult
+	(*ExecuteRequest_Option)(nil),       // 78: cancha.spark.ExecuteRequest.Option
+	(*ExecuteRequest_Reattach)(nil),     // 79: cancha.spark.ExecuteRequest.Reattach
+	(*Progress_Stage)(nil),              // 80: cancha.spark.Progress.Stage
+	(*ReleaseExecuteRequest_All)(nil),   // 81: cancha.spark.ReleaseExecuteRequest.All
+	(*ReleaseExecuteRequest_Until)(nil), // 82: cancha.spark.ReleaseExecuteRequest.Until
+	(*AnalyzeRequest_OfPlan)(nil),       // 83: cancha.spark.AnalyzeRequest.OfPlan
+	(*AnalyzeRequest_Explain)(nil),      // 84: cancha.spark.AnalyzeRequest.Explain
+	(*AnalyzeRequest_Version)(nil),      // 85: cancha.spark.AnalyzeRequest.Version
+	(*AnalyzeRequest_Persist)(nil),      // 86: cancha.spark.AnalyzeRequest.Persist
+	(*AnalyzeRequest_Unpersist)(nil),    // 87: cancha.spark.AnalyzeRequest.Unpersist
+	(*AnalyzeResponse_Schema)(nil),      // 88: cancha.spark.AnalyzeResponse.Schema
+	(*AnalyzeResponse_Explain)(nil),     // 89: cancha.spark.AnalyzeResponse.Explain
+	(*AnalyzeResponse_IsStreaming)(nil), // 90: cancha.spark.AnalyzeResponse.IsStreaming
+	(*AnalyzeResponse_Version)(nil),     // 91: cancha.spark.AnalyzeResponse.Version
+	(*AnalyzeResponse_Persist)(nil),     // 92: cancha.spark.AnalyzeResponse.Persist
+	(*AnalyzeResponse_Unpersist)(nil),   // 93: cancha.spark.AnalyzeResponse.Unpersist
+	(*ConfigRequest_Operation)(nil),     // 94: cancha.spark.ConfigRequest.Operation
+	(*ConfigRequest_Set)(nil),           // 95: cancha.spark.ConfigRequest.Set
+	(*ConfigRequest_Get)(nil),           // 96: cancha.spark.ConfigRequest.Get
+	(*ConfigRequest_GetAll)(nil),        // 97: cancha.spark.ConfigRequest.GetAll
+	(*ConfigRequest_Unset)(nil),         // 98: cancha.spark.ConfigRequest.Unset
+	(*ErrorResponse_Error)(nil),         // 99: cancha.spark.ErrorResponse.Error
+	(*ErrorResponse_Error_Frame)(nil),   // 100: cancha.spark.ErrorResponse.Error.Frame
+	(*ErrorResponse_Error_Spark)(nil),   // 101: cancha.spark.ErrorResponse.Error.Spark
+	nil,                                 // 102: cancha.spark.ErrorResponse.Error.Spark.ParametersEntry
+	(*Relation_Common)(nil),             // 103: cancha.spark.Relation.Common
+	(*Read_Table)(nil),                  // 104: cancha.spark.Read.Table
+	(*Read_Source)(nil),                 // 105: cancha.spark.Read.Source
+	nil,                                 // 106: cancha.spark.Read.Table.OptionsEntry
+	nil,                                 // 107: cancha.spark.Read.Source.OptionsEntry
+	nil,                                 // 108: cancha.spark.SQL.NamedEntry
+	(*Expr_Attribute)(nil),              // 109: cancha.spark.Expr.Attribute
+	(*Expr_Function)(nil),               // 110: cancha.spark.Expr.Function
+	(*Expr_Text)(nil),                   // 111: cancha.spark.Expr.Text
+	(*Expr_Star)(nil),                   // 112: cancha.spark.Expr.Star
+	(*Expr_Alias)(nil),                  // 113: cancha.spark.Expr.Alias
+	(*Expr_Order)(nil),                  // 114: cancha.spark.Expr.Order
+	(*Literal_Decimal)(nil),             // 115: cancha.spark.Literal.Decimal
+	(*Literal_Array)(nil),               // 116: cancha.spark.Literal.Array
+	(*Literal_Struct)(nil),              // 117: cancha.spark.Literal.Struct
+	(*Literal_Specialized)(nil),         // 118: cancha.spark.Literal.Specialized
+	(*Literal_Specialized_Bools)(nil),   // 119: cancha.spark.Literal.Specialized.Bools
+	(*Literal_Specialized_Ints)(nil),    // 120: cancha.spark.Literal.Specialized.Ints
+	(*Literal_Specialized_Longs)(nil),   // 121: cancha.spark.Literal.Specialized.Longs
+	(*Literal_Specialized_Floats)(nil),  // 122: cancha.spark.Literal.Specialized.Floats
+	(*Literal_Specialized_Doubles)(nil), // 123: cancha.spark.Literal.Specialized.Doubles
+	(*Literal_Specialized_Strings)(nil), // 124: cancha.spark.Literal.Specialized.Strings
+	(*DataType_Plain)(nil),              // 125: cancha.spark.DataType.Plain
+	(*DataType_Sized)(nil),              // 126: cancha.spark.DataType.Sized
+	(*DataType_Decimal)(nil),            // 127: cancha.spark.DataType.Decimal
+	(*DataType_Array)(nil),              // 128: cancha.spark.DataType.Array
+	(*DataType_Struct)(nil),             // 129: cancha.spark.DataType.Struct
+	(*DataType_Field)(nil),              // 130: cancha.spark.DataType.Field
+	(*DataType_Map)(nil),                // 131: cancha.spark.DataType.Map
+	(*DataType_UDT)(nil),                // 132: cancha.spark.DataType.UDT
+	(*DataType_Unparsed)(nil),           // 133: cancha.spark.DataType.Unparsed
+	nil,                                 // 134: cancha.spark.Write.OptionsEntry
+	(*Write_SaveTable)(nil),             // 135: cancha.spark.Write.SaveTable
+	nil,                                 // 136: cancha.spark.StreamStart.OptionsEntry
+	(*QueryCommand_Explain)(nil),        // 137: cancha.spark.QueryCommand.Explain
+	(*QueryCommand_Await)(nil),          // 138: cancha.spark.QueryCommand.Await
+	(*QueryResult_Status)(nil),          // 139: cancha.spark.QueryResult.Status
+	(*QueryResult_Recent)(nil),          // 140: cancha.spark.QueryResult.Recent
+	(*QueryResult_Explained)(nil),       // 141: cancha.spark.QueryResult.Explained
+	(*QueryResult_Failure)(nil),         // 142: cancha.spark.QueryResult.Failure
+	(*QueryResult_Awaited)(nil),         // 143: cancha.spark.QueryResult.Awaited
+	(*ManagerResult_Active)(nil),        // 144: cancha.spark.ManagerResult.Active
+	(*ManagerResult_Instance)(nil),      // 145: cancha.spark.ManagerResult.Instance
+	(*ListenerEvents_Event)(nil),        // 146: cancha.spark.ListenerEvents.Event
+	nil,                                 // 147: cancha.spark.MLParams.ParamsEntry
+	(*MLRelation_Transform)(nil),        // 148: cancha.spark.MLRelation.Transform
+	(*Fetch_Method)(nil),                // 149: cancha.spark.Fetch.Method
+	(*Fetch_Arg)(nil),                   // 150: cancha.spark.Fetch.Arg
+	(*MLCommand_Fit)(nil),               // 151: cancha.spark.MLCommand.Fit
+	(*MLCommand_Delete)(nil),            // 152: cancha.spark.MLCommand.Delete
+	(*MLCommand_Write)(nil),             // 153: cancha.spark.MLCommand.Write
+	(*MLCommand_Read)(nil),              // 154: cancha.spark.MLCommand.Read
+	(*MLCommand_Evaluate)(nil),          // 155: cancha.spark.MLCommand.Evaluate
+	nil,                                 // 156: cancha.spark.MLCommand.Write.OptionsEntry
+	(*MLResult_Info)(nil),               // 157: cancha.spark.MLResult.Info
 }
 var file_spark_internal_protocol_connect_proto_depIdxs = []int32{
 	34,  // 0: cancha.spark.Plan.root:type_name -> cancha.spark.Relation
-	57,  // 1: cancha.spark.Plan.command:type_name -> cancha.spark.Command
+	58,  // 1: cancha.spark.Plan.command:type_name -> cancha.spark.Command
 	11,  // 2: cancha.spark.ExecuteRequest.user:type_name -> cancha.spark.User
 	12,  // 3: cancha.spark.ExecuteRequest.plan:type_name -> cancha.spark.Plan
-	77,  // 4: cancha.spark.ExecuteRequest.options:type_name -> cancha.spark.ExecuteRequest.Option
+	78,  // 4: cancha.spark.ExecuteRequest.options:type_name -> cancha.spark.ExecuteRequest.Option
 	15,  // 5: cancha.spark.ExecuteResponse.arrow:type_name -> cancha.spark.ArrowBatch
 	16,  // 6: cancha.spark.ExecuteResponse.sql:type_name -> cancha.spark.SQLResult
-	63,  // 7: cancha.spark.ExecuteResponse.stream_started:type_name -> cancha.spark.StreamStarted
-	65,  // 8: cancha.spark.ExecuteResponse.query:type_name -> cancha.spark.QueryResult
-	67,  // 9: cancha.spark.ExecuteResponse.manager:type_name -> cancha.spark.ManagerResult
+	64,  // 7: cancha.spark.ExecuteResponse.stream_started:type_name -> cancha.spark.StreamStarted
+	66,  // 8: cancha.spark.ExecuteResponse.query:type_name -> cancha.spark.QueryResult
+	68,  // 9: cancha.spark.ExecuteResponse.manager:type_name -> cancha.spark.ManagerResult
 	17,  // 10: cancha.spark.ExecuteResponse.complete:type_name -> cancha.spark.Complete
-	69,  // 11: cancha.spark.ExecuteResponse.listener:type_name -> cancha.spark.ListenerEvents
+	70,  // 11: cancha.spark.ExecuteResponse.listener:type_name -> cancha.spark.ListenerEvents
 	18,  // 12: cancha.spark.ExecuteResponse.progress:type_name -> cancha.spark.Progress
-	76,  // 13: cancha.spark.ExecuteResponse.ml:type_name -> cancha.spark.MLResult
-	56,  // 14: cancha.spark.ExecuteResponse.schema:type_name -> cancha.spark.DataType
+	77,  // 13: cancha.spark.ExecuteResponse.ml:type_name -> cancha.spark.MLResult
+	57,  // 14: cancha.spark.ExecuteResponse.schema:type_name -> cancha.spark.DataType
 	34,  // 15: cancha.spark.SQLResult.relation:type_name -> cancha.spark.Relation
-	79,  // 16: cancha.spark.Progress.stages:type_name -> cancha.spark.Progress.Stage
+	80,  // 16: cancha.spark.Progress.stages:type_name -> cancha.spark.Progress.Stage
 	11,  // 17: cancha.spark.ReattachRequest.user:type_name -> cancha.spark.User
 	11,  // 18: cancha.spark.ReleaseExecuteRequest.user:type_name -> cancha.spark.User
-	80,  // 19: cancha.spark.ReleaseExecuteRequest.all:type_name -> cancha.spark.ReleaseExecuteRequest.All
-	81,  // 20: cancha.spark.ReleaseExecuteRequest.until:type_name -> cancha.spark.ReleaseExecuteRequest.Until
+	81,  // 19: cancha.spark.ReleaseExecuteRequest.all:type_name -> cancha.spark.ReleaseExecuteRequest.All
+	82,  // 20: cancha.spark.ReleaseExecuteRequest.until:type_name -> cancha.spark.ReleaseExecuteRequest.Until
 	11,  // 21: cancha.spark.AnalyzeRequest.user:type_name -> cancha.spark.User
-	82,  // 22: cancha.spark.AnalyzeRequest.schema:type_name -> cancha.spark.AnalyzeRequest.OfPlan
-	83,  // 23: cancha.spark.AnalyzeRequest.explain:type_name -> cancha.spark.AnalyzeRequest.Explain
-	82,  // 24: cancha.spark.AnalyzeRequest.is_streaming:type_name -> cancha.spark.AnalyzeRequest.OfPlan
-	84,  // 25: cancha.spark.AnalyzeRequest.version:type_name -> cancha.spark.AnalyzeRequest.Version
-	85,  // 26: cancha.spark.AnalyzeRequest.persist:type_name -> cancha.spark.AnalyzeRequest.Persist
-	86,  // 27: cancha.spark.AnalyzeRequest.unpersist:type_name -> cancha.spark.AnalyzeRequest.Unpersist
-	87,  // 28: cancha.spark.AnalyzeResponse.schema:type_name -> cancha.spark.AnalyzeResponse.Schema
-	88,  // 29: cancha.spark.AnalyzeResponse.explain:type_name -> cancha.spark.AnalyzeResponse.Explain
-	89,  // 30: cancha.spark.AnalyzeResponse.is_streaming:type_name -> cancha.spark.AnalyzeResponse.IsStreaming
-	90,  // 31: cancha.spark.AnalyzeResponse.version:type_name -> cancha.spark.AnalyzeResponse.Version
-	91,  // 32: cancha.spark.AnalyzeResponse.persist:type_name -> cancha.spark.AnalyzeResponse.Persist
-	92,  // 33: cancha.spark.AnalyzeResponse.unpersist:type_name -> cancha.spark.AnalyzeResponse.Unpersist
+	83,  // 22: cancha.spark.AnalyzeRequest.schema:type_name -> cancha.spark.AnalyzeRequest.OfPlan
+	84,  // 23: cancha.spark.AnalyzeRequest.explain:type_name -> cancha.spark.AnalyzeRequest.Explain
+	83,  // 24: cancha.spark.AnalyzeRequest.is_streaming:type_name -> cancha.spark.AnalyzeRequest.OfPlan
+	85,  // 25: cancha.spark.AnalyzeRequest.version:type_name -> cancha.spark.AnalyzeRequest.Version
+	86,  // 26: cancha.spark.AnalyzeRequest.persist:type_name -> cancha.spark.AnalyzeRequest.Persist
+	87,  // 27: cancha.spark.AnalyzeRequest.unpersist:type_name -> cancha.spark.AnalyzeRequest.Unpersist
+	88,  // 28: cancha.spark.AnalyzeResponse.schema:type_name -> cancha.spark.AnalyzeResponse.Schema
+	89,  // 29: cancha.spark.AnalyzeResponse.explain:type_name -> cancha.spark.AnalyzeResponse.Explain
+	90,  // 30: cancha.spark.AnalyzeResponse.is_streaming:type_name -> cancha.spark.AnalyzeResponse.IsStreaming
+	91,  // 31: cancha.spark.AnalyzeResponse.version:type_name -> cancha.spark.AnalyzeResponse.Version
+	92,  // 32: cancha.spark.AnalyzeResponse.persist:type_name -> cancha.spark.AnalyzeResponse.Persist
+	93,  // 33: cancha.spark.AnalyzeResponse.unpersist:type_name -> cancha.spark.AnalyzeResponse.Unpersist
 	11,  // 34: cancha.spark.ConfigRequest.user:type_name -> cancha.spark.User
-	93,  // 35: cancha.spark.ConfigRequest.operation:type_name -> cancha.spark.ConfigRequest.Operation
+	94,  // 35: cancha.spark.ConfigRequest.operation:type_name -> cancha.spark.ConfigRequest.Operation
 	26,  // 36: cancha.spark.ConfigResponse.pairs:type_name -> cancha.spark.Pair
 	11,  // 37: cancha.spark.InterruptRequest.user:type_name -> cancha.spark.User
 	1,   // 38: cancha.spark.InterruptRequest.kind:type_name -> cancha.spark.InterruptRequest.Kind
 	11,  // 39: cancha.spark.ReleaseSessionRequest.user:type_name -> cancha.spark.User
 	11,  // 40: cancha.spark.ErrorRequest.user:type_name -> cancha.spark.User
-	98,  // 41: cancha.spark.ErrorResponse.errors:type_name -> cancha.spark.ErrorResponse.Error
-	102, // 42: cancha.spark.Relation.common:type_name -> cancha.spark.Relation.Common
+	99,  // 41: cancha.spark.ErrorResponse.errors:type_name -> cancha.spark.ErrorResponse.Error
+	103, // 42: cancha.spark.Relation.common:type_name -> cancha.spark.Relation.Common
 	35,  // 43: cancha.spark.Relation.read:type_name -> cancha.spark.Read
 	36,  // 44: cancha.spark.Relation.project:type_name -> cancha.spark.Project
 	37,  // 45: cancha.spark.Relation.filter:type_name -> cancha.spark.Filter
@@ -11993,195 +12075,198 @@ var file_spark_internal_protocol_connect_proto_depIdxs = []int32{
 	49,  // 57: cancha.spark.Relation.drop:type_name -> cancha.spark.Drop
 	50,  // 58: cancha.spark.Relation.with_columns:type_name -> cancha.spark.WithColumns
 	51,  // 59: cancha.spark.Relation.repartition_by:type_name -> cancha.spark.RepartitionBy
-	52,  // 60: cancha.spark.Relation.watermark:type_name -> cancha.spark.Watermark
-	53,  // 61: cancha.spark.Relation.with_relations:type_name -> cancha.spark.WithRelations
-	73,  // 62: cancha.spark.Relation.ml:type_name -> cancha.spark.MLRelation
-	103, // 63: cancha.spark.Read.table:type_name -> cancha.spark.Read.Table
-	104, // 64: cancha.spark.Read.source:type_name -> cancha.spark.Read.Source
-	34,  // 65: cancha.spark.Project.input:type_name -> cancha.spark.Relation
-	54,  // 66: cancha.spark.Project.exprs:type_name -> cancha.spark.Expr
-	34,  // 67: cancha.spark.Filter.input:type_name -> cancha.spark.Relation
-	54,  // 68: cancha.spark.Filter.condition:type_name -> cancha.spark.Expr
-	34,  // 69: cancha.spark.Join.left:type_name -> cancha.spark.Relation
-	34,  // 70: cancha.spark.Join.right:type_name -> cancha.spark.Relation
-	54,  // 71: cancha.spark.Join.condition:type_name -> cancha.spark.Expr
-	2,   // 72: cancha.spark.Join.kind:type_name -> cancha.spark.Join.Kind
-	34,  // 73: cancha.spark.SetOperation.left:type_name -> cancha.spark.Relation
-	34,  // 74: cancha.spark.SetOperation.right:type_name -> cancha.spark.Relation
-	3,   // 75: cancha.spark.SetOperation.kind:type_name -> cancha.spark.SetOperation.Kind
-	34,  // 76: cancha.spark.Sort.input:type_name -> cancha.spark.Relation
-	113, // 77: cancha.spark.Sort.order:type_name -> cancha.spark.Expr.Order
-	34,  // 78: cancha.spark.Limit.input:type_name -> cancha.spark.Relation
-	34,  // 79: cancha.spark.Aggregate.input:type_name -> cancha.spark.Relation
-	4,   // 80: cancha.spark.Aggregate.kind:type_name -> cancha.spark.Aggregate.Kind
-	54,  // 81: cancha.spark.Aggregate.keys:type_name -> cancha.spark.Expr
-	54,  // 82: cancha.spark.Aggregate.aggregates:type_name -> cancha.spark.Expr
-	107, // 83: cancha.spark.SQL.named:type_name -> cancha.spark.SQL.NamedEntry
-	54,  // 84: cancha.spark.SQL.positional:type_name -> cancha.spark.Expr
-	34,  // 85: cancha.spark.Deduplicate.input:type_name -> cancha.spark.Relation
-	34,  // 86: cancha.spark.Alias.input:type_name -> cancha.spark.Relation
-	34,  // 87: cancha.spark.Repartition.input:type_name -> cancha.spark.Relation
-	34,  // 88: cancha.spark.Drop.input:type_name -> cancha.spark.Relation
-	54,  // 89: cancha.spark.Drop.columns:type_name -> cancha.spark.Expr
-	34,  // 90: cancha.spark.WithColumns.input:type_name -> cancha.spark.Relation
-	112, // 91: cancha.spark.WithColumns.aliases:type_name -> cancha.spark.Expr.Alias
-	34,  // 92: cancha.spark.RepartitionBy.input:type_name -> cancha.spark.Relation
-	54,  // 93: cancha.spark.RepartitionBy.exprs:type_name -> cancha.spark.Expr
-	34,  // 94: cancha.spark.Watermark.input:type_name -> cancha.spark.Relation
-	34,  // 95: cancha.spark.WithRelations.root:type_name -> cancha.spark.Relation
-	34,  // 96: cancha.spark.WithRelations.references:type_name -> cancha.spark.Relation
-	55,  // 97: cancha.spark.Expr.literal:type_name -> cancha.spark.Literal
-	108, // 98: cancha.spark.Expr.attribute:type_name -> cancha.spark.Expr.Attribute
-	109, // 99: cancha.spark.Expr.function:type_name -> cancha.spark.Expr.Function
-	110, // 100: cancha.spark.Expr.text:type_name -> cancha.spark.Expr.Text
-	111, // 101: cancha.spark.Expr.star:type_name -> cancha.spark.Expr.Star
-	112, // 102: cancha.spark.Expr.alias:type_name -> cancha.spark.Expr.Alias
-	113, // 103: cancha.spark.Expr.order:type_name -> cancha.spark.Expr.Order
-	56,  // 104: cancha.spark.Literal.null:type_name -> cancha.spark.DataType
-	114, // 105: cancha.spark.Literal.decimal:type_name -> cancha.spark.Literal.Decimal
-	115, // 106: cancha.spark.Literal.array:type_name -> cancha.spark.Literal.Array
-	116, // 107: cancha.spark.Literal.struct:type_name -> cancha.spark.Literal.Struct
-	117, // 108: cancha.spark.Literal.specialized:type_name -> cancha.spark.Literal.Specialized
-	124, // 109: cancha.spark.DataType.null:type_name -> cancha.spark.DataType.Plain
-	124, // 110: cancha.spark.DataType.binary:type_name -> cancha.spark.DataType.Plain
-	124, // 111: cancha.spark.DataType.boolean:type_name -> cancha.spark.DataType.Plain
-	124, // 112: cancha.spark.DataType.byte:type_name -> cancha.spark.DataType.Plain
-	124, // 113: cancha.spark.DataType.short:type_name -> cancha.spark.DataType.Plain
-	124, // 114: cancha.spark.DataType.integer:type_name -> cancha.spark.DataType.Plain
-	124, // 115: cancha.spark.DataType.long:type_name -> cancha.spark.DataType.Plain
-	124, // 116: cancha.spark.DataType.float:type_name -> cancha.spark.DataType.Plain
-	124, // 117: cancha.spark.DataType.double:type_name -> cancha.spark.DataType.Plain
-	126, // 118: cancha.spark.DataType.decimal:type_name -> cancha.spark.DataType.Decimal
-	124, // 119: cancha.spark.DataType.string:type_name -> cancha.spark.DataType.Plain
-	125, // 120: cancha.spark.DataType.char:type_name -> cancha.spark.DataType.Sized
-	125, // 121: cancha.spark.DataType.varchar:type_name -> cancha.spark.DataType.Sized
-	124, // 122: cancha.spark.DataType.date:type_name -> cancha.spark.DataType.Plain
-	124, // 123: cancha.spark.DataType.timestamp:type_name -> cancha.spark.DataType.Plain
-	124, // 124: cancha.spark.DataType.timestamp_ntz:type_name -> cancha.spark.DataType.Plain
-	124, // 125: cancha.spark.DataType.calendar_interval:type_name -> cancha.spark.DataType.Plain
-	124, // 126: cancha.spark.DataType.year_month_interval:type_name -> cancha.spark.DataType.Plain
-	124, // 127: cancha.spark.DataType.day_time_interval:type_name -> cancha.spark.DataType.Plain
-	127, // 128: cancha.spark.DataType.array:type_name -> cancha.spark.DataType.Array
-	128, // 129: cancha.spark.DataType.struct:type_name -> cancha.spark.DataType.Struct
-	130, // 130: cancha.spark.DataType.map:type_name -> cancha.spark.DataType.Map
-	131, // 131: cancha.spark.DataType.udt:type_name -> cancha.spark.DataType.UDT
-	132, // 132: cancha.spark.DataType.unparsed:type_name -> cancha.spark.DataType.Unparsed
-	124, // 133: cancha.spark.DataType.variant:type_name -> cancha.spark.DataType.Plain
-	58,  // 134: cancha.spark.Command.write:type_name -> cancha.spark.Write
-	59,  // 135: cancha.spark.Command.view:type_name -> cancha.spark.View
-	60,  // 136: cancha.spark.Command.sql:type_name -> cancha.spark.SQLCommand
-	61,  // 137: cancha.spark.Command.stream:type_name -> cancha.spark.StreamStart
-	64,  // 138: cancha.spark.Command.query:type_name -> cancha.spark.QueryCommand
-	66,  // 139: cancha.spark.Command.manager:type_name -> cancha.spark.ManagerCommand
-	68,  // 140: cancha.spark.Command.listener:type_name -> cancha.spark.ListenerBus
-	75,  // 141: cancha.spark.Command.ml:type_name -> cancha.spark.MLCommand
-	34,  // 142: cancha.spark.Write.input:type_name -> cancha.spark.Relation
-	134, // 143: cancha.spark.Write.table:type_name -> cancha.spark.Write.SaveTable
-	7,   // 144: cancha.spark.Write.mode:type_name -> cancha.spark.Write.Mode
-	133, // 145: cancha.spark.Write.options:type_name -> cancha.spark.Write.OptionsEntry
-	34,  // 146: cancha.spark.View.input:type_name -> cancha.spark.Relation
-	34,  // 147: cancha.spark.SQLCommand.input:type_name -> cancha.spark.Relation
-	34,  // 148: cancha.spark.StreamStart.input:type_name -> cancha.spark.Relation
-	135, // 149: cancha.spark.StreamStart.options:type_name -> cancha.spark.StreamStart.OptionsEntry
-	62,  // 150: cancha.spark.StreamStarted.id:type_name -> cancha.spark.QueryID
-	62,  // 151: cancha.spark.QueryCommand.id:type_name -> cancha.spark.QueryID
-	136, // 152: cancha.spark.QueryCommand.explain:type_name -> cancha.spark.QueryCommand.Explain
-	137, // 153: cancha.spark.QueryCommand.await:type_name -> cancha.spark.QueryCommand.Await
-	62,  // 154: cancha.spark.QueryResult.id:type_name -> cancha.spark.QueryID
-	138, // 155: cancha.spark.QueryResult.status:type_name -> cancha.spark.QueryResult.Status
-	139, // 156: cancha.spark.QueryResult.recent:type_name -> cancha.spark.QueryResult.Recent
-	140, // 157: cancha.spark.QueryResult.explained:type_name -> cancha.spark.QueryResult.Explained
-	141, // 158: cancha.spark.QueryResult.failure:type_name -> cancha.spark.QueryResult.Failure
-	142, // 159: cancha.spark.QueryResult.awaited:type_name -> cancha.spark.QueryResult.Awaited
-	143, // 160: cancha.spark.ManagerResult.active:type_name -> cancha.spark.ManagerResult.Active
-	144, // 161: cancha.spark.ManagerResult.query:type_name -> cancha.spark.ManagerResult.Instance
-	145, // 162: cancha.spark.ListenerEvents.events:type_name -> cancha.spark.ListenerEvents.Event
-	10,  // 163: cancha.spark.MLOperator.kind:type_name -> cancha.spark.MLOperator.Kind
-	146, // 164: cancha.spark.MLParams.params:type_name -> cancha.spark.MLParams.ParamsEntry
-	147, // 165: cancha.spark.MLRelation.transform:type_name -> cancha.spark.MLRelation.Transform
-	74,  // 166: cancha.spark.MLRelation.fetch:type_name -> cancha.spark.Fetch
-	70,  // 167: cancha.spark.Fetch.object:type_name -> cancha.spark.MLObject
-	148, // 168: cancha.spark.Fetch.methods:type_name -> cancha.spark.Fetch.Method
-	150, // 169: cancha.spark.MLCommand.fit:type_name -> cancha.spark.MLCommand.Fit
-	74,  // 170: cancha.spark.MLCommand.fetch:type_name -> cancha.spark.Fetch
-	151, // 171: cancha.spark.MLCommand.delete:type_name -> cancha.spark.MLCommand.Delete
-	152, // 172: cancha.spark.MLCommand.write:type_name -> cancha.spark.MLCommand.Write
-	153, // 173: cancha.spark.MLCommand.read:type_name -> cancha.spark.MLCommand.Read
-	154, // 174: cancha.spark.MLCommand.evaluate:type_name -> cancha.spark.MLCommand.Evaluate
-	55,  // 175: cancha.spark.MLResult.literal:type_name -> cancha.spark.Literal
-	156, // 176: cancha.spark.MLResult.info:type_name -> cancha.spark.MLResult.Info
-	78,  // 177: cancha.spark.ExecuteRequest.Option.reattach:type_name -> cancha.spark.ExecuteRequest.Reattach
-	12,  // 178: cancha.spark.AnalyzeRequest.OfPlan.plan:type_name -> cancha.spark.Plan
-	12,  // 179: cancha.spark.AnalyzeRequest.Explain.plan:type_name -> cancha.spark.Plan
-	0,   // 180: cancha.spark.AnalyzeRequest.Explain.mode:type_name -> cancha.spark.AnalyzeRequest.Explain.Mode
-	34,  // 181: cancha.spark.AnalyzeRequest.Persist.relation:type_name -> cancha.spark.Relation
-	24,  // 182: cancha.spark.AnalyzeRequest.Persist.level:type_name -> cancha.spark.StorageLevel
-	34,  // 183: cancha.spark.AnalyzeRequest.Unpersist.relation:type_name -> cancha.spark.Relation
-	56,  // 184: cancha.spark.AnalyzeResponse.Schema.schema:type_name -> cancha.spark.DataType
-	94,  // 185: cancha.spark.ConfigRequest.Operation.set:type_name -> cancha.spark.ConfigRequest.Set
-	95,  // 186: cancha.spark.ConfigRequest.Operation.get_option:type_name -> cancha.spark.ConfigRequest.Get
-	96,  // 187: cancha.spark.ConfigRequest.Operation.get_all:type_name -> cancha.spark.ConfigRequest.GetAll
-	97,  // 188: cancha.spark.ConfigRequest.Operation.unset:type_name -> cancha.spark.ConfigRequest.Unset
-	95,  // 189: cancha.spark.ConfigRequest.Operation.is_modifiable:type_name -> cancha.spark.ConfigRequest.Get
-	26,  // 190: cancha.spark.ConfigRequest.Set.pairs:type_name -> cancha.spark.Pair
-	99,  // 191: cancha.spark.ErrorResponse.Error.stack:type_name -> cancha.spark.ErrorResponse.Error.Frame
-	100, // 192: cancha.spark.ErrorResponse.Error.spark:type_name -> cancha.spark.ErrorResponse.Error.Spark
-	101, // 193: cancha.spark.ErrorResponse.Error.Spark.parameters:type_name -> cancha.spark.ErrorResponse.Error.Spark.ParametersEntry
-	105, // 194: cancha.spark.Read.Table.options:type_name -> cancha.spark.Read.Table.OptionsEntry
-	106, // 195: cancha.spark.Read.Source.options:type_name -> cancha.spark.Read.Source.OptionsEntry
-	54,  // 196: cancha.spark.SQL.NamedEntry.value:type_name -> cancha.spark.Expr
-	54,  // 197: cancha.spark.Expr.Function.args:type_name -> cancha.spark.Expr
-	54,  // 198: cancha.spark.Expr.Alias.expr:type_name -> cancha.spark.Expr
-	54,  // 199: cancha.spark.Expr.Order.of:type_name -> cancha.spark.Expr
-	5,   // 200: cancha.spark.Expr.Order.direction:type_name -> cancha.spark.Expr.Order.Direction
-	6,   // 201: cancha.spark.Expr.Order.nulls:type_name -> cancha.spark.Expr.Order.Nulls
-	56,  // 202: cancha.spark.Literal.Array.type:type_name -> cancha.spark.DataType
-	55,  // 203: cancha.spark.Literal.Array.elements:type_name -> cancha.spark.Literal
-	56,  // 204: cancha.spark.Literal.Struct.type:type_name -> cancha.spark.DataType
-	55,  // 205: cancha.spark.Literal.Struct.elements:type_name -> cancha.spark.Literal
-	118, // 206: cancha.spark.Literal.Specialized.bools:type_name -> cancha.spark.Literal.Specialized.Bools
-	119, // 207: cancha.spark.Literal.Specialized.ints:type_name -> cancha.spark.Literal.Specialized.Ints
-	120, // 208: cancha.spark.Literal.Specialized.longs:type_name -> cancha.spark.Literal.Specialized.Longs
-	121, // 209: cancha.spark.Literal.Specialized.floats:type_name -> cancha.spark.Literal.Specialized.Floats
-	122, // 210: cancha.spark.Literal.Specialized.doubles:type_name -> cancha.spark.Literal.Specialized.Doubles
-	123, // 211: cancha.spark.Literal.Specialized.strings:type_name -> cancha.spark.Literal.Specialized.Strings
-	56,  // 212: cancha.spark.DataType.Array.element:type_name -> cancha.spark.DataType
-	129, // 213: cancha.spark.DataType.Struct.fields:type_name -> cancha.spark.DataType.Field
-	56,  // 214: cancha.spark.DataType.Field.type:type_name -> cancha.spark.DataType
-	56,  // 215: cancha.spark.DataType.Map.key:type_name -> cancha.spark.DataType
-	56,  // 216: cancha.spark.DataType.Map.value:type_name -> cancha.spark.DataType
-	56,  // 217: cancha.spark.DataType.UDT.sql:type_name -> cancha.spark.DataType
-	8,   // 218: cancha.spark.Write.SaveTable.method:type_name -> cancha.spark.Write.SaveTable.Method
-	144, // 219: cancha.spark.ManagerResult.Active.queries:type_name -> cancha.spark.ManagerResult.Instance
-	62,  // 220: cancha.spark.ManagerResult.Instance.id:type_name -> cancha.spark.QueryID
-	9,   // 221: cancha.spark.ListenerEvents.Event.kind:type_name -> cancha.spark.ListenerEvents.Kind
-	55,  // 222: cancha.spark.MLParams.ParamsEntry.value:type_name -> cancha.spark.Literal
-	70,  // 223: cancha.spark.MLRelation.Transform.object:type_name -> cancha.spark.MLObject
-	71,  // 224: cancha.spark.MLRelation.Transform.transformer:type_name -> cancha.spark.MLOperator
-	34,  // 225: cancha.spark.MLRelation.Transform.input:type_name -> cancha.spark.Relation
-	72,  // 226: cancha.spark.MLRelation.Transform.params:type_name -> cancha.spark.MLParams
-	149, // 227: cancha.spark.Fetch.Method.args:type_name -> cancha.spark.Fetch.Arg
-	55,  // 228: cancha.spark.Fetch.Arg.literal:type_name -> cancha.spark.Literal
-	34,  // 229: cancha.spark.Fetch.Arg.input:type_name -> cancha.spark.Relation
-	71,  // 230: cancha.spark.MLCommand.Fit.estimator:type_name -> cancha.spark.MLOperator
-	72,  // 231: cancha.spark.MLCommand.Fit.params:type_name -> cancha.spark.MLParams
-	34,  // 232: cancha.spark.MLCommand.Fit.dataset:type_name -> cancha.spark.Relation
-	70,  // 233: cancha.spark.MLCommand.Delete.objects:type_name -> cancha.spark.MLObject
-	71,  // 234: cancha.spark.MLCommand.Write.operator:type_name -> cancha.spark.MLOperator
-	70,  // 235: cancha.spark.MLCommand.Write.object:type_name -> cancha.spark.MLObject
-	72,  // 236: cancha.spark.MLCommand.Write.params:type_name -> cancha.spark.MLParams
-	155, // 237: cancha.spark.MLCommand.Write.options:type_name -> cancha.spark.MLCommand.Write.OptionsEntry
-	71,  // 238: cancha.spark.MLCommand.Read.operator:type_name -> cancha.spark.MLOperator
-	71,  // 239: cancha.spark.MLCommand.Evaluate.evaluator:type_name -> cancha.spark.MLOperator
-	72,  // 240: cancha.spark.MLCommand.Evaluate.params:type_name -> cancha.spark.MLParams
-	34,  // 241: cancha.spark.MLCommand.Evaluate.dataset:type_name -> cancha.spark.Relation
-	70,  // 242: cancha.spark.MLResult.Info.object:type_name -> cancha.spark.MLObject
-	72,  // 243: cancha.spark.MLResult.Info.params:type_name -> cancha.spark.MLParams
-	244, // [244:244] is the sub-list for method output_type
-	244, // [244:244] is the sub-list for method input_type
-	244, // [244:244] is the sub-list for extension type_name
-	244, // [244:244] is the sub-list for extension extendee
-	0,   // [0:244] is the sub-list for field type_name
+	52,  // 60: cancha.spark.Relation.observe:type_name -> cancha.spark.Observe
+	53,  // 61: cancha.spark.Relation.watermark:type_name -> cancha.spark.Watermark
+	54,  // 62: cancha.spark.Relation.with_relations:type_name -> cancha.spark.WithRelations
+	74,  // 63: cancha.spark.Relation.ml:type_name -> cancha.spark.MLRelation
+	104, // 64: cancha.spark.Read.table:type_name -> cancha.spark.Read.Table
+	105, // 65: cancha.spark.Read.source:type_name -> cancha.spark.Read.Source
+	34,  // 66: cancha.spark.Project.input:type_name -> cancha.spark.Relation
+	55,  // 67: cancha.spark.Project.exprs:type_name -> cancha.spark.Expr
+	34,  // 68: cancha.spark.Filter.input:type_name -> cancha.spark.Relation
+	55,  // 69: cancha.spark.Filter.condition:type_name -> cancha.spark.Expr
+	34,  // 70: cancha.spark.Join.left:type_name -> cancha.spark.Relation
+	34,  // 71: cancha.spark.Join.right:type_name -> cancha.spark.Relation
+	55,  // 72: cancha.spark.Join.condition:type_name -> cancha.spark.Expr
+	2,   // 73: cancha.spark.Join.kind:type_name -> cancha.spark.Join.Kind
+	34,  // 74: cancha.spark.SetOperation.left:type_name -> cancha.spark.Relation
+	34,  // 75: cancha.spark.SetOperation.right:type_name -> cancha.spark.Relation
+	3,   // 76: cancha.spark.SetOperation.kind:type_name -> cancha.spark.SetOperation.Kind
+	34,  // 77: cancha.spark.Sort.input:type_name -> cancha.spark.Relation
+	114, // 78: cancha.spark.Sort.order:type_name -> cancha.spark.Expr.Order
+	34,  // 79: cancha.spark.Limit.input:type_name -> cancha.spark.Relation
+	34,  // 80: cancha.spark.Aggregate.input:type_name -> cancha.spark.Relation
+	4,   // 81: cancha.spark.Aggregate.kind:type_name -> cancha.spark.Aggregate.Kind
+	55,  // 82: cancha.spark.Aggregate.keys:type_name -> cancha.spark.Expr
+	55,  // 83: cancha.spark.Aggregate.aggregates:type_name -> cancha.spark.Expr
+	108, // 84: cancha.spark.SQL.named:type_name -> cancha.spark.SQL.NamedEntry
+	55,  // 85: cancha.spark.SQL.positional:type_name -> cancha.spark.Expr
+	34,  // 86: cancha.spark.Deduplicate.input:type_name -> cancha.spark.Relation
+	34,  // 87: cancha.spark.Alias.input:type_name -> cancha.spark.Relation
+	34,  // 88: cancha.spark.Repartition.input:type_name -> cancha.spark.Relation
+	34,  // 89: cancha.spark.Drop.input:type_name -> cancha.spark.Relation
+	55,  // 90: cancha.spark.Drop.columns:type_name -> cancha.spark.Expr
+	34,  // 91: cancha.spark.WithColumns.input:type_name -> cancha.spark.Relation
+	113, // 92: cancha.spark.WithColumns.aliases:type_name -> cancha.spark.Expr.Alias
+	34,  // 93: cancha.spark.RepartitionBy.input:type_name -> cancha.spark.Relation
+	55,  // 94: cancha.spark.RepartitionBy.exprs:type_name -> cancha.spark.Expr
+	34,  // 95: cancha.spark.Observe.input:type_name -> cancha.spark.Relation
+	55,  // 96: cancha.spark.Observe.metrics:type_name -> cancha.spark.Expr
+	34,  // 97: cancha.spark.Watermark.input:type_name -> cancha.spark.Relation
+	34,  // 98: cancha.spark.WithRelations.root:type_name -> cancha.spark.Relation
+	34,  // 99: cancha.spark.WithRelations.references:type_name -> cancha.spark.Relation
+	56,  // 100: cancha.spark.Expr.literal:type_name -> cancha.spark.Literal
+	109, // 101: cancha.spark.Expr.attribute:type_name -> cancha.spark.Expr.Attribute
+	110, // 102: cancha.spark.Expr.function:type_name -> cancha.spark.Expr.Function
+	111, // 103: cancha.spark.Expr.text:type_name -> cancha.spark.Expr.Text
+	112, // 104: cancha.spark.Expr.star:type_name -> cancha.spark.Expr.Star
+	113, // 105: cancha.spark.Expr.alias:type_name -> cancha.spark.Expr.Alias
+	114, // 106: cancha.spark.Expr.order:type_name -> cancha.spark.Expr.Order
+	57,  // 107: cancha.spark.Literal.null:type_name -> cancha.spark.DataType
+	115, // 108: cancha.spark.Literal.decimal:type_name -> cancha.spark.Literal.Decimal
+	116, // 109: cancha.spark.Literal.array:type_name -> cancha.spark.Literal.Array
+	117, // 110: cancha.spark.Literal.struct:type_name -> cancha.spark.Literal.Struct
+	118, // 111: cancha.spark.Literal.specialized:type_name -> cancha.spark.Literal.Specialized
+	125, // 112: cancha.spark.DataType.null:type_name -> cancha.spark.DataType.Plain
+	125, // 113: cancha.spark.DataType.binary:type_name -> cancha.spark.DataType.Plain
+	125, // 114: cancha.spark.DataType.boolean:type_name -> cancha.spark.DataType.Plain
+	125, // 115: cancha.spark.DataType.byte:type_name -> cancha.spark.DataType.Plain
+	125, // 116: cancha.spark.DataType.short:type_name -> cancha.spark.DataType.Plain
+	125, // 117: cancha.spark.DataType.integer:type_name -> cancha.spark.DataType.Plain
+	125, // 118: cancha.spark.DataType.long:type_name -> cancha.spark.DataType.Plain
+	125, // 119: cancha.spark.DataType.float:type_name -> cancha.spark.DataType.Plain
+	125, // 120: cancha.spark.DataType.double:type_name -> cancha.spark.DataType.Plain
+	127, // 121: cancha.spark.DataType.decimal:type_name -> cancha.spark.DataType.Decimal
+	125, // 122: cancha.spark.DataType.string:type_name -> cancha.spark.DataType.Plain
+	126, // 123: cancha.spark.DataType.char:type_name -> cancha.spark.DataType.Sized
+	126, // 124: cancha.spark.DataType.varchar:type_name -> cancha.spark.DataType.Sized
+	125, // 125: cancha.spark.DataType.date:type_name -> cancha.spark.DataType.Plain
+	125, // 126: cancha.spark.DataType.timestamp:type_name -> cancha.spark.DataType.Plain
+	125, // 127: cancha.spark.DataType.timestamp_ntz:type_name -> cancha.spark.DataType.Plain
+	125, // 128: cancha.spark.DataType.calendar_interval:type_name -> cancha.spark.DataType.Plain
+	125, // 129: cancha.spark.DataType.year_month_interval:type_name -> cancha.spark.DataType.Plain
+	125, // 130: cancha.spark.DataType.day_time_interval:type_name -> cancha.spark.DataType.Plain
+	128, // 131: cancha.spark.DataType.array:type_name -> cancha.spark.DataType.Array
+	129, // 132: cancha.spark.DataType.struct:type_name -> cancha.spark.DataType.Struct
+	131, // 133: cancha.spark.DataType.map:type_name -> cancha.spark.DataType.Map
+	132, // 134: cancha.spark.DataType.udt:type_name -> cancha.spark.DataType.UDT
+	133, // 135: cancha.spark.DataType.unparsed:type_name -> cancha.spark.DataType.Unparsed
+	125, // 136: cancha.spark.DataType.variant:type_name -> cancha.spark.DataType.Plain
+	59,  // 137: cancha.spark.Command.write:type_name -> cancha.spark.Write
+	60,  // 138: cancha.spark.Command.view:type_name -> cancha.spark.View
+	61,  // 139: cancha.spark.Command.sql:type_name -> cancha.spark.SQLCommand
+	62,  // 140: cancha.spark.Command.stream:type_name -> cancha.spark.StreamStart
+	65,  // 141: cancha.spark.Command.query:type_name -> cancha.spark.QueryCommand
+	67,  // 142: cancha.spark.Command.manager:type_name -> cancha.spark.ManagerCommand
+	69,  // 143: cancha.spark.Command.listener:type_name -> cancha.spark.ListenerBus
+	76,  // 144: cancha.spark.Command.ml:type_name -> cancha.spark.MLCommand
+	34,  // 145: cancha.spark.Write.input:type_name -> cancha.spark.Relation
+	135, // 146: cancha.spark.Write.table:type_name -> cancha.spark.Write.SaveTable
+	7,   // 147: cancha.spark.Write.mode:type_name -> cancha.spark.Write.Mode
+	134, // 148: cancha.spark.Write.options:type_name -> cancha.spark.Write.OptionsEntry
+	34,  // 149: cancha.spark.View.input:type_name -> cancha.spark.Relation
+	34,  // 150: cancha.spark.SQLCommand.input:type_name -> cancha.spark.Relation
+	34,  // 151: cancha.spark.StreamStart.input:type_name -> cancha.spark.Relation
+	136, // 152: cancha.spark.StreamStart.options:type_name -> cancha.spark.StreamStart.OptionsEntry
+	63,  // 153: cancha.spark.StreamStarted.id:type_name -> cancha.spark.QueryID
+	63,  // 154: cancha.spark.QueryCommand.id:type_name -> cancha.spark.QueryID
+	137, // 155: cancha.spark.QueryCommand.explain:type_name -> cancha.spark.QueryCommand.Explain
+	138, // 156: cancha.spark.QueryCommand.await:type_name -> cancha.spark.QueryCommand.Await
+	63,  // 157: cancha.spark.QueryResult.id:type_name -> cancha.spark.QueryID
+	139, // 158: cancha.spark.QueryResult.status:type_name -> cancha.spark.QueryResult.Status
+	140, // 159: cancha.spark.QueryResult.recent:type_name -> cancha.spark.QueryResult.Recent
+	141, // 160: cancha.spark.QueryResult.explained:type_name -> cancha.spark.QueryResult.Explained
+	142, // 161: cancha.spark.QueryResult.failure:type_name -> cancha.spark.QueryResult.Failure
+	143, // 162: cancha.spark.QueryResult.awaited:type_name -> cancha.spark.QueryResult.Awaited
+	144, // 163: cancha.spark.ManagerResult.active:type_name -> cancha.spark.ManagerResult.Active
+	145, // 164: cancha.spark.ManagerResult.query:type_name -> cancha.spark.ManagerResult.Instance
+	146, // 165: cancha.spark.ListenerEvents.events:type_name -> cancha.spark.ListenerEvents.Event
+	10,  // 166: cancha.spark.MLOperator.kind:type_name -> cancha.spark.MLOperator.Kind
+	147, // 167: cancha.spark.MLParams.params:type_name -> cancha.spark.MLParams.ParamsEntry
+	148, // 168: cancha.spark.MLRelation.transform:type_name -> cancha.spark.MLRelation.Transform
+	75,  // 169: cancha.spark.MLRelation.fetch:type_name -> cancha.spark.Fetch
+	71,  // 170: cancha.spark.Fetch.object:type_name -> cancha.spark.MLObject
+	149, // 171: cancha.spark.Fetch.methods:type_name -> cancha.spark.Fetch.Method
+	151, // 172: cancha.spark.MLCommand.fit:type_name -> cancha.spark.MLCommand.Fit
+	75,  // 173: cancha.spark.MLCommand.fetch:type_name -> cancha.spark.Fetch
+	152, // 174: cancha.spark.MLCommand.delete:type_name -> cancha.spark.MLCommand.Delete
+	153, // 175: cancha.spark.MLCommand.write:type_name -> cancha.spark.MLCommand.Write
+	154, // 176: cancha.spark.MLCommand.read:type_name -> cancha.spark.MLCommand.Read
+	155, // 177: cancha.spark.MLCommand.evaluate:type_name -> cancha.spark.MLCommand.Evaluate
+	56,  // 178: cancha.spark.MLResult.literal:type_name -> cancha.spark.Literal
+	157, // 179: cancha.spark.MLResult.info:type_name -> cancha.spark.MLResult.Info
+	79,  // 180: cancha.spark.ExecuteRequest.Option.reattach:type_name -> cancha.spark.ExecuteRequest.Reattach
+	12,  // 181: cancha.spark.AnalyzeRequest.OfPlan.plan:type_name -> cancha.spark.Plan
+	12,  // 182: cancha.spark.AnalyzeRequest.Explain.plan:type_name -> cancha.spark.Plan
+	0,   // 183: cancha.spark.AnalyzeRequest.Explain.mode:type_name -> cancha.spark.AnalyzeRequest.Explain.Mode
+	34,  // 184: cancha.spark.AnalyzeRequest.Persist.relation:type_name -> cancha.spark.Relation
+	24,  // 185: cancha.spark.AnalyzeRequest.Persist.level:type_name -> cancha.spark.StorageLevel
+	34,  // 186: cancha.spark.AnalyzeRequest.Unpersist.relation:type_name -> cancha.spark.Relation
+	57,  // 187: cancha.spark.AnalyzeResponse.Schema.schema:type_name -> cancha.spark.DataType
+	95,  // 188: cancha.spark.ConfigRequest.Operation.set:type_name -> cancha.spark.ConfigRequest.Set
+	96,  // 189: cancha.spark.ConfigRequest.Operation.get_option:type_name -> cancha.spark.ConfigRequest.Get
+	97,  // 190: cancha.spark.ConfigRequest.Operation.get_all:type_name -> cancha.spark.ConfigRequest.GetAll
+	98,  // 191: cancha.spark.ConfigRequest.Operation.unset:type_name -> cancha.spark.ConfigRequest.Unset
+	96,  // 192: cancha.spark.ConfigRequest.Operation.is_modifiable:type_name -> cancha.spark.ConfigRequest.Get
+	26,  // 193: cancha.spark.ConfigRequest.Set.pairs:type_name -> cancha.spark.Pair
+	100, // 194: cancha.spark.ErrorResponse.Error.stack:type_name -> cancha.spark.ErrorResponse.Error.Frame
+	101, // 195: cancha.spark.ErrorResponse.Error.spark:type_name -> cancha.spark.ErrorResponse.Error.Spark
+	102, // 196: cancha.spark.ErrorResponse.Error.Spark.parameters:type_name -> cancha.spark.ErrorResponse.Error.Spark.ParametersEntry
+	106, // 197: cancha.spark.Read.Table.options:type_name -> cancha.spark.Read.Table.OptionsEntry
+	107, // 198: cancha.spark.Read.Source.options:type_name -> cancha.spark.Read.Source.OptionsEntry
+	55,  // 199: cancha.spark.SQL.NamedEntry.value:type_name -> cancha.spark.Expr
+	55,  // 200: cancha.spark.Expr.Function.args:type_name -> cancha.spark.Expr
+	55,  // 201: cancha.spark.Expr.Alias.expr:type_name -> cancha.spark.Expr
+	55,  // 202: cancha.spark.Expr.Order.of:type_name -> cancha.spark.Expr
+	5,   // 203: cancha.spark.Expr.Order.direction:type_name -> cancha.spark.Expr.Order.Direction
+	6,   // 204: cancha.spark.Expr.Order.nulls:type_name -> cancha.spark.Expr.Order.Nulls
+	57,  // 205: cancha.spark.Literal.Array.type:type_name -> cancha.spark.DataType
+	56,  // 206: cancha.spark.Literal.Array.elements:type_name -> cancha.spark.Literal
+	57,  // 207: cancha.spark.Literal.Struct.type:type_name -> cancha.spark.DataType
+	56,  // 208: cancha.spark.Literal.Struct.elements:type_name -> cancha.spark.Literal
+	119, // 209: cancha.spark.Literal.Specialized.bools:type_name -> cancha.spark.Literal.Specialized.Bools
+	120, // 210: cancha.spark.Literal.Specialized.ints:type_name -> cancha.spark.Literal.Specialized.Ints
+	121, // 211: cancha.spark.Literal.Specialized.longs:type_name -> cancha.spark.Literal.Specialized.Longs
+	122, // 212: cancha.spark.Literal.Specialized.floats:type_name -> cancha.spark.Literal.Specialized.Floats
+	123, // 213: cancha.spark.Literal.Specialized.doubles:type_name -> cancha.spark.Literal.Specialized.Doubles
+	124, // 214: cancha.spark.Literal.Specialized.strings:type_name -> cancha.spark.Literal.Specialized.Strings
+	57,  // 215: cancha.spark.DataType.Array.element:type_name -> cancha.spark.DataType
+	130, // 216: cancha.spark.DataType.Struct.fields:type_name -> cancha.spark.DataType.Field
+	57,  // 217: cancha.spark.DataType.Field.type:type_name -> cancha.spark.DataType
+	57,  // 218: cancha.spark.DataType.Map.key:type_name -> cancha.spark.DataType
+	57,  // 219: cancha.spark.DataType.Map.value:type_name -> cancha.spark.DataType
+	57,  // 220: cancha.spark.DataType.UDT.sql:type_name -> cancha.spark.DataType
+	8,   // 221: cancha.spark.Write.SaveTable.method:type_name -> cancha.spark.Write.SaveTable.Method
+	145, // 222: cancha.spark.ManagerResult.Active.queries:type_name -> cancha.spark.ManagerResult.Instance
+	63,  // 223: cancha.spark.ManagerResult.Instance.id:type_name -> cancha.spark.QueryID
+	9,   // 224: cancha.spark.ListenerEvents.Event.kind:type_name -> cancha.spark.ListenerEvents.Kind
+	56,  // 225: cancha.spark.MLParams.ParamsEntry.value:type_name -> cancha.spark.Literal
+	71,  // 226: cancha.spark.MLRelation.Transform.object:type_name -> cancha.spark.MLObject
+	72,  // 227: cancha.spark.MLRelation.Transform.transformer:type_name -> cancha.spark.MLOperator
+	34,  // 228: cancha.spark.MLRelation.Transform.input:type_name -> cancha.spark.Relation
+	73,  // 229: cancha.spark.MLRelation.Transform.params:type_name -> cancha.spark.MLParams
+	150, // 230: cancha.spark.Fetch.Method.args:type_name -> cancha.spark.Fetch.Arg
+	56,  // 231: cancha.spark.Fetch.Arg.literal:type_name -> cancha.spark.Literal
+	34,  // 232: cancha.spark.Fetch.Arg.input:type_name -> cancha.spark.Relation
+	72,  // 233: cancha.spark.MLCommand.Fit.estimator:type_name -> cancha.spark.MLOperator
+	73,  // 234: cancha.spark.MLCommand.Fit.params:type_name -> cancha.spark.MLParams
+	34,  // 235: cancha.spark.MLCommand.Fit.dataset:type_name -> cancha.spark.Relation
+	71,  // 236: cancha.spark.MLCommand.Delete.objects:type_name -> cancha.spark.MLObject
+	72,  // 237: cancha.spark.MLCommand.Write.operator:type_name -> cancha.spark.MLOperator
+	71,  // 238: cancha.spark.MLCommand.Write.object:type_name -> cancha.spark.MLObject
+	73,  // 239: cancha.spark.MLCommand.Write.params:type_name -> cancha.spark.MLParams
+	156, // 240: cancha.spark.MLCommand.Write.options:type_name -> cancha.spark.MLCommand.Write.OptionsEntry
+	72,  // 241: cancha.spark.MLCommand.Read.operator:type_name -> cancha.spark.MLOperator
+	72,  // 242: cancha.spark.MLCommand.Evaluate.evaluator:type_name -> cancha.spark.MLOperator
+	73,  // 243: cancha.spark.MLCommand.Evaluate.params:type_name -> cancha.spark.MLParams
+	34,  // 244: cancha.spark.MLCommand.Evaluate.dataset:type_name -> cancha.spark.Relation
+	71,  // 245: cancha.spark.MLResult.Info.object:type_name -> cancha.spark.MLObject
+	73,  // 246: cancha.spark.MLResult.Info.params:type_name -> cancha.spark.MLParams
+	247, // [247:247] is the sub-list for method output_type
+	247, // [247:247] is the sub-list for method input_type
+	247, // [247:247] is the sub-list for extension type_name
+	247, // [247:247] is the sub-list for extension extendee
+	0,   // [0:247] is the sub-list for field type_name
 }
 
 func init() { file_spark_internal_protocol_connect_proto_init() }
@@ -12250,6 +12335,7 @@ func file_spark_internal_protocol_connect_proto_init() {
 		(*Relation_Drop)(nil),
 		(*Relation_WithColumns)(nil),
 		(*Relation_RepartitionBy)(nil),
+		(*Relation_Observe)(nil),
 		(*Relation_Watermark)(nil),
 		(*Relation_WithRelations)(nil),
 		(*Relation_Ml)(nil),
@@ -12265,7 +12351,7 @@ func file_spark_internal_protocol_connect_proto_init() {
 	file_spark_internal_protocol_connect_proto_msgTypes[35].OneofWrappers = []any{}
 	file_spark_internal_protocol_connect_proto_msgTypes[37].OneofWrappers = []any{}
 	file_spark_internal_protocol_connect_proto_msgTypes[40].OneofWrappers = []any{}
-	file_spark_internal_protocol_connect_proto_msgTypes[43].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[44].OneofWrappers = []any{
 		(*Expr_Literal)(nil),
 		(*Expr_Attribute_)(nil),
 		(*Expr_Function_)(nil),
@@ -12274,7 +12360,7 @@ func file_spark_internal_protocol_connect_proto_init() {
 		(*Expr_Alias_)(nil),
 		(*Expr_Order_)(nil),
 	}
-	file_spark_internal_protocol_connect_proto_msgTypes[44].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[45].OneofWrappers = []any{
 		(*Literal_Null)(nil),
 		(*Literal_Binary)(nil),
 		(*Literal_Boolean)(nil),
@@ -12292,7 +12378,7 @@ func file_spark_internal_protocol_connect_proto_init() {
 		(*Literal_Struct_)(nil),
 		(*Literal_Specialized_)(nil),
 	}
-	file_spark_internal_protocol_connect_proto_msgTypes[45].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[46].OneofWrappers = []any{
 		(*DataType_Null)(nil),
 		(*DataType_Binary)(nil),
 		(*DataType_Boolean)(nil),
@@ -12319,7 +12405,7 @@ func file_spark_internal_protocol_connect_proto_init() {
 		(*DataType_Unparsed_)(nil),
 		(*DataType_Variant)(nil),
 	}
-	file_spark_internal_protocol_connect_proto_msgTypes[46].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[47].OneofWrappers = []any{
 		(*Command_Write)(nil),
 		(*Command_View)(nil),
 		(*Command_Sql)(nil),
@@ -12329,18 +12415,18 @@ func file_spark_internal_protocol_connect_proto_init() {
 		(*Command_Listener)(nil),
 		(*Command_Ml)(nil),
 	}
-	file_spark_internal_protocol_connect_proto_msgTypes[47].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[48].OneofWrappers = []any{
 		(*Write_Path)(nil),
 		(*Write_Table)(nil),
 	}
-	file_spark_internal_protocol_connect_proto_msgTypes[50].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[51].OneofWrappers = []any{
 		(*StreamStart_Interval)(nil),
 		(*StreamStart_AvailableNow)(nil),
 		(*StreamStart_Path)(nil),
 		(*StreamStart_Table)(nil),
 	}
-	file_spark_internal_protocol_connect_proto_msgTypes[52].OneofWrappers = []any{}
-	file_spark_internal_protocol_connect_proto_msgTypes[53].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[53].OneofWrappers = []any{}
+	file_spark_internal_protocol_connect_proto_msgTypes[54].OneofWrappers = []any{
 		(*QueryCommand_Status)(nil),
 		(*QueryCommand_LastProgress)(nil),
 		(*QueryCommand_RecentProgress)(nil),
@@ -12350,31 +12436,31 @@ func file_spark_internal_protocol_connect_proto_init() {
 		(*QueryCommand_Exception)(nil),
 		(*QueryCommand_Await_)(nil),
 	}
-	file_spark_internal_protocol_connect_proto_msgTypes[54].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[55].OneofWrappers = []any{
 		(*QueryResult_Status_)(nil),
 		(*QueryResult_Recent_)(nil),
 		(*QueryResult_Explained_)(nil),
 		(*QueryResult_Failure_)(nil),
 		(*QueryResult_Awaited_)(nil),
 	}
-	file_spark_internal_protocol_connect_proto_msgTypes[55].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[56].OneofWrappers = []any{
 		(*ManagerCommand_Active)(nil),
 		(*ManagerCommand_Query)(nil),
 	}
-	file_spark_internal_protocol_connect_proto_msgTypes[56].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[57].OneofWrappers = []any{
 		(*ManagerResult_Active_)(nil),
 		(*ManagerResult_Query)(nil),
 	}
-	file_spark_internal_protocol_connect_proto_msgTypes[57].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[58].OneofWrappers = []any{
 		(*ListenerBus_Add)(nil),
 		(*ListenerBus_Remove)(nil),
 	}
-	file_spark_internal_protocol_connect_proto_msgTypes[58].OneofWrappers = []any{}
-	file_spark_internal_protocol_connect_proto_msgTypes[62].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[59].OneofWrappers = []any{}
+	file_spark_internal_protocol_connect_proto_msgTypes[63].OneofWrappers = []any{
 		(*MLRelation_Transform_)(nil),
 		(*MLRelation_Fetch)(nil),
 	}
-	file_spark_internal_protocol_connect_proto_msgTypes[64].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[65].OneofWrappers = []any{
 		(*MLCommand_Fit_)(nil),
 		(*MLCommand_Fetch)(nil),
 		(*MLCommand_Delete_)(nil),
@@ -12382,35 +12468,35 @@ func file_spark_internal_protocol_connect_proto_init() {
 		(*MLCommand_Read_)(nil),
 		(*MLCommand_Evaluate_)(nil),
 	}
-	file_spark_internal_protocol_connect_proto_msgTypes[65].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[66].OneofWrappers = []any{
 		(*MLResult_Literal)(nil),
 		(*MLResult_Summary)(nil),
 		(*MLResult_Info_)(nil),
 	}
-	file_spark_internal_protocol_connect_proto_msgTypes[66].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[67].OneofWrappers = []any{
 		(*ExecuteRequest_Option_Reattach)(nil),
 	}
-	file_spark_internal_protocol_connect_proto_msgTypes[74].OneofWrappers = []any{}
 	file_spark_internal_protocol_connect_proto_msgTypes[75].OneofWrappers = []any{}
-	file_spark_internal_protocol_connect_proto_msgTypes[82].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[76].OneofWrappers = []any{}
+	file_spark_internal_protocol_connect_proto_msgTypes[83].OneofWrappers = []any{
 		(*ConfigRequest_Operation_Set)(nil),
 		(*ConfigRequest_Operation_GetOption)(nil),
 		(*ConfigRequest_Operation_GetAll)(nil),
 		(*ConfigRequest_Operation_Unset)(nil),
 		(*ConfigRequest_Operation_IsModifiable)(nil),
 	}
-	file_spark_internal_protocol_connect_proto_msgTypes[83].OneofWrappers = []any{}
-	file_spark_internal_protocol_connect_proto_msgTypes[85].OneofWrappers = []any{}
-	file_spark_internal_protocol_connect_proto_msgTypes[87].OneofWrappers = []any{}
+	file_spark_internal_protocol_connect_proto_msgTypes[84].OneofWrappers = []any{}
+	file_spark_internal_protocol_connect_proto_msgTypes[86].OneofWrappers = []any{}
 	file_spark_internal_protocol_connect_proto_msgTypes[88].OneofWrappers = []any{}
 	file_spark_internal_protocol_connect_proto_msgTypes[89].OneofWrappers = []any{}
-	file_spark_internal_protocol_connect_proto_msgTypes[91].OneofWrappers = []any{}
-	file_spark_internal_protocol_connect_proto_msgTypes[93].OneofWrappers = []any{}
-	file_spark_internal_protocol_connect_proto_msgTypes[97].OneofWrappers = []any{}
-	file_spark_internal_protocol_connect_proto_msgTypes[100].OneofWrappers = []any{}
+	file_spark_internal_protocol_connect_proto_msgTypes[90].OneofWrappers = []any{}
+	file_spark_internal_protocol_connect_proto_msgTypes[92].OneofWrappers = []any{}
+	file_spark_internal_protocol_connect_proto_msgTypes[94].OneofWrappers = []any{}
+	file_spark_internal_protocol_connect_proto_msgTypes[98].OneofWrappers = []any{}
 	file_spark_internal_protocol_connect_proto_msgTypes[101].OneofWrappers = []any{}
-	file_spark_internal_protocol_connect_proto_msgTypes[103].OneofWrappers = []any{}
-	file_spark_internal_protocol_connect_proto_msgTypes[106].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[102].OneofWrappers = []any{}
+	file_spark_internal_protocol_connect_proto_msgTypes[104].OneofWrappers = []any{}
+	file_spark_internal_protocol_connect_proto_msgTypes[107].OneofWrappers = []any{
 		(*Literal_Specialized_Bools_)(nil),
 		(*Literal_Specialized_Ints_)(nil),
 		(*Literal_Specialized_Longs_)(nil),
@@ -12418,25 +12504,25 @@ func file_spark_internal_protocol_connect_proto_init() {
 		(*Literal_Specialized_Doubles_)(nil),
 		(*Literal_Specialized_Strings_)(nil),
 	}
-	file_spark_internal_protocol_connect_proto_msgTypes[115].OneofWrappers = []any{}
-	file_spark_internal_protocol_connect_proto_msgTypes[120].OneofWrappers = []any{}
-	file_spark_internal_protocol_connect_proto_msgTypes[126].OneofWrappers = []any{}
-	file_spark_internal_protocol_connect_proto_msgTypes[130].OneofWrappers = []any{}
-	file_spark_internal_protocol_connect_proto_msgTypes[133].OneofWrappers = []any{}
-	file_spark_internal_protocol_connect_proto_msgTypes[136].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[116].OneofWrappers = []any{}
+	file_spark_internal_protocol_connect_proto_msgTypes[121].OneofWrappers = []any{}
+	file_spark_internal_protocol_connect_proto_msgTypes[127].OneofWrappers = []any{}
+	file_spark_internal_protocol_connect_proto_msgTypes[131].OneofWrappers = []any{}
+	file_spark_internal_protocol_connect_proto_msgTypes[134].OneofWrappers = []any{}
+	file_spark_internal_protocol_connect_proto_msgTypes[137].OneofWrappers = []any{
 		(*MLRelation_Transform_Object)(nil),
 		(*MLRelation_Transform_Transformer)(nil),
 	}
-	file_spark_internal_protocol_connect_proto_msgTypes[138].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[139].OneofWrappers = []any{
 		(*Fetch_Arg_Literal)(nil),
 		(*Fetch_Arg_Input)(nil),
 	}
-	file_spark_internal_protocol_connect_proto_msgTypes[140].OneofWrappers = []any{}
-	file_spark_internal_protocol_connect_proto_msgTypes[141].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[141].OneofWrappers = []any{}
+	file_spark_internal_protocol_connect_proto_msgTypes[142].OneofWrappers = []any{
 		(*MLCommand_Write_Operator)(nil),
 		(*MLCommand_Write_Object)(nil),
 	}
-	file_spark_internal_protocol_connect_proto_msgTypes[145].OneofWrappers = []any{
+	file_spark_internal_protocol_connect_proto_msgTypes[146].OneofWrappers = []any{
 		(*MLResult_Info_Object)(nil),
 		(*MLResult_Info_Class)(nil),
 	}
@@ -12446,7 +12532,7 @@ func file_spark_internal_protocol_connect_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_spark_internal_protocol_connect_proto_rawDesc), len(file_spark_internal_protocol_connect_proto_rawDesc)),
 			NumEnums:      11,
-			NumMessages:   146,
+			NumMessages:   147,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
