@@ -1,0 +1,167 @@
+package compile
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"cancha/spark/internal/protocol"
+	"cancha/stream"
+	"cancha/stream/plan"
+)
+
+// record is a source's records: what is read of them, in two projections that are filled in last. The first takes the JSON at each path out of
+// the VARIANT, the second makes values of it: each path is looked for once.
+type record struct {
+	*reads
+	raw, typed   *protocol.Project
+	base, around string            // SQL of the record proper, and of what is around it
+	parts        map[string]string // of a record beside its value: SQL by name
+	headers      func()            // has the source give headers
+}
+
+// source is the records of a plan, with the event time and the watermark; bad ones are left out and counted.
+func (c *compiler) source(p *plan.Plan) (*layout, error) {
+	in := p.Input
+	if err := readable(in); err != nil {
+		return nil, err
+	}
+	r := &record{reads: &reads{shape: in.Shape}, base: "`#record`", around: "`#record`", parts: map[string]string{}, headers: func() {}}
+	read, err := c.read(in, r)
+	if err != nil {
+		return nil, err
+	}
+	c.finally(r.finish)
+	l := &layout{compiler: c, bindings: map[string]binding{}, open: true, record: r, operators: operators(), time: "`#time`"}
+	l.rel = r.begin(read)
+	l.order = []string{r.part("partition"), r.part("offset")}
+	at, err := l.eventTime(in.EventTime)
+	if err != nil {
+		return nil, err
+	}
+	l.rel = with(l.rel, "#time", at)
+	l.rel = with(l.rel, "#good", "coalesce(`#fits` AND `#time` > TIMESTAMP'1678-09-23 00:00:00' AND `#time` < TIMESTAMP'2261-04-10 00:00:00', false)")
+	l.observe()
+	l.rel = filter(l.rel, "`#good`")
+	if !c.table {
+		w := &protocol.Watermark{Input: l.rel, Column: "`#time`", Delay: micros(in.Delay)}
+		l.rel = &protocol.Relation{Of: &protocol.Relation_Watermark{Watermark: w}}
+	}
+	return l, nil
+}
+
+// eventTime is when an event happened: the record's own time stamp, unless the plan says another.
+func (l *layout) eventTime(e plan.Expr) (string, error) {
+	if e.None() {
+		return l.record.part("timestamp"), nil
+	}
+	n, err := l.compile(e, stream.Time)
+	if err != nil {
+		return "", fmt.Errorf("event time: %w", err)
+	}
+	return n.sql, nil
+}
+
+// readable refuses sources and formats that the cluster cannot read.
+func readable(in plan.Input) error {
+	switch in.Shape.Kind {
+	case "json", "text":
+		return nil
+	case "csv":
+		return fmt.Errorf("spark: records as %s: on Spark records are JSON or texts; write JSON, or cut a text with Split", in.Format)
+	}
+	return fmt.Errorf("spark: records as %s: on Spark records are JSON or texts, and only the local engine reads others", in.Format)
+}
+
+// begin is the way of records up to their values.
+func (r *record) begin(read *protocol.Relation) *protocol.Relation {
+	rel := read
+	if r.shape.Kind == "json" {
+		// Spark reads one value and no further: in brackets, what follows it is seen, too.
+		rel = with(rel, "#all", "try_parse_json(concat('[', CAST(value AS STRING), ']'))")
+		rel = with(rel, "#record", "variant_get(`#all`, '$[0]', 'variant')")
+		if name := r.shape.Envelope; name != "" {
+			path, _ := variantPath([]stream.Part{{Name: name, Index: -1}})
+			envelope := fmt.Sprintf("variant_get(`#record`, %s, 'variant')", quote(path))
+			rel = with(rel, "#proper", fmt.Sprintf("CASE WHEN NOT is_variant_null(%[1]s) THEN coalesce(%[1]s, `#record`) ELSE `#record` END", envelope))
+			r.base = "`#proper`"
+		}
+	}
+	r.raw, r.typed = &protocol.Project{Input: rel}, &protocol.Project{}
+	r.typed.Input = &protocol.Relation{Of: &protocol.Relation_Project{Project: r.raw}}
+	return &protocol.Relation{Of: &protocol.Relation_Project{Project: r.typed}}
+}
+
+// part is the column of a part of a record beside its value.
+func (r *record) part(name string) string {
+	sqls := map[string]string{"topic": "topic", "partition": "CAST(partition AS BIGINT)", "offset": "offset", "timestamp": "timestamp",
+		"key": "CAST(key AS STRING)", "value": "CAST(value AS STRING)"}
+	sql, ok := sqls[name]
+	if !ok { // of headers of one name it is the last
+		r.headers()
+		header := quote(strings.TrimPrefix(name, "headers."))
+		sql = fmt.Sprintf("CAST(try_element_at(filter(headers, h -> h.key = %s), -1).value AS STRING)", header)
+	}
+	r.parts["@"+name] = sql
+	return quoted("@" + name)
+}
+
+// finish writes down what is read, now that it is known.
+func (r *record) finish() {
+	r.raw.Exprs = []*protocol.Expr{text("*")}
+	sqls, names := r.reads.raw(r.base, r.around)
+	if r.shape.Kind == "text" {
+		sqls, names = r.plain()
+	}
+	for i, sql := range sqls {
+		r.raw.Exprs = append(r.raw.Exprs, named(sql, names[i]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.parts)) {
+		r.typed.Exprs = append(r.typed.Exprs, named(r.parts[name], name))
+	}
+	r.typed.Exprs = append(r.typed.Exprs, r.values()...)
+	r.typed.Exprs = append(r.typed.Exprs, named(r.fit(), "#fits"))
+}
+
+// plain is the text that a record is.
+func (r *record) plain() (sqls, names []string) {
+	for _, p := range r.places {
+		sqls = append(sqls, "to_json(CAST(CAST(value AS STRING) AS VARIANT))", "CAST(value AS STRING)")
+		names = append(names, p.json(), p.texts())
+	}
+	return sqls, names
+}
+
+// fit is the condition that a record can be used.
+func (r *record) fit() string {
+	conditions := []string{"value IS NOT NULL"}
+	if r.shape.Kind == "json" {
+		conditions = []string{"`#record` IS NOT NULL", "variant_get(`#all`, '$[1]', 'variant') IS NULL",
+			`startswith(trim(LEADING '\u0009\u000a\u000d ' FROM CAST(value AS STRING)), '{')`}
+	}
+	return strings.Join(append(conditions, r.fits(r.base, r.around)...), " AND ")
+}
+
+// observe has the query count the records of a source, and those that are bad.
+func (l *layout) observe() {
+	name := l.fresh("records")
+	l.observed = append(l.observed, name)
+	l.rel = &protocol.Relation{Of: &protocol.Relation_Observe{Observe: &protocol.Observe{Input: l.rel, Name: name,
+		Metrics: []*protocol.Expr{named("count(1)", "records"), named("count_if(NOT `#good`)", "bad")}}}}
+}
+
+// read is the relation that records come from.
+func (c *compiler) read(in plan.Input, r *record) (*protocol.Relation, error) {
+	if c.options.Records != nil {
+		return c.options.Records(in)
+	}
+	options, err := c.kafkaSource(in)
+	if err != nil {
+		return nil, err
+	}
+	r.headers = func() { options["includeHeaders"] = "true" }
+	format := "kafka"
+	return &protocol.Relation{Of: &protocol.Relation_Read{Read: &protocol.Read{Streaming: !c.table,
+		Of: &protocol.Read_Source_{Source: &protocol.Read_Source{Format: &format, Options: options}}}}}, nil
+}
