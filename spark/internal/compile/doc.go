@@ -15,6 +15,7 @@
 //   - Absent is NULL, and every condition is true or false, never NULL: Not of a comparison with an absent value is true.
 //   - A filter behind the watermark asks for the event time too (held): Spark would else move it in front of the watermark, which would then
 //     follow the rows that pass, and another set of rows would be late.
+//   - So does Explode leave rows without elements out itself, behind the explode.
 //   - A session ends when a gap has passed without a row. Spark's sessions take a row in that comes exactly a gap later, so theirs are told
 //     a gap of a microsecond less, and the end is put right.
 //   - In append mode a share and a Top are aggregations of an aggregation, since Spark's streams know no ranks and no sums over groups.

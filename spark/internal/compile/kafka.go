@@ -32,11 +32,19 @@ func (c *compiler) kafkaSource(in plan.Input) (map[string]string, error) {
 	if k.Committed {
 		options["kafka.isolation.level"] = "read_committed"
 	}
-	if c.options.BatchRecords > 0 && !c.table {
-		options["maxOffsetsPerTrigger"] = strconv.FormatInt(c.options.BatchRecords, 10)
+	if most := c.batch(); most > 0 && !c.table {
+		options["maxOffsetsPerTrigger"] = strconv.FormatInt(most, 10)
 	}
 	options["startingOffsets"], err = startingOffsets(k, c.table)
 	return options, err
+}
+
+// batch is how many records a batch reads at most; 0: no bound.
+func (c *compiler) batch() int64 {
+	if c.limit > 0 && (c.options.BatchRecords == 0 || c.limit < c.options.BatchRecords) {
+		return c.limit
+	}
+	return c.options.BatchRecords
 }
 
 // subscribe names the topics. Spark takes names, or one pattern.

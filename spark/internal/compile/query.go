@@ -53,6 +53,9 @@ type Compiled struct {
 	Start *protocol.StreamStart
 	// MaxTime is after how long the query is to be stopped, by whoever started it; 0: never.
 	MaxTime time.Duration
+	// MaxRecords is after how many records, as Observed counts them, the query is to be stopped, by whoever started it; 0: never. No batch reads
+	// more than so many of one source.
+	MaxRecords int64
 	// Observed are the names of observations that progress reports carry, each with the columns records and bad, one for each source.
 	Observed []string
 	// Notes say what the cluster does otherwise than the local engine, a sentence each.
@@ -74,6 +77,7 @@ type compiler struct {
 	options  Options
 	mode     string
 	taken    map[string]bool // names of columns
+	limit    int64           // records; 0: no end
 	stateful int             // operators with memory
 	table    bool            // what is compiled is a table, which is no stream
 	observed []string
@@ -83,9 +87,8 @@ type compiler struct {
 }
 
 func (c *compiler) query(p *plan.Plan) (*Compiled, error) {
-	if err := c.check(p); err != nil {
-		return nil, err
-	}
+	c.check(p)
+	c.limit = p.Limit
 	l, err := c.source(p)
 	if err == nil {
 		err = l.steps(p.Steps)
@@ -96,7 +99,7 @@ func (c *compiler) query(p *plan.Plan) (*Compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Compiled{Settings: settings(), MaxTime: p.MaxTime}
+	out := &Compiled{Settings: settings(), MaxTime: p.MaxTime, MaxRecords: p.Limit}
 	if out.Rows, out.Columns, err = l.export(); err != nil {
 		return nil, err
 	}
@@ -124,14 +127,15 @@ func settings() map[string]string {
 	}
 }
 
-// check refuses settings that have no counterpart, and notes those whose counterpart is another.
-func (c *compiler) check(p *plan.Plan) error {
-	switch {
-	case p.Limit > 0:
-		return errors.New("spark: MaxRecords: Spark ends no query after so many records; use AvailableNow, or MaxTime")
-	case c.options.Records != nil:
-		return nil
-	case p.Now && p.Trigger > 0:
+// check notes settings whose counterpart is another.
+func (c *compiler) check(p *plan.Plan) {
+	if c.options.Records != nil {
+		return
+	}
+	if p.Limit > 0 {
+		c.note("MaxRecords ends the query behind the batch in which so many records have been read: of a topic that is written to there may be more.")
+	}
+	if p.Now && p.Trigger > 0 {
 		c.note("Trigger does nothing with AvailableNow: Spark gives the rows of each batch out at its end.")
 	}
 	if len(p.Sinks) > len(p.Outlets) {
@@ -140,7 +144,6 @@ func (c *compiler) check(p *plan.Plan) error {
 	if p.Input.KeyedBy != "" {
 		c.note("KeyedBy does nothing: Spark has one watermark for all partitions, that of its latest event of the batch before.")
 	}
-	return nil
 }
 
 func (c *compiler) note(sentence string) {

@@ -30,7 +30,6 @@ func TestRefuses(t *testing.T) {
 	}{
 		{"memory", stream.From(memory).Select("id"), Options{}, []string{"memory t", "topic of Kafka"}},
 		{"csv", orders().Format(stream.CSVFormat("id")).Select("id"), Options{}, []string{"CSV of id", "write JSON"}},
-		{"max records", orders().Select("id").MaxRecords(10), Options{}, []string{"MaxRecords", "AvailableNow"}},
 		{"func", orders().FilterFunc("known", func(stream.Row) (bool, error) { return true, nil }).Select("id"), Options{},
 			[]string{"filter func known", "FilterFunc", "Filter("}},
 		{"no columns", orders().Filter(f("x").Gt(1)), Options{}, []string{"add .Select"}},
@@ -133,18 +132,21 @@ func TestNotes(t *testing.T) {
 	letters := stream.SinkFunc(func(int64, *stream.Rows) error { return nil })
 	q := orders().KeyedBy("city").GroupBy("city").TimeToLive(time.Hour).Agg(stream.Count("n")).Output(stream.Update).AvailableNow().
 		Trigger(time.Second).DeadLetters(letters)
-	p := q.Plan()
+	p := q.MaxRecords(1000).Plan()
 	p.Input.Kafka.Group = "g"
 	c, err := Query(p, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, word := range []string{"Trigger ", "DeadLetters ", "KeyedBy ", "Group ", "TimeToLive "} {
+	for _, word := range []string{"Trigger ", "DeadLetters ", "KeyedBy ", "Group ", "TimeToLive ", "MaxRecords "} {
 		if !slices.ContainsFunc(c.Notes, func(n string) bool { return strings.HasPrefix(n, word) }) {
 			t.Errorf("no note begins with %q: %q", word, c.Notes)
 		}
 	}
-	if len(c.Notes) != 5 || len(c.Observed) != 1 || len(c.Identity) != 1 {
+	if most := source(c.Start.Input).GetSource().Options["maxOffsetsPerTrigger"]; most != "1000" || c.MaxRecords != 1000 {
+		t.Errorf("a batch reads %q records at most, the query %d; want 1000 for both", most, c.MaxRecords)
+	}
+	if len(c.Notes) != 6 || len(c.Observed) != 1 || len(c.Identity) != 1 {
 		t.Errorf("got %q, observed %q, identity %v", c.Notes, c.Observed, c.Identity)
 	}
 }

@@ -138,14 +138,15 @@ func (l *layout) explode(s plan.Step) error {
 	return nil
 }
 
-// unfold is the way from an array, by which rows of elements that fit, to the elements and their places, and the projection of what is read of them.
+// unfold is the way from an array, by which rows of elements that fit, to the elements and their places, and the projection of what is read of them. A row
+// without elements is left out behind it: before an explode Spark would put a filter of its own, and move that in front of the watermark.
 func (l *layout) unfold(raw, fits *protocol.Expr, all, place, one string) *protocol.Project {
 	arrays := &protocol.WithColumns{Input: l.rel, Aliases: []*protocol.Expr_Alias{{Expr: raw, Name: []string{all}}}}
 	fitting := &protocol.Filter{Input: &protocol.Relation{Of: &protocol.Relation_WithColumns{WithColumns: arrays}}, Condition: fits}
-	exploded := &protocol.Expr_Alias{Expr: text(fmt.Sprintf("posexplode(%s)", quoted(all))), Name: []string{place, one}}
+	exploded := &protocol.Expr_Alias{Expr: text(fmt.Sprintf("posexplode_outer(%s)", quoted(all))), Name: []string{place, one}}
 	values := &protocol.Project{Input: project(&protocol.Relation{Of: &protocol.Relation_Filter{Filter: fitting}}, text("*"),
 		&protocol.Expr{Of: &protocol.Expr_Alias_{Alias: exploded}})}
-	l.rel = &protocol.Relation{Of: &protocol.Relation_Project{Project: values}}
+	l.rel = filter(&protocol.Relation{Of: &protocol.Relation_Project{Project: values}}, l.held(quoted(place)+" IS NOT NULL"))
 	return values
 }
 
