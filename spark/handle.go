@@ -89,11 +89,11 @@ func reasonOf(failure string) string {
 	return strings.TrimSpace(failure)
 }
 
-// ask sends a command about the query and returns the answer.
+// ask sends a command about the query and returns the answer. It is nothing that Config.Progress should hear of: who follows a query asks once a second.
 func (h handle) ask(ctx context.Context, c *protocol.QueryCommand) (*protocol.QueryResult, error) {
 	c.Id = h.id
 	var result *protocol.QueryResult
-	err := h.session.do(ctx, &protocol.Command{Of: &protocol.Command_Query{Query: c}}, func(r *protocol.ExecuteResponse) bool {
+	err := h.session.command(ctx, h.session.client.Execute, &protocol.Command{Of: &protocol.Command_Query{Query: c}}, func(r *protocol.ExecuteResponse) bool {
 		if got := r.GetQuery(); got != nil {
 			result = got
 		}

@@ -151,23 +151,27 @@ func (s *Session) end() error {
 	return nil
 }
 
-// run executes a plan. each sees the responses but those of progress; it may be nil.
+// run executes a plan, and tells Config.Progress of it.
 func (s *Session) run(ctx context.Context, p *protocol.Plan, each func(*protocol.ExecuteResponse) error) error {
 	return s.client.Execute(ctx, p, func(r *protocol.ExecuteResponse) error {
 		if p := r.GetProgress(); p != nil && s.config.Progress != nil {
 			s.config.Progress(stagesOf(p))
 		}
-		if each == nil {
-			return nil
-		}
 		return each(r)
 	})
 }
 
-// do executes a command that answers with one part of a response; take tells whether it was that one.
+// do executes a command that answers with one part of a response; take tells whether it was that one. nil: there is no answer.
 func (s *Session) do(ctx context.Context, c *protocol.Command, take func(*protocol.ExecuteResponse) bool) error {
+	return s.command(ctx, s.run, c, take)
+}
+
+// execution is run, or the client's, which tells nobody of progress.
+type execution func(ctx context.Context, p *protocol.Plan, each func(*protocol.ExecuteResponse) error) error
+
+func (s *Session) command(ctx context.Context, run execution, c *protocol.Command, take func(*protocol.ExecuteResponse) bool) error {
 	taken := take == nil
-	err := s.run(ctx, &protocol.Plan{Of: &protocol.Plan_Command{Command: c}}, func(r *protocol.ExecuteResponse) error {
+	err := run(ctx, &protocol.Plan{Of: &protocol.Plan_Command{Command: c}}, func(r *protocol.ExecuteResponse) error {
 		if take != nil && take(r) {
 			taken = true
 		}
