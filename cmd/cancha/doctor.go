@@ -17,12 +17,14 @@ import (
 	"syscall"
 	"time"
 
+	"cancha/internal/master"
 	"cancha/jupyter/kernelspec"
 	"cancha/kernel/cell"
 	"cancha/kernel/client"
 	"cancha/kernel/wire"
 	"cancha/kernel/workspace"
 	"cancha/runtime/gpu"
+	"cancha/runtime/session"
 )
 
 // verdict is how a finding is to be taken.
@@ -66,7 +68,7 @@ func runDoctor(ctx context.Context, args []string) error {
 	}
 	failed := false
 	for _, check := range []func(context.Context) []finding{
-		checkVariables, one(checkKernelspec), one(checkLab), checkSignatures, checkSessions, checkEngine, one(checkGPU), checkDevice, one(checkBroker), one(checkDisk), one(checkKernel),
+		checkVariables, one(checkKernelspec), one(checkLab), checkSignatures, checkSessions, checkEngine, one(checkGPU), checkDevice, checkMaster, one(checkBroker), one(checkDisk), one(checkKernel),
 	} {
 		for _, f := range check(ctx) {
 			fmt.Printf("%-5s %-12s %s\n", f.verdict, f.subject, f.found)
@@ -213,6 +215,25 @@ func heldBy(found gpu.Discovery) (text string) {
 		}
 	}
 	return text
+}
+
+// checkMaster tells whether a server can be reached that queries are to run on; nothing of this process.
+func checkMaster(ctx context.Context) []finding {
+	text, err := session.Master()
+	if err != nil {
+		return nil // the settings have been told
+	}
+	m, err := master.Parse(text)
+	if err != nil || m.Local() {
+		return nil
+	}
+	d := net.Dialer{Timeout: probeLimit}
+	conn, err := d.DialContext(ctx, "tcp", m.Address())
+	if err != nil {
+		return []finding{{warning, "master", fmt.Sprintf("%s: %v", m, err), "start its Spark Connect server or correct the address; cancha.master local[*] runs queries here"}}
+	}
+	_ = conn.Close() // nothing was written to it
+	return []finding{{verdict: good, subject: "master", found: fmt.Sprintf("%s accepts connections", m)}}
 }
 
 func checkBroker(ctx context.Context) finding {

@@ -75,6 +75,30 @@ func TestCheckBroker(t *testing.T) {
 	}
 }
 
+func TestCheckMaster(t *testing.T) {
+	up, down := listening(t).String(), refusing(t).String()
+	for _, test := range []struct {
+		name, master string
+		want         verdict
+		found        string
+	}{
+		{"this process", "local[2]", "", ""},
+		{"one that answers", "sc://" + up + "/;token=s3cret", good, "sc://" + up + "/;token=(hidden) accepts connections"},
+		{"one that does not", "sc://" + down + "/;token=s3cret", warning, "refused"},
+		{"none", "yarn", "", ""},
+	} {
+		t.Setenv("CANCHA_MASTER", test.master)
+		found := checkMaster(t.Context())
+		switch {
+		case test.want == "" && len(found) > 0:
+			t.Errorf("%s: got %+v", test.name, found)
+		case test.want == "":
+		case len(found) != 1 || found[0].verdict != test.want || !strings.Contains(found[0].found, test.found) || strings.Contains(found[0].found, "s3cret"):
+			t.Errorf("%s: got %+v, want %s with %q", test.name, found, test.want, test.found)
+		}
+	}
+}
+
 func TestJudgeGPU(t *testing.T) {
 	one := gpu.Discovery{Devices: []gpu.Device{{Info: driver.Info{Name: "NVIDIA X", UUID: "GPU-1"}}}}
 	for _, test := range []struct {

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cancha/internal/master"
 	"cancha/runtime/gpu"
 	"cancha/runtime/session"
 	"cancha/runtime/session/conf"
@@ -41,7 +42,8 @@ func checkSettings(ctx context.Context, out io.Writer, name, machine string) err
 		if fault.Line > 0 {
 			where = fmt.Sprintf("line %d", fault.Line)
 		}
-		fmt.Fprintf(out, "%-5s %s, %s: %s\n%6s→ %s\n", v, where, strings.TrimSpace(fault.Key+" "+fault.Value), fault.What, "", fault.Mend)
+		text := fmt.Sprintf("%-5s %s, %s: %s\n%6s→ %s\n", v, where, strings.TrimSpace(fault.Key+" "+fault.Value), fault.What, "", fault.Mend)
+		fmt.Fprint(out, master.HideIn(text))
 	}
 	c, err := session.FromFile(f)
 	if err != nil {

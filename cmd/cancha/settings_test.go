@@ -38,6 +38,7 @@ spark.driver.memory               6g
 		{"on a smaller machine", mended, "8g", []string{"FAIL  line 8, spark.executor.memory 8g: driver 6g and 1 × executor 8g are 14g, and the machine has 8g"}, true},
 		{"ours", "cancha.device tpu\n", "", []string{`"tpu": choose one of auto, gpu, cpu`}, true},
 		{"ours, on a small machine", "cancha.device cpu\n", "1g", []string{"ok ", "cancha.device        cpu"}, false},
+		{"a token", mended + "spark.remote sc://h:1/;token=s3cret\nspark.remote sc://h:2/;token=s3cret\n", "16g", []string{"warn  line 13, spark.remote sc://h:1/;token=(hidden)", "line 14 says", "cancha.master        sc://h:2/;token=(hidden)"}, false},
 		{"a warning only", mended + "spark.cores.max 4\n", "16g", []string{"warn  line 12", "ok "}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -49,6 +50,9 @@ spark.driver.memory               6g
 			err := checkSettings(t.Context(), &out, name, test.machine)
 			if (err != nil) != test.fails {
 				t.Errorf("got %v", err)
+			}
+			if strings.Contains(out.String(), "s3cret") {
+				t.Errorf("it shows the token:\n%s", out.String())
 			}
 			for _, want := range test.want {
 				if !strings.Contains(out.String(), want) {

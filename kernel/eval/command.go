@@ -103,6 +103,9 @@ func secret(name string) bool {
 	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASSW"}, func(word string) bool { return strings.Contains(strings.ToUpper(name), word) })
 }
 
+// withToken reports whether a value, such as a master of Spark (sc://…;token=…), has a secret in it.
+func withToken(value string) bool { return strings.Contains(strings.ToLower(value), "token=") }
+
 func (s *steps) env(c *magic.Command) error {
 	name, value, set := strings.Cut(c.Args, "=")
 	if !set {
@@ -125,7 +128,7 @@ func (s *steps) env(c *magic.Command) error {
 		all := os.Environ()
 		slices.Sort(all)
 		for _, pair := range all {
-			if name, _, _ := strings.Cut(pair, "="); secret(name) {
+			if name, value, _ := strings.Cut(pair, "="); secret(name) || withToken(value) {
 				pair = name + "=<hidden>"
 			}
 			s.print("%s\n", pair)

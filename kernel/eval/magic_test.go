@@ -59,6 +59,18 @@ func TestMagicOutput(t *testing.T) {
 	}
 }
 
+// TestEnvironmentHidesSecrets: a list of all variables shows no value that lets its reader in, by its name or by what it holds.
+func TestEnvironmentHidesSecrets(t *testing.T) {
+	t.Setenv("CANCHA_UI_TOKEN", "s3cret")
+	t.Setenv("CANCHA_MASTER", "sc://spark:15002/;token=s3cret")
+	n := newNotebook(t)
+	n.ok("%env")
+	got := n.stream("stdout")
+	if strings.Contains(got, "s3cret") || !strings.Contains(got, "CANCHA_MASTER=<hidden>\n") {
+		t.Errorf("got %s", got)
+	}
+}
+
 // TestReset leaves what runs in the background alone.
 func TestReset(t *testing.T) {
 	n := newNotebook(t)

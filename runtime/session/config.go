@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"cancha/internal/master"
 )
 
 // Config is what a run may use. A field that is zero is not set: see [Configure].
 type Config struct {
 	Device  string   // auto (the default), gpu or cpu: where operations run that can do either
+	Master  string   // where queries run: local[*] (the default) is this process, sc://host:15002 a Spark Connect server. See [Configure]
 	Cores   int      // of the CPU; the default is GOMAXPROCS
 	Memory  int64    // bytes that the run may take, of which an engine ends that passes it; 0 is no limit. See [Configure]
 	Brokers []string // Kafka brokers, host:port; empty is the embedded one
@@ -56,6 +59,10 @@ func Environment() (Config, error) { return Configure(Config{}) }
 // and that before the defaults. The file has lines like "cancha.device gpu"; a variable is called like CANCHA_DEVICE. It may also be
 // Spark's spark-defaults.conf, whose settings count where cancha.… says nothing. An error names the variable, or the file and the line.
 // The memory of an engine is that of its start: as an argument Memory is refused, unless it is what the engine has anyway.
+//
+// Master is written as for Spark: local and local[*] are this process, local[4] is this process with Cores 4, unless Cores is set too, and
+// sc://host:15002/;token=TOKEN a server with parameters. A query that does not name its own (stream's Query.Master) takes the environment's or the
+// file's; one that Configure is given reaches a query that is given it: q.Master(config.Master). Settings, String and errors show no token.
 func Configure(args Config) (Config, error) {
 	file, err := openFile()
 	if err != nil {
@@ -102,6 +109,9 @@ func (f field) complete(c *Config, sources ...source) (where string, err error) 
 		err = f.set(new(Config), text) // arguments are checked as texts are
 	} else {
 		text, where = first(f, sources...)
+		if said, by := f.impliedBy(c); said != "" && where == defaultOrigin {
+			text, where = said, by
+		}
 		err = f.set(c, text)
 	}
 	if err == nil && f.check != nil {
@@ -118,7 +128,7 @@ func (c Config) ConcurrentTasks() int {
 	return tasks(c.GPUAmount)
 }
 
-// Settings returns what is set, in the order of [Config]'s fields, each with where it comes from. A token is not shown.
+// Settings returns what is set, in the order of [Config]'s fields, each with where it comes from. No token is shown.
 func (c Config) Settings() []Setting {
 	var all []Setting
 	for _, f := range fields() {
@@ -126,8 +136,8 @@ func (c Config) Settings() []Setting {
 		if text == "" {
 			continue
 		}
-		if f.key == tokenKey {
-			text = "(hidden)"
+		if f.shown != nil {
+			text = f.shown(text)
 		}
 		all = append(all, Setting{f.key, text, cmp.Or(c.origins[f.key], "argument")})
 	}
@@ -143,7 +153,25 @@ func (c Config) String() string {
 	if c.Data != "" {
 		data = "data in " + c.Data
 	}
-	return fmt.Sprintf("device %s, %d cores, %s, %s", cmp.Or(c.Device, "auto"), c.Cores, brokers, data)
+	at := ""
+	if m, err := master.Parse(c.Master); err == nil && !m.Local() {
+		at = ", queries on " + m.String()
+	}
+	return fmt.Sprintf("device %s, %d cores, %s, %s%s", cmp.Or(c.Device, "auto"), c.Cores, brokers, data, at)
+}
+
+// Master is where queries run that do not say so themselves: what the environment or the file of settings names, in the form of
+// [Config].Master, secrets included. An error names the variable, or the file and the line.
+func Master() (string, error) {
+	file, err := openFile()
+	if err != nil {
+		return "", fmt.Errorf("session: %w", err)
+	}
+	f, c := masterField(), Config{}
+	if where, err := f.complete(&c, environment, file.own, file.spark, byDefault); err != nil {
+		return "", fmt.Errorf("session: %s: %w", where, err)
+	}
+	return c.Master, nil
 }
 
 // source finds the text of a setting; "" where it has none.
@@ -161,4 +189,7 @@ func first(f field, sources ...source) (text, where string) {
 
 func environment(f field) (text, where string) { return os.Getenv(f.variable()), f.variable() }
 
-func byDefault(f field) (text, where string) { return f.text, "default" }
+// defaultOrigin is where a setting comes from that nobody has made.
+const defaultOrigin = "default"
+
+func byDefault(f field) (text, where string) { return f.text, defaultOrigin }

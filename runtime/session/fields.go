@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cancha/internal/master"
 	"cancha/runtime/session/conf"
 )
 
@@ -17,7 +18,18 @@ import (
 type field struct {
 	key, text string
 	value
-	check func(Config) error // of the fields up to this one
+	check   func(Config) error       // of the fields up to this one
+	implied func(Config) string      // what a field before this one says of it, where nobody else does; nil: nothing
+	by      string                   // the key of that field
+	shown   func(text string) string // a text without its secrets; nil: it has none
+}
+
+// impliedBy is what another setting of c says of a field, and where that comes from.
+func (f field) impliedBy(c *Config) (text, where string) {
+	if f.implied == nil {
+		return "", ""
+	}
+	return f.implied(*c), c.origins[f.by]
 }
 
 // value reads and writes a field of a Config as text; "" is a value that is not set.
@@ -34,29 +46,58 @@ func (f field) variable() string {
 	return strings.ToUpper(strings.ReplaceAll(f.key, ".", "_"))
 }
 
-// tokenKey is the setting that is a secret.
-const tokenKey = "cancha.ui.token"
-
 func fields() []field {
+	cores := plain("cancha.cores", strconv.Itoa(runtime.GOMAXPROCS(0)), whole(func(c *Config) *int { return &c.Cores }), nil)
+	cores.implied, cores.by = coresOfMaster, masterKey
+	token := plain("cancha.ui.token", "", text(func(c *Config) *string { return &c.UIToken }), checkToken)
+	token.shown = func(string) string { return "(hidden)" }
 	return []field{
-		{"cancha.device", "auto", text(func(c *Config) *string { return &c.Device }), oneOf(func(c Config) string { return c.Device }, "auto", "gpu", "cpu")},
-		{"cancha.cores", strconv.Itoa(runtime.GOMAXPROCS(0)), whole(func(c *Config) *int { return &c.Cores }), nil},
-		{"cancha.memory", "", size(func(c *Config) *int64 { return &c.Memory }), checkMemory},
-		{"cancha.brokers", "", list(func(c *Config) *[]string { return &c.Brokers }), checkBrokers},
-		{"cancha.data", "", text(func(c *Config) *string { return &c.Data }), checkData},
-		{"cancha.gpu", "", text(func(c *Config) *string { return &c.GPU }), nil},
-		{"cancha.gpu.amount", "1", amount(func(c *Config) *float64 { return &c.GPUAmount }), checkAmount},
-		{"cancha.gpu.tasks", "", whole(func(c *Config) *int { return &c.GPUTasks }), checkTasks},
-		{"cancha.gpu.memory", "", size(func(c *Config) *int64 { return &c.GPUMemory }), nil},
-		{"cancha.gpu.pinned", "", size(func(c *Config) *int64 { return &c.GPUPinned }), nil},
-		{"cancha.gpu.required", "", yes(func(c *Config) *bool { return &c.GPURequired }), checkRequired},
-		{"cancha.gpu.tf32", "", yes(func(c *Config) *bool { return &c.TF32 }), nil},
-		{"cancha.gpu.explain", "all", text(func(c *Config) *string { return &c.Explain }), oneOf(func(c Config) string { return c.Explain }, "none", "not_on_gpu", "all")},
-		{"cancha.ui", "true", text(func(c *Config) *string { return &c.UI }), oneOf(func(c Config) string { return c.UI }, "true", "false")},
-		{"cancha.ui.host", "127.0.0.1", text(func(c *Config) *string { return &c.UIHost }), checkHost},
-		{"cancha.ui.port", "4040", whole(func(c *Config) *int { return &c.UIPort }), checkPort},
-		{tokenKey, "", text(func(c *Config) *string { return &c.UIToken }), checkToken},
+		plain("cancha.device", "auto", text(func(c *Config) *string { return &c.Device }), oneOf(func(c Config) string { return c.Device }, "auto", "gpu", "cpu")),
+		masterField(),
+		cores,
+		plain("cancha.memory", "", size(func(c *Config) *int64 { return &c.Memory }), checkMemory),
+		plain("cancha.brokers", "", list(func(c *Config) *[]string { return &c.Brokers }), checkBrokers),
+		plain("cancha.data", "", text(func(c *Config) *string { return &c.Data }), checkData),
+		plain("cancha.gpu", "", text(func(c *Config) *string { return &c.GPU }), nil),
+		plain("cancha.gpu.amount", "1", amount(func(c *Config) *float64 { return &c.GPUAmount }), checkAmount),
+		plain("cancha.gpu.tasks", "", whole(func(c *Config) *int { return &c.GPUTasks }), checkTasks),
+		plain("cancha.gpu.memory", "", size(func(c *Config) *int64 { return &c.GPUMemory }), nil),
+		plain("cancha.gpu.pinned", "", size(func(c *Config) *int64 { return &c.GPUPinned }), nil),
+		plain("cancha.gpu.required", "", yes(func(c *Config) *bool { return &c.GPURequired }), checkRequired),
+		plain("cancha.gpu.tf32", "", yes(func(c *Config) *bool { return &c.TF32 }), nil),
+		plain("cancha.gpu.explain", "all", text(func(c *Config) *string { return &c.Explain }), oneOf(func(c Config) string { return c.Explain }, "none", "not_on_gpu", "all")),
+		plain("cancha.ui", "true", text(func(c *Config) *string { return &c.UI }), oneOf(func(c Config) string { return c.UI }, "true", "false")),
+		plain("cancha.ui.host", "127.0.0.1", text(func(c *Config) *string { return &c.UIHost }), checkHost),
+		plain("cancha.ui.port", "4040", whole(func(c *Config) *int { return &c.UIPort }), checkPort),
+		token,
 	}
+}
+
+// plain is a field that nothing else says anything of, and without secrets.
+func plain(key, text string, value value, check func(Config) error) field {
+	return field{key: key, text: text, value: value, check: check}
+}
+
+const masterKey = "cancha.master"
+
+func masterField() field {
+	f := plain(masterKey, master.Local, text(func(c *Config) *string { return &c.Master }), checkMaster)
+	f.shown = master.Hide
+	return f
+}
+
+func checkMaster(c Config) error {
+	_, err := master.Parse(c.Master)
+	return err
+}
+
+// coresOfMaster is n of local[n].
+func coresOfMaster(c Config) string {
+	m, err := master.Parse(c.Master)
+	if err != nil {
+		return "" // checkMaster has said so
+	}
+	return notZero(m.Cores(), strconv.Itoa(m.Cores()))
 }
 
 func oneOf(get func(Config) string, words ...string) func(Config) error {

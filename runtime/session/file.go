@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cancha/internal/master"
 	"cancha/runtime/session/conf"
 )
 
@@ -121,5 +122,24 @@ func fromSpark(f *conf.File) map[string]conf.Setting {
 		all["cancha.ui.port"] = said
 	}
 	put("cancha.gpu.explain", strings.ToLower(s.Explain), conf.RAPIDSExplain)
+	if at, ok := masterOf(f, s); ok {
+		all[masterKey] = at
+	}
 	return all
+}
+
+// masterOf is where Spark's own clients would have things done: spark.remote, whatever spark.master says. One of the cluster managers in
+// spark.master is the business of the Spark Connect server, and nothing that a query could be sent to: where it comes from says so.
+func masterOf(f *conf.File, s conf.Spark) (conf.Setting, bool) {
+	if remote, ok := f.Get(conf.Remote); ok {
+		return remote, true
+	}
+	at, said := s.Said(conf.Master)
+	if master.Manager(s.Master) {
+		at.Value = master.Local
+		at.Key = "spark.master is what a Spark Connect server is started with; to run queries there: cancha.master sc://HOST:15002"
+		return at, said
+	}
+	_, err := master.Parse(s.Master)
+	return at, said && err == nil
 }

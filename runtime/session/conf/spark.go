@@ -11,6 +11,7 @@ import (
 // The settings of Spark, and of the RAPIDS Accelerator, that are read here.
 const (
 	Master          = "spark.master"
+	Remote          = "spark.remote" // where Spark's clients find a Spark Connect server; may have a token
 	CoresMax        = "spark.cores.max"
 	ExecutorCores   = "spark.executor.cores"
 	Executors       = "spark.executor.instances"

@@ -15,7 +15,7 @@ var common = []string{
 	"spark.kryoserializer.buffer.max", "spark.local.dir", "spark.locality.wait", "spark.memory.fraction", "spark.memory.storageFraction",
 	"spark.network.timeout", "spark.rapids.memory.gpu.allocFraction", "spark.rapids.memory.gpu.maxAllocFraction", "spark.rapids.memory.gpu.pool",
 	"spark.rapids.shuffle.mode", "spark.rapids.sql.batchSizeBytes", "spark.serializer", "spark.shuffle.manager", "spark.shuffle.service.enabled",
-	"spark.sql.adaptive.enabled", "spark.sql.execution.arrow.pyspark.enabled", "spark.sql.files.maxPartitionBytes", "spark.sql.shuffle.partitions",
+	"spark.remote", "spark.sql.adaptive.enabled", "spark.sql.execution.arrow.pyspark.enabled", "spark.sql.files.maxPartitionBytes", "spark.sql.shuffle.partitions",
 	"spark.sql.streaming.checkpointLocation", "spark.sql.warehouse.dir", "spark.submit.deployMode", "spark.task.maxFailures", "spark.ui.enabled",
 	"spark.ui.port", "spark.worker.cleanup.enabled",
 }
