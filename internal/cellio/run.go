@@ -52,6 +52,7 @@ var attached struct {
 	runs   sync.Map // address of labels → *Run
 
 	comms     atomic.Pointer[func(Frame)]
+	rooms     atomic.Pointer[func(ctx context.Context, path, name string) (any, error)]
 	residents sync.Map // reflect.Type → func() any
 }
 

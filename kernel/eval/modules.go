@@ -87,21 +87,38 @@ func (p *Program) getAll(ctx context.Context, args string, t *task) error {
 
 // get adds a module or a package. Where the engine is in the way, and can be replaced, it is the kernel's to go on: errReplaced.
 func (p *Program) get(ctx context.Context, t *task, r ModuleRequest, replace bool, say func(line string)) error {
+	if err := p.canAdd(); err != nil {
+		return err
+	}
+	if err := p.adding.lock(ctx); err != nil { // two would extend the same state, and the second lose the first
+		return err
+	}
+	defer p.adding.unlock()
+	err := p.add(ctx, r, say)
+	var conflict *Conflict
+	if errors.As(err, &conflict) {
+		return p.replaceFor(ctx, t, r, conflict, replace, say)
+	}
+	return err
+}
+
+// canAdd is why this engine can add no modules; nil: it can.
+func (p *Program) canAdd() error {
 	switch {
 	case !p.native.available():
 		return fmt.Errorf("modules need the engine that compiles cells, and %s", p.native.reason)
 	case p.modules == nil:
 		return errors.New("this engine cannot add modules")
 	}
-	if err := p.adding.lock(ctx); err != nil { // two would extend the same state, and the second lose the first
-		return err
-	}
-	defer p.adding.unlock()
+	return nil
+}
+
+// add adds a module or a package to the running engine. The caller holds adding.
+func (p *Program) add(ctx context.Context, r ModuleRequest, say func(line string)) error {
 	r.Used = p.scope.Loaded()
 	added, err := p.modules.Add(ctx, r, say)
-	var conflict *Conflict
-	if errors.As(err, &conflict) {
-		return p.replaceFor(ctx, t, r, conflict, replace, say)
+	if errors.As(err, new(*Conflict)) {
+		return err
 	}
 	if err != nil {
 		say("\n")

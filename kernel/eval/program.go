@@ -113,6 +113,7 @@ type Program struct {
 	modules   Modules
 	onImport  []string
 	archives  atomic.Pointer[map[string]string] // see Added
+	rooms     map[string]any                    // see Room; building guards it
 	outlet    *cellio.Outlet
 	asker     *cellio.Asker
 	stdin     Stdin

@@ -100,6 +100,13 @@ func (s *Scope) Loaded() []string {
 	return slices.Sorted(maps.Keys(s.importer.(listed).loaded))
 }
 
+// Use notes that a package has been loaded though no cell has imported it: Loaded names it from now on.
+func (s *Scope) Use(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.importer.(listed).loaded[path] = true
+}
+
 // Add adds packages to those that cells may import.
 func (s *Scope) Add(packages []Package) {
 	s.mu.Lock()
