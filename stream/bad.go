@@ -61,24 +61,27 @@ func (b *badRecords) add(topic string, r *Record, reason string) {
 		b.newest[b.looked%keptBadRecords] = bad
 	}
 	b.looked++
-	b.reason(reason)
+	b.reason(reason, 1)
 }
 
 // count counts a row that an operator behind the lanes could not use: there is no record in hand to be looked at.
-func (b *badRecords) count(reason string) {
+func (b *badRecords) count(reason string) { b.countMany(reason, 1) }
+
+// countMany counts n of them.
+func (b *badRecords) countMany(reason string, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.reason(reason)
+	b.reason(reason, n)
 }
 
-// reason counts a reason by its kind. The caller holds mu.
-func (b *badRecords) reason(reason string) {
-	b.total++
+// reason counts a reason by its kind, n times. The caller holds mu.
+func (b *badRecords) reason(reason string, n int64) {
+	b.total += n
 	reason = jsontext.KindOf(reason)
 	if _, known := b.reasons[reason]; !known && len(b.reasons) >= keptReasons {
 		reason = "other reasons"
 	}
-	b.reasons[reason]++
+	b.reasons[reason] += n
 }
 
 func (b *badRecords) number() int64 {

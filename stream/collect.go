@@ -138,6 +138,11 @@ func (r *Running) collect() {
 	r.status.epoch(p.NumInputRows)
 	h.batch++
 	h.since = now
+	h.keep(p)
+}
+
+// keep adds a report to those that are kept.
+func (h *history) keep(p Progress) {
 	h.latest = append(h.latest, p)
 	if n := len(h.latest) - recentProgress; n > 0 {
 		h.latest = slices.Delete(h.latest, 0, n)
@@ -211,33 +216,8 @@ func (r *Running) blank() Progress {
 
 // Totals tells what the query did from its start to now, or to its end.
 func (r *Running) Totals() Totals {
-	t := Totals{Bad: r.bad.number()}
-	r.mu.Lock()
-	late := r.late
-	r.mu.Unlock()
-	lanes := r.all()
-	for _, list := range lanes {
-		for _, n := range list {
-			n.mu.Lock()
-			t.Records += n.records
-			t.Lost += n.lost
-			t.Future += n.clock.Future
-			t.Filtered += n.env.Filtered
-			n.mu.Unlock()
-		}
-	}
-	r.graph.mu.Lock()
-	for k, n := range r.graph.env.LateBy {
-		late[k] += n
-	}
-	t.Filtered += r.graph.env.Filtered
-	t.Bytes, _ = r.graph.state(lanes)
-	r.graph.mu.Unlock()
-	t.Rows = r.total.Load()
-	for _, n := range late {
-		t.Late += n
-	}
-	t.LateBy = lateCounts(late)
+	t := Totals{Bad: r.bad.number(), Rows: r.total.Load()}
+	r.work.count(&t)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t.Retries, t.Elapsed = r.status.retries, time.Since(r.history.started)

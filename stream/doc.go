@@ -21,6 +21,8 @@
 // one's own. What is written: Results, SinkFunc, and the sinks of packages kafka, file, parquet and postgres. Each says what it promises when
 // the query dies.
 //
+// A query may run elsewhere (engine): on Spark, say. The run is then fed with what an Engine hands over (remote), and not by the graph.
+//
 // What does not hold by accident:
 //   - Where records are keyed (KeyedBy), a window's row depends on the records of its partition and their order alone, never on batches or timing,
 //     unless the partition falls silent. Late records are judged by the watermark at the very record, before a window is in fact closed.

@@ -26,7 +26,23 @@ func (l *listed) Plan() running.Plan {
 		}
 		d.edge(output, d.node("sink", sink), count)
 	}
+	if !l.r.work.draws() {
+		d.forget(rows, output)
+	}
 	return d.plan
+}
+
+// forget takes out the numbers of a run that is elsewhere: of its rows only those are known that come back.
+func (d *drawing) forget(rows int64, output int) {
+	for i := range d.plan.Nodes {
+		d.plan.Nodes[i].Metrics = []running.Metric{}
+	}
+	for i, e := range d.plan.Edges {
+		d.plan.Edges[i].Rows = unknown
+		if e.To == output || e.From == output {
+			d.plan.Edges[i].Rows = rows
+		}
+	}
 }
 
 // drawing makes a plan's graph of a run, in the order in which build has made the run's own. The caller holds the graph's lock.

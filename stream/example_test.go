@@ -44,6 +44,40 @@ func ordered() *stream.Query {
 		EventTime(stream.Field("created").AsTime()).Watermark(time.Minute)
 }
 
+func ExampleQuery_Master() {
+	q := ordered().Select("id")
+	print(q.Master("local[*]").MaxRecords(2))
+	_, err := q.Master("spark://master:7077").Start(context.Background())
+	fmt.Println(err)
+	// Output:
+	// id
+	// 1
+	// 2
+	// start query: stream: where it is to run: "spark://master:7077" is what a Spark Connect server is started with: write sc://HOST:15002, the address of that server
+}
+
+// echo is an engine that hands over one row, whatever is asked.
+type echo struct{}
+
+func (echo) String() string { return "an echo" }
+
+func (echo) Start(context.Context, stream.Job) (stream.Remote, error) { return echo{}, nil }
+
+func (echo) Run(ctx context.Context, to stream.Receiver) error {
+	rows := stream.NewRows(stream.Column{Name: "id", Kind: stream.Int})
+	rows.Append(stream.IntOf(7))
+	return to.Rows(ctx, 1, rows)
+}
+
+func (echo) Stop(context.Context) error { return nil }
+
+func ExampleQuery_On() {
+	print(ordered().Select("id").On(echo{}))
+	// Output:
+	// id
+	// 7
+}
+
 func ExampleQuery_Filter() {
 	total, city := stream.Field("total"), stream.Field("user.city")
 	print(ordered().Deduplicate("id").Filter(total.Gt(20).And(city.In("Lima", "Bogotá"))).Select("id", "total"))

@@ -6,3 +6,8 @@ func BitByBit() (undo func()) {
 	stepItems = 1
 	return func() { stepItems = before }
 }
+
+// Bare is the query without sinks and MaxTime, which are those of whoever has it run.
+func (q *Query) Bare() *Query {
+	return q.with(func(q *Query) { q.sinks, q.letters, q.length = nil, nil, 0 })
+}

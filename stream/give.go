@@ -220,7 +220,7 @@ func (r *Running) publish(u *unit, rows [][]Value) error {
 		return nil
 	}
 	r.epoch++
-	return r.write(r.query.sinks, r.epoch, &Rows{Columns: r.graph.columns, rows: out, Total: int64(len(out))})
+	return r.write(r.work.sinks(), r.epoch, &Rows{Columns: r.graph.columns, rows: out, Total: int64(len(out))})
 }
 
 // publishRefused gives the dead letters of a lane's unit to their sinks; without a lane, those of all units.

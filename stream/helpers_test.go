@@ -71,7 +71,7 @@ func finish(t testing.TB, q *Query) *Running {
 // start runs a query that may not end by itself.
 func start(t testing.TB, q *Query) *Running {
 	t.Helper()
-	running, err := q.Start(context.Background())
+	running, err := elsewhere(t, q).Start(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,6 +89,9 @@ func (r *Running) shown() *shownTable {
 	}
 	t.add("watermark", progress.watermarkText())
 	t.caption = r.query.name + ", " + r.sources()
+	if at := r.work.at(); at != "" {
+		t.caption += "\nruns on " + at
+	}
 	for _, sentence := range append(r.Notes(), cause) {
 		if sentence != "" {
 			t.caption += "\n" + sentence // whole: it says what to do

@@ -24,8 +24,8 @@ func (q *Query) replaceEarlier(ctx context.Context) error {
 type listed struct {
 	r *Running
 
-	mu    sync.Mutex // held for a moment, and with no other lock
-	rates map[partitionKey]*meter
+	mu    sync.Mutex     // held for a moment, and with no other lock
+	rates map[any]*meter // by what tells the run's partitions apart
 }
 
 // partitionKey is a partition of an input.
@@ -96,7 +96,7 @@ func reported(p Progress) running.Progress {
 }
 
 // EpochAge implements running.Epochal.
-func (l *listed) EpochAge() time.Duration { return l.r.keeper.age() }
+func (l *listed) EpochAge() time.Duration { return l.r.work.epochAge() }
 
 // Totals implements running.Streamer.
 func (l *listed) Totals() running.Totals {
@@ -107,18 +107,10 @@ func (l *listed) Totals() running.Totals {
 }
 
 // Sources implements running.Streamer.
-func (l *listed) Sources() []running.Partition {
-	all := []running.Partition{}
-	lanes := l.r.all()
-	for _, in := range l.r.graph.inputs {
-		for _, n := range lanes[in] {
-			p := n.listed(in.query.source.Description())
-			p.Rate = l.rate(partitionKey{in, Partition{p.Topic, p.ID}}, p.Records)
-			all = append(all, p)
-		}
-	}
-	return all
-}
+func (l *listed) Sources() []running.Partition { return l.r.work.partitions(l) }
+
+// Quiet implements running.Quiet.
+func (l *listed) Quiet() time.Duration { return l.r.work.quiet() }
 
 // listed is how far a lane has come.
 func (n *lane) listed(source string) running.Partition {
@@ -141,11 +133,11 @@ func (n *lane) listed(source string) running.Partition {
 }
 
 // rate is how many records a second a partition has had lately.
-func (l *listed) rate(of partitionKey, records int64) float64 {
+func (l *listed) rate(of any, records int64) float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.rates == nil {
-		l.rates = map[partitionKey]*meter{}
+		l.rates = map[any]*meter{}
 	}
 	if l.rates[of] == nil {
 		l.rates[of] = &meter{sample: sample{l.r.history.started, 0}}

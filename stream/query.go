@@ -132,7 +132,9 @@ type Query struct {
 	memory  int64
 	place   checkpoint.Place
 	every   time.Duration
-	err     error // of a call with impossible arguments; Start gives it
+	engine  Engine // nil: see master
+	master  string // where it runs; "": as the settings say
+	err     error  // of a call with impossible arguments; Start gives it
 }
 
 // step is a step of the plan with what is not data: functions, other queries, tables.
@@ -493,9 +495,9 @@ func (q *Query) Epoch(every time.Duration) *Query {
 // maxSpan bounds windows and delays; together with the bounds on event times it keeps sums within an int64.
 const maxSpan = 180 * 24 * time.Hour
 
-// Start checks the plan and runs it; it does not wait. The query ends when its sources do, after MaxRecords, by Stop, or,
-// without closing its open windows, when ctx ends. An error names what is wrong with the plan. In a notebook, a cell that is run again first
-// stops the query of the same name that it has started before.
+// Start checks the plan and runs it, in this process or elsewhere (see Master); it does not wait. The query ends when its sources do, after
+// MaxRecords, by Stop, or, without closing its open windows, when ctx ends. An error names what is wrong with the plan. In a notebook, a cell that is
+// run again first stops the query of the same name that it has started before.
 func (q *Query) Start(ctx context.Context) (*Running, error) {
 	g, err := q.build()
 	if err != nil {
@@ -507,7 +509,29 @@ func (q *Query) Start(ctx context.Context) (*Running, error) {
 	if err := q.replaceEarlier(ctx); err != nil {
 		return nil, fmt.Errorf("start %s: %w", q.name, err)
 	}
+	r, err := q.begin(ctx, g)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", q.name, err)
+	}
+	return r, nil
+}
+
+// begin starts the query where it is to run.
+func (q *Query) begin(ctx context.Context, g *graph) (*Running, error) {
+	engine, err := q.where(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case engine != nil:
+		return q.startOn(ctx, engine, g)
+	}
+	return q.startHere(ctx, g)
+}
+
+// startHere starts the query in this process.
+func (q *Query) startHere(ctx context.Context, g *graph) (*Running, error) {
 	r := newRunning(ctx, q, g)
+	var err error
 	if q.place == nil {
 		if isShared(q.source) {
 			r.note(g.cost())
@@ -517,7 +541,7 @@ func (q *Query) Start(ctx context.Context) (*Running, error) {
 		err = r.resume(ctx)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", q.name, err)
+		return nil, err
 	}
 	r.start()
 	return r, nil

@@ -26,7 +26,7 @@ func source(text string) Source { return Memory("orders", lines(text)) }
 // run runs a query to its end and returns its rows as CSV, and the query.
 func run(t *testing.T, q *Query) (string, *Running) {
 	t.Helper()
-	running, err := q.Start(context.Background())
+	running, err := elsewhere(t, q).Start(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,6 +26,7 @@ import (
 type Running struct {
 	query     *Query
 	graph     *graph
+	work      worker          // who does the work
 	ctx       context.Context // Start's: sinks see it
 	reading   context.Context // ends when nothing more is to be read
 	cancel    context.CancelFunc
@@ -84,12 +85,13 @@ func newRunning(ctx context.Context, q *Query, g *graph) *Running {
 		}
 	}
 	r.reading, r.cancel = context.WithCancel(ctx)
+	r.work = local{r}
 	return r
 }
 
 func (r *Running) start() {
 	r.entry = r.list()
-	go r.read(r.reading)
+	go r.work.read(r.reading)
 }
 
 // letterColumns are the columns of dead letters.
@@ -99,7 +101,8 @@ func letterColumns() []Column {
 }
 
 // read reads the sources to their end, and then ends the query.
-func (r *Running) read(reading context.Context) {
+func (w local) read(reading context.Context) {
+	r := w.r
 	defer close(r.done)
 	defer r.cancel()
 	var ticking, sources sync.WaitGroup
@@ -258,6 +261,11 @@ func (r *Running) finish(natural bool) {
 	err = errors.Join(err, r.closeSinks())
 	r.unseen()
 	r.collect()
+	r.conclude(err)
+}
+
+// conclude notes how the run ended, after all else.
+func (r *Running) conclude(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.err = err
@@ -443,8 +451,11 @@ func (r *Running) Stop(ctx context.Context) error {
 }
 
 // Drain is Stop for good: windows that are open are closed and given out, to sinks too. A query with a Checkpoint is over then, as if its sources had
-// ended.
+// ended. Spark closes none before its time: there Drain is an error, and the query goes on.
 func (r *Running) Drain(ctx context.Context) error {
+	if err := r.work.drains(); err != nil {
+		return err
+	}
 	r.draining.Store(true)
 	return r.Stop(ctx)
 }

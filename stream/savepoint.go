@@ -19,6 +19,9 @@ import (
 // (checkpoint.ErrUnfinished). It can be taken again into that place, unless the query has come too far from what is there: then it says so, and takes an empty
 // one.
 func (r *Running) Savepoint(ctx context.Context, to checkpoint.Place) error {
+	if at := r.work.at(); at != "" {
+		return fmt.Errorf("stream: a savepoint of a query that runs on %s, which keeps the state: copy the folder of its Checkpoint there", at)
+	}
 	if r.keeper == nil {
 		return errors.New("stream: a savepoint of a query without a Checkpoint")
 	}

@@ -17,6 +17,7 @@ import (
 
 	"cancha/cmd/internal/own"
 	"cancha/internal/cellio"
+	"cancha/internal/master"
 	"cancha/internal/symbols"
 	"cancha/kernel/cell"
 	"cancha/kernel/engine"
@@ -26,6 +27,7 @@ import (
 	"cancha/kernel/workspace"
 	"cancha/runtime/chart"
 	"cancha/runtime/display"
+	"cancha/runtime/session"
 	"cancha/runtime/table"
 )
 
@@ -176,5 +178,11 @@ func newProgram(c eval.Config, tools *native.Toolchain, folder, reason string) (
 	c.Symbols, c.Packages, c.Export, c.Docs = symbols.Table(), packages, symbols.Export, symbols.Docs
 	c.Native, c.NativeReason, c.Modules, c.OnImport = tools, reason, added, own.OnImport()
 	c.Render, c.Logger = display.Of, slog.New(slog.NewTextHandler(os.Stderr, nil))
-	return eval.New(c)
+	program, err := eval.New(c)
+	if err != nil {
+		return nil, err
+	}
+	cellio.OnRoom(program.Room)
+	master.OnSetting(session.Master)
+	return program, nil
 }

@@ -6,8 +6,9 @@ import (
 )
 
 const (
-	// silentAfter is from when on a query without a report counts as held up. One that is not reports each second.
-	silentAfter = 5 * time.Second
+	// silentAfter is from when on a query without a report counts as held up, beyond the time for which it may have none. One that is not reports each
+	// second.
+	silentAfter = 4 * time.Second
 	// slowAfter is the same of an epoch on its way. A large snapshot and a slow sink take seconds.
 	slowAfter = 10 * time.Second
 )
@@ -27,6 +28,20 @@ func EpochAge(t Thing) time.Duration {
 	return 0
 }
 
+// Quiet is a query that may report more seldom, or more often, than each second.
+type Quiet interface {
+	// Quiet is for how long one that is not held up may report nothing.
+	Quiet() time.Duration
+}
+
+// quiet is that of a thing.
+func quiet(t Thing) time.Duration {
+	if q, ok := t.(Quiet); ok {
+		return q.Quiet()
+	}
+	return time.Second
+}
+
 // Hold tells that a query is held up. The zero Hold is that of one that is not.
 type Hold struct {
 	Silent time.Duration // for so long it has reported nothing: its numbers are of then
@@ -43,7 +58,7 @@ func HoldOf(e *Entry, p Progress, epoch, waited time.Duration) (h Hold) {
 	if at := p.Reported(); waited == 0 && !at.IsZero() {
 		silent = time.Since(at)
 	}
-	if silent >= silentAfter {
+	if silent >= quiet(e.Thing())+silentAfter {
 		h.Silent = silent
 	}
 	if waited == 0 && epoch >= slowAfter {

@@ -1,0 +1,357 @@
+package stream
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"cancha/internal/running"
+)
+
+// remote follows a query that an engine runs elsewhere: it takes what comes back, and ends it there when the run ends here.
+type remote struct {
+	r      *Running
+	engine Engine
+	far    Remote
+	here   []Sink // those that the engine does not write to itself
+	epoch  int64  // the newest whose rows have been taken; Running.publishing guards it
+
+	mu      sync.Mutex // guards what follows, and with it no other lock is taken
+	counted Totals
+	offsets map[remotePartition]*running.Partition
+}
+
+// remotePartition is a partition of a source, by their names.
+type remotePartition struct {
+	source, topic string
+	id            int
+}
+
+// stopPatience is how long an engine may take to end a query in order; then it is ended at once.
+const stopPatience = 30 * time.Second
+
+// noReport is how seldom Spark reports of a query without records (spark.sql.streaming.noDataProgressEventInterval).
+const noReport = 10 * time.Second
+
+func newRemote(r *Running, engine Engine, far Remote, here []Sink) *remote {
+	return &remote{r: r, engine: engine, far: far, here: here, epoch: -1, offsets: map[remotePartition]*running.Partition{}}
+}
+
+// read implements worker.
+func (w *remote) read(reading context.Context) {
+	r := w.r
+	defer close(r.done)
+	defer r.cancel()
+	if r.query.length > 0 {
+		defer time.AfterFunc(r.query.length, func() { r.end("It ended after MaxTime.") }).Stop()
+	}
+	working, abandon := context.WithCancelCause(r.ctx)
+	defer abandon(nil)
+	err := w.follow(reading, working, abandon)
+	if err != nil && working.Err() == nil {
+		r.fail(fmt.Errorf("on %s: %w", w.engine, err))
+	}
+	r.conclude(errors.Join(r.broken(), closeAll(w.here)))
+	r.entry.End(r.Err())
+}
+
+// follow runs the query to its end. When reading ends before, the query is stopped in order, or abandoned where the run has failed.
+func (w *remote) follow(reading, working context.Context, abandon context.CancelCauseFunc) error {
+	over := make(chan struct{})
+	var ending sync.WaitGroup
+	ending.Go(func() {
+		select {
+		case <-over:
+		case <-reading.Done():
+			w.stop(over, abandon)
+		}
+	})
+	err := runRemote(working, w.far, w)
+	close(over)
+	ending.Wait()
+	return err
+}
+
+// stop ends the query elsewhere. over is closed when it has ended.
+func (w *remote) stop(over <-chan struct{}, abandon context.CancelCauseFunc) {
+	if err := w.r.broken(); err != nil {
+		abandon(err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.r.ctx), stopPatience)
+	defer cancel()
+	if err := stopRemote(ctx, w.far); err != nil {
+		w.give(fmt.Errorf("stop it on %s: %w", w.engine, err), abandon)
+		return
+	}
+	select {
+	case <-over:
+	case <-w.r.ctx.Done(): // working ends with it
+	case <-ctx.Done():
+		w.give(fmt.Errorf("%s has not ended it %v after it was told to", w.engine, stopPatience), abandon)
+	}
+}
+
+// give gives an orderly end up.
+func (w *remote) give(err error, abandon context.CancelCauseFunc) {
+	w.r.fail(err)
+	abandon(err)
+}
+
+// runRemote runs a query elsewhere, whose panic is its error.
+func runRemote(ctx context.Context, far Remote, to Receiver) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a fault inside it: %v", p)
+		}
+	}()
+	return far.Run(ctx, to)
+}
+
+// stopRemote tells a query elsewhere to end, whose panic is its error.
+func stopRemote(ctx context.Context, far Remote) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a fault inside it: %v", p)
+		}
+	}()
+	return far.Stop(ctx)
+}
+
+// Rows implements Receiver.
+func (w *remote) Rows(_ context.Context, epoch int64, rows *Rows) error {
+	w.heard()
+	r := w.r
+	arranged, err := arrange(rows, r.graph.columns)
+	if err != nil {
+		err = fmt.Errorf("on %s: %w", w.engine, err)
+		r.fail(err)
+		return err
+	}
+	r.publishing.Lock()
+	defer r.publishing.Unlock()
+	if err := r.broken(); err != nil {
+		return err
+	}
+	if epoch <= w.epoch {
+		return nil // they have been taken: the engine did not hear so
+	}
+	w.epoch = epoch
+	if len(arranged) == 0 {
+		return nil
+	}
+	if err := r.publish(r.units[0], arranged); err != nil {
+		r.fail(err)
+		return err
+	}
+	return nil
+}
+
+// arrange returns rows in the order of columns. The lists are the caller's.
+func arrange(rows *Rows, columns []Column) ([][]Value, error) {
+	at := make([]int, len(columns))
+	for i, c := range columns {
+		if at[i] = rows.Index(c.Name); at[i] < 0 {
+			return nil, rows.without(c.Name)
+		}
+	}
+	all := make([][]Value, len(rows.rows))
+	for i, row := range rows.rows {
+		all[i] = make([]Value, len(columns))
+		for k, from := range at {
+			v := row[from]
+			if v.Kind() != columns[k].Kind && columns[k].Kind != Any && !v.IsNull() {
+				return nil, fmt.Errorf("stream: column %q of the rows that came back has %v, and is %v in the plan", columns[k].Name, v.Kind(), columns[k].Kind)
+			}
+			all[i][k] = v
+		}
+	}
+	return all, nil
+}
+
+// Progress implements Receiver.
+func (w *remote) Progress(p Progress) {
+	w.heard()
+	w.complete(&p)
+	w.add(p)
+	r := w.r
+	r.mu.Lock()
+	h := &r.history
+	if p.Sink.NumOutputRows < 0 { // Spark does not know of many sinks
+		p.Sink.NumOutputRows = r.given.Load() - h.given
+	}
+	h.given = r.given.Load()
+	h.id, h.runID = cmp.Or(p.ID, h.id), cmp.Or(p.RunID, h.runID)
+	p.ID, p.RunID = h.id, h.runID
+	r.status.epoch(p.NumInputRows)
+	if n := len(h.latest); n > 0 && h.latest[n-1].BatchID >= p.BatchID {
+		h.latest = h.latest[:n-1] // it was of the same batch, when that had not begun
+	}
+	h.keep(p)
+	r.mu.Unlock()
+	w.limit(p.NumInputRows)
+}
+
+// complete fills in what a report from elsewhere does not have.
+func (w *remote) complete(p *Progress) {
+	p.Name = w.r.query.name
+	p.DurationMs, p.EventTime = maps.Clone(p.DurationMs), maps.Clone(p.EventTime)
+	if p.DurationMs == nil {
+		p.DurationMs = map[string]int64{}
+	}
+	if p.EventTime == nil {
+		p.EventTime = map[string]Instant{}
+	}
+	if at, ok := p.EventTime["watermark"]; ok && at.Unix() <= 0 {
+		delete(p.EventTime, "watermark") // Spark's before there is one
+	}
+	if p.StateOperators == nil {
+		p.StateOperators = []StateOperator{}
+	}
+	p.Sources = slices.Clone(p.Sources)
+	for i := range p.Sources {
+		w.completeSource(&p.Sources[i])
+	}
+	if p.Sink.Metrics == nil {
+		p.Sink.Metrics = map[string]string{}
+	}
+}
+
+func (w *remote) completeSource(s *SourceProgress) {
+	s.Metrics = maps.Clone(s.Metrics)
+	if s.Metrics == nil {
+		s.Metrics = map[string]string{}
+	}
+	lag := int64(0)
+	s.each(func(_ string, _ int, _, next, end int64) { lag += max(0, end-next) })
+	s.Metrics["lag"] = strconv.FormatInt(lag, 10)
+	s.Metrics["badRecords"] = strconv.FormatInt(w.r.bad.number(), 10)
+	s.Metrics["lost"] = cmp.Or(s.Metrics["lost"], "0")
+}
+
+// each calls f for each partition of a report, with where the report began, where it ended, and the end of the partition as far as known.
+func (s *SourceProgress) each(f func(topic string, partition int, from, next, end int64)) {
+	for topic, partitions := range s.EndOffset {
+		for text, next := range partitions {
+			id, err := strconv.Atoi(text)
+			if err != nil {
+				continue
+			}
+			from, known := s.StartOffset[topic][text]
+			if !known {
+				from = next // it began somewhere in it
+			}
+			f(topic, id, from, next, max(next, s.LatestOffset[topic][text]))
+		}
+	}
+}
+
+// add counts a report.
+func (w *remote) add(p Progress) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.counted.Records += p.NumInputRows
+	w.counted.Late += p.LateRows()
+	w.counted.Bytes = 0
+	for _, o := range p.StateOperators {
+		w.counted.Bytes += o.MemoryUsedBytes
+	}
+	for _, s := range p.Sources {
+		s.each(func(topic string, id int, from, next, end int64) {
+			key := remotePartition{s.Description, topic, id}
+			if w.offsets[key] == nil {
+				w.offsets[key] = &running.Partition{Source: s.Description, Topic: topic, ID: id}
+			}
+			of := w.offsets[key]
+			of.Records += max(0, next-from)
+			of.Offset, of.Lag = next, end-next
+		})
+	}
+}
+
+// limit ends the query once it has read enough: with the batch that has come so far.
+func (w *remote) limit(records int64) {
+	r := w.r
+	if !r.limited || r.remaining.Load() <= 0 {
+		return
+	}
+	left := r.remaining.Add(-records)
+	if left > 0 {
+		return
+	}
+	r.remaining.Store(0)
+	if left < 0 {
+		r.note(fmt.Sprintf("%s records more than MaxRecords were read: %s ends with a whole batch.", wholeNumber(-left), w.engine))
+	}
+	r.end("It ended after MaxRecords.")
+}
+
+// Bad implements Receiver.
+func (w *remote) Bad(reason string, records int64) {
+	w.heard()
+	w.r.bad.countMany(reason, records)
+}
+
+// Retry implements Receiver.
+func (w *remote) Retry(err error, wait time.Duration) {
+	w.r.mu.Lock()
+	defer w.r.mu.Unlock()
+	w.r.status.retry(err, wait)
+}
+
+// Note implements Receiver.
+func (w *remote) Note(sentence string) {
+	w.heard()
+	w.r.note(sentence)
+}
+
+// heard notes that the engine is back.
+func (w *remote) heard() {
+	w.r.mu.Lock()
+	defer w.r.mu.Unlock()
+	w.r.status.back()
+}
+
+func (w *remote) sinks() []Sink { return w.here }
+
+// count implements worker.
+func (w *remote) count(t *Totals) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t.Records, t.Late, t.Bytes = w.counted.Records, w.counted.Late, w.counted.Bytes
+}
+
+// partitions implements worker.
+func (w *remote) partitions(l *listed) []running.Partition {
+	w.mu.Lock()
+	all := make([]running.Partition, 0, len(w.offsets))
+	for _, of := range w.offsets {
+		all = append(all, *of)
+	}
+	w.mu.Unlock()
+	slices.SortFunc(all, func(a, b running.Partition) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.ID, b.ID))
+	})
+	for i, p := range all {
+		all[i].Rate = l.rate(remotePartition{p.Source, p.Topic, p.ID}, p.Records)
+	}
+	return all
+}
+
+func (w *remote) epochAge() time.Duration { return 0 }
+
+func (w *remote) drains() error {
+	return fmt.Errorf("stream: Drain: %s closes windows by their watermark alone: Stop ends the query, and leaves them open", w.engine)
+}
+
+func (w *remote) draws() bool { return false }
+
+func (w *remote) at() string { return w.engine.String() }
+
+func (w *remote) quiet() time.Duration { return noReport }
