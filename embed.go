@@ -73,6 +73,7 @@ import (
 //go:embed runtime/table/*[^t].go
 //go:embed spark/*[^t].go
 //go:embed spark/internal/columns/*[^t].go
+//go:embed spark/internal/compile/*[^t].go spark/internal/compile/*[^s]t.go
 //go:embed spark/internal/connect/*[^t].go spark/internal/connect/*[^s]t.go
 //go:embed spark/internal/protocol/*[^t].go
 //go:embed statsbomb/*[^t].go statsbomb/*[^s]t.go

@@ -1,6 +1,6 @@
 // Package spark runs work on an Apache Spark 4 cluster over Spark Connect, from Go: SQL, tables, data frames, streaming queries, training and models
 // stay on the server, and what comes back are tables. It ends at the client: it starts no cluster, and no Go function ever runs there. A query of
-// package stream that is made of expressions alone runs on either engine: locally by its Start, and there by [Session.Start].
+// package stream that is made of expressions alone runs on either: here by its Start, and there with On([Engine]).
 //
 //	s, err := spark.Connect(ctx, "sc://host:15002")
 //	defer s.Close()

@@ -17,6 +17,7 @@ type server struct {
 
 	mu    sync.Mutex
 	plans []*protocol.Plan
+	last  string // the session of the last plan
 }
 
 // answers make the responses to a plan.
@@ -26,17 +27,7 @@ type answers func(ctx context.Context, p *protocol.Plan, send func(*protocol.Exe
 func start(t *testing.T, c Config, fake connecttest.Config, answer answers) *server {
 	t.Helper()
 	own(t)
-	s := &server{}
-	fake.Execute = func(ctx context.Context, r *protocol.ExecuteRequest, send func(*protocol.ExecuteResponse)) error {
-		s.mu.Lock()
-		s.plans = append(s.plans, r.Plan)
-		s.mu.Unlock()
-		if answer == nil {
-			return nil
-		}
-		return answer(ctx, r.Plan, send)
-	}
-	s.Server = connecttest.Start(t, fake)
+	s := startFake(t, fake, answer)
 	c.Master = s.URL("patience=2s")
 	session, err := c.Connect(t.Context())
 	if err != nil {
@@ -45,6 +36,30 @@ func start(t *testing.T, c Config, fake connecttest.Config, answer answers) *ser
 	t.Cleanup(func() { session.Close() })
 	s.Session = session
 	return s
+}
+
+// startFake starts a fake, and nothing that uses it.
+func startFake(t *testing.T, fake connecttest.Config, answer answers) *server {
+	t.Helper()
+	s := &server{}
+	fake.Execute = func(ctx context.Context, r *protocol.ExecuteRequest, send func(*protocol.ExecuteResponse)) error {
+		s.mu.Lock()
+		s.plans, s.last = append(s.plans, r.Plan), r.SessionId
+		s.mu.Unlock()
+		if answer == nil {
+			return nil
+		}
+		return answer(ctx, r.Plan, send)
+	}
+	s.Server = connecttest.Start(t, fake)
+	return s
+}
+
+// session is the one in which the last plan was.
+func (s *server) session() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
 }
 
 // own gives the test a cache of its own.

@@ -18,6 +18,9 @@ import (
 	"cancha/ml/forest"
 	"cancha/runtime/table"
 	"cancha/spark/internal/connect"
+	"cancha/stream"
+	"cancha/stream/checkpoint"
+	"cancha/stream/kafka"
 )
 
 // live connects to the server that CANCHA_SPARK names (scripts/spark.sh with go test ./spark starts one).
@@ -536,5 +539,122 @@ func child(t *testing.T) {
 	}
 	if _, err := d.collect(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestLiveEngine: a query over a topic of Kafka gives the same rows here and on the server, by the same lines.
+func TestLiveEngine(t *testing.T) {
+	at, brokers := master(t), os.Getenv("CANCHA_KAFKA")
+	if brokers == "" {
+		t.Skip("CANCHA_KAFKA names no brokers: scripts/kafka.sh with …")
+	}
+	own(t)
+	topic := fmt.Sprintf("orders-%d", time.Now().UnixNano())
+	const orders = 5000
+	produce(t, kafka.ProducerConfig{Brokers: kafka.Brokers(brokers), Topic: topic}, orders)
+	query := func(n string) *stream.Query {
+		source := kafka.Source(kafka.Config{Brokers: kafka.Brokers(brokers), Topic: topic, Start: kafka.Earliest})
+		return stream.From(source).Name(n).EventTime(stream.Field("at").AsTime()).Watermark(time.Minute).AvailableNow().
+			Filter(stream.Field("price").Gt(3)).GroupBy("city").Window(stream.Tumbling(time.Minute)).
+			Agg(stream.Count("n"), stream.Sum("total", stream.Field("price")), stream.Max("most", stream.Field("price"))).Output(stream.Update)
+	}
+	engine, err := Engine(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := map[string]*stream.Rows{}
+	for name, q := range map[string]*stream.Query{"here": query("here"), "there": query("there").On(engine)} {
+		begin := time.Now()
+		run, err := q.Start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Wait(t.Context()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		results[name] = run.Results()
+		t.Logf("%s: %d rows of %+v in %v; %q", name, results[name].Len(), run.Totals(), time.Since(begin).Round(time.Millisecond), run.Notes())
+		if run.Totals().Records != orders {
+			t.Errorf("%s: %d records, want %d", name, run.Totals().Records, orders)
+		}
+	}
+	here, there := results["here"].Sort(), results["there"].Sort()
+	if here.Len() == 0 || here.Len() != there.Len() {
+		t.Fatalf("%d rows here, %d there", here.Len(), there.Len())
+	}
+	for row := range here.Len() {
+		for i, c := range here.Columns {
+			a, b := here.At(row, i), there.At(row, there.Index(c.Name))
+			if a.String() != b.String() && math.Abs(a.Float()-b.Float()) > 1e-9 {
+				t.Errorf("row %d, %s: %v here, %v there", row, c.Name, a, b)
+			}
+		}
+	}
+}
+
+// produce writes so many orders to a topic.
+func produce(t *testing.T, c kafka.ProducerConfig, n int) {
+	t.Helper()
+	p, err := kafka.NewProducer(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for i := range n {
+		city := []string{"Lima", "Oslo", "Quito"}[i%3]
+		value := fmt.Sprintf(`{"id":%d,"city":%q,"price":%v,"at":%q}`, i, city, float64(i%17)/4, begin.Add(time.Duration(i)*time.Second/10).Format(time.RFC3339Nano))
+		if err := p.Send(t.Context(), []byte(city), []byte(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLiveEngineWrites: the cluster writes a topic by itself, goes on from its checkpoint, and writes each row once.
+func TestLiveEngineWrites(t *testing.T) {
+	at, brokers := master(t), os.Getenv("CANCHA_KAFKA")
+	if brokers == "" {
+		t.Skip("CANCHA_KAFKA names no brokers: scripts/kafka.sh with …")
+	}
+	own(t)
+	in := fmt.Sprintf("in-%d", time.Now().UnixNano())
+	out := "out-" + in
+	engine, err := Engine(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := checkpoint.Folder("file://" + filepath.Join(t.TempDir(), "checkpoint"))
+	const orders = 300
+	for range 2 {
+		produce(t, kafka.ProducerConfig{Brokers: kafka.Brokers(brokers), Topic: in}, orders)
+		source := kafka.Source(kafka.Config{Brokers: kafka.Brokers(brokers), Topic: in, Start: kafka.Earliest})
+		run, err := stream.From(source).Name("copy").With("twice", stream.Field("price").Mul(2)).Select("id", "city", "twice").AvailableNow().
+			To(kafka.Sink(kafka.SinkConfig{Brokers: kafka.Brokers(brokers), Topic: out, Key: "city"})).Checkpoint(place).On(engine).Start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := run.Totals().Records; n != orders {
+			t.Errorf("%d records were read, want %d", n, orders)
+		}
+	}
+	written := kafka.Source(kafka.Config{Brokers: kafka.Brokers(brokers), Topic: out, Start: kafka.Earliest})
+	run, err := stream.From(written).AvailableNow().Agg(stream.Count("n"), stream.Sum("total", stream.Field("twice"))).Output(stream.Complete).Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := 0.0
+	for i := range orders {
+		want += 2 * float64(i%17) / 4 * 2
+	}
+	if got := run.Results(); got.Len() != 1 || got.At(0, got.Index("n")).Int() != 2*orders || got.At(0, got.Index("total")).Float() != want {
+		t.Errorf("the topic has\n%v\nwant %d rows that sum up to %v", got, 2*orders, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cancha/internal/running"
@@ -91,6 +92,7 @@ type StreamingQuery struct {
 
 	look chan struct{} // asks for a look before its time
 	done chan struct{}
+	most atomic.Int64 // records that it reads, about; 0: no end
 
 	reading sync.Mutex // held by Next
 	given   int        // rows that it has returned
@@ -175,7 +177,16 @@ func (q *StreamingQuery) see(ctx context.Context) (over bool, why, err error) {
 		return false, nil, err
 	}
 	q.take(l)
-	return l.over, l.why, nil
+	if most := q.most.Load(); most > 0 && q.records() >= most && !l.over {
+		err = q.stop(ctx)
+	}
+	return l.over, l.why, err
+}
+
+func (q *StreamingQuery) records() int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.totals.Records
 }
 
 // take notes what the server says.
