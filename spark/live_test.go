@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -483,12 +484,15 @@ func TestLiveOrphan(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	id, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
+	lines := bufio.NewScanner(out)
+	var said []string
+	for len(said) < 2 && lines.Scan() {
+		said = append(said, lines.Text())
 	}
-	id = strings.TrimSpace(id)
-	time.Sleep(2 * time.Second) // its query is on the server by then
+	if len(said) < 2 || said[1] != "running" {
+		t.Fatalf("the child said %q, %v", said, lines.Err())
+	}
+	id := said[0]
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -526,9 +530,14 @@ func TestLiveOrphan(t *testing.T) {
 	t.Logf("the next query took %v", time.Since(begin).Round(time.Millisecond))
 }
 
-// child begins a query that takes all cores for hours, and is killed.
+// child begins a query that takes all cores for hours, says when its tasks run, and is killed.
 func child(t *testing.T) {
-	s, err := Connect(t.Context(), os.Getenv("CANCHA_SPARK"))
+	running := sync.OnceFunc(func() { fmt.Println("running") })
+	s, err := Config{Master: os.Getenv("CANCHA_SPARK"), Progress: func(p Stages) {
+		if p.Running > 0 {
+			running()
+		}
+	}}.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
