@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"cancha/internal/running"
 	"cancha/ml"
 	"cancha/ml/forest"
 	"cancha/spark/internal/protocol"
@@ -90,8 +91,13 @@ func (s *Session) fit(ctx context.Context, d *DataFrame, roles ml.Roles, estimat
 		params["weightCol"] = word(weight)
 		data = withColumn(data, weight, text("CAST("+quote1(roles.Weight)+" AS DOUBLE)"))
 	}
-	info, err := s.ml(ctx, &protocol.MLCommand{Of: &protocol.MLCommand_Fit_{Fit: &protocol.MLCommand_Fit{
-		Estimator: operator(estimator, protocol.MLOperator_ESTIMATOR), Params: &protocol.MLParams{Params: params}, Dataset: data}}})
+	fit := &protocol.MLCommand{Of: &protocol.MLCommand_Fit_{Fit: &protocol.MLCommand_Fit{
+		Estimator: operator(estimator, protocol.MLOperator_ESTIMATOR), Params: &protocol.MLParams{Params: params}, Dataset: data}}}
+	var info *protocol.MLResult
+	err := running.NewJob(running.Fit, estimator[strings.LastIndexByte(estimator, '.')+1:]+" on Spark", 0, "").Do(func() (err error) {
+		info, err = s.ml(ctx, fit)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
