@@ -23,7 +23,7 @@ func Engine(ctx context.Context, master string) (stream.Engine, error) {
 
 // Engine is [Engine] with further settings, which each query's session gets.
 func (c Config) Engine(ctx context.Context) (stream.Engine, error) {
-	s, err := c.Connect(ctx)
+	s, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (e engine) Start(ctx context.Context, job stream.Job) (stream.Remote, error
 	c := e.config
 	c.Settings = maps.Clone(compiled.Settings)
 	maps.Copy(c.Settings, e.config.Settings)
-	s, err := c.Connect(ctx)
+	s, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
+	"cancha/internal/running"
 	"cancha/spark/internal/connect"
 	"cancha/spark/internal/protocol"
 )
@@ -65,7 +67,8 @@ type Session struct {
 	master string // host:port
 
 	remembered *remembered
-	ctx        context.Context // ends with Close: what runs in the background sees it
+	entry      atomic.Pointer[running.Entry] // nil: it is a query's own
+	ctx        context.Context               // ends with Close: what runs in the background sees it
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 
@@ -78,8 +81,39 @@ func Connect(ctx context.Context, master string) (*Session, error) {
 }
 
 // Connect makes a session. A server that cannot be reached, is none of Spark 4, or refuses the token or a setting is an error. In the background, for
-// at most five seconds, sessions are released that processes of this machine have left on the same server when they died.
+// at most five seconds, sessions are released that processes of this machine have left on the same server when they died. A session with the same server
+// that an earlier execution of the same cell has made is closed first.
 func (c Config) Connect(ctx context.Context) (*Session, error) {
+	target, err := address(c.Master)
+	if err != nil {
+		return nil, err
+	}
+	if err := running.Process().Replace(ctx, openSession, place(target)); err != nil {
+		return nil, err
+	}
+	s, err := c.connect(ctx)
+	if err == nil {
+		s.entry.Store(running.Process().Add(listedSession{s}))
+	}
+	return s, err
+}
+
+// openSession is the kind of sessions in the list of what runs, where a cell that is run again finds the one that it has made before.
+const openSession running.Kind = "spark session"
+
+type listedSession struct{ *Session }
+
+// Kind implements running.Thing.
+func (l listedSession) Kind() running.Kind { return openSession }
+
+// Name implements running.Thing.
+func (l listedSession) Name() string { return l.master }
+
+// Stop implements running.Stopper.
+func (l listedSession) Stop(context.Context) error { return l.Close() }
+
+// connect makes a session that is not listed.
+func (c Config) connect(ctx context.Context) (*Session, error) {
 	c.fill()
 	target, err := address(c.Master)
 	if err != nil {
@@ -139,6 +173,7 @@ func (s *Session) Close() error { return s.close() }
 func (s *Session) end() error {
 	s.cancel()
 	s.background.Wait()
+	defer func() { s.entry.Load().End(nil) }()
 	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
 	err := s.client.Release(ctx)

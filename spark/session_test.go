@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"cancha/internal/cellio"
 	"cancha/spark/internal/connect"
 	"cancha/spark/internal/connect/connecttest"
 )
@@ -228,4 +229,31 @@ func endedProcess(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return c.Process.Pid
+}
+
+// TestConnectAgain: a cell that is run again closes the session that it has made before, and no other.
+func TestConnectAgain(t *testing.T) {
+	s := start(t, Config{}, connecttest.Config{}, nil)
+	connected := func(number int64, origin string) (made *Session) {
+		run := cellio.NewRun(number)
+		run.Origin = origin
+		run.Do(func() {
+			var err error
+			if made, err = Connect(t.Context(), s.URL("patience=2s")); err != nil {
+				t.Error(err)
+			}
+		})
+		t.Cleanup(func() { made.Close() })
+		return made
+	}
+	first, other := connected(1, "a"), connected(2, "b")
+	again := connected(3, "a")
+	for name, is := range map[string]struct {
+		*Session
+		closed bool
+	}{"the first": {first, true}, "another cell's": {other, false}, "the new one": {again, false}, "one outside of cells": {s.Session, false}} {
+		if got := s.Closed(is.ID()); got != is.closed {
+			t.Errorf("%s: closed %v, want %v", name, got, is.closed)
+		}
+	}
 }
