@@ -238,7 +238,7 @@ func TestLiveLarge(t *testing.T) {
 func TestLiveProgress(t *testing.T) {
 	var seen []Stages
 	s := live(t, Config{Progress: func(p Stages) { seen = append(seen, p) }})
-	d, err := s.SQL(t.Context(), "SELECT sum((x.id ^ y.id) % 7) AS s FROM range(20000) x CROSS JOIN range(40000) y")
+	d, err := s.SQL(t.Context(), "SELECT sum((x.id ^ y.id) % 7) AS s FROM range(20000) x CROSS JOIN range(200000) y")
 	if err != nil {
 		t.Fatal(err)
 	}

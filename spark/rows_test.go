@@ -188,7 +188,7 @@ func TestProgress(t *testing.T) {
 		func(ctx context.Context, p *protocol.Plan, send func(*protocol.ExecuteResponse)) error {
 			for done := range int64(3) {
 				send(&protocol.ExecuteResponse{Of: &protocol.ExecuteResponse_Progress{Progress: &protocol.Progress{RunningTasks: 2,
-					Stages: []*protocol.Progress_Stage{{Id: 1, Tasks: 4, DoneTasks: 5, InputBytes: 3_000_000, Done: true}, {Id: 2, Tasks: 4, DoneTasks: done}}}}})
+					Stages: []*protocol.Progress_Stage{{Id: 1, Tasks: 4, DoneTasks: 5, InputBytes: 3_000_000, Done: true}, {Id: 2, Tasks: 4, DoneTasks: done}, {Id: 0, Tasks: 9}}}}})
 			}
 			return counting(t, 1)(ctx, p, send)
 		})

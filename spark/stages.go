@@ -17,12 +17,12 @@ type Stages struct {
 type Stage struct {
 	ID        int64
 	Tasks     int64
-	DoneTasks int64 // more than Tasks where some were run again
+	DoneTasks int64 // more than Tasks where some were run again, because a worker was lost, say
 	Bytes     int64 // read
 	Done      bool
 }
 
-// Retried is how many tasks were done beyond those that the stage has: after a worker was lost, say.
+// Retried is how many tasks were done beyond those that the stage has.
 func (s Stage) Retried() int64 { return max(0, s.DoneTasks-s.Tasks) }
 
 func stagesOf(p *protocol.Progress) Stages {
@@ -33,10 +33,19 @@ func stagesOf(p *protocol.Progress) Stages {
 	return s
 }
 
-// Tasks sums up those of all stages so far, and how many of them are done. Further stages may follow.
+// Tasks sums up those of all stages so far, and how many of them are done. Further stages may follow. A stage whose result is there from before is
+// skipped by Spark, which does not say so: one in front of a stage that is done, of which no task was done, does not count.
 func (s Stages) Tasks() (done, all int64) {
+	ended := int64(-1)
 	for _, g := range s.Stages {
-		done, all = done+min(g.DoneTasks, g.Tasks), all+g.Tasks
+		if g.Done {
+			ended = max(ended, g.ID)
+		}
+	}
+	for _, g := range s.Stages {
+		if skipped := !g.Done && g.DoneTasks == 0 && g.ID < ended; !skipped {
+			done, all = done+min(g.DoneTasks, g.Tasks), all+g.Tasks
+		}
 	}
 	return done, all
 }
