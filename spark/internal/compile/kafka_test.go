@@ -12,6 +12,7 @@ import (
 	"cancha/spark/internal/protocol"
 	"cancha/stream"
 	"cancha/stream/kafka"
+	"cancha/stream/plan"
 )
 
 // produced writes records to a new topic of the Kafka that CANCHA_KAFKA names, and returns its name. Their time stamps are of now: brokers forget what is old.
@@ -37,8 +38,16 @@ func produced(t *testing.T, broker string, of memory) string {
 	return topic
 }
 
-// streamed runs the start of a query until it ends, and returns the rows of its table.
+// streamed runs a query until it ends, and returns the rows of its table.
 func streamed(t *testing.T, c *connect.Client, of *Compiled) [][]stream.Value {
+	t.Helper()
+	finished(t, c, of)
+	table := &protocol.Relation{Of: &protocol.Relation_Read{Read: &protocol.Read{Of: &protocol.Read_Table_{Table: &protocol.Read_Table{Name: of.Start.Name}}}}}
+	return rowsOf(t, c, &Compiled{Rows: table, Columns: of.Columns})
+}
+
+// finished runs the start of a query until it ends.
+func finished(t *testing.T, c *connect.Client, of *Compiled) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -72,8 +81,6 @@ func streamed(t *testing.T, c *connect.Client, of *Compiled) [][]stream.Value {
 	if failure := ask(&protocol.QueryCommand{Of: &protocol.QueryCommand_Exception{Exception: true}}).GetFailure(); failure.GetText() != "" {
 		t.Fatal(failure.GetText())
 	}
-	table := &protocol.Relation{Of: &protocol.Relation_Read{Read: &protocol.Read{Of: &protocol.Read_Table_{Table: &protocol.Read_Table{Name: of.Start.Name}}}}}
-	return rowsOf(t, c, &Compiled{Rows: table, Columns: of.Columns})
 }
 
 func command(c *protocol.Command) *protocol.Plan {
@@ -149,6 +156,53 @@ func TestSameStreams(t *testing.T) {
 				got = newest(got, of.Identity)
 			}
 			compare(t, r.Columns, got, want)
+		})
+	}
+}
+
+// TestSinks: what the cluster writes by itself, to a topic, and to files of each kind, is what the query gives.
+func TestSinks(t *testing.T) {
+	c := server(t)
+	broker := os.Getenv("CANCHA_KAFKA")
+	if broker == "" {
+		t.Skip("CANCHA_KAFKA names no broker: scripts/kafka.sh with scripts/spark.sh with go test ./spark/internal/compile")
+	}
+	f := stream.Field
+	topic := produced(t, broker, ended(bought()))
+	q := stream.From(kafka.Source(kafka.Config{Brokers: []string{broker}, Topic: topic})).EventTime(f("at").AsTime()).Watermark(time.Hour).
+		GroupBy("shop", "user").Window(stream.Tumbling(time.Minute)).
+		Agg(stream.Count("n"), stream.Mean("mean", f("total")), stream.First("sku", f("sku")), stream.Collect("ids", f("id"), 2)).
+		Filter(f("window_start").Lt("2026-03-01T15:00:00Z")).AvailableNow()
+	r, want, _ := localRows(t, q.Name("sinks"))
+	run := func(sink Sink) {
+		t.Helper()
+		of, err := Query(q.Name(fmt.Sprintf("sink %d", time.Now().UnixNano())).Plan(), Options{Checkpoint: t.TempDir(), Sink: sink})
+		if err != nil {
+			t.Fatal(err)
+		}
+		finished(t, c, of)
+	}
+	t.Run("kafka", func(t *testing.T) {
+		out := &plan.Kafka{Brokers: []string{broker}, Topics: []string{topic + "-out"}}
+		run(Sink{Format: "kafka", Kafka: out, Key: "user"})
+		_, got, totals := localRows(t, stream.From(kafka.Source(kafka.Config{Brokers: out.Brokers, Topic: out.Topics[0]})).
+			Filter(f("@key").Eq(f("user"))).With("window_start", f("window_start").AsTime()).With("window_end", f("window_end").AsTime()).
+			Select(r.Names()...).AvailableNow())
+		if totals.Bad > 0 {
+			t.Errorf("%d bad records", totals.Bad)
+		}
+		compare(t, r.Columns, got, want)
+	})
+	for _, format := range []string{"parquet", "json", "csv"} {
+		t.Run(format, func(t *testing.T) {
+			folder := t.TempDir()
+			run(Sink{Format: format, Path: folder})
+			source := &protocol.Read_Source{Format: &format, Paths: []string{folder}, Options: map[string]string{"inferSchema": "true"}}
+			rows := &protocol.Relation{Of: &protocol.Relation_Read{Read: &protocol.Read{Of: &protocol.Read_Source_{Source: source}}}}
+			count := rowsOf(t, c, &Compiled{Rows: group(rows, nil, []*protocol.Expr{named("count(1)", "n")}), Columns: []stream.Column{{Name: "n", Kind: stream.Int}}})
+			if n := count[0][0].Int(); n != int64(len(want)) {
+				t.Errorf("got %d rows, want %d", n, len(want))
+			}
 		})
 	}
 }
