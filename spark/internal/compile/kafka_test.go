@@ -16,12 +16,12 @@ import (
 )
 
 // produced writes records to a new topic of the Kafka that CANCHA_KAFKA names, and returns its name. Their time stamps are of now: brokers forget what is old.
-func produced(t *testing.T, broker string, of memory) string {
+func produced(t *testing.T, broker string, of memory, partitions int) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	topic := fmt.Sprintf("%s-%d", of.topic, time.Now().UnixNano())
-	p, err := kafka.NewProducer(kafka.ProducerConfig{Brokers: []string{broker}, Topic: topic, Partitions: 3})
+	p, err := kafka.NewProducer(kafka.ProducerConfig{Brokers: []string{broker}, Topic: topic, Partitions: partitions})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestSameStreams(t *testing.T) {
 	}
 	f := stream.Field
 	read := func(of memory) *stream.Query {
-		source := kafka.Source(kafka.Config{Brokers: []string{broker}, Topic: produced(t, broker, ended(of))})
+		source := kafka.Source(kafka.Config{Brokers: []string{broker}, Topic: produced(t, broker, ended(of), 3)})
 		return stream.From(source).EventTime(f("at").AsTime()).Watermark(time.Hour)
 	}
 	minute, before := stream.Tumbling(time.Minute), f("window_start").Lt("2026-03-01T15:00:00Z")
@@ -160,6 +160,36 @@ func TestSameStreams(t *testing.T) {
 	}
 }
 
+// TestLate: rows that come behind the watermark by more than a batch are dropped on both engines, and those within the delay count. The topic has one partition:
+// of several, Spark takes the watermark of the furthest.
+func TestLate(t *testing.T) {
+	c := server(t)
+	broker := os.Getenv("CANCHA_KAFKA")
+	if broker == "" {
+		t.Skip("CANCHA_KAFKA names no broker: scripts/kafka.sh with scripts/spark.sh with go test ./spark/internal/compile")
+	}
+	f, of := stream.Field, bought()
+	late := of.partitions[0][:30]
+	within := []stream.Record{{Key: []byte("k"), Value: []byte(`{"at":"2026-03-01T19:30:00Z","shop":7,"user":"u"}`)}}
+	for range 5 { // more than a batch
+		of = ended(of)
+	}
+	of.partitions = append(of.partitions, late, within)
+	last := []stream.Record{}
+	for i := range 60 {
+		last = append(last, stream.Record{Key: fmt.Append(nil, i), Value: []byte(`{"at":"2026-03-02T20:00:00Z","shop":-2,"user":"nobody"}`)})
+	}
+	of.partitions = append(of.partitions, last)
+	source := kafka.Source(kafka.Config{Brokers: []string{broker}, Topic: produced(t, broker, of, 1)})
+	q := stream.From(source).EventTime(f("at").AsTime()).Watermark(time.Hour).GroupBy("shop").Window(stream.Tumbling(time.Minute)).Agg(stream.Count("n")).
+		Filter(f("shop").Gt(-2)).AvailableNow().Name(fmt.Sprintf("late %d", time.Now().UnixNano()))
+	r, want, totals := localRows(t, q)
+	if totals.Late != int64(len(late)) {
+		t.Fatalf("%d late rows here, want %d", totals.Late, len(late))
+	}
+	compare(t, r.Columns, streamed(t, c, compiled(t, q, Options{BatchRecords: 100})), want)
+}
+
 // TestSinks: what the cluster writes by itself, to a topic, and to files of each kind, is what the query gives.
 func TestSinks(t *testing.T) {
 	c := server(t)
@@ -168,7 +198,7 @@ func TestSinks(t *testing.T) {
 		t.Skip("CANCHA_KAFKA names no broker: scripts/kafka.sh with scripts/spark.sh with go test ./spark/internal/compile")
 	}
 	f := stream.Field
-	topic := produced(t, broker, ended(bought()))
+	topic := produced(t, broker, ended(bought()), 3)
 	q := stream.From(kafka.Source(kafka.Config{Brokers: []string{broker}, Topic: topic})).EventTime(f("at").AsTime()).Watermark(time.Hour).
 		GroupBy("shop", "user").Window(stream.Tumbling(time.Minute)).
 		Agg(stream.Count("n"), stream.Mean("mean", f("total")), stream.First("sku", f("sku")), stream.Collect("ids", f("id"), 2)).
