@@ -100,6 +100,17 @@ func (r *remembered) forget() {
 	}
 }
 
+// leave notes that nobody here will release the session: its server could not be reached. Any session that is made later does.
+func (r *remembered) leave() {
+	if r != nil {
+		r.Engine.Began = left
+		r.save() // without, it is found dead when this process is
+	}
+}
+
+// left stands for when a process began that has given its session up.
+const left = "left"
+
 func processOf(pid int) process {
 	began, _ := startOf(pid)
 	return process{pid, began}

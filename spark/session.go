@@ -179,6 +179,8 @@ func (s *Session) end() error {
 	err := s.client.Release(ctx)
 	if err == nil {
 		s.remembered.forget()
+	} else {
+		s.remembered.leave()
 	}
 	if err = errors.Join(err, s.client.Close()); err != nil {
 		return fmt.Errorf("spark: close the session: %w", err)

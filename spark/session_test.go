@@ -179,6 +179,22 @@ func TestReleaseDead(t *testing.T) {
 	}
 }
 
+// TestLeft: a session that could not be released when it was closed is as one of a dead process.
+func TestLeft(t *testing.T) {
+	s := start(t, Config{}, connecttest.Config{}, nil)
+	s.Stop()
+	if err := s.Close(); err == nil {
+		t.Error("a session was closed on a server that is gone")
+	}
+	folder, err := sessionsFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := deadIn(folder, s.master, s.remembered.User); len(all) != 1 || all[0].Session != s.ID() {
+		t.Errorf("to be released: %v, want the session", all)
+	}
+}
+
 // TestRemembered: the file is the user's alone, and has no token.
 func TestRemembered(t *testing.T) {
 	own(t)
