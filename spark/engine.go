@@ -40,6 +40,9 @@ type engine struct {
 // String implements stream.Engine.
 func (e engine) String() string { return e.name }
 
+// Format implements fmt.Formatter: every verb writes String.
+func (e engine) Format(f fmt.State, _ rune) { fmt.Fprint(f, e.name) }
+
 // Writes implements stream.Writer: the cluster writes to a topic by itself, if that is the query's only sink and the query has a checkpoint where the
 // whole cluster reaches it, such as checkpoint.Folder("s3a://bucket/place"). Without one Spark writes to no topic.
 func (e engine) Writes(job stream.Job, _ int) bool {

@@ -15,6 +15,9 @@ type DataFrame struct {
 	err      error // of a description that has gone wrong; the first method with a context tells
 }
 
+// String tells what it is; rows are computed by methods with a context, and where a notebook shows the frame.
+func (d *DataFrame) String() string { return "a DataFrame on " + d.session.String() }
+
 // frame is a frame of a relation.
 func (s *Session) frame(r *protocol.Relation) *DataFrame {
 	return &DataFrame{session: s, relation: r}

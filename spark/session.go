@@ -34,6 +34,9 @@ type Config struct {
 	Logger *slog.Logger
 }
 
+// Format implements fmt.Formatter: every verb writes the address alone. What stands behind it in Master may be secret.
+func (c Config) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "spark.Config{%s}", shortened(c.Master)) }
+
 const (
 	defaultRows  = 100_000
 	defaultBytes = 256_000_000
@@ -123,6 +126,7 @@ func (c Config) connect(ctx context.Context) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("spark: connect to %s: %w", place(target), err)
 	}
+	c.Master = "" // whoever prints a part of the session prints no token
 	s := &Session{client: client, config: c, master: place(target)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.close = sync.OnceValue(s.end)
@@ -165,6 +169,9 @@ func (s *Session) Version() string { return s.client.Version() }
 func (s *Session) String() string {
 	return fmt.Sprintf("Spark %s at %s, session %s", s.Version(), s.master, s.ID())
 }
+
+// Format implements fmt.Formatter: every verb writes String.
+func (s *Session) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.String()) }
 
 // Close stops following streaming queries, releases the session, which ends what runs in it, and closes the connection. Calling it again gives the
 // same answer.

@@ -3,6 +3,7 @@ package spark
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,28 @@ func TestConnectRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "verysecret") {
 			t.Errorf("%q: session %v, error %v, want %q in it", master, s, err, want)
 		}
+	}
+}
+
+// TestSecret: no verb prints what stands behind the address.
+func TestSecret(t *testing.T) {
+	c := Config{Master: "sc://host:15002/;token=verysecret"}
+	fake := connecttest.Start(t, connecttest.Config{Token: "verysecret"})
+	own(t)
+	s, err := Connect(t.Context(), fake.URL("token=verysecret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+		for _, of := range []any{c, &c, engine{config: c, name: "Spark"}, s, s.Range(0, 1), &Model{session: s}} {
+			if text := fmt.Sprintf(verb, of); strings.Contains(text, "verysecret") {
+				t.Errorf("%s of a %T: %s", verb, of, text)
+			}
+		}
+	}
+	if text := fmt.Sprint(c); text != "spark.Config{sc://host:15002/…}" {
+		t.Errorf("it is %s", text)
 	}
 }
 
