@@ -7,9 +7,9 @@
 // is a STRING that holds the JSON of the value, in one form for each: it can be compared, grouped and joined by, which Spark's VARIANT cannot,
 // and 7 and "7" stay apart.
 //
-// A record is parsed once, as a VARIANT, and each path is read out of it with the kind of what is there (reads): so a text where a number is
-// wanted makes a record bad, as it does here, where from_json would read it as absent. Bad records are left out, and counted as an observation
-// of the query.
+// A record is parsed once, its members as VARIANTs, and each path is read out of them with the kind of what is there (reads): so a text where
+// a number is wanted makes a record bad, as it does here, where from_json with the types that are wanted would read it as absent. Bad records
+// are left out, and counted as an observation of the query.
 //
 // What does not hold by accident:
 //   - Absent is NULL, and every condition is true or false, never NULL: Not of a comparison with an absent value is true.

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -169,7 +170,10 @@ func (l *layout) above(name string) (column, rest string) {
 // ofRecord is a path of the record, or a part of it beside its value.
 func (l *layout) ofRecord(path string, want stream.Kind) (node, error) {
 	name, ok := strings.CutPrefix(path, "@")
-	if !ok {
+	switch {
+	case path == "":
+		return node{}, errors.New("spark: a field without a name")
+	case !ok:
 		return l.record.at(path, want)
 	}
 	header, _ := strings.CutPrefix(name, "headers.")

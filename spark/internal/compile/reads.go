@@ -15,7 +15,8 @@ import (
 type reads struct {
 	shape  plan.Shape
 	places []*place
-	inside string // before the name of a column: that of the struct which holds an element
+	get    func(parts []stream.Part, as string) string // SQL of what lies at a path, as a type of Spark's
+	inside string                                      // before the name of a column: that of the struct which holds an element
 }
 
 // place is a path of a record.
@@ -73,8 +74,10 @@ func (r *reads) place(path string) (*place, error) {
 	if r.shape.Kind == "text" && path != "text" {
 		return nil, fmt.Errorf(`spark: a text has no field %q; it is Field("text") as a whole`, path)
 	}
-	if _, err := r.paths(p); err != nil {
-		return nil, err
+	for _, parts := range r.paths(p) {
+		if _, err := variantPath(parts); err != nil {
+			return nil, err
+		}
 	}
 	r.places = append(r.places, p)
 	return p, nil
@@ -113,26 +116,30 @@ func variantPath(parts []stream.Part) (string, error) {
 	return path, nil
 }
 
-// paths are where a place is found: at its own path, and in flattened records also at its names joined.
-func (r *reads) paths(p *place) (all []string, err error) {
-	path, err := variantPath(p.parts)
-	if err != nil {
-		return nil, err
+// within is what lies at a path in a VARIANT.
+func within(variant string, parts []stream.Part, as string) string {
+	path, _ := variantPath(parts) // was looked at when its place was made
+	if path == "$" && as == "variant" {
+		return variant
 	}
-	all = append(all, path)
+	return fmt.Sprintf("variant_get(%s, %s, '%s')", variant, quote(path), as)
+}
+
+// paths are where a place is found: at its own path, and in flattened records also at its names joined.
+func (r *reads) paths(p *place) [][]stream.Part {
 	end := len(p.parts)
 	for end > 1 && p.parts[end-1].Index >= 0 {
 		end--
 	}
 	if r.shape.Flat == "" || end < 2 || r.beside(p.parts) {
-		return all, nil
+		return [][]stream.Part{p.parts}
 	}
 	names := make([]string, end)
 	for i := range names {
 		names[i] = p.parts[i].Name
 	}
-	flat, err := variantPath(append([]stream.Part{{Name: strings.Join(names, r.shape.Flat), Index: -1}}, p.parts[end:]...))
-	return append(all, flat), err
+	flat := append([]stream.Part{{Name: strings.Join(names, r.shape.Flat), Index: -1}}, p.parts[end:]...)
+	return [][]stream.Part{p.parts, flat}
 }
 
 // beside tells whether a path is found beside the envelope.
@@ -140,20 +147,11 @@ func (r *reads) beside(parts []stream.Part) bool {
 	return r.shape.Envelope != "" && slices.Contains(r.shape.Beside, parts[0].Name)
 }
 
-// source is the SQL of the VARIANT that a place is found in: the record proper, or what is around it.
-func (r *reads) source(p *place, base, around string) string {
-	if len(p.parts) > 0 && r.beside(p.parts) {
-		return around
-	}
-	return base
-}
-
 // found is what lies at a place, as a type of Spark's.
-func (r *reads) found(p *place, base, around, as string) string {
-	paths, _ := r.paths(p) // were looked at when the place was made
-	gets := make([]string, len(paths))
-	for i, path := range paths {
-		gets[i] = fmt.Sprintf("variant_get(%s, %s, '%s')", r.source(p, base, around), quote(path), as)
+func (r *reads) found(p *place, as string) string {
+	var gets []string
+	for _, parts := range r.paths(p) {
+		gets = append(gets, r.get(parts, as))
 	}
 	if len(gets) == 1 {
 		return gets[0]
@@ -162,11 +160,11 @@ func (r *reads) found(p *place, base, around, as string) string {
 }
 
 // raw are the JSON of what is at each place, and its text where that is wanted, each with its name.
-func (r *reads) raw(base, around string) (sqls, names []string) {
+func (r *reads) raw() (sqls, names []string) {
 	for _, p := range r.places {
-		sqls, names = append(sqls, "to_json("+r.found(p, base, around, "variant")+")"), append(names, p.json())
+		sqls, names = append(sqls, "to_json("+r.found(p, "variant")+")"), append(names, p.json())
 		if r.needsText(p) {
-			sqls, names = append(sqls, r.found(p, base, around, "string")), append(names, p.texts())
+			sqls, names = append(sqls, r.found(p, "string")), append(names, p.texts())
 		}
 	}
 	return sqls, names
@@ -225,14 +223,14 @@ func (r *reads) value(p *place, want stream.Kind) string {
 }
 
 // fits are the conditions under which a record has at each place what must be there.
-func (r *reads) fits(base, around string) (conditions []string) {
+func (r *reads) fits() (conditions []string) {
 	for _, p := range r.places {
 		json := r.column(p.json())
 		for _, want := range p.demand {
 			conditions = append(conditions, fmt.Sprintf("(%s IS NULL OR %s)", json, r.fit(p, want)))
 		}
 		if len(p.demand) > 0 && len(p.parts) > 1 {
-			conditions = append(conditions, fmt.Sprintf("(%s IS NOT NULL OR %s)", json, r.way(p, base, around)))
+			conditions = append(conditions, fmt.Sprintf("(%s IS NOT NULL OR %s)", json, r.way(p)))
 		}
 	}
 	return conditions
@@ -257,10 +255,9 @@ func (r *reads) fit(p *place, want stream.Kind) string {
 
 // way is the condition that what leads to a place that is not there could lead to it: objects where members are wanted, arrays where elements
 // are.
-func (r *reads) way(p *place, base, around string) string {
+func (r *reads) way(p *place) string {
 	var steps []string
 	for i := 1; i < len(p.parts); i++ {
-		path, _ := variantPath(p.parts[:i])
 		may := []string{"'{'", "'n'"}
 		if p.parts[i].Index >= 0 {
 			may[0] = "'['"
@@ -268,7 +265,7 @@ func (r *reads) way(p *place, base, around string) string {
 		if r.shape.Flat != "" {
 			may = append(may, `'"'`) // flattened records have a name there
 		}
-		above := fmt.Sprintf("left(to_json(variant_get(%s, %s, 'variant')), 1)", r.source(p, base, around), quote(path))
+		above := fmt.Sprintf("left(to_json(%s), 1)", r.get(p.parts[:i], "variant"))
 		steps = append(steps, fmt.Sprintf("coalesce(%s IN (%s), true)", above, strings.Join(may, ", ")))
 	}
 	return "(" + strings.Join(steps, " AND ") + ")"

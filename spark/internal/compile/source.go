@@ -15,10 +15,11 @@ import (
 // the VARIANT, the second makes values of it: each path is looked for once.
 type record struct {
 	*reads
-	raw, typed   *protocol.Project
-	base, around string            // SQL of the record proper, and of what is around it
-	parts        map[string]string // of a record beside its value: SQL by name
-	headers      func()            // has the source give headers
+	raw, typed *protocol.Project
+	parsed     *protocol.Expr    // of the record's value
+	members    map[string]bool   // of the record, that are read
+	parts      map[string]string // of a record beside its value: SQL by name
+	headers    func()            // has the source give headers
 }
 
 // source is the records of a plan, with the event time and the watermark; bad ones are left out and counted.
@@ -27,7 +28,8 @@ func (c *compiler) source(p *plan.Plan) (*layout, error) {
 	if err := readable(in); err != nil {
 		return nil, err
 	}
-	r := &record{reads: &reads{shape: in.Shape}, base: "`#record`", around: "`#record`", parts: map[string]string{}, headers: func() {}}
+	r := &record{members: map[string]bool{}, parts: map[string]string{}, headers: func() {}}
+	r.reads = &reads{shape: in.Shape, get: r.lies}
 	read, err := c.read(in, r)
 	if err != nil {
 		return nil, err
@@ -74,23 +76,50 @@ func readable(in plan.Input) error {
 	return fmt.Errorf("spark: records as %s: on Spark records are JSON or texts, and only the local engine reads others", in.Format)
 }
 
-// begin is the way of records up to their values.
+// begin is the way of records up to their values. Of the record the members that are read become VARIANTs, and the others are passed over.
 func (r *record) begin(read *protocol.Relation) *protocol.Relation {
 	rel := read
 	if r.shape.Kind == "json" {
-		// Spark reads one value and no further: in brackets, what follows it is seen, too.
-		rel = with(rel, "#all", "try_parse_json(concat('[', CAST(value AS STRING), ']'))")
-		rel = with(rel, "#record", "variant_get(`#all`, '$[0]', 'variant')")
-		if name := r.shape.Envelope; name != "" {
-			path, _ := variantPath([]stream.Part{{Name: name, Index: -1}})
-			envelope := fmt.Sprintf("variant_get(`#record`, %s, 'variant')", quote(path))
-			rel = with(rel, "#proper", fmt.Sprintf("CASE WHEN NOT is_variant_null(%[1]s) THEN coalesce(%[1]s, `#record`) ELSE `#record` END", envelope))
-			r.base = "`#proper`"
+		r.parsed = text("")
+		all := &protocol.WithColumns{Input: read, Aliases: []*protocol.Expr_Alias{{Expr: r.parsed, Name: []string{"#all"}}}}
+		rel = with(&protocol.Relation{Of: &protocol.Relation_WithColumns{WithColumns: all}}, "#record", "get(`#all`, 0)")
+		if r.shape.Envelope != "" {
+			rel = with(rel, "#enveloped", fmt.Sprintf("(%[1]s IS NOT NULL AND NOT is_variant_null(%[1]s))", r.member(r.shape.Envelope)))
 		}
 	}
 	r.raw, r.typed = &protocol.Project{Input: rel}, &protocol.Project{}
 	r.typed.Input = &protocol.Relation{Of: &protocol.Relation_Project{Project: r.raw}}
 	return &protocol.Relation{Of: &protocol.Relation_Project{Project: r.typed}}
+}
+
+// member is a member of the record.
+func (r *record) member(name string) string {
+	r.members[name] = true
+	return "`#record`." + quoted(name)
+}
+
+// lies is what lies at a path: in the record proper, which is in its envelope if it has one, or beside that.
+func (r *record) lies(parts []stream.Part, as string) string {
+	outside := fmt.Sprintf("CAST(NULL AS %s)", as) // a record is an object, and has no elements
+	if parts[0].Index < 0 {
+		outside = within(r.member(parts[0].Name), parts[1:], as)
+	}
+	if r.shape.Envelope == "" || r.beside(parts) {
+		return outside
+	}
+	return fmt.Sprintf("CASE WHEN `#enveloped` THEN %s ELSE %s END", within(r.member(r.shape.Envelope), parts, as), outside)
+}
+
+// parse is the value of a record with the members that are read. Spark reads one value and no further: in brackets, what follows it is seen, too.
+func (r *record) parse() string {
+	fields := []string{}
+	for _, name := range slices.Sorted(maps.Keys(r.members)) {
+		fields = append(fields, quoted(name)+" VARIANT")
+	}
+	if len(fields) == 0 {
+		fields = []string{"`#none` VARIANT"}
+	}
+	return fmt.Sprintf("from_json(concat('[', CAST(value AS STRING), ']'), %s)", quote("ARRAY<STRUCT<"+strings.Join(fields, ", ")+">>"))
 }
 
 // part is the column of a part of a record beside its value.
@@ -110,7 +139,7 @@ func (r *record) part(name string) string {
 // finish writes down what is read, now that it is known.
 func (r *record) finish() {
 	r.raw.Exprs = []*protocol.Expr{text("*")}
-	sqls, names := r.reads.raw(r.base, r.around)
+	sqls, names := r.reads.raw()
 	if r.shape.Kind == "text" {
 		sqls, names = r.plain()
 	}
@@ -122,6 +151,9 @@ func (r *record) finish() {
 	}
 	r.typed.Exprs = append(r.typed.Exprs, r.values()...)
 	r.typed.Exprs = append(r.typed.Exprs, named(r.fit(), "#fits"))
+	if r.parsed != nil {
+		r.parsed.Of.(*protocol.Expr_Text_).Text.Sql = r.parse()
+	}
 }
 
 // plain is the text that a record is.
@@ -137,10 +169,10 @@ func (r *record) plain() (sqls, names []string) {
 func (r *record) fit() string {
 	conditions := []string{"value IS NOT NULL"}
 	if r.shape.Kind == "json" {
-		conditions = []string{"`#record` IS NOT NULL", "variant_get(`#all`, '$[1]', 'variant') IS NULL",
+		conditions = []string{"size(`#all`) = 1", "`#record` IS NOT NULL",
 			`startswith(trim(LEADING '\u0009\u000a\u000d ' FROM CAST(value AS STRING)), '{')`}
 	}
-	return strings.Join(append(conditions, r.fits(r.base, r.around)...), " AND ")
+	return strings.Join(append(conditions, r.fits()...), " AND ")
 }
 
 // observe has the query count the records of a source, and those that are bad.

@@ -124,7 +124,7 @@ func (l *layout) explode(s plan.Step) error {
 		return err
 	}
 	json := l.bind(n.sql)
-	e := &elements{name: s.Name, reads: &reads{inside: l.fresh(s.Name)}}
+	e := &elements{name: s.Name, reads: &reads{inside: l.fresh(s.Name), get: inElement("e")}}
 	all, place := l.fresh("#elements"), l.fresh("#place")
 	const yes = "#yes" // for the condition, which is known only when what is read of the elements is
 	raw, fits, held := text(""), text(""), l.held(yes)
@@ -150,10 +150,15 @@ func (l *layout) unfold(raw, fits *protocol.Expr, all, place, one string) *proto
 	return values
 }
 
+// inElement is what lies at paths of an element, a VARIANT.
+func inElement(element string) func(parts []stream.Part, as string) string {
+	return func(parts []stream.Part, as string) string { return within(element, parts, as) }
+}
+
 // raw is the array with what is read of each element.
 func (e *elements) raw(json string) string {
 	fields := []string{"'#element', e"}
-	sqls, names := e.reads.raw("e", "e")
+	sqls, names := e.reads.raw()
 	for i, sql := range sqls {
 		fields = append(fields, quote(names[i])+", "+sql)
 	}
@@ -162,9 +167,9 @@ func (e *elements) raw(json string) string {
 
 // fit is the condition that there is an array, of elements that can be read.
 func (e *elements) fit(json, all string) string {
-	of := &reads{shape: e.reads.shape, places: e.reads.places, inside: "e"}
+	of := &reads{shape: e.reads.shape, places: e.reads.places, inside: "e", get: inElement("e.`#element`")}
 	condition := fmt.Sprintf("coalesce(startswith(%s, '['), false)", json)
-	if fits := of.fits("e.`#element`", "e.`#element`"); len(fits) > 0 {
+	if fits := of.fits(); len(fits) > 0 {
 		condition += fmt.Sprintf(" AND forall(%s, e -> %s)", quoted(all), strings.Join(fits, " AND "))
 	}
 	return condition
