@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration integration-spark parquet onnx postgres windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest chaos resume nexmark endless kernelspec cuda cuda-test ptx
+.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration integration-spark parquet onnx mllib postgres windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest chaos resume nexmark endless kernelspec cuda cuda-test ptx
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -102,6 +102,9 @@ parquet: ## pyarrow and DuckDB read what stream/parquet writes
 
 onnx: ## onnxruntime answers by our forests, and ours by scikit-learn's, as each does by its own
 	PYTHON=$(PYTHON) scripts/onnx.sh
+
+mllib: ## Spark answers by our forests, and spark/mllib by Spark's, as each does by its own (Java 17; PySpark, 0.4 GB)
+	PYTHON=$(PYTHON) scripts/mllib.sh
 
 postgres: ## stream/postgres on a PostgreSQL of its own, which is killed meanwhile (Debian's postgresql)
 	scripts/postgres.sh with go test -count=1 ./stream/postgres

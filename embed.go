@@ -76,6 +76,8 @@ import (
 //go:embed spark/internal/compile/*[^t].go spark/internal/compile/*[^s]t.go
 //go:embed spark/internal/connect/*[^t].go spark/internal/connect/*[^s]t.go
 //go:embed spark/internal/protocol/*[^t].go
+//go:embed spark/mllib/*[^t].go
+//go:embed spark/mllib/internal/parquet/*[^t].go spark/mllib/internal/parquet/*[^s]t.go
 //go:embed statsbomb/*[^t].go statsbomb/*[^s]t.go
 //go:embed statsbomb/feed/*[^t].go
 //go:embed statsbomb/fetch/*[^t].go
@@ -109,5 +111,5 @@ func Sources() fs.FS { return sources }
 // OnImport lists the rooms that bring large libraries. No engine is made of them: they are compiled beside one when a cell imports them.
 // internal/symbols leaves them out, and a test of cmd/cancha compares both.
 func OnImport() []string {
-	return []string{"cancha/spark", "cancha/stream/avro", "cancha/stream/parquet", "cancha/stream/postgres"}
+	return []string{"cancha/spark", "cancha/spark/mllib", "cancha/stream/avro", "cancha/stream/parquet", "cancha/stream/postgres"}
 }

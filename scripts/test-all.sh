@@ -34,6 +34,7 @@ fuzz             | make fuzz                        | - what it finds is left to
 modules          | make modules                     | - imports the newest versions, which change
 parquet          | make parquet                     | - fetches pyarrow and DuckDB
 onnx             | make onnx                        | make onnx
+mllib            | make mllib                       | - fetches PySpark
 postgres         | make postgres                    | - needs a PostgreSQL
 integration      | make integration                 | - fetches Apache Kafka
 integration-spark | make integration-spark          | - fetches Apache Spark, 465 MB
