@@ -271,6 +271,9 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		compare(t, name, "", direct(back.Trees(), rows[name]), direct(f.Trees(), rows[name]), nil, nil)
+		if m, err := readMetadata(os.DirFS(path)); err != nil || string(m.ParamMap["numTrees"]) != "10" || string(m.ParamMap["impurity"]) != `"variance"` {
+			t.Errorf("%s: Spark divides by the parameter numTrees, and finds %s; %v", name, m.ParamMap, err)
+		}
 		if _, err := OpenClassifier(path); err == nil || !strings.Contains(err.Error(), "open it as the other kind") {
 			t.Errorf("%s as classes: got %v", name, err)
 		}
@@ -367,7 +370,7 @@ func TestSpark(t *testing.T) {
 
 // checkOurs has Spark load our forests, answer by them and save them, and opens what it has saved.
 func checkOurs(t *testing.T, python string) {
-	classifiers, regressors, rows := grown(t, 50)
+	classifiers, regressors, rows := grown(t, 30)
 	dir := t.TempDir()
 	kinds, trees := map[string]string{}, map[string][]*tree.Tree{}
 	for name, f := range classifiers {

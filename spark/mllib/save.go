@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	pq "github.com/parquet-go/parquet-go"
@@ -173,15 +174,16 @@ func (m *model) line(class, kind string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	one := metadata{}
+	one, params := metadata{}, map[string]json.RawMessage{"impurity": impurity}
 	if class == m.Class {
 		one = m.metadata
 		one.NumTrees = len(m.trees)
+		params["numTrees"] = strconv.AppendInt(nil, int64(len(m.trees)), 10) // by which Spark divides a regressor's sum; it is 20 unless it is set
 	}
 	id := make([]byte, 6)
 	rand.Read(id) // which never fails
 	one.Class, one.Timestamp, one.SparkVersion, one.UID = class, time.Now().UnixMilli(), sparkVersion, kind+"_"+hex.EncodeToString(id)
-	one.ParamMap, one.DefaultParamMap = map[string]json.RawMessage{"impurity": impurity}, map[string]json.RawMessage{}
+	one.ParamMap, one.DefaultParamMap = params, map[string]json.RawMessage{}
 	return json.Marshal(one)
 }
 

@@ -98,7 +98,7 @@ func TestThrift(t *testing.T) {
 	}
 }
 
-// handmade returns a file of one column "x" of doubles, required, optional or a list of two levels, which has these pages.
+// handmade returns a file of one column "x" of doubles, required, optional or repeated, which has these pages.
 func handmade(t testing.TB, repeat format.FieldRepetitionType, codec format.CompressionCodec, rows int64, pages ...[]byte) []byte {
 	t.Helper()
 	body := slices.Concat(pages...)
@@ -139,7 +139,6 @@ func words(n int32) format.PageHeader {
 // TestPages: one thing wrong in a page is an error that says what, and takes little memory whatever the page says.
 func TestPages(t *testing.T) {
 	doubles := make([]byte, 16)
-	two := func(h format.PageHeader) format.PageHeader { return h }
 	packed := func(codec interface {
 		Encode(dst, src []byte) ([]byte, error)
 	}, n int) []byte {
@@ -173,7 +172,7 @@ func TestPages(t *testing.T) {
 		pages [][]byte
 		want  string
 	}{
-		{"good", required, none, [][]byte{onePage(t, two(data1(2, format.Plain)), doubles)}, ""},
+		{"good", required, none, [][]byte{onePage(t, data1(2, format.Plain), doubles)}, ""},
 		{"good, summed", required, none, [][]byte{onePage(t, summed(data1(2, format.Plain), crc32.ChecksumIEEE(doubles)), doubles)}, ""},
 		{"good, an index between", required, none, [][]byte{onePage(t, format.PageHeader{Type: format.IndexPage}, []byte("x")), onePage(t, data1(2, format.Plain), doubles)}, ""},
 		{"good, coded", required, none, [][]byte{onePage(t, words(1), doubles[:8]), onePage(t, data1(2, format.RLEDictionary), []byte{1, 4, 0})}, ""},
