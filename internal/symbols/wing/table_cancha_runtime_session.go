@@ -18,6 +18,7 @@ var table_cancha_runtime_session = listing.Package{
 		{"Export", session.Export},
 		{"FromFile", session.FromFile},
 		{"Input", session.Input},
+		{"Master", session.Master},
 		{"NotifyInterrupt", session.NotifyInterrupt},
 		{"Out", session.Out},
 		{"ParseMemory", session.ParseMemory},

@@ -37,6 +37,7 @@ var table_cancha_runtime_session_conf = listing.Package{
 		{"RAPIDSEnabled", token.STRING, "\"spark.rapids.sql.enabled\""},
 		{"RAPIDSExplain", token.STRING, "\"spark.rapids.sql.explain\""},
 		{"RAPIDSPlugin", token.STRING, "\"com.nvidia.spark.SQLPlugin\""},
+		{"Remote", token.STRING, "\"spark.remote\""},
 		{"TaskCPUs", token.STRING, "\"spark.task.cpus\""},
 		{"TaskGPUs", token.STRING, "\"spark.task.resource.gpu.amount\""},
 		{"WorkerDiscovery", token.STRING, "\"spark.worker.resource.gpu.discoveryScript\""},

@@ -11,11 +11,13 @@ var table_cancha_runtime_table = listing.Package{
 	Path: "cancha/runtime/table",
 	Name: "table",
 	Values: []listing.Symbol{
+		{"New", table.New},
 		{"Of", table.Of},
 		{"ReadCSV", table.ReadCSV},
 		{"Render", table.Render},
 	},
 	Types: []listing.Symbol{
+		{"Series", (*table.Series)(nil)},
 		{"Table", (*table.Table)(nil)},
 		{"Types", (*table.Types)(nil)},
 	},

@@ -5,6 +5,7 @@ package wing
 import (
 	"cancha/internal/symbols/listing"
 	"cancha/stream"
+	"cancha/stream/plan"
 	"context"
 	"go/token"
 	"time"
@@ -103,6 +104,7 @@ var table_cancha_stream = listing.Package{
 		{"Decoder", (*stream.Decoder)(nil)},
 		{"Divider", (*stream.Divider)(nil)},
 		{"Dropper", (*stream.Dropper)(nil)},
+		{"Engine", (*stream.Engine)(nil)},
 		{"Explanation", (*stream.Explanation)(nil)},
 		{"Expr", (*stream.Expr)(nil)},
 		{"Finisher", (*stream.Finisher)(nil)},
@@ -113,8 +115,10 @@ var table_cancha_stream = listing.Package{
 		{"Header", (*stream.Header)(nil)},
 		{"History", (*stream.History)(nil)},
 		{"Identified", (*stream.Identified)(nil)},
+		{"InputPlanner", (*stream.InputPlanner)(nil)},
 		{"Instant", (*stream.Instant)(nil)},
 		{"JSONOptions", (*stream.JSONOptions)(nil)},
+		{"Job", (*stream.Job)(nil)},
 		{"Keeper", (*stream.Keeper)(nil)},
 		{"Kind", (*stream.Kind)(nil)},
 		{"LateCount", (*stream.LateCount)(nil)},
@@ -125,6 +129,7 @@ var table_cancha_stream = listing.Package{
 		{"Offsets", (*stream.Offsets)(nil)},
 		{"On", (*stream.On)(nil)},
 		{"Opener", (*stream.Opener)(nil)},
+		{"OutletPlanner", (*stream.OutletPlanner)(nil)},
 		{"OutputMode", (*stream.OutputMode)(nil)},
 		{"Part", (*stream.Part)(nil)},
 		{"Partial", (*stream.Partial)(nil)},
@@ -138,10 +143,12 @@ var table_cancha_stream = listing.Package{
 		{"Query", (*stream.Query)(nil)},
 		{"Reader", (*stream.Reader)(nil)},
 		{"ReasonCount", (*stream.ReasonCount)(nil)},
+		{"Receiver", (*stream.Receiver)(nil)},
 		{"Record", (*stream.Record)(nil)},
 		{"RecordHandler", (*stream.RecordHandler)(nil)},
 		{"RecordProcessing", (*stream.RecordProcessing)(nil)},
 		{"Releaser", (*stream.Releaser)(nil)},
+		{"Remote", (*stream.Remote)(nil)},
 		{"Replayable", (*stream.Replayable)(nil)},
 		{"Resumer", (*stream.Resumer)(nil)},
 		{"Rewind", (*stream.Rewind)(nil)},
@@ -165,6 +172,7 @@ var table_cancha_stream = listing.Package{
 		{"Want", (*stream.Want)(nil)},
 		{"Window", (*stream.Window)(nil)},
 		{"Within", (*stream.Within)(nil)},
+		{"Writer", (*stream.Writer)(nil)},
 	},
 	Wrappers: []listing.Symbol{
 		{"Beginner", (*_cancha_stream_Beginner)(nil)},
@@ -173,21 +181,26 @@ var table_cancha_stream = listing.Package{
 		{"Committer", (*_cancha_stream_Committer)(nil)},
 		{"Divider", (*_cancha_stream_Divider)(nil)},
 		{"Dropper", (*_cancha_stream_Dropper)(nil)},
+		{"Engine", (*_cancha_stream_Engine)(nil)},
 		{"Finisher", (*_cancha_stream_Finisher)(nil)},
 		{"Format", (*_cancha_stream_Format)(nil)},
 		{"Handler", (*_cancha_stream_Handler)(nil)},
 		{"Identified", (*_cancha_stream_Identified)(nil)},
+		{"InputPlanner", (*_cancha_stream_InputPlanner)(nil)},
 		{"Keeper", (*_cancha_stream_Keeper)(nil)},
 		{"Marked", (*_cancha_stream_Marked)(nil)},
 		{"Noter", (*_cancha_stream_Noter)(nil)},
 		{"Opener", (*_cancha_stream_Opener)(nil)},
+		{"OutletPlanner", (*_cancha_stream_OutletPlanner)(nil)},
 		{"Partitioned", (*_cancha_stream_Partitioned)(nil)},
 		{"Placed", (*_cancha_stream_Placed)(nil)},
 		{"Preparer", (*_cancha_stream_Preparer)(nil)},
 		{"Prober", (*_cancha_stream_Prober)(nil)},
 		{"Reader", (*_cancha_stream_Reader)(nil)},
+		{"Receiver", (*_cancha_stream_Receiver)(nil)},
 		{"RecordHandler", (*_cancha_stream_RecordHandler)(nil)},
 		{"Releaser", (*_cancha_stream_Releaser)(nil)},
+		{"Remote", (*_cancha_stream_Remote)(nil)},
 		{"Replayable", (*_cancha_stream_Replayable)(nil)},
 		{"Resumer", (*_cancha_stream_Resumer)(nil)},
 		{"Shared", (*_cancha_stream_Shared)(nil)},
@@ -195,6 +208,7 @@ var table_cancha_stream = listing.Package{
 		{"Source", (*_cancha_stream_Source)(nil)},
 		{"Starter", (*_cancha_stream_Starter)(nil)},
 		{"Unmeasured", (*_cancha_stream_Unmeasured)(nil)},
+		{"Writer", (*_cancha_stream_Writer)(nil)},
 	},
 }
 
@@ -252,6 +266,23 @@ func (w _cancha_stream_Dropper) Drop() {
 	w.WDrop()
 }
 
+type _cancha_stream_Engine struct {
+	IValue  any
+	WStart  func(a0 context.Context, a1 stream.Job) (stream.Remote, error)
+	WString func() string
+}
+
+func (w _cancha_stream_Engine) Start(a0 context.Context, a1 stream.Job) (stream.Remote, error) {
+	return w.WStart(a0, a1)
+}
+
+func (w _cancha_stream_Engine) String() string {
+	if w.WString == nil {
+		return ""
+	}
+	return w.WString()
+}
+
 type _cancha_stream_Finisher struct {
 	IValue    any
 	WFinished func(a0 stream.Partition)
@@ -301,6 +332,15 @@ type _cancha_stream_Identified struct {
 
 func (w _cancha_stream_Identified) Identity() string {
 	return w.WIdentity()
+}
+
+type _cancha_stream_InputPlanner struct {
+	IValue     any
+	WPlanInput func(a0 *plan.Input)
+}
+
+func (w _cancha_stream_InputPlanner) PlanInput(a0 *plan.Input) {
+	w.WPlanInput(a0)
 }
 
 type _cancha_stream_Keeper struct {
@@ -359,6 +399,15 @@ func (w _cancha_stream_Opener) Open(a0 context.Context, a1 []stream.Column) erro
 	return w.WOpen(a0, a1)
 }
 
+type _cancha_stream_OutletPlanner struct {
+	IValue      any
+	WPlanOutlet func(a0 *plan.Outlet)
+}
+
+func (w _cancha_stream_OutletPlanner) PlanOutlet(a0 *plan.Outlet) {
+	w.WPlanOutlet(a0)
+}
+
 type _cancha_stream_Partitioned struct {
 	IValue      any
 	WPartitions func(a0 context.Context) ([]stream.Partition, error)
@@ -414,6 +463,35 @@ func (w _cancha_stream_Reader) Reads(a0 string) bool {
 	return w.WReads(a0)
 }
 
+type _cancha_stream_Receiver struct {
+	IValue    any
+	WBad      func(a0 string, a1 int64)
+	WNote     func(a0 string)
+	WProgress func(a0 stream.Progress)
+	WRetry    func(a0 error, a1 time.Duration)
+	WRows     func(a0 context.Context, a1 int64, a2 *stream.Rows) error
+}
+
+func (w _cancha_stream_Receiver) Bad(a0 string, a1 int64) {
+	w.WBad(a0, a1)
+}
+
+func (w _cancha_stream_Receiver) Note(a0 string) {
+	w.WNote(a0)
+}
+
+func (w _cancha_stream_Receiver) Progress(a0 stream.Progress) {
+	w.WProgress(a0)
+}
+
+func (w _cancha_stream_Receiver) Retry(a0 error, a1 time.Duration) {
+	w.WRetry(a0, a1)
+}
+
+func (w _cancha_stream_Receiver) Rows(a0 context.Context, a1 int64, a2 *stream.Rows) error {
+	return w.WRows(a0, a1, a2)
+}
+
 type _cancha_stream_RecordHandler struct {
 	IValue  any
 	WFlush  func(a0 context.Context, a1 func(at time.Time, row ...stream.Value) error) error
@@ -435,6 +513,20 @@ type _cancha_stream_Releaser struct {
 
 func (w _cancha_stream_Releaser) Release() {
 	w.WRelease()
+}
+
+type _cancha_stream_Remote struct {
+	IValue any
+	WRun   func(a0 context.Context, a1 stream.Receiver) error
+	WStop  func(a0 context.Context) error
+}
+
+func (w _cancha_stream_Remote) Run(a0 context.Context, a1 stream.Receiver) error {
+	return w.WRun(a0, a1)
+}
+
+func (w _cancha_stream_Remote) Stop(a0 context.Context) error {
+	return w.WStop(a0)
 }
 
 type _cancha_stream_Replayable struct {
@@ -508,4 +600,13 @@ type _cancha_stream_Unmeasured struct {
 
 func (w _cancha_stream_Unmeasured) Unmeasured() {
 	w.WUnmeasured()
+}
+
+type _cancha_stream_Writer struct {
+	IValue  any
+	WWrites func(a0 stream.Job, a1 int) bool
+}
+
+func (w _cancha_stream_Writer) Writes(a0 stream.Job, a1 int) bool {
+	return w.WWrites(a0, a1)
 }
