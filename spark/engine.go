@@ -52,11 +52,12 @@ func (e engine) Writes(job stream.Job, _ int) bool {
 
 // options are what a job's plan does not say.
 func (e engine) options(job stream.Job) compile.Options {
-	if !e.Writes(job, 0) {
-		return compile.Options{}
+	o := compile.Options{Kafka: e.config.Kafka, BatchRecords: e.config.BatchRecords}
+	if e.Writes(job, 0) {
+		out := job.Plan.Outlets[0]
+		o.Checkpoint, o.Sink = job.Plan.Checkpoint, compile.Sink{Format: out.Kind, Kafka: out.Kafka, Key: out.Key}
 	}
-	out := job.Plan.Outlets[0]
-	return compile.Options{Checkpoint: job.Plan.Checkpoint, Sink: compile.Sink{Format: out.Kind, Kafka: out.Kafka, Key: out.Key}}
+	return o
 }
 
 // Start implements stream.Engine.
@@ -87,7 +88,7 @@ func (e engine) Start(ctx context.Context, job stream.Job) (stream.Remote, error
 // has begun. What Spark cannot do as the local engine does it is refused before, by the operator's name. The query's own Start with On(engine) gives
 // a stream.Running; this one leaves the rows on the server, in a table that SQL can ask.
 func (s *Session) Start(ctx context.Context, query interface{ Plan() *plan.Plan }) (*StreamingQuery, error) {
-	compiled, err := compile.Query(query.Plan(), compile.Options{})
+	compiled, err := compile.Query(query.Plan(), compile.Options{Kafka: s.config.Kafka, BatchRecords: s.config.BatchRecords})
 	if err != nil {
 		return nil, err
 	}

@@ -551,56 +551,6 @@ func child(t *testing.T) {
 	}
 }
 
-// TestLiveEngine: a query over a topic of Kafka gives the same rows here and on the server, by the same lines.
-func TestLiveEngine(t *testing.T) {
-	at, brokers := master(t), os.Getenv("CANCHA_KAFKA")
-	if brokers == "" {
-		t.Skip("CANCHA_KAFKA names no brokers: scripts/kafka.sh with …")
-	}
-	own(t)
-	topic := fmt.Sprintf("orders-%d", time.Now().UnixNano())
-	const orders = 5000
-	produce(t, kafka.ProducerConfig{Brokers: kafka.Brokers(brokers), Topic: topic}, orders)
-	query := func(n string) *stream.Query {
-		source := kafka.Source(kafka.Config{Brokers: kafka.Brokers(brokers), Topic: topic, Start: kafka.Earliest})
-		return stream.From(source).Name(n).EventTime(stream.Field("at").AsTime()).Watermark(time.Minute).AvailableNow().
-			Filter(stream.Field("price").Gt(3)).GroupBy("city").Window(stream.Tumbling(time.Minute)).
-			Agg(stream.Count("n"), stream.Sum("total", stream.Field("price")), stream.Max("most", stream.Field("price"))).Output(stream.Update)
-	}
-	engine, err := Engine(t.Context(), at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	results := map[string]*stream.Rows{}
-	for name, q := range map[string]*stream.Query{"here": query("here"), "there": query("there").On(engine)} {
-		begin := time.Now()
-		run, err := q.Start(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := run.Wait(t.Context()); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		results[name] = run.Results()
-		t.Logf("%s: %d rows of %+v in %v; %q", name, results[name].Len(), run.Totals(), time.Since(begin).Round(time.Millisecond), run.Notes())
-		if run.Totals().Records != orders {
-			t.Errorf("%s: %d records, want %d", name, run.Totals().Records, orders)
-		}
-	}
-	here, there := results["here"].Sort(), results["there"].Sort()
-	if here.Len() == 0 || here.Len() != there.Len() {
-		t.Fatalf("%d rows here, %d there", here.Len(), there.Len())
-	}
-	for row := range here.Len() {
-		for i, c := range here.Columns {
-			a, b := here.At(row, i), there.At(row, there.Index(c.Name))
-			if a.String() != b.String() && math.Abs(a.Float()-b.Float()) > 1e-9 {
-				t.Errorf("row %d, %s: %v here, %v there", row, c.Name, a, b)
-			}
-		}
-	}
-}
-
 // produce writes so many orders to a topic.
 func produce(t *testing.T, c kafka.ProducerConfig, n int) {
 	t.Helper()

@@ -15,8 +15,8 @@ import (
 // and the sums over sources are not there (4.0, 4.2).
 type reported struct {
 	running.Progress
-	Sources         []reportedSource                      `json:"sources"`
-	ObservedMetrics map[string]map[string]json.RawMessage `json:"observedMetrics"` // by the names of observations, and of their columns
+	Sources         []reportedSource           `json:"sources"`
+	ObservedMetrics map[string]json.RawMessage `json:"observedMetrics"` // by the names of observations
 }
 
 type reportedSource struct {
@@ -73,10 +73,25 @@ func report(text string) (reported, error) {
 	return r, nil
 }
 
+// observation is what a query has observed in a batch: over Connect a row, whose schema has the names (4.0).
+type observation struct {
+	Values []json.RawMessage `json:"values"`
+	Schema struct {
+		Fields []struct {
+			Name string `json:"name"`
+		} `json:"fields"`
+	} `json:"schema"`
+}
+
 // observed is a whole number that an observation has counted in the batch; 0 if there is none.
-func (r reported) observed(name, column string) int64 {
-	var n int64
-	_ = json.Unmarshal(r.ObservedMetrics[name][column], &n) // what is no number is none
+func (r reported) observed(name, column string) (n int64) {
+	var o observation
+	_ = json.Unmarshal(r.ObservedMetrics[name], &o) // what is none of this form has no values
+	for i, f := range o.Schema.Fields {
+		if f.Name == column && i < len(o.Values) {
+			_ = json.Unmarshal(o.Values[i], &n) // what is no number is none
+		}
+	}
 	return n
 }
 

@@ -88,7 +88,7 @@ func batchReport(id, rows, out int) string {
 		"sources":[{"description":"KafkaV2[Subscribe[orders]]","startOffset":"{\"orders\":{\"0\":0,\"1\":0}}","endOffset":"{\"orders\":{\"0\":%d,\"1\":2}}",
 			"latestOffset":"{\"orders\":{\"0\":10,\"1\":2}}","numInputRows":%d,"inputRowsPerSecond":50.5,"processedRowsPerSecond":75.25,"metrics":{"avgOffsetsBehindLatest":"0.0"}},
 			{"description":"RateStreamV2","startOffset":"1","endOffset":2,"latestOffset":null,"numInputRows":0,"inputRowsPerSecond":0.0,"processedRowsPerSecond":0.0,"metrics":{}}],
-		"sink":{"description":"MemorySink","numOutputRows":%d,"metrics":{}},"observedMetrics":{"bad":{"n":7}}}`, id, id, 4+id, rows, out)
+		"sink":{"description":"MemorySink","numOutputRows":%d,"metrics":{}},"observedMetrics":{"bad":{"values":[7],"schema":{"type":"struct","fields":[{"name":"n","type":"long"}]}}}}`, id, id, 4+id, rows, out)
 }
 
 func TestStart(t *testing.T) {

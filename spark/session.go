@@ -23,6 +23,11 @@ type Config struct {
 	Master string
 	// Settings of the session, such as "spark.sql.shuffle.partitions": "64". The time zone is UTC unless they say otherwise, as in package stream.
 	Settings map[string]string
+	// Kafka are further options of Kafka's Java client for queries of package stream, such as kafka.ssl.truststore.location: a file of the cluster's
+	// machines.
+	Kafka map[string]string
+	// BatchRecords is how many records of a source a batch of such a query reads at most; 0: all that there are.
+	BatchRecords int64
 	// CollectRows is how many rows Collect takes at most, 0: 100,000, below 0: all.
 	CollectRows int
 	// CollectBytes is how many bytes of Arrow Collect takes at most, 0: 256 MB, below 0: all.

@@ -34,12 +34,21 @@ func (c *compiler) start(p *plan.Plan, out *Compiled) (*protocol.StreamStart, er
 // notPlain are what names of tables do not have.
 var notPlain = regexp.MustCompile(`[^0-9A-Za-z_]+`)
 
-// name is the query's name, as a table can have it.
+// Name is a query's name as a table and a folder can have it: letters, digits and _, a letter first.
+func Name(p *plan.Plan) string {
+	name := strings.Trim(notPlain.ReplaceAllString(p.Name, "_"), "_")
+	if name == "" || name[0] >= '0' && name[0] <= '9' { // SQL reads 1e5 as a number
+		name = strings.TrimSuffix("query_"+name, "_")
+	}
+	return name
+}
+
+// name is the query's on the cluster.
 func (c *compiler) name(p *plan.Plan) string {
 	if c.options.Name != "" {
 		return c.options.Name
 	}
-	return strings.Trim(notPlain.ReplaceAllString(p.Name, "_"), "_")
+	return Name(p)
 }
 
 // to says where the rows go.
