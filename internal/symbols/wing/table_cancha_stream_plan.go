@@ -39,6 +39,7 @@ var table_cancha_stream_plan = listing.Package{
 		{"Kafka", (*plan.Kafka)(nil)},
 		{"Op", (*plan.Op)(nil)},
 		{"Outlet", (*plan.Outlet)(nil)},
+		{"Paths", (*plan.Paths)(nil)},
 		{"Plan", (*plan.Plan)(nil)},
 		{"Secret", (*plan.Secret)(nil)},
 		{"Shape", (*plan.Shape)(nil)},
