@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cancha/runtime/display"
 	"cancha/runtime/grid"
 	"cancha/runtime/session"
 	"cancha/runtime/table"
@@ -158,6 +159,16 @@ const (
 	shownRows    = 20
 	shownColumns = 20
 )
+
+// Show computes the first 20 rows and shows them in the running cell, as Spark's show prints them. What a statement such as CREATE VIEW gives has no
+// columns, and nothing to show.
+func (d *DataFrame) Show(ctx context.Context) error {
+	g, err := d.shown(ctx)
+	if err == nil && len(g.Header) > 0 {
+		display.Show(g)
+	}
+	return err
+}
 
 // MIMEBundle computes the first 20 rows and shows them; what goes wrong is shown instead. An interrupt of the cell ends it.
 func (d *DataFrame) MIMEBundle() map[string]any {

@@ -176,6 +176,12 @@ func TestShown(t *testing.T) {
 	if n := s.sent().GetRoot().GetLimit().GetLimit(); n != 21 {
 		t.Errorf("%d rows were asked for, want 21", n)
 	}
+	if err := s.Table("orders").Show(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := s.Table("orders").Limit(-1).Show(t.Context()); err == nil || !strings.Contains(err.Error(), "Limit of -1") {
+		t.Errorf("Show of a frame that is wrong: got %v", err)
+	}
 	broken := s.Table("orders").Limit(-1).MIMEBundle()["text/plain"]
 	if !strings.Contains(fmt.Sprint(broken), "Limit of -1 rows") {
 		t.Errorf("a wrong frame is shown as %v, want the error", broken)

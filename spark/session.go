@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"cancha/internal/running"
+	"cancha/runtime/session"
 	"cancha/spark/internal/connect"
 	"cancha/spark/internal/protocol"
 )
@@ -202,12 +203,20 @@ func (s *Session) end() error {
 
 // run executes a plan, and tells Config.Progress of it.
 func (s *Session) run(ctx context.Context, p *protocol.Plan, each func(*protocol.ExecuteResponse) error) error {
-	return s.client.Execute(ctx, p, func(r *protocol.ExecuteResponse) error {
+	return s.client.Execute(within(ctx), p, func(r *protocol.ExecuteResponse) error {
 		if p := r.GetProgress(); p != nil && s.config.Progress != nil {
 			s.config.Progress(stagesOf(p))
 		}
 		return each(r)
 	})
+}
+
+// within is the context of the running cell where the given one never ends: what a cell waits for, an interrupt of it ends.
+func within(ctx context.Context) context.Context {
+	if ctx.Done() == nil {
+		return session.Context()
+	}
+	return ctx
 }
 
 // do executes a command that answers with one part of a response; take tells whether it was that one. nil: there is no answer.

@@ -44,6 +44,8 @@ func (p *Program) completeCommand(c *magic.Cell, k *magic.Command, at int) cell.
 		return replace(c.Source, at, word, words(word, engineNative, engineInterp, engineAuto))
 	case magic.Errors:
 		return replace(c.Source, at, word, words(word, errorsFail, errorsShow, errorsOff))
+	case magic.Session:
+		return replace(c.Source, at, word, words(word, append(p.sqlSessions(), "-o")...))
 	case magic.Query:
 		return replace(c.Source, at, word, words(word, streamWords()...))
 	case magic.Magic:

@@ -22,8 +22,9 @@ type steps struct {
 	request cell.Request
 	name    string // "cell 3"
 	pages   []map[string]any
-	meter   *meter // of %%time
-	begun   int    // how many of the steps have been compiled
+	meter   *meter     // of %%time
+	begun   int        // how many of the steps have been compiled
+	sql     magic.Step // of %%sql
 }
 
 // magicError is a command that is wrong, or failed.
@@ -70,6 +71,8 @@ func (s *steps) list() []magic.Step {
 	case h == nil:
 	case h.Name == "timeit", h.Name == "writefile":
 		return []magic.Step{{Command: h, Go: s.cell.Go}}
+	case h.Name == "sql":
+		return []magic.Step{s.sql}
 	case isTest(h.Name):
 		return append(slices.Clone(s.cell.Steps), magic.Step{Command: h})
 	}
@@ -287,6 +290,12 @@ func (s *steps) validate() error {
 		}
 		if err := arguments(h); err != nil {
 			return err
+		}
+		if h.Name == "sql" {
+			var err error
+			if s.sql, err = s.sqlStep(h); err != nil {
+				return err
+			}
 		}
 	}
 	for _, step := range s.cell.Steps {

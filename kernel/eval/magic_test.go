@@ -319,7 +319,7 @@ func TestMagicComplete(t *testing.T) {
 	}
 	tests := []struct{ name, code, replaced, want string }{
 		{"magic", "%ti‸", "%ti", "%time %timeit"},
-		{"cell magic", "%%‸", "%%", "%%bench %%interp %%native %%test %%time %%timeit %%writefile"},
+		{"cell magic", "%%‸", "%%", "%%bench %%interp %%native %%sql %%test %%time %%timeit %%writefile"},
 		{"below Go beyond ASCII", "s := \"日本\"\n%ti‸", "%ti", "%time %timeit"},
 		{"path", "%%writefile d‸", "d", "data.txt dir/ düne.go"},
 		{"path behind an option", "%%writefile -a da‸", "da", "data.txt"},
@@ -329,6 +329,7 @@ func TestMagicComplete(t *testing.T) {
 		{"hidden", "!cat .h‸", ".h", ".hidden"},
 		{"environment", "%env CANCHA_MA‸", "CANCHA_MA", "CANCHA_MAGIC"},
 		{"engine", "%engine n‸", "n", "native"},
+		{"session of SQL", "%%sql ‸", "", "-o"},
 		{"errors", "%errors ‸", "", "fail show off"},
 		{"help of magics", "%help w‸", "w", "%who %whos"},
 		{"question", "?who‸", "", ""},

@@ -19,6 +19,7 @@ const (
 	Magic
 	Test // flags of go test, and names of tests
 	Query
+	Session
 )
 
 // Spec is what is known of a magic.
@@ -73,6 +74,11 @@ func All() []Spec {
 		{
 			Name: "reset", Line: true, Usage: "%reset [-f]", Brief: "forget all names that cells have declared or imported",
 			Doc: "It does not ask. What runs in the background goes on.",
+		},
+		{
+			Name: "sql", Whole: true, Argument: Session, Usage: "%%sql [-o NAME] [SESSION]", Brief: "run the rest of the cell as SQL, and show the rows",
+			Doc: "SESSION is a variable with a session of Spark (cancha/spark); it may be left out where there is only one. With -o the result, which is a\n" +
+				"frame, is a variable for the cells below.",
 		},
 		{
 			Name: "streams", Line: true, Argument: Query, Usage: "%streams\n%streams stop|drain NAME|ID|all", Brief: "list the queries that run, or end some of them",
