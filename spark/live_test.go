@@ -24,8 +24,8 @@ import (
 	"cancha/stream/kafka"
 )
 
-// live connects to the server that CANCHA_SPARK names (scripts/spark.sh with go test ./spark starts one).
-func live(t *testing.T, c Config) *Session {
+// liveSession connects to the server that CANCHA_SPARK names (scripts/spark.sh with go test ./spark starts one).
+func liveSession(t *testing.T, c Config) *Session {
 	t.Helper()
 	own(t)
 	c.Master = master(t)
@@ -52,7 +52,7 @@ func master(t *testing.T) string {
 
 // TestLiveTypes: values of each type go to the server and come back as they were, and as the server itself makes them.
 func TestLiveTypes(t *testing.T) {
-	s := live(t, Config{})
+	s := liveSession(t, Config{})
 	at := time.Date(2026, 3, 1, 12, 30, 0, 123456000, time.UTC)
 	d, err := s.SQL(t.Context(), `SELECT true AS bool, 1Y AS tiny, 2S AS small, 3 AS whole, 4L AS big, 0.5F AS single, 0.25D AS number, -12.30BD AS dec,
 		'Köln' AS words, X'00FF' AS bytes, DATE'2026-03-01' AS day, ? AS at, TIMESTAMP_NTZ'2026-03-01 12:30:00.123456' AS ntz,
@@ -90,7 +90,7 @@ func TestLiveTypes(t *testing.T) {
 
 // TestLiveCreate: rows from here are what they were after a way over the server.
 func TestLiveCreate(t *testing.T) {
-	s := live(t, Config{})
+	s := liveSession(t, Config{})
 	type order struct {
 		ID    int64
 		City  *string
@@ -142,7 +142,7 @@ func TestLiveCreate(t *testing.T) {
 
 // TestLiveFrames: the methods of frames mean on the server what they say.
 func TestLiveFrames(t *testing.T) {
-	s := live(t, Config{})
+	s := liveSession(t, Config{})
 	d := s.Range(0, 100).WithColumn("city", "CASE id % 3 WHEN 0 THEN 'Lima' WHEN 1 THEN 'Oslo' END").WithColumn("price", "id * 0.5D")
 	totals := d.GroupBy("city").Agg("count(*) AS n", "sum(price) AS total").Sort("total DESC")
 	got, err := totals.Collect(t.Context())
@@ -207,7 +207,7 @@ func TestLiveFrames(t *testing.T) {
 
 // TestLiveLarge: two million rows come in batches; a Collect of them stops, and so does the server.
 func TestLiveLarge(t *testing.T) {
-	s := live(t, Config{})
+	s := liveSession(t, Config{})
 	d := s.Range(0, 2_000_000).WithColumn("r", "id / 3D")
 	begin, n, sum := time.Now(), 0, 0.0
 	err := d.Each(t.Context(), func(rows *table.Table) error {
@@ -237,7 +237,7 @@ func TestLiveLarge(t *testing.T) {
 
 func TestLiveProgress(t *testing.T) {
 	var seen []Stages
-	s := live(t, Config{Progress: func(p Stages) { seen = append(seen, p) }})
+	s := liveSession(t, Config{Progress: func(p Stages) { seen = append(seen, p) }})
 	d, err := s.SQL(t.Context(), "SELECT sum((x.id ^ y.id) % 7) AS s FROM range(20000) x CROSS JOIN range(200000) y")
 	if err != nil {
 		t.Fatal(err)
@@ -254,7 +254,7 @@ func TestLiveProgress(t *testing.T) {
 }
 
 func TestLiveStream(t *testing.T) {
-	s := live(t, Config{})
+	s := liveSession(t, Config{})
 	in := s.ReadStream(Source{Format: "rate", Options: map[string]string{"rowsPerSecond": "200"}})
 	if streaming, err := in.Streaming(t.Context()); !streaming || err != nil {
 		t.Fatalf("streaming %v, %v", streaming, err)
@@ -329,7 +329,7 @@ func entryTotals(q *StreamingQuery) (t struct{ Records, Rows int64 }) {
 
 // TestLiveForest: a forest is trained, evaluated and saved there, and read back it says the same, of a stream too.
 func TestLiveForest(t *testing.T) {
-	s := live(t, Config{})
+	s := liveSession(t, Config{})
 	shots, err := s.SQL(t.Context(), `SELECT *, CASE WHEN x + y + 20 * z < 80 THEN 'far' WHEN x + y + 20 * z < 140 THEN 'it\'s near' ELSE 'at' END AS kind
 		FROM (SELECT rand(1) * 120 AS x, rand(2) * 80 AS y, rand(3) AS z FROM range(0, 20000, 1, 2))`)
 	if err != nil {
@@ -434,7 +434,7 @@ func plainly(fields []Field) string {
 }
 
 func TestLiveBoosting(t *testing.T) {
-	s := live(t, Config{})
+	s := liveSession(t, Config{})
 	d, err := s.SQL(t.Context(), "SELECT rand(1) AS x, rand(2) AS `y.z`, id % 2 AS w FROM range(2000)")
 	if err != nil {
 		t.Fatal(err)

@@ -33,8 +33,8 @@ type Config struct {
 	CollectRows int
 	// CollectBytes is how many bytes of Arrow Collect takes at most, 0: 256 MB, below 0: all.
 	CollectBytes int64
-	// Progress, if set, is told how far an operation has come, about every two seconds, by the goroutine that waits for it. It must not call the
-	// session.
+	// Progress is told how far an operation has come, about every two seconds, by the goroutine that waits for it. It must not call the session.
+	// nil: in a notebook the cell shows a bar; elsewhere nobody is told.
 	Progress func(Stages)
 	// Logger takes what the server warns of; nil is silent.
 	Logger *slog.Logger
@@ -203,9 +203,11 @@ func (s *Session) end() error {
 
 // run executes a plan, and tells Config.Progress of it.
 func (s *Session) run(ctx context.Context, p *protocol.Plan, each func(*protocol.ExecuteResponse) error) error {
+	tell, end := s.watch()
+	defer end()
 	return s.client.Execute(within(ctx), p, func(r *protocol.ExecuteResponse) error {
-		if p := r.GetProgress(); p != nil && s.config.Progress != nil {
-			s.config.Progress(stagesOf(p))
+		if p := r.GetProgress(); p != nil {
+			tell(stagesOf(p))
 		}
 		return each(r)
 	})

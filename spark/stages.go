@@ -78,8 +78,17 @@ func (s Stages) String() string {
 	if all > 0 {
 		full = int(done * bar / all)
 	}
+	return fmt.Sprintf("[%s%s] %s", strings.Repeat("#", full), strings.Repeat("-", bar-full), s.words())
+}
+
+// words are "48 of 96 tasks, 8 running, 12 MB read".
+func (s Stages) words() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[%s%s] %d of %d tasks, %d running", strings.Repeat("#", full), strings.Repeat("-", bar-full), done, all, s.Running)
+	done, all := s.Tasks()
+	fmt.Fprintf(&b, "%d of %d tasks", done, all)
+	if s.Running > 0 {
+		fmt.Fprintf(&b, ", %d running", s.Running)
+	}
 	if n := s.Bytes(); n > 0 {
 		fmt.Fprintf(&b, ", %s read", size(n))
 	}
