@@ -33,7 +33,7 @@ type ProducerConfig struct {
 	// Buffer is how many records may wait for their acknowledgement, default 16,384; Send blocks beyond it.
 	Buffer int
 	Security
-	// Retry is told, at most once a second, why brokers cannot be reached. nil: nobody is.
+	// Retry is told, at most once a second, why brokers cannot be reached. nil: in a notebook the cell that makes the producer, every 15 s, elsewhere nobody.
 	Retry func(err error)
 }
 
@@ -229,6 +229,7 @@ func (c *ProducerConfig) fill() error {
 	if c.Partitions == 0 {
 		c.Partitions = defaultPartitions
 	}
+	c.Retry = retry(c.Retry)
 	if c.Linger == 0 {
 		c.Linger = 5 * time.Millisecond
 	}
