@@ -20,6 +20,9 @@ self=$(cd "$(dirname "$0")" && pwd)/$(basename "$0")
 dir=${KAFKA_DIR:-${TMPDIR:-/tmp}/cancha-kafka-$port}
 jars=${XDG_CACHE_HOME:-$HOME/.cache}/cancha/kafka-$version
 
+# shellcheck source=scripts/daemon.sh
+. "$(dirname "$self")/daemon.sh"
+
 die() { echo "kafka.sh: $*" >&2; exit 1; }
 missing() { echo "kafka.sh: $*" >&2; exit 3; }
 
@@ -118,45 +121,21 @@ PROPERTIES
   kafka_java kafka.tools.StorageTool format -t "$id" -c "$dir/server.properties" ${users[@]+"${users[@]}"} >"$dir/format.log" 2>&1 || die "format failed: $(tail -5 "$dir/format.log")"
 }
 
-alive() { [ -e "$dir/pid" ] && kill -0 "$(cat "$dir/pid")" 2>/dev/null; }
-
 start() {
-  alive && die "already running in $dir"
+  alive kafka && die "already running in $dir"
   fetch
   configure
-  # setsid and closed descriptors: the broker outlives the shell and holds nothing of it.
-  setsid java -Dorg.slf4j.simpleLogger.defaultLogLevel=info -Xms"$heap" -Xmx"$heap" -cp "$jars/lib/*" \
-    kafka.Kafka "$dir/server.properties" >"$dir/log" 2>&1 </dev/null 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
-  echo $! >"$dir/pid"
-  disown # its end is no news for the shell, kill -9 is one of its uses
-  # Kafka prints this line when it serves.
-  for _ in $(seq 600); do
-    grep -q 'Kafka Server started' "$dir/log" && return
-    alive || die "Kafka ended: $(tail -20 "$dir/log")"
-    sleep 0.1
-  done
-  stop
-  die "Kafka did not start within 60 s: $(tail -20 "$dir/log")"
+  launch kafka java -Dorg.slf4j.simpleLogger.defaultLogLevel=info -Xms"$heap" -Xmx"$heap" -cp "$jars/lib/*" kafka.Kafka "$dir/server.properties"
+  await kafka 'Kafka Server started' 60
 }
 
-stop() {
-  alive || return 0
-  local pid
-  pid=$(cat "$dir/pid")
-  kill "$pid"
-  for _ in $(seq 200); do
-    kill -0 "$pid" 2>/dev/null || { rm -f "$dir/pid"; return; }
-    sleep 0.1
-  done
-  kill -9 "$pid"
-  rm -f "$dir/pid"
-}
+stop() { end kafka; }
 
 case "${1:-}" in
 with)
   shift
   [ $# -gt 0 ] || die "with: which command?"
-  alive && die "already running in $dir: stop it first"
+  alive kafka && die "already running in $dir: stop it first"
   rm -rf "$dir"
   trap stop EXIT
   start
@@ -169,6 +148,6 @@ with)
 start) start; echo "CANCHA_KAFKA=127.0.0.1:$port" ;;
 stop) stop ;;
 fresh) stop; rm -rf "$dir/data"; start ;;
-kill) alive || die "not running"; kill -9 "$(cat "$dir/pid")"; rm -f "$dir/pid" ;;
+kill) crash kafka ;;
 *) sed -n 's/^# \{0,1\}//p' "$0" | sed -n 2,14p >&2; exit 2 ;;
 esac
