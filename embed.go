@@ -17,6 +17,7 @@ import (
 //go:embed internal/blas/*[^t].go internal/blas/inner_amd64.s
 //go:embed internal/cellio/*[^t].go internal/cellio/*[^s]t.go internal/cellio/labels.s
 //go:embed internal/jsontext/*[^t].go internal/jsontext/*[^s]t.go
+//go:embed internal/lastwill/*[^t].go
 //go:embed internal/master/*[^t].go
 //go:embed internal/running/*[^t].go
 //go:embed internal/stack/*[^t].go internal/stack/used_amd64.s internal/stack/used_arm64.s

@@ -149,5 +149,5 @@ start) start; echo "CANCHA_KAFKA=127.0.0.1:$port" ;;
 stop) stop ;;
 fresh) stop; rm -rf "$dir/data"; start ;;
 kill) crash kafka ;;
-*) sed -n 's/^# \{0,1\}//p' "$0" | sed -n 2,14p >&2; exit 2 ;;
+*) sed -n 's/^# \{0,1\}//p' "$0" | sed -n 2,13p >&2; exit 2 ;;
 esac

@@ -128,5 +128,5 @@ case "${1:-} ${2:-}" in
 "kill-worker "[1-9]) crash "worker-$2" ;;
 "start-worker "[1-9]) worker "$2" ;;
 "fetch ") fetch ;;
-*) sed -n 's/^# \{0,1\}//p' "$0" | sed -n 2,18p >&2; exit 2 ;;
+*) sed -n 's/^# \{0,1\}//p' "$0" | sed -n 2,17p >&2; exit 2 ;;
 esac

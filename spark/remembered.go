@@ -11,12 +11,14 @@ import (
 	"strings"
 	"time"
 
+	"cancha/internal/lastwill"
 	"cancha/spark/internal/connect"
 )
 
 // remembered is the file of an open session, by which another process finds what this one leaves on the server when it is killed: a session keeps
-// executors, views, models and running queries there, for an hour after it was used last, and for ever while a query runs. The file has no token. It
-// is the user's alone, in <cache>/cancha/spark/<session>.json.
+// executors, views, models and running queries there, for an hour after it was used last, and for ever while a query runs. In an engine a process
+// beside it releases the session (lastwill), and removes the file; the file is for when that one was killed too, or could not reach the server, and
+// for programs that are no engines. It has no token. It is the user's alone, in <cache>/cancha/spark/<session>.json.
 type remembered struct {
 	path string
 
@@ -50,7 +52,10 @@ func (s *Session) remember(t connect.Target) {
 		s.remembered, err = write(folder, s.ID(), t)
 	}
 	if err != nil {
-		s.config.Logger.Warn("spark: the session is not remembered, so that nobody releases it if this process is killed", "err", err)
+		s.config.Logger.Warn("spark: the session is not remembered: what it leaves there if this process is killed, no later one releases", "err", err)
+	}
+	s.leaveWill()
+	if folder == "" {
 		return
 	}
 	s.background.Go(func() {
@@ -60,13 +65,31 @@ func (s *Session) remember(t connect.Target) {
 	})
 }
 
+// leaveWill has the session released when this process has ended, however it did.
+func (s *Session) leaveWill() {
+	var file string
+	if s.remembered != nil {
+		file = s.remembered.path
+	}
+	will, err := s.client.Will(file)
+	if err == nil {
+		err = lastwill.Process().Leave(s.ID(), will)
+	}
+	if err != nil && !errors.Is(err, lastwill.ErrNobody) {
+		s.config.Logger.Warn("spark: if this process is killed, its session stays until the next Connect", "err", err)
+	}
+}
+
 func sessionsFolder() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
 	folder := filepath.Join(cache, "cancha", "spark")
-	return folder, os.MkdirAll(folder, 0o700)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	return folder, nil
 }
 
 // write makes the file of a session of this process.

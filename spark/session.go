@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"cancha/internal/lastwill"
 	"cancha/internal/running"
 	"cancha/runtime/session"
 	"cancha/spark/internal/connect"
@@ -191,8 +192,9 @@ func (s *Session) end() error {
 	defer stop()
 	err := s.client.Release(ctx)
 	if err == nil {
+		lastwill.Process().Revoke(s.ID())
 		s.remembered.forget()
-	} else {
+	} else { // the executor of the last will may have more luck, when this process ends
 		s.remembered.leave()
 	}
 	if err = errors.Join(err, s.client.Close()); err != nil {

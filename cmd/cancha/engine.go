@@ -80,6 +80,9 @@ func runEngine(ctx context.Context, args []string) error {
 	if tools != nil {
 		ready.Engine = cell.Compiled
 	}
+	if err := leaveWills(); err != nil {
+		return err
+	}
 	closeQueries, err := serveQueries(ctx)
 	if err != nil {
 		return err

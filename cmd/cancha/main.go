@@ -38,6 +38,7 @@ func commands() []command {
 		{"doctor", "check what notebooks need, and say what to do", runDoctor},
 		{"kernel", "serve a connection file (Jupyter calls this)", runKernel},
 		{"engine", "run cells (the kernel calls this)", runEngine},
+		{"lastwill", "release what a killed engine has left on servers (the engine calls this)", runLastWill},
 		{"version", "print the version", runVersion},
 	}
 }

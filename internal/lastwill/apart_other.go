@@ -1,0 +1,7 @@
+//go:build !unix
+
+package lastwill
+
+import "syscall"
+
+func apart() *syscall.SysProcAttr { return nil }
