@@ -1,6 +1,7 @@
 package spark
 
 import (
+	"context"
 	"fmt"
 	"html"
 	"time"
@@ -29,11 +30,11 @@ func (s shownStages) MIMEBundle() map[string]any {
 
 // watch returns the function that is told how far an operation has come, and the one that is called at its end. Where the configuration names
 // none, a cell shows a bar: from the server's first word on, which comes after about two seconds.
-func (s *Session) watch() (tell func(Stages), end func()) {
+func (s *Session) watch(ctx context.Context) (tell func(Stages), end func()) {
 	if s.config.Progress != nil {
 		return s.config.Progress, func() {}
 	}
-	if cellio.CurrentRun() == nil {
+	if cellio.CurrentRun() == nil || ctx.Value(beside{}) != nil {
 		return func(Stages) {}, func() {}
 	}
 	var frame *live.Frame

@@ -8,8 +8,10 @@
 //	rows, err := df.Sort("total DESC").Limit(20).Collect(ctx)
 //
 // A DataFrame is what would be computed. Its methods without a context only describe: what is wrong with such a description is told by the first
-// method that has one. Methods with a context call the server, and a context that ends interrupts the work there too.
+// method that has one. Methods with a context call the server, and a context that ends interrupts the work there too. So does an interrupt of the
+// cell that has called one, whatever its context.
 //
-// A session keeps views, settings, cached frames, models and streaming queries on the server. Close releases them. What a process leaves behind
-// that is killed, the next Connect to the same server releases, by a file that each session has while it is open (remembered).
+// A session keeps views, settings, cached frames, models and streaming queries on the server. Close releases them. So does the end of a notebook's
+// engine, however it ends: a process beside it sees to that. What any other program leaves behind that is killed, the next Connect to the same server
+// releases, by a file that each session has while it is open (remembered).
 package spark

@@ -140,6 +140,7 @@ func (r *remote) Stop(ctx context.Context) error {
 // Run implements stream.Remote.
 func (r *remote) Run(ctx context.Context, to stream.Receiver) error {
 	defer r.session.Close() // which ends the query too
+	ctx = context.WithValue(ctx, beside{}, true)
 	for _, note := range r.compiled.Notes {
 		to.Note(note)
 	}

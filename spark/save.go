@@ -110,5 +110,7 @@ func (d *DataFrame) analysis(ctx context.Context, q *protocol.AnalyzeRequest) (*
 	if d.err != nil {
 		return nil, d.err
 	}
-	return d.session.client.Analyze(within(ctx), q)
+	ctx, stop := joined(ctx)
+	defer stop()
+	return d.session.client.Analyze(ctx, q)
 }

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"cancha/internal/cellio"
 	"cancha/internal/lastwill"
 	"cancha/internal/running"
-	"cancha/runtime/session"
 	"cancha/spark/internal/connect"
 	"cancha/spark/internal/protocol"
 )
@@ -203,11 +203,14 @@ func (s *Session) end() error {
 	return nil
 }
 
-// run executes a plan, and tells Config.Progress of it.
+// run executes a plan, and tells Config.Progress of it. It ends with ctx, or by an interrupt of the cell that has called: of a cell that says
+// context.Background, and is left behind when it does not stop, the work would go on there.
 func (s *Session) run(ctx context.Context, p *protocol.Plan, each func(*protocol.ExecuteResponse) error) error {
-	tell, end := s.watch()
+	ctx, stop := joined(ctx)
+	defer stop()
+	tell, end := s.watch(ctx)
 	defer end()
-	return s.client.Execute(within(ctx), p, func(r *protocol.ExecuteResponse) error {
+	return s.client.Execute(ctx, p, func(r *protocol.ExecuteResponse) error {
 		if p := r.GetProgress(); p != nil {
 			tell(stagesOf(p))
 		}
@@ -215,13 +218,19 @@ func (s *Session) run(ctx context.Context, p *protocol.Plan, each func(*protocol
 	})
 }
 
-// within is the context of the running cell where the given one never ends: what a cell waits for, an interrupt of it ends.
-func within(ctx context.Context) context.Context {
-	if ctx.Done() == nil {
-		return session.Context()
+// joined is a context that an interrupt of the running cell ends too, unless the work goes on beside cells.
+func joined(ctx context.Context) (context.Context, context.CancelFunc) {
+	run := cellio.CurrentRun()
+	if run == nil || ctx.Value(beside{}) != nil {
+		return ctx, func() {}
 	}
-	return ctx
+	joined, cancel := context.WithCancelCause(ctx)
+	unwatch := context.AfterFunc(run.Context(), func() { cancel(context.Cause(run.Context())) })
+	return joined, func() { unwatch(); cancel(nil) }
 }
+
+// beside is the key of contexts of what goes on beside cells, whichever has begun it.
+type beside struct{}
 
 // do executes a command that answers with one part of a response; take tells whether it was that one. nil: there is no answer.
 func (s *Session) do(ctx context.Context, c *protocol.Command, take func(*protocol.ExecuteResponse) bool) error {

@@ -15,6 +15,7 @@ import (
 	"cancha/internal/cellio"
 	"cancha/spark/internal/connect"
 	"cancha/spark/internal/connect/connecttest"
+	"cancha/spark/internal/protocol"
 )
 
 func TestConnectRefuses(t *testing.T) {
@@ -295,4 +296,35 @@ func TestConnectAgain(t *testing.T) {
 			t.Errorf("%s: closed %v, want %v", name, got, is.closed)
 		}
 	}
+}
+
+// TestCellInterrupted: an interrupt of the cell ends what it has begun there, also with a context that does not end; what follows a query goes on.
+func TestCellInterrupted(t *testing.T) {
+	run := cellio.NewAside(7)
+	begun := make(chan struct{}, 1)
+	s := start(t, Config{}, connecttest.Config{}, func(ctx context.Context, p *protocol.Plan, _ func(*protocol.ExecuteResponse)) error {
+		if p.GetRoot() == nil {
+			return nil
+		}
+		begun <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	ended := make(chan error, 1)
+	go run.Do(func() { _, err := s.Range(0, 1).Collect(context.Background()); ended <- err })
+	<-begun
+	run.Interrupt()
+	if err := <-ended; !errors.Is(err, cellio.ErrInterrupted) {
+		t.Errorf("it ended with %v", err)
+	}
+	for _, op := range s.Operations(s.ID()) {
+		if op.Running {
+			t.Errorf("the server goes on with %+v", op)
+		}
+	}
+	run.Do(func() {
+		if ctx, _ := joined(context.WithValue(t.Context(), beside{}, true)); ctx.Err() != nil {
+			t.Errorf("what goes on beside the cell ended: %v", context.Cause(ctx))
+		}
+	})
 }
