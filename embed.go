@@ -77,6 +77,7 @@ import (
 //go:embed spark/internal/compile/*[^t].go spark/internal/compile/*[^s]t.go
 //go:embed spark/internal/connect/*[^t].go spark/internal/connect/*[^s]t.go
 //go:embed spark/internal/protocol/*[^t].go
+//go:embed spark/internal/trees/*[^t].go
 //go:embed spark/mllib/*[^t].go
 //go:embed spark/mllib/internal/parquet/*[^t].go spark/mllib/internal/parquet/*[^s]t.go
 //go:embed statsbomb/*[^t].go statsbomb/*[^s]t.go

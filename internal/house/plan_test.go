@@ -97,7 +97,8 @@ func floors() []floor {
 			reason: "it is compiled before anything else on a fresh machine, which waits for it",
 		},
 		{
-			rooms: []string{"spark/mllib/..."}, forbid: []string{"kernel/...", "stream/...", "statsbomb/...", "runtime/...", "spark", "spark/internal/..."},
+			rooms: []string{"spark/mllib/...", "spark/internal/trees"}, forbid: []string{"kernel/...", "stream/...", "statsbomb/...", "runtime/...", "spark", "spark/internal/columns", "spark/internal/compile",
+				"spark/internal/connect/...", "spark/internal/protocol"},
 			reason: "Spark's models are files: who reads and writes them needs no cluster, and no stream",
 		},
 		{

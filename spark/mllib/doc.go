@@ -18,7 +18,7 @@
 //
 // Categories: Spark's splits ask whether a category, a whole number from 0 on, is in a set; a forest's ask whether a number is at most a
 // threshold. So a set becomes thresholds between neighbours of which one is in it and one not, and what is below such a split is there as often
-// as the set has pieces (build): the answers for categories are the same, the tree is larger, and one that would become enormous is refused.
+// as the set has pieces (spark/internal/trees): the answers for categories are the same, the tree is larger, and one that would become enormous is refused.
 // What is no category, such as 0.5, counts as the nearest one; Spark sends it to the side of
 // more categories, and to the right one of equals.
 //

@@ -134,7 +134,7 @@ func logSize(t *testing.T, dir string, f any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s: %d nodes in Spark, %d here", filepath.Base(dir), len(theirs.nodes), f.(interface{ Nodes() int }).Nodes())
+	t.Logf("%s: %d nodes in Spark, %d here", filepath.Base(dir), theirs.Nodes(), f.(interface{ Nodes() int }).Nodes())
 }
 
 // checkImportance compares importances with Spark's featureImportances.

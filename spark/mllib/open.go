@@ -88,16 +88,16 @@ func openRegressor(dir fs.FS) (*forest.Regressor, error) {
 }
 
 // trees reads the trees of a model, and names its features.
-func (m *metadata) trees(dir fs.FS) (features []string, trees []*tree.Tree, err error) {
+func (m *metadata) trees(dir fs.FS) (features []string, made []*tree.Tree, err error) {
 	single := m.Class == treeClassification || m.Class == treeRegression
 	t, err := readTable(dir, m.NumClasses, single)
 	if err != nil {
 		return nil, nil, err
 	}
-	if got := len(t.trees) - 1; !single && m.NumTrees != got {
+	if got := t.Trees(); !single && m.NumTrees != got {
 		return nil, nil, fmt.Errorf("its metadata speak of %d trees, and data has %d; a file is missing, copy the model as a whole", m.NumTrees, got)
 	}
-	if features, err = m.features(t.asked()); err != nil {
+	if features, err = m.features(min(t.Asked(), mostFeatures)); err != nil {
 		return nil, nil, err
 	}
 	var boosted []float64
@@ -106,8 +106,8 @@ func (m *metadata) trees(dir fs.FS) (features []string, trees []*tree.Tree, err 
 			return nil, nil, err
 		}
 	}
-	trees, err = t.build(len(features), boosted)
-	return features, trees, err
+	made, err = t.Build(len(features), boosted)
+	return features, made, err
 }
 
 // readWeights reads the weights of boosted trees, in the order of their ids, times the number of trees, because a forest takes the mean.

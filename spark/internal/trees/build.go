@@ -1,4 +1,4 @@
-package mllib
+package trees
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ const mostImportance = 1 << 23
 
 // builder makes the trees of a table.
 type builder struct {
-	*table
+	*Table
 	columns int
 	boosted []float64 // of boosted trees: what each tree's answers are multiplied by; nil: of a forest
 	left    int       // steps that may still be taken
@@ -34,9 +34,10 @@ type builder struct {
 // bounds are the least and the largest category of a column that may come to a node.
 type bounds struct{ low, high int32 }
 
-// build makes all trees.
-func (t *table) build(columns int, boosted []float64) ([]*tree.Tree, error) {
-	b := &builder{table: t, columns: columns, boosted: boosted, left: min(mostTimes*len(t.nodes)+freeNodes, mostNodes)}
+// Build makes all trees, of so many columns: thresholds are exact, and sets of categories become thresholds between neighbours. Boosted is by what the answers
+// of each tree are multiplied; nil: 1.
+func (t *Table) Build(columns int, boosted []float64) ([]*tree.Tree, error) {
+	b := &builder{Table: t, columns: columns, boosted: boosted, left: min(mostTimes*len(t.nodes)+freeNodes, mostNodes)}
 	b.bounds = slices.Repeat([]bounds{{0, math.MaxInt32}}, columns)
 	trees := make([]*tree.Tree, len(t.trees)-1)
 	for k := range trees {
@@ -54,7 +55,7 @@ func (t *table) build(columns int, boosted []float64) ([]*tree.Tree, error) {
 }
 
 // check checks that nodes are a tree: ids grow on the way down, and every node but the root is the child of one other.
-func (b *builder) check(nodes []node) error {
+func (b *builder) check(nodes []Node) error {
 	children := make([]bool, len(nodes))
 	for _, n := range nodes {
 		if n.leaf() {
@@ -63,29 +64,29 @@ func (b *builder) check(nodes []node) error {
 		if err := b.checkSplit(n); err != nil {
 			return err
 		}
-		for _, child := range [2]int32{n.left, n.right} {
-			if child <= n.id || int(child) >= len(nodes) || children[child] {
-				return fmt.Errorf("node %d of tree %d leads to node %d, which is none of its own; the model is damaged, save it again", n.id, n.tree, child)
+		for _, child := range [2]int32{n.Left, n.Right} {
+			if child <= n.ID || int(child) >= len(nodes) || children[child] {
+				return fmt.Errorf("node %d of tree %d leads to node %d, which is none of its own; the model is damaged, save it again", n.ID, n.Tree, child)
 			}
 			children[child] = true
 		}
 	}
 	if i := slices.Index(children[1:], false); i >= 0 {
-		return fmt.Errorf("no way leads to node %d of tree %d; the model is damaged, save it again", i+1, nodes[0].tree)
+		return fmt.Errorf("no way leads to node %d of tree %d; the model is damaged, save it again", i+1, nodes[0].Tree)
 	}
 	return nil
 }
 
 // checkSplit checks what a node asks for.
-func (b *builder) checkSplit(n node) error {
-	if n.feature < 0 || int(n.feature) >= b.columns {
-		return fmt.Errorf("node %d of tree %d asks for feature %d of %d; the model is damaged, save it again", n.id, n.tree, n.feature, b.columns)
+func (b *builder) checkSplit(n Node) error {
+	if n.Feature < 0 || int(n.Feature) >= b.columns {
+		return fmt.Errorf("node %d of tree %d asks for feature %d of %d; the model is damaged, save it again", n.ID, n.Tree, n.Feature, b.columns)
 	}
-	if n.categories == -1 && n.threshold-n.threshold != 0 {
-		return fmt.Errorf("node %d of tree %d splits at %v; the model is damaged, save it again", n.id, n.tree, n.threshold)
+	if n.Categories == -1 && n.threshold-n.threshold != 0 {
+		return fmt.Errorf("node %d of tree %d splits at %v; the model is damaged, save it again", n.ID, n.Tree, n.threshold)
 	}
-	if n.categories < 1 && n.categories != -1 {
-		return fmt.Errorf("node %d of tree %d splits at %d categories; the model is damaged, save it again", n.id, n.tree, n.categories)
+	if n.Categories < 1 && n.Categories != -1 {
+		return fmt.Errorf("node %d of tree %d splits at %d categories; the model is damaged, save it again", n.ID, n.Tree, n.Categories)
 	}
 	return nil
 }
@@ -104,7 +105,7 @@ type step struct {
 type making struct {
 	*builder
 	out   *tree.Tree
-	of    []node  // of Spark
+	of    []Node  // of Spark
 	slot  []int32 // of each of them: where the answer of a leaf begins in the tree's Values; -1: nowhere yet
 	pure  []int32 // where the answer of one class alone begins; -1: nowhere yet
 	scale float64
@@ -112,7 +113,7 @@ type making struct {
 }
 
 // walk makes a tree in the order of a depth-first walk.
-func (b *builder) walk(k int, nodes []node) (*tree.Tree, error) {
+func (b *builder) walk(k int, nodes []Node) (*tree.Tree, error) {
 	m := &making{builder: b, of: nodes, scale: 1, out: &tree.Tree{Columns: b.columns, Outputs: max(b.number, 1)},
 		slot: slices.Repeat([]int32{-1}, len(nodes)), pure: slices.Repeat([]int32{-1}, b.number)}
 	if b.boosted != nil {
@@ -146,25 +147,25 @@ func (m *making) take(s step) {
 	case n.leaf():
 		m.add(s, tree.Node{Feature: -1, Left: m.answerOf(s.node)}, 0)
 		return
-	case n.categories == -1:
-		at := m.add(s, tree.Node{Feature: n.feature}, n.threshold)
-		m.todo = append(m.todo, step{parent: at, right: true, node: n.right, column: -1}, step{parent: at, node: n.left, column: -1}) // the left one is next
+	case n.Categories == -1:
+		at := m.add(s, tree.Node{Feature: n.Feature}, n.threshold)
+		m.todo = append(m.todo, step{parent: at, right: true, node: n.Right, column: -1}, step{parent: at, node: n.Left, column: -1}) // the left one is next
 		return
 	case s.runs == nil:
-		if s.runs = n.runs(m.bounds[n.feature]); len(s.runs) == 1 {
+		if s.runs = n.runs(m.bounds[n.Feature]); len(s.runs) == 1 {
 			m.todo = append(m.todo, step{parent: s.parent, right: s.right, node: n.child(s.runs[0]), column: -1})
 			return
 		}
 	}
 	if len(s.runs) > 1 {
 		half := len(s.runs) / 2
-		at := m.add(s, tree.Node{Feature: n.feature}, float64(s.runs[half-1].high)+0.5)
+		at := m.add(s, tree.Node{Feature: n.Feature}, float64(s.runs[half-1].high)+0.5)
 		m.todo = append(m.todo, step{parent: at, right: true, node: s.node, runs: s.runs[half:], column: -1}, step{parent: at, node: s.node, runs: s.runs[:half], column: -1})
 		return
 	}
 	r := s.runs[0]
-	m.todo = append(m.todo, step{node: -1, column: n.feature, to: m.bounds[n.feature]},
-		step{parent: s.parent, right: s.right, node: n.child(r), column: n.feature, to: r.bounds})
+	m.todo = append(m.todo, step{node: -1, column: n.Feature, to: m.bounds[n.Feature]},
+		step{parent: s.parent, right: s.right, node: n.child(r), column: n.Feature, to: r.bounds})
 }
 
 // add appends a node, lets its parent point at it, and returns its place.
@@ -189,7 +190,7 @@ func (m *making) answerOf(node int32) int32 {
 	t, at := m.out, int32(len(m.out.Values))
 	m.slot[node] = at
 	if m.number == 0 {
-		t.Values = append(t.Values, m.of[node].prediction*m.scale)
+		t.Values = append(t.Values, m.of[node].Prediction*m.scale)
 		return at
 	}
 	start := m.of[node].answer
@@ -230,8 +231,8 @@ func (m *making) write(from int) {
 func (m *making) importance() []float64 {
 	sums := make([]float64, m.columns)
 	for _, n := range m.of {
-		if v := n.gain * n.count; !n.leaf() && v > 0 && !math.IsInf(v, 1) {
-			sums[n.feature] += v
+		if v := n.Gain * n.count; !n.leaf() && v > 0 && !math.IsInf(v, 1) {
+			sums[n.Feature] += v
 		}
 	}
 	return sums
@@ -244,17 +245,17 @@ type run struct {
 }
 
 // child is where the categories of a run go.
-func (n *node) child(r run) int32 {
+func (n *Node) child(r run) int32 {
 	if r.left {
-		return n.left
+		return n.Left
 	}
-	return n.right
+	return n.Right
 }
 
 // runs returns the categories within bounds in runs of as many as there are, in turn to the left and to the right. What is above the last category
 // counts as it, and so a single run has all that is within the bounds.
-func (n *node) runs(in bounds) (all []run) {
-	last := min(in.high, n.categories-1)
+func (n *Node) runs(in bounds) (all []run) {
+	last := min(in.high, n.Categories-1)
 	at := min(in.low, last)
 	next, _ := slices.BinarySearch(n.set, at)
 	for at <= last {
