@@ -53,6 +53,8 @@ type Config struct {
 	// anything else is grown on the CPU. Session.Explain tells why, under "forest fit". Progress must not use the session.
 	Session *gpu.Session
 	Workers int // n_jobs: goroutines, which share trees where there are more of them; 0: all cores
+	// Trainer grows the forest elsewhere, such as on a cluster: see [On]. It refuses by name what it has no counterpart of. Nil: it is grown here.
+	Trainer Trainer
 	// Progress, if set, is called after each tree, from one goroutine at a time, with the number of trees done.
 	Progress func(done, total int)
 }

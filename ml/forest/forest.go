@@ -38,8 +38,11 @@ type ensemble struct {
 	missing    bool    // the trees know where to send a row that lacks a number
 }
 
-// FitClassifier grows a forest on the labels of the dataset. It returns early with ctx's error when ctx is done.
+// FitClassifier grows a forest on the labels of the dataset, here or by [Config].Trainer. It returns early with ctx's error when ctx is done.
 func FitClassifier(ctx context.Context, d *ml.Dataset, c Config) (*Classifier, error) {
+	if c.Trainer != nil {
+		return elsewhere(ctx, d, c, true, c.Trainer.FitClassifier)
+	}
 	return (&Classifier{}).Extend(ctx, d, c)
 }
 
@@ -78,8 +81,11 @@ func (f *Classifier) Extend(ctx context.Context, d *ml.Dataset, c Config) (*Clas
 	return out, nil
 }
 
-// FitRegressor grows a forest on the targets of the dataset. It returns early with ctx's error when ctx is done.
+// FitRegressor grows a forest on the targets of the dataset, here or by [Config].Trainer. It returns early with ctx's error when ctx is done.
 func FitRegressor(ctx context.Context, d *ml.Dataset, c Config) (*Regressor, error) {
+	if c.Trainer != nil {
+		return elsewhere(ctx, d, c, false, c.Trainer.FitRegressor)
+	}
 	return (&Regressor{}).Extend(ctx, d, c)
 }
 
@@ -112,6 +118,8 @@ func (f *Regressor) Extend(ctx context.Context, d *ml.Dataset, c Config) (*Regre
 // extensible reports why trees of other data or settings cannot stand beside those of e. An empty ensemble fits anything.
 func (e *ensemble) extensible(d *ml.Dataset, has, classes, hasClasses []string, c Config) error {
 	switch {
+	case c.Trainer != nil:
+		return fmt.Errorf("forest: %s grows whole forests, and extends none; leave Trainer out, or grow all trees there", c.Trainer)
 	case len(e.trees) == 0:
 		return nil
 	case c.Trees < len(e.trees):

@@ -15,7 +15,8 @@ type BandConfig struct {
 	Refits int     // how often the model is fitted again, at least 10; 0: 30. Each costs about a tenth of the model's own fit
 	Share  float64 // of the refits that lie within the band, below 1; 0: 0.9
 	Seed   uint64
-	// Forest is the forest of each refit; 10 trees if Trees is 0, for what single trees scatter is no part of the band.
+	// Forest is the forest of each refit; 10 trees if Trees is 0, for what single trees scatter is no part of the band. They are small and many, and grown here: a
+	// Trainer is an error.
 	Forest   forest.Config
 	Progress func(done, total int) // if set, called after each refit
 }
@@ -31,6 +32,9 @@ func (c BandConfig) normalize() (BandConfig, error) {
 		c.Forest.Trees = 10
 	}
 	c.Forest.Progress = nil
+	if c.Forest.Trainer != nil {
+		return c, fmt.Errorf("lwp: a band with a Trainer (%s): its %d refits are small and grown here; leave Trainer out", c.Forest.Trainer, c.Refits)
+	}
 	if c.Refits < 10 || !(c.Share > 0 && c.Share < 1) {
 		return c, fmt.Errorf("lwp: a band of %v of %d refits; a share between 0 and 1 of 10 or more makes one", c.Share, c.Refits)
 	}

@@ -32,7 +32,9 @@ type Config struct {
 	// others are calibrated as they are: for them it is an error.
 	Calibrate bool
 	// Forest is the forest's own configuration. What is left 0: 100 trees; leaves of at least a 200th of the rows;
-	// the square root of the number of columns. Rows are always drawn by whole matches, whatever ByGroup says.
+	// the square root of the number of columns. Rows are always drawn by whole matches, whatever ByGroup says; on a Trainer, which knows no groups, row by
+	// row. With Calibrate its Trainer grows all five forests, for a calibration must see forests like the one that it puts right. An Average is fitted here: it is made of
+	// many small fits, and with a Trainer it is an error.
 	Forest forest.Config
 }
 
@@ -46,6 +48,9 @@ func (c Config) normalize(rows int) (Config, error) {
 	}
 	if c.Calibrate && c.Target != Outcome {
 		return c, fmt.Errorf("lwp: Calibrate on target %q; only a forest of target %q is calibrated", c.Target, Outcome)
+	}
+	if c.Target == Average && c.Forest.Trainer != nil {
+		return c, fmt.Errorf("lwp: target %q with a Trainer (%s): it is many small fits beside regressions; leave Trainer out, or choose %q or %q", Average, c.Forest.Trainer, Outcome, RemainingGoals)
 	}
 	if c.Name == "" && c.Target == Average {
 		c.Name = "average of Poisson and forest"
@@ -62,7 +67,7 @@ func (c Config) normalize(rows int) (Config, error) {
 	if c.Forest.MaxFeatures == 0 {
 		c.Forest.MaxFeatures = forest.Sqrt
 	}
-	c.Forest.ByGroup = !c.Forest.NoBootstrap
+	c.Forest.ByGroup = !c.Forest.NoBootstrap && c.Forest.Trainer == nil
 	return c, nil
 }
 
@@ -91,6 +96,7 @@ type Info struct {
 	// ForestWeight is the forest's part in an average, from 0 to 1; nil of other models.
 	ForestWeight *float64           `json:"forest_weight,omitempty"`
 	Calibrated   bool               `json:"calibrated,omitempty"` // a forest of outcomes, see Config.Calibrate
+	Place        string             `json:"place,omitempty"`      // the Trainer that grew the forest; empty: it was grown where Fit was called
 	Metrics      map[string]float64 `json:"metrics,omitempty"`    // on later matches, set by Evaluate
 }
 
@@ -122,6 +128,9 @@ func Fit(ctx context.Context, train *Matches, c Config) (*Model, error) {
 	}
 	m.Info = newInfo(train, c.Name, c.Target, rows)
 	m.Info.Trees, m.Info.Seed, m.Info.Calibrated = m.trees(), c.Forest.Seed, c.Calibrate
+	if t := c.Forest.Trainer; t != nil {
+		m.Info.Place = t.String()
+	}
 	if a, ok := m.of.(*average); ok {
 		m.Info.ForestWeight = &a.weight
 	}
@@ -284,6 +293,9 @@ func (m *Model) MIMEBundle() map[string]any {
 		{"teams rated", fmt.Sprint(len(m.ratings.teams))},
 		{"trained at", i.TrainedAt.UTC().Format("2006-01-02 15:04 UTC")},
 	}}
+	if i.Place != "" {
+		g.Rows = append(g.Rows, []string{"forest grown on", i.Place})
+	}
 	if rps, ok := i.Metrics["rps"]; ok {
 		g.Rows = append(g.Rows, []string{"RPS on later matches", fmt.Sprintf("%.4f", rps)})
 	}
