@@ -45,6 +45,16 @@ const (
 // of the samples these things differ from forests that are grown here: MaxDepth 0 is 30, the most that Spark's trees have; MinSamplesLeaf counts rows
 // with repetition; bins are quantiles of a sample of the rows. The forest stays in the session: Save it.
 func (s *Session) FitForest(ctx context.Context, d *DataFrame, roles ml.Roles, c forest.Config) (*Model, error) {
+	var m *Model
+	err := running.NewJob(running.Fit, "random forest on Spark", 0, "").Do(func() (err error) {
+		m, err = s.fitForest(ctx, d, roles, c)
+		return err
+	})
+	return m, err
+}
+
+// fitForest is FitForest, listed nowhere.
+func (s *Session) fitForest(ctx context.Context, d *DataFrame, roles ml.Roles, c forest.Config) (*Model, error) {
 	params, notes, err := forestParams(c, roles.Target == "")
 	if err != nil {
 		return nil, err
@@ -63,7 +73,12 @@ func (s *Session) FitBoosting(ctx context.Context, d *DataFrame, roles ml.Roles,
 	if err != nil {
 		return nil, err
 	}
-	return s.fit(ctx, d, roles, [2]string{classification + "GBTClassifier", regression + "GBTRegressor"}, params)
+	var m *Model
+	err = running.NewJob(running.Fit, "boosted trees on Spark", 0, "").Do(func() (err error) {
+		m, err = s.fit(ctx, d, roles, [2]string{classification + "GBTClassifier", regression + "GBTRegressor"}, params)
+		return err
+	})
+	return m, err
 }
 
 // fit trains by one of two estimators: of classes and of numbers.
@@ -93,11 +108,7 @@ func (s *Session) fit(ctx context.Context, d *DataFrame, roles ml.Roles, estimat
 	}
 	fit := &protocol.MLCommand{Of: &protocol.MLCommand_Fit_{Fit: &protocol.MLCommand_Fit{
 		Estimator: operator(estimator, protocol.MLOperator_ESTIMATOR), Params: &protocol.MLParams{Params: params}, Dataset: data}}}
-	var info *protocol.MLResult
-	err := running.NewJob(running.Fit, estimator[strings.LastIndexByte(estimator, '.')+1:]+" on Spark", 0, "").Do(func() (err error) {
-		info, err = s.ml(ctx, fit)
-		return err
-	})
+	info, err := s.ml(ctx, fit)
 	if err != nil {
 		return nil, err
 	}

@@ -205,9 +205,7 @@ const about = "/cancha"
 // Package spark/mllib reads it without a server, and ReadModel with one.
 func (m *Model) Save(ctx context.Context, path string, replace bool) error {
 	path = strings.TrimSuffix(path, "/")
-	_, err := m.session.ml(ctx, &protocol.MLCommand{Of: &protocol.MLCommand_Write_{Write: &protocol.MLCommand_Write{
-		Of: &protocol.MLCommand_Write_Object{Object: m.object}, Path: path, Overwrite: replace, Params: &protocol.MLParams{}}}})
-	if err != nil {
+	if err := m.write(ctx, path, replace); err != nil {
 		return err
 	}
 	text, err := json.Marshal(described{m.class, m.target, m.Features, m.Classes})
@@ -221,6 +219,13 @@ func (m *Model) Save(ctx context.Context, path string, replace bool) error {
 		return err
 	}
 	return d.Repartition(1).Write(ctx, Save{Path: path + about, Format: "text", Mode: Overwrite})
+}
+
+// write writes what Spark keeps of a model.
+func (m *Model) write(ctx context.Context, path string, replace bool) error {
+	_, err := m.session.ml(ctx, &protocol.MLCommand{Of: &protocol.MLCommand_Write_{Write: &protocol.MLCommand_Write{
+		Of: &protocol.MLCommand_Write_Object{Object: m.object}, Path: path, Overwrite: replace, Params: &protocol.MLParams{}}}})
+	return err
 }
 
 // described is what Save keeps of a model beside what Spark keeps.

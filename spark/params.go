@@ -30,7 +30,7 @@ func forestParams(c forest.Config, classes bool) (params map[string]*protocol.Li
 	if err != nil {
 		return nil, nil, err
 	}
-	t := trees{trees: cmp.Or(c.Trees, 100), depth: depth, bins: cmp.Or(c.MaxBins, 256), leaf: cmp.Or(c.MinSamplesLeaf, 1), sample: cmp.Or(c.MaxSamples, 1)}
+	t := treeParams{trees: cmp.Or(c.Trees, 100), depth: depth, bins: cmp.Or(c.MaxBins, 256), leaf: cmp.Or(c.MinSamplesLeaf, 1), sample: cmp.Or(c.MaxSamples, 1)}
 	if err := t.validate(); err != nil {
 		return nil, nil, err
 	}
@@ -107,13 +107,13 @@ func strategyOf(f float64, classes bool) (string, error) {
 	return "", fmt.Errorf("spark: MaxFeatures %v is no count of columns, no fraction below 1 and none of All, Sqrt and Log2", f)
 }
 
-// trees are what forests and boosted trees have in common.
-type trees struct {
+// treeParams are what forests and boosted trees have in common.
+type treeParams struct {
 	trees, depth, bins, leaf int
 	sample                   float64
 }
 
-func (t trees) validate() error {
+func (t treeParams) validate() error {
 	switch {
 	case t.trees < 1 || t.trees > 1_000_000:
 		return fmt.Errorf("spark: %d trees; want 1 to 1000000", t.trees)
@@ -129,7 +129,7 @@ func (t trees) validate() error {
 	return nil
 }
 
-func (t trees) params(strategy string, seed uint64) map[string]*protocol.Literal {
+func (t treeParams) params(strategy string, seed uint64) map[string]*protocol.Literal {
 	return map[string]*protocol.Literal{
 		"maxDepth": integer(int32(t.depth)), "maxBins": integer(int32(t.bins)), "minInstancesPerNode": integer(int32(t.leaf)),
 		"featureSubsetStrategy": word(strategy), "subsamplingRate": double(t.sample), "seed": long(int64(seed)),
@@ -137,7 +137,7 @@ func (t trees) params(strategy string, seed uint64) map[string]*protocol.Literal
 }
 
 func (c Boosting) params() (map[string]*protocol.Literal, error) {
-	t := trees{trees: cmp.Or(c.Trees, 100), depth: cmp.Or(c.MaxDepth, 5), bins: cmp.Or(c.MaxBins, 32), leaf: cmp.Or(c.MinSamplesLeaf, 1), sample: cmp.Or(c.MaxSamples, 1)}
+	t := treeParams{trees: cmp.Or(c.Trees, 100), depth: cmp.Or(c.MaxDepth, 5), bins: cmp.Or(c.MaxBins, 32), leaf: cmp.Or(c.MinSamplesLeaf, 1), sample: cmp.Or(c.MaxSamples, 1)}
 	if err := t.validate(); err != nil {
 		return nil, err
 	}

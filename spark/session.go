@@ -34,6 +34,10 @@ type Config struct {
 	CollectRows int
 	// CollectBytes is how many bytes of Arrow Collect takes at most, 0: 256 MB, below 0: all.
 	CollectBytes int64
+	// Folder is where a model lies for a moment on its way here ([Model.Classifier], [Trainer]): a folder that the server and its workers write and read, such as
+	// s3a://bucket/place or dbfs:/tmp. Empty: what the setting cancha.spark.folder or the variable CANCHA_SPARK_FOLDER says, or else /tmp/cancha in the cluster's file
+	// system.
+	Folder string
 	// Progress is told how far an operation has come, about every two seconds, by the goroutine that waits for it. It must not call the session.
 	// nil: in a notebook the cell shows a bar; elsewhere nobody is told.
 	Progress func(Stages)

@@ -18,6 +18,9 @@ type Config struct {
 	Memory  int64    // bytes that the run may take, of which an engine ends that passes it; 0 is no limit. See [Configure]
 	Brokers []string // Kafka brokers, host:port; empty is the embedded one
 	Data    string   // folder of match data; "" is none
+	// SparkFolder is where a model lies for a moment on its way from a cluster: a folder that all of the cluster reaches, as s3a://bucket/place; "" is /tmp/cancha
+	// in the cluster's own file system.
+	SparkFolder string
 
 	GPU         string  // index or UUID of the GPU; "" is the first that is free
 	GPUAmount   float64 // of the GPU, that a task takes, 0 to 1; the default is 1: the whole

@@ -58,6 +58,7 @@ func fields() []field {
 		plain("cancha.memory", "", size(func(c *Config) *int64 { return &c.Memory }), checkMemory),
 		plain("cancha.brokers", "", list(func(c *Config) *[]string { return &c.Brokers }), checkBrokers),
 		plain("cancha.data", "", text(func(c *Config) *string { return &c.Data }), checkData),
+		plain("cancha.spark.folder", "", text(func(c *Config) *string { return &c.SparkFolder }), nil),
 		plain("cancha.gpu", "", text(func(c *Config) *string { return &c.GPU }), nil),
 		plain("cancha.gpu.amount", "1", amount(func(c *Config) *float64 { return &c.GPUAmount }), checkAmount),
 		plain("cancha.gpu.tasks", "", whole(func(c *Config) *int { return &c.GPUTasks }), checkTasks),

@@ -69,7 +69,7 @@ func Start(t testing.TB, c Config) *Server {
 	if c.Certificate != nil {
 		options = append(options, grpc.Creds(credentials.NewServerTLSFromCert(c.Certificate)))
 	}
-	s.grpc = grpc.NewServer(options...)
+	s.grpc = grpc.NewServer(append(options, grpc.MaxRecvMsgSize(128<<20))...) // as Spark's
 	s.grpc.RegisterService(s.service(), s)
 	s.runs.Go(func() { s.grpc.Serve(s.line) })
 	t.Cleanup(s.Stop)
