@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
 
 	"cancha/stream/broker/internal/disk"
 	"cancha/stream/broker/internal/guard"
@@ -282,6 +284,7 @@ func (c *Config) options(port **guard.Listener, kept *copies, failed *faults) []
 	segment := min(max(c.RetentionBytes/8, minSegment), maxSegment)
 	opts := []kfake.Opt{
 		kfake.NumBrokers(1),
+		kfake.MaxVersions(spoken()),
 		kfake.ListenFn(c.listen(port, kept, failed)),
 		kfake.DefaultNumPartitions(c.Partitions),
 		kfake.BrokerConfigs(map[string]string{
@@ -299,6 +302,14 @@ func (c *Config) options(port **guard.Listener, kept *copies, failed *faults) []
 		opts = append(opts, kfake.SyncWrites())
 	}
 	return append(opts, kfake.WithLogger(failed))
+}
+
+// spoken are the kinds of requests that the broker says it knows: those of Kafka's latest release, but for DescribeTopicPartitions, in whose answers it leaves out lists that Kafka's
+// Java clients (Spark's among them) take for granted. Without it they ask by Metadata.
+func spoken() *kversion.Versions {
+	v := kversion.Stable()
+	v.SetMaxKeyVersion(int16(kmsg.DescribeTopicPartitions), -1)
+	return v
 }
 
 // listen puts the guard in front of kfake, which reads whatever a peer announces and ends the process at a kind of request that

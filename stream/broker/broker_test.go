@@ -329,3 +329,19 @@ func TestFailedStartLeavesNothingBehind(t *testing.T) {
 	ln.Close()
 	start(t, cfg) // neither the directory nor the port is still held
 }
+
+// TestSpoken: the broker says of one kind of request that it does not know it, since its answer ends Java's clients.
+func TestSpoken(t *testing.T) {
+	c := client(t, start(t, Config{}).Addr())
+	answer, err := kmsg.NewPtrApiVersionsRequest().RequestWith(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[int16]bool{}
+	for _, k := range answer.ApiKeys {
+		known[k.ApiKey] = true
+	}
+	if key := int16(kmsg.DescribeTopicPartitions); known[key] || !known[int16(kmsg.Metadata)] || len(known) < 50 {
+		t.Errorf("it knows %d kinds, DescribeTopicPartitions among them: %v", len(known), known[key])
+	}
+}
