@@ -42,13 +42,18 @@ func appendCalibrationRow(dst []float32, p []float64, left float32) []float32 {
 
 // fitCalibrated fits a forest and, on what forests say of matches they have not seen, the regression.
 func fitCalibrated(ctx context.Context, train *Matches, c forest.Config) (*calibrated, error) {
+	next := func() { c.Progress = nil } // the further forests take a moment here
+	if c.Trainer != nil && c.Progress != nil {
+		all := &tasks{to: c.Progress}
+		c.Progress, next = all.set, all.next
+	}
 	f, err := forest.FitClassifier(ctx, OutcomeDataset(train), c)
 	if err != nil {
 		return nil, err
 	}
-	c.Progress = nil
 	d := &ml.Dataset{Features: calibrationColumns(), Classes: Classes()}
 	for fold := range calibrationFolds {
+		next()
 		if err := addFold(ctx, d, train, fold, c); err != nil {
 			return nil, fmt.Errorf("calibrate, fold %d of %d: %w", fold+1, calibrationFolds, err)
 		}
@@ -59,6 +64,19 @@ func fitCalibrated(ctx context.Context, train *Matches, c forest.Config) (*calib
 	}
 	return &calibrated{outcomes{trees{f}, ""}, by}, nil
 }
+
+// tasks adds up the tasks of one fit after the other.
+type tasks struct {
+	to           func(done, total int)
+	before, done int // in fits that are over, and in this one
+}
+
+func (t *tasks) set(done, total int) {
+	t.done = done
+	t.to(t.before+done, t.before+total)
+}
+
+func (t *tasks) next() { t.before, t.done = t.before+t.done, 0 }
 
 // addFold adds the rows of every fourth match, as a forest of the others answers.
 func addFold(ctx context.Context, d *ml.Dataset, train *Matches, fold int, c forest.Config) error {

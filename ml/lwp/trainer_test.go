@@ -30,8 +30,16 @@ func (*far) String() string { return "Spark at sc://far:15002" }
 func TestTrainer(t *testing.T) {
 	train := loadSeason(t)
 	for target, want := range map[Target]int{Outcome: 5, RemainingGoals: 1} {
-		f := &far{}
-		m := fitForest(t, train, Config{Target: target, Calibrate: target == Outcome, Forest: forest.Config{Trees: 4, Seed: 1, Trainer: f}})
+		f, told := &far{}, 0
+		m := fitForest(t, train, Config{Target: target, Calibrate: target == Outcome, Forest: forest.Config{Trees: 4, Seed: 1, Trainer: f, Workers: 1,
+			Progress: func(done, total int) {
+				if told++; done != told {
+					t.Errorf("%s: %d of %d were done when %d had been", target, done, total, told)
+				}
+			}}})
+		if told != 4*want {
+			t.Errorf("%s: %d tasks were told, want %d", target, told, 4*want)
+		}
 		if len(f.given) != want || f.given[0].ByGroup || f.given[0].MinSamplesLeaf == 0 {
 			t.Errorf("%s: %d forests were grown there, want %d; the first by %+v", target, len(f.given), want, f.given[0])
 		}
