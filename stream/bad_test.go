@@ -44,6 +44,45 @@ func TestBadRecords(t *testing.T) {
 	}
 }
 
+// TestRequire: what is at a path is of one of the kinds that are required, absent, or the reason why the record is bad.
+func TestRequire(t *testing.T) {
+	got := map[string]string{ // what Int and Text say of it
+		`"12"`: "", `12`: "", `-7`: "", `9223372036854775807`: "", `null`: "", `"1e5"`: "", `"-"`: "", `""`: "", `"Infinity"`: "",
+		`9223372036854775808`: "another number", `1e5`: "another number", `12.0`: "another number", `0.5`: "another number",
+		`1e400`: "another number", `"1e400"`: "another number", `true`: "true or false", `{"a":1}`: "an object", `[]`: "an array",
+	}
+	for value, want := range got {
+		bad := finish(t, From(Memory("t", [][]Record{{{Value: fmt.Appendf(nil, `{"id":%s}`, value)}}})).Require("id", Int, Text).Select("id")).BadRecords()
+		if want != "" {
+			want = "id: want an integer or a text, got " + want
+		}
+		if reason := strings.Join(reasons(bad), ", "); reason != want {
+			t.Errorf("%s: got %q, want %q", value, reason, want)
+		}
+	}
+	one := Memory("t", [][]Record{{{Value: []byte(`{"n":1,"x":2.5,"b":true,"o":{}}`)}}})
+	all := From(one).Require("n", Float).Require("x", Float).Require("b", Bool).Require("o", JSON).Require("none", Bool).With("y", Field("x").Add(1)).Require("y", Float)
+	if r := finish(t, all.Select("n")); r.Results().Len() != 1 || r.Totals().Bad != 0 {
+		t.Errorf("got %+v, of which nothing should be bad", r.BadRecords())
+	}
+	if r := finish(t, all.Require("o", Bool, JSON).Require("y", Int, JSON).Select("n")); reasons(r.BadRecords())[0] != "y: want an integer or an object or an array, got another number" {
+		t.Errorf("got %q", reasons(r.BadRecords()))
+	}
+	for _, q := range []*Query{From(one).Require("n"), From(one).Require("n", Time), From(one).Require("", Int)} {
+		if _, err := q.Select("n").Start(t.Context()); err == nil {
+			t.Errorf("%s: no error", q.Explain())
+		}
+	}
+}
+
+// reasons are the reasons of bad records.
+func reasons(bad *BadRecords) (list []string) {
+	for _, r := range bad.Reasons {
+		list = append(list, r.Reason)
+	}
+	return list
+}
+
 func TestBadRecordsAreBounded(t *testing.T) {
 	var all []Record
 	for i := range 5000 {

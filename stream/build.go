@@ -150,7 +150,7 @@ func (g *graph) source(q *Query, after []step, end tail) error {
 }
 
 func stateless(s step) bool {
-	return slices.Contains([]plan.Op{plan.Filter, plan.With, plan.Select, plan.Drop, plan.Explode, plan.MapFunc, plan.FilterFunc}, s.Op)
+	return slices.Contains([]plan.Op{plan.Filter, plan.Require, plan.With, plan.Select, plan.Drop, plan.Explode, plan.MapFunc, plan.FilterFunc}, s.Op)
 }
 
 // inLanes lets each lane aggregate its own records; what follows takes the merged rows.
@@ -410,7 +410,7 @@ func names(columns []Column) []string { return (&Rows{Columns: columns}).Names()
 func (q *Query) filtersBehind() bool {
 	for _, s := range slices.Backward(q.steps) {
 		switch s.Op {
-		case plan.Filter, plan.FilterFunc:
+		case plan.Filter, plan.FilterFunc, plan.Require:
 			return true
 		case plan.Aggregation:
 			return false

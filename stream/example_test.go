@@ -86,6 +86,31 @@ func ExampleQuery_Filter() {
 	// 3,30
 }
 
+func ExampleQuery_Require() {
+	q := stream.From(topic("readings", `
+		{"sensor":"a","value":3}
+		{"sensor":12,"value":4}
+		{"sensor":1.5,"value":5}
+		{"sensor":{"id":7},"value":6}`)).Require("sensor", stream.Int, stream.Text).Select("sensor", "value")
+	print(q)
+	running, err := q.Start(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := running.Wait(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	for _, bad := range running.BadRecords().Newest {
+		fmt.Println(bad.Reason)
+	}
+	// Output:
+	// sensor,value
+	// 12,4
+	// a,3
+	// sensor: want an integer or a text, got another number
+	// sensor: want an integer or a text, got an object
+}
+
 func ExampleQuery_With() {
 	name, created := stream.Field("user.name"), stream.Field("created").AsTime()
 	print(ordered().Deduplicate("id").

@@ -225,6 +225,25 @@ func (q *Query) Filter(condition Expr) *Query {
 	return q.then(step{Step: plan.Step{Op: plan.Filter, Expr: condition}})
 }
 
+// Require makes a record bad that has something at a path which is of none of these kinds: Require("id", Int, Text) refuses {"id":true} with the reason
+// "id: want an integer or a text, got true or false". What is absent, or null, passes: Filter(Has(path)) asks that it is there. An Int is a number
+// that is written without a point and an exponent and that an int64 holds; a Float is any number that a float64 holds; JSON is an object or an array; beside them
+// there are Text and Bool. A time is a Text in a record. On Spark 2.0 counts as the integer 2, except at a path of a record itself.
+func (q *Query) Require(path string, kinds ...Kind) *Query {
+	if path == "" {
+		return q.wrong("Require without a path")
+	}
+	if len(kinds) == 0 {
+		return q.wrong("Require of %q without a kind: name what may be there, such as Int or Text", path)
+	}
+	for _, k := range kinds {
+		if !slices.Contains([]Kind{Bool, Int, Float, Text, JSON}, k) {
+			return q.wrong("Require of %q as %s: want kinds of what is in a record: Bool, Int, Float, Text or JSON; a time is a Text there", path, k)
+		}
+	}
+	return q.then(step{Step: plan.Step{Op: plan.Require, Path: path, Kinds: slices.Clone(kinds)}})
+}
+
 // With adds a column, or replaces the one of that name.
 func (q *Query) With(name string, of Expr) *Query {
 	return q.then(step{Step: plan.Step{Op: plan.With, Name: name, Expr: of}})

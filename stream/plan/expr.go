@@ -13,6 +13,9 @@ import (
 // Value is a literal of an expression.
 type Value = value.Value
 
+// Kind says what a Value is.
+type Kind = value.Kind
+
 // Expr is an expression over the fields of a row: a field, a literal, or an operator over expressions. It is data, not a function:
 // it can be printed, compared and sent elsewhere. The zero Expr is none.
 //

@@ -35,6 +35,8 @@ func (p *Paths) Take(s Step) bool {
 	switch s.Op {
 	case Select, FilterFunc, Process:
 		p.fields(s.Columns)
+	case Require:
+		p.field(s.Path)
 	case Explode:
 		p.field(s.Path)
 		p.Give(s.Name)

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"cancha/stream/internal/value"
 )
 
 // Plan is a query.
@@ -46,6 +48,7 @@ type Op string
 // The steps of a plan.
 const (
 	Filter      Op = "filter"
+	Require     Op = "require"
 	With        Op = "with"
 	Select      Op = "select"
 	Drop        Op = "drop"
@@ -67,7 +70,8 @@ type Step struct {
 	Op         Op
 	Expr       Expr     // of filter, with
 	Name       string   // the column of with, explode; the function of map, process; the table of lookup
-	Path       string   // of explode
+	Path       string   // of explode, require
+	Kinds      []Kind   // of require
 	Columns    []string // of select, drop; read by functions
 	Keys       []string // of aggregate, deduplicate, process, top
 	Window     Window
@@ -175,6 +179,8 @@ func (s Step) String() string {
 		return fmt.Sprintf("with %s = %s", s.Name, s.Expr)
 	case Select, Drop:
 		return fmt.Sprintf("%s %s", s.Op, strings.Join(s.Columns, ", "))
+	case Require:
+		return fmt.Sprintf("require %s: %s", s.Path, s.Wanted())
 	case Explode:
 		return fmt.Sprintf("explode %s as %s", s.Path, s.Name)
 	case Aggregation:
@@ -193,6 +199,18 @@ func (s Step) String() string {
 		return s.function()
 	}
 	return string(s.Op)
+}
+
+// Wanted says of a require which kinds of values it lets through: "an integer or a text".
+func (s Step) Wanted() string {
+	kinds := make([]string, len(s.Kinds))
+	for i, k := range s.Kinds {
+		kinds[i] = k.String()
+		if k == value.JSON {
+			kinds[i] = "an object or an array"
+		}
+	}
+	return strings.Join(kinds, " or ")
 }
 
 func (s Step) aggregation() string {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"cancha/stream/internal/value"
 	"cancha/stream/plan"
 )
 
@@ -39,6 +40,7 @@ func whole() *plan.Plan {
 			{Op: plan.Aggregation, Keys: []string{"shop"}, TimeToLive: time.Hour, Aggregates: []plan.Aggregate{{Kind: "count", Name: "m"}}},
 			{Op: plan.Top, N: 3, Name: "n", Keys: []string{"day"}, Descending: true, Ties: true},
 			{Op: plan.Top, N: 1, Name: "n"},
+			{Op: plan.Require, Path: "day", Kinds: []plan.Kind{value.Int, value.JSON}},
 		},
 	}
 }
@@ -47,6 +49,7 @@ func TestString(t *testing.T) {
 	want := `shops: output update every 1s, 100 records
 → a file
 → dead letters to a topic
+  require day: an integer or an object or an array
   the 1 least by n
   the 3 greatest by n per day, ties stay
   aggregate by shop, no window, kept 1h0m0s: m = count()
@@ -76,7 +79,7 @@ func TestString(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(whole().String()), "\n")
 	if indent := func(s string) int { return len(s) - len(strings.TrimLeft(s, " ")) }; indent(lines[3]) != 2 ||
-		indent(lines[4]) != 4 || indent(lines[len(lines)-1]) != 34 {
+		indent(lines[4]) != 4 || indent(lines[len(lines)-1]) != 36 {
 		t.Errorf("a step is not further in than the one behind it:\n%s", whole())
 	}
 }

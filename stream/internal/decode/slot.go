@@ -72,6 +72,14 @@ func numberOf(n int64) value.Value {
 // Misfit is the reason why a record is bad that has something else at the path than the slot wants: "total: want a number, got an object".
 func (s Slot) Misfit(got string) (reason string) { return wrong(s.Path, s.Want, got) }
 
+// Describe says what a value is that does not fit, as reasons do: "another number".
+func Describe(v value.Value) string {
+	if v.Kind() == value.Text && beyond(v.Text()) {
+		return describe('0')
+	}
+	return kindly(v)
+}
+
 // kindly says what a value is that does not fit.
 func kindly(v value.Value) string {
 	switch v.Kind() {

@@ -87,6 +87,8 @@ func (l *Layout) Stateless(s Step, env *Env) (w Wrap, ok bool, err error) {
 	switch s.Op {
 	case plan.Filter:
 		w, err = l.filter(s, env)
+	case plan.Require:
+		w, err = l.require(s, env)
 	case plan.With:
 		w, err = l.with(s)
 	case plan.Select:
@@ -120,6 +122,25 @@ func (l *Layout) filter(s Step, env *Env) (Wrap, error) {
 				return
 			}
 			env.Filtered++
+		}
+	}, nil
+}
+
+// require refuses what is of other kinds than are wanted at a path.
+func (l *Layout) require(s Step, env *Env) (Wrap, error) {
+	n, err := l.Field(s.Path, value.Any)
+	if err != nil {
+		return nil, err
+	}
+	passes := decode.Kinds(s.Kinds...)
+	refusal := s.Path + ": want " + s.Wanted() + ", got "
+	return func(next func(row Row)) func(row Row) {
+		return func(row Row) {
+			if v := n.Value(row); !passes.Has(v) {
+				env.reject(refusal + decode.Describe(v))
+				return
+			}
+			next(row)
 		}
 	}, nil
 }
