@@ -190,9 +190,9 @@ func (r *remote) hand(ctx context.Context, to stream.Receiver, l glance) error {
 		}
 	}
 	for _, p := range fresh {
-		for _, name := range r.compiled.Observed {
-			if n := p.observed(name, "bad"); n > 0 {
-				to.Bad("not what the query reads there, on Spark", n)
+		for _, o := range r.compiled.Observed {
+			if n := p.observed(o.Name, "bad"); n > 0 {
+				to.Bad(o.Reason, n)
 			}
 		}
 		to.Progress(progressOf(p.Progress))

@@ -35,6 +35,7 @@ func golden() map[string]struct {
 	return map[string]g{
 		"select":  {orders().Select("id", "@partition", "items[0].sku", `labels["a.b"]`), Options{}},
 		"filter":  {orders().Filter(f("total").Gt(10)).Select("id"), Options{}},
+		"require": {orders().Require("id", stream.Int, stream.Text).With("n", f("total").Mul(2)).Deduplicate("id", "n").Require("n", stream.Float).Select("id", "n"), Options{}},
 		"with":    {orders().With("half", f("total").Div(2)).With("who", f("user.name")).Select("half", "who"), Options{}},
 		"drop":    {orders().Select("id", "total").Drop("total"), Options{}},
 		"explode": {orders().Explode("items", "item").Filter(f("item.count").Ge(2)).Select("id", "item.sku"), Options{}},

@@ -56,11 +56,15 @@ type Compiled struct {
 	// MaxRecords is after how many records, as Observed counts them, the query is to be stopped, by whoever started it; 0: never. No batch reads
 	// more than so many of one source.
 	MaxRecords int64
-	// Observed are the names of observations that progress reports carry, each with the columns records and bad, one for each source.
-	Observed []string
+	// Observed are the observations that progress reports carry, each with the columns records and bad: first that of the first source, and one for
+	// each other source and each Require.
+	Observed []Observation
 	// Notes say what the cluster does otherwise than the local engine, a sentence each.
 	Notes []string
 }
+
+// Observation is what Spark counts beside the rows of a query: records that are bad for a reason.
+type Observation struct{ Name, Reason string }
 
 // Query compiles a plan, or refuses it by the operator's name.
 func Query(p *plan.Plan, o Options) (*Compiled, error) {
@@ -80,7 +84,7 @@ type compiler struct {
 	limit    int64           // records; 0: no end
 	stateful int             // operators with memory
 	table    bool            // what is compiled is a table, which is no stream
-	observed []string
+	observed []Observation
 	notes    []string
 	last     plan.Step // the aggregation whose rows are given out as they change
 	deferred []func()  // what can be written down only when all steps are known

@@ -24,6 +24,7 @@ type place struct {
 	path   string
 	parts  []stream.Part
 	text   bool // what is there is wanted as a text, if it is one
+	kinds  bool // of which kind it is, is asked
 	typed  []stream.Kind
 	demand []stream.Kind // what must be there, if anything is; else the record is bad
 }
@@ -31,6 +32,7 @@ type place struct {
 // The columns that a place has.
 func (p *place) json() string  { return p.path + "#json" }
 func (p *place) texts() string { return p.path + "#text" }
+func (p *place) kind() string  { return p.path + "#kind" }
 func (p *place) column(k stream.Kind) string {
 	return p.path + [...]string{"#null", "#bool", "#int", "#number", "#string", "#time", "#json", "#any"}[k]
 }
@@ -98,6 +100,14 @@ func (r *reads) textAt(path string) string {
 	return fmt.Sprintf("CASE WHEN %s THEN %s END", isTextIn(quoted(r.inside+p.json())), quoted(r.inside+p.texts()))
 }
 
+// kindAt is of which of these kinds what lies at a path is: the condition that it is of one, or absent.
+func (r *reads) kindAt(path string, kinds []stream.Kind) string {
+	p, _ := r.place(path)
+	p.text, p.kinds = true, true
+	name := func(column string) string { return quoted(r.inside + column) }
+	return ofKinds(kinds, name(p.kind()), name(p.json()), name(p.texts()))
+}
+
 // variantPath is a path as variant_get takes it. The quoted form knows no escapes.
 func variantPath(parts []stream.Part) (string, error) {
 	path := "$"
@@ -159,12 +169,15 @@ func (r *reads) found(p *place, as string) string {
 	return "coalesce(" + strings.Join(gets, ", ") + ")"
 }
 
-// raw are the JSON of what is at each place, and its text where that is wanted, each with its name.
+// raw are the JSON of what is at each place, and its text and kind where that is wanted, each with its name.
 func (r *reads) raw() (sqls, names []string) {
 	for _, p := range r.places {
 		sqls, names = append(sqls, "to_json("+r.found(p, "variant")+")"), append(names, p.json())
 		if r.needsText(p) {
 			sqls, names = append(sqls, r.found(p, "string")), append(names, p.texts())
+		}
+		if p.kinds {
+			sqls, names = append(sqls, "schema_of_variant("+r.found(p, "variant")+")"), append(names, p.kind())
 		}
 	}
 	return sqls, names
@@ -185,6 +198,9 @@ func (r *reads) values() (exprs []*protocol.Expr) {
 		}
 		if p.text {
 			exprs = append(exprs, named(r.column(p.json()), r.inside+p.json()), named(r.column(p.texts()), r.inside+p.texts()))
+		}
+		if p.kinds {
+			exprs = append(exprs, named(r.column(p.kind()), r.inside+p.kind()))
 		}
 	}
 	return exprs

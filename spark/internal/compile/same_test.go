@@ -3,6 +3,7 @@ package compile
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,6 +102,27 @@ func TestSameRecords(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestSameKinds: Require lets the same records through on both engines, of a record's own paths, of elements and of columns behind an operator with memory.
+func TestSameKinds(t *testing.T) {
+	c := server(t)
+	var list []string
+	for _, v := range []string{`"12"`, `12`, `-7`, `-0`, `9223372036854775807`, `9223372036854775808`, `123456789012345678901234567890`, `1e5`, `1E2`, `12.0`, `0.5`,
+		`1e400`, `-1e400`, `"1e400"`, `"-1e-400"`, `"1e5"`, `"1e400d"`, `"Infinity"`, `""`, `true`, `null`, `{"m":1}`, `[]`, `[1.5]`} {
+		element := strings.Replace(v, "12.0", "12.5", 1) // Spark has elements as JSON that says 12
+		list = append(list, fmt.Sprintf(`{"n":%s,"list":[{"n":%s}]}`, v, element))
+	}
+	source := held("kinds", lines(append(list, `{}`, `{"n_m":7}`)...))
+	f := stream.Field
+	for _, kinds := range [][]stream.Kind{{stream.Int, stream.Text}, {stream.Float}, {stream.Bool, stream.JSON}, {stream.Text}, {stream.Int}} {
+		q := stream.From(source).Watermark(time.Hour)
+		same(t, c, q.Require("n", kinds...).Select("@offset"), source)
+		same(t, c, q.Format(stream.JSONFormat().Flattened("_")).Require("n.m", kinds...).Select("@offset"), source)
+		same(t, c, q.Explode("list", "one").Require("one.n", kinds...).Select("@offset"), source)
+		same(t, c, q.Filter(f("n").In(0.5, "12", true, -7).Or(f("n").IsNull())).With("at", f("@offset")).Deduplicate("at").Require("n", kinds...).Select("at"), source)
+		same(t, c, q.With("x", f("@offset").Mul(0.5)).Require("x", kinds...).Select("x").Union(q.Select("@offset").With("x", f("@offset")).Select("x")), source)
 	}
 }
 

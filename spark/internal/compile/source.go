@@ -44,7 +44,7 @@ func (c *compiler) source(p *plan.Plan) (*layout, error) {
 	}
 	l.rel = with(l.rel, "#time", at)
 	l.rel = with(l.rel, "#good", "coalesce(`#fits` AND `#time` > TIMESTAMP'1678-09-23 00:00:00' AND `#time` < TIMESTAMP'2261-04-10 00:00:00', false)")
-	l.observe()
+	l.observe("`#good`", "not what the query reads there, on Spark")
 	l.rel = filter(l.rel, "`#good`")
 	if !c.table {
 		w := &protocol.Watermark{Input: l.rel, Column: "`#time`", Delay: micros(in.Delay)}
@@ -161,6 +161,9 @@ func (r *record) plain() (sqls, names []string) {
 	for _, p := range r.places {
 		sqls = append(sqls, "to_json(CAST(CAST(value AS STRING) AS VARIANT))", "CAST(value AS STRING)")
 		names = append(names, p.json(), p.texts())
+		if p.kinds {
+			sqls, names = append(sqls, "'STRING'"), append(names, p.kind())
+		}
 	}
 	return sqls, names
 }
@@ -175,12 +178,12 @@ func (r *record) fit() string {
 	return strings.Join(append(conditions, r.fits()...), " AND ")
 }
 
-// observe has the query count the records of a source, and those that are bad.
-func (l *layout) observe() {
+// observe has the query count rows, and those of which a condition says that they are bad, for a reason.
+func (l *layout) observe(good, reason string) {
 	name := l.fresh("records")
-	l.observed = append(l.observed, name)
+	l.observed = append(l.observed, Observation{name, reason})
 	l.rel = &protocol.Relation{Of: &protocol.Relation_Observe{Observe: &protocol.Observe{Input: l.rel, Name: name,
-		Metrics: []*protocol.Expr{named("count(1)", "records"), named("count_if(NOT `#good`)", "bad")}}}}
+		Metrics: []*protocol.Expr{named("count(1)", "records"), named(fmt.Sprintf("count_if(NOT %s)", good), "bad")}}}}
 }
 
 // read is the relation that records come from.

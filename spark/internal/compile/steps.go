@@ -26,6 +26,8 @@ func (l *layout) step(s plan.Step, all []plan.Step) error {
 	switch s.Op {
 	case plan.Filter:
 		return l.filter(s)
+	case plan.Require:
+		return l.require(s)
 	case plan.With:
 		return l.with(s)
 	case plan.Select:

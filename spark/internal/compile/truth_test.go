@@ -115,6 +115,7 @@ func TestStatistics(t *testing.T) {
 func TestSteps(t *testing.T) {
 	examples := map[plan.Op]*stream.Query{
 		plan.Filter:      orders().Filter(stream.Field("total").Gt(1)).Select("id"),
+		plan.Require:     orders().Require("id", stream.Int).Select("id"),
 		plan.With:        orders().With("x", stream.Field("total").Add(1)).Select("x"),
 		plan.Select:      orders().Select("id"),
 		plan.Drop:        orders().Select("id", "x").Drop("x"),
