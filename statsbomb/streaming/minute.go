@@ -1,11 +1,9 @@
 package streaming
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"time"
 
 	"cancha/statsbomb"
@@ -47,14 +45,12 @@ func TypeIs(ids ...int) stream.Expr {
 // MinuteStatistics is the query of the statistics a minute: for each match, team and minute of event time the number of
 // events and passes; pass and carry distances and places on the pitch, each with count, min, max, mean and sample variance;
 // and possession, the team's part of the events that have a team in possession. Only events of periods 1 to 5 with a team
-// count. An id that is neither an integer nor a text makes a record bad. The watermark stays 30 s behind; the rows, written by WriteWindowsCSV, are the file windows.csv.
+// count. An id that is neither an integer nor a text makes a record bad: else an object or a fraction would make a group of its own. The watermark stays 30 s behind; the rows, written by WriteWindowsCSV, are the file windows.csv.
 func MinuteStatistics(source stream.Source) *stream.Query {
 	pass, carry := stream.Field("is pass"), stream.Field("is carry") // columns: each is asked of an event once
 	return Events(source).Name("minute statistics").
 		Watermark(30*time.Second).
-		FilterFunc("match_id", id("match_id"), "match_id").
-		FilterFunc("team.id", id("team.id"), "team.id").
-		FilterFunc("possession_team.id", id("possession_team.id"), "possession_team.id").
+		Require("match_id", stream.Int, stream.Text).Require("team.id", stream.Int, stream.Text).Require("possession_team.id", stream.Int, stream.Text).
 		Filter(stream.Field("period").Between(1, 5)).Filter(stream.Has("team.id")).
 		With("team_id", stream.Field("team.id")).
 		With("is pass", TypeIs(statsbomb.TypePass)).With("is carry", TypeIs(statsbomb.TypeCarry)).
@@ -70,29 +66,6 @@ func MinuteStatistics(source stream.Source) *stream.Query {
 			stream.Share("possession", "possession_team.id", "team_id"),
 		)
 }
-
-// id asks whether what is at a path can be an id, if there is something: else an object or a fraction would make a group of its own.
-func id(path string) func(row stream.Row) (bool, error) {
-	return func(row stream.Row) (bool, error) {
-		switch v := row.Value(path); v.Kind() {
-		case stream.Null, stream.Int:
-			return true, nil
-		case stream.Text:
-			if _, err := strconv.ParseFloat(v.Text(), 64); !errors.Is(err, strconv.ErrRange) {
-				return true, nil
-			}
-			return false, wrongID("another number") // beyond a float64, which a record's decoder keeps as its text
-		case stream.Bool:
-			return false, wrongID("true or false")
-		case stream.JSON:
-			return false, wrongID(describe(v.String()[0]))
-		default:
-			return false, wrongID("another number")
-		}
-	}
-}
-
-func wrongID(got string) error { return errors.New("want an integer or a text, got " + got) }
 
 // WriteWindowsCSV writes the rows of MinuteStatistics as the file windows.csv: match_id, team_id, window_start in RFC 3339 and the statistics,
 // sorted by the first three. It leaves r as it is.
