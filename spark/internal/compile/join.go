@@ -144,7 +144,11 @@ func (l *layout) equal(j plan.JoinSpec, right *layout) (conditions []string, err
 		if err != nil {
 			return nil, fmt.Errorf("columns %s and %s: %w", j.Left[i], j.Right[i], err)
 		}
-		conditions = append(conditions, fmt.Sprintf("%s = %s", x, y))
+		conditions = append(conditions, fmt.Sprintf("%s = %s", late(x), late(y)))
 	}
 	return conditions, nil
 }
+
+// late is a key in a form of which Spark does not infer that it is not NULL. It would ask for that in front of the watermark, which then would know
+// nothing of the times of records that lack the key.
+func late(key string) string { return fmt.Sprintf("coalesce(%s, %[1]s)", key) }

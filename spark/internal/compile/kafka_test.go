@@ -138,6 +138,9 @@ func TestSameStreams(t *testing.T) {
 			stream.Within{After: time.Minute}).Filter(f("order").Ge(0)),
 		"left join windows": orders.Select("id", "user").LeftJoin(amounts, on, stream.Within{Before: time.Minute}).Window(minute).
 			Agg(stream.Count("n")).Filter(before),
+		"join without keys at the end": orders.GroupBy("sku").Window(minute).Agg(stream.Count("n")).Select("sku", "n").
+			Join(orders.Filter(f("user").Ne("nobody")).GroupBy("sku").Window(minute).Agg(stream.Max("most", f("total"))).Select("sku", "most"), stream.Same("sku"),
+				stream.Within{}),
 		"union": orders.With("n", f("total")).Select("id", "n").Union(amounts.With("n", f("amount")).With("id", f("order")).
 			Select("n", "id")),
 		"lookup": orders.With("sku", f("sku").Replace("s", "")).Lookup(skus(), stream.Same("sku")).Select("id", "price"),
