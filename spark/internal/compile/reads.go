@@ -246,7 +246,8 @@ func (r *reads) fits() (conditions []string) {
 			conditions = append(conditions, fmt.Sprintf("(%s IS NULL OR %s)", json, r.fit(p, want)))
 		}
 		if len(p.demand) > 0 && len(p.parts) > 1 {
-			conditions = append(conditions, fmt.Sprintf("(%s IS NOT NULL OR %s)", json, r.way(p)))
+			// Of an OR Spark computes first what stands in it several times, such as the JSON of all that the path lies in, and for each record.
+			conditions = append(conditions, fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN true ELSE %s END", json, r.way(p)))
 		}
 	}
 	return conditions
