@@ -79,9 +79,10 @@ start() {
   alive server && die "already running in $dir"
   fetch
   mkdir -p "$dir"
-  local begin=$EPOCHREALTIME on="local[${SPARK_CORES:-2}]"
+  local begin=$EPOCHREALTIME on="local[${SPARK_CORES:-2}]" lost=""
   if [ "$workers" -gt 0 ]; then
     on=$master
+    lost="--conf spark.shuffle.io.retryWait=500ms" # how long to ask a worker for rows again that may be lost: 5 s by default, several times
     alive master || cluster
   fi
   # shellcheck disable=SC2086 # the extras are words
@@ -90,7 +91,7 @@ start() {
     --conf spark.connect.grpc.binding.address=127.0.0.1 --conf spark.connect.grpc.binding.port="$port" \
     --conf spark.driver.bindAddress=127.0.0.1 --conf spark.driver.host=127.0.0.1 --conf spark.ui.port=$((port + 3)) --conf spark.ui.showConsoleProgress=false \
     --conf spark.connect.authenticate.token="$token" --conf spark.sql.shuffle.partitions=2 --conf spark.sql.session.timeZone=UTC \
-    --conf spark.sql.warehouse.dir="$dir/warehouse" ${SPARK_EXTRA:-} spark-internal
+    --conf spark.sql.warehouse.dir="$dir/warehouse" $lost ${SPARK_EXTRA:-} spark-internal
   await server 'Spark Connect server started' 120
   [ "$workers" -eq 0 ] || await master 'Registering worker' 60 "$workers"
   awk -v a="$begin" -v b="$EPOCHREALTIME" -v on="$on" 'BEGIN { printf "spark.sh: a Spark Connect server on %s after %.1f s\n", on, b - a }' >&2

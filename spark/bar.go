@@ -3,54 +3,51 @@ package spark
 import (
 	"context"
 	"fmt"
-	"html"
 	"time"
 
 	"cancha/internal/cellio"
-	"cancha/runtime/display"
-	"cancha/runtime/live"
+	inplace "cancha/runtime/live" // the tests have a function live
 )
 
-// shownStages is what a cell shows of an operation that it waits for.
-type shownStages struct {
-	Stages
-	took time.Duration // 0 while it runs
+// barAfter is how long an operation runs without a bar.
+const barAfter = time.Second
+
+// bar shows how far an operation has come, below the cell that waits for it.
+type bar struct {
+	begun time.Time
+	frame *inplace.Frame // nil while nothing is shown
+	last  Stages
 }
 
-// MIMEBundle shows a bar, and words beside it.
-func (s shownStages) MIMEBundle() map[string]any {
-	done, all := s.Tasks()
-	words := s.words()
-	if s.took > 0 {
-		words += fmt.Sprintf(" · ended after %.1f s", s.took.Seconds())
-	}
-	bar := fmt.Sprintf(`<progress value="%d" max="%d"></progress> `, done, max(all, 1))
-	return display.Bundle{Data: map[string]any{"text/html": bar + html.EscapeString(words), "text/plain": words}}.MIMEBundle()
-}
-
-// watch returns the function that is told how far an operation has come, and the one that is called at its end. Where the configuration names
-// none, a cell shows a bar: from the server's first word on, which comes after about two seconds.
-func (s *Session) watch(ctx context.Context) (tell func(Stages), end func()) {
+// progress is who is told how far an operation has come, and of its end: Config.Progress, or else a bar in a cell, or nobody.
+func (s *Session) progress(ctx context.Context) (tell func(Stages), end func()) {
 	if s.config.Progress != nil {
 		return s.config.Progress, func() {}
 	}
 	if cellio.CurrentRun() == nil || ctx.Value(beside{}) != nil {
-		return func(Stages) {}, func() {}
+		return nil, func() {}
 	}
-	var frame *live.Frame
-	var last Stages
-	start := time.Now()
-	tell = func(now Stages) {
-		if frame == nil {
-			frame = live.NewFrame()
-		}
-		last = now
-		frame.Set(shownStages{now, 0})
+	b := &bar{begun: time.Now()}
+	return b.tell, b.end
+}
+
+func (b *bar) tell(p Stages) {
+	b.last = p
+	if time.Since(b.begun) < barAfter {
+		return
 	}
-	return tell, func() {
-		if frame != nil {
-			frame.Set(shownStages{last, time.Since(start)})
-			frame.Close()
-		}
+	if b.frame == nil {
+		b.frame = inplace.NewFrame()
 	}
+	b.frame.Set("Spark " + p.String())
+}
+
+// end leaves a line behind where there was a bar.
+func (b *bar) end() {
+	if b.frame == nil {
+		return
+	}
+	done, _ := b.last.Tasks()
+	b.frame.Set(fmt.Sprintf("Spark: %d tasks in %.0f s%s", done, time.Since(b.begun).Seconds(), b.last.again()))
+	b.frame.Close()
 }

@@ -87,7 +87,7 @@ func ExampleStages() {
 	p := spark.Stages{Running: 4, Stages: []spark.Stage{{ID: 1, Tasks: 40, DoneTasks: 41, Bytes: 2_500_000_000, Done: true}, {ID: 2, Tasks: 8, DoneTasks: 2}}}
 	fmt.Println(p)
 	// Output:
-	// [#####################---] 42 of 48 tasks, 4 running, 2.5 GB read, 1 tasks run again
+	// [#####################---] 42 of 48 tasks, 4 running, 2.5 GB read; a task was run again: it failed, or a worker was lost
 }
 
 func ExampleExplanation_OnGPU() {

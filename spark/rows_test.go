@@ -201,7 +201,7 @@ func TestProgress(t *testing.T) {
 	if _, err := s.Range(0, 1).Collect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want := "[##################------] 6 of 8 tasks, 2 running, 3 MB read, 1 tasks run again"
+	want := "[##################------] 6 of 8 tasks, 2 running, 3 MB read; a task was run again: it failed, or a worker was lost"
 	if len(seen) != 3 || seen[2].String() != want {
 		t.Errorf("told %v, want three times, and in the end %s", seen, want)
 	}

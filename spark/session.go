@@ -39,7 +39,7 @@ type Config struct {
 	// system.
 	Folder string
 	// Progress is told how far an operation has come, about every two seconds, by the goroutine that waits for it. It must not call the session.
-	// nil: in a notebook the cell shows a bar; elsewhere nobody is told.
+	// nil: a cell that waits shows a bar.
 	Progress func(Stages)
 	// Logger takes what the server warns of; nil is silent.
 	Logger *slog.Logger
@@ -207,15 +207,15 @@ func (s *Session) end() error {
 	return nil
 }
 
-// run executes a plan, and tells Config.Progress of it. It ends with ctx, or by an interrupt of the cell that has called: of a cell that says
+// run executes a plan, and tells how far it has come. It ends with ctx, or by an interrupt of the cell that has called: of a cell that says
 // context.Background, and is left behind when it does not stop, the work would go on there.
 func (s *Session) run(ctx context.Context, p *protocol.Plan, each func(*protocol.ExecuteResponse) error) error {
 	ctx, stop := joined(ctx)
 	defer stop()
-	tell, end := s.watch(ctx)
+	tell, end := s.progress(ctx)
 	defer end()
 	return s.client.Execute(ctx, p, func(r *protocol.ExecuteResponse) error {
-		if p := r.GetProgress(); p != nil {
+		if p := r.GetProgress(); p != nil && tell != nil {
 			tell(stagesOf(p))
 		}
 		return each(r)

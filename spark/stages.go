@@ -17,7 +17,7 @@ type Stages struct {
 type Stage struct {
 	ID        int64
 	Tasks     int64
-	DoneTasks int64 // more than Tasks where some were run again, because a worker was lost, say
+	DoneTasks int64 // that have ended: more than Tasks where some were run again, because they failed or a worker was lost
 	Bytes     int64 // read
 	Done      bool
 }
@@ -26,7 +26,7 @@ type Stage struct {
 func (s Stage) Retried() int64 { return max(0, s.DoneTasks-s.Tasks) }
 
 func stagesOf(p *protocol.Progress) Stages {
-	s := Stages{Running: p.RunningTasks}
+	s := Stages{Running: max(0, p.RunningTasks)} // tasks of a lost worker may be taken off twice
 	for _, g := range p.Stages {
 		s.Stages = append(s.Stages, Stage{ID: g.Id, Tasks: g.Tasks, DoneTasks: g.DoneTasks, Bytes: g.InputBytes, Done: g.Done})
 	}
@@ -68,34 +68,35 @@ func (s Stages) Bytes() int64 {
 	return n
 }
 
-// bar is how many characters the drawn part has at most.
-const bar = 24
+// barWidth is how many characters the drawn part has at most.
+const barWidth = 24
 
-// String draws a bar: "[######------] 48 of 96 tasks, 8 running, 12 MB read".
+// String draws a bar: "[######------] 48 of 96 tasks, 8 running, 12 MB read; 2 tasks were run again: they failed, or a worker was lost".
 func (s Stages) String() string {
 	done, all := s.Tasks()
 	full := 0
 	if all > 0 {
-		full = int(done * bar / all)
+		full = int(done * barWidth / all)
 	}
-	return fmt.Sprintf("[%s%s] %s", strings.Repeat("#", full), strings.Repeat("-", bar-full), s.words())
-}
-
-// words are "48 of 96 tasks, 8 running, 12 MB read".
-func (s Stages) words() string {
 	var b strings.Builder
-	done, all := s.Tasks()
-	fmt.Fprintf(&b, "%d of %d tasks", done, all)
-	if s.Running > 0 {
-		fmt.Fprintf(&b, ", %d running", s.Running)
-	}
+	fmt.Fprintf(&b, "[%s%s] %d of %d tasks, %d running", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), done, all, s.Running)
 	if n := s.Bytes(); n > 0 {
 		fmt.Fprintf(&b, ", %s read", size(n))
 	}
-	if n := s.Retried(); n > 0 {
-		fmt.Fprintf(&b, ", %d tasks run again", n)
+	return b.String() + s.again()
+}
+
+// again tells of tasks that were run again; "" if there are none. Spark does not say why. Of a stage that still runs some may be missing: there, tasks that
+// have failed count as done.
+func (s Stages) again() string {
+	switch n := s.Retried(); n {
+	case 0:
+		return ""
+	case 1:
+		return "; a task was run again: it failed, or a worker was lost"
+	default:
+		return fmt.Sprintf("; %d tasks were run again: they failed, or a worker was lost", n)
 	}
-	return b.String()
 }
 
 // size writes bytes for the eye.
