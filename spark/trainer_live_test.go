@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -165,6 +166,13 @@ func TestLiveTrainerFits(t *testing.T) {
 		t.Errorf("accuracy %v, %v, classes %q", accuracy, err, f.Classes)
 	}
 	t.Logf("%s: %d of %d tasks were told", trainer, done, total)
+	same, err := forest.FitClassifier(t.Context(), d, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(same.Trees(), f.Trees()) {
+		t.Error("the same rows, settings and seed gave another forest")
+	}
 	folds, err := ml.StratifiedKFold(d, 3, 1)
 	if err != nil {
 		t.Fatal(err)
