@@ -109,3 +109,46 @@ func ExampleDecimal() {
 	// 19.90 19.9
 	// 199/10
 }
+
+// A program's forest grows on a server and answers here. It needs a server.
+func ExampleTrainer() {
+	ctx := context.Background()
+	cluster, err := spark.Trainer(ctx, "sc://host:15002")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	rows, err := ml.OpenCSV("shots.csv", ml.Roles{Label: "goal"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	f, err := forest.FitClassifier(ctx, rows, forest.Config{Trees: 100, MaxDepth: 12, Seed: 1, Trainer: cluster})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(f.Score(ctx, rows))
+}
+
+// A forest of a table that stays on the server comes here, to answer where there is none. It needs a server.
+func ExampleModel_Classifier() {
+	ctx := context.Background()
+	s, err := spark.Connect(ctx, "sc://host:15002")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Close()
+	m, err := s.FitForest(ctx, s.Table("shots"), ml.Roles{Label: "goal"}, forest.Config{Trees: 100, MaxDepth: 12, Seed: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	f, err := m.Classifier(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(f.Save("models/shots"))
+}

@@ -90,3 +90,18 @@ func ExampleConfig_session() {
 	// 10 trees
 	// forest fit on the CPU: the device is set to cpu
 }
+
+// Where forests grow is read as for queries. Here it is this process, and so there is no Trainer.
+func ExampleOn() {
+	cluster, err := forest.On(context.Background(), "local[*]") // in a notebook: a parameter
+	fmt.Println(cluster, err)
+	config := forest.Config{Trees: 50, Seed: 1, Trainer: cluster}
+	fmt.Println("here:", config.Trainer == nil)
+
+	_, err = forest.On(context.Background(), "spark://host:7077")
+	fmt.Println(err)
+	// Output:
+	// <nil> <nil>
+	// here: true
+	// forest: where it is to grow: "spark://host:7077" is what a Spark Connect server is started with: write sc://HOST:15002, the address of that server
+}
