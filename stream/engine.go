@@ -42,6 +42,12 @@ type Remote interface {
 	Stop(ctx context.Context) error
 }
 
+// CatcherUp is a Remote that can tell when the query has given out all that its sources held when it was asked, as far as the watermark lets it: CatchUp
+// returns then, or when ctx ends. It is asked beside Run.
+type CatcherUp interface {
+	CatchUp(ctx context.Context) error
+}
+
 // Receiver takes what a query does elsewhere. The query implements it; its methods are called by Run, or by what Run waits for, one
 // after another.
 type Receiver interface {

@@ -226,6 +226,91 @@ func TestRemoteLimits(t *testing.T) {
 	}
 }
 
+// TestRemoteOwesRows: where rows wait for the watermark, MaxRecords ends with the batch behind the one that reached it, or with a report that there is none.
+func TestRemoteOwesRows(t *testing.T) {
+	ran := map[string]int64{"addBatch": 5}
+	for name, behind := range map[string]Progress{"a batch": {BatchID: 2, NumInputRows: 3, DurationMs: ran}, "none": {BatchID: 2, DurationMs: map[string]int64{}}} {
+		engine := &script{}
+		engine.run = func(ctx context.Context, to Receiver) error {
+			to.Progress(Progress{BatchID: 0, NumInputRows: 4, DurationMs: ran})
+			to.Progress(Progress{BatchID: 1, NumInputRows: 8, DurationMs: ran})
+			select {
+			case <-engine.asked:
+				return errors.New("it was stopped before the rows of batch 1 had come")
+			default:
+			}
+			if err := to.Rows(ctx, 2, row(7, 0, 12)); err != nil {
+				return err
+			}
+			to.Progress(behind)
+			<-engine.asked
+			return nil
+		}
+		r := finish(t, nothing().MaxRecords(10).On(engine))
+		want := fmt.Sprintf("%d records more than MaxRecords were read: a script ends with a whole batch.\nIt ended after MaxRecords.", 2+behind.NumInputRows)
+		if got := strings.Join(r.Notes(), "\n"); got != want || counts(r.Results()) != "7@0=12" {
+			t.Errorf("%s: got %q, %s, want %q", name, got, counts(r.Results()), want)
+		}
+	}
+}
+
+// ending is a source that says when nothing more comes.
+type ending struct {
+	Source
+	ends chan struct{}
+}
+
+func (e ending) Ends() <-chan struct{} { return e.ends }
+
+// catching is a script that can say when it has caught up.
+type catching struct {
+	*script
+	catch func(ctx context.Context) error
+}
+
+func (c catching) Start(ctx context.Context, job Job) (Remote, error) {
+	_, err := c.script.Start(ctx, job)
+	return c, err
+}
+
+func (c catching) CatchUp(ctx context.Context) error { return c.catch(ctx) }
+
+// TestRemoteSourceEnds: a query elsewhere ends when its source has, and it has caught up; not if nobody can say so.
+func TestRemoteSourceEnds(t *testing.T) {
+	source := ending{Memory("t", nil), make(chan struct{})}
+	far := catching{script: &script{}}
+	far.run = func(ctx context.Context, to Receiver) error {
+		to.Progress(Progress{BatchID: 0, NumInputRows: 4})
+		close(source.ends)
+		select {
+		case <-far.asked:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	caught := false
+	far.catch = func(context.Context) error { caught = true; return nil }
+	r := finish(t, counting(source).MaxRecords(10).On(far))
+	if got := strings.Join(r.Notes(), "\n"); got != "It ended with its source, 6 records before MaxRecords." || !caught {
+		t.Errorf("got %q, caught up: %v", got, caught)
+	}
+	source.ends = make(chan struct{})
+	asked := make(chan struct{})
+	far.catch = func(context.Context) error { defer close(asked); return errors.New("no such question") }
+	r = start(t, counting(source).On(far))
+	<-asked
+	if err := r.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := strings.Join(r.Notes(), "\n"); got != "Its sources have ended, and it goes on: a script does not say whether it has read them (no such question).\nIt was stopped." {
+		t.Errorf("got %q", got)
+	}
+	source.ends = make(chan struct{}) // which the first run of it would close
+	far.run = func(context.Context, Receiver) error { return nil }
+	finish(t, counting(source).On(far)) // the one that waits for the source has ended too
+}
+
 // TestElsewhereRefuses: what needs this process is refused before anything starts, with what to write instead.
 func TestElsewhereRefuses(t *testing.T) {
 	engine := &script{run: func(ctx context.Context, _ Receiver) error { <-ctx.Done(); return nil }}

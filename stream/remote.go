@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cancha/internal/running"
+	"cancha/stream/plan"
 )
 
 // remote follows a query that an engine runs elsewhere: it takes what comes back, and ends it there when the run ends here.
@@ -21,6 +22,10 @@ type remote struct {
 	far    Remote
 	here   []Sink // those that the engine does not write to itself
 	epoch  int64  // the newest whose rows have been taken; Running.publishing guards it
+
+	// Of limit, which Progress alone calls.
+	full   int64 // the epoch that reached MaxRecords, whose rows are still owed; -1: none
+	beyond int64 // records that were read beyond MaxRecords
 
 	mu      sync.Mutex // guards what follows, and with it no other lock is taken
 	counted Totals
@@ -40,7 +45,7 @@ const stopPatience = 30 * time.Second
 const noReport = 10 * time.Second
 
 func newRemote(r *Running, engine Engine, far Remote, here []Sink) *remote {
-	return &remote{r: r, engine: engine, far: far, here: here, epoch: -1, offsets: map[remotePartition]*running.Partition{}}
+	return &remote{r: r, engine: engine, far: far, here: here, epoch: -1, full: -1, offsets: map[remotePartition]*running.Partition{}}
 }
 
 // read implements worker.
@@ -65,6 +70,8 @@ func (w *remote) read(reading context.Context) {
 func (w *remote) follow(reading, working context.Context, abandon context.CancelCauseFunc) error {
 	over := make(chan struct{})
 	var ending sync.WaitGroup
+	sources, forget := context.WithCancel(reading)
+	ending.Go(func() { w.untilSourcesEnd(sources) })
 	ending.Go(func() {
 		select {
 		case <-over:
@@ -74,8 +81,44 @@ func (w *remote) follow(reading, working context.Context, abandon context.Cancel
 	})
 	err := runRemote(working, w.far, w)
 	close(over)
+	forget()
 	ending.Wait()
 	return err
+}
+
+// untilSourcesEnd ends the query once all of its sources have ended, and it has read them.
+func (w *remote) untilSourcesEnd(reading context.Context) {
+	far, ok := w.far.(CatcherUp)
+	if !ok {
+		return
+	}
+	for _, in := range w.r.graph.inputs {
+		of, ok := in.query.source.(Ending)
+		if !ok || of.Ends() == nil {
+			return
+		}
+		select {
+		case <-of.Ends():
+		case <-reading.Done():
+			return
+		}
+	}
+	switch err := catchUp(reading, far); {
+	case err == nil:
+		w.r.cancel()
+	case reading.Err() == nil: // if the query has failed, Run says why
+		w.r.note(fmt.Sprintf("Its sources have ended, and it goes on: %s does not say whether it has read them (%v).", w.engine, err))
+	}
+}
+
+// catchUp waits for a query elsewhere, whose panic is its error.
+func catchUp(ctx context.Context, far CatcherUp) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a fault inside it: %v", p)
+		}
+	}()
+	return far.CatchUp(ctx)
 }
 
 // stop ends the query elsewhere. over is closed when it has ended.
@@ -195,7 +238,7 @@ func (w *remote) Progress(p Progress) {
 	}
 	h.keep(p)
 	r.mu.Unlock()
-	w.limit(p.NumInputRows)
+	w.limit(p)
 }
 
 // complete fills in what a report from elsewhere does not have.
@@ -275,21 +318,34 @@ func (w *remote) add(p Progress) {
 	}
 }
 
-// limit ends the query once it has read enough: with the batch that has come so far.
-func (w *remote) limit(records int64) {
+// limit ends the query once it has read enough: with the batch that has come so far. Where rows wait for the watermark, those of a batch are given out with
+// the one behind it, which Spark runs without records if it has none.
+func (w *remote) limit(p Progress) {
 	r := w.r
-	if !r.limited || r.remaining.Load() <= 0 {
+	if !r.limited {
 		return
 	}
-	left := r.remaining.Add(-records)
-	if left > 0 {
-		return
+	left := r.remaining.Load() - p.NumInputRows
+	r.remaining.Store(max(0, left))
+	w.beyond += max(0, -left)
+	_, ran := p.DurationMs["addBatch"]
+	switch {
+	case left > 0 || r.reading.Err() != nil:
+	case w.full < 0 && ran && r.query.waits():
+		w.full = p.BatchID
+	case w.full < 0 || p.BatchID > w.full || !ran:
+		if w.beyond > 0 {
+			r.note(fmt.Sprintf("%s records more than MaxRecords were read: %s ends with a whole batch.", wholeNumber(w.beyond), w.engine))
+		}
+		r.end("It ended after MaxRecords.")
 	}
-	r.remaining.Store(0)
-	if left < 0 {
-		r.note(fmt.Sprintf("%s records more than MaxRecords were read: %s ends with a whole batch.", wholeNumber(-left), w.engine))
-	}
-	r.end("It ended after MaxRecords.")
+}
+
+// waits tells whether rows are given out when the watermark has passed them, and not before.
+func (q *Query) waits() bool {
+	return q.mode == Append && slices.ContainsFunc(q.steps, func(s step) bool {
+		return slices.Contains([]plan.Op{plan.Aggregation, plan.Join, plan.Top}, s.Op)
+	})
 }
 
 // Bad implements Receiver.

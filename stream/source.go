@@ -103,6 +103,10 @@ func (p *Partial) Unwrap() error { return p.Err }
 // of the batch. That a partition has been read to its end is told by a batch without records, or by Finished.
 type Unmeasured interface{ Unmeasured() }
 
+// Ending is a Source that knows when nothing more will come: the channel is closed then, and nil where that is never. An Engine reads by itself: a query that
+// it runs is told so, and ends with what the sources hold then.
+type Ending interface{ Ends() <-chan struct{} }
+
 // Source reads the records of a topic.
 type Source interface {
 	// Run reads until ctx ends (then it returns nil after all its goroutines have ended), until the source is exhausted

@@ -42,6 +42,9 @@ func (s source) Identity() string { return "kafka " + s.cfg().subject() }
 // Replayable implements stream.Replayable.
 func (s source) Replayable() {}
 
+// Ends implements stream.Ending.
+func (s source) Ends() <-chan struct{} { return s.cfg().Until }
+
 // Shared implements stream.Shared.
 func (s source) Shared() bool { return s.cfg().Group != "" }
 
