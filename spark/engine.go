@@ -11,6 +11,7 @@ import (
 
 	"cancha/spark/internal/columns"
 	"cancha/spark/internal/compile"
+	"cancha/spark/internal/protocol"
 	"cancha/stream"
 	"cancha/stream/plan"
 )
@@ -81,7 +82,9 @@ func (e engine) Start(ctx context.Context, job stream.Job) (stream.Remote, error
 		s.Close() // the start's error says more
 		return nil, err
 	}
-	return &remote{handle: h, compiled: compiled, stopped: make(chan struct{})}, nil
+	r := &remote{handle: h, compiled: compiled, stopped: make(chan struct{})}
+	r.left, r.leave = context.WithCancel(context.Background())
+	return r, nil
 }
 
 // Start starts a query of package stream in this session, whose settings become those that the query's meaning depends on, and returns once the server
@@ -124,14 +127,37 @@ type remote struct {
 	compiled *compile.Compiled
 	stopped  chan struct{} // closed by Stop
 	once     sync.Once
+	closing  sync.Mutex      // held while Stop asks: Run closes the session afterwards
+	closed   bool            // Run has ended
+	left     context.Context // ends when Run is to end at once
+	leave    context.CancelFunc
 
 	seen  moment // of the newest report that was handed over
 	given int    // rows that were
 	epoch int64  // how often rows were
 }
 
+// CatchUp implements stream.CatcherUp.
+func (r *remote) CatchUp(ctx context.Context) error {
+	_, err := r.ask(ctx, &protocol.QueryCommand{Of: &protocol.QueryCommand_ProcessAllAvailable{ProcessAllAvailable: true}})
+	r.closing.Lock()
+	defer r.closing.Unlock()
+	if r.closed {
+		return nil // the session, and the question with it: Run knows how the query has ended
+	}
+	return err
+}
+
 // Stop implements stream.Remote.
 func (r *remote) Stop(ctx context.Context) error {
+	r.closing.Lock()
+	defer r.closing.Unlock()
+	if r.closed {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.left, cancel)() // nothing is to be waited for any more
 	err := r.handle.stop(ctx)
 	r.once.Do(func() { close(r.stopped) })
 	return err
@@ -139,7 +165,8 @@ func (r *remote) Stop(ctx context.Context) error {
 
 // Run implements stream.Remote.
 func (r *remote) Run(ctx context.Context, to stream.Receiver) error {
-	defer r.session.Close() // which ends the query too
+	defer r.close()
+	defer context.AfterFunc(ctx, r.leave)()
 	ctx = context.WithValue(ctx, beside{}, true)
 	for _, note := range r.compiled.Notes {
 		to.Note(note)
@@ -171,6 +198,15 @@ func (r *remote) Run(ctx context.Context, to stream.Receiver) error {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// close closes the session, which ends the query too. An answer to Stop is waited for: the query may be over before it comes.
+func (r *remote) close() {
+	r.closing.Lock()
+	defer r.closing.Unlock()
+	r.closed = true
+	r.leave()
+	r.session.Close()
 }
 
 // errorOf is why a query has ended, or else why its rows could not be handed over.
