@@ -82,7 +82,7 @@ func TestRemote(t *testing.T) {
 		}
 		to.Progress(report)
 		to.Progress(Progress{BatchID: 4, EventTime: map[string]Instant{"watermark": {Time: time.Unix(0, 0)}}})
-		to.Progress(Progress{BatchID: 4, NumInputRows: 1})
+		to.Progress(Progress{BatchID: 4, NumInputRows: 1, DurationMs: map[string]int64{"triggerExecution": 500}})
 		to.Bad("no JSON", 3)
 		to.Note("A worker was lost.")
 		return nil
@@ -102,7 +102,7 @@ func TestRemote(t *testing.T) {
 	if len(recent) != 2 || recent[0].Name != "far" || recent[0].RunID != "run" || recent[0].Sink.NumOutputRows != 2 || recent[0].Sources[0].Metrics["lag"] != "3" {
 		t.Errorf("got %+v", recent)
 	}
-	if _, ok := recent[1].Watermark(); ok || recent[1].NumInputRows != 1 || recent[1].RunID != "run" {
+	if _, ok := recent[1].Watermark(); ok || recent[1].NumInputRows != 1 || recent[1].InputRowsPerSecond != 2 || recent[1].RunID != "run" {
 		t.Errorf("of a batch that had begun with nothing: got %+v", recent[1])
 	}
 	if got := r.String(); !strings.Contains(got, "runs on a script") || !strings.Contains(got, "A worker was lost.") || !strings.Contains(got, "Stopped") {

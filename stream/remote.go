@@ -257,6 +257,9 @@ func (w *remote) complete(p *Progress) {
 	if p.StateOperators == nil {
 		p.StateOperators = []StateOperator{}
 	}
+	if d := p.DurationMs["triggerExecution"]; p.InputRowsPerSecond == 0 && d > 0 { // Spark's of a first batch: it counts from the start of the one before
+		p.InputRowsPerSecond = float64(p.NumInputRows) / (float64(d) / 1000)
+	}
 	p.Sources = slices.Clone(p.Sources)
 	for i := range p.Sources {
 		w.completeSource(&p.Sources[i])

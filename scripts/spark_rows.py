@@ -1,0 +1,117 @@
+"""Compares what a notebook gave here with what it gave on Spark.
+
+    python spark_rows.py rows HERE.csv SPARK.csv --keys A,B [--order C]
+    python spark_rows.py cells HERE.ipynb SPARK.ipynb ID...
+
+rows: the same rows by their keys, integers and texts exactly, other numbers to 1e-9 of themselves, or of one. With --order rows may be only here, if
+they lie behind all of Spark's by that column: the watermark has not passed them. cells: the cells of these ids show the same text.
+Exit 1 on any difference.
+"""
+import argparse
+import csv
+import json
+import math
+import sys
+
+TOLERANCE = 1e-9
+SHOWN = 10  # differences
+
+
+def number(text: str) -> float | None:
+    """Return the number that a cell is, None for an integer or no number: these are compared as they are written."""
+    if text.lstrip("-").isdigit():
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def equal(here: str, spark: str) -> bool:
+    """Report whether two cells hold the same."""
+    a, b = number(here), number(spark)
+    if here == spark:
+        return True
+    if a is None and b is None:
+        return False
+    try:
+        a, b = float(here), float(spark)
+    except ValueError:
+        return False
+    return math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+
+
+def table(path: str, keys: list[str]) -> tuple[list[str], dict[tuple, dict]]:
+    """Return the columns of a file, and its rows by their keys."""
+    with open(path, newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        rows = list(reader)
+    if missing := [k for k in keys if k not in (reader.fieldnames or [])]:
+        sys.exit(f"{path} has no column {', '.join(missing)}")
+    return reader.fieldnames, {tuple(row[k] for k in keys): row for row in rows}
+
+
+def rows(options) -> list[str]:
+    """Return how the rows of two files differ."""
+    keys = options.keys.split(",")
+    columns, here = table(options.here, keys)
+    others, spark = table(options.spark, keys)
+    if columns != others:
+        return [f"columns {columns} here, {others} on Spark"]
+    if not spark:
+        return ["no rows on Spark: nothing was compared"]
+    faults = [f"only on Spark: {key}" for key in spark if key not in here]
+    last = max(row[options.order] for row in spark.values()) if options.order else None
+    missing = [row for key, row in here.items() if key not in spark]
+    faults += [f"only here: {row}" for row in missing if last is None or row[options.order] <= last]
+    for key in here.keys() & spark.keys():
+        faults += [f"{key} {c}: {here[key][c]!r} here, {spark[key][c]!r} on Spark" for c in columns if not equal(here[key][c], spark[key][c])]
+    print(f"{'FAIL' if faults else 'ok'}   {options.here}: {len(spark)} rows on Spark, {len(here)} here, {len(missing)} of them not passed by the watermark there")
+    return faults
+
+
+def shown(path: str, cell_id: str) -> str:
+    """Return what a cell shows as text."""
+    with open(path, encoding="utf-8") as file:
+        cells = [c for c in json.load(file)["cells"] if c.get("id") == cell_id]
+    if not cells:
+        sys.exit(f"{path} has no cell {cell_id}")
+    texts = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in cells[0]["outputs"]]
+    return "".join("".join(text) for text in texts)
+
+
+def cells(options) -> list[str]:
+    """Return which cells show something else, or nothing."""
+    faults = []
+    for cell_id in options.ids:
+        here, spark = shown(options.here, cell_id), shown(options.spark, cell_id)
+        if not here or here != spark:
+            faults.append(f"cell {cell_id}: here\n{here}\non Spark\n{spark}")
+    print(f"{'FAIL' if faults else 'ok'}   {options.here}: cells {', '.join(options.ids)}")
+    return faults
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    kinds = parser.add_subparsers(required=True)
+    for compare in (rows, cells):
+        kind = kinds.add_parser(compare.__name__)
+        kind.set_defaults(compare=compare)
+        kind.add_argument("here")
+        kind.add_argument("spark")
+        if compare is rows:
+            kind.add_argument("--keys", required=True)
+            kind.add_argument("--order")
+        else:
+            kind.add_argument("ids", nargs="+")
+    options = parser.parse_args()
+    faults = options.compare(options)
+    for fault in faults[:SHOWN]:
+        print("    " + fault)
+    if len(faults) > SHOWN:
+        print(f"    and {len(faults) - SHOWN} more")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
