@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,20 +13,26 @@ import (
 
 	"github.com/compose-spec/compose-go/v2/loader"
 	"github.com/compose-spec/compose-go/v2/types"
+
+	"cancha/runtime/session/conf"
 )
 
 const root = "../.."
 
-// project loads the compose file as "docker compose" would, with the settings of .env.example.
-func project(t *testing.T) *types.Project {
+// project loads the compose file, and overlays over it, as "docker compose" would, with the settings of .env.example.
+func project(t *testing.T, overlays ...string) *types.Project {
 	t.Helper()
 	dir, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
+	files := []types.ConfigFile{{Filename: filepath.Join(dir, "docker-compose.yml")}}
+	for _, name := range overlays {
+		files = append(files, types.ConfigFile{Filename: filepath.Join(dir, name)})
+	}
 	p, err := loader.LoadWithContext(t.Context(), types.ConfigDetails{
 		WorkingDir:  dir,
-		ConfigFiles: []types.ConfigFile{{Filename: filepath.Join(dir, "docker-compose.yml")}},
+		ConfigFiles: files,
 		Environment: settings(t),
 	}, func(o *loader.Options) { o.SetProjectName("cancha", true) })
 	if err != nil {
@@ -97,9 +105,9 @@ func TestCompose(t *testing.T) {
 }
 
 // services are those of all profiles.
-func services(t *testing.T) types.Services {
+func services(t *testing.T, overlays ...string) types.Services {
 	t.Helper()
-	p := project(t)
+	p := project(t, overlays...)
 	all := types.Services{}
 	for name, s := range p.Services {
 		all[name] = s
@@ -144,6 +152,77 @@ func TestComposeGPU(t *testing.T) {
 	lab := services(t)["jupyter-lab"]
 	if s.Ports[0].Published == lab.Ports[0].Published {
 		t.Errorf("both have port %s", s.Ports[0].Published)
+	}
+}
+
+// The cluster's parts find one another, and what the Connect server is started with contradicts neither itself nor what workers have.
+func TestComposeSpark(t *testing.T) {
+	for overlay, want := range map[string][]string{
+		"":                     {"spark-connect", "spark-master", "spark-worker"},
+		"deploy/spark/gpu.yml": {"spark-connect", "spark-master", "spark-worker", "spark-worker-gpu"},
+	} {
+		all := services(t, strings.Fields(overlay)...)
+		names := slices.Sorted(maps.Keys(all))
+		if got := slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(all[name].Profiles, "spark") }); !slices.Equal(got, want) {
+			t.Errorf("with the overlay %q the profile has %v, want %v", overlay, got, want)
+		}
+		file := connectFile(t, all["spark-connect"])
+		if faults := file.Faults(conf.Machine{}); len(faults) > 0 {
+			t.Errorf("%s: %+v", file.Name, faults)
+		}
+		for _, name := range want[2:] {
+			if master, _ := file.Get(conf.Master); !slices.Contains(all[name].Command, master.Value) {
+				t.Errorf("%s runs %q, and the server is started with %s", name, all[name].Command, master.Value)
+			}
+		}
+		if port, _ := file.Get("spark.connect.grpc.binding.port"); port.Value != fmt.Sprint(all["spark-connect"].Ports[0].Target) {
+			t.Errorf("the server listens on %s, and %d is published", port.Value, all["spark-connect"].Ports[0].Target)
+		}
+		if host, _ := file.Get("spark.driver.host"); host.Value != "spark-connect" {
+			t.Errorf("executors call the driver %q", host.Value)
+		}
+	}
+	gpu := services(t, "deploy/spark/gpu.yml")["spark-worker-gpu"]
+	if devices := gpu.Deploy.Resources.Reservations.Devices; len(devices) != 1 || *gpu.Deploy.Replicas != 1 || gpu.Deploy.Resources.Limits.MemoryBytes == 0 {
+		t.Errorf("the worker with a GPU: %+v", gpu.Deploy)
+	}
+}
+
+// connectFile is the file that a Connect server is started with.
+func connectFile(t *testing.T, s types.ServiceConfig) *conf.File {
+	t.Helper()
+	for _, v := range s.Volumes {
+		if v.Target == "/etc/spark/connect.conf" && slices.Contains(s.Command, v.Target) {
+			file, err := conf.Read(v.Source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return file
+		}
+	}
+	t.Fatalf("spark-connect runs %q with %v", s.Command, s.Volumes)
+	return nil
+}
+
+// TestDiscovery: the discovery script prints what Spark reads, of as many GPUs as there are.
+func TestDiscovery(t *testing.T) {
+	path := t.TempDir()
+	script := "#!/bin/sh\nprintf '0\\n1\\n'\n"
+	if err := os.WriteFile(filepath.Join(path, "nvidia-smi"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("sh", filepath.Join(root, "deploy/spark/gpus.sh"))
+	c.Env = append(os.Environ(), "PATH="+path+":"+os.Getenv("PATH"))
+	if out, err := c.CombinedOutput(); err != nil || string(out) != `{"name":"gpu","addresses":["0","1"]}`+"\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	c = exec.Command("sh", filepath.Join(root, "deploy/spark/gpus.sh"))
+	c.Env = append(os.Environ(), "PATH="+path+":"+os.Getenv("PATH"))
+	if err := os.WriteFile(filepath.Join(path, "nvidia-smi"), []byte("#!/bin/sh\necho no driver >&2\nexit 9\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := c.Output(); err == nil {
+		t.Errorf("without a driver it printed %q", out)
 	}
 }
 
