@@ -77,6 +77,7 @@ func (e engine) Start(ctx context.Context, job stream.Job) (stream.Remote, error
 	if err != nil {
 		return nil, err
 	}
+	compiled.Notes = append(compiled.Notes, s.notes...)
 	h, err := s.begin(ctx, compiled.Start)
 	if err != nil {
 		s.Close() // the start's error says more

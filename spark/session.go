@@ -23,7 +23,9 @@ type Config struct {
 	// Master is the server's address as Spark's clients write it: sc://host:15002, with /;token=…;use_ssl=true;user_id=…;session_id=… behind it, and
 	// headers as further keys, such as Databricks' x-databricks-cluster-id. ca=FILE names a file of trusted certificates.
 	Master string
-	// Settings of the session, such as "spark.sql.shuffle.partitions": "64". The time zone is UTC unless they say otherwise, as in package stream.
+	// Settings of the session, such as "spark.sql.shuffle.partitions": "64". The time zone is UTC unless they say otherwise, as in package stream. What
+	// they leave out is as the file of settings has it (cancha.conf, or the spark-defaults.conf that CANCHA_CONF names): spark.sql.… and
+	// spark.rapids.sql.…. Of what else it has, which only the server's start can set, Notes tells where the server differs.
 	Settings map[string]string
 	// Kafka are further options of Kafka's Java client for queries of package stream, such as kafka.ssl.truststore.location: a file of the cluster's
 	// machines.
@@ -79,6 +81,8 @@ type Session struct {
 	client *connect.Client
 	config Config
 	master string // host:port
+
+	notes []string
 
 	remembered *remembered
 	entry      atomic.Pointer[running.Entry] // nil: it is a query's own
@@ -141,7 +145,11 @@ func (c Config) connect(ctx context.Context) (*Session, error) {
 	s := &Session{client: client, config: c, master: place(target)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.close = sync.OnceValue(s.end)
-	if err := s.set(ctx, c.Settings); err != nil {
+	err = s.ofFile(ctx, c.Settings)
+	if err == nil {
+		err = s.set(ctx, c.Settings)
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.remember(target)

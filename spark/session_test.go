@@ -328,3 +328,43 @@ func TestCellInterrupted(t *testing.T) {
 		}
 	})
 }
+
+// TestFileOfSettings: what spark-defaults.conf says and a session can have is set at its start, below what the program says, and of the rest it is told
+// once what the server has otherwise, without what is secret.
+func TestFileOfSettings(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "spark-defaults.conf")
+	if err := os.WriteFile(file, []byte(`spark.remote sc://elsewhere/;token=verysecret
+spark.sql.shuffle.partitions 64
+spark.sql.ansi.enabled false
+spark.sql.shuffle.partitions 12
+spark.rapids.sql.enabled true
+spark.rapids.sql.concurrentGpuTasks 2
+spark.sql.warehouse.dir /here
+spark.driver.memory 4g
+spark.executor.memory 8g
+spark.executor.instances 4
+spark.ssl.keyPassword verysecret
+cancha.cores 2
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CANCHA_CONF", file)
+	s := start(t, Config{Settings: map[string]string{"spark.sql.ansi.enabled": "true"}}, connecttest.Config{Settings: map[string]string{
+		"spark.driver.memory": "4096m", "spark.executor.memory": "1g", "spark.sql.warehouse.dir": "/there"}}, nil)
+	has := s.Settings(s.ID())
+	for key, want := range map[string]string{"spark.sql.shuffle.partitions": "12", "spark.sql.ansi.enabled": "true", "spark.rapids.sql.enabled": "true",
+		timeZone: "UTC", "spark.sql.warehouse.dir": "/there", "spark.executor.memory": "1g", "spark.executor.instances": "", "spark.remote": ""} {
+		if has[key] != want {
+			t.Errorf("the session has %s %q, want %q", key, has[key], want)
+		}
+	}
+	const want = "spark.rapids.sql.concurrentGpuTasks 2 (not set there); spark.sql.warehouse.dir /here (/there there); spark.executor.memory 8g (1g there); " +
+		"spark.executor.instances 4 (not set there); spark.ssl.keyPassword (not set there)."
+	if notes := s.Notes(); len(notes) != 1 || !strings.HasSuffix(notes[0], want) || strings.Contains(notes[0], "verysecret") {
+		t.Errorf("notes %q, want one that ends with %q", notes, want)
+	}
+	t.Setenv("CANCHA_CONF", filepath.Join(t.TempDir(), "none.conf"))
+	if _, err := Connect(t.Context(), s.URL("patience=2s")); err == nil || !strings.Contains(err.Error(), "CANCHA_CONF names the file of settings") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cancha/internal/master"
+	"cancha/runtime/session/conf"
 )
 
 // Config is what a run may use. A field that is zero is not set: see [Configure].
@@ -175,6 +176,31 @@ func Master() (string, error) {
 		return "", fmt.Errorf("session: %s: %w", where, err)
 	}
 	return c.Master, nil
+}
+
+// SparkSettings are the settings of Spark (spark.…) in the file of settings, in its order, each with where it stands; of two with one name the later.
+// They are what a session on a Spark Connect server is to have. Where that server is, spark.master and spark.remote, is not among them: see [Master].
+// Without such a file there are none. Values may be secret: they are not hidden, as those of [Config].Settings are.
+func SparkSettings() ([]Setting, error) {
+	file, err := openFile()
+	if err != nil || file == nil {
+		return nil, wrapped(err)
+	}
+	var all []Setting
+	for _, s := range file.Settings {
+		last, _ := file.Get(s.Key)
+		if strings.HasPrefix(s.Key, "spark.") && s.Key != conf.Master && s.Key != conf.Remote && last.Line == s.Line {
+			all = append(all, Setting{s.Key, s.Value, file.at(s)})
+		}
+	}
+	return all, nil
+}
+
+func wrapped(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("session: %w", err)
 }
 
 // source finds the text of a setting; "" where it has none.

@@ -75,3 +75,24 @@ func TestMasterRefuses(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestSparkSettings: what the file says of Spark, the later of two, but for where Spark is.
+func TestSparkSettings(t *testing.T) {
+	file := write(t, "spark-defaults.conf", "spark.master spark://m:7077\nspark.sql.shuffle.partitions 8\nspark.remote sc://h\ncancha.cores 2\n"+
+		"spark.executor.memory 4g\nspark.sql.shuffle.partitions 9\n")
+	t.Setenv(FileVariable, file)
+	got, err := SparkSettings()
+	want := []Setting{{"spark.executor.memory", "4g", file + ":5 (spark.executor.memory)"}, {"spark.sql.shuffle.partitions", "9", file + ":6 (spark.sql.shuffle.partitions)"}}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+	t.Setenv(FileVariable, file+".none")
+	if got, err := SparkSettings(); err == nil || !strings.Contains(err.Error(), FileVariable) {
+		t.Errorf("a file that is not there: %v, %v", got, err)
+	}
+	t.Setenv(FileVariable, "")
+	t.Chdir(t.TempDir())
+	if got, err := SparkSettings(); err != nil || len(got) > 0 {
+		t.Errorf("without a file: %v, %v", got, err)
+	}
+}

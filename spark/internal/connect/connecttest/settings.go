@@ -3,6 +3,7 @@ package connecttest
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cancha/spark/internal/protocol"
@@ -24,7 +25,7 @@ func (x *session) configure(o *protocol.ConfigRequest_Operation) (pairs []*proto
 		pairs = append(pairs, pair)
 	}
 	for _, key := range o.GetIsModifiable().GetKeys() {
-		modifiable := "true"
+		modifiable := strconv.FormatBool(strings.HasPrefix(key, "spark.sql.") && key != "spark.sql.warehouse.dir") // as the server's
 		pairs = append(pairs, &protocol.Pair{Key: key, Value: &modifiable})
 	}
 	if all := o.GetGetAll(); all != nil {
