@@ -139,7 +139,7 @@ func (c Config) connect(ctx context.Context) (*Session, error) {
 	}
 	client, err := connect.Dial(ctx, target)
 	if err != nil {
-		return nil, fmt.Errorf("spark: connect to %s: %w", place(target), err)
+		return nil, err // it names the address
 	}
 	c.Master = "" // whoever prints a part of the session prints no token
 	s := &Session{client: client, config: c, master: place(target)}

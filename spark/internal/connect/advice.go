@@ -49,7 +49,7 @@ func (c *Client) unanswered(s *status.Status) (text, todo string) {
 	}
 	switch s.Code() {
 	case codes.Unauthenticated:
-		return at + " does not know the token, or wants one: " + text, "set token in the address, behind /;"
+		return at + " does not know the token, or wants one: " + text, "write it behind the address: sc://" + at + "/;token=TOKEN"
 	case codes.PermissionDenied:
 		return at + " does not let this user in: " + text, "see the token, user_id, and the rights of that user there"
 	case codes.Unimplemented:
@@ -71,10 +71,19 @@ func (c *Client) unreachable(text string) string {
 		return "see whether the server wants TLS, use_ssl=true, and whether it is a Spark Connect server"
 	case strings.Contains(text, "lookup "):
 		return "see the name of the host"
-	case strings.Contains(text, "reading from server"), strings.Contains(text, "connection reset"), strings.Contains(text, "broken pipe"):
-		return "the server has gone: see its log; what ran there is lost, and so are views and models"
+	case strings.Contains(text, "reading from server"), strings.Contains(text, "connection reset"), strings.Contains(text, "broken pipe"),
+		strings.Contains(text, "connection refused") && c.version != "": // it has answered before
+		return "the server was there and has gone: see its log; what ran there is lost, and so are views and models; connect again when it is back"
 	}
 	return "see whether a Spark Connect server runs there, and listens on that port and not on its own loopback alone"
+}
+
+// silence is what to do about a server that answers nothing; where it is asked for the result of an operation, that may be a proxy's fault.
+func silence(err error) string {
+	if errors.Is(err, errNothing) {
+		return "see its log, and whether a proxy between cuts answers off; what ran there may still run"
+	}
+	return "see host and port, whether a firewall is between, and whether the driver is alive there; what ran there may still run"
 }
 
 // distrust is what to do about a TLS handshake that failed for good.

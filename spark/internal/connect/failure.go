@@ -87,8 +87,7 @@ func (c *Client) failure(ctx context.Context, err error) error {
 		err, ok = errSilent, false
 	}
 	if !ok {
-		return &Error{Text: c.target.address() + ": " + err.Error(), Code: codes.Unavailable.String(), cause: err,
-			Advice: "see host and port, whether a firewall is between, and whether the driver is alive there; what ran there may still run"}
+		return &Error{Text: c.target.address() + ": " + err.Error(), Code: codes.Unavailable.String(), cause: err, Advice: silence(err)}
 	}
 	if _, limited := ctx.Deadline(); limited && s.Code() == codes.DeadlineExceeded { // the server's clock may be the first to end
 		return fmt.Errorf("spark: interrupted: %w", context.DeadlineExceeded)

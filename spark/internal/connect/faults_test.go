@@ -46,7 +46,7 @@ func refusedDial(t *testing.T, at connect.Target) error {
 func TestToken(t *testing.T) {
 	s := connecttest.Start(t, connecttest.Config{Token: "right"})
 	for _, pairs := range [][]string{nil, {"token=secret"}} {
-		wantError(t, refusedDial(t, target(t, s.URL(pairs...))), "Unauthenticated", "", "set token")
+		wantError(t, refusedDial(t, target(t, s.URL(pairs...))), "Unauthenticated", "", "/;token=TOKEN")
 	}
 }
 
@@ -129,11 +129,11 @@ func TestFails(t *testing.T) {
 		{"expired", (*connecttest.Server).Expire, nil, "8s", "Internal", "INVALID_HANDLE.SESSION_CLOSED", "connect again"},
 		{"started anew", (*connecttest.Server).Renew, nil, "8s", "Internal", "INVALID_HANDLE.SESSION_CHANGED", "views, models and queries are gone"},
 		{"started anew meanwhile", nil, (*connecttest.Server).Renew, "8s", "Internal", "INVALID_HANDLE.SESSION_NOT_FOUND", "connect again"},
-		{"gone", func(s *connecttest.Server) { s.Stop() }, nil, "400ms", "Unavailable", "", "cannot be reached"},
+		{"gone", func(s *connecttest.Server) { s.Stop() }, nil, "400ms", "Unavailable", "", "was there and has gone: see its log"},
 		{"gone meanwhile", nil, func(s *connecttest.Server) { go s.Stop() }, "400ms", "Unavailable", "", "cannot be reached"},
 		{"frozen", (*connecttest.Server).Freeze, nil, "800ms", "Unavailable", "", "says nothing"},
 		{"frozen meanwhile", nil, (*connecttest.Server).Freeze, "800ms", "Unavailable", "", "what ran there may still run"},
-		{"nothing but ends", func(s *connecttest.Server) { s.End(make([]int, 1000)...) }, nil, "400ms", "Unavailable", "", "without a response"},
+		{"nothing but ends", func(s *connecttest.Server) { s.End(make([]int, 1000)...) }, nil, "400ms", "Unavailable", "", "without a response; see its log, and whether a proxy"},
 		{"refused", func(s *connecttest.Server) { s.Refuse(1000) }, nil, "400ms", "Unavailable", "", "connecttest: refused"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -98,7 +98,7 @@ func TestServerToken(t *testing.T) {
 	at.Token = "wrong"
 	start := time.Now()
 	_, err := connect.Dial(t.Context(), at)
-	wantError(t, err, "Unauthenticated", "", "set token")
+	wantError(t, err, "Unauthenticated", "", "/;token=TOKEN")
 	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("it took %v", took)
 	}
