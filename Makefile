@@ -93,9 +93,8 @@ integration: build ## the Kafka tests, "windows" and "crash" on a real Apache Ka
 	scripts/kafka.sh with scripts/windows.sh $(FLAGS)
 	scripts/kafka.sh with scripts/crash.sh $(FLAGS)
 
-integration-spark: ## Spark's protocol as its jar defines it, and the Spark rooms on a Spark of their own, which is killed meanwhile (Java 17, Maven, pip)
-	scripts/spark-protocol.sh check
-	scripts/spark.sh with go test -count=1 -p 1 ./spark/...
+integration-spark: build ## what reaches Spark, on a Spark 4.0.0 and a Kafka of their own: tests, notebooks, kills, and a cluster that loses a worker (Java 17, Maven, pip); PARTS="server cluster"
+	scripts/integration-spark.sh $(PARTS)
 
 parquet: ## pyarrow and DuckDB read what stream/parquet writes
 	PYTHON=$(PYTHON) scripts/parquet.sh
