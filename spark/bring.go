@@ -166,8 +166,8 @@ func (s *Session) lend(ctx context.Context) (*lent, error) {
 		return nil, err
 	}
 	if err != nil {
-		s.config.Logger.Warn("spark: the catalog makes no schema, so a model's files stay in "+l.path, "err", err)
 		l.schema = ""
+		s.note(fmt.Sprintf("The catalog makes no schema with a place (%v), so the files of a model that came here stay in %s.", err, l.path))
 	}
 	return l, nil
 }

@@ -90,7 +90,17 @@ type Session struct {
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 
-	close func() error // once
+	told  func(note string) // nil: the logger is
+	close func() error      // once
+}
+
+// note tells a sentence that a user should read.
+func (s *Session) note(sentence string) {
+	if s.told != nil {
+		s.told(sentence)
+		return
+	}
+	s.config.Logger.Warn("spark: " + sentence)
 }
 
 // Connect makes a session with the server at an address like sc://host:15002, with what else is in [Config.Master].

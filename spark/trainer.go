@@ -126,7 +126,11 @@ func (t *trainer) connect(ctx context.Context, job *running.Job, progress func(d
 			t.config.Progress(p)
 		}
 	}
-	return c.connect(ctx)
+	s, err := c.connect(ctx)
+	if err == nil {
+		s.told = func(note string) { t.tell([]string{note}) }
+	}
+	return s, err
 }
 
 // tell shows sentences in the running cell, each once.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -142,13 +143,18 @@ func TestTrainerFails(t *testing.T) {
 	} {
 		a := newAcademy(t)
 		a.refuses = refuses
-		trainer, err := Config{Master: a.URL("patience=2s"), Folder: "/models"}.Trainer(t.Context())
+		var logged strings.Builder
+		c := Config{Master: a.URL("patience=2s"), Folder: "/models", Logger: slog.New(slog.NewTextHandler(&logged, nil))}
+		trainer, err := c.Trainer(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = forest.FitClassifier(t.Context(), pair(t), forest.Config{Trees: 1, Trainer: trainer})
 		if want.err == "" && err != nil || want.err != "" && (err == nil || !strings.Contains(err.Error(), want.err)) || a.told[len(a.told)-1] != want.last {
 			t.Errorf("where %s fails: %v, and the last that it was told of was %q; want %q and %q", refuses, err, a.told[len(a.told)-1], want.err, want.last)
+		}
+		if stays := strings.Contains(logged.String(), "stay in /models/cancha_"); stays != (refuses == "sql CREATE SCHEMA") {
+			t.Errorf("where %s fails it is told that files stay: %v", refuses, stays)
 		}
 	}
 }
