@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"cancha/internal/cellio"
 	"cancha/ml"
 	"cancha/ml/forest"
 	"cancha/spark/internal/columns"
@@ -26,7 +27,8 @@ type academy struct {
 	*server
 	mu      sync.Mutex
 	told    []string
-	refuses string // the told word at which it fails
+	refuses string        // the told word at which it fails
+	reads   chan struct{} // if set, told that nodes are read, which then lasts until the call ends
 }
 
 // newAcademy starts one. Its forests split column x0 at 0.5.
@@ -38,7 +40,7 @@ func newAcademy(t *testing.T) *academy {
 		return r, protojson.Unmarshal([]byte(schema), r)
 	}}
 	own(t)
-	a.server = startFake(t, fake, func(_ context.Context, p *protocol.Plan, send func(*protocol.ExecuteResponse)) error {
+	a.server = startFake(t, fake, func(ctx context.Context, p *protocol.Plan, send func(*protocol.ExecuteResponse)) error {
 		word := wordOf(p)
 		a.mu.Lock()
 		a.told = append(a.told, word)
@@ -46,6 +48,10 @@ func newAcademy(t *testing.T) *academy {
 		switch {
 		case a.refuses != "" && strings.HasPrefix(word, a.refuses):
 			return errors.New("[NO_WAY] it does not")
+		case word == "read nodes" && a.reads != nil:
+			close(a.reads)
+			<-ctx.Done()
+			return ctx.Err()
 		case word == "read nodes":
 			return rows(t, send, stumpColumns()...)
 		case strings.HasPrefix(word, "sql "):
@@ -156,6 +162,31 @@ func TestTrainerFails(t *testing.T) {
 		if stays := strings.Contains(logged.String(), "stay in /models/cancha_"); stays != (refuses == "sql CREATE SCHEMA") {
 			t.Errorf("where %s fails it is told that files stay: %v", refuses, stays)
 		}
+	}
+}
+
+// TestTrainerInterrupted: an interrupt of the cell ends a fit, though its context does not end, and the folder is removed all the same.
+func TestTrainerInterrupted(t *testing.T) {
+	a := newAcademy(t)
+	a.reads = make(chan struct{})
+	trainer, err := Config{Master: a.URL("patience=2s"), Folder: "/models"}.Trainer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, ended, d := cellio.NewAside(7), make(chan error, 1), pair(t)
+	go run.Do(func() {
+		_, err := forest.FitClassifier(context.Background(), d, forest.Config{Trees: 1, Trainer: trainer})
+		ended <- err
+	})
+	<-a.reads
+	run.Interrupt()
+	if err := <-ended; !errors.Is(err, cellio.ErrInterrupted) {
+		t.Errorf("it ended with %v", err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if last := a.told[len(a.told)-1]; last != "sql DROP SCHEMA" {
+		t.Errorf("the last that it was told of is %q, want that the schema is dropped", last)
 	}
 }
 
