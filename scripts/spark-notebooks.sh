@@ -38,8 +38,8 @@ both() {
   run "$number" spark "$CANCHA_SPARK" -p "out=$out/$number-spark" "$@"
 }
 
-# same NUMBER FILE KEYS ORDER compares the rows of a file; rows that only the run here has lie behind the last of Spark's, by the column ORDER.
-same() { python3 scripts/spark_rows.py rows "$out/$1-here/$2" "$out/$1-spark/$2" --keys "$3" --order "$4"; }
+# compare KIND NUMBER FILE MORE... compares a file of both runs.
+compare() { python3 scripts/spark_rows.py "$1" "$out/$2-here/$3" "$out/$2-spark/$3" "${@:4}"; }
 
 # played fills the topic of matches, once, and sets events to how many records that gave.
 events=
@@ -54,25 +54,26 @@ played() {
 notebook_03() {
   played
   both 03 -p "events=$events"
-  same 03 windows.csv match_id,team_id,window_start window_start
+  compare rows 03 windows.csv --keys match_id,team_id,window_start --order window_start
 }
 
-# The scoring stays here in both runs.
+# The scoring stays here in both runs. Its model is that of notebook 02.
 notebook_04() {
   played
+  [ -e notebooks/models/lwp_model ] || "$cancha" run --timeout 10m -o "$out/02.ipynb" notebooks/02_train_lwp.ipynb >"$out/02.log" 2>&1 ||
+    die "notebook 02, whose model 04 asks: $(tail -25 "$out/02.log")"
   both 04 -p "events=$events"
-  python3 scripts/spark_rows.py rows "$out/04-here/predictions.csv" "$out/04-spark/predictions.csv" --keys match_id,event_time,period,timestamp,p_home,p_draw
-  python3 scripts/spark_rows.py cells "$out/04-here/run.ipynb" "$out/04-spark/run.ipynb" 04-sums
+  compare rows 04 predictions.csv --keys match_id,event_time,period,timestamp,p_home,p_draw
+  compare cells 04 run.ipynb 04-sums
 }
 
 # With an hour of delay no order comes late: which are depends on where Spark's batches end.
 notebook_06() {
-  both 06 -p delay=time.Hour -p events=6000 -p rate=0
-  same 06 sales.csv city,window_start,window_end window_end
-  same 06 top_ten.csv name,window_start,window_end window_end
-  same 06 unpaid.csv order created
-  same 06 shares.csv channel,window_start,window_end window_end
-  python3 scripts/spark_rows.py cells "$out/06-here/run.ipynb" "$out/06-spark/run.ipynb" c18 c20
+  both 06 -p delay=time.Hour -p events=12000 -p rate=0
+  compare rows 06 sales.csv --keys city,window_start,window_end --order window_end --estimate median
+  compare rows 06 top_ten.csv --keys name,window_start,window_end --order window_end
+  compare rows 06 unpaid.csv --keys order --order created
+  compare cells 06 run.ipynb c18 c20
 }
 
 # What these compare they compare themselves.

@@ -146,6 +146,25 @@ func TestLiveEngineStops(t *testing.T) {
 	}
 }
 
+// TestLiveEngineEnds: a query that waits for the watermark gives its rows out before it ends, by MaxRecords or with a source that ends.
+func TestLiveEngineEnds(t *testing.T) {
+	e := liveEngine(t, Config{})
+	topic := bought(t, brokers(t))
+	over := make(chan struct{})
+	close(over)
+	until := topic
+	until.Until = over
+	for name, q := range map[string]*stream.Query{"MaxRecords": byMinute(topic).MaxRecords(931), "the source": byMinute(until)} {
+		r, err := q.On(e).Start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Wait(t.Context()); err != nil || len(printed(r.Results())) != 90 || r.Totals().Records != 931 {
+			t.Errorf("%s: it ended with %v, %d rows of %d records: %q", name, err, r.Results().Len(), r.Totals().Records, r.Notes())
+		}
+	}
+}
+
 // heard is a sink that tells when it is given rows.
 type heard chan int
 

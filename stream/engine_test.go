@@ -303,7 +303,7 @@ func TestRemoteSourceEnds(t *testing.T) {
 	if err := r.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if got := strings.Join(r.Notes(), "\n"); got != "Its sources have ended, and it goes on: a script does not say whether it has read them (no such question).\nIt was stopped." {
+	if got := strings.Join(r.Notes(), "\n"); got != "Its sources have ended; a script does not say whether it has read them (no such question).\nIt was stopped." {
 		t.Errorf("got %q", got)
 	}
 	source.ends = make(chan struct{}) // which the first run of it would close

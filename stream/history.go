@@ -61,11 +61,23 @@ func (h History) shown() *shownTable {
 		t.add(clock(p.Timestamp.Time), rateNumber(p.InputRowsPerSecond), processRate(p), wholeNumber(p.NumInputRows),
 			wholeNumber(p.BatchDuration)+" ms", p.watermarkText(), wholeNumber(p.LateRows()), p.lag(), wholeNumber(p.Sink.NumOutputRows))
 	}
-	t.caption = fmt.Sprintf("%s epochs of about a second; times are UTC, the watermark's is event time", wholeNumber(int64(len(t.rows))))
+	t.caption = fmt.Sprintf("%s epochs of %s; times are UTC, the watermark's is event time", wholeNumber(int64(len(t.rows))), h.lengths())
 	if len(t.rows) < len(h) {
 		t.caption = "the newest " + t.caption
 	}
 	return t
+}
+
+// lengths says how long epochs are: here a second, on Spark as long as a batch takes.
+func (h History) lengths() string {
+	longest := int64(0) // ms
+	for _, p := range h {
+		longest = max(longest, p.DurationMs["triggerExecution"])
+	}
+	if longest < 3000 {
+		return "about a second"
+	}
+	return fmt.Sprintf("up to %d s", (longest+999)/1000)
 }
 
 // processRate is a dash for an epoch without records, which has none.

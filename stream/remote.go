@@ -89,7 +89,7 @@ func (w *remote) follow(reading, working context.Context, abandon context.Cancel
 // untilSourcesEnd ends the query once all of its sources have ended, and it has read them.
 func (w *remote) untilSourcesEnd(reading context.Context) {
 	far, ok := w.far.(CatcherUp)
-	if !ok {
+	if !ok || w.r.query.now { // which ends by itself
 		return
 	}
 	for _, in := range w.r.graph.inputs {
@@ -107,7 +107,7 @@ func (w *remote) untilSourcesEnd(reading context.Context) {
 	case err == nil:
 		w.r.cancel()
 	case reading.Err() == nil: // if the query has failed, Run says why
-		w.r.note(fmt.Sprintf("Its sources have ended, and it goes on: %s does not say whether it has read them (%v).", w.engine, err))
+		w.r.note(fmt.Sprintf("Its sources have ended; %s does not say whether it has read them (%v).", w.engine, err))
 	}
 }
 
