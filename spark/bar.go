@@ -24,7 +24,7 @@ func (s *Session) progress(ctx context.Context) (tell func(Stages), end func()) 
 	if s.config.Progress != nil {
 		return s.config.Progress, func() {}
 	}
-	if cellio.CurrentRun() == nil || ctx.Value(beside{}) != nil {
+	if cellio.CurrentRun() == nil || ctx.Value(besideCells{}) != nil {
 		return nil, func() {}
 	}
 	b := &bar{begun: time.Now()}

@@ -38,7 +38,7 @@ func TestBar(t *testing.T) {
 			b.tell(Stages{Stages: []Stage{{Tasks: 4, DoneTasks: 6, Done: true}}})
 			b.end()
 		}
-		if tell, _ := s.progress(context.WithValue(t.Context(), beside{}, true)); tell != nil {
+		if tell, _ := s.progress(context.WithValue(t.Context(), besideCells{}, true)); tell != nil {
 			t.Error("what goes on beside cells has a bar")
 		}
 	})

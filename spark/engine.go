@@ -168,7 +168,7 @@ func (r *remote) Stop(ctx context.Context) error {
 func (r *remote) Run(ctx context.Context, to stream.Receiver) error {
 	defer r.close()
 	defer context.AfterFunc(ctx, r.leave)()
-	ctx = context.WithValue(ctx, beside{}, true)
+	ctx = context.WithValue(ctx, besideCells{}, true)
 	for _, note := range r.compiled.Notes {
 		to.Note(note)
 	}

@@ -243,7 +243,7 @@ func (s *Session) run(ctx context.Context, p *protocol.Plan, each func(*protocol
 // joined is a context that an interrupt of the running cell ends too, unless the work goes on beside cells.
 func joined(ctx context.Context) (context.Context, context.CancelFunc) {
 	run := cellio.CurrentRun()
-	if run == nil || ctx.Value(beside{}) != nil {
+	if run == nil || ctx.Value(besideCells{}) != nil {
 		return ctx, func() {}
 	}
 	joined, cancel := context.WithCancelCause(ctx)
@@ -251,8 +251,8 @@ func joined(ctx context.Context) (context.Context, context.CancelFunc) {
 	return joined, func() { unwatch(); cancel(nil) }
 }
 
-// beside is the key of contexts of what goes on beside cells, whichever has begun it.
-type beside struct{}
+// besideCells is the key of contexts of what goes on beside cells, whichever has begun it.
+type besideCells struct{}
 
 // do executes a command that answers with one part of a response; take tells whether it was that one. nil: there is no answer.
 func (s *Session) do(ctx context.Context, c *protocol.Command, take func(*protocol.ExecuteResponse) bool) error {

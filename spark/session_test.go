@@ -323,7 +323,7 @@ func TestCellInterrupted(t *testing.T) {
 		}
 	}
 	run.Do(func() {
-		if ctx, _ := joined(context.WithValue(t.Context(), beside{}, true)); ctx.Err() != nil {
+		if ctx, _ := joined(context.WithValue(t.Context(), besideCells{}, true)); ctx.Err() != nil {
 			t.Errorf("what goes on beside the cell ended: %v", context.Cause(ctx))
 		}
 	})

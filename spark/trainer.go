@@ -84,8 +84,8 @@ func (t *trainer) fit(ctx context.Context, d *ml.Dataset, c forest.Config, class
 		return err
 	}
 	t.tell(notes)
-	ctx, cancel := withCell(ctx)
-	defer cancel()
+	ctx, stop := joined(ctx)
+	defer stop()
 	kind := map[bool]string{true: "classifier", false: "regressor"}[classes]
 	job := running.NewJob(running.Fit, fmt.Sprintf("random forest, %s, on %s", kind, t.name), 0, "tasks")
 	job.Handle(int64(d.Rows()), 4*int64(len(d.Values)))
@@ -157,16 +157,6 @@ type sentence string
 
 // String implements fmt.Stringer.
 func (s sentence) String() string { return string(s) }
-
-// withCell is a context that an interrupt of the running cell ends, too.
-func withCell(ctx context.Context) (context.Context, context.CancelFunc) {
-	joined, cancel := context.WithCancelCause(ctx)
-	forget := func() bool { return true }
-	if run := cellio.CurrentRun(); run != nil {
-		forget = context.AfterFunc(run.Context(), func() { cancel(context.Cause(run.Context())) })
-	}
-	return joined, func() { forget(); cancel(nil) }
-}
 
 // sendable names what of a dataset Spark's trees do not take.
 func sendable(d *ml.Dataset, classes bool) error {
