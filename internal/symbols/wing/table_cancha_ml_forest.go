@@ -4,7 +4,9 @@ package wing
 
 import (
 	"cancha/internal/symbols/listing"
+	"cancha/ml"
 	"cancha/ml/forest"
+	"context"
 	"go/token"
 )
 
@@ -18,6 +20,7 @@ var table_cancha_ml_forest = listing.Package{
 		{"LoadRegressor", forest.LoadRegressor},
 		{"NewClassifier", forest.NewClassifier},
 		{"NewRegressor", forest.NewRegressor},
+		{"On", forest.On},
 		{"OpenClassifier", forest.OpenClassifier},
 		{"OpenRegressor", forest.OpenRegressor},
 	},
@@ -33,5 +36,31 @@ var table_cancha_ml_forest = listing.Package{
 		{"Regressor", (*forest.Regressor)(nil)},
 		{"SessionClassifier", (*forest.SessionClassifier)(nil)},
 		{"SessionRegressor", (*forest.SessionRegressor)(nil)},
+		{"Trainer", (*forest.Trainer)(nil)},
 	},
+	Wrappers: []listing.Symbol{
+		{"Trainer", (*_cancha_ml_forest_Trainer)(nil)},
+	},
+}
+
+type _cancha_ml_forest_Trainer struct {
+	IValue         any
+	WFitClassifier func(a0 context.Context, a1 *ml.Dataset, a2 forest.Config) (*forest.Classifier, error)
+	WFitRegressor  func(a0 context.Context, a1 *ml.Dataset, a2 forest.Config) (*forest.Regressor, error)
+	WString        func() string
+}
+
+func (w _cancha_ml_forest_Trainer) FitClassifier(a0 context.Context, a1 *ml.Dataset, a2 forest.Config) (*forest.Classifier, error) {
+	return w.WFitClassifier(a0, a1, a2)
+}
+
+func (w _cancha_ml_forest_Trainer) FitRegressor(a0 context.Context, a1 *ml.Dataset, a2 forest.Config) (*forest.Regressor, error) {
+	return w.WFitRegressor(a0, a1, a2)
+}
+
+func (w _cancha_ml_forest_Trainer) String() string {
+	if w.WString == nil {
+		return ""
+	}
+	return w.WString()
 }

@@ -23,6 +23,7 @@ var table_cancha_runtime_session = listing.Package{
 		{"Out", session.Out},
 		{"ParseMemory", session.ParseMemory},
 		{"Password", session.Password},
+		{"SparkSettings", session.SparkSettings},
 		{"UI", session.UI},
 	},
 	Constants: []listing.Literal{

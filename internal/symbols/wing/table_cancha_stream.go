@@ -96,6 +96,7 @@ var table_cancha_stream = listing.Package{
 		{"Batch", (*stream.Batch)(nil)},
 		{"Beginner", (*stream.Beginner)(nil)},
 		{"CSVOptions", (*stream.CSVOptions)(nil)},
+		{"CatcherUp", (*stream.CatcherUp)(nil)},
 		{"Checker", (*stream.Checker)(nil)},
 		{"Closer", (*stream.Closer)(nil)},
 		{"Column", (*stream.Column)(nil)},
@@ -104,6 +105,7 @@ var table_cancha_stream = listing.Package{
 		{"Decoder", (*stream.Decoder)(nil)},
 		{"Divider", (*stream.Divider)(nil)},
 		{"Dropper", (*stream.Dropper)(nil)},
+		{"Ending", (*stream.Ending)(nil)},
 		{"Engine", (*stream.Engine)(nil)},
 		{"Explanation", (*stream.Explanation)(nil)},
 		{"Expr", (*stream.Expr)(nil)},
@@ -176,11 +178,13 @@ var table_cancha_stream = listing.Package{
 	},
 	Wrappers: []listing.Symbol{
 		{"Beginner", (*_cancha_stream_Beginner)(nil)},
+		{"CatcherUp", (*_cancha_stream_CatcherUp)(nil)},
 		{"Checker", (*_cancha_stream_Checker)(nil)},
 		{"Closer", (*_cancha_stream_Closer)(nil)},
 		{"Committer", (*_cancha_stream_Committer)(nil)},
 		{"Divider", (*_cancha_stream_Divider)(nil)},
 		{"Dropper", (*_cancha_stream_Dropper)(nil)},
+		{"Ending", (*_cancha_stream_Ending)(nil)},
 		{"Engine", (*_cancha_stream_Engine)(nil)},
 		{"Finisher", (*_cancha_stream_Finisher)(nil)},
 		{"Format", (*_cancha_stream_Format)(nil)},
@@ -219,6 +223,15 @@ type _cancha_stream_Beginner struct {
 
 func (w _cancha_stream_Beginner) Begin(a0 stream.Partition, a1 stream.Found) (int64, bool, error) {
 	return w.WBegin(a0, a1)
+}
+
+type _cancha_stream_CatcherUp struct {
+	IValue   any
+	WCatchUp func(a0 context.Context) error
+}
+
+func (w _cancha_stream_CatcherUp) CatchUp(a0 context.Context) error {
+	return w.WCatchUp(a0)
 }
 
 type _cancha_stream_Checker struct {
@@ -264,6 +277,15 @@ type _cancha_stream_Dropper struct {
 
 func (w _cancha_stream_Dropper) Drop() {
 	w.WDrop()
+}
+
+type _cancha_stream_Ending struct {
+	IValue any
+	WEnds  func() <-chan struct{}
+}
+
+func (w _cancha_stream_Ending) Ends() <-chan struct{} {
+	return w.WEnds()
 }
 
 type _cancha_stream_Engine struct {
