@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"cancha/spark/internal/connect"
 	"cancha/spark/internal/connect/connecttest"
 	"cancha/spark/internal/protocol"
 )
@@ -188,6 +189,32 @@ func TestInterruptEarly(t *testing.T) {
 		if op.Running {
 			t.Errorf("it runs on: %+v", op)
 		}
+	}
+}
+
+// TestSweep: what an operation may begin after it was interrupted is cancelled, twice, and once before the session's end; that of others is left alone.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	s := connecttest.Start(t, connecttest.Config{Execute: endless})
+	full := errors.New("full")
+	interrupted := func(c *connect.Client) {
+		if err := c.Execute(t.Context(), sql("select"), func(*protocol.ExecuteResponse) error { return full }); err != full {
+			t.Errorf("got %v, want %v itself", err, full)
+		}
+	}
+	swept := func(c *connect.Client) int { return s.Operations(c.Session())[0].Swept }
+	one, two := dial(t, s, "patience=400ms"), dial(t, s, "patience=400ms")
+	interrupted(one)
+	eventually(t, "it was swept twice", func() bool { return swept(one) == 2 })
+	interrupted(two)
+	if err := two.Release(t.Context()); err != nil || swept(two) != 1 {
+		t.Errorf("got %v, and that it was swept %d times before the session's end, want once", err, swept(two))
+	}
+	whole := connecttest.Start(t, connecttest.Config{Execute: rows(3)})
+	three := dial(t, whole, "patience=80ms")
+	wantRows(t, three, 3)
+	if err := three.Release(t.Context()); err != nil || whole.Operations(three.Session())[0].Swept != 0 {
+		t.Errorf("got %v, and %+v", err, whole.Operations(three.Session()))
 	}
 }
 

@@ -30,6 +30,7 @@ type Client struct {
 	conn     *grpc.ClientConn
 	line     *line
 	releases *releases
+	sweeper  *sweeper
 	version  string
 	server   atomic.Pointer[string] // what the server calls its side of the session, once it has told
 	hangUp   func() error           // once
@@ -52,6 +53,7 @@ func Dial(ctx context.Context, t Target) (*Client, error) {
 	}
 	c := &Client{target: t, conn: conn, line: l, hangUp: sync.OnceValue(conn.Close)}
 	c.releases = newReleases(c.release)
+	c.sweeper = newSweeper(t.Patience, c.fail)
 	if err := c.greet(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -100,6 +102,7 @@ func (c *Client) Version() string { return c.version }
 // Close tells the server what it may forget, for a quarter of the patience at most, and hangs up. The session stays on the server, until it has been
 // idle for an hour, unless Release has ended it. Close may be called twice.
 func (c *Client) Close() error {
+	c.sweeper.close()
 	c.releases.close(c.target.Patience / 4)
 	if err := c.hangUp(); err != nil {
 		return fmt.Errorf("spark: hang up: %w", err)
@@ -128,8 +131,10 @@ func (c *Client) Config(ctx context.Context, operation *protocol.ConfigRequest_O
 	return response, nil
 }
 
-// Release ends the session on the server, with all that runs in it and all that it keeps: views, models, settings. Any call after it is an error.
+// Release ends the session on the server, with all that runs in it and all that it keeps: views, models, settings. Any call after it is an error. If an
+// operation was interrupted in the last second, it waits for the rest of that second: see sweeper.
 func (c *Client) Release(ctx context.Context) error {
+	c.sweeper.settle(ctx)
 	request := new(protocol.ReleaseSessionRequest)
 	c.sign(request)
 	return c.call(ctx, "ReleaseSession", request, new(protocol.ReleaseSessionResponse))

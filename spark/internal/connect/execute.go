@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 
 	"cancha/spark/internal/protocol"
 )
@@ -46,6 +48,9 @@ func (c *Client) Execute(ctx context.Context, plan *protocol.Plan, each func(*pr
 // finish releases the operation, and says how it ended.
 func (o *operation) finish(ctx context.Context, err, untold error) error {
 	defer o.c.releases.all(o.id)
+	if err != nil && (ctx.Err() != nil || cancelled(err)) {
+		defer o.c.sweeper.add(o.id)
+	}
 	var refused *refusal
 	switch {
 	case err == nil:
@@ -62,6 +67,13 @@ func (o *operation) finish(ctx context.Context, err, untold error) error {
 		return interrupted(context.Cause(ctx), untold)
 	}
 	return o.c.failure(ctx, err)
+}
+
+// cancelled tells whether the operation was interrupted here or from elsewhere.
+func cancelled(err error) bool {
+	var refused *refusal
+	s, ok := status.FromError(err)
+	return errors.As(err, &refused) || ok && strings.Contains(s.Message(), "[OPERATION_CANCELED]")
 }
 
 // interrupted is the error of an operation whose context has ended.

@@ -2,9 +2,11 @@ package connect_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
@@ -64,8 +66,7 @@ func wantCount(t *testing.T, c *connect.Client, query string, want int64) {
 	}
 }
 
-// endlessSQL takes hours, on both cores. It has one stage on purpose: of a query with several, Spark 4.0.0 may begin one that it was about to begin when
-// the query was interrupted (AQE submits stages from a thread that does not hear of it). Nothing in the protocol ends that one.
+// endlessSQL takes hours, on both cores. It has one stage: of several see sweeper.
 const endlessSQL = "select id from range(0, 1000000000000000, 1, 2) where (id ^ 7) % 1000003 = -1"
 
 func TestServer(t *testing.T) {
@@ -139,6 +140,54 @@ func TestServerInterrupt(t *testing.T) {
 		}
 	}
 	wantCount(t, c, "select id from range(0, 1000, 1, 2)", 1000) // both cores are free
+}
+
+// TestServerInterruptStages: of a query with several stages that is interrupted early nothing is left a few seconds later, with the session or without.
+func TestServerInterruptStages(t *testing.T) {
+	at := server(t)
+	page := os.Getenv("CANCHA_SPARK_UI")
+	if page == "" {
+		t.Skip("CANCHA_SPARK_UI names no page of the server's")
+	}
+	wantCount(t, serve(t, at), "select id % 10, count(*) from range(0, 1000, 1, 2) group by 1", 10) // a cold server takes seconds to begin
+	for i := range 6 {
+		c := serve(t, at)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(50+100*i)*time.Millisecond)
+		if _, _, err := count(ctx, c, "select s % 10, count(*) from ("+strings.Replace(endlessSQL, "id from", "id s from", 1)+") group by 1"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		cancel()
+		if i%2 == 0 {
+			if err := c.Release(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for end := time.Now().Add(10 * time.Second); jobs(t, page) > 0; time.Sleep(100 * time.Millisecond) { // nobody tells
+		if time.Now().After(end) {
+			t.Fatalf("10 s later %d jobs run", jobs(t, page))
+		}
+	}
+}
+
+// jobs is how many the server runs, by the REST API of its page.
+func jobs(t *testing.T, page string) int {
+	t.Helper()
+	get := func(path string, into any) {
+		r, err := http.Get(page + "/api/v1/applications" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		if err := json.NewDecoder(r.Body).Decode(into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var apps []struct{ ID string }
+	var running []struct{ JobID int }
+	get("", &apps)
+	get("/"+apps[0].ID+"/jobs?status=running", &running)
+	return len(running)
 }
 
 // TestServerProgress: a long query tells its stages.

@@ -77,8 +77,11 @@ func (s *Server) execute(r *protocol.ExecuteRequest, stream grpc.ServerStream) e
 		s.mu.Unlock()
 		return status.Error(codes.Unavailable, "connecttest: refused")
 	}
-	if x.operations[r.GetOperationId()] != nil {
+	if before := x.operations[r.GetOperationId()]; before != nil {
 		s.mu.Unlock()
+		if before.sweep() { // it is no operation any more; the plan of who comes with its id is taken to be wrong
+			return Failure(codes.Internal, "PARSE_SYNTAX_ERROR", "42601", "Syntax error.")
+		}
 		return Failure(codes.Internal, "INVALID_HANDLE.OPERATION_ALREADY_EXISTS", "HY000", "The handle "+r.GetOperationId()+" is invalid.")
 	}
 	op := s.begin(x, r)

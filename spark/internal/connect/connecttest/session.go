@@ -69,6 +69,7 @@ type operation struct {
 	err         error
 	interrupted bool
 	released    bool
+	swept       int
 	reader      int // the number of the stream that may read
 }
 
@@ -122,6 +123,16 @@ func (op *operation) interrupt() {
 	op.cancel()
 }
 
+// sweep notes that another has come with the id of one that was released.
+func (op *operation) sweep() (released bool) {
+	op.change(func() {
+		if released = op.released; released {
+			op.swept++
+		}
+	})
+	return released
+}
+
 // take makes the caller the one that reads.
 func (op *operation) take() (number int) {
 	op.change(func() { op.reader++; number = op.reader })
@@ -136,6 +147,7 @@ type Operation struct {
 	Interrupted bool
 	Released    bool // as a whole
 	Forgotten   int  // how many responses were released
+	Swept       int  // how often another was executed under its id when it was released
 }
 
 // Operations returns those of a session, by their ids.
@@ -149,7 +161,7 @@ func (s *Server) Operations(session string) (all []Operation) {
 	for _, id := range slices.Sorted(maps.Keys(x.operations)) {
 		op := x.operations[id]
 		op.mu.Lock()
-		all = append(all, Operation{op.id, op.tags, !op.ended, op.interrupted, op.released, op.forgotten})
+		all = append(all, Operation{op.id, op.tags, !op.ended, op.interrupted, op.released, op.forgotten, op.swept})
 		op.mu.Unlock()
 	}
 	return all
