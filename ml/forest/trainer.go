@@ -13,8 +13,9 @@ import (
 // Trainer grows forests elsewhere than in this process, such as on a cluster: [On] and spark.Trainer give one. What comes back is a forest as any
 // other, which answers here.
 type Trainer interface {
-	// FitClassifier grows a forest on the labels of the dataset. What of the settings it cannot follow is refused before anything starts, by the setting's name
-	// and with what to write instead. Config.Progress counts the Trainer's tasks, of which more may come: total grows. When ctx ends, the work does.
+	// FitClassifier grows a forest on the labels of the dataset. What of the settings it cannot follow is refused before anything
+	// starts, by the setting's name and with what to write instead. Config.Progress counts the Trainer's tasks, of which more may come:
+	// total grows. When ctx ends, the work does.
 	FitClassifier(ctx context.Context, d *ml.Dataset, c Config) (*Classifier, error)
 	// FitRegressor does so on the targets of the dataset.
 	FitRegressor(ctx context.Context, d *ml.Dataset, c Config) (*Regressor, error)

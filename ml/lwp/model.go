@@ -31,10 +31,10 @@ type Config struct {
 	// Calibrate puts the probabilities of a forest of outcomes right on matches that it has not seen; it costs four more forests. The
 	// others are calibrated as they are: for them it is an error.
 	Calibrate bool
-	// Forest is the forest's own configuration. What is left 0: 100 trees; leaves of at least a 200th of the rows;
-	// the square root of the number of columns. Rows are always drawn by whole matches, whatever ByGroup says; on a Trainer, which knows no groups, row by
-	// row. With Calibrate its Trainer grows all five forests, for a calibration must see forests like the one that it puts right. An Average is fitted here: it is made of
-	// many small fits, and with a Trainer it is an error.
+	// Forest is the forest's own configuration. What is left 0: 100 trees; leaves of at least a 200th of the rows; the square root of
+	// the number of columns. Rows are always drawn by whole matches, whatever ByGroup says; on a Trainer, which knows no groups, row by
+	// row. With Calibrate its Trainer grows all five forests, for a calibration must see forests like the one that it puts right. An
+	// Average is fitted here: it is made of many small fits, and with a Trainer it is an error.
 	Forest forest.Config
 }
 

@@ -304,8 +304,8 @@ func (c *Config) options(port **guard.Listener, kept *copies, failed *faults) []
 	return append(opts, kfake.WithLogger(failed))
 }
 
-// spoken are the kinds of requests that the broker says it knows: those of Kafka's latest release, but for DescribeTopicPartitions, in whose answers it leaves out lists that Kafka's
-// Java clients (Spark's among them) take for granted. Without it they ask by Metadata.
+// spoken are the kinds of requests that the broker says it knows: those of Kafka's latest release, but for DescribeTopicPartitions, in
+// whose answers it leaves out lists that Kafka's Java clients (Spark's among them) take for granted. Without it they ask by Metadata.
 func spoken() *kversion.Versions {
 	v := kversion.Stable()
 	v.SetMaxKeyVersion(int16(kmsg.DescribeTopicPartitions), -1)
