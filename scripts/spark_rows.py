@@ -76,13 +76,15 @@ def rows(options) -> list[str]:
 
 
 def shown(path: str, cell_id: str) -> str:
-    """Return what a cell shows as text."""
+    """Return the value that a cell shows as text, or else what it prints: it may also tell how far a build has come."""
     with open(path, encoding="utf-8") as file:
         cells = [c for c in json.load(file)["cells"] if c.get("id") == cell_id]
     if not cells:
         sys.exit(f"{path} has no cell {cell_id}")
-    texts = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in cells[0]["outputs"]]
-    return "".join("".join(text) for text in texts)
+    outputs = cells[0]["outputs"]
+    values = [output["data"].get("text/plain", "") for output in outputs if output["output_type"] == "execute_result"]
+    printed = [output["text"] for output in outputs if output["output_type"] == "stream"]
+    return "".join("".join(text) for text in values or printed)
 
 
 def cells(options) -> list[str]:
