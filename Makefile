@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration integration-spark parquet onnx mllib postgres windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest chaos resume nexmark endless kernelspec cuda cuda-test ptx
+.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration integration-spark parquet onnx mllib postgres windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest bench-spark chaos resume nexmark endless kernelspec cuda cuda-test ptx
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -172,6 +172,9 @@ resume: build ## notebooks 03 and 04 with a checkpoint, their kernels killed wit
 
 bench-peers: ## minutes, Nexmark and latency beside Flink 2.3, Spark 4.0 and DuckDB on one real Kafka (half an hour; 3 GB in out/peers)
 	KAFKA_HEAP=1g scripts/kafka.sh with scripts/peers.sh
+
+bench-spark: ## one plan on the local engine and on Spark local[2], over one topic of a real Kafka, in turns (ten minutes; Java 17, Maven, pip); table in out/bench-spark/spark.md
+	KAFKA_HEAP=1g scripts/kafka.sh with scripts/bench-spark.sh
 
 bench-forest: out/forest/python/made ## random forests beside scikit-learn, oneDAL, LightGBM, XGBoost and onnxruntime, five turns (hours; FLAGS="-rows 100k -depths 12 -turns 1": minutes); table in out/forest/forest.md
 	go run ./bench/forest -python out/forest/python/bin/python $(FLAGS)
