@@ -29,16 +29,16 @@ func TestBar(t *testing.T) {
 	run := cellio.NewAside(1)
 	run.Do(func() {
 		for _, age := range []time.Duration{0, time.Minute} {
-			tell, end := s.progress(t.Context())
-			b := &bar{begun: time.Now().Add(-age)}
-			if tell == nil || end == nil {
+			b := s.newBar(t.Context())
+			if b == nil {
 				t.Fatal("a cell has no bar")
 			}
+			b.begun = b.begun.Add(-age)
 			b.tell(Stages{Running: 2, Stages: []Stage{{Tasks: 4, DoneTasks: 1}}})
 			b.tell(Stages{Stages: []Stage{{Tasks: 4, DoneTasks: 6, Done: true}}})
 			b.end()
 		}
-		if tell, _ := s.progress(context.WithValue(t.Context(), besideCells{}, true)); tell != nil {
+		if s.newBar(context.WithValue(t.Context(), besideCells{}, true)) != nil {
 			t.Error("what goes on beside cells has a bar")
 		}
 	})

@@ -177,7 +177,7 @@ func (l *lent) giveBack(ctx context.Context) error {
 	if l.schema == "" {
 		return nil
 	}
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), removing)
+	ctx, stop := context.WithTimeout(context.WithValue(context.WithoutCancel(ctx), besideCells{}, true), removing) // also where the cell was interrupted
 	defer stop()
 	if _, err := l.session.SQL(ctx, "DROP SCHEMA IF EXISTS "+quote1(l.schema)+" CASCADE"); err != nil {
 		return fmt.Errorf("spark: the folder %s stays: %w; DROP SCHEMA %s CASCADE removes it", l.path, err, l.schema)

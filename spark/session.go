@@ -90,8 +90,10 @@ type Session struct {
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 
-	told  func(note string) // nil: the logger is
-	close func() error      // once
+	told func(note string) // nil: the logger is
+
+	watched func(Stages) // told of all that is waited for, beside Config.Progress; nil: nobody is
+	close   func() error // once
 }
 
 // note tells a sentence that a user should read.
@@ -233,7 +235,7 @@ func (s *Session) run(ctx context.Context, p *protocol.Plan, each func(*protocol
 	tell, end := s.progress(ctx)
 	defer end()
 	return s.client.Execute(ctx, p, func(r *protocol.ExecuteResponse) error {
-		if p := r.GetProgress(); p != nil && tell != nil {
+		if p := r.GetProgress(); p != nil {
 			tell(stagesOf(p))
 		}
 		return each(r)

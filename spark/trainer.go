@@ -106,11 +106,19 @@ func (t *trainer) fit(ctx context.Context, d *ml.Dataset, c forest.Config, class
 	})
 }
 
-// connect makes a fit's session, which tells of its tasks.
+// connect makes a fit's session, which tells of its tasks: the list of what runs, and progress; where that is nil the cell shows a bar.
 func (t *trainer) connect(ctx context.Context, job *running.Job, progress func(done, total int)) (*Session, error) {
 	c := t.config
+	if progress != nil && c.Progress == nil {
+		c.Progress = func(Stages) {} // no bar beside that of the caller
+	}
+	s, err := c.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.told = func(note string) { t.tell([]string{note}) }
 	var before, seen int64 // done tasks of operations that are over, and of this one
-	c.Progress = func(p Stages) {
+	s.watched = func(p Stages) {
 		done, all := p.Tasks()
 		if done < seen {
 			before += seen
@@ -122,15 +130,8 @@ func (t *trainer) connect(ctx context.Context, job *running.Job, progress func(d
 		if progress != nil && all > 0 {
 			progress(int(before+done), int(before+all))
 		}
-		if t.config.Progress != nil {
-			t.config.Progress(p)
-		}
 	}
-	s, err := c.connect(ctx)
-	if err == nil {
-		s.told = func(note string) { t.tell([]string{note}) }
-	}
-	return s, err
+	return s, nil
 }
 
 // tell shows sentences in the running cell, each once.
