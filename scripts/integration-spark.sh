@@ -3,7 +3,7 @@
 #
 #   scripts/integration-spark.sh [PART...]     all parts, or some, in this order:
 #     protocol     connect.proto is what Spark's own jar defines
-#     server       every test of spark/... and stream, the plans on both engines among them, on a Connect server, local[2], which is paused and killed
+#     server       every test of spark/... and stream, the plans and the queries of Nexmark on both engines, on a Connect server, local[2], which is paused and killed
 #     orphans      notebooks that are interrupted, restarted, shut down and killed leave nothing running on a server
 #     notebooks    notebooks with -p master=sc://… (scripts/spark-notebooks.sh)
 #     cluster      a worker is killed with -9 in the middle of a query, a fit and a streaming query, on a standalone cluster of two
@@ -16,7 +16,7 @@ on() { scripts/kafka.sh with scripts/spark.sh "$@"; }
 part() {
   case $1 in
   protocol) scripts/spark-protocol.sh check ;;
-  server) on with go test -count=1 -p 1 -timeout 30m ./spark/... ./stream ;;
+  server) on with go test -count=1 -p 1 -timeout 30m ./spark/... ./stream ./bench/nexmark ;;
   orphans) CANCHA_PROGRAM=$PWD/bin/cancha scripts/spark.sh with go test -count=1 -timeout 30m -run TestSparkOrphans ./kernel/kerneltest ;;
   notebooks)
     if [ -x scripts/spark-notebooks.sh ]; then on with scripts/spark-notebooks.sh; fi
