@@ -1,11 +1,12 @@
 """Compares what a notebook gave here with what it gave on Spark.
 
     python spark_rows.py rows HERE.csv SPARK.csv --keys A,B [--order C] [--estimate D]
-    python spark_rows.py cells HERE.ipynb SPARK.ipynb ID...
+    python spark_rows.py cells HERE.ipynb SPARK.ipynb ID... [--width N]
 
 rows: the same rows by their keys, integers and texts exactly, other numbers to 1e-9 of themselves, or of one. With --order rows may be only here, if
 they lie behind all of Spark's by that column: the watermark has not passed them. With --estimate the numbers of that column, a quantile, are equal to
-0.5 %, as stream.Quantile is here; Spark's is exact. cells: the cells of these ids show the same text.
+0.5 %, as stream.Quantile is here; Spark's is exact. cells: the cells of these ids show the same text; with
+--width as far as the first N characters of each line go.
 Exit 1 on any difference.
 """
 import argparse
@@ -75,7 +76,7 @@ def rows(options) -> list[str]:
     return faults
 
 
-def shown(path: str, cell_id: str) -> str:
+def shown(path: str, cell_id: str, width: int | None) -> str:
     """Return the value that a cell shows as text, or else what it prints: it may also tell how far a build has come."""
     with open(path, encoding="utf-8") as file:
         cells = [c for c in json.load(file)["cells"] if c.get("id") == cell_id]
@@ -84,14 +85,15 @@ def shown(path: str, cell_id: str) -> str:
     outputs = cells[0]["outputs"]
     values = [output["data"].get("text/plain", "") for output in outputs if output["output_type"] == "execute_result"]
     printed = [output["text"] for output in outputs if output["output_type"] == "stream"]
-    return "".join("".join(text) for text in values or printed)
+    lines = "".join("".join(text) for text in values or printed).splitlines()
+    return "\n".join(line[:width] for line in lines)
 
 
 def cells(options) -> list[str]:
     """Return which cells show something else, or nothing."""
     faults = []
     for cell_id in options.ids:
-        here, spark = shown(options.here, cell_id), shown(options.spark, cell_id)
+        here, spark = shown(options.here, cell_id, options.width), shown(options.spark, cell_id, options.width)
         if not here or here != spark:
             faults.append(f"cell {cell_id}: here\n{here}\non Spark\n{spark}")
     print(f"{'FAIL' if faults else 'ok'}   {options.here}: cells {', '.join(options.ids)}")
@@ -112,6 +114,7 @@ def main() -> int:
             kind.add_argument("--estimate")
         else:
             kind.add_argument("ids", nargs="+")
+            kind.add_argument("--width", type=int)
     options = parser.parse_args()
     faults = options.compare(options)
     for fault in faults[:SHOWN]:
