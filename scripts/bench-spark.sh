@@ -18,6 +18,6 @@ began=$(date +%s%N)
 address=$(scripts/spark.sh start)
 took=$((($(date +%s%N) - began) / 100000000))
 trap 'scripts/spark.sh stop' EXIT
-"$out/bench" -brokers "$brokers" -master "${address#CANCHA_SPARK=}" -jvm "$(cat "$SPARK_DIR/pid")" -started "$((took / 10)).$((took % 10)) s" \
+"$out/bench" -brokers "$brokers" -master "${address#CANCHA_SPARK=}" -jvm "$(cat "$SPARK_DIR/server.pid")" -started "$((took / 10)).$((took % 10)) s" \
   -events "${EVENTS:-2000000}" -turns "${TURNS:-3}" >"$out/spark.md"
 cat "$out/spark.md"
