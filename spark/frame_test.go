@@ -134,6 +134,9 @@ func TestSQL(t *testing.T) {
 
 // TestSQLFails: an error of the server is Spark's, with its class.
 func TestSQLFails(t *testing.T) {
+	if _, err := (*Session)(nil).SQL(t.Context(), "SELECT 1"); err == nil || !strings.Contains(err.Error(), "there is no session") {
+		t.Errorf("without a session: %v", err)
+	}
 	s := start(t, Config{}, connecttest.Config{}, func(context.Context, *protocol.Plan, func(*protocol.ExecuteResponse)) error {
 		return connecttest.Failure(13, "UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703", "A column with name `nope` cannot be resolved.")
 	})

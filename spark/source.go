@@ -2,6 +2,7 @@ package spark
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"cancha/runtime/table"
@@ -68,7 +69,11 @@ func (s *Session) Range(from, to int64) *DataFrame {
 
 // SQL runs a statement of Spark's SQL. A query is described by the frame, and computed when rows are asked for; any other statement is run at once.
 // Values for the marks ? in it follow; for marks like :city give one map[string]any. They are bools, numbers, strings, times, decimals and []byte.
+// No session, as Connect leaves one that fails, is an error.
 func (s *Session) SQL(ctx context.Context, query string, args ...any) (*DataFrame, error) {
+	if s == nil {
+		return nil, errors.New("spark: there is no session: Connect failed, or was not called; run the cell with spark.Connect again and see its error")
+	}
 	q := &protocol.SQL{Query: query}
 	if err := bind(q, args); err != nil {
 		return nil, err
