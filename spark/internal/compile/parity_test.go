@@ -84,33 +84,12 @@ func valuesOf(b *columns.Batch, kinds []stream.Column) ([][]stream.Value, error)
 		rows[i] = make([]stream.Value, len(kinds))
 		for k := range kinds {
 			var err error
-			if rows[i][k], err = ValueOf(kinds[k].Kind, cell(&b.Columns[k], i)); err != nil {
+			if rows[i][k], err = ValueOf(kinds[k].Kind, b.Columns[k].Value(i)); err != nil {
 				return nil, fmt.Errorf("column %s: %w", kinds[k].Name, err)
 			}
 		}
 	}
 	return rows, nil
-}
-
-func cell(c *columns.Column, i int) any {
-	if c.Missing != nil && c.Missing[i] {
-		return nil
-	}
-	switch v := c.Values.(type) {
-	case []bool:
-		return v[i]
-	case []int64:
-		return v[i]
-	case []float64:
-		return v[i]
-	case []string:
-		return v[i]
-	case []time.Time:
-		return v[i]
-	case []any:
-		return v[i]
-	}
-	return c.Values
 }
 
 // records is a relation of records as Spark's Kafka source gives them.
