@@ -53,7 +53,7 @@ func (m *Machine) ErrorText(x any) (text, typ string, ok bool) {
 	if !ok {
 		return "", "", false
 	}
-	return m.Text(m.clean(err.Error())), m.errorType(x), true
+	return m.text(m.clean(err.Error())), m.errorType(x), true // an interrupted cell, too, tells what its library has answered
 }
 
 func (m *Machine) errorType(x any) string {

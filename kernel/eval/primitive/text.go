@@ -29,9 +29,14 @@ func ends(nested int) (head, tail int) {
 // Text returns a value as %+v prints it, cut if it is long or deep: of a slice, array, map or string it keeps head and tail, with the
 // length. It takes as long for a slice of a million elements as for one of a hundred.
 func (m *Machine) Text(x any) string {
+	text := m.text(x)
+	m.Check() // fmt swallows the panic of a method that was interrupted
+	return text
+}
+
+func (m *Machine) text(x any) string {
 	b := brief{m: m, limit: textLimit}
 	b.value(reflect.ValueOf(x), 0, true, nil)
-	m.Check() // fmt swallows the panic of a method that was interrupted
 	return b.String()
 }
 

@@ -79,9 +79,9 @@ func cancelled(err error) bool {
 // interrupted is the error of an operation whose context has ended.
 func interrupted(cause, untold error) error {
 	if untold != nil && !errors.Is(untold, context.Canceled) {
-		return fmt.Errorf("spark: interrupted here, but the server could not be told (%w) and may go on with it; release the session: %w", untold, cause)
+		return fmt.Errorf("spark: stopped here, but the server could not be told (%w) and may go on with it; release the session: %w", untold, cause)
 	}
-	return fmt.Errorf("spark: interrupted: %w", cause)
+	return fmt.Errorf("spark: stopped: %w", cause)
 }
 
 // operation is one execution of a plan.

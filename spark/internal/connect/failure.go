@@ -72,7 +72,7 @@ func unknown(err error) bool {
 // failure makes an Error of what a call ended with; the error of ctx stays as it is.
 func (c *Client) failure(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
-		return fmt.Errorf("spark: interrupted: %w", cause)
+		return fmt.Errorf("spark: stopped: %w", cause)
 	}
 	var ours *Error
 	if errors.As(err, &ours) {
@@ -90,7 +90,7 @@ func (c *Client) failure(ctx context.Context, err error) error {
 		return &Error{Text: c.target.address() + ": " + err.Error(), Code: codes.Unavailable.String(), cause: err, Advice: silence(err)}
 	}
 	if _, limited := ctx.Deadline(); limited && s.Code() == codes.DeadlineExceeded { // the server's clock may be the first to end
-		return fmt.Errorf("spark: interrupted: %w", context.DeadlineExceeded)
+		return fmt.Errorf("spark: stopped: %w", context.DeadlineExceeded)
 	}
 	e := parse(s)
 	c.enrich(ctx, s, e)
