@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"cancha/internal/cellio"
 	"cancha/kernel/cell"
@@ -116,12 +117,15 @@ func (p *Program) canAdd() error {
 // add adds a module or a package to the running engine. The caller holds adding.
 func (p *Program) add(ctx context.Context, r ModuleRequest, say func(line string)) error {
 	r.Used = p.scope.Loaded()
-	added, err := p.modules.Add(ctx, r, say)
+	var told atomic.Bool
+	added, err := p.modules.Add(ctx, r, func(line string) { told.Store(true); say(line) })
 	if errors.As(err, new(*Conflict)) {
 		return err
 	}
 	if err != nil {
-		say("\n")
+		if told.Load() {
+			say("\n")
+		}
 		return err
 	}
 	if err := p.building.lock(ctx); err != nil {
@@ -136,7 +140,9 @@ func (p *Program) add(ctx context.Context, r ModuleRequest, say func(line string
 	p.archives.Store(&added.Archives)
 	p.native.SetTools(added.Tools)
 	p.native.share(added.Tools.Cache)
-	say(addedLine(r, added.Module))
+	if told.Load() || added.Module.Path != "" { // a package of the program's own that was there already is no news
+		say(addedLine(r, added.Module))
+	}
 	return nil
 }
 
@@ -144,7 +150,7 @@ func (p *Program) add(ctx context.Context, r ModuleRequest, say func(line string
 func addedLine(r ModuleRequest, m native.Module) string {
 	switch {
 	case m.Path == "":
-		return "\n" // the program's own
+		return "added " + r.Path + "\n"
 	case m.Version != "":
 		m.Path += "@" + m.Version
 	}

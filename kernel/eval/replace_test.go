@@ -20,9 +20,13 @@ type conflicting struct {
 	meanwhile func()   // runs while an engine is built
 	added     []string // example.com/fine…, which have no conflict
 	cache     string
+	tells     bool // how far it is
 }
 
-func (m *conflicting) Add(_ context.Context, r ModuleRequest, _ func(string)) (Added, error) {
+func (m *conflicting) Add(_ context.Context, r ModuleRequest, say func(string)) (Added, error) {
+	if m.tells {
+		say("finding " + r.Path)
+	}
 	if strings.HasPrefix(r.Path, "example.com/fine") || strings.HasPrefix(r.Path, "cancha/") {
 		m.added = append(m.added, r.Path)
 		return Added{Tools: native.Toolchain{Cache: m.cache}}, nil
@@ -214,10 +218,23 @@ func TestAddedLine(t *testing.T) {
 		{"the module's root", ModuleRequest{Path: "a.org/m"}, native.Module{Path: "a.org/m", Version: "v1.0.0"}, "added a.org/m@v1.0.0\n"},
 		{"a package below", ModuleRequest{Path: "a.org/m/p"}, native.Module{Path: "a.org/m", Version: "v1.0.0"}, "added a.org/m/p of a.org/m@v1.0.0\n"},
 		{"by %get", ModuleRequest{Path: "a.org/m/p", Get: true}, native.Module{Path: "a.org/m", Version: "v1.0.0"}, "added a.org/m@v1.0.0\n"},
+		{"the program's own", ModuleRequest{Path: "cancha/heavy"}, native.Module{}, "added cancha/heavy\n"},
 		{"of a folder", ModuleRequest{Path: "a.org/m/p"}, native.Module{Path: "a.org/m"}, "added a.org/m/p of a.org/m\n"},
 	} {
 		if got := addedLine(c.r, c.module); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestOwnRoomsLeaveNoBlankLine: what was told of the way is followed by a line that stays; where nothing was told, nothing is left.
+func TestOwnRoomsLeaveNoBlankLine(t *testing.T) {
+	p, modules := newConflicting(t)
+	for tells, want := range map[bool]string{false: "", true: "added cancha/heavy\n"} {
+		modules.tells = tells
+		last := ""
+		if err := p.get(t.Context(), &task{ctx: t.Context()}, ModuleRequest{Path: "cancha/heavy"}, false, func(line string) { last = line }); err != nil || last != want {
+			t.Errorf("tells %v: got %q, %v, want %q", tells, last, err, want)
 		}
 	}
 }
