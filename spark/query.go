@@ -351,6 +351,9 @@ func (l listed) Status() string { return l.q.Status() + " (on Spark, " + l.q.ses
 // Notes implements running.Streamer.
 func (l listed) Notes() []string { return []string{} }
 
+// Quiet implements running.Quiet: a report comes when a batch is over, and each 10 s where no records come.
+func (l listed) Quiet() time.Duration { return time.Minute }
+
 // Totals implements running.Streamer.
 func (l listed) Totals() running.Totals {
 	l.q.mu.Lock()

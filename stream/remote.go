@@ -41,8 +41,9 @@ type remotePartition struct {
 // stopPatience is how long an engine may take to end a query in order; then it is ended at once.
 const stopPatience = 30 * time.Second
 
-// noReport is how seldom Spark reports of a query without records (spark.sql.streaming.noDataProgressEventInterval).
-const noReport = 10 * time.Second
+// slowBatch is for how long a query of another engine may report nothing and is not held up. Spark reports when a batch is over, and each 10 s
+// where no records come; 40,000 records with windows take it 18 s on a busy machine.
+const slowBatch = time.Minute
 
 func newRemote(r *Running, engine Engine, far Remote, here []Sink) *remote {
 	return &remote{r: r, engine: engine, far: far, here: here, epoch: -1, full: -1, offsets: map[remotePartition]*running.Partition{}}
@@ -413,4 +414,4 @@ func (w *remote) draws() bool { return false }
 
 func (w *remote) at() string { return w.engine.String() }
 
-func (w *remote) quiet() time.Duration { return noReport }
+func (w *remote) quiet() time.Duration { return slowBatch }

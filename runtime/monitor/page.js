@@ -52,6 +52,7 @@ const bytes = known(v => {
   return (i ? fine.format(v) : plain.format(v)) + " " + units[i];
 });
 const duration = known(ms => {
+  if (ms < 0) return "-" + duration(-ms); // simulated matches are ahead of the clock, and so is their watermark
   const s = ms / 1000;
   if (s < 1) return number(ms) + " ms";
   if (s < 60) return number(s) + " s";
