@@ -3,10 +3,10 @@
     python spark_rows.py rows HERE.csv SPARK.csv --keys A,B [--order C] [--estimate D]
     python spark_rows.py cells HERE.ipynb SPARK.ipynb ID... [--width N]
 
-rows: the same rows by their keys, integers and texts exactly, other numbers to 1e-9 of themselves, or of one. With --order rows may be only here, if
-they lie behind all of Spark's by that column: the watermark has not passed them. With --estimate the numbers of that column, a quantile, are equal to
-0.5 %, as stream.Quantile is here; Spark's is exact. cells: the cells of these ids show the same text; with
---width as far as the first N characters of each line go.
+rows: the same rows by their keys, each as often, integers and texts exactly, other numbers to 1e-9 of themselves, or of one. With --order rows
+may be only here, if they lie behind all of Spark's by that column: the watermark has not passed them. With --estimate the numbers of that column, a
+quantile, are equal to 0.5 %, as stream.Quantile is here; Spark's is exact. cells: the cells of these ids show the same text; with --width as far
+as the first N characters of each line go.
 Exit 1 on any difference.
 """
 import argparse
@@ -14,6 +14,7 @@ import csv
 import json
 import math
 import sys
+from collections import Counter
 
 TOLERANCE = 1e-9
 ESTIMATE = 0.005
@@ -44,21 +45,22 @@ def equal(here: str, spark: str, tolerance: float) -> bool:
     return math.isclose(a, b, rel_tol=tolerance, abs_tol=TOLERANCE)
 
 
-def table(path: str, keys: list[str]) -> tuple[list[str], dict[tuple, dict]]:
-    """Return the columns of a file, and its rows by their keys."""
+def table(path: str, keys: list[str]) -> tuple[list[str], dict[tuple, dict], Counter]:
+    """Return the columns of a file, its rows by their keys, and how many have each key."""
     with open(path, newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
         rows = list(reader)
     if missing := [k for k in keys if k not in (reader.fieldnames or [])]:
         sys.exit(f"{path} has no column {', '.join(missing)}")
-    return reader.fieldnames, {tuple(row[k] for k in keys): row for row in rows}
+    by = [tuple(row[k] for k in keys) for row in rows]
+    return reader.fieldnames, dict(zip(by, rows)), Counter(by)
 
 
 def rows(options) -> list[str]:
     """Return how the rows of two files differ."""
     keys = options.keys.split(",")
-    columns, here = table(options.here, keys)
-    others, spark = table(options.spark, keys)
+    columns, here, times = table(options.here, keys)
+    others, spark, there = table(options.spark, keys)
     if columns != others:
         return [f"columns {columns} here, {others} on Spark"]
     if not spark:
@@ -67,6 +69,7 @@ def rows(options) -> list[str]:
     last = max(row[options.order] for row in spark.values()) if options.order else None
     missing = [row for key, row in here.items() if key not in spark]
     faults += [f"only here: {row}" for row in missing if last is None or row[options.order] <= last]
+    faults += [f"{key}: {times[key]} rows here, {there[key]} on Spark" for key in here.keys() & spark.keys() if times[key] != there[key]]
     for key in here.keys() & spark.keys():
         for c in columns:
             a, b = here[key][c], spark[key][c]
