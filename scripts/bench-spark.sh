@@ -15,9 +15,9 @@ go build -o "$out/bench" ./bench/spark
 
 scripts/spark.sh fetch
 began=$(date +%s%N)
+trap 'scripts/spark.sh stop' EXIT # also of one that has not come up
 address=$(scripts/spark.sh start)
 took=$((($(date +%s%N) - began) / 100000000))
-trap 'scripts/spark.sh stop' EXIT
 "$out/bench" -brokers "$brokers" -master "${address#CANCHA_SPARK=}" -jvm "$(cat "$SPARK_DIR/server.pid")" -started "$((took / 10)).$((took % 10)) s" \
   -events "${EVENTS:-2000000}" -turns "${TURNS:-3}" >"$out/spark.md"
 cat "$out/spark.md"

@@ -18,9 +18,7 @@ part() {
   protocol) scripts/spark-protocol.sh check ;;
   server) on with go test -count=1 -p 1 -timeout 30m ./spark/... ./stream ./bench/nexmark ;;
   orphans) CANCHA_PROGRAM=$PWD/bin/cancha scripts/spark.sh with go test -count=1 -timeout 30m -run TestSparkOrphans ./kernel/kerneltest ;;
-  notebooks)
-    if [ -x scripts/spark-notebooks.sh ]; then on with scripts/spark-notebooks.sh; fi
-    ;;
+  notebooks) on with scripts/spark-notebooks.sh ;;
   cluster) on with-cluster go test -count=1 -timeout 30m -run TestCluster ./spark ;;
   *) sed -n 's/^# \{0,1\}//p' "$0" | sed -n 2,9p >&2; exit 2 ;;
   esac

@@ -99,7 +99,10 @@ start() {
 
 stop() {
   end server
-  for n in $(seq "$workers"); do end "worker-$n"; done
+  local pid
+  for pid in "$dir"/worker-*.pid; do # all there are: whoever stops them need not say SPARK_CLUSTER again
+    [ ! -e "$pid" ] || end "$(basename "$pid" .pid)"
+  done
   end master
 }
 
