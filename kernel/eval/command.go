@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"cancha/internal/cellio"
+	"cancha/internal/master"
 	"cancha/kernel/eval/magic"
 	"cancha/kernel/eval/tester"
 )
@@ -103,13 +104,13 @@ func secret(name string) bool {
 	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASSW"}, func(word string) bool { return strings.Contains(strings.ToUpper(name), word) })
 }
 
-// withToken reports whether a value, such as a master of Spark (sc://…;token=…), has a secret in it.
+// withToken reports whether a value, such as a master of Spark (sc://…;token=…), has a secret in it. Other parameters of a master are hidden as it is printed.
 func withToken(value string) bool { return strings.Contains(strings.ToLower(value), "token=") }
 
 func (s *steps) env(c *magic.Command) error {
 	name, value, set := strings.Cut(c.Args, "=")
-	if !set {
-		name, value, set = strings.Cut(c.Args, " ")
+	if !set || strings.ContainsAny(strings.TrimSpace(name), " \t") { // NAME value, in which there may be a =
+		name, value, set = strings.Cut(strings.TrimSpace(c.Args), " ")
 	}
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 	switch {
@@ -117,13 +118,13 @@ func (s *steps) env(c *magic.Command) error {
 		if err := os.Setenv(name, value); err != nil {
 			return fail(c, "%%env %s: %v", c.Args, errors.Unwrap(err))
 		}
-		s.print("env: %s=%s\n", name, value)
+		s.print("env: %s=%s\n", name, master.HideIn(value))
 	case name != "":
 		value, ok := os.LookupEnv(name)
 		if !ok {
 			return fail(c, "%%env %s: there is no such environment variable", name)
 		}
-		s.print("%s\n", value)
+		s.print("%s\n", master.HideIn(value))
 	default:
 		all := os.Environ()
 		slices.Sort(all)
@@ -131,7 +132,7 @@ func (s *steps) env(c *magic.Command) error {
 			if name, value, _ := strings.Cut(pair, "="); secret(name) || withToken(value) {
 				pair = name + "=<hidden>"
 			}
-			s.print("%s\n", pair)
+			s.print("%s\n", master.HideIn(pair))
 		}
 	}
 	return nil

@@ -69,6 +69,10 @@ func TestEnvironmentHidesSecrets(t *testing.T) {
 	if strings.Contains(got, "s3cret") || !strings.Contains(got, "CANCHA_MASTER=<hidden>\n") {
 		t.Errorf("got %s", got)
 	}
+	n.ok("%env CANCHA_MASTER sc://spark:15002/;x-let-in=s3cret;token=s3cret", "%env CANCHA_MASTER", "%env CANCHA_MASTER=sc://spark:15002/;x-let-in=s3cret", "%env")
+	if got := n.stream("stdout"); strings.Contains(got, "s3cret") || os.Getenv("CANCHA_MASTER") != "sc://spark:15002/;x-let-in=s3cret" {
+		t.Errorf("of a master: got %s", got)
+	}
 }
 
 // TestReset leaves what runs in the background alone.

@@ -32,7 +32,7 @@ func readSQL(c *magic.Command) (o sqlOptions, err error) {
 	}
 	o.session = strings.Join(words, "")
 	for _, name := range []string{o.name, o.session} {
-		if name != "" && !token.IsIdentifier(name) {
+		if name != "" && !token.IsIdentifier(name) || name == "_" {
 			return o, fail(c, "%%%%sql: %q is no name of a variable", name)
 		}
 	}

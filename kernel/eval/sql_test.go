@@ -49,6 +49,7 @@ func TestSQL(t *testing.T) {
 	refused("%%sql\n \n", "there is no statement below it")
 	refused("%%sql -o\nSELECT 1", "-o needs the name of a variable")
 	refused("%%sql -o a.b\nSELECT 1", `"a.b" is no name of a variable`)
+	refused("%%sql -o _\nSELECT 1", `"_" is no name of a variable`)
 	refused("%%sql w rows\nSELECT 1", "usage: %%sql [-o NAME] [SESSION]")
 	refused("%%sql rows\nSELECT 1", "rows has no method SQL(ctx, query)")
 	refused("%%sql nope\nSELECT 1", "there is no variable nope")
