@@ -48,13 +48,17 @@ func (m *Model) bring(ctx context.Context, class string, classes int) (made []*t
 	}
 	defer func() { err = errors.Join(err, place.giveBack(ctx)) }()
 	if err := m.write(ctx, place.path+"/model", false); err != nil {
-		return nil, fmt.Errorf("spark: bring the model here by %s: %w; Config.Folder, or CANCHA_SPARK_FOLDER, names another folder, which all of the cluster reaches", place.path, err)
+		return nil, place.failed(err)
 	}
 	table, err := m.session.nodes(ctx, place.path+"/model/data", classes)
 	if err != nil {
-		return nil, fmt.Errorf("spark: bring the model here: %w", err)
+		return nil, place.failed(err) // in a folder that each machine has for itself there are no files
 	}
 	return table.Build(len(m.Features), nil)
+}
+
+func (l *lent) failed(err error) error {
+	return fmt.Errorf("spark: bring the model here by %s: %w; Config.Folder, or CANCHA_SPARK_FOLDER, names another folder, which all of the cluster reaches", l.path, err)
 }
 
 // nodeColumns are what is asked of a node, in the order of addNodes: one column each, since a row of parts takes many times as much memory here.

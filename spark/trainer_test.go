@@ -143,7 +143,7 @@ func TestTrainerFails(t *testing.T) {
 		"view":              {"send the rows: ", "view"},
 		"fit":               {"NO_WAY", "fit"},
 		"write":             {"CANCHA_SPARK_FOLDER", "sql DROP SCHEMA"},
-		"read nodes":        {"NO_WAY", "sql DROP SCHEMA"},
+		"read nodes":        {"CANCHA_SPARK_FOLDER", "sql DROP SCHEMA"},
 		"sql DROP SCHEMA":   {"stays: ", "sql DROP SCHEMA"},
 		"sql CREATE SCHEMA": {"", "read nodes"},
 	} {

@@ -181,11 +181,27 @@ func TestComposeSpark(t *testing.T) {
 		if host, _ := file.Get("spark.driver.host"); host.Value != "spark-connect" {
 			t.Errorf("executors call the driver %q", host.Value)
 		}
+		folder := all["jupyter-lab"].Environment["CANCHA_SPARK_FOLDER"]
+		if folder == nil {
+			t.Fatal("nothing says by which folder forests come back")
+		}
+		for _, name := range append(want[2:], want[0]) {
+			if !shares(all[name], *folder) {
+				t.Errorf("%s has no volume for %s, by which forests come back", name, *folder)
+			}
+		}
 	}
 	gpu := services(t, "deploy/spark/gpu.yml")["spark-worker-gpu"]
 	if devices := gpu.Deploy.Resources.Reservations.Devices; len(devices) != 1 || *gpu.Deploy.Replicas != 1 || gpu.Deploy.Resources.Limits.MemoryBytes == 0 {
 		t.Errorf("the worker with a GPU: %+v", gpu.Deploy)
 	}
+}
+
+// shares tells whether a folder lies in the volume of the cluster.
+func shares(s types.ServiceConfig, folder string) bool {
+	return slices.ContainsFunc(s.Volumes, func(v types.ServiceVolumeConfig) bool {
+		return v.Source == "spark-data" && strings.HasPrefix(folder, v.Target+"/")
+	})
 }
 
 // connectFile is the file that a Connect server is started with.
