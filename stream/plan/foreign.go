@@ -30,7 +30,7 @@ type Kafka struct {
 // Secret is a text that printing does not show, as JSON neither.
 type Secret string
 
-// Format implements fmt.Formatter: every verb writes how many characters there are not to be seen.
+// Format implements fmt.Formatter: every verb writes that there is something, and not what.
 func (s Secret) Format(f fmt.State, _ rune) {
 	if s != "" {
 		fmt.Fprint(f, "(hidden)")
