@@ -12,7 +12,7 @@
 #   scripts/spark.sh start-worker N            start it again
 #   scripts/spark.sh fetch                     get what is needed into the user's cache (0.5 GB), once, and no more
 #
-# SPARK_VERSION (4.0.0: the newest whose connector for Kafka is complete in Maven Central), SPARK_PORT (15102; the master, the pages and the workers
+# SPARK_VERSION (4.0.0, also of its connector for Kafka), SPARK_PORT (15102; the master, the pages and the workers
 # have those behind it), SPARK_MEM (1g, of the server), SPARK_CORES (2, of local), SPARK_CLUSTER (how many workers; none), SPARK_TOKEN, SPARK_DIR (logs,
 # warehouse, checkpoints; below TMPDIR), SPARK_EXTRA ("--conf key=value ...")
 set -euo pipefail
