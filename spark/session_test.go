@@ -114,8 +114,12 @@ func TestClose(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Errorf("closing again: %v", err)
 	}
-	if _, err := s.Range(0, 1).Collect(t.Context()); err == nil {
-		t.Error("a closed session collects")
+	_, collected := s.Range(0, 1).Collect(t.Context())
+	_, _, got := s.Get(t.Context(), timeZone)
+	for _, err := range []error{collected, got} {
+		if err == nil || !strings.Contains(err.Error(), "the session was closed; connect again") {
+			t.Errorf("of a closed session: %v", err)
+		}
 	}
 }
 

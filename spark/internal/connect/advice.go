@@ -57,6 +57,10 @@ func (c *Client) unanswered(s *status.Status) (text, todo string) {
 	case codes.ResourceExhausted:
 		return "a message is too large: " + text, "send or ask for less at once, or raise grpc_max_message_size here and " +
 			"spark.connect.grpc.maxInboundMessageSize there"
+	case codes.Canceled:
+		if strings.Contains(text, "client connection is closing") { // by Close
+			return "the session was closed", "connect again"
+		}
 	case codes.Unavailable:
 		return at + " cannot be reached: " + text, c.unreachable(text)
 	}
