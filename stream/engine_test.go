@@ -83,6 +83,9 @@ func TestRemote(t *testing.T) {
 		to.Progress(report)
 		to.Progress(Progress{BatchID: 4, EventTime: map[string]Instant{"watermark": {Time: time.Unix(0, 0)}}})
 		to.Progress(Progress{BatchID: 4, NumInputRows: 1, DurationMs: map[string]int64{"triggerExecution": 500}})
+		if quiet := entryOf(t, "far").Thing().(running.Quiet).Quiet(); quiet != time.Minute+500*time.Millisecond {
+			t.Errorf("after a batch of 500 ms it may be quiet for %v", quiet)
+		}
 		to.Bad("no JSON", 3)
 		to.Note("A worker was lost.")
 		return nil

@@ -29,6 +29,7 @@ type remote struct {
 
 	mu      sync.Mutex // guards what follows, and with it no other lock is taken
 	counted Totals
+	longest time.Duration // that a batch has taken
 	offsets map[remotePartition]*running.Partition
 }
 
@@ -41,8 +42,8 @@ type remotePartition struct {
 // stopPatience is how long an engine may take to end a query in order; then it is ended at once.
 const stopPatience = 30 * time.Second
 
-// slowBatch is for how long a query of another engine may report nothing and is not held up. Spark reports when a batch is over, and each 10 s
-// where no records come; 40,000 records with windows take it 18 s on a busy machine.
+// slowBatch is for how long a query of another engine may report nothing and is not held up, beyond its longest batch. Spark reports when a batch is
+// over, and each 10 s where no records come; 40,000 records with windows take it 18 s on a busy machine.
 const slowBatch = time.Minute
 
 func newRemote(r *Running, engine Engine, far Remote, here []Sink) *remote {
@@ -305,6 +306,7 @@ func (w *remote) add(p Progress) {
 	defer w.mu.Unlock()
 	w.counted.Records += p.NumInputRows
 	w.counted.Late += p.LateRows()
+	w.longest = max(w.longest, time.Duration(p.DurationMs["triggerExecution"])*time.Millisecond)
 	w.counted.Bytes = 0
 	for _, o := range p.StateOperators {
 		w.counted.Bytes += o.MemoryUsedBytes
@@ -414,4 +416,9 @@ func (w *remote) draws() bool { return false }
 
 func (w *remote) at() string { return w.engine.String() }
 
-func (w *remote) quiet() time.Duration { return slowBatch }
+// quiet implements worker. A batch may take as long as another has.
+func (w *remote) quiet() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slowBatch + w.longest
+}
