@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cancha/internal/running"
@@ -86,8 +87,8 @@ func (s *Session) fit(ctx context.Context, d *DataFrame, roles ml.Roles, estimat
 	if err := checkRoles(roles); err != nil {
 		return nil, err
 	}
-	if d.err != nil {
-		return nil, d.err
+	if err := s.owns(d); err != nil {
+		return nil, err
 	}
 	m := &Model{session: s, target: roles.Label + roles.Target}
 	if err := m.learnColumns(ctx, d, roles); err != nil {
@@ -115,6 +116,14 @@ func (s *Session) fit(ctx context.Context, d *DataFrame, roles ml.Roles, estimat
 	m.take(info.GetInfo())
 	m.class = modelClass(estimator)
 	return m, nil
+}
+
+// owns tells whether a frame is one of this session, where its views are those that it names.
+func (s *Session) owns(d *DataFrame) error {
+	if d.err == nil && d.session != s {
+		return errors.New("spark: the frame is of another session, whose views this one does not have; make it of this session")
+	}
+	return d.err
 }
 
 // modelClass is what Spark calls the model of an estimator.
@@ -148,6 +157,9 @@ func (m *Model) learnColumns(ctx context.Context, d *DataFrame, roles ml.Roles) 
 	if err != nil {
 		return err
 	}
+	if err := haveRoles(fields, roles); err != nil {
+		return err
+	}
 	m.Features = slices.Clone(roles.Features)
 	for _, f := range fields {
 		if roles.Features == nil && f.Name != m.target && f.Name != roles.Weight && !slices.Contains(roles.Drop, f.Name) {
@@ -157,7 +169,7 @@ func (m *Model) learnColumns(ctx context.Context, d *DataFrame, roles ml.Roles) 
 	for _, name := range m.Features {
 		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
 		if i < 0 {
-			return fmt.Errorf("spark: there is no column %q to learn from", name)
+			return fmt.Errorf("spark: there is no column %q to learn from; there are %s", name, namesOf(fields))
 		}
 		if t := fields[i].Type; !numeric(t) {
 			return fmt.Errorf("spark: column %q is %s, and features are numbers: make one of it in SQL, or name it in Drop", name, t)
@@ -170,6 +182,30 @@ func (m *Model) learnColumns(ctx context.Context, d *DataFrame, roles ml.Roles) 
 		return m.learnClasses(ctx, d, roles)
 	}
 	return nil
+}
+
+// haveRoles names the first column of a role that is not there, or has two. Spark itself finds a column by a name in other cases of letters, so that
+// Target "Price" would be learned from the column price, which is then a feature too.
+func haveRoles(fields []Field, roles ml.Roles) error {
+	other := slices.Concat([]string{roles.Label + roles.Target, roles.Weight}, roles.Drop)
+	for i, name := range other {
+		switch {
+		case name == "" && i < 2: // no such role
+		case !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name }):
+			return fmt.Errorf("spark: there is no column %q, which a role names; there are %s", name, namesOf(fields))
+		case slices.Contains(other[:i], name) || slices.Contains(roles.Features, name):
+			return fmt.Errorf("spark: column %q has two roles; leave one", name)
+		}
+	}
+	return nil
+}
+
+func namesOf(fields []Field) string {
+	var names []string
+	for _, f := range fields {
+		names = append(names, strconv.Quote(f.Name))
+	}
+	return strings.Join(names, ", ")
 }
 
 func numeric(t string) bool {

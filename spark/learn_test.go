@@ -115,10 +115,10 @@ func TestForestWithout(t *testing.T) {
 	}
 }
 
-// school is a server on which a frame has the columns x, y, city and kind, and which answers what has to do with models.
+// school is a server on which a frame has the columns x, y.z, city, kind and w, and which answers what has to do with models.
 func school(t *testing.T, version string, labels ...string) (*server, *[]*protocol.MLCommand) {
 	var commands []*protocol.MLCommand
-	schema := `{"schema":{"schema":{"struct":{"fields":[{"name":"x","type":{"double":{}}},{"name":"y.z","type":{"long":{}}},{"name":"city","type":{"string":{}}},{"name":"kind","type":{"string":{}}}]}}}}`
+	schema := `{"schema":{"schema":{"struct":{"fields":[{"name":"x","type":{"double":{}}},{"name":"y.z","type":{"long":{}}},{"name":"city","type":{"string":{}}},{"name":"kind","type":{"string":{}}},{"name":"w","type":{"double":{}}}]}}}}`
 	fake := connecttest.Config{Version: version, Analyze: func(*protocol.AnalyzeRequest) (*protocol.AnalyzeResponse, error) {
 		r := new(protocol.AnalyzeResponse)
 		return r, protojson.Unmarshal([]byte(schema), r)
@@ -148,7 +148,7 @@ func school(t *testing.T, version string, labels ...string) (*server, *[]*protoc
 
 func TestFitForest(t *testing.T) {
 	s, commands := school(t, "4.0.0", "goal", "it's wide")
-	m, err := s.FitForest(t.Context(), s.Table("shots"), ml.Roles{Label: "kind", Drop: []string{"city"}}, forest.Config{MaxDepth: 6, Trees: 20})
+	m, err := s.FitForest(t.Context(), s.Table("shots"), ml.Roles{Label: "kind", Drop: []string{"city", "w"}}, forest.Config{MaxDepth: 6, Trees: 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,6 +182,10 @@ func TestFitForest(t *testing.T) {
 	}
 	if err := m.Delete(t.Context()); err != nil || (*commands)[len(*commands)-1].GetDelete().GetObjects()[0].GetId() != "model-1" {
 		t.Errorf("deleted %v, %v", *commands, err)
+	}
+	other, _ := school(t, "4.0.0")
+	if _, err := m.Evaluate(t.Context(), other.Table("shots"), ml.NegLogLoss); err == nil || !strings.Contains(err.Error(), "of another session") {
+		t.Errorf("of a frame of another session: got error %v", err)
 	}
 	for metric, want := range map[ml.Metric]string{ml.F1Macro: "no f1_macro of 2 classes", ml.R2: "no r2 of 2 classes"} {
 		if _, err := m.Evaluate(t.Context(), s.Table("shots"), metric); err == nil || !strings.Contains(err.Error(), want) {
@@ -230,6 +234,21 @@ func TestFitRefuses(t *testing.T) {
 		},
 		`no column "nope"`: func() (*Model, error) {
 			return s.FitForest(t.Context(), s.Table("a"), ml.Roles{Label: "kind", Features: []string{"nope"}}, forest.Config{})
+		},
+		`no column "X", which a role names; there are "x", "y.z", "city", "kind", "w"`: func() (*Model, error) { // Spark would learn from x
+			return s.FitForest(t.Context(), s.Table("a"), ml.Roles{Target: "X"}, forest.Config{})
+		},
+		`no column "Kind"`: func() (*Model, error) {
+			return s.FitForest(t.Context(), s.Table("a"), ml.Roles{Target: "x", Drop: []string{"Kind"}}, forest.Config{})
+		},
+		`no column "W"`: func() (*Model, error) {
+			return s.FitForest(t.Context(), s.Table("a"), ml.Roles{Target: "x", Weight: "W"}, forest.Config{})
+		},
+		`column "x" has two roles`: func() (*Model, error) {
+			return s.FitForest(t.Context(), s.Table("a"), ml.Roles{Target: "x", Features: []string{"x", "y.z"}}, forest.Config{})
+		},
+		"of another session": func() (*Model, error) {
+			return s.FitForest(t.Context(), one.Table("a"), ml.Roles{Target: "x", Features: []string{"y.z"}}, forest.Config{})
 		},
 		"no column to learn from": func() (*Model, error) {
 			return s.FitForest(t.Context(), s.Table("a"), ml.Roles{Label: "kind", Features: []string{}}, forest.Config{})

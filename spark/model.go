@@ -83,8 +83,8 @@ func toArray(column string) *protocol.Expr {
 // Of those Spark computes Accuracy and NegLogLoss, ROCAUC of two classes, and of numbers R2, NegMeanSquaredError, NegRootMeanSquaredError and
 // NegMeanAbsoluteError. Others are errors.
 func (m *Model) Evaluate(ctx context.Context, d *DataFrame, metric ml.Metric) (float64, error) {
-	if d.err != nil {
-		return 0, d.err
+	if err := m.session.owns(d); err != nil {
+		return 0, err
 	}
 	e, err := evaluatorOf(metric, m.Classes)
 	if err != nil {
