@@ -71,8 +71,7 @@ func (e engine) Start(ctx context.Context, job stream.Job) (stream.Remote, error
 		compiled.Notes = append(compiled.Notes, "The cluster writes the rows: Results has none.")
 	}
 	c := e.config
-	c.Settings = maps.Clone(compiled.Settings)
-	maps.Copy(c.Settings, e.config.Settings)
+	c.Settings = needed(compiled, c.Settings)
 	s, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
@@ -86,6 +85,20 @@ func (e engine) Start(ctx context.Context, job stream.Job) (stream.Remote, error
 	r := &remote{handle: h, compiled: compiled, stopped: make(chan struct{})}
 	r.left, r.leave = context.WithCancel(context.Background())
 	return r, nil
+}
+
+// needed are the settings of a query's session: own, below those that the meaning of the query depends on. Which of own do not count is noted.
+func needed(c *compile.Compiled, own map[string]string) map[string]string {
+	all := maps.Clone(c.Settings)
+	for _, key := range slices.Sorted(maps.Keys(own)) {
+		switch has, fixed := all[key]; {
+		case !fixed:
+			all[key] = own[key]
+		case !strings.EqualFold(has, own[key]):
+			c.Notes = append(c.Notes, fmt.Sprintf("%s is %s, on which the query's meaning depends, and not %s as in Config.Settings.", key, has, own[key]))
+		}
+	}
+	return all
 }
 
 // Start starts a query of package stream in this session, whose settings become those that the query's meaning depends on, and returns once the server

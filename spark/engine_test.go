@@ -99,6 +99,35 @@ func TestEngine(t *testing.T) {
 	}
 }
 
+// TestEngineSettings: a query's session has the program's settings, but for those that the query's meaning depends on, and a note says so.
+func TestEngineSettings(t *testing.T) {
+	own(t)
+	fake := &prices{streams: streams{t: t, ended: true}}
+	s := startFake(t, connecttest.Config{}, fake.answer)
+	c := Config{Master: s.URL("patience=2s"), Settings: map[string]string{timeZone: "Europe/Madrid", "spark.sql.ansi.enabled": "TRUE", "spark.sql.shuffle.partitions": "7"}}
+	engine, err := c.Engine(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := orderPrices().On(engine).Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	has := s.Settings(s.session())
+	for key, want := range map[string]string{timeZone: "UTC", "spark.sql.ansi.enabled": "true", "spark.sql.shuffle.partitions": "7"} {
+		if has[key] != want {
+			t.Errorf("the session had %s %q, want %q", key, has[key], want)
+		}
+	}
+	const want = timeZone + " is UTC, on which the query's meaning depends, and not Europe/Madrid as in Config.Settings."
+	if notes := run.Notes(); !slices.Contains(notes, want) || strings.Contains(strings.Join(notes, " "), "ansi") {
+		t.Errorf("its notes are %q, want %q among them, and nothing of ansi", notes, want)
+	}
+}
+
 // TestEngineEnds: a query whose context ends is ended on the server with its session.
 func TestEngineEnds(t *testing.T) {
 	own(t)
