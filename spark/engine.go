@@ -102,8 +102,9 @@ func needed(c *compile.Compiled, own map[string]string) map[string]string {
 }
 
 // Start starts a query of package stream in this session, whose settings become those that the query's meaning depends on, and returns once the server
-// has begun. What Spark cannot do as the local engine does it is refused before, by the operator's name. The query's own Start with On(engine) gives
-// a stream.Running; this one leaves the rows on the server, in a table that SQL can ask.
+// has begun. What Spark cannot do as the local engine does it is refused before, by the operator's name, and what it does otherwise is told to
+// Config.Logger and on the page of what runs. The query's own Start with On(engine) gives a stream.Running; this one leaves the rows on the server,
+// in a table that SQL can ask.
 func (s *Session) Start(ctx context.Context, query interface{ Plan() *plan.Plan }) (*StreamingQuery, error) {
 	compiled, err := compile.Query(query.Plan(), compile.Options{Kafka: s.config.Kafka, BatchRecords: s.config.BatchRecords})
 	if err != nil {
@@ -117,6 +118,7 @@ func (s *Session) Start(ctx context.Context, query interface{ Plan() *plan.Plan 
 		return nil, err
 	}
 	q.most.Store(compiled.MaxRecords)
+	q.tell(compiled.Notes)
 	if compiled.MaxTime > 0 {
 		s.background.Go(func() { q.stopAfter(s.ctx, compiled.MaxTime) })
 	}

@@ -3,6 +3,7 @@ package spark
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strconv"
@@ -227,10 +228,15 @@ func TestEngineWrites(t *testing.T) {
 // TestSessionStart: a query of package stream in a session of one's own leaves its rows there, and ends by MaxRecords.
 func TestSessionStart(t *testing.T) {
 	fake := &prices{streams: streams{t: t, reports: []string{batchReport(0, 2, 2)}}, cities: []string{`"Lima"`}, totals: []float64{1.5}}
-	s := start(t, Config{}, connecttest.Config{}, fake.answer)
+	var logged strings.Builder
+	s := start(t, Config{Logger: slog.New(slog.NewTextHandler(&logged, nil))}, connecttest.Config{}, fake.answer)
 	run, err := s.Start(t.Context(), orderPrices().MaxRecords(2))
 	if err != nil {
 		t.Fatal(err)
+	}
+	const note = "MaxRecords ends the query behind the batch"
+	if notes := (listed{run}).Notes(); len(notes) != 1 || !strings.HasPrefix(notes[0], note) || !strings.Contains(logged.String(), note) {
+		t.Errorf("its notes are %q, logged as %q, want %q", notes, logged.String(), note)
 	}
 	run.hurry()
 	if err := run.Wait(t.Context()); err != nil {

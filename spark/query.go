@@ -102,6 +102,7 @@ type StreamingQuery struct {
 	recent []running.Progress
 	totals running.Totals
 	status string
+	notes  []string
 	err    error
 }
 
@@ -203,6 +204,16 @@ func (q *StreamingQuery) take(l glance) {
 		q.seen = p.moment()
 	}
 	q.recent = slices.Clone(q.recent[max(0, len(q.recent)-keptRecent):])
+}
+
+// tell notes what its user should know of the query.
+func (q *StreamingQuery) tell(notes []string) {
+	q.mu.Lock()
+	q.notes = notes
+	q.mu.Unlock()
+	for _, note := range notes {
+		q.session.note(note)
+	}
 }
 
 func (q *StreamingQuery) end(err error) {
@@ -349,7 +360,11 @@ func (l listed) Stop(ctx context.Context) error { return l.q.Stop(ctx) }
 func (l listed) Status() string { return l.q.Status() + " (on Spark, " + l.q.session.master + ")" }
 
 // Notes implements running.Streamer.
-func (l listed) Notes() []string { return []string{} }
+func (l listed) Notes() []string {
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
+	return append([]string{}, l.q.notes...)
+}
 
 // Quiet implements running.Quiet: a report comes when a batch is over, and each 10 s where no records come.
 func (l listed) Quiet() time.Duration { return time.Minute }
