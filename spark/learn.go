@@ -44,7 +44,8 @@ const (
 // FitForest grows a forest on the server from the rows of a frame: of classes if roles name a Label, of numbers if they name a Target. The roles
 // Features, Drop, Weight and Classes count as they do here; others are errors, as is a setting that Spark has no counterpart of. Beside the randomness
 // of the samples these things differ from forests that are grown here: MaxDepth 0 is 30, the most that Spark's trees have; MinSamplesLeaf counts rows
-// with repetition; bins are quantiles of a sample of the rows. The forest stays in the session: Save it.
+// with repetition; MinImpurityDecrease is not weighted by the node's share of all rows; bins are quantiles of a sample of the rows. The forest stays in
+// the session: Save it.
 func (s *Session) FitForest(ctx context.Context, d *DataFrame, roles ml.Roles, c forest.Config) (*Model, error) {
 	var m *Model
 	err := running.NewJob(running.Fit, "random forest on Spark", 0, "").Do(func() (err error) {

@@ -33,8 +33,8 @@ func TestForestParams(t *testing.T) {
 		t.Fatal(err)
 	}
 	want = `bootstrap=false featureSubsetStrategy="0.25" impurity="variance" maxBins=32 maxDepth=5 minInfoGain=0.5 minInstancesPerNode=3 numTrees=7 seed=9 subsamplingRate=1`
-	if got := written(params); got != want || len(notes) != 1 {
-		t.Errorf("got %s, notes %q\nwant %s", got, notes, want)
+	if got := written(params); got != want || len(notes) != 2 || !strings.HasPrefix(notes[0], "MinSamplesLeaf") || !strings.HasPrefix(notes[1], "MinImpurityDecrease") {
+		t.Errorf("got %s, notes %q\nwant %s, and two notes", got, notes, want)
 	}
 }
 

@@ -37,6 +37,9 @@ func forestParams(c forest.Config, classes bool) (params map[string]*protocol.Li
 	if c.MinSamplesLeaf > 1 {
 		notes = append(notes, "MinSamplesLeaf counts rows as often as they were drawn; here it counts distinct rows.")
 	}
+	if c.MinImpurityDecrease > 0 {
+		notes = append(notes, "MinImpurityDecrease is what a split gains within its node; here that counts by the node's share of all rows, so that trees grown there are larger.")
+	}
 	params = t.params(strategy, c.Seed)
 	params["numTrees"] = integer(int32(t.trees))
 	params["impurity"] = word(impurity)
