@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -177,15 +178,23 @@ func address(master string) (connect.Target, error) {
 	return connect.Parse(master)
 }
 
-// shortened keeps a text that may hold a token out of an error: what stands before the first of /;@? is shown.
+// shortened keeps a text that may hold a token out of an error: what stands before the first of ;@? is shown, and of a user with a password in front
+// of the host not even that.
 func shortened(master string) string {
-	for i, r := range master {
-		if strings.ContainsRune(";@?", r) {
-			return master[:i] + "…"
-		}
+	end := strings.IndexAny(master, ";@?")
+	if end < 0 {
+		return master
 	}
-	return master
+	begin := scheme.FindString(master)
+	host, _, _ := strings.Cut(master[len(begin):], "/")
+	if master[end] == '@' || strings.Contains(host, "@") {
+		return begin + "…"
+	}
+	return master[:end] + "…"
 }
+
+// scheme matches how an address begins.
+var scheme = regexp.MustCompile(`^[a-z0-9+.-]+://`)
 
 // place is where a server is, without what is secret.
 func place(t connect.Target) string { return fmt.Sprintf("%s:%d", t.Host, t.Port) }

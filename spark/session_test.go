@@ -26,6 +26,10 @@ func TestConnectRefuses(t *testing.T) {
 		"spark://host:7077":            "spark://…, yarn and local[…] are what that server is started with",
 		"host:15002/;token=verysecret": `master "host:15002/…" is no address`,
 		"sc://":                        "sc://host:15002",
+		"databricks://token:verysecret@host?http_path=x": `master "databricks://…" is no address`,
+		"ana:verysecret@host":                            `master "…" is no address`,
+		"host/;token=verysecret;url=http://a@b":          `master "host/…" is no address`,
+		"x://ana:very?secret;verysecret@host/":           `master "x://…" is no address`,
 	} {
 		s, err := Connect(t.Context(), master)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "verysecret") {
@@ -50,6 +54,12 @@ func TestSecret(t *testing.T) {
 				t.Errorf("%s of a %T: %s", verb, of, text)
 			}
 		}
+	}
+	if text := fmt.Sprint(Config{Master: "sc://ana:verysecret@host"}); text != "spark.Config{sc://…}" {
+		t.Errorf("with a password in front of the host it is %s", text)
+	}
+	if text := fmt.Sprint(Config{Master: "sc://host:15002/;user_id=ana@corp"}); text != "spark.Config{sc://host:15002/…}" {
+		t.Errorf("with an @ behind the host it is %s", text)
 	}
 	if text := fmt.Sprint(c); text != "spark.Config{sc://host:15002/…}" {
 		t.Errorf("it is %s", text)
