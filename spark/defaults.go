@@ -12,8 +12,9 @@ import (
 	"cancha/spark/internal/protocol"
 )
 
-// secret matches the names of settings whose values are not shown: Spark's spark.redaction.regex.
-var secret = regexp.MustCompile(`(?i)secret|password|token|access[.]?key`)
+// secret matches the names of settings whose values are not shown: Spark's spark.redaction.regex, and what clouds' file systems have beside it, such as
+// fs.azure.account.key.ACCOUNT and the signatures of fs.azure.sas.CONTAINER.
+var secret = regexp.MustCompile(`(?i)secret|password|passphrase|credential|token|(access|account|private)[.]?key|[.]sas[.]`)
 
 // ofFile sets what the file of settings says of Spark and a session can have, but for what own has, and notes what only the server's start can have
 // and the server has otherwise.
