@@ -54,7 +54,7 @@ const (
 
 // Parse reads a connection string in the form of Spark's clients, sc://host:port/;key=value;key=value. Values may be percent-encoded. The keys are
 // token, use_ssl (true, false), user_id, session_id (a UUID), user_agent and grpc_max_message_size (bytes), and two of ours: ca, a file of trusted
-// authorities, and patience, a duration such as 30s. Any other key is a header. A token, or ca, means TLS. A token does not if use_ssl=false is said,
+// authorities, and patience, a duration such as 30s. Any other key is a header, which has no cases of letters. A token, or ca, means TLS. A token does not if use_ssl=false is said,
 // or if the host is this machine: there Spark's own servers ask for a token without TLS. An error names the part that is wrong, but shows no value
 // that may be secret.
 func Parse(text string) (Target, error) {
@@ -160,11 +160,24 @@ func (t *Target) set(key, value string) (err error) {
 			return fmt.Errorf("spark: patience is %q; write a duration such as 30s", value)
 		}
 	default:
-		if t.Headers == nil {
-			t.Headers = map[string]string{}
-		}
-		t.Headers[strings.ToLower(key)] = value
+		return t.header(key, value)
 	}
+	return nil
+}
+
+// header takes what is no key of ours. One that is in other cases of letters would be a header: a token sent readable, or use_ssl that encrypts nothing.
+func (t *Target) header(key, value string) error {
+	name := strings.ToLower(key)
+	if slices.Contains(keys(), name) {
+		return fmt.Errorf("spark: %s is written %s", key, name)
+	}
+	if _, twice := t.Headers[name]; twice {
+		return fmt.Errorf("spark: the header %s is set twice; leave one", name)
+	}
+	if t.Headers == nil {
+		t.Headers = map[string]string{}
+	}
+	t.Headers[name] = value
 	return nil
 }
 
