@@ -275,6 +275,8 @@ func (q *StreamingQuery) hurry() {
 
 // CatchUp waits until the query has given out all that its sources hold now. Of sources that always have more, it may wait for ever.
 func (q *StreamingQuery) CatchUp(ctx context.Context) error {
+	ctx, stop := joined(ctx)
+	defer stop()
 	_, err := q.ask(ctx, &protocol.QueryCommand{Of: &protocol.QueryCommand_ProcessAllAvailable{ProcessAllAvailable: true}})
 	q.hurry()
 	return err
@@ -300,6 +302,8 @@ func (q *StreamingQuery) Progress() stream.Progress {
 
 // Explain tells how the server computes the batches.
 func (q *StreamingQuery) Explain(ctx context.Context) (Explanation, error) {
+	ctx, stop := joined(ctx)
+	defer stop()
 	r, err := q.ask(ctx, &protocol.QueryCommand{Of: &protocol.QueryCommand_Explain_{Explain: &protocol.QueryCommand_Explain{}}})
 	return Explanation{r.GetExplained().GetText()}, err
 }

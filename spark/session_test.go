@@ -343,6 +343,34 @@ func TestCellInterrupted(t *testing.T) {
 	})
 }
 
+// TestCatchUpInterrupted: so it does where a query is waited for, which goes on.
+func TestCatchUpInterrupted(t *testing.T) {
+	run := cellio.NewAside(8)
+	begun := make(chan struct{})
+	q := &streams{t: t}
+	s := start(t, Config{}, connecttest.Config{}, func(ctx context.Context, p *protocol.Plan, send func(*protocol.ExecuteResponse)) error {
+		if !p.GetCommand().GetQuery().GetProcessAllAvailable() {
+			return q.answer(ctx, p, send)
+		}
+		close(begun)
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	query, err := s.ReadStream(Source{Format: "rate"}).Start(t.Context(), Stream{Name: "endless"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	ended := make(chan error, 1)
+	go run.Do(func() { ended <- query.CatchUp(ctx) })
+	<-begun
+	run.Interrupt()
+	if err := <-ended; !errors.Is(err, cellio.ErrInterrupted) || !query.Active() {
+		t.Errorf("it ended with %v, and the query is active: %v", err, query.Active())
+	}
+}
+
 // TestFileOfSettings: what spark-defaults.conf says and a session can have is set at its start, below what the program says, and of the rest it is told
 // once what the server has otherwise, without what is secret.
 func TestFileOfSettings(t *testing.T) {
