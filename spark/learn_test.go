@@ -269,6 +269,33 @@ func TestFitRefuses(t *testing.T) {
 	}
 }
 
+// TestReadModelRefuses: a model of Spark's own is one of as many features and classes as roles name, and what Save has kept is in one piece.
+func TestReadModelRefuses(t *testing.T) {
+	texts := map[string]string{"/m/metadata": `{"class":"org.apache.spark.ml.classification.RandomForestClassificationModel","numFeatures":2,"numClasses":3,"numTrees":20}`, "/m/cancha": "{"}
+	s := start(t, Config{}, connecttest.Config{}, func(_ context.Context, p *protocol.Plan, send func(*protocol.ExecuteResponse)) error {
+		if p.GetCommand().GetMl() != nil {
+			send(&protocol.ExecuteResponse{Of: &protocol.ExecuteResponse_Ml{Ml: &protocol.MLResult{}}})
+			return nil
+		}
+		path := p.GetRoot().GetLimit().GetInput().GetRead().GetSource().GetPaths()[0]
+		return rows(t, send, columns.Column{Name: "value", Values: []string{texts[path]}})
+	})
+	three := []string{"a", "b", "c"}
+	for want, roles := range map[string]ml.Roles{
+		"has 2 features, and roles name 1":           {Features: three[:1], Label: "kind", Classes: three},
+		"has 2 features, and roles name 3":           {Features: three, Label: "kind", Classes: three},
+		"tells 3 classes apart, and roles name 2":    {Features: three[:2], Label: "kind", Classes: three[:2]},
+		"spark: what Save has kept in /m/cancha: un": {},
+	} {
+		if _, err := s.ReadModel(t.Context(), "/m/", roles); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want %q in it", err, want)
+		}
+	}
+	if _, err := s.ReadModel(t.Context(), "/m", ml.Roles{Features: three[:2], Label: "kind", Classes: three}); err != nil {
+		t.Errorf("two features and three classes: %v", err)
+	}
+}
+
 func TestVectors(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"struct":{"elements":[{"byte":1},{},{},{"specialized":{"doubles":{"values":[0.5,0.5]}}}]}}`:                                             "[0.5 0.5]",

@@ -263,24 +263,41 @@ func (s *Session) ReadModel(ctx context.Context, path string, roles ml.Roles) (*
 }
 
 // described reads what Save has kept, or else what Spark tells and roles add.
-func (s *Session) described(ctx context.Context, path string, roles ml.Roles) (described, error) {
-	var of described
-	if roles.Features == nil {
-		text, err := s.textOf(ctx, path+about)
-		if err != nil {
-			return of, fmt.Errorf("%w; of a model that Spark has written itself, name Features, Label or Target, and Classes in roles", err)
-		}
-		return of, json.Unmarshal([]byte(text), &of)
+func (s *Session) described(ctx context.Context, path string, roles ml.Roles) (of described, err error) {
+	if roles.Features != nil {
+		return s.describedBySpark(ctx, path, roles)
 	}
+	text, err := s.textOf(ctx, path+about)
+	if err != nil {
+		return of, fmt.Errorf("%w; of a model that Spark has written itself, name Features, Label or Target, and Classes in roles", err)
+	}
+	if err := json.Unmarshal([]byte(text), &of); err != nil {
+		return of, fmt.Errorf("spark: what Save has kept in %s: %w; name Features, Label or Target, and Classes in roles", path+about, err)
+	}
+	return of, nil
+}
+
+// describedBySpark reads Spark's metadata. A forest would score rows of another number of features as well: by the first of them, if they are more.
+func (s *Session) describedBySpark(ctx context.Context, path string, roles ml.Roles) (of described, err error) {
 	text, err := s.textOf(ctx, path+"/metadata")
 	if err != nil {
 		return of, err
 	}
-	if err := json.Unmarshal([]byte(text), &of); err != nil {
+	var its struct {
+		Class       string `json:"class"`
+		NumFeatures int    `json:"numFeatures"` // 0: it does not say
+		NumClasses  int    `json:"numClasses"`
+	}
+	if err := json.Unmarshal([]byte(text), &its); err != nil {
 		return of, fmt.Errorf("spark: the metadata of %s: %w", path, err)
 	}
-	of.Target, of.Features, of.Classes = roles.Label+roles.Target, roles.Features, roles.Classes
-	return of, nil
+	switch n, classes := len(roles.Features), len(roles.Classes); {
+	case its.NumFeatures > 0 && n != its.NumFeatures:
+		return of, fmt.Errorf("spark: the model in %s has %d features, and roles name %d; name those that it was trained with, in their order", path, its.NumFeatures, n)
+	case classes > 0 && classes < its.NumClasses:
+		return of, fmt.Errorf("spark: the model in %s tells %d classes apart, and roles name %d; name all, in their order", path, its.NumClasses, classes)
+	}
+	return described{its.Class, roles.Label + roles.Target, roles.Features, roles.Classes}, nil
 }
 
 // textOf reads a file of one line.
