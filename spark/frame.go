@@ -16,11 +16,23 @@ type DataFrame struct {
 }
 
 // String tells what it is; rows are computed by methods with a context, and where a notebook shows the frame.
-func (d *DataFrame) String() string { return "a DataFrame on " + d.session.String() }
+func (d *DataFrame) String() string {
+	if d.session == nil {
+		return "a DataFrame without a session"
+	}
+	return "a DataFrame on " + d.session.String()
+}
 
-// frame is a frame of a relation.
+// errNoSession is of a session that is nil, as Connect leaves one that fails.
+var errNoSession = errors.New("spark: there is no session: Connect failed, or was not called; run the cell with spark.Connect again and see its error")
+
+// frame is a frame of a relation. Without a session it is one that has gone wrong.
 func (s *Session) frame(r *protocol.Relation) *DataFrame {
-	return &DataFrame{session: s, relation: r}
+	d := &DataFrame{session: s, relation: r}
+	if s == nil {
+		d.err = errNoSession
+	}
+	return d
 }
 
 // with is the frame of a relation over this one.

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"cancha/ml"
+	"cancha/ml/forest"
 	"cancha/runtime/table"
 	"cancha/spark/internal/columns"
 	"cancha/spark/internal/connect/connecttest"
@@ -132,11 +134,27 @@ func TestSQL(t *testing.T) {
 	}
 }
 
+// TestNoSession: what is asked of a session that is none, or of its frames, is an error that says so.
+func TestNoSession(t *testing.T) {
+	var none *Session // as after a Connect that failed
+	d := none.Table("orders").Where("x > 1")
+	_, asked := none.SQL(t.Context(), "SELECT 1")
+	_, collected := d.Collect(t.Context())
+	_, counted := none.Range(0, 9).Count(t.Context())
+	_, schema := d.Schema(t.Context())
+	_, fitted := none.FitForest(t.Context(), d, ml.Roles{Target: "x"}, forest.Config{})
+	for i, err := range []error{asked, collected, counted, schema, d.Show(t.Context()), d.View(t.Context(), "v"), fitted} {
+		if !errors.Is(err, errNoSession) {
+			t.Errorf("call %d without a session: %v", i, err)
+		}
+	}
+	if text := fmt.Sprint(d); text != "a DataFrame without a session" || !strings.Contains(fmt.Sprint(d.MIMEBundle()), "there is no session") {
+		t.Errorf("it is %s, and shown as %v", text, d.MIMEBundle())
+	}
+}
+
 // TestSQLFails: an error of the server is Spark's, with its class.
 func TestSQLFails(t *testing.T) {
-	if _, err := (*Session)(nil).SQL(t.Context(), "SELECT 1"); err == nil || !strings.Contains(err.Error(), "there is no session") {
-		t.Errorf("without a session: %v", err)
-	}
 	s := start(t, Config{}, connecttest.Config{}, func(context.Context, *protocol.Plan, func(*protocol.ExecuteResponse)) error {
 		return connecttest.Failure(13, "UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703", "A column with name `nope` cannot be resolved.")
 	})

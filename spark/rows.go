@@ -24,6 +24,9 @@ func (d *DataFrame) Collect(ctx context.Context) (*table.Table, error) {
 }
 
 func (d *DataFrame) collect(ctx context.Context) (*columns.Batch, error) {
+	if d.err != nil {
+		return nil, d.err
+	}
 	c, all, bytes := d.session.config, (*columns.Batch)(nil), int64(0)
 	err := d.batches(ctx, func(b *columns.Batch, n int) error {
 		bytes += int64(n)

@@ -2,7 +2,6 @@ package spark
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"cancha/runtime/table"
@@ -72,7 +71,7 @@ func (s *Session) Range(from, to int64) *DataFrame {
 // No session, as Connect leaves one that fails, is an error.
 func (s *Session) SQL(ctx context.Context, query string, args ...any) (*DataFrame, error) {
 	if s == nil {
-		return nil, errors.New("spark: there is no session: Connect failed, or was not called; run the cell with spark.Connect again and see its error")
+		return nil, errNoSession
 	}
 	q := &protocol.SQL{Query: query}
 	if err := bind(q, args); err != nil {
