@@ -1,11 +1,13 @@
 package spark
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -236,6 +238,7 @@ func (m *Model) learnClasses(ctx context.Context, d *DataFrame, roles ml.Roles) 
 			return fmt.Errorf("spark: column %q lacks the class of some rows: leave these out, with Where(%q)", roles.Label, column+" IS NOT NULL")
 		}
 	}
+	sortByValue(m.Classes)
 	switch n := len(m.Classes); {
 	case n > mostClasses:
 		return fmt.Errorf("spark: column %q has more than %d classes; if it is a number, name it as Target", roles.Label, mostClasses)
@@ -243,6 +246,19 @@ func (m *Model) learnClasses(ctx context.Context, d *DataFrame, roles ml.Roles) 
 		return fmt.Errorf("spark: column %q has %d classes, and telling apart takes two", roles.Label, n)
 	}
 	return nil
+}
+
+// sortByValue sorts texts as numbers if all are: Spark has put "10" before "2", where they stand in a column of texts.
+func sortByValue(texts []string) {
+	values := map[string]float64{}
+	for _, text := range texts {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(v) {
+			return
+		}
+		values[text] = v
+	}
+	slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(values[a], values[b]) })
 }
 
 // labelled adds the column to learn: a class by its number, from 0.

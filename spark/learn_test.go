@@ -13,6 +13,7 @@ import (
 	"cancha/ml/forest"
 	"cancha/ml/tree"
 	"cancha/runtime/gpu"
+	"cancha/runtime/table"
 	"cancha/spark/internal/columns"
 	"cancha/spark/internal/connect/connecttest"
 	"cancha/spark/internal/protocol"
@@ -190,6 +191,24 @@ func TestFitForest(t *testing.T) {
 	for metric, want := range map[ml.Metric]string{ml.F1Macro: "no f1_macro of 2 classes", ml.R2: "no r2 of 2 classes"} {
 		if _, err := m.Evaluate(t.Context(), s.Table("shots"), metric); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got error %v, want %q in it", metric, err, want)
+		}
+	}
+}
+
+// TestClassOrder: the classes of a frame are in the order in which those of a Dataset are, which Spark sorts otherwise.
+func TestClassOrder(t *testing.T) {
+	for _, labels := range [][]string{{"1", "10", "2"}, {"-1", "-2", "0.5"}, {"1", "10", "2", "x"}} {
+		s, _ := school(t, "4.0.0", labels...)
+		m, err := s.FitForest(t.Context(), s.Table("shots"), ml.Roles{Label: "kind", Features: []string{"x"}}, forest.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		here, err := table.New(table.Series{Name: "kind", Values: labels})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := (ml.Roles{Label: "kind"}).Learn(here); err != nil || !slices.Equal(m.Classes, r.Classes) {
+			t.Errorf("of %q they are %q there, and %q, %v here", labels, m.Classes, r.Classes, err)
 		}
 	}
 }
