@@ -250,6 +250,33 @@ func TestRefusal(t *testing.T) {
 	})
 }
 
+// TestPanic: the operation ends on the server too where who takes the rows in panics, as a function of a cell does at an interrupt.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	s := connecttest.Start(t, connecttest.Config{Execute: endless})
+	for _, interrupted := range []bool{false, true} {
+		c := dial(t, s)
+		ctx, cancel := context.WithCancel(t.Context())
+		raised := func() (raised any) {
+			defer func() { raised = recover() }()
+			c.Execute(ctx, sql("select"), func(*protocol.ExecuteResponse) error {
+				if interrupted {
+					cancel()
+				}
+				panic("enough")
+			})
+			return nil
+		}()
+		cancel()
+		if raised != "enough" {
+			t.Errorf("interrupted %v: got %v, want the panic as it was", interrupted, raised)
+		}
+		if ops := s.Operations(c.Session()); len(ops) != 1 || !ops[0].Interrupted {
+			t.Errorf("interrupted %v: got %+v, want one that was interrupted", interrupted, ops)
+		}
+	}
+}
+
 func TestAnalyze(t *testing.T) {
 	s := connecttest.Start(t, connecttest.Config{Analyze: func(r *protocol.AnalyzeRequest) (*protocol.AnalyzeResponse, error) {
 		if r.GetIsStreaming() == nil || r.GetUser().GetId() != "ana" || r.GetSessionId() == "" || r.GetServerSessionId() == "" {

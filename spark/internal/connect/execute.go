@@ -18,10 +18,10 @@ import (
 var errNothing = errors.New("the server ends the response stream again and again, without a response")
 
 // Execute runs a plan and hands over its responses in order, each once, whatever happens to the connection meanwhile; the one that only says that the
-// result is complete is left out. It returns when the result is complete. If each returns an error, the operation is ended on the server, and that
-// error is returned as it is. If ctx ends, so it is too, for which Execute waits 4 s at most, and the error is that of ctx. Any other error is an
+// result is complete is left out. It returns when the result is complete. If each returns an error, or panics, the operation is ended on the server,
+// and that error is returned as it is. If ctx ends, so it is too, for which Execute waits 4 s at most, and the error is that of ctx. Any other error is an
 // *Error: the server's, or that it was away for longer than Target.Patience.
-func (c *Client) Execute(ctx context.Context, plan *protocol.Plan, each func(*protocol.ExecuteResponse) error) error {
+func (c *Client) Execute(ctx context.Context, plan *protocol.Plan, each func(*protocol.ExecuteResponse) error) (result error) {
 	if err := context.Cause(ctx); err != nil {
 		return interrupted(err, nil)
 	}
@@ -29,7 +29,6 @@ func (c *Client) Execute(ctx context.Context, plan *protocol.Plan, each func(*pr
 	op := &operation{c: c, id: id, tag: "cancha-" + id, plan: plan, each: each}
 	// The calls go on when ctx has ended, until the server has been told.
 	live, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
 	var untold error
 	told := make(chan struct{})
 	unwatch := context.AfterFunc(ctx, func() {
@@ -37,13 +36,20 @@ func (c *Client) Execute(ctx context.Context, plan *protocol.Plan, each func(*pr
 		untold = c.stop(live, op.tag)
 		end()
 	})
-	err := op.run(live)
-	end()
-	if !unwatch() {
-		<-told
-	}
-	return op.finish(ctx, err, untold)
+	err := error(&refusal{errPanicked}) // unless run returns
+	defer func() {
+		end()
+		if !unwatch() {
+			<-told
+		}
+		result = op.finish(ctx, err, untold)
+	}()
+	err = op.run(live)
+	return nil
 }
+
+// errPanicked stands for an error of who takes the responses in with a panic, which goes on behind it.
+var errPanicked = errors.New("panicked")
 
 // finish releases the operation, and says how it ended.
 func (o *operation) finish(ctx context.Context, err, untold error) error {

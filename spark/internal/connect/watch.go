@@ -33,11 +33,10 @@ func (c *Client) listening(ctx context.Context, call func(context.Context) error
 	ctx, end := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() { c.watch(ctx, end) })
+	defer watch.Wait()
+	defer end(nil) // also where call panics
 	err := call(ctx)
-	silent := errors.Is(context.Cause(ctx), errSilent)
-	end(nil)
-	watch.Wait()
-	if err != nil && silent {
+	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
 		return errSilent
 	}
 	return err
