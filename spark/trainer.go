@@ -89,20 +89,22 @@ func (t *trainer) fit(ctx context.Context, d *ml.Dataset, c forest.Config, class
 	kind := map[bool]string{true: "classifier", false: "regressor"}[classes]
 	job := running.NewJob(running.Fit, fmt.Sprintf("random forest, %s, on %s", kind, t.name), 0, "tasks")
 	job.Handle(int64(d.Rows()), 4*int64(len(d.Values)))
-	return job.Do(func() error {
+	return job.Do(func() (err error) {
 		s, err := t.connect(ctx, job, progress)
 		if err != nil {
 			return err
 		}
+		defer func() { // with what it keeps there, rows and model; also where progress panics
+			if closed := s.Close(); err == nil {
+				err = closed
+			}
+		}()
 		m, err := s.fitDataset(ctx, d, c, classes)
-		if err == nil {
-			t.tell(m.Notes)
-			err = take(ctx, m)
+		if err != nil {
+			return err
 		}
-		if closed := s.Close(); err == nil { // with what it keeps there: rows and model
-			err = closed
-		}
-		return err
+		t.tell(m.Notes)
+		return take(ctx, m)
 	})
 }
 

@@ -57,6 +57,7 @@ func newAcademy(t *testing.T) *academy {
 		case strings.HasPrefix(word, "sql "):
 			send(&protocol.ExecuteResponse{Of: &protocol.ExecuteResponse_Sql{Sql: &protocol.SQLResult{Relation: &protocol.Relation{}}}})
 		case word == "fit":
+			send(&protocol.ExecuteResponse{Of: &protocol.ExecuteResponse_Progress{Progress: &protocol.Progress{Stages: []*protocol.Progress_Stage{{Tasks: 2, DoneTasks: 1}}}}})
 			r := &protocol.MLResult{}
 			if err := protojson.Unmarshal([]byte(`{"info":{"object":{"id":"model-1"}}}`), r); err != nil {
 				return err
@@ -224,6 +225,26 @@ func TestTrainerRefuses(t *testing.T) {
 	}
 	if len(a.told) != 0 {
 		t.Errorf("it was told %q", a.told)
+	}
+}
+
+// TestTrainerPanics: a fit whose Progress panics, as a function of a cell does at an interrupt, leaves no session there.
+func TestTrainerPanics(t *testing.T) {
+	a := newAcademy(t)
+	trainer, err := Config{Master: a.URL("patience=2s")}.Trainer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() {
+			if p := recover(); p != "enough" {
+				t.Errorf("got %v, want the panic as it was", p)
+			}
+		}()
+		forest.FitClassifier(t.Context(), pair(t), forest.Config{Trees: 1, Trainer: trainer, Progress: func(int, int) { panic("enough") }})
+	}()
+	if !a.Closed(a.session()) || len(remembering(t)) != 0 {
+		t.Error("the fit has ended, and its session is still there")
 	}
 }
 
