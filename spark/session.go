@@ -113,14 +113,16 @@ func Connect(ctx context.Context, master string) (*Session, error) {
 
 // Connect makes a session. A server that cannot be reached, is none of Spark 4, or refuses the token or a setting is an error. In the background, for
 // at most five seconds, sessions are released that processes of this machine have left on the same server when they died. A session with the same server
-// that an earlier execution of the same cell has made is closed first.
+// that an earlier execution of the same cell has made is closed first, unless Master names a session by session_id.
 func (c Config) Connect(ctx context.Context) (*Session, error) {
 	target, err := address(c.Master)
 	if err != nil {
 		return nil, err
 	}
-	if err := running.Process().Replace(ctx, openSession, place(target)); err != nil {
-		return nil, err
+	if target.SessionID == "" { // a session that was closed is none that could be gone on in
+		if err := running.Process().Replace(ctx, openSession, place(target)); err != nil {
+			return nil, err
+		}
 	}
 	s, err := c.connect(ctx)
 	if err == nil {

@@ -312,6 +312,25 @@ func TestConnectAgain(t *testing.T) {
 	}
 }
 
+// TestConnectByID: a cell that goes on in a session by its id does so when it is run again.
+func TestConnectByID(t *testing.T) {
+	s := start(t, Config{}, connecttest.Config{}, nil)
+	for number := range int64(2) {
+		run := cellio.NewRun(number)
+		run.Origin = "a"
+		run.Do(func() {
+			same, err := Connect(t.Context(), s.URL("patience=2s", "session_id="+s.ID()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { same.Close() })
+			if _, _, err := same.Get(t.Context(), timeZone); err != nil || same.ID() != s.ID() {
+				t.Errorf("execution %d: session %s, %v, want %s", number, same.ID(), err, s.ID())
+			}
+		})
+	}
+}
+
 // TestCellInterrupted: an interrupt of the cell ends what it has begun there, also with a context that does not end; what follows a query goes on.
 func TestCellInterrupted(t *testing.T) {
 	run := cellio.NewAside(7)

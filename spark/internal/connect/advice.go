@@ -24,7 +24,7 @@ func advice(class, state, text string) string {
 	case starts(sessionChanged), starts(sessionUnknown):
 		return "the server was started anew, or the session was idle for too long: its views, models and queries are gone; connect again"
 	case starts(sessionClosed):
-		return "the session was released: connect again"
+		return "the session was released, or idle for too long: connect again, without session_id in the address or with a new one: a server takes each once"
 	case starts(operationUnknown):
 		return "the server has lost the operation and what it had not yet sent: run it again"
 	case starts("OPERATION_CANCELED"):

@@ -47,7 +47,7 @@ func TestSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := c.Config(t.Context(), &protocol.ConfigRequest_Operation{})
-	wantError(t, err, "Internal", "INVALID_HANDLE.SESSION_CLOSED", "connect again")
+	wantError(t, err, "Internal", "INVALID_HANDLE.SESSION_CLOSED", "connect again", "without session_id")
 }
 
 func TestExecute(t *testing.T) {
