@@ -24,6 +24,9 @@ func Engine(ctx context.Context, master string) (stream.Engine, error) {
 
 // Engine is [Engine] with further settings, which each query's session gets.
 func (c Config) Engine(ctx context.Context) (stream.Engine, error) {
+	if err := c.alone(); err != nil {
+		return nil, err
+	}
 	s, err := c.connect(ctx)
 	if err != nil {
 		return nil, err

@@ -171,6 +171,16 @@ func (c Config) connect(ctx context.Context) (*Session, error) {
 	return s, nil
 }
 
+// alone refuses a session by its id, where each piece of work has a session of its own that is released behind it.
+func (c Config) alone() error {
+	target, err := address(c.Master)
+	if err == nil && target.SessionID != "" {
+		return errors.New("spark: each query and each fit has a session of its own, which is released behind it: leave session_id out of the address, " +
+			"or connect to that session, and use its Start or FitForest")
+	}
+	return err
+}
+
 // address reads a master.
 func address(master string) (connect.Target, error) {
 	if !strings.HasPrefix(master, "sc://") {

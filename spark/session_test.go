@@ -331,6 +331,19 @@ func TestConnectByID(t *testing.T) {
 	}
 }
 
+// TestAlone: an engine and a trainer release the sessions that they work in, and so take none by its id; the session goes on.
+func TestAlone(t *testing.T) {
+	s := start(t, Config{}, connecttest.Config{}, nil)
+	at := s.URL("patience=2s", "session_id="+s.ID())
+	_, engine := Engine(t.Context(), at)
+	_, trainer := Trainer(t.Context(), at)
+	for _, err := range []error{engine, trainer} {
+		if err == nil || !strings.Contains(err.Error(), "leave session_id out") || s.Closed(s.ID()) {
+			t.Errorf("got error %v, and the session is closed: %v", err, s.Closed(s.ID()))
+		}
+	}
+}
+
 // TestCellInterrupted: an interrupt of the cell ends what it has begun there, also with a context that does not end; what follows a query goes on.
 func TestCellInterrupted(t *testing.T) {
 	run := cellio.NewAside(7)

@@ -26,6 +26,9 @@ func Trainer(ctx context.Context, master string) (forest.Trainer, error) {
 
 // Trainer is [Trainer] with further settings, which each fit's session gets.
 func (c Config) Trainer(ctx context.Context) (forest.Trainer, error) {
+	if err := c.alone(); err != nil {
+		return nil, err
+	}
 	c.fill()
 	s, err := c.connect(ctx)
 	if err != nil {
