@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,7 +35,7 @@ type Stream struct {
 const memory = "memory"
 
 func (c Stream) start(in *protocol.Relation) (*protocol.StreamStart, error) {
-	st := &protocol.StreamStart{Input: in, Format: c.Format, OutputMode: c.Mode, Name: c.Name, PartitionBy: c.Partitions, Options: map[string]string{}}
+	st := &protocol.StreamStart{Input: in, Format: c.Format, OutputMode: strings.ToLower(c.Mode), Name: c.Name, PartitionBy: c.Partitions, Options: map[string]string{}}
 	for k, v := range c.Options {
 		st.Options[k] = v
 	}
