@@ -175,6 +175,10 @@ func TestFitForest(t *testing.T) {
 	if got := scored.relation.GetDrop().GetInput().GetWithColumns().GetAliases()[0].GetExpr().GetText().GetSql(); got != "element_at(array('goal', 'it\\'s wide'), CAST(prediction AS INT) + 1)" {
 		t.Errorf("the prediction is %s", got)
 	}
+	probability := scored.relation.GetDrop().GetInput().GetWithColumns().GetInput().GetWithColumns().GetAliases()[0]
+	if got := probability.GetExpr().GetText().GetSql(); probability.GetName()[0] != "probability" || got != "concat(probability, array_repeat(0D, 2 - size(probability)))" {
+		t.Errorf("%v are %s", probability.GetName(), got)
+	}
 	if v, err := m.Evaluate(t.Context(), s.Table("shots"), ml.NegLogLoss); v != -0.25 || err != nil {
 		t.Errorf("the log loss is %v, %v, want -0.25", v, err)
 	}

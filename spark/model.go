@@ -59,6 +59,7 @@ func (m *Model) Transform(d *DataFrame) *DataFrame {
 		}
 		if m.Classes != nil {
 			out = withColumn(out, "probability", toArray("probability"))
+			out = withColumn(out, "probability", text(padded("probability", len(m.Classes))))
 			out = withColumn(out, "prediction", text("element_at("+m.classArray()+", CAST(prediction AS INT) + 1)"))
 			drop = append(drop, "rawPrediction")
 		}
@@ -77,6 +78,11 @@ func (m *Model) scored(in *protocol.Relation) *protocol.Relation {
 func toArray(column string) *protocol.Expr {
 	double := &protocol.Expr{Of: &protocol.Expr_Literal{Literal: word("float64")}}
 	return &protocol.Expr{Of: &protocol.Expr_Function_{Function: &protocol.Expr_Function{Name: "vector_to_array", Args: []*protocol.Expr{text(column), double}}}}
+}
+
+// padded makes an array as long as there are classes: Spark's model knows none behind the last of which it has seen a row.
+func padded(column string, classes int) string {
+	return fmt.Sprintf("concat(%s, array_repeat(0D, %d - size(%[1]s)))", column, classes)
 }
 
 // Evaluate scores the model on rows that have the column it has learned. Metrics have the names and the signs that they have here: a loss is negative.
