@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -209,7 +211,7 @@ func shortened(master string) string {
 var scheme = regexp.MustCompile(`^[a-z0-9+.-]+://`)
 
 // place is where a server is, without what is secret.
-func place(t connect.Target) string { return fmt.Sprintf("%s:%d", t.Host, t.Port) }
+func place(t connect.Target) string { return net.JoinHostPort(t.Host, strconv.Itoa(t.Port)) }
 
 // ID is the session's, a UUID. Behind ;session_id= in a master it lets another process use the same session.
 func (s *Session) ID() string { return s.client.Session() }

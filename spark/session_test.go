@@ -66,6 +66,14 @@ func TestSecret(t *testing.T) {
 	}
 }
 
+func TestPlace(t *testing.T) {
+	for master, want := range map[string]string{"sc://[::1]": "[::1]:15002", "sc://host:1/;token=x": "host:1"} {
+		if at, err := address(master); err != nil || place(at) != want {
+			t.Errorf("%s is at %s, %v, want %s", master, place(at), err, want)
+		}
+	}
+}
+
 func TestSettings(t *testing.T) {
 	s := start(t, Config{Settings: map[string]string{"spark.sql.shuffle.partitions": "7"}}, connecttest.Config{Settings: map[string]string{"spark.app.name": "shop"}}, nil)
 	if got := s.Settings(s.ID()); got["spark.sql.shuffle.partitions"] != "7" || got[timeZone] != "UTC" {
