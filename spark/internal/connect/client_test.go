@@ -18,8 +18,8 @@ import (
 func TestSession(t *testing.T) {
 	s := connecttest.Start(t, connecttest.Config{Version: "4.2.0", Token: "a;b=c", Settings: map[string]string{"spark.app.name": "trial"}})
 	c := dial(t, s, "token=a;b=c", "user_id=ana", "user_agent=nb", "x-databricks-cluster-id=7")
-	if c.Version() != "4.2.0" || c.User() != "ana" || len(c.Session()) != 36 {
-		t.Errorf("got version %q, user %q, session %q", c.Version(), c.User(), c.Session())
+	if c.Version() != "4.2.0" || len(c.Session()) != 36 {
+		t.Errorf("got version %q, session %q", c.Version(), c.Session())
 	}
 	if got := s.Header("x-databricks-cluster-id"); got != "7" {
 		t.Errorf("got cluster %q", got)

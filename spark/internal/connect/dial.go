@@ -93,9 +93,6 @@ func (c *Client) greet(ctx context.Context) error {
 // Session returns the session's id, a UUID.
 func (c *Client) Session() string { return c.target.SessionID }
 
-// User returns the id of the user to whom the session belongs.
-func (c *Client) User() string { return c.target.UserID }
-
 // Version returns the server's version of Spark, as 4.0.0.
 func (c *Client) Version() string { return c.version }
 
