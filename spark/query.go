@@ -166,10 +166,10 @@ func (q *StreamingQuery) follow(ctx context.Context) {
 
 var errClosed = errors.New("spark: the session was closed, and with it the query")
 
-// final tells of a server that answers, and knows the query, or the session, no more.
+// final tells of a server that answers, and knows the query, or the session, no more. A question that Session.Interrupt has ended is asked again.
 func final(err error) bool {
 	var e *connect.Error
-	return errors.As(err, &e) && e.Class != ""
+	return errors.As(err, &e) && e.Class != "" && e.Class != "OPERATION_CANCELED"
 }
 
 // see looks at the query once. over tells that it has ended, and why; err that the server could not be asked.

@@ -210,6 +210,33 @@ func TestStreamLost(t *testing.T) {
 	}
 }
 
+// TestFollowedAfterInterrupt: an interrupt of all that runs in the session may meet a question about a query, which goes on, and is asked again.
+func TestFollowedAfterInterrupt(t *testing.T) {
+	q := &streams{t: t}
+	met := make(chan struct{})
+	var once sync.Once
+	s := start(t, Config{}, connecttest.Config{}, func(ctx context.Context, p *protocol.Plan, send func(*protocol.ExecuteResponse)) (err error) {
+		if p.GetCommand().GetQuery() != nil {
+			once.Do(func() { close(met); <-ctx.Done(); err = ctx.Err() })
+		}
+		if err != nil {
+			return err
+		}
+		return q.answer(ctx, p, send)
+	})
+	run, err := s.ReadStream(Source{Format: "rate"}).Start(t.Context(), Stream{Name: "going on"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-met
+	if n, err := s.Interrupt(t.Context()); n != 1 || err != nil {
+		t.Errorf("%d operations were ended, %v, want the question", n, err)
+	}
+	if err := run.Stop(t.Context()); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
 func TestStartRefuses(t *testing.T) {
 	s := start(t, Config{}, connecttest.Config{}, nil)
 	for want, c := range map[string]Stream{
