@@ -12,8 +12,9 @@ import (
 	"cancha/spark/internal/protocol"
 )
 
-// secret matches the names of settings whose values are not shown: Spark's spark.redaction.regex, and what clouds' file systems have beside it, such as
-// fs.azure.account.key.ACCOUNT and the signatures of fs.azure.sas.CONTAINER.
+// secret matches the names of settings whose values are not shown, and values that hold such a name, as -Dstore.password=… among Java's options, which
+// Spark redacts too. It is Spark's spark.redaction.regex, and what clouds' file systems have beside it, such as fs.azure.account.key.ACCOUNT and the
+// signatures of fs.azure.sas.CONTAINER.
 var secret = regexp.MustCompile(`(?i)secret|password|passphrase|credential|token|(access|account|private)[.]?key|[.]sas[.]`)
 
 // ofFile sets what the file of settings says of Spark and a session can have, but for what own has, and notes what only the server's start can have
@@ -117,10 +118,11 @@ func keysOf(settings []session.Setting) (keys []string) {
 
 // beside is a setting of the file with that of the server.
 func beside(f session.Setting, there *string) string {
+	hidden := secret.MatchString(f.Key) || secret.MatchString(f.Value) || there != nil && secret.MatchString(*there)
 	switch {
-	case secret.MatchString(f.Key) && there == nil:
+	case hidden && there == nil:
 		return f.Key + " (not set there)"
-	case secret.MatchString(f.Key):
+	case hidden:
 		return f.Key + " (another there)"
 	case there == nil:
 		return fmt.Sprintf("%s %s (not set there)", f.Key, f.Value)

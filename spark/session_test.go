@@ -427,6 +427,7 @@ spark.executor.memory 8g
 spark.executor.instances 4
 spark.ssl.keyPassword verysecret
 spark.hadoop.fs.azure.account.key.shop.dfs.core.windows.net verysecret
+spark.driver.extraJavaOptions -Dstore.password=verysecret
 cancha.cores 2
 `), 0o600); err != nil {
 		t.Fatal(err)
@@ -443,7 +444,8 @@ cancha.cores 2
 	}
 	const want = "spark.rapids.sql.concurrentGpuTasks 2 (not set there); spark.sql.warehouse.dir /here (/there there); spark.executor.memory 8g (1g there); " +
 		"spark.executor.instances 4 (not set there); spark.ssl.keyPassword (not set there); " +
-		"spark.hadoop.fs.azure.account.key.shop.dfs.core.windows.net (not set there)."
+		"spark.hadoop.fs.azure.account.key.shop.dfs.core.windows.net (not set there); " +
+		"spark.driver.extraJavaOptions (not set there)."
 	if notes := s.Notes(); len(notes) != 1 || !strings.HasSuffix(notes[0], want) || strings.Contains(notes[0], "verysecret") {
 		t.Errorf("notes %q, want one that ends with %q", notes, want)
 	}
