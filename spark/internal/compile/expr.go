@@ -23,7 +23,25 @@ type node struct {
 type origin struct {
 	in   *reads
 	path string
-	live bool // the record is at hand: more can be read of it
+	live bool    // the record is at hand: more can be read of it
+	also *origin // where the values of the other side of a union lie, or of the other side's key of a full join
+}
+
+// demand notes what must be there, wherever the values come from.
+func (o *origin) demand(want stream.Kind) {
+	for ; o != nil; o = o.also {
+		o.in.demand(o.path, want)
+	}
+}
+
+// and is both origins; nil is none.
+func (o *origin) and(p *origin) *origin {
+	if o == nil {
+		return p
+	}
+	both := *o
+	both.also = o.also.and(p)
+	return &both
 }
 
 // test is a condition, which is true or false.
@@ -184,9 +202,7 @@ func (n node) as(want stream.Kind) (node, bool) {
 	case n.kind != stream.Any && n.kind != stream.JSON:
 		return node{}, false
 	}
-	if n.of != nil {
-		n.of.in.demand(n.of.path, want)
-	}
+	n.of.demand(want)
 	switch want {
 	case stream.Float:
 		return number("%s", numberIn(n.sql)), true

@@ -111,7 +111,7 @@ func (l *layout) either(name string, bindings map[string]binding, b binding) err
 	}
 	column := l.fresh(name)
 	l.rel = with(l.rel, column, fmt.Sprintf("coalesce(%s, %s)", x, y))
-	bindings[name] = binding{column: column, kind: kind}
+	bindings[name] = binding{column: column, kind: kind, of: a.of.and(b.of)}
 	return nil
 }
 

@@ -243,7 +243,7 @@ func (l *layout) keep(names []string) error {
 		}
 		b := binding{column: l.fresh(name), kind: n.kind}
 		if n.of != nil {
-			b.of = &origin{in: n.of.in, path: n.of.path}
+			b.of = &origin{in: n.of.in, path: n.of.path, also: n.of.also}
 		}
 		bindings[name] = b
 		exprs = append(exprs, named(n.sql, b.column))

@@ -54,7 +54,7 @@ func (r *reads) at(path string, want stream.Kind) (node, error) {
 	}
 	n := node{kind: want, sql: quoted(r.inside + p.column(want))}
 	if want == stream.Any {
-		n.of = &origin{r, path, true}
+		n.of = &origin{in: r, path: path, live: true}
 		return n, nil
 	}
 	r.demand(path, want)

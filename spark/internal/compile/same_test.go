@@ -239,3 +239,28 @@ func TestSameDeduplicated(t *testing.T) {
 	q := stream.From(source).EventTime(stream.Field("at").AsTime()).Watermark(time.Hour).Deduplicate("id").Select("id")
 	same(t, c, q, source)
 }
+
+// TestSameDemands: where both sides of a union, or of a full join's key, come from records, both are bad if they have something else there than what is wanted
+// behind it.
+func TestSameDemands(t *testing.T) {
+	c := server(t)
+	f := stream.Field
+	a := held("a", lines(`{"x":1,"k":"l","id":1}`, `{"x":"t","k":"l","id":2}`, `{"x":null,"k":"l","id":3}`, `{"x":"u","k":"l","id":"v"}`))
+	b := held("b", lines(`{"x":1,"k":"r","id":1}`, `{"x":"t","k":"r","id":2}`, `{"x":null,"k":"r","id":"w"}`, `{"x":5,"k":"r","id":7}`))
+	left, right := stream.From(a).Watermark(time.Hour), stream.From(b).Watermark(time.Hour)
+	l, r := left.Select("x", "k"), right.Select("x", "k")
+	both := l.Union(r)
+	tests := map[string]*stream.Query{
+		"number":    both.With("y", f("x").Add(1)).Select("x", "y", "k"),
+		"count":     both.GroupBy("k").Window(stream.Tumbling(time.Minute)).Agg(stream.Count("n"), stream.Sum("sum", f("x"))),
+		"time":      both.With("y", f("x").AsTime()).Select("k", "y"),
+		"truth":     both.Filter(f("x").Not()).Select("k"),
+		"three":     r.Union(l.Union(r)).With("y", f("x").Lower()).Select("k", "y"),
+		"one known": left.With("z", f("x").Add(0)).With("x", f("z")).Select("x", "k").Union(r).With("y", f("x").Add(1)).Select("x", "y", "k"),
+		"full join": left.Select("id", "x").FullJoin(right.With("z", f("x")).Select("id", "z"), stream.Same("id"), stream.Within{}).
+			With("y", f("id").Add(1)).Select("x", "y", "z"),
+	}
+	for name, q := range tests {
+		t.Run(name, func(t *testing.T) { same(t, c, q, a, b) })
+	}
+}

@@ -256,7 +256,7 @@ func (l *layout) unite(other *layout) error {
 		if err != nil {
 			return fmt.Errorf("column %s: %w", name, err)
 		}
-		bindings[name] = binding{column: a.column, kind: kind, of: a.of}
+		bindings[name] = binding{column: a.column, kind: kind, of: a.of.and(b.of)}
 		left, right = append(left, named(x, a.column)), append(right, named(y, a.column))
 	}
 	if l.window != "" {

@@ -30,9 +30,7 @@ func compileAsTime(l *layout, e plan.Expr) (node, error) {
 		if err != nil || n.kind == stream.Time {
 			return n, err
 		}
-		if n.of != nil {
-			n.of.in.demand(n.of.path, stream.Time)
-		}
+		n.of.demand(stream.Time)
 	}
 	n, err := l.compile(e.Args[0], stream.Any)
 	switch {
