@@ -72,7 +72,7 @@ func odd() []stream.Record {
 		}
 	}
 	list = append(list, `{}`, `{"n_m":"flat"}`, `{"n":1,"n":2}`, `[1]`, `"text"`, `{"n":1`, `{"n":1}x`, `{"n":1}}`, `{"n":1},{"n":2}`,
-		`{"n":01}`, ``, ` {"n": 3 } `, `{"event":{"n":5},"meta":{"k":1}}`,
+		`{"n":01}`, `{'n':1}`, `{"n":'x'}`, `{"n":1}]`, `{"n":1}] `, `{"k":'x',"n":1}`, ``, ` {"n": 3 } `, "\r\n{\"n\":4}\n", `{"event":{"n":5},"meta":{"k":1}}`,
 		`{"event":null,"n":6}`, `{"meta":{"k":"v"},"event":{"n":{"m":7}},"n":8}`)
 	return append(lines(list...), stream.Record{Time: time.UnixMilli(1772366400000)})
 }

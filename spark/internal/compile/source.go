@@ -110,7 +110,8 @@ func (r *record) lies(parts []stream.Part, as string) string {
 	return fmt.Sprintf("CASE WHEN `#enveloped` THEN %s ELSE %s END", within(r.member(r.shape.Envelope), parts, as), outside)
 }
 
-// parse is the value of a record with the members that are read. Spark reads one value and no further: in brackets, what follows it is seen, too.
+// parse is the value of a record with the members that are read. Spark reads one value and no further: in brackets, what follows it is seen, too. Unless told
+// otherwise it reads 'texts' too, which are no JSON.
 func (r *record) parse() string {
 	fields := []string{}
 	for _, name := range slices.Sorted(maps.Keys(r.members)) {
@@ -119,7 +120,8 @@ func (r *record) parse() string {
 	if len(fields) == 0 {
 		fields = []string{"`#none` VARIANT"}
 	}
-	return fmt.Sprintf("from_json(concat('[', CAST(value AS STRING), ']'), %s)", quote("ARRAY<STRUCT<"+strings.Join(fields, ", ")+">>"))
+	return fmt.Sprintf("from_json(concat('[', CAST(value AS STRING), ']'), %s, map('allowSingleQuotes', 'false'))",
+		quote("ARRAY<STRUCT<"+strings.Join(fields, ", ")+">>"))
 }
 
 // part is the column of a part of a record beside its value.
@@ -173,7 +175,9 @@ func (r *record) fit() string {
 	conditions := []string{"value IS NOT NULL"}
 	if r.shape.Kind == "json" {
 		conditions = []string{"size(`#all`) = 1", "`#record` IS NOT NULL",
-			`startswith(trim(LEADING '\u0009\u000a\u000d ' FROM CAST(value AS STRING)), '{')`}
+			`startswith(trim(LEADING '\u0009\u000a\u000d ' FROM CAST(value AS STRING)), '{')`,
+			// or else a bracket behind it would end the brackets around it; most records have no white space at their end
+			`(endswith(CAST(value AS STRING), '}') OR endswith(trim(TRAILING '\u0009\u000a\u000d ' FROM CAST(value AS STRING)), '}'))`}
 	}
 	return strings.Join(append(conditions, r.fits()...), " AND ")
 }
