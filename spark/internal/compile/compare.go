@@ -119,7 +119,8 @@ func compareAny(a, b, sign string) node {
 		return test("coalesce(%s %s %s, false)", a, sign, b)
 	}
 	cases := []string{
-		fmt.Sprintf("WHEN %s AND %s THEN CAST(%s AS DOUBLE) %s CAST(%s AS DOUBLE)", isNumberIn(a), isNumberIn(b), a, sign, b),
+		fmt.Sprintf("WHEN %[1]s AND %[2]s THEN coalesce(try_cast(%[3]s AS BIGINT) %[4]s try_cast(%[5]s AS BIGINT), CAST(%[3]s AS DOUBLE) %[4]s CAST(%[5]s AS DOUBLE))",
+			isNumberIn(a), isNumberIn(b), a, sign, b), // integers as what they are, beyond 2^53 too
 		fmt.Sprintf("WHEN %s AND %s THEN %s %s %s", isTextIn(a), isTextIn(b), textIn(a), sign, textIn(b)),
 		fmt.Sprintf("WHEN %[1]s IN ('true', 'false') AND %[2]s IN ('true', 'false') THEN %[1]s %[3]s %[2]s", a, b, sign),
 		fmt.Sprintf("WHEN left(%[1]s, 1) IN ('{', '[') AND left(%[2]s, 1) IN ('{', '[') THEN %[1]s %[3]s %[2]s", a, b, sign),

@@ -264,3 +264,17 @@ func TestSameDemands(t *testing.T) {
 		t.Run(name, func(t *testing.T) { same(t, c, q, a, b) })
 	}
 }
+
+// TestSameIntegers: integers beyond 2^53 of records are compared as what they are, among each other and with other numbers.
+func TestSameIntegers(t *testing.T) {
+	c := server(t)
+	f := stream.Field
+	source := held("large", lines(`{"a":9007199254740993,"b":9007199254740992}`, `{"a":1772366400000000100,"b":1772366400000000101}`, `{"a":-1,"b":-1.5}`,
+		`{"a":9007199254740993,"b":9007199254740992.0}`, `{"a":18446744073709551616,"b":9223372036854775807}`, `{"a":"x","b":1}`, `{"b":1}`))
+	q := stream.From(source)
+	for name, e := range map[string]stream.Expr{"eq": f("a").Eq(f("b")), "ne": f("a").Ne(f("b")), "lt": f("a").Lt(f("b")), "le": f("a").Le(f("b")), "gt": f("a").Gt(f("b")),
+		"ge": f("a").Ge(f("b"))} {
+		q = q.With(name, e)
+	}
+	same(t, c, q.Select("@offset", "eq", "ne", "lt", "le", "gt", "ge"), source)
+}
