@@ -85,7 +85,7 @@ func operators() map[string]operator {
 		"and": {stream.Bool, nil, compileBoth("AND")}, "or": {stream.Bool, nil, compileBoth("OR")}, "not": {stream.Bool, nil, compileNot},
 		"is_null": {stream.Bool, nil, compileNull("IS NULL")}, "not_null": {stream.Bool, nil, compileNull("IS NOT NULL")},
 		"or_else": {stream.Any, eitherKind, compileOrElse}, "if": {stream.Any, ifKind, compileIf},
-		"lower": {stream.Text, nil, compileCase("lower")}, "upper": {stream.Text, nil, compileCase("upper")},
+		"lower": {stream.Text, nil, compileCase("lower", severalLower, strings.ToLower)}, "upper": {stream.Text, nil, compileCase("upper", severalUpper, strings.ToUpper)},
 		"trim":   onText(`regexp_replace(%s, ` + quote(trimmed) + `, '')`),
 		"length": {stream.Int, nil, compileLength}, "concat": {stream.Text, nil, compileConcat},
 		"contains": askText("contains"), "has_prefix": askText("startswith"), "has_suffix": askText("endswith"),

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"cancha/stream"
 )
@@ -23,7 +24,7 @@ func lines(values ...string) []stream.Record {
 func values() []stream.Record {
 	xs := []string{"0", "1", "-1.5", "2.675", "1e-7", "0.0001", "12345678.9", "1e20", "1e21", "1.7e300", "-0.5", "1772366400.123", "null",
 		"0.1", "7", "1772366400123456"}
-	ss := []string{`""`, `" padded\t"`, `"ab.cd.ef"`, `"a::b::c"`, `"user@host"`, `"STRASSE Straße"`, `"bbb"`, `"it's a \\ back"`, `"7"`,
+	ss := []string{`""`, `" padded\t"`, `"ab.cd.ef"`, `"a::b::c"`, `"user@host"`, `"STRASSE Straße İ ᾳ"`, `"bbb"`, `"it's a \\ back"`, `"7"`,
 		`" 1.5e3 "`, `"2026-03-01T12:00:00.5+01:00"`, `"2026-03-01T12:00:00Z"`,
 		`"ﬀ ñ 日本"`, `"a1\n2"`, "null", `"-.5"`}
 	as := []string{"1", "1.0", `"one"`, "true", "null", `"v"`, `{"k":1}`, "[1,2]", "1e3", `"u"`, "-7", "12345678901234567", "false", `"7"`,
@@ -57,6 +58,20 @@ func TestSameExpressions(t *testing.T) {
 		q, names = q.With(name, e), append(names, name)
 	}
 	same(t, c, q.Select(names...), source)
+}
+
+// TestSameCase: all letters that have another case have the same on both engines.
+func TestSameCase(t *testing.T) {
+	c := server(t)
+	var list []string
+	for r := rune(0x80); r <= unicode.MaxRune; r++ {
+		if unicode.ToLower(r) != r || unicode.ToUpper(r) != r {
+			list = append(list, fmt.Sprintf(`{"s":"%c"}`, r))
+		}
+	}
+	source := held("letters", lines(list...))
+	f := stream.Field
+	same(t, c, stream.From(source).With("lower", f("s").Lower()).With("upper", f("s").Upper()).Select("@offset", "s", "lower", "upper"), source)
 }
 
 // odd are values of a field n, and other records that are odd.

@@ -20,13 +20,19 @@ func onText(format string) operator {
 	}}
 }
 
+// Letters whose counterpart is one letter in Go, and in Java several.
+const (
+	severalLower = "İ"
+	severalUpper = "ᾀᾁᾂᾃᾄᾅᾆᾇᾐᾑᾒᾓᾔᾕᾖᾗᾠᾡᾢᾣᾤᾥᾦᾧᾳῃῳ"
+)
+
 // compileCase changes letters one by one, as the local engine does. Java makes SS of ß, and looks at what stands around a sigma.
-func compileCase(function string) func(l *layout, e plan.Expr) (node, error) {
+func compileCase(function, several string, one func(string) string) func(l *layout, e plan.Expr) (node, error) {
 	return func(l *layout, e plan.Expr) (node, error) {
 		n, err := l.compile(e.Args[0], stream.Text)
 		return textual("CASE WHEN %[1]s RLIKE %[2]s THEN %[3]s(%[1]s) ELSE "+
-			"array_join(transform(split(%[1]s, ''), c -> CASE WHEN char_length(%[3]s(c)) = 1 THEN %[3]s(c) ELSE c END), '') END",
-			l.bind(n.sql), quote(`^[\x00-\x7f]*\z`), function), err
+			"array_join(transform(split(translate(%[1]s, %[4]s, %[5]s), ''), c -> CASE WHEN char_length(%[3]s(c)) = 1 THEN %[3]s(c) ELSE c END), '') END",
+			l.bind(n.sql), quote(`^[\x00-\x7f]*\z`), function, quote(several), quote(one(several))), err
 	}
 }
 
