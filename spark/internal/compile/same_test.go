@@ -293,3 +293,22 @@ func TestSameIntegers(t *testing.T) {
 	}
 	same(t, c, q.Select("@offset", "eq", "ne", "lt", "le", "gt", "ge"), source)
 }
+
+// TestSameElements: a record is bad if an element is no object where only members of elements are read, or none; and an array may be exploded under its own name.
+func TestSameElements(t *testing.T) {
+	c := server(t)
+	f := stream.Field
+	source := held("lists", lines(`{"id":1,"list":[1,"a",null,true,{"k":1},[3],1.0,"1"]}`, `{"id":2,"list":[]}`, `{"id":3,"list":null}`, `{"id":4}`, `{"id":5,"list":"x"}`,
+		`{"id":6,"list":{"k":1}}`, `{"id":7,"list":[{"k":"t"},{}]}`, `{"id":8,"list":[{"k":3,"v":[]},{"k":null},{"v":[{"w":1},{"w":"2"}]}]}`, `{"id":9,"list":[[{"k":1}]]}`,
+		`{"id":10,"list":[null]}`))
+	q := stream.From(source).Watermark(time.Hour)
+	one := q.Explode("list", "one")
+	tests := map[string]*stream.Query{
+		"whole": one.Select("id", "one"), "whole and member": one.Select("id", "one", "one.k"), "member": one.Select("id", "one.k"), "none": one.Select("id"),
+		"number": one.Filter(f("id").Ne(7)).With("n", f("one.k").Add(1)).Select("id", "n"), "twice": one.Explode("one.v", "two").Select("id", "two"),
+		"own name": q.Explode("list", "list").Select("id", "list"),
+	}
+	for name, q := range tests {
+		t.Run(name, func(t *testing.T) { same(t, c, q, source) })
+	}
+}

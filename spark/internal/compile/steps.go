@@ -126,7 +126,7 @@ func (l *layout) explode(s plan.Step) error {
 		return err
 	}
 	json := l.bind(n.sql)
-	e := &elements{name: s.Name, reads: &reads{inside: l.fresh(s.Name), get: inElement("e")}}
+	e := &elements{name: s.Name, reads: &reads{inside: l.fresh(s.Name + "[]"), get: inElement("e")}}
 	all, place := l.fresh("#elements"), l.fresh("#place")
 	const yes = "#yes" // for the condition, which is known only when what is read of the elements is
 	raw, fits, held := text(""), text(""), l.held(yes)
@@ -171,10 +171,29 @@ func (e *elements) raw(json string) string {
 func (e *elements) fit(json, all string) string {
 	of := &reads{shape: e.reads.shape, places: e.reads.places, inside: "e", get: inElement("e.`#element`")}
 	condition := fmt.Sprintf("coalesce(startswith(%s, '['), false)", json)
-	if fits := of.fits(); len(fits) > 0 {
+	if fits := append(of.object(), of.fits()...); len(fits) > 0 {
 		condition += fmt.Sprintf(" AND forall(%s, e -> %s)", quoted(all), strings.Join(fits, " AND "))
 	}
 	return condition
+}
+
+// object is the condition that an element is an object, as the local engine wants it where no element is read as a whole. One that has a member that is read
+// is one; of others the JSON tells.
+func (r *reads) object() []string {
+	other := fmt.Sprintf("startswith(to_json(%s), '{')", r.get(nil, "variant"))
+	var members []string
+	for _, p := range r.places {
+		switch {
+		case len(p.parts) == 0:
+			return nil
+		case p.parts[0].Index < 0:
+			members = append(members, r.column(p.json())+" IS NOT NULL")
+		}
+	}
+	if len(members) == 0 {
+		return []string{other}
+	}
+	return []string{fmt.Sprintf("CASE WHEN %s THEN true ELSE %s END", strings.Join(members, " OR "), other)}
 }
 
 // deduplicate lets the first row of each key through.
