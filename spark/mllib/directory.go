@@ -12,14 +12,29 @@ import (
 	"strings"
 )
 
+var errElsewhere = errors.New("it lies in another file system")
+
+// local is a directory of this machine as the operating system knows it: file:// may stand before it, or file: alone, as Spark writes it.
+func local(dir string) (string, error) {
+	if rest, ok := strings.CutPrefix(dir, "file:/"); ok {
+		if path, ok := strings.CutPrefix(rest, "/"); ok {
+			return path, nil
+		}
+		return "/" + rest, nil
+	}
+	if strings.Contains(dir, "://") {
+		return "", errElsewhere
+	}
+	return dir, nil
+}
+
 // open returns the files of a directory that is on this machine.
 func open(dir string) (fs.FS, error) {
-	if scheme, rest, ok := strings.Cut(dir, "://"); ok {
-		if scheme != "file" {
-			return nil, fmt.Errorf("it lies in another file system; copy it to a local directory first, such as by hadoop fs -get %s", dir)
-		}
-		dir = rest
+	path, err := local(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%w; copy it to a local directory first, such as by hadoop fs -get %s", err, dir)
 	}
+	dir = path
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, err

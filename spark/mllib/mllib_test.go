@@ -263,10 +263,10 @@ func TestRoundTrip(t *testing.T) {
 	}
 	for name, f := range regressors {
 		path := filepath.Join(dir, name)
-		if err := SaveRegressor(path, f); err != nil {
+		if err := SaveRegressor("file://"+path, f); err != nil {
 			t.Fatal(err)
 		}
-		back, err := OpenRegressor(path)
+		back, err := OpenRegressor("file:" + path)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -325,6 +325,13 @@ func TestSaveRefuses(t *testing.T) {
 	}
 	if err := SaveRegressor(filepath.Join(dir, "c"), &forest.Regressor{}); err == nil || !strings.Contains(err.Error(), "without trees") {
 		t.Errorf("no trees: got %v", err)
+	}
+	t.Chdir(t.TempDir())
+	if err := save(stump, "s3a://bucket/d"); err == nil || !strings.Contains(err.Error(), "hadoop fs -put DIRECTORY s3a://bucket/d") {
+		t.Errorf("another file system: got %v", err)
+	}
+	if here, err := os.ReadDir("."); err != nil || len(here) != 0 {
+		t.Errorf("another file system: %v is here, %v", here, err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o666); err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ const sparkVersion = "4.0.0"
 // SaveClassifier writes a forest of classes to dir as a RandomForestClassificationModel, which Spark loads by RandomForestClassificationModel.load
 // and whose probabilities there are the forest's to 1e-12, for rows of float64 too: where trees here round a number to float32 first, thresholds
 // are set to where that rounding changes. The labels there are the indices of Classes. The directory must not exist yet, as with Spark's save, and
-// is there whole or not at all; missing folders above it are made.
+// is there whole or not at all; missing folders above it are made. It is one of this machine (file:// may stand before it).
 //
 // What a forest here does not keep is written as not known: the number of rows and the gain of a node are 0, so featureImportances there are zeros,
 // and a leaf's statistics are its shares. A forest that sends rows that lack a number to the left somewhere is refused: Spark sends them right.
@@ -110,6 +110,11 @@ func save(dir string, m model) error {
 	if err := m.check(); err != nil {
 		return err
 	}
+	path, err := local(dir)
+	if err != nil {
+		return fmt.Errorf("%w; save it to a local directory, and copy that there, such as by hadoop fs -put DIRECTORY %s", err, dir)
+	}
+	dir = path
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil {
 			err = errors.New("it is there already; remove it, or choose another name")
