@@ -245,9 +245,9 @@ func (r *reads) fits() (conditions []string) {
 		for _, want := range p.demand {
 			conditions = append(conditions, fmt.Sprintf("(%s IS NULL OR %s)", json, r.fit(p, want)))
 		}
-		if len(p.demand) > 0 && len(p.parts) > 1 {
+		if steps := r.way(p); len(p.demand) > 0 && len(steps) > 0 {
 			// Of an OR Spark computes first what stands in it several times, such as the JSON of all that the path lies in, and for each record.
-			conditions = append(conditions, fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN true ELSE %s END", json, r.way(p)))
+			conditions = append(conditions, fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN true ELSE (%s) END", json, strings.Join(steps, " AND ")))
 		}
 	}
 	return conditions
@@ -270,20 +270,53 @@ func (r *reads) fit(p *place, want stream.Kind) string {
 	return fmt.Sprintf("%s = 'null'%s OR coalesce(%s, false)", json, empty, fits)
 }
 
-// way is the condition that what leads to a place that is not there could lead to it: objects where members are wanted, arrays where elements
-// are.
-func (r *reads) way(p *place) string {
-	var steps []string
-	for i := 1; i < len(p.parts); i++ {
-		may := []string{"'{'", "'n'"}
-		if p.parts[i].Index >= 0 {
-			may[0] = "'['"
-		}
-		if r.shape.Flat != "" {
-			may = append(may, `'"'`) // flattened records have a name there
-		}
-		above := fmt.Sprintf("left(to_json(%s), 1)", r.get(p.parts[:i], "variant"))
-		steps = append(steps, fmt.Sprintf("coalesce(%s IN (%s), true)", above, strings.Join(may, ", ")))
+// way are the conditions that what leads to a place that is not there could lead to it. It begins with an object: a record, or an element, unless those are
+// read as they are.
+func (r *reads) way(p *place) (steps []string) {
+	first := 1
+	if slices.ContainsFunc(r.places, func(p *place) bool { return len(p.parts) == 0 }) {
+		first = 0
 	}
-	return "(" + strings.Join(steps, " AND ") + ")"
+	for i := first; i < len(p.parts); i++ {
+		above := fmt.Sprintf("left(to_json(%s), 1)", r.get(p.parts[:i], "variant"))
+		steps = append(steps, fmt.Sprintf("coalesce(%s %s, true)", above, r.leads(p.parts[:i])))
+	}
+	return steps
+}
+
+// leads is what the first letter of the JSON must be that lies on the way to places: that of an object where members of it are read, and that of an array where
+// elements are. What is read itself, too, may be neither.
+func (r *reads) leads(on []stream.Part) string {
+	whole, members, elements := false, false, false
+	for _, p := range r.places {
+		switch n := len(on); {
+		case len(p.parts) < n || !slices.Equal(p.parts[:n], on):
+		case len(p.parts) == n:
+			whole = true
+		case p.parts[n].Index < 0:
+			members = true
+		default:
+			elements = true
+		}
+	}
+	switch {
+	case whole && members && elements:
+		return "<> ''" // which it never is
+	case whole && members:
+		return "<> '['"
+	case whole:
+		return "<> '{'"
+	}
+	var may []string
+	if members {
+		may = append(may, "'{'")
+	}
+	if elements {
+		may = append(may, "'['")
+	}
+	may = append(may, "'n'")
+	if r.shape.Flat != "" {
+		may = append(may, `'"'`) // flattened records have a name there
+	}
+	return "IN (" + strings.Join(may, ", ") + ")"
 }

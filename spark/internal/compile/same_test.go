@@ -312,3 +312,39 @@ func TestSameElements(t *testing.T) {
 		t.Run(name, func(t *testing.T) { same(t, c, q, source) })
 	}
 }
+
+// TestSamePaths: of two paths of which one leads through what the other reads, both engines take the same for something else than what is wanted.
+func TestSamePaths(t *testing.T) {
+	c := server(t)
+	f := stream.Field
+	var list, in []string
+	for _, v := range []string{`1`, `"a"`, `null`, `{}`, `[]`, `[1,2]`, `[[1]]`, `["x"]`, `{"m":1}`, `{"m":{"k":true}}`, `{"m":{"k":1}}`, `{"m":[]}`, `{"m":"x"}`, `{"m":null}`, `true`} {
+		list, in = append(list, `{"n":`+v+`}`), append(in, `{"list":[`+v+`]}`)
+	}
+	records, elements := held("records", lines(list...)), held("elements", lines(in...))
+	for name, of := range map[string]func(q *stream.Query, n string) *stream.Query{
+		"member of a number": func(q *stream.Query, n string) *stream.Query {
+			return q.With("v", f(n).Add(0)).With("w", f(n+".m").Add(0))
+		},
+		"member of anything": func(q *stream.Query, n string) *stream.Query {
+			return q.With("v", f(n).AsText()).With("w", f(n+".m").Add(0))
+		},
+		"element of anything": func(q *stream.Query, n string) *stream.Query {
+			return q.With("v", f(n).AsText()).With("w", f(n+"[0]").Add(0))
+		},
+		"element and member": func(q *stream.Query, n string) *stream.Query {
+			return q.With("v", f(n+"[0]").Add(0)).With("w", f(n+".m").Add(0))
+		},
+		"element, member, itself": func(q *stream.Query, n string) *stream.Query {
+			return q.With("v", f(n+"[0]").Add(0).OrElse(f(n))).With("w", f(n+".m").Add(0))
+		},
+		"member of a member": func(q *stream.Query, n string) *stream.Query {
+			return q.With("v", f(n+".m").AsText()).With("w", f(n+".m.k").Not())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			same(t, c, of(stream.From(records), "n").Select("@offset", "v", "w"), records)
+			same(t, c, of(stream.From(elements).Explode("list", "n"), "n").Select("@offset", "v", "w"), elements)
+		})
+	}
+}
