@@ -155,7 +155,7 @@ func (g *grouping) compute() {
 	if w := g.windowed(); w != "" {
 		window := g.fresh("#window")
 		by = append(by, named(w, window))
-		g.window = window
+		g.window, g.sessions = window, g.step.Window.Kind == "session"
 	} else {
 		g.window = ""
 	}

@@ -28,7 +28,9 @@ type layout struct {
 	time   string
 	sides  []string // the times of both sides of a join, where neither is always the later
 	window string   // the column of the window that rows are the result of; empty: they are not
-	order  []string // SQL that orders rows of one event time as they came
+	// sessions tells that window is one of sessions. Grouped by again, those that overlap would be one on Spark, of whichever keys.
+	sessions bool
+	order    []string // SQL that orders rows of one event time as they came
 }
 
 // binding is what a name stands for: a column, or a path of the record, or of the elements of an exploded array.

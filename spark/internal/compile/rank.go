@@ -17,6 +17,8 @@ func (l *layout) top(s plan.Step) error {
 	switch {
 	case l.window == "":
 		return errors.New("spark: Top ranks the rows of a window, and on Spark nothing may stand between; put it right behind an Agg with a Window")
+	case l.sessions:
+		return errors.New("spark: Top of sessions: on Spark those that overlap would be ranked as one; use a Tumbling or a Sliding window, or run the query locally")
 	case l.mode != "append" && l.options.Records == nil:
 		return fmt.Errorf("spark: Top in the %s mode; on Spark it is an aggregation of aggregations, which the append mode alone has: "+
 			"use Output(Append)", l.mode)

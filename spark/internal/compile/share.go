@@ -29,6 +29,8 @@ func (g *grouping) share() error {
 		}
 		at := slices.Index(g.step.Keys, a.Per)
 		switch {
+		case g.step.Window.Kind == "session":
+			return fmt.Errorf("statistic %s: spark: the sessions of one key have no part in those of another; use a Tumbling or a Sliding window", a.Name)
 		case at < 0:
 			return fmt.Errorf("statistic %s: spark: %q is not among the paths of GroupBy, which are %q", a.Name, a.Per, g.step.Keys)
 		case per >= 0 && at != per:

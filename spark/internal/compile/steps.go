@@ -281,6 +281,7 @@ func (l *layout) unite(other *layout) error {
 	if l.window != "" {
 		right = append(right, named(quoted(other.window), l.window))
 		left = append(left, l.beside()...)
+		l.sessions = l.sessions || other.sessions
 	} else {
 		left, right = append(left, l.beside()...), append(right, other.beside()...)
 	}
