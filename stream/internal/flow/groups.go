@@ -297,6 +297,8 @@ func (w *Windows) share(g *Group, row Row, i int, t int64) {
 			h += uint64(start / w.step)
 		}
 		other, reason := w.groupAt(start, g.window.end, h, t)
+		copy(w.scratch, g.keys) // as it was: the row may be in more windows
+		w.bytes = append(w.bytes[:0], g.key...)
 		if reason != "" {
 			return // the rows of that group are in another partition, where this row does not count
 		}

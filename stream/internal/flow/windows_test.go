@@ -209,6 +209,19 @@ func TestSharesCountGroupsWithoutRows(t *testing.T) {
 	o.emits(t, "60: 1 a 0s 60s 0.5; 60: 1 b 0s 60s 0.25; 60: 2 a 0s 60s ; 60: 3 a 0s 60s 1")
 }
 
+// TestSharesOfSlidingWindows: a row that holds for another group counts in its own group in each of its windows.
+func TestSharesOfSlidingWindows(t *testing.T) {
+	env, o := &flow.Env{}, &out{}
+	step := plan.Step{Keys: []string{"seller"}, Window: plan.Window{Kind: "sliding", Width: time.Minute, Step: 30 * time.Second},
+		Aggregates: []plan.Aggregate{count("n"), {Kind: "share", Name: "paid", Expr: plan.Field("cashier"), Per: "seller"}}}
+	g := flow.NewGroups(grouping(t, step, flow.Closed(columns("seller", "cashier"))), env)
+	g.Then(o.emit)
+	g.Push(row(t, "a", "b"), 30*second)
+	g.Push(row(t, "b", "b"), 30*second)
+	g.Drain()
+	o.emits(t, "60: a 0s 60s 1 0; 60: b 0s 60s 1 1; 90: a 30s 90s 1 0; 90: b 30s 90s 1 1")
+}
+
 // TestPartsOfWindowsMerge: results do not depend on how rows are spread over lanes.
 func TestPartsOfWindowsMerge(t *testing.T) {
 	l := flow.Closed(columns("u", "x"))
