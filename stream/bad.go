@@ -17,7 +17,8 @@ const (
 	keptReasons    = 1000
 )
 
-// BadRecord is a record that could not be used, with the reason. It was counted and left out.
+// BadRecord is a record that could not be used, with the reason. It was counted and left out; of one whose elements Explode made rows of, those alone that a step
+// behind it refused.
 type BadRecord struct {
 	Topic     string
 	Partition int

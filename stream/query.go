@@ -228,7 +228,8 @@ func (q *Query) Filter(condition Expr) *Query {
 // Require makes a record bad that has something at a path which is of none of these kinds: Require("id", Int, Text) refuses {"id":true} with the reason
 // "id: want an integer or a text, got true or false". What is absent, or null, passes: Filter(Has(path)) asks that it is there. An Int is a number
 // that is written without a point and an exponent and that an int64 holds; a Float is any number that a float64 holds; JSON is an object or an array; beside them
-// there are Text and Bool. A time is a Text in a record. On Spark 2.0 counts as the integer 2, except at a path of a record itself.
+// there are Text and Bool. A time is a Text in a record. Of the elements of Explode each is let through or refused by itself. On Spark 2.0 counts as the
+// integer 2, except at a path of a record itself.
 func (q *Query) Require(path string, kinds ...Kind) *Query {
 	if path == "" {
 		return q.wrong("Require without a path")
@@ -264,7 +265,8 @@ func (q *Query) Drop(columns ...string) *Query {
 
 // Explode gives each element of the array at a path a row of its own, in which name stands for the element: Explode("items", "item") makes
 // item.sku a path. A row whose array is empty or absent gives none; an element that cannot be read makes the record a bad record, with all of its
-// elements.
+// elements. What a later step makes bad of one element, such as Require, or GroupBy for want of a value, leaves that one out and no other: the record is a
+// bad record, once, for the reason of the first, and its other elements count.
 func (q *Query) Explode(path, name string) *Query {
 	if name == "" {
 		return q.wrong("Explode %q without a name for its elements", path)

@@ -26,7 +26,7 @@
 // keep all that they count; JSON of objects that are given out has its members in another order; NaN in a record makes it bad; a number beyond
 // what a DOUBLE holds is Infinity where it is given out as it is; of a path and its flattened spelling in one record the path counts, not the
 // later; to Require, 2.0 is the integer 2 except at a path of a record itself; a row that Deduplicate's watermark has passed is dropped, also
-// within the delay; of an exploded array the elements behind one that lacks a key of GroupBy, or that Require refuses, count too; of a record whose
-// envelope is neither an object nor null nothing is read; OrElse and If, of a number and a path, round its integers beyond 2^53; -0 is printed as 0,
-// and what overflows as Infinity.
+// within the delay; a row without a key of GroupBy is left out and not counted as bad, and of an exploded array Require counts each element that it
+// refuses, not the record once; of a record whose envelope is neither an object nor null nothing is read; OrElse and If, of a number and a path,
+// round its integers beyond 2^53; -0 is printed as 0, and what overflows as Infinity.
 package compile

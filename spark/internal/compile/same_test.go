@@ -306,7 +306,9 @@ func TestSameElements(t *testing.T) {
 	tests := map[string]*stream.Query{
 		"whole": one.Select("id", "one"), "whole and member": one.Select("id", "one", "one.k"), "member": one.Select("id", "one.k"), "none": one.Select("id"),
 		"number": one.Filter(f("id").Ne(7)).With("n", f("one.k").Add(1)).Select("id", "n"), "twice": one.Explode("one.v", "two").Select("id", "two"),
-		"own name": q.Explode("list", "list").Select("id", "list"),
+		"own name": q.Explode("list", "list").Select("id", "list"), "require": one.Require("one", stream.Bool, stream.Text).Select("id", "one"),
+		"key":             one.Filter(f("id").Ne(1)).GroupBy("one.k").Window(stream.Tumbling(time.Hour)).Agg(stream.Count("n")),
+		"require and key": one.Require("one", stream.Bool, stream.Text).GroupBy("one").Window(stream.Tumbling(time.Hour)).Agg(stream.Count("n")),
 	}
 	for name, q := range tests {
 		t.Run(name, func(t *testing.T) { same(t, c, q, source) })

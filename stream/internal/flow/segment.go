@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -50,6 +51,17 @@ func (e *Env) reject(reason string) {
 		return
 	}
 	e.Bad = reason
+}
+
+// rows runs the n rows that one row has become. One that is bad is left out by itself, and the record's reason is that of the first.
+func (e *Env) rows(n int, run func(k int)) {
+	first := ""
+	for k := 0; k < n && e.Err == nil; k++ {
+		e.Bad = ""
+		run(k)
+		first = cmp.Or(first, e.Bad)
+	}
+	e.Bad = first
 }
 
 // Fatal is an error of a function that ends the query instead of making the record in hand a bad one.
@@ -211,12 +223,12 @@ func (l *Layout) explode(s Step, env *Env) (Wrap, error) {
 				env.reject(s.Name + ": " + reason)
 				return
 			}
-			for k := 0; k < count && env.Bad == ""; k++ {
+			env.rows(count, func(k int) {
 				for i, slot := range e.slots {
 					row[slot.At] = values[k*len(e.slots)+i]
 				}
 				next(row)
-			}
+			})
 		}
 	}, nil
 }
