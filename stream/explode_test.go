@@ -65,3 +65,16 @@ func TestABadElementBehindExplode(t *testing.T) {
 		}
 	}
 }
+
+// TestElementsOfWhichNothingIsRead: elements that are only counted may be anything; where a member of them is read they are objects.
+func TestElementsOfWhichNothingIsRead(t *testing.T) {
+	q := timed(`{"id":1,"at":"2026-03-01T12:00:00Z","tags":["a",2,null,[],{}]}`).Explode("tags", "tag")
+	got, running := run(t, q.GroupBy("id").Window(Tumbling(time.Hour)).Agg(Count("n")).Drop("window_start", "window_end"))
+	want(t, got, "id,n\n1,5")
+	if bad := running.BadRecords(); bad.Total != 0 {
+		t.Errorf("got %+v, want no bad record", bad)
+	}
+	if _, running = run(t, q.Select("tag.k")); running.Totals().Bad != 1 {
+		t.Errorf("of a member: got %+v, want a bad record", running.BadRecords())
+	}
+}

@@ -264,9 +264,9 @@ func (q *Query) Drop(columns ...string) *Query {
 }
 
 // Explode gives each element of the array at a path a row of its own, in which name stands for the element: Explode("items", "item") makes
-// item.sku a path. A row whose array is empty or absent gives none; an element that cannot be read makes the record a bad record, with all of its
-// elements. What a later step makes bad of one element, such as Require, or GroupBy for want of a value, leaves that one out and no other: the record is a
-// bad record, once, for the reason of the first, and its other elements count.
+// item.sku a path. A row whose array is empty or absent gives none; an element that cannot be read (a number where a step reads item.sku, a text where one
+// adds item.n up) makes the record a bad record, with all of its elements. What a later step makes bad of one element, such as Require, or GroupBy for want of
+// a value, leaves that one out and no other: the record is a bad record, once, for the reason of the first, and its other elements count.
 func (q *Query) Explode(path, name string) *Query {
 	if name == "" {
 		return q.wrong("Explode %q without a name for its elements", path)

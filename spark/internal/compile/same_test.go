@@ -294,7 +294,8 @@ func TestSameIntegers(t *testing.T) {
 	same(t, c, q.Select("@offset", "eq", "ne", "lt", "le", "gt", "ge"), source)
 }
 
-// TestSameElements: a record is bad if an element is no object where only members of elements are read, or none; and an array may be exploded under its own name.
+// TestSameElements: a record is bad if an element is no object where only members of elements are read; an array may be exploded under its own name; and what a
+// step refuses of one element leaves out that one alone.
 func TestSameElements(t *testing.T) {
 	c := server(t)
 	f := stream.Field

@@ -177,9 +177,12 @@ func (e *elements) fit(json, all string) string {
 	return condition
 }
 
-// object is the condition that an element is an object, as the local engine wants it where no element is read as a whole. One that has a member that is read
-// is one; of others the JSON tells.
+// object is the condition that an element is an object, as the local engine wants it where members of elements are read and no element as a whole. One that
+// has a member that is read is one; of others the JSON tells.
 func (r *reads) object() []string {
+	if len(r.places) == 0 {
+		return nil
+	}
 	other := fmt.Sprintf("startswith(to_json(%s), '{')", r.get(nil, "variant"))
 	var members []string
 	for _, p := range r.places {

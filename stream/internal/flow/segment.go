@@ -212,7 +212,9 @@ func (l *Layout) explode(s Step, env *Env) (Wrap, error) {
 				for _, slot := range e.slots {
 					row[slot.At] = value.Value{}
 				}
-				reason = d.Decode(element, row)
+				if len(e.slots) > 0 { // what nothing is read of may be anything
+					reason = d.Decode(element, row)
+				}
 				for _, slot := range e.slots {
 					values = append(values, row[slot.At])
 				}
