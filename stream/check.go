@@ -141,10 +141,20 @@ func (s step) check(mode OutputMode) error {
 		return errors.New("stream: sessions are given out when they are over; use Output(Append)")
 	case len(s.Aggregates) == 0:
 		return nil // see stands
+	case w.Kind == "session":
+		return checkSessions(s.Aggregates)
 	case w.Kind == "" && mode == Append:
 		return errors.New("stream: without a window a group is never complete; add .Window, or use Output(Update)")
 	case w.Kind == "" && len(s.Keys) > 0 && s.TimeToLive <= 0:
 		return errors.New("stream: groups without a window would be kept for ever; add .Window, or .TimeToLive")
+	}
+	return nil
+}
+
+// checkSessions refuses statistics that sessions do not have: each key's are spans of its own, so there is no whole that they are parts of.
+func checkSessions(list []Aggregate) error {
+	if i := slices.IndexFunc(list, func(a Aggregate) bool { return a.Kind == "share" }); i >= 0 {
+		return fmt.Errorf("stream: Share %q of sessions: those of one key have no part in those of another; use a Tumbling or a Sliding window", list[i].Name)
 	}
 	return nil
 }

@@ -53,6 +53,8 @@ func TestStartNamesWhatIsWrong(t *testing.T) {
 		{"step beyond the window", From(source).Window(Sliding(time.Minute, time.Hour)).Agg(Count("n")), "a step of more than 0, not longer than the window"},
 		{"too many windows an event", From(source).Window(Sliding(time.Hour, time.Millisecond)).Agg(Count("n")), "at most 10,000 windows"},
 		{"sessions in Update", From(source).Window(Session(time.Minute)).Agg(Count("n")).Output(Update), "use Output(Append)"},
+		{"share of sessions", From(source).GroupBy("shop").Window(Session(time.Minute)).Agg(Count("n"), Share("part", "paid_by", "shop").If(Field("a").Gt(1))),
+			`Share "part" of sessions`},
 		{"no gap", From(source).Window(Session(0)).Agg(Count("n")), "sessions with gaps of 0s"},
 		{"empty condition", minute.Agg(CountIf("n", Not(Expr{}))), "an empty expression"},
 		{"condition that is none", From(source).Filter(Literal(3)).Select("a"), "3 is an integer; want true or false"},

@@ -182,7 +182,8 @@ func Collect(name string, of Expr, limit int) Aggregate {
 }
 
 // Share is the part, from 0 to 1, of the rows with a value at path of whose value is the group's key at path per, over all groups that differ
-// in that key alone: Share("possession", "possession_team.id", "team.id"). Absent where no row has the value.
+// in that key alone: Share("possession", "possession_team.id", "team.id"). Absent where no row has the value. Of sessions it is refused: each key
+// has its own.
 func Share(name, of, per string) Aggregate {
 	return Aggregate{Kind: "share", Name: name, Expr: Field(of), Per: per}
 }
