@@ -3,7 +3,6 @@ package compile
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -272,13 +271,6 @@ func (l *layout) beside() (exprs []*protocol.Expr) {
 		exprs = append(exprs, text(side))
 	}
 	return exprs
-}
-
-// clone is the layout for a second use.
-func (l *layout) clone() *layout {
-	c := *l
-	c.bindings, c.columns, c.dropped = maps.Clone(l.bindings), slices.Clone(l.columns), slices.Clone(l.dropped)
-	return &c
 }
 
 // nodes are these fields as whatever they are.

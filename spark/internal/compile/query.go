@@ -47,8 +47,6 @@ type Compiled struct {
 	// value, and NULL where there is none; the others are BOOLEAN, BIGINT, DOUBLE, STRING and TIMESTAMP.
 	Rows    *protocol.Relation
 	Columns []stream.Column
-	// Identity are the columns that tell changed rows apart, in update and complete mode; nil in append mode.
-	Identity []int
 	// Start starts the query. It is nil with Options.Records.
 	Start *protocol.StreamStart
 	// MaxTime is after how long the query is to be stopped, by whoever started it; 0: never.
@@ -107,7 +105,6 @@ func (c *compiler) query(p *plan.Plan) (*Compiled, error) {
 	if out.Rows, out.Columns, err = l.export(); err != nil {
 		return nil, err
 	}
-	out.Identity = c.identity(out.Columns)
 	for _, do := range c.deferred {
 		do()
 	}
@@ -174,20 +171,6 @@ func (c *compiler) checkMode(p *plan.Plan) error {
 		return nil
 	}
 	return fmt.Errorf("spark: the %s mode gives out the rows of an aggregation as they change, and there is none: use Output(Append)", p.Output)
-}
-
-// identity are the places of the columns that tell changed rows apart.
-func (c *compiler) identity(columns []stream.Column) []int {
-	if c.mode == "append" {
-		return nil
-	}
-	at := []int{}
-	for i, column := range columns {
-		if slices.Contains(c.last.Keys, column.Name) || c.last.Window.Kind != "" && (column.Name == "window_start" || column.Name == "window_end") {
-			at = append(at, i)
-		}
-	}
-	return at
 }
 
 // export gives the columns their names.

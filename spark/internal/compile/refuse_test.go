@@ -150,8 +150,8 @@ func TestNotes(t *testing.T) {
 	if most := source(c.Start.Input).GetSource().Options["maxOffsetsPerTrigger"]; most != "1000" || c.MaxRecords != 1000 {
 		t.Errorf("a batch reads %q records at most, the query %d; want 1000 for both", most, c.MaxRecords)
 	}
-	if len(c.Notes) != 6 || len(c.Observed) != 1 || len(c.Identity) != 1 {
-		t.Errorf("got %q, observed %q, identity %v", c.Notes, c.Observed, c.Identity)
+	if len(c.Notes) != 6 || len(c.Observed) != 1 {
+		t.Errorf("got %q, observed %q", c.Notes, c.Observed)
 	}
 }
 
