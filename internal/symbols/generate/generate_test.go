@@ -7,7 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
+
+	module "cancha"
 )
 
 // The committed tables are what the program writes: nobody has edited them, and they do not depend on the machine.
@@ -95,11 +99,42 @@ func TestWhatBelongs(t *testing.T) {
 		{"a room of the wing behind internal", wing, listed{path: "cancha/stream/internal/x", name: "x"}, false},
 		{"a suite", wing, listed{path: "cancha/stream/streamtest", name: "streamtest"}, false},
 		{"a program", wing, listed{path: "cancha/ml/fit", name: "main"}, false},
+		{"a room that is compiled on import", wing, listed{path: "cancha/stream/avro", name: "avro"}, false},
 		{"the GPU's session", wing, listed{path: "cancha/runtime/gpu", name: "gpu"}, true},
 		{"a filling of the GPU's seam", wing, listed{path: "cancha/runtime/gpu/cuda/shim", name: "shim"}, false},
 	} {
 		if got := test.keep(test.p); got != test.want {
 			t.Errorf("%s: got %t, want %t", test.name, got, test.want)
+		}
+	}
+}
+
+// The rooms that are compiled on import are those of the module, and their comments are kept: ?name explains them too.
+func TestDocsOfRoomsOnImport(t *testing.T) {
+	if got, want := onImport(), slices.Sorted(slices.Values(module.OnImport())); !slices.Equal(got, want) {
+		t.Errorf("got %q, the module has %q", got, want)
+	}
+	for _, g := range groups() {
+		if g.name != "wing" {
+			continue
+		}
+		packages, err := goList(platforms()[0], false, g.documented...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]map[string]string{}
+		for _, p := range packages {
+			comments, err := commentsOf(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[p.path] = comments
+		}
+		if got := all["cancha/spark"]["DataFrame.Collect"]; !strings.HasPrefix(got, "Collect computes") {
+			t.Errorf("spark.DataFrame.Collect: %q", got)
+		}
+		if len(all) != len(onImport()) {
+			t.Errorf("comments of %d rooms, want %d", len(all), len(onImport()))
 		}
 	}
 }

@@ -41,7 +41,8 @@ func groups() []group {
 		{name: "std", patterns: []string{"std"}, keep: standard, perPlatform: []string{"os", "runtime", "syscall"},
 			documented: []string{"builtin"}},
 		{name: "foreign", patterns: foreign(), keep: func(listed) bool { return true }},
-		{name: "wing", patterns: []string{"cancha/runtime/...", "cancha/stream/...", "cancha/statsbomb/...", "cancha/ml/..."}, keep: wing},
+		{name: "wing", patterns: []string{"cancha/runtime/...", "cancha/stream/...", "cancha/statsbomb/...", "cancha/ml/..."}, keep: wing,
+			documented: onImport()},
 	}
 }
 
@@ -82,14 +83,19 @@ func foreign() []string {
 }
 
 // wing tells whether a package of the library wing is what cells import: programs, suites, the rooms behind internal and what fills the
-// GPU's seam, which only some programs have, are not. Neither are the rooms with large libraries, which are compiled when a cell imports them
-// (cmd/internal/own lists them too).
+// GPU's seam, which only some programs have, are not. Neither are the rooms with large libraries (onImport).
 func wing(p listed) bool {
-	if slices.Contains([]string{"cancha/stream/avro", "cancha/stream/parquet", "cancha/stream/postgres"}, p.path) {
+	if slices.Contains(onImport(), p.path) {
 		return false
 	}
 	const filling, emulation = "cancha/runtime/gpu/cuda", "cancha/runtime/gpu/emulated"
 	return p.name != "main" && public(p.path) && !strings.HasSuffix(p.path, "test") && !strings.HasPrefix(p.path, filling) && p.path != emulation
+}
+
+// onImport are the rooms that are compiled when a cell imports them. They have no tables, but help (?name) and completion show their
+// comments. The module lists them too; this program cannot ask it, since the module does not compile without what is written here.
+func onImport() []string {
+	return []string{"cancha/spark", "cancha/spark/mllib", "cancha/stream/avro", "cancha/stream/parquet", "cancha/stream/postgres"}
 }
 
 // generate returns the group's files.
