@@ -35,6 +35,10 @@ func advice(class, state, text string) string {
 		return "start the server with Spark's connector for Kafka: --packages org.apache.spark:spark-sql-kafka-0-10_2.13:VERSION"
 	case starts("TABLE_OR_VIEW_NOT_FOUND"):
 		return "a temporary view belongs to the session that made it"
+	case starts("AMBIGUOUS_REFERENCE"):
+		return "give the sides of a join names by As and say which one is meant, a.id = b.id; or join by JoinUsing, which keeps one of each column that it names"
+	case starts("CANNOT_MODIFY_CONFIG"):
+		return "only the server's start can set it: --conf KEY=VALUE"
 	case starts("PATH_NOT_FOUND") && state == "42K03":
 		return "the path is one of the cluster's, not of this machine: use storage that both reach"
 	}

@@ -240,6 +240,10 @@ func TestErrors(t *testing.T) {
 			return connecttest.Failure(codes.Internal, "LONG", "XX000", "It beg…", "errorId", "7")
 		case "text":
 			return status.Error(codes.Internal, "[TABLE_OR_VIEW_NOT_FOUND] The table `t` cannot be found. SQLSTATE: 42P01; line 1 pos 14;\n'Project [*]")
+		case "twice":
+			return connecttest.Failure(codes.Internal, "AMBIGUOUS_REFERENCE", "42704", "Reference `id` is ambiguous.")
+		case "memory":
+			return connecttest.Failure(codes.Internal, "CANNOT_MODIFY_CONFIG", "46110", "Cannot modify the value.")
 		case "kafka":
 			return status.Error(codes.Internal, "Failed to find data source: kafka. Please deploy the application.")
 		}
@@ -265,6 +269,8 @@ func TestErrors(t *testing.T) {
 		{"column", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703", "No column `a`.", "spark: [UNRESOLVED_COLUMN.WITH_SUGGESTION] No column `a`. (SQLSTATE 42703)"},
 		{"long", "LONG.WHOLE", "XX001", "It begins and ends.\ncaused by: a disk is full\n\tat x", "spark: [LONG.WHOLE] It begins"},
 		{"text", "TABLE_OR_VIEW_NOT_FOUND", "42P01", "The table `t` cannot be found.; line 1 pos 14;\n'Project [*]", "a temporary view belongs to"},
+		{"twice", "AMBIGUOUS_REFERENCE", "42704", "Reference `id` is ambiguous.", "JoinUsing"},
+		{"memory", "CANNOT_MODIFY_CONFIG", "46110", "Cannot modify the value.", "only the server's start can set it"},
 		{"kafka", "", "", "Failed to find data source: kafka. Please deploy the application.", "spark-sql-kafka-0-10_2.13"},
 		{"none", "", "", "an error of no class", "spark: an error of no class"},
 	} {
