@@ -35,9 +35,9 @@ func (d *DataFrame) collect(ctx context.Context) (*columns.Batch, error) {
 		}
 		switch {
 		case c.CollectRows > 0 && all.Rows+b.Rows > c.CollectRows:
-			return fmt.Errorf("spark: the result has more than %s rows: %s, Config.CollectRows raises the limit", count(int64(c.CollectRows)), instead)
+			return fmt.Errorf("spark: the result has more than %s rows: %s; Config.CollectRows raises the limit", count(int64(c.CollectRows)), instead)
 		case c.CollectBytes > 0 && bytes > c.CollectBytes:
-			return fmt.Errorf("spark: the result has more than %s: %s, Config.CollectBytes raises the limit", size(c.CollectBytes), instead)
+			return fmt.Errorf("spark: the result has more than %s: %s; Config.CollectBytes raises the limit", size(c.CollectBytes), instead)
 		}
 		return all.Append(b)
 	})
@@ -199,7 +199,10 @@ func (d *DataFrame) shown(ctx context.Context) (grid.Grid, error) {
 		g.Rows = append(g.Rows, cells)
 	}
 	g.Note = fmt.Sprintf("%d rows × %d", b.Rows, len(b.Columns))
-	if b.Rows > shownRows {
+	switch {
+	case b.Rows == 1:
+		g.Note = fmt.Sprintf("1 row × %d", len(b.Columns))
+	case b.Rows > shownRows:
 		g.Note = fmt.Sprintf("the first %d rows × %d", shownRows, len(b.Columns))
 	}
 	return g, nil

@@ -167,6 +167,14 @@ func TestTwins(t *testing.T) {
 	}
 }
 
+// TestShownRow: one row is none of several.
+func TestShownRow(t *testing.T) {
+	s := start(t, Config{}, connecttest.Config{}, counting(t, 1))
+	if text := fmt.Sprint(s.Table("orders").MIMEBundle()["text/plain"]); !strings.HasSuffix(text, "\n1 row × 1") {
+		t.Errorf("shown as\n%s", text)
+	}
+}
+
 func TestShown(t *testing.T) {
 	s := start(t, Config{}, connecttest.Config{}, counting(t, 15, 6))
 	text := fmt.Sprint(s.Table("orders").MIMEBundle()["text/plain"])
