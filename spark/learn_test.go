@@ -2,6 +2,7 @@ package spark
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -316,6 +317,28 @@ func TestReadModelRefuses(t *testing.T) {
 	}
 	if _, err := s.ReadModel(t.Context(), "/m", ml.Roles{Features: three[:2], Label: "kind", Classes: three}); err != nil {
 		t.Errorf("two features and three classes: %v", err)
+	}
+}
+
+// TestSaveThere: of a place that is taken, Save says how it is replaced from Go; Spark says how from Scala and Python.
+func TestSaveThere(t *testing.T) {
+	s := start(t, Config{}, connecttest.Config{}, func(context.Context, *protocol.Plan, func(*protocol.ExecuteResponse)) error {
+		return errors.New("Path /m already exists. To overwrite it, please use write.overwrite().save(path) for Scala")
+	})
+	m := &Model{session: s.Session, class: classification + "RandomForestClassificationModel"}
+	if err := m.Save(t.Context(), "/m", false); err == nil || !strings.HasSuffix(err.Error(), "Save(ctx, path, true) replaces it") {
+		t.Errorf("got error %v", err)
+	}
+}
+
+func TestModelString(t *testing.T) {
+	m := &Model{Features: []string{"x", "y"}, Classes: []string{"lost", "won"}, class: classification + "RandomForestClassificationModel", target: "end"}
+	if got, want := m.String(), "RandomForestClassificationModel of end (lost, won) from x, y"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	m = &Model{Features: []string{"x"}, Notes: []string{"A note."}, class: regression + "GBTRegressionModel", target: "price"}
+	if got, want := m.String(), "GBTRegressionModel of price from x\nA note."; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

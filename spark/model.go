@@ -24,6 +24,16 @@ type Model struct {
 	target  string // the column that it has learned
 }
 
+// String tells what the model answers, and from which columns; its notes stand below.
+func (m *Model) String() string {
+	learned := m.target
+	if m.Classes != nil {
+		learned += " (" + strings.Join(m.Classes, ", ") + ")"
+	}
+	kind := m.class[strings.LastIndexByte(m.class, '.')+1:]
+	return strings.Join(append([]string{fmt.Sprintf("%s of %s from %s", kind, learned, strings.Join(m.Features, ", "))}, m.Notes...), "\n")
+}
+
 // take notes what the server says of a model.
 func (m *Model) take(info *protocol.MLResult_Info) {
 	m.object = info.GetObject()
@@ -231,6 +241,10 @@ func (m *Model) Save(ctx context.Context, path string, replace bool) error {
 func (m *Model) write(ctx context.Context, path string, replace bool) error {
 	_, err := m.session.ml(ctx, &protocol.MLCommand{Of: &protocol.MLCommand_Write_{Write: &protocol.MLCommand_Write{
 		Of: &protocol.MLCommand_Write_Object{Object: m.object}, Path: path, Overwrite: replace, Params: &protocol.MLParams{}}}})
+	var e *Error
+	if !replace && errors.As(err, &e) && strings.Contains(e.Text, "already exists") { // what Spark says then is how Scala and Python replace it
+		return fmt.Errorf("%w; Save(ctx, path, true) replaces it", err)
+	}
 	return err
 }
 
