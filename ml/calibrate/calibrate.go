@@ -45,6 +45,11 @@ type part struct {
 
 var _ ml.Classifier = (*Classifier)(nil)
 
+// String says how which model is calibrated.
+func (c *Classifier) String() string {
+	return fmt.Sprintf("%v, calibrated (%s, %d times)", c.parts[0].model, c.Method, len(c.parts))
+}
+
 // Fit has learn fit a model to the train side of each split, and calibrates it on the test side. The folds should keep classes even and groups whole,
 // as [ml.StratifiedKFold]'s do. Rows count by their weights. A test side without a row of some class is an error, for nothing is learned about it there.
 func Fit(ctx context.Context, d *ml.Dataset, folds []ml.Split, learn ml.Learner, c Config) (*Classifier, error) {

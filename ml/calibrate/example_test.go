@@ -49,6 +49,9 @@ func ExampleFit() {
 	for _, row := range p {
 		low, high = min(low, row[1]), max(high, row[1])
 	}
+	fmt.Println(c)
 	fmt.Printf("from %.1f to %.1f\n", low, high)
-	// Output: from 0.7 to 0.8
+	// Output:
+	// random forest of 20 trees for no, yes from noise, calibrated (sigmoid, 5 times)
+	// from 0.7 to 0.8
 }

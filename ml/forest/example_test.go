@@ -34,8 +34,8 @@ func ExampleFitClassifier() {
 	}
 	p := make([]float64, 2)
 	f.ProbaTo(p, []float32{15, 2})
-	fmt.Printf("%s %.1f\n", f.Classes[0], p[0])
-	// Output: a 1.0
+	fmt.Printf("%v: %s %.1f\n", f, f.Classes[0], p[0])
+	// Output: random forest of 50 trees for a, b from a, b: a 1.0
 }
 
 // A forest answers where a session chooses: the answers are the same, and the session tells why.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"cancha/ml"
 	"cancha/ml/tree"
@@ -36,6 +37,16 @@ type ensemble struct {
 	importance []float64
 	walker     *walker // the trees laid out for answers; nil where they cannot be
 	missing    bool    // the trees know where to send a row that lacks a number
+}
+
+// String says what the forest answers, and from which columns.
+func (f *Classifier) String() string {
+	return fmt.Sprintf("random forest of %d trees for %s from %s", len(f.trees), strings.Join(f.Classes, ", "), strings.Join(f.Features, ", "))
+}
+
+// String says what the forest answers from.
+func (f *Regressor) String() string {
+	return fmt.Sprintf("random forest of %d trees for a number from %s", len(f.trees), strings.Join(f.Features, ", "))
 }
 
 // FitClassifier grows a forest on the labels of the dataset, here or by [Config].Trainer. It returns early with ctx's error when ctx is done.

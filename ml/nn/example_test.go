@@ -40,9 +40,11 @@ func ExampleFit() {
 	}
 	p := make([]float64, 2)
 	network.ProbaTo(p, []float32{15, 2})
+	fmt.Println(network)
 	fmt.Printf("%s: %.1f\n", network.Classes[0], p[0])
 	fmt.Println(session.Explain().Decisions[0].Operation, "on the", session.Explain().Decisions[0].Place)
 	// Output:
+	// network of 256 hidden units for a is greater, b is greater from a, b
 	// a is greater: 1.0
 	// train a network on the CPU
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"cancha/internal/blas"
@@ -21,6 +22,11 @@ type Network struct {
 	cores   blas.Pool
 	blas    *blas.BLAS // of one core: cores take blocks of rows
 	scratch sync.Pool  // *block
+}
+
+// String says what the network answers, and from which columns.
+func (n *Network) String() string {
+	return fmt.Sprintf("network of %d hidden units for %s from %s", n.shape.hidden, strings.Join(n.Classes, ", "), strings.Join(n.Features, ", "))
 }
 
 // blockRows is how many rows go through the layers together. It is always as many, with zeros behind the last: so a row's answer does
