@@ -88,19 +88,20 @@ func (f *flow) add(got, owed cellio.Credit) {
 	f.gate.Release(got.Sub(f.balance.Floor().Sub(before)))
 }
 
-// last is what an interrupt grants where there is no credit left: a goroutine that hangs in a write to a pipe, where nothing tells it
-// of the interrupt, is to come out of it. The gate keeps room for what comes without asking.
+// last is what an interrupt grants: a goroutine that hangs in a write to a pipe, where nothing tells it of the interrupt, is to come out of
+// it. The gate keeps room for what comes without asking.
 func last() cellio.Credit { return cellio.Credit{Messages: 8, Bytes: 128 << 10} }
 
-// letOut grants a little beyond what the gate lets in, where there is none left.
+// letOut grants a little beyond what the gate lets in. Whether the outlet has any left is not known here: what is on its way counts as left,
+// and a write may have begun that it is not enough for. It grants no more where earlier interrupts have.
 func (f *flow) letOut() {
 	if f.gate == nil {
 		return
 	}
 	f.mu.Lock()
-	starved := f.balance.Messages <= 0 || f.balance.Bytes <= last().Bytes/8
+	enough := f.balance.Bytes > f.window.Bytes+last().Bytes
 	f.mu.Unlock()
-	if starved {
+	if !enough {
 		f.add(cellio.Credit{}, last())
 		f.grant(last())
 	}

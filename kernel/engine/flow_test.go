@@ -181,3 +181,15 @@ func TestInterruptAtAnEnginesEnd(t *testing.T) {
 		t.Errorf("room is kept for %+v of a flow that is over", kept)
 	}
 }
+
+// TestInterruptLetsOutWhateverIsLeft: what an outlet has left may be on its way already, so an interrupt grants more, and many interrupts no more than two.
+func TestInterruptLetsOutWhateverIsLeft(t *testing.T) {
+	gate, granted := &slowGate{}, 0
+	f := newFlow(gate, pipeWindow(), func(c cellio.Credit) { granted += c.Bytes })
+	f.add(pipeWindow(), cellio.Credit{})
+	for i, want := range []int{1, 2, 2, 2} {
+		if f.letOut(); granted != want*last().Bytes {
+			t.Errorf("interrupt %d: %d bytes were granted in all, want %d", i+1, granted, want*last().Bytes)
+		}
+	}
+}

@@ -363,9 +363,7 @@ const interruptLimit = 100 * time.Millisecond
 // interrupt sends an interrupt. It returns when the interrupt is on its way, so that it stops no cell that is sent later. It also returns
 // when the engine does not read, so that the clients are still answered.
 func (p *process) interrupt() {
-	for _, f := range p.flows {
-		f.letOut()
-	}
+	defer p.letOut() // behind it: what is let out before may be used up when the interrupt comes
 	timer := time.NewTimer(interruptLimit)
 	defer timer.Stop()
 	sent := make(chan struct{})
@@ -380,6 +378,12 @@ func (p *process) interrupt() {
 	case <-sent:
 	case <-timer.C:
 	case <-p.ended:
+	}
+}
+
+func (p *process) letOut() {
+	for _, f := range p.flows {
+		f.letOut()
 	}
 }
 
