@@ -75,7 +75,7 @@ func TestLiveTrainer(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, got := range probas {
-			want := append(numbers(rows.Value(i, "probability")), 0) // Spark does not know of the class that no row has
+			want := numbers(rows.Value(i, "probability")) // also of the class that no row has, which Spark does not know of
 			if !close12(got, want) {
 				t.Fatalf("%s: row %d: %v here, %v there", name, i, got, want)
 			}
