@@ -21,7 +21,7 @@ fi
 
 if ! command -v "${CC:-gcc}" clang cc > /dev/null; then
   echo "no C compiler (gcc or clang) is here: bin/cancha will interpret cells"
-elif CGO_ENABLED=1 GOFLAGS='' go run "${shared[@]}" ./cmd/bootstrap bin/cancha; then
+elif CGO_ENABLED=1 GOFLAGS='' GOGC=400 go run "${shared[@]}" ./cmd/bootstrap bin/cancha; then
   exit
 else
   echo "bin/cancha will interpret cells, because the engine that compiles them could not be built"

@@ -26,6 +26,7 @@ func TestFixedEnvironment(t *testing.T) {
 		{"CGO_CFLAGS=-O0", "CGO_LDFLAGS=-lm", "CGO_CPPFLAGS=-DX"},
 		{"GOOS=windows", "GOARCH=386", "GOAMD64=v4", "GOARM64=v9.0"},
 		{"GO_EXTLINK_ENABLED=0", "GOTOOLDIR=/elsewhere"},
+		{"GOGC=off"},
 	} {
 		t.Run(odd[0], func(t *testing.T) {
 			if err := os.RemoveAll(p.path("cache")); err != nil {
@@ -55,7 +56,7 @@ func checkFixed(t *testing.T, p *place, c call) {
 	for _, want := range []string{
 		"GOROOT=" + p.path("goroot"), "GOTOOLCHAIN=local", "GOENV=off", "GOFLAGS=", "GOWORK=off", "GO111MODULE=", "GOEXPERIMENT=",
 		"GODEBUG=", "CGO_ENABLED=1", "CGO_CFLAGS=", "CGO_LDFLAGS=", "GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH, "GOAMD64=",
-		"CC=" + p.path("bin/gcc"),
+		"CC=" + p.path("bin/gcc"), "GOGC=400",
 	} {
 		name, _, _ := strings.Cut(want, "=")
 		if n := countName(c.Env, name); n != 1 || !slices.Contains(c.Env, want) {
