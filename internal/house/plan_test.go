@@ -13,7 +13,7 @@ type floor struct {
 }
 
 func floors() []floor {
-	library := []string{"runtime/...", "stream/...", "ml/...", "statsbomb/...", "spark/..."}
+	library := []string{"runtime/...", "stream/...", "ml/...", "statsbomb/...", "spark/...", "jobs/..."}
 	return []floor{
 		{
 			rooms: []string{"kernel/..."}, forbid: library,
@@ -44,7 +44,7 @@ func floors() []floor {
 			reason: "siblings meet in cmd: a workspace is built from a tree of files and a list of packages, whatever they are",
 		},
 		{
-			rooms:  []string{"kernel/...", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "jupyter/...", "internal/...", "bench/..."},
+			rooms:  []string{"kernel/...", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "jobs/...", "jupyter/...", "internal/...", "bench/..."},
 			forbid: []string{"."},
 			reason: "the program's own sources are the program's business",
 		},
@@ -66,6 +66,11 @@ func floors() []floor {
 			reason: "a cluster is reached from above: what runs here neither needs Spark's client nor is built with it",
 		},
 		{
+			rooms:  []string{"jobs/queue", "jobs/local/...", "jobs/rabbitmq/..."},
+			forbid: []string{"jobs", "jobs/placement", "jobs/store", "jobs/scheduler", "jobs/worker", "jobs/server", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "spark/..."},
+			reason: "brokers carry messages: what a job is, and who runs it, stands above them",
+		},
+		{
 			rooms: []string{"runtime/monitor"}, forbid: []string{"stream/...", "ml/...", "statsbomb/...", "runtime/gpu/..."},
 			reason: "the page knows what runs by the list in internal/running alone",
 		},
@@ -79,7 +84,7 @@ func floors() []floor {
 			reason: "only the networks, the forest's files that say so and one of the win probability reach the GPU",
 		},
 		{
-			rooms:  []string{"cmd/...", "jupyter/...", "kernel/...", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "bench/...", "internal/cellio"},
+			rooms:  []string{"cmd/...", "jupyter/...", "kernel/...", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "jobs/...", "bench/...", "internal/cellio"},
 			except: []string{"cmd/cancha"}, forbid: []string{"internal/symbols/..."},
 			reason: "the tables reach every room of the library wing: cmd hands them to the evaluator",
 		},
@@ -88,7 +93,7 @@ func floors() []floor {
 			reason: "what belongs to Jupyter's side knows a kernel as any client does",
 		},
 		{
-			rooms:  []string{"kernel/...", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "jupyter/...", "internal/..."},
+			rooms:  []string{"kernel/...", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "jobs/...", "jupyter/...", "internal/..."},
 			forbid: []string{"cmd/..."},
 			reason: "the program is on top",
 		},
@@ -113,6 +118,7 @@ func austere() []door {
 	return []door{
 		{of: []string{"kernel/wire"}, reason: "the messages are the floor on which the kernel wing stands"},
 		{of: []string{"kernel/cell"}, reason: "the seam between kernel and engine is words only"},
+		{of: []string{"jobs/queue"}, reason: "a seam is words only: whoever fills it or uses it brings the rest"},
 		{of: []string{"internal/jsontext"}, reason: "a scanner is the floor of all that reads JSON"},
 		{of: []string{"internal/cellio"}, reason: "the hall is the floor on which both wings stand"},
 		{of: []string{"internal/master"}, rooms: []string{"internal/cellio"}, reason: "settings and streams read a master alike, and neither knows the other"},
@@ -199,7 +205,7 @@ func doors() []door {
 		},
 		{
 			of:     []string{"golang.org/x/sys/...", "golang.org/x/sync/..."},
-			rooms:  []string{"kernel/...", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "spark", "cmd/...", "bench/...", "internal/blas", "internal/cellio"},
+			rooms:  []string{"kernel/...", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "spark", "jobs/...", "cmd/...", "bench/...", "internal/blas", "internal/cellio"},
 			reason: "they are the standard library's other half; the rooms that are data have no use for them",
 		},
 		{

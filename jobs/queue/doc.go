@@ -1,0 +1,71 @@
+// Package queue is the seam between jobs and what carries them: durable queues of messages, each of which is handed out at least once, and topics whose
+// messages reach all who listen. It knows nothing of jobs, and ends at what any broker can promise: jobs/local keeps it in a file, jobs/rabbitmq has a
+// RabbitMQ do it. The suite in jobs/jobstest holds both to it.
+//
+//	_, err := broker.Declare(ctx, queue.Spec{Name: "gpu_queue", MaxDeliveries: 5})
+//	err = broker.Publish(ctx, "gpu_queue", queue.Message{ID: "job-1", Body: body}) // nil: it is on the disk
+//	consumer, err := broker.Consume(ctx, "gpu_queue", 1)
+//	for {
+//		d, err := consumer.Next(ctx)
+//		…
+//		err = d.Ack(ctx) // or d.Retry(ctx, time.Minute), or d.Dead(ctx, "no such operation")
+//	}
+//
+// # What is promised
+//
+// Publish returns nil when the message is durable: it outlives the death of any process at any moment. An error says that it was not taken
+// (ErrUnknownQueue, ErrTooLarge, ErrInvalid, ErrFull), or leaves it open, where the context ended while the broker worked: the message may be there. Who
+// publishes again after such an error may have it there twice. A broker over a network does so itself, when a connection breaks before the confirmation.
+//
+// A message is handed out at least once, until somebody has settled it: by Ack it is done, by Retry it comes again later, by Dead it goes to the
+// dead letters. It comes again, too, when its consumer is closed, or its process dies, before that. So what a message causes has to be harmless
+// twice; Message.ID is there to tell. Ack tells the broker; an Ack that was on its way when a process, a connection or the broker died may be lost,
+// and the message comes again.
+//
+// Messages that one caller has published one after the other, in one queue, are handed out in that order, those of a higher priority first where
+// Spec.Priorities asks for it. What has been handed out is not overtaken, and the place at which a message stands that comes again is not promised.
+//
+// Delivery.Count tells how often a message has been handed out, this time included. It counts each Retry exactly. After the death of a process it may
+// lack deliveries that the broker could not note, but it is never 1 for a message that somebody may have begun with. A message that would be handed out
+// more often than Spec.MaxDeliveries goes to the dead letters instead, with ReasonLimit: a job that kills its worker does not go on killing.
+//
+// A dead letter is an ordinary message of the queue that Spec.Dead names, with a Death that tells where it comes from, why, and after how many
+// deliveries. Who replays it publishes it to Death.Queue and settles it here.
+//
+// Retry keeps a message away for the time that was asked for, at least, and for twice that and a second at most, while the broker runs.
+//
+// What is announced on a topic reaches those who listen at that moment, once, in the order of each announcer. Nothing of it is kept: a listener
+// whose connection is away, or who is a thousand messages behind, misses some.
+//
+// A broker that goes away and comes back is no error: Publish and Next wait for it as long as their contexts allow, and what they return then tells what was
+// wrong. Deliveries that were in hand come again elsewhere: settling them is ErrLost.
+//
+// All methods may be called at the same time. After Close they return ErrClosed.
+//
+// # What this means on RabbitMQ
+//
+// The seam is cut so that AMQP 0-9-1 fills it with what it has. An implementation is expected to work as follows.
+//
+//   - Publish: a channel with publisher confirms, persistent, mandatory, to the default exchange. A message that returns (312 NO_ROUTE) is
+//     ErrUnknownQueue; the return comes before its confirmation. A negative confirmation (a queue that rejects when full), and connection.blocked (an alarm
+//     of memory or disk), are ErrFull. Check comes first: a body above the server's limit closes the channel, and with it what others have in flight.
+//   - Declare: passively first, on a channel of its own, since a missing queue closes it. What is there is used as it is (arguments cannot be changed);
+//     declaring with the arguments then tells in a 406 where they differ, which is a note. A new queue is a quorum queue: x-delivery-limit is
+//     MaxDeliveries−1, as RabbitMQ counts returns; x-expires is Expires, x-max-length MaxLength with drop-head, the dead letters go by the default
+//     exchange with the routing key Dead, at least once (x-dead-letter-strategy, which wants overflow reject-publish, so not where there is a
+//     MaxLength). With Priorities: before 4.3, whose quorum queues have x-max-priority, a classic queue with x-max-priority 9 is what orders strictly.
+//   - Consume: a channel for each consumer, with basic.qos prefetch, global false. Stop is basic.cancel, and a nack with requeue for what was
+//     fetched and not asked for; Close closes the channel, which returns the rest. When the server cancels the consumer, its queue is gone.
+//   - Count: x-delivery-count + 1 on quorum queues; elsewhere 2 at least where redelivered is set, and a header of our own for what Retry has republished.
+//     What the queue itself does not limit is limited by who reads it: a message over the limit is republished to the dead letters, and not given to Next.
+//   - Retry: after 0 a nack with requeue where the queue counts; else the message is published to a queue of a ladder, of which each rung has one
+//     x-message-ttl and the dead-letter route back, and acknowledged when that is confirmed. With rungs that double the delay is at most twice as long.
+//     3.10 has no delayed retry of its own; 4.3 has. A crash between both leaves the message twice.
+//   - Dead: published to the dead letters with headers for the Death, then acknowledged; x-death of a dead letter of the server's own is a Death, too, and its
+//     reason delivery_limit is ReasonLimit.
+//   - Topics: a fanout exchange of that name, not durable, and an exclusive queue for each listener.
+//   - Foreign messages: header values that are no text become text, tables and names that begin with "x-" are left out of Message.Headers, texts that are no
+//     UTF-8 are mended. Retry and Dead pass on what was there.
+//   - A server takes a delivery back that is not settled for 30 minutes (consumer_timeout): x-consumer-timeout where it can be set, a note of Declare
+//     where not, and ErrLost where it happens.
+package queue
