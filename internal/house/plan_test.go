@@ -165,6 +165,10 @@ func doors() []door {
 			reason: "rows are columns of Go values everywhere else",
 		},
 		{
+			of: []string{"go.etcd.io/bbolt/..."}, rooms: []string{"jobs/local"},
+			reason: "what a commit that has failed leaves in the file, and how a damaged one is met, is decided in one room",
+		},
+		{
 			of: []string{"github.com/klauspost/compress/..."}, rooms: []string{"stream/file", "spark/mllib/internal/parquet"},
 			tests: true, reason: "what is packed is unpacked where files are read",
 		},

@@ -1,0 +1,84 @@
+package local_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"cancha/jobs/local"
+	"cancha/jobs/queue"
+)
+
+// TestFullDisk fills a small disk. Only root may mount one.
+func TestFullDisk(t *testing.T) {
+	folder := t.TempDir()
+	mount := func(flags uintptr, kilobytes int) error {
+		return syscall.Mount("tmpfs", folder, "tmpfs", flags, fmt.Sprintf("size=%dk", kilobytes))
+	}
+	if err := mount(0, 1024); err != nil {
+		t.Skip("needs to mount a small disk:", err)
+	}
+	defer syscall.Unmount(folder, syscall.MNT_DETACH)
+	b, err := local.Open(folder, local.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := fill(t, b)
+	if !strings.Contains(err.Error(), "the disk is full") {
+		t.Errorf("got %v, want that the disk is full", err)
+	}
+	if err := mount(syscall.MS_REMOUNT, 8192); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Publish(t.Context(), "full", queue.Message{ID: fmt.Sprint(n)}); err != nil {
+		t.Errorf("with room: %v", err)
+	}
+	drain(t, b, n+1)
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := opened(t, folder, local.Options{}).Publish(t.Context(), "full", queue.Message{}); err != nil {
+		t.Errorf("opened again: %v", err)
+	}
+}
+
+// fill publishes until there is no room, and returns how many messages are there.
+func fill(t *testing.T, b *local.Broker) (n int, err error) {
+	t.Helper()
+	if _, err := b.Declare(t.Context(), queue.Spec{Name: "full"}); err != nil {
+		t.Fatal(err)
+	}
+	for ; ; n++ {
+		err := b.Publish(t.Context(), "full", queue.Message{ID: fmt.Sprint(n), Body: make([]byte, 10_000)})
+		if errors.Is(err, queue.ErrFull) {
+			return n, err
+		}
+		if err != nil || n > 100_000 {
+			t.Fatalf("message %d: %v", n, err)
+		}
+	}
+}
+
+// drain checks that n messages are there, in order, and settles them.
+func drain(t *testing.T, b *local.Broker, n int) {
+	t.Helper()
+	c, err := b.Consume(t.Context(), "full", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i := range n {
+		d, err := c.Next(t.Context())
+		if err != nil || d.ID != fmt.Sprint(i) {
+			t.Fatalf("message %d of %d: %v, %v", i, n, d, err)
+		}
+		if err := d.Ack(t.Context()); err != nil {
+			t.Fatalf("message %d of %d: %v", i, n, err)
+		}
+	}
+	if info, err := b.Inspect(t.Context(), "full"); err != nil || info.Ready > 0 {
+		t.Errorf("left: %+v, %v", info, err)
+	}
+}

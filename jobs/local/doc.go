@@ -1,0 +1,27 @@
+// Package local is a queue.Broker in a file, for the processes of one machine: nothing is to be installed, and what Publish has confirmed is on the disk. It
+// ends at the machine: queues that several machines share are RabbitMQ's business (jobs/rabbitmq). It is a door to bbolt.
+//
+// One process opens the folder and holds it (hold); the system releases it when that process ends, however it does. Others reach the broker by Serve and
+// Dial, over a Unix socket or loopback, and have the same interface.
+//
+//	b, err := local.Open("jobs", local.Options{}) // in the process that has the scheduler
+//	s, err := local.Serve(b, local.Socket("jobs"), "")
+//
+//	b, err := local.Dial(ctx, local.Socket("jobs"), "") // in a worker
+//
+// # How it works
+//
+// The file has the messages, how often each has been handed out, and until when Retry keeps it away (file, record). In memory there is an index of them
+// without their bodies: what is ready, delayed, in hand (line). All changes of the file go through one goroutine, which writes those that are waiting in
+// one transaction, with one fsync for all, and takes them into the index when they are on the disk (commit, changes). So a change costs a few
+// milliseconds alone, and with many in flight a fraction of that.
+//
+// Ack, too, returns when it is on the disk, which is more than package queue asks for: a message whose Ack has returned nil never comes again. That a
+// message has been handed out is noted without waiting. So if the process is killed within the milliseconds that follow, and only then, Count lacks it.
+//
+// What was in hand when the process died is ready when the folder is opened again. A process that is reached by Dial and dies gives back what it had
+// at once, since the system closes its connection.
+//
+// A commit that fails leaves open what of it is on the disk. So the file is opened anew then, and a number in it tells (file). Where the disk is full,
+// those who publish get queue.ErrFull; settling goes on, since it makes room.
+package local

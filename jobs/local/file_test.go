@@ -1,0 +1,249 @@
+package local_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"cancha/jobs/local"
+	"cancha/jobs/queue"
+)
+
+// TestMaxBytes: a file that is as large as it may be refuses messages; what makes room goes on, and then messages do.
+func TestMaxBytes(t *testing.T) {
+	b := opened(t, t.TempDir(), local.Options{MaxBytes: 4 << 20})
+	n, err := fill(t, b)
+	if n < 300 || !strings.Contains(err.Error(), "Options.MaxBytes is reached") {
+		t.Errorf("%d messages, %v", n, err)
+	}
+	drain(t, b, n)
+	if again, _ := fill(t, b); again < n/2 {
+		t.Errorf("%d messages in the room of %d", again, n)
+	}
+}
+
+// TestHeld: a second process is told who holds the folder, and may open it when that has closed it.
+func TestHeld(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "made", "here")
+	first, err := local.Open(folder, local.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = local.Open(folder, local.Options{})
+	if who := fmt.Sprintf("held by process %d since ", os.Getpid()); !errors.Is(err, local.ErrHeld) || !strings.Contains(err.Error(), who) || !strings.Contains(err.Error(), folder) {
+		t.Errorf("got %v, want ErrHeld with %q", err, who)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	opened(t, folder, local.Options{})
+	for name, want := range map[string]os.FileMode{"": 0o700, "lock": 0o600, "queues.db": 0o600} {
+		if info, err := os.Stat(filepath.Join(folder, name)); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v, want %v", name, info.Mode(), err, want)
+		}
+	}
+}
+
+// TestHeldByAnotherProgram: bbolt's own lock counts, too.
+func TestHeldByAnotherProgram(t *testing.T) {
+	folder := t.TempDir()
+	db, err := bbolt.Open(filepath.Join(folder, "queues.db"), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := local.Open(folder, local.Options{}); !errors.Is(err, local.ErrHeld) {
+		t.Errorf("got %v, want ErrHeld", err)
+	}
+}
+
+// TestForeignFile: what is no file of ours is refused, and stays as it is.
+func TestForeignFile(t *testing.T) {
+	other := filepath.Join(t.TempDir(), "other.db")
+	db, err := bbolt.Open(other, 0o600, nil)
+	if err == nil {
+		err = db.Update(func(tx *bbolt.Tx) error { _, err := tx.CreateBucket([]byte("theirs")); return err })
+	}
+	if err == nil {
+		err = db.Close()
+	}
+	text, err2 := os.ReadFile(other)
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	for what, content := range map[string][]byte{"another program's": text, "text": bytes.Repeat([]byte("no database\n"), 4000)} {
+		folder := t.TempDir()
+		path := filepath.Join(folder, "queues.db")
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := local.Open(folder, local.Options{}); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: got %v, want an error with the path", what, err)
+		}
+		if left, err := os.ReadFile(path); err != nil || !bytes.Equal(left, content) {
+			t.Errorf("%s: the file has changed (%v)", what, err)
+		}
+	}
+	if _, err := local.Open(filepath.Join(other, "inside"), local.Options{}); err == nil {
+		t.Error("a folder inside a file was opened")
+	}
+}
+
+// TestDamagedFile: whatever has happened to a file, its opening and use end with an error or without, and the process lives.
+func TestDamagedFile(t *testing.T) {
+	whole := written(t)
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	refused := 0
+	for i := range 60 {
+		content := bytes.Clone(whole)
+		if i%4 == 0 {
+			content = content[:random.IntN(len(content))]
+		} else {
+			for range 1 + random.IntN(40) { // in the pages behind the two roots, of which one can be restored from the other
+				content[8192+random.IntN(len(content)-8192)] ^= byte(1 + random.IntN(255))
+			}
+		}
+		folder := t.TempDir()
+		if err := os.WriteFile(filepath.Join(folder, "queues.db"), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := use(t, folder); err != nil {
+			refused++
+		}
+	}
+	t.Logf("seed %d: %d of 60 were refused", seed, refused)
+	if refused == 0 {
+		t.Error("no damage was found")
+	}
+}
+
+// written is a file with some messages.
+func written(t *testing.T) []byte {
+	t.Helper()
+	folder := t.TempDir()
+	b := opened(t, folder, local.Options{})
+	if _, err := b.Declare(t.Context(), queue.Spec{Name: "q"}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 30 {
+		if err := b.Publish(t.Context(), "q", queue.Message{ID: fmt.Sprint(i), Body: make([]byte, 700)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "queues.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// use does with a folder what a program does, until there is an error.
+func use(t *testing.T, folder string) error {
+	b, err := local.Open(folder, local.Options{})
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	c, err := b.Consume(t.Context(), "q", 100)
+	if err != nil {
+		return err
+	}
+	for i := range 30 {
+		if info, err := b.Inspect(t.Context(), "q"); err != nil || info.Ready == 0 {
+			return fmt.Errorf("message %d of 30: %+v, %w", i, info, err)
+		}
+		d, err := c.Next(t.Context())
+		if err != nil {
+			return err
+		}
+		if err := d.Ack(t.Context()); err != nil {
+			return err
+		}
+	}
+	return b.Publish(t.Context(), "q", queue.Message{ID: "new"})
+}
+
+// TestPoison: a message that kills the process that has the broker is noted, comes so often and no more, and is then a dead letter.
+func TestPoison(t *testing.T) {
+	folder := t.TempDir()
+	b := opened(t, folder, local.Options{})
+	if _, err := b.Declare(t.Context(), queue.Spec{Name: "q", MaxDeliveries: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Publish(t.Context(), "q", queue.Message{ID: "poison"}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		c, err := b.Consume(t.Context(), "q", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := c.Next(t.Context()); err != nil || d.ID != "poison" || d.Count != i+1 {
+			t.Fatalf("got %v, %v, want delivery %d", d, err, i+1)
+		}
+		if err := b.Publish(t.Context(), "q", queue.Message{ID: "behind"}); err != nil { // the note is on the disk when this is
+			t.Fatal(err)
+		}
+		folder = copied(t, folder)
+		b = opened(t, folder, local.Options{})
+	}
+	dead, err := b.Consume(t.Context(), queue.DeadLetters, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := dead.Next(t.Context())
+	if err != nil || d.ID != "poison" || d.Death == nil || d.Death.Reason != queue.ReasonLimit || d.Death.Count != 2 {
+		t.Errorf("got %+v, %v", d, err)
+	}
+}
+
+// TestOpenLater: what Retry keeps away stays away over a restart, and comes then; a queue's end is counted anew.
+func TestOpenLater(t *testing.T) {
+	folder := t.TempDir()
+	b, err := local.Open(folder, local.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Declare(t.Context(), queue.Spec{Name: "q", Expires: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Publish(t.Context(), "q", queue.Message{ID: "late"}, queue.Message{ID: "later"}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := b.Consume(t.Context(), "q", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := time.Now()
+	for _, after := range []time.Duration{300 * time.Millisecond, time.Hour} {
+		d, err := c.Next(t.Context())
+		if err == nil {
+			err = d.Retry(t.Context(), after)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b = opened(t, folder, local.Options{})
+	if info, err := b.Inspect(t.Context(), "q"); err != nil || info.Delayed == 0 || info.Delayed+info.Ready != 2 {
+		t.Errorf("%+v, %v, want two that are kept away", info, err)
+	}
+	if c, err = b.Consume(t.Context(), "q", 2); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := c.Next(t.Context()); err != nil || d.ID != "late" || d.Count != 2 || time.Since(from) < 300*time.Millisecond {
+		t.Errorf("got %+v, %v after %v", d, err, time.Since(from))
+	}
+}

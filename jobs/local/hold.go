@@ -1,0 +1,67 @@
+package local
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// ErrHeld tells that another process has the folder open. It may serve it (Dial); or wait for its end.
+var ErrHeld = errors.New("another process has it open; reach it by local.Dial, or end it")
+
+// hold is the right to use a folder. The system takes it back when the process ends, however it does. It is a lock beside bbolt's own, which is let go for a
+// moment when the file is opened anew after a failed commit.
+type hold struct{ file *os.File }
+
+// holder is what stands in the file of a hold.
+type holder struct {
+	PID   int       `json:"pid"`
+	Since time.Time `json:"since"`
+}
+
+func takeHold(folder string) (*hold, error) {
+	f, err := os.OpenFile(filepath.Join(folder, "lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, errors.Join(fmt.Errorf("%s: %w", holderIn(f), ErrHeld), f.Close())
+	}
+	if err == nil {
+		err = writeHolder(f)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", f.Name(), full(err)), f.Close())
+	}
+	return &hold{f}, nil
+}
+
+func writeHolder(f *os.File) error {
+	text, err := json.Marshal(holder{os.Getpid(), time.Now().Round(time.Second)})
+	if err != nil {
+		return err
+	}
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err = f.WriteAt(text, 0)
+	return err
+}
+
+// holderIn says who holds; the text may be half written, or gone.
+func holderIn(f *os.File) string {
+	var h holder
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, 1024))
+	if err != nil || json.Unmarshal(text, &h) != nil || h.PID == 0 {
+		return "held by an unknown process"
+	}
+	return fmt.Sprintf("held by process %d since %s", h.PID, h.Since.Format(time.DateTime))
+}
+
+func (h *hold) release() error { return h.file.Close() }

@@ -1,0 +1,74 @@
+package local_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"cancha/jobs/jobstest"
+	"cancha/jobs/local"
+	"cancha/jobs/queue"
+)
+
+// opened opens a folder; the test's clean-up closes it.
+func opened(t testing.TB, folder string, o local.Options) *local.Broker {
+	t.Helper()
+	b, err := local.Open(folder, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// inProcess is a broker in this process: there is one connection to it, itself.
+type inProcess struct {
+	folder string
+	*local.Broker
+}
+
+func (p *inProcess) Connect(testing.TB) queue.Broker { return p.Broker }
+
+// Restart goes on with a copy of the file, which is what a kill at this moment would leave.
+func (p *inProcess) Restart(t testing.TB) {
+	p.folder = copied(t, p.folder)
+	p.Broker = opened(t, p.folder, local.Options{})
+}
+
+func copied(t testing.TB, folder string) string {
+	t.Helper()
+	from, err := os.Open(filepath.Join(folder, "queues.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	folder = t.TempDir()
+	to, err := os.Create(filepath.Join(folder, "queues.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer to.Close()
+	if _, err := io.Copy(to, from); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+func TestInProcess(t *testing.T) {
+	jobstest.TestBroker(t, func(t *testing.T) jobstest.Bench {
+		folder := t.TempDir()
+		return &inProcess{folder, opened(t, folder, local.Options{})}
+	}, nil)
+}
+
+func BenchmarkInProcess(b *testing.B) {
+	for _, inFlight := range []int{1, 16, 64, 256} {
+		b.Run(fmt.Sprintf("%d in flight", inFlight), func(b *testing.B) { jobstest.BenchmarkBroker(b, opened(b, b.TempDir(), local.Options{}), inFlight) })
+	}
+}

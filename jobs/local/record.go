@@ -1,0 +1,96 @@
+package local
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"cancha/jobs/queue"
+)
+
+// A message lies in the file as a record: its form (1 byte), its priority (1 byte), the length of its head (uvarint), the head in JSON, the body. The
+// priority stands apart, so that the index is made without reading heads.
+const recordForm = 1
+
+// head is all of a message but its body and priority, and what a dead letter has besides.
+type head struct {
+	ID            string            `json:"id,omitempty"`
+	ContentType   string            `json:"type,omitempty"`
+	ReplyTo       string            `json:"reply,omitempty"`
+	CorrelationID string            `json:"correlation,omitempty"`
+	Headers       map[string]string `json:"headers,omitempty"`
+	Death         *queue.Death      `json:"death,omitempty"`
+}
+
+var errRecord = errors.New("damaged message")
+
+func encodeRecord(m *queue.Message, death *queue.Death) ([]byte, error) {
+	text, err := json.Marshal(head{m.ID, m.ContentType, m.ReplyTo, m.CorrelationID, m.Headers, death})
+	if err != nil {
+		return nil, fmt.Errorf("the head of a message: %w", err)
+	}
+	b := make([]byte, 0, 2+binary.MaxVarintLen32+len(text)+len(m.Body))
+	b = binary.AppendUvarint(append(b, recordForm, byte(m.Priority)), uint64(len(text)))
+	return append(append(b, text...), m.Body...), nil
+}
+
+// decodeRecord copies what it returns: the bytes of a file last no longer than a transaction.
+func decodeRecord(b []byte) (m queue.Message, death *queue.Death, err error) {
+	priority, err := recordPriority(b)
+	if err != nil {
+		return m, nil, err
+	}
+	size, n := binary.Uvarint(b[2:])
+	if n <= 0 || size > uint64(len(b)-2-n) {
+		return m, nil, fmt.Errorf("%w: %d bytes", errRecord, len(b))
+	}
+	text, body := b[2+n:2+n+int(size)], b[2+n+int(size):]
+	var h head
+	if err := json.Unmarshal(text, &h); err != nil {
+		return m, nil, fmt.Errorf("%w: %w", errRecord, err)
+	}
+	return queue.Message{ID: h.ID, Body: append([]byte(nil), body...), ContentType: h.ContentType, Priority: priority, ReplyTo: h.ReplyTo,
+		CorrelationID: h.CorrelationID, Headers: h.Headers}, h.Death, nil
+}
+
+func recordPriority(b []byte) (int, error) {
+	if len(b) < 3 || b[0] != recordForm || b[1] > queue.MaxPriority {
+		return 0, fmt.Errorf("%w: it begins with %x", errRecord, b[:min(len(b), 2)])
+	}
+	return int(b[1]), nil
+}
+
+// mark is what the file has of a message besides: how often it has been handed out, and until when it is kept away.
+type mark struct {
+	count int
+	due   time.Time // zero: it is not kept away
+}
+
+func (m mark) encode() []byte {
+	due := int64(0)
+	if !m.due.IsZero() {
+		due = m.due.UnixMilli() + 1 // rounded up: never too early
+	}
+	return binary.AppendVarint(binary.AppendUvarint(nil, uint64(m.count)), due)
+}
+
+func decodeMark(b []byte) (m mark, err error) {
+	count, n := binary.Uvarint(b)
+	if n <= 0 || count > 1<<31-1 {
+		return m, fmt.Errorf("%w: its count is %x", errRecord, b)
+	}
+	due, k := binary.Varint(b[n:])
+	if k <= 0 {
+		return m, fmt.Errorf("%w: its time is %x", errRecord, b)
+	}
+	m.count = int(count)
+	if due != 0 {
+		m.due = time.UnixMilli(due)
+	}
+	return m, nil
+}
+
+// key is the place of a message in its queue, in the order of publishing.
+func key(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
