@@ -41,7 +41,7 @@ func groups() []group {
 		{name: "std", patterns: []string{"std"}, keep: standard, perPlatform: []string{"os", "runtime", "syscall"},
 			documented: []string{"builtin"}},
 		{name: "foreign", patterns: foreign(), keep: func(listed) bool { return true }},
-		{name: "wing", patterns: []string{"cancha/runtime/...", "cancha/stream/...", "cancha/statsbomb/...", "cancha/ml/..."}, keep: wing,
+		{name: "wing", patterns: []string{"cancha/runtime/...", "cancha/stream/...", "cancha/statsbomb/...", "cancha/ml/...", "cancha/jobs/..."}, keep: wing,
 			documented: onImport()},
 	}
 }
