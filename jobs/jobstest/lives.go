@@ -142,7 +142,7 @@ func testDies(e *env) {
 	}
 }
 
-// testMany: of many producers and consumers at once each message gets through, once, since nobody dies, and in the order of its producer.
+// testMany: of many producers and consumers at once each message gets through, once, since nobody dies.
 func testMany(e *env) {
 	const producers, consumers, each = 8, 6, 150
 	name := e.declare(queue.Spec{Name: "many"})

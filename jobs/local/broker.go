@@ -199,7 +199,7 @@ func (b *Broker) serve(l *line) {
 
 func (b *Broker) handOut(c *consumer, e *entry) *handed {
 	e.count++
-	h := &handed{c: c, line: c.line, entry: e}
+	h := &handed{c: c, line: c.line, entry: e, count: e.count}
 	c.inHand[h] = struct{}{}
 	c.line.inHand++
 	b.commits.submit(&note{h, mark{count: e.count}.encode()})

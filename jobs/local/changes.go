@@ -1,9 +1,9 @@
 package local
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -124,7 +124,7 @@ type note struct {
 }
 
 func (c *note) write(tx *bbolt.Tx) error {
-	if _, marks := inside(tx, c.h.line.name); marks != nil && c.h.isHeld() {
+	if _, marks := inside(tx, c.h.line.name); marks != nil && c.h.unsettled() {
 		return marks.Put(key(c.h.entry.seq), c.text)
 	}
 	return nil
@@ -132,7 +132,7 @@ func (c *note) write(tx *bbolt.Tx) error {
 
 func (c *note) apply() {}
 func (c *note) undo() {
-	c.h.c.b.log("that a message was handed out could not be noted", "queue", c.h.line.name, "count", c.h.entry.count)
+	c.h.c.b.log("that a message was handed out could not be noted", "queue", c.h.line.name, "count", c.h.count)
 }
 func (c *note) size() int { return len(c.text) }
 
@@ -155,7 +155,7 @@ func (c *again) write(tx *bbolt.Tx) error {
 	if marks == nil {
 		return nil // the queue has expired
 	}
-	return marks.Put(key(c.h.entry.seq), mark{c.h.entry.count, c.due}.encode())
+	return marks.Put(key(c.h.entry.seq), mark{c.h.count, c.due}.encode())
 }
 
 func (c *again) apply() {
@@ -191,9 +191,10 @@ func (c *bury) write(tx *bbolt.Tx) error {
 	if messages == nil {
 		return nil // the queue has expired
 	}
-	m, death, err := decodeRecord(messages.Get(key(c.entry.seq)))
-	if err != nil {
-		return fmt.Errorf("queue %q: %w", name, err)
+	text := messages.Get(key(c.entry.seq))
+	m, death, err := decodeRecord(text)
+	if err != nil { // what is left of it
+		m = queue.Message{Body: bytes.Clone(text[:min(len(text), queue.MaxBody)])}
 	}
 	if death == nil {
 		death = &queue.Death{Queue: name, Count: c.entry.count}

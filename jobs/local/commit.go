@@ -12,8 +12,7 @@ import (
 
 // change is one thing that the file is to know, and the index when it does.
 type change interface {
-	// write puts it into a transaction. queue.ErrUnknownQueue and errRecord refuse this change, of which nothing is written; another error fails all of the
-	// transaction.
+	// write puts it into a transaction. queue.ErrUnknownQueue refuses this change, of which nothing is written; another error fails all of the transaction.
 	write(tx *bbolt.Tx) error
 	// apply takes it into the index when it is on the disk, in the order of the file; the broker's mu is held.
 	apply()

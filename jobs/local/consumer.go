@@ -1,7 +1,9 @@
 package local
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -30,6 +32,7 @@ type handed struct {
 	c     *consumer
 	line  *line
 	entry *entry
+	count int // of deliveries, this one included; the entry's grows when another consumer gets it
 	state state
 }
 
@@ -76,6 +79,26 @@ func (c *consumer) Next(ctx context.Context) (*queue.Delivery, error) {
 }
 
 func (c *consumer) next(ctx context.Context) (*queue.Delivery, error) {
+	for {
+		h, err := c.take(ctx)
+		if err != nil {
+			return nil, err
+		}
+		m, death, err := c.b.file.read(c.line.name, h.entry.seq)
+		switch {
+		case err == nil:
+			return &queue.Delivery{Message: m, Queue: c.line.name, Count: h.count, Death: death, Settler: h}, nil
+		case errors.Is(err, errRecord):
+			c.setAside(h, err)
+		default:
+			c.giveBack(h)
+			return nil, cmp.Or(c.ended(), err)
+		}
+	}
+}
+
+// take waits for a message.
+func (c *consumer) take(ctx context.Context) (*handed, error) {
 	w, err := c.wait(ctx)
 	if err != nil {
 		return nil, err
@@ -92,15 +115,7 @@ func (c *consumer) next(ctx context.Context) (*queue.Delivery, error) {
 	if h == nil {
 		return nil, c.ended()
 	}
-	m, death, err := c.b.file.read(c.line.name, h.entry.seq)
-	if err != nil {
-		c.giveBack(h)
-		if ended := c.ended(); ended != nil {
-			return nil, ended
-		}
-		return nil, err
-	}
-	return &queue.Delivery{Message: m, Queue: c.line.name, Count: h.entry.count, Death: death, Settler: h}, nil
+	return h, nil
 }
 
 func (c *consumer) wait(ctx context.Context) (*waiter, error) {
@@ -153,6 +168,20 @@ func (c *consumer) giveBack(h *handed) {
 	if h.state == held {
 		h.release(lost)
 		c.b.back(h.line, h.entry)
+	}
+}
+
+// reasonDamaged is the reason of a message of which the file has kept something else than what was written; its bytes are the dead letter's body.
+const reasonDamaged = "damaged in the file"
+
+// setAside makes a damaged message a dead letter, so that it stands in nobody's way.
+func (c *consumer) setAside(h *handed, why error) {
+	c.b.log("a message is damaged, and becomes a dead letter", "queue", c.line.name, "error", why)
+	c.b.mu.Lock()
+	defer c.b.mu.Unlock()
+	if h.state == held {
+		h.state = settling
+		c.b.commits.submit(&bury{b: c.b, line: h.line, entry: h.entry, h: h, reason: reasonDamaged})
 	}
 }
 
@@ -258,8 +287,9 @@ func (h *handed) keep() {
 	}
 }
 
-func (h *handed) isHeld() bool {
+// unsettled tells whether the message may come again, here or elsewhere.
+func (h *handed) unsettled() bool {
 	h.c.b.mu.Lock()
 	defer h.c.b.mu.Unlock()
-	return h.state == held
+	return h.state == held || h.state == lost
 }

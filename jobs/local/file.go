@@ -174,7 +174,7 @@ func (f *file) write(changes []request, extra int) (refused []error, err error) 
 func (f *file) put(tx *bbolt.Tx, changes []request, refused []error) error {
 	for i, c := range changes {
 		err := c.write(tx)
-		if errors.Is(err, queue.ErrUnknownQueue) || errors.Is(err, errRecord) {
+		if errors.Is(err, queue.ErrUnknownQueue) {
 			refused[i] = err
 		} else if err != nil {
 			return err
@@ -192,13 +192,24 @@ func (f *file) anew(failed error) (written bool, err error) {
 		return false, failed
 	}
 	before := f.batch
-	if err := errors.Join(guarded(f.db.Close), f.open(), guarded(f.number)); err != nil {
+	if err := f.reopen(); err != nil {
 		f.broken = fmt.Errorf("a commit failed (%w), and the file cannot be opened anew: %w", full(failed), err)
 		return false, f.broken
 	}
 	return f.batch != before, nil
 }
 
+func (f *file) reopen() error {
+	if err := guarded(f.db.Close); err != nil {
+		return err
+	}
+	if err := f.open(); err != nil {
+		return err
+	}
+	return guarded(f.number)
+}
+
+// number reads which transaction is the last one.
 func (f *file) number() error {
 	return f.db.View(func(tx *bbolt.Tx) error {
 		f.batch = lastBatch(tx.Bucket(bucketAbout))
@@ -245,17 +256,14 @@ func (f *file) load(line func(queue.Spec), message func(name string, seq uint64,
 func loadQueue(tx *bbolt.Tx, name string, message func(name string, seq uint64, priority int, m mark)) error {
 	messages, marks := tx.Bucket(bucketMessages).Bucket([]byte(name)), tx.Bucket(bucketMarks).Bucket([]byte(name))
 	return messages.ForEach(func(k, record []byte) error {
-		priority, err := recordPriority(record)
-		if err != nil || len(k) != 8 {
-			return fmt.Errorf("queue %q, message %x: %w", name, k, errors.Join(errRecord, err))
+		if len(k) != 8 {
+			return fmt.Errorf("%w: queue %q has a message at %x", errDamaged, name, k)
 		}
 		var m mark
 		if text := marks.Get(k); text != nil {
-			if m, err = decodeMark(text); err != nil {
-				return fmt.Errorf("queue %q, message %x: %w", name, k, err)
-			}
+			m, _ = decodeMark(text) // a damaged one says nothing: as if the message had not been handed out
 		}
-		message(name, binary.BigEndian.Uint64(k), priority, m)
+		message(name, binary.BigEndian.Uint64(k), recordPriority(record), m)
 		return nil
 	})
 }

@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -97,19 +98,23 @@ func TestForeignFile(t *testing.T) {
 	}
 }
 
-// TestDamagedFile: whatever has happened to a file, its opening and use end with an error or without, and the process lives.
+// TestDamagedFile: a file that lacks its end, or has pages of zeros or of something else, as a disk that lied or another program leaves them: its opening and
+// use end with an error or without, and the process lives.
 func TestDamagedFile(t *testing.T) {
-	whole := written(t)
+	whole, page := written(t), os.Getpagesize()
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
 	refused := 0
-	for i := range 60 {
+	for i := range 30 {
 		content := bytes.Clone(whole)
-		if i%4 == 0 {
+		switch from := page * (2 + random.IntN(len(content)/page-2)); i % 3 { // behind the two roots, of which one stands in for the other
+		case 0:
 			content = content[:random.IntN(len(content))]
-		} else {
-			for range 1 + random.IntN(40) { // in the pages behind the two roots, of which one can be restored from the other
-				content[8192+random.IntN(len(content)-8192)] ^= byte(1 + random.IntN(255))
+		case 1:
+			clear(content[from : from+page])
+		case 2:
+			for i := range page {
+				content[from+i] = byte(random.IntN(256))
 			}
 		}
 		folder := t.TempDir()
@@ -120,7 +125,7 @@ func TestDamagedFile(t *testing.T) {
 			refused++
 		}
 	}
-	t.Logf("seed %d: %d of 60 were refused", seed, refused)
+	t.Logf("seed %d: %d of 30 were refused", seed, refused)
 	if refused == 0 {
 		t.Error("no damage was found")
 	}
@@ -153,7 +158,9 @@ func use(t *testing.T, folder string) error {
 		return err
 	}
 	defer b.Close()
-	c, err := b.Consume(t.Context(), "q", 100)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // a damaged message is no dead end, but the last one has none behind it
+	defer cancel()
+	c, err := b.Consume(ctx, "q", 100)
 	if err != nil {
 		return err
 	}
@@ -161,15 +168,15 @@ func use(t *testing.T, folder string) error {
 		if info, err := b.Inspect(t.Context(), "q"); err != nil || info.Ready == 0 {
 			return fmt.Errorf("message %d of 30: %+v, %w", i, info, err)
 		}
-		d, err := c.Next(t.Context())
+		d, err := c.Next(ctx)
 		if err != nil {
 			return err
 		}
-		if err := d.Ack(t.Context()); err != nil {
+		if err := d.Ack(ctx); err != nil {
 			return err
 		}
 	}
-	return b.Publish(t.Context(), "q", queue.Message{ID: "new"})
+	return b.Publish(ctx, "q", queue.Message{ID: "new"})
 }
 
 // TestPoison: a message that kills the process that has the broker is noted, comes so often and no more, and is then a dead letter.
@@ -203,6 +210,32 @@ func TestPoison(t *testing.T) {
 	d, err := dead.Next(t.Context())
 	if err != nil || d.ID != "poison" || d.Death == nil || d.Death.Reason != queue.ReasonLimit || d.Death.Count != 2 {
 		t.Errorf("got %+v, %v", d, err)
+	}
+}
+
+// TestCountOutlivesConsumer: that a message was handed out is noted, too, where its consumer ended at once.
+func TestCountOutlivesConsumer(t *testing.T) {
+	folder := t.TempDir()
+	b := opened(t, folder, local.Options{})
+	if _, err := b.Declare(t.Context(), queue.Spec{Name: "q"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Publish(t.Context(), "q", queue.Message{ID: "begun"}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		c, err := b.Consume(t.Context(), "q", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := c.Next(t.Context()); err != nil || d.ID != "begun" || d.Count != i+1 {
+			t.Fatalf("got %v, %v, want delivery %d", d, err, i+1)
+		}
+		if err := errors.Join(c.Close(), b.Publish(t.Context(), "q", queue.Message{ID: "behind"})); err != nil { // the note is on the disk when this is
+			t.Fatal(err)
+		}
+		folder = copied(t, folder)
+		b = opened(t, folder, local.Options{})
 	}
 }
 

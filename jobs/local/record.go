@@ -5,14 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"time"
 
 	"cancha/jobs/queue"
 )
 
-// A message lies in the file as a record: its form (1 byte), its priority (1 byte), the length of its head (uvarint), the head in JSON, the body. The
-// priority stands apart, so that the index is made without reading heads.
+// A message lies in the file as a record: its form (1 byte), its priority (1 byte), a checksum of all else (CRC-32C, 4 bytes), the length of its head (uvarint),
+// the head in JSON, the body. The priority stands apart, so that the index is made without reading heads.
 const recordForm = 1
+
+// checked is where that begins in a record which the checksum is of, besides the two bytes before it.
+const checked = 6
 
 // head is all of a message but its body and priority, and what a dead letter has besides.
 type head struct {
@@ -31,35 +35,44 @@ func encodeRecord(m *queue.Message, death *queue.Death) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the head of a message: %w", err)
 	}
-	b := make([]byte, 0, 2+binary.MaxVarintLen32+len(text)+len(m.Body))
-	b = binary.AppendUvarint(append(b, recordForm, byte(m.Priority)), uint64(len(text)))
-	return append(append(b, text...), m.Body...), nil
+	b := make([]byte, checked, checked+binary.MaxVarintLen32+len(text)+len(m.Body))
+	b[0], b[1] = recordForm, byte(m.Priority)
+	b = binary.AppendUvarint(b, uint64(len(text)))
+	b = append(append(b, text...), m.Body...)
+	binary.BigEndian.PutUint32(b[2:], checksum(b))
+	return b, nil
+}
+
+func checksum(record []byte) uint32 {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	return crc32.Update(crc32.Checksum(record[:2], table), table, record[checked:])
 }
 
 // decodeRecord copies what it returns: the bytes of a file last no longer than a transaction.
 func decodeRecord(b []byte) (m queue.Message, death *queue.Death, err error) {
-	priority, err := recordPriority(b)
-	if err != nil {
-		return m, nil, err
+	if len(b) < checked || b[0] != recordForm || b[1] > queue.MaxPriority || checksum(b) != binary.BigEndian.Uint32(b[2:]) {
+		return m, nil, fmt.Errorf("%w: %d bytes that begin with %x", errRecord, len(b), b[:min(len(b), checked)])
 	}
-	size, n := binary.Uvarint(b[2:])
-	if n <= 0 || size > uint64(len(b)-2-n) {
-		return m, nil, fmt.Errorf("%w: %d bytes", errRecord, len(b))
+	rest := b[checked:]
+	size, n := binary.Uvarint(rest)
+	if n <= 0 || size > uint64(len(rest)-n) {
+		return m, nil, fmt.Errorf("%w: its head is longer than it", errRecord)
 	}
-	text, body := b[2+n:2+n+int(size)], b[2+n+int(size):]
+	text, body := rest[n:n+int(size)], rest[n+int(size):]
 	var h head
 	if err := json.Unmarshal(text, &h); err != nil {
 		return m, nil, fmt.Errorf("%w: %w", errRecord, err)
 	}
-	return queue.Message{ID: h.ID, Body: append([]byte(nil), body...), ContentType: h.ContentType, Priority: priority, ReplyTo: h.ReplyTo,
+	return queue.Message{ID: h.ID, Body: append([]byte(nil), body...), ContentType: h.ContentType, Priority: int(b[1]), ReplyTo: h.ReplyTo,
 		CorrelationID: h.CorrelationID, Headers: h.Headers}, h.Death, nil
 }
 
-func recordPriority(b []byte) (int, error) {
-	if len(b) < 3 || b[0] != recordForm || b[1] > queue.MaxPriority {
-		return 0, fmt.Errorf("%w: it begins with %x", errRecord, b[:min(len(b), 2)])
+// recordPriority is the priority of a message, whose checksum is for who reads it; 0 of a damaged one.
+func recordPriority(b []byte) int {
+	if len(b) < checked || b[1] > queue.MaxPriority {
+		return 0
 	}
-	return int(b[1]), nil
+	return int(b[1])
 }
 
 // mark is what the file has of a message besides: how often it has been handed out, and until when it is kept away.

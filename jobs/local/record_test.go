@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"maps"
 	"testing"
 	"time"
@@ -19,10 +20,21 @@ func FuzzRecord(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, b := range [][]byte{whole, whole[:5], nil, {recordForm, 0, 0}, {recordForm, 0, 2, '{', '}', 'x'}, {recordForm, 0, 255, 255, 255, 255, 255, 255, 255, 255, 127}} {
+	for _, b := range [][]byte{whole, whole[:5], nil, {recordForm, 0, 0}, {recordForm, 9, 0, 0, 0, 0, 2, '{', '}', 'x'}, {recordForm, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 127}} {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
+		b = bytes.Clone(b)
+		if _, _, err := decodeRecord(b); err == nil && len(b) > checked { // one bit less is found
+			b[len(b)-1] ^= 1
+			if _, _, err := decodeRecord(b); err == nil {
+				t.Error("a damaged record was taken")
+			}
+			b[len(b)-1] ^= 1
+		}
+		if len(b) >= checked { // so that what lies behind the checksum is tried, too
+			binary.BigEndian.PutUint32(b[2:], checksum(b))
+		}
 		m, death, err := decodeRecord(b)
 		if err != nil {
 			if !errors.Is(err, errRecord) {
@@ -90,8 +102,8 @@ func FuzzPacket(f *testing.F) {
 // TestFault: an error that callers tell apart is the same on the other side, with its text.
 func TestFault(t *testing.T) {
 	for _, want := range codes() {
-		sent := &remoteError{"publish: " + want.Error(), want}
-		if got := faultOf(sent).err(); !errors.Is(got, want) || got.Error() != sent.Error() {
+		sent := fmt.Errorf("publish: %w", fmt.Errorf("%w: message 3", want))
+		if got := faultOf(sent).err(); !errors.Is(got, want) || got.Error() != want.Error()+": message 3" {
 			t.Errorf("%v became %v", sent, got)
 		}
 	}

@@ -30,8 +30,8 @@ type Server struct {
 	closed   bool
 }
 
-// Serve listens at an address: unix:PATH, where only programs of this user reach it, or HOST:PORT of loopback, with port 0 for a free one and a token, which is
-// at Unix sockets allowed, too. Whoever knows it may do with the queues what this process may.
+// Serve listens at an address: unix:PATH, where only programs of this user reach it, or HOST:PORT of loopback (port 0: a free one), where a token is needed; a
+// socket may have one, too. Whoever gets through may do with the queues what this process may.
 func Serve(b queue.Broker, address, token string) (*Server, error) {
 	network, at, err := parse(address, token)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -165,12 +166,17 @@ func codes() []error {
 var errCancelled = errors.New("the call was given up")
 
 func faultOf(err error) *fault {
+	f := &fault{Text: err.Error()}
 	for i, code := range codes() {
 		if errors.Is(err, code) {
-			return &fault{i + 1, err.Error()}
+			f.Code = i + 1
+			break
 		}
 	}
-	return &fault{Text: err.Error()}
+	if cause := errors.Unwrap(err); cause != nil && strings.HasSuffix(f.Text, cause.Error()) {
+		f.Text = cause.Error() // what was being done is said again on the other side
+	}
+	return f
 }
 
 func (f *fault) err() error {

@@ -88,7 +88,7 @@ func (s Spec) DeadQueue() string {
 	return DeadLetters
 }
 
-// Unknown is a count of Info that the broker does not tell.
+// Unknown is a count of Info or Death that the broker does not tell.
 const Unknown = -1
 
 // Info counts what a queue has at one moment.

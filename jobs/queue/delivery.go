@@ -21,7 +21,7 @@ type Delivery struct {
 type Death struct {
 	Queue  string    // where it was
 	Reason string    // ReasonLimit, or what Dead was told
-	Count  int       // how often it had been handed out
+	Count  int       // how often it had been handed out; or Unknown
 	At     time.Time // when; whole seconds, at least
 }
 

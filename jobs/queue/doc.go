@@ -51,9 +51,10 @@
 //     of memory or disk), are ErrFull. Check comes first: a body above the server's limit closes the channel, and with it what others have in flight.
 //   - Declare: passively first, on a channel of its own, since a missing queue closes it. What is there is used as it is (arguments cannot be changed);
 //     declaring with the arguments then tells in a 406 where they differ, which is a note. A new queue is a quorum queue: x-delivery-limit is
-//     MaxDeliveries−1, as RabbitMQ counts returns; x-expires is Expires, x-max-length MaxLength with drop-head, the dead letters go by the default
-//     exchange with the routing key Dead, at least once (x-dead-letter-strategy, which wants overflow reject-publish, so not where there is a
-//     MaxLength). With Priorities: before 4.3, whose quorum queues have x-max-priority, a classic queue with x-max-priority 9 is what orders strictly.
+//     MaxDeliveries−1, as RabbitMQ counts returns; x-expires is Expires; the dead letters go by the default exchange with the routing key Dead, at least
+//     once (x-dead-letter-strategy, which wants overflow reject-publish). With a MaxLength, which is x-max-length with drop-head, the queue gets neither a
+//     limit nor a way to the dead letters: what is dropped would take it, and at the limit messages would be dropped without it. With Priorities: before
+//     4.3, whose quorum queues have x-max-priority, a classic queue with x-max-priority 9 is what orders strictly.
 //   - Consume: a channel for each consumer, with basic.qos prefetch, global false. Stop is basic.cancel, and a nack with requeue for what was
 //     fetched and not asked for; Close closes the channel, which returns the rest. When the server cancels the consumer, its queue is gone.
 //   - Count: x-delivery-count + 1 on quorum queues; elsewhere 2 at least where redelivered is set, and a header of our own for what Retry has republished.
@@ -62,7 +63,7 @@
 //     x-message-ttl and the dead-letter route back, and acknowledged when that is confirmed. With rungs that double the delay is at most twice as long.
 //     3.10 has no delayed retry of its own; 4.3 has. A crash between both leaves the message twice.
 //   - Dead: published to the dead letters with headers for the Death, then acknowledged; x-death of a dead letter of the server's own is a Death, too, and its
-//     reason delivery_limit is ReasonLimit.
+//     reason delivery_limit is ReasonLimit. The count in x-death is of deaths, not of deliveries: Death.Count is Unknown where no header tells it.
 //   - Topics: a fanout exchange of that name, not durable, and an exclusive queue for each listener.
 //   - Foreign messages: header values that are no text become text, tables and names that begin with "x-" are left out of Message.Headers, texts that are no
 //     UTF-8 are mended. Retry and Dead pass on what was there.
