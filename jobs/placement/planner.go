@@ -1,0 +1,314 @@
+package placement
+
+import (
+	"cmp"
+	"hash/fnv"
+	"math"
+	"slices"
+)
+
+// Planner decides where jobs go. It keeps nothing of a plan: whoever asks again, with the workers and the jobs as they are then, is answered anew. It is of
+// one goroutine at a time.
+//
+// To ask at each event is right while few jobs wait. Of many it is enough to ask ten times a second: for so long workers have work ([Settings.AheadSeconds]).
+type Planner struct {
+	history  *History
+	settings Settings
+}
+
+// NewPlanner returns one that predicts by a history, which others may add to between two plans. An error names a setting that makes no sense.
+func NewPlanner(h *History, s Settings) (*Planner, error) {
+	s, err := s.normalize()
+	return &Planner{h, s}, err
+}
+
+// Plan is where jobs go.
+type Plan struct {
+	// Decisions are those about all jobs that were given to workers, and about as many waiting ones as the horizon has, by priority.
+	Decisions []Decision
+	// Makespan is in how many seconds the workers are done with all of them and with what runs.
+	Makespan float64
+	// Later is how many jobs wait beyond the horizon.
+	Later int
+}
+
+// Decision is where one job goes, and why.
+type Decision struct {
+	Job    string
+	Worker string // to whom it is to be given; "": it waits, and no worker that is there can run it
+	Device Device // of that worker
+	// Now tells that it is to be given at once, or was given before and stays; otherwise it stays with the scheduler, and this is where it would go as
+	// things are.
+	Now bool
+	// From is the worker from whom it is to be taken back first; "": from none.
+	From string
+	// Start and Finish are in how many seconds it begins and ends, as things are.
+	Start, Finish float64
+	Run           Prediction // on that worker, its transfer included
+	reason
+}
+
+// Predicted is how many seconds the job would run on the best worker of each device; a device on which it cannot run has none.
+func (d Decision) Predicted() map[Device]float64 {
+	all := map[Device]float64{}
+	for device, o := range map[Device]option{CPU: d.options[0], GPU: d.options[1]} {
+		if o.ok {
+			all[device] = o.run.Seconds
+		}
+	}
+	return all
+}
+
+// Choose decides about one job, as Plan does about many.
+func (p *Planner) Choose(j Job, workers []Worker) Decision {
+	return p.Plan([]Job{j}, workers).Decisions[0]
+}
+
+// Plan decides about all jobs that have not begun. Those that a worker has been given are among them, with Job.Worker, and stand in its queue in their order
+// here. Workers that are not valid ([Worker.Validate]) are given nothing, and jobs whose work is not ([Work.Validate]) wait.
+func (p *Planner) Plan(jobs []Job, workers []Worker) *Plan {
+	w := p.workings(jobs, workers)
+	w.stay()
+	w.search.settle()
+	kept := w.search.clone()
+	w.rest(kept, w.given)
+	if len(w.given) > 0 {
+		w.reconsider(kept)
+	} else {
+		w.search = kept
+	}
+	return w.plan()
+}
+
+// workings is a plan that is being made.
+type workings struct {
+	*Planner
+	all     []Job // those that are planned, by effective priority
+	later   int
+	workers []Worker
+	runs    [][]Prediction // by job and worker
+	search  *search
+	free    []float64 // of each machine: when it is done with what runs
+	given   []int     // jobs that stay where they were given
+}
+
+func (p *Planner) workings(jobs []Job, workers []Worker) *workings {
+	w := &workings{Planner: p, workers: workers}
+	w.all, w.later = p.horizon(jobs)
+	w.predict()
+	w.machines()
+	return w
+}
+
+// horizon sorts jobs by their priority, and leaves out the last of those that wait.
+func (p *Planner) horizon(jobs []Job) (all []Job, later int) {
+	all = slices.Clone(jobs)
+	slices.SortStableFunc(all, func(a, b Job) int {
+		return cmp.Or(cmp.Compare(b.effective(p.settings.Ageing), a.effective(p.settings.Ageing)), cmp.Compare(b.Waited, a.Waited))
+	})
+	waiting := 0
+	all = slices.DeleteFunc(all, func(j Job) bool {
+		if j.Worker == "" {
+			waiting++
+		}
+		return j.Worker == "" && waiting > p.settings.Horizon
+	})
+	return all, len(jobs) - len(all)
+}
+
+// predict fills in how long each job takes on each worker.
+func (w *workings) predict() {
+	s := &search{slack: w.settings.Hysteresis, left: w.settings.Effort}
+	for _, k := range w.workers {
+		s.gpu = append(s.gpu, k.Device == GPU)
+	}
+	for _, j := range w.all {
+		runs, times := make([]Prediction, len(w.workers)), make([]float64, len(w.workers))
+		for i, k := range w.workers {
+			runs[i], times[i] = w.history.Predict(j.Work, k), math.Inf(1)
+			if k.refuses(j) == fits && k.Validate() == nil && !j.invalid() {
+				times[i] = runs[i].Seconds
+			}
+		}
+		w.runs, s.times = append(w.runs, runs), append(s.times, times)
+		s.wishes, s.at = append(s.wishes, j.PreferGPU), append(s.at, nowhere)
+	}
+	w.search = s
+}
+
+// machines makes one of each slot.
+func (w *workings) machines() {
+	s := w.search
+	for i, k := range w.workers {
+		if !k.takes() || k.Validate() != nil {
+			continue
+		}
+		for _, free := range k.free(w.history) {
+			s.worker, s.load = append(s.worker, i), append(s.load, free)
+		}
+	}
+	s.on = make([][]int, len(s.load))
+	w.free = slices.Clone(s.load)
+}
+
+// stay places jobs on the workers to whom they were given, but for those that another worker would have done sooner, by more than the hysteresis.
+func (w *workings) stay() {
+	s := w.search
+	for j, job := range w.all {
+		if job.Worker == "" {
+			continue
+		}
+		here := w.soonest(j, func(m int) bool { return w.workers[s.worker[m]].ID == job.Worker })
+		best := s.first(j)
+		if here == nowhere || s.load[here]+s.time(j, here) > (s.load[best]+s.time(j, best))*(1+s.slack)+moving {
+			continue
+		}
+		s.put(j, here)
+		w.given = append(w.given, j)
+	}
+}
+
+// moving is what it costs to take a job back, in seconds: two messages, and a plan.
+const moving = 0.02
+
+// soonest is the machine on which a job ends first, of some.
+func (w *workings) soonest(j int, of func(machine int) bool) int {
+	best, end := nowhere, math.Inf(1)
+	for m := range w.search.load {
+		if e := w.search.load[m] + w.search.time(j, m); e < end && of(m) {
+			best, end = m, e
+		}
+	}
+	return best
+}
+
+// rest places all jobs but some, those of the highest priority first, and others around them.
+func (w *workings) rest(s *search, but []int) {
+	for priority := mostPriority; priority >= 0; priority-- {
+		var jobs []int
+		for j, job := range w.all {
+			if min(max(job.Priority, 0), mostPriority) == priority && !slices.Contains(but, j) {
+				jobs = append(jobs, j)
+			}
+		}
+		if len(jobs) > 0 {
+			s.place(jobs)
+			s.settle()
+		}
+	}
+}
+
+// reconsider places all jobs anew, those that were given among them, and takes that plan if it ends sooner by more than the hysteresis.
+func (w *workings) reconsider(kept *search) {
+	anew := w.search.clone()
+	for _, j := range w.given {
+		anew.load[anew.at[j]] -= anew.time(j, anew.at[j])
+		anew.at[j] = nowhere
+	}
+	w.rest(anew, nil)
+	w.search = kept
+	if slices.Max(anew.load)*(1+w.settings.Hysteresis)+moving < slices.Max(kept.load) {
+		w.search, w.given = anew, nil
+	}
+}
+
+// plan makes decisions of places: when each job begins, which are given now, and which are tried elsewhere.
+func (w *workings) plan() *Plan {
+	s, p := w.search, &Plan{Later: w.later, Decisions: make([]Decision, len(w.all))}
+	l := newLine(w)
+	for _, j := range w.order() {
+		m := s.at[j]
+		if m == nowhere {
+			p.Decisions[j] = Decision{Job: w.all[j].ID, From: w.all[j].Worker, reason: w.waits(j)}
+			continue
+		}
+		other := l.trial(j, m)
+		if other != nowhere {
+			m = other
+		}
+		p.Decisions[j] = l.decide(j, m, l.explain(j, m, other != nowhere))
+	}
+	if len(l.load) > 0 {
+		p.Makespan = slices.Max(l.load)
+	}
+	return p
+}
+
+// order is in which jobs begin: what stays where it was given is in front of all else there.
+func (w *workings) order() []int {
+	order := slices.Clone(w.given)
+	for j := range w.all {
+		if !slices.Contains(w.given, j) {
+			order = append(order, j)
+		}
+	}
+	return order
+}
+
+// line is the machines' queues, as they fill.
+type line struct {
+	*workings
+	load  []float64      // of each machine, by what was decided so far
+	ahead map[string]int // jobs that each worker has been given
+}
+
+func newLine(w *workings) *line {
+	return &line{workings: w, load: slices.Clone(w.free), ahead: map[string]int{}}
+}
+
+// decide puts a job into the line of a machine.
+func (l *line) decide(j, m int, why reason) Decision {
+	job, k := l.all[j], l.workers[l.search.worker[m]]
+	run := l.runs[j][l.search.worker[m]]
+	d := Decision{Job: job.ID, Worker: k.ID, Device: k.Device, Start: l.load[m], Finish: l.load[m] + run.Seconds, Run: run, reason: why}
+	d.Now = l.room(k, m) || job.Worker == k.ID
+	if job.Worker != "" && job.Worker != k.ID {
+		d.From = job.Worker
+	}
+	l.load[m] = d.Finish
+	if d.Now {
+		l.ahead[k.ID]++
+	}
+	return d
+}
+
+// room tells whether a worker is given one more job, which would begin on a machine of it.
+func (l *line) room(k Worker, m int) bool {
+	if k.Ready > l.settings.AheadSeconds {
+		return false
+	}
+	places := max(k.slots()-len(k.Running), 0) + l.settings.Ahead*k.slots()
+	return l.ahead[k.ID] < places || l.load[m] < l.settings.AheadSeconds
+}
+
+// trial is another machine on which a job is tried, or nowhere: nothing much is known of its kind there, it can go there now, and little is lost by it, 1 s,
+// or as much again as the job takes, but never more than half a minute. Chance decides which jobs are tried, and a job's chance is its id's.
+func (l *line) trial(j, m int) int {
+	s, job := l.search, l.all[j]
+	if job.Worker != "" || !lucky(job.ID, l.settings.Explore) {
+		return nowhere
+	}
+	ends := l.load[m] + s.time(j, m)
+	most := ends + min(max(1, ends), 30)
+	for k := range l.load {
+		elsewhere := s.worker[k] != s.worker[m] && l.room(l.workers[s.worker[k]], k)
+		if elsewhere && !l.runs[j][s.worker[k]].Known() && l.load[k]+s.time(j, k) <= most {
+			return k
+		}
+	}
+	return nowhere
+}
+
+// lucky draws a job by its id, so that the same plan is made of the same jobs.
+func lucky(id string, share float64) bool {
+	h := fnv.New64a()
+	h.Write([]byte(id))
+	return float64(mix(h.Sum64())>>11)/(1<<53) < share
+}
+
+// mix spreads the differences of a hash over all of its bits, as SplitMix64 ends (Steele, Lea and Flood, 2014): FNV leaves the upper bits of short texts alike.
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

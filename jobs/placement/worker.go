@@ -1,0 +1,120 @@
+package placement
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Worker is what the scheduler knows of a worker at the moment in which it asks where jobs go.
+type Worker struct {
+	ID     string
+	Device Device
+	// Model is what the device is called, such as "NVIDIA H100": what was measured on one holds for all of them.
+	Model string
+	Rates Rates
+	// Memory is how many bytes a job may have: of the GPU's own memory, or of what the worker's machine or container allows it. 0: unknown, and any job fits.
+	Memory float64
+	// Types are the job types that it runs; nil: all.
+	Types []string
+	// Slots is how many jobs it runs side by side, each as fast as alone; 0: one, which is all that a GPU has.
+	Slots int
+	// Ready is in how many seconds it begins to take work, for it is still starting; 0: it takes work.
+	Ready float64
+	// Stalled tells that it has not been heard of for too long, or that its run is overdue ([Prediction.Overdue]). It is given nothing, and what has not
+	// begun there goes elsewhere.
+	Stalled bool
+	// Draining tells that it ends when its runs have: it is given nothing more, and what has not begun there goes elsewhere.
+	Draining bool
+	Running  []Run
+}
+
+// Run is a job that has begun on a worker.
+type Run struct {
+	Work     Work
+	Elapsed  float64 // seconds since it has begun
+	Progress float64 // the share that is done, from 0 to 1, as the job tells itself; 0: unknown
+}
+
+// slots is how many runs it can have, one or more.
+func (w Worker) slots() int { return max(w.Slots, 1) }
+
+// cost is what work costs here by the device's rates, in seconds above 0. Without a cost it is one second, and false.
+func (w Worker) cost(work Work) (float64, bool) {
+	if !work.known() {
+		return 1, false
+	}
+	return max(w.Rates.seconds(w.Device, work), shortest), true
+}
+
+// Validate reports what no worker is.
+func (w Worker) Validate() error {
+	switch {
+	case w.ID == "":
+		return errors.New("placement: a worker without an id")
+	case w.Device != CPU && w.Device != GPU:
+		return fmt.Errorf("placement: worker %q: device %.100q; it is %q or %q", w.ID, w.Device, CPU, GPU)
+	case !(w.Memory >= 0) || !(w.Ready >= 0) || w.Slots < 0:
+		return fmt.Errorf("placement: worker %q: memory %v, ready in %v s, %d slots; each is a number from 0", w.ID, w.Memory, w.Ready, w.Slots)
+	}
+	return w.Rates.Validate()
+}
+
+// takes tells whether it is given work at all.
+func (w Worker) takes() bool { return !w.Stalled && !w.Draining }
+
+// refuses is why it cannot run a job, or nothing.
+func (w Worker) refuses(j Job) refusal {
+	switch {
+	case j.Device != "" && j.Device != w.Device:
+		return otherDevice
+	case w.Types != nil && !slices.Contains(w.Types, j.Type):
+		return otherType
+	case w.Memory > 0 && j.Work.Memory > w.Memory:
+		return tooLarge
+	case !w.takes():
+		return takesNothing
+	}
+	return fits
+}
+
+// refusal is why a worker cannot run a job.
+type refusal int
+
+// From the one that never changes to the one that may change soon.
+const (
+	fits refusal = iota
+	otherDevice
+	otherType
+	tooLarge
+	takesNothing
+)
+
+// free is in how many seconds each of its slots is free of what runs there now.
+func (w Worker) free(h *History) []float64 {
+	all := make([]float64, w.slots())
+	for i := range all {
+		all[i] = min(max(w.Ready, 0), longest)
+	}
+	for i, r := range w.Running {
+		s := w.Ready + w.remaining(h, r)
+		if i < len(all) {
+			all[i] = min(s, longest)
+			continue
+		}
+		least := slices.Index(all, slices.Min(all)) // more runs than slots: they share
+		all[least] = min(all[least]+s, longest)
+	}
+	return all
+}
+
+// remaining is how many seconds a run goes on, by what it tells itself once it has told more than a moment, or by its prediction.
+func (w Worker) remaining(h *History, r Run) float64 {
+	if r.Progress >= leastProgress && r.Elapsed > 0 {
+		return r.Elapsed * max(1-r.Progress, 0) / r.Progress
+	}
+	return h.Predict(r.Work, w).Remaining(r.Elapsed)
+}
+
+// leastProgress is from where on the share that is done tells the rest within a fifth or so.
+const leastProgress = 0.05
