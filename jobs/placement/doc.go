@@ -15,11 +15,11 @@
 // The rules of a decision, in their order:
 //
 //   - A worker is asked only if it takes work, runs the job's type, is of the device that the job orders, and has the memory.
-//   - Jobs of higher priority are placed first, and others around them.
+//   - Jobs of higher priority are placed first, and others around them; on one worker the short ones of a priority go first. Waiting raises it.
 //   - A job goes where queued work, transfer and run end first, as StarPU's scheduler dmda ("deque model data aware") places tasks: Augonnet, Thibault,
 //     Namyst and Wacrenier, StarPU: a unified platform for task scheduling on heterogeneous multicore architectures, 2011. Jobs that wait together are
-//     placed together, long ones first, as HEFT does with tasks of equal rank (Topcuoglu, Hariri and Wu, 2002), and then moved and exchanged as long as
-//     all of them end sooner. So a job may be left to a slower device whose time is free, and the faster one kept for those that gain more by it.
+//     placed together: one by one where each ends first, as HEFT does (Topcuoglu, Hariri and Wu, 2002), and then moved and exchanged as long as all of
+//     them end sooner. So a job may be left to a slower device whose time is free, and the faster one kept for those that gain more by it.
 //   - Between devices that are as good, within the hysteresis, the job's wish for a GPU decides.
 //   - What was given to a worker and has not begun moves to another only if all ends sooner by more than the hysteresis: each move costs messages.
 //   - A few jobs (2 %) go where nothing is known of their kind, if little can be lost by it: a device that the costs speak ill of would never be tried.

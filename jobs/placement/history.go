@@ -24,6 +24,13 @@ type History struct {
 	groups map[group]map[int]*entry // by bucket
 	size   int                      // entries
 	turn   int64                    // of the newest measurement
+	pooled map[question]known       // answers since then: a plan asks the same for many jobs
+}
+
+// question is what is asked about.
+type question struct {
+	Key
+	cost bool
 }
 
 // group is all sizes of a type, on a device.
@@ -99,6 +106,7 @@ func (h *History) entry(k Key) *entry {
 	}
 	h.turn++
 	e.turn = h.turn
+	clear(h.pooled)
 	return e
 }
 
@@ -150,6 +158,23 @@ const (
 	mostSigma  = 1.0  // that a prediction has
 	leastSigma = 0.05 // no machine repeats itself better
 )
+
+// ask returns what is known, of which it keeps no more than there can be keys.
+func (h *History) ask(q question) known {
+	k, ok := h.pooled[q]
+	if ok {
+		return k
+	}
+	k = h.about(q.Key, q.cost)
+	if h.pooled == nil {
+		h.pooled = map[question]known{}
+	}
+	if len(h.pooled) == mostKeys {
+		clear(h.pooled)
+	}
+	h.pooled[q] = k
+	return k
+}
 
 // about pools what is known of a key. Work without a cost that has not run on this model has run on others, perhaps.
 func (h *History) about(k Key, cost bool) known {
@@ -216,7 +241,7 @@ func (h *History) elsewhere(k Key) map[int]*entry {
 // where μ and σ are the pooled ones of [History]. The worker's queue does not count.
 func (h *History) Predict(w Work, on Worker) Prediction {
 	cost, hasCost := on.cost(w)
-	k := h.about(Key{w.Type, w.bucket(), on.Device, on.Model}, hasCost)
+	k := h.ask(question{Key{w.Type, w.bucket(), on.Device, on.Model}, hasCost})
 	sigma := min(max(math.Sqrt(k.variance), leastSigma), mostSigma)
 	seconds := cost * math.Exp(k.mean+sigma*sigma/2)
 	return Prediction{Seconds: min(max(seconds, shortest), longest), Sigma: sigma, Runs: k.runs, Guessed: !hasCost && k.weight <= guessRuns}

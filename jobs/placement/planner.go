@@ -86,6 +86,7 @@ type workings struct {
 	all     []Job // those that are planned, by effective priority
 	later   int
 	workers []Worker
+	valid   []bool         // by worker
 	runs    [][]Prediction // by job and worker
 	search  *search
 	free    []float64 // of each machine: when it is done with what runs
@@ -119,14 +120,21 @@ func (p *Planner) horizon(jobs []Job) (all []Job, later int) {
 // predict fills in how long each job takes on each worker.
 func (w *workings) predict() {
 	s := &search{slack: w.settings.Hysteresis, left: w.settings.Effort}
+	alike := w.alike()
 	for _, k := range w.workers {
 		s.gpu = append(s.gpu, k.Device == GPU)
 	}
-	for _, j := range w.all {
-		runs, times := make([]Prediction, len(w.workers)), make([]float64, len(w.workers))
+	m := len(w.workers)
+	allRuns, allTimes := make([]Prediction, m*len(w.all)), make([]float64, m*len(w.all))
+	for i, j := range w.all {
+		runs, times := allRuns[i*m:(i+1)*m], allTimes[i*m:(i+1)*m]
+		valid := !j.invalid()
 		for i, k := range w.workers {
-			runs[i], times[i] = w.history.Predict(j.Work, k), math.Inf(1)
-			if k.refuses(j) == fits && k.Validate() == nil && !j.invalid() {
+			if runs[i] = runs[alike[i]]; alike[i] == i && valid {
+				runs[i] = w.history.Predict(j.Work, k)
+			}
+			times[i] = math.Inf(1)
+			if valid && w.valid[i] && k.refuses(j) == fits {
 				times[i] = runs[i].Seconds
 			}
 		}
@@ -136,11 +144,30 @@ func (w *workings) predict() {
 	w.search = s
 }
 
+// alike is, for each worker, the first one for which all is predicted that is for it.
+func (w *workings) alike() []int {
+	type kind struct {
+		device Device
+		model  string
+		rates  Rates
+	}
+	first, all := map[kind]int{}, make([]int, len(w.workers))
+	for i, k := range w.workers {
+		w.valid = append(w.valid, k.Validate() == nil)
+		of := kind{k.Device, k.Model, k.Rates}
+		if _, ok := first[of]; !ok {
+			first[of] = i
+		}
+		all[i] = first[of]
+	}
+	return all
+}
+
 // machines makes one of each slot.
 func (w *workings) machines() {
 	s := w.search
 	for i, k := range w.workers {
-		if !k.takes() || k.Validate() != nil {
+		if !k.takes() || !w.valid[i] {
 			continue
 		}
 		for _, free := range k.free(w.history) {
@@ -234,15 +261,28 @@ func (w *workings) plan() *Plan {
 	return p
 }
 
-// order is in which jobs begin: what stays where it was given is in front of all else there.
+// order is in which jobs begin: what stays where it was given is in front of all else there, and of jobs of the same priority, ages counted in whole levels, the
+// short ones. So many wait for less, and long ones do not wait for ever.
 func (w *workings) order() []int {
-	order := slices.Clone(w.given)
+	var rest []int
 	for j := range w.all {
 		if !slices.Contains(w.given, j) {
-			order = append(order, j)
+			rest = append(rest, j)
 		}
 	}
-	return order
+	level := func(j int) float64 { return math.Floor(w.all[j].effective(w.settings.Ageing)) }
+	slices.SortStableFunc(rest, func(a, b int) int {
+		return cmp.Or(cmp.Compare(level(b), level(a)), cmp.Compare(w.seconds(a), w.seconds(b)))
+	})
+	return slices.Concat(w.given, rest)
+}
+
+// seconds is how long a job runs where it goes; 0, where it goes nowhere.
+func (w *workings) seconds(j int) float64 {
+	if m := w.search.at[j]; m != nowhere {
+		return w.search.time(j, m)
+	}
+	return 0
 }
 
 // line is the machines' queues, as they fill.

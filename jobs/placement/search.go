@@ -20,6 +20,7 @@ type search struct {
 	on     [][]int   // of each machine: the jobs that may move
 	at     []int     // of each job: its machine, or nowhere
 	left   int       // placements that may still be looked at
+	few    bool      // jobs are placed, and it pays to look at more
 }
 
 const nowhere = -1
@@ -47,12 +48,13 @@ func (s *search) settle() {
 	}
 }
 
-// place finds places for jobs that have none, beside what is settled, and returns the best of several searches. All but the first are for few jobs:
-// the more there are, the less one list differs from another in the end.
+// place finds places for jobs that have none, beside what is settled. Few jobs are searched for from several lists, and the best result is taken. The more there
+// are, the less the lists differ in the end, and then the one with short jobs first is best: what improve moves is long, so short jobs stay where they
+// are done at once. On the load of package simulate a job was done 7 s after its submission in the mean, and 30 s from the list with long jobs first.
 func (s *search) place(jobs []int) {
-	lists := []func(job int) float64{s.least, s.regret, s.gain}
-	if len(jobs) > fewJobs {
-		lists = lists[:1]
+	lists := []func(job int) float64{s.long, s.regret, s.gain}
+	if s.few = len(jobs) <= fewJobs; !s.few {
+		lists = []func(job int) float64{s.short}
 	}
 	var best *search
 	for _, rank := range lists {
@@ -69,7 +71,7 @@ func (s *search) place(jobs []int) {
 	s.left = left
 }
 
-// fewJobs is up to how many it pays to search more than once.
+// fewJobs is up to how many it pays to search more than once, and to move three at a time.
 const fewJobs = 64
 
 func (s *search) clone() *search {
@@ -92,8 +94,11 @@ func descending(load []float64) []float64 {
 	return d
 }
 
-// least, regret and gain rank jobs for a list; the greatest comes first.
-func (s *search) least(job int) float64 { return s.nth(job, 0) } // longest processing time first (Graham, 1969)
+// long, short, regret and gain rank jobs for a list; the greatest comes first.
+func (s *search) long(job int) float64 { return s.nth(job, 0) } // longest processing time first (Graham, 1969)
+
+// short is min-min (Ibarra and Kim, 1977), but for the loads.
+func (s *search) short(job int) float64 { return -s.nth(job, 0) }
 
 // regret is what a job loses if it does not get its best worker: sufferage (Maheswaran and others, 1999), by times alone.
 func (s *search) regret(job int) float64 { return s.nth(job, 1) - s.nth(job, 0) }
@@ -205,7 +210,7 @@ func (s *search) best(m int) change {
 			s.exchange(&c, j, k)
 		}
 	}
-	if c.end < s.load[m]*(1-rounding) || len(s.on[m]) > fewJobs {
+	if c.end < s.load[m]*(1-rounding) || !s.few {
 		return c
 	}
 	for _, j := range s.on[m] {

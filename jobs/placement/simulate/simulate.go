@@ -67,7 +67,11 @@ func Run(jobs []Job, workers []Worker, p Policy) (*Result, error) {
 	if err := validate(jobs, workers); err != nil {
 		return nil, err
 	}
-	s := newPlay(jobs, workers)
+	return newPlay(jobs, workers).run(p)
+}
+
+// run plays until nothing more happens.
+func (s *play) run(p Policy) (*Result, error) {
 	for {
 		s.arrive()
 		for _, m := range p.Decide(s.view()) {
@@ -93,7 +97,8 @@ type play struct {
 	workers []*worker
 	done    []Outcome
 	busy    map[string]float64
-	state   map[string]*Outcome // of each job, by id
+	state   map[string]*Outcome             // of each job, by id
+	truth   func(j Job, on *worker) float64 // how long a job takes
 	total   int
 }
 
@@ -112,7 +117,7 @@ type running struct {
 }
 
 func newPlay(jobs []Job, workers []Worker) *play {
-	s := &play{coming: slices.Clone(jobs), busy: map[string]float64{}, state: map[string]*Outcome{}, total: len(jobs)}
+	s := &play{truth: takes, coming: slices.Clone(jobs), busy: map[string]float64{}, state: map[string]*Outcome{}, total: len(jobs)}
 	slices.SortStableFunc(s.coming, func(a, b Job) int { return compare(a.Submitted, b.Submitted) })
 	for _, w := range workers {
 		if w.Slower == 0 {
@@ -215,7 +220,7 @@ func (s *play) begin() {
 		for len(w.queue) > 0 && len(w.running) < max(w.Slots, 1) && s.now >= w.Joins+w.Starts && s.now < w.Stalls {
 			j := w.queue[0]
 			w.queue = w.queue[1:]
-			seconds := s.takes(j, w)
+			seconds := s.truth(j, w)
 			s.state[j.ID].Started = s.now
 			s.state[j.ID].Attempts++
 			w.running = append(w.running, &running{j, s.now, s.now + seconds})
@@ -224,7 +229,7 @@ func (s *play) begin() {
 }
 
 // takes is how long a job takes on a worker; for ever, where the load does not say.
-func (s *play) takes(j Job, w *worker) float64 {
+func takes(j Job, w *worker) float64 {
 	seconds, ok := j.Seconds[w.Device]
 	if !ok {
 		return math.Inf(1)
