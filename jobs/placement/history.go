@@ -16,7 +16,7 @@ import (
 // A key with few runs borrows from the type's other sizes on the same device, and these from the cost:
 //
 //	prior = Σ wᵢ meanᵢ / (Σ wᵢ + ½)        of the type's other buckets, wᵢ = min(nᵢ, 8) · 0.7^|bucketᵢ − bucket|; the cost is half a run at 0
-//	μ     = (n mean + w prior) / (n + w)    of the bucket itself, n at most 8; w, what the prior rests on, is at most one run
+//	μ     = (n mean + w prior) / (n + w)    of the bucket itself; w, what the prior rests on, is at most one run
 //
 // and the variances likewise, with that of the means about the prior. This is partial pooling (Gelman and others, Bayesian Data Analysis, chapter 5), with
 // weights that are chosen and not estimated.
@@ -106,7 +106,7 @@ func (h *History) entry(k Key) *entry {
 	}
 	h.turn++
 	e.turn = h.turn
-	clear(h.pooled)
+	h.pooled = nil
 	return e
 }
 
@@ -194,7 +194,7 @@ func (h *History) about(k Key, cost bool) known {
 	if e == nil {
 		return prior
 	}
-	n, worth := e.weight(), min(priorRuns, prior.weight)
+	n, worth := float64(e.Count), min(priorRuns, prior.weight)
 	mean := (n*e.Mean + worth*prior.mean) / (n + worth)
 	return known{mean, (n*e.Variance + worth*prior.variance) / (n + worth), e.Count, prior.weight + n}
 }

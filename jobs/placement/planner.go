@@ -64,8 +64,8 @@ func (p *Planner) Choose(j Job, workers []Worker) Decision {
 	return p.Plan([]Job{j}, workers).Decisions[0]
 }
 
-// Plan decides about all jobs that have not begun. Those that a worker has been given are among them, with Job.Worker, and stand in its queue in their order
-// here. Workers that are not valid ([Worker.Validate]) are given nothing, and jobs whose work is not ([Work.Validate]) wait.
+// Plan decides about all jobs that have not begun, those that a worker has been given among them, with Job.Worker; in which order a worker has them does not
+// count. Workers that are not valid ([Worker.Validate]) are given nothing, and jobs whose work is not ([Work.Validate]) wait.
 func (p *Planner) Plan(jobs []Job, workers []Worker) *Plan {
 	w := p.workings(jobs, workers)
 	w.stay()
