@@ -43,6 +43,3 @@ func (a *Average) Add(x float64) {
 	a.Mean += alpha * d
 	a.Variance = (1 - alpha) * (a.Variance + alpha*d*d)
 }
-
-// weight is how many numbers the average is worth to others.
-func (a Average) weight() float64 { return float64(min(a.Count, settled)) }

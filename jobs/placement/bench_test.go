@@ -7,9 +7,9 @@ import (
 )
 
 func BenchmarkPlan(b *testing.B) {
-	for _, c := range []struct{ jobs, workers int }{{1, 3}, {10, 3}, {256, 3}, {256, 32}} {
+	for _, c := range []struct{ jobs, workers int }{{1, 3}, {10, 3}, {60, 3}, {256, 3}, {256, 32}} {
 		b.Run(fmt.Sprintf("%d jobs, %d workers", c.jobs, c.workers), func(b *testing.B) {
-			p, jobs, workers := load(b, c.jobs, c.workers)
+			p, jobs, workers := load(b, 1, c.jobs, c.workers)
 			for b.Loop() {
 				p.Plan(jobs, workers)
 			}
@@ -18,8 +18,8 @@ func BenchmarkPlan(b *testing.B) {
 }
 
 // load is a load of products of matrices, of which some sizes were measured.
-func load(t testing.TB, jobs, workers int) (*Planner, []Job, []Worker) {
-	r := rand.New(rand.NewPCG(1, 1))
+func load(t testing.TB, seed uint64, jobs, workers int) (*Planner, []Job, []Worker) {
+	r := rand.New(rand.NewPCG(seed, 1))
 	h := &History{}
 	p, err := NewPlanner(h, Settings{})
 	if err != nil {

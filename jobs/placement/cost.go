@@ -60,7 +60,10 @@ func (r Rates) seconds(d Device, w Work) float64 {
 	if d == GPU {
 		s += w.Moved / r.Transfer
 	}
-	return min(s, longest)
+	if !(s <= longest) { // of work that is not valid, too
+		return longest
+	}
+	return s
 }
 
 // longest is what any time is at most, in seconds: 30 years, of which millions can be added up.

@@ -21,7 +21,7 @@
 //     placed together: one by one where each ends first, as HEFT does (Topcuoglu, Hariri and Wu, 2002), and then moved and exchanged as long as all of
 //     them end sooner. So a job may be left to a slower device whose time is free, and the faster one kept for those that gain more by it.
 //   - Between devices that are as good, within the hysteresis, the job's wish for a GPU decides.
-//   - What was given to a worker and has not begun moves to another only if all ends sooner by more than the hysteresis: each move costs messages.
+//   - What was given to a worker and has not begun moves to another only if it, or all together, ends sooner by more than the hysteresis: a move costs messages.
 //   - A few jobs (2 %) go where nothing is known of their kind, if little can be lost by it: a device that the costs speak ill of would never be tried.
 //
 // What a worker is given is little: one job ahead, or work for a quarter of a second. All else stays with the scheduler, where it can still go elsewhere

@@ -21,10 +21,10 @@ import (
 // and the variances likewise, with that of the means about the prior. This is partial pooling (Gelman and others, Bayesian Data Analysis, chapter 5), with
 // weights that are chosen and not estimated.
 type History struct {
-	groups map[group]map[int]*entry // by bucket
-	size   int                      // entries
-	turn   int64                    // of the newest measurement
-	pooled map[question]known       // answers since then: a plan asks the same for many jobs
+	types  map[string]map[place]buckets
+	size   int                // entries
+	turn   int64              // of the newest measurement
+	pooled map[question]known // answers since then: a plan asks the same for many jobs
 }
 
 // question is what is asked about.
@@ -33,17 +33,28 @@ type question struct {
 	cost bool
 }
 
-// group is all sizes of a type, on a device.
-type group struct {
-	kind   string
+// place is where runs are alike.
+type place struct {
 	device Device
 	model  string
 }
 
+// buckets are all sizes of a type, in one place.
+type buckets map[int]*entry
+
 // entry is what is known of a key.
 type entry struct {
 	Average
+	cold bool
 	turn int64 // when it was measured last
+}
+
+// weight is how many runs it is worth to other sizes.
+func (e *entry) weight() float64 {
+	if e.cold {
+		return 0
+	}
+	return float64(min(e.Count, settled))
 }
 
 // Key is under what runs are averaged.
@@ -54,12 +65,13 @@ type Key struct {
 	Model  string `json:"model"` // of the device, as its worker calls it; "" where it has no name
 }
 
-func (k Key) group() group { return group{k.Type, k.Device, k.Model} }
+func (k Key) place() place { return place{k.Device, k.Model} }
 
 // Measurement is an average with its key, as a store keeps it.
 type Measurement struct {
 	Key
 	Average
+	Cold bool `json:"cold,omitempty"` // it is of one run, added by [History.AddCold]
 }
 
 // mostKeys bounds a history: types are texts from outside. Beyond, the key goes that was measured the longest ago.
@@ -68,6 +80,16 @@ const mostKeys = 10_000
 // Add takes in that a run has taken so many seconds on a worker, which is as it was when the job was placed, and returns what is known of its key now. An
 // error tells of seconds that no run takes, and of work that is none; nothing is added then. Runs that failed or were cancelled are not to be added.
 func (h *History) Add(w Work, on Worker, seconds float64) (Measurement, error) {
+	return h.add(w, on, seconds, false)
+}
+
+// AddCold is Add for the first run of a type since its worker has started: it may have loaded libraries and compiled code, and have taken a hundred times as
+// long as the next one. It counts only as long as nothing else is known of the key.
+func (h *History) AddCold(w Work, on Worker, seconds float64) (Measurement, error) {
+	return h.add(w, on, seconds, true)
+}
+
+func (h *History) add(w Work, on Worker, seconds float64, cold bool) (Measurement, error) {
 	k := Key{w.Type, w.bucket(), on.Device, on.Model}
 	if !(seconds >= 0) || math.IsInf(seconds, 0) {
 		return Measurement{}, fmt.Errorf("placement: a run of %v s; a number from 0", seconds)
@@ -80,8 +102,14 @@ func (h *History) Add(w Work, on Worker, seconds float64) (Measurement, error) {
 	}
 	cost, _ := on.cost(w)
 	e := h.entry(k)
-	e.Add(math.Log(min(max(seconds, shortest), longest) / cost))
-	return Measurement{k, e.Average}, nil
+	if e.cold && !cold {
+		e.Average, e.cold = Average{}, false
+	}
+	if e.Count == 0 || !cold {
+		e.Average.Add(math.Log(min(max(seconds, shortest), longest) / cost))
+		e.cold = cold
+	}
+	return Measurement{k, e.Average, e.cold}, nil
 }
 
 // shortest is below any run and any cost, in seconds: both have logarithms.
@@ -89,20 +117,13 @@ const shortest = 1e-9
 
 // entry returns that of a key, a new one if need be, and has it be the newest.
 func (h *History) entry(k Key) *entry {
-	e := h.groups[k.group()][k.Bucket]
+	e := h.types[k.Type][k.place()][k.Bucket]
 	if e == nil {
 		if h.size == mostKeys {
-			h.forget()
-		}
-		if h.groups == nil {
-			h.groups = map[group]map[int]*entry{}
-		}
-		if h.groups[k.group()] == nil {
-			h.groups[k.group()] = map[int]*entry{}
+			h.forget(h.keys()[0])
 		}
 		e = &entry{}
-		h.groups[k.group()][k.Bucket] = e
-		h.size++
+		h.insert(k, e)
 	}
 	h.turn++
 	e.turn = h.turn
@@ -110,20 +131,27 @@ func (h *History) entry(k Key) *entry {
 	return e
 }
 
-// forget removes the key that was measured the longest ago.
-func (h *History) forget() {
-	var oldest Key
-	turn := int64(math.MaxInt64)
-	for g, buckets := range h.groups {
-		for b, e := range buckets {
-			if e.turn < turn {
-				oldest, turn = Key{g.kind, b, g.device, g.model}, e.turn
-			}
-		}
+func (h *History) insert(k Key, e *entry) {
+	if h.types == nil {
+		h.types = map[string]map[place]buckets{}
 	}
-	delete(h.groups[oldest.group()], oldest.Bucket)
-	if len(h.groups[oldest.group()]) == 0 {
-		delete(h.groups, oldest.group())
+	if h.types[k.Type] == nil {
+		h.types[k.Type] = map[place]buckets{}
+	}
+	if h.types[k.Type][k.place()] == nil {
+		h.types[k.Type][k.place()] = buckets{}
+	}
+	h.types[k.Type][k.place()][k.Bucket] = e
+	h.size++
+}
+
+func (h *History) forget(k Key) {
+	delete(h.types[k.Type][k.place()], k.Bucket)
+	if len(h.types[k.Type][k.place()]) == 0 {
+		delete(h.types[k.Type], k.place())
+	}
+	if len(h.types[k.Type]) == 0 {
+		delete(h.types, k.Type)
 	}
 	h.size--
 }
@@ -131,12 +159,14 @@ func (h *History) forget() {
 // keys lists all, the one measured last behind the others.
 func (h *History) keys() []Key {
 	all := make([]Key, 0, h.size)
-	for g, buckets := range h.groups {
-		for b := range buckets {
-			all = append(all, Key{g.kind, b, g.device, g.model})
+	for kind, places := range h.types {
+		for p, sizes := range places {
+			for b := range sizes {
+				all = append(all, Key{kind, b, p.device, p.model})
+			}
 		}
 	}
-	turn := func(k Key) int64 { return h.groups[k.group()][k.Bucket].turn }
+	turn := func(k Key) int64 { return h.types[k.Type][k.place()][k.Bucket].turn }
 	slices.SortFunc(all, func(a, b Key) int { return cmp.Compare(turn(a), turn(b)) })
 	return all
 }
@@ -182,15 +212,15 @@ func (h *History) about(k Key, cost bool) known {
 	if !cost {
 		prior = known{variance: guessSigma * guessSigma, weight: guessRuns}
 	}
-	buckets := h.groups[k.group()]
+	sizes := h.types[k.Type][k.place()]
 	switch {
-	case buckets != nil:
-		prior = pool(prior, buckets, k.Bucket, k.Bucket)
+	case sizes != nil:
+		prior = pool(prior, sizes, k.Bucket, k.Bucket)
 	case !cost:
-		all := pool(prior, h.elsewhere(k), k.Bucket, noBucket)
+		all := pool(prior, h.elsewhere(k.Type), k.Bucket, noBucket)
 		prior = known{mean: all.mean, variance: prior.variance, weight: prior.weight} // another device may be ten times as fast
 	}
-	e := buckets[k.Bucket]
+	e := sizes[k.Bucket]
 	if e == nil {
 		return prior
 	}
@@ -202,31 +232,31 @@ func (h *History) about(k Key, cost bool) known {
 // noBucket is that of no work.
 const noBucket = -1
 
-// pool weighs a prior with the buckets of a group, by how near they are, but for one.
-func pool(prior known, buckets map[int]*entry, at, but int) known {
-	order := slices.Sorted(maps.Keys(buckets)) // sums of floats depend on their order
+// pool weighs a prior with buckets, by how near they are, but for one.
+func pool(prior known, sizes buckets, at, but int) known {
+	order := slices.Sorted(maps.Keys(sizes)) // sums of floats depend on their order
 	order = slices.DeleteFunc(order, func(b int) bool { return b == but })
-	weigh := func(b int) float64 { return buckets[b].weight() * math.Pow(fade, math.Abs(float64(b-at))) }
+	weigh := func(b int) float64 { return sizes[b].weight() * math.Pow(fade, math.Abs(float64(b-at))) }
 	all, mean := prior.weight, prior.weight*prior.mean
 	for _, b := range order {
 		all += weigh(b)
-		mean += weigh(b) * buckets[b].Mean
+		mean += weigh(b) * sizes[b].Mean
 	}
 	mean /= all
 	variance := prior.weight * (prior.variance + (prior.mean-mean)*(prior.mean-mean))
 	for _, b := range order {
-		d := buckets[b].Mean - mean
-		variance += weigh(b) * (buckets[b].Variance + d*d)
+		d := sizes[b].Mean - mean
+		variance += weigh(b) * (sizes[b].Variance + d*d)
 	}
 	return known{mean: mean, variance: variance / all, weight: all}
 }
 
-// elsewhere is what was measured of a type on other devices, of each bucket the newest.
-func (h *History) elsewhere(k Key) map[int]*entry {
-	found := map[int]*entry{}
-	for g, buckets := range h.groups {
-		for b, e := range buckets {
-			if g.kind == k.Type && (found[b] == nil || found[b].turn < e.turn) {
+// elsewhere is what was measured of a type anywhere, of each bucket the newest.
+func (h *History) elsewhere(kind string) buckets {
+	found := buckets{}
+	for _, sizes := range h.types[kind] {
+		for b, e := range sizes {
+			if found[b] == nil || found[b].turn < e.turn {
 				found[b] = e
 			}
 		}

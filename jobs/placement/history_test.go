@@ -89,6 +89,35 @@ func TestPredictWithoutCost(t *testing.T) {
 	}
 }
 
+// TestCold: a worker's first run of a type tells something where nothing else is known, and nothing where something is.
+func TestCold(t *testing.T) {
+	var h History
+	w, larger := VectorAddition(1e6), VectorAddition(1e8)
+	cost, _ := gpu.cost(w)
+	cold := func() {
+		t.Helper()
+		if _, err := h.AddCold(w, gpu, 100*cost); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cold()
+	if got := ratio(&h, w, gpu); got < 10 {
+		t.Errorf("after a cold run of 100 times the cost: %v", got)
+	}
+	if got, want := ratio(&h, larger, gpu), ratio(&History{}, larger, gpu); got != want {
+		t.Errorf("another size is predicted at %v times the cost, want %v", got, want)
+	}
+	learn(t, &h, w, gpu, 1, 1)
+	got := ratio(&h, w, gpu)
+	if got > 1.2 {
+		t.Errorf("after another one of once the cost: %v", got)
+	}
+	cold()
+	if again := ratio(&h, w, gpu); again != got {
+		t.Errorf("after another cold one: %v, want %v", again, got)
+	}
+}
+
 // TestPredictAlike: the order in which keys were measured does not count, nor that of a map.
 func TestPredictAlike(t *testing.T) {
 	var want float64
@@ -150,7 +179,7 @@ func TestForget(t *testing.T) {
 		h.Predict(Work{Type: fmt.Sprint("type ", i)}, gpu)
 	}
 	all := h.Measurements()
-	if len(all) != mostKeys || all[0].Type != "type 11" || len(h.pooled) > mostKeys || len(h.groups) != mostKeys {
+	if len(all) != mostKeys || all[0].Type != "type 11" || len(h.pooled) > mostKeys || len(h.types) != mostKeys {
 		t.Errorf("%d measurements from %q on, %d answers", len(all), all[0].Type, len(h.pooled))
 	}
 	if h.Predict(Work{Type: "type 0"}, cpu).Runs != 2 || h.Predict(Work{Type: "type 1"}, cpu).Runs != 0 {

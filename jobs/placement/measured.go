@@ -20,7 +20,8 @@ const schema = 1
 func (h *History) Measurements() []Measurement {
 	all := make([]Measurement, 0, h.size)
 	for _, k := range h.keys() {
-		all = append(all, Measurement{k, h.groups[k.group()][k.Bucket].Average})
+		e := h.types[k.Type][k.place()][k.Bucket]
+		all = append(all, Measurement{k, e.Average, e.cold})
 	}
 	return all
 }
@@ -30,7 +31,8 @@ func (h *History) Restore(m Measurement) error {
 	if err := m.Validate(); err != nil {
 		return err
 	}
-	h.entry(m.Key).Average = m.Average
+	e := h.entry(m.Key)
+	e.Average, e.cold = m.Average, m.Cold
 	return nil
 }
 
@@ -47,14 +49,15 @@ func (h *History) UnmarshalJSON(b []byte) error {
 		return fmt.Errorf("placement: read measurements: %w", err)
 	}
 	if d.Schema != schema {
-		return fmt.Errorf("placement: read measurements: their schema is %d, and this version knows %d; without them the costs decide until there are new ones", d.Schema, schema)
+		return fmt.Errorf("placement: read measurements: their schema is %d, and this version knows %d; without them costs decide until there are new ones",
+			d.Schema, schema)
 	}
 	if len(d.Measurements) > mostKeys {
 		return fmt.Errorf("placement: read measurements: %d of them; at most %d", len(d.Measurements), mostKeys)
 	}
 	var read History
 	for i, m := range d.Measurements {
-		if read.groups[m.group()][m.Bucket] != nil {
+		if read.types[m.Type][m.place()][m.Bucket] != nil {
 			return fmt.Errorf("placement: read measurements: number %d has the key of one before it", i+1)
 		}
 		if err := read.Restore(m); err != nil {
@@ -74,8 +77,8 @@ const (
 // Validate reports a key or a number that no runs have left.
 func (m Measurement) Validate() error {
 	switch {
-	case m.Count < 1:
-		return fmt.Errorf("placement: a measurement of %d runs; it has one or more", m.Count)
+	case m.Count < 1 || m.Cold && m.Count != 1:
+		return fmt.Errorf("placement: a measurement of %d runs; it has one or more, and a cold one has one", m.Count)
 	case !(math.Abs(m.Mean) <= mostLog):
 		return fmt.Errorf("placement: a mean of %v; it is a logarithm from -%d to %d", m.Mean, mostLog, mostLog)
 	case !(m.Variance >= 0 && m.Variance <= mostLog*mostLog):

@@ -2,7 +2,6 @@ package placement
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -14,6 +13,9 @@ func TestJSON(t *testing.T) {
 	for i := range 50 {
 		w := MatrixMultiply(float64(100+17*i), 300, 300)
 		learn(t, &h, w, []Worker{cpu, gpu, {Device: GPU, Model: "NVIDIA \"H100\" é"}}[i%3], 1+float64(i%5), 1+i%4)
+	}
+	if _, err := h.AddCold(Work{Type: "notebook"}, cpu, 7); err != nil {
+		t.Fatal(err)
 	}
 	text, err := json.Marshal(&h)
 	if err != nil {
@@ -63,6 +65,7 @@ func TestJSONErrors(t *testing.T) {
 		{"a newer one", `{"schema":2}`, "their schema is 2, and this version knows 1"},
 		{"no runs", row(`,"count":0`), "number 1: placement: a measurement of 0 runs"},
 		{"fewer", row(`,"count":-5`), "of -5 runs"},
+		{"cold ones", row(`,"cold":true`), "a cold one has one"},
 		{"no logarithm", row(`,"mean":1e300`), "a mean of 1e+300"},
 		{"a negative variance", row(`,"variance":-0.1`), "a variance of -0.1"},
 		{"a great one", row(`,"variance":1e9`), "a variance of 1e+09"},
@@ -106,9 +109,9 @@ func FuzzMeasurements(f *testing.F) {
 			on := Worker{Device: m.Device, Model: m.Model}
 			for _, w := range []Work{{Type: m.Type}, {Type: m.Type, Operations: max(operations, 0)}} {
 				check(t, h.Predict(w, on))
-				if m, err := h.Add(w, on, seconds); err == nil {
-					if err := m.Validate(); err != nil {
-						t.Fatal(fmt.Errorf("after a run: %w", err))
+				for _, add := range []func(Work, Worker, float64) (Measurement, error){h.AddCold, h.Add} {
+					if m, err := add(w, on, seconds); err == nil && m.Validate() != nil {
+						t.Fatalf("after a run: %v", m.Validate())
 					}
 				}
 				check(t, h.Predict(w, on))

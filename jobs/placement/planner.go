@@ -24,7 +24,7 @@ func NewPlanner(h *History, s Settings) (*Planner, error) {
 
 // Plan is where jobs go.
 type Plan struct {
-	// Decisions are those about all jobs that were given to workers, and about as many waiting ones as the horizon has, by priority.
+	// Decisions are those about all jobs that were given to workers, in their order, and about as many waiting ones as the horizon has, by priority.
 	Decisions []Decision
 	// Makespan is in how many seconds the workers are done with all of them and with what runs.
 	Makespan float64
@@ -64,14 +64,15 @@ func (p *Planner) Choose(j Job, workers []Worker) Decision {
 	return p.Plan([]Job{j}, workers).Decisions[0]
 }
 
-// Plan decides about all jobs that have not begun, those that a worker has been given among them, with Job.Worker; in which order a worker has them does not
-// count. Workers that are not valid ([Worker.Validate]) are given nothing, and jobs whose work is not ([Work.Validate]) wait.
+// Plan decides about jobs that have not begun. Those that workers have been given, with Job.Worker, are among them, in the order in which they were given.
+// Of the others it takes those of the highest priority; who has many of them need not hand over more than the horizon has. Workers that are not valid
+// ([Worker.Validate]) are given nothing, and jobs whose work is not ([Work.Validate]) wait.
 func (p *Planner) Plan(jobs []Job, workers []Worker) *Plan {
 	w := p.workings(jobs, workers)
 	w.stay()
 	w.search.settle()
 	kept := w.search.clone()
-	w.rest(kept, w.given)
+	w.rest(kept, w.stays)
 	if len(w.given) > 0 {
 		w.reconsider(kept)
 	} else {
@@ -83,14 +84,15 @@ func (p *Planner) Plan(jobs []Job, workers []Worker) *Plan {
 // workings is a plan that is being made.
 type workings struct {
 	*Planner
-	all     []Job // those that are planned, by effective priority
+	all     []Job // those that are planned
 	later   int
 	workers []Worker
 	valid   []bool         // by worker
 	runs    [][]Prediction // by job and worker
 	search  *search
 	free    []float64 // of each machine: when it is done with what runs
-	given   []int     // jobs that stay where they were given
+	given   []int     // jobs that stay where they were given, in their order
+	stays   []bool    // by job: whether it is one of them
 }
 
 func (p *Planner) workings(jobs []Job, workers []Worker) *workings {
@@ -101,20 +103,21 @@ func (p *Planner) workings(jobs []Job, workers []Worker) *workings {
 	return w
 }
 
-// horizon sorts jobs by their priority, and leaves out the last of those that wait.
+// horizon puts those first that were given, in their order, and the others by their priority, of which it leaves out the last.
 func (p *Planner) horizon(jobs []Job) (all []Job, later int) {
-	all = slices.Clone(jobs)
-	slices.SortStableFunc(all, func(a, b Job) int {
+	var waiting []Job
+	for _, j := range jobs {
+		if j.Worker != "" {
+			all = append(all, j)
+		} else {
+			waiting = append(waiting, j)
+		}
+	}
+	slices.SortStableFunc(waiting, func(a, b Job) int {
 		return cmp.Or(cmp.Compare(b.effective(p.settings.Ageing), a.effective(p.settings.Ageing)), cmp.Compare(b.Waited, a.Waited))
 	})
-	waiting := 0
-	all = slices.DeleteFunc(all, func(j Job) bool {
-		if j.Worker == "" {
-			waiting++
-		}
-		return j.Worker == "" && waiting > p.settings.Horizon
-	})
-	return all, len(jobs) - len(all)
+	later = max(len(waiting)-p.settings.Horizon, 0)
+	return append(all, waiting[:len(waiting)-later]...), later
 }
 
 // predict fills in how long each job takes on each worker.
@@ -126,8 +129,8 @@ func (w *workings) predict() {
 	}
 	m := len(w.workers)
 	allRuns, allTimes := make([]Prediction, m*len(w.all)), make([]float64, m*len(w.all))
-	for i, j := range w.all {
-		runs, times := allRuns[i*m:(i+1)*m], allTimes[i*m:(i+1)*m]
+	for n, j := range w.all {
+		runs, times := allRuns[n*m:(n+1)*m], allTimes[n*m:(n+1)*m]
 		valid := !j.invalid()
 		for i, k := range w.workers {
 			if runs[i] = runs[alike[i]]; alike[i] == i && valid {
@@ -178,25 +181,39 @@ func (w *workings) machines() {
 	w.free = slices.Clone(s.load)
 }
 
-// stay places jobs on the workers to whom they were given, but for those that another worker would have done sooner, by more than the hysteresis.
+// stay places jobs on the workers to whom they were given, but for those that another worker would have done sooner, behind what it was given itself: by more
+// than the hysteresis, and than the time for which workers have work anyway. It asks the last ones first, who gain most.
 func (w *workings) stay() {
 	s := w.search
+	var all []int
+	end := make([]float64, len(w.all))
 	for j, job := range w.all {
 		if job.Worker == "" {
 			continue
 		}
-		here := w.soonest(j, func(m int) bool { return w.workers[s.worker[m]].ID == job.Worker })
-		best := s.first(j)
-		if here == nowhere || s.load[here]+s.time(j, here) > (s.load[best]+s.time(j, best))*(1+s.slack)+moving {
+		if here := w.soonest(j, func(m int) bool { return w.workers[s.worker[m]].ID == job.Worker }); here != nowhere {
+			s.put(j, here)
+			all, end[j] = append(all, j), s.load[here]
+		}
+	}
+	for _, j := range slices.Backward(all) {
+		here := s.at[j]
+		best := w.soonest(j, func(m int) bool { return s.worker[m] != s.worker[here] })
+		if best != nowhere && (s.load[best]+s.time(j, best))*(1+s.slack)+w.moving() < end[j] {
+			s.take(j)
 			continue
 		}
-		s.put(j, here)
 		w.given = append(w.given, j)
+	}
+	slices.Reverse(w.given)
+	w.stays = make([]bool, len(w.all))
+	for _, j := range w.given {
+		w.stays[j] = true
 	}
 }
 
-// moving is what it costs to take a job back, in seconds: two messages, and a plan.
-const moving = 0.02
+// moving is by how many seconds a move must be better beside the hysteresis. It costs two messages and a plan, some 20 ms.
+func (w *workings) moving() float64 { return max(w.settings.AheadSeconds, 0.02) }
 
 // soonest is the machine on which a job ends first, of some.
 func (w *workings) soonest(j int, of func(machine int) bool) int {
@@ -210,16 +227,17 @@ func (w *workings) soonest(j int, of func(machine int) bool) int {
 }
 
 // rest places all jobs but some, those of the highest priority first, and others around them.
-func (w *workings) rest(s *search, but []int) {
+func (w *workings) rest(s *search, but []bool) {
 	for priority := mostPriority; priority >= 0; priority-- {
 		var jobs []int
 		for j, job := range w.all {
-			if min(max(job.Priority, 0), mostPriority) == priority && !slices.Contains(but, j) {
+			if min(max(job.Priority, 0), mostPriority) == priority && !but[j] {
 				jobs = append(jobs, j)
 			}
 		}
 		if len(jobs) > 0 {
 			s.place(jobs)
+			s.grant(jobs)
 			s.settle()
 		}
 	}
@@ -232,10 +250,11 @@ func (w *workings) reconsider(kept *search) {
 		anew.load[anew.at[j]] -= anew.time(j, anew.at[j])
 		anew.at[j] = nowhere
 	}
-	w.rest(anew, nil)
+	none := make([]bool, len(w.all))
+	w.rest(anew, none)
 	w.search = kept
-	if slices.Max(anew.load)*(1+w.settings.Hysteresis)+moving < slices.Max(kept.load) {
-		w.search, w.given = anew, nil
+	if slices.Max(anew.load)*(1+w.settings.Hysteresis)+w.moving() < slices.Max(kept.load) {
+		w.search, w.given, w.stays = anew, nil, none
 	}
 }
 
@@ -261,12 +280,12 @@ func (w *workings) plan() *Plan {
 	return p
 }
 
-// order is in which jobs begin: what stays where it was given is in front of all else there, and of jobs of the same priority, ages counted in whole levels, the
-// short ones. So many wait for less, and long ones do not wait for ever.
+// order is in which jobs begin: what stays where it was given is in front of all else there, and of jobs of the same priority, ages counted in whole levels,
+// the short ones. So many wait for less, and long ones do not wait for ever.
 func (w *workings) order() []int {
 	var rest []int
 	for j := range w.all {
-		if !slices.Contains(w.given, j) {
+		if !w.stays[j] {
 			rest = append(rest, j)
 		}
 	}

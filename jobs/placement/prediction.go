@@ -44,6 +44,7 @@ func (p Prediction) Remaining(elapsed float64) float64 {
 	if !(elapsed > 0) {
 		return p.Seconds
 	}
+	elapsed = min(elapsed, longest)
 	sigma := max(p.Sigma, leastSigma)
 	z := math.Log(elapsed/p.median()) / sigma
 	if z > 5 { // both Φ are too small to be divided

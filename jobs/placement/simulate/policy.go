@@ -10,12 +10,13 @@ import (
 type Predicted struct {
 	history *placement.History
 	planner *placement.Planner
+	warm    map[[2]string]bool // workers that have run a type
 }
 
 // NewPredicted returns one that knows what a history does, and adds to it. An error names a setting that makes no sense.
 func NewPredicted(h *placement.History, s placement.Settings) (*Predicted, error) {
 	p, err := placement.NewPlanner(h, s)
-	return &Predicted{h, p}, err
+	return &Predicted{h, p, map[[2]string]bool{}}, err
 }
 
 // Decide implements Policy.
@@ -48,7 +49,12 @@ func (p *Predicted) Decide(v View) (moves []Move) {
 
 // Done implements Policy.
 func (p *Predicted) Done(j Job, on placement.Worker, seconds float64) {
-	p.history.Add(j.Work, on, seconds) // the load was validated
+	add, once := p.history.AddCold, [2]string{on.ID, j.Type}
+	if p.warm[once] {
+		add = p.history.Add
+	}
+	p.warm[once] = true
+	add(j.Work, on, seconds) // which fails for no job of a load: it was validated
 }
 
 // queues are policies that route a job when it is submitted, and never think about it again. A job whose worker stood still goes back into its queue.

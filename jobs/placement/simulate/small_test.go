@@ -117,8 +117,9 @@ func ratios(t *testing.T, cases int, noise, within float64) (all []float64, mean
 	return all, mean
 }
 
-// TestSmall: with known times each of 1,000 cases ends within 10 % of the best schedule there is. Where a run takes what it takes by chance, and where jobs come one after
-// another, the best schedule is that of somebody who knows the future; that of nobody else is within 10 % of it each time, but ours is in the mean.
+// TestSmall: with known times each of 1,000 cases ends within 10 % of the best schedule there is. Where a run takes what it takes by chance, and where jobs
+// come one after another, the best schedule is that of somebody who knows the future; that of nobody else is within 10 % of it each time, but ours is in the
+// mean.
 func TestSmall(t *testing.T) {
 	for _, c := range []struct {
 		name          string
