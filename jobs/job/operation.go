@@ -1,0 +1,100 @@
+package job
+
+import (
+	"cancha/jobs/placement"
+)
+
+// Operation is the computation of one of the four types, with its parameters read.
+type Operation interface {
+	// Work is what it asks of a worker.
+	Work() placement.Work
+}
+
+// Types lists the types that every worker runs.
+func Types() []string {
+	return []string{MatrixMultiply, NeuralNetwork, VectorAddition, ImageProcessing}
+}
+
+// Matrices is a product of an M × K with a K × N matrix of float32, made of pseudo-random numbers from a seed.
+type Matrices struct {
+	M, N, K int64
+	Seed    int64
+}
+
+// Vectors is a sum of two vectors of float32.
+type Vectors struct{ Size, Seed int64 }
+
+// Network is the training of a network with one hidden layer, on one batch of rows for each epoch.
+type Network struct {
+	Input, Hidden, Output, Batch, Epochs int64
+	Seed                                 int64
+}
+
+// Image is an operation that passes over a picture, once or several times.
+type Image struct {
+	Width, Height, Iterations int64
+	Operation                 string // one of ImageOperations
+	Seed                      int64
+}
+
+// ImageOperations lists what can be done to a picture.
+func ImageOperations() []string { return []string{"blur", "sharpen", "edges", "grayscale"} }
+
+func (o Matrices) Work() placement.Work {
+	return placement.MatrixMultiply(float64(o.M), float64(o.N), float64(o.K))
+}
+
+func (o Vectors) Work() placement.Work { return placement.VectorAddition(float64(o.Size)) }
+
+func (o Network) Work() placement.Work {
+	return placement.NeuralNetwork(float64(o.Input), float64(o.Hidden), float64(o.Output), float64(o.Batch), float64(o.Epochs))
+}
+
+func (o Image) Work() placement.Work {
+	return placement.ImageProcessing(float64(o.Width), float64(o.Height), o.Operation, float64(o.Iterations))
+}
+
+// longest is how many numbers a side of what is computed has at most: what is beyond has no cost that anybody could wait for.
+const longest = 1 << 40
+
+// ReadOperation reads the parameters of one of the four types. Parameters that are missing have usual values, others are ignored; the names of an older
+// producer are taken, too: matrix_size, vector_size, image_size as [width, height], filter. Of another type it returns nil.
+func ReadOperation(name string, parameters []byte) (Operation, error) {
+	read := map[string]func(*reader) Operation{MatrixMultiply: readMatrices, VectorAddition: readVectors, NeuralNetwork: readNetwork, ImageProcessing: readImage}[name]
+	if read == nil {
+		return nil, nil
+	}
+	r, err := newReader(parameters)
+	if err != nil {
+		return nil, err
+	}
+	o := read(r)
+	if r.err != nil {
+		return nil, r.err
+	}
+	return o, nil
+}
+
+func readMatrices(r *reader) Operation {
+	size := r.whole(1000, 1, longest, "size", "matrix_size", "n")
+	return Matrices{M: r.whole(size, 1, longest, "m", "rows"), N: r.whole(size, 1, longest, "n", "columns"), K: r.whole(size, 1, longest, "k", "inner"), Seed: r.seed()}
+}
+
+func readVectors(r *reader) Operation {
+	return Vectors{r.whole(1_000_000, 1, longest, "size", "vector_size", "n"), r.seed()}
+}
+
+func readNetwork(r *reader) Operation {
+	return Network{
+		Input: r.whole(784, 1, longest, "input_size"), Hidden: r.whole(128, 1, longest, "hidden_size"), Output: r.whole(10, 1, longest, "output_size"),
+		Batch: r.whole(64, 1, longest, "batch_size"), Epochs: r.whole(10, 1, longest, "epochs"), Seed: r.seed(),
+	}
+}
+
+func readImage(r *reader) Operation {
+	width, height := r.pair(1920, 1080, 1, longest, "image_size", "size")
+	return Image{
+		Width: r.whole(width, 1, longest, "width"), Height: r.whole(height, 1, longest, "height"), Iterations: r.whole(1, 1, longest, "iterations"),
+		Operation: r.one(ImageOperations(), "operation", "filter", "filter_type"), Seed: r.seed(),
+	}
+}

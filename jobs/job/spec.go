@@ -1,0 +1,197 @@
+package job
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"cancha/jobs/placement"
+	"cancha/jobs/queue"
+)
+
+// The job types that every worker runs. Others are functions, notebooks and queries of users.
+const (
+	MatrixMultiply  = "matrix_multiply"
+	NeuralNetwork   = "neural_network"
+	VectorAddition  = "vector_addition"
+	ImageProcessing = "image_processing"
+)
+
+// What a job may be at most.
+const (
+	MaxPriority   = queue.MaxPriority
+	MaxAttempts   = 100
+	MaxAfter      = 1000    // jobs that one job waits for
+	MaxParameters = 1 << 20 // bytes; larger data belong in a file, whose name is a parameter
+	MaxText       = queue.MaxText
+	MaxUnknown    = 64 << 10                  // bytes of all fields that are not of the contract
+	MaxTime       = 10 * 365 * 24 * time.Hour // of Timeout and ResultTTL
+)
+
+// What a job is where its Spec says nothing.
+const (
+	UsualAttempts  = 3
+	UsualResultTTL = 24 * time.Hour
+)
+
+// Spec is what is asked for. Only Type is needed.
+type Spec struct {
+	// ID names the job; "": the one who submits it makes one.
+	ID   string
+	Type string
+	// Parameters are a JSON object; nil: none.
+	Parameters json.RawMessage
+	// Device is an order; "": any.
+	Device placement.Device
+	// PreferGPU is a wish, which decides between devices that are as good.
+	PreferGPU bool
+	// Priority is from 0 to MaxPriority, the highest first.
+	Priority int
+	// Key tells a job that was submitted before; "": ID.
+	Key string
+	// NotBefore and Deadline bound when it runs; zero: at once, and whenever.
+	NotBefore, Deadline time.Time
+	// Timeout is how long one attempt may take; 0: as long as it takes.
+	Timeout time.Duration
+	// Attempts is how often it is begun at most, where it fails by a fault that may pass, or its worker dies; 0: UsualAttempts.
+	Attempts int
+	// After are ids of jobs that must have completed. If one ends otherwise, this one fails.
+	After []string
+	// ResultTTL is for how long the ended job is kept; 0: UsualResultTTL.
+	ResultTTL time.Duration
+	// ReplyTo is the queue that the result goes to; "": result_queue.
+	ReplyTo string
+	// Unknown are the fields of the submission that are not of the contract.
+	Unknown map[string]json.RawMessage
+}
+
+// Check tells what no job may be, naming the field of the contract.
+func (s *Spec) Check() error {
+	if err := s.checkTexts(); err != nil {
+		return err
+	}
+	switch {
+	case s.Type == "":
+		return bad("job_type", "missing; it is one of %s, or a type that a worker has registered", strings.Join(Types(), ", "))
+	case s.Device != "" && s.Device != placement.CPU && s.Device != placement.GPU:
+		return bad("device", "%q; it is \"cpu\", \"gpu\" or \"auto\"", s.Device)
+	case s.Priority < 0 || s.Priority > MaxPriority:
+		return bad("priority", "%d; it is 0 to %d, 9 first", s.Priority, MaxPriority)
+	case s.Attempts < 0 || s.Attempts > MaxAttempts:
+		return bad("max_attempts", "%d; it is 1 to %d", s.Attempts, MaxAttempts)
+	case s.Timeout < 0 || s.Timeout > MaxTime:
+		return bad("timeout", "%v; it is a time of ten years at most", s.Timeout)
+	case s.ResultTTL < 0 || s.ResultTTL > MaxTime:
+		return bad("result_ttl", "%v; it is a time of ten years at most", s.ResultTTL)
+	case !s.NotBefore.IsZero() && !s.Deadline.IsZero() && !s.NotBefore.Before(s.Deadline):
+		return bad("deadline", "%s is not after not_before, %s", s.Deadline.Format(time.RFC3339), s.NotBefore.Format(time.RFC3339))
+	}
+	return s.checkSizes()
+}
+
+func (s *Spec) checkTexts() error {
+	for _, text := range []struct{ field, is string }{{"job_id", s.ID}, {"job_type", s.Type}, {"key", s.Key}} {
+		if err := checkText(text.field, text.is); err != nil {
+			return err
+		}
+	}
+	if s.ReplyTo != "" && queue.CheckName(s.ReplyTo) != nil {
+		return bad("reply_to", "%.100q is no name of a queue", s.ReplyTo)
+	}
+	if len(s.After) > MaxAfter {
+		return bad("after", "%d jobs; at most %d", len(s.After), MaxAfter)
+	}
+	for _, id := range s.After {
+		switch {
+		case id == "":
+			return bad("after", "an empty job_id")
+		case id == s.ID:
+			return bad("after", "%q waits for itself", id)
+		}
+		if err := checkText("after", id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Spec) checkSizes() error {
+	if len(s.Parameters) > MaxParameters {
+		return bad("parameters", "%d bytes; at most %d: write large data into a file, and give its name", len(s.Parameters), MaxParameters)
+	}
+	size := 0
+	for name, value := range s.Unknown {
+		size += len(name) + len(value)
+	}
+	if size > MaxUnknown {
+		return bad("the fields that are not of the contract", "%d bytes; at most %d: write large data into a file, and give its name", size, MaxUnknown)
+	}
+	_, err := s.Work()
+	return err
+}
+
+// Work is what the job asks of a worker: of the four types what they compute, of others as much as the parameters are long.
+func (s *Spec) Work() (placement.Work, error) {
+	o, err := ReadOperation(s.Type, s.Parameters)
+	switch {
+	case err != nil:
+		return placement.Work{}, err
+	case o == nil:
+		return placement.Work{Type: s.Type, Size: float64(len(s.Parameters))}, nil
+	}
+	w := o.Work()
+	if w.Memory > mostMemory {
+		return w, bad("parameters", "they ask for %s of memory; at most %s", placement.Bytes(w.Memory), placement.Bytes(mostMemory))
+	}
+	return w, nil
+}
+
+// mostMemory is above what any worker has.
+const mostMemory = 4e12
+
+// IdempotencyKey is Key, or else ID.
+func (s *Spec) IdempotencyKey() string {
+	if s.Key != "" {
+		return s.Key
+	}
+	return s.ID
+}
+
+// MaxAttempts is Attempts, or else UsualAttempts.
+func (s *Spec) MaxAttempts() int {
+	if s.Attempts > 0 {
+		return s.Attempts
+	}
+	return UsualAttempts
+}
+
+// Keep is ResultTTL, or else UsualResultTTL.
+func (s *Spec) Keep() time.Duration {
+	if s.ResultTTL > 0 {
+		return s.ResultTTL
+	}
+	return UsualResultTTL
+}
+
+// Invalid is what is wrong with a submission, and with which field of it. Nobody tries such a job again.
+type Invalid struct{ Field, Why string }
+
+func (e *Invalid) Error() string { return e.Field + ": " + e.Why }
+
+func bad(field, format string, args ...any) error {
+	return &Invalid{field, fmt.Sprintf(format, args...)}
+}
+
+func checkText(field, is string) error {
+	switch {
+	case len(is) > MaxText:
+		return bad(field, "%d bytes; at most %d", len(is), MaxText)
+	case !utf8.ValidString(is):
+		return bad(field, "%.100q is no UTF-8", is)
+	case strings.ContainsFunc(is, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return bad(field, "%.100q has control characters", is)
+	}
+	return nil
+}
