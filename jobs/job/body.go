@@ -150,7 +150,7 @@ func (b *body) seconds(to *time.Duration, name string) {
 		b.fail(bad(name, "%.100s; it is a number of seconds, ten years at most", v))
 		return
 	}
-	*to = time.Duration(math.Round(s * 1e6)) * time.Microsecond
+	*to = time.Duration(math.Round(s*1e6)) * time.Microsecond
 }
 
 func (b *body) list(to *[]string, name string) {

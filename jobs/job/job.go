@@ -12,17 +12,21 @@ type Job struct {
 	Spec
 	State     State
 	Submitted time.Time
-	Assigned  time.Time // the last time; zero: never
-	Started   time.Time // likewise
-	Ended     time.Time // zero: it has not
+	// SameAs is the id of the job that was submitted before under the same key: this one ends as that one does.
+	SameAs   string
+	Assigned time.Time // the last time; zero: never
+	Started  time.Time // likewise
+	Ended    time.Time // zero: it has not
 	// Attempt counts how often it was given to a worker. What comes of an earlier attempt is of no account.
 	Attempt int
 	// Begun counts how often a worker began with it: the job fails for good when that is MaxAttempts.
 	Begun int
+	// Again is before when it is not tried again; zero: at once.
+	Again time.Time
 	// Worker is who has it, or had it last.
-	Worker string
-	Device placement.Device // of that worker
-	Model  string           // of that device
+	Worker     string
+	WorkerType placement.Device // its device
+	Model      string           // of that device
 	// Reason is why it went there, or why it waits, in words.
 	Reason string
 	// Predicted are the seconds for which it would run on the best worker of each device.
@@ -52,7 +56,7 @@ func (j *Job) Outcome() ([]byte, error) {
 	put("result", j.Result, len(j.Result) > 0)
 	put("error", j.Error, j.Error != "" && j.State != Completed)
 	put("worker_id", j.Worker, j.Worker != "")
-	put("worker_type", j.Device, j.Device != "")
+	put("worker_type", j.WorkerType, j.WorkerType != "")
 	put("device", j.Model, j.Model != "")
 	put("reason", j.Reason, j.Reason != "")
 	put("predicted", j.Predicted, len(j.Predicted) > 0)

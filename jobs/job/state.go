@@ -28,11 +28,12 @@ func (s State) Ended() bool {
 func (s State) Known() bool { return slices.Contains(States(), s) }
 
 // Becomes tells whether a job may go from a state to another. From Assigned and Running it goes back to Queued where it was taken back, its worker was lost, or
-// it is tried again; from Queued to Failed and Dead where its deadline passes, a job that it waits for did not complete, or the last attempt's worker was lost.
+// it is tried again; from Queued to where it ends where its deadline passes, a job that it waits for did not complete, the last attempt's worker was lost, or
+// another job of its key has ended so.
 func (s State) Becomes(next State) bool {
 	switch s {
 	case Queued:
-		return next == Assigned || next == Failed || next == Cancelled || next == Dead
+		return next == Assigned || next.Ended()
 	case Assigned:
 		return next != Assigned && next.Known()
 	case Running:

@@ -9,8 +9,12 @@ import (
 	"sync"
 	"time"
 
+	"cancha/jobs/internal/disk"
 	"cancha/jobs/queue"
 )
+
+// ErrHeld tells that another process has the folder open. It may serve it (Dial); or wait for its end.
+var ErrHeld = disk.ErrHeld
 
 // Options are settings of Open. The zero value is good.
 type Options struct {
@@ -25,7 +29,7 @@ type Options struct {
 type Broker struct {
 	folder  string
 	logger  *slog.Logger
-	hold    *hold
+	hold    *disk.Hold
 	file    *file
 	commits *committer
 	writer  sync.WaitGroup // the committer's goroutine
@@ -43,6 +47,9 @@ type Broker struct {
 // Open opens the queues in a folder, which is made where it is not there, with its user's rights alone. The error is ErrHeld where another process has it open.
 func Open(folder string, o Options) (*Broker, error) {
 	b, err := open(folder, o)
+	if errors.Is(err, ErrHeld) {
+		return nil, fmt.Errorf("jobs/local: open %s: %w; reach it by local.Dial, or end it", folder, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("jobs/local: open %s: %w", folder, err)
 	}
@@ -50,20 +57,20 @@ func Open(folder string, o Options) (*Broker, error) {
 }
 
 func open(folder string, o Options) (b *Broker, err error) {
-	if err := makeFolder(folder); err != nil {
+	if err := disk.MakeFolder(folder); err != nil {
 		return nil, err
 	}
 	b = &Broker{folder: folder, logger: o.Logger, wake: make(chan struct{}, 1), lines: map[string]*line{},
 		topics: map[string]map[*listener]struct{}{}, ended: make(chan struct{})}
-	if b.hold, err = takeHold(folder); err != nil {
+	if b.hold, err = disk.TakeHold(folder); err != nil {
 		return nil, err
 	}
 	if b.file, err = openFile(folder, o.MaxBytes); err != nil {
-		return nil, errors.Join(err, b.hold.release())
+		return nil, errors.Join(err, b.hold.Release())
 	}
 	b.commits = newCommitter(b.file, &b.mu)
 	if err := b.load(); err != nil {
-		return nil, errors.Join(err, b.file.close(), b.hold.release())
+		return nil, errors.Join(err, b.file.close(), b.hold.Release())
 	}
 	b.writer.Go(b.commits.run)
 	b.clock.Go(b.keepTime)
@@ -294,7 +301,7 @@ func (b *Broker) Close() error {
 	b.clock.Wait()
 	b.commits.close()
 	b.writer.Wait()
-	if err := errors.Join(b.file.close(), b.hold.release()); err != nil {
+	if err := errors.Join(b.file.close(), b.hold.Release()); err != nil {
 		b.err = fmt.Errorf("jobs/local: close %s: %w", b.folder, err)
 	}
 	close(b.ended)

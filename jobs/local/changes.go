@@ -6,19 +6,17 @@ import (
 	"errors"
 	"time"
 
-	"go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
-
+	"cancha/jobs/internal/disk"
 	"cancha/jobs/queue"
 )
 
 // inside returns what the file has of one queue; nil: there is no such queue.
-func inside(tx *bbolt.Tx, name string) (messages, marks *bbolt.Bucket) {
+func inside(tx *disk.Tx, name string) (messages, marks *disk.Bucket) {
 	return tx.Bucket(bucketMessages).Bucket([]byte(name)), tx.Bucket(bucketMarks).Bucket([]byte(name))
 }
 
 // appendRecords adds records behind all others of a queue, and returns their places.
-func appendRecords(messages *bbolt.Bucket, records ...[]byte) (seqs []uint64, err error) {
+func appendRecords(messages *disk.Bucket, records ...[]byte) (seqs []uint64, err error) {
 	messages.FillPercent = 0.9 // new ones come at the end, so pages that split stay as they are
 	for _, record := range records {
 		seq, err := messages.NextSequence()
@@ -34,7 +32,7 @@ func appendRecords(messages *bbolt.Bucket, records ...[]byte) (seqs []uint64, er
 }
 
 // erase takes a message out of its queue; that it is not there is no error.
-func erase(tx *bbolt.Tx, name string, seq uint64) error {
+func erase(tx *disk.Tx, name string, seq uint64) error {
 	messages, marks := inside(tx, name)
 	if messages == nil {
 		return nil
@@ -43,7 +41,7 @@ func erase(tx *bbolt.Tx, name string, seq uint64) error {
 }
 
 // ensure makes a queue in the file, or changes its Spec where always is set.
-func ensure(tx *bbolt.Tx, spec queue.Spec, always bool) error {
+func ensure(tx *disk.Tx, spec queue.Spec, always bool) error {
 	name := []byte(spec.Name)
 	if tx.Bucket(bucketQueues).Get(name) != nil && !always {
 		return nil
@@ -68,7 +66,7 @@ type declare struct {
 	spec queue.Spec
 }
 
-func (c *declare) write(tx *bbolt.Tx) error {
+func (c *declare) write(tx *disk.Tx) error {
 	return errors.Join(ensure(tx, c.spec, true), ensure(tx, deadSpec(c.spec), false))
 }
 
@@ -96,7 +94,7 @@ type publish struct {
 	seqs       []uint64
 }
 
-func (c *publish) write(tx *bbolt.Tx) (err error) {
+func (c *publish) write(tx *disk.Tx) (err error) {
 	messages, _ := inside(tx, c.name)
 	if messages == nil {
 		return queue.ErrUnknownQueue
@@ -123,7 +121,7 @@ type note struct {
 	text []byte
 }
 
-func (c *note) write(tx *bbolt.Tx) error {
+func (c *note) write(tx *disk.Tx) error {
 	if _, marks := inside(tx, c.h.line.name); marks != nil && c.h.unsettled() {
 		return marks.Put(key(c.h.entry.seq), c.text)
 	}
@@ -139,10 +137,10 @@ func (c *note) size() int { return len(c.text) }
 // forget is Ack.
 type forget struct{ h *handed }
 
-func (c *forget) write(tx *bbolt.Tx) error { return erase(tx, c.h.line.name, c.h.entry.seq) }
-func (c *forget) apply()                   { c.h.release(settled) }
-func (c *forget) undo()                    { c.h.keep() }
-func (c *forget) size() int                { return 8 }
+func (c *forget) write(tx *disk.Tx) error { return erase(tx, c.h.line.name, c.h.entry.seq) }
+func (c *forget) apply()                  { c.h.release(settled) }
+func (c *forget) undo()                   { c.h.keep() }
+func (c *forget) size() int               { return 8 }
 
 // again is Retry.
 type again struct {
@@ -150,7 +148,7 @@ type again struct {
 	due time.Time // zero: at once
 }
 
-func (c *again) write(tx *bbolt.Tx) error {
+func (c *again) write(tx *disk.Tx) error {
 	_, marks := inside(tx, c.h.line.name)
 	if marks == nil {
 		return nil // the queue has expired
@@ -185,7 +183,7 @@ type bury struct {
 	buried bool
 }
 
-func (c *bury) write(tx *bbolt.Tx) error {
+func (c *bury) write(tx *disk.Tx) error {
 	name := c.line.name
 	messages, _ := inside(tx, name)
 	if messages == nil {
@@ -249,7 +247,7 @@ type drop struct {
 	all  []*entry
 }
 
-func (c *drop) write(tx *bbolt.Tx) error {
+func (c *drop) write(tx *disk.Tx) error {
 	for _, e := range c.all {
 		if err := erase(tx, c.line.name, e.seq); err != nil {
 			return err
@@ -273,13 +271,13 @@ type expire struct {
 	gone bool
 }
 
-func (c *expire) write(tx *bbolt.Tx) error {
+func (c *expire) write(tx *disk.Tx) error {
 	if c.gone = c.b.stillExpired(c.line); !c.gone {
 		return nil
 	}
 	name := []byte(c.line.name)
 	err := errors.Join(tx.Bucket(bucketMessages).DeleteBucket(name), tx.Bucket(bucketMarks).DeleteBucket(name), tx.Bucket(bucketQueues).Delete(name))
-	if errors.Is(err, bolterrors.ErrBucketNotFound) { // removed before
+	if errors.Is(err, disk.ErrNoBucket) { // removed before
 		return nil
 	}
 	return err

@@ -5,15 +5,14 @@ import (
 	"sync"
 	"time"
 
-	"go.etcd.io/bbolt"
-
+	"cancha/jobs/internal/disk"
 	"cancha/jobs/queue"
 )
 
 // change is one thing that the file is to know, and the index when it does.
 type change interface {
 	// write puts it into a transaction. queue.ErrUnknownQueue refuses this change, of which nothing is written; another error fails all of the transaction.
-	write(tx *bbolt.Tx) error
+	write(tx *disk.Tx) error
 	// apply takes it into the index when it is on the disk, in the order of the file; the broker's mu is held.
 	apply()
 	// undo tells that it has not come into the file; the broker's mu is held.
@@ -151,7 +150,7 @@ func (c *committer) commit(batch []request) {
 	}
 	c.tell(publishing, nil, err)
 	if len(others) > 0 {
-		refused, err = c.file.write(others, reserve)
+		refused, err = c.file.write(others, disk.Reserve)
 		c.tell(others, refused, err)
 	}
 }

@@ -1,5 +1,5 @@
 // Package local is a queue.Broker in a file, for the processes of one machine: nothing is to be installed, and what Publish has confirmed is on the disk. It
-// ends at the machine: queues that several machines share are RabbitMQ's business (jobs/rabbitmq). It is a door to bbolt.
+// ends at the machine: queues that several machines share are RabbitMQ's business (jobs/rabbitmq).
 //
 // One process opens the folder and holds it (hold); the system releases it when that process ends, however it does. Others reach the broker by Serve and
 // Dial, over a Unix socket or loopback, and have the same interface.

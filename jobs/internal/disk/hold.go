@@ -1,4 +1,4 @@
-package local
+package disk
 
 import (
 	"encoding/json"
@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// ErrHeld tells that another process has the folder open. It may serve it (Dial); or wait for its end.
-var ErrHeld = errors.New("another process has it open; reach it by local.Dial, or end it")
+// ErrHeld tells that another process has the folder open.
+var ErrHeld = errors.New("another process has it open")
 
-// hold is the right to use a folder. The system takes it back when the process ends, however it does. It is a lock beside bbolt's own, which is let go for a
+// Hold is the right to use a folder. The system takes it back when the process ends, however it does. It is a lock beside bbolt's own, which is let go for a
 // moment when the file is opened anew after a failed commit.
-type hold struct{ file *os.File }
+type Hold struct{ file *os.File }
 
 // holder is what stands in the file of a hold.
 type holder struct {
@@ -24,7 +24,8 @@ type holder struct {
 	Since time.Time `json:"since"`
 }
 
-func takeHold(folder string) (*hold, error) {
+// TakeHold takes it, or returns ErrHeld and says who has it.
+func TakeHold(folder string) (*Hold, error) {
 	f, err := os.OpenFile(filepath.Join(folder, "lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
@@ -39,7 +40,7 @@ func takeHold(folder string) (*hold, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", f.Name(), full(err)), f.Close())
 	}
-	return &hold{f}, nil
+	return &Hold{f}, nil
 }
 
 func writeHolder(f *os.File) error {
@@ -64,4 +65,5 @@ func holderIn(f *os.File) string {
 	return fmt.Sprintf("held by process %d since %s", h.PID, h.Since.Format(time.DateTime))
 }
 
-func (h *hold) release() error { return h.file.Close() }
+// Release gives it back.
+func (h *Hold) Release() error { return h.file.Close() }

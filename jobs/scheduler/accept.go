@@ -1,0 +1,166 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"cancha/jobs/job"
+	"cancha/jobs/queue"
+	"cancha/jobs/store"
+)
+
+// accept takes a submission in. One that was there before is answered with what became of it. One that nobody can run fails, and refused says why. An error is
+// the store's: the submission is to come again.
+func (s *state) accept(m *queue.Message, now time.Time) (refused string, err error) {
+	spec, invalid := job.Read(m)
+	if spec.ID == "" || len(spec.ID) > job.MaxText {
+		spec.ID = s.newID()
+	}
+	before, err := s.find(spec.ID)
+	switch {
+	case err == nil:
+		s.counts["submitted again"]++
+		if before.State.Ended() {
+			s.send(before)
+		}
+		return "", nil
+	case !errors.Is(err, store.ErrUnknown):
+		return "", err
+	case invalid != nil:
+		s.refuse(spec, invalid, now)
+		return invalid.Error(), nil
+	}
+	return "", s.admit(spec, now)
+}
+
+// find returns a job, whether it has ended or not.
+func (s *state) find(id string) (*job.Job, error) {
+	if t := s.tasks[id]; t != nil {
+		return t.Job, nil
+	}
+	return s.past.Get(id)
+}
+
+// refuse has a submission fail that nobody can run: its result says why.
+func (s *state) refuse(spec job.Spec, why error, now time.Time) {
+	// What is wrong with it is left out, so that what is kept is right.
+	kept := job.Spec{ID: spec.ID, Type: spec.Type, ReplyTo: spec.ReplyTo}
+	if kept.Type == "" {
+		kept.Type = "unknown"
+	}
+	if kept.Check() != nil {
+		kept = job.Spec{ID: spec.ID, Type: "unknown"}
+	}
+	t := &task{Job: &job.Job{Spec: kept, State: job.Queued, Submitted: now}}
+	s.tasks[kept.ID] = t
+	s.counts["refused"]++
+	s.end(t, job.Failed, why.Error(), now)
+}
+
+// admit makes a job of a submission.
+func (s *state) admit(spec job.Spec, now time.Time) error {
+	same, err := s.same(spec)
+	if err != nil {
+		return err
+	}
+	work, _ := spec.Work() // it was looked at by Read
+	t := &task{Job: &job.Job{Spec: spec, State: job.Queued, Submitted: now}, work: work}
+	s.tasks[spec.ID] = t
+	s.note(t.Job, now)
+	if same != nil {
+		t.SameAs = same.ID
+		s.follow(t, same, now)
+		return nil
+	}
+	s.keys[spec.IdempotencyKey()] = spec.ID
+	return s.resolve(t, now)
+}
+
+// same returns the job that was submitted before under the same key, unless it has failed: then the key is free.
+func (s *state) same(spec job.Spec) (*job.Job, error) {
+	key := spec.IdempotencyKey()
+	if id, ok := s.keys[key]; ok {
+		return s.tasks[id].Job, nil
+	}
+	j, err := s.past.ByKey(key)
+	switch {
+	case errors.Is(err, store.ErrUnknown):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case j.State != job.Completed:
+		return nil, nil
+	}
+	return j, nil
+}
+
+// follow has a job end as another one of its key has, or wait for that.
+func (s *state) follow(t *task, other *job.Job, now time.Time) {
+	if !other.State.Ended() {
+		t.Reason = fmt.Sprintf("job %s was submitted before under the same key; this one ends as that one does", other.ID)
+		s.followers[other.ID] = append(s.followers[other.ID], t.ID)
+		return
+	}
+	t.Result, t.Worker, t.WorkerType, t.Model, t.Ran = other.Result, other.Worker, other.WorkerType, other.Model, other.Ran
+	t.Reason = "as job " + other.ID + " of the same key"
+	s.end(t, other.State, other.Error, now)
+}
+
+// resolve looks for the jobs that a job waits for, and has it wait.
+func (s *state) resolve(t *task, now time.Time) error {
+	t.left = 0
+	for _, id := range t.After {
+		other, err := s.find(id)
+		switch {
+		case errors.Is(err, store.ErrUnknown):
+			s.end(t, job.Failed, fmt.Sprintf("after: there is no job %q; submit it before", id), now)
+			return nil
+		case err != nil:
+			return err
+		case !other.State.Ended():
+			t.left++
+			s.blocked[id] = append(s.blocked[id], t.ID)
+		case other.State != job.Completed:
+			s.end(t, job.Failed, "after: job "+id+" is "+string(other.State), now)
+			return nil
+		}
+	}
+	if !t.Deadline.IsZero() {
+		s.deadlines.add(t.ID, t.Deadline)
+	}
+	if t.left > 0 {
+		t.Reason = fmt.Sprintf("waits for %d jobs", t.left)
+		return nil
+	}
+	s.enqueue(t, now)
+	return nil
+}
+
+// enqueue has a job wait for its time, or for a worker.
+func (s *state) enqueue(t *task, now time.Time) {
+	if at := latest(t.NotBefore, t.Again); at.After(now) {
+		s.later.add(t.ID, at)
+		return
+	}
+	t.ready, t.Reason = now, ""
+	s.wait(t)
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// wait puts a job into the line of those that could run. Waiting raises a priority, by one each Ageing: so the order of two jobs never changes, and is that of
+// the times at which both would be of the same.
+func (s *state) wait(t *task) {
+	ageing := s.settings.Placement.Ageing
+	if ageing == 0 {
+		ageing = 30
+	}
+	s.waiting.add(t.ID, t.ready.Add(-time.Duration(float64(t.Priority)*ageing*float64(time.Second))))
+	s.replan = true
+}

@@ -1,0 +1,94 @@
+package scheduler
+
+import (
+	"time"
+
+	"cancha/jobs/job"
+)
+
+// beat takes in what a worker tells of itself, and answers its claims.
+func (s *state) beat(b *job.Beat, now time.Time) {
+	if b.Worker.Validate() != nil {
+		s.counts["beats that make no sense"]++
+		return
+	}
+	if b.Gone {
+		s.gone(b.Worker.ID, now)
+		return
+	}
+	w := s.workers[b.Worker.ID]
+	if w == nil {
+		w = &worker{}
+		s.workers[b.Worker.ID] = w
+		s.replan = true
+	}
+	s.replan = s.replan || w.Draining != b.Worker.Draining
+	w.Worker, w.host, w.heard, w.running = b.Worker, b.Host, now, map[string]job.Run{}
+	for _, r := range b.Running {
+		s.goesOn(w, r, now)
+	}
+	for _, c := range b.Claims {
+		s.order(w.ID, job.Order{Job: c.Job, Attempt: c.Attempt, Verdict: s.claim(w, c, now)})
+	}
+}
+
+// goesOn takes in that an attempt runs. One that nobody wants stops.
+func (s *state) goesOn(w *worker, r job.Run, now time.Time) {
+	t := s.tasks[r.Job]
+	switch {
+	case t == nil, t.Attempt != r.Attempt, t.State == job.Queued, t.State == job.Running && t.Worker != w.ID:
+		s.order(w.ID, job.Order{Job: r.Job, Attempt: r.Attempt, Verdict: job.Drop})
+		return
+	case t.State == job.Assigned: // it was begun before this scheduler was
+		s.begin(t, w, now.Add(-time.Duration(r.Elapsed*float64(time.Second))), now)
+	}
+	w.running[r.Job] = r
+	t.Progress, t.Doing = min(max(r.Progress, 0), 1), r.Doing
+}
+
+// claim decides whether an attempt may begin.
+func (s *state) claim(w *worker, c job.Claim, now time.Time) job.Verdict {
+	t := s.tasks[c.Job]
+	switch {
+	case t == nil, t.Attempt != c.Attempt, t.State == job.Queued:
+		s.counts["claims refused"]++
+		return job.Drop
+	case t.State == job.Assigned:
+	case t.Worker == w.ID && c.Count <= t.deliveries: // the answer to the same claim was lost
+		return job.Begin
+	case s.alive(t, now):
+		return job.Later
+	}
+	if t.Begun >= t.MaxAttempts() {
+		s.end(t, job.Dead, "its worker ended, or its attempts failed, as often as it may be tried", now)
+		return job.Drop
+	}
+	t.deliveries = c.Count
+	s.begin(t, w, now, now)
+	w.running[t.ID] = job.Run{Job: t.ID, Attempt: t.Attempt}
+	return job.Begin
+}
+
+// alive tells whether the worker that runs a job was heard of lately, with it.
+func (s *state) alive(t *task, now time.Time) bool {
+	w := s.workers[t.Worker]
+	return w != nil && now.Sub(w.heard) <= 2*s.settings.Lease/beats
+}
+
+// begin notes that a worker runs a job.
+func (s *state) begin(t *task, w *worker, since, now time.Time) {
+	t.Begun++
+	t.Started, t.Worker, t.WorkerType, t.Model = since, w.ID, w.Device, w.Model
+	if t.State == job.Running {
+		s.note(t.Job, now)
+		return
+	}
+	s.become(t.Job, job.Running, now)
+}
+
+// gone forgets a worker that has said so. What it had comes again by the broker.
+func (s *state) gone(id string, now time.Time) {
+	if w := s.workers[id]; w != nil {
+		s.lose(w, now)
+	}
+}

@@ -1,0 +1,52 @@
+package scheduler
+
+import (
+	"container/heap"
+	"time"
+)
+
+// line has ids in the order of times. An entry may be out of date: who takes it looks whether its job is still what it was.
+type line struct{ all entries }
+
+type entry struct {
+	at time.Time
+	id string
+}
+
+type entries []entry
+
+func (e entries) Len() int           { return len(e) }
+func (e entries) Less(i, j int) bool { return e[i].at.Before(e[j].at) }
+func (e entries) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
+func (e *entries) Push(x any)        { *e = append(*e, x.(entry)) }
+func (e *entries) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
+}
+
+func (l *line) add(id string, at time.Time) { heap.Push(&l.all, entry{at, id}) }
+
+// next is the first time; zero: there is none.
+func (l *line) next() time.Time {
+	if len(l.all) == 0 {
+		return time.Time{}
+	}
+	return l.all[0].at
+}
+
+// due takes the first entry out if its time has come.
+func (l *line) due(now time.Time) (entry, bool) {
+	if len(l.all) == 0 || l.all[0].at.After(now) {
+		return entry{}, false
+	}
+	return heap.Pop(&l.all).(entry), true
+}
+
+// pop takes the first entry out.
+func (l *line) pop() (entry, bool) {
+	if len(l.all) == 0 {
+		return entry{}, false
+	}
+	return heap.Pop(&l.all).(entry), true
+}

@@ -1,0 +1,259 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"cancha/jobs/job"
+	"cancha/jobs/queue"
+	"cancha/jobs/store"
+)
+
+// run takes what has come, turn by turn, until the scheduler is closed.
+func (s *Scheduler) run() {
+	planned, forgotten := time.Time{}, time.Now()
+	for turn := []input(nil); s.ctx.Err() == nil; turn = s.wait(planned) { // the first is for what the store had
+		now := time.Now()
+		handled := s.handle(turn, now)
+		s.state.tick(now)
+		if s.state.replan && now.Sub(planned) >= planning {
+			planned = now
+			s.state.place(now)
+		}
+		if now.Sub(forgotten) > time.Minute {
+			forgotten = now
+			s.forget(now)
+		}
+		if s.carryOut(s.state.take()) {
+			s.acknowledge(handled)
+			answer(turn)
+		}
+	}
+}
+
+// planning is how often there is a plan at most: what comes meanwhile is planned together.
+const planning = 2 * time.Millisecond
+
+// wait waits until something has come, or it is time for something, and takes all that has come.
+func (s *Scheduler) wait(planned time.Time) (turn []input) {
+	var due <-chan time.Time
+	if at := s.due(planned); !at.IsZero() {
+		t := time.NewTimer(time.Until(at))
+		defer t.Stop()
+		due = t.C
+	}
+	select {
+	case i := <-s.in:
+		turn = append(turn, i)
+	case <-due:
+	case <-s.ctx.Done():
+		return nil
+	}
+	for len(turn) < 4*ahead {
+		select {
+		case i := <-s.in:
+			turn = append(turn, i)
+		default:
+			return turn
+		}
+	}
+	return turn
+}
+
+// due is when the next turn is at the latest.
+func (s *Scheduler) due(planned time.Time) time.Time {
+	at := s.state.next()
+	if plan := planned.Add(planning); s.state.replan && (at.IsZero() || plan.Before(at)) {
+		at = plan
+	}
+	return at
+}
+
+// settling is a message that is done with; of a dead letter, why it is one.
+type settling struct {
+	*queue.Delivery
+	dead string
+}
+
+// handle takes in what has come, and returns what is to be acknowledged for it. What cannot be handled now comes again.
+func (s *Scheduler) handle(turn []input, now time.Time) (handled []settling) {
+	for _, i := range turn {
+		switch {
+		case i.beat != nil:
+			s.state.beat(i.beat, now)
+		case i.ask != nil:
+			i.ask(s.state, now)
+		case i.submission != nil:
+			refused, err := s.state.accept(&i.submission.Message, now)
+			if err != nil {
+				s.again(i.submission, err)
+				continue
+			}
+			handled = append(handled, settling{i.submission, refused})
+		case i.report != nil:
+			s.reported(i.report, now)
+			handled = append(handled, settling{i.report, ""})
+		case i.lost != nil:
+			s.state.worn(i.lost, now)
+			handled = append(handled, settling{i.lost, ""})
+		case i.question != nil:
+			s.questioned(i.question, now)
+			handled = append(handled, settling{i.question, ""})
+		}
+	}
+	return handled
+}
+
+// again has a message come again after a fault of the store.
+func (s *Scheduler) again(d *queue.Delivery, err error) {
+	s.logger.Error("jobs/scheduler: a message cannot be handled now", "id", d.ID, "error", err)
+	s.acks.Go(func() { _ = d.Retry(s.ctx, time.Second) }) // or it comes again by itself
+}
+
+func (s *Scheduler) reported(d *queue.Delivery, now time.Time) {
+	r := &job.Report{}
+	if err := json.Unmarshal(d.Body, r); err != nil {
+		s.logger.Error("jobs/scheduler: a report that cannot be read", "id", d.ID, "error", err)
+		return
+	}
+	s.state.report(r, now)
+}
+
+// carryOut does what is to be done: what has changed is committed and what is to be sent is published, at once, again and again until it works. It is false
+// where the scheduler was closed before.
+func (s *Scheduler) carryOut(e effects) bool {
+	s.announce(e.orders)
+	tasks := []func(context.Context) error{}
+	if c := s.changes(&e); len(c.Jobs)+len(c.Sent) > 0 {
+		tasks = append(tasks, func(context.Context) error { return s.store.Commit(c) })
+	}
+	by := map[string][]outgoing{}
+	for _, m := range e.messages {
+		by[m.queue] = append(by[m.queue], m)
+	}
+	for name, all := range by {
+		tasks = append(tasks, func(ctx context.Context) error { return s.publish(ctx, name, all) })
+	}
+	if !s.persist(tasks) {
+		return false
+	}
+	s.sentIDs = s.sentIDs[:0] // they went along with the changes
+	for _, m := range e.messages {
+		if m.result != "" {
+			s.sentIDs = append(s.sentIDs, m.result)
+		}
+	}
+	return true
+}
+
+// changes are what the store is to put down. Measurements and counts go along with it.
+func (s *Scheduler) changes(e *effects) *store.Changes {
+	c := &store.Changes{Events: e.events, Sent: s.sentIDs}
+	for _, j := range e.changed {
+		c.Jobs = append(c.Jobs, j)
+	}
+	if len(c.Jobs) > 0 {
+		c.Counts = s.state.counts
+	}
+	if e.measured {
+		c.Measured, _ = json.Marshal(s.state.history) // of finite numbers
+	}
+	return c
+}
+
+// persist does tasks at the same time, and those that have failed again after a while.
+func (s *Scheduler) persist(tasks []func(context.Context) error) bool {
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		failed := s.together(tasks)
+		if len(failed) == 0 {
+			s.trouble.Store(nil)
+			return true
+		}
+		select {
+		case <-time.After(wait):
+		case <-s.ctx.Done():
+			return false
+		}
+		tasks = failed
+	}
+}
+
+// together does tasks at the same time, and returns those that have failed.
+func (s *Scheduler) together(tasks []func(context.Context) error) (failed []func(context.Context) error) {
+	errs := make([]error, len(tasks))
+	var all sync.WaitGroup
+	for i, task := range tasks {
+		all.Go(func() { errs[i] = task(s.ctx) })
+	}
+	all.Wait()
+	for i, err := range errs {
+		if err != nil {
+			text := err.Error()
+			s.trouble.Store(&text)
+			s.logger.Error("jobs/scheduler: nothing goes on until this works", "error", err)
+			failed = append(failed, tasks[i])
+		}
+	}
+	return failed
+}
+
+// publish sends messages to one queue. A result for a queue that is not there goes to the one where results go that name none.
+func (s *Scheduler) publish(ctx context.Context, name string, all []outgoing) error {
+	messages := make([]queue.Message, len(all))
+	for i, m := range all {
+		messages[i] = m.Message
+	}
+	err := s.broker.Publish(ctx, name, messages...)
+	if errors.Is(err, queue.ErrUnknownQueue) && all[0].result != "" && name != job.QueueResults {
+		s.logger.Warn("jobs/scheduler: results go to "+job.QueueResults+", for there is no queue that was asked for", "queue", name)
+		return s.broker.Publish(ctx, job.QueueResults, messages...)
+	}
+	if errors.Is(err, queue.ErrUnknownQueue) { // of a worker that has just gone: its loss has the jobs go elsewhere
+		s.logger.Warn("jobs/scheduler: a worker's queue is gone", "queue", name)
+		return nil
+	}
+	return err
+}
+
+func (s *Scheduler) announce(orders map[string][]job.Order) {
+	for worker, all := range orders {
+		body, err := json.Marshal(all)
+		if err == nil {
+			err = s.broker.Announce(s.ctx, job.WorkerTopic(worker), queue.Message{Body: body})
+		}
+		if err != nil { // it asks again
+			s.logger.Warn("jobs/scheduler: a worker was not reached", "worker", worker, "error", err)
+		}
+	}
+}
+
+// acknowledge settles messages, all at the same time. Those for which that fails come again, and are known.
+func (s *Scheduler) acknowledge(all []settling) {
+	for _, d := range all {
+		s.acks.Go(func() {
+			if d.dead != "" {
+				_ = d.Dead(s.ctx, d.dead)
+			} else {
+				_ = d.Ack(s.ctx)
+			}
+		})
+	}
+}
+
+func answer(turn []input) {
+	for _, i := range turn {
+		if i.asked != nil {
+			close(i.asked)
+		}
+	}
+}
+
+// forget has the store forget what nobody needs any more.
+func (s *Scheduler) forget(now time.Time) {
+	if _, err := s.store.Expire(now, 10_000); err != nil {
+		s.logger.Warn("jobs/scheduler: jobs whose time is over are not forgotten", "error", err)
+	}
+}

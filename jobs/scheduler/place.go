@@ -1,0 +1,141 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"cancha/jobs/job"
+	"cancha/jobs/placement"
+)
+
+// place decides where those jobs go that wait, and where those stay that were given and have not begun.
+func (s *state) place(now time.Time) {
+	s.replan = false
+	given, waiting := s.given(), s.first(s.horizon())
+	if len(given)+len(waiting) == 0 {
+		return
+	}
+	all := make([]placement.Job, 0, len(given)+len(waiting))
+	for _, t := range append(given, waiting...) {
+		all = append(all, t.planning(now))
+	}
+	for _, d := range s.planner.Plan(all, s.planning(now)).Decisions {
+		s.decide(s.tasks[d.Job], d, now)
+	}
+	for _, t := range waiting {
+		if t.State == job.Queued {
+			s.wait(t)
+		}
+	}
+	s.replan = false
+}
+
+func (s *state) horizon() int { return cmp.Or(s.settings.Placement.Horizon, 256) }
+
+// given are the jobs that workers have and have not begun, in the order in which they were given.
+func (s *state) given() (all []*task) {
+	for _, t := range s.tasks {
+		if t.State == job.Assigned {
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, func(a, b *task) int { return cmp.Or(a.Assigned.Compare(b.Assigned), cmp.Compare(a.ID, b.ID)) })
+	return all
+}
+
+// first takes so many jobs out of the line of those that wait.
+func (s *state) first(most int) (all []*task) {
+	for len(all) < most {
+		e, ok := s.waiting.pop()
+		if !ok {
+			break
+		}
+		if t := s.tasks[e.id]; t != nil && t.State == job.Queued {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+func (t *task) planning(now time.Time) placement.Job {
+	return placement.Job{ID: t.ID, Type: t.Type, Work: t.work, Device: t.Device, PreferGPU: t.PreferGPU, Priority: t.Priority,
+		Waited: max(now.Sub(t.ready).Seconds(), 0), Worker: t.planned}
+}
+
+// planning are the workers as the planner sees them, in a fixed order.
+func (s *state) planning(now time.Time) (all []placement.Worker) {
+	for _, w := range s.workers {
+		p := w.Worker
+		p.Stalled = now.Sub(w.heard) > s.settings.Lease/2
+		p.Running = nil
+		for _, r := range w.running {
+			if t := s.tasks[r.Job]; t != nil {
+				p.Running = append(p.Running, placement.Run{Work: t.work, Elapsed: now.Sub(t.Started).Seconds(), Progress: r.Progress})
+			}
+		}
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b placement.Worker) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+// decide does what the planner says of a job.
+func (s *state) decide(t *task, d placement.Decision, now time.Time) {
+	t.Reason, t.Predicted = d.Reason(), d.Predicted()
+	switch {
+	case t.State == job.Assigned && (d.From == "" || !t.own):
+		// It stays; or it is in a queue from which any worker of the device takes it, which nobody can take it back from.
+	case t.State == job.Assigned:
+		s.takeBack(t, now)
+		if d.Now {
+			s.give(t, d, now)
+		} else {
+			s.wait(t)
+		}
+	case d.Now:
+		s.give(t, d, now)
+	}
+}
+
+// takeBack has a job wait again that was given and has not begun.
+func (s *state) takeBack(t *task, now time.Time) {
+	s.drop(t)
+	t.planned, t.own = "", false
+	s.become(t.Job, job.Queued, now)
+}
+
+// give sends a job to the queue of a device, or of one worker where no other of the device can run it.
+func (s *state) give(t *task, d placement.Decision, now time.Time) {
+	w := s.workers[d.Worker]
+	t.planned, t.own = d.Worker, s.alone(t, w)
+	t.Attempt++
+	t.Assigned, t.Worker, t.WorkerType, t.Model, t.Progress, t.Doing = now, "", w.Device, w.Model, 0, ""
+	to := job.DeviceQueue(w.Device)
+	if t.own {
+		to, t.Worker = job.WorkerQueue(w.Device, w.ID), w.ID
+	}
+	m, err := t.Message()
+	if err != nil {
+		s.end(t, job.Failed, err.Error(), now)
+		return
+	}
+	m.Headers = map[string]string{job.HeaderAttempt: strconv.Itoa(t.Attempt)}
+	s.messages = append(s.messages, outgoing{to, m, ""})
+	s.become(t.Job, job.Assigned, now)
+}
+
+// alone tells whether another worker of the device could not run the job.
+func (s *state) alone(t *task, w *worker) bool {
+	for _, other := range s.workers {
+		if other.Device == w.Device && other.ID != w.ID && !other.runs(t) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *worker) runs(t *task) bool {
+	return (w.Types == nil || slices.Contains(w.Types, t.Type)) && (w.Memory == 0 || t.work.Memory <= w.Memory)
+}

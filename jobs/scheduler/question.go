@@ -1,0 +1,195 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"cancha/jobs/job"
+	"cancha/jobs/placement"
+	"cancha/jobs/queue"
+	"cancha/jobs/store"
+)
+
+// do has the loop do something, and waits until its effects are durable.
+func (s *Scheduler) do(ctx context.Context, ask func(s *state, now time.Time)) error {
+	i := input{ask: ask, asked: make(chan struct{})}
+	select {
+	case s.in <- i:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.ctx.Done():
+		return context.Cause(s.ctx)
+	}
+	select {
+	case <-i.asked:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.ctx.Done():
+		return context.Cause(s.ctx)
+	}
+}
+
+// Cancel ends a job that has not ended, wherever it is. The error is store.ErrUnknown where there is none, or tells how it has ended.
+func (s *Scheduler) Cancel(ctx context.Context, id string) error {
+	return s.change(ctx, "cancel", func(st *state, now time.Time) error { return st.cancel(id, now) })
+}
+
+// Replay tries a dead job again, as if it had not been tried.
+func (s *Scheduler) Replay(ctx context.Context, id string) error {
+	return s.change(ctx, "replay", func(st *state, now time.Time) error { return st.replay(id, now) })
+}
+
+func (s *Scheduler) change(ctx context.Context, what string, do func(*state, time.Time) error) (err error) {
+	if failed := s.do(ctx, func(st *state, now time.Time) { err = do(st, now) }); failed != nil {
+		err = failed
+	}
+	if err != nil {
+		return fmt.Errorf("jobs/scheduler: %s: %w", what, err)
+	}
+	return nil
+}
+
+// Job returns a job as it is now.
+func (s *Scheduler) Job(ctx context.Context, id string) (*job.Job, error) {
+	all, err := s.now(ctx, []*job.Job{{Spec: job.Spec{ID: id}}})
+	if err == nil && all[0].State == "" {
+		all[0], err = s.store.Get(id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("jobs/scheduler: show: %w", err)
+	}
+	return all[0], nil
+}
+
+// Jobs lists jobs as they are now, the last that came first; more tells that there may be others behind them.
+func (s *Scheduler) Jobs(ctx context.Context, q store.Query) (all []*job.Job, more bool, err error) {
+	if all, more, err = s.store.List(q); err == nil {
+		all, err = s.now(ctx, all)
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("jobs/scheduler: list: %w", err)
+	}
+	return all, more, nil
+}
+
+// now puts copies of those jobs that have not ended in the place of what the store knows of them.
+func (s *Scheduler) now(ctx context.Context, all []*job.Job) ([]*job.Job, error) {
+	out := slices.Clone(all)
+	err := s.do(ctx, func(st *state, _ time.Time) {
+		for i, j := range out {
+			if t := st.tasks[j.ID]; t != nil {
+				open := *t.Job
+				out[i] = &open
+			}
+		}
+	})
+	return out, err
+}
+
+// Worker is a worker as the scheduler knows it.
+type Worker struct {
+	placement.Worker
+	Host  string
+	Heard time.Time // when it beat last
+	Runs  []job.Run
+}
+
+// Workers lists the workers that were heard of within a lease.
+func (s *Scheduler) Workers(ctx context.Context) (all []Worker, err error) {
+	err = s.do(ctx, func(st *state, _ time.Time) {
+		for _, w := range st.byID() {
+			one := Worker{Worker: w.Worker, Host: w.host, Heard: w.heard}
+			for _, r := range w.running {
+				one.Runs = append(one.Runs, r)
+			}
+			slices.SortFunc(one.Runs, func(a, b job.Run) int { return compareIDs(a.Job, b.Job) })
+			all = append(all, one)
+		}
+	})
+	return all, err
+}
+
+// Counts are how many jobs are in each state that has not ended, and what the scheduler has counted since its store was made.
+func (s *Scheduler) Counts(ctx context.Context) (states map[job.State]int, counted map[string]int64, err error) {
+	states, counted = map[job.State]int{}, map[string]int64{}
+	err = s.do(ctx, func(st *state, _ time.Time) {
+		for _, t := range st.tasks {
+			states[t.State]++
+		}
+		for name, n := range st.counts {
+			counted[name] = n
+		}
+	})
+	return states, counted, err
+}
+
+// Events returns what has happened behind a number, so many at most, and the number of the last there is.
+func (s *Scheduler) Events(after uint64, most int) ([]store.Event, uint64, error) {
+	return s.store.Events(after, most)
+}
+
+// Question is what another process asks of the scheduler, in job.QueueControl; the answer goes to the message's ReplyTo.
+type Question struct {
+	Ask   string      `json:"ask"` // one of cancel, replay, job, jobs, workers, counts
+	ID    string      `json:"id,omitempty"`
+	Query store.Query `json:"query,omitzero"`
+}
+
+// Answer is what it is told.
+type Answer struct {
+	Error   string            `json:"error,omitempty"`
+	Unknown bool              `json:"unknown,omitempty"` // the error is store.ErrUnknown
+	Jobs    []*job.Job        `json:"jobs,omitempty"`
+	More    bool              `json:"more,omitempty"`
+	Workers []Worker          `json:"workers,omitempty"`
+	States  map[job.State]int `json:"states,omitempty"`
+	Counted map[string]int64  `json:"counted,omitempty"`
+}
+
+// questioned answers a question beside the loop, which it may need.
+func (s *Scheduler) questioned(d *queue.Delivery, _ time.Time) {
+	s.acks.Go(func() {
+		body, err := json.Marshal(s.answer(d.Body))
+		if err == nil && d.ReplyTo != "" {
+			err = s.broker.Publish(s.ctx, d.ReplyTo, queue.Message{CorrelationID: d.CorrelationID, Body: body, ContentType: "application/json"})
+		}
+		if err != nil { // who has asked is gone, or asks again
+			s.logger.Warn("jobs/scheduler: a question was not answered", "error", err)
+		}
+	})
+}
+
+func (s *Scheduler) answer(body []byte) (a Answer) {
+	q, err := Question{}, error(nil)
+	if err = json.Unmarshal(body, &q); err != nil {
+		return Answer{Error: "a question that cannot be read: " + err.Error()}
+	}
+	switch q.Ask {
+	case "cancel":
+		err = s.Cancel(s.ctx, q.ID)
+	case "replay":
+		err = s.Replay(s.ctx, q.ID)
+	case "job":
+		var j *job.Job
+		if j, err = s.Job(s.ctx, q.ID); err == nil {
+			a.Jobs = []*job.Job{j}
+		}
+	case "jobs":
+		a.Jobs, a.More, err = s.Jobs(s.ctx, q.Query)
+	case "workers":
+		a.Workers, err = s.Workers(s.ctx)
+	case "counts":
+		a.States, a.Counted, err = s.Counts(s.ctx)
+	default:
+		err = fmt.Errorf("a question %q; it is cancel, replay, job, jobs, workers or counts", q.Ask)
+	}
+	if err != nil {
+		return Answer{Error: err.Error(), Unknown: errors.Is(err, store.ErrUnknown)}
+	}
+	return a
+}

@@ -1,0 +1,102 @@
+package scheduler
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"cancha/jobs/job"
+	"cancha/jobs/queue"
+)
+
+// MaxResult is how large a result may be, in bytes of JSON: larger ones belong into a file, whose name is the result.
+const MaxResult = 1 << 20
+
+// report takes in how an attempt has ended.
+func (s *state) report(r *job.Report, now time.Time) {
+	t := s.tasks[r.Job]
+	if t == nil || t.Attempt != r.Attempt || t.State == job.Queued {
+		s.counts["executed twice"]++ // the attempt was given up, and went on all the same
+		return
+	}
+	s.left(t, r.Worker)
+	t.Worker, t.Ran = r.Worker, max(r.Ran, 0)
+	if r.Device != "" {
+		t.WorkerType, t.Model = r.Device, r.Model
+	}
+	t.planned, t.own = "", false
+	switch fault := fault(r); {
+	case fault != "":
+		s.fail(t, fault, true, now)
+	case r.Error != "":
+		s.fail(t, r.Error, r.Final, now)
+	default:
+		s.complete(t, r, now)
+	}
+}
+
+// worn ends a job whose message was handed out too often: it has killed its workers.
+func (s *state) worn(d *queue.Delivery, now time.Time) {
+	t := s.tasks[d.ID]
+	if t == nil || strconv.Itoa(t.Attempt) != d.Headers[job.HeaderAttempt] || t.State == job.Queued {
+		return
+	}
+	s.end(t, job.Dead, fmt.Sprintf("its message was handed out %d times, and its workers ended each time", d.Count), now)
+}
+
+// left takes a job off the list of what its worker runs.
+func (s *state) left(t *task, id string) {
+	if w := s.workers[id]; w != nil {
+		delete(w.running, t.ID)
+	}
+	if t.State == job.Assigned { // it was begun before this scheduler was, and no beat has told
+		t.Begun++
+	}
+	s.replan = true
+}
+
+// fault is what makes a result none.
+func fault(r *job.Report) string {
+	switch {
+	case r.Error != "":
+		return ""
+	case len(r.Result) > MaxResult:
+		return fmt.Sprintf("the result has %d bytes; at most %d: write large results into a file, and return its name", len(r.Result), MaxResult)
+	case len(r.Result) > 0 && !json.Valid(r.Result):
+		return "the result is no JSON"
+	}
+	return ""
+}
+
+// complete ends a job that has a result, and remembers how long it took.
+func (s *state) complete(t *task, r *job.Report, now time.Time) {
+	if w := s.workers[r.Worker]; w != nil {
+		add := s.history.Add
+		if r.Cold {
+			add = s.history.AddCold
+		}
+		if _, err := add(t.work, w.Worker, t.Ran); err == nil {
+			s.measured = true
+		}
+	}
+	t.Result, t.Error, t.Progress = r.Result, "", 1
+	s.end(t, job.Completed, "", now)
+}
+
+// fail has a job tried again after a while, or ends it.
+func (s *state) fail(t *task, why string, final bool, now time.Time) {
+	t.Error = why
+	switch {
+	case final:
+		s.end(t, job.Failed, why, now)
+	case t.Begun >= t.MaxAttempts():
+		s.end(t, job.Dead, why, now)
+	default:
+		wait := s.settings.backoff(t.Begun, s.random())
+		t.Again = now.Add(wait)
+		t.Reason = fmt.Sprintf("attempt %d of %d failed; tried again in %v", t.Begun, t.MaxAttempts(), wait.Round(time.Millisecond))
+		s.become(t.Job, job.Queued, now)
+		s.enqueue(t, now)
+	}
+}

@@ -1,0 +1,229 @@
+package scheduler
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	randv2 "math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"cancha/jobs/job"
+	"cancha/jobs/placement"
+	"cancha/jobs/queue"
+	"cancha/jobs/store"
+)
+
+// Scheduler is one that works. Start makes it; Close ends it.
+type Scheduler struct {
+	broker  queue.Broker
+	store   *store.Store
+	logger  *slog.Logger
+	state   *state
+	in      chan input
+	end     context.CancelCauseFunc
+	ctx     context.Context
+	work    sync.WaitGroup // the loop, and who feeds it
+	acks    sync.WaitGroup
+	sentIDs []string // of jobs whose result was sent, which the store does not know yet
+	trouble atomic.Pointer[string]
+	sources []interface{ Close() error }
+}
+
+// input is something that has happened: one of its fields is set.
+type input struct {
+	submission, report, lost, question *queue.Delivery
+	beat                               *job.Beat
+	ask                                func(s *state, now time.Time)
+	asked                              chan struct{} // closed when the effects of ask are durable
+}
+
+// Queues are what a scheduler declares: those of the contract, and its own.
+func Queues() []queue.Spec {
+	const deliveries = 20 // more than any job is tried: it ends a message that kills who reads it
+	return []queue.Spec{
+		{Name: job.QueueJobs, MaxDeliveries: deliveries, Priorities: true},
+		{Name: job.QueueCPU, MaxDeliveries: deliveries, Priorities: true, Dead: job.QueueLost},
+		{Name: job.QueueGPU, MaxDeliveries: deliveries, Priorities: true, Dead: job.QueueLost},
+		{Name: job.QueueResults},
+		{Name: job.QueueReports, MaxDeliveries: deliveries},
+		{Name: job.QueueControl, MaxDeliveries: deliveries},
+	}
+}
+
+// Start begins with the jobs that the store has. The store and the broker stay the caller's, who closes them after Close; logger may be nil. The context is
+// for the call alone.
+func Start(ctx context.Context, b queue.Broker, st *store.Store, settings Settings, logger *slog.Logger) (*Scheduler, error) {
+	s := &Scheduler{broker: b, store: st, logger: logger, in: make(chan input, 1024)}
+	if s.logger == nil {
+		s.logger = slog.New(slog.DiscardHandler)
+	}
+	if err := s.prepare(ctx, settings); err != nil {
+		return nil, errors.Join(fmt.Errorf("jobs/scheduler: start: %w", err), s.closeSources())
+	}
+	return s, nil
+}
+
+func (s *Scheduler) prepare(ctx context.Context, settings Settings) (err error) {
+	if settings, err = settings.normalize(); err != nil {
+		return err
+	}
+	if err := s.load(settings); err != nil {
+		return err
+	}
+	for _, q := range Queues() {
+		notes, err := s.broker.Declare(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, note := range notes {
+			s.logger.Warn("jobs/scheduler: "+note, "queue", q.Name)
+		}
+	}
+	s.ctx, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	if err := s.listen(ctx); err != nil {
+		s.end(nil)
+		s.work.Wait()
+		return err
+	}
+	s.work.Go(s.run)
+	return nil
+}
+
+// load makes the state of what the store has.
+func (s *Scheduler) load(settings Settings) error {
+	measured, counts, err := s.store.State()
+	if err != nil {
+		return err
+	}
+	history := &placement.History{}
+	if measured != nil {
+		if err := json.Unmarshal(measured, history); err != nil {
+			s.logger.Warn("jobs/scheduler: what was measured before cannot be read; it is measured anew", "error", err)
+			history = &placement.History{}
+		}
+	}
+	if s.state, err = newState(settings, s.store, history); err != nil {
+		return err
+	}
+	s.state.newID, s.state.random = rand.Text, randv2.Float64
+	if counts != nil {
+		s.state.counts = counts
+	}
+	var open []*job.Job
+	if err := s.store.Open(func(j *job.Job) error { open = append(open, j); return nil }); err != nil {
+		return err
+	}
+	if err := s.store.Unsent(func(j *job.Job) error { s.state.send(j); return nil }); err != nil {
+		return err
+	}
+	return s.state.restore(open, time.Now())
+}
+
+// ahead is how many messages are taken in advance: what is worked on in one turn.
+const ahead = 1024
+
+// listen begins to take what comes.
+func (s *Scheduler) listen(ctx context.Context) error {
+	heard, err := s.broker.Listen(ctx, job.TopicWorkers)
+	if err != nil {
+		return err
+	}
+	s.sources = append(s.sources, heard)
+	for name, as := range map[string]func(*queue.Delivery) input{
+		job.QueueJobs:    func(d *queue.Delivery) input { return input{submission: d} },
+		job.QueueReports: func(d *queue.Delivery) input { return input{report: d} },
+		job.QueueControl: func(d *queue.Delivery) input { return input{question: d} },
+		job.QueueLost:    func(d *queue.Delivery) input { return input{lost: d} },
+	} {
+		c, err := s.broker.Consume(ctx, name, ahead)
+		if err != nil {
+			return err
+		}
+		s.sources = append(s.sources, c)
+		s.work.Go(func() { s.feed(c, as) })
+	}
+	s.work.Go(func() { s.hear(heard) })
+	return nil
+}
+
+func (s *Scheduler) feed(c queue.Consumer, as func(*queue.Delivery) input) {
+	for {
+		d, err := c.Next(s.ctx)
+		if err != nil {
+			s.lost(err)
+			return
+		}
+		if !s.put(as(d)) {
+			return
+		}
+	}
+}
+
+func (s *Scheduler) hear(l queue.Listener) {
+	for {
+		m, err := l.Next(s.ctx)
+		if err != nil {
+			s.lost(err)
+			return
+		}
+		b := &job.Beat{}
+		if json.Unmarshal(m.Body, b) != nil { // a foreign message, of which nobody waits for an answer
+			continue
+		}
+		if !s.put(input{beat: b}) {
+			return
+		}
+	}
+}
+
+// put hands something to the loop, unless it has ended.
+func (s *Scheduler) put(i input) bool {
+	select {
+	case s.in <- i:
+		return true
+	case <-s.ctx.Done():
+		return false
+	}
+}
+
+// lost ends the scheduler where it hears nothing any more, though nobody has closed it.
+func (s *Scheduler) lost(err error) {
+	if s.ctx.Err() == nil {
+		s.logger.Error("jobs/scheduler: the broker is gone", "error", err)
+		s.end(err)
+	}
+}
+
+// Done is closed when the scheduler has ended, or the broker is gone.
+func (s *Scheduler) Done() <-chan struct{} { return s.ctx.Done() }
+
+// Trouble is why nothing goes on at the moment, as a full disk, or a broker that is away; "": all is well.
+func (s *Scheduler) Trouble() string {
+	if t := s.trouble.Load(); t != nil {
+		return *t
+	}
+	return ""
+}
+
+var errClosed = errors.New("the scheduler was closed")
+
+// Close ends the scheduler, and waits for that. What it has not acknowledged comes to the next one.
+func (s *Scheduler) Close() error {
+	s.end(errClosed)
+	s.work.Wait()
+	s.acks.Wait()
+	return s.closeSources()
+}
+
+func (s *Scheduler) closeSources() (err error) {
+	for _, c := range s.sources {
+		err = errors.Join(err, c.Close())
+	}
+	s.sources = nil
+	return err
+}

@@ -1,0 +1,192 @@
+package scheduler
+
+import (
+	"time"
+
+	"cancha/jobs/job"
+	"cancha/jobs/placement"
+	"cancha/jobs/queue"
+	"cancha/jobs/store"
+)
+
+// state is what the scheduler knows. One goroutine has it.
+type state struct {
+	settings Settings
+	planner  *placement.Planner
+	history  *placement.History
+	past     past
+	newID    func() string
+	random   func() float64 // from 0 to 1, for jitter
+
+	tasks     map[string]*task    // of jobs that have not ended, by id
+	keys      map[string]string   // id of the open job that has a key
+	followers map[string][]string // ids of open jobs that end as another one does
+	blocked   map[string][]string // ids of open jobs that wait for another one to complete
+	waiting   line                // jobs that could run, in the order of their priority
+	later     line                // jobs that may not run yet, by time
+	deadlines line                // by time
+	workers   map[string]*worker
+	counts    map[string]int64
+	restored  time.Time // when this scheduler began with jobs of another one; zero: they have been looked after
+	replan    bool      // something has changed that a plan looks at
+	effects
+}
+
+// past tells of jobs that have ended; the error is store.ErrUnknown where there is none.
+type past interface {
+	Get(id string) (*job.Job, error)
+	ByKey(key string) (*job.Job, error)
+}
+
+// task is a job that has not ended.
+type task struct {
+	*job.Job
+	work  placement.Work
+	ready time.Time // since when it could run
+	left  int       // jobs that it still waits for
+	// planned is the worker that the planner has given it to, and own tells that no other may take it.
+	planned string
+	own     bool
+	// deliveries is how often the message had been handed out with which it was begun.
+	deliveries int
+}
+
+// worker is one that was heard of.
+type worker struct {
+	placement.Worker
+	host    string
+	heard   time.Time
+	running map[string]job.Run // by job
+}
+
+// effects are what is to be done about what has happened.
+type effects struct {
+	changed  map[string]*job.Job
+	events   []store.Event
+	messages []outgoing
+	orders   map[string][]job.Order // by worker
+	measured bool
+}
+
+// outgoing is a message that is to be published.
+type outgoing struct {
+	queue string
+	queue.Message
+	result string // id of the job whose result it is; "": it is none
+}
+
+func newState(s Settings, p past, h *placement.History) (*state, error) {
+	planner, err := placement.NewPlanner(h, s.Placement)
+	if err != nil {
+		return nil, err
+	}
+	return &state{settings: s, planner: planner, history: h, past: p, tasks: map[string]*task{}, keys: map[string]string{}, followers: map[string][]string{},
+		blocked: map[string][]string{}, workers: map[string]*worker{}, counts: map[string]int64{}, effects: newEffects()}, nil
+}
+
+func newEffects() effects {
+	return effects{changed: map[string]*job.Job{}, orders: map[string][]job.Order{}}
+}
+
+// take returns the effects, and begins anew.
+func (s *state) take() effects {
+	e := s.effects
+	s.effects = newEffects()
+	return e
+}
+
+// become moves a job into another state, and notes that.
+func (s *state) become(j *job.Job, next job.State, now time.Time) {
+	if !j.State.Becomes(next) {
+		panic("jobs/scheduler: job " + j.ID + " cannot become " + string(next) + " where it is " + string(j.State))
+	}
+	j.State = next
+	s.note(j, now)
+}
+
+// note has a job put down as it is, with an event.
+func (s *state) note(j *job.Job, now time.Time) {
+	s.changed[j.ID] = j
+	text := j.Reason
+	if j.State.Ended() && j.Error != "" {
+		text = j.Error
+	}
+	s.events = append(s.events, store.Event{At: now, Job: j.ID, Type: j.Type, State: j.State, Worker: j.Worker, Text: text})
+	s.counts["events."+string(j.State)]++
+	s.replan = true
+}
+
+// order says something to a worker.
+func (s *state) order(worker string, o job.Order) {
+	s.orders[worker] = append(s.orders[worker], o)
+}
+
+// stop ends a job before it has ended by itself: whoever has it hears so.
+func (s *state) stop(t *task, as job.State, why string, now time.Time) {
+	s.drop(t)
+	if w := s.workers[t.Worker]; w != nil {
+		delete(w.running, t.ID)
+	}
+	s.end(t, as, why, now)
+}
+
+// end ends a job: its result is sent, and those that wait for it go on.
+func (s *state) end(t *task, as job.State, why string, now time.Time) {
+	if why != "" {
+		t.Error = why
+	}
+	t.Ended = now
+	s.become(t.Job, as, now)
+	delete(s.tasks, t.ID)
+	if key := t.IdempotencyKey(); s.keys[key] == t.ID {
+		delete(s.keys, key)
+	}
+	s.send(t.Job)
+	s.release(t, now)
+}
+
+// drop tells the worker that has a job, or may have it, that nobody wants it any more.
+func (s *state) drop(t *task) {
+	for id, w := range s.workers {
+		if t.State == job.Running && id == t.Worker || t.State == job.Assigned && w.Device == t.WorkerType {
+			s.order(id, job.Order{Job: t.ID, Attempt: t.Attempt, Verdict: job.Drop})
+		}
+	}
+}
+
+// send sends a job's result to who has asked for it.
+func (s *state) send(j *job.Job) {
+	body, err := j.Outcome()
+	if err != nil { // of what came as JSON
+		panic("jobs/scheduler: the result of job " + j.ID + " is no JSON: " + err.Error())
+	}
+	to := j.ReplyTo
+	if to == "" {
+		to = job.QueueResults
+	}
+	s.messages = append(s.messages, outgoing{to, queue.Message{ID: j.ID, CorrelationID: j.ID, ContentType: "application/json", Body: body}, j.ID})
+}
+
+// release lets those go on that wait for a job that has ended, or end as it has.
+func (s *state) release(t *task, now time.Time) {
+	blocked, followers := s.blocked[t.ID], s.followers[t.ID]
+	delete(s.blocked, t.ID)
+	delete(s.followers, t.ID)
+	for _, id := range blocked {
+		next := s.tasks[id]
+		switch {
+		case next == nil: // it has ended meanwhile
+		case t.State != job.Completed:
+			s.end(next, job.Failed, "after: job "+t.ID+" is "+string(t.State), now)
+		default:
+			if next.left--; next.left == 0 {
+				s.enqueue(next, now)
+			}
+		}
+	}
+	for _, id := range followers {
+		if next := s.tasks[id]; next != nil {
+			s.follow(next, t.Job, now)
+		}
+	}
+}

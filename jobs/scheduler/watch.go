@@ -1,0 +1,135 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"cancha/jobs/job"
+)
+
+// tick does what it is time for.
+func (s *state) tick(now time.Time) {
+	s.wake(now)
+	s.expire(now)
+	for _, w := range s.byID() {
+		if now.Sub(w.heard) > s.settings.Lease {
+			s.lose(w, now)
+		}
+	}
+	if !s.restored.IsZero() && !now.Before(s.restored.Add(s.grace())) {
+		s.giveAnew(now)
+	}
+}
+
+// grace is for how long a new scheduler waits for workers to tell what they have.
+func (s *state) grace() time.Duration { return 2 * s.settings.Lease / beats }
+
+// next is when tick is to be called again; zero: nothing is to be done at any time.
+func (s *state) next() (at time.Time) {
+	sooner := func(t time.Time) {
+		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
+			at = t
+		}
+	}
+	sooner(s.later.next())
+	sooner(s.deadlines.next())
+	for _, w := range s.workers {
+		sooner(w.heard.Add(s.settings.Lease + time.Millisecond))
+	}
+	if !s.restored.IsZero() {
+		sooner(s.restored.Add(s.grace()))
+	}
+	return at
+}
+
+// wake has jobs wait for a worker whose time has come.
+func (s *state) wake(now time.Time) {
+	for {
+		e, ok := s.later.due(now)
+		if !ok {
+			return
+		}
+		if t := s.tasks[e.id]; t != nil && t.State == job.Queued && t.left == 0 && t.SameAs == "" {
+			t.ready = now
+			s.wait(t)
+		}
+	}
+}
+
+// expire ends jobs whose deadline has passed.
+func (s *state) expire(now time.Time) {
+	for {
+		e, ok := s.deadlines.due(now)
+		if !ok {
+			return
+		}
+		if t := s.tasks[e.id]; t != nil {
+			s.stop(t, job.Failed, "its deadline, "+t.Deadline.Format(time.RFC3339)+", has passed", now)
+		}
+	}
+}
+
+// byID are the workers in a fixed order.
+func (s *state) byID() (all []*worker) {
+	for _, w := range s.workers {
+		all = append(all, w)
+	}
+	slices.SortFunc(all, func(a, b *worker) int { return compareIDs(a.ID, b.ID) })
+	return all
+}
+
+// lose gives up a worker: what it runs, and what only it was given, goes elsewhere.
+func (s *state) lose(w *worker, now time.Time) {
+	delete(s.workers, w.ID)
+	s.counts["workers lost"]++
+	s.replan = true
+	alone := !slices.ContainsFunc(s.byID(), func(other *worker) bool { return other.Device == w.Device })
+	for _, t := range s.held() {
+		switch {
+		case t.State == job.Running && t.Worker == w.ID:
+			s.takeFrom(t, w, now)
+		case t.State == job.Assigned && (t.own && t.planned == w.ID || alone && t.WorkerType == w.Device):
+			s.takeBack(t, now)
+			s.wait(t)
+		case t.State == job.Assigned && t.planned == w.ID:
+			t.planned = ""
+		}
+	}
+}
+
+// held are the jobs that were given to workers, in a fixed order.
+func (s *state) held() (all []*task) {
+	for _, t := range s.tasks {
+		if t.State == job.Assigned || t.State == job.Running {
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, func(a, b *task) int { return compareIDs(a.ID, b.ID) })
+	return all
+}
+
+// takeFrom has a job wait again that a lost worker runs, or may run. What comes of that attempt is of no account.
+func (s *state) takeFrom(t *task, w *worker, now time.Time) {
+	t.Error = fmt.Sprintf("worker %s has not been heard of for %v", w.ID, now.Sub(w.heard).Round(time.Millisecond))
+	if t.Begun >= t.MaxAttempts() {
+		s.end(t, job.Dead, t.Error, now)
+		return
+	}
+	t.planned, t.own = "", false
+	s.become(t.Job, job.Queued, now)
+	s.enqueue(t, now)
+}
+
+// giveAnew looks after jobs that another scheduler had given and nobody has begun: whether their messages are there is not known, so they are sent anew, and
+// the old ones refused.
+func (s *state) giveAnew(now time.Time) {
+	before := s.restored
+	s.restored = time.Time{}
+	for _, t := range s.held() {
+		if t.State == job.Assigned && !t.Assigned.After(before) {
+			s.takeBack(t, now)
+			s.wait(t)
+		}
+	}
+}

@@ -1,0 +1,5 @@
+// Package store is what a scheduler knows of its jobs, in a file: each job as it is, results until their time is over, keys that tell a job which was there
+// before, what has happened of late, and what was measured. It decides nothing: package scheduler does, and hands over what has changed.
+//
+// One process has the folder open. Each time it is opened its epoch grows: who has a lower one is not the scheduler any more.
+package store

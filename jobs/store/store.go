@@ -1,0 +1,284 @@
+package store
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"cancha/jobs/internal/disk"
+	"cancha/jobs/job"
+)
+
+// The buckets of the file.
+var (
+	bucketJobs   = []byte("jobs")   // jobs in JSON, by their number, which grows
+	bucketIDs    = []byte("ids")    // numbers by id
+	bucketKeys   = []byte("keys")   // ids by idempotency key
+	bucketOpen   = []byte("open")   // numbers of jobs that have not ended
+	bucketEnds   = []byte("ends")   // ids by the time at which they are forgotten
+	bucketOutbox = []byte("outbox") // numbers of jobs whose result was not sent yet
+	bucketEvents = []byte("events") // events in JSON, by their number
+	bucketState  = []byte("state")  // epoch, measurements, counts
+	keyEpoch     = []byte("epoch")
+	keyMeasured  = []byte("measured")
+	keyCounts    = []byte("counts")
+)
+
+// ErrHeld tells that another process has the folder open: it is the scheduler.
+var ErrHeld = disk.ErrHeld
+
+// ErrUnknown tells that there is no such job, or not any more.
+var ErrUnknown = errors.New("there is no such job; its time may be over")
+
+// Store is an open folder. One goroutine changes it; any may read.
+type Store struct {
+	file  *disk.File
+	hold  *disk.Hold
+	epoch uint64
+}
+
+// Open opens a folder, which is made where it is not there. The error is ErrHeld where another process has it.
+func Open(folder string) (*Store, error) {
+	s, err := open(folder)
+	if err != nil {
+		return nil, fmt.Errorf("jobs/store: open %s: %w", folder, err)
+	}
+	return s, nil
+}
+
+func open(folder string) (s *Store, err error) {
+	if err := disk.MakeFolder(folder); err != nil {
+		return nil, err
+	}
+	s = &Store{}
+	if s.hold, err = disk.TakeHold(folder); err != nil {
+		return nil, err
+	}
+	if s.file, err = disk.Open(filepath.Join(folder, "jobs.db"), disk.Options{Form: "jobs 1", Buckets: buckets()}); err != nil {
+		return nil, errors.Join(err, s.hold.Release())
+	}
+	if err := s.begin(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func buckets() (names []string) {
+	for _, b := range [][]byte{bucketJobs, bucketIDs, bucketKeys, bucketOpen, bucketEnds, bucketOutbox, bucketEvents, bucketState} {
+		names = append(names, string(b))
+	}
+	return names
+}
+
+// begin counts the epoch on.
+func (s *Store) begin() error {
+	return s.file.Write(0, func(tx *disk.Tx) error {
+		s.epoch = number(tx.Bucket(bucketState).Get(keyEpoch)) + 1
+		return tx.Bucket(bucketState).Put(keyEpoch, place(s.epoch))
+	})
+}
+
+// Epoch is how often the folder has been opened, this time included.
+func (s *Store) Epoch() uint64 { return s.epoch }
+
+// Close closes the folder; another process may open it then.
+func (s *Store) Close() error {
+	if err := errors.Join(s.file.Close(), s.hold.Release()); err != nil {
+		return fmt.Errorf("jobs/store: close: %w", err)
+	}
+	return nil
+}
+
+// Event is something that has happened to a job.
+type Event struct {
+	Number uint64    `json:"number"`
+	At     time.Time `json:"at"`
+	Job    string    `json:"job"`
+	Type   string    `json:"type"`
+	State  job.State `json:"state"`
+	Worker string    `json:"worker,omitempty"`
+	Text   string    `json:"text,omitempty"` // the reason, or the error
+}
+
+// Changes are what one transaction puts down.
+type Changes struct {
+	// Jobs are new, or others than they were. Of one that has ended the result is to be sent.
+	Jobs   []*job.Job
+	Events []Event // their numbers are given here
+	// Sent are ids of jobs whose result was.
+	Sent []string
+	// Measured is the planner's history, and Counts what the scheduler counts; nil: as they are.
+	Measured []byte
+	Counts   map[string]int64
+}
+
+// Commit puts changes down: all, durably, or after an error none.
+func (s *Store) Commit(c *Changes) error {
+	if err := s.file.Write(0, func(tx *disk.Tx) error { return c.write(tx) }); err != nil {
+		return fmt.Errorf("jobs/store: %w", err)
+	}
+	return nil
+}
+
+func (c *Changes) write(tx *disk.Tx) error {
+	for _, j := range c.Jobs {
+		if err := putJob(tx, j); err != nil {
+			return fmt.Errorf("put job %q: %w", j.ID, err)
+		}
+	}
+	for _, id := range c.Sent {
+		if n := tx.Bucket(bucketIDs).Get([]byte(id)); n != nil {
+			if err := tx.Bucket(bucketOutbox).Delete(slices.Clone(n)); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(putEvents(tx, c.Events), c.putState(tx.Bucket(bucketState)))
+}
+
+func (c *Changes) putState(b *disk.Bucket) error {
+	if c.Measured != nil {
+		if err := b.Put(keyMeasured, c.Measured); err != nil {
+			return err
+		}
+	}
+	if c.Counts == nil {
+		return nil
+	}
+	text, err := json.Marshal(c.Counts)
+	if err != nil {
+		return err
+	}
+	return b.Put(keyCounts, text)
+}
+
+// putJob puts a job down, and each list on which it stands now.
+func putJob(tx *disk.Tx, j *job.Job) error {
+	text, err := json.Marshal(j)
+	if err != nil {
+		return err
+	}
+	n, before, err := find(tx, j.ID)
+	if err != nil {
+		return err
+	}
+	if before == nil {
+		if n, err = add(tx, j); err != nil {
+			return err
+		}
+	} else if before.State.Ended() {
+		if err := tx.Bucket(bucketEnds).Delete(forgotten(before)); err != nil {
+			return err
+		}
+	}
+	if err := tx.Bucket(bucketJobs).Put(n, text); err != nil {
+		return err
+	}
+	if !j.State.Ended() {
+		return errors.Join(tx.Bucket(bucketOpen).Put(n, nil), tx.Bucket(bucketOutbox).Delete(n))
+	}
+	return errors.Join(tx.Bucket(bucketOpen).Delete(n), tx.Bucket(bucketOutbox).Put(n, nil), tx.Bucket(bucketEnds).Put(forgotten(j), []byte(j.ID)))
+}
+
+// find returns the number of a job, and the job; nil: there is none. The number is a copy: what the file returns does not outlive a change.
+func find(tx *disk.Tx, id string) (n []byte, j *job.Job, err error) {
+	if n = slices.Clone(tx.Bucket(bucketIDs).Get([]byte(id))); n == nil {
+		return nil, nil, nil
+	}
+	j, err = decode(tx.Bucket(bucketJobs).Get(n))
+	return n, j, err
+}
+
+func decode(text []byte) (*job.Job, error) {
+	j := &job.Job{}
+	if err := json.Unmarshal(text, j); err != nil {
+		return nil, fmt.Errorf("%w: a job that cannot be read: %w", disk.ErrDamaged, err)
+	}
+	return j, nil
+}
+
+// add gives a new job its number, and takes its key for it.
+func add(tx *disk.Tx, j *job.Job) (n []byte, err error) {
+	jobs := tx.Bucket(bucketJobs)
+	jobs.FillPercent = 0.9 // new ones come at the end
+	next, err := jobs.NextSequence()
+	if err != nil {
+		return nil, err
+	}
+	n = place(next)
+	return n, errors.Join(tx.Bucket(bucketIDs).Put([]byte(j.ID), n), tx.Bucket(bucketKeys).Put([]byte(j.IdempotencyKey()), []byte(j.ID)))
+}
+
+// forgotten is the place of an ended job on the list of those that are forgotten.
+func forgotten(j *job.Job) []byte {
+	return append(place(uint64(max(j.Ended.Add(j.Keep()).UnixNano(), 0))), j.ID...)
+}
+
+// mostEvents is how many are kept.
+const mostEvents = 10_000
+
+func putEvents(tx *disk.Tx, all []Event) error {
+	b := tx.Bucket(bucketEvents)
+	for _, e := range all {
+		var err error
+		if e.Number, err = b.NextSequence(); err != nil {
+			return err
+		}
+		text, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(b.Put(place(e.Number), text), b.Delete(place(e.Number-mostEvents))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Expire forgets jobs whose time is over at a moment, so many at most, and tells how many it was.
+func (s *Store) Expire(now time.Time, most int) (n int, err error) {
+	err = s.file.Write(disk.Reserve, func(tx *disk.Tx) error {
+		n = 0
+		c := tx.Bucket(bucketEnds).Cursor()
+		for k, id := c.First(); k != nil && n < most && len(k) >= 8 && number(k[:8]) <= uint64(now.UnixNano()); k, id = c.First() {
+			k = slices.Clone(k)
+			if err := errors.Join(forget(tx, string(id)), tx.Bucket(bucketEnds).Delete(k)); err != nil {
+				return err
+			}
+			n++
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("jobs/store: forget jobs whose time is over: %w", err)
+	}
+	return n, nil
+}
+
+// forget takes a job out; its key, too, unless another one has it.
+func forget(tx *disk.Tx, id string) error {
+	n, j, err := find(tx, id)
+	if n == nil || err != nil {
+		return err
+	}
+	key := []byte(j.IdempotencyKey())
+	if string(tx.Bucket(bucketKeys).Get(key)) == id {
+		if err := tx.Bucket(bucketKeys).Delete(key); err != nil {
+			return err
+		}
+	}
+	return errors.Join(tx.Bucket(bucketIDs).Delete([]byte(id)), tx.Bucket(bucketJobs).Delete(n), tx.Bucket(bucketOutbox).Delete(n))
+}
+
+func place(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
+func number(b []byte) uint64 {
+	if len(b) != 8 {
+		return 0
+	}
+	return binary.BigEndian.Uint64(b)
+}

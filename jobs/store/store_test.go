@@ -1,0 +1,156 @@
+package store_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"cancha/jobs/job"
+	"cancha/jobs/placement"
+	"cancha/jobs/store"
+)
+
+func opened(t *testing.T, folder string) *store.Store {
+	t.Helper()
+	s, err := store.Open(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+var noon = time.Unix(1_800_000_000, 0).UTC()
+
+func queued(id string) *job.Job {
+	return &job.Job{Spec: job.Spec{ID: id, Type: "t"}, State: job.Queued, Submitted: noon}
+}
+
+func commit(t *testing.T, s *store.Store, c *store.Changes) {
+	t.Helper()
+	if err := s.Commit(c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What was put down is there when the folder is opened again, and each list has what belongs on it.
+func TestStore(t *testing.T) {
+	folder := t.TempDir()
+	s := opened(t, folder)
+	full := &job.Job{Spec: job.Spec{ID: "full", Type: "t", Parameters: json.RawMessage(`{"x":1}`), Device: placement.GPU, Priority: 3, Key: "k", Deadline: noon, After: []string{"b"},
+		Unknown: map[string]json.RawMessage{"y": json.RawMessage("[2]")}},
+		State: job.Running, Submitted: noon, Assigned: noon, Started: noon, Attempt: 2, Begun: 1, Worker: "w", WorkerType: placement.GPU, Model: "H100", Reason: "r",
+		Predicted: map[placement.Device]float64{placement.GPU: 0.5}, Progress: 0.25, Doing: "d", Error: "e"}
+	commit(t, s, &store.Changes{Jobs: []*job.Job{queued("a"), full, queued("b")}, Events: []store.Event{{At: noon, Job: "a", State: job.Queued}, {Job: "b"}},
+		Measured: []byte("[1]"), Counts: map[string]int64{"twice": 2}})
+	b := queued("b")
+	b.State, b.Ended, b.Result = job.Completed, noon, json.RawMessage(`"done"`)
+	commit(t, s, &store.Changes{Jobs: []*job.Job{b}})
+	if _, err := store.Open(folder); !errors.Is(err, store.ErrHeld) {
+		t.Errorf("opened twice: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = opened(t, folder)
+	defer s.Close()
+	if s.Epoch() != 2 {
+		t.Errorf("epoch %d, want 2", s.Epoch())
+	}
+	if got, err := s.Get("full"); err != nil || !reflect.DeepEqual(got, full) {
+		t.Errorf("got %+v, %v, want %+v", got, err, full)
+	}
+	if got, err := s.ByKey("k"); err != nil || got.ID != "full" {
+		t.Errorf("by key: %+v, %v", got, err)
+	}
+	if got, err := s.ByKey("b"); err != nil || got.ID != "b" {
+		t.Errorf("by id as key: %+v, %v", got, err)
+	}
+	_, err1 := s.Get("c")
+	_, err2 := s.ByKey("full")
+	if !errors.Is(err1, store.ErrUnknown) || !errors.Is(err2, store.ErrUnknown) {
+		t.Errorf("got %v and %v", err1, err2)
+	}
+	check := func(what string, list func(func(*job.Job) error) error, want ...string) {
+		t.Helper()
+		var ids []string
+		if err := list(func(j *job.Job) error { ids = append(ids, j.ID); return nil }); err != nil || !reflect.DeepEqual(ids, want) {
+			t.Errorf("%s: %v, %v, want %v", what, ids, err, want)
+		}
+	}
+	check("open", s.Open, "a", "full")
+	check("unsent", s.Unsent, "b")
+	commit(t, s, &store.Changes{Sent: []string{"b", "unknown"}})
+	check("unsent", s.Unsent)
+	if events, last, err := s.Events(1, 10); err != nil || last != 2 || len(events) != 1 || events[0].Job != "b" {
+		t.Errorf("events: %+v, %d, %v", events, last, err)
+	}
+	if measured, counts, err := s.State(); err != nil || string(measured) != "[1]" || counts["twice"] != 2 {
+		t.Errorf("state: %s, %v, %v", measured, counts, err)
+	}
+}
+
+// The last that came are listed first, page by page.
+func TestList(t *testing.T) {
+	s := opened(t, t.TempDir())
+	defer s.Close()
+	var all []*job.Job
+	for i := range 250 {
+		j := queued(fmt.Sprint(i))
+		if i%2 == 0 {
+			j.State, j.Ended, j.Worker, j.Type = job.Dead, noon, "w", "even"
+		}
+		all = append(all, j)
+	}
+	commit(t, s, &store.Changes{Jobs: all})
+	for _, test := range []struct {
+		q     store.Query
+		first string
+		n     int
+		more  bool
+	}{
+		{store.Query{}, "249", 100, true},
+		{store.Query{Limit: 250}, "249", 250, false},
+		{store.Query{States: []job.State{job.Dead}, Limit: 125}, "248", 125, false},
+		{store.Query{States: []job.State{job.Dead, job.Failed}, Limit: 100, Skip: 100}, "48", 25, false},
+		{store.Query{Type: "even", Worker: "w", Limit: 1}, "248", 1, true},
+		{store.Query{Type: "none"}, "", 0, false},
+	} {
+		got, more, err := s.List(test.q)
+		if err != nil || len(got) != test.n || more != test.more || test.n > 0 && got[0].ID != test.first {
+			t.Errorf("%+v: %d jobs, %v, %v", test.q, len(got), more, err)
+		}
+	}
+}
+
+// A job whose time is over is forgotten, with its key; one that is replayed is not.
+func TestExpire(t *testing.T) {
+	s := opened(t, t.TempDir())
+	defer s.Close()
+	ended := func(id string, keep time.Duration) *job.Job {
+		j := queued(id)
+		j.State, j.Ended, j.ResultTTL = job.Dead, noon, keep
+		return j
+	}
+	commit(t, s, &store.Changes{Jobs: []*job.Job{ended("a", time.Minute), ended("b", time.Hour), ended("c", time.Minute), ended("d", time.Second), queued("e")}})
+	commit(t, s, &store.Changes{Jobs: []*job.Job{queued("c")}})
+	if n, err := s.Expire(noon.Add(time.Minute), 1); n != 1 || err != nil {
+		t.Errorf("%d, %v, want one of two", n, err)
+	}
+	if n, err := s.Expire(noon.Add(time.Minute), 10); n != 1 || err != nil {
+		t.Errorf("%d, %v, want the other", n, err)
+	}
+	for id, want := range map[string]bool{"a": false, "b": true, "c": true, "d": false, "e": true} {
+		_, err := s.Get(id)
+		_, err2 := s.ByKey(id)
+		if (err == nil) != want || (err2 == nil) != want {
+			t.Errorf("%s: %v, %v, want it there: %v", id, err, err2, want)
+		}
+	}
+	commit(t, s, &store.Changes{Jobs: []*job.Job{queued("a")}}) // the same id once more
+	if j, err := s.ByKey("a"); err != nil || j.State != job.Queued {
+		t.Errorf("%+v, %v", j, err)
+	}
+}
