@@ -37,7 +37,7 @@ type Job struct {
 	// Ran is for how many seconds the last attempt ran, without its transfer to the worker.
 	Ran float64
 	// Result is what a completed job returned, as JSON.
-	Result json.RawMessage
+	Result json.RawMessage `json:",omitempty"`
 	// Error is why the last attempt failed, also of a job that is tried again.
 	Error string
 }

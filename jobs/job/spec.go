@@ -42,7 +42,7 @@ type Spec struct {
 	ID   string
 	Type string
 	// Parameters are a JSON object; nil: none.
-	Parameters json.RawMessage
+	Parameters json.RawMessage `json:",omitempty"`
 	// Device is an order; "": any.
 	Device placement.Device
 	// PreferGPU is a wish, which decides between devices that are as good.

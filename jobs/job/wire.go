@@ -8,10 +8,10 @@ import (
 
 // Queues and topics. The first four are the contract's.
 const (
-	QueueJobs    = "job_queue"    // submissions
-	QueueCPU     = "cpu_queue"    // jobs for any worker with a CPU
-	QueueGPU     = "gpu_queue"    // jobs for any worker with a GPU
-	QueueResults = "result_queue" // of jobs that say no reply_to
+	QueueJobs    = "job_queue"      // submissions
+	QueueCPU     = "cpu_queue"      // jobs for any worker with a CPU
+	QueueGPU     = "gpu_queue"      // jobs for any worker with a GPU
+	QueueResults = "result_queue"   // of jobs that say no reply_to
 	QueueReports = "cancha.reports" // of workers: how attempts have ended
 	QueueLost    = "cancha.lost"    // jobs that have killed their workers too often
 	QueueControl = "cancha.control" // questions to the scheduler

@@ -1,0 +1,385 @@
+package scheduler
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cancha/jobs/job"
+	"cancha/jobs/placement"
+	"cancha/jobs/queue"
+	"cancha/jobs/store"
+)
+
+// bench is a state with a clock of its own, and a past in memory.
+type bench struct {
+	*testing.T
+	*state
+	now  time.Time
+	past map[string]*job.Job
+	out  effects // of the last step
+	sent []string
+}
+
+func newBench(t *testing.T) *bench {
+	b := &bench{T: t, now: time.Unix(1_800_000_000, 0).UTC(), past: map[string]*job.Job{}}
+	settings, err := Settings{Placement: placement.Settings{Explore: -1}}.normalize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.state, err = newState(settings, b, &placement.History{}); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	b.newID = func() string { n++; return fmt.Sprint("made-", n) }
+	b.random = func() float64 { return 0.5 }
+	return b
+}
+
+func (b *bench) Get(id string) (*job.Job, error) {
+	if j := b.past[id]; j != nil {
+		return j, nil
+	}
+	return nil, store.ErrUnknown
+}
+
+func (b *bench) ByKey(key string) (*job.Job, error) {
+	for _, j := range b.past {
+		if j.IdempotencyKey() == key {
+			return j, nil
+		}
+	}
+	return nil, store.ErrUnknown
+}
+
+// step lets so much time pass, does something, and carries out what is to be done.
+func (b *bench) step(after time.Duration, do func()) {
+	b.Helper()
+	b.now = b.now.Add(after)
+	do()
+	b.tick(b.now)
+	if b.replan {
+		b.place(b.now)
+	}
+	b.out = b.state.take()
+	for _, j := range b.out.changed {
+		c := *j
+		b.past[j.ID] = &c
+	}
+	for _, m := range b.out.messages {
+		b.sent = append(b.sent, m.queue+" "+m.ID+m.Headers[job.HeaderAttempt])
+	}
+}
+
+func (b *bench) submit(body string) {
+	b.Helper()
+	b.step(time.Millisecond, func() {
+		if _, err := b.accept(&queue.Message{Body: []byte(body)}, b.now); err != nil {
+			b.Fatal(err)
+		}
+	})
+}
+
+func cpu(id string) placement.Worker {
+	return placement.Worker{ID: id, Device: placement.CPU, Memory: 8e9}
+}
+
+// beats has a worker beat, with what it runs and what it claims: "job/attempt".
+func (b *bench) beats(w placement.Worker, runs, claims string) (verdicts map[string]job.Verdict) {
+	b.Helper()
+	beat := &job.Beat{Worker: w}
+	for _, f := range strings.Fields(runs) {
+		r := job.Run{}
+		b.scan(f, &r.Job, &r.Attempt)
+		beat.Running = append(beat.Running, r)
+	}
+	for _, f := range strings.Fields(claims) {
+		c := job.Claim{Count: 1}
+		if again := strings.TrimSuffix(f, "!"); again != f {
+			f, c.Count = again, 2
+		}
+		b.scan(f, &c.Job, &c.Attempt)
+		beat.Claims = append(beat.Claims, c)
+	}
+	b.step(time.Millisecond, func() { b.beat(beat, b.now) })
+	verdicts = map[string]job.Verdict{}
+	for _, o := range b.out.orders[w.ID] {
+		verdicts[fmt.Sprintf("%s/%d", o.Job, o.Attempt)] = o.Verdict
+	}
+	return verdicts
+}
+
+func (b *bench) scan(text string, name *string, attempt *int) {
+	b.Helper()
+	at := strings.LastIndex(text, "/")
+	*name = text[:at]
+	if _, err := fmt.Sscan(text[at+1:], attempt); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) reports(r job.Report) {
+	b.Helper()
+	if r.Worker == "" {
+		r.Worker, r.Device = "w", placement.CPU
+	}
+	b.step(time.Millisecond, func() { b.report(&r, b.now) })
+}
+
+// is checks in which state a job is, and that what was put down says so.
+func (b *bench) is(id string, want job.State, saying string) {
+	b.Helper()
+	j := b.past[id]
+	switch {
+	case j == nil:
+		b.Fatalf("there is no job %s", id)
+	case j.State != want || !strings.Contains(j.Error+" "+j.Reason, saying):
+		b.Fatalf("job %s is %s (%s; %s), want %s: %s", id, j.State, j.Error, j.Reason, want, saying)
+	case want.Ended() == (b.tasks[id] != nil):
+		b.Fatalf("job %s is %s, and open: %v", id, want, b.tasks[id] != nil)
+	}
+}
+
+// went checks what was sent since the last time.
+func (b *bench) went(want ...string) {
+	b.Helper()
+	if fmt.Sprint(b.sent) != fmt.Sprint(want) {
+		b.Fatalf("sent %v, want %v", b.sent, want)
+	}
+	b.sent = nil
+}
+
+const simple = `{"job_type":"vector_addition","job_id":"a","size":1000}`
+
+// A job's whole way.
+func TestWay(t *testing.T) {
+	b := newBench(t)
+	b.submit(simple)
+	b.is("a", job.Queued, "")
+	b.went()
+	b.beats(cpu("w"), "", "")
+	b.is("a", job.Assigned, "cpu: ")
+	b.went("cpu_queue a1")
+	if v := b.beats(cpu("w"), "", "a/1")["a/1"]; v != job.Begin {
+		t.Errorf("got %q", v)
+	}
+	b.is("a", job.Running, "")
+	b.reports(job.Report{Job: "a", Attempt: 1, Ran: 0.5, Result: json.RawMessage(`{"sum":1}`)})
+	b.is("a", job.Completed, "")
+	b.went("result_queue a")
+	if j := b.past["a"]; string(j.Result) != `{"sum":1}` || j.Begun != 1 || j.Worker != "w" || j.Ran != 0.5 || len(j.Predicted) == 0 {
+		t.Errorf("%+v", j)
+	}
+	b.submit(simple) // again: it is answered, and not done again
+	b.went("result_queue a")
+	b.reports(job.Report{Job: "a", Attempt: 1})
+	if b.counts["executed twice"] != 1 {
+		t.Errorf("counts %v", b.counts)
+	}
+}
+
+// What fails is tried again after a while, until it is dead; a fault for good is none of that.
+func TestRetry(t *testing.T) {
+	b := newBench(t)
+	b.beats(cpu("w"), "", "")
+	b.submit(simple)
+	for attempt := 1; attempt <= 3; attempt++ {
+		b.beats(cpu("w"), "", fmt.Sprint("a/", attempt))
+		b.is("a", job.Running, "")
+		b.reports(job.Report{Job: "a", Attempt: attempt, Error: "it burns"})
+		if attempt < 3 {
+			b.is("a", job.Queued, fmt.Sprintf("attempt %d of 3 failed; tried again in %ds", attempt, attempt))
+			b.beats(cpu("w"), "", "")
+			b.is("a", job.Queued, "it burns")
+			b.step(time.Duration(attempt)*time.Second, func() { b.beat(&job.Beat{Worker: cpu("w")}, b.now) })
+		}
+	}
+	b.is("a", job.Dead, "it burns")
+	b.went("cpu_queue a1", "cpu_queue a2", "cpu_queue a3", "result_queue a")
+	b.step(time.Second, func() {
+		if err := b.replay("a", b.now); err != nil {
+			t.Fatal(err)
+		}
+	})
+	b.beats(cpu("w"), "", "a/4")
+	b.reports(job.Report{Job: "a", Attempt: 4, Error: "no such picture", Final: true})
+	b.is("a", job.Failed, "no such picture")
+	b.step(0, func() {
+		if err := b.replay("a", b.now); err == nil || !strings.Contains(err.Error(), "only dead ones") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// A worker that falls silent loses its jobs; when it speaks again, what it did is of no account.
+func TestSilent(t *testing.T) {
+	b := newBench(t)
+	b.beats(cpu("w"), "", "")
+	b.submit(simple)
+	b.beats(cpu("w"), "", "a/1")
+	b.step(11*time.Second, func() {})
+	b.is("a", job.Queued, "worker w has not been heard of for 11")
+	b.beats(cpu("x"), "", "")
+	b.is("a", job.Assigned, "")
+	if v := b.beats(cpu("w"), "a/1", "")["a/1"]; v != job.Drop {
+		t.Errorf("the late worker is told %q", v)
+	}
+	if v := b.beats(cpu("x"), "", "a/1! a/2"); v["a/1"] != job.Drop || v["a/2"] != job.Begin {
+		t.Errorf("got %v", v)
+	}
+	b.reports(job.Report{Job: "a", Attempt: 1})
+	b.is("a", job.Running, "")
+	b.reports(job.Report{Job: "a", Attempt: 2, Worker: "x"})
+	b.is("a", job.Completed, "")
+	if b.past["a"].Begun != 2 || b.counts["executed twice"] != 1 {
+		t.Errorf("%+v, %v", b.past["a"], b.counts)
+	}
+}
+
+// A message that comes again while its worker may live waits; it begins elsewhere when that is silent.
+func TestRedelivered(t *testing.T) {
+	b := newBench(t)
+	b.beats(cpu("w"), "", "")
+	b.submit(simple)
+	b.beats(cpu("w"), "", "a/1")
+	if v := b.beats(cpu("x"), "", "a/1!")["a/1"]; v != job.Later {
+		t.Errorf("got %q", v)
+	}
+	b.beats(cpu("w"), "a/1", "")
+	b.step(5*time.Second, func() {})
+	if v := b.beats(cpu("x"), "", "a/1!")["a/1"]; v != job.Begin {
+		t.Errorf("got %q", v)
+	}
+	if v := b.beats(cpu("x"), "", "a/1!")["a/1"]; v != job.Begin || b.tasks["a"].Begun != 2 {
+		t.Errorf("an answer that was lost: %q, begun %d times", v, b.tasks["a"].Begun)
+	}
+}
+
+// A job that kills its workers is dead when it has been begun as often as it may.
+func TestKiller(t *testing.T) {
+	b := newBench(t)
+	b.beats(cpu("w"), "", "")
+	b.submit(simple)
+	for n := range 3 {
+		w := cpu(fmt.Sprint("w", n))
+		if v := b.beats(w, "", "a/1!")["a/1"]; v != job.Begin {
+			t.Fatalf("worker %d: %q", n, v)
+		}
+		b.step(5*time.Second, func() {})
+	}
+	if v := b.beats(cpu("x"), "", "a/1!")["a/1"]; v != job.Drop {
+		t.Errorf("got %q", v)
+	}
+	b.is("a", job.Dead, "as often as it may")
+}
+
+// Cancelled, late and depending jobs end, whatever state they are in.
+func TestEnds(t *testing.T) {
+	b := newBench(t)
+	w := cpu("w")
+	b.submit(`{"job_type":"vector_addition","job_id":"early","not_before":1800000100}`)
+	b.submit(`{"job_type":"vector_addition","job_id":"late","deadline":1800000020}`)
+	b.submit(`{"job_type":"vector_addition","job_id":"c"}`)
+	b.submit(`{"job_type":"vector_addition","job_id":"d","after":["c"]}`)
+	b.submit(`{"job_type":"vector_addition","job_id":"e","after":["d"]}`)
+	b.submit(`{"job_type":"vector_addition","job_id":"f","after":["nobody"]}`)
+	b.is("f", job.Failed, `there is no job "nobody"`)
+	b.is("d", job.Queued, "waits for 1 jobs")
+	b.beats(w, "", "")
+	b.beats(w, "", "c/1")
+	b.step(0, func() {
+		if err := b.cancel("c", b.now); err != nil {
+			t.Error(err)
+		}
+	})
+	b.is("c", job.Cancelled, "")
+	b.is("d", job.Failed, "after: job c is cancelled")
+	b.is("e", job.Failed, "after: job d is failed")
+	if o := b.out.orders["w"]; len(o) != 1 || o[0].Job != "c" || o[0].Verdict != job.Drop {
+		t.Errorf("the worker is told %+v", o)
+	}
+	b.reports(job.Report{Job: "c", Attempt: 1})
+	b.is("c", job.Cancelled, "")
+	b.step(20*time.Second, func() { b.beat(&job.Beat{Worker: w}, b.now) })
+	b.is("late", job.Failed, "its deadline, 2027-01-15T08:00:20Z, has passed")
+	b.is("early", job.Queued, "")
+	b.step(80*time.Second, func() { b.beat(&job.Beat{Worker: w}, b.now) })
+	b.is("early", job.Assigned, "")
+}
+
+// Two submissions of a key are one job, unless it has failed.
+func TestKey(t *testing.T) {
+	b := newBench(t)
+	b.beats(cpu("w"), "", "")
+	keyed := func(id string) string { return `{"job_type":"vector_addition","key":"k","job_id":"` + id + `"}` }
+	b.submit(keyed("a"))
+	b.submit(keyed("b"))
+	b.is("b", job.Queued, "job a was submitted before")
+	b.beats(cpu("w"), "", "a/1")
+	b.reports(job.Report{Job: "a", Attempt: 1, Result: json.RawMessage("7")})
+	b.is("b", job.Completed, "as job a")
+	b.submit(keyed("c"))
+	b.is("c", job.Completed, "as job ")
+	if string(b.past["c"].Result) != "7" || b.past["c"].Begun != 0 {
+		t.Errorf("%+v", b.past["c"])
+	}
+	b.went("cpu_queue a1", "result_queue a", "result_queue b", "result_queue c")
+}
+
+// A submission that nobody can run fails, and says why to whom it may.
+func TestRefused(t *testing.T) {
+	b := newBench(t)
+	for body, why := range map[string]string{`{`: "want a JSON object", `{"job_type":"matrix_multiply","size":1e12}`: "at most 4 TB", `{"job_type":"x","after":[""]}`: "empty job_id"} {
+		b.submit(body)
+		if len(b.out.messages) != 1 || !strings.Contains(string(b.out.messages[0].Body), why) || !strings.Contains(string(b.out.messages[0].Body), `"status":"failed"`) {
+			t.Errorf("%s: %+v", body, b.out.messages)
+		}
+	}
+}
+
+// A scheduler that comes after another one goes on with what that had.
+func TestRestore(t *testing.T) {
+	old := newBench(t)
+	old.beats(cpu("w"), "", "")
+	old.submit(`{"job_type":"vector_addition","job_id":"runs"}`)
+	old.beats(cpu("w"), "", "runs/1")
+	old.submit(`{"job_type":"vector_addition","job_id":"given"}`)
+	old.submit(`{"job_type":"vector_addition","job_id":"begun"}`)
+	old.submit(`{"job_type":"vector_addition","job_id":"after","after":["runs"]}`)
+	old.submit(`{"job_type":"vector_addition","job_id":"same","key":"runs"}`)
+	for _, id := range []string{"given", "begun"} {
+		if old.past[id].State == job.Queued { // the planner has not given it yet
+			j := *old.past[id]
+			j.State, j.Attempt, j.WorkerType = job.Assigned, 1, placement.CPU
+			old.past[id] = &j
+		}
+	}
+	b := newBench(t)
+	b.past, b.now = old.past, old.now.Add(time.Minute)
+	b.state.past = b
+	var open []*job.Job
+	for _, id := range []string{"runs", "given", "begun", "after", "same"} {
+		j := *old.past[id]
+		open = append(open, &j)
+	}
+	b.step(0, func() {
+		if err := b.restore(open, b.now); err != nil {
+			t.Fatal(err)
+		}
+	})
+	b.beats(cpu("w"), "runs/1 begun/1", "")
+	b.is("begun", job.Running, "")
+	b.went()
+	b.step(5*time.Second, func() {
+		b.beat(&job.Beat{Worker: cpu("w"), Running: []job.Run{{Job: "runs", Attempt: 1}, {Job: "begun", Attempt: 1}}}, b.now)
+	})
+	b.went("cpu_queue given2")
+	if v := b.beats(cpu("x"), "", "given/1 given/2"); v["given/1"] != job.Drop || v["given/2"] != job.Begin {
+		t.Errorf("got %v", v)
+	}
+	b.reports(job.Report{Job: "runs", Attempt: 1})
+	b.is("after", job.Assigned, "")
+	b.is("same", job.Completed, "as job runs")
+}
