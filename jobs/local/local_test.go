@@ -72,3 +72,15 @@ func BenchmarkInProcess(b *testing.B) {
 		b.Run(fmt.Sprintf("%d in flight", inFlight), func(b *testing.B) { jobstest.BenchmarkBroker(b, opened(b, b.TempDir(), local.Options{}), inFlight) })
 	}
 }
+
+func TestJobs(t *testing.T) {
+	jobstest.TestJobs(t, func(t *testing.T) jobstest.Bench { return &inProcess{"", opened(t, t.TempDir(), local.Options{})} })
+}
+
+func BenchmarkJobs(b *testing.B) {
+	for _, inFlight := range []int{1, 100} {
+		b.Run(fmt.Sprintf("%d in flight", inFlight), func(b *testing.B) {
+			jobstest.BenchmarkJobs(b, &inProcess{"", opened(b, b.TempDir(), local.Options{})}, 2, inFlight)
+		})
+	}
+}

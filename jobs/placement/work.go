@@ -92,14 +92,11 @@ func NeuralNetwork(input, hidden, output, batch, epochs float64) Work {
 	})
 }
 
-// ImageProcessing is the work of passing an operation so many times over a picture of float32. Of each pixel and pass, blur and sharpen make a sum of
-// 3 × 3 products (17 operations), edges two such sums and their length (38, Sobel's operator), grayscale one of three (5). Another operation counts as blur.
+// ImageProcessing is the work of passing an operation so many times over a picture of float32. Of each pixel and pass, blur, sharpen and edges make a sum of
+// 3 × 3 products (17 operations), grayscale one of three (5). Another operation counts as blur.
 func ImageProcessing(width, height float64, operation string, iterations float64) Work {
 	pixels, each, channels := width*height, 17.0, 1.0
-	switch operation {
-	case "edges":
-		each = 38
-	case "grayscale":
+	if operation == "grayscale" {
 		each, channels = 5, 3
 	}
 	bytes := word * (channels + 1) * pixels

@@ -1,0 +1,243 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"cancha/jobs/job"
+	"cancha/jobs/worker"
+	"cancha/ml"
+	"cancha/ml/nn"
+	"cancha/runtime/gpu"
+)
+
+// Funcs are the functions of a worker whose jobs compute in a session. Jobs that run at the same time share it.
+func Funcs(s *gpu.Session) map[string]worker.Func {
+	all := map[string]worker.Func{}
+	for _, name := range job.Types() {
+		all[name] = func(ctx context.Context, t *worker.Task) (any, error) { return run(ctx, s, t) }
+	}
+	return all
+}
+
+// Result is what a job returns.
+type Result struct {
+	// Shape of what was computed, its mean, and its first numbers, four at most.
+	Shape []int64   `json:"shape"`
+	Mean  float64   `json:"mean"`
+	First []float32 `json:"first"`
+	// Seconds that the computation took, with the copies to the device and back, and without the making of the data.
+	Seconds float64 `json:"seconds"`
+	Device  string  `json:"device"` // where it ran, as the session says
+	// Loss is that of a network after each epoch, of a hundred epochs at most.
+	Loss []float64 `json:"loss,omitempty"`
+}
+
+func run(ctx context.Context, s *gpu.Session, t *worker.Task) (any, error) {
+	o, err := job.ReadOperation(t.Type, t.Parameters)
+	if err != nil {
+		return nil, worker.Final(err)
+	}
+	switch o := o.(type) {
+	case job.Matrices:
+		return compute(ctx, s, multiply(o))
+	case job.Vectors:
+		return compute(ctx, s, add(o))
+	case job.Image:
+		return compute(ctx, s, picture(o, t))
+	case job.Network:
+		return train(ctx, s, o, t)
+	}
+	return nil, worker.Final(fmt.Errorf("%q is no operation", t.Type))
+}
+
+// plan is a computation on arrays of so many numbers.
+type plan struct {
+	shape   []int64
+	lengths []int64
+	seed    int64
+	fixed   map[int][]float32 // arrays that are not random
+	// steps return the array that has the result; it is as long as the last.
+	steps func(ctx context.Context, arrays []*gpu.Float32s) (*gpu.Float32s, error)
+}
+
+// compute makes the data, and times the rest.
+func compute(ctx context.Context, s *gpu.Session, p plan) (*Result, error) {
+	values, err := p.values()
+	if err != nil {
+		return nil, worker.Final(err)
+	}
+	begin := time.Now()
+	last := values[len(values)-1]
+	arrays, err := load(s, values)
+	if err == nil {
+		err = p.result(ctx, arrays, last)
+	}
+	took := time.Since(begin)
+	for _, a := range arrays {
+		err = errors.Join(err, a.Close())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Shape: p.shape, Mean: mean(last), First: last[:min(len(last), 4)], Seconds: took.Seconds()}, nil
+}
+
+func (p plan) result(ctx context.Context, arrays []*gpu.Float32s, to []float32) error {
+	a, err := p.steps(ctx, arrays)
+	if err != nil {
+		return err
+	}
+	return a.CopyTo(ctx, to)
+}
+
+func (p plan) values() (all [][]float32, err error) {
+	for i, n := range p.lengths {
+		if n > math.MaxInt32 {
+			return nil, fmt.Errorf("an array of %d numbers, where a device counts to %d", n, math.MaxInt32)
+		}
+		v := p.fixed[i]
+		if v == nil {
+			v = make([]float32, n)
+		}
+		if p.fixed[i] == nil && i < len(p.lengths)-1 {
+			random(v, p.seed+int64(i))
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// random fills numbers from -0.5 to 0.5.
+func random(values []float32, seed int64) {
+	r := rand.New(rand.NewPCG(uint64(seed), 0x6a6f62))
+	for i := range values {
+		values[i] = r.Float32() - .5
+	}
+}
+
+func load(s *gpu.Session, values [][]float32) (all []*gpu.Float32s, err error) {
+	for _, v := range values {
+		a, err := gpu.NewFloat32s(s, v)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+func mean(values []float32) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += float64(v)
+	}
+	return sum / float64(max(len(values), 1))
+}
+
+func multiply(o job.Matrices) plan {
+	m, n, k := int(o.M), int(o.N), int(o.K)
+	return plan{[]int64{o.M, o.N}, []int64{o.M * o.K, o.K * o.N, o.M * o.N}, o.Seed, nil, func(ctx context.Context, a []*gpu.Float32s) (*gpu.Float32s, error) {
+		return a[2], gpu.Sgemm(ctx, false, false, m, n, k, 1, a[0], a[1], 0, a[2])
+	}}
+}
+
+func add(o job.Vectors) plan {
+	return plan{[]int64{o.Size}, []int64{o.Size, o.Size, o.Size}, o.Seed, nil, func(ctx context.Context, a []*gpu.Float32s) (*gpu.Float32s, error) {
+		return a[2], gpu.VectorAdd(ctx, a[2], a[0], a[1])
+	}}
+}
+
+// filter is what is summed of a point's surroundings, channel by channel.
+func filter(operation string) (weights []float32, channels, size int) {
+	switch operation {
+	case "sharpen":
+		return []float32{0, -1, 0, -1, 5, -1, 0, -1, 0}, 1, 3
+	case "edges": // Laplace's operator
+		return []float32{-1, -1, -1, -1, 8, -1, -1, -1, -1}, 1, 3
+	case "grayscale": // luma of ITU-R BT.601
+		return []float32{0.299, 0.587, 0.114}, 3, 1
+	}
+	const ninth = 1.0 / 9
+	return []float32{ninth, ninth, ninth, ninth, ninth, ninth, ninth, ninth, ninth}, 1, 3
+}
+
+// picture passes a filter over a picture once or several times, to and fro between two arrays; a picture that has become gray is made gray of the first again.
+func picture(o job.Image, t *worker.Task) plan {
+	weights, channels, size := filter(o.Operation)
+	c := gpu.Conv{Images: 1, Channels: channels, Height: int(o.Height), Width: int(o.Width), Filters: 1, FilterHeight: size, FilterWidth: size, Padding: size / 2}
+	pixels := o.Height * o.Width
+	return plan{[]int64{o.Height, o.Width}, []int64{int64(channels) * pixels, int64(len(weights)), pixels}, o.Seed, map[int][]float32{1: weights},
+		func(ctx context.Context, a []*gpu.Float32s) (*gpu.Float32s, error) {
+			from, to := a[0], a[2]
+			for i := range o.Iterations {
+				t.Progress(float64(i)/float64(o.Iterations), o.Operation)
+				if err := gpu.Conv2D(ctx, to, from, a[1], c); err != nil {
+					return nil, err
+				}
+				if channels == 1 {
+					from, to = to, from
+				}
+			}
+			if channels == 1 {
+				return from, nil
+			}
+			return to, nil
+		}}
+}
+
+// mostLosses is of how many epochs a result tells the loss.
+const mostLosses = 100
+
+func train(ctx context.Context, s *gpu.Session, o job.Network, t *worker.Task) (*Result, error) {
+	d, err := rows(o)
+	if err != nil {
+		return nil, worker.Final(err)
+	}
+	out := &Result{Shape: []int64{o.Input, o.Hidden, o.Output}}
+	begin := time.Now()
+	n, err := nn.Fit(ctx, d, nn.Config{Hidden: int(o.Hidden), Batch: int(o.Batch), Epochs: int(o.Epochs), Seed: uint64(o.Seed), Session: s,
+		Progress: func(epoch, _ int, loss float64) {
+			t.Progress(float64(epoch)/float64(o.Epochs), fmt.Sprintf("epoch %d of %d, loss %.4f", epoch, o.Epochs, loss))
+			if len(out.Loss) < mostLosses {
+				out.Loss = append(out.Loss, loss)
+			}
+		}})
+	if err != nil {
+		return nil, err
+	}
+	out.Seconds = time.Since(begin).Seconds()
+	p, err := n.PredictProba(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range p[0][:min(len(p[0]), 4)] {
+		out.First = append(out.First, float32(v))
+	}
+	return out, nil
+}
+
+// rows are one batch of random rows, whose classes are by the sign of sums of their numbers, so that there is something to learn.
+func rows(o job.Network) (*ml.Dataset, error) {
+	const most = 1 << 28
+	if o.Batch > most/max(o.Input, 1) || o.Output > 1<<20 || o.Hidden > 1<<20 || o.Epochs > 1_000_000 {
+		return nil, fmt.Errorf("a network of %d × %d × %d on %d rows for %d epochs; at most 2^28 numbers of rows, 2^20 units and a million epochs", o.Input, o.Hidden, o.Output, o.Batch, o.Epochs)
+	}
+	d := &ml.Dataset{Values: make([]float32, o.Batch*o.Input)}
+	random(d.Values, o.Seed)
+	for i := range o.Input {
+		d.Features = append(d.Features, fmt.Sprint("x", i))
+	}
+	for i := range o.Output {
+		d.Classes = append(d.Classes, fmt.Sprint(i))
+	}
+	for i := range o.Batch {
+		row := d.Values[i*o.Input : (i+1)*o.Input]
+		d.Labels = append(d.Labels, int((mean(row)+.5)*float64(o.Output))%int(o.Output))
+	}
+	return d, nil
+}

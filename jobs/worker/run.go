@@ -1,0 +1,169 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"cancha/jobs/job"
+	"cancha/jobs/queue"
+)
+
+// slot runs one job after the other. A job's report goes its way while the next one runs.
+func (w *Worker) slot() {
+	for {
+		select {
+		case d := <-w.messages:
+			w.take(d)
+		case <-w.drain.Done():
+			return
+		}
+	}
+}
+
+// take does with a message what is to be done.
+func (w *Worker) take(d *queue.Delivery) {
+	spec, err := job.Read(&d.Message)
+	number, err2 := strconv.Atoi(d.Headers[job.HeaderAttempt])
+	a := attempt{spec.ID, number}
+	if err := errors.Join(err, err2); err != nil { // a foreign message: whoever sent it finds it there
+		w.work.Go(func() { w.settle(d.Dead(w.ctx, "no job of a scheduler: "+err.Error())) })
+		return
+	}
+	switch w.claim(a, d.Count) {
+	case job.Begin:
+		r := w.run(d, spec, a)
+		w.work.Go(func() { w.finish(d, r) })
+	case job.Later:
+		w.work.Go(func() { w.settle(d.Retry(w.ctx, time.Second)) })
+	case job.Drop:
+		w.work.Go(func() { w.settle(d.Ack(w.ctx)) })
+	default: // closed: it comes again
+	}
+}
+
+// settle takes note of a message that could not be settled: it comes again.
+func (w *Worker) settle(err error) {
+	if err != nil && w.ctx.Err() == nil {
+		w.config.Logger.Warn("jobs/worker: a message comes again", "error", err)
+	}
+}
+
+// run runs an attempt. The report is nil where nobody wants one.
+func (w *Worker) run(d *queue.Delivery, spec job.Spec, a attempt) *job.Report {
+	ctx, cancel := context.WithCancelCause(w.ctx)
+	defer cancel(nil)
+	if spec.Timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, spec.Timeout, fmt.Errorf("it has taken longer than its timeout, %v", spec.Timeout))
+		defer stop()
+	}
+	now := &run{since: time.Now(), cancel: cancel}
+	cold := w.enter(a, spec.Type, now)
+	result, err := w.call(ctx, spec, a, now)
+	ran := time.Since(now.since)
+	w.leave(a)
+	if errors.Is(context.Cause(ctx), ErrDropped) {
+		return nil
+	}
+	report := &job.Report{Job: a.job, Attempt: a.number, Worker: w.self.ID, Device: w.self.Device, Model: w.self.Model,
+		Started: float64(now.since.UnixMicro()) / 1e6, Ran: ran.Seconds(), Cold: cold}
+	if err == nil {
+		report.Result, err = encode(result)
+	}
+	if err != nil {
+		report.Error, report.Final = err.Error(), IsFinal(err)
+		if report.Error == "" {
+			report.Error = "an error without a text"
+		}
+	}
+	return report
+}
+
+// call calls the function of a job's type; a panic is an error.
+func (w *Worker) call(ctx context.Context, spec job.Spec, a attempt, now *run) (result any, err error) {
+	f := w.config.Funcs[spec.Type]
+	if f == nil {
+		return nil, fmt.Errorf("this worker does not run %q", spec.Type) // another one may
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+		if err != nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+	}()
+	return f(ctx, &Task{Spec: spec, Attempt: a.number, tell: func(share float64, doing string) { w.tell(now, share, doing) }})
+}
+
+// mostResult is how large a result may be, in bytes of JSON.
+const mostResult = 1 << 20
+
+func encode(result any) (json.RawMessage, error) {
+	text, err := json.Marshal(result)
+	if err != nil {
+		return nil, Final(fmt.Errorf("the result cannot be written as JSON: %w", err))
+	}
+	if len(text) > mostResult {
+		return nil, Final(fmt.Errorf("the result has %d bytes of JSON; at most %d: write large results into a file, and return its name", len(text), mostResult))
+	}
+	return text, nil
+}
+
+// enter notes that an attempt runs, and tells whether it is the first of its type here.
+func (w *Worker) enter(a attempt, name string, r *run) (cold bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running[a] = r
+	cold = !w.seen[name]
+	w.seen[name] = true
+	return cold
+}
+
+func (w *Worker) leave(a attempt) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.running, a)
+}
+
+func (w *Worker) tell(r *run, share float64, doing string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r.share, r.doing = min(max(share, 0), 1), doing
+}
+
+// finish reports how an attempt has ended, and is done with its message when the report is durable.
+func (w *Worker) finish(d *queue.Delivery, r *job.Report) {
+	if r != nil && !w.report(r) {
+		return
+	}
+	if r == nil && w.ctx.Err() != nil {
+		return // it comes again elsewhere
+	}
+	w.settle(d.Ack(w.ctx))
+}
+
+// report publishes until it works; false: the worker was closed before.
+func (w *Worker) report(r *job.Report) bool {
+	body, err := json.Marshal(r)
+	if err != nil { // a time that is no number
+		body, _ = json.Marshal(&job.Report{Job: r.Job, Attempt: r.Attempt, Worker: r.Worker, Device: r.Device, Error: err.Error()})
+	}
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		err := w.config.Broker.Publish(w.ctx, job.QueueReports, queue.Message{ID: r.Job, Body: body, ContentType: "application/json"})
+		if err == nil {
+			return true
+		}
+		w.config.Logger.Warn("jobs/worker: a report is not sent yet", "job", r.Job, "error", err)
+		select {
+		case <-time.After(wait):
+		case <-w.ctx.Done():
+			return false
+		}
+	}
+}

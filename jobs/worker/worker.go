@@ -1,0 +1,246 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"cancha/jobs/job"
+	"cancha/jobs/placement"
+	"cancha/jobs/queue"
+)
+
+// Func runs a job of one type. What it returns is the result, as JSON. Its context ends when nobody wants the job any more, and it should return soon after.
+type Func func(ctx context.Context, t *Task) (result any, err error)
+
+// Task is one attempt at a job, as a Func sees it.
+type Task struct {
+	job.Spec
+	Attempt int // from 1
+	tell    func(share float64, doing string)
+}
+
+// NewTask returns a task for a test of a Func; tell, which may be nil, is called by Progress.
+func NewTask(s job.Spec, tell func(share float64, doing string)) *Task {
+	if tell == nil {
+		tell = func(float64, string) {}
+	}
+	return &Task{Spec: s, Attempt: 1, tell: tell}
+}
+
+// Progress tells the share that is done, from 0 to 1, and what is being done; it costs nothing to tell often.
+func (t *Task) Progress(share float64, doing string) { t.tell(share, doing) }
+
+// Final makes of an error one that would come again: the job is not tried again.
+func Final(err error) error { return &final{err} }
+
+// IsFinal tells whether an error was made so.
+func IsFinal(err error) bool { return errors.As(err, new(*final)) }
+
+type final struct{ error }
+
+func (f *final) Unwrap() error { return f.error }
+
+// ErrDropped is the cause with which the context of a job ends that was cancelled, or given to another worker.
+var ErrDropped = errors.New("the job is not wanted here any more")
+
+// Config says what a worker is. Broker, Funcs and Worker.Device are needed.
+type Config struct {
+	Broker queue.Broker
+	// Worker is what the scheduler knows of it: its id ("": the host's name and the process's number), device, model, rates, memory, slots. Types are those of Funcs.
+	Worker placement.Worker
+	Funcs  map[string]Func
+	// Own has it take only jobs that no other worker can run, so that it does not have to know the types that all know.
+	Own bool
+	// Beat is how often it tells what it does; 0: 2 s, which is what a scheduler's usual lease asks for.
+	Beat   time.Duration
+	Logger *slog.Logger // nil: silence
+}
+
+// Worker is one that works.
+type Worker struct {
+	config Config
+	self   placement.Worker
+	host   string
+
+	orders    queue.Listener
+	consumers []queue.Consumer
+	messages  chan *queue.Delivery
+	pulse     chan struct{} // wakes the beat, with room for one
+
+	ctx    context.Context // ends with Close
+	end    context.CancelCauseFunc
+	work   sync.WaitGroup  // of what has to do with jobs
+	beats  sync.WaitGroup  // of what is said and heard
+	drain  context.Context // ends with Drain
+	drains context.CancelFunc
+
+	mu      sync.Mutex
+	claims  map[attempt]*claim
+	running map[attempt]*run
+	seen    map[string]bool // types that have been run
+}
+
+// attempt names an attempt at a job.
+type attempt struct {
+	job    string
+	number int
+}
+
+// claim waits for an answer.
+type claim struct {
+	count   int
+	verdict chan job.Verdict // with room for one
+}
+
+// run is an attempt that goes on.
+type run struct {
+	since  time.Time
+	share  float64
+	doing  string
+	cancel context.CancelCauseFunc
+}
+
+// Start begins to take jobs. The context is for the call alone.
+func Start(ctx context.Context, c Config) (*Worker, error) {
+	w, err := newWorker(c)
+	if err == nil {
+		err = w.begin(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("jobs/worker: start: %w", err)
+	}
+	return w, nil
+}
+
+func newWorker(c Config) (*Worker, error) {
+	if c.Broker == nil || len(c.Funcs) == 0 {
+		return nil, errors.New("a worker needs a broker, and functions to run")
+	}
+	w := &Worker{config: c, self: c.Worker, messages: make(chan *queue.Delivery), pulse: make(chan struct{}, 1),
+		claims: map[attempt]*claim{}, running: map[attempt]*run{}, seen: map[string]bool{}}
+	w.host, _ = os.Hostname() // or nobody knows
+	w.self.ID = cmp.Or(w.self.ID, fmt.Sprintf("%s-%d", cmp.Or(w.host, "worker"), os.Getpid()))
+	w.self.Types = slices.Sorted(maps.Keys(c.Funcs))
+	w.self.Slots = max(w.self.Slots, 1)
+	w.config.Beat = cmp.Or(c.Beat, 2*time.Second)
+	if w.config.Logger == nil {
+		w.config.Logger = slog.New(slog.DiscardHandler)
+	}
+	w.ctx, w.end = context.WithCancelCause(context.Background())
+	w.drain, w.drains = context.WithCancel(w.ctx)
+	return w, w.self.Validate()
+}
+
+// ID is the worker's.
+func (w *Worker) ID() string { return w.self.ID }
+
+func (w *Worker) begin(ctx context.Context) (err error) {
+	if w.orders, err = w.config.Broker.Listen(ctx, job.WorkerTopic(w.self.ID)); err != nil {
+		return err
+	}
+	if err := w.consume(ctx); err != nil {
+		return errors.Join(err, w.Close())
+	}
+	w.beats.Go(w.listen)
+	w.beats.Go(w.keepBeating)
+	for range w.self.Slots {
+		w.work.Go(w.slot)
+	}
+	return nil
+}
+
+// ownExpires is after how long without its worker a worker's own queue is removed.
+const ownExpires = time.Minute
+
+// consume begins to take messages, the worker's own first. In hand are those that run, those whose end is on its way, and one that is next.
+func (w *Worker) consume(ctx context.Context) error {
+	own := job.WorkerQueue(w.self.Device, w.self.ID)
+	names := []string{own}
+	if !w.config.Own {
+		names = append(names, job.DeviceQueue(w.self.Device))
+	}
+	for _, name := range names {
+		spec := queue.Spec{Name: name, MaxDeliveries: 20, Priorities: true, Dead: job.QueueLost}
+		if name == own {
+			spec.Expires = ownExpires
+		}
+		if _, err := w.config.Broker.Declare(ctx, spec); err != nil {
+			return err
+		}
+		c, err := w.config.Broker.Consume(ctx, name, w.prefetch())
+		if err != nil {
+			return err
+		}
+		w.consumers = append(w.consumers, c)
+		w.work.Go(func() { w.feed(c) })
+	}
+	return nil
+}
+
+// ending is how many jobs for each slot may have ended and not been reported: the way of a report takes longer than a short job.
+const ending = 16
+
+// prefetch is one for each slot of a GPU, whose work is long; a CPU's may be short.
+func (w *Worker) prefetch() int {
+	if w.self.Device == placement.GPU {
+		return w.self.Slots
+	}
+	return w.self.Slots * ending
+}
+
+// feed hands messages to whichever slot is free.
+func (w *Worker) feed(c queue.Consumer) {
+	for {
+		d, err := c.Next(w.drain)
+		if err != nil {
+			if w.drain.Err() == nil {
+				w.config.Logger.Error("jobs/worker: no more jobs come", "error", err)
+			}
+			return
+		}
+		select {
+		case w.messages <- d:
+		case <-w.drain.Done():
+			return // Close gives it back
+		}
+	}
+}
+
+// Drain takes no more jobs, and waits until those that run have ended, or the context has.
+func (w *Worker) Drain(ctx context.Context) error {
+	w.drains()
+	for _, c := range w.consumers {
+		c.Stop()
+	}
+	w.wake()
+	ended := make(chan struct{})
+	go func() { w.work.Wait(); close(ended) }() // it ends when Close has ended the work
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+var errClosed = fmt.Errorf("the worker was closed: %w", ErrDropped)
+
+// Close ends the worker. What it runs comes again elsewhere; Drain comes first where it is to end here.
+func (w *Worker) Close() (err error) {
+	w.end(errClosed)
+	w.work.Wait()
+	w.beats.Wait()
+	err = w.orders.Close()
+	for _, c := range w.consumers {
+		err = errors.Join(err, c.Close())
+	}
+	return err
+}
