@@ -396,7 +396,7 @@ func testAlone(w *whole) {
 	w.submit(`{"job_type":"unheard","job_id":"u"}`)
 	w.until("it says why", func() bool {
 		j, err := w.scheduler.Job(w.Context(), "u")
-		return err == nil && j.State == job.Queued && strings.Contains(j.Reason, "unheard")
+		return err == nil && j.State == job.Queued && strings.Contains(j.Reason, "no cpu worker runs this type")
 	})
 }
 
