@@ -420,9 +420,11 @@ func testProgress(w *whole) {
 
 // BenchmarkJobs runs jobs that do nothing, so many in flight at a time, and tells the usual time from submission to result.
 func BenchmarkJobs(b *testing.B, bench Bench, workers, inFlight int) {
+	const slots = 16
 	w := newWhole(b, bench)
 	for i := range workers {
-		w.work(fmt.Sprint("w", i), map[string]worker.Func{"nothing": func(context.Context, *worker.Task) (any, error) { return nil, nil }})
+		w.work(fmt.Sprint("w", i), map[string]worker.Func{"nothing": func(context.Context, *worker.Task) (any, error) { return nil, nil }},
+			func(c *worker.Config) { c.Worker.Slots = slots })
 	}
 	w.until("workers", func() bool { all, err := w.scheduler.Workers(w.Context()); return err == nil && len(all) == workers })
 	send := func(i int) {

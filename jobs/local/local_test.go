@@ -78,7 +78,7 @@ func TestJobs(t *testing.T) {
 }
 
 func BenchmarkJobs(b *testing.B) {
-	for _, inFlight := range []int{1, 100} {
+	for _, inFlight := range []int{1, 100, 1000} {
 		b.Run(fmt.Sprintf("%d in flight", inFlight), func(b *testing.B) {
 			jobstest.BenchmarkJobs(b, &inProcess{"", opened(b, b.TempDir(), local.Options{})}, 2, inFlight)
 		})

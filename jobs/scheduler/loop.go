@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -12,35 +13,86 @@ import (
 	"cancha/jobs/store"
 )
 
-// run takes what has come, turn by turn, until the scheduler is closed.
+// run takes what has come, turn by turn, until the scheduler is closed. What is to be done about it goes its way meanwhile, one cargo at a time: what
+// comes while one is under way goes together with the next.
 func (s *Scheduler) run() {
-	planned, forgotten := time.Time{}, time.Now()
-	for turn := []input(nil); s.ctx.Err() == nil; turn = s.wait(planned) { // the first is for what the store had
+	forgotten := time.Now()
+	next, flying := cargo{effects: newEffects()}, false
+	for turn := []input(nil); s.ctx.Err() == nil; turn = s.wait(&flying) { // the first is for what the store had
 		now := time.Now()
-		handled := s.handle(turn, now)
+		next.handled = append(next.handled, s.handle(turn, now)...)
+		next.asked = append(next.asked, asked(turn)...)
 		s.state.tick(now)
-		if s.state.replan && now.Sub(planned) >= planning {
-			planned = now
+		if s.state.replan && !now.Before(s.plan) {
 			s.state.place(now)
+			s.plan = now.Add(max(planning, pause*time.Since(now)))
 		}
-		if now.Sub(forgotten) > time.Minute {
+		if now.Sub(forgotten) > time.Minute && !flying {
 			forgotten = now
 			s.forget(now)
 		}
-		if s.carryOut(s.state.take()) {
-			s.acknowledge(handled)
-			answer(turn)
+		s.announce(s.state.orders)
+		clear(s.state.orders)
+		if !flying && !(s.state.none() && next.empty()) {
+			next.effects, flying = s.state.take(), true
+			s.fly(next)
+			next = cargo{effects: newEffects()}
 		}
+	}
+	if flying {
+		<-s.landed
 	}
 }
 
-// planning is how often there is a plan at most: what comes meanwhile is planned together.
-const planning = 2 * time.Millisecond
+// cargo is what is to be done, and who hears when it is: messages are acknowledged, and who has asked is answered.
+type cargo struct {
+	effects
+	counts   map[string]int64
+	measures []byte
+	handled  []settling
+	asked    []chan struct{}
+}
 
-// wait waits until something has come, or it is time for something, and takes all that has come.
-func (s *Scheduler) wait(planned time.Time) (turn []input) {
+func (c *cargo) empty() bool { return len(c.handled)+len(c.asked) == 0 }
+
+// fly begins to carry out a cargo; that is over when s.landed says so.
+func (s *Scheduler) fly(c cargo) {
+	c.counts = maps.Clone(s.state.counts)
+	if c.measured && time.Since(s.measured) > time.Second { // or with the next one
+		s.measured = time.Now()
+		c.measures, _ = json.Marshal(s.state.history) // of finite numbers
+	}
+	s.acks.Go(func() {
+		if s.carryOut(&c) {
+			s.acknowledge(c.handled)
+			for _, asked := range c.asked {
+				close(asked)
+			}
+		}
+		s.landed <- struct{}{}
+	})
+}
+
+func asked(turn []input) (all []chan struct{}) {
+	for _, i := range turn {
+		if i.asked != nil {
+			all = append(all, i.asked)
+		}
+	}
+	return all
+}
+
+// planning is how often there is a plan at most: what comes meanwhile is planned together. After a long one there is a pause of some times as long: workers
+// have work ahead, and are not to wait for an answer.
+const (
+	planning = time.Millisecond
+	pause    = 5
+)
+
+// wait waits until something has come, a cargo has landed, or it is time for something, and takes all that has come.
+func (s *Scheduler) wait(flying *bool) (turn []input) {
 	var due <-chan time.Time
-	if at := s.due(planned); !at.IsZero() {
+	if at := s.due(); !at.IsZero() {
 		t := time.NewTimer(time.Until(at))
 		defer t.Stop()
 		due = t.C
@@ -49,6 +101,8 @@ func (s *Scheduler) wait(planned time.Time) (turn []input) {
 	case i := <-s.in:
 		turn = append(turn, i)
 	case <-due:
+	case <-s.landed:
+		*flying = false
 	case <-s.ctx.Done():
 		return nil
 	}
@@ -64,10 +118,10 @@ func (s *Scheduler) wait(planned time.Time) (turn []input) {
 }
 
 // due is when the next turn is at the latest.
-func (s *Scheduler) due(planned time.Time) time.Time {
+func (s *Scheduler) due() time.Time {
 	at := s.state.next()
-	if plan := planned.Add(planning); s.state.replan && (at.IsZero() || plan.Before(at)) {
-		at = plan
+	if s.state.replan && (at.IsZero() || s.plan.Before(at)) {
+		at = s.plan
 	}
 	return at
 }
@@ -124,14 +178,13 @@ func (s *Scheduler) reported(d *queue.Delivery, now time.Time) {
 
 // carryOut does what is to be done: what has changed is committed and what is to be sent is published, at once, again and again until it works. It is false
 // where the scheduler was closed before.
-func (s *Scheduler) carryOut(e effects) bool {
-	s.announce(e.orders)
+func (s *Scheduler) carryOut(c *cargo) bool {
 	tasks := []func(context.Context) error{}
-	if c := s.changes(&e); len(c.Jobs)+len(c.Sent) > 0 {
-		tasks = append(tasks, func(context.Context) error { return s.store.Commit(c) })
+	if changes := s.changes(c); len(changes.Jobs)+len(changes.Sent) > 0 {
+		tasks = append(tasks, func(context.Context) error { return s.store.Commit(changes) })
 	}
 	by := map[string][]outgoing{}
-	for _, m := range e.messages {
+	for _, m := range c.messages {
 		by[m.queue] = append(by[m.queue], m)
 	}
 	for name, all := range by {
@@ -141,7 +194,7 @@ func (s *Scheduler) carryOut(e effects) bool {
 		return false
 	}
 	s.sentIDs = s.sentIDs[:0] // they went along with the changes
-	for _, m := range e.messages {
+	for _, m := range c.messages {
 		if m.result != "" {
 			s.sentIDs = append(s.sentIDs, m.result)
 		}
@@ -149,19 +202,13 @@ func (s *Scheduler) carryOut(e effects) bool {
 	return true
 }
 
-// changes are what the store is to put down. Measurements and counts go along with it.
-func (s *Scheduler) changes(e *effects) *store.Changes {
-	c := &store.Changes{Events: e.events, Sent: s.sentIDs}
-	for _, j := range e.changed {
-		c.Jobs = append(c.Jobs, j)
+// changes are what the store is to put down.
+func (s *Scheduler) changes(c *cargo) *store.Changes {
+	out := &store.Changes{Events: c.events, Sent: s.sentIDs, Measured: c.measures, Counts: c.counts}
+	for _, j := range c.changed {
+		out.Jobs = append(out.Jobs, j)
 	}
-	if len(c.Jobs) > 0 {
-		c.Counts = s.state.counts
-	}
-	if e.measured {
-		c.Measured, _ = json.Marshal(s.state.history) // of finite numbers
-	}
-	return c
+	return out
 }
 
 // persist does tasks at the same time, and those that have failed again after a while.
@@ -240,14 +287,6 @@ func (s *Scheduler) acknowledge(all []settling) {
 				_ = d.Ack(s.ctx)
 			}
 		})
-	}
-}
-
-func answer(turn []input) {
-	for _, i := range turn {
-		if i.asked != nil {
-			close(i.asked)
-		}
 	}
 }
 

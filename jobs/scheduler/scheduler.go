@@ -20,18 +20,21 @@ import (
 
 // Scheduler is one that works. Start makes it; Close ends it.
 type Scheduler struct {
-	broker  queue.Broker
-	store   *store.Store
-	logger  *slog.Logger
-	state   *state
-	in      chan input
-	end     context.CancelCauseFunc
-	ctx     context.Context
-	work    sync.WaitGroup // the loop, and who feeds it
-	acks    sync.WaitGroup
-	sentIDs []string // of jobs whose result was sent, which the store does not know yet
-	trouble atomic.Pointer[string]
-	sources []interface{ Close() error }
+	broker   queue.Broker
+	store    *store.Store
+	logger   *slog.Logger
+	state    *state
+	in       chan input
+	end      context.CancelCauseFunc
+	ctx      context.Context
+	work     sync.WaitGroup // the loop, and who feeds it
+	acks     sync.WaitGroup // what goes its way beside the loop
+	plan     time.Time      // when the next one may be made
+	landed   chan struct{}  // a cargo has been carried out; with room for one
+	measured time.Time      // when measurements were put down last
+	sentIDs  []string       // of jobs whose result was sent, which the store does not know yet
+	trouble  atomic.Pointer[string]
+	sources  []interface{ Close() error }
 }
 
 // input is something that has happened: one of its fields is set.
@@ -58,7 +61,7 @@ func Queues() []queue.Spec {
 // Start begins with the jobs that the store has. The store and the broker stay the caller's, who closes them after Close; logger may be nil. The context is
 // for the call alone.
 func Start(ctx context.Context, b queue.Broker, st *store.Store, settings Settings, logger *slog.Logger) (*Scheduler, error) {
-	s := &Scheduler{broker: b, store: st, logger: logger, in: make(chan input, 1024)}
+	s := &Scheduler{broker: b, store: st, logger: logger, in: make(chan input, 1024), landed: make(chan struct{}, 1)}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}

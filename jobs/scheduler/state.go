@@ -88,12 +88,19 @@ func newEffects() effects {
 	return effects{changed: map[string]*job.Job{}, orders: map[string][]job.Order{}}
 }
 
-// take returns the effects, and begins anew.
+// take returns the effects, and begins anew. The jobs are copies, for they change while these are put down; what their fields refer to never does.
 func (s *state) take() effects {
 	e := s.effects
+	for id, j := range e.changed {
+		c := *j
+		e.changed[id] = &c
+	}
 	s.effects = newEffects()
 	return e
 }
+
+// none tells that there is nothing to be done.
+func (e *effects) none() bool { return len(e.changed)+len(e.messages)+len(e.orders) == 0 }
 
 // become moves a job into another state, and notes that.
 func (s *state) become(j *job.Job, next job.State, now time.Time) {
