@@ -138,7 +138,8 @@ func (w *whole) next() (o outcome) {
 	defer cancel()
 	d, err := w.results.Next(ctx)
 	if err == nil {
-		err = errors.Join(json.Unmarshal(d.Body, &o), d.Ack(ctx))
+		go func() { _ = d.Ack(w.Context()) }() // or it comes again, to nobody
+		err = json.Unmarshal(d.Body, &o)
 	}
 	if err != nil {
 		states, counts, _ := w.scheduler.Counts(w.Context())

@@ -69,10 +69,8 @@ func (w *Worker) obey(o job.Order) {
 	defer w.mu.Unlock()
 	a := attempt{o.Job, o.Attempt}
 	if c := w.claims[a]; c != nil {
-		select {
-		case c.verdict <- o.Verdict:
-		default: // it has an answer
-		}
+		c.verdict <- o.Verdict
+		delete(w.claims, a)
 		return
 	}
 	if r := w.running[a]; r != nil && o.Verdict == job.Drop {
