@@ -1,0 +1,50 @@
+package jobs
+
+import (
+	"encoding/json"
+
+	"cancha/jobs/job"
+	"cancha/jobs/scheduler"
+	"cancha/jobs/store"
+	"cancha/jobs/worker"
+)
+
+// What a job is: see package job.
+type (
+	Spec  = job.Spec
+	Job   = job.Job
+	State = job.State
+	// Query says which jobs Cluster.Jobs lists.
+	Query = store.Query
+	// Worker is a worker as the scheduler knows it.
+	Worker = scheduler.Worker
+	// Task is one attempt at a job, as a function that runs it sees it, and Func such a function.
+	Task = worker.Task
+	Func = worker.Func
+)
+
+// The types that every worker runs.
+const (
+	MatrixMultiply  = job.MatrixMultiply
+	NeuralNetwork   = job.NeuralNetwork
+	VectorAddition  = job.VectorAddition
+	ImageProcessing = job.ImageProcessing
+)
+
+// ErrUnknown tells that there is no such job, or not any more.
+var ErrUnknown = store.ErrUnknown
+
+// Final makes of a Func's error one that would come again: the job is not tried again.
+func Final(err error) error { return worker.Final(err) }
+
+// Parameters are those of a job, by name.
+type Parameters map[string]any
+
+// JSON is how a Spec has them. A value that JSON does not know (a function, NaN) makes it nil, which Submit refuses.
+func (p Parameters) JSON() json.RawMessage {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return json.RawMessage("!" + err.Error()) // no JSON, so that it is refused with the reason
+	}
+	return text
+}

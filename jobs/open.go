@@ -1,0 +1,190 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"cancha/jobs/local"
+	"cancha/jobs/operation"
+	"cancha/jobs/placement"
+	"cancha/jobs/queue"
+	"cancha/jobs/scheduler"
+	"cancha/jobs/store"
+	"cancha/jobs/worker"
+	"cancha/runtime/gpu"
+)
+
+// Config says whose jobs are opened. The zero value are those of this user on this machine, with a worker for the CPU.
+type Config struct {
+	// Folder has the jobs of this machine; "": cancha/jobs in the user's cache folder. The first process that opens it has the scheduler, and a worker for
+	// the CPU; others use these.
+	Folder string
+	// Broker carries the jobs of several machines, whose scheduler and workers are elsewhere; Folder does not count then. Close leaves it open.
+	Broker queue.Broker
+	// Session, where it has a GPU, is that of a worker for the GPU, beside the one for the CPU.
+	Session *gpu.Session
+	// Settings are the scheduler's.
+	Settings scheduler.Settings
+	Logger   *slog.Logger // nil: silence
+}
+
+// Cluster is what was opened.
+type Cluster struct {
+	config    Config
+	broker    queue.Broker
+	scheduler *scheduler.Scheduler // nil: another process has it
+	answers   *answers
+	closers   []func() error
+	workers   []*worker.Worker
+}
+
+// Open opens jobs. The context is for the call alone; Close ends what it has begun.
+func Open(ctx context.Context, c Config) (*Cluster, error) {
+	k := &Cluster{config: c}
+	err := k.open(ctx)
+	if err == nil {
+		k.answers, err = listen(ctx, k.broker)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("jobs: open: %w", err), k.Close())
+	}
+	return k, nil
+}
+
+func (k *Cluster) open(ctx context.Context) error {
+	if k.config.Broker != nil {
+		k.broker = k.config.Broker
+		return nil
+	}
+	folder, err := k.folder()
+	if err != nil {
+		return err
+	}
+	b, err := local.Open(folder, local.Options{Logger: k.config.Logger})
+	if errors.Is(err, local.ErrHeld) {
+		return k.join(ctx, folder)
+	}
+	if err != nil {
+		return err
+	}
+	k.broker = b
+	k.closers = append(k.closers, b.Close)
+	return k.begin(ctx, b, folder)
+}
+
+func (k *Cluster) folder() (string, error) {
+	if k.config.Folder != "" {
+		return k.config.Folder, nil
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("give a folder: %w", err)
+	}
+	return filepath.Join(cache, "cancha", "jobs"), nil
+}
+
+// joining is how long another process may take from having the folder to serving it.
+const joining = 5 * time.Second
+
+// join uses the jobs of a process that has the folder.
+func (k *Cluster) join(ctx context.Context, folder string) error {
+	ctx, cancel := context.WithTimeout(ctx, joining)
+	defer cancel()
+	for {
+		b, err := local.Dial(ctx, local.Socket(folder), "")
+		if err == nil {
+			k.broker = b
+			k.closers = append(k.closers, b.Close)
+			return nil
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("another process has %s and does not serve it: %w", folder, err)
+		}
+	}
+}
+
+// begin makes this process the one that has the jobs of the machine.
+func (k *Cluster) begin(ctx context.Context, b queue.Broker, folder string) error {
+	st, err := store.Open(folder + "/store")
+	if err != nil {
+		return err
+	}
+	k.closers = append(k.closers, st.Close)
+	if k.scheduler, err = scheduler.Start(ctx, b, st, k.config.Settings, k.config.Logger); err != nil {
+		return err
+	}
+	k.closers = append(k.closers, k.scheduler.Close)
+	s, err := local.Serve(b, local.Socket(folder), "")
+	if err != nil {
+		return err
+	}
+	k.closers = append(k.closers, s.Close)
+	return k.compute(ctx)
+}
+
+// compute starts a worker for the CPU, and one for the GPU where there is a session with one.
+func (k *Cluster) compute(ctx context.Context) error {
+	cpu, err := gpu.NewSession(ctx, gpu.Config{Device: gpu.CPU})
+	if err != nil {
+		return err
+	}
+	k.closers = append(k.closers, cpu.Close)
+	about, _ := cpu.Devices()
+	if err := k.work(ctx, placement.Worker{Device: placement.CPU, Model: about.Name}, operation.Funcs(cpu), false); err != nil {
+		return err
+	}
+	if k.config.Session == nil {
+		return nil
+	}
+	if _, device := k.config.Session.Devices(); device != nil {
+		return k.work(ctx, placement.Worker{Device: placement.GPU, Model: device.Name, Memory: float64(device.Memory)}, operation.Funcs(k.config.Session), false)
+	}
+	return nil
+}
+
+// work starts a worker of this process.
+func (k *Cluster) work(ctx context.Context, self placement.Worker, funcs map[string]Func, own bool) error {
+	host, _ := os.Hostname() // or the process's number alone
+	self.ID = fmt.Sprintf("%s-%d-%d-%s", host, os.Getpid(), len(k.workers), self.Device)
+	w, err := worker.Start(ctx, worker.Config{Broker: k.broker, Worker: self, Funcs: funcs, Own: own, Logger: k.config.Logger})
+	if err != nil {
+		return err
+	}
+	k.workers = append(k.workers, w)
+	return nil
+}
+
+// Register has jobs of a type run by a function of this process, so many at a time (0: one for each processor), until Close. It is one goroutine's, with the
+// other calls of Register and Close.
+func (k *Cluster) Register(ctx context.Context, name string, f Func, together int) error {
+	if together <= 0 {
+		together = runtime.GOMAXPROCS(0)
+	}
+	if err := k.work(ctx, placement.Worker{Device: placement.CPU, Slots: together}, map[string]Func{name: f}, true); err != nil {
+		return fmt.Errorf("jobs: register %q: %w", name, err)
+	}
+	return nil
+}
+
+// Close ends what Open has begun in this process. Jobs that run here come again when the folder is opened next, or on other workers.
+func (k *Cluster) Close() (err error) {
+	if k.answers != nil {
+		err = k.answers.close()
+	}
+	for _, w := range k.workers {
+		err = errors.Join(err, w.Close())
+	}
+	for i := range k.closers {
+		err = errors.Join(err, k.closers[len(k.closers)-1-i]())
+	}
+	k.answers, k.workers, k.closers = nil, nil, nil
+	return err
+}
