@@ -26,8 +26,16 @@ import (
 //go:embed internal/symbols/listing/*[^t].go
 //go:embed internal/symbols/std/*[^t].go internal/symbols/std/*[^s]t.go internal/symbols/std/*[^e]st.go internal/symbols/std/*[^_]test.go internal/symbols/std/docs.zip internal/symbols/std/exports.zip internal/symbols/std/exports_darwin_amd64.zip internal/symbols/std/exports_darwin_arm64.zip internal/symbols/std/exports_linux_amd64.zip internal/symbols/std/exports_linux_arm64.zip
 //go:embed internal/symbols/wing/*[^t].go internal/symbols/wing/*[^s]t.go internal/symbols/wing/*[^e]st.go internal/symbols/wing/*[^t]est.go internal/symbols/wing/docs.zip internal/symbols/wing/exports.zip
-//go:embed jobs/local/*[^t].go jobs/local/*[^s]t.go
+//go:embed jobs/*[^t].go jobs/client.go
+//go:embed jobs/internal/disk/*[^t].go
+//go:embed jobs/job/*[^t].go
+//go:embed jobs/local/*[^t].go jobs/local/commit.go
+//go:embed jobs/operation/*[^t].go
+//go:embed jobs/placement/*[^t].go jobs/placement/cost.go
 //go:embed jobs/queue/*[^t].go
+//go:embed jobs/scheduler/*[^t].go jobs/scheduler/accept.go jobs/scheduler/report.go
+//go:embed jobs/store/*[^t].go
+//go:embed jobs/worker/*[^t].go jobs/worker/beat.go
 //go:embed jupyter/kernelspec/*[^t].go jupyter/kernelspec/logos
 //go:embed jupyter/notebook/*[^t].go
 //go:embed kernel/*[^t].go kernel/*[^s]t.go kernel/*[^t]est.go

@@ -66,9 +66,14 @@ func floors() []floor {
 			reason: "a cluster is reached from above: what runs here neither needs Spark's client nor is built with it",
 		},
 		{
-			rooms:  []string{"jobs/queue", "jobs/local/...", "jobs/rabbitmq/..."},
-			forbid: []string{"jobs", "jobs/placement", "jobs/store", "jobs/scheduler", "jobs/worker", "jobs/server", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "spark/..."},
+			rooms:  []string{"jobs/queue", "jobs/local/...", "jobs/rabbitmq/...", "jobs/internal/disk"},
+			forbid: []string{"jobs", "jobs/job", "jobs/placement", "jobs/store", "jobs/scheduler", "jobs/worker", "jobs/server", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "spark/..."},
 			reason: "brokers carry messages: what a job is, and who runs it, stands above them",
+		},
+		{
+			rooms:  []string{"jobs/job", "jobs/placement/...", "jobs/store", "jobs/scheduler", "jobs/worker"},
+			forbid: []string{"jobs", "jobs/local", "jobs/rabbitmq", "jobs/server", "jobs/operation", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "spark/..."},
+			reason: "jobs are whatever is asked for, on any broker: what they compute, and where they are carried, is brought by who puts them together",
 		},
 		{
 			rooms: []string{"runtime/monitor"}, forbid: []string{"stream/...", "ml/...", "statsbomb/...", "runtime/gpu/..."},
@@ -165,7 +170,7 @@ func doors() []door {
 			reason: "rows are columns of Go values everywhere else",
 		},
 		{
-			of: []string{"go.etcd.io/bbolt/..."}, rooms: []string{"jobs/local"},
+			of: []string{"go.etcd.io/bbolt/..."}, rooms: []string{"jobs/internal/disk"},
 			reason: "what a commit that has failed leaves in the file, and how a damaged one is met, is decided in one room",
 		},
 		{

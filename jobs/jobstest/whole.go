@@ -373,11 +373,15 @@ func testJobPriority(w *whole) {
 		states, _, err := w.scheduler.Counts(w.Context())
 		return err == nil && states[job.Queued] == 10
 	})
-	w.work("w", map[string]worker.Func{"echo": echo})
+	order := make(chan string, 10) // results may pass each other on their way
+	w.work("w", map[string]worker.Func{"echo": func(_ context.Context, t *worker.Task) (any, error) { order <- t.ID; return nil, nil }})
 	for i := range 10 {
-		if o := w.next(); o.ID != fmt.Sprint(9-i) {
-			w.Fatalf("result %d is of job %s", i, o.ID)
+		if id := <-order; id != fmt.Sprint(9-i) {
+			w.Fatalf("job %s ran when it was the turn of %d", id, 9-i)
 		}
+	}
+	for range 10 {
+		w.next()
 	}
 }
 

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"go.etcd.io/bbolt"
-
 	"cancha/jobs/local"
 	"cancha/jobs/queue"
 )
@@ -50,51 +48,6 @@ func TestHeld(t *testing.T) {
 		if info, err := os.Stat(filepath.Join(folder, name)); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v, want %v", name, info.Mode(), err, want)
 		}
-	}
-}
-
-// TestHeldByAnotherProgram: bbolt's own lock counts, too.
-func TestHeldByAnotherProgram(t *testing.T) {
-	folder := t.TempDir()
-	db, err := bbolt.Open(filepath.Join(folder, "queues.db"), 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := local.Open(folder, local.Options{}); !errors.Is(err, local.ErrHeld) {
-		t.Errorf("got %v, want ErrHeld", err)
-	}
-}
-
-// TestForeignFile: what is no file of ours is refused, and stays as it is.
-func TestForeignFile(t *testing.T) {
-	other := filepath.Join(t.TempDir(), "other.db")
-	db, err := bbolt.Open(other, 0o600, nil)
-	if err == nil {
-		err = db.Update(func(tx *bbolt.Tx) error { _, err := tx.CreateBucket([]byte("theirs")); return err })
-	}
-	if err == nil {
-		err = db.Close()
-	}
-	text, err2 := os.ReadFile(other)
-	if err := errors.Join(err, err2); err != nil {
-		t.Fatal(err)
-	}
-	for what, content := range map[string][]byte{"another program's": text, "text": bytes.Repeat([]byte("no database\n"), 4000)} {
-		folder := t.TempDir()
-		path := filepath.Join(folder, "queues.db")
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := local.Open(folder, local.Options{}); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: got %v, want an error with the path", what, err)
-		}
-		if left, err := os.ReadFile(path); err != nil || !bytes.Equal(left, content) {
-			t.Errorf("%s: the file has changed (%v)", what, err)
-		}
-	}
-	if _, err := local.Open(filepath.Join(other, "inside"), local.Options{}); err == nil {
-		t.Error("a folder inside a file was opened")
 	}
 }
 

@@ -10,6 +10,15 @@ import (
 // All returns the tables of the packages that are the same on every platform.
 func All() []listing.Package {
 	return []listing.Package{
+		table_cancha_jobs,
+		table_cancha_jobs_job,
+		table_cancha_jobs_local,
+		table_cancha_jobs_operation,
+		table_cancha_jobs_placement,
+		table_cancha_jobs_queue,
+		table_cancha_jobs_scheduler,
+		table_cancha_jobs_store,
+		table_cancha_jobs_worker,
 		table_cancha_ml,
 		table_cancha_ml_calibrate,
 		table_cancha_ml_forest,

@@ -1,11 +1,14 @@
 package disk
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"go.etcd.io/bbolt"
 )
 
 func open(t *testing.T) *File {
@@ -58,5 +61,55 @@ func TestBroken(t *testing.T) {
 	}
 	if err := f.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestHeldByAnotherProgram: bbolt's own lock counts, too.
+func TestHeldByAnotherProgram(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	db, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := Open(path, Options{Form: "1"}); !errors.Is(err, ErrHeld) {
+		t.Errorf("got %v, want ErrHeld", err)
+	}
+}
+
+// TestForeignFile: what is no file of ours is refused, and stays as it is.
+func TestForeignFile(t *testing.T) {
+	other := filepath.Join(t.TempDir(), "other.db")
+	db, err := bbolt.Open(other, 0o600, nil)
+	if err == nil {
+		err = db.Update(func(tx *bbolt.Tx) error { _, err := tx.CreateBucket([]byte("theirs")); return err })
+	}
+	if err == nil {
+		err = db.Close()
+	}
+	text, err2 := os.ReadFile(other)
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	ours := filepath.Join(t.TempDir(), "ours.db")
+	f, err := Open(ours, Options{Form: "of later"})
+	if err == nil {
+		err = f.Close()
+	}
+	later, err2 := os.ReadFile(ours)
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	for what, content := range map[string][]byte{"another program's": text, "text": bytes.Repeat([]byte("no database\n"), 4000), "of another form": later} {
+		path := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(path, Options{Form: "1"}); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: got %v, want an error with the path", what, err)
+		}
+		if left, err := os.ReadFile(path); err != nil || !bytes.Equal(left, content) {
+			t.Errorf("%s: the file has changed (%v)", what, err)
+		}
 	}
 }

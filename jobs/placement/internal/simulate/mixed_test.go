@@ -21,7 +21,7 @@ const (
 	mixedFile = "testdata/mixed.json"
 	mixedSeed = 22
 	mixedJobs = 1000
-	mixedMade = "made by \"go test ./jobs/placement/simulate -run TestMixedFile -remake\" (mixed_test.go, seed 22), which draws types, sizes and producers, and " +
+	mixedMade = "made by \"go test ./jobs/placement/internal/simulate -run TestMixedFile -remake\" (mixed_test.go, seed 22), which draws types, sizes and producers, and " +
 		"says how; submitted in seconds; measured: seconds of a run on a CPU worker of 2 cores and on an emulated GPU"
 )
 
