@@ -27,6 +27,8 @@ type Config struct {
 	Folder string
 	// Broker carries the jobs of several machines, whose scheduler and workers are elsewhere; Folder does not count then. Close leaves it open.
 	Broker queue.Broker
+	// NoWorkers has the process that has the scheduler run no jobs.
+	NoWorkers bool
 	// Session, where it has a GPU, is that of a worker for the GPU, beside the one for the CPU.
 	Session *gpu.Session
 	// Settings are the scheduler's.
@@ -82,11 +84,7 @@ func (k *Cluster) folder() (string, error) {
 	if k.config.Folder != "" {
 		return k.config.Folder, nil
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("give a folder: %w", err)
-	}
-	return filepath.Join(cache, "cancha", "jobs"), nil
+	return Folder()
 }
 
 // joining is how long another process may take from having the folder to serving it.
@@ -127,7 +125,22 @@ func (k *Cluster) begin(ctx context.Context, b queue.Broker, folder string) erro
 		return err
 	}
 	k.closers = append(k.closers, s.Close)
+	if k.config.NoWorkers {
+		return nil
+	}
 	return k.compute(ctx)
+}
+
+// Scheduler is the one that this process has; nil: another process has it.
+func (k *Cluster) Scheduler() *scheduler.Scheduler { return k.scheduler }
+
+// Folder is where the jobs of this user on this machine are, unless something else is said.
+func Folder() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("jobs: give a folder: %w", err)
+	}
+	return filepath.Join(cache, "cancha", "jobs"), nil
 }
 
 // compute starts a worker for the CPU, and one for the GPU where there is a session with one.

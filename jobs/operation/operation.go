@@ -32,7 +32,6 @@ type Result struct {
 	First []float32 `json:"first"`
 	// Seconds that the computation took, with the copies to the device and back, and without the making of the data.
 	Seconds float64 `json:"seconds"`
-	Device  string  `json:"device"` // where it ran, as the session says
 	// Loss is that of a network after each epoch, of a hundred epochs at most.
 	Loss []float64 `json:"loss,omitempty"`
 }

@@ -13,6 +13,7 @@ var table_cancha_jobs = listing.Package{
 	Name: "jobs",
 	Values: []listing.Symbol{
 		{"Final", jobs.Final},
+		{"Folder", jobs.Folder},
 		{"Open", jobs.Open},
 	},
 	Constants: []listing.Literal{

@@ -1,0 +1,337 @@
+//go:build !windows
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"cancha/jobs"
+	"cancha/jobs/job"
+	"cancha/jobs/local"
+	"cancha/jobs/operation"
+	"cancha/jobs/placement"
+	"cancha/jobs/queue"
+	"cancha/jobs/scheduler"
+	"cancha/jobs/worker"
+	"cancha/runtime/gpu"
+)
+
+// The environment of the job system. Those without CANCHA are the contract's.
+const (
+	jobsVariable       = "CANCHA_JOBS" // folder of the jobs of this machine
+	workerTypeVariable = "WORKER_TYPE"
+	workerIDVariable   = "WORKER_ID"
+)
+
+// jobsFlag is the folder of jobs, as all commands have it.
+func jobsFlag(flags *flag.FlagSet) *string {
+	return flags.String("jobs", os.Getenv(jobsVariable), "`folder` of the jobs of this machine (default $"+jobsVariable+", or cancha/jobs in the user's cache folder)")
+}
+
+// jobsFolder is the folder that was asked for.
+func jobsFolder(said string) (string, error) {
+	if said != "" {
+		return said, nil
+	}
+	return jobs.Folder()
+}
+
+// runScheduler has the jobs of a folder until ctx ends.
+func runScheduler(ctx context.Context, args []string) error {
+	flags := newFlags("scheduler", "", "Takes jobs in, decides where they run, and sees each to its end, until it is ended. Workers run them (cancha worker).")
+	said := jobsFlag(flags)
+	var settings scheduler.Settings
+	flags.DurationVar(&settings.Lease, "lease", 10*time.Second, "for how long a worker may be silent, as a `duration`, before its jobs are given to others")
+	if err := parseAll(flags, args); err != nil {
+		return err
+	}
+	folder, err := jobsFolder(*said)
+	if err != nil {
+		return err
+	}
+	k, err := jobs.Open(ctx, jobs.Config{Folder: folder, NoWorkers: true, Settings: settings, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	if err != nil {
+		return err
+	}
+	if k.Scheduler() == nil {
+		return errors.Join(fmt.Errorf("another process is the scheduler of %s", folder), k.Close())
+	}
+	fmt.Printf("scheduler of %s; workers and programs reach it with %s=%s\n", folder, jobsVariable, folder)
+	select {
+	case <-ctx.Done():
+	case <-k.Scheduler().Done():
+		err = errors.New("it has ended: " + k.Scheduler().Trouble())
+	}
+	return errors.Join(err, k.Close())
+}
+
+// workerOptions is what "cancha worker" is asked for.
+type workerOptions struct {
+	folder, kind, id string
+	slots            int
+	drain            time.Duration
+}
+
+func runWorker(ctx context.Context, args []string) error {
+	o, err := parseWorker(args)
+	if err != nil {
+		return err
+	}
+	s, self, err := o.session(ctx)
+	if err != nil {
+		return err
+	}
+	b, err := o.dial(ctx)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	err = o.work(ctx, b, self, s)
+	return errors.Join(err, b.Close(), s.Close())
+}
+
+func parseWorker(args []string) (o workerOptions, err error) {
+	flags := newFlags("worker", "", `Runs jobs until it is ended. SIGTERM or ^C: it takes no more, and ends when those that run have ended; what has not ended by then
+comes again elsewhere. It waits for a scheduler to be there (cancha scheduler, or a notebook that has opened the folder).`)
+	said := jobsFlag(flags)
+	flags.StringVar(&o.kind, "type", cmp.Or(os.Getenv(workerTypeVariable), "cpu"), "`cpu or gpu`: what its jobs run on (default $"+workerTypeVariable+")")
+	flags.StringVar(&o.id, "id", os.Getenv(workerIDVariable), "`name` of the worker, of which there is one (default $"+workerIDVariable+", or the host's name and the process's number)")
+	flags.IntVar(&o.slots, "slots", 1, "`jobs` that run at a time, on a CPU; one GPU runs one")
+	flags.DurationVar(&o.drain, "drain", time.Minute, "for how long it waits at its end, as a `duration`, for those that run")
+	if err := parseAll(flags, args); err != nil {
+		return o, err
+	}
+	switch {
+	case o.kind != string(placement.CPU) && o.kind != string(placement.GPU):
+		return o, usageError{"worker", fmt.Errorf("-type %q: it is cpu or gpu", o.kind)}
+	case o.slots < 1 || o.slots > 1 && o.kind == string(placement.GPU):
+		return o, usageError{"worker", fmt.Errorf("-slots %d: 1 or more on a CPU, 1 on a GPU", o.slots)}
+	}
+	o.folder, err = jobsFolder(*said)
+	return o, err
+}
+
+// session opens the device.
+func (o workerOptions) session(ctx context.Context) (*gpu.Session, placement.Worker, error) {
+	self := placement.Worker{ID: o.id, Device: placement.Device(o.kind), Slots: o.slots}
+	c := gpu.Config{Device: gpu.CPU, Concurrent: o.slots}
+	if self.Device == placement.GPU {
+		c = gpu.Config{Device: gpu.GPU, Required: true}
+	}
+	s, err := gpu.NewSession(ctx, c)
+	if err != nil {
+		return nil, self, err
+	}
+	about, device := s.Devices()
+	if device != nil {
+		about, self.Memory = *device, float64(device.Memory)
+	}
+	self.Model = about.Name
+	return s, self, nil
+}
+
+// dial waits until a process serves the folder.
+func (o workerOptions) dial(ctx context.Context) (queue.Broker, error) {
+	for told := false; ; told = true {
+		b, err := local.Dial(ctx, local.Socket(o.folder), "")
+		if err == nil {
+			return b, nil
+		}
+		if !told {
+			fmt.Fprintf(os.Stderr, "waiting for a scheduler of %s: %v\n", o.folder, err)
+		}
+		select {
+		case <-time.After(500 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("no scheduler of %s has come: %w", o.folder, err)
+		}
+	}
+}
+
+func (o workerOptions) work(ctx context.Context, b queue.Broker, self placement.Worker, s *gpu.Session) error {
+	w, err := worker.Start(ctx, worker.Config{Broker: b, Worker: self, Funcs: operation.Funcs(s), Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("worker %s on the %s, %s\n", w.ID(), o.kind, self.Model)
+	<-ctx.Done()
+	last, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), o.drain, fmt.Errorf("jobs still ran after %v; they come again elsewhere", o.drain))
+	defer cancel()
+	return errors.Join(w.Drain(last), w.Close())
+}
+
+// runJob does one thing with jobs.
+func runJob(ctx context.Context, args []string) error {
+	verbs := map[string]func(context.Context, []string) error{"submit": runSubmit, "list": runList, "show": runShow, "cancel": runCancel, "replay": runReplay}
+	if len(args) == 0 || verbs[args[0]] == nil {
+		if len(args) > 0 && strings.HasPrefix(args[0], "-") && strings.TrimLeft(args[0], "-") == "h" {
+			fmt.Println("usage: cancha job submit|list|show|cancel|replay [flags] [JOB]\n\nDoes something with jobs; \"cancha job submit -h\" tells what that takes.")
+			return flag.ErrHelp
+		}
+		return usageError{"job", errors.New("say what to do: submit, list, show, cancel or replay")}
+	}
+	return verbs[args[0]](ctx, args[1:])
+}
+
+// withJobs does something with the jobs of a folder that another process has.
+func withJobs(ctx context.Context, said string, do func(*jobs.Cluster) error) error {
+	folder, err := jobsFolder(said)
+	if err != nil {
+		return err
+	}
+	b, err := local.Dial(ctx, local.Socket(folder), "")
+	if err != nil {
+		return fmt.Errorf("no process serves the jobs of %s; start one: cancha scheduler: %w", folder, err)
+	}
+	k, err := jobs.Open(ctx, jobs.Config{Broker: b})
+	if err == nil {
+		err = errors.Join(do(k), k.Close())
+	}
+	return errors.Join(err, b.Close())
+}
+
+func runSubmit(ctx context.Context, args []string) error {
+	flags := newFlags("job submit", "", "Submits a job and prints its id; with -wait, its result as JSON when it has ended.")
+	said, wait := jobsFlag(flags), flags.Bool("wait", false, "wait until it has ended")
+	s, p := jobs.Spec{}, parameters{}
+	flags.StringVar(&s.Type, "type", "", "`job type`, such as "+job.MatrixMultiply)
+	flags.StringVar(&s.ID, "id", "", "`id` of the job; without it one is made")
+	flags.StringVar((*string)(&s.Device), "device", "", "`cpu or gpu`, an order; without it where it ends first")
+	flags.BoolVar(&s.PreferGPU, "prefer-gpu", false, "a wish, that decides between devices that are as good")
+	flags.IntVar(&s.Priority, "priority", 0, "`0 to 9`, 9 first")
+	flags.DurationVar(&s.Timeout, "timeout", 0, "that one attempt may take, as a `duration`")
+	flags.IntVar(&s.Attempts, "attempts", 0, "`how often` it is tried at most (default 3)")
+	flags.Var(p, "p", "set a parameter, `name=value`, where the value is JSON or else a text; may be given again")
+	if err := parseAll(flags, args); err != nil {
+		return err
+	}
+	s.Parameters = jsonParameters(p)
+	return withJobs(ctx, *said, func(k *jobs.Cluster) error { return submit(ctx, os.Stdout, k, s, *wait) })
+}
+
+// jsonParameters are parameters of the command line as JSON: numbers, true, lists as they are, all else a text.
+func jsonParameters(p parameters) json.RawMessage {
+	all := jobs.Parameters{}
+	for name, text := range p {
+		if json.Valid([]byte(text)) {
+			all[name] = json.RawMessage(text)
+		} else {
+			all[name] = text
+		}
+	}
+	return all.JSON()
+}
+
+func submit(ctx context.Context, w io.Writer, k *jobs.Cluster, s jobs.Spec, wait bool) error {
+	ids, err := k.Submit(ctx, s)
+	if err != nil {
+		return err
+	}
+	if !wait {
+		fmt.Fprintln(w, ids[0])
+		return nil
+	}
+	r, err := k.Wait(ctx, ids[0])
+	if err != nil {
+		return err
+	}
+	if r.State != job.Completed {
+		return fmt.Errorf("job %s is %s: %s", r.ID, r.State, r.Error)
+	}
+	fmt.Fprintf(os.Stderr, "job %s on %s, %s\n", r.ID, r.Worker, r.Reason)
+	fmt.Fprintln(w, string(r.Value))
+	return nil
+}
+
+func runList(ctx context.Context, args []string) error {
+	flags := newFlags("job list", "", "Lists jobs, the last that came first.")
+	said, state, q := jobsFlag(flags), flags.String("state", "", "only those in a `state`: "+fmt.Sprint(job.States())), jobs.Query{}
+	flags.StringVar(&q.Type, "type", "", "only those of a `job type`")
+	flags.IntVar(&q.Limit, "n", 20, "`how many`")
+	if err := parseAll(flags, args); err != nil {
+		return err
+	}
+	if *state != "" {
+		q.States = []jobs.State{jobs.State(*state)}
+		if !q.States[0].Known() {
+			return usageError{"job list", fmt.Errorf("-state %q: it is one of %v", *state, job.States())}
+		}
+	}
+	return withJobs(ctx, *said, func(k *jobs.Cluster) error {
+		all, more, err := k.Jobs(ctx, q)
+		if err != nil {
+			return err
+		}
+		return list(os.Stdout, all, more, time.Now())
+	})
+}
+
+func list(w io.Writer, all []*jobs.Job, more bool, now time.Time) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "JOB\tTYPE\tSTATE\tWORKER\tAGE\tRAN\tWHY")
+	for _, j := range all {
+		why := j.Reason
+		if j.Error != "" && j.State != job.Completed {
+			why = j.Error
+		}
+		state := string(j.State)
+		if j.State == job.Running && j.Progress > 0 {
+			state = fmt.Sprintf("%s, %.0f %%", state, 100*j.Progress)
+		}
+		first, _, _ := strings.Cut(why, "\n")
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%v\t%s\t%.100s\n", j.ID, j.Type, state, j.Worker, now.Sub(j.Submitted).Round(time.Second), placement.Seconds(j.Ran), first)
+	}
+	if more {
+		fmt.Fprintln(t, "…")
+	}
+	return t.Flush()
+}
+
+func runShow(ctx context.Context, args []string) error {
+	return eachJob(ctx, "show", "Shows jobs as JSON, with all that is known of them.", args, func(k *jobs.Cluster, id string) error {
+		j, err := k.Job(ctx, id)
+		if err != nil {
+			return err
+		}
+		e := json.NewEncoder(os.Stdout)
+		e.SetIndent("", "  ")
+		return e.Encode(j)
+	})
+}
+
+func runCancel(ctx context.Context, args []string) error {
+	return eachJob(ctx, "cancel", "Ends jobs that have not ended, wherever they are.", args, func(k *jobs.Cluster, id string) error { return k.Cancel(ctx, id) })
+}
+
+func runReplay(ctx context.Context, args []string) error {
+	return eachJob(ctx, "replay", "Tries dead jobs again.", args, func(k *jobs.Cluster, id string) error { return k.Replay(ctx, id) })
+}
+
+// eachJob does something with each job that is named, and goes on with the others where that fails.
+func eachJob(ctx context.Context, verb, about string, args []string, do func(*jobs.Cluster, string) error) error {
+	flags := newFlags("job "+verb, " JOB…", about)
+	said := jobsFlag(flags)
+	ids, err := parseMixed(flags, args)
+	if err == nil && len(ids) == 0 {
+		err = usageError{"job " + verb, errors.New("name a job")}
+	}
+	if err != nil {
+		return err
+	}
+	return withJobs(ctx, *said, func(k *jobs.Cluster) (err error) {
+		for _, id := range ids {
+			err = errors.Join(err, do(k, id))
+		}
+		return err
+	})
+}
