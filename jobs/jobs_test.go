@@ -125,3 +125,23 @@ func Example() {
 	// Output:
 	// completed cpu 1 <nil> [100 100]
 }
+
+// A table tells how jobs have ended, whichever way.
+func TestResults(t *testing.T) {
+	k := opened(t, jobs.Config{Folder: t.TempDir()})
+	ids, err := k.Submit(t.Context(), jobs.Spec{Type: jobs.VectorAddition}, jobs.Spec{Type: "unheard of", Deadline: time.Now().Add(300 * time.Millisecond)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := k.Results(t.Context(), ids...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := got.Row(0), got.Row(1)
+	if one["state"] != "completed" || one["device"] != "cpu" || one["predicted_s"] == 0.0 || two["state"] != "failed" || !strings.Contains(fmt.Sprint(two["why"]), "deadline") {
+		t.Errorf("got %v and %v", one, two)
+	}
+	if _, err := k.Results(t.Context(), "nobody"); !errors.Is(err, jobs.ErrUnknown) {
+		t.Errorf("got %v", err)
+	}
+}
