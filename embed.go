@@ -37,6 +37,7 @@ import (
 //go:embed jobs/store/*[^t].go
 //go:embed jobs/worker/*[^t].go jobs/worker/beat.go
 //go:embed jupyter/kernelspec/*[^t].go jupyter/kernelspec/logos
+//go:embed jupyter/headless/*[^t].go
 //go:embed jupyter/notebook/*[^t].go
 //go:embed kernel/*[^t].go kernel/*[^s]t.go kernel/*[^t]est.go
 //go:embed kernel/cell/*[^t].go

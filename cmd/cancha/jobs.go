@@ -79,6 +79,7 @@ func runScheduler(ctx context.Context, args []string) error {
 // workerOptions is what "cancha worker" is asked for.
 type workerOptions struct {
 	folder, kind, id string
+	notebooks        string // folder; "": no notebooks are run
 	slots            int
 	drain            time.Duration
 }
@@ -106,6 +107,7 @@ comes again elsewhere. It waits for a scheduler to be there (cancha scheduler, o
 	said := jobsFlag(flags)
 	flags.StringVar(&o.kind, "type", cmp.Or(os.Getenv(workerTypeVariable), "cpu"), "`cpu or gpu`: what its jobs run on (default $"+workerTypeVariable+")")
 	flags.StringVar(&o.id, "id", os.Getenv(workerIDVariable), "`name` of the worker, of which there is one (default $"+workerIDVariable+", or the host's name and the process's number)")
+	flags.StringVar(&o.notebooks, "notebooks", "", "`folder` whose notebooks jobs of type "+notebookType+" run; without it none are")
 	flags.IntVar(&o.slots, "slots", 1, "`jobs` that run at a time, on a CPU; one GPU runs one")
 	flags.DurationVar(&o.drain, "drain", time.Minute, "for how long it waits at its end, as a `duration`, for those that run")
 	if err := parseAll(flags, args); err != nil {
@@ -159,7 +161,11 @@ func (o workerOptions) dial(ctx context.Context) (queue.Broker, error) {
 }
 
 func (o workerOptions) work(ctx context.Context, b queue.Broker, self placement.Worker, s *gpu.Session) error {
-	w, err := worker.Start(ctx, worker.Config{Broker: b, Worker: self, Funcs: operation.Funcs(s), Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	funcs := operation.Funcs(s)
+	if o.notebooks != "" {
+		funcs[notebookType] = notebooksIn(o.notebooks)
+	}
+	w, err := worker.Start(ctx, worker.Config{Broker: b, Worker: self, Funcs: funcs, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"cancha/jupyter/headless"
 	"cancha/jupyter/notebook"
 	"cancha/kernel/cell"
 	"cancha/kernel/client"
@@ -107,13 +108,18 @@ func stay(ctx context.Context, o queryOptions, n *notebook.Notebook) error {
 	}
 	defer os.RemoveAll(dir)
 	socket := filepath.Join(dir, "queries")
-	k, err := startKernel(o.path, queriesVariable+"="+socket)
+	c, err := headlessly()
+	if err != nil {
+		return err
+	}
+	c.Env, c.Out = append(c.Env, queriesVariable+"="+socket), os.Stderr
+	k, err := headless.Start(c, o.path)
 	if err != nil {
 		return err
 	}
 	defer k.Kill()
-	s := &stayer{runner: runner{out: os.Stderr, name: filepath.Base(o.path), stops: &stopper{}}, follower: newFollower(socket, os.Stderr, o.progress)}
-	s.client, err = k.Connect(ctx, client.Options{Watch: printed})
+	s := &stayer{Runner: headless.NewRunner(c, filepath.Base(o.path)), follower: newFollower(socket, os.Stderr, o.progress)}
+	s.Client, err = k.Connect(ctx, client.Options{Watch: printed})
 	if err != nil {
 		return stopped(ctx, err)
 	}
@@ -121,7 +127,7 @@ func stay(ctx context.Context, o queryOptions, n *notebook.Notebook) error {
 	s.lastWords(context.WithoutCancel(ctx))
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	return errors.Join(err, k.Shutdown(end, s.client))
+	return errors.Join(err, k.Shutdown(end, s.Client))
 }
 
 // printed passes on what cells print, and their goroutines. Figures and tables are for those who look.
@@ -139,7 +145,7 @@ func printed(m wire.Message) {
 
 // stayer runs cells, and stays until the queries have ended that they have started.
 type stayer struct {
-	runner
+	*headless.Runner
 	follower *follower
 
 	interrupt context.CancelCauseFunc // ends the running cell
@@ -154,9 +160,9 @@ func (s *stayer) lastWords(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	reply, err := s.client.ExecuteWith(ctx, "//", client.ExecuteOptions{Silent: true}, nil)
+	reply, err := s.Client.ExecuteWith(ctx, "//", client.ExecuteOptions{Silent: true}, nil)
 	if err == nil && reply.Status == cell.Failed { // the engine's death is this cell's error if it was seen just now
-		fmt.Fprintln(s.out, explain(reply.Err))
+		fmt.Fprintln(s.Out, headless.Explain(reply.Err))
 	}
 }
 
@@ -175,7 +181,7 @@ func (s *stayer) run(ctx context.Context, n *notebook.Notebook) error {
 	s.over = make(chan struct{})
 	go func() { // ended by stop, which waits for it
 		defer close(s.over)
-		s.err = s.all(patient, next, n)
+		s.err = s.All(patient, next, n)
 	}()
 	err := s.follow(ctx)
 	end()
@@ -208,7 +214,7 @@ func (s *stayer) follow(ctx context.Context) error {
 		case err != nil:
 			return err
 		case over == nil && live == 0:
-			return s.follower.none(s.name)
+			return s.follower.none(s.Name)
 		}
 	}
 }

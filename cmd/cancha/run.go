@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"cancha/jupyter/headless"
 	"cancha/jupyter/notebook"
 )
 
@@ -139,6 +140,15 @@ func tryPlace(path string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
+// headlessly is how notebooks run that nobody looks at: with kernels of this program, whose cells nobody has typed.
+func headlessly() (headless.Config, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return headless.Config{}, fmt.Errorf("find my own program to start a kernel: %w", err)
+	}
+	return headless.Config{Program: program, Env: []string{historyVariable + "=" + historyOff}}, nil
+}
+
 // runNotebook runs one notebook and writes its outcome, a failed one too.
 func runNotebook(ctx context.Context, n *notebook.Notebook, path string, o runOptions, stops *stopper) error {
 	if o.timeout > 0 {
@@ -146,7 +156,12 @@ func runNotebook(ctx context.Context, n *notebook.Notebook, path string, o runOp
 		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("the notebook ran longer than %v", o.timeout))
 		defer cancel()
 	}
-	runErr := execute(ctx, n, path, os.Stdout, stops)
+	c, err := headlessly()
+	if err != nil {
+		return err
+	}
+	c.Out, c.Cell, c.AtOnce = os.Stdout, stops.running, errTwice
+	runErr := headless.Run(ctx, c, n, path)
 	if out := outcomePath(path, o); out != "" {
 		if err := n.Write(out); err != nil {
 			return errors.Join(runErr, err)
