@@ -78,7 +78,7 @@ func TestCompose(t *testing.T) {
 	}
 	for _, name := range []string{"prometheus", "grafana"} {
 		s := services(t)[name]
-		if !slices.Equal(s.Profiles, []string{"monitoring"}) {
+		if !slices.Equal(s.Profiles, []string{"monitoring", "observability"}) {
 			t.Errorf("%s has the profiles %v", name, s.Profiles)
 		}
 		for _, v := range s.Volumes {

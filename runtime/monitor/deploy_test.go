@@ -25,12 +25,48 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestDeploy: each expression below deploy/ names metrics that the page has.
+// listed are the metrics of deploy/metrics.txt, those of jobs and of RabbitMQ, and the series that histograms have.
+func listed(t *testing.T) (names []string, series map[string]bool) {
+	t.Helper()
+	text, err := os.ReadFile("../../deploy/metrics.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	series = map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		fields := strings.Split(line, "|")
+		for i, f := range fields {
+			fields[i] = strings.TrimSpace(f)
+		}
+		if len(fields) != 4 || !slices.Contains([]string{"counter", "gauge", "histogram"}, fields[1]) || series[fields[0]] {
+			t.Errorf("deploy/metrics.txt: %q is no line, or the name's second", line)
+			continue
+		}
+		names, series[fields[0]] = append(names, fields[0]), true
+		if fields[1] == "histogram" {
+			for _, end := range []string{"_bucket", "_sum", "_count"} {
+				series[fields[0]+end] = true
+			}
+		}
+	}
+	return names, series
+}
+
+// TestDeploy: each expression below deploy/ names metrics that the page has, or that deploy/metrics.txt lists.
 func TestDeploy(t *testing.T) {
 	text := newSite(t).get("metrics")
 	there := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^([a-z_]+)[{ ]`).FindAllStringSubmatch(text, -1) {
 		there[m[1]] = true
+	}
+	names, series := listed(t)
+	for name := range series {
+		if there[name] {
+			t.Errorf("deploy/metrics.txt lists %s, which is the page's", name)
+		}
 	}
 	used := map[string]bool{}
 	expressions := 0
@@ -43,13 +79,13 @@ func TestDeploy(t *testing.T) {
 			}
 			for _, name := range names {
 				used[name] = true
-				if !there[name] {
+				if !there[name] && !series[name] {
 					t.Errorf("%s: %s: there is no metric %s", file, e, name)
 				}
 			}
 		}
 	}
-	if expressions < 40 {
+	if expressions < 100 {
 		t.Errorf("%d expressions seen: the files have been misread", expressions)
 	}
 	for name := range there {
@@ -57,38 +93,51 @@ func TestDeploy(t *testing.T) {
 			t.Errorf("nothing below deploy/ shows %s", name)
 		}
 	}
+	for _, name := range names {
+		if !used[name] && !used[name+"_bucket"] {
+			t.Errorf("nothing below deploy/ shows %s, which deploy/metrics.txt lists", name)
+		}
+	}
 }
 
 // TestDashboardShowsAlerts: what a person is alerted of, the dashboard shows.
 func TestDashboardShowsAlerts(t *testing.T) {
 	all := deployed(t)
-	shown := map[string]bool{}
-	for _, e := range all["grafana/dashboards/cancha.json"] {
-		for _, name := range metricsOf(e) {
-			shown[name] = true
+	for rules, dashboard := range map[string]string{"alerts.yml": "cancha.json", "jobs.yml": "jobs.json"} {
+		shown := map[string]bool{}
+		for _, e := range all["grafana/dashboards/"+dashboard] {
+			for _, name := range metricsOf(e) {
+				shown[name] = true
+			}
 		}
-	}
-	for _, e := range all["prometheus/alerts.yml"] {
-		for _, name := range metricsOf(e) {
-			if !shown[name] {
-				t.Errorf("%s: no panel shows %s", e, name)
+		alerts := all["prometheus/"+rules]
+		if len(alerts) < 10 {
+			t.Errorf("%s has %d rules", rules, len(alerts))
+		}
+		for _, e := range alerts {
+			for _, name := range metricsOf(e) {
+				if !shown[name] {
+					t.Errorf("%s: no panel of %s shows %s", e, dashboard, name)
+				}
 			}
 		}
 	}
 }
 
-// TestAlerts: promtool, where it is installed, finds that the rules fire for what testdata/alerts.yml tells.
+// TestAlerts: promtool, where it is installed, finds that the rules fire for what the files of testdata tell.
 func TestAlerts(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {
 		t.Skip(err)
 	}
-	if said, err := exec.CommandContext(t.Context(), promtool, "test", "rules", "testdata/alerts.yml").CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, said)
+	for _, name := range []string{"testdata/alerts.yml", "testdata/jobs.yml"} {
+		if said, err := exec.CommandContext(t.Context(), promtool, "test", "rules", name).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", name, err, said)
+		}
 	}
 }
 
-// deployed are the expressions of all files below deploy/: those of rules in a line, those of dashboards at any depth.
+// deployed are the expressions of all files below deploy/: those of rules, and of what KEDA asks, in a line, those of dashboards at any depth.
 func deployed(t *testing.T) map[string][]string {
 	t.Helper()
 	tree, all := os.DirFS("../../deploy"), map[string][]string{}
@@ -108,10 +157,13 @@ func deployed(t *testing.T) map[string][]string {
 			all[name] = expressionsIn(dashboard)
 			return nil
 		}
-		for _, m := range regexp.MustCompile(`(?m)^\s*(?:- )?expr: (.*)$`).FindAllStringSubmatch(string(text), -1) {
+		if !strings.HasSuffix(name, ".yml") && !strings.HasSuffix(name, ".yaml") {
+			return nil
+		}
+		for _, m := range regexp.MustCompile(`(?m)^\s*(?:- )?(?:expr|query): (.*)$`).FindAllStringSubmatch(string(text), -1) {
 			all[name] = append(all[name], m[1])
 		}
-		if n := strings.Count(string(text), "expr:"); n != len(all[name]) {
+		if n := strings.Count(string(text), "expr:") + strings.Count(string(text), " query:"); n != len(all[name]) {
 			t.Errorf("%s: %d of %d expressions are each in a line", name, len(all[name]), n)
 		}
 		return nil
