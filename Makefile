@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration integration-spark parquet onnx mllib postgres windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest bench-spark chaos resume nexmark endless kernelspec cuda cuda-test ptx
+.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration integration-spark parquet onnx mllib postgres kubernetes windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest bench-spark chaos resume nexmark endless kernelspec cuda cuda-test ptx
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -107,6 +107,9 @@ mllib: ## Spark answers by our forests, and spark/mllib by Spark's, as each does
 
 postgres: ## stream/postgres on a PostgreSQL of its own, which is killed meanwhile (Debian's postgresql)
 	scripts/postgres.sh with go test -count=1 ./stream/postgres
+
+kubernetes: ## the manifests of deploy/kubernetes: decoded strictly by client-go's types, and looked at by kube-score (Go's module proxy)
+	scripts/kubernetes.sh
 
 windows: build ## notebook 03 beside a computation in Python; "make windows KAFKA=real" on a real Apache Kafka
 	$(if $(KAFKA),scripts/kafka.sh with )scripts/windows.sh $(FLAGS)

@@ -36,6 +36,7 @@ parquet          | make parquet                     | - fetches pyarrow and Duck
 onnx             | make onnx                        | make onnx
 mllib            | make mllib                       | - fetches PySpark
 postgres         | make postgres                    | - needs a PostgreSQL
+kubernetes       | make kubernetes                  | make kubernetes
 integration      | make integration                 | - fetches Apache Kafka
 integration-spark | make integration-spark          | - fetches Apache Spark, 465 MB
 clients          | make clients                     | - "make test" runs all of it but JupyterLab, which needs Chromium
