@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
@@ -191,8 +192,12 @@ func TestConfined(t *testing.T) {
 						t.Errorf("%s has no limit of %s", w.name, what)
 					}
 				}
-				if box.ReadinessProbe == nil || box.LivenessProbe == nil || reflect.DeepEqual(box.ReadinessProbe.ProbeHandler, box.LivenessProbe.ProbeHandler) {
-					t.Errorf("%s: one probe for being ready and being alive, or none", w.name)
+				if box.ReadinessProbe == nil {
+					t.Errorf("%s is never asked whether it is ready", w.name)
+				} else if alive := box.LivenessProbe; (alive != nil) != (w.set != nil) {
+					t.Errorf("%s: a service is started anew when it hangs, and a worker never is", w.name)
+				} else if alive != nil && reflect.DeepEqual(box.ReadinessProbe.ProbeHandler, alive.ProbeHandler) {
+					t.Errorf("%s: one probe for being ready and being alive", w.name)
 				}
 				if _, tag, ok := strings.Cut(box.Image[strings.LastIndex(box.Image, "/")+1:], ":"); !ok || strings.Count(tag, ".") != 2 {
 					t.Errorf("%s: the image %s has no exact tag", w.name, box.Image)
@@ -352,7 +357,12 @@ func TestWorkers(t *testing.T) {
 		for _, e := range box.Env {
 			env[e.Name] = e.Value
 		}
-		if said := strings.Join(append(slices.Clone(box.Command), box.Args...), " "); strings.TrimPrefix(said, "cancha ") != "worker -type "+device || env["WORKER_TYPE"] != device || env["RABBITMQ_HOST"] != "rabbitmq" {
+		said, drains, _ := strings.Cut(strings.Join(append(slices.Clone(box.Command), box.Args...), " "), " -drain ")
+		drain, err := time.ParseDuration(drains)
+		if grace := time.Duration(*w.pod.Spec.TerminationGracePeriodSeconds) * time.Second; err != nil || drain < time.Minute || grace < drain+10*time.Second {
+			t.Errorf("%s waits %v for its jobs, and is killed after %v: %v", w.name, drain, grace, err)
+		}
+		if strings.TrimPrefix(said, "cancha ") != "worker -type "+device || env["WORKER_TYPE"] != device || env["RABBITMQ_HOST"] != "rabbitmq" {
 			t.Errorf("%s runs %q with %v", w.name, said, env)
 		}
 		gpus := box.Resources.Limits["nvidia.com/gpu"]

@@ -76,7 +76,7 @@ func TestComposeJobs(t *testing.T) {
 			t.Errorf("%s waits for %v, want %v", name, s.DependsOn, want)
 		}
 	}
-	for name, want := range map[string]string{"scheduler": "scheduler", "cpu-worker": "worker -type cpu", "gpu-worker": "cancha worker -type gpu"} {
+	for name, want := range map[string]string{"scheduler": "scheduler", "cpu-worker": "worker -type cpu -drain 4m45s", "gpu-worker": "cancha worker -type gpu -drain 4m45s"} {
 		if got := strings.Join(all[name].Command, " "); got != want {
 			t.Errorf("%s runs %q, want %q", name, got, want)
 		}
@@ -88,8 +88,12 @@ func TestComposeJobs(t *testing.T) {
 	if len(devices) != 1 || devices[0].Driver != "nvidia" || devices[0].Count != 1 || !slices.Equal(devices[0].Capabilities, []string{"gpu"}) {
 		t.Errorf("gpu-worker reserves %+v", devices)
 	}
-	if grace := time.Duration(*all["cpu-worker"].StopGracePeriod); grace < time.Minute {
-		t.Errorf("a worker has %v to end its jobs", grace)
+	for _, name := range []string{"cpu-worker", "gpu-worker"} {
+		command := all[name].Command
+		drain, err := time.ParseDuration(command[len(command)-1])
+		if grace := time.Duration(*all[name].StopGracePeriod); err != nil || drain < time.Minute || grace < drain+10*time.Second {
+			t.Errorf("%s waits %v for its jobs, and is killed after %v: %v", name, drain, grace, err)
+		}
 	}
 	rabbit := all["rabbitmq"]
 	if rabbit.Hostname == "" {
