@@ -80,6 +80,7 @@ func (s *state) complete(t *task, r *job.Report, now time.Time) {
 			s.measured = true
 		}
 	}
+	s.measures.completed(t, r.Cold)
 	t.Result, t.Error, t.Progress = r.Result, "", 1
 	s.end(t, job.Completed, "", now)
 }

@@ -27,6 +27,7 @@ type state struct {
 	deadlines line                // by time
 	workers   map[string]*worker
 	counts    map[string]int64
+	measures  measures
 	restored  time.Time // when this scheduler began with jobs of another one; zero: they have been looked after
 	replan    bool      // something has changed that a plan looks at
 	effects
@@ -81,7 +82,7 @@ func newState(s Settings, p past, h *placement.History) (*state, error) {
 		return nil, err
 	}
 	return &state{settings: s, planner: planner, history: h, past: p, tasks: map[string]*task{}, keys: map[string]string{}, followers: map[string][]string{},
-		blocked: map[string][]string{}, workers: map[string]*worker{}, counts: map[string]int64{}, effects: newEffects()}, nil
+		blocked: map[string][]string{}, workers: map[string]*worker{}, counts: map[string]int64{}, measures: newMeasures(), effects: newEffects()}, nil
 }
 
 func newEffects() effects {
@@ -144,6 +145,7 @@ func (s *state) end(t *task, as job.State, why string, now time.Time) {
 	}
 	t.Ended = now
 	s.become(t.Job, as, now)
+	s.measures.of(t.Job).Ended[as]++
 	delete(s.tasks, t.ID)
 	if key := t.IdempotencyKey(); s.keys[key] == t.ID {
 		delete(s.keys, key)
