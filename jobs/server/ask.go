@@ -1,0 +1,83 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"cancha/jobs/job"
+	"cancha/jobs/scheduler"
+)
+
+// asker asks the scheduler and the broker. What is dear is asked now and then, and told to all meanwhile: it costs the same however many look.
+type asker struct {
+	config   Config
+	measures recent[stats]
+	queues   recent[[]queueView]
+}
+
+func newAsker(c Config) *asker {
+	return &asker{config: c, measures: recent[stats]{least: time.Second}, queues: recent[[]queueView]{least: time.Second / 2}}
+}
+
+// recent is an answer of a moment ago.
+type recent[T any] struct {
+	mu    sync.Mutex    // held while one asks: the others wait for that answer
+	least time.Duration // for which an answer is good
+	until time.Time
+	value T
+	err   error
+}
+
+// share is for how many times as long as it took to make an answer is good, at least: the scheduler spends so small a share of its time with it.
+const share = 50
+
+// get returns the answer there is, or asks. It is not the caller's context that ask gets: others wait for the answer, too.
+func (r *recent[T]) get(ask func(context.Context) (T, error)) (T, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if begun := time.Now(); begun.After(r.until) {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		r.value, r.err = ask(ctx)
+		now := time.Now()
+		r.until = now.Add(max(r.least, min(share*now.Sub(begun), 10*time.Second)))
+	}
+	return r.value, r.err
+}
+
+// stats are what the scheduler counts and measures.
+type stats struct {
+	scheduler.Measures
+	States  map[job.State]int
+	Counted map[string]int64
+}
+
+// stats asks what was counted and measured.
+func (a *asker) stats() (stats, error) {
+	return a.measures.get(func(ctx context.Context) (s stats, err error) {
+		if s.States, s.Counted, err = a.config.Scheduler.Counts(ctx); err != nil {
+			return s, err
+		}
+		s.Measures, err = a.config.Scheduler.Measures(ctx, a.config.Absent)
+		return s, err
+	})
+}
+
+// counts asks the broker for what its queues have, all at once. One that cannot be told has its error.
+func (a *asker) counts() []queueView {
+	all, _ := a.queues.get(func(ctx context.Context) ([]queueView, error) {
+		names := viewedQueues()
+		views := make([]queueView, len(names))
+		var asking sync.WaitGroup
+		for i, q := range names {
+			asking.Go(func() {
+				info, err := a.config.Broker.Inspect(ctx, q.name)
+				views[i] = viewQueue(q, info, err)
+			})
+		}
+		asking.Wait()
+		return views, nil
+	})
+	return all
+}

@@ -1,0 +1,138 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"cancha/jobs/placement"
+	"cancha/jobs/queue"
+	"cancha/jobs/scheduler"
+)
+
+// DefaultAddress is where it listens unless it is told otherwise.
+const DefaultAddress = "127.0.0.1:8000"
+
+// Config says what is shown and where. Scheduler and Broker are needed; both stay the caller's, who closes them after the server.
+type Config struct {
+	Scheduler *scheduler.Scheduler
+	Broker    queue.Broker // the scheduler's: jobs are submitted to it, and its queues are counted
+	Address   string       // host and port; "" is DefaultAddress, port 0 is any that is free
+	Token     string       // of those who need one; "" is one by chance, which URL tells
+	Name      string       // the page's heading; "" is "Cancha jobs"
+	Version   string       // of the program
+	// Absent are workers that could be started, one for each device: work that waits for a device of which there is none is then seen in the demand.
+	Absent []placement.Worker
+	Logger *slog.Logger // nil is silent
+}
+
+// Server is one that answers. Start makes it; Close ends it.
+type Server struct {
+	config  Config
+	guard   *guard
+	asker   *asker
+	metrics http.Handler
+	http    *http.Server
+	address net.Addr
+	ctx     context.Context // ends with Close, and with it what goes on for as long as somebody looks
+	end     context.CancelFunc
+	streams chan struct{} // one for each that is open, with room for mostStreams
+	serving sync.WaitGroup
+}
+
+// patience is how long the scheduler and the broker are waited for: while a disk is full, the scheduler answers nobody.
+const patience = 5 * time.Second
+
+// Start listens, and answers until Close. The context is for the call alone.
+func Start(ctx context.Context, c Config) (*Server, error) {
+	if c.Scheduler == nil || c.Broker == nil {
+		return nil, errors.New("jobs/server: start: a Config without a Scheduler, or without a Broker; give it both")
+	}
+	c.fill()
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Address)
+	if err != nil {
+		return nil, fmt.Errorf("jobs/server: start: %w; end what listens there, or give another address", err)
+	}
+	host, _, _ := net.SplitHostPort(c.Address) // it was listened on
+	s := &Server{config: c, guard: newGuard(host, c.Token), address: listener.Addr(), streams: make(chan struct{}, mostStreams)}
+	s.ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
+	s.asker = newAsker(c)
+	s.metrics = newMetrics(s.asker, c.Version)
+	s.http = &http.Server{
+		Handler: s.guard.wrap(s.routes()), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute, WriteTimeout: time.Minute, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelWarn),
+	}
+	s.serving.Go(func() {
+		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			c.Logger.Error("jobs/server: it has ended", "error", err)
+		}
+	})
+	return s, nil
+}
+
+func (c *Config) fill() {
+	c.Address, c.Name, c.Token = cmp.Or(c.Address, DefaultAddress), cmp.Or(c.Name, "Cancha jobs"), cmp.Or(c.Token, rand.Text())
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+// URL is the page's address, with the token where it is needed.
+func (s *Server) URL() string {
+	host, port, _ := net.SplitHostPort(s.address.String())
+	if ip := net.ParseIP(host); ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	address := "http://" + net.JoinHostPort(host, port) + "/"
+	if !s.guard.local {
+		address += s.withToken()
+	}
+	return address
+}
+
+// withToken is what an address ends with that has the token. One that somebody has set may have any characters.
+func (s *Server) withToken() string {
+	return "?" + tokenParameter + "=" + url.QueryEscape(s.config.Token)
+}
+
+// Close ends streams of events, takes no more requests, and waits a moment for those that it has.
+func (s *Server) Close() error {
+	s.end()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, s.http.Close())
+	}
+	s.serving.Wait()
+	if err != nil {
+		return fmt.Errorf("jobs/server: close: %w", err)
+	}
+	return nil
+}
+
+// routes are what is answered.
+func (s *Server) routes() http.Handler {
+	m := http.NewServeMux()
+	m.HandleFunc("GET "+healthPath, s.health)
+	m.Handle("GET /metrics", s.metrics)
+	m.HandleFunc("GET /jobs", s.listJobs)
+	m.HandleFunc("POST /jobs", s.submit)
+	m.HandleFunc("GET /jobs/{id}", s.showJob)
+	m.HandleFunc("POST /jobs/{id}/cancel", s.change(s.config.Scheduler.Cancel))
+	m.HandleFunc("POST /jobs/{id}/replay", s.change(s.config.Scheduler.Replay))
+	m.HandleFunc("GET /queues", s.listQueues)
+	m.HandleFunc("GET /workers", s.listWorkers)
+	m.HandleFunc("GET /stats", s.stats)
+	m.HandleFunc("GET /events", s.events)
+	s.pageRoutes(m)
+	return m
+}
