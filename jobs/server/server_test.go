@@ -16,6 +16,7 @@ import (
 	"cancha/jobs/job"
 	"cancha/jobs/local"
 	"cancha/jobs/placement"
+	"cancha/jobs/queue"
 	"cancha/jobs/scheduler"
 	"cancha/jobs/server"
 	"cancha/jobs/store"
@@ -445,4 +446,10 @@ func TestStart(t *testing.T) {
 	if _, err := server.Start(t.Context(), taken); err == nil || !strings.Contains(err.Error(), "give another address") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// report is how a worker tells that an attempt has ended.
+func report(id string, attempt int) queue.Message {
+	body, _ := json.Marshal(job.Report{Job: id, Attempt: attempt, Worker: "w", Device: placement.CPU})
+	return queue.Message{ID: id, Body: body}
 }

@@ -1,0 +1,105 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"cancha/jobs/job"
+	"cancha/jobs/placement"
+	"cancha/jobs/server"
+	"cancha/jobs/worker"
+)
+
+// metrics are the values of series as Prometheus reads them: name{label="value",…}.
+func (s *site) metrics() map[string]float64 {
+	s.Helper()
+	status, body := s.ask("GET", "metrics", "", nil)
+	all := map[string]float64{}
+	for line := range strings.Lines(body) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		at := strings.LastIndexByte(line, ' ')
+		value, err := strconv.ParseFloat(line[at+1:], 64)
+		if _, twice := all[line[:max(at, 0)]]; status != 200 || err != nil || twice {
+			s.Fatalf("got %d and %q: %v, twice: %v, in\n%s", status, line, err, twice, body)
+		}
+		all[line[:at]] = value
+	}
+	return all
+}
+
+// TestMetrics: what Prometheus reads after jobs that completed, failed, run and wait.
+func TestMetrics(t *testing.T) {
+	s := newSite(t, func(c *server.Config) { c.Absent = []placement.Worker{{ID: "absent", Device: placement.GPU}} })
+	finish := make(chan struct{})
+	defer close(finish)
+	s.work("w", placement.CPU, map[string]worker.Func{
+		"quick": func(context.Context, *worker.Task) (any, error) { time.Sleep(2 * time.Millisecond); return 1, nil },
+		"wrong": func(context.Context, *worker.Task) (any, error) { return nil, worker.Final(fmt.Errorf("no")) },
+		"block": func(ctx context.Context, _ *worker.Task) (any, error) {
+			select {
+			case <-finish:
+			case <-ctx.Done():
+			}
+			return nil, nil
+		},
+	})
+	for i := range 3 {
+		s.ask("POST", "jobs", fmt.Sprintf(`{"job_type":"quick","job_id":"%d"}`, i), nil)
+		s.becomes(fmt.Sprint(i), "completed")
+	}
+	s.ask("POST", "jobs", `{"job_type":"wrong","job_id":"f"}`, nil)
+	s.becomes("f", "failed")
+	s.ask("POST", "jobs", `{"job_type":"block","job_id":"r"}`, nil)
+	s.becomes("r", "running")
+	s.ask("POST", "jobs", `{"job_type":"matrix_multiply","size":4096,"job_id":"g","device":"gpu"}`, nil)
+	s.becomes("g", "queued")
+	if err := s.broker.Publish(t.Context(), job.QueueReports, report("r", 7)); err != nil { // of an attempt that was given up
+		t.Fatal(err)
+	}
+	var got map[string]float64
+	s.until("it is counted", func() bool { got = s.metrics(); return got["cancha_jobs_executed_twice_total"] == 1 })
+	for series, want := range map[string]float64{
+		"cancha_jobs_up": 1, `cancha_jobs_build_info{version="v1"}`: 1,
+		`cancha_jobs_open{state="running"}`: 1, `cancha_jobs_open{state="queued"}`: 1, `cancha_jobs_open_by_type{state="running",type="block"}`: 1,
+		`cancha_jobs_ended_total{device="cpu",outcome="completed",type="quick"}`: 3, `cancha_jobs_ended_total{device="cpu",outcome="failed",type="wrong"}`: 1, `cancha_jobs_ended_total{device="cpu",outcome="dead",type="wrong"}`: 0,
+		`cancha_jobs_events_total{state="completed"}`: 3, `cancha_jobs_events_total{state="dead"}`: 0, "cancha_jobs_refused_total": 0,
+		`cancha_jobs_wait_seconds_count{device="cpu",type="quick"}`: 3, `cancha_jobs_run_seconds_count{device="cpu",type="quick"}`: 3, `cancha_jobs_run_seconds_bucket{device="cpu",type="quick",le="0.001"}`: 0, `cancha_jobs_run_seconds_bucket{device="cpu",type="quick",le="+Inf"}`: 3, `cancha_jobs_prediction_error_count{device="cpu",type="quick"}`: 2,
+		`cancha_jobs_demand_jobs{device="gpu"}`: 1, `cancha_jobs_demand_unserved_jobs{device="gpu"}`: 1, `cancha_jobs_demand_seconds{device="cpu"}`: 0,
+		`cancha_jobs_workers{device="cpu",state="ready"}`: 1, `cancha_jobs_workers{device="gpu",state="ready"}`: 0, `cancha_jobs_worker_slots{device="cpu"}`: 2, `cancha_jobs_worker_running{device="cpu"}`: 1,
+		`cancha_jobs_queue_messages{queue="job_queue",state="ready"}`: 0, `cancha_jobs_queue_consumers{queue="job_queue"}`: 1,
+	} {
+		if is, ok := got[series]; !ok || is != want {
+			t.Errorf("%s: got %v (%v), want %v", series, is, ok, want)
+		}
+	}
+	if seconds := got[`cancha_jobs_demand_seconds{device="gpu"}`]; !(seconds > 0) {
+		t.Errorf("a GPU that could be started: got %v seconds of demand", seconds)
+	}
+	if ran := got[`cancha_jobs_run_seconds_sum{device="cpu",type="quick"}`]; !(ran >= 0.006) {
+		t.Errorf("got %v s", ran)
+	}
+	for series := range got {
+		if !strings.HasPrefix(series, "cancha_jobs_") && !strings.HasPrefix(series, "go_") && !strings.HasPrefix(series, "process_") {
+			t.Errorf("%s is of another house", series)
+		}
+	}
+	var stats struct {
+		Open   map[string]int
+		Demand map[string]struct{ Unserved int }
+		Kinds  []struct {
+			Type  string  `json:"job_type"`
+			Run   float64 `json:"mean_run"`
+			Error float64 `json:"prediction_factor"`
+		}
+	}
+	if s.get("stats", &stats); stats.Open["running"] != 1 || stats.Demand["gpu"].Unserved != 1 || len(stats.Kinds) != 2 || stats.Kinds[0].Type != "quick" || !(stats.Kinds[0].Run >= 0.002) || !(stats.Kinds[0].Error >= 1) {
+		t.Errorf("got %+v", stats)
+	}
+}
