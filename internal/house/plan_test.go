@@ -182,7 +182,7 @@ func doors() []door {
 			tests: true, reason: "a program whose records are JSON does not pay for Avro",
 		},
 		{
-			of: []string{"github.com/prometheus/..."}, rooms: []string{"runtime/monitor"},
+			of: []string{"github.com/prometheus/..."}, rooms: []string{"runtime/monitor", "jobs/server"},
 			reason: "what runs is counted where it runs, and written for Prometheus where it is asked for",
 		},
 		{

@@ -122,7 +122,7 @@ func (s *state) weigh(now time.Time, absent []placement.Worker) (m Measures) {
 	for _, t := range s.tasks {
 		open[Open{Type: s.measures.known(t.Type), State: t.State}]++
 		if s.waits(t, now) {
-			wait = append(wait, t.planning(now))
+			wait = append(wait, t.demanded(now))
 		}
 	}
 	for o, n := range open {
@@ -139,6 +139,15 @@ func (s *state) weigh(now time.Time, absent []placement.Worker) (m Measures) {
 	slices.SortFunc(wait, func(a, b placement.Job) int { return cmp.Compare(a.ID, b.ID) })
 	m.Demand = s.planner.Demand(wait, s.planning(now), absent)
 	return m
+}
+
+// demanded is a job as demand counts it: one that was given stays with the device whose queue it is in.
+func (t *task) demanded(now time.Time) placement.Job {
+	j := t.planning(now)
+	if t.State == job.Assigned {
+		j.Device = t.WorkerType
+	}
+	return j
 }
 
 // waits tells whether a job has not begun and could.

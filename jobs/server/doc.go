@@ -12,7 +12,7 @@
 //	GET  /queues             how many messages each has
 //	GET  /workers            who they are, and what they run
 //	GET  /stats              counts, what was measured, and what waits for each device in predicted seconds
-//	GET  /events             what happens to jobs, as server-sent events, which go on where Last-Event-ID says; ?after=…
+//	GET  /events             what happens to jobs, as server-sent events, which go on where Last-Event-ID says; ?after=7, ?after=-50: the last fifty
 //
 // A POST has Content-Type application/json, with a body or without. An answer that is an error is {"error": "why"}.
 //

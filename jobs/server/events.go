@@ -51,7 +51,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// readAfter reads behind which event a stream begins. A number beyond the last one is of another store: all there is, is new.
+// readAfter reads behind which event a stream begins; a number below 0 is that many before the last one. One beyond the last is of another store: all there is,
+// is new.
 func readAfter(r *http.Request, last uint64) (uint64, error) {
 	text := r.Header.Get("Last-Event-ID")
 	if text == "" {
@@ -60,15 +61,20 @@ func readAfter(r *http.Request, last uint64) (uint64, error) {
 	if text == "" {
 		return last, nil
 	}
-	after, err := strconv.ParseUint(text, 10, 63)
-	if err != nil {
+	after, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case err != nil:
 		return 0, &job.Invalid{Field: "Last-Event-ID", Why: fmt.Sprintf("%.100q; it is the number of an event", text)}
-	}
-	if after > last {
+	case after < 0:
+		return uint64(max(int64(last)+max(after, -mostBefore), 0)), nil
+	case uint64(after) > last:
 		return 0, nil
 	}
-	return after, nil
+	return uint64(after), nil
 }
+
+// mostBefore is more events than are kept.
+const mostBefore = 1_000_000
 
 // follow sends events until the reader goes, or the server is closed.
 func (s *Server) follow(r *http.Request, o *stream, after uint64) {

@@ -34,7 +34,7 @@ const plain = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const known = f => v => v == null || Number.isNaN(v) ? "–" : f(v);
 const count = known(v => plain.format(v));
 const share = known(v => plain.format(100 * v) + " %");
-const off = known(v => (v >= 10 ? plain : fine).format(100 * (v - 1)) + " %");
+const off = known(v => v >= 2 || v <= 0.5 ? fine.format(v) + " ×" : plain.format(100 * (v - 1)) + " %");
 const seconds = known(s => {
   if (s < 0) return "-" + seconds(-s);
   for (const [limit, size, unit] of [[5e-7, 1, "s"], [9.995e-4, 1e-6, "µs"], [0.9995, 1e-3, "ms"], [120, 1, "s"], [7200, 60, "min"], [172800, 3600, "h"]]) if (s < limit) return fine.format(s < 5e-7 ? 0 : s / size) + " " + unit;
@@ -68,7 +68,7 @@ function table(columns) {
     for (const [key, tr] of rows) if (!wanted.has(key)) { tr.remove(); rows.delete(key); }
     list.forEach((row, n) => {
       let tr = rows.get(row.key);
-      if (!tr) rows.set(row.key, tr = h("tr", {}, ...row.cells.map((c, i) => h("td", { class: kind(columns[i]) }, typeof c === "string" ? c : c.make()))));
+      if (!tr) rows.set(row.key, tr = h("tr", {}, ...row.cells.map((c, i) => h("td", { class: kind(columns[i]), "data-name": columns[i].name }, typeof c === "string" ? c : c.make()))));
       row.cells.forEach((c, i) => { if (typeof c === "string") setText(tr.children[i], c); else if (c.update) c.update(tr.children[i].firstChild); });
       if (body.children[n] !== tr) body.insertBefore(tr, body.children[n] || null);
     });
@@ -167,6 +167,9 @@ function changeButtons(j) {
 
 // --- what a job tells
 
+// titled is a job's id with its type below.
+const titled = j => ({ make: () => h("span", {}, jobLink(j.job_id).make(), h("small", {}, j.job_type)) });
+
 // place is where it runs, or ran.
 const place = j => j.worker_id ? `${j.worker_id}${j.worker_type ? ` (${j.worker_type})` : ""}` : j.worker_type ? `any ${j.worker_type}` : j.device_ordered ? `orders ${j.device_ordered}` : "–";
 
@@ -209,7 +212,7 @@ function jobsTab() {
   const states = h("select", { onchange: e => choose("state", e) }, ...[["", "all"], ["queued,assigned,running", "not ended"], ...["queued", "assigned", "running", "completed", "failed", "dead", "cancelled"].map(s => [s, s])].map(([value, text]) => h("option", { value }, text)));
   const form = h("form", { "aria-label": "Which jobs", onsubmit: e => e.preventDefault() }, h("label", {}, "State", states),
     h("label", {}, "Type", h("input", { type: "search", onchange: e => choose("type", e) })), h("label", {}, "Worker", h("input", { type: "search", onchange: e => choose("worker", e) })));
-  const list = section("", [{ name: "Job", text: true }, { name: "Type", text: true }, { name: "State" }, { name: "Progress" }, { name: "Where", text: true }, { name: "Why", long: true }, { name: "Predicted" }, { name: "Priority", number: true }, { name: "Submitted" }, { name: "" }],
+  const list = section("", [{ name: "Job", text: true }, { name: "State" }, { name: "Progress", text: true }, { name: "Where", text: true }, { name: "Why", long: true }, { name: "Priority", number: true }, { name: "Submitted" }, { name: "" }],
     "There are none. What any program puts into job_queue appears here by itself.");
   const shown = h("span"), turn = by => () => { filter.skip = Math.max(0, filter.skip + by); look(); };
   const newer = h("button", { type: "button", onclick: turn(-pageSize) }, "Newer"), older = h("button", { type: "button", onclick: turn(pageSize) }, "Older");
@@ -219,7 +222,7 @@ function jobsTab() {
     for (const [k, v] of Object.entries(filter)) if (v) q.set(k, v);
     const [all, stats] = await Promise.all([ask("jobs?" + q), ask("stats")]);
     top.update(stats);
-    list.update(all.jobs.map(j => ({ key: j.job_id, cells: [jobLink(j.job_id), j.job_type, chip(j.state), way(j), place(j), why(j), predicted(j), count(j.priority), when(j.submitted_at), changeButtons(j)] })));
+    list.update(all.jobs.map(j => ({ key: j.job_id, cells: [titled(j), chip(j.state), way(j), place(j), why(j), j.priority ? count(j.priority) : "", when(j.submitted_at), changeButtons(j)] })));
     newer.disabled = filter.skip === 0;
     older.disabled = !all.more;
     setText(shown, all.jobs.length ? `${filter.skip + 1} to ${filter.skip + all.jobs.length}, the newest first` : "");
@@ -304,11 +307,11 @@ function typesTab() {
   };
 }
 
-// heard are the newest events; a stream brings them whichever tab is shown.
+// heard are the newest events; a stream brings them whichever tab is shown, and goes on behind the last one when it was cut off.
 const heard = [], mostHeard = 200;
 
 function eventsTab() {
-  const list = section("Events", [{ name: "Time" }, { name: "Job", text: true }, { name: "Type", text: true }, { name: "State" }, { name: "Worker", text: true }, { name: "Why", long: true }], "Nothing has happened since this page was opened.");
+  const list = section("Events", [{ name: "Time" }, { name: "Job", text: true }, { name: "Type", text: true }, { name: "State" }, { name: "Worker", text: true }, { name: "Why", long: true }], "Nothing has happened yet.");
   main.append(list);
   return async () => {
     list.update(heard.map(e => ({ key: e.number, cells: [when(e.at), jobLink(e.job_id), e.job_type, chip(e.state), e.worker_id || "–", e.text || ""] })));
@@ -316,7 +319,7 @@ function eventsTab() {
   };
 }
 
-const stream = new EventSource(withToken("events"));
+const stream = new EventSource(withToken("events?after=-50"));
 stream.onmessage = m => {
   heard.unshift(JSON.parse(m.data));
   heard.length = Math.min(heard.length, mostHeard);

@@ -409,6 +409,12 @@ func TestEvents(t *testing.T) {
 	if _, what := s.stream("events", "0").next(); what != "before queued" {
 		t.Errorf("got %s", what)
 	}
+	if _, what := s.stream("events?after=-1", "").next(); what != "a cancelled" {
+		t.Errorf("the last one: got %s", what)
+	}
+	if _, what := s.stream("events?after=-9223372036854775808", "").next(); what != "before queued" {
+		t.Errorf("of all that there are: got %s", what)
+	}
 	if _, what := s.stream("events", "1000000").next(); what != "before queued" {
 		t.Errorf("of another store: got %s", what)
 	}
