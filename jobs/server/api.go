@@ -54,8 +54,8 @@ func (s *Server) refuse(w http.ResponseWriter, err error) {
 }
 
 // patient bounds for how long the scheduler is waited for.
-func patient(r *http.Request) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(r.Context(), patience)
+func (s *Server) patient(r *http.Request) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(r.Context(), s.asker.patience())
 }
 
 // health tells whether jobs go on: 200, or 503. Why not is told to those who may know.
@@ -86,7 +86,7 @@ func (s *Server) listJobs(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, err)
 		return
 	}
-	ctx, cancel := patient(r)
+	ctx, cancel := s.patient(r)
 	defer cancel()
 	all, more, err := s.config.Scheduler.Jobs(ctx, q)
 	if err != nil {
@@ -135,7 +135,7 @@ func readCount(v url.Values, name string, usual, least, most int) (int, error) {
 
 // showJob tells all of one job.
 func (s *Server) showJob(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := patient(r)
+	ctx, cancel := s.patient(r)
 	defer cancel()
 	j, err := s.config.Scheduler.Job(ctx, r.PathValue("id"))
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *Server) showJob(w http.ResponseWriter, r *http.Request) {
 // change does something to a job, and shows what has become of it.
 func (s *Server) change(do func(context.Context, string) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := patient(r)
+		ctx, cancel := s.patient(r)
 		defer cancel()
 		err := do(ctx, r.PathValue("id"))
 		switch {
@@ -185,7 +185,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	m.ID, m.Priority = spec.ID, spec.Priority
-	ctx, cancel := patient(r)
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	if err := s.config.Broker.Publish(ctx, job.QueueJobs, m); err != nil {
 		s.refuse(w, fmt.Errorf("submit: %w", err))
@@ -201,10 +201,8 @@ func (s *Server) listQueues(w http.ResponseWriter, _ *http.Request) {
 }
 
 // listWorkers tells who works.
-func (s *Server) listWorkers(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := patient(r)
-	defer cancel()
-	all, err := s.config.Scheduler.Workers(ctx)
+func (s *Server) listWorkers(w http.ResponseWriter, _ *http.Request) {
+	all, err := s.asker.present()
 	if err != nil {
 		s.refuse(w, err)
 		return

@@ -14,10 +14,11 @@ type asker struct {
 	config   Config
 	measures recent[stats]
 	queues   recent[[]queueView]
+	workers  recent[[]scheduler.Worker]
 }
 
 func newAsker(c Config) *asker {
-	return &asker{config: c, measures: recent[stats]{least: time.Second}, queues: recent[[]queueView]{least: time.Second / 2}}
+	return &asker{config: c, measures: recent[stats]{least: time.Second}, queues: recent[[]queueView]{least: time.Second / 2}, workers: recent[[]scheduler.Worker]{least: time.Second / 4}}
 }
 
 // recent is an answer of a moment ago.
@@ -33,7 +34,7 @@ type recent[T any] struct {
 const share = 50
 
 // get returns the answer there is, or asks. It is not the caller's context that ask gets: others wait for the answer, too.
-func (r *recent[T]) get(ask func(context.Context) (T, error)) (T, error) {
+func (r *recent[T]) get(patience time.Duration, ask func(context.Context) (T, error)) (T, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if begun := time.Now(); begun.After(r.until) {
@@ -53,9 +54,28 @@ type stats struct {
 	Counted map[string]int64
 }
 
+// patience is how long the scheduler and the broker are waited for, and hopeless how long the scheduler is while something fails: until it works again, it
+// answers nobody.
+const (
+	patience = 5 * time.Second
+	hopeless = time.Second
+)
+
+func (a *asker) patience() time.Duration {
+	if a.config.Scheduler.Trouble() != "" {
+		return hopeless
+	}
+	return patience
+}
+
+// present asks who works.
+func (a *asker) present() ([]scheduler.Worker, error) {
+	return a.workers.get(a.patience(), a.config.Scheduler.Workers)
+}
+
 // stats asks what was counted and measured.
 func (a *asker) stats() (stats, error) {
-	return a.measures.get(func(ctx context.Context) (s stats, err error) {
+	return a.measures.get(a.patience(), func(ctx context.Context) (s stats, err error) {
 		if s.States, s.Counted, err = a.config.Scheduler.Counts(ctx); err != nil {
 			return s, err
 		}
@@ -66,7 +86,7 @@ func (a *asker) stats() (stats, error) {
 
 // counts asks the broker for what its queues have, all at once. One that cannot be told has its error.
 func (a *asker) counts() []queueView {
-	all, _ := a.queues.get(func(ctx context.Context) ([]queueView, error) {
+	all, _ := a.queues.get(patience, func(ctx context.Context) ([]queueView, error) {
 		names := viewedQueues()
 		views := make([]queueView, len(names))
 		var asking sync.WaitGroup

@@ -1,12 +1,12 @@
 package server
 
 import (
-	"context"
 	"maps"
 	"math"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -38,26 +38,25 @@ func (c *collector) Describe(chan<- *prometheus.Desc) {}
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	g := gatherer{to}
 	g.set("cancha_jobs_build_info", "Always 1; the version of the program.", 1, "version", c.version)
+	var asking sync.WaitGroup // or the patience with each would be more than a scraper's together
+	var s stats
+	var workers []scheduler.Worker
+	var unmeasured, unknown error
+	asking.Go(func() { s, unmeasured = c.asker.stats() })
+	asking.Go(func() { workers, unknown = c.asker.present() })
 	g.queues(c.asker.counts())
-	s, err := c.asker.stats()
-	workers, failed := c.workers()
+	asking.Wait()
 	up := 1.0
-	if err != nil || failed != nil || c.asker.config.Scheduler.Trouble() != "" {
+	if unmeasured != nil || unknown != nil || c.asker.config.Scheduler.Trouble() != "" {
 		up = 0
 	}
 	g.set("cancha_jobs_up", "1 while jobs go on; 0 while the scheduler does not answer, or its disk or broker fails.", up)
-	if err == nil {
+	if unmeasured == nil {
 		g.stats(&s)
 	}
-	if failed == nil {
+	if unknown == nil {
 		g.workers(workers)
 	}
-}
-
-func (c *collector) workers() ([]scheduler.Worker, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	return c.asker.config.Scheduler.Workers(ctx)
 }
 
 // gatherer writes metrics. Labels are names and values in turn.

@@ -48,9 +48,6 @@ type Server struct {
 	serving sync.WaitGroup
 }
 
-// patience is how long the scheduler and the broker are waited for: while a disk is full, the scheduler answers nobody.
-const patience = 5 * time.Second
-
 // Start listens, and answers until Close. The context is for the call alone.
 func Start(ctx context.Context, c Config) (*Server, error) {
 	if c.Scheduler == nil || c.Broker == nil {

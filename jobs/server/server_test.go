@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,6 +36,12 @@ type site struct {
 // newSite starts a broker, a scheduler and a server on loopback.
 func newSite(t testing.TB, change ...func(*server.Config)) *site {
 	t.Helper()
+	return newSiteOn(t, func(b queue.Broker) queue.Broker { return b }, change...)
+}
+
+// newSiteOn has the scheduler and the server see another broker than there is.
+func newSiteOn(t testing.TB, as func(queue.Broker) queue.Broker, change ...func(*server.Config)) *site {
+	t.Helper()
 	s := &site{TB: t}
 	var err error
 	if s.broker, err = local.Open(t.TempDir(), local.Options{}); err != nil {
@@ -47,11 +54,11 @@ func newSite(t testing.TB, change ...func(*server.Config)) *site {
 	}
 	t.Cleanup(func() { _ = kept.Close() })
 	settings := scheduler.Settings{Lease: 5 * time.Second, Backoff: 10 * time.Millisecond, Placement: placement.Settings{Explore: -1}}
-	if s.scheduler, err = scheduler.Start(t.Context(), s.broker, kept, settings, nil); err != nil {
+	if s.scheduler, err = scheduler.Start(t.Context(), as(s.broker), kept, settings, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.scheduler.Close() })
-	c := server.Config{Scheduler: s.scheduler, Broker: s.broker, Address: "127.0.0.1:0", Version: "v1"}
+	c := server.Config{Scheduler: s.scheduler, Broker: as(s.broker), Address: "127.0.0.1:0", Version: "v1"}
 	for _, f := range change {
 		f(&c)
 	}
@@ -336,6 +343,58 @@ func TestHealth(t *testing.T) {
 	if status, body := s.ask("GET", "metrics", "", nil); status != 200 || !strings.Contains(body, "cancha_jobs_up 0\n") {
 		t.Errorf("got %d %s", status, body)
 	}
+}
+
+// full is a broker one of whose queues takes nothing for a while.
+type full struct {
+	queue.Broker
+	queue string
+	mends chan struct{} // closed when it takes messages again
+}
+
+func (f *full) Publish(ctx context.Context, name string, all ...queue.Message) error {
+	select {
+	case <-f.mends:
+	default:
+		if name == f.queue {
+			return fmt.Errorf("%s: %w", name, queue.ErrFull)
+		}
+	}
+	return f.Broker.Publish(ctx, name, all...)
+}
+
+// TestTrouble: while nothing goes on, each answer comes soon and says why; and then all is well again.
+func TestTrouble(t *testing.T) {
+	broker := &full{queue: job.QueueResults, mends: make(chan struct{})}
+	s := newSiteOn(t, func(b queue.Broker) queue.Broker { broker.Broker = b; return broker })
+	s.ask("POST", "jobs", `{"job_type":"t","job_id":"a"}`, nil)
+	s.becomes("a", "queued")
+	go func() { _ = s.scheduler.Cancel(t.Context(), "a") }() // it returns when its result is on its way
+	s.until("trouble", func() bool {
+		status, body := s.ask("GET", "health", "", nil)
+		return status == 503 && strings.Contains(body, job.QueueResults)
+	})
+	begun := time.Now()
+	var asking sync.WaitGroup
+	for _, path := range []string{"jobs", "jobs/a", "workers", "stats", "metrics"} {
+		asking.Go(func() {
+			status, body := s.ask("GET", path, "", nil)
+			if path == "metrics" {
+				if status != 200 || !strings.Contains(body, "cancha_jobs_up 0\n") || !strings.Contains(body, "cancha_jobs_queue_messages{") {
+					t.Errorf("%s: got %d %s", path, status, body)
+				}
+			} else if status != 503 || !strings.Contains(body, "nothing goes on at the moment: ") {
+				t.Errorf("%s: got %d %s", path, status, body)
+			}
+		})
+	}
+	asking.Wait()
+	if took := time.Since(begun); took > 4*time.Second {
+		t.Errorf("the answers took %v", took)
+	}
+	close(broker.mends)
+	s.until("all is well", func() bool { status, _ := s.ask("GET", "health", "", nil); return status == 200 })
+	s.until("cancelled", func() bool { return s.job("a").State == "cancelled" })
 }
 
 // reader reads a stream of events.
