@@ -83,10 +83,12 @@ func (s *state) planning(now time.Time) (all []placement.Worker) {
 
 // decide does what the planner says of a job.
 func (s *state) decide(t *task, d placement.Decision, now time.Time) {
+	if t.State == job.Assigned && d.From != "" && !t.own {
+		return // it is in a queue from which any worker of the device takes it, which nobody can take it back from: the reason is still that for which it went there
+	}
 	t.Reason, t.Predicted = d.Reason(), d.Predicted()
 	switch {
-	case t.State == job.Assigned && (d.From == "" || !t.own):
-		// It stays; or it is in a queue from which any worker of the device takes it, which nobody can take it back from.
+	case t.State == job.Assigned && d.From == "": // it stays
 	case t.State == job.Assigned:
 		s.takeBack(t, now)
 		if d.Now {
