@@ -65,24 +65,3 @@ func BenchmarkMeasures(b *testing.B) {
 		s.weigh(s.now, nil)
 	}
 }
-
-// TestReasonOfWhatStays: a job that cannot be taken back keeps the reason for which it is where it is, also when another place has become better.
-func TestReasonOfWhatStays(t *testing.T) {
-	b := newBench(t)
-	gpu := placement.Worker{ID: "g", Device: placement.GPU, Memory: 8e9}
-	b.beats(gpu, "", "")
-	b.beats(cpu("c"), "", "")
-	for _, id := range []string{"a", "b"} {
-		b.submit(fmt.Sprintf(`{"job_type":"matrix_multiply","job_id":%q,"size":4096}`, id))
-	}
-	b.beats(gpu, "", "a/1")
-	before := b.tasks["b"].Reason
-	b.step(9*time.Second, func() {
-		b.beat(&job.Beat{Worker: gpu, Running: []job.Run{{Job: "a", Attempt: 1, Elapsed: 9, Progress: 0.06}}}, b.now)
-		b.beat(&job.Beat{Worker: cpu("c")}, b.now)
-		b.replan = true
-	})
-	if got := b.tasks["b"]; got.State != job.Assigned || got.WorkerType != placement.GPU || got.Reason != before || before == "" {
-		t.Errorf("got %s on %s: %q, want %q", got.State, got.WorkerType, got.Reason, before)
-	}
-}

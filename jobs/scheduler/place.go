@@ -83,8 +83,8 @@ func (s *state) planning(now time.Time) (all []placement.Worker) {
 
 // decide does what the planner says of a job.
 func (s *state) decide(t *task, d placement.Decision, now time.Time) {
-	if t.State == job.Assigned && d.From != "" && !t.own {
-		return // it is in a queue from which any worker of the device takes it, which nobody can take it back from: the reason is still that for which it went there
+	if t.State == job.Assigned && d.From != "" && !s.moves(t, d) {
+		return // it stays, and the reason is still that for which it went there
 	}
 	t.Reason, t.Predicted = d.Reason(), d.Predicted()
 	switch {
@@ -99,6 +99,16 @@ func (s *state) decide(t *task, d placement.Decision, now time.Time) {
 	case d.Now:
 		s.give(t, d, now)
 	}
+}
+
+// moves tells whether a job is taken from the queue in which it is. From one of which any worker of the device takes it, it goes to another device alone, and
+// only to begin there at once: the message that it leaves behind is refused when it is claimed.
+func (s *state) moves(t *task, d placement.Decision) bool {
+	if t.own {
+		return true
+	}
+	w := s.workers[d.Worker]
+	return d.Now && w != nil && w.Device != t.WorkerType
 }
 
 // takeBack has a job wait again that was given and has not begun.

@@ -383,3 +383,46 @@ func TestRestore(t *testing.T) {
 	b.is("after", job.Assigned, "")
 	b.is("same", job.Completed, "as job runs")
 }
+
+// late has worker g run job a, which takes much longer than was thought, and job b wait for it in gpu_queue; others beat then, too.
+func late(t *testing.T, others ...placement.Worker) *bench {
+	b := newBench(t)
+	gpu := placement.Worker{ID: "g", Device: placement.GPU, Memory: 8e9}
+	b.beats(gpu, "", "")
+	b.submit(`{"job_type":"matrix_multiply","job_id":"a","size":4096}`)
+	b.submit(`{"job_type":"matrix_multiply","job_id":"b","size":4096}`)
+	b.beats(gpu, "", "a/1")
+	b.went("gpu_queue a1", "gpu_queue b1")
+	b.step(9*time.Second, func() {
+		b.beat(&job.Beat{Worker: gpu, Running: []job.Run{{Job: "a", Attempt: 1, Elapsed: 9, Progress: 0.06}}}, b.now)
+		for _, w := range others {
+			b.beat(&job.Beat{Worker: w}, b.now)
+		}
+	})
+	return b
+}
+
+// A job that waits for a worker that takes longer than was thought goes to a device where it ends sooner, and what it leaves behind is refused.
+func TestMoves(t *testing.T) {
+	b := late(t, cpu("c"))
+	b.went("cpu_queue b2")
+	b.is("b", job.Assigned, "moved: sooner than on g")
+	if v := b.beats(placement.Worker{ID: "g", Device: placement.GPU}, "a/1", "b/1")["b/1"]; v != job.Drop {
+		t.Errorf("what was left behind: got %q", v)
+	}
+	if v := b.beats(cpu("c"), "", "b/2")["b/2"]; v != job.Begin {
+		t.Errorf("got %q", v)
+	}
+	b.step(time.Second, func() { b.replan = true })
+	b.is("b", job.Running, "") // nothing moves it any more
+	b.went()
+}
+
+// Where another worker of the device is free, the job is in its queue already: it stays, and keeps the reason for which it went there.
+func TestStays(t *testing.T) {
+	b := late(t, placement.Worker{ID: "h", Device: placement.GPU, Memory: 8e9})
+	b.went()
+	if got := b.tasks["b"]; got.State != job.Assigned || got.Attempt != 1 || strings.Contains(got.Reason, "moved") {
+		t.Errorf("got %s, attempt %d: %s", got.State, got.Attempt, got.Reason)
+	}
+}
