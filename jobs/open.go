@@ -134,6 +134,9 @@ func (k *Cluster) begin(ctx context.Context, b queue.Broker, folder string) erro
 // Scheduler is the one that this process has; nil: another process has it.
 func (k *Cluster) Scheduler() *scheduler.Scheduler { return k.scheduler }
 
+// Broker carries the jobs; it is the cluster's, which closes it.
+func (k *Cluster) Broker() queue.Broker { return k.broker }
+
 // Folder is where the jobs of this user on this machine are, unless something else is said.
 func Folder() (string, error) {
 	cache, err := os.UserCacheDir()

@@ -16,6 +16,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"cancha/cmd/internal/own"
 	"cancha/jobs"
 	"cancha/jobs/job"
 	"cancha/jobs/local"
@@ -23,13 +24,16 @@ import (
 	"cancha/jobs/placement"
 	"cancha/jobs/queue"
 	"cancha/jobs/scheduler"
+	"cancha/jobs/server"
 	"cancha/jobs/worker"
 	"cancha/runtime/gpu"
 )
 
 // The environment of the job system. Those without CANCHA are the contract's.
 const (
-	jobsVariable       = "CANCHA_JOBS" // folder of the jobs of this machine
+	jobsVariable       = "CANCHA_JOBS"       // folder of the jobs of this machine
+	jobsHTTPVariable   = "CANCHA_JOBS_HTTP"  // where the scheduler's page and API listen
+	jobsTokenVariable  = "CANCHA_JOBS_TOKEN" // of those who are not on this machine
 	workerTypeVariable = "WORKER_TYPE"
 	workerIDVariable   = "WORKER_ID"
 )
@@ -52,6 +56,8 @@ func runScheduler(ctx context.Context, args []string) error {
 	flags := newFlags("scheduler", "", "Takes jobs in, decides where they run, and sees each to its end, until it is ended. Workers run them (cancha worker).")
 	said := jobsFlag(flags)
 	var settings scheduler.Settings
+	address := flags.String("http", cmp.Or(os.Getenv(jobsHTTPVariable), server.DefaultAddress), "`host:port` of the page, the API and the metrics (default $"+jobsHTTPVariable+
+		"); off is none. Who is not on this machine needs the token in $"+jobsTokenVariable)
 	flags.DurationVar(&settings.Lease, "lease", 10*time.Second, "for how long a worker may be silent, as a `duration`, before its jobs are given to others")
 	if err := parseAll(flags, args); err != nil {
 		return err
@@ -68,12 +74,26 @@ func runScheduler(ctx context.Context, args []string) error {
 		return errors.Join(fmt.Errorf("another process is the scheduler of %s", folder), k.Close())
 	}
 	fmt.Printf("scheduler of %s; workers and programs reach it with %s=%s\n", folder, jobsVariable, folder)
+	return errors.Join(showJobs(ctx, k, *address), k.Close())
+}
+
+// showJobs serves the page and the API until ctx or the scheduler ends.
+func showJobs(ctx context.Context, k *jobs.Cluster, address string) error {
+	if address != "off" {
+		s, err := server.Start(ctx, server.Config{Scheduler: k.Scheduler(), Broker: k.Broker(), Address: address, Token: os.Getenv(jobsTokenVariable), Version: own.Version,
+			Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		fmt.Println("page, API and metrics:", s.URL())
+	}
 	select {
 	case <-ctx.Done():
+		return nil
 	case <-k.Scheduler().Done():
-		err = errors.New("it has ended: " + k.Scheduler().Trouble())
+		return errors.New("it has ended: " + k.Scheduler().Trouble())
 	}
-	return errors.Join(err, k.Close())
 }
 
 // workerOptions is what "cancha worker" is asked for.

@@ -143,7 +143,7 @@ func (g gatherer) stats(s *stats) {
 func (g gatherer) demand(all map[placement.Device]placement.Demand) {
 	for _, device := range placement.Devices() {
 		d := all[device]
-		g.set("cancha_jobs_demand_seconds", "Predicted seconds of work that waits for a device and could run now: what to scale workers by.", d.Seconds, "device", string(device))
+		g.set("cancha_jobs_predicted_seconds", "Predicted seconds of work that waits for a device and could run now: what to scale workers by.", d.Seconds, "device", string(device))
 		g.set("cancha_jobs_demand_jobs", "Jobs that wait for a device and could run now.", float64(d.Jobs), "device", string(device))
 		g.set("cancha_jobs_demand_unserved_jobs", "Jobs of the demand that no worker there is can run.", float64(d.Unserved), "device", string(device))
 	}

@@ -71,7 +71,7 @@ func TestMetrics(t *testing.T) {
 		`cancha_jobs_ended_total{device="cpu",outcome="completed",type="quick"}`: 3, `cancha_jobs_ended_total{device="cpu",outcome="failed",type="wrong"}`: 1, `cancha_jobs_ended_total{device="cpu",outcome="dead",type="wrong"}`: 0,
 		`cancha_jobs_events_total{state="completed"}`: 3, `cancha_jobs_events_total{state="dead"}`: 0, "cancha_jobs_refused_total": 0,
 		`cancha_jobs_wait_seconds_count{device="cpu",type="quick"}`: 3, `cancha_jobs_run_seconds_count{device="cpu",type="quick"}`: 3, `cancha_jobs_run_seconds_bucket{device="cpu",type="quick",le="0.001"}`: 0, `cancha_jobs_run_seconds_bucket{device="cpu",type="quick",le="+Inf"}`: 3, `cancha_jobs_prediction_error_count{device="cpu",type="quick"}`: 2,
-		`cancha_jobs_demand_jobs{device="gpu"}`: 1, `cancha_jobs_demand_unserved_jobs{device="gpu"}`: 1, `cancha_jobs_demand_seconds{device="cpu"}`: 0,
+		`cancha_jobs_demand_jobs{device="gpu"}`: 1, `cancha_jobs_demand_unserved_jobs{device="gpu"}`: 1, `cancha_jobs_predicted_seconds{device="cpu"}`: 0,
 		`cancha_jobs_workers{device="cpu",state="ready"}`: 1, `cancha_jobs_workers{device="gpu",state="ready"}`: 0, `cancha_jobs_worker_slots{device="cpu"}`: 2, `cancha_jobs_worker_running{device="cpu"}`: 1,
 		`cancha_jobs_queue_messages{queue="job_queue",state="ready"}`: 0, `cancha_jobs_queue_consumers{queue="job_queue"}`: 1,
 	} {
@@ -79,7 +79,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s: got %v (%v), want %v", series, is, ok, want)
 		}
 	}
-	if seconds := got[`cancha_jobs_demand_seconds{device="gpu"}`]; !(seconds > 0) {
+	if seconds := got[`cancha_jobs_predicted_seconds{device="gpu"}`]; !(seconds > 0) {
 		t.Errorf("a GPU that could be started: got %v seconds of demand", seconds)
 	}
 	if ran := got[`cancha_jobs_run_seconds_sum{device="cpu",type="quick"}`]; !(ran >= 0.006) {

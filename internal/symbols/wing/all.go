@@ -17,6 +17,7 @@ func All() []listing.Package {
 		table_cancha_jobs_placement,
 		table_cancha_jobs_queue,
 		table_cancha_jobs_scheduler,
+		table_cancha_jobs_server,
 		table_cancha_jobs_store,
 		table_cancha_jobs_worker,
 		table_cancha_ml,

@@ -12,14 +12,21 @@ var table_cancha_jobs_scheduler = listing.Package{
 	Path: "cancha/jobs/scheduler",
 	Name: "scheduler",
 	Values: []listing.Symbol{
+		{"Bounds", scheduler.Bounds},
 		{"Queues", scheduler.Queues},
 		{"Start", scheduler.Start},
 	},
 	Constants: []listing.Literal{
 		{"MaxResult", token.INT, "1048576"},
+		{"OtherType", token.STRING, "\"(other)\""},
 	},
 	Types: []listing.Symbol{
 		{"Answer", (*scheduler.Answer)(nil)},
+		{"Histogram", (*scheduler.Histogram)(nil)},
+		{"Kind", (*scheduler.Kind)(nil)},
+		{"Measured", (*scheduler.Measured)(nil)},
+		{"Measures", (*scheduler.Measures)(nil)},
+		{"Open", (*scheduler.Open)(nil)},
 		{"Question", (*scheduler.Question)(nil)},
 		{"Scheduler", (*scheduler.Scheduler)(nil)},
 		{"Settings", (*scheduler.Settings)(nil)},
