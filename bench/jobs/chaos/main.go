@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"time"
+)
+
+func main() {
+	var s trial
+	flag.IntVar(&s.jobs, "jobs", 20_000, "how many")
+	flag.IntVar(&s.kills, "kills", 50, "kill -9, of a worker or of the broker and scheduler")
+	flag.IntVar(&s.workers, "workers", 4, "processes")
+	flag.Uint64Var(&s.seed, "seed", rand.Uint64(), "of the faults")
+	flag.StringVar(&s.folder, "folder", "", "for all files; empty: a temporary one")
+	flag.DurationVar(&s.patience, "patience", 2*time.Minute, "how long no job may end")
+	flag.Parse()
+	ctx, stop := notified()
+	defer stop()
+	r, is, err := roleOf()
+	if err == nil && is {
+		err = r.run(ctx)
+	} else if err == nil {
+		err = s.run(ctx, os.Stdout)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// notified is a context that an interrupt ends.
+func notified() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), os.Interrupt)
+}
+
+// trial is what is to be gone through.
+type trial struct {
+	jobs, kills, workers int
+	seed                 uint64
+	folder               string
+	patience             time.Duration
+}
+
+// run goes through it, and judges what is left.
+func (s trial) run(ctx context.Context, out io.Writer) (err error) {
+	if s.folder == "" {
+		if s.folder, err = os.MkdirTemp("", "jobs"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(s.folder)) }()
+	}
+	began := time.Now()
+	f := &field{trial: s, random: rand.New(rand.NewPCG(s.seed, 0))}
+	if err := errors.Join(f.play(ctx), f.endAll()); err != nil {
+		return fmt.Errorf("seed %d: %w", s.seed, err)
+	}
+	v, err := judge(f)
+	fmt.Fprintf(out, "%d jobs in %.1f s, %d kills of workers, %d of the broker and scheduler, %d stops; seed %d\n%s\n",
+		s.jobs, time.Since(began).Seconds(), f.count(killed, "worker"), f.count(killed, "server"), f.count(stopped, "worker"), s.seed, v)
+	return err
+}
