@@ -55,11 +55,12 @@ type Run struct {
 	Doing    string  `json:"doing,omitempty"`
 }
 
-// Claim asks whether an attempt may begin. Count is how often its message has been handed out.
+// Claim asks whether an attempt may begin. Token is the same where it is asked again, for no answer has come, and another one for each message that was handed
+// out. A worker claims nothing that it runs already, or has run since it was started.
 type Claim struct {
 	Job     string `json:"job"`
 	Attempt int    `json:"attempt"`
-	Count   int    `json:"count"`
+	Token   string `json:"token"`
 }
 
 // Order is what the scheduler says to a worker about an attempt: announced, and not kept.

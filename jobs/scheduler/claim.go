@@ -42,7 +42,7 @@ func (s *state) goesOn(w *worker, r job.Run, now time.Time) {
 	case t.State == job.Assigned: // it was begun before this scheduler was
 		s.begin(t, w, now.Add(-time.Duration(r.Elapsed*float64(time.Second))), now)
 	}
-	w.running[r.Job] = r
+	w.running[r.Job], t.heard = r, now
 	t.Progress, t.Doing = min(max(r.Progress, 0), 1), r.Doing
 }
 
@@ -54,30 +54,32 @@ func (s *state) claim(w *worker, c job.Claim, now time.Time) job.Verdict {
 		s.counts["claims refused"]++
 		return job.Drop
 	case t.State == job.Assigned:
-	case t.Worker == w.ID && c.Count <= t.deliveries: // the answer to the same claim was lost
+	case t.Worker == w.ID && c.Token == t.token: // the answer to the same claim was lost
+		t.heard = now
 		return job.Begin
-	case s.alive(t, now):
+	case t.Worker != w.ID && s.alive(t, now):
 		return job.Later
 	}
+	// A worker does not claim what it runs: if it asks for its own, the process was another one, which is gone.
 	if t.Begun >= t.MaxAttempts() {
 		s.end(t, job.Dead, "its worker ended, or its attempts failed, as often as it may be tried", now)
 		return job.Drop
 	}
-	t.deliveries = c.Count
+	t.token = c.Token
 	s.begin(t, w, now, now)
 	w.running[t.ID] = job.Run{Job: t.ID, Attempt: t.Attempt}
 	return job.Begin
 }
 
-// alive tells whether the worker that runs a job was heard of lately, with it.
+// alive tells whether the worker that runs a job was heard of lately, with it: that it was heard of is not enough, for it may have been started again.
 func (s *state) alive(t *task, now time.Time) bool {
-	w := s.workers[t.Worker]
-	return w != nil && now.Sub(w.heard) <= 2*s.settings.Lease/beats
+	return s.workers[t.Worker] != nil && now.Sub(t.heard) <= 2*s.settings.Lease/beats
 }
 
 // begin notes that a worker runs a job.
 func (s *state) begin(t *task, w *worker, since, now time.Time) {
 	t.Begun++
+	t.heard = now
 	t.Started, t.Worker, t.WorkerType, t.Model = since, w.ID, w.Device, w.Model
 	if t.State == job.Running {
 		s.note(t.Job, now)

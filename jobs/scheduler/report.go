@@ -36,10 +36,11 @@ func (s *state) report(r *job.Report, now time.Time) {
 	}
 }
 
-// worn ends a job whose message was handed out too often: it has killed its workers.
+// worn ends a job whose message was handed out too often: it has killed its workers. A message that came again and again while the job runs elsewhere, as
+// after a restart of the broker, is not missed: if that worker falls silent, there will be a new one.
 func (s *state) worn(d *queue.Delivery, now time.Time) {
 	t := s.tasks[d.ID]
-	if t == nil || strconv.Itoa(t.Attempt) != d.Headers[job.HeaderAttempt] || t.State == job.Queued {
+	if t == nil || strconv.Itoa(t.Attempt) != d.Headers[job.HeaderAttempt] || t.State == job.Queued || t.State == job.Running && now.Sub(t.heard) <= s.settings.Lease {
 		return
 	}
 	s.end(t, job.Dead, fmt.Sprintf("its message was handed out %d times, and its workers ended each time", d.Count), now)

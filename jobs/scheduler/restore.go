@@ -39,7 +39,11 @@ func (s *state) resume(t *task, now time.Time) error {
 		return nil
 	}
 	switch {
-	case t.State == job.Running && s.workers[t.Worker] == nil:
+	case t.State == job.Running:
+		t.heard = now
+		if s.workers[t.Worker] != nil {
+			break
+		}
 		s.workers[t.Worker] = &worker{Worker: placement.Worker{ID: t.Worker, Device: t.WorkerType, Model: t.Model, Draining: true}, heard: now, running: map[string]job.Run{}}
 	case t.State != job.Queued:
 	case t.SameAs != "":

@@ -48,8 +48,8 @@ type task struct {
 	// planned is the worker that the planner has given it to, and own tells that no other may take it.
 	planned string
 	own     bool
-	// deliveries is how often the message had been handed out with which it was begun.
-	deliveries int
+	token   string    // of the claim with which it was begun
+	heard   time.Time // when its worker told last that it runs, or began
 }
 
 // worker is one that was heard of.

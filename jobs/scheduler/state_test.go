@@ -96,9 +96,9 @@ func (b *bench) beats(w placement.Worker, runs, claims string) (verdicts map[str
 		beat.Running = append(beat.Running, r)
 	}
 	for _, f := range strings.Fields(claims) {
-		c := job.Claim{Count: 1}
+		c := job.Claim{Token: "first"}
 		if again := strings.TrimSuffix(f, "!"); again != f {
-			f, c.Count = again, 2
+			f, c.Token = again, "second"
 		}
 		b.scan(f, &c.Job, &c.Attempt)
 		beat.Claims = append(beat.Claims, c)
@@ -255,6 +255,40 @@ func TestRedelivered(t *testing.T) {
 	if v := b.beats(cpu("x"), "", "a/1!")["a/1"]; v != job.Begin || b.tasks["a"].Begun != 2 {
 		t.Errorf("an answer that was lost: %q, begun %d times", v, b.tasks["a"].Begun)
 	}
+}
+
+// A worker that was started again under its name begins anew with what it ran, at once or when that is missed; it is not taken for the one that was before.
+func TestStartedAgain(t *testing.T) {
+	b := newBench(t)
+	b.beats(cpu("w"), "", "")
+	b.submit(simple)
+	b.beats(cpu("w"), "", "a/1")
+	if v := b.beats(cpu("w"), "", "a/1!")["a/1"]; v != job.Begin || b.tasks["a"].Begun != 2 {
+		t.Errorf("got %q, begun %d times", v, b.tasks["a"].Begun)
+	}
+	for range 6 { // it is heard of, and without the job, whose message does not come again
+		b.step(2*time.Second, func() { b.beat(&job.Beat{Worker: cpu("w")}, b.now) })
+	}
+	if b.tasks["a"].Attempt != 2 || b.past["a"].Error != "worker w does not run it any more" {
+		t.Errorf("%+v", b.past["a"])
+	}
+}
+
+// A message that has come too often while its job runs is not the job's end.
+func TestWorn(t *testing.T) {
+	b := newBench(t)
+	b.beats(cpu("w"), "", "")
+	b.submit(simple)
+	b.beats(cpu("w"), "", "a/1")
+	lost := &queue.Delivery{Message: queue.Message{ID: "a", Headers: map[string]string{job.HeaderAttempt: "1"}}, Count: 20}
+	b.step(time.Second, func() { b.worn(lost, b.now) })
+	b.is("a", job.Running, "")
+	for range 6 {
+		b.step(2*time.Second, func() { b.beat(&job.Beat{Worker: cpu("w"), Running: []job.Run{{Job: "a", Attempt: 1}}}, b.now) })
+	}
+	b.is("a", job.Running, "")
+	b.reports(job.Report{Job: "a", Attempt: 1})
+	b.is("a", job.Completed, "")
 }
 
 // A job that kills its workers is dead when it has been begun as often as it may.

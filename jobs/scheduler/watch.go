@@ -17,6 +17,7 @@ func (s *state) tick(now time.Time) {
 			s.lose(w, now)
 		}
 	}
+	s.miss(now)
 	if !s.restored.IsZero() && !now.Before(s.restored.Add(s.grace())) {
 		s.giveAnew(now)
 	}
@@ -98,6 +99,16 @@ func (s *state) lose(w *worker, now time.Time) {
 	}
 }
 
+// miss takes jobs from workers that are heard of without them: started again, they know nothing of what they ran.
+func (s *state) miss(now time.Time) {
+	for _, t := range s.held() {
+		if w := s.workers[t.Worker]; t.State == job.Running && w != nil && now.Sub(t.heard) > s.settings.Lease {
+			delete(w.running, t.ID)
+			s.takeFrom(t, w, now)
+		}
+	}
+}
+
 // held are the jobs that were given to workers, in a fixed order.
 func (s *state) held() (all []*task) {
 	for _, t := range s.tasks {
@@ -112,6 +123,9 @@ func (s *state) held() (all []*task) {
 // takeFrom has a job wait again that a lost worker runs, or may run. What comes of that attempt is of no account.
 func (s *state) takeFrom(t *task, w *worker, now time.Time) {
 	t.Error = fmt.Sprintf("worker %s has not been heard of for %v", w.ID, now.Sub(w.heard).Round(time.Millisecond))
+	if now.Sub(w.heard) < s.settings.Lease {
+		t.Error = "worker " + w.ID + " does not run it any more"
+	}
 	if t.Begun >= t.MaxAttempts() {
 		s.end(t, job.Dead, t.Error, now)
 		return

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"time"
 
@@ -13,8 +14,8 @@ import (
 const again = time.Second
 
 // claim asks the scheduler whether an attempt may begin, until it answers. "" tells that the worker was closed.
-func (w *Worker) claim(a attempt, count int) job.Verdict {
-	c := &claim{count, make(chan job.Verdict, 1)}
+func (w *Worker) claim(a attempt) job.Verdict {
+	c := &claim{rand.Text(), make(chan job.Verdict, 1)}
 	w.mu.Lock()
 	w.claims[a] = c
 	w.mu.Unlock()
@@ -103,10 +104,13 @@ func (w *Worker) beat() *job.Beat {
 	b := &job.Beat{Worker: w.self, Host: w.host}
 	b.Worker.Draining = w.drain.Err() != nil
 	for a, r := range w.running {
+		if !r.ended.IsZero() && time.Since(r.ended) < again { // its report is there in a moment
+			continue
+		}
 		b.Running = append(b.Running, job.Run{Job: a.job, Attempt: a.number, Elapsed: time.Since(r.since).Seconds(), Progress: r.share, Doing: r.doing})
 	}
 	for a, c := range w.claims {
-		b.Claims = append(b.Claims, job.Claim{Job: a.job, Attempt: a.number, Count: c.count})
+		b.Claims = append(b.Claims, job.Claim{Job: a.job, Attempt: a.number, Token: c.token})
 	}
 	return b
 }

@@ -34,16 +34,31 @@ func (w *Worker) take(d *queue.Delivery) {
 		w.work.Go(func() { w.settle(d.Dead(w.ctx, "no job of a scheduler: "+err.Error())) })
 		return
 	}
-	switch w.claim(a, d.Count) {
+	switch w.verdict(a) {
 	case job.Begin:
-		r := w.run(d, spec, a)
-		w.work.Go(func() { w.finish(d, r) })
+		r := w.run(spec, a)
+		w.work.Go(func() { w.finish(d, a, r) })
 	case job.Later:
 		w.work.Go(func() { w.settle(d.Retry(w.ctx, time.Second)) })
 	case job.Drop:
 		w.work.Go(func() { w.settle(d.Ack(w.ctx)) })
 	default: // closed: it comes again
 	}
+}
+
+// verdict tells what to do with a message. Of one attempt there may be two: a scheduler that was killed after it had sent the first one, and before it
+// had put that down, sends it again. So what this worker has in hand is not claimed a second time, which nobody could tell from the first.
+func (w *Worker) verdict(a attempt) job.Verdict {
+	w.mu.Lock()
+	v := w.had.take(a)
+	w.mu.Unlock()
+	if v != "" {
+		return v
+	}
+	if v = w.claim(a); v != job.Begin {
+		w.leave(a, false)
+	}
+	return v
 }
 
 // settle takes note of a message that could not be settled: it comes again.
@@ -54,7 +69,7 @@ func (w *Worker) settle(err error) {
 }
 
 // run runs an attempt. The report is nil where nobody wants one.
-func (w *Worker) run(d *queue.Delivery, spec job.Spec, a attempt) *job.Report {
+func (w *Worker) run(spec job.Spec, a attempt) *job.Report {
 	ctx, cancel := context.WithCancelCause(w.ctx)
 	defer cancel(nil)
 	if spec.Timeout > 0 {
@@ -66,7 +81,7 @@ func (w *Worker) run(d *queue.Delivery, spec job.Spec, a attempt) *job.Report {
 	cold := w.enter(a, spec.Type, now)
 	result, err := w.call(ctx, spec, a, now)
 	ran := time.Since(now.since)
-	w.leave(a)
+	w.ended(now)
 	if errors.Is(context.Cause(ctx), ErrDropped) {
 		return nil
 	}
@@ -125,10 +140,18 @@ func (w *Worker) enter(a attempt, name string, r *run) (cold bool) {
 	return cold
 }
 
-func (w *Worker) leave(a attempt) {
+func (w *Worker) ended(r *run) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r.ended = time.Now()
+}
+
+// leave notes that an attempt is in hand no more.
+func (w *Worker) leave(a attempt, ended bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.running, a)
+	w.had.leave(a, ended)
 }
 
 func (w *Worker) tell(r *run, share float64, doing string) {
@@ -138,10 +161,11 @@ func (w *Worker) tell(r *run, share float64, doing string) {
 }
 
 // finish reports how an attempt has ended, and is done with its message when the report is durable.
-func (w *Worker) finish(d *queue.Delivery, r *job.Report) {
+func (w *Worker) finish(d *queue.Delivery, a attempt, r *job.Report) {
 	if r != nil && !w.report(r) {
 		return
 	}
+	w.leave(a, r != nil)
 	if r == nil && w.ctx.Err() != nil {
 		return // it comes again elsewhere
 	}

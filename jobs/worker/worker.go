@@ -84,8 +84,9 @@ type Worker struct {
 
 	mu      sync.Mutex
 	claims  map[attempt]*claim
-	running map[attempt]*run
-	seen    map[string]bool // types that have been run
+	running map[attempt]*run // until their reports are on the disk
+	seen    map[string]bool  // types that have been run
+	had     had
 }
 
 // attempt names an attempt at a job.
@@ -94,15 +95,50 @@ type attempt struct {
 	number int
 }
 
+// had are the attempts that a worker has in hand or has ended: true is of one that has.
+type had struct {
+	at  map[attempt]bool
+	old []attempt // that have ended, the first one first
+}
+
+// remembered is how many ended attempts are remembered: more than a worker ends while a second message of one is on its way.
+const remembered = 4096
+
+// take tells what is to be done with another message of an attempt; "": it is the only one, and taken from now on.
+func (h *had) take(a attempt) job.Verdict {
+	switch ended, is := h.at[a]; {
+	case !is:
+		h.at[a] = false
+		return ""
+	case ended:
+		return job.Drop
+	}
+	return job.Later
+}
+
+// leave notes that an attempt is in hand no more; ended: its report is on the disk.
+func (h *had) leave(a attempt, ended bool) {
+	delete(h.at, a)
+	if !ended {
+		return
+	}
+	h.at[a], h.old = true, append(h.old, a)
+	if len(h.old) > remembered {
+		delete(h.at, h.old[0])
+		h.old = h.old[1:]
+	}
+}
+
 // claim waits for an answer.
 type claim struct {
-	count   int
+	token   string
 	verdict chan job.Verdict // with room for one
 }
 
 // run is an attempt that goes on.
 type run struct {
 	since  time.Time
+	ended  time.Time // its report is on its way; zero: it runs
 	share  float64
 	doing  string
 	cancel context.CancelCauseFunc
@@ -125,7 +161,7 @@ func newWorker(c Config) (*Worker, error) {
 		return nil, errors.New("a worker needs a broker, and functions to run")
 	}
 	w := &Worker{config: c, self: c.Worker, messages: make(chan *queue.Delivery), pulse: make(chan struct{}, 1),
-		claims: map[attempt]*claim{}, running: map[attempt]*run{}, seen: map[string]bool{}}
+		claims: map[attempt]*claim{}, running: map[attempt]*run{}, seen: map[string]bool{}, had: had{at: map[attempt]bool{}}}
 	w.host, _ = os.Hostname() // or nobody knows
 	w.self.ID = cmp.Or(w.self.ID, fmt.Sprintf("%s-%d", cmp.Or(w.host, "worker"), os.Getpid()))
 	w.self.Types = slices.Sorted(maps.Keys(c.Funcs))

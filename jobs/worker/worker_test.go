@@ -1,0 +1,135 @@
+package worker_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cancha/jobs/job"
+	"cancha/jobs/local"
+	"cancha/jobs/placement"
+	"cancha/jobs/queue"
+	"cancha/jobs/worker"
+)
+
+// bench is a broker with the queues of a scheduler, of which the test is one that grants all claims.
+type bench struct {
+	testing.TB
+	*local.Broker
+	reports queue.Consumer
+	beats   chan *job.Beat
+}
+
+func newBench(t testing.TB) *bench {
+	broker, err := local.Open(t.TempDir(), local.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{TB: t, Broker: broker, beats: make(chan *job.Beat, 1000)}
+	for _, name := range []string{job.QueueCPU, job.QueueReports} {
+		if _, err := b.Declare(t.Context(), queue.Spec{Name: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.reports, err = b.Consume(t.Context(), job.QueueReports, 100); err != nil {
+		t.Fatal(err)
+	}
+	heard, err := b.Listen(t.Context(), job.TopicWorkers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		b.grant(heard)
+	}()
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+		<-ended
+	})
+	return b
+}
+
+// grant grants all claims until the broker is closed.
+func (b *bench) grant(heard queue.Listener) {
+	for {
+		m, err := heard.Next(context.Background())
+		if err != nil {
+			return
+		}
+		beat, orders := &job.Beat{}, []job.Order{}
+		if err := json.Unmarshal(m.Body, beat); err != nil {
+			b.Error(err)
+			return
+		}
+		for _, c := range beat.Claims {
+			orders = append(orders, job.Order{Job: c.Job, Attempt: c.Attempt, Verdict: job.Begin})
+		}
+		select {
+		case b.beats <- beat:
+		default:
+		}
+		body, _ := json.Marshal(orders)
+		_ = b.Announce(context.Background(), job.WorkerTopic(beat.Worker.ID), queue.Message{Body: body}) // or the broker is closed
+	}
+}
+
+func (b *bench) start(slots int, funcs map[string]worker.Func) *worker.Worker {
+	b.Helper()
+	w, err := worker.Start(b.Context(), worker.Config{Broker: b.Broker, Worker: placement.Worker{ID: "w", Device: placement.CPU, Slots: slots}, Funcs: funcs, Beat: 20 * time.Millisecond})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = w.Close() }) // it may be closed by then
+	return w
+}
+
+func (b *bench) give(id, body string) {
+	b.Helper()
+	if err := b.Publish(b.Context(), job.QueueCPU, queue.Message{ID: id, Body: []byte(body), Headers: map[string]string{job.HeaderAttempt: "1"}}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) next() (r job.Report) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), 10*time.Second)
+	defer cancel()
+	d, err := b.reports.Next(ctx)
+	if err == nil {
+		err = json.Unmarshal(d.Body, &r)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return r
+}
+
+// TestTwoMessages: of two messages of one attempt, in two slots or one after the other, one runs.
+func TestTwoMessages(t *testing.T) {
+	b := newBench(t)
+	var calls atomic.Int32
+	finish := make(chan struct{})
+	b.start(2, map[string]worker.Func{"t": func(context.Context, *worker.Task) (any, error) { calls.Add(1); <-finish; return nil, nil }, "other": nothing})
+	b.give("a", `{"job_id":"a","job_type":"t"}`)
+	b.give("a", `{"job_id":"a","job_type":"t"}`)
+	b.give("b", `{"job_id":"b","job_type":"other"}`) // a slot is free for it: none waits for an answer that never comes
+	if r := b.next(); r.Job != "b" {
+		t.Errorf("got %+v", r)
+	}
+	close(finish)
+	if r := b.next(); r.Job != "a" {
+		t.Errorf("got %+v", r)
+	}
+	b.give("a", `{"job_id":"a","job_type":"t"}`)
+	b.give("c", `{"job_id":"c","job_type":"other"}`)
+	if r := b.next(); r.Job != "c" || calls.Load() != 1 {
+		t.Errorf("got %+v, and %d calls", r, calls.Load())
+	}
+}
+
+func nothing(context.Context, *worker.Task) (any, error) { return nil, nil }
