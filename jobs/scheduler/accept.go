@@ -34,12 +34,28 @@ func (s *state) accept(m *queue.Message, now time.Time) (refused string, err err
 	return "", s.admit(spec, now)
 }
 
-// find returns a job, whether it has ended or not.
+// find returns a job, whether it has ended or not. Of one that has ended just now the store may not know, or may know another state: a job that was to wait for
+// it would wait for ever, and one that is submitted again would run again.
 func (s *state) find(id string) (*job.Job, error) {
 	if t := s.tasks[id]; t != nil {
 		return t.Job, nil
 	}
+	for _, e := range []effects{s.effects, s.flying} {
+		if j := e.changed[id]; j != nil {
+			return j, nil
+		}
+	}
 	return s.past.Get(id)
+}
+
+// byKey returns the job that has a key, or had it last.
+func (s *state) byKey(key string) (*job.Job, error) {
+	for _, keys := range []map[string]string{s.keys, s.effects.keys, s.flying.keys} {
+		if id, ok := keys[key]; ok {
+			return s.find(id)
+		}
+	}
+	return s.past.ByKey(key)
 }
 
 // refuse has a submission fail that nobody can run: its result says why.
@@ -79,17 +95,13 @@ func (s *state) admit(spec job.Spec, now time.Time) error {
 
 // same returns the job that was submitted before under the same key, unless it has failed: then the key is free.
 func (s *state) same(spec job.Spec) (*job.Job, error) {
-	key := spec.IdempotencyKey()
-	if id, ok := s.keys[key]; ok {
-		return s.tasks[id].Job, nil
-	}
-	j, err := s.past.ByKey(key)
+	j, err := s.byKey(spec.IdempotencyKey())
 	switch {
 	case errors.Is(err, store.ErrUnknown):
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case j.State != job.Completed:
+	case j.State.Ended() && j.State != job.Completed:
 		return nil, nil
 	}
 	return j, nil

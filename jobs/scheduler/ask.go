@@ -11,7 +11,7 @@ import (
 func (s *state) cancel(id string, now time.Time) error {
 	t := s.tasks[id]
 	if t == nil {
-		j, err := s.past.Get(id)
+		j, err := s.find(id)
 		if err != nil {
 			return err
 		}
@@ -26,7 +26,7 @@ func (s *state) replay(id string, now time.Time) error {
 	if t := s.tasks[id]; t != nil {
 		return fmt.Errorf("job %q has not ended: it is %s", id, t.State)
 	}
-	j, err := s.past.Get(id)
+	j, err := s.find(id)
 	if err != nil {
 		return err
 	}
@@ -43,6 +43,8 @@ func (s *state) replay(id string, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	again := *j // the other one may be on its way to the store
+	j = &again
 	t := &task{Job: j, work: work}
 	j.Begun, j.Again, j.Ended, j.SameAs = 0, time.Time{}, time.Time{}, ""
 	j.Reason = "tried again"

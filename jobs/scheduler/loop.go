@@ -103,6 +103,7 @@ func (s *Scheduler) wait(flying *bool) (turn []input) {
 	case <-due:
 	case <-s.landed:
 		*flying = false
+		s.state.landed()
 	case <-s.ctx.Done():
 		return nil
 	}

@@ -31,6 +31,7 @@ type state struct {
 	restored  time.Time // when this scheduler began with jobs of another one; zero: they have been looked after
 	replan    bool      // something has changed that a plan looks at
 	effects
+	flying effects // that are being carried out, and of which the store may not know yet
 }
 
 // past tells of jobs that have ended; the error is store.ErrUnknown where there is none.
@@ -67,6 +68,7 @@ type effects struct {
 	messages []outgoing
 	orders   map[string][]job.Order // by worker
 	measured bool
+	keys     map[string]string // ids of jobs that have ended, by the key that they had
 }
 
 // outgoing is a message that is to be published.
@@ -86,19 +88,22 @@ func newState(s Settings, p past, h *placement.History) (*state, error) {
 }
 
 func newEffects() effects {
-	return effects{changed: map[string]*job.Job{}, orders: map[string][]job.Order{}}
+	return effects{changed: map[string]*job.Job{}, orders: map[string][]job.Order{}, keys: map[string]string{}}
 }
 
-// take returns the effects, and begins anew. The jobs are copies, for they change while these are put down; what their fields refer to never does.
+// take returns the effects, and begins anew; landed tells when they have been carried out. The jobs are copies, for they change while these are put down; what their fields refer to never does.
 func (s *state) take() effects {
 	e := s.effects
 	for id, j := range e.changed {
 		c := *j
 		e.changed[id] = &c
 	}
-	s.effects = newEffects()
+	s.effects, s.flying = newEffects(), e
 	return e
 }
+
+// landed tells that the effects which were taken last have been carried out: the store knows of them.
+func (s *state) landed() { s.flying = effects{} }
 
 // none tells that there is nothing to be done.
 func (e *effects) none() bool { return len(e.changed)+len(e.messages)+len(e.orders) == 0 }
@@ -149,6 +154,7 @@ func (s *state) end(t *task, as job.State, why string, now time.Time) {
 	delete(s.tasks, t.ID)
 	if key := t.IdempotencyKey(); s.keys[key] == t.ID {
 		delete(s.keys, key)
+		s.effects.keys[key] = t.ID
 	}
 	s.send(t.Job)
 	s.release(t, now)

@@ -64,6 +64,7 @@ func (b *bench) step(after time.Duration, do func()) {
 		b.place(b.now)
 	}
 	b.out = b.state.take()
+	b.landed()
 	for _, j := range b.out.changed {
 		c := *j
 		b.past[j.ID] = &c
@@ -360,6 +361,29 @@ func TestKey(t *testing.T) {
 		t.Errorf("%+v", b.past["c"])
 	}
 	b.went("cpu_queue a1", "result_queue a", "result_queue b", "result_queue c")
+}
+
+// What has ended has, though the store does not know yet: it is not run again, and who comes after it does not wait for it.
+func TestUncommitted(t *testing.T) {
+	b := newBench(t)
+	b.beats(cpu("w"), "", "")
+	b.submit(`{"job_type":"vector_addition","job_id":"a","key":"k"}`)
+	b.beats(cpu("w"), "", "a/1")
+	for name, settle := range map[string]func(){"not taken": func() {}, "under way": func() { b.state.take() }} {
+		if b.tasks["a"] != nil {
+			b.report(&job.Report{Job: "a", Attempt: 1, Worker: "w", Device: placement.CPU, Result: json.RawMessage("7")}, b.now)
+		}
+		settle()
+		for _, body := range []string{`{"job_type":"vector_addition","job_id":"a","key":"k"}`, `{"job_type":"vector_addition","job_id":"b%s","key":"k"}`,
+			`{"job_type":"vector_addition","job_id":"c%s","after":["a"]}`} {
+			if _, err := b.accept(&queue.Message{Body: []byte(strings.ReplaceAll(body, "%s", name))}, b.now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if b.tasks["a"] != nil || b.tasks["b"+name] != nil || b.tasks["c"+name] == nil || b.tasks["c"+name].left != 0 {
+			t.Errorf("%s: %v", name, b.tasks)
+		}
+	}
 }
 
 // A submission that nobody can run fails, and says why to whom it may.
