@@ -201,7 +201,7 @@ func decode(text []byte) (*job.Job, error) {
 	return j, nil
 }
 
-// add gives a new job its number, and takes its key for it.
+// add gives a new job its number, and takes its key for it, unless it ends as another one does, whose key that stays.
 func add(tx *disk.Tx, j *job.Job) (n []byte, err error) {
 	jobs := tx.Bucket(bucketJobs)
 	jobs.FillPercent = 0.9 // new ones come at the end
@@ -210,7 +210,10 @@ func add(tx *disk.Tx, j *job.Job) (n []byte, err error) {
 		return nil, err
 	}
 	n = place(next)
-	return n, errors.Join(tx.Bucket(bucketIDs).Put([]byte(j.ID), n), tx.Bucket(bucketKeys).Put([]byte(j.IdempotencyKey()), []byte(j.ID)))
+	if err := tx.Bucket(bucketIDs).Put([]byte(j.ID), n); err != nil || j.SameAs != "" {
+		return n, err
+	}
+	return n, tx.Bucket(bucketKeys).Put([]byte(j.IdempotencyKey()), []byte(j.ID))
 }
 
 // forgotten is the place of an ended job on the list of those that are forgotten.

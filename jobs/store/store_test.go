@@ -154,3 +154,15 @@ func TestExpire(t *testing.T) {
 		t.Errorf("%+v, %v", j, err)
 	}
 }
+
+// A key stays with the job that had it first: one that ends as that one does may be cancelled, which says nothing of the key.
+func TestKeyStays(t *testing.T) {
+	s := opened(t, t.TempDir())
+	defer s.Close()
+	first, second := queued("first"), queued("second")
+	first.Key, second.Key, second.SameAs = "k", "k", "first"
+	commit(t, s, &store.Changes{Jobs: []*job.Job{first, second}})
+	if j, err := s.ByKey("k"); err != nil || j.ID != "first" {
+		t.Errorf("got %+v, %v", j, err)
+	}
+}
