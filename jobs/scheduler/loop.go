@@ -165,7 +165,7 @@ func (s *Scheduler) handle(turn []input, now time.Time) (handled []settling) {
 // again has a message come again after a fault of the store.
 func (s *Scheduler) again(d *queue.Delivery, err error) {
 	s.logger.Error("jobs/scheduler: a message cannot be handled now", "id", d.ID, "error", err)
-	s.acks.Go(func() { _ = d.Retry(s.ctx, time.Second) }) // or it comes again by itself
+	s.acks.Go(func() { s.settle(func() error { return d.Retry(s.ctx, time.Second) }) })
 }
 
 func (s *Scheduler) reported(d *queue.Delivery, now time.Time) {
@@ -278,16 +278,33 @@ func (s *Scheduler) announce(orders map[string][]job.Order) {
 	}
 }
 
-// acknowledge settles messages, all at the same time. Those for which that fails come again, and are known.
+// acknowledge settles messages, all at the same time.
 func (s *Scheduler) acknowledge(all []settling) {
 	for _, d := range all {
 		s.acks.Go(func() {
-			if d.dead != "" {
-				_ = d.Dead(s.ctx, d.dead)
-			} else {
-				_ = d.Ack(s.ctx)
-			}
+			s.settle(func() error {
+				if d.dead != "" {
+					return d.Dead(s.ctx, d.dead)
+				}
+				return d.Ack(s.ctx)
+			})
 		})
+	}
+}
+
+// settle settles a message until it is settled, or comes again, and is known. One that is neither, as where the disk is full, would stay in hand, and when as
+// many are as may be, nothing would come any more.
+func (s *Scheduler) settle(try func() error) {
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		err := try()
+		if err == nil || errors.Is(err, queue.ErrSettled) || errors.Is(err, queue.ErrLost) || errors.Is(err, queue.ErrClosed) {
+			return
+		}
+		select {
+		case <-time.After(wait):
+		case <-s.ctx.Done():
+			return
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ func (w *Worker) take(d *queue.Delivery) {
 	number, err2 := strconv.Atoi(d.Headers[job.HeaderAttempt])
 	a := attempt{spec.ID, number}
 	if err := errors.Join(err, err2); err != nil { // a foreign message: whoever sent it finds it there
-		w.work.Go(func() { w.settle(d.Dead(w.ctx, "no job of a scheduler: "+err.Error())) })
+		w.work.Go(func() { w.settle(func() error { return d.Dead(w.ctx, "no job of a scheduler: "+err.Error()) }) })
 		return
 	}
 	switch w.verdict(a) {
@@ -39,9 +39,9 @@ func (w *Worker) take(d *queue.Delivery) {
 		r := w.run(spec, a)
 		w.work.Go(func() { w.finish(d, a, r) })
 	case job.Later:
-		w.work.Go(func() { w.settle(d.Retry(w.ctx, time.Second)) })
+		w.work.Go(func() { w.settle(func() error { return d.Retry(w.ctx, time.Second) }) })
 	case job.Drop:
-		w.work.Go(func() { w.settle(d.Ack(w.ctx)) })
+		w.work.Go(func() { w.settle(func() error { return d.Ack(w.ctx) }) })
 	default: // closed: it comes again
 	}
 }
@@ -61,10 +61,24 @@ func (w *Worker) verdict(a attempt) job.Verdict {
 	return v
 }
 
-// settle takes note of a message that could not be settled: it comes again.
-func (w *Worker) settle(err error) {
-	if err != nil && w.ctx.Err() == nil {
-		w.config.Logger.Warn("jobs/worker: a message comes again", "error", err)
+// settle settles a message until it is settled, or comes again. One that is neither, as where the broker's disk is full, would stay in hand, and when as many are
+// as may be, nothing would come any more.
+func (w *Worker) settle(try func() error) {
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		err := try()
+		switch {
+		case err == nil, w.ctx.Err() != nil:
+			return
+		case errors.Is(err, queue.ErrSettled), errors.Is(err, queue.ErrLost), errors.Is(err, queue.ErrClosed):
+			w.config.Logger.Warn("jobs/worker: a message comes again", "error", err)
+			return
+		}
+		w.config.Logger.Warn("jobs/worker: a message is not settled yet", "error", err)
+		select {
+		case <-time.After(wait):
+		case <-w.ctx.Done():
+			return
+		}
 	}
 }
 
@@ -169,7 +183,7 @@ func (w *Worker) finish(d *queue.Delivery, a attempt, r *job.Report) {
 	if r == nil && w.ctx.Err() != nil {
 		return // it comes again elsewhere
 	}
-	w.settle(d.Ack(w.ctx))
+	w.settle(func() error { return d.Ack(w.ctx) })
 }
 
 // report publishes until it works; false: the worker was closed before.

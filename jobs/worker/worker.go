@@ -244,8 +244,9 @@ func (w *Worker) feed(c queue.Consumer) {
 		}
 		select {
 		case w.messages <- d:
-		case <-w.drain.Done():
-			return // Close gives it back
+		case <-w.drain.Done(): // another worker is not to wait until what runs here has ended
+			w.settle(func() error { return d.Retry(w.ctx, 0) })
+			return
 		}
 	}
 }

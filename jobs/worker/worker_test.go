@@ -3,6 +3,8 @@ package worker_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -133,3 +135,88 @@ func TestTwoMessages(t *testing.T) {
 }
 
 func nothing(context.Context, *worker.Task) (any, error) { return nil, nil }
+
+// stubborn is a broker whose deliveries cannot be settled at first, as where its disk is full.
+type stubborn struct {
+	queue.Broker
+	faults atomic.Int32 // still to come
+}
+
+func (s *stubborn) Consume(ctx context.Context, name string, prefetch int) (queue.Consumer, error) {
+	c, err := s.Broker.Consume(ctx, name, prefetch)
+	return &stubbornConsumer{c, s}, err
+}
+
+type stubbornConsumer struct {
+	queue.Consumer
+	s *stubborn
+}
+
+func (c *stubbornConsumer) Next(ctx context.Context) (*queue.Delivery, error) {
+	d, err := c.Consumer.Next(ctx)
+	if err == nil {
+		d.Settler = &stubbornSettler{d.Settler, c.s}
+	}
+	return d, err
+}
+
+type stubbornSettler struct {
+	queue.Settler
+	s *stubborn
+}
+
+func (s *stubbornSettler) Settle(ctx context.Context, o queue.Outcome) error {
+	if s.s.faults.Add(-1) >= 0 {
+		return queue.ErrFull
+	}
+	return s.Settler.Settle(ctx, o)
+}
+
+// TestSettles: a message that cannot be settled now is settled later, and does not stay in hand.
+func TestSettles(t *testing.T) {
+	b := newBench(t)
+	s := &stubborn{Broker: b.Broker}
+	s.faults.Store(16)
+	w, err := worker.Start(t.Context(), worker.Config{Broker: s, Worker: placement.Worker{ID: "w", Device: placement.CPU}, Funcs: map[string]worker.Func{"t": nothing}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for i := range 17 { // one more than it has in hand at most
+		b.give(fmt.Sprint(i), fmt.Sprintf(`{"job_id":"%d","job_type":"t"}`, i))
+	}
+	for range 17 {
+		b.next()
+	}
+}
+
+// TestDrainGivesBack: what a worker had taken and not begun when it was told to drain goes elsewhere while it ends what it runs.
+func TestDrainGivesBack(t *testing.T) {
+	b := newBench(t)
+	begun, finish := make(chan struct{}), make(chan struct{})
+	w := b.start(1, map[string]worker.Func{"t": func(context.Context, *worker.Task) (any, error) { close(begun); <-finish; return nil, nil }})
+	defer close(finish)
+	b.give("a", `{"job_id":"a","job_type":"t"}`)
+	<-begun
+	b.give("b", `{"job_id":"b","job_type":"t"}`)
+	for info := (queue.Info{}); info.InHand < 2; {
+		var err error
+		if info, err = b.Inspect(t.Context(), job.QueueCPU); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := w.Drain(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	c, err := b.Consume(t.Context(), job.QueueCPU, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if d, err := c.Next(wait); err != nil || d.ID != "b" {
+		t.Errorf("got %+v, %v", d, err)
+	}
+}
