@@ -80,6 +80,10 @@ func TestReadInvalid(t *testing.T) {
 		{`{"job_type":"image_processing","image_size":[10]}`, "image_size", "[10]; it is [width, height]"},
 		{`{"job_type":"image_processing","operation":"melt"}`, "operation", `"melt"; it is one of blur, sharpen, edges, grayscale`},
 		{`{"job_type":"neural_network","epochs":0.5}`, "epochs", "0.5; it is a whole number"},
+		{`{"job_type":"t","reply_to":"job_queue"}`, "reply_to", "name one of your own"},
+		{`{"job_type":"t","reply_to":"gpu_queue.w"}`, "reply_to", "name one of your own"},
+		{`{"job_type":"t","not_before":-99999999999}`, "not_before", "a time of the year -1199"},
+		{`{"job_type":"t","deadline":"9999-12-31T23:00:00-05:00"}`, "deadline", "a time of the year 10000"},
 	} {
 		s, err := Read(&queue.Message{ID: "a", ReplyTo: "r", Body: []byte(test.body)})
 		var invalid *Invalid

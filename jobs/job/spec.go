@@ -85,11 +85,18 @@ func (s *Spec) Check() error {
 		return bad("timeout", "%v; it is a time of ten years at most", s.Timeout)
 	case s.ResultTTL < 0 || s.ResultTTL > MaxTime:
 		return bad("result_ttl", "%v; it is a time of ten years at most", s.ResultTTL)
+	case !written(s.NotBefore):
+		return bad("not_before", "a time of the year %d; it is of the years 1 to 9999, in UTC", s.NotBefore.UTC().Year())
+	case !written(s.Deadline):
+		return bad("deadline", "a time of the year %d; it is of the years 1 to 9999, in UTC", s.Deadline.UTC().Year())
 	case !s.NotBefore.IsZero() && !s.Deadline.IsZero() && !s.NotBefore.Before(s.Deadline):
 		return bad("deadline", "%s is not after not_before, %s", s.Deadline.Format(time.RFC3339), s.NotBefore.Format(time.RFC3339))
 	}
 	return s.checkSizes()
 }
+
+// written tells whether a time can be written as JSON: a job with another one could never be put down.
+func written(t time.Time) bool { return t.UTC().Year() >= 1 && t.UTC().Year() <= 9999 }
 
 func (s *Spec) checkTexts() error {
 	for _, text := range []struct{ field, is string }{{"job_id", s.ID}, {"job_type", s.Type}, {"key", s.Key}} {
@@ -99,6 +106,9 @@ func (s *Spec) checkTexts() error {
 	}
 	if s.ReplyTo != "" && queue.CheckName(s.ReplyTo) != nil {
 		return bad("reply_to", "%.100q is no name of a queue", s.ReplyTo)
+	}
+	if reserved(s.ReplyTo) {
+		return bad("reply_to", "%.100q is a queue of which the jobs themselves are made; name one of your own", s.ReplyTo)
 	}
 	if len(s.After) > MaxAfter {
 		return bad("after", "%d jobs; at most %d", len(s.After), MaxAfter)
@@ -115,6 +125,15 @@ func (s *Spec) checkTexts() error {
 		}
 	}
 	return nil
+}
+
+// reserved tells whether a queue is one from which scheduler or workers take: a result sent there would be taken for a job, answered with its result, and so on.
+func reserved(name string) bool {
+	switch name {
+	case QueueJobs, QueueCPU, QueueGPU, QueueReports, QueueLost, QueueControl, queue.DeadLetters:
+		return true
+	}
+	return strings.HasPrefix(name, QueueCPU+".") || strings.HasPrefix(name, QueueGPU+".")
 }
 
 func (s *Spec) checkSizes() error {
