@@ -4,11 +4,12 @@ import (
 	"time"
 
 	"cancha/jobs/job"
+	"cancha/jobs/queue"
 )
 
 // beat takes in what a worker tells of itself, and answers its claims.
 func (s *state) beat(b *job.Beat, now time.Time) {
-	if b.Worker.Validate() != nil {
+	if b.Worker.Validate() != nil || queue.CheckName(job.WorkerQueue(b.Worker.Device, b.Worker.ID)) != nil {
 		s.counts["beats that make no sense"]++
 		return
 	}
@@ -43,7 +44,7 @@ func (s *state) goesOn(w *worker, r job.Run, now time.Time) {
 		s.begin(t, w, now.Add(-time.Duration(r.Elapsed*float64(time.Second))), now)
 	}
 	w.running[r.Job], t.heard = r, now
-	t.Progress, t.Doing = min(max(r.Progress, 0), 1), r.Doing
+	t.Progress, t.Doing = min(max(r.Progress, 0), 1), clip(r.Doing, job.MaxText)
 }
 
 // claim decides whether an attempt may begin.

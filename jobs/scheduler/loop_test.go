@@ -2,11 +2,64 @@ package scheduler
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
+	"cancha/jobs/job"
+	"cancha/jobs/local"
+	"cancha/jobs/placement"
 	"cancha/jobs/queue"
+	"cancha/jobs/store"
 )
+
+// started is a scheduler on a store and a broker of its own.
+func started(t *testing.T, before func(*store.Store)) (*Scheduler, queue.Broker) {
+	t.Helper()
+	st, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before(st)
+	b, err := local.Open(t.TempDir(), local.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Start(t.Context(), b, st, Settings{Placement: placement.Settings{Explore: -1}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(s.Close(), b.Close(), st.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, b
+}
+
+// A list of jobs with large results is cut, so that a message takes it.
+func TestLargeAnswer(t *testing.T) {
+	s, _ := started(t, func(st *store.Store) {
+		var all []*job.Job
+		for i := range 20 {
+			all = append(all, &job.Job{Spec: job.Spec{ID: fmt.Sprint(i), Type: "t"}, State: job.Completed, Ended: time.Now(), Result: json.RawMessage(`"` + strings.Repeat("x", 1<<20-2) + `"`)})
+		}
+		if err := st.Commit(&store.Changes{Jobs: all}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	body, err := s.answered([]byte(`{"ask":"jobs"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a Answer
+	if err := json.Unmarshal(body, &a); err != nil || len(body) > queue.MaxBody || len(a.Jobs) != 10 || !a.More || a.Jobs[0].ID != "19" {
+		t.Errorf("%d bytes, %d jobs, more: %v, %v", len(body), len(a.Jobs), a.More, err)
+	}
+}
 
 // A message that cannot be settled is tried again, until it is settled, or the broker has it back.
 func TestSettle(t *testing.T) {

@@ -154,7 +154,7 @@ type Answer struct {
 // questioned answers a question beside the loop, which it may need.
 func (s *Scheduler) questioned(d *queue.Delivery, _ time.Time) {
 	s.acks.Go(func() {
-		body, err := json.Marshal(s.answer(d.Body))
+		body, err := s.answered(d.Body)
 		if err == nil && d.ReplyTo != "" {
 			err = s.broker.Publish(s.ctx, d.ReplyTo, queue.Message{CorrelationID: d.CorrelationID, Body: body, ContentType: "application/json"})
 		}
@@ -162,6 +162,21 @@ func (s *Scheduler) questioned(d *queue.Delivery, _ time.Time) {
 			s.logger.Warn("jobs/scheduler: a question was not answered", "error", err)
 		}
 	})
+}
+
+// answered is the answer as it is sent. Of a list of jobs that is too large for a message, it has the first ones, and says that there are more.
+func (s *Scheduler) answered(question []byte) ([]byte, error) {
+	a := s.answer(question)
+	for {
+		body, err := json.Marshal(a)
+		switch {
+		case err != nil || len(body) <= queue.MaxBody:
+			return body, err
+		case len(a.Jobs) < 2:
+			return json.Marshal(Answer{Error: fmt.Sprintf("the answer has %d bytes, more than a message may have; ask for less", len(body))})
+		}
+		a.Jobs, a.More = a.Jobs[:len(a.Jobs)/2], true
+	}
 }
 
 func (s *Scheduler) answer(body []byte) (a Answer) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"cancha/jobs/job"
@@ -20,6 +21,7 @@ func (s *state) report(r *job.Report, now time.Time) {
 		s.counts["executed twice"]++ // the attempt was given up, and went on all the same
 		return
 	}
+	r.Worker, r.Model, r.Error = clip(r.Worker, job.MaxText), clip(r.Model, job.MaxText), clip(r.Error, maxError)
 	s.left(t, r.Worker)
 	t.Worker, t.Ran = r.Worker, max(r.Ran, 0)
 	if r.Device != "" {
@@ -34,6 +36,16 @@ func (s *state) report(r *job.Report, now time.Time) {
 	default:
 		s.complete(t, r, now)
 	}
+}
+
+// maxError is how much of an error is kept, in bytes: with a result that is no larger than it may be, the message of a result is one that every broker takes.
+const maxError = 16 << 10
+
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
 }
 
 // worn ends a job whose message was handed out too often: it has killed its workers. A message that came again and again while the job runs elsewhere, as

@@ -397,6 +397,29 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// No text that a worker sends makes a result or an answer that no broker takes.
+func TestLargeTexts(t *testing.T) {
+	b := newBench(t)
+	b.beats(cpu("w"), "", "")
+	b.submit(simple)
+	b.beats(cpu("w"), "", "a/1")
+	large := strings.Repeat("\x01é", 5<<20)
+	b.step(0, func() {
+		b.beat(&job.Beat{Worker: cpu("w"), Running: []job.Run{{Job: "a", Attempt: 1, Doing: large}}}, b.now)
+		b.beat(&job.Beat{Worker: cpu(large)}, b.now)
+	})
+	b.reports(job.Report{Job: "a", Attempt: 1, Worker: large, Device: placement.CPU, Model: large, Error: large, Final: true})
+	b.is("a", job.Failed, "…")
+	for _, m := range b.out.messages {
+		if len(m.Body) > 1<<20 {
+			t.Errorf("a message of %d bytes", len(m.Body))
+		}
+	}
+	if len(b.workers) != 1 || b.counts["beats that make no sense"] != 1 {
+		t.Errorf("%v, %v", len(b.workers), b.counts)
+	}
+}
+
 // A scheduler that comes after another one goes on with what that had.
 func TestRestore(t *testing.T) {
 	old := newBench(t)

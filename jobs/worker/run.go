@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"cancha/jobs/job"
@@ -105,7 +106,7 @@ func (w *Worker) run(spec job.Spec, a attempt) *job.Report {
 		report.Result, err = encode(result)
 	}
 	if err != nil {
-		report.Error, report.Final = err.Error(), IsFinal(err)
+		report.Error, report.Final = clip(err.Error(), maxError), IsFinal(err)
 		if report.Error == "" {
 			report.Error = "an error without a text"
 		}
@@ -128,6 +129,16 @@ func (w *Worker) call(ctx context.Context, spec job.Spec, a attempt, now *run) (
 		}
 	}()
 	return f(ctx, &Task{Spec: spec, Attempt: a.number, tell: func(share float64, doing string) { w.tell(now, share, doing) }})
+}
+
+// maxError is how much of an error is told, in bytes: a report that is too large for a message would never be sent.
+const maxError = 16 << 10
+
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
 }
 
 // mostResult is how large a result may be, in bytes of JSON.
@@ -169,9 +180,12 @@ func (w *Worker) leave(a attempt, ended bool) {
 }
 
 func (w *Worker) tell(r *run, share float64, doing string) {
+	if !(share >= 0) { // with no number, nothing that the worker says would be JSON
+		share = 0
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r.share, r.doing = min(max(share, 0), 1), doing
+	r.share, r.doing = min(share, 1), clip(doing, job.MaxText)
 }
 
 // finish reports how an attempt has ended, and is done with its message when the report is durable.

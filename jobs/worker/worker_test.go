@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -131,6 +133,34 @@ func TestTwoMessages(t *testing.T) {
 	b.give("c", `{"job_id":"c","job_type":"other"}`)
 	if r := b.next(); r.Job != "c" || calls.Load() != 1 {
 		t.Errorf("got %+v, and %d calls", r, calls.Load())
+	}
+}
+
+// TestLargeError: an error and a progress of any length are told.
+func TestLargeError(t *testing.T) {
+	b := newBench(t)
+	begun, told := make(chan struct{}), make(chan struct{})
+	b.start(1, map[string]worker.Func{"t": func(_ context.Context, task *worker.Task) (any, error) {
+		task.Progress(math.NaN(), "")
+		begun <- struct{}{}
+		<-told
+		task.Progress(0.5, strings.Repeat("x", 17<<20))
+		begun <- struct{}{}
+		<-told
+		return nil, errors.New(strings.Repeat("é", 17<<20))
+	}})
+	b.give("a", `{"job_id":"a","job_type":"t"}`)
+	for _, share := range []float64{0, 0.5} {
+		<-begun
+		for beat := range b.beats {
+			if len(beat.Running) == 1 && beat.Running[0].Progress == share {
+				break
+			}
+		}
+		told <- struct{}{}
+	}
+	if r := b.next(); r.Job != "a" || !strings.HasSuffix(r.Error, "é…") {
+		t.Errorf("got %.100s", r.Error)
 	}
 }
 
