@@ -36,7 +36,7 @@ func (s *state) horizon() int { return cmp.Or(s.settings.Placement.Horizon, 256)
 
 // given are the jobs that workers have and have not begun, in the order in which they were given.
 func (s *state) given() (all []*task) {
-	for _, t := range s.tasks {
+	for _, t := range s.out {
 		if t.State == job.Assigned {
 			all = append(all, t)
 		}

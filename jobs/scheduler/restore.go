@@ -19,7 +19,11 @@ func (s *state) restore(all []*job.Job, now time.Time) error {
 		if err != nil { // of a program that took larger ones
 			work = placement.Work{Type: j.Type}
 		}
-		s.tasks[j.ID] = &task{Job: j, work: work, ready: j.Submitted}
+		t := &task{Job: j, work: work, ready: j.Submitted}
+		s.tasks[j.ID] = t
+		if j.State == job.Assigned || j.State == job.Running {
+			s.out[j.ID] = t
+		}
 		if key := j.IdempotencyKey(); j.SameAs == "" {
 			s.keys[key] = j.ID
 		}

@@ -19,6 +19,7 @@ type state struct {
 	random   func() float64 // from 0 to 1, for jitter
 
 	tasks     map[string]*task    // of jobs that have not ended, by id
+	out       map[string]*task    // those of them that are with workers: few, where a hundred thousand wait
 	keys      map[string]string   // id of the open job that has a key
 	followers map[string][]string // ids of open jobs that end as another one does
 	blocked   map[string][]string // ids of open jobs that wait for another one to complete
@@ -83,7 +84,7 @@ func newState(s Settings, p past, h *placement.History) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &state{settings: s, planner: planner, history: h, past: p, tasks: map[string]*task{}, keys: map[string]string{}, followers: map[string][]string{},
+	return &state{settings: s, planner: planner, history: h, past: p, tasks: map[string]*task{}, out: map[string]*task{}, keys: map[string]string{}, followers: map[string][]string{},
 		blocked: map[string][]string{}, workers: map[string]*worker{}, counts: map[string]int64{}, measures: newMeasures(), effects: newEffects()}, nil
 }
 
@@ -114,6 +115,11 @@ func (s *state) become(j *job.Job, next job.State, now time.Time) {
 		panic("jobs/scheduler: job " + j.ID + " cannot become " + string(next) + " where it is " + string(j.State))
 	}
 	j.State = next
+	if next == job.Assigned || next == job.Running {
+		s.out[j.ID] = s.tasks[j.ID]
+	} else {
+		delete(s.out, j.ID)
+	}
 	s.note(j, now)
 }
 

@@ -19,7 +19,7 @@ type bench struct {
 	*state
 	now  time.Time
 	past map[string]*job.Job
-	out  effects // of the last step
+	did  effects // of the last step
 	sent []string
 }
 
@@ -63,13 +63,23 @@ func (b *bench) step(after time.Duration, do func()) {
 	if b.replan {
 		b.place(b.now)
 	}
-	b.out = b.state.take()
+	for id, t := range b.tasks {
+		if with := t.State == job.Assigned || t.State == job.Running; with != (b.out[id] == t) {
+			b.Errorf("job %s is %s, and on the list of those that are with workers: %v", id, t.State, b.out[id] == t)
+		}
+	}
+	for id, t := range b.out {
+		if b.tasks[id] != t {
+			b.Errorf("job %s has ended, and is on the list of those that are with workers", id)
+		}
+	}
+	b.did = b.state.take()
 	b.landed()
-	for _, j := range b.out.changed {
+	for _, j := range b.did.changed {
 		c := *j
 		b.past[j.ID] = &c
 	}
-	for _, m := range b.out.messages {
+	for _, m := range b.did.messages {
 		b.sent = append(b.sent, m.queue+" "+m.ID+m.Headers[job.HeaderAttempt])
 	}
 }
@@ -106,7 +116,7 @@ func (b *bench) beats(w placement.Worker, runs, claims string) (verdicts map[str
 	}
 	b.step(time.Millisecond, func() { b.beat(beat, b.now) })
 	verdicts = map[string]job.Verdict{}
-	for _, o := range b.out.orders[w.ID] {
+	for _, o := range b.did.orders[w.ID] {
 		verdicts[fmt.Sprintf("%s/%d", o.Job, o.Attempt)] = o.Verdict
 	}
 	return verdicts
@@ -332,7 +342,7 @@ func TestEnds(t *testing.T) {
 	b.is("c", job.Cancelled, "")
 	b.is("d", job.Failed, "after: job c is cancelled")
 	b.is("e", job.Failed, "after: job d is failed")
-	if o := b.out.orders["w"]; len(o) != 1 || o[0].Job != "c" || o[0].Verdict != job.Drop {
+	if o := b.did.orders["w"]; len(o) != 1 || o[0].Job != "c" || o[0].Verdict != job.Drop {
 		t.Errorf("the worker is told %+v", o)
 	}
 	b.reports(job.Report{Job: "c", Attempt: 1})
@@ -391,8 +401,8 @@ func TestRefused(t *testing.T) {
 	b := newBench(t)
 	for body, why := range map[string]string{`{`: "want a JSON object", `{"job_type":"matrix_multiply","size":1e12}`: "at most 4 TB", `{"job_type":"x","after":[""]}`: "empty job_id"} {
 		b.submit(body)
-		if len(b.out.messages) != 1 || !strings.Contains(string(b.out.messages[0].Body), why) || !strings.Contains(string(b.out.messages[0].Body), `"status":"failed"`) {
-			t.Errorf("%s: %+v", body, b.out.messages)
+		if len(b.did.messages) != 1 || !strings.Contains(string(b.did.messages[0].Body), why) || !strings.Contains(string(b.did.messages[0].Body), `"status":"failed"`) {
+			t.Errorf("%s: %+v", body, b.did.messages)
 		}
 	}
 }
@@ -410,7 +420,7 @@ func TestLargeTexts(t *testing.T) {
 	})
 	b.reports(job.Report{Job: "a", Attempt: 1, Worker: large, Device: placement.CPU, Model: large, Error: large, Final: true})
 	b.is("a", job.Failed, "…")
-	for _, m := range b.out.messages {
+	for _, m := range b.did.messages {
 		if len(m.Body) > 1<<20 {
 			t.Errorf("a message of %d bytes", len(m.Body))
 		}

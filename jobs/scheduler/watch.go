@@ -111,10 +111,8 @@ func (s *state) miss(now time.Time) {
 
 // held are the jobs that were given to workers, in a fixed order.
 func (s *state) held() (all []*task) {
-	for _, t := range s.tasks {
-		if t.State == job.Assigned || t.State == job.Running {
-			all = append(all, t)
-		}
+	for _, t := range s.out {
+		all = append(all, t)
 	}
 	slices.SortFunc(all, func(a, b *task) int { return compareIDs(a.ID, b.ID) })
 	return all
