@@ -22,7 +22,7 @@ func (s *state) restore(all []*job.Job, now time.Time) error {
 		t := &task{Job: j, work: work, ready: j.Submitted}
 		s.tasks[j.ID] = t
 		if j.State == job.Assigned || j.State == job.Running {
-			s.out[j.ID] = t
+			s.out[j.ID], t.before = t, j.State == job.Assigned
 		}
 		if key := j.IdempotencyKey(); j.SameAs == "" {
 			s.keys[key] = j.ID

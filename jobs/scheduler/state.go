@@ -50,6 +50,7 @@ type task struct {
 	// planned is the worker that the planner has given it to, and own tells that no other may take it.
 	planned string
 	own     bool
+	before  bool      // it was given by a scheduler that was before, and no worker has told of it yet
 	token   string    // of the claim with which it was begun
 	heard   time.Time // when its worker told last that it runs, or began
 }

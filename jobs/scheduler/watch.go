@@ -136,10 +136,9 @@ func (s *state) takeFrom(t *task, w *worker, now time.Time) {
 // giveAnew looks after jobs that another scheduler had given and nobody has begun: whether their messages are there is not known, so they are sent anew, and
 // the old ones refused.
 func (s *state) giveAnew(now time.Time) {
-	before := s.restored
 	s.restored = time.Time{}
 	for _, t := range s.held() {
-		if t.State == job.Assigned && !t.Assigned.After(before) {
+		if t.State == job.Assigned && t.before { // not by the time at which it was given, which another clock may have told
 			s.takeBack(t, now)
 			s.wait(t)
 		}
