@@ -16,10 +16,14 @@ import (
 // run takes what has come, turn by turn, until the scheduler is closed. What is to be done about it goes its way meanwhile, one cargo at a time: what
 // comes while one is under way goes together with the next.
 func (s *Scheduler) run() {
-	forgotten := time.Now()
+	forgotten, expected := time.Now(), time.Now()
 	next, flying := cargo{effects: newEffects()}, false
 	for turn := []input(nil); s.ctx.Err() == nil; turn = s.wait(&flying) { // the first is for what the store had
 		now := time.Now()
+		if late := now.Sub(expected); late > s.state.settings.Lease/beats {
+			s.logger.Warn("jobs/scheduler: it did not run for a while; workers get that time", "late", late)
+			s.state.slept(late)
+		}
 		next.handled = append(next.handled, s.handle(turn, now)...)
 		next.asked = append(next.asked, asked(turn)...)
 		s.state.tick(now)
@@ -38,6 +42,7 @@ func (s *Scheduler) run() {
 			s.fly(next)
 			next = cargo{effects: newEffects()}
 		}
+		expected = now.Add(s.most()) // from the turn's begin: it may be stopped in the middle of one
 	}
 	if flying {
 		<-s.landed
@@ -91,16 +96,12 @@ const (
 
 // wait waits until something has come, a cargo has landed, or it is time for something, and takes all that has come.
 func (s *Scheduler) wait(flying *bool) (turn []input) {
-	var due <-chan time.Time
-	if at := s.due(); !at.IsZero() {
-		t := time.NewTimer(time.Until(at))
-		defer t.Stop()
-		due = t.C
-	}
+	t := time.NewTimer(s.most())
+	defer t.Stop()
 	select {
 	case i := <-s.in:
 		turn = append(turn, i)
-	case <-due:
+	case <-t.C:
 	case <-s.landed:
 		*flying = false
 		s.state.landed()
@@ -116,6 +117,18 @@ func (s *Scheduler) wait(flying *bool) (turn []input) {
 		}
 	}
 	return turn
+}
+
+// longest is how long a turn waits where it is time for nothing.
+const longest = time.Second
+
+// most is in what time the next turn is at the latest, unless the scheduler is stopped from outside.
+func (s *Scheduler) most() time.Duration {
+	wait := longest
+	if at := s.due(); !at.IsZero() {
+		wait = min(max(time.Until(at), 0), longest)
+	}
+	return wait
 }
 
 // due is when the next turn is at the latest.

@@ -249,6 +249,18 @@ func TestSilent(t *testing.T) {
 	}
 }
 
+// A scheduler that was stopped itself does not take its workers for silent.
+func TestSlept(t *testing.T) {
+	b := newBench(t)
+	b.beats(cpu("w"), "", "")
+	b.submit(simple)
+	b.beats(cpu("w"), "", "a/1")
+	b.step(time.Hour, func() { b.slept(time.Hour) })
+	b.is("a", job.Running, "")
+	b.step(11*time.Second, func() {})
+	b.is("a", job.Queued, "has not been heard of for 11")
+}
+
 // A message that comes again while its worker may live waits; it begins elsewhere when that is silent.
 func TestRedelivered(t *testing.T) {
 	b := newBench(t)

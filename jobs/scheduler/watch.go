@@ -23,6 +23,19 @@ func (s *state) tick(now time.Time) {
 	}
 }
 
+// slept tells that the scheduler itself did not run for so long: it was stopped, or its machine was. Workers are not silent because nobody has listened.
+func (s *state) slept(d time.Duration) {
+	for _, w := range s.workers {
+		w.heard = w.heard.Add(d)
+	}
+	for _, t := range s.out {
+		t.heard = t.heard.Add(d)
+	}
+	if !s.restored.IsZero() {
+		s.restored = s.restored.Add(d)
+	}
+}
+
 // grace is for how long a new scheduler waits for workers to tell what they have.
 func (s *state) grace() time.Duration { return 2 * s.settings.Lease / beats }
 
