@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"math"
 	"time"
 
 	"cancha/jobs/job"
@@ -33,9 +34,20 @@ func (s *state) beat(b *job.Beat, now time.Time) {
 	}
 }
 
+// adopted returns an open job. An attempt that is later than any of which this scheduler knows was given by the one before it, which was killed between
+// sending it and putting that down: it is as good as one of its own.
+func (s *state) adopted(id string, attempt int, now time.Time) *task {
+	t := s.tasks[id]
+	if t != nil && t.State == job.Queued && t.left == 0 && t.SameAs == "" && attempt > t.Attempt && attempt < math.MaxInt32 {
+		t.Attempt, t.Assigned, t.planned, t.own = attempt, now, "", false
+		s.become(t.Job, job.Assigned, now)
+	}
+	return t
+}
+
 // goesOn takes in that an attempt runs. One that nobody wants stops.
 func (s *state) goesOn(w *worker, r job.Run, now time.Time) {
-	t := s.tasks[r.Job]
+	t := s.adopted(r.Job, r.Attempt, now)
 	switch {
 	case t == nil, t.Attempt != r.Attempt, t.State == job.Queued, t.State == job.Running && t.Worker != w.ID:
 		s.order(w.ID, job.Order{Job: r.Job, Attempt: r.Attempt, Verdict: job.Drop})
@@ -49,7 +61,7 @@ func (s *state) goesOn(w *worker, r job.Run, now time.Time) {
 
 // claim decides whether an attempt may begin.
 func (s *state) claim(w *worker, c job.Claim, now time.Time) job.Verdict {
-	t := s.tasks[c.Job]
+	t := s.adopted(c.Job, c.Attempt, now)
 	switch {
 	case t == nil, t.Attempt != c.Attempt, t.State == job.Queued:
 		s.counts["claims refused"]++

@@ -47,12 +47,14 @@ func (s *state) given() (all []*task) {
 
 // first takes so many jobs out of the line of those that wait.
 func (s *state) first(most int) (all []*task) {
+	taken := map[*task]bool{} // one that was begun elsewhere, and waits again, stands in the line twice
 	for len(all) < most {
 		e, ok := s.waiting.pop()
 		if !ok {
 			break
 		}
-		if t := s.tasks[e.id]; t != nil && t.State == job.Queued {
+		if t := s.tasks[e.id]; t != nil && t.State == job.Queued && !taken[t] {
+			taken[t] = true
 			all = append(all, t)
 		}
 	}

@@ -16,7 +16,7 @@ const MaxResult = 1 << 20
 
 // report takes in how an attempt has ended.
 func (s *state) report(r *job.Report, now time.Time) {
-	t := s.tasks[r.Job]
+	t := s.adopted(r.Job, r.Attempt, now)
 	if t == nil || t.Attempt != r.Attempt || t.State == job.Queued {
 		s.counts["executed twice"]++ // the attempt was given up, and went on all the same
 		return

@@ -442,6 +442,25 @@ func TestLargeTexts(t *testing.T) {
 	}
 }
 
+// What a killed scheduler has given, without having put that down, counts: it goes on, or has ended, and is not done again.
+func TestAdopt(t *testing.T) {
+	b := newBench(t)
+	for _, id := range []string{"claims", "runs", "ended", "failed"} {
+		b.submit(`{"job_type":"vector_addition","job_id":"` + id + `"}`)
+	}
+	b.reports(job.Report{Job: "ended", Attempt: 2, Result: json.RawMessage("7")})
+	b.is("ended", job.Completed, "")
+	b.reports(job.Report{Job: "failed", Attempt: 1, Error: "not yet"})
+	b.is("failed", job.Queued, "not yet")
+	if v := b.beats(cpu("w"), "runs/1", "claims/1"); v["claims/1"] != job.Begin || v["runs/1"] != "" {
+		t.Errorf("got %v", v)
+	}
+	b.is("runs", job.Running, "")
+	b.is("claims", job.Running, "")
+	b.step(2*time.Second, func() { b.beat(&job.Beat{Worker: cpu("x")}, b.now) })
+	b.went("result_queue ended", "cpu_queue failed2")
+}
+
 // A scheduler that comes after another one goes on with what that had.
 func TestRestore(t *testing.T) {
 	old := newBench(t)
