@@ -25,17 +25,29 @@ func (w *Worker) claim(a attempt) job.Verdict {
 		defer w.mu.Unlock()
 		delete(w.claims, a)
 	}()
-	for {
+	for asked := time.Now(); ; {
 		select {
 		case v := <-c.verdict:
-			return v
+			if v != job.Begin || time.Since(asked) < w.late() {
+				return v
+			}
+			// This process was stopped after it was granted, and may have been given up since.
+			w.mu.Lock()
+			w.claims[a] = c
+			w.mu.Unlock()
+			asked = time.Now()
+			w.wake()
 		case <-time.After(again):
+			asked = time.Now()
 			w.wake()
 		case <-w.ctx.Done():
 			return ""
 		}
 	}
 }
+
+// late is after what time an answer is of no account any more: less than a lease, which is five beats.
+func (w *Worker) late() time.Duration { return max(4*w.config.Beat, 2*again) }
 
 // wake has the worker beat at once.
 func (w *Worker) wake() {
