@@ -113,7 +113,14 @@ func (f *field) play(ctx context.Context) error {
 		if err := f.until(ctx, b, c, f.jobs*(n+1)/(f.kills+1)); err != nil || n == f.kills {
 			return err
 		}
-		if err := f.harm(ctx, n == f.kills/2); err != nil {
+		stop := ""
+		switch n {
+		case f.kills / 2:
+			stop = "worker"
+		case f.kills / 3:
+			stop = "server"
+		}
+		if err := f.harm(ctx, stop); err != nil {
 			return err
 		}
 	}
@@ -146,15 +153,15 @@ func (f *field) missing() string {
 	return "none"
 }
 
-// harm kills a process and starts it again; or stops a worker for longer than its lease.
-func (f *field) harm(ctx context.Context, stop bool) error {
+// harm stops a process of a role for longer than a lease, unless that is ""; then it kills one and starts it again.
+func (f *field) harm(ctx context.Context, stop string) error {
 	select { // at any moment of what goes on
 	case <-time.After(time.Duration(f.random.IntN(30)) * time.Millisecond):
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if stop {
-		if err := f.freeze(ctx); err != nil {
+	if stop != "" {
+		if err := f.freeze(ctx, stop); err != nil {
 			return err
 		}
 	}
@@ -180,9 +187,9 @@ func (f *field) find(name string, number int) int {
 	})
 }
 
-// freeze stops a worker for longer than its lease.
-func (f *field) freeze(ctx context.Context) error {
-	p := f.processes[f.find("worker", f.random.IntN(f.workers))]
+// freeze stops a process for longer than a lease.
+func (f *field) freeze(ctx context.Context, name string) error {
+	p := f.processes[f.find(name, f.random.IntN(f.workers))]
 	at := time.Now()
 	if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -191,7 +198,7 @@ func (f *field) freeze(ctx context.Context) error {
 	case <-time.After(lease + lease/2):
 	case <-ctx.Done():
 	}
-	f.faults = append(f.faults, fault{stopped, "worker", p.Process.Pid, at, time.Now()})
+	f.faults = append(f.faults, fault{stopped, name, p.Process.Pid, at, time.Now()})
 	return p.Process.Signal(syscall.SIGCONT)
 }
 

@@ -57,7 +57,10 @@ func judge(f *field) (*verdict, error) {
 	}
 	v.explain(f, runs)
 	if len(v.wrong) > 0 {
-		return v, errors.New(strings.Join(v.wrong[:min(len(v.wrong), 20)], "\n"))
+		for _, x := range f.faults {
+			v.is("%s to %s: the %s, process %d, was %s", x.from.Format(clock), x.to.Format(clock), x.name, x.pid, x.what)
+		}
+		return v, errors.New(strings.Join(v.wrong[:min(len(v.wrong), 200)], "\n"))
 	}
 	return v, nil
 }
@@ -141,7 +144,7 @@ func readJournal(name string, all map[string][]*run) error {
 }
 
 // explain goes through the runs of each job: of those that share a key together. One had to be, and one more for each failure; of the others each is explained by
-// a fault of a process that had it.
+// a fault of a process that had it. A server that was only stopped is no reason.
 func (v *verdict) explain(f *field, runs map[string][]*run) {
 	groups := map[string][]*run{}
 	for i := range f.jobs {
@@ -161,7 +164,7 @@ func (v *verdict) explain(f *field, runs map[string][]*run) {
 			if r.how == "failed" && r.attempt < all[i+1].attempt { // it is tried again, as it has to be
 				continue
 			}
-			why := f.why(r, all[i+1].from)
+			why := f.why(r, all[i+1])
 			v.twice[why]++
 			if why == unexplained {
 				v.is("%s: attempt %d of process %d, %s to %s (%s), and again %s by process %d as attempt %d", name, r.attempt, r.pid,
@@ -176,19 +179,35 @@ const (
 	clock       = "15:04:05.000000"
 	// onItsWay is how long after the end of a run its report may take to be put down, where two processors do all of this.
 	onItsWay = 3 * time.Second
+	// claimed is how long before its begin a run may have been granted.
+	claimed = 100 * time.Millisecond
 )
 
-// why explains that a run was followed by another one: its worker was killed or stopped before its end had been put down, or the scheduler was.
-func (f *field) why(r *run, next time.Time) string {
-	end := next
-	if !r.to.IsZero() && r.to.Add(onItsWay).Before(next) {
-		end = r.to.Add(onItsWay)
+// why explains that a run was followed by another one: its worker was killed or stopped before its end had been put down, or the scheduler was; or the worker of
+// the other one was stopped between claim and begin.
+func (f *field) why(r *run, next *run) string {
+	end := next.from
+	if !r.to.IsZero() {
+		late := r.to.Add(onItsWay)
+		for _, x := range f.faults { // while the broker is stopped, nothing gets anywhere
+			if x.what == stopped && x.name == "server" && x.to.After(r.to) && x.from.Before(late) {
+				late = late.Add(x.to.Sub(x.from))
+			}
+		}
+		if late.Before(end) {
+			end = late
+		}
 	}
 	for _, name := range []string{"worker", "server"} {
 		for _, x := range f.faults {
-			if x.name == name && (name == "server" || x.pid == r.pid) && x.to.After(r.from) && x.from.Before(end) {
+			if x.name == name && (x.pid == r.pid || name == "server" && x.what == killed) && x.to.After(r.from.Add(-claimed)) && x.from.Before(end) {
 				return "the " + name + " was " + x.what
 			}
+		}
+	}
+	for _, x := range f.faults {
+		if x.what == stopped && x.pid == next.pid && x.from.Before(next.from) && next.from.Before(x.to.Add(onItsWay)) {
+			return "the worker was stopped before it began"
 		}
 	}
 	return unexplained

@@ -62,7 +62,7 @@ func (s trial) run(ctx context.Context, out io.Writer) (err error) {
 		return fmt.Errorf("seed %d: %w", s.seed, err)
 	}
 	v, err := judge(f)
-	fmt.Fprintf(out, "%d jobs in %.1f s, %d kills of workers, %d of the broker and scheduler, %d stops; seed %d\n%s\n",
-		s.jobs, time.Since(began).Seconds(), f.count(killed, "worker"), f.count(killed, "server"), f.count(stopped, "worker"), s.seed, v)
+	fmt.Fprintf(out, "%d jobs in %.1f s, %d kills of workers, %d of the broker and scheduler, %d and %d stops; seed %d\n%s\n",
+		s.jobs, time.Since(began).Seconds(), f.count(killed, "worker"), f.count(killed, "server"), f.count(stopped, "worker"), f.count(stopped, "server"), s.seed, v)
 	return err
 }
