@@ -272,8 +272,9 @@ func (s *Scheduler) publish(ctx context.Context, name string, all []outgoing) er
 		s.logger.Warn("jobs/scheduler: results go to "+job.QueueResults+", for there is no queue that was asked for", "queue", name)
 		return s.broker.Publish(ctx, job.QueueResults, messages...)
 	}
-	if errors.Is(err, queue.ErrUnknownQueue) { // of a worker that has just gone: its loss has the jobs go elsewhere
+	if errors.Is(err, queue.ErrUnknownQueue) { // of a worker that has just gone, or was away for so long that its queue has expired
 		s.logger.Warn("jobs/scheduler: a worker's queue is gone", "queue", name)
+		s.put(input{ask: func(st *state, now time.Time) { st.bounced(all, now) }})
 		return nil
 	}
 	return err

@@ -120,6 +120,19 @@ func (s *state) takeBack(t *task, now time.Time) {
 	s.become(t.Job, job.Queued, now)
 }
 
+// bounced has jobs wait again whose messages were for a queue that is gone. Its worker declares it anew if it lives: that takes a moment.
+func (s *state) bounced(all []outgoing, now time.Time) {
+	for _, m := range all {
+		t := s.tasks[m.ID]
+		if t == nil || t.State != job.Assigned || strconv.Itoa(t.Attempt) != m.Headers[job.HeaderAttempt] {
+			continue
+		}
+		t.Again = now.Add(s.settings.Backoff)
+		s.takeBack(t, now)
+		s.enqueue(t, now)
+	}
+}
+
 // give sends a job to the queue of a device, or of one worker where no other of the device can run it.
 func (s *state) give(t *task, d placement.Decision, now time.Time) {
 	w := s.workers[d.Worker]

@@ -261,6 +261,22 @@ func TestSlept(t *testing.T) {
 	b.is("a", job.Queued, "has not been heard of for 11")
 }
 
+// A job whose message was for a queue that has expired waits again, for a moment, though its worker lives.
+func TestBounced(t *testing.T) {
+	b := newBench(t)
+	own := placement.Worker{ID: "own", Device: placement.CPU, Types: []string{"vector_addition"}}
+	b.beats(placement.Worker{ID: "other", Device: placement.CPU, Types: []string{"t"}}, "", "")
+	b.beats(own, "", "")
+	b.submit(simple)
+	b.went("cpu_queue.own a1")
+	messages := b.did.messages
+	b.step(time.Millisecond, func() { b.bounced(messages, b.now) })
+	b.is("a", job.Queued, "")
+	b.step(time.Second, func() { b.beat(&job.Beat{Worker: own}, b.now); b.bounced(messages, b.now) })
+	b.is("a", job.Assigned, "")
+	b.went("cpu_queue.own a2")
+}
+
 // A message that comes again while its worker may live waits; it begins elsewhere when that is silent.
 func TestRedelivered(t *testing.T) {
 	b := newBench(t)

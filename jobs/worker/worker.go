@@ -71,7 +71,7 @@ type Worker struct {
 	host   string
 
 	orders    queue.Listener
-	consumers []queue.Consumer
+	consumers map[string]queue.Consumer // by queue; guarded by mu
 	messages  chan *queue.Delivery
 	pulse     chan struct{} // wakes the beat, with room for one
 
@@ -160,7 +160,7 @@ func newWorker(c Config) (*Worker, error) {
 	if c.Broker == nil || len(c.Funcs) == 0 {
 		return nil, errors.New("a worker needs a broker, and functions to run")
 	}
-	w := &Worker{config: c, self: c.Worker, messages: make(chan *queue.Delivery), pulse: make(chan struct{}, 1),
+	w := &Worker{config: c, self: c.Worker, consumers: map[string]queue.Consumer{}, messages: make(chan *queue.Delivery), pulse: make(chan struct{}, 1),
 		claims: map[attempt]*claim{}, running: map[attempt]*run{}, seen: map[string]bool{}, had: had{at: map[attempt]bool{}}}
 	w.host, _ = os.Hostname() // or nobody knows
 	w.self.ID = cmp.Or(w.self.ID, fmt.Sprintf("%s-%d", cmp.Or(w.host, "worker"), os.Getpid()))
@@ -208,16 +208,38 @@ func (w *Worker) consume(ctx context.Context) error {
 		if name == own {
 			spec.Expires = ownExpires
 		}
-		if _, err := w.config.Broker.Declare(ctx, spec); err != nil {
+		if err := w.source(ctx, spec); err != nil {
 			return err
 		}
-		c, err := w.config.Broker.Consume(ctx, name, w.prefetch())
-		if err != nil {
-			return err
-		}
-		w.consumers = append(w.consumers, c)
-		w.work.Go(func() { w.feed(c) })
 	}
+	return nil
+}
+
+// source begins to take messages of one queue. A worker's own that has expired while it was away, or stopped, is made anew.
+func (w *Worker) source(ctx context.Context, spec queue.Spec) error {
+	if _, err := w.config.Broker.Declare(ctx, spec); err != nil {
+		return err
+	}
+	c, err := w.config.Broker.Consume(ctx, spec.Name, w.prefetch())
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.consumers[spec.Name] = c
+	w.mu.Unlock()
+	w.work.Go(func() {
+		for errors.Is(w.feed(c), queue.ErrUnknownQueue) {
+			_ = c.Close() // it is gone
+			if err := w.source(w.drain, spec); err == nil {
+				return
+			}
+			select {
+			case <-time.After(again):
+			case <-w.drain.Done():
+				return
+			}
+		}
+	})
 	return nil
 }
 
@@ -233,20 +255,20 @@ func (w *Worker) prefetch() int {
 }
 
 // feed hands messages to whichever slot is free.
-func (w *Worker) feed(c queue.Consumer) {
+func (w *Worker) feed(c queue.Consumer) error {
 	for {
 		d, err := c.Next(w.drain)
 		if err != nil {
 			if w.drain.Err() == nil {
 				w.config.Logger.Error("jobs/worker: no more jobs come", "error", err)
 			}
-			return
+			return err
 		}
 		select {
 		case w.messages <- d:
 		case <-w.drain.Done(): // another worker is not to wait until what runs here has ended
 			w.settle(func() error { return d.Retry(w.ctx, 0) })
-			return
+			return nil
 		}
 	}
 }
@@ -254,7 +276,7 @@ func (w *Worker) feed(c queue.Consumer) {
 // Drain takes no more jobs, and waits until those that run have ended, or the context has.
 func (w *Worker) Drain(ctx context.Context) error {
 	w.drains()
-	for _, c := range w.consumers {
+	for _, c := range w.sources() {
 		c.Stop()
 	}
 	w.wake()
@@ -268,6 +290,12 @@ func (w *Worker) Drain(ctx context.Context) error {
 	}
 }
 
+func (w *Worker) sources() []queue.Consumer {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Collect(maps.Values(w.consumers))
+}
+
 var errClosed = fmt.Errorf("the worker was closed: %w", ErrDropped)
 
 // Close ends the worker. What it runs comes again elsewhere; Drain comes first where it is to end here.
@@ -276,7 +304,7 @@ func (w *Worker) Close() (err error) {
 	w.work.Wait()
 	w.beats.Wait()
 	err = w.orders.Close()
-	for _, c := range w.consumers {
+	for _, c := range w.sources() {
 		err = errors.Join(err, c.Close())
 	}
 	return err

@@ -250,3 +250,45 @@ func TestDrainGivesBack(t *testing.T) {
 		t.Errorf("got %+v, %v", d, err)
 	}
 }
+
+// TestOwnQueueGone: a worker whose own queue has expired, as after it was stopped for long, makes it anew and goes on.
+func TestOwnQueueGone(t *testing.T) {
+	b := newBench(t)
+	e := &expiring{Broker: b.Broker}
+	w, err := worker.Start(t.Context(), worker.Config{Broker: e, Worker: placement.Worker{ID: "w", Device: placement.CPU}, Funcs: map[string]worker.Func{"t": nothing}, Own: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := b.Publish(t.Context(), job.WorkerQueue(placement.CPU, "w"), queue.Message{Body: []byte(`{"job_id":"a","job_type":"t"}`), Headers: map[string]string{job.HeaderAttempt: "1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if r := b.next(); r.Job != "a" || e.declared.Load() != 2 {
+		t.Errorf("got %+v, declared %d times", r, e.declared.Load())
+	}
+}
+
+// expiring is a broker whose first consumer finds its queue gone.
+type expiring struct {
+	queue.Broker
+	declared atomic.Int32
+}
+
+func (e *expiring) Declare(ctx context.Context, s queue.Spec) ([]string, error) {
+	e.declared.Add(1)
+	return e.Broker.Declare(ctx, s)
+}
+
+func (e *expiring) Consume(ctx context.Context, name string, prefetch int) (queue.Consumer, error) {
+	c, err := e.Broker.Consume(ctx, name, prefetch)
+	if e.declared.Load() == 1 {
+		c = &goneConsumer{c}
+	}
+	return c, err
+}
+
+type goneConsumer struct{ queue.Consumer }
+
+func (*goneConsumer) Next(context.Context) (*queue.Delivery, error) {
+	return nil, queue.ErrUnknownQueue
+}
