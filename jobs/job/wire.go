@@ -56,11 +56,12 @@ type Run struct {
 }
 
 // Claim asks whether an attempt may begin. Token is the same where it is asked again, for no answer has come, and another one for each message that was handed
-// out. A worker claims nothing that it runs already, or has run since it was started.
+// out; Count is how often that was. A worker claims nothing that it runs already, or has run since it was started.
 type Claim struct {
 	Job     string `json:"job"`
 	Attempt int    `json:"attempt"`
 	Token   string `json:"token"`
+	Count   int    `json:"count"`
 }
 
 // Order is what the scheduler says to a worker about an attempt: announced, and not kept.

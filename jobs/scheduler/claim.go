@@ -66,6 +66,8 @@ func (s *state) claim(w *worker, c job.Claim, now time.Time) job.Verdict {
 	case t == nil, t.Attempt != c.Attempt, t.State == job.Queued:
 		s.counts["claims refused"]++
 		return job.Drop
+	case t.State == job.Assigned && c.Count > 1 && !s.restored.IsZero(): // who had it before may have begun, and tell so in a moment
+		return job.Later
 	case t.State == job.Assigned:
 	case t.Worker == w.ID && c.Token == t.token: // the answer to the same claim was lost
 		t.heard = now

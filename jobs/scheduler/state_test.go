@@ -107,9 +107,9 @@ func (b *bench) beats(w placement.Worker, runs, claims string) (verdicts map[str
 		beat.Running = append(beat.Running, r)
 	}
 	for _, f := range strings.Fields(claims) {
-		c := job.Claim{Token: "first"}
+		c := job.Claim{Token: "first", Count: 1}
 		if again := strings.TrimSuffix(f, "!"); again != f {
-			f, c.Token = again, "second"
+			f, c.Token, c.Count = again, "second", 2
 		}
 		b.scan(f, &c.Job, &c.Attempt)
 		beat.Claims = append(beat.Claims, c)
@@ -510,6 +510,9 @@ func TestRestore(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+	if v := b.beats(cpu("x"), "", "begun/1!"); v["begun/1"] != job.Later {
+		t.Errorf("got %v", v)
+	}
 	b.beats(cpu("w"), "runs/1 begun/1", "")
 	b.is("begun", job.Running, "")
 	b.went()

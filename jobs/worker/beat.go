@@ -14,8 +14,8 @@ import (
 const again = time.Second
 
 // claim asks the scheduler whether an attempt may begin, until it answers. "" tells that the worker was closed.
-func (w *Worker) claim(a attempt) job.Verdict {
-	c := &claim{rand.Text(), make(chan job.Verdict, 1)}
+func (w *Worker) claim(a attempt, count int) job.Verdict {
+	c := &claim{rand.Text(), count, make(chan job.Verdict, 1)}
 	w.mu.Lock()
 	w.claims[a] = c
 	w.mu.Unlock()
@@ -122,7 +122,7 @@ func (w *Worker) beat() *job.Beat {
 		b.Running = append(b.Running, job.Run{Job: a.job, Attempt: a.number, Elapsed: time.Since(r.since).Seconds(), Progress: r.share, Doing: r.doing})
 	}
 	for a, c := range w.claims {
-		b.Claims = append(b.Claims, job.Claim{Job: a.job, Attempt: a.number, Token: c.token})
+		b.Claims = append(b.Claims, job.Claim{Job: a.job, Attempt: a.number, Token: c.token, Count: c.count})
 	}
 	return b
 }

@@ -35,7 +35,7 @@ func (w *Worker) take(d *queue.Delivery) {
 		w.work.Go(func() { w.settle(func() error { return d.Dead(w.ctx, "no job of a scheduler: "+err.Error()) }) })
 		return
 	}
-	switch w.verdict(a) {
+	switch w.verdict(a, d.Count) {
 	case job.Begin:
 		r := w.run(spec, a)
 		w.work.Go(func() { w.finish(d, a, r) })
@@ -49,14 +49,14 @@ func (w *Worker) take(d *queue.Delivery) {
 
 // verdict tells what to do with a message. Of one attempt there may be two: a scheduler that was killed after it had sent the first one, and before it
 // had put that down, sends it again. So what this worker has in hand is not claimed a second time, which nobody could tell from the first.
-func (w *Worker) verdict(a attempt) job.Verdict {
+func (w *Worker) verdict(a attempt, count int) job.Verdict {
 	w.mu.Lock()
 	v := w.had.take(a)
 	w.mu.Unlock()
 	if v != "" {
 		return v
 	}
-	if v = w.claim(a); v != job.Begin {
+	if v = w.claim(a, count); v != job.Begin {
 		w.leave(a, false)
 	}
 	return v

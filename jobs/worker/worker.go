@@ -132,6 +132,7 @@ func (h *had) leave(a attempt, ended bool) {
 // claim waits for an answer.
 type claim struct {
 	token   string
+	count   int
 	verdict chan job.Verdict // with room for one
 }
 
