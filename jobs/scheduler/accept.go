@@ -84,6 +84,7 @@ func (s *state) admit(spec job.Spec, now time.Time) error {
 	t := &task{Job: &job.Job{Spec: spec, State: job.Queued, Submitted: now}, work: work}
 	s.tasks[spec.ID] = t
 	s.note(t.Job, now)
+	s.bound(t)
 	if same != nil {
 		t.SameAs = same.ID
 		s.follow(t, same, now)
@@ -138,15 +139,19 @@ func (s *state) resolve(t *task, now time.Time) error {
 			return nil
 		}
 	}
-	if !t.Deadline.IsZero() {
-		s.deadlines.add(t.ID, t.Deadline)
-	}
 	if t.left > 0 {
 		t.Reason = fmt.Sprintf("waits for %d jobs", t.left)
 		return nil
 	}
 	s.enqueue(t, now)
 	return nil
+}
+
+// bound notes a job's deadline, also of one that waits for another one.
+func (s *state) bound(t *task) {
+	if !t.Deadline.IsZero() {
+		s.deadlines.add(t.ID, t.Deadline)
+	}
 }
 
 // enqueue has a job wait for its time, or for a worker.

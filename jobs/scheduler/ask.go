@@ -50,5 +50,6 @@ func (s *state) replay(id string, now time.Time) error {
 	j.Reason = "tried again"
 	s.tasks[id], s.keys[j.IdempotencyKey()] = t, id
 	s.become(j, job.Queued, now)
+	s.bound(t)
 	return s.resolve(t, now)
 }

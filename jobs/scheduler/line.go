@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 )
 
@@ -26,6 +27,23 @@ func (e *entries) Pop() any {
 }
 
 func (l *line) add(id string, at time.Time) { heap.Push(&l.all, entry{at, id}) }
+
+// spare is how many entries may be out of date at least, before anybody looks.
+const spare = 1000
+
+// prune takes out what is of no use, where there are many more entries than so many: jobs that have ended leave theirs behind, a deadline of next year until then.
+func (l *line) prune(most int, use func(id string) bool) {
+	if len(l.all) <= most+spare {
+		return
+	}
+	seen := map[entry]bool{}
+	l.all = slices.DeleteFunc(l.all, func(e entry) bool {
+		out := seen[e] || !use(e.id)
+		seen[e] = true
+		return out
+	})
+	heap.Init(&l.all)
+}
 
 // next is the first time; zero: there is none.
 func (l *line) next() time.Time {

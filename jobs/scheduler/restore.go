@@ -42,6 +42,7 @@ func (s *state) resume(t *task, now time.Time) error {
 	if t == nil { // it has ended with one that it waited for
 		return nil
 	}
+	s.bound(t)
 	switch {
 	case t.State == job.Running:
 		t.heard = now
@@ -62,9 +63,6 @@ func (s *state) resume(t *task, now time.Time) error {
 		return err
 	default:
 		return s.resolve(t, now)
-	}
-	if !t.Deadline.IsZero() {
-		s.deadlines.add(t.ID, t.Deadline)
 	}
 	return nil
 }

@@ -277,6 +277,47 @@ func TestBounced(t *testing.T) {
 	b.went("cpu_queue.own a2")
 }
 
+// Jobs that have ended leave nothing behind, though their deadlines are far away, or they were not to run yet.
+func TestNothingLeft(t *testing.T) {
+	b := newBench(t)
+	for i := range 1200 {
+		id := fmt.Sprint(i)
+		b.submit(`{"job_type":"vector_addition","job_id":"` + id + `","deadline":1900000000,"key":"k` + id + `"}`)
+		b.submit(`{"job_type":"vector_addition","job_id":"same` + id + `","key":"k` + id + `","not_before":1850000000}`)
+		b.submit(`{"job_type":"vector_addition","job_id":"after` + id + `","after":["` + id + `"]}`)
+		b.submit(`{"job_type":"vector_addition","job_id":"later` + id + `","not_before":1850000000}`)
+		for _, id := range []string{"later" + id, id} {
+			if err := b.cancel(id, b.now); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	b.step(0, func() {})
+	for name, n := range map[string]int{"waiting": len(b.waiting.all), "later": len(b.later.all), "deadlines": len(b.deadlines.all), "tasks": len(b.tasks), "keys": len(b.keys),
+		"followers": len(b.followers), "blocked": len(b.blocked), "out": len(b.out)} {
+		if n > spare {
+			t.Errorf("%d are left in %s", n, name)
+		}
+	}
+}
+
+// A deadline is a job's own: not that of another one which had its id, and also that of one which ends as another does.
+func TestDeadlines(t *testing.T) {
+	b := newBench(t)
+	b.submit(`{"job_type":"vector_addition","job_id":"a","deadline":1800000020}`)
+	b.step(0, func() {
+		if err := b.cancel("a", b.now); err != nil {
+			t.Fatal(err)
+		}
+	})
+	delete(b.past, "a") // its time was over
+	b.submit(`{"job_type":"vector_addition","job_id":"a","key":"k"}`)
+	b.submit(`{"job_type":"vector_addition","job_id":"same","key":"k","deadline":1800000030}`)
+	b.step(time.Minute, func() {})
+	b.is("a", job.Queued, "")
+	b.is("same", job.Failed, "its deadline, 2027-01-15T08:00:30Z, has passed")
+}
+
 // A message that comes again while its worker may live waits; it begins elsewhere when that is silent.
 func TestRedelivered(t *testing.T) {
 	b := newBench(t)

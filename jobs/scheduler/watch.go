@@ -12,6 +12,9 @@ import (
 func (s *state) tick(now time.Time) {
 	s.wake(now)
 	s.expire(now)
+	for _, l := range []*line{&s.waiting, &s.later, &s.deadlines} {
+		l.prune(2*len(s.tasks), func(id string) bool { return s.tasks[id] != nil })
+	}
 	for _, w := range s.byID() {
 		if now.Sub(w.heard) > s.settings.Lease {
 			s.lose(w, now)
@@ -78,7 +81,7 @@ func (s *state) expire(now time.Time) {
 		if !ok {
 			return
 		}
-		if t := s.tasks[e.id]; t != nil {
+		if t := s.tasks[e.id]; t != nil && t.Deadline.Equal(e.at) { // another one may have had the id before
 			s.stop(t, job.Failed, "its deadline, "+t.Deadline.Format(time.RFC3339)+", has passed", now)
 		}
 	}
