@@ -29,7 +29,7 @@ func (s *Scheduler) run() {
 		s.state.tick(now)
 		if s.state.replan && !now.Before(s.plan) {
 			s.state.place(now)
-			s.plan = now.Add(max(planning, pause*time.Since(now)))
+			s.plan = now.Add(max(planning, pauses*time.Since(now)))
 		}
 		if now.Sub(forgotten) > time.Minute && !flying {
 			forgotten = now
@@ -42,7 +42,7 @@ func (s *Scheduler) run() {
 			s.fly(next)
 			next = cargo{effects: newEffects()}
 		}
-		expected = now.Add(s.most()) // from the turn's begin: it may be stopped in the middle of one
+		expected = now.Add(s.pause()) // from the turn's begin: it may be stopped in the middle of one
 	}
 	if flying {
 		<-s.landed
@@ -91,12 +91,12 @@ func asked(turn []input) (all []chan struct{}) {
 // have work ahead, and are not to wait for an answer.
 const (
 	planning = time.Millisecond
-	pause    = 5
+	pauses   = 5
 )
 
 // wait waits until something has come, a cargo has landed, or it is time for something, and takes all that has come.
 func (s *Scheduler) wait(flying *bool) (turn []input) {
-	t := time.NewTimer(s.most())
+	t := time.NewTimer(s.pause())
 	defer t.Stop()
 	select {
 	case i := <-s.in:
@@ -122,8 +122,8 @@ func (s *Scheduler) wait(flying *bool) (turn []input) {
 // longest is how long a turn waits where it is time for nothing.
 const longest = time.Second
 
-// most is in what time the next turn is at the latest, unless the scheduler is stopped from outside.
-func (s *Scheduler) most() time.Duration {
+// pause is in what time the next turn is at the latest, unless the scheduler is stopped from outside.
+func (s *Scheduler) pause() time.Duration {
 	wait := longest
 	if at := s.due(); !at.IsZero() {
 		wait = min(max(time.Until(at), 0), longest)
@@ -178,7 +178,10 @@ func (s *Scheduler) handle(turn []input, now time.Time) (handled []settling) {
 // again has a message come again after a fault of the store.
 func (s *Scheduler) again(d *queue.Delivery, err error) {
 	s.logger.Error("jobs/scheduler: a message cannot be handled now", "id", d.ID, "error", err)
-	s.acks.Go(func() { s.settle(func() error { return d.Retry(s.ctx, time.Second) }) })
+	s.acks.Go(func() {
+		s.settle(func() error { return d.Retry(s.ctx, time.Second) })
+		s.leave(d)
+	})
 }
 
 func (s *Scheduler) reported(d *queue.Delivery, now time.Time) {
@@ -302,6 +305,7 @@ func (s *Scheduler) acknowledge(all []settling) {
 				}
 				return d.Ack(s.ctx)
 			})
+			s.leave(d.Delivery)
 		})
 	}
 }

@@ -17,17 +17,17 @@ import (
 )
 
 // started is a scheduler on a store and a broker of its own.
-func started(t *testing.T, before func(*store.Store)) (*Scheduler, queue.Broker) {
+func started(t *testing.T, before func(*store.Store, queue.Broker)) *Scheduler {
 	t.Helper()
 	st, err := store.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	before(st)
 	b, err := local.Open(t.TempDir(), local.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	before(st, b)
 	s, err := Start(t.Context(), b, st, Settings{Placement: placement.Settings{Explore: -1}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -37,12 +37,12 @@ func started(t *testing.T, before func(*store.Store)) (*Scheduler, queue.Broker)
 			t.Error(err)
 		}
 	})
-	return s, b
+	return s
 }
 
 // A list of jobs with large results is cut, so that a message takes it.
 func TestLargeAnswer(t *testing.T) {
-	s, _ := started(t, func(st *store.Store) {
+	s := started(t, func(st *store.Store, _ queue.Broker) {
 		var all []*job.Job
 		for i := range 20 {
 			all = append(all, &job.Job{Spec: job.Spec{ID: fmt.Sprint(i), Type: "t"}, State: job.Completed, Ended: time.Now(), Result: json.RawMessage(`"` + strings.Repeat("x", 1<<20-2) + `"`)})

@@ -25,6 +25,7 @@ type Scheduler struct {
 	logger   *slog.Logger
 	state    *state
 	in       chan input
+	room     map[string]chan struct{} // by queue: has a value for each unit of what is in hand
 	end      context.CancelCauseFunc
 	ctx      context.Context
 	work     sync.WaitGroup // the loop, and who feeds it
@@ -61,7 +62,7 @@ func Queues() []queue.Spec {
 // Start begins with the jobs that the store has. The store and the broker stay the caller's, who closes them after Close; logger may be nil. The context is
 // for the call alone.
 func Start(ctx context.Context, b queue.Broker, st *store.Store, settings Settings, logger *slog.Logger) (*Scheduler, error) {
-	s := &Scheduler{broker: b, store: st, logger: logger, in: make(chan input, 1024), landed: make(chan struct{}, 1)}
+	s := &Scheduler{broker: b, store: st, logger: logger, in: make(chan input, 1024), room: map[string]chan struct{}{}, landed: make(chan struct{}, 1)}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
@@ -137,6 +138,9 @@ func (s *Scheduler) listen(ctx context.Context) error {
 		return err
 	}
 	s.sources = append(s.sources, heard)
+	for _, name := range []string{job.QueueJobs, job.QueueReports, job.QueueControl, job.QueueLost} {
+		s.room[name] = make(chan struct{}, most/unit)
+	}
 	for name, as := range map[string]func(*queue.Delivery) input{
 		job.QueueJobs:    func(d *queue.Delivery) input { return input{submission: d} },
 		job.QueueReports: func(d *queue.Delivery) input { return input{report: d} },
@@ -148,18 +152,41 @@ func (s *Scheduler) listen(ctx context.Context) error {
 			return err
 		}
 		s.sources = append(s.sources, c)
-		s.work.Go(func() { s.feed(c, as) })
+		s.work.Go(func() { s.feed(c, s.room[name], as) })
 	}
 	s.work.Go(func() { s.hear(heard) })
 	return nil
 }
 
-func (s *Scheduler) feed(c queue.Consumer, as func(*queue.Delivery) input) {
+// The most of one queue that is in hand, in bytes of bodies: of large ones fewer are taken ahead, since all that is worked on lies in memory some times.
+const (
+	most = 32 << 20
+	unit = 64 << 10
+)
+
+// units is how much of that a message takes.
+func units(d *queue.Delivery) int { return min(len(d.Body)/unit, most/unit) }
+
+// leave makes room for others when a message is settled.
+func (s *Scheduler) leave(d *queue.Delivery) {
+	for range units(d) {
+		<-s.room[d.Queue]
+	}
+}
+
+func (s *Scheduler) feed(c queue.Consumer, room chan<- struct{}, as func(*queue.Delivery) input) {
 	for {
 		d, err := c.Next(s.ctx)
 		if err != nil {
 			s.lost(err)
 			return
+		}
+		for range units(d) {
+			select {
+			case room <- struct{}{}:
+			case <-s.ctx.Done():
+				return
+			}
 		}
 		if !s.put(as(d)) {
 			return
