@@ -32,8 +32,9 @@ func (s *Scheduler) run() {
 			s.plan = now.Add(max(planning, pauses*time.Since(now)))
 		}
 		if now.Sub(forgotten) > time.Minute && !flying {
-			forgotten = now
-			s.forget(now)
+			if !s.forget(now) { // or there are more
+				forgotten = now
+			}
 		}
 		s.announce(s.state.orders)
 		clear(s.state.orders)
@@ -326,9 +327,14 @@ func (s *Scheduler) settle(try func() error) {
 	}
 }
 
-// forget has the store forget what nobody needs any more.
-func (s *Scheduler) forget(now time.Time) {
-	if _, err := s.store.Expire(now, 10_000); err != nil {
+// forgetting is how many jobs are forgotten in one turn: that takes milliseconds, in which nothing else goes on.
+const forgetting = 500
+
+// forget has the store forget what nobody needs any more, and tells whether there is more of it.
+func (s *Scheduler) forget(now time.Time) (more bool) {
+	n, err := s.store.Expire(now, forgetting)
+	if err != nil {
 		s.logger.Warn("jobs/scheduler: jobs whose time is over are not forgotten", "error", err)
 	}
+	return err == nil && n == forgetting
 }

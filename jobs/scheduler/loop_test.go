@@ -81,3 +81,25 @@ func TestSettle(t *testing.T) {
 	end()
 	s.settle(func() error { return errors.New("never") }) // it returns
 }
+
+// Jobs whose time is over are forgotten, however many came in a minute.
+func TestForget(t *testing.T) {
+	const n = 3*forgetting + 1
+	s := started(t, func(st *store.Store, _ queue.Broker) {
+		var all []*job.Job
+		var sent []string // so that the scheduler writes nothing meanwhile
+		for i := range n {
+			all = append(all, &job.Job{Spec: job.Spec{ID: fmt.Sprint(i), Type: "t", ResultTTL: time.Second}, State: job.Completed, Ended: time.Now().Add(-time.Minute)})
+			sent = append(sent, fmt.Sprint(i))
+		}
+		if err := errors.Join(st.Commit(&store.Changes{Jobs: all}), st.Commit(&store.Changes{Sent: sent})); err != nil {
+			t.Fatal(err)
+		}
+	})
+	turns := 0
+	for ; s.forget(time.Now()); turns++ {
+	}
+	if _, err := s.store.Get(fmt.Sprint(n - 1)); turns != 3 || !errors.Is(err, store.ErrUnknown) {
+		t.Errorf("%d turns that left some, %v", turns, err)
+	}
+}
