@@ -91,7 +91,13 @@ func (s *state) admit(spec job.Spec, now time.Time) error {
 		return nil
 	}
 	s.keys[spec.IdempotencyKey()] = spec.ID
-	return s.resolve(t, now)
+	if err := s.resolve(t, now); err != nil { // it comes again, as if it had not been here
+		delete(s.tasks, spec.ID)
+		delete(s.keys, spec.IdempotencyKey())
+		delete(s.changed, spec.ID)
+		return err
+	}
+	return nil
 }
 
 // same returns the job that was submitted before under the same key, unless it has failed: then the key is free.

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -17,10 +18,11 @@ import (
 type bench struct {
 	*testing.T
 	*state
-	now  time.Time
-	past map[string]*job.Job
-	did  effects // of the last step
-	sent []string
+	now   time.Time
+	past  map[string]*job.Job
+	did   effects // of the last step
+	sent  []string
+	fault error // of the past
 }
 
 func newBench(t *testing.T) *bench {
@@ -41,6 +43,9 @@ func newBench(t *testing.T) *bench {
 func (b *bench) Get(id string) (*job.Job, error) {
 	if j := b.past[id]; j != nil {
 		return j, nil
+	}
+	if b.fault != nil && strings.HasPrefix(id, "in-the-store") {
+		return nil, b.fault
 	}
 	return nil, store.ErrUnknown
 }
@@ -463,6 +468,22 @@ func TestUncommitted(t *testing.T) {
 			t.Errorf("%s: %v", name, b.tasks)
 		}
 	}
+}
+
+// A submission that could not be looked at for a fault of the store comes again, and is taken then.
+func TestFaultOfTheStore(t *testing.T) {
+	b := newBench(t)
+	b.fault = errors.New("the disk is away")
+	m := &queue.Message{Body: []byte(`{"job_type":"vector_addition","job_id":"a","after":["in-the-store"]}`)}
+	b.step(0, func() {
+		if _, err := b.accept(m, b.now); !errors.Is(err, b.fault) {
+			t.Errorf("got %v", err)
+		}
+	})
+	b.fault, b.past["in-the-store"] = nil, &job.Job{State: job.Completed}
+	b.submit(string(m.Body))
+	b.beats(cpu("w"), "", "")
+	b.went("cpu_queue a1")
 }
 
 // A submission that nobody can run fails, and says why to whom it may.
