@@ -30,6 +30,7 @@ type state struct {
 	counts    map[string]int64
 	measures  measures
 	restored  time.Time // when this scheduler began with jobs of another one; zero: they have been looked after
+	looked    time.Time // when jobs were missed last
 	replan    bool      // something has changed that a plan looks at
 	effects
 	flying effects // that are being carried out, and of which the store may not know yet

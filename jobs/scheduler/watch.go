@@ -117,11 +117,21 @@ func (s *state) lose(w *worker, now time.Time) {
 
 // miss takes jobs from workers that are heard of without them: started again, they know nothing of what they ran.
 func (s *state) miss(now time.Time) {
-	for _, t := range s.held() {
-		if w := s.workers[t.Worker]; t.State == job.Running && w != nil && now.Sub(t.heard) > s.settings.Lease {
-			delete(w.running, t.ID)
-			s.takeFrom(t, w, now)
+	if now.Sub(s.looked) < s.settings.Lease/(2*beats) { // some thousands may be out, and a turn takes a millisecond
+		return
+	}
+	s.looked = now
+	var missing []*task
+	for _, t := range s.out {
+		if t.State == job.Running && s.workers[t.Worker] != nil && now.Sub(t.heard) > s.settings.Lease {
+			missing = append(missing, t)
 		}
+	}
+	slices.SortFunc(missing, func(a, b *task) int { return compareIDs(a.ID, b.ID) })
+	for _, t := range missing {
+		w := s.workers[t.Worker]
+		delete(w.running, t.ID)
+		s.takeFrom(t, w, now)
 	}
 }
 
