@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -162,15 +163,17 @@ func putJob(tx *disk.Tx, j *job.Job) error {
 	if err != nil {
 		return err
 	}
-	n, before, err := find(tx, j.ID)
-	if err != nil {
-		return err
-	}
-	if before == nil {
+	n := slices.Clone(tx.Bucket(bucketIDs).Get([]byte(j.ID)))
+	switch {
+	case n == nil:
 		if n, err = add(tx, j); err != nil {
 			return err
 		}
-	} else if before.State.Ended() {
+	case !isOpen(tx, n): // of those that are, which most are, nothing has to be read
+		before, err := decode(tx.Bucket(bucketJobs).Get(n))
+		if err != nil {
+			return err
+		}
 		if err := tx.Bucket(bucketEnds).Delete(forgotten(before)); err != nil {
 			return err
 		}
@@ -182,6 +185,12 @@ func putJob(tx *disk.Tx, j *job.Job) error {
 		return errors.Join(tx.Bucket(bucketOpen).Put(n, nil), tx.Bucket(bucketOutbox).Delete(n))
 	}
 	return errors.Join(tx.Bucket(bucketOpen).Delete(n), tx.Bucket(bucketOutbox).Put(n, nil), tx.Bucket(bucketEnds).Put(forgotten(j), []byte(j.ID)))
+}
+
+// isOpen tells whether a job has not ended.
+func isOpen(tx *disk.Tx, n []byte) bool {
+	k, _ := tx.Bucket(bucketOpen).Cursor().Seek(n)
+	return bytes.Equal(k, n)
 }
 
 // find returns the number of a job, and the job; nil: there is none. The number is a copy: what the file returns does not outlive a change.
