@@ -39,7 +39,7 @@ func (s *state) beat(b *job.Beat, now time.Time) {
 func (s *state) adopted(id string, attempt int, now time.Time) *task {
 	t := s.tasks[id]
 	if t != nil && t.State == job.Queued && t.left == 0 && t.SameAs == "" && attempt > t.Attempt && attempt < math.MaxInt32 {
-		t.Attempt, t.Assigned, t.planned, t.own = attempt, now, "", false
+		t.Attempt, t.Assigned, t.planned, t.own, t.before = attempt, now, "", false, !s.restored.IsZero()
 		s.become(t.Job, job.Assigned, now)
 	}
 	return t
