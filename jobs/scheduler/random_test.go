@@ -157,7 +157,9 @@ func (r *hazard) settle() {
 			}
 			delete(r.messages, fmt.Sprintf("%s/%d", o.Job, o.Attempt))
 			if o.Verdict == job.Begin {
-				r.do(0, func() { r.report(&job.Report{Job: o.Job, Attempt: o.Attempt, Worker: w.ID, Device: placement.CPU}, r.now) })
+				r.do(0, func() {
+					r.report(&job.Report{Job: o.Job, Attempt: o.Attempt, Worker: w.ID, Device: placement.CPU}, r.now)
+				})
 			}
 		}
 		if len(r.tasks) == 0 {
