@@ -1,0 +1,244 @@
+package rabbitmq_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cancha/jobs/jobstest"
+	"cancha/jobs/queue"
+	"cancha/jobs/rabbitmq"
+)
+
+// The tests that need a server run by "make integration-rabbitmq", which sets these.
+const (
+	envServer = "CANCHA_RABBITMQ"     // its address
+	envAPI    = "CANCHA_RABBITMQ_API" // of its management; "": all tests share one vhost
+	envScript = "CANCHA_RABBITMQ_SH"  // scripts/rabbitmq.sh, which kills and starts it; "": it is not killed
+)
+
+// server is the address of a RabbitMQ, in a vhost that only this test uses.
+func server(t testing.TB) string {
+	t.Helper()
+	address := os.Getenv(envServer)
+	if address == "" {
+		t.Skip(envServer + " names no RabbitMQ; make integration-rabbitmq starts one")
+	}
+	api := os.Getenv(envAPI)
+	if api == "" {
+		return address
+	}
+	name := "test-" + strings.ToLower(rand.Text()[:10])
+	manage(t, http.MethodPut, api+"/api/vhosts/"+name, "")
+	t.Cleanup(func() { manage(t, http.MethodDelete, api+"/api/vhosts/"+name, "") })
+	manage(t, http.MethodPut, api+"/api/permissions/"+name+"/guest", `{"configure":".*","write":".*","read":".*"}`)
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = "/" + name
+	return u.String()
+}
+
+func manage(t testing.TB, method, address, body string) {
+	t.Helper()
+	r, err := http.NewRequest(method, address, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if text, _ := io.ReadAll(answer.Body); answer.StatusCode >= 300 {
+		t.Fatalf("%s %s: %s: %s", method, r.URL.Redacted(), answer.Status, text)
+	}
+}
+
+// connected is a vhost of a RabbitMQ, which is reached through a proxy that can be cut.
+type connected struct {
+	url   string
+	proxy *proxy
+	mu    sync.Mutex
+	all   []*rabbitmq.Broker
+}
+
+func newConnected(t testing.TB) *connected {
+	address := server(t)
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newProxy(t, u.Host)
+	u.Host = p.address
+	return &connected{url: u.String(), proxy: p}
+}
+
+func (c *connected) Connect(t testing.TB) queue.Broker {
+	t.Helper()
+	b := dialed(t, c.url)
+	c.mu.Lock()
+	c.all = append(c.all, b)
+	c.mu.Unlock()
+	return b
+}
+
+func dialed(t testing.TB, address string) *rabbitmq.Broker {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	config := rabbitmq.Config{URL: address}
+	if os.Getenv("CANCHA_LOG") != "" {
+		config.Logger = slog.Default()
+	}
+	b, err := rabbitmq.Dial(ctx, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+func (c *connected) Break(t testing.TB) { c.proxy.cut() }
+func (c *connected) Mend(t testing.TB)  { c.proxy.listen(t) }
+
+// restarted is a server that is killed, with what was connected to it: those would take messages when they are back.
+type restarted struct{ *connected }
+
+func (r restarted) Restart(t testing.TB) {
+	script(t, "kill")
+	r.mu.Lock()
+	for _, b := range r.all {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	r.mu.Unlock()
+	script(t, "start")
+}
+
+func script(t testing.TB, verb string) {
+	t.Helper()
+	if out, err := exec.Command(os.Getenv(envScript), verb).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", verb, err, out)
+	}
+}
+
+// proxy passes on what comes, until it is cut.
+type proxy struct {
+	to, address string
+	work        sync.WaitGroup
+
+	mu       sync.Mutex
+	listener net.Listener
+	conns    map[net.Conn]struct{}
+}
+
+func newProxy(t testing.TB, to string) *proxy {
+	p := &proxy{to: to, address: "127.0.0.1:0", conns: map[net.Conn]struct{}{}}
+	p.listen(t)
+	t.Cleanup(func() { p.cut(); p.work.Wait() })
+	return p
+}
+
+func (p *proxy) listen(t testing.TB) {
+	t.Helper()
+	l, err := net.Listen("tcp", p.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.listener, p.address = l, l.Addr().String()
+	p.work.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			p.work.Go(func() { p.pass(conn) })
+		}
+	})
+}
+
+func (p *proxy) pass(conn net.Conn) {
+	defer conn.Close()
+	other, err := net.Dial("tcp", p.to)
+	if err != nil {
+		return
+	}
+	defer other.Close()
+	p.keep(conn, other)
+	p.work.Go(func() { _, _ = io.Copy(other, conn); _ = other.Close() })
+	_, _ = io.Copy(conn, other)
+	p.mu.Lock()
+	delete(p.conns, conn)
+	delete(p.conns, other)
+	p.mu.Unlock()
+}
+
+func (p *proxy) keep(conns ...net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		p.conns[c] = struct{}{}
+	}
+}
+
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = p.listener.Close()
+	for c := range p.conns {
+		_ = c.Close()
+	}
+}
+
+// lacks is what a server of 3.10 cannot do.
+var lacks = map[string]string{}
+
+func TestBroker(t *testing.T) {
+	if os.Getenv(envScript) == "" {
+		jobstest.TestBroker(t, func(t *testing.T) jobstest.Bench { return newConnected(t) }, lacks)
+		return
+	}
+	jobstest.TestBroker(t, func(t *testing.T) jobstest.Bench { return restarted{newConnected(t)} }, lacks)
+}
+
+func TestJobs(t *testing.T) {
+	jobstest.TestJobs(t, func(t *testing.T) jobstest.Bench { return newConnected(t) })
+}
+
+// direct is a vhost without a proxy, which would be measured, too.
+type direct string
+
+func (d direct) Connect(t testing.TB) queue.Broker { return dialed(t, string(d)) }
+
+func BenchmarkBroker(b *testing.B) {
+	for _, inFlight := range []int{1, 16, 64, 256} {
+		b.Run(fmt.Sprintf("%d in flight", inFlight), func(b *testing.B) { jobstest.BenchmarkBroker(b, dialed(b, server(b)), inFlight) })
+	}
+}
+
+func BenchmarkJobs(b *testing.B) {
+	for _, inFlight := range []int{1, 100, 1000} {
+		b.Run(fmt.Sprintf("%d in flight", inFlight), func(b *testing.B) { jobstest.BenchmarkJobs(b, direct(server(b)), 2, inFlight) })
+	}
+}
