@@ -42,6 +42,7 @@ type consumer struct {
 	stop     context.CancelFunc
 	living   context.Context // ends with Close
 	end      context.CancelFunc
+	back     []*held       // run's: fetched, and asked for by nobody
 	ended    chan struct{} // closed when run has ended
 
 	mu   sync.Mutex
@@ -114,7 +115,7 @@ func (c *consumer) feed(s *session) {
 			if !open {
 				return
 			}
-			h := &held{c: c, s: s, d: &d, count: count(&d, c.name), death: death(&d, c.name)}
+			h := c.held(s, &d)
 			if h.death == nil && h.worn(h.count-1) {
 				c.b.spawn(h.bury)
 				break
@@ -128,6 +129,10 @@ func (c *consumer) feed(s *session) {
 	}
 }
 
+func (c *consumer) held(s *session, d *amqp.Delivery) *held {
+	return &held{c: c, s: s, d: d, count: count(d, c.name), death: death(d, c.name)}
+}
+
 // give hands a delivery to Next; false: nobody took it, and nobody will.
 func (c *consumer) give(h *held) bool {
 	d := &queue.Delivery{Message: message(h.d), Queue: c.name, Count: h.count, Death: h.death, Settler: h}
@@ -137,7 +142,7 @@ func (c *consumer) give(h *held) bool {
 	case <-h.s.closed:
 		return false
 	case <-c.taking.Done():
-		_ = h.s.ch.Nack(h.d.DeliveryTag, false, true) // the channel is closed where that fails
+		c.back = append(c.back, h)
 		return false
 	}
 }
@@ -145,15 +150,37 @@ func (c *consumer) give(h *held) bool {
 // wait serves a consumer that has stopped: what was fetched goes back, and what is in hand may be settled, until Close.
 func (c *consumer) wait(s *session) {
 	defer s.close()
-	if c.living.Err() != nil || s.ch.Cancel(tag, false) != nil {
+	if s.ch.Cancel(tag, false) != nil {
 		return
 	}
 	for d := range s.deliveries { // the client closes it behind what it has
-		_ = s.ch.Nack(d.DeliveryTag, false, true)
+		c.back = append(c.back, c.held(s, &d))
 	}
+	c.giveBack(s)
 	select {
 	case <-c.living.Done():
 	case <-s.closed:
+	}
+}
+
+// giveBack returns what was fetched and not asked for. The server counts that as if it had been handed out. So what has been handed out before is
+// published again with its own count, instead; the rest keeps its place.
+func (c *consumer) giveBack(s *session) {
+	var counted []*held
+	var all []amqp.Publishing
+	for _, h := range c.back {
+		if h.count == 1 {
+			_ = s.ch.Nack(h.d.DeliveryTag, false, true) // the channel is closed where that fails, which returns all
+			continue
+		}
+		h.count--
+		counted, all = append(counted, h), append(all, h.afresh())
+	}
+	if len(all) == 0 || c.b.put(c.b.ctx, c.name, all) != nil {
+		return
+	}
+	for _, h := range counted {
+		_ = s.ch.Ack(h.d.DeliveryTag, false)
 	}
 }
 

@@ -154,7 +154,7 @@ type proxy struct {
 func newProxy(t testing.TB, to string) *proxy {
 	p := &proxy{to: to, address: "127.0.0.1:0", conns: map[net.Conn]struct{}{}}
 	p.listen(t)
-	t.Cleanup(func() { p.cut(); p.work.Wait() })
+	t.Cleanup(p.cut)
 	return p
 }
 
@@ -185,12 +185,14 @@ func (p *proxy) pass(conn net.Conn) {
 		return
 	}
 	defer other.Close()
-	p.keep(conn, other)
-	p.work.Go(func() { _, _ = io.Copy(other, conn); _ = other.Close() })
+	p.keep(conn)
+	p.work.Go(func() { // what was written before a cut reaches the server
+		_, _ = io.Copy(other, conn)
+		_ = other.(*net.TCPConn).CloseWrite()
+	})
 	_, _ = io.Copy(conn, other)
 	p.mu.Lock()
 	delete(p.conns, conn)
-	delete(p.conns, other)
 	p.mu.Unlock()
 }
 
@@ -202,13 +204,15 @@ func (p *proxy) keep(conns ...net.Conn) {
 	}
 }
 
+// cut ends all connections, and returns when both sides know.
 func (p *proxy) cut() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	_ = p.listener.Close()
 	for c := range p.conns {
-		_ = c.Close()
+		_ = c.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) // which is enough for what is there
 	}
+	p.mu.Unlock()
+	p.work.Wait()
 }
 
 // lacks is what a server of 3.10 cannot do.
