@@ -62,7 +62,7 @@ func (b *Broker) rung(ctx context.Context, name, home string, rung time.Duration
 	}
 	now := time.Now()
 	args := amqp.Table{"x-message-ttl": rung.Milliseconds(), "x-dead-letter-exchange": "", "x-dead-letter-routing-key": home,
-		"x-expires": (2*rung + 10*fresh).Milliseconds()}
+		"x-expires": (2*rung + 60*fresh).Milliseconds()}
 	if b.version.atLeast(3, 10) { // before, a quorum queue knows no time to live
 		args["x-queue-type"], args["x-overflow"], args["x-dead-letter-strategy"] = quorum, "reject-publish", "at-least-once"
 	}
