@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -71,8 +73,9 @@ func (b *Broker) ensure(ctx context.Context, s queue.Spec) (notes []string, err 
 		if d == nil {
 			break
 		}
-		notes = append(notes, w.adopt(b, d)...)
+		w.adopt(b, d)
 	}
+	notes = w.notes
 	if refused(err) { // who may not declare may use what is there
 		if _, missing := b.passive(ctx, s.Name); missing != nil {
 			return nil, err
@@ -143,6 +146,7 @@ type want struct {
 	kind                           string
 	args                           amqp.Table
 	durable, autoDelete, exclusive bool
+	notes                          []string
 }
 
 // difference is what the server says of a queue that is there.
@@ -165,42 +169,39 @@ func differenceOf(err error) *difference {
 	return &difference{found[1], found[2]}
 }
 
-// adopt takes over one difference, and says it.
-func (w *want) adopt(b *Broker, d *difference) (notes []string) {
+// adopt takes over one difference, and notes it.
+func (w *want) adopt(b *Broker, d *difference) {
 	is, _ := strconv.ParseBool(d.value)
 	switch d.of {
 	case "durable":
 		w.durable = is
-		return []string{"it is not durable: it goes with the server"}
+		w.notes = append(w.notes, "it is not durable: it goes with the server")
 	case "auto_delete":
 		w.autoDelete = is
-		return []string{"it goes with its last consumer"}
+		w.notes = append(w.notes, "it goes with its last consumer")
 	case "exclusive":
-		w.exclusive = is
-		return nil // the server says more when it is used
+		w.exclusive = is // the server says more when it is used
 	case "x-queue-type":
-		return w.become(b, or(d.value, classic), d.value)
+		w.become(b, or(d.value, classic), d.value != "")
+	default:
+		was, had := w.args[d.of]
+		if w.args[d.of] = valueOf(d.value); d.value == "" {
+			delete(w.args, d.of)
+		}
+		w.notes = append(w.notes, fmt.Sprintf("its %s is %s, not %s", d.of, or(d.value, "none"), told(was, had)))
 	}
-	was, had := w.args[d.of]
-	w.args[d.of] = valueOf(d.value)
-	if d.value == "" {
-		delete(w.args, d.of)
-	}
-	return []string{fmt.Sprintf("its %s is %s, not %s", d.of, or(d.value, "none"), told(was, had))}
 }
 
-// become takes over that a queue is of another kind; its arguments are then to be those of that kind.
-func (w *want) become(b *Broker, kind, said string) []string {
-	was := w.kind
+// become takes over that a queue is of another kind. Its arguments are then to be those of that kind, so what was noted of them is looked at anew.
+func (w *want) become(b *Broker, kind string, said bool) {
+	if w.kind != kind {
+		w.notes = slices.DeleteFunc(w.notes, func(note string) bool { return strings.HasPrefix(note, "its ") })
+		w.notes = append(w.notes, fmt.Sprintf("it is a %s queue, not a %s one", kind, w.kind))
+	}
 	w.kind, w.args = kind, b.arguments(w.s, kind)
-	w.args["x-queue-type"] = kind
-	if said == "" {
+	if w.args["x-queue-type"] = kind; !said {
 		delete(w.args, "x-queue-type")
 	}
-	if was == kind {
-		return nil
-	}
-	return []string{fmt.Sprintf("it is a %s queue, not a %s one", kind, was)}
 }
 
 func valueOf(text string) any {
