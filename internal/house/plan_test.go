@@ -170,6 +170,10 @@ func doors() []door {
 			reason: "rows are columns of Go values everywhere else",
 		},
 		{
+			of: []string{"github.com/rabbitmq/amqp091-go/..."}, rooms: []string{"jobs/rabbitmq"},
+			reason: "what a broker over a network loses, and how it comes back, is met in one room",
+		},
+		{
 			of: []string{"go.etcd.io/bbolt/..."}, rooms: []string{"jobs/internal/disk"},
 			reason: "what a commit that has failed leaves in the file, and how a damaged one is met, is decided in one room",
 		},

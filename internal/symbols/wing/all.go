@@ -16,6 +16,7 @@ func All() []listing.Package {
 		table_cancha_jobs_operation,
 		table_cancha_jobs_placement,
 		table_cancha_jobs_queue,
+		table_cancha_jobs_rabbitmq,
 		table_cancha_jobs_scheduler,
 		table_cancha_jobs_server,
 		table_cancha_jobs_store,
