@@ -81,7 +81,7 @@ func lines(where string, series []Series, o Options) (*Chart, error) {
 		if err := s.check(); err != nil {
 			return nil, refuse(where, err)
 		}
-		if err := o.checkLog(s); err != nil {
+		if err := o.checkLog(s.of("y"), s.Y); err != nil {
 			return nil, refuse(where, err)
 		}
 		if err := addLine(c.Plot, s.points(), i); err != nil {
@@ -101,9 +101,9 @@ func lines(where string, series []Series, o Options) (*Chart, error) {
 }
 
 // checkLog refuses what has no logarithm.
-func (o Options) checkLog(s Series) error {
-	if low, _ := extremes(s.Y); o.LogY && low <= 0 {
-		return fmt.Errorf("%s has the value %g: on a logarithmic axis all must be above 0", s.of("y"), low)
+func (o Options) checkLog(name string, values []float64) error {
+	if low, _ := extremes(values); o.LogY && low <= 0 {
+		return fmt.Errorf("%s has the value %g: on a logarithmic axis all must be above 0", name, low)
 	}
 	return nil
 }
