@@ -30,7 +30,7 @@ import (
 //go:embed jobs/internal/disk/*[^t].go
 //go:embed jobs/job/*[^t].go
 //go:embed jobs/local/*[^t].go jobs/local/commit.go
-//go:embed jobs/operation/*[^t].go
+//go:embed jobs/operation/*[^t].go jobs/operation/forest.go
 //go:embed jobs/placement/*[^t].go jobs/placement/cost.go
 //go:embed jobs/queue/*[^t].go
 //go:embed jobs/rabbitmq/*[^t].go

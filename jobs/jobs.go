@@ -37,6 +37,9 @@ var ErrUnknown = store.ErrUnknown
 // Final makes of a Func's error one that would come again: the job is not tried again.
 func Final(err error) error { return worker.Final(err) }
 
+// Call makes a Func of a Go function: func([context.Context] [, argument]) ([result] [, error]). See worker.Call.
+func Call(f any) (Func, error) { return worker.Call(f) }
+
 // Parameters are those of a job, by name.
 type Parameters map[string]any
 

@@ -11,7 +11,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -99,7 +101,7 @@ func showJobs(ctx context.Context, k *jobs.Cluster, address string) error {
 // workerOptions is what "cancha worker" is asked for.
 type workerOptions struct {
 	folder, kind, id string
-	notebooks        string // folder; "": no notebooks are run
+	files            string // folder for jobs that have to do with files; "": none are run
 	slots            int
 	drain            time.Duration
 }
@@ -127,7 +129,8 @@ comes again elsewhere. It waits for a scheduler to be there (cancha scheduler, o
 	said := jobsFlag(flags)
 	flags.StringVar(&o.kind, "type", cmp.Or(os.Getenv(workerTypeVariable), "cpu"), "`cpu or gpu`: what its jobs run on (default $"+workerTypeVariable+")")
 	flags.StringVar(&o.id, "id", os.Getenv(workerIDVariable), "`name` of the worker, of which there is one (default $"+workerIDVariable+", or the host's name and the process's number)")
-	flags.StringVar(&o.notebooks, "notebooks", "", "`folder` whose notebooks jobs of type "+notebookType+" run; without it none are")
+	flags.StringVar(&o.files, "folder", "", "`folder` whose files jobs of these types use, and no others: "+strings.Join(slices.Sorted(maps.Keys(folderFuncs("", nil))), ", ")+
+		"; without it none are run")
 	flags.IntVar(&o.slots, "slots", 1, "`jobs` that run at a time, on a CPU; one GPU runs one")
 	flags.DurationVar(&o.drain, "drain", time.Minute, "for how long it waits at its end, as a `duration`, for those that run")
 	if err := parseAll(flags, args); err != nil {
@@ -180,10 +183,17 @@ func (o workerOptions) dial(ctx context.Context) (queue.Broker, error) {
 	}
 }
 
+// folderFuncs are the functions of jobs that use a folder's files.
+func folderFuncs(folder string, s *gpu.Session) map[string]worker.Func {
+	return map[string]worker.Func{
+		notebookType: notebooksIn(folder), queryType: queriesIn(folder), functionType: functionsIn(folder), operation.ForestFit: operation.Forests(folder, s),
+	}
+}
+
 func (o workerOptions) work(ctx context.Context, b queue.Broker, self placement.Worker, s *gpu.Session) error {
 	funcs := operation.Funcs(s)
-	if o.notebooks != "" {
-		funcs[notebookType] = notebooksIn(o.notebooks)
+	if o.files != "" {
+		maps.Copy(funcs, folderFuncs(o.files, s))
 	}
 	w, err := worker.Start(ctx, worker.Config{Broker: b, Worker: self, Funcs: funcs, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {

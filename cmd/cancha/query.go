@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,6 +30,7 @@ type queryOptions struct {
 	path       string
 	parameters parameters
 	progress   time.Duration // 0: never
+	told       io.Writer     // of what becomes of the queries; nil: os.Stderr
 }
 
 func runQuery(ctx context.Context, args []string) error {
@@ -108,17 +110,18 @@ func stay(ctx context.Context, o queryOptions, n *notebook.Notebook) error {
 	}
 	defer os.RemoveAll(dir)
 	socket := filepath.Join(dir, "queries")
+	told := cmp.Or[io.Writer](o.told, os.Stderr)
 	c, err := headlessly()
 	if err != nil {
 		return err
 	}
-	c.Env, c.Out = append(c.Env, queriesVariable+"="+socket), os.Stderr
+	c.Env, c.Out = append(c.Env, queriesVariable+"="+socket), told
 	k, err := headless.Start(c, o.path)
 	if err != nil {
 		return err
 	}
 	defer k.Kill()
-	s := &stayer{Runner: headless.NewRunner(c, filepath.Base(o.path)), follower: newFollower(socket, os.Stderr, o.progress)}
+	s := &stayer{Runner: headless.NewRunner(c, filepath.Base(o.path)), follower: newFollower(socket, told, o.progress)}
 	s.Client, err = k.Connect(ctx, client.Options{Watch: printed})
 	if err != nil {
 		return stopped(ctx, err)

@@ -170,9 +170,21 @@ func (r *Runner) cell(ctx context.Context, c *notebook.Cell, total int) error {
 	}
 	fmt.Fprintf(r.Out, "%s  %2d/%d  %6.2f s  %s\n", r.Name, r.ran, total, time.Since(begin).Seconds(), title(c.Source))
 	if e.reply.Status != cell.OK {
-		return fmt.Errorf("%s: cell %d of %d failed:\n\n%s\n\n%s", r.Name, r.ran, total, indent(beginning(strings.TrimSpace(c.Source))), Explain(e.reply.Err))
+		return &CellError{r.Name, r.ran, total, c.Source, e.reply.Err}
 	}
 	return nil
+}
+
+// CellError tells that a cell has failed.
+type CellError struct {
+	Notebook      string
+	Number, Total int // of the cells of code, from 1
+	Source        string
+	Cause         *cell.Error // nil: the kernel gave no reason
+}
+
+func (e *CellError) Error() string {
+	return fmt.Sprintf("%s: cell %d of %d failed:\n\n%s\n\n%s", e.Notebook, e.Number, e.Total, indent(beginning(strings.TrimSpace(e.Source))), Explain(e.Cause))
 }
 
 // mostShown is how many lines of a cell that has failed are shown.

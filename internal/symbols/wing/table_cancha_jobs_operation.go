@@ -5,15 +5,22 @@ package wing
 import (
 	"cancha/internal/symbols/listing"
 	"cancha/jobs/operation"
+	"go/token"
 )
 
 var table_cancha_jobs_operation = listing.Package{
 	Path: "cancha/jobs/operation",
 	Name: "operation",
 	Values: []listing.Symbol{
+		{"Forests", operation.Forests},
 		{"Funcs", operation.Funcs},
 	},
+	Constants: []listing.Literal{
+		{"ForestFit", token.STRING, "\"forest_fit\""},
+	},
 	Types: []listing.Symbol{
+		{"Fitted", (*operation.Fitted)(nil)},
+		{"Forest", (*operation.Forest)(nil)},
 		{"Result", (*operation.Result)(nil)},
 	},
 }

@@ -11,6 +11,7 @@ var table_cancha_jobs_worker = listing.Package{
 	Path: "cancha/jobs/worker",
 	Name: "worker",
 	Values: []listing.Symbol{
+		{"Call", worker.Call},
 		{"Final", worker.Final},
 		{"IsFinal", worker.IsFinal},
 		{"NewTask", worker.NewTask},

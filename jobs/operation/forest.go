@@ -1,0 +1,168 @@
+package operation
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"cancha/jobs/worker"
+	"cancha/ml"
+	"cancha/ml/forest"
+	"cancha/runtime/gpu"
+)
+
+// ForestFit is the type of a job that grows a forest on a file and saves it in another.
+const ForestFit = "forest_fit"
+
+// Forest is what such a job asks for. Its files are named from the worker's folder, and lie in it.
+type Forest struct {
+	Data string `json:"data"` // comma-separated values, whose first row names the columns
+	Out  string `json:"out"`  // the model; "": models/JOB.forest
+
+	// What the columns are: see ml.Roles. Label makes it a classifier, Target a regressor; one of them is needed.
+	Label    string   `json:"label"`
+	Target   string   `json:"target"`
+	Group    string   `json:"group"`
+	Weight   string   `json:"weight"`
+	Features []string `json:"features"`
+	Drop     []string `json:"drop"`
+	OneHot   []string `json:"one_hot"`
+	Missing  bool     `json:"missing"`
+
+	// How it is grown: see forest.Config, by scikit-learn's names.
+	Trees          int     `json:"n_estimators"`
+	MaxDepth       int     `json:"max_depth"`
+	MaxFeatures    float64 `json:"max_features"` // a count, or a fraction below 1; 0: the square root for classes, all for numbers
+	MinSamplesLeaf int     `json:"min_samples_leaf"`
+	Seed           uint64  `json:"random_state"`
+	Balanced       bool    `json:"balanced"`
+}
+
+// Fitted is what such a job returns. The score is that of rows that trees have not seen: the accuracy, or R² of a regressor.
+type Fitted struct {
+	Out      string   `json:"out"`
+	Rows     int      `json:"rows"`
+	Features []string `json:"features"`
+	Classes  []string `json:"classes,omitempty"`
+	Trees    int      `json:"trees"`
+	Nodes    int      `json:"nodes"`
+	OOBScore *float64 `json:"oob_score"` // null: there are no such rows
+	Seconds  float64  `json:"seconds"`   // of growing
+}
+
+// Forests is the function of jobs that grow forests on the files of a folder, in a session.
+func Forests(folder string, s *gpu.Session) worker.Func {
+	return func(ctx context.Context, t *worker.Task) (any, error) {
+		o, err := readForest(t)
+		if err != nil {
+			return nil, worker.Final(err)
+		}
+		d, err := o.dataset(folder)
+		if err != nil {
+			return nil, err
+		}
+		return o.fit(ctx, folder, d, o.config(s, t))
+	}
+}
+
+func readForest(t *worker.Task) (o Forest, err error) {
+	d := json.NewDecoder(bytes.NewReader(t.Parameters))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&o); err != nil {
+		return o, fmt.Errorf("parameters of a forest: %w", err)
+	}
+	o.Out = cmp.Or(o.Out, filepath.Join("models", t.ID+".forest"))
+	for name, path := range map[string]string{"data": o.Data, "out": o.Out} {
+		if !filepath.IsLocal(path) {
+			return o, fmt.Errorf("%s: %q is no file inside the worker's folder", name, path)
+		}
+	}
+	if (o.Label == "") == (o.Target == "") {
+		return o, errors.New("name the column to learn: a label (classes) or a target (numbers), and not both")
+	}
+	return o, nil
+}
+
+// dataset reads the rows. Where the file is there and is not what was asked for, trying again does not help.
+func (o Forest) dataset(folder string) (*ml.Dataset, error) {
+	root, err := os.OpenRoot(folder) // links do not lead out of it
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	file, err := root.Open(o.Data)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, worker.Final(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	d, err := ml.ReadCSV(file, ml.Roles{Label: o.Label, Target: o.Target, Group: o.Group, Weight: o.Weight, Features: o.Features, Drop: o.Drop, OneHot: o.OneHot, Missing: o.Missing})
+	if err != nil {
+		return nil, worker.Final(fmt.Errorf("%s: %w", o.Data, err))
+	}
+	return d, nil
+}
+
+func (o Forest) config(s *gpu.Session, t *worker.Task) forest.Config {
+	return forest.Config{Trees: o.Trees, MaxDepth: o.MaxDepth, MaxFeatures: o.MaxFeatures, MinSamplesLeaf: o.MinSamplesLeaf, Seed: o.Seed, Balanced: o.Balanced,
+		ByGroup: o.Group != "", OOB: true, Session: s,
+		Progress: func(done, total int) {
+			t.Progress(float64(done)/float64(total), fmt.Sprintf("tree %d of %d", done, total))
+		}}
+}
+
+// grown is a forest of either kind.
+type grown interface {
+	Nodes() int
+	Save(path string) error
+}
+
+func (o Forest) fit(ctx context.Context, folder string, d *ml.Dataset, c forest.Config) (*Fitted, error) {
+	begin := time.Now()
+	model, out, err := o.grow(ctx, d, c)
+	if _, device := c.Session.Devices(); err != nil && device == nil && ctx.Err() == nil {
+		err = worker.Final(err) // the CPU grows the same from the same again
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.Seconds, out.Nodes, out.Rows, out.Out = time.Since(begin).Seconds(), model.Nodes(), d.Rows(), o.Out
+	path := filepath.Join(folder, o.Out)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	return out, model.Save(path)
+}
+
+func (o Forest) grow(ctx context.Context, d *ml.Dataset, c forest.Config) (grown, *Fitted, error) {
+	if o.Label != "" {
+		f, err := forest.FitClassifier(ctx, d, c)
+		if err != nil {
+			return nil, nil, err
+		}
+		return f, &Fitted{Features: f.Features, Classes: f.Classes, Trees: len(f.Trees()), OOBScore: number(f.OOBScore)}, nil
+	}
+	f, err := forest.FitRegressor(ctx, d, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	return f, &Fitted{Features: f.Features, Trees: len(f.Trees()), OOBScore: number(f.OOBScore)}, nil
+}
+
+// number is null in JSON where it is none.
+func number(x float64) *float64 {
+	if math.IsNaN(x) {
+		return nil
+	}
+	return &x
+}

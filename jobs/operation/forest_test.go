@@ -1,0 +1,99 @@
+package operation_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cancha/jobs/job"
+	"cancha/jobs/operation"
+	"cancha/jobs/worker"
+	"cancha/ml/forest"
+	"cancha/runtime/gpu"
+)
+
+// folder has a file of points, and of what they are worth.
+func folder(t *testing.T) string {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("x,y,side,sum\n")
+	for i := range 200 {
+		x, y := i%20, i/20
+		fmt.Fprintf(&text, "%d,%d,%s,%d\n", x, y, map[bool]string{true: "above", false: "below"}[y > x], x+y)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "points.csv"), []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// fit runs a job that grows a forest.
+func fit(t *testing.T, dir, parameters string) (*operation.Fitted, error) {
+	t.Helper()
+	s, err := gpu.NewSession(t.Context(), gpu.Config{Device: gpu.CPU, Cores: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	spec := job.Spec{ID: "j1", Type: operation.ForestFit, Parameters: json.RawMessage(parameters)}
+	got, err := operation.Forests(dir, s)(t.Context(), worker.NewTask(spec, nil))
+	if err != nil {
+		return nil, err
+	}
+	return got.(*operation.Fitted), nil
+}
+
+// A job grows the forest that a cell would, and its model answers.
+func TestForestFit(t *testing.T) {
+	dir := folder(t)
+	got, err := fit(t, dir, `{"data":"points.csv","label":"side","drop":["sum"],"n_estimators":20,"random_state":5}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Out != "models/j1.forest" || got.Rows != 200 || got.Trees != 20 || fmt.Sprint(got.Features, got.Classes) != "[x y] [above below]" || got.OOBScore == nil || *got.OOBScore < .9 {
+		t.Errorf("%+v", got)
+	}
+	model, err := forest.OpenClassifier(filepath.Join(dir, got.Out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p [2]float64
+	if model.ProbaTo(p[:], []float32{2, 9}); p[0] < .9 {
+		t.Errorf("above: %v", p)
+	}
+	number, err := fit(t, dir, `{"data":"points.csv","out":"sums.forest","target":"sum","drop":["side"],"n_estimators":20}`)
+	if err != nil || number.Classes != nil || *number.OOBScore < .9 {
+		t.Errorf("%+v, %v", number, err)
+	}
+}
+
+// What cannot be done is told, and not tried again.
+func TestForestFitRefuses(t *testing.T) {
+	dir := folder(t)
+	if err := os.Symlink("/etc/hostname", filepath.Join(dir, "link.csv")); err != nil {
+		t.Fatal(err)
+	}
+	for parameters, want := range map[string]string{
+		`{"data":"../points.csv","label":"side"}`:                              "no file inside the worker's folder",
+		`{"data":"/etc/passwd","label":"side"}`:                                "no file inside the worker's folder",
+		`{"data":"points.csv","label":"side","out":"../../x"}`:                 "no file inside the worker's folder",
+		`{"data":"none.csv","label":"side"}`:                                   "none.csv: no such file",
+		`{"data":"points.csv"}`:                                                "name the column to learn",
+		`{"data":"points.csv","label":"side","target":"sum"}`:                  "name the column to learn",
+		`{"data":"points.csv","label":"colour"}`:                               "colour",
+		`{"data":"points.csv","label":"side","trees":3}`:                       `unknown field "trees"`,
+		`{"data":"points.csv","label":"side","n_estimators":-3}`:               "-3 trees",
+		`{"data":"points.csv","label":"side","n_estimators":1000000000000000}`: "1000000 are possible",
+	} {
+		if _, err := fit(t, dir, parameters); err == nil || !worker.IsFinal(err) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", parameters, err, want)
+		}
+	}
+	if _, err := fit(t, dir, `{"data":"link.csv","label":"side"}`); err == nil || !strings.Contains(err.Error(), "escapes") {
+		t.Errorf("a link out of the folder: %v", err)
+	}
+}
