@@ -267,6 +267,20 @@ func (a *answers) of(id string) *ended {
 	return a.waiting[id]
 }
 
+// runs tells that a job was submitted here, and that its end is not known yet.
+func (a *answers) runs(id string) bool {
+	e := a.of(id)
+	if e == nil {
+		return false
+	}
+	select {
+	case <-e.done:
+		return false
+	default:
+		return true
+	}
+}
+
 func (a *answers) ask(id string) chan []byte {
 	a.mu.Lock()
 	defer a.mu.Unlock()
