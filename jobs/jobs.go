@@ -4,16 +4,18 @@ import (
 	"encoding/json"
 
 	"cancha/jobs/job"
+	"cancha/jobs/placement"
 	"cancha/jobs/scheduler"
 	"cancha/jobs/store"
 	"cancha/jobs/worker"
 )
 
-// What a job is: see package job.
+// What a job is, and on what it runs: see packages job and placement.
 type (
-	Spec  = job.Spec
-	Job   = job.Job
-	State = job.State
+	Device = placement.Device
+	Spec   = job.Spec
+	Job    = job.Job
+	State  = job.State
 	// Query says which jobs Cluster.Jobs lists.
 	Query = store.Query
 	// Worker is a worker as the scheduler knows it.
@@ -29,6 +31,12 @@ const (
 	NeuralNetwork   = job.NeuralNetwork
 	VectorAddition  = job.VectorAddition
 	ImageProcessing = job.ImageProcessing
+)
+
+// Devices of Spec.Device, which is an order.
+const (
+	CPU = placement.CPU
+	GPU = placement.GPU
 )
 
 // ErrUnknown tells that there is no such job, or not any more.

@@ -12,8 +12,11 @@ var table_cancha_jobs = listing.Package{
 	Path: "cancha/jobs",
 	Name: "jobs",
 	Values: []listing.Symbol{
+		{"CPU", jobs.CPU},
+		{"Call", jobs.Call},
 		{"Final", jobs.Final},
 		{"Folder", jobs.Folder},
+		{"GPU", jobs.GPU},
 		{"Open", jobs.Open},
 	},
 	Constants: []listing.Literal{
@@ -28,6 +31,7 @@ var table_cancha_jobs = listing.Package{
 	Types: []listing.Symbol{
 		{"Cluster", (*jobs.Cluster)(nil)},
 		{"Config", (*jobs.Config)(nil)},
+		{"Device", (*jobs.Device)(nil)},
 		{"Func", (*jobs.Func)(nil)},
 		{"Job", (*jobs.Job)(nil)},
 		{"Parameters", (*jobs.Parameters)(nil)},

@@ -11,6 +11,7 @@ var table_cancha_runtime_chart = listing.Package{
 	Path: "cancha/runtime/chart",
 	Name: "chart",
 	Values: []listing.Symbol{
+		{"Agreement", chart.Agreement},
 		{"Area", chart.Area},
 		{"Bar", chart.Bar},
 		{"Bars", chart.Bars},
