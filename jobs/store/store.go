@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,10 @@ var (
 
 // ErrHeld tells that another process has the folder open: it is the scheduler.
 var ErrHeld = disk.ErrHeld
+
+// ErrDeposed tells that the folder is this process's no more: another one has opened it since, or the folder was moved or removed. Nothing of the change was put
+// down, and who gets it is not the scheduler any more.
+var ErrDeposed = errors.New("another process has the jobs now")
 
 // ErrUnknown tells that there is no such job, or not any more.
 var ErrUnknown = errors.New("there is no such job; its time may be over")
@@ -66,6 +71,30 @@ func open(folder string) (s *Store, err error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// Looks is how often Await looks whether the folder is free.
+const Looks = 200 * time.Millisecond
+
+// Await opens a folder as Open does, and waits where another process has it, as long as the context allows: the system frees it when that process ends, however it
+// does. So a scheduler stands by. One that is only stopped keeps its folder, for what it has begun to write cannot be taken from it: whoever watches over it has to kill
+// it. held, which may be nil, hears who has it, each time that it is another one.
+func Await(ctx context.Context, folder string, held func(error)) (*Store, error) {
+	for last := ""; ; {
+		s, err := Open(folder)
+		if !errors.Is(err, ErrHeld) {
+			return s, err
+		}
+		if last != err.Error() && held != nil {
+			held(err)
+		}
+		last = err.Error()
+		select {
+		case <-time.After(Looks):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w (%w)", context.Cause(ctx), err)
+		}
+	}
 }
 
 func buckets() (names []string) {
@@ -117,12 +146,40 @@ type Changes struct {
 	Counts   map[string]int64
 }
 
-// Commit puts changes down: all, durably, or after an error none.
+// Commit puts changes down: all, durably, or after an error none. The error is ErrDeposed where the folder is another process's.
 func (s *Store) Commit(c *Changes) error {
-	if err := s.file.Write(0, func(tx *disk.Tx) error { return c.write(tx) }); err != nil {
+	if err := s.write(0, c.write); err != nil {
 		return fmt.Errorf("jobs/store: %w", err)
 	}
 	return nil
+}
+
+// write makes one transaction, of whose buckets it has looked whether they are still its own.
+func (s *Store) write(extra int, do func(*disk.Tx) error) error {
+	if err := s.hold.Check(); err != nil {
+		return fmt.Errorf("%w: %w", ErrDeposed, err)
+	}
+	return s.file.Write(extra, func(tx *disk.Tx) error {
+		if err := s.own(tx); err != nil {
+			return err
+		}
+		return do(tx)
+	})
+}
+
+func (s *Store) own(tx *disk.Tx) error {
+	if e := number(tx.Bucket(bucketState).Get(keyEpoch)); e != s.epoch {
+		return fmt.Errorf("%w: it was opened for the %d. time since, and this one is the %d.", ErrDeposed, e, s.epoch)
+	}
+	return nil
+}
+
+// Leads tells whether the folder is still this process's, before something is done that only its scheduler may do; ErrDeposed: it is not.
+func (s *Store) Leads() error {
+	if err := s.hold.Check(); err != nil {
+		return fmt.Errorf("jobs/store: %w: %w", ErrDeposed, err)
+	}
+	return s.read(s.own)
 }
 
 func (c *Changes) write(tx *disk.Tx) error {
@@ -253,7 +310,7 @@ func putEvents(tx *disk.Tx, all []Event) error {
 
 // Expire forgets jobs whose time is over at a moment, so many at most, and tells how many it was.
 func (s *Store) Expire(now time.Time, most int) (n int, err error) {
-	err = s.file.Write(disk.Reserve, func(tx *disk.Tx) error {
+	err = s.write(disk.Reserve, func(tx *disk.Tx) error {
 		n = 0
 		c := tx.Bucket(bucketEnds).Cursor()
 		for k, id := c.First(); k != nil && n < most && len(k) >= 8 && number(k[:8]) <= uint64(now.UnixNano()); k, id = c.First() {
