@@ -32,14 +32,26 @@ func (s *Store) ByKey(key string) (j *job.Job, err error) {
 }
 
 // Open calls a function with each job that has not ended, in the order in which they came.
-func (s *Store) Open(each func(*job.Job) error) error { return s.listed(bucketOpen, each) }
+func (s *Store) Open(each func(*job.Job) error) error {
+	return s.read(func(tx *disk.Tx) error {
+		w := walk(tx, []job.State{job.Queued, job.Assigned, job.Running}, first)
+		for n := w.next(); n != nil; n = w.next() {
+			j, err := decode(tx.Bucket(bucketJobs).Get(n))
+			if err == nil {
+				err = each(j)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
 
 // Unsent calls a function with each job that has ended and whose result was not sent.
-func (s *Store) Unsent(each func(*job.Job) error) error { return s.listed(bucketOutbox, each) }
-
-func (s *Store) listed(list []byte, each func(*job.Job) error) error {
+func (s *Store) Unsent(each func(*job.Job) error) error {
 	return s.read(func(tx *disk.Tx) error {
-		return tx.Bucket(list).ForEach(func(n, _ []byte) error {
+		return tx.Bucket(bucketOutbox).ForEach(func(n, _ []byte) error {
 			j, err := decode(tx.Bucket(bucketJobs).Get(n))
 			if err != nil {
 				return err
@@ -58,7 +70,7 @@ type Query struct {
 	Skip   int         // so many that match are passed over: of the page before
 }
 
-// scanned is how many jobs a query looks at: with a million of them it takes a second.
+// scanned is how many jobs a query for a type or a worker looks at: for a million it would take seconds. Those of a state are on a list of their own.
 const scanned = 200_000
 
 // List returns the jobs that match, the last that came first. more tells that there may be others behind them.
@@ -68,13 +80,22 @@ func (s *Store) List(q Query) (all []*job.Job, more bool, err error) {
 		limit = 100
 	}
 	err = s.read(func(tx *disk.Tx) error {
-		seen, skip, c := 0, q.Skip, tx.Bucket(bucketJobs).Cursor()
-		for k, text := c.Last(); k != nil; k, text = c.Prev() {
-			if seen++; seen > scanned || len(all) == limit {
+		states := q.States
+		if states == nil {
+			states = job.States()
+		}
+		seen, skip, w := 0, q.Skip, walk(tx, states, last)
+		for n := w.next(); n != nil; n = w.next() {
+			if len(all) == limit || seen > scanned {
 				more = true
 				return nil
 			}
-			j, err := decode(text)
+			if skip > 0 && q.Type == "" && q.Worker == "" { // nothing of it has to be read
+				skip--
+				continue
+			}
+			seen++
+			j, err := decode(tx.Bucket(bucketJobs).Get(n))
 			if err != nil {
 				return err
 			}
@@ -91,7 +112,7 @@ func (s *Store) List(q Query) (all []*job.Job, more bool, err error) {
 }
 
 func (q Query) matches(j *job.Job) bool {
-	return (q.States == nil || slices.Contains(q.States, j.State)) && (q.Type == "" || q.Type == j.Type) && (q.Worker == "" || q.Worker == j.Worker)
+	return (q.Type == "" || q.Type == j.Type) && (q.Worker == "" || q.Worker == j.Worker)
 }
 
 // Events returns those behind a number, so many at most, and the number of the last there is. Of long ago there are none any more.

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -18,9 +17,9 @@ import (
 // The buckets of the file.
 var (
 	bucketJobs   = []byte("jobs")   // jobs in JSON, by their number, which grows
-	bucketIDs    = []byte("ids")    // numbers by id
+	bucketIDs    = []byte("ids")    // numbers, and the state that its job was put down in, by id
+	bucketStates = []byte("states") // nothing, by the state's place in job.States and the number
 	bucketKeys   = []byte("keys")   // ids by idempotency key
-	bucketOpen   = []byte("open")   // numbers of jobs that have not ended
 	bucketEnds   = []byte("ends")   // ids by the time at which they are forgotten
 	bucketOutbox = []byte("outbox") // numbers of jobs whose result was not sent yet
 	bucketEvents = []byte("events") // events in JSON, by their number
@@ -64,7 +63,7 @@ func open(folder string) (s *Store, err error) {
 	if s.hold, err = disk.TakeHold(folder); err != nil {
 		return nil, err
 	}
-	if s.file, err = disk.Open(filepath.Join(folder, "jobs.db"), disk.Options{Form: "jobs 1", Buckets: buckets()}); err != nil {
+	if s.file, err = disk.Open(filepath.Join(folder, "jobs.db"), disk.Options{Form: "jobs 2", Buckets: buckets()}); err != nil {
 		return nil, errors.Join(err, s.hold.Release())
 	}
 	if err := s.begin(); err != nil {
@@ -98,7 +97,7 @@ func Await(ctx context.Context, folder string, held func(error)) (*Store, error)
 }
 
 func buckets() (names []string) {
-	for _, b := range [][]byte{bucketJobs, bucketIDs, bucketKeys, bucketOpen, bucketEnds, bucketOutbox, bucketEvents, bucketState} {
+	for _, b := range [][]byte{bucketJobs, bucketIDs, bucketKeys, bucketStates, bucketEnds, bucketOutbox, bucketEvents, bucketState} {
 		names = append(names, string(b))
 	}
 	return names
@@ -189,8 +188,8 @@ func (c *Changes) write(tx *disk.Tx) error {
 		}
 	}
 	for _, id := range c.Sent {
-		if n := tx.Bucket(bucketIDs).Get([]byte(id)); n != nil {
-			if err := tx.Bucket(bucketOutbox).Delete(slices.Clone(n)); err != nil {
+		if e := lookUp(tx, id); e != nil {
+			if err := tx.Bucket(bucketOutbox).Delete(e.number()); err != nil {
 				return err
 			}
 		}
@@ -214,20 +213,43 @@ func (c *Changes) putState(b *disk.Bucket) error {
 	return b.Put(keyCounts, text)
 }
 
+// entry is what stands at a job's id: its number, and the place of its state in job.States.
+type entry []byte
+
+func entryOf(n uint64, s job.State) entry { return append(place(n), stateByte(s)) }
+
+func stateByte(s job.State) byte { return byte(slices.Index(job.States(), s)) }
+
+func (e entry) number() []byte { return e[:8:8] }
+
+func (e entry) state() job.State { return job.States()[e[8]] }
+
+// listed is the entry's place on the list of those of its state.
+func (e entry) listed() []byte { return append([]byte{e[8]}, e[:8]...) }
+
+// lookUp returns a job's entry; nil: there is none. It is a copy: what the file returns does not outlive a change.
+func lookUp(tx *disk.Tx, id string) entry {
+	e := slices.Clone(tx.Bucket(bucketIDs).Get([]byte(id)))
+	if len(e) != 9 || int(e[8]) >= len(job.States()) {
+		return nil
+	}
+	return e
+}
+
 // putJob puts a job down, and each list on which it stands now.
 func putJob(tx *disk.Tx, j *job.Job) error {
 	text, err := json.Marshal(j)
 	if err != nil {
 		return err
 	}
-	n := slices.Clone(tx.Bucket(bucketIDs).Get([]byte(j.ID)))
+	e := lookUp(tx, j.ID)
 	switch {
-	case n == nil:
-		if n, err = add(tx, j); err != nil {
+	case e == nil:
+		if e, err = add(tx, j); err != nil {
 			return err
 		}
-	case !isOpen(tx, n): // of those that are, which most are, nothing has to be read
-		before, err := decode(tx.Bucket(bucketJobs).Get(n))
+	case e.state().Ended(): // of those that have not, which most are, nothing has to be read
+		before, err := decode(tx.Bucket(bucketJobs).Get(e.number()))
 		if err != nil {
 			return err
 		}
@@ -235,28 +257,34 @@ func putJob(tx *disk.Tx, j *job.Job) error {
 			return err
 		}
 	}
-	if err := tx.Bucket(bucketJobs).Put(n, text); err != nil {
+	if e, err = e.moved(tx, j); err != nil {
+		return err
+	}
+	if err := tx.Bucket(bucketJobs).Put(e.number(), text); err != nil {
 		return err
 	}
 	if !j.State.Ended() {
-		return errors.Join(tx.Bucket(bucketOpen).Put(n, nil), tx.Bucket(bucketOutbox).Delete(n))
+		return tx.Bucket(bucketOutbox).Delete(e.number())
 	}
-	return errors.Join(tx.Bucket(bucketOpen).Delete(n), tx.Bucket(bucketOutbox).Put(n, nil), tx.Bucket(bucketEnds).Put(forgotten(j), []byte(j.ID)))
+	return errors.Join(tx.Bucket(bucketOutbox).Put(e.number(), nil), tx.Bucket(bucketEnds).Put(forgotten(j), []byte(j.ID)))
 }
 
-// isOpen tells whether a job has not ended.
-func isOpen(tx *disk.Tx, n []byte) bool {
-	k, _ := tx.Bucket(bucketOpen).Cursor().Seek(n)
-	return bytes.Equal(k, n)
+// moved takes a job from the list of one state to that of another.
+func (e entry) moved(tx *disk.Tx, j *job.Job) (entry, error) {
+	if e.state() == j.State {
+		return e, nil
+	}
+	next := entry(append(e.number(), stateByte(j.State)))
+	return next, errors.Join(tx.Bucket(bucketStates).Delete(e.listed()), tx.Bucket(bucketStates).Put(next.listed(), nil), tx.Bucket(bucketIDs).Put([]byte(j.ID), next))
 }
 
-// find returns the number of a job, and the job; nil: there is none. The number is a copy: what the file returns does not outlive a change.
-func find(tx *disk.Tx, id string) (n []byte, j *job.Job, err error) {
-	if n = slices.Clone(tx.Bucket(bucketIDs).Get([]byte(id))); n == nil {
+// find returns a job and its entry; nil: there is none.
+func find(tx *disk.Tx, id string) (e entry, j *job.Job, err error) {
+	if e = lookUp(tx, id); e == nil {
 		return nil, nil, nil
 	}
-	j, err = decode(tx.Bucket(bucketJobs).Get(n))
-	return n, j, err
+	j, err = decode(tx.Bucket(bucketJobs).Get(e.number()))
+	return e, j, err
 }
 
 func decode(text []byte) (*job.Job, error) {
@@ -268,18 +296,19 @@ func decode(text []byte) (*job.Job, error) {
 }
 
 // add gives a new job its number, and takes its key for it, unless it ends as another one does, whose key that stays.
-func add(tx *disk.Tx, j *job.Job) (n []byte, err error) {
+func add(tx *disk.Tx, j *job.Job) (entry, error) {
 	jobs := tx.Bucket(bucketJobs)
 	jobs.FillPercent = 0.9 // new ones come at the end
 	next, err := jobs.NextSequence()
 	if err != nil {
 		return nil, err
 	}
-	n = place(next)
-	if err := tx.Bucket(bucketIDs).Put([]byte(j.ID), n); err != nil || j.SameAs != "" {
-		return n, err
+	e := entryOf(next, j.State)
+	err = errors.Join(tx.Bucket(bucketIDs).Put([]byte(j.ID), e), tx.Bucket(bucketStates).Put(e.listed(), nil))
+	if err != nil || j.SameAs != "" {
+		return e, err
 	}
-	return n, tx.Bucket(bucketKeys).Put([]byte(j.IdempotencyKey()), []byte(j.ID))
+	return e, tx.Bucket(bucketKeys).Put([]byte(j.IdempotencyKey()), []byte(j.ID))
 }
 
 // forgotten is the place of an ended job on the list of those that are forgotten.
@@ -330,8 +359,8 @@ func (s *Store) Expire(now time.Time, most int) (n int, err error) {
 
 // forget takes a job out; its key, too, unless another one has it.
 func forget(tx *disk.Tx, id string) error {
-	n, j, err := find(tx, id)
-	if n == nil || err != nil {
+	e, j, err := find(tx, id)
+	if e == nil || err != nil {
 		return err
 	}
 	key := []byte(j.IdempotencyKey())
@@ -340,7 +369,8 @@ func forget(tx *disk.Tx, id string) error {
 			return err
 		}
 	}
-	return errors.Join(tx.Bucket(bucketIDs).Delete([]byte(id)), tx.Bucket(bucketJobs).Delete(n), tx.Bucket(bucketOutbox).Delete(n))
+	n := e.number()
+	return errors.Join(tx.Bucket(bucketIDs).Delete([]byte(id)), tx.Bucket(bucketStates).Delete(e.listed()), tx.Bucket(bucketJobs).Delete(n), tx.Bucket(bucketOutbox).Delete(n))
 }
 
 func place(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }

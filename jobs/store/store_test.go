@@ -115,6 +115,9 @@ func TestList(t *testing.T) {
 		{store.Query{Limit: 250}, "249", 250, false},
 		{store.Query{States: []job.State{job.Dead}, Limit: 125}, "248", 125, false},
 		{store.Query{States: []job.State{job.Dead, job.Failed}, Limit: 100, Skip: 100}, "48", 25, false},
+		{store.Query{States: []job.State{job.Queued}, Skip: 100}, "49", 25, false},
+		{store.Query{States: []job.State{job.Running}}, "", 0, false},
+		{store.Query{States: []job.State{job.Queued, job.Dead, job.Queued, "unheard"}, Limit: 249}, "249", 249, true},
 		{store.Query{Type: "even", Worker: "w", Limit: 1}, "248", 1, true},
 		{store.Query{Type: "none"}, "", 0, false},
 	} {
@@ -122,6 +125,63 @@ func TestList(t *testing.T) {
 		if err != nil || len(got) != test.n || more != test.more || test.n > 0 && got[0].ID != test.first {
 			t.Errorf("%+v: %d jobs, %v, %v", test.q, len(got), more, err)
 		}
+	}
+}
+
+// A job stands on the list of the state that it has now, and on no other.
+func TestStates(t *testing.T) {
+	s := opened(t, t.TempDir())
+	defer s.Close()
+	j := queued("a")
+	for _, state := range []job.State{job.Queued, job.Assigned, job.Running, job.Queued, job.Dead, job.Queued, job.Completed} {
+		j.State, j.Ended = state, noon
+		commit(t, s, &store.Changes{Jobs: []*job.Job{j}})
+		for _, other := range job.States() {
+			if got, _, err := s.List(store.Query{States: []job.State{other}}); err != nil || (len(got) == 1) != (other == state) {
+				t.Errorf("it is %s, and %d are %s: %v", state, len(got), other, err)
+			}
+		}
+	}
+	if n, err := s.Expire(noon.Add(48*time.Hour), 10); n != 1 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if got, _, err := s.List(store.Query{}); err != nil || len(got) != 0 {
+		t.Errorf("forgotten, and listed: %v, %v", got, err)
+	}
+}
+
+// BenchmarkList lists ten jobs of a state that few have, and the ten that came first of those that all others have, among a million.
+func BenchmarkList(b *testing.B) {
+	const n = 1_000_000
+	s, err := store.Open(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	for i := 0; i < n; {
+		var all []*job.Job
+		for range 20_000 {
+			j := queued(fmt.Sprint(i))
+			if i++; i > n-20 {
+				break
+			}
+			if i <= 20 {
+				j.State, j.Ended = job.Dead, noon
+			}
+			all = append(all, j)
+		}
+		if err := s.Commit(&store.Changes{Jobs: all}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for name, q := range map[string]store.Query{"rare": {States: []job.State{job.Dead}, Limit: 10}, "last page": {States: []job.State{job.Queued}, Limit: 10, Skip: n - 60}, "any": {Limit: 10}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if got, _, err := s.List(q); err != nil || len(got) != 10 {
+					b.Fatal(len(got), err)
+				}
+			}
+		})
 	}
 }
 

@@ -18,10 +18,11 @@ import (
 	"cancha/jobs/queue"
 )
 
-// Tx is a transaction, and Bucket one of its buckets. What they return lasts no longer than the transaction.
+// Tx is a transaction, Bucket one of its buckets, and Cursor goes through one. What they return lasts no longer than the transaction.
 type (
 	Tx     = bbolt.Tx
 	Bucket = bbolt.Bucket
+	Cursor = bbolt.Cursor
 )
 
 // ErrNoBucket is what DeleteBucket returns where there is none.
