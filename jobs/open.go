@@ -14,19 +14,23 @@ import (
 	"cancha/jobs/operation"
 	"cancha/jobs/placement"
 	"cancha/jobs/queue"
+	"cancha/jobs/rabbitmq"
 	"cancha/jobs/scheduler"
 	"cancha/jobs/store"
 	"cancha/jobs/worker"
 	"cancha/runtime/gpu"
 )
 
-// Config says whose jobs are opened. The zero value are those of this user on this machine, with a worker for the CPU.
+// Config says whose jobs are opened. The zero value are those of the RabbitMQ that the environment names (Remote), and without one those of this user on this
+// machine, with a worker for the CPU.
 type Config struct {
-	// Folder has the jobs of this machine; "": cancha/jobs in the user's cache folder. The first process that opens it has the scheduler, and a worker for
-	// the CPU; others use these.
+	// Folder has the jobs of this machine, whatever the environment says; "": what Folder returns. The first process that opens it has the scheduler, and a
+	// worker for the CPU; others use these.
 	Folder string
 	// Broker carries the jobs of several machines, whose scheduler and workers are elsewhere; Folder does not count then. Close leaves it open.
 	Broker queue.Broker
+	// Schedule makes this process the scheduler of Broker's jobs, which it keeps in Folder. It runs none.
+	Schedule bool
 	// NoWorkers has the process that has the scheduler run no jobs.
 	NoWorkers bool
 	// Session, where it has a GPU, is that of a worker for the GPU, beside the one for the CPU.
@@ -60,13 +64,21 @@ func Open(ctx context.Context, c Config) (*Cluster, error) {
 }
 
 func (k *Cluster) open(ctx context.Context) error {
-	if k.config.Broker != nil {
-		k.broker = k.config.Broker
-		return nil
-	}
 	folder, err := k.folder()
 	if err != nil {
 		return err
+	}
+	if k.config.Broker != nil {
+		k.broker = k.config.Broker
+		if k.config.Schedule {
+			return k.lead(ctx, folder)
+		}
+		return nil
+	}
+	if k.config.Folder == "" {
+		if b, err := Remote(ctx, "", k.config.Logger); b != nil || err != nil {
+			return k.visit(b, err)
+		}
 	}
 	b, err := local.Open(folder, local.Options{Logger: k.config.Logger})
 	if errors.Is(err, local.ErrHeld) {
@@ -80,8 +92,17 @@ func (k *Cluster) open(ctx context.Context) error {
 	return k.begin(ctx, b, folder)
 }
 
+// visit uses the jobs of a RabbitMQ.
+func (k *Cluster) visit(b queue.Broker, err error) error {
+	if err == nil {
+		k.broker = b
+		k.closers = append(k.closers, b.Close)
+	}
+	return err
+}
+
 func (k *Cluster) folder() (string, error) {
-	if k.config.Folder != "" {
+	if k.config.Folder != "" || k.config.Broker != nil && !k.config.Schedule {
 		return k.config.Folder, nil
 	}
 	return Folder()
@@ -111,15 +132,9 @@ func (k *Cluster) join(ctx context.Context, folder string) error {
 
 // begin makes this process the one that has the jobs of the machine.
 func (k *Cluster) begin(ctx context.Context, b queue.Broker, folder string) error {
-	st, err := store.Open(folder + "/store")
-	if err != nil {
+	if err := k.lead(ctx, folder); err != nil {
 		return err
 	}
-	k.closers = append(k.closers, st.Close)
-	if k.scheduler, err = scheduler.Start(ctx, b, st, k.config.Settings, k.config.Logger); err != nil {
-		return err
-	}
-	k.closers = append(k.closers, k.scheduler.Close)
 	s, err := local.Serve(b, local.Socket(folder), "")
 	if err != nil {
 		return err
@@ -131,14 +146,56 @@ func (k *Cluster) begin(ctx context.Context, b queue.Broker, folder string) erro
 	return k.compute(ctx)
 }
 
+// lead makes this process the scheduler of the broker's jobs, which it keeps in a folder.
+func (k *Cluster) lead(ctx context.Context, folder string) error {
+	st, err := store.Open(filepath.Join(folder, "store"))
+	if err != nil {
+		return err
+	}
+	k.closers = append(k.closers, st.Close)
+	if k.scheduler, err = scheduler.Start(ctx, k.broker, st, k.config.Settings, k.config.Logger); err != nil {
+		return err
+	}
+	k.closers = append(k.closers, k.scheduler.Close)
+	return nil
+}
+
 // Scheduler is the one that this process has; nil: another process has it.
 func (k *Cluster) Scheduler() *scheduler.Scheduler { return k.scheduler }
 
 // Broker carries the jobs; it is the cluster's, which closes it.
 func (k *Cluster) Broker() queue.Broker { return k.broker }
 
-// Folder is where the jobs of this user on this machine are, unless something else is said.
+// The environment that says where jobs are. RABBITMQ_HOST is the contract's.
+const (
+	variableFolder = "CANCHA_JOBS"
+	variableHost   = "RABBITMQ_HOST"
+)
+
+// Remote connects to the RabbitMQ that the environment names by RABBITMQ_HOST, and RABBITMQ_PORT, _USER, _PASS and _VHOST beside it, and waits for one that is
+// not there yet as long as the context allows. It is nil, without an error, where RABBITMQ_HOST is empty. Name is what the server's page calls the connections;
+// "": the name of the program. logger may be nil.
+func Remote(ctx context.Context, name string, logger *slog.Logger) (queue.Broker, error) {
+	if os.Getenv(variableHost) == "" {
+		return nil, nil
+	}
+	c, err := rabbitmq.FromEnv()
+	if err != nil {
+		return nil, err
+	}
+	c.Name, c.Logger = name, logger
+	b, err := rabbitmq.Dial(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("%s is %s: %w", variableHost, c.Host, err)
+	}
+	return b, nil
+}
+
+// Folder is where the jobs of this user on this machine are, unless something else is said: $CANCHA_JOBS, or else cancha/jobs in the user's cache folder.
 func Folder() (string, error) {
+	if folder := os.Getenv(variableFolder); folder != "" {
+		return folder, nil
+	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("jobs: give a folder: %w", err)

@@ -31,9 +31,10 @@ import (
 	"cancha/runtime/gpu"
 )
 
-// The environment of the job system. Those without CANCHA are the contract's.
+// The environment of the job system. Those without CANCHA are the contract's. RABBITMQ_PORT, _USER, _PASS and _VHOST belong to RABBITMQ_HOST.
 const (
-	jobsVariable       = "CANCHA_JOBS"       // folder of the jobs of this machine
+	jobsVariable       = "CANCHA_JOBS"       // folder of the jobs of this machine, or of what a scheduler keeps
+	rabbitVariable     = "RABBITMQ_HOST"     // of the RabbitMQ that has the jobs; empty: this machine has them
 	jobsHTTPVariable   = "CANCHA_JOBS_HTTP"  // where the scheduler's page and API listen
 	jobsTokenVariable  = "CANCHA_JOBS_TOKEN" // of those who are not on this machine
 	workerTypeVariable = "WORKER_TYPE"
@@ -42,7 +43,8 @@ const (
 
 // jobsFlag is the folder of jobs, as all commands have it.
 func jobsFlag(flags *flag.FlagSet) *string {
-	return flags.String("jobs", os.Getenv(jobsVariable), "`folder` of the jobs of this machine (default $"+jobsVariable+", or cancha/jobs in the user's cache folder)")
+	return flags.String("jobs", "", "`folder` of the jobs of this machine (default $"+jobsVariable+", or cancha/jobs in the user's cache folder); where $"+rabbitVariable+
+		" names a RabbitMQ the jobs are there")
 }
 
 // jobsFolder is the folder that was asked for.
@@ -53,37 +55,80 @@ func jobsFolder(said string) (string, error) {
 	return jobs.Folder()
 }
 
-// runScheduler has the jobs of a folder until ctx ends.
-func runScheduler(ctx context.Context, args []string) error {
-	flags := newFlags("scheduler", "", "Takes jobs in, decides where they run, and sees each to its end, until it is ended. Workers run them (cancha worker).")
-	said := jobsFlag(flags)
-	var settings scheduler.Settings
-	address := flags.String("http", cmp.Or(os.Getenv(jobsHTTPVariable), server.DefaultAddress), "`host:port` of the page, the API and the metrics (default $"+jobsHTTPVariable+
-		"); off is none. Who is not on this machine needs the token in $"+jobsTokenVariable)
-	flags.DurationVar(&settings.Lease, "lease", 10*time.Second, "for how long a worker may be silent, as a `duration`, before its jobs are given to others")
-	if err := parseAll(flags, args); err != nil {
-		return err
+// jobsPlace is the folder of the local jobs; "": they are at the RabbitMQ of the environment. Both at once is asked for by mistake.
+func jobsPlace(flags *flag.FlagSet, said string) (string, error) {
+	host := os.Getenv(rabbitVariable)
+	switch {
+	case host == "":
+		return jobsFolder(said)
+	case said != "":
+		return "", usageError{flags.Name(), fmt.Errorf("-jobs %s is a folder, and $%s says that the jobs are at %s: leave out one of both", said, rabbitVariable, host)}
 	}
-	folder, err := jobsFolder(*said)
+	return "", nil
+}
+
+// jobsLog is told what becomes of connections, schedulers and workers.
+func jobsLog() *slog.Logger { return slog.New(slog.NewTextHandler(os.Stderr, nil)) }
+
+// schedulerOptions is what "cancha scheduler" is asked for.
+type schedulerOptions struct {
+	folder, address string
+	settings        scheduler.Settings
+}
+
+func parseScheduler(args []string) (o schedulerOptions, err error) {
+	flags := newFlags("scheduler", "", "Takes jobs in, decides where they run, and sees each to its end, until it is ended. Workers run them (cancha worker).\n"+
+		"With $"+rabbitVariable+" (and RABBITMQ_PORT, _USER, _PASS, _VHOST) the jobs come through that RabbitMQ, and the folder keeps them.")
+	said := jobsFlag(flags)
+	flags.StringVar(&o.address, "http", cmp.Or(os.Getenv(jobsHTTPVariable), server.DefaultAddress), "`host:port` of the page, the API and the metrics (default $"+jobsHTTPVariable+
+		"); off is none. Who is not on this machine needs the token in $"+jobsTokenVariable)
+	flags.DurationVar(&o.settings.Lease, "lease", 10*time.Second, "for how long a worker may be silent, as a `duration`, before its jobs are given to others")
+	if err := parseAll(flags, args); err != nil {
+		return o, err
+	}
+	o.folder, err = jobsFolder(*said)
+	return o, err
+}
+
+// runScheduler has the jobs of a folder, or of a RabbitMQ, until ctx ends.
+func runScheduler(ctx context.Context, args []string) error {
+	o, err := parseScheduler(args)
 	if err != nil {
 		return err
 	}
-	k, err := jobs.Open(ctx, jobs.Config{Folder: folder, NoWorkers: true, Settings: settings, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	b, err := jobs.Remote(ctx, "cancha scheduler", jobsLog())
+	if err != nil {
+		return err
+	}
+	err = o.schedule(ctx, b)
+	if b != nil {
+		err = errors.Join(err, b.Close())
+	}
+	return err
+}
+
+// schedule schedules the jobs of a broker; nil: of the folder alone.
+func (o schedulerOptions) schedule(ctx context.Context, b queue.Broker) error {
+	k, err := jobs.Open(ctx, jobs.Config{Folder: o.folder, Broker: b, Schedule: b != nil, NoWorkers: true, Settings: o.settings, Logger: jobsLog()})
 	if err != nil {
 		return err
 	}
 	if k.Scheduler() == nil {
-		return errors.Join(fmt.Errorf("another process is the scheduler of %s", folder), k.Close())
+		return errors.Join(fmt.Errorf("another process is the scheduler of %s", o.folder), k.Close())
 	}
-	fmt.Printf("scheduler of %s; workers and programs reach it with %s=%s\n", folder, jobsVariable, folder)
-	return errors.Join(showJobs(ctx, k, *address), k.Close())
+	if b != nil {
+		fmt.Printf("scheduler of the RabbitMQ at %s; it keeps jobs in %s\n", os.Getenv(rabbitVariable), o.folder)
+	} else {
+		fmt.Printf("scheduler of %s; workers and programs reach it with %s=%s\n", o.folder, jobsVariable, o.folder)
+	}
+	return errors.Join(showJobs(ctx, k, o.address), k.Close())
 }
 
 // showJobs serves the page and the API until ctx or the scheduler ends.
 func showJobs(ctx context.Context, k *jobs.Cluster, address string) error {
 	if address != "off" {
 		s, err := server.Start(ctx, server.Config{Scheduler: k.Scheduler(), Broker: k.Broker(), Address: address, Token: os.Getenv(jobsTokenVariable), Version: own.Version,
-			Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+			Logger: jobsLog()})
 		if err != nil {
 			return err
 		}
@@ -100,10 +145,11 @@ func showJobs(ctx context.Context, k *jobs.Cluster, address string) error {
 
 // workerOptions is what "cancha worker" is asked for.
 type workerOptions struct {
-	folder, kind, id string
-	files            string // folder for jobs that have to do with files; "": none are run
-	slots            int
-	drain            time.Duration
+	folder    string // "": the RabbitMQ of the environment
+	kind, id  string
+	files     string // folder for jobs that have to do with files; "": none are run
+	slots     int
+	drain     time.Duration
 }
 
 func runWorker(ctx context.Context, args []string) error {
@@ -125,7 +171,8 @@ func runWorker(ctx context.Context, args []string) error {
 
 func parseWorker(args []string) (o workerOptions, err error) {
 	flags := newFlags("worker", "", `Runs jobs until it is ended. SIGTERM or ^C: it takes no more, and ends when those that run have ended; what has not ended by then
-comes again elsewhere. It waits for a scheduler to be there (cancha scheduler, or a notebook that has opened the folder).`)
+comes again elsewhere. It waits for a scheduler to be there (cancha scheduler, or a notebook that has opened the folder), or for the RabbitMQ that
+$RABBITMQ_HOST names.`)
 	said := jobsFlag(flags)
 	flags.StringVar(&o.kind, "type", cmp.Or(os.Getenv(workerTypeVariable), "cpu"), "`cpu or gpu`: what its jobs run on (default $"+workerTypeVariable+")")
 	flags.StringVar(&o.id, "id", os.Getenv(workerIDVariable), "`name` of the worker, of which there is one (default $"+workerIDVariable+", or the host's name and the process's number)")
@@ -138,11 +185,11 @@ comes again elsewhere. It waits for a scheduler to be there (cancha scheduler, o
 	}
 	switch {
 	case o.kind != string(placement.CPU) && o.kind != string(placement.GPU):
-		return o, usageError{"worker", fmt.Errorf("-type %q: it is cpu or gpu", o.kind)}
+		return o, usageError{"worker", fmt.Errorf("-type (or $%s) %q: it is cpu or gpu", workerTypeVariable, o.kind)}
 	case o.slots < 1 || o.slots > 1 && o.kind == string(placement.GPU):
 		return o, usageError{"worker", fmt.Errorf("-slots %d: 1 or more on a CPU, 1 on a GPU", o.slots)}
 	}
-	o.folder, err = jobsFolder(*said)
+	o.folder, err = jobsPlace(flags, *said)
 	return o, err
 }
 
@@ -165,8 +212,11 @@ func (o workerOptions) session(ctx context.Context) (*gpu.Session, placement.Wor
 	return s, self, nil
 }
 
-// dial waits until a process serves the folder.
+// dial waits until a process serves the folder, or RabbitMQ is there.
 func (o workerOptions) dial(ctx context.Context) (queue.Broker, error) {
+	if o.folder == "" {
+		return jobs.Remote(ctx, "cancha worker "+o.id, jobsLog())
+	}
 	for told := false; ; told = true {
 		b, err := local.Dial(ctx, local.Socket(o.folder), "")
 		if err == nil {
@@ -195,7 +245,7 @@ func (o workerOptions) work(ctx context.Context, b queue.Broker, self placement.
 	if o.files != "" {
 		maps.Copy(funcs, folderFuncs(o.files, s))
 	}
-	w, err := worker.Start(ctx, worker.Config{Broker: b, Worker: self, Funcs: funcs, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	w, err := worker.Start(ctx, worker.Config{Broker: b, Worker: self, Funcs: funcs, Logger: jobsLog()})
 	if err != nil {
 		return err
 	}
@@ -219,21 +269,42 @@ func runJob(ctx context.Context, args []string) error {
 	return verbs[args[0]](ctx, args[1:])
 }
 
-// withJobs does something with the jobs of a folder that another process has.
-func withJobs(ctx context.Context, said string, do func(*jobs.Cluster) error) error {
-	folder, err := jobsFolder(said)
+// jobsPatience is for how long a command waits for RabbitMQ, and for a scheduler's answer.
+const jobsPatience = 15 * time.Second
+
+// withJobs does something with the jobs that another process has, in a folder or, where that is "", at the RabbitMQ of the environment.
+func withJobs(ctx context.Context, folder string, do func(*jobs.Cluster) error) error {
+	b, err := dialJobs(ctx, folder)
 	if err != nil {
 		return err
-	}
-	b, err := local.Dial(ctx, local.Socket(folder), "")
-	if err != nil {
-		return fmt.Errorf("no process serves the jobs of %s; start one: cancha scheduler: %w", folder, err)
 	}
 	k, err := jobs.Open(ctx, jobs.Config{Broker: b})
 	if err == nil {
 		err = errors.Join(do(k), k.Close())
 	}
 	return errors.Join(err, b.Close())
+}
+
+func dialJobs(ctx context.Context, folder string) (queue.Broker, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, jobsPatience, fmt.Errorf("it has not answered for %v", jobsPatience))
+	defer cancel()
+	if folder == "" {
+		return jobs.Remote(ctx, "cancha", nil)
+	}
+	b, err := local.Dial(ctx, local.Socket(folder), "")
+	if err != nil {
+		return nil, fmt.Errorf("no process serves the jobs of %s; start one: cancha scheduler: %w", folder, err)
+	}
+	return b, nil
+}
+
+// askJobs is withJobs for a question, whose answer it waits for as long as jobsPatience says.
+func askJobs(ctx context.Context, folder string, ask func(context.Context, *jobs.Cluster) error) error {
+	return withJobs(ctx, folder, func(k *jobs.Cluster) error {
+		ctx, cancel := context.WithTimeoutCause(ctx, jobsPatience, fmt.Errorf("nothing has come for %v", jobsPatience))
+		defer cancel()
+		return ask(ctx, k)
+	})
 }
 
 func runSubmit(ctx context.Context, args []string) error {
@@ -252,7 +323,11 @@ func runSubmit(ctx context.Context, args []string) error {
 		return err
 	}
 	s.Parameters = jsonParameters(p)
-	return withJobs(ctx, *said, func(k *jobs.Cluster) error { return submit(ctx, os.Stdout, k, s, *wait) })
+	folder, err := jobsPlace(flags, *said)
+	if err != nil {
+		return err
+	}
+	return withJobs(ctx, folder, func(k *jobs.Cluster) error { return submit(ctx, os.Stdout, k, s, *wait) })
 }
 
 // jsonParameters are parameters of the command line as JSON: numbers, true, lists as they are, all else a text.
@@ -269,7 +344,9 @@ func jsonParameters(p parameters) json.RawMessage {
 }
 
 func submit(ctx context.Context, w io.Writer, k *jobs.Cluster, s jobs.Spec, wait bool) error {
-	ids, err := k.Submit(ctx, s)
+	soon, cancel := context.WithTimeoutCause(ctx, jobsPatience, fmt.Errorf("it is not taken after %v", jobsPatience))
+	ids, err := k.Submit(soon, s)
+	cancel()
 	if err != nil {
 		return err
 	}
@@ -289,22 +366,37 @@ func submit(ctx context.Context, w io.Writer, k *jobs.Cluster, s jobs.Spec, wait
 	return nil
 }
 
-func runList(ctx context.Context, args []string) error {
+// listOptions is what "cancha job list" is asked for.
+type listOptions struct {
+	folder string // "": the RabbitMQ of the environment
+	query  jobs.Query
+}
+
+func parseList(args []string) (o listOptions, err error) {
 	flags := newFlags("job list", "", "Lists jobs, the last that came first.")
-	said, state, q := jobsFlag(flags), flags.String("state", "", "only those in a `state`: "+fmt.Sprint(job.States())), jobs.Query{}
-	flags.StringVar(&q.Type, "type", "", "only those of a `job type`")
-	flags.IntVar(&q.Limit, "n", 20, "`how many`")
+	said, state := jobsFlag(flags), flags.String("state", "", "only those in a `state`: "+fmt.Sprint(job.States()))
+	flags.StringVar(&o.query.Type, "type", "", "only those of a `job type`")
+	flags.IntVar(&o.query.Limit, "n", 20, "`how many`")
 	if err := parseAll(flags, args); err != nil {
-		return err
+		return o, err
 	}
 	if *state != "" {
-		q.States = []jobs.State{jobs.State(*state)}
-		if !q.States[0].Known() {
-			return usageError{"job list", fmt.Errorf("-state %q: it is one of %v", *state, job.States())}
+		o.query.States = []jobs.State{jobs.State(*state)}
+		if !o.query.States[0].Known() {
+			return o, usageError{"job list", fmt.Errorf("-state %q: it is one of %v", *state, job.States())}
 		}
 	}
-	return withJobs(ctx, *said, func(k *jobs.Cluster) error {
-		all, more, err := k.Jobs(ctx, q)
+	o.folder, err = jobsPlace(flags, *said)
+	return o, err
+}
+
+func runList(ctx context.Context, args []string) error {
+	o, err := parseList(args)
+	if err != nil {
+		return err
+	}
+	return askJobs(ctx, o.folder, func(ctx context.Context, k *jobs.Cluster) error {
+		all, more, err := k.Jobs(ctx, o.query)
 		if err != nil {
 			return err
 		}
@@ -334,7 +426,7 @@ func list(w io.Writer, all []*jobs.Job, more bool, now time.Time) error {
 }
 
 func runShow(ctx context.Context, args []string) error {
-	return eachJob(ctx, "show", "Shows jobs as JSON, with all that is known of them.", args, func(k *jobs.Cluster, id string) error {
+	return eachJob(ctx, "show", "Shows jobs as JSON, with all that is known of them.", args, func(ctx context.Context, k *jobs.Cluster, id string) error {
 		j, err := k.Job(ctx, id)
 		if err != nil {
 			return err
@@ -346,27 +438,31 @@ func runShow(ctx context.Context, args []string) error {
 }
 
 func runCancel(ctx context.Context, args []string) error {
-	return eachJob(ctx, "cancel", "Ends jobs that have not ended, wherever they are.", args, func(k *jobs.Cluster, id string) error { return k.Cancel(ctx, id) })
+	return eachJob(ctx, "cancel", "Ends jobs that have not ended, wherever they are.", args, func(ctx context.Context, k *jobs.Cluster, id string) error { return k.Cancel(ctx, id) })
 }
 
 func runReplay(ctx context.Context, args []string) error {
-	return eachJob(ctx, "replay", "Tries dead jobs again.", args, func(k *jobs.Cluster, id string) error { return k.Replay(ctx, id) })
+	return eachJob(ctx, "replay", "Tries dead jobs again.", args, func(ctx context.Context, k *jobs.Cluster, id string) error { return k.Replay(ctx, id) })
 }
 
 // eachJob does something with each job that is named, and goes on with the others where that fails.
-func eachJob(ctx context.Context, verb, about string, args []string, do func(*jobs.Cluster, string) error) error {
+func eachJob(ctx context.Context, verb, about string, args []string, do func(context.Context, *jobs.Cluster, string) error) error {
 	flags := newFlags("job "+verb, " JOB…", about)
 	said := jobsFlag(flags)
 	ids, err := parseMixed(flags, args)
 	if err == nil && len(ids) == 0 {
 		err = usageError{"job " + verb, errors.New("name a job")}
 	}
+	folder := ""
+	if err == nil {
+		folder, err = jobsPlace(flags, *said)
+	}
 	if err != nil {
 		return err
 	}
-	return withJobs(ctx, *said, func(k *jobs.Cluster) (err error) {
+	return askJobs(ctx, folder, func(ctx context.Context, k *jobs.Cluster) (err error) {
 		for _, id := range ids {
-			err = errors.Join(err, do(k, id))
+			err = errors.Join(err, do(ctx, k, id))
 		}
 		return err
 	})
