@@ -135,6 +135,22 @@ func (k *Cluster) Replay(ctx context.Context, id string) error {
 	return err
 }
 
+// Endings returns the jobs that have ended behind the event of a number, so many events at most (0: 2000), and where to go on: a follower that asks so again and
+// again sees each end once. See scheduler.Endings for what it may have missed.
+func (k *Cluster) Endings(ctx context.Context, after uint64, most int) (Endings, error) {
+	if k.scheduler != nil {
+		return k.scheduler.Endings(ctx, after, most)
+	}
+	a, err := k.ask(ctx, scheduler.Question{Ask: "endings", After: after, Most: most})
+	if err == nil && a.Endings == nil {
+		err = errors.New("jobs: endings: the scheduler is of an older version")
+	}
+	if err != nil {
+		return Endings{}, err
+	}
+	return *a.Endings, nil
+}
+
 // Workers lists the workers that were heard of lately.
 func (k *Cluster) Workers(ctx context.Context) ([]Worker, error) {
 	if k.scheduler != nil {

@@ -20,6 +20,9 @@ type (
 	Query = store.Query
 	// Worker is a worker as the scheduler knows it.
 	Worker = scheduler.Worker
+	// Endings are jobs that have ended, as Cluster.Endings returns them, and Ending is one of them.
+	Endings = scheduler.Endings
+	Ending  = scheduler.Ending
 	// Task is one attempt at a job, as a function that runs it sees it, and Func such a function.
 	Task = worker.Task
 	Func = worker.Func

@@ -135,9 +135,11 @@ func (s *Scheduler) Events(after uint64, most int) ([]store.Event, uint64, error
 
 // Question is what another process asks of the scheduler, in job.QueueControl; the answer goes to the message's ReplyTo.
 type Question struct {
-	Ask   string      `json:"ask"` // one of cancel, replay, job, jobs, workers, counts
+	Ask   string      `json:"ask"` // one of cancel, replay, job, jobs, workers, counts, endings
 	ID    string      `json:"id,omitempty"`
 	Query store.Query `json:"query,omitzero"`
+	After uint64      `json:"after,omitempty"` // of endings
+	Most  int         `json:"most,omitempty"`  // of endings
 }
 
 // Answer is what it is told.
@@ -149,6 +151,7 @@ type Answer struct {
 	Workers []Worker          `json:"workers,omitempty"`
 	States  map[job.State]int `json:"states,omitempty"`
 	Counted map[string]int64  `json:"counted,omitempty"`
+	Endings *Endings          `json:"endings,omitempty"`
 }
 
 // questioned answers a question beside the loop, which it may need.
@@ -200,8 +203,12 @@ func (s *Scheduler) answer(body []byte) (a Answer) {
 		a.Workers, err = s.Workers(s.ctx)
 	case "counts":
 		a.States, a.Counted, err = s.Counts(s.ctx)
+	case "endings":
+		var e Endings
+		e, err = s.Endings(s.ctx, q.After, q.Most)
+		a.Endings = &e
 	default:
-		err = fmt.Errorf("a question %q; it is cancel, replay, job, jobs, workers or counts", q.Ask)
+		err = fmt.Errorf("a question %q; it is cancel, replay, job, jobs, workers, counts or endings", q.Ask)
 	}
 	if err != nil {
 		return Answer{Error: err.Error(), Unknown: errors.Is(err, store.ErrUnknown)}
