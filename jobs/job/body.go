@@ -20,7 +20,7 @@ const Schema = 1
 // Read reads a submission. Where it is invalid, the error is an *Invalid, and the Spec has what could be read: the job's id, at least, if there is one, and
 // where its result goes to.
 func Read(m *queue.Message) (Spec, error) {
-	s := Spec{ID: m.ID, ReplyTo: m.ReplyTo, Priority: m.Priority}
+	s := Spec{ID: m.ID, ReplyTo: m.ReplyTo, Priority: m.Priority, Correlation: m.CorrelationID}
 	b := &body{}
 	if err := b.decode(m.Body); err != nil {
 		return s, err
@@ -39,15 +39,37 @@ func (b *body) decode(text []byte) error {
 	if !utf8.Valid(text) {
 		return bad("the message", "it is no UTF-8")
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	if err := d.Decode(&b.fields); err != nil {
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // RFC 8259, section 8.1: a byte order mark may be ignored
+	if err := json.Unmarshal(text, &b.fields); err != nil {
 		return bad("the message", "want a JSON object like {\"job_type\": %q}, got %.60q: %v", MatrixMultiply, text, err)
 	}
 	if b.fields == nil {
 		return bad("the message", "want a JSON object like {\"job_type\": %q}, got null", MatrixMultiply)
 	}
-	if d.More() {
-		return bad("the message", "there is more behind the JSON object")
+	return unique("the message", text, len(b.fields))
+}
+
+// unique tells which field an object has twice; n is how many different ones it has. Readers differ in which of them counts (RFC 8259, section 4), so that a
+// job with two sizes would be done with either.
+func unique(what string, object []byte, n int) error {
+	d := json.NewDecoder(bytes.NewReader(object))
+	_, err := d.Token()
+	seen := make(map[string]bool, n)
+	for err == nil && d.More() {
+		var name json.Token
+		if name, err = d.Token(); err != nil {
+			break
+		}
+		text, _ := name.(string)
+		if seen[text] {
+			return bad(what, "it has two fields %.100q, of which one reader takes the first and another the last", text)
+		}
+		seen[text] = true
+		var value json.RawMessage
+		err = d.Decode(&value)
+	}
+	if err != nil {
+		return bad(what, "%v", err)
 	}
 	return nil
 }
@@ -107,8 +129,13 @@ func (b *body) count(to *int, least, most int64, name string) {
 }
 
 func (b *body) schema() {
-	if v, ok := b.take("schema"); ok && string(v) != strconv.Itoa(Schema) {
-		b.fail(bad("schema", "%.100s; this program knows %d, so the job needs a newer one", v, Schema))
+	v, ok := b.take("schema")
+	if !ok {
+		return
+	}
+	var n float64
+	if json.Unmarshal(v, &n) != nil || n != Schema {
+		b.fail(bad("schema", "%.100s; this program knows %d: a newer one is needed, or none is to be said", v, Schema))
 	}
 }
 
@@ -151,6 +178,9 @@ func (b *body) seconds(to *time.Duration, name string) {
 		return
 	}
 	*to = time.Duration(math.Round(s*1e6)) * time.Microsecond
+	if s > 0 && *to == 0 { // 0 would be no bound at all
+		*to = time.Microsecond
+	}
 }
 
 func (b *body) list(to *[]string, name string) {
@@ -174,7 +204,7 @@ func (b *body) parameters(s *Spec) {
 	for _, name := range []string{"parameters", "params", "data"} {
 		if v, ok := b.fields[name]; ok && len(v) > 0 && v[0] == '{' {
 			delete(b.fields, name)
-			s.Parameters = v
+			s.Parameters = b.beside(s.Type, v)
 			return
 		} else if ok && name == "parameters" && string(v) != "null" {
 			b.fail(bad(name, "%.100s; it is a JSON object", v))
@@ -184,6 +214,27 @@ func (b *body) parameters(s *Spec) {
 	if len(b.fields) > 0 {
 		s.Parameters, _ = json.Marshal(b.fields) // of valid JSON
 	}
+}
+
+// beside adds to the object of the parameters those of the type that stand beside it and not in it: a producer that writes "size" there and something of its
+// own into "data" would be answered as if it had said no size.
+func (b *body) beside(name string, object json.RawMessage) json.RawMessage {
+	r, err := newReader(object)
+	if err != nil {
+		b.fail(err)
+		return object
+	}
+	added := false
+	for _, p := range Parameters(name) {
+		if v, ok := b.fields[p]; ok && r.fields[p] == nil {
+			r.fields[p], added = v, true
+		}
+	}
+	if !added {
+		return object
+	}
+	merged, _ := json.Marshal(r.fields) // of valid JSON
+	return merged
 }
 
 // Message writes a submission, as Read reads it.
@@ -214,7 +265,7 @@ func (s *Spec) Message() (queue.Message, error) {
 	if err != nil {
 		return queue.Message{}, fmt.Errorf("job: write %s: %w", s.ID, err)
 	}
-	return queue.Message{ID: s.ID, Body: text, ContentType: "application/json", Priority: s.Priority, ReplyTo: s.ReplyTo}, nil
+	return queue.Message{ID: s.ID, Body: text, ContentType: "application/json", Priority: s.Priority, ReplyTo: s.ReplyTo, CorrelationID: s.Correlation}, nil
 }
 
 // marshalWith writes an object of fields, and of those others whose names it does not have.

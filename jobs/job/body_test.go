@@ -3,6 +3,7 @@ package job
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -25,10 +26,16 @@ func TestRead(t *testing.T) {
 				Unknown: map[string]json.RawMessage{"size": json.RawMessage("500"), "note": json.RawMessage(`"x"`)}}},
 		{"data", queue.Message{Body: []byte(`{"job_id":"a","job_type":"t","data":{"x":[1]},"who":"me"}`)},
 			Spec{ID: "a", Type: "t", Parameters: json.RawMessage(`{"x":[1]}`), Unknown: map[string]json.RawMessage{"who": json.RawMessage(`"me"`)}}},
-		{"all", queue.Message{ID: "other", Priority: 2, ReplyTo: "q", Body: []byte(`{"schema":1,"job_id":"a","job_type":"t","parameters":{},"device":"gpu","priority":9,"key":"k",
+		{"all", queue.Message{ID: "other", Priority: 2, ReplyTo: "q", CorrelationID: "c", Body: []byte(`{"schema":1,"job_id":"a","job_type":"t","parameters":{},"device":"gpu","priority":9,"key":"k",
 			"not_before":"2027-01-15T08:00:00.5Z","deadline":1800000001,"timeout":1.5,"max_attempts":5,"after":["b","c"],"result_ttl":60,"reply_to":"r"}`)},
 			Spec{ID: "a", Type: "t", Parameters: json.RawMessage(`{}`), Device: placement.GPU, Priority: 9, Key: "k", NotBefore: at, Deadline: at.Add(time.Second / 2),
-				Timeout: 1500 * time.Millisecond, Attempts: 5, After: []string{"b", "c"}, ResultTTL: time.Minute, ReplyTo: "r"}},
+				Timeout: 1500 * time.Millisecond, Attempts: 5, After: []string{"b", "c"}, ResultTTL: time.Minute, ReplyTo: "r", Correlation: "c"}},
+		{"with a mark", queue.Message{Body: []byte("\ufeff" + `{"job_type":"t","schema":1.0,"timeout":1e-9}`)}, Spec{Type: "t", Timeout: time.Microsecond}},
+		{"beside", queue.Message{Body: []byte(`{"job_type":"vector_addition","size":5,"seed":1,"data":{"seed":2,"who":"me"}}`)},
+			Spec{Type: VectorAddition, Parameters: json.RawMessage(`{"seed":2,"size":5,"who":"me"}`), Unknown: map[string]json.RawMessage{"size": json.RawMessage("5"), "seed": json.RawMessage("1")}}},
+		{"digits", queue.Message{Body: []byte(`{"job_type":"t","parameters":{"n":12345678901234567890123},"n":1.00000000000000000001,"Job_Type":"u"}`)},
+			Spec{Type: "t", Parameters: json.RawMessage(`{"n":12345678901234567890123}`),
+				Unknown: map[string]json.RawMessage{"n": json.RawMessage("1.00000000000000000001"), "Job_Type": json.RawMessage(`"u"`)}}},
 		{"nothing said", queue.Message{Priority: 2, Body: []byte(`{"job_type":"t","device":"auto","priority":null,"after":null,"deadline":null,"parameters":null}`)},
 			Spec{Type: "t", Priority: 2, Parameters: json.RawMessage(`{"parameters":null}`), Unknown: map[string]json.RawMessage{"parameters": json.RawMessage("null")}}},
 	} {
@@ -48,7 +55,22 @@ func TestReadInvalid(t *testing.T) {
 		{`{`, "the message", "want a JSON object"},
 		{`[1]`, "the message", "want a JSON object"},
 		{`null`, "the message", "got null"},
-		{`{"job_type":"t"} {"job_type":"t"}`, "the message", "more behind"},
+		{`{"job_type":"t"} {"job_type":"t"}`, "the message", "after top-level value"},
+		{`{"job_type":"t"}]`, "the message", "after top-level value"},
+		{`{"job_type":"t"}}`, "the message", "after top-level value"},
+		{`{"job_type":"t","job_type":"u"}`, "the message", `two fields "job_type"`},
+		{`{"job_type":"t","x":1,"\u0078":2}`, "the message", `two fields "x"`},
+		{`{"job_type":"vector_addition","parameters":{"size":10,"size":20}}`, "parameters", `two fields "size"`},
+		{`{"job_type":"t","schema":"1"}`, "schema", `"1"; this program knows 1`},
+		{`{"job_type":"vector_addition","size":"10"}`, "size", `"10"; it is a whole number`},
+		{`{"job_type":"vector_addition","size":10.5}`, "size", "10.5; it is a whole number"},
+		{`{"job_type":"vector_addition","size":1e400}`, "size", "1e400; it is a whole number"},
+		{`{"job_type":"vector_addition","size":true}`, "size", "true; it is a whole number"},
+		{`{"job_type":"vector_addition","seed":9007199254740993}`, "seed", "9007199254740993; it is"},
+		{`{"job_type":"t","job_id":{"a":1}}`, "job_id", "it is a text"},
+		{`{"job_type":"t","priority":"9"}`, "priority", `"9"; it is a whole number`},
+		{`{"job_type":"t","prefer_gpu":1}`, "prefer_gpu", "1; it is true or false"},
+		{`{"job_type":"t","deadline":1800000000000}`, "deadline", "it is Unix seconds"}, // milliseconds
 		{"{\"job_type\":\"\xff\"}", "the message", "no UTF-8"},
 		{strings.Repeat(`[`, 20000), "the message", "want a JSON object"},
 		{`{}`, "job_type", "missing; it is one of matrix_multiply, neural_network, vector_addition, image_processing"},
@@ -67,7 +89,7 @@ func TestReadInvalid(t *testing.T) {
 		{`{"job_type":"t","not_before":10,"deadline":10}`, "deadline", "is not after not_before"},
 		{`{"job_type":"t","after":"b"}`, "after", `"b"; it is a list`},
 		{`{"job_type":"t","after":["a"]}`, "after", `"a" waits for itself`},
-		{`{"job_type":"t","reply_to":"amq.gen"}`, "reply_to", "no name of a queue"},
+		{`{"job_type":"t","reply_to":"` + strings.Repeat("q", 256) + `"}`, "reply_to", "no name of a queue"},
 		{`{"job_type":"t","parameters":[1]}`, "parameters", "[1]; it is a JSON object"},
 		{`{"job_type":"a\nb"}`, "job_type", "control characters"},
 		{`{"job_type":"t","x":"` + strings.Repeat("x", MaxUnknown) + `"}`, "the fields that are not of the contract", "write large data into a file"},
@@ -118,6 +140,22 @@ func TestMessage(t *testing.T) {
 	}
 	if _, err := (&Spec{}).Message(); err == nil {
 		t.Error("a job without a type was written")
+	}
+}
+
+// A parameter that no type knows is told: it may be a misspelled one.
+func TestIgnored(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"job_type":"matrix_multiply","note":1,"size":3}`:                              "[]",
+		`{"job_type":"matrix_multiply","note":1,"parameters":{"size":3,"sise":4}}`:      "[sise]",
+		`{"job_type":"vector_addition","parameters":{"Size":3,"epochs":4,"seed":1}}`:    "[Size epochs]",
+		`{"job_type":"image_processing","params":{"image_size":[3,3],"filter":"blur"}}`: "[]",
+		`{"job_type":"mine","parameters":{"sise":4}}`:                                   "[]",
+	} {
+		s, err := Read(&queue.Message{Body: []byte(body)})
+		if got := fmt.Sprint(s.Ignored()); err != nil || got != want {
+			t.Errorf("%s: got %s, %v, want %s", body, got, err, want)
+		}
 	}
 }
 

@@ -21,7 +21,11 @@
 //	max_attempts  1 to 100; missing: 3
 //	after         ids of jobs that must have completed first
 //	result_ttl    seconds for which the result is kept; missing: a day
-//	reply_to      the queue that the result goes to instead of result_queue; missing: the message's own
+//	reply_to      the queue that the result goes to instead of result_queue; missing: the message's own, also one that the server has named (amq.gen-…)
 //
-// Any other field is kept and comes back in the result, as it was.
+// The message of a result has the job's id as message id, and as correlation id that of the submission, or else the job's id.
+//
+// Any other field is kept and comes back in the result, as it was: numbers with all of their digits. One that is called as a field of results ("status", "error",
+// "result") comes back in an object "job_fields" there. Names are told apart by case. An object with two fields of one name is refused, and so is a number
+// that is written as a text; null is as if the field were not there. A byte order mark is ignored.
 package job

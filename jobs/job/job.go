@@ -2,6 +2,7 @@ package job
 
 import (
 	"encoding/json"
+	"maps"
 	"time"
 
 	"cancha/jobs/placement"
@@ -62,7 +63,26 @@ func (j *Job) Outcome() ([]byte, error) {
 	put("predicted", j.Predicted, len(j.Predicted) > 0)
 	put("started_at", unix(j.Started), !j.Started.IsZero())
 	put("queue_time", j.Started.Sub(j.Submitted).Seconds(), !j.Started.IsZero())
-	return marshalWith(fields, j.Unknown)
+	back := map[string]json.RawMessage{}
+	for name, value := range j.Unknown {
+		if ofOutcome(name) {
+			back[name] = value
+		}
+	}
+	put("job_fields", back, len(back) > 0)
+	others := maps.Clone(j.Unknown)
+	maps.DeleteFunc(others, func(name string, _ json.RawMessage) bool { return ofOutcome(name) })
+	return marshalWith(fields, others)
+}
+
+// ofOutcome tells whether a field of a result is ours, whether it is there or not: a producer's own "error" would be taken for that of a job that has completed.
+func ofOutcome(name string) bool {
+	switch name {
+	case "schema", "job_id", "job_type", "status", "attempt", "attempts", "submitted_at", "started_at", "completed_at", "execution_time", "queue_time", "result", "error",
+		"worker_id", "worker_type", "device", "reason", "predicted", "job_fields":
+		return true
+	}
+	return false
 }
 
 // ETA is in how long a running job ends, by the share that it tells; 0: unknown.

@@ -10,14 +10,14 @@ import (
 
 func TestOutcome(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
-	j := Job{Spec: Spec{ID: "a", Type: VectorAddition, Unknown: map[string]json.RawMessage{"who": json.RawMessage(`"me"`), "status": json.RawMessage(`"mine"`)}},
+	j := Job{Spec: Spec{ID: "a", Type: VectorAddition, Unknown: map[string]json.RawMessage{"who": json.RawMessage(`"me"`), "status": json.RawMessage(`"mine"`), "error": json.RawMessage(`"mine"`)}},
 		State: Completed, Submitted: at, Started: at.Add(time.Second), Ended: at.Add(3 * time.Second), Attempt: 2, Begun: 1, Worker: "gpu-1", WorkerType: placement.GPU,
 		Model: "H100", Reason: "gpu: 12 ms", Predicted: map[placement.Device]float64{placement.GPU: 0.012}, Ran: 0.5, Result: json.RawMessage(`{"sum":3}`), Error: "of the first attempt"}
 	text, err := j.Outcome()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"attempt":2,"attempts":1,"completed_at":1800000003,"device":"H100","execution_time":0.5,"job_id":"a","job_type":"vector_addition","predicted":{"gpu":0.012},` +
+	want := `{"attempt":2,"attempts":1,"completed_at":1800000003,"device":"H100","execution_time":0.5,"job_fields":{"error":"mine","status":"mine"},"job_id":"a","job_type":"vector_addition","predicted":{"gpu":0.012},` +
 		`"queue_time":1,"reason":"gpu: 12 ms","result":{"sum":3},"schema":1,"started_at":1800000001,"status":"completed","submitted_at":1800000000,"who":"me","worker_id":"gpu-1","worker_type":"gpu"}`
 	if string(text) != want {
 		t.Errorf("got %s, want %s", text, want)

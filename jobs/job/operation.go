@@ -1,6 +1,8 @@
 package job
 
 import (
+	"slices"
+
 	"cancha/jobs/placement"
 )
 
@@ -60,7 +62,7 @@ const longest = 1 << 40
 // ReadOperation reads the parameters of one of the four types. Parameters that are missing have usual values, others are ignored; the names of an older
 // producer are taken, too: matrix_size, vector_size, image_size as [width, height], filter. Of another type it returns nil.
 func ReadOperation(name string, parameters []byte) (Operation, error) {
-	read := map[string]func(*reader) Operation{MatrixMultiply: readMatrices, VectorAddition: readVectors, NeuralNetwork: readNetwork, ImageProcessing: readImage}[name]
+	read := readerOf(name)
 	if read == nil {
 		return nil, nil
 	}
@@ -73,6 +75,49 @@ func ReadOperation(name string, parameters []byte) (Operation, error) {
 		return nil, r.err
 	}
 	return o, nil
+}
+
+func readerOf(name string) func(*reader) Operation {
+	switch name {
+	case MatrixMultiply:
+		return readMatrices
+	case VectorAddition:
+		return readVectors
+	case NeuralNetwork:
+		return readNetwork
+	case ImageProcessing:
+		return readImage
+	}
+	return nil
+}
+
+// Parameters lists the names of the parameters of one of the four types, those of an older producer among them; of another type it returns nil.
+func Parameters(name string) []string {
+	read := readerOf(name)
+	if read == nil {
+		return nil
+	}
+	r := &reader{}
+	read(r)
+	return r.asked
+}
+
+// Ignored lists the names, sorted, of parameters that one of the four types does not know, so that its result can say what had no effect: a misspelled size is
+// as if there were none. What stands beside the fields of the contract is no parameter unless it is known. Of another type it returns nil.
+func (s *Spec) Ignored() []string {
+	known := Parameters(s.Type)
+	r, err := newReader(s.Parameters)
+	if known == nil || err != nil {
+		return nil
+	}
+	var all []string
+	for name := range r.fields {
+		if _, beside := s.Unknown[name]; !beside && !slices.Contains(known, name) {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 func readMatrices(r *reader) Operation {

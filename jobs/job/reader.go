@@ -10,6 +10,7 @@ import (
 // reader reads fields of a JSON object one by one. The first fault stays in err, and what is read behind it is of no account.
 type reader struct {
 	fields map[string]json.RawMessage
+	asked  []string // names of what was read, whether it is there or not
 	err    error
 }
 
@@ -21,11 +22,15 @@ func newReader(object []byte) (*reader, error) {
 	if err := json.Unmarshal(object, &r.fields); err != nil {
 		return nil, bad("parameters", "want a JSON object: %v", err)
 	}
-	return r, nil
+	if r.fields == nil { // null is as if there were none
+		return r, nil
+	}
+	return r, unique("parameters", object, len(r.fields))
 }
 
 // find returns the first of the names that there is; null is as if it were not.
 func (r *reader) find(names []string) (name string, value json.RawMessage) {
+	r.asked = append(r.asked, names...)
 	for _, name := range names {
 		if v, ok := r.fields[name]; ok && string(v) != "null" {
 			return name, v
@@ -88,7 +93,10 @@ func (r *reader) one(of []string, names ...string) string {
 }
 
 // seed reads the seed of what is pseudo-random; 0 where it is missing, so that a job that runs twice computes the same.
-func (r *reader) seed() int64 { return r.whole(0, -1<<53, 1<<53, "seed") }
+func (r *reader) seed() int64 { return r.whole(0, -mostExact, mostExact, "seed") }
+
+// mostExact is up to where a float64 has every whole number, and none of them stands for its neighbour.
+const mostExact = 1<<53 - 1
 
 func (r *reader) fail(err error) {
 	if r.err == nil {

@@ -63,6 +63,8 @@ type Spec struct {
 	ResultTTL time.Duration
 	// ReplyTo is the queue that the result goes to; "": result_queue.
 	ReplyTo string
+	// Correlation is what the result's message repeats as its correlation id, by which a program that has asked knows it; "": ID.
+	Correlation string `json:",omitempty"`
 	// Unknown are the fields of the submission that are not of the contract.
 	Unknown map[string]json.RawMessage
 }
@@ -99,12 +101,12 @@ func (s *Spec) Check() error {
 func written(t time.Time) bool { return t.UTC().Year() >= 1 && t.UTC().Year() <= 9999 }
 
 func (s *Spec) checkTexts() error {
-	for _, text := range []struct{ field, is string }{{"job_id", s.ID}, {"job_type", s.Type}, {"key", s.Key}} {
+	for _, text := range []struct{ field, is string }{{"job_id", s.ID}, {"job_type", s.Type}, {"key", s.Key}, {"correlation_id", s.Correlation}} {
 		if err := checkText(text.field, text.is); err != nil {
 			return err
 		}
 	}
-	if s.ReplyTo != "" && queue.CheckName(s.ReplyTo) != nil {
+	if s.ReplyTo != "" && queue.CheckTarget(s.ReplyTo) != nil {
 		return bad("reply_to", "%.100q is no name of a queue", s.ReplyTo)
 	}
 	if reserved(s.ReplyTo) {
@@ -174,6 +176,14 @@ const mostMemory = 4e12
 func (s *Spec) IdempotencyKey() string {
 	if s.Key != "" {
 		return s.Key
+	}
+	return s.ID
+}
+
+// CorrelationID is Correlation, or else ID.
+func (s *Spec) CorrelationID() string {
+	if s.Correlation != "" {
+		return s.Correlation
 	}
 	return s.ID
 }

@@ -32,6 +32,8 @@ type Result struct {
 	First []float32 `json:"first"`
 	// Seconds that the computation took, with the copies to the device and back, and without the making of the data.
 	Seconds float64 `json:"seconds"`
+	// Ignored are parameters that the type does not know.
+	Ignored []string `json:"ignored,omitempty"`
 	// Loss is that of a network after each epoch, of a hundred epochs at most.
 	Loss []float64 `json:"loss,omitempty"`
 }
@@ -41,6 +43,15 @@ func run(ctx context.Context, s *gpu.Session, t *worker.Task) (any, error) {
 	if err != nil {
 		return nil, worker.Final(err)
 	}
+	r, err := do(ctx, s, t, o)
+	if err != nil {
+		return nil, err
+	}
+	r.Ignored = t.Ignored()
+	return r, nil
+}
+
+func do(ctx context.Context, s *gpu.Session, t *worker.Task, o job.Operation) (*Result, error) {
 	switch o := o.(type) {
 	case job.Matrices:
 		return compute(ctx, s, multiply(o))

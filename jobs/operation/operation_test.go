@@ -57,6 +57,14 @@ func TestOperations(t *testing.T) {
 	}
 }
 
+// A parameter that is none is told, for the job was done without it.
+func TestIgnored(t *testing.T) {
+	r, err := run(t, job.VectorAddition, `{"size":10,"sise":20}`)
+	if err != nil || fmt.Sprint(r.Ignored) != "[sise]" || fmt.Sprint(r.Shape) != "[10]" {
+		t.Errorf("got %+v, %v", r, err)
+	}
+}
+
 // What no device can do fails for good, and says why.
 func TestTooLarge(t *testing.T) {
 	for name, parameters := range map[string]string{
