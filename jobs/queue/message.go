@@ -84,6 +84,14 @@ func CheckName(name string) error {
 	return checkText("the name of a queue or topic", name)
 }
 
+// CheckTarget is CheckName for a queue that messages are sent to and that somebody else has made: "amq.gen-…" is what a RabbitMQ names a queue for answers.
+func CheckTarget(name string) error {
+	if name == "" {
+		return CheckName(name)
+	}
+	return checkText("the name of a queue", name)
+}
+
 func checkText(what, is string) error {
 	switch {
 	case len(is) > MaxText:

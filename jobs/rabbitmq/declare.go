@@ -96,7 +96,7 @@ func refused(err error) bool {
 
 // kindFor is the kind of queue that does what a Spec asks.
 func (b *Broker) kindFor(s queue.Spec) string {
-	if s.Priorities && !b.version.atLeast(4, 3) {
+	if s.Plain || s.Priorities && !b.version.atLeast(4, 3) {
 		return classic
 	}
 	return quorum
@@ -104,6 +104,9 @@ func (b *Broker) kindFor(s queue.Spec) string {
 
 // arguments are those of a new queue.
 func (b *Broker) arguments(s queue.Spec, kind string) amqp.Table {
+	if s.Plain {
+		return amqp.Table{}
+	}
 	args := amqp.Table{"x-queue-type": kind}
 	if s.Priorities {
 		args["x-max-priority"] = int64(queue.MaxPriority)

@@ -21,7 +21,7 @@ func (b *Broker) Publish(ctx context.Context, name string, messages ...queue.Mes
 }
 
 func (b *Broker) publish(ctx context.Context, name string, messages []queue.Message) error {
-	if err := queue.CheckName(name); err != nil {
+	if err := queue.CheckTarget(name); err != nil {
 		return err
 	}
 	all := make([]amqp.Publishing, len(messages))

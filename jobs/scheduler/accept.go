@@ -61,7 +61,7 @@ func (s *state) byKey(key string) (*job.Job, error) {
 // refuse has a submission fail that nobody can run: its result says why.
 func (s *state) refuse(spec job.Spec, why error, now time.Time) {
 	// What is wrong with it is left out, so that what is kept is right.
-	kept := job.Spec{ID: spec.ID, Type: spec.Type, ReplyTo: spec.ReplyTo}
+	kept := job.Spec{ID: spec.ID, Type: spec.Type, ReplyTo: spec.ReplyTo, Correlation: spec.Correlation}
 	if kept.Type == "" {
 		kept.Type = "unknown"
 	}

@@ -187,7 +187,7 @@ func (s *state) send(j *job.Job) {
 	if to == "" {
 		to = job.QueueResults
 	}
-	s.messages = append(s.messages, outgoing{to, queue.Message{ID: j.ID, CorrelationID: j.ID, ContentType: "application/json", Body: body}, j.ID})
+	s.messages = append(s.messages, outgoing{to, queue.Message{ID: j.ID, CorrelationID: j.CorrelationID(), ContentType: "application/json", Body: body}, j.ID})
 }
 
 // release lets those go on that wait for a job that has ended, or end as it has.
