@@ -62,6 +62,9 @@ func (r *Result) Decode(to any) error {
 	return nil
 }
 
+// arriving is for how long a job may be unknown that another process has submitted just now.
+const arriving = 2 * time.Second
+
 // Wait waits until a job has ended. That it has failed is no error of Wait: Result.State tells. Of jobs of other processes it asks now and then.
 func (k *Cluster) Wait(ctx context.Context, id string) (*Result, error) {
 	if ended := k.answers.of(id); ended != nil {
@@ -72,12 +75,13 @@ func (k *Cluster) Wait(ctx context.Context, id string) (*Result, error) {
 			return nil, fmt.Errorf("jobs: wait for %s: %w", id, context.Cause(ctx))
 		}
 	}
-	for {
+	for begin := time.Now(); ; {
 		j, err := k.Job(ctx, id)
-		if err != nil {
+		switch {
+		case errors.Is(err, ErrUnknown) && time.Since(begin) < arriving:
+		case err != nil:
 			return nil, err
-		}
-		if j.State.Ended() {
+		case j.State.Ended():
 			return outcome(j), nil
 		}
 		select {
@@ -98,8 +102,8 @@ func outcome(j *Job) *Result {
 
 // Job returns a job as it is now; ErrUnknown where there is none.
 func (k *Cluster) Job(ctx context.Context, id string) (*Job, error) {
-	if k.scheduler != nil {
-		return k.scheduler.Job(ctx, id)
+	if s := k.Scheduler(); s != nil {
+		return s.Job(ctx, id)
 	}
 	a, err := k.ask(ctx, scheduler.Question{Ask: "job", ID: id})
 	if err != nil {
@@ -110,8 +114,8 @@ func (k *Cluster) Job(ctx context.Context, id string) (*Job, error) {
 
 // Jobs lists jobs, the last that came first; more tells that there may be others behind them.
 func (k *Cluster) Jobs(ctx context.Context, q Query) (all []*Job, more bool, err error) {
-	if k.scheduler != nil {
-		return k.scheduler.Jobs(ctx, q)
+	if s := k.Scheduler(); s != nil {
+		return s.Jobs(ctx, q)
 	}
 	a, err := k.ask(ctx, scheduler.Question{Ask: "jobs", Query: q})
 	return a.Jobs, a.More, err
@@ -119,8 +123,8 @@ func (k *Cluster) Jobs(ctx context.Context, q Query) (all []*Job, more bool, err
 
 // Cancel ends a job that has not ended, wherever it is.
 func (k *Cluster) Cancel(ctx context.Context, id string) error {
-	if k.scheduler != nil {
-		return k.scheduler.Cancel(ctx, id)
+	if s := k.Scheduler(); s != nil {
+		return s.Cancel(ctx, id)
 	}
 	_, err := k.ask(ctx, scheduler.Question{Ask: "cancel", ID: id})
 	return err
@@ -128,8 +132,8 @@ func (k *Cluster) Cancel(ctx context.Context, id string) error {
 
 // Replay tries a dead job again.
 func (k *Cluster) Replay(ctx context.Context, id string) error {
-	if k.scheduler != nil {
-		return k.scheduler.Replay(ctx, id)
+	if s := k.Scheduler(); s != nil {
+		return s.Replay(ctx, id)
 	}
 	_, err := k.ask(ctx, scheduler.Question{Ask: "replay", ID: id})
 	return err
@@ -138,8 +142,8 @@ func (k *Cluster) Replay(ctx context.Context, id string) error {
 // Endings returns the jobs that have ended behind the event of a number, so many events at most (0: 2000), and where to go on: a follower that asks so again and
 // again sees each end once. See scheduler.Endings for what it may have missed.
 func (k *Cluster) Endings(ctx context.Context, after uint64, most int) (Endings, error) {
-	if k.scheduler != nil {
-		return k.scheduler.Endings(ctx, after, most)
+	if s := k.Scheduler(); s != nil {
+		return s.Endings(ctx, after, most)
 	}
 	a, err := k.ask(ctx, scheduler.Question{Ask: "endings", After: after, Most: most})
 	if err == nil && a.Endings == nil {
@@ -153,8 +157,8 @@ func (k *Cluster) Endings(ctx context.Context, after uint64, most int) (Endings,
 
 // Workers lists the workers that were heard of lately.
 func (k *Cluster) Workers(ctx context.Context) ([]Worker, error) {
-	if k.scheduler != nil {
-		return k.scheduler.Workers(ctx)
+	if s := k.Scheduler(); s != nil {
+		return s.Workers(ctx)
 	}
 	a, err := k.ask(ctx, scheduler.Question{Ask: "workers"})
 	return a.Workers, err

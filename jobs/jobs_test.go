@@ -66,6 +66,56 @@ func TestTwo(t *testing.T) {
 	}
 }
 
+// Who uses another one's scheduler takes its place when that has gone: what was submitted before goes on.
+func TestTakeOver(t *testing.T) {
+	folder := t.TempDir()
+	first, err := jobs.Open(t.Context(), jobs.Config{Folder: folder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := opened(t, jobs.Config{Folder: folder})
+	begun, release := make(chan int, 9), make(chan struct{})
+	err = second.Register(t.Context(), "patient", func(ctx context.Context, task *jobs.Task) (any, error) {
+		begun <- task.Attempt
+		select {
+		case <-release:
+			return "released", nil
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := second.Submit(t.Context(), jobs.Spec{Type: "patient"}, jobs.Spec{Type: "patient"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	if second.Scheduler() != nil {
+		t.Error("both have a scheduler")
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	close(release)
+	results, err := second.Results(t.Context(), ids...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range ids {
+		if row := results.Row(i); row["state"] != "completed" {
+			t.Errorf("%v", row)
+		}
+	}
+	if s, err := second.Lead(t.Context()); s == nil || err != nil {
+		t.Errorf("%v, %v", s, err)
+	}
+	if len(begun) != 1 {
+		t.Errorf("the second job was begun %d times", len(begun))
+	}
+}
+
 // A function of this process runs as jobs; where it fails for good, the rest ends.
 func TestMap(t *testing.T) {
 	k := opened(t, jobs.Config{Folder: t.TempDir()})

@@ -2,12 +2,14 @@ package jobs
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"cancha/jobs/local"
@@ -42,17 +44,17 @@ type Config struct {
 
 // Cluster is what was opened.
 type Cluster struct {
-	config    Config
-	broker    queue.Broker
-	scheduler *scheduler.Scheduler // nil: another process has it
-	answers   *answers
-	closers   []func() error
-	workers   []*worker.Worker
+	config  Config
+	broker  queue.Broker
+	answers *answers
+	closers []func() error
+	workers []*worker.Worker
+	lead    lead
 }
 
 // Open opens jobs. The context is for the call alone; Close ends what it has begun.
 func Open(ctx context.Context, c Config) (*Cluster, error) {
-	k := &Cluster{config: c}
+	k := newCluster(c)
 	err := k.open(ctx)
 	if err == nil {
 		k.answers, err = listen(ctx, k.broker)
@@ -63,6 +65,8 @@ func Open(ctx context.Context, c Config) (*Cluster, error) {
 	return k, nil
 }
 
+func newCluster(c Config) *Cluster { return &Cluster{config: c, lead: lead{taken: make(chan struct{})}} }
+
 func (k *Cluster) open(ctx context.Context) error {
 	folder, err := k.folder()
 	if err != nil {
@@ -71,7 +75,7 @@ func (k *Cluster) open(ctx context.Context) error {
 	if k.config.Broker != nil {
 		k.broker = k.config.Broker
 		if k.config.Schedule {
-			return k.lead(ctx, folder)
+			return k.schedule(ctx, folder)
 		}
 		return nil
 	}
@@ -80,16 +84,11 @@ func (k *Cluster) open(ctx context.Context) error {
 			return k.visit(b, err)
 		}
 	}
-	b, err := local.Open(folder, local.Options{Logger: k.config.Logger})
+	err = k.hold(ctx, folder)
 	if errors.Is(err, local.ErrHeld) {
 		return k.join(ctx, folder)
 	}
-	if err != nil {
-		return err
-	}
-	k.broker = b
-	k.closers = append(k.closers, b.Close)
-	return k.begin(ctx, b, folder)
+	return err
 }
 
 // visit uses the jobs of a RabbitMQ.
@@ -111,7 +110,7 @@ func (k *Cluster) folder() (string, error) {
 // joining is how long another process may take from having the folder to serving it.
 const joining = 5 * time.Second
 
-// join uses the jobs of a process that has the folder.
+// join uses the jobs of a process that has the folder, and takes its place when that has gone.
 func (k *Cluster) join(ctx context.Context, folder string) error {
 	ctx, cancel := context.WithTimeout(ctx, joining)
 	defer cancel()
@@ -120,6 +119,7 @@ func (k *Cluster) join(ctx context.Context, folder string) error {
 		if err == nil {
 			k.broker = b
 			k.closers = append(k.closers, b.Close)
+			k.standBy(func(heir *Cluster, ctx context.Context) error { return heir.hold(ctx, folder) })
 			return nil
 		}
 		select {
@@ -130,9 +130,15 @@ func (k *Cluster) join(ctx context.Context, folder string) error {
 	}
 }
 
-// begin makes this process the one that has the jobs of the machine.
-func (k *Cluster) begin(ctx context.Context, b queue.Broker, folder string) error {
-	if err := k.lead(ctx, folder); err != nil {
+// hold makes this process the one that has the jobs of the machine. The error is local.ErrHeld where another one is.
+func (k *Cluster) hold(ctx context.Context, folder string) error {
+	b, err := local.Open(folder, local.Options{Logger: k.config.Logger})
+	if err != nil {
+		return err
+	}
+	k.broker = b
+	k.closers = append(k.closers, b.Close)
+	if err := k.begin(ctx, folder); err != nil {
 		return err
 	}
 	s, err := local.Serve(b, local.Socket(folder), "")
@@ -146,22 +152,34 @@ func (k *Cluster) begin(ctx context.Context, b queue.Broker, folder string) erro
 	return k.compute(ctx)
 }
 
-// lead makes this process the scheduler of the broker's jobs, which it keeps in a folder.
-func (k *Cluster) lead(ctx context.Context, folder string) error {
+// schedule makes this process the scheduler of the broker's jobs, or lets it wait until it can be.
+func (k *Cluster) schedule(ctx context.Context, folder string) error {
+	err := k.begin(ctx, folder)
+	if errors.Is(err, store.ErrHeld) {
+		k.standBy(func(heir *Cluster, ctx context.Context) error {
+			heir.broker = k.broker
+			return heir.begin(ctx, folder)
+		})
+		return nil
+	}
+	return err
+}
+
+// begin has a scheduler of the broker's jobs, which it keeps in a folder.
+func (k *Cluster) begin(ctx context.Context, folder string) error {
 	st, err := store.Open(filepath.Join(folder, "store"))
 	if err != nil {
 		return err
 	}
 	k.closers = append(k.closers, st.Close)
-	if k.scheduler, err = scheduler.Start(ctx, k.broker, st, k.config.Settings, k.config.Logger); err != nil {
+	s, err := scheduler.Start(ctx, k.broker, st, k.config.Settings, k.config.Logger)
+	if err != nil {
 		return err
 	}
-	k.closers = append(k.closers, k.scheduler.Close)
+	k.closers = append(k.closers, s.Close)
+	k.lead.take(s)
 	return nil
 }
-
-// Scheduler is the one that this process has; nil: another process has it.
-func (k *Cluster) Scheduler() *scheduler.Scheduler { return k.scheduler }
 
 // Broker carries the jobs; it is the cluster's, which closes it.
 func (k *Cluster) Broker() queue.Broker { return k.broker }
@@ -225,8 +243,8 @@ func (k *Cluster) compute(ctx context.Context) error {
 
 // work starts a worker of this process.
 func (k *Cluster) work(ctx context.Context, self placement.Worker, funcs map[string]Func, own bool) error {
-	host, _ := os.Hostname() // or the process's number alone
-	self.ID = fmt.Sprintf("%s-%d-%d-%s", host, os.Getpid(), len(k.workers), self.Device)
+	host, _ := os.Hostname() // or a word by chance alone
+	self.ID = fmt.Sprintf("%s-%s-%s", host, strings.ToLower(rand.Text()[:6]), self.Device)
 	w, err := worker.Start(ctx, worker.Config{Broker: k.broker, Worker: self, Funcs: funcs, Own: own, Logger: k.config.Logger})
 	if err != nil {
 		return err

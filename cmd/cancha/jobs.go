@@ -114,7 +114,10 @@ func (o schedulerOptions) schedule(ctx context.Context, b queue.Broker) error {
 		return err
 	}
 	if k.Scheduler() == nil {
-		return errors.Join(fmt.Errorf("another process is the scheduler of %s", o.folder), k.Close())
+		fmt.Printf("another process is the scheduler of %s; this one waits, and takes its place when it has ended\n", o.folder)
+	}
+	if _, err := k.Lead(ctx); err != nil {
+		return k.Close() // it was asked to end
 	}
 	if b != nil {
 		fmt.Printf("scheduler of the RabbitMQ at %s; it keeps jobs in %s\n", os.Getenv(rabbitVariable), o.folder)
