@@ -34,6 +34,7 @@ import (
 //go:embed jobs/placement/*[^t].go jobs/placement/cost.go
 //go:embed jobs/queue/*[^t].go
 //go:embed jobs/rabbitmq/*[^t].go
+//go:embed jobs/report/*[^t].go jobs/report/text.go
 //go:embed jobs/scheduler/*[^t].go jobs/scheduler/accept.go jobs/scheduler/report.go
 //go:embed jobs/server/*[^t].go jobs/server/page.html jobs/server/page.css jobs/server/page.js
 //go:embed jobs/store/*[^t].go

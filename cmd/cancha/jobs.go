@@ -164,7 +164,7 @@ func runWorker(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	b, err := o.dial(ctx)
+	b, err := waitForJobs(ctx, o.folder, strings.TrimSpace("cancha worker "+o.id))
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
@@ -215,23 +215,23 @@ func (o workerOptions) session(ctx context.Context) (*gpu.Session, placement.Wor
 	return s, self, nil
 }
 
-// dial waits until a process serves the folder, or RabbitMQ is there.
-func (o workerOptions) dial(ctx context.Context) (queue.Broker, error) {
-	if o.folder == "" {
-		return jobs.Remote(ctx, "cancha worker "+o.id, jobsLog())
+// waitForJobs waits until a process serves a folder, or where that is "" until RabbitMQ is there.
+func waitForJobs(ctx context.Context, folder, name string) (queue.Broker, error) {
+	if folder == "" {
+		return jobs.Remote(ctx, name, jobsLog())
 	}
 	for told := false; ; told = true {
-		b, err := local.Dial(ctx, local.Socket(o.folder), "")
+		b, err := local.Dial(ctx, local.Socket(folder), "")
 		if err == nil {
 			return b, nil
 		}
 		if !told {
-			fmt.Fprintf(os.Stderr, "waiting for a scheduler of %s: %v\n", o.folder, err)
+			fmt.Fprintf(os.Stderr, "waiting for a scheduler of %s: %v\n", folder, err)
 		}
 		select {
 		case <-time.After(500 * time.Millisecond):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("no scheduler of %s has come: %w", o.folder, err)
+			return nil, fmt.Errorf("no scheduler of %s has come: %w", folder, err)
 		}
 	}
 }

@@ -35,6 +35,8 @@ func commands() []command {
 		{"scheduler", "see jobs to their end, on this machine or through RabbitMQ", runScheduler},
 		{"worker", "run jobs on the CPU or a GPU", runWorker},
 		{"job", "submit, list, show, cancel or replay jobs", runJob},
+		{"monitor", "follow how jobs end, and write their results into a file", runMonitor},
+		{"report", "make tables and figures of a file of results", runReport},
 		{"data", "fetch, simulate or list matches", runData},
 		{"install", "put the kernel where Jupyter looks for kernels", runInstall},
 		{"uninstall", "remove it again", runUninstall},

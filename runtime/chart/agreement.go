@@ -3,6 +3,7 @@ package chart
 import (
 	"errors"
 	"fmt"
+	"image/color"
 	"math"
 
 	"gonum.org/v1/plot"
@@ -11,87 +12,99 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Agreement draws what was measured (Y) over what was predicted (X), a dot each, on two axes of one range, with the diagonal where both are the same. LogY makes both
-// axes logarithmic. Of a series of more than 4,000 some are drawn. Series have colours in their order: name the GPU's first and the CPU's second, and they have theirs.
+// Agreement draws what was measured (Y) over what was predicted of it (X), values above 0 of one unit, as dots on two logarithmic axes of one range: on the line
+// they agree, outside the band they are off by more than a factor of two. Series named GPU and CPU have their own colours. Of a series with more than 4,000 points
+// every second, third … is drawn.
 func Agreement(series []Series, o Options) (*Chart, error) {
 	const where = "chart.Agreement"
 	if len(series) == 0 {
 		return nil, refuse(where, errNoSeries)
 	}
+	if o.Width == 0 && o.Height == 0 {
+		o.Width, o.Height = 520, 500
+	}
 	c, err := newChart(where, o)
 	if err != nil {
 		return nil, err
 	}
-	c.Plot.Add(grid(false), grid(true), diagonal{})
-	for i, s := range series {
-		if err := o.checkAgreement(s); err != nil {
+	low, high := math.Inf(1), 0.0
+	for _, s := range series {
+		if err := s.checkAgreement(); err != nil {
 			return nil, refuse(where, err)
 		}
-		if err := addDots(c.Plot, s, i); err != nil {
-			return nil, refuse(where, err)
-		}
-		if len(series) > 1 || s.Name != "" {
-			c.keys = append(c.keys, key{name: s.label(), color: seriesColor(i), shape: draw.CircleGlyph{}})
+		for _, values := range [][]float64{s.X, s.Y} {
+			least, most := extremes(values)
+			low, high = min(low, least), max(high, most)
 		}
 	}
-	alike(c.Plot, o.LogY)
+	c.Plot.Add(band{})
+	for i, s := range series {
+		if err := addDots(c.Plot, s, barColor(s.Name, i)); err != nil {
+			return nil, refuse(where, err)
+		}
+		c.keys = append(c.keys, key{name: s.label(), color: barColor(s.Name, i), shape: draw.CircleGlyph{}})
+	}
+	for _, a := range []*plot.Axis{&c.Plot.X, &c.Plot.Y} {
+		a.Min, a.Max = low, high
+		logarithmic(a)
+	}
 	c.alt = describeAgreement(series)
 	return c, nil
 }
 
-func (o Options) checkAgreement(s Series) error {
+func (s Series) checkAgreement() error {
 	if s.X == nil {
 		return errors.New(s.of("x") + " is missing: it is what was predicted")
 	}
 	if err := s.check(); err != nil {
 		return err
 	}
-	return errors.Join(o.checkLog(s.of("x"), s.X), o.checkLog(s.of("y"), s.Y))
+	for axis, values := range map[string][]float64{"x": s.X, "y": s.Y} {
+		if low, _ := extremes(values); low <= 0 {
+			return fmt.Errorf("%s has the value %g: all must be above 0", s.of(axis), low)
+		}
+	}
+	return nil
 }
 
-func addDots(p *plot.Plot, s Series, i int) error {
-	dots, err := plotter.NewScatter(s.points())
+func addDots(p *plot.Plot, s Series, fill color.Color) error {
+	every := 1 + (len(s.Y)-1)/maxLinePoints
+	var pts plotter.XYs
+	for i := 0; i < len(s.Y); i += every {
+		pts = append(pts, plotter.XY{X: s.X[i], Y: s.Y[i]})
+	}
+	dots, err := plotter.NewScatter(pts)
 	if err != nil {
 		return err
 	}
-	dots.GlyphStyle = draw.GlyphStyle{Color: fade(seriesColor(i), 0.7), Radius: 2.5, Shape: draw.CircleGlyph{}}
+	seen := color.NRGBAModel.Convert(fill).(color.NRGBA)
+	dots.GlyphStyle = draw.GlyphStyle{Color: fade(seen, 0.6), Radius: 2.2, Shape: draw.CircleGlyph{}}
 	p.Add(dots)
 	return nil
 }
 
-// alike gives both axes one range, which has all that is drawn.
-func alike(p *plot.Plot, logs bool) {
-	low, high := math.Min(p.X.Min, p.Y.Min), math.Max(p.X.Max, p.Y.Max)
-	for _, a := range []*plot.Axis{&p.X, &p.Y} {
-		a.Min, a.Max = low, high
-		if logs {
-			logarithmic(a)
-		} else {
-			breathe(a)
-		}
-	}
-}
-
-// diagonal is the line on which x and y are the same.
-type diagonal struct{}
+// band is the line of agreement, and around it what is right within a factor of two.
+type band struct{}
 
 // Plot implements plot.Plotter.
-func (diagonal) Plot(c draw.Canvas, p *plot.Plot) {
+func (band) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	c.StrokeLine2(draw.LineStyle{Color: muted(), Width: vg.Length(0.8), Dashes: []vg.Length{3, 3}}, x(p.X.Min), y(p.Y.Min), x(p.X.Max), y(p.Y.Max))
+	a, b := p.X.Min, p.X.Max
+	outline := []vg.Point{{X: x(a), Y: y(a)}, {X: x(a), Y: y(2 * a)}, {X: x(b / 2), Y: y(b)}, {X: x(b), Y: y(b)}, {X: x(b), Y: y(b / 2)}, {X: x(2 * a), Y: y(a)}}
+	c.FillPolygon(fade(grey(), 0.18), outline)
+	c.StrokeLine2(draw.LineStyle{Color: axisGrey(), Width: 0.75}, x(a), y(a), x(b), y(b))
 }
 
-// describeAgreement tells how many are within a factor of two.
 func describeAgreement(series []Series) string {
-	text := "Measured over predicted, with the diagonal."
+	text := fmt.Sprintf("Scatter chart of %d series.", len(series))
 	for _, s := range series {
-		within := 0
-		for i, y := range s.Y {
-			if x := s.X[i]; y <= 2*x && x <= 2*y {
-				within++
+		near := 0
+		for i := range s.Y {
+			if math.Abs(math.Log(s.Y[i]/s.X[i])) <= math.Ln2 {
+				near++
 			}
 		}
-		text += fmt.Sprintf(" %s: %d, of which %d are within a factor of two.", s.label(), len(s.Y), within)
+		text += fmt.Sprintf(" %s: %.0f %% of %d within a factor of two.", s.label(), 100*float64(near)/float64(len(s.Y)), len(s.Y))
 	}
 	return text
 }

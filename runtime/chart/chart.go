@@ -32,7 +32,7 @@ type Options struct {
 	Caption  string   // small, below the chart: the source, such as "simulated matches"
 	XLabel   string   // below the x axis
 	YLabel   string   // beside the y axis
-	LogY     bool     // Line, Lines and Rates: a logarithmic y axis, for values above 0 that are many powers of ten apart; Agreement: both axes
+	LogY     bool     // Line, Lines and Rates: a logarithmic y axis, for values above 0 that are many powers of ten apart
 	Width    float64  // CSS pixels (1/96 inch), 200 to 4,000; 0 is 640
 	Height   float64  // CSS pixels, 120 to 4,000; 0 is 380, or what the chart's shape asks for
 	Alt      string   // what is seen, for who cannot see it; "" is a description made from the data

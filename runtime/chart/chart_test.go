@@ -260,8 +260,8 @@ func TestRefusals(t *testing.T) {
 		{"off the pitch", "chart.Pitch: shots[0] is at (300, 0)", second(Pitch([]Shot{{X: 300}}, nil, Options{}))},
 		{"xG", "chart.Pitch: shots[0] has an xG of 2", second(Pitch([]Shot{{XG: 2}}, nil, Options{}))},
 		{"logarithm", "chart.Rates: y of a has the value 0", second(Rates([]Series{{Name: "a", X: []float64{1, 2}, Y: []float64{1, 0}}}, Options{LogY: true}))},
+		{"agreement", "chart.Agreement: y of a has the value 0", second(Agreement([]Series{{Name: "a", X: []float64{1, 2}, Y: []float64{1, 0}}}, Options{}))},
 		{"no prediction", "chart.Agreement: x of a is missing", second(Agreement([]Series{{Name: "a", Y: one}}, Options{}))},
-		{"logarithm of a prediction", "chart.Agreement: x of a has the value 0", second(Agreement([]Series{{Name: "a", X: []float64{0}, Y: []float64{1}}}, Options{LogY: true}))},
 		{"size", "chart.Line: a size of 10 × 380", second(Line(nil, one, Options{Width: 10}))},
 		{"importance", "chart.Importance: values[0] is NaN", second(Importance([]string{"a"}, []float64{nan}, Options{}))},
 	} {
@@ -272,6 +272,15 @@ func TestRefusals(t *testing.T) {
 }
 
 func second(_ *Chart, err error) error { return err }
+
+// Half of what was predicted came twice as late, or earlier than half of it.
+func ExampleAgreement() {
+	c, err := Agreement([]Series{{Name: "CPU", X: []float64{0.1, 1, 10, 20}, Y: []float64{0.12, 0.9, 25, 9}}}, Options{Title: "Seconds"})
+	fmt.Println(c, err)
+	// Output:
+	// Seconds
+	// Scatter chart of 1 series. CPU: 50 % of 4 within a factor of two. <nil>
+}
 
 // A chart says in words what it shows; in a notebook its picture is seen.
 func ExampleLine() {
