@@ -128,7 +128,7 @@ func times(values []float64, by float64) []float64 {
 	return out
 }
 
-// drawSpeedUp draws how many times as fast a GPU is.
+// drawSpeedUp draws how many times as fast a GPU is: at the same work, if that is known of each type.
 func drawSpeedUp(_ []Record, m *Measures, source string) (*figure, error) {
 	both, rest := largest(m)
 	var labels []string
@@ -141,12 +141,12 @@ func drawSpeedUp(_ []Record, m *Measures, source string) (*figure, error) {
 	if len(labels) == 0 {
 		return nil, nil
 	}
-	o := chart.Options{Title: "Speed-up of the GPU by job type", Subtitle: "CPU's mean time divided by the GPU's: above 1 the GPU is faster", Caption: source + rest}
-	series := []chart.Series{{Name: "of all jobs", Y: all}}
-	if !slices.ContainsFunc(same, math.IsNaN) {
-		series = append(series, chart.Series{Name: "at the same work", Y: same})
+	o := chart.Options{Title: "Speed-up of the GPU at the same work", Subtitle: "CPU's time divided by the GPU's, by job type: above 1 the GPU is faster", Caption: source + rest}
+	if slices.ContainsFunc(same, math.IsNaN) {
+		same, o.Title = all, "Speed-up of the GPU, whatever it ran"
+		o.Subtitle = "CPU's mean time divided by the GPU's, by job type, where the GPU's jobs may be larger"
 	}
-	c, err := chart.Bars(labels, series, o)
+	c, err := chart.Bar(labels, same, o)
 	return &figure{"speedup.png", o.Title, c}, err
 }
 
