@@ -29,7 +29,7 @@ func BenchmarkQueued(b *testing.B) {
 				s.tick(s.now)
 				s.place(s.now)
 				e := s.take()
-				s.landed()
+				s.landed(time.Now())
 				beat := &job.Beat{Worker: w}
 				for _, m := range e.messages {
 					if m.result == "" {

@@ -32,6 +32,12 @@ func (s *state) beat(b *job.Beat, now time.Time) {
 	for _, c := range b.Claims {
 		s.order(w.ID, job.Order{Job: c.Job, Attempt: c.Attempt, Verdict: s.claim(w, c, now)})
 	}
+	switch busy := len(w.running) >= max(w.Slots, 1) || len(b.Claims) > 0; {
+	case busy:
+		w.free = time.Time{}
+	case w.free.IsZero():
+		w.free = now
+	}
 }
 
 // adopted returns an open job. An attempt that is later than any of which this scheduler knows was given by the one before it, which was killed between
@@ -39,7 +45,7 @@ func (s *state) beat(b *job.Beat, now time.Time) {
 func (s *state) adopted(id string, attempt int, now time.Time) *task {
 	t := s.tasks[id]
 	if t != nil && t.State == job.Queued && t.left == 0 && t.SameAs == "" && attempt > t.Attempt && attempt < math.MaxInt32 {
-		t.Attempt, t.Assigned, t.planned, t.own, t.before = attempt, now, "", false, !s.restored.IsZero()
+		t.Attempt, t.Assigned, t.planned, t.own, t.before, t.sent = attempt, now, "", false, !s.restored.IsZero(), now
 		s.become(t.Job, job.Assigned, now)
 	}
 	return t

@@ -105,7 +105,7 @@ func (s *Scheduler) wait(flying *bool) (turn []input) {
 	case <-t.C:
 	case <-s.landed:
 		*flying = false
-		s.state.landed()
+		s.state.landed(time.Now())
 	case <-s.ctx.Done():
 		return nil
 	}

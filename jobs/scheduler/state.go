@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"strconv"
 	"time"
 
 	"cancha/jobs/job"
@@ -51,6 +52,8 @@ type task struct {
 	// planned is the worker that the planner has given it to, and own tells that no other may take it.
 	planned string
 	own     bool
+	sent    time.Time // when its message was in its queue; zero: it may not be yet
+	passed  bool      // nobody began with it in a queue of all workers, so it goes to one worker's own
 	before  bool      // it was given by a scheduler that was before, and no worker has told of it yet
 	token   string    // of the claim with which it was begun
 	heard   time.Time // when its worker told last that it runs, or began
@@ -62,6 +65,7 @@ type worker struct {
 	host    string
 	heard   time.Time
 	running map[string]job.Run // by job
+	free    time.Time          // since when it runs less than it could, and asks for nothing; zero: it does not
 }
 
 // effects are what is to be done about what has happened.
@@ -105,8 +109,15 @@ func (s *state) take() effects {
 	return e
 }
 
-// landed tells that the effects which were taken last have been carried out: the store knows of them.
-func (s *state) landed() { s.flying = effects{} }
+// landed tells that the effects which were taken last have been carried out: the store knows of them, and messages are in their queues.
+func (s *state) landed(now time.Time) {
+	for _, m := range s.flying.messages {
+		if t := s.tasks[m.ID]; t != nil && t.State == job.Assigned && m.Headers[job.HeaderAttempt] == strconv.Itoa(t.Attempt) {
+			t.sent = now
+		}
+	}
+	s.flying = effects{}
+}
 
 // none tells that there is nothing to be done.
 func (e *effects) none() bool { return len(e.changed)+len(e.messages)+len(e.orders) == 0 }

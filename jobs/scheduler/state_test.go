@@ -79,7 +79,7 @@ func (b *bench) step(after time.Duration, do func()) {
 		}
 	}
 	b.did = b.state.take()
-	b.landed()
+	b.landed(b.now)
 	for _, j := range b.did.changed {
 		c := *j
 		b.past[j.ID] = &c

@@ -29,7 +29,7 @@ func (s *state) tick(now time.Time) {
 // slept tells that the scheduler itself did not run for so long: it was stopped, or its machine was. Workers are not silent because nobody has listened.
 func (s *state) slept(d time.Duration) {
 	for _, w := range s.workers {
-		w.heard = w.heard.Add(d)
+		w.heard, w.free = w.heard.Add(d), time.Time{}
 	}
 	for _, t := range s.out {
 		t.heard = t.heard.Add(d)
@@ -115,30 +115,59 @@ func (s *state) lose(w *worker, now time.Time) {
 	}
 }
 
-// miss takes jobs from workers that are heard of without them: started again, they know nothing of what they ran.
+// miss looks for jobs that are not where they should be.
 func (s *state) miss(now time.Time) {
 	if now.Sub(s.looked) < s.settings.Lease/(2*beats) { // some thousands may be out, and a turn takes a millisecond
 		return
 	}
 	s.looked = now
-	var missing []*task
-	for _, t := range s.out {
-		if t.State == job.Running && s.workers[t.Worker] != nil && now.Sub(t.heard) > s.settings.Lease {
-			missing = append(missing, t)
-		}
-	}
-	slices.SortFunc(missing, func(a, b *task) int { return compareIDs(a.ID, b.ID) })
-	for _, t := range missing {
+	s.missRuns(now)
+	s.missMessages(now)
+}
+
+// missRuns takes jobs from workers that are heard of without them: started again, they know nothing of what they ran.
+func (s *state) missRuns(now time.Time) {
+	for _, t := range s.heldIf(func(t *task) bool {
+		return t.State == job.Running && s.workers[t.Worker] != nil && now.Sub(t.heard) > s.settings.Lease
+	}) {
 		w := s.workers[t.Worker]
 		delete(w.running, t.ID)
 		s.takeFrom(t, w, now)
 	}
 }
 
+// missMessages sends jobs again whose messages are not where they were sent, for a worker that could begin with them has had nothing to do for a lease: a
+// foreign program has taken them from a queue of all workers, as the original's workers do, or somebody has purged it, or another worker has fetched them ahead and is
+// busy for hours. They go to a worker's own queue, where nobody else looks; what comes of the first message is refused.
+func (s *state) missMessages(now time.Time) {
+	for _, t := range s.heldIf(func(t *task) bool { return t.State == job.Assigned && !t.sent.IsZero() && s.unclaimed(t, now) }) {
+		t.Reason = fmt.Sprintf("nobody has begun with it within %v, though a worker is free: it is sent again", now.Sub(t.sent).Round(time.Millisecond))
+		t.passed = true
+		s.counts["sent again"]++
+		s.takeBack(t, now)
+		s.wait(t)
+	}
+}
+
+// unclaimed tells whether a worker would have begun with a job if its message were there.
+func (s *state) unclaimed(t *task, now time.Time) bool {
+	for _, w := range s.workers {
+		could := w.Device == t.WorkerType && w.runs(t) && !w.Draining && (!t.own || w.ID == t.Worker)
+		if could && !w.free.IsZero() && now.Sub(latest(w.free, t.sent)) > s.settings.Lease && now.Sub(w.heard) <= 2*s.settings.Lease/beats {
+			return true
+		}
+	}
+	return false
+}
+
 // held are the jobs that were given to workers, in a fixed order.
-func (s *state) held() (all []*task) {
+func (s *state) held() []*task { return s.heldIf(func(*task) bool { return true }) }
+
+func (s *state) heldIf(is func(*task) bool) (all []*task) {
 	for _, t := range s.out {
-		all = append(all, t)
+		if is(t) {
+			all = append(all, t)
+		}
 	}
 	slices.SortFunc(all, func(a, b *task) int { return compareIDs(a.ID, b.ID) })
 	return all
