@@ -12,11 +12,13 @@ func All() []listing.Package {
 	return []listing.Package{
 		table_cancha_jobs,
 		table_cancha_jobs_job,
+		table_cancha_jobs_jobstest_foreign,
 		table_cancha_jobs_local,
 		table_cancha_jobs_operation,
 		table_cancha_jobs_placement,
 		table_cancha_jobs_queue,
 		table_cancha_jobs_rabbitmq,
+		table_cancha_jobs_report,
 		table_cancha_jobs_scheduler,
 		table_cancha_jobs_server,
 		table_cancha_jobs_store,

@@ -18,6 +18,7 @@ var table_cancha_jobs = listing.Package{
 		{"Folder", jobs.Folder},
 		{"GPU", jobs.GPU},
 		{"Open", jobs.Open},
+		{"Remote", jobs.Remote},
 	},
 	Constants: []listing.Literal{
 		{"ImageProcessing", token.STRING, "\"image_processing\""},
@@ -32,6 +33,8 @@ var table_cancha_jobs = listing.Package{
 		{"Cluster", (*jobs.Cluster)(nil)},
 		{"Config", (*jobs.Config)(nil)},
 		{"Device", (*jobs.Device)(nil)},
+		{"Ending", (*jobs.Ending)(nil)},
+		{"Endings", (*jobs.Endings)(nil)},
 		{"Func", (*jobs.Func)(nil)},
 		{"Job", (*jobs.Job)(nil)},
 		{"Parameters", (*jobs.Parameters)(nil)},

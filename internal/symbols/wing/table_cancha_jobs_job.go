@@ -24,6 +24,7 @@ var table_cancha_jobs_job = listing.Package{
 		{"ImageOperations", job.ImageOperations},
 		{"Later", job.Later},
 		{"MaxTime", job.MaxTime},
+		{"Parameters", job.Parameters},
 		{"Queued", job.Queued},
 		{"Read", job.Read},
 		{"ReadOperation", job.ReadOperation},

@@ -15,6 +15,7 @@ var table_cancha_jobs_queue = listing.Package{
 	Values: []listing.Symbol{
 		{"Ack", queue.Ack},
 		{"CheckName", queue.CheckName},
+		{"CheckTarget", queue.CheckTarget},
 		{"Dead", queue.Dead},
 		{"MaxDelay", queue.MaxDelay},
 		{"MinExpires", queue.MinExpires},

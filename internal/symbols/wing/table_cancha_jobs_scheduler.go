@@ -22,6 +22,8 @@ var table_cancha_jobs_scheduler = listing.Package{
 	},
 	Types: []listing.Symbol{
 		{"Answer", (*scheduler.Answer)(nil)},
+		{"Ending", (*scheduler.Ending)(nil)},
+		{"Endings", (*scheduler.Endings)(nil)},
 		{"Histogram", (*scheduler.Histogram)(nil)},
 		{"Kind", (*scheduler.Kind)(nil)},
 		{"Measured", (*scheduler.Measured)(nil)},

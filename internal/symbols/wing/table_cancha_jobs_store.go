@@ -11,9 +11,12 @@ var table_cancha_jobs_store = listing.Package{
 	Path: "cancha/jobs/store",
 	Name: "store",
 	Values: []listing.Symbol{
+		{"Await", store.Await},
+		{"Looks", store.Looks},
 		{"Open", store.Open},
 	},
 	Variables: []listing.Symbol{
+		{"ErrDeposed", &store.ErrDeposed},
 		{"ErrHeld", &store.ErrHeld},
 		{"ErrUnknown", &store.ErrUnknown},
 	},
