@@ -94,7 +94,7 @@ integration: build ## the Kafka tests, "windows" and "crash" on a real Apache Ka
 	scripts/kafka.sh with scripts/crash.sh $(FLAGS)
 
 integration-rabbitmq: ## jobs on a real RabbitMQ, which is killed, too (Debian's rabbitmq-server)
-	scripts/rabbitmq.sh with go test -count=1 ./jobs/rabbitmq
+	scripts/rabbitmq.sh with go test -count=1 -parallel 8 ./jobs/rabbitmq
 
 integration-pika: ## a foreign producer, consumer and worker of jobs: Python's pika on a real RabbitMQ (Debian's rabbitmq-server; pika from PyPI)
 	scripts/pika.sh

@@ -9,7 +9,8 @@
 #   scripts/rabbitmq.sh fresh             stop it, forget its data, and start it
 #   scripts/rabbitmq.sh ctl ARGUMENT...   rabbitmqctl on it
 #
-# RABBITMQ_TEST_PORT (25680, and the three ports after it), RABBITMQ_TEST_DIR (data and log; below TMPDIR)
+# RABBITMQ_TEST_PORT (25680, and the four ports after it, of which the last is for TLS), RABBITMQ_TEST_DIR (data and log; below TMPDIR),
+# RABBITMQ_TEST_CONF (lines for its rabbitmq.conf, such as "consumer_timeout = 1000")
 set -euo pipefail
 
 port=${RABBITMQ_TEST_PORT:-25680}
@@ -29,8 +30,9 @@ as=()
 # The node's own port for its tools, and its own epmd, so that a RabbitMQ of the system is not in its way.
 settings=(HOME="$dir" RABBITMQ_NODENAME=cancha@localhost RABBITMQ_NODE_PORT="$port" RABBITMQ_NODE_IP_ADDRESS=127.0.0.1
   RABBITMQ_DIST_PORT=$((port + 2)) ERL_EPMD_PORT=$((port + 3)) ERL_EPMD_ADDRESS=127.0.0.1
-  RABBITMQ_MNESIA_BASE="$dir/data" RABBITMQ_LOG_BASE="$dir/log" RABBITMQ_CONFIG_FILE="$dir/rabbitmq" RABBITMQ_ADVANCED_CONFIG_FILE="$dir/advanced.config" RABBITMQ_ENABLED_PLUGINS_FILE="$dir/plugins"
-  RABBITMQ_PID_FILE="$dir/node.pid" RABBITMQ_CONF_ENV_FILE="$dir/none" RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="-kernel inet_dist_use_interface {127,0,0,1}")
+  RABBITMQ_MNESIA_BASE="$dir/data" RABBITMQ_LOG_BASE="$dir/log" RABBITMQ_CONFIG_FILE="$dir/rabbitmq" RABBITMQ_ADVANCED_CONFIG_FILE="$dir/none"
+  RABBITMQ_ENABLED_PLUGINS_FILE="$dir/plugins" RABBITMQ_PID_FILE="$dir/node.pid" RABBITMQ_CONF_ENV_FILE="$dir/none"
+  RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="-kernel inet_dist_use_interface {127,0,0,1}")
 
 answers() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
@@ -39,9 +41,7 @@ start() {
   [ -x "$bin/rabbitmq-server" ] || missing "no $bin/rabbitmq-server: install the package rabbitmq-server (apt-get install --no-install-recommends)"
   mkdir -p "$dir/data" "$dir/log"
   echo '[rabbitmq_management].' >"$dir/plugins"
-  printf 'management.tcp.ip = 127.0.0.1\nmanagement.tcp.port = %s\nlog.file.level = warning\n' $((port + 1)) >"$dir/rabbitmq.conf"
-  # A dead letter that a quorum queue has sent before the other queue was back, after a start, is sent again after so many ms; usually 3 minutes.
-  echo '[{rabbit, [{dead_letter_worker_publisher_confirm_timeout, 3000}]}].' >"$dir/advanced.config"
+  printf 'management.tcp.ip = 127.0.0.1\nmanagement.tcp.port = %s\nlog.file.level = warning\n%s\n' $((port + 1)) "${RABBITMQ_TEST_CONF:-}" >"$dir/rabbitmq.conf"
   [ ${#as[@]} -eq 0 ] || chown -R rabbitmq:rabbitmq "$dir"
   launch rabbitmq ${as[@]+"${as[@]}"} env "${settings[@]}" "$bin/rabbitmq-server"
   for _ in $(seq 600); do
@@ -97,5 +97,5 @@ stop) stop ;;
 fresh) stop; rm -rf "$dir/data"; start ;;
 kill) killed ;;
 ctl) shift; exec ${as[@]+"${as[@]}"} env "${settings[@]}" "$bin/rabbitmqctl" "$@" ;;
-*) sed -n 's/^# \{0,1\}//p' "$0" | sed -n 2,13p >&2; exit 2 ;;
+*) sed -n 's/^# \{0,1\}//p' "$0" | sed -n 2,14p >&2; exit 2 ;;
 esac

@@ -28,6 +28,9 @@ type Breaker interface {
 // Restarter is what a bench can do beside: Restart ends the broker as a kill does, and starts it again with what is durable.
 type Restarter interface{ Restart(t testing.TB) }
 
+// Fetcher is what a bench says of a broker that hands messages to consumers before they ask: one that was on its way to a consumer that ended counts as handed out.
+type Fetcher interface{ FetchesAhead() }
+
 // patience is how long the suite waits for what must come; much longer than it takes on a busy machine.
 const patience = 30 * time.Second
 
@@ -76,6 +79,13 @@ func TestBroker(t *testing.T, open func(t *testing.T) Bench, lacks map[string]st
 			test.run(&env{T: t, bench: bench, broker: bench.Connect(t)})
 		})
 	}
+}
+
+// TestRestart is the part of the suite that kills the broker, for one that others do not use meanwhile: a bench that is a Restarter. In TestBroker it is skipped
+// for other benches.
+func TestRestart(t *testing.T, open func(t *testing.T) Bench) {
+	bench := open(t)
+	testRestart(&env{T: t, bench: bench, broker: bench.Connect(t)})
 }
 
 // env is what a test of the suite has at hand.

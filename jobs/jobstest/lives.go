@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -356,27 +356,32 @@ func testRestart(e *env) {
 		e.Skip("it cannot be restarted")
 	}
 	name := e.declare(queue.Spec{Name: "restart", MaxDeliveries: 5})
-	e.publish(name, "settled", "retried", "delayed", "dead", "in hand")
-	c := e.consume(e.broker, name, 5)
+	e.publish(name, "settled", "retried", "delayed", "dead", "in hand", "in hand, too", "and this")
+	c := e.consume(e.broker, name, 4)
 	e.takes(c, "settled")
 	retried, delayed, dead, inHand := e.next(c), e.next(c), e.next(c), e.next(c)
 	from, kept := time.Now(), time.Second
 	if err := errors.Join(delayed.Retry(e.Context(), kept), dead.Dead(e.Context(), "why"), retried.Retry(e.Context(), 0)); err != nil {
 		e.Fatal(err)
 	}
-	if again := e.next(c); again.ID != "retried" || again.Count != 2 || inHand.Count != 1 {
-		e.Fatalf("%q, delivery %d", again.ID, again.Count)
+	hand := map[string]int{inHand.ID: inHand.Count}
+	for range 3 {
+		d := e.next(c)
+		hand[d.ID] = d.Count
 	}
-	e.publish(name, numbered(3)...)
+	if want := map[string]int{"in hand": 1, "in hand, too": 1, "and this": 1, "retried": 2}; !maps.Equal(hand, want) {
+		e.Fatalf("in hand are %v, want %v", hand, want)
+	}
+	e.publish(name, numbered(3)...) // nobody fetches them, since the hand is full
 	restarter.Restart(e)
 	e.broker = e.bench.Connect(e)
 	c = e.consume(e.broker, name, 1)
 	counts := map[string]int{}
 	var order []string
-	for range 6 {
+	for range 8 {
 		d := e.next(c)
 		counts[d.ID] = d.Count
-		if strings.HasPrefix(d.ID, "message ") { // whatever their counts: a broker may count what a consumer had fetched and given to nobody
+		if d.Count == 1 && hand[d.ID] == 0 {
 			order = append(order, d.ID)
 		}
 		if d.ID == "delayed" && time.Since(from) < kept {
@@ -384,14 +389,13 @@ func testRestart(e *env) {
 		}
 		e.ack(d)
 	}
-	want := map[string]int{"message 0": 1, "message 1": 1, "message 2": 1, "delayed": 2, "retried": 2, "in hand": 1}
-	for id, atLeast := range want {
-		if counts[id] < atLeast {
-			e.Errorf("%s: delivery %d, want %d", id, counts[id], atLeast)
-		}
-	}
 	if fmt.Sprint(order) != fmt.Sprint(numbered(3)) {
 		e.Errorf("got the order %q", order)
+	}
+	for id, atLeast := range map[string]int{"delayed": 2, "retried": 2, "in hand": 1, "in hand, too": 1, "and this": 1} { // the last ones may not be noted
+		if counts[id] < atLeast || counts[id] > atLeast+1 {
+			e.Errorf("%s: delivery %d, want %d or one more", id, counts[id], atLeast)
+		}
 	}
 	e.nothing(c, "all others are settled")
 	d := e.next(e.consume(e.broker, name+".dead", 1))
@@ -411,6 +415,12 @@ func BenchmarkBroker(b *testing.B, broker queue.Broker, inFlight int) {
 	}
 	defer c.Close()
 	body := []byte(fmt.Sprintf("%256d", 0))
+	if err := broker.Publish(b.Context(), s.Name, queue.Message{Body: body}); err != nil { // to a new queue it may take seconds
+		b.Fatal(err)
+	}
+	if d, err := c.Next(b.Context()); err != nil || d.Ack(b.Context()) != nil {
+		b.Fatal("the first message does not come", err)
+	}
 	latencies := make(chan time.Duration, b.N+inFlight)
 	var all sync.WaitGroup
 	published := make(chan struct{}, b.N+inFlight)

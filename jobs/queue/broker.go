@@ -58,9 +58,9 @@ type Spec struct {
 	// Priorities has messages of higher priority handed out before others. Without it only their order counts, and a RabbitMQ can use the kind of queue that is
 	// safest.
 	Priorities bool
-	// Plain has the queue be one that foreign programs may declare, too: they name it, say that it is durable, and no more, which a RabbitMQ refuses where the
-	// queue has any argument. So there it has none: who reads it keeps MaxDeliveries, as that of any queue that was there before, and nobody Priorities.
-	Plain bool
+	// Shared is for a queue that programs declare which know nothing of this package: they find AMQP's plainest durable one, as they ask for. What a RabbitMQ
+	// would have to be told for it, Priorities, Expires and MaxLength, does not count there.
+	Shared bool
 	// Expires removes the queue, with its messages, when it has had no consumer for so long: queues of answers are such. At least MinExpires; 0: never.
 	Expires time.Duration
 	// MaxLength is how many messages wait at most; of more, old ones of low priority are dropped, and are no dead letters. 0: no limit.
@@ -77,8 +77,8 @@ func (s Spec) Check() error {
 		return CheckName(s.Dead)
 	case s.MaxDeliveries < 0 || s.MaxLength < 0:
 		return fmt.Errorf("%w: MaxDeliveries %d, MaxLength %d; want 0, which is none, or more", ErrInvalid, s.MaxDeliveries, s.MaxLength)
-	case s.Plain && (s.Expires != 0 || s.MaxLength != 0):
-		return fmt.Errorf("%w: a Plain queue has neither Expires nor MaxLength, which are arguments", ErrInvalid)
+	case s.Shared && (s.Expires != 0 || s.MaxLength != 0):
+		return fmt.Errorf("%w: a Shared queue has neither Expires nor MaxLength, which are arguments", ErrInvalid)
 	case s.Expires != 0 && s.Expires < MinExpires:
 		return fmt.Errorf("%w: Expires %v, want 0, which is never, or %v at least", ErrInvalid, s.Expires, MinExpires)
 	}

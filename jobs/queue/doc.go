@@ -54,7 +54,7 @@
 //     MaxDeliveries−1, as RabbitMQ counts returns; x-expires is Expires; the dead letters go by the default exchange with the routing key Dead, at least
 //     once (x-dead-letter-strategy, which wants overflow reject-publish). With a MaxLength, which is x-max-length with drop-head, the queue gets neither a
 //     limit nor a way to the dead letters: what is dropped would take it, and at the limit messages would be dropped without it. With Priorities: before
-//     4.3, whose quorum queues have x-max-priority, a classic queue with x-max-priority 9 is what orders strictly. A Plain queue has no arguments, the
+//     4.3, whose quorum queues have x-max-priority, a classic queue with x-max-priority 9 is what orders strictly. A Shared queue has no arguments, the
 //     type not either: it is a classic one, or of the vhost's default_queue_type.
 //   - Consume: a channel for each consumer, with basic.qos prefetch, global false. Stop is basic.cancel, and a nack with requeue for what was
 //     fetched and not asked for; Close closes the channel, which returns the rest. When the server cancels the consumer, its queue is gone.

@@ -32,6 +32,7 @@ type Broker struct {
 	closed bool
 	begun  bool // the link in runs
 	facts  map[string]facts
+	young  map[string]time.Time // queues that were made a moment ago, and when
 	rungs  map[string]time.Time // when each was declared last
 	work   sync.WaitGroup       // all goroutines; Add is called under mu, and not after closed
 }
@@ -51,7 +52,7 @@ func dial(ctx context.Context, c Config) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Broker{opening: make(chan struct{}, 1), facts: map[string]facts{}, rungs: map[string]time.Time{}}
+	b := &Broker{opening: make(chan struct{}, 1), facts: map[string]facts{}, young: map[string]time.Time{}, rungs: map[string]time.Time{}}
 	b.ctx, b.end = context.WithCancel(context.WithoutCancel(ctx))
 	b.out, b.in = b.link(c, url, "out"), b.link(c, url, "in")
 	conn, err := b.out.first(ctx)

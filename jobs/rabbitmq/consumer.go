@@ -115,18 +115,26 @@ func (c *consumer) feed(s *session) {
 			if !open {
 				return
 			}
-			h := c.held(s, &d)
-			if h.death == nil && h.worn(h.count-1) {
-				c.b.spawn(h.bury)
-				break
-			}
-			if !c.give(h) {
+			if !c.pass(c.held(s, &d)) {
 				return
 			}
 		case <-c.taking.Done():
 			return
 		}
 	}
+}
+
+// pass gives Next a message, unless it has come too often, or is counted first; false: nothing more of this channel is passed on.
+func (c *consumer) pass(h *held) bool {
+	limited := c.b.fact(c.name).most > 0 && h.death == nil
+	if limited && h.worn(h.count-1) {
+		c.b.spawn(h.bury)
+		return true
+	}
+	if limited && h.uncounted() && h.recount(c.taking) {
+		return true
+	}
+	return c.give(h)
 }
 
 func (c *consumer) held(s *session, d *amqp.Delivery) *held {
@@ -163,13 +171,14 @@ func (c *consumer) wait(s *session) {
 	}
 }
 
-// giveBack returns what was fetched and not asked for. The server counts that as if it had been handed out. So what has been handed out before is
-// published again with its own count, instead; the rest keeps its place.
+// giveBack returns what was fetched and not asked for. The server counts that as if it had been handed out. So what has been handed out before, or would be
+// counted by us, is published again with its own count, instead; the rest keeps its place.
 func (c *consumer) giveBack(s *session) {
 	var counted []*held
 	var all []amqp.Publishing
+	f := c.b.fact(c.name)
 	for _, h := range c.back {
-		if h.count == 1 {
+		if h.count == 1 && (f.counts || f.most == 0) {
 			_ = s.ch.Nack(h.d.DeliveryTag, false, true) // the channel is closed where that fails, which returns all
 			continue
 		}

@@ -23,7 +23,7 @@ const (
 // facts are what is known of a queue that was declared. The zero value is of one that was not.
 type facts struct {
 	counts bool   // the server counts what comes back
-	most   int    // deliveries of a message; 0: any number
+	most   int    // deliveries of a message, which who reads it sees to; 0: any number
 	dead   string // queue of the dead letters
 }
 
@@ -61,32 +61,64 @@ func (b *Broker) declare(ctx context.Context, s queue.Spec) ([]string, error) {
 	return b.ensure(ctx, s)
 }
 
-// ensure makes a queue that is not there, and finds out how one is that is there.
+// ensure makes a queue that is not there, and finds out how one is that is there. It asks passively first: a queue that is there is not touched, and who may
+// not make queues may use it. Where two make a queue at once, the second finds it as the first has made it.
 func (b *Broker) ensure(ctx context.Context, s queue.Spec) (notes []string, err error) {
-	w := want{s: s, kind: b.kindFor(s), args: b.arguments(s, b.kindFor(s)), durable: true}
-	for range 30 { // each refusal names one difference
-		err = b.ask(ctx, func(ch *amqp.Channel) error {
-			_, err := ch.QueueDeclare(s.Name, w.durable, w.autoDelete, w.exclusive, false, w.args)
-			return err
-		})
-		d := differenceOf(err)
-		if d == nil {
-			break
-		}
-		w.adopt(b, d)
+	w := want{s: s, kind: b.kindFor(s), durable: true}
+	w.args = b.arguments(s, w.kind)
+	_, err = b.passive(ctx, s.Name)
+	missing := errors.Is(err, queue.ErrUnknownQueue)
+	if missing {
+		err = b.create(ctx, &w)
 	}
-	notes = w.notes
-	if refused(err) { // who may not declare may use what is there
-		if _, missing := b.passive(ctx, s.Name); missing != nil {
-			return nil, err
-		}
-		w.kind, notes, err = "", []string{"nothing is known of it, since declaring it is refused"}, nil
+	if !missing && err == nil || differenceOf(err) != nil {
+		err = b.compare(ctx, &w)
 	}
 	if err != nil {
 		return nil, err
 	}
 	b.learn(s, &w)
-	return notes, nil
+	return w.notes, nil
+}
+
+// create makes a queue, without what the server does not know.
+func (b *Broker) create(ctx context.Context, w *want) error {
+	for {
+		err := b.declareAs(ctx, w)
+		if err == nil {
+			b.made(w.s.Name)
+		}
+		name := unknownArgument(err)
+		if _, is := w.args[name]; !is {
+			return err
+		}
+		delete(w.args, name)
+		w.notes = append(w.notes, fmt.Sprintf("it has no %s, which this server does not take", name))
+	}
+}
+
+// compare notes what a queue that is there has otherwise: each refusal to make it names one difference.
+func (b *Broker) compare(ctx context.Context, w *want) error {
+	for range 30 {
+		err := b.declareAs(ctx, w)
+		switch d := differenceOf(err); {
+		case d != nil:
+			w.adopt(b, d)
+		case refused(err):
+			w.kind, w.notes = "", []string{"nothing is known of it, since this user may not declare it"}
+			return nil
+		default:
+			return err
+		}
+	}
+	return errors.New("the server names one difference after the other")
+}
+
+func (b *Broker) declareAs(ctx context.Context, w *want) error {
+	return b.ask(ctx, func(ch *amqp.Channel) error {
+		_, err := ch.QueueDeclare(w.s.Name, w.durable, w.autoDelete, w.exclusive, false, w.args)
+		return err
+	})
 }
 
 func refused(err error) bool {
@@ -96,51 +128,46 @@ func refused(err error) bool {
 
 // kindFor is the kind of queue that does what a Spec asks.
 func (b *Broker) kindFor(s queue.Spec) string {
-	if s.Plain || s.Priorities && !b.version.atLeast(4, 3) {
+	if s.Shared || s.Priorities && !b.version.atLeast(4, 3) {
 		return classic
 	}
 	return quorum
 }
 
-// arguments are those of a new queue.
+// arguments are those of a new queue. Neither a limit of deliveries nor a way to the dead letters is among them: who reads sees to both. A server of 3.10
+// that is killed may end with the worker of its own dead letters, and keeps those that it does not confirm for minutes.
 func (b *Broker) arguments(s queue.Spec, kind string) amqp.Table {
-	if s.Plain {
-		return amqp.Table{}
+	args := amqp.Table{}
+	if s.Shared { // a foreign program declares it without any
+		return args
 	}
-	args := amqp.Table{"x-queue-type": kind}
 	if s.Priorities {
 		args["x-max-priority"] = int64(queue.MaxPriority)
 	}
 	if s.Expires > 0 {
 		args["x-expires"] = s.Expires.Milliseconds()
 	}
-	isDead := s.Name == s.DeadQueue()
-	switch {
-	case s.MaxLength > 0: // what is dropped would go to the dead letters, and so would go without them what has come too often
+	if s.MaxLength > 0 {
 		args["x-max-length"], args["x-overflow"] = int64(s.MaxLength), "drop-head"
-	case kind == quorum && s.MaxDeliveries > 0 && !isDead:
-		args["x-delivery-limit"] = int64(s.MaxDeliveries - 1) // it counts what comes back
-		args["x-dead-letter-exchange"], args["x-dead-letter-routing-key"] = "", s.DeadQueue()
-		args["x-dead-letter-strategy"], args["x-overflow"] = "at-least-once", "reject-publish"
 	}
-	if _, limited := args["x-delivery-limit"]; kind == quorum && !limited && b.version.atLeast(4, 0) {
+	if kind != quorum {
+		return args
+	}
+	args["x-queue-type"] = quorum
+	if b.version.atLeast(4, 0) {
 		args["x-delivery-limit"] = int64(-1) // or it would be 20
 	}
-	if kind == quorum && b.version.atLeast(3, 12) {
-		args["x-consumer-timeout"] = int64(queue.MaxDelay.Milliseconds())
+	if b.version.atLeast(3, 12) {
+		args["x-consumer-timeout"] = queue.MaxDelay.Milliseconds()
 	}
 	return args
 }
 
 // learn keeps what settling has to know.
 func (b *Broker) learn(s queue.Spec, w *want) {
-	f := facts{counts: w.kind == quorum, most: s.MaxDeliveries, dead: s.DeadQueue()}
-	if limit, ok := w.args["x-delivery-limit"].(int64); ok && f.counts && limit >= 0 {
-		f.most = int(limit) + 1
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.facts[s.Name] = f
+	b.facts[s.Name] = facts{counts: w.kind == quorum, most: s.MaxDeliveries, dead: s.DeadQueue()}
 }
 
 // want is how a queue is to be, and step by step how it is.
@@ -202,9 +229,24 @@ func (w *want) become(b *Broker, kind string, said bool) {
 		w.notes = append(w.notes, fmt.Sprintf("it is a %s queue, not a %s one", kind, w.kind))
 	}
 	w.kind, w.args = kind, b.arguments(w.s, kind)
-	if w.args["x-queue-type"] = kind; !said {
-		delete(w.args, "x-queue-type")
+	if delete(w.args, "x-queue-type"); said {
+		w.args["x-queue-type"] = kind
 	}
+}
+
+// unsupported is how a RabbitMQ refuses an argument that it does not know, or not for this kind of queue.
+var unsupported = regexp.MustCompile(`invalid arg '([^']+)' for`)
+
+// unknownArgument is what a server does not take; "": it refuses something else.
+func unknownArgument(err error) string {
+	var e *amqp.Error
+	if !errors.As(err, &e) || e.Code != amqp.PreconditionFailed {
+		return ""
+	}
+	if found := unsupported.FindStringSubmatch(e.Reason); found != nil {
+		return found[1]
+	}
+	return ""
 }
 
 func valueOf(text string) any {

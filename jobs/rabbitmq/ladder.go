@@ -3,6 +3,7 @@ package rabbitmq
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"strings"
 	"time"
 
@@ -36,9 +37,18 @@ func rungName(home string, rung time.Duration) string {
 	return name + short(home, queue.MaxText-len(name), sum[:16])
 }
 
-// keepAway publishes a message that comes to its queue later.
+// keepAway publishes a message that comes to its queue later: to the next higher rung where one refuses, as a quorum queue does that a server has lost track of.
 func (b *Broker) keepAway(ctx context.Context, home string, after time.Duration, p amqp.Publishing) error {
-	rung := rungFor(after)
+	for rung := rungFor(after); ; rung *= 2 {
+		err := b.keepOn(ctx, rung, home, p)
+		if !errors.Is(err, queue.ErrFull) || b.out.room() != nil || 2*rung > queue.MaxDelay {
+			return err
+		}
+		b.out.log("a queue refuses what is to be tried later", "queue", rungName(home, rung))
+	}
+}
+
+func (b *Broker) keepOn(ctx context.Context, rung time.Duration, home string, p amqp.Publishing) error {
 	name := rungName(home, rung)
 	if err := b.rung(ctx, name, home, rung); err != nil {
 		return err
@@ -60,6 +70,7 @@ func (b *Broker) rung(ctx context.Context, name, home string, rung time.Duration
 	if there && time.Since(last) < fresh {
 		return nil
 	}
+	_, missing := b.passive(ctx, name)
 	now := time.Now()
 	args := amqp.Table{"x-message-ttl": rung.Milliseconds(), "x-dead-letter-exchange": "", "x-dead-letter-routing-key": home,
 		"x-expires": (2*rung + 60*fresh).Milliseconds()}
@@ -71,6 +82,9 @@ func (b *Broker) rung(ctx context.Context, name, home string, rung time.Duration
 		return err
 	})
 	if err == nil {
+		if errors.Is(missing, queue.ErrUnknownQueue) {
+			b.made(name)
+		}
 		b.mu.Lock()
 		b.rungs[name] = now
 		b.mu.Unlock()

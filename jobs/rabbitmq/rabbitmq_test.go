@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,7 +26,7 @@ import (
 const (
 	envServer = "CANCHA_RABBITMQ"     // its address
 	envAPI    = "CANCHA_RABBITMQ_API" // of its management; "": all tests share one vhost
-	envScript = "CANCHA_RABBITMQ_SH"  // scripts/rabbitmq.sh, which kills and starts it; "": it is not killed
+	envScript = "CANCHA_RABBITMQ_SH"  // scripts/rabbitmq.sh, which starts and kills others; "": those tests are skipped
 )
 
 // server is the address of a RabbitMQ, in a vhost that only this test uses.
@@ -76,8 +77,9 @@ type connected struct {
 	all   []*rabbitmq.Broker
 }
 
-func newConnected(t testing.TB) *connected {
-	address := server(t)
+func newConnected(t testing.TB) *connected { return connectedTo(t, server(t)) }
+
+func connectedTo(t testing.TB, address string) *connected {
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
@@ -116,15 +118,60 @@ func dialed(t testing.TB, address string) *rabbitmq.Broker {
 	return b
 }
 
+// FetchesAhead says that a delivery which is on its way when a consumer is cancelled is returned, and counted, by the server.
+func (c *connected) FetchesAhead() {}
+
 func (c *connected) Break(t testing.TB) { c.proxy.cut() }
 func (c *connected) Mend(t testing.TB)  { c.proxy.listen(t) }
 
+// node is a server of a test's own: what is done to it hurts no other test.
+type node struct {
+	address, api string
+	env          []string
+}
+
+// startNode starts a server on ports so far above those of the one that all use, with lines for its configuration; the test's clean-up ends it.
+func startNode(t testing.TB, above int, conf string) *node {
+	t.Helper()
+	address := os.Getenv(envServer)
+	if os.Getenv(envScript) == "" {
+		t.Skip(envScript + " names no script that starts a RabbitMQ; make integration-rabbitmq has one")
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(u.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(port int) string { return net.JoinHostPort(u.Hostname(), strconv.Itoa(port)) }
+	port += above
+	n := &node{address: "amqp://guest:guest@" + at(port) + "/", api: "http://guest:guest@" + at(port+1),
+		env: append(os.Environ(), "RABBITMQ_TEST_PORT="+strconv.Itoa(port), "RABBITMQ_TEST_CONF="+conf)}
+	n.do(t, "fresh")
+	t.Cleanup(func() { n.do(t, "stop") })
+	return n
+}
+
+// do runs scripts/rabbitmq.sh on it.
+func (n *node) do(t testing.TB, arguments ...string) {
+	t.Helper()
+	c := exec.Command(os.Getenv(envScript), arguments...)
+	c.Env = n.env
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v: %s", arguments, err, out)
+	}
+}
+
 // restarted is a server that is killed, with what was connected to it: those would take messages when they are back.
-type restarted struct{ *connected }
+type restarted struct {
+	*connected
+	node *node
+}
 
 func (r restarted) Restart(t testing.TB) {
-	time.Sleep(noted)
-	script(t, "kill")
+	r.node.do(t, "kill")
 	r.mu.Lock()
 	for _, b := range r.all {
 		if err := b.Close(); err != nil {
@@ -132,18 +179,7 @@ func (r restarted) Restart(t testing.TB) {
 		}
 	}
 	r.mu.Unlock()
-	script(t, "start")
-}
-
-// noted is how long a server of 3.10 takes to write down that a quorum queue was made (its file names.dets, 3 s). Killed before, it starts again with that
-// queue without its messages, and without a leader: who consumes it waits for ever.
-const noted = 5 * time.Second
-
-func script(t testing.TB, verb string) {
-	t.Helper()
-	if out, err := exec.Command(os.Getenv(envScript), verb).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v: %s", verb, err, out)
-	}
+	r.node.do(t, "start")
 }
 
 // proxy passes on what comes, until it is cut.
@@ -220,15 +256,13 @@ func (p *proxy) cut() {
 	p.work.Wait()
 }
 
-// lacks is what a server of 3.10 cannot do: nothing, once its quorum queues are noted.
-var lacks = map[string]string{}
-
 func TestBroker(t *testing.T) {
-	if os.Getenv(envScript) == "" {
-		jobstest.TestBroker(t, func(t *testing.T) jobstest.Bench { return newConnected(t) }, lacks)
-		return
-	}
-	jobstest.TestBroker(t, func(t *testing.T) jobstest.Bench { return restarted{newConnected(t)} }, lacks)
+	jobstest.TestBroker(t, func(t *testing.T) jobstest.Bench { return newConnected(t) }, nil)
+}
+
+func TestRestart(t *testing.T) {
+	n := startNode(t, 10, "")
+	jobstest.TestRestart(t, func(t *testing.T) jobstest.Bench { return restarted{connectedTo(t, n.address), n} })
 }
 
 func TestJobs(t *testing.T) {

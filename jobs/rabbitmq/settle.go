@@ -2,6 +2,7 @@ package rabbitmq
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -111,10 +112,30 @@ func (h *held) dead(ctx context.Context, reason string) error {
 	})
 }
 
-// bury makes a dead letter of a message that comes once too often.
+// bury makes a dead letter of a message that comes once too often, as soon as there is room for one.
 func (h *held) bury() {
 	h.count--
-	if err := h.Settle(h.c.b.ctx, queue.Outcome{Verdict: queue.Dead, Reason: queue.ReasonLimit}); err != nil {
-		h.c.b.out.log("a message over its limit of deliveries stays", "queue", h.c.name, "error", err)
+	for h.c.living.Err() == nil {
+		err := h.Settle(h.c.living, queue.Outcome{Verdict: queue.Dead, Reason: queue.ReasonLimit})
+		if err == nil || errors.Is(err, queue.ErrLost) || errors.Is(err, queue.ErrClosed) {
+			return
+		}
+		h.c.b.in.log("a message over its limit of deliveries stays for now", "queue", h.c.name, "error", err)
+		sleep(h.c.living, time.Second)
 	}
+}
+
+// uncounted tells whether a message comes again that its queue does not count.
+func (h *held) uncounted() bool {
+	_, counted := h.d.Headers[headerDelivered]
+	return h.d.Redelivered && !counted
+}
+
+// recount puts a message behind the others of its queue, with how often it has come: in a queue that only tells that it has come before, the next one would
+// find no more than that. False: it could not be.
+func (h *held) recount(ctx context.Context) bool {
+	h.count--
+	p := h.afresh()
+	h.count++
+	return h.c.b.put(ctx, h.c.name, []amqp.Publishing{p}) == nil && h.s.ch.Ack(h.d.DeliveryTag, false) == nil
 }

@@ -50,10 +50,10 @@ type input struct {
 func Queues() []queue.Spec {
 	const deliveries = 20 // more than any job is tried: it ends a message that kills who reads it
 	return []queue.Spec{
-		{Name: job.QueueJobs, MaxDeliveries: deliveries, Priorities: true, Plain: true},
-		{Name: job.QueueCPU, MaxDeliveries: deliveries, Priorities: true, Plain: true, Dead: job.QueueLost},
-		{Name: job.QueueGPU, MaxDeliveries: deliveries, Priorities: true, Plain: true, Dead: job.QueueLost},
-		{Name: job.QueueResults, Plain: true},
+		{Name: job.QueueJobs, MaxDeliveries: deliveries, Priorities: true, Shared: true},
+		{Name: job.QueueCPU, MaxDeliveries: deliveries, Priorities: true, Shared: true, Dead: job.QueueLost},
+		{Name: job.QueueGPU, MaxDeliveries: deliveries, Priorities: true, Shared: true, Dead: job.QueueLost},
+		{Name: job.QueueResults, Shared: true},
 		{Name: job.QueueReports, MaxDeliveries: deliveries},
 		{Name: job.QueueControl, MaxDeliveries: deliveries},
 	}
