@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration integration-rabbitmq integration-pika integration-spark parquet onnx mllib postgres kubernetes windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest bench-spark chaos jobs-chaos resume nexmark endless kernelspec cuda cuda-test ptx
+.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration integration-rabbitmq integration-pika integration-spark parquet onnx mllib postgres kubernetes windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest bench-spark bench-jobs chaos jobs-chaos resume nexmark endless kernelspec cuda cuda-test ptx
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -188,6 +188,9 @@ bench-peers: ## minutes, Nexmark and latency beside Flink 2.3, Spark 4.0 and Duc
 
 bench-spark: ## one plan on the local engine and on Spark local[2], over one topic of a real Kafka, in turns (ten minutes; Java 17, Maven, pip); table in out/bench-spark/spark.md
 	KAFKA_HEAP=1g scripts/kafka.sh with scripts/bench-spark.sh
+
+bench-jobs: ## jobs that do nothing, embedded and over a RabbitMQ, beside Celery's on it, in turns (ten minutes; Debian's rabbitmq-server, Celery from PyPI); table in out/bench-jobs/jobs.md
+	PYTHON=$(PYTHON) scripts/bench-jobs.sh $(FLAGS)
 
 bench-forest: out/forest/python/made ## random forests beside scikit-learn, oneDAL, LightGBM, XGBoost and onnxruntime, five turns (hours; FLAGS="-rows 100k -depths 12 -turns 1": minutes); table in out/forest/forest.md
 	go run ./bench/forest -python out/forest/python/bin/python $(FLAGS)

@@ -105,7 +105,7 @@ func TestParts(t *testing.T) {
 	tree := os.DirFS("../..")
 	notTests := []string{
 		"help", "build", "lab", "dist", "symbols", "kernelspec", "cuda", "ptx", "test-all",
-		"bench", "bench-kernel", "bench-stream", "bench-gpu", "bench-rooms", "bench-peers", "bench-checkpoint", "bench-forest", "bench-spark",
+		"bench", "bench-kernel", "bench-stream", "bench-gpu", "bench-rooms", "bench-peers", "bench-checkpoint", "bench-forest", "bench-spark", "bench-jobs",
 	}
 	targets := map[string]bool{} // whether a part calls it
 	for _, m := range regexp.MustCompile(`(?m)^([a-z-]+):.*## `).FindAllStringSubmatch(readDoc(t, tree, "Makefile"), -1) {
