@@ -65,7 +65,9 @@ func Open(ctx context.Context, c Config) (*Cluster, error) {
 	return k, nil
 }
 
-func newCluster(c Config) *Cluster { return &Cluster{config: c, lead: lead{taken: make(chan struct{})}} }
+func newCluster(c Config) *Cluster {
+	return &Cluster{config: c, lead: lead{taken: make(chan struct{})}}
+}
 
 func (k *Cluster) open(ctx context.Context) error {
 	folder, err := k.folder()
