@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
@@ -37,8 +39,8 @@ var workloads = map[string][]string{
 type cluster struct {
 	objects  []runtime.Object // of Kubernetes
 	scaled   []ScaledObject
-	rules    []PrometheusRule
-	monitors []ServiceMonitor
+	rules    []monitoring.PrometheusRule
+	monitors []monitoring.ServiceMonitor
 }
 
 // workload is what runs pods.
@@ -146,6 +148,10 @@ func TestStrict(t *testing.T) {
 	var scaled []ScaledObject
 	if err := decodeOwn([]byte("apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nspec: {minReplicas: 0}\n"), &scaled); err == nil {
 		t.Error("KEDA has no minReplicas")
+	}
+	var monitors []monitoring.ServiceMonitor
+	if err := decodeOwn([]byte("apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nspec: {selector: {}, endpoints: [{ports: http}]}\n"), &monitors); err == nil {
+		t.Error("an endpoint has no ports")
 	}
 }
 
@@ -424,7 +430,7 @@ func TestCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rules struct {
-		Groups []Group `json:"groups"`
+		Groups []monitoring.RuleGroup `json:"groups"`
 	}
 	if err := yaml.UnmarshalStrict(text, &rules); err != nil {
 		t.Fatal(err)
@@ -453,8 +459,8 @@ func TestMonitors(t *testing.T) {
 			}) {
 				t.Errorf("%s: no service %v has a port %s", m.Name, m.Spec.Selector.MatchLabels, e.Port)
 			}
-			if len(e.Relabelings) != 1 || !bytes.Contains(rules, []byte(`up{job="`+e.Relabelings[0].Replacement+`"}`)) {
-				t.Errorf("%s: no rule knows the job %+v", m.Name, e.Relabelings)
+			if len(e.RelabelConfigs) != 1 || e.RelabelConfigs[0].Replacement == nil || !bytes.Contains(rules, []byte(`up{job="`+*e.RelabelConfigs[0].Replacement+`"}`)) {
+				t.Errorf("%s: no rule knows the job %+v", m.Name, e.RelabelConfigs)
 			}
 		}
 	}
@@ -466,7 +472,7 @@ func TestScore(t *testing.T) {
 	if program == "" {
 		t.Skip("KUBE_SCORE does not name kube-score: scripts/kubernetes.sh gets it")
 	}
-	for name := range workloads {
+	for _, name := range append(slices.Sorted(maps.Keys(workloads)), "../base") {
 		t.Run(name, func(t *testing.T) {
 			_, text := build(t, name)
 			score := exec.CommandContext(t.Context(), program, "score", "--output-format", "ci", "-")
