@@ -3,6 +3,9 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,6 +35,45 @@ func (s *site) metrics() map[string]float64 {
 		all[line[:at]] = value
 	}
 	return all
+}
+
+// listed compares names, kinds and labels of what is written with deploy/metrics.txt, which rules and dashboards are held against.
+func (s *site) listed() {
+	s.Helper()
+	text, err := os.ReadFile("../../deploy/metrics.txt")
+	if err != nil {
+		s.Fatal(err)
+	}
+	want, got := map[string]string{}, map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^(cancha_jobs\w+) \| (\w+) \|([^|]*)\|`).FindAllStringSubmatch(string(text), -1) {
+		labels := strings.FieldsFunc(m[3], func(r rune) bool { return r == ' ' || r == ',' })
+		slices.Sort(labels)
+		want[m[1]] = m[2] + " " + strings.Join(labels, ",")
+	}
+	_, body := s.ask("GET", "metrics", "", nil)
+	for _, m := range regexp.MustCompile(`(?m)^# TYPE (cancha_jobs\w+) (\w+)\n\w+(?:\{(.*)\})? `).FindAllStringSubmatch(body, -1) {
+		var labels []string
+		for _, l := range regexp.MustCompile(`(\w+)="`).FindAllStringSubmatch(m[3], -1) {
+			if l[1] != "le" { // every histogram's
+				labels = append(labels, l[1])
+			}
+		}
+		slices.Sort(labels)
+		got[m[1]] = m[2] + " " + strings.Join(labels, ",")
+	}
+	for name := range want {
+		if got[name] != want[name] {
+			s.Errorf("deploy/metrics.txt has %s as %q, and it is written as %q", name, want[name], got[name])
+		}
+	}
+	for name := range got {
+		if want[name] == "" {
+			s.Errorf("deploy/metrics.txt does not list %s", name)
+		}
+	}
+	if len(got) < 20 {
+		s.Errorf("%d metrics seen: the page has been misread", len(got))
+	}
 }
 
 // TestMetrics: what Prometheus reads after jobs that completed, failed, run and wait.
@@ -90,6 +132,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s is of another house", series)
 		}
 	}
+	s.listed()
 	var stats struct {
 		Open   map[string]int
 		Demand map[string]struct{ Unserved int }
