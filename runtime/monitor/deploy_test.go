@@ -25,14 +25,14 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// listed are the metrics of deploy/metrics.txt, those of jobs and of RabbitMQ, and the series that histograms have.
-func listed(t *testing.T) (names []string, series map[string]bool) {
+// listed are the metrics of deploy/metrics.txt, those of jobs and of RabbitMQ, and the series that histograms have, each with its labels.
+func listed(t *testing.T) (names []string, series map[string][]string) {
 	t.Helper()
 	text, err := os.ReadFile("../../deploy/metrics.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	series = map[string]bool{}
+	series = map[string][]string{}
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
@@ -41,14 +41,15 @@ func listed(t *testing.T) (names []string, series map[string]bool) {
 		for i, f := range fields {
 			fields[i] = strings.TrimSpace(f)
 		}
-		if len(fields) != 4 || !slices.Contains([]string{"counter", "gauge", "histogram"}, fields[1]) || series[fields[0]] {
+		if len(fields) != 4 || !slices.Contains([]string{"counter", "gauge", "histogram"}, fields[1]) || series[fields[0]] != nil {
 			t.Errorf("deploy/metrics.txt: %q is no line, or the name's second", line)
 			continue
 		}
-		names, series[fields[0]] = append(names, fields[0]), true
+		labels := append(strings.FieldsFunc(fields[2], func(r rune) bool { return r == ' ' || r == ',' }), "job", "instance") // Prometheus sets these
+		names, series[fields[0]] = append(names, fields[0]), labels
 		if fields[1] == "histogram" {
 			for _, end := range []string{"_bucket", "_sum", "_count"} {
-				series[fields[0]+end] = true
+				series[fields[0]+end] = append(slices.Clone(labels), "le")
 			}
 		}
 	}
@@ -69,7 +70,7 @@ func TestDeploy(t *testing.T) {
 		}
 	}
 	used := map[string]bool{}
-	expressions := 0
+	expressions, selectors := 0, 0
 	for file, list := range deployed(t) {
 		for _, e := range list {
 			expressions++
@@ -79,14 +80,26 @@ func TestDeploy(t *testing.T) {
 			}
 			for _, name := range names {
 				used[name] = true
-				if !there[name] && !series[name] {
+				if !there[name] && series[name] == nil {
 					t.Errorf("%s: %s: there is no metric %s", file, e, name)
 				}
 			}
 		}
 	}
-	if expressions < 100 {
-		t.Errorf("%d expressions seen: the files have been misread", expressions)
+	for file, list := range deployed(t) {
+		for _, e := range list {
+			for _, m := range regexp.MustCompile(`(\w+)\{([^}]*)\}`).FindAllStringSubmatch(e, -1) {
+				for _, label := range regexp.MustCompile(`(\w+)\s*(?:=~|!~|!=|=)`).FindAllStringSubmatch(m[2], -1) {
+					selectors++
+					if labels := series[m[1]]; labels != nil && !slices.Contains(labels, label[1]) {
+						t.Errorf("%s: %s: %s has no label %s", file, e, m[1], label[1])
+					}
+				}
+			}
+		}
+	}
+	if expressions < 100 || selectors < 50 {
+		t.Errorf("%d expressions with %d labels seen: the files have been misread", expressions, selectors)
 	}
 	for name := range there {
 		if strings.HasPrefix(name, "cancha_") && !used[name] {
