@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // started are the command lines of this program in a file of Compose or Kubernetes, each without the program's name.
@@ -157,5 +159,73 @@ func TestJobsEnvironment(t *testing.T) {
 	}
 	if o, err := parseScheduler(nil); err != nil || o.folder != "/there" {
 		t.Errorf("got %+v, %v", o, err)
+	}
+}
+
+// block is the indented lines of a page behind a line of it.
+func block(t *testing.T, page, behind string) (lines []string) {
+	t.Helper()
+	_, rest, ok := strings.Cut(page, behind+"\n\n")
+	if !ok {
+		t.Fatalf("no line %q", behind)
+	}
+	for line := range strings.Lines(rest) {
+		if !strings.HasPrefix(line, "    ") {
+			break
+		}
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	return lines
+}
+
+// The commands of docs/jobs.md for one machine run as they stand there.
+func TestJobsPage(t *testing.T) {
+	text, err := os.ReadFile("../../docs/jobs.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, folder := string(text), t.TempDir()
+	for name, value := range map[string]string{rabbitVariable: "", jobsVariable: filepath.Join(folder, "jobs"), jobsHTTPVariable: "127.0.0.1:0"} {
+		t.Setenv(name, value)
+	}
+	for _, line := range block(t, page, "and so does each worker:") {
+		c := cancha(t, folder, strings.Fields(line)[1:]...)
+		c.Cancel = func() error { return c.Process.Signal(os.Interrupt) } // as ^C, at the end of the test
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := c.Wait(); c.ProcessState.ExitCode() != 0 {
+				t.Errorf("%s: %v", line, err)
+			}
+		})
+	}
+	lines := append(block(t, page, "From a third:"), block(t, page, "it prints the table once more.")...)
+	if len(lines) != 9 {
+		t.Fatalf("%d commands: the page has been misread", len(lines))
+	}
+	awaitServed(t, folder)
+	for _, line := range lines {
+		code, stdout, stderr := outcome(t, folder, strings.Fields(line)[1:]...)
+		if code != 0 {
+			t.Errorf("%s: exit code %d, %s%s", line, code, stdout, stderr)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(folder, "report/report.md")); err != nil || !strings.Contains(string(text), "4 jobs (3 completed, 1 cancelled)") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// awaitServed waits until the scheduler serves its folder, as a person does who reads that it is there.
+func awaitServed(t *testing.T, folder string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	b, err := waitForJobs(ctx, filepath.Join(folder, "jobs"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
