@@ -123,6 +123,13 @@ func TestMap(t *testing.T) {
 	if err != nil || fmt.Sprint(squares) != "[1 4 9 16]" {
 		t.Errorf("got %v, %v", squares, err)
 	}
+	words, err := jobs.Map(t.Context(), k, []string{"a", "b"}, func(_ context.Context, s string) (string, error) { return s + s, nil }) // another call, the same worker
+	if err != nil || fmt.Sprint(words) != "[aa bb]" {
+		t.Errorf("got %v, %v", words, err)
+	}
+	if all, err := k.Workers(t.Context()); err != nil || len(all) != 2 {
+		t.Errorf("%d workers, %v", len(all), err)
+	}
 	_, err = jobs.Map(t.Context(), k, make([]int, 50), func(ctx context.Context, _ int) (int, error) { return 0, jobs.Final(errors.New("no")) })
 	if err == nil || !strings.Contains(err.Error(), "is failed: no") {
 		t.Errorf("got %v", err)

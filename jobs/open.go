@@ -50,6 +50,7 @@ type Cluster struct {
 	closers []func() error
 	workers []*worker.Worker
 	lead    lead
+	maps    calls
 }
 
 // Open opens jobs. The context is for the call alone; Close ends what it has begun.
