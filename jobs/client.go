@@ -205,6 +205,24 @@ type answers struct {
 	mu      sync.Mutex
 	waiting map[string]*ended
 	asked   map[string]chan []byte
+	old     []string // ids that have ended, the first one first
+	kept    int      // bytes of their results
+}
+
+// Bounds of the results that are kept; of older ones the scheduler is asked.
+const (
+	mostKept      = 10_000
+	mostKeptBytes = 64 << 20
+)
+
+// keep keeps how a job has ended, and forgets older ones.
+func (a *answers) keep(id string, r *Result) {
+	a.old, a.kept = append(a.old, id), a.kept+len(r.Value)
+	for len(a.old) > mostKept || a.kept > mostKeptBytes && len(a.old) > 1 {
+		a.kept -= len(a.waiting[a.old[0]].result.Value)
+		delete(a.waiting, a.old[0])
+		a.old = a.old[1:]
+	}
 }
 
 // ended is a job's end; done is closed when it is there.
@@ -271,6 +289,7 @@ func (a *answers) take(d *queue.Delivery) {
 	}
 	e.result = &Result{o.ID, o.Type, o.Status, o.Error, o.Result, o.Worker, o.Device, o.Reason, o.Begun, o.Seconds, o.Queued}
 	close(e.done)
+	a.keep(d.CorrelationID, e.result)
 }
 
 func (a *answers) expect(id string) {

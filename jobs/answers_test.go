@@ -1,0 +1,35 @@
+package jobs
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"cancha/jobs/queue"
+)
+
+// Results are forgotten when there are too many of them, or too large ones, the oldest first.
+func TestKept(t *testing.T) {
+	a := &answers{waiting: map[string]*ended{}}
+	take := func(id string, bytes int) *ended {
+		a.expect(id)
+		e := a.of(id)
+		body, err := json.Marshal(map[string]any{"job_id": id, "status": "completed", "result": make([]byte, bytes)}) // base64: 4 bytes for 3
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.take(&queue.Delivery{Message: queue.Message{CorrelationID: id, Body: body}})
+		return e
+	}
+	first := take("first", 0)
+	for i := range mostKept {
+		take(fmt.Sprint(i), 0)
+	}
+	if a.of("first") != nil || a.of("0") == nil || first.result.ID != "first" {
+		t.Errorf("the first is kept: %v", a.of("first"))
+	}
+	take("large", mostKeptBytes)
+	if a.of("large") == nil || len(a.waiting) != 1 {
+		t.Errorf("%d are kept beside a large one", len(a.waiting)-1)
+	}
+}
