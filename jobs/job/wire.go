@@ -38,7 +38,11 @@ const HeaderAttempt = "cancha-attempt"
 // Beat is what a worker tells of itself, now and then and when something changes: announced, and not kept.
 type Beat struct {
 	Worker placement.Worker `json:"worker"` // without what runs
-	Host   string           `json:"host,omitempty"`
+	// Process tells apart processes that call themselves by the same id, of which one works; "": it does not say.
+	Process string `json:"process,omitempty"`
+	// Echo is set in what a scheduler says to itself, to know that it hears; all else is empty then.
+	Echo string `json:"echo,omitempty"`
+	Host string `json:"host,omitempty"`
 	// Running are the attempts that it has begun, and Claims those that it wants to begin.
 	Running []Run   `json:"running,omitempty"`
 	Claims  []Claim `json:"claims,omitempty"`
@@ -66,6 +70,7 @@ type Claim struct {
 
 // Order is what the scheduler says to a worker about an attempt: announced, and not kept.
 type Order struct {
+	Process string  `json:"process,omitempty"` // whom it is for; "": whoever has the id
 	Job     string  `json:"job"`
 	Attempt int     `json:"attempt"`
 	Verdict Verdict `json:"verdict"`
@@ -78,6 +83,7 @@ type Verdict string
 const (
 	Begin Verdict = "begin" // the claim is granted
 	Drop  Verdict = "drop"  // nobody wants it any more: a claimed one does not begin, a running one stops, and its message is done
+	Leave Verdict = "leave" // another process has the worker's id, and lives: this one ends. There is no job
 	Later Verdict = "later" // whether it still runs elsewhere is not known yet: its message is to come again after a second
 )
 

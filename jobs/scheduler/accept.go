@@ -11,8 +11,8 @@ import (
 )
 
 // accept takes a submission in. One that was there before is answered with what became of it. One that nobody can run fails, and refused says why. An error is
-// the store's: the submission is to come again.
-func (s *state) accept(m *queue.Message, now time.Time) (refused string, err error) {
+// the store's: the submission is to come again. again tells that it has been handed out before.
+func (s *state) accept(m *queue.Message, again bool, now time.Time) (refused string, err error) {
 	spec, invalid := job.Read(m)
 	if spec.ID == "" || len(spec.ID) > job.MaxText {
 		spec.ID = s.newID()
@@ -31,21 +31,27 @@ func (s *state) accept(m *queue.Message, now time.Time) (refused string, err err
 		s.refuse(spec, invalid, now)
 		return invalid.Error(), nil
 	}
-	return "", s.admit(spec, now)
+	return "", s.admit(spec, again, now)
 }
 
 // find returns a job, whether it has ended or not. Of one that has ended just now the store may not know, or may know another state: a job that was to wait for
 // it would wait for ever, and one that is submitted again would run again.
 func (s *state) find(id string) (*job.Job, error) {
-	if t := s.tasks[id]; t != nil {
-		return t.Job, nil
-	}
-	for _, e := range []effects{s.effects, s.flying} {
-		if j := e.changed[id]; j != nil {
-			return j, nil
-		}
+	if j := s.recent(id); j != nil {
+		return j, nil
 	}
 	return s.past.Get(id)
+}
+
+// recent returns a job that has not ended, or of whose end the store does not know; nil: ask that.
+func (s *state) recent(id string) *job.Job {
+	if t := s.tasks[id]; t != nil {
+		return t.Job
+	}
+	if j := s.changed[id]; j != nil {
+		return j
+	}
+	return s.flying.changed[id]
 }
 
 // byKey returns the job that has a key, or had it last.
@@ -74,14 +80,14 @@ func (s *state) refuse(spec job.Spec, why error, now time.Time) {
 	s.end(t, job.Failed, why.Error(), now)
 }
 
-// admit makes a job of a submission.
-func (s *state) admit(spec job.Spec, now time.Time) error {
+// admit makes a job of a submission. One that a scheduler before has had in hand may have been given by it.
+func (s *state) admit(spec job.Spec, again bool, now time.Time) error {
 	same, err := s.same(spec)
 	if err != nil {
 		return err
 	}
 	work, _ := spec.Work() // it was looked at by Read
-	t := &task{Job: &job.Job{Spec: spec, State: job.Queued, Submitted: now}, work: work}
+	t := &task{Job: &job.Job{Spec: spec, State: job.Queued, Submitted: now}, work: work, before: again && s.unsure()}
 	s.tasks[spec.ID] = t
 	s.note(t.Job, now)
 	s.bound(t)
@@ -166,7 +172,21 @@ func (s *state) enqueue(t *task, now time.Time) {
 		s.later.add(t.ID, at)
 		return
 	}
-	t.ready, t.Reason = now, ""
+	if t.before && s.unsure() {
+		t.Reason = "a scheduler that was killed may have given it to a worker, which would tell within " + s.grace().String()
+		s.held = append(s.held, t)
+		return
+	}
+	t.Reason = ""
+	s.stand(t, now)
+}
+
+// stand has a job wait from now on.
+func (s *state) stand(t *task, now time.Time) {
+	t.ready, t.before = now, false
+	if !s.knows(t.Type) {
+		s.strange.add(t.ID, now.Add(s.settings.Unknown))
+	}
 	s.wait(t)
 }
 

@@ -16,7 +16,7 @@ func BenchmarkQueued(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			s := newBench(&testing.T{})
 			for i := range n {
-				if _, err := s.accept(&queue.Message{Body: fmt.Appendf(nil, `{"job_type":"t","job_id":"%d"}`, i)}, s.now); err != nil {
+				if _, err := s.accept(&queue.Message{Body: fmt.Appendf(nil, `{"job_type":"t","job_id":"%d"}`, i)}, false, s.now); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -40,7 +40,7 @@ func BenchmarkQueued(b *testing.B) {
 				for _, c := range beat.Claims {
 					s.report(&job.Report{Job: c.Job, Attempt: 1, Worker: "w", Device: placement.CPU, Ran: 0.001}, s.now)
 				}
-				if _, err := s.accept(&queue.Message{Body: fmt.Appendf(nil, `{"job_type":"t","job_id":"more-%d"}`, i)}, s.now); err != nil {
+				if _, err := s.accept(&queue.Message{Body: fmt.Appendf(nil, `{"job_type":"t","job_id":"more-%d"}`, i)}, false, s.now); err != nil {
 					b.Fatal(err)
 				}
 			}

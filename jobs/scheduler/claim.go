@@ -14,16 +14,20 @@ func (s *state) beat(b *job.Beat, now time.Time) {
 		s.counts["beats that make no sense"]++
 		return
 	}
+	w := s.workers[b.Worker.ID]
+	if w != nil && !s.speaks(w, b, now) {
+		return
+	}
 	if b.Gone {
 		s.gone(b.Worker.ID, now)
 		return
 	}
-	w := s.workers[b.Worker.ID]
-	if w == nil {
-		w = &worker{}
+	if w = s.workers[b.Worker.ID]; w == nil {
+		w = &worker{process: b.Process}
 		s.workers[b.Worker.ID] = w
 		s.replan = true
 	}
+	s.learn(&b.Worker)
 	s.replan = s.replan || w.Draining != b.Worker.Draining
 	w.Worker, w.host, w.heard, w.running = b.Worker, b.Host, now, map[string]job.Run{}
 	for _, r := range b.Running {
@@ -38,6 +42,32 @@ func (s *state) beat(b *job.Beat, now time.Time) {
 	case w.free.IsZero():
 		w.free = now
 	}
+}
+
+// speaks tells whether a beat is of the process that has the worker's id. Of two that call themselves so, the first one has it: the other is told to leave as soon as
+// the first has been heard of once more, and takes its place when that was silent for two beats, or said that it is gone.
+func (s *state) speaks(w *worker, b *job.Beat, now time.Time) bool {
+	switch {
+	case w.process == "" || b.Process == w.process:
+		w.process = b.Process
+		if w.rival != "" && now.Sub(w.since) > s.settings.Lease/(2*beats) { // not by what was on its way when it was killed
+			s.counts["workers refused"]++
+			s.order(w.ID, job.Order{Process: w.rival, Verdict: job.Leave})
+			w.rival = ""
+		}
+		return true
+	case b.Gone:
+		if w.rival == b.Process {
+			w.rival = ""
+		}
+		return false
+	case now.Sub(w.heard) > s.grace() && !s.deaf(now):
+		s.lose(w, now)
+		return true
+	case w.rival != b.Process:
+		w.rival, w.since = b.Process, now
+	}
+	return false
 }
 
 // adopted returns an open job. An attempt that is later than any of which this scheduler knows was given by the one before it, which was killed between
@@ -55,6 +85,8 @@ func (s *state) adopted(id string, attempt int, now time.Time) *task {
 func (s *state) goesOn(w *worker, r job.Run, now time.Time) {
 	t := s.adopted(r.Job, r.Attempt, now)
 	switch {
+	case t == nil && s.unsure(): // its submission may come again
+		return
 	case t == nil, t.Attempt != r.Attempt, t.State == job.Queued, t.State == job.Running && t.Worker != w.ID:
 		s.order(w.ID, job.Order{Job: r.Job, Attempt: r.Attempt, Verdict: job.Drop})
 		return
@@ -78,13 +110,16 @@ func (s *state) claim(w *worker, c job.Claim, now time.Time) job.Verdict {
 	case t.Worker == w.ID && c.Token == t.token: // the answer to the same claim was lost
 		t.heard = now
 		return job.Begin
-	case t.Worker != w.ID && s.alive(t, now):
+	case t.Worker != w.ID && (s.deaf(now) || s.alive(t, now)):
 		return job.Later
 	}
 	// A worker does not claim what it runs: if it asks for its own, the process was another one, which is gone.
 	if t.Begun >= t.MaxAttempts() {
 		s.end(t, job.Dead, "its worker ended, or its attempts failed, as often as it may be tried", now)
 		return job.Drop
+	}
+	if t.State == job.Running {
+		s.counts["attempts lost"]++
 	}
 	t.token = c.Token
 	s.begin(t, w, now, now)
@@ -100,7 +135,7 @@ func (s *state) alive(t *task, now time.Time) bool {
 // begin notes that a worker runs a job.
 func (s *state) begin(t *task, w *worker, since, now time.Time) {
 	t.Begun++
-	t.heard = now
+	t.heard, t.before = now, false
 	t.Started, t.Worker, t.WorkerType, t.Model = since, w.ID, w.Device, w.Model
 	if t.State == job.Running {
 		s.note(t.Job, now)

@@ -20,6 +20,11 @@ func (s *Scheduler) run() {
 	next, flying := cargo{effects: newEffects()}, false
 	for turn := []input(nil); s.ctx.Err() == nil; turn = s.wait(&flying) { // the first is for what the store had
 		now := time.Now()
+		if err := s.store.Leads(); errors.Is(err, store.ErrDeposed) {
+			s.lost(err)
+			break
+		}
+		s.say(now)
 		if late := now.Sub(expected); late > s.state.settings.Lease/beats {
 			s.logger.Warn("jobs/scheduler: it did not run for a while; workers get that time", "late", late)
 			s.state.slept(late)
@@ -46,8 +51,17 @@ func (s *Scheduler) run() {
 		expected = now.Add(s.pause()) // from the turn's begin: it may be stopped in the middle of one
 	}
 	if flying {
-		<-s.landed
+		s.finish()
 	}
+}
+
+// finishing is for how long a scheduler that is closed goes on with what is under way, so that its follower need not wonder whether that was done.
+const finishing = 2 * time.Second
+
+func (s *Scheduler) finish() {
+	stop := time.AfterFunc(finishing, s.stop)
+	defer stop.Stop()
+	<-s.landed
 }
 
 // cargo is what is to be done, and who hears when it is: messages are acknowledged, and who has asked is answered.
@@ -69,7 +83,7 @@ func (s *Scheduler) fly(c cargo) {
 		c.measures, _ = json.Marshal(s.state.history) // of finite numbers
 	}
 	s.acks.Go(func() {
-		if s.carryOut(&c) {
+		if s.whole = s.carryOut(&c); s.whole {
 			s.acknowledge(c.handled)
 			for _, asked := range c.asked {
 				close(asked)
@@ -81,7 +95,7 @@ func (s *Scheduler) fly(c cargo) {
 
 func asked(turn []input) (all []chan struct{}) {
 	for _, i := range turn {
-		if i.asked != nil {
+		if i.asked != nil && !i.reads {
 			all = append(all, i.asked)
 		}
 	}
@@ -125,17 +139,16 @@ const longest = time.Second
 
 // pause is in what time the next turn is at the latest, unless the scheduler is stopped from outside.
 func (s *Scheduler) pause() time.Duration {
-	wait := longest
-	if at := s.due(); !at.IsZero() {
-		wait = min(max(time.Until(at), 0), longest)
-	}
-	return wait
+	return min(max(time.Until(s.due()), 0), longest)
 }
 
 // due is when the next turn is at the latest.
 func (s *Scheduler) due() time.Time {
-	at := s.state.next()
-	if s.state.replan && (at.IsZero() || s.plan.Before(at)) {
+	at := s.said.Add(s.beat())
+	if next := s.state.next(time.Now()); !next.IsZero() && next.Before(at) {
+		at = next
+	}
+	if s.state.replan && s.plan.Before(at) {
 		at = s.plan
 	}
 	return at
@@ -155,15 +168,23 @@ func (s *Scheduler) handle(turn []input, now time.Time) (handled []settling) {
 			s.state.beat(i.beat, now)
 		case i.ask != nil:
 			i.ask(s.state, now)
+			if i.reads {
+				close(i.asked)
+			}
+		case i.echo:
+			s.state.echo(now)
 		case i.submission != nil:
-			refused, err := s.state.accept(&i.submission.Message, now)
+			refused, err := s.state.accept(&i.submission.Message, i.submission.Count > 1, now)
 			if err != nil {
 				s.again(i.submission, err)
 				continue
 			}
 			handled = append(handled, settling{i.submission, refused})
 		case i.report != nil:
-			s.reported(i.report, now)
+			if err := s.reported(i.report, now); err != nil {
+				s.again(i.report, err)
+				continue
+			}
 			handled = append(handled, settling{i.report, ""})
 		case i.lost != nil:
 			s.state.worn(i.lost, now)
@@ -185,13 +206,14 @@ func (s *Scheduler) again(d *queue.Delivery, err error) {
 	})
 }
 
-func (s *Scheduler) reported(d *queue.Delivery, now time.Time) {
+// reported takes a report in; the error tells that it is to come again.
+func (s *Scheduler) reported(d *queue.Delivery, now time.Time) error {
 	r := &job.Report{}
 	if err := json.Unmarshal(d.Body, r); err != nil {
 		s.logger.Error("jobs/scheduler: a report that cannot be read", "id", d.ID, "error", err)
-		return
+		return nil
 	}
-	s.state.report(r, now)
+	return s.state.report(r, now)
 }
 
 // carryOut does what is to be done: what has changed is committed and what is to be sent is published, at once, again and again until it works. It is false
@@ -199,7 +221,7 @@ func (s *Scheduler) reported(d *queue.Delivery, now time.Time) {
 func (s *Scheduler) carryOut(c *cargo) bool {
 	tasks := []func(context.Context) error{}
 	if changes := s.changes(c); len(changes.Jobs)+len(changes.Sent) > 0 {
-		tasks = append(tasks, func(context.Context) error { return s.store.Commit(changes) })
+		tasks = append(tasks, func(context.Context) error { return s.commit(changes) })
 	}
 	by := map[string][]outgoing{}
 	for _, m := range c.messages {
@@ -218,6 +240,15 @@ func (s *Scheduler) carryOut(c *cargo) bool {
 		}
 	}
 	return true
+}
+
+// commit puts changes down. Where the store is another scheduler's by now, this one ends.
+func (s *Scheduler) commit(c *store.Changes) error {
+	err := s.store.Commit(c)
+	if errors.Is(err, store.ErrDeposed) {
+		s.lost(err)
+	}
+	return err
 }
 
 // changes are what the store is to put down.
@@ -251,7 +282,7 @@ func (s *Scheduler) together(tasks []func(context.Context) error) (failed []func
 	errs := make([]error, len(tasks))
 	var all sync.WaitGroup
 	for i, task := range tasks {
-		all.Go(func() { errs[i] = task(s.ctx) })
+		all.Go(func() { errs[i] = task(s.carry) })
 	}
 	all.Wait()
 	for i, err := range errs {

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,7 +17,15 @@ import (
 
 // do has the loop do something, and waits until its effects are durable.
 func (s *Scheduler) do(ctx context.Context, ask func(s *state, now time.Time)) error {
-	i := input{ask: ask, asked: make(chan struct{})}
+	return s.ask(ctx, input{ask: ask, asked: make(chan struct{})})
+}
+
+// look has the loop do something that changes nothing: it does not wait for the disk.
+func (s *Scheduler) look(ctx context.Context, ask func(s *state, now time.Time)) error {
+	return s.ask(ctx, input{ask: ask, asked: make(chan struct{}), reads: true})
+}
+
+func (s *Scheduler) ask(ctx context.Context, i input) error {
 	select {
 	case s.in <- i:
 	case <-ctx.Done():
@@ -54,16 +63,26 @@ func (s *Scheduler) change(ctx context.Context, what string, do func(*state, tim
 	return nil
 }
 
-// Job returns a job as it is now.
+// Job returns a job as it is now: what it tells may not be on the disk yet.
 func (s *Scheduler) Job(ctx context.Context, id string) (*job.Job, error) {
-	all, err := s.now(ctx, []*job.Job{{Spec: job.Spec{ID: id}}})
-	if err == nil && all[0].State == "" {
-		all[0], err = s.store.Get(id)
+	j, err := s.job(ctx, id)
+	if errors.Is(err, store.ErrUnknown) { // who has just submitted it asks before it is taken in: a turn later it is
+		if err = s.do(ctx, func(*state, time.Time) {}); err == nil {
+			j, err = s.job(ctx, id)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("jobs/scheduler: show: %w", err)
 	}
-	return all[0], nil
+	return j, nil
+}
+
+func (s *Scheduler) job(ctx context.Context, id string) (*job.Job, error) {
+	all, err := s.now(ctx, []*job.Job{{Spec: job.Spec{ID: id}}})
+	if err != nil || all[0].State != "" {
+		return all[0], err
+	}
+	return s.store.Get(id)
 }
 
 // Jobs lists jobs as they are now, the last that came first; more tells that there may be others behind them.
@@ -77,14 +96,14 @@ func (s *Scheduler) Jobs(ctx context.Context, q store.Query) (all []*job.Job, mo
 	return all, more, nil
 }
 
-// now puts copies of those jobs that have not ended in the place of what the store knows of them.
+// now puts copies of those jobs that have not ended, or just have, in the place of what the store knows of them.
 func (s *Scheduler) now(ctx context.Context, all []*job.Job) ([]*job.Job, error) {
 	out := slices.Clone(all)
-	err := s.do(ctx, func(st *state, _ time.Time) {
+	err := s.look(ctx, func(st *state, _ time.Time) {
 		for i, j := range out {
-			if t := st.tasks[j.ID]; t != nil {
-				open := *t.Job
-				out[i] = &open
+			if known := st.recent(j.ID); known != nil {
+				c := *known
+				out[i] = &c
 			}
 		}
 	})
@@ -101,13 +120,13 @@ type Worker struct {
 
 // Workers lists the workers that were heard of within a lease.
 func (s *Scheduler) Workers(ctx context.Context) (all []Worker, err error) {
-	err = s.do(ctx, func(st *state, _ time.Time) {
+	err = s.look(ctx, func(st *state, _ time.Time) {
 		for _, w := range st.byID() {
 			one := Worker{Worker: w.Worker, Host: w.host, Heard: w.heard}
 			for _, r := range w.running {
 				one.Runs = append(one.Runs, r)
 			}
-			slices.SortFunc(one.Runs, func(a, b job.Run) int { return compareIDs(a.Job, b.Job) })
+			slices.SortFunc(one.Runs, func(a, b job.Run) int { return cmp.Compare(a.Job, b.Job) })
 			all = append(all, one)
 		}
 	})
@@ -117,7 +136,7 @@ func (s *Scheduler) Workers(ctx context.Context) (all []Worker, err error) {
 // Counts are how many jobs are in each state that has not ended, and what the scheduler has counted since its store was made.
 func (s *Scheduler) Counts(ctx context.Context) (states map[job.State]int, counted map[string]int64, err error) {
 	states, counted = map[job.State]int{}, map[string]int64{}
-	err = s.do(ctx, func(st *state, _ time.Time) {
+	err = s.look(ctx, func(st *state, _ time.Time) {
 		for _, t := range st.tasks {
 			states[t.State]++
 		}

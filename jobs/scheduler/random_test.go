@@ -104,7 +104,7 @@ func (r *hazard) submission() {
 	}
 	body, err := json.Marshal(fields)
 	if err == nil {
-		_, err = r.accept(&queue.Message{Body: body}, r.now)
+		_, err = r.accept(&queue.Message{Body: body}, false, r.now)
 	}
 	if err != nil {
 		r.Error(err)
@@ -134,7 +134,7 @@ func (r *hazard) takeOver() {
 	}
 	r.bench = next
 	r.do(0, func() {
-		if err := r.restore(open, r.now); err != nil {
+		if err := r.restore(open, r.IntN(2) == 0, r.now); err != nil {
 			r.Error(err)
 		}
 	})

@@ -2,25 +2,36 @@ package scheduler
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"cancha/jobs/job"
 	"cancha/jobs/queue"
+	"cancha/jobs/store"
 )
 
 // MaxResult is how large a result may be, in bytes of JSON: larger ones belong into a file, whose name is the result.
 const MaxResult = 1 << 20
 
-// report takes in how an attempt has ended.
-func (s *state) report(r *job.Report, now time.Time) {
+// report takes in how an attempt has ended. An error says why the report is to come again.
+func (s *state) report(r *job.Report, now time.Time) error {
 	t := s.adopted(r.Job, r.Attempt, now)
-	if t == nil || t.Attempt != r.Attempt || t.State == job.Queued {
-		s.counts["executed twice"]++ // the attempt was given up, and went on all the same
-		return
+	if t == nil {
+		return s.late(r)
 	}
+	switch {
+	case slices.Contains(t.told, r.Attempt):
+		s.counts["reports again"]++
+		return nil
+	case t.Attempt != r.Attempt || t.State == job.Queued:
+		s.counts["executed twice"]++ // the attempt was given up, and went on all the same
+		return nil
+	}
+	t.told = append(t.told, r.Attempt)
 	r.Worker, r.Model, r.Error = clip(r.Worker, job.MaxText), clip(r.Model, job.MaxText), clip(r.Error, maxError)
 	s.left(t, r.Worker)
 	t.Worker, t.Ran = r.Worker, max(r.Ran, 0)
@@ -36,6 +47,24 @@ func (s *state) report(r *job.Report, now time.Time) {
 	default:
 		s.complete(t, r, now)
 	}
+	return nil
+}
+
+// late takes in a report of a job that is not open: it is the one that has ended it, and comes again, or one of an attempt that was given up, or that of a job whose
+// submission comes again.
+func (s *state) late(r *job.Report) error {
+	j, err := s.find(r.Job)
+	switch {
+	case errors.Is(err, store.ErrUnknown) && s.unsure():
+		return fmt.Errorf("job %q, which a scheduler that was killed has given, is not known yet", r.Job)
+	case err != nil && !errors.Is(err, store.ErrUnknown):
+		return err
+	case err == nil && j.Attempt == r.Attempt:
+		s.counts["reports again"]++
+	default:
+		s.counts["executed twice"]++
+	}
+	return nil
 }
 
 // maxError is how much of an error is kept, in bytes: with a result that is no larger than it may be, the message of a result is one that every broker takes.
@@ -48,14 +77,23 @@ func clip(text string, most int) string {
 	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
 }
 
-// worn ends a job whose message was handed out too often: it has killed its workers. A message that came again and again while the job runs elsewhere, as
-// after a restart of the broker, is not missed: if that worker falls silent, there will be a new one.
+// mostWorn is how often a job's message may be handed out too often before anybody has begun with it.
+const mostWorn = 3
+
+// worn looks after a job whose message was handed out too often. It may have killed its workers, or waited in hand when others did: it is sent anew, and ends when that
+// does not help. A message that came again and again while the job runs elsewhere, as after a restart of the broker, is not missed: if that worker falls silent,
+// there will be a new one.
 func (s *state) worn(d *queue.Delivery, now time.Time) {
 	t := s.tasks[d.ID]
-	if t == nil || strconv.Itoa(t.Attempt) != d.Headers[job.HeaderAttempt] || t.State == job.Queued || t.State == job.Running && now.Sub(t.heard) <= s.settings.Lease {
+	if t == nil || strconv.Itoa(t.Attempt) != d.Headers[job.HeaderAttempt] || t.State != job.Assigned {
 		return
 	}
-	s.end(t, job.Dead, fmt.Sprintf("its message was handed out %d times, and its workers ended each time", d.Count), now)
+	if t.worn++; t.worn == mostWorn {
+		s.end(t, job.Dead, fmt.Sprintf("its message was handed out %d times, %d times over, and its workers ended each time", d.Count, mostWorn), now)
+		return
+	}
+	s.takeBack(t, now)
+	s.stand(t, now)
 }
 
 // left takes a job off the list of what its worker runs.

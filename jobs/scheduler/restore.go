@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"cmp"
 	"errors"
 	"time"
 
@@ -10,19 +9,22 @@ import (
 	"cancha/jobs/store"
 )
 
-func compareIDs(a, b string) int { return cmp.Compare(a, b) }
-
-// restore takes in the open jobs of a scheduler that was before, in the order in which they came.
-func (s *state) restore(all []*job.Job, now time.Time) error {
+// restore takes in the open jobs of a scheduler that was before, in the order in which they came. left tells that it was closed: then the store knows of all that it
+// has done. One that was killed may have sent messages whose jobs the store has as queued, and others whose submissions come again.
+func (s *state) restore(all []*job.Job, left bool, now time.Time) error {
+	s.restored, s.killed = now, !left
 	for _, j := range all {
 		work, err := j.Work()
 		if err != nil { // of a program that took larger ones
 			work = placement.Work{Type: j.Type}
 		}
-		t := &task{Job: j, work: work, ready: j.Submitted}
+		t := &task{Job: j, work: work, ready: j.Submitted, before: j.State == job.Assigned || j.State == job.Queued && s.killed}
 		s.tasks[j.ID] = t
+		if j.State == job.Queued && !j.Again.IsZero() { // the last attempt has failed
+			t.told = []int{j.Attempt}
+		}
 		if j.State == job.Assigned || j.State == job.Running {
-			s.out[j.ID], t.before = t, j.State == job.Assigned
+			s.out[j.ID] = t
 		}
 		if key := j.IdempotencyKey(); j.SameAs == "" {
 			s.keys[key] = j.ID
@@ -33,9 +35,11 @@ func (s *state) restore(all []*job.Job, now time.Time) error {
 			return err
 		}
 	}
-	s.restored = now
 	return nil
 }
+
+// unsure tells that workers may have jobs of which this scheduler does not know yet.
+func (s *state) unsure() bool { return s.killed && !s.restored.IsZero() }
 
 // resume goes on with a job. Of its worker nothing was heard yet.
 func (s *state) resume(t *task, now time.Time) error {

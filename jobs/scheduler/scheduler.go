@@ -28,6 +28,8 @@ type Scheduler struct {
 	room     map[string]chan struct{} // by queue: has a value for each unit of what is in hand
 	end      context.CancelCauseFunc
 	ctx      context.Context
+	carry    context.Context // of what is carried out; it ends a while after ctx
+	stop     context.CancelFunc
 	work     sync.WaitGroup // the loop, and who feeds it
 	acks     sync.WaitGroup // what goes its way beside the loop
 	plan     time.Time      // when the next one may be made
@@ -35,6 +37,10 @@ type Scheduler struct {
 	measured time.Time      // when measurements were put down last
 	sentIDs  []string       // of jobs whose result was sent, which the store does not know yet
 	trouble  atomic.Pointer[string]
+	name     string      // by which it knows what it has said itself
+	said     time.Time   // when it did last
+	saying   atomic.Bool // it is on its way
+	whole    bool        // the last cargo was carried out; who waits for landed may read it
 	sources  []interface{ Close() error }
 }
 
@@ -44,25 +50,29 @@ type input struct {
 	beat                               *job.Beat
 	ask                                func(s *state, now time.Time)
 	asked                              chan struct{} // closed when the effects of ask are durable
+	reads                              bool          // ask has none, so asked is closed at once
+	echo                               bool          // what the scheduler has said to itself
 }
 
 // Queues are what a scheduler declares: those of the contract, and its own.
 func Queues() []queue.Spec {
-	const deliveries = 20 // more than any job is tried: it ends a message that kills who reads it
+	// More than a job is tried: it ends a message that kills who reads it. What the scheduler reads has no limit: some hundred messages are in hand when it is killed,
+	// and when that was twenty times, as by a memory that is too small, all of them would be dead letters, of jobs that nobody has heard of.
+	const deliveries = 20
 	return []queue.Spec{
-		{Name: job.QueueJobs, MaxDeliveries: deliveries, Priorities: true, Shared: true},
+		{Name: job.QueueJobs, Priorities: true, Shared: true},
 		{Name: job.QueueCPU, MaxDeliveries: deliveries, Priorities: true, Shared: true, Dead: job.QueueLost},
 		{Name: job.QueueGPU, MaxDeliveries: deliveries, Priorities: true, Shared: true, Dead: job.QueueLost},
 		{Name: job.QueueResults, Shared: true},
-		{Name: job.QueueReports, MaxDeliveries: deliveries},
-		{Name: job.QueueControl, MaxDeliveries: deliveries},
+		{Name: job.QueueReports},
+		{Name: job.QueueControl},
 	}
 }
 
 // Start begins with the jobs that the store has. The store and the broker stay the caller's, who closes them after Close; logger may be nil. The context is
-// for the call alone.
+// for the call alone. While the broker is away Start waits for it, and says so each five seconds.
 func Start(ctx context.Context, b queue.Broker, st *store.Store, settings Settings, logger *slog.Logger) (*Scheduler, error) {
-	s := &Scheduler{broker: b, store: st, logger: logger, in: make(chan input, 1024), room: map[string]chan struct{}{}, landed: make(chan struct{}, 1)}
+	s := &Scheduler{broker: b, store: st, logger: logger, name: rand.Text(), whole: true, in: make(chan input, 1024), room: map[string]chan struct{}{}, landed: make(chan struct{}, 1)}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
@@ -80,7 +90,8 @@ func (s *Scheduler) prepare(ctx context.Context, settings Settings) (err error) 
 		return err
 	}
 	for _, q := range Queues() {
-		notes, err := s.broker.Declare(ctx, q)
+		var notes []string
+		err := s.patiently(ctx, func(ctx context.Context) (err error) { notes, err = s.broker.Declare(ctx, q); return err })
 		if err != nil {
 			return err
 		}
@@ -89,8 +100,10 @@ func (s *Scheduler) prepare(ctx context.Context, settings Settings) (err error) 
 		}
 	}
 	s.ctx, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	s.carry, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if err := s.listen(ctx); err != nil {
 		s.end(nil)
+		s.stop()
 		s.work.Wait()
 		return err
 	}
@@ -125,7 +138,24 @@ func (s *Scheduler) load(settings Settings) error {
 	if err := s.store.Unsent(func(j *job.Job) error { s.state.send(j); return nil }); err != nil {
 		return err
 	}
-	return s.state.restore(open, time.Now())
+	return s.state.restore(open, s.store.Left(), time.Now())
+}
+
+// patience is after what time Start tells that it waits for the broker, and for what.
+const patience = 5 * time.Second
+
+// patiently does something that waits while the broker is away, and tells that it does.
+func (s *Scheduler) patiently(ctx context.Context, do func(context.Context) error) error {
+	for {
+		try, cancel := context.WithTimeout(ctx, patience)
+		err := do(try)
+		waited := try.Err() != nil && ctx.Err() == nil
+		cancel()
+		if err == nil || !waited {
+			return err
+		}
+		s.logger.Warn("jobs/scheduler: it waits for the broker, and begins when that is there", "error", err)
+	}
 }
 
 // ahead is how many messages are taken in advance: what is worked on in one turn.
@@ -133,7 +163,8 @@ const ahead = 1024
 
 // listen begins to take what comes.
 func (s *Scheduler) listen(ctx context.Context) error {
-	heard, err := s.broker.Listen(ctx, job.TopicWorkers)
+	var heard queue.Listener
+	err := s.patiently(ctx, func(ctx context.Context) (err error) { heard, err = s.broker.Listen(ctx, job.TopicWorkers); return err })
 	if err != nil {
 		return err
 	}
@@ -147,7 +178,8 @@ func (s *Scheduler) listen(ctx context.Context) error {
 		job.QueueControl: func(d *queue.Delivery) input { return input{question: d} },
 		job.QueueLost:    func(d *queue.Delivery) input { return input{lost: d} },
 	} {
-		c, err := s.broker.Consume(ctx, name, ahead)
+		var c queue.Consumer
+		err := s.patiently(ctx, func(ctx context.Context) (err error) { c, err = s.broker.Consume(ctx, name, ahead); return err })
 		if err != nil {
 			return err
 		}
@@ -205,11 +237,35 @@ func (s *Scheduler) hear(l queue.Listener) {
 		if json.Unmarshal(m.Body, b) != nil { // a foreign message, of which nobody waits for an answer
 			continue
 		}
-		if !s.put(input{beat: b}) {
+		i := input{beat: b}
+		if b.Echo != "" {
+			i = input{echo: true}
+		}
+		if (b.Echo == "" || b.Echo == s.name) && !s.put(i) {
 			return
 		}
 	}
 }
+
+// say has the scheduler say something to itself, as often as a worker beats: while that does not come back, it hears nobody, and silence says nothing of workers.
+func (s *Scheduler) say(now time.Time) {
+	if now.Before(s.said.Add(s.beat())) || !s.saying.CompareAndSwap(false, true) {
+		return
+	}
+	s.said = now
+	s.acks.Go(func() {
+		defer s.saying.Store(false)
+		body, err := json.Marshal(&job.Beat{Echo: s.name})
+		if err == nil {
+			err = s.broker.Announce(s.ctx, job.TopicWorkers, queue.Message{Body: body})
+		}
+		if err != nil && s.ctx.Err() == nil { // the next one is soon
+			s.logger.Warn("jobs/scheduler: it does not hear itself", "error", err)
+		}
+	})
+}
+
+func (s *Scheduler) beat() time.Duration { return s.state.settings.Lease / beats }
 
 // put hands something to the loop, unless it has ended.
 func (s *Scheduler) put(i input) bool {
@@ -221,15 +277,17 @@ func (s *Scheduler) put(i input) bool {
 	}
 }
 
-// lost ends the scheduler where it hears nothing any more, though nobody has closed it.
+// lost ends the scheduler where it can do nothing any more, though nobody has closed it: the broker is gone, or another one has its store.
 func (s *Scheduler) lost(err error) {
 	if s.ctx.Err() == nil {
-		s.logger.Error("jobs/scheduler: the broker is gone", "error", err)
+		text := err.Error()
+		s.trouble.Store(&text)
+		s.logger.Error("jobs/scheduler: it ends", "error", err)
 		s.end(err)
 	}
 }
 
-// Done is closed when the scheduler has ended, or the broker is gone.
+// Done is closed when the scheduler has ended, as where its broker was closed, or the store is another one's now; Trouble says why.
 func (s *Scheduler) Done() <-chan struct{} { return s.ctx.Done() }
 
 // Trouble is why nothing goes on at the moment, as a full disk, or a broker that is away; "": all is well.
@@ -247,7 +305,12 @@ func (s *Scheduler) Close() error {
 	s.end(errClosed)
 	s.work.Wait()
 	s.acks.Wait()
-	return s.closeSources()
+	s.stop()
+	err := s.closeSources()
+	if s.whole && s.store.Leads() == nil { // or somebody else has the store
+		err = errors.Join(err, s.store.Leave())
+	}
+	return err
 }
 
 func (s *Scheduler) closeSources() (err error) {

@@ -27,10 +27,15 @@ type state struct {
 	waiting   line                // jobs that could run, in the order of their priority
 	later     line                // jobs that may not run yet, by time
 	deadlines line                // by time
+	strange   line                // jobs of a type that no worker has ever run, by the time at which they are given up
+	types     map[string]bool     // that workers have run
 	workers   map[string]*worker
 	counts    map[string]int64
 	measures  measures
 	restored  time.Time // when this scheduler began with jobs of another one; zero: they have been looked after
+	killed    bool      // that one was, and may have given jobs of which the store does not know
+	held      []*task   // those of which that may be so, until restored is over
+	echoed    time.Time // when the scheduler heard itself last; zero: never yet
 	looked    time.Time // when jobs were missed last
 	replan    bool      // something has changed that a plan looks at
 	effects
@@ -54,7 +59,9 @@ type task struct {
 	own     bool
 	sent    time.Time // when its message was in its queue; zero: it may not be yet
 	passed  bool      // nobody began with it in a queue of all workers, so it goes to one worker's own
-	before  bool      // it was given by a scheduler that was before, and no worker has told of it yet
+	before  bool      // it was given by a scheduler that was before, or may have been, and no worker has told of it yet
+	told    []int     // attempts whose reports were taken in: these may come again
+	worn    int       // how often its message was handed out too often
 	token   string    // of the claim with which it was begun
 	heard   time.Time // when its worker told last that it runs, or began
 }
@@ -63,6 +70,9 @@ type task struct {
 type worker struct {
 	placement.Worker
 	host    string
+	process string    // "": it was restored, and has not been heard of
+	rival   string    // another process that calls itself so; "": none
+	since   time.Time // when that was heard of first
 	heard   time.Time
 	running map[string]job.Run // by job
 	free    time.Time          // since when it runs less than it could, and asks for nothing; zero: it does not
@@ -91,7 +101,7 @@ func newState(s Settings, p past, h *placement.History) (*state, error) {
 		return nil, err
 	}
 	return &state{settings: s, planner: planner, history: h, past: p, tasks: map[string]*task{}, out: map[string]*task{}, keys: map[string]string{}, followers: map[string][]string{},
-		blocked: map[string][]string{}, workers: map[string]*worker{}, counts: map[string]int64{}, measures: newMeasures(), effects: newEffects()}, nil
+		blocked: map[string][]string{}, workers: map[string]*worker{}, types: map[string]bool{}, counts: map[string]int64{}, measures: newMeasures(), effects: newEffects()}, nil
 }
 
 func newEffects() effects {
@@ -150,6 +160,9 @@ func (s *state) note(j *job.Job, now time.Time) {
 
 // order says something to a worker.
 func (s *state) order(worker string, o job.Order) {
+	if w := s.workers[worker]; w != nil && o.Process == "" {
+		o.Process = w.process
+	}
 	s.orders[worker] = append(s.orders[worker], o)
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -92,7 +93,7 @@ func (b *bench) step(after time.Duration, do func()) {
 func (b *bench) submit(body string) {
 	b.Helper()
 	b.step(time.Millisecond, func() {
-		if _, err := b.accept(&queue.Message{Body: []byte(body)}, b.now); err != nil {
+		if _, err := b.accept(&queue.Message{Body: []byte(body)}, false, b.now); err != nil {
 			b.Fatal(err)
 		}
 	})
@@ -190,8 +191,9 @@ func TestWay(t *testing.T) {
 	}
 	b.submit(simple) // again: it is answered, and not done again
 	b.went("result_queue a")
-	b.reports(job.Report{Job: "a", Attempt: 1})
-	if b.counts["executed twice"] != 1 {
+	b.reports(job.Report{Job: "a", Attempt: 1}) // as after a crash
+	b.reports(job.Report{Job: "a", Attempt: 2})
+	if b.counts["reports again"] != 1 || b.counts["executed twice"] != 1 {
 		t.Errorf("counts %v", b.counts)
 	}
 }
@@ -394,6 +396,138 @@ func TestKiller(t *testing.T) {
 	b.is("a", job.Dead, "as often as it may")
 }
 
+// A job that was in hand when others killed their workers is sent anew, and dead when that does not help: with none of them it was begun.
+func TestWornInHand(t *testing.T) {
+	b := newBench(t)
+	b.beats(cpu("w"), "", "")
+	b.submit(simple)
+	b.went("cpu_queue a1")
+	for n := 1; n < mostWorn; n++ {
+		lost := &queue.Delivery{Message: queue.Message{ID: "a", Headers: map[string]string{job.HeaderAttempt: fmt.Sprint(n)}}, Count: 20}
+		b.step(time.Second, func() { b.worn(lost, b.now); b.beat(&job.Beat{Worker: cpu("w")}, b.now) })
+		b.is("a", job.Assigned, "")
+		b.went(fmt.Sprint("cpu_queue a", n+1))
+	}
+	b.step(time.Second, func() {
+		b.worn(&queue.Delivery{Message: queue.Message{ID: "a", Headers: map[string]string{job.HeaderAttempt: fmt.Sprint(mostWorn)}}, Count: 20}, b.now)
+	})
+	b.is("a", job.Dead, "its workers ended each time")
+}
+
+// beatOf has a process of worker w beat.
+func (b *bench) beatOf(process string, after time.Duration, change ...func(*job.Beat)) {
+	b.Helper()
+	beat := &job.Beat{Worker: cpu("w"), Process: process}
+	for _, f := range change {
+		f(beat)
+	}
+	b.step(after, func() { b.beat(beat, b.now) })
+}
+
+func claims(name string, attempt int) func(*job.Beat) {
+	return func(b *job.Beat) { b.Claims = []job.Claim{{Job: name, Attempt: attempt, Token: b.Process, Count: 1}} }
+}
+
+func runs(name string, attempt int) func(*job.Beat) {
+	return func(b *job.Beat) { b.Running = []job.Run{{Job: name, Attempt: attempt}} }
+}
+
+// Of two processes that work under one id the first one goes on, and the other is told to leave; it gets no answer to what it claims.
+func TestSameID(t *testing.T) {
+	b := newBench(t)
+	b.beatOf("first", 0)
+	b.submit(simple)
+	b.beatOf("second", 0, claims("a", 1))
+	b.beatOf("first", time.Second/2) // this may have been on its way when it was killed
+	if len(b.did.orders["w"]) != 0 {
+		t.Errorf("got %v", b.did.orders)
+	}
+	b.beatOf("second", time.Second/2, claims("a", 1))
+	b.beatOf("first", time.Second, claims("a", 1))
+	if got := fmt.Sprint(b.did.orders["w"]); got != "[{second  0 leave} {first a 1 begin}]" {
+		t.Errorf("got %v", got)
+	}
+	b.beatOf("second", 0, func(b *job.Beat) { b.Gone = true })
+	b.is("a", job.Running, "")
+	if len(b.workers) != 1 || b.workers["w"].process != "first" || b.counts["workers refused"] != 1 {
+		t.Errorf("%+v, %v", b.workers["w"], b.counts)
+	}
+}
+
+// A worker that was killed and started again has its id when the process before was silent for two beats, and what that ran runs anew; at once where that has said that it
+// is gone.
+func TestTakesOver(t *testing.T) {
+	b := newBench(t)
+	b.beatOf("first", 0)
+	b.submit(simple)
+	b.beatOf("first", 0, claims("a", 1))
+	b.beatOf("second", time.Second)
+	b.is("a", job.Running, "")
+	b.beatOf("second", 3500*time.Millisecond)
+	b.is("a", job.Assigned, "")
+	if b.workers["w"].process != "second" || b.tasks["a"].Attempt != 2 || b.counts["attempts lost"] != 1 {
+		t.Errorf("%+v, %+v, %v", b.workers["w"], b.tasks["a"], b.counts)
+	}
+	b.beatOf("first", time.Second, runs("a", 1)) // it was only stopped
+	b.beatOf("second", 2*time.Second, func(b *job.Beat) { b.Gone = true })
+	b.beatOf("third", 0)
+	if b.workers["w"].process != "third" {
+		t.Errorf("%+v", b.workers["w"])
+	}
+}
+
+// While the scheduler does not hear itself, silence is nobody's fault: what runs goes on running, and who asks for it is to ask later.
+func TestDeaf(t *testing.T) {
+	b := newBench(t)
+	b.step(0, func() { b.echo(b.now) })
+	b.beats(cpu("w"), "", "")
+	b.submit(simple)
+	b.beats(cpu("w"), "", "a/1")
+	b.step(30*time.Second, func() {})
+	if at := b.next(b.now); !at.IsZero() {
+		t.Errorf("it is time for something at %v", at)
+	}
+	if v := b.beats(cpu("x"), "", "a/1!")["a/1"]; v != job.Later {
+		t.Errorf("got %q", v)
+	}
+	b.step(0, func() { b.echo(b.now) })
+	b.is("a", job.Running, "")
+	b.beats(cpu("w"), "a/1", "")
+	for range 10 { // it hears itself, and not the worker
+		b.step(2*time.Second, func() { b.echo(b.now) })
+	}
+	if j := b.past["a"]; !strings.Contains(j.Error, "worker w has not been heard of") {
+		t.Errorf("%+v", j)
+	}
+}
+
+// A job of a type that no worker has fails after a while, unless there is nobody to tell, or one was there that had it.
+func TestUnknownType(t *testing.T) {
+	b := newBench(t)
+	w := cpu("w")
+	w.Types = []string{"known"}
+	b.submit(`{"job_type":"unheard","job_id":"a"}`)
+	b.step(11*time.Minute, func() {})
+	b.is("a", job.Queued, "")
+	b.submit(`{"job_type":"known","job_id":"b","not_before":1.9e9}`)
+	b.beats(w, "", "")
+	beating := func() {
+		for range 100 {
+			b.step(8*time.Second, func() { b.beat(&job.Beat{Worker: w}, b.now) })
+		}
+	}
+	beating()
+	b.is("a", job.Failed, `job_type: "unheard"; no worker runs it, and none has come in 10m0s that does. There are known`)
+	b.submit(`{"job_type":"known","job_id":"c"}`)
+	b.submit(`{"job_type":"matrix_multiply","job_id":"d"}`)
+	w.Types = []string{"other"}
+	beating()
+	b.is("d", job.Queued, "") // no worker has this one, and it is one of all
+	if b.past["c"].State.Ended() || b.past["b"].State.Ended() {
+		t.Errorf("%+v, %+v", b.past["b"], b.past["c"])
+	}
+}
+
 // Cancelled, late and depending jobs end, whatever state they are in.
 func TestEnds(t *testing.T) {
 	b := newBench(t)
@@ -460,7 +594,7 @@ func TestUncommitted(t *testing.T) {
 		settle()
 		for _, body := range []string{`{"job_type":"vector_addition","job_id":"a","key":"k"}`, `{"job_type":"vector_addition","job_id":"b%s","key":"k"}`,
 			`{"job_type":"vector_addition","job_id":"c%s","after":["a"]}`} {
-			if _, err := b.accept(&queue.Message{Body: []byte(strings.ReplaceAll(body, "%s", name))}, b.now); err != nil {
+			if _, err := b.accept(&queue.Message{Body: []byte(strings.ReplaceAll(body, "%s", name))}, false, b.now); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -476,7 +610,7 @@ func TestFaultOfTheStore(t *testing.T) {
 	b.fault = errors.New("the disk is away")
 	m := &queue.Message{Body: []byte(`{"job_type":"vector_addition","job_id":"a","after":["in-the-store"]}`)}
 	b.step(0, func() {
-		if _, err := b.accept(m, b.now); !errors.Is(err, b.fault) {
+		if _, err := b.accept(m, false, b.now); !errors.Is(err, b.fault) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -568,7 +702,7 @@ func TestRestore(t *testing.T) {
 		open = append(open, &j)
 	}
 	b.step(0, func() {
-		if err := b.restore(open, b.now); err != nil {
+		if err := b.restore(open, false, b.now); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -588,6 +722,63 @@ func TestRestore(t *testing.T) {
 	b.reports(job.Report{Job: "runs", Attempt: 1})
 	b.is("after", job.Assigned, "")
 	b.is("same", job.Completed, "as job runs")
+}
+
+// A job that a killed scheduler may have given waits for the word of whoever has it; without one it is given. The same is true of a submission that comes again, and a
+// report of it waits until its job is known.
+func TestRestoreKilled(t *testing.T) {
+	old := newBench(t)
+	for _, id := range []string{"runs", "waits", "later"} {
+		extra := ""
+		if id == "later" {
+			extra = `,"not_before":1.9e9`
+		}
+		old.submit(`{"job_type":"vector_addition","job_id":"` + id + `"` + extra + `}`)
+	}
+	for _, left := range []bool{false, true} {
+		b := newBench(t)
+		var open []*job.Job
+		for _, id := range []string{"runs", "waits", "later"} {
+			j := *old.past[id]
+			open = append(open, &j)
+		}
+		maps.Copy(b.past, old.past)
+		b.step(0, func() {
+			if err := b.restore(open, left, b.now); err != nil {
+				t.Fatal(err)
+			}
+		})
+		b.beats(cpu("x"), "", "")
+		if sent := len(b.sent) > 0; sent != left {
+			t.Errorf("left in order: %v, and sent %v", left, b.sent)
+		}
+		if left {
+			continue
+		}
+		if t := b.tasks["runs"]; !strings.Contains(t.Reason, "a scheduler that was killed may have given it") {
+			b.Errorf("got %q", t.Reason)
+		}
+		if err := b.report(&job.Report{Job: "redelivered", Attempt: 1, Worker: "w"}, b.now); err == nil {
+			t.Error("the report of a job that is not known yet was taken")
+		}
+		b.step(0, func() {
+			m := &queue.Message{Body: []byte(`{"job_type":"vector_addition","job_id":"redelivered"}`)}
+			if _, err := b.accept(m, true, b.now); err != nil {
+				t.Error(err)
+			}
+		})
+		b.went()
+		b.beats(cpu("w"), "runs/1 unknown/1", "")
+		b.is("runs", job.Running, "")
+		if len(b.did.orders["w"]) != 0 {
+			t.Errorf("got %v", b.did.orders["w"])
+		}
+		if err := b.report(&job.Report{Job: "redelivered", Attempt: 1, Worker: "w"}, b.now); err != nil || b.tasks["redelivered"] != nil {
+			t.Errorf("%v, %+v", err, b.tasks["redelivered"])
+		}
+		b.step(4*time.Second, func() { b.beat(&job.Beat{Worker: cpu("w"), Running: []job.Run{{Job: "runs", Attempt: 1}}}, b.now) })
+		b.went("result_queue redelivered", "cpu_queue waits1")
+	}
 }
 
 // late has worker g run job a, which takes much longer than was thought, and job b wait for it in gpu_queue; others beat then, too.

@@ -1,19 +1,27 @@
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"cancha/jobs/job"
+	"cancha/jobs/placement"
 )
 
 // tick does what it is time for.
 func (s *state) tick(now time.Time) {
 	s.wake(now)
 	s.expire(now)
-	for _, l := range []*line{&s.waiting, &s.later, &s.deadlines} {
+	s.giveUp(now)
+	for _, l := range []*line{&s.waiting, &s.later, &s.deadlines, &s.strange} {
 		l.prune(2*len(s.tasks), func(id string) bool { return s.tasks[id] != nil })
+	}
+	if s.deaf(now) { // silence says nothing
+		return
 	}
 	for _, w := range s.byID() {
 		if now.Sub(w.heard) > s.settings.Lease {
@@ -34,16 +42,36 @@ func (s *state) slept(d time.Duration) {
 	for _, t := range s.out {
 		t.heard = t.heard.Add(d)
 	}
-	if !s.restored.IsZero() {
-		s.restored = s.restored.Add(d)
+	for _, at := range []*time.Time{&s.restored, &s.echoed} {
+		if !at.IsZero() {
+			*at = at.Add(d)
+		}
 	}
 }
+
+// echo takes in what the scheduler has said to itself. If that was long ago, the broker was away, and so it was for the workers: they get the time that they need to find it
+// again, as if all had just been heard of.
+func (s *state) echo(now time.Time) {
+	if s.deaf(now) {
+		s.slept(now.Sub(s.echoed))
+		for _, w := range s.workers {
+			w.heard = now
+		}
+		for _, t := range s.out {
+			t.heard = now
+		}
+	}
+	s.echoed = now
+}
+
+// deaf tells that the scheduler does not even hear itself.
+func (s *state) deaf(now time.Time) bool { return !s.echoed.IsZero() && now.Sub(s.echoed) > s.grace() }
 
 // grace is for how long a new scheduler waits for workers to tell what they have.
 func (s *state) grace() time.Duration { return 2 * s.settings.Lease / beats }
 
-// next is when tick is to be called again; zero: nothing is to be done at any time.
-func (s *state) next() (at time.Time) {
+// next is when tick is to be called again; zero: nothing is to be done at any time. While the scheduler is deaf, nobody is missed.
+func (s *state) next(now time.Time) (at time.Time) {
 	sooner := func(t time.Time) {
 		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
 			at = t
@@ -51,6 +79,10 @@ func (s *state) next() (at time.Time) {
 	}
 	sooner(s.later.next())
 	sooner(s.deadlines.next())
+	sooner(s.strange.next())
+	if s.deaf(now) {
+		return at
+	}
 	for _, w := range s.workers {
 		sooner(w.heard.Add(s.settings.Lease + time.Millisecond))
 	}
@@ -68,10 +100,54 @@ func (s *state) wake(now time.Time) {
 			return
 		}
 		if t := s.tasks[e.id]; t != nil && t.State == job.Queued && t.left == 0 && t.SameAs == "" {
-			t.ready = now
-			s.wait(t)
+			s.stand(t, now)
 		}
 	}
+}
+
+// giveUp ends jobs of a type that none of the workers that are there has, and none has ever had. Where there is no worker, nobody knows.
+func (s *state) giveUp(now time.Time) {
+	for {
+		e, ok := s.strange.due(now)
+		if !ok {
+			return
+		}
+		t := s.tasks[e.id]
+		switch {
+		case t == nil || t.State != job.Queued || s.knows(t.Type):
+		case len(s.workers) == 0:
+			s.strange.add(e.id, now.Add(s.settings.Unknown))
+		default:
+			s.stop(t, job.Failed, fmt.Sprintf("job_type: %q; no worker runs it, and none has come in %v that does. There are %s", t.Type, s.settings.Unknown, s.known()), now)
+		}
+	}
+}
+
+// knows tells whether a worker of this type has been there, or comes: the four types are those of all.
+func (s *state) knows(kind string) bool {
+	return s.types[kind] || s.types[anyType] || slices.Contains(job.Types(), kind)
+}
+
+// anyType stands for what a worker runs that names no types.
+const anyType = ""
+
+// learn notes which types a worker runs.
+func (s *state) learn(w *placement.Worker) {
+	if w.Types == nil {
+		s.types[anyType] = true
+	}
+	for _, kind := range w.Types {
+		s.types[kind] = true
+	}
+}
+
+// known lists the types that were heard of, the first ones of many.
+func (s *state) known() string {
+	all := slices.Sorted(maps.Keys(s.types))
+	if len(all) > 20 {
+		all = append(all[:20], "…")
+	}
+	return strings.Join(all, ", ")
 }
 
 // expire ends jobs whose deadline has passed.
@@ -92,7 +168,7 @@ func (s *state) byID() (all []*worker) {
 	for _, w := range s.workers {
 		all = append(all, w)
 	}
-	slices.SortFunc(all, func(a, b *worker) int { return compareIDs(a.ID, b.ID) })
+	slices.SortFunc(all, func(a, b *worker) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }
 
@@ -102,7 +178,7 @@ func (s *state) lose(w *worker, now time.Time) {
 	s.counts["workers lost"]++
 	s.replan = true
 	alone := !slices.ContainsFunc(s.byID(), func(other *worker) bool { return other.Device == w.Device })
-	for _, t := range s.held() {
+	for _, t := range s.outside() {
 		switch {
 		case t.State == job.Running && t.Worker == w.ID:
 			s.takeFrom(t, w, now)
@@ -127,7 +203,7 @@ func (s *state) miss(now time.Time) {
 
 // missRuns takes jobs from workers that are heard of without them: started again, they know nothing of what they ran.
 func (s *state) missRuns(now time.Time) {
-	for _, t := range s.heldIf(func(t *task) bool {
+	for _, t := range s.outsideIf(func(t *task) bool {
 		return t.State == job.Running && s.workers[t.Worker] != nil && now.Sub(t.heard) > s.settings.Lease
 	}) {
 		w := s.workers[t.Worker]
@@ -140,7 +216,7 @@ func (s *state) missRuns(now time.Time) {
 // foreign program has taken them from a queue of all workers, as the original's workers do, or somebody has purged it, or another worker has fetched them ahead and is
 // busy for hours. They go to a worker's own queue, where nobody else looks; what comes of the first message is refused.
 func (s *state) missMessages(now time.Time) {
-	for _, t := range s.heldIf(func(t *task) bool { return t.State == job.Assigned && !t.sent.IsZero() && s.unclaimed(t, now) }) {
+	for _, t := range s.outsideIf(func(t *task) bool { return t.State == job.Assigned && !t.sent.IsZero() && s.unclaimed(t, now) }) {
 		t.Reason = fmt.Sprintf("nobody has begun with it within %v, though a worker is free: it is sent again", now.Sub(t.sent).Round(time.Millisecond))
 		t.passed = true
 		s.counts["sent again"]++
@@ -160,16 +236,16 @@ func (s *state) unclaimed(t *task, now time.Time) bool {
 	return false
 }
 
-// held are the jobs that were given to workers, in a fixed order.
-func (s *state) held() []*task { return s.heldIf(func(*task) bool { return true }) }
+// outside are the jobs that were given to workers, in a fixed order.
+func (s *state) outside() []*task { return s.outsideIf(func(*task) bool { return true }) }
 
-func (s *state) heldIf(is func(*task) bool) (all []*task) {
+func (s *state) outsideIf(is func(*task) bool) (all []*task) {
 	for _, t := range s.out {
 		if is(t) {
 			all = append(all, t)
 		}
 	}
-	slices.SortFunc(all, func(a, b *task) int { return compareIDs(a.ID, b.ID) })
+	slices.SortFunc(all, func(a, b *task) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }
 
@@ -179,6 +255,7 @@ func (s *state) takeFrom(t *task, w *worker, now time.Time) {
 	if now.Sub(w.heard) < s.settings.Lease {
 		t.Error = "worker " + w.ID + " does not run it any more"
 	}
+	s.counts["attempts lost"]++
 	if t.Begun >= t.MaxAttempts() {
 		s.end(t, job.Dead, t.Error, now)
 		return
@@ -192,10 +269,17 @@ func (s *state) takeFrom(t *task, w *worker, now time.Time) {
 // the old ones refused.
 func (s *state) giveAnew(now time.Time) {
 	s.restored = time.Time{}
-	for _, t := range s.held() {
+	for _, t := range s.given() {
 		if t.State == job.Assigned && t.before { // not by the time at which it was given, which another clock may have told
 			s.takeBack(t, now)
-			s.wait(t)
+			s.stand(t, now)
+		}
+	}
+	held := s.held
+	s.held = nil
+	for _, t := range held {
+		if s.tasks[t.ID] == t && t.State == job.Queued && t.before {
+			s.enqueue(t, now)
 		}
 	}
 }

@@ -25,6 +25,7 @@ var (
 	bucketEvents = []byte("events") // events in JSON, by their number
 	bucketState  = []byte("state")  // epoch, measurements, counts
 	keyEpoch     = []byte("epoch")
+	keyLeft      = []byte("left") // the last epoch that was left in order
 	keyMeasured  = []byte("measured")
 	keyCounts    = []byte("counts")
 )
@@ -44,6 +45,7 @@ type Store struct {
 	file  *disk.File
 	hold  *disk.Hold
 	epoch uint64
+	left  bool
 }
 
 // Open opens a folder, which is made where it is not there. The error is ErrHeld where another process has it.
@@ -106,9 +108,22 @@ func buckets() (names []string) {
 // begin counts the epoch on.
 func (s *Store) begin() error {
 	return s.file.Write(0, func(tx *disk.Tx) error {
-		s.epoch = number(tx.Bucket(bucketState).Get(keyEpoch)) + 1
-		return tx.Bucket(bucketState).Put(keyEpoch, place(s.epoch))
+		b := tx.Bucket(bucketState)
+		last := number(b.Get(keyEpoch))
+		s.epoch, s.left = last+1, last == number(b.Get(keyLeft))
+		return b.Put(keyEpoch, place(s.epoch))
 	})
+}
+
+// Left tells that whoever had the folder before has left it in order, or that nobody had it.
+func (s *Store) Left() bool { return s.left }
+
+// Leave notes that all that was done is put down, and nothing else will be: the next one finds the folder left in order.
+func (s *Store) Leave() error {
+	if err := s.write(disk.Reserve, func(tx *disk.Tx) error { return tx.Bucket(bucketState).Put(keyLeft, place(s.epoch)) }); err != nil {
+		return fmt.Errorf("jobs/store: leave: %w", err)
+	}
+	return nil
 }
 
 // Epoch is how often the folder has been opened, this time included.

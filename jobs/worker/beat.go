@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"cancha/jobs/job"
@@ -16,34 +17,34 @@ const again = time.Second
 // claim asks the scheduler whether an attempt may begin, until it answers. "" tells that the worker was closed.
 func (w *Worker) claim(a attempt, count int) job.Verdict {
 	c := &claim{rand.Text(), count, make(chan job.Verdict, 1)}
-	w.mu.Lock()
-	w.claims[a] = c
-	w.mu.Unlock()
-	w.wake()
 	defer func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		delete(w.claims, a)
 	}()
-	for asked := time.Now(); ; {
+	for asked := w.ask(a, c); ; {
 		select {
 		case v := <-c.verdict:
-			if v != job.Begin || time.Since(asked) < w.late() {
+			if v != job.Begin || w.now().Sub(asked) < w.late() {
 				return v
 			}
-			// This process was stopped after it was granted, and may have been given up since.
-			w.mu.Lock()
-			w.claims[a] = c
-			w.mu.Unlock()
-			asked = time.Now()
-			w.wake()
+			asked = w.ask(a, c) // this process was stopped after it was granted, and may have been given up since
 		case <-time.After(again):
-			asked = time.Now()
-			w.wake()
+			asked = w.ask(a, c)
 		case <-w.ctx.Done():
 			return ""
 		}
 	}
+}
+
+// ask makes a claim, which is told with the next beat, and has that be at once. It returns a time before that.
+func (w *Worker) ask(a attempt, c *claim) time.Time {
+	w.mu.Lock()
+	w.claims[a] = c
+	w.mu.Unlock()
+	at := w.now()
+	w.wake()
+	return at
 }
 
 // late is after what time an answer is of no account any more: less than a lease, which is five beats.
@@ -78,16 +79,36 @@ func (w *Worker) listen() {
 }
 
 func (w *Worker) obey(o job.Order) {
+	if o.Process != "" && o.Process != w.process {
+		return // of another one of this id
+	}
+	if o.Verdict == job.Leave {
+		w.leaves()
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	a := attempt{o.Job, o.Attempt}
 	if c := w.claims[a]; c != nil {
-		c.verdict <- o.Verdict
+		select {
+		case c.verdict <- o.Verdict:
+		default: // it has one that it has not looked at yet
+		}
 		delete(w.claims, a)
 		return
 	}
 	if r := w.running[a]; r != nil && o.Verdict == job.Drop {
 		r.cancel(ErrDropped)
+	}
+}
+
+// leaves ends a worker whose id another process has. What it has taken goes back at once, and not only when it is closed.
+func (w *Worker) leaves() {
+	err := fmt.Errorf("%w: %q; give this one an id of its own", ErrSameID, w.self.ID)
+	w.config.Logger.Error("jobs/worker: it ends", "error", err)
+	w.end(err)
+	for _, c := range w.sources() {
+		_ = c.Close() // Close tells of what is wrong with it
 	}
 }
 
@@ -104,7 +125,7 @@ func (w *Worker) keepBeating() {
 			w.work.Wait()
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
-			w.send(ctx, &job.Beat{Worker: w.self, Gone: true})
+			w.send(ctx, &job.Beat{Worker: w.self, Process: w.process, Gone: true})
 			return
 		}
 	}
@@ -113,7 +134,7 @@ func (w *Worker) keepBeating() {
 func (w *Worker) beat() *job.Beat {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	b := &job.Beat{Worker: w.self, Host: w.host}
+	b := &job.Beat{Worker: w.self, Process: w.process, Host: w.host}
 	b.Worker.Draining = w.drain.Err() != nil
 	for a, r := range w.running {
 		if !r.ended.IsZero() && time.Since(r.ended) < again { // its report is there in a moment

@@ -3,6 +3,7 @@ package worker
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -51,6 +52,10 @@ func (f *final) Unwrap() error { return f.error }
 // ErrDropped is the cause with which the context of a job ends that was cancelled, or given to another worker.
 var ErrDropped = errors.New("the job is not wanted here any more")
 
+// ErrSameID tells that another process works under the worker's id, and was there first. It ends the worker; a process that is started again after the other one was killed
+// waits for two beats, and has the id then.
+var ErrSameID = fmt.Errorf("another process works under the same id: %w", ErrDropped)
+
 // Config says what a worker is. Broker, Funcs and Worker.Device are needed.
 type Config struct {
 	Broker queue.Broker
@@ -69,6 +74,9 @@ type Worker struct {
 	config Config
 	self   placement.Worker
 	host   string
+	// process tells it from others that call themselves the same.
+	process string
+	now     func() time.Time
 
 	orders    queue.Listener
 	consumers map[string]queue.Consumer // by queue; guarded by mu
@@ -161,7 +169,7 @@ func newWorker(c Config) (*Worker, error) {
 	if c.Broker == nil || len(c.Funcs) == 0 {
 		return nil, errors.New("a worker needs a broker, and functions to run")
 	}
-	w := &Worker{config: c, self: c.Worker, consumers: map[string]queue.Consumer{}, messages: make(chan *queue.Delivery), pulse: make(chan struct{}, 1),
+	w := &Worker{process: rand.Text(), now: time.Now, config: c, self: c.Worker, consumers: map[string]queue.Consumer{}, messages: make(chan *queue.Delivery), pulse: make(chan struct{}, 1),
 		claims: map[attempt]*claim{}, running: map[attempt]*run{}, seen: map[string]bool{}, had: had{at: map[attempt]bool{}}}
 	w.host, _ = os.Hostname() // or nobody knows
 	w.self.ID = cmp.Or(w.self.ID, fmt.Sprintf("%s-%d", cmp.Or(w.host, "worker"), os.Getpid()))
@@ -178,6 +186,17 @@ func newWorker(c Config) (*Worker, error) {
 
 // ID is the worker's.
 func (w *Worker) ID() string { return w.self.ID }
+
+// Done is closed when the worker takes no more jobs for good: it was closed, or another process has its id. Close is still to be called.
+func (w *Worker) Done() <-chan struct{} { return w.ctx.Done() }
+
+// Err is why the worker has ended, ErrSameID where another process has its id; nil: it works, or was closed.
+func (w *Worker) Err() error {
+	if err := context.Cause(w.ctx); !errors.Is(err, errClosed) {
+		return err
+	}
+	return nil
+}
 
 func (w *Worker) begin(ctx context.Context) (err error) {
 	if w.orders, err = w.config.Broker.Listen(ctx, job.WorkerTopic(w.self.ID)); err != nil {
