@@ -141,20 +141,6 @@ func clip(text string, most int) string {
 	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
 }
 
-// mostResult is how large a result may be, in bytes of JSON.
-const mostResult = 1 << 20
-
-func encode(result any) (json.RawMessage, error) {
-	text, err := json.Marshal(result)
-	if err != nil {
-		return nil, Final(fmt.Errorf("the result cannot be written as JSON: %w", err))
-	}
-	if len(text) > mostResult {
-		return nil, Final(fmt.Errorf("the result has %d bytes of JSON; at most %d: write large results into a file, and return its name", len(text), mostResult))
-	}
-	return text, nil
-}
-
 // enter notes that an attempt runs, and tells whether it is the first of its type here.
 func (w *Worker) enter(a attempt, name string, r *run) (cold bool) {
 	w.mu.Lock()
