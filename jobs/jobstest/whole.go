@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -27,6 +28,8 @@ func TestJobs(t *testing.T, open func(t *testing.T) Bench) {
 	for name, test := range map[string]func(*whole){
 		"a foreign program": testForeign,
 		"bad input":         testBadJobs,
+		"bad results":       testBadResults,
+		"an id twice":       testSameID,
 		"retry":             testRetries,
 		"cancel":            testCancel,
 		"timeout":           testTimeout,
@@ -56,7 +59,7 @@ type whole struct {
 }
 
 // settings are quicker than usual, so that a test does not wait.
-var settings = scheduler.Settings{Lease: 2 * time.Second, Backoff: 20 * time.Millisecond, Placement: placement.Settings{Explore: -1}}
+var settings = scheduler.Settings{Lease: 2 * time.Second, Backoff: 20 * time.Millisecond, Unknown: 3 * time.Second, Placement: placement.Settings{Explore: -1}}
 
 func newWhole(t testing.TB, bench Bench) *whole {
 	w := &whole{TB: t, bench: bench, broker: bench.Connect(t), folder: t.TempDir()}
@@ -199,23 +202,43 @@ func testForeign(w *whole) {
 	}
 }
 
-// testBadJobs: each fails, says why, and is a dead letter; none of them does anything to the others.
+// testBadJobs: each fails and says why; what nobody can read is a dead letter, too; and none of them does anything to the others.
 func testBadJobs(w *whole) {
 	big := strings.Repeat("x", job.MaxParameters)
 	for body, why := range map[string]string{
-		"no JSON": "want a JSON object", `{"job_type":"matrix_multiply","size":1e12}`: "at most 4 TB", `{"job_type":"vector_addition","size":-1}`: "size: -1; it is 1 to",
-		`{"job_type":"echo","parameters":{"x":"` + big + `"}}`: "write large data into a file", `{"job_type":"echo","deadline":1}`: "has passed",
+		"no JSON": "want a JSON object", "": "want a JSON object", "[]": "want a JSON object", "null": "want a JSON object", "{\"job_type\":\"echo\",\"x\":\"\xff\"}": "it is no UTF-8",
+		`{"job_type":"echo"`: "want a JSON object", `{"job_type":"echo","parameters":` + strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_001): "exceeded max depth",
+		`{"job_type":"matrix_multiply","size":1e12}`: "at most 4 TB", `{"job_type":"vector_addition","size":-1}`: "size: -1; it is 1 to",
+		`{"job_type":"matrix_multiply","size":1e400}`: "size: 1e400; it is", `{"job_type":"vector_addition","size":null,"seed":0.5}`: "seed: 0.5; it is a whole number",
+		`{"job_type":"echo","parameters":{"x":"` + big + `"}}`: "write large data into a file", `{"job_type":"echo","x":"` + big + `"}`: "at most", `{"job_type":"echo","deadline":1}`: "has passed",
 	} {
 		w.submit(body)
 		if o := w.next(); o.Status != "failed" || !strings.Contains(o.Error, why) {
 			w.Errorf("%.60s: got %+v, want %s", body, o, why)
 		}
 	}
-	w.work("w", map[string]worker.Func{"echo": echo, "big": func(context.Context, *worker.Task) (any, error) { return big + big, nil },
-		"odd": func(context.Context, *worker.Task) (any, error) { return func() {}, nil }, "panic": func(context.Context, *worker.Task) (any, error) { panic("oh") }})
-	for body, why := range map[string]string{`{"job_type":"big"}`: "bytes of JSON; at most", `{"job_type":"odd"}`: "cannot be written as JSON", `{"job_type":"panic","max_attempts":2}`: "panic: oh"} {
+	err := w.broker.Publish(w.Context(), job.QueueJobs, queue.Message{Body: make([]byte, queue.MaxBody+1)})
+	if !errors.Is(err, queue.ErrTooLarge) {
+		w.Errorf("a body that is too large: %v", err)
+	}
+	info, err := w.broker.Inspect(w.Context(), queue.DeadLetters)
+	if err != nil || info.Ready < 13 {
+		w.Errorf("dead letters: %+v, %v", info, err)
+	}
+}
+
+// testBadResults: a result that is none is a failure that says why, also one that is larger than the worker's memory could be; and the worker goes on. So does a job that
+// no worker knows, when it has waited.
+func testBadResults(w *whole) {
+	big := strings.Repeat("x", 2*job.MaxParameters)
+	w.work("w", map[string]worker.Func{"echo": echo, "big": func(context.Context, *worker.Task) (any, error) { return big, nil },
+		"huge": func(context.Context, *worker.Task) (any, error) { return make([]byte, 1<<30), nil },
+		"nan":  func(context.Context, *worker.Task) (any, error) { return map[string]float64{"loss": math.NaN()}, nil },
+		"odd":  func(context.Context, *worker.Task) (any, error) { return func() {}, nil }, "panic": func(context.Context, *worker.Task) (any, error) { panic("oh") }})
+	for body, why := range map[string]string{`{"job_type":"big"}`: "bytes of JSON; at most", `{"job_type":"huge"}`: "more than 1048576 bytes of JSON; at most", `{"job_type":"nan"}`: "unsupported value: NaN",
+		`{"job_type":"odd"}`: "cannot be written as JSON", `{"job_type":"panic","max_attempts":2}`: "panic: oh", `{"job_type":"unheard"}`: `"unheard"; no worker runs it`} {
 		w.submit(body)
-		if o := w.next(); !strings.Contains(o.Error, why) || (o.Status == "failed") != (o.Attempt == 1) {
+		if o := w.next(); !strings.Contains(o.Error, why) || (o.Status == "failed") != (o.Attempt < 2) {
 			w.Errorf("%.60s: got %+v, want %s", body, o, why)
 		}
 	}
@@ -223,9 +246,32 @@ func testBadJobs(w *whole) {
 	if o := w.next(); o.ID != "good" || o.Status != "completed" {
 		w.Errorf("got %+v", o)
 	}
-	info, err := w.broker.Inspect(w.Context(), queue.DeadLetters)
-	if err != nil || info.Ready < 4 {
-		w.Errorf("dead letters: %+v, %v", info, err)
+}
+
+// testSameID: of two workers under one id the second ends and says why, and the first goes on; when that is gone, another one has the id at once.
+func testSameID(w *whole) {
+	first := w.work("w", map[string]worker.Func{"t": echo})
+	w.until("the first works", func() bool { all, err := w.scheduler.Workers(w.Context()); return err == nil && len(all) == 1 })
+	second := w.work("w", map[string]worker.Func{"t": echo})
+	select {
+	case <-second.Done():
+	case <-time.After(patience):
+		w.Fatal("the second goes on")
+	}
+	if err := second.Err(); !errors.Is(err, worker.ErrSameID) || !strings.Contains(err.Error(), `"w"; give this one an id of its own`) {
+		w.Errorf("got %v", err)
+	}
+	w.submit(`{"job_type":"t","job_id":"a"}`)
+	if o := w.next(); o.Status != "completed" || first.Err() != nil {
+		w.Errorf("got %+v, %v", o, first.Err())
+	}
+	if err := first.Close(); err != nil {
+		w.Error(err)
+	}
+	third := w.work("w", map[string]worker.Func{"t": echo})
+	w.submit(`{"job_type":"t","job_id":"b"}`)
+	if o := w.next(); o.Status != "completed" || third.Err() != nil {
+		w.Errorf("got %+v, %v", o, third.Err())
 	}
 }
 
