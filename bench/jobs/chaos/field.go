@@ -21,8 +21,8 @@ import (
 type process struct {
 	role
 	*exec.Cmd
-	ended chan struct{}
-	err   error // once it has ended
+	gone chan struct{}
+	err  error // once it has ended
 }
 
 func begin(r role) (*process, error) {
@@ -36,14 +36,14 @@ func begin(r role) (*process, error) {
 		return nil, err
 	}
 	defer said.Close()
-	p := &process{role: r, Cmd: exec.Command(os.Args[0]), ended: make(chan struct{})}
+	p := &process{role: r, Cmd: exec.Command(os.Args[0]), gone: make(chan struct{})}
 	p.Env, p.Stderr = append(os.Environ(), roleVariable+"="+string(text)), said
 	if err := p.Start(); err != nil {
 		return nil, err
 	}
 	go func() { // ends with the process
 		p.err = p.Wait()
-		close(p.ended)
+		close(p.gone)
 	}()
 	return p, nil
 }
@@ -67,7 +67,7 @@ type field struct {
 	random    *rand.Rand
 	processes []*process
 	faults    []fault
-	results   map[string]int // how often each one came
+	results   map[string][][]byte // the bodies that came, by job
 }
 
 func (f *field) count(what, name string) (n int) {
@@ -80,7 +80,7 @@ func (f *field) count(what, name string) (n int) {
 }
 
 func (f *field) start(r role) error {
-	r.Folder, r.Jobs = f.folder, f.jobs
+	r.Folder, r.Jobs, r.URL = f.folder, f.jobs, f.url
 	p, err := begin(r)
 	if err == nil {
 		f.processes = append(f.processes, p)
@@ -88,47 +88,59 @@ func (f *field) start(r role) error {
 	return err
 }
 
+// cast are the processes: of the schedulers the one that comes first leads.
+func (f *field) cast() (all []role) {
+	if f.url == "" {
+		all = append(all, role{Name: "broker"})
+	}
+	all = append(all, role{Name: "scheduler", ID: "0"}, role{Name: "scheduler", ID: "1"}, role{Name: "producer"})
+	for i := range f.workers {
+		all = append(all, role{Name: "worker", ID: fmt.Sprint(i)})
+	}
+	return all
+}
+
 // play has all jobs run, with faults at moments that are spread over them.
 func (f *field) play(ctx context.Context) error {
-	all := []role{{Name: "server"}, {Name: "producer"}}
-	for i := range f.workers {
-		all = append(all, role{Name: "worker", ID: fmt.Sprint("w", i)})
-	}
-	for _, r := range all {
+	for _, r := range f.cast() {
 		if err := f.start(r); err != nil {
 			return err
 		}
 	}
-	b, err := role{Folder: f.folder}.dial(ctx)
+	b, c, err := f.listen(ctx)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	c, err := b.Consume(ctx, job.QueueResults, 1000)
-	if err != nil {
-		return err
-	}
-	f.results = map[string]int{}
+	f.results = map[string][][]byte{}
+	stops := map[int]string{f.kills / 4: "worker", f.kills / 2: "scheduler", 3 * f.kills / 4: "broker"}
 	for n := range f.kills + 1 {
-		if err := f.until(ctx, b, c, f.jobs*(n+1)/(f.kills+1)); err != nil || n == f.kills {
+		if err := f.until(ctx, c, f.jobs*(n+1)/(f.kills+1)); err != nil || n == f.kills {
 			return err
 		}
-		stop := ""
-		switch n {
-		case f.kills / 2:
-			stop = "worker"
-		case f.kills / 3:
-			stop = "server"
-		}
-		if err := f.harm(ctx, stop); err != nil {
+		if err := f.harm(ctx, stops[n]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// listen takes the results; their queue is there when a scheduler has been.
+func (f *field) listen(ctx context.Context) (b queue.Broker, c queue.Consumer, err error) {
+	if b, err = (role{Folder: f.folder, URL: f.url}).dial(ctx); err != nil {
+		return nil, nil, err
+	}
+	if _, err = b.Declare(ctx, queue.Spec{Name: job.QueueResults}); err == nil {
+		c, err = b.Consume(ctx, job.QueueResults, 1000)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, b.Close())
+	}
+	return b, c, nil
+}
+
 // until waits until so many jobs have ended.
-func (f *field) until(ctx context.Context, b queue.Broker, c queue.Consumer, n int) error {
+func (f *field) until(ctx context.Context, c queue.Consumer, n int) error {
 	for len(f.results) < n {
 		wait, cancel := context.WithTimeout(ctx, f.patience)
 		d, err := c.Next(wait)
@@ -136,7 +148,7 @@ func (f *field) until(ctx context.Context, b queue.Broker, c queue.Consumer, n i
 		if err != nil {
 			return fmt.Errorf("%d of %d jobs have ended, and no other does, as %s: %w", len(f.results), f.jobs, f.missing(), err)
 		}
-		f.results[d.ID]++
+		f.results[d.ID] = append(f.results[d.ID], d.Body)
 		go func() { // ends with the connection at the latest
 			_ = d.Ack(ctx) // or it comes again
 		}()
@@ -146,7 +158,7 @@ func (f *field) until(ctx context.Context, b queue.Broker, c queue.Consumer, n i
 
 func (f *field) missing() string {
 	for i := range f.jobs {
-		if f.results[id(i)] == 0 {
+		if f.results[id(i)] == nil {
 			return id(i) + " (" + kind(i) + ")"
 		}
 	}
@@ -165,31 +177,68 @@ func (f *field) harm(ctx context.Context, stop string) error {
 			return err
 		}
 	}
-	i := f.random.IntN(f.workers + 2) // 0 and 1 are the server
-	p := f.processes[f.find("server", 0)]
-	if i > 1 {
-		p = f.processes[f.find("worker", i-2)]
+	for _, p := range f.victims() {
+		if err := f.kill(ctx, p); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// victims are who is killed: a worker, a scheduler, the broker, or broker and schedulers at once. nil stands for a RabbitMQ.
+func (f *field) victims() (all []*process) {
+	switch i := f.random.IntN(f.workers + 4); {
+	case i < f.workers:
+		return []*process{f.find("worker", i)}
+	case i < f.workers+2:
+		return []*process{f.find("scheduler", i-f.workers)}
+	case i == f.workers+2:
+		return []*process{f.find("broker", 0)}
+	}
+	return []*process{f.find("broker", 0), f.find("scheduler", 0), f.find("scheduler", 1)}
+}
+
+// kill kills a process with -9, and starts it again.
+func (f *field) kill(ctx context.Context, p *process) error {
 	at := time.Now()
+	if p == nil {
+		err := server(ctx, "kill")
+		f.faults = append(f.faults, fault{killed, "broker", 0, at, time.Now()})
+		return errors.Join(err, server(ctx, "start"))
+	}
 	if err := p.Process.Kill(); err != nil {
 		return fmt.Errorf("%s %s has ended by itself: %w", p.role.Name, p.ID, p.err)
 	}
-	<-p.ended
+	<-p.gone
 	f.faults = append(f.faults, fault{killed, p.role.Name, p.Process.Pid, at, time.Now()})
 	f.processes = slices.DeleteFunc(f.processes, func(other *process) bool { return other == p })
 	return f.start(p.role)
 }
 
-// find is the place of a process; of workers the one with that number.
-func (f *field) find(name string, number int) int {
-	return slices.IndexFunc(f.processes, func(p *process) bool {
-		return p.role.Name == name && (name != "worker" || p.ID == fmt.Sprint("w", number))
-	})
+// server has scripts/rabbitmq.sh do something with the RabbitMQ that it has started.
+func server(ctx context.Context, what string) error {
+	if text, err := exec.CommandContext(ctx, os.Getenv(envScript), what).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w: %s", os.Getenv(envScript), what, err, text)
+	}
+	return nil
+}
+
+// find is a process of a role, by its number; nil: there is none.
+func (f *field) find(name string, number int) *process {
+	for _, p := range f.processes {
+		if p.role.Name == name && (p.ID == "" || p.ID == fmt.Sprint(number)) {
+			return p
+		}
+	}
+	return nil
 }
 
 // freeze stops a process for longer than a lease.
 func (f *field) freeze(ctx context.Context, name string) error {
-	p := f.processes[f.find(name, f.random.IntN(f.workers))]
+	p := f.find(name, f.random.IntN(2))
+	if p == nil {
+		return nil // a RabbitMQ is only killed
+	}
 	at := time.Now()
 	if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -208,10 +257,10 @@ func (f *field) endAll() (err error) {
 	for _, p := range f.processes {
 		_ = p.Process.Signal(os.Interrupt) // a producer has ended
 		select {
-		case <-p.ended:
+		case <-p.gone:
 		case <-time.After(20 * time.Second):
 			err = errors.Join(err, fmt.Errorf("%s %s does not end", p.role.Name, p.ID), p.Process.Kill())
-			<-p.ended
+			<-p.gone
 		}
 		if p.err != nil {
 			err = errors.Join(err, fmt.Errorf("%s %s: %w", p.role.Name, p.ID, p.err))
@@ -221,8 +270,5 @@ func (f *field) endAll() (err error) {
 }
 
 func (f *field) rank(p *process) int {
-	if p.role.Name == "server" {
-		return 1
-	}
-	return 0
+	return slices.Index([]string{"producer", "worker", "scheduler", "broker"}, p.role.Name)
 }

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,47 +13,40 @@ import (
 	"cancha/jobs/store"
 )
 
-// run is one attempt, as its worker has noted it.
-type run struct {
-	job     string
-	attempt int
-	pid     int
-	from    time.Time
-	to      time.Time // zero: its end was not noted
-	how     string    // good, failed, dropped
-}
-
 // verdict is what was found.
 type verdict struct {
 	states  map[job.State]int
 	runs    int
+	begins  int            // that the store has counted
 	twice   map[string]int // runs beside those that had to be, by what explains them
-	results int            // that came more than once
+	unended int            // of those, runs that did not come to their end, so that nothing was done twice
+	counted map[string]int64
+	results int // that came more than once
 	wrong   []string
 }
 
 func (v *verdict) String() string {
-	return fmt.Sprintf("in the store %v; %d runs; run again: %v; %d results came again; %d wrong", v.states, v.runs, v.twice, v.results, len(v.wrong))
+	return fmt.Sprintf("in the store %v; %d runs, of which it has counted %d; run again: %v, %d of them after a run that did not end; %d results came again\n"+
+		"counted by the schedulers: %d attempts lost, %d executed twice, %d reports again, %d claims refused; %d wrong",
+		v.states, v.runs, v.begins, v.twice, v.unended, v.results, v.counted["attempts lost"], v.counted["executed twice"], v.counted["reports again"], v.counted["claims refused"], len(v.wrong))
 }
 
 func (v *verdict) is(format string, args ...any) {
 	v.wrong = append(v.wrong, fmt.Sprintf(format, args...))
 }
 
-// judge looks into the store and the journals. The error names what is wrong.
+// judge looks into the results, the store and the journals. The error names what is wrong.
 func judge(f *field) (*verdict, error) {
 	v := &verdict{states: map[job.State]int{}, twice: map[string]int{}}
-	for _, n := range f.results {
-		v.results += n - 1
-	}
-	if err := v.readStore(f); err != nil {
-		return v, err
-	}
-	runs, err := readJournals(f.folder)
+	v.readResults(f)
+	n, err := readJournals(f.folder)
 	if err != nil {
 		return v, err
 	}
-	v.explain(f, runs)
+	if err := v.readStore(f, n); err != nil {
+		return v, err
+	}
+	v.explain(f, n)
 	if len(v.wrong) > 0 {
 		for _, x := range f.faults {
 			v.is("%s to %s: the %s, process %d, was %s", x.from.Format(clock), x.to.Format(clock), x.name, x.pid, x.what)
@@ -65,31 +56,54 @@ func judge(f *field) (*verdict, error) {
 	return v, nil
 }
 
+// readResults looks whether each result that came says what it had to, also one that came again.
+func (v *verdict) readResults(f *field) {
+	for i := range f.jobs {
+		all := f.results[id(i)]
+		v.results += max(len(all)-1, 0)
+		for _, body := range all {
+			var o struct {
+				Status job.State       `json:"status"`
+				Result json.RawMessage `json:"result"`
+			}
+			if err := json.Unmarshal(body, &o); err != nil || o.Status != wanted(i) || !right(i, string(o.Result)) {
+				v.is("the result of %s (%s): %s, %v", id(i), kind(i), body, err)
+			}
+		}
+	}
+}
+
+// right tells whether a result is that of job number i: of a pair of one key either may have run.
+func right(i int, text string) bool {
+	return text == answer(i) || kind(i) == "key" && text == fmt.Sprintf("%q", id(i-i%20+7))
+}
+
 // readStore looks whether each job is there, once, and has ended as it had to.
-func (v *verdict) readStore(f *field) error {
+func (v *verdict) readStore(f *field, n *notes) error {
 	s, err := store.Open(role{Folder: f.folder}.store())
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	seen := map[string]job.State{}
+	if _, v.counted, err = s.State(); err != nil {
+		return err
+	}
+	seen := map[string]*job.Job{}
 	for skip, more := 0, true; more; skip = len(seen) {
 		var all []*job.Job
 		if all, more, err = s.List(store.Query{Limit: 10_000, Skip: skip}); err != nil {
 			return err
 		}
 		for _, j := range all {
-			if _, is := seen[j.ID]; is {
+			if seen[j.ID] != nil {
 				v.is("%s is in the store twice", j.ID)
 			}
-			seen[j.ID] = j.State
+			seen[j.ID] = j
 			v.states[j.State]++
 		}
 	}
 	for i := range f.jobs {
-		if got := seen[id(i)]; got != wanted(i) {
-			v.is("%s (%s) is %q, and had to be %s", id(i), kind(i), got, wanted(i))
-		}
+		v.compare(f, n, i, cmp.Or(seen[id(i)], &job.Job{}))
 	}
 	if len(seen) != f.jobs {
 		v.is("%d jobs are in the store, of %d", len(seen), f.jobs)
@@ -97,78 +111,57 @@ func (v *verdict) readStore(f *field) error {
 	return s.Open(func(j *job.Job) error { v.is("%s is among those that are open", j.ID); return nil })
 }
 
-func readJournals(folder string) (map[string][]*run, error) {
-	names, err := filepath.Glob(filepath.Join(folder, "*.journal"))
-	if err != nil {
-		return nil, err
+// compare holds a job of the store against what it had to become, and against what its workers have noted: a begin that only one of both knows of needs a fault of who has
+// claimed the job, or a kill of scheduler or broker, between the claim and the job's end.
+func (v *verdict) compare(f *field, n *notes, i int, j *job.Job) {
+	if j.State != wanted(i) || !right(i, string(j.Result)) {
+		v.is("%s (%s) is %q with %s, and had to be %s", id(i), kind(i), j.State, j.Result, wanted(i))
 	}
-	all := map[string][]*run{}
-	for _, name := range names {
-		if err := readJournal(name, all); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+	runs := n.runs[id(i)]
+	v.begins += j.Begun
+	if j.Begun == len(runs) {
+		return
+	}
+	for number := 1; number <= max(j.Attempt, 1); number++ {
+		for _, c := range n.claims[attempt{id(i), number}] {
+			if f.killedWithin(n, c.pid, c.claimed, j.Ended) != "" || f.stoppedWithin(c.pid, c.claimed, j.Ended) {
+				return
+			}
 		}
 	}
-	return all, nil
+	v.is("%s: the store has counted %d begins, and its workers %d", id(i), j.Begun, len(runs))
 }
 
-func readJournal(name string, all map[string][]*run) error {
-	file, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	_, rest, _ := strings.Cut(filepath.Base(name), ".")
-	pid := 0
-	if _, err := fmt.Sscanf(rest, "%d.journal", &pid); err != nil {
-		return err
-	}
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var what, how string
-		var micro int64
-		r := &run{pid: pid}
-		if _, err := fmt.Sscan(lines.Text(), &what, &r.job, &r.attempt, &micro, &how); err != nil {
-			return fmt.Errorf("%q: %w", lines.Text(), err)
-		}
-		r.from = time.UnixMicro(micro)
-		if what == "begin" {
-			all[r.job] = append(all[r.job], r)
-			continue
-		}
-		open := slices.IndexFunc(all[r.job], func(b *run) bool { return b.pid == pid && b.attempt == r.attempt && b.to.IsZero() })
-		if open < 0 {
-			return fmt.Errorf("%q has not begun", lines.Text())
-		}
-		all[r.job][open].to, all[r.job][open].how = r.from, how
-	}
-	return nil
-}
-
-// explain goes through the runs of each job: of those that share a key together. One had to be, and one more for each failure; of the others each is explained by
-// a fault of a process that had it. A server that was only stopped is no reason.
-func (v *verdict) explain(f *field, runs map[string][]*run) {
+// explain goes through the runs of each job: of those that share a key together. One had to be, and one more for each failure; of the others each is explained by a kill of
+// a process that took part, between the claim of the run before and the moment when its end was put down, or before the next one; or by a stop of a worker.
+func (v *verdict) explain(f *field, n *notes) {
 	groups := map[string][]*run{}
 	for i := range f.jobs {
 		name := id(i)
 		if kind(i) == "key" {
 			name = fmt.Sprint("key-", i/20)
 		}
-		groups[name] = append(groups[name], runs[id(i)]...)
-		v.runs += len(runs[id(i)])
-		if kind(i) == "late" && len(runs[id(i)]) > 0 {
+		groups[name] = append(groups[name], n.runs[id(i)]...)
+		v.runs += len(n.runs[id(i)])
+		if kind(i) == "late" && len(n.runs[id(i)]) > 0 {
 			v.is("%s had no time left, and was begun", id(i))
 		}
 	}
 	for name, all := range groups {
 		slices.SortFunc(all, func(a, b *run) int { return cmp.Compare(a.from.UnixMicro(), b.from.UnixMicro()) })
 		for i, r := range all[:max(len(all)-1, 0)] {
-			if r.how == "failed" && r.attempt < all[i+1].attempt { // it is tried again, as it has to be
+			next := all[i+1]
+			if r.how == "failed" && r.attempt < next.attempt { // it is tried again, as it has to be
 				continue
 			}
-			why := f.why(r, all[i+1])
+			why := f.why(n, r, next)
 			v.twice[why]++
+			if r.to.IsZero() || r.how == "dropped" {
+				v.unended++
+			}
 			if why == unexplained {
-				v.is("%s: attempt %d of process %d, %s to %s (%s), and again %s by process %d as attempt %d", name, r.attempt, r.pid,
-					r.from.Format(clock), r.to.Format(clock), r.how, all[i+1].from.Format(clock), all[i+1].pid, all[i+1].attempt)
+				v.is("%s: attempt %d of process %d, claimed %s, %s to %s (%s), put down %s; and again %s by process %d as attempt %d, claimed %s", name, r.attempt, r.pid,
+					r.claimed.Format(clock), r.from.Format(clock), r.to.Format(clock), r.how, n.storedOf(r).Format(clock), next.from.Format(clock), next.pid, next.attempt, next.claimed.Format(clock))
 			}
 		}
 	}
@@ -177,38 +170,40 @@ func (v *verdict) explain(f *field, runs map[string][]*run) {
 const (
 	unexplained = "without a reason"
 	clock       = "15:04:05.000000"
-	// onItsWay is how long after the end of a run its report may take to be put down, where two processors do all of this.
-	onItsWay = 3 * time.Second
-	// claimed is how long before its begin a run may have been granted.
-	claimed = 100 * time.Millisecond
 )
 
-// why explains that a run was followed by another one: its worker was killed or stopped before its end had been put down, or the scheduler was; or the worker of
-// the other one was stopped between claim and begin.
-func (f *field) why(r *run, next *run) string {
+// why explains that a run was followed by another one.
+func (f *field) why(n *notes, r *run, next *run) string {
 	end := next.from
-	if !r.to.IsZero() {
-		late := r.to.Add(onItsWay)
-		for _, x := range f.faults { // while the broker is stopped, nothing gets anywhere
-			if x.what == stopped && x.name == "server" && x.to.After(r.to) && x.from.Before(late) {
-				late = late.Add(x.to.Sub(x.from))
-			}
-		}
-		if late.Before(end) {
-			end = late
-		}
+	if at := n.storedOf(r); !at.IsZero() && at.Before(end) {
+		end = at
 	}
-	for _, name := range []string{"worker", "server"} {
-		for _, x := range f.faults {
-			if x.name == name && (x.pid == r.pid || name == "server" && x.what == killed) && x.to.After(r.from.Add(-claimed)) && x.from.Before(end) {
-				return "the " + name + " was " + x.what
-			}
-		}
+	if why := f.killedWithin(n, r.pid, r.claimed, end); why != "" {
+		return why
 	}
-	for _, x := range f.faults {
-		if x.what == stopped && x.pid == next.pid && x.from.Before(next.from) && next.from.Before(x.to.Add(onItsWay)) {
-			return "the worker was stopped before it began"
-		}
+	switch {
+	case f.stoppedWithin(r.pid, r.claimed, end):
+		return "the worker was stopped"
+	case f.stoppedWithin(next.pid, next.claimed, next.from):
+		return "the worker was stopped before it began"
 	}
 	return unexplained
 }
+
+func (f *field) stoppedWithin(pid int, from, to time.Time) bool {
+	return slices.ContainsFunc(f.faults, func(x fault) bool { return x.what == stopped && x.pid == pid && x.overlaps(from, to) })
+}
+
+// killedWithin tells who was killed in a time: that worker, the scheduler that led, or the broker. A standby does nothing, and so its death explains nothing.
+func (f *field) killedWithin(n *notes, worker int, from, to time.Time) string {
+	for _, x := range f.faults {
+		took := x.pid == worker || x.name == "scheduler" && n.led[x.pid] || x.name == "broker"
+		if x.what == killed && took && x.overlaps(from, to) {
+			return "the " + x.name + " was killed"
+		}
+	}
+	return ""
+}
+
+// overlaps tells whether a fault lies in a time.
+func (x fault) overlaps(from, to time.Time) bool { return !x.to.Before(from) && !x.from.After(to) }

@@ -14,17 +14,19 @@ import (
 	"cancha/jobs/local"
 	"cancha/jobs/placement"
 	"cancha/jobs/queue"
+	"cancha/jobs/rabbitmq"
 	"cancha/jobs/scheduler"
 	"cancha/jobs/store"
 	"cancha/jobs/worker"
 )
 
-// role is what one process does, until it is killed; server and worker do not end by themselves.
+// role is what one process does, until it is killed; brokers, schedulers and workers do not end by themselves.
 type role struct {
-	Name   string // server, worker or producer
-	ID     string // of a worker
+	Name   string // broker, scheduler, worker or producer
+	ID     string // of several
 	Folder string
 	Jobs   int
+	URL    string // of a RabbitMQ; "": a broker of ours
 }
 
 const roleVariable = "CANCHA_JOBS_CHAOS_ROLE"
@@ -40,8 +42,10 @@ func roleOf() (r role, is bool, err error) {
 
 func (r role) run(ctx context.Context) error {
 	switch r.Name {
-	case "server":
+	case "broker":
 		return r.serve(ctx)
+	case "scheduler":
+		return r.schedule(ctx)
 	case "worker":
 		return r.work(ctx)
 	case "producer":
@@ -62,37 +66,62 @@ func (r role) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// serve is broker and scheduler.
+// serve is the broker.
 func (r role) serve(ctx context.Context) error {
 	b, err := local.Open(filepath.Join(r.Folder, "queues"), local.Options{})
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	st, err := store.Open(r.store())
+	server, err := local.Serve(b, r.socket(), "")
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return server.Close()
+}
+
+// schedule is a scheduler, or stands by until it is.
+func (r role) schedule(ctx context.Context) error {
+	st, err := store.Await(ctx, r.store(), nil)
+	if ctx.Err() != nil {
+		return nil // it was not needed
+	}
 	if err != nil {
 		return err
 	}
 	defer st.Close()
-	s, err := scheduler.Start(ctx, b, st, settings, r.logger())
+	j, err := newJournal(r)
 	if err != nil {
 		return err
 	}
-	server, err := local.Serve(b, r.socket(), "")
+	j.note(leads, "-", 0, "-")
+	b, err := r.dial(ctx)
 	if err != nil {
-		return errors.Join(err, s.Close())
+		return err
+	}
+	defer b.Close()
+	s, err := scheduler.Start(ctx, &reports{b, j}, st, settings, r.logger())
+	if err != nil {
+		return err
 	}
 	select {
 	case <-ctx.Done():
 	case <-s.Done():
+		err = errors.New("it ended: " + s.Trouble())
 	}
-	return errors.Join(server.Close(), s.Close())
+	return errors.Join(err, s.Close())
 }
 
-// dial waits for the server.
-func (r role) dial(ctx context.Context) (b *local.Remote, err error) {
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
-		if b, err = local.Dial(ctx, r.socket(), ""); err == nil {
+// dial waits for the broker.
+func (r role) dial(ctx context.Context) (b queue.Broker, err error) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+		if r.URL != "" {
+			b, err = rabbitmq.Dial(ctx, rabbitmq.Config{URL: r.URL, Logger: r.logger()})
+		} else {
+			b, err = local.Dial(ctx, r.socket(), "")
+		}
+		if err == nil {
 			return b, nil
 		}
 	}
@@ -110,12 +139,16 @@ func (r role) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w, err := worker.Start(ctx, worker.Config{Broker: b, Worker: placement.Worker{ID: r.ID, Device: placement.CPU, Model: "chaos", Slots: 4},
+	w, err := worker.Start(ctx, worker.Config{Broker: &claims{Broker: b, journal: j, seen: map[string]bool{}}, Worker: placement.Worker{ID: r.ID, Device: placement.CPU, Model: "chaos", Slots: 4},
 		Funcs: j.funcs(), Beat: lease / 5, Logger: r.logger()})
 	if err != nil {
 		return err
 	}
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+	case <-w.Done():
+		return errors.Join(w.Err(), w.Close())
+	}
 	drain, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	return errors.Join(w.Drain(drain), w.Close())
@@ -128,6 +161,11 @@ func (r role) produce(ctx context.Context) error {
 		return err
 	}
 	defer b.Close()
+	for _, q := range scheduler.Queues() { // as foreign programs do: it may be there before a scheduler
+		if _, err := b.Declare(ctx, q); err != nil {
+			return err
+		}
+	}
 	var all []queue.Message
 	for i := range r.Jobs {
 		all = append(all, queue.Message{ID: id(i), Body: body(i)})
