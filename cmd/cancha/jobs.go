@@ -78,6 +78,7 @@ type schedulerOptions struct {
 
 func parseScheduler(args []string) (o schedulerOptions, err error) {
 	flags := newFlags("scheduler", "", "Takes jobs in, decides where they run, and sees each to its end, until it is ended. Workers run them (cancha worker).\n"+
+		"Where another process is the scheduler, it waits, and takes its place when that ends.\n"+
 		"With $"+rabbitVariable+" (and RABBITMQ_PORT, _USER, _PASS, _VHOST) the jobs come through that RabbitMQ, and the folder keeps them.")
 	said := jobsFlag(flags)
 	flags.StringVar(&o.address, "http", cmp.Or(os.Getenv(jobsHTTPVariable), server.DefaultAddress), "`host:port` of the page, the API and the metrics (default $"+jobsHTTPVariable+
@@ -253,7 +254,11 @@ func (o workerOptions) work(ctx context.Context, b queue.Broker, self placement.
 		return err
 	}
 	fmt.Printf("worker %s on the %s, %s\n", w.ID(), o.kind, self.Model)
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+	case <-w.Done():
+		return errors.Join(w.Err(), w.Close())
+	}
 	last, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), o.drain, fmt.Errorf("jobs still ran after %v; they come again elsewhere", o.drain))
 	defer cancel()
 	return errors.Join(w.Drain(last), w.Close())
