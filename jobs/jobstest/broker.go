@@ -28,7 +28,8 @@ type Breaker interface {
 // Restarter is what a bench can do beside: Restart ends the broker as a kill does, and starts it again with what is durable.
 type Restarter interface{ Restart(t testing.TB) }
 
-// Fetcher is what a bench says of a broker that hands messages to consumers before they ask: one that was on its way to a consumer that ended counts as handed out.
+// Fetcher is what a bench says of a broker that hands messages to consumers before they ask, and does not remember for sure which: one that was on its way to a consumer
+// that ended counts as handed out, and after the broker's death so does each.
 type Fetcher interface{ FetchesAhead() }
 
 // patience is how long the suite waits for what must come; much longer than it takes on a busy machine.

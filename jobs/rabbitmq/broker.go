@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -32,9 +31,8 @@ type Broker struct {
 	closed bool
 	begun  bool // the link in runs
 	facts  map[string]facts
-	young  map[string]time.Time // queues that were made a moment ago, and when
-	rungs  map[string]time.Time // when each was declared last
-	work   sync.WaitGroup       // all goroutines; Add is called under mu, and not after closed
+	young  map[string]infant // queues that were made here a moment ago
+	work   sync.WaitGroup    // all goroutines; Add is called under mu, and not after closed
 }
 
 // Dial connects to a RabbitMQ, and waits for one that is not there as long as the context allows. Refused credentials, and a vhost that is not there,
@@ -52,7 +50,7 @@ func dial(ctx context.Context, c Config) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Broker{opening: make(chan struct{}, 1), facts: map[string]facts{}, young: map[string]time.Time{}, rungs: map[string]time.Time{}}
+	b := &Broker{opening: make(chan struct{}, 1), facts: map[string]facts{}, young: map[string]infant{}}
 	b.ctx, b.end = context.WithCancel(context.WithoutCancel(ctx))
 	b.out, b.in = b.link(c, url, "out"), b.link(c, url, "in")
 	conn, err := b.out.first(ctx)

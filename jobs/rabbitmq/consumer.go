@@ -2,6 +2,7 @@ package rabbitmq
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -68,8 +69,8 @@ func (b *Broker) consume(ctx context.Context, name string, prefetch int) (*consu
 	c := &consumer{b: b, name: name, prefetch: prefetch, items: make(chan *queue.Delivery), ended: make(chan struct{})}
 	c.living, c.end = context.WithCancel(b.ctx)
 	c.taking, c.stop = context.WithCancel(c.living)
-	s, err := over(ctx, b, b.consuming(), c.open, (*session).close)
-	if err == nil && !b.spawn(func() { c.run(s) }) {
+	s, later, err := c.sessions(ctx)
+	if err == nil && !b.spawn(func() { c.run(s, later) }) {
 		err = queue.ErrClosed
 	}
 	if err != nil {
@@ -80,6 +81,23 @@ func (b *Broker) consume(ctx context.Context, name string, prefetch int) (*consu
 	return c, nil
 }
 
+// sessions opens a channel for the queue, and one for what is kept away of it.
+func (c *consumer) sessions(ctx context.Context) (s, later *session, err error) {
+	if _, err = c.b.passive(ctx, c.name); err != nil {
+		return nil, nil, err
+	}
+	if err = c.b.waitingRoom(ctx, c.name); err != nil {
+		return nil, nil, err
+	}
+	if later, err = over(ctx, c.b, c.b.consuming(), c.openLater, (*session).close); err != nil {
+		return nil, nil, err
+	}
+	if s, err = over(ctx, c.b, c.b.consuming(), c.open, (*session).close); err != nil {
+		later.close()
+	}
+	return s, later, err
+}
+
 func (c *consumer) open(ch *amqp.Channel) (*session, error) {
 	if err := ch.Qos(c.prefetch, 0, false); err != nil {
 		return nil, err
@@ -88,8 +106,13 @@ func (c *consumer) open(ch *amqp.Channel) (*session, error) {
 }
 
 // run takes what comes until Close, or until the queue is gone. A consumer that the server cancels, since its queue is gone, is told so when it tries again.
-func (c *consumer) run(s *session) {
+func (c *consumer) run(s, later *session) {
 	defer close(c.ended)
+	ctx, leave := context.WithCancel(c.taking)
+	var others sync.WaitGroup
+	others.Go(func() { c.bringBack(ctx, later) })
+	defer others.Wait()
+	defer leave()
 	for {
 		c.feed(s)
 		if c.taking.Err() != nil {
@@ -98,7 +121,11 @@ func (c *consumer) run(s *session) {
 		}
 		s.close()
 		var err error
-		if s, err = over(c.taking, c.b, c.b.consuming(), c.open, (*session).close); err != nil {
+		s, err = over(c.taking, c.b, c.b.consuming(), c.open, (*session).close)
+		if errors.Is(known(err), queue.ErrUnknownQueue) && c.b.revived(c.taking, c.name) {
+			s, err = over(c.taking, c.b, c.b.consuming(), c.open, (*session).close)
+		}
+		if err != nil {
 			c.mu.Lock()
 			c.gone = known(err)
 			c.mu.Unlock()

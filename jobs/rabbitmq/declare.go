@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -22,9 +23,10 @@ const (
 
 // facts are what is known of a queue that was declared. The zero value is of one that was not.
 type facts struct {
-	counts bool   // the server counts what comes back
-	most   int    // deliveries of a message, which who reads it sees to; 0: any number
-	dead   string // queue of the dead letters
+	counts  bool   // the server counts what comes back
+	most    int    // deliveries of a message, which who reads it sees to; 0: any number
+	dead    string // queue of the dead letters
+	expires time.Duration
 }
 
 func (b *Broker) fact(name string) facts {
@@ -86,7 +88,7 @@ func (b *Broker) create(ctx context.Context, w *want) error {
 	for {
 		err := b.declareAs(ctx, w)
 		if err == nil {
-			b.made(w.s.Name)
+			b.born(w.s)
 		}
 		name := unknownArgument(err)
 		if _, is := w.args[name]; !is {
@@ -126,16 +128,17 @@ func refused(err error) bool {
 	return errors.As(err, &e) && e.Code == amqp.AccessRefused
 }
 
-// kindFor is the kind of queue that does what a Spec asks.
+// kindFor is the kind of a new queue that does what a Spec asks. Quorum queues are for RabbitMQ 4: a server of 3.10 that was killed a second after it had made one starts
+// with a queue that has no leader, where who publishes waits, and who consumes, too, until somebody deletes it (youth).
 func (b *Broker) kindFor(s queue.Spec) string {
-	if s.Shared || s.Priorities && !b.version.atLeast(4, 3) {
+	if s.Shared || !b.version.atLeast(4, 0) || s.Priorities && !b.version.atLeast(4, 3) {
 		return classic
 	}
 	return quorum
 }
 
-// arguments are those of a new queue. Neither a limit of deliveries nor a way to the dead letters is among them: who reads sees to both. A server of 3.10
-// that is killed may end with the worker of its own dead letters, and keeps those that it does not confirm for minutes.
+// arguments are those of a new queue. Neither a limit of deliveries nor a way to the dead letters is among them: who reads sees to both. A server of 3.10 that
+// was killed may start without the worker of its dead letters (rabbit_fifo_dlx_worker, not_found), and tries again after 3 minutes what nobody had confirmed.
 func (b *Broker) arguments(s queue.Spec, kind string) amqp.Table {
 	args := amqp.Table{}
 	if s.Shared { // a foreign program declares it without any
@@ -167,7 +170,7 @@ func (b *Broker) arguments(s queue.Spec, kind string) amqp.Table {
 func (b *Broker) learn(s queue.Spec, w *want) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.facts[s.Name] = facts{counts: w.kind == quorum, most: s.MaxDeliveries, dead: s.DeadQueue()}
+	b.facts[s.Name] = facts{counts: w.kind == quorum, most: s.MaxDeliveries, dead: s.DeadQueue(), expires: s.Expires}
 }
 
 // want is how a queue is to be, and step by step how it is.

@@ -18,6 +18,7 @@ const (
 	headerMark  = "x-cancha-mark"  // number of what is published, by which it is known when it is returned
 	headerCount = "x-cancha-count" // how often the message had been handed out when it was published again
 	headerHome  = "x-cancha-home"  // the queue in which that was: in another one it does not count
+	headerDue   = "x-cancha-due"   // when a message that is kept away comes again; in ms since 1970
 
 	headerDeathQueue  = "x-cancha-death-queue" // queue.Death
 	headerDeathReason = "x-cancha-death-reason"
@@ -42,7 +43,7 @@ func publishing(m *queue.Message) amqp.Publishing {
 }
 
 // again is a delivery as it is published once more, without what the server and we have written on it. A time to live of its own is left out, since it
-// would end the waiting in a ladder; so is the user, since a server takes only one's own.
+// would end a waiting; so is the user, since a server takes only one's own.
 func again(d *amqp.Delivery) amqp.Publishing {
 	headers := maps.Clone(d.Headers)
 	maps.DeleteFunc(headers, func(name string, _ any) bool { return ours(name) })
@@ -163,7 +164,7 @@ func death(d *amqp.Delivery, name string) *queue.Death {
 	for _, one := range deaths { // the last death is the first entry
 		entry, _ := one.(amqp.Table)
 		from, _ := entry["queue"].(string)
-		if from == "" || from == name || isRung(from) {
+		if from == "" || from == name {
 			continue
 		}
 		reason, _ := entry["reason"].(string)

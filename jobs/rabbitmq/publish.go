@@ -76,38 +76,6 @@ func (b *Broker) putAll(ctx context.Context, name string, left []amqp.Publishing
 // yielding is how long a queue may refuse before it counts as full: a quorum queue does so while it has no leader, as in its first moments.
 const yielding = 5 * time.Second
 
-// made notes that a queue is new.
-func (b *Broker) made(name string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.young[name] = time.Now()
-}
-
-// youth is for how long a queue that was made goes with a server that is killed: its message store is synced before each confirmation, but its lists of
-// queues are written later, mnesia's log and ra's names.dets. Of a server of 3.10.8, killed 0.5 to 1.8 s after it had made them, 1 of 8 classic and 4 of
-// 8 quorum queues did not come back as they were; after 1 to 2.3 s, all did.
-const youth = 4 * time.Second
-
-// grown waits until a queue that was made here is one that stays, so that what is confirmed stays with it.
-func (b *Broker) grown(ctx context.Context, name string) error {
-	b.mu.Lock()
-	at, young := b.young[name]
-	b.mu.Unlock()
-	if !young {
-		return nil
-	}
-	sleep(ctx, time.Until(at.Add(youth)))
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.young[name] == at { // it may have been made anew
-		delete(b.young, name)
-	}
-	return nil
-}
-
 // outlet is a channel with confirmations.
 type outlet struct {
 	ch    *amqp.Channel

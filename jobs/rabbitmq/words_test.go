@@ -4,24 +4,18 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"cancha/jobs/queue"
 )
 
-// TestRungs: nobody waits for less than asked, nor for more than twice that and a second.
-func TestRungs(t *testing.T) {
-	for _, after := range []time.Duration{1, time.Millisecond, lowest, lowest + 1, time.Second, 61 * time.Second, queue.MaxDelay - 1, queue.MaxDelay} {
-		if rung := rungFor(after); rung < after || rung > 2*after+time.Second {
-			t.Errorf("%v is kept away for %v", after, rung)
-		}
-	}
+// TestLaterNames: the queues in which messages wait have names that a server takes, and each queue has one of its own.
+func TestLaterNames(t *testing.T) {
 	long := strings.Repeat("ä", queue.MaxText/2)
-	one, two := rungName(long+"1", time.Second), rungName(long+"2", time.Second)
-	if one == two || queue.CheckName(one) != nil || !isRung(one) {
-		t.Errorf("got %q and %q", one, two)
+	one, two := laterName(long+"1"), laterName(long+"2")
+	if one == two || queue.CheckName(one) != nil || laterName("gpu_queue") != "cancha.later.gpu_queue" {
+		t.Errorf("got %q, %q and %q", one, two, laterName("gpu_queue"))
 	}
 }
 
