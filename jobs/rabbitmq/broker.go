@@ -69,12 +69,13 @@ func dial(ctx context.Context, c Config) (*Broker, error) {
 func (b *Broker) link(c Config, url, what string) *link {
 	properties := amqp.NewConnectionProperties()
 	properties.SetClientConnectionName(or(c.Name, filepath.Base(os.Args[0])) + " " + what)
-	return &link{url: url, config: amqp.Config{Heartbeat: heartbeat, TLSClientConfig: c.TLS, Properties: properties}, logger: c.Logger, ctx: b.ctx,
+	return &link{url: url, config: amqp.Config{Heartbeat: heartbeat, TLSClientConfig: c.TLS.Clone(), Properties: properties}, logger: c.Logger, ctx: b.ctx,
 		change: make(chan struct{})}
 }
 
 // first makes the first connection.
 func (l *link) first(ctx context.Context) (*amqp.Connection, error) {
+	var refused *hopeless
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		conn, err := l.dial(ctx)
 		switch {
@@ -82,17 +83,12 @@ func (l *link) first(ctx context.Context) (*amqp.Connection, error) {
 			return conn, nil
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("%w: %v", context.Cause(ctx), err)
-		case final(err) || !reachable(err):
+		case errors.As(err, &refused):
 			return nil, err
 		}
 		l.log("the server is not there yet", "error", err, "again in", pause)
 		sleep(ctx, pause)
 	}
-}
-
-// reachable tells whether a server may come to be where none is; an address that is none does not become one.
-func reachable(err error) bool {
-	return !strings.Contains(err.Error(), "AMQP scheme") && !errors.Is(err, amqp.ErrSASL) && !errors.Is(err, amqp.ErrCredentials) && !errors.Is(err, amqp.ErrVhost)
 }
 
 // version of the server, such as 3.10.

@@ -9,18 +9,21 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	amqp "github.com/rabbitmq/amqp091-go"
 )
 
 // Config says where the RabbitMQ is. Its zero value is the one of this machine, with the rights of guest.
 type Config struct {
-	// URL is amqp://user:password@host:port/vhost, or amqps://; then Host, Port, User, Pass and VHost do not count.
+	// URL is amqp://user:password@host:port/vhost, or amqps://, with ?cacertfile=… where the server's certificate is signed by an authority of one's own; then Host,
+	// Port, User, Pass and VHost do not count.
 	URL   string
 	Host  string // "": localhost
 	Port  int    // 0: 5672
 	User  string // "": guest
 	Pass  string // "": guest, where User is guest
 	VHost string // "": /
-	// TLS is for a URL that begins with amqps. nil: the system's certificates.
+	// TLS is for a URL that begins with amqps. nil: the system's certificates, or those that the URL names.
 	TLS *tls.Config
 	// Name is what the server's page calls the connections. "": the name of the program.
 	Name string
@@ -28,9 +31,12 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// FromEnv reads RABBITMQ_HOST, RABBITMQ_PORT, RABBITMQ_USER, RABBITMQ_PASS and RABBITMQ_VHOST. A port may be written as tcp://10.0.0.1:5672, as
+// FromEnv reads RABBITMQ_HOST, RABBITMQ_PORT, RABBITMQ_USER, RABBITMQ_PASS and RABBITMQ_VHOST; or RABBITMQ_URL, which tells all of it, and TLS. A port may be written as tcp://10.0.0.1:5672, as
 // Kubernetes sets it for a service that is called rabbitmq.
 func FromEnv() (Config, error) {
+	if address := os.Getenv("RABBITMQ_URL"); address != "" {
+		return Config{URL: address}, nil
+	}
 	c := Config{Host: os.Getenv("RABBITMQ_HOST"), User: os.Getenv("RABBITMQ_USER"), Pass: os.Getenv("RABBITMQ_PASS"), VHost: os.Getenv("RABBITMQ_VHOST")}
 	text := os.Getenv("RABBITMQ_PORT")
 	if text == "" {
@@ -48,7 +54,7 @@ func FromEnv() (Config, error) {
 func (c *Config) url() (string, error) {
 	if c.URL != "" {
 		u, err := url.Parse(c.URL)
-		if err != nil || u.Scheme != "amqp" && u.Scheme != "amqps" {
+		if _, wrong := amqp.ParseURI(c.URL); err != nil || wrong != nil || u.Scheme != "amqp" && u.Scheme != "amqps" {
 			return "", fmt.Errorf("the URL is not of the form amqp://user:password@host:5672/vhost, in which other signs than letters and digits are written as %%40")
 		}
 		return c.URL, nil

@@ -12,10 +12,9 @@ import (
 	"cancha/jobs/queue"
 )
 
-// TestKills: of what was confirmed nothing is lost while a server is killed again and again in the midst of it, whether it is taken, tried again, tried later or made a
+// testKills: of what was confirmed nothing is lost while a server is killed again and again in the midst of it, whether it is taken, tried again, tried later or made a
 // dead letter; and those who publish and take go on when it is back.
-func TestKills(t *testing.T) {
-	n := startNode(t, 10, "")
+func testKills(t *testing.T, n *node) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	k := &kills{T: t, ctx: ctx, broker: dialed(t, n.address), taken: map[string]int{}}

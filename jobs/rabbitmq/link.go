@@ -2,6 +2,7 @@ package rabbitmq
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -162,9 +163,39 @@ func (l *link) dial(ctx context.Context) (*amqp.Connection, error) {
 		if ctx.Err() != nil {
 			err = fmt.Errorf("%w: %v", context.Cause(ctx), err)
 		}
-		return nil, err
+		return nil, l.explained(err)
 	}
 	return conn, nil
+}
+
+// hopeless is why a server refuses a connection that it will refuse again.
+type hopeless struct {
+	advice string
+	error
+}
+
+func (h *hopeless) Error() string { return h.advice + " (" + h.error.Error() + ")" }
+func (h *hopeless) Unwrap() error { return h.error }
+
+// explained says what to do about a connection that is refused for good.
+func (l *link) explained(err error) error {
+	u, _ := amqp.ParseURI(l.url) // it has been parsed before
+	var e *amqp.Error
+	var record tls.RecordHeaderError
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &certificate):
+		return &hopeless{"the certificate of " + u.Host + " is not trusted; name its authority as ?cacertfile=… in the URL, and the host as the certificate does", err}
+	case errors.As(err, &record):
+		return &hopeless{fmt.Sprintf("%s speaks no TLS at port %d; amqps is at 5671 mostly, amqp at 5672", u.Host, u.Port), err}
+	case !errors.As(err, &e):
+		return err
+	case e.Code == amqp.NotAllowed, errors.Is(err, amqp.ErrVhost):
+		return &hopeless{fmt.Sprintf("there is no vhost %q, or the user %q may not use it; rabbitmqctl add_vhost and set_permissions change that", u.Vhost, u.Username), err}
+	case e.Code == amqp.AccessRefused:
+		return &hopeless{fmt.Sprintf("the server refuses the user %q, or the password (RABBITMQ_USER, RABBITMQ_PASS); guest may come from the server's own machine only", u.Username), err}
+	}
+	return err
 }
 
 // shaking is a connection that the end of a context breaks during the handshake. The client clears the deadline when that is over.

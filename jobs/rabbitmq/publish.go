@@ -40,6 +40,9 @@ func (b *Broker) publish(ctx context.Context, name string, messages []queue.Mess
 // put publishes to a queue, and waits for the confirmations.
 func (b *Broker) put(ctx context.Context, name string, all []amqp.Publishing) error {
 	_, err := await(ctx, b, func() (struct{}, error) { return struct{}{}, b.putAll(ctx, name, all) }, nil)
+	if full := b.out.room(); err != nil && ctx.Err() != nil && full != nil { // what was on its way when the server stopped to read may yet be taken
+		return fmt.Errorf("%w (%v)", err, full)
+	}
 	return err
 }
 

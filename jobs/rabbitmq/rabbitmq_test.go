@@ -141,10 +141,7 @@ func startNode(t testing.TB, above int, conf string) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port, err := strconv.Atoi(u.Port())
-	if err != nil {
-		t.Fatal(err)
-	}
+	port := portOf(t, u)
 	at := func(port int) string { return net.JoinHostPort(u.Hostname(), strconv.Itoa(port)) }
 	port += above
 	n := &node{address: "amqp://guest:guest@" + at(port) + "/", api: "http://guest:guest@" + at(port+1),
@@ -152,6 +149,15 @@ func startNode(t testing.TB, above int, conf string) *node {
 	n.do(t, "fresh")
 	t.Cleanup(func() { n.do(t, "stop") })
 	return n
+}
+
+func portOf(t testing.TB, u *url.URL) int {
+	t.Helper()
+	port, err := strconv.Atoi(u.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
 }
 
 // do runs scripts/rabbitmq.sh on it.
@@ -260,9 +266,14 @@ func TestBroker(t *testing.T) {
 	jobstest.TestBroker(t, func(t *testing.T) jobstest.Bench { return newConnected(t) }, nil)
 }
 
-func TestRestart(t *testing.T) {
+// TestKilled is what kills a server, which is one of its own.
+func TestKilled(t *testing.T) {
+	t.Parallel()
 	n := startNode(t, 10, "")
-	jobstest.TestRestart(t, func(t *testing.T) jobstest.Bench { return restarted{connectedTo(t, n.address), n} })
+	t.Run("restart", func(t *testing.T) {
+		jobstest.TestRestart(t, func(t *testing.T) jobstest.Bench { return restarted{connectedTo(t, n.address), n} })
+	})
+	t.Run("in the midst", func(t *testing.T) { testKills(t, n) })
 }
 
 func TestJobs(t *testing.T) {

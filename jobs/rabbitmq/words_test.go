@@ -50,6 +50,11 @@ func TestEnvironment(t *testing.T) {
 	if err != nil || u.Host != "mq" || u.Port != 5673 || u.Username != "u" || u.Password != "p@/" || u.Vhost != "a/b" {
 		t.Errorf("%s: got %+v, %v", text, u, err)
 	}
+	t.Setenv("RABBITMQ_URL", "amqps://u:p@mq/v?cacertfile=ca.pem")
+	if c, err := FromEnv(); err != nil || c != (Config{URL: "amqps://u:p@mq/v?cacertfile=ca.pem"}) {
+		t.Errorf("got %+v, %v", c, err)
+	}
+	t.Setenv("RABBITMQ_URL", "")
 	if text, err = new(Config).url(); err != nil || text != "amqp://guest:guest@localhost:5672/%2F" {
 		t.Errorf("got %s, %v", text, err)
 	}
