@@ -22,6 +22,8 @@
 //     them end sooner. So a job may be left to a slower device whose time is free, and the faster one kept for those that gain more by it.
 //   - Between devices that are as good, within the hysteresis, the job's wish for a GPU decides.
 //   - What was given to a worker and has not begun moves to another only if it, or all together, ends sooner by more than the hysteresis: a move costs messages.
+//   - Of workers whose devices are called the same, one that turns out slower is predicted so (pace.go). What has run far longer than predicted is taken to go on
+//     for as long again, and has jobs of its type predicted as late there: so none waits behind it for ever.
 //   - A few jobs (2 %) go where nothing is known of their kind, if little can be lost by it: a device that the costs speak ill of would never be tried.
 //
 // What a worker is given is little: one job ahead, or work for a quarter of a second. All else stays with the scheduler, where it can still go elsewhere

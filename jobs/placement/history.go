@@ -25,6 +25,7 @@ type History struct {
 	size   int                // entries
 	turn   int64              // of the newest measurement
 	pooled map[question]known // answers since then: a plan asks the same for many jobs
+	paces  map[place]*paces   // of the workers that are there; it is not kept, for they may be others after a restart
 }
 
 // question is what is asked about.
@@ -100,13 +101,17 @@ func (h *History) add(w Work, on Worker, seconds float64, cold bool) (Measuremen
 	if err := k.validate(); err != nil {
 		return Measurement{}, err
 	}
-	cost, _ := on.cost(w)
+	cost, known := on.cost(w)
+	x := math.Log(min(max(seconds, shortest), longest) / cost)
+	if !cold {
+		h.keepPace(k, on, x-h.ask(question{k, known}).mean)
+	}
 	e := h.entry(k)
 	if e.cold && !cold {
 		e.Average, e.cold = Average{}, false
 	}
 	if e.Count == 0 || !cold {
-		e.Average.Add(math.Log(min(max(seconds, shortest), longest) / cost))
+		e.Average.Add(x)
 		e.cold = cold
 	}
 	return Measurement{k, e.Average, e.cold}, nil
@@ -266,13 +271,13 @@ func (h *History) elsewhere(kind string) buckets {
 
 // Predict is how long work takes on a worker, once it begins there: the mean of a log-normal distribution,
 //
-//	cost · exp(μ + σ²/2)
+//	cost · exp(μ + pace + σ²/2)
 //
-// where μ and σ are the pooled ones of [History]. The worker's queue does not count.
+// where μ and σ are the pooled ones of [History], and pace is by how much the worker is slower than others that are called the same. The worker's queue does not count.
 func (h *History) Predict(w Work, on Worker) Prediction {
 	cost, hasCost := on.cost(w)
 	k := h.ask(question{Key{w.Type, w.bucket(), on.Device, on.Model}, hasCost})
 	sigma := min(max(math.Sqrt(k.variance), leastSigma), mostSigma)
-	seconds := cost * math.Exp(k.mean+sigma*sigma/2)
+	seconds := cost * math.Exp(k.mean+h.pace(on)+sigma*sigma/2)
 	return Prediction{Seconds: min(max(seconds, shortest), longest), Sigma: sigma, Runs: k.runs, Guessed: !hasCost && k.weight <= guessRuns}
 }

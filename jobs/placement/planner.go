@@ -123,10 +123,11 @@ func (p *Planner) horizon(jobs []Job) (all []Job, later int) {
 // predict fills in how long each job takes on each worker.
 func (w *workings) predict() {
 	s := &search{slack: w.settings.Hysteresis, left: w.settings.Effort}
-	alike := w.alike()
-	for _, k := range w.workers {
-		s.gpu = append(s.gpu, k.Device == GPU)
+	late := make([]map[string]float64, len(w.workers)) // by worker and type
+	for i, k := range w.workers {
+		s.gpu, late[i] = append(s.gpu, k.Device == GPU), k.late(w.history)
 	}
+	alike := w.alike(late)
 	m := len(w.workers)
 	allRuns, allTimes := make([]Prediction, m*len(w.all)), make([]float64, m*len(w.all))
 	for n, j := range w.all {
@@ -135,6 +136,9 @@ func (w *workings) predict() {
 		for i, k := range w.workers {
 			if runs[i] = runs[alike[i]]; alike[i] == i && valid {
 				runs[i] = w.history.Predict(j.Work, k)
+			}
+			if longer := late[i][j.Work.Type]; longer > 1 {
+				runs[i].Seconds = min(runs[i].Seconds*longer, longest)
 			}
 			times[i] = math.Inf(1)
 			if valid && w.valid[i] && k.refuses(j) == fits {
@@ -147,21 +151,24 @@ func (w *workings) predict() {
 	w.search = s
 }
 
-// alike is, for each worker, the first one for which all is predicted that is for it.
-func (w *workings) alike() []int {
+// alike is, for each worker, the first one for which all is predicted that is for it. One that is late with something is like no other.
+func (w *workings) alike(late []map[string]float64) []int {
 	type kind struct {
 		device Device
 		model  string
 		rates  Rates
+		pace   float64
 	}
 	first, all := map[kind]int{}, make([]int, len(w.workers))
 	for i, k := range w.workers {
 		w.valid = append(w.valid, k.Validate() == nil)
-		of := kind{k.Device, k.Model, k.Rates}
-		if _, ok := first[of]; !ok {
+		of := kind{k.Device, k.Model, k.Rates, w.history.pace(k)}
+		if _, ok := first[of]; !ok && late[i] == nil {
 			first[of] = i
 		}
-		all[i] = first[of]
+		if all[i] = first[of]; late[i] != nil {
+			all[i] = i
+		}
 	}
 	return all
 }

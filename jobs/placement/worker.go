@@ -108,12 +108,36 @@ func (w Worker) free(h *History) []float64 {
 	return all
 }
 
-// remaining is how many seconds a run goes on, by what it tells itself once it has told more than a moment, or by its prediction.
+// remaining is how many seconds a run goes on, by what it tells itself once it has told more than a moment, or by its prediction. Of one that is overdue nothing
+// is known but how long it has run: it is taken to go on for as long again, for if each such run were about to end, jobs would wait behind it for ever.
 func (w Worker) remaining(h *History, r Run) float64 {
-	if r.Progress >= leastProgress && r.Progress <= 1 && r.Elapsed > 0 {
+	if r.tells() {
 		return min(r.Elapsed, longest) * (1 - r.Progress) / r.Progress
 	}
-	return h.Predict(r.Work, w).Remaining(r.Elapsed)
+	p := h.Predict(r.Work, w)
+	if p.Overdue(r.Elapsed) {
+		return min(r.Elapsed, longest)
+	}
+	return p.Remaining(r.Elapsed)
+}
+
+// tells tells whether the run says itself how far it is.
+func (r Run) tells() bool { return r.Progress >= leastProgress && r.Progress <= 1 && r.Elapsed > 0 }
+
+// late is how many times longer than predicted its overdue runs have taken by now, by type of work: jobs of such a type are predicted to take as much longer
+// there, before the first has ended. nil: none is overdue.
+func (w Worker) late(h *History) (times map[string]float64) {
+	for _, r := range w.Running {
+		p := h.Predict(r.Work, w)
+		if r.tells() || !p.Overdue(r.Elapsed) {
+			continue
+		}
+		if times == nil {
+			times = map[string]float64{}
+		}
+		times[r.Work.Type] = max(times[r.Work.Type], min(r.Elapsed, longest)/p.Seconds)
+	}
+	return times
 }
 
 // leastProgress is from where on the share that is done tells the rest within a fifth or so.
