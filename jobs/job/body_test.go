@@ -159,6 +159,31 @@ func TestIgnored(t *testing.T) {
 	}
 }
 
+// The same id twice is the same job where it asks for the same.
+func TestOther(t *testing.T) {
+	read := func(body string) *Spec {
+		s, err := Read(&queue.Message{Body: []byte(body)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &s
+	}
+	for _, test := range []struct {
+		one, two string
+		want     string // "": the same
+	}{
+		{`{"job_type":"t","parameters":{"x":1}}`, `{"job_type":"t","params": {"x" : 1},"note":2}`, ""},
+		{`{"job_type":"t","parameters":{"x":1}}`, `{"job_type":"t","parameters":{"x":2}}`, "other parameters"},
+		{`{"job_type":"t"}`, `{"job_type":"u"}`, "which is a t"},
+		{`{"job_type":"vector_addition","size":5,"sent":1}`, `{"job_type":"vector_addition","sent":2,"vector_size":5.0}`, ""},
+		{`{"job_type":"vector_addition","size":5}`, `{"job_type":"vector_addition","size":6}`, "other parameters"},
+	} {
+		if got := read(test.one).Other(read(test.two)); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s, %s: got %q, want %q", test.one, test.two, got, test.want)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"job_type":"matrix_multiply","job_id":"a-1","prefer_gpu":true,"parameters":{"size":1024}}`))
 	f.Add([]byte(`{"job_type":"image_processing","image_size":[640,480],"filter":"edges","deadline":1.8e9,"after":["x"]}`))

@@ -9,7 +9,8 @@
 //
 // job_type is needed. The parameters may stand in an object "parameters" (or "params", or "data"), or beside the other fields. All else is optional:
 //
-//	job_id        text or number; missing: the message's id, else one is made
+//	job_id        text or number; missing: the message's id, else one is made; the same id with the same type and parameters is the same job, submitted
+//	              again, and is answered with its result; with others it is refused
 //	prefer_gpu    a wish, not an order
 //	schema        1; another number is refused, for its fields may mean something else
 //	device        "cpu" or "gpu": an order; "auto": none

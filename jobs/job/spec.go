@@ -180,6 +180,39 @@ func (s *Spec) IdempotencyKey() string {
 	return s.ID
 }
 
+// Other tells, in words, that another spec of the same id asks for something else; "": it is the same job, submitted again.
+func (s *Spec) Other(again *Spec) string {
+	switch {
+	case s.Type != again.Type:
+		return fmt.Sprintf("job_id: %q is of another job, which is a %s: take a new id for each", s.ID, s.Type)
+	case !s.computesAs(again):
+		return fmt.Sprintf("job_id: %q is of another job, which has other parameters: take a new id for each", s.ID)
+	}
+	return ""
+}
+
+// computesAs tells whether two specs of one type have the same parameters: of the four types those that count, for a time of day may stand beside them.
+func (s *Spec) computesAs(other *Spec) bool {
+	if compact(s.Parameters) == compact(other.Parameters) {
+		return true
+	}
+	one, err := ReadOperation(s.Type, s.Parameters)
+	two, err2 := ReadOperation(other.Type, other.Parameters)
+	return err == nil && err2 == nil && one != nil && one == two
+}
+
+// compact is JSON as the store keeps it.
+func compact(text json.RawMessage) string {
+	if len(text) == 0 {
+		return ""
+	}
+	out, err := json.Marshal(text)
+	if err != nil {
+		return string(text)
+	}
+	return string(out)
+}
+
 // CorrelationID is Correlation, or else ID.
 func (s *Spec) CorrelationID() string {
 	if s.Correlation != "" {

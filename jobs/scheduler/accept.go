@@ -21,6 +21,10 @@ func (s *state) accept(m *queue.Message, again bool, now time.Time) (refused str
 	switch {
 	case err == nil:
 		s.counts["submitted again"]++
+		if why := before.Other(&spec); why != "" && invalid == nil {
+			s.clash(spec, why, now)
+			return why, nil
+		}
 		if before.State.Ended() {
 			s.send(before)
 		}
@@ -32,6 +36,14 @@ func (s *state) accept(m *queue.Message, again bool, now time.Time) (refused str
 		return invalid.Error(), nil
 	}
 	return "", s.admit(spec, again, now)
+}
+
+// clash answers a submission that has the id of another job: with that one's result it would be told what it has not asked. Nothing is put down, for the id is the
+// other's.
+func (s *state) clash(spec job.Spec, why string, now time.Time) {
+	s.counts["refused"]++
+	s.send(&job.Job{Spec: spec, State: job.Failed, Submitted: now, Ended: now, Error: why})
+	s.messages[len(s.messages)-1].result = "" // the one that the store has may be still to be sent
 }
 
 // find returns a job, whether it has ended or not. Of one that has ended just now the store may not know, or may know another state: a job that was to wait for

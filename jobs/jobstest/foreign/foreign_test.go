@@ -306,6 +306,7 @@ func TestOdd(t *testing.T) {
 		{"body": "matrix_multiply, please", "message_id": "prose"},
 		{"body": "", "message_id": "empty"},
 		{"body": `{"job_type": "vector_addition", "size": "1000", "job_id": "text"}`},
+		{"body": `{"job_type": "vector_addition", "size": 11, "job_id": 17}`, "correlation_id": "clash"},
 		{"body": `{"job_type": "make_coffee", "job_id": "coffee", "deadline": 1}`},
 	} {
 		line, err := json.Marshal(m)
@@ -315,7 +316,12 @@ func TestOdd(t *testing.T) {
 		fmt.Fprintf(&in, "%s\n", line)
 	}
 	p.pika(in.String(), "send")
-	all := p.answers(p.pika("", "results", job.QueueResults, "8"))
+	lines := p.pika("", "results", job.QueueResults, "9")
+	clash := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, `"correlation_id": "clash"`) })
+	if clash < 0 || !strings.Contains(lines[clash], "other parameters") {
+		t.Fatalf("the second job of one id: %q", lines)
+	}
+	all := p.answers(slices.Delete(lines, clash, clash+1))
 	for id, want := range map[string]string{
 		"17": "completed", "named": "completed", "by-property": "completed", "marked": "completed", "text": `"1000"; it is a whole number`,
 		"prose": "want a JSON object", "empty": "want a JSON object", "coffee": "has passed",
@@ -330,9 +336,9 @@ func TestOdd(t *testing.T) {
 			t.Errorf("%s came back as %s, want %s", name, got, want)
 		}
 	}
-	p.until("the three that are no jobs are dead letters, and not the one that came too late", func() bool {
+	p.until("the four that are refused are dead letters, and not the one that came too late", func() bool {
 		info, err := p.broker.Inspect(t.Context(), queue.DeadLetters)
-		return err == nil && info.Ready == 3
+		return err == nil && info.Ready == 4
 	})
 }
 
