@@ -50,6 +50,9 @@ type entry struct {
 	turn int64 // when it was measured last
 }
 
+// Knows tells whether a job of a type was measured.
+func (h *History) Knows(kind string) bool { return h.types[kind] != nil }
+
 // weight is how many runs it is worth to other sizes.
 func (e *entry) weight() float64 {
 	if e.cold {

@@ -16,8 +16,8 @@ type Settings struct {
 	// Backoff is how long a job waits before its second attempt, doubled for each further one, up to MaxBackoff, and between half and one and a half times of
 	// that at random, so that what failed together does not come back together; 0: 1 s, and 5 min.
 	Backoff, MaxBackoff time.Duration
-	// Unknown is after what time a job fails whose type none of the workers that are there runs, and none has run since the scheduler began; 0: 10 min. One of a
-	// type that was there before waits for it.
+	// Unknown is after what time a job fails whose type none of the workers that are there runs, and none has ever run; 0: 30 s. One of a type that was there before
+	// waits for it.
 	Unknown time.Duration
 }
 
@@ -25,7 +25,7 @@ func (s Settings) normalize() (Settings, error) {
 	s.Lease = cmp.Or(s.Lease, 10*time.Second)
 	s.Backoff = cmp.Or(s.Backoff, time.Second)
 	s.MaxBackoff = cmp.Or(s.MaxBackoff, 5*time.Minute)
-	s.Unknown = cmp.Or(s.Unknown, 10*time.Minute)
+	s.Unknown = cmp.Or(s.Unknown, 30*time.Second)
 	if s.Unknown < 0 {
 		return s, fmt.Errorf("jobs/scheduler: Unknown is %v; a time from 0", s.Unknown)
 	}

@@ -517,7 +517,7 @@ func TestUnknownType(t *testing.T) {
 		}
 	}
 	beating()
-	b.is("a", job.Failed, `job_type: "unheard"; no worker runs it, and none has come in 10m0s that does. There are known`)
+	b.is("a", job.Failed, `job_type: "unheard"; no worker runs it, and none has come in 30s that does. They run known`)
 	b.submit(`{"job_type":"known","job_id":"c"}`)
 	b.submit(`{"job_type":"matrix_multiply","job_id":"d"}`)
 	w.Types = []string{"other"}

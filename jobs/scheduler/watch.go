@@ -118,14 +118,14 @@ func (s *state) giveUp(now time.Time) {
 		case len(s.workers) == 0:
 			s.strange.add(e.id, now.Add(s.settings.Unknown))
 		default:
-			s.stop(t, job.Failed, fmt.Sprintf("job_type: %q; no worker runs it, and none has come in %v that does. There are %s", t.Type, s.settings.Unknown, s.known()), now)
+			s.stop(t, job.Failed, fmt.Sprintf("job_type: %q; no worker runs it, and none has come in %v that does. They run %s", t.Type, s.settings.Unknown, s.known()), now)
 		}
 	}
 }
 
-// knows tells whether a worker of this type has been there, or comes: the four types are those of all.
+// knows tells whether a worker of this type has been there, also under a scheduler before, or comes: the four types are those of all.
 func (s *state) knows(kind string) bool {
-	return s.types[kind] || s.types[anyType] || slices.Contains(job.Types(), kind)
+	return s.types[kind] || s.types[anyType] || s.history.Knows(kind) || slices.Contains(job.Types(), kind)
 }
 
 // anyType stands for what a worker runs that names no types.
