@@ -23,6 +23,7 @@ var table_cancha_jobs_job = listing.Package{
 		{"Failed", job.Failed},
 		{"ImageOperations", job.ImageOperations},
 		{"Later", job.Later},
+		{"Leave", job.Leave},
 		{"MaxTime", job.MaxTime},
 		{"Parameters", job.Parameters},
 		{"Queued", job.Queued},

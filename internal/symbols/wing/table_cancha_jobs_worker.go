@@ -19,6 +19,7 @@ var table_cancha_jobs_worker = listing.Package{
 	},
 	Variables: []listing.Symbol{
 		{"ErrDropped", &worker.ErrDropped},
+		{"ErrSameID", &worker.ErrSameID},
 	},
 	Types: []listing.Symbol{
 		{"Config", (*worker.Config)(nil)},
