@@ -231,10 +231,10 @@ type ended struct {
 	result *Result
 }
 
-// listen declares a queue of answers, which is removed an hour after this process has ended, and reads it.
-func listen(ctx context.Context, b queue.Broker) (*answers, error) {
+// listen declares a queue of answers, which is removed when this process has been away for so long, and reads it.
+func listen(ctx context.Context, b queue.Broker, expires time.Duration) (*answers, error) {
 	a := &answers{queue: "cancha.answers." + rand.Text(), waiting: map[string]*ended{}, asked: map[string]chan []byte{}}
-	if _, err := b.Declare(ctx, queue.Spec{Name: a.queue, Expires: time.Hour}); err != nil {
+	if _, err := b.Declare(ctx, queue.Spec{Name: a.queue, Expires: expires}); err != nil {
 		return nil, err
 	}
 	c, err := b.Consume(ctx, a.queue, 256)

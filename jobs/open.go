@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -39,6 +40,9 @@ type Config struct {
 	Session *gpu.Session
 	// Settings are the scheduler's.
 	Settings scheduler.Settings
+	// Forget is for how long the broker keeps answers and results for a process that is away: one that has ended, or whose connection has broken. 0: an hour.
+	// Who asks a question and ends leaves a queue behind for so long.
+	Forget time.Duration
 	Logger   *slog.Logger // nil: silence
 }
 
@@ -58,7 +62,7 @@ func Open(ctx context.Context, c Config) (*Cluster, error) {
 	k := newCluster(c)
 	err := k.open(ctx)
 	if err == nil {
-		k.answers, err = listen(ctx, k.broker)
+		k.answers, err = listen(ctx, k.broker, cmp.Or(k.config.Forget, time.Hour))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("jobs: open: %w", err), k.Close())

@@ -280,13 +280,14 @@ func runJob(ctx context.Context, args []string) error {
 // jobsPatience is for how long a command waits for RabbitMQ, and for a scheduler's answer.
 const jobsPatience = 15 * time.Second
 
-// withJobs does something with the jobs that another process has, in a folder or, where that is "", at the RabbitMQ of the environment.
-func withJobs(ctx context.Context, folder string, do func(*jobs.Cluster) error) error {
+// withJobs does something with the jobs that another process has, in a folder or, where that is "", at the RabbitMQ of the environment. forget is for how long an
+// answer is kept while the connection is broken; 0: an hour.
+func withJobs(ctx context.Context, folder string, forget time.Duration, do func(*jobs.Cluster) error) error {
 	b, err := dialJobs(ctx, folder)
 	if err != nil {
 		return err
 	}
-	k, err := jobs.Open(ctx, jobs.Config{Broker: b})
+	k, err := jobs.Open(ctx, jobs.Config{Broker: b, Forget: forget})
 	if err == nil {
 		err = errors.Join(do(k), k.Close())
 	}
@@ -308,7 +309,7 @@ func dialJobs(ctx context.Context, folder string) (queue.Broker, error) {
 
 // askJobs is withJobs for a question, whose answer it waits for as long as jobsPatience says.
 func askJobs(ctx context.Context, folder string, ask func(context.Context, *jobs.Cluster) error) error {
-	return withJobs(ctx, folder, func(k *jobs.Cluster) error {
+	return withJobs(ctx, folder, time.Minute, func(k *jobs.Cluster) error { // health checks ask four times a minute
 		ctx, cancel := context.WithTimeoutCause(ctx, jobsPatience, fmt.Errorf("nothing has come for %v", jobsPatience))
 		defer cancel()
 		return ask(ctx, k)
@@ -335,7 +336,7 @@ func runSubmit(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return withJobs(ctx, folder, func(k *jobs.Cluster) error { return submit(ctx, os.Stdout, k, s, *wait) })
+	return withJobs(ctx, folder, 0, func(k *jobs.Cluster) error { return submit(ctx, os.Stdout, k, s, *wait) })
 }
 
 // jsonParameters are parameters of the command line as JSON: numbers, true, lists as they are, all else a text.

@@ -15,6 +15,7 @@ import (
 
 	"cancha/jobs"
 	"cancha/jobs/job"
+	"cancha/jobs/queue"
 	"cancha/jobs/report"
 )
 
@@ -74,6 +75,8 @@ type jobMonitor struct {
 	screen   screen
 	log      io.Writer // what a person should know beside the statistics
 	taken    int       // results that were new
+	begun    bool
+	after    uint64 // the event that was looked at last
 }
 
 // run follows until the context ends, or there are as many as were asked for, and shows what it has come to.
@@ -82,37 +85,40 @@ func (m *jobMonitor) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	k, err := jobs.Open(ctx, jobs.Config{Broker: b})
-	if err == nil {
-		err = errors.Join(m.follow(ctx, k), k.Close())
+	return errors.Join(m.persist(ctx, b), b.Close(), m.screen.last(&m.measures))
+}
+
+// persist follows anew where the scheduler or the broker were away. Only an error of the file ends it.
+func (m *jobMonitor) persist(ctx context.Context, b queue.Broker) error {
+	for {
+		k, err := jobs.Open(ctx, jobs.Config{Broker: b, Forget: time.Minute})
+		if err == nil {
+			err = errors.Join(m.follow(ctx, k), k.Close())
+		}
+		switch {
+		case err == nil || errors.As(err, new(fileError)):
+			return err
+		case ctx.Err() != nil: // it was to end
+			return nil
+		}
+		fmt.Fprintf(m.log, "%v; asking again\n", err)
+		pause(ctx, time.Second)
 	}
-	return errors.Join(err, b.Close(), m.screen.last(&m.measures))
 }
 
 // glance is how often it asks: the scheduler keeps 10,000 events.
 const glance = 250 * time.Millisecond
 
+// follow takes results until the context ends, or there are as many as were asked for.
 func (m *jobMonitor) follow(ctx context.Context, k *jobs.Cluster) error {
-	after, begun := uint64(0), false
-	for !m.full() && ctx.Err() == nil {
-		more, err := false, error(nil)
-		if !begun {
-			after, err = m.begin(ctx, k)
-			begun = err == nil
-		} else {
-			after, more, err = m.step(ctx, k, after)
-		}
-		switch {
-		case errors.As(err, new(fileError)):
-			return err
-		case err != nil && ctx.Err() == nil: // the scheduler may come back
-			fmt.Fprintf(m.log, "%v; asking again\n", err)
-			pause(ctx, time.Second)
-		case !more && begun:
+	err := m.begin(ctx, k)
+	for err == nil && !m.full() && ctx.Err() == nil {
+		more := false
+		if more, err = m.step(ctx, k); err == nil && !more {
 			pause(ctx, glance)
 		}
 	}
-	return nil
+	return err
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -129,24 +135,33 @@ type fileError struct{ error }
 
 func (e fileError) Unwrap() error { return e.error }
 
-// begin tells behind which event to go on: that of the file's last line, if the scheduler's store is still the one that it came from and has that event. If not,
-// all that has ended is looked through.
-func (m *jobMonitor) begin(ctx context.Context, k *jobs.Cluster) (uint64, error) {
+// begin finds the event behind which to go on: that of the last line, if the scheduler's store is still the one that it came from and has that event. If not, all
+// that has ended is looked through.
+func (m *jobMonitor) begin(ctx context.Context, k *jobs.Cluster) (err error) {
 	last := m.journal.Last()
 	switch {
-	case m.options.all || last.Event == 0 && m.measures.Jobs() > 0:
-		return m.catchUp(ctx, k)
-	case last.Event == 0:
-		return newest(ctx, k)
+	case m.options.all && !m.begun || last.Event == 0 && m.measures.Jobs() > 0:
+		err = m.catchUp(ctx, k)
+	case last.Event == 0 && !m.begun:
+		m.after, err = newest(ctx, k)
+	case last.Event > 0:
+		err = m.resume(ctx, k, &last)
 	}
+	m.begun = m.begun || err == nil
+	return err
+}
+
+// resume goes on behind a line, if its event is one of the scheduler's.
+func (m *jobMonitor) resume(ctx context.Context, k *jobs.Cluster, last *report.Record) error {
 	e, err := endings(ctx, k, last.Event-1, 1)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	if !e.Missed && len(e.All) == 1 && e.All[0].Number == last.Event && e.All[0].ID == last.ID {
-		return last.Event, nil
+	if e.Missed || len(e.All) != 1 || e.All[0].Number != last.Event || e.All[0].ID != last.ID {
+		return m.catchUp(ctx, k)
 	}
-	return m.catchUp(ctx, k)
+	m.after = last.Event
+	return nil
 }
 
 // endings asks with patience.
@@ -162,18 +177,15 @@ func newest(ctx context.Context, k *jobs.Cluster) (uint64, error) {
 	return e.Next, err
 }
 
-// step takes what has ended behind an event.
-func (m *jobMonitor) step(ctx context.Context, k *jobs.Cluster, after uint64) (next uint64, more bool, err error) {
-	e, err := endings(ctx, k, after, 0)
+// step takes what has ended since; more tells that there is more at once.
+func (m *jobMonitor) step(ctx context.Context, k *jobs.Cluster) (more bool, err error) {
+	e, err := endings(ctx, k, m.after, 0)
 	if err != nil {
-		return after, false, err
+		return false, err
 	}
 	if e.Missed {
 		fmt.Fprintln(m.log, "more has happened than the scheduler remembers, or its store is another one: looking through all jobs")
-		if next, err = m.catchUp(ctx, k); err != nil {
-			return after, false, err
-		}
-		return next, true, nil
+		return true, m.catchUp(ctx, k)
 	}
 	var all []*job.Job
 	var numbers []uint64
@@ -182,7 +194,8 @@ func (m *jobMonitor) step(ctx context.Context, k *jobs.Cluster, after uint64) (n
 			all, numbers = append(all, one.Job), append(numbers, one.Number)
 		}
 	}
-	return e.Next, e.More, m.take(all, numbers)
+	m.after = e.Next
+	return e.More, m.take(all, numbers)
 }
 
 // ends are the states in which jobs have ended.
@@ -190,31 +203,32 @@ func ends() []jobs.State {
 	return slices.DeleteFunc(job.States(), func(s jobs.State) bool { return !s.Ended() })
 }
 
-// catchUp takes all jobs that have ended and are still kept, and returns the event from before it began: what has ended since comes again, and is known. New jobs
-// push those that are listed behind, so that some are seen twice and none is passed over.
-func (m *jobMonitor) catchUp(ctx context.Context, k *jobs.Cluster) (uint64, error) {
+// catchUp takes all jobs that have ended and are still kept, and goes on behind the event from before it began: what has ended since comes again, and is known. New
+// jobs push those that are listed behind, so that some are seen twice and none is passed over.
+func (m *jobMonitor) catchUp(ctx context.Context, k *jobs.Cluster) error {
 	after, err := newest(ctx, k)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	for skip := 0; !m.full(); {
 		asking, cancel := context.WithTimeoutCause(ctx, jobsPatience, fmt.Errorf("nothing has come for %v", jobsPatience))
 		page, more, err := k.Jobs(asking, jobs.Query{States: ends(), Limit: 500, Skip: skip})
 		cancel()
 		if err != nil {
-			return 0, err
+			return err
 		}
 		listed := len(page)
 		slices.SortFunc(page, func(a, b *jobs.Job) int { return cmp.Or(a.Ended.Compare(b.Ended), cmp.Compare(a.ID, b.ID)) })
 		page = slices.DeleteFunc(page, func(j *jobs.Job) bool { return !j.State.Ended() }) // it was replayed meanwhile
 		if err := m.take(page, make([]uint64, len(page))); err != nil {
-			return 0, err
+			return err
 		}
 		if skip += listed; !more || listed == 0 {
-			return after, nil
+			break
 		}
 	}
-	return after, nil
+	m.after = after
+	return nil
 }
 
 // take writes and counts results, of which there are not more than were asked for.

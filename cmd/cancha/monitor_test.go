@@ -46,13 +46,13 @@ func watched(t *testing.T, k *jobs.Cluster, o monitorOptions, meanwhile func()) 
 	if m.journal, err = report.OpenJournal(o.out, func(r *report.Record) { m.measures.Add(r) }); err != nil {
 		t.Fatal(err)
 	}
-	after, err := m.begin(t.Context(), k)
-	if err != nil {
+	if err := m.begin(t.Context(), k); err != nil {
 		t.Fatal(err)
 	}
 	meanwhile()
-	for more := true; !m.full(); {
-		if after, more, err = m.step(t.Context(), k, after); err != nil {
+	for !m.full() {
+		more, err := m.step(t.Context(), k)
+		if err != nil {
 			t.Fatal(err)
 		}
 		if !more && !m.full() {
