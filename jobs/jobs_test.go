@@ -116,6 +116,66 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
+// A scheduler of a broker's jobs keeps them in a folder, and works for all who use that broker; without one there is nothing to schedule.
+func TestSchedule(t *testing.T) {
+	b, err := local.Open(t.TempDir(), local.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	k := opened(t, jobs.Config{Broker: b, Schedule: true, Folder: t.TempDir()})
+	other := opened(t, jobs.Config{Broker: b, Forget: time.Minute})
+	if k.Scheduler() == nil || other.Scheduler() != nil {
+		t.Fatal("the scheduler is elsewhere")
+	}
+	after, err := other.Endings(t.Context(), 1<<62, 0)
+	if err != nil || !after.Missed {
+		t.Fatalf("got %+v, %v", after, err)
+	}
+	ids, err := other.Submit(t.Context(), jobs.Spec{Type: "nobody's", Deadline: time.Now().Add(-time.Second)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := other.Wait(t.Context(), ids[0]); err != nil || r.State != job.Failed {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	for _, c := range []*jobs.Cluster{k, other} {
+		if e, err := c.Endings(t.Context(), after.Next, 0); err != nil || len(e.All) != 1 || e.All[0].ID != ids[0] || e.All[0].Job.State != job.Failed {
+			t.Errorf("got %+v, %v", e, err)
+		}
+	}
+	if _, err := jobs.Open(t.Context(), jobs.Config{Schedule: true}); err == nil || !strings.Contains(err.Error(), "Broker") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The environment names a RabbitMQ for whoever says nothing else: one that nobody answers at is an error, and a folder is one all the same.
+func TestRemote(t *testing.T) {
+	t.Setenv("RABBITMQ_HOST", "127.0.0.1")
+	t.Setenv("RABBITMQ_PORT", "1")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errors.New("it took too long"))
+	defer cancel()
+	if _, err := jobs.Open(ctx, jobs.Config{}); err == nil || !strings.Contains(err.Error(), "RABBITMQ_HOST is 127.0.0.1") || !strings.Contains(err.Error(), "it took too long") {
+		t.Errorf("got %v", err)
+	}
+	t.Setenv("RABBITMQ_PORT", "none")
+	if _, err := jobs.Open(t.Context(), jobs.Config{}); err == nil || !strings.Contains(err.Error(), "RABBITMQ_PORT") {
+		t.Errorf("got %v", err)
+	}
+	if k := opened(t, jobs.Config{Folder: t.TempDir()}); k.Scheduler() == nil {
+		t.Error("a folder is not this process's")
+	}
+	t.Setenv("RABBITMQ_HOST", "")
+	t.Setenv("CANCHA_JOBS", "/there")
+	if folder, err := jobs.Folder(); err != nil || folder != "/there" {
+		t.Errorf("got %q, %v", folder, err)
+	}
+}
+
 // A function of this process runs as jobs; where it fails for good, the rest ends.
 func TestMap(t *testing.T) {
 	k := opened(t, jobs.Config{Folder: t.TempDir()})

@@ -43,7 +43,7 @@ type Config struct {
 	// Forget is for how long the broker keeps answers and results for a process that is away: one that has ended, or whose connection has broken. 0: an hour.
 	// Who asks a question and ends leaves a queue behind for so long.
 	Forget time.Duration
-	Logger   *slog.Logger // nil: silence
+	Logger *slog.Logger // nil: silence
 }
 
 // Cluster is what was opened.
@@ -75,21 +75,15 @@ func newCluster(c Config) *Cluster {
 }
 
 func (k *Cluster) open(ctx context.Context) error {
+	if elsewhere, err := k.visit(ctx); elsewhere || err != nil {
+		return err
+	}
 	folder, err := k.folder()
 	if err != nil {
 		return err
 	}
-	if k.config.Broker != nil {
-		k.broker = k.config.Broker
-		if k.config.Schedule {
-			return k.schedule(ctx, folder)
-		}
-		return nil
-	}
-	if k.config.Folder == "" {
-		if b, err := Remote(ctx, "", k.config.Logger); b != nil || err != nil {
-			return k.visit(b, err)
-		}
+	if k.config.Schedule {
+		return k.schedule(ctx, folder)
 	}
 	err = k.hold(ctx, folder)
 	if errors.Is(err, local.ErrHeld) {
@@ -98,17 +92,26 @@ func (k *Cluster) open(ctx context.Context) error {
 	return err
 }
 
-// visit uses the jobs of a RabbitMQ.
-func (k *Cluster) visit(b queue.Broker, err error) error {
-	if err == nil {
-		k.broker = b
-		k.closers = append(k.closers, b.Close)
+// visit takes the broker that others share, if there is one, and tells whether the scheduler is elsewhere, too.
+func (k *Cluster) visit(ctx context.Context) (elsewhere bool, err error) {
+	k.broker = k.config.Broker
+	switch {
+	case k.broker != nil:
+		return !k.config.Schedule, nil
+	case k.config.Schedule:
+		return false, errors.New("Schedule is for the jobs of a Broker, and there is none")
+	case k.config.Folder != "":
+		return false, nil
 	}
-	return err
+	if k.broker, err = Remote(ctx, "", k.config.Logger); k.broker == nil || err != nil {
+		return false, err
+	}
+	k.closers = append(k.closers, k.broker.Close)
+	return true, nil
 }
 
 func (k *Cluster) folder() (string, error) {
-	if k.config.Folder != "" || k.config.Broker != nil && !k.config.Schedule {
+	if k.config.Folder != "" {
 		return k.config.Folder, nil
 	}
 	return Folder()
