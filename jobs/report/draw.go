@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"cancha/jobs/job"
 	"cancha/jobs/placement"
@@ -50,7 +51,7 @@ func largest(m *Measures) (all []Comparison, rest string) {
 	n := func(c Comparison) int {
 		return m.kinds[Kind{c.Type, placement.GPU}].jobs + m.kinds[Kind{c.Type, placement.CPU}].jobs
 	}
-	rest += fmt.Sprintf(". %d types with fewer jobs are left out", len(all)-mostTypes)
+	rest += fmt.Sprintf(". Types with fewer jobs that are left out: %d", len(all)-mostTypes)
 	slices.SortStableFunc(all, func(a, b Comparison) int { return cmp.Compare(n(b), n(a)) })
 	return all[:mostTypes], rest
 }
@@ -84,7 +85,7 @@ func drawTimes(_ []Record, m *Measures, source string) (*figure, error) {
 		labels, gpu, cpu, most = append(labels, c.Type), append(gpu, c.GPU), append(cpu, c.CPU), max(most, c.GPU, c.CPU)
 	}
 	unit, in := scale(most)
-	o.Subtitle = "Mean " + in + " that a job ran, lower is better"
+	o.Width, o.Subtitle = room(labels), "Mean "+in+" that a job ran, lower is better"
 	c, err := chart.Bars(labels, []chart.Series{{Name: "GPU", Y: times(gpu, unit)}, {Name: "CPU", Y: times(cpu, unit)}}, o)
 	return &figure{"times.png", o.Title, c}, err
 }
@@ -102,9 +103,18 @@ func drawAlone(m *Measures, o chart.Options) (*figure, error) {
 		return nil, nil
 	}
 	unit, in := scale(slices.Max(means))
-	o.Subtitle = "Mean " + in + " that a job ran; no type ran on a GPU and on a CPU"
+	o.Width, o.Subtitle = room(labels), "Mean "+in+" that a job ran; no type ran on a GPU and on a CPU"
 	c, err := chart.Bar(labels, times(means, unit), o)
 	return &figure{"times.png", o.Title, c}, err
+}
+
+// room is how wide a chart of bars has to be for their labels, in CSS pixels.
+func room(labels []string) float64 {
+	longest := 0
+	for _, label := range labels {
+		longest = max(longest, utf8.RuneCountInString(label))
+	}
+	return float64(min(max(640, 120+len(labels)*(12+7*longest)), 1400))
 }
 
 // scale is by what seconds are multiplied, and what they are then.
@@ -146,6 +156,7 @@ func drawSpeedUp(_ []Record, m *Measures, source string) (*figure, error) {
 		same, o.Title = all, "Speed-up of the GPU, whatever it ran"
 		o.Subtitle = "CPU's mean time divided by the GPU's, by job type, where the GPU's jobs may be larger"
 	}
+	o.Width = room(labels)
 	c, err := chart.Bar(labels, same, o)
 	return &figure{"speedup.png", o.Title, c}, err
 }
