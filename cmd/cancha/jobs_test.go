@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -180,31 +181,57 @@ func block(t *testing.T, page, behind string) (lines []string) {
 
 // The commands of docs/jobs.md for one machine run as they stand there.
 func TestJobsPage(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv(rabbitVariable, "")
+	runPage(t, folder, func() { awaitServed(t, folder) })
+}
+
+// On a RabbitMQ, CANCHA_RABBITMQ, they do the same: nothing but the environment differs.
+func TestJobsPageOnRabbitMQ(t *testing.T) {
+	server := os.Getenv("CANCHA_RABBITMQ")
+	if server == "" {
+		t.Skip("CANCHA_RABBITMQ names no RabbitMQ: scripts/rabbitmq.sh with go test -run RabbitMQ ./cmd/cancha")
+	}
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass, _ := u.User.Password()
+	for name, value := range map[string]string{rabbitVariable: u.Hostname(), "RABBITMQ_PORT": u.Port(), "RABBITMQ_USER": u.User.Username(), "RABBITMQ_PASS": pass} {
+		t.Setenv(name, value)
+	}
+	folder := t.TempDir()
+	runPage(t, folder, func() {
+		for end := time.Now().Add(30 * time.Second); ; {
+			code, _, said := outcome(t, folder, "job", "list")
+			if code == 0 {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatal(said)
+			}
+		}
+	})
+}
+
+// runPage runs the commands: those that stay first, and then, when they are there, one after another those that end.
+func runPage(t *testing.T, folder string, there func()) {
+	t.Helper()
 	text, err := os.ReadFile("../../docs/jobs.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, folder := string(text), t.TempDir()
-	for name, value := range map[string]string{rabbitVariable: "", jobsVariable: filepath.Join(folder, "jobs"), jobsHTTPVariable: "127.0.0.1:0"} {
-		t.Setenv(name, value)
-	}
+	t.Setenv(jobsVariable, filepath.Join(folder, "jobs"))
+	t.Setenv(jobsHTTPVariable, "127.0.0.1:0")
+	page := string(text)
 	for _, line := range block(t, page, "and so does each worker:") {
-		c := cancha(t, folder, strings.Fields(line)[1:]...)
-		c.Cancel = func() error { return c.Process.Signal(os.Interrupt) } // as ^C, at the end of the test
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := c.Wait(); c.ProcessState.ExitCode() != 0 {
-				t.Errorf("%s: %v", line, err)
-			}
-		})
+		stays(t, folder, line)
 	}
 	lines := append(block(t, page, "From a third:"), block(t, page, "it prints the table once more.")...)
 	if len(lines) != 9 {
 		t.Fatalf("%d commands: the page has been misread", len(lines))
 	}
-	awaitServed(t, folder)
+	there()
 	for _, line := range lines {
 		code, stdout, stderr := outcome(t, folder, strings.Fields(line)[1:]...)
 		if code != 0 {
@@ -214,6 +241,21 @@ func TestJobsPage(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(folder, "report/report.md")); err != nil || !strings.Contains(string(text), "4 jobs (3 completed, 1 cancelled)") {
 		t.Errorf("%v\n%s", err, text)
 	}
+}
+
+// stays starts a command that runs until the end of the test, when it hears ^C.
+func stays(t *testing.T, folder, line string) {
+	t.Helper()
+	c := cancha(t, folder, strings.Fields(line)[1:]...)
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Wait(); c.ProcessState.ExitCode() != 0 {
+			t.Errorf("%s: %v", line, err)
+		}
+	})
 }
 
 // awaitServed waits until the scheduler serves its folder, as a person does who reads that it is there.
