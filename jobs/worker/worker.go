@@ -224,7 +224,7 @@ func (w *Worker) consume(ctx context.Context) error {
 		names = append(names, job.DeviceQueue(w.self.Device))
 	}
 	for _, name := range names {
-		spec := queue.Spec{Name: name, MaxDeliveries: 20, Priorities: true, Dead: job.QueueLost, Shared: name != own}
+		spec := queue.Spec{Name: name, MaxDeliveries: 20, Priorities: true, Shared: name != own, Dead: job.QueueLost}
 		if name == own {
 			spec.Expires = ownExpires
 		}
