@@ -93,7 +93,8 @@ integration: build ## the Kafka tests, "windows" and "crash" on a real Apache Ka
 	scripts/kafka.sh with scripts/windows.sh $(FLAGS)
 	scripts/kafka.sh with scripts/crash.sh $(FLAGS)
 
-integration-rabbitmq: ## jobs on a real RabbitMQ, which is killed, too (Debian's rabbitmq-server)
+integration-rabbitmq: ## jobs on a real RabbitMQ, and on others that are killed and full (Debian's rabbitmq-server, which root gets)
+	scripts/rabbitmq.sh install
 	scripts/rabbitmq.sh with go test -count=1 -parallel 8 ./jobs/rabbitmq
 
 integration-pika: ## a foreign producer, consumer and worker of jobs: Python's pika on a real RabbitMQ (Debian's rabbitmq-server; pika from PyPI)

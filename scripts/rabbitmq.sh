@@ -8,6 +8,7 @@
 #   scripts/rabbitmq.sh kill              kill it with -9 (start again serves the same data)
 #   scripts/rabbitmq.sh fresh             stop it, forget its data, and start it
 #   scripts/rabbitmq.sh ctl ARGUMENT...   rabbitmqctl on it
+#   scripts/rabbitmq.sh install           as root: get Debian's package where there is none, and leave its service alone
 #
 # RABBITMQ_TEST_PORT (25680, and the four ports after it, of which the last is for TLS), RABBITMQ_TEST_DIR (data and log; below TMPDIR),
 # RABBITMQ_TEST_CONF (lines for its rabbitmq.conf, such as "consumer_timeout = 1000")
@@ -38,7 +39,7 @@ answers() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
 start() {
   alive rabbitmq && die "already running in $dir"
-  [ -x "$bin/rabbitmq-server" ] || missing "no $bin/rabbitmq-server: install the package rabbitmq-server (apt-get install --no-install-recommends)"
+  [ -x "$bin/rabbitmq-server" ] || missing "no $bin/rabbitmq-server: scripts/rabbitmq.sh install, as root, gets Debian's package"
   mkdir -p "$dir/data" "$dir/log"
   echo '[rabbitmq_management].' >"$dir/plugins"
   printf 'management.tcp.ip = 127.0.0.1\nmanagement.tcp.port = %s\nlog.file.level = warning\n%s\n' $((port + 1)) "${RABBITMQ_TEST_CONF:-}" >"$dir/rabbitmq.conf"
@@ -50,6 +51,20 @@ start() {
     sleep 0.1
   done
   die "it does not answer after 60 s: $(tail -20 "$dir/rabbitmq.log")"
+}
+
+# install must not start the service of the system, which would be a RabbitMQ for everybody who reaches this machine.
+install() {
+  [ ! -x "$bin/rabbitmq-server" ] || return 0
+  [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || missing "no $bin/rabbitmq-server, and this is no Debian on which we are root"
+  local policy=/usr/sbin/policy-rc.d
+  if [ ! -e "$policy" ]; then
+    trap 'rm -f /usr/sbin/policy-rc.d' EXIT
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod +x "$policy"
+  fi
+  export DEBIAN_FRONTEND=noninteractive
+  { apt-get -qq update && apt-get -qq install -y --no-install-recommends rabbitmq-server >/dev/null; } || missing "apt-get has no rabbitmq-server"
 }
 
 # The process that was started is the one that becomes Erlang's, except where a shell stays above it; node.pid is what the node says of itself.
@@ -96,6 +111,7 @@ start) start; exported; echo "CANCHA_RABBITMQ=$CANCHA_RABBITMQ CANCHA_RABBITMQ_A
 stop) stop ;;
 fresh) stop; rm -rf "$dir/data"; start ;;
 kill) killed ;;
+install) install ;;
 ctl) shift; exec ${as[@]+"${as[@]}"} env "${settings[@]}" "$bin/rabbitmqctl" "$@" ;;
-*) sed -n 's/^# \{0,1\}//p' "$0" | sed -n 2,14p >&2; exit 2 ;;
+*) sed -n 's/^# \{0,1\}//p' "$0" | sed -n 2,15p >&2; exit 2 ;;
 esac

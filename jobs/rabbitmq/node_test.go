@@ -206,6 +206,7 @@ func testLongJob(t *testing.T, n *node) {
 
 // testNoRoom: while the server's memory is used up, what is published is refused, or waits, and says so; what is settled is settled; and all goes on when there is room.
 func testNoRoom(t *testing.T, n *node) {
+	n.do(t, "ctl", "eval", "application:set_env(rabbit, consumer_timeout, 1800000).") // of channels from now on
 	b := dialed(t, n.address)
 	if _, err := b.Declare(t.Context(), queue.Spec{Name: "room", Shared: true}); err != nil {
 		t.Fatal(err)
