@@ -26,8 +26,9 @@
 // Spec.Priorities asks for it. What has been handed out is not overtaken, and the place at which a message stands that comes again is not promised.
 //
 // Delivery.Count tells how often a message has been handed out, this time included. It counts each Retry exactly. After the death of a process it may
-// lack deliveries that the broker could not note, but it is never 1 for a message that somebody may have begun with. A message that would be handed out
-// more often than Spec.MaxDeliveries goes to the dead letters instead, with ReasonLimit: a job that kills its worker does not go on killing.
+// lack deliveries that the broker could not note, or have one more, of a message that was on its way to who died; but it is never 1 for a message that somebody
+// may have begun with. A message that would be handed out more often than Spec.MaxDeliveries goes to the dead letters instead, with ReasonLimit: a job
+// that kills its worker does not go on killing. A broker may find that out when somebody consumes the queue; who does has declared it, with the same Spec.
 //
 // A dead letter is an ordinary message of the queue that Spec.Dead names, with a Death that tells where it comes from, why, and after how many
 // deliveries. Who replays it publishes it to Death.Queue and settles it here.
@@ -47,27 +48,25 @@
 // The seam is cut so that AMQP 0-9-1 fills it with what it has. An implementation is expected to work as follows.
 //
 //   - Publish: a channel with publisher confirms, persistent, mandatory, to the default exchange. A message that returns (312 NO_ROUTE) is
-//     ErrUnknownQueue; the return comes before its confirmation. A negative confirmation (a queue that rejects when full), and connection.blocked (an alarm
-//     of memory or disk), are ErrFull. Check comes first: a body above the server's limit closes the channel, and with it what others have in flight.
+//     ErrUnknownQueue; the return comes before its confirmation. Negative confirmations for some seconds (a queue that rejects when full; one without a leader
+//     does so for a moment), and connection.blocked (an alarm of memory or disk), are ErrFull. Check comes first: a body above the server's limit closes the channel, and with it what others have in flight.
 //   - Declare: passively first, on a channel of its own, since a missing queue closes it. What is there is used as it is (arguments cannot be changed);
-//     declaring with the arguments then tells in a 406 where they differ, which is a note. A new queue is a quorum queue: x-delivery-limit is
-//     MaxDeliveries−1, as RabbitMQ counts returns; x-expires is Expires; the dead letters go by the default exchange with the routing key Dead, at least
-//     once (x-dead-letter-strategy, which wants overflow reject-publish). With a MaxLength, which is x-max-length with drop-head, the queue gets neither a
-//     limit nor a way to the dead letters: what is dropped would take it, and at the limit messages would be dropped without it. With Priorities: before
-//     4.3, whose quorum queues have x-max-priority, a classic queue with x-max-priority 9 is what orders strictly. A Shared queue has no arguments, the
-//     type not either: it is a classic one, or of the vhost's default_queue_type.
+//     declaring with the arguments then tells in a 406 where they differ, which is a note. A new queue is a quorum queue from RabbitMQ 4 on, and a classic one
+//     before; one that is Shared has no arguments at all. x-expires is Expires; MaxLength is x-max-length with drop-head; Priorities is x-max-priority, which quorum
+//     queues have from 4.3 on. A server that is killed within seconds may forget a queue: nothing is published to it before.
 //   - Consume: a channel for each consumer, with basic.qos prefetch, global false. Stop is basic.cancel, and a nack with requeue for what was
 //     fetched and not asked for; Close closes the channel, which returns the rest. When the server cancels the consumer, its queue is gone.
-//   - Count: x-delivery-count + 1 on quorum queues; elsewhere 2 at least where redelivered is set, and a header of our own for what Retry has republished.
-//     What the queue itself does not limit is limited by who reads it: a message over the limit is republished to the dead letters, and not given to Next.
-//   - Retry: after 0 a nack with requeue where the queue counts; else the message is published to a queue of a ladder, of which each rung has one
-//     x-message-ttl and the dead-letter route back, and acknowledged when that is confirmed. With rungs that double the delay is at most twice as long.
-//     3.10 has no delayed retry of its own; 4.3 has. A crash between both leaves the message twice.
-//   - Dead: published to the dead letters with headers for the Death, then acknowledged; x-death of a dead letter of the server's own is a Death, too, and its
-//     reason delivery_limit is ReasonLimit. The count in x-death is of deaths, not of deliveries: Death.Count is Unknown where no header tells it.
-//   - Topics: a fanout exchange of that name, not durable, and an exclusive queue for each listener.
+//   - Count: x-delivery-count + 1 on quorum queues. A classic queue only tells that a message comes again: where there is a limit, it is published once more
+//     with its count, which nobody else sees.
+//   - Limits and dead letters are seen to by who reads, by publishing and acknowledging: the server's own way loses messages (at most once), or ends
+//     with a fault after a restart of 3.10 (at least once). x-death of a foreign queue's dead letter is a Death, too.
+//   - Retry: after 0 a nack with requeue where the queue counts; else the message is published, and acknowledged when that is confirmed: to its queue, or
+//     to one beside it, in which consumers see to it that it goes home when it is due. A crash between both leaves the message twice. Clocks count: who retries and
+//     who brings back may be two machines.
+//   - Dead: published to the dead letters with headers for the Death, then acknowledged.
+//   - Topics: one direct exchange, durable, whose routing keys are the topics, and an exclusive queue for each listener. Nothing stays of a topic.
 //   - Foreign messages: header values that are no text become text, tables and names that begin with "x-" are left out of Message.Headers, texts that are no
 //     UTF-8 are mended. Retry and Dead pass on what was there.
-//   - A server takes a delivery back that is not settled for 30 minutes (consumer_timeout): x-consumer-timeout where it can be set, a note of Declare
-//     where not, and ErrLost where it happens.
+//   - A server takes a delivery back that is not settled for 30 minutes (consumer_timeout), and with it all that its channel has: x-consumer-timeout, which quorum
+//     queues have from 3.12 on, puts it off; elsewhere the server's setting or a policy does. It is ErrLost where it happens, and the message comes again.
 package queue

@@ -15,18 +15,27 @@
 //
 // Each consumer has a channel of its own, and a new one when that breaks (consumer). What was in hand is then lost to who has it.
 //
-// Queues that are new are quorum queues; with Spec.Priorities, before RabbitMQ 4.3, classic ones. A queue that is there is used as it is, and what differs is
-// read from the server's refusals to declare it otherwise, one by one (declare).
+// Queues that are new are classic ones before RabbitMQ 4, and quorum queues from then on (declare). A queue that is there is used as it is, and what
+// differs is read from the server's refusals to declare it otherwise, one by one. The first message for a queue that was made here waits for 4 s (young): a
+// server that is killed before may have lost it, whatever it has confirmed.
 //
-// A message that Retry keeps away waits in a queue beside its own, of which each message expires after the same time, and goes home as a dead letter
-// (ladder): cancha.retry.1s.NAME, and so on by powers of two. They are made when they are needed, and expire.
+// A message that Retry keeps away waits in a queue beside its own, cancha.later.NAME. Each consumer of NAME has those in view, 1,000 at most, and sends home
+// what is due (later). Nothing is left to the server's times to live and dead letters: a server that is killed while messages expire loses them.
 //
 // All topics share one exchange, cancha.topics: a message's routing key is its topic (topic). An exchange for each would stay behind for each worker
 // that ever was; deleted by the server with its last listener, it would take announcements along that go to others through the same channel.
 //
-// # What a RabbitMQ does not promise
+// # What a RabbitMQ does otherwise
 //
-// A classic queue does not count deliveries; it only tells that there was one. So after the death of processes Delivery.Count is 2 there, however many
-// died, and MaxDeliveries is kept for what Retry brings back alone. A server before 3.12 takes a delivery back that is not settled within 30
-// minutes, unless its consumer_timeout says otherwise; from then on it is ErrLost, and the message comes again.
+// A delivery that was on its way to a consumer that ended counts, though nobody has seen it; after a server was killed, each message of a classic queue counts once more.
+// MaxDeliveries is kept by consumers of a Broker that has declared the queue.
+//
+// A message that was refused is published again, behind those of its caller that were not; a quorum queue refuses the first one it gets, if any, so that goes
+// alone.
+//
+// A delivery that is not settled within the server's consumer_timeout, 30 minutes unless it is set otherwise, is taken back, with all that the consumer has: it is
+// ErrLost, and comes again. Before 3.12, and for classic queues, that is the server's setting, or from 3.12 on a policy (consumer-timeout). Package scheduler lets
+// nothing run twice for it.
+//
+// Messages that were on their way when an alarm of memory or disk began wait until it ends; later ones are ErrFull.
 package rabbitmq
