@@ -207,17 +207,21 @@ func (s settings) submit(ctx context.Context, b queue.Broker, flight int) (o out
 	defer c.Close()
 	f := &flying{b: b, begun: map[string]time.Time{}}
 	defer f.settled.Wait()
+	f.send(ctx) // the first one waits until new queues are safe, and connections are open
+	if err := f.land(ctx, c, nil); err != nil {
+		return o, err
+	}
 	begin := time.Now()
 	for range flight {
 		f.send(ctx)
 	}
-	for time.Since(begin) < s.warm+s.span {
-		d, err := c.Next(ctx)
-		if err != nil {
-			return o, errors.Join(err, f.failed())
+	for time.Since(begin) < s.warm+s.span || len(o.took) == 0 {
+		took := &o.took
+		if time.Since(begin) < s.warm {
+			took = nil
 		}
-		if took := f.landed(ctx, d); time.Since(begin) > s.warm {
-			o.took = append(o.took, took.Seconds())
+		if err := f.land(ctx, c, took); err != nil {
+			return o, err
 		}
 		f.send(ctx)
 	}
@@ -257,11 +261,19 @@ func (f *flying) send(ctx context.Context) {
 	})
 }
 
-func (f *flying) landed(ctx context.Context, d *queue.Delivery) time.Duration {
+// land waits for a result, and adds how long its job took.
+func (f *flying) land(ctx context.Context, c queue.Consumer, to *[]float64) error {
+	d, err := c.Next(ctx)
+	if err != nil {
+		return errors.Join(err, f.failed())
+	}
 	f.mu.Lock()
 	took := time.Since(f.begun[d.ID])
 	delete(f.begun, d.ID)
 	f.mu.Unlock()
+	if to != nil {
+		*to = append(*to, took.Seconds())
+	}
 	f.settled.Go(func() { _ = d.Ack(ctx) }) // or it comes again, to nobody
-	return took
+	return nil
 }
