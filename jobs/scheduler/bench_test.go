@@ -2,12 +2,14 @@ package scheduler
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
 	"cancha/jobs/job"
 	"cancha/jobs/placement"
 	"cancha/jobs/queue"
+	"cancha/jobs/store"
 )
 
 // BenchmarkQueued runs one job after the other through the states, while so many others wait.
@@ -46,5 +48,56 @@ func BenchmarkQueued(b *testing.B) {
 			}
 			b.ReportMetric(float64(s.counts["events.completed"])/float64(b.N), "jobs/plan")
 		})
+	}
+}
+
+// BenchmarkMemory takes in a million jobs that do nothing, and then has another scheduler go on with them; it tells how much memory that takes, and how long.
+func BenchmarkMemory(b *testing.B) {
+	const n = 1_000_000
+	heap := func() float64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	for b.Loop() {
+		before := heap()
+		st, err := store.Open(b.TempDir())
+		if err != nil {
+			b.Fatal(err)
+		}
+		begun := time.Now()
+		s := newBench(&testing.T{})
+		for i := range n {
+			if _, err := s.accept(&queue.Message{Body: fmt.Appendf(nil, `{"job_type":"t","job_id":"%d"}`, i)}, false, s.now); err != nil {
+				b.Fatal(err)
+			}
+			if i%10_000 != 9_999 {
+				continue
+			}
+			c := &store.Changes{}
+			for _, j := range s.take().changed {
+				c.Jobs = append(c.Jobs, j)
+			}
+			s.landed(s.now)
+			if err := st.Commit(c); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric((heap()-before)/n, "B/job")
+		b.ReportMetric(time.Since(begun).Seconds(), "s-taken-in")
+		runtime.KeepAlive(s)
+		begun = time.Now()
+		next, open := newBench(&testing.T{}), []*job.Job(nil)
+		if err := st.Open(func(j *job.Job) error { open = append(open, j); return nil }); err != nil {
+			b.Fatal(err)
+		}
+		if err := next.restore(open, true, next.now); err != nil || len(next.tasks) != n {
+			b.Fatal(len(next.tasks), err)
+		}
+		b.ReportMetric(time.Since(begun).Seconds(), "s-restored")
+		if err := st.Close(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +81,31 @@ func TestSettle(t *testing.T) {
 	s.ctx, end = context.WithCancel(t.Context())
 	end()
 	s.settle(func() error { return errors.New("never") }) // it returns
+}
+
+// While the broker is away Start waits, and says for what; it ends with its context, and at once where the broker refuses.
+func TestPatiently(t *testing.T) {
+	var said strings.Builder
+	s := &Scheduler{patience: time.Millisecond, logger: slog.New(slog.NewTextHandler(&said, nil))}
+	calls, refused := 0, errors.New("refused")
+	away := func(ctx context.Context) error {
+		if calls++; calls == 3 {
+			return nil
+		}
+		<-ctx.Done()
+		return fmt.Errorf("no broker answers: %w", ctx.Err())
+	}
+	if err := s.patiently(t.Context(), away); err != nil || strings.Count(said.String(), "it waits for the broker") != 2 || !strings.Contains(said.String(), "no broker answers") {
+		t.Errorf("%v, %d calls, and it has said: %s", err, calls, said.String())
+	}
+	if err := s.patiently(t.Context(), func(context.Context) error { return refused }); !errors.Is(err, refused) {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
+	if err := s.patiently(ctx, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
 }
 
 // Jobs whose time is over are forgotten, however many came in a minute.

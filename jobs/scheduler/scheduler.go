@@ -37,10 +37,11 @@ type Scheduler struct {
 	measured time.Time      // when measurements were put down last
 	sentIDs  []string       // of jobs whose result was sent, which the store does not know yet
 	trouble  atomic.Pointer[string]
-	name     string      // by which it knows what it has said itself
-	said     time.Time   // when it did last
-	saying   atomic.Bool // it is on its way
-	whole    bool        // the last cargo was carried out; who waits for landed may read it
+	patience time.Duration // after which Start tells that it waits for the broker, and for what
+	name     string        // by which it knows what it has said itself
+	said     time.Time     // when it did last
+	saying   atomic.Bool   // it is on its way
+	whole    bool          // the last cargo was carried out; who waits for landed may read it
 	sources  []interface{ Close() error }
 }
 
@@ -72,7 +73,7 @@ func Queues() []queue.Spec {
 // Start begins with the jobs that the store has. The store and the broker stay the caller's, who closes them after Close; logger may be nil. The context is
 // for the call alone. While the broker is away Start waits for it, and says so each five seconds.
 func Start(ctx context.Context, b queue.Broker, st *store.Store, settings Settings, logger *slog.Logger) (*Scheduler, error) {
-	s := &Scheduler{broker: b, store: st, logger: logger, name: rand.Text(), whole: true, in: make(chan input, 1024), room: map[string]chan struct{}{}, landed: make(chan struct{}, 1)}
+	s := &Scheduler{broker: b, store: st, logger: logger, name: rand.Text(), patience: 5 * time.Second, whole: true, in: make(chan input, 1024), room: map[string]chan struct{}{}, landed: make(chan struct{}, 1)}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
@@ -141,13 +142,10 @@ func (s *Scheduler) load(settings Settings) error {
 	return s.state.restore(open, s.store.Left(), time.Now())
 }
 
-// patience is after what time Start tells that it waits for the broker, and for what.
-const patience = 5 * time.Second
-
 // patiently does something that waits while the broker is away, and tells that it does.
 func (s *Scheduler) patiently(ctx context.Context, do func(context.Context) error) error {
 	for {
-		try, cancel := context.WithTimeout(ctx, patience)
+		try, cancel := context.WithTimeout(ctx, s.patience)
 		err := do(try)
 		waited := try.Err() != nil && ctx.Err() == nil
 		cancel()
