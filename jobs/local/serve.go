@@ -233,6 +233,9 @@ func (s *session) giveUp(id uint64) {
 
 func (s *session) answer(ctx context.Context, p *packet) {
 	a, err := s.do(ctx, p)
+	if s.ctx.Err() != nil {
+		return // the server ends: to the other side it is away, and no call has failed
+	}
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 			err = fmt.Errorf("%w: %w", errCancelled, err)
