@@ -64,7 +64,8 @@ func (w *Worker) listen() {
 		m, err := w.orders.Next(w.ctx)
 		if err != nil {
 			if w.ctx.Err() == nil {
-				w.config.Logger.Error("jobs/worker: the scheduler is not heard any more", "error", err)
+				w.config.Logger.Error("jobs/worker: it ends, for the scheduler is not heard any more", "error", err)
+				w.end(fmt.Errorf("the scheduler is not heard any more: %w", err))
 			}
 			return
 		}

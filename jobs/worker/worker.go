@@ -187,7 +187,7 @@ func newWorker(c Config) (*Worker, error) {
 // ID is the worker's.
 func (w *Worker) ID() string { return w.self.ID }
 
-// Done is closed when the worker takes no more jobs for good: it was closed, or another process has its id. Close is still to be called.
+// Done is closed when the worker takes no more jobs for good: it was closed, its broker was, or another process has its id. Close is still to be called.
 func (w *Worker) Done() <-chan struct{} { return w.ctx.Done() }
 
 // Err is why the worker has ended, ErrSameID where another process has its id; nil: it works, or was closed.
@@ -279,8 +279,9 @@ func (w *Worker) feed(c queue.Consumer) error {
 	for {
 		d, err := c.Next(w.drain)
 		if err != nil {
-			if w.drain.Err() == nil {
-				w.config.Logger.Error("jobs/worker: no more jobs come", "error", err)
+			if w.drain.Err() == nil && !errors.Is(err, queue.ErrUnknownQueue) { // or it would be thought to live
+				w.config.Logger.Error("jobs/worker: it ends, for no more jobs come", "error", err)
+				w.end(fmt.Errorf("no more jobs come: %w", err))
 			}
 			return err
 		}
