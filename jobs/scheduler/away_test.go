@@ -71,14 +71,27 @@ func TestAway(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	begins := func(id string) {
+		t.Helper()
+		select {
+		case <-begun:
+		case <-time.After(20 * time.Second):
+			j, err := s.Job(t.Context(), id)
+			workers, err2 := s.Workers(t.Context())
+			_, counts, err3 := s.Counts(t.Context())
+			info, err4 := b.Inspect(t.Context(), job.QueueCPU)
+			close(finish)
+			t.Fatalf("%s does not begin: %+v\n%+v\n%v\n%+v\n%v", id, j, workers, counts, info, errors.Join(err, err2, err3, err4))
+		}
+	}
 	submit("a")
-	<-begun
+	begins("a")
 	end()
 	<-time.After(4 * lease)
 	end = served(t, folder)
 	t.Cleanup(func() { end() })
 	submit("b")
-	<-begun
+	begins("b")
 	close(finish)
 	for _, id := range []string{"a", "b"} {
 		for j := (&job.Job{}); !j.State.Ended(); time.Sleep(5 * time.Millisecond) {

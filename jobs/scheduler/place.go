@@ -12,7 +12,7 @@ import (
 
 // place decides where those jobs go that wait, and where those stay that were given and have not begun.
 func (s *state) place(now time.Time) {
-	s.replan = false
+	s.replan, s.placed = false, now
 	given, waiting := s.given(), s.first(s.horizon())
 	if len(given)+len(waiting) == 0 {
 		return

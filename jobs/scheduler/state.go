@@ -37,6 +37,7 @@ type state struct {
 	held      []*task   // those of which that may be so, until restored is over
 	echoed    time.Time // when the scheduler heard itself last; zero: never yet
 	looked    time.Time // when jobs were missed last
+	placed    time.Time // when there was a plan last
 	replan    bool      // something has changed that a plan looks at
 	effects
 	flying effects // that are being carried out, and of which the store may not know yet

@@ -501,6 +501,18 @@ func TestDeaf(t *testing.T) {
 	}
 }
 
+// A worker that was thought to be stalled takes jobs again when it is heard of: a job that waits is not forgotten when nothing else happens.
+func TestStalled(t *testing.T) {
+	b := newBench(t)
+	b.beats(cpu("w"), "", "")
+	b.step(6*time.Second, func() {})
+	b.submit(simple)
+	b.is("a", job.Queued, "take nothing now")
+	b.beats(cpu("w"), "", "")
+	b.step(anew, func() {})
+	b.is("a", job.Assigned, "")
+}
+
 // A job of a type that no worker has fails after a while, unless there is nobody to tell, or one was there that had it.
 func TestUnknownType(t *testing.T) {
 	b := newBench(t)

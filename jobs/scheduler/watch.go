@@ -20,6 +20,9 @@ func (s *state) tick(now time.Time) {
 	for _, l := range []*line{&s.waiting, &s.later, &s.deadlines, &s.strange} {
 		l.prune(2*len(s.tasks), func(id string) bool { return s.tasks[id] != nil })
 	}
+	if len(s.waiting.all) > 0 && now.Sub(s.placed) >= anew {
+		s.replan = true
+	}
 	if s.deaf(now) { // silence says nothing
 		return
 	}
@@ -33,6 +36,10 @@ func (s *state) tick(now time.Time) {
 		s.giveAnew(now)
 	}
 }
+
+// anew is after what time there is another plan though nothing has happened, while jobs wait: a worker that was slow to tell of itself takes jobs again, and what was
+// predicted of those that run may have come otherwise.
+const anew = time.Second
 
 // slept tells that the scheduler itself did not run for so long: it was stopped, or its machine was. Workers are not silent because nobody has listened.
 func (s *state) slept(d time.Duration) {
