@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +107,41 @@ func TestPatiently(t *testing.T) {
 	defer cancel()
 	if err := s.patiently(ctx, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A scheduler whose folder is not its own any more ends by itself, says why, and sends nothing.
+func TestDeposed(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "store")
+	st, err := store.Open(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	b, err := local.Open(t.TempDir(), local.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	s, err := Start(t.Context(), b, st, Settings{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := os.Rename(folder, folder+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Publish(t.Context(), job.QueueJobs, queue.Message{ID: "a", Body: []byte("no JSON")}); err != nil { // its result would be sent at once
+		t.Fatal(err)
+	}
+	<-s.Done()
+	if err := s.Close(); err != nil || !strings.Contains(s.Trouble(), store.ErrDeposed.Error()) {
+		t.Errorf("%v, %q", err, s.Trouble())
+	}
+	results, err := b.Inspect(t.Context(), job.QueueResults)
+	waiting, err2 := b.Inspect(t.Context(), job.QueueJobs)
+	if err := errors.Join(err, err2); err != nil || results.Ready != 0 || waiting.Ready != 1 {
+		t.Errorf("%+v, %+v, %v", results, waiting, err)
 	}
 }
 
