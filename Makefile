@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration integration-rabbitmq integration-pika integration-spark parquet onnx mllib postgres kubernetes windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest bench-spark bench-jobs chaos jobs-chaos resume nexmark endless kernelspec cuda cuda-test ptx
+.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration integration-rabbitmq integration-spark parquet onnx mllib postgres kubernetes windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest bench-spark bench-jobs chaos jobs-chaos resume nexmark endless kernelspec cuda cuda-test ptx
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -93,11 +93,10 @@ integration: build ## the Kafka tests, "windows" and "crash" on a real Apache Ka
 	scripts/kafka.sh with scripts/windows.sh $(FLAGS)
 	scripts/kafka.sh with scripts/crash.sh $(FLAGS)
 
-integration-rabbitmq: ## jobs on a real RabbitMQ, and on others that are killed and full (Debian's rabbitmq-server, which root gets)
+integration-rabbitmq: ## jobs on a real RabbitMQ, and on others that are killed and full; a foreign program, Python's pika, beside them (Debian's rabbitmq-server, which root gets)
 	scripts/rabbitmq.sh install
 	scripts/rabbitmq.sh with go test -count=1 -parallel 8 ./jobs/rabbitmq
-
-integration-pika: ## a foreign producer, consumer and worker of jobs: Python's pika on a real RabbitMQ (Debian's rabbitmq-server; pika from PyPI)
+	scripts/rabbitmq.sh with go test -count=1 -run RabbitMQ ./cmd/cancha
 	scripts/pika.sh
 
 integration-spark: build ## what reaches Spark, on a Spark 4.0.0 and a Kafka of their own: tests, notebooks, kills, and a cluster that loses a worker (Java 17, Maven, pip); PARTS="server cluster"

@@ -38,8 +38,7 @@ mllib            | make mllib                       | - fetches PySpark
 postgres         | make postgres                    | - needs a PostgreSQL
 kubernetes       | make kubernetes                  | make kubernetes
 integration      | make integration                 | - fetches Apache Kafka
-integration-rabbitmq | make integration-rabbitmq    | - needs a RabbitMQ
-integration-pika | make integration-pika        | - needs a RabbitMQ, and fetches pika
+integration-rabbitmq | make integration-rabbitmq    | - .ci/run always runs it
 integration-spark | make integration-spark          | - fetches Apache Spark, 465 MB
 clients          | make clients                     | - "make test" runs all of it but JupyterLab, which needs Chromium
 widgets          | make widgets                     | - needs Chromium
