@@ -353,6 +353,9 @@ func jsonParameters(p parameters) json.RawMessage {
 }
 
 func submit(ctx context.Context, w io.Writer, k *jobs.Cluster, s jobs.Spec, wait bool) error {
+	if !wait {
+		s.ReplyTo = job.QueueResults // this process will not be there to hear of it
+	}
 	soon, cancel := context.WithTimeoutCause(ctx, jobsPatience, fmt.Errorf("it is not taken after %v", jobsPatience))
 	ids, err := k.Submit(soon, s)
 	cancel()

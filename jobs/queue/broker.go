@@ -77,8 +77,6 @@ func (s Spec) Check() error {
 		return CheckName(s.Dead)
 	case s.MaxDeliveries < 0 || s.MaxLength < 0:
 		return fmt.Errorf("%w: MaxDeliveries %d, MaxLength %d; want 0, which is none, or more", ErrInvalid, s.MaxDeliveries, s.MaxLength)
-	case s.Shared && (s.Expires != 0 || s.MaxLength != 0):
-		return fmt.Errorf("%w: a Shared queue has neither Expires nor MaxLength, which are arguments", ErrInvalid)
 	case s.Expires != 0 && s.Expires < MinExpires:
 		return fmt.Errorf("%w: Expires %v, want 0, which is never, or %v at least", ErrInvalid, s.Expires, MinExpires)
 	}

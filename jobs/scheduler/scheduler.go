@@ -55,6 +55,9 @@ type input struct {
 	echo                               bool          // what the scheduler has said to itself
 }
 
+// mostResults is how many results wait in a local result_queue for somebody to read them. The store has them, too.
+const mostResults = 100_000
+
 // Queues are what a scheduler declares: those of the contract, and its own.
 func Queues() []queue.Spec {
 	// More than a job is tried: it ends a message that kills who reads it. What the scheduler reads has no limit: some hundred messages are in hand when it is killed,
@@ -64,7 +67,7 @@ func Queues() []queue.Spec {
 		{Name: job.QueueJobs, Priorities: true, Shared: true},
 		{Name: job.QueueCPU, MaxDeliveries: deliveries, Priorities: true, Shared: true, Dead: job.QueueLost},
 		{Name: job.QueueGPU, MaxDeliveries: deliveries, Priorities: true, Shared: true, Dead: job.QueueLost},
-		{Name: job.QueueResults, Shared: true},
+		{Name: job.QueueResults, Shared: true, MaxLength: mostResults},
 		{Name: job.QueueReports},
 		{Name: job.QueueControl},
 	}
