@@ -36,7 +36,12 @@ func (s *state) beat(b *job.Beat, now time.Time) {
 	for _, c := range b.Claims {
 		s.order(w.ID, job.Order{Job: c.Job, Attempt: c.Attempt, Verdict: s.claim(w, c, now)})
 	}
-	switch busy := len(w.running) >= max(w.Slots, 1) || len(b.Claims) > 0; {
+	w.rests(len(b.Claims) > 0, now)
+}
+
+// rests notes since when a worker could begin with more.
+func (w *worker) rests(claims bool, now time.Time) {
+	switch busy := len(w.running) >= max(w.Slots, 1) || claims; {
 	case busy:
 		w.free = time.Time{}
 	case w.free.IsZero():

@@ -13,46 +13,71 @@ import (
 	"cancha/jobs/store"
 )
 
+// loop is where run is: what goes with the next cargo, and whether one is under way.
+type loop struct {
+	next      cargo
+	flying    bool
+	forgotten time.Time // when jobs were forgotten last
+	expected  time.Time // when the next turn begins at the latest, unless the scheduler is stopped from outside
+}
+
 // run takes what has come, turn by turn, until the scheduler is closed. What is to be done about it goes its way meanwhile, one cargo at a time: what
 // comes while one is under way goes together with the next.
 func (s *Scheduler) run() {
-	forgotten, expected := time.Now(), time.Now()
-	next, flying := cargo{effects: newEffects()}, false
-	for turn := []input(nil); s.ctx.Err() == nil; turn = s.wait(&flying) { // the first is for what the store had
-		now := time.Now()
-		if err := s.store.Leads(); errors.Is(err, store.ErrDeposed) {
-			s.lost(err)
-			break
-		}
-		s.say(now)
-		if late := now.Sub(expected); late > s.state.settings.Lease/beats {
-			s.logger.Warn("jobs/scheduler: it did not run for a while; workers get that time", "late", late)
-			s.state.slept(late)
-		}
-		next.handled = append(next.handled, s.handle(turn, now)...)
-		next.asked = append(next.asked, asked(turn)...)
-		s.state.tick(now)
-		if s.state.replan && !now.Before(s.plan) {
-			s.state.place(now)
-			s.plan = now.Add(max(planning, pauses*time.Since(now)))
-		}
-		if now.Sub(forgotten) > time.Minute && !flying {
-			if !s.forget(now) { // or there are more
-				forgotten = now
-			}
-		}
-		s.announce(s.state.orders)
-		clear(s.state.orders)
-		if !flying && !(s.state.none() && next.empty()) {
-			next.effects, flying = s.state.take(), true
-			s.fly(next)
-			next = cargo{effects: newEffects()}
-		}
-		expected = now.Add(s.pause()) // from the turn's begin: it may be stopped in the middle of one
+	l := &loop{next: cargo{effects: newEffects()}, forgotten: time.Now(), expected: time.Now()}
+	for turn := []input(nil); s.ctx.Err() == nil && s.leads(); turn = s.wait(&l.flying) { // the first is for what the store had
+		s.turn(l, turn, time.Now())
 	}
-	if flying {
+	if l.flying {
 		s.finish()
 	}
+}
+
+// leads tells whether the store is still this scheduler's, which ends where it is not.
+func (s *Scheduler) leads() bool {
+	err := s.store.Leads()
+	if errors.Is(err, store.ErrDeposed) {
+		s.lost(err)
+		return false
+	}
+	return true
+}
+
+func (s *Scheduler) turn(l *loop, turn []input, now time.Time) {
+	s.say(now)
+	s.lateness(now.Sub(l.expected))
+	l.next.handled = append(l.next.handled, s.handle(turn, now)...)
+	l.next.asked = append(l.next.asked, asked(turn)...)
+	s.state.tick(now)
+	if s.state.replan && !now.Before(s.plan) {
+		s.state.place(now)
+		s.plan = now.Add(max(planning, pauses*time.Since(now)))
+	}
+	if now.Sub(l.forgotten) > time.Minute && !l.flying && !s.forget(now) { // or there are more
+		l.forgotten = now
+	}
+	s.announce(s.state.orders)
+	clear(s.state.orders)
+	s.depart(l)
+	l.expected = now.Add(s.pause()) // from the turn's begin: it may be stopped in the middle of one
+}
+
+// lateness gives workers the time for which the scheduler itself did not run.
+func (s *Scheduler) lateness(late time.Duration) {
+	if late > s.beat() {
+		s.logger.Warn("jobs/scheduler: it did not run for a while; workers get that time", "late", late)
+		s.state.slept(late)
+	}
+}
+
+// depart has the next cargo carried out, if there is any, and none is under way.
+func (s *Scheduler) depart(l *loop) {
+	if l.flying || s.state.none() && l.next.empty() {
+		return
+	}
+	l.next.effects, l.flying = s.state.take(), true
+	s.fly(l.next)
+	l.next = cargo{effects: newEffects()}
 }
 
 // finishing is for how long a scheduler that is closed goes on with what is under way, so that its follower need not wonder whether that was done.
