@@ -176,7 +176,7 @@ chaos: ## KILLS (20) faults for each kind of state and sink, alone and in a grou
 	go build -o out/chaos ./bench/chaos
 	$(if $(KAFKA),scripts/kafka.sh with )$(if $(POSTGRES),scripts/postgres.sh with )out/chaos -kills $(or $(KILLS),20) -events $(or $(EVENTS),1000000) $(FLAGS)
 
-jobs-chaos: ## JOBS (20,000) small jobs and KILLS (50) kill -9 of workers and of the broker and scheduler: each job ends once, and runs again only where a kill explains it
+jobs-chaos: ## JOBS (20,000) small jobs and KILLS (50) kill -9 of workers, schedulers and the broker (FLAGS=-rabbitmq below scripts/rabbitmq.sh with: a RabbitMQ): each job ends once, and runs again only where a kill explains it
 	go build -o out/jobs-chaos ./bench/jobs/chaos
 	out/jobs-chaos -jobs $(or $(JOBS),20000) -kills $(or $(KILLS),50) $(FLAGS)
 
