@@ -321,15 +321,16 @@ func (s *Scheduler) together(tasks []func(context.Context) error) (failed []func
 	return failed
 }
 
-// publish sends messages to one queue. A result for a queue that is not there goes to the one where results go that name none.
+// publish sends messages to one queue. A result for a queue that is not there, or takes no more, goes to the one where results go that name none: what one has
+// asked for does not hold up all.
 func (s *Scheduler) publish(ctx context.Context, name string, all []outgoing) error {
 	messages := make([]queue.Message, len(all))
 	for i, m := range all {
 		messages[i] = m.Message
 	}
 	err := s.broker.Publish(ctx, name, messages...)
-	if errors.Is(err, queue.ErrUnknownQueue) && all[0].result != "" && name != job.QueueResults {
-		s.logger.Warn("jobs/scheduler: results go to "+job.QueueResults+", for there is no queue that was asked for", "queue", name)
+	if (errors.Is(err, queue.ErrUnknownQueue) || errors.Is(err, queue.ErrFull)) && all[0].reply() && name != job.QueueResults {
+		s.logger.Warn("jobs/scheduler: results go to "+job.QueueResults+", for the queue that was asked for does not take them", "queue", name, "error", err)
 		return s.broker.Publish(ctx, job.QueueResults, messages...)
 	}
 	if errors.Is(err, queue.ErrUnknownQueue) { // of a worker that has just gone, or was away for so long that its queue has expired

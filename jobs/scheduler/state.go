@@ -96,6 +96,9 @@ type outgoing struct {
 	result string // id of the job whose result it is; "": it is none
 }
 
+// reply tells that it is no attempt for a worker.
+func (m *outgoing) reply() bool { return m.Headers[job.HeaderAttempt] == "" }
+
 func newState(s Settings, p past, h *placement.History) (*state, error) {
 	planner, err := placement.NewPlanner(h, s.Placement)
 	if err != nil {
