@@ -23,6 +23,7 @@
 // at once, since the system closes its connection.
 //
 // A commit that fails leaves open what of it is on the disk. So the file is opened anew then, and a number in it tells (file). Where the disk is full,
-// those who publish get queue.ErrFull; settling goes on, since it makes room. A file that was cut short, or has pages that are not its own, is an error.
+// those who publish get queue.ErrFull; settling goes on, since it makes room. Where the file or its folder was moved or removed meanwhile, all that is to be
+// written is an error, until it is there again: nobody would look into it. A file that was cut short, or has pages that are not its own, is an error.
 // A message has a checksum, and is a dead letter if it is damaged; bbolt's own pages have none.
 package local

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -53,31 +54,76 @@ type Options struct {
 
 // File has the buckets. One goroutine writes; any may read.
 type File struct {
-	path    string
+	path    string // absolute: the process may go to another folder
 	options Options
-	batch   uint64 // number of the last transaction; the writer's
+	batch   uint64      // number of the last transaction; the writer's
+	opened  os.FileInfo // what was at the path then
 
 	mu     sync.RWMutex // held by who reads, and against them while db is replaced
 	db     *bbolt.DB
 	broken error // why nothing more is read or written
 }
 
-// Open opens a file, and makes it where it is not there. The error is ErrHeld where another process has it, and ErrDamaged where it is not whole.
+// Open opens a file, and makes it where it is not there. The error is ErrHeld where another process has it, and ErrDamaged where it is not whole. Only whoever
+// has the hold of the folder makes files there.
 func Open(path string, o Options) (*File, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := ensure(path, o); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, full(err))
+	}
 	f := &File{path: path, options: o}
 	if err := f.open(); err != nil {
 		return nil, err
 	}
-	if err := guarded(f.prepare); err != nil {
+	if err := guarded(f.known); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", f.path, full(err)), f.Close())
 	}
 	return f, nil
 }
 
+// ensure makes the file where it is not there: under another name at first, so that one that a full disk or a crash has left half made is in nobody's way.
+func ensure(path string, o Options) error {
+	info, err := os.Stat(path)
+	if err == nil && info.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	draft := path + ".new"
+	if err := os.Remove(draft); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := guarded(func() error { return prepare(draft, o) }); err != nil {
+		return errors.Join(err, os.Remove(draft))
+	}
+	if err := os.Rename(draft, path); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// syncFolder has the names in a folder outlive a loss of power, too: that of a file is not in the file.
+func syncFolder(folder string) error {
+	f, err := os.Open(folder)
+	if errors.Is(err, fs.ErrPermission) { // one may make a name in a folder that one may not read
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) { // a file system that keeps them by itself
+		err = nil
+	}
+	return errors.Join(err, f.Close())
+}
+
 func (f *File) open() error {
 	return guarded(func() (err error) {
 		// The list of free pages is kept in the file: without it bbolt looks for them in a goroutine of its own, where a damaged page ends the process.
-		f.db, err = bbolt.Open(f.path, 0o600, &bbolt.Options{Timeout: 250 * time.Millisecond, FreelistType: bbolt.FreelistMapType, NoStatistics: true})
+		f.db, err = bbolt.Open(f.path, 0o600, &bbolt.Options{Timeout: 250 * time.Millisecond, FreelistType: bbolt.FreelistMapType, NoStatistics: true,
+			OpenFile: openThere})
 		if errors.Is(err, bolterrors.ErrTimeout) {
 			return fmt.Errorf("%s: %w", f.path, ErrHeld)
 		}
@@ -88,32 +134,36 @@ func (f *File) open() error {
 		if f.options.Limit > 0 {
 			f.db.AllocSize = min(growth, f.options.Limit/16)
 		}
-		return nil
+		f.opened, err = os.Stat(f.path)
+		return err
 	})
 }
 
-// prepare makes the buckets of a new file, and refuses what another program has written.
-func (f *File) prepare() error {
-	if isNew, err := f.known(); !isNew || err != nil {
+// openThere makes no file: one that is gone when it is opened anew is missed.
+func openThere(name string, flag int, mode os.FileMode) (*os.File, error) {
+	return os.OpenFile(name, flag&^os.O_CREATE, mode)
+}
+
+// prepare makes a new file, with its buckets.
+func prepare(path string, o Options) error {
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: 250 * time.Millisecond, FreelistType: bbolt.FreelistMapType, NoStatistics: true})
+	if err != nil {
 		return err
 	}
-	return f.db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range append([]string{string(bucketAbout)}, f.options.Buckets...) {
+	err = db.Update(func(tx *bbolt.Tx) error {
+		for _, name := range append([]string{string(bucketAbout)}, o.Buckets...) {
 			if _, err := tx.CreateBucket([]byte(name)); err != nil {
 				return err
 			}
 		}
-		return tx.Bucket(bucketAbout).Put(keyForm, []byte(f.options.Form))
+		return tx.Bucket(bucketAbout).Put(keyForm, []byte(o.Form))
 	})
+	return errors.Join(err, db.Close())
 }
 
-// known looks whether a file is one of ours; it writes nothing, so that a full disk can be read.
-func (f *File) known() (isNew bool, err error) {
-	err = f.db.View(func(tx *bbolt.Tx) error {
-		first, _ := tx.Cursor().First()
-		if isNew = first == nil; isNew {
-			return nil
-		}
+// known refuses what another program has written; it writes nothing, so that a full disk can be read.
+func (f *File) known() error {
+	return f.db.View(func(tx *bbolt.Tx) error {
 		about := tx.Bucket(bucketAbout)
 		if about == nil || string(about.Get(keyForm)) != f.options.Form {
 			return errors.New("it was written by another program, or a newer version of this one; give another folder")
@@ -121,7 +171,6 @@ func (f *File) known() (isNew bool, err error) {
 		f.batch = lastBatch(about)
 		return nil
 	})
-	return isNew, err
 }
 
 func lastBatch(about *bbolt.Bucket) uint64 {
@@ -159,10 +208,13 @@ func full(err error) error {
 }
 
 // Write makes one transaction; extra is how far it may exceed the limit. After an error nothing of it is in the file; it is queue.ErrFull where there is no
-// room. do may be called in a transaction that fails, so it changes nothing else.
+// room, and ErrLost where the file is no more where it was opened. do may be called in a transaction that fails, so it changes nothing else.
 func (f *File) Write(extra int, do func(*Tx) error) error {
 	if f.broken != nil {
 		return f.broken
+	}
+	if err := f.still(); err != nil {
+		return err
 	}
 	if f.options.Limit > 0 {
 		f.db.MaxSize = f.options.Limit + extra
@@ -189,6 +241,9 @@ func (f *File) Write(extra int, do func(*Tx) error) error {
 	return full(err)
 }
 
+// still looks whether what is written will be found: a file that was moved or removed takes all that comes, and nobody looks into it.
+func (f *File) still() error { return same(f.path, f.opened) }
+
 // anew opens the file again after a commit that failed, of which bbolt's memory and the disk may tell different things, and looks whether it is there.
 func (f *File) anew(failed error) (written bool, err error) {
 	f.mu.Lock()
@@ -206,7 +261,7 @@ func (f *File) anew(failed error) (written bool, err error) {
 }
 
 func (f *File) reopen() error {
-	if err := guarded(f.db.Close); err != nil {
+	if err := errors.Join(guarded(f.db.Close), f.still()); err != nil {
 		return err
 	}
 	if err := f.open(); err != nil {
@@ -245,8 +300,18 @@ func (f *File) Close() error {
 
 // MakeFolder makes a folder that only its user can look into.
 func MakeFolder(folder string) error {
-	if err := os.MkdirAll(filepath.Clean(folder), 0o700); err != nil {
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(folder); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := MakeFolder(filepath.Dir(folder)); err != nil {
+		return err
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return full(err)
 	}
-	return nil
+	return syncFolder(filepath.Dir(folder))
 }

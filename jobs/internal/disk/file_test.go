@@ -113,3 +113,78 @@ func TestForeignFile(t *testing.T) {
 		}
 	}
 }
+
+// TestElsewhere: a file that was opened by a relative path stays the same one when the process goes to another folder, also when it is opened anew.
+func TestElsewhere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	hold, err := TakeHold(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open("file", Options{Form: "1", Buckets: []string{"b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := t.TempDir()
+	t.Chdir(elsewhere)
+	if _, err := f.anew(errors.New("sync failed")); err != nil {
+		t.Errorf("anew: %v", err)
+	}
+	if err := errors.Join(hold.Check(), f.Write(0, put), f.Close(), hold.Release()); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(elsewhere); err != nil || len(left) > 0 {
+		t.Errorf("there is %v, %v", left, err)
+	}
+}
+
+// TestMoved: nothing is confirmed that goes into a file which nobody will open: it was moved, removed or replaced, or its folder was.
+func TestMoved(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "folder")
+	path := filepath.Join(folder, "file")
+	if err := MakeFolder(folder); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(path, Options{Form: "1", Buckets: []string{"b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, what := range []string{folder, path} {
+		if err := os.Rename(what, what+".away"); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Write(0, put); !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s was moved: got %v, want ErrLost", what, err)
+		}
+		if err := errors.Join(os.Rename(what+".away", what), f.Write(0, put)); err != nil {
+			t.Errorf("%s is there again: %v", what, err)
+		}
+	}
+	if err := errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Write(0, put); !errors.Is(err, ErrLost) {
+		t.Errorf("another file is there: got %v, want ErrLost", err)
+	}
+}
+
+// TestHalfMade: what a crash or a full disk has left of a file that was being made is in nobody's way.
+func TestHalfMade(t *testing.T) {
+	for name, content := range map[string]int{"file": 0, "file.new": 5000} {
+		folder := t.TempDir()
+		if err := os.WriteFile(filepath.Join(folder, name), make([]byte, content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := Open(filepath.Join(folder, "file"), Options{Form: "1", Buckets: []string{"b"}})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := errors.Join(f.Write(0, put), f.Close()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left, err := os.ReadDir(folder); err != nil || len(left) != 1 {
+			t.Errorf("%s: there is %v, %v", name, left, err)
+		}
+	}
+}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"cancha/jobs/queue"
 )
 
 // ErrHeld tells that another process has the folder open.
@@ -29,6 +31,10 @@ type holder struct {
 
 // TakeHold takes it, or returns ErrHeld and says who has it.
 func TakeHold(folder string) (*Hold, error) {
+	folder, err := filepath.Abs(folder) // the process may go to another folder
+	if err != nil {
+		return nil, err
+	}
 	f, err := os.OpenFile(filepath.Join(folder, "lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
@@ -38,10 +44,10 @@ func TakeHold(folder string) (*Hold, error) {
 		return nil, errors.Join(fmt.Errorf("%s: %w", holderIn(f), ErrHeld), f.Close())
 	}
 	if err == nil {
-		err = writeHolder(f)
+		err = full(writeHolder(f))
 	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("lock %s: %w", f.Name(), full(err)), f.Close())
+	if err != nil && !errors.Is(err, queue.ErrFull) { // a full disk can be emptied, whoever does it
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", f.Name(), err), f.Close())
 	}
 	return &Hold{f}, nil
 }
@@ -75,11 +81,16 @@ func (h *Hold) Check() error {
 	if err != nil {
 		return err
 	}
-	there, err := os.Stat(h.file.Name())
-	if err == nil && os.SameFile(mine, there) {
+	return same(h.file.Name(), mine)
+}
+
+// same tells whether a path leads to the file that it led to.
+func same(path string, opened os.FileInfo) error {
+	there, err := os.Stat(path)
+	if err == nil && os.SameFile(opened, there) {
 		return nil
 	}
-	return fmt.Errorf("%s is another file than when it was opened, or gone: %w", h.file.Name(), errors.Join(ErrLost, err))
+	return fmt.Errorf("%s is another file than when it was opened, or gone: %w", path, errors.Join(ErrLost, err))
 }
 
 // Release gives it back.
