@@ -54,10 +54,9 @@ func Dial(ctx context.Context, address, token string) (*Remote, error) {
 func (r *Remote) connect(ctx context.Context) (*link, error) {
 	ctx, cancel := context.WithTimeout(ctx, slow)
 	defer cancel()
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, r.network, r.at)
+	conn, err := dialAt(ctx, r.network, r.at)
 	if err != nil {
-		return nil, fmt.Errorf("no broker answers, start the process that serves it: %w", err)
+		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	err = greetServer(conn, r.token)

@@ -2,7 +2,8 @@
 // ends at the machine: queues that several machines share are RabbitMQ's business (jobs/rabbitmq).
 //
 // One process opens the folder and holds it (hold); the system releases it when that process ends, however it does. Others reach the broker by Serve and
-// Dial, over a Unix socket or loopback, and have the same interface.
+// Dial, over a Unix socket or loopback, and have the same interface. The socket is its user's alone, and where the system tells (Linux) both sides look who
+// the other one is. The path of a folder may be long, relative, or a link; that it stays the same one is seen to.
 //
 //	b, err := local.Open("jobs", local.Options{}) // in the process that has the scheduler
 //	s, err := local.Serve(b, local.Socket("jobs"), "")

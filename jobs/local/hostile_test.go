@@ -239,7 +239,7 @@ func TestAddresses(t *testing.T) {
 	broker := &Broker{}
 	for address, says := range map[string]string{
 		"0.0.0.0:0": "beyond this machine", "192.0.2.1:5": "beyond this machine", "example.com:5": "beyond this machine", "5050": "want unix:PATH or HOST:PORT",
-		"": "want unix:PATH or HOST:PORT", "unix:": "1 to 103 bytes", "unix:/" + strings.Repeat("x", 103): "1 to 103 bytes", "localhost:x:y": "want unix:PATH or HOST:PORT",
+		"": "want unix:PATH or HOST:PORT", "unix:": "want unix:PATH", "unix:/" + strings.Repeat("x", 103): "the name of a Unix socket has at most", "localhost:x:y": "want unix:PATH or HOST:PORT",
 	} {
 		if _, err := Serve(broker, address, "secret"); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("serve %q: got %v, want %q", address, err, says)

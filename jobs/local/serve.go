@@ -20,6 +20,7 @@ import (
 type Server struct {
 	broker   queue.Broker
 	listener net.Listener
+	socket   string // its path; "": it listens at a port
 	token    string
 	all      sync.WaitGroup  // goroutines
 	ctx      context.Context // ends with Close
@@ -42,6 +43,9 @@ func Serve(b queue.Broker, address, token string) (*Server, error) {
 		return nil, fmt.Errorf("jobs/local: serve %s: %w", address, err)
 	}
 	s := &Server{broker: b, listener: l, token: token, sessions: map[*session]struct{}{}}
+	if network == "unix" {
+		s.socket = at
+	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.all.Go(s.accept)
 	return s, nil
@@ -49,20 +53,35 @@ func Serve(b queue.Broker, address, token string) (*Server, error) {
 
 // listenAt takes the place of a socket that a process has left behind.
 func listenAt(network, at string) (net.Listener, error) {
-	l, err := net.Listen(network, at)
-	if network == "unix" && errors.Is(err, syscall.EADDRINUSE) && abandoned(at) {
+	if network != "unix" {
+		return net.Listen(network, at)
+	}
+	l, err := listenUnix(at)
+	if errors.Is(err, syscall.EADDRINUSE) && abandoned(at) {
 		if err := os.Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		l, err = net.Listen(network, at)
+		l, err = listenUnix(at)
 	}
-	if err != nil || network != "unix" {
-		return l, err
-	}
-	if err := os.Chmod(at, 0o600); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return l, nil
+	return l, err
+}
+
+// listenUnix makes a socket, which is its user's alone from the first moment on. It stays when the listener is closed.
+func listenUnix(path string) (l net.Listener, err error) {
+	private := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		return c.Control(func(fd uintptr) { _ = syscall.Fchmod(int(fd), 0o600) }) // Linux makes the file with these rights; others know no rights here
+	}}
+	err = reach(path, func(short string) error {
+		if l, err = private.Listen(context.Background(), "unix", short); err != nil {
+			return err
+		}
+		l.(*net.UnixListener).SetUnlinkOnClose(false) // it knows the short path
+		if err := os.Chmod(short, 0o600); err != nil {
+			return errors.Join(err, l.Close(), os.Remove(short))
+		}
+		return nil
+	})
+	return l, err
 }
 
 func abandoned(path string) bool {
@@ -70,7 +89,9 @@ func abandoned(path string) bool {
 	if err != nil || info.Mode().Type() != fs.ModeSocket {
 		return false
 	}
-	conn, err := net.DialTimeout("unix", path, time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	conn, err := dialAt(ctx, "unix", path)
 	if err == nil {
 		_ = conn.Close()
 	}
@@ -79,8 +100,8 @@ func abandoned(path string) bool {
 
 // Address is where the server is reached: what Dial takes.
 func (s *Server) Address() string {
-	if a := s.listener.Addr(); a.Network() == "unix" {
-		return "unix:" + a.String()
+	if s.socket != "" {
+		return "unix:" + s.socket
 	}
 	return s.listener.Addr().String()
 }
@@ -92,18 +113,29 @@ func (s *Server) Close() error {
 	s.closed = true
 	var err error
 	if first {
-		err = s.listener.Close()
+		err = s.stopListening()
 	}
-	s.cancel()
 	for one := range s.sessions {
 		one.hangUp()
 	}
+	s.cancel()
 	s.mu.Unlock()
 	s.all.Wait()
 	if err != nil {
 		return fmt.Errorf("jobs/local: serve: %w", err)
 	}
 	return nil
+}
+
+// stopListening removes the socket before it is closed: one that is closed may be another process's already.
+func (s *Server) stopListening() (err error) {
+	if s.socket != "" {
+		err = os.Remove(s.socket)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, s.listener.Close())
 }
 
 // accept takes connections until Close. Where the system gives none for a moment, it tries again.
@@ -170,15 +202,16 @@ type servedConsumer struct {
 // maxInWork is how many bytes of messages one connection may have in work. Beyond that the other side waits.
 const maxInWork = 64 << 20
 
+// hangUp ends the connection before the calls, so that nobody hears that those were given up.
 func (s *session) hangUp() {
-	s.cancel()
 	_ = s.out.conn.Close() // it may be closed already
+	s.cancel()
 }
 
 // run serves until the connection ends. Then all that the other side had goes back.
 func (s *session) run(token string) {
 	defer s.hangUp()
-	if s.out.conn.SetDeadline(time.Now().Add(slow)) != nil || greetDialler(s.out.conn, token) != nil || s.out.conn.SetDeadline(time.Time{}) != nil {
+	if s.greet(token) != nil {
 		return // there is nobody to be told but the other side, which has been
 	}
 	s.read()
@@ -190,6 +223,17 @@ func (s *session) run(token string) {
 	for _, l := range s.listeners {
 		_ = l.Close()
 	}
+}
+
+func (s *session) greet(token string) error {
+	conn := s.out.conn
+	if err := checkPeer(conn, os.Geteuid()); err != nil {
+		return err
+	}
+	if err := conn.SetDeadline(time.Now().Add(slow)); err != nil {
+		return err
+	}
+	return errors.Join(greetDialler(conn, token), conn.SetDeadline(time.Time{}))
 }
 
 func (s *session) read() {
