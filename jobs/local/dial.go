@@ -212,16 +212,22 @@ func fill(p *packet, messages []queue.Message) (n int) {
 	const most = 1000
 	for size := 0; n < len(messages) && n < most; n++ {
 		m := &messages[n]
-		size += len(m.Body)
-		if len(m.Headers) > 0 {
-			size += 6 * queue.MaxHeaders // as JSON, at worst
-		}
-		if n > 0 && size > queue.MaxBody {
+		if size += sentSize(m); n > 0 && size > queue.MaxBody {
 			break
 		}
 		p.add(m, nil)
 	}
 	return n
+}
+
+// sentSize is how many bytes a message takes in a frame, at most, but for the names of its fields.
+func sentSize(m *queue.Message) int {
+	const escaped = 6 // JSON's \u and four digits, for a byte of a text
+	size := escaped*(len(m.ID)+len(m.ContentType)+len(m.ReplyTo)+len(m.CorrelationID)) + len(m.Body)
+	for name, value := range m.Headers {
+		size += escaped*(len(name)+len(value)) + len(`"":"",`)
+	}
+	return size
 }
 
 // Inspect implements queue.Broker.
@@ -323,9 +329,9 @@ func (l *link) call(ctx context.Context, p *packet) (*packet, error) {
 	}
 	select {
 	case a := <-answer:
-		return a.result(ctx)
+		return l.result(ctx, a)
 	case <-l.dead:
-		return nil, errAway
+		return l.latest(ctx, answer)
 	case <-ctx.Done():
 	}
 	if err := l.out.write(&packet{Op: opCancel, Call: sent.ID}); err != nil {
@@ -335,7 +341,7 @@ func (l *link) call(ctx context.Context, p *packet) (*packet, error) {
 	defer timer.Stop()
 	select {
 	case a := <-answer:
-		return a.result(ctx)
+		return l.result(ctx, a)
 	case <-l.dead:
 	case <-timer.C:
 		l.hangUp()
@@ -343,14 +349,28 @@ func (l *link) call(ctx context.Context, p *packet) (*packet, error) {
 	return nil, context.Cause(ctx)
 }
 
-// result is what an answer says, or the context's error where the call was given up for it.
-func (p *packet) result(ctx context.Context) (*packet, error) {
-	if p.Fault == nil {
-		return p, nil
+// latest is the answer that came before the connection ended, or that none did: who makes a call again that was answered makes it twice.
+func (l *link) latest(ctx context.Context, answer <-chan *packet) (*packet, error) {
+	select {
+	case a := <-answer:
+		return l.result(ctx, a)
+	default:
+		return nil, errAway
 	}
-	err := p.Fault.err()
-	if errors.Is(err, errCancelled) && ctx.Err() != nil {
+}
+
+// result is what an answer says, or the context's error where the call was given up for it. A server that gives up what nobody has asked it to is ending.
+func (l *link) result(ctx context.Context, a *packet) (*packet, error) {
+	if a.Fault == nil {
+		return a, nil
+	}
+	err := a.Fault.err()
+	switch {
+	case !errors.Is(err, errCancelled):
+		return nil, err
+	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}
-	return nil, err
+	l.hangUp()
+	return nil, errAway
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -119,17 +120,27 @@ func TestFill(t *testing.T) {
 	small, large := queue.Message{ID: "s"}, queue.Message{Body: make([]byte, queue.MaxBody/2)}
 	full := queue.Message{Body: make([]byte, queue.MaxBody), Headers: map[string]string{"h": "v"}}
 	many := make([]queue.Message, 1500)
+	control := make([]queue.Message, 1000) // of whose texts each byte takes six in JSON
+	for i := range control {
+		text := strings.Repeat("\x01", queue.MaxText)
+		control[i] = queue.Message{ID: text, ContentType: text, ReplyTo: text, CorrelationID: text, Body: make([]byte, queue.MaxBody/1000)}
+	}
 	for name, test := range map[string]struct {
 		all  []queue.Message
 		want []int
 	}{
 		"none": {nil, []int{0}}, "small": {[]queue.Message{small, small}, []int{2}}, "large": {[]queue.Message{large, large, large}, []int{2, 1}},
 		"full": {[]queue.Message{full, small, full, full}, []int{1, 1, 1, 1}}, "many": {many, []int{1000, 500}},
+		"texts": {control, []int{732, 268}},
 	} {
 		for _, want := range test.want {
 			p := &packet{}
 			if got := fill(p, test.all); got != want || len(p.Messages) != want {
 				t.Errorf("%s: got %d messages, want %d", name, got, want)
+			}
+			var frame bytes.Buffer
+			if err := (&wire{conn: recorder{to: &frame}}).write(p); err != nil || frame.Len() > maxFrame {
+				t.Errorf("%s: a frame of %d bytes, %v, want %d at most", name, frame.Len(), err, maxFrame)
 			}
 			test.all = test.all[want:]
 		}

@@ -135,7 +135,7 @@ type wire struct {
 func (w *wire) write(p *packet) error {
 	text, err := json.Marshal(p)
 	if err != nil {
-		return err
+		return errors.Join(err, w.conn.Close()) // who waits for it would wait for ever
 	}
 	start := binary.BigEndian.AppendUint32(make([]byte, 0, 8+len(text)), uint32(4+len(text)+len(p.body)))
 	start = append(binary.BigEndian.AppendUint32(start, uint32(len(text))), text...)
