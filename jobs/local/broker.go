@@ -82,7 +82,7 @@ func (b *Broker) load() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	return b.file.load(func(spec queue.Spec) { b.lines[spec.Name] = newLine(spec, now) },
+	return b.file.load(now, func(spec queue.Spec) { b.lines[spec.Name] = newLine(spec, now) },
 		func(name string, seq uint64, priority int, m mark) {
 			l, e := b.lines[name], &entry{seq, priority, m}
 			if e.due.After(now) {
@@ -209,7 +209,7 @@ func (b *Broker) handOut(c *consumer, e *entry) *handed {
 	h := &handed{c: c, line: c.line, entry: e, count: e.count}
 	c.inHand[h] = struct{}{}
 	c.line.inHand++
-	b.commits.submit(&note{h, mark{count: e.count}.encode()})
+	b.commits.submit(&note{h, mark{count: e.count}.encode(0)})
 	return h
 }
 

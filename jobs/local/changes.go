@@ -15,6 +15,15 @@ func inside(tx *disk.Tx, name string) (messages, marks *disk.Bucket) {
 	return tx.Bucket(bucketMessages).Bucket([]byte(name)), tx.Bucket(bucketMarks).Bucket([]byte(name))
 }
 
+// inside is the same, of a line; nil, too, when its queue has expired: another one of that name, with messages at the same places, may be there by now. The
+// writer alone, which asks, sets gone.
+func (l *line) inside(tx *disk.Tx) (messages, marks *disk.Bucket) {
+	if l.gone {
+		return nil, nil
+	}
+	return inside(tx, l.name)
+}
+
 // appendRecords adds records behind all others of a queue, and returns their places.
 func appendRecords(messages *disk.Bucket, records ...[]byte) (seqs []uint64, err error) {
 	messages.FillPercent = 0.9 // new ones come at the end, so pages that split stay as they are
@@ -32,8 +41,8 @@ func appendRecords(messages *disk.Bucket, records ...[]byte) (seqs []uint64, err
 }
 
 // erase takes a message out of its queue; that it is not there is no error.
-func erase(tx *disk.Tx, name string, seq uint64) error {
-	messages, marks := inside(tx, name)
+func (l *line) erase(tx *disk.Tx, seq uint64) error {
+	messages, marks := l.inside(tx)
 	if messages == nil {
 		return nil
 	}
@@ -122,7 +131,7 @@ type note struct {
 }
 
 func (c *note) write(tx *disk.Tx) error {
-	if _, marks := inside(tx, c.h.line.name); marks != nil && c.h.unsettled() {
+	if _, marks := c.h.line.inside(tx); marks != nil && c.h.unsettled() {
 		return marks.Put(key(c.h.entry.seq), c.text)
 	}
 	return nil
@@ -137,23 +146,24 @@ func (c *note) size() int { return len(c.text) }
 // forget is Ack.
 type forget struct{ h *handed }
 
-func (c *forget) write(tx *disk.Tx) error { return erase(tx, c.h.line.name, c.h.entry.seq) }
+func (c *forget) write(tx *disk.Tx) error { return c.h.line.erase(tx, c.h.entry.seq) }
 func (c *forget) apply()                  { c.h.release(settled) }
 func (c *forget) undo()                   { c.h.keep() }
 func (c *forget) size() int               { return 8 }
 
 // again is Retry.
 type again struct {
-	h   *handed
-	due time.Time // zero: at once
+	h     *handed
+	due   time.Time // zero: at once
+	after time.Duration
 }
 
 func (c *again) write(tx *disk.Tx) error {
-	_, marks := inside(tx, c.h.line.name)
+	_, marks := c.h.line.inside(tx)
 	if marks == nil {
 		return nil // the queue has expired
 	}
-	return marks.Put(key(c.h.entry.seq), mark{c.h.count, c.due}.encode())
+	return marks.Put(key(c.h.entry.seq), mark{c.h.count, c.due}.encode(c.after))
 }
 
 func (c *again) apply() {
@@ -185,7 +195,7 @@ type bury struct {
 
 func (c *bury) write(tx *disk.Tx) error {
 	name := c.line.name
-	messages, _ := inside(tx, name)
+	messages, _ := c.line.inside(tx)
 	if messages == nil {
 		return nil // the queue has expired
 	}
@@ -203,7 +213,7 @@ func (c *bury) write(tx *disk.Tx) error {
 		return err
 	}
 	dead := deadSpec(c.line.spec)
-	if err := errors.Join(erase(tx, name, c.entry.seq), ensure(tx, dead, false)); err != nil {
+	if err := errors.Join(c.line.erase(tx, c.entry.seq), ensure(tx, dead, false)); err != nil {
 		return err
 	}
 	to, _ := inside(tx, dead.Name)
@@ -249,7 +259,7 @@ type drop struct {
 
 func (c *drop) write(tx *disk.Tx) error {
 	for _, e := range c.all {
-		if err := erase(tx, c.line.name, e.seq); err != nil {
+		if err := c.line.erase(tx, e.seq); err != nil {
 			return err
 		}
 	}

@@ -86,7 +86,7 @@ func (c *consumer) next(ctx context.Context) (*queue.Delivery, error) {
 		}
 		m, death, err := c.b.file.read(c.line.name, h.entry.seq)
 		switch {
-		case err == nil:
+		case err == nil && !h.stale():
 			return &queue.Delivery{Message: m, Queue: c.line.name, Count: h.count, Death: death, Settler: h}, nil
 		case errors.Is(err, errRecord):
 			c.setAside(h, err)
@@ -95,6 +95,13 @@ func (c *consumer) next(ctx context.Context) (*queue.Delivery, error) {
 			return nil, cmp.Or(c.ended(), err)
 		}
 	}
+}
+
+// stale tells that the queue has expired, and what was read may be another one's of its name.
+func (h *handed) stale() bool {
+	h.c.b.mu.Lock()
+	defer h.c.b.mu.Unlock()
+	return h.line.gone
 }
 
 // take waits for a message.
@@ -263,7 +270,7 @@ func (h *handed) change(o queue.Outcome) change {
 	case o.Verdict == queue.Retry && h.line.worn(h.entry):
 		return &bury{b: h.c.b, line: h.line, entry: h.entry, h: h, reason: queue.ReasonLimit}
 	case o.Verdict == queue.Retry && o.After > 0:
-		return &again{h, time.Now().Add(o.After)}
+		return &again{h, time.Now().Add(o.After), o.After}
 	case o.Verdict == queue.Retry:
 		return &again{h: h}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"cancha/jobs/internal/disk"
 	"cancha/jobs/queue"
@@ -61,7 +62,7 @@ func (f *file) read(name string, seq uint64) (m queue.Message, death *queue.Deat
 }
 
 // load reads what the index is made of: each queue, and then its messages.
-func (f *file) load(line func(queue.Spec), message func(name string, seq uint64, priority int, m mark)) error {
+func (f *file) load(now time.Time, line func(queue.Spec), message func(name string, seq uint64, priority int, m mark)) error {
 	return f.disk.Read(func(tx *disk.Tx) error {
 		return tx.Bucket(bucketQueues).ForEach(func(name, text []byte) error {
 			var spec queue.Spec
@@ -69,20 +70,20 @@ func (f *file) load(line func(queue.Spec), message func(name string, seq uint64,
 				return fmt.Errorf("queue %q: %w", name, err)
 			}
 			line(spec)
-			return loadQueue(tx, spec.Name, message)
+			return loadQueue(tx, now, spec.Name, message)
 		})
 	})
 }
 
-func loadQueue(tx *disk.Tx, name string, message func(name string, seq uint64, priority int, m mark)) error {
-	messages, marks := tx.Bucket(bucketMessages).Bucket([]byte(name)), tx.Bucket(bucketMarks).Bucket([]byte(name))
+func loadQueue(tx *disk.Tx, now time.Time, name string, message func(name string, seq uint64, priority int, m mark)) error {
+	messages, marks := inside(tx, name)
 	return messages.ForEach(func(k, record []byte) error {
 		if len(k) != 8 {
 			return fmt.Errorf("%w: queue %q has a message at %x", disk.ErrDamaged, name, k)
 		}
 		var m mark
 		if text := marks.Get(k); text != nil {
-			m, _ = decodeMark(text) // a damaged one says nothing: as if the message had not been handed out
+			m, _ = decodeMark(text, now) // a damaged one says nothing: as if the message had not been handed out
 		}
 		message(name, binary.BigEndian.Uint64(k), recordPriority(record), m)
 		return nil

@@ -81,15 +81,19 @@ type mark struct {
 	due   time.Time // zero: it is not kept away
 }
 
-func (m mark) encode() []byte {
+// encode puts down when a message is due, and how long it is kept away, after.
+func (m mark) encode(after time.Duration) []byte {
 	due := int64(0)
 	if !m.due.IsZero() {
 		due = m.due.UnixMilli() + 1 // rounded up: never too early
 	}
-	return binary.AppendVarint(binary.AppendUvarint(nil, uint64(m.count)), due)
+	b := binary.AppendVarint(binary.AppendUvarint(nil, uint64(m.count)), due)
+	return binary.AppendVarint(b, after.Milliseconds()+1)
 }
 
-func decodeMark(b []byte) (m mark, err error) {
+// decodeMark reads a mark. Where the clock has gone back meanwhile, the message is kept away as long as at first and no longer. From now on, which the monotonic
+// clock measures, it may go as it likes.
+func decodeMark(b []byte, now time.Time) (m mark, err error) {
 	count, n := binary.Uvarint(b)
 	if n <= 0 || count > 1<<31-1 {
 		return m, fmt.Errorf("%w: its count is %x", errRecord, b)
@@ -100,9 +104,18 @@ func decodeMark(b []byte) (m mark, err error) {
 	}
 	m.count = int(count)
 	if due != 0 {
-		m.due = time.UnixMilli(due)
+		m.due = now.Add(min(time.UnixMilli(due).Sub(now), longestDelay(b[n+k:])))
 	}
 	return m, nil
+}
+
+// longestDelay is how long a mark keeps a message away; the first marks did not say.
+func longestDelay(b []byte) time.Duration {
+	const most = int64(queue.MaxDelay / time.Millisecond)
+	if after, n := binary.Varint(b); n > 0 && after < most {
+		return time.Duration(max(after, 0)) * time.Millisecond
+	}
+	return queue.MaxDelay
 }
 
 // key is the place of a message in its queue, in the order of publishing.

@@ -56,14 +56,21 @@ func FuzzRecord(f *testing.F) {
 
 // FuzzMark: the same of what stands beside a message.
 func FuzzMark(f *testing.F) {
-	f.Add(mark{count: 3, due: time.UnixMilli(1e12)}.encode())
+	now := time.UnixMilli(1e12)
+	f.Add(mark{count: 3, due: now.Add(time.Second)}.encode(time.Second))
+	f.Add(mark{count: 3, due: now.Add(time.Hour)}.encode(time.Second)) // the clock has gone back
+	f.Add([]byte{3, 2})
 	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := decodeMark(b)
+		m, err := decodeMark(b, now)
 		if err != nil {
 			return
 		}
-		again, err := decodeMark(m.encode())
+		wait := m.due.Sub(now)
+		if wait > queue.MaxDelay {
+			t.Errorf("%x: kept away for %v", b, wait)
+		}
+		again, err := decodeMark(m.encode(wait), now)
 		if err != nil || again.count != m.count || again.due.Before(m.due) || again.due.Sub(m.due) > time.Millisecond {
 			t.Errorf("%v became %v, %v", m, again, err)
 		}
