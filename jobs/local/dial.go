@@ -60,8 +60,8 @@ func (r *Remote) connect(ctx context.Context) (*link, error) {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	err = greetServer(conn, r.token)
-	if !stop() && err == nil {
-		err = context.Cause(ctx)
+	if !stop() {
+		err = fmt.Errorf("who has it does not answer, it may be stopped: %w", context.Cause(ctx))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", r.at, err), ignoreClosed(conn.Close()))
@@ -324,7 +324,7 @@ func (l *link) call(ctx context.Context, p *packet) (*packet, error) {
 	sent.ID = l.last
 	l.calls[sent.ID] = answer
 	l.mu.Unlock()
-	if err := l.out.write(&sent); err != nil {
+	if err := l.send(ctx, &sent); err != nil {
 		return nil, errAway
 	}
 	select {
@@ -334,7 +334,7 @@ func (l *link) call(ctx context.Context, p *packet) (*packet, error) {
 		return l.latest(ctx, answer)
 	case <-ctx.Done():
 	}
-	if err := l.out.write(&packet{Op: opCancel, Call: sent.ID}); err != nil {
+	if err := l.send(ctx, &packet{Op: opCancel, Call: sent.ID}); err != nil {
 		return nil, context.Cause(ctx)
 	}
 	timer := time.NewTimer(patience)
@@ -347,6 +347,20 @@ func (l *link) call(ctx context.Context, p *packet) (*packet, error) {
 		l.hangUp()
 	}
 	return nil, context.Cause(ctx)
+}
+
+// send writes a packet. A server that takes nothing, nor what others are writing, for longer than the context and patience allow is left: half a frame may be out.
+func (l *link) send(ctx context.Context, p *packet) error {
+	sent := make(chan struct{})
+	defer close(sent)
+	defer context.AfterFunc(ctx, func() {
+		select {
+		case <-sent:
+		case <-time.After(patience):
+			l.hangUp()
+		}
+	})()
+	return l.out.write(p)
 }
 
 // latest is the answer that came before the connection ended, or that none did: who makes a call again that was answered makes it twice.

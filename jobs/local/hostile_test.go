@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -232,6 +233,81 @@ func TestStuckServer(t *testing.T) {
 		t.Error(err)
 	}
 	<-done
+}
+
+// TestStoppedServer: nor does one that takes nothing any more, as a process that is stopped, though others have more on their way than the system holds.
+func TestStoppedServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	greeted, done := make(chan error, 1), make(chan struct{})
+	go func() {
+		conn, err := l.Accept()
+		if err == nil {
+			err = greetDialler(conn, "secret")
+		}
+		greeted <- err
+		<-done
+		if err == nil {
+			_ = conn.Close()
+		}
+	}()
+	defer close(done)
+	r, err := Dial(t.Context(), l.Addr().String(), "secret")
+	if err := errors.Join(err, <-greeted); err != nil {
+		t.Fatal(err)
+	}
+	large := make(chan error, 1)
+	go func() { large <- r.Publish(t.Context(), "q", queue.Message{Body: make([]byte, queue.MaxBody)}) }()
+	for way := &r.link.out.mu; way.TryLock(); { // until it is on its way
+		way.Unlock()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	from := time.Now()
+	if err := r.Publish(ctx, "q", queue.Message{}); !errors.Is(err, context.DeadlineExceeded) || time.Since(from) > 10*time.Second {
+		t.Errorf("got %v after %v", err, time.Since(from))
+	}
+	if _, err := Dial(ctx, l.Addr().String(), "secret"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("dial: got %v", err)
+	}
+	if err := errors.Join(r.Close(), <-large); !errors.Is(err, queue.ErrClosed) {
+		t.Errorf("the large message: got %v", err)
+	}
+}
+
+// TestNeverReads: who calls and never takes an answer is not read on, so that no more of his lies in memory than he may have in work.
+func TestNeverReads(t *testing.T) {
+	s, r := serving(t)
+	conn, err := net.Dial("tcp", s.Address())
+	if err == nil {
+		err = errors.Join(greetServer(conn, "secret"), conn.(*net.TCPConn).SetReadBuffer(4096))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var calls bytes.Buffer
+	for i := range 1000 {
+		if err := (&wire{conn: recorder{to: &calls}}).write(&packet{ID: uint64(i), Op: opInspect, Name: strings.Repeat("no such queue ", 50)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	written, before := 0, runtime.NumGoroutine()
+	for ; written < 100 && err == nil; written++ {
+		if err = conn.SetWriteDeadline(time.Now().Add(300 * time.Millisecond)); err == nil {
+			_, err = conn.Write(calls.Bytes())
+		}
+	}
+	t.Logf("%d,000 calls were taken", written)
+	if n := runtime.NumGoroutine() - before; !errors.Is(err, os.ErrDeadlineExceeded) || n > 3*maxBehind {
+		t.Errorf("%v, and %d calls are in work", err, n)
+	}
+	if err := r.Publish(t.Context(), "q", queue.Message{}); err != nil {
+		t.Errorf("others: %v", err)
+	}
 }
 
 // TestAddresses: what is beyond the machine, or cannot be an address, is refused with what is wanted.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -183,8 +184,9 @@ type session struct {
 	out    wire
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
-	room   *semaphore.Weighted // for messages that are being published
-	all    sync.WaitGroup      // calls that are being worked on
+	room   *semaphore.Weighted // for calls that are being worked on
+	all    sync.WaitGroup      // those calls
+	behind atomic.Int64        // answers that are not out yet
 
 	mu        sync.Mutex
 	calls     map[uint64]context.CancelFunc
@@ -199,8 +201,11 @@ type servedConsumer struct {
 	inHand map[uint64]*queue.Delivery
 }
 
-// maxInWork is how many bytes of messages one connection may have in work. Beyond that the other side waits.
-const maxInWork = 64 << 20
+// What one connection may have in work: so many bytes of calls, and answers that it has not taken. Beyond that the other side waits.
+const (
+	maxInWork = 64 << 20
+	maxBehind = 1000
+)
 
 // hangUp ends the connection before the calls, so that nobody hears that those were given up.
 func (s *session) hangUp() {
@@ -246,7 +251,10 @@ func (s *session) read() {
 			s.giveUp(p.Call)
 			continue
 		}
-		weight := int64(len(p.body))
+		if s.behind.Load() > maxBehind {
+			s.out.wait()
+		}
+		weight := int64(p.size)
 		if s.room.Acquire(s.ctx, weight) != nil {
 			return
 		}
@@ -291,6 +299,8 @@ func (s *session) answer(ctx context.Context, p *packet) {
 	delete(s.calls, p.ID)
 	s.mu.Unlock()
 	a.ID = p.ID
+	s.behind.Add(1)
+	defer s.behind.Add(-1)
 	_ = s.out.write(a) // if that fails, the connection has ended
 }
 

@@ -38,6 +38,7 @@ type packet struct {
 	Fault    *fault         `json:"fault,omitempty"` // of an answer: the call has failed
 
 	body []byte // of all messages
+	size int    // of the frame that it came in
 }
 
 // sentMessage is a message whose body is so many bytes of those behind the packet.
@@ -117,7 +118,7 @@ func readPacket(r io.Reader, limit int) (*packet, error) {
 	if _, err := io.CopyN(&b, r, int64(size)-4); err != nil {
 		return nil, err
 	}
-	p := new(packet)
+	p := &packet{size: int(size)}
 	if err := json.Unmarshal(b.Next(int(text)), p); err != nil {
 		return nil, fmt.Errorf("a packet: %w", err)
 	}
@@ -149,6 +150,12 @@ func (w *wire) write(p *packet) error {
 		_ = w.conn.Close() // half a frame may be out
 	}
 	return err
+}
+
+// wait returns when the frame is out that is being written, if any is.
+func (w *wire) wait() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 }
 
 // fault is an error on its way.
