@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,13 +45,13 @@ func (s *Server) refuse(w http.ResponseWriter, err error) {
 		status = http.StatusNotFound
 	case errors.As(err, &invalid):
 		status = http.StatusBadRequest
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, queue.ErrFull), errors.Is(err, queue.ErrClosed):
+	case s.ended(), errors.Is(err, context.DeadlineExceeded), errors.Is(err, queue.ErrFull), errors.Is(err, queue.ErrClosed):
 		status = http.StatusServiceUnavailable
-		if why := s.config.Scheduler.Trouble(); why != "" {
+		if why := s.trouble(); why != "" {
 			err = fmt.Errorf("nothing goes on at the moment: %s", why)
 		}
 	}
-	writeJSON(w, status, failure{err.Error()})
+	writeJSON(w, status, failure{fmt.Sprintf("%.1000s", err.Error())}) // it may repeat what was asked for
 }
 
 // patient bounds for how long the scheduler is waited for.
@@ -58,14 +59,27 @@ func (s *Server) patient(r *http.Request) (context.Context, context.CancelFunc) 
 	return context.WithTimeout(r.Context(), s.asker.patience())
 }
 
-// health tells whether jobs go on: 200, or 503. Why not is told to those who may know.
-func (s *Server) health(w http.ResponseWriter, r *http.Request) {
-	why := s.config.Scheduler.Trouble()
+// ended tells whether the scheduler has, so that it answers nothing any more.
+func (s *Server) ended() bool {
 	select {
 	case <-s.config.Scheduler.Done():
-		why = "the scheduler has ended, or the broker is gone"
+		return true
 	default:
+		return false
 	}
+}
+
+// trouble is why nothing goes on at the moment; "": all is well.
+func (s *Server) trouble() string {
+	if s.ended() {
+		return "the scheduler has ended, or the broker is gone"
+	}
+	return s.config.Scheduler.Trouble()
+}
+
+// health tells whether jobs go on: 200, or 503. Why not is told to those who may know.
+func (s *Server) health(w http.ResponseWriter, r *http.Request) {
+	why := s.trouble()
 	answer, status := map[string]string{"status": "ok"}, http.StatusOK
 	if why != "" {
 		answer["status"], status = "trouble", http.StatusServiceUnavailable
@@ -109,7 +123,7 @@ func readQuery(v url.Values) (q store.Query, err error) {
 			if state != "" && !state.Known() {
 				return q, &job.Invalid{Field: "state", Why: fmt.Sprintf("%.100q; it is one or more of %v", name, job.States())}
 			}
-			if state != "" {
+			if state != "" && !slices.Contains(q.States, state) { // each job is held against each
 				q.States = append(q.States, state)
 			}
 		}
@@ -156,7 +170,7 @@ func (s *Server) change(do func(context.Context, string) error) http.HandlerFunc
 		switch {
 		case err == nil:
 			s.showJob(w, r)
-		case errors.Is(err, store.ErrUnknown), ctx.Err() != nil:
+		case errors.Is(err, store.ErrUnknown), ctx.Err() != nil, s.ended():
 			s.refuse(w, err)
 		default: // it has ended, or has not
 			writeJSON(w, http.StatusConflict, failure{err.Error()})
@@ -184,7 +198,12 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, err)
 		return
 	}
-	m.ID, m.Priority = spec.ID, spec.Priority
+	if err := addressable(spec.ID); err != nil {
+		s.refuse(w, err)
+		return
+	}
+	m.ID = spec.ID
+	m.Priority = spec.Priority
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	if err := s.config.Broker.Publish(ctx, job.QueueJobs, m); err != nil {
@@ -193,6 +212,18 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Location", "jobs/"+url.PathEscape(spec.ID))
 	writeJSON(w, http.StatusAccepted, map[string]string{"job_id": spec.ID, "job_type": spec.Type})
+}
+
+// addressable tells whether a job could be asked for here by an id: of an empty one the scheduler makes another, and these parts of an address are taken out by
+// browsers.
+func addressable(id string) error {
+	switch id {
+	case "":
+		return &job.Invalid{Field: "job_id", Why: "it is empty; leave it out, and one is made"}
+	case ".", "..":
+		return &job.Invalid{Field: "job_id", Why: fmt.Sprintf("%q cannot be a part of an address; take another one", id)}
+	}
+	return nil
 }
 
 // listQueues tells what the queues have.
@@ -247,7 +278,7 @@ func (s *Server) stats(w http.ResponseWriter, _ *http.Request) {
 		s.refuse(w, err)
 		return
 	}
-	v := statsView{Jobs: all.States, Events: map[job.State]int64{}, Counted: map[string]int64{}, Demand: map[placement.Device]demandView{}, Kinds: []kindView{}, Trouble: s.config.Scheduler.Trouble()}
+	v := statsView{Jobs: all.States, Events: map[job.State]int64{}, Counted: map[string]int64{}, Demand: map[placement.Device]demandView{}, Kinds: []kindView{}, Trouble: s.trouble()}
 	for _, state := range job.States() {
 		v.Events[state] = all.Counted["events."+string(state)]
 	}

@@ -42,7 +42,10 @@ func (r *recent[T]) get(patience time.Duration, ask func(context.Context) (T, er
 		defer cancel()
 		r.value, r.err = ask(ctx)
 		now := time.Now()
-		r.until = now.Add(max(r.least, min(share*now.Sub(begun), 10*time.Second)))
+		r.until = now.Add(r.least)
+		if r.err == nil { // a failure took as long as the patience, and may be over
+			r.until = now.Add(max(r.least, min(share*now.Sub(begun), 10*time.Second)))
+		}
 	}
 	return r.value, r.err
 }

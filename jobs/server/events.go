@@ -44,6 +44,9 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx would keep events back
+	if r.Method == http.MethodHead {
+		return // nothing is written that could tell when its reader has gone
+	}
 	o := &stream{w: w, control: http.NewResponseController(w)}
 	// Or the server's ReadTimeout ends the stream: it looks for the next request, or the end of the connection, meanwhile.
 	if o.control.SetReadDeadline(time.Time{}) == nil && o.comment("cancha jobs") {

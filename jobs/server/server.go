@@ -131,5 +131,33 @@ func (s *Server) routes() http.Handler {
 	m.HandleFunc("GET /stats", s.stats)
 	m.HandleFunc("GET /events", s.events)
 	s.pageRoutes(m)
-	return m
+	return inJSON(m)
 }
+
+// inJSON answers in JSON, as all else, where no route is: under an address that there is not, or by another method.
+func inJSON(m *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h, pattern := m.Handler(r)
+		if pattern != "" {
+			m.ServeHTTP(w, r)
+			return
+		}
+		status := statusOnly{header: w.Header()}
+		h.ServeHTTP(&status, r)
+		why := fmt.Sprintf("there is no %.200q here; see go doc cancha/jobs/server for what there is", r.URL.Path)
+		if allowed := w.Header().Get("Allow"); allowed != "" {
+			why = fmt.Sprintf("%.200q takes %s", r.URL.Path, allowed)
+		}
+		writeJSON(w, cmp.Or(status.code, http.StatusNotFound), failure{why})
+	})
+}
+
+// statusOnly keeps of an answer its status, and its header, but not its text.
+type statusOnly struct {
+	header http.Header
+	code   int
+}
+
+func (s *statusOnly) Header() http.Header            { return s.header }
+func (s *statusOnly) Write(text []byte) (int, error) { return len(text), nil }
+func (s *statusOnly) WriteHeader(code int)           { s.code = code }

@@ -273,7 +273,7 @@ func TestSubmit(t *testing.T) {
 	s := newSite(t)
 	for body, want := range map[string]string{
 		"no JSON": "400 want a JSON object", `{"job_type":"matrix_multiply","size":1e12}`: "400 at most 4 TB", `{"job_type":"vector_addition","size":-1}`: "400 size: -1", "{}": "400 job_type: missing",
-		`{"job_type":"t","data":{"x":"` + strings.Repeat("x", 3<<20) + `"}}`: "413 write large data into a file", `{"job_type":"t","priority":10}`: "400 priority", "": "400 want a JSON object",
+		`{"job_type":"t","data":{"x":"` + strings.Repeat("x", 3<<20) + `"}}`: "413 write large data into a file", `{"job_type":"t","priority":10}`: "400 priority", `{"job_type":"t","job_id":""}`: "400 job_id: it is empty", `{"job_type":"t","job_id":".."}`: "400 a part of an address", "": "400 want a JSON object",
 	} {
 		status, answer := s.ask("POST", "jobs", body, nil)
 		code, says, _ := strings.Cut(want, " ")
@@ -342,6 +342,27 @@ func TestHealth(t *testing.T) {
 	}
 	if status, body := s.ask("GET", "metrics", "", nil); status != 200 || !strings.Contains(body, "cancha_jobs_up 0\n") {
 		t.Errorf("got %d %s", status, body)
+	}
+	for _, path := range []string{"GET jobs", "GET jobs/a", "GET workers", "GET stats", "POST jobs/a/cancel", "POST jobs/a/replay"} {
+		method, address, _ := strings.Cut(path, " ")
+		if status, body := s.ask(method, address, "", nil); status != 503 || !strings.Contains(body, "the broker is gone") {
+			t.Errorf("%s: got %d %s", path, status, body)
+		}
+	}
+}
+
+// TestNoRoute: what there is not, and by no such method, is said as all else is.
+func TestNoRoute(t *testing.T) {
+	s := newSite(t)
+	for path, want := range map[string]string{"GET nothing": "404 there is no", "GET jobs/": "404 there is no", "GET jobs/a/b": "404 there is no", "GET page.html": "404 there is no", "GET jobs/a/cancel": "405 takes POST",
+		"POST health": "405 takes GET, HEAD", "HEAD jobs": "200 ", "HEAD events": "200 ", "GET jobs/%2e%2e%2fstats": "404 no such job", "GET jobs/" + strings.Repeat("x", 60000): "404 x", "GET jobs/%ff": "404 no such job"} {
+		method, address, _ := strings.Cut(path, " ")
+		code, says, _ := strings.Cut(want, " ")
+		status, body := s.ask(method, address, "", nil)
+		var answer struct{ Error string }
+		if fmt.Sprint(status) != code || !strings.Contains(body, says) || len(body) > 2000 || status != 200 && (json.Unmarshal([]byte(body), &answer) != nil || answer.Error == "") {
+			t.Errorf("%.60s: got %d %.2000s, want %s", path, status, body, want)
+		}
 	}
 }
 
