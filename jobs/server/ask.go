@@ -82,7 +82,8 @@ func (a *asker) stats() (stats, error) {
 		if s.States, s.Counted, err = a.config.Scheduler.Counts(ctx); err != nil {
 			return s, err
 		}
-		s.Measures, err = a.config.Scheduler.Measures(ctx, a.config.Absent)
+		measures, err := a.config.Scheduler.Measures(ctx, a.config.Absent)
+		s.Measures = byFamily(measures)
 		return s, err
 	})
 }

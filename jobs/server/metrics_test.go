@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"regexp"
@@ -73,6 +74,41 @@ func (s *site) listed() {
 	}
 	if len(got) < 20 {
 		s.Errorf("%d metrics seen: the page has been misread", len(got))
+	}
+}
+
+// TestFamily: types that are of one call each, as those of jobs.Map, are one type for who counts.
+func TestFamily(t *testing.T) {
+	s := newSite(t)
+	funcs := map[string]worker.Func{}
+	var names []string
+	for range 5 {
+		names = append(names, "map."+rand.Text())
+		funcs[names[len(names)-1]] = func(context.Context, *worker.Task) (any, error) { return 1, nil }
+	}
+	s.work("w", placement.CPU, funcs)
+	for i, name := range append(names, "map."+rand.Text(), "map."+rand.Text(), "map.of", "."+rand.Text()) {
+		s.ask("POST", "jobs", fmt.Sprintf(`{"job_type":%q,"job_id":"%d"}`, name, i), nil)
+		if i < len(names) {
+			s.becomes(fmt.Sprint(i), "completed")
+		} else {
+			s.becomes(fmt.Sprint(i), "queued")
+		}
+	}
+	var got map[string]float64
+	s.until("all is counted", func() bool {
+		got = s.metrics()
+		return got[`cancha_jobs_ended_total{device="cpu",outcome="completed",type="map"}`] == 5 && got[`cancha_jobs_open_by_type{state="queued",type="map.of"}`] == 1
+	})
+	for series, want := range map[string]float64{`cancha_jobs_open_by_type{state="queued",type="map"}`: 2, `cancha_jobs_run_seconds_count{device="cpu",type="map"}`: 5, `cancha_jobs_wait_seconds_bucket{device="cpu",type="map",le="+Inf"}`: 5} {
+		if got[series] != want {
+			t.Errorf("%s: got %v, want %v", series, got[series], want)
+		}
+	}
+	for series := range got {
+		if strings.Contains(series, names[0][4:]) {
+			t.Errorf("%s is of one call", series)
+		}
 	}
 }
 
