@@ -102,7 +102,7 @@ func (s *Server) listJobs(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := s.patient(r)
 	defer cancel()
-	all, more, err := s.config.Scheduler.Jobs(ctx, q)
+	all, more, err := s.find(ctx, q)
 	if err != nil {
 		s.refuse(w, err)
 		return
@@ -112,6 +112,22 @@ func (s *Server) listJobs(w http.ResponseWriter, r *http.Request) {
 		views[i] = viewJob(j, now)
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"jobs": views, "more": more})
+}
+
+// mostSearches is how many lists are made at a time for which each job has to be read: 1 s for 100,000, of a processor that the scheduler has use for.
+const mostSearches = 2
+
+// find lists jobs; where that is a search, it may have to wait until others end.
+func (s *Server) find(ctx context.Context, q store.Query) ([]*job.Job, bool, error) {
+	if q.Type != "" || q.Worker != "" {
+		select {
+		case s.searches <- struct{}{}:
+			defer func() { <-s.searches }()
+		case <-ctx.Done():
+			return nil, false, fmt.Errorf("%d lists by type or worker are being made, which is the most; ask again: %w", mostSearches, context.Cause(ctx))
+		}
+	}
+	return s.config.Scheduler.Jobs(ctx, q)
 }
 
 // readQuery reads which jobs are asked for.
@@ -228,7 +244,7 @@ func addressable(id string) error {
 
 // listQueues tells what the queues have.
 func (s *Server) listQueues(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, map[string]any{"queues": s.asker.counts()})
+	writeJSON(w, http.StatusOK, map[string]any{"queues": s.asker.messages()})
 }
 
 // listWorkers tells who works.

@@ -44,7 +44,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	var unmeasured, unknown error
 	asking.Go(func() { s, unmeasured = c.asker.stats() })
 	asking.Go(func() { workers, unknown = c.asker.present() })
-	g.queues(c.asker.counts())
+	g.queues(c.asker.messages())
 	asking.Wait()
 	up := 1.0
 	if unmeasured != nil || unknown != nil || c.asker.config.Scheduler.Trouble() != "" {

@@ -4,7 +4,9 @@
 
 const token = document.body.dataset.token;
 const main = document.getElementById("main");
-const stateLine = document.getElementById("state");
+const stateLine = document.getElementById("state"); // numbers, which change all the time: no screen reader tells them
+const notice = document.getElementById("notice"); // what went wrong, which it tells
+const heading = document.title;
 const every = 2000; // milliseconds between two looks where nothing happens
 const soonest = 400; // and where much does
 const patience = 10000; // milliseconds until a look is given up
@@ -57,11 +59,11 @@ const when = at => {
 // --- tables
 
 // table shows rows {key, cells}; a cell is a text, or {make, update}: an element that is made once for each key. A number stands to the right.
-function table(columns) {
+function table(columns, title) {
   const body = h("tbody");
   const kind = c => c.number ? "number" : c.long ? "text long" : c.text ? "text" : null;
   const head = h("tr", {}, ...columns.map(c => h("th", { scope: "col", class: c.number ? "number" : null }, c.name)));
-  const node = h("div", { class: "wide", tabindex: "0", role: "group", "aria-label": "table" }, h("table", {}, h("thead", {}, head), body));
+  const node = h("div", { class: "wide", tabindex: "0", role: "group", "aria-label": title }, h("table", {}, h("thead", {}, head), body));
   const rows = new Map();
   node.update = list => {
     const wanted = new Set(list.map(r => r.key));
@@ -76,10 +78,10 @@ function table(columns) {
   return node;
 }
 
-// section is a heading with a count, and a table below it, which is away while it is empty.
-function section(title, columns, emptyText) {
-  const n = h("span", { class: "count" }), t = table(columns), empty = h("p", { class: "empty" }, emptyText);
-  const node = h("section", {}, title ? h("h2", {}, title + " ", n) : null, empty, t);
+// section is a heading with a count, and a table below it, which is away while it is empty. Where the heading would repeat the tab's, it is for who hears the page.
+function section(title, columns, emptyText, heard) {
+  const n = h("span", { class: "count" }), t = table(columns, title), empty = h("p", { class: "empty" }, emptyText);
+  const node = h("section", {}, h("h2", { class: heard ? "heard" : null }, title + " ", n), empty, t);
   node.update = rows => {
     setText(n, `(${rows.length})`);
     t.hidden = rows.length === 0;
@@ -100,10 +102,10 @@ function gauge(part, text, kind) {
   const update = e => {
     e.className = kind || "";
     e.firstChild.hidden = part == null;
-    e.firstChild.firstChild.style.width = Math.round(100 * Math.min(1, part || 0)) + "%";
+    fill(e.firstChild, part || 0);
     setText(e.lastChild, text);
   };
-  return { make: () => { const e = h("span", {}, h("span", { class: "bar", "aria-hidden": "true" }, h("span")), h("span")); update(e); return e; }, update };
+  return { make: () => { const e = h("span", {}, bar(), h("span")); update(e); return e; }, update };
 }
 
 const link = (href, text) => ({ make: () => h("a", { href }, text) });
@@ -122,7 +124,7 @@ function facts(...names) {
 const withToken = p => token ? p + (p.includes("?") ? "&" : "?") + token.slice(1) : p;
 
 // ask returns what is answered; null: there is no such thing. Its error says why there is no answer.
-async function ask(p, how) {
+async function ask(p, how, read = JSON.parse) {
   let r, text;
   try {
     r = await fetch(withToken(p), { cache: "no-store", signal: AbortSignal.timeout(patience), ...how });
@@ -130,38 +132,54 @@ async function ask(p, how) {
   } catch (e) { throw new Error(e.name === "TimeoutError" ? `No answer for ${patience / 1000} s.` : "No answer: the scheduler has ended, or is being restarted."); }
   if (r.status === 404 && !how) return null;
   let answer;
-  try { answer = JSON.parse(text); } catch { throw new Error(text || r.statusText); }
+  try { answer = read(text); } catch { throw new Error(`What came is no JSON: ${text.slice(0, 200) || r.statusText}`); }
   if (!r.ok) throw new Error(answer.error || r.statusText);
   return answer;
 }
 
+// jobPath is a job's address. Browsers take parts of one or two dots out of addresses: what another program has put into job_queue may have such an id.
+function jobPath(id, more = "") {
+  if (/^\.{0,2}$/.test(id)) throw new Error(`No address can have the id "${id}": ask with cancha job show, or cancha job cancel.`);
+  return "jobs/" + encodeURIComponent(id) + more;
+}
+
 const post = p => ask(p, { method: "POST", headers: { "Content-Type": "application/json" } });
 
-// say shows a sentence for a while in the line at the top.
+// say shows what went wrong for a while at the top.
 let said = 0;
-function say(text) { said = Date.now() + 6000; stateLine.classList.add("lost"); setText(stateLine, text); }
+function say(text) { said = Date.now() + 6000; setText(notice, text); }
 
-// button asks twice where something is lost: the second click within four seconds does it.
+// changeButton asks twice where something is lost: the second click within four seconds does it. It keeps the focus meanwhile, which a disabled one would lose.
 function changeButton(id, verb) {
   const name = verb[0].toUpperCase() + verb.slice(1);
-  const b = h("button", { type: "button", "aria-label": `${name} job ${id}`, onclick: async () => {
+  let busy = false;
+  const b = h("button", { type: "button", onclick: async () => {
+    if (busy) return;
     if (verb === "cancel" && !b.classList.contains("sure")) {
-      b.classList.add("sure"); b.textContent = "Really cancel?";
-      setTimeout(() => { if (!b.disabled) { b.classList.remove("sure"); b.textContent = name; } }, 4000);
+      b.classList.add("sure"); call("Really cancel?");
+      setTimeout(() => { if (!busy) { b.classList.remove("sure"); call(name); } }, 4000);
       return;
     }
-    b.disabled = true; b.textContent = "…";
-    try { await post(`jobs/${encodeURIComponent(id)}/${verb}`); } catch (e) { say(e.message); }
-    b.disabled = false; b.classList.remove("sure"); b.textContent = name;
+    busy = true; call("…");
+    try { await post(jobPath(id, "/" + verb)); } catch (e) { say(e.message); }
+    busy = false; b.classList.remove("sure"); call(name);
     look();
-  } }, name);
+  } });
+  const call = text => { b.textContent = text; b.setAttribute("aria-label", `${text} Job ${id}`); };
+  call(name);
   return b;
 }
 
 // changeButtons are those of what can be done with a job now.
 function changeButtons(j) {
   const can = (j.can || []).join();
-  const update = e => { if (e.dataset.can !== can) { e.dataset.can = can; e.replaceChildren(...(j.can || []).map(verb => changeButton(j.job_id, verb))); } };
+  const update = e => {
+    if (e.dataset.can === can) return;
+    const focused = e.contains(document.activeElement);
+    e.dataset.can = can;
+    e.replaceChildren(...(j.can || []).map(verb => changeButton(j.job_id, verb)));
+    if (focused) (e.firstChild || main).focus();
+  };
   return { make: () => { const e = h("span"); update(e); return e; }, update };
 }
 
@@ -205,41 +223,68 @@ function overview() {
   return node;
 }
 
+const filter = { state: "", type: "", worker: "", skip: 0 }; // stays while a job is looked at
+
 function jobsTab() {
   const top = overview();
-  const filter = { state: "", type: "", worker: "", skip: 0 };
   const choose = (name, e) => { filter[name] = e.target.value.trim(); filter.skip = 0; look(); };
-  const states = h("select", { onchange: e => choose("state", e) }, ...[["", "all"], ["queued,assigned,running", "not ended"], ...["queued", "assigned", "running", "completed", "failed", "dead", "cancelled"].map(s => [s, s])].map(([value, text]) => h("option", { value }, text)));
+  const states = h("select", { onchange: e => choose("state", e) }, ...[["", "all"], ["queued,assigned,running", "not ended"], ...["queued", "assigned", "running", "completed", "failed", "dead", "cancelled"].map(s => [s, s])].map(([value, text]) => h("option", { value, selected: value === filter.state }, text)));
   const form = h("form", { "aria-label": "Which jobs", onsubmit: e => e.preventDefault() }, h("label", {}, "State", states),
-    h("label", {}, "Type", h("input", { type: "search", onchange: e => choose("type", e) })), h("label", {}, "Worker", h("input", { type: "search", onchange: e => choose("worker", e) })));
-  const list = section("", [{ name: "Job", text: true }, { name: "State" }, { name: "Progress", text: true }, { name: "Where", text: true }, { name: "Why", long: true }, { name: "Priority", number: true }, { name: "Submitted" }, { name: "" }],
-    "There are none. What any program puts into job_queue appears here by itself.");
+    h("label", {}, "Type", h("input", { type: "search", value: filter.type, onchange: e => choose("type", e) })), h("label", {}, "Worker", h("input", { type: "search", value: filter.worker, onchange: e => choose("worker", e) })));
+  const list = section("Jobs", [{ name: "Job", text: true }, { name: "State" }, { name: "Progress", text: true }, { name: "Where", text: true }, { name: "Why", long: true }, { name: "Priority", number: true }, { name: "Submitted" }, { name: "" }],
+    "", true);
+  const empty = list.children[1];
   const shown = h("span"), turn = by => () => { filter.skip = Math.max(0, filter.skip + by); look(); };
   const newer = h("button", { type: "button", onclick: turn(-pageSize) }, "Newer"), older = h("button", { type: "button", onclick: turn(pageSize) }, "Older");
   main.append(top, form, list, h("div", { class: "pages" }, newer, older, shown));
   return async () => {
     const q = new URLSearchParams({ limit: pageSize });
     for (const [k, v] of Object.entries(filter)) if (v) q.set(k, v);
-    const [all, stats] = await Promise.all([ask("jobs?" + q), ask("stats")]);
-    top.update(stats);
+    const asked = ask("stats");
+    asked.catch(() => {}); // it is awaited below, where jobs come first: of very many, what waits takes seconds to be added up
+    const all = await ask("jobs?" + q);
     list.update(all.jobs.map(j => ({ key: j.job_id, cells: [titled(j), chip(j.state), way(j), place(j), why(j), j.priority ? count(j.priority) : "", when(j.submitted_at), changeButtons(j)] })));
+    setText(empty, filter.skip ? "There are no more." : filter.state || filter.type || filter.worker ? "None is as asked for above." : "There are none. What any program puts into job_queue appears here by itself.");
     newer.disabled = filter.skip === 0;
     older.disabled = !all.more;
     setText(shown, all.jobs.length ? `${filter.skip + 1} to ${filter.skip + all.jobs.length}, the newest first` : "");
+    const stats = await asked;
+    top.update(stats);
     return `${count(stats.open.running || 0)} running, ${count(stats.open.queued || 0)} queued`;
   };
 }
 
+// exact is for JSON.parse: a number that is written otherwise here, as one of more than 16 digits, stays as it came, where the browser can.
+const exact = (_, v, at) => typeof v === "number" && at && JSON.rawJSON && String(v) !== at.source ? JSON.rawJSON(at.source) : v;
+
+// readJob reads a job, whose parameters, result and other fields are others' numbers.
+function readJob(text) {
+  const j = JSON.parse(text), others = JSON.parse(text, exact);
+  for (const name of ["parameters", "result", "unknown"]) j[name] = others[name];
+  return j;
+}
+
+const mostShown = 50000; // characters of a value: what is longer has to be laid out again at each change of the page
+
+// pretty is a value as people read it: a list of numbers is one line. No text in JSON has a line's end, so what begins a line is structure.
+function pretty(v) {
+  const text = JSON.stringify(v, null, 1).replace(/\[\n\s*([^[\]{}]*?)\s*\n\s*\]/g, (_, list) => "[" + list.replace(/\n\s*/g, " ") + "]");
+  return text.length > mostShown ? `${text.slice(0, mostShown)} …\n${count(text.length - mostShown)} more characters: they are in the JSON of this job.` : text;
+}
+
 function jobTab(id) {
   const title = h("h2"), state = h("span"), buttons = h("span"), numbers = h("div"), reason = h("p"), error = h("p", { class: "trouble", hidden: true });
+  const json = h("a", { href: withToken("jobs/" + encodeURIComponent(id)) }, "this one as JSON");
   const texts = ["Parameters", "Result", "Other fields"].map(name => ({ node: h("section", { hidden: true }, h("h2", {}, name), h("pre", { tabindex: "0" })), name }));
-  main.append(h("p", { class: "crumb" }, h("a", { href: "#jobs" }, "all jobs")), h("div", { class: "head" }, title, state, buttons), reason, error, numbers, ...texts.map(t => t.node));
+  main.append(h("p", { class: "crumb" }, h("a", { href: "#jobs" }, "all jobs"), json), h("div", { class: "head" }, title, state, buttons), reason, error, numbers, ...texts.map(t => t.node));
   let row = null, names = "";
   return async () => {
-    const j = await ask("jobs/" + encodeURIComponent(id));
+    const j = await ask(jobPath(id), undefined, readJob);
     setText(title, j ? `${j.job_type} ${j.job_id}` : `There is no job ${id}; its time may be over.`);
+    for (const e of [state, buttons, reason, error, numbers, json, ...texts.map(t => t.node)]) e.hidden = !j;
     if (!j) return "";
-    state.replaceChildren(chip(j.state).make());
+    if (!state.firstChild) state.append(chip(j.state).make());
+    chip(j.state).update(state.firstChild);
     if (!buttons.firstChild) buttons.append(changeButtons(j).make());
     changeButtons(j).update(buttons.firstChild);
     setText(reason, j.reason || "");
@@ -252,7 +297,7 @@ function jobTab(id) {
     row.update(all.map(f => f[1]));
     [j.parameters, j.result, j.unknown].forEach((v, i) => {
       texts[i].node.hidden = v === undefined;
-      if (v !== undefined) setText(texts[i].node.lastChild, JSON.stringify(v, null, 1));
+      if (v !== undefined) setText(texts[i].node.lastChild, pretty(v));
     });
     return `${j.job_id}: ${j.state}`;
   };
@@ -265,26 +310,62 @@ function workersTab() {
     const [{ workers }, stats] = await Promise.all([ask("workers"), ask("stats")]);
     top.update(stats);
     empty.hidden = workers.length > 0;
-    cards.replaceChildren(...workers.map(workerCard));
-    return `${count(workers.length)} workers`;
+    keyed(cards, workers.map(w => ({ key: w.worker_id, ...workerCard(w) })));
+    return workers.length === 1 ? "1 worker" : `${count(workers.length)} workers`;
   };
 }
 
-function workerCard(w) {
-  const busy = w.running.length / w.slots;
-  const about = [w.device, w.host, w.memory && bytes(w.memory) + " of memory", w.job_types ? `runs ${w.job_types.join(", ")}` : "runs any type"].filter(s => s).join(" · ");
-  const heard = w.silent > 5 ? `nothing heard for ${seconds(w.silent)}` : w.ready_in ? `starts in ${seconds(w.ready_in)}` : null;
-  return h("article", { class: "card " + w.worker_type }, h("h3", {}, h("span", {}, w.worker_id), chip(w.state).make()), h("p", {}, about), heard ? h("p", { class: "silent" }, heard) : null,
-    h("p", {}, `${w.worker_type}: ${w.running.length} of ${w.slots} slots in use`), bar(busy), w.running.length ? h("ul", {}, ...w.running.map(r => h("li", {},
-      h("div", {}, h("a", { href: "#job/" + encodeURIComponent(r.job) }, r.job), h("span", {}, [r.progress ? share(r.progress) : null, seconds(r.elapsed)].filter(s => s).join(" · "))), r.progress ? bar(r.progress) : null, r.doing ? h("p", {}, r.doing) : null))) : null);
+// keyed has a node's children be those of a list of {key, make, update}, each made once: what has the focus, or is selected, stays.
+function keyed(node, list) {
+  const there = new Map([...node.children].map(e => [e.dataset.key, e]));
+  list.forEach(({ key, make, update }, n) => {
+    const e = there.get(key) || make();
+    there.delete(key);
+    e.dataset.key = key;
+    update(e);
+    if (node.children[n] !== e) node.insertBefore(e, node.children[n] || null);
+  });
+  for (const e of there.values()) e.remove();
 }
 
-// bar is a gauge without words: they stand beside it.
-function bar(part) {
-  const e = h("span", { class: "bar", "aria-hidden": "true" }, h("span"));
-  e.firstChild.style.width = Math.round(100 * Math.min(1, part)) + "%";
-  return e;
+function workerCard(w) {
+  const about = [w.device, w.host, w.memory && bytes(w.memory) + " of memory", w.job_types ? `runs ${w.job_types.join(", ")}` : "runs any type"].filter(s => s).join(" · ");
+  const heard = w.silent > 5 ? `nothing heard for ${seconds(w.silent)}` : w.ready_in ? `starts in ${seconds(w.ready_in)}` : "";
+  return {
+    make: () => h("article", {}, h("h3", {}, h("span", {}, w.worker_id), chip(w.state).make()), h("p"), h("p"), h("p"), bar(), h("ul")),
+    update: e => {
+      const [title, what, silent, slots, used, list] = e.children;
+      e.className = "card " + w.worker_type;
+      chip(w.state).update(title.lastChild);
+      setText(what, about);
+      silent.hidden = !heard;
+      silent.className = w.silent > 5 ? "silent" : "";
+      setText(silent, heard);
+      setText(slots, `${w.worker_type}: ${w.running.length} of ${w.slots} slots in use`);
+      fill(used, w.running.length / w.slots);
+      list.hidden = w.running.length === 0;
+      keyed(list, w.running.map(run));
+    },
+  };
 }
+
+// run is what a worker does.
+const run = r => ({
+  key: r.job + "\n" + r.attempt,
+  make: () => h("li", {}, h("div", {}, jobLink(r.job).make(), h("span")), bar(), h("p")),
+  update: e => {
+    const [line, part, doing] = e.children;
+    setText(line.lastChild, [r.progress ? share(r.progress) : null, seconds(r.elapsed)].filter(s => s).join(" · "));
+    part.hidden = !r.progress;
+    fill(part, r.progress || 0);
+    doing.hidden = !r.doing;
+    setText(doing, r.doing || "");
+  },
+});
+
+// bar is a gauge without words: they stand beside it.
+const bar = () => h("span", { class: "bar", "aria-hidden": "true" }, h("span"));
+function fill(e, part) { e.firstChild.style.width = Math.round(100 * Math.min(1, part)) + "%"; }
 
 function queuesTab() {
   const list = section("Queues", [{ name: "Queue" }, { name: "What for", text: true }, { name: "Ready", number: true }, { name: "In hand", number: true }, { name: "Delayed", number: true }, { name: "Consumers", number: true }, { name: "", text: true }], "");
@@ -319,17 +400,34 @@ function eventsTab() {
   };
 }
 
-const stream = new EventSource(withToken("events?after=-50"));
-stream.onmessage = m => {
-  heard.unshift(JSON.parse(m.data));
-  heard.length = Math.min(heard.length, mostHeard);
-  soon();
-};
+let stream = null, latest = 0;
+
+// listen opens the stream, behind the event that came last. A browser opens six connections to one origin: a page that nobody sees takes none of them for its
+// stream, or the seventh page would wait for ever.
+function listen() {
+  if (stream || document.hidden) return;
+  const s = stream = new EventSource(withToken("events?after=" + (latest || -50)));
+  s.onmessage = m => {
+    const e = JSON.parse(m.data);
+    if (e.number <= latest) heard.length = 0; // they begin anew: it is another store
+    latest = e.number;
+    heard.unshift(e);
+    heard.length = Math.min(heard.length, mostHeard);
+    soon();
+  };
+  s.onerror = () => { if (s.readyState === 2 && s === stream) { stream = null; setTimeout(listen, refused); } }; // it was refused, and tries no more by itself
+}
+
+const refused = 5000; // milliseconds until a stream that was refused is asked for again
+
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) { listen(); look(); } else if (stream) { stream.close(); stream = null; }
+});
 
 // --- looks
 
 const tabs = { jobs: jobsTab, job: jobTab, workers: workersTab, queues: queuesTab, types: typesTab, events: eventsTab };
-let tab = null, shown = "", looking = false, again = false, waiting = null, last = 0;
+let tab = null, shown = "", looking = false, again = false, waiting = null, last = 0, took = 0;
 
 // show makes the tab that the address names.
 function show() {
@@ -337,14 +435,18 @@ function show() {
   const is = tabs[name] ? name : "jobs";
   let id = rest.join("/");
   try { id = decodeURIComponent(id); } catch { /* typed by hand: as it is */ }
-  for (const a of document.querySelectorAll("nav a")) a.toggleAttribute("aria-current", a.getAttribute("href") === "#" + (is === "job" ? "jobs" : is));
+  for (const a of document.querySelectorAll("nav a")) {
+    const here = a.getAttribute("href") === "#" + (is === "job" ? "jobs" : is);
+    if (here) a.setAttribute("aria-current", "page"); else a.removeAttribute("aria-current");
+  }
+  document.title = `${is === "job" ? id : is[0].toUpperCase() + is.slice(1)} – ${heading}`;
   main.replaceChildren();
   shown = location.hash;
   tab = tabs[is](id);
   look();
 }
 
-// look asks and draws once; one that comes while another is under way is made after it.
+// look asks and draws once; one that somebody wants while another is under way is made after it.
 async function look() {
   if (looking) { again = true; return; }
   looking = true;
@@ -352,23 +454,34 @@ async function look() {
   const of = tab;
   try {
     const line = await of();
-    if (of === tab && Date.now() > said) { setText(stateLine, line || ""); stateLine.classList.remove("lost"); }
+    if (of === tab) setText(stateLine, line || "");
+    if (Date.now() > said) setText(notice, "");
     main.classList.remove("lost");
   } catch (e) {
     main.classList.add("lost");
-    stateLine.classList.add("lost");
-    setText(stateLine, e.message);
+    setText(stateLine, "");
+    setText(notice, e.message);
     if (e instanceof TypeError || e instanceof ReferenceError) console.error(e); // a fault of the page's own
   }
   looking = false;
-  if (again || of !== tab) { again = false; soon(); }
+  took = main.classList.contains("lost") ? 0 : Date.now() - last;
+  if (again || of !== tab) { again = false; look(); }
 }
+
+// pause is until when the page leaves the scheduler alone: four times as long as an answer took, which with a filter may have had to look at very many jobs.
+const pause = least => last + Math.max(least, Math.min(5 * took, 20000));
 
 // soon looks when the last look is a moment ago.
 function soon() {
-  if (!waiting) waiting = setTimeout(() => { waiting = null; look(); }, Math.max(0, last + soonest - Date.now()));
+  if (!waiting) waiting = setTimeout(() => { waiting = null; if (looking) soon(); else look(); }, Math.max(0, pause(soonest) - Date.now()));
 }
 
-addEventListener("hashchange", () => { if (location.hash !== shown) show(); });
-setInterval(() => { if (!document.hidden && Date.now() - last >= every) look(); }, every / 4);
+addEventListener("hashchange", () => {
+  if (location.hash === shown) return;
+  show();
+  scrollTo(0, 0);
+  if (document.activeElement === document.body) main.focus(); // the link that was followed is gone
+});
+setInterval(() => { if (!looking && !document.hidden && Date.now() >= pause(every)) look(); }, every / 4);
+listen();
 show();

@@ -36,16 +36,17 @@ type Config struct {
 
 // Server is one that answers. Start makes it; Close ends it.
 type Server struct {
-	config  Config
-	guard   *guard
-	asker   *asker
-	metrics http.Handler
-	http    *http.Server
-	address net.Addr
-	ctx     context.Context // ends with Close, and with it what goes on for as long as somebody looks
-	end     context.CancelFunc
-	streams chan struct{} // one for each that is open, with room for mostStreams
-	serving sync.WaitGroup
+	config   Config
+	guard    *guard
+	asker    *asker
+	metrics  http.Handler
+	http     *http.Server
+	address  net.Addr
+	ctx      context.Context // ends with Close, and with it what goes on for as long as somebody looks
+	end      context.CancelFunc
+	streams  chan struct{} // one for each that is open, with room for mostStreams
+	searches chan struct{} // one for each list that is searched for, with room for mostSearches
+	serving  sync.WaitGroup
 }
 
 // Start listens, and answers until Close. The context is for the call alone.
@@ -59,7 +60,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 		return nil, fmt.Errorf("jobs/server: start: %w; end what listens there, or give another address", err)
 	}
 	host, _, _ := net.SplitHostPort(c.Address) // it was listened on
-	s := &Server{config: c, guard: newGuard(host, c.Token), address: listener.Addr(), streams: make(chan struct{}, mostStreams)}
+	s := &Server{config: c, guard: newGuard(host, c.Token), address: listener.Addr(), streams: make(chan struct{}, mostStreams), searches: make(chan struct{}, mostSearches)}
 	s.ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	s.asker = newAsker(c)
 	s.metrics = newMetrics(s.asker, c.Version)

@@ -20,25 +20,26 @@ class Element {
   }
   remove() { this.parent.children.splice(this.parent.children.indexOf(this), 1); }
   setAttribute(k, v) { this.attributes[k] = v; }
-  toggleAttribute() {}
+  contains(e) { return this === e || this.children.some(c => c instanceof Element && c.contains(e)); }
+  focus() { Element.focused = this; }
   addEventListener(k, f) { this.listeners[k] = f; }
   all(is) { return [...(is(this) ? [this] : []), ...this.children.flatMap(c => c instanceof Element ? c.all(is) : [])]; }
 }
 
 // load opens the page at a place. answers are what paths give: {path: value}; {status, ...} is an error; one that is missing is an answer that does not come.
 function load(hash, answers) {
-  const main = new Element("main"), state = new Element("p"), body = Object.assign(new Element("body"), { dataset: { token: "?token=a%2Bb" } });
-  const page = { main, state, asked: [], streams: [], looks: [] };
+  const main = new Element("main"), state = new Element("p"), notice = new Element("p"), body = Object.assign(new Element("body"), { dataset: { token: "?token=a%2Bb" } });
+  const page = { main, state, notice, asked: [], streams: [], looks: [] };
   const fetch = async (p, how) => {
     assert.match(p, /[?&]token=a%2Bb$/);
     const path = (how.method === "POST" ? "POST " : "") + p.replace(/[?&]token=a%2Bb$/, "");
     page.asked.push(path);
     const answer = answers[path];
     if (answer === undefined) throw new TypeError("Failed to fetch");
-    return { ok: !answer.status, status: answer.status || 200, text: async () => JSON.stringify(answer) };
+    return { ok: !answer.status, status: answer.status || 200, text: async () => typeof answer === "string" ? answer : JSON.stringify(answer) };
   };
-  const document = { body, hidden: false, getElementById: id => id === "main" ? main : state, createElement: n => new Element(n), querySelectorAll: () => [], addEventListener() {} };
-  class EventSource { constructor(p) { this.path = p; page.streams.push(this); } }
+  const document = page.document = { body, title: "Cancha jobs", hidden: false, activeElement: body, getElementById: id => ({ main, state, notice })[id], createElement: n => new Element(n), querySelectorAll: () => [], addEventListener: (k, f) => { page[k] = f; } };
+  class EventSource { constructor(p) { this.path = p; this.readyState = 1; page.streams.push(this); } close() { this.readyState = 2; } }
   vm.runInNewContext(fs.readFileSync(process.argv[2], "utf8"), { document, fetch, location: { hash }, addEventListener() {}, setTimeout: (f, ms) => setTimeout(f, Math.min(ms, 1)).unref(), setInterval: f => page.looks.push(f),
     EventSource, URLSearchParams, AbortSignal, console });
   return page;
@@ -82,7 +83,7 @@ const dead = { job_id: "d", job_type: "t", state: "dead", error: "no", reason: "
   assert.deepEqual(rows(page).map(r => [r[0], r[1], r[7]]), [["dt", "✗ dead", "Replay"], [hostile + "t", "– cancelled", ""]]);
   answers["POST jobs/d/replay"] = { status: 409, error: "another one is on its way" };
   await replay.listeners.click();
-  assert.equal(page.state.textContent, "another one is on its way");
+  assert.equal(page.notice.textContent, "another one is on its way");
 }
 
 { // an event has the page look again; what it cannot reach it says, and goes on when it can
@@ -97,12 +98,33 @@ const dead = { job_id: "d", job_type: "t", state: "dead", error: "no", reason: "
   delete answers.stats;
   page.streams[0].onmessage({ data: JSON.stringify({ number: 2, at: 1e9, job_id: "d", job_type: "t", state: "dead" }) });
   await settled();
-  assert.match(page.state.textContent, /^No answer/);
+  assert.match(page.notice.textContent, /^No answer/);
   assert.ok(page.main.classes.has("lost"));
   answers.stats = { status: 503, error: "nothing goes on at the moment: the disk is full" };
   page.streams[0].onmessage({ data: JSON.stringify({ number: 3, at: 1e9, job_id: "d", job_type: "t", state: "dead" }) });
   await settled();
-  assert.equal(page.state.textContent, "nothing goes on at the moment: the disk is full");
+  assert.equal(page.notice.textContent, "nothing goes on at the moment: the disk is full");
+  answers.stats = stats;
+  page.looks[0]();
+  page.streams[0].onmessage({ data: JSON.stringify({ number: 4, at: 1e9, job_id: "d", job_type: "t", state: "dead" }) });
+  await settled();
+  assert.equal(page.notice.textContent, "");
+  assert.ok(!page.main.classes.has("lost"));
+
+  // a page that nobody sees has no stream; seen again, it goes on behind the last event, and so it does after it was refused
+  page.document.hidden = true;
+  page.visibilitychange();
+  assert.equal(page.streams[0].readyState, 2);
+  page.document.hidden = false;
+  page.visibilitychange();
+  assert.equal(page.streams[1].path, "events?after=4&token=a%2Bb");
+  page.streams[1].onerror(); // it is tried again by the browser
+  await settled();
+  assert.equal(page.streams.length, 2);
+  page.streams[1].readyState = 2;
+  page.streams[1].onerror();
+  await settled();
+  assert.equal(page.streams.length, 3);
 }
 
 { // one job: with its result, as text; and one that is not there
@@ -110,6 +132,15 @@ const dead = { job_id: "d", job_type: "t", state: "dead", error: "no", reason: "
   await settled();
   assert.match(page.main.textContent, /Ran2.1 ms/);
   assert.equal(page.main.all(e => e.name === "pre" && e.textContent.includes('"a": "<b>"')).length, 1);
+  assert.equal(page.document.title, hostile + " – Cancha jobs");
+  const long = load("#job/n", { "jobs/n": `{"job_id":"n","job_type":"t","state":"completed","attempts":1,"max_attempts":3,"result":{"loss":[1.5,\n2],"id":12345678901234567890,"text":"a [ b","deep":[[1],[]]}}` });
+  await settled();
+  const whole = typeof JSON.rawJSON === "function" ? "12345678901234567890" : "12345678901234567000";
+  assert.equal(long.main.all(named("pre"))[1].textContent, `{\n "loss": [1.5, 2],\n "id": ${whole},\n "text": "a [ b",\n "deep": [\n  [1],\n  []\n ]\n}`);
+  const dots = load("#job/..", {});
+  await settled();
+  assert.match(dots.notice.textContent, /No address can have the id/);
+  assert.deepEqual(dots.asked, []);
   const none = load("#job/x", { "jobs/x": { status: 404, error: "no" } });
   await settled();
   assert.match(none.main.textContent, /There is no job x/);
@@ -119,6 +150,10 @@ const dead = { job_id: "d", job_type: "t", state: "dead", error: "no", reason: "
   const page = load("#workers", { stats, workers: { workers: [{ worker_id: "g", worker_type: "gpu", device: "H100", state: "silent", silent: 7, slots: 2, memory: 8e10, running: [{ job: "j", attempt: 1, elapsed: 3, progress: 0.5, doing: "half" }] }] } });
   await settled();
   assert.match(page.main.textContent, /g✗ silentH100 · 80 GB of memory · runs any typenothing heard for 7 sgpu: 1 of 2 slots in usej50 % · 3 shalf/);
+  const card = page.main.all(e => e.name === "article")[0], link = card.all(named("a"))[0];
+  page.streams[0].onmessage({ data: JSON.stringify({ number: 1, at: 1e9, job_id: "j", job_type: "t", state: "running" }) });
+  await settled();
+  assert.ok(page.main.all(named("a")).includes(link), "the link that may have the focus stays");
   const queues = load("#queues", { queues: { queues: [{ name: "job_queue", what: "submissions", ready: 3, consumers: 1 }, { name: "gone", what: "", error: "no such queue" }] } });
   await settled();
   assert.deepEqual(rows(queues), [["job_queue", "submissions", "3", "–", "–", "1", ""], ["gone", "", "–", "–", "–", "–", "no such queue"]]);
