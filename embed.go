@@ -26,6 +26,7 @@ import (
 //go:embed internal/symbols/listing/*[^t].go
 //go:embed internal/symbols/std/*[^t].go internal/symbols/std/*[^s]t.go internal/symbols/std/*[^e]st.go internal/symbols/std/*[^_]test.go internal/symbols/std/docs.zip internal/symbols/std/exports.zip internal/symbols/std/exports_darwin_amd64.zip internal/symbols/std/exports_darwin_arm64.zip internal/symbols/std/exports_linux_amd64.zip internal/symbols/std/exports_linux_arm64.zip
 //go:embed internal/symbols/wing/*[^t].go internal/symbols/wing/*[^s]t.go internal/symbols/wing/*[^e]st.go internal/symbols/wing/*[^t]est.go internal/symbols/wing/docs.zip internal/symbols/wing/exports.zip
+//go:embed internal/webpage/*[^t].go internal/webpage/palette.css
 //go:embed jobs/*[^t].go jobs/client.go
 //go:embed jobs/internal/disk/*[^t].go
 //go:embed jobs/job/*[^t].go

@@ -83,7 +83,7 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	answer, status := map[string]string{"status": "ok"}, http.StatusOK
 	if why != "" {
 		answer["status"], status = "trouble", http.StatusServiceUnavailable
-		if s.guard.knows(r) && !s.guard.foreign(r) {
+		if s.guard.Knows(r) && !s.guard.Foreign(r) {
 			answer["error"] = why
 		}
 	}

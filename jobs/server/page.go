@@ -5,6 +5,8 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
+
+	"cancha/internal/webpage"
 )
 
 // files are the page: a frame that is filled in here, a style and a script, all our own. Nothing is loaded from elsewhere.
@@ -21,15 +23,13 @@ type frame struct {
 // pageRoutes adds the page's own files.
 func (s *Server) pageRoutes(m *http.ServeMux) {
 	m.HandleFunc("GET /{$}", s.servePage)
+	m.HandleFunc("GET /palette.css", webpage.ServePalette)
 	m.HandleFunc("GET /page.css", serveFile("text/css; charset=utf-8"))
 	m.HandleFunc("GET /page.js", serveFile("text/javascript; charset=utf-8"))
 }
 
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
-	f := frame{Name: s.config.Name, Version: s.config.Version}
-	if s.guard.isToken(r.URL.Query().Get(tokenParameter)) { // a wrong one is not answered by the right one
-		f.Token = s.withToken()
-	}
+	f := frame{Name: s.config.Name, Version: s.config.Version, Token: s.guard.QueryOf(r)}
 	var b strings.Builder
 	t, err := template.ParseFS(files, "page.html")
 	if err == nil {

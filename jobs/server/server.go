@@ -9,10 +9,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
+	"cancha/internal/webpage"
 	"cancha/jobs/placement"
 	"cancha/jobs/queue"
 	"cancha/jobs/scheduler"
@@ -37,7 +37,7 @@ type Config struct {
 // Server is one that answers. Start makes it; Close ends it.
 type Server struct {
 	config   Config
-	guard    *guard
+	guard    guard
 	asker    *asker
 	metrics  http.Handler
 	http     *http.Server
@@ -60,7 +60,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 		return nil, fmt.Errorf("jobs/server: start: %w; end what listens there, or give another address", err)
 	}
 	host, _, _ := net.SplitHostPort(c.Address) // it was listened on
-	s := &Server{config: c, guard: newGuard(host, c.Token), address: listener.Addr(), streams: make(chan struct{}, mostStreams), searches: make(chan struct{}, mostSearches)}
+	s := &Server{config: c, guard: guard{webpage.NewGuard(host, c.Token)}, address: listener.Addr(), streams: make(chan struct{}, mostStreams), searches: make(chan struct{}, mostSearches)}
 	s.ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	s.asker = newAsker(c)
 	s.metrics = newMetrics(s.asker, c.Version)
@@ -90,15 +90,10 @@ func (s *Server) URL() string {
 		host = "127.0.0.1"
 	}
 	address := "http://" + net.JoinHostPort(host, port) + "/"
-	if !s.guard.local {
-		address += s.withToken()
+	if !s.guard.Local {
+		address += s.guard.Query()
 	}
 	return address
-}
-
-// withToken is what an address ends with that has the token. One that somebody has set may have any characters.
-func (s *Server) withToken() string {
-	return "?" + tokenParameter + "=" + url.QueryEscape(s.config.Token)
 }
 
 // Close ends streams of events, takes no more requests, and waits a moment for those that it has.

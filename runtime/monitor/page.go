@@ -5,6 +5,8 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
+
+	"cancha/internal/webpage"
 )
 
 // files are the page: a frame that is filled in here, a style and a script, all our own. Nothing is loaded from elsewhere.
@@ -22,6 +24,7 @@ type frame struct {
 // pageRoutes adds the page's own files.
 func (s *Server) pageRoutes(m *http.ServeMux) {
 	m.HandleFunc("GET /{$}", s.servePage)
+	m.HandleFunc("GET /palette.css", webpage.ServePalette)
 	m.HandleFunc("GET /page.css", serveFile("text/css; charset=utf-8"))
 	m.HandleFunc("GET /page.js", serveFile("text/javascript; charset=utf-8"))
 	m.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
@@ -35,10 +38,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	f := frame{App: s.app.ID, Name: s.config.Name, Version: s.config.Version, CSRF: s.guard.csrf}
-	if same(r.URL.Query().Get(tokenParameter), s.config.Token) { // a wrong one is not answered by the right one
-		f.Token = s.withToken()
-	}
+	f := frame{App: s.app.ID, Name: s.config.Name, Version: s.config.Version, CSRF: s.guard.csrf, Token: s.guard.QueryOf(r)}
 	var b strings.Builder
 	if err := t.Execute(&b, f); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"strconv"
 	"sync"
@@ -110,16 +109,11 @@ func (s *Server) page() running.Page {
 	}
 	address := "http://" + net.JoinHostPort(host, strconv.Itoa(port)) + "/"
 	prefix := cmp.Or(os.Getenv("JUPYTERHUB_SERVICE_PREFIX"), "/")
-	p := running.Page{URL: address, Proxied: fmt.Sprintf("%sproxy/%d/%s", prefix, port, s.withToken()), Port: port}
-	if !s.guard.local {
-		p.URL += s.withToken()
+	p := running.Page{URL: address, Proxied: fmt.Sprintf("%sproxy/%d/%s", prefix, port, s.guard.Query()), Port: port}
+	if !s.guard.Local {
+		p.URL += s.guard.Query()
 	}
 	return p
-}
-
-// withToken is what an address ends with that has the token. One that somebody has set may have any characters.
-func (s *Server) withToken() string {
-	return "?" + tokenParameter + "=" + url.QueryEscape(s.config.Token)
 }
 
 // URL is the page's address, with the token where one is needed.
