@@ -67,7 +67,11 @@ function table(columns, title) {
   const rows = new Map();
   node.update = list => {
     const wanted = new Set(list.map(r => r.key));
-    for (const [key, tr] of rows) if (!wanted.has(key)) { tr.remove(); rows.delete(key); }
+    for (const [key, tr] of rows) if (!wanted.has(key)) {
+      if (tr.contains(document.activeElement)) node.focus();
+      tr.remove();
+      rows.delete(key);
+    }
     list.forEach((row, n) => {
       let tr = rows.get(row.key);
       if (!tr) rows.set(row.key, tr = h("tr", {}, ...row.cells.map((c, i) => h("td", { class: kind(columns[i]), "data-name": columns[i].name }, typeof c === "string" ? c : c.make()))));
@@ -236,7 +240,8 @@ function jobsTab() {
   const empty = list.children[1];
   const shown = h("span"), turn = by => () => { filter.skip = Math.max(0, filter.skip + by); look(); };
   const newer = h("button", { type: "button", onclick: turn(-pageSize) }, "Newer"), older = h("button", { type: "button", onclick: turn(pageSize) }, "Older");
-  main.append(top, form, list, h("div", { class: "pages" }, newer, older, shown));
+  const pages = h("div", { class: "pages", hidden: true }, newer, older, shown);
+  main.append(top, form, list, pages);
   return async () => {
     const q = new URLSearchParams({ limit: pageSize });
     for (const [k, v] of Object.entries(filter)) if (v) q.set(k, v);
@@ -247,6 +252,7 @@ function jobsTab() {
     setText(empty, filter.skip ? "There are no more." : filter.state || filter.type || filter.worker ? "None is as asked for above." : "There are none. What any program puts into job_queue appears here by itself.");
     newer.disabled = filter.skip === 0;
     older.disabled = !all.more;
+    pages.hidden = newer.disabled && older.disabled;
     setText(shown, all.jobs.length ? `${filter.skip + 1} to ${filter.skip + all.jobs.length}, the newest first` : "");
     const stats = await asked;
     top.update(stats);
@@ -274,7 +280,7 @@ function pretty(v) {
 
 function jobTab(id) {
   const title = h("h2"), state = h("span"), buttons = h("span"), numbers = h("div"), reason = h("p"), error = h("p", { class: "trouble", hidden: true });
-  const json = h("a", { href: withToken("jobs/" + encodeURIComponent(id)) }, "this one as JSON");
+  const json = h("a", { href: withToken("jobs/" + encodeURIComponent(id)), hidden: true }, "this one as JSON");
   const texts = ["Parameters", "Result", "Other fields"].map(name => ({ node: h("section", { hidden: true }, h("h2", {}, name), h("pre", { tabindex: "0" })), name }));
   main.append(h("p", { class: "crumb" }, h("a", { href: "#jobs" }, "all jobs"), json), h("div", { class: "head" }, title, state, buttons), reason, error, numbers, ...texts.map(t => t.node));
   let row = null, names = "";
