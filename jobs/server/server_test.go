@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -293,6 +295,29 @@ func TestSubmit(t *testing.T) {
 		t.Fatalf("got %d %s", status, body)
 	}
 	s.becomes(answer.ID, "queued")
+}
+
+// TestFields: the package's comment has each field of the JSON.
+func TestFields(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, file := range []string{"api.go", "view.go", "events.go"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile("`json:\"(\\w+)").FindAllStringSubmatch(string(text), -1) {
+			if n++; !regexp.MustCompile(`\b` + m[1] + `\b`).Match(doc) {
+				t.Errorf("%s: doc.go does not tell of %s", file, m[1])
+			}
+		}
+	}
+	if n < 60 {
+		t.Errorf("%d fields: the files have been misread", n)
+	}
 }
 
 // TestQueues: each is counted, and one that is gone says so.
