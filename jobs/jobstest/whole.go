@@ -483,6 +483,8 @@ func BenchmarkJobs(b *testing.B, bench Bench, workers, inFlight int) {
 			b.Error(err)
 		}
 	}
+	w.submit(`{"job_type":"nothing"}`) // the first message for a new queue may take seconds
+	w.next()
 	begun := make(map[string]time.Time, b.N)
 	took := make([]time.Duration, 0, b.N)
 	b.ResetTimer()

@@ -49,11 +49,13 @@
 //
 //   - Publish: a channel with publisher confirms, persistent, mandatory, to the default exchange. A message that returns (312 NO_ROUTE) is
 //     ErrUnknownQueue; the return comes before its confirmation. Negative confirmations for some seconds (a queue that rejects when full; one without a leader
-//     does so for a moment), and connection.blocked (an alarm of memory or disk), are ErrFull. Check comes first: a body above the server's limit closes the channel, and with it what others have in flight.
+//     does so for a moment), and connection.blocked (an alarm of memory or disk), are ErrFull. Check comes first: a body above the server's limit closes the
+//     channel, and with it what others have in flight.
 //   - Declare: passively first, on a channel of its own, since a missing queue closes it. What is there is used as it is (arguments cannot be changed);
 //     declaring with the arguments then tells in a 406 where they differ, which is a note. A new queue is a quorum queue from RabbitMQ 4 on, and a classic one
-//     before; one that is Shared has no arguments at all. x-expires is Expires; MaxLength is x-max-length with drop-head; Priorities is x-max-priority, which quorum
-//     queues have from 4.3 on. A server that is killed within seconds may forget a queue: nothing is published to it before.
+//     before; one that is Shared has no arguments at all, its type neither: it is a classic one, or of the vhost's default_queue_type. x-expires is
+//     Expires; MaxLength is x-max-length with drop-head; Priorities is x-max-priority, which quorum queues have from 4.3 on. A server that is
+//     killed within seconds may forget a queue: nothing is published to it before.
 //   - Consume: a channel for each consumer, with basic.qos prefetch, global false. Stop is basic.cancel, and a nack with requeue for what was
 //     fetched and not asked for; Close closes the channel, which returns the rest. When the server cancels the consumer, its queue is gone.
 //   - Count: x-delivery-count + 1 on quorum queues. A classic queue only tells that a message comes again: where there is a limit, it is published once more

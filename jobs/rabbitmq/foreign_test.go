@@ -2,6 +2,7 @@ package rabbitmq_test
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -151,4 +152,36 @@ func TestFull(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// TestTopics: nothing stays of a topic that nobody listens to any more: one exchange serves all.
+func TestTopics(t *testing.T) {
+	address := server(t)
+	ch, b := channel(t, address), dialed(t, address)
+	for i := range 20 {
+		topic := fmt.Sprint("cancha.worker.", i)
+		l, err := b.Listen(t.Context(), topic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Announce(t.Context(), topic, queue.Message{ID: topic}); err != nil {
+			t.Error(err)
+		}
+		if m, err := l.Next(t.Context()); err != nil || m.ID != topic {
+			t.Errorf("got %v, %v", m, err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := ch.ExchangeDeclarePassive(topic, "fanout", false, false, false, false, nil); err == nil {
+			t.Errorf("there is an exchange %s", topic)
+		}
+		ch = channel(t, address)
+	}
+	if err := ch.ExchangeDeclarePassive("cancha.topics", "direct", true, false, false, false, nil); err != nil {
+		t.Error(err)
+	}
+	if err := ch.ExchangeDelete("cancha.topics", true, false); err != nil { // if nothing is bound to it
+		t.Errorf("something stays bound: %v", err)
+	}
 }
