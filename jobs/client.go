@@ -31,7 +31,13 @@ func (k *Cluster) Submit(ctx context.Context, specs ...Spec) (ids []string, err 
 		messages, ids = append(messages, m), append(ids, s.ID)
 		k.answers.expect(s.ID)
 	}
-	if err := k.broker.Publish(ctx, job.QueueJobs, messages...); err != nil {
+	err = k.broker.Publish(ctx, job.QueueJobs, messages...)
+	if errors.Is(err, queue.ErrUnknownQueue) { // no scheduler has been here; it will find them
+		if _, err = k.broker.Declare(ctx, scheduler.Queues()[0]); err == nil {
+			err = k.broker.Publish(ctx, job.QueueJobs, messages...)
+		}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("jobs: submit: %w", err)
 	}
 	return ids, nil

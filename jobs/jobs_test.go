@@ -176,6 +176,24 @@ func TestRemote(t *testing.T) {
 	}
 }
 
+// Jobs that are submitted before any scheduler was there wait for it.
+func TestBeforeTheScheduler(t *testing.T) {
+	b, err := local.Open(t.TempDir(), local.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	early := opened(t, jobs.Config{Broker: b})
+	ids, err := early.Submit(t.Context(), jobs.Spec{Type: "nobody's", Deadline: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened(t, jobs.Config{Broker: b, Schedule: true, Folder: t.TempDir()})
+	if r, err := early.Wait(t.Context(), ids[0]); err != nil || r.State != job.Failed {
+		t.Errorf("got %+v, %v", r, err)
+	}
+}
+
 // A function of this process runs as jobs; where it fails for good, the rest ends.
 func TestMap(t *testing.T) {
 	k := opened(t, jobs.Config{Folder: t.TempDir()})

@@ -85,12 +85,11 @@ func (s *state) planning(now time.Time) (all []placement.Worker) {
 
 // decide does what the planner says of a job.
 func (s *state) decide(t *task, d placement.Decision, now time.Time) {
-	if t.State == job.Assigned && d.From != "" && !s.moves(t, d) {
+	if t.State == job.Assigned && (d.From == "" || !s.moves(t, d)) {
 		return // it stays, and the reason is still that for which it went there
 	}
 	t.Reason, t.Predicted = d.Reason(), d.Predicted()
 	switch {
-	case t.State == job.Assigned && d.From == "": // it stays
 	case t.State == job.Assigned:
 		s.takeBack(t, now)
 		if d.Now {
