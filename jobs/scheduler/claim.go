@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"cancha/jobs/job"
@@ -28,6 +29,9 @@ func (s *state) beat(b *job.Beat, now time.Time) {
 		s.replan = true
 	}
 	s.learn(&b.Worker)
+	if w.Device != b.Worker.Device || w.Memory != b.Worker.Memory || !slices.Equal(w.Types, b.Worker.Types) || w.heard.IsZero() { // a new one, or one that runs others now
+		defer s.recall()
+	}
 	s.replan = s.replan || w.Draining != b.Worker.Draining
 	w.Worker, w.host, w.heard, w.running = b.Worker, b.Host, now, map[string]job.Run{}
 	for _, r := range b.Running {

@@ -45,20 +45,54 @@ func (s *state) given() (all []*task) {
 	return all
 }
 
-// first takes so many jobs out of the line of those that wait.
+// first takes so many jobs out of the line of those that wait, and a few more that no worker there is can run, which say why. The rest of the latter stands aside until
+// there is another worker: or 256 jobs for a GPU that there is not would be all that is ever looked at.
 func (s *state) first(most int) (all []*task) {
 	taken := map[*task]bool{} // one that was begun elsewhere, and waits again, stands in the line twice
-	for len(all) < most {
+	for served, unserved := 0, 0; served < most; {
 		e, ok := s.waiting.pop()
 		if !ok {
 			break
 		}
-		if t := s.tasks[e.id]; t != nil && t.State == job.Queued && !taken[t] {
-			taken[t] = true
-			all = append(all, t)
+		t := s.tasks[e.id]
+		if t == nil || t.State != job.Queued || taken[t] {
+			continue
 		}
+		taken[t] = true
+		switch {
+		case s.served(t):
+			served++
+		case unserved < most/4:
+			unserved++
+		default:
+			t.Reason = "waits: no worker that is there can run it"
+			s.aside = append(s.aside, t.ID)
+			continue
+		}
+		all = append(all, t)
 	}
 	return all
+}
+
+// served tells whether a worker is there that runs jobs of this type on the device that this one orders, and has the memory.
+func (s *state) served(t *task) bool {
+	for _, w := range s.workers {
+		if (t.Device == "" || t.Device == w.Device) && (w.Types == nil || slices.Contains(w.Types, t.Type)) && (w.Memory == 0 || t.work.Memory <= w.Memory) {
+			return true
+		}
+	}
+	return false
+}
+
+// recall puts those back into the line that stand aside: another worker is there.
+func (s *state) recall() {
+	all := s.aside
+	s.aside = nil
+	for _, id := range all {
+		if t := s.tasks[id]; t != nil && t.State == job.Queued {
+			s.wait(t)
+		}
+	}
 }
 
 func (t *task) planning(now time.Time) placement.Job {

@@ -25,6 +25,7 @@ type state struct {
 	followers map[string][]string // ids of open jobs that end as another one does
 	blocked   map[string][]string // ids of open jobs that wait for another one to complete
 	waiting   line                // jobs that could run, in the order of their priority
+	aside     []string            // ids of jobs that no worker there is can run, where the line has many
 	later     line                // jobs that may not run yet, by time
 	deadlines line                // by time
 	strange   line                // jobs of a type that no worker has ever run, by the time at which they are given up

@@ -835,3 +835,28 @@ func TestStays(t *testing.T) {
 		t.Errorf("got %s, attempt %d: %s", got.State, got.Attempt, got.Reason)
 	}
 }
+
+// Jobs that no worker there is runs, however many, keep no others back, and are given when a worker comes that runs them.
+func TestUnservedJobs(t *testing.T) {
+	b := newBench(t)
+	b.beats(cpu("w"), "", "")
+	for i := range 600 {
+		b.submit(fmt.Sprintf(`{"job_type":"vector_addition","job_id":"g%d","device":"gpu"}`, i))
+	}
+	b.submit(`{"job_type":"vector_addition","job_id":"c"}`)
+	b.went("cpu_queue c1")
+	for _, id := range []string{"g0", "g599"} {
+		if j := b.tasks[id]; j.State != job.Queued || !strings.HasPrefix(j.Reason, "waits: ") {
+			t.Errorf("job %s is %s: %s", id, j.State, j.Reason)
+		}
+	}
+	if err := b.cancel("g599", b.now); err != nil {
+		t.Fatal(err)
+	}
+	w := placement.Worker{ID: "g", Device: placement.GPU, Memory: 8e9}
+	b.beats(w, "", "")
+	if n := len(b.aside); n != 0 {
+		t.Errorf("%d jobs stand aside", n)
+	}
+	b.is("g0", job.Assigned, "gpu: ")
+}
