@@ -216,6 +216,6 @@ func (s *state) wait(t *task) {
 	if ageing == 0 {
 		ageing = 30
 	}
-	s.waiting.add(t.ID, t.ready.Add(-time.Duration(float64(t.Priority)*ageing*float64(time.Second))))
+	s.waiting[t.Device].add(t.ID, t.ready.Add(-time.Duration(float64(t.Priority)*ageing*float64(time.Second))))
 	s.replan = true
 }

@@ -45,12 +45,36 @@ func (s *state) given() (all []*task) {
 	return all
 }
 
-// first takes so many jobs out of the line of those that wait, and a few more that no worker there is can run, which say why. The rest of the latter stands aside until
-// there is another worker: or 256 jobs for a GPU that there is not would be all that is ever looked at.
+// standing tells whether jobs wait that could run.
+func (s *state) standing() bool {
+	for _, l := range s.waiting {
+		if len(l.all) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// first takes jobs out of the lines of those that wait: so many of those that order no device, and half as many of those that order each, or a busy GPU's would keep
+// a free CPU idle.
 func (s *state) first(most int) (all []*task) {
+	unserved := most / 4
+	for _, device := range append([]placement.Device{""}, placement.Devices()...) {
+		n := most
+		if device != "" {
+			n = most / 2
+		}
+		all = append(all, s.firstOf(s.waiting[device], n, &unserved)...)
+	}
+	return all
+}
+
+// firstOf takes so many jobs out of a line, and a few more that no worker there is can run, which say why. The rest of the latter stands aside until
+// there is another worker: or 256 jobs for a GPU that there is not would be all that is ever looked at.
+func (s *state) firstOf(l *line, most int, unserved *int) (all []*task) {
 	taken := map[*task]bool{} // one that was begun elsewhere, and waits again, stands in the line twice
-	for served, unserved := 0, 0; served < most; {
-		e, ok := s.waiting.pop()
+	for served := 0; served < most; {
+		e, ok := l.pop()
 		if !ok {
 			break
 		}
@@ -62,8 +86,8 @@ func (s *state) first(most int) (all []*task) {
 		switch {
 		case s.served(t):
 			served++
-		case unserved < most/4:
-			unserved++
+		case *unserved > 0:
+			*unserved--
 		default:
 			t.Reason = "waits: no worker that is there can run it"
 			s.aside = append(s.aside, t.ID)

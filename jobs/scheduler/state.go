@@ -19,17 +19,17 @@ type state struct {
 	newID    func() string
 	random   func() float64 // from 0 to 1, for jitter
 
-	tasks     map[string]*task    // of jobs that have not ended, by id
-	out       map[string]*task    // those of them that are with workers: few, where a hundred thousand wait
-	keys      map[string]string   // id of the open job that has a key
-	followers map[string][]string // ids of open jobs that end as another one does
-	blocked   map[string][]string // ids of open jobs that wait for another one to complete
-	waiting   line                // jobs that could run, in the order of their priority
-	aside     []string            // ids of jobs that no worker there is can run, where the line has many
-	later     line                // jobs that may not run yet, by time
-	deadlines line                // by time
-	strange   line                // jobs of a type that no worker has ever run, by the time at which they are given up
-	types     map[string]bool     // that workers have run
+	tasks     map[string]*task           // of jobs that have not ended, by id
+	out       map[string]*task           // those of them that are with workers: few, where a hundred thousand wait
+	keys      map[string]string          // id of the open job that has a key
+	followers map[string][]string        // ids of open jobs that end as another one does
+	blocked   map[string][]string        // ids of open jobs that wait for another one to complete
+	waiting   map[placement.Device]*line // jobs that could run, by the device that they order, each line by priority; "": those that order none
+	aside     []string                   // ids of jobs that no worker there is can run, where the line has many
+	later     line                       // jobs that may not run yet, by time
+	deadlines line                       // by time
+	strange   line                       // jobs of a type that no worker has ever run, by the time at which they are given up
+	types     map[string]bool            // that workers have run
 	workers   map[string]*worker
 	counts    map[string]int64
 	measures  measures
@@ -106,7 +106,8 @@ func newState(s Settings, p past, h *placement.History) (*state, error) {
 		return nil, err
 	}
 	return &state{settings: s, planner: planner, history: h, past: p, tasks: map[string]*task{}, out: map[string]*task{}, keys: map[string]string{}, followers: map[string][]string{},
-		blocked: map[string][]string{}, workers: map[string]*worker{}, types: map[string]bool{}, counts: map[string]int64{}, measures: newMeasures(), effects: newEffects()}, nil
+		blocked: map[string][]string{}, workers: map[string]*worker{}, types: map[string]bool{}, counts: map[string]int64{}, measures: newMeasures(), effects: newEffects(),
+		waiting: map[placement.Device]*line{"": {}, placement.CPU: {}, placement.GPU: {}}}, nil
 }
 
 func newEffects() effects {

@@ -300,7 +300,7 @@ func TestNothingLeft(t *testing.T) {
 		}
 	}
 	b.step(0, func() {})
-	for name, n := range map[string]int{"waiting": len(b.waiting.all), "later": len(b.later.all), "deadlines": len(b.deadlines.all), "tasks": len(b.tasks), "keys": len(b.keys),
+	for name, n := range map[string]int{"waiting": len(b.waiting[""].all) + len(b.waiting[placement.CPU].all) + len(b.waiting[placement.GPU].all), "later": len(b.later.all), "deadlines": len(b.deadlines.all), "tasks": len(b.tasks), "keys": len(b.keys),
 		"followers": len(b.followers), "blocked": len(b.blocked), "out": len(b.out)} {
 		if n > spare {
 			t.Errorf("%d are left in %s", n, name)
@@ -859,4 +859,17 @@ func TestUnservedJobs(t *testing.T) {
 		t.Errorf("%d jobs stand aside", n)
 	}
 	b.is("g0", job.Assigned, "gpu: ")
+}
+
+// Jobs that a busy GPU is ordered for, however many, keep no CPU idle.
+func TestOrderedJobs(t *testing.T) {
+	b := newBench(t)
+	b.beats(placement.Worker{ID: "g", Device: placement.GPU, Memory: 8e9}, "", "")
+	for i := range 1200 {
+		b.submit(fmt.Sprintf(`{"job_type":"vector_addition","job_id":"g%d","device":"gpu","priority":9}`, i))
+	}
+	b.submit(`{"job_type":"vector_addition","job_id":"c"}`)
+	b.beats(cpu("w"), "", "")
+	b.is("c", job.Assigned, "cpu: ")
+	b.is("g1199", job.Queued, "")
 }

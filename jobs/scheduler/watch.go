@@ -17,13 +17,13 @@ func (s *state) tick(now time.Time) {
 	s.wake(now)
 	s.expire(now)
 	s.giveUp(now)
-	for _, l := range []*line{&s.waiting, &s.later, &s.deadlines, &s.strange} {
+	for _, l := range []*line{s.waiting[""], s.waiting[placement.CPU], s.waiting[placement.GPU], &s.later, &s.deadlines, &s.strange} {
 		l.prune(2*len(s.tasks), func(id string) bool { return s.tasks[id] != nil })
 	}
 	if len(s.aside) > 2*len(s.tasks)+spare {
 		s.aside = slices.DeleteFunc(s.aside, func(id string) bool { return s.tasks[id] == nil })
 	}
-	if len(s.waiting.all) > 0 && now.Sub(s.placed) >= anew {
+	if s.standing() && now.Sub(s.placed) >= anew {
 		s.replan = true
 	}
 	if s.deaf(now) { // silence says nothing
