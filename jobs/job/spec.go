@@ -3,6 +3,7 @@ package job
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -160,13 +161,24 @@ func (s *Spec) Work() (placement.Work, error) {
 	case err != nil:
 		return placement.Work{}, err
 	case o == nil:
-		return placement.Work{Type: s.Type, Size: float64(len(s.Parameters))}, nil
+		return placement.Work{Type: Family(s.Type), Size: float64(len(s.Parameters))}, nil
 	}
 	w := o.Work()
 	if w.Memory > mostMemory {
 		return w, bad("parameters", "they ask for %s of memory; at most %s", placement.Bytes(w.Memory), placement.Bytes(mostMemory))
 	}
 	return w, nil
+}
+
+// byChance is what a type's name ends with that is of one process alone: a text of crypto/rand behind a dot, as jobs.Map has it.
+var byChance = regexp.MustCompile(`\.[A-Z2-7]{26,}$`)
+
+// Family is a type without what is of one process alone: under that it is counted, and what was measured of one serves the next.
+func Family(name string) string {
+	if at := byChance.FindStringIndex(name); at != nil && at[0] > 0 {
+		return name[:at[0]]
+	}
+	return name
 }
 
 // mostMemory is above what any worker has.

@@ -83,6 +83,7 @@ func newMeasures() measures { return measures{map[string]bool{}, map[Kind]*Measu
 
 // known is a type by which something may be counted.
 func (m *measures) known(of string) string {
+	of = job.Family(of)
 	if m.types[of] || len(m.types) < mostTypes {
 		m.types[of] = true
 		return of

@@ -16,7 +16,7 @@ func (s *state) restore(all []*job.Job, left bool, now time.Time) error {
 	for _, j := range all {
 		work, err := j.Work()
 		if err != nil { // of a program that took larger ones
-			work = placement.Work{Type: j.Type}
+			work = placement.Work{Type: job.Family(j.Type)}
 		}
 		t := &task{Job: j, work: work, ready: j.Submitted, before: j.State == job.Assigned || j.State == job.Queued && s.killed}
 		s.tasks[j.ID] = t

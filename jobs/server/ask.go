@@ -93,8 +93,7 @@ func (a *asker) stats() (s stats, err error) {
 		return s, err
 	}
 	s.Measures, err = a.measures.get(a.patience(), func(ctx context.Context) (scheduler.Measures, error) {
-		m, err := a.config.Scheduler.Measures(ctx, a.config.Absent)
-		return byFamily(m), err
+		return a.config.Scheduler.Measures(ctx, a.config.Absent)
 	})
 	return s, err
 }

@@ -77,7 +77,7 @@ func (s *site) listed() {
 	}
 }
 
-// TestFamily: types that are of one call each, as those of jobs.Map, are one type for who counts.
+// TestFamily: types that are of one process each, as those of jobs.Map, are one type for who counts.
 func TestFamily(t *testing.T) {
 	s := newSite(t)
 	funcs := map[string]worker.Func{}
@@ -107,7 +107,7 @@ func TestFamily(t *testing.T) {
 	}
 	for series := range got {
 		if strings.Contains(series, names[0][4:]) {
-			t.Errorf("%s is of one call", series)
+			t.Errorf("%s is of one process", series)
 		}
 	}
 }

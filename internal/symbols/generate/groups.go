@@ -89,7 +89,7 @@ func wing(p listed) bool {
 		return false
 	}
 	const filling, emulation = "cancha/runtime/gpu/cuda", "cancha/runtime/gpu/emulated"
-	return p.name != "main" && public(p.path) && !strings.HasSuffix(p.path, "test") && !strings.HasPrefix(p.path, filling) && p.path != emulation
+	return p.name != "main" && public(p.path) && !strings.Contains(p.path+"/", "test/") && !strings.HasPrefix(p.path, filling) && p.path != emulation
 }
 
 // onImport are the rooms that are compiled when a cell imports them. They have no tables, but help (?name) and completion show their

@@ -12,7 +12,6 @@ func All() []listing.Package {
 	return []listing.Package{
 		table_cancha_jobs,
 		table_cancha_jobs_job,
-		table_cancha_jobs_jobstest_foreign,
 		table_cancha_jobs_local,
 		table_cancha_jobs_operation,
 		table_cancha_jobs_placement,

@@ -21,6 +21,7 @@ var table_cancha_jobs_job = listing.Package{
 		{"DeviceQueue", job.DeviceQueue},
 		{"Drop", job.Drop},
 		{"Failed", job.Failed},
+		{"Family", job.Family},
 		{"ImageOperations", job.ImageOperations},
 		{"Later", job.Later},
 		{"Leave", job.Leave},
