@@ -532,8 +532,17 @@ func TestUnknownType(t *testing.T) {
 	b.is("a", job.Failed, `job_type: "unheard"; no worker runs it, and none has come in 30s that does. They run known`)
 	b.submit(`{"job_type":"known","job_id":"c"}`)
 	b.submit(`{"job_type":"matrix_multiply","job_id":"d"}`)
-	w.Types = []string{"other"}
+	const once = "map.ABCDEFGHIJKLMNOPQRSTUVWXYZ" // a type of one process
+	w.Types = []string{"other", once}
+	b.beats(w, "", "")
+	for i := range 10 {
+		b.submit(fmt.Sprintf(`{"job_type":%q,"job_id":"m%d"}`, once, i))
+	}
 	beating()
+	b.is("m9", job.Queued, "")
+	w.Types = []string{"other"} // it is gone, and does not come back
+	beating()
+	b.is("m9", job.Failed, "no worker runs it")
 	b.is("d", job.Queued, "") // no worker has this one, and it is one of all
 	if b.past["c"].State.Ended() || b.past["b"].State.Ended() {
 		t.Errorf("%+v, %+v", b.past["b"], b.past["c"])

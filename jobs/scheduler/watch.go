@@ -125,7 +125,7 @@ func (s *state) giveUp(now time.Time) {
 		t := s.tasks[e.id]
 		switch {
 		case t == nil || t.State != job.Queued || s.knows(t.Type):
-		case len(s.workers) == 0:
+		case len(s.workers) == 0 || s.served(t):
 			s.strange.add(e.id, now.Add(s.settings.Unknown))
 		default:
 			s.stop(t, job.Failed, fmt.Sprintf("job_type: %q; no worker runs it, and none has come in %v that does. They run %s", t.Type, s.settings.Unknown, s.known()), now)
@@ -135,6 +135,9 @@ func (s *state) giveUp(now time.Time) {
 
 // knows tells whether a worker of this type has been there, also under a scheduler before, or comes: the four types are those of all.
 func (s *state) knows(kind string) bool {
+	if job.Family(kind) != kind { // of a process that does not come back
+		return false
+	}
 	return s.types[kind] || s.types[anyType] || s.history.Knows(kind) || slices.Contains(job.Types(), kind)
 }
 
