@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration integration-rabbitmq integration-spark parquet onnx mllib postgres kubernetes windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest bench-spark bench-jobs chaos jobs-chaos resume nexmark endless kernelspec cuda cuda-test ptx
+.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration integration-rabbitmq integration-spark parquet onnx mllib postgres kubernetes windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest bench-spark bench-jobs chaos jobs-chaos jobs-local resume nexmark endless kernelspec cuda cuda-test ptx
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -175,6 +175,9 @@ bench-checkpoint: ## a query with snapshots beside the same without, in turns
 chaos: ## KILLS (20) faults for each kind of state and sink, alone and in a group: kill -9 of queries and of the broker, frozen processes, slow and full disks, broken connections, clocks that jump (FLAGS='-faults "kill full"' for some); KAFKA=real on an Apache Kafka, POSTGRES=1 with tables
 	go build -o out/chaos ./bench/chaos
 	$(if $(KAFKA),scripts/kafka.sh with )$(if $(POSTGRES),scripts/postgres.sh with )out/chaos -kills $(or $(KILLS),20) -events $(or $(EVENTS),1000000) $(FLAGS)
+
+jobs-local: ## the embedded broker: 60 kill -9 of the process that has it, and what takes seconds over each kind of connection (half a minute)
+	CANCHA_JOBS_LONG=1 go test -count=1 ./jobs/local
 
 jobs-chaos: ## JOBS (20,000) small jobs and KILLS (50) kill -9 of workers, schedulers and the broker (FLAGS=-rabbitmq below scripts/rabbitmq.sh with: a RabbitMQ): each job ends once, and runs again only where a kill explains it
 	go build -o out/jobs-chaos ./bench/jobs/chaos

@@ -45,6 +45,7 @@ widgets          | make widgets                     | - needs Chromium
 page             | make page                        | - needs Chromium
 chaos            | make chaos                       | - its short form is a Go test
 jobs-chaos       | make jobs-chaos                  | - its short form is a Go test
+jobs-local       | make jobs-local                  | - its short form is a Go test
 resume           | make resume                      | - needs a model, which "make demo" trains; minutes of playing at a rate
 demo             | make demo                        | - .ci/run always runs 5,000 records of it
 cuda-test        | make cuda-test                   | - .ci/run always runs it

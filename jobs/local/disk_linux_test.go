@@ -15,6 +15,7 @@ import (
 
 // TestFullDisk fills a small disk. Only root may mount one.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	mount := func(flags uintptr, kilobytes int) error {
 		return syscall.Mount("tmpfs", folder, "tmpfs", flags, fmt.Sprintf("size=%dk", kilobytes))
@@ -48,6 +49,7 @@ func TestFullDisk(t *testing.T) {
 
 // TestFullFromTheFirst: a folder on a disk without room can be opened once there is some, and one that has messages at once: else nobody could make room.
 func TestFullFromTheFirst(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	mount := func(flags uintptr, kilobytes int) error {
 		return syscall.Mount("tmpfs", folder, "tmpfs", flags, fmt.Sprintf("size=%dk", kilobytes))

@@ -18,9 +18,10 @@ import (
 
 // TestMaxBytes: a file that is as large as it may be refuses messages; what makes room goes on, and then messages do.
 func TestMaxBytes(t *testing.T) {
-	b := opened(t, t.TempDir(), local.Options{MaxBytes: 4 << 20})
+	t.Parallel()
+	b := opened(t, t.TempDir(), local.Options{MaxBytes: 1 << 20})
 	n, err := fill(t, b)
-	if n < 300 || !strings.Contains(err.Error(), "Options.MaxBytes is reached") {
+	if n < 50 || !strings.Contains(err.Error(), "Options.MaxBytes is reached") {
 		t.Errorf("%d messages, %v", n, err)
 	}
 	drain(t, b, n)
@@ -54,6 +55,7 @@ func TestHeld(t *testing.T) {
 // TestDamagedFile: a file that lacks its end, or has pages of zeros or of something else, as a disk that lied or another program leaves them: its opening and
 // use end with an error or without, and the process lives.
 func TestDamagedFile(t *testing.T) {
+	t.Parallel()
 	whole, page := written(t), os.Getpagesize()
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -134,6 +136,7 @@ func use(t *testing.T, folder string) error {
 
 // TestPoison: a message that kills the process that has the broker is noted, comes so often and no more, and is then a dead letter.
 func TestPoison(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	b := opened(t, folder, local.Options{})
 	if _, err := b.Declare(t.Context(), queue.Spec{Name: "q", MaxDeliveries: 2}); err != nil {
@@ -168,6 +171,7 @@ func TestPoison(t *testing.T) {
 
 // TestCountOutlivesConsumer: that a message was handed out is noted, too, where its consumer ended at once.
 func TestCountOutlivesConsumer(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	b := opened(t, folder, local.Options{})
 	if _, err := b.Declare(t.Context(), queue.Spec{Name: "q"}); err != nil {
@@ -194,6 +198,7 @@ func TestCountOutlivesConsumer(t *testing.T) {
 
 // TestOpenLater: what Retry keeps away stays away over a restart, and comes then; a queue's end is counted anew.
 func TestOpenLater(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	b, err := local.Open(folder, local.Options{})
 	if err != nil {

@@ -201,6 +201,7 @@ func TestBadOutcome(t *testing.T) {
 
 // TestStuckServer: a server that has stopped answering holds nobody for longer than his context and a second.
 func TestStuckServer(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -237,6 +238,7 @@ func TestStuckServer(t *testing.T) {
 
 // TestStoppedServer: nor does one that takes nothing any more, as a process that is stopped, though others have more on their way than the system holds.
 func TestStoppedServer(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -78,6 +78,7 @@ func (j *journal) add(line string) {
 // TestKilled kills a process that publishes, takes, retries and acknowledges, at random moments, and lets the next one go on. Nothing that was confirmed is lost,
 // and nothing comes again that was settled.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	if folder := os.Getenv(childFolder); folder != "" {
 		work(t, folder)
 		return
@@ -85,7 +86,11 @@ func TestKilled(t *testing.T) {
 	folder, seed := t.TempDir(), rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
 	j := &journal{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]int{}, nil}
-	for round := range 12 {
+	rounds := 6
+	if os.Getenv(long) != "" {
+		rounds = 60
+	}
+	for round := range rounds {
 		cmd, lines := child(t, "TestKilled", childFolder+"="+folder, fmt.Sprintf("ROUND=%d", round))
 		for range 1 + random.IntN(1500) {
 			if !lines.Scan() {
@@ -112,7 +117,7 @@ func (j *journal) compare(t *testing.T, folder string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := b.Consume(t.Context(), killQueue, 1000)
+	c, err := b.Consume(t.Context(), killQueue, queue.MaxPrefetch) // all that is left
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,6 +217,7 @@ func settle(ctx context.Context, d *queue.Delivery) error {
 
 // TestKilledWorker: what a process had in hand comes again when it is killed, until it has come often enough.
 func TestKilledWorker(t *testing.T) {
+	t.Parallel()
 	if address := os.Getenv(childSocket); address != "" {
 		take(t, address)
 		return
@@ -263,6 +269,7 @@ func take(t *testing.T, address string) {
 
 // TestKilledServer: who uses a broker of another process goes on when that is killed and started again. Each message gets through; twice only around a kill.
 func TestKilledServer(t *testing.T) {
+	t.Parallel()
 	if folder := os.Getenv(childFolder); folder != "" {
 		hold(t, folder, os.Getenv(childSocket))
 		return

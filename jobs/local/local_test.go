@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,20 @@ import (
 	"cancha/jobs/local"
 	"cancha/jobs/queue"
 )
+
+// long has the tests kill more, and try over each kind of connection what waits for seconds: make jobs-local.
+const long = "CANCHA_JOBS_LONG"
+
+// TestMain lets more tests run at a time than there are processors: they wait for disks and clocks.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if fuzz := flag.Lookup("test.fuzz").Value.String(); fuzz == "" {
+		if err := flag.Set("test.parallel", "8"); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
 
 // opened opens a folder; the test's clean-up closes it.
 func opened(t testing.TB, folder string, o local.Options) *local.Broker {
@@ -74,6 +89,7 @@ func BenchmarkInProcess(b *testing.B) {
 }
 
 func TestJobs(t *testing.T) {
+	t.Parallel()
 	jobstest.TestJobs(t, func(t *testing.T) jobstest.Bench { return &inProcess{"", opened(t, t.TempDir(), local.Options{})} })
 }
 
