@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"cancha/jobs/internal/disk"
 	"cancha/jobs/queue"
 )
 
@@ -37,7 +38,7 @@ func TestLongPath(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.socket = "" // as a kill leaves it
+		s.made = nil // as a kill leaves it
 		if err := errors.Join(r.Close(), s.Close()); err != nil {
 			t.Error(err)
 		}
@@ -84,5 +85,42 @@ func TestSocketElsewhere(t *testing.T) {
 	defer cancel()
 	if _, err := r.Declare(ctx, queue.Spec{Name: "q"}); err != nil {
 		t.Errorf("connecting again: %v", err)
+	}
+}
+
+// TestReplacedFolder: a server whose folder was replaced leaves the socket there to the one that has made it, and its broker confirms nothing more.
+func TestReplacedFolder(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "jobs")
+	begin := func() (*Broker, *Server) {
+		b, err := Open(folder, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Serve(b, Socket(folder), "")
+		if err == nil {
+			_, err = b.Declare(t.Context(), queue.Spec{Name: "q"})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b, s
+	}
+	old, oldServer := begin()
+	if err := os.Rename(folder, folder+".away"); err != nil {
+		t.Fatal(err)
+	}
+	b, s := begin()
+	if err := old.Publish(t.Context(), "q", queue.Message{}); !errors.Is(err, disk.ErrLost) {
+		t.Errorf("publish: got %v, want ErrLost", err)
+	}
+	if err := errors.Join(oldServer.Close(), old.Close()); err != nil {
+		t.Error(err)
+	}
+	r, err := Dial(t.Context(), s.Address(), "")
+	if err != nil {
+		t.Fatalf("the one that is there now: %v", err)
+	}
+	if err := errors.Join(r.Publish(t.Context(), "q", queue.Message{}), r.Close(), s.Close(), b.Close()); err != nil {
+		t.Error(err)
 	}
 }

@@ -21,7 +21,8 @@ import (
 type Server struct {
 	broker   queue.Broker
 	listener net.Listener
-	socket   string // its path; "": it listens at a port
+	socket   string      // its path; "": it listens at a port
+	made     os.FileInfo // the socket itself
 	token    string
 	all      sync.WaitGroup  // goroutines
 	ctx      context.Context // ends with Close
@@ -46,6 +47,9 @@ func Serve(b queue.Broker, address, token string) (*Server, error) {
 	s := &Server{broker: b, listener: l, token: token, sessions: map[*session]struct{}{}}
 	if network == "unix" {
 		s.socket = at
+		if s.made, err = os.Lstat(at); err != nil {
+			return nil, errors.Join(fmt.Errorf("jobs/local: serve %s: %w", address, err), l.Close())
+		}
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.all.Go(s.accept)
@@ -128,13 +132,11 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// stopListening removes the socket before it is closed: one that is closed may be another process's already.
-func (s *Server) stopListening() (err error) {
-	if s.socket != "" {
+// stopListening removes the socket before it is closed: one that is closed may be another process's already. So may one be whose folder was replaced.
+func (s *Server) stopListening() error {
+	var err error
+	if there, missing := os.Lstat(s.socket); missing == nil && os.SameFile(there, s.made) {
 		err = os.Remove(s.socket)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
 	}
 	return errors.Join(err, s.listener.Close())
 }
