@@ -317,6 +317,9 @@ const patience = time.Second
 
 // call makes a call on this connection. When the context ends, the server is told, and its answer counts. One that says nothing is left.
 func (l *link) call(ctx context.Context, p *packet) (*packet, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
 	answer := make(chan *packet, 1)
 	sent := *p // p may be sent again
 	l.mu.Lock()

@@ -175,6 +175,26 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestNameOfNoUTF8: what is no text is refused before it becomes another text on its way, which may be the name of a queue.
+func TestNameOfNoUTF8(t *testing.T) {
+	_, r := serving(t)
+	if _, err := r.Declare(t.Context(), queue.Spec{Name: "q\ufffd"}); err != nil {
+		t.Fatal(err)
+	}
+	const name = "q\xff"
+	_, declare := r.Declare(t.Context(), queue.Spec{Name: name})
+	_, dead := r.Declare(t.Context(), queue.Spec{Name: "q", Dead: name})
+	_, consume := r.Consume(t.Context(), name, 1)
+	_, inspect := r.Inspect(t.Context(), name)
+	_, listen := r.Listen(t.Context(), name)
+	for what, err := range map[string]error{"declare": declare, "dead": dead, "consume": consume, "inspect": inspect, "listen": listen,
+		"publish": r.Publish(t.Context(), name, queue.Message{}), "announce": r.Announce(t.Context(), name, queue.Message{})} {
+		if !errors.Is(err, queue.ErrInvalid) {
+			t.Errorf("%s: got %v, want ErrInvalid", what, err)
+		}
+	}
+}
+
 // TestBadOutcome: what a peer says of a delivery is checked as what this process says.
 func TestBadOutcome(t *testing.T) {
 	_, r := serving(t)

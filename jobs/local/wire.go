@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"cancha/jobs/queue"
 )
@@ -77,6 +78,20 @@ const slow = 30 * time.Second
 func (p *packet) add(m *queue.Message, death *queue.Death) {
 	p.Messages = append(p.Messages, sentMessage{head{m.ID, m.ContentType, m.ReplyTo, m.CorrelationID, m.Headers, death}, m.Priority, len(m.Body)})
 	p.body = append(p.body, m.Body...)
+}
+
+// check refuses names that JSON would change to others.
+func (p *packet) check() error {
+	names := []string{p.Name}
+	if p.Spec != nil {
+		names = append(names, p.Spec.Name, p.Spec.Dead)
+	}
+	for _, name := range names {
+		if !utf8.ValidString(name) {
+			return fmt.Errorf("%w: the name %q is no UTF-8", queue.ErrInvalid, name)
+		}
+	}
+	return nil
 }
 
 // messages takes the messages of a packet out. Their bodies share its memory.
