@@ -30,6 +30,45 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
+// fill publishes until there is no room, and returns how many messages are there.
+func fill(t *testing.T, b *local.Broker) (n int, err error) {
+	t.Helper()
+	if _, err := b.Declare(t.Context(), queue.Spec{Name: "full"}); err != nil {
+		t.Fatal(err)
+	}
+	for ; ; n++ {
+		err := b.Publish(t.Context(), "full", queue.Message{ID: fmt.Sprint(n), Body: make([]byte, 10_000)})
+		if errors.Is(err, queue.ErrFull) {
+			return n, err
+		}
+		if err != nil || n > 100_000 {
+			t.Fatalf("message %d: %v", n, err)
+		}
+	}
+}
+
+// drain checks that n messages are there, in order, and settles them.
+func drain(t *testing.T, b *local.Broker, n int) {
+	t.Helper()
+	c, err := b.Consume(t.Context(), "full", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i := range n {
+		d, err := c.Next(t.Context())
+		if err != nil || d.ID != fmt.Sprint(i) {
+			t.Fatalf("message %d of %d: %v, %v", i, n, d, err)
+		}
+		if err := d.Ack(t.Context()); err != nil {
+			t.Fatalf("message %d of %d: %v", i, n, err)
+		}
+	}
+	if info, err := b.Inspect(t.Context(), "full"); err != nil || info.Ready > 0 {
+		t.Errorf("left: %+v, %v", info, err)
+	}
+}
+
 // TestHeld: a second process is told who holds the folder, and may open it when that has closed it.
 func TestHeld(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "made", "here")
