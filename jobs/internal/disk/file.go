@@ -84,10 +84,14 @@ func Open(path string, o Options) (*File, error) {
 	return f, nil
 }
 
-// ensure makes the file where it is not there: under another name at first, so that one that a full disk or a crash has left half made is in nobody's way.
+// ensure makes the file where it is not there: under another name at first, so that one that a full disk or a crash has left half made is in nobody's way. So an
+// empty one has lost what it had.
 func ensure(path string, o Options) error {
 	info, err := os.Stat(path)
-	if err == nil && info.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err == nil && info.Size() == 0 {
+		return fmt.Errorf("%w: it is empty", ErrDamaged)
+	}
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	draft := path + ".new"

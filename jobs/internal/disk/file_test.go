@@ -171,20 +171,29 @@ func TestMoved(t *testing.T) {
 
 // TestHalfMade: what a crash or a full disk has left of a file that was being made is in nobody's way.
 func TestHalfMade(t *testing.T) {
-	for name, content := range map[string]int{"file": 0, "file.new": 5000} {
-		folder := t.TempDir()
-		if err := os.WriteFile(filepath.Join(folder, name), make([]byte, content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		f, err := Open(filepath.Join(folder, "file"), Options{Form: "1", Buckets: []string{"b"}})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if err := errors.Join(f.Write(0, put), f.Close()); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if left, err := os.ReadDir(folder); err != nil || len(left) != 1 {
-			t.Errorf("%s: there is %v, %v", name, left, err)
-		}
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "file.new"), make([]byte, 5000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(filepath.Join(folder, "file"), Options{Form: "1", Buckets: []string{"b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Write(0, put), f.Close()); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) != 1 {
+		t.Errorf("there is %v, %v", left, err)
+	}
+}
+
+// TestEmptied: a file that has lost all is damaged, and not a new one.
+func TestEmptied(t *testing.T) {
+	f := open(t)
+	if err := errors.Join(f.Write(0, put), f.Close(), os.Truncate(f.path, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := Open(f.path, f.options); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), f.path) {
+		t.Errorf("got %v, %v, want ErrDamaged", again, err)
 	}
 }
