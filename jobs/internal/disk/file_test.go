@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.etcd.io/bbolt"
 )
@@ -154,6 +155,7 @@ func TestMoved(t *testing.T) {
 		if err := os.Rename(what, what+".away"); err != nil {
 			t.Fatal(err)
 		}
+		f.looked = time.Time{} // as if some time had passed
 		if err := f.Write(0, put); !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s was moved: got %v, want ErrLost", what, err)
 		}
@@ -164,6 +166,7 @@ func TestMoved(t *testing.T) {
 	if err := errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
+	f.looked = time.Time{}
 	if err := f.Write(0, put); !errors.Is(err, ErrLost) {
 		t.Errorf("another file is there: got %v, want ErrLost", err)
 	}
