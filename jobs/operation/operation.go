@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"cancha/jobs/job"
@@ -77,9 +78,9 @@ type plan struct {
 
 // compute makes the data, and times the rest.
 func compute(ctx context.Context, s *gpu.Session, p plan) (*Result, error) {
-	values, err := p.values()
+	values, err := p.values(ctx)
 	if err != nil {
-		return nil, worker.Final(err)
+		return nil, err
 	}
 	begin := time.Now()
 	last := values[len(values)-1]
@@ -105,28 +106,36 @@ func (p plan) result(ctx context.Context, arrays []*gpu.Float32s, to []float32) 
 	return a.CopyTo(ctx, to)
 }
 
-func (p plan) values() (all [][]float32, err error) {
+func (p plan) values(ctx context.Context) (all [][]float32, err error) {
 	for i, n := range p.lengths {
 		if n > math.MaxInt32 {
-			return nil, fmt.Errorf("an array of %d numbers, where a device counts to %d", n, math.MaxInt32)
+			return nil, worker.Final(fmt.Errorf("an array of %d numbers, where a device counts to %d", n, math.MaxInt32))
 		}
 		v := p.fixed[i]
 		if v == nil {
 			v = make([]float32, n)
 		}
 		if p.fixed[i] == nil && i < len(p.lengths)-1 {
-			random(v, p.seed+int64(i))
+			random(ctx, v, p.seed+int64(i))
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
 		all = append(all, v)
 	}
 	return all, nil
 }
 
-// random fills numbers from -0.5 to 0.5.
-func random(values []float32, seed int64) {
+// random fills numbers from -0.5 to 0.5, unless the context ends.
+func random(ctx context.Context, values []float32, seed int64) {
 	r := rand.New(rand.NewPCG(uint64(seed), 0x6a6f62))
-	for i := range values {
-		values[i] = r.Float32() - .5
+	for part := range slices.Chunk(values, 1<<20) {
+		if ctx.Err() != nil {
+			return
+		}
+		for i := range part {
+			part[i] = r.Float32() - .5
+		}
 	}
 }
 
@@ -204,7 +213,7 @@ func picture(o job.Image, t *worker.Task) plan {
 const mostLosses = 100
 
 func train(ctx context.Context, s *gpu.Session, o job.Network, t *worker.Task) (*Result, error) {
-	d, err := rows(o)
+	d, err := rows(ctx, o)
 	if err != nil {
 		return nil, worker.Final(err)
 	}
@@ -232,13 +241,13 @@ func train(ctx context.Context, s *gpu.Session, o job.Network, t *worker.Task) (
 }
 
 // rows are one batch of random rows, whose classes are by the sign of sums of their numbers, so that there is something to learn.
-func rows(o job.Network) (*ml.Dataset, error) {
+func rows(ctx context.Context, o job.Network) (*ml.Dataset, error) {
 	const most = 1 << 28
 	if o.Batch > most/max(o.Input, 1) || o.Output > 1<<20 || o.Hidden > 1<<20 || o.Epochs > 1_000_000 {
 		return nil, fmt.Errorf("a network of %d × %d × %d on %d rows for %d epochs; at most 2^28 numbers of rows, 2^20 units and a million epochs", o.Input, o.Hidden, o.Output, o.Batch, o.Epochs)
 	}
 	d := &ml.Dataset{Values: make([]float32, o.Batch*o.Input)}
-	random(d.Values, o.Seed)
+	random(ctx, d.Values, o.Seed)
 	for i := range o.Input {
 		d.Features = append(d.Features, fmt.Sprint("x", i))
 	}
