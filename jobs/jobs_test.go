@@ -194,6 +194,24 @@ func TestBeforeTheScheduler(t *testing.T) {
 	}
 }
 
+// A job that asks for more memory than any worker has waits, and says so, where it would end the worker.
+func TestTooLargeForAll(t *testing.T) {
+	k := opened(t, jobs.Config{Folder: t.TempDir()})
+	ids, err := k.Submit(t.Context(), jobs.Spec{Type: jobs.MatrixMultiply, Parameters: jobs.Parameters{"size": 500_000}.JSON()}) // 3 TB
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		j, err := k.Job(t.Context(), ids[0])
+		if err == nil && j.State == job.Queued && strings.Contains(j.Reason, "it needs 3 TB, and the largest cpu has") {
+			return
+		}
+		if err != nil && !errors.Is(err, jobs.ErrUnknown) || err == nil && j.State != job.Queued {
+			t.Fatalf("%+v, %v", j, err)
+		}
+	}
+}
+
 // A function of this process runs as jobs; where it fails for good, the rest ends.
 func TestMap(t *testing.T) {
 	k := opened(t, jobs.Config{Folder: t.TempDir()})

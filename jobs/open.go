@@ -231,6 +231,9 @@ func Folder() (string, error) {
 	return filepath.Join(cache, "cancha", "jobs"), nil
 }
 
+// ShareOfMemory is how much of a machine's memory a worker's jobs on the CPU may ask for together.
+const ShareOfMemory = 0.8
+
 // compute starts a worker for the CPU, and one for the GPU where there is a session with one.
 func (k *Cluster) compute(ctx context.Context) error {
 	cpu, err := gpu.NewSession(ctx, gpu.Config{Device: gpu.CPU})
@@ -239,7 +242,8 @@ func (k *Cluster) compute(ctx context.Context) error {
 	}
 	k.closers = append(k.closers, cpu.Close)
 	about, _ := cpu.Devices()
-	if err := k.work(ctx, placement.Worker{Device: placement.CPU, Model: about.Name}, operation.Funcs(cpu), false); err != nil {
+	self := placement.Worker{Device: placement.CPU, Model: about.Name, Memory: ShareOfMemory * float64(about.Memory)}
+	if err := k.work(ctx, self, operation.Funcs(cpu), false); err != nil {
 		return err
 	}
 	if k.config.Session == nil {

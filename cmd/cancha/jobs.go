@@ -149,11 +149,11 @@ func showJobs(ctx context.Context, k *jobs.Cluster, address string) error {
 
 // workerOptions is what "cancha worker" is asked for.
 type workerOptions struct {
-	folder    string // "": the RabbitMQ of the environment
-	kind, id  string
-	files     string // folder for jobs that have to do with files; "": none are run
-	slots     int
-	drain     time.Duration
+	folder   string // "": the RabbitMQ of the environment
+	kind, id string
+	files    string // folder for jobs that have to do with files; "": none are run
+	slots    int
+	drain    time.Duration
 }
 
 func runWorker(ctx context.Context, args []string) error {
@@ -209,8 +209,15 @@ func (o workerOptions) session(ctx context.Context) (*gpu.Session, placement.Wor
 		return nil, self, err
 	}
 	about, device := s.Devices()
-	if device != nil {
+	switch {
+	case device != nil:
 		about, self.Memory = *device, float64(device.Memory)
+	default: // a job that asks for more would end the worker, and what runs beside it
+		total, err := memoryOf(os.DirFS("/"))
+		if err != nil {
+			return nil, self, errors.Join(err, s.Close())
+		}
+		self.Memory = jobs.ShareOfMemory * float64(total) / float64(o.slots)
 	}
 	self.Model = about.Name
 	return s, self, nil
