@@ -17,6 +17,7 @@ type lead struct {
 	mu        sync.Mutex
 	scheduler *scheduler.Scheduler // nil: another process has it
 	taken     chan struct{}        // closed when it is there
+	why       error                // at the beginning, another one had it; nil: none had
 }
 
 func (l *lead) take(s *scheduler.Scheduler) {
@@ -34,6 +35,10 @@ func (l *lead) get() *scheduler.Scheduler {
 
 // Scheduler is the one that this process has; nil: another process has it, for now.
 func (k *Cluster) Scheduler() *scheduler.Scheduler { return k.lead.get() }
+
+// Standby is why this process did not become the scheduler at once: scheduler.ErrLed, where one of another folder has the broker's jobs, or local.ErrHeld or
+// store.ErrHeld, where another process has the folder. It is nil where it became that, or was not asked to be it.
+func (k *Cluster) Standby() error { return k.lead.why }
 
 // Lead returns the scheduler of this process when it has one: where another process has it, when that has ended.
 func (k *Cluster) Lead(ctx context.Context) (*scheduler.Scheduler, error) {
@@ -69,6 +74,7 @@ func (k *Cluster) standBy(take func(heir *Cluster, ctx context.Context) error) {
 func (k *Cluster) inherit(ctx context.Context, take func(heir *Cluster, ctx context.Context) error) *Cluster {
 	for {
 		heir := newCluster(k.config)
+		heir.heir = true
 		err := take(heir, ctx)
 		if err == nil {
 			k.lead.take(heir.Scheduler())
@@ -85,4 +91,6 @@ func (k *Cluster) inherit(ctx context.Context, take func(heir *Cluster, ctx cont
 	}
 }
 
-func held(err error) bool { return errors.Is(err, local.ErrHeld) || errors.Is(err, store.ErrHeld) }
+func held(err error) bool {
+	return errors.Is(err, local.ErrHeld) || errors.Is(err, store.ErrHeld) || errors.Is(err, scheduler.ErrLed)
+}

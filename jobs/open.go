@@ -54,6 +54,7 @@ type Cluster struct {
 	closers []func() error
 	workers []*worker.Worker
 	lead    lead
+	heir    bool // it waits for the end of another one
 	maps    calls
 }
 
@@ -87,6 +88,7 @@ func (k *Cluster) open(ctx context.Context) error {
 	}
 	err = k.hold(ctx, folder)
 	if errors.Is(err, local.ErrHeld) {
+		k.lead.why = err
 		return k.join(ctx, folder)
 	}
 	return err
@@ -165,7 +167,11 @@ func (k *Cluster) hold(ctx context.Context, folder string) error {
 // schedule makes this process the scheduler of the broker's jobs, or lets it wait until it can be.
 func (k *Cluster) schedule(ctx context.Context, folder string) error {
 	err := k.begin(ctx, folder)
-	if errors.Is(err, store.ErrHeld) {
+	if errors.Is(err, store.ErrHeld) || errors.Is(err, scheduler.ErrLed) {
+		k.lead.why = err
+		if err := k.end(); err != nil { // the heir opens the store
+			return err
+		}
 		k.standBy(func(heir *Cluster, ctx context.Context) error {
 			heir.broker = k.broker
 			return heir.begin(ctx, folder)
@@ -182,13 +188,28 @@ func (k *Cluster) begin(ctx context.Context, folder string) error {
 		return err
 	}
 	k.closers = append(k.closers, st.Close)
-	s, err := scheduler.Start(ctx, k.broker, st, k.config.Settings, k.config.Logger)
+	s, err := k.start(ctx, st)
 	if err != nil {
 		return err
 	}
 	k.closers = append(k.closers, s.Close)
 	k.lead.take(s)
 	return nil
+}
+
+// start starts the scheduler. An heir waits while one of another folder leads, and has the store open meanwhile: to open it takes time where it has many jobs.
+func (k *Cluster) start(ctx context.Context, st *store.Store) (*scheduler.Scheduler, error) {
+	for {
+		s, err := scheduler.Start(ctx, k.broker, st, k.config.Settings, k.config.Logger)
+		if !k.heir || !errors.Is(err, scheduler.ErrLed) {
+			return s, err
+		}
+		select {
+		case <-time.After(standing):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 // Broker carries the jobs; it is the cluster's, which closes it.
@@ -287,9 +308,15 @@ func (k *Cluster) Close() (err error) {
 	for _, w := range k.workers {
 		err = errors.Join(err, w.Close())
 	}
+	k.answers, k.workers = nil, nil
+	return errors.Join(err, k.end())
+}
+
+// end closes what was opened, the last one first.
+func (k *Cluster) end() (err error) {
 	for i := range k.closers {
 		err = errors.Join(err, k.closers[len(k.closers)-1-i]())
 	}
-	k.answers, k.workers, k.closers = nil, nil, nil
+	k.closers = nil
 	return err
 }

@@ -114,7 +114,10 @@ func (o schedulerOptions) schedule(ctx context.Context, b queue.Broker) error {
 	if err != nil {
 		return err
 	}
-	if k.Scheduler() == nil {
+	switch err := k.Standby(); {
+	case errors.Is(err, scheduler.ErrLed):
+		fmt.Printf("another scheduler has the jobs of this RabbitMQ, in a folder of its own; this one waits, and takes those that come when that has ended (%v)\n", err)
+	case k.Scheduler() == nil:
 		fmt.Printf("another process is the scheduler of %s; this one waits, and takes its place when it has ended\n", o.folder)
 	}
 	if _, err := k.Lead(ctx); err != nil {

@@ -32,6 +32,7 @@ type Broker struct {
 	begun  bool // the link in runs
 	facts  map[string]facts
 	young  map[string]infant // queues that were made here a moment ago
+	locks  map[string]*lock  // that are held, or being taken
 	work   sync.WaitGroup    // all goroutines; Add is called under mu, and not after closed
 }
 
@@ -50,9 +51,10 @@ func dial(ctx context.Context, c Config) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Broker{opening: make(chan struct{}, 1), facts: map[string]facts{}, young: map[string]infant{}}
+	b := &Broker{opening: make(chan struct{}, 1), facts: map[string]facts{}, young: map[string]infant{}, locks: map[string]*lock{}}
 	b.ctx, b.end = context.WithCancel(context.WithoutCancel(ctx))
 	b.out, b.in = b.link(c, url, "out"), b.link(c, url, "in")
+	b.in.ready = b.relock
 	conn, err := b.out.first(ctx)
 	if err != nil {
 		b.end()

@@ -31,7 +31,8 @@ type link struct {
 	url    string
 	config amqp.Config
 	logger *slog.Logger
-	ctx    context.Context // the broker's
+	ctx    context.Context              // the broker's
+	ready  func(*amqp.Connection) error // is called before anybody gets a connection; nil: nothing is to be done
 
 	mu     sync.Mutex
 	conn   *amqp.Connection // nil: it is away
@@ -49,10 +50,13 @@ func (l *link) run(conn *amqp.Connection) {
 			conn, err = l.dial(l.ctx)
 		}
 		from := time.Now()
+		if err == nil && l.ready != nil {
+			err = l.ready(conn)
+		}
 		if err == nil {
 			err = l.hold(conn)
-			conn = nil
 		}
+		conn = nil
 		if time.Since(from) > longestPause {
 			pause = firstPause // it was a good one
 		}

@@ -43,6 +43,7 @@ type Scheduler struct {
 	saying   atomic.Bool   // it is on its way
 	whole    bool          // the last cargo was carried out; who waits for landed may read it
 	sources  []interface{ Close() error }
+	lock     queue.Lock // nil: the broker is one process's, which the store's folder is, too
 }
 
 // input is something that has happened: one of its fields is set.
@@ -74,7 +75,8 @@ func Queues() []queue.Spec {
 }
 
 // Start begins with the jobs that the store has. The store and the broker stay the caller's, who closes them after Close; logger may be nil. The context is
-// for the call alone. While the broker is away Start waits for it, and says so each five seconds.
+// for the call alone. While the broker is away Start waits for it, and says so each five seconds. The error is ErrLed where the broker is a queue.Locker, and another scheduler
+// has its jobs.
 func Start(ctx context.Context, b queue.Broker, st *store.Store, settings Settings, logger *slog.Logger) (*Scheduler, error) {
 	s := &Scheduler{broker: b, store: st, logger: logger, name: rand.Text(), patience: 5 * time.Second, whole: true, in: make(chan input, 1024), room: map[string]chan struct{}{}, landed: make(chan struct{}, 1)}
 	if s.logger == nil {
@@ -88,6 +90,9 @@ func Start(ctx context.Context, b queue.Broker, st *store.Store, settings Settin
 
 func (s *Scheduler) prepare(ctx context.Context, settings Settings) (err error) {
 	if settings, err = settings.normalize(); err != nil {
+		return err
+	}
+	if err := s.lead(ctx); err != nil {
 		return err
 	}
 	if err := s.load(settings); err != nil {
@@ -112,7 +117,38 @@ func (s *Scheduler) prepare(ctx context.Context, settings Settings) (err error) 
 		return err
 	}
 	s.work.Go(s.run)
+	if s.lock != nil {
+		s.work.Go(s.follow)
+	}
 	return nil
+}
+
+// ErrLed tells that another scheduler, with a store of its own, has the broker's jobs.
+var ErrLed = errors.New("another scheduler has the jobs of this broker")
+
+// lockName is the lock of who schedules, where a broker has locks.
+const lockName = "cancha.scheduler"
+
+// lead takes the lock of a broker that several machines share: two schedulers with a store each would have a half of the jobs each.
+func (s *Scheduler) lead(ctx context.Context) error {
+	locker, is := s.broker.(queue.Locker)
+	if !is {
+		return nil
+	}
+	err := s.patiently(ctx, func(ctx context.Context) (err error) { s.lock, err = locker.Lock(ctx, lockName); return err })
+	if errors.Is(err, queue.ErrHeld) {
+		return fmt.Errorf("%w: %w", ErrLed, err)
+	}
+	return err
+}
+
+// follow ends the scheduler when another one leads.
+func (s *Scheduler) follow() {
+	select {
+	case <-s.lock.Lost():
+		s.lost(ErrLed)
+	case <-s.ctx.Done():
+	}
 }
 
 // load makes the state of what the store has.
@@ -319,5 +355,9 @@ func (s *Scheduler) closeSources() (err error) {
 		err = errors.Join(err, c.Close())
 	}
 	s.sources = nil
+	if s.lock != nil { // after all that may be done by one alone
+		err = errors.Join(err, s.lock.Close())
+		s.lock = nil
+	}
 	return err
 }
