@@ -67,6 +67,7 @@
 //     who brings back may be two machines.
 //   - Dead: published to the dead letters with headers for the Death, then acknowledged.
 //   - Topics: one direct exchange, durable, whose routing keys are the topics, and an exclusive queue for each listener. Nothing stays of a topic.
+//   - Lock: a queue that is exclusive to the connection that consumes, and goes with it; 405 RESOURCE_LOCKED is ErrHeld.
 //   - Foreign messages: header values that are no text become text, tables and names that begin with "x-" are left out of Message.Headers, texts that are no
 //     UTF-8 are mended. Retry and Dead pass on what was there.
 //   - A server takes a delivery back that is not settled for 30 minutes (consumer_timeout), and with it all that its channel has: x-consumer-timeout, which quorum

@@ -25,6 +25,9 @@
 // All topics share one exchange, cancha.topics: a message's routing key is its topic (topic). An exchange for each would stay behind for each worker
 // that ever was; deleted by the server with its last listener, it would take announcements along that go to others through the same channel.
 //
+// A lock is a queue that is exclusive to the connection that consumes (lock). When that breaks, the next one is nobody's until the lock is there again, or is
+// another one's for three heartbeats, after which a server has forgotten the connection before.
+//
 // # What a RabbitMQ does otherwise
 //
 // A delivery that was on its way to a consumer that ended counts, though nobody has seen it; after a server was killed, each message of a classic queue counts once more.
