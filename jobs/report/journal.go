@@ -50,6 +50,11 @@ func (j *Journal) open(each func(*Record)) (err error) {
 	if j.file, err = os.OpenFile(j.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644); err != nil {
 		return err
 	}
+	if about, err := j.file.Stat(); err != nil {
+		return err
+	} else if !about.Mode().IsRegular() { // reading a device or a pipe to its end may never end
+		return errors.New("it is no regular file, and what it holds could not be continued; name another one")
+	}
 	err = syscall.Flock(int(j.file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return ErrHeld

@@ -277,6 +277,13 @@ func journal(t *testing.T, path string, want int) *Journal {
 }
 
 // A line is the contract's result, with the submission's own fields as they were written.
+// A device is read for ever, and a terminal until a person types.
+func TestJournalIsFile(t *testing.T) {
+	if j, err := OpenJournal("/dev/zero", nil); err == nil || !strings.Contains(err.Error(), "it is no regular file") {
+		t.Errorf("%v, %v", j, err)
+	}
+}
+
 func TestLine(t *testing.T) {
 	all, _ := ended()
 	all[0].Unknown = map[string]json.RawMessage{"ticket": json.RawMessage("12345678901234567890123"), fieldEvent: json.RawMessage("7")}
