@@ -12,6 +12,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"cancha/jobs/job"
+	"cancha/jobs/worker"
 )
 
 // programVariable names a program whose engine compiles cells; modules need that.
@@ -78,6 +81,13 @@ import "errors"
 
 type Order struct{ Pieces, Each int }
 
+func Mean(all []float64) (sum float64) {
+	for _, x := range all {
+		sum += x
+	}
+	return sum / float64(len(all))
+}
+
 func Total(o Order) (int, error) {
 	if o.Pieces < 0 {
 		return 0, errors.New("fewer pieces than none")
@@ -101,6 +111,7 @@ func TestFolderJobs(t *testing.T) {
 		{"a broken query", "stream_query", `path=queries/broken.go`, `the shop is closed`},
 		{"a query of elsewhere", "stream_query", `path=../numbers.go`, `is no file inside the worker's folder`},
 		{"a notebook", "notebook", `path=notebooks/double.ipynb parameters={"n":21} out=out/double.ipynb`, `"out":"out/double.ipynb"`},
+		{"a notebook's parameter beside its path", "notebook", `path=notebooks/double.ipynb n=21`, `unknown field "n"; it has path, out, and parameters`},
 		{"a forest", "forest_fit", `data=points.csv label=side n_estimators=5`, `"trees":5`},
 		{"no package", "go_function", `module=shop package=price function=total`, `give the name of an exported function`},
 		{"a package of elsewhere", "go_function", `module=.. function=Total`, `name folders inside the worker's`},
@@ -111,6 +122,7 @@ func TestFolderJobs(t *testing.T) {
 			{"a module's function", "go_function", `module=shop package=price function=Total argument={"Pieces":3,"Each":14}`, "42\n"},
 			{"its error", "go_function", `module=shop package=price function=Total argument={"Pieces":-1}`, "fewer pieces than none"},
 			{"another argument", "go_function", `module=shop package=price function=Total argument={"Piece":1}`, `unknown field "Piece"`},
+			{"no number", "go_function", `module=shop package=price function=Mean argument=[]`, "the result cannot be sent as JSON: json: unsupported value: NaN"},
 			{"no function", "go_function", `module=shop package=price function=Sum`, "undefined: called.Sum"},
 		}...)
 	}
@@ -136,4 +148,14 @@ func TestFolderJobs(t *testing.T) {
 	}
 	finished(t, worker, syscall.SIGTERM)
 	finished(t, second, syscall.SIGTERM)
+}
+
+// A job's id is no way out of the folder of outcomes.
+func TestNotebookJobsOutcome(t *testing.T) {
+	for id, want := range map[string]string{"a b": "out/a%20b.ipynb", "../notebooks/double": "out/..%2Fnotebooks%2Fdouble.ipynb", "plain-1": "out/plain-1.ipynb"} {
+		j, err := readNotebookJob(worker.NewTask(job.Spec{ID: id, Parameters: json.RawMessage(`{"path": "notebooks/double.ipynb"}`)}, nil))
+		if err != nil || j.Out != want {
+			t.Errorf("job %q: %q, %v, want %q", id, j.Out, err, want)
+		}
+	}
 }

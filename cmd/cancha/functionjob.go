@@ -103,7 +103,11 @@ func functionCells(path string, j functionJob, files string) *notebook.Notebook 
 	called %q
 )`, path), fmt.Sprintf(`calledFunc := must(worker.Call(called.%s))
 calledResult, calledErr := calledFunc(session.Context(), worker.NewTask(job.Spec{Parameters: must(os.ReadFile(%q))}, nil))
-calledOutcome := map[string]any{"Result": calledResult}
+calledText, calledJSONErr := json.Marshal(calledResult)
+calledOutcome := map[string]any{"Result": json.RawMessage(calledText)}
+if calledErr == nil && calledJSONErr != nil {
+	calledErr = worker.Final(fmt.Errorf("the result cannot be sent as JSON: %%w", calledJSONErr))
+}
 if calledErr != nil {
 	calledOutcome = map[string]any{"Error": calledErr.Error(), "Final": worker.IsFinal(calledErr)}
 }
@@ -118,7 +122,7 @@ check(os.WriteFile(%q, must(json.Marshal(calledOutcome)), 0o600))`, j.Function, 
 // explainCall leaves the cell out, which nobody has written.
 func explainCall(err error, j functionJob) error {
 	if failed := (*headless.CellError)(nil); errors.As(err, &failed) {
-		return fmt.Errorf("calling %s of package %q: %s", j.Function, j.Package, headless.Explain(failed.Cause))
+		return fmt.Errorf("calling %s of %s: %s", j.Function, filepath.Join(j.Module, j.Package), headless.Explain(failed.Cause))
 	}
 	return err
 }

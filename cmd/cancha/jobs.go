@@ -402,6 +402,9 @@ func parseList(args []string) (o listOptions, err error) {
 	if err := parseAll(flags, args); err != nil {
 		return o, err
 	}
+	if o.query.Limit < 1 {
+		return o, usageError{"job list", fmt.Errorf("-n %d: it is from 1", o.query.Limit)}
+	}
 	if *state != "" {
 		o.query.States = []jobs.State{jobs.State(*state)}
 		if !o.query.States[0].Known() {

@@ -152,6 +152,9 @@ func TestJobsEnvironment(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	t.Setenv(rabbitVariable, "rabbitmq")
+	if _, err := parseList([]string{"-n", "-3"}); err == nil || !strings.Contains(err.Error(), "-n -3: it is from 1") {
+		t.Errorf("a list of fewer than none: %v", err)
+	}
 	if o, err := parseList(nil); err != nil || o.folder != "" {
 		t.Errorf("got %+v, %v", o, err)
 	}

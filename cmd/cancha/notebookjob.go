@@ -3,11 +3,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"time"
@@ -24,18 +26,15 @@ const notebookType = "notebook"
 type notebookJob struct {
 	Path       string         `json:"path"`       // inside the worker's folder of notebooks
 	Parameters map[string]any `json:"parameters"` // of the cell tagged "parameters"
-	Out        string         `json:"out"`        // where the executed notebook goes, inside the folder; "": out/JOB.ipynb
+	Out        string         `json:"out"`        // where the executed notebook goes, inside the folder; "": out/JOB.ipynb, with the id as in a URL
 }
 
 // notebooksIn is the function of jobs that run the notebooks of a folder, and no others.
 func notebooksIn(folder string) jobs.Func {
 	return func(ctx context.Context, t *jobs.Task) (any, error) {
-		var j notebookJob
-		if err := json.Unmarshal(t.Parameters, &j); err != nil {
+		j, err := readNotebookJob(t)
+		if err != nil {
 			return nil, worker.Final(err)
-		}
-		if j.Out == "" {
-			j.Out = filepath.Join("out", t.ID+".ipynb")
 		}
 		for _, path := range []string{j.Path, j.Out} {
 			if !filepath.IsLocal(path) || filepath.Ext(path) != ".ipynb" {
@@ -44,6 +43,19 @@ func notebooksIn(folder string) jobs.Func {
 		}
 		return runJobsNotebook(ctx, folder, j, t)
 	}
+}
+
+// readNotebookJob reads what is asked for. A notebook's own parameters beside its path would be left out in silence, so they are an error.
+func readNotebookJob(t *jobs.Task) (j notebookJob, err error) {
+	d := json.NewDecoder(bytes.NewReader(t.Parameters))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&j); err != nil {
+		return j, fmt.Errorf("parameters of a %s: %w; it has path, out, and parameters, an object of the notebook's own", notebookType, err)
+	}
+	if j.Out == "" {
+		j.Out = filepath.Join("out", url.PathEscape(t.ID)+".ipynb") // an id such as ../model is no way to a notebook beside out
+	}
+	return j, nil
 }
 
 func runJobsNotebook(ctx context.Context, folder string, j notebookJob, t *jobs.Task) (any, error) {
