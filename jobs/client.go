@@ -14,8 +14,14 @@ import (
 	"cancha/jobs/scheduler"
 )
 
+// ErrClosed is of a cluster that was closed.
+var ErrClosed = errors.New("the cluster was closed; jobs.Open opens the jobs again")
+
 // Submit puts jobs down, and returns their ids when they are durable. Those without an ID get one.
 func (k *Cluster) Submit(ctx context.Context, specs ...Spec) (ids []string, err error) {
+	if k.answers.over() {
+		return nil, fmt.Errorf("jobs: submit: %w", ErrClosed)
+	}
 	messages := make([]queue.Message, 0, len(specs))
 	for _, s := range specs {
 		if s.ID == "" {
@@ -77,6 +83,8 @@ func (k *Cluster) Wait(ctx context.Context, id string) (*Result, error) {
 		select {
 		case <-ended.done:
 			return ended.result, nil
+		case <-k.answers.closed:
+			return nil, fmt.Errorf("jobs: wait for %s: %w", id, ErrClosed)
 		case <-ctx.Done():
 			return nil, fmt.Errorf("jobs: wait for %s: %w", id, context.Cause(ctx))
 		}
@@ -108,6 +116,9 @@ func outcome(j *Job) *Result {
 
 // Job returns a job as it is now; ErrUnknown where there is none.
 func (k *Cluster) Job(ctx context.Context, id string) (*Job, error) {
+	if k.answers.over() {
+		return nil, fmt.Errorf("jobs: job %s: %w", id, ErrClosed)
+	}
 	if s := k.Scheduler(); s != nil {
 		return s.Job(ctx, id)
 	}
@@ -172,6 +183,9 @@ func (k *Cluster) Workers(ctx context.Context) ([]Worker, error) {
 
 // ask asks a scheduler that is elsewhere, and waits for its answer as long as the context allows.
 func (k *Cluster) ask(ctx context.Context, q scheduler.Question) (a scheduler.Answer, err error) {
+	if k.answers.over() {
+		return a, fmt.Errorf("jobs: %s: %w", q.Ask, ErrClosed)
+	}
 	body, err := json.Marshal(q)
 	if err != nil {
 		return a, err
@@ -189,6 +203,8 @@ func (k *Cluster) ask(ctx context.Context, q scheduler.Question) (a scheduler.An
 	select {
 	case body := <-reply:
 		err = json.Unmarshal(body, &a)
+	case <-k.answers.closed:
+		return a, fmt.Errorf("jobs: %s: %w", q.Ask, ErrClosed)
 	case <-ctx.Done():
 		return a, fmt.Errorf("jobs: %s: no scheduler answers: %w", q.Ask, context.Cause(ctx))
 	}
@@ -207,6 +223,7 @@ type answers struct {
 	consumer queue.Consumer
 	reading  sync.WaitGroup
 	stop     context.CancelFunc
+	closed   chan struct{} // when nothing is read any more
 
 	mu      sync.Mutex
 	waiting map[string]*ended
@@ -239,7 +256,8 @@ type ended struct {
 
 // listen declares a queue of answers, which is removed when this process has been away for so long, and reads it.
 func listen(ctx context.Context, b queue.Broker, expires time.Duration) (*answers, error) {
-	a := &answers{queue: "cancha.answers." + rand.Text(), waiting: map[string]*ended{}, asked: map[string]chan []byte{}}
+	a := &answers{queue: "cancha.answers." + rand.Text(), waiting: map[string]*ended{}, asked: map[string]chan []byte{},
+		closed: make(chan struct{})}
 	if _, err := b.Declare(ctx, queue.Spec{Name: a.queue, Expires: expires}); err != nil {
 		return nil, err
 	}
@@ -339,7 +357,21 @@ func (a *answers) forget(id string) {
 	delete(a.asked, id)
 }
 
+func (a *answers) over() bool {
+	select {
+	case <-a.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// close is for one goroutine; again it does nothing.
 func (a *answers) close() error {
+	if a.over() {
+		return nil
+	}
+	close(a.closed)
 	a.stop()
 	a.reading.Wait()
 	return a.consumer.Close()

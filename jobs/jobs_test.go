@@ -28,6 +28,31 @@ func opened(t *testing.T, c jobs.Config) *jobs.Cluster {
 	return k
 }
 
+// What is asked of a closed cluster is an error, also where it was asked before; closed twice is closed.
+func TestClosed(t *testing.T) {
+	k := opened(t, jobs.Config{Folder: t.TempDir()})
+	ids, err := k.Submit(t.Context(), jobs.Spec{Type: "nobody's"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waited := make(chan error, 2)
+	go func() { _, err := k.Wait(t.Context(), ids[0]); waited <- err }()
+	go func() { _, err := k.Results(t.Context(), ids...); waited <- err }()
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, submitted := k.Submit(t.Context(), jobs.Spec{Type: "nobody's"})
+	_, mapped := jobs.Map(t.Context(), k, []int{1}, func(context.Context, int) (int, error) { return 1, nil })
+	_, results := k.Results(t.Context(), ids...)
+	_, shown := k.Job(t.Context(), ids[0])
+	registered := k.Register(t.Context(), "mine", func(context.Context, *jobs.Task) (any, error) { return nil, nil }, 1)
+	for i, err := range []error{<-waited, <-waited, submitted, mapped, results, shown, registered} {
+		if !errors.Is(err, jobs.ErrClosed) {
+			t.Errorf("%d: got %v", i, err)
+		}
+	}
+}
+
 // Of two who open a folder the second uses the first one's scheduler and workers.
 func TestTwo(t *testing.T) {
 	folder := t.TempDir()

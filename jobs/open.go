@@ -291,6 +291,9 @@ func (k *Cluster) work(ctx context.Context, self placement.Worker, funcs map[str
 // Register has jobs of a type run by a function of this process, so many at a time (0: one for each processor), until Close. It is one goroutine's, with the
 // other calls of Register and Close.
 func (k *Cluster) Register(ctx context.Context, name string, f Func, together int) error {
+	if k.answers.over() {
+		return fmt.Errorf("jobs: register %q: %w", name, ErrClosed)
+	}
 	if together <= 0 {
 		together = runtime.GOMAXPROCS(0)
 	}
@@ -300,7 +303,7 @@ func (k *Cluster) Register(ctx context.Context, name string, f Func, together in
 	return nil
 }
 
-// Close ends what Open has begun in this process. Jobs that run here come again when the folder is opened next, or on other workers.
+// Close ends what Open has begun in this process; who still waits for a job gets ErrClosed. Jobs that run here come again when the folder is opened next, or on other workers.
 func (k *Cluster) Close() (err error) {
 	if k.answers != nil {
 		err = k.answers.close()
@@ -308,7 +311,7 @@ func (k *Cluster) Close() (err error) {
 	for _, w := range k.workers {
 		err = errors.Join(err, w.Close())
 	}
-	k.answers, k.workers = nil, nil
+	k.workers = nil
 	return errors.Join(err, k.end())
 }
 

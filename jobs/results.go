@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -157,7 +158,7 @@ func (k *Cluster) look(ctx context.Context, ids []string, all []*Job) error {
 // known is Job for one that was submitted here, and whose submission may still be on its way.
 func (k *Cluster) known(ctx context.Context, id string) (*Job, error) {
 	j, err := k.Job(ctx, id)
-	if err == nil || k.answers.of(id) == nil {
+	if err == nil || errors.Is(err, ErrClosed) || k.answers.of(id) == nil {
 		return j, err
 	}
 	return &Job{Spec: Spec{ID: id}, State: job.Queued, Reason: "on its way to the scheduler"}, nil
