@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"cancha/runtime/live"
 )
 
@@ -106,15 +108,27 @@ func collect[R any](ctx context.Context, k *Cluster, ids []string) (all []R, err
 			err = r.Decode(&value)
 		}
 		if err != nil {
-			for _, rest := range ids[i:] {
-				if e := k.Cancel(context.WithoutCancel(ctx), rest); errors.Is(e, context.Canceled) {
-					break // nobody is there any more
-				}
-			}
+			k.cancelAll(context.WithoutCancel(ctx), ids[i:])
 			return nil, err
 		}
 		all = append(all, value)
 		bar.Set(i + 1)
 	}
 	return all, nil
+}
+
+// cancelAll cancels jobs, many at a time: one after the other each waits for a commit of its own. Those that have ended, nobody can cancel.
+func (k *Cluster) cancelAll(ctx context.Context, ids []string) {
+	cancelling := errgroup.Group{}
+	cancelling.SetLimit(together)
+	for _, id := range ids {
+		if k.answers.over() {
+			break // nobody is there any more
+		}
+		cancelling.Go(func() error {
+			_ = k.Cancel(ctx, id)
+			return nil
+		})
+	}
+	_ = cancelling.Wait()
 }
