@@ -28,6 +28,26 @@ func opened(t *testing.T, c jobs.Config) *jobs.Cluster {
 	return k
 }
 
+// A name that is registered again has the later function alone.
+func TestRegisteredAgain(t *testing.T) {
+	k := opened(t, jobs.Config{Folder: t.TempDir()})
+	for version := range 3 {
+		f := func(context.Context, *jobs.Task) (any, error) { return version, nil }
+		if err := k.Register(t.Context(), "mine", f, 1); err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			ids, err := k.Submit(t.Context(), jobs.Spec{Type: "mine"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r, err := k.Wait(t.Context(), ids[0]); err != nil || string(r.Value) != fmt.Sprint(version) {
+				t.Fatalf("version %d: got %+v, %v", version, r, err)
+			}
+		}
+	}
+}
+
 // What is asked of a closed cluster is an error, also where it was asked before; closed twice is closed.
 func TestClosed(t *testing.T) {
 	k := opened(t, jobs.Config{Folder: t.TempDir()})

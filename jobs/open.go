@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +54,7 @@ type Cluster struct {
 	answers *answers
 	closers []func() error
 	workers []*worker.Worker
+	named   map[string]*worker.Worker // those of Register
 	lead    lead
 	heir    bool // it waits for the end of another one
 	maps    calls
@@ -72,7 +74,7 @@ func Open(ctx context.Context, c Config) (*Cluster, error) {
 }
 
 func newCluster(c Config) *Cluster {
-	return &Cluster{config: c, lead: lead{taken: make(chan struct{})}}
+	return &Cluster{config: c, named: map[string]*worker.Worker{}, lead: lead{taken: make(chan struct{})}}
 }
 
 func (k *Cluster) open(ctx context.Context) error {
@@ -288,8 +290,9 @@ func (k *Cluster) work(ctx context.Context, self placement.Worker, funcs map[str
 	return nil
 }
 
-// Register has jobs of a type run by a function of this process, so many at a time (0: one for each processor), until Close. It is one goroutine's, with the
-// other calls of Register and Close.
+// Register has jobs of a type run by a function of this process, so many at a time (0: one for each processor), until Close. A name that
+// was registered here before, as when a cell is run again, has this function from now on: jobs that the other one runs come again. It is one goroutine's, with
+// the other calls of Register and Close.
 func (k *Cluster) Register(ctx context.Context, name string, f Func, together int) error {
 	if k.answers.over() {
 		return fmt.Errorf("jobs: register %q: %w", name, ErrClosed)
@@ -297,10 +300,25 @@ func (k *Cluster) Register(ctx context.Context, name string, f Func, together in
 	if together <= 0 {
 		together = runtime.GOMAXPROCS(0)
 	}
+	if err := k.unregister(name); err != nil {
+		return fmt.Errorf("jobs: register %q: %w", name, err)
+	}
 	if err := k.work(ctx, placement.Worker{Device: placement.CPU, Slots: together}, map[string]Func{name: f}, true); err != nil {
 		return fmt.Errorf("jobs: register %q: %w", name, err)
 	}
+	k.named[name] = k.workers[len(k.workers)-1]
 	return nil
+}
+
+// unregister ends the worker of a name, if there is one.
+func (k *Cluster) unregister(name string) error {
+	old := k.named[name]
+	if old == nil {
+		return nil
+	}
+	delete(k.named, name)
+	k.workers = slices.DeleteFunc(k.workers, func(w *worker.Worker) bool { return w == old })
+	return old.Close()
 }
 
 // Close ends what Open has begun in this process; who still waits for a job gets ErrClosed. Jobs that run here come again when the folder is opened next, or on other workers.
