@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"cancha/internal/cellio"
+	"cancha/internal/stack"
 	"cancha/jobs/job"
 	"cancha/jobs/queue"
 )
@@ -120,9 +122,13 @@ func (w *Worker) call(ctx context.Context, spec job.Spec, a attempt, now *run) (
 	if f == nil {
 		return nil, fmt.Errorf("this worker does not run %q", spec.Type) // another one may
 	}
+	caught := cellio.CatchFaults(stack.Goroutine())
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+		if text := caught(); text != "" { // of a function of a cell, whose result is none then
+			err = errors.New(text)
 		}
 		if err != nil && ctx.Err() != nil {
 			err = context.Cause(ctx)

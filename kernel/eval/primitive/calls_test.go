@@ -2,8 +2,12 @@ package primitive
 
 import (
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
+
+	"cancha/internal/cellio"
+	"cancha/internal/stack"
 )
 
 // TestCallsAreCounted: what ends a guarded function does not matter to the count, and what begins while it is excluded waits.
@@ -84,5 +88,22 @@ func BenchmarkGuard(b *testing.B) {
 	f := New(Config{}).Guard(func(i, j int) bool { return i < j }).(func(i, j int) bool)
 	for b.Loop() {
 		f(1, 2)
+	}
+}
+
+// A panic in a function that a library has called is told to the library where it waits for it.
+func TestFaultIsCaught(t *testing.T) {
+	m := New(Config{})
+	guarded := m.Guard(func() int { panic("ouch") }).(func() int)
+	compiled := func() (n int) {
+		m.Called()
+		defer m.Caught()
+		panic("ouch")
+	}
+	for name, call := range map[string]func() int{"guarded": guarded, "compiled": compiled} {
+		caught := cellio.CatchFaults(stack.Goroutine())
+		if n, text := call(), caught(); n != 0 || !strings.HasPrefix(text, "panic in goroutine: ouch") {
+			t.Errorf("%s: got %d, %q", name, n, text)
+		}
 	}
 }

@@ -246,14 +246,17 @@ func (m *Machine) Go(f func()) {
 	}()
 }
 
-// report tells the cell of the calling goroutine that the goroutine has ended in a panic.
+// report tells who waits for it on the calling goroutine, or else its cell, that a function of a cell has ended in a panic there.
 func (m *Machine) report(p any) {
 	trace := m.trace.take()
 	if _, ok := p.(interrupted); ok {
+		cellio.Fault(stack.Goroutine(), "interrupted")
 		return
 	}
-	lines := m.traceback(m.headline(p, " in goroutine"), trace)
-	_, _ = cellio.Stderr.Write([]byte(strings.Join(lines, "\n") + "\n"))
+	text := strings.Join(m.traceback(m.headline(p, " in goroutine"), trace), "\n")
+	if !cellio.Fault(stack.Goroutine(), text) {
+		_, _ = cellio.Stderr.Write([]byte(text + "\n"))
+	}
 }
 
 // headline is the first line of the traceback of a panic that the calling goroutine has just recovered. Where stands behind its first word.
