@@ -24,9 +24,11 @@ var table_cancha_jobs = listing.Package{
 		{"ImageProcessing", token.STRING, "\"image_processing\""},
 		{"MatrixMultiply", token.STRING, "\"matrix_multiply\""},
 		{"NeuralNetwork", token.STRING, "\"neural_network\""},
+		{"ShareOfMemory", token.FLOAT, "0.8"},
 		{"VectorAddition", token.STRING, "\"vector_addition\""},
 	},
 	Variables: []listing.Symbol{
+		{"ErrClosed", &jobs.ErrClosed},
 		{"ErrUnknown", &jobs.ErrUnknown},
 	},
 	Types: []listing.Symbol{

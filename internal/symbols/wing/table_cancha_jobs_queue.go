@@ -35,6 +35,7 @@ var table_cancha_jobs_queue = listing.Package{
 	Variables: []listing.Symbol{
 		{"ErrClosed", &queue.ErrClosed},
 		{"ErrFull", &queue.ErrFull},
+		{"ErrHeld", &queue.ErrHeld},
 		{"ErrInvalid", &queue.ErrInvalid},
 		{"ErrLost", &queue.ErrLost},
 		{"ErrSettled", &queue.ErrSettled},
@@ -48,6 +49,8 @@ var table_cancha_jobs_queue = listing.Package{
 		{"Delivery", (*queue.Delivery)(nil)},
 		{"Info", (*queue.Info)(nil)},
 		{"Listener", (*queue.Listener)(nil)},
+		{"Lock", (*queue.Lock)(nil)},
+		{"Locker", (*queue.Locker)(nil)},
 		{"Message", (*queue.Message)(nil)},
 		{"Outcome", (*queue.Outcome)(nil)},
 		{"Settler", (*queue.Settler)(nil)},
@@ -58,6 +61,8 @@ var table_cancha_jobs_queue = listing.Package{
 		{"Broker", (*_cancha_jobs_queue_Broker)(nil)},
 		{"Consumer", (*_cancha_jobs_queue_Consumer)(nil)},
 		{"Listener", (*_cancha_jobs_queue_Listener)(nil)},
+		{"Lock", (*_cancha_jobs_queue_Lock)(nil)},
+		{"Locker", (*_cancha_jobs_queue_Locker)(nil)},
 		{"Settler", (*_cancha_jobs_queue_Settler)(nil)},
 	},
 }
@@ -132,6 +137,29 @@ func (w _cancha_jobs_queue_Listener) Close() error {
 
 func (w _cancha_jobs_queue_Listener) Next(a0 context.Context) (queue.Message, error) {
 	return w.WNext(a0)
+}
+
+type _cancha_jobs_queue_Lock struct {
+	IValue any
+	WClose func() error
+	WLost  func() <-chan struct{}
+}
+
+func (w _cancha_jobs_queue_Lock) Close() error {
+	return w.WClose()
+}
+
+func (w _cancha_jobs_queue_Lock) Lost() <-chan struct{} {
+	return w.WLost()
+}
+
+type _cancha_jobs_queue_Locker struct {
+	IValue any
+	WLock  func(a0 context.Context, a1 string) (queue.Lock, error)
+}
+
+func (w _cancha_jobs_queue_Locker) Lock(a0 context.Context, a1 string) (queue.Lock, error) {
+	return w.WLock(a0, a1)
 }
 
 type _cancha_jobs_queue_Settler struct {

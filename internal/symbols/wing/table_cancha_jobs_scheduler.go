@@ -20,6 +20,9 @@ var table_cancha_jobs_scheduler = listing.Package{
 		{"MaxResult", token.INT, "1048576"},
 		{"OtherType", token.STRING, "\"(other)\""},
 	},
+	Variables: []listing.Symbol{
+		{"ErrLed", &scheduler.ErrLed},
+	},
 	Types: []listing.Symbol{
 		{"Answer", (*scheduler.Answer)(nil)},
 		{"Ending", (*scheduler.Ending)(nil)},
