@@ -221,6 +221,23 @@ func TestRemote(t *testing.T) {
 	}
 }
 
+// Who opens a folder whose process is just closing, and serves nobody any more, has it when that is done.
+func TestOpenWhileClosing(t *testing.T) {
+	folder := t.TempDir()
+	closing, err := local.Open(folder, local.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(200*time.Millisecond, func() {
+		if err := closing.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if k := opened(t, jobs.Config{Folder: folder}); k.Scheduler() == nil {
+		t.Error("another one has the scheduler")
+	}
+}
+
 // Jobs that are submitted before any scheduler was there wait for it.
 func TestBeforeTheScheduler(t *testing.T) {
 	b, err := local.Open(t.TempDir(), local.Options{})

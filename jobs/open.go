@@ -124,21 +124,24 @@ func (k *Cluster) folder() (string, error) {
 // joining is how long another process may take from having the folder to serving it.
 const joining = 5 * time.Second
 
-// join uses the jobs of a process that has the folder, and takes its place when that has gone.
+// join uses the jobs of a process that has the folder, and takes its place when that has gone, at once where it is just closing.
 func (k *Cluster) join(ctx context.Context, folder string) error {
-	ctx, cancel := context.WithTimeout(ctx, joining)
+	limit, cancel := context.WithTimeout(ctx, joining)
 	defer cancel()
 	for {
-		b, err := local.Dial(ctx, local.Socket(folder), "")
+		b, err := local.Dial(limit, local.Socket(folder), "")
 		if err == nil {
 			k.broker = b
 			k.closers = append(k.closers, b.Close)
 			k.standBy(func(heir *Cluster, ctx context.Context) error { return heir.hold(ctx, folder) })
 			return nil
 		}
+		if held := k.hold(ctx, folder); !errors.Is(held, local.ErrHeld) {
+			return held
+		}
 		select {
 		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
+		case <-limit.Done():
 			return fmt.Errorf("another process has %s and does not serve it: %w", folder, err)
 		}
 	}
