@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -157,5 +158,18 @@ func TestNotebookJobsOutcome(t *testing.T) {
 		if err != nil || j.Out != want {
 			t.Errorf("job %q: %q, %v, want %q", id, j.Out, err, want)
 		}
+	}
+}
+
+// Where another program has the page's port, the error names the flag.
+func TestSchedulerPortTaken(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	code, _, stderr := outcome(t, t.TempDir(), "scheduler", "-jobs", filepath.Join(t.TempDir(), "jobs"), "-http", l.Addr().String())
+	if code != 1 || !strings.Contains(stderr, "already in use") || !strings.Contains(stderr, "-http") {
+		t.Errorf("%d: %s", code, stderr)
 	}
 }

@@ -137,7 +137,7 @@ func showJobs(ctx context.Context, k *jobs.Cluster, address string) error {
 		s, err := server.Start(ctx, server.Config{Scheduler: k.Scheduler(), Broker: k.Broker(), Address: address, Token: os.Getenv(jobsTokenVariable), Version: own.Version,
 			Logger: jobsLog()})
 		if err != nil {
-			return err
+			return fmt.Errorf("%w (-http HOST:PORT; off is none)", err)
 		}
 		defer s.Close()
 		fmt.Println("page, API and metrics:", s.URL())
