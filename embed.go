@@ -49,6 +49,7 @@ import (
 //go:embed kernel/engine/*[^t].go kernel/engine/*[^s]t.go
 //go:embed kernel/eval/*[^t].go kernel/eval/*[^s]t.go
 //go:embed kernel/eval/check/*[^t].go kernel/eval/check/*[^s]t.go
+//go:embed kernel/eval/check/embed/*[^t].go
 //go:embed kernel/eval/interp/*[^t].go
 //go:embed kernel/eval/lower/*[^t].go kernel/eval/lower/*[^s]t.go kernel/eval/lower/overlay
 //go:embed kernel/eval/magic/*[^t].go kernel/eval/magic/*[^e]st.go
@@ -72,6 +73,7 @@ import (
 //go:embed ml/tree/*[^t].go
 //go:embed runtime/chart/*[^t].go runtime/chart/*[^s]t.go
 //go:embed runtime/display/*[^t].go runtime/display/*[^s]t.go
+//go:embed runtime/embedded/*[^t].go
 //go:embed runtime/gpu/*[^t].go runtime/gpu/*[^e]st.go
 //go:embed runtime/gpu/compare/*[^t].go runtime/gpu/compare/*[^s]t.go
 //go:embed runtime/gpu/cuda/*[^t].go runtime/gpu/cuda/*[^s]t.go runtime/gpu/cuda/kernels.ptx runtime/gpu/cuda/kernels.cu runtime/gpu/cuda/func.cuh

@@ -15,6 +15,7 @@ import os
 import pathlib
 import queue
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -59,6 +60,16 @@ FATAL = {
     "os.Exit(3)": r"exit\w*.*\b3\b",
     "func down(n int) int { return down(n+1) + 1 }\ndown(0)": r"stack overflow|recursion",
     'go func() { panic("the ball is lost") }()\ntime.Sleep(2 * time.Second)': r"the ball is lost",
+}
+
+# Cells that are refused before they run -> what their error must say. Each would wait, fill memory or read what is not its folder's.
+REFUSED = {
+    '!rm -rf e; mkdir -p e/d; mkfifo e/fifo; ln -s /dev/zero e/zero\n//go:embed e/fifo\nvar fifo string': r"cannot embed irregular file",
+    "//go:embed e/zero\nvar zero string": r"cannot embed irregular file",
+    "//go:embed e/d\nvar d embed.FS": r"contains no embeddable files",
+    "//go:embed /etc/passwd\nvar passwd string": r"invalid pattern syntax",
+    "//go:embed missing\nvar missing string": r"no matching files",
+    "//go:linkname now runtime.nanotime\nvar now int64": r"cannot have //go:linkname",
 }
 
 
@@ -210,6 +221,15 @@ def death(trial: Trial):
         trial.case(code.replace("\n", "; "), text, want)
 
 
+def refused(trial: Trial):
+    folder = tempfile.mkdtemp()
+    trial.kernel.cell(f"%cd {folder}", NEXT)
+    for code, want in REFUSED.items():
+        _, text = trial.kernel.cell(code, NEXT)
+        trial.case(code.replace("\n", "; "), text, want)
+    shutil.rmtree(folder)
+
+
 def kill(trial: Trial):
     trial.kernel.cell("kept := 1", NEXT)
     for engine in trial.kernel.engines():
@@ -304,7 +324,7 @@ def main() -> int:
             kernel = Kernel(options.kernel, log)
             trial = Trial(kernel)
             try:
-                for step in (garbage, silence, beats, death, kill):
+                for step in (garbage, silence, beats, refused, death, kill):
                     try:
                         step(trial)
                     except queue.Empty:

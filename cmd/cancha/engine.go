@@ -180,6 +180,7 @@ func newProgram(c eval.Config, tools *native.Toolchain, folder, reason string) (
 	}
 	c.Symbols, c.Packages, c.Export, c.Docs = symbols.Table(), packages, symbols.Export, symbols.Docs
 	c.Native, c.NativeReason, c.Modules, c.OnImport = tools, reason, added, own.OnImport()
+	c.Embedded = "cancha/runtime/embedded"
 	c.Render, c.Logger = display.Of, slog.New(slog.NewTextHandler(os.Stderr, nil))
 	program, err := eval.New(c)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // steps runs a cell that has magics: its pieces of Go and its commands, in order. The pieces are compiled, and the commands
 // looked at, before the first of them runs, so that a cell in which anything is wrong changes nothing. Only what follows a command
-// that decides how Go is understood (%get, %reset, %engine, %errors) has to wait for it.
+// that decides how Go is understood (%get, %reset, %engine, %errors) has to wait for it, and Go that embeds files, which commands may make.
 type steps struct {
 	*Program
 	cell    *magic.Cell
@@ -84,6 +84,9 @@ func phase(list []magic.Step) int {
 	for i, s := range list {
 		if s.Command != nil && slices.Contains([]string{"get", "reset", "engine", "errors"}, s.Command.Name) && s.Command.Kind == magic.Line {
 			return max(i, 1)
+		}
+		if i > 0 && check.Embeds(s.Go) {
+			return i
 		}
 	}
 	return len(list)

@@ -72,6 +72,8 @@ type Config struct {
 	Modules Modules
 	// OnImport lists packages that Modules compiles when a cell imports them, though no host's name is in front of their paths.
 	OnImport []string
+	// Embedded is the path of the package that reads what //go:embed names, see [check.Scope]; without it the directive is refused.
+	Embedded string
 	// Exit ends the process when a cell calls os.Exit or log.Fatal. Default os.Exit.
 	Exit func(code int)
 }
@@ -171,6 +173,7 @@ func New(c Config) (*Program, error) {
 	p.scope = check.NewScope(c.Packages, p.export(c.Export))
 	p.scope.Library = check.Library{Docs: c.Docs, Source: source}
 	p.scope.Outside = p.outside()
+	p.scope.Embedded = c.Embedded
 	p.machine.OnNewest(p.scope.TypeCell)
 	p.machine.OnOrigin(p.origin)
 	p.machine.OnUnread(p.unread.tell)

@@ -65,6 +65,7 @@ func newConfiguredNotebook(t *testing.T, c eval.Config) *notebook {
 	c.Symbols, c.Packages = symbols.Table(), packages
 	c.Export = func(path string) (io.ReadCloser, error) { return symbols.Export(path) }
 	c.Outlet, c.Exit, c.Grace = out, n.exit, testGrace
+	c.Embedded = "cancha/runtime/embedded"
 	p, err := eval.New(c)
 	if err != nil {
 		t.Fatal(err)

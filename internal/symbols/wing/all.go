@@ -35,6 +35,7 @@ func All() []listing.Package {
 		table_cancha_ml_tree,
 		table_cancha_runtime_chart,
 		table_cancha_runtime_display,
+		table_cancha_runtime_embedded,
 		table_cancha_runtime_gpu,
 		table_cancha_runtime_gpu_compare,
 		table_cancha_runtime_gpu_driver,

@@ -66,7 +66,7 @@ func (c *Cell) Position(pos token.Pos) (line, column int) {
 	return c.text.position(c.text.offset(c.scope.fset, pos))
 }
 
-// Code is the cell's text.
+// Code is the cell's text, and behind it the expressions that the check has added.
 func (c *Cell) Code() string { return c.text.code }
 
 // Offset returns the byte of the cell's text at which a node of this cell begins or ends.
@@ -115,7 +115,7 @@ func (b *builder) run() (c *Cell, err error) {
 			c, err = nil, b.errs.err(name)
 		}
 	}()
-	for _, step := range []func(){b.parse, b.imports, b.moveVariables, b.resolve, b.wrapNames, b.adoptMethods, b.check, b.refuseOverflow, b.refuseEarly, b.refuseJumps, b.refuseLabelled, b.collect, b.findUnread} {
+	for _, step := range []func(){b.parse, b.imports, b.directives, b.moveVariables, b.resolve, b.wrapNames, b.adoptMethods, b.check, b.refuseEmbedded, b.refuseOverflow, b.refuseEarly, b.refuseJumps, b.refuseLabelled, b.collect, b.findUnread} {
 		step()
 		if err := b.errs.err(name); err != nil {
 			return nil, err
@@ -149,6 +149,7 @@ type builder struct {
 	placeholders      map[ast.Stmt]*ast.GenDecl
 	short             map[*ast.GenDecl]bool // those that were written :=
 	known             []*known              // names of functions of the universe
+	embeds            []*embedded           // variables that get the content of files
 }
 
 func newBuilder(s *Scope, name, code string) *builder {
@@ -202,6 +203,16 @@ func (s *Scope) parse(t *text, place file, code string) (*ast.File, error) {
 	t.files[name] = place
 	s.texts[name] = t
 	return parser.ParseFile(s.fset, name, code, parser.ParseComments)
+}
+
+// parseBehind parses an expression that the check adds: it stands behind the cell's code, and its errors are told at origin.
+func (s *Scope) parseBehind(t *text, origin int, expression string) (ast.Expr, error) {
+	start := t.add(expression, origin)
+	s.serial++
+	name := fmt.Sprintf("%d", s.serial)
+	t.files[name] = file{prefix: -start}
+	s.texts[name] = t
+	return parser.ParseExprFrom(s.fset, name, expression, 0)
 }
 
 // collect gathers what the checked cell declares.

@@ -82,7 +82,7 @@ type collector struct {
 var magicLine = regexp.MustCompile(`^\s*%{1,2}[\pL_]`)
 
 func (c *collector) add(offset int, msg string) {
-	offset = min(max(offset, 0), len(c.text.code))
+	offset = c.text.origin(max(offset, 0))
 	line, column := c.text.position(offset)
 	if magicLine.MatchString(c.text.line(line)) {
 		msg += " (a magic belongs at the top level of a cell)"
@@ -132,6 +132,9 @@ func (c *collector) addType(fset *token.FileSet, err error) {
 	if strings.HasPrefix(e.Msg, "\t") { // the second half of an error: where the other declaration is
 		return
 	}
+	if c.text.offset(fset, e.Pos) > c.text.shown { // an expression of ours, whose variable's type does not fit: refuseEmbedded tells it
+		return
+	}
 	msg := strings.NewReplacer(bodyName, "the cell", "argument to "+valuesName, "the cell's last line", "call to "+valuesName, "the cell's last line").Replace(e.Msg)
 	msg = c.plain(mustVariant.ReplaceAllString(msg, mustName))
 	if hint, ok := c.hints[e.Msg]; ok {
@@ -147,5 +150,5 @@ func (c *collector) err(name string) error {
 	if len(c.list) > maxDiagnostics {
 		c.list = c.list[:maxDiagnostics]
 	}
-	return &Error{Cell: name, Code: c.text.code, Diagnostics: c.list}
+	return &Error{Cell: name, Code: c.text.written(), Diagnostics: c.list}
 }

@@ -77,7 +77,7 @@ func (b *builder) resolve() {
 // resolveName finds the package behind a name. Universal tells that the name means a function that every cell knows.
 func (b *builder) resolveName(id *ast.Ident, members map[*ast.Ident]string) (universal bool) {
 	name := id.Name
-	if b.declared[name] {
+	if b.declared[name] || name == embedName {
 		return false
 	}
 	if path, ok := b.cell.imported[name]; ok {

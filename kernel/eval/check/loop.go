@@ -68,7 +68,7 @@ func (c *Cell) Leaves() (line int) {
 // dropValue is the cell's code with its last expression, which alone would be no statement, assigned to nothing, or to an error that
 // is looked at.
 func (c *Cell) dropValue(fails bool) string {
-	code, list := c.text.code, c.Body.Body.List
+	code, list := c.text.written(), c.Body.Body.List
 	if len(list) == 0 {
 		return code
 	}

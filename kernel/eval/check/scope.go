@@ -42,6 +42,9 @@ type Scope struct {
 
 	readErrors map[string]bool // error variables that functions, literals and pointers of cells may read
 
+	// Embedded is the path of the package whose functions Text and Files read the files that //go:embed names. Without it the directive is
+	// refused. Set it before the first use of the scope.
+	Embedded string
 	// Library is asked by Inspect. Set it before the first use of the scope.
 	Library Library
 	// Outside is asked by Complete. Set it before the first use of the scope.

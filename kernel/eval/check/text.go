@@ -2,6 +2,7 @@ package check
 
 import (
 	"go/token"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -15,6 +16,14 @@ type text struct {
 	lines []int           // offsets at which lines start
 	files map[string]file // by name
 	head  int             // bytes in front of the first line that nobody has written
+	shown int             // bytes of code that are the cell's own; expressions that the check has added stand behind them
+	added []added         // these expressions, in order
+}
+
+// added is an expression that the check has put behind a cell's code. Errors about it are told where it comes from.
+type added struct {
+	start  int // in the code
+	origin int
 }
 
 // file tells where the cell is in a file.
@@ -45,7 +54,7 @@ func enclose(code string, list *piece) string {
 }
 
 func newText(cell, code string) *text {
-	t := &text{cell: cell, code: code, lines: []int{0}, files: map[string]file{}}
+	t := &text{cell: cell, code: code, lines: []int{0}, files: map[string]file{}, shown: len(code)}
 	for i := range len(code) {
 		if code[i] == '\n' {
 			t.lines = append(t.lines, i+1)
@@ -54,8 +63,31 @@ func newText(cell, code string) *text {
 	return t
 }
 
+// written is the code without what the check has put behind it.
+func (t *text) written() string { return t.code[:t.shown] }
+
+// add puts an expression behind the code and returns where it begins. Origin is the offset that it is told to be at.
+func (t *text) add(expression string, origin int) (start int) {
+	t.code += "\n"
+	start = len(t.code)
+	t.code += expression
+	t.added = append(t.added, added{start, origin})
+	return start
+}
+
+// origin is the offset itself, or where an expression that stands behind the code comes from.
+func (t *text) origin(offset int) int {
+	for _, a := range slices.Backward(t.added) {
+		if offset >= a.start {
+			return a.origin
+		}
+	}
+	return min(offset, t.shown)
+}
+
 // position returns the line and column, from 1, of a byte offset.
 func (t *text) position(offset int) (line, column int) {
+	offset = t.origin(offset)
 	line = sort.Search(len(t.lines), func(i int) bool { return t.lines[i] > offset })
 	column = offset - t.lines[line-1] + 1
 	if line == 1 {
