@@ -33,6 +33,9 @@ const (
 
 // Pitch draws shots and passes on a pitch. The home side attacks to the right and the away side, turned round, to the left;
 // a shot's area is in proportion to its xG, a filled one is a goal; an incomplete pass is faint.
+//
+// What is added to the chart's Plot has the same coordinates: x from 0 to 120 to the right, y from 0 to 80 downwards, as the home side
+// sees the pitch. Nothing turns the away side's there. What lies off the pitch makes the pitch smaller, as on any plot.
 func Pitch(shots []Shot, passes []Pass, o Options) (*Chart, error) {
 	const where = "chart.Pitch"
 	if err := checkPitch(shots, passes); err != nil {
@@ -55,7 +58,9 @@ func Pitch(shots []Shot, passes []Pass, o Options) (*Chart, error) {
 	c.keys = keys
 	hideAxis(&c.Plot.X)
 	hideAxis(&c.Plot.Y)
-	c.Plot.X.Min, c.Plot.X.Max, c.Plot.Y.Min, c.Plot.Y.Max = 0, 1, 0, 1
+	c.Plot.X.Min, c.Plot.X.Max = -pitchBorder, pitchLength+pitchBorder
+	c.Plot.Y.Min, c.Plot.Y.Max = -pitchBorder, pitchWidth+pitchBorder
+	c.Plot.Y.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}}
 	c.Plot.Add(pitch{shots: shots, passes: passes})
 	c.alt = describePitch(shots, passes, names)
 	return c, nil
@@ -124,7 +129,7 @@ func (arrowGlyph) DrawGlyph(c *draw.Canvas, st draw.GlyphStyle, at vg.Point) {
 	arrow(*c, st.Color, vg.Point{X: at.X - r, Y: at.Y}, vg.Point{X: at.X + r, Y: at.Y})
 }
 
-// pitch draws with one scale for both axes, centred: gonum/plot has no equal aspect.
+// pitch draws the pitch and what is on it.
 type pitch struct {
 	shots  []Shot
 	passes []Pass
@@ -132,22 +137,36 @@ type pitch struct {
 
 // ground turns pitch coordinates into points.
 type ground struct {
-	origin vg.Point // of the upper left corner
-	scale  vg.Length
+	x, y  func(float64) vg.Length
+	scale vg.Length // points a yard
+}
+
+// newGround widens one axis of a plot until a yard is as long on both, and centres it: gonum/plot has no equal aspect. The pitch is the
+// plot's first plotter, so whatever is drawn after it finds the axes so.
+func newGround(c draw.Canvas, p *plot.Plot) ground {
+	size := c.Size()
+	scale := min(size.X/vg.Length(p.X.Max-p.X.Min), size.Y/vg.Length(p.Y.Max-p.Y.Min))
+	widen := func(a *plot.Axis, length vg.Length) {
+		middle, half := (a.Min+a.Max)/2, float64(length/scale)/2
+		a.Min, a.Max = middle-half, middle+half
+	}
+	widen(&p.X, size.X)
+	widen(&p.Y, size.Y)
+	g := ground{scale: scale}
+	g.x, g.y = p.Transforms(&c)
+	return g
 }
 
 func (g ground) at(x, y float64, away bool) vg.Point {
 	if away {
 		x, y = pitchLength-x, pitchWidth-y
 	}
-	return vg.Point{X: g.origin.X + vg.Length(x)*g.scale, Y: g.origin.Y - vg.Length(y)*g.scale}
+	return vg.Point{X: g.x(x), Y: g.y(y)}
 }
 
 // Plot implements plot.Plotter.
-func (pt pitch) Plot(c draw.Canvas, _ *plot.Plot) {
-	size := c.Size()
-	g := ground{scale: min(size.X/(pitchLength+2*pitchBorder), size.Y/(pitchWidth+2*pitchBorder))}
-	g.origin = vg.Point{X: c.Center().X - g.scale*pitchLength/2, Y: c.Center().Y + g.scale*pitchWidth/2}
+func (pt pitch) Plot(c draw.Canvas, p *plot.Plot) {
+	g := newGround(c, p)
 	markings(c, g)
 	for _, p := range pt.passes {
 		line := fade(sideColor(p.Away), 0.75)
