@@ -6,6 +6,9 @@
 // itself as PNG at two pixels a point with its width beside it, which all front ends and GitHub show. The home side is
 // blue, a draw grey, the away side vermillion; a GPU blue, a CPU vermillion.
 //
+// The font of a PNG is Liberation Sans. A letter that it lacks, such as 東 or an emoji, is a box there, and the picture says so. The SVG has
+// the letter, and is shown beside the PNG then: front ends prefer it.
+//
 // The theme is set on each plot; gonum/plot's package variables are left as they are.
 package chart
 
@@ -93,25 +96,42 @@ func newChart(where string, o Options) (*Chart, error) {
 // size is the chart's in points.
 func (c *Chart) size() (w, h vg.Length) { return points(c.options.Width), points(c.options.Height) }
 
-// PNG draws the chart at two pixels for each CSS pixel.
+// PNG draws the chart at two pixels for each CSS pixel. A letter that the font lacks is a box, and a line below the chart says so.
 func (c *Chart) PNG() ([]byte, error) {
-	w, h := c.size()
-	canvas := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(dpi))}
-	if err := c.draw(draw.New(canvas)); err != nil {
-		return nil, err
+	raw, _, err := c.png()
+	return raw, err
+}
+
+// png draws the chart and tells which letters the font lacks. Only who has drawn it knows that, so a chart that lacks some is drawn again.
+func (c *Chart) png() (raw []byte, lacking map[rune]bool, err error) {
+	canvas, lacking, err := c.picture(c.options)
+	if err == nil && len(lacking) > 0 {
+		o := c.options
+		o.Caption = strings.TrimSpace(o.Caption + "\n" + lackingNote(lacking))
+		canvas, _, err = c.picture(o)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
-		return nil, fmt.Errorf("chart: encode PNG: %w", err)
+		return nil, nil, fmt.Errorf("chart: encode PNG: %w", err)
 	}
-	return b.Bytes(), nil
+	return b.Bytes(), lacking, nil
+}
+
+func (c *Chart) picture(o Options) (canvas vgimg.PngCanvas, lacking map[rune]bool, err error) {
+	w, h := c.size()
+	canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(dpi))}
+	lacking = map[rune]bool{}
+	return canvas, lacking, c.draw(draw.New(letters{canvas, lacking}), o)
 }
 
 // SVG draws the chart as SVG. The text stays text, in Liberation Sans or the reader's own sans serif: embedded fonts
 // would make it a megabyte.
 func (c *Chart) SVG() ([]byte, error) {
 	canvas := vgsvg.New(c.size())
-	if err := c.draw(draw.New(canvas)); err != nil {
+	if err := c.draw(draw.New(canvas), c.options); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
@@ -159,13 +179,21 @@ func (c *Chart) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// MIMEBundle is the chart as image/png and, in words, as text/plain.
+// MIMEBundle is the chart as image/png and, in words, as text/plain; as image/svg+xml too where the PNG's font lacks letters.
 func (c *Chart) MIMEBundle() map[string]any {
-	raw, err := c.PNG()
+	raw, lacking, err := c.png()
 	if err != nil {
 		return map[string]any{"text/plain": c.String() + "\n" + err.Error()}
 	}
-	return map[string]any{"image/png": raw, "text/plain": c.String()}
+	bundle := map[string]any{"image/png": raw, "text/plain": c.String()}
+	if len(lacking) == 0 {
+		return bundle
+	}
+	bundle["text/plain"] = c.String() + "\n" + lackingWords(lacking)
+	if svg, err := c.SVG(); err == nil {
+		bundle["image/svg+xml"] = svg
+	}
+	return bundle
 }
 
 // MIMEMetadata tells the width of the PNG on the page in CSS pixels, half of the pixels that it has.
@@ -175,7 +203,7 @@ func (c *Chart) MIMEMetadata() map[string]any {
 
 // draw paints the whole figure. gonum/plot panics on what it cannot draw (a range of infinities that a caller's own
 // plotter brings, say): that is an error here.
-func (c *Chart) draw(canvas draw.Canvas) (err error) {
+func (c *Chart) draw(canvas draw.Canvas, o Options) (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer func() {
@@ -183,7 +211,7 @@ func (c *Chart) draw(canvas draw.Canvas) (err error) {
 			err = fmt.Errorf("chart: draw: %v", p)
 		}
 	}()
-	inner := drawFrame(canvas, c.options, c.keys)
+	inner := drawFrame(canvas, o, c.keys)
 	if s := inner.Size(); s.X < 40 || s.Y < 30 {
 		return errors.New("chart: no room is left beside the words: ask for more width or height, or write less")
 	}
