@@ -83,10 +83,16 @@ func (c *column) append(v any) {
 
 func (c *column) isMissing(i int) bool { return c.missing != nil && c.missing[i] }
 
+// blank tells that no value is there.
+func (c *column) blank() bool {
+	return c.length == 0 || c.missing != nil && !slices.Contains(c.missing, false)
+}
+
+// lacking is how many values are missing or NaN.
 func (c *column) lacking() int {
 	n := 0
-	for _, m := range c.missing {
-		if m {
+	for i := range c.length {
+		if c.last(i) {
 			n++
 		}
 	}
@@ -193,6 +199,7 @@ func (c *column) compare(a, b int, descending bool) int {
 	return order
 }
 
+// last tells what stands last in any order, and counts as lacking: a missing value, or NaN.
 func (c *column) last(i int) bool {
 	return c.isMissing(i) || c.kind == float && math.IsNaN(c.nums[i])
 }

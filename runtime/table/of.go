@@ -121,7 +121,7 @@ func fromStructs(n int, typ reflect.Type, at func(int) reflect.Value) *Table {
 			}
 			return v.FieldByIndex(f.index)
 		})
-		if c.lacking() == n { // the values tell no kind, the type does
+		if c.blank() { // the values tell no kind, the type does
 			c = blank(f.name, zeroKind(f.typ), n)
 		}
 		t.columns = append(t.columns, c)

@@ -116,7 +116,7 @@ func (t *Table) shown() view {
 	return v
 }
 
-// shown is the first n values as text; the numbers of a column have the same decimals.
+// shown is the first n values as text. The numbers of a column have the same decimals; among values of several kinds each has its own.
 func (c *column) shown(n int) []string {
 	texts := make([]string, n)
 	decimals, mixed := c.decimals(n), c.mixed(n)
@@ -125,6 +125,9 @@ func (c *column) shown(n int) []string {
 		case nil:
 			texts[i] = none
 		case float64:
+			if c.kind == anything {
+				decimals = decimalsOf(v, 0)
+			}
 			if mixed {
 				decimals = min(maxDecimals, max(0, maxDecimals-magnitude(v)))
 			}
@@ -148,12 +151,19 @@ func (c *column) decimals(n int) int {
 	}
 	most := 0
 	for i := range n {
-		v := c.nums[i]
-		for most < maxDecimals && !c.isMissing(i) && plainly(v) && math.Abs(v*math.Pow10(most)-math.Round(v*math.Pow10(most))) > 0.5e-4*math.Pow10(most) {
-			most++
+		if !c.isMissing(i) {
+			most = decimalsOf(c.nums[i], most)
 		}
 	}
 	return most
+}
+
+// decimalsOf is the least number from least on with which v is shown to a ten-thousandth.
+func decimalsOf(v float64, least int) int {
+	for least < maxDecimals && plainly(v) && math.Abs(v*math.Pow10(least)-math.Round(v*math.Pow10(least))) > 0.5e-4*math.Pow10(least) {
+		least++
+	}
+	return least
 }
 
 // mixed tells whether large and small numbers stand among the first n values, as in a description of columns. Then each has

@@ -74,19 +74,31 @@ func (t *Table) Strings(name string) ([]string, error) {
 }
 
 // Value returns what stands in a row, counted from 0, and a column: int64, float64, string, bool, time.Time, time.Duration
-// or what was put in; nil where a value is missing or there is no such row or column.
+// or what was put in; nil where the value is missing. A row or a column that there is not is a panic with an error, as an index out of
+// range is: inside a Filter a nil would compare as different and drop every row.
 func (t *Table) Value(row int, name string) any {
 	c, err := t.find(name)
-	if err != nil || row < 0 || row >= t.rows {
-		return nil
+	if err == nil {
+		err = t.has(row)
+	}
+	if err != nil {
+		panic(err)
 	}
 	return c.value(row)
 }
 
-// Row returns a row's values by column name; nil where there is no such row.
-func (t *Table) Row(row int) map[string]any {
-	if row < 0 || row >= t.rows {
+// has returns an error where there is no such row.
+func (t *Table) has(row int) error {
+	if row >= 0 && row < t.rows {
 		return nil
+	}
+	return fmt.Errorf("table: no row %d; there are %d, counted from 0", row, t.rows)
+}
+
+// Row returns a row's values by column name. A row that there is not is a panic with an error, as an index out of range is.
+func (t *Table) Row(row int) map[string]any {
+	if err := t.has(row); err != nil {
+		panic(err)
 	}
 	values := make(map[string]any, len(t.columns))
 	for _, c := range t.columns {
@@ -159,7 +171,7 @@ func (t *Table) pick(rows []int) *Table {
 }
 
 // Describe summarises each column in a row: how many values it has and lacks, and of numbers mean, sample standard
-// deviation, least, quartiles (linear between ranks) and greatest.
+// deviation, least, quartiles (linear between ranks) and greatest. NaN is lacking, as in pandas.
 func (t *Table) Describe() *Table {
 	names, counts, missing := newColumn("column", text), newColumn("count", integer), newColumn("missing", integer)
 	stats := make([]*column, len(statistics))

@@ -137,7 +137,7 @@ func TestColumn(t *testing.T) {
 	if teams, err := table.Strings("Team"); err != nil || fmt.Sprint(teams) != "[B A B]" {
 		t.Errorf("Strings: got %v, %v", teams, err)
 	}
-	if got := table.Row(1)["minute"]; got != int64(9) || table.Row(3) != nil || table.Value(-1, "xg") != nil {
+	if got := table.Row(1)["minute"]; got != int64(9) {
 		t.Errorf("Row: got %v", got)
 	}
 }
@@ -200,11 +200,10 @@ func TestHeadAndTail(t *testing.T) {
 		{"none", table.Head(-1), nil, nil, "0 of 200,000 rows × 1"},
 		{"all", table, int64(0), int64(199_999), "10 of 200,000 rows × 1"},
 	} {
-		if got := c.t.Value(0, "value"); got != c.first {
-			t.Errorf("%s: first is %v, want %v", c.name, got, c.first)
-		}
-		if got := c.t.Value(c.t.Len()-1, "value"); got != c.last {
-			t.Errorf("%s: last is %v, want %v", c.name, got, c.last)
+		if n := c.t.Len(); (n > 0) != (c.first != nil) {
+			t.Errorf("%s: %d rows", c.name, n)
+		} else if n > 0 && (c.t.Value(0, "value") != c.first || c.t.Value(n-1, "value") != c.last) {
+			t.Errorf("%s: from %v to %v, want %v to %v", c.name, c.t.Value(0, "value"), c.t.Value(n-1, "value"), c.first, c.last)
 		}
 		if got := c.t.String(); !strings.HasSuffix(got, "\n"+c.caption) {
 			t.Errorf("%s: got %q, want caption %s", c.name, got, c.caption)
@@ -467,4 +466,61 @@ func ExampleOf() {
 	// Home  1.25
 	// Away  0.50
 	// 2 rows × 2 <nil>
+}
+
+// TestNoSuchValue: a name or a number that is mistaken is told, not taken for a missing value.
+func TestNoSuchValue(t *testing.T) {
+	table := of(t, []struct {
+		Club string
+		Goal float64
+	}{{"A", 1}, {"B", 2}})
+	for _, test := range []struct {
+		name string
+		ask  func()
+		want string
+	}{
+		{"column", func() { table.Value(0, "clb") }, `table: no column "clb"; there are Club, Goal`},
+		{"inside a filter", func() { table.Filter(func(row int) bool { return table.Value(row, "club") == "A" }) }, `table: no column "club"; there are Club, Goal`},
+		{"row", func() { table.Value(2, "Club") }, "table: no row 2; there are 2, counted from 0"},
+		{"row before the first", func() { table.Value(-1, "Club") }, "table: no row -1; there are 2, counted from 0"},
+		{"whole row", func() { table.Row(5) }, "table: no row 5; there are 2, counted from 0"},
+		{"row of none", func() { new(Table).Row(0) }, "table: no row 0; there are 0, counted from 0"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			defer func() {
+				if err, ok := recover().(error); !ok || err.Error() != test.want {
+					t.Errorf("got %v, want %s", err, test.want)
+				}
+			}()
+			test.ask()
+			t.Error("no panic")
+		})
+	}
+}
+
+// TestDescribeNaN: NaN is lacking, as in pandas, and a column of nothing else keeps it.
+func TestDescribeNaN(t *testing.T) {
+	d := of(t, []struct{ X, Y float64 }{{1, math.NaN()}, {math.NaN(), math.NaN()}, {3, math.NaN()}}).Describe()
+	for i, want := range []string{"2 1 2", "0 3 <nil>"} {
+		if got := fmt.Sprint(d.Value(i, "count"), d.Value(i, "missing"), d.Value(i, "mean")); got != want {
+			t.Errorf("count, missing and mean of column %d: got %s, want %s", i, got, want)
+		}
+	}
+	all := of(t, []struct{ X float64 }{{math.NaN()}})
+	if x, ok := all.Value(0, "X").(float64); !ok || !math.IsNaN(x) {
+		t.Errorf("got %v, want NaN", all.Value(0, "X"))
+	}
+}
+
+// TestMixedValuesShown: numbers among values of other kinds are shown with their decimals.
+func TestMixedValuesShown(t *testing.T) {
+	for _, test := range []struct {
+		value any
+		want  string
+	}{{43.95, "43.95"}, {1.0, "1"}, {0.1 + 0.2, "0.3"}, {1234567.125, "1234567.125"}, {1e-7, "1e-07"}, {math.NaN(), "NaN"}, {-2.5, "-2.5"}} {
+		d, ok := Render(map[string]any{"a": "text", "b": test.value})
+		if text := fmt.Sprint(d.Data["text/plain"]); !ok || !strings.Contains(text, "\nb    "+test.want+"\n") {
+			t.Errorf("%v is shown as %q", test.value, text)
+		}
+	}
 }
