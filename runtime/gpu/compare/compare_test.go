@@ -113,10 +113,17 @@ func TestComplete(t *testing.T) {
 	if err := r.Complete(folder); err != nil {
 		t.Fatal(err)
 	}
-	if row := r.grid().Rows[0]; row[4] != "3×" || row[5] != "12×" || !strings.Contains(r.String(), "Ratios: to the CPU beside that GPU, its own, 16 cores") {
+	if row := r.grid().Rows[0]; row[2] != "0.024 ms" || row[5] != "3×" || row[6] != "12×" || !strings.Contains(r.String(), "CPU there: its own, 16 cores, matrices by . The ratios compare the two there.") {
 		t.Errorf("got %q, want the ratios of the GPU's own machine, and that they are:\n%s", row, r)
 	}
-	if got := r.title(); !strings.Contains(got, "measured elsewhere") || strings.Contains(got, "times as fast") {
+	figure, err := r.Bars()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := figure.String(); !strings.Contains(got, "CPU: vector add 0.024") || !strings.Contains(got, "CPU: its own, 16 cores") {
+		t.Errorf("the GPU does not stand beside its own machine's CPU: %s", got)
+	}
+	if got := r.title(); got != "On another machine: the GPU is up to 3 times as fast (vector add)" {
 		t.Errorf("title: got %s", got)
 	}
 }

@@ -81,14 +81,16 @@ func (r *Result) String() string { return r.grid().Text() }
 
 func (r *Result) grid() grid.Grid {
 	kind := r.GPU.kind()
+	elsewhere := r.beside.Device != ""
 	g := grid.Grid{
 		Header: []string{"", "CPU", kind, kind + ", funcs", "CPU / " + kind, "CPU / funcs"},
 		Note:   kind + ": copies included; funcs: without them. CPU: " + r.CPU.String() + ". " + kind + ": " + r.GPU.String() + ".",
 	}
 	switch {
 	case r.GPU.Stored == "":
-	case r.beside.Device != "":
-		g.Note += " Ratios: to the CPU beside that GPU, " + r.beside.String() + "."
+	case elsewhere:
+		g.Header = []string{"", "CPU here", "CPU there", kind + " there", "its funcs", "CPU / " + kind, "CPU / funcs"}
+		g.Note += " CPU there: " + r.beside.String() + ". The ratios compare the two there."
 	default:
 		g.Note += " No ratios: the GPU's times are beside another machine's CPU."
 	}
@@ -100,8 +102,14 @@ func (r *Result) grid() grid.Grid {
 		if row.GPU != nil {
 			line[2], line[3] = brief(row.GPU.Whole), brief(row.GPU.Funcs)
 		}
-		if of := r.cpuOf(row); row.both() && of != nil {
+		if of := r.cpuOf(row); r.pair(row) {
 			line[4], line[5] = ratio(of.Whole, row.GPU.Whole), ratio(of.Whole, row.GPU.Funcs)
+		}
+		if elsewhere {
+			line = slices.Insert(line, 2, "")
+			if row.beside != nil {
+				line[2] = brief(row.beside.Whole)
+			}
 		}
 		g.Rows = append(g.Rows, line)
 	}
@@ -139,19 +147,24 @@ func threeDigits(x float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// Bars draws what each work took: on the CPU, and on the GPU with its copies and without. Where some works were measured on both, the
-// caption names those that were not.
+// Bars draws what each work took: on the CPU, and on the GPU with its copies and without. A GPU of another machine stands beside the CPU of
+// that machine, and the CPU of this one is left out; where that machine's CPU was not measured, the GPU is left out. Where some works were
+// measured on both, the caption names those that were not.
 func (r *Result) Bars() (*chart.Chart, error) {
 	kind := r.GPU.kind()
 	var names, lacking []string
 	var cpu, funcs, whole []float64
-	both := slices.ContainsFunc(r.Rows, Row.both)
+	both := slices.ContainsFunc(r.Rows, r.pair)
 	for _, row := range r.Rows {
-		if row.CPU == nil || both && !row.both() {
+		of := row.CPU
+		if both {
+			of = r.cpuOf(row)
+		}
+		if of == nil || both && !r.pair(row) {
 			lacking = append(lacking, row.Work+", "+row.Size)
 			continue
 		}
-		names, cpu = append(names, row.Work), append(cpu, inMilliseconds(row.CPU.Whole))
+		names, cpu = append(names, row.Work), append(cpu, inMilliseconds(of.Whole))
 		if both {
 			funcs, whole = append(funcs, inMilliseconds(row.GPU.Funcs)), append(whole, inMilliseconds(row.GPU.Whole))
 		}
@@ -161,41 +174,48 @@ func (r *Result) Bars() (*chart.Chart, error) {
 		subtitle += "; and of funcs only"
 		groups = append(groups, chart.Series{Name: kind, Y: whole}, chart.Series{Name: kind + ", funcs only", Y: funcs})
 	}
-	caption := "CPU: " + r.CPU.String() + ". " + kind + ": " + r.GPU.String() + "."
+	machine := r.CPU
+	if both && r.beside.Device != "" {
+		machine = r.beside
+	}
+	caption := "CPU: " + machine.String() + ". " + kind + ": " + r.GPU.String() + "."
 	if len(lacking) > 0 {
 		caption += " Not measured on both: " + strings.Join(lacking, "; ") + "."
 	}
 	return chart.Bars(names, groups, chart.Options{Title: r.title(), Subtitle: subtitle, Caption: caption})
 }
 
-// both tells whether a work was measured on both devices.
-func (r Row) both() bool { return r.CPU != nil && r.GPU != nil }
+// pair tells whether a work was measured on a GPU and on the CPU of the same machine.
+func (r *Result) pair(row Row) bool { return row.GPU != nil && r.cpuOf(row) != nil }
 
 // title says the finding.
 func (r *Result) title() string {
-	if r.GPU.Missing != "" || !slices.ContainsFunc(r.Rows, Row.both) {
+	if r.GPU.Missing != "" || !slices.ContainsFunc(r.Rows, r.pair) {
 		return "The CPU alone: there is no GPU to compare with"
 	}
 	if r.GPU.Emulated {
 		return "A CPU emulation of a GPU: its times say nothing"
 	}
+	where := ""
 	if r.GPU.Stored != "" {
-		return "The CPU of this machine; what the GPU took is measured elsewhere"
+		where = "On another machine: "
 	}
 	most, what := math.Inf(-1), ""
 	for _, row := range r.Rows {
-		if !row.both() {
+		if !r.pair(row) {
 			continue
 		}
-		if times := quotient(row.CPU.Whole, row.GPU.Whole); times > most {
+		if times := quotient(r.cpuOf(row).Whole, row.GPU.Whole); times > most {
 			most, what = times, row.Work
 		}
 	}
 	if most < 1 {
-		return "The CPU is faster at all of it"
+		return sentence(where + "the CPU is faster at all of it")
 	}
-	return fmt.Sprintf("The GPU is up to %s times as fast (%s)", threeDigits(most), what)
+	return sentence(fmt.Sprintf("%sthe GPU is up to %s times as fast (%s)", where, threeDigits(most), what))
 }
+
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // Save writes the result as JSON.
 func (r *Result) Save(path string) error {
