@@ -2,6 +2,7 @@ package lwp
 
 import (
 	"fmt"
+	"slices"
 
 	"cancha/ml/metric"
 	"cancha/runtime/grid"
@@ -19,7 +20,7 @@ type Scores struct {
 	RPS, LogLoss, Brier float64
 	ECE, ECELastTenth   float64 // class-wise, ten bins; of minutes 81 to 90
 	Accuracy, MacroF1   float64
-	Difference          metric.Interval // RPS less the best model's, 95 %, matches drawn; positive: that model is better
+	Difference          metric.Interval // RPS less that of the report's Best, 95 %, matches drawn; positive: Best is better
 	LogLossDifference   metric.Interval // the same of the log loss
 	Predictions         *Predictions
 	rps, logLoss        []float64 // of each row
@@ -28,14 +29,16 @@ type Scores struct {
 // Report compares models on the same later matches.
 type Report struct {
 	Models  []Scores // baselines first, then the models
-	Best    string   // the model with the least RPS: what differences refer to
+	Best    string   // what differences refer to: the model with the least RPS, or the one that Refer has named
 	later   *Matches
 	trained int
+	chosen  bool   // Refer has named Best
 	called  string // what the models are: forests, or of several kinds
 }
 
 // Evaluate fits the baselines on the training matches, lets them and the models predict the later ones, and compares.
-// It also writes each model's figures into its Info.Metrics. At least one model is needed.
+// It also writes each model's figures into its Info.Metrics. A baseline that is among the models by its name stands there alone. At least
+// one model is needed.
 func Evaluate(train, later *Matches, models ...*Model) (*Report, error) {
 	if len(models) == 0 || len(later.Matches) == 0 {
 		return nil, fmt.Errorf("lwp: %d models and %d later matches; an evaluation needs one of each", len(models), len(later.Matches))
@@ -46,11 +49,13 @@ func Evaluate(train, later *Matches, models ...*Model) (*Report, error) {
 	}
 	r := &Report{later: later, trained: len(train.Matches), called: "forest"}
 	for _, b := range baselines {
-		r.Models = append(r.Models, score(b.Predict(later)))
+		if !slices.ContainsFunc(models, func(m *Model) bool { return m.Name() == b.Name() }) {
+			r.Models = append(r.Models, score(b.Predict(later)))
+		}
 	}
 	best := len(r.Models)
 	for _, m := range models {
-		if m.Info.Kind != "" || m.Info.Target == Average {
+		if m.Info.Kind != "" || m.Info.Target == Average || m.Info.Target == Regression {
 			r.called = "model"
 		}
 		s := score(m.Predict(later))
@@ -60,13 +65,30 @@ func Evaluate(train, later *Matches, models ...*Model) (*Report, error) {
 			best = len(r.Models) - 1
 		}
 	}
-	r.Best = r.Models[best].Name
+	r.refer(&r.Models[best])
+	return r, nil
+}
+
+// refer has the differences refer to one of the models.
+func (r *Report) refer(best *Scores) {
+	r.Best = best.Name
 	for i := range r.Models {
 		s := &r.Models[i]
-		s.Difference = metric.Paired(s.rps, r.Models[best].rps, later.Groups(), resamples, 1)
-		s.LogLossDifference = metric.Paired(s.logLoss, r.Models[best].logLoss, later.Groups(), resamples, 1)
+		s.Difference = metric.Paired(s.rps, best.rps, r.later.Groups(), resamples, 1)
+		s.LogLossDifference = metric.Paired(s.logLoss, best.logLoss, r.later.Groups(), resamples, 1)
 	}
-	return r, nil
+}
+
+// Refer has the report refer to the model of this name, which was chosen without the later matches (see [Choose]), and no longer to the one
+// that is best on them: that one owes a part of it to chance.
+func (r *Report) Refer(name string) error {
+	s, err := r.Find(name)
+	if err != nil {
+		return err
+	}
+	r.refer(s)
+	r.chosen = true
+	return nil
 }
 
 // fitBaselines fits what a forest has to beat.
@@ -182,6 +204,9 @@ func (r *Report) figures() grid.Grid {
 		Header:  []string{"model", "RPS", "log loss", "Brier", "ECE", "ECE 81–90", "accuracy", "macro F1"},
 		Note:    "RPS, log loss, Brier, ECE: less is better. Best " + r.called + " by RPS, baselines apart: " + r.Best + ".",
 	}
+	if r.chosen {
+		g.Note = "RPS, log loss, Brier, ECE: less is better. Chosen inside the training matches: " + r.Best + "."
+	}
 	for _, s := range r.Models {
 		g.Rows = append(g.Rows, []string{s.Name, four(s.RPS), four(s.LogLoss), four(s.Brier), three(s.ECE), three(s.ECELastTenth), three(s.Accuracy), three(s.MacroF1)})
 	}
@@ -189,10 +214,14 @@ func (r *Report) figures() grid.Grid {
 }
 
 func (r *Report) differences() grid.Grid {
+	which := "best " + r.called
+	if r.chosen {
+		which = "chosen model"
+	}
 	g := grid.Grid{
-		Caption: "Less the figures of the best " + r.called + ", with 95 % intervals",
+		Caption: "How much worse than the " + which + ", with 95 % intervals",
 		Header:  []string{"model", "RPS", "log loss"},
-		Note:    "Above 0 the best " + r.called + " is better. The intervals draw whole matches.",
+		Note:    "Above 0 the " + which + " is better. The intervals draw whole matches.",
 	}
 	for _, s := range r.Models {
 		if s.Name != r.Best {

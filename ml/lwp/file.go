@@ -20,13 +20,15 @@ import (
 // calibrated, by the regression under meta "calibration". An average's regressions stand as meta "poisson" and the array "poisson.coefficient" (float64, one regression
 // after another). What the ratings know of strengths stands in "ratings.strengths" (float64, a team's one after another), "ratings.seen" (int32,
 // the day of its last match) and meta "levels"; files of
-// older programs have none.
+// older programs have none. Version 5 is a regression alone: meta "regression" and the array "poisson.coefficient".
 const (
 	fileKind       = "lwp"
 	forestVersion  = 3 // of forests
 	otherVersion   = 2 // of what learned in a forest's place
 	averageVersion = 4
-	fileVersion    = averageVersion // the newest
+	// of a regression without a forest
+	regressionVersion = 5
+	fileVersion       = regressionVersion // the newest
 )
 
 // averages are the parts of Ratings that belong to no team.
@@ -43,6 +45,9 @@ func (m *Model) Save(path string) error {
 	}
 	if m.Info.Target == Average || m.Info.Calibrated {
 		f.Version = averageVersion
+	}
+	if m.Info.Target == Regression {
+		f.Version = regressionVersion
 	}
 	if err := m.store(f); err != nil {
 		return fmt.Errorf("lwp: save model: %w", err)
@@ -89,7 +94,7 @@ func (r *Ratings) store(f *modelfile.File) error {
 	return r.storeStrengths(f)
 }
 
-// Open reads a model of a forest that Save wrote. The errors of package modelfile tell a file that is cut short, damaged, of another
+// Open reads a model that Save wrote: of a forest, of an average or of a regression. The errors of package modelfile tell a file that is cut short, damaged, of another
 // kind or newer than this program; each names the file and says what to do.
 func Open(path string) (*Model, error) {
 	return open(path, "", func(file *modelfile.File, prefix string) (Classifier, error) {
@@ -149,6 +154,8 @@ func loadEstimator(f *modelfile.File, i Info, load func(file *modelfile.File, pr
 		return remaining{r}, err
 	case Average:
 		return loadAverage(f, i)
+	case Regression:
+		return loadRegression(f)
 	}
 	return nil, fmt.Errorf("target %q: %w", i.Target, modelfile.ErrDamaged)
 }

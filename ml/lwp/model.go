@@ -22,11 +22,12 @@ const (
 	Outcome        Target = "outcome"
 	RemainingGoals Target = "remaining-goals"
 	Average        Target = "average" // what Poisson regressions of remaining goals miss, averaged with them
+	Regression     Target = "poisson" // no forest: the Poisson regression of FitRatedPoisson
 )
 
 // Config says how a model is trained.
 type Config struct {
-	Name   string // in tables; empty: "forest, " and the target, or "average of Poisson and forest"
+	Name   string // in tables; empty: "forest, " and the target, "average of Poisson and forest" or "Poisson + xG + ratings"
 	Target Target // empty: RemainingGoals
 	// Calibrate puts the probabilities of a forest of outcomes right on matches that it has not seen; it costs four more forests. The
 	// others are calibrated as they are: for them it is an error.
@@ -34,7 +35,8 @@ type Config struct {
 	// Forest is the forest's own configuration. What is left 0: 100 trees; leaves of at least a 200th of the rows; the square root of
 	// the number of columns. Rows are always drawn by whole matches, whatever ByGroup says; on a Trainer, which knows no groups, row by
 	// row. With Calibrate its Trainer grows all five forests, for a calibration must see forests like the one that it puts right. An
-	// Average is fitted here: it is made of many small fits, and with a Trainer it is an error.
+	// Average is fitted here: it is made of many small fits, and with a Trainer it is an error. So it is for a Regression, which has no forest
+	// and does not look at the rest.
 	Forest forest.Config
 }
 
@@ -43,8 +45,8 @@ func (c Config) normalize(rows int) (Config, error) {
 	if c.Target == "" {
 		c.Target = RemainingGoals
 	}
-	if c.Target != Outcome && c.Target != RemainingGoals && c.Target != Average {
-		return c, fmt.Errorf("lwp: target %q is not %q, %q or %q", c.Target, Outcome, RemainingGoals, Average)
+	if !slices.Contains([]Target{Outcome, RemainingGoals, Average, Regression}, c.Target) {
+		return c, fmt.Errorf("lwp: target %q is not %q, %q, %q or %q", c.Target, Outcome, RemainingGoals, Average, Regression)
 	}
 	if c.Calibrate && c.Target != Outcome {
 		return c, fmt.Errorf("lwp: Calibrate on target %q; only a forest of target %q is calibrated", c.Target, Outcome)
@@ -52,14 +54,11 @@ func (c Config) normalize(rows int) (Config, error) {
 	if c.Target == Average && c.Forest.Trainer != nil {
 		return c, fmt.Errorf("lwp: target %q with a Trainer (%s): it is many small fits beside regressions; leave Trainer out, or choose %q or %q", Average, c.Forest.Trainer, Outcome, RemainingGoals)
 	}
-	if c.Name == "" && c.Target == Average {
-		c.Name = "average of Poisson and forest"
+	if c.Target == Regression && c.Forest.Trainer != nil {
+		return c, fmt.Errorf("lwp: target %q with a Trainer (%s): a regression has no forest to grow there; leave Trainer out", Regression, c.Forest.Trainer)
 	}
 	if c.Name == "" {
-		c.Name = "forest, " + string(c.Target)
-		if c.Calibrate {
-			c.Name += ", calibrated"
-		}
+		c.Name = c.usualName()
 	}
 	if c.Target != Average { // which fits forests of several sizes
 		c.Forest.MinSamplesLeaf = leaves(c.Forest, rows)
@@ -69,6 +68,18 @@ func (c Config) normalize(rows int) (Config, error) {
 	}
 	c.Forest.ByGroup = !c.Forest.NoBootstrap && c.Forest.Trainer == nil
 	return c, nil
+}
+
+func (c Config) usualName() string {
+	switch {
+	case c.Target == Average:
+		return "average of Poisson and forest"
+	case c.Target == Regression:
+		return rated().name
+	case c.Calibrate:
+		return "forest, " + string(c.Target) + ", calibrated"
+	}
+	return "forest, " + string(c.Target)
 }
 
 // leaves is the least number of rows in a leaf: as told, or a 200th of all.
@@ -127,7 +138,10 @@ func Fit(ctx context.Context, train *Matches, c Config) (*Model, error) {
 		return nil, fmt.Errorf("lwp: train on %s: %w", c.Target, err)
 	}
 	m.Info = newInfo(train, c.Name, c.Target, rows)
-	m.Info.Trees, m.Info.Seed, m.Info.Calibrated = m.trees(), c.Forest.Seed, c.Calibrate
+	m.Info.Trees, m.Info.Calibrated = m.trees(), c.Calibrate
+	if c.Target != Regression {
+		m.Info.Seed = c.Forest.Seed
+	}
 	if t := c.Forest.Trainer; t != nil {
 		m.Info.Place = t.String()
 	}
@@ -147,6 +161,8 @@ func learn(ctx context.Context, train *Matches, c Config) (stored, error) {
 		return outcomes{trees{f}, ""}, err
 	case c.Target == Average:
 		return fitAverage(ctx, train, c.Forest)
+	case c.Target == Regression:
+		return fitRegression(train)
 	}
 	f, err := forest.FitRegressor(ctx, GoalsDataset(train), c.Forest)
 	return remaining{f}, err
@@ -282,6 +298,9 @@ func (m *Model) MIMEBundle() map[string]any {
 	if i.Kind != "" {
 		learned = []string{"learned by a", i.Kind}
 	}
+	if i.Target == Regression {
+		learned = []string{"learned by a", "Poisson regression"}
+	}
 	if i.ForestWeight != nil {
 		learned[1] += fmt.Sprintf("; the forest's weight is %g", *i.ForestWeight)
 	}
@@ -297,7 +316,7 @@ func (m *Model) MIMEBundle() map[string]any {
 		g.Rows = append(g.Rows, []string{"forest grown on", i.Place})
 	}
 	if rps, ok := i.Metrics["rps"]; ok {
-		g.Rows = append(g.Rows, []string{"RPS on later matches", fmt.Sprintf("%.4f", rps)})
+		g.Rows = append(g.Rows, []string{"RPS, log loss on later matches", four(rps) + ", " + four(i.Metrics["log_loss"])})
 	}
 	return g.MIMEBundle()
 }
