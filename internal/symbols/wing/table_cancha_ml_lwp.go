@@ -14,6 +14,7 @@ var table_cancha_ml_lwp = listing.Package{
 	Name: "lwp",
 	Values: []listing.Symbol{
 		{"Average", lwp.Average},
+		{"Choose", lwp.Choose},
 		{"Classes", lwp.Classes},
 		{"Evaluate", lwp.Evaluate},
 		{"Fit", lwp.Fit},
@@ -35,6 +36,7 @@ var table_cancha_ml_lwp = listing.Package{
 		{"Outcome", lwp.Outcome},
 		{"OutcomeDataset", lwp.OutcomeDataset},
 		{"OutcomeDatasetOn", lwp.OutcomeDatasetOn},
+		{"Regression", lwp.Regression},
 		{"RemainingGoals", lwp.RemainingGoals},
 	},
 	Constants: []listing.Literal{
@@ -45,11 +47,13 @@ var table_cancha_ml_lwp = listing.Package{
 	Types: []listing.Symbol{
 		{"Band", (*lwp.Band)(nil)},
 		{"BandConfig", (*lwp.BandConfig)(nil)},
+		{"Choice", (*lwp.Choice)(nil)},
 		{"Classifier", (*lwp.Classifier)(nil)},
 		{"Config", (*lwp.Config)(nil)},
 		{"Curve", (*lwp.Curve)(nil)},
 		{"Frequencies", (*lwp.Frequencies)(nil)},
 		{"Info", (*lwp.Info)(nil)},
+		{"Learner", (*lwp.Learner)(nil)},
 		{"Live", (*lwp.Live)(nil)},
 		{"Logistic", (*lwp.Logistic)(nil)},
 		{"Mark", (*lwp.Mark)(nil)},
@@ -74,6 +78,7 @@ var table_cancha_ml_lwp = listing.Package{
 		{"State", (*lwp.State)(nil)},
 		{"Strength", (*lwp.Strength)(nil)},
 		{"Target", (*lwp.Target)(nil)},
+		{"Trial", (*lwp.Trial)(nil)},
 	},
 	Wrappers: []listing.Symbol{
 		{"Classifier", (*_cancha_ml_lwp_Classifier)(nil)},
