@@ -1,6 +1,7 @@
 package notebook
 
 import (
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/constant"
@@ -20,10 +21,36 @@ const (
 )
 
 // SetParameters puts a cell after the one tagged "parameters" that gives variables declared there other values; a cell put
-// in before is replaced. A value is text: for a parameter whose default is a string it is taken as it is, for any other it
-// must be a Go expression, and of the default's kind where that is a number or a truth value. A name that the cell does not
-// declare is an error that lists those it does.
+// in before is replaced. It is the door of whoever runs the notebook as themselves: a value is text, taken as it is for a
+// parameter whose default is a string, and a Go expression for any other, of the default's kind where that is a number or a
+// truth value. What comes from somebody else goes through SetData. A name that the cell does not declare is an error that
+// lists those it does.
 func (n *Notebook) SetParameters(values map[string]string) error {
+	return set(n, values, parameter.expression)
+}
+
+// SetData puts a cell in as SetParameters does, with values that somebody else has sent: a JSON object, or nothing. Each value
+// is written as a literal of the type that the parameters cell declares, and nothing of it becomes code:
+//
+//   - a text for strings, true or false for bool, a number for the kinds of numbers; a whole one, in range, for integers
+//   - a text such as "90s" for time.Duration
+//   - a list for slices and arrays; an object for maps whose keys are texts or integers, and for structs, whose fields go by
+//     their json tag or else by their name
+//   - null for what can be nil
+//   - for any, what encoding/json makes of it
+//
+// A value that does not fit is an error that names the parameter, what it wants and what came. So is a parameter whose type the
+// cell alone does not tell, such as n := f().
+func (n *Notebook) SetData(object json.RawMessage) error {
+	values, err := fields(object)
+	if err != nil {
+		return fmt.Errorf("parameters: %w", err)
+	}
+	return set(n, values, parameter.literal)
+}
+
+// set puts in the cell that gives parameters the values that source writes.
+func set[V any](n *Notebook, values map[string]V, source func(parameter, V) (string, error)) error {
 	if len(values) == 0 {
 		return nil
 	}
@@ -31,72 +58,132 @@ func (n *Notebook) SetParameters(values map[string]string) error {
 	if at < 0 {
 		return fmt.Errorf("the notebook has no cell tagged %q to set parameters in", tagParameters)
 	}
-	declared, err := defaults(n.Cells[at].Source)
+	declared, err := declarations(n.Cells[at].Source)
 	if err != nil {
 		return err
 	}
-	source, err := assignments(declared, values)
+	text, err := assignments(declared, values, source)
 	if err != nil {
 		return err
 	}
 	n.Cells = slices.DeleteFunc(n.Cells, func(c *Cell) bool { return c.Tagged(tagInjected) })
 	at = slices.IndexFunc(n.Cells, func(c *Cell) bool { return c.Tagged(tagParameters) })
-	n.Cells = slices.Insert(n.Cells, at+1, NewCode(tagInjected, source, tagInjected))
+	n.Cells = slices.Insert(n.Cells, at+1, NewCode(tagInjected, text, tagInjected))
 	return nil
+}
+
+// assignments is the source that sets the values, in the order of the declarations.
+func assignments[V any](declared []parameter, values map[string]V, source func(parameter, V) (string, error)) (string, error) {
+	lines := []string{"// Parameters"}
+	var names []string
+	for _, p := range declared {
+		names = append(names, p.name)
+		value, ok := values[p.name]
+		if !ok {
+			continue
+		}
+		if p.constant {
+			return "", fmt.Errorf("parameter %s is a constant: declare it as a variable to set it", p.name)
+		}
+		text, err := source(p, value)
+		if err != nil {
+			return "", err
+		}
+		lines = append(lines, p.name+" = "+text)
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !slices.Contains(names, name) {
+			return "", fmt.Errorf("the notebook has no parameter %.100q; it has %s", name, strings.Join(names, ", "))
+		}
+	}
+	return strings.Join(lines, "\n"), nil
 }
 
 // parameter is one variable of the parameters cell.
 type parameter struct {
 	name     string
-	shown    string        // its default as the cell has it; "" where it has none
-	kind     constant.Kind // of the default; Unknown where only the kernel can tell
-	whole    bool          // of numbers: an integer
+	shown    string     // its default as the cell has it; "" where it has none
+	declared types.Type // nil: the cell alone does not tell
 	constant bool
 }
 
-// defaults finds what a parameters cell declares.
-func defaults(source string) ([]parameter, error) {
-	const head = "package p\nfunc _() {\n//line :1:1\n"
-	file, err := parser.ParseFile(token.NewFileSet(), "", head+source+"\n}", parser.SkipObjectResolution)
-	if err != nil {
-		return nil, fmt.Errorf("the parameters cell, line %w", err)
+// declarations finds what a parameters cell declares, outside of its blocks.
+func declarations(source string) ([]parameter, error) {
+	const imports = "package p\nimport \"time\"\n" // the one package that a default is often made with
+	found, err := declarationsIn(imports+"func _() {\n//line :1:1\n", source, "\n}")
+	if err == nil {
+		return found, nil
 	}
+	if found, whole := declarationsIn(imports+"//line :1:1\n", source, ""); whole == nil { // it has imports, or functions
+		return found, nil
+	}
+	if found, whole := declarationsIn("package p\n//line :1:1\n", source, ""); whole == nil {
+		return found, nil
+	}
+	return nil, fmt.Errorf("the parameters cell, line %w", err)
+}
+
+// declarationsIn finds them with a head and a tail that make a file of the cell.
+func declarationsIn(head, source, tail string) (found []parameter, err error) {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "", head+source+tail, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	about := types.Info{Defs: map[*ast.Ident]types.Object{}}
+	checker := types.Config{Importer: onlyTime{}, Error: func(error) {}} // names of earlier cells are not known here
+	_, _ = checker.Check("p", files, []*ast.File{file}, &about)
 	text := func(e ast.Expr) string { return source[int(e.Pos())-1-len(head) : int(e.End())-1-len(head)] }
-	var found []parameter
-	ast.Inspect(file, func(n ast.Node) bool {
-		switch n := n.(type) {
+	add := func(constant bool, id *ast.Ident, values []ast.Expr, i int) {
+		object := about.Defs[id]
+		if id.Name == "_" || object == nil { // declared before
+			return
+		}
+		found = append(found, parameter{name: id.Name, shown: valueOf(values, i, text), declared: known(object.Type()), constant: constant})
+	}
+	for _, s := range statements(file) {
+		switch s := s.(type) {
 		case *ast.AssignStmt:
-			for i, l := range n.Lhs {
-				if id, ok := l.(*ast.Ident); ok && n.Tok == token.DEFINE {
-					found = append(found, newParameter(id.Name, valueOf(n.Rhs, i, text), ""))
+			for i, l := range s.Lhs {
+				if id, ok := l.(*ast.Ident); ok && s.Tok == token.DEFINE {
+					add(false, id, s.Rhs, i)
 				}
 			}
-		case *ast.GenDecl:
-			for _, s := range n.Specs {
-				found = append(found, declared(s, n.Tok == token.CONST, text)...)
-			}
+		case *ast.DeclStmt:
+			eachName(s.Decl, add)
 		}
-		return true
-	})
+	}
 	return found, nil
 }
 
-// declared is what a line of a var or const declaration declares.
-func declared(s ast.Spec, constant bool, text func(ast.Expr) string) (found []parameter) {
-	v, ok := s.(*ast.ValueSpec)
+// statements are those of a cell, whether its file has them in a function or is the cell itself.
+func statements(file *ast.File) (all []ast.Stmt) {
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Name.Name == "_" && d.Body != nil {
+				all = append(all, d.Body.List...)
+			}
+		case *ast.GenDecl:
+			all = append(all, &ast.DeclStmt{Decl: d})
+		}
+	}
+	return all
+}
+
+// eachName does something with each variable and constant of a declaration.
+func eachName(d ast.Decl, do func(constant bool, id *ast.Ident, values []ast.Expr, i int)) {
+	general, ok := d.(*ast.GenDecl)
 	if !ok {
-		return nil
+		return
 	}
-	kind := ""
-	if id, ok := v.Type.(*ast.Ident); ok {
-		kind = id.Name
+	for _, s := range general.Specs {
+		if v, ok := s.(*ast.ValueSpec); ok {
+			for i, id := range v.Names {
+				do(general.Tok == token.CONST, id, v.Values, i)
+			}
+		}
 	}
-	for i, id := range v.Names {
-		p := newParameter(id.Name, valueOf(v.Values, i, text), kind)
-		p.constant = constant
-		found = append(found, p)
-	}
-	return found
 }
 
 func valueOf(values []ast.Expr, i int, text func(ast.Expr) string) string {
@@ -106,70 +193,69 @@ func valueOf(values []ast.Expr, i int, text func(ast.Expr) string) string {
 	return ""
 }
 
-// newParameter finds the kind of a default from itself, or as a value of the type that stands before it.
-func newParameter(name, value, typeName string) parameter {
-	p := parameter{name: name, shown: value}
-	source := value
-	switch {
-	case typeName == "string" && value == "":
-		source = `""`
-	case typeName == "bool" && value == "":
-		source = "false"
-	case typeName != "" && value == "":
-		source = typeName + "(0)"
-	case typeName != "":
-		source = typeName + "(" + value + ")"
+// known is a type, or nil where the checker has found none.
+func known(t types.Type) types.Type {
+	if t == nil || types.Unalias(t) == types.Typ[types.Invalid] {
+		return nil
 	}
-	tv, err := types.Eval(token.NewFileSet(), nil, token.NoPos, source)
-	if err != nil || tv.Value == nil {
-		return p
-	}
-	p.kind = tv.Value.Kind()
-	if b, ok := tv.Type.Underlying().(*types.Basic); ok {
-		p.whole = b.Info()&types.IsInteger != 0
-	}
-	return p
+	return t
 }
 
-// check returns why a value cannot be the parameter's, as far as this can be told without running the notebook.
-func (p parameter) check(value string) error {
-	if p.constant {
-		return fmt.Errorf("parameter %s is a constant: declare it as a variable to set it", p.name)
+// kind is that of the parameter's values where it is one of Go's own types, and whole whether they are integers.
+func (p parameter) kind() (k constant.Kind, whole bool) {
+	b, ok := p.declared.(*types.Basic)
+	switch {
+	case !ok:
+		return constant.Unknown, false
+	case b.Info()&types.IsString != 0:
+		return constant.String, false
+	case b.Info()&types.IsBoolean != 0:
+		return constant.Bool, false
+	case b.Info()&types.IsInteger != 0:
+		return constant.Int, true
+	case b.Info()&types.IsNumeric != 0:
+		return constant.Float, false
 	}
-	if p.kind == constant.String {
-		return nil
+	return constant.Unknown, false
+}
+
+// expression is the source of a value that a person has given, or why it cannot be the parameter's, as far as this can be told without running the notebook.
+func (p parameter) expression(value string) (string, error) {
+	kind, whole := p.kind()
+	if kind == constant.String {
+		return strconv.Quote(value), nil
 	}
 	expr, err := parser.ParseExpr(value)
 	if err != nil {
-		return fmt.Errorf("parameter %s: %q is not a Go expression; %s", p.name, value, p.hint())
+		return "", fmt.Errorf("parameter %s: %q is not a Go expression; %s", p.name, value, p.hint())
 	}
 	tv, err := types.Eval(token.NewFileSet(), nil, token.NoPos, value)
 	_, name := expr.(*ast.Ident)
 	switch {
-	case p.kind == constant.Unknown, err != nil && !name, err == nil && tv.Value == nil:
-		return nil // it may use what the notebook has imported
-	case err != nil, !p.takes(tv.Value):
-		return fmt.Errorf("parameter %s: %s is not %s; %s", p.name, value, p.what(), p.hint())
+	case kind == constant.Unknown, err != nil && !name, err == nil && tv.Value == nil:
+		return value, nil // it may use what the notebook has imported
+	case err != nil, !takes(kind, whole, tv.Value):
+		return "", fmt.Errorf("parameter %s: %s is not %s; %s", p.name, value, what(kind, whole), p.hint())
 	}
-	return nil
+	return value, nil
 }
 
-func (p parameter) takes(v constant.Value) bool {
+func takes(kind constant.Kind, whole bool, v constant.Value) bool {
 	switch {
-	case p.kind == constant.Bool:
+	case kind == constant.Bool:
 		return v.Kind() == constant.Bool
-	case p.whole:
+	case whole:
 		return constant.ToInt(v).Kind() == constant.Int
 	default:
 		return constant.ToComplex(v).Kind() == constant.Complex
 	}
 }
 
-func (p parameter) what() string {
+func what(kind constant.Kind, whole bool) string {
 	switch {
-	case p.kind == constant.Bool:
+	case kind == constant.Bool:
 		return "true or false"
-	case p.whole:
+	case whole:
 		return "a whole number"
 	default:
 		return "a number"
@@ -183,28 +269,20 @@ func (p parameter) hint() string {
 	return "its default is " + p.shown
 }
 
-// assignments is the source that sets the values, in the order of the declarations.
-func assignments(declared []parameter, values map[string]string) (string, error) {
-	lines := []string{"// Parameters"}
-	var names []string
-	for _, p := range declared {
-		names = append(names, p.name)
-		value, ok := values[p.name]
-		if !ok {
-			continue
-		}
-		if err := p.check(value); err != nil {
-			return "", err
-		}
-		if p.kind == constant.String {
-			value = strconv.Quote(value)
-		}
-		lines = append(lines, p.name+" = "+value)
+// onlyTime imports what of package time makes durations: the rest of the world is the kernel's to know.
+type onlyTime struct{}
+
+func (onlyTime) Import(path string) (*types.Package, error) {
+	if path != "time" {
+		return nil, fmt.Errorf("%q is not looked into", path)
 	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if !slices.Contains(names, name) {
-			return "", fmt.Errorf("the notebook has no parameter %q; it has %s", name, strings.Join(names, ", "))
-		}
+	p := types.NewPackage("time", "time")
+	name := types.NewTypeName(token.NoPos, p, "Duration", nil)
+	duration := types.NewNamed(name, types.Typ[types.Int64], nil)
+	p.Scope().Insert(name)
+	for unit, length := range map[string]int64{"Nanosecond": 1, "Microsecond": 1e3, "Millisecond": 1e6, "Second": 1e9, "Minute": 60e9, "Hour": 3600e9} {
+		p.Scope().Insert(types.NewConst(token.NoPos, p, unit, duration, constant.MakeInt64(length)))
 	}
-	return strings.Join(lines, "\n"), nil
+	p.MarkComplete()
+	return p, nil
 }
