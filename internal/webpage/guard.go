@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -22,7 +23,7 @@ const tokenParameter = "token"
 //     proxy's header needs the token, too. A proxy or a port forwarder that adds none lets everybody in whom it lets through.
 //   - A page of another origin is told by Sec-Fetch-Site and Origin.
 type Guard struct {
-	Local   bool // it listens on loopback: its names need no token
+	Local   bool // it listens on loopback, and its names need no token there
 	token   string
 	origins *http.CrossOriginProtection
 }
@@ -31,6 +32,11 @@ type Guard struct {
 // to be empty.
 func NewGuard(host, token string) *Guard {
 	return &Guard{isLoopback(host), token, http.NewCrossOriginProtection()}
+}
+
+// NewStrictGuard is that of a page whose every request needs the token, wherever it listens: each account of a machine reaches its loopback.
+func NewStrictGuard(token string) *Guard {
+	return &Guard{false, token, http.NewCrossOriginProtection()}
 }
 
 func isLoopback(host string) bool {
@@ -44,8 +50,16 @@ func (g *Guard) Knows(r *http.Request) bool {
 	if g.Local && isLoopback(hostOf(r.Host)) && !proxied(r.Header) {
 		return true
 	}
-	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return g.inAddress(r) || Same(bearer, g.token)
+	return g.inAddress(r) || Same(bearer(r.Header.Get("Authorization")), g.token)
+}
+
+// bearer is the token of an Authorization header, whose scheme is of any case (RFC 9110, section 11.1); "": it has another scheme, or none.
+func bearer(header string) string {
+	scheme, token, _ := strings.Cut(header, " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimLeft(token, " ")
 }
 
 func (g *Guard) inAddress(r *http.Request) bool {
@@ -84,12 +98,27 @@ func proxied(h http.Header) bool {
 	return false
 }
 
-// hostOf is a host without its port.
+// hostOf is the whole of a Host header without its port; "": it is none. What stands behind a colon is a port only where it is a number: of localhost:80.evil.example
+// nothing is localhost.
 func hostOf(hostport string) string {
-	if host, _, err := net.SplitHostPort(hostport); err == nil {
-		return host
+	host, port := hostport, ""
+	if i := strings.LastIndexByte(hostport, ':'); i >= 0 && !strings.HasSuffix(hostport, "]") {
+		host, port = hostport[:i], hostport[i+1:]
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return ""
+		}
 	}
-	return strings.Trim(hostport, "[]")
+	if inner, is := strings.CutPrefix(host, "["); is {
+		inner, is = strings.CutSuffix(inner, "]")
+		if !is || !strings.Contains(inner, ":") {
+			return ""
+		}
+		return inner
+	}
+	if strings.Contains(host, ":") { // an address of IPv6 stands in brackets
+		return ""
+	}
+	return host
 }
 
 // Same compares secrets in a time that tells nothing of them.

@@ -30,6 +30,9 @@ func TestGuard(t *testing.T) {
 		{"another name with the token", "http://hub.example/" + beyond.Query(), nil, true, true, false},
 		{"a token as a scraper has it", "http://hub.example/", []string{"Authorization", "Bearer " + token}, true, true, false},
 		{"no token", "http://hub.example/?token=", []string{"Authorization", "Bearer "}, false, false, false},
+		{"a token whose scheme is of another case", "http://hub.example/", []string{"Authorization", "bearer  " + token}, true, true, false},
+		{"a token without a scheme", "http://hub.example/", []string{"Authorization", token}, false, false, false},
+		{"a token of another scheme", "http://hub.example/", []string{"Authorization", "Basic " + token}, false, false, false},
 		{"a proxy", "http://127.0.0.1:8000/", []string{"X-Forwarded-Proto", "https"}, false, false, false},
 		{"a page behind a proxy that rewrites the name", "http://127.0.0.1:8000/" + beyond.Query(), []string{"X-Forwarded-Host", "hub.example", "Origin", "https://hub.example", "Sec-Fetch-Site", "same-origin"}, true, true, false},
 		{"another origin", "http://127.0.0.1:8000/", []string{"Origin", "http://127.0.0.1:8888"}, true, false, true},
@@ -45,6 +48,27 @@ func TestGuard(t *testing.T) {
 		}
 		if got, has := beyond.QueryOf(r), strings.Contains(c.address, beyond.Query()); (got != "") != has || has && got != beyond.Query() {
 			t.Errorf("%s: links get %q", c.name, got)
+		}
+	}
+}
+
+// TestHosts: what a Host header says is loopback as a whole or not at all.
+func TestHosts(t *testing.T) {
+	local := webpage.NewGuard("127.0.0.1", "0123456789abcdef")
+	for host, want := range map[string]bool{
+		"localhost": true, "LocalHost:8000": true, "127.0.0.1": true, "127.0.0.1:80": true, "127.8.9.10:80": true, "[::1]": true, "[::1]:8000": true,
+		"localhost:18000.evil.com": false, "localhost:evil.com": false, "localhost:80:evil.com": false, "127.0.0.1:80.evil.com": false, "[::1]:80.evil.com": false, "[::1].evil.com": false,
+		"[::1]evil.com:80": false, "localhost:": false, "localhost:99999": false, "localhost:+80": false, "localhost:-1": false, "localhost:80 ": false, "localhost@evil.com": false,
+		"localhost:80@evil.com": false, "localhost.evil.com": false, "evil.localhost": false, "localhost.": false, "127.1": false, "2130706433": false, "0x7f.1": false, "::1": false, "[[::1]]": false,
+		"[127.0.0.1]": false, "[localhost]": false, "127.0.0.1]": false, "[::1": false, "[]": false, ":8000": false, "": false, "0.0.0.0:8000": false, "[::]:8000": false, "evil.com:80": false,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1/", nil)
+		r.Host = host
+		if got := local.Knows(r); got != want {
+			t.Errorf("%q: known %v, want %v", host, got, want)
+		}
+		if webpage.NewStrictGuard("0123456789abcdef").Knows(r) {
+			t.Errorf("%q: known without the token", host)
 		}
 	}
 }
