@@ -33,11 +33,11 @@ func serving(t *testing.T) (*Server, *Remote) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Serve(b, "127.0.0.1:0", "secret")
+	s, err := Serve(b, "127.0.0.1:0", "0123456789secret")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Dial(t.Context(), s.Address(), "secret")
+	r, err := Dial(t.Context(), s.Address(), "0123456789secret")
 	if err == nil {
 		_, err = r.Declare(t.Context(), queue.Spec{Name: "q"})
 	}
@@ -55,7 +55,7 @@ func serving(t *testing.T) (*Server, *Remote) {
 // TestToken: neither side goes on with one that has another token, and what somebody else listens at is named so.
 func TestToken(t *testing.T) {
 	s, r := serving(t)
-	for _, token := range []string{"Secret", "secret ", "x"} {
+	for _, token := range []string{"0123456789Secret", "0123456789secret ", "x"} {
 		if _, err := Dial(t.Context(), s.Address(), token); !errors.Is(err, ErrToken) {
 			t.Errorf("%q: got %v, want ErrToken", token, err)
 		}
@@ -64,7 +64,7 @@ func TestToken(t *testing.T) {
 		t.Errorf("no token: %v", err)
 	}
 	for _, says := range []string{"HTTP/1.1 400 Bad Request\r\n\r\n", "\x00\x00\x00\x02{}", ""} {
-		if _, err := Dial(t.Context(), listens(t, says), "secret"); err == nil || says != "" && !errors.Is(err, errNoBroker) {
+		if _, err := Dial(t.Context(), listens(t, says), "0123456789secret"); err == nil || says != "" && !errors.Is(err, errNoBroker) {
 			t.Errorf("what says %q: %v", says, err)
 		}
 	}
@@ -117,7 +117,7 @@ func TestPassedOn(t *testing.T) {
 		go func() { _, _ = io.Copy(to, conn); _ = to.Close() }()
 		_, _ = io.Copy(conn, to)
 	}()
-	if _, err := Dial(t.Context(), l.Addr().String(), "secret"); !errors.Is(err, ErrToken) {
+	if _, err := Dial(t.Context(), l.Addr().String(), "0123456789secret"); !errors.Is(err, ErrToken) {
 		t.Errorf("got %v, want ErrToken", err)
 	}
 	<-done
@@ -126,7 +126,7 @@ func TestPassedOn(t *testing.T) {
 // TestHostile: a peer that says what nobody says loses its connection, or gets an error; the others go on.
 func TestHostile(t *testing.T) {
 	s, r := serving(t)
-	greet := func(conn net.Conn) error { return greetServer(conn, "secret") }
+	greet := func(conn net.Conn) error { return greetServer(conn, "0123456789secret") }
 	for name, test := range map[string]struct {
 		greet func(net.Conn) error
 		says  []byte
@@ -232,7 +232,7 @@ func TestStuckServer(t *testing.T) {
 		defer close(done)
 		conn, err := l.Accept()
 		if err == nil {
-			err = greetDialler(conn, "secret")
+			err = greetDialler(conn, "0123456789secret")
 		}
 		greeted <- err
 		if err == nil {
@@ -240,7 +240,7 @@ func TestStuckServer(t *testing.T) {
 			_ = conn.Close()
 		}
 	}()
-	r, err := Dial(t.Context(), l.Addr().String(), "secret")
+	r, err := Dial(t.Context(), l.Addr().String(), "0123456789secret")
 	if err := errors.Join(err, <-greeted); err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestStoppedServer(t *testing.T) {
 	go func() {
 		conn, err := l.Accept()
 		if err == nil {
-			err = greetDialler(conn, "secret")
+			err = greetDialler(conn, "0123456789secret")
 		}
 		greeted <- err
 		<-done
@@ -277,7 +277,7 @@ func TestStoppedServer(t *testing.T) {
 		}
 	}()
 	defer close(done)
-	r, err := Dial(t.Context(), l.Addr().String(), "secret")
+	r, err := Dial(t.Context(), l.Addr().String(), "0123456789secret")
 	if err := errors.Join(err, <-greeted); err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func TestStoppedServer(t *testing.T) {
 	if err := r.Publish(ctx, "q", queue.Message{}); !errors.Is(err, context.DeadlineExceeded) || time.Since(from) > 10*time.Second {
 		t.Errorf("got %v after %v", err, time.Since(from))
 	}
-	if _, err := Dial(ctx, l.Addr().String(), "secret"); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := Dial(ctx, l.Addr().String(), "0123456789secret"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("dial: got %v", err)
 	}
 	if err := errors.Join(r.Close(), <-large); !errors.Is(err, queue.ErrClosed) {
@@ -305,7 +305,7 @@ func TestNeverReads(t *testing.T) {
 	s, r := serving(t)
 	conn, err := net.Dial("tcp", s.Address())
 	if err == nil {
-		err = errors.Join(greetServer(conn, "secret"), conn.(*net.TCPConn).SetReadBuffer(4096))
+		err = errors.Join(greetServer(conn, "0123456789secret"), conn.(*net.TCPConn).SetReadBuffer(4096))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -339,10 +339,10 @@ func TestAddresses(t *testing.T) {
 		"0.0.0.0:0": "beyond this machine", "192.0.2.1:5": "beyond this machine", "example.com:5": "beyond this machine", "5050": "want unix:PATH or HOST:PORT",
 		"": "want unix:PATH or HOST:PORT", "unix:": "want unix:PATH", "unix:/" + strings.Repeat("x", 103): "the name of a Unix socket has at most", "localhost:x:y": "want unix:PATH or HOST:PORT",
 	} {
-		if _, err := Serve(broker, address, "secret"); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := Serve(broker, address, "0123456789secret"); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("serve %q: got %v, want %q", address, err, says)
 		}
-		if _, err := Dial(t.Context(), address, "secret"); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := Dial(t.Context(), address, "0123456789secret"); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("dial %q: got %v, want %q", address, err, says)
 		}
 	}

@@ -90,7 +90,7 @@ func TestUnixSocket(t *testing.T) {
 
 // TestLoopback: one broker for all.
 func TestLoopback(t *testing.T) {
-	s := newServed(t, "127.0.0.1:0", "secret")
+	s := newServed(t, "127.0.0.1:0", "0123456789secret")
 	jobstest.TestBroker(t, func(*testing.T) jobstest.Bench { return s }, lacks())
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"cancha/internal/running"
+	"cancha/internal/secret"
 	"cancha/runtime/session"
 )
 
@@ -23,7 +24,7 @@ type Config struct {
 	Registry *running.Registry // what runs; nil is the process's
 	Host     string            // where the page listens; "" is 127.0.0.1
 	Port     int               // 0 is DefaultPort. If it is taken, the next that is free of the sixteen from it on
-	Token    string            // "" is one by chance
+	Token    string            // at least 16 characters; "" is one by chance
 	Name     string            // of the application; "" is "Cancha"
 	Version  string            // of the program
 	Settings []session.Setting // of the run
@@ -54,7 +55,11 @@ type Server struct {
 // somebody asks for it. Where no port is free the error says so, and the registry too.
 func Start(ctx context.Context, c Config) (*Server, error) {
 	c.fill()
-	listener, err := listen(ctx, c.Host, c.Port)
+	err := secret.Check(c.Token)
+	var listener net.Listener
+	if err == nil {
+		listener, err = listen(ctx, c.Host, c.Port)
+	}
 	if err != nil {
 		c.Registry.Announce(running.Page{Off: err.Error()})
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"cancha/internal/master"
+	"cancha/internal/secret"
 	"cancha/runtime/session/conf"
 )
 
@@ -164,14 +165,11 @@ func checkPort(c Config) error {
 	return nil
 }
 
-// leastToken is how long a token is at least: nobody guesses 16 characters over a network.
-const leastToken = 16
-
 func checkToken(c Config) error {
-	if n := len(c.UIToken); n > 0 && n < leastToken {
-		return fmt.Errorf("a token of %d characters can be guessed: write at least %d, or leave it out", n, leastToken)
+	if c.UIToken == "" {
+		return nil // one is made
 	}
-	return nil
+	return secret.Check(c.UIToken)
 }
 
 func checkRequired(c Config) error {
