@@ -455,7 +455,7 @@ func TestSettings(t *testing.T) {
 			t.Errorf("got %v, want %q", err, c.want)
 		}
 	}
-	for _, w := range []Worker{{}, {ID: "w"}, {ID: "w", Device: CPU, Memory: -1}, {ID: "w", Device: CPU, Ready: math.NaN()}, {ID: "w", Device: CPU, Slots: -1}, {ID: "w", Device: CPU, Rates: Rates{Launch: -1}}} {
+	for _, w := range []Worker{{}, {ID: "w"}, {ID: "a\nb", Device: CPU}, {ID: "\xff", Device: CPU}, {ID: "w", Device: CPU, Memory: -1}, {ID: "w", Device: CPU, Ready: math.NaN()}, {ID: "w", Device: CPU, Slots: -1}, {ID: "w", Device: CPU, Rates: Rates{Launch: -1}}} {
 		if w.Validate() == nil {
 			t.Errorf("no error about %+v", w)
 		}

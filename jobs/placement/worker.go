@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Worker is what the scheduler knows of a worker at the moment in which it asks where jobs go.
@@ -52,6 +55,8 @@ func (w Worker) Validate() error {
 	switch {
 	case w.ID == "":
 		return errors.New("placement: a worker without an id")
+	case !utf8.ValidString(w.ID) || strings.ContainsFunc(w.ID, unicode.IsControl):
+		return fmt.Errorf("placement: worker %.100q: its id has control characters, such as the end of a line; use letters, digits and signs", w.ID)
 	case w.Device != CPU && w.Device != GPU:
 		return fmt.Errorf("placement: worker %q: device %.100q; it is %q or %q", w.ID, w.Device, CPU, GPU)
 	case !(w.Memory >= 0) || !(w.Ready >= 0) || w.Slots < 0:
