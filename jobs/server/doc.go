@@ -49,7 +49,7 @@
 //
 // # Who may ask
 //
-// Programs and browsers of this machine, of whichever user, under the names of its loopback. Whoever comes under another name, or through a proxy that says so in a
-// header, needs the token: ?token=…, or Authorization: Bearer …. A page of another origin gets nothing. /health alone is for everybody, as the probes of
-// Kubernetes have no token; it then says no more than whether all is well. See guard.go, and internal/webpage.
+// Whoever has the token: ?token=…, or Authorization: Bearer …, also on this machine, since each of its accounts reaches loopback. "cancha scheduler" takes it from
+// CANCHA_JOBS_TOKEN, or keeps one in the file token of its folder, which its user alone can read. A page of another origin gets nothing. /health alone is for
+// everybody, as the probes of Kubernetes have no token; it then says no more than whether all is well. See guard.go, and internal/webpage.
 package server

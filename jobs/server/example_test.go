@@ -15,7 +15,7 @@ import (
 	"cancha/jobs/store"
 )
 
-// A scheduler on one machine, with its page; a program submits a job with no more than the address.
+// A scheduler on one machine, with its page; a program submits a job with the address and the token.
 func ExampleStart() {
 	ctx := context.Background()
 	folder, err := os.MkdirTemp("", "jobs")
@@ -38,23 +38,31 @@ func ExampleStart() {
 		log.Fatal(err)
 	}
 	defer jobs.Close()
-	page, err := server.Start(ctx, server.Config{Scheduler: jobs, Broker: broker, Address: "127.0.0.1:0"}) // usually :8000
+	const token = "openssl rand -hex 16 makes one"
+	page, err := server.Start(ctx, server.Config{Scheduler: jobs, Broker: broker, Address: "127.0.0.1:0", Token: token}) // usually :8000
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer page.Close()
 
-	answer, err := http.Post(page.URL()+"jobs", "application/json", strings.NewReader(`{"job_type": "matrix_multiply", "job_id": "a-1", "parameters": {"size": 1024}}`))
+	body := strings.NewReader(`{"job_type": "matrix_multiply", "job_id": "a-1", "parameters": {"size": 1024}}`)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, page.Address()+"jobs", body)
+	if err != nil {
+		log.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+token)
+	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
+	said, err := io.ReadAll(answer.Body)
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(answer.Status)
-	fmt.Print(string(body))
+	fmt.Print(string(said))
 	// Output:
 	// 202 Accepted
 	// {"job_id":"a-1","job_type":"matrix_multiply"}

@@ -10,12 +10,9 @@ import (
 // healthPath is what everybody may ask.
 const healthPath = "/health"
 
-// guard decides who is answered.
-//
-// Programs of this machine are, and need no token: a foreign one submits a job with no more than its address. A browser of this machine is not, when another
-// page makes it ask:
-//   - A page of another name or origin, or one that comes through a proxy, gets nothing without the token, as webpage.Guard has it. To follow a link to the page
-//     is allowed.
+// guard decides who is answered: whoever has the token, wherever the server listens, for each account of a machine reaches its loopback, and who submits a job has
+// something run as the worker's user. A browser that has the token is answered, too, where another page makes it ask:
+//   - A page of another origin gets nothing, as webpage.Guard has it. To follow a link to the page is allowed.
 //   - A browser that tells no origin can be made to POST a form. A form has no Content-Type application/json, and a script of another origin has none without
 //     asking before, which is refused.
 type guard struct{ *webpage.Guard }
@@ -39,7 +36,7 @@ func (g guard) refuse(r *http.Request) (status int, why string) {
 	case reads && r.URL.Path == healthPath:
 		return 0, ""
 	case !g.Knows(r):
-		return http.StatusForbidden, "this needs the token, as ?token=… or Authorization: Bearer …; without it there are programs of this machine, under 127.0.0.1 or localhost, and no proxy, where it listens there only"
+		return http.StatusForbidden, "this needs the token, as Authorization: Bearer … or ?token=…: that of $CANCHA_JOBS_TOKEN where the scheduler has it, or else what stands in the file token of its folder, which is its user's alone"
 	case g.Foreign(r):
 		return http.StatusForbidden, "a page of another origin gets nothing from here"
 	case reads:

@@ -31,48 +31,69 @@ func headers(pairs ...string) func(*http.Request) {
 func TestGuard(t *testing.T) {
 	local := newSite(t, func(c *server.Config) { c.Token = token })
 	beyond := newSite(t, func(c *server.Config) { c.Token, c.Address = token, "0.0.0.0:0" })
-	if strings.Contains(local.server.URL(), token) || !strings.HasPrefix(beyond.server.URL(), "http://127.0.0.1:") || !strings.HasSuffix(beyond.server.URL(), "/?token="+token) {
-		t.Errorf("got %s and %s", local.server.URL(), beyond.server.URL())
-	}
-	for _, c := range []struct {
-		name, path    string
-		change        func(*http.Request)
-		local, beyond int
-	}{
-		{"by its address", "jobs", nil, 200, 403},
-		{"as localhost", "jobs", headers("Host", "localhost:8000"), 200, 403},
-		{"as ::1", "jobs", headers("Host", "[::1]:8000"), 200, 403},
-		{"as ::1 without a port", "jobs", headers("Host", "[::1]"), 200, 403},
-		{"a name that resolves to loopback", "jobs", headers("Host", "attacker.example:8000"), 403, 403},
-		{"a name that begins like an address", "jobs", headers("Host", "127.0.0.1.attacker.example"), 403, 403},
-		{"the address of all interfaces", "jobs", headers("Host", "0.0.0.0:8000"), 403, 403},
-		{"a proxy that names loopback", "jobs", headers("Host", "127.0.0.1:8000", "X-Forwarded-For", "203.0.113.9"), 403, 403},
-		{"a proxy by its standard header", "jobs", headers("Forwarded", "for=203.0.113.9"), 403, 403},
-		{"a proxy that tells of itself alone", "jobs", headers("Via", "1.1 hub.example"), 403, 403},
-		{"a proxy, with the token", "jobs?token=" + token, headers("X-Forwarded-For", "203.0.113.9"), 200, 200},
-		{"another name with the token", "jobs?token=" + token, headers("Host", "hub.example"), 200, 200},
-		{"another name with a wrong token", "jobs?token=" + token + "x", headers("Host", "hub.example"), 403, 403},
-		{"an empty token", "jobs?token=", headers("Host", "hub.example"), 403, 403},
-		{"no token in its header", "jobs", headers("Host", "hub.example", "Authorization", "Bearer "), 403, 403},
-		{"the token as a scraper sends it", "metrics", headers("Host", "scheduler:8000", "Authorization", "Bearer "+token), 200, 200},
-		{"a probe, which has none", "health", headers("Host", "10.0.0.7:8000"), 200, 200},
-		{"a path that only begins so", "health/../jobs", headers("Host", "10.0.0.7:8000"), 403, 403},
-		{"events", "events", headers("Host", "attacker.example"), 403, 403},
-		{"the page's files", "page.js", headers("Host", "attacker.example"), 403, 403},
-		{"a script of another origin", "jobs?token=" + token, headers("Origin", "http://attacker.example"), 403, 403},
-		{"a script of another port", "jobs?token=" + token, headers("Origin", "http://127.0.0.1:8888"), 403, 403},
-		{"a sandboxed page", "jobs?token=" + token, headers("Origin", "null"), 403, 403},
-		{"a picture on another page", "jobs?token=" + token, headers("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"), 403, 403},
-		{"a script of the same site", "jobs?token=" + token, headers("Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "cors"), 403, 403},
-		{"a frame on another page", "?token=" + token, headers("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"), 403, 403},
-		{"a link on another page", "?token=" + token, headers("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"), 200, 200},
-		{"the page's own script", "jobs?token=" + token, headers("Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "cors"), 200, 200},
-	} {
-		if got, body := local.ask("GET", c.path, "", c.change); got != c.local {
-			t.Errorf("%s, on loopback: got %d %s, want %d", c.name, got, body, c.local)
+	for _, s := range []*server.Server{local.server, beyond.server} {
+		if !strings.HasPrefix(s.URL(), "http://127.0.0.1:") || !strings.HasSuffix(s.URL(), "/?token="+token) || s.URL() != s.Address()+"?token="+token {
+			t.Errorf("got %s and %s", s.URL(), s.Address())
 		}
-		if got, body := beyond.ask("GET", c.path, "", c.change); got != c.beyond {
-			t.Errorf("%s, beyond it: got %d %s, want %d", c.name, got, body, c.beyond)
+	}
+	local.token, beyond.token = "", "" // each row brings its own
+	for _, c := range []struct {
+		name, path string
+		change     func(*http.Request)
+		want       int
+	}{
+		{"by its address", "jobs", nil, 403},
+		{"by its address with the token", "jobs", headers("Authorization", "Bearer "+token), 200},
+		{"by its address with the token in it", "jobs?token=" + token, nil, 200},
+		{"the scheme in another case", "jobs", headers("Authorization", "bearer "+token), 200},
+		{"a token without a scheme", "jobs", headers("Authorization", token), 403},
+		{"as localhost", "jobs", headers("Host", "localhost:8000"), 403},
+		{"as ::1", "jobs", headers("Host", "[::1]:8000"), 403},
+		{"as ::1 without a port", "jobs", headers("Host", "[::1]"), 403},
+		{"a name that resolves to loopback", "jobs", headers("Host", "attacker.example:8000"), 403},
+		{"a name that begins like an address", "jobs", headers("Host", "127.0.0.1.attacker.example"), 403},
+		{"the address of all interfaces", "jobs", headers("Host", "0.0.0.0:8000"), 403},
+		{"a proxy that names loopback", "jobs", headers("Host", "127.0.0.1:8000", "X-Forwarded-For", "203.0.113.9"), 403},
+		{"a proxy by its standard header", "jobs", headers("Forwarded", "for=203.0.113.9"), 403},
+		{"a proxy that tells of itself alone", "jobs", headers("Via", "1.1 hub.example"), 403},
+		{"a proxy, with the token", "jobs?token=" + token, headers("X-Forwarded-For", "203.0.113.9"), 200},
+		{"another name with the token", "jobs?token=" + token, headers("Host", "hub.example"), 200},
+		{"another name with a wrong token", "jobs?token=" + token + "x", headers("Host", "hub.example"), 403},
+		{"an empty token", "jobs?token=", headers("Host", "hub.example"), 403},
+		{"no token in its header", "jobs", headers("Host", "hub.example", "Authorization", "Bearer "), 403},
+		{"the token as a scraper sends it", "metrics", headers("Host", "scheduler:8000", "Authorization", "Bearer "+token), 200},
+		{"a probe, which has none", "health", headers("Host", "10.0.0.7:8000"), 200},
+		{"a path that only begins so", "health/../jobs", headers("Host", "10.0.0.7:8000"), 403},
+		{"events", "events", headers("Host", "attacker.example"), 403},
+		{"the page's files", "page.js", headers("Host", "attacker.example"), 403},
+		{"a script of another origin", "jobs?token=" + token, headers("Origin", "http://attacker.example"), 403},
+		{"a script of another port", "jobs?token=" + token, headers("Origin", "http://127.0.0.1:8888"), 403},
+		{"a sandboxed page", "jobs?token=" + token, headers("Origin", "null"), 403},
+		{"a picture on another page", "jobs?token=" + token, headers("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"), 403},
+		{"a script of the same site", "jobs?token=" + token, headers("Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "cors"), 403},
+		{"a frame on another page", "?token=" + token, headers("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"), 403},
+		{"a link on another page", "?token=" + token, headers("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"), 200},
+		{"the page's own script", "jobs?token=" + token, headers("Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "cors"), 200},
+	} {
+		if got, body := local.ask("GET", c.path, "", c.change); got != c.want {
+			t.Errorf("%s, on loopback: got %d %s, want %d", c.name, got, body, c.want)
+		}
+		if got, body := beyond.ask("GET", c.path, "", c.change); got != c.want {
+			t.Errorf("%s, beyond it: got %d %s, want %d", c.name, got, body, c.want)
+		}
+	}
+}
+
+// TestToken: one that can be guessed is refused before anything listens, and no error shows it.
+func TestToken(t *testing.T) {
+	s := newSite(t)
+	for _, token := range []string{"short", "hush-hush-15-ch", "0123456789\nabcdef"} {
+		other, err := server.Start(t.Context(), server.Config{Scheduler: s.scheduler, Broker: s.broker, Address: "127.0.0.1:0", Token: token})
+		if err == nil {
+			_ = other.Close()
+		}
+		if err == nil || strings.Contains(err.Error(), token) {
+			t.Errorf("%q: got %v", token, err)
 		}
 	}
 }
@@ -93,7 +114,7 @@ func TestChange(t *testing.T) {
 		{"a form", "POST", headers("Content-Type", "application/x-www-form-urlencoded"), 415},
 		{"a form of plain text that looks like JSON", "POST", headers("Content-Type", "text/plain"), 415},
 		{"no type at all", "POST", func(r *http.Request) { r.Header.Del("Content-Type") }, 415},
-		{"another name", "POST", headers("Host", "attacker.example"), 403},
+		{"no token", "POST", func(r *http.Request) { r.Header.Del("Authorization") }, 403},
 		{"another origin", "POST", headers("Origin", "http://attacker.example"), 403},
 		{"another origin, as browsers tell it", "POST", headers("Sec-Fetch-Site", "cross-site"), 403},
 		{"a form that is sent as a link is followed", "POST", headers("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"), 403},

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"cancha/internal/secret"
 	"cancha/internal/webpage"
 	"cancha/jobs/placement"
 	"cancha/jobs/queue"
@@ -26,7 +27,7 @@ type Config struct {
 	Scheduler *scheduler.Scheduler
 	Broker    queue.Broker // the scheduler's: jobs are submitted to it, and its queues are counted
 	Address   string       // host and port; "" is DefaultAddress, port 0 is any that is free
-	Token     string       // of those who need one; "" is one by chance, which URL tells
+	Token     string       // whoever asks has to show it; at least 16 characters, and "" is one by chance, which URL tells
 	Name      string       // the page's heading; "" is "Cancha jobs"
 	Version   string       // of the program
 	// Absent are workers that could be started, one for each device: work that waits for a device of which there is none is then seen in the demand.
@@ -55,12 +56,14 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 		return nil, errors.New("jobs/server: start: a Config without a Scheduler, or without a Broker; give it both")
 	}
 	c.fill()
+	if err := secret.Check(c.Token); err != nil {
+		return nil, fmt.Errorf("jobs/server: start: %w", err)
+	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Address)
 	if err != nil {
 		return nil, fmt.Errorf("jobs/server: start: %w; end what listens there, or give another address", err)
 	}
-	host, _, _ := net.SplitHostPort(c.Address) // it was listened on
-	s := &Server{config: c, guard: guard{webpage.NewGuard(host, c.Token)}, address: listener.Addr(), streams: make(chan struct{}, mostStreams), searches: make(chan struct{}, mostSearches)}
+	s := &Server{config: c, guard: guard{webpage.NewStrictGuard(c.Token)}, address: listener.Addr(), streams: make(chan struct{}, mostStreams), searches: make(chan struct{}, mostSearches)}
 	s.ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	s.asker = newAsker(c)
 	s.metrics = newMetrics(s.asker, c.Version)
@@ -83,17 +86,16 @@ func (c *Config) fill() {
 	}
 }
 
-// URL is the page's address, with the token where it is needed.
-func (s *Server) URL() string {
+// URL is the page's address with the token, for a person's browser. It is no text for a log: see Address.
+func (s *Server) URL() string { return s.Address() + s.guard.Query() }
+
+// Address is the page's address without the token. Programs put a route behind it, and send the token as Authorization: Bearer.
+func (s *Server) Address() string {
 	host, port, _ := net.SplitHostPort(s.address.String())
 	if ip := net.ParseIP(host); ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	address := "http://" + net.JoinHostPort(host, port) + "/"
-	if !s.guard.Local {
-		address += s.guard.Query()
-	}
-	return address
+	return "http://" + net.JoinHostPort(host, port) + "/"
 }
 
 // Close ends streams of events, takes no more requests, and waits a moment for those that it has.

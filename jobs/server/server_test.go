@@ -30,6 +30,7 @@ import (
 type site struct {
 	testing.TB
 	url       string
+	token     string // that requests have; "": none
 	server    *server.Server
 	scheduler *scheduler.Scheduler
 	broker    *local.Broker
@@ -72,7 +73,12 @@ func newSiteOn(t testing.TB, as func(queue.Broker) queue.Broker, change ...func(
 			t.Error(err)
 		}
 	})
-	s.url, _, _ = strings.Cut(s.server.URL(), "?")
+	s.url = s.server.Address()
+	with, err := url.Parse(s.server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.token = with.Query().Get("token")
 	return s
 }
 
@@ -95,6 +101,9 @@ func (s *site) ask(method, path, body string, change func(*http.Request)) (int, 
 	}
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/json")
+	}
+	if s.token != "" {
+		r.Header.Set("Authorization", "Bearer "+s.token)
 	}
 	if change != nil {
 		change(r)
@@ -351,7 +360,7 @@ func TestQueues(t *testing.T) {
 // TestHealth: it is well until the broker is gone, and then says why to those who may know.
 func TestHealth(t *testing.T) {
 	s := newSite(t)
-	foreign := func(r *http.Request) { r.Host = "10.0.0.7:8000" }
+	foreign := func(r *http.Request) { r.Header.Del("Authorization") }
 	if status, body := s.ask("GET", "health", "", foreign); status != 200 || strings.TrimSpace(body) != `{"status":"ok"}` {
 		t.Errorf("got %d %s", status, body)
 	}
@@ -460,6 +469,7 @@ func (s *site) stream(path, lastID string) *reader {
 	if err != nil {
 		s.Fatal(err)
 	}
+	r.Header.Set("Authorization", "Bearer "+s.token)
 	if lastID != "" {
 		r.Header.Set("Last-Event-ID", lastID)
 	}
