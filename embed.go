@@ -20,6 +20,7 @@ import (
 //go:embed internal/lastwill/*[^t].go
 //go:embed internal/master/*[^t].go
 //go:embed internal/running/*[^t].go
+//go:embed internal/secret/*[^s]t.go
 //go:embed internal/stack/*[^t].go internal/stack/used_amd64.s internal/stack/used_arm64.s
 //go:embed internal/symbols/*[^t].go internal/symbols/*[^s]t.go
 //go:embed internal/symbols/foreign/*[^t].go internal/symbols/foreign/*[^s]t.go internal/symbols/foreign/docs.zip internal/symbols/foreign/exports.zip
@@ -28,6 +29,7 @@ import (
 //go:embed internal/symbols/wing/*[^t].go internal/symbols/wing/*[^s]t.go internal/symbols/wing/*[^e]st.go internal/symbols/wing/*[^t]est.go internal/symbols/wing/docs.zip internal/symbols/wing/exports.zip
 //go:embed internal/webpage/*[^t].go internal/webpage/palette.css
 //go:embed jobs/*[^t].go jobs/client.go
+//go:embed jobs/folder/*[^t].go
 //go:embed jobs/internal/disk/*[^t].go
 //go:embed jobs/job/*[^t].go
 //go:embed jobs/local/*[^t].go jobs/local/commit.go

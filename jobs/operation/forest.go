@@ -2,17 +2,17 @@ package operation
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
+	"cancha/jobs/folder"
 	"cancha/jobs/worker"
 	"cancha/ml"
 	"cancha/ml/forest"
@@ -22,7 +22,7 @@ import (
 // ForestFit is the type of a job that grows a forest on a file and saves it in another.
 const ForestFit = "forest_fit"
 
-// Forest is what such a job asks for. Its files are named from the worker's folder, and lie in it.
+// Forest is what such a job asks for. Its files are named from the worker's folder, and lie in it: see package folder for what is read and what is replaced.
 type Forest struct {
 	Data string `json:"data"` // comma-separated values, whose first row names the columns
 	Out  string `json:"out"`  // the model; "": models/JOB.forest
@@ -59,17 +59,25 @@ type Fitted struct {
 }
 
 // Forests is the function of jobs that grow forests on the files of a folder, in a session.
-func Forests(folder string, s *gpu.Session) worker.Func {
+func Forests(path string, s *gpu.Session) worker.Func {
 	return func(ctx context.Context, t *worker.Task) (any, error) {
 		o, err := readForest(t)
 		if err != nil {
 			return nil, worker.Final(err)
 		}
-		d, err := o.dataset(folder)
+		files, err := folder.Open(path)
 		if err != nil {
 			return nil, err
 		}
-		return o.fit(ctx, folder, d, o.config(s, t))
+		defer files.Close()
+		if err := files.MayWrite(o.Out); err != nil { // before hours of growing
+			return nil, fmt.Errorf("out: %w", err)
+		}
+		d, err := o.dataset(files)
+		if err != nil {
+			return nil, err
+		}
+		return o.fit(ctx, files, t.ID, d, o.config(s, t))
 	}
 }
 
@@ -79,11 +87,11 @@ func readForest(t *worker.Task) (o Forest, err error) {
 	if err := d.Decode(&o); err != nil {
 		return o, fmt.Errorf("parameters of a forest: %w", err)
 	}
-	o.Out = cmp.Or(o.Out, filepath.Join("models", t.ID+".forest"))
-	for name, path := range map[string]string{"data": o.Data, "out": o.Out} {
-		if !filepath.IsLocal(path) {
-			return o, fmt.Errorf("%s: %q is no file inside the worker's folder", name, path)
-		}
+	if o.Out == "" {
+		o.Out = filepath.Join("models", folder.NameOf(t.ID)+".forest")
+	}
+	if slices.Contains(programs(), strings.ToLower(filepath.Ext(o.Out))) {
+		return o, fmt.Errorf("out: %q is the name of something that jobs run, not of a model; end it with .forest", o.Out)
 	}
 	if (o.Label == "") == (o.Target == "") {
 		return o, errors.New("name the column to learn: a label (classes) or a target (numbers), and not both")
@@ -91,19 +99,14 @@ func readForest(t *worker.Task) (o Forest, err error) {
 	return o, nil
 }
 
+// programs are the extensions of what jobs run, and of what says how: a model among them would be in their way.
+func programs() []string { return []string{".ipynb", ".go", ".mod", ".sum", ".work", ".s", ".c", ".h"} }
+
 // dataset reads the rows. Where the file is there and is not what was asked for, trying again does not help.
-func (o Forest) dataset(folder string) (*ml.Dataset, error) {
-	root, err := os.OpenRoot(folder) // links do not lead out of it
+func (o Forest) dataset(files *folder.Folder) (*ml.Dataset, error) {
+	file, err := files.Open(o.Data)
 	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	file, err := root.Open(o.Data)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, worker.Final(err)
-	}
-	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("data: %w", err)
 	}
 	defer file.Close()
 	d, err := ml.ReadCSV(file, ml.Roles{Label: o.Label, Target: o.Target, Group: o.Group, Weight: o.Weight, Features: o.Features, Drop: o.Drop, OneHot: o.OneHot, Missing: o.Missing})
@@ -124,10 +127,10 @@ func (o Forest) config(s *gpu.Session, t *worker.Task) forest.Config {
 // grown is a forest of either kind.
 type grown interface {
 	Nodes() int
-	Save(path string) error
+	Encode() ([]byte, error)
 }
 
-func (o Forest) fit(ctx context.Context, folder string, d *ml.Dataset, c forest.Config) (*Fitted, error) {
+func (o Forest) fit(ctx context.Context, files *folder.Folder, id string, d *ml.Dataset, c forest.Config) (*Fitted, error) {
 	begin := time.Now()
 	model, out, err := o.grow(ctx, d, c)
 	if _, device := c.Session.Devices(); err != nil && device == nil && ctx.Err() == nil {
@@ -137,11 +140,14 @@ func (o Forest) fit(ctx context.Context, folder string, d *ml.Dataset, c forest.
 		return nil, err
 	}
 	out.Seconds, out.Nodes, out.Rows, out.Out = time.Since(begin).Seconds(), model.Nodes(), d.Rows(), o.Out
-	path := filepath.Join(folder, o.Out)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, err
+	data, err := model.Encode()
+	if err != nil {
+		return nil, worker.Final(err)
 	}
-	return out, model.Save(path)
+	if err := files.Write(id, o.Out, data); err != nil {
+		return nil, fmt.Errorf("out: %w", err)
+	}
+	return out, nil
 }
 
 func (o Forest) grow(ctx context.Context, d *ml.Dataset, c forest.Config) (grown, *Fitted, error) {

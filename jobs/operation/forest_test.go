@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"cancha/jobs/job"
@@ -65,6 +66,9 @@ func TestForestFit(t *testing.T) {
 	if model.ProbaTo(p[:], []float32{2, 9}); p[0] < .9 {
 		t.Errorf("above: %v", p)
 	}
+	if _, err := fit(t, dir, `{"data":"points.csv","label":"side","drop":["sum"],"n_estimators":3}`); err != nil {
+		t.Errorf("the job again: %v", err)
+	}
 	number, err := fit(t, dir, `{"data":"points.csv","out":"sums.forest","target":"sum","drop":["side"],"n_estimators":20}`)
 	if err != nil || number.Classes != nil || *number.OOBScore < .9 {
 		t.Errorf("%+v, %v", number, err)
@@ -77,7 +81,25 @@ func TestForestFitRefuses(t *testing.T) {
 	if err := os.Symlink("/etc/hostname", filepath.Join(dir, "link.csv")); err != nil {
 		t.Fatal(err)
 	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.csv"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(t.TempDir(), filepath.Join(dir, "elsewhere")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "mine.forest"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for parameters, want := range map[string]string{
+		`{"data":"link.csv","label":"side"}`:                                   "escapes",
+		`{"data":"pipe.csv","label":"side"}`:                                   "pipe.csv is a pipe, and no file",
+		`{"data":"elsewhere","label":"side"}`:                                  "escapes",
+		`{"data":".","label":"side"}`:                                          "is a folder, and no file",
+		`{"data":"points.csv","label":"side","out":"elsewhere/x.forest"}`:      "escapes",
+		`{"data":"points.csv","label":"side","out":"points.csv"}`:              "points.csv is there, and no job has written it",
+		`{"data":"points.csv","label":"side","out":"mine.forest"}`:             "mine.forest is there, and no job has written it",
+		`{"data":"points.csv","label":"side","out":"shop/m.go"}`:               "something that jobs run",
+		`{"data":"points.csv","label":"side","out":".git/x.forest"}`:           "begin with a dot",
 		`{"data":"../points.csv","label":"side"}`:                              "no file inside the worker's folder",
 		`{"data":"/etc/passwd","label":"side"}`:                                "no file inside the worker's folder",
 		`{"data":"points.csv","label":"side","out":"../../x"}`:                 "no file inside the worker's folder",
@@ -93,7 +115,7 @@ func TestForestFitRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %s", parameters, err, want)
 		}
 	}
-	if _, err := fit(t, dir, `{"data":"link.csv","label":"side"}`); err == nil || !strings.Contains(err.Error(), "escapes") {
-		t.Errorf("a link out of the folder: %v", err)
+	if text, err := os.ReadFile(filepath.Join(dir, "mine.forest")); err != nil || string(text) != "mine" {
+		t.Errorf("got %q, %v", text, err)
 	}
 }

@@ -47,16 +47,35 @@ func (f *Classifier) Save(path string) error { return save(path, classifierKind,
 // Save writes the forest to path, whole or not at all; missing folders are made. OpenRegressor reads it.
 func (f *Regressor) Save(path string) error { return save(path, regressorKind, f.Store) }
 
+// Encode returns the bytes of the file that Save writes, for who writes them elsewhere.
+func (f *Classifier) Encode() ([]byte, error) { return encode(classifierKind, f.Store) }
+
+// Encode returns the bytes of the file that Save writes, for who writes them elsewhere.
+func (f *Regressor) Encode() ([]byte, error) { return encode(regressorKind, f.Store) }
+
 // save writes what store stores.
 func save(path, kind string, store func(*modelfile.File, string) error) error {
-	file := &modelfile.File{Kind: kind, Version: kindVersion}
-	if err := store(file, kindPrefix); err != nil {
-		return fmt.Errorf("forest: save: %w", err)
+	data, err := encode(kind, store)
+	if err != nil {
+		return err
 	}
-	if err := file.Save(path); err != nil {
+	if err := modelfile.Replace(path, data); err != nil {
 		return fmt.Errorf("forest: %w", err)
 	}
 	return nil
+}
+
+func encode(kind string, store func(*modelfile.File, string) error) ([]byte, error) {
+	file := &modelfile.File{Kind: kind, Version: kindVersion}
+	err := store(file, kindPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("forest: save: %w", err)
+	}
+	data, err := file.Encode()
+	if err != nil {
+		return nil, fmt.Errorf("forest: %w", err)
+	}
+	return data, nil
 }
 
 // OpenClassifier reads a forest of classes that its Save wrote. The errors of package modelfile tell a file that is cut short, damaged, of

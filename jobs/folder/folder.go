@@ -1,0 +1,188 @@
+// Package folder is the one door to the folder whose files a worker's jobs use. It lets through to regular files and folders of it, for reading, and lets a job
+// write what no person has written. It ends at the file: what lies in it is the job type's business.
+//
+// Whoever submits a job names files and owns none of them. So a name is a way inside the folder, and stays one: "..", an absolute path, and a symbolic link that leads
+// out are refused, for reading and for writing. A pipe, a socket or a device is no data. What is refused is [worker.Final]: the job fails, and is not tried again.
+//
+// # What a job may replace
+//
+// Write makes new files, and replaces those that a job has written and nobody has changed since. Each file that it writes is noted in .cancha/written, in the
+// folder, by the SHA-256 of what it was given, before it gets its place. So an attempt that is made again may write what the one before has written, and the next
+// job of the same name too; a file of a person, and one that a person has changed, stays. Names that begin with a dot are no place for what a job writes.
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"cancha/jobs/worker"
+)
+
+// Folder is one that is open. It is safe for concurrent use, also by several processes.
+type Folder struct {
+	root *os.Root
+	path string
+}
+
+// Open opens a folder, which has to be there.
+func Open(path string) (*Folder, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no folder %q; make it, or name another one", path)
+	case err != nil:
+		return nil, err
+	case !info.IsDir():
+		return nil, fmt.Errorf("%q is %s, and no folder", path, kindOf(info.Mode()))
+	}
+	all, err := filepath.Abs(path) // the process may go to another folder
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(all)
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{root, all}, nil
+}
+
+// Path is the folder's, from the root of the file system.
+func (f *Folder) Path() string { return f.path }
+
+// Close closes the folder. Files that were opened in it stay open.
+func (f *Folder) Close() error { return f.root.Close() }
+
+// Open opens a regular file for reading.
+func (f *Folder) Open(name string) (*os.File, error) {
+	if err := f.regular(name); err != nil {
+		return nil, err
+	}
+	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that was put there just now is not waited for
+	if err != nil {
+		return nil, refusal(err)
+	}
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(refuse("%s is no file", name), err, file.Close())
+	}
+	return file, nil
+}
+
+func (f *Folder) regular(name string) error {
+	if err := inside(name); err != nil {
+		return err
+	}
+	info, err := f.root.Stat(name)
+	if err != nil {
+		return refusal(err)
+	}
+	if !info.Mode().IsRegular() {
+		return refuse("%s is %s, and no file", name, kindOf(info.Mode()))
+	}
+	return nil
+}
+
+// ReadFile returns what a regular file has.
+func (f *Folder) ReadFile(name string) ([]byte, error) {
+	file, err := f.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(file)
+}
+
+// Dir is the path of a folder inside this one, "." being this one, from the root of the file system: for a process that is to work in it.
+func (f *Folder) Dir(name string) (string, error) {
+	if err := inside(name); err != nil {
+		return "", err
+	}
+	info, err := f.root.Stat(name)
+	if err != nil {
+		return "", refusal(err)
+	}
+	if !info.IsDir() {
+		return "", refuse("%s is %s, and no folder", name, kindOf(info.Mode()))
+	}
+	return filepath.Join(f.path, name), nil
+}
+
+// Names are those of the files in a folder inside this one, without folders.
+func (f *Folder) Names(name string) (all []string, err error) {
+	if err := inside(name); err != nil {
+		return nil, err
+	}
+	entries, err := fs.ReadDir(f.root.FS(), filepath.ToSlash(filepath.Clean(name)))
+	if err != nil {
+		return nil, refusal(err)
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			all = append(all, e.Name())
+		}
+	}
+	return all, nil
+}
+
+// NameOf makes of a job's id, which may be any text, the name of a file without its extension.
+func NameOf(id string) string {
+	name := url.PathEscape(id)
+	if hidden(name) {
+		name = "%2E" + name[1:]
+	}
+	return name
+}
+
+// hidden tells whether a name is one of those that begin with a dot: of what programs keep, such as .git, and of our own notes.
+func hidden(name string) bool { return len(name) > 1 && name[0] == '.' && name[1] != '.' }
+
+// inside tells where a name is no way inside a folder, as far as the name alone tells it.
+func inside(name string) error {
+	if !filepath.IsLocal(name) {
+		return refuse("%.200q is no file inside the worker's folder", name)
+	}
+	return nil
+}
+
+func kindOf(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a folder"
+	case m&fs.ModeSymlink != 0:
+		return "a link"
+	case m&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	case m.IsRegular():
+		return "a file"
+	}
+	return "something else"
+}
+
+// refuse makes an error of a name, which trying again does not mend.
+func refuse(format string, args ...any) error { return worker.Final(fmt.Errorf(format, args...)) }
+
+// refusal makes an error of the file system final where it is the name's: it leads out of the folder, or there is no such file. Others, such as those of a
+// disk that is full or of too many open files, pass.
+func refusal(err error) error {
+	if err == nil {
+		return nil
+	}
+	var system syscall.Errno
+	if !errors.As(err, &system) {
+		return worker.Final(err) // os.Root's own: the path escapes from its parent
+	}
+	switch system {
+	case syscall.ENOENT, syscall.ENOTDIR, syscall.EISDIR, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.EINVAL, syscall.ENXIO:
+		return worker.Final(err)
+	}
+	return err
+}

@@ -1,0 +1,231 @@
+package folder
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Where it is noted what jobs have written.
+const (
+	notes   = ".cancha"
+	written = notes + "/written"
+	lock    = notes + "/lock"
+)
+
+// note is of one file that jobs have written.
+type note struct {
+	File string `json:"file"`
+	Job  string `json:"job"` // the last one
+	// Sums are the SHA-256 of what the file may have: of what it had, and of what was about to take its place. Only a kill leaves two.
+	Sums []string `json:"sha256"`
+}
+
+// MayWrite tells whether Write would write a file of this name now, and makes its folders: to be asked before work whose result has to go there.
+func (f *Folder) MayWrite(name string) error {
+	if err := f.place(name); err != nil {
+		return err
+	}
+	err := f.locked(func() error { // or it would see the note of one moment, and the file of another
+		_, _, err := f.free(name)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	draft, err := f.draft(name)
+	if err != nil {
+		return refusal(err)
+	}
+	return errors.Join(draft.Close(), f.root.Remove(draftName(draft, name)))
+}
+
+// Write writes a file whole or not at all, and to disk, and makes its folders. It replaces only what a job has written; see the package's comment.
+func (f *Folder) Write(job, name string, data []byte) error {
+	if err := f.place(name); err != nil {
+		return err
+	}
+	draft, err := f.draft(name)
+	if err != nil {
+		return refusal(err)
+	}
+	at := draftName(draft, name)
+	defer f.root.Remove(at) // gone already where it has got its place
+	_, err = draft.Write(data)
+	if err := errors.Join(err, draft.Sync(), draft.Close()); err != nil {
+		return err
+	}
+	return f.locked(func() error { return f.put(job, name, at, data) })
+}
+
+// place makes the folder that a file is to be written into.
+func (f *Folder) place(name string) error {
+	if err := inside(name); err != nil {
+		return err
+	}
+	for part := range strings.SplitSeq(filepath.ToSlash(name), "/") {
+		if hidden(part) {
+			return refuse("%.200q: names that begin with a dot are no place for what a job writes", name)
+		}
+	}
+	if err := f.root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		if errors.Is(err, fs.ErrExist) { // something else has the name
+			return refuse("%s: %w", filepath.Dir(name), err)
+		}
+		return refusal(err)
+	}
+	return nil
+}
+
+// draft makes a file beside the one that is to be written.
+func (f *Folder) draft(name string) (*os.File, error) {
+	return f.root.OpenFile(filepath.Join(filepath.Dir(name), ".draft-"+rand.Text()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+}
+
+func draftName(draft *os.File, name string) string {
+	return filepath.Join(filepath.Dir(name), filepath.Base(draft.Name()))
+}
+
+// free tells whether a job may write a file: there is none, or jobs have written the one that is there. It returns what was noted, and the sum of the one that is there.
+func (f *Folder) free(name string) (n note, sum string, err error) {
+	info, err := f.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return n, "", nil
+	}
+	if err != nil {
+		return n, "", refusal(err)
+	}
+	if !info.Mode().IsRegular() {
+		return n, "", refuse("%s is %s, and no file that a job has written", name, kindOf(info.Mode()))
+	}
+	if n, err = f.noted(name); err != nil {
+		return n, "", err
+	}
+	if sum, err = f.sum(name); err != nil {
+		return n, "", err
+	}
+	switch {
+	case len(n.Sums) == 0:
+		return n, "", refuse("%s is there, and no job has written it; name another file, or move this one away", name)
+	case !slices.Contains(n.Sums, sum):
+		return n, "", refuse("%s has been changed since job %.100q wrote it; name another file, or move this one away", name, n.Job)
+	}
+	return n, sum, nil
+}
+
+// put gives what was written its place. Before, it is noted: a process that is killed in between leaves a file that is known, whichever it is.
+func (f *Folder) put(job, name, draft string, data []byte) error {
+	n, old, err := f.free(name)
+	if err != nil {
+		return err
+	}
+	sum := sumOf(data)
+	n = note{File: filepath.ToSlash(filepath.Clean(name)), Job: job, Sums: []string{sum}}
+	if old != "" && old != sum {
+		n.Sums = append(n.Sums, old)
+	}
+	if err := f.take(n); err != nil {
+		return err
+	}
+	if old != "" {
+		return refusal(f.root.Rename(draft, name))
+	}
+	err = f.root.Link(draft, name) // where somebody has just made a file of that name, it stays
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return refuse("%s is there, and no job has written it; name another file, or move this one away", name)
+	case errors.Is(err, syscall.EPERM), errors.Is(err, errors.ErrUnsupported): // a file system without links
+		return refusal(f.root.Rename(draft, name))
+	}
+	return refusal(err)
+}
+
+func sumOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// sum is that of a file.
+func (f *Folder) sum(name string) (string, error) {
+	file, err := f.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// noteOf is where a file is noted: names may be longer than one of a file, and of many levels.
+func noteOf(name string) string {
+	return filepath.Join(written, sumOf([]byte(filepath.ToSlash(filepath.Clean(name)))))
+}
+
+// noted is what is noted of a file; the zero note: nothing. One that cannot be read is of no use, and tells of no job.
+func (f *Folder) noted(name string) (n note, err error) {
+	file, err := f.Open(noteOf(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return n, nil
+	}
+	if err != nil {
+		return n, err
+	}
+	defer file.Close()
+	if json.NewDecoder(file).Decode(&n) != nil {
+		return note{}, nil
+	}
+	return n, nil
+}
+
+// take notes a file, on disk.
+func (f *Folder) take(n note) error {
+	text, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	at := noteOf(n.File)
+	draft, err := f.root.OpenFile(at+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) // below the lock there is one
+	if err != nil {
+		return refusal(err)
+	}
+	_, err = io.Copy(draft, bytes.NewReader(append(text, '\n')))
+	if err := errors.Join(err, draft.Sync(), draft.Close()); err != nil {
+		return err
+	}
+	return f.root.Rename(at+".new", at)
+}
+
+// locked does something while no other job of this folder, in this process or another, looks what is noted or changes it.
+func (f *Folder) locked(do func() error) error {
+	if err := f.root.MkdirAll(written, 0o700); err != nil {
+		return refusal(err)
+	}
+	file, err := f.root.OpenFile(lock, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return refusal(err)
+	}
+	defer file.Close()
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX)
+		if err == nil {
+			return do()
+		}
+		if !errors.Is(err, syscall.EINTR) {
+			return fmt.Errorf("lock %s: %w", filepath.Join(f.path, lock), err)
+		}
+	}
+}
