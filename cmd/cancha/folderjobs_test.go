@@ -6,14 +6,17 @@ import (
 	"encoding/json"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"cancha/internal/secret"
 	"cancha/jobs/job"
 	"cancha/jobs/worker"
 )
@@ -75,6 +78,19 @@ func works(t *testing.T) string {
 must(stream.From(file.Source("n.jsonl")).Name("numbers").Select("n").To(file.JSONLines("rows.jsonl")).Start(context.Background()))`)
 	writeFile(t, dir, "queries/broken.go", "check(errors.New(\"the shop is closed\"))")
 	write(t, filepath.Join(dir, "notebooks", "double.ipynb"), "n := 2", "n * 2")
+	elsewhere := t.TempDir()
+	write(t, filepath.Join(elsewhere, "far.ipynb"), "n := 2")
+	writeFile(t, elsewhere, "go.mod", "module example.com/far\n\ngo 1.26\n")
+	for name, to := range map[string]string{"far": elsewhere, "notebooks/far.ipynb": filepath.Join(elsewhere, "far.ipynb"), "shop/far": elsewhere} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"pipe.ipynb", "pipe.go", "pipe.csv"} {
+		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	writeFile(t, dir, "shop/go.mod", "module example.com/shop\n\ngo 1.26\n")
 	writeFile(t, dir, "shop/price/price.go", `package price
 
@@ -112,6 +128,22 @@ func TestFolderJobs(t *testing.T) {
 		{"a broken query", "stream_query", `path=queries/broken.go`, `the shop is closed`},
 		{"a query of elsewhere", "stream_query", `path=../numbers.go`, `is no file inside the worker's folder`},
 		{"a notebook", "notebook", `path=notebooks/double.ipynb parameters={"n":21} out=out/double.ipynb`, `"out":"out/double.ipynb"`},
+		{"the same again", "notebook", `path=notebooks/double.ipynb parameters={"n":2.1e1} out=out/double.ipynb`, `"out":"out/double.ipynb"`},
+		{"an expression", "notebook", `path=notebooks/double.ipynb parameters={"n":"os.Getpid()"} out=out/expression.ipynb`, `is failed: notebooks/double.ipynb: parameter n: want a whole number`},
+		{"no parameter of it", "notebook", `path=notebooks/double.ipynb parameters={"m":1}`, `no parameter "m"; it has n`},
+		{"a person's notebook as out", "notebook", `path=notebooks/double.ipynb out=notebooks/double.ipynb`, `is failed: out: notebooks/double.ipynb is there, and no job has written it`},
+		{"a notebook by a link", "notebook", `path=notebooks/far.ipynb`, `escapes`},
+		{"a notebook in a linked folder", "notebook", `path=far/far.ipynb`, `is failed: `},
+		{"a notebook written by a link", "notebook", `path=notebooks/double.ipynb out=far/out.ipynb`, `is failed: out: `},
+		{"a pipe for a notebook", "notebook", `path=pipe.ipynb`, `is failed: pipe.ipynb is a pipe, and no file`},
+		{"a query in a linked folder", "stream_query", `path=far/far.ipynb`, `is failed: `},
+		{"a pipe for a query", "stream_query", `path=pipe.go`, `is failed: pipe.go is a pipe, and no file`},
+		{"a query with an expression", "stream_query", `path=notebooks/double.ipynb parameters={"n":"os.Getpid()"}`, `parameter n: want a whole number`},
+		{"a file of Go with parameters", "stream_query", `path=queries/numbers.go parameters={"n":1}`, `parameters are a notebook's`},
+		{"a linked module", "go_function", `module=far function=Total`, `is failed: `},
+		{"a linked package", "go_function", `module=shop package=far function=Total`, `is failed: `},
+		{"a pipe among the sources", "go_function", `function=Total`, `is failed: pipe.go is a pipe, and no file`},
+		{"a pipe for a forest", "forest_fit", `data=pipe.csv label=side`, `pipe.csv is a pipe, and no file`},
 		{"a notebook's parameter beside its path", "notebook", `path=notebooks/double.ipynb n=21`, `unknown field "n"; it has path, out, and parameters`},
 		{"a forest", "forest_fit", `data=points.csv label=side n_estimators=5`, `"trees":5`},
 		{"no package", "go_function", `module=shop package=price function=total`, `give the name of an exported function`},
@@ -158,6 +190,99 @@ func TestNotebookJobsOutcome(t *testing.T) {
 		if err != nil || j.Out != want {
 			t.Errorf("job %q: %q, %v, want %q", id, j.Out, err, want)
 		}
+	}
+}
+
+// A worker without its folder, or with a name of two lines, does not start, and says why.
+func TestWorkerRefuses(t *testing.T) {
+	t.Setenv(rabbitVariable, "")
+	t.Setenv(jobsVariable, filepath.Join(t.TempDir(), "jobs"))
+	dir := t.TempDir()
+	writeFile(t, dir, "file", "")
+	for _, c := range []struct {
+		name, want string
+		code       int
+		args       []string
+	}{
+		{"no folder", "-folder: there is no folder \"/nonexistent\"; make it, or name another one", 1, []string{"-folder", "/nonexistent"}},
+		{"a file", "-folder: \"file\" is a file, and no folder", 1, []string{"-folder", "file"}},
+		{"two lines", "has control characters", 2, []string{"-id", "a\nb"}},
+		{"a terminal's sequence", "has control characters", 2, []string{"-id", "a\x1b[2J"}},
+	} {
+		if code, stdout, stderr := outcome(t, dir, append([]string{"worker"}, c.args...)...); code != c.code || !strings.Contains(stderr, c.want) {
+			t.Errorf("%s: got %d, %s%s, want %d and %s", c.name, code, stdout, stderr, c.code, c.want)
+		}
+	}
+}
+
+// A worker with a folder does not take the jobs of another user, who would have things run as its own.
+func TestWorkerOwner(t *testing.T) {
+	jobs := t.TempDir()
+	writeFile(t, jobs, "socket", "")
+	for _, c := range []struct {
+		o    workerOptions
+		uid  int
+		fail bool
+	}{
+		{workerOptions{folder: jobs, files: "."}, os.Geteuid(), false},
+		{workerOptions{folder: jobs, files: "."}, os.Geteuid() + 1, true},
+		{workerOptions{folder: jobs}, os.Geteuid() + 1, false},
+		{workerOptions{files: "."}, os.Geteuid() + 1, false}, // a RabbitMQ has accounts of its own
+	} {
+		if err := c.o.checkOwner(c.uid); (err != nil) != c.fail {
+			t.Errorf("%+v as %d: got %v", c.o, c.uid, err)
+		}
+	}
+}
+
+// Whoever asks the scheduler's page needs the token, which stands in a file of its user's alone, and in no log.
+func TestSchedulerToken(t *testing.T) {
+	t.Setenv(rabbitVariable, "")
+	jobs := filepath.Join(t.TempDir(), "jobs")
+	t.Setenv(jobsVariable, jobs)
+	t.Setenv(jobsTokenVariable, "fifteen letters")
+	if code, _, stderr := outcome(t, t.TempDir(), "scheduler", "-http", "127.0.0.1:0"); code != 2 || !strings.Contains(stderr, "$CANCHA_JOBS_TOKEN: a token of 15 characters") || strings.Contains(stderr, "fifteen letters") {
+		t.Errorf("a short token: %d %s", code, stderr)
+	}
+	t.Setenv(jobsTokenVariable, "")
+	c := cancha(t, t.TempDir(), "scheduler", "-http", "127.0.0.1:0")
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr strings.Builder
+	c.Stderr, c.WaitDelay = &stderr, time.Second
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := until(t, out, "with the token in")
+	page := regexp.MustCompile(`http://\S+/`).FindString(said)
+	token, path, err := secret.File(jobs, tokenFile)
+	if err != nil || page == "" {
+		t.Fatalf("%v in %s", err, said)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	for with, want := range map[string]int{"": 403, "Bearer " + token: 202, "Bearer " + token[1:]: 403} {
+		r, err := http.NewRequestWithContext(t.Context(), "POST", page+"jobs", strings.NewReader(`{"job_type": "notebook", "job_id": "j"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", with)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("with %q: got %d, want %d", with, answer.StatusCode, want)
+		}
+	}
+	finished(t, service{c, out}, syscall.SIGTERM)
+	if strings.Contains(said+stderr.String(), token) {
+		t.Errorf("the log has the token: %s%s", said, &stderr)
 	}
 }
 

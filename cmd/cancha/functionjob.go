@@ -11,9 +11,11 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"cancha/jobs"
+	"cancha/jobs/folder"
 	"cancha/jobs/worker"
 	"cancha/jupyter/headless"
 	"cancha/jupyter/notebook"
@@ -40,20 +42,53 @@ type functionOutcome struct {
 }
 
 // functionsIn is the function of jobs that call functions of the modules in a folder, each in a kernel of its own.
-func functionsIn(folder string) jobs.Func {
-	return func(ctx context.Context, t *jobs.Task) (any, error) {
+func functionsIn(path string) jobs.Func {
+	return inFolder(path, func(ctx context.Context, files *folder.Folder, t *jobs.Task) (any, error) {
 		j, err := readFunctionJob(t.Parameters)
 		if err != nil {
 			return nil, worker.Final(err)
 		}
-		dir := filepath.Join(folder, j.Module)
+		dir, err := moduleIn(files, j)
+		if err != nil {
+			return nil, err
+		}
 		path, err := workspace.ModulePath(dir)
 		if err != nil {
 			return nil, worker.Final(err)
 		}
 		return callIn(ctx, dir, path, j)
-	}
+	})
 }
+
+// moduleIn is the path of the module's folder, which is inside the worker's, as are the package's and the sources in it: the go command would follow links, and wait for pipes.
+func moduleIn(files *folder.Folder, j functionJob) (string, error) {
+	dir, err := files.Dir(j.Module)
+	if err != nil {
+		return "", err
+	}
+	for _, in := range []string{j.Module, filepath.Join(j.Module, j.Package)} {
+		names, err := files.Names(in)
+		if err != nil {
+			return "", err
+		}
+		for _, name := range names {
+			if !slices.Contains(sources(), filepath.Ext(name)) {
+				continue
+			}
+			file, err := files.Open(filepath.Join(in, name))
+			if err == nil {
+				err = file.Close()
+			}
+			if err != nil {
+				return "", err
+			}
+		}
+	}
+	return dir, nil
+}
+
+// sources are the extensions of what the go command reads.
+func sources() []string { return []string{".go", ".mod", ".sum", ".work", ".s", ".c", ".h", ".syso"} }
 
 func readFunctionJob(parameters json.RawMessage) (j functionJob, err error) {
 	d := json.NewDecoder(bytes.NewReader(parameters))

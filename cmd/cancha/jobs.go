@@ -17,8 +17,11 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"cancha/cmd/internal/own"
+	"cancha/internal/secret"
 	"cancha/jobs"
 	"cancha/jobs/job"
 	"cancha/jobs/local"
@@ -36,7 +39,7 @@ const (
 	jobsVariable       = "CANCHA_JOBS"       // folder of the jobs of this machine, or of what a scheduler keeps
 	rabbitVariable     = "RABBITMQ_HOST"     // of the RabbitMQ that has the jobs; empty: this machine has them
 	jobsHTTPVariable   = "CANCHA_JOBS_HTTP"  // where the scheduler's page and API listen
-	jobsTokenVariable  = "CANCHA_JOBS_TOKEN" // of those who are not on this machine
+	jobsTokenVariable  = "CANCHA_JOBS_TOKEN" // that whoever asks the scheduler's page has to show
 	workerTypeVariable = "WORKER_TYPE"
 	workerIDVariable   = "WORKER_ID"
 )
@@ -82,10 +85,15 @@ func parseScheduler(args []string) (o schedulerOptions, err error) {
 		"With $"+rabbitVariable+" (and RABBITMQ_PORT, _USER, _PASS, _VHOST) the jobs come through that RabbitMQ, and the folder keeps them.")
 	said := jobsFlag(flags)
 	flags.StringVar(&o.address, "http", cmp.Or(os.Getenv(jobsHTTPVariable), server.DefaultAddress), "`host:port` of the page, the API and the metrics (default $"+jobsHTTPVariable+
-		"); off is none. Who is not on this machine needs the token in $"+jobsTokenVariable)
+		"); off is none. Whoever asks needs the token: that of $"+jobsTokenVariable+", or the one in the folder's file "+tokenFile+", which is its user's alone")
 	flags.DurationVar(&o.settings.Lease, "lease", 10*time.Second, "for how long a worker may be silent, as a `duration`, before its jobs are given to others")
 	if err := parseAll(flags, args); err != nil {
 		return o, err
+	}
+	if token := os.Getenv(jobsTokenVariable); token != "" && o.address != pageOff {
+		if err := secret.Check(token); err != nil {
+			return o, usageError{"scheduler", fmt.Errorf("$%s: %w", jobsTokenVariable, err)}
+		}
 	}
 	o.folder, err = jobsFolder(*said)
 	return o, err
@@ -128,19 +136,26 @@ func (o schedulerOptions) schedule(ctx context.Context, b queue.Broker) error {
 	} else {
 		fmt.Printf("scheduler of %s; workers and programs reach it with %s=%s\n", o.folder, jobsVariable, o.folder)
 	}
-	return errors.Join(showJobs(ctx, k, o.address), k.Close())
+	return errors.Join(o.show(ctx, k), k.Close())
 }
 
-// showJobs serves the page and the API until ctx or the scheduler ends.
-func showJobs(ctx context.Context, k *jobs.Cluster, address string) error {
-	if address != "off" {
-		s, err := server.Start(ctx, server.Config{Scheduler: k.Scheduler(), Broker: k.Broker(), Address: address, Token: os.Getenv(jobsTokenVariable), Version: own.Version,
-			Logger: jobsLog()})
+// show serves the page and the API until ctx or the scheduler ends.
+func (o schedulerOptions) show(ctx context.Context, k *jobs.Cluster) error {
+	if o.address != pageOff {
+		token, where, err := o.token()
+		if err != nil {
+			return err
+		}
+		s, err := server.Start(ctx, server.Config{Scheduler: k.Scheduler(), Broker: k.Broker(), Address: o.address, Token: token, Version: own.Version, Logger: jobsLog()})
 		if err != nil {
 			return fmt.Errorf("%w (-http HOST:PORT; off is none)", err)
 		}
 		defer s.Close()
-		fmt.Println("page, API and metrics:", s.URL())
+		if terminal(os.Stdout) {
+			fmt.Println("page, API and metrics:", s.URL())
+		} else { // a log is read by others
+			fmt.Printf("page, API and metrics: %s, with the token in %s\n", s.Address(), where)
+		}
 	}
 	select {
 	case <-ctx.Done():
@@ -164,6 +179,9 @@ func runWorker(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := o.checkFiles(); err != nil {
+		return err
+	}
 	s, self, err := o.session(ctx)
 	if err != nil {
 		return err
@@ -172,7 +190,9 @@ func runWorker(ctx context.Context, args []string) error {
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
-	err = o.work(ctx, b, self, s)
+	if err = o.checkOwner(os.Geteuid()); err == nil {
+		err = o.work(ctx, b, self, s)
+	}
 	return errors.Join(err, b.Close(), s.Close())
 }
 
@@ -184,7 +204,7 @@ $RABBITMQ_HOST names.`)
 	flags.StringVar(&o.kind, "type", cmp.Or(os.Getenv(workerTypeVariable), "cpu"), "`cpu or gpu`: what its jobs run on (default $"+workerTypeVariable+")")
 	flags.StringVar(&o.id, "id", os.Getenv(workerIDVariable), "`name` of the worker, of which there is one (default $"+workerIDVariable+", or the host's name and the process's number)")
 	flags.StringVar(&o.files, "folder", "", "`folder` whose files jobs of these types use, and no others: "+strings.Join(slices.Sorted(maps.Keys(folderFuncs("", nil))), ", ")+
-		"; without it none are run")
+		"; without it none are run.\nWho may submit runs what lies there, with literals as parameters, and reads what it gives back; a job replaces only what jobs have written")
 	flags.IntVar(&o.slots, "slots", 1, "`jobs` that run at a time, on a CPU; one GPU runs one")
 	flags.DurationVar(&o.drain, "drain", time.Minute, "for how long it waits at its end, as a `duration`, for those that run")
 	if err := parseAll(flags, args); err != nil {
@@ -195,6 +215,8 @@ $RABBITMQ_HOST names.`)
 		return o, usageError{"worker", fmt.Errorf("-type (or $%s) %q: it is cpu or gpu", workerTypeVariable, o.kind)}
 	case o.slots < 1 || o.slots > 1 && o.kind == string(placement.GPU):
 		return o, usageError{"worker", fmt.Errorf("-slots %d: 1 or more on a CPU, 1 on a GPU", o.slots)}
+	case !utf8.ValidString(o.id) || strings.ContainsFunc(o.id, unicode.IsControl):
+		return o, usageError{"worker", fmt.Errorf("-id (or $%s) %.100q has control characters, such as the end of a line", workerIDVariable, o.id)}
 	}
 	o.folder, err = jobsPlace(flags, *said)
 	return o, err

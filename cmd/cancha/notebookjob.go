@@ -6,17 +6,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"cancha/jobs"
+	"cancha/jobs/folder"
 	"cancha/jobs/worker"
 	"cancha/jupyter/headless"
+	"cancha/jupyter/notebook"
 )
 
 // notebookType is the job type of a notebook that a worker runs without a browser.
@@ -24,14 +24,27 @@ const notebookType = "notebook"
 
 // notebookJob is what a job of that type asks for.
 type notebookJob struct {
-	Path       string         `json:"path"`       // inside the worker's folder of notebooks
-	Parameters map[string]any `json:"parameters"` // of the cell tagged "parameters"
-	Out        string         `json:"out"`        // where the executed notebook goes, inside the folder; "": out/JOB.ipynb, with the id as in a URL
+	Path string `json:"path"` // inside the worker's folder
+	// Parameters, an object, are of the cell tagged "parameters". Whoever submits them runs nothing by them: see notebook.SetData.
+	Parameters json.RawMessage `json:"parameters"`
+	Out        string          `json:"out"` // where the executed notebook goes, inside the folder; "": out/JOB.ipynb, with the id as in a URL
+}
+
+// inFolder is the function of jobs that use a folder's files, which they reach by this one door alone.
+func inFolder(path string, run func(context.Context, *folder.Folder, *jobs.Task) (any, error)) jobs.Func {
+	return func(ctx context.Context, t *jobs.Task) (any, error) {
+		files, err := folder.Open(path)
+		if err != nil {
+			return nil, err // another worker's may be there
+		}
+		defer files.Close()
+		return run(ctx, files, t)
+	}
 }
 
 // notebooksIn is the function of jobs that run the notebooks of a folder, and no others.
-func notebooksIn(folder string) jobs.Func {
-	return func(ctx context.Context, t *jobs.Task) (any, error) {
+func notebooksIn(path string) jobs.Func {
+	return inFolder(path, func(ctx context.Context, files *folder.Folder, t *jobs.Task) (any, error) {
 		j, err := readNotebookJob(t)
 		if err != nil {
 			return nil, worker.Final(err)
@@ -41,8 +54,12 @@ func notebooksIn(folder string) jobs.Func {
 				return nil, worker.Final(fmt.Errorf("%q is no notebook (.ipynb) inside the worker's folder", path))
 			}
 		}
-		return runJobsNotebook(ctx, folder, j, t)
-	}
+		n, err := notebookOf(files, j.Path, j.Parameters)
+		if err != nil {
+			return nil, err
+		}
+		return runJobsNotebook(ctx, files, n, j, t)
+	})
 }
 
 // readNotebookJob reads what is asked for. A notebook's own parameters beside its path would be left out in silence, so they are an error.
@@ -53,43 +70,55 @@ func readNotebookJob(t *jobs.Task) (j notebookJob, err error) {
 		return j, fmt.Errorf("parameters of a %s: %w; it has path, out, and parameters, an object of the notebook's own", notebookType, err)
 	}
 	if j.Out == "" {
-		j.Out = filepath.Join("out", url.PathEscape(t.ID)+".ipynb") // an id such as ../model is no way to a notebook beside out
+		j.Out = filepath.Join("out", folder.NameOf(t.ID)+".ipynb") // an id such as ../model is no way to a notebook beside out
 	}
 	return j, nil
 }
 
-func runJobsNotebook(ctx context.Context, folder string, j notebookJob, t *jobs.Task) (any, error) {
-	n, err := readNotebook(filepath.Join(folder, j.Path), texts(j.Parameters))
+// notebookOf reads a notebook of a folder, with parameters that somebody has submitted.
+func notebookOf(files *folder.Folder, path string, object json.RawMessage) (*notebook.Notebook, error) {
+	text, err := files.ReadFile(path)
 	if err != nil {
-		return nil, worker.Final(err)
+		return nil, err
+	}
+	n, err := inGo(path, text)
+	if err == nil {
+		err = n.SetData(object)
+	}
+	if err != nil {
+		return nil, worker.Final(fmt.Errorf("%s: %w", path, err))
+	}
+	return n, nil
+}
+
+func runJobsNotebook(ctx context.Context, files *folder.Folder, n *notebook.Notebook, j notebookJob, t *jobs.Task) (any, error) {
+	if err := files.MayWrite(j.Out); err != nil {
+		return nil, fmt.Errorf("out: %w", err)
+	}
+	dir, err := files.Dir(filepath.Dir(j.Path))
+	if err != nil {
+		return nil, err
 	}
 	c, err := headlessly()
 	if err != nil {
 		return nil, err
 	}
 	c.Out = &progressLines{t: t}
-	begun, out := time.Now(), filepath.Join(folder, j.Out)
-	if err := tryPlace(out); err != nil {
-		return nil, err
+	begun := time.Now()
+	runErr := headless.Run(ctx, c, n, filepath.Join(dir, filepath.Base(j.Path)))
+	text, err := n.Marshal()
+	if err == nil {
+		err = files.Write(t.ID, j.Out, text)
 	}
-	runErr := headless.Run(ctx, c, n, filepath.Join(folder, j.Path))
-	if err := errors.Join(runErr, n.Write(out)); err != nil {
-		return nil, fmt.Errorf("%w (the notebook with its outputs is %s)", err, j.Out)
+	switch {
+	case err != nil && runErr != nil:
+		return nil, fmt.Errorf("%w (and its outputs are not kept: %v)", runErr, err)
+	case err != nil:
+		return nil, fmt.Errorf("out: %w", err)
+	case runErr != nil:
+		return nil, fmt.Errorf("%w (the notebook with its outputs is %s)", runErr, j.Out)
 	}
 	return map[string]any{"out": j.Out, "seconds": time.Since(begun).Seconds()}, nil
-}
-
-// texts are parameters as a command line has them.
-func texts(all map[string]any) parameters {
-	p := parameters{}
-	for name, value := range all {
-		if s, is := value.(string); is {
-			p[name] = s
-		} else if text, err := json.Marshal(value); err == nil { // of what was JSON
-			p[name] = string(text)
-		}
-	}
-	return p
 }
 
 // progressLines tells a job's progress by the lines about cells: "name  3/10 …".

@@ -55,7 +55,8 @@ stdout, what becomes of the queries to stderr.
 SIGTERM, ^C or the end of the terminal (SIGHUP) stops the queries in order, so that the next process goes on from their
 checkpoints; a second SIGTERM or ^C ends the process at once. A cell or a query that fails stops the others, for 30 s at most,
 and ends it with 1. Processes whose queries have one Group share the partitions.`)
-	flags.Var(o.parameters, "p", "set a parameter of a notebook, `name=value`, as \"cancha run\" does; may be given again. A file of Go has the environment")
+	flags.Var(o.parameters, "p", "set a parameter of a notebook, `name=value`, as \"cancha run\" does, with a Go expression for what is no text; may be given again.\n"+
+		"A file of Go has the environment")
 	flags.DurationVar(&o.progress, "progress", 10*time.Second, "how often a line tells how far each query has come, as a `duration`; 0 is never")
 	paths, err := parseMixed(flags, args)
 	switch {
@@ -75,14 +76,22 @@ func readProgram(path string, p parameters) (*notebook.Notebook, error) {
 	switch ext := filepath.Ext(path); {
 	case ext == ".ipynb":
 		return readNotebook(path, p)
-	case ext != ".go":
-		return nil, fmt.Errorf("%s is neither a notebook (.ipynb) nor a file of Go (.go)", path)
-	case len(p) > 0:
+	case ext == ".go" && len(p) > 0:
 		return nil, fmt.Errorf("-p sets parameters of a notebook; %s can ask os.Getenv", path)
+	case ext != ".go":
+		return programOf(path, nil)
 	}
 	source, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
+	}
+	return programOf(path, source)
+}
+
+// programOf is a file of Go as a notebook of one cell.
+func programOf(path string, source []byte) (*notebook.Notebook, error) {
+	if filepath.Ext(path) != ".go" {
+		return nil, fmt.Errorf("%s is neither a notebook (.ipynb) nor a file of Go (.go)", path)
 	}
 	if bytes.HasPrefix(source, []byte("#!")) { // the file is a command: #!/usr/local/bin/cancha query
 		copy(source, "//")

@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"cancha/jobs"
+	"cancha/jobs/folder"
 	"cancha/jobs/worker"
+	"cancha/jupyter/notebook"
 )
 
 // queryType is the job type of a program of stream queries: what "cancha query" runs.
@@ -23,33 +25,53 @@ const queryType = "stream_query"
 // queryJob is what a job of that type asks for. It runs until its queries have ended, or until it is cancelled; a query with a checkpoint goes on from that when
 // the job is tried again, here or on another worker that has the folder.
 type queryJob struct {
-	Path       string         `json:"path"`       // a notebook, or a file of Go, inside the worker's folder
-	Parameters map[string]any `json:"parameters"` // of a notebook
+	Path       string          `json:"path"`       // a notebook, or a file of Go, inside the worker's folder
+	Parameters json.RawMessage `json:"parameters"` // of a notebook, as of a job of the type notebook
 }
 
 // queriesIn is the function of jobs that run the queries of a folder's files.
-func queriesIn(folder string) jobs.Func {
-	return func(ctx context.Context, t *jobs.Task) (any, error) {
+func queriesIn(path string) jobs.Func {
+	return inFolder(path, func(ctx context.Context, files *folder.Folder, t *jobs.Task) (any, error) {
 		var j queryJob
 		d := json.NewDecoder(bytes.NewReader(t.Parameters))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&j); err != nil {
 			return nil, worker.Final(fmt.Errorf("parameters of a %s: %w", queryType, err))
 		}
-		if !filepath.IsLocal(j.Path) {
-			return nil, worker.Final(fmt.Errorf("%q is no file inside the worker's folder", j.Path))
+		n, err := queriesOf(files, j)
+		if err != nil {
+			return nil, err
 		}
-		return runJobsQuery(ctx, filepath.Join(folder, j.Path), texts(j.Parameters), t)
-	}
+		dir, err := files.Dir(filepath.Dir(j.Path))
+		if err != nil {
+			return nil, err
+		}
+		return runJobsQuery(ctx, filepath.Join(dir, filepath.Base(j.Path)), n, t)
+	})
 }
 
-func runJobsQuery(ctx context.Context, path string, p parameters, t *jobs.Task) (any, error) {
-	n, err := readProgram(path, p)
+// queriesOf reads a notebook, or a file of Go, of a folder.
+func queriesOf(files *folder.Folder, j queryJob) (*notebook.Notebook, error) {
+	if filepath.Ext(j.Path) == ".ipynb" {
+		return notebookOf(files, j.Path, j.Parameters)
+	}
+	source, err := files.ReadFile(j.Path)
+	if err != nil {
+		return nil, err
+	}
+	if text := string(bytes.TrimSpace(j.Parameters)); text != "" && text != "null" && text != "{}" {
+		return nil, worker.Final(fmt.Errorf("parameters are a notebook's; %s can ask os.Getenv", j.Path))
+	}
+	n, err := programOf(j.Path, source)
 	if err != nil {
 		return nil, worker.Final(err)
 	}
+	return n, nil
+}
+
+func runJobsQuery(ctx context.Context, path string, n *notebook.Notebook, t *jobs.Task) (any, error) {
 	begun, told := time.Now(), &queryLines{t: t}
-	err = stay(ctx, queryOptions{path: path, progress: time.Second, told: told}, n)
+	err := stay(ctx, queryOptions{path: path, progress: time.Second, told: told}, n)
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)

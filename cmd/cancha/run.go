@@ -63,7 +63,9 @@ func parseRun(args []string) (runOptions, error) {
 files stay as they are; -o writes the outcome. ^C interrupts the running cell: a stream ends with its last results, and the
 run goes on; a second one ends the run.`)
 	flags.Var(o.parameters, "p", "set a parameter, `name=value`, in the notebooks that are run; may be given again.\n"+
-		"The cell tagged \"parameters\" tells their names. Relative paths start at the notebook's folder")
+		"The cell tagged \"parameters\" tells their names. For a parameter that is a text the value is that text; for any other it is a Go\n"+
+		"expression, which runs as you: -p wait=2*time.Minute. Values that somebody else has sent belong into a job (cancha job submit -type notebook),\n"+
+		"which takes literals alone. Relative paths start at the notebook's folder")
 	flags.StringVar(&o.out, "o", "", "write the executed notebook to this `file` (a folder for several notebooks)")
 	flags.Func("timeout", "interrupt and fail a notebook that runs longer than this `duration`, such as 90s or 10m (default never)", func(s string) error {
 		d, err := time.ParseDuration(s)
@@ -107,9 +109,25 @@ func readAll(o runOptions) ([]*notebook.Notebook, error) {
 	return read, nil
 }
 
-// readNotebook reads a notebook in Go and sets its parameters.
+// readNotebook reads a notebook in Go and sets its parameters, as whoever runs it has written them.
 func readNotebook(path string, p parameters) (*notebook.Notebook, error) {
-	n, err := notebook.Read(path)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read notebook: %w", err)
+	}
+	n, err := inGo(path, text)
+	if err == nil {
+		err = n.SetParameters(p)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return n, nil
+}
+
+// inGo is the notebook that a file has, if it is one in Go.
+func inGo(path string, text []byte) (*notebook.Notebook, error) {
+	n, err := notebook.Parse(text)
 	if errors.Is(err, notebook.ErrFormat) && filepath.Ext(path) == ".go" {
 		return nil, fmt.Errorf("%w; \"cancha query\" runs a file of Go that starts a query, \"go run\" any other", err)
 	}
@@ -117,10 +135,7 @@ func readNotebook(path string, p parameters) (*notebook.Notebook, error) {
 		return nil, err
 	}
 	if l := n.Language(); l != "" && l != "go" {
-		return nil, fmt.Errorf("%s is a notebook in %s; cancha runs Go", path, l)
-	}
-	if err := n.SetParameters(p); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("it is a notebook in %s; cancha runs Go", l)
 	}
 	return n, nil
 }

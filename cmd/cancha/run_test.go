@@ -71,7 +71,7 @@ func TestRun(t *testing.T) {
 		{"too long", "-timeout 5s -o out.ipynb endless.ipynb", 1, "wrote out.ipynb", "cell 2 of 2 was interrupted: the notebook ran longer than 5s", `"on\n"`},
 		{"unknown parameter", "-p m=4 sum.ipynb", 1, "", `no parameter "m"; it has n, name`, ""},
 		{"wrong kind", "-p n=y sum.ipynb", 1, "", "y is not a whole number; its default is 2", ""},
-		{"another language", "python.ipynb", 1, "", "python.ipynb is a notebook in python", ""},
+		{"another language", "python.ipynb", 1, "", "python.ipynb: it is a notebook in python", ""},
 		{"a file of Go", "file.go", 1, "", `"cancha query" runs a file of Go`, ""},
 		{"a missing file is told before anything runs", "sum.ipynb none.ipynb", 1, "", "none.ipynb: no such file", ""},
 		{"one outcome for two", "-o . sum.ipynb ./sum.ipynb", 1, "", "would both be sum.ipynb", ""},

@@ -1,0 +1,59 @@
+//go:build !windows
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	"cancha/internal/secret"
+	"cancha/jobs/folder"
+	"cancha/jobs/local"
+)
+
+// pageOff is the address of no page, and tokenFile where a folder has the page's token.
+const (
+	pageOff   = "off"
+	tokenFile = "token"
+)
+
+// token is what whoever asks the page has to show, and where a person finds it.
+func (o schedulerOptions) token() (token, where string, err error) {
+	if token := os.Getenv(jobsTokenVariable); token != "" {
+		return token, "$" + jobsTokenVariable, nil
+	}
+	token, where, err = secret.File(o.folder, tokenFile)
+	if err != nil {
+		err = fmt.Errorf("%w (or set $%s, or -http off)", err, jobsTokenVariable)
+	}
+	return token, where, err
+}
+
+// checkFiles looks whether the folder of files is there: a worker without it would fail each job of those types.
+func (o workerOptions) checkFiles() error {
+	if o.files == "" {
+		return nil
+	}
+	f, err := folder.Open(o.files)
+	if err != nil {
+		return fmt.Errorf("-folder: %w", err)
+	}
+	return f.Close()
+}
+
+// checkOwner tells where the jobs of this machine are another user's, who would have what lies in the folder run as this one. Root alone comes so far.
+func (o workerOptions) checkOwner(uid int) error {
+	if o.files == "" || o.folder == "" {
+		return nil
+	}
+	info, err := os.Stat(strings.TrimPrefix(local.Socket(o.folder), "unix:"))
+	if err != nil {
+		return err
+	}
+	if stat, known := info.Sys().(*syscall.Stat_t); known && int(stat.Uid) != uid {
+		return fmt.Errorf("-folder %s: the jobs of %s are user %d's, who would have things run there as user %d; start the worker as that user", o.files, o.folder, stat.Uid, uid)
+	}
+	return nil
+}
