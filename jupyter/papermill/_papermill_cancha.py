@@ -9,10 +9,26 @@ from papermill.translators import Translator, papermill_translators
 
 
 class GoTranslator(Translator):
-    """Writes values as Go expressions: texts, numbers, truth values, nil, and slices and maps of them."""
+    """Writes values as Go literals: texts, numbers, truth values, nil, and slices and maps of them.
+
+    Names and values come from outside (-p, -y, a file of YAML or JSON) and are data: a name must be one of Go's, and of a
+    value's text nothing gets into the cell but what stands in quotes. Who wants an expression of their own runs the notebook
+    with "cancha run -p".
+    """
+
+    NAME = re.compile(r"[^\W\d]\w*")
+    KEYWORDS = frozenset(
+        "break case chan const continue default defer else fallthrough for func go goto if import interface map package range "
+        "return select struct switch type var".split())
 
     # name := value // help, or with var, a type and =
     PARAMETER = re.compile(r"^\s*(?:var\s+)?(?P<name>[^\W\d]\w*)\s*(?:(?P<type>[^=:/]+?)\s*)?:?=\s*(?P<value>.*?)\s*(?://\s*(?P<help>.*))?$")
+
+    @classmethod
+    def assign(cls, name, str_val):
+        if not cls.NAME.fullmatch(name) or name in cls.KEYWORDS:
+            raise ValueError(f"{name!r} is no name of a parameter in Go")
+        return super().assign(name, str_val)
 
     @classmethod
     def translate_escaped_str(cls, str_val):

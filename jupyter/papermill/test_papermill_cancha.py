@@ -1,4 +1,5 @@
 """Tests of the translator by itself; scripts/clients.py runs it in papermill with a kernel."""
+import re
 import unittest
 
 from papermill_cancha import GoTranslator
@@ -18,6 +19,17 @@ class TranslatorTests(unittest.TestCase):
 
     def test_cell(self):
         self.assertEqual(GoTranslator.codify({"data": "x", "n": 3}), '// Parameters\ndata = "x"\nn = 3\n')
+
+    def test_nothing_becomes_code(self):
+        for name in ["x = 1; os.Exit(3); y", "x\nos.Exit(3)\ny", "x.y", "x[0]", "", "3x", "func", "x ", "x\n"]:
+            with self.assertRaises(ValueError, msg=name):
+                GoTranslator.codify({name: 1})
+        for text in ['"+os.Getenv("HOME")+"', "`", "\n!ls\n%get x", "\\", "\u2028", 'x"\n//']:
+            for value in [text, [text], {text: text}]:
+                line = GoTranslator.translate(value)
+                self.assertNotIn("\n", line)
+                rest = re.sub(r'"(?:[^"\\]|\\.)*"', "", line)  # without what stands in quotes
+                self.assertRegex(rest, r"^(\[\]|map\[string\]|string|[{}: ])*$")
 
     def test_inspect(self):
         cell = {"source": '// all of them\ndata := ""    // folder\nmatches := 20\nvar rate float64 = 0.5 // a second\nvar seed = 1\n'}
