@@ -127,9 +127,10 @@ clients: kernelspec $(VENV)/made ## nbclient, nbconvert, papermill, jupyter cons
 	$(VENV)/bin/python scripts/clients.py $(NAMES)
 	$(VENV)/bin/python -B scripts/lab.py --pictures out/lab || { code=$$?; [ $$code -eq 3 ] && echo "skipped: JupyterLab"; }
 
-survive: kernelspec $(VENV)/made ## what must not end a kernel, and strangers on the ports of a kernel and a broker beside a notebook; HOSTILE=60 minutes
+survive: kernelspec $(VENV)/made ## what must not end a kernel, strangers on the ports of a kernel and a broker beside a notebook, and hostile jobs for a worker's folder; HOSTILE=60 minutes, JOBS=200
 	$(VENV)/bin/python scripts/survive.py
 	$(VENV)/bin/python -B scripts/hostile.py --minutes $(or $(HOSTILE),1)
+	$(VENV)/bin/python -B scripts/hostile_jobs.py --jobs $(or $(JOBS),200)
 
 modules: kernelspec ## import modules of many kinds in sessions of their own, twice each (Go's module proxy); NAMES="gin-gonic/gin"
 	$(PYTHON) scripts/modules.py $(NAMES)
