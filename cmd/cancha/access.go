@@ -43,17 +43,22 @@ func (o workerOptions) checkFiles() error {
 	return f.Close()
 }
 
-// checkOwner tells where the jobs of this machine are another user's, who would have what lies in the folder run as this one. Root alone comes so far.
+// checkOwner tells where the jobs of this machine are another user's, who would have what lies in the folder run as this one. Root's
+// are everybody's to run, since root can do so anyway.
 func (o workerOptions) checkOwner(uid int) error {
 	if o.files == "" || o.folder == "" {
 		return nil
 	}
-	info, err := os.Stat(strings.TrimPrefix(local.Socket(o.folder), "unix:"))
-	if err != nil {
-		return err
-	}
-	if stat, known := info.Sys().(*syscall.Stat_t); known && int(stat.Uid) != uid {
-		return fmt.Errorf("-folder %s: the jobs of %s are user %d's, who would have things run there as user %d; start the worker as that user", o.files, o.folder, stat.Uid, uid)
+	for _, path := range []string{o.folder, strings.TrimPrefix(local.Socket(o.folder), "unix:")} {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		stat, known := info.Sys().(*syscall.Stat_t)
+		if known && int(stat.Uid) != uid && stat.Uid != 0 {
+			return fmt.Errorf("-folder %s: %s is user %d's, who would have things run there as user %d; start the worker as that user, or give another -jobs",
+				o.files, path, stat.Uid, uid)
+		}
 	}
 	return nil
 }

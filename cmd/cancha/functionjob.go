@@ -60,7 +60,8 @@ func functionsIn(path string) jobs.Func {
 	})
 }
 
-// moduleIn is the path of the module's folder, which is inside the worker's, as are the package's and the sources in it: the go command would follow links, and wait for pipes.
+// moduleIn is the path of the module's folder. That lies inside the worker's, as do the package's and the sources in it: the go
+// command would follow links, and wait for pipes.
 func moduleIn(files *folder.Folder, j functionJob) (string, error) {
 	dir, err := files.Dir(j.Module)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package secret is the token by which a page or a port knows who asks: how long it is at least, and a file of one user's alone that has one. It ends at the text:
-// who has to show it, and where, is the business of what listens.
+// Package secret is the token by which a page or a port knows who asks: how long it is at least, and a file of one user's alone
+// that has one. It ends at the text: who has to show it, and where, is the business of what listens.
 package secret
 
 import (
@@ -30,8 +30,8 @@ func Check(token string) error {
 	return nil
 }
 
-// File returns the token that a file of a folder has, and makes both where they are not there. The file is this user's alone (mode 0600): whoever can read it is
-// this user, or root. One that others can read or write, or that is another user's, is an error.
+// File returns the token that a file of a folder has, and makes both where they are not there. The file is this user's alone
+// (mode 0600): whoever can read it is this user, or root. One that others can read or write, or that is another user's, is an error.
 func File(folder, name string) (token, path string, err error) {
 	if folder, err = filepath.Abs(folder); err != nil {
 		return "", "", err
@@ -106,5 +106,9 @@ func create(folder, path string) error {
 	if err := errors.Join(err, draft.Sync(), draft.Close()); err != nil {
 		return err
 	}
-	return os.Link(draft.Name(), path) // never in the place of one that is there
+	err = os.Link(draft.Name(), path) // never in the place of one that is there
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) {
+		return os.Rename(draft.Name(), path) // a file system without links
+	}
+	return err
 }

@@ -98,8 +98,8 @@ func proxied(h http.Header) bool {
 	return false
 }
 
-// hostOf is the whole of a Host header without its port; "": it is none. What stands behind a colon is a port only where it is a number: of localhost:80.evil.example
-// nothing is localhost.
+// hostOf is the whole of a Host header without its port; "": it is none. What stands behind a colon is a port only where it is a
+// number: of localhost:80.evil.example nothing is localhost.
 func hostOf(hostport string) string {
 	host, port := hostport, ""
 	if i := strings.LastIndexByte(hostport, ':'); i >= 0 && !strings.HasSuffix(hostport, "]") {

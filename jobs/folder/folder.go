@@ -1,14 +1,16 @@
-// Package folder is the one door to the folder whose files a worker's jobs use. It lets through to regular files and folders of it, for reading, and lets a job
-// write what no person has written. It ends at the file: what lies in it is the job type's business.
+// Package folder is the one door to the folder whose files a worker's jobs use. It opens regular files and folders of it for
+// reading, and lets a job write what no person has written. It ends at the file: what lies in it is the job type's business.
 //
-// Whoever submits a job names files and owns none of them. So a name is a way inside the folder, and stays one: "..", an absolute path, and a symbolic link that leads
-// out are refused, for reading and for writing. A pipe, a socket or a device is no data. What is refused is [worker.Final]: the job fails, and is not tried again.
+// Whoever submits a job names files and owns none of them. So a name is a way inside the folder, and stays one: "..", an absolute
+// path, and a symbolic link that leads out are refused, for reading and for writing. A pipe, a socket or a device is no data. What
+// is refused is [worker.Final]: the job fails, and is not tried again.
 //
 // # What a job may replace
 //
-// Write makes new files, and replaces those that a job has written and nobody has changed since. Each file that it writes is noted in .cancha/written, in the
-// folder, by the SHA-256 of what it was given, before it gets its place. So an attempt that is made again may write what the one before has written, and the next
-// job of the same name too; a file of a person, and one that a person has changed, stays. Names that begin with a dot are no place for what a job writes.
+// Write makes new files, and replaces those that a job has written and nobody has changed since. Each file that it writes is noted
+// in .cancha/written, in the folder, by the SHA-256 of what it was given, before it gets its place. So a second attempt may write
+// what the first has written, and so may another job that names the same file. A file of a person, and one that a person has
+// changed, stays. Names that begin with a dot are no place for what a job writes.
 package folder
 
 import (
@@ -170,8 +172,8 @@ func kindOf(m fs.FileMode) string {
 // refuse makes an error of a name, which trying again does not mend.
 func refuse(format string, args ...any) error { return worker.Final(fmt.Errorf(format, args...)) }
 
-// refusal makes an error of the file system final where it is the name's: it leads out of the folder, or there is no such file. Others, such as those of a
-// disk that is full or of too many open files, pass.
+// refusal makes an error of the file system final where it is the name's: it leads out of the folder, or there is no such file.
+// Others, such as those of a disk that is full or of too many open files, pass.
 func refusal(err error) error {
 	if err == nil {
 		return nil

@@ -32,7 +32,8 @@ type note struct {
 	Sums []string `json:"sha256"`
 }
 
-// MayWrite tells whether Write would write a file of this name now, and makes its folders: to be asked before work whose result has to go there.
+// MayWrite tells whether Write would write a file of this name now, and makes its folders. It is asked before work whose result has
+// to go there.
 func (f *Folder) MayWrite(name string) error {
 	if err := f.place(name); err != nil {
 		return err
@@ -97,7 +98,8 @@ func draftName(draft *os.File, name string) string {
 	return filepath.Join(filepath.Dir(name), filepath.Base(draft.Name()))
 }
 
-// free tells whether a job may write a file: there is none, or jobs have written the one that is there. It returns what was noted, and the sum of the one that is there.
+// free tells whether a job may write a file: there is none, or jobs have written the one that is there. It returns what was noted,
+// and the sum of the one that is there.
 func (f *Folder) free(name string) (n note, sum string, err error) {
 	info, err := f.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -124,7 +126,8 @@ func (f *Folder) free(name string) (n note, sum string, err error) {
 	return n, sum, nil
 }
 
-// put gives what was written its place. Before, it is noted: a process that is killed in between leaves a file that is known, whichever it is.
+// put gives what was written its place. Before, it is noted: a process that is killed in between leaves a file that is known,
+// whichever it is.
 func (f *Folder) put(job, name, draft string, data []byte) error {
 	n, old, err := f.free(name)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 // digits that have been read as a number and texts that are quoted.
 func (p parameter) literal(v value) (string, error) {
 	if p.declared == nil {
-		return "", fmt.Errorf("parameter %s: the parameters cell alone does not tell its type, so that no value of a submission can be taken for it; declare it as var %s T = …, T one of Go's own types, "+
-			"time.Duration, or a type of that cell", p.name, p.name)
+		return "", fmt.Errorf("parameter %s: the parameters cell alone does not tell its type, so that no value of a submission can be taken for it; "+
+			"declare it as var %s T = …, T one of Go's own types, time.Duration, or a type of that cell", p.name, p.name)
 	}
 	text, err := literalOf(p.name, p.declared, v, mostLevels)
 	if err != nil {

@@ -2,10 +2,12 @@ package notebook
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +24,8 @@ var wait = 3 * time.Second
 var grace time.Duration
 var share float32 = 0.5
 type Level string
+type Rates map[Level][]Level
+var named Rates
 var level Level = "low"
 letter := 'a'
 teams := []string{"a"}
@@ -37,6 +41,8 @@ type Point struct {
 }
 var at Point
 var near *Point
+type Near *Point
+var nearer Near
 var anything any
 var what fmt.Stringer
 var call func()
@@ -123,6 +129,8 @@ func TestSetData(t *testing.T) {
 		{"an unknown field", `{"at": {"Z": 1}}`, "", `parameter at: it has no field "Z"; it has X, Y, note, Next, hidden`},
 		{"a field that is none", `{"at": {"X": 1, "Off": 2}}`, "", `no field "Off"`},
 		{"a pointer", `{"near": {"X": 1}}`, "near = &Point{X: 1}", ""},
+		{"a named pointer", `{"nearer": {"X": 1}}`, "nearer = &Point{X: 1}", ""},
+		{"named types", `{"named": {"a": ["b"]}}`, `named = Rates{"a": []Level{"b"}}`, ""},
 		{"no pointer", `{"near": null}`, "near = nil", ""},
 		{"a pointer to a number", `{"first": 1}`, "", "no value of JSON but null is a *int; got 1"},
 		{"anything", `{"anything": [1, "f()", null, {"a": true}]}`, `anything = []interface{}{float64(1), "f()", nil, map[string]interface{}{"a": true}}`, ""},
@@ -157,7 +165,7 @@ func TestSetData(t *testing.T) {
 			if got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
-			if fault := onlyLiterals(got); fault != nil {
+			if fault := errors.Join(onlyLiterals(got), compiles(ways, got)); fault != nil {
 				t.Error(fault)
 			}
 		})
@@ -215,7 +223,7 @@ func onlyLiterals(source string) error {
 					err = fmt.Errorf("an operator: %s", source)
 				}
 			case *ast.Ident:
-				if known := []string{"true", "false", "nil", "string", "int", "float64", "bool", "Point", "X", "Y", "Note", "Next", "hidden"}; !slices.Contains(known, n.Name) {
+				if known := []string{"true", "false", "nil", "string", "int", "float64", "bool", "Point", "Rates", "Level", "X", "Y", "Note", "Next", "hidden"}; !slices.Contains(known, n.Name) {
 					err = fmt.Errorf("the name %s: %s", n.Name, source)
 				}
 			case nil, *ast.BasicLit, *ast.CompositeLit, *ast.KeyValueExpr, *ast.ArrayType, *ast.MapType, *ast.InterfaceType, *ast.FieldList:
@@ -228,7 +236,24 @@ func onlyLiterals(source string) error {
 	return err
 }
 
-// FuzzSetData: whatever is sent, nothing but literals gets into a cell.
+// compiles tells where assignments are no Go behind the cell that declares their variables.
+func compiles(cell, assignments string) (fault error) {
+	files := token.NewFileSet()
+	head := "package p\nimport \"time\"\nfunc _() {\n" + cell + "\n"
+	file, err := parser.ParseFile(files, "", head+assignments+"\n}", 0)
+	if err != nil {
+		return err
+	}
+	checker := types.Config{Importer: onlyTime{}, Error: func(err error) {
+		if e, ok := err.(types.Error); ok && files.Position(e.Pos).Offset >= len(head) {
+			fault = err
+		}
+	}}
+	_, _ = checker.Check("p", files, []*ast.File{file}, nil)
+	return fault
+}
+
+// FuzzSetData: whatever is sent, nothing but literals gets into a cell, and what gets there is Go.
 func FuzzSetData(f *testing.F) {
 	for _, seed := range []string{
 		`{"n": "func() int { return 1 }()"}`, `{"name": "\"+f()+\"", "teams": ["\\", "\n!ls"]}`, `{"anything": {"a": [1e3, null, {"b": "c"}]}}`,
@@ -241,7 +266,7 @@ func FuzzSetData(f *testing.F) {
 		if n.SetData(json.RawMessage(object)) != nil || len(n.Cells) < 2 {
 			return
 		}
-		if err := onlyLiterals(n.Cells[1].Source); err != nil {
+		if err := errors.Join(onlyLiterals(n.Cells[1].Source), compiles(ways, n.Cells[1].Source)); err != nil {
 			t.Errorf("%s: %v", object, err)
 		}
 	})
