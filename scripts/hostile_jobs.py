@@ -190,7 +190,7 @@ def stranger(site: Site) -> list[str]:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
-        for path in (site.field.jobs / "token", site.field.jobs / "queues"):
+        for path in (site.field.jobs / name for name in ("token", "queues.db", "store/jobs.db")):
             try:
                 path.read_bytes()
                 faults.append(f"it reads {path}")
