@@ -190,9 +190,10 @@ func runWorker(ctx context.Context, args []string) error {
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
-	if err = o.checkOwner(os.Geteuid()); err == nil {
-		err = o.work(ctx, b, self, s)
+	if err := o.checkOwner(os.Geteuid()); err != nil {
+		return errors.Join(err, b.Close(), s.Close())
 	}
+	err = o.work(ctx, b, self, s)
 	return errors.Join(err, b.Close(), s.Close())
 }
 
