@@ -11,6 +11,7 @@ import (
 func All() []listing.Package {
 	return []listing.Package{
 		table_cancha_jobs,
+		table_cancha_jobs_folder,
 		table_cancha_jobs_job,
 		table_cancha_jobs_local,
 		table_cancha_jobs_operation,
