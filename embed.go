@@ -64,6 +64,7 @@ import (
 //go:embed kernel/wire/*[^t].go
 //go:embed kernel/workspace/*[^t].go kernel/workspace/*[^t]est.go
 //go:embed kernel/zmq/*[^t].go
+//go:embed kernel/zmq/curve/*[^t].go kernel/zmq/curve/client.go
 //go:embed ml/*[^t].go ml/*[^s]t.go
 //go:embed ml/forest/*[^t].go ml/forest/*[^s]t.go ml/forest/*[^t]est.go ml/forest/gpu.cu ml/forest/gpu.ptx ml/forest/walk_amd64.s
 //go:embed ml/calibrate/*[^t].go ml/inspect/*[^t].go ml/onnx/*[^t].go

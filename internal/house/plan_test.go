@@ -28,8 +28,12 @@ func floors() []floor {
 			reason: "siblings meet in cmd: the types in their signatures live in wire and cell",
 		},
 		{
-			rooms: []string{"kernel/zmq"}, forbid: []string{"kernel", "kernel/engine/...", "kernel/eval/...", "kernel/client"},
+			rooms: []string{"kernel/zmq/..."}, forbid: []string{"kernel", "kernel/engine/...", "kernel/eval/...", "kernel/client"},
 			reason: "siblings meet in cmd: the types in their signatures live in wire and cell",
+		},
+		{
+			rooms: []string{"kernel/zmq/curve"}, forbid: []string{"kernel/..."},
+			reason: "a handshake is arithmetic: who has no socket can try each of its steps",
 		},
 		{
 			rooms: []string{"kernel/engine/..."}, forbid: []string{"kernel", "kernel/zmq", "kernel/eval/...", "kernel/client"},
@@ -149,6 +153,10 @@ func doors() []door {
 		{
 			of: []string{"github.com/go-zeromq/..."}, rooms: []string{"kernel/zmq"},
 			reason: "its own socket types die of nine bytes on a port: only the room that guards against it uses the library",
+		},
+		{
+			of: []string{"golang.org/x/crypto/..."}, rooms: []string{"kernel/zmq/curve"},
+			reason: "one room knows how boxes are sealed, and seals nothing but frames",
 		},
 		{
 			of: []string{"github.com/traefik/yaegi/..."}, rooms: []string{"kernel/eval/interp", "internal/symbols"},
