@@ -197,6 +197,11 @@ func oddHeaders(t *testing.T, s *subject) {
 		r.send(t, r.signed(t, 4, metadata, map[string]any{"code": s.Hello}))
 		r.send(t, r.signed(t, 3, metadata, map[string]any{"code": s.Hello}))
 	}
+	frames, id := r.message(t, "kernel_info_request", struct{}{})
+	r.send(t, frames)
+	for r.reply(t).ParentID() != id { // what comes for the others comes before
+	}
+	s.until(t, id, "idle")
 	s.alive(t)
 	reply, _ := s.run(t, s.Hello)
 	want(t, "a cell afterwards", reply.Status, "ok")
