@@ -21,7 +21,7 @@ if [ -n "${RACE:-}" ]; then
 fi
 if [ -z "$kernel" ]; then
   CANCHA_PROGRAM=$program KERNELTEST_TABLE=$PWD/out/conformance/cancha.txt \
-    go test -count=1 -v -run 'TestCancha$' ./kernel/kerneltest
+    go test -count=1 -v -timeout 20m -run 'TestCancha$|TestCanchaEncrypted$' ./kernel/kerneltest
   exit
 fi
 name=${kernel%/kernel.json}

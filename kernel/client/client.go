@@ -143,15 +143,13 @@ func (c *Client) dial(ctx context.Context, conn wire.Connection) (err error) {
 	if sockets == nil {
 		sockets = Own{}
 	}
-	network, address := conn.Address(conn.IOPubPort)
-	c.iopub, err = patiently(ctx, func() (Conn, error) { return sockets.Subscriber(ctx, network, address, "") })
+	c.iopub, err = patiently(ctx, func() (Conn, error) { return sockets.Subscriber(ctx, conn.Endpoint(conn.IOPubPort), "") })
 	if err != nil {
 		return err
 	}
 	for l, port := range map[**line]int{&c.asking[Shell]: conn.ShellPort, &c.asking[Control]: conn.ControlPort, &c.stdin: conn.StdinPort} {
-		network, address := conn.Address(port)
 		*l, err = patiently(ctx, func() (Conn, error) {
-			return sockets.Dealer(ctx, network, address, c.session.ID())
+			return sockets.Dealer(ctx, conn.Endpoint(port), c.session.ID())
 		})
 		if err != nil {
 			return err

@@ -32,13 +32,14 @@ type Config struct {
 	Stderr    io.Writer // of the kernel process; nil: dropped
 	Transport string    // "tcp" (also when empty) or "ipc", which needs no port and nobody else can reach
 	Unsigned  bool      // leave the key empty
+	Encrypted bool      // have all channels encrypted with CurveZMQ, which the kernel has to know
 	Scheme    string    // signature scheme; empty means hmac-sha256
 	Interrupt string    // "signal": Client.Interrupt sends SIGINT; else it sends a message
 }
 
-// FromSpec returns the Config that starts an installed kernel.
+// FromSpec returns the Config that starts an installed kernel, encrypted if its kernelspec says that it can be.
 func FromSpec(s Spec) Config {
-	c := Config{Interrupt: "signal"}
+	c := Config{Interrupt: "signal", Encrypted: s.Metadata.encrypts()}
 	if s.InterruptMode != "" {
 		c.Interrupt = s.InterruptMode
 	}
@@ -133,6 +134,9 @@ func newConnection(c Config, dir string) (wire.Connection, error) {
 		var key [32]byte
 		_, _ = rand.Read(key[:]) // never fails, by its contract
 		conn.Key = hex.EncodeToString(key[:])
+	}
+	if c.Encrypted {
+		conn.CurveKeys = wire.NewCurveKeys()
 	}
 	ports := []*int{&conn.ShellPort, &conn.IOPubPort, &conn.StdinPort, &conn.ControlPort, &conn.HBPort}
 	if conn.Transport == "ipc" {

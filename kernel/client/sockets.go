@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 
+	"cancha/kernel/wire"
 	"cancha/kernel/zmq"
 )
 
@@ -14,29 +15,29 @@ type Conn interface {
 	Close() error
 }
 
-// Sockets opens connections: network is "tcp" or "unix". An attempt may fail while nobody listens there, or return at once
+// Sockets opens connections, encrypted where the endpoint has keys. An attempt may fail while nobody listens there, or return at once
 // and connect when somebody does. A dealer without an identity gets one from the kernel; the empty topic is all of them.
 type Sockets interface {
-	Dealer(ctx context.Context, network, address, identity string) (Conn, error)
-	Subscriber(ctx context.Context, network, address, topic string) (Conn, error)
+	Dealer(ctx context.Context, at wire.Endpoint, identity string) (Conn, error)
+	Subscriber(ctx context.Context, at wire.Endpoint, topic string) (Conn, error)
 }
 
 // Own are the sockets of kernel/zmq. One attempt to connect is made, within ctx.
 type Own struct{}
 
 // Dealer connects to shell, control or stdin.
-func (Own) Dealer(ctx context.Context, network, address, identity string) (Conn, error) {
-	return opened(zmq.DialDealer(ctx, network, address, identity))
+func (Own) Dealer(ctx context.Context, at wire.Endpoint, identity string) (Conn, error) {
+	return opened(zmq.DialDealer(ctx, at, identity))
 }
 
 // Subscriber connects to iopub.
-func (Own) Subscriber(ctx context.Context, network, address, topic string) (Conn, error) {
-	return opened(zmq.DialSubscriber(ctx, network, address, topic))
+func (Own) Subscriber(ctx context.Context, at wire.Endpoint, topic string) (Conn, error) {
+	return opened(zmq.DialSubscriber(ctx, at, topic))
 }
 
 // Requester connects to the heartbeat: each Send is answered by one Receive.
-func (Own) Requester(ctx context.Context, network, address string) (Conn, error) {
-	return opened(zmq.DialRequester(ctx, network, address))
+func (Own) Requester(ctx context.Context, at wire.Endpoint) (Conn, error) {
+	return opened(zmq.DialRequester(ctx, at))
 }
 
 // opened keeps a failed attempt from becoming a Conn that is not nil.

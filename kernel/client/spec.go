@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -22,6 +23,31 @@ type Spec struct {
 	Language      string            `json:"language"`
 	InterruptMode string            `json:"interrupt_mode"` // "signal" (also when empty) or "message"
 	Env           map[string]string `json:"env"`
+	Metadata      Metadata          `json:"metadata"`
+}
+
+// Metadata is what a kernelspec says beside what Jupyter's protocol asks, as far as a client needs it.
+type Metadata struct {
+	SupportedEncryption Words `json:"supported_encryption"` // "curve", or nothing
+}
+
+// Words are a word or a list of words, as kernelspecs have either. What is neither is no word.
+type Words []string
+
+// UnmarshalJSON reads a word or a list.
+func (w *Words) UnmarshalJSON(raw []byte) error {
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		*w = Words{one}
+		return nil
+	}
+	_ = json.Unmarshal(raw, (*[]string)(w)) // what others write there is no reason not to start a kernel
+	return nil
+}
+
+// encrypts tells whether the kernel knows CurveZMQ. jupyter_client compares so, too.
+func (m Metadata) encrypts() bool {
+	return slices.ContainsFunc(m.SupportedEncryption, func(word string) bool { return strings.EqualFold(strings.TrimSpace(word), "curve") })
 }
 
 // ReadSpec reads the kernelspec in dir.

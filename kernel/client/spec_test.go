@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cancha/kernel/wire"
 )
 
 // writeSpec writes a kernel.json for name below dir and returns its folder.
@@ -57,9 +59,37 @@ func TestFindSpec(t *testing.T) {
 	}
 }
 
+// TestSpecEncrypts: channels are encrypted where the kernelspec says that the kernel can, in any of the forms that others read too.
+func TestSpecEncrypts(t *testing.T) {
+	for _, c := range []struct {
+		metadata string
+		want     bool
+	}{
+		{`{}`, false},
+		{`{"metadata":{}}`, false},
+		{`{"metadata":{"debugger":true,"supported_encryption":["curve"]}}`, true},
+		{`{"metadata":{"supported_encryption":"curve"}}`, true},
+		{`{"metadata":{"supported_encryption":" CURVE "}}`, true},
+		{`{"metadata":{"supported_encryption":["tls","Curve"]}}`, true},
+		{`{"metadata":{"supported_encryption":["tls"]}}`, false},
+		{`{"metadata":{"supported_encryption":null}}`, false},
+		{`{"metadata":{"supported_encryption":{"curve":true}}}`, false},
+		{`{"metadata":{"supported_encryption":7}}`, false},
+	} {
+		dir := writeSpec(t, t.TempDir(), "k", `{"argv":["k"],`+c.metadata[1:])
+		if c.metadata == "{}" {
+			dir = writeSpec(t, t.TempDir(), "k", `{"argv":["k"]}`)
+		}
+		s, err := ReadSpec(dir)
+		if err != nil || FromSpec(s).Encrypted != c.want {
+			t.Errorf("%s: encrypted %v, %v; want %v", c.metadata, FromSpec(s).Encrypted, err, c.want)
+		}
+	}
+}
+
 func TestConnectionFileIsPrivate(t *testing.T) {
 	copied := filepath.Join(t.TempDir(), "copy")
-	k, err := Start(Config{Argv: []string{"cp", "-p", "{connection_file}", copied}})
+	k, err := Start(Config{Argv: []string{"cp", "-p", "{connection_file}", copied}, Encrypted: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,5 +105,12 @@ func TestConnectionFileIsPrivate(t *testing.T) {
 	}
 	if c := k.Connection(); len(c.Key) != 64 || c.ShellPort == c.IOPubPort {
 		t.Errorf("connection %+v", c)
+	}
+	raw, err := os.ReadFile(copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := wire.ParseConnection(raw); err != nil || !c.Encrypted() || c.CurveKeys != k.Connection().CurveKeys {
+		t.Errorf("the file has keys %v, %v; want the connection's", c.Encrypted(), err)
 	}
 }

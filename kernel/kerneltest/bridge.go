@@ -8,12 +8,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os/exec"
 	"sync"
 	"testing"
 
 	"cancha/kernel/client"
+	"cancha/kernel/wire"
 )
 
 // bridgeProgram opens libzmq's sockets and relays their messages; it says how.
@@ -152,10 +154,35 @@ type socketOptions struct {
 	Options map[string]any `json:"options,omitempty"`
 }
 
+// encrypt sets the keys as jupyter_client does: the connection's pair is the client's, too.
+func (o *socketOptions) encrypt(keys wire.CurveKeys) error {
+	if !keys.Encrypted() {
+		return nil
+	}
+	public, err := keys.CurvePublic.MarshalText()
+	if err != nil {
+		return err
+	}
+	secret, err := keys.CurveSecret.MarshalText()
+	if err != nil {
+		return err
+	}
+	o.Options = maps.Clone(o.Options)
+	if o.Options == nil {
+		o.Options = map[string]any{}
+	}
+	for name, key := range map[string][]byte{"CURVE_SERVERKEY": public, "CURVE_PUBLICKEY": public, "CURVE_SECRETKEY": secret} {
+		o.Options[name] = string(key)
+	}
+	return nil
+}
+
 // open returns a socket that connects as soon as somebody listens.
-func (b *bridge) open(network string, o socketOptions) (*bridged, error) {
-	transport := map[string]string{"tcp": "tcp", "unix": "ipc"}[network]
-	o.Address = transport + "://" + o.Address
+func (b *bridge) open(at wire.Endpoint, o socketOptions) (*bridged, error) {
+	o.Address = map[string]string{"tcp": "tcp", "unix": "ipc"}[at.Network] + "://" + at.Address
+	if err := o.encrypt(at.CurveKeys); err != nil {
+		return nil, err
+	}
 	wanted, err := json.Marshal(o)
 	if err != nil {
 		return nil, err
@@ -189,22 +216,22 @@ func (b *bridge) write(number, operation uint32, frames ...[]byte) error {
 }
 
 // Dealer opens a DEALER socket.
-func (b *bridge) Dealer(_ context.Context, network, address, identity string) (client.Conn, error) {
-	o := socketOptions{Type: "DEALER", Address: address, Options: map[string]any{"SNDHWM": 0}} // nothing sent may block the others
+func (b *bridge) Dealer(_ context.Context, at wire.Endpoint, identity string) (client.Conn, error) {
+	o := socketOptions{Type: "DEALER", Options: map[string]any{"SNDHWM": 0}} // nothing sent may block the others
 	if identity != "" {
 		o.Options["IDENTITY"] = identity
 	}
-	return b.open(network, o)
+	return b.open(at, o)
 }
 
 // Subscriber opens a SUB socket with libzmq's own limits.
-func (b *bridge) Subscriber(_ context.Context, network, address, topic string) (client.Conn, error) {
-	return b.open(network, socketOptions{Type: "SUB", Address: address, Topic: topic})
+func (b *bridge) Subscriber(_ context.Context, at wire.Endpoint, topic string) (client.Conn, error) {
+	return b.open(at, socketOptions{Type: "SUB", Topic: topic})
 }
 
 // Requester opens a REQ socket.
-func (b *bridge) Requester(_ context.Context, network, address string) (client.Conn, error) {
-	return b.open(network, socketOptions{Type: "REQ", Address: address})
+func (b *bridge) Requester(_ context.Context, at wire.Endpoint) (client.Conn, error) {
+	return b.open(at, socketOptions{Type: "REQ"})
 }
 
 // bridged is one of libzmq's sockets.

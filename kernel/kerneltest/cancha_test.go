@@ -39,6 +39,17 @@ func TestCancha(t *testing.T) {
 	Run(t, Target{Config: client.Config{Argv: []string{program, "kernel", "{connection_file}"}}, Samples: goSamples(), Sockets: sockets(t)})
 }
 
+// TestCanchaEncrypted is the same where the client encrypts all channels.
+func TestCanchaEncrypted(t *testing.T) {
+	program := os.Getenv(programVariable)
+	if program == "" {
+		t.Skip(programVariable + " does not name a cancha binary")
+	}
+	t.Setenv(tableVariable, "") // the table is TestCancha's
+	config := client.Config{Argv: []string{program, "kernel", "{connection_file}"}, Encrypted: true}
+	Run(t, Target{Config: config, Samples: goSamples(), Sockets: sockets(t)})
+}
+
 // TestInstalled runs the suite against another kernel: KERNELTEST_KERNEL is the name of a kernelspec, or the path of a kernel.json or
 // of its folder. Its samples are in KERNELTEST_SAMPLES, a file of Samples as JSON, or in testdata under the name of its language.
 func TestInstalled(t *testing.T) {

@@ -101,6 +101,26 @@ func TestFakeEngineLibzmq(t *testing.T) {
 	Run(t, target)
 }
 
+// TestFakeEngineEncrypted runs the suite against the same kernel where the client encrypts all channels.
+func TestFakeEngineEncrypted(t *testing.T) {
+	t.Setenv(tableVariable, "") // the table is of real kernels
+	target := fakeTarget()
+	target.Config.Encrypted = true
+	Run(t, target)
+}
+
+// TestFakeEngineEncryptedLibzmq is the same over libzmq's sockets, whose CURVE is another's.
+func TestFakeEngineEncryptedLibzmq(t *testing.T) {
+	if os.Getenv(pythonVariable) == "" {
+		t.Skip(pythonVariable + " names no Python")
+	}
+	t.Setenv(tableVariable, "")
+	target := fakeTarget()
+	target.Config.Encrypted = true
+	target.Sockets = sockets(t)
+	Run(t, target)
+}
+
 func TestStartFailures(t *testing.T) {
 	if _, err := client.Start(client.Config{}); err == nil {
 		t.Error("no command: want an error")

@@ -64,11 +64,10 @@ func startingFirst(t *testing.T, target Target) {
 	if !ok {
 		t.Skip("these sockets connect once: give CANCHA_PYTHON for libzmq's")
 	}
-	path, c := writeConnection(t)
-	network, address := c.Address(c.IOPubPort)
+	path, c := writeConnection(t, target.Config.Encrypted)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	sub, err := lender.Subscriber(ctx, network, address, "")
+	sub, err := lender.Subscriber(ctx, c.Endpoint(c.IOPubPort), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +101,7 @@ func startingFirst(t *testing.T, target Target) {
 }
 
 // writeConnection writes a connection file of ports that were free a moment ago.
-func writeConnection(t *testing.T) (path string, c wire.Connection) {
+func writeConnection(t *testing.T, encrypted bool) (path string, c wire.Connection) {
 	t.Helper()
 	c = wire.Connection{Transport: "tcp", IP: "127.0.0.1", Key: "a key", Scheme: "hmac-sha256"}
 	for _, port := range []*int{&c.ShellPort, &c.IOPubPort, &c.StdinPort, &c.ControlPort, &c.HBPort} {
@@ -112,6 +111,9 @@ func writeConnection(t *testing.T) (path string, c wire.Connection) {
 		}
 		defer ln.Close() // after all are found, so that they differ
 		*port = ln.Addr().(*net.TCPAddr).Port
+	}
+	if encrypted {
+		c.CurveKeys = wire.NewCurveKeys()
 	}
 	raw, err := json.Marshal(c)
 	if err != nil {
@@ -187,12 +189,32 @@ func logged(t *testing.T, target Target) {
 	frames, _ := r.message(t, "execute_request", map[string]any{"code": s.Hello})
 	frames[1] = []byte(strings.Repeat("a", 64))
 	r.send(t, frames)
+	at := s.kernel.Connection().Endpoint(s.kernel.Connection().ShellPort)
+	at.CurveKeys = wire.NewCurveKeys() // those of a stranger, who is logged too
+	if conn, err := (client.Own{}).Dealer(t.Context(), at, ""); err == nil {
+		_ = conn.Close()
+		t.Error("a client with other keys is connected")
+	}
 	for deadline := time.Now().Add(patience); !strings.Contains(log.String(), s.Ignored); time.Sleep(time.Millisecond) { // polls
 		if time.Now().After(deadline) {
 			t.Fatalf("no %q in the log: %s", s.Ignored, log)
 		}
 	}
 	s.alive(t)
+	s.keysStay(t, log.String())
+}
+
+// keysStay: what the kernel says names none of its keys.
+func (s *subject) keysStay(t *testing.T, said string) {
+	t.Helper()
+	c := s.kernel.Connection()
+	public, _ := c.CurvePublic.MarshalText() // it never fails
+	secret, _ := c.CurveSecret.MarshalText()
+	for name, key := range map[string]string{"key": c.Key, "curve_publickey": string(public), "curve_secretkey": string(secret)} {
+		if strings.Contains(said, key) {
+			t.Errorf("the log shows the %s: %s", name, said)
+		}
+	}
 }
 
 // logBuffer is a log that is read while it is written.
@@ -231,7 +253,8 @@ func badConnections(t *testing.T, target Target) {
 	for name, extra := range map[string]map[string]any{
 		"no ports":       {"shell_port": 0},
 		"unknown scheme": {"signature_scheme": "hmac-rot13"},
-		"CURVE":          {"curve_publickey": "x", "curve_secretkey": "y"},
+		"no CURVE keys":  {"curve_publickey": "x", "curve_secretkey": "y"},
+		"half of a pair": {"curve_publickey": "1V][G(}&/D2*VeM1mGVBTj1UyTCz4D!v6[.Rev$0"},
 	} {
 		file := map[string]any{"transport": "tcp", "ip": "127.0.0.1", "key": "k"}
 		for _, m := range []map[string]any{ports, extra} {

@@ -1,9 +1,12 @@
 package kerneltest
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +14,7 @@ import (
 	"time"
 
 	"cancha/kernel/client"
+	"cancha/kernel/wire"
 )
 
 // peerCases are the properties of connections: what a peer does or leaves undone must not concern the others. Those that
@@ -25,6 +29,7 @@ func peerCases() []namedCase {
 		{"a client that comes again under its identity", comesAgain},
 		{"many clients", manyClients},
 		{"many requests at once are answered in order", manyRequests},
+		{"encrypted channels are closed to who has not the key", strangersToCurve},
 	}
 }
 
@@ -38,6 +43,7 @@ func garbage(t *testing.T, s *subject) {
 	greeting := append([]byte{0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0, 'N', 'U', 'L', 'L'}, make([]byte, 48)...)
 	ready := []byte("\x04\x19\x05READY\x0bSocket-Type\x00\x00\x00\x03REQ")
 	long := []byte{2, 0, 2, 0, 0, 0, 0, 0, 0} // a frame of 2^49 bytes
+	curve := bytes.Replace(greeting, []byte("NULL\x00"), []byte("CURVE"), 1)
 	for _, port := range s.ports() {
 		network, address := s.kernel.Connection().Address(port)
 		for _, sent := range [][]byte{
@@ -45,6 +51,10 @@ func garbage(t *testing.T, s *subject) {
 			append(slices.Clone(greeting), "\x04\x07\x05READY\xc8"...), // READY cut inside a property
 			append(slices.Clone(greeting), long...),
 			append(append(slices.Clone(greeting), ready...), long...),
+			append(slices.Clone(curve), ready...),
+			append(slices.Clone(curve), long...),
+			append(append(slices.Clone(curve), "\x04\xc8\x05HELLO\x01"...), make([]byte, 193)...),
+			append(append(slices.Clone(curve), "\x06\x00\x00\x00\x00\x00\x00\x01\x24\x08INITIATE"...), make([]byte, 300)...),
 		} {
 			conn, err := net.Dial(network, address)
 			if err != nil {
@@ -89,8 +99,7 @@ func (s *subject) heartbeat(t *testing.T) time.Duration {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	network, address := s.kernel.Connection().Address(s.kernel.Connection().HBPort)
-	hb, err := s.sockets.Requester(ctx, network, address)
+	hb, err := s.sockets.Requester(ctx, s.kernel.Connection().Endpoint(s.kernel.Connection().HBPort))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,8 +126,7 @@ func ping(t *testing.T, hb client.Conn, text string) time.Duration {
 func heartbeatEchoes(t *testing.T, s *subject) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	network, address := s.kernel.Connection().Address(s.kernel.Connection().HBPort)
-	hb, err := s.sockets.Requester(ctx, network, address)
+	hb, err := s.sockets.Requester(ctx, s.kernel.Connection().Endpoint(s.kernel.Connection().HBPort))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,8 +155,7 @@ func pinging(t *testing.T, s *subject) {
 	for kind, port := range map[string]int{
 		"DEALER": s.kernel.Connection().ShellPort, "SUB": s.kernel.Connection().IOPubPort, "REQ": s.kernel.Connection().HBPort,
 	} {
-		network, address := s.kernel.Connection().Address(port)
-		conn, err := lender.open(network, socketOptions{Type: kind, Address: address, Options: options})
+		conn, err := lender.open(s.kernel.Connection().Endpoint(port), socketOptions{Type: kind, Options: options})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,4 +231,34 @@ func manyRequests(t *testing.T, s *subject) {
 		}
 	}
 	s.until(t, ids[requests-1], "idle")
+}
+
+// strangersToCurve: without keys nobody hears or says anything, and with other keys neither.
+func strangersToCurve(t *testing.T, s *subject) {
+	c := s.kernel.Connection()
+	if !c.Encrypted() {
+		t.Skip("this kernel is not encrypted")
+	}
+	greeting := append([]byte{0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0, 'N', 'U', 'L', 'L'}, make([]byte, 48)...)
+	for _, port := range s.ports() {
+		network, address := c.Address(port)
+		plain, err := net.Dial(network, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = plain.Write(append(slices.Clone(greeting), "\x04\x19\x05READY\x0bSocket-Type\x00\x00\x00\x03SUB\x00\x01\x01"...))
+		_ = plain.SetReadDeadline(time.Now().Add(patience))
+		heard, err := io.ReadAll(plain)
+		_ = plain.Close()
+		if len(heard) > len(greeting) || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("port %d: a client without keys heard %d bytes, %v; want at most a greeting, and the end", port, len(heard), err)
+		}
+		at := c.Endpoint(port)
+		at.CurveKeys = wire.NewCurveKeys()
+		if conn, err := (client.Own{}).Dealer(t.Context(), at, ""); err == nil {
+			_ = conn.Close()
+			t.Errorf("port %d: a client with other keys is connected", port)
+		}
+	}
+	s.alive(t)
 }

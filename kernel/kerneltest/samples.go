@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"cancha/kernel/client"
+	"cancha/kernel/wire"
 )
 
 // Samples is code in the kernel's language, one cell each. A case whose sample is empty is skipped, and says so.
@@ -66,7 +67,7 @@ type Completion struct {
 
 // Target is a kernel under test.
 type Target struct {
-	Config  client.Config // Argv, Env, Dir; the suite chooses transport and signature
+	Config  client.Config // Argv, Env, Dir, Encrypted; the suite chooses transport and signature
 	Samples Samples
 	Sockets Sockets // nil: those of kernel/zmq
 }
@@ -74,7 +75,7 @@ type Target struct {
 // Sockets opens the suite's connections to a kernel.
 type Sockets interface {
 	client.Sockets
-	Requester(ctx context.Context, network, address string) (client.Conn, error)
+	Requester(ctx context.Context, at wire.Endpoint) (client.Conn, error)
 }
 
 func (t Target) sockets() Sockets {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"cancha/kernel/wire"
 	"cancha/kernel/zmq"
 )
 
@@ -38,12 +39,10 @@ func (s *soaker) startBeside(t *testing.T) *beside {
 	b := &beside{cancel: cancel}
 	connection := s.kernel.Connection()
 	b.all.Go(func() {
-		network, address := connection.Address(connection.HBPort)
-		b.fault = b.beat(ctx, network, address)
+		b.fault = b.beat(ctx, connection.Endpoint(connection.HBPort))
 	})
 	b.all.Go(func() {
-		network, address := connection.Address(connection.IOPubPort)
-		b.subscribe(ctx, network, address)
+		b.subscribe(ctx, connection.Endpoint(connection.IOPubPort))
 	})
 	for _, port := range s.ports() {
 		network, address := connection.Address(port)
@@ -60,8 +59,8 @@ func (b *beside) end() {
 }
 
 // beat asks for a heartbeat again and again.
-func (b *beside) beat(ctx context.Context, network, address string) error {
-	c, err := zmq.DialRequester(ctx, network, address)
+func (b *beside) beat(ctx context.Context, at wire.Endpoint) error {
+	c, err := zmq.DialRequester(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -84,9 +83,9 @@ func (b *beside) beat(ctx context.Context, network, address string) error {
 }
 
 // subscribe reads a message every half second, and connects again when it is dropped for that.
-func (b *beside) subscribe(ctx context.Context, network, address string) {
+func (b *beside) subscribe(ctx context.Context, at wire.Endpoint) {
 	for ctx.Err() == nil {
-		c, err := zmq.DialSubscriber(ctx, network, address, "")
+		c, err := zmq.DialSubscriber(ctx, at, "")
 		if err != nil {
 			return
 		}

@@ -39,9 +39,8 @@ func statusCases() []namedCase {
 func (s *subject) subscribe(t *testing.T, topic string) func() wire.Message {
 	t.Helper()
 	c := s.kernel.Connection()
-	network, address := c.Address(c.IOPubPort)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	sub, err := s.sockets.Subscriber(ctx, network, address, topic)
+	sub, err := s.sockets.Subscriber(ctx, c.Endpoint(c.IOPubPort), topic)
 	if err != nil {
 		cancel()
 		t.Fatal(err)

@@ -292,10 +292,9 @@ func (s *subject) dial(t *testing.T, port int, identity string) *raw {
 // dialWith is dial with a key that may not be the kernel's.
 func (s *subject) dialWith(t *testing.T, port int, identity, key string) *raw {
 	t.Helper()
-	network, address := s.kernel.Connection().Address(port)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	conn, err := s.sockets.Dealer(ctx, network, address, identity)
+	conn, err := s.sockets.Dealer(ctx, s.kernel.Connection().Endpoint(port), identity)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,7 @@ type Connection struct {
 	Key         string `json:"key"`              // empty: messages are not signed
 	Scheme      string `json:"signature_scheme"` // empty means hmac-sha256
 	KernelName  string `json:"kernel_name,omitempty"`
+	CurveKeys          // none: channels are not encrypted
 }
 
 // ReadConnection reads and checks the connection file at path.
@@ -43,22 +44,14 @@ func ReadConnection(path string) (Connection, error) {
 	return c, nil
 }
 
-// ParseConnection decodes a connection file and fills in what it may leave out. What this kernel cannot honour (another transport, CURVE
-// keys, an unknown signature scheme, an invalid port) is an error that wraps ErrConnection: a kernel that ignored it would be less safe
-// than its client believes.
+// ParseConnection decodes a connection file and fills in what it may leave out. What this kernel cannot honour (another transport, keys of
+// CURVE that are none or no pair, an unknown signature scheme, an invalid port) is an error that wraps ErrConnection: a kernel that ignored
+// it would be less safe than its client believes.
 func ParseConnection(raw []byte) (Connection, error) {
-	var file struct {
-		Connection
-		CurvePublic string `json:"curve_publickey"`
-		CurveSecret string `json:"curve_secretkey"`
-	}
-	if err := json.Unmarshal(raw, &file); err != nil {
+	var c Connection
+	if err := json.Unmarshal(raw, &c); err != nil {
 		return Connection{}, fmt.Errorf("%w: %w", ErrConnection, jsonFault(raw, err))
 	}
-	if file.CurvePublic != "" || file.CurveSecret != "" {
-		return Connection{}, fmt.Errorf("%w: it asks for CURVE encryption, which this kernel does not speak; start it without", ErrConnection)
-	}
-	c := file.Connection
 	if c.Transport == "" {
 		c.Transport = "tcp"
 	}
@@ -77,6 +70,8 @@ func jsonFault(raw []byte, err error) error {
 	switch {
 	case len(bytes.TrimSpace(raw)) == 0:
 		return errors.New("it is empty")
+	case errors.Is(err, errZ85):
+		return fmt.Errorf("curve_publickey or curve_secretkey: %w", errZ85)
 	case errors.As(err, &kind) && kind.Field == "":
 		return fmt.Errorf("it is a JSON %s, not an object", kind.Value)
 	case errors.As(err, &kind):
@@ -103,6 +98,9 @@ func (c Connection) validate() error {
 	}
 	if _, err := newHash(c.Scheme); err != nil {
 		return fmt.Errorf("%w: %w", ErrConnection, err)
+	}
+	if err := c.CurveKeys.validate(); err != nil {
+		return err
 	}
 	ports := []struct {
 		name string
@@ -137,4 +135,17 @@ func (c Connection) Address(port int) (network, address string) {
 		host = ""
 	}
 	return "tcp", net.JoinHostPort(host, strconv.Itoa(port))
+}
+
+// Endpoint is where a channel of a kernel is, in package net's words, and the keys that encrypt it.
+type Endpoint struct {
+	Network string // "tcp" or "unix"
+	Address string
+	CurveKeys
+}
+
+// Endpoint returns that of the channel with the given port.
+func (c Connection) Endpoint(port int) Endpoint {
+	network, address := c.Address(port)
+	return Endpoint{network, address, c.CurveKeys}
 }

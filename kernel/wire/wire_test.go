@@ -218,7 +218,6 @@ func TestParseConnection(t *testing.T) {
 		{"ipc", `{"transport":"ipc","ip":"/run/k",` + ports + `}`, ""},
 		{"sha512", `{"signature_scheme":"hmac-sha512","key":"k",` + ports + `}`, ""},
 		{"not JSON", `{`, "unexpected end"},
-		{"curve", `{"curve_publickey":"x",` + ports + `}`, "CURVE"},
 		{"transport", `{"transport":"pgm",` + ports + `}`, `"pgm"`},
 		{"scheme", `{"signature_scheme":"hmac-md5",` + ports + `}`, "hmac-md5"},
 		{"a port is missing", `{"shell_port":1}`, "iopub_port is 0"},

@@ -37,8 +37,7 @@ func Listen(c Config) (*Channels, error) {
 	}
 	conn, lim, log := c.Connection, c.Limits.withDefaults(), c.Logger
 	router := func(name string, port int, to **Router) error {
-		network, address := conn.Address(port)
-		r, err := NewRouter(network, address, lim, c.Signed, log)
+		r, err := NewRouter(conn.Endpoint(port), lim, c.Signed, log)
 		if err == nil {
 			*to = r
 		}
@@ -46,13 +45,11 @@ func Listen(c Config) (*Channels, error) {
 	}
 	steps := []func() error{
 		func() (err error) {
-			network, address := conn.Address(conn.IOPubPort)
-			ch.IOPub, err = NewPublisher(network, address, lim, c.Welcome, log)
+			ch.IOPub, err = NewPublisher(conn.Endpoint(conn.IOPubPort), lim, c.Welcome, log)
 			return named("iopub", err)
 		},
 		func() (err error) {
-			network, address := conn.Address(conn.HBPort)
-			ch.Heartbeat, err = NewEcho(network, address, lim, log)
+			ch.Heartbeat, err = NewEcho(conn.Endpoint(conn.HBPort), lim, log)
 			return named("heartbeat", err)
 		},
 		func() error { return router("stdin", conn.StdinPort, &ch.Stdin) },

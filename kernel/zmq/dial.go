@@ -8,7 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/go-zeromq/zmq4"
-	"github.com/go-zeromq/zmq4/security/null"
+
+	"cancha/kernel/wire"
 )
 
 // Conn is a client's connection to one channel. Send may be called from any goroutine; Receive from one.
@@ -22,13 +23,13 @@ type Conn struct {
 }
 
 // DialDealer connects to a Router under the given identity; with none the router gives one.
-func DialDealer(ctx context.Context, network, address, identity string) (*Conn, error) {
-	return dial(ctx, network, address, zmq4.Dealer, identity)
+func DialDealer(ctx context.Context, at wire.Endpoint, identity string) (*Conn, error) {
+	return dial(ctx, at, zmq4.Dealer, identity)
 }
 
 // DialSubscriber connects to a Publisher and subscribes to a topic, "" for all.
-func DialSubscriber(ctx context.Context, network, address, topic string) (*Conn, error) {
-	c, err := dial(ctx, network, address, zmq4.Sub, "")
+func DialSubscriber(ctx context.Context, at wire.Endpoint, topic string) (*Conn, error) {
+	c, err := dial(ctx, at, zmq4.Sub, "")
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +41,8 @@ func DialSubscriber(ctx context.Context, network, address, topic string) (*Conn,
 }
 
 // DialRequester connects to an Echo: each Send is answered by one Receive.
-func DialRequester(ctx context.Context, network, address string) (*Conn, error) {
-	c, err := dial(ctx, network, address, zmq4.Req, "")
+func DialRequester(ctx context.Context, at wire.Endpoint) (*Conn, error) {
+	c, err := dial(ctx, at, zmq4.Req, "")
 	if err != nil {
 		return nil, err
 	}
@@ -50,9 +51,9 @@ func DialRequester(ctx context.Context, network, address string) (*Conn, error) 
 }
 
 // dial makes one attempt; ctx bounds it, the handshake included.
-func dial(ctx context.Context, network, address string, kind zmq4.SocketType, identity string) (c *Conn, err error) {
+func dial(ctx context.Context, at wire.Endpoint, kind zmq4.SocketType, identity string) (c *Conn, err error) {
 	var d net.Dialer
-	raw, err := d.DialContext(ctx, network, address)
+	raw, err := d.DialContext(ctx, at.Network, at.Address)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func dial(ctx context.Context, network, address string, kind zmq4.SocketType, id
 	defer stop()
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("handshake with %s: %v", address, r)
+			err = fmt.Errorf("handshake with %s: %v", at.Address, r)
 		}
 		if err != nil {
 			_ = raw.Close()
@@ -68,9 +69,10 @@ func dial(ctx context.Context, network, address string, kind zmq4.SocketType, id
 	}()
 	counted := &counted{Conn: raw}
 	c = &Conn{raw: counted, link: newLink(counted, raw, Limits{Message: 1 << 30}.withDefaults())}
-	c.conn, err = zmq4.Open(c.link, null.Security(), kind, zmq4.SocketIdentity(identity), false, nil)
+	security := securityOf(at.CurveKeys, c.link, false)
+	c.conn, err = zmq4.Open(c.link, security, kind, zmq4.SocketIdentity(identity), false, nil)
 	if err != nil {
-		return nil, fmt.Errorf("handshake with %s: %w", address, err)
+		return nil, fmt.Errorf("handshake with %s, mechanism %s: %w", at.Address, security.Type(), err)
 	}
 	c.link.onCommand = c.command
 	c.link.live = true
@@ -84,7 +86,7 @@ func (c *Conn) command(name string, body []byte) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.conn.SendCmd(zmq4.CmdPong, body[2:]); err != nil {
+	if err := c.link.sendCommand(c.conn, zmq4.CmdPong, body[2:]); err != nil {
 		return err
 	}
 	return c.link.flush()
@@ -96,7 +98,7 @@ func (c *Conn) Send(frames [][]byte) error {
 	m = append(m, frames...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.conn.SendMsg(zmq4.NewMsgFrom(m...)); err != nil {
+	if err := c.link.send(c.conn, m); err != nil {
 		return err
 	}
 	return c.link.flush()

@@ -11,4 +11,7 @@
 // something signed has come, do not count. A peer that is silent in the handshake, breaks the protocol or does not read is dropped and
 // delays nobody: nothing that is sent waits for the network, and whoever sends a lot asks first whether the peers keep up. A peer is
 // dropped, never a message to a healthy one.
+//
+// Where an endpoint has keys, its connections are encrypted with CurveZMQ (kernel/zmq/curve): the handshake is made through the library, and
+// frames are sealed and opened by the link, beneath it. Who has not the public key ends in the handshake.
 package zmq

@@ -4,15 +4,17 @@ import (
 	"log/slog"
 
 	"github.com/go-zeromq/zmq4"
+
+	"cancha/kernel/wire"
 )
 
 // Echo is a REP socket that answers every request with itself: Jupyter's heartbeat. It needs no caller: each connection's
 // goroutine answers, whatever else the process does.
 type Echo struct{ *listener }
 
-// NewEcho listens on network ("tcp" or "unix") and address. A nil log is silent.
-func NewEcho(network, address string, lim Limits, log *slog.Logger) (*Echo, error) {
-	l, err := bind(network, address, zmq4.Rep, lim.small(), log, echoPeers{})
+// NewEcho listens at an endpoint. A nil log is silent.
+func NewEcho(at wire.Endpoint, lim Limits, log *slog.Logger) (*Echo, error) {
+	l, err := bind(at, zmq4.Rep, lim.small(), log, echoPeers{})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/go-zeromq/zmq4"
+
+	"cancha/kernel/wire"
 )
 
 // FuzzPeer has a peer say arbitrary bytes from the first on, to each kind of socket, and leave: what a socket is then handed is
@@ -32,7 +34,7 @@ func FuzzPeer(f *testing.F) {
 			_, _ = client.Write(sent)
 			_ = client.Close()
 		}()
-		p := newPeer(server, lim)
+		p := newPeer(server, lim, false)
 		written := make(chan struct{})
 		go func() {
 			defer close(written)
@@ -43,7 +45,7 @@ func FuzzPeer(f *testing.F) {
 			kind zmq4.SocketType
 			sock socket
 		}{{zmq4.Router, nothing{}}, {zmq4.XPub, &subscribers{x}}, {zmq4.Rep, echoPeers{}}}[kind%3]
-		if err := p.handshake(of.kind); err == nil {
+		if err := p.handshake(of.kind, wire.CurveKeys{}); err == nil {
 			s := within{of.sock, t, lim}
 			if err := s.up(p); err == nil {
 				_ = p.serve(s)

@@ -130,8 +130,7 @@ func cutFrame(b []byte) (flags byte, size uint64, body []byte) {
 // taken.
 func flood(t *testing.T, address, kind string, b []byte) (taken int) {
 	t.Helper()
-	raw := connect(t, address)
-	_, _ = raw.Write(append(greeting(), ready(kind)...))
+	raw := dialRaw(t, address, kind)
 	many := bytes.Repeat(b, 64<<10/len(b))
 	for range 4096 {
 		_ = raw.SetWriteDeadline(time.Now().Add(10 * time.Second))
@@ -242,7 +241,7 @@ func TestWhatIsHeldMakesRoom(t *testing.T) {
 func signedRouter(t *testing.T, lim Limits) (*Router, string) {
 	t.Helper()
 	signed := func(frames [][]byte) bool { return len(frames[0]) > 0 && frames[0][0] == 's' }
-	r, err := NewRouter("tcp", "127.0.0.1:0", lim, signed, nil)
+	r, err := NewRouter(endpoint("127.0.0.1:0"), lim, signed, nil)
 	return opened(t, r, err), r.net.Addr().String()
 }
 
@@ -333,6 +332,9 @@ func TestReadsArePieces(t *testing.T) {
 func dialRaw(t *testing.T, address, kind string) net.Conn {
 	t.Helper()
 	raw := connect(t, address)
+	if testKeys.Encrypted() {
+		return newSealedRaw(t, raw, kind)
+	}
 	hello := append(greeting(), ready(kind)...)
 	if _, err := raw.Write(hello); err != nil {
 		t.Fatal(err)
@@ -463,8 +465,8 @@ func TestPiecesAreNoLargerThanWhatCame(t *testing.T) {
 
 func TestSubscriptionsAreSmall(t *testing.T) {
 	_, address := newPublisher(t, Limits{})
-	raw := connect(t, address)
-	_, _ = raw.Write(bytes.Join([][]byte{greeting(), ready("SUB"), frame(0, append([]byte{1}, make([]byte, maxTopic+1)...))}, nil))
+	raw := dialRaw(t, address, "SUB")
+	_, _ = raw.Write(frame(0, append([]byte{1}, make([]byte, maxTopic+1)...)))
 	_ = raw.SetReadDeadline(time.Now().Add(patience))
 	if _, err := io.Copy(io.Discard, raw); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a topic of %d bytes was taken", maxTopic+1)

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"time"
+
+	"cancha/kernel/zmq/curve"
 )
 
 // Errors of a peer that breaks ZMTP or a limit; its connection is closed.
@@ -25,6 +28,7 @@ const (
 
 const (
 	greetingSize = 64
+	asServerByte = 32       // of the greeting
 	eagerFrame   = 64 << 10 // frames above this are read here, piece by piece
 	firstPiece   = 32 << 10 // what a claimed length costs before a byte of it has come
 	largestPiece = 1 << 20
@@ -47,6 +51,10 @@ type link struct {
 	onCommand func(name string, body []byte) error
 	onArrival func(bytes int64) (waited bool) // told what has come of a large message, which then has limited time; 0 once it is taken
 
+	asServer bool           // the greeting is to say so
+	session  *curve.Session // nil: not encrypted, or not yet
+	sealed   []byte         // what is written next, of an encrypted connection
+
 	greeting int         // bytes of the greeting still to pass on
 	ahead    net.Buffers // bytes to pass on before the body: a frame's header, or a large frame whole
 	body     uint64      // bytes of the frame's body still to pass on
@@ -66,6 +74,11 @@ func newLink(raw net.Conn, out io.Writer, lim Limits) *link {
 
 // Write buffers p. Until the link is live it is sent at once: the peer waits for it.
 func (l *link) Write(p []byte) (int, error) {
+	if l.asServer && len(p) == greetingSize { // the library's greeting never says so, and nothing else of it is so long
+		p = slices.Clone(p)
+		p[asServerByte] = 1
+		l.asServer = false
+	}
 	n, err := l.out.Write(p)
 	if err == nil && !l.live {
 		err = l.out.Flush()
@@ -99,21 +112,29 @@ type incoming struct{ *link }
 
 func (l incoming) Read(p []byte) (int, error) {
 	n, err := l.in.Read(p[:min(len(p), largestPiece)])
-	l.arrived += int64(n)
-	if l.onArrival == nil || l.arrived <= maxSmall {
-		return n, err
-	}
-	waited := l.onArrival(l.arrived)
-	if err == nil && (waited || l.arrived > l.due) {
-		l.due = l.arrived + stride
-		err = l.SetReadDeadline(time.Now().Add(l.lim.Stall))
+	if late := l.came(n); err == nil {
+		err = late
 	}
 	return n, err
 }
 
-// copied lets go of the pieces of a message that the library has put together.
+// came tells of so many bytes more, and gives what goes on more time.
+func (l *link) came(n int) error {
+	l.arrived += int64(n)
+	if l.onArrival == nil || l.arrived <= maxSmall {
+		return nil
+	}
+	waited := l.onArrival(l.arrived)
+	if !waited && l.arrived <= l.due {
+		return nil
+	}
+	l.due = l.arrived + stride
+	return l.SetReadDeadline(time.Now().Add(l.lim.Stall))
+}
+
+// copied lets go of the pieces of a message that the library has put together, or of what was in the boxes.
 func (l *link) copied() {
-	if !l.signed {
+	if !l.signed || l.session != nil {
 		l.lim.litter.add(l.arrived)
 	}
 }
@@ -143,20 +164,31 @@ func (l *link) nextFrame() error {
 			return err
 		}
 		command, size := head[0]&flagCommand != 0, frameSize(head)
+		if l.live && l.session != nil {
+			if passed, err := l.nextSealed(head, size); passed || err != nil {
+				return err
+			}
+			continue
+		}
 		switch {
 		case command && size > maxCommand:
 			return fmt.Errorf("command of %d bytes: %w", size, errTooLong)
 		case command && head[0]&flagMore != 0, !command && !l.live:
 			return fmt.Errorf("flags %#x: %w", head[0], errFrame)
 		case command && l.live:
-			if err := l.command(int(size)); err != nil {
+			raw := make([]byte, size)
+			if _, err := io.ReadFull(l.in, raw); err != nil {
+				return err
+			}
+			if err := l.command(raw); err != nil {
 				return err
 			}
 			continue
 		case !command:
-			if err := l.count(head[0], size); err != nil {
+			if err := l.admit(size); err != nil {
 				return err
 			}
+			l.count(head[0], size)
 		}
 		return l.passOn(head, size)
 	}
@@ -187,20 +219,23 @@ func frameSize(head []byte) uint64 {
 	return uint64(head[1])
 }
 
-// count adds a frame to its message and refuses what is over the limits.
-func (l *link) count(flags byte, size uint64) error {
-	l.parts++
+// admit refuses a frame with which its message would be over the limits.
+func (l *link) admit(size uint64) error {
 	if size > uint64(l.lim.Message) || l.size+int64(size) > l.lim.Message {
 		return fmt.Errorf("message of %d bytes and more: %w", size, errTooLong)
 	}
-	if l.parts > l.lim.Parts {
+	if l.parts >= l.lim.Parts {
 		return fmt.Errorf("message of more than %d frames: %w", l.lim.Parts, errTooLong)
 	}
-	l.size += int64(size)
+	return nil
+}
+
+// count adds a frame to its message.
+func (l *link) count(flags byte, size uint64) {
+	l.size, l.parts = l.size+int64(size), l.parts+1
 	if flags&flagMore == 0 {
 		l.size, l.parts = 0, 0
 	}
-	return nil
 }
 
 // passOn makes a frame ready for the library. A stranger's large one is read first, in pieces of at most what has come of it, so that memory
@@ -211,24 +246,27 @@ func (l *link) passOn(head []byte, size uint64) error {
 		l.body = size
 		return nil
 	}
+	pieces, err := l.readPieces(size)
+	l.ahead = append(l.ahead, pieces...)
+	return err
+}
+
+// readPieces reads so many bytes in pieces of at most what has come of them.
+func (l *link) readPieces(size uint64) (pieces [][]byte, err error) {
 	for came := uint64(0); came < size; {
 		piece := make([]byte, min(size-came, max(firstPiece, min(came, largestPiece))))
 		if _, err := io.ReadFull(incoming{l}, piece); err != nil {
-			return err
+			return nil, err
 		}
-		l.ahead = append(l.ahead, piece)
+		pieces = append(pieces, piece)
 		came += uint64(len(piece))
 	}
-	return nil
+	return pieces, nil
 }
 
-// command reads a command's body and gives it to onCommand.
-func (l *link) command(size int) error {
-	raw := make([]byte, size)
-	if _, err := io.ReadFull(l.in, raw); err != nil {
-		return err
-	}
-	if size == 0 || int(raw[0]) > size-1 {
+// command gives a command to onCommand.
+func (l *link) command(raw []byte) error {
+	if len(raw) == 0 || int(raw[0]) > len(raw)-1 {
 		return fmt.Errorf("command without a name: %w", errFrame)
 	}
 	n := 1 + int(raw[0])

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/go-zeromq/zmq4"
+
+	"cancha/kernel/wire"
 )
 
 // acceptPause keeps a listener that cannot accept (no file descriptors left, say) from spinning.
@@ -22,6 +24,7 @@ const acceptPause = 20 * time.Millisecond
 // listener accepts connections for one socket and owns their goroutines.
 type listener struct {
 	kind zmq4.SocketType
+	keys wire.CurveKeys
 	lim  Limits
 	log  *slog.Logger
 	sock socket
@@ -36,29 +39,29 @@ type listener struct {
 	live        []*peer // oldest first
 }
 
-// bind binds; start then serves until close. network is "tcp" or "unix".
-func bind(network, address string, kind zmq4.SocketType, lim Limits, log *slog.Logger, s socket) (*listener, error) {
+// bind binds; start then serves until close.
+func bind(at wire.Endpoint, kind zmq4.SocketType, lim Limits, log *slog.Logger, s socket) (*listener, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	if network == "unix" {
-		if err := removeStale(address); err != nil {
+	if at.Network == "unix" {
+		if err := removeStale(at.Address); err != nil {
 			return nil, err
 		}
 	}
-	ln, err := net.Listen(network, address)
+	ln, err := net.Listen(at.Network, at.Address)
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	if network == "unix" {
-		if err := os.Chmod(address, 0o600); err != nil {
+	if at.Network == "unix" {
+		if err := os.Chmod(at.Address, 0o600); err != nil {
 			_ = ln.Close()
 			return nil, fmt.Errorf("listen: %w", err)
 		}
 	}
 	return &listener{
-		kind: kind, lim: lim.withDefaults(), sock: s, net: ln, done: make(chan struct{}),
-		log: log.With("socket", string(kind), "address", address),
+		kind: kind, keys: at.CurveKeys, lim: lim.withDefaults(), sock: s, net: ln, done: make(chan struct{}),
+		log: log.With("socket", string(kind), "address", at.Address),
 	}, nil
 }
 
@@ -105,7 +108,7 @@ func (l *listener) accept() {
 // admit starts a connection's goroutine. Where too many are in handshake the oldest goes: a client that speaks is through
 // in milliseconds, so the oldest is the one that says nothing.
 func (l *listener) admit(raw net.Conn) {
-	p := newPeer(raw, l.lim)
+	p := newPeer(raw, l.lim, l.keys.Encrypted())
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
@@ -134,7 +137,7 @@ func (l *listener) run(p *peer) {
 		}
 		l.forget(p)
 	}()
-	err := p.handshake(l.kind)
+	err := p.handshake(l.kind, l.keys)
 	if err == nil {
 		err = l.promote(p)
 	}

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/go-zeromq/zmq4"
-	"github.com/go-zeromq/zmq4/security/null"
+
+	"cancha/kernel/wire"
+	"cancha/kernel/zmq/curve"
 )
 
 // socket is what the three kinds of socket do with their peers. up, received and command are called by the peer's own
@@ -49,9 +51,13 @@ type peer struct {
 	gone  chan struct{} // closed by drop
 }
 
-func newPeer(raw net.Conn, lim Limits) *peer {
+func newPeer(raw net.Conn, lim Limits, encrypted bool) *peer {
 	p := &peer{raw: raw, lim: lim, room: lim.strangers, gone: make(chan struct{})}
-	p.queue = newQueue(lim.Queue, lim.FullWait, lim.Rate, func() { p.drop(errStalled) })
+	overhead := 0
+	if encrypted {
+		overhead = curve.Overhead
+	}
+	p.queue = newQueue(overhead, lim.Queue, lim.FullWait, lim.Rate, func() { p.drop(errStalled) })
 	p.link = newLink(raw, (*pacedWriter)(p), lim)
 	return p
 }
@@ -68,7 +74,7 @@ func (p *peer) drop(cause error) {
 
 // handshake opens the connection as a socket of the given type. The library panics on a cut READY and on an unknown socket
 // type: here that is an error as any other.
-func (p *peer) handshake(kind zmq4.SocketType) (err error) {
+func (p *peer) handshake(kind zmq4.SocketType, keys wire.CurveKeys) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("handshake: %v", r)
@@ -77,7 +83,7 @@ func (p *peer) handshake(kind zmq4.SocketType) (err error) {
 	if err := p.raw.SetDeadline(time.Now().Add(p.lim.Handshake)); err != nil {
 		return err
 	}
-	p.conn, err = zmq4.Open(p.link, null.Security(), kind, nil, true, nil)
+	p.conn, err = zmq4.Open(p.link, securityOf(keys, p.link, true), kind, nil, true, nil)
 	if err != nil {
 		return err
 	}
@@ -187,9 +193,9 @@ func (p *peer) write() {
 
 func (p *peer) writeOne(o outgoing) error {
 	if o.command != "" {
-		return p.conn.SendCmd(o.command, o.frames[0])
+		return p.link.sendCommand(p.conn, o.command, o.frames[0])
 	}
-	return p.conn.SendMsg(zmq4.NewMsgFrom(o.frames...))
+	return p.link.send(p.conn, o.frames)
 }
 
 // put queues a message, or a command; a peer that does not read is dropped.

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/go-zeromq/zmq4"
+
+	"cancha/kernel/wire"
 )
 
 // What is published before anybody has subscribed is kept for the first subscriber, up to these bounds: a client that
@@ -30,11 +32,11 @@ type Publisher struct {
 	begun  bool                     // somebody has subscribed
 }
 
-// NewPublisher listens on network ("tcp" or "unix") and address. welcome makes the message that answers a subscription;
+// NewPublisher listens at an endpoint. welcome makes the message that answers a subscription;
 // nil means none. It is called by many goroutines and must not publish. A nil log is silent.
-func NewPublisher(network, address string, lim Limits, welcome func(topic []byte) [][]byte, log *slog.Logger) (*Publisher, error) {
+func NewPublisher(at wire.Endpoint, lim Limits, welcome func(topic []byte) [][]byte, log *slog.Logger) (*Publisher, error) {
 	x := &Publisher{welcome: welcome, topics: map[*peer]map[string]int{}}
-	l, err := bind(network, address, zmq4.XPub, lim.small(), log, &subscribers{x})
+	l, err := bind(at, zmq4.XPub, lim.small(), log, &subscribers{x})
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +108,7 @@ func subscribed(topics map[string]int, topic []byte) bool {
 }
 
 func (x *Publisher) keepEarly(frames [][]byte) {
-	if (outgoing{frames: frames}).size() > earlyBytes/earlyMessages {
+	if (outgoing{frames: frames}).size(0) > earlyBytes/earlyMessages {
 		return
 	}
 	if len(x.early) == earlyMessages {

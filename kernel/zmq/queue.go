@@ -19,15 +19,15 @@ type outgoing struct {
 	command string
 }
 
-// size returns the bytes that o takes on the wire.
-func (o outgoing) size() int {
+// size returns the bytes that o takes on the wire, where each frame takes so many more than it has.
+func (o outgoing) size(perFrame int) int {
 	n := 0
 	if o.command != "" {
 		n = 1 + len(o.command)
 	}
 	for _, f := range o.frames {
-		n += len(f) + 2
-		if len(f) > 255 {
+		n += len(f) + perFrame + 2
+		if len(f)+perFrame > 255 {
 			n += 7
 		}
 	}
@@ -41,11 +41,12 @@ func (o outgoing) overhead() int { return 96 + 48*len(o.frames) }
 // waits. Above its limit, and with more than two messages, the queue is full: then its peer has to take rate bytes in every period,
 // or it is stalled.
 type queue struct {
-	limit   int
-	period  time.Duration
-	rate    int64
-	stalled func() // called by the watch
-	watch   *time.Timer
+	perFrame int // bytes of a frame on the wire beside its own, header aside
+	limit    int
+	period   time.Duration
+	rate     int64
+	stalled  func() // called by the watch
+	watch    *time.Timer
 
 	mu       sync.Mutex
 	items    []outgoing
@@ -58,8 +59,8 @@ type queue struct {
 	changed  chan struct{} // closed and replaced at every change
 }
 
-func newQueue(limit int, period time.Duration, rate int64, stalled func()) *queue {
-	q := &queue{limit: limit, period: period, rate: rate, stalled: stalled, changed: make(chan struct{})}
+func newQueue(perFrame, limit int, period time.Duration, rate int64, stalled func()) *queue {
+	q := &queue{perFrame: perFrame, limit: limit, period: period, rate: rate, stalled: stalled, changed: make(chan struct{})}
 	q.watch = time.AfterFunc(time.Hour, q.judge)
 	q.watch.Stop()
 	return q
@@ -75,7 +76,7 @@ func (q *queue) signal() {
 func (q *queue) put(o outgoing) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	cost := o.size() + o.overhead()
+	cost := o.size(q.perFrame) + o.overhead()
 	switch {
 	case q.closed:
 		return errPeerGone

@@ -23,7 +23,7 @@ func TestQueueJudgesBySpeed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				stalled := make(chan struct{}, 1)
-				q := newQueue(100_000, time.Second, 10_000, func() { stalled <- struct{}{} })
+				q := newQueue(0, 100_000, time.Second, 10_000, func() { stalled <- struct{}{} })
 				for range 3 {
 					if err := q.put(message(90_000)); err != nil {
 						t.Fatal(err)
@@ -59,7 +59,7 @@ func TestQueueJudgesBySpeed(t *testing.T) {
 }
 
 func TestQueueEndsSomewhere(t *testing.T) {
-	q := newQueue(1000, time.Hour, 1, func() {})
+	q := newQueue(0, 1000, time.Hour, 1, func() {})
 	for i, c := range []struct {
 		size int
 		want error
@@ -85,7 +85,7 @@ func TestQueueEndsSomewhere(t *testing.T) {
 // TestOneLargeMessageTakesItsTime has a peer that is slow, and no more waiting than one message over the limit.
 func TestOneLargeMessageTakesItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(100_000, time.Second, 10_000, func() { t.Error("the peer was found stalled") })
+		q := newQueue(0, 100_000, time.Second, 10_000, func() { t.Error("the peer was found stalled") })
 		if err := q.put(message(150_000)); err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestOneLargeMessageTakesItsTime(t *testing.T) {
 // TestSmallMessagesCostTheirMemory has messages that are nearly nothing on the wire.
 func TestSmallMessagesCostTheirMemory(t *testing.T) {
 	const limit = 1 << 20
-	q := newQueue(limit, time.Hour, 1, func() {})
+	q := newQueue(0, limit, time.Hour, 1, func() {})
 	n := 0
 	for q.put(outgoing{frames: [][]byte{nil, nil}}) == nil {
 		n++
@@ -111,7 +111,7 @@ func TestSmallMessagesCostTheirMemory(t *testing.T) {
 	items, _ := q.take()
 	for _, o := range items {
 		q.begun(o)
-		q.wrote(o.size())
+		q.wrote(o.size(0))
 	}
 	if q.waiting != 0 {
 		t.Errorf("%d bytes wait after all was written", q.waiting)
@@ -120,16 +120,20 @@ func TestSmallMessagesCostTheirMemory(t *testing.T) {
 
 func TestSizeIsWhatGoesOverTheWire(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		o    outgoing
-		want int
+		name     string
+		perFrame int
+		o        outgoing
+		want     int
 	}{
-		{"short frame", message(255), 257},
-		{"long frame", message(256), 265},
-		{"two frames", outgoing{frames: [][]byte{{1}, nil}}, 5},
-		{"command", outgoing{command: "PONG", frames: [][]byte{[]byte("ctx")}}, 2 + 1 + 4 + 3},
+		{"short frame", 0, message(255), 257},
+		{"long frame", 0, message(256), 265},
+		{"two frames", 0, outgoing{frames: [][]byte{{1}, nil}}, 5},
+		{"command", 0, outgoing{command: "PONG", frames: [][]byte{[]byte("ctx")}}, 2 + 1 + 4 + 3},
+		{"short frame in a box", 33, message(222), 257},
+		{"long frame in a box", 33, message(223), 265},
+		{"two frames in boxes", 33, outgoing{frames: [][]byte{{1}, nil}}, 5 + 66},
 	} {
-		if got := c.o.size(); got != c.want {
+		if got := c.o.size(c.perFrame); got != c.want {
 			t.Errorf("%s: %d bytes, want %d", c.name, got, c.want)
 		}
 	}

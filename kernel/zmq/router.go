@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 
 	"github.com/go-zeromq/zmq4"
+
+	"cancha/kernel/wire"
 )
 
 // ErrNoPeer reports an answer to a peer that is not, or no longer, connected. The answer is lost; go on.
@@ -30,11 +32,11 @@ type Router struct {
 	peers map[string]*peer
 }
 
-// NewRouter listens on network ("tcp" or "unix") and address. signed tells whether who sent a message has the key: then what strangers do
+// NewRouter listens at an endpoint. signed tells whether who sent a message has the key: then what strangers do
 // cannot end its connection. It is called by many goroutines; nil means that nobody has. A nil log is silent.
-func NewRouter(network, address string, lim Limits, signed func(frames [][]byte) bool, log *slog.Logger) (*Router, error) {
+func NewRouter(at wire.Endpoint, lim Limits, signed func(frames [][]byte) bool, log *slog.Logger) (*Router, error) {
 	r := &Router{in: make(chan [][]byte), signed: signed, clients: newClients(lim.withDefaults().Arriving), peers: map[string]*peer{}}
-	l, err := bind(network, address, zmq4.Router, lim, log, &routerPeers{r})
+	l, err := bind(at, zmq4.Router, lim, log, &routerPeers{r})
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cancha/kernel/wire"
 )
 
 // quick are limits that let a test see the deadline of who does not read. A busy machine may take its time for a handshake.
@@ -44,13 +46,13 @@ func opened[S io.Closer](t *testing.T, s S, err error) S {
 
 func newRouter(t *testing.T, lim Limits) (*Router, string) {
 	t.Helper()
-	r, err := NewRouter("tcp", "127.0.0.1:0", lim, nil, nil)
+	r, err := NewRouter(endpoint("127.0.0.1:0"), lim, nil, nil)
 	return opened(t, r, err), r.net.Addr().String()
 }
 
 func newEcho(t *testing.T, lim Limits) (address string) {
 	t.Helper()
-	e, err := NewEcho("tcp", "127.0.0.1:0", lim, nil)
+	e, err := NewEcho(endpoint("127.0.0.1:0"), lim, nil)
 	return opened(t, e, err).net.Addr().String()
 }
 
@@ -70,19 +72,19 @@ func echo(t *testing.T, r *Router) {
 func newPublisher(t *testing.T, lim Limits) (*Publisher, string) {
 	t.Helper()
 	welcome := func(topic []byte) [][]byte { return [][]byte{[]byte("welcome"), topic} }
-	x, err := NewPublisher("tcp", "127.0.0.1:0", lim, welcome, nil)
+	x, err := NewPublisher(endpoint("127.0.0.1:0"), lim, welcome, nil)
 	return opened(t, x, err), x.net.Addr().String()
 }
 
 func dealer(t *testing.T, address, identity string) *Conn {
 	t.Helper()
-	c, err := DialDealer(t.Context(), "tcp", address, identity)
+	c, err := DialDealer(t.Context(), endpoint(address), identity)
 	return opened(t, c, err)
 }
 
 func subscriber(t *testing.T, address, topic string) *Conn {
 	t.Helper()
-	c, err := DialSubscriber(t.Context(), "tcp", address, topic)
+	c, err := DialSubscriber(t.Context(), endpoint(address), topic)
 	return opened(t, c, err)
 }
 
@@ -148,7 +150,7 @@ func TestRouterCarriesLargeMessages(t *testing.T) {
 
 func TestNewestConnectionTakesTheIdentity(t *testing.T) {
 	var said bytes.Buffer // written before the newer gets its answer
-	r, err := NewRouter("tcp", "127.0.0.1:0", Limits{}, nil, slog.New(slog.NewTextHandler(&said, nil)))
+	r, err := NewRouter(endpoint("127.0.0.1:0"), Limits{}, nil, slog.New(slog.NewTextHandler(&said, nil)))
 	address := opened(t, r, err).net.Addr().String()
 	echo(t, r)
 	first := dealer(t, address, "same")
@@ -223,22 +225,13 @@ func TestOldestHandshakeGoesFirst(t *testing.T) {
 
 func TestPingIsAnsweredAndNoMessage(t *testing.T) {
 	r, address := newRouter(t, Limits{})
-	raw := connect(t, address)
-	_, _ = raw.Write(bytes.Join([][]byte{greeting(), ready("DEALER"), command("PING", []byte("\x00\x05ctx")), frame(0, []byte("after"))}, nil))
+	raw := dialRaw(t, address, "DEALER")
+	goOn(t, raw, append(command("PING", []byte("\x00\x05ctx")), frame(0, []byte("after"))...))
 	m, err := r.Receive(t.Context())
 	if err != nil || string(m[1]) != "after" {
 		t.Fatalf("received %q, %v; want the message after the PING", m, err)
 	}
-	_ = raw.SetReadDeadline(time.Now().Add(patience))
-	var got []byte
-	for !bytes.Contains(got, []byte("\x04PONGctx")) {
-		b := make([]byte, 256)
-		n, err := raw.Read(b)
-		if err != nil {
-			t.Fatalf("no PONG with its context in %q: %v", got, err)
-		}
-		got = append(got, b[:n]...)
-	}
+	pongs(t, raw, "ctx")
 }
 
 func TestWelcomeComesFirst(t *testing.T) {
@@ -433,7 +426,7 @@ func TestEchoOutlivesABadEnvelope(t *testing.T) {
 	if got := receive(t, bad); got != "id  right" {
 		t.Errorf("got %q, want the request with its envelope", got)
 	}
-	c, err := DialRequester(t.Context(), "tcp", address)
+	c, err := DialRequester(t.Context(), endpoint(address))
 	opened(t, c, err)
 	for range 3 {
 		if err := c.Send(text("ping")); err != nil {
@@ -448,11 +441,11 @@ func TestEchoOutlivesABadEnvelope(t *testing.T) {
 func TestCloseDrainsAndLeavesNothing(t *testing.T) {
 	before, files := runtime.NumGoroutine(), openFiles()
 	for range 10 {
-		x, err := NewPublisher("tcp", "127.0.0.1:0", Limits{}, nil, nil)
+		x, err := NewPublisher(endpoint("127.0.0.1:0"), Limits{}, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := DialSubscriber(t.Context(), "tcp", x.net.Addr().String(), "")
+		c, err := DialSubscriber(t.Context(), endpoint(x.net.Addr().String()), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -513,22 +506,23 @@ func TestIPC(t *testing.T) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "s-1")
+	at := wire.Endpoint{Network: "unix", Address: path, CurveKeys: testKeys}
 	stale, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	stale.(*net.UnixListener).SetUnlinkOnClose(false)
 	_ = stale.Close() // as a killed process leaves it
-	r, err := NewRouter("unix", path, Limits{}, nil, nil)
+	r, err := NewRouter(at, Limits{}, nil, nil)
 	if err != nil {
 		t.Fatalf("a stale file: %v", err)
 	}
 	defer r.Close()
 	echo(t, r)
-	if _, err := NewRouter("unix", path, Limits{}, nil, nil); err == nil || !strings.Contains(err.Error(), "in use") {
+	if _, err := NewRouter(at, Limits{}, nil, nil); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("a path in use: got %v", err)
 	}
-	c, err := DialDealer(t.Context(), "unix", path, "")
+	c, err := DialDealer(t.Context(), at, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -546,7 +540,7 @@ func TestIPC(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewRouter("unix", file, Limits{}, nil, nil); err == nil || !strings.Contains(err.Error(), "no socket") {
+	if _, err := NewRouter(wire.Endpoint{Network: "unix", Address: file}, Limits{}, nil, nil); err == nil || !strings.Contains(err.Error(), "no socket") {
 		t.Errorf("a file that is no socket: got %v", err)
 	}
 	if _, err := os.Stat(file); err != nil {

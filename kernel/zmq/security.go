@@ -1,0 +1,123 @@
+package zmq
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/go-zeromq/zmq4"
+	"github.com/go-zeromq/zmq4/security/null"
+
+	"cancha/kernel/wire"
+	"cancha/kernel/zmq/curve"
+)
+
+// securityOf returns what zmq4.Open is to do on a link: nothing where there are no keys, else the handshake of CURVE.
+func securityOf(keys wire.CurveKeys, l *link, server bool) zmq4.Security {
+	if !keys.Encrypted() {
+		return null.Security()
+	}
+	l.asServer = server
+	pair := curve.Pair{Public: keys.CurvePublic, Secret: keys.CurveSecret}
+	return &curveHandshake{link: l, keys: pair, mechanism: zmq4.CurveSecurity}
+}
+
+// curveHandshake makes the handshake of CURVE as zmq4 wants it, on the library's commands. The library cannot go on from there: it writes a
+// frame's length before the frame is encrypted, and so with its length in the clear. Frames are sealed and opened by the link, beneath it,
+// and the library has to take the connection for one that is not encrypted.
+type curveHandshake struct {
+	link      *link
+	keys      curve.Pair
+	mechanism zmq4.SecurityType
+}
+
+// Type returns the mechanism. The library asks before the handshake, for the greeting, and at each frame after it.
+func (h *curveHandshake) Type() zmq4.SecurityType { return h.mechanism }
+
+// Encrypt is what the library calls for commands of the handshake, which go as they are.
+func (h *curveHandshake) Encrypt(w io.Writer, data []byte) (int, error) { return w.Write(data) }
+
+// Decrypt is the same for commands that come.
+func (h *curveHandshake) Decrypt(w io.Writer, data []byte) (int, error) { return w.Write(data) }
+
+// Handshake makes the session of a connection.
+func (h *curveHandshake) Handshake(conn *zmq4.Conn, server bool) error {
+	mine, err := conn.Meta.MarshalZMTP()
+	if err != nil {
+		return err
+	}
+	side := h.asClient
+	if server {
+		side = h.asServer
+	}
+	theirs, err := side(conn, mine)
+	if err != nil {
+		return err
+	}
+	h.mechanism = zmq4.NullSecurity
+	return conn.Peer.Meta.UnmarshalZMTP(theirs)
+}
+
+func (h *curveHandshake) asServer(conn *zmq4.Conn, mine []byte) (theirs []byte, err error) {
+	server := curve.NewServer(h.keys)
+	hello, err := expect(conn, zmq4.CmdHello)
+	if err != nil {
+		return nil, err
+	}
+	welcome, err := server.Welcome(hello)
+	if err != nil {
+		return nil, err
+	}
+	if err := conn.SendCmd(zmq4.CmdWelcome, welcome); err != nil {
+		return nil, err
+	}
+	initiate, err := expect(conn, zmq4.CmdInitiate)
+	if err != nil {
+		return nil, err
+	}
+	ready, theirs, session, err := server.Ready(initiate, mine)
+	if err != nil {
+		return nil, err
+	}
+	h.link.session = session
+	return theirs, conn.SendCmd(zmq4.CmdReady, ready)
+}
+
+func (h *curveHandshake) asClient(conn *zmq4.Conn, mine []byte) (theirs []byte, err error) {
+	client := curve.NewClient(h.keys, h.keys.Public) // the connection file has one pair, for both sides
+	hello, err := client.Hello()
+	if err != nil {
+		return nil, err
+	}
+	if err := conn.SendCmd(zmq4.CmdHello, hello); err != nil {
+		return nil, err
+	}
+	welcome, err := expect(conn, zmq4.CmdWelcome)
+	if err != nil {
+		return nil, fmt.Errorf("no answer to HELLO, is the server's key another one? %w", err)
+	}
+	initiate, err := client.Initiate(welcome, mine)
+	if err != nil {
+		return nil, err
+	}
+	if err := conn.SendCmd(zmq4.CmdInitiate, initiate); err != nil {
+		return nil, err
+	}
+	ready, err := expect(conn, zmq4.CmdReady)
+	if err != nil {
+		return nil, err
+	}
+	theirs, h.link.session, err = client.Ready(ready)
+	return theirs, err
+}
+
+// expect receives a command of the handshake.
+func expect(conn *zmq4.Conn, name string) ([]byte, error) {
+	cmd, err := conn.RecvCmd()
+	if err != nil {
+		return nil, err
+	}
+	if cmd.Name != name {
+		return nil, fmt.Errorf("%.20q where %s is due: %w", cmd.Name, name, errFrame)
+	}
+	return cmd.Body, nil
+}
