@@ -64,8 +64,9 @@ type Spec struct {
 
 // Metadata tells front ends what the kernel can do, and us that the folder is ours.
 type Metadata struct {
-	Debugger bool   `json:"debugger"`
-	By       string `json:"installed_by"`
+	Debugger   bool     `json:"debugger"`
+	Encryption []string `json:"supported_encryption"` // of the channels, where the client asks for it
+	By         string   `json:"installed_by"`
 }
 
 // The values of Metadata.By.
@@ -97,7 +98,7 @@ func NewSpec(displayName string) Spec {
 		Language:        "go",
 		InterruptMode:   "message",
 		ProtocolVersion: "5.5",
-		Metadata:        Metadata{By: ByInstall},
+		Metadata:        Metadata{Encryption: []string{"curve"}, By: ByInstall},
 	}
 }
 

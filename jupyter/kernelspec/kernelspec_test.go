@@ -64,6 +64,10 @@ func checkJSON(t *testing.T, folder string) {
 			t.Errorf("%s: got %v, want %v", key, spec[key], want)
 		}
 	}
+	metadata, _ := spec["metadata"].(map[string]any)
+	if got, _ := metadata["supported_encryption"].([]any); !slices.Equal(got, []any{"curve"}) {
+		t.Errorf("supported_encryption: got %v, want a list with curve", metadata["supported_encryption"])
+	}
 	argv := []any{"{resource_dir}/cancha", "kernel", "{connection_file}"}
 	if got, _ := spec["argv"].([]any); !slices.Equal(got, argv) {
 		t.Errorf("argv: got %v, want %v", spec["argv"], argv)
