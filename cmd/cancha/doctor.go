@@ -314,6 +314,7 @@ func addInKernel(ctx context.Context, log *strings.Builder) (took string, err er
 	begin := time.Now()
 	k, err := client.Start(client.Config{
 		Argv: []string{program, "kernel", "{connection_file}"}, Stderr: log, Env: []string{historyVariable + "=" + historyOff},
+		Encrypted: true, // others reach these ports
 	})
 	if err != nil {
 		return "", err

@@ -30,7 +30,8 @@ type queryOptions struct {
 	path       string
 	parameters parameters
 	progress   time.Duration // 0: never
-	told       io.Writer     // of what becomes of the queries; nil: os.Stderr
+	encrypt    bool
+	told       io.Writer // of what becomes of the queries; nil: os.Stderr
 }
 
 func runQuery(ctx context.Context, args []string) error {
@@ -58,6 +59,7 @@ and ends it with 1. Processes whose queries have one Group share the partitions.
 	flags.Var(o.parameters, "p", "set a parameter of a notebook, `name=value`, as \"cancha run\" does, with a Go expression for what is no text; may be given again.\n"+
 		"A file of Go has the environment")
 	flags.DurationVar(&o.progress, "progress", 10*time.Second, "how often a line tells how far each query has come, as a `duration`; 0 is never")
+	flags.BoolVar(&o.encrypt, "encrypt", false, encryptUsage)
 	paths, err := parseMixed(flags, args)
 	switch {
 	case err != nil:
@@ -124,7 +126,7 @@ func stay(ctx context.Context, o queryOptions, n *notebook.Notebook) error {
 	if err != nil {
 		return err
 	}
-	c.Env, c.Out = append(c.Env, queriesVariable+"="+socket), told
+	c.Env, c.Out, c.Encrypted = append(c.Env, queriesVariable+"="+socket), told, o.encrypt
 	k, err := headless.Start(c, o.path)
 	if err != nil {
 		return err

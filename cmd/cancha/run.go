@@ -21,6 +21,7 @@ type runOptions struct {
 	parameters parameters
 	out        string
 	timeout    time.Duration
+	encrypt    bool
 }
 
 // parameters are -p name=value flags.
@@ -37,6 +38,9 @@ func (p parameters) Set(s string) error {
 	p[name] = value
 	return nil
 }
+
+// encryptUsage tells of the flag -encrypt, which "run" and "query" have.
+const encryptUsage = "encrypt what passes between this process and its kernel (CurveZMQ), although the sockets lie in a folder of yours alone"
 
 func runRun(ctx context.Context, args []string) error {
 	o, err := parseRun(args)
@@ -75,6 +79,7 @@ run goes on; a second one ends the run.`)
 		o.timeout = d
 		return nil
 	})
+	flags.BoolVar(&o.encrypt, "encrypt", false, encryptUsage)
 	var err error
 	if o.notebooks, err = parseMixed(flags, args); err != nil {
 		return o, err
@@ -175,7 +180,7 @@ func runNotebook(ctx context.Context, n *notebook.Notebook, path string, o runOp
 	if err != nil {
 		return err
 	}
-	c.Out, c.Cell, c.AtOnce = os.Stdout, stops.running, errTwice
+	c.Out, c.Cell, c.AtOnce, c.Encrypted = os.Stdout, stops.running, errTwice, o.encrypt
 	runErr := headless.Run(ctx, c, n, path)
 	if out := outcomePath(path, o); out != "" {
 		if err := n.Write(out); err != nil {

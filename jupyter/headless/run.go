@@ -23,9 +23,10 @@ import (
 
 // Config says how notebooks are run. Program is needed.
 type Config struct {
-	Program string    // the path of cancha, whose kernel is started
-	Env     []string  // for the kernel, beside this process's environment
-	Out     io.Writer // is told of each cell; nil: nobody is
+	Program   string    // the path of cancha, whose kernel is started
+	Env       []string  // for the kernel, beside this process's environment
+	Out       io.Writer // is told of each cell; nil: nobody is
+	Encrypted bool      // with CurveZMQ, although the sockets lie in a folder that only this user can enter
 	// Cell is told how to interrupt the cell that runs from now on, and nil when it has ended. May be nil.
 	Cell func(interrupt func())
 	// AtOnce is the cause of a context with which the running cell is not waited for.
@@ -34,7 +35,10 @@ type Config struct {
 
 // Start starts a kernel in the folder of a notebook, as JupyterLab does. Its user ends it, by Kill at last.
 func Start(c Config, path string) (*client.Kernel, error) {
-	return client.Start(client.Config{Argv: []string{c.Program, "kernel", "{connection_file}"}, Dir: filepath.Dir(path), Stderr: os.Stderr, Transport: "ipc", Env: c.Env})
+	return client.Start(client.Config{
+		Argv: []string{c.Program, "kernel", "{connection_file}"}, Dir: filepath.Dir(path), Stderr: os.Stderr, Env: c.Env,
+		Transport: "ipc", Encrypted: c.Encrypted,
+	})
 }
 
 // Run starts a kernel and runs the code cells of a notebook in it until one fails. What they put out is in the notebook then, also after an error. When ctx
