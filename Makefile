@@ -131,6 +131,7 @@ survive: kernelspec $(VENV)/made ## what must not end a kernel, strangers on the
 	$(VENV)/bin/python scripts/survive.py
 	$(VENV)/bin/python -B scripts/hostile.py --minutes $(or $(HOSTILE),1)
 	$(VENV)/bin/python -B scripts/hostile_jobs.py --jobs $(or $(JOBS),200)
+	$(VENV)/bin/python -B scripts/hostile.py --minutes $(or $(HOSTILE),1) --encrypted
 
 modules: kernelspec ## import modules of many kinds in sessions of their own, twice each (Go's module proxy); NAMES="gin-gonic/gin"
 	$(PYTHON) scripts/modules.py $(NAMES)

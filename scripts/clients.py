@@ -1,6 +1,6 @@
 """Runs the kernel under the clients that people use, each in its own way, and checks what they show.
 
-    python clients.py [--kernel cancha] [NAME...]     # of nbclient, nbconvert, execute, papermill, parameters, console, two
+    python clients.py [--kernel cancha] [NAME...]     # of nbclient, encrypted, nbconvert, execute, papermill, parameters, console, two
 
 Needs the kernelspec where Jupyter looks (JUPYTER_PATH), and the packages of jupyter/lab and jupyter/papermill. Prints a line for each
 client, and ends with 1 if one has failed.
@@ -91,6 +91,16 @@ def run_nbclient(kernel, folder):
     nbclient.NotebookClient(failing, timeout=PATIENCE, allow_errors=True).execute()
     expect(text(failing.cells[2]), "2", "a cell after one that may fail")
     return "values, displays, a failing cell, errors allowed"
+
+
+def run_encrypted(kernel, folder):
+    manager = jupyter_client.AsyncKernelManager(kernel_name=kernel, transport_encryption="required")
+    book = notebook(CELLS, kernel)
+    nbclient.NotebookClient(book, km=manager, timeout=PATIENCE).execute()
+    check(book)
+    if not manager.curve_secretkey:
+        raise AssertionError("the manager has made no keys")
+    return "nbclient on channels that are encrypted"
 
 
 def run_nbconvert(kernel, folder):

@@ -1,9 +1,11 @@
 """Is hostile to a kernel and a broker for a while, beside a notebook that goes on, and looks at what they hold afterwards.
 
-    python hostile.py [--minutes 1] [--seed N] [--program bin/cancha]
+    python hostile.py [--minutes 1] [--seed N] [--program bin/cancha] [--encrypted]
 
 Strangers come to all ports of a kernel and to a durable broker's, in random order and beside each other: noise, lengths that are lies, large
-messages that stop in the middle or are signed with another key, requests that no client sends, many idle connections, bytes one at a time.
+messages that stop in the middle or are signed with another key, requests that no client sends, many idle connections, bytes one at a time,
+handshakes of CURVE that are noise, stop half the way, or repeat what somebody has recorded. With --encrypted the kernel's channels are
+encrypted, and half of those who send unsigned messages have its public key.
 Meanwhile a producer sends events, and a notebook's query reads them: each second its cell must answer within 10 s, and its count must grow.
 At the end both processes must be the same as in the beginning, and within five minutes hold less than 200 MB. Exit 1 if anything is
 otherwise.
@@ -25,7 +27,7 @@ import time
 import zmq
 from jupyter_client.kernelspec import NoSuchKernel
 
-from survive import GREETING, NEXT, PORTS, Kernel
+from survive import CURVE, GREETING, NEXT, PORTS, Kernel
 
 MOST = 200  # MB that each process may hold when the strangers have gone
 PATIENCE = 300  # seconds until then
@@ -60,7 +62,7 @@ def stop_short(peer, dice):
 
 
 def trickle(peer, dice):
-    for byte in GREETING + READY + dice.randbytes(20):
+    for byte in dice.choice((GREETING + READY, CURVE)) + dice.randbytes(20):
         peer.sendall(bytes([byte]))
         time.sleep(0.05)
 
@@ -75,34 +77,70 @@ def request(peer, dice):
         peer.recv(1 << 16)
 
 
-def unsigned(address, dice):
+def unsigned(address, dice, server):
     """Send well-formed messages with another key, some of them large, through ZeroMQ."""
     context = zmq.Context()
     with context, context.socket(zmq.DEALER) as peer:
         peer.linger, peer.sndtimeo = 1000, 2000  # not every port answers
+        if server and dice.random() < 0.8:
+            public, secret = zmq.curve_keypair()
+            peer.curve_publickey, peer.curve_secretkey = public, secret
+            peer.curve_serverkey = server if dice.random() < 0.6 else public
         peer.connect("tcp://{}:{}".format(*address))
         for _ in range(20):
             content = b'{"code": "' + bytes(dice.choice((10, 10, 10, 5 << 20))).replace(b"\0", b"x") + b'"}'
             peer.send_multipart([b"<IDS|MSG>", b"0" * 64, b'{"msg_id": "x", "msg_type": "execute_request"}', b"{}", b"{}", content])
 
 
-def idle(address, dice):
-    """Hold many connections for a while, with a handshake or without."""
+def idle(address, dice, server):
+    """Hold many connections for a while, with a handshake, half of one, or without."""
+    hello = recorded(server) if server else b""
     with contextlib.ExitStack() as held:
         for _ in range(300):
             peer = held.enter_context(socket.create_connection(address, timeout=5))
             if dice.random() < 0.7:
-                peer.sendall(GREETING + READY)
+                peer.sendall(dice.choice((GREETING + READY, hello or CURVE)))
         time.sleep(dice.random() * 5)
 
 
-def stranger(addresses, end, seed, done):
+def recorded(server) -> bytes:
+    """Return what a client says before its WELCOME, as one who listens on the network would have it."""
+    context = zmq.Context()
+    with context, context.socket(zmq.DEALER) as client, socket.create_server(("127.0.0.1", 0)) as listener:
+        client.linger = 0
+        client.curve_publickey, client.curve_secretkey = zmq.curve_keypair()
+        client.curve_serverkey = server
+        client.connect("tcp://127.0.0.1:%d" % listener.getsockname()[1])
+        with listener.accept()[0] as peer:
+            peer.settimeout(5)
+            peer.sendall(CURVE)
+            said = b""
+            while len(said) < 64 + 2 + 200:  # its greeting and a HELLO
+                said += peer.recv(1 << 10)
+            return said
+
+
+def handshake(peer, dice, server):
+    """Begin a handshake of CURVE and go on with nonsense; where there is a key, after a HELLO that was recorded, which is answered."""
+    if server:
+        peer.sendall(recorded(server))
+    else:
+        peer.sendall(CURVE + b"\x04\xc8\x05HELLO\x01" + dice.choice((bytes(193), dice.randbytes(193))))
+    size = dice.choice((0, 20, 300, 5000, 1 << 40))
+    peer.sendall(b"\x06" + struct.pack(">Q", size) + b"\x08INITIATE" + dice.randbytes(min(size, 5000)))
+    time.sleep(dice.random())
+
+
+def stranger(addresses, end, seed, done, server):
     dice = random.Random(seed)
     while time.monotonic() < end:
-        address, what = dice.choice(addresses), dice.choice((noise, lie, stop_short, trickle, request, unsigned, idle))
+        address, what = dice.choice(addresses), dice.choice((noise, lie, stop_short, trickle, request, handshake, unsigned, idle))
         with contextlib.suppress(OSError, zmq.ZMQError):
             if what in (unsigned, idle):
-                what(address, dice)
+                what(address, dice, server)
+            elif what is handshake:
+                with socket.create_connection(address, timeout=5) as peer:
+                    what(peer, dice, server)
             else:
                 with socket.create_connection(address, timeout=5) as peer:
                     what(peer, dice)
@@ -201,13 +239,13 @@ def hostile(options, folder: pathlib.Path, stack: contextlib.ExitStack) -> list[
         return ["the broker does not start"]
     stack.enter_context(running(options.program, "producer", "-simulate", "-rate", "200", "-brokers", f"127.0.0.1:{port}",
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-    kernel = stack.enter_context(contextlib.closing(Kernel(options.kernel, logs["kernel"])))
+    kernel = stack.enter_context(contextlib.closing(Kernel(options.kernel, logs["kernel"], "required" if options.encrypted else "disabled")))
     status, text = kernel.cell(NOTEBOOK % port, 120)
     if status != "ok":
         return [f"the notebook does not begin: {text}"]
     addresses = [kernel.port(name) for name in PORTS] + [("127.0.0.1", port)] * 3
     pids, end, done = {"kernel": kernel.pid, "broker": broker.pid}, time.monotonic() + 60 * options.minutes, {}
-    strangers = [threading.Thread(target=stranger, args=(addresses, end, options.seed + i, done), daemon=True) for i in range(6)]
+    strangers = [threading.Thread(target=stranger, args=(addresses, end, options.seed + i, done, kernel.manager.curve_publickey), daemon=True) for i in range(6)]
     for each in strangers:
         each.start()
     faults = beside(kernel, pids, end)
@@ -222,10 +260,11 @@ def main() -> int:
     parser.add_argument("--kernel", default="cancha")
     parser.add_argument("--program", default="bin/cancha")
     parser.add_argument("--minutes", type=float, default=1)
+    parser.add_argument("--encrypted", action="store_true", help="the kernel's channels are encrypted")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))  # which ends what was started
-    print(f"== {options.minutes:g} minutes, seed {options.seed}")
+    print(f"== {options.minutes:g} minutes, seed {options.seed}" + ", encrypted" * options.encrypted)
     with tempfile.TemporaryDirectory() as folder:
         faults = session(options, pathlib.Path(folder))
         for name in LOGS:

@@ -32,11 +32,15 @@ PORTS = ("shell", "iopub", "stdin", "control", "hb")
 
 # A ZMTP 3.0 greeting with the NULL mechanism, as a client sends it first.
 GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32)
+CURVE = GREETING.replace(b"NULL\0", b"CURVE")
 GARBAGE = {
     "nine bytes": b"123456789",
     "an HTTP request": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
     "a greeting cut off": GREETING[:20],
     "a greeting, then noise": GREETING + bytes(range(256)) * 16,
+    "CURVE, then noise": CURVE + bytes(range(256)) * 16,
+    "a HELLO of zeros": CURVE + b"\x04\xc8\x05HELLO\x01" + bytes(193),
+    "an INITIATE first": CURVE + b"\x06" + (300).to_bytes(8, "big") + b"\x08INITIATE" + bytes(291),
     "a frame of 2^63 bytes": GREETING + b"\x04\x19\x05READY" + b"\x02" + b"\x7f" + b"\xff" * 7,
 }
 
@@ -52,6 +56,8 @@ CONNECTIONS = {
     "without ports": ("{}", "shell_port is 0"),
     "two channels on one port": (json.dumps(PORTS_IN_FILE | {"hb_port": 50001}), "hb_port"),
     "an unknown signature scheme": (json.dumps(PORTS_IN_FILE | {"signature_scheme": "rot13"}), "rot13"),
+    "half of CURVE's keys": (json.dumps(PORTS_IN_FILE | {"curve_publickey": "1V][G(}&/D2*VeM1mGVBTj1UyTCz4D!v6[.Rev$0"}), "no curve_secretkey"),
+    "keys of CURVE that are none": (json.dumps(PORTS_IN_FILE | {"curve_publickey": "x", "curve_secretkey": "y"}), "40 characters of Z85"),
     "an address that is not ours": (json.dumps(PORTS_IN_FILE | {"ip": "192.0.2.1"}), "cannot assign|can't assign"),
 }
 
@@ -76,8 +82,8 @@ REFUSED = {
 class Kernel:
     """A running kernel, its log and a client."""
 
-    def __init__(self, name: str, log, **how):
-        self.manager = jupyter_client.KernelManager(kernel_name=name)
+    def __init__(self, name: str, log, encryption="disabled", **how):
+        self.manager = jupyter_client.KernelManager(kernel_name=name, transport_encryption=encryption)
         self.manager.start_kernel(stderr=log, stdout=log, **how)
         self.client = self.manager.client()
         try:

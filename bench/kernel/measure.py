@@ -1,13 +1,13 @@
 """Measures kernels side by side through jupyter_client: starts, small cells, completion, much output, interrupts.
 
-    python bench/kernel/measure.py [--starts 5] [--kernel cancha --kernel python3 --kernel deno] [--out FILE.md]
+    python bench/kernel/measure.py [--starts 5] [--kernel cancha --kernel cancha+curve --kernel python3 --kernel deno] [--out FILE.md]
 
 The kernels take turns, so that what else the machine does meets all of them. Each number is the median over the starts; what
 is repeated within a start enters as that start's median, or as its slowest where the row says so. The client looks for a
 starting kernel every 5 ms instead of every 100, so that its own waiting is not measured. A start counts from before the
 client looks the kernelspec up. Times are to the reply on shell, except those of the lines and of the display, which are to the
 idle message on iopub after all has arrived. Every reply is checked: a kernel that answers wrongly has no number, and what has failed
-once for another kernel than the first is not tried again.
+once for another kernel than the first is not tried again. "cancha+curve" is cancha with its channels encrypted.
 
 The first kernel, if it compiles cells, is then measured once at that: compiled.py.
 
@@ -41,6 +41,7 @@ INTERRUPTS = 5
 LINES = 100_000
 DISPLAY = 20 << 20  # bytes
 PATIENCE = 60  # seconds for any one reply
+CURVE = "+curve"  # behind a kernel's name: with its channels encrypted
 
 # The same work in each kernel's language.
 SAMPLES = {
@@ -96,7 +97,8 @@ class Kernel:
     """One started kernel and a client of it."""
 
     def __init__(self, name: str):
-        self.manager = jupyter_client.KernelManager(kernel_name=name)
+        spec, encrypted, _ = name.partition(CURVE)
+        self.manager = jupyter_client.KernelManager(kernel_name=spec, transport_encryption="required" if encrypted else "disabled")
         self.log = tempfile.TemporaryFile("w+", errors="replace")
         self.begin = time.perf_counter()
         self.manager.start_kernel(stdout=self.log, stderr=self.log)
@@ -330,7 +332,7 @@ def main() -> int:
     folder = tempfile.TemporaryDirectory()
     os.environ["JUPYTER_PATH"] = os.pathsep.join(filter(None, [os.environ.get("JUPYTER_PATH"), folder.name]))
     version = deno(folder.name)
-    names = options.kernel or ["cancha", "python3", *(["deno"] if version else [])]
+    names = options.kernel or ["cancha", "cancha" + CURVE, "python3", *(["deno"] if version else [])]
     before, runs, hopeless = load(), {name: [] for name in names}, {name: set() for name in names}
     for number in range(options.starts):
         for name in names:
