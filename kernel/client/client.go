@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cancha/kernel/wire"
+	"cancha/kernel/zmq"
 )
 
 // Channel is where a request is sent.
@@ -158,12 +159,15 @@ func (c *Client) dial(ctx context.Context, conn wire.Connection) (err error) {
 	return nil
 }
 
-// patiently dials until it works or ctx ends.
+// patiently dials until it works, ctx ends, or there is a kernel that encrypts where we do not, or does not where we do.
 func patiently(ctx context.Context, dial func() (Conn, error)) (*line, error) {
 	for {
 		conn, err := dial()
 		if err == nil {
 			return &line{Conn: conn, ended: make(chan struct{})}, nil
+		}
+		if errors.Is(err, zmq.ErrMechanism) {
+			return nil, fmt.Errorf("%w: only one of the kernel and its client encrypts; does the kernel know CURVE keys?", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -50,7 +50,7 @@ func DialRequester(ctx context.Context, at wire.Endpoint) (*Conn, error) {
 	return c, nil
 }
 
-// dial makes one attempt; ctx bounds it, the handshake included.
+// dial makes one attempt; ctx bounds it, the handshake included. A peer that encrypts where this one does not is an ErrMechanism.
 func dial(ctx context.Context, at wire.Endpoint, kind zmq4.SocketType, identity string) (c *Conn, err error) {
 	var d net.Dialer
 	raw, err := d.DialContext(ctx, at.Network, at.Address)
@@ -69,10 +69,9 @@ func dial(ctx context.Context, at wire.Endpoint, kind zmq4.SocketType, identity 
 	}()
 	counted := &counted{Conn: raw}
 	c = &Conn{raw: counted, link: newLink(counted, raw, Limits{Message: 1 << 30}.withDefaults())}
-	security := securityOf(at.CurveKeys, c.link, false)
-	c.conn, err = zmq4.Open(c.link, security, kind, zmq4.SocketIdentity(identity), false, nil)
+	c.conn, err = open(c.link, at.CurveKeys, kind, identity, false)
 	if err != nil {
-		return nil, fmt.Errorf("handshake with %s, mechanism %s: %w", at.Address, security.Type(), err)
+		return nil, fmt.Errorf("handshake with %s: %w", at.Address, err)
 	}
 	c.link.onCommand = c.command
 	c.link.live = true

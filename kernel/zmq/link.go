@@ -28,7 +28,8 @@ const (
 
 const (
 	greetingSize = 64
-	asServerByte = 32       // of the greeting
+	mechanismAt  = 12       // in the greeting
+	asServerByte = 32       // in the greeting, behind the mechanism
 	eagerFrame   = 64 << 10 // frames above this are read here, piece by piece
 	firstPiece   = 32 << 10 // what a claimed length costs before a byte of it has come
 	largestPiece = 1 << 20
@@ -55,7 +56,8 @@ type link struct {
 	session  *curve.Session // nil: not encrypted, or not yet
 	sealed   []byte         // what is written next, of an encrypted connection
 
-	greeting int         // bytes of the greeting still to pass on
+	greeting int // bytes of the peer's greeting still to pass on
+	greeted  [greetingSize]byte
 	ahead    net.Buffers // bytes to pass on before the body: a frame's header, or a large frame whole
 	body     uint64      // bytes of the frame's body still to pass on
 	size     int64       // of the message so far
@@ -91,6 +93,7 @@ func (l *link) flush() error { return l.out.Flush() }
 func (l *link) Read(p []byte) (int, error) {
 	if l.greeting > 0 {
 		n, err := l.in.Read(p[:min(len(p), l.greeting)])
+		copy(l.greeted[greetingSize-l.greeting:], p[:n])
 		l.greeting -= n
 		return n, err
 	}

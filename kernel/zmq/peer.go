@@ -83,7 +83,7 @@ func (p *peer) handshake(kind zmq4.SocketType, keys wire.CurveKeys) (err error) 
 	if err := p.raw.SetDeadline(time.Now().Add(p.lim.Handshake)); err != nil {
 		return err
 	}
-	p.conn, err = zmq4.Open(p.link, securityOf(keys, p.link, true), kind, nil, true, nil)
+	p.conn, err = open(p.link, keys, kind, "", true)
 	if err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func newSealedRaw(t *testing.T, raw net.Conn, kind string) *sealedRaw {
 	t.Helper()
 	l := newLink(raw, raw, Limits{Message: 1 << 30}.withDefaults())
 	_ = raw.SetDeadline(time.Now().Add(patience))
-	if _, err := zmq4.Open(l, securityOf(testKeys, l, false), zmq4.SocketType(kind), nil, false, nil); err != nil {
+	if _, err := open(l, testKeys, zmq4.SocketType(kind), "", false); err != nil {
 		t.Fatal(err)
 	}
 	_ = raw.SetDeadline(time.Time{})
@@ -173,9 +173,9 @@ func TestMechanismsMustBeTheSame(t *testing.T) {
 		server, client wire.CurveKeys
 		want           string
 	}{
-		{"a client without keys", one, none, "mechanism NULL"},
-		{"a server without keys", none, one, "mechanism CURVE"},
-		{"another key", one, other, "HELLO"},
+		{"a client without keys", one, none, `the peer's is "CURVE", and ours NULL`},
+		{"a server without keys", none, one, `the peer's is "NULL", and ours CURVE`},
+		{"another key", one, other, "no answer to HELLO"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := NewRouter(wire.Endpoint{Network: "tcp", Address: "127.0.0.1:0", CurveKeys: c.server}, quick(), nil, nil)
@@ -183,6 +183,8 @@ func TestMechanismsMustBeTheSame(t *testing.T) {
 			at := wire.Endpoint{Network: "tcp", Address: r.net.Addr().String(), CurveKeys: c.client}
 			if _, err := DialDealer(t.Context(), at, "me"); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want an error that names %s", err, c.want)
+			} else if differ := c.server.Encrypted() != c.client.Encrypted(); errors.Is(err, ErrMechanism) != differ {
+				t.Errorf("got %v, want ErrMechanism only where one encrypts and the other does not", err)
 			}
 			r.mu.Lock()
 			defer r.mu.Unlock()

@@ -1,6 +1,8 @@
 package zmq
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 
@@ -10,6 +12,29 @@ import (
 	"cancha/kernel/wire"
 	"cancha/kernel/zmq/curve"
 )
+
+// ErrMechanism reports a peer that encrypts where we do not, or the other way round.
+var ErrMechanism = errors.New("zmq: another security mechanism")
+
+// open makes a connection of the library's on a link: greeting and handshake.
+func open(l *link, keys wire.CurveKeys, kind zmq4.SocketType, identity string, server bool) (*zmq4.Conn, error) {
+	security := securityOf(keys, l, server)
+	ours := security.Type()
+	conn, err := zmq4.Open(l, security, kind, zmq4.SocketIdentity(identity), server, nil)
+	if theirs := l.mechanism(); err != nil && theirs != "" && theirs != string(ours) {
+		return nil, fmt.Errorf("%w: the peer's is %q, and ours %s", ErrMechanism, theirs, ours)
+	}
+	return conn, err
+}
+
+// mechanism is the one that the peer's greeting names, "" where none has come.
+func (l *link) mechanism() string {
+	if l.greeting > 0 || l.greeted[0] != 0xff || l.greeted[9] != 0x7f {
+		return ""
+	}
+	name, _, _ := bytes.Cut(l.greeted[mechanismAt:asServerByte], []byte{0})
+	return string(name)
+}
 
 // securityOf returns what zmq4.Open is to do on a link: nothing where there are no keys, else the handshake of CURVE.
 func securityOf(keys wire.CurveKeys, l *link, server bool) zmq4.Security {
