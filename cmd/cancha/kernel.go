@@ -43,7 +43,7 @@ func runKernel(ctx context.Context, args []string) error {
 		return fmt.Errorf("find my own program to start engines: %w", err)
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	if conn.Key == "" {
+	if openToAll(conn) {
 		log.Warn("messages are not signed: "+unsigned, "connection_file", flags.Arg(0), "advice", signIt)
 	}
 	return serveKernel(ctx, conn, newEngineChoice(program, log), log)
