@@ -163,7 +163,7 @@ func (k *keeper) finish(natural bool) error {
 
 // behind tells whether the newest snapshot does not know how far the sinks have come.
 func (u *unit) behind() bool {
-	return !slices.EqualFunc(u.header.Sinks, u.sinks, func(a, b checkpoint.Sink) bool { return a.Epoch == b.Epoch && a.Name == b.Name })
+	return !slices.EqualFunc(u.header.Sinks, u.sinks, func(a, b checkpoint.Sink) bool { return a.Epoch == b.Epoch && a.Run == b.Run && a.Name == b.Name })
 }
 
 // endedEpoch is an epoch of a unit that has ended.
@@ -297,7 +297,7 @@ func (k *keeper) give(u *unit, rows [][]Value, letters *Rows) error {
 			continue
 		}
 		of = of.part(slices.Clone(of.rows))
-		of.Unit = u.name
+		of.Unit, of.Run = u.name, u.header.Run
 		if err := k.handOver(u, i, sink, epoch, of); err != nil {
 			return fmt.Errorf("write the %d rows of epoch %d to %s: %w", of.Len(), epoch, describeSink(sink), err)
 		}
@@ -315,7 +315,7 @@ func (k *keeper) handOver(u *unit, i int, sink Sink, epoch int64, rows *Rows) (e
 	if err := k.put(u, i, sink, epoch, rows); err != nil {
 		return err
 	}
-	u.sinks[i].Epoch = epoch
+	u.sinks[i].Epoch, u.sinks[i].Run = epoch, u.header.Run
 	if s, ok := sink.(Resumer); ok {
 		u.sinks[i].Position = s.Position()
 	}
@@ -337,9 +337,14 @@ func (k *keeper) put(u *unit, i int, sink Sink, epoch int64, rows *Rows) error {
 		if newest, failed := k.newest(u); failed != nil || newest != u.number {
 			return errors.Join(err, failed)
 		}
-		mark := k.mark(u)
-		mark.Epoch, mark.Position = u.sinks[i].Epoch, u.sinks[i].Position
+		mark := k.mark(u, &u.sinks[i])
 		written, failed := s.Resume(k.r.ctx, slices.Clone(rows.Columns), mark)
+		if failed == nil {
+			failed = k.stands(u, sink, mark, written)
+		}
+		if failed == nil {
+			failed = k.revert(u, sink)
+		}
 		if failed != nil || written >= epoch {
 			return failed
 		}
@@ -398,7 +403,7 @@ func (k *keeper) begin(u *unit, ended bool) *endedEpoch {
 	e := &endedEpoch{unit: u, header: u.header, rows: u.rows, letters: u.letters, next: map[*lane]int64{}}
 	u.rows, u.letters = nil, nil
 	h := &e.header
-	h.Previous, h.Epoch = h.Epoch, u.number+1
+	h.Previous, h.Epoch, h.Run = h.Epoch, u.number+1, k.r.history.runID
 	h.Name, h.Time, h.Ended, h.Reached = k.r.query.name, time.Now().UTC(), ended || u.over, k.reached || k.done.Load()
 	h.Sinks, h.Portion = slices.Clone(u.sinks), k.counted(u)
 	for _, p := range k.parts(u) {

@@ -95,12 +95,12 @@ func TestKeeperPanics(t *testing.T) {
 		"Position":      "to exactly: panic: boom",
 	} {
 		t.Run(in, func(t *testing.T) {
-			dir := t.TempDir()
+			dir, rows := t.TempDir(), &exactly{}
 			life := func(b *bomb) error {
 				place := &ownPlace{Place: checkpoint.Folder(dir), bomb: b}
 				r, err := From(Memory("shops", [][]Record{events(1, 0, 6)})).
 					ProcessRecords(RecordProcessing{Name: "counter", Columns: []Column{{Name: "n", Kind: Int}}, New: func() RecordHandler { return &counter{bomb: b} }}).
-					To(&ownSink{exactly: &exactly{}, bomb: b}).Checkpoint(place).MaxRecords(3).Start(t.Context())
+					To(&ownSink{exactly: rows, bomb: b}).Checkpoint(place).MaxRecords(3).Start(t.Context())
 				if err != nil {
 					return err
 				}

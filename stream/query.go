@@ -60,10 +60,19 @@ type Opener interface {
 // Resumer is a Sink that can go on where a checkpoint has left it, so that each row is there once whatever happens to its query.
 type Resumer interface {
 	// Resume takes the place of Open in a query with a Checkpoint. It makes what the sink holds that of the last whole epoch, and returns that: mark.Epoch,
-	// or a later one whose rows are there already. It may be called for several units of a run, and for one again; where it fails, the sink is as it was.
+	// or mark.Snapshot.Number where the rows of that one are there already. The query does not go on where it returns another one: the sink has rows then
+	// that the snapshot knows nothing of, or lacks some. It may be called for several units of a run, and for one again; where it fails, the sink is as it was.
 	Resume(ctx context.Context, columns []Column, mark Mark) (epoch int64, err error)
 	// Position is asked after each Write, and kept with its epoch: what Resume needs to find the place again.
 	Position() []byte
+}
+
+// Reverter is a Resumer that can go back: what it has of epochs behind the snapshot, which come again, it takes off. Its Resume says by an error that it
+// cannot, and else changes nothing that is there. Revert does, once all sinks of the query have agreed, so that a query that is refused leaves all of them as
+// they were. A note is what a user should know; empty: nothing.
+type Reverter interface {
+	Resumer
+	Revert(ctx context.Context, unit string) (note string, err error)
 }
 
 // Prober is a Resumer that Start asks whether it can be opened, where partitions are shared: its first Resume comes with the first partition, which another
@@ -91,6 +100,17 @@ type Mark struct {
 	Unit     string // the part of the query whose rows these are; checkpoint.Whole: all
 	Epoch    int64  // the last whose rows are known to be there; 0: none yet
 	Position []byte // what Position said then; nil: nothing yet
+
+	Known    bool    // the snapshot knows the sink, which may have written nothing yet
+	Wrote    EpochID // the last that the sink has written, as the snapshot knows; zero: none, or a version that named no runs wrote it
+	Snapshot EpochID // the epoch of the snapshot that the query goes on from, whose rows may be there; zero: the query begins
+}
+
+// EpochID names an epoch of a unit for good. Its number alone does not: a query that goes back to an older snapshot counts on from that one's number, and
+// other rows get the numbers of those that it has gone back behind.
+type EpochID struct {
+	Run    string // of the query, that took its snapshot; empty: a version that named no runs
+	Number int64
 }
 
 // Closer is a Sink that is closed after its last Write, however the query ended. One whose Open or Resume has failed is not: it may serve another query.
@@ -100,7 +120,8 @@ type Closer interface{ Close() error }
 // empty Place is that of many.
 type Placed interface{ Place() string }
 
-// SinkFunc is a function as a Sink. What it did before the query died is done: at least once, if the records are read again.
+// SinkFunc is a function as a Sink. What it did before the query died, or before it has gone back to a savepoint, is done: at least once, if the records are
+// read again. With a Checkpoint an epoch that comes again has the same number and the same rows.Run; number and Run together tell which are done.
 func SinkFunc(write func(epoch int64, rows *Rows) error) Sink { return sinkFunc(write) }
 
 type sinkFunc func(epoch int64, rows *Rows) error

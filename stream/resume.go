@@ -254,36 +254,80 @@ func (n *lane) load(p *checkpoint.Part) error {
 	return nil
 }
 
-// open opens the sinks where the checkpoint has left them. If one fails, those that were opened before it for this unit alone are closed; others still have
-// rows to come, of other units.
+// open opens the sinks where the checkpoint has left them, and has those go back that can, once all have been found to go on. If one fails, those that were
+// opened before it for this unit alone are closed; others still have rows to come, of other units.
 func (k *keeper) open(ctx context.Context, u *unit) error {
 	q, known := k.r.query, slices.Clone(u.header.Sinks)
 	u.sinks = make([]checkpoint.Sink, len(k.opened))
 	fresh := make([]bool, len(k.opened))
+	failed := func(err error) error { return errors.Join(fmt.Errorf("open a sink: %w", err), k.close(fresh)) }
 	for i, sink := range q.outlets() {
 		columns, name := k.r.graph.columns, nameSink(sink)
 		if i >= len(q.sinks) {
 			columns, name = letterColumns(), "dead letters to "+name
 		}
 		u.sinks[i] = checkpoint.Sink{Name: name, Epoch: u.header.Epoch}
-		mark := k.mark(u)
-		at := slices.IndexFunc(known, func(s checkpoint.Sink) bool { return s.Name == name })
-		if at >= 0 {
-			mark.Epoch, mark.Position = known[at].Epoch, known[at].Position
-			known = slices.Delete(known, at, at+1)
+		var has *checkpoint.Sink
+		if at := slices.IndexFunc(known, func(s checkpoint.Sink) bool { return s.Name == name }); at >= 0 {
+			of := known[at]
+			has, known = &of, slices.Delete(known, at, at+1)
 		}
-		if err := k.openOne(ctx, u, i, sink, columns, mark, at >= 0); err != nil {
-			return errors.Join(fmt.Errorf("open a sink: %w", err), k.close(fresh))
+		if err := k.openOne(ctx, u, i, sink, columns, has); err != nil {
+			return failed(err)
 		}
 		fresh[i] = !k.opened[i]
 		k.opened[i] = true
 	}
+	for _, sink := range q.outlets() {
+		if err := k.revert(u, sink); err != nil {
+			return failed(err)
+		}
+	}
 	return nil
 }
 
-// mark is that of a sink which has nothing of a unit yet.
-func (k *keeper) mark(u *unit) Mark {
-	return Mark{Query: u.header.Query, Unit: u.name, Run: k.r.history.runID}
+// mark is what a unit's newest snapshot says of a sink; nil: it does not know the sink, which has nothing of the unit yet.
+func (k *keeper) mark(u *unit, has *checkpoint.Sink) Mark {
+	m := Mark{Query: u.header.Query, Unit: u.name, Run: k.r.history.runID, Snapshot: EpochID{u.header.Run, u.header.Epoch}}
+	if has == nil {
+		return m
+	}
+	m.Known = true
+	if m.Epoch, m.Position = has.Epoch, has.Position; has.Run != "" {
+		m.Wrote = EpochID{has.Run, has.Epoch}
+	}
+	return m
+}
+
+// revert has a sink that can go back do so.
+func (k *keeper) revert(u *unit, sink Sink) (err error) {
+	s, ok := sink.(Reverter)
+	if !ok {
+		return nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("open %s: a fault inside it: %v", describeSink(sink), p)
+		}
+	}()
+	note, err := s.Revert(k.r.ctx, u.name)
+	if err == nil && note != "" {
+		k.r.note(note)
+	}
+	return err
+}
+
+// stands refuses a sink that has other rows than the snapshot knows: those between the snapshot's epoch and its own would be taken for there, and be lost.
+func (k *keeper) stands(u *unit, sink Sink, mark Mark, written int64) error {
+	switch is := describeSink(sink); {
+	case written > u.header.Epoch:
+		return fmt.Errorf("%s has the rows of %s up to epoch %d, and the checkpoint %s is of epoch %d: the rows behind that would be there twice, or be taken for there and be lost; "+
+			"go on from the checkpoint that wrote them, or write to another place", is, u.name, written, k.place, u.header.Epoch)
+	case mark.Wrote.Number > 0 && written != u.header.Epoch && written != mark.Epoch:
+		return fmt.Errorf("%s has the rows of %s up to epoch %d, and the checkpoint %s says that those up to epoch %d were there: some are gone, or are of a query that has gone on "+
+			"from elsewhere; go on from the checkpoint that wrote them, or write to another place", is, u.name, written, k.place, mark.Epoch)
+	}
+	return nil
 }
 
 // close closes some of the sinks that this run has opened. One that it has not may serve another query.
@@ -309,19 +353,19 @@ func nameSink(sink Sink) string {
 // slowOpening is how long the opening of a sink takes, when a user should hear of it.
 const slowOpening = 5 * time.Second
 
-// openOne opens a sink. One that the checkpoint does not know begins with the next epoch.
-func (k *keeper) openOne(ctx context.Context, u *unit, i int, sink Sink, columns []Column, mark Mark, known bool) (err error) {
+// openOne opens a sink. One that the checkpoint does not know (has is nil) begins with the next epoch.
+func (k *keeper) openOne(ctx context.Context, u *unit, i int, sink Sink, columns []Column, has *checkpoint.Sink) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("open %s: a fault inside it: %v", describeSink(sink), p)
 		}
 	}()
 	is := &u.sinks[i]
+	if has != nil {
+		is.Epoch, is.Run = has.Epoch, has.Run
+	}
 	s, ok := sink.(Resumer)
 	if !ok {
-		if known {
-			is.Epoch = mark.Epoch
-		}
 		if o, ok := sink.(Opener); ok && !k.shared { // else it was opened before the first unit
 			return o.Open(ctx, slices.Clone(columns))
 		}
@@ -330,17 +374,21 @@ func (k *keeper) openOne(ctx context.Context, u *unit, i int, sink Sink, columns
 	waits := time.AfterFunc(slowOpening, func() {
 		k.r.note(fmt.Sprintf("%s has not answered for %v since it was to take rows of %s: the query waits for it.", describeSink(sink), slowOpening, u.name))
 	})
+	mark := k.mark(u, has)
 	written, err := s.Resume(ctx, slices.Clone(columns), mark)
 	waits.Stop()
 	if err != nil {
 		return err
 	}
-	if is.Position = s.Position(); known {
-		is.Epoch = written
+	if err := k.stands(u, sink, mark, written); err != nil {
+		if c, ok := sink.(Closer); ok && !k.opened[i] {
+			err = errors.Join(err, closeOne(sink, c))
+		}
+		return err
 	}
-	if written > u.header.Epoch {
-		k.r.note(fmt.Sprintf("%s has the rows of epoch %d already, and the snapshot is of epoch %d: what the query gives out next may be there twice.",
-			describeSink(sink), written, u.header.Epoch))
+	is.Position = s.Position()
+	if written == u.header.Epoch && written > mark.Epoch {
+		is.Epoch, is.Run = written, u.header.Run
 	}
 	return nil
 }

@@ -18,6 +18,9 @@ type Rows struct {
 	// Unit is, for a sink of a query with a Checkpoint, the part of the query whose rows these are, for which epochs are counted: checkpoint.Whole, or
 	// one partition where several processes share them. Without a checkpoint, and of Results, it is empty.
 	Unit string
+	// Run is, for such a sink, the run of the query that took the snapshot of the epoch. An epoch that comes again has its number and its Run. One with its
+	// number and another Run is another one: the query has gone back to an older snapshot, and counts on from there.
+	Run  string
 	rows [][]Value
 }
 

@@ -68,6 +68,15 @@ func (s slowSink) Write(ctx context.Context, epoch int64, rows *stream.Rows) err
 	return s.resumable.Write(ctx, epoch, rows)
 }
 
+// Revert implements stream.Reverter, where the sink does.
+func (s slowSink) Revert(ctx context.Context, unit string) (note string, err error) {
+	s.wait(ctx)
+	if r, ok := s.resumable.(stream.Reverter); ok {
+		return r.Revert(ctx, unit)
+	}
+	return "", nil
+}
+
 // Probe implements stream.Prober, where the sink does.
 func (s slowSink) Probe(ctx context.Context, columns []stream.Column, run string) error {
 	if p, ok := s.resumable.(stream.Prober); ok {

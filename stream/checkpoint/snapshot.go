@@ -21,7 +21,9 @@ type Header struct {
 	Name  string `json:"name"`  // of the query
 	Unit  string `json:"unit"`  // what part of the query it is; "query" is all of it
 	Epoch int64  `json:"epoch"`
-	Base  int64  `json:"base"` // the first epoch whose snapshot is needed beside this one
+	// Run is the run of the query that took it: with Epoch it tells what no other snapshot has, where a query has gone back. Empty of formats 1 and 2.
+	Run  string `json:"run,omitempty"`
+	Base int64  `json:"base"` // the first epoch whose snapshot is needed beside this one
 	// Previous is the epoch of the snapshot that this one goes on from; 0 of the first. As a rule that is the one before.
 	Previous int64     `json:"previous"`
 	Time     time.Time `json:"time"` // when it was taken
@@ -37,7 +39,8 @@ type Header struct {
 // Sink is how far a sink has come.
 type Sink struct {
 	Name     string `json:"name"`
-	Epoch    int64  `json:"epoch"` // the last one whose rows it had taken when the snapshot was taken
+	Epoch    int64  `json:"epoch"`         // the last one whose rows it had taken when the snapshot was taken
+	Run      string `json:"run,omitempty"` // whose epoch that was; empty: it had taken none, or formats 1 and 2 do not tell
 	Position []byte `json:"position,omitempty"`
 }
 
@@ -51,9 +54,9 @@ type Section struct {
 const magic = "\x89Cancha checkpoint\n"
 
 // version is that of what Encode writes. Those from oldest on can be read: in format 1 sections did not tell the newest id that was given, and no section
-// told whose the keys of closed groups are.
+// told whose the keys of closed groups are; in format 2 epochs had no runs.
 const (
-	version = 2
+	version = 3
 	oldest  = 1
 )
 

@@ -12,12 +12,16 @@ import (
 	"cancha/stream/internal/files"
 )
 
-// Epochs is a sink that writes a folder of files, one for each epoch of a query with a Checkpoint. It implements stream.Sink and stream.Resumer.
+// Epochs is a sink that writes a folder of files, one for each epoch of a query with a Checkpoint. It implements stream.Sink and stream.Reverter.
 //
-// A file gets its name, which tells the query, the part of it and the epoch, once it is whole and on the disk, and does not change any more. So
+// A file gets its name, which tells the query, the part of it, the epoch and the run of the query, once it is whole and on the disk, and does not change any more. So
 // who reads the folder sees whole epochs, each once: also while a query is killed and started again, and where several processes of a group, of one
 // machine or of several that share the file system, write it together. Names begin with a dot until then; what is left of those by a process
 // that was killed can be deleted.
+//
+// A query that goes on from an older snapshot, such as a savepoint, takes off the files of later epochs, whose rows come again, and says so in a note. A hidden
+// file for each part of the query (.….runs) tells which runs have written: where the folder has gone another way than the snapshot that a query goes on from,
+// its start is refused. Readers may take files away: those are not missed, unless older ones stay and the newest that the checkpoint knows is gone.
 type Epochs struct {
 	names  files.Epochs
 	encode func(dst []byte, rows *stream.Rows, from int) (text []byte, next int, err error)
@@ -55,14 +59,23 @@ func (e *Epochs) Resume(_ context.Context, columns []stream.Column, mark stream.
 	if err != nil {
 		return 0, fmt.Errorf("write %s: %w", e.names.Dir, err)
 	}
-	last, err := e.names.Open(mark.Run, mark.Query, mark.Unit)
+	last, err := e.names.Open(files.State{Run: mark.Run, Query: mark.Query, Unit: mark.Unit, Known: mark.Known, Epoch: mark.Epoch,
+		Wrote: files.ID(mark.Wrote), Snapshot: files.ID(mark.Snapshot)})
 	if err != nil {
 		return 0, fmt.Errorf("write %s: %w", e.names.Dir, err)
 	}
 	e.mu.Lock()
 	e.begin = begin
 	e.mu.Unlock()
-	return max(last, mark.Epoch), nil
+	return last, nil
+}
+
+// Revert implements stream.Reverter: files of epochs behind the snapshot are removed.
+func (e *Epochs) Revert(_ context.Context, unit string) (note string, err error) {
+	if note, err = e.names.Revert(unit); err != nil {
+		err = fmt.Errorf("write %s: %w", e.names.Dir, err)
+	}
+	return note, err
 }
 
 // Position implements stream.Resumer: the names of the files tell.
@@ -70,7 +83,7 @@ func (e *Epochs) Position() []byte { return nil }
 
 // Write implements stream.Sink.
 func (e *Epochs) Write(_ context.Context, epoch int64, rows *stream.Rows) error {
-	path, err := e.names.Next(rows.Unit, epoch)
+	path, err := e.names.Next(rows.Unit, epoch, rows.Run)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", e.names.Dir, err)
 	}

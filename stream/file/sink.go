@@ -3,7 +3,6 @@ package file
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -35,7 +34,9 @@ const writeAt = 1 << 20
 //
 // In a query with a Checkpoint each row is there exactly once: the query goes on with the file as it was after an epoch that the checkpoint knows, and
 // what stands behind that is taken off. Each Write then waits until the disk has it. Who reads such a file while it grows sees whole epochs, but for
-// the one that is being written: see Epochs for readers that must not.
+// the one that is being written: see Epochs for readers that must not. A query that goes on from an older snapshot, such as a savepoint, takes off what came
+// later, and that comes again. The checkpoint knows a checksum of the file: where what stands before that place is not what it was, the start is refused, which
+// takes reading it.
 type Sink struct {
 	path   string
 	encode func(dst []byte, rows *stream.Rows, from int) (text []byte, next int, err error)
@@ -49,8 +50,10 @@ type Sink struct {
 	buf     []byte
 	release func() // gives the file back to other sinks
 	whole   int64  // bytes of the file up to the last whole Write
+	sum     uint32 // checksum of these
 	err     error  // of a Write that has failed
 	exact   bool   // the query has a checkpoint
+	waits   bool   // the file is still to be cut, and nothing is set up behind that
 }
 
 // packer is what gzip's and Zstandard's writers have in common.
@@ -103,57 +106,6 @@ func (s *Sink) Open(_ context.Context, columns []stream.Column) error {
 	return nil
 }
 
-// Resume implements stream.Resumer. Position is the size of the file behind a Write.
-func (s *Sink) Resume(ctx context.Context, columns []stream.Column, mark stream.Mark) (int64, error) {
-	if s.file != nil {
-		return 0, fmt.Errorf("write %s: %w", s.path, files.ErrServes)
-	}
-	s.exact = true
-	if mark.Position == nil {
-		return mark.Epoch, s.Open(ctx, columns)
-	}
-	size, n := binary.Varint(mark.Position)
-	if n <= 0 || n < len(mark.Position) || size < 0 {
-		return 0, fmt.Errorf("write %s where a checkpoint has left it: its position %x is no size of a file; it is damaged, or of another sink", s.path, mark.Position)
-	}
-	var err error
-	if s.release, err = files.Claim(s.path); err != nil {
-		return 0, fmt.Errorf("write %s: %w", s.path, err)
-	}
-	if err := s.cut(columns, size); err != nil {
-		s.release()
-		return 0, err
-	}
-	return mark.Epoch, nil
-}
-
-// cut opens the file and takes off what stands behind size bytes.
-func (s *Sink) cut(columns []stream.Column, size int64) error {
-	f, err := os.OpenFile(s.path, os.O_WRONLY, 0)
-	if err != nil {
-		return fmt.Errorf("write rows where a checkpoint has left them: %w", err)
-	}
-	at, err := f.Seek(0, io.SeekEnd)
-	if err == nil && at < size {
-		err = fmt.Errorf("it has %d bytes, and had %d when the checkpoint was taken", at, size)
-	}
-	if err == nil {
-		err = f.Truncate(size)
-	}
-	if err == nil {
-		_, err = f.Seek(size, io.SeekStart)
-	}
-	if err != nil {
-		f.Close()
-		return fmt.Errorf("write %s where a checkpoint has left it: %w", s.path, err)
-	}
-	s.columns, s.file, s.out, s.pack, s.whole, s.err = slices.Clone(columns), f, f, nil, size, nil
-	return s.begin(nil)
-}
-
-// Position implements stream.Resumer.
-func (s *Sink) Position() []byte { return binary.AppendVarint(nil, s.whole) }
-
 // make makes the file of a sink that has claimed it.
 func (s *Sink) make(columns []stream.Column, head []byte) error {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
@@ -164,9 +116,12 @@ func (s *Sink) make(columns []stream.Column, head []byte) error {
 	if err != nil {
 		return fmt.Errorf("write rows: %w", files.Full(err))
 	}
-	s.columns, s.file, s.out, s.pack, s.whole, s.err = slices.Clone(columns), f, f, nil, 0, nil
+	s.columns, s.file, s.out, s.pack, s.whole, s.sum, s.err, s.waits = slices.Clone(columns), f, summing{s, f}, nil, 0, 0, nil, false
 	if s.append {
-		if s.whole, err = s.behind(head); err != nil {
+		if s.whole, err = s.behind(head); err == nil && s.exact {
+			s.sum, err = sumOf(context.Background(), f, s.whole)
+		}
+		if err != nil {
 			s.file = nil
 			f.Close()
 			return fmt.Errorf("write %s: behind what is there: %w", s.path, err)
@@ -212,9 +167,9 @@ func (s *Sink) behind(head []byte) (size int64, err error) {
 func (s *Sink) begin(head []byte) error {
 	switch {
 	case strings.HasSuffix(s.path, ".gz"):
-		s.pack = gzip.NewWriter(s.file)
+		s.pack = gzip.NewWriter(summing{s, s.file})
 	case strings.HasSuffix(s.path, ".zst"):
-		z, err := zstd.NewWriter(s.file, zstd.WithEncoderConcurrency(1))
+		z, err := zstd.NewWriter(summing{s, s.file}, zstd.WithEncoderConcurrency(1))
 		if err != nil {
 			return fmt.Errorf("write %s: %w", s.path, err)
 		}
@@ -238,6 +193,9 @@ func (s *Sink) Write(ctx context.Context, _ int64, rows *stream.Rows) error {
 		if err := s.Open(ctx, rows.Columns); err != nil {
 			return err
 		}
+	}
+	if err := s.cut(); err != nil { // who wraps a sink may have hidden that it can go back
+		return err
 	}
 	if s.err != nil {
 		return s.err
@@ -289,7 +247,7 @@ func (s *Sink) pause() error {
 	if err := s.pack.Close(); err != nil {
 		return err
 	}
-	s.pack.Reset(s.file)
+	s.pack.Reset(summing{s, s.file})
 	return nil
 }
 
@@ -310,7 +268,7 @@ func (s *Sink) Close() error {
 	}
 	s.file = nil
 	defer s.release()
-	if s.err != nil { // which Write has returned
+	if s.err != nil || s.waits { // which Write has returned; or the query has not started
 		f.Close()
 		return nil
 	}

@@ -64,7 +64,7 @@ func TestFirstAnswerLost(t *testing.T) {
 			t.Fatalf("transactions, after %d connections: %v", sound, err)
 		}
 		defer x.close()
-		if err := x.write(t.Context(), 1, recordsOf(1)); err != nil {
+		if err := x.write(t.Context(), stream.EpochID{Number: 1}, recordsOf(1)); err != nil {
 			t.Errorf("transactions, after %d connections: %v", sound, err)
 		}
 	}
@@ -121,7 +121,7 @@ func forgotten(t *testing.T, request int16, answer func(kmsg.Request) (kmsg.Resp
 			t.Fatal(err)
 		}
 		defer x.close()
-		err = x.write(t.Context(), 1, recordsOf(1))
+		err = x.write(t.Context(), stream.EpochID{Number: 1}, recordsOf(1))
 		well.Store(true)
 		if try == 0 && !errors.Is(err, stream.ErrTakenOver) || try == 1 && err != nil {
 			t.Errorf("try %d: %v", try, err)

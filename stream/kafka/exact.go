@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -22,8 +23,11 @@ type exact struct {
 	client *kgo.Client
 	id     string // of the transactions, and of the group
 	topic  string
-	epoch  int64 // the last one that is there
+	last   stream.EpochID // that is there
 }
+
+// transactionsOf begins the names of all transactions: query, unit and topic come behind it.
+const transactionsOf = "cancha "
 
 // transactionTimeout is how long a broker waits for a process that has died in a transaction; readers of what is committed wait as long. A process that
 // goes on with its unit does not wait.
@@ -50,7 +54,7 @@ func openExact(ctx context.Context, cfg ProducerConfig, id string) (*exact, erro
 		return err
 	})
 	if err == nil {
-		x.epoch, err = x.noted(ctx)
+		x.last, err = x.noted(ctx)
 	}
 	if err != nil {
 		client.Close()
@@ -59,8 +63,11 @@ func openExact(ctx context.Context, cfg ProducerConfig, id string) (*exact, erro
 	return x, nil
 }
 
-// noted asks for the epoch that was committed last; 0 if none was.
-func (x *exact) noted(ctx context.Context) (epoch int64, err error) {
+// notes is what is committed with the number of an epoch, before the run that it is of. A version that named no runs noted "epoch of a query" alone.
+const notes = "epoch of a query, of its run "
+
+// noted asks for the epoch that was committed last; zero if none was.
+func (x *exact) noted(ctx context.Context) (last stream.EpochID, err error) {
 	ask := kmsg.NewPtrOffsetFetchRequest()
 	ask.Group, ask.RequireStable = x.id, true
 	ask.Topics = []kmsg.OffsetFetchRequestTopic{{Topic: x.topic, Partitions: []int32{0}}}
@@ -79,17 +86,63 @@ func (x *exact) noted(ctx context.Context) (epoch int64, err error) {
 				if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
 					return err
 				}
-				epoch = max(0, p.Offset)
+				last = stream.EpochID{Number: max(0, p.Offset)}
+				if p.Metadata != nil {
+					_, last.Run, _ = strings.Cut(*p.Metadata, notes)
+				}
 			}
 		}
 		return nil
 	})
-	return epoch, err
+	return last, err
+}
+
+// foreign is an error where a query goes on that has not written the topic yet, and another one's checkpoint has: rows of both would be there. Who may not list
+// groups does not find that out.
+func (x *exact) foreign(ctx context.Context, mark stream.Mark) error {
+	if x.last != (stream.EpochID{}) || mark.Known || mark.Snapshot.Number == 0 {
+		return nil
+	}
+	for _, shard := range x.client.RequestSharded(ctx, kmsg.NewPtrListGroupsRequest()) {
+		if shard.Err != nil {
+			continue
+		}
+		for _, g := range shard.Resp.(*kmsg.ListGroupsResponse).Groups {
+			if g.Group == x.id || !strings.HasPrefix(g.Group, transactionsOf) || !strings.HasSuffix(g.Group, " "+mark.Unit+" "+x.topic) {
+				continue
+			}
+			other := exact{client: x.client, id: g.Group, topic: x.topic}
+			if last, err := other.noted(ctx); err == nil && last.Number > 0 {
+				return fmt.Errorf("kafka: topic %s has rows of another checkpoint, and this one, of epoch %d, has not written there yet: "+
+					"go on from the checkpoint that wrote them, or write to another topic, which gets the rows from now on", x.topic, mark.Snapshot.Number)
+			}
+		}
+	}
+	return nil
+}
+
+// meet compares what is there with what a checkpoint knows. What is in a topic stays there: where that is more than the checkpoint knows, or another query's,
+// it cannot be gone on from.
+func (x *exact) meet(mark stream.Mark) (epoch int64, err error) {
+	switch x.last {
+	case stream.EpochID{}: // nothing was written, or brokers have forgotten it
+		return mark.Epoch, nil
+	case mark.Snapshot:
+		return mark.Snapshot.Number, nil
+	case mark.Wrote:
+		return mark.Epoch, nil
+	}
+	if x.last.Run == "" && mark.Wrote == (stream.EpochID{}) && x.last.Number <= mark.Snapshot.Number { // both of a version that named no runs
+		return max(x.last.Number, mark.Epoch), nil
+	}
+	return 0, fmt.Errorf("kafka: topic %s has the rows of %s up to epoch %d, and they are not those that the checkpoint knows, which is of epoch %d: "+
+		"what comes behind it is there already, or is of a query that has gone on from elsewhere, and a topic cannot go back; "+
+		"go on from the checkpoint that wrote it last, or write to another topic, which gets the rows from now on", x.topic, mark.Unit, x.last.Number, mark.Snapshot.Number)
 }
 
 // write writes the rows of an epoch in one transaction, and nothing if they are there.
-func (x *exact) write(ctx context.Context, epoch int64, records []*kgo.Record) error {
-	if epoch <= x.epoch {
+func (x *exact) write(ctx context.Context, epoch stream.EpochID, records []*kgo.Record) error {
+	if epoch == x.last {
 		return nil
 	}
 	if err := x.client.BeginTransaction(); err != nil {
@@ -108,12 +161,12 @@ func (x *exact) write(ctx context.Context, epoch int64, records []*kgo.Record) e
 	} else if err != nil {
 		return x.explain(err)
 	}
-	x.epoch = epoch
+	x.last = epoch
 	return nil
 }
 
 // note makes the epoch's number a part of the transaction.
-func (x *exact) note(ctx context.Context, epoch int64) error {
+func (x *exact) note(ctx context.Context, epoch stream.EpochID) error {
 	producer, generation, err := x.client.ProducerID(ctx)
 	if err != nil {
 		return err
@@ -123,7 +176,7 @@ func (x *exact) note(ctx context.Context, epoch int64) error {
 	commit := kmsg.NewPtrTxnOffsetCommitRequest()
 	commit.TransactionalID, commit.ProducerID, commit.ProducerEpoch, commit.Group = x.id, producer, generation, x.id
 	p := kmsg.NewTxnOffsetCommitRequestTopicPartition()
-	p.Offset, p.Metadata = epoch, kmsg.StringPtr("epoch of a query")
+	p.Offset, p.Metadata = epoch.Number, kmsg.StringPtr(notes+epoch.Run)
 	commit.Topics = []kmsg.TxnOffsetCommitRequestTopic{{Topic: x.topic, Partitions: []kmsg.TxnOffsetCommitRequestTopicPartition{p}}}
 	return patiently(ctx, func() error {
 		added, err := add.RequestWith(ctx, x.client)

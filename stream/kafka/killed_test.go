@@ -12,6 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"cancha/stream"
 	"cancha/stream/broker"
 )
 
@@ -24,8 +25,8 @@ func write() {
 		fmt.Println("error", err)
 		os.Exit(1)
 	}
-	for epoch := x.epoch + 1; ; epoch++ {
-		if err := x.write(ctx, epoch, recordsOf(epoch)); err != nil {
+	for epoch := x.last.Number + 1; ; epoch++ {
+		if err := x.write(ctx, stream.EpochID{Number: epoch}, recordsOf(epoch)); err != nil {
 			fmt.Println("error", err)
 			os.Exit(1)
 		}
@@ -62,7 +63,7 @@ func TestWriterKilled(t *testing.T) {
 	}
 	defer x.close()
 	var want []string
-	for epoch := int64(1); epoch <= x.epoch; epoch++ {
+	for epoch := int64(1); epoch <= x.last.Number; epoch++ {
 		for _, r := range recordsOf(epoch) {
 			want = append(want, string(r.Value))
 		}
@@ -70,7 +71,7 @@ func TestWriterKilled(t *testing.T) {
 	got := committed(t, addr, topic)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		t.Errorf("%d records are committed, want %d of %d epochs: %s", len(got), len(want), x.epoch, differing(got, want))
+		t.Errorf("%d records are committed, want %d of %d epochs: %s", len(got), len(want), x.last.Number, differing(got, want))
 	}
 }
 

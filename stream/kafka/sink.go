@@ -53,7 +53,8 @@ const (
 // that it changes, and with a Key the last record of a key is its newest row.
 //
 // In a query with a Checkpoint each row is there exactly once for those who read what is committed (isolation.level=read_committed): an epoch is a
-// transaction, in which its number is noted as the offset of a group. A process that was frozen while another went on with its query can write
+// transaction, in which its number is noted as the offset of a group, with the run of the query. A topic cannot go back: a query that goes on from a snapshot
+// behind which there are epochs already, or from another copy of its checkpoint, is refused. A process that was frozen while another went on with its query can write
 // nothing any more. An absent cluster holds the query up, too, when the transactions are taken over anew, after an outage or with another partition.
 //
 // Brokers forget that offset when nothing was written for offsets.retention.minutes, seven days by default: a query that died in the middle of an epoch and
@@ -161,13 +162,21 @@ func (s *sink) Resume(ctx context.Context, columns []stream.Column, mark stream.
 	}
 	opening, cancel := s.opening(ctx)
 	defer cancel()
-	x, err := openExact(opening, s.producer(), strings.Join([]string{"cancha", mark.Query, mark.Unit, s.cfg().Topic}, " "))
+	x, err := openExact(opening, s.producer(), transactionsOf+strings.Join([]string{mark.Query, mark.Unit, s.cfg().Topic}, " "))
 	if err != nil {
 		return 0, tried(ctx, opening, err)
 	}
+	epoch, err := x.meet(mark)
+	if err == nil {
+		err = x.foreign(opening, mark)
+	}
+	if err != nil {
+		x.close()
+		return 0, err
+	}
 	s.serve(mark.Run)
 	s.exact[mark.Unit] = x
-	return max(x.epoch, mark.Epoch), nil
+	return epoch, nil
 }
 
 // Probe implements stream.Prober: brokers that make the topic, or tell of it, are there and let this client in.
@@ -225,7 +234,7 @@ func (s *sink) Write(ctx context.Context, epoch int64, rows *stream.Rows) error 
 	x := s.exact[rows.Unit]
 	s.mu.Unlock()
 	if x != nil {
-		return x.write(ctx, epoch, s.records(rows))
+		return x.write(ctx, stream.EpochID{Run: rows.Run, Number: epoch}, s.records(rows))
 	}
 	if s.out == nil {
 		return fmt.Errorf("kafka: sink %s is not open", s.cfg().Topic)

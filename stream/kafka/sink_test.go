@@ -211,7 +211,7 @@ func TestSinkOfTwoQueries(t *testing.T) {
 	if err := out.Write(t.Context(), 1, rows); err != nil {
 		t.Errorf("what the first writes then: %v", err)
 	}
-	if err := errors.Join(out.Close(), resume("second", "u"), out.Close()); err != nil {
+	if err := errors.Join(out.Close(), resume("second", "v"), out.Close()); err != nil {
 		t.Errorf("when the first has ended: %v", err)
 	}
 }

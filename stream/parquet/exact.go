@@ -25,12 +25,24 @@ func (w *Writer) Resume(_ context.Context, columns []stream.Column, mark stream.
 	if epochs == nil {
 		epochs = w.files()
 	}
-	last, err := epochs.Open(mark.Run, mark.Query, mark.Unit)
+	last, err := epochs.Open(files.State{Run: mark.Run, Query: mark.Query, Unit: mark.Unit, Known: mark.Known, Epoch: mark.Epoch,
+		Wrote: files.ID(mark.Wrote), Snapshot: files.ID(mark.Snapshot)})
 	if err != nil {
 		return 0, w.named(err)
 	}
 	w.epochs, w.open = epochs, true
-	return max(last, mark.Epoch), nil
+	return last, nil
+}
+
+// Revert implements stream.Reverter: files of epochs behind the snapshot are removed.
+func (w *Writer) Revert(_ context.Context, unit string) (note string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.epochs == nil {
+		return "", nil
+	}
+	note, err = w.epochs.Revert(unit)
+	return note, w.named(err)
 }
 
 func (w *Writer) files() *files.Epochs { return &files.Epochs{Dir: w.path, Suffix: ".parquet"} }
@@ -55,7 +67,7 @@ func (w *Writer) writeEpoch(epoch int64, rows *stream.Rows) error {
 	if err := w.fit(rows); err != nil {
 		return err
 	}
-	path, err := w.epochs.Next(rows.Unit, epoch)
+	path, err := w.epochs.Next(rows.Unit, epoch, rows.Run)
 	if err == nil && path != "" {
 		err = w.whole(path, rows)
 	}

@@ -121,7 +121,7 @@ func TestEpochOfAFolder(t *testing.T) {
 		t.Errorf("a second query: got %v", err)
 	}
 	rows := sample()
-	rows.Unit = mark.Unit
+	rows.Unit, rows.Run = mark.Unit, mark.Run
 	for _, epoch := range []int64{1, 4, 4} {
 		if err := s.Write(t.Context(), epoch, rows); err != nil {
 			t.Fatal(err)
@@ -137,7 +137,7 @@ func TestEpochOfAFolder(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if last, err := s.Resume(t.Context(), columns(), stream.Mark{Query: "q", Unit: checkpoint.Whole, Run: "second"}); err != nil || last != 4 {
+	if last, err := s.Resume(t.Context(), columns(), stream.Mark{Query: "q", Unit: checkpoint.Whole, Run: "second", Snapshot: stream.EpochID{Run: "first", Number: 4}}); err != nil || last != 4 {
 		t.Errorf("it goes on from epoch %d, %v, want 4", last, err)
 	}
 }

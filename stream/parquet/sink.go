@@ -23,7 +23,7 @@ const (
 	DefaultEvery = time.Minute
 )
 
-// Writer writes rows into Parquet files. It implements stream.Sink, stream.Opener, stream.Closer and, of a Folder, stream.Resumer, and serves one query
+// Writer writes rows into Parquet files. It implements stream.Sink, stream.Opener, stream.Closer and, of a Folder, stream.Reverter, and serves one query
 // at a time. Settings come before the query starts.
 //
 // Integers become INT64, numbers DOUBLE, truths BOOLEAN, texts STRING, JSON texts of the logical type JSON, and times TIMESTAMP in UTC with
@@ -74,8 +74,8 @@ func Sink(path string) *Writer { return &Writer{path: path, unit: pq.Nanosecond}
 // any more: a reader of *.parquet sees whole files and whole Writes alone. It is complete with the Write that brings it to 1,000,000 rows (see
 // Rows), a minute after its first row (see Every), or when the query ends.
 //
-// In a query with a Checkpoint each row is there exactly once: each epoch is a file, whose name tells the query, the part of it and the epoch. Rows and
-// Every then say nothing; the query's Epoch does, and with Epoch(time.Minute) files are fewer and larger than with the second that is its default.
+// In a query with a Checkpoint each row is there exactly once: each epoch is a file, whose name tells the query, the part of it, the epoch and the run. A query
+// that goes on from an older snapshot takes off what is later, as file.Epochs does. Rows and Every then say nothing; the query's Epoch does, and with Epoch(time.Minute) files are fewer and larger than with the second that is its default.
 //
 // Without a checkpoint a process that is killed loses the rows of the file that was being written, that is, of at most the last Every. Run again from
 // before these rows, the query writes them, and others perhaps a second time: files have no keys by which to know them. In both cases its temporary file

@@ -2,13 +2,17 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"cancha/stream"
+	"cancha/stream/internal/lineage"
 )
 
 // epochs is the table that says, for each unit of a query and each table that it writes, which epoch is there last. It stands beside the table.
@@ -26,7 +30,7 @@ func (c *Config) ledger() string {
 func (s *sink) Resume(ctx context.Context, columns []stream.Column, mark stream.Mark) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.queries != nil && s.run == mark.Run { // another unit of the same query, which another process may have begun
+	if s.units != nil && s.run == mark.Run { // another unit of the same query, which another process may have begun
 		return s.goOn(ctx, mark)
 	}
 	if err := s.serve(ctx, columns, mark.Run); err != nil {
@@ -56,7 +60,7 @@ func (s *sink) serve(ctx context.Context, columns []stream.Column, run string) e
 	if err := s.Open(ctx, columns); err != nil {
 		return err
 	}
-	s.run, s.queries = run, map[string]string{}
+	s.run, s.units = run, map[string]*writing{}
 	return nil
 }
 
@@ -70,21 +74,99 @@ func (s *sink) patience() time.Duration {
 	return min(opening, cfg.Patience)
 }
 
-// goOn finds the last epoch of a unit that the table has.
+// goOn finds the last epoch of a unit that the table has, and whether it is what the checkpoint knows.
 func (s *sink) goOn(ctx context.Context, mark stream.Mark) (written int64, err error) {
-	s.queries[mark.Unit] = mark.Query
+	u := &writing{query: mark.Query, unit: mark.Unit}
+	others := 0
 	err = s.persist(ctx, s.patience(), func() (err error) {
 		if err = s.ready(ctx); err != nil {
 			return err
 		}
-		written, err = s.noted(ctx, mark.Unit)
+		if err = s.makeLedger(ctx); err != nil {
+			return err
+		}
+		if u.there, err = s.noted(ctx, u, ""); err == nil {
+			others, err = s.others(ctx, u)
+		}
 		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("postgres: find the last epoch in table %s: %w", s.cfg().ledger(), err)
 	}
 	s.reached = true
-	return max(written, mark.Epoch), nil
+	if written, err = s.meet(u, mark, others); err != nil {
+		return 0, fmt.Errorf("postgres: table %s: %w", s.cfg().Table, err)
+	}
+	s.units[mark.Unit] = u
+	return written, nil
+}
+
+// meet compares what the table has with what the checkpoint knows, and has the unit's path go on from there. Appended rows stay: where they are more than the
+// checkpoint knows it is an error. Rows with a key come again and replace themselves.
+func (s *sink) meet(u *writing, mark stream.Mark, others int) (written int64, err error) {
+	at, last := mark.Snapshot, stream.EpochID{Run: u.there.path.Of(u.there.epoch), Number: u.there.epoch}
+	short := func(id stream.EpochID) stream.EpochID {
+		return stream.EpochID{Run: lineage.Short(id.Run), Number: id.Number}
+	}
+	u.path, written = lineage.Path{}, mark.Epoch
+	if at != (stream.EpochID{}) {
+		u.path = lineage.Path{{ID: lineage.Short(at.Run), To: at.Number}}
+	}
+	switch {
+	case !u.there.known:
+		if written, err = s.beginUnit(u, mark, others); err != nil {
+			return 0, err
+		}
+	case u.there.path.Has(at.Run, at.Number) && last.Number > at.Number && len(s.cfg().Key) > 0:
+		u.path = u.there.path.Back(at.Run, at.Number)
+		u.note = fmt.Sprintf("Table %s has rows of %s up to epoch %d, and the query goes on from epoch %d: the rows behind that come again and replace those of their keys.",
+			s.cfg().Table, mark.Unit, last.Number, at.Number)
+	case last == short(at):
+		u.path, written = u.there.path.Back(at.Run, at.Number), at.Number
+	case mark.Wrote != (stream.EpochID{}) && last == short(mark.Wrote), last.Run == "" && mark.Wrote == (stream.EpochID{}) && last.Number <= at.Number:
+		u.path, written = append(u.there.path.Back(last.Run, last.Number), u.path...), max(mark.Epoch, last.Number)
+	default:
+		return 0, fmt.Errorf("it has the rows of %s up to epoch %d, and they are not those that the checkpoint knows, which is of epoch %d: what comes behind it is there already, "+
+			"or is of a query that has gone on from elsewhere; go on from the checkpoint that wrote it last, or write to another table, which gets the rows from now on. "+
+			"Or take the rows behind that epoch out, and then say so: %s", mark.Unit, last.Number, at.Number, s.amend(u, mark))
+	}
+	u.path = u.path.On(mark.Run)
+	return written, nil
+}
+
+// beginUnit begins with a unit of which the table has nothing.
+func (s *sink) beginUnit(u *writing, mark stream.Mark, others int) (written int64, err error) {
+	switch {
+	case mark.Wrote != (stream.EpochID{}):
+		return 0, fmt.Errorf("the checkpoint says that it has the rows of %s up to epoch %d, and the table %s knows nothing of them: put them back, "+
+			"or write to another table, which gets the rows from now on", mark.Unit, mark.Epoch, epochs)
+	case others > 0 && mark.Snapshot.Number > 0 && !mark.Known:
+		return 0, fmt.Errorf("it has rows of another checkpoint, as the table %s says, and this one, of epoch %d, has not written there yet: "+
+			"go on from the checkpoint that wrote them, or write to another table, which gets the rows from now on", epochs, mark.Snapshot.Number)
+	case others > 0 && len(s.cfg().Key) == 0:
+		u.note = fmt.Sprintf("Table %s has rows of another checkpoint, too, as the table %s says: those of both will be there.", s.cfg().Table, epochs)
+	}
+	return mark.Epoch, nil
+}
+
+// amend is the statement by which a person says that a table has the rows up to what a checkpoint knows.
+func (s *sink) amend(u *writing, mark stream.Mark) string {
+	last, path := mark.Epoch, lineage.Path{}
+	if mark.Wrote != (stream.EpochID{}) {
+		path = lineage.Path{{ID: lineage.Short(mark.Wrote.Run), To: last}}
+	}
+	return fmt.Sprintf("UPDATE %s SET epoch = %d, runs = '%s' WHERE query = '%s' AND unit = '%s' AND target = '%s'", s.cfg().ledger(), last, path, u.query,
+		strings.ReplaceAll(u.unit, "'", "''"), strings.ReplaceAll(s.cfg().Table, "'", "''"))
+}
+
+// Revert implements stream.Reverter: nothing is taken off, but there may be something to be said.
+func (s *sink) Revert(_ context.Context, unit string) (note string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u := s.units[unit]; u != nil {
+		note, u.note = u.note, ""
+	}
+	return note, nil
 }
 
 // Marks implements stream.Marked: the rows of the table of epochs that have this table's name, whoever writes them.
@@ -99,39 +181,110 @@ func (s *sink) Marks() ([]string, error) {
 // Position implements stream.Resumer: the table of epochs knows.
 func (s *sink) Position() []byte { return nil }
 
-// noted makes the table of epochs, unless it exists, and asks it for the last one of a unit; 0 if there is none.
-func (s *sink) noted(ctx context.Context, unit string) (int64, error) {
-	err := makeTable(ctx, s.conn, fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (query text, unit text, target text, epoch bigint NOT NULL, PRIMARY KEY (query, unit, target))",
-		s.cfg().ledger()))
-	if err != nil {
-		return 0, err
-	}
-	result := s.conn.ExecParams(ctx, fmt.Sprintf("SELECT epoch FROM %s WHERE query = $1 AND unit = $2 AND target = $3", s.cfg().ledger()),
-		[][]byte{[]byte(s.queries[unit]), []byte(unit), []byte(s.cfg().Table)}, nil, nil, nil).Read()
-	if result.Err != nil || len(result.Rows) == 0 {
-		return 0, result.Err
-	}
-	return strconv.ParseInt(string(result.Rows[0][0]), 10, 64)
+// writing is a unit of a query that the sink is open for.
+type writing struct {
+	query, unit string
+	path        lineage.Path // of the runs that have written it, this one too
+	there       entry        // what the table of epochs says, as this process knows it
+	note        string
 }
 
-// note makes the epoch's number a part of the transaction. It is false if that epoch, or a later one, is there: two processes that write the same epoch
-// wait for each other here.
-func (s *sink) note(ctx context.Context, unit string, epoch int64) (fresh bool, err error) {
-	result := s.conn.ExecParams(ctx, fmt.Sprintf("INSERT INTO %[1]s AS old (query, unit, target, epoch) VALUES ($1, $2, $3, $4::bigint) "+
-		"ON CONFLICT (query, unit, target) DO UPDATE SET epoch = EXCLUDED.epoch WHERE old.epoch < EXCLUDED.epoch RETURNING epoch", s.cfg().ledger()),
-		[][]byte{[]byte(s.queries[unit]), []byte(unit), []byte(s.cfg().Table), strconv.AppendInt(nil, epoch, 10)}, nil, nil, nil).Read()
-	return len(result.Rows) > 0, result.Err
+// entry is what the table of epochs says of a unit.
+type entry struct {
+	known bool
+	epoch int64
+	path  lineage.Path
+}
+
+// makeLedger makes the table of epochs, unless it exists, and adds to one of an earlier version what that lacks.
+func (s *sink) makeLedger(ctx context.Context) error {
+	err := makeTable(ctx, s.conn, fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (query text, unit text, target text, epoch bigint NOT NULL, runs text, PRIMARY KEY (query, unit, target))",
+		s.cfg().ledger()))
+	if err != nil {
+		return err
+	}
+	if _, err = s.conn.Exec(ctx, fmt.Sprintf("SELECT runs FROM %s LIMIT 0", s.cfg().ledger())).ReadAll(); err == nil {
+		return nil
+	}
+	if told := (*pgconn.PgError)(nil); !errors.As(err, &told) || told.Code != undefinedColumn {
+		return err
+	}
+	_, err = s.conn.Exec(ctx, fmt.Sprintf("ALTER TABLE %s ADD COLUMN IF NOT EXISTS runs text", s.cfg().ledger())).ReadAll()
+	if told := (*pgconn.PgError)(nil); errors.As(err, &told) {
+		return fmt.Errorf("an earlier version made it without its column runs, which its owner can add: ALTER TABLE %s ADD COLUMN runs text: %v", s.cfg().ledger(), told)
+	}
+	return err
+}
+
+const undefinedColumn = "42703"
+
+// noted asks the table of epochs for the last one of a unit. lock may be FOR UPDATE.
+func (s *sink) noted(ctx context.Context, u *writing, lock string) (e entry, err error) {
+	result := s.conn.ExecParams(ctx, fmt.Sprintf("SELECT epoch, runs FROM %s WHERE query = $1 AND unit = $2 AND target = $3 %s", s.cfg().ledger(), lock),
+		[][]byte{[]byte(u.query), []byte(u.unit), []byte(s.cfg().Table)}, nil, nil, nil).Read()
+	if result.Err != nil || len(result.Rows) == 0 {
+		return e, result.Err
+	}
+	e.known = true
+	if e.epoch, err = strconv.ParseInt(string(result.Rows[0][0]), 10, 64); err != nil {
+		return e, err
+	}
+	if result.Rows[0][1] == nil || len(result.Rows[0][1]) == 0 { // an earlier version wrote it
+		e.path = lineage.Path{{To: e.epoch}}
+		return e, nil
+	}
+	e.path, err = lineage.Parse(string(result.Rows[0][1]))
+	return e, err
+}
+
+// others asks how many other checkpoints have written a unit of this name into the table.
+func (s *sink) others(ctx context.Context, u *writing) (int, error) {
+	result := s.conn.ExecParams(ctx, fmt.Sprintf("SELECT count(*) FROM %s WHERE query <> $1 AND unit = $2 AND target = $3 AND epoch > 0", s.cfg().ledger()),
+		[][]byte{[]byte(u.query), []byte(u.unit), []byte(s.cfg().Table)}, nil, nil, nil).Read()
+	if result.Err != nil {
+		return 0, result.Err
+	}
+	return strconv.Atoi(string(result.Rows[0][0]))
+}
+
+// note makes the epoch's number a part of the transaction. It is false if that epoch is there: two processes that write the same epoch wait for each other
+// here. Where another one has written what this one does not know, the unit is that one's.
+func (s *sink) note(ctx context.Context, u *writing, id stream.EpochID) (fresh bool, err error) {
+	key := [][]byte{[]byte(u.query), []byte(u.unit), []byte(s.cfg().Table)}
+	made := s.conn.ExecParams(ctx, fmt.Sprintf("INSERT INTO %s (query, unit, target, epoch) VALUES ($1, $2, $3, 0) ON CONFLICT DO NOTHING", s.cfg().ledger()),
+		key, nil, nil, nil).Read()
+	if made.Err != nil {
+		return false, made.Err
+	}
+	e, err := s.noted(ctx, u, "FOR UPDATE")
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case e.epoch == id.Number && e.path.Of(e.epoch) == lineage.Short(id.Run):
+		u.there = e
+		return false, nil
+	case e.epoch != u.there.epoch || u.there.epoch > 0 && e.path.String() != u.there.path.String():
+		return false, fmt.Errorf("%w: table %s has the rows of %s up to epoch %d now", stream.ErrTakenOver, s.cfg().Table, u.unit, e.epoch)
+	}
+	result := s.conn.ExecParams(ctx, fmt.Sprintf("UPDATE %s SET epoch = $4::bigint, runs = $5 WHERE query = $1 AND unit = $2 AND target = $3", s.cfg().ledger()),
+		append(key, strconv.AppendInt(nil, id.Number, 10), []byte(u.path.String())), nil, nil, nil).Read()
+	return true, result.Err
 }
 
 // writeEpoch writes rows and their epoch's number in a transaction, and nothing if they are there.
-func (s *sink) writeEpoch(ctx context.Context, unit string, epoch int64, rows *stream.Rows) error {
+func (s *sink) writeEpoch(ctx context.Context, epoch int64, rows *stream.Rows) error {
+	u := s.units[rows.Unit]
+	if u == nil {
+		return fmt.Errorf("it is not open for %q", rows.Unit)
+	}
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
 	if _, err := s.conn.Exec(ctx, "BEGIN").ReadAll(); err != nil {
 		return err
 	}
-	fresh, err := s.note(ctx, unit, epoch)
+	fresh, err := s.note(ctx, u, stream.EpochID{Run: rows.Run, Number: epoch})
 	if err == nil && fresh {
 		err = s.put(ctx, rows)
 	}
@@ -141,6 +294,9 @@ func (s *sink) writeEpoch(ctx context.Context, unit string, epoch int64, rows *s
 	results, err := s.conn.Exec(ctx, "COMMIT").ReadAll()
 	if err == nil && results[0].CommandTag.String() != "COMMIT" {
 		err = fmt.Errorf("the server answered COMMIT with %s", results[0].CommandTag)
+	}
+	if err == nil && fresh {
+		u.there = entry{true, epoch, u.path}
 	}
 	return err
 }

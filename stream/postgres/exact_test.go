@@ -59,8 +59,9 @@ func TestUnitsOfTwoProcesses(t *testing.T) {
 	for i, query := range []string{"begun here", "begun elsewhere"} {
 		rows := shops(fmt.Sprint("shop ", i), int64(7))
 		rows.Unit = fmt.Sprint("partition ", i)
-		for range 2 {
-			if written, err := sink.(stream.Resumer).Resume(t.Context(), rows.Columns, stream.Mark{Query: query, Unit: rows.Unit}); err != nil {
+		for try := range int64(2) {
+			mark := stream.Mark{Query: query, Unit: rows.Unit, Snapshot: stream.EpochID{Number: try}}
+			if written, err := sink.(stream.Resumer).Resume(t.Context(), rows.Columns, mark); err != nil {
 				t.Fatal(written, err)
 			}
 			if err := sink.Write(t.Context(), 1, rows); err != nil {

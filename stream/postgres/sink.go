@@ -31,7 +31,8 @@ import (
 // (a range, a constraint) ends the query with an error, and of its Write there is no row.
 //
 // In a query with a Checkpoint each row is there exactly once, appended or by key, whatever happens to the query: the transaction also notes its epoch
-// in the table cancha_epochs beside the target, which it makes. Where a query that runs gets a partition of its group while the server is away, it waits for the
+// in the table cancha_epochs beside the target, which it makes. A query that goes on from an older snapshot, such as a savepoint, is refused where the table
+// has later rows that were appended; with a Key these come again and replace themselves. Where a query that runs gets a partition of its group while the server is away, it waits for the
 // server as long as it takes, or until it is stopped. Without a checkpoint a query that dies may have
 // written rows that nobody has noted: run again from where its source was last committed, it writes these again. That is at least once: appended
 // rows can be there twice, while with a Key the repeats find themselves, and do no harm.
@@ -44,10 +45,10 @@ type sink struct {
 	cfg func() *Config // a function, so that nothing that prints a sink prints a password
 	at  string         // where the database is
 
-	mu      sync.Mutex        // of Resume, which may come beside a Write
-	run     string            // of the query that it is open for
-	queries map[string]string // the checkpoint of each unit of the query; nil: it has none
-	reached bool              // the server has let such a query in: it has started, and Resume waits for the server from now on
+	mu      sync.Mutex          // of Resume, which may come beside a Write
+	run     string              // of the query that it is open for
+	units   map[string]*writing // of the query; nil: it has no checkpoint
+	reached bool                // the server has let such a query in: it has started, and Resume waits for the server from now on
 
 	open    bool
 	given   []stream.Column
@@ -116,8 +117,8 @@ func (s *sink) Write(ctx context.Context, epoch int64, rows *stream.Rows) error 
 	err := s.keyed(rows)
 	if err == nil {
 		err = s.persist(ctx, cfg.Patience, func() error {
-			if s.queries != nil {
-				return s.writeEpoch(ctx, rows.Unit, epoch, rows)
+			if s.units != nil {
+				return s.writeEpoch(ctx, epoch, rows)
 			}
 			return s.attempt(ctx, rows)
 		})
@@ -316,7 +317,7 @@ func (s *sink) resolve(ctx context.Context) (committed bool, err error) {
 
 // Close implements stream.Closer: it disconnects. What Write has returned from is committed; of a Write that was interrupted there is all or nothing.
 func (s *sink) Close() error {
-	s.open, s.queries, s.reached = false, nil, false
+	s.open, s.units, s.reached = false, nil, false
 	s.disconnect()
 	return nil
 }
