@@ -66,6 +66,16 @@ type lane struct {
 	caughtUp  atomic.Bool
 }
 
+// recreated makes a lane that of another topic of the same name, which is read from its beginning. What the old one's records have made stays: windows and
+// watermark. The caller holds mu.
+func (n *lane) recreated(id string) {
+	n.id, n.next, n.given, n.again, n.from = id, 0, 0, 0, 0
+	n.high, n.goal, n.opened, n.reached = 0, 0, false, false
+	n.safe.Store(0)
+	n.caughtUp.Store(false)
+	n.finished.Store(false)
+}
+
 // notLate is the lateness of a record that is bad.
 const notLate = -1
 

@@ -123,6 +123,9 @@ func (r reader) Batch(ctx context.Context, b Batch) (err error) {
 		return err
 	}
 	r.heard()
+	if b.Lost > 0 {
+		r.note(lostNote(r.in.query.source, b.Topic))
+	}
 	if n.unit.lost.Load() {
 		return r.rewind(b)
 	}
@@ -160,6 +163,12 @@ func (r reader) Batch(ctx context.Context, b Batch) (err error) {
 	return nil
 }
 
+// lostNote says that records are missing in what a query gives out. How many there are, Totals counts.
+func lostNote(source Source, topic string) string {
+	return fmt.Sprintf("Records of %s were gone before they could be read: retention removed them, or the topic was deleted. Totals.Lost counts them. "+
+		"What is given out lacks them; keep records for longer than the query may be behind.", topicName(source, Partition{Topic: topic}))
+}
+
 // handle takes as many records of a batch as there may be, and gives out what they make ready. No snapshot is taken meanwhile.
 func (r reader) handle(n *lane, b Batch) (count int, err error) {
 	defer r.keeper.handling()()
@@ -190,17 +199,37 @@ func (r reader) Begin(p Partition, found Found) (next int64, known bool, err err
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.id != "" && found.ID != "" && n.id != found.ID && n.next >= 0 {
-		return 0, false, fmt.Errorf("%s has been made anew since it was read: it was %s, and is %s; give another place for the checkpoint to begin anew",
+	another := n.id != "" && found.ID != "" && n.id != found.ID && n.next >= 0
+	if another && found.Recreated {
+		r.note(RecreationNote(topicName(r.in.query.source, p), n.id, found.ID))
+		n.recreated(found.ID)
+		return n.next, true, nil
+	}
+	if another {
+		return 0, false, fmt.Errorf("%s has been made anew since it was read: it was %s, and is %s; give another place for the checkpoint to begin anew, "+
+			"or have the source read it from its beginning (kafka.Config.Recreated)",
 			r.in.query.source.Description(), n.id, found.ID)
 	}
 	n.id = cmp.Or(found.ID, n.id) // a source that cannot tell once does not make it another one
 	if r.keeper == nil && n.next < 0 {
 		n.began = restart{found.Committed, found.Note}
+		if was := n.another(found); was != "" {
+			r.note(RecreationNote(topicName(r.in.query.source, p), was, found.ID))
+			n.recreated(found.ID)
+			return n.next, true, nil
+		}
 		known, err := n.recall(found)
 		return found.Committed, known, err
 	}
 	return n.next, n.next >= 0, nil
+}
+
+// topicName names what a partition is of.
+func topicName(source Source, p Partition) string {
+	if p.Topic == "" {
+		return source.Description()
+	}
+	return "topic " + p.Topic
 }
 
 // owned is the lane of a partition that this process gets, or has.

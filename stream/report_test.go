@@ -204,6 +204,9 @@ func TestTotalsAsJSON(t *testing.T) {
 // TestLostRecordsAreCounted: what retention removed is told, never skipped in silence.
 func TestLostRecordsAreCounted(t *testing.T) {
 	running := finish(t, by(gap{}, "shop"))
+	if notes := strings.Join(running.Notes(), " "); !strings.Contains(notes, "were gone before they could be read") {
+		t.Errorf("it says %q", notes)
+	}
 	if got := running.Totals(); got.Lost != 95 || got.Records != 2 || running.Progress().Sources[0].Metrics["lost"] != "95" {
 		t.Errorf("got %+v, %v", got, running.Progress().Sources)
 	}

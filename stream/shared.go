@@ -304,6 +304,15 @@ type memo struct {
 	Closed    int64  `json:"closed"`        // windows that end here or before are over
 }
 
+// another is the ID of the topic that a group has read, where this one is another and is to be read from its beginning; else empty.
+func (n *lane) another(found Found) string {
+	var m memo
+	if !found.Recreated || found.Committed < 0 || json.Unmarshal([]byte(found.Note), &m) != nil || m.ID == "" || found.ID == "" || m.ID == found.ID {
+		return ""
+	}
+	return m.ID
+}
+
 // recall takes over what was committed of a partition that this process does not have. It is false where nothing was, or by another program.
 func (n *lane) recall(found Found) (known bool, err error) {
 	var m memo
@@ -311,7 +320,8 @@ func (n *lane) recall(found Found) (known bool, err error) {
 		return false, nil
 	}
 	if m.ID != "" && found.ID != "" && m.ID != found.ID {
-		return false, fmt.Errorf("%s has been made anew since its group has read it: it was %s, and is %s; start with another group", n.in.query.source.Description(), m.ID, found.ID)
+		return false, fmt.Errorf("%s has been made anew since its group has read it: it was %s, and is %s; start with another group, "+
+			"or have the source read it from its beginning (kafka.Config.Recreated)", n.in.query.source.Description(), m.ID, found.ID)
 	}
 	n.id = cmp.Or(n.id, m.ID)
 	n.clock.Watermark, n.settled, n.again = m.Watermark, m.Watermark, m.Read

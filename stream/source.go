@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -77,6 +78,14 @@ type Found struct {
 	// Committed is what was committed last of a partition that processes share (see Committer), and Note what it was committed with; -1: nothing.
 	Committed int64
 	Note      string
+	// Recreated tells that the source reads what has been made anew from its beginning. A Beginner that knows the partition by another ID forgets where it was
+	// then, and says 0. Unset, it is an error.
+	Recreated bool
+}
+
+// RecreationNote is what a user is told where something was deleted and made anew, and is read from its beginning: it was one ID, and is another.
+func RecreationNote(what, was, is string) string {
+	return fmt.Sprintf("%s has been deleted and made anew: it was %s, and is %s. It is read from its beginning; what had not been read of the one before is gone.", what, was, is)
 }
 
 // Replayable is a Source that asks a Beginner, and so can go on from a checkpoint.

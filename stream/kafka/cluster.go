@@ -31,6 +31,7 @@ type cluster struct {
 
 	mu        sync.Mutex
 	leaders   map[stream.Partition]kafka.Partition // as last looked up; nil: look up again
+	known     map[string]topicID                   // of their topics
 	diagnosed time.Time                            // when the brokers were last diagnosed
 }
 
@@ -129,22 +130,29 @@ func (c *cluster) choose(topics []kafka.Topic) (map[stream.Partition]kafka.Parti
 	return found, nil
 }
 
-// lookup finds a partition and its leader. One look-up serves all readers that need one at the same time.
-func (c *cluster) lookup(ctx context.Context, partition stream.Partition) (kafka.Partition, error) {
+// lookup finds a partition, its leader and its topic's ID. One look-up serves all readers that need one at the same time.
+func (c *cluster) lookup(ctx context.Context, partition stream.Partition) (kafka.Partition, topicID, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.leaders == nil {
 		found, err := c.partitions(ctx)
 		if err != nil {
-			return kafka.Partition{}, err
+			return kafka.Partition{}, topicID{}, err
+		}
+		if c.known, err = c.identities(ctx, topicsOf(found)); err != nil {
+			return kafka.Partition{}, topicID{}, fmt.Errorf("look up the IDs of %s: %w", c.subject(), err)
 		}
 		c.leaders = found
 	}
 	p, ok := c.leaders[partition]
 	if !ok || p.Leader.Host == "" {
-		return p, fmt.Errorf("topic %s: %w", partition.Topic, kafka.LeaderNotAvailable)
+		return p, topicID{}, fmt.Errorf("topic %s: %w", partition.Topic, kafka.LeaderNotAvailable)
 	}
-	return p, nil
+	id := c.known[partition.Topic]
+	if c.known != nil && id == (topicID{}) {
+		return p, id, fmt.Errorf("topic %s: %w", partition.Topic, kafka.UnknownTopicOrPartition) // it has gone between the two questions
+	}
+	return p, id, nil
 }
 
 // forget makes the next lookup ask the brokers.

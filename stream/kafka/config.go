@@ -21,6 +21,19 @@ const (
 	Latest                // at what is produced from now on, which is all of a topic or partition that is made later (in a Group what comes once the group has seen it)
 )
 
+// Recreation says what a Source does where a topic has been deleted and made anew under its name, while it is read or since: its offsets name other records
+// then.
+type Recreation int
+
+const (
+	// FailOnRecreation ends the source with an error that names both. Nobody but the user knows whether the new topic has the old one's records again.
+	FailOnRecreation Recreation = iota
+	// ReadRecreated reads what was made anew from its beginning, like a topic that was not there before, and says so in a note. Records of the old one that had
+	// not been read are gone, and count as lost as far as the source knew of them. Windows and other state go on: event times of the new topic that lie behind the
+	// watermark are late.
+	ReadRecreated
+)
+
 // Config says which topics a Source reads and how. Brokers is required, and at least one of Topic, Topics and Pattern; what
 // they name is read together.
 type Config struct {
@@ -44,6 +57,10 @@ type Config struct {
 	Offsets map[int]int64
 	// OffsetsOf are the same for several topics, by topic and partition.
 	OffsetsOf map[string]map[int]int64
+	// Recreated says what happens where a topic is another one than was read, although it has the name: FailOnRecreation unless set. It is noticed within seconds by
+	// the topic's ID, which Apache Kafka has since 2.8; from 3.1 on no record of the new one is taken for one of the old. A query with a Checkpoint or
+	// a Group finds it out at its next start, too.
+	Recreated Recreation
 	// Committed leaves out records of transactions that were aborted, and waits for the end of those that are open, as isolation.level=read_committed
 	// does: what a Sink of a query with a Checkpoint writes is read once so. Unset, all records are read as they come.
 	Committed bool
@@ -126,6 +143,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("kafka: Instance %.260q: want 1 to 249 of the letters a-z, A-Z, 0-9, dot, underscore and hyphen", c.Instance)
 	case c.Start != Earliest && c.Start != Latest:
 		return fmt.Errorf("kafka: start %d: want Earliest or Latest", c.Start)
+	case c.Recreated != FailOnRecreation && c.Recreated != ReadRecreated:
+		return fmt.Errorf("kafka: recreated %d: want FailOnRecreation or ReadRecreated", c.Recreated)
 	case c.IdleInterval < 10*time.Millisecond || c.IdleInterval > time.Second:
 		return fmt.Errorf("kafka: idle interval %v: want 10 ms to 1 s", c.IdleInterval)
 	case c.FetchBytes < 1<<10 || c.FetchBytes > 1<<28:

@@ -26,11 +26,11 @@ type understating struct {
 
 // Write notes the offset that a fetch asks for. A reader writes a request in one piece.
 func (c *understating) Write(p []byte) (int, error) {
-	const fetch, version = 1, greatestFetch
+	const fetch, version = 1, fetchByID
 	if len(p) > 14 && binary.BigEndian.Uint16(p[4:]) == fetch && binary.BigEndian.Uint16(p[6:]) == version {
 		c.mu.Lock()
-		// The last fields: offset (8), start of the log (8), bytes (4), forgotten topics (4), rack (2).
-		c.asked[int32(binary.BigEndian.Uint32(p[8:]))] = int64(binary.BigEndian.Uint64(p[len(p)-26:]))
+		// The last fields: offset (8), epoch of the last record (4), start of the log (8), bytes (4), tags, tags, forgotten topics, rack, tags (1 each).
+		c.asked[int32(binary.BigEndian.Uint32(p[8:]))] = int64(binary.BigEndian.Uint64(p[len(p)-29:]))
 		c.mu.Unlock()
 	}
 	return c.Conn.Write(p)
@@ -69,11 +69,10 @@ func (c *understating) change(answer []byte) {
 	if !fetch {
 		return
 	}
-	// size, correlation id, throttle (4 each), error (2), session, topics (4 each), name, partitions, partition (4 each), error (2)
-	high := 22 + 2 + int(binary.BigEndian.Uint16(answer[22:])) + 4 + 4 + 2
-	// the end, the end of what is stable, the start of the log (8 each), aborted transactions, the replica to prefer (4 each)
-	records := binary.BigEndian.Uint32(answer[high+8+8+8+4+4:])
-	if records == 0 {
+	// size, correlation id (4 each), tags (1), throttle (4), error (2), session (4), topics (1), topic's id (16), partitions (1), partition (4), error (2)
+	const high = 4 + 4 + 1 + 4 + 2 + 4 + 1 + 16 + 1 + 4 + 2
+	// the end, the end of what is stable, the start of the log (8 each), aborted transactions (1), the replica to prefer (4)
+	if records := answer[high+8+8+8+1+4]; records <= 1 { // and a 1
 		return
 	}
 	if c.answers++; c.answers%2 == 0 {

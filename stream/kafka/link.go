@@ -28,6 +28,7 @@ type link struct {
 	conn     net.Conn
 	id       stream.Partition
 	version  int16 // of fetches
+	topic    topicID
 	asked    int32 // correlation ID of the last request
 	request  []byte
 	from     int64         // offset that was asked for last
@@ -41,15 +42,17 @@ type link struct {
 	decompressor kgo.Decompressor
 }
 
-// Fetches of version 4 are the oldest that Kafka 4 takes, and came with 0.11; from 13 on they name topics by their IDs.
+// Fetches of version 4 are the oldest that Kafka 4 takes, and came with 0.11. From 13 on, since Kafka 3.1, they name topics by their IDs: a topic that was made
+// anew is not read for the one before. Version 12 knows of leaders what nobody asks here.
 const (
-	leastFetch    = 4
-	greatestFetch = 11
+	leastFetch     = 4
+	greatestByName = 11
+	fetchByID      = 13
 )
 
 // leader connects to the broker that leads a partition.
 func (c *cluster) leader(ctx context.Context, id stream.Partition) (*link, error) {
-	p, err := c.lookup(ctx, id)
+	p, topic, err := c.lookup(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -58,16 +61,16 @@ func (c *cluster) leader(ctx context.Context, id stream.Partition) (*link, error
 	if err != nil {
 		return nil, fmt.Errorf("connect to the leader: %w", err)
 	}
-	l := &link{conn: conn, id: id, decompressor: c.decompressor, committed: c.readCommitted}
-	if l.version, err = fetchVersion(ctx, conn); err != nil {
+	l := &link{conn: conn, id: id, topic: topic, decompressor: c.decompressor, committed: c.readCommitted}
+	if l.version, err = fetchVersion(ctx, conn, topic != topicID{}); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("connect to the leader %s: %w", address, err)
 	}
 	return l, nil
 }
 
-// fetchVersion is the version of fetches that a broker and this client both know.
-func fetchVersion(ctx context.Context, conn net.Conn) (int16, error) {
+// fetchVersion is the version of fetches that a broker and this client both know: that which names topics by their IDs, if one is known.
+func fetchVersion(ctx context.Context, conn net.Conn, identified bool) (int16, error) {
 	defer untilDone(ctx, conn)()
 	answer, err := exchange(conn, kmsg.NewPtrApiVersionsRequest())
 	if err != nil {
@@ -79,11 +82,15 @@ func fetchVersion(ctx context.Context, conn net.Conn) (int16, error) {
 	}
 	fetch := (*kmsg.FetchRequest)(nil).Key()
 	for _, k := range versions.ApiKeys {
-		if k.ApiKey == fetch && k.MinVersion <= greatestFetch && k.MaxVersion >= leastFetch {
-			return min(k.MaxVersion, greatestFetch), nil
+		switch {
+		case k.ApiKey != fetch:
+		case identified && k.MinVersion <= fetchByID && k.MaxVersion >= fetchByID:
+			return fetchByID, nil
+		case k.MinVersion <= greatestByName && k.MaxVersion >= leastFetch:
+			return min(k.MaxVersion, greatestByName), nil
 		}
 	}
-	return 0, fmt.Errorf("it takes no fetch of versions %d to %d: %w", leastFetch, greatestFetch, kafka.UnsupportedVersion)
+	return 0, fmt.Errorf("it takes no fetch of versions %d to %d: %w", leastFetch, greatestByName, kafka.UnsupportedVersion)
 }
 
 // offsets are the first offset of the partition and the one behind its last.
@@ -136,7 +143,7 @@ func (l *link) fetch(from int64, wait time.Duration, most int) error {
 	}
 	p := kmsg.NewFetchRequestTopicPartition()
 	p.Partition, p.FetchOffset, p.PartitionMaxBytes = int32(l.id.ID), from, int32(most)
-	ask.Topics = []kmsg.FetchRequestTopic{{Topic: l.id.Topic, Partitions: []kmsg.FetchRequestTopicPartition{p}}}
+	ask.Topics = []kmsg.FetchRequestTopic{{Topic: l.id.Topic, TopicID: l.topic, Partitions: []kmsg.FetchRequestTopicPartition{p}}}
 	l.conn.SetWriteDeadline(time.Now().Add(requestTimeout))
 	return l.send(ask)
 }
@@ -278,7 +285,14 @@ func (l *link) hear(answer kmsg.Response) error {
 	if err := l.read(int(size) - 4); err != nil {
 		return err
 	}
-	if err := answer.ReadFrom(l.answer); err != nil {
+	body := l.answer
+	if answer.IsFlexible() {
+		if len(body) == 0 || body[0] != 0 {
+			return errGarbled
+		}
+		body = body[1:] // the header's tags, of which there are none
+	}
+	if err := answer.ReadFrom(body); err != nil {
 		return fmt.Errorf("%w: %w", errGarbled, err)
 	}
 	return nil

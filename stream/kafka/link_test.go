@@ -49,7 +49,7 @@ func answering(t *testing.T, answers ...kmsg.FetchResponse) *link {
 			if _, err := io.CopyN(io.Discard, server, int64(binary.BigEndian.Uint32(head[:]))-8); err != nil {
 				return
 			}
-			a.Version = greatestFetch
+			a.Version = greatestByName
 			body := a.AppendTo(append(make([]byte, 4), head[8:12]...))
 			binary.BigEndian.PutUint32(body, uint32(len(body)-4))
 			if _, err := server.Write(body); err != nil {
@@ -57,7 +57,7 @@ func answering(t *testing.T, answers ...kmsg.FetchResponse) *link {
 			}
 		}
 	}()
-	return &link{conn: client, id: stream.Partition{Topic: "t"}, version: greatestFetch, decompressor: kgo.DefaultDecompressor()}
+	return &link{conn: client, id: stream.Partition{Topic: "t"}, version: greatestByName, decompressor: kgo.DefaultDecompressor()}
 }
 
 // fetch asks and receives.

@@ -19,6 +19,9 @@ type reader struct {
 	pos  *position
 	next int64 // pos.next, which only this reader moves while it runs
 	lost int64 // not yet handed over
+	high int64 // the partition's end, as last heard
+
+	looked time.Time // whether the topic is still the same one, where fetches do not tell
 
 	records []stream.Record // of the last fetch
 	backoff backoff
@@ -57,9 +60,13 @@ func (r *reader) connected(ctx context.Context) error {
 	}
 	defer link.conn.Close()
 	defer context.AfterFunc(ctx, func() { link.conn.Close() })()
-	if err := r.settle(link); err != nil {
+	if err := r.recognize(link); err != nil {
 		return err
 	}
+	if err := r.settle(ctx, link); err != nil {
+		return err
+	}
+	r.looked = time.Now()
 	r.records = nil // of the connection before
 	ending, err := r.ask(link)
 	for err == nil {
@@ -71,6 +78,10 @@ func (r *reader) connected(ctx context.Context) error {
 			ending, err = r.ask(link)
 			continue
 		}
+		if err := r.stillThere(ctx, link); err != nil { // what came may be another one's
+			return err
+		}
+		r.high = max(r.high, high)
 		reached := ending
 		if failed == nil { // the broker looks for what follows while these records are handled
 			ending, err = r.ask(link)
@@ -116,12 +127,14 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // settle finds the first offset to read within what the partition holds, and counts what retention took before it could be
 // read.
-func (r *reader) settle(l *link) error {
+func (r *reader) settle(ctx context.Context, l *link) error {
 	first, last, err := l.offsets()
 	if err != nil {
 		return fmt.Errorf("look up offsets: %w", err)
 	}
 	switch {
+	case r.next > last && r.run.cluster.other(ctx, l): // those offsets are another one's
+		return fmt.Errorf("topic %s: %w", l.id.Topic, errAnother)
 	case r.next < 0 && r.run.latest(r.id):
 		r.next = last
 	case r.next < 0:

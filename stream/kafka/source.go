@@ -147,6 +147,7 @@ type position struct {
 	first     int64  // where the run began; -1 before it is known
 	before    mark   // what the group had committed then
 	ended     bool   // Until has been reached
+	id        string // of the topic; empty before it is known, or where the brokers know none
 }
 
 // mark is what a group has committed of a partition.
@@ -166,7 +167,7 @@ func (r *run) assign(ctx context.Context, committed map[stream.Partition]mark) b
 	}
 	r.mu.Unlock()
 	for _, p := range inOrder(committed) {
-		if err := r.place(p, committed[p], ids[p.Topic]); err != nil {
+		if err := r.place(p, committed[p], ids[p.Topic].String()); err != nil {
 			r.end(err)
 			return false
 		}
@@ -184,6 +185,9 @@ func (r *run) assign(ctx context.Context, committed map[stream.Partition]mark) b
 // place finds where a partition is to be read on: where the handler says, where this run was, or another member of the group is.
 func (r *run) place(p stream.Partition, committed mark, id string) error {
 	pos, found := r.position(p), committed
+	if pos != nil && pos.id != "" && id != "" && pos.id != id {
+		return r.recreated(p, pos, id)
+	}
 	if _, told := r.cfg.offset(p); told && (pos == nil || found == pos.before) {
 		committed = mark{offset: -1} // the configuration wins, until the group has read on
 	}
@@ -191,7 +195,8 @@ func (r *run) place(p stream.Partition, committed mark, id string) error {
 	b, asks := r.handler.(stream.Beginner)
 	if asks {
 		var err error
-		if next, known, err = b.Begin(p, stream.Found{ID: id, Committed: committed.offset, Note: committed.note}); err != nil {
+		if next, known, err = b.Begin(p, stream.Found{ID: id, Committed: committed.offset, Note: committed.note,
+			Recreated: r.cfg.Recreated == ReadRecreated}); err != nil {
 			return err
 		}
 	}
@@ -207,7 +212,7 @@ func (r *run) place(p stream.Partition, committed mark, id string) error {
 	if !known {
 		next = r.begin(p, pos, committed.offset)
 	}
-	is := &position{next: next, first: next, committed: committed.offset, before: found}
+	is := &position{next: next, first: next, committed: committed.offset, before: found, id: id}
 	if pos != nil {
 		is.first, is.before = pos.first, pos.before
 	}

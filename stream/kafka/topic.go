@@ -94,6 +94,50 @@ func (c *cluster) ensure(ctx context.Context, cfg TopicConfig) (int, error) {
 	return len(found), err
 }
 
+// DeleteTopic deletes a topic with all its records, and returns when no broker that was asked knows it any more. That it is not there is no error. It tries
+// again while no broker answers, until ctx ends.
+func DeleteTopic(ctx context.Context, cfg TopicConfig) error {
+	if err := validateTarget(cfg.Brokers, cfg.Topic, cfg.Security); err != nil {
+		return err
+	}
+	c := cluster{brokers: cfg.Brokers, topics: []string{cfg.Topic}, sec: cfg.Security}
+	defer c.conns.closeAll()
+	tell := retry(cfg.Retry)
+	for b := (backoff{}); ; {
+		_, err := c.partitions(ctx)
+		if errors.Is(err, kafka.UnknownTopicOrPartition) {
+			return nil
+		}
+		if err == nil {
+			err = c.remove(ctx, cfg.Topic)
+		}
+		err = c.diagnose(ctx, err)
+		if err != nil && (hopeless(err) || ctx.Err() != nil) {
+			return err
+		}
+		if err != nil && tell != nil {
+			tell(err)
+		}
+		if !pause(ctx, b.next()) {
+			return errors.Join(context.Cause(ctx), err)
+		}
+	}
+}
+
+// remove asks for the end of a topic. Brokers may know it for a moment after that.
+func (c *cluster) remove(ctx context.Context, topic string) error {
+	client, release := c.client()
+	defer release()
+	res, err := client.DeleteTopics(ctx, &kafka.DeleteTopicsRequest{Topics: []string{topic}})
+	if err == nil {
+		err = res.Errors[topic]
+	}
+	if err != nil && !errors.Is(err, kafka.UnknownTopicOrPartition) {
+		return fmt.Errorf("delete topic %s: %w", topic, err)
+	}
+	return nil
+}
+
 // String tells what is made, without the password.
 func (c TopicConfig) String() string {
 	return fmt.Sprintf("kafka.TopicConfig{%s at %s, %d partitions, %s}", c.Topic, strings.Join(c.Brokers, ","), c.Partitions, c.Security.String())
