@@ -174,7 +174,7 @@ bench-stream: ## broker, decoder and windows beside a Reader with encoding/json,
 bench-checkpoint: ## a query with snapshots beside the same without, in turns
 	go run ./bench/checkpoint
 
-chaos: ## KILLS (20) faults for each kind of state and sink, alone and in a group: kill -9 of queries and of the broker, frozen processes, slow and full disks, broken connections, clocks that jump (FLAGS='-faults "kill full"' for some); KAFKA=real on an Apache Kafka, POSTGRES=1 with tables
+chaos: ## KILLS (20) faults for each kind of state and sink, alone and in a group: kill -9 of queries and of the broker, frozen processes, slow and full disks, broken connections, clocks that jump, topics made anew, going back to older snapshots (FLAGS='-faults "kill full"' for some); KAFKA=real on an Apache Kafka, POSTGRES=1 with tables
 	go build -o out/chaos ./bench/chaos
 	$(if $(KAFKA),scripts/kafka.sh with )$(if $(POSTGRES),scripts/postgres.sh with )out/chaos -kills $(or $(KILLS),20) -events $(or $(EVENTS),1000000) $(FLAGS)
 

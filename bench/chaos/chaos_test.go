@@ -53,12 +53,21 @@ func TestShort(t *testing.T) {
 		{"windows", "epochs", "full slow", 4},
 		{"windows", "kafka", "drop", 2},
 		{"join", "kafka", "slow clock", 4},
+		{"windows", "epochs", "back", 4},
+		{"join", "file", "back kill", 4},
+		{"windows", "kafka", "back", 3},
+		{"anew", "epochs", "anew", 4},
+		{"anew", "kafka", "anew", 3},
 	} {
 		name := c.query + "_" + c.sink + "_" + strings.ReplaceAll(c.kinds, " ", "_")
 		t.Run(name, func(t *testing.T) {
 			*faults = c.kinds
 			p := &plan{left: c.n, dice: rand.New(rand.NewPCG(1, uint64(len(name)))), shortest: 60 * time.Millisecond, longest: 300 * time.Millisecond}
-			o, err := f.try(t.Context(), f.role(c.query, c.sink, name, filepath.Join(t.TempDir(), name), false), 1, p)
+			try := f.try
+			if c.query == "anew" {
+				try = f.anew
+			}
+			o, err := try(t.Context(), f.role(c.query, c.sink, name, filepath.Join(t.TempDir(), name), false), 1, p)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,9 +23,10 @@ import (
 //	drop    connections to the broker that break after some bytes
 //	clock   a wall clock that jumps by hours, forwards and backwards (Linux on amd64); backwards alone where a topic of an Apache Kafka is
 //	        written, which refuses records from more than an hour ahead of its own clock (message.timestamp.after.max.ms)
+//	back    kill -9, and going on from an older copy of the snapshots, or from one of another way that the query has gone: it is refused, or gives the same
 //
-// Records that cannot be read are in the topics all along.
-const faultKinds = "kill freeze broker slow full drop clock"
+// Records that cannot be read are in the topics all along. The query anew has faults of its own: its topic is deleted and made anew.
+const faultKinds = "kill freeze broker slow full drop clock back"
 
 // fault is one of them.
 type fault struct {
@@ -73,7 +74,7 @@ func (f *field) kindsFor(list string, members int) ([]string, error) {
 		}
 	}
 	kinds = slices.DeleteFunc(kinds, func(kind string) bool {
-		return kind == "freeze" && members == 1 || kind == "broker" && f.server == nil || kind == "clock" && !clocks
+		return kind == "freeze" && members == 1 || kind == "broker" && f.server == nil || kind == "clock" && !clocks || kind == "back" && members > 1
 	})
 	if len(kinds) == 0 {
 		return nil, fmt.Errorf("none of the faults %q can happen here", list)
@@ -134,6 +135,8 @@ func (t *trial) strike(p *process, f fault) error {
 		if t.disk != nil {
 			return t.fill(p, int64(f.size*f.size*(256<<10)))
 		}
+	case "back":
+		return t.goBack(p, f)
 	case "slow", "drop", "clock":
 		p.lives(2 * f.life) // it is slower
 	}

@@ -1,7 +1,7 @@
 // Command chaos has faults happen to queries while they read topics, again and again, alone and as members of a group, and compares what their sinks hold
 // in the end with what a query without a break writes: each row, to the last digit, once. The faults are drawn by a seed: kill -9 of a query and of
 // its broker, processes that are frozen for longer than their group waits for them, slow and full disks, connections that break after some bytes, clocks
-// that jump by hours (faultKinds tells more). The last process of a trial lives with its fault to its end, if that is one to live with.
+// that jump by hours, topics that are made anew, older snapshots that a query goes on from (faultKinds tells more). The last process of a trial lives with its fault to its end, if that is one to live with.
 //
 //	go run ./bench/chaos -kills 100 -events 5000000                      on an embedded broker, a process of its own
 //	scripts/kafka.sh with go run ./bench/chaos -kills 100 -events 5000000      on an Apache Kafka
@@ -34,7 +34,7 @@ var (
 	events  = flag.Int("events", 200_000, "records of each topic")
 	seed    = flag.Uint64("seed", 1, "of the faults")
 	faults  = flag.String("faults", faultKinds, "which, where they can happen")
-	queries = flag.String("queries", "windows join predictions", "which")
+	queries = flag.String("queries", "windows join predictions anew", "which")
 	sinks   = flag.String("sinks", "file kafka postgres epochs", "which")
 	members = flag.Int("members", 3, "processes of a group, where a query can be shared")
 	life    = flag.Duration("life", 950*time.Millisecond, "the longest of a process")
@@ -79,12 +79,16 @@ func trials(ctx context.Context, out *os.File) error {
 	for _, query := range strings.Fields(*queries) {
 		for _, sink := range strings.Fields(*sinks) {
 			for _, n := range slices.Compact([]int{1, *members}) {
-				if n > 1 && (query == "join" || sink == "file") || sink == "postgres" && os.Getenv("CANCHA_POSTGRES") == "" {
-					continue // a join wants all partitions; one file has one writer
+				if n > 1 && (query == "join" || query == "anew" || sink == "file") || sink == "postgres" && os.Getenv("CANCHA_POSTGRES") == "" {
+					continue // a join wants all partitions; one file has one writer; and a topic is made anew under one process
 				}
 				name := fmt.Sprintf("%s_%s_%d", query, sink, n)
 				p := &plan{dice: rand.New(rand.NewPCG(*seed, uint64(len(name)))), left: *kills, shortest: 50 * time.Millisecond, longest: *life}
-				o, err := f.try(ctx, f.role(query, sink, name, filepath.Join(dir, name), n > 1), n, p)
+				try := f.try
+				if query == "anew" {
+					try = f.anew
+				}
+				o, err := try(ctx, f.role(query, sink, name, filepath.Join(dir, name), n > 1), n, p)
 				if err != nil {
 					return fmt.Errorf("%s: %w", name, err)
 				}

@@ -21,7 +21,7 @@ import (
 
 // role is what a process of a trial does: a query that reads topics to their ends, with a checkpoint, into a sink. Or it is the broker.
 type role struct {
-	Query    string // windows, seconds, join, predictions, broker
+	Query    string // windows, seconds, join, predictions, anew, broker
 	Sink     string // file, epochs, kafka, postgres
 	Brokers  []string
 	Topics   []string
@@ -76,7 +76,11 @@ func (r role) source(i int) stream.Source {
 	if !r.Live {
 		close(end)
 	}
-	return kafka.Source(kafka.Config{Brokers: r.Brokers, Topic: r.Topics[i], Group: r.Group, Instance: r.Instance, Until: end})
+	cfg := kafka.Config{Brokers: r.Brokers, Topic: r.Topics[i], Group: r.Group, Instance: r.Instance, Until: end}
+	if r.Query == "anew" {
+		cfg.Recreated = kafka.ReadRecreated
+	}
+	return kafka.Source(cfg)
 }
 
 func (r role) query() (*stream.Query, error) {
@@ -91,6 +95,8 @@ func (r role) query() (*stream.Query, error) {
 		left := moves(r.source(0)).Watermark(15*time.Second).Select("k", "id", "x")
 		right := moves(r.source(1)).Watermark(15*time.Second).With("other", stream.Field("id")).Select("k", "other")
 		return left.Join(right, stream.Same("k"), stream.Within{Before: 300 * time.Millisecond, After: 300 * time.Millisecond}), nil
+	case "anew":
+		return stream.From(r.source(0)).Select("round", "part", "id"), nil
 	case "predictions":
 		board, err := streaming.NewBoard(&odds{map[int64]uint64{}}, 1000)
 		if err != nil {

@@ -24,6 +24,7 @@ type trial struct {
 	apache     bool         // it is an Apache Kafka
 	line       *line        // to the broker; nil: no connection is dropped
 	disk       *disk        // of its folder; nil: it cannot be full
+	back
 }
 
 // sessionOver is how long a group knows a member that has been killed or frozen, and some more.
@@ -45,7 +46,7 @@ func (o *outcome) ok() bool { return o.lost == 0 && o.odd == 0 && o.many == 0 }
 
 func (o *outcome) String() string {
 	text := fmt.Sprintf("%d rows", o.rows)
-	for _, kind := range strings.Fields(faultKinds) {
+	for _, kind := range append(strings.Fields(faultKinds), "anew") {
 		if n := o.faults[kind]; n > 0 {
 			text += fmt.Sprintf(", %d %s", n, kind)
 		}
