@@ -119,6 +119,7 @@ import (
 //go:embed stream/internal/eval/*[^t].go
 //go:embed stream/internal/files/*[^t].go
 //go:embed stream/internal/flow/*[^t].go stream/internal/flow/*[^s]t.go
+//go:embed stream/internal/lineage/*[^t].go
 //go:embed stream/internal/value/*[^t].go
 //go:embed stream/kafka/*[^t].go stream/kafka/*[^s]t.go
 //go:embed stream/parquet/*[^t].go stream/parquet/*[^s]t.go
