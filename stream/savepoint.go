@@ -10,7 +10,8 @@ import (
 
 // Savepoint copies the state of a query with a Checkpoint, as it is now, to another place, while the query goes on: to try another version of it, or to
 // move it to another machine. A query whose Checkpoint that place is goes on from there. Where its sinks are those of the first one, only one of the
-// two may run.
+// two may run. Rows that the first one has given out since come again: a sink that can go back takes them off before (Reverter), and with another one the start
+// is refused.
 //
 // Where the processes of a group share the query, the state of all partitions is copied: of those that other processes have, as their newest snapshots in
 // the Checkpoint say. Each partition goes on from its own offset, so they need not be of one moment. The source must be Partitioned.

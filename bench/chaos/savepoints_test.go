@@ -397,3 +397,118 @@ func TestSavepointsOfSinks(t *testing.T) {
 		}
 	}
 }
+
+// TestTwoAtOnce starts a query from a savepoint while the first one still runs, with the same sink: one of the two is refused, or ends with an error, and the
+// other one's rows are there.
+func TestTwoAtOnce(t *testing.T) {
+	for kind, make := range outlets(t) {
+		t.Run(kind, func(t *testing.T) {
+			w := newWorld(t, make(t))
+			w.topic = stream.Memory("ids", [][]stream.Record{nil}).Follow()
+			sent := 0
+			send := func(n int) {
+				for ; n > 0; n-- {
+					w.topic.Append(0, stream.Record{Value: fmt.Appendf(nil, `{"id":%d}`, sent)})
+					sent++
+				}
+			}
+			start := func(place string) (*stream.Running, error) {
+				return stream.From(w.topic).Select("id").Checkpoint(checkpoint.Folder(w.place(place))).Epoch(10 * time.Millisecond).To(w.sink("rows")).Start(t.Context())
+			}
+			first, err := start("a")
+			w.must(err)
+			send(100)
+			w.has(first, 100)
+			w.must(first.Savepoint(t.Context(), checkpoint.Folder(w.place("save"))))
+			send(100)
+			w.has(first, 200)
+			w.must(first.Savepoint(t.Context(), checkpoint.Folder(w.place("behind")))) // all 200 are given out
+			second, err := start("save")
+			if err != nil {
+				send(50)
+				w.has(first, 250)
+				w.must(first.Stop(t.Context()))
+				w.exact("rows", 250)
+				return
+			}
+			ended := [2]error{}
+			for ended == [2]error{} {
+				send(10)
+				for i, r := range []*stream.Running{first, second} {
+					if !r.Active() {
+						ended[i] = r.Wait(t.Context())
+					}
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			left := second
+			if ended[1] != nil {
+				left = first
+			}
+			w.has(left, int64(sent))
+			w.must(left.Stop(t.Context()))
+			w.exact("rows", sent)
+			t.Log(ended)
+		})
+	}
+}
+
+// has waits until a query has read so many records.
+func (w *world) has(r *stream.Running, n int64) {
+	w.Helper()
+	for r.Results().Len() < int(n) {
+		if !r.Active() {
+			w.Fatalf("it has ended with %d rows: %v", r.Results().Len(), r.Wait(w.Context()))
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// TestSavepointsOfGroups is TestSavepointsOfSinks for a query whose partitions are units of their own: each of them goes back, or the query ends with what to do.
+func TestSavepointsOfGroups(t *testing.T) {
+	brokers := testBrokers(t)
+	for kind, make := range outlets(t) {
+		t.Run(kind, func(t *testing.T) {
+			w := newWorld(t, make(t))
+			if w.outlet.replaced {
+				t.Skip("one file has one writer")
+			}
+			topic := newName()
+			sent := 0
+			send := func(n int) {
+				p, err := kafka.NewProducer(kafka.ProducerConfig{Brokers: brokers, Topic: topic, Partitions: 2})
+				w.must(err)
+				for ; n > 0; n-- {
+					w.must(p.Send(t.Context(), fmt.Append(nil, sent), fmt.Appendf(nil, `{"id":%d}`, sent)))
+					sent++
+				}
+				w.must(p.Close(t.Context()))
+			}
+			life := func(place, group string) error {
+				r, err := stream.From(kafka.Source(kafka.Config{Brokers: brokers, Topic: topic, Group: topic + group})).Select("id").AvailableNow().
+					Checkpoint(checkpoint.Folder(w.place(place))).Epoch(10 * time.Millisecond).To(w.sink("rows")).Start(t.Context())
+				if err != nil {
+					return err
+				}
+				return r.Wait(context.Background())
+			}
+			send(100)
+			w.must(life("a", "-a"))
+			w.copied("a", "save")
+			send(150)
+			w.must(life("a", "-a"))
+			w.exact("rows", 250)
+			send(50)
+			if err := life("save", "-save"); !w.outlet.back {
+				w.refused(err)
+				w.exact("rows", 250)
+				w.must(life("a", "-a"))
+			} else {
+				w.must(err)
+				w.exact("rows", 300)
+				w.refused(life("a", "-a"))
+			}
+			w.exact("rows", 300)
+		})
+	}
+}

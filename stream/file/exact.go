@@ -141,6 +141,23 @@ func (s *Sink) cut() error {
 	return s.begin(nil)
 }
 
+// alone refuses to write into a file of a query with a checkpoint that has another end than this sink has made: another process is at it. What is there stays.
+func (s *Sink) alone() error {
+	if !s.exact {
+		return nil
+	}
+	info, err := s.file.Stat()
+	if err == nil && info.Mode().IsRegular() && info.Size() != s.whole {
+		err = fmt.Errorf("it has %d bytes, and this query has made it %d long: another one writes it; of two that go on from one checkpoint and its savepoint "+
+			"only one may write to the same file", info.Size(), s.whole)
+	}
+	if err != nil {
+		s.err = fmt.Errorf("write rows to %s: %w", s.path, err)
+		return s.err
+	}
+	return nil
+}
+
 // castagnoli is the polynomial of the checksum, which processors compute by themselves.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

@@ -206,6 +206,9 @@ func (s *Sink) Write(ctx context.Context, _ int64, rows *stream.Rows) error {
 	if rows.Len() == 0 {
 		return nil
 	}
+	if err := s.alone(); err != nil {
+		return err
+	}
 	for next := 0; next < rows.Len(); {
 		var err error
 		if s.buf, next, err = s.encode(s.buf[:0], rows, next); err != nil {

@@ -129,18 +129,23 @@ func (e *Epochs) look(s State) (*content, error) {
 		}
 		c.files = append(c.files, epochFile{entry.Name(), ID{words[4], number}})
 	}
-	text, err := os.ReadFile(e.pathFile(c.begins))
+	c.path, c.known, err = e.readPath(c.begins)
+	return c, err
+}
+
+// readPath reads which runs have written a unit; known is false where nobody has noted it.
+func (e *Epochs) readPath(begins string) (path lineage.Path, known bool, err error) {
+	text, err := os.ReadFile(e.pathFile(begins))
 	if errors.Is(err, fs.ErrNotExist) {
-		return c, nil
+		return nil, false, nil
 	}
 	if err == nil {
-		c.known = true
-		c.path, err = lineage.Parse(string(text))
+		path, err = lineage.Parse(string(text))
 	}
 	if err != nil {
-		err = fmt.Errorf("which runs have written %s: %w", e.Dir, err)
+		return nil, false, fmt.Errorf("which runs have written %s: %w", e.Dir, err)
 	}
-	return c, err
+	return path, true, nil
 }
 
 // pathFile is the hidden file that says which runs have written a unit. It does not end as those with rows do: some who read *.csv read hidden files, too.
@@ -235,7 +240,7 @@ func (e *Epochs) Revert(unit string) (note string, err error) {
 	}
 	u.ready = true
 	if n := len(u.later); n > 0 {
-		return fmt.Sprintf("The folder %s had rows from behind epoch %d, which come again: it has gone back, and %d files are gone.", e.Dir, u.back, n), nil
+		return fmt.Sprintf("The folder %s had rows from behind epoch %d, which come again: it has gone back. Files that were removed: %d.", e.Dir, u.back, n), nil
 	}
 	return u.note, nil
 }
@@ -274,6 +279,14 @@ func (e *Epochs) Next(unit string, epoch int64, run string) (path string, err er
 	e.mu.Unlock()
 	if u == nil {
 		return "", fmt.Errorf("the folder is not open for %q", unit)
+	}
+	now, known, err := e.readPath(u.begins)
+	if err != nil {
+		return "", err
+	}
+	if known && now.String() != u.path.String() && !now.Has(run, epoch) { // whoever goes on from this very epoch wants its rows
+		return "", fmt.Errorf("another query writes the folder, which has gone on from an older snapshot: of two that go on from one checkpoint and its savepoint " +
+			"only one may write to the same folder")
 	}
 	name := fmt.Sprintf("%s%012d", u.begins, epoch)
 	if run != "" {
