@@ -57,6 +57,7 @@ var table_cancha_stream = listing.Package{
 		{"Or", stream.Or},
 		{"ParsePath", stream.ParsePath},
 		{"Quantile", stream.Quantile},
+		{"RecreationNote", stream.RecreationNote},
 		{"Same", stream.Same},
 		{"Session", stream.Session},
 		{"Share", stream.Share},
@@ -107,6 +108,7 @@ var table_cancha_stream = listing.Package{
 		{"Dropper", (*stream.Dropper)(nil)},
 		{"Ending", (*stream.Ending)(nil)},
 		{"Engine", (*stream.Engine)(nil)},
+		{"EpochID", (*stream.EpochID)(nil)},
 		{"Explanation", (*stream.Explanation)(nil)},
 		{"Expr", (*stream.Expr)(nil)},
 		{"Finisher", (*stream.Finisher)(nil)},
@@ -153,6 +155,7 @@ var table_cancha_stream = listing.Package{
 		{"Remote", (*stream.Remote)(nil)},
 		{"Replayable", (*stream.Replayable)(nil)},
 		{"Resumer", (*stream.Resumer)(nil)},
+		{"Reverter", (*stream.Reverter)(nil)},
 		{"Rewind", (*stream.Rewind)(nil)},
 		{"Row", (*stream.Row)(nil)},
 		{"Rows", (*stream.Rows)(nil)},
@@ -207,6 +210,7 @@ var table_cancha_stream = listing.Package{
 		{"Remote", (*_cancha_stream_Remote)(nil)},
 		{"Replayable", (*_cancha_stream_Replayable)(nil)},
 		{"Resumer", (*_cancha_stream_Resumer)(nil)},
+		{"Reverter", (*_cancha_stream_Reverter)(nil)},
 		{"Shared", (*_cancha_stream_Shared)(nil)},
 		{"Sink", (*_cancha_stream_Sink)(nil)},
 		{"Source", (*_cancha_stream_Source)(nil)},
@@ -572,6 +576,25 @@ func (w _cancha_stream_Resumer) Position() []byte {
 
 func (w _cancha_stream_Resumer) Resume(a0 context.Context, a1 []stream.Column, a2 stream.Mark) (int64, error) {
 	return w.WResume(a0, a1, a2)
+}
+
+type _cancha_stream_Reverter struct {
+	IValue    any
+	WPosition func() []byte
+	WResume   func(a0 context.Context, a1 []stream.Column, a2 stream.Mark) (int64, error)
+	WRevert   func(a0 context.Context, a1 string) (string, error)
+}
+
+func (w _cancha_stream_Reverter) Position() []byte {
+	return w.WPosition()
+}
+
+func (w _cancha_stream_Reverter) Resume(a0 context.Context, a1 []stream.Column, a2 stream.Mark) (int64, error) {
+	return w.WResume(a0, a1, a2)
+}
+
+func (w _cancha_stream_Reverter) Revert(a0 context.Context, a1 string) (string, error) {
+	return w.WRevert(a0, a1)
 }
 
 type _cancha_stream_Shared struct {
