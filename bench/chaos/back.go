@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 )
 
 // back is what trials have kept of older snapshots: copies of the checkpoint's folder, as savepoints and backups are.
@@ -26,11 +29,14 @@ func (t *trial) goBack(p *process, f fault) error {
 	if err := t.restore(t.saved[f.seed%uint64(len(t.saved))]); err != nil {
 		return err
 	}
+	before := t.newest()
 	from, err := t.start(t.role)
 	if err != nil {
 		return err
 	}
 	defer from.kill()
+	for from.lives(10*time.Millisecond) && t.newest() == before { // its first snapshot says that it goes on
+	}
 	if from.lives(f.life) || from.err == nil {
 		return nil
 	}
@@ -43,4 +49,13 @@ func (t *trial) goBack(p *process, f fault) error {
 // restore puts a copy in place of the snapshots.
 func (t *trial) restore(from string) error {
 	return errors.Join(os.RemoveAll(t.snapshots()), os.CopyFS(t.snapshots(), os.DirFS(from)))
+}
+
+// newest is the file of the newest snapshot; empty: there is none.
+func (t *trial) newest() string {
+	snapshots, _ := filepath.Glob(filepath.Join(t.snapshots(), "*", "*.snapshot"))
+	if len(snapshots) == 0 {
+		return ""
+	}
+	return slices.Max(snapshots)
 }
