@@ -321,11 +321,11 @@ func (k *keeper) revert(u *unit, sink Sink) (err error) {
 func (k *keeper) stands(u *unit, sink Sink, mark Mark, written int64) error {
 	switch is := describeSink(sink); {
 	case written > u.header.Epoch:
-		return fmt.Errorf("%s has the rows of %s up to epoch %d, and the checkpoint %s is of epoch %d: the rows behind that would be there twice, or be taken for there and be lost; "+
-			"go on from the checkpoint that wrote them, or write to another place", is, u.name, written, k.place, u.header.Epoch)
+		return fmt.Errorf("%s has the rows of %s up to epoch %d, and the checkpoint %s is of epoch %d: the rows behind that "+
+			"would be there twice, or be taken for there and be lost; go on from the checkpoint that wrote them, or write to another place", is, u.name, written, k.place, u.header.Epoch)
 	case mark.Wrote.Number > 0 && written != u.header.Epoch && written != mark.Epoch:
-		return fmt.Errorf("%s has the rows of %s up to epoch %d, and the checkpoint %s says that those up to epoch %d were there: some are gone, or are of a query that has gone on "+
-			"from elsewhere; go on from the checkpoint that wrote them, or write to another place", is, u.name, written, k.place, mark.Epoch)
+		return fmt.Errorf("%s has the rows of %s up to epoch %d, and the checkpoint %s says that those up to epoch %d were there: "+
+			"some are gone, or are of a query that has gone on from elsewhere; go on from the checkpoint that wrote them, or write to another place", is, u.name, written, k.place, mark.Epoch)
 	}
 	return nil
 }

@@ -109,8 +109,8 @@ func (s *Sink) find(ctx context.Context, columns []stream.Column, at left) error
 		sum, err = sumOf(ctx, f, at.size)
 	}
 	if err == nil && at.sums && at.size > 0 && sum != at.sum { // a device has no size
-		err = fmt.Errorf("its first %d bytes are not those of when the checkpoint was taken: another query has written it since, or this one that has gone on from an older snapshot; "+
-			"go on from the checkpoint that wrote it last, or write to another file, which gets the rows from now on", at.size)
+		err = fmt.Errorf("its first %d bytes are not those of when the checkpoint was taken: "+
+			"another query has written it since, or this one that has gone on from an older snapshot; go on from the checkpoint that wrote it last, or write to another file, which gets the rows from now on", at.size)
 	}
 	if err != nil {
 		f.Close()

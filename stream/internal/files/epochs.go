@@ -218,8 +218,8 @@ func (c *content) upTo(s State) (lineage.Path, error) {
 	case c.known && c.path.Has(at.Run, at.Number):
 		return c.path.Back(at.Run, at.Number), nil
 	case c.known && len(c.files) > 0:
-		return nil, fmt.Errorf("the folder has been written since by a query that has not come by epoch %d of the checkpoint, but has gone on from an older snapshot or from another copy: "+
-			"go on from the checkpoint that wrote it last, or move the folder away and write to another, which gets the rows from now on", at.Number)
+		return nil, fmt.Errorf("the folder has been written since by a query that has not come by epoch %d of the checkpoint, "+
+			"but has gone on from an older snapshot or from another copy: go on from the checkpoint that wrote it last, or move the folder away and write to another, which gets the rows from now on", at.Number)
 	case s.Wrote != (ID{}) && !c.has(s.Wrote):
 		return nil, fmt.Errorf("the checkpoint says that the folder has the rows up to epoch %d, and they are not there: put them back, "+
 			"or write to another folder, which gets the rows from now on", s.Wrote.Number)
