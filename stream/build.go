@@ -33,6 +33,7 @@ type graph struct {
 	last   *flow.Groups  // the aggregation behind the lanes whose changes are given out; nil: there is none
 	clocks []*flow.Processor
 	unit   *unit   // whose rows are being made
+	mark   int64   // the watermark that the row in hand met, behind the lanes
 	ready  []*unit // that have rows to be given out
 	slab   []Value
 }
@@ -44,6 +45,8 @@ type timeline struct {
 	watermark int64 // the least of the inputs', which never goes back; Running.mu guards it
 	advanced  int64 // up to which windows have been closed; graph.mu guards it, and drained
 	drained   bool  // all inputs have ended, and what was left has been given out
+	ops       int   // operators with memory behind the lanes
+	merges    int   // aggregations in the lanes
 	holds     bool  // a step holds rows back: not all of what has come has been given out
 }
 
@@ -172,6 +175,7 @@ func (g *graph) inLanes(in *input, steps []step, end tail) error {
 	m.owners.key = slices.Index(s.Keys, in.query.keyedBy)
 	m.keyed = in.query.keyedBy != "" && m.owners.key >= 0
 	g.merges = append(g.merges, m)
+	g.now.merges++
 	in.merge, in.on.holds = m, true
 	m.emit, err = g.chain(in, m.grouping.Columns, steps[1:], end)
 	return err
@@ -196,7 +200,7 @@ func (g *graph) collected(in *input, steps []step, end tail) error {
 		n.width = len(columns)
 		return func(row flow.Row) {
 			n.rows = read(n.rows, row)
-			n.times = append(n.times, n.t)
+			n.times, n.marks = append(n.times, n.t), append(n.marks, n.mark)
 		}, nil
 	}
 	if _, err := in.lane(0, nil); err != nil {
@@ -233,6 +237,7 @@ func (g *graph) chain(in *input, columns []Column, steps []step, end tail) (flow
 
 // operator builds the first of steps, which has memory, and what follows it.
 func (g *graph) operator(in *input, l *flow.Layout, steps []step, end tail) (flow.Emit, error) {
+	in.hold = steps[0].meets(in.hold)
 	op, columns, err := g.compile(in, l, steps[0], slices.Concat(steps[1:], in.after))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", steps[0].Step, err)
@@ -240,8 +245,8 @@ func (g *graph) operator(in *input, l *flow.Layout, steps []step, end tail) (flo
 	if op == nil { // a union
 		return g.union(in, l, steps, end)
 	}
-	in.hold = steps[0].meets(in.hold)
-	g.ops = append(g.ops, stage{op, int64(in.hold), in.on})
+	hold := int64(in.hold)
+	g.ops, in.on.ops = append(g.ops, stage{op, hold, in.on}), in.on.ops+1
 	in.on.holds = in.on.holds || steps[0].Op != plan.Lookup && steps[0].Op != plan.Deduplicate
 	in.hold = steps[0].holds(in.hold)
 	emit, err := g.chain(in, columns, steps[1:], end)
@@ -249,7 +254,20 @@ func (g *graph) operator(in *input, l *flow.Layout, steps []step, end tail) (flo
 		return nil, err
 	}
 	op.Then(emit)
-	return op.Push, nil
+	return g.marked(hold, op.Push), nil
+}
+
+// marked gives rows to an operator with the mark that they have there: the watermark that their record met, less what they can be behind it.
+func (g *graph) marked(hold int64, push flow.Emit) flow.Emit {
+	if hold == 0 {
+		return push
+	}
+	return func(row flow.Row, t int64) {
+		before := g.env.Mark
+		g.env.Mark = heldBack(g.mark, hold)
+		push(row, t)
+		g.env.Mark = before
+	}
 }
 
 func (g *graph) compile(in *input, l *flow.Layout, s step, after []step) (flow.Op, []Column, error) {
@@ -267,7 +285,7 @@ func (g *graph) compile(in *input, l *flow.Layout, s step, after []step) (flow.O
 		g.clocks = append(g.clocks, op)
 		return op, s.functions.Columns, err
 	case plan.Join:
-		return g.join(l, s, after)
+		return g.join(in, l, s, after)
 	case plan.Lookup:
 		return g.lookup(in, l, s, after)
 	}
@@ -294,7 +312,7 @@ func pairs(s plan.JoinSpec) error {
 	return nil
 }
 
-func (g *graph) join(l *flow.Layout, s step, after []step) (flow.Op, []Column, error) {
+func (g *graph) join(in *input, l *flow.Layout, s step, after []step) (flow.Op, []Column, error) {
 	switch {
 	case s.other == nil:
 		return nil, nil, errors.New("stream: a join without a second query")
@@ -311,7 +329,7 @@ func (g *graph) join(l *flow.Layout, s step, after []step) (flow.Op, []Column, e
 		if err != nil {
 			return nil, err
 		}
-		return j.Right().Push, nil
+		return g.marked(int64(in.hold), j.Right().Push), nil
 	})
 	if err != nil {
 		return nil, nil, err
@@ -370,7 +388,6 @@ func (g *graph) union(in *input, l *flow.Layout, steps []step, end tail) (flow.E
 	}
 	g.united = true
 	from := len(g.ops)
-	in.hold = steps[0].meets(in.hold)
 	emit, err := g.chain(in, columns, steps[1:], end)
 	if err != nil {
 		return nil, err

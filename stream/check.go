@@ -16,9 +16,9 @@ func (q *Query) check() error {
 		return q.err
 	case q.source == nil:
 		return errors.New("stream: no source; From wants one, such as Memory or kafka.Source")
-	case q.delay < 0 || q.idle < 0 || q.ahead < 0 || q.trigger < 0:
-		return fmt.Errorf("stream: Watermark(%v), IdleAfter(%v), MaxAhead(%v), Trigger(%v): want no negative duration", q.delay, q.idle, q.ahead, q.trigger)
-	case q.delay > maxSpan || q.ahead > maxSpan:
+	case q.delay < 0 || q.idle < 0 || q.ahead < 0 || q.drift < 0 || q.trigger < 0:
+		return fmt.Errorf("stream: Watermark(%v), IdleAfter(%v), MaxAhead(%v), MaxDrift(%v), Trigger(%v): want no negative duration", q.delay, q.idle, q.ahead, q.drift, q.trigger)
+	case q.delay > maxSpan || q.ahead > maxSpan || q.drift > maxSpan:
 		return fmt.Errorf("stream: Watermark(%v), MaxAhead(%v): want at most %v", q.delay, q.ahead, maxSpan)
 	case q.mode > Complete:
 		return fmt.Errorf("stream: Output(%d): want Append, Update or Complete", uint8(q.mode))

@@ -61,7 +61,9 @@ type Processing struct {
 	TimeToLive time.Duration
 }
 
-// Process hands the rows to a keyed process, whose rows take their place.
+// Process hands the rows to a keyed process, whose rows take their place. Nothing is late for it: Row sees each row, out of order too. A timer, and the end of a
+// key's time to live, come when the query's watermark has passed them, and at the latest before a row of the key that has met such a watermark in its
+// partition. So a key whose rows lie in one partition sees its rows and timers in one order, however they are read.
 func (q *Query) Process(p Processing) *Query {
 	switch {
 	case p.Row == nil || p.State == nil:

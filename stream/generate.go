@@ -119,6 +119,9 @@ func (g *Generator) read(ctx context.Context, h Handler, p int, from int64) (err
 			r.Partition, r.Offset = p, next+i
 			records = append(records, r)
 		}
+		if !align(ctx, h, Partition{g.name, p}) {
+			return nil
+		}
 		next += n
 		high := next
 		if g.rate == 0 && g.limit < math.MaxInt64 {

@@ -20,37 +20,73 @@ func (r *Running) lowest(t *timeline) int64 {
 	return t.watermark
 }
 
+// leastBeside is the watermark of a lane's timeline as far as the other partitions decide it: MaxInt64 if none of them holds anything back.
+func (r *Running) leastBeside(n *lane) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	low, _, active := r.extent(n.in.on, n)
+	if !active {
+		return math.MaxInt64
+	}
+	return low
+}
+
 func (r *Running) least(t *timeline) int64 {
-	low, high, active := int64(math.MaxInt64), int64(flow.NoWatermark), false
+	low, high, active := r.extent(t, nil)
+	switch {
+	case active:
+		return low
+	case r.allOver(t): // whichever ended last
+		return r.greatest(t)
+	}
+	return high
+}
+
+// greatest is the greatest watermark of all of a timeline's partitions. The caller holds mu.
+func (r *Running) greatest(t *timeline) int64 {
+	high := int64(flow.NoWatermark)
+	for _, in := range t.inputs {
+		for _, n := range r.lanes[in] {
+			high = max(high, n.watermark.Load())
+		}
+	}
+	return high
+}
+
+// extent is the least and the greatest watermark of a timeline's partitions, but for one, and whether any of them counts for the least. The caller holds mu.
+func (r *Running) extent(t *timeline, but *lane) (low, high int64, active bool) {
+	low, high = int64(math.MaxInt64), flow.NoWatermark
 	for _, in := range t.inputs {
 		lanes := r.lanes[in]
 		if r.assigned[in][ended] {
 			continue
 		}
 		if len(lanes) == 0 {
-			return flow.NoWatermark // nothing of this input is known yet
+			return flow.NoWatermark, flow.NoWatermark, true // nothing of this input is known yet
 		}
 		for p, n := range lanes {
-			if r.assigned[in] != nil && !r.assigned[in][p] {
+			if n == but || r.assigned[in] != nil && !r.assigned[in][p] {
 				continue
 			}
 			w := n.watermark.Load()
 			high = max(high, w)
-			if !n.idle.Load() && !n.finished.Load() {
+			if !n.still() {
 				low, active = min(low, w), true
 			}
 		}
 	}
-	if !active {
-		return high
-	}
-	return low
+	return low, high, active
 }
 
 // allEnded tells whether all inputs of a timeline have ended.
 func (r *Running) allEnded(t *timeline) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.allOver(t)
+}
+
+// allOver is allEnded. The caller holds mu.
+func (r *Running) allOver(t *timeline) bool {
 	return !slices.ContainsFunc(t.inputs, func(in *input) bool { return !r.assigned[in][ended] })
 }
 
@@ -59,11 +95,11 @@ func (r *Running) settle(n *lane) error {
 	return r.giveOut(n, func() {
 		g := r.graph
 		if n != nil && n.in.entry != nil {
-			g.unit = n.unit
-			n.deliver(n.in.entry)
+			n.deliver(n.in.entry, r.meeting(n))
+			g.env.Marked = false
 		}
 		if n != nil && n.windows != nil && n.in.merge.keyed {
-			g.closeMerged(n.in.merge, []*lane{n}, n.watermark.Load())
+			r.closeOwn(n)
 		}
 		for _, t := range slices.Backward(g.timelines) { // tables before those who look them up
 			if low := r.lowest(t); low > t.advanced {
@@ -80,6 +116,51 @@ func (r *Running) settle(n *lane) error {
 			r.changed = time.Now()
 		}
 	})
+}
+
+// meeting returns what moves event time on behind the lanes while rows of a lane come, record by record: how many records came together must not decide what
+// an operator has given out, forgotten or called late when a row comes. The other partitions have their places; this one is where the record is.
+func (r *Running) meeting(n *lane) func(mark int64) {
+	g, t, others := r.graph, n.in.on, r.leastBeside(n)
+	g.unit = n.unit
+	var lanes map[*input][]*lane
+	return func(mark int64) {
+		g.mark, g.env.Mark, g.env.Marked = mark, mark, true
+		low := min(others, mark)
+		if low <= t.advanced {
+			return
+		}
+		if lanes == nil {
+			lanes = r.all()
+		}
+		g.advance(t, low, lanes)
+		g.unit = n.unit
+	}
+}
+
+// closeOwn gives out the windows of a lane that its own watermark has passed, where each partition closes its own. What stands behind them gets them in order
+// of time, however many have come at once.
+func (r *Running) closeOwn(n *lane) {
+	g, m, t, own := r.graph, n.in.merge, n.in.on, n.watermark.Load()
+	if t.ops > 0 {
+		others, lanes := r.leastBeside(n), r.all()
+		for end := n.firstEnd(); end <= own; end = n.firstEnd() {
+			if low := min(others, end-1); low > t.advanced {
+				g.advance(t, low, lanes)
+			}
+			g.mark, g.env.Mark, g.env.Marked = end-1, end-1, true
+			g.closeMerged(m, []*lane{n}, end)
+			g.env.Marked = false
+		}
+	}
+	g.closeMerged(m, []*lane{n}, own)
+}
+
+// firstEnd is the end of a lane's first open window, MaxInt64 if none is open.
+func (n *lane) firstEnd() int64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.windows.End()
 }
 
 // settleAlone gives out what time has made ready, while no snapshot is taken.
@@ -99,7 +180,7 @@ func (r *Running) closeIdle() {
 		passed := low
 		held, _ := r.held(m.in)
 		for _, n := range r.of(m.in) {
-			if !n.idle.Load() && !n.finished.Load() {
+			if !n.still() {
 				if slices.Contains(held, n) {
 					passed = min(passed, n.closed())
 				}
@@ -109,12 +190,7 @@ func (r *Running) closeIdle() {
 				continue
 			}
 			n.expired = low
-			n.mu.Lock()
-			due := n.windows.Due(low)
-			n.mu.Unlock()
-			if due != flow.NoWatermark {
-				r.graph.closeMerged(m, []*lane{n}, due)
-			}
+			r.graph.closeStill(m, []*lane{n}, low, false)
 			r.graph.expire(m, []*lane{n}, low)
 		}
 		m.owners.expire(passed)

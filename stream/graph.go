@@ -116,11 +116,60 @@ func changedIn(lanes []*lane) map[int64][]*flow.Window {
 	return parts
 }
 
-// advance moves a timeline's event time behind the lanes on.
+// advance moves a timeline's event time behind the lanes on: from one moment to the next at which something is given out, so that what stands behind gets it
+// in order of time, however far event time moves at once.
 func (g *graph) advance(t *timeline, watermark int64, lanes map[*input][]*lane) {
-	t.advanced = watermark
+	marked := g.env.Marked
+	g.env.Marked = false // what time gives out is of no record
+	defer func() { g.env.Marked = marked }()
+	g.step(t, watermark, lanes)
+	g.pass(t, watermark, lanes)
+}
+
+// step moves on by what is due up to a watermark.
+func (g *graph) step(t *timeline, watermark int64, lanes map[*input][]*lane) {
+	last := int64(flow.NoWatermark)
+	for due := g.due(t, lanes); due <= watermark && due > last; due = g.due(t, lanes) {
+		g.pass(t, due-1, lanes)
+		g.pass(t, due, lanes)
+		last = due
+	}
+}
+
+// due is when something is given out next that others of a timeline's operators may take, MaxInt64 if that is never. At the end a timer is no reason to move
+// on: one that sets itself again would be for ever.
+func (g *graph) due(t *timeline, lanes map[*input][]*lane) int64 {
+	next := int64(math.MaxInt64)
+	if t.ops == 0 || t.ops+t.merges < 2 {
+		return next
+	}
 	for _, m := range g.merges {
-		if m.in.on == t && !m.keyed {
+		for _, n := range lanes[m.in] {
+			if m.in.on == t && (!m.keyed || n.still() || t.drained) {
+				next = min(next, n.firstEnd())
+			}
+		}
+	}
+	for _, s := range g.ops {
+		if _, timers := s.Op.(*flow.Processor); s.on != t || timers && t.drained {
+			continue
+		}
+		if at := s.Next(); at < math.MaxInt64-s.hold {
+			next = min(next, at+s.hold)
+		}
+	}
+	return next
+}
+
+// pass lets all that stands behind the lanes see that event time has come to a watermark.
+func (g *graph) pass(t *timeline, watermark int64, lanes map[*input][]*lane) {
+	t.advanced = max(t.advanced, watermark)
+	for _, m := range g.merges {
+		switch {
+		case m.in.on != t:
+		case m.keyed:
+			g.closeStill(m, lanes[m.in], watermark, t.drained)
+		default:
 			g.closeMerged(m, lanes[m.in], watermark)
 		}
 	}
@@ -130,6 +179,25 @@ func (g *graph) advance(t *timeline, watermark int64, lanes map[*input][]*lane) 
 		}
 	}
 }
+
+// closeStill gives out the windows of lanes that are idle or have ended, where each partition closes its own: those that the others have passed. No more
+// counts as late afterwards than what belongs to these. At the end that is all lanes.
+func (g *graph) closeStill(m *merge, lanes []*lane, watermark int64, end bool) {
+	for _, n := range lanes {
+		if !n.still() && !end {
+			continue
+		}
+		n.mu.Lock()
+		due := n.windows.Due(watermark)
+		n.mu.Unlock()
+		if due != flow.NoWatermark {
+			g.closeMerged(m, []*lane{n}, due)
+		}
+	}
+}
+
+// still tells whether a lane is idle or its partition has ended.
+func (n *lane) still() bool { return n.idle.Load() || n.finished.Load() }
 
 // heldBack is a watermark less a hold, without overflow.
 func heldBack(watermark, hold int64) int64 {
@@ -145,6 +213,7 @@ func (g *graph) drain(t *timeline, lanes map[*input][]*lane) {
 		return
 	}
 	t.drained = true
+	g.step(t, math.MaxInt64-1, lanes)
 	for _, m := range g.merges {
 		if m.in.on == t {
 			g.closeMerged(m, lanes[m.in], math.MaxInt64)

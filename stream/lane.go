@@ -35,6 +35,9 @@ type lane struct {
 	windows  *flow.Windows // nil where rows are collected
 	rows     flow.Row      // one row of width values after another
 	times    []int64
+	marks    []int64 // for each row, the watermark that its record met
+	mark     int64   // that of the record in hand
+	met      []moment
 	width    int
 	topic    string
 	id       string       // what the partition holds, as its source tells
@@ -62,6 +65,7 @@ type lane struct {
 	// For the query's watermark, which is computed without taking locks.
 	idle      atomic.Bool
 	finished  atomic.Bool // its partition has ended
+	aligned   atomic.Bool // its source asks whether it may go on
 	watermark atomic.Int64
 	caughtUp  atomic.Bool
 }
@@ -79,8 +83,9 @@ func (n *lane) recreated(id string) {
 // notLate is the lateness of a record that is bad.
 const notLate = -1
 
-// take handles n records of a batch. rejected is told of each that is bad or late.
-func (n *lane) take(ctx context.Context, b Batch, count int, idleAfter time.Duration, rejected func(r *Record, reason string, late time.Duration)) error {
+// take handles the first of count records of a batch, all of them unless what they make ready is to be given out before the others come, and returns how
+// many. rejected is told of each that is bad or late.
+func (n *lane) take(ctx context.Context, b Batch, count int, idleAfter time.Duration, rejected func(r *Record, reason string, late time.Duration)) (taken int, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.topic, n.high = b.Topic, max(n.high, b.HighWatermark)
@@ -92,7 +97,7 @@ func (n *lane) take(ctx context.Context, b Batch, count int, idleAfter time.Dura
 		n.skip(b.HighWatermark)
 		n.reached = true // what lies between the last record and goal, markers of transactions say, is no record
 		n.rest(idleAfter)
-		return nil
+		return 0, nil
 	}
 	began := time.Now()
 	n.quiet = time.Time{}
@@ -100,8 +105,9 @@ func (n *lane) take(ctx context.Context, b Batch, count int, idleAfter time.Dura
 	if n.records == 0 {
 		n.from = b.Records[0].Offset
 	}
-	for i := range b.Records[:count] {
-		r := &b.Records[i]
+	for taken < count && !n.ripe() {
+		r := &b.Records[taken]
+		taken++
 		late, lateBy := n.env.Late, n.env.LateBy
 		if n.windows != nil {
 			n.windows.At = r.Offset
@@ -117,18 +123,23 @@ func (n *lane) take(ctx context.Context, b Batch, count int, idleAfter time.Dura
 		}
 		n.next = r.Offset + 1
 		if n.env.Err != nil {
-			return n.env.Err
+			return taken, n.env.Err
 		}
 	}
-	err := n.flush(ctx)
+	err = n.flush(ctx)
 	n.reached = n.reached || !n.blind && n.next >= n.goal
-	n.records += int64(count)
+	n.records += int64(taken)
 	n.busy += time.Since(began)
 	n.taken = true
 	if n.in.entry == nil {
 		n.tell()
 	}
-	return err
+	return taken, err
+}
+
+// ripe tells whether groups have outlived their time by the records before: they are forgotten before the next comes, wherever its batch began.
+func (n *lane) ripe() bool {
+	return n.windows != nil && n.windows.Expires() && n.windows.Outlived(n.clock.Watermark)
 }
 
 // skip notes that no record lies before an offset. A snapshot has to say so, too: a source that begins at the end of a partition would leave out, after a
@@ -153,6 +164,7 @@ func (n *lane) handle(ctx context.Context, topic string, r *Record) (reason stri
 	if n.handler != nil {
 		return n.process(ctx, r)
 	}
+	n.mark = n.clock.Watermark
 	clear(n.row)
 	if reason := n.decoder.Decode(r.Value, n.row); reason != "" {
 		return reason
@@ -252,13 +264,14 @@ func (n *lane) unknown() {
 	n.caughtUp.Store(false)
 }
 
-// deliver gives the collected rows to what follows.
-func (n *lane) deliver(entry flow.Emit) {
+// deliver gives the collected rows to what follows. meet is told of the watermark that each of them meets, before it.
+func (n *lane) deliver(entry flow.Emit, meet func(mark int64)) {
 	for i, t := range n.times {
+		meet(n.marks[i])
 		entry(n.rows[i*n.width:(i+1)*n.width], t)
 	}
 	clear(n.rows)
-	n.rows, n.times = n.rows[:0], n.times[:0]
+	n.rows, n.times, n.marks = n.rows[:0], n.times[:0], n.marks[:0]
 	if n.taken {
 		n.tell()
 	}

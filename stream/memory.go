@@ -132,6 +132,14 @@ func begin(h Handler, partitions []Partition) ([]int64, error) {
 	return next, nil
 }
 
+// align waits until a handler that aligns partitions lets one go on. It returns false if ctx has ended.
+func align(ctx context.Context, h Handler, p Partition) bool {
+	if a, ok := h.(Aligner); ok {
+		a.Align(ctx, p)
+	}
+	return ctx.Err() == nil
+}
+
 // finished tells a handler that wants to know it that a partition has ended, unless ctx has.
 func finished(ctx context.Context, h Handler, p Partition) {
 	if f, ok := h.(Finisher); ok && ctx.Err() == nil {
@@ -156,6 +164,9 @@ func (m *MemorySource) read(ctx context.Context, h Handler, p, next int) error {
 				continue
 			case <-ticker.C:
 			}
+		}
+		if len(records) > 0 && !align(ctx, h, Partition{m.topic, p}) {
+			return nil
 		}
 		b := Batch{Topic: m.topic, Partition: p, Records: records, HighWatermark: high}
 		if err := h.Batch(ctx, b); err != nil {

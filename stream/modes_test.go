@@ -166,10 +166,8 @@ func TestCompleteGivesAllRows(t *testing.T) {
 // TestGroupsWithoutWindows: they live as long as rows come in time, and what has changed is told before a group is forgotten.
 func TestGroupsWithoutWindows(t *testing.T) {
 	all := []Record{event(1, 1, 0), event(2, 1, 30), event(1, 1, 50), event(3, 1, 7200), event(1, 1, 7201)}
-	for _, test := range []struct {
-		batch int
-		want  string // of shop 1 at the end: a group that is forgotten begins again
-	}{{1, "1,1 2,1 3,1"}, {100, "1,3 2,1 3,1"}} {
+	const want = "1,1 2,1 3,1" // a group that is forgotten begins again, that of shop 1 here
+	for _, batch := range []int{1, 100} {
 		told := map[string]bool{}
 		sink := SinkFunc(func(_ int64, rows *Rows) error {
 			for i := range rows.Len() {
@@ -177,19 +175,19 @@ func TestGroupsWithoutWindows(t *testing.T) {
 			}
 			return nil
 		})
-		q := From(Memory("t", [][]Record{all}).BatchSize(test.batch)).EventTime(Field("at").AsTime()).GroupBy("shop").
+		q := From(Memory("t", [][]Record{all}).BatchSize(batch)).EventTime(Field("at").AsTime()).GroupBy("shop").
 			TimeToLive(time.Minute).Agg(Count("n")).Output(Update).To(sink)
 		rows := finish(t, q).Results()
 		var got []string
 		for i := range rows.Len() {
 			got = append(got, fmt.Sprintf("%v,%v", rows.At(i, 0), rows.At(i, 1)))
 		}
-		if all := strings.Join(got, " "); all != test.want {
-			t.Errorf("batches of %d: got %s, want %s", test.batch, all, test.want)
+		if all := strings.Join(got, " "); all != want {
+			t.Errorf("batches of %d: got %s, want %s", batch, all, want)
 		}
 		for _, row := range got {
 			if !told[row] {
-				t.Errorf("batches of %d: the sink was not told of %s, but of %v", test.batch, row, told)
+				t.Errorf("batches of %d: the sink was not told of %s, but of %v", batch, row, told)
 			}
 		}
 	}

@@ -42,6 +42,8 @@ func Sliding(width, step time.Duration) Window {
 }
 
 // Session is a window for each run of events of a group without a gap as long as this, at most 180 days; it ends a gap after its last event.
+// An event is late if the watermark that it met in its partition (see Query.Watermark) has passed its time and the gap, and it is near no session of its group
+// that this watermark has not passed.
 func Session(gap time.Duration) Window { return Window{Kind: "session", Gap: gap} }
 
 // Sink takes the rows of a query as they come. Calls come one after another; a slow sink slows the query down rather than
@@ -140,6 +142,7 @@ type Query struct {
 	delay   time.Duration
 	idle    time.Duration
 	ahead   time.Duration
+	drift   time.Duration
 	keyedBy string
 	steps   []step
 	mode    OutputMode
@@ -185,7 +188,7 @@ const DefaultEpoch = time.Second
 
 // From starts a query over a source of records, which are JSON unless Format says otherwise.
 func From(source Source) *Query {
-	return &Query{source: source, name: "query", idle: DefaultIdleAfter, ahead: DefaultMaxAhead, keep: DefaultKeepRows, memory: DefaultMemory, every: DefaultEpoch}
+	return &Query{source: source, name: "query", idle: DefaultIdleAfter, ahead: DefaultMaxAhead, drift: DefaultMaxDrift, keep: DefaultKeepRows, memory: DefaultMemory, every: DefaultEpoch}
 }
 
 func (q *Query) with(change func(*Query)) *Query {
@@ -213,9 +216,15 @@ func (q *Query) Format(f Format) *Query { return q.with(func(q *Query) { q.forma
 func (q *Query) EventTime(of Expr) *Query { return q.with(func(q *Query) { q.time = of }) }
 
 // Watermark says how late events may come: a partition's watermark is its greatest event time less the delay, and never
-// goes back. An event is late, dropped and counted, if the watermark has passed the end of its window. The delay is 0 unless set.
+// goes back. An event is late, dropped and counted, if the watermark has passed the end of its window. The delay is 0 unless set: then an event that is
+// out of order is behind it already.
 //
-// The query's watermark, which closes windows, is the least of all assigned partitions that are not idle; see KeyedBy.
+// An event meets the watermark of its own partition, of the records before it there. So what is late follows from the order of the records in their partition
+// alone: how many came with one fetch, and how far other partitions had been read, decides nothing. That holds for windows, sessions, joins, Deduplicate
+// and Top, each of which says what is late for it. Only a partition that was idle finds closed what the others had passed meanwhile.
+//
+// The query's watermark, which closes windows, is the least of all assigned partitions that are not idle; see KeyedBy. What keeps those together
+// that are read at very different times is MaxDrift.
 func (q *Query) Watermark(delay time.Duration) *Query {
 	return q.with(func(q *Query) { q.delay = delay })
 }
@@ -338,7 +347,8 @@ func (q *Query) unfinished() step {
 	return step{}
 }
 
-// TimeToLive says for how long, in event time, a group without new rows is kept by the Agg that follows, where it has no window.
+// TimeToLive says for how long, in event time, a group without new rows is kept by the Agg that follows, where it has no window. Its time is over by the query's
+// watermark, and by that of its own partition with KeyedBy; a row that comes then begins the group anew. No row is late.
 func (q *Query) TimeToLive(d time.Duration) *Query {
 	return q.pending(func(s *step) { s.TimeToLive = d })
 }
@@ -367,10 +377,10 @@ func (q *Query) pending(change func(*step)) *Query {
 	})
 }
 
-// Deduplicate keeps the first row of each combination of the values at these paths. It knows a combination until the watermark has passed the
-// first row's event time by Watermark's delay: a repetition whose own event time is later than that may be given out again. A row that lies
-// further behind the watermark than the delay is late; Spark's dropDuplicatesWithinWatermark drops each one that lies behind it. So it wants a
-// Watermark before it.
+// Deduplicate keeps the first row of each combination of the values at these paths. It knows a combination until the watermark that a repetition meets in its
+// partition has passed the first row's event time by Watermark's delay: then it is given out again. A row that lies further behind the watermark that
+// it met than the delay is late; Spark's dropDuplicatesWithinWatermark drops each one that lies behind it. So it wants a Watermark before it. Of
+// repetitions in several partitions the one that is read first is kept.
 func (q *Query) Deduplicate(paths ...string) *Query {
 	return q.then(step{Step: plan.Step{Op: plan.Deduplicate, Keys: slices.Clone(paths), TimeToLive: q.delay}})
 }
@@ -400,6 +410,9 @@ type Within struct{ Before, After time.Duration }
 
 // Join pairs the rows of two queries that are equal in the columns of on and whose event times are near: an interval join. Rows have the
 // columns of both, those of on that have one name once, and the later of the two times. Rows without a partner are left out.
+//
+// A row, of either side, is late if it lies behind the watermark that it met in its partition. All others find all their partners that are not late, whichever
+// side or partition is read first.
 func (q *Query) Join(right *Query, on On, within Within) *Query {
 	return q.join("inner", right, on, within)
 }
@@ -440,7 +453,7 @@ func (q *Query) lookup(kind string, t *Table, on On) *Query {
 }
 
 // Top keeps, of the rows of each window and of each combination of the values at paths, the n with the greatest values of a column. Of equal
-// ones those stay whose columns, from the first on, come first. It follows an Agg with a window.
+// ones those stay whose columns, from the first on, come first. It follows an Agg with a window, whose rows are not late for it.
 func (q *Query) Top(n int, by string, paths ...string) *Query {
 	return q.top(plan.Step{N: n, Name: by, Keys: slices.Clone(paths), Descending: true})
 }

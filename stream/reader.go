@@ -24,6 +24,7 @@ func (r reader) Assigned(partitions []Partition) {
 	}
 	r.mu.Lock()
 	r.assigned[r.in] = assigned
+	delete(r.away, r.in)
 	var gone []Partition
 	for p := range r.lanes[r.in] {
 		if !assigned[p] && isShared(r.in.query.source) && r.graph.separable() {
@@ -39,6 +40,7 @@ func (r reader) Assigned(partitions []Partition) {
 			n.unknown()
 		}
 	}
+	r.moves.ring()
 	if r.started.Swap(false) {
 		r.Release() // before anything is read: the first snapshots say where
 	}
@@ -146,7 +148,8 @@ func (r reader) Batch(ctx context.Context, b Batch) (err error) {
 		r.fail(err)
 		return err
 	}
-	r.align(ctx, n)
+	r.moves.ring()
+	r.linger(ctx, n)
 	if r.ready[r.in] != nil {
 		r.reached(r.in, met)
 	}
@@ -173,10 +176,7 @@ func lostNote(source Source, topic string) string {
 func (r reader) handle(n *lane, b Batch) (count int, err error) {
 	defer r.keeper.handling()()
 	count = r.reserve(len(b.Records))
-	err = n.take(r.ctx, b, count, r.in.query.idle, func(rec *Record, reason string, late time.Duration) { r.reject(n.unit, b.Topic, rec, reason, late) })
-	if err == nil {
-		err = r.settle(n)
-	}
+	err = r.take(n, b, count)
 	if err == nil {
 		n.mu.Lock()
 		n.given, n.settled = n.next, n.clock.Watermark
@@ -186,6 +186,21 @@ func (r reader) handle(n *lane, b Batch) (count int, err error) {
 		r.keeper.handled(n, count)
 	}
 	return count, err
+}
+
+// take has a lane take records, and gives out what they make ready.
+func (r reader) take(n *lane, b Batch, count int) error {
+	rejected := func(rec *Record, reason string, late time.Duration) { r.reject(n.unit, b.Topic, rec, reason, late) }
+	for {
+		taken, err := n.take(r.ctx, b, count, r.in.query.idle, rejected)
+		if err == nil {
+			err = r.settle(n)
+		}
+		if count -= taken; err != nil || count == 0 {
+			return err
+		}
+		b.Records, b.Lost = b.Records[taken:], 0
+	}
 }
 
 // Begin implements Beginner.
@@ -320,42 +335,12 @@ func (r reader) prepare(ctx context.Context, n *lane, records []Record) error {
 	return err
 }
 
-// A lane that is ahead of the query's watermark by more than its delay, and a second, waits for the others after each batch, but not longer than
-// alignTime: a source that reads its partitions one after another goes on.
-const (
-	alignDrift = time.Second
-	alignTime  = 50 * time.Millisecond
-	alignPause = time.Millisecond
-)
-
-// align holds back a lane that is far ahead: what it brings would have to be kept until the others are there too.
-func (r reader) align(ctx context.Context, n *lane) {
-	if len(r.graph.ops) == 0 && (r.in.merge == nil || r.in.merge.keyed) {
-		return
-	}
-	ahead := func() bool {
-		low := r.lowest(r.in.on)
-		return low != flow.NoWatermark && n.watermark.Load()-int64(max(r.in.query.delay, 0)+alignDrift) > low
-	}
-	if !ahead() {
-		return
-	}
-	ticker := time.NewTicker(alignPause)
-	defer ticker.Stop()
-	for until := time.Now().Add(alignTime); ahead() && time.Now().Before(until); {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
-}
-
 // Finished implements Finisher. An error of what is given out ends the run.
 func (r reader) Finished(p Partition) {
 	if n, err := r.lane(p); err == nil {
 		n.finished.Store(true)
 		r.settleAlone()
+		r.moves.ring()
 	}
 }
 
@@ -366,6 +351,7 @@ func (r reader) Retry(err error, wait time.Duration) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.away[r.in] = true
 	r.status.retry(err, wait)
 }
 

@@ -74,8 +74,26 @@ func (n *lane) process(ctx context.Context, r *Record) (reason string) {
 		return "event time is outside the years 1680 to 2260"
 	}
 	n.t = v.Nanos()
+	n.met = append(n.met, moment{n.t, n.clock.Watermark})
 	n.clock.See(n.t)
 	return ""
+}
+
+// moment is an event time of a record, and the watermark that it met.
+type moment struct{ t, mark int64 }
+
+// markOf is the watermark that a row of time t has met which a handler gives out for records of a batch: that of its record, the next of this time, or that of
+// the first record where none has it. It returns where to look for the next row's.
+func markOf(met []moment, t int64, from int) (mark int64, next int) {
+	for i := from; i < len(met); i++ {
+		if met[i].t == t {
+			return met[i].mark, i
+		}
+	}
+	if len(met) == 0 {
+		return flow.NoWatermark, from
+	}
+	return met[0].mark, from
 }
 
 // flush ends a batch of the lane's handler.
@@ -83,14 +101,18 @@ func (n *lane) flush(ctx context.Context) error {
 	if n.handler == nil {
 		return nil
 	}
+	from := 0
 	err := n.handler.Flush(ctx, func(at time.Time, row ...Value) error {
 		if len(row) != n.width {
 			return fmt.Errorf("stream: %d values given out, want one for each of the %d columns", len(row), n.width)
 		}
 		n.rows = append(n.rows, row...)
-		n.times = append(n.times, at.UnixNano())
+		var mark int64
+		mark, from = markOf(n.met, at.UnixNano(), from)
+		n.times, n.marks = append(n.times, at.UnixNano()), append(n.marks, mark)
 		return nil
 	})
+	n.met = n.met[:0]
 	if err != nil {
 		return fmt.Errorf("process %s: %w", n.in.records.Name, err)
 	}

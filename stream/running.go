@@ -48,12 +48,15 @@ type Running struct {
 	whole    atomic.Bool // all partitions have been this process's once
 	started  atomic.Bool // a source has said where it begins, and no snapshot has that yet
 
+	moves bell // rings when a lane has moved, or others need not wait for it any more
+
 	given, total atomic.Int64 // rows given out, with each change and without: also asked for while a sink makes the query wait
 
 	mu       sync.Mutex
 	units    []*unit // at least one, but for a query whose partitions are shared; never changed in place
 	lanes    map[*input]map[Partition]*lane
 	assigned map[*input]map[Partition]bool
+	away     map[*input]bool          // its source cannot look its partitions up
 	ready    map[*input]chan struct{} // closed once a table's input has read what there was
 	met      map[*input]bool          // a table's input has read what there was, and may have more to give out
 	late     flow.Lateness            // of records
@@ -73,7 +76,8 @@ const settleAfter = 100 * time.Millisecond
 func newRunning(ctx context.Context, q *Query, g *graph) *Running {
 	r := &Running{query: q, graph: g, ctx: ctx, done: make(chan struct{}), bad: badRecords{reasons: map[string]int64{}},
 		history: newHistory(), status: status{message: waiting}, limited: q.limit > 0,
-		lanes: map[*input]map[Partition]*lane{}, assigned: map[*input]map[Partition]bool{}, ready: map[*input]chan struct{}{}, met: map[*input]bool{}}
+		lanes: map[*input]map[Partition]*lane{}, assigned: map[*input]map[Partition]bool{}, ready: map[*input]chan struct{}{}, met: map[*input]bool{},
+		away: map[*input]bool{}}
 	g.env.Reject = r.bad.count
 	r.units = []*unit{r.newUnit(checkpoint.Whole)}
 	g.unit = r.units[0]
@@ -160,6 +164,7 @@ func (r *Running) over(in *input) {
 	r.mu.Lock()
 	r.assigned[in] = map[Partition]bool{ended: true} // none of its lanes counts
 	r.mu.Unlock()
+	r.moves.ring()
 	r.settleAlone()
 }
 
@@ -174,6 +179,7 @@ func (r *Running) ticks(ctx context.Context) {
 			return
 		case <-ticker.C:
 			r.settleAlone()
+			r.moves.ring() // partitions may have become idle
 			if r.query.length > 0 && time.Since(r.history.started) >= r.query.length {
 				r.end("It ended after MaxTime.")
 			}

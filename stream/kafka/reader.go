@@ -207,6 +207,9 @@ func (r *reader) hand(ctx context.Context, high int64) error {
 // handle passes one batch. The handler gets the context of the whole run: the end of a generation waits for the batch that
 // is under way, since half a batch is nowhere.
 func (r *reader) handle(ctx context.Context, b stream.Batch) error {
+	if a, ok := r.run.handler.(stream.Aligner); ok && len(b.Records) > 0 {
+		a.Align(ctx, r.id)
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -1,5 +1,7 @@
 package flow
 
+import "math"
+
 // due is something whose time comes.
 type due[T any] struct {
 	at int64
@@ -12,6 +14,8 @@ type due[T any] struct {
 type ending[T any] struct {
 	runs [8]queue[T]
 	heap []due[T]
+	soon int64 // what first has found, which is asked for each record
+	seen bool  // soon holds
 }
 
 // queue is a sorted run.
@@ -24,6 +28,7 @@ func (q *queue[T]) empty() bool { return q.head == len(q.list) }
 
 // put adds something by when its time comes.
 func (e *ending[T]) put(at int64, of T) {
+	e.soon = min(e.soon, at)
 	best := -1
 	for i := range e.runs {
 		q := &e.runs[i]
@@ -56,13 +61,27 @@ func (e *ending[T]) size() int64 {
 
 // first is when the earliest is due; false if nothing is.
 func (e *ending[T]) first() (at int64, ok bool) {
-	if i := e.earliest(); i >= 0 {
-		return e.runs[i].list[e.runs[i].head].at, true
+	if e.seen {
+		return e.soon, true
 	}
-	if len(e.heap) > 0 {
-		return e.heap[0].at, true
+	switch i := e.earliest(); {
+	case i >= 0:
+		e.soon = e.runs[i].list[e.runs[i].head].at
+	case len(e.heap) > 0:
+		e.soon = e.heap[0].at
+	default:
+		return 0, false
 	}
-	return 0, false
+	e.seen = true
+	return e.soon, true
+}
+
+// when is first, and the end of time if nothing is due.
+func (e *ending[T]) when() int64 {
+	if at, ok := e.first(); ok {
+		return at
+	}
+	return math.MaxInt64
 }
 
 // earliest is the run in which the earliest is, -1 for the heap.
@@ -81,6 +100,7 @@ func (e *ending[T]) earliest() int {
 
 // next takes what is due first. There must be something.
 func (e *ending[T]) next() due[T] {
+	e.seen = false
 	i := e.earliest()
 	if i < 0 {
 		return e.pop()
@@ -92,6 +112,7 @@ func (e *ending[T]) next() due[T] {
 // restart: who gives out rows puts it into an order of its own.
 func (e *ending[T]) together(dst []T) []T {
 	at, _ := e.first()
+	e.seen = false
 	for i := range e.runs {
 		for q := &e.runs[i]; !q.empty() && q.list[q.head].at == at; {
 			dst = append(dst, q.next().of)

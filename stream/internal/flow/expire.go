@@ -14,6 +14,45 @@ func (g *Grouping) Expires() bool { return g.ttl > 0 && !g.Windowed() }
 // old tells whether a group's time to live is over.
 func (w *Windows) old(g *Group, watermark int64) bool { return later(g.last, w.ttl) < watermark }
 
+// await has Outlived tell of a group.
+func (w *Windows) await(g *Group) {
+	if !g.waits && w.Expires() && g.last != NoWatermark {
+		g.waits = true
+		w.ends.put(later(g.last, w.ttl), g)
+	}
+}
+
+// Outlived tells whether a watermark has passed the time to live of some group, which it told of no watermark before.
+func (w *Windows) Outlived(watermark int64) (some bool) {
+	for at, ok := w.ends.first(); ok && at < watermark; at, ok = w.ends.first() {
+		g := w.ends.next().of
+		g.waits = false
+		if w.old(g, watermark) {
+			some = true
+			continue // its next row has it wait again
+		}
+		w.await(g)
+	}
+	return some
+}
+
+// outlive forgets the group of a row whose time to live was over when the row's record came: other partitions have not come so far.
+func (g *Groups) outlive(row Row, passed int64) {
+	keys, reason := g.read(g.scratch[:0], row)
+	if reason != "" || len(g.open) == 0 {
+		return // as Add says
+	}
+	key := string(keyBytes(keys))
+	old := g.open[0].groups[key]
+	if old == nil || !g.old(old, passed) {
+		return
+	}
+	if old.epoch == g.epoch {
+		g.Give(partsOf([]*Windows{g.Windows}, []string{key}))
+	}
+	g.Drop(map[string]bool{key: true})
+}
+
 // Old returns the keys of the groups whose time to live is over here, each with whether it has changed since Take.
 func (w *Windows) Old(watermark int64) map[string]bool {
 	keys := map[string]bool{}

@@ -107,6 +107,7 @@ type Group struct {
 	rows   int64 // 0 if it only holds the part that others' rows give it in shares
 	epoch  int64 // in which it changed last
 	last   int64 // event time of its latest row
+	waits  bool  // among those whose time to live may be over
 	// promised is the event time up to which claim has been told that the group is there.
 	promised int64
 	report   int64 // in which it changed last
@@ -129,7 +130,8 @@ type Windows struct {
 	claim  func(keys Row, end int64) string // says why a group must not be made here; nil: it may
 	open   []*Window                        // by start
 	recent [64]recentGroup
-	closed int64 // windows that end here or before are closed
+	ends   ending[*Group] // by when their time to live may be over: rows may have come since
+	closed int64          // windows that end here or before are closed
 	epoch  int64
 	report int64
 
@@ -261,6 +263,7 @@ func (w *Windows) groupAt(start, end int64, h uint64, t int64) (*Group, string) 
 func (w *Windows) know(g *Group) {
 	g.window.groups[g.key] = g
 	g.window.order = append(g.window.order, g)
+	w.await(g)
 	w.size += g.cell.Size() + int64(2*len(g.key)+32*len(g.keys)+100)
 }
 
@@ -319,6 +322,7 @@ func (w *Windows) touch(g *Group, t int64) {
 		w.changed++
 	}
 	g.last = max(g.last, t)
+	w.await(g)
 	if w.claim != nil && w.width == 0 && g.last >= g.promised-w.ttl {
 		g.promised = w.lasts(g.window.end, g.last)
 		w.claim(g.keys, g.promised) // gives no reason: the group is this partition's
@@ -381,6 +385,14 @@ func (w *Windows) forget(groups []*Group) {
 			w.removed++
 		}
 	}
+}
+
+// End is the end of the first open window, MaxInt64 if none is open.
+func (w *Windows) End() int64 {
+	if len(w.open) == 0 {
+		return math.MaxInt64
+	}
+	return w.open[0].end
 }
 
 // First is the offset of the first record that open windows hold; false if none is open.

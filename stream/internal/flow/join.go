@@ -173,8 +173,8 @@ func (j *Joiner) Push(row Row, t int64) { j.take(0, row, t) }
 
 func (j *Joiner) take(i int, row Row, t int64) {
 	mine := j.sides[i]
-	if j.watermark != NoWatermark && t < j.watermark {
-		j.env.late(j.watermark - t) // partners may have been given up
+	if passed := j.env.passed(j.watermark); t < passed {
+		j.env.late(passed - t) // partners may have been given up
 		return
 	}
 	w := &waiting{t: t, side: uint8(i)}
@@ -337,6 +337,17 @@ func (j *Joiner) earliest() (side int, at int64) {
 	return side, at
 }
 
+// Next implements Op: rows that are given up are given out where they have found no partner and are wanted all the same.
+func (j *Joiner) Next() int64 {
+	next := int64(math.MaxInt64)
+	for i, keep := range j.keep {
+		if keep {
+			next = min(next, later(j.sides[i].ends.when(), 1))
+		}
+	}
+	return next
+}
+
 // alone forgets rows of a side that wait no longer, and returns those that are given out alone: they have found no partner and are wanted all the same. Rows of
 // one time are in the order of their values.
 func (j *Joiner) alone(i int, due []*waiting) []*waiting {
@@ -482,6 +493,9 @@ func (o *Looker) Push(row Row, t int64) {
 
 // Advance implements Op.
 func (o *Looker) Advance(int64) {}
+
+// Next implements Op.
+func (o *Looker) Next() int64 { return math.MaxInt64 }
 
 // Drain implements Op.
 func (o *Looker) Drain() {}

@@ -20,6 +20,8 @@ type Op interface {
 	Push(row Row, t int64)
 	// Advance tells that no row of an event time before the watermark will come any more that is not late.
 	Advance(watermark int64)
+	// Next is the watermark at which Advance may give out rows next, MaxInt64 if it will not as things stand.
+	Next() int64
 	// Drain gives out what is left, at the end.
 	Drain()
 	// State is about how many rows and bytes the operator keeps.
@@ -120,13 +122,21 @@ func NewGroups(g *Grouping, env *Env) *Groups {
 func (g *Groups) Then(emit Emit) { g.emit = emit }
 
 // Push implements Op.
-func (g *Groups) Push(row Row, t int64) { g.Add(row, t, g.watermark) }
+func (g *Groups) Push(row Row, t int64) {
+	passed := g.env.passed(g.watermark)
+	if passed > g.watermark && g.Expires() {
+		g.outlive(row, passed)
+	}
+	g.Add(row, t, passed)
+}
 
 // Advance implements Op.
 func (g *Groups) Advance(watermark int64) {
 	g.watermark = max(g.watermark, watermark)
 	g.Give(g.Close(g.watermark))
-	Expire([]*Windows{g.Windows}, g.watermark, g.Give)
+	if g.Outlived(g.watermark) {
+		Expire([]*Windows{g.Windows}, g.watermark, g.Give)
+	}
 }
 
 // Give gives out the rows of windows.
@@ -138,6 +148,9 @@ func (g *Groups) Give(closed []*Window) {
 		}
 	}
 }
+
+// Next implements Op.
+func (g *Groups) Next() int64 { return g.End() }
 
 // Drain implements Op.
 func (g *Groups) Drain() { g.Give(g.Close(math.MaxInt64)) }
@@ -187,11 +200,12 @@ func (s *Sessions) Push(row Row, t int64) {
 	for _, k := range s.keys {
 		s.bytes = k.AppendKey(s.bytes)
 	}
-	if t+s.gap <= s.watermark && !slices.ContainsFunc(s.byKey[string(s.bytes)], func(each *session) bool { return s.near(each, t) }) {
-		s.env.late(s.watermark - t) // no session that it belongs to is open
+	passed := s.env.passed(s.watermark)
+	if t+s.gap <= passed && !slices.ContainsFunc(s.byKey[string(s.bytes)], func(each *session) bool { return s.near(each, t, passed) }) {
+		s.env.late(passed - t) // no session that it belongs to is open
 		return
 	}
-	one := s.join(t)
+	one := s.join(t, passed)
 	one.group.rows++
 	s.size -= one.bytes()
 	s.set.Add(one.group.cell, row, t)
@@ -199,13 +213,13 @@ func (s *Sessions) Push(row Row, t int64) {
 }
 
 // join returns the session that a row of time t belongs to, made of all that it connects.
-func (s *Sessions) join(t int64) *session {
+func (s *Sessions) join(t, passed int64) *session {
 	list := s.byKey[string(s.bytes)]
 	var one *session
 	rest := list[:0]
 	for _, each := range list {
 		switch {
-		case !s.near(each, t):
+		case !s.near(each, t, passed):
 			rest = append(rest, each)
 		case one == nil:
 			one = each
@@ -236,8 +250,11 @@ func (s *Sessions) join(t int64) *session {
 	return one
 }
 
-// near tells whether a row of time t is less than the gap away from a session.
-func (s *Sessions) near(each *session, t int64) bool { return each.end > t && each.start < t+s.gap }
+// near tells whether a row of time t is less than the gap away from a session that is open when event time has passed so far: one whose end it has passed
+// may be there still, because other partitions have not come so far.
+func (s *Sessions) near(each *session, t, passed int64) bool {
+	return each.end > t && each.start < t+s.gap && each.end > passed
+}
 
 func (s *Sessions) open(t int64) *session {
 	key := string(s.bytes)
@@ -276,6 +293,9 @@ func (s *Sessions) over(due []*session, at int64) []*session {
 	return over
 }
 
+// Next implements Op.
+func (s *Sessions) Next() int64 { return s.ends.when() }
+
 // bytes is about how much room a session takes.
 func (one *session) bytes() int64 { return 200 + int64(len(one.group.key)) + one.group.cell.Size() }
 
@@ -302,7 +322,8 @@ func (s *Sessions) Drain() { s.Advance(math.MaxInt64) }
 // State implements Op.
 func (s *Sessions) State() (rows, bytes int64) { return s.rows, max(0, s.size) }
 
-// Deduplicator lets the first row of each key through, and knows a key until the watermark has passed its event time and the time to live.
+// Deduplicator lets the first row of each key through, and knows a key until the watermark has passed its event time and the time to live: that of the
+// partition in which the key comes again.
 type Deduplicator struct {
 	env       *Env
 	emit      Emit
@@ -311,11 +332,17 @@ type Deduplicator struct {
 	export    func(row Row) Row
 	ttl       int64
 	watermark int64
-	seen      map[string]*changelog.Entry
+	seen      map[string]met
 	ends      ending[string]
 	bytes     []byte
 	size      int64
 	log       *changelog.Log
+}
+
+// met is until when a key is known.
+type met struct {
+	end   int64
+	entry *changelog.Entry
 }
 
 // NewDeduplicator returns a Deduplicator of rows of a layout, and its columns, which are the layout's.
@@ -326,7 +353,7 @@ func NewDeduplicator(s plan.Step, l *Layout, env *Env) (*Deduplicator, []Column,
 	}
 	columns, export, err := exporter(l)
 	return &Deduplicator{env: env, keys: keys, names: s.Keys, export: export, ttl: int64(s.TimeToLive), watermark: NoWatermark,
-		seen: map[string]*changelog.Entry{}}, columns, err
+		seen: map[string]met{}}, columns, err
 }
 
 // Then sets what takes the rows.
@@ -334,8 +361,9 @@ func (d *Deduplicator) Then(emit Emit) { d.emit = emit }
 
 // Push implements Op.
 func (d *Deduplicator) Push(row Row, t int64) {
-	if d.watermark != NoWatermark && t+d.ttl < d.watermark {
-		d.env.late(d.watermark - t) // its key may have been forgotten
+	passed := d.env.passed(d.watermark)
+	if passed != NoWatermark && t+d.ttl < passed {
+		d.env.late(passed - t) // its key may have been forgotten
 		return
 	}
 	var ok bool
@@ -343,9 +371,12 @@ func (d *Deduplicator) Push(row Row, t int64) {
 		d.env.reject(fmt.Sprintf("no value for one of %q", d.names))
 		return
 	}
-	if _, twice := d.seen[string(d.bytes)]; twice {
-		d.env.Filtered++
-		return
+	if before, twice := d.seen[string(d.bytes)]; twice {
+		if before.end >= passed {
+			d.env.Filtered++
+			return
+		}
+		d.forget(string(d.bytes), before) // other partitions have not come so far
 	}
 	key := string(d.bytes)
 	d.know(key, t+d.ttl, d.note(key, t+d.ttl))
@@ -357,11 +388,24 @@ func (d *Deduplicator) Advance(watermark int64) {
 	d.watermark = max(d.watermark, watermark)
 	for at, ok := d.ends.first(); ok && at < d.watermark; at, ok = d.ends.first() {
 		key := d.ends.next().of
-		d.log.Remove(d.seen[key])
-		delete(d.seen, key)
-		d.size -= int64(len(key)) + 80
+		if one, known := d.seen[key]; known && one.end == at { // it has not come again since
+			d.forget(key, one)
+		}
 	}
 }
+
+// Next implements Op.
+func (d *Deduplicator) Next() int64 { return math.MaxInt64 }
+
+// forget forgets a key.
+func (d *Deduplicator) forget(key string, one met) {
+	d.log.Remove(one.entry)
+	delete(d.seen, key)
+	d.size -= int64(len(key)) + metBytes
+}
+
+// metBytes is about what a key takes beside its own bytes.
+const metBytes = 88
 
 // Drain implements Op.
 func (d *Deduplicator) Drain() {}
@@ -381,6 +425,8 @@ type Tops struct {
 	ties      bool
 	watermark int64
 	groups    map[string]*ranking
+	ends      ending[*ranking]
+	due       []*ranking // empty but in Advance
 	rows      int64
 	size      int64
 	bytes     []byte
@@ -423,8 +469,8 @@ func (o *Tops) Then(emit Emit) { o.emit = emit }
 
 // Push implements Op.
 func (o *Tops) Push(row Row, t int64) {
-	if t < o.watermark {
-		o.env.late(o.watermark - t)
+	if passed := o.env.passed(o.watermark); t < passed {
+		o.env.late(passed - t)
 		return
 	}
 	by := o.by.Value(row)
@@ -440,7 +486,7 @@ func (o *Tops) Push(row Row, t int64) {
 	if g == nil {
 		g = &ranking{t: t, key: string(o.bytes)}
 		g.entry = o.log.Add(g)
-		o.groups[g.key] = g
+		o.know(g)
 	}
 	o.rank(g, by, row)
 }
@@ -475,26 +521,33 @@ func (o *Tops) rank(g *ranking, by value.Value, row Row) {
 // Advance implements Op.
 func (o *Tops) Advance(watermark int64) {
 	o.watermark = max(o.watermark, watermark)
-	var due []*ranking
-	for _, g := range o.groups {
-		if g.t < o.watermark {
-			due = append(due, g)
+	for at, ok := o.ends.first(); ok && at < o.watermark; at, ok = o.ends.first() {
+		o.due = o.ends.together(o.due[:0])
+		slices.SortFunc(o.due, func(a, b *ranking) int { return strings.Compare(a.key, b.key) })
+		for _, g := range o.due {
+			o.give(g)
 		}
+		clear(o.due) // holds on to nothing
 	}
-	slices.SortFunc(due, func(a, b *ranking) int {
-		if a.t != b.t {
-			return int(min(1, max(-1, a.t-b.t)))
-		}
-		return slices.Compare([]byte(a.key), []byte(b.key))
-	})
-	for _, g := range due {
-		delete(o.groups, g.key)
-		o.log.Remove(g.entry)
-		for _, r := range g.rows {
-			o.rows--
-			o.size -= sizeOf(r.row)
-			o.emit(r.row, g.t)
-		}
+}
+
+// Next implements Op.
+func (o *Tops) Next() int64 { return later(o.ends.when(), 1) }
+
+// know keeps a ranking until its time is over.
+func (o *Tops) know(g *ranking) {
+	o.groups[g.key] = g
+	o.ends.put(g.t, g)
+}
+
+// give gives out a ranking and forgets it.
+func (o *Tops) give(g *ranking) {
+	delete(o.groups, g.key)
+	o.log.Remove(g.entry)
+	for _, r := range g.rows {
+		o.rows--
+		o.size -= sizeOf(r.row)
+		o.emit(r.row, g.t)
 	}
 }
 

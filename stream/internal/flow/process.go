@@ -33,8 +33,15 @@ type keyed struct {
 	name  string
 	key   Row
 	state any
-	seen  int64 // event time of the latest row
-	until int64 // of the latest timer: the key is known until then
+	seen  int64     // event time of the latest row
+	until int64     // of the latest timer: the key is known until then
+	due   []pending // its timers of event time, the earliest first
+	entry *changelog.Entry
+}
+
+// pending is a timer of event time that has not been called.
+type pending struct {
+	at    int64
 	entry *changelog.Entry
 }
 
@@ -61,8 +68,8 @@ func (c *Context) Key() Row { return c.key.key }
 // Time is the event time of the row in hand, or of the timer.
 func (c *Context) Time() int64 { return c.t }
 
-// Watermark is how far event time has come.
-func (c *Context) Watermark() int64 { return c.p.watermark }
+// Watermark is how far event time has come: for a row, in its own partition, if that is further.
+func (c *Context) Watermark() int64 { return c.p.env.passed(c.p.watermark) }
 
 // SetTimer calls Timer for this key once the watermark has passed an event time; see Drain for the end.
 func (c *Context) SetTimer(at int64) {
@@ -91,10 +98,17 @@ func (p *Processor) wait(t timer) {
 		p.clocks.put(t.at, t)
 		return
 	}
-	p.timers.put(t.at, t)
+	at := len(t.key.due)
+	for at > 0 && t.key.due[at-1].at > t.at {
+		at--
+	}
+	t.key.due = slices.Insert(t.key.due, at, pending{t.at, t.entry})
+	p.timers.put(t.at, t.key)
 }
 
-// Processor calls functions of the user with the rows of each key and the key's state.
+// Processor calls functions of the user with the rows of each key and the key's state. Nothing is late for it. A key's timers are called, and its time to live is
+// over, when the watermark has passed them, and at the latest before a row of the key that has met a watermark in its own partition which has: so
+// a key whose rows lie in one partition sees rows and timers in one order, however far the other partitions have been read.
 type Processor struct {
 	env       *Env
 	emit      Emit
@@ -105,10 +119,11 @@ type Processor struct {
 	width     int
 	ttl       int64
 	states    map[string]*keyed
-	timers    ending[timer]
+	timers    ending[*keyed] // a key is there for each of its timers, and for some that have been called
 	clocks    ending[timer]
 	ends      ending[*keyed]
-	due       []timer // empty but in fire
+	due       []*keyed // empty but in Advance
+	rung      []timer  // empty but in Clock
 	watermark int64
 	latest    int64 // event time of all rows
 	over      bool  // no more timers are taken
@@ -139,6 +154,9 @@ func (p *Processor) Push(row Row, t int64) {
 		return
 	}
 	k := p.states[string(p.bytes)]
+	if k != nil && p.env.Marked {
+		k = p.meet(k, p.env.passed(p.watermark))
+	}
 	if k == nil {
 		k = &keyed{name: string(p.bytes), seen: NoWatermark, until: NoWatermark}
 		for i := range p.keys {
@@ -159,23 +177,77 @@ func (p *Processor) Push(row Row, t int64) {
 	}
 }
 
-// Advance implements Op. A key outlives its timers, so that it is the same however far event time moves at once.
+// meet brings a key to the watermark that its next row has met. It returns nil if the key's time is over then.
+func (p *Processor) meet(k *keyed, passed int64) *keyed {
+	p.env.Marked = false // what timers give out is of no record
+	p.fire(k, passed)
+	p.env.Marked = true
+	if p.ttl == 0 || p.end(k) >= passed {
+		return k
+	}
+	p.forget(k)
+	return nil
+}
+
+// end is when a key's time is over. A key outlives its timers, so that it is the same however far event time moves at once.
+func (p *Processor) end(k *keyed) int64 { return max(later(k.seen, p.ttl), k.until) }
+
+// Advance implements Op.
 func (p *Processor) Advance(watermark int64) {
 	p.watermark = max(p.watermark, watermark)
-	p.fire(&p.timers, p.watermark)
+	for at, ok := p.timers.first(); ok && at <= p.watermark && p.env.Err == nil; at, ok = p.timers.first() {
+		p.due = p.timers.together(p.due[:0])
+		slices.SortFunc(p.due, func(a, b *keyed) int { return strings.Compare(a.name, b.name) })
+		for _, k := range p.due {
+			p.fire(k, at)
+		}
+		clear(p.due) // holds on to nothing
+	}
 	for at, ok := p.ends.first(); ok && at < p.watermark; at, ok = p.ends.first() {
 		d := p.ends.next()
-		if end := max(later(d.of.seen, p.ttl), d.of.until); end > d.at {
+		switch end := p.end(d.of); {
+		case p.states[d.of.name] != d.of: // it has been forgotten
+		case end > d.at:
 			p.ends.put(end, d.of) // rows have come since, or timers were set
-			continue
+		default:
+			p.forget(d.of)
 		}
-		p.log.Remove(d.of.entry)
-		delete(p.states, d.of.name)
 	}
 }
 
-// Clock calls the timers of the clock that are due.
-func (p *Processor) Clock(now time.Time) { p.fire(&p.clocks, now.UnixNano()) }
+func (p *Processor) forget(k *keyed) {
+	p.log.Remove(k.entry)
+	delete(p.states, k.name)
+}
+
+// fire calls the timers of a key that are due. Those of a key that has been forgotten call nothing.
+func (p *Processor) fire(k *keyed, until int64) {
+	for len(k.due) > 0 && k.due[0].at <= until && p.env.Err == nil {
+		first := k.due[0]
+		k.due = slices.Delete(k.due, 0, 1)
+		if err := p.call(timer{at: first.at, key: k, entry: first.entry}); err != nil {
+			p.env.fail(err)
+		}
+	}
+}
+
+// Next implements Op.
+func (p *Processor) Next() int64 { return p.timers.when() }
+
+// Clock calls the timers of the clock that are due: the earliest first, and those of one time by key, whatever came first.
+func (p *Processor) Clock(now time.Time) {
+	for at, ok := p.clocks.first(); ok && at <= now.UnixNano(); at, ok = p.clocks.first() {
+		p.rung = p.clocks.together(p.rung[:0])
+		slices.SortFunc(p.rung, func(a, b timer) int { return strings.Compare(a.key.name, b.key.name) })
+		for _, d := range p.rung {
+			if err := p.call(d); err != nil {
+				p.env.fail(err)
+				return
+			}
+		}
+		clear(p.rung) // holds on to nothing
+	}
+}
 
 // NextClock is when the next timer of the clock is due, MaxInt64 if there is none.
 func (p *Processor) NextClock() int64 {
@@ -183,21 +255,6 @@ func (p *Processor) NextClock() int64 {
 		return at
 	}
 	return math.MaxInt64
-}
-
-// fire calls the timers that are due: the earliest first, and those of one time by key, whatever came first.
-func (p *Processor) fire(timers *ending[timer], until int64) {
-	for at, ok := timers.first(); ok && at <= until; at, ok = timers.first() {
-		p.due = timers.together(p.due[:0])
-		slices.SortFunc(p.due, func(a, b timer) int { return strings.Compare(a.key.name, b.key.name) })
-		for _, d := range p.due {
-			if err := p.call(d); err != nil {
-				p.env.fail(err)
-				return
-			}
-		}
-		clear(p.due) // holds on to nothing
-	}
 }
 
 // call calls a timer. That of a key that has been forgotten calls nothing.

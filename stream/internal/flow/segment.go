@@ -21,6 +21,19 @@ type Env struct {
 	Err            error  // the first error of a function; it ends the query
 	// Reject, unless nil, takes the reasons in place of Bad: behind the lanes there is no record in hand.
 	Reject func(reason string)
+	// Mark is the watermark of the partition that the row in hand has come from, as its record met it; while Marked is not set the row in hand is none of a
+	// record, but one that an operator gives out as time goes on.
+	Mark   int64
+	Marked bool
+}
+
+// passed is how far event time has come for the row in hand: what its own partition had shown when its record came, or the operator's watermark, which is
+// behind that unless the partition was idle. So what is late follows from the order of the records in their partition, whatever the others have shown by then.
+func (e *Env) passed(watermark int64) int64 {
+	if e.Marked {
+		return max(watermark, e.Mark)
+	}
+	return watermark
 }
 
 // LateBounds are the times by which late rows are told apart.

@@ -165,8 +165,8 @@ func (d *Deduplicator) note(key string, end int64) *changelog.Entry {
 
 // know keeps a key.
 func (d *Deduplicator) know(key string, end int64, e *changelog.Entry) {
-	d.seen[key] = e
-	d.size += int64(len(key)) + 80
+	d.seen[key] = met{end, e}
+	d.size += int64(len(key)) + metBytes
 	d.ends.put(end, key)
 }
 
@@ -293,7 +293,7 @@ func (o *Tops) Load(head []byte, items []changelog.Saved) error {
 			o.size += sizeOf(r.row)
 		}
 		g.entry = o.log.Restore(s, g)
-		o.groups[g.key] = g
+		o.know(g)
 	})
 }
 
