@@ -141,7 +141,7 @@ func Min(name string, of Expr) Aggregate { return Aggregate{Kind: "min", Name: n
 // Max is the greatest value, as Min is the least.
 func Max(name string, of Expr) Aggregate { return Aggregate{Kind: "max", Name: name, Expr: of} }
 
-// Mean is the arithmetic mean of a number; absent where there is none.
+// Mean is the arithmetic mean of a number, its Sum divided by how many there are; absent where there is none.
 func Mean(name string, of Expr) Aggregate { return Aggregate{Kind: "mean", Name: name, Expr: of} }
 
 // Variance is the sample variance of a number, divisor n-1; absent for fewer than two.

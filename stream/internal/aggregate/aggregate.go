@@ -331,7 +331,7 @@ func (c *Cell) Clone() *Cell {
 
 // Size is about how many bytes the cell takes.
 func (c *Cell) Size() int64 {
-	n := int64(120 + 8*len(c.counts) + 32*len(c.sums) + 40*len(c.samples) + 8*len(c.Shares))
+	n := int64(120 + 8*len(c.counts) + 32*len(c.sums) + 48*len(c.samples) + 8*len(c.Shares))
 	for _, o := range c.others {
 		n += 16 + o.size()
 	}
@@ -386,7 +386,7 @@ func (m *Moments) value(from source) value.Value {
 	case from == fromMax:
 		return value.FloatOf(m.max)
 	case from == fromMean:
-		return value.FloatOf(m.mean)
+		return value.FloatOf(m.Mean())
 	}
 	return value.FloatOf(m.Variance()) // absent below two values
 }

@@ -2,12 +2,13 @@ package aggregate
 
 import "math"
 
-// Moments sums up a sample as it grows: count, extremes, mean, and the sum of squared deviations from the mean.
+// Moments sums up a sample as it grows: count, extremes, sum, and the sum of squared deviations from the mean.
 // The zero value is the empty sample.
 type Moments struct {
 	n        int64
 	min, max float64
-	mean, m2 float64
+	sum      float64
+	mean, m2 float64 // the mean of the deviations, which follows each value: its last digits are not those of Mean
 }
 
 // Add takes one more value (Welford, Note on a Method for Calculating Corrected Sums of Squares and Products, 1962).
@@ -15,9 +16,10 @@ type Moments struct {
 func (m *Moments) Add(x float64) {
 	m.n++
 	if m.n == 1 {
-		m.min, m.max, m.mean = x, x, x
+		m.min, m.max, m.sum, m.mean = x, x, x, x
 		return
 	}
+	m.sum += x
 	m.min, m.max = min(m.min, x), max(m.max, x)
 	d := x - m.mean
 	m.mean += d / float64(m.n)
@@ -40,8 +42,12 @@ func (m *Moments) Merge(o Moments) {
 	m.mean += float64(d * share)
 	m.m2 += o.m2 + float64(float64(d*d)*float64(float64(m.n)*share))
 	m.min, m.max = min(m.min, o.min), max(m.max, o.max)
+	m.sum += o.sum
 	m.n = n
 }
+
+// Mean returns the sum divided by the count, as a query's Sum and Count give them; NaN for an empty sample.
+func (m *Moments) Mean() float64 { return m.sum / float64(m.n) }
 
 // Variance returns the sample variance, divisor n-1; NaN for fewer than two values. Records' numbers are bounded so that it is finite.
 func (m *Moments) Variance() float64 {

@@ -56,17 +56,25 @@ func (s *sum) load(b *changelog.Bytes) {
 	}
 }
 
+// append writes the count as a negative number: a positive one is that of a snapshot that told no sum.
 func (m *Moments) append(dst []byte) []byte {
-	if dst = changelog.AppendInt(dst, m.n); m.n == 0 {
+	if dst = changelog.AppendInt(dst, -m.n); m.n == 0 {
 		return dst
 	}
-	dst = changelog.AppendFloat(changelog.AppendFloat(dst, m.min), m.max)
+	dst = changelog.AppendFloat(changelog.AppendFloat(changelog.AppendFloat(dst, m.sum), m.min), m.max)
 	return changelog.AppendFloat(changelog.AppendFloat(dst, m.mean), m.m2)
 }
 
 func (m *Moments) load(b *changelog.Bytes) {
-	if m.n = b.Int(); m.n != 0 {
+	n := b.Int()
+	if m.n = max(n, -n); n < 0 {
+		m.sum = b.Float()
+	}
+	if n != 0 {
 		m.min, m.max, m.mean, m.m2 = b.Float(), b.Float(), b.Float(), b.Float()
+	}
+	if n > 0 {
+		m.sum = m.mean * float64(n)
 	}
 }
 
