@@ -87,6 +87,9 @@ func TestStartNamesWhatIsWrong(t *testing.T) {
 		{"join back in time", From(source).Select("a").Join(From(source).Select("a"), Same("a"), Within{Before: -1}), "want 0 to"},
 		{"process without an end", From(source).Process(Processing{Name: "p", Keys: []string{"a"}, Columns: []Column{{Name: "a"}},
 			State: func() any { return nil }, Row: func(*Context, any, Row) error { return nil }}), "set TimeToLive"},
+		{"a number in quotes", From(source).Filter(Field("amount").Gt("10")).Select("id"), `amount > "10": "10" is a text, and no number is above or below one; write 10 without quotes`},
+		{"a number in quotes in front", From(source).Filter(Literal("-1.5").Le(Field("amount"))).Select("id"), `write -1.5 without quotes`},
+		{"a number in quotes in a condition", minute.Agg(CountIf("n", Not(Field("amount").Lt("10").And(Has("id"))))), "or compare amount.AsText()"},
 		{"the other query's fault", From(source).Select("a").Union(From(source).Select("a").Watermark(-1)), "no negative"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -101,6 +104,16 @@ func TestStartNamesWhatIsWrong(t *testing.T) {
 				t.Errorf("Explain does not say so: %s", test.query.Explain())
 			}
 		})
+	}
+}
+
+// TestTextsAreOrdered: a text is compared with what is one, or may be, whatever it says; a number in quotes only with what is known to be a text.
+func TestTextsAreOrdered(t *testing.T) {
+	source := Memory("t", [][]Record{{{Value: []byte(`{"name":"b","zip":"20"}`)}}})
+	for _, condition := range []Expr{Field("name").Gt("a"), Field("zip").AsText().Gt("10"), Literal("30").Gt(Field("zip").AsText()), Field("zip").Eq("20"), Field("zip").Ne("10")} {
+		if rows := finish(t, From(source).Filter(condition).Select("name")).Totals().Rows; rows != 1 {
+			t.Errorf("%s: got %d rows, want 1", condition, rows)
+		}
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"cancha/stream/internal/value"
 	"cancha/stream/plan"
@@ -13,6 +15,9 @@ import (
 func comparison(yes func(c int) bool) operator {
 	return operator{2, 2, value.Bool, nil, func(c compiler, e plan.Expr) (Node, error) {
 		ka, kb := c.kind(e.Args[0]), c.kind(e.Args[1])
+		if err := orderOfDigits(e, ka, kb); err != nil {
+			return Node{}, err
+		}
 		switch {
 		case ka == value.Time || kb == value.Time:
 			return c.compare(e, value.Time, yes)
@@ -23,6 +28,29 @@ func comparison(yes func(c int) bool) operator {
 		}
 		return c.compare(e, value.Any, yes)
 	}}
+}
+
+// orderOfDigits refuses to order what a record has by a number in quotes: no number is above or below a text, and of texts "9" is above "10".
+func orderOfDigits(e plan.Expr, ka, kb value.Kind) error {
+	of, by := e.Args[0], e.Args[1]
+	if isDigits(of) {
+		of, by, ka = by, of, kb
+	}
+	if e.Op == "eq" || e.Op == "ne" || !isDigits(by) || ka != value.Any {
+		return nil
+	}
+	digits := by.Literal.Text()
+	return fmt.Errorf("stream: %s: %q is a text, and no number is above or below one; write %s without quotes (AsNumber() where the record has a text), or compare %s.AsText()",
+		e, digits, digits, of)
+}
+
+// isDigits tells whether an expression is a text that is written as a number.
+func isDigits(e plan.Expr) bool {
+	if e.Op != "literal" || e.Literal.Kind() != value.Text {
+		return false
+	}
+	_, err := strconv.ParseFloat(e.Literal.Text(), 64)
+	return err == nil && strings.ContainsAny(e.Literal.Text(), "0123456789")
 }
 
 // beyond53 tells whether an expression is an integer that float64 may not hold: it must be compared as what it is.
