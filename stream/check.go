@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"cancha/stream/internal/files"
 	"cancha/stream/plan"
@@ -16,16 +17,22 @@ func (q *Query) check() error {
 		return q.err
 	case q.source == nil:
 		return errors.New("stream: no source; From wants one, such as Memory or kafka.Source")
-	case q.delay < 0 || q.idle < 0 || q.ahead < 0 || q.drift < 0 || q.trigger < 0:
-		return fmt.Errorf("stream: Watermark(%v), IdleAfter(%v), MaxAhead(%v), MaxDrift(%v), Trigger(%v): want no negative duration", q.delay, q.idle, q.ahead, q.drift, q.trigger)
-	case q.delay > maxSpan || q.ahead > maxSpan || q.drift > maxSpan:
-		return fmt.Errorf("stream: Watermark(%v), MaxAhead(%v): want at most %v", q.delay, q.ahead, maxSpan)
 	case q.mode > Complete:
 		return fmt.Errorf("stream: Output(%d): want Append, Update or Complete", uint8(q.mode))
-	case q.length < 0:
-		return fmt.Errorf("stream: MaxTime(%v): want no negative duration", q.length)
-	case q.limit < 0 || q.keep < 1 || q.memory < 1<<20:
-		return fmt.Errorf("stream: MaxRecords(%d), KeepRows(%d), Memory(%d): want at least 0, 1 and 1 MiB", q.limit, q.keep, q.memory)
+	case q.limit < 0:
+		return fmt.Errorf("stream: MaxRecords(%d): want at least 0, which is no limit", q.limit)
+	case q.keep < 1:
+		return fmt.Errorf("stream: KeepRows(%d): want at least 1", q.keep)
+	case q.memory < 1<<20:
+		return fmt.Errorf("stream: Memory(%d): want at least 1 MiB, in bytes", q.memory)
+	case q.epochs && q.place == nil:
+		return errors.New("stream: Epoch says how often a query with a Checkpoint takes a snapshot, and this one has none: add Checkpoint, or leave Epoch out")
+	}
+	if err := q.checkTimes(); err != nil {
+		return err
+	}
+	if err := q.checkKey(); err != nil {
+		return err
 	}
 	if slices.Contains(q.sinks, nil) || slices.Contains(q.letters, nil) {
 		return errors.New("stream: a sink that is nil; To and DeadLetters want one, such as SinkFunc or file.JSONLines")
@@ -44,6 +51,43 @@ func (q *Query) check() error {
 		}
 	}
 	return q.marks()
+}
+
+// checkTimes refuses durations that cannot be, each by its own name.
+func (q *Query) checkTimes() error {
+	for _, s := range []struct {
+		name string
+		d    time.Duration
+		most time.Duration // 0: any
+	}{
+		{"Watermark", q.delay, maxSpan}, {"MaxAhead", q.ahead, maxSpan}, {"MaxDrift", q.drift, maxSpan}, {"IdleAfter", q.idle, 0}, {"Trigger", q.trigger, 0}, {"MaxTime", q.length, 0},
+	} {
+		switch {
+		case s.d < 0:
+			return fmt.Errorf("stream: %s(%v): want no negative duration", s.name, s.d)
+		case s.most > 0 && s.d > s.most:
+			return fmt.Errorf("stream: %s(%v): want at most %v", s.name, s.d, s.most)
+		}
+	}
+	return nil
+}
+
+// checkKey refuses a KeyedBy that does nothing.
+func (q *Query) checkKey() error {
+	if q.keyedBy == "" {
+		return nil
+	}
+	var keys []string
+	for _, s := range q.steps {
+		if s.Op == plan.Aggregation {
+			keys = append(keys, s.Keys...)
+		}
+	}
+	if !slices.Contains(keys, q.keyedBy) {
+		return fmt.Errorf("stream: KeyedBy(%q) says whose windows a partition closes by itself, and no GroupBy has that path (they have %q): add it to GroupBy, or leave KeyedBy out",
+			q.keyedBy, keys)
+	}
+	return nil
 }
 
 // checkWithin refuses what cannot work in a query that is a part of another.
@@ -131,6 +175,8 @@ func (s step) check(mode OutputMode) error {
 		return errors.New("stream: Deduplicate knows a key as long as Watermark's delay, which is 0: set Watermark before it")
 	case s.Op != plan.Aggregation:
 		return nil
+	case w.Kind != "" && w.Kind != "session" && short(w.Width), w.Kind == "sliding" && short(w.Step), w.Kind == "session" && short(w.Gap):
+		return fmt.Errorf("stream: %s: a number alone is nanoseconds; want at least %v, such as Tumbling(5 * time.Minute)", w, shortest)
 	case w.Kind != "" && w.Kind != "session" && (w.Width <= 0 || w.Width > maxSpan):
 		return fmt.Errorf("stream: a window of %v: want more than 0 and at most %v", w.Width, maxSpan)
 	case w.Kind == "sliding" && (w.Step <= 0 || w.Step > w.Width || w.Width/w.Step > 10_000):
@@ -150,6 +196,11 @@ func (s step) check(mode OutputMode) error {
 	}
 	return nil
 }
+
+// shortest is the least span of a window: nobody means one that is shorter, but Tumbling(300) is.
+const shortest = time.Millisecond
+
+func short(d time.Duration) bool { return d > 0 && d < shortest }
 
 // checkSessions refuses statistics that sessions do not have: each key's are spans of its own, so there is no whole that they are parts of.
 func checkSessions(list []Aggregate) error {

@@ -156,6 +156,7 @@ type Query struct {
 	memory  int64
 	place   checkpoint.Place
 	every   time.Duration
+	epochs  bool   // every was set
 	engine  Engine // nil: see master
 	master  string // where it runs; "": as the settings say
 	err     error  // of a call with impossible arguments; Start gives it
@@ -544,7 +545,7 @@ func (q *Query) Epoch(every time.Duration) *Query {
 	if every < 10*time.Millisecond || every > time.Hour {
 		return q.wrong("Epoch(%v): want 10ms to 1h", every)
 	}
-	return q.with(func(q *Query) { q.every = every })
+	return q.with(func(q *Query) { q.every, q.epochs = every, true })
 }
 
 // maxSpan bounds windows and delays; together with the bounds on event times it keeps sums within an int64.

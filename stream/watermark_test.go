@@ -151,15 +151,6 @@ func TestOwnWatermark(t *testing.T) {
 	})
 }
 
-// TestKeyedByCountsOnlyIfGroupedBy: a promise about shops says nothing about cities.
-func TestKeyedByCountsOnlyIfGroupedBy(t *testing.T) {
-	parts := [][]Record{{event(1, 5, 0)}, {event(2, 5, 1)}}
-	running := finish(t, by(Memory("t", parts), "city.id").KeyedBy("shop"))
-	if got := counts(running.Results()); got != "5@0=2" || running.Totals().Bad != 0 {
-		t.Errorf("got %s and %d bad, want 5@0=2", got, running.Totals().Bad)
-	}
-}
-
 // TestFutureEvents: one event far ahead makes no other late and is in its window; a stream that is there is believed.
 func TestFutureEvents(t *testing.T) {
 	const century = 74 * 366 * 24 * 3600
