@@ -475,6 +475,13 @@ func (in *input) lane(partition int, claim func(keys flow.Row, end int64) string
 			return nil, fmt.Errorf("event time: %w", err)
 		}
 		n.time = t.Value
+		if of := in.query.time; of.Op == "from_unix" {
+			raw, err := eval.Compile(of.Args[0], l, value.Float) // compiled above, too
+			if err != nil {
+				return nil, fmt.Errorf("event time: %w", err)
+			}
+			n.raw = raw.Value
+		}
 	}
 	var wraps []flow.Wrap
 	for _, s := range in.lead {

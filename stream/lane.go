@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ type lane struct {
 	meta     []flow.Meta
 	row      flow.Row
 	time     func(row flow.Row) value.Value // nil: the record's time stamp
+	raw      func(row flow.Row) value.Value // what time is made of, where that is a number; nil: it is not
 	run      func(row flow.Row)
 	handler  RecordHandler // nil: records are decoded
 	keeping  *handlerState // of the handler, where there is a checkpoint
@@ -185,7 +187,7 @@ func (n *lane) see(r *Record) (reason string) {
 	v := value.Nanos(0) // of a record without a time stamp
 	if n.time != nil {
 		if v = n.time(n.row); v.IsNull() {
-			return "no event time: " + n.in.query.time.String() + " is absent"
+			return n.noTime()
 		}
 	} else if !r.Time.IsZero() {
 		v = value.TimeOf(r.Time)
@@ -195,6 +197,35 @@ func (n *lane) see(r *Record) (reason string) {
 	}
 	n.clock.See(n.t)
 	return ""
+}
+
+// noTime is the reason why a record without an event time is bad. A number that no time comes of was counted in another unit, as a rule.
+func (n *lane) noTime() string {
+	of := n.in.query.time
+	if of.Op == "from_unix" && n.raw != nil {
+		if x, ok := n.raw(n.row).Number(); ok {
+			return "no event time: " + elsewhen(of, x)
+		}
+	}
+	return "no event time: " + of.String() + " is absent"
+}
+
+// elsewhen tells which year a number would be that is too far away for a time, and the unit in which it would be near.
+func elsewhen(of Expr, x float64) string {
+	const year = 365.2425 * 24 * 3600 * 1e9
+	unit := of.Args[1].Literal.Float()
+	text := fmt.Sprintf("%s of %s would be the year %s", unixName(unit), value.FloatOf(x), wholeNumber(int64(max(-1e15, min(1970+x*unit/year, 1e15)))))
+	for _, other := range []float64{1e6, 1e3, 1} {
+		if y := 1970 + x*other/year; other < unit && y > 1980 && y < 2200 {
+			return text + ": " + unixName(other) + "?"
+		}
+	}
+	return text
+}
+
+// unixName is the method that makes a time of a number in a unit of so many nanoseconds.
+func unixName(unit float64) string {
+	return map[float64]string{1e9: "UnixSeconds", 1e6: "UnixMillis", 1e3: "UnixMicros", 1: "UnixNanos"}[unit]
 }
 
 // part is a part of a record beside its value. Of headers of one name it is the last.

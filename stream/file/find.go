@@ -18,7 +18,7 @@ func (f *Files) find() ([]string, error) {
 	}
 	slices.Sort(paths)
 	if len(paths) == 0 && !f.follow {
-		return nil, fmt.Errorf("read files: nothing matches %s", f.pattern)
+		return nil, fmt.Errorf("read files: nothing matches %s; look at the path (it is taken from %s), or Follow a folder to wait for its first file", f.pattern, here())
 	}
 	return paths, nil
 }
@@ -33,9 +33,18 @@ func (f *Files) matches() ([]string, error) {
 	case err == nil:
 		return nil, fmt.Errorf("read %s: not a file: %s", f.pattern, info.Mode().Type())
 	case !strings.ContainsAny(f.pattern, `*?[`):
-		return nil, fmt.Errorf("read files: %w", err)
+		return nil, fmt.Errorf("read files: %w; look at the path (it is taken from %s)", err, here())
 	}
 	return f.glob()
+}
+
+// here is the folder from which paths are taken.
+func here() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "the folder of the process"
+	}
+	return dir
 }
 
 func (f *Files) glob() ([]string, error) {

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -113,6 +115,9 @@ func (s *Sink) make(columns []stream.Column, head []byte) error {
 		flags = os.O_RDWR | os.O_CREATE | os.O_APPEND
 	}
 	f, err := os.OpenFile(s.path, flags, 0o666)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: make the folder %s first (os.MkdirAll)", err, filepath.Dir(s.path))
+	}
 	if err != nil {
 		return fmt.Errorf("write rows: %w", files.Full(err))
 	}

@@ -147,7 +147,8 @@ func (f *Files) Check() error {
 	if _, err := header(f.names); err != nil {
 		return fmt.Errorf("read files %s: %w", f.pattern, err)
 	}
-	return nil
+	_, err := f.find()
+	return err
 }
 
 // Unmeasured implements stream.Unmeasured.

@@ -3,6 +3,7 @@
 package flow
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -135,6 +136,9 @@ func metaKind(name string) value.Kind {
 
 // Field implements eval.Scope.
 func (l *Layout) Field(path string, want value.Kind) (eval.Node, error) {
+	if path == "" {
+		return eval.Node{}, errors.New("stream: an empty path; name what it is in the record, such as \"user.city\", or \"@value\" for all of it")
+	}
 	if slices.Contains(l.dropped, path) {
 		return eval.Node{}, fmt.Errorf("stream: the column %q was dropped before", path)
 	}
@@ -252,7 +256,7 @@ func (l *Layout) bind(name string) (binding, error) {
 		return b, nil
 	}
 	b, ok := l.path(name)
-	if !ok || b.of != nil {
+	if !ok || b.of != nil || name == "" {
 		_, err := l.Field(name, value.Any)
 		return b, err
 	}
@@ -311,7 +315,7 @@ var _ eval.Scope = (*Layout)(nil)
 
 // alias is the path that an expression is, if it is one and nothing else: such a column is read as what it is used for.
 func (l *Layout) alias(e plan.Expr) (binding, bool) {
-	if e.Op != "field" || slices.Contains(l.dropped, e.Path) {
+	if e.Op != "field" || e.Path == "" || slices.Contains(l.dropped, e.Path) {
 		return binding{}, false
 	}
 	return l.path(e.Path)
