@@ -58,6 +58,8 @@ func TestShort(t *testing.T) {
 		{"windows", "kafka", "back", 3},
 		{"anew", "epochs", "anew", 4},
 		{"anew", "kafka", "anew", 3},
+		{"firsts", "file", "kill", 4},
+		{"sessions", "file", "kill", 4},
 	} {
 		name := c.query + "_" + c.sink + "_" + strings.ReplaceAll(c.kinds, " ", "_")
 		t.Run(name, func(t *testing.T) {

@@ -34,7 +34,7 @@ var (
 	events  = flag.Int("events", 200_000, "records of each topic")
 	seed    = flag.Uint64("seed", 1, "of the faults")
 	faults  = flag.String("faults", faultKinds, "which, where they can happen")
-	queries = flag.String("queries", "windows join predictions anew", "which")
+	queries = flag.String("queries", "windows join firsts sessions latejoin predictions anew", "which")
 	sinks   = flag.String("sinks", "file kafka postgres epochs", "which")
 	members = flag.Int("members", 3, "processes of a group, where a query can be shared")
 	life    = flag.Duration("life", 950*time.Millisecond, "the longest of a process")
@@ -79,8 +79,8 @@ func trials(ctx context.Context, out *os.File) error {
 	for _, query := range strings.Fields(*queries) {
 		for _, sink := range strings.Fields(*sinks) {
 			for _, n := range slices.Compact([]int{1, *members}) {
-				if n > 1 && (query == "join" || query == "anew" || sink == "file") || sink == "postgres" && os.Getenv("CANCHA_POSTGRES") == "" {
-					continue // a join wants all partitions; one file has one writer; and a topic is made anew under one process
+				if n > 1 && (whole(query) || query == "anew" || sink == "file") || sink == "postgres" && os.Getenv("CANCHA_POSTGRES") == "" {
+					continue // what keeps rows of several partitions wants all of them; one file has one writer; and a topic is made anew under one process
 				}
 				name := fmt.Sprintf("%s_%s_%d", query, sink, n)
 				p := &plan{dice: rand.New(rand.NewPCG(*seed, uint64(len(name)))), left: *kills, shortest: 50 * time.Millisecond, longest: *life}
@@ -103,6 +103,11 @@ func trials(ctx context.Context, out *os.File) error {
 		return fmt.Errorf("%d trials were not the same", bad)
 	}
 	return nil
+}
+
+// whole tells whether a query wants all partitions in one process.
+func whole(query string) bool {
+	return slices.Contains([]string{"join", "firsts", "sessions", "latejoin"}, query)
 }
 
 // field is the broker of the trials, with its topics.
@@ -132,7 +137,7 @@ func newField(ctx context.Context, n int) (*field, error) {
 	if *live > 0 {
 		wanted = nil // what is read comes later
 	}
-	if slices.Contains(wanted, "windows") || slices.Contains(wanted, "join") {
+	if slices.ContainsFunc(wanted, func(query string) bool { return query != "predictions" }) {
 		for i, topic := range []string{f.topic("moves"), f.topic("others")} {
 			if err := fill(ctx, f.brokers, topic, n, uint64(i)); err != nil {
 				return nil, err

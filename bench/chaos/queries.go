@@ -21,7 +21,7 @@ import (
 
 // role is what a process of a trial does: a query that reads topics to their ends, with a checkpoint, into a sink. Or it is the broker.
 type role struct {
-	Query    string // windows, seconds, join, predictions, anew, broker
+	Query    string // windows, seconds, join, firsts, sessions, latejoin, predictions, anew, broker
 	Sink     string // file, epochs, kafka, postgres
 	Brokers  []string
 	Topics   []string
@@ -97,6 +97,15 @@ func (r role) query() (*stream.Query, error) {
 		return left.Join(right, stream.Same("k"), stream.Within{Before: 300 * time.Millisecond, After: 300 * time.Millisecond}), nil
 	case "anew":
 		return stream.From(r.source(0)).Select("round", "part", "id"), nil
+	case "firsts": // hundreds of thousands of records are late: which, the order of a partition's records alone may decide
+		return moves(r.source(0)).Watermark(2*time.Second).Deduplicate("k").Select("k", "id", "ts"), nil
+	case "sessions":
+		return moves(r.source(0)).Watermark(time.Second).GroupBy("k").Window(stream.Session(1500*time.Millisecond)).
+			Agg(stream.Count("n"), stream.Sum("ids", stream.Field("id"))), nil
+	case "latejoin":
+		left := moves(r.source(0)).Watermark(time.Second).Select("k", "id", "x")
+		right := moves(r.source(1)).Watermark(time.Second).With("other", stream.Field("id")).Select("k", "other")
+		return left.LeftJoin(right, stream.Same("k"), stream.Within{Before: 300 * time.Millisecond, After: 300 * time.Millisecond}), nil
 	case "predictions":
 		board, err := streaming.NewBoard(&odds{map[int64]uint64{}}, 1000)
 		if err != nil {
