@@ -102,6 +102,12 @@ func (q *Query) checkWithin() error {
 func (g *graph) places() error {
 	var taken []string
 	for _, sink := range slices.Concat(g.query.sinks, g.query.letters) {
+		for _, in := range g.inputs {
+			if h, ok := in.query.source.(Hearer); ok && h.Hears(sink) {
+				return fmt.Errorf("stream: the query reads %s, writes to %s, and would feed itself; write elsewhere, or say that it is meant (kafka.Config.Feedback)",
+					in.query.source.Description(), describeSink(sink))
+			}
+		}
 		p, ok := sink.(Placed)
 		if !ok {
 			continue

@@ -64,6 +64,9 @@ type Config struct {
 	// Committed leaves out records of transactions that were aborted, and waits for the end of those that are open, as isolation.level=read_committed
 	// does: what a Sink of a query with a Checkpoint writes is read once so. Unset, all records are read as they come.
 	Committed bool
+	// Feedback lets a query write to a topic that it reads. Unset, Start refuses that where one broker is named by both: a query that makes a row of each
+	// record feeds itself without end.
+	Feedback bool
 	// IdleInterval is how often a partition without new records is reported, and how long the broker holds a fetch for
 	// them. Default 500 ms.
 	IdleInterval time.Duration

@@ -20,6 +20,7 @@ import (
 // name, in partition 0 of the topic. So rows and number are there together or not at all, and whoever goes on with the unit reads the number, and by
 // asking for it ends what an older process has begun, which can commit nothing any more.
 type exact struct {
+	most   int // bytes of a batch
 	client *kgo.Client
 	id     string // of the transactions, and of the group
 	topic  string
@@ -48,7 +49,7 @@ func openExact(ctx context.Context, cfg ProducerConfig, id string) (*exact, erro
 	if err != nil {
 		return nil, fmt.Errorf("kafka: transactions of %s: %w", cfg.Topic, err)
 	}
-	x := &exact{client: client, id: id, topic: cfg.Topic}
+	x := &exact{client: client, id: id, topic: cfg.Topic, most: cfg.BatchBytes}
 	err = patiently(ctx, func() error {
 		_, _, err := client.ProducerID(ctx)
 		return err
@@ -148,7 +149,7 @@ func (x *exact) write(ctx context.Context, epoch stream.EpochID, records []*kgo.
 	if err := x.client.BeginTransaction(); err != nil {
 		return x.explain(err)
 	}
-	err := x.client.ProduceSync(ctx, records...).FirstErr()
+	err := x.produced(x.client.ProduceSync(ctx, records...))
 	if err == nil {
 		err = x.note(ctx, epoch)
 	}
@@ -163,6 +164,16 @@ func (x *exact) write(ctx context.Context, epoch stream.EpochID, records []*kgo.
 	}
 	x.last = epoch
 	return nil
+}
+
+// produced is the first error of what was written.
+func (x *exact) produced(results kgo.ProduceResults) error {
+	for _, r := range results {
+		if errors.Is(r.Err, kerr.MessageTooLarge) {
+			return tooLarge(r.Record, x.topic, x.most)
+		}
+	}
+	return results.FirstErr()
 }
 
 // note makes the epoch's number a part of the transaction.

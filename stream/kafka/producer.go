@@ -30,6 +30,9 @@ type ProducerConfig struct {
 	Linger time.Duration
 	// Compression is none (default: best on one machine), lz4, snappy, zstd or gzip.
 	Compression string
+	// BatchBytes bounds a batch of records as it is sent, compressed if it is, and so a single record with its key: default 1,048,588, which is what brokers take
+	// unless message.max.bytes, or the topic's max.message.bytes, says otherwise.
+	BatchBytes int
 	// Buffer is how many records may wait for their acknowledgement, default 16,384; Send blocks beyond it.
 	Buffer int
 	Security
@@ -183,10 +186,18 @@ func (p *Producer) explain(r *kgo.Record, err error) error {
 	switch {
 	case errors.Is(err, kerr.UnknownServerError):
 		hint = " (the broker cannot write; perhaps its disk is full)"
+	case errors.Is(err, kerr.MessageTooLarge):
+		return tooLarge(r, p.cfg.Topic, p.cfg.BatchBytes)
 	case errors.Is(err, kgo.ErrClientClosed):
 		hint = " (closed before the broker acknowledged it)"
 	}
 	return fmt.Errorf("kafka: write record with key %q to %s%s: %w", r.Key, p.cfg.Topic, hint, err)
+}
+
+// tooLarge is the error of a record that does not fit into a batch, or into the topic. The brokers' own words say nothing about either.
+func tooLarge(r *kgo.Record, topic string, most int) error {
+	return fmt.Errorf("kafka: write record with key %q to %s: its value of %d bytes is larger than a batch may be (BatchBytes, %d), or than the topic takes (max.message.bytes): raise what is less: %w",
+		r.Key, topic, len(r.Value), most, kerr.MessageTooLarge)
 }
 
 // Flush waits until every record sent has been acknowledged, or ctx ends, or one has been refused.
@@ -236,17 +247,29 @@ func (c *ProducerConfig) fill() error {
 	if c.Buffer == 0 {
 		c.Buffer = 16384
 	}
+	if c.BatchBytes == 0 {
+		c.BatchBytes = defaultBatch
+	}
+	if c.BatchBytes < 1024 || c.BatchBytes > mostBatch {
+		return fmt.Errorf("kafka: batches of %d bytes: want 1,024 to %d", c.BatchBytes, mostBatch)
+	}
 	if c.Partitions < 1 || c.Linger < 0 || c.Buffer < 1 {
 		return fmt.Errorf("kafka: producer with %d partitions, linger %v, buffer of %d: want positive numbers", c.Partitions, c.Linger, c.Buffer)
 	}
 	return nil
 }
 
+const (
+	defaultBatch = 1_048_588 // the default of message.max.bytes
+	mostBatch    = 64 << 20  // requests of clients end at 100 MiB
+)
+
 func (c *ProducerConfig) options(codec kgo.CompressionCodec) []kgo.Opt {
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(c.Brokers...), kgo.ClientID(clientID), kgo.DefaultProduceTopic(c.Topic),
 		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
 		kgo.ProducerLinger(c.Linger), kgo.ProducerBatchCompression(codec), kgo.MaxBufferedRecords(c.Buffer + 1),
+		kgo.ProducerBatchMaxBytes(int32(c.BatchBytes)),
 		// A topic that is not there is made by Partitions or will be; no number of tries is the last.
 		kgo.UnknownTopicRetries(-1), kgo.AllowAutoTopicCreation(),
 		// A connection that ends before its first answer is one that broke. Who takes a port of another kind hears of it when the topic is looked up.

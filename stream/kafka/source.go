@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +42,37 @@ func (s source) Identity() string { return "kafka " + s.cfg().subject() }
 
 // Replayable implements stream.Replayable.
 func (s source) Replayable() {}
+
+// Hears implements stream.Hearer. Topics of one name on two clusters are two topics: that is what a mirror reads and writes.
+func (s source) Hears(to stream.Sink) bool {
+	out, ok := to.(*sink)
+	if cfg := s.cfg(); ok && !cfg.Feedback && cfg.reads(out.cfg().Topic) {
+		return slices.ContainsFunc(cfg.Brokers, func(one string) bool {
+			return slices.ContainsFunc(out.cfg().Brokers, func(other string) bool { return sameBroker(one, other) })
+		})
+	}
+	return false
+}
+
+// reads tells whether a topic is one of those that are read.
+func (c *Config) reads(topic string) bool {
+	pattern, err := c.pattern()
+	return slices.Contains(c.names(), topic) || err == nil && pattern != nil && pattern.MatchString(topic)
+}
+
+// sameBroker tells whether two addresses name one broker, as far as they tell by themselves.
+func sameBroker(a, b string) bool {
+	return strings.EqualFold(loopback(a), loopback(b))
+}
+
+// loopback is an address with one name for this machine.
+func loopback(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); err == nil && (strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()) {
+		return net.JoinHostPort("localhost", port)
+	}
+	return addr
+}
 
 // Ends implements stream.Ending.
 func (s source) Ends() <-chan struct{} { return s.cfg().Until }
