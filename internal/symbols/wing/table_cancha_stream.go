@@ -29,6 +29,7 @@ var table_cancha_stream = listing.Package{
 		{"DefaultEpoch", stream.DefaultEpoch},
 		{"DefaultIdleAfter", stream.DefaultIdleAfter},
 		{"DefaultMaxAhead", stream.DefaultMaxAhead},
+		{"DefaultMaxDrift", stream.DefaultMaxDrift},
 		{"Distance", stream.Distance},
 		{"Field", stream.Field},
 		{"First", stream.First},
@@ -92,6 +93,7 @@ var table_cancha_stream = listing.Package{
 	},
 	Types: []listing.Symbol{
 		{"Aggregate", (*stream.Aggregate)(nil)},
+		{"Aligner", (*stream.Aligner)(nil)},
 		{"BadRecord", (*stream.BadRecord)(nil)},
 		{"BadRecords", (*stream.BadRecords)(nil)},
 		{"Batch", (*stream.Batch)(nil)},
@@ -117,6 +119,7 @@ var table_cancha_stream = listing.Package{
 		{"Generator", (*stream.Generator)(nil)},
 		{"Handler", (*stream.Handler)(nil)},
 		{"Header", (*stream.Header)(nil)},
+		{"Hearer", (*stream.Hearer)(nil)},
 		{"History", (*stream.History)(nil)},
 		{"Identified", (*stream.Identified)(nil)},
 		{"InputPlanner", (*stream.InputPlanner)(nil)},
@@ -180,6 +183,7 @@ var table_cancha_stream = listing.Package{
 		{"Writer", (*stream.Writer)(nil)},
 	},
 	Wrappers: []listing.Symbol{
+		{"Aligner", (*_cancha_stream_Aligner)(nil)},
 		{"Beginner", (*_cancha_stream_Beginner)(nil)},
 		{"CatcherUp", (*_cancha_stream_CatcherUp)(nil)},
 		{"Checker", (*_cancha_stream_Checker)(nil)},
@@ -192,6 +196,7 @@ var table_cancha_stream = listing.Package{
 		{"Finisher", (*_cancha_stream_Finisher)(nil)},
 		{"Format", (*_cancha_stream_Format)(nil)},
 		{"Handler", (*_cancha_stream_Handler)(nil)},
+		{"Hearer", (*_cancha_stream_Hearer)(nil)},
 		{"Identified", (*_cancha_stream_Identified)(nil)},
 		{"InputPlanner", (*_cancha_stream_InputPlanner)(nil)},
 		{"Keeper", (*_cancha_stream_Keeper)(nil)},
@@ -218,6 +223,15 @@ var table_cancha_stream = listing.Package{
 		{"Unmeasured", (*_cancha_stream_Unmeasured)(nil)},
 		{"Writer", (*_cancha_stream_Writer)(nil)},
 	},
+}
+
+type _cancha_stream_Aligner struct {
+	IValue any
+	WAlign func(a0 context.Context, a1 stream.Partition)
+}
+
+func (w _cancha_stream_Aligner) Align(a0 context.Context, a1 stream.Partition) {
+	w.WAlign(a0, a1)
 }
 
 type _cancha_stream_Beginner struct {
@@ -349,6 +363,15 @@ func (w _cancha_stream_Handler) Batch(a0 context.Context, a1 stream.Batch) error
 
 func (w _cancha_stream_Handler) Retry(a0 error, a1 time.Duration) {
 	w.WRetry(a0, a1)
+}
+
+type _cancha_stream_Hearer struct {
+	IValue any
+	WHears func(a0 stream.Sink) bool
+}
+
+func (w _cancha_stream_Hearer) Hears(a0 stream.Sink) bool {
+	return w.WHears(a0)
 }
 
 type _cancha_stream_Identified struct {
