@@ -98,6 +98,21 @@ func (q *Query) checkWithin() error {
 	return q.check()
 }
 
+// doubts notes what runs as it is written, and is seldom meant so.
+func (q *Query) doubts(note func(sentence string)) {
+	for _, s := range q.steps {
+		if s.Op == plan.Join && s.Join.Before == 0 && s.Join.After == 0 {
+			note("A join Within{} pairs rows of the very same event time: give it Before or After if theirs may differ.")
+		}
+		if s.Op == plan.Join && (q.delay == 0 || s.other.delay == 0) {
+			note("A join without a Watermark on both sides leaves out, as late, each row that is out of order in its partition: set one before the join.")
+		}
+		if s.other != nil {
+			s.other.doubts(note)
+		}
+	}
+}
+
 // places refuses sinks that would write over each other, or over what the query reads.
 func (g *graph) places() error {
 	var taken []string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,6 +121,37 @@ func TestAPartitionThatHasEndedHoldsNothingBack(t *testing.T) {
 		_, running := run(t, each.q.To(sink))
 		if rows := running.Totals().Rows; most > int(rows)/4 {
 			t.Errorf("%s: %d of %d rows came at once, when all had been read", each.name, most, rows)
+		}
+	}
+}
+
+// TestDoubtsAboutAJoin: what is seldom meant is said in a note.
+func TestDoubtsAboutAJoin(t *testing.T) {
+	rows := func(delay time.Duration) *Query {
+		return From(Memory("t", [][]Record{nil})).Watermark(delay).Select("a")
+	}
+	for _, test := range []struct {
+		q    *Query
+		want []string
+	}{
+		{rows(time.Second).Join(rows(time.Second), Same("a"), Within{After: time.Second}), nil},
+		{rows(time.Second).Join(rows(time.Second), Same("a"), Within{}), []string{"very same event time"}},
+		{rows(time.Second).LeftJoin(rows(0), Same("a"), Within{Before: 1}), []string{"without a Watermark on both sides"}},
+		{rows(time.Second).Union(rows(0).Join(rows(0), Same("a"), Within{})), []string{"very same event time", "without a Watermark"}},
+	} {
+		running, err := test.q.Start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes := running.Notes()
+		stop(t, running)
+		for _, want := range test.want {
+			if !slices.ContainsFunc(notes, func(note string) bool { return strings.Contains(note, want) }) {
+				t.Errorf("%s: got %q, want a note with %q", test.q.Plan(), notes, want)
+			}
+		}
+		if len(test.want) == 0 && slices.ContainsFunc(notes, func(note string) bool { return strings.Contains(note, "join") }) {
+			t.Errorf("got %q, want no note about the join", notes)
 		}
 	}
 }

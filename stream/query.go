@@ -587,6 +587,7 @@ func (q *Query) begin(ctx context.Context, g *graph) (*Running, error) {
 // startHere starts the query in this process.
 func (q *Query) startHere(ctx context.Context, g *graph) (*Running, error) {
 	r := newRunning(ctx, q, g)
+	q.doubts(r.note)
 	var err error
 	if q.place == nil {
 		if isShared(q.source) {

@@ -144,7 +144,7 @@ func tried(ctx, opening context.Context, err error) error {
 	case err == nil:
 		return nil
 	case ctx.Err() == nil && opening.Err() != nil:
-		return fmt.Errorf("tried for %v: %w", sinkOpening, err)
+		return fmt.Errorf("tried for %v: %w; see that the brokers run and that Brokers names them, and start the query again", sinkOpening, err)
 	}
 	return ended(ctx, err)
 }

@@ -170,7 +170,7 @@ func TestSinkIsTakenOverAnew(t *testing.T) {
 	}
 	go resume(out, mark, again)
 	go resume(standby, stream.Mark{Query: "q", Unit: "v"}, first)
-	if _, err := late.Resume(t.Context(), columns, mark); err == nil || !strings.Contains(err.Error(), "tried for 10s") {
+	if _, err := late.Resume(t.Context(), columns, mark); err == nil || !strings.Contains(err.Error(), "tried for 10s") || !strings.Contains(err.Error(), "start the query again") {
 		t.Errorf("the start of a query: got %v, want that it has tried for a while", err)
 	}
 	time.Sleep(2 * time.Second) // more than a query that starts would wait
