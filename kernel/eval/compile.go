@@ -80,19 +80,47 @@ func (p *Program) compileNow(name, code string, t *task) (*lower.Unit, func(), e
 		return nil, nil, err
 	}
 	defer p.building.unlock()
-	c, err := p.scope.Check(name, code)
+	c, unit, run, err := p.compileAs(name, code, nil, t)
+	if c != nil && errors.As(err, new(*check.Error)) {
+		if anew := c.Reduced(); len(anew) > 0 {
+			if _, unit, run, other := p.compileAs(name, code, anew, t); other == nil {
+				return unit, run, nil
+			}
+		}
+	}
+	return unit, run, err
+}
+
+// compileAs is compileNow for a cell whose declarations of some types are to make new types. It returns the cell that it has checked.
+func (p *Program) compileAs(name, code string, anew []string, t *task) (*check.Cell, *lower.Unit, func(), error) {
+	c, err := p.scope.CheckAnew(name, code, anew)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if err := p.settle(t, c); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	p.effects(c)
+	outdated := c.Outdated()
 	unit, run, err := p.choose(c, t)
 	if err == nil {
 		unit.Last = c.Last()
+		unit.Notes = append(unit.Notes, outdated...)
 	}
-	return unit, run, err
+	return c, unit, run, err
+}
+
+// keeps tells whether a type of an earlier cell can stay what it is where a cell declares it again: if the cells that follow are compiled,
+// or interpreted, as its own was.
+func (p *Program) keeps(o *types.TypeName) bool {
+	if !p.native.available() {
+		return true
+	}
+	_, _, compiled := p.native.Symbol(o)
+	if p.mode.get() == engineInterp {
+		return !compiled
+	}
+	return compiled || slices.ContainsFunc(p.later.pending, func(d *pending) bool { return d.objects[o] })
 }
 
 // choose turns a checked cell into a function now, or has that done beside; while another cell has the turn it does without.
@@ -330,10 +358,10 @@ func (p *Program) convert(literals []string) (notes []string) {
 		}
 	}
 	if left := converter.Left(); len(left) > 0 {
-		notes = append(notes, "values that interfaces hold in these places keep a type without the new methods: "+p.machine.Sprint(strings.Join(left, ", ")))
+		notes = append(notes, "values that interfaces hold in these places keep the type with its old methods: "+p.machine.Sprint(strings.Join(left, ", ")))
 	}
 	if len(literals) > 0 {
-		notes = append(notes, "function literals of earlier cells know the type without the new methods, until their cells are run again: "+strings.Join(literals, ", "))
+		notes = append(notes, "function literals of earlier cells know the type with its old methods, until their cells are run again: "+strings.Join(literals, ", "))
 	}
 	return notes
 }
@@ -341,6 +369,11 @@ func (p *Program) convert(literals []string) (notes []string) {
 // redirect makes functions that the cell declares anew take the place of the old ones. With another signature they cannot; the
 // cell's author is told who keeps the old one.
 func (p *Program) redirect(c *check.Cell) (notes []string) {
+	for _, m := range c.Dropped {
+		if users := p.native.Keepers(m.Func); len(users) > 0 {
+			notes = append(notes, fmt.Sprintf("functions of earlier cells that call %s.%s keep the old one, since %s: %s", m.Type.Obj().Name(), m.Func.Name(), why(m), strings.Join(users, ", ")))
+		}
+	}
 	for _, o := range c.Objects {
 		if old, ok := c.Replaces(o.Name()).(*types.Const); ok && !isSame(old, o) {
 			if users := p.native.Callers(old); len(users) > 0 {
@@ -369,6 +402,16 @@ func (p *Program) redirect(c *check.Cell) (notes []string) {
 		}
 	}
 	return notes
+}
+
+// why says what has become of a method that a type had.
+func why(m check.Method) string {
+	for now := range m.Type.Methods() {
+		if now.Name() == m.Func.Name() {
+			return "its signature changed"
+		}
+	}
+	return "the type has it no more"
 }
 
 // isSame tells whether what takes a constant's place is the same constant.

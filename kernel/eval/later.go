@@ -71,7 +71,7 @@ func (p *Program) compileLater(c *check.Cell, t *task) (unit *lower.Unit, run fu
 	}
 	renewed, ok := renewals(c)
 	switch {
-	case !ok || c.Main != nil || len(c.Methods) > 0 || len(c.Blank) > 0 || initialises(c):
+	case !ok || c.Main != nil || len(c.Methods) > 0 || len(c.Dropped) > 0 || len(c.Blank) > 0 || initialises(c):
 		return nil, nil, false, nil
 	case len(c.Body.Body.List) == 0 && !slices.ContainsFunc(c.Objects, isVariable):
 		unit, run, err = p.declareLater(c, t, renewed)
@@ -291,7 +291,7 @@ func (p *Program) hidden(d *pending) bool {
 // concerns reports whether a cell cannot be compiled, or run, before d belongs to the program. Functions that d renews may be called by any
 // cell, through those of other cells. And a cell that renews something is told who keeps the old one, which may be d.
 func (d *pending) concerns(c *check.Cell) bool {
-	return len(d.renewed) > 0 || len(c.Methods) > 0 || d.mentioned(c) || slices.ContainsFunc(c.Objects, func(o types.Object) bool {
+	return len(d.renewed) > 0 || len(c.Methods) > 0 || len(c.Dropped) > 0 || d.mentioned(c) || slices.ContainsFunc(c.Objects, func(o types.Object) bool {
 		old := c.Replaces(o.Name())
 		return old != nil && !isVariable(old)
 	})

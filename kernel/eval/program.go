@@ -174,6 +174,7 @@ func New(c Config) (*Program, error) {
 	p.scope.Library = check.Library{Docs: c.Docs, Source: source}
 	p.scope.Outside = p.outside()
 	p.scope.Embedded = c.Embedded
+	p.scope.Keeps = p.keeps
 	p.machine.OnNewest(p.scope.TypeCell)
 	p.machine.OnOrigin(p.origin)
 	p.machine.OnUnread(p.unread.tell)

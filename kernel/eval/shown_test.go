@@ -117,7 +117,7 @@ func TestLargeValues(t *testing.T) {
 // the check, and in a failed assertion.
 func TestTypesDeclaredAnew(t *testing.T) {
 	n := newNotebook(t)
-	n.ok("type P struct{ X int }\ntype L []P\ntype N int\np, l, k := P{1}, L{{2}}, N(3)\nvar held any = p\nfunc use(P) {}", "p", "type P struct{ X, Y int }\ntype L []int\ntype N int\nq := P{1, 2}")
+	n.ok("type P struct{ X int }\ntype L []P\ntype N int\np, l, k := P{1}, L{{2}}, N(3)\nvar held any = p\nfunc use(P) {}", "p", "type P struct{ X, Y int }\ntype L []int\ntype N int64\nq := P{1, 2}")
 	tests := []struct{ code, want string }{
 		{"p", "P (cell 1) {X:1}"},
 		{"&p", "*P (cell 1) &{X:1}"},

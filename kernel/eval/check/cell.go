@@ -32,6 +32,7 @@ type Cell struct {
 	Body    *ast.FuncDecl             // the statements
 	Moved   map[ast.Stmt]*Moved       // placeholders of variables that were moved from Body to Decls
 	Methods []Method                  // methods of types of earlier cells
+	Dropped []Method                  // methods that such types have no more, or with another signature; Decl is nil
 	Objects []types.Object            // what the cell declares, in order; local variables of Body as variables of the package
 	Local   map[*types.Var]*types.Var // variable of Body's outermost block → its entry in Objects
 	Main    *types.Func               // func main, nil without one
@@ -40,7 +41,12 @@ type Cell struct {
 
 	Blank []string // paths imported for what their initialization does
 
-	readBy   []string // error variables of the session that functions, literals and pointers of the cell may read
+	readBy  []string                      // error variables of the session that functions, literals and pointers of the cell may read
+	kept    []*types.TypeName             // types of earlier cells that the cell declares again as they are
+	again   map[*types.TypeName]token.Pos // where it does
+	beside  map[string]map[string]bool    // type → methods that the cell declares for it
+	methods map[*types.Func]*methodSource
+
 	imported map[string]string
 	dots     []string
 	text     *text
@@ -97,13 +103,23 @@ func (c *Cell) RefuseLine(line int, format string, args ...any) error {
 // Check checks a cell against what the cells before it declared. The error is an *Error. The scope is as before until
 // Commit.
 func (s *Scope) Check(name, code string) (*Cell, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.check(name, code)
+	return s.CheckAnew(name, code, nil)
 }
 
-func (s *Scope) check(name, code string) (*Cell, error) {
-	return newBuilder(s, name, code).run()
+// CheckAnew is Check for a cell whose declarations of some types are to make new types, even if they are made of the same as before.
+func (s *Scope) CheckAnew(name, code string, anew []string) (*Cell, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.check(name, code, anew)
+}
+
+func (s *Scope) check(name, code string, anew []string) (*Cell, error) {
+	s.takeBack()
+	b := newBuilder(s, name, code)
+	for _, n := range anew {
+		b.anew[n] = true
+	}
+	return b.run()
 }
 
 // run takes the cell through all steps.
@@ -115,7 +131,7 @@ func (b *builder) run() (c *Cell, err error) {
 			c, err = nil, b.errs.err(name)
 		}
 	}()
-	for _, step := range []func(){b.parse, b.imports, b.directives, b.moveVariables, b.resolve, b.wrapNames, b.adoptMethods, b.check, b.refuseEmbedded, b.refuseOverflow, b.refuseEarly, b.refuseJumps, b.refuseLabelled, b.collect, b.findUnread} {
+	for _, step := range []func(){b.parse, b.imports, b.directives, b.moveVariables, b.resolve, b.wrapNames, b.keepTypes, b.wrapNames, b.adoptMethods, b.check, b.refuseEmbedded, b.refuseOverflow, b.refuseEarly, b.refuseJumps, b.refuseLabelled, b.collect, b.findUnread} {
 		step()
 		if err := b.errs.err(name); err != nil {
 			return nil, err
@@ -144,6 +160,8 @@ type builder struct {
 
 	imps, decls, body *ast.File
 	declared          map[string]bool // names that Decls declare
+	anew              map[string]bool // types that are to be new ones
+	recalled          map[string]bool // types that the cell declares as they are
 	assumed           map[string]bool // names of packages that the cell uses without importing them
 	specs             []ast.Spec      // imports that the cell needs
 	placeholders      map[ast.Stmt]*ast.GenDecl
@@ -154,10 +172,11 @@ type builder struct {
 
 func newBuilder(s *Scope, name, code string) *builder {
 	b := &builder{
-		Scope: s, assumed: map[string]bool{},
+		Scope: s, assumed: map[string]bool{}, anew: map[string]bool{}, recalled: map[string]bool{},
 		cell: &Cell{
 			Name: name, Pkg: types.NewPackage("main", "main"), Info: newInfo(), Moved: map[ast.Stmt]*Moved{},
 			Local: map[*types.Var]*types.Var{}, Unused: map[token.Pos]bool{}, Unread: map[ast.Stmt][]*ast.Ident{}, imported: map[string]string{}, text: newText(name, code), scope: s,
+			again: map[*types.TypeName]token.Pos{}, beside: map[string]map[string]bool{}, methods: map[*types.Func]*methodSource{},
 		},
 	}
 	b.errs.text, b.errs.plain, b.errs.hints = b.cell.text, b.plainNames, map[string]string{}
@@ -250,6 +269,9 @@ func (b *builder) collectDecl(d ast.Decl) {
 	}
 	switch d := d.(type) {
 	case *ast.FuncDecl:
+		if f, ok := c.Info.Defs[d.Name].(*types.Func); ok && d.Recv != nil {
+			c.methods[f] = &methodSource{b.source(d), d, c}
+		}
 		if d.Recv != nil || slices.ContainsFunc(c.Methods, func(m Method) bool { return m.Decl == d }) {
 			return
 		}

@@ -141,7 +141,10 @@ type mark struct {
 	dots    []string
 	cells   map[*types.Package]string
 	called  map[string][]*types.TypeName
-	methods []*types.Func
+	methods []*types.Func // added
+	sources map[*types.Func]*methodSource
+	besides map[*types.TypeName]map[string]bool
+	edits   []func()
 }
 
 // Mark remembers what the scope holds. Undo takes back what was committed since then: it is for a cell in several pieces, one of which
@@ -151,7 +154,7 @@ func (s *Scope) Mark() (undo, keep func()) {
 	defer s.mu.Unlock()
 	m := &mark{
 		objects: maps.Clone(s.objects), imports: maps.Clone(s.imports), dots: slices.Clone(s.dots),
-		cells: maps.Clone(s.cells), called: maps.Clone(s.called),
+		cells: maps.Clone(s.cells), called: maps.Clone(s.called), sources: maps.Clone(s.methods), besides: maps.Clone(s.besides),
 	}
 	s.marked = m
 	undo = func() {
@@ -159,6 +162,10 @@ func (s *Scope) Mark() (undo, keep func()) {
 		defer s.mu.Unlock()
 		s.marked = nil
 		s.objects, s.imports, s.dots, s.cells, s.called = m.objects, m.imports, m.dots, m.cells, m.called
+		s.methods, s.besides = m.sources, m.besides
+		s.takeBack()
+		s.edits = m.edits
+		s.takeBack()
 		for _, f := range m.methods {
 			s.phantom[f] = true
 		}

@@ -22,7 +22,7 @@ const (
 func (s *Scope) CheckLoop(name, code string, fails bool) (*Cell, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	once, err := s.check(name, code) // as they stand, for errors and types
+	once, err := s.check(name, code, nil) // as they stand, for errors and types
 	if err != nil {
 		return nil, err
 	}

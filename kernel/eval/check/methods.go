@@ -1,16 +1,18 @@
 package check
 
 import (
+	"fmt"
 	"go/ast"
 	"go/types"
 	"slices"
 )
 
 // adoptMethods turns methods of types that earlier cells declared into functions with the receiver in front, which go/types
-// can check, and gives the types those methods.
+// can check, and gives the types those methods. What a type has already, word for word, stays as it is. A type that the cell declares again
+// loses the methods that stood beside its declaration and stand there no more.
 func (b *builder) adoptMethods() {
-	var adopted []*ast.FuncDecl
-	var originals []*ast.FuncDecl
+	var adopted, originals []*ast.FuncDecl
+	standing := map[*ast.FuncDecl]bool{}
 	for i, d := range b.decls.Decls {
 		f, ok := d.(*ast.FuncDecl)
 		if !ok || f.Recv == nil || len(f.Recv.List) != 1 {
@@ -21,21 +23,54 @@ func (b *builder) adoptMethods() {
 			continue
 		}
 		obj, ok := b.objects[base.Name].(*types.TypeName)
-		if !ok {
-			continue // go/types says what is wrong
-		}
-		if generic || obj.IsAlias() {
+		switch {
+		case !ok: // go/types says what is wrong
+		case b.stands(obj, f):
+			standing[f] = true
+		case generic || obj.IsAlias():
 			b.errs.add(b.cell.text.offset(b.fset, f.Recv.Pos()),
 				"methods of a generic type or of an alias belong into the cell that declares it: declare "+base.Name+" again in this cell")
-			continue
+		default:
+			fn := asFunction(f, base.Name)
+			b.decls.Decls[i] = fn
+			adopted, originals = append(adopted, fn), append(originals, f)
 		}
-		fn := asFunction(f, base.Name)
-		b.decls.Decls[i] = fn
-		adopted, originals = append(adopted, fn), append(originals, f)
 	}
-	if len(adopted) > 0 && len(b.errs.list) == 0 { // a method of an earlier cell's generic type is nothing that go/types could check
+	b.decls.Decls = slices.DeleteFunc(b.decls.Decls, func(d ast.Decl) bool {
+		f, ok := d.(*ast.FuncDecl)
+		return ok && standing[f]
+	})
+	if len(b.errs.list) > 0 { // a method of an earlier cell's generic type is nothing that go/types could check
+		return
+	}
+	b.dropMethods()
+	if len(adopted) > 0 {
 		b.declareMethods(adopted, originals)
 	}
+}
+
+// dropMethods takes from the types that the cell declares again what no longer stands beside them.
+func (b *builder) dropMethods() {
+	for _, o := range b.cell.kept {
+		for _, m := range b.lost(o) {
+			b.cell.Dropped = append(b.cell.Dropped, Method{Type: o.Type().(*types.Named), Func: m})
+		}
+	}
+	for _, m := range b.cell.Dropped {
+		b.editMethods(m.Type, func(list []*types.Func) []*types.Func {
+			return slices.DeleteFunc(list, func(f *types.Func) bool { return f == m.Func })
+		})
+	}
+}
+
+// lost are the methods that stood beside a type and that this cell, which declares the type again, does not declare.
+func (b *builder) lost(o *types.TypeName) (list []*types.Func) {
+	for m := range o.Type().(*types.Named).Methods() {
+		if b.besides[o][m.Name()] && !b.cell.beside[o.Name()][m.Name()] && !b.phantom[m] {
+			list = append(list, m)
+		}
+	}
+	return list
 }
 
 // receiverName is the type name in a receiver; generic tells of type parameters.
@@ -105,28 +140,68 @@ func (b *builder) declareMethod(f *types.Func, fn, original *ast.FuncDecl) {
 	if !ok {
 		return
 	}
+	at := b.cell.text.offset(b.fset, original.Name.Pos())
+	if fault := noMethod(named, original.Name.Name); fault != "" {
+		b.errs.add(at, fault)
+		return
+	}
 	var params []*types.Var
 	for i := 1; i < sig.Params().Len(); i++ {
 		params = append(params, sig.Params().At(i))
 	}
 	method := types.NewSignatureType(types.NewParam(recv.Pos(), recv.Pkg(), recv.Name(), recv.Type()), nil, nil,
 		types.NewTuple(params...), sig.Results(), sig.Variadic())
-	at := b.cell.text.offset(b.fset, original.Name.Pos())
 	for m := range named.Methods() {
 		if m.Name() != original.Name.Name {
 			continue
 		}
 		if !sameSignature(m.Signature(), method) {
-			b.errs.add(at, "method "+named.Obj().Name()+"."+m.Name()+" exists with another signature: declare type "+named.Obj().Name()+" again in this cell")
+			b.replaceMethod(named, m, types.NewFunc(f.Pos(), b.cell.Pkg, m.Name(), method), fn, at)
 			return
 		}
-		b.cell.Methods = append(b.cell.Methods, Method{named, m, fn})
+		b.addMethod(Method{named, m, fn}, original)
 		return
 	}
 	m := types.NewFunc(f.Pos(), b.cell.Pkg, original.Name.Name, method)
 	named.AddMethod(m)
 	b.phantom[m] = true // until the cell is committed
-	b.cell.Methods = append(b.cell.Methods, Method{named, m, fn})
+	b.addMethod(Method{named, m, fn}, original)
+}
+
+// noMethod says why a type cannot have a method of that name, as the compiler does; "" where it can.
+func noMethod(named *types.Named, method string) string {
+	switch u := named.Underlying().(type) {
+	case *types.Pointer, *types.Interface:
+		return fmt.Sprintf("invalid receiver type %s (pointer or interface type)", named.Obj().Name())
+	case *types.Struct:
+		for v := range u.Fields() {
+			if v.Name() == method {
+				return fmt.Sprintf("field and method with the same name %s", method)
+			}
+		}
+	}
+	return ""
+}
+
+func (b *builder) addMethod(m Method, original *ast.FuncDecl) {
+	b.cell.Methods = append(b.cell.Methods, m)
+	b.cell.methods[m.Func] = &methodSource{b.source(original), m.Decl, b.cell}
+}
+
+// replaceMethod gives a type a method with another signature in the place of one that it has.
+func (b *builder) replaceMethod(named *types.Named, old, m *types.Func, fn *ast.FuncDecl, at int) {
+	if !canEditMethods {
+		b.errs.add(at, "method "+named.Obj().Name()+"."+m.Name()+" exists with another signature: restart the kernel, or give it another name")
+		return
+	}
+	if !b.phantom[old] {
+		b.cell.Dropped = append(b.cell.Dropped, Method{Type: named, Func: old})
+	}
+	b.editMethods(named, func(list []*types.Func) []*types.Func {
+		list[slices.Index(list, old)] = m
+		return list
+	})
+	b.addMethod(Method{named, m, fn}, fn)
 }
 
 func sameSignature(a, b *types.Signature) bool {

@@ -38,6 +38,11 @@ type Scope struct {
 	called  map[string][]*types.TypeName // the types that cells have declared under a name, oldest first
 	marked  *mark                        // the one that may be undone, see Mark
 
+	methods map[*types.Func]*methodSource       // how methods of cells are written
+	besides map[*types.TypeName]map[string]bool // names of the methods that stand beside a type, in the cell that declared it last
+	again   map[*types.TypeName]token.Pos       // where a type has been declared again as it was
+	edits   []func()                            // see editMethods
+
 	universe *Universe
 
 	readErrors map[string]bool // error variables that functions, literals and pointers of cells may read
@@ -49,6 +54,9 @@ type Scope struct {
 	Library Library
 	// Outside is asked by Complete. Set it before the first use of the scope.
 	Outside Outside
+	// Keeps tells whether a type of an earlier cell can stay what it is where a cell declares it again; nil for all. Set it before the
+	// first use of the scope.
+	Keeps func(*types.TypeName) bool
 }
 
 // NewScope returns an empty scope over the packages that cells may import. Export opens a package's export data in the form
@@ -65,6 +73,9 @@ func NewScope(packages []Package, export func(path string) (io.ReadCloser, error
 		phantom:  map[*types.Func]bool{},
 		cells:    map[*types.Package]string{},
 		called:   map[string][]*types.TypeName{},
+		methods:  map[*types.Func]*methodSource{},
+		besides:  map[*types.TypeName]map[string]bool{},
+		again:    map[*types.TypeName]token.Pos{},
 
 		readErrors: map[string]bool{},
 	}
@@ -180,8 +191,17 @@ func (s *Scope) Commit(c *Cell) {
 		if t, ok := o.(*types.TypeName); ok {
 			s.cells[c.Pkg] = c.Name
 			s.called[t.Name()] = append(s.called[t.Name()], t)
+			s.besides[t] = c.beside[t.Name()]
 		}
 	}
+	for _, o := range c.kept {
+		s.besides[o], s.again[o] = c.beside[o.Name()], c.again[o]
+	}
+	maps.Copy(s.methods, c.methods)
+	if s.marked != nil {
+		s.marked.edits = append(s.marked.edits, s.edits...)
+	}
+	s.edits = nil
 	for _, name := range c.readBy {
 		s.readErrors[name] = true
 	}

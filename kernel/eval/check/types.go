@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -141,7 +142,7 @@ func (b *builder) wrapNames() {
 // insertObjects makes the session's objects visible in a package, except where the cell declares the name anew. They keep
 // their own package objects, which have the same path, so that unexported fields stay accessible.
 func (b *builder) insertObjects(pkg *types.Package) {
-	used := map[string]bool{}
+	used := maps.Clone(b.recalled)
 	for _, f := range []*ast.File{b.decls, b.body} {
 		for _, id := range f.Unresolved {
 			used[id.Name] = true

@@ -1,5 +1,5 @@
-// Package evaltest makes cells for fuzz tests out of those of an archive, by small changes that keep many of them valid Go. It
-// ends at their text: what is to hold for them is the business of the test. Tests only.
+// Package evaltest makes cells for tests out of those of an archive: by small changes that keep many of them valid Go, or without their
+// declarations. It ends at their text: what is to hold for them is the business of the test. Tests only.
 package evaltest
 
 import (

@@ -279,6 +279,11 @@ func (l *Lowerer) declare() {
 			}
 		}
 	}
+	for _, m := range c.Dropped {
+		if l.ofCompiledCell(m.Type.Obj()) {
+			refuse(token.NoPos, "a compiled cell declared type %s: an interpreted one cannot take its method %s", m.Type.Obj().Name(), m.Func.Name())
+		}
+	}
 	for _, m := range c.Methods {
 		if l.ofCompiledCell(m.Type.Obj()) {
 			refuse(m.Decl.Pos(), "a compiled cell declared type %s: an interpreted one cannot give it methods", m.Type.Obj().Name())
@@ -352,12 +357,17 @@ func (l *Lowerer) emitDeclared() {
 			}
 		}
 	}
+	for _, m := range c.Dropped {
+		if r := l.named(m.Type, token.NoPos); r.identity != "" {
+			l.setup("%s.WithoutMethod(new(%s), %q)", runtimeAlias, r.identity, m.Func.Name())
+		}
+	}
 	for _, m := range c.Methods {
 		if r := l.named(m.Type, m.Decl.Pos()); r.identity != "" {
 			l.registerMethod(r, m.Func, nil)
 		}
 	}
-	if len(c.Methods) > 0 {
+	if len(c.Methods) > 0 || len(c.Dropped) > 0 {
 		l.promoteAnew()
 	}
 }

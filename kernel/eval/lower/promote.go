@@ -32,7 +32,7 @@ func (l *Lowerer) promotions(u *types.Struct, text string, erased map[int]bool) 
 			defer l.setup("%s.PromotedForm(new(%s), %q, new(%s))", runtimeAlias, text, m.Name(), form)
 		}
 	}
-	if len(list) > 0 {
+	if len(list) > 0 || len(l.cell.Dropped) > 0 { // there may have been some
 		l.setup("%s.Promoted(new(%s), []string{%s})", runtimeAlias, text, strings.Join(list, ", "))
 	}
 }

@@ -117,7 +117,7 @@ func (e *Engine) addMethod(o types.Object, m method) {
 	for k := range mentions(m.cell, m.decl) {
 		d.mentions[k] = true
 	}
-	d.methods = slices.DeleteFunc(d.methods, func(old method) bool { return old.f.Name() == m.f.Name() })
+	d.methods = slices.DeleteFunc(d.methods, func(old method) bool { return old.f.Name() == m.f.Name() && e.dropped[old.f] == 0 })
 	d.methods = append(d.methods, m)
 }
 
@@ -178,7 +178,12 @@ func namesIn(t types.Type, found map[types.Object]bool, depth int) {
 func (e *Engine) again(c *check.Cell) []*declaration {
 	set := map[types.Object]bool{}
 	for _, m := range c.Methods {
-		if e.functions[m.Func] == nil && e.declared[m.Type.Obj()] != nil {
+		if (e.functions[m.Func] == nil || check.CallsRecover(c.Info, m.Decl.Body)) && e.declared[m.Type.Obj()] != nil {
+			set[m.Type.Obj()] = true
+		}
+	}
+	for _, m := range c.Dropped {
+		if e.declared[m.Type.Obj()] != nil {
 			set[m.Type.Obj()] = true
 		}
 	}
@@ -302,11 +307,29 @@ func (w *writer) writeAgain(list []*declaration) string {
 			if slices.ContainsFunc(w.cell.Methods, func(n check.Method) bool { return n.Func == m.f }) {
 				continue // declared anew in this cell
 			}
+			if w.dropped[m.f] > 0 && !calledIn(list, m.f) {
+				continue
+			}
 			w.from(m.cell, func() { text += w.methodText(m) })
 		}
 		w.out.again = append(w.out.again, d)
 	}
 	return text
+}
+
+// calledIn reports whether declarations mention a method, other than that method itself.
+func calledIn(list []*declaration, f *types.Func) bool {
+	for _, d := range list {
+		if d.function != nil && d.mentions[f] {
+			return true
+		}
+		for _, m := range d.methods {
+			if m.f != f && mentions(m.cell, m.decl)[f] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ownStructs makes the struct types without a name that a declaration writes this package's own.

@@ -39,7 +39,8 @@ type Engine struct {
 	structs  []*types.TypeName                // without a name, the newest first
 	newer    map[reflect.Type]reflect.Type    // declared again
 	literals map[string]map[types.Object]bool // cell → what function literals of its statements mention
-	loaded   map[string]int                   // how many times a package of this content has been loaded
+	dropped  dropped
+	loaded   map[string]int // how many times a package of this content has been loaded
 
 	mu        sync.Mutex
 	stops     []*uint32
@@ -75,7 +76,7 @@ type function struct {
 func New(tools Toolchain, machine support.Machine) *Engine {
 	return &Engine{
 		tools: tools, machine: machine,
-		objects: map[types.Object]at{}, fields: map[*types.Var]fieldAt{}, guarded: map[*types.Func]at{}, declared: map[types.Object]*declaration{}, newer: map[reflect.Type]reflect.Type{}, literals: map[string]map[types.Object]bool{}, loaded: map[string]int{},
+		objects: map[types.Object]at{}, fields: map[*types.Var]fieldAt{}, guarded: map[*types.Func]at{}, declared: map[types.Object]*declaration{}, newer: map[reflect.Type]reflect.Type{}, literals: map[string]map[types.Object]bool{}, dropped: dropped{}, loaded: map[string]int{},
 		functions: map[*types.Func]*function{},
 	}
 }
@@ -166,7 +167,7 @@ func (e *Engine) Load(s *Source, u *Unit, place func(name string, t reflect.Type
 	}
 	e.units = append(e.units, u)
 	for _, f := range s.Changed {
-		_, name := switchName(f)
+		_, name := e.dropped.switchName(f)
 		_, guarded := e.guarded[f]
 		loaded := &function{Function: h.Functions[name], value: h.Values[name], unit: u, guarded: guarded}
 		loaded.To.Elem().SetZero()             // a process loads a plugin once, and another program of its may have had this one
@@ -202,6 +203,7 @@ func (e *Engine) take(s *Source, u *Unit) {
 	for _, f := range s.fields {
 		e.fields[f.field] = fieldAt{f.owner, f.index}
 	}
+	e.dropped = s.dropped
 	e.remember(s.cell)
 }
 

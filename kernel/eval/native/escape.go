@@ -119,7 +119,7 @@ func (w *writer) heapBody(d *ast.FuncDecl) string {
 // apart writes the functions to which a function leaves what is rare: where it came back into the first one, the compiler would lay it
 // in the way of every call (fib(35) took 1.3 times its time).
 func (w *writer) apart(d *ast.FuncDecl, f *types.Func, results, leave, body string, direct bool) string {
-	v, name := switchName(f)
+	v, name := w.switchName(f)
 	params := d.Type.Params.List
 	if d.Recv != nil {
 		params = append(slices.Clone(d.Recv.List), params...)
@@ -161,7 +161,7 @@ func (w *writer) self(d *ast.FuncDecl, f *types.Func, args string) string {
 		return name + "(" + args + ")"
 	}
 	receiver, rest, _ := strings.Cut(args, ", ")
-	return receiver + "." + methodName(f) + "(" + rest + ")"
+	return receiver + "." + w.methodName(f) + "(" + rest + ")"
 }
 
 // onStack writes the condition that an argument points to the stack.
@@ -202,7 +202,7 @@ func (w *writer) guardedCall(x *ast.CallExpr, f *types.Func) (text string, ok bo
 		}
 		return "", false
 	}
-	v, _ := switchName(f)
+	v, _ := w.switchName(f)
 	name := v + "open"
 	if earlier {
 		name = w.packageName(at.unit) + "x." + at.name
@@ -230,7 +230,7 @@ func (w *writer) receiverOf(x *ast.SelectorExpr, s *types.Selection) string {
 
 // exportGuarded writes what other cells call a guarded function by.
 func (w *writer) exportGuarded(f *types.Func) string {
-	v, _ := switchName(f)
+	v, _ := w.switchName(f)
 	sig := f.Signature()
 	params, args := w.parameters(sig, f.Pos())
 	if recv := sig.Recv(); recv != nil {

@@ -30,7 +30,7 @@ func (w *writer) exports() string {
 	w.exportStructs(&b, &bind)
 	w.tables(&b, &bind)
 	for _, f := range w.out.Changed {
-		v, name := switchName(f)
+		v, name := w.switchName(f)
 		flag := "nil"
 		if w.flagged[f] {
 			fmt.Fprintf(&b, "var %sflag uint32\n", v)
@@ -163,8 +163,8 @@ func (w *writer) valueOf(f *types.Func) string {
 	case recv == nil:
 		return ownName(f.Name())
 	case slices.Contains(w.out.replaced, f):
-		v, _ := switchName(f)
+		v, _ := w.switchName(f)
 		return v + "new"
 	}
-	return "(" + w.typeText(recv.Type(), f.Pos()) + ")." + methodName(f)
+	return "(" + w.typeText(recv.Type(), f.Pos()) + ")." + w.methodName(f)
 }

@@ -94,9 +94,9 @@ func (w *writer) method(x *ast.SelectorExpr, m *types.Func) string {
 	if stream, ok := w.replaced[x.X]; ok {
 		return stream + "." + x.Sel.Name
 	}
-	text := w.between(x, x.X, x.Sel, methodName(m))
+	text := w.between(x, x.X, x.Sel, w.methodName(m))
 	if w.heap && !w.called[x] && w.takesAddress(x) {
-		return supportName + ".Heap(&" + operand(w.text(x.X)) + ")." + methodName(m)
+		return supportName + ".Heap(&" + operand(w.text(x.X)) + ")." + w.methodName(m)
 	}
 	return text
 }

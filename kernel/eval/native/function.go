@@ -37,12 +37,12 @@ func (w *writer) methodText(m method) string {
 	}
 	switched := !isGeneric(m.f) && m.f.Name() != "_"
 	if named != nil && !w.isOwn(named.Obj()) {
-		v, _ := switchName(m.f)
+		v, _ := w.switchName(m.f)
 		w.out.replaced = append(w.out.replaced, m.f)
 		return w.compose(d, m.f, switched, "", v+"new", append(slices.Clone(recv.List), params...))
 	}
 	w.nameParameters(d.Recv, d.Type.Params)
-	return w.compose(d, m.f, switched, w.list(recv.List), methodName(m.f), params)
+	return w.compose(d, m.f, switched, w.list(recv.List), w.methodName(m.f), params)
 }
 
 // compose writes a function from its parts.
@@ -83,7 +83,7 @@ func (w *writer) compose(d *ast.FuncDecl, f *types.Func, switched bool, recv, na
 	if guarded || w.slow[f] {
 		text += w.apart(d, f, results, leave, body, direct)
 	}
-	if d.Recv == nil && f != nil && check.CallsRecover(w.info, d.Body) {
+	if f != nil && f.Signature().Recv() == nil && check.CallsRecover(w.info, d.Body) {
 		w.recovering[f] = true
 		head := funcExport(f)
 		if d.Type.TypeParams != nil {
@@ -179,9 +179,13 @@ func eachParameter(lists []*ast.FieldList, do func(n int, field *ast.Field, id *
 }
 
 // switchName is the name of a function's switches, and of the function for the engine: "f" or "T.m".
-func switchName(f *types.Func) (variable, name string) {
+func (d dropped) switchName(f *types.Func) (variable, name string) {
 	if recv := check.Receiver(f); recv != nil {
-		return "s" + mark + recv.Obj().Name() + mark + f.Name() + mark, recv.Obj().Name() + "." + f.Name()
+		method := f.Name()
+		if d[f.Origin()] > 0 {
+			method = d.methodName(f)
+		}
+		return "s" + mark + recv.Obj().Name() + mark + method + mark, recv.Obj().Name() + "." + method
 	}
 	return "s" + mark + f.Name() + mark, f.Name()
 }
@@ -205,7 +209,7 @@ func compares(sig *types.Signature) bool {
 // switches writes the beginning of a function that a later cell may declare anew: it then calls the new one. What is rare stands in
 // functions of its own, see apart. A function that recovers has to be the deferred one itself.
 func (w *writer) switches(d *ast.FuncDecl, f *types.Func) string {
-	v, _ := switchName(f)
+	v, _ := w.switchName(f)
 	w.out.Changed = append(w.out.Changed, f)
 	move := fmt.Sprintf("if %sto != nil { %s }; ", v, leaving(f, v+"to("+arguments(d)+")"))
 	slow := leaving(f, v+"slow("+arguments(d)+")")

@@ -228,7 +228,7 @@ func (w *writer) funcName(id *ast.Ident, f *types.Func) string {
 	}
 	switch {
 	case f.Signature().Recv() != nil:
-		return methodName(f)
+		return w.methodName(f)
 	case standsFor[f.FullName()] != "":
 		return machineName + "." + standsFor[f.FullName()]
 	case w.isOwn(f):

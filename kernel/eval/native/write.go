@@ -35,9 +35,10 @@ type Source struct {
 	again    []*declaration
 	structs  []*types.TypeName // without a name, see anonymous
 	replaced []*types.Func     // methods of types of earlier cells, declared anew
-	Changed  []*types.Func     // functions with switches, in the order of declaration
-	guarded  []export          // see escape.go
-	calls    map[*Unit]bool    // of whose guarded functions some are called directly
+	dropped  dropped
+	Changed  []*types.Func  // functions with switches, in the order of declaration
+	guarded  []export       // see escape.go
+	calls    map[*Unit]bool // of whose guarded functions some are called directly
 }
 
 // export is an object of the cell and the name under which other cells use it.
@@ -109,7 +110,8 @@ type writer struct {
 	ownField     map[*types.Var]bool
 	structs      []*types.Struct   // to be exported
 	structsAgain []*types.TypeName // of earlier cells
-	out          Source
+	dropped
+	out Source
 }
 
 // Write writes a checked cell. Place returns the name of a session's variable; serial is the cell's number. The error is one
@@ -143,6 +145,7 @@ func (e *Engine) newWriter(c *check.Cell) *writer {
 		renamed: map[*ast.Ident]string{}, replaced: map[ast.Node]string{},
 		imports: map[string]string{}, dots: map[string]bool{}, places: map[string]string{},
 		aliases: map[string]string{}, aliased: map[string]types.Object{}, cells: map[*Unit]string{},
+		dropped: e.dropped.with(c.Dropped),
 	}
 }
 
@@ -150,7 +153,7 @@ func (e *Engine) newWriter(c *check.Cell) *writer {
 func (w *writer) write() *Source {
 	var body strings.Builder
 	var inits []string
-	w.out.cell = w.cell
+	w.out.cell, w.out.dropped = w.cell, w.dropped
 	w.borrow()
 	again := w.engine.again(w.cell)
 	w.findGuarded(again)
@@ -229,8 +232,13 @@ func (w *writer) declaration(d ast.Decl) (text, init string) {
 		return w.function(d)
 	case *ast.GenDecl:
 		switch d.Tok {
-		case token.CONST, token.TYPE:
+		case token.CONST:
 			return w.line(d) + w.text(d) + "\n", ""
+		case token.TYPE: // one by one: those that earlier cells have declared are left out
+			for _, spec := range d.Specs {
+				text += w.line(spec) + "type " + w.text(spec) + "\n"
+			}
+			return text, ""
 		}
 	}
 	return "", ""

@@ -165,6 +165,15 @@ func (m *Machine) Method(pointer any, name string, fn any) {
 	d.methods[name] = method{f, f.Type().In(0) == reflect.PointerTo(value), withoutReceiver(f.Type())}
 }
 
+// WithoutMethod tells the machine that a declared type, given as a pointer to one, has a method no more.
+func (m *Machine) WithoutMethod(pointer any, name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if d := m.declared[reflect.TypeOf(pointer).Elem()]; d != nil {
+		delete(d.methods, name)
+	}
+}
+
 // of returns what is known of a type, nil for types that no cell declared.
 func (m *Machine) of(t reflect.Type) *declared {
 	m.mu.RLock()

@@ -1,0 +1,140 @@
+package eval_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestRunAgain declares types again: made of the same, they stay what they are, and old values have the methods of now.
+func TestRunAgain(t *testing.T) {
+	const typ = "type P struct{ X int }"
+	tests := []struct {
+		name   string
+		cells  []string
+		stdout string // of the last cell
+	}{
+		{"function", []string{typ, "p := P{4}", "func show(p P) string { return fmt.Sprint(\"P\", p.X) }", typ, "fmt.Println(show(p), show(P{5}))"}, "P4 P5\n"},
+		{"function again", []string{typ, "p := P{4}", "func show(p P) string { return \"a\" }", typ, "func show(p P) string { return \"b\" }", "fmt.Println(show(p))"}, "b\n"},
+		{"map", []string{typ, "ps := map[string]P{\"a\": {1}}", typ, "ps[\"b\"] = P{5}\nfmt.Println(ps)"}, "map[a:{1} b:{5}]\n"},
+		{"key", []string{typ, "ps := map[P]int{{1}: 1}", typ, "ps[P{1}]++\nfmt.Println(ps)"}, "map[{1}:2]\n"},
+		{"type switch", []string{typ, "var v any = P{3}", typ, "switch v := v.(type) {\ncase P:\n\tfmt.Println(\"P\", v.X)\ndefault:\n\tfmt.Printf(\"%T\\n\", v)\n}"}, "P 3\n"},
+		{"comments and layout", []string{typ, "var v any = P{3}", "// P is a point.\ntype P struct { // of one number\n\tX int // which is this\n}", "_, ok := v.(P)\nfmt.Println(ok)"}, "true\n"},
+		{"number", []string{"type Celsius float64", "temps := []Celsius{1}", "type Celsius float64", "temps = append(temps, Celsius(2))\nfmt.Println(temps)"}, "[1 2]\n"},
+		{"option", []string{"type cfg struct{ n int }\ntype Opt func(*cfg)", "opts := []Opt{func(c *cfg) { c.n++ }}", "type cfg struct{ n int }\ntype Opt func(*cfg)", "opts = append(opts, func(c *cfg) { c.n += 10 })\nvar c cfg\nfor _, o := range opts { o(&c) }\nfmt.Println(c.n)"}, "11\n"},
+		{"generic", []string{"type Node[T any] struct {\n\tv T\n\tnext *Node[T]\n}", "head := &Node[int]{1, nil}", "type Node[T any] struct {\n\tv T\n\tnext *Node[T]\n}", "head = &Node[int]{2, head}\nfmt.Println(head.v, head.next.v)"}, "2 1\n"},
+		{"generic with methods", []string{"type L[T any] struct{ xs []T }\nfunc (l *L[T]) Push(x T) { l.xs = append(l.xs, x) }\nfunc (l *L[T]) Len() int { return len(l.xs) }", "var l L[int]\nl.Push(1)", "type L[T any] struct{ xs []T }\nfunc (l *L[T]) Push(x T) { l.xs = append(l.xs, x) }\nfunc (l *L[T]) Len() int { return len(l.xs) }", "l.Push(2)\nvar m L[int] = l\nfmt.Println(m.Len(), l.xs)"}, "2 [1 2]\n"},
+		{"interface", []string{"type Shape interface{ Area() int }\ntype Sq struct{ A int }\nfunc (s Sq) Area() int { return s.A * s.A }", "shapes := []Shape{Sq{2}}", "type Shape interface{ Area() int }\ntype Sq struct{ A int }\nfunc (s Sq) Area() int { return s.A * s.A }", "shapes = append(shapes, Sq{3})\nfor _, s := range shapes { fmt.Print(s.Area(), \" \", s.(Sq).A, \" \") }\nfmt.Println()"}, "4 2 9 3 \n"},
+		{"group", []string{"type (\n\tA struct{ b *B }\n\tB struct{ a *A; n int }\n\tID string\n)", "x := &A{&B{n: 1}}\nx.b.a = x\nvar id any = ID(\"i\")", "type (\n\tA struct{ b *B }\n\tB struct{ a *A; n int }\n\tID string\n)", "x.b = &B{a: x, n: 2}\n_, ok := id.(ID)\nfmt.Println(x.b.a.b.n, ok)"}, "2 true\n"},
+		{"one of a group", []string{"type (\n\tA struct{ n int }\n\tB struct{ n int }\n)", "a, b := A{1}, B{2}", "type (\n\tA struct{ n int }\n\tB struct{ n, m int }\n)", "a = A{3}\nfmt.Println(a, b, B{4, 5})"}, "{3} {2} {4 5}\n"},
+		{"with statements", []string{"const n = 3\ntype V [n]int\nvar v V\nv[0]++\nfmt.Println(v)", "old := v", "const n = 3\ntype V [n]int\nvar v V\nv[0]++\nfmt.Println(v)", "v = old\nfmt.Println(v)"}, "[1 0 0]\n"},
+		{"closure", []string{typ, "p := P{1}\nget := func() P { return p }\nset := func(q P) { p = q }", typ, "set(P{7})\nfmt.Println(get() == P{7})"}, "true\n"},
+		{"method stays", []string{typ + "\nfunc (p P) Dbl() int { return 2 * p.X }", "p := P{4}\nf := p.Dbl", typ + "\nfunc (p P) Dbl() int { return 2 * p.X }", "fmt.Println(p.Dbl(), f(), P{5}.Dbl())"}, "8 8 10\n"},
+		{"method of a later cell stays", []string{typ, "func (p P) String() string { return fmt.Sprint(\"<\", p.X, \">\") }", "var v any = P{4}", typ, "fmt.Println(v, P{5})"}, "<4> <5>\n"},
+		{"method changed", []string{typ + "\nfunc (p P) Dbl() int { return 2 * p.X }", "p := P{4}\nf := p.Dbl\nfunc g(p P) int { return p.Dbl() }\nvar d interface{ Dbl() int } = p", typ + "\nfunc (p P) Dbl() int { return 200 * p.X }", "fmt.Println(p.Dbl(), f(), g(p), d.Dbl(), p.Dbl())"}, "800 800 800 800 800\n"},
+		{"method added", []string{typ + "\nfunc (p P) Dbl() int { return 2 * p.X }", "p := P{4}\nvar v any = p\nps := []any{p, &p}", typ + "\nfunc (p P) Dbl() int { return 2 * p.X }\nfunc (p P) String() string { return \"P\" }", "_, ok := v.(fmt.Stringer)\nfmt.Println(p, v, ps, ok)"}, "P P [P P] true\n"},
+		{"method removed", []string{typ + "\nfunc (p P) String() string { return \"P\" }\nfunc (p P) Dbl() int { return 2 * p.X }", "p := P{4}\nvar v any = p", typ + "\nfunc (p P) Dbl() int { return 2 * p.X }", "_, ok := v.(fmt.Stringer)\n_, same := v.(P)\nfmt.Println(p, v, ok, same, p.Dbl())"}, "{4} {4} false true 8\n"},
+		{"all methods removed", []string{typ + "\nfunc (p P) String() string { return \"P\" }", "p := P{4}\nvar v any = p", typ, "fmt.Println(p, v)"}, "{4} {4}\n"},
+		{"removed and called", []string{typ + "\nfunc (p P) Dbl() int { return 2 * p.X }", "func g(p P) int { return p.Dbl() + 1 }", "p := P{4}", typ, "fmt.Println(g(p), g(P{5}))"}, "9 11\n"},
+		{"removed and back", []string{typ + "\nfunc (p P) String() string { return \"a\" }", "var v any = P{4}", typ, "fmt.Println(v)", typ + "\nfunc (p P) String() string { return \"b\" }", "fmt.Println(v)"}, "b\n"},
+		{"other signature", []string{typ + "\nfunc (p P) Area() int { return p.X }", "p := P{4}\nfunc g(p P) int { return p.Area() }", typ + "\nfunc (p P) Area() float64 { return float64(p.X) / 8 }", "fmt.Println(p.Area(), g(p))"}, "0.5 4\n"},
+		{"other signature, in a cell of its own", []string{typ, "func (p P) Area() int { return p.X }", "p := P{4}", "func (p P) Area() float64 { return float64(p.X) / 8 }", "fmt.Println(p.Area())"}, "0.5\n"},
+		{"other receiver", []string{typ + "\nfunc (p P) Set() { p.X++ }", "p := P{4}", typ + "\nfunc (p *P) Set() { p.X++ }", "p.Set()\nfmt.Println(p.X)"}, "5\n"},
+		{"method that recovers", []string{typ + "\nfunc (p *P) guard() { if r := recover(); r != nil { p.X = r.(int) } }", "p := P{4}\nfunc f(p *P) { defer p.guard(); panic(7) }", typ + "\nfunc (p *P) guard() { if r := recover(); r != nil { p.X = 10 * r.(int) } }", "f(&p)\nfmt.Println(p.X)"}, "70\n"},
+		{"promoted", []string{typ + "\nfunc (p P) Name() string { return \"P\" }", "type Q struct{ P }", "q := Q{P{1}}\nvar v any = q", typ + "\nfunc (p P) Name() string { return \"new\" }\nfunc (p P) String() string { return \"s\" }", "fmt.Println(q.Name(), q, v)"}, "new s s\n"},
+		{"constant", []string{"type Day int\nconst (\n\tMon Day = iota\n\tTue\n)\nfunc (d Day) String() string { return []string{\"Mon\", \"Tue\"}[d] }", "d := Tue\nvar v any = d", "type Day int\nconst (\n\tMon Day = iota\n\tTue\n)\nfunc (d Day) String() string { return []string{\"Mon\", \"Tue\"}[d] }", "fmt.Println(d == Tue, v == Tue, v)"}, "true true Tue\n"},
+		{"array length", []string{"const n = 2\ntype V [n]int", "v := V{1}", "const n = 3\ntype V [n]int", "fmt.Println(v, V{1})"}, "[1 0] [1 0 0]\n"},
+		{"tags", []string{"type P struct{ X int }", "p := P{1}", "type P struct{ X int `json:\"x\"` }", "b, _ := json.Marshal(P(p))\nfmt.Println(string(b))"}, "{\"x\":1}\n"},
+		{"alias", []string{typ + "\ntype A = P", "var a A\nvar v any = a", typ + "\ntype A = P", "_, ok := v.(A)\na = P{2}\nfmt.Println(ok, a)"}, "true {2}\n"},
+		{"constraint", []string{"type Num interface{ ~int | ~float64 }\ntype Acc[T Num] struct{ sum T }", "a := Acc[int]{1}", "type Num interface{ ~int | ~float64 }\ntype Acc[T Num] struct{ sum T }", "a = Acc[int]{a.sum + 1}\nfmt.Println(a.sum)"}, "2\n"},
+		{"package", []string{"import \"time\"\ntype E struct{ At time.Time; D time.Duration }", "e := E{D: time.Second}", "import \"time\"\ntype E struct{ At time.Time; D time.Duration }", "e = E{D: 2 * e.D}\nfmt.Println(e.D)"}, "2s\n"},
+		{"channel and goroutine", []string{typ, "in, out := make(chan P), make(chan int)\ngo func() { for p := range in { out <- p.X } }()", typ, "in <- P{6}\nfmt.Println(<-out)\nclose(in)"}, "6\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			n := newNotebook(t)
+			n.ok(tt.cells[:len(tt.cells)-1]...)
+			before := n.stream("stdout")
+			n.ok(tt.cells[len(tt.cells)-1])
+			if got := strings.TrimPrefix(n.stream("stdout"), before); got != tt.stdout {
+				t.Errorf("got %q, want %q", got, tt.stdout)
+			}
+		})
+	}
+}
+
+// TestTypeMadeOfSomethingElse says what keeps the older of two types of one name, and how to go on with it.
+func TestTypeMadeOfSomethingElse(t *testing.T) {
+	tests := []struct {
+		name  string
+		cells []string
+		notes string
+		then  string // what the note tells to write, and more
+	}{
+		{"struct", []string{"type P struct{ X int }", "p := P{4}", "type P struct{ X, Y int }"},
+			"note: P is a new type, and that of cell 1 stays another one: p is one of those, and P{X: p.X} takes over what both have\n", "q := P{X: p.X}; q == P{4, 0}"},
+		{"tag", []string{"type P struct{ X int }", "p, q := P{4}, &P{5}", "type P struct{ X int `json:\"x\"` }"},
+			"note: P is a new type, and that of cell 1 stays another one: p is one of those, and P(p) converts it; q points to one of those, and (*P)(q) converts it\n", "P(p) == P{4} && *(*P)(q) == P{5}"},
+		{"number", []string{"type C float64", "c := C(1)", "type C float32"}, "note: C is a new type, and that of cell 1 stays another one: c is one of those, and C(c) converts it\n", "C(c) == 1"},
+		{"nothing in common", []string{"type P struct{ X int }", "p := P{4}", "type P struct{ Y string }"}, "note: P is a new type, and that of cell 1 stays another one: p is one of those, which nothing converts\n", "p.X == 4"},
+		{"what is made of it", []string{"type P struct{ X int }", "ps, byName := []P{{1}}, map[string]P{}\nfunc show(p P) {}\ntype Q struct{ p P }", "type P struct{ X, Y int }"},
+			"note: P is a new type, and that of cell 1 stays another one: byName, ps hold the old one; Q (cell 2), show (cell 2) use the old one: run their cells again\n", "len(ps) == 1"},
+		{"nothing", []string{"type P struct{ X int }", "p := P{1}\np.X", "p := 1", "type P struct{ X, Y int }"}, "", "p == 1"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			n := newNotebook(t)
+			n.ok(tt.cells...)
+			n.ok(tt.then)
+			if got := n.stream("stderr"); got != tt.notes {
+				t.Errorf("got  %q\nwant %q", got, tt.notes)
+			}
+			if got := n.results(); len(got) == 0 || got[len(got)-1] != "true" {
+				t.Errorf("%s: got %q", tt.then, got)
+			}
+		})
+	}
+}
+
+// TestDroppedMethods says who keeps a method that its type has no more.
+func TestDroppedMethods(t *testing.T) {
+	const typ, dbl = "type P struct{ X int }", "\nfunc (p P) Dbl() int { return 2 * p.X }"
+	compiled := tools(t) != nil
+	tests := []struct {
+		name  string
+		cells []string
+		notes string // of compiled cells
+		fails string // a cell, and how
+		want  string
+	}{
+		{"called", []string{typ + dbl, "func g(p P) int { return p.Dbl() }", typ}, "note: functions of earlier cells that call P.Dbl keep the old one, since the type has it no more: g (cell 2)\n", "P{1}.Dbl()", "P{…}.Dbl undefined (type P has no field or method Dbl)"},
+		{"other signature", []string{typ + dbl, "func g(p P) int { return p.Dbl() }", typ + "\nfunc (p P) Dbl() string { return \"\" }"}, "note: functions of earlier cells that call P.Dbl keep the old one, since its signature changed: g (cell 2)\n", "var n int = P{1}.Dbl()", "cannot use P{…}.Dbl() (value of type string) as int value in variable declaration"},
+		{"not called", []string{typ + dbl, typ}, "", "var d interface{ Dbl() int } = P{1}", "cannot use P{…} (value of struct type P) as interface{Dbl() int} value in variable declaration: P does not implement interface{Dbl() int} (missing method Dbl)"},
+		{"field of that name", []string{typ}, "", "func (p P) X() {}", "field and method with the same name X"},
+		{"pointer", []string{"type N *int"}, "", "func (n N) M() {}", "invalid receiver type N (pointer or interface type)"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			n := newNotebook(t)
+			n.ok(tt.cells...)
+			if got := n.stream("stderr"); compiled && got != tt.notes {
+				t.Errorf("got  %q\nwant %q", got, tt.notes)
+			}
+			if r := n.run(tt.fails); r.Err == nil || !strings.HasSuffix(r.Err.Value, tt.want) {
+				t.Errorf("%s: got %v, want %q", tt.fails, r.Err, tt.want)
+			}
+		})
+	}
+}
+
+// TestRefusedCellKeepsMethods leaves types as they were where the cell that declares them again is refused.
+func TestRefusedCellKeepsMethods(t *testing.T) {
+	n := newNotebook(t)
+	n.ok("type P struct{ X int }\nfunc (p P) Dbl() int { return 2 * p.X }\nfunc (p P) String() string { return \"P\" }", "p := P{4}")
+	for _, code := range []string{"type P struct{ X int }\nnope()", "type P struct{ X int }\nfunc (p P) Dbl() float64 { return 1 }\nnope()", "func (p P) Dbl() string { return nope }"} {
+		n.run(code)
+	}
+	n.ok("var d interface{ Dbl() int } = p\nfmt.Println(p, p.Dbl(), d.Dbl())")
+	if got := n.stream("stdout"); got != "P 8 8\n" {
+		t.Errorf("got %q", got)
+	}
+}
