@@ -237,10 +237,12 @@ func (s *steps) piece(code string, last bool) (run, show func(), err error) {
 	}
 	c.LeaveToLater(s.mentionedLater())
 	s.effects(c)
+	outdated := c.Outdated()
 	unit, entry, err := s.build(c, s.task)
 	if err != nil {
 		return nil, nil, err
 	}
+	unit.Notes = append(unit.Notes, outdated...)
 	start := func() {
 		s.note(s.request.Cell, unit.Notes)
 		entry()

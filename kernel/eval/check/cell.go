@@ -159,11 +159,12 @@ type builder struct {
 	errs collector
 
 	imps, decls, body *ast.File
-	declared          map[string]bool // names that Decls declare
-	anew              map[string]bool // types that are to be new ones
-	recalled          map[string]bool // types that the cell declares as they are
-	assumed           map[string]bool // names of packages that the cell uses without importing them
-	specs             []ast.Spec      // imports that the cell needs
+	declared          map[string]bool   // names that Decls declare
+	anew              map[string]bool   // types that are to be new ones
+	recalled          map[string]bool   // types that the cell declares as they are
+	named             []*types.TypeName // see typeAlias
+	assumed           map[string]bool   // names of packages that the cell uses without importing them
+	specs             []ast.Spec        // imports that the cell needs
 	placeholders      map[ast.Stmt]*ast.GenDecl
 	short             map[*ast.GenDecl]bool // those that were written :=
 	known             []*known              // names of functions of the universe

@@ -123,12 +123,34 @@ func TestMarkKeepsMethods(t *testing.T) {
 	}
 }
 
-// TestMethodsOfGenericType: one that cannot be declared later is told of, beside one of another type that can.
+// TestMethodsOfGenericType: methods of an earlier cell's generic type are checked as those of the cell that declares it.
 func TestMethodsOfGenericType(t *testing.T) {
-	s := session(t, "type T struct{}\ntype Q[X any] struct{ items []X }")
-	_, err := s.Check("cell 2", "func (q *Q[X]) Size() int { return len(q.items) }\nfunc (t T) String() string { return \"T\" }")
-	if err == nil || !strings.Contains(err.Error(), "declare Q again") {
-		t.Errorf("got %v", err)
+	tests := []struct{ name, code, want string }{ // want: of the error
+		{"method", "func (q *Q[X]) Size() int { return len(q.items) }\nvar n int = q.Size()", ""},
+		{"other name", "func (q Q[E]) First() E { return q.items[0] }\nvar n int = q.First()", ""},
+		{"blank", "func (q Q[_]) Size() int { return len(q.items) }", ""},
+		{"constraint", "func (s S[T]) Sum() (t T) { return t + 1 }", ""},
+		{"too few", "func (p Pair[K]) Key() K { return p.k }", "receiver declares 1 type parameters, but receiver base type declares 2"},
+		{"none", "func (q Q) Size() int { return 0 }", "cannot use generic type Q[X any] without instantiation"},
+		{"not generic", "func (t T[X]) M() {}", "T is not a generic type"},
+		{"wrong body", "func (q Q[X]) First() int { return q.items[0] }", "cannot use q.items[0] (variable of type X constrained by any) as int value in return statement"},
+		{"field", "func (q Q[X]) items() {}", "field and method with the same name items"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := session(t, "type T struct{}\ntype Q[X any] struct{ items []X }\ntype S[X ~int] struct{}\ntype Pair[K comparable, V any] struct { k K; v V }\nvar q Q[int]")
+			_, err := s.Check("cell 2", tt.code)
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if _, err := s.Check("cell 2", "q.Size()"); err == nil {
+				t.Error("a cell that was not committed has given Q a method")
+			}
+		})
 	}
 }
 

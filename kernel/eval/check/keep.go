@@ -60,6 +60,7 @@ func (b *builder) noteMethods() {
 			continue
 		}
 		if base, _ := receiverName(f.Recv.List[0].Type); base != nil {
+			base = b.behindAlias(base)
 			if b.cell.beside[base.Name] == nil {
 				b.cell.beside[base.Name] = map[string]bool{}
 			}

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 )
@@ -19,7 +20,11 @@ func (b *builder) adoptMethods() {
 			continue
 		}
 		base, generic := receiverName(f.Recv.List[0].Type)
-		if base == nil || b.declared[base.Name] {
+		if base == nil {
+			continue
+		}
+		base = b.behindAlias(base)
+		if b.declared[base.Name] {
 			continue
 		}
 		obj, ok := b.objects[base.Name].(*types.TypeName)
@@ -27,10 +32,14 @@ func (b *builder) adoptMethods() {
 		case !ok: // go/types says what is wrong
 		case b.stands(obj, f):
 			standing[f] = true
-		case generic || obj.IsAlias():
-			b.errs.add(b.cell.text.offset(b.fset, f.Recv.Pos()),
-				"methods of a generic type or of an alias belong into the cell that declares it: declare "+base.Name+" again in this cell")
-		default:
+		case obj.IsAlias():
+			b.errs.add(b.cell.text.offset(b.fset, f.Recv.Pos()), "methods of an alias belong into the cell that declares it: write the type that "+base.Name+" stands for")
+		case generic && isGeneric(obj) && canEditMethods:
+			if fn := b.asGeneric(f, obj); fn != nil {
+				b.decls.Decls[i] = fn
+				adopted, originals = append(adopted, fn), append(originals, f)
+			}
+		default: // a generic type without its parameters, or another with some, is what go/types refuses
 			fn := asFunction(f, base.Name)
 			b.decls.Decls[i] = fn
 			adopted, originals = append(adopted, fn), append(originals, f)
@@ -47,6 +56,18 @@ func (b *builder) adoptMethods() {
 	if len(adopted) > 0 {
 		b.declareMethods(adopted, originals)
 	}
+}
+
+// behindAlias is the name that an alias of this cell stands for, or name itself.
+func (b *builder) behindAlias(name *ast.Ident) *ast.Ident {
+	for _, d := range b.decls.Decls {
+		for _, ts := range typeSpecs(d) {
+			if id, ok := ast.Unparen(ts.Type).(*ast.Ident); ok && ts.Assign.IsValid() && ts.Name.Name == name.Name && id.Name != name.Name {
+				return id
+			}
+		}
+	}
+	return name
 }
 
 // dropMethods takes from the types that the cell declares again what no longer stands beside them.
@@ -118,6 +139,12 @@ func (b *builder) declareMethods(adopted, originals []*ast.FuncDecl) {
 	conf := types.Config{Importer: b.importer, IgnoreFuncBodies: true, GoVersion: GoVersion,
 		Error: func(err error) { b.errs.addType(b.fset, err) }}
 	file := *b.decls
+	file.Decls = slices.DeleteFunc(slices.Clone(file.Decls), func(d ast.Decl) bool {
+		if f, ok := d.(*ast.FuncDecl); ok {
+			return !slices.Contains(adopted, f)
+		}
+		return d.(*ast.GenDecl).Tok == token.VAR // which may call the methods
+	})
 	b.withImports(&file)
 	defer b.nameCells()()
 	_ = types.NewChecker(&conf, b.fset, pkg, info).Files([]*ast.File{&file}) // errors are collected
@@ -130,9 +157,7 @@ func (b *builder) declareMethods(adopted, originals []*ast.FuncDecl) {
 }
 
 func (b *builder) declareMethod(f *types.Func, fn, original *ast.FuncDecl) {
-	sig := f.Signature()
-	recv := sig.Params().At(0)
-	t := types.Unalias(recv.Type())
+	t := types.Unalias(f.Signature().Params().At(0).Type())
 	if p, ok := t.(*types.Pointer); ok {
 		t = types.Unalias(p.Elem())
 	}
@@ -140,31 +165,36 @@ func (b *builder) declareMethod(f *types.Func, fn, original *ast.FuncDecl) {
 	if !ok {
 		return
 	}
-	at := b.cell.text.offset(b.fset, original.Name.Pos())
-	if fault := noMethod(named, original.Name.Name); fault != "" {
+	named = named.Origin()
+	at, name := b.cell.text.offset(b.fset, original.Name.Pos()), original.Name.Name
+	if fault := noMethod(named, name); fault != "" {
 		b.errs.add(at, fault)
 		return
 	}
-	var params []*types.Var
-	for i := 1; i < sig.Params().Len(); i++ {
-		params = append(params, sig.Params().At(i))
+	fresh := freshParams(f)
+	method, err := asMethod(f, fresh)
+	if err != nil {
+		b.errs.add(at, err.Error())
+		return
 	}
-	method := types.NewSignatureType(types.NewParam(recv.Pos(), recv.Pkg(), recv.Name(), recv.Type()), nil, nil,
-		types.NewTuple(params...), sig.Results(), sig.Variadic())
 	for m := range named.Methods() {
-		if m.Name() != original.Name.Name {
+		if m.Name() != name {
 			continue
 		}
-		if !sameSignature(m.Signature(), method) {
-			b.replaceMethod(named, m, types.NewFunc(f.Pos(), b.cell.Pkg, m.Name(), method), fn, at)
+		if same, err := asMethod(f, slices.Collect(m.Signature().RecvTypeParams().TypeParams())); err != nil || !sameSignature(m.Signature(), same) {
+			b.replaceMethod(named, m, types.NewFunc(f.Pos(), b.cell.Pkg, name, method), original, fn)
 			return
 		}
 		b.addMethod(Method{named, m, fn}, original)
 		return
 	}
-	m := types.NewFunc(f.Pos(), b.cell.Pkg, original.Name.Name, method)
-	named.AddMethod(m)
-	b.phantom[m] = true // until the cell is committed
+	m := types.NewFunc(f.Pos(), b.cell.Pkg, name, method)
+	if isGeneric(named.Obj()) {
+		b.editMethods(named, func(list []*types.Func) []*types.Func { return append(list, m) })
+	} else {
+		named.AddMethod(m)
+		b.phantom[m] = true // until the cell is committed
+	}
 	b.addMethod(Method{named, m, fn}, original)
 }
 
@@ -189,9 +219,9 @@ func (b *builder) addMethod(m Method, original *ast.FuncDecl) {
 }
 
 // replaceMethod gives a type a method with another signature in the place of one that it has.
-func (b *builder) replaceMethod(named *types.Named, old, m *types.Func, fn *ast.FuncDecl, at int) {
+func (b *builder) replaceMethod(named *types.Named, old, m *types.Func, original, fn *ast.FuncDecl) {
 	if !canEditMethods {
-		b.errs.add(at, "method "+named.Obj().Name()+"."+m.Name()+" exists with another signature: restart the kernel, or give it another name")
+		b.errs.add(b.cell.text.offset(b.fset, original.Name.Pos()), "method "+named.Obj().Name()+"."+m.Name()+" exists with another signature: restart the kernel, or give it another name")
 		return
 	}
 	if !b.phantom[old] {
@@ -201,7 +231,7 @@ func (b *builder) replaceMethod(named *types.Named, old, m *types.Func, fn *ast.
 		list[slices.Index(list, old)] = m
 		return list
 	})
-	b.addMethod(Method{named, m, fn}, fn)
+	b.addMethod(Method{named, m, fn}, original)
 }
 
 func sameSignature(a, b *types.Signature) bool {

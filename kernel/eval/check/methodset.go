@@ -24,8 +24,14 @@ func methodsOf(n *types.Named) *[]*types.Func {
 func (s *Scope) editMethods(n *types.Named, edit func([]*types.Func) []*types.Func) {
 	list := methodsOf(n)
 	before := *list
-	*list = edit(slices.Clone(before))
-	s.edits = append(s.edits, func() { *list = before })
+	set := func(methods []*types.Func) {
+		*list = methods
+		if n.TypeParams().Len() > 0 {
+			s.renewInstances(n)
+		}
+	}
+	set(edit(slices.Clone(before)))
+	s.edits = append(s.edits, func() { set(before) })
 }
 
 // takeBack gives types the methods again that a cell, which was then refused, had changed.

@@ -41,6 +41,7 @@ func (c *Cell) outdated(old, fresh *types.TypeName) (found []string) {
 			mention = append(mention, name+" ("+cell+")")
 		}
 	}
+	mention = append(mention, c.laterMethods(old, fresh)...)
 	slices.Sort(found)
 	if len(made) > 0 {
 		slices.Sort(made)
@@ -51,6 +52,21 @@ func (c *Cell) outdated(old, fresh *types.TypeName) (found []string) {
 		found = append(found, strings.Join(mention, ", ")+" "+plural(mention, "uses", "use")+" the old one: run "+plural(mention, "its cell", "their cells")+" again")
 	}
 	return found
+}
+
+// laterMethods names the methods of an old type that stand in other cells than its declaration, and that the new one lacks.
+func (c *Cell) laterMethods(old, fresh *types.TypeName) (names []string) {
+	named, ok := old.Type().(*types.Named)
+	if !ok {
+		return nil
+	}
+	for m := range named.Methods() {
+		if !c.scope.besides[old][m.Name()] && !c.beside[fresh.Name()][m.Name()] && !c.scope.phantom[m] {
+			cell, _, _, _ := c.scope.Position(m.Pos())
+			names = append(names, old.Name()+"."+m.Name()+" ("+cell+")")
+		}
+	}
+	return names
 }
 
 func plural(list []string, one, many string) string {

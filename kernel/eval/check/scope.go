@@ -43,6 +43,9 @@ type Scope struct {
 	again   map[*types.TypeName]token.Pos       // where a type has been declared again as it was
 	edits   []func()                            // see editMethods
 
+	generics  map[*types.TypeName]*typeSource // generic types of cells
+	instances map[*types.Named]bool           // of such types, see renewInstances
+
 	universe *Universe
 
 	readErrors map[string]bool // error variables that functions, literals and pointers of cells may read
@@ -76,6 +79,8 @@ func NewScope(packages []Package, export func(path string) (io.ReadCloser, error
 		methods:  map[*types.Func]*methodSource{},
 		besides:  map[*types.TypeName]map[string]bool{},
 		again:    map[*types.TypeName]token.Pos{},
+
+		generics: map[*types.TypeName]*typeSource{}, instances: map[*types.Named]bool{},
 
 		readErrors: map[string]bool{},
 	}
@@ -197,6 +202,8 @@ func (s *Scope) Commit(c *Cell) {
 	for _, o := range c.kept {
 		s.besides[o], s.again[o] = c.beside[o.Name()], c.again[o]
 	}
+	s.noteGenerics(c)
+	s.noteInstances(c)
 	maps.Copy(s.methods, c.methods)
 	if s.marked != nil {
 		s.marked.edits = append(s.marked.edits, s.edits...)

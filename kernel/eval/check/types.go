@@ -36,6 +36,10 @@ func (b *builder) checkTypes() {
 
 // plainNames writes the types in an error as a user knows them.
 func (b *builder) plainNames(text string) string {
+	for _, o := range slices.Backward(b.named) { // or one would be found in the name of another
+		constraint := types.TypeString(types.Unalias(o.Type()), func(p *types.Package) string { return p.Name() })
+		text = strings.ReplaceAll(text, o.Name(), constraint)
+	}
 	return b.Scope.plainNames(text, func(name string) bool { return b.declared[name] })
 }
 
@@ -155,6 +159,9 @@ func (b *builder) insertObjects(pkg *types.Package) {
 		if o := b.objects[name]; o != nil && !b.declared[name] {
 			pkg.Scope().Insert(o)
 		}
+	}
+	for _, o := range b.named {
+		pkg.Scope().Insert(o)
 	}
 }
 

@@ -42,9 +42,13 @@ func (s *Scope) written(o types.Object, owner string, b *builder) written {
 	if o.Pkg() == b.cell.Pkg {
 		home = b.Scope
 	}
-	if name, line, _, ok := home.Position(o.Pos()); ok {
-		t := home.texts[home.fset.File(o.Pos()).Name()]
-		w := declarationAt(t.code, t.offset(home.fset, o.Pos()))
+	pos := o.Pos()
+	if t, ok := o.(*types.TypeName); ok && home.again[t].IsValid() {
+		pos = home.again[t]
+	}
+	if name, line, _, ok := home.Position(pos); ok {
+		t := home.texts[home.fset.File(pos).Name()]
+		w := declarationAt(t.code, t.offset(home.fset, pos))
 		w.cell, w.line = name, line
 		return w
 	}

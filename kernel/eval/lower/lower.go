@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"cancha/kernel/eval/check"
@@ -284,6 +285,9 @@ func (l *Lowerer) declare() {
 			refuse(token.NoPos, "a compiled cell declared type %s: an interpreted one cannot take its method %s", m.Type.Obj().Name(), m.Func.Name())
 		}
 	}
+	if len(c.Methods)+len(c.Dropped) > 0 {
+		l.context = types.NewContext() // instances that were made before have the methods of then
+	}
 	for _, m := range c.Methods {
 		if l.ofCompiledCell(m.Type.Obj()) {
 			refuse(m.Decl.Pos(), "a compiled cell declared type %s: an interpreted one cannot give it methods", m.Type.Obj().Name())
@@ -358,18 +362,36 @@ func (l *Lowerer) emitDeclared() {
 		}
 	}
 	for _, m := range c.Dropped {
-		if r := l.named(m.Type, token.NoPos); r.identity != "" {
+		for _, r := range l.representations(m.Type) {
 			l.setup("%s.WithoutMethod(new(%s), %q)", runtimeAlias, r.identity, m.Func.Name())
 		}
 	}
 	for _, m := range c.Methods {
-		if r := l.named(m.Type, m.Decl.Pos()); r.identity != "" {
-			l.registerMethod(r, m.Func, nil)
+		for _, r := range l.representations(m.Type) {
+			l.queueMethod(r.declared, r, m.Func)
 		}
 	}
 	if len(c.Methods) > 0 || len(c.Dropped) > 0 {
 		l.promoteAnew()
 	}
+}
+
+// representations are those of a type of an earlier cell, which is lowered now if it has not been, or of the instances of a generic one,
+// of which the program has no others.
+func (l *Lowerer) representations(t *types.Named) (list []*rep) {
+	if t.TypeParams().Len() == 0 {
+		if r := l.named(t, t.Obj().Pos()); r.declared != nil {
+			list = append(list, r)
+		}
+		return list
+	}
+	for _, r := range l.reps {
+		if r.declared != nil && r.declared.Origin() == t {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b *rep) int { return strings.Compare(a.identity, b.identity) })
+	return list
 }
 
 func (l *Lowerer) adopted(d *ast.FuncDecl) bool {

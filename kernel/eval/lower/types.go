@@ -268,6 +268,7 @@ type rep struct {
 	pointer  string // the same for pointers to boxed values
 	erased   map[int]bool
 	fields   *types.Struct
+	declared *types.Named // nil for a type that the back end has
 }
 
 type repKind int
@@ -352,6 +353,7 @@ func (l *Lowerer) compiledRep(t *types.Named, pos token.Pos) *rep {
 func (l *Lowerer) declareType(t *types.Named, r *rep, pos token.Pos) {
 	o := t.Obj()
 	shown := shownName(t)
+	r.declared = t
 	switch u := t.Underlying().(type) {
 	case *types.Interface:
 		r.text, r.kind = "interface{}", openIf

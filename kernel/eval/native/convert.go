@@ -108,7 +108,7 @@ func (c *Converter) inInterface(v reflect.Value) {
 	held := v.Elem()
 	t := held.Type()
 	newest, ok := c.engine.Newest(t)
-	if !ok || c.stale(newest) {
+	if !ok || c.engine.stale(newest) {
 		c.left[fmt.Sprintf("a %s", t)] = true
 		return
 	}
@@ -218,15 +218,4 @@ func reaches(t reflect.Type, seen map[reflect.Type]bool) bool {
 func inFunction(name string) bool {
 	rest, ok := strings.CutPrefix(name, "cells/")
 	return ok && strings.Contains(rest, ".func") && !strings.Contains(rest, "."+runName+".")
-}
-
-// stale reports whether t is a generic type with an argument that has been declared again: it cannot be made by reflection.
-func (c *Converter) stale(t reflect.Type) bool {
-	name := t.String()
-	for old := range c.engine.newer {
-		if strings.Contains(name, old.PkgPath()+"."+old.Name()) {
-			return true
-		}
-	}
-	return false
 }

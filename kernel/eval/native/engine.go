@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -31,16 +32,18 @@ type Engine struct {
 	tools   Toolchain
 	machine support.Machine
 
-	known    sync.RWMutex // of objects, where another goroutine than the one that compiles reads them
-	objects  map[types.Object]at
-	fields   map[*types.Var]fieldAt
-	guarded  map[*types.Func]at
-	declared map[types.Object]*declaration
-	structs  []*types.TypeName                // without a name, the newest first
-	newer    map[reflect.Type]reflect.Type    // declared again
-	literals map[string]map[types.Object]bool // cell → what function literals of its statements mention
-	dropped  dropped
-	loaded   map[string]int // how many times a package of this content has been loaded
+	known     sync.RWMutex // of objects, where another goroutine than the one that compiles reads them
+	objects   map[types.Object]at
+	fields    map[*types.Var]fieldAt
+	guarded   map[*types.Func]at
+	declared  map[types.Object]*declaration
+	structs   []*types.TypeName                // without a name, the newest first
+	newer     map[reflect.Type]reflect.Type    // declared again
+	literals  map[string]map[types.Object]bool // cell → what function literals of its statements mention
+	renamed   map[string]string                // declared again: "cells/1.P" → "cells/2.P"
+	instances map[string]reflect.Type          // of generic types that are made of such: "cells/2.L[cells/2.P]" → type
+	dropped   dropped
+	loaded    map[string]int // how many times a package of this content has been loaded
 
 	mu        sync.Mutex
 	stops     []*uint32
@@ -76,7 +79,7 @@ type function struct {
 func New(tools Toolchain, machine support.Machine) *Engine {
 	return &Engine{
 		tools: tools, machine: machine,
-		objects: map[types.Object]at{}, fields: map[*types.Var]fieldAt{}, guarded: map[*types.Func]at{}, declared: map[types.Object]*declaration{}, newer: map[reflect.Type]reflect.Type{}, literals: map[string]map[types.Object]bool{}, dropped: dropped{}, loaded: map[string]int{},
+		objects: map[types.Object]at{}, fields: map[*types.Var]fieldAt{}, guarded: map[*types.Func]at{}, declared: map[types.Object]*declaration{}, newer: map[reflect.Type]reflect.Type{}, literals: map[string]map[types.Object]bool{}, dropped: dropped{}, renamed: map[string]string{}, instances: map[string]reflect.Type{}, loaded: map[string]int{},
 		functions: map[*types.Func]*function{},
 	}
 }
@@ -193,6 +196,9 @@ func (e *Engine) take(s *Source, u *Unit) {
 			if from, to := old.unit.Symbols[old.name], u.Symbols[x.name]; from.IsValid() && to.IsValid() && from.Kind() == reflect.Pointer {
 				e.newer[from.Type().Elem()] = to.Type().Elem()
 			}
+			if _, ok := x.object.(*types.TypeName); ok {
+				e.renamed[old.unit.Path+"."+x.object.Name()] = u.Path + "." + x.object.Name()
+			}
 		}
 		e.objects[x.object] = at{u, x.name}
 	}
@@ -202,6 +208,11 @@ func (e *Engine) take(s *Source, u *Unit) {
 	e.structs = append(s.structs, e.structs...)
 	for _, f := range s.fields {
 		e.fields[f.field] = fieldAt{f.owner, f.index}
+	}
+	for name, v := range u.Symbols {
+		if strings.HasPrefix(name, instanceMark) {
+			e.instances[fullName(v.Type().Elem())] = v.Type().Elem()
+		}
 	}
 	e.dropped = s.dropped
 	e.remember(s.cell)

@@ -28,6 +28,7 @@ func (w *writer) exports() string {
 		}
 	}
 	w.exportStructs(&b, &bind)
+	w.exportInstances(&bind)
 	w.tables(&b, &bind)
 	for _, f := range w.out.Changed {
 		v, name := w.switchName(f)

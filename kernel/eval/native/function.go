@@ -64,7 +64,7 @@ func (w *writer) compose(d *ast.FuncDecl, f *types.Func, switched bool, recv, na
 	}
 	start += leave
 	head := recv + name
-	if d.Type.TypeParams != nil {
+	if d.Type.TypeParams != nil && (f == nil || f.Signature().Recv() == nil) { // those of a generic type's method are the receiver's
 		head += w.text(d.Type.TypeParams)
 	}
 	results := ""

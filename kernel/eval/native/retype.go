@@ -1,6 +1,9 @@
 package native
 
-import "reflect"
+import (
+	"reflect"
+	"strings"
+)
 
 // Newest returns the type that values of t have now, after declared types in it have been declared again; ok is false where it
 // cannot be made by reflection.
@@ -9,6 +12,9 @@ func (e *Engine) Newest(t reflect.Type) (newest reflect.Type, ok bool) {
 		return e.Newest(n)
 	}
 	if t.PkgPath() != "" {
+		if strings.HasSuffix(t.Name(), "]") {
+			return e.newestInstance(t), true
+		}
 		return t, true
 	}
 	switch t.Kind() {
