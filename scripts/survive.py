@@ -2,6 +2,7 @@
 
     python survive.py [--kernel cancha]
 
+The cell of a type, run again at random with other methods, which values of earlier cells must then have.
 Garbage, silence and heartbeats on each port, then cells and a signal that end the engine, the process that runs cells. After each the
 next cell must run in the same kernel process, within 10 s, and what ended an engine must be told in words. Then kernels that
 start in poor places: a full disk under the log, a log that nobody reads, no folder to write in. Then what must end: a kernel
@@ -10,10 +11,12 @@ anything is otherwise.
 """
 import argparse
 import contextlib
+import functools
 import json
 import os
 import pathlib
 import queue
+import random
 import re
 import shutil
 import signal
@@ -167,6 +170,33 @@ class Trial:
     def fault(self, title: str, what: str):
         print(f"   WRONG: {what}")
         self.faults.append(f"{title}: {what}")
+
+
+def declared_again(trial: Trial):
+    """Run the cells of a type and of a generic type again and again, and ask values of all ages for the methods of now."""
+    seed = random.randrange(1 << 32)
+    chance, values, said = random.Random(seed), 0, []
+    types = {"P": ("type P struct{ N int }", "P{N: %d}", {}), "L[T]": ("type L[T any] struct { N int; v T }", "L[string]{N: %d}", {})}
+    run = functools.partial(trial.kernel.cell, patience=PATIENCE)
+    run("var all []any")
+    ask = "\n".join(f'\tif x, ok := x.(interface{{ {m}() int }}); ok {{\n\t\tfmt.Print("{m}", x.{m}(), " ")\n\t}}' for m in "ABC")
+    want = []
+    for turn in range(6):
+        for receiver, (spec, literal, methods) in types.items():
+            methods.clear()
+            methods.update({m: chance.randrange(90) for m in "ABC" if chance.random() < .5})
+            declared = "\n".join([spec] + [f"func (x {receiver}) {m}() int {{ return x.N + {adds} }}" for m, adds in methods.items()])
+            said.append(run(declared))
+            said.append(run(f"all = append(all, {literal % (100 * values)})"))
+            want.append((100 * values, methods))
+            values += 1
+        text = "\n".join("".join(f"{m}{n + methods[m]} " for m in "ABC" if m in methods) for n, methods in want)
+        got = run(f'for _, x := range all {{\n{ask}\n\tfmt.Println()\n}}')
+        said.append(got)
+        if got[1].removeprefix("[stdout]").split() != text.split():
+            trial.fault(f"types declared again, seed {seed}, turn {turn}", f"got {got}, want {text!r}")
+    refused = [text for status, text in said if status != "ok"]
+    trial.case(f"two types declared again, six times, with methods at random, seed {seed}", "\n".join(refused) or "all ran", "^all ran$")
 
 
 def garbage(trial: Trial):
@@ -330,7 +360,7 @@ def main() -> int:
             kernel = Kernel(options.kernel, log)
             trial = Trial(kernel)
             try:
-                for step in (garbage, silence, beats, refused, death, kill):
+                for step in (declared_again, garbage, silence, beats, refused, death, kill):
                     try:
                         step(trial)
                     except queue.Empty:

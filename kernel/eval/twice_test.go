@@ -1,6 +1,7 @@
 package eval_test
 
 import (
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,12 +16,18 @@ import (
 // that is the same as to run its statements alone. So two sessions are compared: in one, cells are run again as they are, in the other
 // without their declarations. No list of cells whose statements do something else the second time is needed.
 
-// archives are those whose cells are run again.
-var archives = []string{"testdata/cells.txt", "testdata/programs.txt", "testdata/errors.txt", "native/testdata/sessions.txt"}
+// archives are those whose cells are run again. CANCHA_CONFORMANCE adds one, as for TestConformance.
+func archives() []string {
+	list := []string{"testdata/cells.txt", "testdata/programs.txt", "testdata/errors.txt", "native/testdata/sessions.txt"}
+	if file := os.Getenv("CANCHA_CONFORMANCE"); file != "" {
+		list = append(list, file)
+	}
+	return list
+}
 
 // TestEachCellTwice runs each cell of the archives twice in place.
 func TestEachCellTwice(t *testing.T) {
-	for _, file := range archives {
+	for _, file := range archives() {
 		for _, c := range readArchive(t, file) {
 			t.Run(c.name, func(t *testing.T) {
 				var whole, bare []string
@@ -41,7 +48,7 @@ func TestEachCellTwice(t *testing.T) {
 // one cell may mention what another has declared since. Left out are cases that declare a type or method in two cells: there the second turn
 // begins with what the name meant last.
 func TestAllCellsTwice(t *testing.T) {
-	for _, file := range archives {
+	for _, file := range archives() {
 		for _, c := range readArchive(t, file) {
 			t.Run(c.name, func(t *testing.T) {
 				bare, seen := slices.Clone(c.cells), map[string]bool{}
