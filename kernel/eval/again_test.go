@@ -105,6 +105,8 @@ func TestTypeMadeOfSomethingElse(t *testing.T) {
 		{"nothing in common", []string{"type P struct{ X int }", "p := P{4}", "type P struct{ Y string }"}, "note: P is a new type, and that of cell 1 stays another one: p is one of those, which nothing converts\n", "p.X == 4"},
 		{"what is made of it", []string{"type P struct{ X int }", "ps, byName := []P{{1}}, map[string]P{}\nfunc show(p P) {}\ntype Q struct{ p P }", "type P struct{ X, Y int }"},
 			"note: P is a new type, and that of cell 1 stays another one: byName, ps hold the old one; Q (cell 2), show (cell 2) use the old one: run their cells again\n", "len(ps) == 1"},
+		{"interface", []string{"type S interface{ A() int }", "type P struct{}\nfunc (P) A() int { return 1 }\nfunc (P) B() int { return 2 }\nvar s S = P{}", "type S interface{ A() int; B() int }"},
+			"note: S is a new type, and that of cell 1 stays another one: s is one of those, and s.(S) converts it where its value has the methods\n", "s.(S).B() == 2"},
 		{"methods of later cells", []string{"type P struct{ X int }\nfunc (p P) A() {}", "func (p P) String() string { return \"\" }", "type P struct{ X, Y int }"},
 			"note: P is a new type, and that of cell 1 stays another one: P.String (cell 2) uses the old one: run its cell again\n", "true"},
 		{"nothing", []string{"type P struct{ X int }", "p := P{1}\np.X", "p := 1", "type P struct{ X, Y int }"}, "", "p == 1"},
@@ -139,6 +141,7 @@ func TestDroppedMethods(t *testing.T) {
 		{"other signature", []string{typ + dbl, "func g(p P) int { return p.Dbl() }", typ + "\nfunc (p P) Dbl() string { return \"\" }"}, "note: functions of earlier cells that call P.Dbl keep the old one, since its signature changed: g (cell 2)\n", "var n int = P{1}.Dbl()", "cannot use P{…}.Dbl() (value of type string) as int value in variable declaration"},
 		{"not called", []string{typ + dbl, typ}, "", "var d interface{ Dbl() int } = P{1}", "cannot use P{…} (value of struct type P) as interface{Dbl() int} value in variable declaration: P does not implement interface{Dbl() int} (missing method Dbl)"},
 		{"field of that name", []string{typ}, "", "func (p P) X() {}", "field and method with the same name X"},
+		{"twice", []string{typ}, "", "func (p P) A() {}\nfunc (p P) A() {}", "method P.A already declared"},
 		{"pointer", []string{"type N *int"}, "", "func (n N) M() {}", "invalid receiver type N (pointer or interface type)"},
 	}
 	for _, tt := range tests {

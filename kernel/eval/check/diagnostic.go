@@ -136,6 +136,7 @@ func (c *collector) addType(fset *token.FileSet, err error) {
 		return
 	}
 	msg := strings.NewReplacer(bodyName, "the cell", "argument to "+valuesName, "the cell's last line", "call to "+valuesName, "the cell's last line").Replace(e.Msg)
+	msg = adoptedAgain.ReplaceAllString(msg, "method $1.$2 already declared")
 	msg = c.plain(mustVariant.ReplaceAllString(msg, mustName))
 	if hint, ok := c.hints[e.Msg]; ok {
 		msg += " (" + hint + ")"

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"regexp"
 	"slices"
 )
 
@@ -114,6 +115,9 @@ func receiverName(x ast.Expr) (name *ast.Ident, generic bool) {
 	}
 }
 
+// adoptedAgain is what go/types says of two methods of one name.
+var adoptedAgain = regexp.MustCompile(`^([\pL_][\pL\pN_]*)` + nameMark + `([\pL_][\pL\pN_]*) redeclared in this block`)
+
 func asFunction(f *ast.FuncDecl, base string) *ast.FuncDecl {
 	t := *f.Type
 	params := *f.Type.Params
@@ -127,7 +131,7 @@ func asFunction(f *ast.FuncDecl, base string) *ast.FuncDecl {
 		params.List = append(params.List, field)
 	}
 	t.Params = &params
-	name := &ast.Ident{NamePos: f.Name.Pos(), Name: base + "ᐧ" + f.Name.Name}
+	name := &ast.Ident{NamePos: f.Name.Pos(), Name: base + nameMark + f.Name.Name}
 	return &ast.FuncDecl{Doc: f.Doc, Name: name, Type: &t, Body: f.Body}
 }
 

@@ -93,6 +93,9 @@ func (c *Cell) conversion(v *types.Var, old, fresh *types.TypeName) string {
 	if types.ConvertibleTo(v.Type(), to) {
 		return head + ", and " + call + " converts it"
 	}
+	if types.IsInterface(v.Type()) && types.IsInterface(to) {
+		return head + ", and " + name + ".(" + fresh.Name() + ") converts it where its value has the methods"
+	}
 	x, ok1 := old.Type().Underlying().(*types.Struct)
 	y, ok2 := fresh.Type().Underlying().(*types.Struct)
 	if !ok1 || !ok2 {
