@@ -15,7 +15,9 @@ import (
 //go:embed cmd/cancha/*[^t].go cmd/cancha/*[^s]t.go
 //go:embed cmd/internal/own/*[^t].go
 //go:embed internal/blas/*[^t].go internal/blas/inner_amd64.s
+//go:embed internal/callback/*[^t].go
 //go:embed internal/cellio/*[^t].go internal/cellio/*[^s]t.go internal/cellio/labels.s
+//go:embed internal/exithook/*[^t].go
 //go:embed internal/jsontext/*[^t].go internal/jsontext/*[^s]t.go
 //go:embed internal/lastwill/*[^t].go
 //go:embed internal/master/*[^t].go

@@ -7,16 +7,26 @@ trap 'exit 130' INT # or an interrupt of the first way would begin the second
 
 # shared are the flags of loadable and mendRuntime in kernel/workspace: what is compiled with others is compiled twice.
 shared=(-trimpath -buildvcs=false -buildmode=pie -gcflags=all=-dynlink -asmflags=all=-dynlink)
-original=$(go env GOROOT)/src/runtime/runtime2.go
-if grep -q '^func efaceOf(' "$original"; then
-  mkdir -p out/bootstrap
-  put() { cat > "$1.$$" && mv "$1.$$" "$1"; } # whole or not at all: two builds may run at once
+source=$(go env GOROOT)/src
+replace=()
+mkdir -p out/bootstrap
+put() { cat > "$1.$$" && mv "$1.$$" "$1"; } # whole or not at all: two builds may run at once
+if grep -q '^func efaceOf(' "$source/runtime/runtime2.go"; then
   sed 's|^func efaceOf(|//go:noinline\
-&|' "$original" | put out/bootstrap/runtime2.go.txt
-  printf '{"Replace": {"%s": "%s"}}\n' "$original" "$PWD/out/bootstrap/runtime2.go.txt" | put out/bootstrap/overlay.json
-  shared+=(-overlay="$PWD/out/bootstrap/overlay.json")
+&|' "$source/runtime/runtime2.go" | put out/bootstrap/runtime2.go.txt
+  replace+=("\"$source/runtime/runtime2.go\": \"$PWD/out/bootstrap/runtime2.go.txt\"")
 else
   shared+=('-gcflags=runtime=-dynlink -l')
+fi
+if grep -q '^func Exit(code int) {$' "$source/os/proc.go"; then
+  sed 's|^func Exit(code int) {$|&\
+	beforeExit(code)|' "$source/os/proc.go" | put out/bootstrap/proc.go.txt
+  sed -n '/^const hookText = `/,/^`$/p' kernel/workspace/runtime.go | sed '1s/.*`//; $d' | put out/bootstrap/exit_hook.go.txt
+  replace+=("\"$source/os/proc.go\": \"$PWD/out/bootstrap/proc.go.txt\"" "\"$source/os/exit_hook.go\": \"$PWD/out/bootstrap/exit_hook.go.txt\"")
+fi
+if [ ${#replace[@]} -gt 0 ]; then
+  (IFS=,; printf '{"Replace": {%s}}\n' "${replace[*]}") | put out/bootstrap/overlay.json
+  shared+=(-overlay="$PWD/out/bootstrap/overlay.json")
 fi
 
 if ! command -v "${CC:-gcc}" clang cc > /dev/null; then

@@ -132,6 +132,17 @@ func (r *Run) Interrupt() (handled bool) {
 	return false
 }
 
+// Cancel ends the run's context, whoever handles interrupts.
+func (r *Run) Cancel(cause error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.notice != nil {
+		close(r.notice)
+		r.notice = nil
+	}
+	r.cancel(cause)
+}
+
 // nextInterrupt is closed at the next interrupt, handled or not.
 func (r *Run) nextInterrupt() <-chan struct{} {
 	r.mu.Lock()
@@ -145,12 +156,20 @@ func (r *Run) nextInterrupt() <-chan struct{} {
 // CurrentRun returns the run that the calling goroutine belongs to, the latest run where it belongs to none
 // (a timer's goroutine, say), and nil outside an engine.
 func CurrentRun() *Run {
+	if r := OwnRun(); r != nil {
+		return r
+	}
+	return attached.latest.Load()
+}
+
+// OwnRun returns the run that the calling goroutine belongs to, nil where it belongs to none.
+func OwnRun() *Run {
 	if p := goroutineLabels(); p != nil {
 		if r, ok := attached.runs.Load(uintptr(p)); ok {
 			return r.(*Run)
 		}
 	}
-	return attached.latest.Load()
+	return nil
 }
 
 // NotifyInterrupt returns a context that ends at the next interrupt of the current run, which then counts as handled: the

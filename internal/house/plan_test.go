@@ -236,8 +236,8 @@ func doors() []door {
 		},
 		{
 			of: []string{"unsafe"}, rooms: []string{"runtime/gpu/cuda/...", "runtime/embedded/embedded.go", "stream/internal/decode/json.go", "ml/forest/file.go", "kernel/eval/native/...", "kernel/eval/check/methodset.go", "internal/cellio/run.go", "internal/cellio/encode.go", "internal/cellio/journal.go",
-				"internal/cellio/watch_linux.go", "internal/cellio/words.go", "internal/symbols/...", "spark/internal/protocol/connect.pb.go"},
-			tests: true, reason: "memory behind the compiler's back is the device's, the decoder's, the model file's, a plugin's, the list of methods in go/types, a cell's stack, the label that tells whose output it is, a large text on its way to the kernel, the first number of a journal that two processes share, the system's ring of events, the runtime's last words, embed.FS, and a text that protobuf's generator writes",
+				"internal/cellio/watch_linux.go", "internal/cellio/words.go", "internal/exithook", "internal/symbols/...", "spark/internal/protocol/connect.pb.go"},
+			tests: true, reason: "memory behind the compiler's back is the device's, the decoder's, the model file's, a plugin's, the list of methods in go/types, a cell's stack, the label that tells whose output it is, a large text on its way to the kernel, the first number of a journal that two processes share, the system's ring of events, the runtime's last words, a hook in package os, embed.FS, and a text that protobuf's generator writes",
 		},
 		{
 			of: []string{"C"}, rooms: []string{"runtime/gpu/cuda/..."},
@@ -256,6 +256,7 @@ func linknames() []exception {
 	return []exception{
 		{"internal/cellio/run.go", "profiling labels are the one thing that a goroutine inherits, and the runtime tells them to runtime/pprof only"},
 		{"internal/cellio/words.go", "a runtime that gives up must not write to a pipe that its own process reads; the hook that it has for that is not exported"},
+		{"internal/exithook/exithook.go", "os.Exit in a library that a cell calls must end the cell and not the process, and package os exports no hook"},
 	}
 }
 

@@ -12,7 +12,7 @@
 //	KEY/src           the sources
 //	KEY/go.mod        theirs, with what was added (go.sum beside it)
 //	KEY/modules       modules of others that had to be changed to be loadable (see assembly.go)
-//	KEY/overlay.json  what is changed in package runtime, runtime2.go beside it (see runtime.go)
+//	KEY/overlay.json  what is changed in packages runtime and os, whose files are beside it (see runtime.go)
 //	KEY/bin/cancha    the engine
 //	KEY/pkg           compiled packages
 //	KEY/importcfg     which of them is which, as the compiler and the linker read it

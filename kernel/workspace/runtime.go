@@ -14,30 +14,83 @@ import (
 // another entry (go1.26.8; the mask is part of the symbol runtime.gcbits.*, and its offset there is added to the entry's own address).
 // Go's programs are not compiled so, only its plugins, in which nobody calls stkobjinit. So package runtime is compiled with that function
 // kept apart.
+//
+// os.Exit in a cell ends the cell and not the process, also where a package calls it that knows nothing of cells: log.Fatal, flag.Parse, a
+// library's own. So package os asks a hook first (internal/exithook), which does not return where a cell's code has called.
 
-var apart = regexp.MustCompile(`(?m)^func efaceOf\(`)
+var (
+	apart = regexp.MustCompile(`(?m)^func efaceOf\(`)
+	exits = regexp.MustCompile(`(?m)^func Exit\(code int\) \{$`)
+)
 
-// Names in a workspace's folder: the file of package runtime that is changed, and what tells the go command to compile it.
+// Names in a workspace's folder: the files of packages runtime and os that are changed, the one that is added to os, and what tells the go
+// command to compile them.
 const (
 	runtimeName = "runtime2.go"
+	exitName    = "proc.go"
+	hookName    = "exit_hook.go"
 	overlayName = "overlay.json"
 )
 
-// mendRuntime finds the flags by which package runtime is compiled right. Where a toolchain has no such function, nothing is written into
-// other functions of that package, which makes it slower.
+// hookText is the file that is added to package os.
+const hookText = `package os
+
+import _ "unsafe" // for go:linkname
+
+// exitHook is told of the calls of Exit; the process ends when it returns.
+//
+//go:linkname exitHook
+var exitHook func(code int)
+
+func beforeExit(code int) {
+	if exitHook != nil {
+		exitHook(code)
+	}
+}
+`
+
+// mendRuntime finds the flags by which packages runtime and os are compiled as the engine needs them. Where a toolchain has no function
+// efaceOf, nothing is written into other functions of package runtime, which makes it slower; where its os.Exit is another one, that ends
+// the process.
 func (b *build) mendRuntime() error {
-	original := filepath.Join(b.plan.tools.root, "src", "runtime", runtimeName)
-	text, err := os.ReadFile(original)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	source := filepath.Join(b.plan.tools.root, "src")
+	overlay := map[string]string{}
+	mended, err := b.mend(overlay, filepath.Join(source, "runtime", runtimeName), apart, "//go:noinline\n$0")
+	if err != nil {
 		return err
 	}
-	if !apart.Match(text) {
+	b.mended = nil
+	if !mended {
 		b.mended = []string{"-gcflags=runtime=-dynlink -l"}
+	}
+	hooked, err := b.mend(overlay, filepath.Join(source, "os", exitName), exits, "$0\n\tbeforeExit(code)")
+	if err != nil {
+		return err
+	}
+	if hooked {
+		overlay[filepath.Join(source, "os", hookName)] = b.path(hookName)
+		if err := os.WriteFile(b.path(hookName), []byte(hookText), 0o644); err != nil {
+			return err
+		}
+	}
+	if len(overlay) == 0 {
 		return nil
 	}
-	if err := os.WriteFile(b.path(runtimeName), apart.ReplaceAll(text, []byte("//go:noinline\n$0")), 0o644); err != nil {
-		return err
+	b.mended = append(b.mended, "-overlay="+b.path(overlayName))
+	return writeJSON(b.path(overlayName), map[string]map[string]string{"Replace": overlay})
+}
+
+// mend writes a file of the toolchain into the workspace's folder with what is found in it changed, and notes that in the overlay. It returns
+// false where nothing is found.
+func (b *build) mend(overlay map[string]string, original string, find *regexp.Regexp, replacement string) (bool, error) {
+	text, err := os.ReadFile(original)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
 	}
-	b.mended = []string{"-overlay=" + b.path(overlayName)}
-	return writeJSON(b.path(overlayName), map[string]map[string]string{"Replace": {original: b.path(runtimeName)}})
+	if !find.Match(text) {
+		return false, nil
+	}
+	to := b.path(filepath.Base(original))
+	overlay[original] = to
+	return true, os.WriteFile(to, find.ReplaceAll(text, []byte(replacement)), 0o644)
 }

@@ -32,6 +32,18 @@ func TestMendRuntime(t *testing.T) {
 	}
 }
 
+// TestHookExit: what builds compiles package os with a call of the hook, and with the file that has it.
+func TestHookExit(t *testing.T) {
+	p := newPlace(t)
+	p.write("goroot/src/os/"+exitName, "package os\n\nfunc Exit(code int) {\n\tsyscall.Exit(code)\n}\n", 0o644)
+	w := p.ensure(p.store())
+	for name, want := range map[string]string{exitName: "func Exit(code int) {\n\tbeforeExit(code)\n", hookName: "//go:linkname exitHook\n", overlayName: hookName} {
+		if text, err := os.ReadFile(filepath.Join(w.Dir, name)); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %v; got %q, want %q in it", name, err, text, want)
+		}
+	}
+}
+
 // TestMendThisRuntime: the toolchain of this machine has the function that is kept apart, and scripts/build.sh does the same.
 func TestMendThisRuntime(t *testing.T) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
@@ -41,6 +53,10 @@ func TestMendThisRuntime(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "src", "runtime", runtimeName))
 	if err != nil || len(apart.FindAll(text, -1)) != 1 {
 		t.Errorf("%v; got %d functions efaceOf in %s, want 1", err, len(apart.FindAll(text, -1)), runtimeName)
+	}
+	text, err = os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "src", "os", exitName))
+	if err != nil || len(exits.FindAll(text, -1)) != 1 {
+		t.Errorf("%v; got %d functions Exit in %s, want 1", err, len(exits.FindAll(text, -1)), exitName)
 	}
 	script, err := os.ReadFile("../../scripts/build.sh")
 	if err != nil {
