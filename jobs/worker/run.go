@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"cancha/internal/cellio"
-	"cancha/internal/stack"
 	"cancha/jobs/job"
 	"cancha/jobs/queue"
 )
@@ -122,19 +121,25 @@ func (w *Worker) call(ctx context.Context, spec job.Spec, a attempt, now *run) (
 	if f == nil {
 		return nil, fmt.Errorf("this worker does not run %q", spec.Type) // another one may
 	}
-	caught := cellio.CatchFaults(stack.Goroutine())
+	defer cellio.Enter(ctx)()
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-		if text := caught(); text != "" { // of a function of a cell, whose result is none then
-			err = errors.New(text)
+			err = fault(p)
 		}
 		if err != nil && ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
 	}()
 	return f(ctx, &Task{Spec: spec, Attempt: a.number, tell: func(share float64, doing string) { w.tell(now, share, doing) }})
+}
+
+// fault is the error of a panic that the calling function has just recovered: with the functions of the cells, or the whole stack.
+func fault(p any) error {
+	f := cellio.FaultOf(p)
+	if len(f.Trace) == 0 {
+		return fmt.Errorf("%w\n%s", f, debug.Stack())
+	}
+	return &cellio.Fault{Text: strings.Join(f.Trace, "\n"), Stops: f.Stops, Err: f.Err}
 }
 
 // maxError is how much of an error is told, in bytes: a report that is too large for a message would never be sent.

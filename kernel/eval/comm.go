@@ -23,7 +23,9 @@ func (p *Program) Handle(f cellio.Frame) cell.Result {
 	var unsent error
 	o, left := p.supervise(run, func() { unsent = cellio.TakeComm(f) })
 	err := p.fault("the handler", o)
-	switch {
+	switch exit := p.machine.Exited(run); {
+	case exit != nil:
+		err = p.exitFault(exit, o)
 	case left:
 		text := "still in the handler; its goroutine was left behind; restart the kernel to be rid of it"
 		err = &cell.Error{Name: "interrupted", Value: text, Traceback: p.traceback("interrupted: "+text, []primitive.Frame(nil))}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -44,6 +45,9 @@ func (p *Program) execute(t text, f func()) *cell.Error {
 	defer close(over)
 	go p.watchInterpreted(run, over)
 	o, left := p.supervise(run, f)
+	if exit := p.machine.Exited(run); exit != nil {
+		return p.exitFault(exit, o)
+	}
 	if left {
 		return p.leftBehind(t, run)
 	}
@@ -145,6 +149,31 @@ func (p *Program) stop(run *cellio.Run) {
 	}
 }
 
+// ExitStatus is the name of the error of a cell that was ended by os.Exit. Its value is the status, a number.
+const ExitStatus = "exit status"
+
+// exitFault is the error of a cell that has called os.Exit, also with 0: nothing of the program runs after it. o is how the goroutine ended
+// that began the cell.
+func (p *Program) exitFault(exit *primitive.Exited, o outcome) *cell.Error {
+	trace := exit.Trace
+	if exit.Own && o.interrupted && len(o.trace) > 0 { // with interpreted functions
+		trace = o.trace
+	}
+	value := strconv.Itoa(exit.Code)
+	return &cell.Error{Name: ExitStatus, Value: value, Traceback: p.traceback(ExitStatus+" "+value, trace)}
+}
+
+// exitedBy makes the error of a cell that has failed because a function of a cell has called os.Exit, in a query that the cell has waited for,
+// one that tells the status. Any other stays as it is.
+func (p *Program) exitedBy(err any, e *cell.Error) *cell.Error {
+	code, ok := p.machine.ExitIn(err)
+	if !ok {
+		return e
+	}
+	value := strconv.Itoa(code)
+	return &cell.Error{Name: ExitStatus, Value: value, Traceback: append([]string{ExitStatus + " " + value}, e.Traceback...)}
+}
+
 // fault is the error of what ended in a panic, nil if it did not.
 func (p *Program) fault(what string, o outcome) *cell.Error {
 	switch {
@@ -154,7 +183,7 @@ func (p *Program) fault(what string, o outcome) *cell.Error {
 		return &cell.Error{Name: "interrupted", Value: what + " was interrupted", Traceback: p.traceback("interrupted", o.trace)}
 	}
 	if text, typ, ok := p.machine.Failure(o.panicked); ok {
-		return p.errorFault(text, typ, o.trace)
+		return p.exitedBy(o.panicked, p.errorFault(text, typ, o.trace))
 	}
 	switch v := o.panicked.(type) {
 	case failure:

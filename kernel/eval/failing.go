@@ -75,7 +75,7 @@ func (p *Program) judge(name string, last check.Last, values []any) []any {
 	if others := p.others(values[:n]); others != "" {
 		e.Traceback = append(e.Traceback, others)
 	}
-	panic(failure{e})
+	panic(failure{p.exitedBy(values[n], e)})
 }
 
 // errorFault is the failure of a cell with an error as its cause.

@@ -13,6 +13,7 @@ import (
 	"io"
 	"log"
 	"log/slog"
+	"maps"
 	"os"
 	"reflect"
 	"regexp"
@@ -23,6 +24,7 @@ import (
 	"time"
 
 	"cancha/internal/cellio"
+	"cancha/internal/exithook"
 	"cancha/internal/stack"
 	"cancha/kernel/cell"
 	"cancha/kernel/eval/check"
@@ -74,7 +76,7 @@ type Config struct {
 	OnImport []string
 	// Embedded is the path of the package that reads what //go:embed names, see [check.Scope]; without it the directive is refused.
 	Embedded string
-	// Exit ends the process when a cell calls os.Exit or log.Fatal. Default os.Exit.
+	// Exit ends the process when os.Exit is called outside of cells; in a cell it ends that. Default os.Exit.
 	Exit func(code int)
 }
 
@@ -143,7 +145,7 @@ type Program struct {
 }
 
 // New returns a program without cells. The process's standard logger, and with it slog's default, writes to the running
-// cell's error output from now on.
+// cell's error output from now on, and libraries that call functions of cells ask this program about their panics, and os.Exit whether a cell has called it.
 func New(c Config) (*Program, error) {
 	p := &Program{modules: c.Modules, onImport: c.OnImport, outlet: c.Outlet, asker: c.Asker, stdin: c.Stdin, render: c.Render, log: c.Logger, grace: cmp.Or(c.Grace, grace), slowAfter: cmp.Or(c.Slow, slowAfter), building: newBuilder(), adding: newBuilder()}
 	if p.log == nil {
@@ -156,7 +158,7 @@ func New(c Config) (*Program, error) {
 	if p.render == nil {
 		p.render = p.plain
 	}
-	engine, err := interp.New(c.Symbols, p.machine.Symbols(), trace)
+	engine, err := interp.New(p.withExits(c.Symbols), p.machine.Symbols(), trace)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +193,28 @@ func New(c Config) (*Program, error) {
 		Compiled: p.startCompiler(c),
 	})
 	log.SetOutput(cellio.Stderr)
+	cellio.OnCalls(primitive.Host(p.machine))
+	exithook.Set(p.machine.ExitedBy)
 	return p, nil
+}
+
+// withExits puts the machine's own into the place of functions that end the process, for cells that use them as values.
+func (p *Program) withExits(symbols map[string]map[string]reflect.Value) map[string]map[string]reflect.Value {
+	symbols = maps.Clone(symbols)
+	for key, own := range map[string]map[string]any{
+		"os/os":     {"Exit": p.machine.Exit},
+		"log/log":   {"Fatal": p.machine.LogFatal, "Fatalf": p.machine.LogFatalf, "Fatalln": p.machine.LogFatalln},
+		"flag/flag": {"Parse": p.machine.FlagParse},
+	} {
+		if symbols[key] == nil {
+			continue
+		}
+		symbols[key] = maps.Clone(symbols[key])
+		for name, f := range own {
+			symbols[key][name] = reflect.ValueOf(f)
+		}
+	}
+	return symbols
 }
 
 func poolSize(kind types.BasicKind) int {

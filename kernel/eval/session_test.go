@@ -50,28 +50,6 @@ func (n *notebook) await(stream, text string) {
 	}
 }
 
-// TestExit sends what a cell has printed before the process ends.
-func TestExit(t *testing.T) {
-	for _, tt := range []struct {
-		name, code string
-		want       int
-	}{
-		{"os.Exit", `fmt.Println("before"); os.Exit(3)`, 3},
-		{"log.Fatal", `fmt.Println("before"); log.Fatal("no")`, 1},
-		{"deferred call", "func end() { os.Exit(4) }\nfunc f() { defer end(); fmt.Println(\"before\") }\nf()", 4},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			n := newNotebook(t)
-			sent := ""
-			n.onExit = func() { sent = n.sent("stdout") }
-			n.run(tt.code)
-			if len(n.exited) == 0 || n.exited[0] != tt.want || sent != "before\n" {
-				t.Errorf("got exits %v after %q was sent, want %d after before", n.exited, sent, tt.want)
-			}
-		})
-	}
-}
-
 // TestOrderOfOutput keeps the order of everything that one cell prints, whatever it prints with.
 func TestOrderOfOutput(t *testing.T) {
 	n := newNotebook(t)

@@ -65,16 +65,18 @@ func CallsRecover(info *types.Info, body *ast.BlockStmt) (found bool) {
 	return found
 }
 
-// StartsGoroutines tells whether a function runs its callbacks on goroutines that no cell has started. A panic there would end the process.
+// CallsBack tells whether a function belongs to the library wing, which calls functions that it is handed on goroutines of its own, and
+// recovers their panics.
+func CallsBack(f *types.Func) bool {
+	return f.Pkg() != nil && strings.HasPrefix(f.Pkg().Path(), "cancha/")
+}
+
+// StartsGoroutines tells whether a function starts goroutines that begin with its callbacks. A panic there would end the process.
 func StartsGoroutines(f *types.Func) bool {
 	if f.Pkg() == nil {
 		return false
 	}
-	path := f.Pkg().Path()
-	if strings.HasPrefix(path, "cancha/") {
-		return true
-	}
-	switch path + "." + f.Name() {
+	switch f.Pkg().Path() + "." + f.Name() {
 	case "time.AfterFunc", "context.AfterFunc", "sync.Go", "golang.org/x/sync/errgroup.Go", "golang.org/x/sync/errgroup.TryGo":
 		return true
 	}

@@ -27,6 +27,7 @@ var replaced = map[string]string{
 	"encoding/xml.Marshal":    "XMLMarshal", "encoding/xml.MarshalIndent": "XMLMarshalIndent",
 	"reflect.TypeOf": "ReflectTypeOf", "reflect.ValueOf": "ReflectValueOf",
 	"os.Exit":    "Exit",
+	"flag.Parse": "FlagParse",
 	"time.Sleep": "Sleep",
 }
 
@@ -39,6 +40,7 @@ var replacedMethods = map[string]string{
 	"(*os/exec.Cmd).Start": "CmdStart", "(*os/exec.Cmd).Run": "CmdRun", "(*os/exec.Cmd).Wait": "CmdWait",
 	"(*os/exec.Cmd).Output": "CmdOutput", "(*os/exec.Cmd).CombinedOutput": "CmdCombinedOutput",
 	"(*log.Logger).Printf": "LoggerPrintf", "(*log.Logger).Panicf": "LoggerPanicf", "(*log.Logger).Fatalf": "LoggerFatalf",
+	"(*log.Logger).Fatal": "LoggerFatal", "(*log.Logger).Fatalln": "LoggerFatalln", "(*flag.FlagSet).Parse": "FlagSetParse",
 	"(*text/template.Template).Funcs": "TemplateFuncs", "(*html/template.Template).Funcs": "HTMLTemplateFuncs",
 	"(*text/template.Template).Execute":         "TemplateExecute",
 	"(*text/template.Template).ExecuteTemplate": "TemplateExecuteTemplate",

@@ -48,8 +48,14 @@ func (f *fn) arg(a ast.Expr, t types.Type, callee *types.Func) string {
 			return fmt.Sprintf("%s.%ss(%s)", runtimeAlias, primitive, text)
 		}
 	}
-	if sig, ok := f.l.sub(t, f.env).Underlying().(*types.Signature); ok && check.StartsGoroutines(callee) && !isNil(from) {
+	sig, ok := f.l.sub(t, f.env).Underlying().(*types.Signature)
+	switch {
+	case !ok || isNil(from):
+		return text
+	case check.StartsGoroutines(callee):
 		return fmt.Sprintf("%s.Guard(%s).(%s)", runtimeAlias, text, f.l.typ(sig))
+	case check.CallsBack(callee):
+		return fmt.Sprintf("%s.Counted(%s).(%s)", runtimeAlias, text, f.l.typ(sig))
 	}
 	return text
 }

@@ -201,11 +201,14 @@ func (f *fn) deferStmt(s *ast.DeferStmt) {
 		f.line("%s", f.deferLiteral(s.Call))
 	} else {
 		f.refuseDeferred(s.Call)
-		call := f.delayed(s.Call)
+		call, add := f.delayed(s.Call), "Defer"
 		if o := f.callee(s.Call); o != nil {
 			call = f.passRecover(call, o)
+			if o.Pkg() != nil && o.Pkg().Path() != "main" && f.l.decls[o.Origin()] == nil && replaced[o.FullName()] == "" && replacedMethods[o.FullName()] == "" {
+				add = "DeferLibrary"
+			}
 		}
-		f.line("%s.Defer(func() { %s })", f.deferVar, call)
+		f.line("%s.%s(func() { %s })", f.deferVar, add, call)
 	}
 	f.recoverVar = saved
 	f.line("}")

@@ -65,8 +65,11 @@ func (w *writer) call(x *ast.CallExpr) string {
 	f := check.Callee(w.info, x)
 	w.trust(x, f)
 	if f != nil {
-		if check.StartsGoroutines(f) {
-			w.guard(x)
+		switch {
+		case check.StartsGoroutines(f):
+			w.guard(x, "Caught")
+		case check.CallsBack(f):
+			w.guard(x, "Left")
 		}
 		if text, ok := w.print(x, f); ok {
 			return text
@@ -80,15 +83,15 @@ func (w *writer) call(x *ast.CallExpr) string {
 	return w.copy(x)
 }
 
-// guard makes the functions among the arguments of a call report their panics to the cell.
-func (w *writer) guard(x *ast.CallExpr) {
+// guard makes the functions among the arguments of a call tell that they run; end is what ends that. Caught reports their panics to the cell.
+func (w *writer) guard(x *ast.CallExpr, end string) {
 	sig, ok := w.info.TypeOf(x.Fun).(*types.Signature)
 	if !ok {
 		return
 	}
 	for i, a := range x.Args {
 		if lit, ok := ast.Unparen(a).(*ast.FuncLit); ok {
-			w.begin(lit.Body, machineName+".Called(); defer "+machineName+".Caught(); ")
+			w.begin(lit.Body, fmt.Sprintf("%s.Called(); defer %s.%s(); ", machineName, machineName, end))
 			continue
 		}
 		f, ok := parameter(sig, i).Underlying().(*types.Signature)
@@ -101,8 +104,8 @@ func (w *writer) guard(x *ast.CallExpr) {
 			leave = "return "
 		}
 		t := w.typeText(f, a.Pos())
-		w.replaced[a] = fmt.Sprintf("func(f%s %s) %s { if f%s == nil { return nil }; return func(%s)%s { %s.Called(); defer %s.Caught(); %sf%s(%s) } }(%s)",
-			mark, t, t, mark, params, results, machineName, machineName, leave, mark, args, w.text(a))
+		w.replaced[a] = fmt.Sprintf("func(f%s %s) %s { if f%s == nil { return nil }; return func(%s)%s { %s.Called(); defer %s.%s(); %sf%s(%s) } }(%s)",
+			mark, t, t, mark, params, results, machineName, machineName, end, leave, mark, args, w.text(a))
 	}
 }
 

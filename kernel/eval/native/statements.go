@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"go/types"
 	"strings"
+
+	"cancha/kernel/eval/check"
 )
 
 // What is put into loops, functions and channel operations, so that an interrupt ends them.
@@ -127,11 +129,32 @@ func (w *writer) operation(s ast.Stmt) string {
 	return w.text(s)
 }
 
+// deferred has the function of a defer statement look at its beginning whether os.Exit was called, after which it does nothing. Most look
+// anyway. Ok is false where the statement stays as it is.
+func (w *writer) deferred(n *ast.DeferStmt) (text string, ok bool) {
+	if lit, isLiteral := ast.Unparen(n.Call.Fun).(*ast.FuncLit); isLiteral {
+		w.deferLits[lit] = true
+		return "", false
+	}
+	f := check.Callee(w.info, n.Call)
+	if f == nil || f.Signature().Recv() != nil || isGeneric(f) {
+		return "", false
+	}
+	_, d := w.declarationOf(f)
+	if d == nil || d.Body == nil || asks(d.Body, f) {
+		return "", false
+	}
+	sig := f.Signature()
+	params, args := w.parameters(sig, n.Pos())
+	return fmt.Sprintf("defer func(f%s %s) func(%s) { return func(%s) { %sf%s(%s) } }(%s)(%s)", mark, w.typeText(sig, n.Pos()),
+		strings.Join(w.paramTypes(sig, n.Pos()), ", "), params, w.check(), mark, args, w.text(n.Call.Fun), w.callArgs(n.Call)), true
+}
+
 // literal prepares a function literal. It looks for interrupts even where it neither calls nor loops: a library may call it again and
 // again, as sorting does. One that is trusted need not.
 func (w *writer) literal(n *ast.FuncLit) {
 	code := ""
-	if sig, _ := w.info.TypeOf(n).(*types.Signature); !w.trusted[n] || sig == nil || calls(n.Body) || compares(sig) {
+	if sig, _ := w.info.TypeOf(n).(*types.Signature); !w.trusted[n] || w.deferLits[n] || sig == nil || calls(n.Body) || compares(sig) {
 		code = w.check()
 	}
 	if defers(n.Body) {

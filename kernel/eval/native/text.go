@@ -75,6 +75,9 @@ func (w *writer) plainText(n ast.Node) string {
 		if w.isRecover(n.Call) { // which ends no panic; to evaluate it now would
 			return "defer recover()"
 		}
+		if text, ok := w.deferred(n); ok {
+			return text
+		}
 	case *ast.BlockStmt:
 		w.noteAll(n.List)
 	case *ast.CaseClause:

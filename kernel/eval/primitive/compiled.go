@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cancha/internal/cellio"
+	"cancha/internal/stack"
 	"cancha/kernel/eval/native/support"
 )
 
@@ -16,12 +17,12 @@ func (m *Machine) Done() <-chan struct{} { return m.done() }
 
 // Interrupted stops the calling goroutine, whose cell has been interrupted.
 func (m *Machine) Interrupted() any {
-	m.throw()
+	m.throw(interrupted{})
 	return nil
 }
 
 // throw raises the panic of an interrupt. Deferred functions that run because of it find it on their stack.
-func (m *Machine) throw() { panic(interrupted{}) }
+func (m *Machine) throw(i interrupted) { panic(i) }
 
 const throwName = "primitive.(*Machine).throw"
 
@@ -73,17 +74,31 @@ func (m *Machine) Ended(goroutine any) {
 	m.reportOverflow()
 }
 
-// Called tells that a function begins that compiled code may call on a goroutine of its own. It defers Caught.
+// Called tells that a function begins that compiled code may call on a goroutine of its own. It defers Left or Caught.
 func (m *Machine) Called() { m.calls.enter() }
 
-// Caught ends what Called began, and reports a panic to the cell. On a goroutine of a cell panics pass.
+// Left ends what Called began. A panic passes, to the library that recovers it.
+func (m *Machine) Left() { m.calls.leave() }
+
+// Caught ends what Called began, of a function that a goroutine begins with, and reports a panic to the cell. On a goroutine of a cell
+// panics pass.
 func (m *Machine) Caught() {
 	defer m.calls.leave()
-	p := recover()
-	if p == nil {
-		return
+	if p := recover(); p != nil {
+		m.caught(p)
 	}
-	if _, ours := m.running.Load(goroutineID()); ours {
+}
+
+// catch is Caught for a function that is called by way of package reflect.
+func (m *Machine) catch() {
+	if p := recover(); p != nil {
+		m.caught(p)
+	}
+}
+
+// caught reports a panic, or goes on with it where somebody recovers it who knows more.
+func (m *Machine) caught(p any) {
+	if _, ours := m.depth.caught.Load(stack.Goroutine()); ours {
 		panic(p)
 	}
 	m.report(p)

@@ -86,7 +86,9 @@ func (m *Machine) look(on bool) {
 }
 
 // updateStop sets the lowered program's stop variable. Call it with mu held.
-func (m *Machine) updateStop() { m.stop(m.depth.looking.Load() || len(m.interrupts) > 0) }
+func (m *Machine) updateStop() {
+	m.stop(m.depth.looking.Load() || len(m.interrupts) > 0 || m.stopped > 0)
+}
 
 // measure ends the calling goroutine if its stack is nearly full. One look is enough to learn that a goroutine is deep: goroutines that
 // measure at each call are slower, and compiled ones use twice the stack.

@@ -13,19 +13,32 @@ import (
 	"cancha/internal/stack"
 )
 
-// interrupted is the panic that stops a goroutine whose cell was interrupted. Cells cannot recover it.
-type interrupted struct{}
+// interrupted is the panic that stops a goroutine whose cell was interrupted, or that has called os.Exit. Cells cannot recover it.
+type interrupted struct {
+	exit *cellio.ExitError // nil: by an interrupt
+}
 
-func (interrupted) Error() string { return "interrupted" }
+func (i interrupted) Error() string {
+	if i.exit != nil {
+		return i.exit.Error()
+	}
+	return "interrupted"
+}
 
 // Deferred is a function's list of deferred calls, and its panic while they run.
 type Deferred struct {
 	m         *Machine
-	calls     []func()
+	calls     []deferredCall
 	returned  bool
 	panicking bool
 	value     any
 	reflected bool // the value is the cell's, though it may look like the interpreter's, see reflects
+}
+
+// deferredCall is a call that a function has deferred.
+type deferredCall struct {
+	call    func()
+	library bool // of a library's function: it gives back what was taken, a lock for one, also after os.Exit
 }
 
 // Frame runs the body of a function that has deferred calls, then these calls, in Go's order and with Go's rules for panics.
@@ -37,7 +50,10 @@ func (m *Machine) Frame(body func(*Deferred)) {
 }
 
 // Defer adds a call.
-func (d *Deferred) Defer(call func()) { d.calls = append(d.calls, call) }
+func (d *Deferred) Defer(call func()) { d.calls = append(d.calls, deferredCall{call, false}) }
+
+// DeferLibrary adds a call of a library's function.
+func (d *Deferred) DeferLibrary(call func()) { d.calls = append(d.calls, deferredCall{call, true}) }
 
 // Recover ends the panic under which the deferred calls run and returns its value: nil without one, for a nil list (the
 // function was not called by a defer statement), and while the cell is being interrupted.
@@ -90,9 +106,11 @@ func (d *Deferred) unwind() {
 func (d *Deferred) finish() {
 	for len(d.calls) > 0 {
 		last := len(d.calls) - 1
-		call := d.calls[last]
+		c := d.calls[last]
 		d.calls = d.calls[:last]
-		d.run(call)
+		if c.library || !d.exits() {
+			d.run(c.call)
+		}
 	}
 	if d.panicking {
 		if d.reflected {
@@ -102,11 +120,17 @@ func (d *Deferred) finish() {
 	}
 }
 
+// exits tells whether os.Exit was called: the cell's own calls are not made then.
+func (d *Deferred) exits() bool {
+	i, ok := d.value.(interrupted)
+	return ok && d.panicking && i.exit != nil
+}
+
 // run makes one deferred call. A panic in it takes the place of the one before, unless cells cannot recover that. Where it ends the
 // goroutine, there is no panic any more, and the other calls are made before those of the functions around. After an interrupt,
 // checks are off.
 func (d *Deferred) run(call func()) {
-	if _, ok := d.value.(interrupted); ok && d.panicking {
+	if i, ok := d.value.(interrupted); ok && d.panicking && i.exit == nil {
 		id := goroutineID()
 		if _, nested := d.m.unwinding.LoadOrStore(id, true); !nested {
 			defer d.m.unwinding.Delete(id)
@@ -143,8 +167,9 @@ func (m *Machine) Enter(function string) { m.check(function) }
 
 func (m *Machine) check(function string) {
 	m.measure(function)
+	m.staysExited()
 	r := cellio.CurrentRun()
-	if r == nil || r.Context().Err() == nil {
+	if !m.toStop(r) {
 		return
 	}
 	if s := m.stayed.Load(); s != nil && s.run == r && time.Now().Before(s.until) {
@@ -157,21 +182,21 @@ func (m *Machine) check(function string) {
 		m.stayed.Store(&stay{r, time.Now().Add(patience)})
 		return
 	}
-	m.throw()
+	m.throw(interrupted{})
 }
 
 // done is closed when the calling goroutine's cell is interrupted; nil where that is never.
 func (m *Machine) done() <-chan struct{} {
 	r := cellio.CurrentRun()
-	if r == nil || m.inBubble() {
+	if m.inBubble() {
 		return nil
 	}
-	if r.Context().Err() != nil {
+	if m.toStop(r) {
 		if _, off := m.unwinding.Load(goroutineID()); off || throwing() {
 			return nil
 		}
 	}
-	return r.Context().Done()
+	return m.untilStop(r)
 }
 
 // Sleep is time.Sleep that an interrupt ends.
@@ -199,6 +224,7 @@ func (m *Machine) Do(run *cellio.Run, f func()) (p any, wasInterrupted bool, tra
 			return
 		}
 		trace = m.trace.take()
+		m.leaves(stack.Goroutine())
 		if _, wasInterrupted = p.(interrupted); !wasInterrupted {
 			p = m.translated(p)
 		}
@@ -246,17 +272,15 @@ func (m *Machine) Go(f func()) {
 	}()
 }
 
-// report tells who waits for it on the calling goroutine, or else its cell, that a function of a cell has ended in a panic there.
+// report tells the cell of the calling goroutine that a function of a cell has ended in a panic there.
 func (m *Machine) report(p any) {
 	trace := m.trace.take()
+	m.leaves(stack.Goroutine())
 	if _, ok := p.(interrupted); ok {
-		cellio.Fault(stack.Goroutine(), "interrupted")
 		return
 	}
 	text := strings.Join(m.traceback(m.headline(p, " in goroutine"), trace), "\n")
-	if !cellio.Fault(stack.Goroutine(), text) {
-		_, _ = cellio.Stderr.Write([]byte(text + "\n"))
-	}
+	_, _ = cellio.Stderr.Write([]byte(text + "\n"))
 }
 
 // headline is the first line of the traceback of a panic that the calling goroutine has just recovered. Where stands behind its first word.
@@ -267,9 +291,15 @@ func (m *Machine) headline(p any, where string) string {
 	return "panic" + where + ": " + m.PanicText(m.translated(p))
 }
 
-// Guard returns a function like fn that may be called on a goroutine which compiled code started: there a panic would end
-// the process, so it is reported and the function returns zero values. On a goroutine of a cell panics pass.
-func (m *Machine) Guard(fn any) any {
+// Guard returns a function like fn that starts a goroutine: one of its own that compiled code begins with it. There a panic would end the
+// process, so it is reported and the function returns zero values. On a goroutine of a cell panics pass.
+func (m *Machine) Guard(fn any) any { return m.counted(fn, m.catch) }
+
+// Counted returns a function like fn that a library may call on a goroutine of its own, whose panics it recovers.
+func (m *Machine) Counted(fn any) any { return m.counted(fn, func() {}) }
+
+// counted returns a function like fn, whose calls count as running code of cells; end is deferred there.
+func (m *Machine) counted(fn any, end func()) any {
 	f := reflect.ValueOf(fn)
 	if f.Kind() != reflect.Func || f.IsNil() {
 		return fn
@@ -278,20 +308,11 @@ func (m *Machine) Guard(fn any) any {
 	return reflect.MakeFunc(t, func(args []reflect.Value) (out []reflect.Value) {
 		m.calls.enter()
 		defer m.calls.leave() // after a panic's report, which may call methods of cells
-		defer func() {
-			p := recover()
-			if p == nil {
-				return
-			}
-			if _, caught := m.running.Load(goroutineID()); caught {
-				panic(p)
-			}
-			m.report(p)
-			out = make([]reflect.Value, t.NumOut())
-			for i := range out {
-				out[i] = reflect.Zero(t.Out(i))
-			}
-		}()
+		out = make([]reflect.Value, t.NumOut())
+		for i := range out {
+			out[i] = reflect.Zero(t.Out(i))
+		}
+		defer end()
 		if t.IsVariadic() {
 			return f.CallSlice(args)
 		}
@@ -376,6 +397,7 @@ func (m *Machine) Busy() bool {
 func (m *Machine) end(run *cellio.Run, id int64) {
 	defer m.calls.leave()
 	m.running.Delete(id)
+	m.leaves(stack.Goroutine())
 	m.forgetFall()
 	m.depth.caught.Delete(stack.Goroutine())
 	m.mu.Lock()

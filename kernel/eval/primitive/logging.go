@@ -40,6 +40,18 @@ func (m *Machine) LoggerFatalf(l *log.Logger, format string, args ...any) {
 	m.Exit(1)
 }
 
+// LoggerFatal is the method Fatal of a log.Logger.
+func (m *Machine) LoggerFatal(l *log.Logger, args ...any) {
+	_ = l.Output(callDepth, m.Sprint(args...))
+	m.Exit(1)
+}
+
+// LoggerFatalln is the method Fatalln of a log.Logger.
+func (m *Machine) LoggerFatalln(l *log.Logger, args ...any) {
+	_ = l.Output(callDepth, m.Sprintln(args...))
+	m.Exit(1)
+}
+
 // LogPanic is log.Panic.
 func (m *Machine) LogPanic(args ...any) {
 	s := m.Sprint(args...)
@@ -61,7 +73,7 @@ func (m *Machine) LogPanicf(format string, args ...any) {
 	panic(s)
 }
 
-// LogFatal is log.Fatal: it ends the process, output sent.
+// LogFatal is log.Fatal: it ends the cell.
 func (m *Machine) LogFatal(args ...any) {
 	_ = log.Output(callDepth, m.Sprint(args...))
 	m.Exit(1)

@@ -45,6 +45,12 @@ type Machine struct {
 	interrupts map[*cellio.Run]bool // interrupted runs that have tasks left; guarded by mu
 	left       map[*cellio.Run]bool // those whose cells have ended; guarded by mu
 
+	guests  sync.Map                // goroutine of a library → *guest, while it calls functions of cells
+	stopped int                     // guests that are to stop, and goroutines that leave their functions by os.Exit; guarded by mu
+	exiting sync.Map                // goroutine → interrupted, of the latter
+	exits   atomic.Int32            // how many those are
+	exited  map[*cellio.Run]*Exited // guarded by mu
+
 	calls  calls
 	groups groupWaits
 
@@ -69,7 +75,7 @@ type Config struct {
 	Traceback func(head string, frames []Frame) []string
 	// Flush sends pending output; it is called before the process ends.
 	Flush func()
-	// Exit ends the process. Default os.Exit.
+	// Exit ends the process, where os.Exit is called outside of cells. Default os.Exit.
 	Exit func(code int)
 	// MaxStack is how many bytes of its stack a goroutine may use. Default: most of what Go lets it have; the rest is room for what
 	// comes before it is seen, and for deferred calls.
@@ -97,6 +103,7 @@ func New(c Config) *Machine {
 		left:       map[*cellio.Run]bool{},
 		shown:      map[int64][]any{},
 		cells:      map[*cellio.Run]int64{},
+		exited:     map[*cellio.Run]*Exited{},
 	}
 	if m.trace == nil {
 		m.trace = &Trace{}
@@ -137,12 +144,6 @@ func (m *Machine) Shown(cell int64) []any {
 	values := m.shown[cell]
 	delete(m.shown, cell)
 	return values
-}
-
-// Exit ends the process, its output sent.
-func (m *Machine) Exit(code int) {
-	m.flush()
-	m.exit(code)
 }
 
 // Value returns its argument. Passing through a compiled function turns a function of the interpreter into a value that
@@ -197,7 +198,7 @@ func (m *Machine) Symbols() map[string]reflect.Value {
 	v := reflect.ValueOf(m)
 	for i := range v.NumMethod() {
 		name := v.Type().Method(i).Name
-		if _, taken := s[name]; !taken && !strings.HasPrefix(name, "On") && name != "LeaveBehind" && name != "LeftBehind" && name != "Look" && name != "Looked" && name != "Overflowed" && name != "Waits" && name != "Line" {
+		if _, taken := s[name]; !taken && !strings.HasPrefix(name, "On") && name != "LeaveBehind" && name != "LeftBehind" && name != "Look" && name != "Looked" && name != "Overflowed" && name != "Waits" && name != "Line" && !strings.HasPrefix(name, "Exited") && name != "ExitIn" {
 			s[name] = v.Method(i)
 		}
 	}

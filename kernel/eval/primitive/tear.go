@@ -22,6 +22,7 @@ var tearable = []string{
 	"testing", // which no panic reaches: see Machine.Test
 	"cancha/ml", "cancha/runtime/chart", "cancha/runtime/table", "cancha/runtime/display",
 	"cancha/runtime/live/comm", "cancha/runtime/live/widget", // they hold no lock while they call a handler
+	"cancha/stream", "cancha/statsbomb/streaming", "cancha/jobs", "cancha/internal/callback", // they recover, and what they defer gives back
 	"runtime", "internal", "github.com/traefik/yaegi", "cancha/kernel/eval", "cancha/internal/cellio", // not libraries: how cells run
 }
 

@@ -33,8 +33,10 @@ type Machine interface {
 	// to the cell and keeps it from ending the process.
 	Began() (goroutine any)
 	Ended(goroutine any)
-	// Called begins a function that compiled code may call on a goroutine of its own; Caught, deferred there, does what Ended does.
+	// Called begins a function that compiled code may call on a goroutine of its own. Left, deferred there, ends it: the library recovers
+	// panics. Caught is for one that a goroutine begins with, and does what Ended does.
 	Called()
+	Left()
 	Caught()
 	// Test runs a test's function so that a panic fails the test. Bubble does the same in a synctest bubble. Fuzz returns a fuzz test's
 	// function that does so.
