@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"cancha/internal/callback"
 	"cancha/stream/internal/eval"
 	"cancha/stream/internal/flow"
 	"cancha/stream/internal/value"
@@ -24,6 +25,8 @@ type graph struct {
 
 	timelines []*timeline // the query's own first
 	now       *timeline   // of what is being built
+
+	calls callback.Count // of what users have handed to the queries
 
 	mu     sync.Mutex // guards what follows
 	env    flow.Env
@@ -76,6 +79,7 @@ type input struct {
 	after []step // of other queries, which take its rows behind its own steps
 
 	records *RecordProcessing // nil: records are decoded by the query's format
+	calls   *callback.Count   // the graph's
 }
 
 // merge is an aggregation whose windows lie in the lanes of an input, in parts.
@@ -135,7 +139,7 @@ func (g *graph) kept(row flow.Row) []Value {
 
 // source builds a query's input and all its steps, whose rows go to end and through the steps after it.
 func (g *graph) source(q *Query, after []step, end tail) error {
-	in := &input{query: q, after: after, on: g.now}
+	in := &input{query: q, after: after, on: g.now, calls: &g.calls}
 	g.inputs, g.now.inputs = append(g.inputs, in), append(g.now.inputs, in)
 	first := 0
 	for first < len(q.steps) && stateless(q.steps[first]) {
@@ -186,7 +190,7 @@ func (g *graph) collected(in *input, steps []step, end tail) error {
 	var columns []Column
 	var behind []flow.Step
 	for _, s := range slices.Concat(steps, in.after) {
-		behind = append(behind, s.flow())
+		behind = append(behind, s.flow(&g.calls))
 	}
 	in.end = func(l *flow.Layout, n *lane) (func(row flow.Row), error) {
 		names, err := wanted(l, steps)
@@ -215,7 +219,7 @@ func (g *graph) collected(in *input, steps []step, end tail) error {
 func (g *graph) chain(in *input, columns []Column, steps []step, end tail) (flow.Emit, error) {
 	var lead []flow.Step
 	for len(steps) > 0 && stateless(steps[0]) {
-		lead = append(lead, steps[0].flow())
+		lead = append(lead, steps[0].flow(&g.calls))
 		steps = steps[1:]
 	}
 	return flow.Out(columns, lead, &g.env, func(l *flow.Layout) (flow.Emit, error) {
@@ -281,7 +285,7 @@ func (g *graph) compile(in *input, l *flow.Layout, s step, after []step) (flow.O
 		op, columns, err := flow.NewTops(s.Step, l, &g.env)
 		return op, columns, err
 	case plan.Process:
-		op, err := flow.NewProcessor(s.Step, s.functions.flow(), l, &g.env)
+		op, err := flow.NewProcessor(s.Step, s.functions.flow(&g.calls), l, &g.env)
 		g.clocks = append(g.clocks, op)
 		return op, s.functions.Columns, err
 	case plan.Join:
@@ -485,7 +489,7 @@ func (in *input) lane(partition int, claim func(keys flow.Row, end int64) string
 	}
 	var wraps []flow.Wrap
 	for _, s := range in.lead {
-		w, _, err := l.Stateless(s.flow(), &n.env)
+		w, _, err := l.Stateless(s.flow(in.calls), &n.env)
 		if err != nil {
 			return nil, err
 		}

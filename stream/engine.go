@@ -183,11 +183,7 @@ func (q *Query) startOn(ctx context.Context, engine Engine, g *graph) (*Running,
 func startJob(ctx context.Context, engine Engine, job Job) (far Remote, err error) {
 	ctx, cancel := interruptible(ctx)
 	defer cancel()
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("a fault inside it: %v", p)
-		}
-	}()
+	defer caught(&err)
 	far, err = engine.Start(ctx, job)
 	if err == nil && far == nil {
 		err = errors.New("it gave no query and no error")

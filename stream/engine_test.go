@@ -149,7 +149,7 @@ func TestRemoteFails(t *testing.T) {
 		want string
 	}{
 		"it ends":           {func(context.Context, Receiver) error { return lost }, "on a script: connection lost"},
-		"it panics":         {func(context.Context, Receiver) error { panic("boom") }, "on a script: a fault inside it: boom"},
+		"it panics":         {func(context.Context, Receiver) error { panic("boom") }, "on a script: a fault inside it: panic: boom"},
 		"a column is away":  {hand(NewRows(Column{Name: "shop"})), `on a script: stream: there is no column "window_start"`},
 		"a kind is another": {hand(wrong), `column "events" of the rows that came back has`},
 		"a sink fails": {func(ctx context.Context, to Receiver) error {

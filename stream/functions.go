@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"cancha/internal/callback"
 	"cancha/stream/internal/flow"
 	"cancha/stream/internal/value"
 	"cancha/stream/plan"
@@ -12,15 +13,13 @@ import (
 
 // mapped is a function of MapFunc as package flow calls it. A panic in it is an error of the record in hand.
 func mapped(name string, fields []string, f func(Row) (any, error)) func([]value.Value) (value.Value, error) {
-	names, trial := slices.Clone(fields), newTrial(name, f)
+	names, trial, what := slices.Clone(fields), newTrial(name, f), "map "+name
 	return func(values []value.Value) (v value.Value, err error) {
 		defer trial.end(trial.begin(), &err)
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("panic: %v", p)
-			}
-		}()
+		returned := false
+		defer callback.Catch(what, &returned, &err)
 		x, err := f(Row{names: names, values: values, borrowed: true})
+		returned = true
 		if err != nil {
 			return v, err
 		}
@@ -33,15 +32,14 @@ func mapped(name string, fields []string, f func(Row) (any, error)) func([]value
 }
 
 func filtered(name string, fields []string, f func(Row) (bool, error)) func([]value.Value) (bool, error) {
-	names, trial := slices.Clone(fields), newTrial(name, f)
+	names, trial, what := slices.Clone(fields), newTrial(name, f), "filter "+name
 	return func(values []value.Value) (yes bool, err error) {
 		defer trial.end(trial.begin(), &err)
-		defer func() {
-			if p := recover(); p != nil {
-				yes, err = false, fmt.Errorf("panic: %v", p)
-			}
-		}()
-		return f(Row{names: names, values: values, borrowed: true})
+		returned := false
+		defer callback.Catch(what, &returned, &err)
+		yes, err = f(Row{names: names, values: values, borrowed: true})
+		returned = true
+		return yes, err
 	}
 }
 
@@ -172,39 +170,35 @@ func (c *Context) timed() {
 }
 
 // flow is the process as package flow runs it.
-func (p *Processing) flow() flow.Functions {
-	names := slices.Clone(p.Fields)
+func (p *Processing) flow(calls *callback.Count) flow.Functions {
+	names, what := slices.Clone(p.Fields), "process "+p.Name
 	f := flow.Functions{
 		Save: func(state any) (saved []byte, err error) {
-			defer recovered(p.Name, &err)
-			return saveState(state)
+			err = called(what, calls, func() (err error) { saved, err = saveState(state); return err })
+			return saved, err
 		},
 		Load: func(state any, saved []byte) (loaded any, err error) {
-			defer recovered(p.Name, &err)
-			return loadState(state, saved)
+			err = called(what, calls, func() (err error) { loaded, err = loadState(state, saved); return err })
+			return loaded, err
 		},
-		State: func(flow.Row) any { return p.State() },
-		Row: func(c *flow.Context, state any, row flow.Row) (err error) {
-			defer recovered(p.Name, &err)
-			return p.Row(&Context{c, p}, state, Row{names: names, values: row, borrowed: true})
+		State: func(flow.Row) (state any) {
+			if err := called(what, calls, func() error { state = p.State(); return nil }); err != nil {
+				panic(err) // which ends the query
+			}
+			return state
+		},
+		Row: func(c *flow.Context, state any, row flow.Row) error {
+			return called(what, calls, func() error {
+				return p.Row(&Context{c, p}, state, Row{names: names, values: row, borrowed: true})
+			})
 		},
 	}
 	if p.Timer != nil {
-		f.Timer = func(c *flow.Context, state any, at int64) (err error) {
-			defer recovered(p.Name, &err)
-			return p.Timer(&Context{c, p}, state, value.Nanos(at).Time())
+		f.Timer = func(c *flow.Context, state any, at int64) error {
+			return called(what, calls, func() error { return p.Timer(&Context{c, p}, state, value.Nanos(at).Time()) })
 		}
 	}
 	return f
-}
-
-// recovered turns a panic of a user's function into an error that ends the query, not the program.
-func recovered(name string, err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("process %s: panic: %v", name, p)
-	} else if *err != nil {
-		*err = fmt.Errorf("process %s: %w", name, *err)
-	}
 }
 
 // Table is rows that a stream looks up by their keys: fixed ones, or the latest that a query has given for each key.

@@ -6,6 +6,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"cancha/internal/callback"
 )
 
 // Generator is a source of records that a function makes, for trials: as many a second as it is told, or as fast as they are taken.
@@ -66,10 +68,11 @@ func (g *Generator) Run(ctx context.Context, h Handler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var running sync.WaitGroup
-	errs := make([]error, g.partitions)
+	errs, calling := make([]error, g.partitions), callback.Context()
 	for p := range g.partitions {
 		running.Go(func() {
-			if errs[p] = g.read(ctx, h, p, next[p]); errs[p] != nil {
+			errs[p] = callback.Do(calling, func() error { return g.read(ctx, h, p, next[p]) })
+			if errs[p] != nil {
 				cancel()
 			} else {
 				finished(ctx, h, partitions[p])
@@ -93,8 +96,8 @@ const (
 
 func (g *Generator) read(ctx context.Context, h Handler, p int, from int64) (err error) {
 	defer func() {
-		if fault := recover(); fault != nil {
-			err = fmt.Errorf("a fault in the function that makes records: %v", fault)
+		if p := recover(); p != nil {
+			err = callback.Err("a fault in the function that makes records", p)
 		}
 	}()
 	began := time.Now()

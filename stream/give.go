@@ -1,12 +1,12 @@
 package stream
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 
+	"cancha/internal/callback"
 	"cancha/stream/internal/flow"
 )
 
@@ -165,8 +165,13 @@ func (n *lane) firstEnd() int64 {
 
 // settleAlone gives out what time has made ready, while no snapshot is taken.
 func (r *Running) settleAlone() {
-	defer r.keeper.handling()()
-	r.settle(nil)
+	err := r.calling.do(func() error {
+		defer r.keeper.handling()()
+		return r.settle(nil)
+	})
+	if err != nil {
+		r.fail(err)
+	}
 }
 
 // closeIdle closes windows of partitions that are idle or have ended, where each partition closes its own: those that the others have passed. No more
@@ -227,7 +232,7 @@ func (r *Running) giveOut(n *lane, work func()) (err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("a fault inside the query: %v", p)
+			err = callback.Err("a fault inside the query", p)
 		}
 		if err != nil {
 			r.fail(err)
@@ -331,7 +336,7 @@ func (r *Running) publishRefused(n *lane) error {
 
 func (r *Running) write(sinks []Sink, epoch int64, rows *Rows) error {
 	for _, sink := range sinks {
-		if err := writeTo(r.ctx, sink, epoch, rows.part(slices.Clone(rows.rows))); err != nil {
+		if err := r.writeTo(sink, epoch, rows.part(slices.Clone(rows.rows))); err != nil {
 			return fmt.Errorf("write %d rows to %s: %w", rows.Len(), describeSink(sink), err)
 		}
 	}
@@ -339,13 +344,10 @@ func (r *Running) write(sinks []Sink, epoch int64, rows *Rows) error {
 }
 
 // writeTo calls a sink, whose panic is its error.
-func writeTo(ctx context.Context, sink Sink, epoch int64, rows *Rows) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return sink.Write(ctx, epoch, rows)
+func (r *Running) writeTo(sink Sink, epoch int64, rows *Rows) error {
+	r.graph.calls.Begin()
+	defer r.graph.calls.End()
+	return contained("write to "+describeSink(sink), func() error { return sink.Write(r.ctx, epoch, rows) })
 }
 
 // Results returns the rows given out so far, the newest KeepRows of them, in the order of their columns' values.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cancha/internal/callback"
 	"cancha/stream/checkpoint"
 )
 
@@ -238,7 +239,7 @@ func (k *keeper) keepAll(all []*endedEpoch) {
 	for range min(writers, len(all)) {
 		writing.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(all); i = int(next.Add(1)) - 1 {
-				all[i].err = k.keep(&all[i].snapshot)
+				all[i].err = k.r.calling.do(func() error { return k.keep(&all[i].snapshot) })
 			}
 		})
 	}
@@ -257,7 +258,7 @@ func (k *keeper) keep(s *checkpoint.Snapshot) (err error) {
 // placed turns a panic of the place, which may be a program's own, into an error that ends the query.
 func (k *keeper) placed(err *error) {
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("checkpoint %s: a fault inside it: %v", k.place, p)
+		*err = callback.Err(fmt.Sprintf("checkpoint %s: a fault inside it", k.place), p)
 	}
 }
 
@@ -306,12 +307,13 @@ func (k *keeper) give(u *unit, rows [][]Value, letters *Rows) error {
 }
 
 // handOver puts rows and notes how far the sink has come with them. A panic in the sink is its error.
-func (k *keeper) handOver(u *unit, i int, sink Sink, epoch int64, rows *Rows) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
+func (k *keeper) handOver(u *unit, i int, sink Sink, epoch int64, rows *Rows) error {
+	k.r.graph.calls.Begin()
+	defer k.r.graph.calls.End()
+	return contained("write to "+describeSink(sink), func() error { return k.handTo(u, i, sink, epoch, rows) })
+}
+
+func (k *keeper) handTo(u *unit, i int, sink Sink, epoch int64, rows *Rows) error {
 	if err := k.put(u, i, sink, epoch, rows); err != nil {
 		return err
 	}
@@ -328,7 +330,7 @@ const mostTakeovers = 10
 // put gives rows to a sink. One that says that another process has gone on may have been given up by its server, for being silent too long or because that was
 // killed: it is taken over anew, if no other process has gone on from the newest snapshot.
 func (k *keeper) put(u *unit, i int, sink Sink, epoch int64, rows *Rows) error {
-	err := writeTo(k.r.ctx, sink, epoch, rows)
+	err := k.r.writeTo(sink, epoch, rows)
 	s, ok := sink.(Resumer)
 	for range mostTakeovers {
 		if !ok || !errors.Is(err, ErrTakenOver) {
@@ -348,7 +350,7 @@ func (k *keeper) put(u *unit, i int, sink Sink, epoch int64, rows *Rows) error {
 		if failed != nil || written >= epoch {
 			return failed
 		}
-		err = writeTo(k.r.ctx, sink, epoch, rows)
+		err = k.r.writeTo(sink, epoch, rows)
 	}
 	if errors.Is(err, ErrTakenOver) {
 		return fmt.Errorf("%v, for the %dth time", err, mostTakeovers) // it is no other process, so not ErrTakenOver
@@ -431,7 +433,11 @@ func (k *keeper) encode(all []*endedEpoch) {
 		encoding.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(work); i = int(next.Add(1)) - 1 {
 				e := all[work[i].epoch]
-				e.snapshot.Sections[work[i].part] = e.parts[work[i].part].encode()
+				section := &e.snapshot.Sections[work[i].part]
+				err := k.r.calling.do(func() error { *section = e.parts[work[i].part].encode(); return nil })
+				if err != nil {
+					k.r.fail(err)
+				}
 			}
 		})
 	}

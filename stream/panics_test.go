@@ -91,7 +91,7 @@ func TestKeeperPanics(t *testing.T) {
 		"Changes":       "process counter: Changes: panic: boom",
 		"Save":          "process counter: Save: panic: boom",
 		"Load":          "process counter: Load: panic: boom",
-		"Write":         "a fault inside it: boom",
+		"Write":         "a fault inside it: panic: boom",
 		"Position":      "to exactly: panic: boom",
 	} {
 		t.Run(in, func(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"cancha/stream/checkpoint"
-	"cancha/stream/internal/flow"
 	"cancha/stream/plan"
 )
 
@@ -160,6 +159,8 @@ type Query struct {
 	engine  Engine // nil: see master
 	master  string // where it runs; "": as the settings say
 	err     error  // of a call with impossible arguments; Start gives it
+
+	callPatience time.Duration // 0: callPatience
 }
 
 // step is a step of the plan with what is not data: functions, other queries, tables.
@@ -633,13 +634,8 @@ func (q *Query) open(ctx context.Context, columns []Column, as func(Sink) (o Ope
 }
 
 // openOne opens a sink. A panic in it is its error.
-func openOne(ctx context.Context, sink Sink, o Opener, columns []Column) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("open %s: a fault inside it: %v", describeSink(sink), p)
-		}
-	}()
-	return o.Open(ctx, columns)
+func openOne(ctx context.Context, sink Sink, o Opener, columns []Column) error {
+	return handed("open "+describeSink(sink), func() error { return o.Open(ctx, columns) })
 }
 
 // outlets are all sinks: those of rows, and behind them those of dead letters.
@@ -656,13 +652,8 @@ func closeAll(sinks []Sink) error {
 }
 
 // closeOne closes a sink. A panic in it is its error.
-func closeOne(sink Sink, c Closer) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("close %s: a fault inside it: %v", describeSink(sink), p)
-		}
-	}()
-	return c.Close()
+func closeOne(sink Sink, c Closer) error {
+	return handed("close "+describeSink(sink), c.Close)
 }
 
 // holds is by how much rows behind a step can be behind the watermark, if those before it can be by so much: a join gives out a row without a
@@ -748,6 +739,3 @@ func describeSink(sink Sink) string {
 	}
 	return strings.TrimPrefix(fmt.Sprintf("%T", sink), "*")
 }
-
-// flow is a step without memory as package flow takes it.
-func (s step) flow() flow.Step { return flow.Step{Step: s.Step, Func: s.fn} }

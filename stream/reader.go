@@ -3,10 +3,13 @@ package stream
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"cancha/internal/callback"
+	"cancha/internal/cellio"
 	"cancha/stream/internal/flow"
 )
 
@@ -101,11 +104,20 @@ func (r reader) keepOwners(n *lane, partition Partition) {
 	n.windows.Left = func(claims []flow.Claim) { m.owners.leave(partition, claims) }
 }
 
-// Batch implements Handler. A panic in it ends the query, not the program.
-func (r reader) Batch(ctx context.Context, b Batch) (err error) {
+// Batch implements Handler. A panic in it ends the query, not the program, and so does a function that ends its goroutine, which is not the
+// source's.
+func (r reader) Batch(ctx context.Context, b Batch) error {
+	err := r.calling.do(func() error { return r.batch(ctx, b) })
+	if fault := (*cellio.Fault)(nil); errors.As(err, &fault) && fault.Stops {
+		r.fail(err)
+	}
+	return err
+}
+
+func (r reader) batch(ctx context.Context, b Batch) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("a fault inside the query: %v", p)
+			err = callback.Err("a fault inside the query", p)
 			r.fail(err)
 		}
 	}()

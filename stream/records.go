@@ -65,7 +65,9 @@ func (g *graph) processed(in *input, steps []step, end tail) error {
 
 // process hands a record to the lane's handler.
 func (n *lane) process(ctx context.Context, r *Record) (reason string) {
+	n.in.calls.Begin()
 	at, reason := n.handler.Record(ctx, r)
+	n.in.calls.End()
 	if reason != "" {
 		return reason
 	}
@@ -102,6 +104,8 @@ func (n *lane) flush(ctx context.Context) error {
 		return nil
 	}
 	from := 0
+	n.in.calls.Begin()
+	defer n.in.calls.End()
 	err := n.handler.Flush(ctx, func(at time.Time, row ...Value) error {
 		if len(row) != n.width {
 			return fmt.Errorf("stream: %d values given out, want one for each of the %d columns", len(row), n.width)

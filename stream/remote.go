@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"cancha/internal/callback"
 	"cancha/internal/running"
 	"cancha/stream/plan"
 )
@@ -113,13 +114,16 @@ func (w *remote) untilSourcesEnd(reading context.Context) {
 	}
 }
 
+// caught, deferred, makes a panic inside an engine, or a source, its error.
+func caught(err *error) {
+	if p := recover(); p != nil {
+		*err = callback.Err("a fault inside it", p)
+	}
+}
+
 // catchUp waits for a query elsewhere, whose panic is its error.
 func catchUp(ctx context.Context, far CatcherUp) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("a fault inside it: %v", p)
-		}
-	}()
+	defer caught(&err)
 	return far.CatchUp(ctx)
 }
 
@@ -151,21 +155,13 @@ func (w *remote) give(err error, abandon context.CancelCauseFunc) {
 
 // runRemote runs a query elsewhere, whose panic is its error.
 func runRemote(ctx context.Context, far Remote, to Receiver) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("a fault inside it: %v", p)
-		}
-	}()
+	defer caught(&err)
 	return far.Run(ctx, to)
 }
 
 // stopRemote tells a query elsewhere to end, whose panic is its error.
 func stopRemote(ctx context.Context, far Remote) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("a fault inside it: %v", p)
-		}
-	}()
+	defer caught(&err)
 	return far.Stop(ctx)
 }
 

@@ -300,21 +300,18 @@ func (k *keeper) mark(u *unit, has *checkpoint.Sink) Mark {
 }
 
 // revert has a sink that can go back do so.
-func (k *keeper) revert(u *unit, sink Sink) (err error) {
+func (k *keeper) revert(u *unit, sink Sink) error {
 	s, ok := sink.(Reverter)
 	if !ok {
 		return nil
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("open %s: a fault inside it: %v", describeSink(sink), p)
+	return handed("open "+describeSink(sink), func() error {
+		note, err := s.Revert(k.r.ctx, u.name)
+		if err == nil && note != "" {
+			k.r.note(note)
 		}
-	}()
-	note, err := s.Revert(k.r.ctx, u.name)
-	if err == nil && note != "" {
-		k.r.note(note)
-	}
-	return err
+		return err
+	})
 }
 
 // stands refuses a sink that has other rows than the snapshot knows: those between the snapshot's epoch and its own would be taken for there, and be lost.
@@ -354,12 +351,11 @@ func nameSink(sink Sink) string {
 const slowOpening = 5 * time.Second
 
 // openOne opens a sink. One that the checkpoint does not know (has is nil) begins with the next epoch.
-func (k *keeper) openOne(ctx context.Context, u *unit, i int, sink Sink, columns []Column, has *checkpoint.Sink) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("open %s: a fault inside it: %v", describeSink(sink), p)
-		}
-	}()
+func (k *keeper) openOne(ctx context.Context, u *unit, i int, sink Sink, columns []Column, has *checkpoint.Sink) error {
+	return handed("open "+describeSink(sink), func() error { return k.openFor(ctx, u, i, sink, columns, has) })
+}
+
+func (k *keeper) openFor(ctx context.Context, u *unit, i int, sink Sink, columns []Column, has *checkpoint.Sink) error {
 	is := &u.sinks[i]
 	if has != nil {
 		is.Epoch, is.Run = has.Epoch, has.Run

@@ -27,6 +27,7 @@ type Running struct {
 	query     *Query
 	graph     *graph
 	work      worker          // who does the work
+	calling   calling         // of what the query's user has handed to it
 	ctx       context.Context // Start's: sinks see it
 	reading   context.Context // ends when nothing more is to be read
 	cancel    context.CancelFunc
@@ -109,7 +110,7 @@ func (w local) read(reading context.Context) {
 	r := w.r
 	defer close(r.done)
 	defer r.cancel()
-	var ticking, sources sync.WaitGroup
+	var ticking, sources, ending sync.WaitGroup
 	ticks, stop := context.WithCancel(context.Background())
 	ticking.Go(func() { r.ticks(ticks) })
 	if r.keeper != nil {
@@ -117,7 +118,9 @@ func (w local) read(reading context.Context) {
 	}
 	for _, in := range r.toRead() {
 		sources.Go(func() {
-			err := runSource(reading, in.query.source, reader{r, in})
+			r.graph.calls.Begin()
+			err := r.calling.do(func() error { return runSource(reading, in.query.source, reader{r, in}) })
+			r.graph.calls.End()
 			stopped := reading.Err() != nil && errors.Is(err, context.Cause(reading)) // while a batch waited
 			if err != nil && !errors.Is(err, errEnough) && !stopped {
 				r.fail(fmt.Errorf("read %s: %w", in.query.source.Description(), err))
@@ -126,6 +129,10 @@ func (w local) read(reading context.Context) {
 			r.caughtUp(in)
 		})
 	}
+	over := make(chan struct{})
+	ending.Go(func() { r.watchCalls(over) })
+	defer ending.Wait()
+	defer close(over)
 	sources.Wait()
 	natural := reading.Err() == nil || r.draining.Load()
 	stop()
@@ -144,11 +151,7 @@ func (r *Running) toRead() []*input {
 
 // runSource runs a source, whose panic is its error.
 func runSource(ctx context.Context, s Source, h Handler) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("a fault inside it: %v", p)
-		}
-	}()
+	defer caught(&err)
 	return s.Run(ctx, h)
 }
 
@@ -254,20 +257,24 @@ func (r *Running) look() error {
 // finish gives out what is left if the run ended in order, closes the sinks, and notes how it ended. natural tells that the sources had come to their
 // ends.
 func (r *Running) finish(natural bool) {
-	err := r.broken()
-	switch {
-	case err != nil:
-	case r.keeper != nil:
-		err = r.keeper.finish(natural)
-	case !natural && isShared(r.query.source) && r.graph.restarts():
-		err = r.look()
-	default:
-		err = r.drain()
-	}
-	err = errors.Join(err, r.closeSinks())
+	err := r.calling.do(func() error { return r.giveRest(natural) })
+	err = errors.Join(err, r.calling.do(r.closeSinks))
 	r.unseen()
 	r.collect()
 	r.conclude(err)
+}
+
+// giveRest gives out what is left.
+func (r *Running) giveRest(natural bool) error {
+	switch err := r.broken(); {
+	case err != nil:
+		return err
+	case r.keeper != nil:
+		return r.keeper.finish(natural)
+	case !natural && isShared(r.query.source) && r.graph.restarts():
+		return r.look()
+	}
+	return r.drain()
 }
 
 // conclude notes how the run ended, after all else.

@@ -33,12 +33,9 @@ type handlerState struct {
 
 // ask calls a method of the handler. A panic in it ends the query, by the epoch that finds the fault, not the program.
 func (h *handlerState) ask(method string, call func()) {
-	defer func() {
-		if p := recover(); p != nil && h.fault == nil {
-			h.fault = fmt.Errorf("process %s: %s: panic: %v", h.name, method, p)
-		}
-	}()
-	call()
+	if err := contained("process "+h.name+": "+method, func() error { call(); return nil }); err != nil && h.fault == nil {
+		h.fault = fmt.Errorf("process %s: %s: %w", h.name, method, err)
+	}
 }
 
 // handlerItem is an entry of a handler.

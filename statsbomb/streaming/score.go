@@ -6,6 +6,8 @@ import (
 	"math"
 	"time"
 
+	"cancha/internal/callback"
+	"cancha/internal/cellio"
 	"cancha/statsbomb"
 	"cancha/stream"
 )
@@ -179,12 +181,16 @@ func (b *Board) call(ctx context.Context, events []statsbomb.MatchEvent, probabi
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
+	returned := false
 	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the model panicked: %v", p)
+		if fault, ok := err.(*cellio.Fault); ok {
+			err = fmt.Errorf("the model: %w", fault)
 		}
 	}()
-	return b.scorer.Score(ctx, events, probabilities)
+	defer callback.Catch("the model", &returned, &err)
+	err = b.scorer.Score(ctx, events, probabilities)
+	returned = true
+	return err
 }
 
 // check makes sure that a model's answer is one.

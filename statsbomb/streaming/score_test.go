@@ -211,7 +211,7 @@ func TestScoreFails(t *testing.T) {
 		want  string
 	}{
 		{"error", func(m *tally) { m.fail = errors.New("no features") }, "score 20 events: no features"},
-		{"panic", func(m *tally) { m.answer = func(float64) []float64 { panic("index out of range") } }, "the model panicked: index out of range"},
+		{"panic", func(m *tally) { m.answer = func(float64) []float64 { panic("index out of range") } }, "the model: panic: index out of range"},
 		{"sum", func(m *tally) { m.answer = func(float64) []float64 { return []float64{.5, .5, .5} } }, "sum to 1, not to 1.5"},
 		{"not a number", func(m *tally) { m.answer = func(float64) []float64 { return []float64{math.NaN(), .5, .5} } }, "not negative and a number"},
 	} {

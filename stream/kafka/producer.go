@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"cancha/internal/callback"
 	"cancha/internal/running"
 	"cancha/stream"
 )
@@ -340,6 +341,6 @@ func (o *outages) OnBrokerConnect(_ kgo.BrokerMetadata, _ time.Duration, _ net.C
 	}
 	now, next := time.Now(), o.next.Load()
 	if err != nil && now.UnixNano() >= next && o.next.CompareAndSwap(next, now.Add(time.Second).UnixNano()) {
-		o.to.cfg.Retry(err)
+		_ = callback.Do(context.Background(), func() error { o.to.cfg.Retry(err); return nil }) // the client's goroutine is not its to end
 	}
 }
