@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"cancha/internal/callback"
 	"cancha/internal/running"
 	"cancha/ml"
 	"cancha/ml/tree"
@@ -80,9 +81,10 @@ func (g *grower) grow(ctx context.Context, by func(*tree.Builder) growTree) erro
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var workers sync.WaitGroup
+	calling := callback.Within(ctx)
 	for range min(g.config.Workers, g.growing()) {
 		workers.Go(func() {
-			if err := g.work(ctx, by); err != nil {
+			if err := callback.Do(calling, func() error { return g.work(ctx, by) }); err != nil { // it calls Progress
 				cancel(err)
 			}
 		})

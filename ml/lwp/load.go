@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"cancha/internal/callback"
 	"cancha/internal/running"
 	"cancha/statsbomb"
 )
@@ -90,6 +91,25 @@ func loadAll(ctx context.Context, archive statsbomb.Archive, listed []statsbomb.
 	var workers sync.WaitGroup
 	var mu sync.Mutex // guards done and the calls of progress
 	done := 0
+	loadOne := func(i int) error {
+		m, err := loadMatch(archive, listed[i])
+		if err != nil {
+			return err
+		}
+		loaded[i] = m
+		job.Advance(1)
+		if m != nil {
+			job.Handle(int64(len(m.States)), 0)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		done++
+		if progress != nil {
+			progress(done, len(listed))
+		}
+		return nil
+	}
+	calling := callback.Within(ctx)
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for ctx.Err() == nil {
@@ -97,22 +117,11 @@ func loadAll(ctx context.Context, archive statsbomb.Archive, listed []statsbomb.
 				if i >= len(listed) {
 					return
 				}
-				m, err := loadMatch(archive, listed[i])
+				err := callback.Do(calling, func() error { return loadOne(i) }) // the archive and progress may be a user's own
 				if err != nil {
 					cancel(err)
 					return
 				}
-				loaded[i] = m
-				job.Advance(1)
-				if m != nil {
-					job.Handle(int64(len(m.States)), 0)
-				}
-				mu.Lock()
-				done++
-				if progress != nil {
-					progress(done, len(listed))
-				}
-				mu.Unlock()
 			}
 		})
 	}

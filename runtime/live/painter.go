@@ -74,7 +74,17 @@ func (p *painter) hold(run *cellio.Run) {
 		return // no goroutine is waited for any more
 	}
 	p.waiters[run] = true
-	p.wg.Go(func() { defer cancel(); p.wait(run) })
+	p.wg.Go(func() {
+		defer cancel()
+		returned := false
+		defer func() {
+			if !returned { // a value has ended the goroutine as it was drawn
+				p.gone(run)
+			}
+		}()
+		p.wait(run)
+		returned = true
+	})
 }
 
 // wait flushes when the time has come, and again while the run has offered something meanwhile.
@@ -95,6 +105,13 @@ func (p *painter) wait(run *cellio.Run) {
 		case <-time.After(pause):
 		}
 	}
+}
+
+// gone notes that no goroutine waits for a run.
+func (p *painter) gone(run *cellio.Run) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.waiters, run)
 }
 
 // pause is how long what the run has offered is to wait. Where there is no more of it, its goroutine is to end.

@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"cancha/internal/callback"
 	"cancha/statsbomb"
 )
 
@@ -235,11 +236,12 @@ func (f *fetcher) all(ctx context.Context, files []file) error {
 	f.mu.Unlock()
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(f.Parallel)
+	calling := callback.Within(ctx)
 	for _, one := range files {
 		if ctx.Err() != nil {
 			break
 		}
-		group.Go(func() error { return f.one(ctx, one) })
+		group.Go(func() error { return callback.Do(calling, func() error { return f.one(ctx, one) }) }) // it calls Progress and Warn
 	}
 	return group.Wait()
 }

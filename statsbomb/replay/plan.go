@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"cancha/internal/callback"
 	"cancha/statsbomb"
 )
 
@@ -92,7 +93,10 @@ func (p *plan) prepare(ctx context.Context) func() (*batch, error) {
 	var b *batch
 	var err error
 	var group sync.WaitGroup
-	group.Go(func() { b, err = p.make(ctx) })
+	calling := callback.Within(ctx)
+	group.Go(func() { // it reads the archive, and calls Warn
+		err = callback.Do(calling, func() (err error) { b, err = p.make(ctx); return err })
+	})
 	return func() (*batch, error) {
 		group.Wait()
 		return b, err
@@ -155,10 +159,11 @@ func parallel(ctx context.Context, matches []*match, f func(*match) error) error
 	var next atomic.Int64
 	var group sync.WaitGroup
 	errs := make([]error, len(matches))
+	calling := callback.Within(ctx)
 	for range min(runtime.GOMAXPROCS(0), len(matches)) {
 		group.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(matches) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				errs[i] = f(matches[i])
+				errs[i] = callback.Do(calling, func() error { return f(matches[i]) })
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cancha/internal/callback"
 	"cancha/statsbomb"
 )
 
@@ -70,8 +71,13 @@ func Run(ctx context.Context, archive statsbomb.Archive, out Writer, cfg Config,
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var reports sync.WaitGroup
+	var reportErr error
 	if progress != nil {
-		reports.Go(func() { r.report(ctx, progress) })
+		calling := callback.Context() // the last call comes after ctx has ended
+		reports.Go(func() {
+			reportErr = callback.Do(calling, func() error { r.report(ctx, progress); return nil })
+			stop() // nothing is sent that nobody is told of
+		})
 	}
 	err := r.batches(ctx)
 	if err == nil {
@@ -86,6 +92,9 @@ func Run(ctx context.Context, archive statsbomb.Archive, out Writer, cfg Config,
 	}
 	stop()
 	reports.Wait()
+	if reportErr != nil {
+		return fmt.Errorf("progress: %w", reportErr)
+	}
 	return err
 }
 
