@@ -109,10 +109,26 @@ func (f *follower) news(ctx context.Context, before, q queryReport) error {
 	if q.State == running.Failed {
 		f.failed++
 		f.line(q, "has failed: "+q.Err+": "+f.far(ctx, q))
-		return fmt.Errorf("the query %q has failed", q.Name)
+		return &failedQuery{q.Name, q.Exit}
 	}
 	f.line(q, "has ended: "+f.far(ctx, q))
 	return nil
+}
+
+// failedQuery tells that a query has failed.
+type failedQuery struct {
+	name string
+	exit *int
+}
+
+func (f *failedQuery) Error() string { return fmt.Sprintf("the query %q has failed", f.name) }
+
+// ExitStatus is the status of an os.Exit in one of its functions.
+func (f *failedQuery) ExitStatus() (code int, ok bool) {
+	if f.exit == nil {
+		return 0, false
+	}
+	return *f.exit, true
 }
 
 // lives tells whether a query ran when the queries were looked at last.

@@ -86,6 +86,12 @@ func exit(c command, args []string) int {
 	}
 	context.AfterFunc(ctx, stop) // a second ^C ends what does not end in order
 	err := c.run(ctx, args)
+	if code, ok := exitStatus(err); ok {
+		if code != 0 {
+			fmt.Fprintf(os.Stderr, "cancha %s: %v\n", c.name, err)
+		}
+		return code
+	}
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0
@@ -96,6 +102,18 @@ func exit(c command, args []string) int {
 		fmt.Fprintf(os.Stderr, "cancha %s: %v\n", c.name, err)
 		return 1
 	}
+}
+
+// exitError is the failure of a command whose cells have called os.Exit.
+type exitError interface{ ExitStatus() (code int, ok bool) }
+
+// exitStatus is the status with which a cell, or a function of a query, has called os.Exit; ok is false where none has.
+func exitStatus(err error) (code int, ok bool) {
+	var exit exitError
+	if !errors.As(err, &exit) {
+		return 0, false
+	}
+	return exit.ExitStatus()
 }
 
 // untilHangup returns a context that ends when the terminal is closed too. Only the first hangup counts: of a closed terminal come two, from the

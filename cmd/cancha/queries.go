@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"cancha/internal/cellio"
 	"cancha/internal/running"
 )
 
@@ -34,6 +36,7 @@ type queryReport struct {
 	Name   string
 	State  running.State
 	Err    string
+	Exit   *int // the status with which one of its functions has called os.Exit; nil: none has
 	Status string
 	Notes  []string
 }
@@ -148,6 +151,9 @@ func reportOf(e *running.Entry, q running.Streamer) queryReport {
 	is := queryReport{ID: e.ID, Name: e.Name, State: e.State(), Status: q.Status(), Notes: q.Notes()}
 	if _, err := e.Ended(); err != nil {
 		is.Err = err.Error()
+		if exit := (*cellio.ExitError)(nil); errors.As(err, &exit) {
+			is.Exit = &exit.Code
+		}
 	}
 	return is
 }

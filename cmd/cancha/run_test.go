@@ -47,7 +47,9 @@ func TestRun(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	write(t, at("sum.ipynb"), "n := 2\nname := \"x\"", "fmt.Println(name, n)\nn * 21")
 	write(t, at("fail.ipynb"), "n := 2", "fmt.Println(\"before\")\nvar s []int\ns[n] = 1", "fmt.Println(\"after\")")
-	write(t, at("exit.ipynb"), "n := 2", "os.Exit(3)")
+	write(t, at("exit.ipynb"), "n := 2", "os.Exit(3)", "fmt.Println(\"after\")")
+	write(t, at("done.ipynb"), "n := 2", "os.Exit(0)", "panic(\"after\")")
+	write(t, at("leave.ipynb"), "n := 2", "syscall.Exit(3)")
 	write(t, at("endless.ipynb"), "n := 2", "fmt.Println(\"on\")\nfor {\n}")
 	write(t, at("ask.ipynb"), "n := 2", "var name string\nfmt.Scanln(&name)\nfmt.Println(\"not reached\")")
 	if err := os.WriteFile(at("python.ipynb"), []byte(`{"nbformat":4,"cells":[],"metadata":{"kernelspec":{"language":"python"}}}`), 0o600); err != nil {
@@ -66,7 +68,9 @@ func TestRun(t *testing.T) {
 		{"parameters", "-p n=4 sum.ipynb -p name=y -o out.ipynb", 0, "wrote out.ipynb", "", `"84"`},
 		{"a failing cell", "-o out.ipynb fail.ipynb", 1, "wrote out.ipynb", "fail.ipynb: cell 2 of 3 failed:\n\n    fmt.Println(\"before\")", "index out of range [2]"},
 		{"the second notebook fails", "sum.ipynb fail.ipynb", 1, "sum.ipynb: 2 cells", "fail.ipynb: cell 2 of 3", ""},
-		{"a cell that leaves the process", "exit.ipynb", 1, "", "exit status 3", ""},
+		{"a cell that exits", "-o out.ipynb exit.ipynb", 3, "wrote out.ipynb", "exit status 3", `"ename": "exit status"`},
+		{"a cell that exits without an error", "done.ipynb", 0, "done.ipynb: cell 2 of 3 has called os.Exit(0), which ends the run", "", ""},
+		{"a cell that leaves the process", "leave.ipynb", 1, "", "exit status 3", ""},
 		{"a cell that asks", "-o out.ipynb ask.ipynb", 1, "wrote out.ipynb", "no input: os.Stdin was read, and nobody can be asked for input", "allow_stdin is false"},
 		{"too long", "-timeout 5s -o out.ipynb endless.ipynb", 1, "wrote out.ipynb", "cell 2 of 2 was interrupted: the notebook ran longer than 5s", `"on\n"`},
 		{"unknown parameter", "-p m=4 sum.ipynb", 1, "", `no parameter "m"; it has n, name`, ""},

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -57,6 +58,11 @@ func Run(ctx context.Context, c Config, n *notebook.Notebook, path string) error
 	}
 	begin := time.Now()
 	runErr := r.All(ctx, context.WithoutCancel(ctx), n)
+	if exit := (*CellError)(nil); errors.As(runErr, &exit) {
+		if code, ok := exit.ExitStatus(); ok && code == 0 {
+			fmt.Fprintf(r.Out, "%s: cell %d of %d has called os.Exit(0), which ends the run\n", r.Name, exit.Number, exit.Total)
+		}
+	}
 	if runErr == nil {
 		fmt.Fprintf(r.Out, "%s: %s in %.1f s\n", r.Name, cells(r.ran), time.Since(begin).Seconds())
 	}
@@ -189,6 +195,18 @@ type CellError struct {
 
 func (e *CellError) Error() string {
 	return fmt.Sprintf("%s: cell %d of %d failed:\n\n%s\n\n%s", e.Notebook, e.Number, e.Total, indent(beginning(strings.TrimSpace(e.Source))), Explain(e.Cause))
+}
+
+// exitStatus is the name of the error of a cell that was ended by os.Exit (kernel/eval.ExitStatus); its value is the status.
+const exitStatus = "exit status"
+
+// ExitStatus is the status of an os.Exit that has ended the cell; ok is false where the cell has failed otherwise.
+func (e *CellError) ExitStatus() (code int, ok bool) {
+	if e.Cause == nil || e.Cause.Name != exitStatus {
+		return 0, false
+	}
+	code, err := strconv.Atoi(e.Cause.Value)
+	return code, err == nil
 }
 
 // mostShown is how many lines of a cell that has failed are shown.

@@ -36,6 +36,8 @@ func judge(p played, want behaviour) (v verdict, detail string) {
 			got.Exit, got.Panic = 2, f.Value
 		case f.Name == "engine died":
 			got.Exit, got.Panic = exitStatus(f.Value)
+		case f.Name == "exit status":
+			got.Exit, _ = strconv.Atoi(f.Value)
 		default:
 			got.Exit, got.Panic = 2, f.Error()
 		}
@@ -53,7 +55,7 @@ func judge(p played, want behaviour) (v verdict, detail string) {
 // refusal reports whether f is the error of a cell that was not run, or not to its end, because of what it would do.
 func refusal(f *cell.Error) bool { return f.Name == "compile error" || f.Name == "refused" }
 
-var exitText = regexp.MustCompile(`exit status (\d+)|os\.Exit\(0\)`)
+var exitText = regexp.MustCompile(`exit status (\d+)`)
 
 // exitStatus is how an engine ended, read from the kernel's report.
 func exitStatus(report string) (exit int, panicked string) {

@@ -36,9 +36,11 @@ func TestJudge(t *testing.T) {
 		{"another panic", played{failure: panicked("boom")}, behaviour{Exit: 2, Panic: "bang"}, wrong},
 		{"a panic that the program does not have", played{failure: panicked("boom")}, behaviour{}, wrong},
 		{"no panic where the program has one", played{}, behaviour{Exit: 2, Panic: "boom"}, wrong},
-		{"the same exit", played{failure: left("the cell ended the process with exit status 3 (os.Exit or log.Fatal)")}, behaviour{Exit: 3}, equal},
-		{"exit 0", played{failure: left("the cell ended the process (os.Exit(0))")}, behaviour{}, equal},
-		{"another exit", played{failure: left("the cell ended the process with exit status 1 (os.Exit or log.Fatal)")}, behaviour{Exit: 3}, wrong},
+		{"the same exit", played{failure: left("the cell ended the process with exit status 3 (by syscall.Exit)")}, behaviour{Exit: 3}, equal},
+		{"exit 0", played{failure: left("the cell ended the process (exit status 0, by syscall.Exit)")}, behaviour{}, equal},
+		{"another exit", played{failure: left("the cell ended the process with exit status 1 (by syscall.Exit)")}, behaviour{Exit: 3}, wrong},
+		{"the cell exits", played{failure: &cell.Error{Name: "exit status", Value: "3"}}, behaviour{Exit: 3}, equal},
+		{"the cell exits with another", played{failure: &cell.Error{Name: "exit status", Value: "0"}}, behaviour{Exit: 3}, wrong},
 		{"the engine died", played{failure: left("fatal error: no")}, behaviour{}, died},
 	} {
 		if got, detail := judge(test.got, test.want); got != test.is {

@@ -241,14 +241,14 @@ func deathCause(exit error, trace string) string {
 	var status *exec.ExitError
 	switch {
 	case exit == nil:
-		return "the cell ended the process (os.Exit(0))"
+		return "the cell ended the process (exit status 0, by syscall.Exit, C code or a package as it was loaded)"
 	case !errors.As(exit, &status):
 		return exit.Error()
 	}
 	if w, ok := status.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		return signalCause(w.Signal())
 	}
-	return fmt.Sprintf("the cell ended the process with exit status %d (os.Exit or log.Fatal)", status.ExitCode())
+	return fmt.Sprintf("the cell ended the process with exit status %d (by syscall.Exit, C code or a package as it was loaded)", status.ExitCode())
 }
 
 func signalCause(s syscall.Signal) string {

@@ -132,9 +132,8 @@ func goSamples() Samples {
 		Large:   withDisplay(`display.Show(display.HTML(strings.Repeat("x", 20<<20)))`),
 		Page:    "?fmt.Println",
 		Deadly: map[string]string{
-			"os.Exit":               "os.Exit(3)",
-			"os.Exit(0)":            "os.Exit(0)",
-			"log.Fatal":             `log.Fatal("no more")`,
+			"an exit":               "syscall.Exit(3)",
+			"an exit with 0":        "syscall.Exit(0)",
 			"endless recursion":     "func down(n int) int { return down(n+1) + 1 }\ndown(0)",
 			"no memory":             "b := make([]byte, 1<<46)\nlen(b)",
 			"a signal":              "syscall.Kill(os.Getpid(), syscall.SIGTERM)\ntime.Sleep(time.Minute)",

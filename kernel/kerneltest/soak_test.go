@@ -262,7 +262,7 @@ func (s *soaker) declaration(t *testing.T) {
 	s.declared++
 }
 
-func (s *soaker) death(t *testing.T) { s.cell(t, "os.Exit(3)", cell.Failed) }
+func (s *soaker) death(t *testing.T) { s.cell(t, "syscall.Exit(3)", cell.Failed) }
 
 // usage is what two processes hold at one time.
 type usage struct {

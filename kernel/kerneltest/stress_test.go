@@ -127,7 +127,7 @@ func hurts() []hurt {
 		{"recursion", 2, (*stresser).recursion},
 		{"kill", 1, (*stresser).kill},
 		{"kill while busy", 1, (*stresser).killBusy},
-		{"exit", 1, func(s *stresser, t *testing.T) bool { s.fails(t, 0, []string{"os.Exit(3)"}); return false }},
+		{"exit", 1, func(s *stresser, t *testing.T) bool { s.fails(t, 0, []string{"syscall.Exit(3)"}); return false }},
 	}
 }
 
