@@ -3,8 +3,9 @@
     python survive.py [--kernel cancha]
 
 The cell of a type, run again at random with other methods, which values of earlier cells must then have.
-Garbage, silence and heartbeats on each port, then cells and a signal that end the engine, the process that runs cells. After each the
-next cell must run in the same kernel process, within 10 s, and what ended an engine must be told in words. Then kernels that
+Garbage, silence and heartbeats on each port, then cells that end themselves alone, then cells and a signal that end the engine, the
+process that runs cells. After each the next cell must run in the same kernel process, within 10 s, and what ended an engine must be
+told in words. Then kernels that
 start in poor places: a full disk under the log, a log that nobody reads, no folder to write in. Then what must end: a kernel
 whose connection file is of no use, with one line that says why, and all processes of a kernel that is killed. Exit 1 if
 anything is otherwise.
@@ -66,7 +67,7 @@ CONNECTIONS = {
 
 # Cells that end their engine -> what their error must say.
 FATAL = {
-    "os.Exit(3)": r"exit\w*.*\b3\b",
+    "syscall.Exit(3)": r"exit\w*.*\b3\b",
     "func down(n int) int { return down(n+1) + 1 }\ndown(0)": r"stack overflow|recursion",
     'go func() { panic("the ball is lost") }()\ntime.Sleep(2 * time.Second)': r"the ball is lost",
 }
@@ -79,6 +80,25 @@ REFUSED = {
     "//go:embed /etc/passwd\nvar passwd string": r"invalid pattern syntax",
     "//go:embed missing\nvar missing string": r"no matching files",
     "//go:linkname now runtime.nanotime\nvar now int64": r"cannot have //go:linkname",
+}
+
+
+# Cells that end by os.Exit, or in what a library calls -> what a user reads. The engine lives, and its variables are kept.
+NUMBERS = 'stream.From(stream.Memory("m", [][]stream.Record{{{Value: []byte("{\\"id\\":1}")}}}))'
+MILD = {
+    "os.Exit(3)": r"^exit status 3",
+    "os.Exit(0)": r"^exit status 0",
+    'log.Fatal("no more")': r"no more[\s\S]*exit status 1",
+    'flag.NewFlagSet("x", flag.ExitOnError).Parse([]string{"-zz"})': r"exit status 2",
+    "func leave() {\n\tdefer fmt.Println(\"deferred\")\n\tos.Exit(4)\n}\nleave()": r"^exit status 4",
+    "go func() { os.Exit(5) }()\nselect {}": r"^exit status 5",
+    "sort.Slice([]int{2, 1}, func(i, j int) bool { os.Exit(6); return true })": r"^exit status 6",
+    "func bad(r stream.Row) (any, error) { return r.Float(\"amount\"), nil }\nr := must(" + NUMBERS +
+    '.MapFunc("x", bad, "id").Select("id", "x").Start(context.Background()))\nr.Wait(context.Background())\nfmt.Println(r.Totals().Bad, r.Results().Len())': r"1 0",
+    "func gone(r stream.Row) (any, error) { runtime.Goexit(); return 1, nil }\nmust(" + NUMBERS +
+    '.MapFunc("x", gone, "id").Select("id", "x").Start(context.Background())).Wait(context.Background())': r"map x: runtime.Goexit was called",
+    "func exits(r stream.Row) (any, error) { os.Exit(7); return 1, nil }\nmust(" + NUMBERS +
+    '.MapFunc("x", exits, "id").Select("id", "x").Start(context.Background())).Wait(context.Background())': r"exit status 7",
 }
 
 
@@ -251,6 +271,23 @@ def beats(trial: Trial):
     trial.case("ZeroMQ heartbeats, ten a second for two seconds, on each port", f"connections lost: {lost or 'none'}", "none")
 
 
+def exits(trial: Trial):
+    """Run cells that end themselves, in an order of their own each time."""
+    seed = random.randrange(1 << 30)
+    print(f"\nthe order of seed {seed}")
+    trial.kernel.cell('import "cancha/stream"\nkept := 41', PATIENCE)
+    engines, cells = trial.kernel.engines(), list(MILD.items())
+    random.Random(seed).shuffle(cells)
+    for code, want in cells:
+        _, text = trial.kernel.cell(code, PATIENCE)
+        trial.case(code.replace("\n", "; "), text, want)
+        if "deferred" in text.replace('"deferred"', ""):
+            trial.fault(code, "a deferred call was run")
+        _, said = trial.kernel.cell("kept", NEXT)
+        if said != "41" or trial.kernel.engines() != engines:
+            trial.fault(code, f"the engine or its variables are gone: {said}")
+
+
 def death(trial: Trial):
     for code, want in FATAL.items():
         _, text = trial.kernel.cell(code, PATIENCE)
@@ -360,7 +397,7 @@ def main() -> int:
             kernel = Kernel(options.kernel, log)
             trial = Trial(kernel)
             try:
-                for step in (declared_again, garbage, silence, beats, refused, death, kill):
+                for step in (declared_again, garbage, silence, beats, refused, exits, death, kill):
                     try:
                         step(trial)
                     except queue.Empty:

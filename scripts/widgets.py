@@ -320,4 +320,4 @@ def perform(about, parts, cells):
 
 
 if __name__ == "__main__":
-    play(__doc__, (controls, chart, beside, panics, later), CONTROLS, CALLBACKS, WAVES, BESIDE, ANIMATION, PANIC, "os.Exit(1)")
+    play(__doc__, (controls, chart, beside, panics, later), CONTROLS, CALLBACKS, WAVES, BESIDE, ANIMATION, PANIC, "syscall.Exit(1)")
