@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"cancha/internal/cellio"
-	"cancha/internal/stack"
 	"cancha/kernel/eval/native/support"
 )
 
@@ -98,10 +97,16 @@ func (m *Machine) catch() {
 
 // caught reports a panic, or goes on with it where somebody recovers it who knows more.
 func (m *Machine) caught(p any) {
-	if _, ours := m.depth.caught.Load(stack.Goroutine()); ours {
+	if m.recovers() {
 		panic(p)
 	}
 	m.report(p)
+}
+
+// recovers tells whether somebody recovers the panics of the calling goroutine: it is a cell's, or a library's that says so.
+func (m *Machine) recovers() bool {
+	_, ours := m.running.Load(goroutineID())
+	return ours || m.guest() != nil
 }
 
 // ShowOf returns the function that takes the values of a cell's last expression: those of a call that gives several, too.

@@ -28,7 +28,6 @@ func (m *Machine) Exit(code int) {
 		return
 	}
 	id, trace := stack.Goroutine(), flat(cellFrames())
-	_, caught := m.depth.caught.Load(id)
 	_, library := m.guests.Load(id)
 	runs := m.exitsCell(run, Exited{code, trace, m.goroutineOf(run) == goroutineID()})
 	if !runs && !library {
@@ -39,7 +38,7 @@ func (m *Machine) Exit(code int) {
 		run.Cancel(cellio.ErrInterrupted)
 		m.Interrupt(run)
 	}
-	if !caught { // nobody would recover it
+	if !m.recovers() { // nobody would recover a panic
 		runtime.Goexit()
 	}
 	e := interrupted{&cellio.ExitError{Code: code}}
