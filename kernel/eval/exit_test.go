@@ -37,6 +37,7 @@ func TestExit(t *testing.T) {
 		{"in a goroutine", `fmt.Println("before"); done := make(chan bool); go func() { os.Exit(8) }(); <-done; fmt.Println("after")`, 8},
 		{"in a goroutine while the cell computes", `fmt.Println("before"); go func() { os.Exit(8) }(); for { }`, 8},
 		{"in a goroutine of a goroutine", `fmt.Println("before"); go func() { go os.Exit(9); select {} }(); select {}`, 9},
+		{"while compiled statements wait", "func dies() { go os.Exit(8) }\nfmt.Println(\"before\")\ndies()\nselect {}", 8},
 		{"in a group", `fmt.Println("before"); var wg sync.WaitGroup; wg.Go(func() { os.Exit(2) }); wg.Wait(); fmt.Println("after"); select {}`, 2},
 		{"in a timer", `fmt.Println("before"); time.AfterFunc(time.Millisecond, func() { os.Exit(2) }); select {}`, 2},
 		{"in a sort", `fmt.Println("before"); sort.Slice([]int{2, 1}, func(i, j int) bool { os.Exit(3); return true }); fmt.Println("after")`, 3},

@@ -79,7 +79,11 @@ func (w *writer) selection(n *ast.SelectStmt) string {
 	}
 	text := "select " + w.clauses(n.Body)
 	if waits {
-		text = strings.TrimSuffix(text, "}") + fmt.Sprintf("; case <-%s.Done(): panic(%s.Interrupted()) }", machineName, machineName)
+		end := "; "
+		if len(n.Body.List) == 0 {
+			end = ""
+		}
+		text = strings.TrimSuffix(text, "}") + fmt.Sprintf("%scase <-%s.Done(): panic(%s.Interrupted()) }", end, machineName, machineName)
 	}
 	return text
 }
