@@ -135,7 +135,7 @@ func austere() []door {
 		{of: []string{"internal/running"}, rooms: []string{"internal/cellio"}, reason: "whatever runs is listed here, so the list knows nothing of what it is"},
 		{of: []string{"runtime/display"}, rooms: []string{"internal/cellio"}, reason: "a cell shows a value with nothing but the hall"},
 		{of: []string{"internal/symbols/listing"}, reason: "the shape of the tables is compiled before all tables"},
-		{of: []string{"kernel/workspace"}, reason: "it runs the go command on a tree of files, and knows neither"},
+		{of: []string{"kernel/workspace"}, rooms: []string{"golang.org/x/mod/..."}, reason: "it runs the go command on a tree of files, and knows neither"},
 		{of: []string{"jupyter/kernelspec/..."}, reason: "installing is copying files"},
 	}
 }
@@ -233,6 +233,10 @@ func doors() []door {
 			of:     []string{"golang.org/x/sys/...", "golang.org/x/sync/..."},
 			rooms:  []string{"kernel/...", "runtime/...", "stream/...", "statsbomb/...", "ml/...", "spark", "jobs/...", "cmd/...", "bench/...", "internal/blas", "internal/cellio"},
 			reason: "they are the standard library's other half; the rooms that are data have no use for them",
+		},
+		{
+			of: []string{"golang.org/x/mod/..."}, rooms: []string{"kernel/workspace"},
+			reason: "how modules are resolved is decided in one room",
 		},
 		{
 			of: []string{"unsafe"}, rooms: []string{"runtime/gpu/cuda/...", "runtime/embedded/embedded.go", "stream/internal/decode/json.go", "ml/forest/file.go", "kernel/eval/native/...", "kernel/eval/check/methodset.go", "internal/cellio/run.go", "internal/cellio/encode.go", "internal/cellio/journal.go",

@@ -34,8 +34,8 @@ func (b *build) withoutAssembly(ctx context.Context, all []listed, replaced map[
 			name += "@" + p.Module.Version // another one is not this copy
 		}
 		folder := name
-		if p.Module.Version == localVersion {
-			folder += "-" + filepath.Base(b.dir) // it may have been edited since another copy
+		if isLocalVersion(p.Module.Version) || p.Module.Replace != nil {
+			folder += "-" + filepath.Base(b.dir) // it may have been edited since another copy, or be another's replacement
 		}
 		copied := filepath.Join(filepath.Dir(b.sources), modulesName, filepath.FromSlash(folder))
 		if err := copyOnce(p.Module.Dir, copied); err != nil {
@@ -52,6 +52,11 @@ func (b *build) withoutAssembly(ctx context.Context, all []listed, replaced map[
 
 // copyOnce is copyModule for a copy that builds beside this one may make, too: extensions of a workspace share it.
 func copyOnce(from, to string) error {
+	return makeOnce(to, func(temporary string) error { return copyModule(from, temporary) })
+}
+
+// makeOnce has a folder made whole or not at all; one that is there is left as it is.
+func makeOnce(to string, make func(temporary string) error) error {
 	if _, err := os.Stat(to); err == nil {
 		return nil
 	}
@@ -63,7 +68,7 @@ func copyOnce(from, to string) error {
 		return err
 	}
 	defer os.RemoveAll(temporary) // nothing is there after the rename
-	if err := copyModule(from, temporary); err != nil {
+	if err := make(temporary); err != nil {
 		return err
 	}
 	if err := os.Chmod(temporary, 0o755); err != nil { // as other folders of the workspace, which other users may read

@@ -32,6 +32,8 @@ type build struct {
 	say     *progress
 	have    contents // what cells need of it, as far as it has been built
 	mended  []string // the flags by which package runtime is compiled right
+
+	replaced []string // modules that go.mod replaces because local ones do, as "go mod edit" names them
 }
 
 // make builds a workspace in dir, which may hold what an unfinished or damaged one has left.
@@ -123,6 +125,7 @@ type listed struct {
 	DepOnly, Stale                bool
 	Module                        *struct {
 		Path, Version, Dir string
+		Replace            *struct{ Path, Version string }
 	}
 	Imports                           []string
 	GoFiles, CgoFiles, SFiles, CFiles []string
@@ -287,7 +290,7 @@ func (b *build) describe() (err error) {
 	return writeJSON(b.path(manifestName), Manifest{
 		GoVersion: t.version, Compile: t.compile(), Link: t.link(), CC: b.plan.cc.command,
 		Importcfg: b.path(importcfgName), Env: t.recorded(b.store.environ, b.plan.cc), Cache: b.path(cellsName),
-		Modules: append([]Module{}, b.plan.modules...),
+		Modules: append([]Module{}, b.plan.modules...), Replaced: b.replaced,
 	})
 }
 

@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"golang.org/x/mod/modfile"
 )
 
 // extend makes one extension. Its lock is held exclusively.
@@ -48,7 +50,7 @@ func (s *Store) makeExtension(ctx context.Context, from *Extension, want Want, d
 	p := newProgress("finding "+want.Path, filepath.Join(dir, progressName), say)
 	x := extend{from: from, want: want, held: held, build: build{
 		store: s, plan: plan, dir: dir, sources: filepath.Join(from.Base, sourcesName), lock: l, log: log, say: p,
-		env: plan.tools.build(s.environ, plan.cc, filepath.Join(s.folder, "go-build")),
+		env: plan.tools.build(s.environ, plan.cc, filepath.Join(s.folder, "go-build")), replaced: from.replaced,
 	}}
 	err = x.run(ctx)
 	p.close() // it writes into the folder
@@ -92,6 +94,9 @@ func (x *extend) run(ctx context.Context) error {
 	if err := x.mendRuntime(); err != nil {
 		return err
 	}
+	if err := x.resolve(ctx, x.modules(), x.held); err != nil {
+		return err
+	}
 	module, err := x.require(ctx)
 	if err != nil {
 		return err
@@ -103,7 +108,7 @@ func (x *extend) run(ctx context.Context) error {
 	if module, err = x.judge(all, module); err != nil {
 		return err
 	}
-	d := described{Modules: slices.Clone(x.from.Modules), Wanted: x.wanted(all)}
+	d := described{Modules: slices.Clone(x.from.Modules), Wanted: x.wanted(all), Replaced: x.replaced}
 	if !x.want.Main { // the sources have no version to be asked for
 		d.Modules = latest(append(d.Modules, module))
 	}
@@ -138,6 +143,15 @@ func latest(modules []Module) (kept []Module) {
 		}
 	}
 	return kept
+}
+
+// modules are those that were asked for, with what is asked for now.
+func (x *extend) modules() []Module {
+	all := slices.Clone(x.from.Modules)
+	if x.want.Dir != "" || x.want.Version != "" {
+		all = append(all, Module{Path: x.want.Path, Version: x.want.Version, Dir: x.want.Dir})
+	}
+	return latest(all)
 }
 
 // require puts the module that is wanted into go.mod, unless what is there already decides its version: then listing does it.
@@ -214,7 +228,7 @@ func (x *extend) judge(all []listed, module Module) (Module, error) {
 	p := x.target(all)
 	if p != nil && p.Module != nil && module.Path == "" {
 		module = Module{Path: p.Module.Path, Version: p.Module.Version}
-		if i := slices.IndexFunc(x.from.Modules, func(m Module) bool { return m.Path == module.Path && m.Dir != "" }); i >= 0 && module.Version == localVersion {
+		if i := slices.IndexFunc(x.from.Modules, func(m Module) bool { return m.Path == module.Path && m.Dir != "" }); i >= 0 && isLocalVersion(module.Version) {
 			module = x.from.Modules[i]
 		}
 	}
@@ -413,11 +427,9 @@ func ModulePath(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	m := moduleLine.FindSubmatch(text)
-	if m == nil {
+	name := modfile.ModulePath(text)
+	if name == "" {
 		return "", fmt.Errorf("%s names no module", filepath.Join(dir, "go.mod"))
 	}
-	return strings.Trim(string(m[1]), "\"`"), nil
+	return name, nil
 }
-
-var moduleLine = regexp.MustCompile(`(?m)^module\s+(\S+)`)

@@ -66,7 +66,8 @@ type Extension struct {
 	Modules  []Module  // that were asked for, the last one last
 	Wanted   []string  // packages that were asked for
 
-	lock *lock
+	replaced []string // modules that go.mod replaces because local ones do
+	lock     *lock
 }
 
 // described is extension.json.
@@ -74,6 +75,7 @@ type described struct {
 	Packages []Package `json:"packages"`
 	Modules  []Module  `json:"modules"`
 	Wanted   []string  `json:"wanted"`
+	Replaced []string  `json:"replaced,omitempty"`
 	Conflict *Conflict `json:"conflict,omitempty"`
 }
 
@@ -143,7 +145,7 @@ func (s *Store) Open(dir string) (*Extension, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Extension{Base: dir, Manifest: m, Modules: m.Modules}, nil
+	return &Extension{Base: dir, Manifest: m, Modules: m.Modules, replaced: m.Replaced}, nil
 }
 
 // Use takes the whole workspace in a folder of the store.
@@ -178,7 +180,7 @@ func byPath(all []Package) map[string]Package {
 // at a time, from any goroutine. If something cannot be added, the error says why in one line; a *Conflict means that the engine is in the
 // way.
 func (s *Store) Extend(ctx context.Context, from *Extension, want Want, say func(line string)) (*Extension, error) {
-	key, err := extensionKey(from, want)
+	key, err := s.extensionKey(from, want)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +212,7 @@ func (s *Store) Extend(ctx context.Context, from *Extension, want Want, say func
 		held.close()
 		return nil, d.Conflict
 	}
-	x := &Extension{Dir: dir, Base: from.Base, Manifest: from.Manifest, Packages: d.Packages, Modules: d.Modules, Wanted: d.Wanted, lock: held}
+	x := &Extension{Dir: dir, Base: from.Base, Manifest: from.Manifest, Packages: d.Packages, Modules: d.Modules, Wanted: d.Wanted, replaced: d.Replaced, lock: held}
 	x.Manifest.Importcfg, x.Manifest.Modules = filepath.Join(dir, importcfgName), d.Modules
 	if changes := changed(from, x, want.Used); len(changes) > 0 {
 		x.Close()
@@ -220,24 +222,17 @@ func (s *Store) Extend(ctx context.Context, from *Extension, want Want, say func
 }
 
 // extensionKey names what is to be made, before anybody knows of which version that is.
-func extensionKey(from *Extension, want Want) (string, error) {
+func (s *Store) extensionKey(from *Extension, want Want) (string, error) {
 	h := sha256.New()
-	local := map[string]string{}
 	modules := slices.Clone(from.Modules)
 	if want.Dir != "" {
 		modules = append(modules, Module{Path: want.Path, Dir: want.Dir})
 	}
-	for _, m := range modules {
-		if m.Dir == "" {
-			continue
-		}
-		sum, err := sumOf(os.DirFS(m.Dir))
-		if err != nil {
-			return "", fmt.Errorf("module %s: %w", m.Path, err)
-		}
-		local[m.Dir] = sum
+	local, err := s.sums(modules)
+	if err != nil {
+		return "", err
 	}
-	err := json.NewEncoder(h).Encode([]any{layout, filepath.Base(from.Base), from.Modules, from.Wanted, want.Path, want.Version, want.Dir, want.Module, local})
+	err = json.NewEncoder(h).Encode([]any{layout, filepath.Base(from.Base), from.Modules, from.Wanted, want.Path, want.Version, want.Dir, want.Module, local})
 	return fmt.Sprintf("%x", h.Sum(nil)[:10]), err
 }
 

@@ -264,7 +264,7 @@ func TestConflict(t *testing.T) {
 	if want := "example.com/wants@v1.0.0 needs example.com/dep v1.1.0, and the running engine has v1.0.0"; err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
-	nothingCompiled(t, start, Want{Path: "example.com/wants", Version: "v1.0.0"})
+	nothingCompiled(t, s, start, Want{Path: "example.com/wants", Version: "v1.0.0"})
 	extendTo(t, s, start, Want{Path: "example.com/wants/free", Version: "v1.0.0"}) // its module wants it, it does not
 	next := openFor(t, s, conflict)
 	extendTo(t, s, next, Want{Path: "example.com/wants"})
@@ -325,7 +325,7 @@ func TestConflictWithWhatIsLoaded(t *testing.T) {
 	if !errors.As(err, &conflict) || !conflict.Session || err.Error() != "example.com/new@v1.0.0 needs example.com/low v1.1.0, and this session has loaded v1.0.0" {
 		t.Errorf("got %v, want a conflict", err)
 	}
-	nothingCompiled(t, first, want)
+	nothingCompiled(t, s, first, want)
 	extendTo(t, s, first, Want{Path: "example.com/new"})
 }
 
@@ -345,9 +345,9 @@ func openFor(t *testing.T, s *Store, c *Conflict) *Extension {
 }
 
 // nothingCompiled looks at what the go command was told for an extension.
-func nothingCompiled(t *testing.T, from *Extension, want Want) {
+func nothingCompiled(t *testing.T, s *Store, from *Extension, want Want) {
 	t.Helper()
-	key, err := extensionKey(from, want)
+	key, err := s.extensionKey(from, want)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func fakeGo() int {
 		return fakeEnv()
 	case "list":
 		if slices.Contains(args, "-m") {
-			fmt.Println(localVersion)
+			fmt.Println(localVersion("example.com/m"))
 			return 0
 		}
 		return fakeList(home, args)

@@ -35,7 +35,9 @@ type Manifest struct {
 	Env     []string `json:"env"`
 	Cache   string   `json:"cache"` // folder for built cells
 	Modules []Module `json:"modules"`
-	Race    bool     `json:"race"` // never: an engine with the race detector loads no plain plugin
+	// Replaced are modules that others are compiled in the place of, because a local module says so.
+	Replaced []string `json:"replaced,omitempty"`
+	Race     bool     `json:"race"` // never: an engine with the race detector loads no plain plugin
 }
 
 // Module is a module added to an engine's own, in a version such as v1.6.0. Dir, if set, is a local folder that it is read

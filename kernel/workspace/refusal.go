@@ -19,6 +19,8 @@ func impediments() []impediment {
 	i := func(pattern, why string) impediment { return impediment{regexp.MustCompile(pattern), why} }
 	return []impediment{
 		i(`(\S+@v\S+): reading https?://\S+: 403 Forbidden`, "the module proxy does not give %s (403 Forbidden): try another version with %get, or another GOPROXY"),
+		i(`module (/\S+): reading \S+go\.mod: open`, "the folder %s, which replaces it, holds no Go module: \"go mod init\" makes one"),
+		i(`replacement directory (\S+) does not exist`, "the folder %s, which replaces it, does not exist"),
 		i(`requires go >= (\S+)`, "it needs Go %s or newer: install that from https://go.dev/dl, and restart the kernel"),
 		i(`(build constraints exclude all Go files)`, "%s of it: it is for another system, or behind a build tag"),
 		i(`no Go files in (\S+)`, "it has no Go files"),

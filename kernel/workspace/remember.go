@@ -61,16 +61,11 @@ func (s *Store) circumstances(modules []Module) (string, error) {
 	for _, name := range []string{"GOROOT", "GOTOOLCHAIN", "GOENV", "CC"} {
 		fmt.Fprintf(h, "%s=%q\n", name, get(s.environ, name))
 	}
-	for _, m := range modules {
-		if m.Dir != "" {
-			sum, err := sumOf(os.DirFS(m.Dir))
-			if err != nil {
-				return "", err
-			}
-			fmt.Fprintln(h, sum)
-		}
+	local, err := s.sums(modules)
+	if err != nil {
+		return "", err
 	}
-	if err := json.NewEncoder(h).Encode([]any{layout, s.version, s.program, s.tags, s.flags, modules}); err != nil {
+	if err := json.NewEncoder(h).Encode([]any{layout, s.version, s.program, s.tags, s.flags, modules, local}); err != nil {
 		return "", err
 	}
 	return filepath.Join(s.folder, memoryName, fmt.Sprintf("%x", h.Sum(nil)[:10])), nil

@@ -157,14 +157,9 @@ func (s *Store) key(p plan) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	local := map[string]string{}
-	for _, m := range p.modules {
-		if m.Dir == "" {
-			continue
-		}
-		if local[m.Path], err = sumOf(os.DirFS(m.Dir)); err != nil {
-			return "", fmt.Errorf("module %s: %w", m.Path, err)
-		}
+	local, err := s.sums(p.modules)
+	if err != nil {
+		return "", err
 	}
 	text, err := json.Marshal([]any{
 		layout, s.version, sum, s.program, s.packages(), p.flags("build"), p.tools.version, p.tools.fixed(p.cc), p.cc.version, p.modules, local,
