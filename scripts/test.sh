@@ -48,7 +48,7 @@ computing() { # compiles cells, one after another
   part cells compiled 'TestCells$'
   part conformance env CANCHA_PROGRAM="$PWD/bin/cancha" CANCHA_PYTHON="$(realpath -s "$python")" KERNELTEST_TABLE="$PWD/$logs/conformance.txt" \
     "$python" scripts/gotest.py -count=1 -run 'TestCancha$|TestCollector$|TestFakeEngineLibzmq$|TestFakeEngineEncryptedLibzmq$' ./kernel/kerneltest
-  part jobs env CANCHA_PROGRAM="$PWD/bin/cancha" "$python" scripts/gotest.py -count=1 -run TestFolderJobs ./cmd/cancha # a module's functions need an engine that compiles
+  part jobs env CANCHA_PROGRAM="$PWD/bin/cancha" "$python" scripts/gotest.py -count=1 -run "TestFolderJobs|TestLocalModules" ./cmd/cancha # a module's functions need an engine that compiles
 }
 
 waiting() { # for front ends, for records of a stream at their rate, for the limits of a server

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ type modules struct {
 	store *workspace.Store
 	tools native.Toolchain // of the engine's own workspace
 	now   *workspace.Extension
+	mu    sync.Mutex                                   // of now, which Edited reads beside Add
 	held  func() (map[string]workspace.Package, error) // of the engine's own workspace; read when it is asked for, not while a session starts
 }
 
@@ -51,20 +53,68 @@ func (m *modules) Add(ctx context.Context, r eval.ModuleRequest, say func(line s
 	if err != nil {
 		return eval.Added{}, err
 	}
-	x, err := m.store.Extend(ctx, m.now, want, say)
+	a, err := m.extend(ctx, want, say)
 	var conflict *workspace.Conflict
 	if errors.As(err, &conflict) {
 		return eval.Added{}, m.conflict(conflict, want)
 	}
-	if err != nil {
+	return a, err
+}
+
+// extend adds what is wanted to the running engine.
+func (m *modules) extend(ctx context.Context, want workspace.Want, say func(line string)) (eval.Added, error) {
+	x, err := m.store.Extend(ctx, m.now, want, say)
+	if errors.As(err, new(*workspace.Conflict)) {
 		return eval.Added{}, err
 	}
-	m.now.Close()
-	m.now = x
+	if err != nil {
+		return eval.Added{}, errors.New(m.now.Plain(err.Error()))
+	}
+	m.use(x)
 	if want.Main {
 		return m.added(workspace.Module{}, x.Packages)
 	}
 	return m.added(x.Modules[len(x.Modules)-1], x.Packages)
+}
+
+func (m *modules) use(x *workspace.Extension) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now.Close()
+	m.now = x
+}
+
+// Edited finds the local modules that have been edited since the session took them, for the packages by these paths and what they need.
+func (m *modules) Edited(paths []string) (list []eval.Edited) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, path := range paths {
+		i := slices.IndexFunc(m.now.Packages, func(p workspace.Package) bool { return p.Path == path })
+		if i < 0 {
+			continue
+		}
+		module, current := m.now.Written(m.now.Packages[i].Module)
+		dir := m.folder(module)
+		if !current || dir == "" {
+			continue
+		}
+		for _, p := range m.now.Edited([]string{path}) {
+			edited, _ := m.now.Written(p.Module)
+			list = append(list, eval.Edited{Path: edited, Dir: p.Source.Dir, Get: dir, State: p.Source.State()})
+		}
+	}
+	return list
+}
+
+// folder is what %get is to be given to take a local module anew: its own folder, or that of one which brings it along.
+func (m *modules) folder(module string) (dir string) {
+	for _, x := range m.now.Modules {
+		if x.Path == module && x.Dir != "" {
+			return x.Dir
+		}
+		dir = cmp.Or(x.Dir, dir)
+	}
+	return dir
 }
 
 // has finds a package that is compiled already. Cells may import it though the interpreter has no symbols of it.
@@ -73,11 +123,12 @@ func (m *modules) has(r eval.ModuleRequest) (workspace.Package, bool, error) {
 	if err != nil {
 		return workspace.Package{}, false, err
 	}
-	if p, ok := held[r.Path]; ok {
+	path := m.now.Actual(r.Path)
+	if p, ok := held[path]; ok {
 		return p, !p.Internal(), nil
 	}
 	for _, p := range m.now.Packages {
-		if p.Path == r.Path {
+		if p.Path == path {
 			return p, !p.Internal(), nil
 		}
 	}
@@ -105,6 +156,8 @@ func (m *modules) want(ctx context.Context, r eval.ModuleRequest) (workspace.Wan
 		return workspace.Want{}, fmt.Errorf("%s is internal: only packages below %s may import it", name, strings.TrimPrefix(before, "/"))
 	case slices.Contains(own.OnImport(), name) && !given && !r.Get:
 		return workspace.Want{Path: name, Main: true, Used: r.Used}, nil
+	case m.isLocal(name) && !given:
+		return workspace.Want{Path: m.now.Actual(path.Clean(name)), Module: r.Get, Used: r.Used}, nil
 	case !strings.Contains(name, "/") || !strings.Contains(strings.Split(name, "/")[0], "."):
 		return workspace.Want{}, fmt.Errorf("%q is not a module path, such as github.com/google/uuid", name)
 	}
@@ -117,11 +170,23 @@ func (m *modules) want(ctx context.Context, r eval.ModuleRequest) (workspace.Wan
 	return want, err
 }
 
+// isLocal tells a package of a module that was taken from a folder.
+func (m *modules) isLocal(name string) bool {
+	return m.now != nil && slices.ContainsFunc(m.now.Modules, func(x workspace.Module) bool {
+		return x.Dir != "" && (name == x.Path || strings.HasPrefix(name, x.Path+"/"))
+	})
+}
+
 // conflict is the error of what the engine stands in the way of.
 func (m *modules) conflict(c *workspace.Conflict, want workspace.Want) error {
-	return &eval.Conflict{Reason: c.Error(), Module: c.Module.String(), Build: func(ctx context.Context, say func(string)) (string, error) {
+	conflict := &eval.Conflict{Reason: c.Error(), Module: c.Module.String(), Build: func(ctx context.Context, say func(string)) (string, error) {
 		return m.build(ctx, c, want, say)
 	}}
+	if c.Session && want.Dir != "" {
+		want.Beside = true
+		conflict.Beside = func(ctx context.Context, say func(string)) (eval.Added, error) { return m.extend(ctx, want, say) }
+	}
+	return conflict
 }
 
 // attempts bounds how often an engine is built anew, because the one before cannot be extended either: what a package needs may ask for
@@ -159,7 +224,13 @@ func (m *modules) tryBuild(ctx context.Context, list []workspace.Module, want wo
 		return "", err
 	}
 	defer func() { next.now.Close() }()
-	for _, name := range append(slices.Clone(m.now.Wanted), want.Path) {
+	var names []string
+	for _, name := range slices.Concat(m.now.Carried, m.now.Wanted, []string{want.Path}) {
+		if name, current := m.now.Written(name); current && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
 		if _, ok, err := next.has(eval.ModuleRequest{Path: name}); err != nil {
 			return "", err
 		} else if ok {
@@ -188,6 +259,9 @@ func (m *modules) added(module workspace.Module, packages []workspace.Package) (
 		return eval.Added{}, err
 	}
 	a := eval.Added{Module: native.Module{Path: module.Path, Version: module.Version}, Tools: tools, Archives: archives}
+	for _, r := range m.now.Renamed {
+		a.Renamed = append(a.Renamed, eval.Renamed{Path: r.Path, As: r.As, Exact: r.Exact})
+	}
 	for _, p := range packages {
 		if !p.Internal() {
 			a.Packages = append(a.Packages, eval.Package{Path: p.Path, Name: p.Name})

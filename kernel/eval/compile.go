@@ -105,7 +105,7 @@ func (p *Program) compileAs(name, code string, anew []string, t *task) (*check.C
 	unit, run, err := p.choose(c, t)
 	if err == nil {
 		unit.Last = c.Last()
-		unit.Notes = append(unit.Notes, outdated...)
+		unit.Notes = append(append(p.editedNotes(c), unit.Notes...), outdated...)
 	}
 	return c, unit, run, err
 }

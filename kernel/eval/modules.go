@@ -41,6 +41,24 @@ type Added struct {
 	Tools    native.Toolchain
 	Packages []Package
 	Archives map[string]string // import path → file with the package's export data
+	Renamed  []Renamed         // modules that cells import under other paths than they write
+}
+
+// Renamed is a module that was edited while the session went on.
+type Renamed = check.Renamed
+
+// Edited is a local module whose source is not what the session has taken any more.
+type Edited struct {
+	Path  string // of the module
+	Dir   string // where a package of it has been edited
+	Get   string // what %get takes, to have it as it is now
+	State string // of the source: another one after another edit
+}
+
+// editor is what [Modules] may have: it finds out whether local modules have been edited since they were taken, for the packages by these
+// paths and what they need.
+type editor interface {
+	Edited(paths []string) []Edited
 }
 
 // Conflict is why a module cannot be added to the running engine: Reason says in one line what is in the way. Build builds an engine that
@@ -49,6 +67,8 @@ type Conflict struct {
 	Reason string
 	Module string // as %get is given it
 	Build  func(ctx context.Context, say func(line string)) (folder string, err error)
+	// Beside adds the module to the running engine beside what that has of it; nil if it cannot.
+	Beside func(ctx context.Context, say func(line string)) (Added, error)
 }
 
 func (c *Conflict) Error() string { return c.Reason }
@@ -95,12 +115,52 @@ func (p *Program) get(ctx context.Context, t *task, r ModuleRequest, replace boo
 		return err
 	}
 	defer p.adding.unlock()
-	err := p.add(ctx, r, say)
+	err := p.add(ctx, r, p.modules.Add, say)
 	var conflict *Conflict
-	if errors.As(err, &conflict) {
-		return p.replaceFor(ctx, t, r, conflict, replace, say)
+	switch {
+	case !errors.As(err, &conflict):
+		return err
+	case conflict.Beside != nil && !replace && p.mayReplace(t, conflict, false) != nil:
+		return p.addBeside(ctx, t, r, conflict, say)
 	}
-	return err
+	return p.replaceFor(ctx, t, r, conflict, replace, say)
+}
+
+// addBeside adds what a local module is now beside what the session has of it, and tells what stays with that.
+func (p *Program) addBeside(ctx context.Context, t *task, r ModuleRequest, c *Conflict, say func(line string)) error {
+	var module string
+	err := p.add(ctx, r, func(ctx context.Context, _ ModuleRequest, say func(string)) (Added, error) {
+		added, err := c.Beside(ctx, say)
+		module = added.Module.Path
+		return added, err
+	}, say)
+	if err != nil {
+		return err
+	}
+	note := "cells that follow import " + module + " as it is now; functions of earlier cells call what it was, until their cells are run again"
+	if names := p.scope.Former(module); len(names) > 0 {
+		note += "; these have types of what it was: " + strings.Join(shortList(names), ", ")
+	}
+	p.note(t.request.Cell, []string{note})
+	return nil
+}
+
+// editedNotes tell that a cell uses a local module as it was before it was edited, once an edit.
+func (p *Program) editedNotes(c *check.Cell) (notes []string) {
+	modules, ok := p.modules.(editor)
+	if !ok {
+		return nil
+	}
+	paths := slices.DeleteFunc(c.Uses(), func(path string) bool { return !p.session.has(path) })
+	if len(paths) == 0 {
+		return nil
+	}
+	for _, e := range modules.Edited(paths) {
+		if p.session.tells(e) {
+			notes = append(notes, fmt.Sprintf("%s has been edited in %s since the session took it, and the cell uses what it was; \"%%get %s\" takes what it is now", e.Path, e.Dir, e.Get))
+		}
+	}
+	return notes
 }
 
 // canAdd is why this engine can add no modules; nil: it can.
@@ -114,11 +174,11 @@ func (p *Program) canAdd() error {
 	return nil
 }
 
-// add adds a module or a package to the running engine. The caller holds adding.
-func (p *Program) add(ctx context.Context, r ModuleRequest, say func(line string)) error {
+// add adds a module or a package to the running engine by a function as that of [Modules]. The caller holds adding.
+func (p *Program) add(ctx context.Context, r ModuleRequest, add func(context.Context, ModuleRequest, func(string)) (Added, error), say func(line string)) error {
 	r.Used = p.scope.Loaded()
 	var told atomic.Bool
-	added, err := p.modules.Add(ctx, r, func(line string) { told.Store(true); say(line) })
+	added, err := add(ctx, r, func(line string) { told.Store(true); say(line) })
 	if errors.As(err, new(*Conflict)) {
 		return err
 	}
@@ -132,10 +192,11 @@ func (p *Program) add(ctx context.Context, r ModuleRequest, say func(line string
 		return err
 	}
 	defer p.building.unlock()
+	p.scope.Rename(added.Renamed)
 	p.scope.Add(added.Packages)
 	p.session.add(added.Packages)
 	if r.Get {
-		p.session.got(r.Path)
+		p.session.got(r.Path, added.Module.Path)
 	}
 	p.archives.Store(&added.Archives)
 	p.native.SetTools(added.Tools)
@@ -215,7 +276,7 @@ func (p *Program) getImports(t *task, code string) error {
 	for _, path := range importsOf(code) {
 		host, _, _ := strings.Cut(path, "/")
 		room := slices.Contains(p.onImport, path)
-		if !room && !strings.Contains(host, ".") || p.scope.Knows(path) {
+		if !room && !strings.Contains(host, ".") && !p.session.isOf(path) || p.scope.Knows(path) {
 			continue
 		}
 		if p.modules == nil || !p.native.available() {

@@ -173,6 +173,7 @@ func New(c Config) (*Program, error) {
 	p.later.start()
 	source := newToolchain().source
 	p.scope = check.NewScope(c.Packages, p.export(c.Export))
+	p.scope.Offer(c.OnImport)
 	p.scope.Library = check.Library{Docs: c.Docs, Source: source}
 	p.scope.Outside = p.outside()
 	p.scope.Embedded = c.Embedded

@@ -33,10 +33,26 @@ type session struct {
 	others  int      // goroutines of the cells of another program in this process, as tests have
 
 	mu      sync.Mutex
-	gets    []string        // modules that %get was given, a folder as absolute path
-	imports []string        // specs of accepted cells
-	effects []string        // calls that may have left something outside of variables
-	added   map[string]bool // packages of modules
+	gets    []string          // modules that %get was given, a folder as absolute path
+	modules []string          // their paths
+	imports []string          // specs of accepted cells
+	effects []string          // calls that may have left something outside of variables
+	added   map[string]bool   // packages of modules
+	edits   map[string]string // folder of a local package → the state of its source that a note has told of
+}
+
+// tells notes that a note tells of an edit, and is false where one has told of it.
+func (s *session) tells(e Edited) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.edits[e.Dir] == e.State {
+		return false
+	}
+	if s.edits == nil {
+		s.edits = map[string]string{}
+	}
+	s.edits[e.Dir] = e.State
+	return true
 }
 
 // add notes packages that are not the engine's.
@@ -105,9 +121,7 @@ func (p *Program) loss(t *task) string {
 	for _, d := range p.scope.Declared() {
 		names = append(names, d.Name)
 	}
-	if n := len(names); n > mostNamed {
-		names = append(names[:mostNamed], fmt.Sprintf("%d more", n-mostNamed))
-	}
+	names = shortList(names)
 	p.session.mu.Lock()
 	effects := slices.Clone(p.session.effects)
 	p.session.mu.Unlock()
@@ -120,6 +134,14 @@ func (p *Program) loss(t *task) string {
 		return "what " + strings.Join(effects, ", ") + " may have left"
 	}
 	return ""
+}
+
+// shortList leaves out names where there are many.
+func shortList(names []string) []string {
+	if n := len(names); n > mostNamed {
+		return append(slices.Clone(names[:mostNamed]), fmt.Sprintf("%d more", n-mostNamed))
+	}
+	return names
 }
 
 var cellLabel = regexp.MustCompile(`(?m)^(\d+) @[^\n]*\n# labels: \{[^\n]*"cell":"(\d+)"`)
@@ -214,10 +236,20 @@ func withoutVersion(module string) string {
 }
 
 // got notes what %get has made ready.
-func (s *session) got(module string) {
+func (s *session) got(module, path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gets = withGet(s.gets, module)
+	if path != "" && !slices.Contains(s.modules, path) {
+		s.modules = append(s.modules, path)
+	}
+}
+
+// isOf tells a package of a module that %get has made ready: its path may have no host.
+func (s *session) isOf(path string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.modules, func(module string) bool { return path == module || strings.HasPrefix(path, module+"/") })
 }
 
 // withGet adds a module to those that %get was given, a folder by its absolute path.

@@ -69,7 +69,7 @@ func (p *Program) bring(ctx context.Context, path string) error {
 	if p.scope.Knows(path) {
 		return nil
 	}
-	err := p.add(ctx, ModuleRequest{Path: path}, progress(cellio.Stderr))
+	err := p.add(ctx, ModuleRequest{Path: path}, p.modules.Add, progress(cellio.Stderr))
 	var conflict *Conflict
 	if errors.As(err, &conflict) { // the cell runs: it cannot begin anew in another engine
 		return fmt.Errorf("%s, so it needs another engine: import _ %q in a cell of its own, which is run before this one", conflict.Reason, path)

@@ -117,7 +117,7 @@ func TestErrorPositions(t *testing.T) {
 		{"beyond ASCII", "s := \"日本\" + nope", "cell 1:1:17: undefined: nope\n    1 | s := \"日本\" + nope\n      |             ^"},
 		{"declaration after statement", "x := 1\nfunc f() int {\n\treturn \"s\"\n}", "cell 1:3:9: cannot use \"s\" (untyped string constant) as int value in return statement\n    3 | \treturn \"s\"\n      | \t       ^"},
 		{"missing return", "func f() int {\n}", "cell 1:2:1: missing return\n    2 | }\n      | ^"},
-		{"import", "import \"fmt\"\nimport \"no/such\"", "cell 1:2:8: could not import no/such"},
+		{"import", "import \"fmt\"\nimport \"no/such\"", "cell 1:2:8: package no/such is not in std"},
 		{"syntax", "x := 1\ny := := 2", "cell 1:2:6: syntax error:"},
 		{"not closed", "f(1,\n2", "cell 1:2:2: syntax error: unexpected end of cell, ( is not closed"},
 		{"several on a line", "a, b := 1, nope; c := gone", "cell 1:1:12: undefined: nope"},

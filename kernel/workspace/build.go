@@ -129,6 +129,7 @@ type listed struct {
 	}
 	Imports                           []string
 	GoFiles, CgoFiles, SFiles, CFiles []string
+	EmbedFiles                        []string
 	Error                             *struct{ Err string }
 }
 

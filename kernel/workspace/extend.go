@@ -24,6 +24,10 @@ type extend struct {
 	from *Extension
 	want Want
 	held map[string]Package
+
+	renew   []string  // packages of the session that are compiled anew under other paths
+	carried []string  // packages that are taken over from the extension before as they are
+	renamed []Renamed // modules that cells have under other paths
 }
 
 // makeExtension builds an extension in dir, or finds a conflict, which is kept there unless only the session has it.
@@ -48,7 +52,7 @@ func (s *Store) makeExtension(ctx context.Context, from *Extension, want Want, d
 		return nil, err
 	}
 	p := newProgress("finding "+want.Path, filepath.Join(dir, progressName), say)
-	x := extend{from: from, want: want, held: held, build: build{
+	x := extend{from: from, want: want, held: held, carried: from.carried(want), renamed: from.Renamed, build: build{
 		store: s, plan: plan, dir: dir, sources: filepath.Join(from.Base, sourcesName), lock: l, log: log, say: p,
 		env: plan.tools.build(s.environ, plan.cc, filepath.Join(s.folder, "go-build")), replaced: from.replaced,
 	}}
@@ -101,14 +105,26 @@ func (x *extend) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := x.list(ctx)
+	switch {
+	case x.want.Beside:
+		if x.renamed, err = x.beside(ctx); err != nil {
+			return err
+		}
+		x.want.Path = moved(x.renamed, x.want.Path)
+	case x.want.Dir != "" || x.want.Version != "": // no other path leads to it any more
+		x.renamed = slices.DeleteFunc(slices.Clone(x.renamed), func(r Renamed) bool {
+			_, in := below(r.Path, x.want.Path)
+			return r.Path == x.want.Path || r.Exact && in
+		})
+	}
+	all, err := x.list(ctx, append(x.targets(), x.want.Path))
 	if err != nil {
 		return err
 	}
 	if module, err = x.judge(all, module); err != nil {
 		return err
 	}
-	d := described{Modules: slices.Clone(x.from.Modules), Wanted: x.wanted(all), Replaced: x.replaced}
+	d := described{Modules: slices.Clone(x.from.Modules), Wanted: x.wanted(all), Carried: x.carried, Renamed: x.renamed, Replaced: x.replaced}
 	if !x.want.Main { // the sources have no version to be asked for
 		d.Modules = latest(append(d.Modules, module))
 	}
@@ -202,11 +218,15 @@ func (x *extend) command(ctx context.Context, doing string, args ...string) ([]b
 	return nil, refusal(x.want, said, x.log.Name(), err)
 }
 
-const listFields = "-json=ImportPath,Name,Export,Dir,DepOnly,Stale,Module,Imports,Error,GoFiles,CgoFiles,SFiles,CFiles"
+const listFields = "-json=ImportPath,Name,Export,Dir,DepOnly,Stale,Module,Imports,Error,GoFiles,CgoFiles,SFiles,CFiles,EmbedFiles"
 
-// list finds out what the wanted packages need. It brings go.mod and go.sum up to that.
-func (x *extend) list(ctx context.Context) ([]listed, error) {
-	targets := append(slices.Clone(x.from.Wanted), x.want.Path)
+// targets are the packages from before that are listed again.
+func (x *extend) targets() []string {
+	return slices.DeleteFunc(slices.Concat(x.from.Wanted, x.renew), func(path string) bool { return slices.Contains(x.carried, path) })
+}
+
+// list finds out what packages need. It brings go.mod and go.sum up to that.
+func (x *extend) list(ctx context.Context, targets []string) ([]listed, error) {
 	out, err := x.command(ctx, "finding the packages of "+x.want.Path, slices.Concat([]string{"list", "-mod=mod", "-e", "-deps", listFields}, targets)...)
 	if err != nil {
 		return nil, err
@@ -227,7 +247,7 @@ func (x *extend) target(all []listed) *listed {
 func (x *extend) judge(all []listed, module Module) (Module, error) {
 	p := x.target(all)
 	if p != nil && p.Module != nil && module.Path == "" {
-		module = Module{Path: p.Module.Path, Version: p.Module.Version}
+		module = Module{Path: original(x.renamed, p.Module.Path), Version: p.Module.Version}
 		if i := slices.IndexFunc(x.from.Modules, func(m Module) bool { return m.Path == module.Path && m.Dir != "" }); i >= 0 && isLocalVersion(module.Version) {
 			module = x.from.Modules[i]
 		}
@@ -280,10 +300,10 @@ func (x *extend) required(path string) (Module, error) {
 // wanted are the packages that are compiled: those from before, and the one that is wanted unless it is a bare module.
 func (x *extend) wanted(all []listed) []string {
 	p := x.target(all)
-	if p == nil || p.Error != nil || p.Name == "main" || slices.Contains(x.from.Wanted, x.want.Path) {
-		return x.from.Wanted
+	if p == nil || p.Error != nil || p.Name == "main" || slices.Contains(x.targets(), x.want.Path) {
+		return x.targets()
 	}
-	return append(slices.Clone(x.from.Wanted), x.want.Path)
+	return append(x.targets(), x.want.Path)
 }
 
 // changes are the modules of which the engine holds another version than is wanted now: by a package, or because it was asked for.
@@ -373,9 +393,68 @@ func (x *extend) keepAdded(all []listed, d *described) (changes []Change, err er
 			return nil, err
 		}
 		fmt.Fprintf(&cfg, "packagefile %s=%s\n", p.ImportPath, name)
-		d.Packages = append(d.Packages, p.pack())
+		k := p.pack()
+		if k.Source, err = x.source(p); err != nil {
+			return nil, err
+		}
+		d.Packages = append(d.Packages, k)
+	}
+	if err := x.carry(&cfg, d); err != nil {
+		return nil, err
 	}
 	return unique(changes), os.WriteFile(x.path(importcfgName), cfg.Bytes(), 0o644)
+}
+
+// carry takes over the packages that stay as they are, and those that only they need.
+func (x *extend) carry(cfg *bytes.Buffer, d *described) error {
+	if len(x.carried) == 0 {
+		return nil
+	}
+	archives, err := Packages(filepath.Join(x.from.Dir, importcfgName))
+	if err != nil {
+		return err
+	}
+	have := byPath(d.Packages)
+	for i, p := range x.from.loaded(x.carried) {
+		if _, ok := have[p.Path]; ok {
+			continue // if it is another one, that is found when the extensions are compared
+		}
+		name := x.path(fmt.Sprintf("%s/carried-%04d.a", packagesName, i))
+		if err := adopt(archives[p.Path], name); err != nil {
+			return err
+		}
+		fmt.Fprintf(cfg, "packagefile %s=%s\n", p.Path, name)
+		d.Packages = append(d.Packages, p)
+	}
+	return nil
+}
+
+// source is what a package of a local module is compiled from, nil for others.
+func (x *extend) source(p listed) (*Source, error) {
+	if p.Module == nil || p.Module.Replace == nil || p.Module.Replace.Version != "" {
+		return nil, nil
+	}
+	if had, ok := byPath(x.from.Packages)[p.ImportPath]; ok && had.Source != nil && had.Source.Copied {
+		return had.Source, nil // what the copy was made of
+	}
+	for _, r := range x.renamed {
+		if r.As != p.Module.Path {
+			continue
+		}
+		rel, err := filepath.Rel(p.Module.Dir, p.Dir)
+		if err != nil {
+			return nil, err
+		}
+		s, err := readSource(filepath.Join(r.Dir, rel), p.EmbedFiles)
+		if s != nil {
+			s.Copied = true
+		}
+		return s, err
+	}
+	if _, ours := below(p.Dir, filepath.Join(filepath.Dir(x.sources), modulesName)); ours {
+		return nil, nil
+	}
+	return readSource(p.Dir, p.EmbedFiles)
 }
 
 // differs is the change of a package that has the same version and is another one all the same.

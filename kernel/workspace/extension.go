@@ -38,6 +38,7 @@ type Package struct {
 	Module  string   `json:"module,omitempty"`
 	Version string   `json:"version,omitempty"`
 	Imports []string `json:"imports,omitempty"`
+	Source  *Source  `json:"source,omitempty"` // of a local module's
 }
 
 // Internal tells whether a package cannot be imported from everywhere: it is internal or vendored, or a program.
@@ -51,6 +52,7 @@ type Want struct {
 	Version string // such as v1.6.0 or latest; "" is what the session has, or else what was taken the last time, or else the latest
 	Dir     string // local module that Path names; Version is "" then
 	Module  bool   // the path may name a module without a package at its root
+	Beside  bool   // the local module has been edited since the session loaded it: what it is now is to be had beside that
 	Main    bool   // a package of the sources themselves, which the engine is not made of
 	// Used lists the packages that the session has loaded, for a cell or to complete one. They, and all that they need, have to stay as they
 	// are. The workspace's own have to in any case.
@@ -65,6 +67,8 @@ type Extension struct {
 	Packages []Package // that were added
 	Modules  []Module  // that were asked for, the last one last
 	Wanted   []string  // packages that were asked for
+	Carried  []string  // packages that were taken over as they were, whatever their sources are now
+	Renamed  []Renamed // modules that cells have under other paths than they write
 
 	replaced []string // modules that go.mod replaces because local ones do
 	lock     *lock
@@ -75,6 +79,8 @@ type described struct {
 	Packages []Package `json:"packages"`
 	Modules  []Module  `json:"modules"`
 	Wanted   []string  `json:"wanted"`
+	Carried  []string  `json:"carried,omitempty"`
+	Renamed  []Renamed `json:"renamed,omitempty"`
 	Replaced []string  `json:"replaced,omitempty"`
 	Conflict *Conflict `json:"conflict,omitempty"`
 }
@@ -212,7 +218,8 @@ func (s *Store) Extend(ctx context.Context, from *Extension, want Want, say func
 		held.close()
 		return nil, d.Conflict
 	}
-	x := &Extension{Dir: dir, Base: from.Base, Manifest: from.Manifest, Packages: d.Packages, Modules: d.Modules, Wanted: d.Wanted, replaced: d.Replaced, lock: held}
+	x := &Extension{Dir: dir, Base: from.Base, Manifest: from.Manifest, Packages: d.Packages, Modules: d.Modules, Wanted: d.Wanted,
+		Carried: d.Carried, Renamed: d.Renamed, replaced: d.Replaced, lock: held}
 	x.Manifest.Importcfg, x.Manifest.Modules = filepath.Join(dir, importcfgName), d.Modules
 	if changes := changed(from, x, want.Used); len(changes) > 0 {
 		x.Close()
@@ -232,7 +239,15 @@ func (s *Store) extensionKey(from *Extension, want Want) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	err = json.NewEncoder(h).Encode([]any{layout, filepath.Base(from.Base), from.Modules, from.Wanted, want.Path, want.Version, want.Dir, want.Module, local})
+	before := "" // whose packages are taken over, which other sessions need not have
+	carried := from.carried(want)
+	if len(carried) > 0 || want.Beside {
+		before = filepath.Base(from.Dir)
+	}
+	err = json.NewEncoder(h).Encode([]any{
+		layout, filepath.Base(from.Base), from.Modules, from.Wanted, from.Renamed, carried, before,
+		want.Path, want.Version, want.Dir, want.Module, want.Beside, local,
+	})
 	return fmt.Sprintf("%x", h.Sum(nil)[:10]), err
 }
 

@@ -23,15 +23,23 @@ func (s *Scope) nameCells() (restore func()) {
 	for pkg, name := range s.cells {
 		pkg.SetName(nameMark + name + nameMark)
 	}
+	former := s.importer.(*listed).former()
+	for _, pkg := range former {
+		pkg.SetName(pkg.Name() + formerMark)
+	}
 	return func() {
 		for pkg := range s.cells {
 			pkg.SetName("main")
+		}
+		for _, pkg := range former {
+			pkg.SetName(strings.TrimSuffix(pkg.Name(), formerMark))
 		}
 	}
 }
 
 // plainNames writes marked types as a user knows them. Anew tells of names that the cell at hand declares.
 func (s *Scope) plainNames(text string, anew func(name string) bool) string {
+	text = plainFormer(text)
 	if !strings.Contains(text, nameMark) {
 		return text
 	}

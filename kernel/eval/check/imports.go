@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -18,7 +19,11 @@ func (b *builder) imports() {
 		}
 		pkg, err := b.importer.Import(path)
 		if err != nil {
-			b.errs.add(b.cell.text.offset(b.fset, spec.Path.Pos()), fmt.Sprintf("could not import %s (%v)", path, err))
+			text := fmt.Sprintf("could not import %s (%v)", path, err)
+			if errors.As(err, new(unknown)) {
+				text = err.Error()
+			}
+			b.errs.add(b.cell.text.offset(b.fset, spec.Path.Pos()), text)
 			continue
 		}
 		switch name := pkg.Name(); {
@@ -27,7 +32,7 @@ func (b *builder) imports() {
 		case spec.Name.Name == ".":
 			b.cell.dots = append(b.cell.dots, path)
 		case spec.Name.Name == "_":
-			b.cell.Blank = append(b.cell.Blank, path)
+			b.cell.Blank = append(b.cell.Blank, pkg.Path())
 		default:
 			b.cell.imported[spec.Name.Name] = path
 		}

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"fmt"
 	"go/importer"
 	"go/token"
 	"go/types"
@@ -89,41 +88,60 @@ func NewScope(packages []Package, export func(path string) (io.ReadCloser, error
 		s.byName[p.Name] = append(s.byName[p.Name], p)
 	}
 	s.universe = newUniverse(s.fset)
-	s.importer = listed{s.byPath, map[string]bool{}, importer.ForCompiler(s.fset, "gc", export)}
+	s.importer = &listed{known: s.byPath, loaded: map[string]bool{}, next: importer.ForCompiler(s.fset, "gc", export)}
 	return s
 }
 
 // listed imports only what is listed, so that the error for anything else is ours.
 type listed struct {
-	known  map[string]Package
-	loaded map[string]bool
-	next   types.Importer
+	known   map[string]Package
+	loaded  map[string]bool
+	renames renames
+	later   []string // packages that are added when a cell imports them
+	next    types.Importer
 }
 
-func (l listed) Import(path string) (*types.Package, error) {
+func (l *listed) Import(path string) (*types.Package, error) {
 	if path == "unsafe" {
 		return types.Unsafe, nil
 	}
+	path = l.renames.actual(path)
 	if _, ok := l.known[path]; !ok {
-		return nil, fmt.Errorf("package %s is not among those that a cell may import", path)
+		return nil, l.unknown(path)
 	}
 	l.loaded[path] = true
 	return l.next.Import(path)
 }
+
+// former are the packages of modules as they were before these were edited.
+func (l *listed) former() (list []*types.Package) {
+	for path := range l.loaded {
+		if _, former := l.renames.written(path); !former {
+			continue
+		}
+		if pkg, err := l.next.Import(path); err == nil { // it is kept there
+			list = append(list, pkg)
+		}
+	}
+	return list
+}
+
+// Offer names packages that will be added when a cell imports them. Call it before the first use of the scope.
+func (s *Scope) Offer(paths []string) { s.importer.(*listed).later = paths }
 
 // Loaded are the packages whose export data has been read: for cells, refused ones too, and to complete and explain names that nothing
 // imports yet. What is known of them is kept.
 func (s *Scope) Loaded() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.importer.(listed).loaded))
+	return slices.Sorted(maps.Keys(s.importer.(*listed).loaded))
 }
 
 // Use notes that a package has been loaded though no cell has imported it: Loaded names it from now on.
 func (s *Scope) Use(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.importer.(listed).loaded[path] = true
+	s.importer.(*listed).loaded[path] = true
 }
 
 // Add adds packages to those that cells may import.
@@ -132,9 +150,13 @@ func (s *Scope) Add(packages []Package) {
 	defer s.mu.Unlock()
 	s.library = nil
 	for _, p := range packages {
-		if _, known := s.byPath[p.Path]; !known {
+		if _, known := s.byPath[p.Path]; known {
+			continue
+		}
+		s.byPath[p.Path] = p
+		p.Path, _ = s.importer.(*listed).renames.written(p.Path)
+		if !slices.ContainsFunc(s.byName[p.Name], func(q Package) bool { return q.Path == p.Path }) {
 			s.packages = append(s.packages, p)
-			s.byPath[p.Path] = p
 			s.byName[p.Name] = append(s.byName[p.Name], p)
 		}
 	}
@@ -144,7 +166,7 @@ func (s *Scope) Add(packages []Package) {
 func (s *Scope) Knows(path string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.byPath[path]
+	_, ok := s.byPath[s.importer.(*listed).renames.actual(path)]
 	return ok || path == "unsafe"
 }
 

@@ -151,8 +151,9 @@ func (b *builder) toImport(o types.Object) string {
 		return ""
 	}
 	imported := slices.Concat(b.dots, b.cell.dots, slices.Collect(maps.Values(b.Scope.imports)), slices.Collect(maps.Values(b.cell.imported)))
-	if slices.Contains(imported, pkg.Path()) {
+	path, _ := b.importer.(*listed).renames.written(pkg.Path())
+	if slices.Contains(imported, path) {
 		return ""
 	}
-	return " // " + importText([]Package{{Path: pkg.Path()}})
+	return " // " + importText([]Package{{Path: path}})
 }
