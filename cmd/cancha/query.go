@@ -133,26 +133,28 @@ func stay(ctx context.Context, o queryOptions, n *notebook.Notebook) error {
 	}
 	defer k.Kill()
 	s := &stayer{Runner: headless.NewRunner(c, filepath.Base(o.path)), follower: newFollower(socket, told, o.progress)}
-	s.Client, err = k.Connect(ctx, client.Options{Watch: printed})
+	errs := newRedrawn(os.Stderr)
+	s.Client, err = k.Connect(ctx, client.Options{Watch: func(m wire.Message) { printed(m, errs) }})
 	if err != nil {
 		return stopped(ctx, err)
 	}
 	err = s.run(ctx, n)
 	s.lastWords(context.WithoutCancel(ctx))
+	errs.end()
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	return errors.Join(err, k.Shutdown(end, s.Client))
 }
 
 // printed passes on what cells print, and their goroutines. Figures and tables are for those who look.
-func printed(m wire.Message) {
+func printed(m wire.Message, errs io.Writer) {
 	var s struct{ Name, Text string }
 	if m.Header.Type != "stream" || json.Unmarshal(m.Content, &s) != nil {
 		return
 	}
-	out := os.Stdout
+	out := io.Writer(os.Stdout)
 	if s.Name == "stderr" {
-		out = os.Stderr
+		out = errs
 	}
 	_, _ = io.WriteString(out, s.Text) // where nobody reads it, the queries go on
 }

@@ -145,7 +145,7 @@ func buildWorkspace(ctx context.Context, out io.Writer) error {
 }
 
 // every is how often progress is a new line where lines cannot be written over one another.
-const every = 5 * time.Second
+const every = 10 * time.Second
 
 // ticker shows progress: in place on a terminal, as a line now and then elsewhere. One goroutine at a time may use it.
 type ticker struct {

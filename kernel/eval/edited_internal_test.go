@@ -17,17 +17,18 @@ import (
 type editable struct {
 	mu     sync.Mutex
 	state  string // "" is as it was taken
+	cache  string
 	beside int
 }
 
 func (m *editable) Add(_ context.Context, r ModuleRequest, _ func(string)) (Added, error) {
 	if m.state == "" {
-		return Added{Module: native.Module{Path: "strings"}}, nil
+		return Added{Module: native.Module{Path: "strings"}, Tools: native.Toolchain{Cache: m.cache}}, nil
 	}
 	return Added{}, &Conflict{Reason: "strings has changed", Module: r.Path, Beside: func(context.Context, func(string)) (Added, error) {
 		m.beside++
 		m.state = ""
-		return Added{Module: native.Module{Path: "strings"}, Renamed: []Renamed{{Path: "strings", As: "strings~e1"}}}, nil
+		return Added{Module: native.Module{Path: "strings"}, Tools: native.Toolchain{Cache: m.cache}, Renamed: []Renamed{{Path: "strings", As: "strings~e1"}}}, nil
 	}, Build: func(context.Context, func(string)) (string, error) { return "/workspace", nil }}
 }
 
@@ -47,7 +48,7 @@ func TestEditedModule(t *testing.T) {
 	for _, p := range symbols.Packages() {
 		packages = append(packages, Package{Path: p.Path, Name: p.Name, Standard: p.Standard})
 	}
-	modules := &editable{}
+	modules := &editable{cache: t.TempDir()}
 	var mu sync.Mutex
 	var said strings.Builder
 	outlet := cellio.NewOutlet(func(f cellio.Frame) error {

@@ -31,7 +31,7 @@ type progress struct {
 	total    int
 
 	sizes   map[string]int64 // of the packages that are still to be compiled, in bytes of source
-	started []int64          // of those that the phase has begun, in their order
+	started []begun          // of those, what the phase has begun, in their order
 	left    int64            // bytes that it has not begun
 	since   time.Time        // it began to compile
 }
@@ -95,30 +95,60 @@ func (p *progress) expect(all []listed) {
 // usualSpeed is how many bytes of source a second a processor compiles until the phase shows its own: 0.4 to 0.7 MB (measured).
 const usualSpeed = 500e3
 
-// remaining is how long the phase will most likely go on; ok is false where nothing is known of it. Of the packages that it has begun, as
-// many as there are processors are still on their way, by half.
-func (p *progress) remaining() (d time.Duration, ok bool) {
-	if len(p.sizes) == 0 {
-		return 0, false
-	}
-	processors := min(runtime.GOMAXPROCS(0), max(1, len(p.sizes)))
+// begun is a package that the phase has begun to compile.
+type begun struct {
+	size int64
+	at   time.Time
+}
+
+// lateness is how many seconds a package may take beyond what was expected of its size: each takes a moment, however small it is.
+const lateness = 2
+
+// processors are those that compile.
+func (p *progress) processors() int { return min(runtime.GOMAXPROCS(0), max(1, len(p.sizes))) }
+
+// speed is how many bytes a second a processor compiles, by what had been done when it last began a package. Of those that it had begun,
+// as many as there are processors were still on their way, by half. It does not change until the next begins: an estimate that followed the
+// clock would never get less.
+func (p *progress) speed() float64 {
+	const trust = 5 // seconds that the guess counts for
+	processors := p.processors()
+	last := p.since
 	done := 0.0
-	for i, size := range p.started {
-		if i >= len(p.started)-processors {
-			done += float64(size) / 2
-		} else {
-			done += float64(size)
+	for i, b := range p.started {
+		switch {
+		case i == len(p.started)-1:
+			last = b.at
+		case i >= len(p.started)-processors:
+			done += float64(b.size) / 2
+		default:
+			done += float64(b.size)
 		}
 	}
-	total := float64(p.left)
-	for _, size := range p.started {
-		total += float64(size)
-	}
-	elapsed := time.Since(p.since).Seconds()
 	guess := usualSpeed * float64(processors)
-	const trust = 5 // seconds that the guess counts for
-	speed := (done + guess*trust) / (elapsed + trust)
-	return time.Duration((total - done) / speed * float64(time.Second)), true
+	return (done + guess*trust) / (last.Sub(p.since).Seconds() + trust) / float64(processors)
+}
+
+// remaining is how long the phase will most likely go on; ok is false where nothing is known of it. Late tells that what is on its way
+// takes longer than was to be expected, and so does the rest, by nobody knows how much.
+func (p *progress) remaining() (d time.Duration, late, ok bool) {
+	if len(p.sizes) == 0 {
+		return 0, false, false
+	}
+	speed, processors := p.speed(), p.processors()
+	left, longest := float64(p.left), 0.0
+	late = len(p.started) > 0
+	for _, b := range p.started[max(0, len(p.started)-processors):] {
+		rest := float64(b.size) - speed*time.Since(b.at).Seconds()
+		left += max(0, rest)
+		longest = max(longest, rest)
+		late = late && rest < -speed*lateness
+	}
+	if late {
+		return 0, true, true
+	}
+	seconds := max(longest/speed, left/speed/float64(processors))
+	return time.Duration(seconds * float64(time.Second)), false, true
 }
 
 // line takes a line of the go command: with -v it prints each package's path when it compiles it.
@@ -132,7 +162,7 @@ func (p *progress) line(text string) {
 		p.packages++
 		p.note = ""
 		if size, ok := p.sizes[text]; ok && len(p.started) < len(p.sizes) {
-			p.started = append(p.started, size)
+			p.started = append(p.started, begun{size, time.Now()})
 			p.left -= size
 		}
 	}
@@ -148,7 +178,10 @@ func (p *progress) text() string {
 	if p.note != "" {
 		parts = append(parts, p.note)
 	}
-	if left, ok := p.remaining(); ok {
+	switch left, late, ok := p.remaining(); {
+	case late:
+		parts = append(parts, "longer than expected")
+	case ok:
 		parts = append(parts, fmt.Sprintf("about %d s left", max(1, int(left.Seconds()+0.5))))
 	}
 	parts = append(parts, fmt.Sprintf("%d s", int(time.Since(p.begin).Seconds())))
