@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/types"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ type text struct {
 	name string // "cell 3"
 	code string
 	line *int // where its statements are, nil where that is not known
+	list []check.Statement
 }
 
 // outcome is how a cell's function ended.
@@ -49,7 +51,12 @@ func (p *Program) execute(t text, f func()) *cell.Error {
 		return p.exitFault(exit, o)
 	}
 	if left {
-		return p.leftBehind(t, run)
+		fault, line := p.leftBehind(t, run)
+		p.stopped(t, line)
+		return fault
+	}
+	if o.panicked != nil {
+		p.stopped(t, ownLine(t.name, o.trace))
 	}
 	if err := p.unanswered(run, o); err != nil {
 		return err
@@ -208,7 +215,7 @@ func shortened(text string) string {
 }
 
 // leftBehind is the error of a cell that has not stopped in time.
-func (p *Program) leftBehind(t text, run *cellio.Run) *cell.Error {
+func (p *Program) leftBehind(t text, run *cellio.Run) (fault *cell.Error, line int) {
 	in := p.machine.Waits(run)
 	if in == "" {
 		in = t.name
@@ -218,7 +225,28 @@ func (p *Program) leftBehind(t text, run *cellio.Run) *cell.Error {
 	if at.Line == 0 && t.line != nil {
 		at.Line = *t.line
 	}
-	return &cell.Error{Name: "interrupted", Value: text, Traceback: p.traceback("interrupted: "+text, []primitive.Frame{at})}
+	return &cell.Error{Name: "interrupted", Value: text, Traceback: p.traceback("interrupted: "+text, []primitive.Frame{at})}, at.Line
+}
+
+// ownLine is the line of a cell's statements that a trace leads to, 0 if that is not known.
+func ownLine(cell string, trace []primitive.Frame) int {
+	for _, f := range slices.Backward(trace) {
+		if f.Function == "" && f.Cell == cell {
+			return f.Line
+		}
+	}
+	return 0
+}
+
+// stopped forgets what a cell that ended at a line has not come to declare.
+func (p *Program) stopped(t text, line int) {
+	if line == 0 || len(t.list) == 0 {
+		return
+	}
+	p.scope.Stopped(t.name, t.list, line, func(v *types.Var) bool {
+		at := p.variable(p.lowerer.Place(v))
+		return !at.IsValid() || at.IsZero()
+	})
 }
 
 // compileError is the error of a cell that was refused.

@@ -325,6 +325,12 @@ func (p *Program) finish(d *pending) {
 		return
 	}
 	for _, r := range d.renewed {
+		if variable := p.wraps(d.cell, r.new); variable != "" {
+			if callers := p.native.Callers(r.old); len(callers) > 0 {
+				p.later.notes = append(p.later.notes, keepsOld(r.new.Name(), wrapping(r.new, variable), callers))
+			}
+			continue
+		}
 		if !p.native.Redirect(r.old, r.new) {
 			p.later.notes = append(p.later.notes, fmt.Sprintf("functions of earlier cells that call %s keep the old one", r.new.Name()))
 		}

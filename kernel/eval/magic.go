@@ -2,6 +2,7 @@ package eval
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +26,8 @@ type steps struct {
 	meter   *meter     // of %%time
 	begun   int        // how many of the steps have been compiled
 	sql     magic.Step // of %%sql
+
+	statements []check.Statement // of the pieces of Go
 }
 
 // magicError is a command that is wrong, or failed.
@@ -107,7 +110,7 @@ func (s *steps) phase(list []magic.Step, last bool) *cell.Error {
 		run = append(run, func() error { s.meter.report(); return nil })
 	}
 	var failed error
-	fault := s.execute(text{s.task, s.name, s.request.Code, nil}, func() {
+	fault := s.execute(text{s.task, s.name, s.request.Code, nil, s.statements}, func() {
 		if s.meter != nil {
 			s.meter.start()
 		}
@@ -119,6 +122,9 @@ func (s *steps) phase(list []magic.Step, last bool) *cell.Error {
 		}
 	})
 	if fault == nil && failed != nil {
+		if e := (*magicError)(nil); errors.As(failed, &e) {
+			s.stopped(text{task: s.task, name: s.name, list: s.statements}, strings.Count(s.request.Code[:e.command.Start], "\n")+1)
+		}
 		fault = s.fault(failed)
 	}
 	for _, step := range list {
@@ -238,6 +244,9 @@ func (s *steps) piece(code string, last bool) (run, show func(), err error) {
 	c.LeaveToLater(s.mentionedLater())
 	s.effects(c)
 	outdated := c.Outdated()
+	s.scope.Lock()
+	s.statements = append(s.statements, c.Statements()...)
+	s.scope.Unlock()
 	unit, entry, err := s.build(c, s.task)
 	if err != nil {
 		return nil, nil, err

@@ -290,7 +290,7 @@ func (p *Program) runCode(t *task) *cell.Error {
 	}
 	p.imported(r.Code)
 	p.note(r.Cell, unit.Notes)
-	if fault := p.execute(text{t, t.name, r.Code, unit.Body.Line}, func() {
+	if fault := p.execute(text{t, t.name, r.Code, unit.Body.Line, unit.Statements}, func() {
 		run()
 		if unit.Shows { // as part of the cell: what a value's methods do can be interrupted, and panic
 			p.result(t, unit.Last)

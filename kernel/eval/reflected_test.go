@@ -39,3 +39,15 @@ func TestPanicOfReflectInGoroutine(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestPkgPath: cells are package main, whatever the path of their compiled package is.
+func TestPkgPath(t *testing.T) {
+	if tools(t) == nil {
+		t.Skip("package reflect does not see types of cells that are interpreted")
+	}
+	n := newNotebook(t)
+	n.ok("type Base struct{ n int }\nfunc (b Base) Get() int { return b.n }", "t := reflect.TypeOf(Base{})", "fmt.Println(t.PkgPath(), reflect.TypeOf(Base{}).PkgPath(), reflect.TypeOf(strings.Builder{}).PkgPath())")
+	if got, want := n.stream("stdout"), "main main strings\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -84,7 +84,7 @@ func (p *Program) userExpression(key, code string, t *task) map[string]any {
 		return errorReply(compileError(err))
 	}
 	d := cellio.Display{Data: map[string]any{}, Metadata: map[string]any{}}
-	if fault := p.execute(text{t, name, code, unit.Body.Line}, func() {
+	if fault := p.execute(text{t, name, code, unit.Body.Line, unit.Statements}, func() {
 		run()
 		if values := p.judge(name, unit.Last, p.machine.Shown(t.request.Cell)); unit.Shows && len(values) > 0 && !unit.Last.Quiet {
 			var ok bool

@@ -45,7 +45,7 @@ func (s *Scope) plainNames(text string, anew func(name string) bool) string {
 	}
 	return markedType.ReplaceAllStringFunc(text, func(marked string) string {
 		m := markedType.FindStringSubmatch(marked)
-		cell, name, args := m[1], m[2], m[3]
+		cell, name, args := m[1], m[2], s.plainNames(m[3], anew)
 		declares := func(o *types.TypeName) bool { return s.cells[o.Pkg()] == cell }
 		if !slices.ContainsFunc(s.called[name], declares) {
 			return name + args // a function, or a type of one
@@ -139,6 +139,7 @@ func (s *Scope) Reset() {
 	clear(s.objects)
 	clear(s.imports)
 	clear(s.readErrors)
+	clear(s.stopped)
 	s.dots = nil
 }
 

@@ -19,7 +19,7 @@ func (s *Scope) Complete(code string, cursor int) cell.Completion {
 	defer s.nameCells()()
 	at := locate(code, ByteOffset(code, cursor))
 	if at.literal {
-		return s.completeString(code, at)
+		return s.plainly(s.completeString(code, at))
 	}
 	if at.number || at.text {
 		return at.replaced(code, nil)
@@ -30,11 +30,15 @@ func (s *Scope) Complete(code string, cursor int) cell.Completion {
 			found = b.candidates(id, around, at.start < at.cursor)
 		}
 	}
-	matches := found.matching(code[at.start:at.cursor])
-	for i := range matches {
-		matches[i].Signature = s.plainNames(matches[i].Signature, func(string) bool { return false })
+	return s.plainly(at.replaced(code, found.matching(code[at.start:at.cursor])))
+}
+
+// plainly writes the types of what is offered as a user knows them.
+func (s *Scope) plainly(c cell.Completion) cell.Completion {
+	for i, m := range c.Matches {
+		c.Matches[i].Signature = s.plainNames(m.Signature, func(string) bool { return false })
 	}
-	return at.replaced(code, matches)
+	return c
 }
 
 // replaced offers matches for the name at a cursor.

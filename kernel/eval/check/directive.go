@@ -172,11 +172,11 @@ func (b *builder) embed(e *embedded) error {
 	e.isFS = b.isFS(e.spec.Type)
 	switch {
 	case e.isFS:
-		value = embedName + ".Files(" + quoted(append([]string{folder}, files...)) + ")"
+		value = embedName + ".Files(" + literals(append([]string{folder}, files...)) + ")"
 	case len(files) > 1:
 		return fmt.Errorf("invalid go:embed: multiple files for type %s", typ)
 	default:
-		value = "(" + typ + ")(" + embedName + ".Text(" + quoted([]string{folder, files[0]}) + "))"
+		value = "(" + typ + ")(" + embedName + ".Text(" + literals([]string{folder, files[0]}) + "))"
 	}
 	x, err := b.Scope.parseBehind(b.cell.text, e.at, value)
 	if err != nil {
@@ -228,7 +228,7 @@ func (b *builder) pathOf(name string) string {
 	return name // resolve assumes packages of the standard library
 }
 
-func quoted(list []string) string {
+func literals(list []string) string {
 	parts := make([]string, len(list))
 	for i, s := range list {
 		parts[i] = strconv.Quote(s)

@@ -35,6 +35,7 @@ type Scope struct {
 	phantom map[*types.Func]bool         // methods that a refused cell tried to add
 	cells   map[*types.Package]string    // those that declare types, with their names
 	called  map[string][]*types.TypeName // the types that cells have declared under a name, oldest first
+	stopped map[string]string            // variables without a meaning → the cell that ended before it declared them
 	marked  *mark                        // the one that may be undone, see Mark
 
 	methods map[*types.Func]*methodSource       // how methods of cells are written
@@ -205,6 +206,7 @@ func (s *Scope) Names() []string {
 func (s *Scope) Commit(c *Cell) {
 	for name, path := range c.imported {
 		s.imports[name] = path
+		delete(s.stopped, name)
 		delete(s.objects, name)
 	}
 	for _, path := range c.dots {
@@ -214,6 +216,7 @@ func (s *Scope) Commit(c *Cell) {
 	}
 	for _, o := range c.Objects {
 		s.objects[o.Name()] = o
+		delete(s.stopped, o.Name())
 		delete(s.imports, o.Name())
 		if t, ok := o.(*types.TypeName); ok {
 			s.cells[c.Pkg] = c.Name

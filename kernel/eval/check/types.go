@@ -2,6 +2,7 @@ package check
 
 import (
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -14,6 +15,7 @@ import (
 func (b *builder) check() {
 	c := b.cell
 	c.Decls = b.decls.Decls
+	b.hintCycles()
 	b.withImports(b.decls)
 	b.withImports(b.body)
 	before := b.errs.list
@@ -24,6 +26,29 @@ func (b *builder) check() {
 		b.checkTypes()
 	}
 	b.refusePhantoms()
+}
+
+// hintCycles prepares what to say of "old := g" in the cell that declares g anew and uses old in it: there g is the new one.
+func (b *builder) hintCycles() {
+	for _, d := range b.decls.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.VAR {
+			continue
+		}
+		for _, spec := range g.Specs {
+			for i, x := range spec.(*ast.ValueSpec).Values {
+				id, ok := ast.Unparen(x).(*ast.Ident)
+				if !ok || i >= len(spec.(*ast.ValueSpec).Names) || !b.declared[id.Name] {
+					continue
+				}
+				if _, ok := b.objects[id.Name].(*types.Func); ok {
+					name := spec.(*ast.ValueSpec).Names[i].Name
+					b.errs.hints["initialization cycle for "+name] = fmt.Sprintf("%s is the function that this cell declares; to keep the one before, put %s := %s into a cell of its own in front of this one",
+						id.Name, name, id.Name)
+				}
+			}
+		}
+	}
 }
 
 func (b *builder) checkTypes() {

@@ -225,6 +225,9 @@ func (f *fn) compiledMethod(x *ast.SelectorExpr, s selected, later bool) invocat
 		}
 		return named(runtimeAlias+"."+replacedMethods[s.method.FullName()], []part{recv})
 	}
+	if s.method.FullName() == "(reflect.Type).PkgPath" {
+		return named(runtimeAlias+".ReflectPkgPath", []part{recv})
+	}
 	name := f.l.methodName(s.method)
 	method := func(p []string) string {
 		return operand(p[0]) + "." + name + "(" + strings.Join(p[1:], ", ") + ")"

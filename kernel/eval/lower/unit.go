@@ -24,15 +24,16 @@ func Share(body string) string { return runtimeAlias + "." + ShareBody + "(" + b
 
 // Unit is a lowered cell: declarations to be added to those of the cells before it, and a body.
 type Unit struct {
-	Source  string        // declarations, "" for none
-	Vars    []string      // variables that Source declares
-	Imports []Declaration // that Source needs beside those of the units before
-	Body    Body
-	Shows   bool                // the body hands the value of its last expression to the primitive Show
-	Last    check.Last          // what is known of that expression
-	Names   map[string]Function // functions of Source and Body that a user knows, for traces
-	Moves   []Move
-	Notes   []string // what the cell's author should know: things that differ from compiled Go
+	Source     string        // declarations, "" for none
+	Vars       []string      // variables that Source declares
+	Imports    []Declaration // that Source needs beside those of the units before
+	Body       Body
+	Shows      bool                // the body hands the value of its last expression to the primitive Show
+	Last       check.Last          // what is known of that expression
+	Names      map[string]Function // functions of Source and Body that a user knows, for traces
+	Moves      []Move
+	Statements []check.Statement // of the cell; the program fills it in
+	Notes      []string          // what the cell's author should know: things that differ from compiled Go
 }
 
 // Function is a function of the lowered program as a user knows it.

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -266,6 +267,18 @@ func (e *Engine) Redirect(old, new *types.Func) bool {
 	defer e.mu.Unlock()
 	from, to := e.functions[old], e.functions[new]
 	return from != nil && to != nil && e.redirect(from, to.value) == nil
+}
+
+// IsNamed tells whether a function value is a function of compiled cells by a name.
+func IsNamed(v reflect.Value, name string) bool {
+	f := runtime.FuncForPC(v.Pointer())
+	if f == nil {
+		return false
+	}
+	full := f.Name()
+	own := full[strings.LastIndex(full, "/")+1:]
+	_, own, _ = strings.Cut(own, ".")
+	return own == ownName(name) || own == cellType+".F"+mark+name+"-fm"
 }
 
 // redirect sets what a function calls instead. Its own type may be of an earlier declaration of the same.

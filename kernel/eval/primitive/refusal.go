@@ -33,6 +33,14 @@ func (m *Machine) ReflectTypeOf(x any) reflect.Type {
 	return reflect.TypeOf(x)
 }
 
+// ReflectPkgPath is the method PkgPath of a reflect.Type: cells are package main, whatever the path of their compiled package is.
+func (m *Machine) ReflectPkgPath(t reflect.Type) string {
+	if path := t.PkgPath(); !strings.HasPrefix(path, "cells/") {
+		return path
+	}
+	return "main"
+}
+
 // ReflectValueOf is reflect.ValueOf.
 func (m *Machine) ReflectValueOf(x any) reflect.Value {
 	x = m.unwrap(x)

@@ -1,0 +1,56 @@
+package eval_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestStoppedCell: what a cell has not come to declare has no meaning; what it has declared before it ended stays.
+func TestStoppedCell(t *testing.T) {
+	for _, c := range []struct {
+		name, before, code, use string
+		want                    string // of use: its output, or how its error ends
+	}{
+		{"a panic", "", "a := 1\nvar m map[string]int\nm[\"k\"] = 1\nzz := 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"what was declared", "", "a := 1\nvar m map[string]int\nm[\"k\"] = 1\nzz := 5", "fmt.Print(a, m == nil)", "1 true"},
+		{"on one line", "", "var m map[string]int; m[\"k\"] = 1; zz, yy := 5, []int{1, 2}", "yy", "undefined: yy (cell 2 ended before it declared it)"},
+		{"what was declared on that line", "", "a := 1; var m map[string]int; m[\"k\"] = 1; zz := 5", "fmt.Print(a)", "1"},
+		{"the declaration itself", "", "a := 1\nzz := must(strconv.Atoi(\"x\"))", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"the declaration itself, of several lines", "", "a := 1\nzz := []int{\n\ta,\n\t[]int{}[a],\n}\nb := 2", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"in a function", "func f() int { panic(\"no\") }", "a := f()\nzz := 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"in a function of the cell", "", "func f(n int) int {\n\tif n == 0 {\n\t\tpanic(\"no\")\n\t}\n\treturn f(n - 1)\n}\na := 1\n_ = f(3)\nzz := 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"one that a function of the cell mentions", "", "func f() int { return zz }\npanic(\"no\")\nvar zz = 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"a variable in front of functions", "", "var zz = 5\nfunc f() int { return zz }\npanic(\"no\")", "fmt.Print(zz, f())", "5 5"},
+		{"in a loop", "", "a := 0\nfor {\n\ta++\n\tif a > 3 {\n\t\tpanic(a)\n\t}\n}\nzz := 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"compiled", "", "type T struct{ n int }\na := T{1}\npanic(a)\nzz := T{5}", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"what was declared, compiled", "", "type T struct{ n int }\na := T{1}\npanic(a)\nzz := T{5}", "fmt.Print(a, T{2})", "{1} {2}"},
+		{"one of that type was there", "zz := 7", "panic(1)\nzz := 5", "fmt.Print(zz)", "7"},
+		{"one of another type was there", "zz := \"s\"", "panic(1)\nzz := 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"behind a magic", "", "%cd /no/such/folder\nzz := 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"in front of a magic", "", "panic(1)\n%pwd\nzz := 5", "zz", "undefined: zz (cell 2 ended before it declared it)"},
+		{"the last value", "", "zz := 5\nerrors.New(\"no\")", "fmt.Print(zz)", "5"},
+		{"its own names stay", "", "func f() int { return 1 }\npanic(1)\nzz := 5", "fmt.Print(f())", "1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := newNotebook(t)
+			n.ok(c.before)
+			if r := n.run(c.code); r.Err == nil {
+				t.Fatal("the cell did not fail")
+			}
+			n.forget()
+			r := n.run(c.use)
+			if r.Err == nil {
+				if got := n.stream("stdout"); got != c.want {
+					t.Errorf("got %q, want %q", got, c.want)
+				}
+				return
+			}
+			if !strings.HasSuffix(r.Err.Value, c.want) {
+				t.Errorf("got %q, want %q", r.Err.Value, c.want)
+			}
+			if n.ok("zz := []string{\"again\"}", "fmt.Print(zz)"); !strings.HasSuffix(n.stream("stdout"), "[again]") {
+				t.Errorf("declared after that: got %q", n.stream("stdout"))
+			}
+		})
+	}
+}
