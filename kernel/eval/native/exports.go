@@ -12,7 +12,7 @@ func (w *writer) exports() string {
 	var b, bind strings.Builder
 	fmt.Fprintf(&b, "type %s struct{}\n", cellType)
 	// who imports the package reads what its exported functions mention, and the bodies of the short ones: so this one mentions nothing
-	fmt.Fprintf(&bind, "//go:noinline\nfunc (%s) Bind(host any) {\nh%s := host.(*%s.Host)\n%s = h%s.Machine\n", cellType, mark, supportName, machineName, mark)
+	fmt.Fprintf(&bind, "//go:noinline\nfunc (%s) Bind(host interface{}) {\nh%s := host.(*%s.Host)\n%s = h%s.Machine\n", cellType, mark, supportName, machineName, mark)
 	objects := slices.Clone(w.cell.Objects)
 	for _, d := range w.out.again {
 		objects = append(objects, d.object)
@@ -34,7 +34,7 @@ func (w *writer) exports() string {
 		v, name := w.switchName(f)
 		flag := "nil"
 		if w.flagged[f] {
-			fmt.Fprintf(&b, "var %sflag uint32\n", v)
+			fmt.Fprintf(&b, "var %sflag %s.Flag\n", v, supportName)
 			flag = "&" + v + "flag"
 		}
 		fmt.Fprintf(&b, "var %sto %s\n", v, w.switchType(f))

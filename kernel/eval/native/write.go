@@ -174,7 +174,7 @@ func (w *writer) write() *Source {
 	for _, name := range w.named {
 		head.WriteString(w.aliases[name])
 	}
-	fmt.Fprintf(&head, "var %s %s.Machine\nvar %s uint32\n", machineName, supportName, stopName)
+	fmt.Fprintf(&head, "var %s %s.Machine\nvar %s %s.Flag\n", machineName, supportName, stopName, supportName)
 	for _, p := range w.order {
 		fmt.Fprintf(&head, "var %s *%s\n", p, w.places[p])
 	}

@@ -167,6 +167,9 @@ type Host struct {
 	Values    map[string]reflect.Value // the functions themselves, their receivers in front
 }
 
+// Flag is a uint32 under a name that no cell can give another meaning.
+type Flag = uint32
+
 // Function is how the engine reaches a function of a compiled cell. Flag is not zero while the function has to look at To
 // and at the machine; it is nil for functions that look at To always. To is a pointer to a variable of the function's own type:
 // a function in it is called instead.
