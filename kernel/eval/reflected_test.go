@@ -1,6 +1,7 @@
 package eval_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -49,5 +50,27 @@ func TestPkgPath(t *testing.T) {
 	n.ok("type Base struct{ n int }\nfunc (b Base) Get() int { return b.n }", "t := reflect.TypeOf(Base{})", "fmt.Println(t.PkgPath(), reflect.TypeOf(Base{}).PkgPath(), reflect.TypeOf(strings.Builder{}).PkgPath())")
 	if got, want := n.stream("stdout"), "main main strings\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestFuncNames: functions are called what the cell's author has called them.
+func TestFuncNames(t *testing.T) {
+	if tools(t) == nil {
+		t.Skip("interpreted functions are not on the stack")
+	}
+	n := newNotebook(t)
+	n.ok("type Base struct{ n int }\nfunc (b Base) Get() int { return b.n }\nfunc (b Base) get() int { return b.n }\nfunc g() {}\nfunc Exported() {}\nfunc gen[T any]() {}\n"+
+		"func name(f any) string { return runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name() }\nfmt.Println(name(g), name(Exported), name(Base.Get), name(Base.get), name(gen[int]), name(func() {}), name(strings.ToUpper))",
+		"old := g",
+		"%%native\nfmt.Println(name(g), name(old), name(Exported), name(Base.Get), name(gen[int]), name(func() {}))",
+		"%%interp\nfmt.Println(name(g), name(old), name(Exported))",
+		"func caller() string { pc, _, _, _ := runtime.Caller(1); return runtime.FuncForPC(pc).Name() }\nfmt.Println(caller())")
+	want := `main.g main.Exported main.Base.Get main.Base.get main.gen[...] main.main.func1 strings.ToUpper
+main.g main.g main.Exported main.Base.Get main.gen[...] main.main.func1
+main.g main.g main.Exported
+main.main
+`
+	if got := regexp.MustCompile(`func\d+`).ReplaceAllString(n.stream("stdout"), "func1"); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }

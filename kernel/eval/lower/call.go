@@ -225,8 +225,11 @@ func (f *fn) compiledMethod(x *ast.SelectorExpr, s selected, later bool) invocat
 		}
 		return named(runtimeAlias+"."+replacedMethods[s.method.FullName()], []part{recv})
 	}
-	if s.method.FullName() == "(reflect.Type).PkgPath" {
+	switch s.method.FullName() {
+	case "(reflect.Type).PkgPath":
 		return named(runtimeAlias+".ReflectPkgPath", []part{recv})
+	case "(*runtime.Func).Name":
+		return named(runtimeAlias+".FuncName", []part{recv})
 	}
 	name := f.l.methodName(s.method)
 	method := func(p []string) string {

@@ -18,6 +18,9 @@ func (w *writer) reflection(x *ast.CallExpr, sel *ast.SelectorExpr, s *types.Sel
 	if name == "(reflect.Type).String" || name == "(reflect.Type).Name" { // that of a generic type has the paths of its arguments
 		return machineName + ".Sprint(" + w.copy(x) + ")", true
 	}
+	if name == "(*runtime.Func).Name" && len(s.Index()) == 1 {
+		return fmt.Sprintf("%s.FuncName(%s)", supportName, w.text(sel.X)), true
+	}
 	_, pointer := s.Recv().Underlying().(*types.Pointer)
 	if reflected[name] == "" || pointer || len(s.Index()) > 1 {
 		return "", false

@@ -3,7 +3,10 @@ package primitive
 import (
 	"go/token"
 	"reflect"
+	"runtime"
 	"strings"
+
+	"cancha/kernel/eval/native/support"
 )
 
 // Refusal is the panic in place of what the interpreter would do differently from Go, if that is found only while a cell runs. Cells cannot
@@ -34,12 +37,10 @@ func (m *Machine) ReflectTypeOf(x any) reflect.Type {
 }
 
 // ReflectPkgPath is the method PkgPath of a reflect.Type: cells are package main, whatever the path of their compiled package is.
-func (m *Machine) ReflectPkgPath(t reflect.Type) string {
-	if path := t.PkgPath(); !strings.HasPrefix(path, "cells/") {
-		return path
-	}
-	return "main"
-}
+func (m *Machine) ReflectPkgPath(t reflect.Type) string { return support.PkgPath(t) }
+
+// FuncName is the method Name of a *runtime.Func.
+func (m *Machine) FuncName(f *runtime.Func) string { return support.FuncName(f) }
 
 // ReflectValueOf is reflect.ValueOf.
 func (m *Machine) ReflectValueOf(x any) reflect.Value {

@@ -3,6 +3,8 @@ package support
 import (
 	"iter"
 	"reflect"
+	"regexp"
+	"runtime"
 	"strings"
 )
 
@@ -57,4 +59,26 @@ func PkgPath(t reflect.Type) string {
 		return "main"
 	}
 	return path
+}
+
+// madeNames are what a cell's functions are called in its compiled package, and what they are called in the cell. Its statements are those
+// of a main.
+var madeNames = []struct {
+	made  *regexp.Regexp
+	plain string
+}{
+	{regexp.MustCompile(`^cells/[0-9a-f]+\.`), "main."},
+	{regexp.MustCompile(`^main\.Xᐧcell\.Fᐧ(.+)-fm$`), "main.$1"},
+	{regexp.MustCompile(`^main\.Xᐧcell\.Fᐧ`), "main."},
+	{regexp.MustCompile(`^main\.(?:Fᐧ|ᐧ)`), "main."},
+	{regexp.MustCompile(`^main\.(?:runᐧ|mainᐧ)`), "main.main"},
+}
+
+// FuncName is f.Name(), as the cell's author has named the function.
+func FuncName(f *runtime.Func) string {
+	name := f.Name()
+	for _, m := range madeNames {
+		name = m.made.ReplaceAllString(name, m.plain)
+	}
+	return strings.ReplaceAll(name, HiddenMark, "")
 }
