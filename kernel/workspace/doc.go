@@ -11,7 +11,7 @@
 //	KEY.log           what the go command said when it was built
 //	KEY/src           the sources
 //	KEY/go.mod        theirs, with what was added (go.sum beside it)
-//	KEY/modules       modules of others that had to be changed to be loadable (see assembly.go)
+//	KEY/modules       copies of modules: changed to be loadable (assembly.go), vendored (vendor.go), under another path (beside.go)
 //	KEY/overlay.json  what is changed in packages runtime and os, whose files are beside it (see runtime.go)
 //	KEY/bin/cancha    the engine
 //	KEY/pkg           compiled packages
