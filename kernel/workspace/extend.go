@@ -405,58 +405,6 @@ func (x *extend) keepAdded(all []listed, d *described) (changes []Change, err er
 	return unique(changes), os.WriteFile(x.path(importcfgName), cfg.Bytes(), 0o644)
 }
 
-// carry takes over the packages that stay as they are, and those that only they need.
-func (x *extend) carry(cfg *bytes.Buffer, d *described) error {
-	if len(x.carried) == 0 {
-		return nil
-	}
-	archives, err := Packages(filepath.Join(x.from.Dir, importcfgName))
-	if err != nil {
-		return err
-	}
-	have := byPath(d.Packages)
-	for i, p := range x.from.loaded(x.carried) {
-		if _, ok := have[p.Path]; ok {
-			continue // if it is another one, that is found when the extensions are compared
-		}
-		name := x.path(fmt.Sprintf("%s/carried-%04d.a", packagesName, i))
-		if err := adopt(archives[p.Path], name); err != nil {
-			return err
-		}
-		fmt.Fprintf(cfg, "packagefile %s=%s\n", p.Path, name)
-		d.Packages = append(d.Packages, p)
-	}
-	return nil
-}
-
-// source is what a package of a local module is compiled from, nil for others.
-func (x *extend) source(p listed) (*Source, error) {
-	if p.Module == nil || p.Module.Replace == nil || p.Module.Replace.Version != "" {
-		return nil, nil
-	}
-	if had, ok := byPath(x.from.Packages)[p.ImportPath]; ok && had.Source != nil && had.Source.Copied {
-		return had.Source, nil // what the copy was made of
-	}
-	for _, r := range x.renamed {
-		if r.As != p.Module.Path {
-			continue
-		}
-		rel, err := filepath.Rel(p.Module.Dir, p.Dir)
-		if err != nil {
-			return nil, err
-		}
-		s, err := readSource(filepath.Join(r.Dir, rel), p.EmbedFiles)
-		if s != nil {
-			s.Copied = true
-		}
-		return s, err
-	}
-	if _, ours := below(p.Dir, filepath.Join(filepath.Dir(x.sources), modulesName)); ours {
-		return nil, nil
-	}
-	return readSource(p.Dir, p.EmbedFiles)
-}
-
 // differs is the change of a package that has the same version and is another one all the same.
 func (x *extend) differs(p listed) Change {
 	if p.Module == nil {
