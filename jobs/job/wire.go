@@ -46,6 +46,9 @@ type Beat struct {
 	// Running are the attempts that it has begun, and Claims those that it wants to begin.
 	Running []Run   `json:"running,omitempty"`
 	Claims  []Claim `json:"claims,omitempty"`
+	// Stuck are attempts that nobody wants any more and that go on all the same, a grace after they were told to stop: each takes a slot for as long as it does.
+	// Of Worker, Stuck is their number.
+	Stuck []Run `json:"stuck,omitempty"`
 	// Gone tells that this is the last one.
 	Gone bool `json:"gone,omitempty"`
 }

@@ -95,6 +95,8 @@ func TestChoose(t *testing.T) {
 		{"an order without a worker", job("j", "quick", orders(GPU)), []Worker{cpu}, "", "waits: the job orders a gpu, and no gpu worker is there"},
 		{"an order too large", job("j", "quick", orders(GPU), needs(9.6e10)), []Worker{cpu, small}, "", "waits: it needs 96 GB, and the largest gpu has 80 GB"},
 		{"a type of no worker", job("j", "quick"), []Worker{with(cpu, func(w *Worker) { w.Types = []string{} })}, "", "waits: no cpu worker runs this type"},
+		{"all stuck", job("j", "quick"), []Worker{with(cpu, func(w *Worker) { w.Slots, w.Stuck = 2, 2 })}, "",
+			"waits: cpu workers are stuck: jobs there do not end though nobody wants them any more; start those workers anew"},
 		{"all stalled", job("j", "quick"), []Worker{with(cpu, func(w *Worker) { w.Stalled = true })}, "", "waits: cpu workers take nothing now"},
 		{"no work", job("j", "quick", needs(math.NaN())), []Worker{cpu}, "", `waits: work of type "quick": memory NaN; a number from 0`},
 		{"no worker at all", job("j", "quick"), []Worker{{ID: "tpu-1", Device: "tpu"}}, "", "waits: no worker is there"},
@@ -165,6 +167,9 @@ func TestPlan(t *testing.T) {
 		{"one ahead of what runs", []Job{job("a", "even"), job("b", "even")}, []Worker{with(cpu, busy(1))}, "cpu-1: a (b)"},
 		{"two slots", []Job{job("a", "even"), job("b", "even"), job("c", "even"), job("d", "even"), job("e", "even")},
 			[]Worker{with(cpu, func(w *Worker) { w.Slots = 2 })}, "cpu-1: a b c d (e)"},
+		{"two slots, one of them stuck", []Job{job("a", "even"), job("b", "even"), job("c", "even"), job("d", "even"), job("e", "even")},
+			[]Worker{with(cpu, func(w *Worker) { w.Slots, w.Stuck = 2, 1 })}, "cpu-1: a b (c) (d) (e)"},
+		{"moved from one that is stuck", []Job{job("a", "quick", given("gpu-1"))}, []Worker{cpu, with(gpu, func(w *Worker) { w.Stuck = 1 })}, "cpu-1: a<gpu-1"},
 		{"of short ones a quarter of a second", many("short", 300), []Worker{cpu}, "250 given"},
 		{"nothing to one that starts", []Job{job("a", "even")}, []Worker{with(cpu, func(w *Worker) { w.Ready = 1 })}, "cpu-1: (a)"},
 		{"priority first", []Job{job("a", "even"), job("b", "even", prior(9)), job("c", "even", prior(1))}, []Worker{cpu}, "cpu-1: b a (c)"},
@@ -214,6 +219,7 @@ func TestMoved(t *testing.T) {
 	}{
 		{at("cpu-1"), busy(1), "moved: sooner than on cpu-1"},
 		{at("cpu-1"), func(w *Worker) { w.Stalled = true }, "moved: cpu-1 has stalled"},
+		{at("cpu-1"), func(w *Worker) { w.Stuck = 1 }, "moved: cpu-1 is stuck"},
 		{at("cpu-1"), func(w *Worker) { w.Draining = true }, "moved: cpu-1 is ending"},
 		{at("cpu-7"), func(w *Worker) {}, "moved: cpu-7 is gone"},
 	} {
@@ -393,6 +399,7 @@ func broken(d Decision, j Job, workers []Worker) string {
 func anyWorkers(r *rand.Rand) (all []Worker) {
 	for i := range r.IntN(6) {
 		w := Worker{ID: fmt.Sprint("w", i), Device: []Device{CPU, GPU, GPU, "tpu"}[min(r.IntN(7), 3)%4], Slots: r.IntN(4), Ready: odd(r), Memory: odd(r)}
+		w.Stuck = r.IntN(3)
 		w.Stalled, w.Draining = r.IntN(6) == 0, r.IntN(6) == 0
 		w.Rates = Rates{Operations: odd(r), Bandwidth: odd(r), Transfer: odd(r)}
 		if r.IntN(4) == 0 {

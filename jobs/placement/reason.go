@@ -85,6 +85,8 @@ func (l *workings) refusal(j Job, d Device) string {
 		return fmt.Sprintf("no %s worker runs this type", d)
 	case tooLarge:
 		return fmt.Sprintf("it needs %s, and the largest %s has %s", Bytes(j.Work.Memory), d, Bytes(largest))
+	case stuck:
+		return fmt.Sprintf("%s workers are stuck: jobs there do not end though nobody wants them any more; start those workers anew", d)
 	case takesNothing:
 		return fmt.Sprintf("%s workers take nothing now", d)
 	}
@@ -98,6 +100,8 @@ func (l *workings) leaves(j Job) string {
 		case w.ID != j.Worker:
 		case w.Stalled:
 			return w.ID + " has stalled"
+		case w.AllStuck():
+			return w.ID + " is stuck"
 		case w.Draining:
 			return w.ID + " is ending"
 		default:

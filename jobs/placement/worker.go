@@ -22,6 +22,9 @@ type Worker struct {
 	Types []string
 	// Slots is how many jobs it runs side by side, each as fast as alone; 0: one, which is all that a GPU has.
 	Slots int
+	// Stuck is how many of its slots have a job that does not end though nobody wants it any more: nothing else can run there. Where that is all of them, it is given
+	// nothing, and what has not begun there goes elsewhere.
+	Stuck int
 	// Ready is in how many seconds it begins to take work, for it is still starting; 0: it takes work.
 	Ready float64
 	// Stalled tells that it has not been heard of for too long, or that its run is overdue ([Prediction.Overdue]). It is given nothing, and what has not
@@ -39,8 +42,11 @@ type Run struct {
 	Progress float64 // the share that is done, from 0 to 1, as the job tells itself; 0: unknown
 }
 
-// slots is how many runs it can have, one or more.
-func (w Worker) slots() int { return max(w.Slots, 1) }
+// slots is how many runs it can have, one or more; of a worker whose slots are all stuck it says nothing.
+func (w Worker) slots() int { return max(max(w.Slots, 1)-w.Stuck, 1) }
+
+// AllStuck tells whether no slot is left in which a job could run.
+func (w Worker) AllStuck() bool { return w.Stuck >= max(w.Slots, 1) }
 
 // cost is what work costs here by the device's rates, in seconds above 0. Without a cost it is one second, and false.
 func (w Worker) cost(work Work) (float64, bool) {
@@ -59,14 +65,14 @@ func (w Worker) Validate() error {
 		return fmt.Errorf("placement: worker %.100q: its id has control characters, such as the end of a line; use letters, digits and signs", w.ID)
 	case w.Device != CPU && w.Device != GPU:
 		return fmt.Errorf("placement: worker %q: device %.100q; it is %q or %q", w.ID, w.Device, CPU, GPU)
-	case !(w.Memory >= 0) || !(w.Ready >= 0) || w.Slots < 0:
-		return fmt.Errorf("placement: worker %q: memory %v, ready in %v s, %d slots; each is a number from 0", w.ID, w.Memory, w.Ready, w.Slots)
+	case !(w.Memory >= 0) || !(w.Ready >= 0) || w.Slots < 0 || w.Stuck < 0:
+		return fmt.Errorf("placement: worker %q: memory %v, ready in %v s, %d slots, %d stuck; each is a number from 0", w.ID, w.Memory, w.Ready, w.Slots, w.Stuck)
 	}
 	return w.Rates.Validate()
 }
 
 // takes tells whether it is given work at all.
-func (w Worker) takes() bool { return !w.Stalled && !w.Draining }
+func (w Worker) takes() bool { return !w.Stalled && !w.Draining && !w.AllStuck() }
 
 // refuses is why it cannot run a job, or nothing.
 func (w Worker) refuses(j Job) refusal {
@@ -77,6 +83,8 @@ func (w Worker) refuses(j Job) refusal {
 		return otherType
 	case w.Memory > 0 && j.Work.Memory > w.Memory:
 		return tooLarge
+	case w.AllStuck():
+		return stuck
 	case !w.takes():
 		return takesNothing
 	}
@@ -92,6 +100,7 @@ const (
 	otherDevice
 	otherType
 	tooLarge
+	stuck
 	takesNothing
 )
 
