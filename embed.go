@@ -43,7 +43,7 @@ import (
 //go:embed jobs/scheduler/*[^t].go jobs/scheduler/accept.go jobs/scheduler/report.go
 //go:embed jobs/server/*[^t].go jobs/server/page.html jobs/server/page.css jobs/server/page.js
 //go:embed jobs/store/*[^t].go
-//go:embed jobs/worker/*[^t].go jobs/worker/beat.go jobs/worker/result.go
+//go:embed jobs/worker/*[^t].go jobs/worker/beat.go jobs/worker/result.go jobs/worker/restart.go
 //go:embed jupyter/kernelspec/*[^t].go jupyter/kernelspec/logos
 //go:embed jupyter/headless/*[^t].go
 //go:embed jupyter/notebook/*[^t].go

@@ -143,6 +143,7 @@ func (w *Worker) beat() *job.Beat {
 		}
 		b.Running = append(b.Running, job.Run{Job: a.job, Attempt: a.number, Elapsed: time.Since(r.since).Seconds(), Progress: r.share, Doing: r.doing})
 	}
+	w.beatLost(b)
 	for a, c := range w.claims {
 		b.Claims = append(b.Claims, job.Claim{Job: a.job, Attempt: a.number, Token: c.token, Count: c.count})
 	}

@@ -20,25 +20,31 @@ func (w *Worker) slot() {
 	for {
 		select {
 		case d := <-w.messages:
-			w.take(d)
+			if !w.take(d) {
+				return
+			}
 		case <-w.drain.Done():
 			return
 		}
 	}
 }
 
-// take does with a message what is to be done.
-func (w *Worker) take(d *queue.Delivery) {
+// take does with a message what is to be done, and returns when the slot is free again; false: the worker ends before that.
+func (w *Worker) take(d *queue.Delivery) bool {
 	spec, err := job.Read(&d.Message)
 	number, err2 := strconv.Atoi(d.Headers[job.HeaderAttempt])
 	a := attempt{spec.ID, number}
 	if err := errors.Join(err, err2); err != nil { // a foreign message: whoever sent it finds it there
 		w.work.Go(func() { w.settle(func() error { return d.Dead(w.ctx, "no job of a scheduler: "+err.Error()) }) })
-		return
+		return true
 	}
 	switch w.verdict(a, d.Count) {
 	case job.Begin:
-		r := w.run(spec, a)
+		r, l := w.run(spec, a)
+		if l != nil {
+			w.finish(d, a, r) // before what is in hand goes back, and before the process ends
+			return w.await(l)
+		}
 		w.work.Go(func() { w.finish(d, a, r) })
 	case job.Later:
 		w.work.Go(func() { w.settle(func() error { return d.Retry(w.ctx, time.Second) }) })
@@ -46,6 +52,7 @@ func (w *Worker) take(d *queue.Delivery) {
 		w.work.Go(func() { w.settle(func() error { return d.Ack(w.ctx) }) })
 	default: // closed: it comes again
 	}
+	return true
 }
 
 // verdict tells what to do with a message. Of one attempt there may be two: a scheduler that was killed after it had sent the first one, and before it
@@ -84,8 +91,8 @@ func (w *Worker) settle(try func() error) {
 	}
 }
 
-// run runs an attempt. The report is nil where nobody wants one.
-func (w *Worker) run(spec job.Spec, a attempt) *job.Report {
+// run runs an attempt. The report is nil where nobody wants one, and the lost slot where the function has returned.
+func (w *Worker) run(spec job.Spec, a attempt) (report *job.Report, l *lost) {
 	ctx, cancel := context.WithCancelCause(w.ctx)
 	defer cancel(nil)
 	if spec.Timeout > 0 {
@@ -95,42 +102,33 @@ func (w *Worker) run(spec job.Spec, a attempt) *job.Report {
 	}
 	now := &run{since: time.Now(), cancel: cancel}
 	cold := w.enter(a, spec.Type, now)
-	result, err := w.call(ctx, spec, a, now)
+	o, left := w.call(ctx, spec, a, now)
 	ran := time.Since(now.since)
 	w.ended(now)
+	if left != nil {
+		l = &lost{a, now.since, left}
+		o.err = w.lose(l, spec.Type, context.Cause(ctx))
+	}
 	if errors.Is(context.Cause(ctx), ErrDropped) {
-		return nil
+		return nil, l
 	}
-	report := &job.Report{Job: a.job, Attempt: a.number, Worker: w.self.ID, Device: w.self.Device, Model: w.self.Model,
-		Started: float64(now.since.UnixMicro()) / 1e6, Ran: ran.Seconds(), Cold: cold}
-	if err == nil {
-		report.Result, err = encode(result)
-	}
-	if err != nil {
-		report.Error, report.Final = clip(err.Error(), maxError), IsFinal(err)
-		if report.Error == "" {
-			report.Error = "an error without a text"
-		}
-	}
-	return report
+	return withOutcome(&job.Report{Job: a.job, Attempt: a.number, Worker: w.self.ID, Device: w.self.Device, Model: w.self.Model,
+		Started: float64(now.since.UnixMicro()) / 1e6, Ran: ran.Seconds(), Cold: cold}, o), l
 }
 
-// call calls the function of a job's type; a panic is an error.
-func (w *Worker) call(ctx context.Context, spec job.Spec, a attempt, now *run) (result any, err error) {
-	f := w.config.Funcs[spec.Type]
-	if f == nil {
-		return nil, fmt.Errorf("this worker does not run %q", spec.Type) // another one may
+// withOutcome puts an outcome into a report.
+func withOutcome(r *job.Report, o outcome) *job.Report {
+	err := o.err
+	if err == nil {
+		r.Result, err = encode(o.result)
 	}
-	defer cellio.Enter(ctx)()
-	defer func() {
-		if p := recover(); p != nil {
-			err = fault(p)
+	if err != nil {
+		r.Error, r.Final = clip(err.Error(), maxError), IsFinal(err)
+		if r.Error == "" {
+			r.Error = "an error without a text"
 		}
-		if err != nil && ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-	}()
-	return f(ctx, &Task{Spec: spec, Attempt: a.number, tell: func(share float64, doing string) { w.tell(now, share, doing) }})
+	}
+	return r
 }
 
 // fault is the error of a panic that the calling function has just recovered: with the functions of the cells, or the whole stack.

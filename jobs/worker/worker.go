@@ -65,8 +65,13 @@ type Config struct {
 	// Own has it take only jobs that no other worker can run, so that it does not have to know the types that all know.
 	Own bool
 	// Beat is how often it tells what it does; 0: 2 s, which is what a scheduler's usual lease asks for.
-	Beat   time.Duration
-	Logger *slog.Logger // nil: silence
+	Beat time.Duration
+	// Grace is for how long a job may go on after its context has ended, as by its timeout. Then its attempt has ended whatever its function does, and the slot in which
+	// that goes on is lost: no other job runs there until it has returned. 0: UsualGrace.
+	Grace time.Duration
+	// Replaced tells that whoever starts the worker starts another process in its place when Stuck is closed, so that jobs which only this worker runs are tried again.
+	Replaced bool
+	Logger   *slog.Logger // nil: silence
 }
 
 // Worker is one that works.
@@ -89,12 +94,18 @@ type Worker struct {
 	beats  sync.WaitGroup  // of what is said and heard
 	drain  context.Context // ends with Drain
 	drains context.CancelFunc
+	stuck  chan struct{} // closed when all slots are lost
+	once   sync.Once     // of that
 
 	mu      sync.Mutex
 	claims  map[attempt]*claim
 	running map[attempt]*run // until their reports are on the disk
 	seen    map[string]bool  // types that have been run
 	had     had
+	lost    map[*lost]bool     // slots
+	takes   context.Context    // ends when all slots are lost, and with drain
+	shut    context.CancelFunc // of takes
+	opened  chan struct{}      // closed, and made anew, when takes is
 }
 
 // attempt names an attempt at a job.
@@ -169,18 +180,23 @@ func newWorker(c Config) (*Worker, error) {
 	if c.Broker == nil || len(c.Funcs) == 0 {
 		return nil, errors.New("a worker needs a broker, and functions to run")
 	}
+	if c.Grace < 0 {
+		return nil, fmt.Errorf("a grace of %v; a time from 0", c.Grace)
+	}
 	w := &Worker{process: rand.Text(), now: time.Now, config: c, self: c.Worker, consumers: map[string]queue.Consumer{}, messages: make(chan *queue.Delivery), pulse: make(chan struct{}, 1),
-		claims: map[attempt]*claim{}, running: map[attempt]*run{}, seen: map[string]bool{}, had: had{at: map[attempt]bool{}}}
+		claims: map[attempt]*claim{}, running: map[attempt]*run{}, lost: map[*lost]bool{}, stuck: make(chan struct{}), opened: make(chan struct{}), seen: map[string]bool{}, had: had{at: map[attempt]bool{}}}
 	w.host, _ = os.Hostname() // or nobody knows
 	w.self.ID = cmp.Or(w.self.ID, fmt.Sprintf("%s-%d", cmp.Or(w.host, "worker"), os.Getpid()))
 	w.self.Types = slices.Sorted(maps.Keys(c.Funcs))
 	w.self.Slots = max(w.self.Slots, 1)
 	w.config.Beat = cmp.Or(c.Beat, 2*time.Second)
+	w.config.Grace = cmp.Or(c.Grace, UsualGrace)
 	if w.config.Logger == nil {
 		w.config.Logger = slog.New(slog.DiscardHandler)
 	}
 	w.ctx, w.end = context.WithCancelCause(context.Background())
 	w.drain, w.drains = context.WithCancel(w.ctx)
+	w.open()
 	return w, w.self.Validate()
 }
 
@@ -235,31 +251,46 @@ func (w *Worker) consume(ctx context.Context) error {
 	return nil
 }
 
-// source begins to take messages of one queue. A worker's own that has expired while it was away, or stopped, is made anew.
+// source begins to take messages of one queue.
 func (w *Worker) source(ctx context.Context, spec queue.Spec) error {
-	if _, err := w.config.Broker.Declare(ctx, spec); err != nil {
-		return err
-	}
-	c, err := w.config.Broker.Consume(ctx, spec.Name, w.prefetch())
+	c, err := w.consumer(ctx, spec)
 	if err != nil {
 		return err
 	}
-	w.mu.Lock()
-	w.consumers[spec.Name] = c
-	w.mu.Unlock()
 	w.work.Go(func() {
-		for errors.Is(w.feed(c), queue.ErrUnknownQueue) {
-			_ = c.Close() // it is gone
-			if err := w.source(w.drain, spec); err == nil {
-				return
-			}
-			select {
-			case <-time.After(again):
-			case <-w.drain.Done():
-				return
-			}
+		for c != nil && w.feed(c) {
+			_ = c.Close() // its queue is gone, or what it has fetched is to go back
+			c = w.anew(spec)
 		}
 	})
+	return nil
+}
+
+func (w *Worker) consumer(ctx context.Context, spec queue.Spec) (queue.Consumer, error) {
+	if _, err := w.config.Broker.Declare(ctx, spec); err != nil {
+		return nil, err
+	}
+	c, err := w.config.Broker.Consume(ctx, spec.Name, w.prefetch())
+	if err == nil {
+		w.mu.Lock()
+		w.consumers[spec.Name] = c
+		w.mu.Unlock()
+	}
+	return c, err
+}
+
+// anew takes messages of a queue once more: of the worker's own that has expired while it was away, or stopped, or of any when a slot that was lost is free again. nil: the worker
+// ends before.
+func (w *Worker) anew(spec queue.Spec) queue.Consumer {
+	for w.reopens() {
+		if c, err := w.consumer(w.drain, spec); err == nil {
+			return c
+		}
+		select {
+		case <-time.After(again):
+		case <-w.drain.Done():
+		}
+	}
 	return nil
 }
 
@@ -274,22 +305,25 @@ func (w *Worker) prefetch() int {
 	return w.self.Slots * ending
 }
 
-// feed hands messages to whichever slot is free.
-func (w *Worker) feed(c queue.Consumer) error {
+// feed hands messages to whichever slot is free. It is true where the queue is to be consumed anew.
+func (w *Worker) feed(c queue.Consumer) bool {
+	takes := w.taking()
 	for {
-		d, err := c.Next(w.drain)
-		if err != nil {
-			if w.drain.Err() == nil && !errors.Is(err, queue.ErrUnknownQueue) { // or it would be thought to live
-				w.config.Logger.Error("jobs/worker: it ends, for no more jobs come", "error", err)
-				w.end(fmt.Errorf("no more jobs come: %w", err))
-			}
-			return err
+		d, err := c.Next(takes)
+		switch {
+		case err == nil:
+		case takes.Err() != nil || errors.Is(err, queue.ErrUnknownQueue):
+			return w.drain.Err() == nil
+		default: // or it would be thought to live
+			w.config.Logger.Error("jobs/worker: it ends, for no more jobs come", "error", err)
+			w.end(fmt.Errorf("no more jobs come: %w", err))
+			return false
 		}
 		select {
 		case w.messages <- d:
-		case <-w.drain.Done(): // another worker is not to wait until what runs here has ended
+		case <-takes.Done(): // another worker is not to wait until what runs here has ended
 			w.settle(func() error { return d.Retry(w.ctx, 0) })
-			return nil
+			return w.drain.Err() == nil
 		}
 	}
 }
@@ -319,7 +353,8 @@ func (w *Worker) sources() []queue.Consumer {
 
 var errClosed = fmt.Errorf("the worker was closed: %w", ErrDropped)
 
-// Close ends the worker. What it runs comes again elsewhere; Drain comes first where it is to end here.
+// Close ends the worker. What it runs comes again elsewhere; Drain comes first where it is to end here. A function that does not return within the grace is not waited for any
+// longer: it goes on in this process, and what comes of it is of no account.
 func (w *Worker) Close() (err error) {
 	w.end(errClosed)
 	w.work.Wait()
