@@ -33,7 +33,11 @@ func (s *state) beat(b *job.Beat, now time.Time) {
 		defer s.recall()
 	}
 	s.replan = s.replan || w.Draining != b.Worker.Draining
-	w.Worker, w.host, w.heard, w.running = b.Worker, b.Host, now, map[string]job.Run{}
+	if b.Worker.AllStuck() && !w.AllStuck() {
+		defer s.unassign(w, now)
+	}
+	s.replan = s.replan || w.Stuck != b.Worker.Stuck
+	w.Worker, w.host, w.heard, w.running, w.stuck = b.Worker, b.Host, now, map[string]job.Run{}, b.Stuck
 	for _, r := range b.Running {
 		s.goesOn(w, r, now)
 	}
@@ -45,7 +49,7 @@ func (s *state) beat(b *job.Beat, now time.Time) {
 
 // rests notes since when a worker could begin with more.
 func (w *worker) rests(claims bool, now time.Time) {
-	switch busy := len(w.running) >= max(w.Slots, 1) || claims; {
+	switch busy := len(w.running)+w.Stuck >= max(w.Slots, 1) || claims; {
 	case busy:
 		w.free = time.Time{}
 	case w.free.IsZero():
@@ -71,6 +75,7 @@ func (s *state) speaks(w *worker, b *job.Beat, now time.Time) bool {
 		}
 		return false
 	case now.Sub(w.heard) > s.grace() && !s.deaf(now):
+		s.silenced[w.Device] = now // the process before may be one that is stopped
 		s.lose(w, now)
 		return true
 	case w.rival != b.Process:
@@ -131,6 +136,7 @@ func (s *state) claim(w *worker, c job.Claim, now time.Time) job.Verdict {
 		s.counts["attempts lost"]++
 	}
 	t.token = c.Token
+	s.begins(t)
 	s.begin(t, w, now, now)
 	w.running[t.ID] = job.Run{Job: t.ID, Attempt: t.Attempt}
 	return job.Begin
@@ -146,6 +152,7 @@ func (s *state) begin(t *task, w *worker, since, now time.Time) {
 	t.Begun++
 	t.heard, t.before = now, false
 	t.Started, t.Worker, t.WorkerType, t.Model = since, w.ID, w.Device, w.Model
+	s.limit(t, now)
 	if t.State == job.Running {
 		s.note(t.Job, now)
 		return

@@ -49,6 +49,7 @@ func (s *Scheduler) turn(l *loop, turn []input, now time.Time) {
 	l.next.handled = append(l.next.handled, s.handle(turn, now)...)
 	l.next.asked = append(l.next.asked, asked(turn)...)
 	s.state.tick(now)
+	s.countStuck()
 	if s.state.replan && !now.Before(s.plan) {
 		s.state.place(now)
 		s.plan = now.Add(max(planning, pauses*time.Since(now)))
@@ -246,7 +247,15 @@ func (s *Scheduler) reported(d *queue.Delivery, now time.Time) error {
 func (s *Scheduler) carryOut(c *cargo) bool {
 	tasks := []func(context.Context) error{}
 	if changes := s.changes(c); len(changes.Jobs)+len(changes.Sent) > 0 {
-		tasks = append(tasks, func(context.Context) error { return s.commit(changes) })
+		tasks = append(tasks, func(context.Context) error {
+			err := s.commit(changes)
+			if err == nil {
+				s.announce(c.grants)
+			}
+			return err
+		})
+	} else {
+		s.announce(c.grants) // once more, of attempts that were put down before
 	}
 	by := map[string][]outgoing{}
 	for _, m := range c.messages {

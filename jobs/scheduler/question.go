@@ -116,6 +116,8 @@ type Worker struct {
 	Host  string
 	Heard time.Time // when it beat last
 	Runs  []job.Run
+	// Hung are attempts that nobody wants any more and that do not end: each takes a slot. Stuck is their number.
+	Hung []job.Run `json:",omitempty"`
 }
 
 // Workers lists the workers that were heard of within a lease.
@@ -126,7 +128,10 @@ func (s *Scheduler) Workers(ctx context.Context) (all []Worker, err error) {
 			for _, r := range w.running {
 				one.Runs = append(one.Runs, r)
 			}
-			slices.SortFunc(one.Runs, func(a, b job.Run) int { return cmp.Compare(a.Job, b.Job) })
+			one.Hung = slices.Clone(w.stuck)
+			for _, runs := range [][]job.Run{one.Runs, one.Hung} {
+				slices.SortFunc(runs, func(a, b job.Run) int { return cmp.Compare(a.Job, b.Job) })
+			}
 			all = append(all, one)
 		}
 	})

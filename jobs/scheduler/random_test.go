@@ -151,7 +151,7 @@ func (r *hazard) settle() {
 			b.Claims = append(b.Claims, c)
 		}
 		r.do(time.Second, func() { r.beat(b, r.now) })
-		for _, o := range r.did.orders[w.ID] {
+		for _, o := range r.ordered(w.ID) {
 			if o.Verdict == job.Later {
 				continue
 			}

@@ -50,6 +50,7 @@ func (s *state) resume(t *task, now time.Time) error {
 	switch {
 	case t.State == job.Running:
 		t.heard = now
+		s.limit(t, now)
 		if s.workers[t.Worker] != nil {
 			break
 		}

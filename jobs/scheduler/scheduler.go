@@ -37,11 +37,12 @@ type Scheduler struct {
 	measured time.Time      // when measurements were put down last
 	sentIDs  []string       // of jobs whose result was sent, which the store does not know yet
 	trouble  atomic.Pointer[string]
-	patience time.Duration // after which Start tells that it waits for the broker, and for what
-	name     string        // by which it knows what it has said itself
-	said     time.Time     // when it did last
-	saying   atomic.Bool   // it is on its way
-	whole    bool          // the last cargo was carried out; who waits for landed may read it
+	patience time.Duration          // after which Start tells that it waits for the broker, and for what
+	name     string                 // by which it knows what it has said itself
+	stuck    atomic.Pointer[[2]int] // workers with slots that are lost, and how many these are; nil: none yet
+	said     time.Time              // when it did last
+	saying   atomic.Bool            // it is on its way
+	whole    bool                   // the last cargo was carried out; who waits for landed may read it
 	sources  []interface{ Close() error }
 	lock     queue.Lock // nil: the broker is one process's, which the store's folder is, too
 }
@@ -333,6 +334,28 @@ func (s *Scheduler) Trouble() string {
 		return *t
 	}
 	return ""
+}
+
+// Stuck counts the workers that have lost slots to jobs which do not end though nobody wants them any more, and these slots. It does not wait for the scheduler.
+func (s *Scheduler) Stuck() (workers, slots int) {
+	if n := s.stuck.Load(); n != nil {
+		workers, slots = n[0], n[1]
+	}
+	return workers, slots
+}
+
+// countStuck notes what Stuck tells.
+func (s *Scheduler) countStuck() {
+	workers, slots := s.Stuck()
+	var n [2]int
+	for _, w := range s.state.workers {
+		if w.Stuck > 0 {
+			n[0], n[1] = n[0]+1, n[1]+w.Stuck
+		}
+	}
+	if n != [2]int{workers, slots} {
+		s.stuck.Store(&n)
+	}
 }
 
 var errClosed = errors.New("the scheduler was closed")

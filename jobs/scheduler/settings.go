@@ -19,6 +19,9 @@ type Settings struct {
 	// Unknown is after what time a job fails whose type none of the workers that are there runs, and none has ever run; 0: 30 s. One of a type that was there before
 	// waits for it.
 	Unknown time.Duration
+	// Grace is for how long an attempt may go on after its timeout before it ends in the store, where its worker has not said how it ended; 0: 30 s. Workers have a grace
+	// of their own, which is shorter: see worker.Config.
+	Grace time.Duration
 }
 
 func (s Settings) normalize() (Settings, error) {
@@ -26,8 +29,9 @@ func (s Settings) normalize() (Settings, error) {
 	s.Backoff = cmp.Or(s.Backoff, time.Second)
 	s.MaxBackoff = cmp.Or(s.MaxBackoff, 5*time.Minute)
 	s.Unknown = cmp.Or(s.Unknown, 30*time.Second)
-	if s.Unknown < 0 {
-		return s, fmt.Errorf("jobs/scheduler: Unknown is %v; a time from 0", s.Unknown)
+	s.Grace = cmp.Or(s.Grace, 30*time.Second)
+	if s.Unknown < 0 || s.Grace < 0 {
+		return s, fmt.Errorf("jobs/scheduler: Unknown is %v, Grace %v; each is a time from 0", s.Unknown, s.Grace)
 	}
 	if s.Lease < 100*time.Millisecond || s.Backoff < 0 || s.MaxBackoff < 0 {
 		return s, fmt.Errorf("jobs/scheduler: lease %v, backoff %v to %v; a lease of 100 ms at least, and times from 0", s.Lease, s.Backoff, s.MaxBackoff)

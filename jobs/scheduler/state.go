@@ -28,14 +28,17 @@ type state struct {
 	aside     []string                   // ids of jobs that no worker there is can run, where the line has many
 	later     line                       // jobs that may not run yet, by time
 	deadlines line                       // by time
+	limits    line                       // running jobs that have a timeout, by the time at which their attempt ends at the latest
 	strange   line                       // jobs of a type that no worker has ever run, by the time at which they are given up
 	types     map[string]bool            // that workers have run
 	workers   map[string]*worker
 	counts    map[string]int64
 	measures  measures
-	restored  time.Time // when this scheduler began with jobs of another one; zero: they have been looked after
-	killed    bool      // that one was, and may have given jobs of which the store does not know
-	held      []*task   // those of which that may be so, until restored is over
+	restored  time.Time                      // when this scheduler began with jobs of another one; zero: they have been looked after
+	killed    bool                           // that one was, and may have given jobs of which the store does not know
+	held      []*task                        // those of which that may be so, until restored is over
+	silenced  map[placement.Device]time.Time // when a worker of the device fell silent last
+	turns     map[placement.Device]*turns
 	echoed    time.Time // when the scheduler heard itself last; zero: never yet
 	looked    time.Time // when jobs were missed last
 	placed    time.Time // when there was a plan last
@@ -66,12 +69,14 @@ type task struct {
 	worn    int       // how often its message was handed out too often
 	token   string    // of the claim with which it was begun
 	heard   time.Time // when its worker told last that it runs, or began
+	until   time.Time // when its attempt ends at the latest; of one without a timeout it says nothing
 }
 
 // worker is one that was heard of.
 type worker struct {
 	placement.Worker
 	host    string
+	stuck   []job.Run
 	process string    // "": it was restored, and has not been heard of
 	rival   string    // another process that calls itself so; "": none
 	since   time.Time // when that was heard of first
@@ -86,6 +91,7 @@ type effects struct {
 	events   []store.Event
 	messages []outgoing
 	orders   map[string][]job.Order // by worker
+	grants   map[string][]job.Order // by worker: those that let an attempt begin, which is put down before
 	measured bool
 	keys     map[string]string // ids of jobs that have ended, by the key that they had
 }
@@ -106,12 +112,12 @@ func newState(s Settings, p past, h *placement.History) (*state, error) {
 		return nil, err
 	}
 	return &state{settings: s, planner: planner, history: h, past: p, tasks: map[string]*task{}, out: map[string]*task{}, keys: map[string]string{}, followers: map[string][]string{},
-		blocked: map[string][]string{}, workers: map[string]*worker{}, types: map[string]bool{}, counts: map[string]int64{}, measures: newMeasures(), effects: newEffects(),
+		blocked: map[string][]string{}, workers: map[string]*worker{}, types: map[string]bool{}, silenced: map[placement.Device]time.Time{}, turns: map[placement.Device]*turns{}, counts: map[string]int64{}, measures: newMeasures(), effects: newEffects(),
 		waiting: map[placement.Device]*line{"": {}, placement.CPU: {}, placement.GPU: {}}}, nil
 }
 
 func newEffects() effects {
-	return effects{changed: map[string]*job.Job{}, orders: map[string][]job.Order{}, keys: map[string]string{}}
+	return effects{changed: map[string]*job.Job{}, orders: map[string][]job.Order{}, grants: map[string][]job.Order{}, keys: map[string]string{}}
 }
 
 // take returns the effects, and begins anew; landed tells when they have been carried out. The jobs are copies, for they change while these are put down; what their fields refer to never does.
@@ -136,7 +142,7 @@ func (s *state) landed(now time.Time) {
 }
 
 // none tells that there is nothing to be done.
-func (e *effects) none() bool { return len(e.changed)+len(e.messages)+len(e.orders) == 0 }
+func (e *effects) none() bool { return len(e.changed)+len(e.messages)+len(e.orders)+len(e.grants) == 0 }
 
 // become moves a job into another state, and notes that.
 func (s *state) become(j *job.Job, next job.State, now time.Time) {
@@ -164,12 +170,16 @@ func (s *state) note(j *job.Job, now time.Time) {
 	s.replan = true
 }
 
-// order says something to a worker.
+// order says something to a worker. That an attempt may begin is said when it is put down that it has: one that ends its process at once would never be used up.
 func (s *state) order(worker string, o job.Order) {
 	if w := s.workers[worker]; w != nil && o.Process == "" {
 		o.Process = w.process
 	}
-	s.orders[worker] = append(s.orders[worker], o)
+	all := s.orders
+	if o.Verdict == job.Begin {
+		all = s.grants
+	}
+	all[worker] = append(all[worker], o)
 }
 
 // stop ends a job before it has ended by itself: whoever has it hears so.

@@ -122,10 +122,15 @@ func (b *bench) beats(w placement.Worker, runs, claims string) (verdicts map[str
 	}
 	b.step(time.Millisecond, func() { b.beat(beat, b.now) })
 	verdicts = map[string]job.Verdict{}
-	for _, o := range b.did.orders[w.ID] {
+	for _, o := range b.ordered(w.ID) {
 		verdicts[fmt.Sprintf("%s/%d", o.Job, o.Attempt)] = o.Verdict
 	}
 	return verdicts
+}
+
+// ordered is all that a worker was told in the last step.
+func (b *bench) ordered(worker string) []job.Order {
+	return append(append([]job.Order(nil), b.did.orders[worker]...), b.did.grants[worker]...)
 }
 
 func (b *bench) scan(text string, name *string, attempt *int) {
@@ -439,12 +444,12 @@ func TestSameID(t *testing.T) {
 	b.submit(simple)
 	b.beatOf("second", 0, claims("a", 1))
 	b.beatOf("first", time.Second/2) // this may have been on its way when it was killed
-	if len(b.did.orders["w"]) != 0 {
+	if len(b.ordered("w")) != 0 {
 		t.Errorf("got %v", b.did.orders)
 	}
 	b.beatOf("second", time.Second/2, claims("a", 1))
 	b.beatOf("first", time.Second, claims("a", 1))
-	if got := fmt.Sprint(b.did.orders["w"]); got != "[{second  0 leave} {first a 1 begin}]" {
+	if got := fmt.Sprint(b.ordered("w")); got != "[{second  0 leave} {first a 1 begin}]" {
 		t.Errorf("got %v", got)
 	}
 	b.beatOf("second", 0, func(b *job.Beat) { b.Gone = true })
@@ -791,8 +796,8 @@ func TestRestoreKilled(t *testing.T) {
 		b.went()
 		b.beats(cpu("w"), "runs/1 unknown/1", "")
 		b.is("runs", job.Running, "")
-		if len(b.did.orders["w"]) != 0 {
-			t.Errorf("got %v", b.did.orders["w"])
+		if len(b.ordered("w")) != 0 {
+			t.Errorf("got %v", b.ordered("w"))
 		}
 		if err := b.report(&job.Report{Job: "redelivered", Attempt: 1, Worker: "w"}, b.now); err != nil || b.tasks["redelivered"] != nil {
 			t.Errorf("%v, %+v", err, b.tasks["redelivered"])

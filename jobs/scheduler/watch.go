@@ -17,7 +17,8 @@ func (s *state) tick(now time.Time) {
 	s.wake(now)
 	s.expire(now)
 	s.giveUp(now)
-	for _, l := range []*line{s.waiting[""], s.waiting[placement.CPU], s.waiting[placement.GPU], &s.later, &s.deadlines, &s.strange} {
+	s.overdue(now)
+	for _, l := range []*line{s.waiting[""], s.waiting[placement.CPU], s.waiting[placement.GPU], &s.later, &s.deadlines, &s.limits, &s.strange} {
 		l.prune(2*len(s.tasks), func(id string) bool { return s.tasks[id] != nil })
 	}
 	if len(s.aside) > 2*len(s.tasks)+spare {
@@ -31,7 +32,7 @@ func (s *state) tick(now time.Time) {
 	}
 	for _, w := range s.byID() {
 		if now.Sub(w.heard) > s.settings.Lease {
-			s.lose(w, now)
+			s.silent(w, now)
 		}
 	}
 	s.miss(now)
@@ -50,7 +51,7 @@ func (s *state) slept(d time.Duration) {
 		w.heard, w.free = w.heard.Add(d), time.Time{}
 	}
 	for _, t := range s.out {
-		t.heard = t.heard.Add(d)
+		t.heard, t.until = t.heard.Add(d), t.until.Add(d)
 	}
 	for _, at := range []*time.Time{&s.restored, &s.echoed} {
 		if !at.IsZero() {
@@ -89,6 +90,7 @@ func (s *state) next(now time.Time) (at time.Time) {
 	}
 	sooner(s.later.next())
 	sooner(s.deadlines.next())
+	sooner(s.limits.next())
 	sooner(s.strange.next())
 	if s.deaf(now) {
 		return at
@@ -190,18 +192,77 @@ func (s *state) lose(w *worker, now time.Time) {
 	delete(s.workers, w.ID)
 	s.counts["workers lost"]++
 	s.replan = true
-	alone := !slices.ContainsFunc(s.byID(), func(other *worker) bool { return other.Device == w.Device })
-	for _, t := range s.outside() {
+	for _, t := range s.outsideIf(func(t *task) bool { return t.State == job.Running && t.Worker == w.ID }) {
+		s.takeFrom(t, w, now)
+	}
+	s.unassign(w, now)
+}
+
+// unassign has what only a worker that is gone, or stuck, was given go elsewhere, or wait and say why.
+func (s *state) unassign(w *worker, now time.Time) {
+	alone := !slices.ContainsFunc(s.byID(), func(other *worker) bool { return other.ID != w.ID && other.Device == w.Device && !other.AllStuck() })
+	for _, t := range s.outsideIf(func(t *task) bool { return t.State == job.Assigned }) {
 		switch {
-		case t.State == job.Running && t.Worker == w.ID:
-			s.takeFrom(t, w, now)
-		case t.State == job.Assigned && (t.own && t.planned == w.ID || alone && t.WorkerType == w.Device):
+		case (t.own && t.planned == w.ID || alone && t.WorkerType == w.Device):
 			s.takeBack(t, now)
 			s.wait(t)
-		case t.State == job.Assigned && t.planned == w.ID:
+		case t.planned == w.ID:
 			t.planned = ""
 		}
 	}
+}
+
+// silent gives up a worker of which nothing is heard. Its process may be stopped and hold what it had fetched: what it may have fetched before is sent again, for
+// whoever is free next.
+func (s *state) silent(w *worker, now time.Time) {
+	s.silenced[w.Device] = now
+	s.lose(w, now)
+	for _, t := range s.outsideIf(func(t *task) bool {
+		return t.State == job.Assigned && !t.own && t.WorkerType == w.Device && !t.sent.IsZero() && !t.sent.After(w.heard)
+	}) {
+		s.sendAgain(t, "worker "+w.ID+", of which nothing is heard, may have fetched it", now)
+	}
+}
+
+// sendAgain has a job wait for another message, for the one that was sent is not where it should be. What comes of that one is refused.
+func (s *state) sendAgain(t *task, why string, now time.Time) {
+	t.Reason = why + ": it is sent again"
+	s.counts["sent again"]++
+	s.takeBack(t, now)
+	s.wait(t)
+}
+
+// turns are when the last message was sent with which a worker has begun, by priority: those that were sent to the same queue before it have had their turn.
+type turns [job.MaxPriority + 1]time.Time
+
+// begins notes that a message has had its turn.
+func (s *state) begins(t *task) {
+	if t.own || t.sent.IsZero() {
+		return
+	}
+	of := s.turns[t.WorkerType]
+	if of == nil {
+		of = &turns{}
+		s.turns[t.WorkerType] = of
+	}
+	of[t.Priority] = latest(of[t.Priority], t.sent)
+}
+
+// haunts is for how long a worker that has fallen silent may hold messages of which nobody knows: as long as its connection is there, the broker goes on to give it some.
+const haunts = time.Hour
+
+// passedOver tells whether a worker of the device may hold a job's message, and others have begun with what was sent a lease later, or less, and is no more urgent.
+func (s *state) passedOver(t *task, now time.Time) bool {
+	of, at := s.turns[t.WorkerType], s.silenced[t.WorkerType]
+	if t.own || of == nil || at.IsZero() || now.Sub(at) > haunts || now.Sub(t.sent) <= s.settings.Lease {
+		return false
+	}
+	for _, sent := range of[:t.Priority+1] {
+		if sent.After(t.sent) {
+			return true
+		}
+	}
+	return false
 }
 
 // miss looks for jobs that are not where they should be.
@@ -225,16 +286,17 @@ func (s *state) missRuns(now time.Time) {
 	}
 }
 
-// missMessages sends jobs again whose messages are not where they were sent, for a worker that could begin with them has had nothing to do for a lease: a
+// missMessages sends jobs again whose messages are not where they were sent, for a worker that could begin with them has had nothing to do for a lease, or has begun with later ones: a
 // foreign program has taken them from a queue of all workers, as the original's workers do, or somebody has purged it, or another worker has fetched them ahead and is
 // busy for hours. They go to a worker's own queue, where nobody else looks; what comes of the first message is refused.
 func (s *state) missMessages(now time.Time) {
 	for _, t := range s.outsideIf(func(t *task) bool { return t.State == job.Assigned && !t.sent.IsZero() && s.unclaimed(t, now) }) {
-		t.Reason = fmt.Sprintf("nobody has begun with it within %v, though a worker is free: it is sent again", now.Sub(t.sent).Round(time.Millisecond))
 		t.passed = true
-		s.counts["sent again"]++
-		s.takeBack(t, now)
-		s.wait(t)
+		s.sendAgain(t, fmt.Sprintf("nobody has begun with it within %v, though a worker is free", now.Sub(t.sent).Round(time.Millisecond)), now)
+	}
+	for _, t := range s.outsideIf(func(t *task) bool { return t.State == job.Assigned && !t.sent.IsZero() && s.passedOver(t, now) }) {
+		t.passed = true
+		s.sendAgain(t, fmt.Sprintf("nobody has begun with it within %v, though later ones have had their turn", now.Sub(t.sent).Round(time.Millisecond)), now)
 	}
 }
 
