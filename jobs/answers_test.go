@@ -12,7 +12,7 @@ import (
 func TestKept(t *testing.T) {
 	a := &answers{waiting: map[string]*ended{}}
 	take := func(id string, bytes int) *ended {
-		a.expect(id)
+		a.expect(Spec{ID: id}, false)
 		e := a.of(id)
 		body, err := json.Marshal(map[string]any{"job_id": id, "status": "completed", "result": make([]byte, bytes)}) // base64: 4 bytes for 3
 		if err != nil {

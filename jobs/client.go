@@ -24,7 +24,8 @@ func (k *Cluster) Submit(ctx context.Context, specs ...Spec) (ids []string, err 
 	}
 	messages := make([]queue.Message, 0, len(specs))
 	for _, s := range specs {
-		if s.ID == "" {
+		named := s.ID != ""
+		if !named {
 			s.ID = rand.Text()
 		}
 		if s.ReplyTo == "" {
@@ -35,7 +36,7 @@ func (k *Cluster) Submit(ctx context.Context, specs ...Spec) (ids []string, err 
 			return nil, fmt.Errorf("jobs: submit: %w", err)
 		}
 		messages, ids = append(messages, m), append(ids, s.ID)
-		k.answers.expect(s.ID)
+		k.answers.expect(s, named)
 	}
 	err = k.broker.Publish(ctx, job.QueueJobs, messages...)
 	if errors.Is(err, queue.ErrUnknownQueue) { // no scheduler has been here; it will find them
@@ -80,14 +81,11 @@ const arriving = 2 * time.Second
 // Wait waits until a job has ended. That it has failed is no error of Wait: Result.State tells. Of jobs of other processes it asks now and then.
 func (k *Cluster) Wait(ctx context.Context, id string) (*Result, error) {
 	if ended := k.answers.of(id); ended != nil {
-		select {
-		case <-ended.done:
-			return ended.result, nil
-		case <-k.answers.closed:
-			return nil, fmt.Errorf("jobs: wait for %s: %w", id, ErrClosed)
-		case <-ctx.Done():
-			return nil, fmt.Errorf("jobs: wait for %s: %w", id, context.Cause(ctx))
+		r, err := k.await(ctx, id, ended)
+		if err != nil {
+			return nil, fmt.Errorf("jobs: wait for %s: %w", id, err)
 		}
+		return r, nil
 	}
 	for begin := time.Now(); ; {
 		j, err := k.Job(ctx, id)
@@ -102,6 +100,31 @@ func (k *Cluster) Wait(ctx context.Context, id string) (*Result, error) {
 		case <-time.After(200 * time.Millisecond):
 		case <-ctx.Done():
 			return nil, fmt.Errorf("jobs: wait for %s: %w", id, context.Cause(ctx))
+		}
+	}
+}
+
+// elsewhere is how often a job is looked at whose id this program has given: a process before it may have submitted it, which gets the result then.
+const elsewhere = 2 * time.Second
+
+// await waits for the end of a job that was submitted here.
+func (k *Cluster) await(ctx context.Context, id string, e *ended) (*Result, error) {
+	for {
+		var look <-chan time.Time
+		if e.spec != nil {
+			look = time.After(elsewhere)
+		}
+		select {
+		case <-e.done:
+			return e.result, nil
+		case <-k.answers.closed:
+			return nil, ErrClosed
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-look:
+		}
+		if j, err := k.Job(ctx, id); err == nil && j.State.Ended() && j.Other(e.spec) == "" { // with other parameters it was refused, and an answer is on its way
+			return outcome(j), nil
 		}
 	}
 }
@@ -252,6 +275,7 @@ func (a *answers) keep(id string, r *Result) {
 type ended struct {
 	done   chan struct{}
 	result *Result
+	spec   *Spec // of one whose id was given; nil: it was made here
 }
 
 // listen declares a queue of answers, which is removed when this process has been away for so long, and reads it.
@@ -316,12 +340,17 @@ func (a *answers) take(d *queue.Delivery) {
 	a.keep(d.CorrelationID, e.result)
 }
 
-func (a *answers) expect(id string) {
+func (a *answers) expect(s Spec, named bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.waiting[id] == nil {
-		a.waiting[id] = &ended{done: make(chan struct{})}
+	if a.waiting[s.ID] != nil {
+		return
 	}
+	e := &ended{done: make(chan struct{})}
+	if named {
+		e.spec = &s
+	}
+	a.waiting[s.ID] = e
 }
 
 func (a *answers) of(id string) *ended {

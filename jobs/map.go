@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -31,12 +32,15 @@ type mapped struct {
 func (m *calls) add(ctx context.Context, k *Cluster, f func(context.Context, json.RawMessage) (any, error)) (name string, call int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.name == "" {
-		name := "map." + rand.Text()
+	if m.name == "" || k.stuck(m.name) {
+		name := cmp.Or(m.name, "map."+rand.Text())
 		if err := k.Register(ctx, name, m.run, 0); err != nil {
 			return "", 0, err
 		}
-		m.name, m.funcs = name, map[int]func(context.Context, json.RawMessage) (any, error){}
+		m.name = name
+	}
+	if m.funcs == nil {
+		m.funcs = map[int]func(context.Context, json.RawMessage) (any, error){}
 	}
 	m.next++
 	m.funcs[m.next] = f

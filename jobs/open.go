@@ -41,6 +41,9 @@ type Config struct {
 	Session *gpu.Session
 	// Settings are the scheduler's.
 	Settings scheduler.Settings
+	// Grace is for how long a job that runs in this process may go on after its context has ended, by its timeout, its deadline or because it was cancelled; then its
+	// attempt has ended all the same, and the slot in which the function goes on is lost until it returns. 0: 5 s.
+	Grace time.Duration
 	// Forget is for how long the broker keeps answers and results for a process that is away: one that has ended, or whose connection has broken. 0: an hour.
 	// Who asks a question and ends leaves a queue behind for so long.
 	Forget time.Duration
@@ -285,7 +288,8 @@ func (k *Cluster) compute(ctx context.Context) error {
 func (k *Cluster) work(ctx context.Context, self placement.Worker, funcs map[string]Func, own bool) error {
 	host, _ := os.Hostname() // or a word by chance alone
 	self.ID = fmt.Sprintf("%s-%s-%s", host, strings.ToLower(rand.Text()[:6]), self.Device)
-	w, err := worker.Start(ctx, worker.Config{Broker: k.broker, Worker: self, Funcs: funcs, Own: own, Logger: k.config.Logger})
+	w, err := worker.Start(ctx, worker.Config{Broker: k.broker, Worker: self, Funcs: funcs, Own: own, Grace: k.config.Grace,
+		Beat: k.config.Settings.Lease / 5, Logger: k.config.Logger})
 	if err != nil {
 		return err
 	}
@@ -294,8 +298,11 @@ func (k *Cluster) work(ctx context.Context, self placement.Worker, funcs map[str
 }
 
 // Register has jobs of a type run by a function of this process, so many at a time (0: one for each processor), until Close. A name that
-// was registered here before, as when a cell is run again, has this function from now on: jobs that the other one runs come again. It is one goroutine's, with
+// was registered here before, as when a cell is run again, has this function from now on, and all its slots: jobs that the other one runs come again. It is one goroutine's, with
 // the other calls of Register and Close.
+//
+// The function should return soon after its context has ended. One that does not is waited for as long as Config.Grace says; then the attempt has ended, and the slot is lost until the
+// function returns: nothing but the end of the process stops it. A function that ends the process has used up an attempt each time, so that its job is dead after them.
 func (k *Cluster) Register(ctx context.Context, name string, f Func, together int) error {
 	if k.answers.over() {
 		return fmt.Errorf("jobs: register %q: %w", name, ErrClosed)
@@ -311,6 +318,12 @@ func (k *Cluster) Register(ctx context.Context, name string, f Func, together in
 	}
 	k.named[name] = k.workers[len(k.workers)-1]
 	return nil
+}
+
+// stuck tells whether the worker of a name has no slot left.
+func (k *Cluster) stuck(name string) bool {
+	w := k.named[name]
+	return w != nil && w.AllStuck()
 }
 
 // unregister ends the worker of a name, if there is one.
