@@ -77,15 +77,18 @@ func (s *Server) trouble() string {
 	return s.config.Scheduler.Trouble()
 }
 
-// health tells whether jobs go on: 200, or 503. Why not is told to those who may know.
+// health tells whether jobs go on: 200, or 503. What is wrong is told to those who may know.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	why := s.trouble()
 	answer, status := map[string]string{"status": "ok"}, http.StatusOK
-	if why != "" {
+	switch workers, slots := s.config.Scheduler.Stuck(); {
+	case why != "":
 		answer["status"], status = "trouble", http.StatusServiceUnavailable
-		if s.guard.Knows(r) && !s.guard.Foreign(r) {
-			answer["error"] = why
-		}
+	case workers > 0: // to start the scheduler anew would not help them
+		answer["status"], why = "stuck", fmt.Sprintf("%d workers have lost %d slots to jobs that do not end though nobody wants them any more: start those workers anew", workers, slots)
+	}
+	if why != "" && s.guard.Knows(r) && !s.guard.Foreign(r) {
+		answer["error"] = why
 	}
 	writeJSON(w, status, answer)
 }

@@ -38,8 +38,9 @@
 // by its id also parameters, result, and unknown: the fields of its submission that are not of the contract. A list is {"jobs": […], "more": whether there may be others
 // behind them}.
 //
-// A worker has worker_id, worker_type, device, host, state (ready, starting, draining, silent), memory (bytes), job_types (missing: any), slots, ready_in, heard_at,
-// silent (since so many seconds), running, rates (as [placement.Rates] has them). A queue has name, what (is in it), ready, delayed, in_hand, consumers, or an error.
+// A worker has worker_id, worker_type, device, host, state (ready, starting, stuck, draining, silent), memory (bytes), job_types (missing: any), slots, ready_in, heard_at,
+// silent (since so many seconds), running, stuck (what nobody wants any more and does not end: each takes a slot, so that some or all of the slots run nothing else), rates (as
+// [placement.Rates] has them). A queue has name, what (is in it), ready, delayed, in_hand, consumers, or an error.
 //
 // Stats have open and events (jobs by state: that have not ended, and that have come into it since the store was made), counted (what else happened), demand (by device: jobs,
 // seconds, unserved), trouble, and kinds: by job_type and worker_type what ended since the scheduler began, mean_wait, mean_run, prediction_factor (1.2: 20 % off, usually) and
@@ -51,5 +52,6 @@
 //
 // Whoever has the token: ?token=…, or Authorization: Bearer …, also on this machine, since each of its accounts reaches loopback. "cancha scheduler" takes it from
 // CANCHA_JOBS_TOKEN, or keeps one in the file token of its folder, which its user alone can read. A page of another origin gets nothing. /health alone is for
-// everybody, as the probes of Kubernetes have no token; it then says no more than whether all is well. See guard.go, and internal/webpage.
+// everybody, as the probes of Kubernetes have no token; it then says no more than whether all is well: ok, stuck (200: jobs go on, but slots
+// of workers are lost to jobs that do not end), or trouble (503). See guard.go, and internal/webpage.
 package server

@@ -95,7 +95,7 @@ function section(title, columns, emptyText, heard) {
   return node;
 }
 
-const signs = { queued: "◌", assigned: "◔", running: "●", completed: "✓", failed: "✗", dead: "✗", cancelled: "–", ready: "●", starting: "◌", draining: "◌", silent: "✗" };
+const signs = { queued: "◌", assigned: "◔", running: "●", completed: "✓", failed: "✗", dead: "✗", cancelled: "–", ready: "●", starting: "◌", stuck: "✗", draining: "◌", silent: "✗" };
 function chip(state) {
   const update = e => { e.className = "chip " + state; setText(e, `${signs[state] || ""} ${state}`); };
   return { make: () => { const e = h("span"); update(e); return e; }, update };
@@ -336,7 +336,10 @@ function keyed(node, list) {
 
 function workerCard(w) {
   const about = [w.device, w.host, w.memory && bytes(w.memory) + " of memory", w.job_types ? `runs ${w.job_types.join(", ")}` : "runs any type"].filter(s => s).join(" · ");
-  const heard = w.silent > 5 ? `nothing heard for ${seconds(w.silent)}` : w.ready_in ? `starts in ${seconds(w.ready_in)}` : "";
+  const stuck = w.stuck || [];
+  const lost = stuck.map(r => `job ${r.job}, attempt ${r.attempt}, for ${seconds(r.elapsed)}`).join("; ");
+  const heard = w.silent > 5 ? `nothing heard for ${seconds(w.silent)}` : lost ? `${stuck.length} of ${w.slots} slots lost, to what does not end: ${lost}`
+    : w.ready_in ? `starts in ${seconds(w.ready_in)}` : "";
   return {
     make: () => h("article", {}, h("h3", {}, h("span", {}, w.worker_id), chip(w.state).make()), h("p"), h("p"), h("p"), bar(), h("ul")),
     update: e => {
@@ -345,10 +348,10 @@ function workerCard(w) {
       chip(w.state).update(title.lastChild);
       setText(what, about);
       silent.hidden = !heard;
-      silent.className = w.silent > 5 ? "silent" : "";
+      silent.className = w.silent > 5 ? "silent" : lost ? "stuck" : "";
       setText(silent, heard);
       setText(slots, `${w.worker_type}: ${w.running.length} of ${w.slots} slots in use`);
-      fill(used, w.running.length / w.slots);
+      fill(used, (w.running.length + stuck.length) / w.slots);
       list.hidden = w.running.length === 0;
       keyed(list, w.running.map(run));
     },

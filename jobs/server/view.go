@@ -92,7 +92,7 @@ type workerView struct {
 	Type    placement.Device `json:"worker_type"`
 	Model   string           `json:"device,omitempty"`
 	Host    string           `json:"host,omitempty"`
-	State   string           `json:"state"` // ready, starting, draining or silent
+	State   string           `json:"state"` // ready, starting, stuck, draining or silent
 	Memory  float64          `json:"memory,omitempty"`
 	Types   []string         `json:"job_types,omitempty"` // missing: all
 	Slots   int              `json:"slots"`
@@ -100,11 +100,12 @@ type workerView struct {
 	Heard   float64          `json:"heard_at"`
 	Silent  float64          `json:"silent"` // for so many seconds nothing was heard of it
 	Running []job.Run        `json:"running"`
+	Stuck   []job.Run        `json:"stuck,omitempty"` // that nobody wants any more, and that do not end: each takes a slot
 	Rates   placement.Rates  `json:"rates,omitzero"`
 }
 
 // workerStates are those of workerView.
-func workerStates() []string { return []string{"ready", "starting", "draining", "silent"} }
+func workerStates() []string { return []string{"ready", "starting", "stuck", "draining", "silent"} }
 
 // silentAfter is after how long a worker is called silent: twice what it usually takes between two beats, and a little more.
 const silentAfter = 5 * time.Second
@@ -112,12 +113,14 @@ const silentAfter = 5 * time.Second
 func viewWorker(w *scheduler.Worker, now time.Time) workerView {
 	silent := max(now.Sub(w.Heard), 0)
 	v := workerView{ID: w.ID, Type: w.Device, Model: w.Model, Host: w.Host, State: "ready", Memory: w.Memory, Types: w.Types, Slots: max(w.Slots, 1), Ready: w.Ready,
-		Heard: unix(w.Heard), Silent: silent.Seconds(), Running: w.Runs, Rates: w.Rates}
+		Heard: unix(w.Heard), Silent: silent.Seconds(), Running: w.Runs, Stuck: w.Hung, Rates: w.Rates}
 	switch {
 	case silent > silentAfter:
 		v.State = "silent"
 	case w.Draining:
 		v.State = "draining"
+	case w.Stuck > 0:
+		v.State = "stuck"
 	case w.Ready > 0:
 		v.State = "starting"
 	}
