@@ -87,6 +87,7 @@ func parseScheduler(args []string) (o schedulerOptions, err error) {
 	flags.StringVar(&o.address, "http", cmp.Or(os.Getenv(jobsHTTPVariable), server.DefaultAddress), "`host:port` of the page, the API and the metrics (default $"+jobsHTTPVariable+
 		"); off is none. Whoever asks needs the token: that of $"+jobsTokenVariable+", or the one in the folder's file "+tokenFile+", which is its user's alone")
 	flags.DurationVar(&o.settings.Lease, "lease", 10*time.Second, "for how long a worker may be silent, as a `duration`, before its jobs are given to others")
+	flags.DurationVar(&o.settings.Grace, "grace", 30*time.Second, "for how long an attempt may go on after its timeout, as a `duration`, before it ends whatever its worker does")
 	if err := parseAll(flags, args); err != nil {
 		return o, err
 	}
@@ -172,6 +173,7 @@ type workerOptions struct {
 	files    string // folder for jobs that have to do with files; "": none are run
 	slots    int
 	drain    time.Duration
+	grace    time.Duration
 }
 
 func runWorker(ctx context.Context, args []string) error {
@@ -194,12 +196,15 @@ func runWorker(ctx context.Context, args []string) error {
 		return errors.Join(err, b.Close(), s.Close())
 	}
 	err = o.work(ctx, b, self, s)
+	if errors.Is(err, errStuck) { // what is stuck may use the device, which is not waited for
+		return errors.Join(err, b.Close(), worker.Restart())
+	}
 	return errors.Join(err, b.Close(), s.Close())
 }
 
 func parseWorker(args []string) (o workerOptions, err error) {
 	flags := newFlags("worker", "", `Runs jobs until it is ended. SIGTERM or ^C: it takes no more, and ends when those that run have ended; what has not ended by then
-comes again elsewhere. It waits for a scheduler to be there (cancha scheduler, or a notebook that has opened the folder), or for the RabbitMQ that
+comes again elsewhere. When all its slots have jobs that do not end though nobody wants them any more, it starts itself anew. It waits for a scheduler to be there (cancha scheduler, or a notebook that has opened the folder), or for the RabbitMQ that
 $RABBITMQ_HOST names.`)
 	said := jobsFlag(flags)
 	flags.StringVar(&o.kind, "type", cmp.Or(os.Getenv(workerTypeVariable), "cpu"), "`cpu or gpu`: what its jobs run on (default $"+workerTypeVariable+")")
@@ -208,10 +213,13 @@ $RABBITMQ_HOST names.`)
 		"; without it none are run.\nWho may submit runs what lies there, with literals as parameters, and reads what it gives back; a job replaces only what jobs have written")
 	flags.IntVar(&o.slots, "slots", 1, "`jobs` that run at a time, on a CPU; one GPU runs one")
 	flags.DurationVar(&o.drain, "drain", time.Minute, "for how long it waits at its end, as a `duration`, for those that run")
+	flags.DurationVar(&o.grace, "grace", 20*time.Second, "for how long a job may go on, as a `duration`, after its timeout or its cancelling; then its slot counts as stuck")
 	if err := parseAll(flags, args); err != nil {
 		return o, err
 	}
 	switch {
+	case o.grace <= 0:
+		return o, usageError{"worker", fmt.Errorf("-grace %v: it is above 0", o.grace)}
 	case o.kind != string(placement.CPU) && o.kind != string(placement.GPU):
 		return o, usageError{"worker", fmt.Errorf("-type (or $%s) %q: it is cpu or gpu", workerTypeVariable, o.kind)}
 	case o.slots < 1 || o.slots > 1 && o.kind == string(placement.GPU):
@@ -277,12 +285,22 @@ func folderFuncs(folder string, s *gpu.Session) map[string]worker.Func {
 	}
 }
 
+// errStuck tells that each slot of a worker has a job that does not end.
+var errStuck = errors.New("all its slots have jobs that do not end though nobody wants them any more; it starts anew")
+
 func (o workerOptions) work(ctx context.Context, b queue.Broker, self placement.Worker, s *gpu.Session) error {
 	funcs := operation.Funcs(s)
 	if o.files != "" {
 		maps.Copy(funcs, folderFuncs(o.files, s))
 	}
-	w, err := worker.Start(ctx, worker.Config{Broker: b, Worker: self, Funcs: funcs, Logger: jobsLog()})
+	if self.Device == placement.CPU {
+		program, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		apart{program, o.files, o.slots}.put(funcs)
+	}
+	w, err := worker.Start(ctx, worker.Config{Broker: b, Worker: self, Funcs: funcs, Grace: o.grace, Replaced: true, Logger: jobsLog()})
 	if err != nil {
 		return err
 	}
@@ -291,6 +309,9 @@ func (o workerOptions) work(ctx context.Context, b queue.Broker, self placement.
 	case <-ctx.Done():
 	case <-w.Done():
 		return errors.Join(w.Err(), w.Close())
+	case <-w.Stuck():
+		fmt.Printf("worker %s: %v\n", w.ID(), errStuck)
+		return errors.Join(errStuck, w.Close())
 	}
 	last, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), o.drain, fmt.Errorf("jobs still ran after %v; they come again elsewhere", o.drain))
 	defer cancel()
@@ -299,13 +320,14 @@ func (o workerOptions) work(ctx context.Context, b queue.Broker, self placement.
 
 // runJob does one thing with jobs.
 func runJob(ctx context.Context, args []string) error {
-	verbs := map[string]func(context.Context, []string) error{"submit": runSubmit, "list": runList, "show": runShow, "cancel": runCancel, "replay": runReplay}
+	verbs := map[string]func(context.Context, []string) error{"submit": runSubmit, "list": runList, "show": runShow, "cancel": runCancel, "replay": runReplay,
+		"workers": runWorkers}
 	if len(args) == 0 || verbs[args[0]] == nil {
 		if len(args) > 0 && strings.HasPrefix(args[0], "-") && strings.TrimLeft(args[0], "-") == "h" {
-			fmt.Println("usage: cancha job submit|list|show|cancel|replay [flags] [JOB]\n\nDoes something with jobs; \"cancha job submit -h\" tells what that takes.")
+			fmt.Println("usage: cancha job submit|list|show|cancel|replay|workers [flags] [JOB]\n\nDoes something with jobs; \"cancha job submit -h\" tells what that takes.")
 			return flag.ErrHelp
 		}
-		return usageError{"job", errors.New("say what to do: submit, list, show, cancel or replay")}
+		return usageError{"job", errors.New("say what to do: submit, list, show, cancel, replay or workers")}
 	}
 	return verbs[args[0]](ctx, args[1:])
 }

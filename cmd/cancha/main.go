@@ -34,7 +34,7 @@ func commands() []command {
 		{"producer", "play matches into a topic", runProducer},
 		{"scheduler", "see jobs to their end, on this machine or through RabbitMQ", runScheduler},
 		{"worker", "run jobs on the CPU or a GPU", runWorker},
-		{"job", "submit, list, show, cancel or replay jobs", runJob},
+		{"job", "submit, list, show, cancel or replay jobs, list workers", runJob},
 		{"monitor", "follow how jobs end, and write their results into a file", runMonitor},
 		{"report", "make tables and figures of a file of results", runReport},
 		{"data", "fetch, simulate or list matches", runData},
@@ -43,6 +43,7 @@ func commands() []command {
 		{"doctor", "check what notebooks need, and say what to do", runDoctor},
 		{"kernel", "serve a connection file (Jupyter calls this)", runKernel},
 		{"engine", "run cells (the kernel calls this)", runEngine},
+		{"attempt", "run one attempt at a job (a worker calls this)", runAttempt},
 		{"lastwill", "release what a killed engine has left on servers (the engine calls this)", runLastWill},
 		{"version", "print the version", runVersion},
 	}
