@@ -48,6 +48,16 @@ func begin(r role) (*process, error) {
 	return p, nil
 }
 
+// exited tells whether a job has ended the process, as it was to.
+func (p *process) exited() bool {
+	select {
+	case <-p.gone:
+		return p.role.Name == "worker" && p.ProcessState.ExitCode() == exitStatus
+	default:
+		return false
+	}
+}
+
 // fault is what was done to a process.
 type fault struct {
 	what     string // killed or stopped
@@ -67,7 +77,9 @@ type field struct {
 	random    *rand.Rand
 	processes []*process
 	faults    []fault
-	results   map[string][][]byte // the bodies that came, by job
+	results   map[string][][]byte  // the bodies that came, by job
+	exits     int                  // of workers, by jobs
+	beats     map[string]*job.Beat // the last ones, by worker
 }
 
 func (f *field) count(what, name string) (n int) {
@@ -115,11 +127,40 @@ func (f *field) play(ctx context.Context) error {
 	f.results = map[string][][]byte{}
 	stops := map[int]string{f.kills / 4: "worker", f.kills / 2: "scheduler", 3 * f.kills / 4: "broker"}
 	for n := range f.kills + 1 {
-		if err := f.until(ctx, c, f.jobs*(n+1)/(f.kills+1)); err != nil || n == f.kills {
+		if err := f.until(ctx, c, f.jobs*(n+1)/(f.kills+1)); err != nil {
 			return err
+		}
+		if n == f.kills {
+			break
 		}
 		if err := f.harm(ctx, stops[n]); err != nil {
 			return err
+		}
+	}
+	return f.survey(ctx, b)
+}
+
+// survey hears each worker once more when all jobs have ended, until it runs none and has a slot.
+func (f *field) survey(ctx context.Context, b queue.Broker) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, f.patience, errors.New("a worker has no slot, or is not there"))
+	defer cancel()
+	heard, err := b.Listen(ctx, job.TopicWorkers)
+	if err != nil {
+		return err
+	}
+	defer heard.Close()
+	f.beats = map[string]*job.Beat{}
+	for len(f.beats) < f.workers {
+		if err := f.restore(); err != nil {
+			return err
+		}
+		m, err := heard.Next(ctx)
+		if err != nil {
+			return fmt.Errorf("%d of %d workers have been heard of: %w", len(f.beats), f.workers, err)
+		}
+		beat := &job.Beat{}
+		if json.Unmarshal(m.Body, beat) == nil && beat.Echo == "" && !beat.Gone && len(beat.Running)+len(beat.Claims) == 0 && !beat.Worker.AllStuck() {
+			f.beats[beat.Worker.ID] = beat
 		}
 	}
 	return nil
@@ -141,17 +182,43 @@ func (f *field) listen(ctx context.Context) (b queue.Broker, c queue.Consumer, e
 
 // until waits until so many jobs have ended.
 func (f *field) until(ctx context.Context, c queue.Consumer, n int) error {
+	last := time.Now()
 	for len(f.results) < n {
-		wait, cancel := context.WithTimeout(ctx, f.patience)
+		if err := f.restore(); err != nil {
+			return err
+		}
+		wait, cancel := context.WithTimeout(ctx, looks)
 		d, err := c.Next(wait)
 		cancel()
+		if err != nil && time.Since(last) < f.patience && ctx.Err() == nil {
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("%d of %d jobs have ended, and no other does, as %s: %w", len(f.results), f.jobs, f.missing(), err)
 		}
+		last = time.Now()
 		f.results[d.ID] = append(f.results[d.ID], d.Body)
 		go func() { // ends with the connection at the latest
 			_ = d.Ack(ctx) // or it comes again
 		}()
+	}
+	return nil
+}
+
+// looks is how often it is looked after workers that a job has ended, while nothing comes.
+const looks = time.Second / 2
+
+// restore starts workers anew that a job has ended, as whoever watches over them does.
+func (f *field) restore() error {
+	for _, p := range slices.Clone(f.processes) {
+		if !p.exited() {
+			continue
+		}
+		f.exits++
+		f.processes = slices.DeleteFunc(f.processes, func(other *process) bool { return other == p })
+		if err := f.start(p.role); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -207,6 +274,10 @@ func (f *field) kill(ctx context.Context, p *process) error {
 		return errors.Join(err, server(ctx, "start"))
 	}
 	if err := p.Process.Kill(); err != nil {
+		<-p.gone
+		if p.exited() {
+			return f.restore()
+		}
 		return fmt.Errorf("%s %s has ended by itself: %w", p.role.Name, p.ID, p.err)
 	}
 	<-p.gone
@@ -241,6 +312,10 @@ func (f *field) freeze(ctx context.Context, name string) error {
 	}
 	at := time.Now()
 	if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
+		<-p.gone
+		if p.exited() {
+			return f.restore()
+		}
 		return err
 	}
 	select {
@@ -262,7 +337,7 @@ func (f *field) endAll() (err error) {
 			err = errors.Join(err, fmt.Errorf("%s %s does not end", p.role.Name, p.ID), p.Process.Kill())
 			<-p.gone
 		}
-		if p.err != nil {
+		if p.err != nil && !p.exited() {
 			err = errors.Join(err, fmt.Errorf("%s %s: %w", p.role.Name, p.ID, p.err))
 		}
 	}

@@ -23,6 +23,8 @@ const (
 	ended   = "end"    // it returns, and how
 	stored  = "stored" // a scheduler has put down how it has ended: it is about to acknowledge the report
 	leads   = "leads"  // a scheduler has the store
+	exits   = "exits"  // a worker's process is about to end, for a job does that
+	anew    = "anew"   // a worker is about to start anew in its process, for all its slots are stuck
 )
 
 // journal is the file in which one process notes what it does.
@@ -127,6 +129,7 @@ type notes struct {
 	claims map[attempt][]*run // whose function was not begun, by the same process
 	stored map[attempt][]time.Time
 	led    map[int]bool // processes that were schedulers with the store
+	ends   []fault      // of workers, by jobs of theirs
 }
 
 func readJournals(folder string) (*notes, error) {
@@ -134,7 +137,7 @@ func readJournals(folder string) (*notes, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &notes{map[string][]*run{}, map[attempt][]*run{}, map[attempt][]time.Time{}, map[int]bool{}}
+	n := &notes{map[string][]*run{}, map[attempt][]*run{}, map[attempt][]time.Time{}, map[int]bool{}, nil}
 	for _, name := range names {
 		if err := n.read(name); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -174,6 +177,8 @@ func (n *notes) take(what string, r *run, at time.Time) error {
 	switch what {
 	case leads:
 		n.led[r.pid] = true
+	case exits, anew:
+		n.ends = append(n.ends, fault{what, "worker", r.pid, at, at})
 	case stored:
 		n.stored[a] = append(n.stored[a], at)
 	case claimed:

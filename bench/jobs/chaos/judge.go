@@ -22,6 +22,7 @@ type verdict struct {
 	unended int            // of those, runs that did not come to their end, so that nothing was done twice
 	counted map[string]int64
 	results int // that came more than once
+	lost    int // slots at the end
 	wrong   []string
 }
 
@@ -43,10 +44,12 @@ func judge(f *field) (*verdict, error) {
 	if err != nil {
 		return v, err
 	}
+	f.faults = append(f.faults, n.ends...)
 	if err := v.readStore(f, n); err != nil {
 		return v, err
 	}
 	v.explain(f, n)
+	v.readSlots(f, n)
 	if len(v.wrong) > 0 {
 		for _, x := range f.faults {
 			v.is("%s to %s: the %s, process %d, was %s", x.from.Format(clock), x.to.Format(clock), x.name, x.pid, x.what)
@@ -109,6 +112,46 @@ func (v *verdict) readStore(f *field, n *notes) error {
 		v.is("%d jobs are in the store, of %d", len(seen), f.jobs)
 	}
 	return s.Open(func(j *job.Job) error { v.is("%s is among those that are open", j.ID); return nil })
+}
+
+// readSlots looks whether each worker is there at the end, and has lost as many slots as it says: one for each job that it was told to stop in vain since it was started, and not all,
+// for then it starts anew.
+func (v *verdict) readSlots(f *field, n *notes) {
+	for _, p := range f.processes {
+		if p.role.Name != "worker" {
+			continue
+		}
+		b := f.beats[p.ID]
+		if b == nil {
+			v.is("worker %s was not heard of at the end", p.ID)
+			continue
+		}
+		began := time.Time{}
+		for _, x := range n.ends {
+			if x.pid == p.Process.Pid && x.what == anew && x.from.After(began) {
+				began = x.from
+			}
+		}
+		lost := 0
+		for name, all := range n.runs {
+			for _, r := range all {
+				if isDeaf(name) && r.pid == p.Process.Pid && r.from.After(began) {
+					lost++
+				}
+			}
+		}
+		if b.Worker.Stuck != lost || len(b.Stuck) != lost || lost >= slots {
+			v.is("worker %s says that %d of its slots are lost, to %v; %d are", p.ID, b.Worker.Stuck, b.Stuck, lost)
+		}
+		v.lost += lost
+	}
+}
+
+// isDeaf tells whether a job is one that does not heed its context.
+func isDeaf(name string) bool {
+	i := 0
+	_, err := fmt.Sscanf(name, "job-%d", &i)
+	return err == nil && kind(i) == "deaf"
 }
 
 // compare holds a job of the store against what it had to become, and against what its workers have noted: a begin that only one of both knows of needs a fault of who has
@@ -198,11 +241,22 @@ func (f *field) stoppedWithin(pid int, from, to time.Time) bool {
 func (f *field) killedWithin(n *notes, worker int, from, to time.Time) string {
 	for _, x := range f.faults {
 		took := x.pid == worker || x.name == "scheduler" && n.led[x.pid] || x.name == "broker"
-		if x.what == killed && took && x.overlaps(from, to) {
-			return "the " + x.name + " was killed"
+		if x.what != stopped && took && x.overlaps(from, to) {
+			return "the " + x.name + " " + x.said()
 		}
 	}
 	return ""
+}
+
+// said is what was done, as an explanation has it.
+func (x fault) said() string {
+	switch x.what {
+	case exits:
+		return "was ended by a job"
+	case anew:
+		return "was stuck, and started anew"
+	}
+	return "was " + x.what
 }
 
 // overlaps tells whether a fault lies in a time.

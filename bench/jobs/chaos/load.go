@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"runtime"
 	"strings"
 	"time"
 
@@ -13,6 +15,9 @@ import (
 )
 
 func id(i int) string { return fmt.Sprint("job-", i) }
+
+// rare is of how many jobs one is of each of the kinds that take their workers along.
+const rare = 1000
 
 // kind is what job number i is.
 func kind(i int) string {
@@ -29,6 +34,14 @@ func kind(i int) string {
 		return "late"
 	case 12:
 		return "soon"
+	}
+	switch i % rare {
+	case 13, 273, 513, 773:
+		return "deaf"
+	case 314:
+		return "exit"
+	case 15, 115, 315:
+		return "goexit"
 	}
 	return "quick"
 }
@@ -47,6 +60,10 @@ func body(i int) []byte {
 		fields["after"] = []string{id(i - 1), id(i - i%20)}
 	case "late":
 		fields["deadline"] = 1.0
+	case "deaf":
+		fields["job_type"], fields["timeout"], fields["max_attempts"] = "deaf", deafTimeout.Seconds(), 2
+	case "exit", "goexit":
+		fields["job_type"], fields["max_attempts"] = k, 2
 	case "soon":
 		fields["not_before"], fields["deadline"] = float64(time.Now().UnixMilli()+200)/1e3, float64(time.Now().Add(time.Hour).Unix())
 	}
@@ -56,8 +73,11 @@ func body(i int) []byte {
 
 // wanted is how job number i has to end.
 func wanted(i int) job.State {
-	if kind(i) == "late" {
+	switch kind(i) {
+	case "late":
 		return job.Failed
+	case "deaf", "exit", "goexit":
+		return job.Dead
 	}
 	return job.Completed
 }
@@ -66,7 +86,7 @@ func wanted(i int) job.State {
 func answer(i int) string {
 	text := id(i)
 	switch kind(i) {
-	case "late":
+	case "late", "deaf", "exit", "goexit":
 		return ""
 	case "sleep":
 		text = strings.Repeat("x", i%37)
@@ -79,7 +99,14 @@ func answer(i int) string {
 func (j *journal) noted(f worker.Func) worker.Func {
 	return func(ctx context.Context, t *worker.Task) (any, error) {
 		j.note(begun, t.ID, t.Attempt, "-")
+		left := true
+		defer func() {
+			if left {
+				j.note(ended, t.ID, t.Attempt, "failed")
+			}
+		}()
 		result, err := f(ctx, t)
+		left = false
 		switch {
 		case errors.Is(context.Cause(ctx), worker.ErrDropped):
 			j.note(ended, t.ID, t.Attempt, "dropped")
@@ -97,8 +124,37 @@ func (j *journal) funcs() map[string]worker.Func {
 		"quick": j.noted(func(_ context.Context, t *worker.Task) (any, error) { return t.ID, nil }),
 		"once":  j.noted(once),
 		"sleep": j.noted(sleep),
+		// Those that take a slot, a goroutine or a process along.
+		"deaf": j.deaf,
+		"exit": j.noted(func(context.Context, *worker.Task) (any, error) {
+			j.note(exits, "-", 0, "-")
+			os.Exit(exitStatus)
+			return nil, nil
+		}),
+		"goexit": j.noted(func(context.Context, *worker.Task) (any, error) { runtime.Goexit(); return nil, nil }),
 	}
 }
+
+// deaf notes when it is told to stop, and does not.
+func (j *journal) deaf(ctx context.Context, t *worker.Task) (any, error) {
+	j.note(begun, t.ID, t.Attempt, "-")
+	<-ctx.Done()
+	how := "failed"
+	if errors.Is(context.Cause(ctx), worker.ErrDropped) {
+		how = "dropped"
+	}
+	j.note(ended, t.ID, t.Attempt, how)
+	select {}
+}
+
+// deafTimeout is how long a job may take that heeds nothing, and grace for how long it is waited for.
+const (
+	deafTimeout = 100 * time.Millisecond
+	grace       = 300 * time.Millisecond
+)
+
+// exitStatus is that of a worker which a job has ended.
+const exitStatus = 7
 
 // once fails at the first attempt.
 func once(_ context.Context, t *worker.Task) (any, error) {

@@ -60,7 +60,7 @@ func (r role) store() string  { return filepath.Join(r.Folder, "store") }
 // lease is short, so that what is lost is missed soon.
 const lease = 2 * time.Second
 
-var settings = scheduler.Settings{Lease: lease, Backoff: 20 * time.Millisecond, Placement: placement.Settings{Explore: -1}}
+var settings = scheduler.Settings{Lease: lease, Grace: lease, Backoff: 20 * time.Millisecond, Placement: placement.Settings{Explore: -1}}
 
 func (r role) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -128,6 +128,9 @@ func (r role) dial(ctx context.Context) (b queue.Broker, err error) {
 	return nil, err
 }
 
+// slots are those of a worker.
+const slots = 4
+
 // work runs jobs.
 func (r role) work(ctx context.Context) error {
 	b, err := r.dial(ctx)
@@ -139,8 +142,8 @@ func (r role) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w, err := worker.Start(ctx, worker.Config{Broker: &claims{Broker: b, journal: j, seen: map[string]bool{}}, Worker: placement.Worker{ID: r.ID, Device: placement.CPU, Model: "chaos", Slots: 4},
-		Funcs: j.funcs(), Beat: lease / 5, Logger: r.logger()})
+	w, err := worker.Start(ctx, worker.Config{Broker: &claims{Broker: b, journal: j, seen: map[string]bool{}}, Worker: placement.Worker{ID: r.ID, Device: placement.CPU, Model: "chaos", Slots: slots},
+		Funcs: j.funcs(), Beat: lease / 5, Grace: grace, Replaced: true, Logger: r.logger()})
 	if err != nil {
 		return err
 	}
@@ -148,6 +151,9 @@ func (r role) work(ctx context.Context) error {
 	case <-ctx.Done():
 	case <-w.Done():
 		return errors.Join(w.Err(), w.Close())
+	case <-w.Stuck():
+		j.note(anew, "-", 0, "-")
+		return errors.Join(w.Close(), b.Close(), worker.Restart())
 	}
 	drain, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
