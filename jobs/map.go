@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -11,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"cancha/jobs/worker"
 	"cancha/runtime/live"
 )
 
@@ -32,19 +32,41 @@ type mapped struct {
 func (m *calls) add(ctx context.Context, k *Cluster, f func(context.Context, json.RawMessage) (any, error)) (name string, call int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.name == "" || k.stuck(m.name) {
-		name := cmp.Or(m.name, "map."+rand.Text())
+	if m.name == "" {
+		name := "map." + rand.Text()
 		if err := k.Register(ctx, name, m.run, 0); err != nil {
 			return "", 0, err
 		}
-		m.name = name
-	}
-	if m.funcs == nil {
-		m.funcs = map[int]func(context.Context, json.RawMessage) (any, error){}
+		m.name, m.funcs = name, map[int]func(context.Context, json.RawMessage) (any, error){}
 	}
 	m.next++
 	m.funcs[m.next] = f
 	return m.name, m.next, nil
+}
+
+// keep starts another worker when no slot is left of the one there is, until a call ends: functions of a call before it may go on, and no other process runs this type.
+func (m *calls) keep(ctx context.Context, k *Cluster) {
+	for {
+		w := k.worker(m.name)
+		if w == nil {
+			return
+		}
+		select {
+		case <-w.Stuck():
+		case <-ctx.Done():
+			return
+		}
+		if !m.replace(ctx, k, w) {
+			return
+		}
+	}
+}
+
+// replace puts another worker into the place of one, unless another call has; false: the cluster is closed, or the call ends.
+func (m *calls) replace(ctx context.Context, k *Cluster, old *worker.Worker) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return k.worker(m.name) != old || k.Register(ctx, m.name, m.run, 0) == nil
 }
 
 func (m *calls) remove(call int) {
@@ -83,6 +105,11 @@ func Map[T, R any](ctx context.Context, k *Cluster, items []T, f func(context.Co
 		return nil, err
 	}
 	defer k.maps.remove(call)
+	keeping, stop := context.WithCancel(ctx)
+	var keeper sync.WaitGroup
+	keeper.Go(func() { k.maps.keep(keeping, k) })
+	defer keeper.Wait()
+	defer stop()
 	specs := make([]Spec, len(items))
 	for i, item := range items {
 		text, err := json.Marshal(item)

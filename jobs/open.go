@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"cancha/jobs/local"
@@ -56,6 +57,7 @@ type Cluster struct {
 	broker  queue.Broker
 	answers *answers
 	closers []func() error
+	mu      sync.Mutex // held while workers begin and end
 	workers []*worker.Worker
 	named   map[string]*worker.Worker // those of Register
 	lead    lead
@@ -298,12 +300,13 @@ func (k *Cluster) work(ctx context.Context, self placement.Worker, funcs map[str
 }
 
 // Register has jobs of a type run by a function of this process, so many at a time (0: one for each processor), until Close. A name that
-// was registered here before, as when a cell is run again, has this function from now on, and all its slots: jobs that the other one runs come again. It is one goroutine's, with
-// the other calls of Register and Close.
+// was registered here before, as when a cell is run again, has this function from now on, and all its slots: jobs that the other one runs come again.
 //
 // The function should return soon after its context has ended. One that does not is waited for as long as Config.Grace says; then the attempt has ended, and the slot is lost until the
 // function returns: nothing but the end of the process stops it. A function that ends the process has used up an attempt each time, so that its job is dead after them.
 func (k *Cluster) Register(ctx context.Context, name string, f Func, together int) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if k.answers.over() {
 		return fmt.Errorf("jobs: register %q: %w", name, ErrClosed)
 	}
@@ -320,10 +323,11 @@ func (k *Cluster) Register(ctx context.Context, name string, f Func, together in
 	return nil
 }
 
-// stuck tells whether the worker of a name has no slot left.
-func (k *Cluster) stuck(name string) bool {
-	w := k.named[name]
-	return w != nil && w.AllStuck()
+// worker is that of a name; nil: there is none.
+func (k *Cluster) worker(name string) *worker.Worker {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.named[name]
 }
 
 // unregister ends the worker of a name, if there is one.
@@ -342,6 +346,8 @@ func (k *Cluster) Close() (err error) {
 	if k.answers != nil {
 		err = k.answers.close()
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	for _, w := range k.workers {
 		err = errors.Join(err, w.Close())
 	}
