@@ -15,7 +15,9 @@ var table_cancha_jobs_worker = listing.Package{
 		{"Final", worker.Final},
 		{"IsFinal", worker.IsFinal},
 		{"NewTask", worker.NewTask},
+		{"Restart", worker.Restart},
 		{"Start", worker.Start},
+		{"UsualGrace", worker.UsualGrace},
 	},
 	Variables: []listing.Symbol{
 		{"ErrDropped", &worker.ErrDropped},
