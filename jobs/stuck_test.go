@@ -43,7 +43,7 @@ func TestNotHeeded(t *testing.T) {
 		}
 	}
 	run(jobs.Spec{Timeout: 10 * time.Millisecond, Attempts: 1}, job.Dead, "does not heed its context")
-	run(jobs.Spec{Timeout: 10 * time.Millisecond, Attempts: 2}, job.Failed, "No slot is left to try it again")
+	run(jobs.Spec{Timeout: 10 * time.Millisecond}, job.Dead, "No slot is left to try it again")
 	for told := false; !told; {
 		all, err := k.Workers(t.Context())
 		if err != nil {

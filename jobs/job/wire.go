@@ -105,4 +105,6 @@ type Report struct {
 	Error  string          `json:"error,omitempty"` // "": it is completed
 	// Final tells that it would fail again.
 	Final bool `json:"final,omitempty"`
+	// Last tells that no worker is left that could try it again: its attempts are used up.
+	Last bool `json:"last,omitempty"`
 }

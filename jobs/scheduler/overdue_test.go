@@ -181,3 +181,13 @@ func TestSilentWorkerHoldsMessages(t *testing.T) {
 		t.Errorf("d, which was sent before e: attempt %d, %s", d.Attempt, d.Reason)
 	}
 }
+
+// A job whose last slot is lost is dead, whatever its attempts.
+func TestLastSlot(t *testing.T) {
+	b := newBench(t)
+	b.beats(cpu("w"), "", "")
+	b.submit(simple)
+	b.beats(cpu("w"), "", "a/1")
+	b.reports(job.Report{Job: "a", Attempt: 1, Worker: "w", Device: placement.CPU, Error: "it does not end", Last: true})
+	b.is("a", job.Dead, "it does not end")
+}

@@ -42,6 +42,8 @@ func (s *state) report(r *job.Report, now time.Time) error {
 	switch fault := fault(r); {
 	case fault != "":
 		s.fail(t, fault, true, now)
+	case r.Error != "" && r.Last:
+		s.end(t, job.Dead, r.Error, now)
 	case r.Error != "":
 		s.fail(t, r.Error, r.Final, now)
 	default:

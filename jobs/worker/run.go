@@ -123,7 +123,7 @@ func withOutcome(r *job.Report, o outcome) *job.Report {
 		r.Result, err = encode(o.result)
 	}
 	if err != nil {
-		r.Error, r.Final = clip(err.Error(), maxError), IsFinal(err)
+		r.Error, r.Final, r.Last = clip(err.Error(), maxError), IsFinal(err), errors.As(err, new(*lastSlot))
 		if r.Error == "" {
 			r.Error = "an error without a text"
 		}

@@ -18,6 +18,9 @@ type lost struct {
 	returned <-chan outcome
 }
 
+// lastSlot is why an attempt has ended in the last slot that there was for its type.
+type lastSlot struct{ error }
+
 // lose counts a slot as lost, and returns why its attempt has ended.
 func (w *Worker) lose(l *lost, name string, cause error) error {
 	w.mu.Lock()
@@ -29,7 +32,7 @@ func (w *Worker) lose(l *lost, name string, cause error) error {
 		"until that process ends", cause, w.config.Grace, name, w.self.ID, w.self.Slots)
 	w.config.Logger.Error("jobs/worker: a slot is lost, for a job does not end", "job", l.job, "attempt", l.number, "type", name, "cause", cause, "lost", n, "slots", w.self.Slots)
 	if n >= w.self.Slots && w.config.Own && !w.config.Replaced {
-		return Final(fmt.Errorf("%w. No slot is left to try it again", err))
+		return &lastSlot{fmt.Errorf("%w. No slot is left to try it again", err)}
 	}
 	return err
 }

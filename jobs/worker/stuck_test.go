@@ -139,12 +139,12 @@ func TestCancelNotHeeded(t *testing.T) {
 	}
 }
 
-// TestLastSlotOfItsOwn: where only this process runs the type, and no slot is left, the job is not tried again: it would wait for ever.
+// TestLastSlotOfItsOwn: where only this process runs the type, and no slot is left, the job's attempts are used up: it would wait for ever.
 func TestLastSlotOfItsOwn(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		own, again bool
-		final      bool
+		last       bool
 	}{{"of this process alone", true, false, true}, {"which is started anew", true, true, false}, {"of any worker", false, false, false}} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
@@ -158,8 +158,8 @@ func TestLastSlotOfItsOwn(t *testing.T) {
 			if err := b.Publish(t.Context(), name, m); err != nil {
 				t.Fatal(err)
 			}
-			if r := b.next(); r.Final != c.final || strings.Contains(r.Error, "No slot is left") != c.final {
-				t.Errorf("got %+v, want final: %v", r, c.final)
+			if r := b.next(); r.Final || r.Last != c.last || strings.Contains(r.Error, "No slot is left") != c.last {
+				t.Errorf("got %+v, want the last: %v", r, c.last)
 			}
 		})
 	}
