@@ -220,12 +220,12 @@ func (s *state) silent(w *worker, now time.Time) {
 	for _, t := range s.outsideIf(func(t *task) bool {
 		return t.State == job.Assigned && !t.own && t.WorkerType == w.Device && !t.sent.IsZero() && !t.sent.After(w.heard)
 	}) {
-		s.sendAgain(t, "worker "+w.ID+", of which nothing is heard, may have fetched it", now)
+		s.resend(t, "worker "+w.ID+", of which nothing is heard, may have fetched it", now)
 	}
 }
 
-// sendAgain has a job wait for another message, for the one that was sent is not where it should be. What comes of that one is refused.
-func (s *state) sendAgain(t *task, why string, now time.Time) {
+// resend has a job wait for another message, for the one that was sent is not where it should be. What comes of that one is refused.
+func (s *state) resend(t *task, why string, now time.Time) {
 	t.Reason = why + ": it is sent again"
 	s.counts["sent again"]++
 	s.takeBack(t, now)
@@ -292,11 +292,11 @@ func (s *state) missRuns(now time.Time) {
 func (s *state) missMessages(now time.Time) {
 	for _, t := range s.outsideIf(func(t *task) bool { return t.State == job.Assigned && !t.sent.IsZero() && s.unclaimed(t, now) }) {
 		t.passed = true
-		s.sendAgain(t, fmt.Sprintf("nobody has begun with it within %v, though a worker is free", now.Sub(t.sent).Round(time.Millisecond)), now)
+		s.resend(t, fmt.Sprintf("nobody has begun with it within %v, though a worker is free", now.Sub(t.sent).Round(time.Millisecond)), now)
 	}
 	for _, t := range s.outsideIf(func(t *task) bool { return t.State == job.Assigned && !t.sent.IsZero() && s.passedOver(t, now) }) {
 		t.passed = true
-		s.sendAgain(t, fmt.Sprintf("nobody has begun with it within %v, though later ones have had their turn", now.Sub(t.sent).Round(time.Millisecond)), now)
+		s.resend(t, fmt.Sprintf("nobody has begun with it within %v, though later ones have had their turn", now.Sub(t.sent).Round(time.Millisecond)), now)
 	}
 }
 
