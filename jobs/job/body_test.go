@@ -143,11 +143,18 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// A parameter that no type knows is told: it may be a misspelled one.
+// What has no effect is told, wherever it stands: it may be misspelled.
 func TestIgnored(t *testing.T) {
 	for body, want := range map[string]string{
-		`{"job_type":"matrix_multiply","note":1,"size":3}`:                              "[]",
-		`{"job_type":"matrix_multiply","note":1,"parameters":{"size":3,"sise":4}}`:      "[sise]",
+		`{"job_type":"matrix_multiply","note":1,"size":3}`:                              "[note]",
+		`{"job_type":"matrix_multiply","note":1,"parameters":{"size":3,"sise":4}}`:      "[note sise]",
+		`{"job_type":"matrix_multiply","sise":1,"iterations":4}`:                        "[sise]",
+		`{"job_type":"matrix_multiply","iterations":4,"parameters":{"size":3}}`:         "[]",
+		`{"job_type":"matrix_multiply","size":4,"parameters":{"size":3}}`:               "[size]",
+		`{"job_type":"matrix_multiply","size":3,"parameters":{"size":3}}`:               "[]",
+		`{"job_type":"matrix_multiply","size":4,"matrix_size":5}`:                       "[matrix_size]",
+		`{"job_type":"vector_addition","batch_size":4}`:                                 "[batch_size]",
+		`{"job_type":"image_processing","batch_size":4,"iterations":5,"image_size":9}`:  "[]",
 		`{"job_type":"vector_addition","parameters":{"Size":3,"epochs":4,"seed":1}}`:    "[Size epochs]",
 		`{"job_type":"image_processing","params":{"image_size":[3,3],"filter":"blur"}}`: "[]",
 		`{"job_type":"mine","parameters":{"sise":4}}`:                                   "[]",

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"maps"
 	"slices"
 
 	"cancha/jobs/placement"
@@ -8,7 +9,7 @@ import (
 
 // Operation is the computation of one of the four types, with its parameters read.
 type Operation interface {
-	// Work is what it asks of a worker.
+	// Work is what it asks of a worker: the making of its data, the computation as often as it is asked for, and the reading of the result.
 	Work() placement.Work
 }
 
@@ -17,14 +18,14 @@ func Types() []string {
 	return []string{MatrixMultiply, NeuralNetwork, VectorAddition, ImageProcessing}
 }
 
-// Matrices is a product of an M × K with a K × N matrix of float32, made of pseudo-random numbers from a seed.
+// Matrices is a product of an M × K with a K × N matrix of float32, made of pseudo-random numbers from a seed, and computed Iterations times.
 type Matrices struct {
-	M, N, K int64
-	Seed    int64
+	M, N, K, Iterations int64
+	Seed                int64
 }
 
-// Vectors is a sum of two vectors of float32.
-type Vectors struct{ Size, Seed int64 }
+// Vectors is a sum of two vectors of float32, computed Iterations times.
+type Vectors struct{ Size, Iterations, Seed int64 }
 
 // Network is the training of a network with one hidden layer, on one batch of rows for each epoch.
 type Network struct {
@@ -32,28 +33,38 @@ type Network struct {
 	Seed                                 int64
 }
 
-// Image is an operation that passes over a picture, once or several times.
+// Image is an operation that passes over each picture of a batch, once or several times.
 type Image struct {
-	Width, Height, Iterations int64
-	Operation                 string // one of ImageOperations
-	Seed                      int64
+	Width, Height, Batch, Iterations int64
+	Operation                        string // one of ImageOperations
+	Seed                             int64
 }
 
 // ImageOperations lists what can be done to a picture.
 func ImageOperations() []string { return []string{"blur", "sharpen", "edges", "grayscale"} }
 
 func (o Matrices) Work() placement.Work {
-	return placement.MatrixMultiply(float64(o.M), float64(o.N), float64(o.K))
+	m, n, k := float64(o.M), float64(o.N), float64(o.K)
+	return placement.MatrixMultiply(m, n, k).Times(float64(o.Iterations)).Making(m*k + k*n + m*n)
 }
 
-func (o Vectors) Work() placement.Work { return placement.VectorAddition(float64(o.Size)) }
+func (o Vectors) Work() placement.Work {
+	n := float64(o.Size)
+	return placement.VectorAddition(n).Times(float64(o.Iterations)).Making(3 * n)
+}
 
 func (o Network) Work() placement.Work {
-	return placement.NeuralNetwork(float64(o.Input), float64(o.Hidden), float64(o.Output), float64(o.Batch), float64(o.Epochs))
+	in, hidden, out, batch := float64(o.Input), float64(o.Hidden), float64(o.Output), float64(o.Batch)
+	return placement.NeuralNetwork(in, hidden, out, batch, float64(o.Epochs)).Making(batch*in + (in+1)*hidden + (hidden+1)*out)
 }
 
 func (o Image) Work() placement.Work {
-	return placement.ImageProcessing(float64(o.Width), float64(o.Height), o.Operation, float64(o.Iterations))
+	width, height := float64(o.Width), float64(o.Height)*float64(o.Batch)
+	numbers := 2 * width * height
+	if o.Operation == "grayscale" { // of three colours
+		numbers *= 2
+	}
+	return placement.ImageProcessing(width, height, o.Operation, float64(o.Iterations)).Making(numbers)
 }
 
 // longest is how many numbers a side of what is computed has at most: what is beyond has no cost that anybody could wait for.
@@ -102,31 +113,37 @@ func Parameters(name string) []string {
 	return r.asked
 }
 
-// Ignored lists the names, sorted, of parameters that one of the four types does not know, so that its result can say what had no effect: a misspelled size is
-// as if there were none. What stands beside the fields of the contract is no parameter unless it is known. Of another type it returns nil.
+// Ignored lists the names, sorted, of all that has no effect on a job of one of the four types, so that its result can say so: a misspelled size is as if
+// there were none. It is the same for parameters and for what stands beside the fields of the contract, where a producer's own notes are listed, too. A field
+// that says otherwise than the parameter of its name, and a second name of what another one has said, are among them. Of another type it returns nil.
 func (s *Spec) Ignored() []string {
-	known := Parameters(s.Type)
+	read := readerOf(s.Type)
 	r, err := newReader(s.Parameters)
-	if known == nil || err != nil {
+	if read == nil || err != nil {
 		return nil
 	}
-	var all []string
+	read(r)
+	ignored := map[string]bool{}
 	for name := range r.fields {
-		if _, beside := s.Unknown[name]; !beside && !slices.Contains(known, name) {
-			all = append(all, name)
+		ignored[name] = !slices.Contains(r.used, name)
+	}
+	for name, value := range s.Unknown {
+		if compact(value) != compact(r.fields[name]) {
+			ignored[name] = true
 		}
 	}
-	slices.Sort(all)
-	return all
+	maps.DeleteFunc(ignored, func(_ string, is bool) bool { return !is })
+	return slices.Sorted(maps.Keys(ignored))
 }
 
 func readMatrices(r *reader) Operation {
 	size := r.whole(1000, 1, longest, "size", "matrix_size", "n")
-	return Matrices{M: r.whole(size, 1, longest, "m", "rows"), N: r.whole(size, 1, longest, "n", "columns"), K: r.whole(size, 1, longest, "k", "inner"), Seed: r.seed()}
+	return Matrices{M: r.whole(size, 1, longest, "m", "rows"), N: r.whole(size, 1, longest, "n", "columns"), K: r.whole(size, 1, longest, "k", "inner"),
+		Iterations: r.whole(1, 1, longest, "iterations"), Seed: r.seed()}
 }
 
 func readVectors(r *reader) Operation {
-	return Vectors{r.whole(1_000_000, 1, longest, "size", "vector_size", "n"), r.seed()}
+	return Vectors{Size: r.whole(1_000_000, 1, longest, "size", "vector_size", "n"), Iterations: r.whole(1, 1, longest, "iterations"), Seed: r.seed()}
 }
 
 func readNetwork(r *reader) Operation {
@@ -139,7 +156,8 @@ func readNetwork(r *reader) Operation {
 func readImage(r *reader) Operation {
 	width, height := r.pair(1920, 1080, 1, longest, "image_size", "size")
 	return Image{
-		Width: r.whole(width, 1, longest, "width"), Height: r.whole(height, 1, longest, "height"), Iterations: r.whole(1, 1, longest, "iterations"),
+		Width: r.whole(width, 1, longest, "width"), Height: r.whole(height, 1, longest, "height"),
+		Batch: r.whole(1, 1, longest, "batch_size"), Iterations: r.whole(1, 1, longest, "iterations"),
 		Operation: r.one(ImageOperations(), "operation", "filter", "filter_type"), Seed: r.seed(),
 	}
 }

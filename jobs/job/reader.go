@@ -11,6 +11,7 @@ import (
 type reader struct {
 	fields map[string]json.RawMessage
 	asked  []string // names of what was read, whether it is there or not
+	used   []string // names of what was there
 	err    error
 }
 
@@ -33,6 +34,7 @@ func (r *reader) find(names []string) (name string, value json.RawMessage) {
 	r.asked = append(r.asked, names...)
 	for _, name := range names {
 		if v, ok := r.fields[name]; ok && string(v) != "null" {
+			r.used = append(r.used, name)
 			return name, v
 		}
 	}

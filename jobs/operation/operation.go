@@ -25,15 +25,24 @@ func Funcs(s *gpu.Session) map[string]worker.Func {
 	return all
 }
 
-// Result is what a job returns.
+// Result is what a job returns. Its rates are those of the computation alone, without the copies and without the making of the data.
 type Result struct {
-	// Shape of what was computed, its mean, and its first numbers, four at most.
+	// Shape of what was computed, its mean, and its first numbers, four at most. Of a batch of pictures it begins with their number.
 	Shape []int64   `json:"shape"`
 	Mean  float64   `json:"mean"`
 	First []float32 `json:"first"`
 	// Seconds that the computation took, with the copies to the device and back, and without the making of the data.
 	Seconds float64 `json:"seconds"`
-	// Ignored are parameters that the type does not know.
+	// Iterations is how often it was computed: products, sums, passes over each picture, epochs of a network. Batch is how many pictures or rows each has; 0:
+	// the type has none.
+	Iterations int64 `json:"iterations"`
+	Batch      int64 `json:"batch_size,omitempty"`
+	// FLOPS are floating-point operations a second, and Bandwidth bytes a second that were read and written in the device's memory.
+	FLOPS     float64 `json:"flops"`
+	Bandwidth float64 `json:"memory_bandwidth"`
+	// Transfer is how many seconds the data took to where it is computed on, and the result back; 0: that was not measured, as of a network.
+	Transfer float64 `json:"transfer_time,omitempty"`
+	// Ignored are names of fields and parameters that had no effect: see job.Spec.Ignored.
 	Ignored []string `json:"ignored,omitempty"`
 	// Loss is that of a network after each epoch, of a hundred epochs at most.
 	Loss []float64 `json:"loss,omitempty"`
@@ -49,15 +58,18 @@ func run(ctx context.Context, s *gpu.Session, t *worker.Task) (any, error) {
 		return nil, err
 	}
 	r.Ignored = t.Ignored()
+	if seconds := r.Seconds - r.Transfer; seconds > 0 {
+		r.FLOPS, r.Bandwidth = o.Work().Operations/seconds, o.Work().Bytes/seconds
+	}
 	return r, nil
 }
 
 func do(ctx context.Context, s *gpu.Session, t *worker.Task, o job.Operation) (*Result, error) {
 	switch o := o.(type) {
 	case job.Matrices:
-		return compute(ctx, s, multiply(o))
+		return compute(ctx, s, multiply(o, t))
 	case job.Vectors:
-		return compute(ctx, s, add(o))
+		return compute(ctx, s, add(o, t))
 	case job.Image:
 		return compute(ctx, s, picture(o, t))
 	case job.Network:
@@ -69,6 +81,8 @@ func do(ctx context.Context, s *gpu.Session, t *worker.Task, o job.Operation) (*
 // plan is a computation on arrays of so many numbers.
 type plan struct {
 	shape   []int64
+	batch   int64 // of pictures; 0: it has none
+	times   int64 // that it is computed
 	lengths []int64
 	seed    int64
 	fixed   map[int][]float32 // arrays that are not random
@@ -82,11 +96,14 @@ func compute(ctx context.Context, s *gpu.Session, p plan) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	begin := time.Now()
+	begin, before := time.Now(), copied(s)
 	last := values[len(values)-1]
 	arrays, err := load(s, values)
+	moved := time.Since(begin)
 	if err == nil {
-		err = p.result(ctx, arrays, last)
+		var back time.Duration
+		back, err = p.result(ctx, arrays, last)
+		moved += back
 	}
 	took := time.Since(begin)
 	for _, a := range arrays {
@@ -95,15 +112,37 @@ func compute(ctx context.Context, s *gpu.Session, p plan) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Shape: p.shape, Mean: mean(last), First: last[:min(len(last), 4)], Seconds: took.Seconds()}, nil
+	moved += copied(s) - before
+	return &Result{Shape: p.shape, Mean: mean(last), First: last[:min(len(last), 4)], Seconds: took.Seconds(), Iterations: p.times, Batch: p.batch,
+		Transfer: min(moved, took).Seconds()}, nil
 }
 
-func (p plan) result(ctx context.Context, arrays []*gpu.Float32s, to []float32) error {
+// copied is for how long a session has copied to its GPU, as the first operation does that reads an array there.
+func copied(s *gpu.Session) time.Duration { return s.Metrics().CopyIn }
+
+// result computes, and tells how long the copy of the result took.
+func (p plan) result(ctx context.Context, arrays []*gpu.Float32s, to []float32) (back time.Duration, err error) {
 	a, err := p.steps(ctx, arrays)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return a.CopyTo(ctx, to)
+	begin := time.Now()
+	err = a.CopyTo(ctx, to)
+	return time.Since(begin), err
+}
+
+// repeat does something so many times, unless the context ends, and tells how far it is.
+func repeat(ctx context.Context, t *worker.Task, times int64, what string, do func() error) error {
+	for i := range times {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		t.Progress(float64(i)/float64(times), what)
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p plan) values(ctx context.Context) (all [][]float32, err error) {
@@ -158,17 +197,21 @@ func mean(values []float32) float64 {
 	return sum / float64(max(len(values), 1))
 }
 
-func multiply(o job.Matrices) plan {
+// multiply computes the same product again and again.
+func multiply(o job.Matrices, t *worker.Task) plan {
 	m, n, k := int(o.M), int(o.N), int(o.K)
-	return plan{[]int64{o.M, o.N}, []int64{o.M * o.K, o.K * o.N, o.M * o.N}, o.Seed, nil, func(ctx context.Context, a []*gpu.Float32s) (*gpu.Float32s, error) {
-		return a[2], gpu.Sgemm(ctx, false, false, m, n, k, 1, a[0], a[1], 0, a[2])
-	}}
+	return plan{shape: []int64{o.M, o.N}, times: o.Iterations, lengths: []int64{o.M * o.K, o.K * o.N, o.M * o.N}, seed: o.Seed,
+		steps: func(ctx context.Context, a []*gpu.Float32s) (*gpu.Float32s, error) {
+			return a[2], repeat(ctx, t, o.Iterations, "multiplying", func() error { return gpu.Sgemm(ctx, false, false, m, n, k, 1, a[0], a[1], 0, a[2]) })
+		}}
 }
 
-func add(o job.Vectors) plan {
-	return plan{[]int64{o.Size}, []int64{o.Size, o.Size, o.Size}, o.Seed, nil, func(ctx context.Context, a []*gpu.Float32s) (*gpu.Float32s, error) {
-		return a[2], gpu.VectorAdd(ctx, a[2], a[0], a[1])
-	}}
+// add computes the same sum again and again.
+func add(o job.Vectors, t *worker.Task) plan {
+	return plan{shape: []int64{o.Size}, times: o.Iterations, lengths: []int64{o.Size, o.Size, o.Size}, seed: o.Seed,
+		steps: func(ctx context.Context, a []*gpu.Float32s) (*gpu.Float32s, error) {
+			return a[2], repeat(ctx, t, o.Iterations, "adding", func() error { return gpu.VectorAdd(ctx, a[2], a[0], a[1]) })
+		}}
 }
 
 // filter is what is summed of a point's surroundings, channel by channel.
@@ -185,27 +228,29 @@ func filter(operation string) (weights []float32, channels, size int) {
 	return []float32{ninth, ninth, ninth, ninth, ninth, ninth, ninth, ninth, ninth}, 1, 3
 }
 
-// picture passes a filter over a picture once or several times, to and fro between two arrays; a picture that has become gray is made gray of the first again.
+// picture passes a filter over each picture of a batch once or several times, to and fro between two arrays; one that has become gray is made gray of the
+// first again.
 func picture(o job.Image, t *worker.Task) plan {
 	weights, channels, size := filter(o.Operation)
-	c := gpu.Conv{Images: 1, Channels: channels, Height: int(o.Height), Width: int(o.Width), Filters: 1, FilterHeight: size, FilterWidth: size, Padding: size / 2}
-	pixels := o.Height * o.Width
-	return plan{[]int64{o.Height, o.Width}, []int64{int64(channels) * pixels, int64(len(weights)), pixels}, o.Seed, map[int][]float32{1: weights},
-		func(ctx context.Context, a []*gpu.Float32s) (*gpu.Float32s, error) {
+	c := gpu.Conv{Images: int(o.Batch), Channels: channels, Height: int(o.Height), Width: int(o.Width), Filters: 1, FilterHeight: size, FilterWidth: size, Padding: size / 2}
+	pixels, shape := o.Batch*o.Height*o.Width, []int64{o.Height, o.Width}
+	if o.Batch > 1 {
+		shape = append([]int64{o.Batch}, shape...)
+	}
+	return plan{shape: shape, batch: o.Batch, times: o.Iterations, lengths: []int64{int64(channels) * pixels, int64(len(weights)), pixels}, seed: o.Seed,
+		fixed: map[int][]float32{1: weights}, steps: func(ctx context.Context, a []*gpu.Float32s) (*gpu.Float32s, error) {
 			from, to := a[0], a[2]
-			for i := range o.Iterations {
-				t.Progress(float64(i)/float64(o.Iterations), o.Operation)
-				if err := gpu.Conv2D(ctx, to, from, a[1], c); err != nil {
-					return nil, err
-				}
+			err := repeat(ctx, t, o.Iterations, o.Operation, func() error {
+				err := gpu.Conv2D(ctx, to, from, a[1], c)
 				if channels == 1 {
 					from, to = to, from
 				}
-			}
+				return err
+			})
 			if channels == 1 {
-				return from, nil
+				return from, err
 			}
-			return to, nil
+			return to, err
 		}}
 }
 
@@ -217,7 +262,7 @@ func train(ctx context.Context, s *gpu.Session, o job.Network, t *worker.Task) (
 	if err != nil {
 		return nil, worker.Final(err)
 	}
-	out := &Result{Shape: []int64{o.Input, o.Hidden, o.Output}}
+	out := &Result{Shape: []int64{o.Input, o.Hidden, o.Output}, Iterations: o.Epochs, Batch: o.Batch}
 	begin := time.Now()
 	n, err := nn.Fit(ctx, d, nn.Config{Hidden: int(o.Hidden), Batch: int(o.Batch), Epochs: int(o.Epochs), Seed: uint64(o.Seed), Session: s,
 		Progress: func(epoch, _ int, loss float64) {
@@ -230,7 +275,7 @@ func train(ctx context.Context, s *gpu.Session, o job.Network, t *worker.Task) (
 		return nil, err
 	}
 	out.Seconds = time.Since(begin).Seconds()
-	p, err := n.PredictProba(ctx, d)
+	p, err := n.PredictProba(ctx, d.Slice(0, 1)) // of the batch the host would answer longer than a GPU learns
 	if err != nil {
 		return nil, err
 	}

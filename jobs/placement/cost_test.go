@@ -19,6 +19,7 @@ func TestWork(t *testing.T) {
 		{"a picture", ImageProcessing(10, 20, "edges", 3), Work{Type: "image_processing/edges", Operations: 17 * 600, Bytes: 8 * 600, Moved: 1600, Memory: 1600, Launches: 3}},
 		{"colours", ImageProcessing(10, 20, "grayscale", 1), Work{Type: "image_processing/grayscale", Operations: 1000, Bytes: 3200, Moved: 3200, Memory: 3200, Launches: 1}},
 		{"nothing", MatrixMultiply(0, 5, 5), Work{Type: "matrix_multiply", Bytes: 100, Moved: 100, Memory: 100, Launches: 1}},
+		{"seven products", MatrixMultiply(2, 3, 4).Making(26).Times(7), Work{Type: "matrix_multiply", Operations: 336, Bytes: 728, Moved: 104, Memory: 104, Launches: 7, Made: 26}},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: got %+v, want %+v", c.name, c.got, c.want)
@@ -47,7 +48,7 @@ func TestHostileWork(t *testing.T) {
 
 // TestSeconds: the roofline, by hand.
 func TestSeconds(t *testing.T) {
-	r := Rates{Operations: 100, Bandwidth: 10, Transfer: 5, Launch: 0.5, Overhead: 1}
+	r := Rates{Operations: 100, Bandwidth: 10, Transfer: 5, Launch: 0.5, Overhead: 1, Make: 4}
 	for _, c := range []struct {
 		name   string
 		device Device
@@ -58,6 +59,8 @@ func TestSeconds(t *testing.T) {
 		{"arithmetic", CPU, Work{Operations: 1000, Bytes: 10}, 11},
 		{"memory", CPU, Work{Operations: 10, Bytes: 100}, 11},
 		{"launches", CPU, Work{Launches: 4}, 3},
+		{"data that is made", CPU, Work{Operations: 1000, Made: 8}, 13},
+		{"and by the CPU for a GPU", GPU, Work{Operations: 1000, Made: 8}, 13},
 		{"a CPU moves nothing", CPU, Work{Operations: 100, Moved: 1e9}, 2},
 		{"a GPU does", GPU, Work{Operations: 100, Moved: 20}, 6},
 		{"for ever", GPU, Work{Operations: 1e300}, longest},

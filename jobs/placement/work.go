@@ -27,9 +27,22 @@ type Work struct {
 	Moved      float64 // bytes that go into a GPU's own memory, and back
 	Memory     float64 // bytes that must lie in the device's memory at one time
 	Launches   float64 // of a GPU's kernels, one after another
+	Made       float64 // numbers that one core of the machine makes before the device begins, or reads when it has ended
 	// Size puts work of unknown operations into classes that take about as long: rows, bytes of the parameters, whatever grows with the time. 0:
 	// Operations.
 	Size float64
+}
+
+// Making is the work with so many numbers that are made for it, or read afterwards: see Made.
+func (w Work) Making(numbers float64) Work {
+	w.Made = numbers
+	return finite(w)
+}
+
+// Times is the work of computing the same again and again, n times together, on data that is made and moved once. n is from 0.
+func (w Work) Times(n float64) Work {
+	w.Operations, w.Bytes, w.Launches = w.Operations*n, w.Bytes*n, w.Launches*n
+	return finite(w)
 }
 
 // known tells whether the work's cost can be said before it has run.
@@ -56,7 +69,7 @@ func (w Work) Validate() error {
 		name  string
 		value float64
 	}{
-		{"operations", w.Operations}, {"bytes", w.Bytes}, {"moved bytes", w.Moved}, {"memory", w.Memory}, {"launches", w.Launches}, {"size", w.Size},
+		{"operations", w.Operations}, {"bytes", w.Bytes}, {"moved bytes", w.Moved}, {"memory", w.Memory}, {"launches", w.Launches}, {"made numbers", w.Made}, {"size", w.Size},
 	} {
 		if !(n.value >= 0) || math.IsInf(n.value, 0) {
 			return fmt.Errorf("placement: work of type %.100q: %s %v; a number from 0", w.Type, n.name, n.value)
@@ -94,6 +107,7 @@ func NeuralNetwork(input, hidden, output, batch, epochs float64) Work {
 
 // ImageProcessing is the work of passing an operation so many times over a picture of float32. Of each pixel and pass, blur, sharpen and edges make a sum of
 // 3 × 3 products (17 operations), grayscale one of three (5). Another operation counts as blur.
+// A batch of pictures is as much work as one that has the pixels of all.
 func ImageProcessing(width, height float64, operation string, iterations float64) Work {
 	pixels, each, channels := width*height, 17.0, 1.0
 	if operation == "grayscale" {
@@ -108,7 +122,7 @@ func ImageProcessing(width, height float64, operation string, iterations float64
 
 // finite makes sizes that no float64 holds the greatest one, and what is no number 0.
 func finite(w Work) Work {
-	for _, v := range []*float64{&w.Operations, &w.Bytes, &w.Moved, &w.Memory, &w.Launches} {
+	for _, v := range []*float64{&w.Operations, &w.Bytes, &w.Moved, &w.Memory, &w.Launches, &w.Made} {
 		if !(*v >= 0) {
 			*v = 0
 		}
