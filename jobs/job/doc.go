@@ -24,6 +24,29 @@
 //	result_ttl    seconds for which the result is kept; missing: a day
 //	reply_to      the queue that the result goes to instead of result_queue; missing: the message's own, also one that the server has named (amq.gen-…)
 //
+// The four types that every worker runs know these parameters; the result lists all else under "ignored":
+//
+//	matrix_multiply   size (of N × N matrices; or m, n, k), iterations (1): products
+//	vector_addition   size, iterations (1): sums
+//	image_processing  image_size (a side, or [width, height]), batch_size (1) of pictures, iterations (1): passes over each, operation (blur, sharpen, edges, grayscale)
+//	neural_network    epochs, batch_size, input_size, hidden_size, output_size: two layers, trained by Adam on one batch an epoch
+//	all               seed, of the numbers that they make
+//
+// # The result
+//
+//	job_id, job_type, status       status is completed, failed, cancelled or dead
+//	worker_id, worker_type, device who ran it last: its name, cpu or gpu, the device's model
+//	processing_time                seconds that the last attempt ran; execution_time is another name of it
+//	queue_time                     seconds from the submission until it began
+//	submitted_at, started_at, completed_at   Unix seconds
+//	attempt, attempts              the number of the last attempt, and how many have begun
+//	result, or error and reason    what it returned, or why there is nothing; why it went there
+//	predicted                      seconds by device, before it ran
+//
+// A result may come more than once: a scheduler that is killed between sending it and noting that sends it again, a submission that comes again is answered
+// again, and RabbitMQ delivers again what its reader has not acknowledged. All of one job are the same but for "redelivered": true, which those have that the
+// scheduler may have sent before. Readers take the first one of a job_id, with its completed_at: a job that was replayed has another.
+//
 // The message of a result has the job's id as message id, and as correlation id that of the submission, or else the job's id.
 //
 // Any other field is kept and comes back in the result, as it was: numbers with all of their digits. One that is called as a field of results ("status", "error",

@@ -44,16 +44,22 @@ type Job struct {
 }
 
 // Outcome is the body of a result, as the contract has it: what a consumer of result_queue reads.
-func (j *Job) Outcome() ([]byte, error) {
+func (j *Job) Outcome() ([]byte, error) { return j.outcome(false) }
+
+// OutcomeAgain is Outcome of a result that may have been sent before, and is marked so.
+func (j *Job) OutcomeAgain() ([]byte, error) { return j.outcome(true) }
+
+func (j *Job) outcome(redelivered bool) ([]byte, error) {
 	fields := map[string]any{
 		"schema": Schema, "job_id": j.ID, "job_type": j.Type, "status": j.State, "attempt": j.Attempt, "attempts": j.Begun,
-		"submitted_at": unix(j.Submitted), "completed_at": unix(j.Ended), "execution_time": j.Ran,
+		"submitted_at": unix(j.Submitted), "completed_at": unix(j.Ended), "execution_time": j.Ran, "processing_time": j.Ran,
 	}
 	put := func(name string, value any, is bool) {
 		if is {
 			fields[name] = value
 		}
 	}
+	put("redelivered", true, redelivered)
 	put("result", j.Result, len(j.Result) > 0)
 	put("error", j.Error, j.Error != "" && j.State != Completed)
 	put("worker_id", j.Worker, j.Worker != "")
@@ -78,7 +84,7 @@ func (j *Job) Outcome() ([]byte, error) {
 // ofOutcome tells whether a field of a result is ours, whether it is there or not: a producer's own "error" would be taken for that of a job that has completed.
 func ofOutcome(name string) bool {
 	switch name {
-	case "schema", "job_id", "job_type", "status", "attempt", "attempts", "submitted_at", "started_at", "completed_at", "execution_time", "queue_time", "result", "error",
+	case "schema", "job_id", "job_type", "status", "attempt", "attempts", "submitted_at", "started_at", "completed_at", "execution_time", "processing_time", "queue_time", "redelivered", "result", "error",
 		"worker_id", "worker_type", "device", "reason", "predicted", "job_fields":
 		return true
 	}

@@ -2,6 +2,7 @@ package job
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,10 +18,14 @@ func TestOutcome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"attempt":2,"attempts":1,"completed_at":1800000003,"device":"H100","execution_time":0.5,"job_fields":{"error":"mine","status":"mine"},"job_id":"a","job_type":"vector_addition","predicted":{"gpu":0.012},` +
+	want := `{"attempt":2,"attempts":1,"completed_at":1800000003,"device":"H100","execution_time":0.5,"job_fields":{"error":"mine","status":"mine"},"job_id":"a","job_type":"vector_addition","predicted":{"gpu":0.012},"processing_time":0.5,` +
 		`"queue_time":1,"reason":"gpu: 12 ms","result":{"sum":3},"schema":1,"started_at":1800000001,"status":"completed","submitted_at":1800000000,"who":"me","worker_id":"gpu-1","worker_type":"gpu"}`
 	if string(text) != want {
 		t.Errorf("got %s, want %s", text, want)
+	}
+	again, err := j.OutcomeAgain()
+	if want = strings.Replace(want, `"result":`, `"redelivered":true,"result":`, 1); err != nil || string(again) != want {
+		t.Errorf("sent again: got %s, %v, want %s", again, err, want)
 	}
 }
 

@@ -26,7 +26,7 @@ func (s *state) accept(m *queue.Message, again bool, now time.Time) (refused str
 			return why, nil
 		}
 		if before.State.Ended() {
-			s.send(before)
+			s.sendAgain(before)
 		}
 		return "", nil
 	case !errors.Is(err, store.ErrUnknown):

@@ -176,7 +176,7 @@ func (s *Scheduler) load(settings Settings) error {
 	if err := s.store.Open(func(j *job.Job) error { open = append(open, j); return nil }); err != nil {
 		return err
 	}
-	if err := s.store.Unsent(func(j *job.Job) error { s.state.send(j); return nil }); err != nil {
+	if err := s.store.Unsent(func(j *job.Job) error { s.state.sendAgain(j); return nil }); err != nil {
 		return err
 	}
 	return s.state.restore(open, s.store.Left(), time.Now())

@@ -218,8 +218,13 @@ func (s *state) drop(t *task) {
 }
 
 // send sends a job's result to who has asked for it.
-func (s *state) send(j *job.Job) {
-	body, err := j.Outcome()
+func (s *state) send(j *job.Job) { s.sendBody(j, j.Outcome) }
+
+// sendAgain sends a result that may have been sent before: of a submission that comes again, or by a scheduler that has ended before it put that down.
+func (s *state) sendAgain(j *job.Job) { s.sendBody(j, j.OutcomeAgain) }
+
+func (s *state) sendBody(j *job.Job, outcome func() ([]byte, error)) {
+	body, err := outcome()
 	if err != nil { // of what came as JSON
 		panic("jobs/scheduler: the result of job " + j.ID + " is no JSON: " + err.Error())
 	}

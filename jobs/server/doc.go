@@ -34,7 +34,7 @@
 // completed, failed, cancelled, dead), status (that of an ended one, as in its result), reason (why it is where it is), predicted (seconds by device), progress (0 to 1), doing, eta, error,
 // priority, device_ordered (the "device" of the submission), prefer_gpu, worker_id, worker_type, device (the model, as in results), attempt (the number of the one that counts),
 // attempts (how many have begun), max_attempts, submitted_at, assigned_at, started_at, completed_at, again_at (before when it is not tried again), not_before,
-// deadline, timeout, queue_time, execution_time, key, same_as (the job before it of the same key), after, reply_to, result_ttl, can (cancel, replay); one that is asked for
+// deadline, timeout, queue_time, execution_time, processing_time (the same), key, same_as (the job before it of the same key), after, reply_to, result_ttl, can (cancel, replay); one that is asked for
 // by its id also parameters, result, and unknown: the fields of its submission that are not of the contract. A list is {"jobs": […], "more": whether there may be others
 // behind them}.
 //

@@ -41,6 +41,7 @@ type jobView struct {
 	Timeout   float64                      `json:"timeout,omitempty"`
 	Waited    float64                      `json:"queue_time,omitempty"`
 	Ran       float64                      `json:"execution_time,omitempty"`
+	Processed float64                      `json:"processing_time,omitempty"` // the same, by the contract's name
 	Key       string                       `json:"key,omitempty"`
 	SameAs    string                       `json:"same_as,omitempty"` // the job before it of the same key
 	After     []string                     `json:"after,omitempty"`
@@ -57,7 +58,7 @@ func viewJob(j *job.Job, now time.Time) jobView {
 	v := jobView{ID: j.ID, Type: j.Type, State: j.State, Reason: j.Reason, Predicted: j.Predicted, Progress: j.Progress, Doing: j.Doing, ETA: j.ETA(now).Seconds(), Error: j.Error,
 		Priority: j.Priority, Ordered: j.Device, PreferGPU: j.PreferGPU, Worker: j.Worker, Device: j.WorkerType, Model: j.Model, Attempt: j.Attempt, Begun: j.Begun, Most: j.MaxAttempts(),
 		Submitted: unix(j.Submitted), Assigned: unix(j.Assigned), Started: unix(j.Started), Ended: unix(j.Ended), Again: unix(j.Again), NotBefore: unix(j.NotBefore), Deadline: unix(j.Deadline),
-		Timeout: j.Timeout.Seconds(), Ran: j.Ran, Key: j.Key, SameAs: j.SameAs, After: j.After, ReplyTo: j.ReplyTo, TTL: j.Keep().Seconds(), Can: can(j)}
+		Timeout: j.Timeout.Seconds(), Ran: j.Ran, Processed: j.Ran, Key: j.Key, SameAs: j.SameAs, After: j.After, ReplyTo: j.ReplyTo, TTL: j.Keep().Seconds(), Can: can(j)}
 	if j.State.Ended() {
 		v.Status = j.State
 	}
