@@ -2,13 +2,14 @@
 // goroutine and no queue, so that whoever schedules jobs asks it and a test can. Times are seconds, as float64: a foreign job may ask for 10^26 of them,
 // which no [time.Duration] holds.
 //
-// Five questions, each in its files:
+// Six questions, each in its files:
 //
 //   - What is there to do? [Work], in operations and bytes (work.go).
 //   - How long does it take there? [Rates] are what a device can do (cost.go); [History] is how much longer work really took, as exponentially
 //     weighted mean and variance (average.go), kept as JSON (measured.go). Both together are a [Prediction] (prediction.go), and [Accuracy] tells how
 //     good predictions were (accuracy.go).
 //   - Where does it end first? A [Planner] places all jobs that wait at once (planner.go), by a search for the schedule that ends first (search.go).
+//   - Or where a program of one's own wants it? [Strategy] (strategy.go).
 //   - Why there? [Decision.Reason] (reason.go).
 //   - How much is waiting for which device? [Demand], for autoscaling (demand.go).
 //

@@ -3,6 +3,7 @@ package placement_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"cancha/jobs/placement"
 )
@@ -79,4 +80,28 @@ func ExamplePlanner_Demand() {
 	// Output:
 	// cpu: 26 jobs, 92 s
 	// gpu: 274 jobs, 36 s
+}
+
+// A strategy of one's own: by load and estimate the best worker, but small jobs leave a GPU to others.
+func ExampleStrategy() {
+	thrifty := placement.StrategyFunc(func(j placement.Job, all []placement.Candidate) string {
+		cpus := slices.DeleteFunc(slices.Clone(all), func(c placement.Candidate) bool { return c.Device == placement.GPU })
+		if j.Work.Operations < 1e9 && len(cpus) > 0 {
+			return placement.Best(cpus).ID
+		}
+		return placement.Best(all).ID
+	})
+	planner, err := placement.NewPlanner(&placement.History{}, placement.Settings{Strategy: thrifty})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	workers := []placement.Worker{{ID: "cpu-1", Device: placement.CPU}, {ID: "gpu-1", Device: placement.GPU}}
+	for _, n := range []float64{500, 5000} {
+		d := planner.Choose(placement.Job{ID: "j", Type: "matrix_multiply", Work: placement.MatrixMultiply(n, n, n)}, workers)
+		fmt.Printf("product of %v: %s, %s\n", n, d.Worker, d.Reason())
+	}
+	// Output:
+	// product of 500: cpu-1, cpu: 4.7 ms by cost, gpu 2.9 ms; backlog 0 s, gpu 0 s; by the program's strategy
+	// product of 5000: gpu-1, gpu: 130 ms by cost, cpu 3.5 s; backlog 0 s; by the program's strategy
 }

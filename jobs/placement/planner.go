@@ -42,6 +42,8 @@ type Decision struct {
 	Now bool
 	// From is the worker from whom it is to be taken back first; "": from none.
 	From string
+	// Alone tells that a strategy has named this very worker, so that no other one of its device may take the job.
+	Alone bool
 	// Start and Finish are in how many seconds it begins and ends, as things are.
 	Start, Finish float64
 	Run           Prediction // on that worker, its transfer included
@@ -69,6 +71,9 @@ func (p *Planner) Choose(j Job, workers []Worker) Decision {
 // ([Worker.Validate]) are given nothing, and jobs whose work is not ([Work.Validate]) wait.
 func (p *Planner) Plan(jobs []Job, workers []Worker) *Plan {
 	w := p.workings(jobs, workers)
+	if p.settings.Strategy != nil {
+		return w.choose()
+	}
 	w.stay()
 	w.search.settle()
 	kept := w.search.clone()

@@ -8,13 +8,14 @@ import (
 
 // reason is what a decision was made of; its words are made when they are asked for.
 type reason struct {
-	options [2]option // on a CPU and on a GPU
-	job     Job
-	tried   bool   // to learn how long it takes there
-	kept    bool   // it would end sooner on the other device, which is kept for others
-	wish    bool   // it was as good as the other device, and the job wishes for a GPU
-	left    string // why it is taken from the worker to whom it was given
-	refused string // why the other device cannot have it, or, where it waits, why none can
+	options  [2]option // on a CPU and on a GPU
+	job      Job
+	tried    bool   // to learn how long it takes there
+	kept     bool   // it would end sooner on the other device, which is kept for others
+	strategy bool   // a strategy has chosen
+	wish     bool   // it was as good as the other device, and the job wishes for a GPU
+	left     string // why it is taken from the worker to whom it was given
+	refused  string // why the other device cannot have it, or, where it waits, why none can
 }
 
 // option is the best that a device has for a job.
@@ -170,6 +171,8 @@ func (d Decision) notes(mine option) (all []string) {
 		all = append(all, "it starts in "+Seconds(mine.ready))
 	}
 	switch {
+	case d.strategy:
+		all = append(all, "by the program's strategy")
 	case d.tried:
 		all = append(all, "tried, to learn how long it takes there")
 	case d.wish:

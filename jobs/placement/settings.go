@@ -21,6 +21,8 @@ type Settings struct {
 	Horizon int
 	// Effort bounds the search of one plan, in placements looked at; 0: 300,000, which take some milliseconds. Few jobs need few.
 	Effort int
+	// Strategy decides in place of the planner's search; nil: none. Hysteresis, Explore and Effort do not count then.
+	Strategy Strategy
 }
 
 func (s Settings) normalize() (Settings, error) {

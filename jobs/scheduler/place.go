@@ -193,7 +193,7 @@ func (s *state) bounced(all []outgoing, now time.Time) {
 // give sends a job to the queue of a device, or of one worker where no other of the device can run it.
 func (s *state) give(t *task, d placement.Decision, now time.Time) {
 	w := s.workers[d.Worker]
-	t.planned, t.own, t.before, t.sent = d.Worker, t.passed || s.alone(t, w), false, time.Time{}
+	t.planned, t.own, t.before, t.sent = d.Worker, t.passed || d.Alone || s.alone(t, w), false, time.Time{}
 	t.Attempt++
 	t.Assigned, t.Worker, t.WorkerType, t.Model, t.Progress, t.Doing = now, "", w.Device, w.Model, 0, ""
 	to := job.DeviceQueue(w.Device)
