@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -40,7 +41,12 @@ func (o workerOptions) checkFiles() error {
 	if err != nil {
 		return fmt.Errorf("-folder: %w", err)
 	}
-	return f.Close()
+	for _, own := range o.own {
+		if _, failed := own.job(f); failed != nil {
+			err = errors.Join(err, fmt.Errorf("-func %w", failed))
+		}
+	}
+	return errors.Join(err, f.Close())
 }
 
 // checkOwner tells where the jobs of this machine are another user's, who would have what lies in the folder run as this one. Root's

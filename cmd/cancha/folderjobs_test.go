@@ -122,7 +122,7 @@ func TestFolderJobs(t *testing.T) {
 	t.Setenv(jobsVariable, filepath.Join(t.TempDir(), "jobs"))
 	first := serving(t, dir, "scheduler of", "scheduler", "-http", "off")
 	second := serving(t, dir, "waits, and takes its place", "scheduler", "-http", "off")
-	worker := serving(t, dir, "on the cpu", "worker", "-folder", dir)
+	worker := serving(t, dir, "on the cpu", "worker", "-folder", dir, "-func", "total=shop/price.Total", "-func", "mean=shop/price.Mean")
 	cases := []struct{ name, kind, parameters, want string }{
 		{"a query", "stream_query", `path=queries/numbers.go`, `3 records, 0 late, 0 bad, 3 rows out`},
 		{"a broken query", "stream_query", `path=queries/broken.go`, `the shop is closed`},
@@ -153,6 +153,9 @@ func TestFolderJobs(t *testing.T) {
 	if os.Getenv(programVariable) != "" {
 		cases = append(cases, []struct{ name, kind, parameters, want string }{
 			{"a module's function", "go_function", `module=shop package=price function=Total argument={"Pieces":3,"Each":14}`, "42\n"},
+			{"a type of one's own", "total", `Pieces=3 Each=14`, "42\n"},
+			{"its argument misspelled", "total", `Piece=3`, `unknown field "Piece"`},
+			{"a type whose argument is no object", "mean", ``, "the parameters are no []float64"},
 			{"its error", "go_function", `module=shop package=price function=Total argument={"Pieces":-1}`, "fewer pieces than none"},
 			{"another argument", "go_function", `module=shop package=price function=Total argument={"Piece":1}`, `unknown field "Piece"`},
 			{"no number", "go_function", `module=shop package=price function=Mean argument=[]`, "the result cannot be sent as JSON: json: unsupported value: NaN"},
@@ -199,6 +202,9 @@ func TestWorkerRefuses(t *testing.T) {
 	t.Setenv(jobsVariable, filepath.Join(t.TempDir(), "jobs"))
 	dir := t.TempDir()
 	writeFile(t, dir, "file", "")
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name, want string
 		code       int
@@ -206,6 +212,13 @@ func TestWorkerRefuses(t *testing.T) {
 	}{
 		{"no folder", "-folder: there is no folder \"/nonexistent\"; make it, or name another one", 1, []string{"-folder", "/nonexistent"}},
 		{"a file", "-folder: \"file\" is a file, and no folder", 1, []string{"-folder", "file"}},
+		{"a type without a folder", "-func names functions of modules in the -folder", 2, []string{"-func", "total=shop.Total"}},
+		{"a type without a module", "-func total: no folder on the way sub has a go.mod", 1, []string{"-folder", ".", "-func", "total=sub.Total"}},
+		{"a type of a folder that is not there", "-func total: shop: ", 1, []string{"-folder", ".", "-func", "total=shop.Total"}},
+		{"a type of elsewhere", "-func total: ", 1, []string{"-folder", ".", "-func", "total=../shop.Total"}},
+		{"a type that is known", "take another name", 2, []string{"-folder", ".", "-func", "notebook=sub.Total"}},
+		{"a type of no function", "is no exported function's name", 2, []string{"-folder", ".", "-func", "total=sub.total"}},
+		{"a type of nothing", "want NAME=MODULE.Function", 2, []string{"-folder", ".", "-func", "total"}},
 		{"two lines", "has control characters", 2, []string{"-id", "a\nb"}},
 		{"a terminal's sequence", "has control characters", 2, []string{"-id", "a\x1b[2J"}},
 	} {

@@ -48,16 +48,21 @@ func functionsIn(path string) jobs.Func {
 		if err != nil {
 			return nil, worker.Final(err)
 		}
-		dir, err := moduleIn(files, j)
-		if err != nil {
-			return nil, err
-		}
-		path, err := workspace.ModulePath(dir)
-		if err != nil {
-			return nil, worker.Final(err)
-		}
-		return callIn(ctx, dir, path, j)
+		return j.call(ctx, files)
 	})
+}
+
+// call calls the function of a module in a folder.
+func (j functionJob) call(ctx context.Context, files *folder.Folder) (any, error) {
+	dir, err := moduleIn(files, j)
+	if err != nil {
+		return nil, err
+	}
+	path, err := workspace.ModulePath(dir)
+	if err != nil {
+		return nil, worker.Final(err)
+	}
+	return callIn(ctx, dir, path, j)
 }
 
 // moduleIn is the path of the module's folder. That lies inside the worker's, as do the package's and the sources in it: the go

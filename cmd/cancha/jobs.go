@@ -171,6 +171,7 @@ type workerOptions struct {
 	folder   string // "": the RabbitMQ of the environment
 	kind, id string
 	files    string // folder for jobs that have to do with files; "": none are run
+	own      ownTypes
 	slots    int
 	drain    time.Duration
 	grace    time.Duration
@@ -209,8 +210,9 @@ $RABBITMQ_HOST names.`)
 	said := jobsFlag(flags)
 	flags.StringVar(&o.kind, "type", cmp.Or(os.Getenv(workerTypeVariable), "cpu"), "`cpu or gpu`: what its jobs run on (default $"+workerTypeVariable+")")
 	flags.StringVar(&o.id, "id", os.Getenv(workerIDVariable), "`name` of the worker, of which there is one (default $"+workerIDVariable+", or the host's name and the process's number)")
-	flags.StringVar(&o.files, "folder", "", "`folder` whose files jobs of these types use, and no others: "+strings.Join(slices.Sorted(maps.Keys(folderFuncs("", nil))), ", ")+
+	flags.StringVar(&o.files, "folder", "", "`folder` whose files jobs of these types use, and no others: "+strings.Join(fileTypes(), ", ")+
 		"; without it none are run.\nWho may submit runs what lies there, with literals as parameters, and reads what it gives back; a job replaces only what jobs have written")
+	flags.Var(&o.own, "func", "a job type of your own, `NAME=MODULE.Function` or NAME=MODULE/PACKAGE.Function: an exported function of a Go module in the -folder, whose argument\nis the job's parameters; may be given again")
 	flags.IntVar(&o.slots, "slots", 1, "`jobs` that run at a time, on a CPU; one GPU runs one")
 	flags.DurationVar(&o.drain, "drain", time.Minute, "for how long it waits at its end, as a `duration`, for those that run")
 	flags.DurationVar(&o.grace, "grace", 20*time.Second, "for how long a job may go on, as a `duration`, after its timeout or its cancelling; then its slot counts as stuck")
@@ -226,6 +228,9 @@ $RABBITMQ_HOST names.`)
 		return o, usageError{"worker", fmt.Errorf("-slots %d: 1 or more on a CPU, 1 on a GPU", o.slots)}
 	case !utf8.ValidString(o.id) || strings.ContainsFunc(o.id, unicode.IsControl):
 		return o, usageError{"worker", fmt.Errorf("-id (or $%s) %.100q has control characters, such as the end of a line", workerIDVariable, o.id)}
+	}
+	if len(o.own) > 0 && o.files == "" {
+		return o, usageError{"worker", errors.New("-func names functions of modules in the -folder, and there is none")}
 	}
 	o.folder, err = jobsPlace(flags, *said)
 	return o, err
@@ -285,6 +290,9 @@ func folderFuncs(folder string, s *gpu.Session) map[string]worker.Func {
 	}
 }
 
+// fileTypes are the types of those.
+func fileTypes() []string { return slices.Sorted(maps.Keys(folderFuncs("", nil))) }
+
 // errStuck tells that each slot of a worker has a job that does not end.
 var errStuck = errors.New("all its slots have jobs that do not end though nobody wants them any more; it starts anew")
 
@@ -292,6 +300,7 @@ func (o workerOptions) work(ctx context.Context, b queue.Broker, self placement.
 	funcs := operation.Funcs(s)
 	if o.files != "" {
 		maps.Copy(funcs, folderFuncs(o.files, s))
+		maps.Copy(funcs, o.own.funcs(o.files))
 	}
 	if self.Device == placement.CPU {
 		program, err := os.Executable()
