@@ -1,6 +1,7 @@
 package job
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -211,6 +212,15 @@ func (s *Spec) computesAs(other *Spec) bool {
 	one, err := ReadOperation(s.Type, s.Parameters)
 	two, err2 := ReadOperation(other.Type, other.Parameters)
 	return err == nil && err2 == nil && one != nil && one == two
+}
+
+// Content is the same of two specs with one id where Other says that they are the same job.
+func (s *Spec) Content() [sha256.Size]byte {
+	what := compact(s.Parameters)
+	if o, err := ReadOperation(s.Type, s.Parameters); err == nil && o != nil {
+		what = fmt.Sprintf("%+v", o)
+	}
+	return sha256.Sum256([]byte(s.Type + "\x00" + what))
 }
 
 // compact is JSON as the store keeps it.

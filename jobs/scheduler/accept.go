@@ -196,6 +196,10 @@ func (s *state) enqueue(t *task, now time.Time) {
 // stand has a job wait from now on.
 func (s *state) stand(t *task, now time.Time) {
 	t.ready, t.before = now, false
+	if meant := s.misspelled(t.Type); meant != "" {
+		s.end(t, job.Failed, misspelling(t.Type, meant).Error(), now)
+		return
+	}
 	if !s.knows(t.Type) {
 		s.strange.add(t.ID, now.Add(s.settings.Unknown))
 	}

@@ -17,6 +17,7 @@ import (
 	"cancha/jobs/job"
 	"cancha/jobs/placement"
 	"cancha/jobs/queue"
+	"cancha/jobs/scheduler"
 	"cancha/jobs/store"
 )
 
@@ -45,6 +46,8 @@ func (s *Server) refuse(w http.ResponseWriter, err error) {
 		status = http.StatusNotFound
 	case errors.As(err, &invalid):
 		status = http.StatusBadRequest
+	case errors.Is(err, scheduler.ErrOther):
+		status = http.StatusConflict
 	case s.ended(), errors.Is(err, context.DeadlineExceeded), errors.Is(err, queue.ErrFull), errors.Is(err, queue.ErrClosed):
 		status = http.StatusServiceUnavailable
 		if why := s.trouble(); why != "" {
@@ -225,7 +228,12 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
 	m.Priority = spec.Priority
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
+	if err := s.admit(ctx, &spec); err != nil {
+		s.refuse(w, err)
+		return
+	}
 	if err := s.config.Broker.Publish(ctx, job.QueueJobs, m); err != nil {
+		s.submissions.forget(spec.ID)
 		s.refuse(w, fmt.Errorf("submit: %w", err))
 		return
 	}

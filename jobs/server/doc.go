@@ -20,13 +20,14 @@
 //	403  who asks may not; see below
 //	404  there is no such job, or its time is over; or no such address
 //	405  GET and POST are known, and not everywhere
-//	409  a job that has ended cannot be cancelled, and one that is not dead cannot be replayed
+//	409  a job that has ended cannot be cancelled, and one that is not dead cannot be replayed; the job_id of a submission is another job's, of another type or other parameters
 //	413  a body of more than 2.16 MB
 //	415  a POST without Content-Type application/json
 //	503  nothing goes on at the moment, or 64 streams of events are open
 //
 // A submission is answered 202 with job_id, job_type, and Location when it is durable in job_queue, which is before the scheduler has seen it: until then, which
-// takes milliseconds, /jobs/{id} is 404.
+// takes milliseconds, /jobs/{id} is 404. One that is submitted again, with the same type and parameters, is answered 202, too, and is the same job. A type that
+// is almost one that all workers run is refused with 400, and the name that was meant.
 //
 // # Fields
 //

@@ -219,7 +219,12 @@ function overview() {
   const numbers = facts("Queued", "Assigned", "Running", "Completed", "Failed", "Dead", "Cancelled", "Waits for CPU", "Waits for GPU", "Executed twice");
   node.append(trouble, numbers);
   node.update = s => {
-    const demand = d => s.demand[d].jobs ? `${seconds(s.demand[d].seconds)}${s.demand[d].unserved ? `, ${count(s.demand[d].unserved)} unserved` : ""}` : "nothing";
+    const unserved = n => `${count(n)} ${n === 1 ? "job that no worker" : "jobs that no worker"} here can run`;
+    const demand = d => {
+      const { jobs, seconds: time, unserved: none } = s.demand[d];
+      if (!jobs) return "nothing";
+      return [none < jobs || time > 0 ? seconds(time) : "", none ? unserved(none) : ""].filter(part => part).join(", ");
+    };
     numbers.update([...["queued", "assigned", "running"].map(k => count(s.open[k] || 0)), ...["completed", "failed", "dead", "cancelled"].map(k => count(s.events[k] || 0)), demand("cpu"), demand("gpu"), count(s.counted["executed twice"] || 0)]);
     trouble.hidden = !s.trouble;
     setText(trouble, s.trouble ? "Nothing goes on at the moment: " + s.trouble : "");

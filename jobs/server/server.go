@@ -37,17 +37,18 @@ type Config struct {
 
 // Server is one that answers. Start makes it; Close ends it.
 type Server struct {
-	config   Config
-	guard    guard
-	asker    *asker
-	metrics  http.Handler
-	http     *http.Server
-	address  net.Addr
-	ctx      context.Context // ends with Close, and with it what goes on for as long as somebody looks
-	end      context.CancelFunc
-	streams  chan struct{} // one for each that is open, with room for mostStreams
-	searches chan struct{} // one for each list that is searched for, with room for mostSearches
-	serving  sync.WaitGroup
+	config      Config
+	guard       guard
+	asker       *asker
+	metrics     http.Handler
+	http        *http.Server
+	address     net.Addr
+	ctx         context.Context // ends with Close, and with it what goes on for as long as somebody looks
+	end         context.CancelFunc
+	streams     chan struct{} // one for each that is open, with room for mostStreams
+	submissions submissions
+	searches    chan struct{} // one for each list that is searched for, with room for mostSearches
+	serving     sync.WaitGroup
 }
 
 // Start listens, and answers until Close. The context is for the call alone.

@@ -1,0 +1,51 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cancha/jobs/job"
+	"cancha/jobs/store"
+)
+
+// misspelled is the type of all workers that a type is most likely meant to be which nobody knows; "": none. Types of programs are not compared: "task_a" and
+// "task_b" are both.
+func (s *state) misspelled(kind string) string {
+	if s.knows(kind) {
+		return ""
+	}
+	return job.Misspelled(kind, job.Types())
+}
+
+// misspelling is what is said of such a type.
+func misspelling(kind, meant string) error {
+	return &job.Invalid{Field: "job_type", Why: fmt.Sprintf("%q; no worker runs it: is %q meant?", kind, meant)}
+}
+
+// ErrOther tells that a job's id is of another job, with other parameters.
+var ErrOther = errors.New("the id is taken")
+
+// Check looks at a submission that is not taken in yet, for what is known of it here alone. The error is a *job.Invalid where its type is misspelled, and ErrOther
+// where its id is of another job. known tells that the job is there already.
+func (s *Scheduler) Check(ctx context.Context, spec *job.Spec) (known bool, err error) {
+	meant := ""
+	if err := s.look(ctx, func(st *state, _ time.Time) { meant = st.misspelled(spec.Type) }); err != nil {
+		return false, fmt.Errorf("jobs/scheduler: check: %w", err)
+	}
+	if meant != "" {
+		return false, misspelling(spec.Type, meant)
+	}
+	before, err := s.job(ctx, spec.ID)
+	switch {
+	case errors.Is(err, store.ErrUnknown):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("jobs/scheduler: check: %w", err)
+	}
+	if why := before.Other(spec); why != "" {
+		return true, fmt.Errorf("%w: %s", ErrOther, why)
+	}
+	return true, nil
+}
