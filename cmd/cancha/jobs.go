@@ -380,29 +380,6 @@ func askJobs(ctx context.Context, folder string, ask func(context.Context, *jobs
 	})
 }
 
-func runSubmit(ctx context.Context, args []string) error {
-	flags := newFlags("job submit", "", "Submits a job and prints its id; with -wait, its result as JSON when it has ended.")
-	said, wait := jobsFlag(flags), flags.Bool("wait", false, "wait until it has ended")
-	s, p := jobs.Spec{}, parameters{}
-	flags.StringVar(&s.Type, "type", "", "`job type`, such as "+job.MatrixMultiply)
-	flags.StringVar(&s.ID, "id", "", "`id` of the job; without it one is made")
-	flags.StringVar((*string)(&s.Device), "device", "", "`cpu or gpu`, an order; without it where it ends first")
-	flags.BoolVar(&s.PreferGPU, "prefer-gpu", false, "a wish, that decides between devices that are as good")
-	flags.IntVar(&s.Priority, "priority", 0, "`0 to 9`, 9 first")
-	flags.DurationVar(&s.Timeout, "timeout", 0, "that one attempt may take, as a `duration`")
-	flags.IntVar(&s.Attempts, "attempts", 0, "`how often` it is tried at most (default 3)")
-	flags.Var(p, "p", "set a parameter, `name=value`, where the value is JSON or else a text; may be given again")
-	if err := parseAll(flags, args); err != nil {
-		return err
-	}
-	s.Parameters = jsonParameters(p)
-	folder, err := jobsPlace(flags, *said)
-	if err != nil {
-		return err
-	}
-	return withJobs(ctx, folder, 0, func(k *jobs.Cluster) error { return submit(ctx, os.Stdout, k, s, *wait) })
-}
-
 // jsonParameters are parameters of the command line as JSON: numbers, true, lists as they are, all else a text.
 func jsonParameters(p parameters) json.RawMessage {
 	all := jobs.Parameters{}
@@ -414,32 +391,6 @@ func jsonParameters(p parameters) json.RawMessage {
 		}
 	}
 	return all.JSON()
-}
-
-func submit(ctx context.Context, w io.Writer, k *jobs.Cluster, s jobs.Spec, wait bool) error {
-	if !wait {
-		s.ReplyTo = job.QueueResults // this process will not be there to hear of it
-	}
-	soon, cancel := context.WithTimeoutCause(ctx, jobsPatience, fmt.Errorf("it is not taken after %v", jobsPatience))
-	ids, err := k.Submit(soon, s)
-	cancel()
-	if err != nil {
-		return err
-	}
-	if !wait {
-		fmt.Fprintln(w, ids[0])
-		return nil
-	}
-	r, err := k.Wait(ctx, ids[0])
-	if err != nil {
-		return err
-	}
-	if r.State != job.Completed {
-		return fmt.Errorf("job %s is %s: %s", r.ID, r.State, r.Error)
-	}
-	fmt.Fprintf(os.Stderr, "job %s on %s, %s\n", r.ID, r.Worker, r.Reason)
-	fmt.Fprintln(w, string(r.Value))
-	return nil
 }
 
 // listOptions is what "cancha job list" is asked for.
@@ -505,14 +456,16 @@ func list(w io.Writer, all []*jobs.Job, more bool, now time.Time) error {
 }
 
 func runShow(ctx context.Context, args []string) error {
-	return eachJob(ctx, "show", "Shows jobs as JSON, with all that is known of them.", args, func(ctx context.Context, k *jobs.Cluster, id string) error {
+	return eachJob(ctx, "show", "Shows jobs as JSON, with all that is known of them, under the names that the API has.", args, func(ctx context.Context, k *jobs.Cluster, id string) error {
 		j, err := k.Job(ctx, id)
 		if err != nil {
 			return err
 		}
-		e := json.NewEncoder(os.Stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(j)
+		text, err := server.JobJSON(j, time.Now())
+		if err == nil {
+			_, err = fmt.Printf("%s\n", text)
+		}
+		return err
 	})
 }
 

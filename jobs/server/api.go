@@ -178,9 +178,7 @@ func (s *Server) showJob(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, err)
 		return
 	}
-	v := viewJob(j, time.Now())
-	v.Parameters, v.Result, v.Unknown = j.Parameters, j.Result, j.Unknown
-	writeJSON(w, http.StatusOK, v)
+	writeJSON(w, http.StatusOK, wholeJob(j, time.Now()))
 }
 
 // change does something to a job, and shows what has become of it.

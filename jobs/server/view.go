@@ -68,6 +68,18 @@ func viewJob(j *job.Job, now time.Time) jobView {
 	return v
 }
 
+// JobJSON is all of a job as /jobs/{id} answers it, indented: under the names of the contract, without what is empty.
+func JobJSON(j *job.Job, now time.Time) ([]byte, error) {
+	return json.MarshalIndent(wholeJob(j, now), "", "  ")
+}
+
+// wholeJob is a job with what a list leaves out.
+func wholeJob(j *job.Job, now time.Time) jobView {
+	v := viewJob(j, now)
+	v.Parameters, v.Result, v.Unknown = j.Parameters, j.Result, j.Unknown
+	return v
+}
+
 // can is what may be done with a job.
 func can(j *job.Job) []string {
 	switch {
