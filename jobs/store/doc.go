@@ -2,4 +2,7 @@
 // before, what has happened of late, and what was measured. It decides nothing: package scheduler does, and hands over what has changed.
 //
 // One process has the folder open. Each time it is opened its epoch grows: who has a lower one is not the scheduler any more.
+//
+// The file says its format. That of an older version of this program is made the present one when it is opened, whole or not at all; that of a newer one is
+// refused, and left as it is.
 package store

@@ -65,7 +65,7 @@ func open(folder string) (s *Store, err error) {
 	if s.hold, err = disk.TakeHold(folder); err != nil {
 		return nil, err
 	}
-	if s.file, err = disk.Open(filepath.Join(folder, "jobs.db"), disk.Options{Form: "jobs 2", Buckets: buckets()}); err != nil {
+	if s.file, err = disk.Open(filepath.Join(folder, "jobs.db"), disk.Options{Form: form, Older: older(), Buckets: buckets()}); err != nil {
 		return nil, errors.Join(err, s.hold.Release())
 	}
 	if err := s.begin(); err != nil {

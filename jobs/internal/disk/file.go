@@ -47,7 +47,9 @@ const growth = 4 << 20
 
 // Options say what a file is.
 type Options struct {
-	Form    string   // of what lies in the buckets; a file of another one is refused
+	Form string // of what lies in the buckets: a name and a version, such as "jobs 2"; a file of another one is refused
+	// Older makes the next newer form of a file of an older one, each under the form that it takes. A file is changed whole or not at all.
+	Older   map[string]Migration
 	Buckets []string // which there are; those of a new file are made
 	Limit   int      // bytes; 0: none
 }
@@ -79,7 +81,7 @@ func Open(path string, o Options) (*File, error) {
 	if err := f.open(); err != nil {
 		return nil, err
 	}
-	if err := guarded(f.known); err != nil {
+	if err := guarded(f.recognize); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", f.path, full(err)), f.Close())
 	}
 	return f, nil
@@ -164,18 +166,6 @@ func prepare(path string, o Options) error {
 		return tx.Bucket(bucketAbout).Put(keyForm, []byte(o.Form))
 	})
 	return errors.Join(err, db.Close())
-}
-
-// known refuses what another program has written; it writes nothing, so that a full disk can be read.
-func (f *File) known() error {
-	return f.db.View(func(tx *bbolt.Tx) error {
-		about := tx.Bucket(bucketAbout)
-		if about == nil || string(about.Get(keyForm)) != f.options.Form {
-			return errors.New("it was written by another program, or a newer version of this one; give another folder")
-		}
-		f.batch = lastBatch(about)
-		return nil
-	})
 }
 
 func lastBatch(about *bbolt.Bucket) uint64 {
