@@ -21,6 +21,9 @@ const Schema = 1
 // where its result goes to.
 func Read(m *queue.Message) (Spec, error) {
 	s := Spec{ID: m.ID, ReplyTo: m.ReplyTo, Priority: m.Priority, Correlation: m.CorrelationID}
+	if len(m.Body) > MaxSubmission {
+		return s, large(&s, m.Body)
+	}
 	b := &body{}
 	if err := b.decode(m.Body); err != nil {
 		return s, err

@@ -198,16 +198,13 @@ func (s *Server) change(do func(context.Context, string) error) http.HandlerFunc
 	}
 }
 
-// mostBody is how large a submission may be, in bytes: what a job may have of each, and room for its other fields.
-const mostBody = job.MaxParameters + job.MaxUnknown + 1<<20
-
 // submit puts a job into job_queue, as any program could: the answer says that it is there and durable, not that it has begun.
 func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, job.MaxSubmission))
 	if err != nil {
 		status := http.StatusBadRequest
 		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-			status, err = http.StatusRequestEntityTooLarge, fmt.Errorf("a job of more than %d bytes: write large data into a file, and give its name", mostBody)
+			status, err = http.StatusRequestEntityTooLarge, fmt.Errorf("a job of more than %d bytes: write large data into a file, and give its name", job.MaxSubmission)
 		}
 		writeJSON(w, status, failure{err.Error()})
 		return
