@@ -29,7 +29,7 @@ func started(t *testing.T, file string) (all []string) {
 		if words[0] == "cancha" {
 			words = words[1:]
 		}
-		if slices.Contains([]string{"scheduler", "worker", "job"}, words[0]) {
+		if slices.Contains([]string{"scheduler", "worker", "job", "monitor"}, words[0]) {
 			all = append(all, strings.Join(words, " "))
 		}
 	}
@@ -54,7 +54,7 @@ func TestDeployedCommands(t *testing.T) {
 			}
 		}
 	}
-	if want := map[string]int{"scheduler": 2, "worker": 4, "job": 3}; !maps.Equal(seen, want) {
+	if want := map[string]int{"scheduler": 2, "worker": 4, "job": 4, "monitor": 2}; !maps.Equal(seen, want) {
 		t.Errorf("got %v, want %v: the files have been misread, or start something else", seen, want)
 	}
 	if err := takes("worker", []string{"-typ", "cpu"}); err == nil {
@@ -75,6 +75,12 @@ func takes(verb string, args []string) error {
 		o, err := parseWorker(args)
 		if err == nil && o.folder != "" {
 			err = fmt.Errorf("it works for %s, not for RabbitMQ", o.folder)
+		}
+		return err
+	case "monitor":
+		o, err := parseMonitor(args)
+		if err == nil && (o.folder != "" || o.out == "") {
+			err = fmt.Errorf("it follows %q, and writes to %q", o.folder, o.out)
 		}
 		return err
 	case "job":

@@ -29,10 +29,11 @@ import (
 
 // workloads are what each overlay runs.
 var workloads = map[string][]string{
-	"cpu":           {"cpu-worker", "rabbitmq", "scheduler"},
-	"gpu":           {"cpu-worker", "gpu-worker", "rabbitmq", "scheduler"},
-	"keda":          {"cpu-worker", "gpu-worker", "rabbitmq", "scheduler"},
-	"observability": {"cpu-worker", "rabbitmq", "scheduler"},
+	"cpu":           {"cpu-worker", "monitor", "rabbitmq", "scheduler"},
+	"gpu":           {"cpu-worker", "gpu-worker", "monitor", "rabbitmq", "scheduler"},
+	"load-balancer": {"cpu-worker", "monitor", "rabbitmq", "scheduler"},
+	"keda":          {"cpu-worker", "gpu-worker", "monitor", "rabbitmq", "scheduler"},
+	"observability": {"cpu-worker", "monitor", "rabbitmq", "scheduler"},
 }
 
 // cluster is what an overlay becomes.
@@ -347,6 +348,46 @@ func TestDurable(t *testing.T) {
 		}
 		if durable != 2 {
 			t.Errorf("%d sets", durable)
+		}
+	})
+}
+
+// The monitor writes results to a volume that outlives its pod, of which there is one at a time; the original's Service on 8000 leads to the page, and out of the
+// cluster where that is asked for alone, to private networks.
+func TestMonitor(t *testing.T) {
+	each(t, func(t *testing.T, name string, c cluster) {
+		i := slices.IndexFunc(c.objects, func(o runtime.Object) bool { d, is := o.(*apps.Deployment); return is && d.Name == "monitor" })
+		if i < 0 {
+			t.Fatal("there is none")
+		}
+		d := c.objects[i].(*apps.Deployment)
+		box, spec := d.Spec.Template.Spec.Containers[0], d.Spec.Template.Spec
+		claims := of[*core.PersistentVolumeClaim](c)
+		if d.Spec.Strategy.Type != apps.RecreateDeploymentStrategyType || *d.Spec.Replicas != 1 || len(claims) != 1 || claims[0].Name != "results" {
+			t.Errorf("%+v, %d replicas, %d claims", d.Spec.Strategy, *d.Spec.Replicas, len(claims))
+		}
+		at := slices.IndexFunc(spec.Volumes, func(v core.Volume) bool {
+			return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == "results"
+		})
+		file := box.Args[len(box.Args)-1]
+		if at < 0 || !slices.ContainsFunc(box.VolumeMounts, func(m core.VolumeMount) bool {
+			return m.Name == spec.Volumes[at].Name && m.MountPath == filepath.Dir(file) && !m.ReadOnly
+		}) {
+			t.Errorf("%s is not on the volume", file)
+		}
+		services := of[*core.Service](c)
+		i = slices.IndexFunc(services, func(s *core.Service) bool { return s.Name == "monitor" })
+		s, kind := services[i], core.ServiceTypeClusterIP
+		open := slices.ContainsFunc(of[*networking.NetworkPolicy](c), func(p *networking.NetworkPolicy) bool {
+			return slices.ContainsFunc(p.Spec.Ingress, func(r networking.NetworkPolicyIngressRule) bool {
+				return slices.ContainsFunc(r.From, func(f networking.NetworkPolicyPeer) bool { return f.IPBlock != nil })
+			})
+		})
+		if name == "load-balancer" {
+			kind = core.ServiceTypeLoadBalancer
+		}
+		if s.Spec.Type != kind || s.Spec.Ports[0].Port != 8000 || open != (name == "load-balancer") || open != (len(s.Spec.LoadBalancerSourceRanges) > 0) || slices.Contains(s.Spec.LoadBalancerSourceRanges, "0.0.0.0/0") {
+			t.Errorf("got %+v, and from outside: %v", s.Spec, open)
 		}
 	})
 }

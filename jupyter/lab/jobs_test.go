@@ -17,7 +17,7 @@ import (
 )
 
 // jobServices are what the profiles jobs and gpu start for jobs.
-var jobServices = []string{"rabbitmq", "scheduler", "cpu-worker", "gpu-worker"}
+var jobServices = []string{"rabbitmq", "scheduler", "monitor", "cpu-worker", "gpu-worker"}
 
 // with loads the compose file as "docker compose --profile …" does, with settings over those of .env.example.
 func with(t *testing.T, set types.Mapping, profiles ...string) (*types.Project, error) {
@@ -40,11 +40,11 @@ func with(t *testing.T, set types.Mapping, profiles ...string) (*types.Project, 
 // Each profile alone, and those that belong together, have all that their services wait for.
 func TestComposeProfiles(t *testing.T) {
 	for profiles, want := range map[string]string{
-		"jobs":                   "cpu-worker rabbitmq scheduler",
-		"gpu":                    "gpu-worker jupyter-lab-gpu rabbitmq scheduler",
+		"jobs":                   "cpu-worker monitor rabbitmq scheduler",
+		"gpu":                    "gpu-worker jupyter-lab-gpu monitor rabbitmq scheduler",
 		"observability":          "grafana prometheus",
 		"monitoring":             "grafana prometheus",
-		"jobs gpu observability": "cpu-worker gpu-worker grafana jupyter-lab-gpu prometheus rabbitmq scheduler",
+		"jobs gpu observability": "cpu-worker gpu-worker grafana jupyter-lab-gpu monitor prometheus rabbitmq scheduler",
 	} {
 		p, err := with(t, nil, strings.Fields(profiles)...)
 		if err != nil {
@@ -66,7 +66,7 @@ func TestComposeJobs(t *testing.T) {
 		if !s.ReadOnly || s.User == "" || strings.HasPrefix(s.User, "0") || s.StopGracePeriod == nil || s.HealthCheck == nil {
 			t.Errorf("%s: read-only %v, user %q, grace %v, check %v", name, s.ReadOnly, s.User, s.StopGracePeriod, s.HealthCheck)
 		}
-		want := map[string][]string{"scheduler": {"rabbitmq"}, "cpu-worker": {"rabbitmq", "scheduler"}, "gpu-worker": {"rabbitmq", "scheduler"}}[name]
+		want := map[string][]string{"scheduler": {"rabbitmq"}, "monitor": {"rabbitmq", "scheduler"}, "cpu-worker": {"rabbitmq", "scheduler"}, "gpu-worker": {"rabbitmq", "scheduler"}}[name]
 		for _, other := range want {
 			if s.DependsOn[other].Condition != types.ServiceConditionHealthy {
 				t.Errorf("%s starts when %s is %q", name, other, s.DependsOn[other].Condition)
@@ -76,7 +76,7 @@ func TestComposeJobs(t *testing.T) {
 			t.Errorf("%s waits for %v, want %v", name, s.DependsOn, want)
 		}
 	}
-	for name, want := range map[string]string{"scheduler": "scheduler", "cpu-worker": "worker -type cpu -drain 4m45s", "gpu-worker": "cancha worker -type gpu -drain 4m45s"} {
+	for name, want := range map[string]string{"scheduler": "scheduler", "monitor": "monitor -all -o /data/results.jsonl", "cpu-worker": "worker -type cpu -drain 4m45s", "gpu-worker": "cancha worker -type gpu -drain 4m45s"} {
 		if got := strings.Join(all[name].Command, " "); got != want {
 			t.Errorf("%s runs %q, want %q", name, got, want)
 		}
@@ -99,10 +99,33 @@ func TestComposeJobs(t *testing.T) {
 	if rabbit.Hostname == "" {
 		t.Error("rabbitmq has another name each time, and its data lies below that")
 	}
-	for _, name := range []string{"rabbitmq", "scheduler"} {
+	for _, name := range []string{"rabbitmq", "scheduler", "monitor"} {
 		if !slices.ContainsFunc(all[name].Volumes, func(v types.ServiceVolumeConfig) bool { return v.Type == types.VolumeTypeVolume }) {
 			t.Errorf("%s keeps nothing", name)
 		}
+	}
+}
+
+// The services of jobs are on a network of their own, with those alone that submit jobs or watch them; the results lie where one says.
+func TestComposeJobsNetwork(t *testing.T) {
+	p, err := with(t, types.Mapping{"RESULTS_DIR": "./results"}, "jobs", "gpu", "observability", "spark", "account")
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := []string{"jupyter-lab", "jupyter-lab-gpu", "prometheus"}
+	for name, s := range p.Services {
+		_, jobs := s.Networks["gpu-cluster"]
+		_, others := s.Networks["default"]
+		of := slices.Contains(jobServices, name)
+		if jobs != (of || slices.Contains(both, name)) || others == of {
+			t.Errorf("%s: on the network of jobs %v, on the other one %v", name, jobs, others)
+		}
+	}
+	if v := p.Services["monitor"].Volumes[0]; v.Type != types.VolumeTypeBind || filepath.Base(v.Source) != "results" || v.Target != "/data" {
+		t.Errorf("results go to %+v", v)
+	}
+	if user := services(t)["rabbitmq"].Environment["RABBITMQ_DEFAULT_USER"]; user == nil || *user != "admin" {
+		t.Errorf("RabbitMQ's user is %v, and the original's is admin", user)
 	}
 }
 
