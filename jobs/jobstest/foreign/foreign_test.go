@@ -42,6 +42,7 @@ type place struct {
 	*testing.T
 	url    string
 	broker *rabbitmq.Broker
+	ended  []string // bodies of results that were read
 }
 
 func newPlace(t *testing.T) *place {
