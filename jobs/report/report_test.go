@@ -89,7 +89,7 @@ func TestWrite(t *testing.T) {
 	if err := Write(folder, all, "x/results.jsonl"); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"report.md", "statistics.csv", "comparison.csv"} {
+	for _, name := range []string{"report.md", "report.json", "statistics.csv", "comparison.csv"} {
 		text, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
 			t.Fatal(err)
@@ -322,6 +322,7 @@ func ExampleWrite() {
 	fmt.Println(err)
 	// Output:
 	// comparison.csv
+	// report.json
 	// report.md
 	// results.jsonl
 	// statistics.csv

@@ -14,7 +14,7 @@ import (
 // ErrEmpty tells that there is no result to report of.
 var ErrEmpty = errors.New("there is no result of a job")
 
-// Write writes report.md, statistics.csv, comparison.csv and figures as PNG into a folder, which is made where it is not there; files of these names are written
+// Write writes report.md, report.json, statistics.csv, comparison.csv and figures as PNG into a folder, which is made where it is not there; files of these names are written
 // anew, and figures for which there is nothing to show are removed. source is what the results are of, as the name of a file. The error is ErrEmpty where there
 // are none.
 func Write(folder string, all []Record, source string) error {
@@ -48,7 +48,9 @@ func Write(folder string, all []Record, source string) error {
 func writeTexts(folder string, m *Measures, text string) error {
 	var statistics, comparison strings.Builder
 	err := errors.Join(statisticsCSV(m.Statistics()).csv(&statistics), comparisonsCSV(m.Comparisons()).csv(&comparison))
-	for name, text := range map[string]string{"report.md": text, "statistics.csv": statistics.String(), "comparison.csv": comparison.String()} {
+	whole, failed := summaryJSON(m)
+	err = errors.Join(err, failed)
+	for name, text := range map[string]string{"report.md": text, "report.json": string(whole) + "\n", "statistics.csv": statistics.String(), "comparison.csv": comparison.String()} {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644)
 		}
