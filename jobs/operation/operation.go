@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"cancha/jobs/job"
@@ -145,22 +146,27 @@ func repeat(ctx context.Context, t *worker.Task, times int64, what string, do fu
 	return nil
 }
 
+// values are the arrays, of which each that is random is made beside the others, from a seed of its own.
 func (p plan) values(ctx context.Context) (all [][]float32, err error) {
-	for i, n := range p.lengths {
+	for _, n := range p.lengths {
 		if n > math.MaxInt32 {
 			return nil, worker.Final(fmt.Errorf("an array of %d numbers, where a device counts to %d", n, math.MaxInt32))
 		}
+	}
+	var making sync.WaitGroup
+	for i, n := range p.lengths {
 		v := p.fixed[i]
 		if v == nil {
 			v = make([]float32, n)
 		}
 		if p.fixed[i] == nil && i < len(p.lengths)-1 {
-			random(ctx, v, p.seed+int64(i))
-		}
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			making.Go(func() { random(ctx, v, p.seed+int64(i)) })
 		}
 		all = append(all, v)
+	}
+	making.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	return all, nil
 }
