@@ -35,7 +35,8 @@ const envQuiet = "CANCHA_QUIET"
 var metrics = []string{"job_id", "job_type", "worker_id", "worker_type", "processing_time", "device", "status"}
 
 // TestBodies: the contract's submissions are done as they say, by pika, with each metric by its name. What is done grows with iterations and batch_size as the
-// session's own count has it, and so does the first prediction; on a quiet machine the time, within a fifth.
+// session's own count has it, and so does the first prediction; on a quiet machine the time, within a fifth. Of five epochs the first weights are a good part, so those
+// are not held to that.
 func TestBodies(t *testing.T) {
 	p := newPlace(t)
 	p.house()
@@ -58,7 +59,7 @@ func TestBodies(t *testing.T) {
 			took := more.Seconds / once.Seconds
 			t.Logf("%d %s: %.4f s, %.3g FLOPS, %.3g bytes/s, transfer %.4f s, processing_time %v; four times as many: %.4f s, %.2f times as long", usual[i], c.grows,
 				once.Seconds, once.FLOPS, once.Bandwidth, once.Transfer, string(few.fields["processing_time"]), more.Seconds, took)
-			if os.Getenv(envQuiet) != "" && math.Abs(took/4-1) > .2 {
+			if os.Getenv(envQuiet) != "" && c.grows != "epochs" && math.Abs(took/4-1) > .2 {
 				t.Errorf("it took %.2f times as long for four times as much; on a quiet machine, which %s says this is, within a fifth of 4", took, envQuiet)
 			}
 		})
