@@ -11,6 +11,7 @@ var table_cancha_jobs_placement = listing.Package{
 	Path: "cancha/jobs/placement",
 	Name: "placement",
 	Values: []listing.Symbol{
+		{"Best", placement.Best},
 		{"Bytes", placement.Bytes},
 		{"CPU", placement.CPU},
 		{"Devices", placement.Devices},
@@ -28,6 +29,7 @@ var table_cancha_jobs_placement = listing.Package{
 	Types: []listing.Symbol{
 		{"Accuracy", (*placement.Accuracy)(nil)},
 		{"Average", (*placement.Average)(nil)},
+		{"Candidate", (*placement.Candidate)(nil)},
 		{"Decision", (*placement.Decision)(nil)},
 		{"Demand", (*placement.Demand)(nil)},
 		{"Device", (*placement.Device)(nil)},
@@ -41,7 +43,21 @@ var table_cancha_jobs_placement = listing.Package{
 		{"Rates", (*placement.Rates)(nil)},
 		{"Run", (*placement.Run)(nil)},
 		{"Settings", (*placement.Settings)(nil)},
+		{"Strategy", (*placement.Strategy)(nil)},
+		{"StrategyFunc", (*placement.StrategyFunc)(nil)},
 		{"Work", (*placement.Work)(nil)},
 		{"Worker", (*placement.Worker)(nil)},
 	},
+	Wrappers: []listing.Symbol{
+		{"Strategy", (*_cancha_jobs_placement_Strategy)(nil)},
+	},
+}
+
+type _cancha_jobs_placement_Strategy struct {
+	IValue  any
+	WChoose func(a0 placement.Job, a1 []placement.Candidate) string
+}
+
+func (w _cancha_jobs_placement_Strategy) Choose(a0 placement.Job, a1 []placement.Candidate) string {
+	return w.WChoose(a0, a1)
 }

@@ -22,6 +22,7 @@ var table_cancha_jobs_scheduler = listing.Package{
 	},
 	Variables: []listing.Symbol{
 		{"ErrLed", &scheduler.ErrLed},
+		{"ErrOther", &scheduler.ErrOther},
 	},
 	Types: []listing.Symbol{
 		{"Answer", (*scheduler.Answer)(nil)},

@@ -12,6 +12,7 @@ var table_cancha_jobs_server = listing.Package{
 	Path: "cancha/jobs/server",
 	Name: "server",
 	Values: []listing.Symbol{
+		{"JobJSON", server.JobJSON},
 		{"Start", server.Start},
 	},
 	Constants: []listing.Literal{
