@@ -45,7 +45,8 @@
 //
 // A result may come more than once: a scheduler that is killed between sending it and noting that sends it again, a submission that comes again is answered
 // again, and RabbitMQ delivers again what its reader has not acknowledged. All of one job are the same but for "redelivered": true, which those have that the
-// scheduler may have sent before. Readers take the first one of a job_id, with its completed_at: a job that was replayed has another.
+// scheduler may have sent before, and, where it was killed in between, for completed_at. Readers take the first one of a job_id and its attempt: a job that was
+// replayed has a higher one.
 //
 // The message of a result has the job's id as message id, and as correlation id that of the submission, or else the job's id.
 //

@@ -239,6 +239,8 @@ func (s *Scheduler) reported(d *queue.Delivery, now time.Time) error {
 		s.logger.Error("jobs/scheduler: a report that cannot be read", "id", d.ID, "error", err)
 		return nil
 	}
+	s.state.twice = d.Count > 1
+	defer func() { s.state.twice = false }()
 	return s.state.report(r, now)
 }
 

@@ -43,6 +43,7 @@ type state struct {
 	looked    time.Time // when jobs were missed last
 	placed    time.Time // when there was a plan last
 	replan    bool      // something has changed that a plan looks at
+	twice     bool      // the report that is taken in was handed out before: a scheduler that was killed may have sent what comes of it
 	effects
 	flying effects // that are being carried out, and of which the store may not know yet
 }
@@ -218,7 +219,13 @@ func (s *state) drop(t *task) {
 }
 
 // send sends a job's result to who has asked for it.
-func (s *state) send(j *job.Job) { s.sendBody(j, j.Outcome) }
+func (s *state) send(j *job.Job) {
+	if s.twice {
+		s.sendAgain(j)
+		return
+	}
+	s.sendBody(j, j.Outcome)
+}
 
 // sendAgain sends a result that may have been sent before: of a submission that comes again, or by a scheduler that has ended before it put that down.
 func (s *state) sendAgain(j *job.Job) { s.sendBody(j, j.OutcomeAgain) }
