@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"cancha/jobs/job"
@@ -119,6 +120,44 @@ func TestIterationsResult(t *testing.T) {
 		if other, err := run(t, c.name, c.other); err != nil || fmt.Sprint(one.First) != fmt.Sprint(other.First) {
 			t.Errorf("%s: got %v, %v, want %v", c.other, other, err, one.First)
 		}
+	}
+}
+
+// A batch that is passed over part by part is as it is when each picture is made alone of the same numbers, up to its last one.
+func TestLargeBatch(t *testing.T) {
+	const side, batch = 256, 19 // 8 at a time
+	r, err := run(t, job.ImageProcessing, fmt.Sprintf(`{"image_size": %d, "batch_size": %d, "iterations": 2, "operation": "sharpen", "seed": 5}`, side, batch))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tall, err := run(t, job.ImageProcessing, fmt.Sprintf(`{"width": %d, "height": %d, "iterations": 2, "operation": "sharpen", "seed": 5}`, side, side))
+	if err != nil || fmt.Sprint(r.First) != fmt.Sprint(tall.First) || fmt.Sprint(r.Shape) != fmt.Sprintf("[%d %d %d]", batch, side, side) || r.Batch != batch {
+		t.Errorf("got %+v, want to begin with %+v, %v", r, tall, err)
+	}
+	random, sum := rand.New(rand.NewPCG(5, 0x6a6f62)), 0.0
+	for range batch {
+		from, to := make([]float64, side*side), make([]float64, side*side)
+		for i := range from {
+			from[i] = float64(random.Float32() - .5)
+		}
+		for range 2 {
+			for i := range to {
+				x, y := i%side, i/side
+				to[i] = 5 * from[i]
+				for _, d := range [4][2]int{{-1, 0}, {1, 0}, {0, -1}, {0, 1}} {
+					if u, v := x+d[0], y+d[1]; u >= 0 && u < side && v >= 0 && v < side {
+						to[i] -= from[v*side+u]
+					}
+				}
+			}
+			from, to = to, from
+		}
+		for _, v := range from {
+			sum += v
+		}
+	}
+	if want := sum / (batch * side * side); math.Abs(r.Mean-want) > 1e-5 {
+		t.Errorf("the mean is %v, want %v", r.Mean, want)
 	}
 }
 
