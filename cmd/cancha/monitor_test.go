@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"cancha/jobs"
 	"cancha/jobs/report"
+	"cancha/jobs/scheduler"
 )
 
 // site is a scheduler with a worker.
@@ -23,7 +26,7 @@ func site(t *testing.T, folder string) *jobs.Cluster {
 	return k
 }
 
-// finish has so many jobs end.
+// finish has so many jobs end. A result comes beside the commit that puts it down, whose end nobody tells: it is looked for.
 func finish(t *testing.T, k *jobs.Cluster, name string, n int) {
 	t.Helper()
 	for i := range n {
@@ -34,7 +37,20 @@ func finish(t *testing.T, k *jobs.Cluster, name string, n int) {
 		if _, err := k.Wait(t.Context(), ids[0]); err != nil {
 			t.Fatal(err)
 		}
+		for !putDown(t, k, ids[0]) {
+			time.Sleep(time.Millisecond)
+		}
 	}
+}
+
+// putDown tells whether the store knows that a job has ended.
+func putDown(t *testing.T, k *jobs.Cluster, id string) bool {
+	t.Helper()
+	e, err := k.Endings(t.Context(), 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(e.All, func(one scheduler.Ending) bool { return one.ID == id })
 }
 
 // watched follows until so many new results have come, and returns the ids in the file.
