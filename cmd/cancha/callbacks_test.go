@@ -28,7 +28,7 @@ const (
 // says here how a panic in it, a Goexit, a loop without an end and os.Exit come out, and tries it.
 var callbacks = map[string]string{
 	"cancha/jobs.Cluster.Register(f)": asJob, "cancha/jobs.Map(f)": asJob, "cancha/jobs/worker.Config.Funcs": asJob,
-	"cancha/jobs.Config.Broker": noCode, "cancha/jobs/local.Serve(b)": noCode, "cancha/jobs/queue.Delivery.Settler": noCode, "cancha/jobs/scheduler.Start(b)": noCode,
+	"cancha/jobs.Config.Broker": noCode, "cancha/jobs/local.Serve(b)": noCode, "cancha/jobs/placement.Settings.Strategy": contains, "cancha/jobs/queue.Delivery.Settler": noCode, "cancha/jobs/scheduler.Start(b)": noCode,
 	"cancha/jobs/server.Config.Broker": noCode, "cancha/jobs/worker.Config.Broker": noCode, "cancha/jobs/store.Await(held)": onCaller, "cancha/jobs/store.Store.Open(each)": onCaller,
 	"cancha/jobs/store.Store.Unsent(each)": onCaller, "cancha/jobs/worker.NewTask(tell)": onCaller, "cancha/jobs/report.Measures.Print(w)": onCaller, "cancha/jobs/report.OpenJournal(each)": onCaller,
 
@@ -40,7 +40,7 @@ var callbacks = map[string]string{
 	"cancha/ml.SearchConfig.Scorer": onCaller, "cancha/ml/calibrate.Fit(learn)": onCaller, "cancha/ml/calibrate.FitOn(m)": onCaller, "cancha/ml/calibrate.OpenWith(load)": onCaller,
 	"cancha/ml/forest.Config.Progress": contains, "cancha/ml/forest.Config.Trainer": onCaller, "cancha/ml/inspect.Depend(m)": onCaller, "cancha/ml/inspect.Permute(m)": onCaller,
 	"cancha/ml/inspect.PermuteConfig.Progress": onCaller, "cancha/ml/inspect.PermuteConfig.Scorer": onCaller, "cancha/ml/lwp.BandConfig.Progress": onCaller,
-	"cancha/ml/lwp.FitClassifier(learn)": onCaller, "cancha/ml/lwp.Load(archive)": contains, "cancha/ml/lwp.Load(progress)": contains, "cancha/ml/lwp.OpenClassifier(load)": onCaller,
+	"cancha/ml/lwp.FitClassifier(learn)": onCaller, "cancha/ml/lwp.Load(archive)": contains, "cancha/ml/lwp.Learner.Fit": onCaller, "cancha/ml/lwp.Load(progress)": contains, "cancha/ml/lwp.OpenClassifier(load)": onCaller,
 	"cancha/ml/lwp.Predictions.WriteCSV(w)": onCaller, "cancha/ml/nn.Config.Progress": onCaller, "cancha/ml/nn.FitOn(device)": noCode, "cancha/ml/nn.FitOn(queue)": noCode,
 
 	"cancha/runtime/gpu.Job.CPU": byDevice, "cancha/runtime/gpu.Job.Run": onCaller, "cancha/runtime/gpu.Memory(d)": noCode, "cancha/runtime/gpu/compare.Config.Progress": onCaller,

@@ -1,12 +1,15 @@
 package placement
 
 import (
+	"context"
 	"fmt"
 	"slices"
+
+	"cancha/internal/callback"
 )
 
 // Strategy decides where jobs go in place of the planner's own search: a program hands it over in [Settings]. It is asked about one job after the other, those
-// of the highest priority first, on the goroutine that schedules: it returns at once, and keeps nothing that it was given. What the planner sees to stays so: a
+// of the highest priority first, while the scheduler waits: it returns at once, and keeps nothing that it was given. What the planner sees to stays so: a
 // job has only workers to choose from that can run it, and none is given more than it has room for.
 type Strategy interface {
 	// Choose returns the id of one of the candidates, of which there is one at least; "": the job waits, and is asked about again. A job whose worker has no
@@ -109,13 +112,15 @@ func (l *line) candidates(j int) (all []Candidate, machines []int) {
 
 // ask returns the machine that the strategy chooses, or why there is none.
 func (l *line) ask(j Job, all []Candidate, machines []int) (machine int, why string) {
-	defer func() {
-		if p := recover(); p != nil {
-			machine, why = nowhere, fmt.Sprintf("the program's strategy has panicked: %.300v", p)
-		}
-	}()
-	id := l.settings.Strategy.Choose(j, slices.Clone(all))
-	if id == "" {
+	id := ""
+	err := callback.Do(context.Background(), func() error {
+		id = l.settings.Strategy.Choose(j, slices.Clone(all))
+		return nil
+	})
+	switch {
+	case err != nil: // a panic, or the end of its goroutine, which is not the scheduler's
+		return nowhere, fmt.Sprintf("the program's strategy has failed: %.300v", err)
+	case id == "":
 		return nowhere, "the program's strategy gives it to no worker now"
 	}
 	i := slices.IndexFunc(all, func(c Candidate) bool { return c.ID == id })

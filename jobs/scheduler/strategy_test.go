@@ -30,7 +30,7 @@ func TestStrategy(t *testing.T) {
 	}
 	b.submit(`{"job_id":"odd","job_type":"odd"}`)
 	b.step(time.Second, func() {})
-	if j := b.tasks["odd"]; j.Reason != "waits: the program's strategy has panicked: no such thing" {
+	if j := b.tasks["odd"]; j.Reason != "waits: the program's strategy has failed: panic: no such thing" {
 		t.Errorf("got %+v", j.Job)
 	}
 }
