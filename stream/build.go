@@ -78,6 +78,9 @@ type input struct {
 	on    *timeline
 	after []step // of other queries, which take its rows behind its own steps
 
+	deletes  bool // tombstones delete rows of the table that its rows fill
+	deleting bool // the row in hand is of a tombstone; graph.mu guards it
+
 	records *RecordProcessing // nil: records are decoded by the query's format
 	calls   *callback.Count   // the graph's
 }
@@ -205,6 +208,9 @@ func (g *graph) collected(in *input, steps []step, end tail) error {
 		return func(row flow.Row) {
 			n.rows = read(n.rows, row)
 			n.times, n.marks = append(n.times, n.t), append(n.marks, n.mark)
+			if in.deletes {
+				n.deletes = append(n.deletes, n.env.Tombstone)
+			}
 		}, nil
 	}
 	if _, err := in.lane(0, nil); err != nil {
@@ -366,6 +372,7 @@ func (g *graph) table(in *input, t *Table, keys []string, after []step) (table *
 		}
 		return table, nil
 	}
+	var fed *input
 	from, own := len(g.inputs), g.now
 	g.now = g.timeline()
 	defer func() { g.now = own }()
@@ -374,8 +381,16 @@ func (g *graph) table(in *input, t *Table, keys []string, after []step) (table *
 			return nil, err
 		}
 		g.tables = append(g.tables, table)
-		return func(row flow.Row, _ int64) { table.Put(row) }, nil
+		return func(row flow.Row, _ int64) {
+			if fed.deleting {
+				table.Delete(row, &g.env)
+				return
+			}
+			table.Put(row)
+		}, nil
 	})
+	fed = g.inputs[from]
+	fed.deletes = !slices.ContainsFunc(t.query.steps, func(s step) bool { return !stateless(s) })
 	in.waits = append(in.waits, g.inputs[from:]...)
 	return table, err
 }

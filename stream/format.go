@@ -38,7 +38,7 @@ const (
 // values: it puts what it finds at slots[i].Path at row[slots[i].At], of the kind that slots[i].Want says, and leaves the others alone; what a
 // record lacks stays absent. It returns "", or the reason why the record is bad; the row is not used then. The values may share the record's bytes
 // (TextOfBytes): what is kept longer is copied by the query. Seen tells whether slots[i] has ever been found, for the note about paths that no
-// record had.
+// record had. A tombstone, whose value is null, comes as nil; where slots is empty, and where it deletes from Latest's table, it does not come at all.
 //
 // Decode runs under the partition's lock and must not wait: a Decoder that has to fetch something is a Preparer.
 type Decoder = decode.Decoder

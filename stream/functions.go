@@ -217,7 +217,11 @@ func TableOf(name string, rows *Rows, keys ...string) *Table {
 
 // Latest is a table of the row of a query for each key that came last; each Lookup must ask by these keys. A stream that looks it up waits until all
 // that the query's source held when it was opened has been read; after that it sees what has come. The table has a watermark of its own, which closes
-// its windows; what is left of them is in it once its source has ended. A row stays until another of its key comes: there is no way to delete one.
+// its windows; what is left of them is in it once its source has ended.
+//
+// A row stays until another of its key comes, or a tombstone deletes it: a record whose value is null, as compacted topics have them. Tombstones delete where
+// the query only filters, selects and computes columns (Filter, FilterFunc, Select, Drop, With, MapFunc), whatever its filters say of them. The table's
+// keys are then made of @key, as by With("id", Field("@key")): nothing else of a tombstone is there, and one without the keys is a bad record.
 func Latest(name string, q *Query, keys ...string) *Table {
 	return &Table{name: name, keys: keys, query: q}
 }

@@ -38,6 +38,7 @@ type lane struct {
 	rows     flow.Row      // one row of width values after another
 	times    []int64
 	marks    []int64 // for each row, the watermark that its record met
+	deletes  []bool  // for each row, whether it deletes one of a table; empty where there is no table that tombstones delete from
 	mark     int64   // that of the record in hand
 	met      []moment
 	width    int
@@ -168,18 +169,28 @@ func (n *lane) handle(ctx context.Context, topic string, r *Record) (reason stri
 	}
 	n.mark = n.clock.Watermark
 	clear(n.row)
-	if reason := n.decoder.Decode(r.Value, n.row); reason != "" {
+	n.env.Tombstone = n.in.deletes && r.Value == nil
+	if reason := n.decode(r.Value); reason != "" {
 		return reason
 	}
 	for _, m := range n.meta {
 		n.row[m.At] = n.part(m.Name, topic, r)
 	}
-	if reason := n.see(r); reason != "" {
+	if reason := n.see(r); reason != "" && !n.env.Tombstone { // whose event time, where that is in the value, nobody knows
 		return reason
 	}
 	n.env.Bad = ""
 	n.run(n.row)
 	return n.env.Bad
+}
+
+// decode reads a record's value. A tombstone, which has none, is a record all the same where nothing of the value is asked for, or where it deletes a row of
+// a table.
+func (n *lane) decode(record []byte) (reason string) {
+	if record == nil && (len(n.slots) == 0 || n.env.Tombstone) {
+		return ""
+	}
+	return n.decoder.Decode(record, n.row)
 }
 
 // see takes the record's event time.
@@ -299,10 +310,11 @@ func (n *lane) unknown() {
 func (n *lane) deliver(entry flow.Emit, meet func(mark int64)) {
 	for i, t := range n.times {
 		meet(n.marks[i])
+		n.in.deleting = n.in.deletes && n.deletes[i]
 		entry(n.rows[i*n.width:(i+1)*n.width], t)
 	}
 	clear(n.rows)
-	n.rows, n.times, n.marks = n.rows[:0], n.times[:0], n.marks[:0]
+	n.rows, n.times, n.marks, n.deletes = n.rows[:0], n.times[:0], n.marks[:0], n.deletes[:0]
 	if n.taken {
 		n.tell()
 	}

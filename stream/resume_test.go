@@ -115,6 +115,10 @@ func TestKilled(t *testing.T) {
 		"lookup": func() *Query {
 			return calm().Lookup(Latest("newest", calm().Filter(Field("x").Gt(1)).With("seen", Field("id")).Select("k", "seen"), "k"), Same("k")).Select("k", "id", "seen")
 		},
+		"lookup of what tombstones delete": func() *Query {
+			names := From(Memory("names", [][]Record{removals(2000)}).BatchSize(37)).With("k", Field("@key")).Select("k", "name")
+			return calm().LeftLookup(Latest("names", names, "k"), Same("k")).Select("k", "id", "name")
+		},
 		"process": func() *Query { return calm().Process(tallies()) },
 		"rows":    func() *Query { return from("plays").Filter(Field("x").Gt(0)).Select("id", "k", "x") },
 	} {

@@ -66,7 +66,8 @@ type Column = flow.Column
 type Expr = plan.Expr
 
 // Field is the value at a path of a record, such as user.city, items[0].sku or labels["a.b"], or of a column that an earlier step gave.
-// @key, @value, @topic, @partition, @offset, @timestamp and @headers.NAME are parts of the record beside its value. What is read there
+// @key, @value, @topic, @partition, @offset, @timestamp and @headers.NAME are parts of the record beside its value. A query that reads nothing
+// else takes tombstones, whose value is null, as records: Select("@key"), Has("@value"). What is read there
 // follows from the use: arithmetic wants numbers, Lower a text, Hour a time in RFC 3339; a record that has something else at the path is a
 // bad record, also where the use stands behind a join or Deduplicate. A column that is computed, or that a Go function gives, has no such
 // path: a value of another kind than is wanted of it is an absent one.

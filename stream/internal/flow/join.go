@@ -423,6 +423,26 @@ func (t *Table) Put(row Row) {
 	t.put(cloned(row))
 }
 
+// Delete forgets the row that has the keys of another, which a record without a value has become. One without these keys is told of: what it was to delete
+// stays.
+func (t *Table) Delete(row Row, env *Env) {
+	t.bytes = t.bytes[:0]
+	for _, k := range t.keys {
+		if row[k].IsNull() {
+			env.reject(fmt.Sprintf("a tombstone has no %s, so it deletes nothing: make the table's key of @key", t.Columns[k].Name))
+			return
+		}
+		t.bytes = row[k].AppendKey(t.bytes)
+	}
+	old := t.rows[string(t.bytes)]
+	if old == nil {
+		return
+	}
+	t.log.Remove(old.entry)
+	t.size -= sizeOf(old.row) + int64(len(t.bytes)) + 60
+	delete(t.rows, string(t.bytes))
+}
+
 // put keeps a row that is the table's, whose key is in bytes.
 func (t *Table) put(row Row) *kept {
 	t.size += sizeOf(row)

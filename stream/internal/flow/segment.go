@@ -25,6 +25,9 @@ type Env struct {
 	// record, but one that an operator gives out as time goes on.
 	Mark   int64
 	Marked bool
+	// Tombstone is set while the row in hand is of a record without a value that deletes a row of a table. Filters let it pass: they ask for values that it
+	// does not have, and the row would stay.
+	Tombstone bool
 }
 
 // passed is how far event time has come for the row in hand: what its own partition had shown when its record came, or the operator's watermark, which is
@@ -142,7 +145,7 @@ func (l *Layout) filter(s Step, env *Env) (Wrap, error) {
 	}
 	return func(next func(row Row)) func(row Row) {
 		return func(row Row) {
-			if yes(row) {
+			if env.Tombstone || yes(row) {
 				next(row)
 				return
 			}
@@ -212,6 +215,10 @@ func (l *Layout) explode(s Step, env *Env) (Wrap, error) {
 				}
 			}
 			v := n.Value(row)
+			if v.IsNull() && env.Tombstone {
+				env.reject("a tombstone deletes nothing here: it has no " + s.Path + ", whose elements are the table's rows")
+				return
+			}
 			if v.IsNull() {
 				return
 			}
@@ -294,6 +301,10 @@ func (l *Layout) filterFunc(s Step, env *Env) (Wrap, error) {
 	args := make(Row, 0, len(s.Columns))
 	return func(next func(row Row)) func(row Row) {
 		return func(row Row) {
+			if env.Tombstone {
+				next(row)
+				return
+			}
 			args = read(args[:0], row)
 			yes, err := f(args)
 			switch {

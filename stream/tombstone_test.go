@@ -1,0 +1,93 @@
+package stream_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	. "cancha/stream"
+)
+
+// compacted is a record with a key and JSON, or a tombstone where there is none.
+func compacted(key, text string) Record {
+	r := Record{Key: []byte(key)}
+	if text != "" {
+		r.Value = []byte(text)
+	}
+	return r
+}
+
+// TestTombstonesAreRecords: a record without a value is one where nothing of the value is asked for; where it is, its reason says what is missing.
+func TestTombstonesAreRecords(t *testing.T) {
+	csv := CSVFormat("name", "city")
+	records := []Record{compacted("a", `{"name":"one"}`), compacted("a", ""), {Key: []byte("b"), Value: []byte{}}}
+	for _, row := range []struct {
+		name  string
+		query func(q *Query) *Query
+		want  string
+		bad   int64
+	}{
+		{"its key", func(q *Query) *Query { return q.Select("@key") }, "@key\na\na\n", 1}, // an empty value is no JSON
+		{"its key and value", func(q *Query) *Query { return q.With("gone", Not(Has("@value"))).Select("@key", "gone") }, "@key,gone\na,false\na,true\n", 1},
+		{"counted by key", func(q *Query) *Query {
+			return q.GroupBy("@key").Window(Tumbling(time.Minute)).Agg(Count("n")).Select("@key", "n")
+		}, "@key,n\na,2\n", 1},
+		{"a field", func(q *Query) *Query { return q.Select("@key", "name") }, "@key,name\na,one\n", 2},
+		{"another format", func(q *Query) *Query { return q.Format(csv).Select("@key") }, "@key\na\n", 2}, // JSON and an empty line are no CSV of two columns,
+	} {
+		running := finish(t, row.query(From(Memory("t", [][]Record{records}))))
+		if got := csvOf(t, running); got != row.want || running.Totals().Bad != row.bad {
+			t.Errorf("%s: got %q and %d bad, want %q and %d", row.name, got, running.Totals().Bad, row.want, row.bad)
+		}
+	}
+}
+
+// TestLatestDeletesByTombstones: a key whose last record has no value is not in the table, whatever steps without memory its query has.
+func TestLatestDeletesByTombstones(t *testing.T) {
+	changes := [][]Record{{compacted("a", `{"name":"one","at":"2026-03-01T15:00:00Z"}`), compacted("b", `{"name":"two","at":"2026-03-01T15:00:00Z"}`), compacted("a", ""),
+		compacted("c", ""), compacted("d", `{"name":"four","at":"2026-03-01T15:00:00Z"}`), compacted("d", ""), compacted("d", `{"name":"five","at":"2026-03-01T15:00:00Z"}`)}}
+	asked := [][]Record{{compacted("1", `{"id":"a"}`), compacted("2", `{"id":"b"}`), compacted("3", `{"id":"c"}`), compacted("4", `{"id":"d"}`)}}
+	upper := func(r Row) (any, error) { return r.Value("name"), nil }
+	known := func(r Row) (bool, error) { return !r.Value("name").IsNull(), nil }
+	const want = "id,name\na,\nb,two\nc,\nd,five\n"
+	for _, row := range []struct {
+		name  string
+		steps func(q *Query) *Query
+		want  string
+		bad   int64
+	}{
+		{"select", func(q *Query) *Query { return q }, want, 0},
+		{"event time", func(q *Query) *Query { return q.EventTime(Field("at").AsTime()) }, want, 0},
+		{"filter", func(q *Query) *Query { return q.Filter(Field("name").Ne("none")) }, want, 0},
+		{"functions", func(q *Query) *Query { return q.MapFunc("n", upper, "name").FilterFunc("known", known, "name") }, want, 0},
+		{"a key of the value", func(q *Query) *Query { return q.With("id", Field("name")) }, "id,name\na,\nb,\nc,\nd,\n", 3},
+	} {
+		q := row.steps(From(Memory("names", changes)).With("id", Field("@key"))).Select("id", "name")
+		running := finish(t, From(Memory("t", asked)).LeftLookup(Latest("names", q, "id"), Same("id")).Select("id", "name"))
+		if got := csvOf(t, running); got != row.want || running.Totals().Bad != row.bad {
+			t.Errorf("%s: got %q and %d bad, want %q and %d: %+v", row.name, got, running.Totals().Bad, row.want, row.bad, running.BadRecords().Reasons)
+		}
+	}
+}
+
+// TestTombstonesThatDeleteNothing are told of where rows come of what a tombstone does not have.
+func TestTombstonesThatDeleteNothing(t *testing.T) {
+	changes := [][]Record{{compacted("a", `{"names":[{"id":"x"}]}`), compacted("a", "")}}
+	q := From(Memory("names", changes)).Explode("names", "one").With("id", Field("one.id")).Select("id")
+	running := finish(t, From(Memory("t", [][]Record{{compacted("1", `{"id":"x"}`)}})).Lookup(Latest("names", q, "id"), Same("id")).Select("id"))
+	want := "a tombstone deletes nothing here: it has no names, whose elements are the table's rows"
+	if bad := running.BadRecords(); bad.Total != 1 || bad.Newest[0].Reason != want {
+		t.Errorf("got %+v, want one bad record: %s", bad, want)
+	}
+}
+
+// removals are n changes of some keys, every other of which deletes one.
+func removals(n int) (all []Record) {
+	for i := range n {
+		all = append(all, compacted(fmt.Sprintf("k0-%d", i%7), fmt.Sprintf(`{"name":"%d"}`, i)))
+		if i%2 == 0 {
+			all = append(all, compacted(fmt.Sprintf("k0-%d", i%5), ""))
+		}
+	}
+	return all
+}
