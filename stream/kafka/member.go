@@ -124,6 +124,12 @@ func (m *member) listen(ctx context.Context) {
 
 // trouble tells the handler of an error after which another client tries again by itself, or ends the run where no try can mend it.
 func (r *run) trouble(ctx context.Context, err error) {
+	if errors.Is(err, kafka.InconsistentGroupProtocol) {
+		r.end(fmt.Errorf("group %s has members that divide partitions in another way, and all members of a group have to do it in one: "+
+			"stop those, set their partition.assignment.strategy to cooperative-sticky (CooperativeStickyAssignor) in place of range, roundrobin or sticky, "+
+			"or read with another Config.Group: %w", r.cfg.Group, err))
+		return
+	}
 	if cause := r.cluster.diagnose(ctx, err); hopeless(cause) {
 		r.end(cause)
 		return
