@@ -187,9 +187,7 @@ func (s settings) kafka(ctx context.Context, g Generator) (stream.Source, error)
 			return nil, err
 		}
 	}
-	now := make(chan struct{})
-	close(now)
-	return kafka.Source(kafka.Config{Brokers: brokers, Topic: s.topic, Until: now}), nil
+	return kafka.Source(kafka.Config{Brokers: brokers, Topic: s.topic, AvailableNow: true}), nil
 }
 
 func (s settings) filled(ctx context.Context, g Generator, brokers []string) error {

@@ -112,9 +112,7 @@ func (s settings) minutes(ctx context.Context) error {
 
 // present is the topic from its first record to the last that is there now.
 func (s settings) present() stream.Source {
-	now := make(chan struct{})
-	close(now)
-	return kafka.Source(kafka.Config{Brokers: s.brokers, Topic: s.topic, Until: now})
+	return kafka.Source(kafka.Config{Brokers: s.brokers, Topic: s.topic, AvailableNow: true})
 }
 
 // timed runs a query over all of the topic, none of whose records may be bad or late.

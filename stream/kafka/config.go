@@ -70,7 +70,11 @@ type Config struct {
 	// IdleInterval is how often a partition without new records is reported, and how long the broker holds a fetch for
 	// them. Default 500 ms.
 	IdleInterval time.Duration
-	// Until, once closed, ends the source as soon as it has read what the topics then hold. nil: it reads on for ever.
+	// AvailableNow ends the source once it has read what the topics hold when it begins to read: for a table of what is there, one side of a join, or a
+	// query by day. stream.Query has an AvailableNow of the whole query. Unset, the source reads on for ever, or as Until says.
+	AvailableNow bool
+	// Until, once closed, ends the source as soon as it has read what the topics then hold: for one that is to end when something else has. nil: it reads
+	// on for ever, unless AvailableNow is set.
 	Until <-chan struct{}
 	// FetchBytes bounds one fetch of one partition, default 2 MiB. The broker sends more if its first batch is larger.
 	FetchBytes int
@@ -124,6 +128,21 @@ func (c *Config) fill() {
 	}
 }
 
+// until is closed once the source has to read no further than the topics then hold.
+func (c *Config) until() <-chan struct{} {
+	if c.AvailableNow {
+		return now
+	}
+	return c.Until
+}
+
+// now is closed.
+var now = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
 func (c *Config) validate() error {
 	if err := validateBrokers(c.Brokers, c.Security); err != nil {
 		return err
@@ -144,6 +163,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("kafka: Instance %q names a member of a Group, and there is none", c.Instance)
 	case c.Instance != "" && !topicNames.MatchString(c.Instance):
 		return fmt.Errorf("kafka: Instance %.260q: want 1 to 249 of the letters a-z, A-Z, 0-9, dot, underscore and hyphen", c.Instance)
+	case c.AvailableNow && c.Until != nil:
+		return errors.New("kafka: both AvailableNow and Until say when the source ends: set one of them")
 	case c.Start != Earliest && c.Start != Latest:
 		return fmt.Errorf("kafka: start %d: want Earliest or Latest", c.Start)
 	case c.Recreated != FailOnRecreation && c.Recreated != ReadRecreated:

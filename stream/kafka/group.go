@@ -210,7 +210,7 @@ func (r *run) send(request *kafka.OffsetCommitRequest) error {
 	return err
 }
 
-// spare ends the run of a member that has no partition, once Until is closed: there is nothing it could wait for.
+// spare ends the run of a member that has no partition, once the source is to end: there is nothing it could wait for.
 func (r *run) spare() {
 	r.mu.Lock()
 	idle := len(r.assigned) == 0
@@ -220,10 +220,10 @@ func (r *run) spare() {
 	}
 }
 
-// untilReached reports whether Until is closed.
+// untilReached reports whether the source is to end with what the topics hold.
 func (r *run) untilReached() bool {
 	select {
-	case <-r.cfg.Until:
+	case <-r.cfg.until():
 		return true
 	default:
 		return false // also for a nil channel

@@ -102,7 +102,7 @@ func (r *reader) connected(ctx context.Context) error {
 	return err
 }
 
-// ask asks for what follows the records in hand. ending tells whether Until was closed before: what was there then is in the answer or has been
+// ask asks for what follows the records in hand. ending tells whether the source was to end before: what was there then is in the answer or has been
 // read already.
 func (r *reader) ask(l *link) (ending bool, err error) {
 	from := r.next

@@ -75,7 +75,7 @@ func loopback(addr string) string {
 }
 
 // Ends implements stream.Ending.
-func (s source) Ends() <-chan struct{} { return s.cfg().Until }
+func (s source) Ends() <-chan struct{} { return s.cfg().until() }
 
 // Shared implements stream.Shared.
 func (s source) Shared() bool { return s.cfg().Group != "" }
@@ -178,7 +178,7 @@ type position struct {
 	note      string // what was committed with it
 	first     int64  // where the run began; -1 before it is known
 	before    mark   // what the group had committed then
-	ended     bool   // Until has been reached
+	ended     bool   // what it held when the source was to end has been read
 	id        string // of the topic; empty before it is known, or where the brokers know none
 }
 
@@ -358,7 +358,7 @@ func (r *run) advance(p *position, next int64) {
 	}
 }
 
-// exhausted records that a partition has been read to the end after Until, and ends the run when all have been.
+// exhausted records that a partition has been read as far as the source is to read, and ends the run when all have been.
 func (r *run) exhausted(p *position) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
