@@ -516,7 +516,7 @@ func (in *input) lane(partition int, claim func(keys flow.Row, end int64) string
 	}
 	n.run = flow.Chain(wraps, last)
 	n.row, n.meta = make(flow.Row, l.Width()), l.Meta()
-	n.slots = l.Slots()
+	n.slots = slotsOf(l.Slots())
 	format := in.query.format
 	if format == nil {
 		format = JSONFormat()

@@ -9,7 +9,42 @@ import (
 	"cancha/stream/internal/decode"
 )
 
-// Format says how the values of records are written: JSONFormat, CSVFormat, TextFormat, those of package avro, or one of a program's own.
+// Format says how the values of records are written: JSONFormat, CSVFormat, TextFormat, those of package avro, or one of a program's own. This one
+// reads records of a single number, as Field("n"):
+//
+//	type single struct{}
+//
+//	func (single) Name() string { return "one number" }
+//
+//	func (single) Decoder(slots []stream.Slot) (stream.Decoder, error) {
+//		for _, s := range slots {
+//			if s.Path != "n" {
+//				return nil, fmt.Errorf("there is no %q, only n", s.Path)
+//			}
+//		}
+//		return &singleDecoder{slots: slots}, nil
+//	}
+//
+//	type singleDecoder struct {
+//		slots []stream.Slot
+//		seen  bool
+//	}
+//
+//	func (d *singleDecoder) Decode(record []byte, row []stream.Value) (reason string) {
+//		x, err := strconv.ParseFloat(string(record), 64)
+//		if err != nil {
+//			return "not a number"
+//		}
+//		d.seen = true
+//		for _, s := range d.slots {
+//			if row[s.At], reason = s.Fit(stream.FloatOf(x)); reason != "" {
+//				return reason // n: want a text, got another number
+//			}
+//		}
+//		return ""
+//	}
+//
+//	func (d *singleDecoder) Seen(int) bool { return d.seen }
 type Format interface {
 	// Name is what Explain calls the format, and a checkpoint knows it by: formats that read records otherwise have other names.
 	Name() string
@@ -18,30 +53,70 @@ type Format interface {
 	Decoder(slots []Slot) (Decoder, error)
 }
 
-// Slot is a path that a query reads, what it wants there, and the place in a row that the value goes to. Its method Fit turns what was read into
-// what is wanted, or into the reason why the record is bad, as the formats here do; Misfit gives such a reason.
-type Slot = decode.Slot
+// Slot is a path that a query reads. A path may come twice, with different wants.
+type Slot struct {
+	Path string // such as user.city or items[0].sku; ParsePath reads it. The path of the record itself is ""
+	Want Want   // what the query wants there
+	At   int    // the place of the value in the row that Decode fills
+}
+
+// Fit makes a value of the kind that the slot wants out of one that was read, by the rules that hold for all formats: true and false count as 1
+// and 0 where a number is wanted, a text in RFC 3339 counts as a time where a time is, an absent value stays one. Otherwise the reason, which
+// names the path, says why the record is bad.
+func (s Slot) Fit(v Value) (fits Value, reason string) { return s.decoded().Fit(v) }
+
+// Misfit is the reason why a record is bad that has something else at the path than the slot wants: "total: want a number, got an object".
+func (s Slot) Misfit(got string) (reason string) { return s.decoded().Misfit(got) }
+
+// decoded is the slot as the formats of this package take it.
+func (s Slot) decoded() decode.Slot {
+	return decode.Slot{Path: s.Path, Want: decode.Want(s.Want), At: s.At}
+}
+
+func decodedSlots(slots []Slot) []decode.Slot {
+	all := make([]decode.Slot, len(slots))
+	for i, s := range slots {
+		all[i] = s.decoded()
+	}
+	return all
+}
+
+func slotsOf(decoded []decode.Slot) []Slot {
+	all := make([]Slot, len(decoded))
+	for i, s := range decoded {
+		all[i] = Slot{Path: s.Path, Want: Want(s.Want), At: s.At}
+	}
+	return all
+}
 
 // Want says what a query reads at a path.
-type Want = decode.Want
+type Want uint8
 
 // What is read at a path.
 const (
-	WantAny    = decode.Natural // whatever is there
-	WantNumber = decode.Number  // a number of at most 1e150, of kind Float, or Int if it is an integer of 64 bits; true and false count as 1 and 0
-	WantText   = decode.Text
-	WantTime   = decode.Instant
-	WantTruth  = decode.Truth // true or false
+	WantAny    = Want(decode.Natural) // whatever is there
+	WantNumber = Want(decode.Number)  // a number of at most 1e150, of kind Float, or Int if it is an integer of 64 bits; true and false count as 1 and 0
+	WantText   = Want(decode.Text)
+	WantTime   = Want(decode.Instant)
+	WantTruth  = Want(decode.Truth) // true or false
 )
 
-// Decoder decodes the records of one partition, from one goroutine at a time. Decode gets a record's value and a row whose places are absent
-// values: it puts what it finds at slots[i].Path at row[slots[i].At], of the kind that slots[i].Want says, and leaves the others alone; what a
-// record lacks stays absent. It returns "", or the reason why the record is bad; the row is not used then. The values may share the record's bytes
-// (TextOfBytes): what is kept longer is copied by the query. Seen tells whether slots[i] has ever been found, for the note about paths that no
-// record had. A tombstone, whose value is null, comes as nil; where slots is empty, and where it deletes from Latest's table, it does not come at all.
-//
-// Decode runs under the partition's lock and must not wait: a Decoder that has to fetch something is a Preparer.
-type Decoder = decode.Decoder
+// String says it as reasons do: "a number".
+func (w Want) String() string { return decode.Want(w).String() }
+
+// Decoder decodes the records of one partition, from one goroutine at a time. It runs under the partition's lock and must not wait: a Decoder that
+// has to fetch something is a Preparer.
+type Decoder interface {
+	// Decode gets a record's value and a row whose places are absent values. It puts what it finds at slots[i].Path at row[slots[i].At], of the
+	// kind that slots[i].Want says (Slot.Fit), and leaves the others alone; what a record lacks stays absent. It returns "", or the reason why
+	// the record is bad; the row is not used then. The values may share the record's bytes (TextOfBytes): what is kept longer is copied by
+	// the query.
+	//
+	// A tombstone, whose value is null, comes as nil. Where there are no slots, and where it deletes from Latest's table, it does not come.
+	Decode(record []byte, row []Value) (reason string)
+	// Seen tells whether slots[slot] has ever been found, for the note about paths that no record had.
+	Seen(slot int) bool
+}
 
 // Preparer is a Decoder that needs more than a record to decode it, such as a schema that lies elsewhere. Prepare is called with the records of
 // each batch before they are decoded, and may wait until ctx ends, as it does when the query is stopped. An error ends the query: it is for what
@@ -50,7 +125,8 @@ type Preparer interface {
 	Prepare(ctx context.Context, records []Record) error
 }
 
-// Part is one step of a path: a member by its name, or an element of an array by its place, Index, which is -1 for a member.
+// Part is one step of a path, of two fields: Name, a string, is that of a member, and Index, an int, the place of an element of an array, which is -1
+// for a member.
 type Part = decode.Part
 
 // ParsePath reads a path, such as user.city, items[0].sku or labels["a.b"], for a Format that looks for it.
@@ -109,7 +185,7 @@ func (o JSONOptions) Name() string {
 
 // Decoder implements Format.
 func (o JSONOptions) Decoder(slots []Slot) (Decoder, error) {
-	return decode.NewJSON(slots, o.shape)
+	return decode.NewJSON(decodedSlots(slots), o.shape)
 }
 
 // CSVOptions is the format of records that are lines of CSV.
@@ -146,7 +222,7 @@ func (o CSVOptions) Decoder(slots []Slot) (Decoder, error) {
 			return nil, fmt.Errorf("stream: the CSV has no column %q; it has %s", s.Path, strings.Join(o.columns, ", "))
 		}
 	}
-	return decode.NewCSV(slots, o.columns, o.separator), nil
+	return decode.NewCSV(decodedSlots(slots), o.columns, o.separator), nil
 }
 
 // TextOptions is the format of records that are texts.
@@ -165,5 +241,5 @@ func (TextOptions) Decoder(slots []Slot) (Decoder, error) {
 			return nil, fmt.Errorf(`stream: a text has no field %q; it is Field("text") as a whole`, s.Path)
 		}
 	}
-	return decode.NewText(slots), nil
+	return decode.NewText(decodedSlots(slots)), nil
 }

@@ -8,10 +8,26 @@ import (
 	"cancha/stream/plan"
 )
 
-// Value is one value of a row: nothing, a truth, an integer, a number, a text, a time, or the JSON of an object or an array.
+// Value is one value of a row: nothing, a truth, an integer, a number, a text, a time, or the JSON of an object or an array. The zero Value is nothing.
+// BoolOf, IntOf, FloatOf, TextOf, TextOfBytes, TimeOf, JSONOf and ValueOf make one. Its methods are
+//
+//	Kind() Kind              // what it is; Null for nothing
+//	IsNull() bool            // whether it is nothing
+//	Bool() bool              // a truth; false for all else
+//	Int() int64              // an integer, or a number without its fraction; 0 for all else
+//	Float() float64          // a number, 1 and 0 for true and false; NaN for all else
+//	Number() (float64, bool) // Float, and whether it is a number or a truth
+//	Text() string            // a text or JSON as it is, and all else as String writes it
+//	Time() time.Time         // a time, in UTC; the zero time for all else
+//	Nanos() int64            // a time in nanoseconds since 1970; 0 for all else
+//	Go() any                 // nil, a bool, int64, float64, string or time.Time
+//	String() string          // as CSV has it: all digits, times in RFC 3339, nothing as ""
+//	Clone() Value            // a copy that does not share a record's bytes, for what is kept
+//
+// and, for snapshots, hashes and JSON, AppendBinary, AppendKey, AppendJSON, Hash and Size.
 type Value = value.Value
 
-// Kind says what a Value is, or what the values of a column are.
+// Kind says what a Value is, or what the values of a column are: Null, Bool, Int, Float, Text, Time, JSON or Any. Its String says it in words.
 type Kind = value.Kind
 
 // The kinds of values. A column is of kind Any where its values are of several kinds, or nobody has said which.

@@ -33,7 +33,7 @@ func NewCSV(slots []Slot, columns []string, separator byte) *CSV {
 	return c
 }
 
-// Decode implements Decoder.
+// Decode implements stream.Decoder.
 func (c *CSV) Decode(line []byte, row []value.Value) (reason string) {
 	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
 		line = line[:len(line)-1]
@@ -162,7 +162,7 @@ func text(field []byte) value.Value {
 	return value.TextOf(view(field))
 }
 
-// Seen implements Decoder.
+// Seen implements stream.Decoder.
 func (c *CSV) Seen(slot int) bool { return c.seen[slot] }
 
 // Texts is the decoder of records that are texts.
@@ -171,7 +171,7 @@ type Texts struct{ slots []Slot }
 // NewText returns a decoder whose slots all are the record.
 func NewText(slots []Slot) Texts { return Texts{slots} }
 
-// Decode implements Decoder.
+// Decode implements stream.Decoder.
 func (d Texts) Decode(record []byte, row []value.Value) (reason string) {
 	for _, s := range d.slots {
 		row[s.At] = text(record)
@@ -179,5 +179,5 @@ func (d Texts) Decode(record []byte, row []value.Value) (reason string) {
 	return ""
 }
 
-// Seen implements Decoder.
+// Seen implements stream.Decoder.
 func (Texts) Seen(int) bool { return true }

@@ -112,7 +112,7 @@ func (d *JSON) plant(parts []Part, i int) {
 	envelope.plant(parts, i, d.shape.Flat)
 }
 
-// Decode implements Decoder.
+// Decode implements stream.Decoder.
 func (d *JSON) Decode(b []byte, row []value.Value) (reason string) {
 	d.row, d.inside, d.bare, d.misfit = row, false, false, d.misfit[:0]
 	if d.record++; d.full && d.record-d.began >= relearn {
@@ -135,7 +135,7 @@ func (d *JSON) Decode(b []byte, row []value.Value) (reason string) {
 	return ""
 }
 
-// Seen implements Decoder.
+// Seen implements stream.Decoder.
 func (d *JSON) Seen(slot int) bool { return d.seen[slot] }
 
 func problem(b []byte) string {

@@ -101,15 +101,6 @@ func kindly(v value.Value) string {
 	return describe('0')
 }
 
-// Decoder reads a record's slots into a row that is null at all of them. It returns "", or the reason why the record is bad; the row then
-// holds anything. The values may share the record's bytes. A Decoder may learn from what it sees: each partition has its own, which is called
-// from one goroutine at a time.
-type Decoder interface {
-	Decode(record []byte, row []value.Value) (reason string)
-	// Seen tells whether the path of a slot has ever been there, for the note about paths that no record has.
-	Seen(slot int) bool
-}
-
 // maxNumber bounds numbers: the moments of a sample square them, and sum the squares up.
 const maxNumber = 1e150
 
