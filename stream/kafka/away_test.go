@@ -70,34 +70,53 @@ func TestFirstAnswerLost(t *testing.T) {
 	}
 }
 
-// TestTransactionForgotten: a broker that was killed in a transaction may know nothing of it, or of what its producer wrote before. What was to be written is
-// written by whoever takes the transactions over, once.
+// TestTransactionForgotten: a broker that was killed in a transaction may know nothing of it, or of what its producer wrote before, and one may answer without
+// telling whether it has done what it was asked for. What was to be written is written by whoever takes the transactions over, once.
 func TestTransactionForgotten(t *testing.T) {
 	t.Parallel()
-	state := func(req kmsg.Request) (kmsg.Response, error, bool) {
-		answer := req.ResponseKind().(*kmsg.AddOffsetsToTxnResponse)
-		answer.ErrorCode = kerr.InvalidTxnState.Code
-		return answer, nil, true
-	}
-	sequence := func(req kmsg.Request) (kmsg.Response, error, bool) {
-		answer := req.ResponseKind().(*kmsg.ProduceResponse)
-		for _, topic := range req.(*kmsg.ProduceRequest).Topics {
-			is := kmsg.ProduceResponseTopic{Topic: topic.Topic, TopicID: topic.TopicID}
-			for _, p := range topic.Partitions {
-				is.Partitions = append(is.Partitions, kmsg.ProduceResponseTopicPartition{Partition: p.Partition, ErrorCode: kerr.OutOfOrderSequenceNumber.Code})
-			}
-			answer.Topics = append(answer.Topics, is)
+	offsets := func(said *kerr.Error) func(req kmsg.Request) (kmsg.Response, error, bool) {
+		return func(req kmsg.Request) (kmsg.Response, error, bool) {
+			answer := req.ResponseKind().(*kmsg.AddOffsetsToTxnResponse)
+			answer.ErrorCode = said.Code
+			return answer, nil, true
 		}
-		return answer, nil, true
 	}
-	forgotten(t, int16(kmsg.AddOffsetsToTxn), state)
-	forgotten(t, int16(kmsg.Produce), sequence)
-	forgotten(t, int16(kmsg.EndTxn), func(kmsg.Request) (kmsg.Response, error, bool) { return nil, errors.New("the connection breaks"), true })
+	end := func(said *kerr.Error) func(req kmsg.Request) (kmsg.Response, error, bool) {
+		return func(req kmsg.Request) (kmsg.Response, error, bool) {
+			answer := req.ResponseKind().(*kmsg.EndTxnResponse)
+			answer.ErrorCode = said.Code
+			return answer, nil, true
+		}
+	}
+	produce := func(said *kerr.Error) func(req kmsg.Request) (kmsg.Response, error, bool) {
+		return func(req kmsg.Request) (kmsg.Response, error, bool) {
+			answer := req.ResponseKind().(*kmsg.ProduceResponse)
+			for _, topic := range req.(*kmsg.ProduceRequest).Topics {
+				is := kmsg.ProduceResponseTopic{Topic: topic.Topic, TopicID: topic.TopicID}
+				for _, p := range topic.Partitions {
+					is.Partitions = append(is.Partitions, kmsg.ProduceResponseTopicPartition{Partition: p.Partition, ErrorCode: said.Code})
+				}
+				answer.Topics = append(answer.Topics, is)
+			}
+			return answer, nil, true
+		}
+	}
+	for _, said := range []*kerr.Error{kerr.InvalidTxnState, kerr.TransactionAbortable, kerr.UnknownServerError, kerr.RequestTimedOut} {
+		t.Run("offsets "+said.Message, func(t *testing.T) { forgotten(t, int16(kmsg.AddOffsetsToTxn), offsets(said)) })
+		t.Run("end "+said.Message, func(t *testing.T) { forgotten(t, int16(kmsg.EndTxn), end(said)) })
+	}
+	for _, said := range []*kerr.Error{kerr.OutOfOrderSequenceNumber, kerr.TransactionAbortable, kerr.UnknownServerError} {
+		t.Run("produce "+said.Message, func(t *testing.T) { forgotten(t, int16(kmsg.Produce), produce(said)) })
+	}
+	t.Run("broken", func(t *testing.T) {
+		forgotten(t, int16(kmsg.EndTxn), func(kmsg.Request) (kmsg.Response, error, bool) { return nil, errors.New("the connection breaks"), true })
+	})
 }
 
 // forgotten writes an epoch to a broker that answers a request as given until that has failed.
 func forgotten(t *testing.T, request int16, answer func(kmsg.Request) (kmsg.Response, error, bool)) {
 	t.Helper()
+	t.Parallel()
 	c, err := kfake.NewCluster(kfake.NumBrokers(1))
 	if err != nil {
 		t.Fatal(err)

@@ -253,8 +253,9 @@ func (x *exact) explain(err error) error {
 // errUnknown comes where the broker could not be asked again what has become of a transaction.
 var errUnknown = errors.New("whether the transaction is committed is not known")
 
-// unknown is what a broker says to a producer that it does not know as it knows itself.
+// unknown is what a broker says to a producer that it does not know as it knows itself, and what leaves open whether it has done what it was asked for. A
+// producer that goes on after such an answer could have a late request of the one transaction count for the next: it is renewed.
 var unknown = []error{errUnknown, kerr.ProducerFenced, kerr.InvalidProducerEpoch, kerr.InvalidProducerIDMapping, kerr.InvalidTxnState, kerr.UnknownProducerID,
-	kerr.OutOfOrderSequenceNumber}
+	kerr.OutOfOrderSequenceNumber, kerr.TransactionAbortable, kerr.UnknownServerError, kerr.RequestTimedOut, kerr.NetworkException, kerr.OperationNotAttempted}
 
 func (x *exact) close() { x.client.Close() }
