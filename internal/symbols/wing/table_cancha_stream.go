@@ -189,6 +189,7 @@ var table_cancha_stream = listing.Package{
 		{"Checker", (*_cancha_stream_Checker)(nil)},
 		{"Closer", (*_cancha_stream_Closer)(nil)},
 		{"Committer", (*_cancha_stream_Committer)(nil)},
+		{"Decoder", (*_cancha_stream_Decoder)(nil)},
 		{"Divider", (*_cancha_stream_Divider)(nil)},
 		{"Dropper", (*_cancha_stream_Dropper)(nil)},
 		{"Ending", (*_cancha_stream_Ending)(nil)},
@@ -277,6 +278,20 @@ type _cancha_stream_Committer struct {
 
 func (w _cancha_stream_Committer) Committed(a0 stream.Partition) (int64, string, bool) {
 	return w.WCommitted(a0)
+}
+
+type _cancha_stream_Decoder struct {
+	IValue  any
+	WDecode func(a0 []byte, a1 []stream.Value) string
+	WSeen   func(a0 int) bool
+}
+
+func (w _cancha_stream_Decoder) Decode(a0 []byte, a1 []stream.Value) string {
+	return w.WDecode(a0, a1)
+}
+
+func (w _cancha_stream_Decoder) Seen(a0 int) bool {
+	return w.WSeen(a0)
 }
 
 type _cancha_stream_Divider struct {
