@@ -28,7 +28,7 @@ export CANCHA_HISTORY ?= $(CURDIR)/$(JUPYTER)/history
 
 export PYTHON
 
-.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration integration-rabbitmq integration-spark parquet onnx mllib postgres kubernetes windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest bench-spark bench-jobs chaos jobs-chaos jobs-local resume nexmark endless kernelspec cuda cuda-test ptx
+.PHONY: help build demo test test-all lab dist dist-test symbols conformance conformance-go integration integration-rabbitmq integration-spark parquet onnx mllib postgres kubernetes windows crash clients survive places modules output widgets page soak cells-soak stress fuzz bench bench-kernel bench-stream bench-gpu bench-rooms bench-peers bench-checkpoint bench-forest bench-spark bench-jobs chaos jobs-chaos jobs-local resume nexmark endless faults kernelspec cuda cuda-test ptx
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile
@@ -157,6 +157,9 @@ soak: build ## kernels kept busy for SOAK (5m; 30m is the whole: 10,000 cells, 1
 
 cells-soak: kernelspec ## MANY cells (500) in one session, half of them declarations: what a cell costs in memory, and whether the last are slower
 	CELLS_SOAK=$(MANY) CANCHA_PROGRAM=$(CURDIR)/bin/cancha go test -count=1 -v -timeout 0 -run TestManyCells ./kernel/kerneltest
+
+faults: ## each place of the library that takes a function, with functions of cells that panic, leave their goroutine, loop for ever and exit; a table
+	CANCHA_FAULTS=1 go test -trimpath -count=1 -v -run 'TestFaults$$' ./kernel/eval
 
 stress: build ## a kernel hurt STRESS times (200): panics, recursions, kills, interrupts; STRESS_SEED gives another order
 	STRESS=$(STRESS) CANCHA_PROGRAM=$(CURDIR)/bin/cancha go test -count=1 -v -timeout 0 -run 'TestStress|TestInterruptsLose' ./kernel/kerneltest

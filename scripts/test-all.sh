@@ -25,6 +25,7 @@ places           | make places                      | make places
 dist-test        | make dist-test                   | make dist-test FORM=full
 survive          | make survive                     | make survive
 conformance-tree | make conformance-go              | - half an hour
+faults           | make faults                      | - two minutes, and interrupts a hundred cells
 stress           | make stress                      | - of 20 runs at a load of 7 one ended with its kernel, and it is not known why
 soak             | make soak SOAK=30m               | - judges heartbeats by the millisecond, memory by megabytes
 cells-soak       | make cells-soak                  | - compares the times of cells
