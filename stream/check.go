@@ -120,7 +120,7 @@ func (g *graph) places() error {
 		for _, in := range g.inputs {
 			if h, ok := in.query.source.(Hearer); ok && h.Hears(sink) {
 				return fmt.Errorf("stream: the query reads %s, writes to %s, and would feed itself; write elsewhere, or say that it is meant (kafka.Config.Feedback)",
-					in.query.source.Description(), describeSink(sink))
+					describeSource(in.query.source), describeSink(sink))
 			}
 		}
 		p, ok := sink.(Placed)

@@ -150,7 +150,7 @@ func (h *history) keep(p Progress) {
 }
 
 func (e epoch) progress(in *input, elapsed time.Duration, bad int64) SourceProgress {
-	return SourceProgress{Description: in.query.source.Description(), StartOffset: e.offsets[0], EndOffset: e.offsets[1],
+	return SourceProgress{Description: describeSource(in.query.source), StartOffset: e.offsets[0], EndOffset: e.offsets[1],
 		LatestOffset: e.offsets[2], NumInputRows: e.records, InputRowsPerSecond: rate(e.records, elapsed),
 		ProcessedRowsPerSecond: rate(e.records, e.busiest), Metrics: map[string]string{"lag": strconv.FormatInt(e.lag, 10),
 			"lost": strconv.FormatInt(e.lost, 10), "badRecords": strconv.FormatInt(bad, 10)}}

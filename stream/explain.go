@@ -25,7 +25,7 @@ func (q *Query) Explain() Explanation {
 	}
 	for _, in := range g.inputs {
 		if n, err := in.lane(0, nil); err == nil {
-			e.reads = append(e.reads, fmt.Sprintf("of each record of %s: %s", in.query.source.Description(), n.reads()))
+			e.reads = append(e.reads, fmt.Sprintf("of each record of %s: %s", describeSource(in.query.source), n.reads()))
 		}
 	}
 	return e

@@ -104,7 +104,7 @@ func (r *Running) shown() *shownTable {
 func (r *Running) sources() string {
 	var names []string
 	for _, in := range r.graph.inputs {
-		names = append(names, in.query.source.Description())
+		names = append(names, describeSource(in.query.source))
 	}
 	return strings.Join(names, ", ")
 }

@@ -686,7 +686,7 @@ func (q *Query) Plan() *plan.Plan {
 		EventTime: q.time, Delay: q.delay, IdleAfter: q.idle, MaxAhead: q.ahead, KeyedBy: q.keyedBy}}
 	q.planInput(&p.Input)
 	if q.source != nil {
-		p.Input.Source = q.source.Description()
+		p.Input.Source = describeSource(q.source)
 		if i, ok := q.source.(Identified); ok {
 			p.Input.Identity = i.Identity()
 		}
@@ -735,7 +735,19 @@ func (q *Query) delivery(sink Sink) string {
 // describeSink is the sink's own words, or its type.
 func describeSink(sink Sink) string {
 	if d, ok := sink.(fmt.Stringer); ok {
-		return d.String()
+		return described(sink, d.String)
 	}
 	return strings.TrimPrefix(fmt.Sprintf("%T", sink), "*")
+}
+
+func describeSource(source Source) string { return described(source, source.Description) }
+
+// described is what a source or a sink says of itself. It is asked on goroutines of the query, which a panic there must not take with it.
+func described(v any, words func() string) (text string) {
+	defer func() {
+		if p := recover(); p != nil {
+			text = fmt.Sprintf("%T, whose description fails (panic: %.200v)", v, p)
+		}
+	}()
+	return words()
 }

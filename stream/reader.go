@@ -235,7 +235,7 @@ func (r reader) Begin(p Partition, found Found) (next int64, known bool, err err
 	if another {
 		return 0, false, fmt.Errorf("%s has been made anew since it was read: it was %s, and is %s; give another place for the checkpoint to begin anew, "+
 			"or have the source read it from its beginning (kafka.Config.Recreated)",
-			r.in.query.source.Description(), n.id, found.ID)
+			describeSource(r.in.query.source), n.id, found.ID)
 	}
 	n.id = cmp.Or(found.ID, n.id) // a source that cannot tell once does not make it another one
 	if r.keeper == nil && n.next < 0 {
@@ -254,7 +254,7 @@ func (r reader) Begin(p Partition, found Found) (next int64, known bool, err err
 // topicName names what a partition is of.
 func topicName(source Source, p Partition) string {
 	if p.Topic == "" {
-		return source.Description()
+		return describeSource(source)
 	}
 	return "topic " + p.Topic
 }

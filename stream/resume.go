@@ -65,7 +65,7 @@ func (k *keeper) restore(ctx context.Context, u *unit) error {
 func (q *Query) resumable(g *graph) error {
 	for _, in := range g.inputs {
 		if _, ok := in.query.source.(Replayable); !ok {
-			return fmt.Errorf("checkpoint: %s cannot begin at an offset, which takes a Replayable source", in.query.source.Description())
+			return fmt.Errorf("checkpoint: %s cannot begin at an offset, which takes a Replayable source", describeSource(in.query.source))
 		}
 		probe, err := in.lane(0, nil)
 		if err != nil {

@@ -123,7 +123,7 @@ func (w local) read(reading context.Context) {
 			r.graph.calls.End()
 			stopped := reading.Err() != nil && errors.Is(err, context.Cause(reading)) // while a batch waited
 			if err != nil && !errors.Is(err, errEnough) && !stopped {
-				r.fail(fmt.Errorf("read %s: %w", in.query.source.Description(), err))
+				r.fail(fmt.Errorf("read %s: %w", describeSource(in.query.source), err))
 			}
 			r.over(in)
 			r.caughtUp(in)

@@ -49,7 +49,7 @@ func (k *keeper) all(ctx context.Context) (names []string, err error) {
 	partitioned, ok := source.(Partitioned)
 	if !ok {
 		return nil, fmt.Errorf("stream: a savepoint of a query that several processes share, and %s does not tell which partitions there are: "+
-			"its source needs a method Partitions (stream.Partitioned), or run the query in one process", source.Description())
+			"its source needs a method Partitions (stream.Partitioned), or run the query in one process", describeSource(source))
 	}
 	partitions, err := partitioned.Partitions(ctx)
 	if err != nil {

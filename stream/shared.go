@@ -209,7 +209,7 @@ func (r reader) Others(have, others []Partition) (wait bool, err error) {
 		return false, nil
 	}
 	if !r.whole.Load() && !slices.Contains(have, first(have, others)) {
-		return false, fmt.Errorf("%s has other processes in its group, and this query cannot be shared: %s", r.in.query.source.Description(), r.graph.together())
+		return false, fmt.Errorf("%s has other processes in its group, and this query cannot be shared: %s", describeSource(r.in.query.source), r.graph.together())
 	}
 	r.note("Other processes have joined the group, and this query cannot be shared: it waits until they have left. " + r.graph.together())
 	return true, nil
@@ -321,7 +321,7 @@ func (n *lane) recall(found Found) (known bool, err error) {
 	}
 	if m.ID != "" && found.ID != "" && m.ID != found.ID {
 		return false, fmt.Errorf("%s has been made anew since its group has read it: it was %s, and is %s; start with another group, "+
-			"or have the source read it from its beginning (kafka.Config.Recreated)", n.in.query.source.Description(), m.ID, found.ID)
+			"or have the source read it from its beginning (kafka.Config.Recreated)", describeSource(n.in.query.source), m.ID, found.ID)
 	}
 	n.id = cmp.Or(n.id, m.ID)
 	n.clock.Watermark, n.settled, n.again = m.Watermark, m.Watermark, m.Read

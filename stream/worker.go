@@ -80,7 +80,7 @@ func (w local) partitions(l *listed) []running.Partition {
 	lanes := w.r.all()
 	for _, in := range w.r.graph.inputs {
 		for _, n := range lanes[in] {
-			p := n.listed(in.query.source.Description())
+			p := n.listed(describeSource(in.query.source))
 			p.Rate = l.rate(partitionKey{in, Partition{p.Topic, p.ID}}, p.Records)
 			all = append(all, p)
 		}
