@@ -302,19 +302,20 @@ func testRetries(w *whole) {
 }
 
 func testCancel(w *whole) {
-	ended := make(chan error, 1)
+	began, ended := make(chan bool, 1), make(chan error, 1)
 	w.submit(`{"job_type":"block","job_id":"queued"}`)
 	w.until("queued", func() bool { return w.state("queued") == job.Queued })
 	if err := w.scheduler.Cancel(w.Context(), "queued"); err != nil {
 		w.Error(err)
 	}
 	w.work("w", map[string]worker.Func{"block": func(ctx context.Context, t *worker.Task) (any, error) {
+		began <- true
 		<-ctx.Done()
 		ended <- context.Cause(ctx)
 		return nil, ctx.Err()
 	}})
 	w.submit(`{"job_type":"block","job_id":"runs"}`)
-	w.until("runs", func() bool { return w.state("runs") == job.Running })
+	<-began // a job that is running for the scheduler begins once that is on the disk, and is dropped if it is cancelled before
 	if err := w.scheduler.Cancel(w.Context(), "runs"); err != nil {
 		w.Error(err)
 	}
