@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"cancha/internal/secret"
@@ -41,14 +40,13 @@ type Server struct {
 	guard       guard
 	asker       *asker
 	metrics     http.Handler
-	http        *http.Server
+	http        *webpage.Server
 	address     net.Addr
 	ctx         context.Context // ends with Close, and with it what goes on for as long as somebody looks
 	end         context.CancelFunc
 	streams     chan struct{} // one for each that is open, with room for mostStreams
 	submissions submissions
 	searches    chan struct{} // one for each list that is searched for, with room for mostSearches
-	serving     sync.WaitGroup
 }
 
 // Start listens, and answers until Close. The context is for the call alone.
@@ -68,15 +66,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	s.ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	s.asker = newAsker(c)
 	s.metrics = newMetrics(s.asker, c.Version)
-	s.http = &http.Server{
-		Handler: s.guard.wrap(s.routes()), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute, WriteTimeout: time.Minute, IdleTimeout: time.Minute,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelWarn),
-	}
-	s.serving.Go(func() {
-		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			c.Logger.Error("jobs/server: it has ended", "error", err)
-		}
-	})
+	s.http = webpage.Serve(listener, s.guard.wrap(s.routes()), c.Logger)
 	return s, nil
 }
 
@@ -102,14 +92,7 @@ func (s *Server) Address() string {
 // Close ends streams of events, takes no more requests, and waits a moment for those that it has.
 func (s *Server) Close() error {
 	s.end()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	err := s.http.Shutdown(ctx)
-	if err != nil {
-		err = errors.Join(err, s.http.Close())
-	}
-	s.serving.Wait()
-	if err != nil {
+	if err := s.http.Close(2 * time.Second); err != nil {
 		return fmt.Errorf("jobs/server: close: %w", err)
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -16,6 +15,7 @@ import (
 
 	"cancha/internal/running"
 	"cancha/internal/secret"
+	"cancha/internal/webpage"
 	"cancha/runtime/session"
 )
 
@@ -43,12 +43,11 @@ type Server struct {
 	app     application
 	guard   *guard
 	pull    *puller
-	server  *http.Server
+	server  *webpage.Server
 	address net.Addr
 	begun   time.Time
 	metrics sync.Once // made when they are asked for
 	handler http.Handler
-	serving sync.WaitGroup
 }
 
 // Start listens, tells the registry where, and serves until Close. It takes less than a millisecond: whatever the page needs is made when
@@ -67,16 +66,8 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	s := &Server{config: c, begun: time.Now(), address: listener.Addr(), pull: newPuller(c.Registry)}
 	s.app = newApplication(c, s.begun)
 	s.guard = newGuard(c.Host, c.Token, s.app.ID)
-	s.server = &http.Server{
-		Handler: s.guard.wrap(s.routes()), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: time.Minute, IdleTimeout: time.Minute,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelWarn),
-	}
 	c.Registry.Announce(s.page())
-	s.serving.Go(func() {
-		if err := s.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			c.Logger.Warn("the page has ended", "error", err)
-		}
-	})
+	s.server = webpage.Serve(listener, s.guard.wrap(s.routes()), c.Logger)
 	return s, nil
 }
 
@@ -127,12 +118,5 @@ func (s *Server) URL() string { return s.page().URL }
 // Close ends the page: it takes no more requests, and waits a moment for those that it has.
 func (s *Server) Close() error {
 	s.config.Registry.Announce(running.Page{Off: "the page has been closed"})
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	err := s.server.Shutdown(ctx)
-	if err != nil {
-		err = errors.Join(err, s.server.Close())
-	}
-	s.serving.Wait()
-	return err
+	return s.server.Close(time.Second)
 }
