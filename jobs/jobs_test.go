@@ -360,3 +360,19 @@ func TestResults(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A worker is listed as soon as the call that began it has returned.
+func TestWorkersAtOnce(t *testing.T) {
+	for range 10 {
+		k := opened(t, jobs.Config{Folder: t.TempDir()})
+		for want := 1; want <= 2; want++ {
+			if all, err := k.Workers(t.Context()); err != nil || len(all) != want {
+				t.Fatalf("%d workers, %v; want %d", len(all), err, want)
+			}
+			err := k.Register(t.Context(), "mine", func(context.Context, *jobs.Task) (any, error) { return 0, nil }, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

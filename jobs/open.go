@@ -295,6 +295,11 @@ func (k *Cluster) work(ctx context.Context, self placement.Worker, funcs map[str
 	if err != nil {
 		return err
 	}
+	if s := k.Scheduler(); s != nil { // or Workers, asked next, would not know it yet
+		if err := s.Heard(ctx, w.ID()); err != nil {
+			return errors.Join(err, w.Close())
+		}
+	}
 	k.workers = append(k.workers, w)
 	return nil
 }

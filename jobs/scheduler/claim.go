@@ -27,6 +27,7 @@ func (s *state) beat(b *job.Beat, now time.Time) {
 		w = &worker{process: b.Process}
 		s.workers[b.Worker.ID] = w
 		s.replan = true
+		s.arrived(b.Worker.ID)
 	}
 	s.learn(&b.Worker)
 	if w.Device != b.Worker.Device || w.Memory != b.Worker.Memory || !slices.Equal(w.Types, b.Worker.Types) || w.heard.IsZero() { // a new one, or one that runs others now
@@ -45,6 +46,26 @@ func (s *state) beat(b *job.Beat, now time.Time) {
 		s.order(w.ID, job.Order{Job: c.Job, Attempt: c.Attempt, Verdict: s.claim(w, c, now)})
 	}
 	w.rests(len(b.Claims) > 0, now)
+}
+
+// await gives a channel that is closed once a worker of this id has been heard of.
+func (s *state) await(worker string) <-chan struct{} {
+	arrival := s.awaited[worker]
+	if arrival == nil {
+		arrival = make(chan struct{})
+		s.awaited[worker] = arrival
+	}
+	if s.workers[worker] != nil {
+		s.arrived(worker)
+	}
+	return arrival
+}
+
+func (s *state) arrived(worker string) {
+	if arrival := s.awaited[worker]; arrival != nil {
+		close(arrival)
+		delete(s.awaited, worker)
+	}
 }
 
 // rests notes since when a worker could begin with more.

@@ -87,6 +87,7 @@ func (s *Scheduler) job(ctx context.Context, id string) (*job.Job, error) {
 
 // Jobs lists jobs as they are now, the last that came first; more tells that there may be others behind them.
 func (s *Scheduler) Jobs(ctx context.Context, q store.Query) (all []*job.Job, more bool, err error) {
+	s.catchUp(ctx)
 	if all, more, err = s.store.List(q); err == nil {
 		all, err = s.now(ctx, all)
 	}
@@ -94,6 +95,17 @@ func (s *Scheduler) Jobs(ctx context.Context, q store.Query) (all []*job.Job, mo
 		return nil, false, fmt.Errorf("jobs/scheduler: list: %w", err)
 	}
 	return all, more, nil
+}
+
+// catchUp gives the store a moment to have what was told before, by Job or a result: it chooses by state. Whoever looks gets an answer soon also while the disk or
+// the broker is stuck; Trouble tells of that.
+func (s *Scheduler) catchUp(ctx context.Context) {
+	if s.Trouble() != "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_ = s.do(ctx, func(*state, time.Time) {})
 }
 
 // now puts copies of those jobs that have not ended, or just have, in the place of what the store knows of them.
@@ -136,6 +148,22 @@ func (s *Scheduler) Workers(ctx context.Context) (all []Worker, err error) {
 		}
 	})
 	return all, err
+}
+
+// Heard waits until the scheduler has heard of a worker: from then on Workers lists it, and it gets jobs.
+func (s *Scheduler) Heard(ctx context.Context, worker string) error {
+	var heard <-chan struct{}
+	if err := s.look(ctx, func(st *state, _ time.Time) { heard = st.await(worker) }); err != nil {
+		return err
+	}
+	select {
+	case <-heard:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.ctx.Done():
+		return context.Cause(s.ctx)
+	}
 }
 
 // Counts are how many jobs are in each state that has not ended, and what the scheduler has counted since its store was made.

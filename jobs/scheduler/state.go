@@ -32,6 +32,7 @@ type state struct {
 	strange   line                       // jobs of a type that no worker has ever run, by the time at which they are given up
 	types     map[string]bool            // that workers have run
 	workers   map[string]*worker
+	awaited   map[string]chan struct{} // closed when a worker of that id is heard of
 	counts    map[string]int64
 	measures  measures
 	restored  time.Time                      // when this scheduler began with jobs of another one; zero: they have been looked after
@@ -113,7 +114,7 @@ func newState(s Settings, p past, h *placement.History) (*state, error) {
 		return nil, err
 	}
 	return &state{settings: s, planner: planner, history: h, past: p, tasks: map[string]*task{}, out: map[string]*task{}, keys: map[string]string{}, followers: map[string][]string{},
-		blocked: map[string][]string{}, workers: map[string]*worker{}, types: map[string]bool{}, silenced: map[placement.Device]time.Time{}, turns: map[placement.Device]*turns{}, counts: map[string]int64{}, measures: newMeasures(), effects: newEffects(),
+		blocked: map[string][]string{}, workers: map[string]*worker{}, awaited: map[string]chan struct{}{}, types: map[string]bool{}, silenced: map[placement.Device]time.Time{}, turns: map[placement.Device]*turns{}, counts: map[string]int64{}, measures: newMeasures(), effects: newEffects(),
 		waiting: map[placement.Device]*line{"": {}, placement.CPU: {}, placement.GPU: {}}}, nil
 }
 
