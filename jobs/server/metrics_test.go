@@ -142,7 +142,10 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got map[string]float64
-	s.until("it is counted", func() bool { got = s.metrics(); return got["cancha_jobs_executed_twice_total"] == 1 })
+	s.until("it is counted", func() bool { // by a beat of the worker, what it runs
+		got = s.metrics()
+		return got["cancha_jobs_executed_twice_total"] == 1 && got[`cancha_jobs_worker_running{device="cpu"}`] == 1
+	})
 	for series, want := range map[string]float64{
 		"cancha_jobs_up": 1, `cancha_jobs_build_info{version="v1"}`: 1,
 		`cancha_jobs_open{state="running"}`: 1, `cancha_jobs_open{state="queued"}`: 1, `cancha_jobs_open_by_type{state="running",type="block"}`: 1,
