@@ -8,13 +8,15 @@ import (
 
 // TestSaysThatItIsInterpreted has cells run for a while: only those whose own loops are interpreted say so, and only once.
 func TestSaysThatItIsInterpreted(t *testing.T) {
-	const wait = "until := time.Now().Add(400 * time.Millisecond)\n"
+	if raceEnabled {
+		t.Skip("interrupts are a race by design: see raceEnabled")
+	}
 	tests := []struct {
 		name, code string
 		want       int
 	}{
-		{"a loop", wait + "for n := 0; time.Now().Before(until); n++ {}", 1},
-		{"a callback", wait + "sort.Slice(make([]int, 1<<24), func(i, j int) bool { if time.Now().After(until) { panic(1) }; return i*j%7 < 3 })", 1},
+		{"a loop", "for {}", 1},
+		{"a callback", "for { sort.Slice(make([]int, 1<<10), func(i, j int) bool { return i*j%7 < 3 }) }", 1},
 		{"a sleep", "time.Sleep(400 * time.Millisecond)", 0},
 		{"a channel", "<-time.After(400 * time.Millisecond)", 0},
 		{"a select", "select { case <-time.After(400 * time.Millisecond): case <-make(chan int): }", 0},
@@ -27,10 +29,16 @@ func TestSaysThatItIsInterpreted(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			n.t = t
-			before := strings.Count(n.stream("stderr"), "is interpreted")
-			n.run(tt.code)
-			if got := strings.Count(n.stream("stderr"), "is interpreted") - before; got != tt.want {
-				t.Errorf("said %d times, want %d:\n%s", got, tt.want, n.stream("stderr"))
+			done := n.begin(false, tt.code)
+			if tt.want > 0 { // it loops until it has been said, however long that takes on a busy machine
+				for limit := time.Now().Add(2 * time.Minute); strings.Count(n.of(n.serial, "stderr"), "is interpreted") == 0 && time.Now().Before(limit); {
+					time.Sleep(time.Millisecond)
+				}
+				n.program.Interrupt()
+			}
+			n.ended(done)
+			if got := strings.Count(n.of(n.serial, "stderr"), "is interpreted"); got != tt.want {
+				t.Errorf("said %d times, want %d:\n%s", got, tt.want, n.of(n.serial, "stderr"))
 			}
 		})
 	}
