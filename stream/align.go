@@ -65,13 +65,27 @@ func (r *Running) ahead(n *lane) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, in := range n.in.on.inputs {
-		if r.assigned[in] == nil && !r.away[in] {
+		if !r.looked(in) && !r.away[in] {
 			return true // its partitions are being looked up
 		}
 		for p, other := range r.lanes[in] {
-			if r.assigned[in][p] && other.holds() && other.latest() < at-int64(n.in.query.drift) {
+			counts := r.assigned[in] == nil || r.assigned[in][p]
+			if counts && other.holds() && other.latest() < at-int64(n.in.query.drift) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// looked tells whether the partitions of an input are known: its source has told which they are, or has handed over batches without telling. The caller holds mu.
+func (r *Running) looked(in *input) bool {
+	if r.assigned[in] != nil {
+		return true
+	}
+	for _, n := range r.lanes[in] {
+		if n.caughtUp.Load() || n.latest() != flow.NoWatermark {
+			return true
 		}
 	}
 	return false

@@ -162,3 +162,35 @@ func TestAlignmentOfTwoTopics(t *testing.T) {
 		}
 	})
 }
+
+// untold is a source that hands over batches without telling which partitions it reads.
+type untold struct{ records []Record }
+
+func (untold) Description() string { return "untold" }
+
+func (s untold) Run(ctx context.Context, h Handler) error {
+	for i, r := range s.records {
+		b := Batch{Topic: "untold", Records: []Record{r}, HighWatermark: int64(i + 1)}
+		if err := h.Batch(ctx, b); err != nil {
+			return err
+		}
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// TestNobodyWaitsForPartitionsThatAreNotTold: what a source has handed over tells enough.
+func TestNobodyWaitsForPartitionsThatAreNotTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := gatedMemory(1, events(1, 0, 600))
+		q := From(source).Select("shop").Union(From(untold{events(2, 0, 10)}).Select("shop")).Watermark(time.Second).Deduplicate("shop")
+		running := start(t, q)
+		synctest.Wait()
+		if got := source.count.Load(); got != 600 {
+			t.Errorf("got %d records beside a source that has none to come, want 600", got)
+		}
+		if err := running.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
