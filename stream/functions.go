@@ -221,7 +221,8 @@ func TableOf(name string, rows *Rows, keys ...string) *Table {
 //
 // A row stays until another of its key comes, or a tombstone deletes it: a record whose value is null, as compacted topics have them. Tombstones delete where
 // the query only filters, selects and computes columns (Filter, FilterFunc, Select, Drop, With, MapFunc), whatever its filters say of them. The table's
-// keys are then made of @key, as by With("id", Field("@key")): nothing else of a tombstone is there, and one without the keys is a bad record.
+// keys are then made of @key, as by With("id", Field("@key")): nothing else of a tombstone is there, and one without the keys is a bad record. A column
+// is absent in a tombstone whose function fails for want of values.
 func Latest(name string, q *Query, keys ...string) *Table {
 	return &Table{name: name, keys: keys, query: q}
 }

@@ -1,6 +1,7 @@
 package stream_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -48,6 +49,13 @@ func TestLatestDeletesByTombstones(t *testing.T) {
 		compacted("c", ""), compacted("d", `{"name":"four","at":"2026-03-01T15:00:00Z"}`), compacted("d", ""), compacted("d", `{"name":"five","at":"2026-03-01T15:00:00Z"}`)}}
 	asked := [][]Record{{compacted("1", `{"id":"a"}`), compacted("2", `{"id":"b"}`), compacted("3", `{"id":"c"}`), compacted("4", `{"id":"d"}`)}}
 	upper := func(r Row) (any, error) { return r.Value("name"), nil }
+	strict := func(r Row) (any, error) {
+		if r.Value("name").IsNull() {
+			return nil, errors.New("no name")
+		}
+		return r.Text("name"), nil
+	}
+	initial := func(r Row) (any, error) { return r.Text("name")[:1], nil } // which panics where there is no name
 	known := func(r Row) (bool, error) { return !r.Value("name").IsNull(), nil }
 	const want = "id,name\na,\nb,two\nc,\nd,five\n"
 	for _, row := range []struct {
@@ -60,6 +68,8 @@ func TestLatestDeletesByTombstones(t *testing.T) {
 		{"event time", func(q *Query) *Query { return q.EventTime(Field("at").AsTime()) }, want, 0},
 		{"filter", func(q *Query) *Query { return q.Filter(Field("name").Ne("none")) }, want, 0},
 		{"functions", func(q *Query) *Query { return q.MapFunc("n", upper, "name").FilterFunc("known", known, "name") }, want, 0},
+		{"functions that need a value", func(q *Query) *Query { return q.MapFunc("n", strict, "name").MapFunc("i", initial, "name") }, want, 0},
+		{"a key of a function that needs a value", func(q *Query) *Query { return q.MapFunc("id", strict, "name") }, "id,name\na,\nb,\nc,\nd,\n", 3},
 		{"a key of the value", func(q *Query) *Query { return q.With("id", Field("name")) }, "id,name\na,\nb,\nc,\nd,\n", 3},
 	} {
 		q := row.steps(From(Memory("names", changes)).With("id", Field("@key"))).Select("id", "name")

@@ -94,6 +94,12 @@ func (e *Env) refuse(name string, err error) {
 	e.reject(name + ": " + err.Error())
 }
 
+// spares tells whether an error of a function says no more than that a tombstone has no values: the column is absent then, and the row is deleted all the same.
+func (e *Env) spares(err error) bool {
+	_, fatal := err.(Fatal)
+	return e.Tombstone && !fatal
+}
+
 func (e *Env) fail(err error) {
 	if e.Err == nil {
 		e.Err = err
@@ -282,7 +288,10 @@ func (l *Layout) mapFunc(s Step, env *Env) (Wrap, error) {
 		return func(row Row) {
 			args = read(args[:0], row)
 			v, err := f(args)
-			if err != nil {
+			switch {
+			case err != nil && env.spares(err):
+				v = value.Value{}
+			case err != nil:
 				env.refuse(s.Name, err)
 				return
 			}
