@@ -118,7 +118,8 @@ func (s *sink) meet(u *writing, mark stream.Mark, others int) (written int64, er
 			return 0, err
 		}
 	case u.there.path.Has(at.Run, at.Number) && last.Number > at.Number && len(s.cfg().Key) > 0:
-		u.path = u.there.path.Back(at.Run, at.Number)
+		u.path, written = u.there.path.Back(at.Run, at.Number), at.Number // whose rows are there, or later ones of their keys
+		u.back = &entry{true, at.Number, u.path}
 		u.note = fmt.Sprintf("Table %s has rows of %s up to epoch %d, and the query goes on from epoch %d: the rows behind that come again and replace those of their keys.",
 			s.cfg().Table, mark.Unit, last.Number, at.Number)
 	case last == short(at):
@@ -159,14 +160,44 @@ func (s *sink) amend(u *writing, mark stream.Mark) string {
 		strings.ReplaceAll(u.unit, "'", "''"), strings.ReplaceAll(s.cfg().Table, "'", "''"))
 }
 
-// Revert implements stream.Reverter: nothing is taken off, but there may be something to be said.
-func (s *sink) Revert(_ context.Context, unit string) (note string, err error) {
+// Revert implements stream.Reverter: no row is taken off, but the table of epochs tells where the query goes on from. A run that ends before it has written a
+// row leaves what its checkpoint knows.
+func (s *sink) Revert(ctx context.Context, unit string) (note string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if u := s.units[unit]; u != nil {
-		note, u.note = u.note, ""
+	u := s.units[unit]
+	if u == nil {
+		return "", nil
 	}
+	if u.back != nil {
+		err := s.persist(ctx, s.patience(), func() error { return s.goBack(ctx, u) })
+		if err != nil {
+			return "", fmt.Errorf("postgres: go back to epoch %d in table %s: %w", u.back.epoch, s.cfg().ledger(), err)
+		}
+		u.there, u.back = *u.back, nil
+	}
+	note, u.note = u.note, ""
 	return note, nil
+}
+
+// goBack has the table of epochs tell of a unit what it goes back to, if that has what it had when the unit was opened.
+func (s *sink) goBack(ctx context.Context, u *writing) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	number := func(n int64) []byte { return strconv.AppendInt(nil, n, 10) }
+	result := s.conn.ExecParams(ctx, fmt.Sprintf("UPDATE %s SET epoch = $4::bigint, runs = $5 WHERE query = $1 AND unit = $2 AND target = $3 "+
+		"AND epoch = $6::bigint AND coalesce(nullif(runs, ''), $7) = $7", s.cfg().ledger()),
+		[][]byte{[]byte(u.query), []byte(u.unit), []byte(s.cfg().Table), number(u.back.epoch), []byte(u.back.path.String()), number(u.there.epoch), []byte(u.there.path.String())},
+		nil, nil, nil).Read()
+	if result.Err != nil || result.CommandTag.RowsAffected() > 0 {
+		return result.Err
+	}
+	e, err := s.noted(ctx, u, "")
+	if err == nil && (e.epoch != u.back.epoch || e.path.String() != u.back.path.String()) { // else it was done, and the answer was lost
+		err = fmt.Errorf("%w: it has the rows of %s up to epoch %d now", stream.ErrTakenOver, u.unit, e.epoch)
+	}
+	return err
 }
 
 // Marks implements stream.Marked: the rows of the table of epochs that have this table's name, whoever writes them.
@@ -186,6 +217,7 @@ type writing struct {
 	query, unit string
 	path        lineage.Path // of the runs that have written it, this one too
 	there       entry        // what the table of epochs says, as this process knows it
+	back        *entry       // what it is to say once the query goes on; nil: nothing else
 	note        string
 }
 

@@ -51,6 +51,52 @@ func TestExact(t *testing.T) {
 	d.want("SELECT count(*), count(DISTINCT id), min(id::int), max(id::int) FROM ids", fmt.Sprintf("%d|%d|0|%d", n, n, n-1))
 }
 
+// TestGoneBackBeforeARow: a query that has gone back, and ends before it has written a row, goes on from its own checkpoint.
+func TestGoneBackBeforeARow(t *testing.T) {
+	d := server(t)
+	sink := newSink(Config{URL: d.url, Table: "sold", Create: true, Key: []string{"shop"}})
+	resume := func(mark stream.Mark) {
+		t.Helper()
+		mark.Query, mark.Unit, mark.Known = "q", checkpoint.Whole, true
+		written, err := sink.Resume(t.Context(), shops().Columns, mark)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sink.Revert(t.Context(), checkpoint.Whole); err != nil {
+			t.Fatal(err)
+		}
+		if written != mark.Snapshot.Number && written != mark.Epoch {
+			t.Errorf("got epoch %d, want %d or %d", written, mark.Snapshot.Number, mark.Epoch)
+		}
+	}
+	write := func(run string, epoch, sales int64) {
+		t.Helper()
+		rows := shops("a", sales)
+		rows.Unit, rows.Run = checkpoint.Whole, run
+		if err := sink.Write(t.Context(), epoch, rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end := func() {
+		t.Helper()
+		if err := sink.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resume(stream.Mark{Run: "first"})
+	write("first", 6, 1)
+	write("first", 9, 2)
+	end()
+	savepoint := stream.EpochID{Run: "first", Number: 6}
+	resume(stream.Mark{Run: "second", Epoch: 5, Wrote: stream.EpochID{Run: "first", Number: 5}, Snapshot: savepoint})
+	end()
+	resume(stream.Mark{Run: "third", Epoch: 6, Wrote: savepoint, Snapshot: stream.EpochID{Run: "second", Number: 8}})
+	write("third", 10, 3)
+	end()
+	d.want("SELECT epoch, runs FROM cancha_epochs", "10|first:6 second:8 third:*")
+	d.want("SELECT * FROM sold", "a|3")
+}
+
 // TestUnitsOfTwoProcesses: partitions that one process has now were begun by others, each with a checkpoint of its own name. Each epoch of a unit is there
 // once.
 func TestUnitsOfTwoProcesses(t *testing.T) {
