@@ -35,15 +35,19 @@ func (c *cluster) ids(ctx context.Context, topics []string) map[string]topicID {
 }
 
 // identities are ids, with an error where no broker answers. Brokers that know no IDs give none, and no error.
-func (c *cluster) identities(ctx context.Context, topics []string) (ids map[string]topicID, err error) {
+func (c *cluster) identities(ctx context.Context, topics []string) (_ map[string]topicID, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
+	nameless := false
 	for _, broker := range c.brokers {
-		if ids, err = c.identify(ctx, broker, topics); err == nil {
+		ids, failed := c.identify(ctx, broker, topics)
+		if failed == nil {
 			return ids, nil
 		}
+		nameless = nameless || errors.Is(failed, errNameless)
+		err = failed
 	}
-	if errors.Is(err, errNameless) {
+	if nameless { // whatever was wrong with the others
 		return nil, nil
 	}
 	return nil, err
@@ -76,7 +80,11 @@ func (c *cluster) identify(ctx context.Context, broker string, topics []string) 
 	}
 	ids := map[string]topicID{}
 	for _, t := range answer.(*kmsg.MetadataResponse).Topics {
-		if t.Topic != nil && t.TopicID != [16]byte{} {
+		switch {
+		case t.Topic == nil || t.ErrorCode != 0:
+		case t.TopicID == [16]byte{}: // a broker whose cluster is still of an older version
+			return nil, errNameless
+		default:
 			ids[*t.Topic] = t.TopicID
 		}
 	}
