@@ -106,6 +106,9 @@ func (r *Running) settle(n *lane) error {
 				g.advance(t, low, r.all())
 			}
 		}
+		if n != nil && n.ripe {
+			r.forgetOld(n)
+		}
 		if n == nil {
 			r.closeIdle()
 			r.drainTables()
@@ -116,6 +119,14 @@ func (r *Running) settle(n *lane) error {
 			r.changed = time.Now()
 		}
 	})
+}
+
+// forgetOld forgets the groups that a lane has found to have outlived their time: rows that were late may have brought them, and then event time has not moved on.
+func (r *Running) forgetOld(n *lane) {
+	n.ripe = false
+	if m := n.in.merge; !m.keyed { // else closeOwn has
+		r.graph.closeMerged(m, r.all()[n.in], r.lowest(n.in.on))
+	}
 }
 
 // meeting returns what moves event time on behind the lanes while rows of a lane come, record by record: how many records came together must not decide what

@@ -38,6 +38,7 @@ type lane struct {
 	rows     flow.Row      // one row of width values after another
 	times    []int64
 	marks    []int64 // for each row, the watermark that its record met
+	ripe     bool    // groups have outlived their time, and are still there
 	deletes  []bool  // for each row, whether it deletes one of a table; empty where there is no table that tombstones delete from
 	mark     int64   // that of the record in hand
 	met      []moment
@@ -87,8 +88,8 @@ func (n *lane) recreated(id string) {
 const notLate = -1
 
 // take handles the first of count records of a batch, all of them unless what they make ready is to be given out before the others come, and returns how
-// many. rejected is told of each that is bad or late.
-func (n *lane) take(ctx context.Context, b Batch, count int, idleAfter time.Duration, rejected func(r *Record, reason string, late time.Duration)) (taken int, err error) {
+// many. beside is how far the other partitions have come, if that matters to this one. rejected is told of each record that is bad or late.
+func (n *lane) take(ctx context.Context, b Batch, count int, beside int64, rejected func(r *Record, reason string, late time.Duration)) (taken int, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.topic, n.high = b.Topic, max(n.high, b.HighWatermark)
@@ -99,7 +100,7 @@ func (n *lane) take(ctx context.Context, b Batch, count int, idleAfter time.Dura
 	if len(b.Records) == 0 {
 		n.skip(b.HighWatermark)
 		n.reached = true // what lies between the last record and goal, markers of transactions say, is no record
-		n.rest(idleAfter)
+		n.rest(n.in.query.idle)
 		return 0, nil
 	}
 	began := time.Now()
@@ -108,7 +109,7 @@ func (n *lane) take(ctx context.Context, b Batch, count int, idleAfter time.Dura
 	if n.records == 0 {
 		n.from = b.Records[0].Offset
 	}
-	for taken < count && !n.ripe() {
+	for taken < count && !n.ripe {
 		r := &b.Records[taken]
 		taken++
 		late, lateBy := n.env.Late, n.env.LateBy
@@ -128,6 +129,7 @@ func (n *lane) take(ctx context.Context, b Batch, count int, idleAfter time.Dura
 		if n.env.Err != nil {
 			return taken, n.env.Err
 		}
+		n.ripe = n.outlived(beside)
 	}
 	err = n.flush(ctx)
 	n.reached = n.reached || !n.blind && n.next >= n.goal
@@ -140,9 +142,9 @@ func (n *lane) take(ctx context.Context, b Batch, count int, idleAfter time.Dura
 	return taken, err
 }
 
-// ripe tells whether groups have outlived their time by the records before: they are forgotten before the next comes, wherever its batch began.
-func (n *lane) ripe() bool {
-	return n.windows != nil && n.windows.Expires() && n.windows.Outlived(n.clock.Watermark)
+// outlived tells whether groups have outlived their time by the records so far: they are forgotten before the next comes, wherever its batch begins.
+func (n *lane) outlived(beside int64) bool {
+	return n.windows != nil && n.windows.Expires() && n.windows.Outlived(min(n.clock.Watermark, beside))
 }
 
 // skip notes that no record lies before an offset. A snapshot has to say so, too: a source that begins at the end of a partition would leave out, after a

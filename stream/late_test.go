@@ -183,6 +183,25 @@ func TestBatchesDecideNothing(t *testing.T) {
 	}
 }
 
+// TestBatchesDecideNothingOfGroups: a group that a row has begun which came after its time is forgotten before the next row, wherever its batch begins.
+func TestBatchesDecideNothingOfGroups(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	groups := func(q *Query) *Query {
+		return q.GroupBy("key").TimeToLive(50 * time.Second).Agg(Count("n")).Output(Update)
+	}
+	for range 40 {
+		records := visitRecords(visits(random, 1, 150))
+		one := given(t, groups(visiting(cut{"visits", records, random, 1})))
+		for _, longest := range []int{2, 1000} {
+			if got := given(t, groups(visiting(cut{"visits", records, random, longest}))); got != one {
+				t.Errorf("in batches of up to %d, and not one by one: %s", longest, differing(got, one))
+			}
+		}
+	}
+}
+
 // TestBatchesDecideNothingOfTwoTopics: nor does it matter which of two topics is read first.
 func TestBatchesDecideNothingOfTwoTopics(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())

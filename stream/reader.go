@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -204,7 +205,7 @@ func (r reader) handle(n *lane, b Batch) (count int, err error) {
 func (r reader) take(n *lane, b Batch, count int) error {
 	rejected := func(rec *Record, reason string, late time.Duration) { r.reject(n.unit, b.Topic, rec, reason, late) }
 	for {
-		taken, err := n.take(r.ctx, b, count, r.in.query.idle, rejected)
+		taken, err := n.take(r.ctx, b, count, r.beside(n), rejected)
 		if err == nil {
 			err = r.settle(n)
 		}
@@ -213,6 +214,14 @@ func (r reader) take(n *lane, b Batch, count int) error {
 		}
 		b.Records, b.Lost = b.Records[taken:], 0
 	}
+}
+
+// beside is how far the other partitions have come, where groups in a lane are forgotten by the watermark of all: MaxInt64 where they are not.
+func (r reader) beside(n *lane) int64 {
+	if m := r.in.merge; m == nil || m.keyed || !m.grouping.Expires() {
+		return math.MaxInt64
+	}
+	return r.leastBeside(n)
 }
 
 // Begin implements Beginner.

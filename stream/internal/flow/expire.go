@@ -22,16 +22,19 @@ func (w *Windows) await(g *Group) {
 	}
 }
 
-// Outlived tells whether a watermark has passed the time to live of some group, which it told of no watermark before.
+// Outlived tells whether a watermark has passed the time to live of some group. Of one that is there still it tells again once the watermark is another: what made
+// it ready to be forgotten may have come when nothing was forgotten.
 func (w *Windows) Outlived(watermark int64) (some bool) {
 	for at, ok := w.ends.first(); ok && at < watermark; at, ok = w.ends.first() {
 		g := w.ends.next().of
-		g.waits = false
-		if w.old(g, watermark) {
+		switch {
+		case g.window.groups[g.key] != g: // it has been forgotten
+		case w.old(g, watermark):
 			some = true
-			continue // its next row has it wait again
+			w.ends.put(watermark, g)
+		default: // rows have come since
+			w.ends.put(later(g.last, w.ttl), g)
 		}
-		w.await(g)
 	}
 	return some
 }
